@@ -150,6 +150,9 @@ func (b *Batcher) run(ctx context.Context, wanted Request, n int) iter.Seq2[deco
 		if wanted.Progress != nil {
 			r.progress = wanted.Progress
 		}
+		if wanted.Begun != nil {
+			r.begun = wanted.Begun
+		}
 		b.serve(caller, r, yield)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -151,5 +152,28 @@ func TestStatsCountWhatHappens(t *testing.T) {
 	}
 	if s.PromptTokens != 9 || s.NewTokens != 12+6*23 || s.Waiting != 0 {
 		t.Errorf("%+v", s)
+	}
+}
+
+func TestTextsThatHaveHadASlotAreCounted(t *testing.T) {
+	b := newBatcher(t, crowded(t, 2), Options{MaxStreams: 2}) // some lose their slot and get another
+	for _, n := range []int{1, 2, 7} {
+		var begun atomic.Int32
+		r := Request{Prompt: []int{1, 2, 3}, Options: decode.Options{MaxTokens: 9}, Samples: n,
+			Begun: &begun}
+		last := int32(0)
+		for token, err := range b.Run(context.Background(), r) {
+			now := begun.Load()
+			if err != nil || now < max(last, 1) || int(now) > n {
+				t.Fatalf("%d of %d have begun, then %d: %+v, %v", last, n, now, token, err)
+			}
+			last = now
+		}
+		if _, err := b.States(context.Background(), r, 1); err != nil {
+			t.Error(err)
+		}
+		if got := int(begun.Load()); got != n+1 {
+			t.Errorf("%d texts have begun, want %d", got, n+1)
+		}
 	}
 }

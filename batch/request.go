@@ -25,6 +25,9 @@ type Request struct {
 	// time that a prompt takes therefore tells nothing about texts of other salts.
 	Salt string
 
+	// Begun, if not nil, counts the texts that have had a slot. It may be read at any time.
+	Begun *atomic.Int32
+
 	// Progress, if not nil, is filled in. It may be read when the first token has come, or the loop
 	// has ended.
 	Progress *Progress
@@ -47,6 +50,7 @@ type request struct {
 	client   string
 	salt     string
 	prompt   int // its length in tokens
+	begun    *atomic.Int32
 	progress *Progress
 	lent     bool // the session is the caller's
 	scored   bool // the tokens of the prompt are wanted, with their scores
@@ -77,7 +81,7 @@ type request struct {
 // newRequest returns a request whose first text is a stream, with room for so many tokens that the
 // caller has not taken.
 func newRequest(first *decode.Stream, o *decode.Options, tokens int) *request {
-	r := &request{prompt: len(first.Context()), progress: &Progress{}, samples: 1,
+	r := &request{prompt: len(first.Context()), progress: &Progress{}, samples: 1, begun: new(atomic.Int32),
 		scored: o.Echo != decode.EchoNone, top: o.Top, tokens: make(chan decode.Token, tokens)}
 	r.waiting = []*task{{Stream: first, request: r}}
 	return r

@@ -82,6 +82,11 @@ func (b *Batcher) assign() bool {
 		b.end(next, err)
 		return true
 	}
+	if !t.begun {
+		if t.begun = true; t.parent || next.forked != 1 { // the first sample began as the prompt
+			next.begun.Add(1)
+		}
+	}
 	b.running = append(b.running, t)
 	if next.parent != nil && next.forked == next.samples {
 		b.retire(next.parent)

@@ -31,6 +31,9 @@ func (b *Batcher) States(ctx context.Context, wanted Request, from int) ([]float
 	if st.SetAccess(decode.AccessNever); wanted.Progress != nil {
 		r.progress = wanted.Progress
 	}
+	if wanted.Begun != nil {
+		r.begun = wanted.Begun
+	}
 	b.serve(caller, r, func(_ decode.Token, failed error) bool {
 		err = failed
 		return true

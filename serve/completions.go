@@ -21,9 +21,9 @@ type job struct {
 	visit  *visit
 	used   usage
 
-	mu       sync.Mutex // guards the fields below, used, and the visit
-	choices  []*choice  // in the order of the prompts, drawn() of each
-	reserved int        // how many texts of the queue are reserved
+	mu      sync.Mutex // guards the fields below, used, and the visit
+	choices []*choice  // in the order of the prompts, drawn() of each
+	place   *place     // in the queue; nil: refused
 }
 
 func (s *Server) completions(v *visit) error { return s.generate(v, s.parseCompletion) }
@@ -65,11 +65,11 @@ func (s *Server) bounded(v *visit) (context.Context, context.CancelFunc) {
 
 // begin reserves room in the queue, and only then encodes the prompts.
 func (j *job) begin(ctx context.Context) error {
-	texts := max(1, len(j.prompt)) * j.drawn()
-	if err := j.server.queue.reserve(texts); err != nil {
+	var err error
+	j.place, err = j.server.queue.reserve(j.visit, max(1, len(j.prompt))*j.drawn())
+	if err != nil {
 		return err
 	}
-	j.reserved = texts
 	return j.prepare(ctx)
 }
 
@@ -131,9 +131,11 @@ func (j *job) checkSize() error {
 
 // leave releases the reserved room, and records the outcome for the log.
 func (j *job) leave() {
-	m, left := j.server.metrics, j.reserved
-	j.server.queue.release(left, 0)
-	j.reserved = 0
+	if j.place == nil {
+		return
+	}
+	m, left := j.server.metrics, j.place.texts
+	j.place.release()
 	if len(j.choices) == 0 { // the request was refused
 		return
 	}
@@ -239,7 +241,7 @@ func (j *job) follow(
 	}()
 	for t, err := range j.server.batcher.Run(ctx, batch.Request{
 		Prompt: j.prompt[i].ids, Options: j.Options, Samples: len(choices), Client: j.visit.client.id,
-		Salt: j.visit.saltOf(j.salt), Progress: &p.progress,
+		Salt: j.visit.saltOf(j.salt), Progress: &p.progress, Begun: &j.place.begun,
 	}) {
 		if err != nil {
 			return err
@@ -271,8 +273,7 @@ func (j *job) take(c *choice, t *decode.Token, took func(*choice, *decode.Token)
 	}
 	if c.finish != "" {
 		j.server.metrics.finished.WithLabelValues(c.finish).Inc()
-		j.server.queue.release(j.reserved, j.reserved-1)
-		j.reserved--
+		j.place.finish()
 	}
 	return took(c, t)
 }

@@ -45,10 +45,11 @@ func (s *Server) embeddings(v *visit) error {
 	case len(q.input) == 0:
 		return fieldf("input", "want a string, strings, ids or lists of ids, found none")
 	}
-	if err := s.queue.reserve(len(q.input)); err != nil {
+	place, err := s.queue.reserve(v, len(q.input))
+	if err != nil {
 		return err
 	}
-	defer s.queue.release(len(q.input), 0)
+	defer place.release()
 	ctx, cancel := s.bounded(v)
 	defer cancel()
 	tokens, err := s.encodeInput(ctx, v.client.id, q.input)
@@ -59,7 +60,7 @@ func (s *Server) embeddings(v *visit) error {
 	list := embeddings{Object: "list", Model: s.options.Name, Data: make([]embedded, len(q.input))}
 	list.Usage.Prompt, list.Usage.Total = tokens, tokens
 	how := eval.Pooling(s.options.Pooling)
-	err = s.states(ctx, v, q.input, how.From, func(i int, rows []float32) {
+	err = s.states(ctx, v, place, q.input, how.From, func(i int, rows []float32) {
 		pooled := how.Vector(rows, width, true)
 		list.Data[i] = embedded{"embedding", i, vector{pooled, q.format == "base64"}}
 	})
@@ -89,7 +90,8 @@ func (s *Server) encodeInput(
 // states evaluates texts in the batch, and calls use with the hidden states [tokens, n_embd] of
 // each, from the token on that from returns for a number of tokens.
 func (s *Server) states(
-	ctx context.Context, v *visit, input prompts, from func(n int) int, use func(int, []float32),
+	ctx context.Context, v *visit, p *place, input prompts, from func(n int) int,
+	use func(int, []float32),
 ) error {
 	progress := make([]batch.Progress, len(input))
 	defer func() {
@@ -100,7 +102,7 @@ func (s *Server) states(
 	return s.each(ctx, len(input), func(ctx context.Context, i int) error {
 		ids := input[i].ids
 		rows, err := s.batcher.States(ctx, batch.Request{Prompt: ids, Client: v.client.id,
-			Salt: v.saltOf(""), Progress: &progress[i]}, from(len(ids)))
+			Salt: v.saltOf(""), Progress: &progress[i], Begun: &p.begun}, from(len(ids)))
 		if err == nil {
 			use(i, rows)
 		}

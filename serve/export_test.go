@@ -69,19 +69,15 @@ func (s *Server) AddStream(path string, n int) {
 }
 
 // TakeTurn takes the turn of long texts, until giveBack is called.
-func (s *Server) TakeTurn() (giveBack func()) {
-	turn, err := s.encoding.enter(context.Background(), "somebody", 1)
-	if err != nil {
-		panic(err)
-	}
-	return func() { s.encoding.leave(turn) }
-}
+func (s *Server) TakeTurn() (giveBack func()) { return take(s.encoding) }
 
 // TakeFormTurn takes the turn of forms that are compiled, until giveBack is called.
-func (s *Server) TakeFormTurn() (giveBack func()) {
-	t, err := s.forms.turns.enter(context.Background(), "the test", 0)
+func (s *Server) TakeFormTurn() (giveBack func()) { return take(s.forms.turns) }
+
+func take(q *turns) (giveBack func()) {
+	t, err := q.enter(context.Background(), "the test", 0)
 	if err != nil {
 		panic(err)
 	}
-	return func() { s.forms.turns.leave(t) }
+	return func() { q.leave(t) }
 }

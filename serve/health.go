@@ -13,7 +13,7 @@ func healthy(v *visit) { v.reply(http.StatusOK, []byte(`{"status":"ok"}`)) }
 
 // ready answers load balancers: 503 once the end has begun.
 func (s *Server) ready(v *visit) error {
-	if _, draining := s.queue.state(); draining || s.retired.Load() {
+	if s.queue.draining.Load() || s.retired.Load() {
 		return errDraining()
 	}
 	v.reply(http.StatusOK, []byte(`{"status":"ready"}`))

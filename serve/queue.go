@@ -4,65 +4,75 @@ package serve
 
 import (
 	"net/http"
-	"sync"
+	"sync/atomic"
 )
 
 // A queue counts texts from the start of their request, before any work is done for them.
 type queue struct {
-	most int // how many texts, waiting and in progress
-
-	mu       sync.Mutex
-	texts    int
-	taken    int // room taken, up to most; below the number of texts if requests are large
-	draining bool
+	room     shares // of texts, waiting and in progress; fewer than there are if requests are large
+	texts    atomic.Int64
+	draining atomic.Bool
 }
 
-// share returns how much of the queue a request of n texts takes: at most half, so that no request
+// A place is the room that a request has in the queue.
+type place struct {
+	queue *queue
+	share *share
+	texts int          // that are not finished
+	begun atomic.Int32 // texts that have had a slot
+}
+
+// amount returns how much of the queue a request of n texts takes: at most half, so that no request
 // shuts all others out. The Batcher gives their texts turns.
-func (q *queue) share(n int) int { return min(n, max(1, q.most/2)) }
+func (q *queue) amount(n int) int64 { return min(int64(n), max(1, q.room.most/2)) }
 
-// reserve takes room for n texts, or returns an error if there is none.
-func (q *queue) reserve(n int) error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	switch {
-	case q.draining:
-		return errDraining()
-	case q.taken+q.share(n) > q.most:
-		return errorf(http.StatusTooManyRequests, "queue_full",
-			"%d texts wait or are being written, and %d more are too many: want at most %d",
-			q.texts, n, q.most)
+// reserve takes room for n texts of a request, or returns an error if there is none. Where others
+// need the room later, the request ends with status 429, unless all its texts have begun.
+func (q *queue) reserve(v *visit, n int) (*place, error) {
+	if q.draining.Load() {
+		return nil, errDraining()
 	}
-	q.texts += n
-	q.taken += q.share(n)
-	return nil
+	p := &place{queue: q, texts: n}
+	p.share = q.room.hold(v.client.id, func() stage {
+		switch begun := int(p.begun.Load()); {
+		case begun == 0:
+			return waiting
+		case begun < n:
+			return partly
+		}
+		return kept
+	}, func() {
+		v.end(errorf(http.StatusTooManyRequests, "queue_full", "the queue is full, and of the client "+
+			"with most texts in it the newest request makes room for others"))
+	})
+	if !p.share.take(q.amount(n)) {
+		p.share.release()
+		return nil, errorf(http.StatusTooManyRequests, "queue_full",
+			"%d texts wait or are being written, and %d more are too many: want at most %d",
+			q.texts.Load(), n, q.room.most)
+	}
+	q.texts.Add(int64(n))
+	return p, nil
 }
 
-// release gives room back for a request of had texts, of which left are unfinished.
-func (q *queue) release(had, left int) {
-	q.mu.Lock()
-	q.texts -= had - left
-	q.taken -= q.share(had) - q.share(left)
-	q.mu.Unlock()
+// finish gives the room of a text back that has ended.
+func (p *place) finish() {
+	p.share.give(p.queue.amount(p.texts) - p.queue.amount(p.texts-1))
+	p.texts--
+	p.queue.texts.Add(-1)
+}
+
+// release gives all room back. A second call does nothing.
+func (p *place) release() {
+	p.share.release()
+	p.queue.texts.Add(-int64(p.texts))
+	p.texts = 0
 }
 
 // drain makes the queue refuse all further requests.
-func (q *queue) drain() {
-	q.mu.Lock()
-	q.draining = true
-	q.mu.Unlock()
-}
+func (q *queue) drain() { q.draining.Store(true) }
 
-func (q *queue) state() (texts int, draining bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.texts, q.draining
-}
-
-func (q *queue) count() int {
-	texts, _ := q.state()
-	return texts
-}
+func (q *queue) count() int { return int(q.texts.Load()) }
 
 func errDraining() error {
 	return errorf(http.StatusServiceUnavailable, "shutting_down", "the server is shutting down")

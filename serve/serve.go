@@ -85,7 +85,7 @@ func New(m *model.Model, tok *tokenizer.Tokenizer, o Options) (*Server, error) {
 	}
 	s.door = newDoor(&s.options)
 	s.forms = newForms(s.vocabulary, s.ends)
-	s.queue = queue{most: o.MaxQueue + o.Batcher.MaxStreams}
+	s.queue.room = newShares(int64(o.MaxQueue + o.Batcher.MaxStreams))
 	s.bodies = budget{most: bodiesAtOnce * o.MaxBody}
 	s.answers = budget{most: mostAnswers}
 	s.patience = patience{body: time.Minute, write: 30 * time.Second, ping: 15 * time.Second}

@@ -57,10 +57,11 @@ func (s *Server) tokenize(v *visit) error {
 	if asked == nil {
 		asked, field = content, "content"
 	}
-	if err := s.queue.reserve(1); err != nil {
+	place, err := s.queue.reserve(v, 1)
+	if err != nil {
 		return err
 	}
-	defer s.queue.release(1, 0)
+	defer place.release()
 	ctx, cancel := s.bounded(v)
 	defer cancel()
 	ids, err := s.idsOf(ctx, v.client.id, s.vocabulary.Tokenizer, *asked, field)

@@ -87,8 +87,8 @@ the server draws one; the header X-Seed tells it.
 
 Fields that it does not know are ignored, and named in the header X-Ignored-Fields; in a request
 without a prompt they are errors. /tokenize takes at most 1 MiB of text. The queue is bounded: a
-request that finds it full gets status 429, which clients answer by trying again. A client that goes
-away ends its texts.
+request that finds it full gets status 429, which clients answer by trying again; of the client with
+most texts, the newest makes room for clients that have none. A client that goes away ends its texts.
 
 /health is 200 from the start; /ready, and all else, is 503 until the model is loaded. SIGTERM and
 Ctrl-C make /ready 503 at once; requests are answered for --grace more, then no new ones; what is
