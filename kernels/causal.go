@@ -7,7 +7,11 @@ type Span struct {
 	Rows, Heads      int // new tokens
 	KeyDim, ValueDim int // of one head
 
-	Query, Key, Value, Out HeadRows // of the new tokens
+	// number of new tokens, the first ones, whose attention is not computed
+	Unread int
+
+	Key, Value HeadRows // of the new tokens
+	Query, Out HeadRows // of the new tokens, without the Unread ones
 
 	// A block is for 64 tokens. All blocks have one format. There must be room for the new tokens.
 	// The last block may have room for fewer than 64 tokens: see Room.
@@ -27,21 +31,22 @@ type HeadRows struct {
 func (r *HeadRows) at(row, head int) []float32 { return r.Data[row*r.Row+head*r.Head:] }
 
 // CausalAttention stores the new keys and values of every span in its cache and computes the
-// attention of its new tokens: each sees all tokens up to itself. The workers share the heads and
+// attention of its new tokens, except the Unread ones: each sees all tokens up to itself. The workers share the heads and
 // the tiles of queries. before is the number of numbers of each token that a block holds before the
 // first head: a decoder has all its layers in one block. scale is the factor of q·k.
 //
 // It ends with a barrier, and allocates nothing. The division of the tokens into calls does not
 // change the bits.
 func CausalAttention(w *Worker, spans []Span, before int, scale float32) {
-	dims, heads, longest := 0, 0, 0
+	dims, heads, longest, unread := 0, 0, 0, 0
 	for i := range spans {
 		s := &spans[i]
-		dims, heads, longest = max(dims, s.KeyDim+s.ValueDim), heads+s.Heads, max(longest, s.Rows)
+		dims, heads = max(dims, s.KeyDim+s.ValueDim), heads+s.Heads
+		longest, unread = max(longest, s.queries()), max(unread, s.Unread)
 	}
 	tile := QueryTile(dims, longest, heads, w.Size())
 	// one tile for each span, as in decoding: the task that needs a head's keys stores them
-	together := longest <= tile
+	together := longest <= tile && unread == 0
 	if !together {
 		for t := w.Next(); t < heads; t = w.Next() {
 			i, h := 0, t
@@ -81,10 +86,13 @@ func QueryTile(dims, rows, heads, workers int) int {
 	return tile
 }
 
+// queries returns how many new tokens have a query.
+func (s *Span) queries() int { return s.Rows - s.Unread }
+
 // side returns how many heads one task takes: several if one query reads blocks in F16, so that it
 // can prefetch the next head's memory while it computes one.
 func (s *Span) side(w *Worker) int {
-	if s.Rows > 1 || s.Keys[0].F16 == nil {
+	if s.queries() > 1 || s.Keys[0].F16 == nil {
 		return 1
 	}
 	return w.share(s.Heads, 1, 8)
@@ -93,7 +101,7 @@ func (s *Span) side(w *Worker) int {
 // tasks returns the number of tasks: groups of heads, for each tile of queries.
 func (s *Span) tasks(w *Worker, tile int) int {
 	side := s.side(w)
-	return (s.Rows + tile - 1) / tile * ((s.Heads + side - 1) / side)
+	return (s.queries() + tile - 1) / tile * ((s.Heads + side - 1) / side)
 }
 
 // store writes the new keys and values of one head, block by block.
@@ -133,11 +141,11 @@ func (s *Span) attend(w *Worker, task, tile, before int, scale float32, store bo
 		w.attentions = append(w.attentions, Attention{
 			Q: s.Query.at(first, head), LDQ: s.Query.Row,
 			Out: s.Out.at(first, head), LDO: s.Out.Row,
-			Rows: min(tile, s.Rows-first),
+			Rows: min(tile, s.queries()-first),
 			K:    s.Keys, KBefore: before + head*s.KeyDim, DK: s.KeyDim,
 			V: s.Values, VBefore: before + head*s.ValueDim, DV: s.ValueDim,
 			Room: s.Room,
-			Keys: s.Tokens, See: s.Tokens - s.Rows + first + 1, Step: 1,
+			Keys: s.Tokens, See: s.Tokens - s.queries() + first + 1, Step: 1,
 			Scale: scale,
 		})
 	}

@@ -67,12 +67,12 @@ func linearBatch(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float3
 func (m *Matrix) chainRows(
 	v *variant, y []float32, ldy int, x, xs []float32, rows, k, end, c, cols int,
 ) {
-	groups, whole := (end-k)/groupDepth, cols/panelCols*panelCols
+	groups, whole, ld := (end-k)/groupDepth, cols/panelCols*panelCols, m.stride()
 	rest := k + groups*groupDepth
 	if m.Format == F32 {
-		v.chainRows(y, ldy, xs[rows*k:], m.F32[k*m.Out+c:], m.Out, rows, groups, whole)
+		v.chainRows(y, ldy, xs[rows*k:], m.F32[k*ld+c:], ld, rows, groups, whole)
 	} else {
-		v.chainRows16(y, ldy, xs[rows*k:], m.F16[k*m.Out+c:], m.Out, rows, groups, whole, m.bf16())
+		v.chainRows16(y, ldy, xs[rows*k:], m.F16[k*ld+c:], ld, rows, groups, whole, m.bf16())
 	}
 	for i := range rows {
 		yi, xi := y[i*ldy:i*ldy+cols], x[i*m.In:(i+1)*m.In]
@@ -83,12 +83,13 @@ func (m *Matrix) chainRows(
 
 // chain continues the sums of the outputs from column c on over the inputs from k on.
 func (m *Matrix) chain(v *variant, y, x []float32, k, c int) {
+	ld := m.stride()
 	switch {
 	case len(x) == 0 || len(y) == 0:
 	case m.Format == F32:
-		v.chain(y, x, m.F32[k*m.Out+c:], m.Out)
+		v.chain(y, x, m.F32[k*ld+c:], ld)
 	default:
-		v.chain16(y, x, m.F16[k*m.Out+c:], m.Out, m.bf16())
+		v.chain16(y, x, m.F16[k*ld+c:], ld, m.bf16())
 	}
 }
 

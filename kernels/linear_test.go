@@ -187,6 +187,53 @@ func TestLinearDoesNotDependOnTheBatch(t *testing.T) {
 	}
 }
 
+// TestColumns: some outputs of a matrix are those of the whole.
+func TestColumns(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 9))
+	for _, variant := range Variants() {
+		team, err := NewTeam(2, variant)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer team.Close()
+		for _, format := range []Format{F32, F16, BF16, Q8, Q4} {
+			const in = 300
+			out := 3 * (16 + rng.IntN(200))
+			m := randomMatrix(rng, min(format, BF16), InOut, in, out)
+			if format > BF16 {
+				quantized := Convert(team, format, randomMatrix(rng, F32, InOut, in, out))
+				m = &quantized
+			}
+			for _, rows := range []int{1, 3, 50, 110} {
+				from := rng.IntN(out)
+				n := rng.IntN(out-from) + 1
+				view, ok := m.Columns(from, n)
+				if !ok && format > BF16 {
+					from = from / 16 * 16
+					view, ok = m.Columns(from, n)
+				}
+				if !ok {
+					t.Fatalf("%v: no view of outputs %d to %d", format, from, from+n)
+				}
+				x, bias := randoms(rng, rows*in), randoms(rng, out)
+				whole, got, want := make([]float32, rows*out), make([]float32, rows*n), []float32{}
+				team.Run(func(w *Worker) {
+					Linear(w, whole, x, rows, m, bias)
+					Linear(w, got, x, rows, &view, bias[from:from+n])
+				})
+				for i := range rows {
+					want = append(want, whole[i*out+from:][:n]...)
+				}
+				sameSlices(t, fmt.Sprintf("%s, %v, %d rows, outputs %d to %d of %d", variant, format, rows,
+					from, from+n, out), got, want)
+			}
+		}
+	}
+	if _, ok := randomMatrix(rng, F32, OutIn, 32, 32).Columns(0, 16); ok {
+		t.Error("a view of columns of an [out, in] matrix")
+	}
+}
+
 func TestLinearWithoutBiasStartsAtZero(t *testing.T) {
 	m := &Matrix{Format: F32, In: 1, Out: 1, F32: []float32{0}}
 	for _, x := range []float32{1, -1} { // fma(−1, 0, +0) is +0

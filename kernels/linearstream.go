@@ -135,7 +135,7 @@ func (s *stream) run(from, to, task int) {
 // whole computes the segments from … to, several at a time if the rows of weights are short.
 func (s *stream) whole(from, to int) {
 	count := max(0, to-from) / segment
-	if s.rows == 1 && count > 1 && s.m.Out*s.m.weightBytes() < wideRow {
+	if s.rows == 1 && count > 1 && s.m.stride()*s.m.weightBytes() < wideRow {
 		s.begin(from/segment, count)
 		s.chains(from, count)
 		from += count * segment
@@ -170,11 +170,11 @@ func (s *stream) chain(from, to int) {
 // chains continues the sums of some whole segments, the first of which begins at input from.
 func (s *stream) chains(from, count int) {
 	v, m := s.w.team.variant, s.m
-	y, x, at := s.sums[from/segment*m.Out+s.col:], s.x[from:], from*m.Out+s.col
+	y, x, at := s.sums[from/segment*m.Out+s.col:], s.x[from:], from*m.stride()+s.col
 	if m.Format == F32 {
-		v.chains(y, m.Out, x, m.F32[at:], m.Out, count, segment, s.cols)
+		v.chains(y, m.Out, x, m.F32[at:], m.stride(), count, segment, s.cols)
 	} else {
-		v.chains16(y, m.Out, x, m.F16[at:], m.Out, count, segment, s.cols, m.bf16())
+		v.chains16(y, m.Out, x, m.F16[at:], m.stride(), count, segment, s.cols, m.bf16())
 	}
 }
 

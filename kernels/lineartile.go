@@ -169,11 +169,12 @@ func (t *tileTask) after(b tileBlock, last int) tileBlock {
 
 // pack copies the weights of a block to t.room.
 func (t *tileTask) pack(b tileBlock) {
-	at := b.k*t.m.Out + b.col
+	ld := t.m.stride()
+	at := b.k*ld + b.col
 	if t.m.Format == F32 {
-		t.v.pack(t.room, t.m.F32[at:], t.m.Out, b.depth, b.panels)
+		t.v.pack(t.room, t.m.F32[at:], ld, b.depth, b.panels)
 	} else {
-		t.v.pack16(t.room, t.m.F16[at:], t.m.Out, b.depth, b.panels, t.m.bf16())
+		t.v.pack16(t.room, t.m.F16[at:], ld, b.depth, b.panels, t.m.bf16())
 	}
 }
 
@@ -214,8 +215,9 @@ type ahead struct {
 
 // ahead returns the weights at an input and an output.
 func (m *Matrix) ahead(k, col int) ahead {
+	ld := m.stride()
 	if m.Format == F32 {
-		return ahead{unsafe.Pointer(&m.F32[k*m.Out+col]), 4 * m.Out, 8 * panelCols}
+		return ahead{unsafe.Pointer(&m.F32[k*ld+col]), 4 * ld, 8 * panelCols}
 	}
-	return ahead{unsafe.Pointer(&m.F16[k*m.Out+col]), 2 * m.Out, 4 * panelCols}
+	return ahead{unsafe.Pointer(&m.F16[k*ld+col]), 2 * ld, 4 * panelCols}
 }

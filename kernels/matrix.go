@@ -44,6 +44,37 @@ type Matrix struct {
 	F32     []float32 // F32, [in, out] or [out, in]
 	F16     []uint16  // the bits of F16 or BF16, in the same order
 	Blocks  []byte    // Q8, Q4: in the layout of quant.go, for either Layout
+
+	// numbers from the weights of one input to those of the next in [in, out]; 0 means Out. It is
+	// more in a matrix that Columns returned.
+	Stride int
+}
+
+// Columns returns the n outputs of m from output from on, as a view of an [in, out] matrix. It
+// reports false if a block of Q8 or Q4 would have to be cut.
+func (m *Matrix) Columns(from, n int) (view Matrix, ok bool) {
+	view = Matrix{Format: m.Format, Layout: m.Layout, In: m.In, Out: n, Stride: m.stride()}
+	switch {
+	case m.Layout != InOut:
+		return view, false
+	case m.Format == F32:
+		view.F32 = m.F32[min(from, len(m.F32)):]
+	case m.Format == F16 || m.Format == BF16:
+		view.F16 = m.F16[min(from, len(m.F16)):]
+	case from%quantCols != 0:
+		return view, false
+	default:
+		size := blocksOf(m.In) * m.Format.tileBytes()
+		view.Blocks = m.Blocks[from/quantCols*size : (from+n+quantCols-1)/quantCols*size]
+	}
+	return view, true
+}
+
+func (m *Matrix) stride() int {
+	if m.Stride != 0 {
+		return m.Stride
+	}
+	return m.Out
 }
 
 // Bytes returns the number of bytes of the weights, which a decoding step must read.

@@ -63,7 +63,8 @@ the model reaches, on the threads that --threads gives. Each ratio is what was r
 the limit that was measured beside it.
 
 Decoding reads every weight for each token, so the speed of the memory limits it; the speed of
-arithmetic limits prompts. Decoding begins with an empty session; the line "decode at" compares a
+arithmetic limits prompts, of which the last layer is computed for the last token only: what is
+saved so is not counted. Decoding begins with an empty session; the line "decode at" compares a
 short past with a long one; the line "rows" compares one token with several in one evaluation, each
 with its logits, as speculation needs them. Choosing a token runs on one thread, from logits that
 are normally distributed with deviation 3. Starting up is measured in new processes, from exec to

@@ -57,6 +57,7 @@ type meter struct {
 	next int           // where in buf readMemory goes on
 
 	iterations int       // of FMAPeak
+	operations float64   // of a prompt
 	flops      []float64 // of each worker, for FMAPeak
 	prompt     []int
 	rounds     map[string][]float64
@@ -160,7 +161,8 @@ func (b *meter) round(c model.Config) error {
 	}
 	b.add("peak", peak)
 	b.add("prefill", took[1])
-	b.add("prefill ratio", prefillFlops(c, b.PromptTokens)/took[1]/peak)
+	b.operations = prefillFlops(c, b.PromptTokens, devicePeak == 0)
+	b.add("prefill ratio", b.operations/took[1]/peak)
 
 	at50, at900 := contexts(c)
 	early, err := b.prefilled(at50)
@@ -214,7 +216,7 @@ func (b *meter) report(r *Result, c model.Config) {
 	r.Limits = Limits{ReadGBps: b.median("read") / 1e9, FMAGFlops: b.median("peak") / 1e9}
 	r.Decode = Decode{b.median("decode") * ms, float64(b.m.Bytes()) / 1e9, b.median("decode ratio")}
 	r.Prefill = Prefill{b.PromptTokens, b.median("prefill") * ms,
-		prefillFlops(c, b.PromptTokens) / b.median("prefill") / 1e9, b.median("prefill ratio")}
+		b.operations / b.median("prefill") / 1e9, b.median("prefill ratio")}
 	r.Batch = Batch{b.Batch, float64(b.Batch) / b.median("batch"), b.median("batch speedup")}
 	early, late := contexts(c)
 	r.Context = Context{[2]int{early, late}, b.median("at 50") * ms, b.median("at 900") * ms,
@@ -224,11 +226,16 @@ func (b *meter) report(r *Result, c model.Config) {
 		b.median(choices[2].name) * ms}
 }
 
-// prefillFlops counts the linear layers, causal attention, and the head for one position.
-func prefillFlops(c model.Config, tokens int) float64 {
+// prefillFlops counts the linear layers, causal attention, and the head for one position. If
+// lastRead is set, so is the last layer, but for the keys and values of all positions.
+func prefillFlops(c model.Config, tokens int, lastRead bool) float64 {
 	t, l, d := float64(tokens), float64(c.Layer), float64(c.Embd)
 	linear := 4*d*d + 2*d*float64(c.Inner) // 12·d² where n_inner is 4·n_embd
-	return 2*t*l*linear + 2*l*d*t*(t+1) + 2*float64(c.VocabSize)*d
+	n := 2*t*l*linear + 2*l*d*t*(t+1) + 2*float64(c.VocabSize)*d
+	if lastRead {
+		n -= 2*(t-1)*(linear-2*d*d) + 2*d*t*(t-1) // the other positions' part
+	}
+	return n
 }
 
 // readBytes is how much one pass of readMemory reads: many times a cache, and a part of the buffer,

@@ -46,8 +46,10 @@ type Decode struct {
 type Prefill struct {
 	Tokens int     `json:"tokens"`
 	MS     float64 `json:"ms"`
-	GFlops float64 `json:"gflops"` // 2·T·12·L·d² + 2·L·d·T·(T+1) + 2·V·d operations over the time
-	Ratio  float64 `json:"ratio"`  // of the FMA peak
+	// the operations that are done, over the time: 2·T·12·L·d² + 2·L·d·T·(T+1) + 2·V·d, without what
+	// the processor saves in the last layer, 2·(T-1)·10·d² + 2·d·T·(T-1)
+	GFlops float64 `json:"gflops"`
+	Ratio  float64 `json:"ratio"` // of the FMA peak
 }
 
 // Batch is several sessions, a token of each in one Eval, from their beginning too.

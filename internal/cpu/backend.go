@@ -25,6 +25,7 @@ type backend struct {
 
 	rows  int            // of the pass
 	spans []kernels.Span // the inputs of attention for each span
+	last  lastBlock      // what it is computed for
 	alone bool           // the layers run on one worker
 	depth int            // how many layers run: all, unless every span wants less
 	reads []bool         // [n_layer+1]: whose hidden states spans want; nil: none
@@ -47,6 +48,7 @@ func New(team *kernels.Team, p *engine.Params, cache *engine.Budget) engine.Back
 	b := &backend{params: p, team: team}
 	b.pool.params, b.pool.budget = p, cache
 	b.wholePass, b.onlyLayers = b.forward, b.layers
+	b.last.divide(&p.H[len(p.H)-1].CAttn)
 	return b
 }
 
@@ -109,6 +111,7 @@ func (b *backend) prepare() {
 		}
 		b.depth = max(b.depth, deep)
 	}
+	b.prepareLast()
 }
 
 // span returns the queries, keys and values of a span's rows, and the memory for the results of
@@ -132,6 +135,7 @@ func (b *backend) release() {
 	b.ctx, b.pass = nil, nil
 	b.End()
 	clear(b.spans[:cap(b.spans)])
+	clear(b.last.spans[:cap(b.last.spans)])
 }
 
 func grow(b *[]float32, n int) {

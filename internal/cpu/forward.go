@@ -41,12 +41,12 @@ func (b *backend) handOut(w *kernels.Worker, layers int) {
 	if b.reads == nil || !b.reads[layers] {
 		return
 	}
-	x, p := b.x, b.params
-	if layers == len(p.H) {
-		x = b.norm
-		kernels.LayerNorm(w, x, b.x, b.rows, p.LnF.Gain, p.LnF.Bias, p.Epsilon)
+	if p := b.params; layers < len(p.H) {
+		b.HandOut(w, layers, b.x, nil) // [rows, n_embd]
+	} else {
+		kernels.LayerNorm(w, b.norm, b.x, b.rowsAfter(), p.LnF.Gain, p.LnF.Bias, p.Epsilon)
+		b.HandOut(w, layers, b.norm, b.last.only) // [rows that are read, n_embd]
 	}
-	b.HandOut(w, layers, x) // [rows, n_embd]
 }
 
 // embed: x = wte[tokens] + wpe[positions]
@@ -75,8 +75,14 @@ func (b *backend) block(w *kernels.Worker, layer int) bool {
 	if b.stopped.Load() { // one worker sets it before this barrier, and again only after later ones
 		return false
 	}
-	kernels.Linear(w, b.qkv, b.norm, n, &h.CAttn.Weight, h.CAttn.Bias) // -> [rows, 3*n_embd]
-	kernels.CausalAttention(w, b.spans, layer*b.params.Embd, h.Scale)  // qkv -> norm [rows, n_embd]
+	if b.last.only != nil && layer == len(b.params.H)-1 {
+		if n = b.attendLast(w, layer); n == 0 {
+			return true
+		}
+	} else {
+		kernels.Linear(w, b.qkv, b.norm, n, &h.CAttn.Weight, h.CAttn.Bias) // -> [rows, 3*n_embd]
+		kernels.CausalAttention(w, b.spans, layer*b.params.Embd, h.Scale)  // qkv -> norm [rows, n_embd]
+	}
 	kernels.Linear(w, b.sum, b.norm, n, &h.AttnProj.Weight, h.AttnProj.Bias)
 
 	kernels.AddLayerNorm(w, b.norm, b.x, b.sum, n, h.Ln2.Gain, h.Ln2.Bias, eps) // x += sum first
@@ -95,7 +101,7 @@ func (b *backend) logitsOfRows(w *kernels.Worker) {
 		if w.ID() == 0 {
 			b.gathered = b.Gather(row)
 			for i, wanted := range b.Wanted {
-				copy(b.Hidden[i*p.Embd:(i+1)*p.Embd], b.x[wanted*p.Embd:])
+				copy(b.Hidden[i*p.Embd:(i+1)*p.Embd], b.x[b.last.row(wanted)*p.Embd:])
 			}
 		}
 		w.Sync()

@@ -143,10 +143,17 @@ func (p *Pass) Rows() int {
 	return n
 }
 
-// Wants reports whether the logits after token i are wanted.
-func (s *Span) Wants(i int) bool {
-	return !s.Hidden && i >= s.Visit || s.Logits != nil && i == len(s.Tokens)-1
+// Unread returns the number of tokens, the first ones, of which nothing is wanted. They need only
+// keys and values of the last block.
+func (s *Span) Unread() int {
+	if s.Logits != nil {
+		return min(s.Visit, len(s.Tokens)-1)
+	}
+	return min(s.Visit, len(s.Tokens))
 }
+
+// Wants reports whether the logits after token i are wanted.
+func (s *Span) Wants(i int) bool { return !s.Hidden && i >= s.Unread() }
 
 // A NonFiniteError names the first logit of a pass that is not finite, in the order of spans,
 // tokens and ids. Rows before it may have been visited or not. For a span with Hidden, ID is an

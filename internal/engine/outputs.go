@@ -136,12 +136,17 @@ func (o *Outputs) Deliver(w *kernels.Worker) {
 	w.Sync()
 }
 
-// HandOut calls Visit for the rows that want the hidden state x [rows, n_embd] of a layer, if it is
-// finite. All workers of a team call HandOut together.
-func (o *Outputs) HandOut(w *kernels.Worker, layer int, x []float32) {
+// HandOut calls Visit for the rows that want the hidden state of a layer, if it is finite. x
+// [rows, n_embd] has the states of all rows of the pass, or of those in only. All workers of a team
+// call HandOut together.
+func (o *Outputs) HandOut(w *kernels.Worker, layer int, x []float32, only []int) {
 	n, leaves := o.params.Embd, w.Leaves()
-	for r := w.Next(); r < o.rows; r = w.Next() {
-		span, token := o.At(r)
+	for r := w.Next(); r < o.rows && (only == nil || r < len(only)); r = w.Next() {
+		row := r
+		if only != nil {
+			row = only[r]
+		}
+		span, token := o.At(row)
 		if s := &o.pass.Spans[span]; !s.Hidden || s.Layer != layer || token < s.Visit {
 			continue
 		}

@@ -1,0 +1,192 @@
+package cpu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"picogpt/internal/engine"
+	"picogpt/internal/testing/cases"
+	"picogpt/kernels"
+)
+
+// random returns a model with random weights: three layers, of which the last two have few rows to
+// compute when few are read.
+func random(t *testing.T, team *kernels.Team, r *rand.Rand, format, cache kernels.Format,
+	embd, heads int,
+) *engine.Params {
+	numbers := func(n int, scale float64) []float32 {
+		x := make([]float32, n)
+		for i := range x {
+			x[i] = float32(r.NormFloat64() * scale)
+		}
+		return x
+	}
+	matrix := func(layout kernels.Layout, in, out int) kernels.Matrix {
+		m := kernels.Matrix{Layout: layout, In: in, Out: out, F32: numbers(in*out, 0.2)}
+		return kernels.Convert(team, format, &m)
+	}
+	linear := func(in, out int) engine.Linear {
+		return engine.Linear{Weight: matrix(kernels.InOut, in, out), Bias: numbers(out, 0.1)}
+	}
+	norm := func() engine.Norm { return engine.Norm{Gain: numbers(embd, 1), Bias: numbers(embd, 0.1)} }
+	p := &engine.Params{Vocab: 53, Positions: 200, Embd: embd, Heads: heads, Inner: 4 * embd,
+		Epsilon: 1e-5, CacheFormat: cache, WTE: matrix(kernels.OutIn, embd, 53),
+		WPE: numbers(200*embd, 0.1), LnF: norm()}
+	for range 3 {
+		p.H = append(p.H, engine.Block{Ln1: norm(), Ln2: norm(), CAttn: linear(embd, 3*embd),
+			AttnProj: linear(embd, embd), CFC: linear(embd, 4*embd), MLPProj: linear(4*embd, embd),
+			Scale: 0.3})
+	}
+	p.LMHead = &p.WTE
+	return p
+}
+
+// A batch is what is asked for in one pass, and what came of it.
+type batch struct {
+	params *engine.Params
+	caches []*cache
+	rows   map[[2]int][]float32 // the logits and hidden states of visited rows
+	logits [][]float32
+	begins []int // positions of the texts' first tokens
+}
+
+// run runs a pass. Of each text, rows are read from visit on, and after the last if last is set.
+func (x *batch) run(b engine.Backend, texts [][]int, visit []int, last []bool) error {
+	p := &engine.Pass{}
+	x.rows, x.logits, x.begins = map[[2]int][]float32{}, nil, nil
+	mu := make(chan struct{}, 1)
+	p.Visit = func(span, i int, row engine.Row) {
+		mu <- struct{}{}
+		x.rows[[2]int{span, i}] = slices.Concat(row.Logits, row.Hidden)
+		<-mu
+	}
+	for i, tokens := range texts {
+		c := x.caches[i]
+		if err := c.Reserve(len(tokens)); err != nil {
+			return err
+		}
+		s := engine.Span{Cache: c, Tokens: tokens, Position: c.held, Visit: visit[i]}
+		if last[i] {
+			s.Logits = make([]float32, x.params.Vocab)
+		}
+		x.logits, x.begins = append(x.logits, s.Logits), append(x.begins, c.held)
+		p.Spans = append(p.Spans, s)
+	}
+	err := b.Run(context.Background(), p)
+	for _, c := range x.caches[:len(texts)] {
+		if err == nil {
+			c.Commit()
+		} else {
+			c.Rollback()
+		}
+	}
+	return err
+}
+
+func bitsOf(x []float32) (b []uint32) {
+	for _, v := range x {
+		b = append(b, math.Float32bits(v))
+	}
+	return b
+}
+
+// TestRowsThatNobodyReads compares passes of which some rows are read with passes of which all are:
+// keys, values, logits, hidden states and errors are the same.
+func TestRowsThatNobodyReads(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 1))
+	for _, variant := range []string{"", "go"} {
+		team, err := kernels.NewTeam(2, variant)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer team.Close()
+		for _, format := range []kernels.Format{kernels.F32, kernels.F16, kernels.BF16, kernels.Q8,
+			kernels.Q4} {
+			for _, width := range [][2]int{{48, 3}, {40, 2}} { // 40 cuts a block of Q8 and Q4
+				cacheFormat := []kernels.Format{kernels.F32, kernels.F16}[r.IntN(2)]
+				p := random(t, team, r, format, cacheFormat, width[0], width[1])
+				for round := range cases.Of(2, 30) {
+					if round == 1 { // rows from position 11 on are not finite
+						p.WPE[11*p.Embd+3] = float32(math.Inf(1))
+					}
+					t.Run(fmt.Sprintf("%s/%v/%d/%d", variant, format, width[0], round),
+						func(t *testing.T) { compareRead(t, team, p, r) })
+				}
+			}
+		}
+	}
+}
+
+func compareRead(t *testing.T, team *kernels.Team, p *engine.Params, r *rand.Rand) {
+	some, all := batch{params: p}, batch{params: p}
+	a, b := New(team, p, engine.NewBudget(0)), New(team, p, engine.NewBudget(0))
+	var texts [][]int
+	var visit, none []int
+	var last []bool
+	for _, n := range []int{1 + r.IntN(90), 1, 1 + r.IntN(20)}[:1+r.IntN(3)] {
+		some.caches = append(some.caches, a.NewCache().(*cache))
+		all.caches = append(all.caches, b.NewCache().(*cache))
+		tokens := make([]int, n)
+		for i := range tokens {
+			tokens[i] = r.IntN(p.Vocab)
+		}
+		texts, none = append(texts, tokens), append(none, 0)
+		visit = append(visit, []int{n, n, r.IntN(n + 1)}[r.IntN(3)])
+		last = append(last, r.IntN(2) == 0)
+	}
+	for range 2 { // the second pass reads the keys and values of the first
+		err, want := some.run(a, texts, visit, last), all.run(b, texts, none, last)
+		if want != nil {
+			checkRefused(t, err, &some, texts, visit, last)
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for at, row := range some.rows {
+			if !slices.Equal(bitsOf(row), bitsOf(all.rows[at])) {
+				t.Errorf("row %v: others than where all rows are read", at)
+			}
+		}
+		for i := range texts {
+			if !slices.Equal(bitsOf(some.logits[i]), bitsOf(all.logits[i])) {
+				t.Errorf("text %d: other logits", i)
+			}
+			for page := range some.caches[i].pages {
+				for _, x := range [][2]kernels.KV{
+					{some.caches[i].keys[page], all.caches[i].keys[page]},
+					{some.caches[i].values[page], all.caches[i].values[page]},
+				} {
+					if !slices.Equal(bitsOf(x[0].F32), bitsOf(x[1].F32)) || !slices.Equal(x[0].F16, x[1].F16) {
+						t.Errorf("text %d, page %d: other keys or values", i, page)
+					}
+				}
+			}
+		}
+	}
+}
+
+// checkRefused: the error names the first row that is read and not finite, if there is one.
+func checkRefused(t *testing.T, err error, x *batch, texts [][]int, visit []int, last []bool) {
+	for i, tokens := range texts {
+		for k := range tokens {
+			read := k >= visit[i] || last[i] && k == len(tokens)-1
+			if !read || x.begins[i]+k < 11 {
+				continue
+			}
+			var bad *engine.NonFiniteError
+			if !errors.As(err, &bad) || bad.Span != i || bad.Token != k {
+				t.Errorf("error %v, want text %d, token %d", err, i, k)
+			}
+			return
+		}
+	}
+	if err != nil {
+		t.Errorf("error %v, want none: no row that is read has others than finite numbers", err)
+	}
+}
