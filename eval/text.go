@@ -16,7 +16,7 @@ type Encoder interface {
 }
 
 // A Document is one text for a protocol. Words and Bytes are those of the original text before any
-// detokenizing; 0 if not known.
+// detokenizing, with what the vocabulary has no token for; 0 if not known.
 type Document struct {
 	Tokens       []int
 	Words, Bytes int

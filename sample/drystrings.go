@@ -76,7 +76,7 @@ func NewDRYStrings(ctx context.Context, v speller, texts []string) (*DRYStrings,
 		}
 		for n := 1; n < len(text); n++ {
 			// No text has a rest that the vocabulary cannot write.
-			if rest, err := v.Encode(text[n:]); err == nil {
+			if rest, err := v.Encode(text[n:]); err == nil && firstMissing(v, text[n:]) < 0 {
 				rest = rest[:min(mostDRYFollowing, len(rest))]
 				d.rests[text[:n]] = append(d.rests[text[:n]], dryRest{text, rest})
 			}

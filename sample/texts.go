@@ -3,6 +3,7 @@ package sample
 // Options that are texts, which a tokenizer turns into ids.
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -46,6 +47,9 @@ func (p *Params) openBias(t *tokenizer.Tokenizer) error {
 			continue
 		}
 		ids, err := t.WithSpecial().Encode(b.Text)
+		if i := firstMissing(t, b.Text); err == nil && i >= 0 {
+			err = fmt.Errorf("byte %d, %#02x: the vocabulary has no token for it", i, b.Text[i])
+		}
 		if err != nil {
 			return option.Errorf(p.Table(), "bias", " %s: %v", quote.Short(b.Text, 40), err)
 		}
@@ -63,6 +67,22 @@ func (p *Params) openBias(t *tokenizer.Tokenizer) error {
 	}
 	p.Bias = append(known, found...)
 	return nil
+}
+
+// firstMissing returns the index of the first byte of a text that byte-level BPE has no token for,
+// -1 if there is none.
+func firstMissing(v speller, text string) int {
+	t, ok := v.(interface{ Missing() ([]byte, int) })
+	if !ok {
+		return -1
+	}
+	missing, _ := t.Missing()
+	for i := range len(text) {
+		if bytes.IndexByte(missing, text[i]) >= 0 {
+			return i
+		}
+	}
+	return -1
 }
 
 // unopened returns an error for texts that Open has not seen.

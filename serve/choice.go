@@ -55,6 +55,9 @@ func (j *job) newChoice(p *prompt, index int) *choice {
 	if j.logprobs != nil {
 		if j.echo {
 			c.offsets.decoder = j.server.vocabulary.NewDecoder(nil)
+			if j.server.vocabulary.drops {
+				c.offsets.prompt = p.text
+			}
 		} else {
 			c.offsets.decoder = j.server.vocabulary.NewDecoder(p.ids)
 		}
@@ -65,7 +68,7 @@ func (j *job) newChoice(p *prompt, index int) *choice {
 // add adds a token to the choice.
 func (c *choice) add(j *job, t *decode.Token) {
 	if j.logprobs != nil {
-		e := entry{id: t.ID, logProb: t.LogProb, top: t.Top, offset: c.offsets.next(t.ID)}
+		e := entry{id: t.ID, logProb: t.LogProb, top: t.Top, offset: c.offsets.next(t.ID, t.Prompt)}
 		c.entries = append(c.entries, e)
 	}
 	if !t.Prompt {
@@ -125,13 +128,40 @@ func (c *choice) sent() {
 // A runeOffsets counts the characters before each token of a text.
 type runeOffsets struct {
 	decoder tokenizer.Decoder
+	prompt  string // the rest of a prompt of which the vocabulary drops bytes; else ""
 	count   int    // complete characters so far
 	partial []byte // bytes of a character that is incomplete so far
 }
 
-// next returns the offset of a token: the index of the character that has its first byte.
-func (o *runeOffsets) next(id int) int {
+// next returns the offset of a token, of the prompt or a new one: the index of the character that
+// has its first byte.
+func (o *runeOffsets) next(id int, prompt bool) int {
 	text, _ := o.decoder.Push(id) // an id without a token has no characters
+	if o.prompt == "" {
+		return o.add(text)
+	}
+	rest, from, to := o.prompt, 0, 0 // text is in rest[from:to], with dropped bytes inside and before
+	for i := range len(text) {
+		for prompt && to < len(rest) && rest[to] != text[i] {
+			to++
+		}
+		if i == 0 {
+			from = to
+		}
+		to = min(to+1, len(rest))
+	}
+	if !prompt {
+		o.prompt = ""
+		o.add(rest)
+		return o.add(text)
+	}
+	o.prompt = rest[to:]
+	o.add(rest[:from])
+	return o.add(rest[from:to])
+}
+
+// add adds text, and returns the index of the character that has its first byte.
+func (o *runeOffsets) add(text string) int {
 	before, at := len(o.partial), o.count
 	o.partial = append(o.partial, text...)
 	i := 0

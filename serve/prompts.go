@@ -118,7 +118,7 @@ func (s *Server) encodeOne(
 	ctx context.Context, client string, p *prompt, field string, tokens int,
 ) error {
 	config := s.model.Config()
-	if !p.asIDs && len(p.text) > config.Positions*s.vocabulary.longest {
+	if !p.asIDs && !s.vocabulary.drops && len(p.text) > config.Positions*s.vocabulary.longest {
 		return tooLong(field, config.Positions, len(p.text)/s.vocabulary.longest, tokens)
 	}
 	if !p.asIDs {

@@ -34,10 +34,17 @@ func start(t testing.TB, o serve.Options) *client {
 
 func startWith(t testing.TB, m *model.Model, o serve.Options) *client {
 	t.Helper()
+	return startTokenizer(t, m, tokenizer.GPT2(), o)
+}
+
+func startTokenizer(
+	t testing.TB, m *model.Model, tok *tokenizer.Tokenizer, o serve.Options,
+) *client {
+	t.Helper()
 	if o.Name == "" {
 		o.Name = "demo"
 	}
-	s, err := serve.New(m, tokenizer.GPT2(), o)
+	s, err := serve.New(m, tok, o)
 	if err != nil {
 		t.Fatal(err)
 	}

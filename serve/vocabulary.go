@@ -15,10 +15,13 @@ type vocabulary struct {
 	*tokenizer.Tokenizer          // reads special tokens in a text as their ids
 	texts                []string // of each token by itself; "" where an id has none
 	longest              int      // bytes of the longest
+	drops                bool     // some bytes of a text have no token, and no id
 }
 
 func newVocabulary(t *tokenizer.Tokenizer) vocabulary {
 	v := vocabulary{Tokenizer: t.WithSpecial(), texts: make([]string, t.Size()), longest: 1}
+	missing, unknown := t.Missing()
+	v.drops = len(missing) > 0 && unknown < 0
 	for id := range v.texts {
 		v.texts[id], _ = t.Text(id) // a gap has no text
 		v.longest = max(v.longest, len(v.texts[id]))

@@ -1,12 +1,10 @@
 // Byte-level BPE, GPT-2's scheme: a text is split into pieces (split.go), and the bytes of each
-// piece are merged into tokens (bpe.go). The bytes of the tokens, joined, are the text.
+// piece are merged into tokens (bpe.go). The bytes of the tokens, joined, are the text, without the
+// bytes that the vocabulary has no token for.
 
 package tokenizer
 
-import (
-	"fmt"
-	"slices"
-)
+import "slices"
 
 // byteLevel is a byte-level BPE vocabulary. It is a model; for texts that no normalizer changes and
 // that only GPT-2's pattern splits, it is splitter and model in one.
@@ -29,16 +27,11 @@ type splitting struct {
 // encode splits a text and appends the ids of its pieces. The space of prefixSpace belongs to no
 // byte of the text.
 func (s *byteLevel) encode(e *encoded, text string, at int) error {
-	prefixed := s.prefixSpace && text[0] != ' '
-	if err := s.encodable(text, at, prefixed); err != nil {
-		return err
+	first, p := len(e.ids), passage{text: text, at: at}
+	if s.prefixSpace && text[0] != ' ' {
+		p = passage{text: " " + text, at: at - 1}
 	}
-	first := len(e.ids)
-	rest := text
-	if prefixed {
-		rest = " " + text
-	}
-	for rest != "" {
+	for rest := p.text; rest != ""; {
 		n := len(rest)
 		if !s.whole {
 			n = pieceLen(rest)
@@ -46,44 +39,72 @@ func (s *byteLevel) encode(e *encoded, text string, at int) error {
 		e.ids = s.appendPiece(e.ids, rest[:n])
 		rest = rest[n:]
 	}
-	if !e.wantSpans {
-		return nil
-	}
-	end := at
-	if prefixed {
-		end--
-	}
-	for _, id := range e.ids[first:] {
-		start := max(end, at)
-		end += s.length(id)
-		e.spans = append(e.spans, Span{start, end})
+	s.place(e, first, p)
+	if e.wantSpans && len(e.spans) > first {
+		e.spans[first].Start = max(at, e.spans[first].Start)
 	}
 	return nil
 }
 
 // tokenize implements model: it appends the ids of one piece.
 func (s *byteLevel) tokenize(e *encoded, p passage) error {
-	if err := s.encodable(p.text, p.at, false); err != nil {
-		return err
-	}
 	first := len(e.ids)
 	e.ids = s.appendPiece(e.ids, p.text)
-	if !e.wantSpans {
-		return nil
-	}
-	at := 0
-	for _, id := range e.ids[first:] {
-		e.spans = append(e.spans, p.span(at, at+s.length(id)))
-		at += s.length(id)
-	}
+	s.place(e, first, p)
 	return nil
 }
 
-// appendPiece appends the ids of one piece, which is not empty; each of its bytes has a token.
+// place appends the spans of the ids of a passage, those from index first on. A byte without a token
+// is within a span only if it stands between the bytes of one token.
+func (s *byteLevel) place(e *encoded, first int, p passage) {
+	if !e.wantSpans {
+		return
+	}
+	to := 0
+	for _, id := range e.ids[first:] {
+		from := s.skip(p.text, to)
+		to = from + 1
+		for range s.length(id) - 1 {
+			to = s.skip(p.text, to) + 1
+		}
+		e.spans = append(e.spans, p.span(from, to))
+	}
+}
+
+// skip returns the index of the first byte of text from index i on that has a token.
+func (s *byteLevel) skip(text string, i int) int {
+	for !s.complete && i < len(text) && s.byteID[text[i]] == none {
+		i++
+	}
+	return i
+}
+
+// kept returns the bytes of a piece that have tokens. The others are dropped before anything is
+// merged, as in Hugging Face's library.
+func (s *byteLevel) kept(piece string) string {
+	b := make([]byte, 0, waitFor)
+	for i := range len(piece) {
+		if s.byteID[piece[i]] != none {
+			b = append(b, piece[i])
+		}
+	}
+	if len(b) == len(piece) {
+		return piece
+	}
+	return string(b)
+}
+
+// appendPiece appends the ids of one piece, which is not empty.
 func (s *byteLevel) appendPiece(ids []int, piece string) []int {
-	switch {
-	case len(piece) > waitFor:
+	if len(piece) > waitFor {
 		return s.appendLongPiece(ids, piece)
+	}
+	if !s.complete {
+		piece = s.kept(piece)
+	}
+	switch {
+	case piece == "":
+		return ids
 	case len(piece) > shortPiece:
 		return s.appendMerged(ids, piece)
 	}
@@ -119,29 +140,12 @@ func (s *byteLevel) appendMerged(ids []int, piece string) []int {
 	return ids
 }
 
-// encodable returns an error if the vocabulary has no token for a byte of text, which begins at
-// byte `at` of the whole text.
-func (s *byteLevel) encodable(text string, at int, prefixed bool) error {
-	if s.complete {
-		return nil
-	}
-	if prefixed && s.byteID[' '] == none {
-		return fmt.Errorf("byte %d of the text: add_prefix_space wants a space before it, and the "+
-			"vocabulary has no token for one", at)
-	}
-	for i := range len(text) {
-		if s.byteID[text[i]] == none {
-			return fmt.Errorf("byte %d of the text, %#02x: the vocabulary has no token for it",
-				at+i, text[i])
-		}
-	}
-	return nil
-}
-
-// addTo appends bytes to a long piece.
+// addTo appends the bytes that have tokens to a long piece.
 func (s *byteLevel) addTo(p *longPiece, bytes string, to *newest) {
 	for i := range len(bytes) {
-		p.add(s.byteID[bytes[i]], to)
+		if id := s.byteID[bytes[i]]; id != none {
+			p.add(id, to)
+		}
 	}
 }
 
@@ -169,6 +173,11 @@ func (s *byteLevel) tokenizer(added []addedToken, endOfText int) *Tokenizer {
 	t := &Tokenizer{tokens: s.tokens, kind: kindByteLevel, level: s, model: s,
 		splitters: []splitter{levelSplitter{splitting: s.splitting}},
 		decoding:  decoding{tokens: s.tokens}, start: -1, endOfText: endOfText}
+	for b, id := range s.byteID {
+		if id == none {
+			t.missing, t.unknown = append(t.missing, byte(b)), -1
+		}
+	}
 	t.add(added)
 	return t
 }

@@ -36,7 +36,15 @@
 // valid or not, as they were encoded: a byte that is no part of valid UTF-8 splits a text like a
 // symbol, so that it may be in one piece with symbols beside it, and its token stands for the byte
 // itself. <|endoftext|> and other special tokens are ordinary text, and become ids only with
-// WithSpecial. A byte without a token and an unknown id are errors. The time is O(n log n) for any
+// WithSpecial. An unknown id is an error.
+//
+// Some vocabularies of byte-level BPE have no token for some bytes: those that were trained without
+// an initial alphabet lack what the training text did not have. As in Hugging Face's library, Encode
+// drops such bytes after the text is divided into pieces and before anything is merged, or gives the
+// token that the file names for unknown text. [Tokenizer.Missing] lists them. Texts without such
+// bytes are not affected; of others the rest comes back. Spans are still of the original text.
+//
+// The time is O(n log n) for any
 // text: a megabyte of one letter takes 0.15 s. Besides the text and its ids, a long word takes no
 // memory with byte-level BPE, WordPiece and Unigram, and 5 to 10 bytes for each character with
 // other BPE.

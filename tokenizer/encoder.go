@@ -14,7 +14,6 @@ type Encoder struct {
 	added   *addedTokens  // all of them, if chunk is not nil
 	chunk   *pieceEncoder // nil: the whole text is pending up to its end
 	ids     newest
-	at      int // byte of the whole text at which pending begins
 	pending []byte
 	err     error
 }
@@ -32,13 +31,12 @@ func (t *Tokenizer) NewEncoder(keep int) *Encoder {
 	return e
 }
 
-// Write takes the next part of the text. An error is that of Encode; after it, every call returns
-// the same error.
+// Write takes the next part of the text. It returns no error: End returns that of Encode.
 func (e *Encoder) Write(part []byte) (int, error) {
 	if e.chunk == nil {
 		e.pending = append(e.pending, part...)
-	} else if e.write(string(part), false); e.err != nil {
-		return 0, e.err
+	} else {
+		e.write(string(part), false)
 	}
 	return len(part), nil
 }
@@ -51,14 +49,8 @@ func (e *Encoder) AtLeast() int {
 	return e.ids.total + e.chunk.atLeast()
 }
 
-// Take returns the ids that are certain and were kept, in order, and removes them. If some byte has
-// no token in the vocabulary, no id is certain before the end of the text.
-func (e *Encoder) Take() []int {
-	if e.chunk != nil && !e.chunk.complete {
-		return nil
-	}
-	return e.ids.take()
-}
+// Take returns the ids that are certain and were kept, in order, and removes them.
+func (e *Encoder) Take() []int { return e.ids.take() }
 
 // End ends the text. It returns the newest ids that were not taken, in order, and the number of ids
 // of the whole text.
@@ -80,7 +72,7 @@ func (e *Encoder) End() (ids []int, total int, err error) {
 // that may be the beginning of an added token.
 func (e *Encoder) write(part string, last bool) {
 	text := string(e.pending) + part
-	for e.err == nil {
+	for {
 		i, token := -1, addedToken{}
 		certain := len(text)
 		if e.t.asked || e.added.always {
@@ -93,19 +85,17 @@ func (e *Encoder) write(part string, last bool) {
 			certain = i
 		}
 		if certain > 0 {
-			e.err = e.chunk.write(text[:certain], e.at, &e.ids)
+			e.chunk.write(text[:certain], &e.ids)
 		}
-		e.at += certain
 		text = text[certain:]
-		if i < 0 || e.err != nil {
+		if i < 0 {
 			break
 		}
 		e.chunk.end(&e.ids)
 		e.ids.add([]int{token.id})
-		e.at += len(token.text)
 		text = text[len(token.text):]
 	}
-	if e.pending = append(e.pending[:0], text...); last && e.err == nil {
+	if e.pending = append(e.pending[:0], text...); last {
 		e.chunk.end(&e.ids)
 	}
 }

@@ -142,15 +142,18 @@ func (f *modelFile) plainBPE() bool {
 	if f.kind != "BPE" || f.prefix != "" || f.suffix != "" || f.byteFallback || f.ignoreMerges {
 		return false
 	}
-	if _, unknown := f.vocab.ids[f.unknown]; !unknown {
-		return true
-	}
-	for _, r := range newByteAlphabet().runes {
-		if _, ok := f.vocab.ids[string(r)]; !ok {
-			return false // characters without a token are unknown
+	// bytes without a token are unknown, if the file has a token for that; else they are dropped
+	return f.unknown == "" || len(f.vocab.missing()) == 0
+}
+
+// missing returns the bytes that have no token in GPT-2's byte alphabet.
+func (v *vocabulary) missing() (bytes []byte) {
+	for b, r := range newByteAlphabet().runes {
+		if _, ok := v.ids[string(r)]; !ok {
+			bytes = append(bytes, byte(b))
 		}
 	}
-	return true
+	return bytes
 }
 
 // build sets the tokenizer's model.

@@ -22,10 +22,13 @@ type kindCase struct {
 	SPM     []int
 }
 
-// kindCases returns all cases.
-func kindCases(t testing.TB) (cases []kindCase) {
+// kindCases returns all cases of testdata/kinds.
+func kindCases(t testing.TB) []kindCase { return casesOf(t, "testdata/kinds/cases.jsonl") }
+
+// casesOf returns the cases of a file.
+func casesOf(t testing.TB, path string) (cases []kindCase) {
 	t.Helper()
-	file, err := os.Open("testdata/kinds/cases.jsonl")
+	file, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -102,22 +102,6 @@ func TestAnEncoderWhoseIDsAreTaken(t *testing.T) {
 	}
 }
 
-// TestNoIDIsCertainWhereAByteMayBeUnknown: after an error no id has been emitted.
-func TestNoIDIsCertainWhereAByteMayBeUnknown(t *testing.T) {
-	tok := randomMerges(t, rand.New(rand.NewPCG(1, 2)), 2, 3)
-	e := tok.NewEncoder(everyID)
-	if _, err := e.Write([]byte(strings.Repeat("ab", waitFor))); err != nil {
-		t.Fatal(err)
-	}
-	if ids := e.Take(); len(ids) > 0 {
-		t.Errorf("%d ids before the end of the text", len(ids))
-	}
-	want := encode(t, tok, strings.Repeat("ab", waitFor))
-	if ids, _, err := e.End(); err != nil || !equal(ids, want) {
-		t.Errorf("%d ids, %v, want %d", len(ids), err, len(want))
-	}
-}
-
 // TestLongWordsOfCharactersHaveTheIDsOfTheMerges compares byte-pair encoding over characters with a
 // twin that merges all of a word at once: other programs' kinds with their affixes and bytes, and
 // random merges, some of which give a token in several ways.

@@ -34,18 +34,13 @@ func (s *byteLevel) chunks(keep int) *pieceEncoder {
 	return &pieceEncoder{byteLevel: s, keep: keep, wait: waitFor}
 }
 
-// write appends a part, which begins at byte `at` of the whole text.
-func (p *pieceEncoder) write(part string, at int, to *newest) error {
-	prefixed := !p.written && p.prefixSpace && part[0] != ' '
-	if err := p.encodable(part, at, prefixed); err != nil {
-		return err
-	}
-	p.written = true
-	if prefixed {
+// write appends a part, which is not empty.
+func (p *pieceEncoder) write(part string, to *newest) {
+	if !p.written && p.prefixSpace && part[0] != ' ' {
 		part = " " + part
 	}
+	p.written = true
 	p.encode(p.pending+part, false, to)
-	return nil
 }
 
 // end ends the text between added tokens.

@@ -29,10 +29,12 @@ type Tokenizer struct {
 	level       *byteLevel // splitters and model in one, if nothing else is needed; else nil
 	decoding    decoding
 
-	special   []int // ids of special tokens, ascending
-	origins   bool  // a splitter needs to know the origin of a text
-	start     int   // the token at the beginning of a prompt; -1 if there is none
-	endOfText int   // -1 if there is none
+	missing   []byte // bytes without a token in byte-level BPE, ascending
+	unknown   int    // the token of those; -1 if they are dropped
+	special   []int  // ids of special tokens, ascending
+	origins   bool   // a splitter needs to know the origin of a text
+	start     int    // the token at the beginning of a prompt; -1 if there is none
+	endOfText int    // -1 if there is none
 
 	asked  bool // special tokens in a text become their ids
 	prompt bool // Encode puts start before a text
@@ -89,8 +91,9 @@ func (t *Tokenizer) Kind() string { return t.kind }
 
 // Encode returns the ids of text. Special tokens in it are ordinary text, unless WithSpecial
 // returned the tokenizer. The text may be any bytes: a byte that is no part of valid UTF-8 is split
-// off like a symbol, and keeps its value. If the vocabulary has no token for a part of the text,
-// the error names the byte; GPT2 has a token for every byte. For valid UTF-8 and GPT2 the ids are
+// off like a symbol, and keeps its value. A part of the text that the vocabulary has no token for
+// becomes its token for unknown text; is dropped if byte-level BPE has none ([Tokenizer.Missing]);
+// else the error names the byte. GPT2 has a token for every byte. For valid UTF-8 and GPT2 the ids are
 // those of OpenAI's tiktoken (r50k_base, encode_ordinary).
 func (t *Tokenizer) Encode(text string) ([]int, error) {
 	e := encoded{ids: make([]int, 0, len(text)/4+1)} // English has about 4.4 bytes a token
@@ -212,6 +215,16 @@ func (t *Tokenizer) Gaps() (ids []int) {
 		}
 	}
 	return ids
+}
+
+// Missing returns the bytes, in ascending order, that a vocabulary of byte-level BPE has no token
+// for, and the id that stands in texts for each: -1 if they are dropped. It returns nil for GPT2, and
+// for vocabularies of other kinds, whose unknown characters are no list.
+func (t *Tokenizer) Missing() (bytes []byte, unknown int) {
+	if len(t.missing) == 0 {
+		return nil, -1
+	}
+	return slices.Clone(t.missing), t.unknown
 }
 
 // EndOfText returns the id of the token that ends a text, and whether the vocabulary has one:

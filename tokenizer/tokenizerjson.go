@@ -109,6 +109,11 @@ func (f *tokenizerFile) tokenizer() (*Tokenizer, error) {
 	if err := f.model.build(t, v); err != nil {
 		return nil, err
 	}
+	if unknown, known := v.ids[f.model.unknown]; f.spellsBytes(t) && known {
+		t.missing, t.unknown = v.missing(), int(unknown)
+	} else if f.spellsBytes(t) && f.model.unknown == "" {
+		t.missing, t.unknown = v.missing(), -1
+	}
 	if t.kind == kindWordLevel && f.splitsCharacters(t) {
 		t.kind = kindCharacters
 	}
@@ -156,6 +161,13 @@ func (f *tokenizerFile) readsBytes(t *Tokenizer) bool {
 		}
 	}
 	return true
+}
+
+// spellsBytes reports whether the model is BPE over bytes that are spelled as characters.
+func (f *tokenizerFile) spellsBytes(t *Tokenizer) bool {
+	level := func(s splitter) bool { _, is := s.(levelSplitter); return is }
+	return f.model.kind == "BPE" && f.model.prefix == "" && f.model.suffix == "" &&
+		!f.model.byteFallback && slices.ContainsFunc(t.splitters, level)
 }
 
 // byteLevel returns a Tokenizer with a model of bytes, which is the whole pipeline if nothing else

@@ -1,11 +1,12 @@
 // Tokenizers of every kind and texts for them, with what Hugging Face's own library makes of each
 // text: the ids, and the texts of the ids with special tokens and without. Usage:
 //
-//   npm install && node cases.mjs OUT [--texts N] [--seed N] [TEXTFILE…]
+//   npm install && node cases.mjs OUT [--texts N] [--seed N] [--only NAMES] [TEXTFILE…]
 //
 // OUT/NAME/tokenizer.json are those of ../../tokenizer/testdata/kinds and variations of them;
-// OUT/cases.jsonl are the cases. N texts for each (default 300) are random, made of what tokenizers
-// find hard; of each TEXTFILE as many parts are taken. Then: go run . OUT
+// OUT/cases.jsonl are the cases; NAMES is a regular expression for the tokenizers that are wanted. N
+// texts for each (default 300) are random, made of what tokenizers find hard; of each TEXTFILE as
+// many parts are taken. Then: go run . OUT
 import fs from 'node:fs'
 import path from 'node:path'
 import { read } from './library.mjs'
@@ -14,10 +15,11 @@ import { variations } from './variations.mjs'
 const args = process.argv.slice(2)
 const option = (name, value) => {
   const i = args.indexOf(name)
-  return i < 0 ? value : Number(args.splice(i, 2)[1])
+  return i < 0 ? value : args.splice(i, 2)[1]
 }
-const count = option('--texts', 300)
-let state = option('--seed', 1)
+const count = Number(option('--texts', 300))
+let state = Number(option('--seed', 1))
+const only = new RegExp(option('--only', ''))
 const [out, ...files] = args
 
 // random is mulberry32.
@@ -74,6 +76,7 @@ fs.mkdirSync(out, { recursive: true })
 const cases = fs.openSync(path.join(out, 'cases.jsonl'), 'w')
 let total = 0
 for (const [name, json] of variations()) {
+  if (!only.test(name)) continue
   fs.mkdirSync(path.join(out, name), { recursive: true })
   fs.writeFileSync(path.join(out, name, 'tokenizer.json'), json)
   const tokenizer = read(json)

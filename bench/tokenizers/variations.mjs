@@ -125,6 +125,35 @@ export function* variations() {
     yield [`affixes-${unk}`, JSON.stringify({ ...base.wordlevel, added_tokens: [],
       decoder: { type: 'BPEDecoder', suffix: '</w>' }, model: affixes(unk) })]
   }
+  // Vocabularies that lack the tokens of some bytes, and all that is made of them.
+  const lacking = (name, as, gone, change) => [`lacking-${as}`, vary(name, (t) => {
+    const m = t.model
+    const marks = t.added_tokens.map((a) => a.content)
+    const lost = (text) => !marks.includes(text) && [...text].some((c) => gone.includes(c))
+    m.vocab = Object.fromEntries(Object.entries(m.vocab).filter(([text]) => !lost(text)))
+    m.merges = m.merges.filter(([left, right]) => !lost(left + right))
+    t.added_tokens = t.added_tokens.filter((a) => a.content in m.vocab)
+    change(m, t)
+  })]
+  const unknown = (m, t, fuse) => {
+    marked(t, added('[UNK]', { special: true }))
+    m.vocab['[UNK]'] = t.added_tokens.at(-1).id
+    Object.assign(m, { unk_token: '[UNK]', fuse_unk: fuse })
+  }
+  const latin = '<*tÃĉİÂđ€ģÀÁõö', most = 'eÎâãä0123456789ĀāĂăĄąĆć'
+  yield lacking('bytelevel-split-noregex', 'dropped', latin + most, (m) => { m.ignore_merges = false })
+  yield lacking('bytelevel-nfc-digits', 'level', latin, (m, t) => {
+    Object.assign(t, { normalizer: null, pre_tokenizer: level(false, true) })
+    m.ignore_merges = false
+  })
+  yield lacking('bytelevel-nfc-digits', 'space', 'Ġ' + most, (m, t) => {
+    Object.assign(t, { normalizer: null, pre_tokenizer: level(true, true) })
+    m.ignore_merges = false
+  })
+  yield lacking('bytelevel-prefix-lower', 'whole', latin, () => {})
+  yield lacking('bytelevel-nfc-digits', 'unknown', latin + most, (m, t) => unknown(m, t, false))
+  yield lacking('bytelevel-nfc-digits', 'fused', latin + most, (m, t) => unknown(m, t, true))
+  yield lacking('bytelevel-nfc-digits', 'nounknown', latin, (m) => { m.unk_token = '[NONE]' })
   yield ['decoder-null', vary('bytelevel-nfc-digits', (t) => { t.model.ignore_merges = true; t.decoder = null })]
   yield ['decoder-strip', vary('metaspace-bpe', (t) => { t.decoder = sequence('decoders',
     { type: 'Replace', pattern: { Regex: '▁+' }, content: ' ' }, { type: 'Strip', content: ' ', start: 1, stop: 0 }) })]

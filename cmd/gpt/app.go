@@ -131,6 +131,7 @@ type app struct {
 	finder checkpoints.Finder
 
 	opened  *checkpoint.Checkpoint // nil until open
+	noted   bool                   // what the vocabulary lacks
 	garbage int                    // the percentage of it before readReference; 0: as it was
 	chosen  chosenDevice
 	stdout  *process.Output

@@ -193,7 +193,19 @@ func (a *app) openTokenizer() (*tokenizer.Tokenizer, error) {
 	if err == nil && (a.CJKSpaces == nil || !*a.CJKSpaces) {
 		t = t.JoinCJK()
 	}
+	if err == nil {
+		a.noteMissing(t)
+	}
 	return t, a.hintTokenizer(err)
+}
+
+// noteMissing tells once that texts lose bytes that the vocabulary has no token for.
+func (a *app) noteMissing(t *tokenizer.Tokenizer) {
+	const most = 8 // ranges of bytes
+	if missing := show.Missing(t, most); missing != "" && !a.noted {
+		a.noted = true
+		a.Notef("%s: its vocabulary has %s; gpt inspect lists them", a.modelName(), missing)
+	}
 }
 
 // openOnlyTokenizer is openTokenizer for a command that needs nothing else: there need be no

@@ -47,6 +47,10 @@ The text is TEXT, the text of a file (-f FILE; -f - is stdin), or what comes thr
 byte counts, those of a byte order mark too. The tokenizer is the checkpoint's own; where it has
 none, and its vocabulary is large enough, it is GPT-2's. gpt inspect says of which kind it is.
 
+Some vocabularies of byte-level BPE have no token for some bytes, because their training text had
+none. Such bytes are dropped, as Hugging Face's library does, or become the token for unknown text
+if the file names one; a note says which, and gpt inspect lists all of them.
+
 The text of a WordPiece vocabulary, as Chinese models have, has a space between the characters; with
 --cjk-spaces=false it is as gpt generate writes it. [CLS] and its like in the text are single ids
 there, and other special tokens only with --special. gpt generate puts a [CLS] before a prompt that
@@ -86,6 +90,7 @@ func (c *tokenizeCommand) Run(a *app) error {
 	case c.Special:
 		t = t.WithSpecial()
 	}
+	a.noteMissing(t)
 	return textio.WriteIDs(a.stdout, t, text)
 }
 

@@ -78,6 +78,9 @@ func Inspect(name string, c *checkpoint.Checkpoint, cache string) (i *Inspection
 	i.Source, i.Notes = c.Format(), append(i.Notes, c.Notes...)
 	if t, err := c.Tokenizer(); err == nil {
 		i.Vocab = fmt.Sprintf("%s, %d ids", t.Kind(), t.Size())
+		if missing := Missing(t, 0); missing != "" {
+			i.Notes = append(i.Notes, "tokenizer: "+missing)
+		}
 	}
 	m, problem := model.New(context.Background(), config, file,
 		model.Options{Threads: 1, CacheFormat: cache})

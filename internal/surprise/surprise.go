@@ -73,16 +73,23 @@ type piece struct {
 	first, last int // tokens
 }
 
-// pieces cuts the text at the tokens that begin with a character.
+// pieces cuts the text at the tokens that begin with a character. Text that belongs to no token,
+// because the vocabulary drops it, is drawn with the token after it, and at the end with the last.
 func pieces(s *eval.Scored) []piece {
 	var all []piece
+	begin, end := 0, 0 // of the newest piece
 	for i, t := range s.Tokens {
 		if n := len(all); n > 0 && t.Start > 0 && inside(s.Text, t.Start) {
 			all[n-1].last = i
-			all[n-1].text = s.Text[s.Tokens[all[n-1].first].Start:t.End]
-			continue
+			all[n-1].text = s.Text[begin:t.End]
+		} else {
+			begin = min(end, t.Start)
+			all = append(all, piece{s.Text[begin:t.End], i, i})
 		}
-		all = append(all, piece{s.Text[t.Start:t.End], i, i})
+		end = max(end, t.End)
+	}
+	if n := len(all); n > 0 {
+		all[n-1].text = s.Text[begin:]
 	}
 	return all
 }

@@ -93,6 +93,25 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// TestTextWithoutTokensIsDrawn: bytes that the vocabulary drops are drawn with the token after them.
+func TestTextWithoutTokensIsDrawn(t *testing.T) {
+	token := func(start, end int) eval.Token {
+		return eval.Token{Stat: eval.Stat{Rank: 0, LogProb: -1}, Start: start, End: end}
+	}
+	s := eval.Scored{Text: "<a<<bé<", Tokens: []eval.Token{token(1, 2), token(4, 5), token(6, 7)}}
+	var b bytes.Buffer
+	if err := (surprise.Picture{Score: s, By: surprise.ByRank}).Terminal(&b); err != nil {
+		t.Fatal(err)
+	}
+	drawn := regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(b.String(), "|")
+	if want := "|<a||<<bé<|\n"; !strings.HasPrefix(drawn, want) {
+		t.Errorf("%q, want %q first", drawn, want)
+	}
+	if p := page(t, surprise.Picture{Score: s}); !strings.Contains(p, ">&lt;&lt;bé&lt;</span>") {
+		t.Error("the page lacks a part of the text")
+	}
+}
+
 func TestLevels(t *testing.T) {
 	token := func(rank int, bits float64) *eval.Token {
 		return &eval.Token{Stat: eval.Stat{Rank: rank, LogProb: -bits * math.Ln2}}

@@ -4,6 +4,8 @@ package toys
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"picogpt/constrain"
 	"picogpt/tokenizer"
@@ -78,6 +80,24 @@ func (d *wordDecoder) Flush() string {
 	held := d.held
 	d.held = ""
 	return held
+}
+
+// Lacking returns GPT-2's vocabulary without the tokens that contain one of some bytes. Their ids
+// have no token.
+func Lacking(bytes string) (*tokenizer.Tokenizer, error) {
+	all, _ := tokenizer.GPT2().Parts()
+	gone := map[string]bool{}
+	for id, kind := range all.Kinds {
+		text, err := tokenizer.GPT2().Text(id)
+		if kind == tokenizer.Normal && (err != nil || strings.ContainsAny(text, bytes)) {
+			gone[all.Tokens[id]], all.Kinds[id] = true, tokenizer.Unused
+		}
+	}
+	all.Merges = slices.DeleteFunc(all.Merges, func(merge string) bool {
+		left, right, _ := strings.Cut(merge, " ")
+		return gone[left] || gone[right]
+	})
+	return tokenizer.FromParts(all)
 }
 
 // EndAt is a constraint of a program's own: the last of some tokens ends the text. It is Hugging
