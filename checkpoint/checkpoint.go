@@ -59,6 +59,10 @@ type Options struct {
 	// Adapters are merged into the weights, in this order, when these are read. The tensors that they
 	// change are F32 afterwards; those that they replace whole have the adapter's number format.
 	Adapters []Adapter
+
+	// Heads is the number of attention heads, n_head, for files without a config that says it: the
+	// tensors do not. 0 means that the files say it. If they say another number it is an error.
+	Heads int
 }
 
 // Open opens the checkpoint at path with the default Options. See [Options.Open].
@@ -101,6 +105,11 @@ func (o Options) open(fsys fs.FS, name string) (*Checkpoint, error) {
 		f.tensors.Close()
 		return nil, fmt.Errorf("gelu: %s, but this checkpoint (%s) says its activation itself: %s",
 			o.GELU, f.format, f.config.Activation)
+	}
+	if o.Heads != 0 && o.Heads != f.config.Head {
+		f.tensors.Close()
+		return nil, fmt.Errorf("n_head: %d, but this checkpoint (%s) says %d itself", o.Heads, f.format,
+			f.config.Head)
 	}
 	if len(o.Adapters) > 0 {
 		if err := f.merge(o.Adapters); err != nil {

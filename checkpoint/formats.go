@@ -56,15 +56,49 @@ type vocabulary struct {
 	raw  func() ([]byte, error) // the bytes that it is read from, for TokenizerDigest
 }
 
-// openSafetensors opens a safetensors file or an index of several, and the config.json in the same
+// openSafetensors opens a safetensors file, or an index of shards, with config.json in the same
 // folder.
-func openSafetensors(fsys fs.FS, name string, _ Options) (found, error) {
+func openSafetensors(fsys fs.FS, name string, o Options) (found, error) {
 	config, err := model.ReadConfigFS(fsys)
-	if err != nil {
+	if err != nil && (o.Heads == 0 || !errors.Is(err, fs.ErrNotExist)) {
 		return found{}, err
 	}
-	tensors, err := weights.OpenFS(fsys, name)
-	return found{format: "safetensors", config: config, tensors: tensors}, err
+	f := found{format: "safetensors", config: config}
+	said := err == nil
+	if f.tensors, err = weights.OpenFS(fsys, name); err != nil {
+		return found{}, err
+	}
+	s, err := newStack(f.tensors.Name(), f.tensors.All())
+	if said && (errors.Is(err, errNoEmbedding) || err == nil && s.plain()) {
+		return f, nil // the model's own error names what is missing
+	}
+	if err == nil {
+		f, err = s.rearranged(fsys, f.tensors, o)
+	}
+	if err != nil {
+		err = errors.Join(err, f.tensors.Close())
+	}
+	return f, err
+}
+
+// rearranged returns the checkpoint of a safetensors file whose names, shapes or config are those
+// of another program.
+func (s *stack) rearranged(fsys fs.FS, file *weights.Tensors, o Options) (found, error) {
+	f, fill, err := s.config(fsys, nil, o)
+	if err != nil {
+		return found{tensors: file}, err
+	}
+	source := weights.Source{Name: file.Name(), Metadata: file.Metadata(), Size: file.Size(),
+		Close: file.Close}
+	if source.Tensors, err = s.arranged(fill); err != nil {
+		return found{tensors: file}, err
+	}
+	t, err := weights.New(source)
+	if err != nil {
+		return found{tensors: file}, err
+	}
+	f.format, f.tensors = "safetensors", t
+	return f, nil
 }
 
 // openFile opens the file of that name. Its bytes tell its format.

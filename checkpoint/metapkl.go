@@ -91,3 +91,15 @@ func parseMeta(data []byte) (map[string]int, error) {
 	}
 	return stoi, nil
 }
+
+func dictOf(root *pickle.Dict, key string) (*pickle.Dict, error) {
+	v, ok := root.Get(key)
+	if !ok {
+		return nil, fmt.Errorf("%s: missing, want a dict", key)
+	}
+	d, ok := v.(*pickle.Dict)
+	if !ok {
+		return nil, fmt.Errorf("%s: %s, want a dict", key, pickle.Kind(v))
+	}
+	return d, nil
+}

@@ -78,7 +78,7 @@ func (l *loader) tensor(name string, shape ...int) weights.Tensor {
 	t, ok := l.tensors.Tensor(name)
 	switch {
 	case !ok:
-		l.fail("%s: missing, want shape %v", name, shape)
+		l.fail("%s: missing, want shape %v: %s has %s", name, shape, l.tensors.Name(), l.others())
 	case !slices.Equal(t.Shape, shape):
 		l.fail("%s: shape %v, want %v", name, t.Shape, shape)
 	case t.DType != weights.F32 && t.DType != weights.F16 && t.DType != weights.BF16 &&
@@ -87,6 +87,29 @@ func (l *loader) tensor(name string, shape ...int) weights.Tensor {
 	}
 	l.use(t)
 	return t
+}
+
+// others returns three names that are in the file, for the error of one that is not: of tensors
+// that the stack has not used so far, or else of any.
+func (l *loader) others() string {
+	const most = 3
+	var names, all []string
+	for _, t := range l.tensors.All() {
+		all = append(all, t.Name)
+		if !l.used[t.Name] && !isMask(strings.TrimPrefix(t.Name, "transformer.")) {
+			names = append(names, t.Name)
+		}
+	}
+	if len(names) == 0 {
+		names = all
+	}
+	switch {
+	case len(names) == 0:
+		return "no tensors"
+	case len(names) > most:
+		names = append(names[:most], "…")
+	}
+	return strings.Join(names, ", ")
 }
 
 // use records that a tensor is part of the stack, and reports the progress before its data is read.

@@ -13,8 +13,9 @@ import (
 )
 
 // Characters returns the tokenizer of a table of characters and their ids, stoi in nanoGPT's
-// meta.pkl. Encode returns an error that names the first character of a text that has no id.
-// Characters returns an error if two characters have the same id, or a key is not one character.
+// meta.pkl. Encode returns an error that names the first character of a text that has no id. Keys
+// of several characters, such as <UNK> or whole words, are added tokens: found in a text as they are
+// written, the longest first. Characters returns an error if two keys have the same id.
 func Characters(stoi map[string]int) (*Tokenizer, error) {
 	if len(stoi) == 0 {
 		return nil, fmt.Errorf("stoi: no characters, want at least one")
@@ -23,8 +24,8 @@ func Characters(stoi map[string]int) (*Tokenizer, error) {
 	for _, text := range slices.Sorted(maps.Keys(stoi)) {
 		id := stoi[text]
 		switch {
-		case utf8.RuneCountInString(text) != 1 || !utf8.ValidString(text):
-			return nil, fmt.Errorf("stoi: %s, want one character", quote.Short(text, 60))
+		case text == "" || !utf8.ValidString(text):
+			return nil, fmt.Errorf("stoi: %s, want one character or more", quote.Short(text, 60))
 		case id < 0 || id >= maxIDs:
 			return nil, fmt.Errorf("stoi: %s has id %d, want 0 to %d", quote.Short(text, 60), id,
 				maxIDs-1)
@@ -39,14 +40,18 @@ func Characters(stoi map[string]int) (*Tokenizer, error) {
 		list[id] = text
 	}
 	ids := make(map[string]uint32, len(stoi))
+	var longer []addedToken
 	for text, id := range stoi {
 		ids[text] = uint32(id)
+		if utf8.RuneCountInString(text) > 1 {
+			longer = append(longer, addedToken{text: text, id: id})
+		}
 	}
 	table := newTokens(list)
 	t := &Tokenizer{tokens: table, kind: kindCharacters, splitters: []splitter{patternSplitter{pattern: everyCharacter{}}},
 		model:    &wordLevel{ids: ids, unknown: none},
 		decoding: decoding{tokens: table}, start: -1, endOfText: -1}
-	t.add(nil)
+	t.add(longer)
 	return t, nil
 }
 

@@ -18,7 +18,7 @@ func (t *Tokenizer) Files() (map[string][]byte, error) {
 		return p.files()
 	}
 	if m, ok := t.model.(*wordLevel); ok && t.kind == kindCharacters {
-		return m.files()
+		return m.files(t.raw.all())
 	}
 	return nil, fmt.Errorf("only byte-level BPE and characters can be written: copy the files " +
 		"of this tokenizer")
@@ -76,10 +76,16 @@ func (p *Parts) files() (map[string][]byte, error) {
 }
 
 // files returns the file of a vocabulary of characters. In Hugging Face's library a regular
-// expression that matches each of them splits a text into characters.
-func (m *wordLevel) files() (map[string][]byte, error) {
+// expression that matches each of them splits a text into characters. Added tokens are in the
+// vocabulary, too: else that library gives them other ids.
+func (m *wordLevel) files(tokens []addedToken) (map[string][]byte, error) {
+	added := []jsonAdded{}
+	for _, t := range tokens {
+		added = append(added, jsonAdded{ID: t.id, Content: t.text})
+	}
+	slices.SortFunc(added, func(a, b jsonAdded) int { return a.ID - b.ID })
 	whole, err := json.Marshal(jsonFile{
-		Version: "1.0", Added: []jsonAdded{},
+		Version: "1.0", Added: added,
 		PreTokenizer: map[string]any{"type": "Split", "behavior": "Isolated", "invert": false,
 			"pattern": map[string]any{"Regex": `[\s\S]`}},
 		Decoder: map[string]any{"type": "Fuse"},

@@ -146,11 +146,19 @@ func TestCharacters(t *testing.T) {
 	if _, ok := tok.EndOfText(); ok || tok.Size() != 5 || !equal(tok.Gaps(), []int{1}) {
 		t.Errorf("size %d, gaps %v", tok.Size(), tok.Gaps())
 	}
+	longer, err := Characters(map[string]int{"a": 0, "b": 1, "<UNK>": 2, "ab": 3, "abba": 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, err = longer.Encode("a<UNK>abbaabb")
+	if err != nil || !equal(ids, []int{0, 2, 4, 3, 1}) {
+		t.Errorf("longer entries: %v, %v", ids, err)
+	}
+	roundTrip(t, longer, "a<UNK>abbaabb", ids)
 	for want, stoi := range map[string]map[string]int{
 		"stoi: no characters":                       {},
-		`stoi: "ab", want one character`:            {"ab": 1},
-		`stoi: "", want one character`:              {"": 1},
-		`stoi: "\xff", want one character`:          {"\xff": 1},
+		`stoi: "", want one character or more`:      {"": 1},
+		`stoi: "\xff", want one character or more`:  {"\xff": 1},
 		`stoi: "a" has id -1, want 0 to`:            {"a": -1},
 		`stoi: "a" has id 1048576, want`:            {"a": 1 << 20},
 		`stoi: id 1 is given twice, to "a" and "b"`: {"a": 1, "b": 1},

@@ -23,6 +23,7 @@ type globals struct {
 	Model      *string
 	Adapters   []string
 	GELU       string
+	Heads      int
 	Threads    int
 	Dtype      string
 	CacheDtype string
@@ -75,6 +76,7 @@ func (g *globals) flags(f *cli.Flags, which globalFlags) {
 		{geluFlag, &g.GELU, "--gelu FORM",
 			`GELU where the files do not say it: erf, or tanh, for nanoGPT's of before May 2023;
 			default: erf`, []string{"tanh", "erf"}},
+		{geluFlag, &g.Heads, "--n-head N", "attention heads, where no config says it", nil},
 		{threads, &g.Threads, "--threads N",
 			"worker threads; default: 1 for each processor that the process may use", nil},
 		{dtype, &g.Dtype, "--dtype TYPE [auto]",
@@ -115,6 +117,9 @@ func (g *globals) validate() error {
 	}
 	if g.Threads < 0 || g.Threads > kernels.MaxThreads {
 		return usagef("--threads %d: want 0 to %d", g.Threads, kernels.MaxThreads)
+	}
+	if g.Heads < 0 || g.Heads > 1<<16 {
+		return usagef("--n-head %d: want 1 to %d", g.Heads, 1<<16)
 	}
 	if _, _, err := g.deviceName(); err != nil {
 		return err

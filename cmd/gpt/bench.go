@@ -198,6 +198,9 @@ func (a *app) benchStart(ctx context.Context, c model.Config, r *bench.Result) e
 	if a.GELU != "" {
 		args = append(args, "--gelu="+a.GELU)
 	}
+	if a.Heads != 0 {
+		args = append(args, "--n-head="+strconv.Itoa(a.Heads))
+	}
 	if a.Device != nil {
 		args = append(args, "--device="+*a.Device)
 	}

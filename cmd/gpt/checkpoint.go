@@ -71,7 +71,7 @@ func (a *app) open() (*checkpoint.Checkpoint, error) {
 	}
 	var c *checkpoint.Checkpoint
 	var err error
-	o := checkpoint.Options{GELU: a.GELU, Adapters: a.adapters}
+	o := checkpoint.Options{GELU: a.GELU, Heads: a.Heads, Adapters: a.adapters}
 	if a.Model == nil {
 		c, err = o.OpenFS(demo.FS())
 	} else {

@@ -1,6 +1,6 @@
 package pickle
 
-// The opcodes that name, call and complete objects. The caller decides which names are allowed.
+// The opcodes that name, call and complete objects. What the caller does not know stays inert.
 
 import (
 	"errors"
@@ -68,25 +68,38 @@ func (m *machine) global(op byte) error {
 	if module == "collections" && name == "OrderedDict" {
 		return m.push(Func(orderedDict), costOfNumber)
 	}
-	if m.options.Global == nil {
-		return &GlobalError{module, name}
+	if m.options.Global != nil {
+		if v := m.options.Global(module, name); v != nil {
+			return m.push(v, costOfNumber)
+		}
 	}
-	v, err := m.options.Global(module, name)
-	if err != nil {
-		return err
-	}
-	return m.push(v, costOfNumber)
+	return m.push(&Class{module, name}, costOfContainer+len(module)+len(name))
 }
 
-// A GlobalError says that a pickle uses a class or a function that is not allowed. Nothing was
-// called.
-type GlobalError struct{ Module, Name string }
+// A Class is a class or a function that nobody knows. It is never called: a call of it is an
+// Object.
+type Class struct{ Module, Name string }
 
-func (e *GlobalError) Error() string {
-	return fmt.Sprintf("%s.%s, which is code and no weights: refused",
-		quote.Plain(e.Module, 50), quote.Plain(e.Name, 50))
+// Kind returns the kind of a class for errors.
+func (c *Class) Kind() string {
+	return fmt.Sprintf("%s.%s, which is code and no weights: refused", quote.Plain(c.Module, 50),
+		quote.Plain(c.Name, 50))
 }
 
+// An Object is what a pickle says of an object whose Class is not known. Nothing was called.
+type Object struct {
+	Class *Class
+	Args  Tuple // of the call that would make it
+	State any   // for a usual object the *Dict of its attributes; nil if there is none
+	Dict  *Dict // the entries if it is a kind of dict, or nil
+	List  *List // the items if it is a kind of list or set, or nil
+}
+
+// Kind returns the kind of an object for errors.
+func (o *Object) Kind() string { return o.Class.Kind() }
+
+// reduce calls what the caller allows, and makes an Object of anything else. NEWOBJ is the same
+// for a class.
 func (m *machine) reduce() error {
 	args, err := m.pop()
 	if err != nil {
@@ -96,23 +109,26 @@ func (m *machine) reduce() error {
 	if err != nil {
 		return err
 	}
-	f, ok := what.(Func)
-	if !ok {
-		return fmt.Errorf("a call of %s, want a function", Kind(what))
-	}
 	tuple, ok := args.(Tuple)
 	if !ok {
 		return fmt.Errorf("a call with %s, want a tuple of arguments", Kind(args))
 	}
-	v, err := f(tuple)
-	if err != nil {
-		return err
+	var v any
+	switch f := what.(type) {
+	case Func:
+		if v, err = f(tuple); err != nil {
+			return err
+		}
+	case *Class:
+		v = &Object{Class: f, Args: tuple}
+	default:
+		return fmt.Errorf("a call of %s, want a function", Kind(what))
 	}
-	return m.push(v, costOfContainer+costOfItem*len(tuple))
+	return m.push(v, 2*costOfContainer+costOfItem*len(tuple))
 }
 
-// build drops the attributes of a dict: an OrderedDict of tensors has one, _metadata, with versions
-// of modules.
+// build gives an object its state. It drops the attributes of a dict: an OrderedDict of tensors has
+// one, _metadata, with versions of modules.
 func (m *machine) build() error {
 	state, err := m.pop()
 	if err != nil {
@@ -121,6 +137,10 @@ func (m *machine) build() error {
 	to, err := m.pop()
 	if err != nil {
 		return err
+	}
+	if o, ok := to.(*Object); ok && o.State == nil {
+		o.State = state
+		return m.push(to, 0)
 	}
 	attributes, ok := state.(*Dict)
 	if _, isDict := to.(*Dict); !isDict || !ok {

@@ -24,6 +24,8 @@ const (
 	opBinUnicode     = 'X'
 	opShortUnicode   = 0x8c
 	opShortBinString = 'U'
+	opBinBytes       = 'B'
+	opShortBinBytes  = 'C'
 	opEmptyTuple     = ')'
 	opTuple1         = 0x85
 	opTuple2         = 0x86
@@ -32,6 +34,8 @@ const (
 	opEmptyList      = ']'
 	opAppend         = 'a'
 	opAppends        = 'e'
+	opEmptySet       = 0x8f
+	opAddItems       = 0x90
 	opEmptyDict      = '}'
 	opSetItem        = 's'
 	opSetItems       = 'u'
@@ -44,6 +48,7 @@ const (
 	opStackGlobal    = 0x93
 	opBinPersID      = 'Q'
 	opReduce         = 'R'
+	opNewObj         = 0x81
 	opBuild          = 'b'
 )
 
@@ -107,16 +112,16 @@ func (m *machine) step(op byte) error {
 		return m.push(op == opNewTrue, 0)
 	case opBinInt, opBinInt1, opBinInt2, opLong1, opBinFloat:
 		return m.number(op)
-	case opBinUnicode, opShortUnicode, opShortBinString:
+	case opBinUnicode, opShortUnicode, opShortBinString, opBinBytes, opShortBinBytes:
 		return m.text(op)
 	case opEmptyTuple, opTuple1, opTuple2, opTuple3, opTuple:
 		return m.tuple(op)
-	case opEmptyList:
+	case opEmptyList, opEmptySet:
 		return m.push(&List{}, costOfContainer)
 	case opEmptyDict:
 		return m.push(newDict(), costOfContainer)
-	case opAppend, opAppends:
-		return m.appendItems(op == opAppends)
+	case opAppend, opAppends, opAddItems:
+		return m.appendItems(op != opAppend)
 	case opSetItem, opSetItems:
 		return m.setItems(op == opSetItems)
 	case opBinPut, opLongBinPut, opMemoize:
@@ -127,7 +132,7 @@ func (m *machine) step(op byte) error {
 		return m.global(op)
 	case opBinPersID:
 		return m.persistent()
-	case opReduce:
+	case opReduce, opNewObj:
 		return m.reduce()
 	case opBuild:
 		return m.build()

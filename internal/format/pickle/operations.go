@@ -59,10 +59,11 @@ func long(b []byte) any {
 	return n
 }
 
-// text reads a string, in UTF-8 or, from Python 2, in ASCII.
+// text reads bytes or a string, in UTF-8 or, from Python 2, in ASCII.
 func (m *machine) text(op byte) error {
+	long := op == opBinUnicode || op == opBinBytes
 	size := uint64(1)
-	if op == opBinUnicode {
+	if long {
 		size = 4
 	}
 	b, err := m.bytes(size)
@@ -70,17 +71,20 @@ func (m *machine) text(op byte) error {
 		return err
 	}
 	n := uint64(b[0])
-	if op == opBinUnicode {
+	if long {
 		n = uint64(binary.LittleEndian.Uint32(b))
 	}
 	if b, err = m.bytes(n); err != nil {
 		return err
 	}
-	if !utf8.Valid(b) {
-		return errors.New("a string that is not valid UTF-8")
-	}
 	if err := m.spend(2*costOfNumber + len(b)); err != nil {
 		return err
+	}
+	if op == opBinBytes || op == opShortBinBytes {
+		return m.push(slices.Clone(b), 0)
+	}
+	if !utf8.Valid(b) {
+		return errors.New("a string that is not valid UTF-8")
 	}
 	return m.push(string(b), 0)
 }
@@ -123,6 +127,12 @@ func (m *machine) appendItems(many bool) error {
 	if err != nil {
 		return err
 	}
+	if o, ok := to.(*Object); ok {
+		if o.List == nil {
+			o.List = &List{}
+		}
+		to = o.List
+	}
 	list, ok := to.(*List)
 	if !ok {
 		return fmt.Errorf("items for %s, want a list", Kind(to))
@@ -135,6 +145,12 @@ func (m *machine) setItems(many bool) error {
 	items, to, err := m.arguments(many, 2)
 	if err != nil {
 		return err
+	}
+	if o, ok := to.(*Object); ok {
+		if o.Dict == nil {
+			o.Dict = newDict()
+		}
+		to = o.Dict
 	}
 	dict, ok := to.(*Dict)
 	if !ok {

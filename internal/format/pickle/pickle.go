@@ -1,10 +1,11 @@
 // Package pickle reads Python pickles that hold plain values, and the objects that its caller
-// allows. It executes no code: a pickle is a program for a small stack machine, and only the
-// opcodes that such values need are supported. Every other opcode, and every class or function that
-// the caller has not allowed, is an error that names it.
+// knows. It executes no code: a pickle is a program for a small stack machine, and only the opcodes
+// that such values need are supported. Every other opcode is an error that names it. Every class or
+// function that the caller does not know becomes a Class, and a call of it an Object: values that
+// do nothing.
 //
-// The values are nil, bool, int64, *big.Int, float64, string, Tuple, *List, *Dict, and the values
-// that the caller's functions return. As in Python, a value may occur several times and may contain
+// The values are nil, bool, int64, *big.Int, float64, string, []byte, Tuple, *List (sets are lists),
+// *Dict, *Class, *Object, and the values that the caller's functions return. As in Python, a value may occur several times and may contain
 // itself: a program that walks values needs a bound.
 //
 // Pickles may be hostile. Memory is bounded and does not depend on a number in the file, time is
@@ -22,9 +23,9 @@ type Func func(args Tuple) (any, error)
 
 // Options say what a pickle may refer to.
 type Options struct {
-	// Global returns the value of a module's name: a Func, or a value that is compared and passed
-	// on. collections.OrderedDict is known without it. nil allows no names.
-	Global func(module, name string) (any, error)
+	// Global returns the value of a module's name: a Func, a value that is compared and passed on,
+	// or nil if it is not known. collections.OrderedDict is known without it.
+	Global func(module, name string) any
 
 	// Persistent returns the value of a persistent id. nil refuses all ids.
 	Persistent func(id any) (any, error)
@@ -81,7 +82,8 @@ type Tuple []any
 // A List is a list.
 type List struct{ Items []any }
 
-// A Dict is a dict or an OrderedDict. Its keys are strings and int64s.
+// A Dict is a dict or an OrderedDict. Its keys are nil, bools, int64s, float64s, strings, *Classes,
+// *Objects and, for tuples, *Tuples.
 type Dict struct {
 	Keys   []any // in the order in which they came
 	values map[any]any
@@ -94,8 +96,10 @@ func (d *Dict) Get(key any) (any, bool) {
 }
 
 func (d *Dict) set(key, value any) error {
-	switch key.(type) {
-	case string, int64:
+	switch k := key.(type) {
+	case nil, bool, int64, float64, string, *Class, *Object:
+	case Tuple: // which Go cannot compare
+		key = &k
 	default:
 		return fmt.Errorf("%s as a key, want a string or a number", Kind(key))
 	}
@@ -121,7 +125,9 @@ func Kind(v any) string {
 		return "a float"
 	case string:
 		return "a string"
-	case Tuple:
+	case []byte:
+		return "bytes"
+	case Tuple, *Tuple:
 		return "a tuple"
 	case *List:
 		return "a list"

@@ -34,13 +34,13 @@ type storageClass weights.DType
 // options returns what a pickle of a file may refer to.
 func (s *storages) options(f *File) pickle.Options {
 	return pickle.Options{
-		Global:     func(module, name string) (any, error) { return f.global(module, name) },
+		Global:     f.global,
 		Persistent: s.persistent,
 	}
 }
 
-// global returns the few names that dicts of tensors need.
-func (f *File) global(module, name string) (any, error) {
+// global returns the few names that tensors need. Others are not known.
+func (f *File) global(module, name string) any {
 	types := map[string]weights.DType{
 		"FloatStorage": weights.F32, "HalfStorage": weights.F16, "BFloat16Storage": weights.BF16,
 		"DoubleStorage": weights.F64, "ByteStorage": weights.U8, "BoolStorage": weights.BOOL,
@@ -49,19 +49,19 @@ func (f *File) global(module, name string) (any, error) {
 	}
 	switch {
 	case module == "torch" && types[name] != "":
-		return storageClass(types[name]), nil
+		return storageClass(types[name])
 	case module == "torch" && name == "Size":
-		return pickle.Func(size), nil
+		return pickle.Func(size)
 	case module == "torch" && name == "Tensor", module == "torch.nn.parameter" && name == "Parameter":
-		return tensorClass{}, nil
+		return tensorClass{}
 	case module == "torch._utils" && name == "_rebuild_tensor_v2":
-		return pickle.Func(f.rebuild), nil
+		return pickle.Func(f.rebuild)
 	case module == "torch._utils" && name == "_rebuild_parameter":
-		return pickle.Func(parameter), nil
+		return pickle.Func(parameter)
 	case module == "torch._tensor" && name == "_rebuild_from_type_v2":
-		return pickle.Func(f.fromType), nil
+		return pickle.Func(f.fromType)
 	}
-	return nil, &pickle.GlobalError{Module: module, Name: name}
+	return nil
 }
 
 // tensorClass stands for torch.Tensor and Parameter, which are the same here.
@@ -71,6 +71,9 @@ type tensorClass struct{}
 // files of the older form. The location is the device from which it was saved.
 func (s *storages) persistent(id any) (any, error) {
 	t, ok := id.(pickle.Tuple)
+	if ok && len(t) == 4 && t[0] == "module" { // a class with its source, in the older form
+		return t[1], nil
+	}
 	if !ok || len(t) < 5 || len(t) > 6 || t[0] != "storage" {
 		return nil, errors.New("a persistent id that is no storage's")
 	}

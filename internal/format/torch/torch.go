@@ -1,6 +1,6 @@
 // Package torch reads the files of PyTorch's torch.save: plain values, dicts of them, and tensors
 // that refer to the file's storages. It reads the zip form (since PyTorch 1.6) and the older form.
-// It executes no code: package pickle refuses everything that a dict of tensors does not need.
+// It executes no code: what is neither becomes one of package pickle's Objects, which do nothing.
 //
 // The file is mapped. A storage is not touched before one of its tensors is read, so that an
 // optimizer's state in the same file costs nothing.
@@ -9,18 +9,16 @@ package torch
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io/fs"
 	"math/big"
-	"strings"
 
-	"picogpt/internal/format/pickle"
 	"picogpt/internal/mapped"
 )
 
 // A File is an open file of torch.save.
 type File struct {
-	// Root is the saved object: package pickle's values, with *Tensors for tensors.
+	// Root is the saved object: package pickle's values, with *Tensors for tensors. Its classes that
+	// are not PyTorch's tensors and storages are pickle.Objects.
 	Root any
 
 	file mapped.File
@@ -42,7 +40,7 @@ func Open(fsys fs.FS, name string) (*File, error) {
 		err = errors.New("not a file of torch.save")
 	}
 	if err != nil {
-		return nil, errors.Join(explained(err), file.Close())
+		return nil, errors.Join(err, file.Close())
 	}
 	return f, nil
 }
@@ -73,25 +71,4 @@ func IsLegacy(head []byte) bool {
 		}
 	}
 	return false
-}
-
-// explained adds to the error of a refused class what the file probably is.
-func explained(err error) error {
-	var unknown *pickle.GlobalError
-	if !errors.As(err, &unknown) {
-		return err
-	}
-	whole := unknown.Module + "." + unknown.Name
-	switch {
-	case strings.HasSuffix(unknown.Name, "TrainingArguments"),
-		strings.HasPrefix(unknown.Module, "transformers.train"):
-		return fmt.Errorf("%w; this is training_args.bin, the options of a training: the weights "+
-			"are in another file", err)
-	case strings.HasPrefix(whole, "torch.nn."), strings.HasPrefix(whole, "transformers.models."),
-		strings.HasPrefix(whole, "transformers.modeling"), unknown.Module == "__main__",
-		unknown.Module == "model", unknown.Module == "mingpt.model":
-		return fmt.Errorf("%w; this is a whole module, as torch.save(model) writes: save "+
-			"model.state_dict()", err)
-	}
-	return err
 }

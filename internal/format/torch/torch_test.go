@@ -178,9 +178,12 @@ func TestOtherObjects(t *testing.T) {
 	if size, _ := d.Get("size"); len(size.(pickle.Tuple)) != 2 {
 		t.Errorf("size: %s", pickle.Kind(size))
 	}
+	module, ok := open(t, "module.pt").Root.(*pickle.Object)
+	if want := (pickle.Class{Module: "torch.nn.modules.linear", Name: "Linear"}); !ok ||
+		*module.Class != want {
+		t.Errorf("module: %s", pickle.Kind(module))
+	}
 	for name, want := range map[string]string{
-		"module.pt": "torch.nn.modules.linear.Linear, which is code and no weights: refused; " +
-			"this is a whole module, as torch.save(model) writes: save model.state_dict()",
 		"script.pt": "a TorchScript program",
 		"make.py":   "not a file of torch.save",
 		"none":      "no such file",

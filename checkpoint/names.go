@@ -1,0 +1,172 @@
+package checkpoint
+
+// The names that programs have for GPT-2's tensors, and what stands before them. The names here are
+// Hugging Face's, which nanoGPT and minGPT share.
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"picogpt/internal/quote"
+)
+
+// A dialect is the names that one program has.
+type dialect struct {
+	program   string
+	embedding string               // the name of the embedding of tokens
+	names     map[string]string    // its names and ours, less .weight and .bias; nil: they are ours
+	same      *strings.Replacer    // makes one name of several that versions of the program have
+	own       []string             // the first parts of names that are no other program's
+	settle    func(settings) error // adds to a config what the program's code fixes; nil: nothing
+}
+
+// Names of ours that end so are a part of a tensor: the rows of q, k or v, or those of all three,
+// which lie together for each head.
+const (
+	partQ, partK, partV = " q", " k", " v"
+	byHead              = " by head"
+)
+
+// dialects returns all dialects. In the names, * is the number of a layer.
+func dialects() []dialect {
+	return []dialect{
+		{program: "GPT-2", embedding: "wte.weight"},
+		// Raschka, Build a Large Language Model (From Scratch), chapter 4
+		{program: "LLMs-from-scratch", embedding: "tok_emb.weight", own: []string{"trf_blocks"},
+			settle: settleBook,
+			same:   strings.NewReplacer(".scale", ".weight", ".shift", ".bias"),
+			names: map[string]string{
+				"tok_emb": "wte", "pos_emb": "wpe", "final_norm": "ln_f", "out_head": "lm_head",
+				"trf_blocks.*.norm1": "h.*.ln_1", "trf_blocks.*.norm2": "h.*.ln_2",
+				"trf_blocks.*.att.W_query":  "h.*.attn.c_attn" + partQ,
+				"trf_blocks.*.att.W_key":    "h.*.attn.c_attn" + partK,
+				"trf_blocks.*.att.W_value":  "h.*.attn.c_attn" + partV,
+				"trf_blocks.*.att.out_proj": "h.*.attn.c_proj",
+				"trf_blocks.*.att.mask":     "h.*.attn.bias",
+				"trf_blocks.*.ff.layers.0":  "h.*.mlp.c_fc",
+				"trf_blocks.*.ff.layers.2":  "h.*.mlp.c_proj",
+			}},
+		// NVIDIA's Megatron-LM, megatron/model/language_model.py and transformer.py
+		{program: "Megatron", embedding: "embedding.word_embeddings.weight",
+			own:    []string{"transformer", "encoder", "embedding"},
+			settle: settleMegatron,
+			same:   strings.NewReplacer("encoder.", "transformer.", ".self_attention.", ".attention."),
+			names: map[string]string{
+				"embedding.word_embeddings": "wte", "embedding.position_embeddings": "wpe",
+				"transformer.final_layernorm":                    "ln_f",
+				"output_layer":                                   "lm_head",
+				"transformer.layers.*.input_layernorm":           "h.*.ln_1",
+				"transformer.layers.*.post_attention_layernorm":  "h.*.ln_2",
+				"transformer.layers.*.attention.query_key_value": "h.*.attn.c_attn" + byHead,
+				"transformer.layers.*.attention.dense":           "h.*.attn.c_proj",
+				"transformer.layers.*.mlp.dense_h_to_4h":         "h.*.mlp.c_fc",
+				"transformer.layers.*.mlp.dense_4h_to_h":         "h.*.mlp.c_proj",
+			}},
+	}
+}
+
+// wrappers are parts of names that modules around other modules add, wherever they stand: of
+// torch.compile, FSDP and activation checkpointing.
+var wrappers = strings.NewReplacer("_orig_mod.", "", "_fsdp_wrapped_module.", "",
+	"_checkpoint_wrapped_module.", "")
+
+// A naming is what the tensors of a file are called here.
+type naming struct {
+	dialect dialect
+	ours    []string // for each name of the file
+}
+
+// findNames returns the naming of a file with these names. What stands before the embedding's name
+// is left out of all names; names that do not begin with it stay as they are. ok is false if there
+// is no embedding.
+func findNames(names []string) (n naming, ok bool, err error) {
+	bare := make([]string, len(names))
+	found, prefix := "", "" // the embedding's name, and what stands before it
+	all := dialects()
+	for i, name := range names {
+		bare[i] = wrappers.Replace(name)
+		for _, d := range all {
+			before, is := strings.CutSuffix(bare[i], d.embedding)
+			if !is || before != "" && before[len(before)-1] != '.' {
+				continue
+			}
+			if found != "" && before != prefix {
+				return n, false, fmt.Errorf("two models, with %s and %s, want one",
+					quote.Plain(found, 80), quote.Plain(name, 80))
+			}
+			n.dialect, found, prefix = d, name, before
+		}
+	}
+	if found == "" {
+		return n, false, nil
+	}
+	theirs := map[string]string{} // our name -> the file's
+	for i, name := range bare {
+		ours, err := n.dialect.rename(name, prefix)
+		if err != nil {
+			return n, false, err
+		}
+		if other, twice := theirs[ours]; twice {
+			return n, false, fmt.Errorf("%s: there twice, as %s and %s, want it once",
+				quote.Plain(ours, 80), quote.Plain(other, 80), quote.Plain(names[i], 80))
+		}
+		theirs[ours] = names[i]
+		n.ours = append(n.ours, ours)
+	}
+	return n, true, nil
+}
+
+// rename returns our name of a tensor. prefix is what stands before the embedding's name.
+func (d dialect) rename(name, prefix string) (string, error) {
+	parent := prefix[:strings.LastIndexByte(strings.TrimSuffix(prefix, "."), '.')+1]
+	inside, in := strings.CutPrefix(name, prefix)
+	beside, near := strings.CutPrefix(name, parent)
+	switch {
+	case d.names != nil && in:
+		return d.translate(inside)
+	case in && prefix == parent+"transformer.":
+		return "transformer." + inside, nil
+	case in:
+		return inside, nil
+	case near:
+		return beside, nil // a head
+	}
+	return name, nil
+}
+
+// translate returns our name of a tensor of another program.
+func (d dialect) translate(name string) (string, error) {
+	parts := strings.Split(d.same.Replace(name), ".")
+	number := ""
+	for i, part := range parts {
+		if number == "" && part != "" && strings.Trim(part, "0123456789") == "" {
+			number, parts[i] = part, "*"
+		}
+	}
+	last := len(parts) - 1
+	whole, layer := strings.Join(parts, "."), strings.Join(parts[:last], ".")
+	ours, ok := d.names[whole]
+	if to, is := d.names[layer]; is && (parts[last] == "weight" || parts[last] == "bias") {
+		ours, part, _ := cutPart(to)
+		return strings.Replace(ours, "*", number, 1) + "." + parts[last] + part, nil
+	}
+	if !ok && slices.Contains(d.own, parts[0]) {
+		return "", fmt.Errorf("%s: unknown tensor in the stack, want the names of %s",
+			quote.Plain(name, 80), d.program)
+	}
+	if !ok {
+		return name, nil
+	}
+	return strings.Replace(ours, "*", number, 1), nil
+}
+
+// cutPart separates a name from what says that it is a part of a tensor.
+func cutPart(name string) (tensor, part string, isPart bool) {
+	for _, end := range []string{partQ, partK, partV, byHead} {
+		if tensor, ok := strings.CutSuffix(name, end); ok {
+			return tensor, end, true
+		}
+	}
+	return name, "", false
+}

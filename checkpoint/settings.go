@@ -1,0 +1,220 @@
+package checkpoint
+
+// What trainings say of the model beside its tensors: nanoGPT's model_args, a config of any program
+// in the file, or config.json. The sizes come from the tensors; only n_head does not.
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"picogpt/internal/format/pickle"
+	"picogpt/internal/quote"
+	"picogpt/internal/strictjson"
+	"picogpt/model"
+)
+
+// mostSettings bounds the keys of a config.
+const mostSettings = 1000
+
+// settings are the keys of a config, as JSON.
+type settings map[string]json.RawMessage
+
+// aliases returns the keys that other programs have for those of config.json.
+func aliases() map[string]string {
+	return map[string]string{
+		"n_heads": "n_head", "num_heads": "n_head", "num_attention_heads": "n_head",
+		"n_layers": "n_layer", "num_layers": "n_layer", "num_hidden_layers": "n_layer",
+		"n_embed": "n_embd", "emb_dim": "n_embd", "d_model": "n_embd", "embed_dim": "n_embd",
+		"hidden_size": "n_embd",
+		"block_size":  "n_positions", "context_length": "n_positions",
+		"max_position_embeddings": "n_positions",
+		"activation":              "activation_function", "hidden_act": "activation_function",
+		"layer_norm_eps": "layer_norm_epsilon", "layernorm_epsilon": "layer_norm_epsilon",
+	}
+}
+
+// canonical returns the settings by the keys of config.json, and the key that each had. None and
+// null count as absent.
+func (s settings) canonical() (all settings, from map[string]string, err error) {
+	names := aliases()
+	all, from = settings{}, map[string]string{}
+	for _, key := range slices.Sorted(maps.Keys(s)) {
+		if string(s[key]) == "null" {
+			continue
+		}
+		to := key
+		if name, ok := names[key]; ok {
+			to = name
+		}
+		if first, ok := all[to]; ok && !bytes.Equal(first, s[key]) {
+			return nil, nil, fmt.Errorf("%s: %s, but %s is %s", key,
+				quote.Plain(string(s[key]), 40), from[to], quote.Plain(string(first), 40))
+		}
+		all[to], from[to] = s[key], key
+	}
+	return all, from, nil
+}
+
+// errNoHeads is the error of settings that do not say n_head where nobody else does.
+var errNoHeads = errors.New("n_head: missing, and the tensors do not say it")
+
+// config returns the config of a model with tensors of these sizes, which the settings must not
+// contradict. heads is n_head where they do not say it; 0 if nobody does.
+func (s settings) config(sizes map[string]int, heads int) (c model.Config, err error) {
+	all, from, err := s.canonical()
+	if err != nil {
+		return c, err
+	}
+	for _, key := range slices.Sorted(maps.Keys(sizes)) {
+		size, _ := json.Marshal(sizes[key])
+		if said, ok := all[key]; ok && !bytes.Equal(said, size) {
+			return c, fmt.Errorf("%s: %s, but the tensors have %s", from[key],
+				quote.Plain(string(said), 40), size)
+		}
+		all[key] = size
+	}
+	if _, ok := all["n_head"]; !ok {
+		if heads == 0 {
+			if heads, err = all.namedSize(); err != nil {
+				return c, err
+			}
+		}
+		all["n_head"], _ = json.Marshal(heads)
+	}
+	if string(all["model_type"]) != `"gpt2"` {
+		if all.namesSize() {
+			delete(all, "model_type")
+		}
+		for _, key := range []string{"bos_token_id", "eos_token_id"} {
+			if _, ok := all[key]; !ok { // then the tokenizer sets it
+				all[key] = json.RawMessage("null")
+			}
+		}
+	}
+	text, err := json.Marshal(all)
+	if err != nil {
+		return c, err
+	}
+	return model.ParseConfig(text)
+}
+
+// namedSizes returns minGPT's and nanoGPT's names of sizes, and their heads.
+func namedSizes() map[string]int {
+	return map[string]int{"openai-gpt": 12, "gpt2": 12, "gpt2-medium": 16, "gpt2-large": 20,
+		"gpt2-xl": 25, "gopher-44m": 16, "gpt-mini": 6, "gpt-micro": 4, "gpt-nano": 3}
+}
+
+// namesSize reports whether model_type is the name of a size.
+func (s settings) namesSize() bool {
+	name, err := strictjson.String(s["model_type"])
+	return err == nil && namedSizes()[name] > 0
+}
+
+// namedSize returns n_head of the size that model_type names.
+func (s settings) namedSize() (int, error) {
+	if s["model_type"] == nil {
+		return 0, errNoHeads
+	}
+	name, err := strictjson.String(s["model_type"])
+	if err != nil || namedSizes()[name] == 0 {
+		return 0, fmt.Errorf("n_head: missing, and model_type: %s is none of minGPT's sizes",
+			quote.Short(string(s["model_type"]), 40))
+	}
+	return namedSizes()[name], nil
+}
+
+// settingsOf returns the settings in a dict or in the attributes of an object, such as a dataclass.
+// What JSON cannot say is left out. A dict of very many keys is none.
+func settingsOf(v any) settings {
+	d, ok := v.(*pickle.Dict)
+	if !ok {
+		d = attributes(v)
+	}
+	if d == nil || len(d.Keys) > mostSettings {
+		return nil
+	}
+	s := settings{}
+	for _, key := range d.Keys {
+		name, ok := key.(string)
+		if !ok {
+			continue
+		}
+		v, _ := d.Get(key)
+		if text, ok := asJSON(v); ok {
+			s[name] = text
+		}
+	}
+	return s
+}
+
+// asJSON returns a value as JSON. Of containers it says only whether they are empty.
+func asJSON(v any) (json.RawMessage, bool) {
+	switch x := v.(type) {
+	case nil, bool, int64, float64:
+		text, err := json.Marshal(x) // not of infinities
+		return text, err == nil
+	case string:
+		text, _ := json.Marshal(x[:min(len(x), 100)])
+		return text, true
+	case pickle.Tuple:
+		return container(len(x), "[]", "[0]"), true
+	case *pickle.List:
+		return container(len(x.Items), "[]", "[0]"), true
+	case *pickle.Dict:
+		return container(len(x.Keys), "{}", `{"0":0}`), true
+	}
+	return nil, false
+}
+
+func container(n int, empty, full string) json.RawMessage {
+	if n == 0 {
+		return json.RawMessage(empty)
+	}
+	return json.RawMessage(full)
+}
+
+// saysHeads reports whether the settings say n_head.
+func (s settings) saysHeads() bool {
+	all, _, err := s.canonical()
+	return err != nil || all["n_head"] != nil
+}
+
+// inFile returns the settings of the model in a saved object: those of a value that has n_head by
+// any name, or of the whole. where is its key.
+func inFile(root any) (s settings, from source, where string) {
+	d, ok := root.(*pickle.Dict)
+	if !ok {
+		d = attributes(root) // of a module with a config
+	}
+	if d == nil {
+		return nil, nowhere, ""
+	}
+	for _, key := range d.Keys[:min(len(d.Keys), mostSettings)] {
+		v, _ := d.Get(key)
+		name, ok := key.(string)
+		if s := settingsOf(v); ok && modules(v) == nil && s.saysHeads() {
+			if attributes(v) != nil {
+				return s, dataclass, quote.Plain(name, 40)
+			}
+			return s, configDict, quote.Plain(name, 40)
+		}
+	}
+	if s := settingsOf(d); s.saysHeads() {
+		return s, configDict, "the file's own keys"
+	}
+	return nil, nowhere, ""
+}
+
+// members returns the members of a JSON object.
+func members(b []byte) (settings, error) {
+	all := settings{}
+	err := strictjson.Members(b, func(key string, value json.RawMessage) error {
+		all[key] = value
+		return nil
+	})
+	return all, err
+}
