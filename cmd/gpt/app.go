@@ -74,8 +74,8 @@ func (g *globals) flags(f *cli.Flags, which globalFlags) {
 			`LoRA adapter of PEFT, also DIR:SCALE; may be repeated; without -m its base is the model`,
 			nil},
 		{geluFlag, &g.GELU, "--gelu FORM",
-			`GELU where the files do not say it: erf, or tanh, for nanoGPT's of before May 2023;
-			default: erf`, []string{"tanh", "erf"}},
+			`erf, or tanh for nanoGPT's of before May 2023, where no file says it; default: erf`,
+			[]string{"tanh", "erf"}},
 		{geluFlag, &g.Heads, "--n-head N", "attention heads, where no config says it", nil},
 		{threads, &g.Threads, "--threads N",
 			"worker threads; default: 1 for each processor that the process may use", nil},
