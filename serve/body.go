@@ -1,83 +1,209 @@
 package serve
 
-// The body of a request, read whole: its bytes and its time are limited, for each and for all
+// The body of a request, read whole: its bytes and its pace are bounded, for each and for all
 // together.
 
 import (
 	"errors"
 	"io"
 	"net/http"
-	"sync/atomic"
+	"strconv"
+	"strings"
+	"sync"
 	"time"
 )
 
 // bodiesAtOnce bounds the memory of all bodies that are being read or answered, in bodies of the
-// greatest size.
+// greatest size. A client that has more of it than others want makes room for them.
 const bodiesAtOnce = 2
 
-// A budget bounds a sum.
-type budget struct {
-	most int64
-	used atomic.Int64
-}
+// DefaultMaxBody returns the default of Options.MaxBody for a model of so many positions, in bytes:
+// 1024 prompts that fill the context, of 7 bytes a token, and at least 1 MiB.
+func DefaultMaxBody(positions int) int64 { return max(1<<20, 7*1024*int64(positions)) }
 
-// take adds n to the sum and returns true if it fits; else it returns false.
-func (b *budget) take(n int64) bool {
-	if b.used.Add(n) > b.most {
-		b.used.Add(-n)
-		return false
-	}
-	return true
-}
+// freeBody is how many bytes of a body take no share: most requests have no more.
+const freeBody = 1024
 
-func (b *budget) give(n int64) { b.used.Add(-n) }
+// An upload is a body that is being read.
+type upload struct {
+	visit *visit
+	share *share
+
+	mu    sync.Mutex // guards the fields below, and the deadline of reading
+	lag   lag
+	whole bool
+	cut   bool // others need its memory
+}
 
 // read returns the body, and a function to call when it is no longer used.
 func (s *Server) read(v *visit) (whole string, release func(), err error) {
-	held := int64(0)
-	give := func() { s.bodies.give(held) }
+	for _, coding := range v.request.Header.Values("Content-Encoding") {
+		if c := strings.TrimSpace(coding); c != "" && !strings.EqualFold(c, "identity") {
+			v.Header().Set("Accept-Encoding", "identity")
+			return "", nil, errorf(http.StatusUnsupportedMediaType, "unsupported_encoding",
+				"Content-Encoding: want identity, which is none, found %s", short(c))
+		}
+	}
+	if v.request.ContentLength > s.options.MaxBody { // refused without reading it
+		return "", nil, s.bodyError(v, &http.MaxBytesError{Limit: s.options.MaxBody})
+	}
+	u := &upload{visit: v, lag: newLag(s.patience.body, time.Now())}
+	u.share = s.bodies.hold(v.client.id, u.stage, u.end)
 	defer func() {
 		if err != nil {
-			give()
+			u.share.release()
 		}
 	}()
-	if v.request.ContentLength > s.options.MaxBody { // refused without reading it
-		return "", nil, s.bodyError(&http.MaxBytesError{Limit: s.options.MaxBody})
-	}
-	v.control.SetReadDeadline(time.Now().Add(s.patience.body)) // fails for a test's writer
-	defer v.control.SetReadDeadline(time.Time{})
+	v.reading = true
+	u.advance(0)
 	in := http.MaxBytesReader(v.ResponseWriter, v.request.Body, s.options.MaxBody)
-	for body := make([]byte, 0, 1024); ; {
+	for body := make([]byte, 0, min(freeBody, s.options.MaxBody+1)); ; {
 		if len(body) == cap(body) { // memory follows the bytes received, not those announced
-			n := int64(cap(body))
-			if !s.bodies.take(n) {
-				return "", nil, errorf(http.StatusTooManyRequests, "queue_full",
-					"the bodies of other requests take all memory there is for them")
+			size := min(2*int64(cap(body)), s.options.MaxBody+1)
+			if !u.share.take(size - int64(cap(body))) {
+				return "", nil, errNoMemory()
 			}
-			held += n
-			body = append(make([]byte, 0, 2*cap(body)), body...)
+			body = append(make([]byte, 0, size), body...)
 		}
 		n, err := in.Read(body[len(body):cap(body)])
 		body = body[:len(body)+n]
-		switch {
-		case err == io.EOF:
-			return string(body), give, nil
-		case err != nil:
-			return "", nil, s.bodyError(err)
+		if err == io.EOF {
+			u.finish()
+			return string(body), u.share.release, nil
+		}
+		if !u.advance(n) {
+			return "", nil, errNoMemory()
+		}
+		if err != nil {
+			return "", nil, s.bodyError(v, err)
 		}
 	}
 }
 
-func (s *Server) bodyError(err error) error {
+func errNoMemory() error {
+	return errorf(http.StatusTooManyRequests, "queue_full",
+		"the bodies of other requests take all memory there is for them")
+}
+
+// advance sets until when the next bytes have to come, after n. It returns false if the upload was
+// ended.
+func (u *upload) advance(n int) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if !u.cut {
+		u.visit.control.SetReadDeadline(u.lag.after(n, time.Now())) // fails for a test's writer
+	}
+	return !u.cut
+}
+
+// finish says that the body is whole.
+func (u *upload) finish() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.whole, u.visit.unread = true, false
+	u.visit.control.SetReadDeadline(time.Time{})
+}
+
+// stage says how much would be in vain if the upload were ended.
+func (u *upload) stage() stage {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.whole {
+		return partly
+	}
+	return waiting
+}
+
+// end ends the request, so that others have its memory.
+func (u *upload) end() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.cut = true
+	u.visit.end(errNoMemory())
+	if !u.whole {
+		u.visit.control.SetReadDeadline(past)
+	}
+}
+
+// past is a deadline that has passed.
+var past = time.Unix(1, 0)
+
+// bodyError returns the error for a body that did not come.
+func (s *Server) bodyError(v *visit, err error) error {
 	var large *http.MaxBytesError
-	if errors.As(err, &large) {
+	var slow interface{ Timeout() bool }
+	switch {
+	case errors.As(err, &large):
 		return errorf(http.StatusRequestEntityTooLarge, "body_too_large",
 			"the body has more than %d bytes", s.options.MaxBody)
-	}
-	var slow interface{ Timeout() bool }
-	if errors.As(err, &slow) && slow.Timeout() {
+	case errors.As(err, &slow) && slow.Timeout():
 		return errorf(http.StatusRequestTimeout, "body_too_slow",
-			"the body took more than %v to come", s.patience.body)
+			"the body came too slowly: want at least %d bytes a second, and more of it every %v",
+			bodyRate, s.patience.body)
+	case errors.As(err, &slow): // of the connection
+		return errGone
+	case v.request.ProtoMajor > 1 && v.request.Context().Err() != nil:
+		return errGone
 	}
-	return errGone
+	v.unread = false // what follows is no body
+	return errorf(http.StatusBadRequest, "body_cut", "the body ends too early, or is malformed")
+}
+
+// bodyRate is how many bytes a second a body has to bring.
+const bodyRate = 1000
+
+// A lag says until when a body may take. All of it comes at bodyRate or faster, from the end of a
+// grace on; and so does every later part of it, so that a fast beginning buys no long stall.
+type lag struct {
+	grace time.Duration
+	start time.Time
+	until time.Time // of what is left of the grace
+	bytes int64
+}
+
+func newLag(grace time.Duration, now time.Time) lag {
+	return lag{grace: grace, start: now, until: now.Add(grace)}
+}
+
+// after returns the time until which the next byte has to come, when n more have come now.
+func (l *lag) after(n int, now time.Time) time.Time {
+	const each = time.Second / bodyRate * 21 / 20 // of exactly this rate, pieces come late now and then
+	l.bytes += int64(n)
+	l.until = earlier(l.until.Add(time.Duration(n)*each), now.Add(l.grace))
+	return earlier(l.until, l.start.Add(max(l.grace, time.Duration(l.bytes)*each)))
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// drainBytes is how much of a body that is not read is drained at most: a client that still sends it
+// would lose the answer with the connection.
+const drainBytes = 1 << 20
+
+// refuse sends the answer to a request that fails. If its body was not read, one that comes at once
+// is taken before, so that the connection can be used again; else what comes is taken after.
+func (v *visit) refuse(e *apiError) {
+	if !v.unread || v.request.ProtoMajor > 1 || v.request.Header.Get("Expect") != "" {
+		v.reply(e.status, e.body())
+		return
+	}
+	v.control.SetReadDeadline(time.Now().Add(v.patience.drain))
+	left := int64(drainBytes)
+	if n := v.request.ContentLength; !v.reading && 0 < n && n <= drainBytes/4 {
+		got, err := io.CopyN(io.Discard, v.request.Body, n)
+		if left -= got; err == nil {
+			v.reply(e.status, e.body())
+			return
+		}
+	}
+	v.control.EnableFullDuplex() // else net/http waits for the body before it answers
+	v.Header().Set("Connection", "close")
+	v.Header().Set("Content-Length", strconv.Itoa(len(e.body())+1))
+	v.reply(e.status, e.body())
+	v.control.Flush()
+	io.CopyN(io.Discard, v.request.Body, left)
 }

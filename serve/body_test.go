@@ -156,13 +156,28 @@ func TestLargeAnswersAreCounted(t *testing.T) {
 			if want == 429 {
 				held = mostAnswers - 8
 			}
-			s.answers.take(held)
+			other := s.answers.hold("another", func() stage { return kept }, nil)
+			other.take(held)
 			w := httptest.NewRecorder()
 			s.ServeHTTP(w, httptest.NewRequest("POST", path, strings.NewReader(body)))
-			if s.answers.give(held); w.Code != want || s.answers.used.Load() != 0 {
+			if other.release(); w.Code != want || s.answers.total() != 0 {
 				t.Errorf("%s: status %d, want %d, and %d bytes are held", path, w.Code, want,
-					s.answers.used.Load())
+					s.answers.total())
 			}
+		}
+	}
+}
+
+func TestTheLargestBodyFollowsTheContext(t *testing.T) {
+	for positions, want := range map[int]int64{1: 1 << 20, 146: 1 << 20, 147: 1053696, 1024: 7 << 20} {
+		if got := DefaultMaxBody(positions); got != want {
+			t.Errorf("%d positions: %d bytes, want %d", positions, got, want)
+		}
+	}
+	for given, want := range map[int64]int64{0: 7 * 1024 * 256, 5000: 5000} { // the demo has 256
+		o := Options{MaxBody: given}
+		if got := o.withDefaults(256).MaxBody; got != want {
+			t.Errorf("%d bytes: %d, want %d", given, got, want)
 		}
 	}
 }

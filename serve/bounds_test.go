@@ -16,7 +16,7 @@ import (
 )
 
 func TestTextsOfARequestAreBounded(t *testing.T) {
-	c := start(t, serve.Options{Template: "{{.Text}}"})
+	c := start(t, serve.Options{Template: "{{.Text}}", MaxBody: 32 << 20})
 	long := func(n int) string { return strings.Repeat("x", n) }
 	many := func(n int, format string) string {
 		var b strings.Builder

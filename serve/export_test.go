@@ -16,7 +16,7 @@ func AppendLogProb(b []byte, x float64) []byte { return append(b, encode(logProb
 
 // SetPatience makes the server wait less for clients.
 func (s *Server) SetPatience(body, write, ping time.Duration) {
-	s.patience = patience{body, write, ping}
+	s.patience = patience{body: body, write: write, ping: ping, drain: min(body, time.Second)}
 }
 
 // AddRoute makes a path call f.
@@ -28,7 +28,7 @@ func (s *Server) AddRoute(path string, f func()) {
 func (s *Server) Waiting() int { return s.queue.count() }
 
 // Bodies returns how many bytes of bodies are held.
-func (s *Server) Bodies() int64 { return s.bodies.used.Load() }
+func (s *Server) Bodies() int64 { return s.bodies.total() }
 
 // KeptForms is how many compiled forms the cache holds at most.
 const KeptForms = keptForms

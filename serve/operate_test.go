@@ -168,7 +168,7 @@ func TestAReaderThatStopsLosesItsConnection(t *testing.T) {
 
 func TestABodyThatDoesNotComeIsGivenUp(t *testing.T) {
 	m := testmodel.Demo(t, model.Options{Threads: 1})
-	c := startWith(t, m, serve.Options{})
+	c := startWith(t, m, serve.Options{MaxBody: 32 << 20})
 	c.server.SetPatience(50*time.Millisecond, time.Second, time.Minute)
 	var all []net.Conn
 	for range 20 {

@@ -52,7 +52,7 @@ type Options struct {
 	MaxQueue   int   // how many texts may wait; more are refused with 429. 0 means 256
 	MaxPrompts int   // prompts of a request, and their texts; 0 means 1024
 	MaxN       int   // n and best_of of a request; 0 means 128
-	MaxBody    int64 // bytes of a request; 0 means 32 MiB
+	MaxBody    int64 // bytes of a request; 0 means DefaultMaxBody
 
 	// Timeout bounds the time of a request, from its body to the end of the answer. 0 means none.
 	Timeout time.Duration
@@ -80,16 +80,15 @@ const (
 	defaultMaxQueue   = 256
 	defaultMaxPrompts = 1024
 	defaultMaxN       = 128
-	defaultMaxBody    = 32 << 20
 	defaultStreams    = 16
 )
 
-func (o Options) withDefaults() Options {
+func (o Options) withDefaults(positions int) Options {
 	orDefault(&o.Name, defaultName)
 	orDefault(&o.MaxQueue, defaultMaxQueue)
 	orDefault(&o.MaxPrompts, defaultMaxPrompts)
 	orDefault(&o.MaxN, defaultMaxN)
-	orDefault(&o.MaxBody, defaultMaxBody)
+	orDefault(&o.MaxBody, DefaultMaxBody(positions))
 	orDefault(&o.Batcher.MaxStreams, defaultStreams)
 	orDefault(&o.Pooling, "mean")
 	if o.Log == nil {

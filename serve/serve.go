@@ -50,23 +50,24 @@ type Server struct {
 	door       door
 	queue      queue
 	patience   patience
-	bodies     budget
-	answers    budget
+	bodies     shares
+	answers    shares
 	created    time.Time
 	retired    atomic.Bool
 }
 
 // patience is how long the server waits for clients.
 type patience struct {
-	body  time.Duration // for the whole body
+	body  time.Duration // for the next bytes of a body
 	write time.Duration // for the client to receive one write
 	ping  time.Duration // without a token, until a stream sends a comment
+	drain time.Duration // for what is left of a body that is refused
 }
 
 // New returns a Server of a model and its tokenizer, which the caller owns. Close the Server before
 // the model. An error is about the options.
 func New(m *model.Model, tok *tokenizer.Tokenizer, o Options) (*Server, error) {
-	o = o.withDefaults()
+	o = o.withDefaults(m.Config().Positions)
 	if err := o.check(m, tok); err != nil {
 		return nil, err
 	}
@@ -86,9 +87,10 @@ func New(m *model.Model, tok *tokenizer.Tokenizer, o Options) (*Server, error) {
 	s.door = newDoor(&s.options)
 	s.forms = newForms(s.vocabulary, s.ends)
 	s.queue.room = newShares(int64(o.MaxQueue + o.Batcher.MaxStreams))
-	s.bodies = budget{most: bodiesAtOnce * o.MaxBody}
-	s.answers = budget{most: mostAnswers}
-	s.patience = patience{body: time.Minute, write: 30 * time.Second, ping: 15 * time.Second}
+	s.bodies = newShares(bodiesAtOnce * o.MaxBody)
+	s.answers = newShares(mostAnswers)
+	s.patience = patience{body: 10 * time.Second, write: 30 * time.Second, ping: 15 * time.Second,
+		drain: time.Second}
 	s.encoding = newTurns()
 	s.metrics = newMetrics(s)
 	s.routes = s.table()
@@ -145,6 +147,9 @@ func (s *Server) visited(w http.ResponseWriter, r *http.Request, answer handler)
 		v.Header().Set("Connection", "close")
 	}
 	v.client = s.options.clientOf(r)
+	if v.unread { // also one that nobody reads: net/http takes it before the answer
+		v.control.SetReadDeadline(time.Now().Add(s.patience.body))
+	}
 	defer v.release()
 	defer s.leave(v)
 	if err := answer(v); err != nil {

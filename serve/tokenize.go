@@ -122,17 +122,17 @@ func (s *Server) pieces(ids []int) []piece {
 }
 
 // mostAnswers bounds the memory of all answers of /tokenize that are being sent, in bytes: a client
-// that reads slowly keeps its answer in memory.
+// that reads slowly keeps its answer in memory. The client with most of it makes room for others.
 const mostAnswers = 64 << 20
 
 // replyLarge sends an answer whose size the client chooses, if mostAnswers has room for it.
 func (s *Server) replyLarge(v *visit, b []byte) error {
-	n := int64(len(b))
-	if !s.answers.take(n) {
+	share := s.answers.hold(v.client.id, func() stage { return partly }, v.drop)
+	defer share.release()
+	if !share.take(int64(len(b))) {
 		return errorf(http.StatusTooManyRequests, "queue_full",
 			"the answers to other requests take all memory there is for them")
 	}
-	defer s.answers.give(n)
 	v.reply(http.StatusOK, b)
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"net/http"
+	"sync"
 	"time"
 
 	"picogpt/internal/quote"
@@ -30,10 +31,14 @@ type visit struct {
 	start time.Time
 	note  note
 
-	patience time.Duration // for a write
-	deadline time.Time     // of all writes; zero: none
+	patience patience
+	deadline time.Time  // of all writes; zero: none
+	writing  sync.Mutex // guards dropped, and the deadline of writing
+	dropped  bool       // the client reads too slowly while others need the memory
+	unread   bool       // the request has a body that was not read to its end
+	reading  bool       // the body was begun to be read
 
-	status int // 0 before the answer begins
+	status int // 0 before the answer begins; statusGone if the client went before its end
 	bytes  int64
 	failed error // to be logged
 }
@@ -54,8 +59,8 @@ type note struct {
 func newVisit(w http.ResponseWriter, r *http.Request, p patience) *visit {
 	v := &visit{
 		ResponseWriter: w, request: r, control: http.NewResponseController(w), id: rand.Text(),
-		start: time.Now(), patience: p.write, trace: traceOf(r.Header),
-		route: route{pattern: "other"},
+		start: time.Now(), patience: p, trace: traceOf(r.Header),
+		route: route{pattern: "other"}, unread: r.ContentLength != 0,
 	}
 	ctx, end := context.WithCancelCause(r.Context())
 	v.request, v.end = r.WithContext(ctx), end
@@ -101,14 +106,29 @@ func (v *visit) Write(b []byte) (int, error) {
 	if v.status == 0 {
 		v.status = http.StatusOK
 	}
-	deadline := v.deadline
-	if deadline.IsZero() {
-		deadline = time.Now().Add(v.patience)
+	v.writing.Lock()
+	if !v.dropped {
+		deadline := v.deadline
+		if deadline.IsZero() {
+			deadline = time.Now().Add(v.patience.write)
+		}
+		v.control.SetWriteDeadline(deadline) // writers without deadlines need none
 	}
-	v.control.SetWriteDeadline(deadline) // writers without deadlines need none
+	v.writing.Unlock()
 	n, err := v.ResponseWriter.Write(b)
 	v.bytes += int64(n)
+	if err != nil && v.request.Method != http.MethodHead {
+		v.status = statusGone
+	}
 	return n, err
+}
+
+// drop ends the answer where it is, so that others have its memory.
+func (v *visit) drop() {
+	v.writing.Lock()
+	defer v.writing.Unlock()
+	v.dropped = true
+	v.control.SetWriteDeadline(past)
 }
 
 // path returns the path for messages.
@@ -131,7 +151,7 @@ func (v *visit) beginJSON(status int) {
 func (v *visit) replyPart(b []byte) error {
 	if v.status == 0 {
 		v.beginJSON(http.StatusOK)
-		v.deadline = time.Now().Add(v.patience)
+		v.deadline = time.Now().Add(v.patience.write)
 	}
 	if _, err := v.Write(b); err != nil {
 		return errGone
@@ -143,17 +163,20 @@ func (v *visit) replyPart(b []byte) error {
 func (v *visit) fail(err error) {
 	v.failed = err
 	if errors.Is(err, errGone) {
-		return
+		v.status = statusGone
 	}
-	if v.status != 0 {
+	if v.status != 0 { // an empty answer with status 200 would be a lie
 		panic(http.ErrAbortHandler)
 	}
 	e := asAPI(err)
 	if e.status == http.StatusTooManyRequests || e.status == http.StatusServiceUnavailable {
 		v.Header().Set("Retry-After", "1")
 	}
-	v.reply(e.status, e.body())
+	v.refuse(e)
 }
+
+// statusGone is what the log and the metrics have for a client that went: nginx's.
+const statusGone = 499
 
 // errGone says that the client no longer waits for an answer.
 var errGone = errors.New("the client is gone")
