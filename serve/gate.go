@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 	"sync/atomic"
-	"time"
 )
 
 // A Gate is the handler of a listener whose Server is still being made, while the model is loaded:
@@ -42,7 +41,7 @@ func (g *Gate) Metrics(loopback bool) http.Handler {
 
 // refuse answers while there is no Server. It does not read the body.
 func (g *Gate) refuse(w http.ResponseWriter, r *http.Request) {
-	v := newVisit(w, r, patience{write: 10 * time.Second})
+	v := newVisit(w, r, patient())
 	defer v.release()
 	switch path := r.URL.Path; {
 	case path == "/health" && (r.Method == http.MethodGet || r.Method == http.MethodHead):

@@ -21,7 +21,8 @@ func TestDroppedBytesAreEchoed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := startTokenizer(t, testmodel.Demo(t, model.Options{Threads: 1}), tok, serve.Options{})
+	c := startTokenizer(t, testmodel.Demo(t, model.Options{Threads: 1}), tok,
+		serve.Options{MaxBody: 32 << 20})
 	const prompt = "<Once* up<on né a <<"
 	a := c.complete(bodyOf(prompt, `"logprobs":0,"max_tokens":1,"echo":true,"seed":1`)).Choices[0]
 	if !strings.HasPrefix(a.Text, prompt) {

@@ -64,6 +64,12 @@ type patience struct {
 	drain time.Duration // for what is left of a body that is refused
 }
 
+// patient returns how long a server waits.
+func patient() patience {
+	return patience{body: 10 * time.Second, write: 30 * time.Second, ping: 15 * time.Second,
+		drain: time.Second}
+}
+
 // New returns a Server of a model and its tokenizer, which the caller owns. Close the Server before
 // the model. An error is about the options.
 func New(m *model.Model, tok *tokenizer.Tokenizer, o Options) (*Server, error) {
@@ -89,8 +95,7 @@ func New(m *model.Model, tok *tokenizer.Tokenizer, o Options) (*Server, error) {
 	s.queue.room = newShares(int64(o.MaxQueue + o.Batcher.MaxStreams))
 	s.bodies = newShares(bodiesAtOnce * o.MaxBody)
 	s.answers = newShares(mostAnswers)
-	s.patience = patience{body: 10 * time.Second, write: 30 * time.Second, ping: 15 * time.Second,
-		drain: time.Second}
+	s.patience = patient()
 	s.encoding = newTurns()
 	s.metrics = newMetrics(s)
 	s.routes = s.table()
@@ -147,9 +152,6 @@ func (s *Server) visited(w http.ResponseWriter, r *http.Request, answer handler)
 		v.Header().Set("Connection", "close")
 	}
 	v.client = s.options.clientOf(r)
-	if v.unread { // also one that nobody reads: net/http takes it before the answer
-		v.control.SetReadDeadline(time.Now().Add(s.patience.body))
-	}
 	defer v.release()
 	defer s.leave(v)
 	if err := answer(v); err != nil {

@@ -62,6 +62,9 @@ func newVisit(w http.ResponseWriter, r *http.Request, p patience) *visit {
 		start: time.Now(), patience: p, trace: traceOf(r.Header),
 		route: route{pattern: "other"}, unread: r.ContentLength != 0,
 	}
+	if v.unread { // also one that nobody reads: net/http takes it before the answer
+		v.control.SetReadDeadline(v.start.Add(p.body))
+	}
 	ctx, end := context.WithCancelCause(r.Context())
 	v.request, v.end = r.WithContext(ctx), end
 	v.name = cmp.Or(requestID(r.Header), v.id)

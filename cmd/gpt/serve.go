@@ -149,7 +149,7 @@ type muchFlags struct {
 	MaxQueue   int
 	MaxPrompts int
 	MaxN       int
-	MaxBody    amount.Bytes
+	MaxBody    amount.Bytes // negative: the default for the model
 	Timeout    time.Duration
 	Grace      time.Duration
 	Drain      time.Duration
@@ -163,7 +163,9 @@ func (m *muchFlags) flags(f *cli.Flags) {
 		"texts that wait at most; further requests get status 429")
 	f.Add(&m.MaxPrompts, "--max-prompts N [1024]", "prompts of one request at most")
 	f.Add(&m.MaxN, "--max-n N [128]", "n and best_of of a request at most")
-	f.Add(&m.MaxBody, "--max-body SIZE [32MiB]", "bytes of a request at most")
+	m.MaxBody = -1
+	f.Add(&m.MaxBody, "--max-body SIZE",
+		"bytes of a request at most; default: 7 KiB for each token of the context, and at least 1 MiB")
 	f.Add(&m.Timeout, "--timeout TIME [10m]", "time of an answer at most; 0 is none")
 	f.Add(&m.Grace, "--grace TIME [0s]",
 		`after SIGTERM, time in which requests are still answered, while /ready is 503: until
@@ -251,6 +253,9 @@ func (c *serveCommand) newServer(
 		return nil, err
 	}
 	o.Fingerprint = serve.FingerprintOf(m, weights, texts)
+	if o.MaxBody = int64(c.Much.MaxBody); o.MaxBody < 0 {
+		o.MaxBody = serve.DefaultMaxBody(m.Config().Positions)
+	}
 	o.Batcher.PrefixBytes = prefixBytes
 	if a.CacheBytes > 0 { // the rest is for texts in progress
 		o.Batcher.PrefixBytes = int64(a.CacheBytes) / 4 * 3
@@ -266,7 +271,7 @@ func (c *serveCommand) options(a *app) (serve.Options, error) {
 		Version: build.Version, Commit: build.Commit,
 		Name: c.name(a), Keys: who.APIKey, Origins: who.CORSOrigin, Hosts: who.AllowHost,
 		MaxQueue: much.MaxQueue, MaxPrompts: much.MaxPrompts, MaxN: much.MaxN,
-		MaxBody: int64(much.MaxBody), Timeout: much.Timeout, Pooling: c.Pooling,
+		Timeout: much.Timeout, Pooling: c.Pooling,
 		Batcher: batch.Options{MaxStreams: much.MaxStreams, MaxDelay: much.MaxDelay},
 	}
 	if key := os.Getenv("GPT_API_KEY"); key != "" && len(o.Keys) == 0 && who.APIKeyFile == nil {
@@ -278,13 +283,14 @@ func (c *serveCommand) options(a *app) (serve.Options, error) {
 	}{
 		{"--max-streams", int64(much.MaxStreams)}, {"--max-queue", int64(much.MaxQueue)},
 		{"--max-prompts", int64(much.MaxPrompts)}, {"--max-n", int64(much.MaxN)},
-		{"--max-body", int64(much.MaxBody)},
 	} {
 		if limit.value < 1 {
 			return o, usagef("%s %d: want 1 or more", limit.flag, limit.value)
 		}
 	}
 	switch {
+	case much.MaxBody == 0:
+		return o, usagef("--max-body 0: want 1 or more")
 	case much.MaxDelay <= 0:
 		return o, usagef("--max-delay %v: want more than 0", much.MaxDelay)
 	case much.Timeout < 0:
