@@ -46,6 +46,7 @@ func (l *limits) check(o *Options) error {
 		return nil
 	}
 	err := in("end-of-text", l.endOfText)
+	err = cmp.Or(err, in("allowed", o.Allowed))
 	for _, b := range o.Bias {
 		err = cmp.Or(err, in("bias of", b.IDs))
 	}

@@ -96,6 +96,7 @@ func TestTheBestLogitsGiveTheSameTexts(t *testing.T) {
 				Eta: 0.1}}}, true},
 		{"a penalty", Options{Params: sample.Params{RepeatPenalty: 1.3}}, true},
 		{"a bias", Options{Params: sample.Params{Bias: []sample.Bias{{IDs: []int{4}, Value: 3}}}}, true},
+		{"allowed tokens", Options{Params: sample.Params{Allowed: []int{4, 9}}}, true},
 		{"min tokens", Options{Params: sample.Params{MinTokens: 9}}, true},
 		{"banned strings", Options{Ban: []string{"b"}, Vocabulary: letters(90)}, true},
 		{"guidance", Options{Params: sample.Params{Guidance: &sample.Guidance{Scale: 2}}}, true},

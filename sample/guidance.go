@@ -41,11 +41,14 @@ func guidanceTable(p *Params) []option.Option {
 			Others: "guidance-scale cfg-scale cfg",
 			Help: "go further from what --negative would lead to, G times as far; 1 is off, " +
 				"1.5 is usual"},
+		Field: option.Field{Name: "guidance_scale",
+			Range: option.Range{From: -option.MostNumber, To: option.MostNumber}},
 	}, {
 		Name: "negative", Value: negativeText{&p.Guidance}, With: []string{"guidance"}, Text: true,
 		Flag: option.Flag{Name: "negative", Holder: "TEXT", Group: option.Wanted,
 			Others: "negative-prompt cfg-negative-prompt",
 			Help:   "the prompt to go away from; default: the prompt's last token"},
+		Field: option.Field{Name: "negative_prompt", Most: 16 << 10},
 	}}
 }
 

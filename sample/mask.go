@@ -2,15 +2,44 @@ package sample
 
 // Ids that may not be drawn, whatever their scores are.
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // shutMasked removes the ids that the constraint does not allow.
-func (s *Sampler) shutMasked() {
-	if s.Open == nil {
+func (s *Sampler) shutMasked() { s.shutBut(s.Open) }
+
+// shutOthers removes the ids that are not among Params.Allowed.
+func (s *Sampler) shutOthers() {
+	if s.shutBut(s.allowed); s.allowed != nil {
+		s.note("allowed tokens")
+	}
+}
+
+// allowedMask returns Params.Allowed as a mask; nil if all ids are.
+func (p *Params) allowedMask() []uint64 {
+	if len(p.Allowed) == 0 {
+		return nil
+	}
+	mask := make([]uint64, slices.Max(p.Allowed)/64+1)
+	for _, id := range p.Allowed {
+		mask[id/64] |= 1 << (id % 64)
+	}
+	return mask
+}
+
+// shutBut removes the ids whose bits are not set in a mask. Nil has all of them set, and bits beyond
+// its end are not.
+func (s *Sampler) shutBut(open []uint64) {
+	if open == nil {
 		return
 	}
 	s.holes = true
-	for i, word := range s.Open {
+	for id := min(64*len(open), len(s.scores)); id < len(s.scores); id++ {
+		s.scores[id] = math.Inf(-1)
+	}
+	for i, word := range open {
 		if word == math.MaxUint64 || 64*i >= len(s.scores) {
 			continue
 		}
@@ -56,5 +85,6 @@ func maskSteps() []step {
 		{name: "vocabulary", on: always, do: (*Sampler).shutGaps},
 		{name: "constraint", on: always, do: (*Sampler).shutMasked},
 		{name: "ban", on: always, do: (*Sampler).shutBarred},
+		{name: "allowed tokens", on: always, do: (*Sampler).shutOthers},
 	}
 }

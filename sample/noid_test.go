@@ -26,6 +26,8 @@ func TestWhereNoIDIsLeftTheErrorSaysWhatTookThem(t *testing.T) {
 		{Params{NoRepeatNgram: 3, MinTokens: 1}, nil, []uint64{3}, []int{0},
 			[]string{"constraint", "ban", "min-tokens"}},
 		{Params{Bias: few, MinTokens: 1}, nil, []uint64{2}, nil, []string{"constraint", "min-tokens"}},
+		{Params{Allowed: []int{2}, MinTokens: 1}, nil, []uint64{3}, nil,
+			[]string{"constraint", "allowed tokens"}},
 	} {
 		for _, temperature := range []float64{0, 1} {
 			c.params.Temperature = temperature

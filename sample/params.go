@@ -50,7 +50,8 @@ type Params struct {
 	DRYBreakers   []string    // strings for Open to make DRYStrings of; nil means UsualBreakers
 	DRYStrings    *DRYStrings // DRY's breakers as strings; nil means none
 	Bias          []Bias
-	MinTokens     int // the text does not end before so many new tokens; 0 means off
+	Allowed       []int // the only ids that may be drawn; empty means all
+	MinTokens     int   // the text does not end before so many new tokens; 0 means off
 	LengthDecay   LengthDecay
 
 	// Mirostat takes the place of the filters.

@@ -41,9 +41,11 @@ func penaltyTable(p *Params) []option.Option {
 	}, {
 		Name: "repetition window", Value: &p.RepeatLastN, Want: "0 (the whole context) or more",
 		Default: "0", With: with, In: option.Corpus,
+		Settle: func() { p.RepeatLastN = max(0, p.RepeatLastN) }, // in requests, -1 is all
 		Flag: option.Flag{Name: "repeat-last-n", Holder: "N", Group: option.WhichOnes,
 			Others: "repetition-penalty-range rep-pen-range repetition-window",
 			Help:   "how many of the last tokens the penalty looks at; 0 is all"},
+		Field: option.Field{Name: "repeat_last_n", Range: option.Range{From: -1, To: option.Most}},
 	}, {
 		Name: "frequency penalty", Value: &p.FrequencyPenalty, Range: anyNumber,
 		Want: "a finite number", Default: "0",

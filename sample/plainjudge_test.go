@@ -293,6 +293,9 @@ func (j *plainJudge) judge(logits []float32) []float64 {
 	for _, b := range j.Bias {
 		j.scores[b.IDs[0]] += b.Value
 	}
+	if len(j.Allowed) > 0 {
+		j.remove(func(id int) bool { return !slices.Contains(j.Allowed, id) })
+	}
 	names := strings.Split(j.Samplers, ",")
 	ofContext := func(name string) bool { return slices.Contains(SamplerNames()[:3], name) }
 	first := slices.IndexFunc(names, func(name string) bool { return !ofContext(name) })

@@ -73,7 +73,7 @@ func (r *Row) Keep(other Row) {
 func (s *Sampler) Decisive(vocabulary int) int {
 	k := 0
 	switch {
-	case len(s.before) > 0 || s.least > 1:
+	case len(s.before) > 0 || s.least > 1 || s.allowed != nil:
 		return 0
 	case s.params.Temperature == 0:
 		k = 1

@@ -34,7 +34,9 @@ type Sampler struct {
 	// Against holds the logits [vocabulary] after the other context of Params.Guidance, or is nil.
 	Against []float32
 
-	params Params
+	params  Params
+	allowed []uint64 // Params.Allowed as Open has ids, or nil
+
 	llama  bool   // the definitions are llama.cpp's
 	masks  []step // come first
 	before []step // apply to the logits, greedy or not
@@ -71,7 +73,7 @@ func NewSampler(p Params, ids IDs) (*Sampler, error) {
 	s := &Sampler{
 		params: p, llama: p.Samplers == samplersLlamaCpp, least: 1, limit: math.MaxInt,
 		ends: ids.Ends, gaps: ids.Gaps, breakers: dryBreakers(p.DRY.Breakers),
-		scratch: &scratch{}, masks: maskSteps(),
+		scratch: &scratch{}, masks: maskSteps(), allowed: p.allowedMask(),
 	}
 	if ids.Size > 0 {
 		s.limit = ids.Size

@@ -66,6 +66,11 @@ func anyOptions(r *rand.Rand, vocabulary, context int) Params {
 	for range r.IntN(3) {
 		o.Bias = append(o.Bias, Bias{IDs: []int{r.IntN(vocabulary)}, Value: pick(-3, 3, math.Inf(-1))})
 	}
+	if r.IntN(6) == 0 { // some ids, of which one may lie beyond the vocabulary
+		for range 1 + r.IntN(vocabulary) {
+			o.Allowed = append(o.Allowed, r.IntN(vocabulary+1))
+		}
+	}
 	return o
 }
 

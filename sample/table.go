@@ -4,6 +4,7 @@ package sample
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"picogpt/internal/option"
@@ -50,13 +51,25 @@ func (p *Params) otherTable() []option.Option {
 			Help: "the order and the definitions of the filters: hf (Hugging Face's), llama.cpp " +
 				"(llama.cpp's), or the names of those to apply, in order, with commas between them"},
 	}, {
+		Name: "allowed tokens", Value: &p.Allowed,
+		Check: func() string {
+			if i := slices.IndexFunc(p.Allowed, func(id int) bool { return id < 0 }); i >= 0 {
+				return fmt.Sprintf(" %d: want ids of 0 or more", p.Allowed[i])
+			}
+			return ""
+		},
+		Flag: option.Flag{Name: "allow", Holder: "ID", Group: option.Wanted,
+			Others: "allowed-token-ids allowed-tokens",
+			Help:   "draw no token but this one; the flag may be repeated, for each that may come"},
+		Field: option.Field{Name: "allowed_token_ids", Most: 1 << 16},
+	}, {
 		Name: "generated tokens", Value: &p.Generated, Want: "0 or more",
 	}, {
 		Name: "seed", Value: &p.Seed,
 		Flag: option.Flag{Name: "seed", Holder: "S", Group: option.WhichOnes,
 			Others: "random-seed rng-seed s",
-			Help: "the same seed gives the same text, on every machine; default: a random seed, " +
-				"which -v reports"},
+			Help: "the same seed, from -2^63 to 2^64-1, gives the same text on every machine; " +
+				"default: a random seed, which -v reports"},
 		Field: option.Field{Name: "seed"},
 		Setting: option.Setting{Group: "Completion", Label: "Seed", Read: "seed",
 			Help: "The same seed, text and settings give the same completion on every machine."},

@@ -9,7 +9,8 @@ import (
 	"picogpt/internal/option"
 )
 
-// Table returns all options of a beam search, bound to the fields of b: for commands.
+// Table returns all options of a beam search, bound to the fields of b: for commands and
+// servers.
 func (b *BeamOptions) Table() []option.Option {
 	with := []string{"beams"}
 	return []option.Option{{
@@ -32,6 +33,7 @@ func (b *BeamOptions) Table() []option.Option {
 		Flag: option.Flag{Name: "length-penalty", Holder: "L", Group: option.Searches,
 			Help: "the score of a text is its log-probability divided by its length to the power " +
 				"of L: above 0 favours long texts, below 0 short ones"},
+		Field: option.Field{Name: "length_penalty", Range: option.Range{From: -100, To: 100}},
 	}, {
 		Name: "early stopping", Value: (*string)(&b.EarlyStopping), With: with,
 		Words: []string{string(EarlyStoppingTrue), string(EarlyStoppingFalse),
@@ -42,6 +44,7 @@ func (b *BeamOptions) Table() []option.Option {
 		Flag: option.Flag{Name: "early-stopping", Holder: "HOW", Group: option.Searches,
 			Help: "when N texts have ended: true ends the search, false goes on while the best " +
 				"text that runs scores better as it is, never while any could"},
+		Field: option.Field{Name: "early_stopping"},
 	}, {
 		Name: "beam groups", Value: &b.Groups, Want: "0 (one) or more", Default: "1", With: with,
 		In: option.Receipts,

@@ -21,6 +21,8 @@ type answer struct {
 	Choices     choiceList `json:"choices"`
 	Fingerprint string     `json:"system_fingerprint,omitzero"`
 	Usage       **usage    `json:"usage,omitzero"` // a nil *usage is null
+
+	PromptScores []promptScore `json:"prompt_logprobs,omitzero"` // of a conversation
 }
 
 // A usage counts tokens. A prompt counts once, whatever n is.
@@ -42,6 +44,9 @@ func (j *job) newAnswer(choices []*choice, used *usage) *answer {
 		a.ID, a.Object = "chatcmpl-"+j.visit.id, "chat.completion"
 		if j.stream {
 			a.Object = "chat.completion.chunk"
+		}
+		if j.promptLogprobs != nil {
+			a.PromptScores = j.promptScores(&j.prompt[0])
 		}
 	}
 	if used != nil {
@@ -78,15 +83,16 @@ func (c choiceList) MarshalJSONTo(e *jsontext.Encoder) error {
 // A choiceJSON is the JSON of a choice. It has Text in a completion, Message in a conversation, and
 // Delta in the stream of a conversation.
 type choiceJSON struct {
-	Index        int          `json:"index"`
-	Text         *string      `json:"text,omitzero"`
-	Message      *messageJSON `json:"message,omitzero"`
-	Delta        *messageJSON `json:"delta,omitzero"`
-	Logprobs     any          `json:"logprobs"`
-	FinishReason *string      `json:"finish_reason"`
-	StopReason   any          `json:"stop_reason"`               // an id or a string
-	PromptIDs    **[]int      `json:"prompt_token_ids,omitzero"` // a nil *[]int is null
-	IDs          *[]int       `json:"token_ids,omitzero"`
+	Index        int           `json:"index"`
+	Text         *string       `json:"text,omitzero"`
+	Message      *messageJSON  `json:"message,omitzero"`
+	Delta        *messageJSON  `json:"delta,omitzero"`
+	Logprobs     any           `json:"logprobs"`
+	FinishReason *string       `json:"finish_reason"`
+	StopReason   any           `json:"stop_reason"` // an id or a string
+	PromptScores []promptScore `json:"prompt_logprobs,omitzero"`
+	PromptIDs    **[]int       `json:"prompt_token_ids,omitzero"` // a nil *[]int is null
+	IDs          *[]int        `json:"token_ids,omitzero"`
 }
 
 type messageJSON struct {
@@ -112,6 +118,9 @@ func (j *job) choiceJSON(c *choice) *choiceJSON {
 	if j.logprobs != nil {
 		o.Logprobs = j.logprobsJSON(c.entries)
 	}
+	if j.promptLogprobs != nil && !j.chat {
+		o.PromptScores = j.promptScores(c.prompt)
+	}
 	if c.finish != "" {
 		o.FinishReason = &c.finish
 	}
@@ -124,7 +133,7 @@ func (j *job) choiceJSON(c *choice) *choiceJSON {
 	if j.idsToo {
 		o.PromptIDs, o.IDs = new(*[]int), &c.ids
 		if c.first {
-			*o.PromptIDs = &j.prompt[c.index/j.n].ids
+			*o.PromptIDs = &c.prompt.ids
 		}
 	}
 	return o

@@ -5,6 +5,7 @@ package serve
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"picogpt/internal/chattemplate"
@@ -15,6 +16,9 @@ import (
 type message struct {
 	role, text string
 }
+
+// roles are those of messages. The template gives all but the assistant's their text.
+var roles = []string{"assistant", "user", chattemplate.System, chattemplate.Developer}
 
 // longestAnswer is the default of max_tokens in a conversation, as in gpt chat.
 const longestAnswer = 256
@@ -59,7 +63,11 @@ func (s *Server) parseChat(body string) (*completion, error) {
 	}
 	q.prompt = prompts{{asIDs: true, ids: ids}}
 	if q.MaxTokens < 0 {
-		q.MaxTokens = max(1, min(longestAnswer, s.model.Config().Positions-len(ids)))
+		n := len(ids)
+		if q.newest != 0 {
+			n = min(n, max(1, q.newest))
+		}
+		q.MaxTokens = max(1, min(longestAnswer, s.model.Config().Positions-n))
 	}
 	return q, nil
 }
@@ -78,8 +86,8 @@ func readMessages(to *[]message, ignored *[]string) field {
 				"role": text(&m.role), "content": content(&m.text, &parts, ignored),
 				"name": anyText,
 			})(r)
-			if err == nil && m.role != "user" && m.role != "assistant" {
-				return r.Errorf("message %d: the template knows the roles user and assistant, "+
+			if err == nil && !slices.Contains(roles, m.role) {
+				return r.Errorf("message %d: want the role system, developer, user or assistant, "+
 					"found %s", i, short(m.role))
 			}
 			*to = append(*to, m)
@@ -126,11 +134,13 @@ func (s *Server) conversation(messages []message) (all []int, err error) {
 		if most -= len(m.text); most < 0 {
 			return nil, tooLong("messages", s.model.Config().Positions, len(all), 0)
 		}
-		if m.role == "user" {
-			ids, err = s.template.Encode(chattemplate.Turn{Text: m.text, Turn: turn})
-			turn++
-		} else {
+		if m.role == "assistant" {
 			ids, err = s.plain.Encode(m.text)
+		} else {
+			ids, err = s.template.Encode(chattemplate.Turn{Text: m.text, Turn: turn, Role: m.role})
+		}
+		if m.role == "user" {
+			turn++
 		}
 		if err != nil {
 			return nil, fieldf("messages", "%v", err)

@@ -22,6 +22,7 @@ type choice struct {
 	ids     []int
 	finish  string // "" while it continues
 	stop    stopReason
+	prompt  *prompt
 
 	tokens  int     // how many new tokens so far
 	sum     float64 // of their log-probabilities
@@ -48,7 +49,7 @@ type stopReason struct {
 
 // newChoice returns a choice without tokens, with the prompt's text if that is echoed.
 func (j *job) newChoice(p *prompt, index int) *choice {
-	c := &choice{index: index, first: true}
+	c := &choice{index: index, prompt: p, first: true}
 	if j.echo {
 		c.echo = p.text
 	}
@@ -67,9 +68,14 @@ func (j *job) newChoice(p *prompt, index int) *choice {
 
 // add adds a token to the choice.
 func (c *choice) add(j *job, t *decode.Token) {
-	if j.logprobs != nil {
-		e := entry{id: t.ID, logProb: t.LogProb, top: t.Top, offset: c.offsets.next(t.ID, t.Prompt)}
+	if j.logprobs != nil && (!t.Prompt || j.echo) {
+		e := entry{id: t.ID, logProb: t.LogProb, top: t.Top[:min(*j.logprobs, len(t.Top))],
+			offset: c.offsets.next(t.ID, t.Prompt)}
 		c.entries = append(c.entries, e)
+	}
+	if j.promptLogprobs != nil && t.Prompt && t.Sample == 0 { // the same for all samples
+		c.prompt.scores = append(c.prompt.scores, entry{id: t.ID, logProb: t.LogProb,
+			top: t.Top[:min(*j.promptLogprobs, len(t.Top))]})
 	}
 	if !t.Prompt {
 		c.tokens++
@@ -95,15 +101,22 @@ func (c *choice) end(j *job, t *decode.Token) {
 	case decode.FinishLength:
 		c.finish = "length"
 	case decode.FinishEndOfText:
-		if slices.Contains(j.stopIDs, t.ID) && !slices.Contains(j.server.ends, t.ID) {
+		special := slices.Contains(j.server.ends, t.ID)
+		if slices.Contains(j.stopIDs, t.ID) && !special {
 			c.stop = stopReason{id: t.ID, isID: true}
+		}
+		if j.stopToo && !(special && j.skipSpecial) && j.server.vocabulary.has(t.ID) {
+			c.text = append(c.text, j.server.vocabulary.texts[t.ID]...)
 		}
 	case decode.FinishStop:
 		rest := string(c.raw[min(c.shown, len(c.raw)):])
-		for _, s := range j.Stop {
-			if strings.HasPrefix(rest, s) && len(s) > len(c.stop.text) {
+		for _, s := range j.Stop { // the shortest was complete first
+			if strings.HasPrefix(rest, s) && (c.stop.text == "" || len(s) < len(c.stop.text)) {
 				c.stop.text = s
 			}
+		}
+		if j.stopToo {
+			c.text = append(c.text, c.stop.text...)
 		}
 	}
 }

@@ -119,7 +119,11 @@ func (j *job) checkSize() error {
 		if j.echo {
 			tokens += max(len(p.ids), len(p.text)/4)
 		}
-		total += tokens * each * j.drawn() // at most 34000 · 102 · 128 for a context of 1024
+		tokens *= each
+		if j.promptLogprobs != nil {
+			tokens += len(p.ids) * (2 + *j.promptLogprobs)
+		}
+		total += tokens * j.drawn() // at most 34000 · 102 · 128 for a context of 1024
 		if total > mostEntries && !j.stream {
 			return fieldf("max_tokens", "with %d prompts, n or best_of %d and logprobs the answer "+
 				"could have more than %d numbers: want fewer, or stream", len(j.prompt), j.drawn(),
@@ -157,8 +161,8 @@ func (j *job) answerWhole(ctx context.Context) error {
 // likeliest, the likeliest first.
 func (j *job) best() []*choice {
 	drawn := j.drawn()
-	if drawn == j.n {
-		return j.choices
+	if drawn == j.n { // a search may have found fewer
+		return slices.DeleteFunc(j.choices, func(c *choice) bool { return c.finish == "" })
 	}
 	var best []*choice
 	for of := range slices.Chunk(j.choices, drawn) {
@@ -224,13 +228,16 @@ func (j *job) follow(
 	ctx context.Context, i int, took func(*choice, *decode.Token) error,
 ) error {
 	choices := j.choices[i*j.drawn() : (i+1)*j.drawn()]
-	if j.MaxTokens == 0 && !(j.echo && j.logprobs != nil) { // nothing to compute
+	if j.MaxTokens == 0 && !j.scored() { // nothing to compute
 		for _, c := range choices {
 			if err := j.take(c, nil, took); err != nil {
 				return err
 			}
 		}
 		return nil
+	}
+	if j.searched {
+		return j.search(ctx, j.prompt[i].ids, choices, took)
 	}
 	p := &pace{last: make([]time.Time, len(choices))}
 	defer func() {

@@ -20,6 +20,7 @@ func (s *Server) explain(v *visit, err error) error {
 		panicked *panicError
 		option   *sample.OptionError
 		long     *model.ContextError
+		negative *decode.NegativeError
 		none     *sample.NoIDError
 		form     *decode.ConstraintError
 	)
@@ -41,6 +42,8 @@ func (s *Server) explain(v *visit, err error) error {
 			"the memory for the cache does not hold this text")
 	case errors.As(err, &option), errors.As(err, &none), errors.As(err, &form):
 		return errorf(http.StatusBadRequest, "", "%v", err)
+	case errors.As(err, &negative):
+		return fieldf("negative_prompt", "%v", err)
 	case errors.As(err, &long):
 		return tooLong("prompt", long.Positions, long.Held+long.Added, 0)
 	}

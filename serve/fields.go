@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"picogpt/internal/option"
 	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
 )
@@ -166,22 +167,16 @@ func upTo(least, most int) func(*int) field {
 	return func(to *int) field { return whole(to, least, most) }
 }
 
-// anySeed reads a seed: 64 bits, with a sign or without.
+// anySeed reads a seed.
 func anySeed(to *uint64) field {
 	return func(r *strictjson.Reader) error {
 		written, err := r.Number()
 		if err != nil {
 			return err
 		}
-		if n, err := strconv.ParseUint(written, 10, 64); err == nil {
-			*to = n
-			return nil
+		if *to, err = option.ParseSeed(written, 10); err != nil {
+			return r.Errorf("want %s, found %s", option.WantSeed, short(written))
 		}
-		n, err := strconv.ParseInt(written, 10, 64)
-		if err != nil {
-			return r.Errorf("want a whole number of 64 bits, found %s", short(written))
-		}
-		*to = uint64(n)
 		return nil
 	}
 }

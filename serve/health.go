@@ -1,6 +1,6 @@
 package serve
 
-// /health and /ready: whether the server is alive, and whether it accepts requests.
+// /health and /ready: whether the server is alive, and whether it accepts requests; /version.
 
 import "net/http"
 
@@ -28,3 +28,8 @@ func (s *Server) Retire() { s.retired.Store(true) }
 // Drain makes the server refuse new requests, and /ready report that. Requests in progress end as
 // usual.
 func (s *Server) Drain() { s.queue.drain() }
+
+// version answers as vLLM does.
+func (s *Server) version(v *visit) error {
+	return v.replyJSON(map[string]string{"version": s.options.Version})
+}

@@ -1,8 +1,9 @@
 package serve
 
-// Fields of options that are lists or objects: strings, and biases of ids.
+// Fields of options that are lists, objects, or texts of their own syntax.
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -45,5 +46,45 @@ func biases(to option.Biases, bounds option.Range, vocabulary int) field {
 			to.Add(id, x)
 			return nil
 		})
+	}
+}
+
+// word reads one of some words. true and false, where they are words, may be JSON's.
+func word(to *string, words []string) field {
+	return func(r *strictjson.Reader) (err error) {
+		if k := r.Kind(); k == 't' || k == 'f' {
+			var is bool
+			is, err = r.Bool()
+			*to = strconv.FormatBool(is)
+		} else {
+			*to, err = ownString(r)
+		}
+		if err == nil && !slices.Contains(words, *to) {
+			return r.Errorf("want %s, found %s", strings.Join(words, ", "), short(*to))
+		}
+		return err
+	}
+}
+
+// written reads the value of an option that has a syntax of its own: a number, if it has bounds, or
+// a text of at most so many bytes.
+func written(to option.Value, bounds option.Range, most int) field {
+	return func(r *strictjson.Reader) error {
+		var x float64
+		var text string
+		if bounds == (option.Range{}) {
+			if err := atMost(&text, most)(r); err != nil {
+				return err
+			}
+		} else {
+			if err := number(&x, bounds.From, bounds.To)(r); err != nil {
+				return err
+			}
+			text = strconv.FormatFloat(x, 'g', -1, 64)
+		}
+		if err := to.Set(text); err != nil {
+			return r.Errorf("%s", strings.TrimPrefix(err.Error(), ": "))
+		}
+		return nil
 	}
 }

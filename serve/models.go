@@ -1,10 +1,11 @@
 package serve
 
-// /v1/models: the one model.
+// /v1/models: the one model, under each of its names.
 
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 
 	"picogpt/internal/quote"
@@ -19,18 +20,22 @@ type aModel struct {
 	MaxModelLen int    `json:"max_model_len"`
 }
 
-func (s *Server) describe() aModel {
+func (s *Server) describe(id string) aModel {
 	return aModel{
-		ID: s.options.Name, Object: "model", Created: s.created.Unix(), OwnedBy: "picogpt",
+		ID: id, Object: "model", Created: s.created.Unix(), OwnedBy: "picogpt",
 		MaxModelLen: s.model.Config().Positions,
 	}
 }
 
 func (s *Server) models(v *visit) error {
+	all := []aModel{s.describe(s.options.Name)}
+	for _, id := range s.options.Aliases {
+		all = append(all, s.describe(id))
+	}
 	return v.replyJSON(struct {
 		Object string   `json:"object"`
 		Data   []aModel `json:"data"`
-	}{"list", []aModel{s.describe()}})
+	}{"list", all})
 }
 
 // modelPath returns the model's id in the path of one model. The id may have slashes.
@@ -43,12 +48,12 @@ func (s *Server) oneModel(v *visit, id string) error {
 	if err := s.checkModel(&id); err != nil {
 		return err
 	}
-	return v.replyJSON(s.describe())
+	return v.replyJSON(s.describe(id))
 }
 
-// checkModel returns an error if the name is not that of the model. A nil name is accepted.
+// checkModel returns an error if the name is none of the model's. A nil name is accepted.
 func (s *Server) checkModel(name *string) error {
-	if name == nil || *name == s.options.Name {
+	if name == nil || *name == s.options.Name || slices.Contains(s.options.Aliases, *name) {
 		return nil
 	}
 	e := errorf(http.StatusNotFound, "model_not_found", "model: %s is not here, want %s",

@@ -18,10 +18,13 @@ import (
 // Options set the name of a Server, who may use it, and its limits. The zero value suits a server
 // that no other machine can reach.
 type Options struct {
-	// Name is the model's id. "" means "model".
-	Name string
+	// Name is the model's id. "" means "model". Aliases are other ids that requests may have;
+	// answers and metrics have Name.
+	Name    string
+	Aliases []string
 
-	// Version and Commit say of which build the program is, for the metric gpt_build_info.
+	// Version and Commit say of which build the program is, for /version and the metric
+	// gpt_build_info.
 	Version, Commit string
 
 	// Fingerprint is the answers' system_fingerprint. Servers with the same fingerprint give the

@@ -18,6 +18,9 @@ type prompt struct {
 	text  string // as an answer echoes it
 	asIDs bool   // the request gives ids
 	ids   []int
+	cut   int // ids that are left out before them
+
+	scores []entry // of prompt_logprobs
 }
 
 // prompts holds all prompts of a request.
@@ -69,19 +72,13 @@ func (p *prompts) element(r *strictjson.Reader, kind byte, s *Server, name strin
 		if len(*p) == 0 {
 			*p = prompts{{asIDs: true}}
 		}
-		if len((*p)[0].ids) == positions { // too long already: hold no more
-			return tooLong(name, positions, positions+1, 0)
-		}
-		(*p)[0].ids = append((*p)[0].ids, int(id))
+		(*p)[0].add(int(id), positions)
 		return err
 	}
 	one := prompt{asIDs: true}
 	err := r.Array(func(i int) error {
-		if i == positions {
-			return tooLong(name, positions, positions+1, 0)
-		}
 		id, err := r.Natural(int64(vocabulary) - 1)
-		one.ids = append(one.ids, int(id))
+		one.add(int(id), positions)
 		return err
 	})
 	if err == nil && len(one.ids) == 0 {
@@ -91,6 +88,22 @@ func (p *prompts) element(r *strictjson.Reader, kind byte, s *Server, name strin
 	return err
 }
 
+// add adds an id. Of a prompt that is too long for the context it holds the newest ids only, which
+// are all that truncate_prompt_tokens can leave.
+func (p *prompt) add(id, positions int) {
+	if p.ids = append(p.ids, id); len(p.ids) > 2*positions {
+		p.keep(positions)
+	}
+}
+
+// keep leaves out all ids but the newest n.
+func (p *prompt) keep(n int) {
+	if left := len(p.ids) - n; left > 0 {
+		p.ids = append(p.ids[:0], p.ids[left:]...)
+		p.cut += left
+	}
+}
+
 // encode sets the ids of the prompts, and the texts of those that came as ids if they are wanted.
 func (s *Server) encode(ctx context.Context, client string, q *completion) error {
 	if len(q.prompt) == 0 {
@@ -98,11 +111,11 @@ func (s *Server) encode(ctx context.Context, client string, q *completion) error
 	}
 	for i := range q.prompt {
 		p := &q.prompt[i]
-		if err := s.encodeOne(ctx, client, p, "prompt", q.MaxTokens); err != nil {
+		if err := s.encodeOne(ctx, client, p, "prompt", q.MaxTokens, q.newest); err != nil {
 			return err
 		}
 		switch {
-		case q.echo && p.asIDs:
+		case q.echo && (p.asIDs || p.cut > 0):
 			p.text = s.vocabulary.textOf(p.ids)
 		case q.echo:
 			p.text = strings.Clone(p.text) // a copy, so that the body is not kept in memory
@@ -113,9 +126,10 @@ func (s *Server) encode(ctx context.Context, client string, q *completion) error
 	return nil
 }
 
-// encodeOne sets the ids of a prompt. Together with the new tokens it has to fit the context.
+// encodeOne sets the ids of a prompt: all of them if newest is 0, at most the newest ones if it is
+// above, and as many as fit if it is below. Together with the new tokens they have to fit the context.
 func (s *Server) encodeOne(
-	ctx context.Context, client string, p *prompt, field string, tokens int,
+	ctx context.Context, client string, p *prompt, field string, tokens, newest int,
 ) error {
 	config := s.model.Config()
 	if !p.asIDs && !s.vocabulary.drops && len(p.text) > config.Positions*s.vocabulary.longest {
@@ -136,7 +150,16 @@ func (s *Server) encodeOne(
 		}
 		p.ids = []int{start}
 	}
-	if len(p.ids) > config.Positions-min(config.Positions, tokens) {
+	room := config.Positions - min(config.Positions, tokens)
+	switch {
+	case newest > 0:
+		p.keep(newest)
+	case newest < 0:
+		p.keep(max(1, room))
+	case p.asIDs && p.cut+len(p.ids) > config.Positions:
+		return tooLong(field, config.Positions, config.Positions+1, 0)
+	}
+	if len(p.ids) > room {
 		return tooLong(field, config.Positions, len(p.ids), tokens)
 	}
 	return nil

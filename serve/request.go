@@ -5,10 +5,12 @@ package serve
 import (
 	"cmp"
 	"math/rand/v2"
+	"slices"
 
 	"picogpt/decode"
 	"picogpt/internal/option"
 	"picogpt/internal/strictjson"
+	"picogpt/search"
 )
 
 // A completion is the fields of a request. Pointers are nil where the request lacks the field.
@@ -28,6 +30,14 @@ type completion struct {
 	usage, usages    bool // usage at the end of a stream; in each of its chunks
 	hasStreamOptions bool
 	idTokens, idsToo bool // return_tokens_as_token_ids, return_token_ids
+	promptLogprobs   *int
+	stopToo          bool // include_stop_str_in_output
+	skipSpecial      bool // skip_special_tokens
+	newest           int  // truncate_prompt_tokens; 0: none, -1: as many as there is room for
+	noPenalties      bool // repeat_last_n is 0
+	heated           bool // the request has a temperature
+	beams            search.BeamOptions
+	searched         bool // use_beam_search
 	form             form
 	chat             bool   // the request is of a conversation
 	salt             string // cache_salt: separates prompts in the cache
@@ -44,7 +54,7 @@ const (
 
 // newCompletion returns OpenAI's defaults, and a random seed, short enough to type.
 func newCompletion() *completion {
-	q := &completion{}
+	q := &completion{skipSpecial: true}
 	for _, o := range q.table(0) {
 		if text := cmp.Or(o.Field.Default, o.Default); o.Field.Name != "" && text != "" {
 			o.Set(text) // a test knows that each has its default
@@ -58,7 +68,7 @@ func newCompletion() *completion {
 func (q *completion) table(maxN int) []option.Option {
 	n := decode.SamplesOption(&q.n)
 	n.Field.Range.To = float64(maxN)
-	return append(q.Options.Table(), n, option.Option{
+	return append(slices.Concat(q.Options.Table(), q.beams.Table()), n, option.Option{
 		Name: "ignore_eos", Value: &q.ignoreEOS,
 		Field: option.Field{Name: "ignore_eos"},
 		Setting: option.Setting{Group: "End", Label: "Write past the end",
@@ -89,7 +99,24 @@ func (q *completion) parse(s *Server, body string, table map[string]field, neede
 		return err
 	}
 	option.Settle(q.table(0))
+	q.settle()
 	return q.check(s)
+}
+
+// settle fills in what several fields decide.
+func (q *completion) settle() {
+	if q.noPenalties {
+		q.RepeatPenalty, q.FrequencyPenalty, q.PresencePenalty = 0, 0, 0
+	}
+	if q.searched {
+		q.beams.Beams, q.beams.Return = q.n, q.n
+		if q.bestOf != nil {
+			q.beams.Beams = *q.bestOf
+		}
+		if !q.heated { // else the beams are sampled
+			q.Temperature = 0
+		}
+	}
 }
 
 // fields returns the table of the fields.
@@ -110,6 +137,12 @@ func (q *completion) fields(s *Server) map[string]field {
 
 		"return_tokens_as_token_ids": yes(&q.idTokens),
 		"return_token_ids":           yes(&q.idsToo),
+
+		"prompt_logprobs":            optional(&q.promptLogprobs, upTo(0, mostTop)),
+		"include_stop_str_in_output": yes(&q.stopToo),
+		"skip_special_tokens":        yes(&q.skipSpecial),
+		"truncate_prompt_tokens":     whole(&q.newest, -1, option.Most),
+		"use_beam_search":            yes(&q.searched),
 	}
 	options := object("stream_options", &q.ignored, map[string]field{
 		"include_usage": yes(&q.usage), "continuous_usage_stats": yes(&q.usages),
@@ -125,7 +158,33 @@ func (q *completion) fields(s *Server) map[string]field {
 		}
 	}
 	table["logprobs"] = optional(&q.logprobs, upTo(0, mostTop))
+	table["temperature"] = noting(table["temperature"], func() { q.heated = true })
+	// llama.cpp's names
+	table["repeat_penalty"] = table["repetition_penalty"]
+	table["repeat_last_n"] = noting(table["repeat_last_n"], func() {
+		q.noPenalties = q.RepeatLastN == 0
+	})
+	table["n_probs"] = q.readProbs
 	return table
+}
+
+// readProbs reads n_probs, which is logprobs where it is above 0.
+func (q *completion) readProbs(r *strictjson.Reader) error {
+	n := 0
+	if err := whole(&n, 0, mostTop)(r); err != nil || n == 0 || q.logprobs != nil {
+		return err
+	}
+	q.logprobs = &n
+	return nil
+}
+
+// noting returns a field that calls then once it is read.
+func noting(read field, then func()) field {
+	return func(r *strictjson.Reader) error {
+		err := read(r)
+		then()
+		return err
+	}
 }
 
 // fieldOf returns the field of an option.
@@ -143,12 +202,16 @@ func fieldOf(o *option.Option, vocabulary int) field {
 		return anySeed(p)
 	case *bool:
 		return yes(p)
+	case *string:
+		return word(p, o.Words)
 	case *[]int:
 		return ids(p, vocabulary, o.Field.Most)
 	case *[]string:
 		return stringList(o, p)
 	case option.Biases:
 		return biases(p, r, vocabulary)
+	case option.Value:
+		return written(p, r, o.Field.Most)
 	}
 	return nil
 }
@@ -171,18 +234,49 @@ func (q *completion) check(s *Server) error {
 	case len(q.prompt)*q.drawn() > max(s.options.MaxPrompts, s.options.MaxN):
 		return fieldf("n", "want at most %d texts for all prompts together, found %d prompts of %d",
 			max(s.options.MaxPrompts, s.options.MaxN), len(q.prompt), q.drawn())
+	case q.promptLogprobs != nil && q.stream:
+		return fieldf("prompt_logprobs", "want stream false with it")
 	case q.MaxTokens == 0 && q.MinTokens > 0:
 		return fieldf("min_tokens", "want at most max_tokens, which is 0, found %d", q.MinTokens)
 	case q.MinTokens > q.MaxTokens && q.MaxTokens >= 0:
 		return fieldf("min_tokens", "want at most max_tokens, which is %d, found %d", q.MaxTokens,
 			q.MinTokens)
 	}
-	return q.form.check()
+	return cmp.Or(q.checkBeams(s.options.Batcher.MaxStreams), q.form.check())
+}
+
+// checkBeams refuses what a search for beams cannot do, and more beams than most.
+func (q *completion) checkBeams(most int) error {
+	if !q.searched {
+		return nil
+	}
+	wrong := func(format string, args ...any) error {
+		return fieldf("use_beam_search", format, args...)
+	}
+	switch {
+	case q.beams.Beams > most:
+		return wrong("want at most %d beams, which are n or best_of, found %d", most, q.beams.Beams)
+	case q.stream:
+		return wrong("the beams are known at the end: want stream false with it")
+	case q.scored():
+		return wrong("want neither prompt_logprobs nor echo with logprobs with it")
+	case len(q.form.fields) > 0:
+		return wrong("want no form with it, found %s", q.form.fields[0])
+	}
+	if err := q.beams.Check(q.Options); err != nil {
+		return wrong("%v", err)
+	}
+	return nil
+}
+
+// scored reports whether the tokens of the prompts are scored.
+func (q *completion) scored() bool {
+	return q.logprobs != nil && q.echo || q.promptLogprobs != nil
 }
 
 // drawn returns how many texts are generated for a prompt. n of them are sent.
 func (q *completion) drawn() int {
-	if q.bestOf == nil {
+	if q.bestOf == nil || q.searched {
 		return q.n
 	}
 	return *q.bestOf

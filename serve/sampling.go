@@ -13,10 +13,12 @@ import (
 func (s *Server) complete(ctx context.Context, q *completion) error {
 	o := &q.Options
 	o.Vocabulary = s.vocabulary.Tokenizer
-	if q.logprobs != nil {
-		o.Top = *q.logprobs
+	for _, top := range []*int{q.logprobs, q.promptLogprobs} {
+		if top != nil {
+			o.Top = max(o.Top, *top)
+		}
 	}
-	if q.logprobs != nil && q.echo {
+	if q.scored() {
 		o.Echo = decode.EchoPrompt
 		if o.MaxTokens == 0 {
 			o.Echo = decode.EchoOnly
@@ -25,7 +27,9 @@ func (s *Server) complete(ctx context.Context, q *completion) error {
 	switch {
 	case q.ignoreEOS:
 		o.EndOfText = append([]int{}, q.stopIDs...)
-		o.Vocabulary = silent{s.vocabulary.Tokenizer, s.ends} // the end of text adds no text
+		if q.skipSpecial {
+			o.Vocabulary = silent{s.vocabulary.Tokenizer, s.ends} // the end of text adds no text
+		}
 	case len(q.stopIDs) > 0:
 		o.EndOfText = slices.Concat(s.ends, q.stopIDs)
 	}

@@ -45,6 +45,7 @@ type Server struct {
 	forms      *forms
 	metrics    *metrics
 	encoding   *turns // turns of long texts
+	searches   *turns // and of searches
 	routes     map[string]route
 	page       http.Handler
 	door       door
@@ -96,7 +97,7 @@ func New(m *model.Model, tok *tokenizer.Tokenizer, o Options) (*Server, error) {
 	s.bodies = newShares(bodiesAtOnce * o.MaxBody)
 	s.answers = newShares(mostAnswers)
 	s.patience = patient()
-	s.encoding = newTurns()
+	s.encoding, s.searches = newTurns(), newTurns()
 	s.metrics = newMetrics(s)
 	s.routes = s.table()
 	return s, nil
@@ -131,6 +132,7 @@ func (s *Server) table() map[string]route {
 		"/tokenize":            {post: s.tokenize},
 		"/detokenize":          {post: s.detokenize},
 		"/tokenizer_info":      {get: s.tokenizerInfo},
+		"/version":             {get: s.version},
 		"/health":              {get: s.health, open: true, probe: true},
 		"/ready":               {get: s.ready, open: true, probe: true},
 		"/metrics":             {get: s.showMetrics, probe: true},

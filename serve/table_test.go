@@ -30,6 +30,8 @@ func TestAFieldIsAFlag(t *testing.T) {
 			written, read = "1", "1"
 		case *[]string:
 			written, read = "word", `["word"]`
+		case *[]int:
+			written, read = "257", "[257]"
 		case option.Biases:
 			written, read = "257=2.5", `{"257":2.5}`
 		}

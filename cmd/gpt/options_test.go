@@ -24,7 +24,7 @@ func valueOf(o *option.Option) string {
 	switch o.Value.(type) {
 	case *float64, **float64:
 		return "0.25"
-	case *int, *uint64:
+	case *int, *uint64, *[]int:
 		return "3"
 	}
 	return "word"

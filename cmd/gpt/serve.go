@@ -25,7 +25,7 @@ import (
 type serveCommand struct {
 	Addr      string
 	Metrics   *string
-	ModelName *string
+	ModelName []string
 	Template  *string
 	Pooling   string
 	Log       string
@@ -46,7 +46,8 @@ func newServe(a *app) *cli.Command {
 				`serve /metrics on this address too, without a key and nothing else: for Prometheus, on
 				a network that clients do not reach`)
 			f.Add(&c.ModelName, "--model-name NAME",
-				"the model's id in requests; default: the name of the checkpoint's folder, or demo")
+				`the model's id in requests, or one of several, of which answers have the first; default:
+				the name of the checkpoint's folder, or demo`)
 			f.Add(&c.Template, "--template NAME|FILE",
 				`answer /v1/chat/completions, with this around each message of a user, as gpt chat
 				has it: dialogpt, or a file in the syntax of Go's text/template; default: refuse
@@ -267,9 +268,10 @@ func (c *serveCommand) newServer(
 func (c *serveCommand) options(a *app) (serve.Options, error) {
 	who, much := &c.Who, &c.Much
 	build := thisBuild()
+	name, aliases := c.names(a)
 	o := serve.Options{
-		Version: build.Version, Commit: build.Commit,
-		Name: c.name(a), Keys: who.APIKey, Origins: who.CORSOrigin, Hosts: who.AllowHost,
+		Version: build.Version, Commit: build.Commit, Name: name, Aliases: aliases,
+		Keys: who.APIKey, Origins: who.CORSOrigin, Hosts: who.AllowHost,
 		MaxQueue: much.MaxQueue, MaxPrompts: much.MaxPrompts, MaxN: much.MaxN,
 		Timeout: much.Timeout, Pooling: c.Pooling,
 		Batcher: batch.Options{MaxStreams: much.MaxStreams, MaxDelay: much.MaxDelay},
@@ -301,8 +303,6 @@ func (c *serveCommand) options(a *app) (serve.Options, error) {
 		return o, usagef("--drain %v: want 0 or more", much.Drain)
 	case (who.TLSCert == nil) != (who.TLSKey == nil):
 		return o, usagef("--tls-cert and --tls-key: want both or neither")
-	case c.ModelName != nil && *c.ModelName == "":
-		return o, usagef("--model-name: want at least one byte, found none")
 	}
 	o.Log = c.newLog(a)
 	for _, network := range who.TrustedProxy {
@@ -319,7 +319,8 @@ func (c *serveCommand) options(a *app) (serve.Options, error) {
 				"nothing after the host and the port", quoteShort(origin))
 		}
 	}
-	if err := cmp.Or(fault.NoneEmpty("--api-key", o.Keys),
+	if err := cmp.Or(fault.NoneEmpty("--model-name", c.ModelName),
+		fault.NoneEmpty("--api-key", o.Keys),
 		fault.NoneEmpty("--allow-host", o.Hosts)); err != nil {
 		return o, fault.Usage{Err: err}
 	}
@@ -345,11 +346,17 @@ func isOrigin(s string) bool {
 	return err == nil && u.Host != "" && s == u.Scheme+"://"+u.Host && s == strings.ToLower(s)
 }
 
-// name is the model's id: that of its folder, unless --model-name gives another.
+// names are the model's id, that of its folder unless --model-name gives another, and its aliases.
+func (c *serveCommand) names(a *app) (name string, aliases []string) {
+	if len(c.ModelName) > 0 {
+		return c.ModelName[0], c.ModelName[1:]
+	}
+	return c.name(a), nil
+}
+
+// name is the name of the model's folder.
 func (c *serveCommand) name(a *app) string {
 	switch {
-	case c.ModelName != nil:
-		return *c.ModelName
 	case a.Model == nil:
 		return "demo"
 	}

@@ -12,6 +12,7 @@ import (
 	"picogpt/internal/amount"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
+	"picogpt/internal/option"
 	"picogpt/internal/quote"
 )
 
@@ -122,9 +123,9 @@ func (c *Chat) setSeed(rest string) error {
 		_, err := c.Out.WriteString(text + "\n")
 		return err
 	}
-	seed, err := strconv.ParseUint(rest, 10, 64)
+	seed, err := option.ParseSeed(rest, 10)
 	if err != nil {
-		return fault.Usagef("/seed %s: want a whole number, 0 or more", quote.Short(rest, 40))
+		return fault.Usagef("/seed %s: want %s", quote.Short(rest, 40), option.WantSeed)
 	}
 	c.Seed = seed
 	return nil

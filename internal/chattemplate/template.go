@@ -14,9 +14,17 @@ import (
 // A Turn is the data of a template: a line of a conversation.
 type Turn struct {
 	Text  string
-	Turn  int  // its number, from 0
-	Ended bool // the answer before it ended with the end of text, which the model has read
+	Turn  int    // its number, from 0: of a line that is no user's, the number of those before it
+	Ended bool   // the answer before it ended with the end of text, which the model has read
+	Role  string // whose line it is: User, System or Developer; "" is User
 }
+
+// The roles of lines. What the assistant says stands in no template.
+const (
+	User      = "user"
+	System    = "system"
+	Developer = "developer"
+)
 
 // The templates that need no file.
 const (
@@ -83,8 +91,18 @@ func (c *Template) execute(t Turn) (string, error) {
 }
 
 // Encode returns the ids of a line. Special tokens of the template are single ids; those in the
-// line are ordinary text: marks split them until the template's are found.
+// line are ordinary text: marks split them until the template's are found. A template without .Role
+// is for the lines of users: others stand as lines of their own.
 func (c *Template) Encode(t Turn) ([]int, error) {
+	if t.Role == "" {
+		t.Role = User
+	}
+	if t.Role != User && !strings.Contains(c.Source, ".Role") {
+		if t.Text += "\n"; t.Turn > 0 {
+			t.Text = "\n" + t.Text
+		}
+		return c.tokenizer.Encode(t.Text)
+	}
 	mark, torn := unusedMark(t.Text), false
 	for _, name := range c.special {
 		if strings.Contains(t.Text, name) {

@@ -14,8 +14,8 @@ type Option struct {
 	// Name is the option's name in errors of the Go API.
 	Name string
 
-	// Value points to the value: a *float64, *int, *uint64, *bool, **bool, *string or *[]string, or
-	// it is a Value, for an option with a syntax of its own.
+	// Value points to the value: a *float64, *int, *uint64, *bool, **bool, *string, *[]string or
+	// *[]int, or it is a Value, for an option with a syntax of its own.
 	Value any
 
 	// Range holds the numbers that Check accepts, Words the strings, or nil; Want says so in
@@ -114,7 +114,7 @@ type Field struct {
 	Name    string
 	Default string // unless it is Option.Default
 	Range   Range  // of a number, which is below Option.Range where that means off
-	Most    int    // the most members of a list
+	Most    int    // the most members of a list, or bytes of a text
 	Single  bool   // accepts one string in place of a list
 }
 

@@ -180,8 +180,8 @@ func (o *Option) Set(text string) (err error) {
 		*p, err = parseInt(text)
 		want = "a whole number"
 	case *uint64:
-		*p, err = strconv.ParseUint(text, 0, 64)
-		want = "a whole number, 0 or more"
+		*p, err = ParseSeed(text, 0)
+		want = WantSeed
 	case *bool:
 		*p, err = parseBool(text)
 		want = "true or false"
@@ -193,6 +193,11 @@ func (o *Option) Set(text string) (err error) {
 		*p = text
 	case *[]string:
 		*p = append(*p, text)
+	case *[]int:
+		var n int
+		n, err = parseInt(text)
+		*p = append(*p, n)
+		want = "a whole number"
 	case Value:
 		if err := p.Set(text); err != nil {
 			return &Error{o, err.Error()}
@@ -207,6 +212,19 @@ func (o *Option) Set(text string) (err error) {
 func parseInt(text string) (int, error) {
 	n, err := strconv.ParseInt(text, 0, strconv.IntSize)
 	return int(n), err
+}
+
+// WantSeed is what ParseSeed wants.
+const WantSeed = "a whole number from -2^63 to 2^64-1"
+
+// ParseSeed parses a seed in a base, or as Go writes numbers if base is 0: 64 bits, with a sign or
+// without. A negative one is its two's complement, so that -1 is 2^64-1.
+func ParseSeed(text string, base int) (uint64, error) {
+	if strings.HasPrefix(text, "-") {
+		n, err := strconv.ParseInt(text, base, 64)
+		return uint64(n), err
+	}
+	return strconv.ParseUint(text, base, 64)
 }
 
 // parseBool parses the words for true and false.
@@ -237,6 +255,8 @@ func (o *Option) String() string {
 			return ""
 		}
 		return fmt.Sprintf("%q", *p)
+	case *[]int:
+		return strings.Trim(strings.ReplaceAll(fmt.Sprint(*p), " ", ","), "[]")
 	case **bool:
 		if *p == nil {
 			return ""
@@ -272,7 +292,7 @@ func (o *Option) NeedsText() bool {
 // Repeats reports whether a flag adds to the value, so that it may be repeated.
 func (o *Option) Repeats() bool {
 	switch p := o.Value.(type) {
-	case *[]string:
+	case *[]string, *[]int:
 		return true
 	case interface{ Repeats() bool }:
 		return p.Repeats()

@@ -8,9 +8,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
-	"strconv"
 
+	"picogpt/internal/option"
 	"picogpt/internal/rows"
 	"picogpt/tokenizer"
 )
@@ -82,9 +81,9 @@ func seedOf(o rows.Object) (*uint64, error) {
 	if v == "" || v == "null" {
 		return nil, nil
 	}
-	seed, err := strconv.ParseUint(v, 10, 64)
+	seed, err := option.ParseSeed(v, 10)
 	if err != nil {
-		return nil, fmt.Errorf("seed: want a whole number from 0 to %d", uint64(math.MaxUint64))
+		return nil, errors.New("seed: want " + option.WantSeed)
 	}
 	return &seed, nil
 }

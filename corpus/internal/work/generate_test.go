@@ -180,9 +180,9 @@ func TestRowsThatCannotBeContinuedAreSetAside(t *testing.T) {
 		{`{"tokens":[50257]}`, "token 0: id 50257, want 0 to 50256"},
 		{`{"tokens":[1,-1]}`, "token 1: id -1, want 0 to 50256"},
 		{`{"tokens":[1.5]}`, "tokens: want an array of whole numbers"},
-		{`{"prompt":"a","seed":-1}`, "seed: want a whole number from 0 to 18446744073709551615"},
+		{`{"prompt":"a","seed":-9223372036854775809}`, "seed: want a whole number from -2^63 to 2^64-1"},
 		{`{"prompt":"a","seed":18446744073709551616}`,
-			"seed: want a whole number from 0 to 18446744073709551615"},
+			"seed: want a whole number from -2^63 to 2^64-1"},
 		{`["prompt"]`, "byte 0: want an object, found an array"},
 	}
 	o := usual()

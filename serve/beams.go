@@ -1,0 +1,51 @@
+package serve
+
+// Texts that are searched for (use_beam_search): beside the batch, one search at a time.
+
+import (
+	"context"
+
+	"picogpt/decode"
+	"picogpt/model"
+	"picogpt/search"
+)
+
+// searchRows is how many tokens of the prompt of a search are evaluated at a time.
+const searchRows = 64
+
+// search finds the best texts of a prompt, and gives them to its choices, the best to the first;
+// choices for which there is no text get none. Searches take turns as long texts do, and read their
+// prompt in parts: each Eval has at most searchRows rows or those of the beams, of which there are
+// no more than the batch has slots, and other texts have theirs in between.
+func (j *job) search(
+	ctx context.Context, ids []int, choices []*choice, took func(*choice, *decode.Token) error,
+) error {
+	s := j.server
+	turn, err := s.searches.enter(ctx, j.visit.client.id, len(ids))
+	if err != nil {
+		return err
+	}
+	defer s.searches.leave(turn)
+	session := s.model.NewSession()
+	defer session.Release()
+	for len(ids) > 1 {
+		n := min(searchRows, len(ids)-1)
+		in := model.Input{Session: session, Tokens: ids[:n], NoLogits: true}
+		if err := s.model.Eval(ctx, in); err != nil {
+			return err
+		}
+		ids = ids[n:]
+	}
+	found, err := search.Beams(ctx, session, ids, j.beams, j.Options)
+	if err != nil {
+		return err
+	}
+	for i := range found {
+		for k := range found[i].Tokens {
+			if err := j.take(choices[i], &found[i].Tokens[k], took); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
