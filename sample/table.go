@@ -60,7 +60,7 @@ func (p *Params) otherTable() []option.Option {
 		},
 		Flag: option.Flag{Name: "allow", Holder: "ID", Group: option.Wanted,
 			Others: "allowed-token-ids allowed-tokens",
-			Help:   "draw no token but this one; the flag may be repeated, for each that may come"},
+			Help:   "draw no token but this one; the flag may be repeated"},
 		Field: option.Field{Name: "allowed_token_ids", Most: 1 << 16},
 	}, {
 		Name: "generated tokens", Value: &p.Generated, Want: "0 or more",
@@ -68,8 +68,8 @@ func (p *Params) otherTable() []option.Option {
 		Name: "seed", Value: &p.Seed,
 		Flag: option.Flag{Name: "seed", Holder: "S", Group: option.WhichOnes,
 			Others: "random-seed rng-seed s",
-			Help: "the same seed, from -2^63 to 2^64-1, gives the same text on every machine; " +
-				"default: a random seed, which -v reports"},
+			Help: "the same seed (-2^63 to 2^64-1) gives the same text on every machine; " +
+				"default: random, see -v"},
 		Field: option.Field{Name: "seed"},
 		Setting: option.Setting{Group: "Completion", Label: "Seed", Read: "seed",
 			Help: "The same seed, text and settings give the same completion on every machine."},

@@ -201,13 +201,13 @@ func TestUnknownFieldsAreIgnoredAndNamed(t *testing.T) {
 	c := start(t, serve.Options{})
 	r, text := c.post(
 		"/v1/completions",
-		`{"prompt":"a","max_tokens":1,"zeta":{"a":[1],"a":2},"repeat_last_n":2,"tfs_z":1,
+		`{"prompt":"a","max_tokens":1,"zeta":{"a":[1],"a":2},"repeat_first_n":2,"tfs_z":1,
 		"stream_options":{"chunk":1},"stream":true,"bad name":1,"bad\r\nX: y":1,"structured_outputs":{"odd":1}}`,
 	)
 	if r.StatusCode != http.StatusOK {
 		t.Fatalf("status %d: %s", r.StatusCode, text)
 	}
-	const want = "repeat_last_n, stream_options.chunk, structured_outputs.odd, tfs_z, zeta"
+	const want = "repeat_first_n, stream_options.chunk, structured_outputs.odd, tfs_z, zeta"
 	if got := r.Header.Get("X-Ignored-Fields"); got != want {
 		t.Errorf("X-Ignored-Fields: %q, want %q", got, want)
 	}

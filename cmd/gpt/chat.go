@@ -69,6 +69,7 @@ these fields; a newline at the end of the file is not part of it:
 .Text	the line
 .Turn	its number, from 0
 .Ended	whether the answer before it ended with the end-of-text token, which the model has then read
+.Role	whose line it is: user; in gpt serve also system or developer
 
 Special tokens such as <|endoftext|> are read as such in the template, and are ordinary text in a
 line. dialogpt is

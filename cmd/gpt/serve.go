@@ -50,7 +50,8 @@ func newServe(a *app) *cli.Command {
 				the name of the checkpoint's folder, or demo`)
 			f.Add(&c.Template, "--template NAME|FILE",
 				`answer /v1/chat/completions, with this around each message of a user, as gpt chat
-				has it: dialogpt, or a file in the syntax of Go's text/template; default: refuse
+				has it: dialogpt, or a file in the syntax of Go's text/template; those of the system
+				and of developers are lines of their own, or the template has .Role; default: refuse
 				chats`)
 			f.Add(&c.Pooling, "--pooling HOW [mean]",
 				`how /v1/embeddings makes one vector of those of a text's tokens: mean, weighted (the
@@ -74,14 +75,20 @@ share one batch: many at once cost little more than one.
 A request with a seed is answered with the same text, whatever else the server does, and with the
 text of gpt for the same options: {"prompt": P, "max_tokens": N, "temperature": T, "seed": S} is
 gpt --special -n N --temp T --top-k 0 --seed S P. Choice j of n has the seed S+j. Without a seed
-the server draws one; the header X-Seed tells it.
+the server draws one; the header X-Seed tells it. Seeds are whole numbers from -2^63 to 2^64-1, more
+than OpenAI's; a negative one is its two's complement.
 
 /v1/completions	string, strings, ids or lists of ids; n, best_of, echo, logprobs, stop, logit_bias,
 	penalties, stream; also top_k, min_p, repetition_penalty, min_tokens, ignore_eos,
-	stop_token_ids, bad_words, structured_outputs; ` + manyFields() + `
-/v1/models	the one model
+	stop_token_ids, bad_words, structured_outputs; allowed_token_ids, guidance_scale, negative_prompt,
+	prompt_logprobs, truncate_prompt_tokens, include_stop_str_in_output, skip_special_tokens; ` +
+			manyFields() + `; use_beam_search with n or best_of beams, at most --max-streams,
+	length_penalty, early_stopping, and no sampling without a temperature; llama.cpp's n_probs,
+	repeat_penalty, repeat_last_n
+/v1/models	the one model, under each --model-name
 /v1/embeddings	vectors of texts, made as --pooling says
-/v1/chat/completions	conversations, with --template
+/v1/chat/completions	conversations, with --template; roles system, developer, user, assistant
+/version	the version of gpt
 /tokenize, /detokenize, /tokenizer_info	text to ids and back
 /health, /ready	whether the process lives, and whether it takes requests
 /metrics	numbers for Prometheus; with --metrics-addr without the key, on another port

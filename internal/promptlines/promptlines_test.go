@@ -27,6 +27,7 @@ func TestWhatAnObjectAsksFor(t *testing.T) {
 		{Input{Tokenizer: tok}, `{"prompt":"Once upon"}`, `"Once upon" [7454 2402] seed <nil>`},
 		{Input{Tokenizer: tok}, `{"prompt":"Once upon","tokens":null,"seed":18446744073709551615}`,
 			`"Once upon" [7454 2402] seed 18446744073709551615`},
+		{Input{}, `{"tokens":[1],"seed":-1}`, "<nil> [1] seed 18446744073709551615"},
 		{Input{}, `{"tokens":[7,8],"seed":0}`, `<nil> [7 8] seed 0`},
 		{Input{}, `{"tokens":[],"prompt":null,"seed":null}`, `<nil> [] seed <nil>`},
 		{Input{Missing: missing}, `{"prompt":""}`, `"" [] seed <nil>`},
@@ -44,14 +45,14 @@ func TestWhatAnObjectAsksFor(t *testing.T) {
 		{Input{}, `{"prompt":"a","tokens":[1]}`, "want prompt, or tokens"},
 		{Input{}, `{"prompt":5}`, "prompt: want a string"},
 		{Input{}, `{"tokens":[1.5]}`, "tokens: want an array of whole numbers"},
-		{Input{}, `{"tokens":[1],"seed":-1}`,
-			"seed: want a whole number from 0 to 18446744073709551615"},
+		{Input{}, `{"tokens":[1],"seed":-9223372036854775809}`,
+			"seed: want a whole number from -2^63 to 2^64-1"},
 		{Input{}, `{"tokens":[1],"seed":18446744073709551616}`,
-			"seed: want a whole number from 0 to 18446744073709551615"},
+			"seed: want a whole number from -2^63 to 2^64-1"},
 		{Input{}, `{"tokens":[1],"seed":"7"}`,
-			"seed: want a whole number from 0 to 18446744073709551615"},
+			"seed: want a whole number from -2^63 to 2^64-1"},
 		{Input{}, `{"tokens":[1],"seed":1e3}`,
-			"seed: want a whole number from 0 to 18446744073709551615"},
+			"seed: want a whole number from -2^63 to 2^64-1"},
 	} {
 		o, err := rows.ParseObject([]byte(c.object))
 		if err != nil {
