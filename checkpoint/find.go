@@ -21,13 +21,14 @@ var preferred = [...][]string{
 	{"*.gguf"},
 	{"checkpoint"}, {"model.ckpt.index"},
 	{"model.bin"},
-	{"*.pt", "*.pth", "*.bin"}, // if their bytes show it
+	{"*.pt", "*.pth", "*.bin", "*.ckpt"}, // if their bytes show it
 }
 
 // beside are the names of files that lie beside checkpoints and match the patterns above.
 var beside = [...]string{
 	"adapter_model.*", "training_args.*", "optimizer*", "scheduler*", "scaler*", "rng_state*",
 	"pytorch_model-*-of-*.bin", "model-*-of-*.safetensors",
+	"*_debug_state.bin", "*tokenizer.bin", // llm.c's
 }
 
 // find returns the name of the checkpoint's file in fsys.

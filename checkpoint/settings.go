@@ -130,8 +130,8 @@ func (s settings) namedSize() (int, error) {
 // settingsOf returns the settings in a dict or in the attributes of an object, such as a dataclass.
 // What JSON cannot say is left out. A dict of very many keys is none.
 func settingsOf(v any) settings {
-	d, ok := v.(*pickle.Dict)
-	if !ok {
+	d := entries(v)
+	if d == nil {
 		d = attributes(v)
 	}
 	if d == nil || len(d.Keys) > mostSettings {
@@ -197,7 +197,7 @@ func inFile(root any) (s settings, from source, where string) {
 		v, _ := d.Get(key)
 		name, ok := key.(string)
 		if s := settingsOf(v); ok && modules(v) == nil && s.saysHeads() {
-			if attributes(v) != nil {
+			if entries(v) == nil {
 				return s, dataclass, quote.Plain(name, 40)
 			}
 			return s, configDict, quote.Plain(name, 40)

@@ -133,7 +133,7 @@ func (s *state) walk(root any, f func(name string, v any) error) error {
 func (s *state) visit(prefix string, v any, depth int, f func(string, any) error) error {
 	const deepest, most, longest = 64, 1 << 18, 512
 	dicts := modules(v)
-	if d, ok := v.(*pickle.Dict); ok {
+	if d := entries(v); d != nil {
 		dicts = []*pickle.Dict{d}
 	}
 	switch {
@@ -183,6 +183,17 @@ func modules(v any) []*pickle.Dict {
 		dicts = append(dicts, d)
 	}
 	return dicts
+}
+
+// entries returns a dict, or the entries of an object that is a kind of dict; nil for others.
+func entries(v any) *pickle.Dict {
+	switch v := v.(type) {
+	case *pickle.Dict:
+		return v
+	case *pickle.Object:
+		return v.Dict
+	}
+	return nil
 }
 
 // attributes returns the attributes of an object, or nil.

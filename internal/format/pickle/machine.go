@@ -26,6 +26,7 @@ const (
 	opShortBinString = 'U'
 	opBinBytes       = 'B'
 	opShortBinBytes  = 'C'
+	opByteArray8     = 0x96
 	opEmptyTuple     = ')'
 	opTuple1         = 0x85
 	opTuple2         = 0x86
@@ -112,7 +113,8 @@ func (m *machine) step(op byte) error {
 		return m.push(op == opNewTrue, 0)
 	case opBinInt, opBinInt1, opBinInt2, opLong1, opBinFloat:
 		return m.number(op)
-	case opBinUnicode, opShortUnicode, opShortBinString, opBinBytes, opShortBinBytes:
+	case opBinUnicode, opShortUnicode, opShortBinString, opBinBytes, opShortBinBytes,
+		opByteArray8:
 		return m.text(op)
 	case opEmptyTuple, opTuple1, opTuple2, opTuple3, opTuple:
 		return m.tuple(op)

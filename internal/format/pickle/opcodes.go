@@ -14,7 +14,7 @@ func unknownOpcode(op byte) error {
 		{'0', "POP", ""}, {'2', "DUP", ""}, {'1', "POP_MARK", ""},
 		{'I', "INT", ""}, {'L', "LONG", ""}, {0x8b, "LONG4", ""}, {'F', "FLOAT", ""},
 		{'S', "STRING", ""}, {'T', "BINSTRING", ""}, {'V', "UNICODE", ""},
-		{0x8d, "BINUNICODE8", ""}, {0x8e, "BINBYTES8", ""}, {0x96, "BYTEARRAY8", ""}, {0x97, "NEXT_BUFFER", ""},
+		{0x8d, "BINUNICODE8", ""}, {0x8e, "BINBYTES8", ""}, {0x97, "NEXT_BUFFER", ""},
 		{0x98, "READONLY_BUFFER", ""},
 		{'l', "LIST", ""}, {'d', "DICT", ""}, {0x91, "FROZENSET", ""}, {'p', "PUT", ""}, {'g', "GET", ""},
 		{'i', "INST", "makes an object of any class"},

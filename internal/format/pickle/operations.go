@@ -61,26 +61,26 @@ func long(b []byte) any {
 
 // text reads bytes or a string, in UTF-8 or, from Python 2, in ASCII.
 func (m *machine) text(op byte) error {
-	long := op == opBinUnicode || op == opBinBytes
 	size := uint64(1)
-	if long {
+	switch op {
+	case opBinUnicode, opBinBytes:
 		size = 4
+	case opByteArray8:
+		size = 8
 	}
 	b, err := m.bytes(size)
 	if err != nil {
 		return err
 	}
-	n := uint64(b[0])
-	if long {
-		n = uint64(binary.LittleEndian.Uint32(b))
-	}
-	if b, err = m.bytes(n); err != nil {
+	var n [8]byte
+	copy(n[:], b)
+	if b, err = m.bytes(binary.LittleEndian.Uint64(n[:])); err != nil {
 		return err
 	}
 	if err := m.spend(2*costOfNumber + len(b)); err != nil {
 		return err
 	}
-	if op == opBinBytes || op == opShortBinBytes {
+	if op == opBinBytes || op == opShortBinBytes || op == opByteArray8 {
 		return m.push(slices.Clone(b), 0)
 	}
 	if !utf8.Valid(b) {

@@ -135,7 +135,7 @@ sys.stdout.buffer.write(pickle.dumps([d, o], protocol=int(sys.argv[1])))`
 
 // TestOthersAreRefusedByName: every opcode that is not followed.
 func TestOthersAreRefusedByName(t *testing.T) {
-	followed := "\x80\x95.(N\x88\x89JKM\x8aGX\x8cUBC)\x85\x86\x87t]ae\x8f\x90}suqr\x94hjc\x93QRb\x81"
+	followed := "\x80\x95.(N\x88\x89JKM\x8aGX\x8cUBC\x96)\x85\x86\x87t]ae\x8f\x90}suqr\x94hjc\x93QRb\x81"
 	for op := range 256 {
 		if strings.IndexByte(followed, byte(op)) >= 0 {
 			continue
@@ -159,6 +159,7 @@ func TestUnknownClassesAreInert(t *testing.T) {
 		"c__builtin__\nset\n]K\x01a\x85R":                "__builtin__.set [tuple [list 1]]",
 		"cm\nL\n)\x81K\x07a":                             "m.L [tuple] list [list 7]",
 		"\x8f(K\x01K\x02\x90":                            "[list 1 2]",
+		"\x96\x01\x00\x00\x00\x00\x00\x00\x00a":          "[97]",
 		"C\x02\xff\x00":                                  "[255 0]",
 		"B\x01\x00\x00\x00a":                             "[97]",
 		"}K\x01\x85K\x02s}cm\nC\nK\x03s\x86":             "[tuple [dict tuple 2] [dict m.C 3]]",
