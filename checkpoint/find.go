@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"picogpt/internal/folder"
@@ -127,7 +128,39 @@ func nothing(fsys fs.FS, names []string) string {
 			}
 		}
 	}
+	if dirs := trained(fsys); len(dirs) > 0 {
+		what := "no checkpoint in this directory, but in " + dirs[0]
+		if len(dirs) > 1 {
+			what += fmt.Sprintf(", the newest of %d", len(dirs))
+		}
+		return what + ", as a Trainer saves them: name " + folder.Path(fsys, dirs[0])
+	}
 	return "no checkpoint in this directory: " + want
+}
+
+// trained returns the folders checkpoint-N, in which a Trainer of Hugging Face's saves a model
+// after N steps: those with a checkpoint or an adapter, the newest first.
+func trained(fsys fs.FS) (dirs []string) {
+	list, _ := fs.ReadDir(fsys, ".")
+	steps := map[string]int{}
+	for _, e := range list {
+		number, ok := strings.CutPrefix(e.Name(), "checkpoint-")
+		n, err := strconv.Atoi(number)
+		if !ok || err != nil {
+			continue
+		}
+		if files, err := fs.ReadDir(fsys, e.Name()); err == nil {
+			var names []string
+			for _, f := range files {
+				names = append(names, f.Name())
+			}
+			if len(Candidates(names)) > 0 || slices.Contains(names, adapterConfigName) {
+				dirs, steps[e.Name()] = append(dirs, e.Name()), n
+			}
+		}
+	}
+	slices.SortFunc(dirs, func(a, b string) int { return steps[b] - steps[a] })
+	return dirs
 }
 
 // enumerate returns the first few names as text.

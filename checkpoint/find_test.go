@@ -66,6 +66,36 @@ func TestADirectoryHoldsOneCheckpoint(t *testing.T) {
 	}
 }
 
+// TestAFolderOfATrainer: it has only the folders of its steps, of which the newest is named.
+func TestAFolderOfATrainer(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"checkpoint-500", "checkpoint-1000", "checkpoint-1500", "runs"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := dir + ": no checkpoint in this directory: want model.safetensors, "
+	for _, x := range []struct{ file, want string }{
+		{"checkpoint-500/model.safetensors", dir + ": no checkpoint in this directory, but in " +
+			"checkpoint-500, as a Trainer saves them: name " + filepath.Join(dir, "checkpoint-500")},
+		{"checkpoint-1000/pytorch_model.bin", dir + ": no checkpoint in this directory, but in " +
+			"checkpoint-1000, the newest of 2, as a Trainer saves them: name " +
+			filepath.Join(dir, "checkpoint-1000")},
+	} {
+		if _, err := checkpoint.Open(dir); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+		if err := os.WriteFile(filepath.Join(dir, x.file), nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		want = x.want
+	}
+	if _, err := checkpoint.Open(dir); err == nil || err.Error() != want ||
+		!errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
 func TestADirectoryWithoutOneSaysWhatItHas(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -78,6 +108,8 @@ func TestADirectoryWithoutOneSaysWhatItHas(t *testing.T) {
 			[]string{"tf_model.h5", "HDF5"}},
 		{"only shards", []string{"model-00001-of-00002.safetensors", "x"}, true,
 			[]string{"no index of the shards", "model-00001-of-00002.safetensors"}},
+		{"llm.c's starter pack, less the weights", []string{"gpt2_tokenizer.bin", "x",
+			"gpt2_124M_debug_state.bin", "y"}, true, []string{"no checkpoint"}},
 		{"two", []string{"a.safetensors", tiny(t, "a"), "b.safetensors", tiny(t, "b")}, false,
 			[]string{"a.safetensors and b.safetensors", "which of them"}},
 	} {
