@@ -7,7 +7,7 @@
 //	gpt, err := picogpt.Open(ctx, snapshot.Dir)
 //
 // Find searches the cache and sends no request; Pull downloads what is missing; List lists the
-// cache; Look reads parts of files without downloading them. Only Environment reads environment
+// cache, Snapshot.Verify checks its files, and Remove removes a repository; Look reads parts of files without downloading them. Only Environment reads environment
 // variables.
 //
 // Each file that Pull downloads is checked against the hash that is its name in the cache, and
@@ -46,6 +46,10 @@ type Options struct {
 	Proxy func(*http.Request) (*url.URL, error)
 	// Transport sends the requests instead of this package's own transport, which uses Proxy.
 	Transport http.RoundTripper
+
+	// Verify makes Pull check the hashes of the files that the cache has, and download those that
+	// are damaged again.
+	Verify bool
 
 	// CheckConfig, if not nil, is called with config.json before anything larger is downloaded. If
 	// it returns an error, the pull ends.

@@ -44,10 +44,19 @@ func Pull(ctx context.Context, name Name, o Options, files ...string) (*Snapshot
 	if err := r.settle(ctx, first); err != nil {
 		return nil, err
 	}
+	var damaged []string
+	if o.Verify {
+		if damaged, err = r.mend(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if len(files) > 0 {
 		err = r.wantAll(ctx, files, files)
 	} else {
 		err = r.choose(ctx)
+	}
+	if err == nil {
+		err = r.wantAll(ctx, damaged, nil)
 	}
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -36,6 +37,15 @@ func (s *store) begin(m *meta, held bool) (f *os.File, name string, have int64, 
 	}
 	f, name, err = s.create(m.etag)
 	return f, name, 0, err
+}
+
+// Unfinished returns how many bytes of files that are not complete the cache has of the repository.
+func (s *Snapshot) Unfinished() (n int64) {
+	dir := filepath.Join(s.Dir, "..", "..")
+	for _, left := range (&store{cache: filepath.Dir(dir), name: filepath.Base(dir)}).unfinished("") {
+		n += left.size
+	}
+	return n
 }
 
 // A leftover is the file of a download that was not finished.

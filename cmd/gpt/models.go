@@ -10,15 +10,26 @@ import (
 	"picogpt/internal/strictjson"
 )
 
+// newModels is gpt models and its own commands.
+func newModels(a *app) *cli.Command {
+	list := newModelsList(a)
+	return &cli.Command{
+		Name: "models", Group: "models",
+		Short:    "list, check and remove the models that were downloaded",
+		Commands: []*cli.Command{list, newModelsVerify(a), newModelsRemove(a)},
+		Default:  list,
+	}
+}
+
 type modelsCommand struct {
 	JSON bool
 }
 
-func newModels(a *app) *cli.Command {
+func newModelsList(a *app) *cli.Command {
 	c := &modelsCommand{}
 	return &cli.Command{
-		Name: "models", Group: "models",
-		Short: "list the models that were downloaded",
+		Name:  "list",
+		Short: "list the models (the default)",
 		Flags: func(f *cli.Flags) {
 			f.Add(&c.JSON, "--json", "print one JSON object")
 		},
@@ -31,7 +42,9 @@ not. Configs and headers are read, and no weights. HF_HUB_CACHE and HF_HOME say 
 Examples:
 
   gpt models
-  gpt models --json`,
+  gpt models --json
+  gpt models verify
+  gpt models rm gpt2-xl`,
 	}
 }
 

@@ -22,6 +22,7 @@ type pullCommand struct {
 	Name     string
 	Files    []string
 	Revision *string
+	Verify   bool
 }
 
 func newPull(a *app) *cli.Command {
@@ -38,6 +39,8 @@ func newPull(a *app) *cli.Command {
 		Flags: func(f *cli.Flags) {
 			f.Add(&c.Revision, "--revision REV",
 				"a branch, a tag, a commit, or refs/pr/22 for a pull request; default: main")
+			f.Add(&c.Verify, "--verify",
+				"check the hashes of the files that are there too; damaged ones are downloaded again")
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
 		Long: `
@@ -52,7 +55,9 @@ run ends it before the weights come. Of a LoRA adapter it takes adapter_config.j
 and says which model is its base: gpt pull BASE, then gpt --adapter NAME.
 
 Each file is checked against its hash, and appears in the cache when all of it is right. A pull that
-was interrupted, with Ctrl-C or by a crash, continues where it was when it is run again.
+was interrupted, with Ctrl-C or by a crash, continues where it was when it is run again. Files that
+are there already are taken as they are; if the model cannot be opened, or with --verify, they are
+checked, and what is damaged is named and downloaded again.
 
 NAME is OWNER/REPO or gpt2, gpt2-medium, gpt2-large, gpt2-xl, distilgpt2; NAME@REV is another
 revision than main: a branch, a tag, a commit, or refs/pr/22 for a pull request, which anybody may
@@ -96,7 +101,12 @@ func (c *pullCommand) Run(a *app) error {
 	bar := terminal.NewByteBar("pulling " + name.String())
 	defer a.ShowBar(bar)()
 	o.Progress = a.pullProgress(bar)
+	o.Verify = c.Verify
 	s, err := hub.Pull(ctx, name, o, c.Files...)
+	if err == nil && len(c.Files) == 0 && !o.Verify && a.opens(s.Dir) != nil {
+		o.Verify = true // it may be damaged
+		s, err = hub.Pull(ctx, name, o)
+	}
 	a.EndProgress()
 	if err != nil {
 		return checkpoints.HubError(name, o, err)
@@ -134,6 +144,23 @@ func (a *app) tryPulled(name hub.Name, path string) {
 		a.Notef("%s is in the cache, and runs on ids alone: %s", name,
 			checkpoints.WithoutFolder(quote.OneLine(err), path))
 	}
+}
+
+// opens returns why a checkpoint or an adapter cannot be opened, if its files are to blame.
+func (a *app) opens(path string) error {
+	if _, err := checkpoint.AdapterBase(path); err == nil {
+		return nil
+	}
+	c, err := a.finder.OpenAt(path, "", checkpoint.Options{})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if _, err := c.Tokenizer(); err != nil && !errors.Is(err, checkpoint.ErrNoTokenizer) {
+		return err
+	}
+	_, _, err = model.Check(c.Config, c.Tensors)
+	return err
 }
 
 // adapterPulled says how an adapter is used, and whether its base is there.

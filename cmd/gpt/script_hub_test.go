@@ -16,7 +16,8 @@ import (
 // hubCommand is the script command hub:
 //
 //	hub start                   a hub, at $HF_ENDPOINT; the cache is in $HF_HOME
-//	hub put REPO DIR [KEY=V]... a repository of the files in a folder: gated=1, token=T, ref=R
+//	hub put REPO DIR [KEY=V]... a repository of the files in a folder: gated=1, token=T, ref=R;
+//	                            $COMMIT is its commit
 //	hub move OLD NEW            OLD is called NEW by now
 //	hub break FAULT FILE TIMES  requests for the bytes of a file fail: cut, 429, 503, other, more
 //	hub mend                    nothing fails
@@ -30,7 +31,9 @@ func hubCommand(ts *testscript.TestScript, neg bool, args []string) {
 	h := ts.Value(hubKey{}).(**fakehub.Hub)
 	switch args[0] {
 	case "put":
-		(*h).Put(hubRepo(ts, args[1], args[2], args[3:]))
+		repo := hubRepo(ts, args[1], args[2], args[3:])
+		ts.Setenv("COMMIT", repo.Commit())
+		(*h).Put(repo)
 	case "move":
 		(*h).Put(&fakehub.Repo{Name: args[1], MovedTo: args[2]})
 	case "break":

@@ -1,0 +1,167 @@
+package main
+
+// gpt models verify and rm: whether the files of the cache are right, and what is removed of it.
+
+import (
+	"errors"
+	"fmt"
+
+	"picogpt/hub"
+	"picogpt/internal/amount"
+	"picogpt/internal/checkpoints"
+	"picogpt/internal/cli"
+	"picogpt/internal/fault"
+	"picogpt/internal/terminal"
+)
+
+func newModelsVerify(a *app) *cli.Command {
+	var names []string
+	return &cli.Command{
+		Name:  "verify",
+		Short: "check the files of models against their hashes",
+		Args:  []cli.Arg{cli.Words(&names, "name", "models as gpt models lists them; all without it")},
+		Run:   func(*cli.Flags) error { return a.verifyModels(names) },
+		Long: `
+Reads the files of models in the Hugging Face cache and compares each with the hash that
+the hub gave it, which is the name of the file that its link leads to. No request is sent. A file that
+is damaged or not there is named, and the exit status is 1: gpt pull --verify NAME downloads it
+again. What an interrupted pull has left is named too; gpt pull NAME continues it.
+
+Examples:
+
+  gpt models verify
+  gpt models verify gpt2 || gpt pull --verify gpt2`,
+	}
+}
+
+func (a *app) verifyModels(names []string) error {
+	o := a.finder.CacheOptions()
+	all, err := hub.List(o)
+	if err != nil {
+		return err
+	}
+	if len(names) > 0 {
+		all = nil
+	}
+	for _, name := range names {
+		s, err := a.cached(name, o)
+		if err != nil {
+			return err
+		}
+		all = append(all, s)
+	}
+	if len(all) == 0 {
+		a.Notef("no models in %s; gpt pull gpt2 downloads GPT-2", o.Cache)
+	}
+	var damaged string
+	for _, s := range all {
+		right, err := a.verifyModel(s)
+		if err != nil {
+			return err
+		}
+		if !right && damaged == "" {
+			damaged = s.Name.String()
+		}
+	}
+	if damaged != "" {
+		return fault.Hint(errors.New("files are damaged"), fmt.Sprintf(
+			"gpt pull --verify %s downloads those of it again; gpt models rm %[1]s removes it", damaged))
+	}
+	return nil
+}
+
+// verifyModel prints what is wrong with a model, or that it is right.
+func (a *app) verifyModel(s *hub.Snapshot) (right bool, err error) {
+	ctx, release := a.Graceful()
+	defer release()
+	bar := terminal.NewByteBar("verifying " + s.Name.String())
+	defer a.ShowBar(bar)()
+	total, done, files, unknown := s.Size(), int64(0), 0, 0
+	lines := ""
+	bar.SetBytes(0, total)
+	err = s.Verify(ctx, func(f hub.Checked) {
+		done += f.Size
+		bar.SetBytes(done, total)
+		files++
+		switch {
+		case errors.Is(f.Err, hub.ErrNoHash):
+			unknown++
+		case f.Err != nil:
+			lines += fmt.Sprintf("%s: %s: %v\n", s.Name, terminal.Printable(f.File), f.Err)
+		}
+	})
+	a.EndProgress()
+	if err != nil {
+		return false, err
+	}
+	if right = lines == ""; right {
+		lines = fmt.Sprintf("%s: %s, %s: right\n", s.Name, amount.Count(files-unknown, "file"),
+			amount.Size(done))
+	}
+	if unknown > 0 {
+		lines += fmt.Sprintf("%s: %s: the cache has no links, which tell their hashes\n", s.Name,
+			amount.Count(unknown, "file"))
+	}
+	if left := s.Unfinished(); left > 0 {
+		lines += fmt.Sprintf("%s: %s of an unfinished download: gpt pull %[1]s continues it\n", s.Name,
+			amount.Size(left))
+	}
+	_, err = a.stdout.WriteString(lines)
+	return right, err
+}
+
+// cached returns the snapshot of a name in the cache.
+func (a *app) cached(name string, o hub.Options) (*hub.Snapshot, error) {
+	n, err := checkpoints.HubName(name, nil)
+	if err != nil {
+		return nil, err
+	}
+	s, err := hub.Find(n, o)
+	if errors.Is(err, hub.ErrAbsent) {
+		err = fault.Hint(err, "gpt models lists what is there")
+	}
+	return s, err
+}
+
+func newModelsRemove(a *app) *cli.Command {
+	var first string
+	var more []string
+	return &cli.Command{
+		Name:  "rm",
+		Short: "remove models from the cache",
+		Args: []cli.Arg{
+			cli.Word(&first, "name", "a model as gpt models lists it; NAME@REV is one revision of it"),
+			cli.Words(&more, "name", "more of them"),
+		},
+		Run: func(*cli.Flags) error { return a.removeModels(append([]string{first}, more...)) },
+		Long: `
+Removes models from the Hugging Face cache, for Python's tools too. Of NAME it removes all
+revisions and what is unfinished, of NAME@REV that revision, with the files that no other has. What
+is removed is gone: gpt pull NAME downloads it again. A model that another process downloads at this
+moment stays.
+
+Examples:
+
+  gpt models rm gpt2-xl
+  gpt models rm nferruz/ProtGPT2@refs/pr/1`,
+	}
+}
+
+func (a *app) removeModels(names []string) error {
+	o := a.finder.CacheOptions()
+	for _, name := range names {
+		n, err := checkpoints.HubName(name, nil)
+		if err != nil {
+			return err
+		}
+		removed, freed, err := hub.Remove(n, o)
+		if errors.Is(err, hub.ErrAbsent) {
+			err = fault.Hint(err, "gpt models lists what is there")
+		}
+		if err != nil {
+			return err
+		}
+		a.Notef("removed %s: %s", removed, amount.Size(freed))
+	}
+	return nil
+}

@@ -1,0 +1,139 @@
+// Damage: files of the cache whose bytes are not those of the hub, and how Pull mends them.
+
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"picogpt/internal/folder"
+)
+
+// A Checked is a file of a snapshot and what is wrong with it.
+type Checked struct {
+	File string
+	Size int64
+	Err  error // nil: its bytes have the hash that the hub gave it
+}
+
+// ErrNoHash is the Err of a file whose hash the cache does not know, because it has no links.
+var ErrNoHash = errors.New("the cache does not know its hash")
+
+// Verify checks the hashes of a snapshot's files, and reports each when it is done. Links that lead
+// nowhere are files too. It sends no request. The error is that of the context.
+func (s *Snapshot) Verify(ctx context.Context, done func(Checked)) error {
+	if ctx == nil {
+		return errNoContext
+	}
+	names, err := s.names()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		size, err := s.check(ctx, name, s.etag(name))
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		done(Checked{name, size, err})
+	}
+	return nil
+}
+
+// names returns the names of the snapshot's files and links, with slashes.
+func (s *Snapshot) names() (names []string, err error) {
+	err = filepath.WalkDir(s.Dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(s.Dir, path)
+		if name = filepath.ToSlash(name); err == nil && checkFile(name) == nil {
+			names = append(names, name)
+		}
+		return err
+	})
+	if err != nil {
+		err = fmt.Errorf("%s: %w", s.Dir, folder.Cause(err))
+	}
+	return names, err
+}
+
+// etag returns the hash of a file, which is the name of the blob that it links to; "" if it is no
+// link.
+func (s *Snapshot) etag(file string) string {
+	to, err := os.Readlink(filepath.Join(s.Dir, native(file)))
+	if etag := filepath.Base(to); err == nil && checkEtag(etag) == nil {
+		return etag
+	}
+	return ""
+}
+
+// check reads a file of the snapshot. It returns an error unless the file has the hash etag.
+func (s *Snapshot) check(ctx context.Context, file, etag string) (size int64, err error) {
+	f, size, err := folder.Open(folder.Dir(s.Dir), native(file))
+	if err != nil {
+		return 0, folder.Cause(err)
+	}
+	defer f.Close()
+	if etag == "" {
+		return size, ErrNoHash
+	}
+	err = verify(ctx, f, size, etag)
+	var wrong *hashError
+	if errors.As(err, &wrong) {
+		err = fmt.Errorf("damaged: %d bytes whose %s is not the hub's", size,
+			strings.TrimPrefix(wrong.kind, "git's "))
+	}
+	return size, err
+}
+
+// mend finds the damaged files of the snapshot and takes their links away, so that they are
+// downloaded again. It returns their names.
+func (r *repo) mend(ctx context.Context) (damaged []string, err error) {
+	s := &Snapshot{Name: r.name, Commit: r.commit, Dir: r.store.snapshot(r.commit)}
+	names, err := s.names()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	total, done := s.Size(), int64(0)
+	for _, name := range names {
+		etag := s.etag(name)
+		if etag == "" && r.alone == nil {
+			m, err := r.ask1(ctx, r.commit, name, false)
+			if err != nil {
+				return nil, r.failed(name, err)
+			}
+			etag = m.etag
+		}
+		if info, err := os.Stat(filepath.Join(s.Dir, native(name))); err == nil {
+			r.o.Progress(Progress{File: name, Total: info.Size(), AllDone: done, AllTotal: total})
+		}
+		size, wrong := s.check(ctx, name, etag)
+		done += size
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case wrong == nil, errors.Is(wrong, ErrNoHash):
+			continue
+		case r.alone != nil:
+			return nil, fmt.Errorf("%s: %s: %w, and %w", r.name, name, wrong, r.alone)
+		}
+		r.o.Progress(Progress{File: name, Total: -1, Note: fmt.Sprintf("%v: downloaded again", wrong)})
+		if err := r.store.open(); err != nil {
+			return nil, err
+		}
+		to := path.Join("snapshots", r.commit, name)
+		if err := r.store.root.Remove(to); err != nil {
+			return nil, r.store.failed(to, err)
+		}
+		damaged = append(damaged, name)
+	}
+	return damaged, nil
+}
