@@ -35,7 +35,7 @@ func (c *client) refusal(resp *http.Response, revision, file string) error {
 	case message == "Access to this resource is disabled.":
 		return fmt.Errorf("%s: %w", c.name.Repo, ErrDisabled)
 	case code == "GatedRepo":
-		return fmt.Errorf("%s: %w", c.name.Repo, ErrGated)
+		return &gated{c.name.Repo, message}
 	case code == "RevisionNotFound":
 		return fmt.Errorf("%s: %w: %s", c.name.Repo, ErrNoRevision, quote.Plain(revision, 80))
 	case code == "EntryNotFound":
@@ -57,6 +57,19 @@ func (c *client) refusal(resp *http.Response, revision, file string) error {
 	}
 	return err
 }
+
+// gated is an ErrGated with the hub's own reason, or "": access must be asked for, is not granted
+// yet, or is not among those of the token.
+type gated struct{ repo, reason string }
+
+func (e *gated) Error() string {
+	if e.reason == "" {
+		return e.repo + ": " + ErrGated.Error()
+	}
+	return e.repo + ": a gated repository: " + quote.Plain(e.reason, 400)
+}
+
+func (e *gated) Is(target error) bool { return target == ErrGated }
 
 // noFile is an ErrNoFile with the commit that has no such file, or "" if the hub does not name it.
 type noFile struct{ commit, repo, file string }

@@ -300,6 +300,53 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestWhatTheHubNoLongerShows: a repository that is in the cache is taken from there when the hub
+// refuses it, as Python's tools do; the hub's reason is told, and what the cache lacks is an error.
+func TestWhatTheHubNoLongerShows(t *testing.T) {
+	const waits = "Your request to access model a/b is awaiting a review from the repo authors."
+	repo := gpt2("a/b")
+	h, o := start(t, repo)
+	want, err := hub.Pull(t.Context(), parsed("a/b"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		change func(*fakehub.Repo)
+		token  string
+		want   error
+		note   string
+	}{
+		{func(r *fakehub.Repo) { r.Gated = true }, "", hub.ErrGated, "Access to model is restricted."},
+		{func(r *fakehub.Repo) { r.Gated, r.Denied = true, waits }, "hf_x", hub.ErrGated, waits},
+		{func(r *fakehub.Repo) { r.Token = "hf_right" }, "", hub.ErrNoRepo, "or it is private"},
+		{func(r *fakehub.Repo) { r.Disable = true }, "", hub.ErrDisabled, "disabled"},
+		{func(*fakehub.Repo) {}, "wrong", hub.ErrToken, "token"},
+	} {
+		now := gpt2("a/b")
+		c.change(now)
+		h.Put(now)
+		o.Token = c.token
+		note := ""
+		o.Progress = func(p hub.Progress) { note += p.Note }
+		if s, err := hub.Pull(t.Context(), parsed("a/b"), o); err != nil || s.Dir != want.Dir ||
+			!strings.Contains(note, c.note) || !strings.Contains(note, "what the cache has of a/b is taken") {
+			t.Errorf("%v: %v, note %q", c.want, err, note)
+		}
+		if _, err := hub.Pull(t.Context(), parsed("a/b"), o, "more.txt"); !errors.Is(err, c.want) {
+			t.Errorf("a file that the cache lacks: %v, want %v", err, c.want)
+		}
+		fresh := o
+		fresh.Cache = t.TempDir()
+		if _, err := hub.Pull(t.Context(), parsed("a/b"), fresh); !errors.Is(err, c.want) ||
+			c.want == hub.ErrGated && !strings.HasSuffix(err.Error(), ": a gated repository: "+c.note) {
+			t.Errorf("an empty cache: %v, want %v", err, c.want)
+		}
+	}
+	if _, err := hub.Pull(t.Context(), name("a/b@v9"), o); err == nil {
+		t.Error("a revision that nobody has is there")
+	}
+}
+
 func TestWithoutAHub(t *testing.T) {
 	repo := gpt2("a/b")
 	h, o := start(t, repo)

@@ -89,8 +89,7 @@ func (r *repo) settle(ctx context.Context, file string) error {
 	}
 	cached := known != "" && isDir(r.store.snapshot(known))
 	m, err := r.ask1(ctx, revision, file, cached)
-	var fault *passing
-	if cached && errors.As(err, &fault) && ctx.Err() == nil {
+	if cached && ctx.Err() == nil && yields(err) {
 		r.commit, r.alone = known, err
 		r.o.Progress(Progress{File: file, Total: -1, Note: fmt.Sprintf(
 			"%v: what the cache has of %s is taken", err, r.name)})
@@ -108,6 +107,14 @@ func (r *repo) settle(ctx context.Context, file string) error {
 	r.commit = m.commit
 	r.know(m)
 	return nil
+}
+
+// yields reports whether what the cache has is taken in place of an error, as in huggingface_hub: the
+// hub is out of reach, or does not let this user see the repository.
+func yields(err error) bool {
+	var fault *passing
+	return errors.As(err, &fault) || errors.Is(err, ErrGated) || errors.Is(err, ErrNoRepo) ||
+		errors.Is(err, ErrToken) || errors.Is(err, ErrDisabled)
 }
 
 // ask1 asks the hub for the meta of a file. It tries again after errors unless hasty is set.

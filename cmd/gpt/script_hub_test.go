@@ -78,6 +78,8 @@ func hubRepo(ts *testscript.TestScript, name, dir string, options []string) *fak
 		switch key, value, _ := strings.Cut(option, "="); key {
 		case "gated":
 			repo.Gated = true
+		case "denied":
+			repo.Denied = value
 		case "token":
 			repo.Token = value
 		case "ref":

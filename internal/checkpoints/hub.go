@@ -73,6 +73,10 @@ func HubError(name hub.Name, o hub.Options, err error) error {
 			"in " + page
 	case errors.Is(err, hub.ErrNoRepo):
 		hint = "the token that is set may not see it; names are OWNER/REPO, as in " + page
+	case errors.Is(err, hub.ErrGated) && strings.Contains(err.Error(), "awaiting"):
+		hint = "the owners decide; " + page + " shows the state"
+	case errors.Is(err, hub.ErrGated) && strings.Contains(err.Error(), "token settings"):
+		hint = "the token's settings are at https://huggingface.co/settings/tokens"
 	case errors.Is(err, hub.ErrGated) && o.Token == "":
 		hint = "ask for access at " + page + ", then set HF_TOKEN, or run hf auth login"
 	case errors.Is(err, hub.ErrGated):

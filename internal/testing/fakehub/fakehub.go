@@ -42,6 +42,7 @@ type Repo struct {
 	MovedTo string   // the new name of the repository
 	Token   string   // a request without it is told that there is no repository
 	Gated   bool     // a request without a token is told to ask for access
+	Denied  string   // why a request with a token is refused, if the repository is gated
 	Disable bool
 }
 
@@ -189,6 +190,8 @@ func (repo *Repo) admits(w http.ResponseWriter, r *http.Request) bool {
 		refuse(w, http.StatusUnauthorized, "", "Invalid username or password.")
 	case repo.Token != "" && token != repo.Token:
 		refuse(w, http.StatusNotFound, "RepoNotFound", "Repository not found")
+	case repo.Gated && repo.Denied != "" && token != "":
+		refuse(w, http.StatusForbidden, "GatedRepo", repo.Denied)
 	case repo.Gated && token == "":
 		refuse(w, http.StatusUnauthorized, "GatedRepo", "Access to model is restricted.")
 	default:
