@@ -35,6 +35,7 @@ type Adapter struct {
 
 // An openAdapter is an open adapter.
 type openAdapter struct {
+	files   fs.FS
 	path    string // of the file of tensors
 	config  adapterConfig
 	tensors *weights.Tensors
@@ -47,7 +48,7 @@ func (a Adapter) open() (*openAdapter, error) {
 	if err != nil {
 		return nil, present(err)
 	}
-	o := &openAdapter{scale: 1}
+	o := &openAdapter{files: fsys, scale: 1}
 	if a.Scale != nil {
 		o.scale = *a.Scale
 	}

@@ -637,3 +637,141 @@ func TestTheFirstPatternThatMatches(t *testing.T) {
 		sameAsFloat64(t, before.Tensors, c.Tensors, name, by, l.delta(name, ranks[name], 15, out, true))
 	}
 }
+
+// TestTokensThatWereAddedBeforeTheTraining: the adapter has the embedding, the head and the
+// tokenizer.
+func TestTokensThatWereAddedBeforeTheTraining(t *testing.T) {
+	dir := write(t, fixture.Options{Vocab: 27}, letters())
+	l := newLora(2, 4, weights.F16)
+	l.pair("transformer.h.0.attn.c_attn", 2, 15, 45)
+	l.add(peft+"transformer.wte.weight", 29, 15)
+	l.data[peft+"lm_head.weight"] = l.data[peft+"transformer.wte.weight"]
+	alone := l.write(t)
+	_, err := checkpoint.Options{Adapters: []checkpoint.Adapter{{Path: alone}}}.Open(dir)
+	wantText(t, err, "29 rows of wte.weight, but 27 of lm_head.weight")
+
+	head := l.data[peft+"lm_head.weight"]
+	head.Name = peft + "lm_head.weight"
+	l.names, l.data[head.Name] = append(l.names, head.Name), head
+	folder := l.write(t)
+	with := checkpoint.Options{Adapters: []checkpoint.Adapter{{Path: folder}}}
+	c, _ := opened(t, dir, with)
+	tok, err := c.Tokenizer()
+	if err != nil || tok.Size() != 27 || c.Config.VocabSize != 29 || !c.Config.TieWordEmbeddings {
+		t.Errorf("%+v, %v, want 29 rows and the base's tokenizer", c.Config, err)
+	}
+	vocab := strings.Replace(letters()["vocab.json"], `"a":0`, `"a":0,"ab":27,"bc":28`, 1)
+	for name, text := range map[string]string{"vocab.json": vocab, "merges.txt": "a b\nb c\n"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, m := opened(t, dir, with)
+	if tok, err = c.Tokenizer(); err != nil || tok.Size() != 29 {
+		t.Fatalf("%v, want the adapter's tokenizer", err)
+	}
+	v, err := c.Convert("safetensors")
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := filepath.Join(t.TempDir(), "merged")
+	if err := v.Write(t.Context(), to, m); err != nil {
+		t.Fatal(err)
+	}
+	whole, again := opened(t, to, checkpoint.Options{})
+	if tok, err = whole.Tokenizer(); err != nil || tok.Size() != 29 {
+		t.Errorf("written: %v, want the adapter's tokenizer", err)
+	}
+	for i, row := range logits(t, again, []int{3, 28, 27}) {
+		if !slices.Equal(row, logits(t, m, []int{3, 28, 27})[i]) {
+			t.Errorf("row %d: other bits when written", i)
+		}
+	}
+	one, err := c.TokenizerDigest()
+	two, err2 := whole.TokenizerDigest()
+	if err != nil || err2 != nil || one != two {
+		t.Errorf("tokenizer digests %s and %s, %v, %v", one, two, err, err2)
+	}
+}
+
+// TestWeightsOfSeveralFormatsHaveTheBitsOfF32, and are called so: a merged weight is F32, others are
+// as the base has them.
+func TestWeightsOfSeveralFormatsHaveTheBitsOfF32(t *testing.T) {
+	dir := write(t, fixture.Options{DType: weights.BF16}, nil)
+	for _, module := range []string{"transformer.h.1.attn.c_attn", "transformer.wte"} {
+		l := newLora(2, 4, weights.F32)
+		if module == "transformer.wte" {
+			l.pair(module, 2, 29, 15)
+		} else {
+			l.pair(module, 2, 15, 45)
+		}
+		c, m := opened(t, dir, checkpoint.Options{Adapters: []checkpoint.Adapter{{Path: l.write(t)}}})
+		want, err := model.New(t.Context(), c.Config, c.Tensors, model.Options{Format: "f32"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer want.Close()
+		if m.Format() != "f32" || m.Bytes() >= want.Bytes() {
+			t.Errorf("%s: format %s, %d bytes; want f32 of less than %d bytes", module, m.Format(),
+				m.Bytes(), want.Bytes())
+		}
+		for i, row := range logits(t, m, []int{3, 28, 27, 2}) {
+			if !slices.Equal(row, logits(t, want, []int{3, 28, 27, 2})[i]) {
+				t.Errorf("%s: row %d has other bits", module, i)
+			}
+		}
+	}
+}
+
+// TestDamagedAdapters: files with other bytes, or cut short, give an error or an adapter of other
+// numbers, and never a panic.
+func TestDamagedAdapters(t *testing.T) {
+	dir := write(t, fixture.Options{}, nil)
+	l := newLora(2, 4, weights.F32)
+	l.config["rank_pattern"] = map[string]int{"c_proj": 3}
+	l.config["modules_to_save"] = []string{"score"}
+	l.pair("transformer.h.0.attn.c_attn", 2, 15, 45)
+	l.pair("transformer.wpe", 2, 23, 15)
+	l.add(peft+"score.weight", 3, 15)
+	folder := l.write(t)
+	rng := rand.New(rand.NewPCG(8, 9))
+	refused := 0
+	for _, name := range []string{"adapter_config.json", "adapter_model.safetensors"} {
+		path := filepath.Join(folder, name)
+		whole, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 60 {
+			b := slices.Clone(whole)
+			for range 1 + rng.IntN(3) {
+				b[rng.IntN(min(len(b), 1500))] = byte(rng.IntN(128))
+			}
+			if rng.IntN(4) == 0 {
+				b = b[:rng.IntN(len(b))]
+			}
+			if err := os.WriteFile(path, b, 0o666); err != nil {
+				t.Fatal(err)
+			}
+			c, err := checkpoint.Options{Adapters: []checkpoint.Adapter{{Path: folder}}}.Open(dir)
+			if err != nil {
+				refused++
+				if strings.ContainsAny(err.Error(), "\x1b\x00") {
+					t.Errorf("error %q, want one that can be printed", err)
+				}
+				continue
+			}
+			m, err := model.New(t.Context(), c.Config, c.Tensors, model.Options{Threads: 1})
+			if err == nil {
+				m.Close()
+			}
+			c.Close()
+		}
+		if err := os.WriteFile(path, whole, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if refused < 40 {
+		t.Errorf("%d of 120 refused, want most", refused)
+	}
+}

@@ -46,6 +46,7 @@ type Checkpoint struct {
 	own        func() (*tokenizer.Tokenizer, error)
 	vocabulary *vocabulary // nil if the tokenizer is in files of its own
 	files      fs.FS
+	words      fs.FS // the folder of the tokenizer's files: files, or an adapter's
 	adapted    bool
 }
 
@@ -117,12 +118,15 @@ func (o Options) open(fsys fs.FS, name string) (*Checkpoint, error) {
 		}
 	}
 	c := &Checkpoint{Config: f.config, Tensors: f.tensors, Notes: f.notes, format: f.format,
-		vocabulary: f.vocabulary, files: fsys, adapted: len(o.Adapters) > 0}
+		vocabulary: f.vocabulary, files: fsys, words: fsys, adapted: len(o.Adapters) > 0}
+	if f.words != nil {
+		c.words = f.words
+	}
 	c.own = sync.OnceValues(func() (*tokenizer.Tokenizer, error) {
 		if f.vocabulary != nil {
 			return f.vocabulary.load()
 		}
-		return ownTokenizer(fsys, &c.Config)
+		return ownTokenizer(c.words, &c.Config)
 	})
 	if len(f.config.EOSTokenIDs) == 0 {
 		c.endWithTokenizers()

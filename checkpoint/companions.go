@@ -74,14 +74,18 @@ func huggingFaceName(name string) string {
 
 // read returns a file beside the weights.
 func (c *Checkpoint) read(name string) ([]byte, error) {
-	data, err := folder.Read(c.files, name, maxCompanion)
+	files := c.files
+	if slices.Contains(tokenizerFiles[:], name) {
+		files = c.words
+	}
+	data, err := folder.Read(files, name, maxCompanion)
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, lost := fs.Lstat(c.files, name); lost == nil {
+		if _, lost := fs.Lstat(files, name); lost == nil {
 			err = errors.New("a link to a file that is not there")
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", folder.Path(c.files, name), err)
+		return nil, fmt.Errorf("%s: %w", folder.Path(files, name), err)
 	}
 	return data, nil
 }

@@ -89,11 +89,11 @@ func (c *Checkpoint) TokenizerDigest() (string, error) {
 		return hex.EncodeToString(h.Sum(nil)[:16]), err
 	}
 	for _, name := range tokenizerFiles {
-		b, err := folder.Read(c.files, name, 64<<20)
+		b, err := folder.Read(c.words, name, 64<<20)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		} else if err != nil {
-			return "", fmt.Errorf("%s: %w", folder.Path(c.files, name), err)
+			return "", fmt.Errorf("%s: %w", folder.Path(c.words, name), err)
 		}
 		found = true
 		fmt.Fprintf(h, "%q %d\n", name, len(b))

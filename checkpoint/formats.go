@@ -45,6 +45,9 @@ type found struct {
 	// nil if tokenizer files, or GPT-2's tokenizer, are taken.
 	vocabulary *vocabulary
 
+	// words has the tokenizer's files, nil if they are in the folder of the weights.
+	words fs.FS
+
 	// asksGELU is set if the files do not say the model's form of GELU, so that Options.GELU
 	// decides.
 	asksGELU bool

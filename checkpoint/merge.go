@@ -18,6 +18,7 @@ type merging struct {
 	base    *weights.Tensors
 	prefix  string // of the names of the stack: "transformer." or ""
 	changes map[string]*change
+	grown   *openAdapter // whose vocabulary has another size than the base's, nil if none has
 }
 
 // A change is what becomes of one tensor.
@@ -61,6 +62,9 @@ func (f *found) merge(adapters []Adapter) (err error) {
 	}
 	if err := m.settleHead(f); err != nil {
 		return err
+	}
+	if m.grown != nil {
+		m.settleVocabulary(f)
 	}
 	source.Tensors = m.tensors()
 	closers = append(closers, m.base.Close)
@@ -172,6 +176,8 @@ func (m *merging) replace(theirs string, t weights.Tensor, o *openAdapter) error
 	switch {
 	case c.by != "":
 		return fmt.Errorf("%s: %s replaces that tensor too, want one that does", shown, c.by)
+	case m.grows(name, t, c.tensor):
+		m.grown = o
 	case !slices.Equal(t.Shape, c.tensor.Shape):
 		return fmt.Errorf("%s: shape %v, want %v as in %s", shown, t.Shape, c.tensor.Shape,
 			m.base.Name())
@@ -183,6 +189,23 @@ func (m *merging) replace(theirs string, t weights.Tensor, o *openAdapter) error
 	c.tensor, c.by = t, o.path
 	m.changes[name] = c
 	return nil
+}
+
+// grows reports whether a tensor is an embedding or a head for another vocabulary than the base's:
+// tokens were added before the training.
+func (m *merging) grows(name string, t, base weights.Tensor) bool {
+	head, _ := m.name(headName)
+	return (name == head || name == m.prefix+"wte.weight") && len(t.Shape) == 2 &&
+		len(base.Shape) == 2 && t.Shape[0] != base.Shape[0] && t.Shape[1] == base.Shape[1]
+}
+
+// settleVocabulary gives the model the vocabulary of the adapter: its size and, if they are in the
+// adapter's folder, the tokenizer's files.
+func (m *merging) settleVocabulary(f *found) {
+	f.config.VocabSize = m.of(m.prefix + "wte.weight").tensor.Shape[0]
+	if hasTokenizerFile(m.grown.files) {
+		f.vocabulary, f.words = nil, m.grown.files
+	}
 }
 
 // addProduct adds a low-rank product to its weight.
@@ -248,6 +271,10 @@ func (m *merging) settleHead(f *found) error {
 	e, h := m.of(embedding), m.of(head)
 	if e == nil || h == nil {
 		return nil // model.New tells what is missing
+	}
+	if m.grown != nil && e.tensor.Shape[0] != h.tensor.Shape[0] {
+		return fmt.Errorf("%s: %d rows of %s, but %d of %s: want both of the new vocabulary",
+			m.grown.path, e.tensor.Shape[0], embedding, h.tensor.Shape[0], head)
 	}
 	if len(e.updates)+len(h.updates) == 0 {
 		if same, err := e.tensor.Equal(h.tensor); err != nil || same {

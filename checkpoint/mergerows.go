@@ -4,6 +4,7 @@ package checkpoint
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 
@@ -146,17 +147,20 @@ func (b *mergeBlock) fill(dst []byte, row, col, rows, width int) error {
 		return err
 	}
 	b.sum, b.add = grown(b.sum, n), grown(b.add, n)
-	copy(b.sum, weight)
+	from := weight
 	for _, u := range b.updates {
 		clear(b.add)
 		right := kernels.Panels{Data: u.right[col:], K: u.rank, Cols: width, LD: cols}
 		kernels.Leaves{}.Multiply(b.add, width, u.left[row*u.rank:], u.rank, rows, &right, 0, u.rank)
+		sum := b.sum[:len(b.add)]
+		from = from[:len(sum)]
 		for i, x := range b.add {
-			b.sum[i] += float32(u.scale * x)
+			sum[i] = from[i] + float32(u.scale*x)
 		}
+		from = sum
 	}
 	if !(kernels.Leaves{}).Finite(b.sum) && (kernels.Leaves{}).Finite(weight) {
-		return fmt.Errorf("what is merged is more than float32 holds")
+		return errors.New("what is merged is more than float32 holds")
 	}
 	for i, x := range b.sum {
 		binary.LittleEndian.PutUint32(dst[4*i:], math.Float32bits(x))

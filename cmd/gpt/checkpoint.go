@@ -211,6 +211,14 @@ func (a *app) noteMissing(t *tokenizer.Tokenizer) {
 // openOnlyTokenizer is openTokenizer for a command that needs nothing else: there need be no
 // weights.
 func (a *app) openOnlyTokenizer() (*tokenizer.Tokenizer, error) {
+	if len(a.adapters) > 0 { // which may have a tokenizer of their own
+		c, err := a.open()
+		if err != nil {
+			return nil, err
+		}
+		t, err := c.Tokenizer()
+		return t, a.hintTokenizer(err)
+	}
 	if a.Model == nil {
 		// without the weights, which would be made
 		return checkpoint.OpenTokenizerFS(folder.Memory{"config.json": demo.Config()})
@@ -228,7 +236,7 @@ func (a *app) openOnlyTokenizer() (*tokenizer.Tokenizer, error) {
 
 // hintTokenizer tells what to do where there is no tokenizer.
 func (a *app) hintTokenizer(err error) error {
-	if !errors.Is(err, checkpoint.ErrNoTokenizer) {
+	if !errors.Is(err, checkpoint.ErrNoTokenizer) || a.Model == nil {
 		return err
 	}
 	path, lost := a.modelPath()

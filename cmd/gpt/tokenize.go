@@ -28,7 +28,7 @@ func newTokenize(a *app) *cli.Command {
 			fileFlag(f, &c.Text)
 			f.Add(&c.Decode, "--decode", "read ids, and print the text that they stand for")
 			addSpecial(f, &c.Special)
-			a.flags(f, modelFlag|engineFlag|cjkSpaces|verbose)
+			a.flags(f, modelFlag|adapterFlag|engineFlag|cjkSpaces|verbose)
 		},
 		Run: func(f *cli.Flags) error {
 			if a.asReference() {
