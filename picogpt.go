@@ -84,6 +84,9 @@ func (c Config) make(ctx context.Context, opened *checkpoint.Checkpoint) (*GPT, 
 	tok, err := opened.Tokenizer()
 	var m *model.Model
 	if err == nil {
+		if c.Model.Digest == nil {
+			c.Model.Digest = opened.Digest
+		}
 		m, err = model.New(ctx, opened.Config, opened.Tensors, c.Model)
 	}
 	if err != nil {

@@ -3,6 +3,7 @@ package picogpt_test
 // The recipes of docs/embedding.md, each an example whose output is compared.
 
 import (
+	"bytes"
 	"context"
 	"embed"
 	"errors"
@@ -139,6 +140,45 @@ func ExampleGPT_Samples() {
 	// seed 1: zoo, looking up and saw that the
 	// seed 2: park where he found. Tom said,
 	// seed 3: park and the kids saw a huge tree
+}
+
+func ExampleGPT_NewChat() {
+	gpt := openExample()
+	defer gpt.Close()
+	ctx := context.Background()
+
+	chat, err := gpt.NewChat("")
+	if err != nil {
+		log.Fatal(err)
+	}
+	var kept bytes.Buffer // or a file
+	for _, line := range []string{"Lily had a red ball.", "Then her mom came."} {
+		for t, err := range chat.Answer(ctx, line, picogpt.Options{MaxTokens: 8}) {
+			if err != nil {
+				log.Fatal(err)
+			}
+			fmt.Print(t.Text)
+		}
+		fmt.Println()
+		kept.Reset()
+		if err := chat.Save(ctx, &kept); err != nil {
+			log.Fatal(err)
+		}
+	}
+	// In another run, or on another machine, the conversation goes on, and nothing is computed again.
+	again, err := gpt.NewChat("")
+	if err == nil {
+		err = again.Restore(ctx, bytes.NewReader(kept.Bytes()), int64(kept.Len()))
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(len(again.Turns()), "turns, the first answer was", again.Turns()[0].Answer)
+
+	// Output:
+	// She liked to play with her ball.
+	//  She saw her ball and said, "
+	// 2 turns, the first answer was  She liked to play with her ball.
 }
 
 func ExampleGPT_Score() {

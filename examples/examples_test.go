@@ -100,7 +100,7 @@ func TestThePrograms(t *testing.T) {
 		c.Dir = ".."
 		return c
 	}
-	saved := filepath.Join(t.TempDir(), "chat.txt")
+	saved := filepath.Join(t.TempDir(), "chat.session")
 	chat := []string{"chat", "-seed", "3", "-save", saved}
 	const answer = `"Look, Lily, I'm a cute ball. It is a cat!" she cried. ` +
 		`"What are you doing?"` + "\n"
@@ -121,15 +121,15 @@ func TestThePrograms(t *testing.T) {
 			"0.599 The dog likes to run and play with his toy.\n"},
 		{[]string{"extract"}, "", "{Name:Lily Feels:sad}\n"},
 		{[]string{"regression"}, "", "19.0893\n"},
-		{chat, "Lily had a red ball.\n", "(kept in chat.txt)\n" + answer},
-		{chat, "Then her mom came.\n", "Lily had a red ball.\n" + answer + "(kept in chat.txt)\n" +
+		{chat, "Lily had a red ball.\n", "(kept in chat.session)\n" + answer},
+		{chat, "Then her mom came.\n", "Lily had a red ball.\n" + answer + "(kept in chat.session)\n" +
 			`"It is so nice, Lily. Do you want to play with me?" she asked.` + "\n"},
 	} {
 		tested[c.args[0]] = true
 		run := command(c.args...)
 		run.Stdin = strings.NewReader(c.stdin)
 		out, err := run.CombinedOutput()
-		got := strings.ReplaceAll(string(out), saved, "chat.txt")
+		got := strings.ReplaceAll(string(out), saved, "chat.session")
 		if err != nil || got != c.want {
 			t.Errorf("%s: %v\n%s\nwant\n%s", c.args[0], err, got, c.want)
 		}

@@ -44,7 +44,8 @@ func (s *Session) Save(ctx context.Context, w io.Writer) error { return s.SaveWi
 
 // SaveWith is Save with a note of the program's own, at most 64 MiB, which [ReadSnapshot] returns.
 func (s *Session) SaveWith(ctx context.Context, w io.Writer, note []byte) error {
-	digest, err := s.model.digestInTurn(ctx)
+	// A session whose keys and values do not follow from its tokens has to be refused here.
+	digest, err := s.model.Digest(ctx)
 	if err != nil {
 		return err
 	}
@@ -84,9 +85,9 @@ func (s *Session) SaveWith(ctx context.Context, w io.Writer, note []byte) error 
 	return weights.Write(outfile.Cancellable(ctx, w), meta, tensors)
 }
 
-// digestInTurn returns the digest of the checkpoint, which stays open until the model is closed.
-// Sessions whose keys and values do not follow from their tokens would be refused here.
-func (m *Model) digestInTurn(ctx context.Context) (string, error) {
+// Digest returns what Options.Digest returns. It takes its turn with Eval, so that the checkpoint
+// stays open meanwhile.
+func (m *Model) Digest(ctx context.Context) (string, error) {
 	if m.digest == nil {
 		return "", ErrNoDigest
 	}
@@ -126,7 +127,7 @@ func (s *Session) readPage(ctx context.Context, page, n int) (kernels.KV, error)
 // before what could not, or none. With every other error there is no session: ErrNoSnapshot,
 // wrapped, ErrNoDigest, ErrCacheFull, ErrClosed, ErrInVisit, the context's, and the device's.
 func (m *Model) Restore(ctx context.Context, r io.ReaderAt, size int64) (*Session, error) {
-	digest, err := m.digestInTurn(ctx)
+	digest, err := m.Digest(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -11,14 +11,18 @@ import (
 	"picogpt/internal/chat"
 	"picogpt/internal/chattemplate"
 	"picogpt/internal/cli"
+	"picogpt/internal/dialog"
 	"picogpt/internal/fault"
 	"picogpt/internal/option"
+	"picogpt/internal/sessionfile"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )
 
 type chatCommand struct {
 	Template *string
+	Session  *string
+	Force    bool
 }
 
 func newChat(a *app) *cli.Command {
@@ -31,6 +35,10 @@ func newChat(a *app) *cli.Command {
 				`what stands around each line: dialogpt (turns end with the end-of-text token), or a
 				file in the syntax of Go's text/template; default: nothing, so that the model
 				continues one text`)
+			f.Add(&c.Session, "--session FILE",
+				`continue the conversation that FILE keeps, and keep it there at the end, with what the
+				model has computed of it`)
+			f.Add(&c.Force, "--force", "write over the file of --session if it holds something else")
 			addChatFlags(f)
 			a.flags(f, evaluates|cjkSpaces)
 		},
@@ -52,7 +60,8 @@ A line that begins with / is a command (// begins a line with a slash):
 /seed [N]	make N the seed of the next answer; without N, show the seeds
 /set [NAME [VALUE]]	set a flag such as temp, or add to one that may be repeated, such as stop;
 	without VALUE go back to its default; alone, show what is set
-/save FILE	write the conversation: its ids and options; /save --force FILE writes over a file
+/save [FILE]	write the conversation: its ids and options; /save --force FILE writes over a file;
+	without FILE, write the file of --session now
 /load FILE	go on with a saved conversation: the next answers are those that would have followed
 /help	list the commands
 /quit	end the program, as Ctrl-D does
@@ -61,6 +70,11 @@ The seed of the first answer is --seed, and each answer's is one more than the l
 same lines with the same flags give the same conversation on every machine. Flags that choose
 tokens are those of gpt generate. What no longer fits the model's context is dropped from the
 beginning.
+
+With --session FILE the conversation is that of FILE, if it is there, with its options, template and
+next seed, where flags say no others; at the end, also by Ctrl-C, FILE has the new turns. So a long
+conversation goes on at once: nothing of it is computed again. What gpt generate --session has
+written can be what a conversation begins with. gpt help prompts has more about such files.
 
 A base model such as GPT-2 continues a text. Without --template the conversation is that text:
 each line begins a new line of it. A template makes of each line what the model is given, with
@@ -80,6 +94,7 @@ Examples:
 
   gpt chat
   gpt chat -m ~/models/DialoGPT-small --template dialogpt --top-p 0.9
+  gpt chat --session tale.session
   gpt chat --seed 1 < lines.txt > answers.txt`,
 	}
 }
@@ -91,6 +106,15 @@ func (c *chatCommand) Run(a *app, f *cli.Flags) (err error) {
 	}
 	if err := checkNeeds(new(decode.Options).Table(), f.Given()); err != nil {
 		return err
+	}
+	var file *sessionfile.File
+	if c.Session != nil {
+		file = a.sessionFile(*c.Session, c.Force)
+		if err := sessionError(file.Check()); err != nil {
+			return err
+		}
+	} else if c.Force {
+		return usagef("--force: want --session with it")
 	}
 	m, err := a.openModel()
 	if err != nil {
@@ -115,20 +139,11 @@ func (c *chatCommand) Run(a *app, f *cli.Flags) (err error) {
 	return (&chat.Chat{
 		Console: &a.Console, Signals: &a.Signals, Out: a.stdout, Files: &a.files,
 		Writing: a.writing, Report: a.report, AtEnd: a.atSignal,
-		ModelName: a.modelName(), Digest: a.digest,
-		Tokenizer: t, Template: template, Session: m.NewSession(),
-		Settings: s, Seed: s.decode.Seed,
+		ModelName: a.modelName(),
+		Dialog:    &dialog.Chat{Session: m.NewSession(), Tokenizer: t, Template: template},
+		Settings:  s, Seed: s.decode.Seed,
+		File: file, Template: c.Template != nil, Seeded: f.Given()["seed"],
 	}).Run()
-}
-
-// digest is the digest of the model.
-func (a *app) digest() (string, error) {
-	defer a.ShowProgress(func() string { return "reading " + a.modelName() })()
-	ck, err := a.open()
-	if err != nil {
-		return "", err
-	}
-	return ck.Digest()
 }
 
 // readChatTemplate returns the template that --template names, the plain one without it.
@@ -180,16 +195,13 @@ func inChat(f *cli.Flag) bool {
 func addChatFlags(f *cli.Flags) {
 	for _, flag := range generateFlags(new(generateCommand)).All {
 		if flag.Name == "max-tokens" {
-			flag.Help = fmt.Sprintf("end an answer after N tokens; default: %d", longestAnswer)
+			flag.Help = fmt.Sprintf("end an answer after N tokens; default: %d", dialog.LongestAnswer)
 		}
 		if inChat(flag) {
 			f.AddFlag(flag)
 		}
 	}
 }
-
-// longestAnswer is the default of --max-tokens.
-const longestAnswer = 256
 
 // chatSettings are the options that are set in a chat: see chat.Settings.
 type chatSettings struct {
@@ -279,10 +291,7 @@ func (s *chatSettings) Recorded() []string {
 
 func (s *chatSettings) Decode(seed uint64) (decode.Options, error) {
 	o := s.decode
-	o.Seed, o.Vocabulary, o.Overflow = seed, s.tokenizer, decode.OverflowSlide
-	if o.MaxTokens == 0 {
-		o.MaxTokens = longestAnswer
-	}
+	o.Seed, o.Vocabulary = seed, s.tokenizer
 	return o, s.writer.openTexts(s.app, s.model, s.tokenizer, &o)
 }
 

@@ -73,8 +73,12 @@ func (s *sessionFlag) open(
 		return m.NewSession(), prompt, nil
 	}
 	end := a.ShowProgress(func() string { return "reading " + s.file.Path })
-	held, _, problem, err := s.file.Restore(context.Background(), m)
+	held, says, problem, err := s.file.Restore(context.Background(), m)
 	end()
+	if err == nil && says != nil && len(says.Note) > 0 && !s.ReadOnly && !s.file.Force {
+		err = fault.Hint(fmt.Errorf("%s: a conversation of gpt chat, which would be lost", s.file.Path),
+			"--session-read-only begins with it and leaves it as it is, --force replaces it")
+	}
 	if err != nil {
 		return nil, nil, sessionError(err)
 	}

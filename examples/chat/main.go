@@ -1,12 +1,12 @@
-// Command chat talks line by line, and saves the conversation after each answer: the next run
-// continues it. The demo only tells stories: it continues them, and answers nothing.
+// Command chat keeps a conversation from run to run. The demo only continues stories.
 //
 //	go run ./examples/chat
-//	go run ./examples/chat -m models/dialog -save dialog.txt
+//	go run ./examples/chat -m models/dialog -save dialog.session
 package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"flag"
 	"fmt"
@@ -15,44 +15,45 @@ import (
 	"path/filepath"
 
 	"picogpt"
-	"picogpt/batch"
 	"picogpt/weights/demo"
 )
 
 func main() {
 	files := demo.FS()
 	flag.Func("m", "a checkpoint", func(dir string) error { files = os.DirFS(dir); return nil })
-	file := flag.String("save", filepath.Join(os.TempDir(), "chat.txt"), "the conversation")
+	name := flag.String("save", filepath.Join(os.TempDir(), "chat.session"), "the conversation")
 	seed := flag.Uint64("seed", 0, "of the answers; 0: another one each time")
 	flag.Parse()
 	ctx := context.Background()
-	// What the conversation was is not evaluated again for each answer: its cache is kept.
-	gpt, err := picogpt.Config{Batcher: batch.Options{PrefixBytes: 64 << 20}}.OpenFS(ctx, files)
-	if err != nil {
-		log.Fatal(err)
-	}
+	gpt, err := picogpt.OpenFS(ctx, files)
+	check(err)
 	defer gpt.Close()
-	text, err := os.ReadFile(*file)
-	if err != nil && !os.IsNotExist(err) {
-		log.Fatal(err)
+	chat, err := gpt.NewChat("{{if .Turn}}\n{{end}}{{.Text}}\n")
+	check(err)
+	if b, err := os.ReadFile(*name); err == nil {
+		check(chat.Restore(ctx, bytes.NewReader(b), int64(len(b))))
 	}
+	for _, t := range chat.Turns() {
+		fmt.Printf("%s\n%s\n", t.Text, t.Answer)
+	}
+	fmt.Printf("(kept in %s)\n", *name)
 	o := picogpt.Sampling()
-	o.MaxTokens, o.Seed, o.Stop, o.Overflow = 60, *seed, []string{"\n"}, "truncate"
-	fmt.Printf("%s(kept in %s)\n", text, *file)
-	lines := bufio.NewScanner(os.Stdin)
-	for lines.Scan() {
-		text = append(append(text, lines.Text()...), '\n')
-		answer, err := gpt.Complete(ctx, string(text), o)
-		if err != nil {
-			log.Fatal(err)
+	o.MaxTokens, o.Seed, o.Stop = 60, *seed, []string{"\n"}
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		for token, err := range chat.Answer(ctx, lines.Text(), o) {
+			check(err)
+			fmt.Print(token.Text)
 		}
-		fmt.Println(answer)
-		text = append(append(text, answer...), '\n')
-		if err := os.WriteFile(*file, text, 0o666); err != nil {
-			log.Fatal(err)
-		}
+		fmt.Println()
+		var b bytes.Buffer
+		check(chat.Save(ctx, &b))
+		check(os.WriteFile(*name+".new", b.Bytes(), 0o600)) // the old one stays until this is whole
+		check(os.Rename(*name+".new", *name))
 	}
-	if err := lines.Err(); err != nil {
+}
+
+func check(err error) {
+	if err != nil {
 		log.Fatal(err)
 	}
 }

@@ -9,17 +9,19 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync"
 
 	"picogpt/decode"
-	"picogpt/internal/chattemplate"
+	"picogpt/internal/dialog"
+	"picogpt/internal/fault"
 	"picogpt/internal/infile"
 	"picogpt/internal/outfile"
 	"picogpt/internal/process"
 	"picogpt/internal/rows"
+	"picogpt/internal/sessionfile"
 	"picogpt/internal/terminal"
 	"picogpt/internal/textio"
 	"picogpt/model"
-	"picogpt/tokenizer"
 )
 
 // A Chat is a conversation on its way. Its fields are set before Run.
@@ -33,17 +35,19 @@ type Chat struct {
 	AtEnd   func()                           // is called before a signal ends the process
 
 	ModelName string
-	Digest    func() (string, error) // of the model's files
 
-	Tokenizer *tokenizer.Tokenizer
-	Template  *chattemplate.Template
-	Session   *model.Session
-	Settings  Settings
-	Seed      uint64 // of the next answer
+	Dialog   *dialog.Chat
+	Settings Settings
+	Seed     uint64 // of the next answer
 
-	turns     []turn
+	File     *sessionfile.File // that keeps the conversation; nil: none
+	Template bool              // the template was asked for: the file's does not matter
+	Seeded   bool              // so was the seed
+
 	lines     lines
 	interrupt interrupt
+	busy      sync.Mutex // held while no line is waited for
+	changed   bool       // a turn was made or taken back
 }
 
 // Settings are the flags that say which tokens an answer has, as "--temp=0.9".
@@ -76,23 +80,30 @@ type Settings interface {
 	Forms() []string
 }
 
-// Run answers lines until there are no more.
+// Run answers lines until there are no more, and keeps the conversation in its file.
 func (c *Chat) Run() error {
 	c.lines = c.newLines()
 	defer func() { c.lines.close() }()
+	if err := c.resume(); err != nil {
+		return err
+	}
 	c.watch()
 	defer c.Signals.SetCancel(nil)
-	return c.run()
+	err := c.run()
+	return fault.First(c.keep(), err)
 }
 
 // run answers lines until there are no more.
 func (c *Chat) run() error {
+	c.busy.Lock() // for good: what follows uses the conversation, too
 	if c.lines.terminal() {
 		c.Console.Notef("/help lists the commands, Ctrl-C stops an answer, Ctrl-D ends the program")
 	}
 	for {
 		c.interrupt.prompts(true)
+		c.busy.Unlock()
 		line, err := c.lines.next()
+		c.busy.Lock()
 		c.interrupt.prompts(false)
 		switch {
 		case err == io.EOF:
@@ -129,52 +140,43 @@ func (c *Chat) line(line string) error {
 
 // answer adds a turn.
 func (c *Chat) answer(text string) error {
-	ids, err := c.Template.Encode(chattemplate.Turn{
-		Text: text, Turn: len(c.turns), Ended: c.hasEnded(),
-	})
-	if err != nil {
-		return err
-	}
-	if len(c.turns) == 0 {
-		ids = c.Tokenizer.WithStart(ids)
-	}
 	o, err := c.Settings.Decode(c.Seed)
 	if err != nil {
 		return err
 	}
-	t := turn{
-		Text: text, PromptIDs: append([]int{}, ids...), Options: c.Settings.Recorded(), Seed: c.Seed,
-		IDs: []int{},
-	}
-	if err := c.stream(&t, o); err != nil {
+	n := len(c.Dialog.Turns)
+	if err := c.stream(text, o); err != nil {
 		return err
 	}
-	if t.FinishReason == decode.FinishStop {
-		if t.IDs, err = c.cutStop(&t); err != nil {
-			return err
-		}
+	if len(c.Dialog.Turns) > n {
+		c.Dialog.Turns[n].Options = c.Settings.Recorded()
+		c.Seed++
+		c.changed = true
 	}
-	c.Seed++
-	c.turns = append(c.turns, t)
 	return nil
 }
 
-// stream prints an answer as it comes, and adds it to t. An answer that is stopped counts as far as
-// it came; without a token it is an error, and nothing has changed.
-func (c *Chat) stream(t *turn, o decode.Options) (err error) {
+// stream prints an answer as it comes. One that is stopped counts as far as it came; without a
+// token that is an error.
+func (c *Chat) stream(text string, o decode.Options) (err error) {
 	ctx, done := c.interrupt.begin()
 	defer done()
 	stop := c.Console.ShowProgress(func() string { return "reading" })
 	defer stop()
-	for token, failed := range textio.WithFlags(c.generate(ctx, t, o), c.Settings.Forms()) {
+	var shown strings.Builder
+	var last decode.Token
+	n := 0
+	for token, failed := range textio.WithFlags(c.Dialog.Answer(ctx, text, o), c.Settings.Forms()) {
 		if err = failed; err != nil {
 			break
 		}
 		stop()
-		t.add(token)
+		last = token
+		n++
 		if token.Incomplete {
 			defer c.Console.Notef("%s: the answer ended before it was complete", c.form())
 		}
+		shown.WriteString(token.Text)
 		if _, err = c.Out.WriteString(token.Text); err != nil {
 			return err
 		}
@@ -183,14 +185,13 @@ func (c *Chat) stream(t *turn, o decode.Options) (err error) {
 	if _, failed := c.Out.WriteString("\n"); failed != nil {
 		return failed
 	}
-	if err == nil && strings.TrimSpace(t.shown) == "" {
-		c.Console.Notef("the answer is empty: %s", c.whyEmpty(t))
+	if err == nil && strings.TrimSpace(shown.String()) == "" {
+		c.Console.Notef("the answer is empty: %s", c.whyEmpty(last.Finish, n))
 	}
 	switch {
 	case c.interrupt.ended():
 		return errEnded
-	case errors.Is(err, context.Canceled) && len(t.IDs) > 0:
-		t.FinishReason = textio.Interrupted
+	case errors.Is(err, context.Canceled) && n > 0:
 		return nil
 	case errors.Is(err, context.Canceled):
 		return errors.New("stopped before the first token: the line is taken back")
@@ -198,27 +199,27 @@ func (c *Chat) stream(t *turn, o decode.Options) (err error) {
 	return err
 }
 
-// whyEmpty says why nothing is to be seen of an answer.
-func (c *Chat) whyEmpty(t *turn) string {
+// whyEmpty says why nothing is to be seen of an answer of n tokens.
+func (c *Chat) whyEmpty(finish string, n int) string {
 	form := c.form()
 	switch {
-	case form != "" && t.FinishReason == decode.FinishEndOfText:
+	case form != "" && finish == decode.FinishEndOfText:
 		return "that is a text of " + form
-	case t.FinishReason == decode.FinishEndOfText && len(t.IDs) == 1:
+	case finish == decode.FinishEndOfText && n == 1:
 		return "the model ended the text at once; /retry takes the next seed"
-	case t.FinishReason == decode.FinishEndOfText:
+	case finish == decode.FinishEndOfText:
 		return "the model wrote only space before the end of the text"
-	case t.FinishReason == decode.FinishStop:
+	case finish == decode.FinishStop:
 		return "a stop string came first"
 	}
-	return "the tokens that came, " + strconv.Itoa(len(t.IDs)) + ", are only space"
+	return "the tokens that came, " + strconv.Itoa(n) + ", are only space"
 }
 
 // form is the flag of the form that answers have, "" for none.
 func (c *Chat) form() string { return strings.Join(c.Settings.Forms(), "") }
 
 // model is the model that answers.
-func (c *Chat) model() *model.Model { return c.Session.Model() }
+func (c *Chat) model() *model.Model { return c.Dialog.Session.Model() }
 
 // notice tells people, and no script, what was done.
 func (c *Chat) notice(format string, args ...any) {

@@ -26,7 +26,7 @@ var commands = [...]struct{ name, takes, does string }{
 	{"/retry", "", "answer the last line again, with the next seed"},
 	{"/seed", "[N]", "make N the seed of the next answer; alone, show the seeds"},
 	{"/set", "[NAME [VALUE]]", "set a flag, or add to it; without VALUE its default; alone, show all"},
-	{"/save", "[--force] FILE", "write the conversation: its ids and options"},
+	{"/save", "[[--force] FILE]", "write the conversation: its ids and options; alone, to --session"},
 	{"/load", "FILE", "go on with a saved conversation"},
 	{"/help", "", "list the commands"},
 	{"/quit", "", "end the program"},
@@ -88,28 +88,31 @@ func (c *Chat) undo(rest string) error {
 				quote.Short(rest, 40))
 		}
 	}
-	if n > len(c.turns) {
+	if n > len(c.Dialog.Turns) {
 		return fault.Usagef("/undo: want %s to take back, found %d", amount.Count(n, "turn"),
-			len(c.turns))
+			len(c.Dialog.Turns))
 	}
-	last := c.turns[len(c.turns)-n]
-	c.turns = c.turns[:len(c.turns)-n]
+	last := c.Dialog.Turns[len(c.Dialog.Turns)-n]
+	c.changed = true
+	if err := c.Dialog.Undo(n); err != nil {
+		return err
+	}
 	c.notice("taken back from %s on; %s left", quote.Short(last.Text, 40),
-		amount.Count(len(c.turns), "turn"))
+		amount.Count(len(c.Dialog.Turns), "turn"))
 	return nil
 }
 
 // retry answers the last line again. If that fails, the turn stays as it was.
 func (c *Chat) retry() error {
-	n := len(c.turns)
-	if n == 0 {
+	n := len(c.Dialog.Turns)
+	if n == 0 || len(c.Dialog.Turns[n-1].IDs) == 0 {
 		return fault.Usagef("/retry: want a line that was answered, found none")
 	}
-	last := c.turns[n-1]
-	c.turns = c.turns[:n-1]
+	last := c.Dialog.Turns[n-1]
+	c.Dialog.Turns = c.Dialog.Turns[:n-1]
 	err := c.answer(last.Text)
-	if len(c.turns) < n {
-		c.turns = append(c.turns, last)
+	if len(c.Dialog.Turns) < n {
+		c.Dialog.Turns = append(c.Dialog.Turns, last)
 	}
 	return err
 }
@@ -117,8 +120,8 @@ func (c *Chat) retry() error {
 func (c *Chat) setSeed(rest string) error {
 	if rest == "" {
 		text := fmt.Sprintf("the next answer's seed is %d", c.Seed)
-		if n := len(c.turns); n > 0 {
-			text += fmt.Sprintf(", the last one's was %d", c.turns[n-1].Seed)
+		if n := len(c.Dialog.Turns); n > 0 {
+			text += fmt.Sprintf(", the last one's was %d", c.Dialog.Turns[n-1].Seed)
 		}
 		_, err := c.Out.WriteString(text + "\n")
 		return err

@@ -95,6 +95,11 @@ func (c *Chat) watch() {
 			return
 		}
 		c.Console.EndProgress()
+		if c.busy.TryLock() { // a line is waited for
+			if err := c.keep(); err != nil {
+				c.Report(err)
+			}
+		}
 		c.lines.close()
 		c.AtEnd()
 		if stays { // as at a prompt where lines can be edited

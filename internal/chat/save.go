@@ -1,48 +1,36 @@
 package chat
 
-// Saved chats: ids and options, from which the conversation goes on with the same bits.
+// Saved chats: ids and options, from which the conversation goes on with the same bits, and the
+// file of --session, which has what the model has computed of them, too.
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
-	"picogpt/decode"
 	"picogpt/internal/amount"
 	"picogpt/internal/chattemplate"
+	"picogpt/internal/dialog"
 	"picogpt/internal/fault"
 	"picogpt/internal/outfile"
 	"picogpt/internal/quote"
 	"picogpt/internal/receipt"
-	"picogpt/internal/strictjson"
-	"picogpt/internal/textio"
 )
-
-// A savedChat is the one JSON object of a save.
-type savedChat struct {
-	Model    string            `json:"model"` // the digest
-	Formats  receipt.Formats   `json:"formats"`
-	Template string            `json:"template"`
-	Options  []string          `json:"options"`
-	Files    map[string]string `json:"files,omitempty"`
-	Seed     uint64            `json:"seed"` // of the next answer
-	Turns    []turn            `json:"turns"`
-	Digest   *string           `json:"digest,omitempty"` // of all that; nil in older ones
-}
-
-// content is what the digest of a saved chat is of.
-func (s savedChat) content() savedChat {
-	s.Digest = nil
-	return s
-}
 
 // save writes the conversation.
 func (c *Chat) save(rest string) error {
 	path, force := strings.CutPrefix(rest, "--force ")
-	if path = strings.TrimSpace(path); path == "" || path == "--force" {
+	if path = strings.TrimSpace(path); path == "" && c.File != nil {
+		if err := c.write(); err != nil {
+			return err
+		}
+		c.notice("saved %s to %s", amount.Count(len(c.Dialog.Turns), "turn"), c.File.Path)
+		return nil
+	}
+	if path == "" || path == "--force" {
 		return fault.Usagef("/save: want a file, found none")
 	}
 	o := c.Writing(force)
@@ -64,33 +52,23 @@ func (c *Chat) save(rest string) error {
 		}
 		return err
 	}
-	c.notice("saved %s to %s", amount.Count(len(c.turns), "turn"), path)
+	c.notice("saved %s to %s", amount.Count(len(c.Dialog.Turns), "turn"), path)
 	return nil
 }
 
 // saved is the conversation as JSON.
 func (c *Chat) saved() ([]byte, error) {
-	digest, err := c.Digest()
+	digest, err := c.digest()
 	if err != nil {
 		return nil, err
 	}
-	s := savedChat{
-		Model: digest, Formats: receipt.FormatsOf(c.model()),
-		Template: c.Template.Source, Options: c.Settings.Recorded(), Files: c.Settings.Files(),
-		Seed: c.Seed, Turns: append([]turn{}, c.turns...),
+	s := c.Dialog.Saved(digest)
+	s.Options, s.Files, s.Seed = c.Settings.Recorded(), c.Settings.Files(), c.Seed
+	line, err := s.Line()
+	if err != nil {
+		err = fmt.Errorf("/save: %w", err)
 	}
-	for i := range s.Turns { // the ids are what counts
-		s.Turns[i].Text = strings.ToValidUTF8(s.Turns[i].Text, "\uFFFD")
-	}
-	for _, text := range append(slices.Clone(s.Options), s.Template) {
-		if !utf8.ValidString(text) {
-			return nil, fmt.Errorf("/save: %s: want UTF-8", quote.Short(text, 40))
-		}
-	}
-	if s.Digest, err = receipt.Digest(s); err != nil {
-		return nil, err
-	}
-	return strictjson.Line(s)
+	return line, err
 }
 
 // load goes on with a saved conversation, or changes nothing.
@@ -105,20 +83,21 @@ func (c *Chat) load(path string) error {
 	if err != nil {
 		return err
 	}
-	s, err := parseSavedChat(text)
+	s, err := dialog.Parse(text)
 	if err != nil {
 		return fmt.Errorf("%s: want a conversation that /save wrote: %w", path, err)
 	}
 	if err := c.take(path, s); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	c.notice("loaded %s from %s", amount.Count(len(c.turns), "turn"), path)
+	c.changed = true
+	c.notice("loaded %s from %s", amount.Count(len(c.Dialog.Turns), "turn"), path)
 	return nil
 }
 
 // take makes the saved conversation of a file this one.
-func (c *Chat) take(path string, s *savedChat) error {
-	digest, err := c.Digest()
+func (c *Chat) take(path string, s *dialog.Saved) error {
+	digest, err := c.digest()
 	if err != nil {
 		return err
 	}
@@ -134,71 +113,101 @@ func (c *Chat) take(path string, s *savedChat) error {
 			quote.Short(s.Formats.Cache, 40)),
 			"--dtype and --cache-dtype choose them")
 	}
-	for i := range s.Turns {
-		if err := s.Turns[i].check(m.Config().VocabSize); err != nil {
-			return fmt.Errorf("turn %d: %w", i, err)
-		}
+	if err := s.Check(m.Config().VocabSize); err != nil {
+		return err
 	}
 	if s.Digest == nil {
 		c.Console.Notef(receipt.NoDigest, path)
 	}
-	if err := receipt.CheckDigest(s.content(), s.Digest); err != nil {
-		return err
-	}
-	t, err := chattemplate.New(s.Template, c.Tokenizer)
+	t, err := chattemplate.New(s.Template, c.Dialog.Tokenizer)
 	if err != nil {
 		return fmt.Errorf("template: %w", err)
 	}
 	if err := c.Settings.Load(s.Options, s.Files); err != nil {
 		return fmt.Errorf("options: %w", err)
 	}
-	c.Template, c.Seed, c.turns = t, s.Seed, s.Turns
+	c.Dialog.Template, c.Seed, c.Dialog.Turns = t, s.Seed, s.Turns
 	return nil
 }
 
-// check refuses a turn that no chat could have.
-func (t *turn) check(vocabulary int) error {
-	for _, ids := range [][]int{t.PromptIDs, t.IDs} {
-		for _, id := range ids {
-			if id >= vocabulary {
-				return fmt.Errorf("id %d, want 0 to %d", id, vocabulary-1)
-			}
-		}
+// resume continues the conversation of the file, if there is one. What was asked for takes the place
+// of what the file has.
+func (c *Chat) resume() error {
+	if c.File == nil {
+		return nil
 	}
-	reasons := []string{decode.FinishStop, decode.FinishEndOfText, decode.FinishLength,
-		textio.Interrupted, ""}
-	if !slices.Contains(reasons, t.FinishReason) {
-		return fmt.Errorf("finish_reason: %s, want that of an answer, such as %s",
-			quote.Short(t.FinishReason, 40), reasons[0])
+	end := c.Console.ShowProgress(func() string { return "reading " + c.File.Path })
+	restored, file, problem, err := c.File.Restore(context.Background(), c.model())
+	end()
+	if err != nil {
+		return outfile.FlagError("--session", err)
 	}
+	if problem != "" {
+		c.Console.Notef("%s", problem)
+	}
+	if file == nil {
+		return nil
+	}
+	own := c.Dialog.Template
+	s, err := c.Dialog.Resume(context.Background(), file, restored)
+	if errors.Is(err, dialog.ErrOther) {
+		c.Console.Notef("%s: %v: this one begins anew, and takes its place", c.File.Path, err)
+		return nil
+	}
+	if err == nil && s != nil {
+		err = c.resumeSettings(s)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.File.Path, err)
+	}
+	if c.Template {
+		c.Dialog.Template = own
+	}
+	if s != nil && !c.Seeded {
+		c.Seed = s.Seed
+	}
+	c.notice("%s from %s", amount.Count(len(c.Dialog.Turns), "turn"), c.File.Path)
 	return nil
 }
 
-// parseSavedChat reads an object with the keys of a save, and no others.
-func parseSavedChat(text string) (*savedChat, error) {
-	s := &savedChat{}
-	turns := strictjson.ListField("turns", "an array of turns", &s.Turns, readTurn)
-	return s, strictjson.ParseFields(text, []strictjson.Field{
-		strictjson.StringField("model", &s.Model),
-		s.Formats.Field(),
-		strictjson.StringField("template", &s.Template),
-		strictjson.StringsField("options", &s.Options),
-		strictjson.TextsField("files", &s.Files),
-		strictjson.SeedField("seed", &s.Seed),
-		turns,
-		strictjson.OptionalStringField("digest", &s.Digest),
-	})
+// digest is the digest of the model.
+func (c *Chat) digest() (string, error) {
+	defer c.Console.ShowProgress(func() string { return "reading " + c.ModelName })()
+	return c.model().Digest(context.Background())
 }
 
-// readTurn reads an object with the keys of a turn, and no others.
-func readTurn(r *strictjson.Reader, t *turn) error {
-	return strictjson.ReadFields(r, []strictjson.Field{
-		strictjson.StringField("text", &t.Text),
-		strictjson.IDsField("prompt_ids", &t.PromptIDs),
-		strictjson.StringsField("options", &t.Options),
-		strictjson.SeedField("seed", &t.Seed),
-		strictjson.IDsField("ids", &t.IDs),
-		strictjson.NaturalField("dropped", &t.Dropped),
-		strictjson.StringField("finish_reason", &t.FinishReason),
-	})
+// resumeSettings takes the options of a conversation, but for those that are set.
+func (c *Chat) resumeSettings(s *dialog.Saved) error {
+	given := c.Settings.Options()
+	if err := c.Settings.Load(s.Options, s.Files); err != nil {
+		return fmt.Errorf("options: %w", err)
+	}
+	options := c.Settings.Options()
+	for _, option := range given {
+		name, _, _ := strings.Cut(option, "=")
+		options = Without(options, name)
+	}
+	return c.Settings.Set(slices.Concat(options, given))
+}
+
+// keep writes the file at the end, if the conversation has changed.
+func (c *Chat) keep() error {
+	if c.File == nil || !c.changed {
+		return nil
+	}
+	return c.write()
+}
+
+// write writes the file.
+func (c *Chat) write() error {
+	note, err := c.saved()
+	if err == nil {
+		defer c.Console.ShowProgress(func() string { return "writing " + c.File.Path })()
+		c.Dialog.Align()
+		err = c.File.Save(context.Background(), c.Dialog.Session, note)
+	}
+	if err == nil {
+		c.changed = false
+	}
+	return outfile.FlagError("--session", err)
 }

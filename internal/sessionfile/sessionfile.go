@@ -105,11 +105,12 @@ func (f *File) find() (*os.File, int64, error) {
 	return nil, 0, err
 }
 
-// Restore returns the session that the file holds and its note, or an empty one where there is no
-// file. problem is a sentence for the user if the session is not all that the file has.
+// Restore returns the session that the file holds and what the file says, or an empty session and
+// nil where there is no file or it cannot be read. problem is a sentence for the user if the session
+// is not all that the file has.
 func (f *File) Restore(
 	ctx context.Context, m *model.Model,
-) (s *model.Session, note []byte, problem string, err error) {
+) (s *model.Session, says *model.Snapshot, problem string, err error) {
 	file, size, err := f.open()
 	if err != nil || file == nil {
 		return m.NewSession(), nil, "", err
@@ -126,11 +127,10 @@ func (f *File) Restore(
 	case err != nil:
 		return nil, nil, "", fmt.Errorf("%s: %w", f.Path, folder.Cause(err))
 	}
-	if header, failed := model.ReadSnapshot(file, size); failed == nil {
-		note = header.Note
+	if says, _ = model.ReadSnapshot(file, size); says != nil {
+		f.saved, f.tokens, f.note = problem == "", slices.Clone(s.Tokens()), says.Note
 	}
-	f.saved, f.tokens, f.note = problem == "", slices.Clone(s.Tokens()), note
-	return s, note, problem, nil
+	return s, says, problem, nil
 }
 
 // Save replaces the file, unless it holds the same already or is only read.

@@ -56,9 +56,9 @@ func TestASessionIsThereInTheNextRun(t *testing.T) {
 	m := newModel(t, "one", fixture.Options{})
 	for run, ids := range [][]int{{3, 1, 4}, {3, 1, 4, 1, 5}, {2}} {
 		f := &File{Path: path}
-		s, note, problem, err := f.Restore(ctx, m)
-		if err != nil || problem != "" || run == 1 && (s.Len() != 3 || string(note) != "a note") {
-			t.Fatalf("run %d: %d tokens, note %q, %s, %v", run, s.Len(), note, problem, err)
+		s, says, problem, err := f.Restore(ctx, m)
+		if err != nil || problem != "" || run == 1 && (s.Len() != 3 || string(says.Note) != "a note") {
+			t.Fatalf("run %d: %d tokens, %v, %s, %v", run, s.Len(), says, problem, err)
 		}
 		if err := f.Save(ctx, holding(t, m, ids...), []byte("a note")); err != nil {
 			t.Fatal(err)
@@ -72,8 +72,8 @@ func TestASessionIsThereInTheNextRun(t *testing.T) {
 	// What the file holds already is not written again.
 	before, _ := os.Stat(path)
 	f := &File{Path: path}
-	s, note, _, _ := f.Restore(ctx, m)
-	if err := f.Save(ctx, s, note); err != nil {
+	s, says, _, _ := f.Restore(ctx, m)
+	if err := f.Save(ctx, s, says.Note); err != nil {
 		t.Fatal(err)
 	}
 	if after, _ := os.Stat(path); !os.SameFile(before, after) {

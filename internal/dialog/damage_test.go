@@ -1,4 +1,4 @@
-package chat
+package dialog
 
 // That no damage to a receipt or a saved chat passes.
 
@@ -31,10 +31,10 @@ func keptFiles(t *testing.T) map[string]keptFile {
 		Options: []string{"--temp=0.9"}, Files: files, Seed: 18446744073709551615,
 		IDs: []int{11, 0}, FinishReason: "length", Logits: "ab12", TokenLogits: []string{"ab", "12"},
 	}
-	s := &savedChat{
+	s := &Saved{
 		Model: "0123456789abcdef", Formats: formats, Template: "{{.Text}}\n",
 		Options: []string{"--stop= a"}, Files: files, Seed: 3,
-		Turns: []turn{
+		Turns: []Turn{
 			{Text: "Hi <b>\u00e9", PromptIDs: []int{17250}, Options: []string{}, Seed: 1,
 				IDs: []int{}, FinishReason: "stop"},
 			{Text: "", PromptIDs: []int{198}, Options: []string{"--temp=1"}, Seed: 2,
@@ -57,7 +57,7 @@ func keptFiles(t *testing.T) map[string]keptFile {
 			return r, err
 		}},
 		"chat": {chatLine, func(text string) (any, error) {
-			s, err := parseSavedChat(text)
+			s, err := Parse(text)
 			if err == nil {
 				err = receipt.CheckDigest(s.content(), s.Digest)
 			}
