@@ -111,7 +111,9 @@ func (b *Batcher) Generate(
 
 // Samples streams n continuations of one prompt, which is evaluated once: sample i, marked by
 // Token.Sample, is token for token what Generate gives with Seed+i. The tokens of a sample come in
-// order, those of different samples as they are chosen. An error ends all of them.
+// order, those of different samples as they are chosen. A *sample.NoIDError and a
+// *decode.ConstraintError end one sample, that of the Token that comes with them: unless the caller
+// breaks, the others continue. Any other error ends all of them.
 func (b *Batcher) Samples(
 	ctx context.Context, prompt []int, n int, o decode.Options,
 ) iter.Seq2[decode.Token, error] {
@@ -142,6 +144,7 @@ func (b *Batcher) run(ctx context.Context, wanted Request, n int) iter.Seq2[deco
 		}
 		r := newRequest(st, &wanted.Options, buffered*min(n, b.options.MaxStreams))
 		r.samples, r.client, r.salt = n, wanted.Client, wanted.Salt
+		r.failed = make([]error, n)
 		st.SetPool(&b.pool)
 		if st.SetAccess(decode.AccessNever); n > 1 {
 			st.SetAccess(decode.AccessForks)

@@ -42,6 +42,9 @@ type Progress struct {
 	Cached    int       // tokens of the prompt that others had evaluated
 }
 
+// deadEnd is the Finish of what stands for the token that a sample could not have.
+const deadEnd = "dead end"
+
 // buffered is how many tokens of a text may wait for their caller.
 const buffered = 16
 
@@ -74,6 +77,7 @@ type request struct {
 	tokens   chan decode.Token    // closed at the end
 	echo     *decode.PromptTokens // the tokens of a prompt that is scored, or nil
 	states   []float32            // of the tokens whose hidden states are wanted
+	failed   []error              // by sample: set before its last token, which is none
 	err      error                // set before the end
 	panicked any                  // set before the end
 }
@@ -123,7 +127,11 @@ func (b *Batcher) serve(ctx callerContext, r *request, yield func(decode.Token, 
 		t, ok := <-r.tokens
 		switch {
 		case ok:
-			if !echo(t.Sample) || !yield(t, nil) {
+			var err error
+			if t.Finish == deadEnd {
+				t, err = decode.Token{Sample: t.Sample}, r.failed[t.Sample]
+			}
+			if !echo(t.Sample) || !yield(t, err) {
 				return
 			}
 		case r.panicked != nil:

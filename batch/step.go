@@ -3,11 +3,13 @@ package batch
 // A step: the rows that it evaluates, and the callers of its tokens.
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"picogpt/decode"
+	"picogpt/sample"
 )
 
 // reset empties the step, so that it keeps nothing alive.
@@ -130,6 +132,10 @@ func (b *Batcher) take(t *task) {
 	}
 	tok, ok, err := t.next()
 	switch {
+	case err != nil && t.request.fails(tok.Sample, err):
+		t.request.tokens <- decode.Token{Sample: tok.Sample, Finish: deadEnd}
+		b.retire(t)
+		b.finish(t)
 	case err != nil:
 		b.end(t.request, err)
 	case ok:
@@ -171,6 +177,18 @@ func (b *Batcher) noteFirst(r *request) {
 		p.First = time.Now()
 		b.counters.promptTokens.Add(int64(r.prompt))
 	}
+}
+
+// fails notes an error that is one sample's own. It returns false for another, and for a request of
+// one sample.
+func (r *request) fails(i int, err error) bool {
+	var none *sample.NoIDError
+	var form *decode.ConstraintError
+	if r.samples == 1 || !errors.As(err, &none) && !errors.As(err, &form) {
+		return false
+	}
+	r.failed[i] = err
+	return true
 }
 
 // next is the stream's Next; a panic in it goes to the caller.

@@ -89,7 +89,8 @@ type choiceJSON struct {
 	Delta        *messageJSON  `json:"delta,omitzero"`
 	Logprobs     any           `json:"logprobs"`
 	FinishReason *string       `json:"finish_reason"`
-	StopReason   any           `json:"stop_reason"` // an id or a string
+	Error        *errorJSON    `json:"error,omitzero"` // of a dead end
+	StopReason   any           `json:"stop_reason"`    // an id or a string
 	PromptScores []promptScore `json:"prompt_logprobs,omitzero"`
 	PromptIDs    **[]int       `json:"prompt_token_ids,omitzero"` // a nil *[]int is null
 	IDs          *[]int        `json:"token_ids,omitzero"`
@@ -123,6 +124,9 @@ func (j *job) choiceJSON(c *choice) *choiceJSON {
 	}
 	if c.finish != "" {
 		o.FinishReason = &c.finish
+	}
+	if c.failed != nil {
+		o.Error = c.failed.json()
 	}
 	switch {
 	case c.stop.isID:

@@ -26,6 +26,7 @@ func (j *job) search(
 		return err
 	}
 	defer s.searches.leave(turn)
+	j.place.begun.Add(int32(len(choices)))
 	session := s.model.NewSession()
 	defer session.Release()
 	for len(ids) > 1 {

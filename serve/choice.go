@@ -22,6 +22,7 @@ type choice struct {
 	ids     []int
 	finish  string // "" while it continues
 	stop    stopReason
+	failed  *apiError // of a dead end
 	prompt  *prompt
 
 	tokens  int     // how many new tokens so far
@@ -123,7 +124,7 @@ func (c *choice) end(j *job, t *decode.Token) {
 
 // mean returns the mean log-probability of the new tokens, by which best_of compares choices.
 func (c *choice) mean() float64 {
-	if c.tokens == 0 {
+	if c.tokens == 0 || c.failed != nil {
 		return math.Inf(-1)
 	}
 	return c.sum / float64(c.tokens)
@@ -134,7 +135,7 @@ func (c *choice) sent() {
 	clear(c.entries) // frees their alternatives
 	c.echo, c.text, c.entries, c.ids, c.first = "", c.text[:0], c.entries[:0], c.ids[:0], false
 	if c.finish != "" {
-		*c = choice{index: c.index, finish: c.finish, tokens: c.tokens}
+		*c = choice{index: c.index, finish: c.finish, failed: c.failed, tokens: c.tokens}
 	}
 }
 

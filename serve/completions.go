@@ -151,7 +151,11 @@ func (j *job) leave() {
 
 // answerWhole generates all texts, and sends the answer.
 func (j *job) answerWhole(ctx context.Context) error {
-	if err := j.write(ctx, func(*choice, *decode.Token) error { return nil }); err != nil {
+	err := j.write(ctx, func(*choice, *decode.Token) error { return nil })
+	if err == nil {
+		err = j.allFailed()
+	}
+	if err != nil {
 		return err
 	}
 	return j.visit.sendAnswer(j.newAnswer(j.best(), &j.used))
@@ -237,7 +241,7 @@ func (j *job) follow(
 		return nil
 	}
 	if j.searched {
-		return j.search(ctx, j.prompt[i].ids, choices, took)
+		return j.deadEnd(choices, j.search(ctx, j.prompt[i].ids, choices, took), took)
 	}
 	p := &pace{last: make([]time.Time, len(choices))}
 	defer func() {
@@ -251,7 +255,10 @@ func (j *job) follow(
 		Salt: j.visit.saltOf(j.salt), Progress: &p.progress, Begun: &j.place.begun,
 	}) {
 		if err != nil {
-			return err
+			if err := j.deadEnd(choices[t.Sample:t.Sample+1], err, took); err != nil {
+				return err
+			}
+			continue
 		}
 		if !t.Prompt {
 			j.server.metrics.token(p, t.Sample)
@@ -279,8 +286,13 @@ func (j *job) take(c *choice, t *decode.Token, took func(*choice, *decode.Token)
 		}
 	}
 	if c.finish != "" {
-		j.server.metrics.finished.WithLabelValues(c.finish).Inc()
-		j.place.finish()
+		j.ended(c)
 	}
 	return took(c, t)
+}
+
+// ended counts the end of a choice.
+func (j *job) ended(c *choice) {
+	j.server.metrics.finished.WithLabelValues(c.finish).Inc()
+	j.place.finish()
 }

@@ -51,20 +51,27 @@ func (e *apiError) kind() string {
 	return "invalid_request_error"
 }
 
-// body returns the JSON of the error.
-func (e *apiError) body() []byte {
+// An errorJSON is the JSON of an error. Param and Code are strings or nil.
+type errorJSON struct {
+	Message string `json:"message"`
+	Type    string `json:"type"`
+	Param   any    `json:"param"`
+	Code    any    `json:"code"`
+}
+
+func (e *apiError) json() *errorJSON {
 	null := func(s string) any {
 		if s == "" {
 			return nil
 		}
 		return s
 	}
-	b, _ := json.Marshal(map[string]any{"error": struct { // strings always have JSON
-		Message string `json:"message"`
-		Type    string `json:"type"`
-		Param   any    `json:"param"`
-		Code    any    `json:"code"`
-	}{e.message, e.kind(), null(e.param), null(e.code)}})
+	return &errorJSON{e.message, e.kind(), null(e.param), null(e.code)}
+}
+
+// body returns the JSON of an answer that is an error.
+func (e *apiError) body() []byte {
+	b, _ := json.Marshal(map[string]any{"error": e.json()}) // strings always have JSON
 	return b
 }
 

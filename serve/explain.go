@@ -21,8 +21,6 @@ func (s *Server) explain(v *visit, err error) error {
 		option   *sample.OptionError
 		long     *model.ContextError
 		negative *decode.NegativeError
-		none     *sample.NoIDError
-		form     *decode.ConstraintError
 	)
 	switch {
 	case err == nil:
@@ -40,8 +38,10 @@ func (s *Server) explain(v *visit, err error) error {
 	case errors.Is(err, model.ErrCacheFull):
 		return errorf(http.StatusServiceUnavailable, "cache_full",
 			"the memory for the cache does not hold this text")
-	case errors.As(err, &option), errors.As(err, &none), errors.As(err, &form):
+	case errors.As(err, &option):
 		return errorf(http.StatusBadRequest, "", "%v", err)
+	case isDeadEnd(err):
+		return asDeadEnd(err)
 	case errors.As(err, &negative):
 		return fieldf("negative_prompt", "%v", err)
 	case errors.As(err, &long):

@@ -72,7 +72,7 @@ func newMetrics(s *Server) *metrics {
 	}
 	m.finished = counters(labelled, "request_success_total", "Texts that came to their end.",
 		"finished_reason")
-	for _, reason := range []string{"stop", "length", "abort"} {
+	for _, reason := range []string{"stop", "length", "abort", finishError} {
 		m.finished.WithLabelValues(reason) // exported as 0 from the start
 	}
 	m.answers = counters(ours, "http_requests_total",

@@ -29,6 +29,9 @@ func (j *job) answerInParts(ctx context.Context) error {
 	j.mu.Lock() // a comment may be being written
 	defer j.mu.Unlock()
 	if err == nil {
+		err = j.allFailed()
+	}
+	if err == nil {
 		return e.end()
 	}
 	if !e.started || errors.Is(err, errGone) {
@@ -56,7 +59,9 @@ func (e *events) took(c *choice, t *decode.Token) error {
 		used = &usage{Prompt: len(j.prompt[c.index/j.n].ids), Completion: c.tokens}
 	}
 	e.event([]*choice{c}, used)
-	c.sent()
+	if c.sent(); c.failed != nil && !e.started { // if all end so, the answer is an error
+		return nil
+	}
 	return e.send()
 }
 
