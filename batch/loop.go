@@ -36,6 +36,7 @@ type task struct {
 	request *request
 	parent  bool          // samples are forked from it at the end of the prompt
 	begun   bool          // it has had a slot
+	taken   []part        // of its session, what was evaluated for other texts
 	matched bool          // since it has its slot, it has looked for a prefix that is evaluated
 	portion portion       // of its prompt, in the current step
 	stalled time.Time     // since when its caller takes no tokens; zero if it does

@@ -3,7 +3,11 @@ package batch
 // Sharing: a text that gets a slot begins with the longest prefix of its tokens that other texts
 // have evaluated.
 
-import "picogpt/decode"
+import (
+	"slices"
+
+	"picogpt/decode"
+)
 
 // matchAll looks for prefixes of the texts that have just been given a slot. A text whose prefix is
 // about to be evaluated for another one waits for that.
@@ -25,6 +29,7 @@ func (b *Batcher) matchAll() {
 // evaluated.
 func (b *Batcher) match(t *task) {
 	c, n := &b.prefixes, 0
+	t.taken = nil
 	p, most := c.match(t)
 	if p != nil {
 		now, tokens := p.now(), t.Context()[:most]
@@ -35,6 +40,7 @@ func (b *Batcher) match(t *task) {
 		if held >= c.least {
 			n = held
 			t.TakeOver(now, n)
+			t.taken = p.parts(n)
 			c.touch(p)
 		}
 	}
@@ -75,6 +81,41 @@ func (b *Batcher) countMatch(t *task, n int) {
 	b.counters.prefixQueries.Add(int64(len(t.Context())))
 	b.counters.prefixHits.Add(int64(n))
 	t.request.progress.Cached = n
+	t.request.progress.Own = of(t.taken, t.request.client)
+}
+
+// A part is tokens of a session, up to an end, that were evaluated for one client.
+type part struct {
+	end    int
+	client string
+}
+
+// parts returns for whom the first n tokens of a prefix were evaluated.
+func (p *prefix) parts(n int) (all []part) {
+	for _, part := range append(slices.Clone(p.taken), part{n, p.client}) {
+		part.end = min(part.end, n)
+		if last := len(all) - 1; last >= 0 && all[last].client == part.client {
+			all[last].end = part.end
+		} else {
+			all = append(all, part)
+		}
+		if part.end == n {
+			break
+		}
+	}
+	return all
+}
+
+// of returns how many tokens of parts were evaluated for a client.
+func of(parts []part, client string) (n int) {
+	begin := 0
+	for _, part := range parts {
+		if part.client == client {
+			n += part.end - begin
+		}
+		begin = part.end
+	}
+	return n
 }
 
 // now returns the evaluated part of a prefix.

@@ -37,6 +37,8 @@ const unscored = -1
 // A prefix is a session that texts may begin with.
 type prefix struct {
 	tokens    []int
+	taken     []part           // of the session, what was taken over from other texts
+	client    string           // for which the rest was evaluated
 	live      *task            // the text that is written, whose session it is; nil: it has ended
 	evaluated decode.Evaluated // of a text that has ended
 	element   *list.Element    // of stored, while it is there
@@ -67,7 +69,7 @@ func (r *request) families() []family {
 
 // addLive adds a text that is written, unless the cache has more of its tokens than it holds.
 func (c *prefixCache) addLive(t *task) {
-	p := &prefix{tokens: slices.Clone(t.Context()), live: t}
+	p := &prefix{tokens: slices.Clone(t.Context()), taken: t.taken, client: t.request.client, live: t}
 	for _, in := range t.request.families() {
 		if tree := c.trees[in]; tree != nil {
 			if _, n := tree.find(p.tokens); n > t.Pending().Held+1 {
@@ -98,7 +100,8 @@ func (c *prefixCache) store(t *task) {
 	if s := left.Session; s.Logits() != nil { // nobody will need them
 		s.Truncate(s.Len() - 1)
 	}
-	p := &prefix{tokens: left.Session.Tokens(), evaluated: left}
+	p := &prefix{tokens: left.Session.Tokens(), taken: t.taken, client: t.request.client,
+		evaluated: left}
 	p.element = c.stored.PushBack(p)
 	if len(p.tokens) >= c.least {
 		for _, in := range t.request.families() {

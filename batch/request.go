@@ -40,6 +40,7 @@ type Progress struct {
 	Placed    time.Time // when one of its texts was given a slot for the first time
 	First     time.Time // when its first token was chosen
 	Cached    int       // tokens of the prompt that others had evaluated
+	Own       int       // of these, tokens that were evaluated for a request of the same Client
 }
 
 // deadEnd is the Finish of what stands for the token that a sample could not have.

@@ -125,7 +125,7 @@ func (r *request) pop() (t *task, err error) {
 		r.waiting = r.waiting[1:]
 		return t, nil
 	}
-	t = &task{Stream: r.parent.Sample(r.forked), request: r}
+	t = &task{Stream: r.parent.Sample(r.forked), request: r, taken: r.parent.taken}
 	r.forked++
 	return t, nil
 }

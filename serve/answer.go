@@ -30,6 +30,14 @@ type usage struct {
 	Prompt     int `json:"prompt_tokens"`
 	Completion int `json:"completion_tokens"`
 	Total      int `json:"total_tokens"` // filled in by newAnswer
+
+	Details *promptDetails `json:"prompt_tokens_details,omitzero"`
+}
+
+// promptDetails tell how many tokens of the prompts needed no evaluation because the same client had
+// asked for it before. What others asked is not told.
+type promptDetails struct {
+	Cached int `json:"cached_tokens"`
 }
 
 // newAnswer returns an answer. used is nil if it has no usage; in the events of a stream before the

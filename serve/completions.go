@@ -86,6 +86,7 @@ func (j *job) prepare(ctx context.Context) (err error) {
 	if j.Constraint, err = j.server.forms.matcher(ctx, j.visit, &j.form); err != nil {
 		return err
 	}
+	j.used.Details = &promptDetails{}
 	for i := range j.prompt {
 		j.used.Prompt += len(j.prompt[i].ids)
 		for range j.drawn() {
@@ -248,11 +249,12 @@ func (j *job) follow(
 		j.server.metrics.prompt(p)
 		j.mu.Lock()
 		j.visit.note.phases.add(&p.progress)
+		j.used.Details.Cached += p.progress.Own
 		j.mu.Unlock()
 	}()
 	for t, err := range j.server.batcher.Run(ctx, batch.Request{
 		Prompt: j.prompt[i].ids, Options: j.Options, Samples: len(choices), Client: j.visit.client.id,
-		Salt: j.visit.saltOf(j.salt), Progress: &p.progress, Begun: &j.place.begun,
+		Salt: saltOf(j.visit.tenant, j.salt), Progress: &p.progress, Begun: &j.place.begun,
 	}) {
 		if err != nil {
 			if err := j.deadEnd(choices[t.Sample:t.Sample+1], err, took); err != nil {

@@ -102,7 +102,7 @@ func (s *Server) states(
 	return s.each(ctx, len(input), func(ctx context.Context, i int) error {
 		ids := input[i].ids
 		rows, err := s.batcher.States(ctx, batch.Request{Prompt: ids, Client: v.client.id,
-			Salt: v.saltOf(""), Progress: &progress[i], Begun: &p.begun}, from(len(ids)))
+			Salt: saltOf(v.tenant, ""), Progress: &progress[i], Begun: &p.begun}, from(len(ids)))
 		if err == nil {
 			use(i, rows)
 		}

@@ -24,6 +24,9 @@ func (s *Server) AddRoute(path string, f func()) {
 	s.routes[path] = route{get: func(v *visit) error { f(); return nil }, pattern: path}
 }
 
+// PrefixHits returns how many tokens of prompts were found in the cache.
+func (s *Server) PrefixHits() int { return int(s.batcher.Stats().PrefixHits) }
+
 // Waiting returns how many texts have room in the queue.
 func (s *Server) Waiting() int { return s.queue.count() }
 

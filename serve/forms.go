@@ -21,8 +21,8 @@ const (
 	mostKeptBytes = keptFormBytes / 4 // of one form; a larger one is compiled each time
 )
 
-// forms compiles forms and caches them, separately for each key: the time that a form takes
-// tells nobody which forms those with other keys used. It also caches the errors of refused forms.
+// forms compiles forms and caches them, separately for each tenant: the time that a form takes
+// tells nobody which forms other tenants used. It also caches the errors of refused forms.
 type forms struct {
 	vocabulary func() (*constrain.Vocabulary, error)
 	turns      *turns
@@ -77,7 +77,7 @@ func (c *forms) matcher(ctx context.Context, v *visit, f *form) (constrain.Match
 }
 
 func (c *forms) compiled(ctx context.Context, v *visit, f *form) (*constrain.Constraint, error) {
-	key := f.key(v.client.key)
+	key := f.key(v.tenant)
 	if found := c.find(key); found != nil {
 		return found.constraint, found.err
 	}

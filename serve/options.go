@@ -57,6 +57,11 @@ type Options struct {
 	MaxN       int   // n and best_of of a request; 0 means 128
 	MaxBody    int64 // bytes of a request; 0 means DefaultMaxBody
 
+	// CacheShare says who shares evaluated prompts and compiled forms, and can so find out by the
+	// time of an answer what another has asked: ShareKey, which is the default, ShareClient or
+	// ShareAll. Where there are no keys, ShareKey means ShareAll if Loopback is set, else ShareClient.
+	CacheShare string
+
 	// Timeout bounds the time of a request, from its body to the end of the answer. 0 means none.
 	Timeout time.Duration
 
@@ -94,6 +99,7 @@ func (o Options) withDefaults(positions int) Options {
 	orDefault(&o.MaxBody, DefaultMaxBody(positions))
 	orDefault(&o.Batcher.MaxStreams, defaultStreams)
 	orDefault(&o.Pooling, "mean")
+	orDefault(&o.CacheShare, ShareKey)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -126,6 +132,9 @@ func (o *Options) check(m *model.Model, tok *tokenizer.Tokenizer) error {
 	}
 	if err := eval.Pooling(o.Pooling).Check(); err != nil {
 		return err
+	}
+	if share := o.CacheShare; share != ShareKey && share != ShareClient && share != ShareAll {
+		return fmt.Errorf("cache share %q: want %s, %s or %s", share, ShareKey, ShareClient, ShareAll)
 	}
 	if err := checkKeys(o.Keys, o.NamedKeys); err != nil {
 		return err

@@ -288,7 +288,8 @@ func TestWhatCannotBeMeant(t *testing.T) {
 	m := testmodel.Demo(t, model.Options{Threads: 1})
 	for want, o := range map[string]serve.Options{
 		"max queue": {MaxQueue: -1}, "max body": {MaxBody: math.MaxInt64}, "pooling": {Pooling: "max"},
-		"key 1 of 1": {Keys: []string{""}}, "timeout": {Timeout: -1},
+		"cache share": {CacheShare: "none"},
+		"key 1 of 1":  {Keys: []string{""}}, "timeout": {Timeout: -1},
 	} {
 		if _, err := serve.New(
 			m,

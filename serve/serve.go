@@ -168,6 +168,7 @@ func (s *Server) answer(v *visit) error {
 	if done, err := s.door.admit(v, found); done || err != nil {
 		return err
 	}
+	v.tenant = s.tenant(v.client)
 	return s.dispatch(v, found, ok)
 }
 

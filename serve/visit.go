@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"errors"
 	"net/http"
 	"sync"
@@ -25,6 +24,7 @@ type visit struct {
 	trace   trace
 	route   route
 	client  client
+	tenant  string // who shares the caches with it
 
 	end   context.CancelCauseFunc // ends the request's context with the error that is its answer
 	stop  []func() bool           // ends what endWith began
@@ -86,13 +86,6 @@ func (v *visit) release() {
 		stop()
 	}
 	v.end(nil)
-}
-
-// saltOf returns the key that separates the cached prompts of an API key and a salt from others: a
-// digest, because it is kept as long as the cached state.
-func (v *visit) saltOf(salt string) string {
-	digest := sha256.Sum256([]byte(v.client.key + "\x00" + salt))
-	return string(digest[:])
 }
 
 // Unwrap implements the interface of http.ResponseController.

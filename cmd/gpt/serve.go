@@ -127,6 +127,7 @@ type whoFlags struct {
 	TrustedProxy []string
 	CORSOrigin   []string
 	AllowHost    []string
+	CacheShare   string
 	TLSCert      *string
 	TLSKey       *string
 }
@@ -146,6 +147,10 @@ func (w *whoFlags) flags(f *cli.Flags) {
 		of a page from a file, * any; the flag may be repeated`)
 	f.Add(&w.AllowHost, "--allow-host NAME",
 		"on a loopback address, take requests for this host name too: a proxy's on this machine")
+	f.Add(&w.CacheShare, "--cache-share WHO [key]",
+		`who shares prompts that are evaluated already, and can find out by the time of an answer what
+		others have asked: key, client or all; key without keys is client, or all on a loopback
+		address`).OneOf(serve.ShareKey, serve.ShareClient, serve.ShareAll)
 	f.Add(&w.TLSCert, "--tls-cert FILE", "serve HTTPS with this certificate, and --tls-key")
 	f.Add(&w.TLSKey, "--tls-key FILE", "the private key of --tls-cert")
 }
@@ -279,6 +284,7 @@ func (c *serveCommand) options(a *app) (serve.Options, error) {
 	o := serve.Options{
 		Version: build.Version, Commit: build.Commit, Name: name, Aliases: aliases,
 		Keys: who.APIKey, Origins: who.CORSOrigin, Hosts: who.AllowHost,
+		CacheShare: who.CacheShare,
 		MaxQueue: much.MaxQueue, MaxPrompts: much.MaxPrompts, MaxN: much.MaxN,
 		Timeout: much.Timeout, Pooling: c.Pooling,
 		Batcher: batch.Options{MaxStreams: much.MaxStreams, MaxDelay: much.MaxDelay},
