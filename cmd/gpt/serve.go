@@ -285,7 +285,7 @@ func (c *serveCommand) options(a *app) (serve.Options, error) {
 		Version: build.Version, Commit: build.Commit, Name: name, Aliases: aliases,
 		Keys: who.APIKey, Origins: who.CORSOrigin, Hosts: who.AllowHost,
 		CacheShare: who.CacheShare,
-		MaxQueue: much.MaxQueue, MaxPrompts: much.MaxPrompts, MaxN: much.MaxN,
+		MaxQueue:   much.MaxQueue, MaxPrompts: much.MaxPrompts, MaxN: much.MaxN,
 		Timeout: much.Timeout, Pooling: c.Pooling,
 		Batcher: batch.Options{MaxStreams: much.MaxStreams, MaxDelay: much.MaxDelay},
 	}
