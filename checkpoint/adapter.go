@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"picogpt/internal/folder"
@@ -57,8 +58,8 @@ func (a Adapter) open() (*openAdapter, error) {
 	}
 	o.config, err = readAdapterConfig(fsys)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: no %s in this directory, want an adapter as PEFT saves it",
-			folder.Path(fsys, "."), adapterConfigName)
+		return nil, fmt.Errorf("%s: no %s in this directory%s, want an adapter as PEFT saves it",
+			folder.Path(fsys, "."), adapterConfigName, lastAdapter(fsys))
 	} else if err != nil {
 		return nil, err
 	}
@@ -74,6 +75,23 @@ func (a Adapter) open() (*openAdapter, error) {
 			adapterConfigName)
 	}
 	return o, err
+}
+
+// lastAdapter names the adapter that a training has written last into the folder, if there is one.
+func lastAdapter(fsys fs.FS) string {
+	list, _ := fs.ReadDir(fsys, ".")
+	last, found := -1, ""
+	for _, e := range list {
+		number, ok := strings.CutPrefix(e.Name(), "checkpoint-")
+		step, err := strconv.Atoi(number)
+		if !ok || err != nil || step <= last {
+			continue
+		}
+		if _, err := fs.Stat(fsys, e.Name()+"/"+adapterConfigName); err == nil {
+			last, found = step, ", but in its "+e.Name()
+		}
+	}
+	return found
 }
 
 // present is an error that is not taken for one of a checkpoint that is not there.

@@ -520,6 +520,7 @@ func TestAdaptersThatAreRefused(t *testing.T) {
 		"DoRA":              {set("use_dora", true), "use_dora: true"},
 		"DoRA's tensors":    {add(peft+module+".lora_magnitude_vector", 60), "lora_magnitude_vector: of DoRA"},
 		"what may come":     {set("use_something", true), "use_something: true: not supported"},
+		"what comes later":  {set("some_config", map[string]int{"a": 1}), "some_config: "},
 		"PiSSA":             {set("init_lora_weights", "pissa"), "init_lora_weights: "},
 		"tokens":            {set("trainable_token_indices", []int{1}), "trainable_token_indices: "},
 		"biases of B":       {set("lora_bias", true), "lora_bias: true"},
@@ -589,11 +590,27 @@ func TestFilesOfAdaptersThatAreNotThere(t *testing.T) {
 		_, err := checkpoint.Options{Adapters: []checkpoint.Adapter{a}}.Open(dir)
 		wantText(t, err, want)
 	}
+	run := t.TempDir()
+	for _, step := range []string{"checkpoint-90", "checkpoint-500", "checkpoint-600"} {
+		if err := os.Mkdir(filepath.Join(run, step), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if step == "checkpoint-600" {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(run, step, "adapter_config.json"), config, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := checkpoint.Options{Adapters: []checkpoint.Adapter{{Path: run}}}.Open(dir)
+	wantText(t, err, "no adapter_config.json in this directory, but in its checkpoint-500")
 	// A folder with an adapter is no checkpoint, and says whose it is.
-	_, err := checkpoint.Open(filesIn(t, map[string][]byte{"adapter_config.json": config,
+	_, err = checkpoint.Open(filesIn(t, map[string][]byte{"adapter_config.json": config,
 		"adapter_model.safetensors": nil}))
 	wantText(t, err, "no checkpoint in this directory, but an adapter, whose base model is gpt2")
-	for base, path := range map[string]string{"gpt2": filesIn(t, map[string][]byte{
+	for base, path := range map[string]string{"a/b@v2": filesIn(t, map[string][]byte{
+		"adapter_config.json": []byte(`{"peft_type": "LORA", "base_model_name_or_path": "a/b",
+			"revision": "v2"}`)}), "gpt2": filesIn(t, map[string][]byte{
 		"adapter_config.json": config}), "tinystories": adapters + "/plain/adapter_model.safetensors"} {
 		if got, err := checkpoint.AdapterBase(path); got != base || err != nil {
 			t.Errorf("base %q, %v; want %q", got, err, base)

@@ -25,7 +25,7 @@ const adapterConfigName = "adapter_config.json"
 
 // An adapterConfig is what an adapter_config.json says of a LoRA adapter.
 type adapterConfig struct {
-	base  string // the name of the model that it was trained on, "" if none is said
+	base  string // the model that it was trained on, NAME or NAME@REVISION, "" if none is said
 	rank  float64
 	alpha float64
 	root  bool // use_rslora: the scale is α/√r
@@ -40,8 +40,8 @@ type pattern struct {
 	value float64
 }
 
-// AdapterBase returns the name of the model that the LoRA adapter at path was trained on, "" if its
-// adapter_config.json names none. path is the adapter's folder, or a file in it. The error is
+// AdapterBase returns the name of the model that the LoRA adapter at path was trained on, with
+// @REVISION if its adapter_config.json has one besides main, "" if it names none. path is the adapter's folder, or a file in it. The error is
 // fs.ErrNotExist if there is no adapter.
 func AdapterBase(path string) (string, error) {
 	fsys, _, err := folder.Split(path)
@@ -69,7 +69,7 @@ func readAdapterConfig(fsys fs.FS) (c adapterConfig, err error) {
 // is an error that names it.
 func parseAdapterConfig(text []byte) (adapterConfig, error) {
 	c := adapterConfig{rank: 8, alpha: 8} // PEFT's defaults
-	kind := ""
+	kind, revision := "", ""
 	var refused error // the kind says more
 	err := strictjson.Members(text, func(key string, value json.RawMessage) (err error) {
 		if string(value) == "null" {
@@ -80,6 +80,8 @@ func parseAdapterConfig(text []byte) (adapterConfig, error) {
 			err = json.Unmarshal(value, &kind)
 		case "base_model_name_or_path":
 			err = json.Unmarshal(value, &c.base)
+		case "revision":
+			err = json.Unmarshal(value, &revision)
 		case "r":
 			err = json.Unmarshal(value, &c.rank)
 		case "lora_alpha":
@@ -111,6 +113,9 @@ func parseAdapterConfig(text []byte) (adapterConfig, error) {
 	case kind != "LORA":
 		return c, fmt.Errorf("peft_type: %s, want LORA: adapters of other kinds are not supported",
 			quote.Plain(kind, 40))
+	}
+	if c.base != "" && revision != "" && revision != "main" {
+		c.base += "@" + revision
 	}
 	return c, cmp.Or(refused, c.check())
 }
@@ -219,10 +224,13 @@ func refuseAdapterKey(key, value string) error {
 		why = "the training also changed the base's weights, which are not in the adapter: convert " +
 			"it with PEFT's path_initial_model_for_weight_conversion"
 	default:
-		if !strings.HasPrefix(key, "use_") || value != "true" {
+		training := []string{"megatron_config", "loftq_config", "eva_config", "corda_config",
+			"runtime_config"}
+		if !strings.HasPrefix(key, "use_") &&
+			(!strings.HasSuffix(key, "_config") || slices.Contains(training, key)) {
 			return nil
 		}
-		why = "not supported"
+		why = "not supported" // what later versions of PEFT may add to LoRA
 	}
 	return fmt.Errorf("%s: %s: %s", quote.Plain(key, 40), quote.Plain(value, 40), why)
 }

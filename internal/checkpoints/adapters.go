@@ -53,7 +53,7 @@ func parseAdapter(value string) (a checkpoint.Adapter, err error) {
 		return a, nil
 	}
 	colon := strings.LastIndexByte(value, ':')
-	if colon < 0 || strings.HasPrefix(value[colon:], "://") {
+	if colon < len(filepath.VolumeName(value)) || strings.HasPrefix(value[colon:], "://") {
 		return a, nil
 	}
 	scale, err := strconv.ParseFloat(value[colon+1:], 64)
