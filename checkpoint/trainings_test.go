@@ -4,15 +4,22 @@ package checkpoint_test
 // testdata/make_trainings.py says what each file is.
 
 import (
+	"archive/zip"
+	"bytes"
+	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"math"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"picogpt/checkpoint"
+	"picogpt/internal/folder"
 	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/watchdog"
 	"picogpt/model"
 )
 
@@ -84,4 +91,72 @@ func farthest(got [][]float32, want [][]float64) float64 {
 		}
 	}
 	return off / largest
+}
+
+// TestBombsAroundTheStateDict: dicts that hold each other many times over, or that are very many,
+// take little time and memory, and what looks for the state dict among them ends.
+func TestBombsAroundTheStateDict(t *testing.T) {
+	repeat := strings.Repeat
+	text := func(s string) string { return "X" + string(binary.LittleEndian.AppendUint32(nil, uint32(len(s)))) + s }
+	// each dict holds the one before it twice: 2^100 leaves
+	laughs := "}(" + text("0") + "}q\x00" + text("x") + "K\x01s"
+	for i := range 100 {
+		laughs += text(fmt.Sprint("k", i)) + "}(" + text("a") + "h\x00" + text("b") + "h\x00uq\x00"
+	}
+	laughs += "u"
+	shared := "}q\x00(" // one dict of 5,000 entries under 5,000 keys
+	for i := range 5000 {
+		shared += text(fmt.Sprint(i)) + "N"
+	}
+	shared += "u"
+	many := "}("
+	for i := range 5000 {
+		many += text(fmt.Sprint("k", i)) + "h\x00"
+	}
+	object := "cm\nC\n)\x81}(" + text("_parameters") + "}" + text("_buffers") + "}" +
+		text("_modules") + "}q\x01" + text("self")
+	for name, pickle := range map[string]string{
+		"laughs":      laughs,
+		"shared":      "}" + text("first") + shared + "s",
+		"many":        "](" + shared + many + "ue",
+		"under many":  many[:2] + text("first") + shared + many[2:] + "u",
+		"deep":        repeat("}"+text("a"), 20000) + "N" + repeat("s", 20000),
+		"itself":      "}q\x00" + text("a") + "h\x00s",
+		"module":      object + "h\x01ub",
+		"long names":  "}" + text(repeat("x", 1<<20)) + "}" + text(repeat("y", 1<<20)) + "Nss",
+		"many calls":  "](" + repeat("cos\nsystem\n"+text("id")+"\x85R", 10000) + "e",
+		"called":      "cos\nsystem\n" + text("id") + "\x85R",
+		"called keys": "}(" + repeat("cos\nsystem\n"+text("id")+"\x85RN", 10000) + "u",
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		stop := watchdog.Start(t, "%s", name)
+		_, err := checkpoint.OpenFS(folder.Memory{"ckpt.pt": zipOf(t, "\x80\x02"+pickle+".")})
+		stop()
+		runtime.ReadMemStats(&after)
+		if err == nil || strings.ContainsAny(err.Error(), "\n\x1b") || len(err.Error()) > 500 {
+			t.Errorf("%s: %v, want one plain line", name, err)
+		}
+		if n := after.TotalAlloc - before.TotalAlloc; n > 64<<20 {
+			t.Errorf("%s: %d bytes of memory", name, n)
+		}
+	}
+}
+
+// zipOf returns a file of torch.save with that pickle and no storages.
+func zipOf(t *testing.T, pickle string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	f, err := w.CreateHeader(&zip.FileHeader{Name: "archive/data.pkl", Method: zip.Store})
+	if err == nil {
+		_, err = f.Write([]byte(pickle))
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }

@@ -1,0 +1,156 @@
+package checkpoint_test
+
+// Names that begin with more than GPT-2's do, in safetensors: the same bits, or refused by name.
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"picogpt/checkpoint"
+	"picogpt/internal/folder"
+	"picogpt/internal/testing/fixture"
+	"picogpt/model"
+	"picogpt/weights"
+)
+
+// renamed returns the fixture's checkpoint with other names and shapes.
+func renamed(
+	t *testing.T, o fixture.Options, change func(t weights.Tensor) []weights.Tensor,
+) folder.Memory {
+	t.Helper()
+	config, file := fixture.Checkpoint(o)
+	tensors, err := weights.FromBytes("fixture", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []weights.Tensor
+	for _, x := range tensors.All() {
+		all = append(all, change(x)...)
+	}
+	var b bytes.Buffer
+	if err := weights.Write(&b, nil, all); err != nil {
+		t.Fatal(err)
+	}
+	return folder.Memory{"config.json": config, "model.safetensors": b.Bytes()}
+}
+
+// under returns a change of names: the decoder's begin with stack, other heads' with beside.
+func under(stack, beside string) func(t weights.Tensor) []weights.Tensor {
+	return func(t weights.Tensor) []weights.Tensor {
+		first, _, _ := strings.Cut(t.Name, ".")
+		if slices.Contains([]string{"wte", "wpe", "h", "ln_f"}, first) {
+			t.Name = stack + t.Name
+		} else {
+			t.Name = beside + t.Name
+		}
+		return []weights.Tensor{t}
+	}
+}
+
+func TestPrefixesGo(t *testing.T) {
+	heads := []string{"score.weight", "v_head.summary.weight", "v_head.summary.bias",
+		"multiple_choice_head.summary.weight"}
+	o := fixture.Options{Heads: true, Masks: true, Untied: true}
+	ids := []int{1, 5, 2, 2, 9}
+	var want [][]float32
+	for _, x := range []struct{ stack, beside, name string }{ // the first one is Hugging Face's own
+		{"", "", "wte.weight"}, {"transformer.", "", "transformer.wte.weight"},
+		{"_orig_mod.transformer.", "_orig_mod.", "transformer.wte.weight"},
+		{"module.transformer.", "module.", "transformer.wte.weight"}, {"module.", "module.", "wte.weight"},
+		{"model.transformer.", "model.", "transformer.wte.weight"}, {"gpt2.", "", "wte.weight"},
+		{"a.b.c.transformer.", "a.b.c.", "transformer.wte.weight"},
+		{"transformer._orig_mod.", "", "transformer.wte.weight"}, {"net.gpt.", "net.", "wte.weight"},
+	} {
+		c, err := checkpoint.OpenFS(renamed(t, o, under(x.stack, x.beside)))
+		if err != nil {
+			t.Errorf("%s: %v", x.stack, err)
+			continue
+		}
+		defer c.Close()
+		m, err := model.New(t.Context(), c.Config, c.Tensors, model.Options{Threads: 1})
+		if err != nil {
+			t.Errorf("%s: %v", x.stack, err)
+			continue
+		}
+		defer m.Close()
+		if _, ok := c.Tensors.Tensor(x.name); !ok || c.Format() != "safetensors" ||
+			!slices.Equal(c.Unused(), heads) {
+			t.Errorf("%s: %s %t, format %s, unused %q", x.stack, x.name, ok, c.Format(), c.Unused())
+		}
+		if want == nil {
+			want = logits(t, m, ids)
+		}
+		sameLogits(t, x.stack, logits(t, m, ids), want)
+	}
+}
+
+// TestWhatNamesAreRefused: two models in one file, and one tensor by two names.
+func TestWhatNamesAreRefused(t *testing.T) {
+	twice := func(first, second string) func(t weights.Tensor) []weights.Tensor {
+		return func(t weights.Tensor) []weights.Tensor {
+			return append(under(first, "")(t), under(second, second)(t)...)
+		}
+	}
+	for _, x := range []struct{ first, second, want string }{
+		{"model.", "ref_model.", "two models, with model.wte.weight and ref_model.wte.weight, want one"},
+		{"", "transformer.", "two models, with wte.weight and transformer.wte.weight, want one"},
+		{"", "_orig_mod.", "wte.weight: there twice, as wte.weight and _orig_mod.wte.weight, want it once"},
+	} {
+		_, err := checkpoint.OpenFS(renamed(t, fixture.Options{}, twice(x.first, x.second)))
+		if want := "model.safetensors: " + x.want; err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	files := renamed(t, fixture.Options{Untied: true}, func(x weights.Tensor) []weights.Tensor {
+		both := under("model.transformer.", "model.")(x)
+		if x.Name == "lm_head.weight" {
+			both = append(both, x)
+		}
+		return both
+	})
+	const want = "model.safetensors: lm_head.weight: there twice, as model.lm_head.weight and " +
+		"lm_head.weight, want it once"
+	if _, err := checkpoint.OpenFS(files); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// TestLinearLayersOfNanoGPTInSafetensors: [out, in], as their shapes say; without a config.json
+// only n_head is wanted.
+func TestLinearLayersOfNanoGPTInSafetensors(t *testing.T) {
+	ids := []int{1, 5, 2}
+	plain := renamed(t, fixture.Options{}, under("", ""))
+	turned := renamed(t, fixture.Options{}, func(x weights.Tensor) []weights.Tensor {
+		if len(x.Shape) == 2 && strings.HasPrefix(x.Name, "h.") {
+			x = x.Transposed()
+		}
+		return []weights.Tensor{x}
+	})
+	alone := folder.Memory{"model.safetensors": turned["model.safetensors"]}
+	var want [][]float32
+	for i, x := range []struct {
+		files folder.Memory
+		o     checkpoint.Options
+	}{{plain, checkpoint.Options{}}, {turned, checkpoint.Options{}},
+		{alone, checkpoint.Options{Heads: 3, GELU: "tanh"}}} {
+		c, err := x.o.OpenFS(x.files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		m, err := model.New(t.Context(), c.Config, c.Tensors, model.Options{Threads: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		if i == 0 {
+			want = logits(t, m, ids)
+		}
+		sameLogits(t, "turned", logits(t, m, ids), want)
+	}
+	if _, err := checkpoint.OpenFS(alone); err == nil || !strings.Contains(err.Error(), "config.json") {
+		t.Errorf("without n_head: %v", err)
+	}
+}
