@@ -39,6 +39,10 @@ func Read(
 		if err == nil && files != nil {
 			m.Encoder, m.NoEncoder = reference.OpenEncoderFS(files)
 		}
+	case c.Rearranged():
+		note = "the reference reads no names and shapes but GPT-2's own: it has config and weights from " +
+			"the engine's reader, and only what follows is compared"
+		m, err = converted(c, o)
 	case c.Format() != "safetensors":
 		note = fmt.Sprintf("the reference reads no %s: it has config and weights from the engine's "+
 			"reader, and only what follows is compared", c.Format())

@@ -48,6 +48,7 @@ type Checkpoint struct {
 	files      fs.FS
 	words      fs.FS // the folder of the tokenizer's files: files, or an adapter's
 	adapted    bool
+	rearranged bool
 }
 
 // Options settle what some formats leave open. The zero value takes what is most likely.
@@ -118,7 +119,8 @@ func (o Options) open(fsys fs.FS, name string) (*Checkpoint, error) {
 		}
 	}
 	c := &Checkpoint{Config: f.config, Tensors: f.tensors, Notes: f.notes, format: f.format,
-		vocabulary: f.vocabulary, files: fsys, words: fsys, adapted: len(o.Adapters) > 0}
+		vocabulary: f.vocabulary, files: fsys, words: fsys, adapted: len(o.Adapters) > 0,
+		rearranged: f.rearranged}
 	if f.words != nil {
 		c.words = f.words
 	}
@@ -143,6 +145,9 @@ func (c *Checkpoint) Format() string { return c.format }
 
 // Adapted reports whether adapters are merged into the weights, so that these differ from the files'.
 func (c *Checkpoint) Adapted() bool { return c.adapted }
+
+// Rearranged reports whether the tensors have other names or shapes than in their safetensors file.
+func (c *Checkpoint) Rearranged() bool { return c.rearranged }
 
 // Untied reports whether the weights hold a head (weights of the logits) whose numbers differ from
 // the embedding's.

@@ -48,6 +48,9 @@ type found struct {
 	// words has the tokenizer's files, nil if they are in the folder of the weights.
 	words fs.FS
 
+	// rearranged is set if the tensors have other names or shapes than in a safetensors file.
+	rearranged bool
+
 	// asksGELU is set if the files do not say the model's form of GELU, so that Options.GELU
 	// decides.
 	asksGELU bool
@@ -100,7 +103,7 @@ func (s *stack) rearranged(fsys fs.FS, file *weights.Tensors, o Options) (found,
 	if err != nil {
 		return found{tensors: file}, err
 	}
-	f.format, f.tensors = "safetensors", t
+	f.format, f.tensors, f.rearranged = "safetensors", t, true
 	return f, nil
 }
 

@@ -76,6 +76,7 @@ func TestPrefixesGo(t *testing.T) {
 		}
 		defer m.Close()
 		if _, ok := c.Tensors.Tensor(x.name); !ok || c.Format() != "safetensors" ||
+			c.Rearranged() != (x.stack != "" && x.stack != "transformer.") ||
 			!slices.Equal(c.Unused(), heads) {
 			t.Errorf("%s: %s %t, format %s, unused %q", x.stack, x.name, ok, c.Format(), c.Unused())
 		}

@@ -94,7 +94,7 @@ func encodeAtMost(e *reference.Encoder, text string, n int) ([]int, error) {
 
 // openReference loads the checkpoint as float64, and says before what that costs.
 func (a *app) openReference(c *checkpoint.Checkpoint) (*reference.Model, error) {
-	if c.Format() != "safetensors" {
+	if c.Format() != "safetensors" || c.Rearranged() {
 		a.Notef("--engine reference: config and weights come from the engine's own reader of %s",
 			c.Format())
 	}
