@@ -26,6 +26,7 @@ import (
 	"iter"
 	"runtime"
 	"strings"
+	"sync"
 
 	"picogpt/batch"
 	"picogpt/checkpoint"
@@ -41,6 +42,7 @@ type GPT struct {
 	tokenizer  *tokenizer.Tokenizer
 	model      *model.Model
 	batcher    *batch.Batcher
+	head       func() (*checkpoint.Head, error)
 }
 
 // A Config says how a checkpoint is opened. The zero value uses every processor, the weights as
@@ -93,7 +95,7 @@ func (c Config) make(ctx context.Context, opened *checkpoint.Checkpoint) (*GPT, 
 		return nil, errors.Join(err, opened.Close())
 	}
 	runtime.AddCleanup(m, func(c *checkpoint.Checkpoint) { c.Close() }, opened)
-	return &GPT{opened, tok, m, batch.New(m, c.Batcher)}, nil
+	return &GPT{opened, tok, m, batch.New(m, c.Batcher), sync.OnceValues(opened.Head)}, nil
 }
 
 // Close ends all texts in progress, and releases all memory. A second Close does nothing. The
@@ -218,6 +220,21 @@ func (g *GPT) Embeddings(
 	ctx context.Context, requests iter.Seq[eval.Request], o eval.EmbedOptions,
 ) iter.Seq2[eval.Embedded, error] {
 	return eval.Embed(ctx, g.model, g.tokenizer.ForPrompts(), requests, o)
+}
+
+// Head returns the head of a checkpoint that classifies, or an error that wraps
+// [checkpoint.ErrNoHead].
+func (g *GPT) Head() (*checkpoint.Head, error) { return g.head() }
+
+// Classify returns the class of a text, or with a head that is PerToken the classes of its tokens, as
+// the checkpoint's head has it. A checkpoint without one chooses among labels with Choose.
+func (g *GPT) Classify(ctx context.Context, text string) (eval.Classified, error) {
+	h, err := g.head()
+	if err != nil {
+		return eval.Classified{}, err
+	}
+	return eval.ClassifyOne(ctx, g.model, g.tokenizer.ForPrompts(), h, eval.Request{Text: text},
+		eval.ClassifyOptions{})
 }
 
 // Choose returns which of some texts follows a context best, and the probability of each if it must

@@ -4,6 +4,7 @@ package checkpoint
 // and what else an adapter of other kinds would compute.
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -32,6 +33,8 @@ type adapterConfig struct {
 
 	ranks, alphas []pattern // that differ, the first that matches counts
 	saves         []string  // modules_to_save: whole tensors beside the stack
+
+	labels json.RawMessage // id2label, which names the outputs of a head; nil: none
 }
 
 // A pattern gives the modules whose name ends with a match of a regular expression a value.
@@ -94,6 +97,8 @@ func parseAdapterConfig(text []byte) (adapterConfig, error) {
 			c.alphas, err = parsePatterns(value)
 		case "modules_to_save":
 			err = json.Unmarshal(value, &c.saves)
+		case "id2label":
+			c.labels = bytes.Clone(value)
 		default:
 			refused = cmp.Or(refused, refuseAdapterKey(key, string(value)))
 		}

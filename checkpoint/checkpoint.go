@@ -11,6 +11,7 @@
 package checkpoint
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -49,6 +50,7 @@ type Checkpoint struct {
 	words      fs.FS // the folder of the tokenizer's files: files, or an adapter's
 	adapted    bool
 	rearranged bool
+	labels     json.RawMessage // id2label of an adapter, or nil
 }
 
 // Options settle what some formats leave open. The zero value takes what is most likely.
@@ -120,7 +122,7 @@ func (o Options) open(fsys fs.FS, name string) (*Checkpoint, error) {
 	}
 	c := &Checkpoint{Config: f.config, Tensors: f.tensors, Notes: f.notes, format: f.format,
 		vocabulary: f.vocabulary, files: fsys, words: fsys, adapted: len(o.Adapters) > 0,
-		rearranged: f.rearranged}
+		rearranged: f.rearranged, labels: f.labels}
 	if f.words != nil {
 		c.words = f.words
 	}

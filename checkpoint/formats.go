@@ -4,6 +4,7 @@ package checkpoint
 // returns what every format has: a config, tensors, and what else the files hold.
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -50,6 +51,8 @@ type found struct {
 
 	// rearranged is set if the tensors have other names or shapes than in a safetensors file.
 	rearranged bool
+
+	labels json.RawMessage // id2label of an adapter, or nil
 
 	// asksGELU is set if the files do not say the model's form of GELU, so that Options.GELU
 	// decides.

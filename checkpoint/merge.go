@@ -59,6 +59,9 @@ func (f *found) merge(adapters []Adapter) (err error) {
 			return fmt.Errorf("%s: %w", o.path, err)
 		}
 		f.notes = append(f.notes, o.note())
+		if o.config.labels != nil {
+			f.labels = o.config.labels
+		}
 	}
 	if err := m.settleHead(f); err != nil {
 		return err

@@ -2,7 +2,7 @@
 // protocol (Perplexity, Measure), also for many documents that are measured on several machines and
 // added up (MeasureEach, Total); log-likelihoods token by token (Score); the likeliest of several
 // continuations with their probabilities (Choose, Answers); the benchmarks that use these (Lambada,
-// Choice); and the vectors of texts (Embed).
+// Choice); and the vectors of texts (Embed) and their labels (Classify).
 //
 //	r, err := eval.Perplexity(ctx, m, tokens, eval.Options{Protocol: eval.HF})
 //	fmt.Println(r.Perplexity, r.Scored)

@@ -39,36 +39,44 @@ func (s *Server) embeddings(v *visit) error {
 	if err := s.checkModel(q.model); err != nil {
 		return err
 	}
-	switch {
-	case q.format != "float" && q.format != "base64":
+	if q.format != "float" && q.format != "base64" {
 		return fieldf("encoding_format", "want float or base64, found %s", short(q.format))
-	case len(q.input) == 0:
-		return fieldf("input", "want a string, strings, ids or lists of ids, found none")
 	}
-	place, err := s.queue.reserve(v, len(q.input))
-	if err != nil {
-		return err
-	}
-	defer place.release()
-	ctx, cancel := s.bounded(v)
-	defer cancel()
-	tokens, err := s.encodeInput(ctx, v.client.id, q.input)
-	if err != nil {
-		return s.explain(v, err)
-	}
-	v.note.prompts, v.note.promptTokens = len(q.input), tokens
 	list := embeddings{Object: "list", Model: s.options.Name, Data: make([]embedded, len(q.input))}
-	list.Usage.Prompt, list.Usage.Total = tokens, tokens
 	how := eval.Pooling(s.options.Pooling)
-	err = s.states(ctx, v, place, q.input, how.From, func(i int, rows []float32) {
+	tokens, err := s.evaluate(v, q.input, how.From, func(i int, rows []float32) {
 		pooled := how.Vector(rows, width, true)
 		list.Data[i] = embedded{"embedding", i, vector{pooled, q.format == "base64"}}
 	})
 	if err != nil {
-		return s.explain(v, err)
+		return err
 	}
+	list.Usage.Prompt, list.Usage.Total = tokens, tokens
 	v.reply(http.StatusOK, encode(&list))
 	return nil
+}
+
+// evaluate evaluates the texts of a request, and calls use with the hidden states [tokens, n_embd]
+// of each, from the token on that from returns for a number of tokens. It returns the number of
+// their tokens.
+func (s *Server) evaluate(
+	v *visit, input prompts, from func(n int) int, use func(int, []float32),
+) (tokens int, err error) {
+	if len(input) == 0 {
+		return 0, fieldf("input", "want a string, strings, ids or lists of ids, found none")
+	}
+	place, err := s.queue.reserve(v, len(input))
+	if err != nil {
+		return 0, err
+	}
+	defer place.release()
+	ctx, cancel := s.bounded(v)
+	defer cancel()
+	if tokens, err = s.encodeInput(ctx, v.client.id, input); err == nil {
+		v.note.prompts, v.note.promptTokens = len(input), tokens
+		err = s.states(ctx, v, place, input, from, use)
+	}
+	return tokens, s.explain(v, err)
 }
 
 // encodeInput returns the ids of the texts, and how many there are.
@@ -87,8 +95,7 @@ func (s *Server) encodeInput(
 	return tokens, nil
 }
 
-// states evaluates texts in the batch, and calls use with the hidden states [tokens, n_embd] of
-// each, from the token on that from returns for a number of tokens.
+// states evaluates texts in the batch, several at a time.
 func (s *Server) states(
 	ctx context.Context, v *visit, p *place, input prompts, from func(n int) int,
 	use func(int, []float32),

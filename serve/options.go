@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"picogpt/batch"
+	"picogpt/checkpoint"
 	"picogpt/eval"
 	"picogpt/model"
 	"picogpt/tokenizer"
@@ -71,6 +72,10 @@ type Options struct {
 	// Pooling says how the vectors of a text's tokens become its vector for /v1/embeddings: "mean",
 	// which is the default, "last" or "weighted": see [eval.Pooling].
 	Pooling string
+
+	// Head is the head of a checkpoint that classifies texts, for /classify. Nil means that requests
+	// for it are refused.
+	Head *checkpoint.Head
 
 	// Template is the text around each message of a user for /v1/chat/completions, in the syntax of
 	// text/template with the fields .Text, .Turn (its number, from 0) and .Ended (false). "" means

@@ -3,6 +3,7 @@ package serve_test
 // The other paths: embeddings, the tokenizer, conversations, metrics, health.
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
@@ -11,13 +12,19 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/checkpoint"
 	"picogpt/decode"
+	"picogpt/eval"
 	"picogpt/internal/chattemplate"
+	"picogpt/internal/folder"
+	"picogpt/internal/testing/fixture"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/sample"
 	"picogpt/serve"
 	"picogpt/tokenizer"
+	"picogpt/weights"
+	"picogpt/weights/demo"
 )
 
 type embeddings struct {
@@ -112,6 +119,70 @@ func TestEmbeddings(t *testing.T) {
 	} {
 		c.refused("/v1/embeddings", "{"+fields+"}", 400, param, "")
 	}
+}
+
+// TestClassify: vLLM's fields, with the numbers of package eval.
+func TestClassify(t *testing.T) {
+	var file bytes.Buffer
+	f, err := weights.FromBytes("demo", demo.Weights())
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, _ := binary.Append(nil, binary.LittleEndian, fixture.HeadWeights(3, 128))
+	err = weights.Write(&file, nil, append(f.All(), weights.Tensor{Name: "score.weight",
+		DType: weights.F32, Shape: []int{3, 128}, Data: data}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ck, err := checkpoint.OpenFS(folder.Memory{"config.json": demo.Config(),
+		"model.safetensors": file.Bytes()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ck.Close()
+	head, err := ck.Head()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := testmodel.Demo(t, model.Options{Threads: 1})
+	c := startWith(t, m, serve.Options{Head: head})
+	texts := []string{"a cat", strings.Repeat("The dog ran home. ", 30)}
+	input, _ := json.Marshal(texts)
+	r, text := c.post("/classify", `{"model":"demo","input":`+string(input)+`}`)
+	answer := decoded[struct {
+		ID, Object, Model string
+		Data              []struct {
+			Index  int
+			Label  string
+			Probs  []float64
+			Number int `json:"num_classes"`
+		}
+		Usage struct {
+			Prompt int `json:"prompt_tokens"`
+		}
+	}](t, text)
+	if r.StatusCode != 200 || answer.Object != "list" || !strings.HasPrefix(answer.ID, "classify-") ||
+		len(answer.Data) != 2 || answer.Usage.Prompt != 2+151 {
+		t.Fatalf("%d %s", r.StatusCode, text)
+	}
+	for i, text := range texts {
+		want, err := eval.ClassifyOne(t.Context(), m, tokenizer.GPT2(), head,
+			eval.Request{Text: text}, eval.ClassifyOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, class := answer.Data[i], want.Classes[0]
+		if got.Index != i || got.Label != class.Label || !slices.Equal(got.Probs, class.Scores) ||
+			got.Number != 3 {
+			t.Errorf("%q: %+v, want %+v", text, got, class)
+		}
+	}
+	c.refused("/classify", `{"input":""}`, 400, "input", "")
+	c.refused("/classify", `{}`, 400, "input", "")
+	c.refused("/classify", `{"input":"a","model":"x"}`, 404, "model", "")
+	start(t, serve.Options{}).refused("/classify", `{"input":"a"}`, 404, "", "no head that classifies")
+	startWith(t, m, serve.Options{Head: &checkpoint.Head{PerToken: true}}).refused("/classify",
+		`{"input":"a"}`, 404, "", "classifies tokens, not texts")
 }
 
 func TestTokenize(t *testing.T) {

@@ -128,6 +128,7 @@ func (s *Server) table() map[string]route {
 		"/v1/completions":      {post: s.completions},
 		"/v1/chat/completions": {post: s.chat},
 		"/v1/embeddings":       {post: s.embeddings},
+		"/classify":            {post: s.classify},
 		"/v1/models":           {get: s.models},
 		"/tokenize":            {post: s.tokenize},
 		"/detokenize":          {post: s.detokenize},

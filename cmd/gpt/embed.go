@@ -113,7 +113,7 @@ func (c *embedCommand) Run(a *app) error {
 	if err := c.checkLayer(a); err != nil {
 		return err
 	}
-	t, err := a.promptTokenizer(in, c.Special)
+	t, err := a.idTokenizer(in, c.Special)
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (c *embedCommand) Run(a *app) error {
 	defer m.Close()
 	texts := in.texts(a, c.Target.Out != nil)
 	embed := func(ctx context.Context, r iter.Seq[eval.Request]) iter.Seq2[eval.Embedded, error] {
-		return eval.Embed(ctx, m, t, r, c.Options)
+		return eval.Embed(ctx, m, prompts(t), r, c.Options)
 	}
 	if *c.Format != "jsonl" {
 		return c.matrix(a, m, &texts, embed)

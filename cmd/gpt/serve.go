@@ -4,6 +4,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"net/netip"
 	"net/url"
 	"os"
@@ -12,12 +13,14 @@ import (
 	"time"
 
 	"picogpt/batch"
+	"picogpt/checkpoint"
 	"picogpt/decode"
 	"picogpt/internal/amount"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/listen"
 	"picogpt/internal/option"
+	"picogpt/internal/quote"
 	"picogpt/model"
 	"picogpt/serve"
 )
@@ -87,6 +90,7 @@ than OpenAI's; a negative one is its two's complement.
 	repeat_penalty, repeat_last_n
 /v1/models	the one model, under each --model-name
 /v1/embeddings	vectors of texts, made as --pooling says
+/classify	labels of texts, with vLLM's fields, where the checkpoint has a classifier's head
 /v1/chat/completions	conversations, with --template; roles system, developer, user, assistant
 /version	the version of gpt
 /tokenize, /detokenize, /tokenizer_info	text to ids and back
@@ -208,6 +212,7 @@ func (c *serveCommand) Run(a *app) error {
 	o.Loopback = on.api.Loopback
 	gate := &serve.Gate{Log: o.Log}
 	running := on.start(gate)
+	a.uses = checkpoint.HeadTensor
 	m, err := a.openModel()
 	if err != nil {
 		return err
@@ -256,6 +261,9 @@ func (c *serveCommand) newServer(
 	ck, err := a.open()
 	if err != nil {
 		return nil, err
+	}
+	if o.Head, err = ck.Head(); err != nil && !errors.Is(err, checkpoint.ErrNoHead) {
+		a.Notef("%s; /classify is refused", quote.OneLine(err)) // texts need no head
 	}
 	weights, err := ck.Digest()
 	if err != nil {

@@ -165,13 +165,12 @@ func (c *textSource) notText(err error) error {
 // plainWord is a file's name that no shell changes.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./][A-Za-z0-9_./-]*$`)
 
-// promptTokenizer is idTokenizer for texts that are evaluated as prompts are.
-func (a *app) promptTokenizer(in *textInput, special bool) (eval.Encoder, error) {
-	t, err := a.idTokenizer(in, special)
-	if full, ok := t.(*tokenizer.Tokenizer); ok && err == nil {
-		return full.ForPrompts(), nil
+// prompts is a tokenizer for texts that are evaluated as prompts are.
+func prompts(t eval.Tokenizer) eval.Tokenizer {
+	if full, ok := t.(*tokenizer.Tokenizer); ok {
+		return full.ForPrompts()
 	}
-	return t, err
+	return t
 }
 
 // idTokenizer is the checkpoint's tokenizer; where there is none, ids of objects will do.

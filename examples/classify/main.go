@@ -1,6 +1,6 @@
 // Command classify chooses among labels for each of some texts, with probabilities. A label is what
 // the model would write after a text, so the prompt says what is asked; the space belongs to the
-// label.
+// label. A checkpoint that was trained to classify has a head in place of such a prompt: gpt.Classify.
 //
 //	go run ./examples/classify
 //	go run ./examples/classify -m models/gpt2 -ask ' This review is' -labels ' good, bad' \

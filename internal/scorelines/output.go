@@ -37,8 +37,11 @@ type Error struct {
 }
 
 // Fields returns the names of the fields of an eval.Record, in their order.
-func Fields() (names []string) {
-	t := reflect.TypeFor[eval.Record]()
+func Fields() []string { return FieldsOf[eval.Record]() }
+
+// FieldsOf returns the names of the fields of another record.
+func FieldsOf[Record any]() (names []string) {
+	t := reflect.TypeFor[Record]()
 	for i := range t.NumField() {
 		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
 		names = append(names, name)

@@ -1,0 +1,71 @@
+package picogpt_test
+
+// GPT.Classify: with a head, and without one.
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"slices"
+	"testing"
+
+	"picogpt"
+	"picogpt/checkpoint"
+	"picogpt/eval"
+	"picogpt/internal/folder"
+	"picogpt/internal/testing/fixture"
+	"picogpt/weights"
+	"picogpt/weights/demo"
+)
+
+func TestClassify(t *testing.T) {
+	f, err := weights.FromBytes("demo", demo.Weights())
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := fixture.HeadWeights(3, 128)
+	data, _ := binary.Append(nil, binary.LittleEndian, head)
+	var file bytes.Buffer
+	if err := weights.Write(&file, nil, append(f.All(), weights.Tensor{Name: "score.weight",
+		DType: weights.F32, Shape: []int{3, 128}, Data: data})); err != nil {
+		t.Fatal(err)
+	}
+	gpt, err := picogpt.OpenFS(t.Context(), folder.Memory{"config.json": demo.Config(),
+		"model.safetensors": file.Bytes()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer gpt.Close()
+	c, err := gpt.Classify(t.Context(), "The dog ran home.")
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, err := gpt.Embed(t.Context(), "The dog ran home.", eval.EmbedOptions{Pooling: eval.Last})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := make([]float64, 3)
+	for i := range want {
+		for j, x := range last {
+			want[i] += float64(x) * float64(head[i*128+j])
+		}
+	}
+	got := c.Classes[0]
+	for i := range want {
+		if d := got.Logits[i] - want[i]; d > 1e-9 || d < -1e-9 {
+			t.Errorf("logits %v, want %v", got.Logits, want)
+		}
+	}
+	if got.Best != slices.Index(want, slices.Max(want)) || len(c.Tokens) != 5 {
+		t.Errorf("%+v", c)
+	}
+
+	none, err := picogpt.OpenFS(t.Context(), demo.FS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer none.Close()
+	if _, err := none.Classify(t.Context(), "a"); !errors.Is(err, checkpoint.ErrNoHead) {
+		t.Errorf("no head: %v", err)
+	}
+}
