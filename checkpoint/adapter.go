@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"picogpt/internal/folder"
@@ -77,21 +76,14 @@ func (a Adapter) open() (*openAdapter, error) {
 	return o, err
 }
 
-// lastAdapter names the adapter that a training has written last into the folder, if there is one.
+// lastAdapter names the adapter that a training has saved last in the folder, if there is one.
 func lastAdapter(fsys fs.FS) string {
-	list, _ := fs.ReadDir(fsys, ".")
-	last, found := -1, ""
-	for _, e := range list {
-		number, ok := strings.CutPrefix(e.Name(), "checkpoint-")
-		step, err := strconv.Atoi(number)
-		if !ok || err != nil || step <= last {
-			continue
-		}
-		if _, err := fs.Stat(fsys, e.Name()+"/"+adapterConfigName); err == nil {
-			last, found = step, ", but in its "+e.Name()
+	for _, dir := range trained(fsys) {
+		if _, err := fs.Stat(fsys, dir+"/"+adapterConfigName); err == nil {
+			return ", but in its " + dir
 		}
 	}
-	return found
+	return ""
 }
 
 // present is an error that is not taken for one of a checkpoint that is not there.
