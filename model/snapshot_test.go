@@ -5,6 +5,7 @@ package model_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -213,6 +214,26 @@ func TestNoDamageChangesAToken(t *testing.T) {
 	}
 	if refused == 0 || partly == 0 || whole > refused+partly {
 		t.Errorf("%d files refused, %d taken in part, %d whole", refused, partly, whole)
+	}
+}
+
+// TestASnapshotIsTheSameOnEveryMachine: its bytes, in both cache formats.
+func TestASnapshotIsTheSameOnEveryMachine(t *testing.T) {
+	config, file := fixture.Checkpoint(fixture.Options{Positions: 80})
+	for cache, want := range map[string]string{
+		"f32": "7099a0efabd6b1a5a979c3215be246264f3d44af99dd397540603755eae8dfeb",
+		"f16": "b54159c2cbe8dcae2972c4f826ec5a4a5ff5c6c766ed0ddc0017835a86017622",
+	} {
+		m := testmodel.New(t, config, file, model.Options{CacheFormat: cache, Digest: digested("x")})
+		s := m.NewSession()
+		eval(t, s, tokens(rand.New(rand.NewPCG(83, 84)), 70, 29)...)
+		b := saved(t, s)
+		if got := fmt.Sprintf("%x", sha256.Sum256(b)); got != want {
+			t.Errorf("cache %s: SHA-256 %s, want %s", cache, got, want)
+		}
+		if restored, err := restore(m, b); err != nil || restored.Len() != 70 {
+			t.Errorf("cache %s: %v", cache, err)
+		}
 	}
 }
 
