@@ -56,6 +56,7 @@ type Model struct {
 	config  Config
 	params  *engine.Params
 	format  kernels.Format
+	device  bool // computes the model; else the processor
 	ignored []string
 	notes   []string
 	cache   *engine.Budget
@@ -114,6 +115,7 @@ func New(ctx context.Context, c Config, tensors *weights.Tensors, o Options) (*M
 		team.Close()
 		return nil, err
 	}
+	m.device = o.Device != nil
 	m.eval.init(m)
 	m.turn <- struct{}{}
 	runtime.AddCleanup(m, func(r *resources) { r.close() }, m.resources)
@@ -264,6 +266,17 @@ func (m *Model) Leaves() kernels.Leaves { return m.team.Leaves() }
 // CacheBytes returns the memory that the caches of all sessions take now, in bytes. Pages that
 // several sessions share count once.
 func (m *Model) CacheBytes() int64 { return m.cache.Used() }
+
+// SessionBytes returns how many bytes of the cache a session takes at most on its way to n tokens, in
+// Evals of any size, if it shares none. Where Options.CacheBytes is smaller, an Eval before may
+// return ErrCacheFull, whatever other sessions have.
+func (m *Model) SessionBytes(n int) int64 {
+	room := cpu.MostRoom(n)
+	if m.device { // whole pages
+		room = (n + kernels.Block - 1) / kernels.Block * kernels.Block
+	}
+	return kernels.KVBytes(m.params.CacheFormat, 2*m.config.Layer*m.config.Embd*room)
+}
 
 // CacheLimit returns Options.CacheBytes; 0 means no bound.
 func (m *Model) CacheLimit() int64 { return m.cache.Limit() }

@@ -37,7 +37,7 @@ func (c *cache) Reserve(n int) error {
 	for i := c.first; i < need; i++ {
 		room := kernels.Block
 		if i == need-1 {
-			room = c.pool.roomFor(c.reserved - i*kernels.Block)
+			room = roomFor(c.reserved - i*kernels.Block)
 		}
 		if i == len(c.pages) {
 			c.set(i, nil)
@@ -57,6 +57,23 @@ func (c *cache) Reserve(n int) error {
 		c.set(i, p)
 	}
 	return nil
+}
+
+// MostRoom returns for how many positions a session has pages at most on its way to n positions, in
+// passes of any size: where its last page becomes larger, the one before is still there.
+func MostRoom(n int) int {
+	if n == 0 {
+		return 0
+	}
+	full := pagesFor(n) - 1
+	last := roomFor(n - full*kernels.Block)
+	switch {
+	case full > 0: // the page before becomes full at the same time
+		last += kernels.Block / 2
+	case last > leastRoom:
+		last += last / 2
+	}
+	return full*kernels.Block + last
 }
 
 // set sets page i, which may be the next new one.

@@ -40,7 +40,7 @@ type pool struct {
 }
 
 // roomFor returns the least room that holds n positions.
-func (p *pool) roomFor(n int) int {
+func roomFor(n int) int {
 	return max(leastRoom, 1<<bits.Len(uint(n-1)))
 }
 
