@@ -67,7 +67,7 @@ func (s *Server) parseChat(body string) (*completion, error) {
 		if q.newest != 0 {
 			n = min(n, max(1, q.newest))
 		}
-		q.MaxTokens = max(1, min(longestAnswer, s.model.Config().Positions-n))
+		q.MaxTokens = max(1, min(longestAnswer, s.room-n))
 	}
 	return q, nil
 }

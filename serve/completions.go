@@ -83,6 +83,9 @@ func (j *job) prepare(ctx context.Context) (err error) {
 	if err := j.server.complete(ctx, j.completion); err != nil {
 		return err
 	}
+	if err := j.checkCache(); err != nil {
+		return err
+	}
 	if j.Constraint, err = j.server.forms.matcher(ctx, j.visit, &j.form); err != nil {
 		return err
 	}

@@ -91,6 +91,9 @@ func (s *Server) encodeInput(
 			return 0, err
 		}
 		tokens += len(input[i].ids)
+		if err := s.fits("input", len(input[i].ids), 0, 0); err != nil {
+			return 0, err
+		}
 	}
 	return tokens, nil
 }

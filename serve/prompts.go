@@ -155,7 +155,7 @@ func (s *Server) encodeOne(
 	case newest > 0:
 		p.keep(newest)
 	case newest < 0:
-		p.keep(max(1, room))
+		p.keep(max(1, min(room, s.room-tokens)))
 	case p.asIDs && p.cut+len(p.ids) > config.Positions:
 		return tooLong(field, config.Positions, config.Positions+1, 0)
 	}

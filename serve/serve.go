@@ -39,6 +39,7 @@ type Server struct {
 	model      *model.Model
 	vocabulary vocabulary
 	ends       []int // the ids that end a text
+	room       int   // tokens of the longest text: the context, or less if the cache is small
 	batcher    *batch.Batcher
 	plain      *tokenizer.Tokenizer   // reads special tokens in a text as text
 	template   *chattemplate.Template // nil: conversations are refused
@@ -91,6 +92,7 @@ func New(m *model.Model, tok *tokenizer.Tokenizer, o Options) (*Server, error) {
 		ends: m.Config().EndTokens(), page: page.Handler(),
 		batcher: batch.New(m, o.Batcher), created: time.Now(),
 	}
+	s.room = cacheRoom(m)
 	s.door = newDoor(&s.options)
 	s.forms = newForms(s.vocabulary, s.ends)
 	s.queue.room = newShares(int64(o.MaxQueue + o.Batcher.MaxStreams))

@@ -107,17 +107,24 @@ func (c *serveCommand) announce(
 		begin(first) // and what goes wrong
 		told = slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	}
-	for _, warning := range c.warnings(on, o) {
+	for _, warning := range c.warnings(on, m, o) {
 		told.Warn(warning)
 	}
 	return told
 }
 
 // warnings says what is allowed, and probably not meant.
-func (c *serveCommand) warnings(on *places, o *serve.Options) (all []string) {
+func (c *serveCommand) warnings(
+	on *places, m *model.Model, o *serve.Options,
+) (all []string) {
 	if !on.api.Loopback && len(o.Keys)+len(o.NamedKeys) == 0 {
 		all = append(all, fmt.Sprintf("--addr %s without a key: whoever reaches it may ask; "+
 			"$GPT_API_KEY, --api-key and --api-key-file set one", quote.Plain(c.Addr, 80)))
+	}
+	context := m.Config().Positions
+	if need, limit := m.SessionBytes(context), m.CacheLimit(); 0 < limit && limit < need {
+		all = append(all, fmt.Sprintf("--cache-bytes %d holds no text of the whole context: one of %d "+
+			"tokens can take %d bytes, and longer requests than fit are refused", limit, context, need))
 	}
 	return all
 }

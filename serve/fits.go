@@ -1,0 +1,58 @@
+package serve
+
+// Texts that the cache can never hold: they are refused before work is done for them.
+
+import (
+	"net/http"
+
+	"picogpt/model"
+)
+
+// cacheRoom returns how many tokens of a text are sure to fit into a model's cache if no other has
+// any of it: at most the context.
+func cacheRoom(m *model.Model) int {
+	n := m.Config().Positions
+	for limit := m.CacheLimit(); limit > 0 && n > 0 && m.SessionBytes(n) > limit; {
+		n--
+	}
+	return n
+}
+
+// fits returns an error for a text of a prompt and so many tokens that the cache may not hold, even
+// alone. more is what is there beside it, in bytes.
+func (s *Server) fits(field string, prompt, tokens int, more int64) error {
+	limit := s.model.CacheLimit()
+	need := s.model.SessionBytes(prompt+max(0, tokens-1)) + more // the last token is not evaluated
+	if limit == 0 || need <= limit {
+		return nil
+	}
+	e := errorf(http.StatusBadRequest, "context_length_exceeded",
+		"%s: %d tokens, and %d in max_tokens, can take %d bytes of the server's cache, which has %d",
+		field, prompt, tokens, need, limit)
+	e.param = field
+	return e
+}
+
+// checkCache refuses a request of which the cache may not hold a text. Several samples have their
+// prompt once more, and share its full pages.
+func (j *job) checkCache() error {
+	if j.MaxTokens == 0 && !j.scored() { // nothing is computed
+		return nil
+	}
+	m, more := j.server.model, int64(0)
+	if j.drawn() > 1 {
+		more = m.SessionBytes(2*pageTokens) - m.SessionBytes(pageTokens)
+	}
+	if g := j.Guidance; g.On() {
+		more += m.SessionBytes(max(1, len(g.Negative)) + max(0, j.MaxTokens-1))
+	}
+	for _, p := range j.prompt {
+		if err := j.server.fits("prompt", len(p.ids), j.MaxTokens, more); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pageTokens is how many tokens a page of the cache has.
+const pageTokens = 64

@@ -1,0 +1,59 @@
+package serve_test
+
+// Texts that the cache can never hold.
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"picogpt/internal/testing/testmodel"
+	"picogpt/model"
+	"picogpt/serve"
+)
+
+func TestWhatCanNeverFitIsRefused(t *testing.T) {
+	free := testmodel.Demo(t, model.Options{Threads: 1})
+	m := testmodel.Demo(t, model.Options{Threads: 1, CacheBytes: free.SessionBytes(100)})
+	c := startWith(t, m, serve.Options{Template: "{{.Text}}"})
+	ids := func(n int) string { return "[" + strings.Repeat("1000,", n-1) + "1000]" }
+	body := func(prompt, tokens int, fields string) string {
+		return fmt.Sprintf(`{"prompt":%s,"max_tokens":%d,"ignore_eos":true,"seed":1%s}`, ids(prompt),
+			tokens, fields)
+	}
+	for _, x := range []struct {
+		path, body string
+		fits       bool
+	}{
+		{"/v1/completions", body(40, 61, ""), true}, // the last token is not evaluated
+		{"/v1/completions", body(40, 100, ""), false},
+		{"/v1/completions", body(1, 101, ""), true},
+		{"/v1/completions", body(140, 1, ""), false},
+		{"/v1/completions", body(140, 0, ""), true}, // nothing is evaluated
+		{"/v1/completions", body(140, 0, `,"echo":true,"logprobs":1`), false},
+		{"/v1/completions", body(140, 5, `,"truncate_prompt_tokens":-1`), true},
+		{"/v1/completions", body(140, 5, `,"truncate_prompt_tokens":130`), false},
+		{"/v1/completions", body(20, 12, `,"n":5`), true},
+		{"/v1/completions", body(60, 41, `,"n":5`), false},
+		{"/v1/completions", body(20, 12, `,"guidance_scale":2,"negative_prompt":"a"`), true},
+		{"/v1/completions", body(60, 41, `,"guidance_scale":2,"negative_prompt":"a"`), false},
+		{"/v1/completions", `{"prompt":["a",` + `"` + strings.Repeat(" cat", 140) + `"]}`, false},
+		{"/v1/embeddings", `{"input":` + ids(100) + `}`, true},
+		{"/v1/embeddings", `{"input":["a","` + strings.Repeat(" cat", 140) + `"]}`, false},
+		{"/v1/chat/completions", `{"ignore_eos":true,"messages":[{"role":"user","content":"` +
+			strings.Repeat(" cat", 60) + `"}]}`, true}, // 40 tokens are its default
+	} {
+		if !x.fits {
+			param := "prompt"
+			if strings.Contains(x.path, "embed") {
+				param = "input"
+			}
+			c.refused(x.path, x.body, 400, param, "of the server's cache, which has")
+			continue
+		}
+		if r, text := c.post(x.path, x.body); r.StatusCode != 200 {
+			t.Errorf("%s, %.300s: status %d: %s", x.path, x.body, r.StatusCode, text)
+		}
+	}
+	c.idle(m)
+}
