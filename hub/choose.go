@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -32,6 +33,9 @@ var weightsNames = [...]string{
 // whose tokenizer is missing could be taken for one with another tokenizer.
 func (r *repo) choose(ctx context.Context) error {
 	const config = "config.json"
+	if r.o.Part != "" {
+		return r.choosePart(ctx)
+	}
 	has, err := r.find(ctx, config)
 	if err != nil {
 		return err
@@ -40,7 +44,7 @@ func (r *repo) choose(ctx context.Context) error {
 		b, err := r.read(ctx, config, maxIndex)
 		if err == nil && r.o.CheckConfig != nil {
 			if err = r.o.CheckConfig(b); err != nil {
-				err = fmt.Errorf("%s/%s: %w", r.name.Repo, config, err)
+				err = fmt.Errorf("%s/%s: %w", r.name.Repo, r.at(config), err)
 			}
 		}
 		if err != nil {
@@ -62,6 +66,55 @@ func (r *repo) choose(ctx context.Context) error {
 		return err
 	}
 	return r.wantAll(ctx, append(slices.Clone(companions[:]), only...), only)
+}
+
+// choosePart plans the download of the GGUF file that Options.Part names.
+func (r *repo) choosePart(ctx context.Context) error {
+	found, err := r.withPart(ctx)
+	if err != nil {
+		return err
+	}
+	return r.wantAll(ctx, found, found)
+}
+
+// withPart returns the one GGUF file that Options.Part names.
+func (r *repo) withPart(ctx context.Context) ([]string, error) {
+	var files []string
+	if r.alone == nil {
+		var err error
+		if files, err = r.listed(ctx); err != nil {
+			return nil, err
+		}
+	} else {
+		s := Snapshot{Dir: filepath.Join(r.store.snapshot(r.commit), native(r.o.Folder))}
+		files = s.Files()
+	}
+	found := WithPart(files, r.o.Part)
+	if len(found) == 1 {
+		return found, nil
+	}
+	if len(found) == 0 {
+		found = slices.DeleteFunc(files, func(name string) bool { return path.Ext(name) != ".gguf" })
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("%s: %s: %w, of which GGUF files are some", r.name.Repo,
+			quote.Plain(r.o.Part, 40), ErrNoWeights)
+	}
+	return nil, fmt.Errorf("%s: %s: %w: %s", r.name.Repo, quote.Plain(r.o.Part, 40), ErrChoose,
+		few(found))
+}
+
+// WithPart returns the GGUF files whose names have a part, in any case: gpt2.Q4_K_M.gguf has the
+// parts gpt2 and Q4_K_M, and not Q4_K.
+func WithPart(files []string, part string) (found []string) {
+	for _, name := range files {
+		base, is := strings.CutSuffix(strings.ToLower(path.Base(name)), ".gguf")
+		parts := strings.FieldsFunc(base, func(r rune) bool { return r == '.' || r == '-' })
+		if is && slices.Contains(parts, strings.ToLower(part)) {
+			found = append(found, name)
+		}
+	}
+	return found
 }
 
 // adapterFiles are those of a LoRA adapter, of which one of the two last is there.
@@ -89,7 +142,7 @@ func (r *repo) adapterAlone(ctx context.Context) error {
 
 // listedWeights returns the files of the only checkpoint in the list of a repository's files.
 func (r *repo) listedWeights(ctx context.Context) ([]string, error) {
-	listed, err := r.list(ctx)
+	listed, err := r.listed(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -98,6 +151,23 @@ func (r *repo) listedWeights(ctx context.Context) ([]string, error) {
 		return nil, fmt.Errorf("%s: %w", r.name.Repo, err)
 	}
 	return only, nil
+}
+
+// listed returns the files of the repository in the checkpoint's folder, relative to it.
+func (r *repo) listed(ctx context.Context) (files []string, err error) {
+	all, err := r.list(ctx)
+	if r.o.Folder == "" {
+		return all, err
+	}
+	for _, name := range all {
+		if rest, in := strings.CutPrefix(name, r.o.Folder+"/"); in {
+			files = append(files, rest)
+		}
+	}
+	if err == nil && len(files) == 0 {
+		err = &noFile{r.commit, r.name.Repo, r.o.Folder + "/"}
+	}
+	return files, err
 }
 
 // lacks returns the error for something that the cache does not have while the hub cannot be asked.
@@ -115,11 +185,11 @@ func (r *repo) wantAll(ctx context.Context, files, needed []string) error {
 		}
 		if !has && slices.Contains(needed, file) {
 			if r.alone != nil {
-				return r.lacks(file)
+				return r.lacks(r.at(file))
 			}
-			return &noFile{r.commit, r.name.Repo, file}
+			return &noFile{r.commit, r.name.Repo, r.at(file)}
 		}
-		r.want(file)
+		r.want(r.at(file))
 	}
 	return nil
 }
@@ -150,11 +220,11 @@ func (r *repo) shards(ctx context.Context, index string) ([]string, error) {
 	}
 	names, err := weights.Shards(b)
 	if err != nil {
-		return nil, fmt.Errorf("%s/%s: %w", r.name.Repo, index, err)
+		return nil, fmt.Errorf("%s/%s: %w", r.name.Repo, r.at(index), err)
 	}
 	for _, name := range names {
 		if err := checkFile(name); err != nil {
-			return nil, fmt.Errorf("%s/%s: %w", r.name.Repo, index, err)
+			return nil, fmt.Errorf("%s/%s: %w", r.name.Repo, r.at(index), err)
 		}
 	}
 	return append(names, index), nil

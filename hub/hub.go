@@ -47,6 +47,12 @@ type Options struct {
 	// Transport sends the requests instead of this package's own transport, which uses Proxy.
 	Transport http.RoundTripper
 
+	// Folder is the folder of the repository that the names of files are relative to, and that the
+	// checkpoint is in; "" is the top.
+	Folder string
+	// Part makes Pull take the one GGUF file whose name has this part, such as Q8_0.
+	Part string
+
 	// Verify makes Pull check the hashes of the files that the cache has, and download those that
 	// are damaged again.
 	Verify bool

@@ -23,9 +23,10 @@ type Remote struct {
 	repo *repo
 }
 
-// Look finds the checkpoint of a name at the hub and reads its config. It does not use the cache,
-// and writes nothing. Files may be read until the context ends. The caller must call Close.
-func Look(ctx context.Context, name Name, o Options) (*Remote, error) {
+// Look finds the checkpoint of a name at the hub and reads its config. If files is given, its weights
+// are those. It does not use the cache, and writes nothing. Files may be read until the context ends.
+// The caller must call Close.
+func Look(ctx context.Context, name Name, o Options, files ...string) (*Remote, error) {
 	if ctx == nil {
 		return nil, errNoContext
 	}
@@ -34,17 +35,17 @@ func Look(ctx context.Context, name Name, o Options) (*Remote, error) {
 		return nil, err
 	}
 	l := &Remote{repo: r}
-	if err := l.look(ctx); err != nil {
+	if err := l.look(ctx, files); err != nil {
 		r.close()
 		return nil, err
 	}
 	return l, nil
 }
 
-func (l *Remote) look(ctx context.Context) error {
+func (l *Remote) look(ctx context.Context, names []string) error {
 	const config = "config.json"
 	r := l.repo
-	if err := r.settle(ctx, config); err != nil {
+	if err := r.settle(ctx, r.at(config)); err != nil {
 		return err
 	}
 	if r.alone != nil {
@@ -58,8 +59,9 @@ func (l *Remote) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var names []string
-	if has {
+	if r.o.Part != "" && len(names) == 0 {
+		names, err = r.withPart(ctx)
+	} else if has && len(names) == 0 {
 		names, err = r.namedWeights(ctx)
 	}
 	if err == nil && len(names) == 0 {
@@ -73,8 +75,9 @@ func (l *Remote) look(ctx context.Context) error {
 	}
 	for _, name := range names {
 		if path.Ext(name) != ".json" {
-			l.Files = append(l.Files, weights.File{ReaderAt: &parts{ctx: ctx, repo: r,
-				meta: r.metas[name]}, Name: r.name.Repo + "/" + name, Size: r.metas[name].size})
+			m := r.metas[r.at(name)]
+			l.Files = append(l.Files, weights.File{ReaderAt: &parts{ctx: ctx, repo: r, meta: m},
+				Name: r.name.Repo + "/" + m.file, Size: m.size})
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ package hub
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 )
 
@@ -37,11 +38,16 @@ func Pull(ctx context.Context, name Name, o Options, files ...string) (*Snapshot
 			return nil, fmt.Errorf("%s: %w", name.Repo, err)
 		}
 	}
+	if o.Folder != "" {
+		if err := checkFile(o.Folder); err != nil {
+			return nil, fmt.Errorf("%s: folder: %w", name.Repo, err)
+		}
+	}
 	first := "config.json"
 	if len(files) > 0 {
 		first = files[0]
 	}
-	if err := r.settle(ctx, first); err != nil {
+	if err := r.settle(ctx, r.at(first)); err != nil {
 		return nil, err
 	}
 	var damaged []string
@@ -55,8 +61,11 @@ func Pull(ctx context.Context, name Name, o Options, files ...string) (*Snapshot
 	} else {
 		err = r.choose(ctx)
 	}
-	if err == nil {
-		err = r.wantAll(ctx, damaged, nil)
+	for _, file := range damaged {
+		if err == nil {
+			_, err = r.findAt(ctx, file)
+			r.want(file)
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -86,7 +95,7 @@ func (r *repo) takeAll(ctx context.Context) error {
 	}
 	for _, m := range r.plan {
 		limit := int64(maxFile)
-		if isSmall(m.file) {
+		if isSmall(path.Base(m.file)) {
 			limit = maxSmall
 		}
 		if err := r.take(ctx, m, limit); err != nil {

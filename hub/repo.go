@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"slices"
 
 	"picogpt/internal/folder"
@@ -131,6 +132,9 @@ func (r *repo) ask1(
 	return m, r.persist(ctx, file, func() int64 { return 0 }, try)
 }
 
+// at returns the path of a file of the checkpoint in the repository.
+func (r *repo) at(file string) string { return path.Join(r.o.Folder, file) }
+
 // know stores what the hub said of a file that the cache does not have.
 func (r *repo) know(m *meta) {
 	if !r.has(pointer(r.commit, m.file)) {
@@ -138,8 +142,14 @@ func (r *repo) know(m *meta) {
 	}
 }
 
-// find reports whether the commit has a file. It asks the hub if the cache does not know.
+// find reports whether the commit has a file of the checkpoint. It asks the hub if the cache does
+// not know.
 func (r *repo) find(ctx context.Context, file string) (bool, error) {
+	return r.findAt(ctx, r.at(file))
+}
+
+// findAt is find for a path in the repository.
+func (r *repo) findAt(ctx context.Context, file string) (bool, error) {
 	if err := checkFile(file); err != nil {
 		return false, fmt.Errorf("%s: %w", r.name.Repo, err)
 	}
@@ -166,7 +176,8 @@ func (r *repo) find(ctx context.Context, file string) (bool, error) {
 	return true, nil
 }
 
-// want plans the download of a file that was found, unless the cache has it.
+// want plans the download of a file that was found, a path in the repository, unless the cache has
+// it.
 func (r *repo) want(file string) {
 	m := r.metas[file]
 	if m == nil || slices.Contains(r.plan, m) {
@@ -276,8 +287,10 @@ func (r *repo) room(size int64) error {
 	return nil
 }
 
-// read returns the bytes of a file. It downloads the file if the cache does not have it.
+// read returns the bytes of a file of the checkpoint. It downloads the file if the cache does not
+// have it.
 func (r *repo) read(ctx context.Context, file string, limit int64) ([]byte, error) {
+	file = r.at(file)
 	m := r.metas[file]
 	if r.store == nil {
 		return r.bytes(ctx, m, limit)

@@ -14,6 +14,7 @@ import (
 type inspectCommand struct {
 	Path   *string
 	Remote bool
+	Folder *string
 	JSON   bool
 }
 
@@ -29,6 +30,8 @@ func newInspect(a *app) *cli.Command {
 		Flags: func(f *cli.Flags) {
 			f.Add(&c.Remote, "--remote",
 				"show a checkpoint at the Hugging Face hub, and download none of its weights")
+			f.Add(&c.Folder, "--subfolder FOLDER",
+				"with --remote: the folder of the repository that the checkpoint is in")
 			f.Add(&c.JSON, "--json", "print one JSON object")
 			a.flags(f, opens|cacheDtype)
 		},
@@ -62,6 +65,9 @@ Examples:
 func (c *inspectCommand) Run(a *app) error {
 	if c.Path != nil && *c.Path == "" {
 		return usagef("model: want a directory or a file, found nothing")
+	}
+	if c.Folder != nil && !c.Remote {
+		return usagef("--subfolder: want it with --remote, or a path")
 	}
 	if c.Path != nil && !c.Remote {
 		if is, err := a.inspectPacked(*c.Path, c.JSON); is {
@@ -108,19 +114,23 @@ func (a *app) inspectRemote(c *inspectCommand) (i *show.Inspection, problem, err
 	if c.Path == nil {
 		return nil, nil, usagef("--remote: want the name of a repository, as gpt2, found none")
 	}
-	name, err := checkpoints.HubName(*c.Path, nil)
-	if err != nil {
-		return nil, nil, err
-	}
 	o, err := a.finder.HubOptions()
 	if err != nil {
 		return nil, nil, err
+	}
+	w, err := checkpoints.PullName(*c.Path, o.Endpoint, nil, c.Folder)
+	if err != nil {
+		return nil, nil, err
+	}
+	name, files := w.Name, []string(nil)
+	if o.Folder, o.Part = w.Folder, w.Part; w.File != "" {
+		files = []string{w.File}
 	}
 	o.Progress = func(p hub.Progress) { a.Notef("%s: %s", p.File, p.Note) }
 	ctx, release := a.Graceful()
 	defer release()
 	defer a.ShowProgress(func() string { return "reading " + name.String() })()
-	far, err := hub.Look(ctx, name, o)
+	far, err := hub.Look(ctx, name, o, files...)
 	if err != nil {
 		return nil, nil, checkpoints.HubError(name, o, err)
 	}

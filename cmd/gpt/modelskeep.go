@@ -112,7 +112,7 @@ func (a *app) verifyModel(s *hub.Snapshot) (right bool, err error) {
 
 // cached returns the snapshot of a name in the cache.
 func (a *app) cached(name string, o hub.Options) (*hub.Snapshot, error) {
-	n, err := checkpoints.HubName(name, nil)
+	n, err := checkpoints.HubName(name, o.Endpoint)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ Examples:
 func (a *app) removeModels(names []string) error {
 	o := a.finder.CacheOptions()
 	for _, name := range names {
-		n, err := checkpoints.HubName(name, nil)
+		n, err := checkpoints.HubName(name, o.Endpoint)
 		if err != nil {
 			return err
 		}

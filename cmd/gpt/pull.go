@@ -5,7 +5,6 @@ package main
 import (
 	"errors"
 	"io/fs"
-	"path/filepath"
 	"time"
 
 	"picogpt/checkpoint"
@@ -22,6 +21,7 @@ type pullCommand struct {
 	Name     string
 	Files    []string
 	Revision *string
+	Folder   *string
 	Verify   bool
 }
 
@@ -39,6 +39,8 @@ func newPull(a *app) *cli.Command {
 		Flags: func(f *cli.Flags) {
 			f.Add(&c.Revision, "--revision REV",
 				"a branch, a tag, a commit, or refs/pr/22 for a pull request; default: main")
+			f.Add(&c.Folder, "--subfolder FOLDER",
+				"the folder of the repository that the checkpoint, or each FILE, is in")
 			f.Add(&c.Verify, "--verify",
 				"check the hashes of the files that are there too; damaged ones are downloaded again")
 		},
@@ -61,7 +63,9 @@ checked, and what is damaged is named and downloaded again.
 
 NAME is OWNER/REPO or gpt2, gpt2-medium, gpt2-large, gpt2-xl, distilgpt2; NAME@REV is another
 revision than main: a branch, a tag, a commit, or refs/pr/22 for a pull request, which anybody may
-have written.
+have written. NAME:Q8_0 is the GGUF file of several whose name has that part, and --subfolder takes
+the checkpoint in a folder. Names as hf://OWNER/REPO/FILE, and the addresses of the site's pages, are
+understood; -m understands all of these too, for what was pulled.
 
 The environment's variables are those of Hugging Face's tools:
 
@@ -79,19 +83,29 @@ Examples:
   gpt pull gpt2 && gpt -m gpt2 "In a shocking finding,"
   gpt pull nferruz/ProtGPT2@refs/pr/1
   gpt pull OWNER/gpt2-gguf gpt2.Q8_0.gguf
+  gpt pull OWNER/gpt2-gguf:Q8_0 && gpt -m OWNER/gpt2-gguf:Q8_0 "The cat"
+  gpt pull OWNER/REPO --subfolder checkpoint-500
   gpt -m "$(gpt pull distilgpt2)" "The cat"`,
 	}
 }
 
 func (c *pullCommand) Run(a *app) error {
-	name, err := checkpoints.HubName(c.Name, c.Revision)
-	if err != nil {
-		return err
-	}
 	o, err := a.finder.HubOptions()
 	if err != nil {
 		return err
 	}
+	w, err := checkpoints.PullName(c.Name, o.Endpoint, c.Revision, c.Folder)
+	if err != nil {
+		return err
+	}
+	if w.File != "" {
+		c.Files = append([]string{w.File}, c.Files...)
+	}
+	if w.Part != "" && len(c.Files) > 0 {
+		return usagef("%s and FILE: want one of them", c.Name)
+	}
+	name := w.Name
+	o.Folder, o.Part = w.Folder, w.Part
 	o.CheckConfig = func(config []byte) error {
 		_, err := model.ParseConfig(config)
 		return err
@@ -103,7 +117,7 @@ func (c *pullCommand) Run(a *app) error {
 	o.Progress = a.pullProgress(bar)
 	o.Verify = c.Verify
 	s, err := hub.Pull(ctx, name, o, c.Files...)
-	if err == nil && len(c.Files) == 0 && !o.Verify && a.opens(s.Dir) != nil {
+	if err == nil && len(c.Files) == 0 && !o.Verify && a.opens(w.At(s)) != nil {
 		o.Verify = true // it may be damaged
 		s, err = hub.Pull(ctx, name, o)
 	}
@@ -111,10 +125,10 @@ func (c *pullCommand) Run(a *app) error {
 	if err != nil {
 		return checkpoints.HubError(name, o, err)
 	}
-	path := s.Dir
-	if len(c.Files) == 1 {
-		path = filepath.Join(path, filepath.FromSlash(c.Files[0]))
+	if w.File = ""; len(c.Files) == 1 {
+		w.File = c.Files[0]
 	}
+	path := w.At(s)
 	if len(c.Files) == 0 {
 		a.tryPulled(name, path)
 	}

@@ -24,26 +24,32 @@ const Hint = "a checkpoint is a directory with config.json and *.safetensors or 
 	"pytorch_model.bin, as Hugging Face stores GPT-2, or nanoGPT's ckpt.pt, a .gguf file, OpenAI's " +
 	"TensorFlow files, llm.c's model.bin; gpt pull NAME downloads one"
 
-// HubName reads NAME, NAME@REV, or NAME and a revision beside it.
-func HubName(s string, revision *string) (hub.Name, error) {
-	name, err := hub.ParseName(s)
-	if err != nil {
-		return name, HintAtAddress(s, fault.Usage{Err: err})
+// PullName reads what gpt pull is given: a name, and a revision and a folder beside it.
+func PullName(s, endpoint string, revision, folder *string) (w Wanted, err error) {
+	if w, err = ParseWanted(s, endpoint); err != nil {
+		return w, HintAtAddress(s, fault.Usage{Err: err})
 	}
-	if revision == nil {
-		return name, nil
+	if revision != nil {
+		if w.Name.Revision != "" && w.Name.Revision != *revision {
+			return w, fault.Usagef("%s and --revision %s: want one revision", w.Name,
+				quote.Short(*revision, 40))
+		}
+		if w.Name, err = hub.ParseName(w.Name.Repo + "@" + *revision); err != nil {
+			return w, fault.Usage{Err: err}
+		}
 	}
-	if name.Revision != "" && name.Revision != *revision {
-		return name, fault.Usagef("%s and --revision %s: want one revision", name, quote.Short(*revision, 40))
+	if folder != nil {
+		given := strings.Trim(*folder, "/")
+		if w.Folder != "" && w.Folder != given {
+			return w, fault.Usagef("%s and --subfolder %s: want one folder", w.Folder,
+				quote.Short(*folder, 40))
+		}
+		w.Folder = given
 	}
-	name.Revision = *revision
-	if name, err = hub.ParseName(name.Repo + "@" + *revision); err != nil {
-		return name, fault.Usage{Err: err}
-	}
-	return name, nil
+	return w, nil
 }
 
-// HintAtAddress names the repository of a page's address, which is what a browser has.
+// HintAtAddress names the repository of an address that is not the hub's.
 func HintAtAddress(s string, err error) error {
 	u, parsed := url.Parse(s)
 	if parsed != nil || u.Host == "" {
@@ -54,7 +60,8 @@ func HintAtAddress(s string, err error) error {
 	if _, parsed := hub.ParseName(name.String()); parsed != nil {
 		return err
 	}
-	return fault.Hint(err, "that repository's name is "+name.String())
+	return fault.Hint(err, "if that is a hub, the repository's name is "+name.String()+
+		", and HF_ENDPOINT says where it is")
 }
 
 // HubError adds to an error of package hub about a repository what a user can do about it.
@@ -88,6 +95,9 @@ func HubError(name hub.Name, o hub.Options, err error) error {
 		hint = page + "/tree/main lists branches and tags"
 	case errors.Is(err, hub.ErrChoose):
 		hint = fmt.Sprintf("gpt pull %s FILE takes one of them", name)
+		if text := err.Error(); strings.Contains(text[strings.LastIndex(text, ": "):], "/") {
+			hint += "; --subfolder FOLDER takes the checkpoint of a folder"
+		}
 	case errors.Is(err, hub.ErrNoFile), errors.Is(err, hub.ErrNoWeights):
 		hint = page + "/tree/" + revisionOf(name) + " lists the files"
 	case errors.Is(err, hub.ErrOffline):

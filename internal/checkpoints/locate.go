@@ -45,22 +45,23 @@ func (f *Finder) Locate(name string) (Located, error) {
 		shown = strconv.Quote(name)
 	}
 	absent := fmt.Errorf("%s: no such file or directory", shown)
-	n, err := hub.ParseName(name)
+	o := f.CacheOptions()
+	w, err := ParseWanted(name, o.Endpoint)
+	n := w.Name
 	switch {
 	case strings.HasPrefix(name, "~"):
 		return Located{}, fault.Hint(absent, TildeHint)
-	case strings.Contains(name, "://"):
+	case err != nil && strings.Contains(name, "://"):
 		return Located{}, HintAtAddress(name, absent)
 	case err != nil && !namesFile(name):
 		return Located{}, fault.Hint(absent, Hint)
 	}
-	o := f.CacheOptions()
 	s, err := hub.Find(n, o)
 	switch {
 	case err != nil && namesFile(name):
 		return Located{}, absent
 	case errors.Is(err, hub.ErrAbsent), errors.Is(err, hub.ErrNoCache):
-		hint := "gpt pull " + n.String() + " downloads it" + otherRevisions(n, o)
+		hint := "gpt pull " + name + " downloads it" + otherRevisions(n, o)
 		if name == "demo" {
 			hint = demoHint
 		}
@@ -73,7 +74,12 @@ func (f *Finder) Locate(name string) (Located, error) {
 		f.found = s.Dir
 		f.Logf("%s is %s in the Hugging Face cache: %s", name, s.Name.Repo, s.Dir)
 	}
-	return Located{s.Dir, s}, nil
+	path := w.At(s)
+	if path == "" {
+		return Located{}, fault.Hint(fmt.Errorf("%s: the cache has no GGUF file of %s with that part",
+			shown, n), "gpt pull "+name+" downloads it")
+	}
+	return Located{path, s}, nil
 }
 
 // namesFile reports whether a name is one of a file, which no repository of the hub is called.
