@@ -2,22 +2,29 @@
 
 package main
 
-// A rolling restart of gpt serve under load: old processes end, new ones begin, and no text is lost
-// or cut.
+// gpt serve begins and ends: what it answers while its model is loaded, and a rolling restart under
+// load, in which no text is lost or cut.
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"picogpt/internal/testing/cases"
+	"picogpt/internal/testing/watchdog"
 )
 
 // A balancer sends each request to one of the servers, and to another where one takes none.
@@ -127,4 +134,47 @@ func TestARollingRestartLosesNothing(t *testing.T) {
 		old = fresh
 	}
 	load.Wait()
+}
+
+// TestItAnswersWhileTheModelIsLoaded, or here a template, which comes by a pipe.
+func TestItAnswersWhileTheModelIsLoaded(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "template")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	place, err := net.Listen("tcp", "127.0.0.1:0") // the first line, with a free port, comes too late
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := place.Addr().String()
+	place.Close()
+	cmd := exec.Command("gpt", "serve", "--addr", address, "--template", pipe, "--log", "off")
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	startWatched(t, cmd)
+	ask := func(path string) (status int, retry string) {
+		for end := time.Now().Add(watchdog.Wait); time.Now().Before(end); time.Sleep(time.Millisecond) {
+			if a, err := http.Get("http://" + address + path); err == nil { // else it does not listen yet
+				a.Body.Close()
+				return a.StatusCode, a.Header.Get("Retry-After")
+			}
+		}
+		return 0, ""
+	}
+	for path, want := range map[string]string{"/health": "200 ", "/ready": "503 1", "/v1/models": "503 1"} {
+		if status, retry := ask(path); fmt.Sprint(status, " ", retry) != want {
+			t.Errorf("%s before: %d %s, want %s", path, status, retry, want)
+		}
+	}
+	if err := os.WriteFile(pipe, []byte("{{.Text}}"), 0); err != nil { // once it is read
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(stderr).ReadString('\n'); line != "gpt: listening on http://"+address+"\n" {
+		t.Errorf("%q, %v", line, err)
+	}
+	if status, _ := ask("/ready"); status != 200 {
+		t.Errorf("/ready after: %d", status)
+	}
 }
