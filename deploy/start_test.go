@@ -39,6 +39,7 @@ func TestTheServerTakesTheseArguments(t *testing.T) {
 			if status, _ := get(t, s.address+"/metrics"); status != 401 {
 				t.Errorf("/metrics on the port of the API: status %d without the key", status)
 			}
+			traced(t, s)
 		})
 	})
 	for name, args := range map[string][]string{
@@ -103,6 +104,7 @@ func command(t *testing.T) []string {
 type server struct {
 	address string
 	at      map[string]string // address by the port that the deployment has
+	lines   chan string       // of the log, after the first
 }
 
 // free gives each address free ports of this machine, and leaves out the model, for the demo, and
@@ -151,13 +153,14 @@ func start(t *testing.T, gpt string, args []string, visit func(*testing.T, *serv
 	if err := json.Unmarshal(lines.Bytes(), &first); err != nil || first.Msg != "listening" {
 		t.Fatalf("%q: %s", own, lines.Text())
 	}
-	go func() { // its other output
-		for lines.Scan() {
-		}
-	}()
 	s := &server{address: first.Address, at: map[string]string{
 		ports["addr"]: first.Address, ports["metrics-addr"]: strings.TrimSuffix(first.Metrics, "/metrics"),
-	}}
+	}, lines: make(chan string, 100)}
+	go func() {
+		for lines.Scan() {
+			s.lines <- lines.Text()
+		}
+	}()
 	for path, want := range map[string]int{"/health": 200, "/ready": 200, "/v1/models": 401} {
 		if status, _ := get(t, s.address+path); status != want {
 			t.Errorf("%s: status %d, want %d", path, status, want)
