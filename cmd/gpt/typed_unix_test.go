@@ -6,6 +6,7 @@ package main
 // name.
 
 import (
+	"bytes"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -120,9 +121,24 @@ func furnished(t *testing.T) *fakehub.Hub {
 	for _, name := range []string{"gpt2", "gpt2-xl", "OWNER/NAME", "OWNER/GATED"} {
 		repos = append(repos, &fakehub.Repo{Name: name, Files: files})
 	}
+	repos = append(repos, &fakehub.Repo{Name: "OWNER/LORA", Files: adapterOfGPT2(t)})
 	h := fakehub.New(repos...)
 	t.Cleanup(h.Close)
 	return h
+}
+
+// adapterOfGPT2 returns the files of an adapter of the demo, which the documents call gpt2.
+func adapterOfGPT2(t *testing.T) map[string][]byte {
+	t.Helper()
+	files := map[string][]byte{}
+	for _, name := range []string{"adapter_config.json", "adapter_model.safetensors"} {
+		b, err := os.ReadFile(filepath.Join("../../checkpoint/testdata/adapters/plain", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = bytes.Replace(b, []byte(`"tinystories"`), []byte(`"gpt2"`), 1)
+	}
+	return files
 }
 
 // furnish writes what a document's commands read; all are its lines.
@@ -137,6 +153,14 @@ func (r *reader) furnish(all string) {
 		"reviews.csv":        "review,body\nA kind story.,It was good.\n",
 		"lines.jsonl":        `{"text":"The cat sat."}`, "texts.jsonl": `{"text":"The dog ran."}`,
 		"long.txt": line + line, "book.txt": line + line, "draft.txt": line, "notes.txt": line,
+	}
+	for _, dir := range []string{"my-lora", "style", "facts"} {
+		for name, b := range adapterOfGPT2(r.t) {
+			texts[dir+"/"+name] = string(b)
+		}
+		if err := os.Mkdir(filepath.Join(r.dir, dir), 0o777); err != nil {
+			r.t.Fatal(err)
+		}
 	}
 	for name, text := range texts {
 		if err := os.WriteFile(filepath.Join(r.dir, name), []byte(text), 0o666); err != nil {
