@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"picogpt/internal/quote"
+	"picogpt/model"
 	"picogpt/weights"
 )
 
@@ -20,6 +21,8 @@ type stack struct {
 	index   map[string]int // without "transformer."
 	outIn   bool           // linear layers are [out, in]
 	renamed bool           // our names are others than those in the file
+
+	activation model.Activation // that a whole module says; "" if none does
 }
 
 // errNoEmbedding is the error of files without an embedding of tokens by a name that is known.
@@ -98,20 +101,20 @@ func (s *stack) biased() bool {
 
 // A filling says how tensors are made that a file does not have.
 type filling struct {
-	zeros   bool // a bias that no layer has is zeros
+	zeros   bool // the biases of a kind of layers that has none are zeros
 	heads   int  // for the rows of q, k and v that lie together for each head
 	version int  // of Megatron's order of these rows: 0, 1, 2
 	tied    int  // the index of a head that is wte once more and left out; -1: none
 }
 
-// arranged returns the tensors as Hugging Face has them: linear layers [in, out], q, k and v in one.
+// arranged returns the tensors as Hugging Face has them: linear layers [in, out]; q, k, v in one.
 func (s *stack) arranged(f filling) ([]weights.Tensor, error) {
 	var all []weights.Tensor
-	biased := map[string]bool{} // layers with the number left out
+	biased := map[string]bool{} // kinds of layers
 	for _, t := range s.tensors {
 		name, _, _ := cutPart(t.Name)
 		if layer, ok := strings.CutSuffix(name, ".bias"); ok {
-			biased[anyLayer(layer)] = true
+			biased[kindOf(layer)] = true
 		}
 	}
 	for i, t := range s.tensors {
@@ -134,20 +137,25 @@ func (s *stack) arranged(f filling) ([]weights.Tensor, error) {
 			t = t.Transposed()
 		}
 		all = append(all, t)
-		if layer, ok := strings.CutSuffix(t.Name, ".weight"); ok && f.zeros && !biased[anyLayer(layer)] {
+		if f.zeros && !biased[kindOf(strings.TrimSuffix(t.Name, ".weight"))] {
 			all = append(all, zeroBias(t)...)
 		}
 	}
 	return all, nil
 }
 
-// anyLayer returns the name of a part of a layer without the layer's number.
-func anyLayer(name string) string {
-	name = strings.TrimPrefix(name, "transformer.")
-	if rest, ok := strings.CutPrefix(name, "h."); ok {
-		_, name, _ = strings.Cut(rest, ".")
+// kindOf returns the kind of a layer. Programs leave out the biases of all LayerNorms, of all c_attn
+// or of all other linear layers, and not of some of them.
+func kindOf(layer string) string {
+	switch part := layer[strings.LastIndexByte(layer, '.')+1:]; part {
+	case "ln_1", "ln_2", "ln_f":
+		return "norm"
+	case "c_attn":
+		return part
+	case "c_proj", "c_fc":
+		return "linear"
 	}
-	return name
+	return ""
 }
 
 // joined returns the tensor of that name, whose rows are those of q, k and v.

@@ -67,6 +67,8 @@ type Options struct {
 	// Heads is the number of attention heads, n_head, for files without a config that says it: the
 	// tensors do not. 0 means that the files say it. If they say another number it is an error.
 	Heads int
+
+	wordsOnly bool // only the tokenizer is wanted, for which n_head does not matter
 }
 
 // Open opens the checkpoint at path with the default Options. See [Options.Open].
@@ -249,7 +251,7 @@ func openTokenizer(fsys fs.FS, name string) (*tokenizer.Tokenizer, error) {
 	}
 	// The tokenizer, or the config that says whether it is GPT-2's, may be in the checkpoint
 	// itself.
-	c, err := Options{}.open(fsys, name)
+	c, err := Options{wordsOnly: true}.open(fsys, name)
 	if err != nil {
 		return nil, err
 	}

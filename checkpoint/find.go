@@ -186,7 +186,8 @@ func Part(name, taken string) bool {
 		return taken == ""
 	}
 	parts := []string{"config.json", "*.safetensors", "*.safetensors.index.json", "*.bin",
-		"*.bin.index.json", "*.pt", "*.pth", "meta.pkl", "checkpoint", "*.index", "*.data-*-of-*",
+		"*.bin.index.json", "*.pt", "*.pth", "*.ckpt", "meta.pkl", "checkpoint", "*.index",
+		"*.data-*-of-*",
 		"hparams.json", "encoder.json", "vocab.bpe"}
 	return slices.ContainsFunc(append(parts, Companions()...), func(pattern string) bool {
 		ok, _ := path.Match(pattern, name)

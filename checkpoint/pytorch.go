@@ -13,6 +13,7 @@ import (
 	"picogpt/internal/format/pickle"
 	"picogpt/internal/format/torch"
 	"picogpt/internal/quote"
+	"picogpt/model"
 	"picogpt/weights"
 )
 
@@ -110,9 +111,15 @@ func (s *state) open(fsys fs.FS, root any, o Options) (found, error) {
 		}
 	}
 	stack, err := newStack(s.path, all)
+	if errors.Is(err, errNoEmbedding) { // a config may say that this is another architecture
+		if _, other := model.ReadConfigFS(fsys); other != nil && !errors.Is(other, fs.ErrNotExist) {
+			err = other
+		}
+	}
 	if err != nil {
 		return found{}, err
 	}
+	stack.activation = s.activation
 	f, fill, err := stack.config(fsys, root, o)
 	if err != nil {
 		return found{}, err

@@ -16,6 +16,7 @@ import (
 	"picogpt/internal/folder"
 	"picogpt/internal/testing/fixture"
 	"picogpt/model"
+	"picogpt/tokenizer"
 )
 
 // TestMinGPT: its bare state dict with a config gives the same bits as these weights in another
@@ -192,6 +193,50 @@ func TestMeta(t *testing.T) {
 		}
 		if text, err := tok.Decode([]int{0, tok.Size() - 1}); text != "ab" || err != nil {
 			t.Errorf("%q: %q, %v", meta, text, err)
+		}
+	}
+}
+
+// TestLongerEntriesOfMeta: they are added tokens, and go along to a tokenizer.json. The tokenizer
+// alone is there without n_head.
+func TestLongerEntriesOfMeta(t *testing.T) {
+	const meta = "\x80\x02}(X\x04\x00\x00\x00stoi}(U\x01aK\x00U\x05<UNK>K\x01U\x03catK\x02u" +
+		"X\x04\x00\x00\x00itos}(K\x00U\x01aK\x01U\x05<UNK>K\x02U\x03catuu."
+	files := nanoGPT(t)
+	files["meta.pkl"] = []byte(meta)
+	c, err := checkpoint.OpenFS(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	tok, err := c.Tokenizer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := tok.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := tokenizer.LoadFS(folder.Memory(again))
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, err := os.ReadFile("testdata/mingpt/model.pt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone, err := checkpoint.OpenTokenizerFS(folder.Memory{"model.pt": state, "meta.pkl": []byte(meta)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tok := range []*tokenizer.Tokenizer{tok, back, alone} {
+		const text = "a<UNK>catacat"
+		want := []int{0, 1, 2, 0, 2}
+		if ids, err := tok.Encode(text); err != nil || !slices.Equal(ids, want) {
+			t.Errorf("%v, %v, want %v", ids, err, want)
+		}
+		if back, err := tok.Decode(want); err != nil || back != text {
+			t.Errorf("%q, %v, want %q", back, err, text)
 		}
 	}
 }

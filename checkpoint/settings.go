@@ -179,8 +179,13 @@ func container(n int, empty, full string) json.RawMessage {
 
 // saysHeads reports whether the settings say n_head.
 func (s settings) saysHeads() bool {
-	all, _, err := s.canonical()
-	return err != nil || all["n_head"] != nil
+	names := aliases()
+	for key, v := range s {
+		if (key == "n_head" || names[key] == "n_head") && string(v) != "null" {
+			return true
+		}
+	}
+	return false
 }
 
 // inFile returns the settings of the model in a saved object: those of a value that has n_head by

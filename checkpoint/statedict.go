@@ -1,7 +1,7 @@
 package checkpoint
 
-// Finding the state dict in what torch.save has written: by itself, one level down in a checkpoint of
-// a training, or in a whole module.
+// Finding the state dict in what torch.save has written: by itself, one level down in what a
+// training has saved, or in a whole module.
 
 import (
 	"errors"
@@ -12,6 +12,7 @@ import (
 	"picogpt/internal/format/pickle"
 	"picogpt/internal/format/torch"
 	"picogpt/internal/quote"
+	"picogpt/model"
 )
 
 // A state is a state dict: tensors by name, in one file or several.
@@ -22,6 +23,8 @@ type state struct {
 	tensors []*torch.Tensor
 	notes   []string
 	visited int // values of dicts and modules
+
+	activation model.Activation // of a whole module; "" if no module says it
 }
 
 // usual are the keys under which trainings save the model, the best first: nanoGPT's, Lightning's,
@@ -128,11 +131,16 @@ func (s *state) walk(root any, f func(name string, v any) error) error {
 	return s.visit("", root, 0, f)
 }
 
-// visit is walk below a prefix. Objects may hold themselves, and each other many times: all walks of
-// a file together end with an error where they are far longer than models are.
+// visit is walk below a prefix. Objects may hold themselves, and each other many times: all walks
+// of a file together end with an error where they are far longer than models are.
 func (s *state) visit(prefix string, v any, depth int, f func(string, any) error) error {
 	const deepest, most, longest = 64, 1 << 18, 512
 	dicts := modules(v)
+	if dicts != nil {
+		if a := activation(v.(*pickle.Object)); a != "" {
+			s.activation = a
+		}
+	}
 	if d := entries(v); d != nil {
 		dicts = []*pickle.Dict{d}
 	}
@@ -183,6 +191,25 @@ func modules(v any) []*pickle.Dict {
 		dicts = append(dicts, d)
 	}
 	return dicts
+}
+
+// activation returns the activation that a module computes, or "" if it is none that is known.
+func activation(o *pickle.Object) model.Activation {
+	switch o.Class.Name {
+	case "GELU":
+		form, _ := attributes(o).Get("approximate")
+		if form == "tanh" {
+			return model.GELUNew
+		}
+		return model.GELU
+	case "NewGELU", "NewGELUActivation":
+		return model.GELUNew
+	case "ReLU":
+		return model.ReLU
+	case "SiLU":
+		return model.SiLU
+	}
+	return ""
 }
 
 // entries returns a dict, or the entries of an object that is a kind of dict; nil for others.

@@ -127,7 +127,11 @@ func (s *stack) config(fsys fs.FS, root any, o Options) (f found, fill filling, 
 		}
 	}
 	s.settleGELU(d, &f, o)
-	f.config, err = d.settings.config(s.sizes(), o.Heads)
+	heads := o.Heads
+	if o.wordsOnly {
+		heads = max(heads, 1)
+	}
+	f.config, err = d.settings.config(s.sizes(), heads)
 	switch {
 	case errors.Is(err, errNoHeads) && d.from == nowhere:
 		err = fmt.Errorf("%s: %w, and %s does not say n_head: put the model's config.json beside it, "+
@@ -148,9 +152,13 @@ func (s *stack) settleGELU(d description, f *found, o Options) {
 	if err != nil || all["activation_function"] != nil || d.from == configJSON || d.from == minGPT {
 		return // config reports the error
 	}
+	if s.activation != "" {
+		d.settings["activation_function"], _ = json.Marshal(s.activation)
+		return
+	}
 	f.asksGELU = true
 	form, other := "erf", "tanh"
-	if d.from == dataclass || !s.outIn {
+	if d.from == dataclass && d.settings["bias"] == nil || !s.outIn { // nanoGPT's dataclass has bias
 		form, other = other, form
 	}
 	switch {
@@ -183,11 +191,14 @@ func settleMegatron(s settings) error {
 				quote.Plain(string(v), 40), x.want)
 		}
 	}
-	activation := `"gelu"`
-	if len(s) == 0 || string(s["bias_gelu_fusion"]) == "true" || string(s["openai_gelu"]) == "true" {
-		activation = `"gelu_new"`
+	fused, theirs := s["bias_gelu_fusion"], s["openai_gelu"]
+	switch {
+	case s["activation_function"] != nil:
+	case string(fused) == "true", string(theirs) == "true", fused == nil && theirs == nil:
+		s["activation_function"] = json.RawMessage(`"gelu_new"`)
+	default:
+		s["activation_function"] = json.RawMessage(`"gelu"`)
 	}
-	s["activation_function"] = json.RawMessage(activation)
 	delete(s, "vocab_size") // before the padding
 	return nil
 }

@@ -160,6 +160,12 @@ class GPTConfig:
     n_embd: int = EMBD
 
 
+@dataclasses.dataclass
+class NanoConfig(GPTConfig):
+    dropout: float = 0.0
+    bias: bool = True
+
+
 class AttributeDict(dict):
     pass
 
@@ -182,8 +188,10 @@ class Part(nn.Module):
     """A module of a model, with what its names say."""
 
 
-def module(tensors, config):
+def module(tensors, config, act=None):
     root = Part()
+    if act is not None:
+        root.add_module('act', act)
     for name, t in tensors.items():
         at = root
         *path, last = name.split('.')
@@ -273,6 +281,10 @@ case('module', module(nano(), GPTConfig()), 'tanh', 'model.pt', notes=1)
 case('module-legacy', module(nano(masks=True), GPTConfig()), 'tanh', 'model.pt', notes=1, legacy=True)
 case('module-hugging', module(hugging(head=HEAD_WEIGHT), GPT2Config()), 'tanh head', 'model.pth')
 case('module-in-dict', {'model': module(nano(), None), 'cfg': vars(GPTConfig())}, notes=1)
+case('module-gelu', module(nano(), NanoConfig(), nn.GELU()), 'erf', 'model.pt')
+case('module-gelu-tanh', module(nano(), NanoConfig(), nn.GELU(approximate='tanh')), 'tanh', 'model.pt')
+case('module-relu', {'net': module(nano(), NanoConfig(), nn.ReLU()), 'epoch': 1, 'n_head': HEAD}, 'relu', 'model.pt')
+case('dataclass-nano', {'model': nano(), 'config': NanoConfig()}, 'erf', notes=1)
 case('config-dict', {'model': nano(), 'config': dict(ARGS, activation='relu')}, 'relu')
 
 # a config.json beside it, or n_head alone
@@ -331,6 +343,10 @@ case('other-sizes', {'model': nano(), 'config': {**ARGS, 'n_layer': 3}},
      error='ckpt.pt: config: n_layer: 3, but the tensors have 2')
 case('two-models', {**hugging(prefix='model.'), **hugging(prefix='ref_model.')}, file='model.pt', config=CONFIG,
      error='two models, with model.wte.weight and ref_model.wte.weight, want one')
+case('other-architecture', {'model.embed_tokens.weight': torch.ones(2, 2)}, file='pytorch_model.bin',
+     config={'model_type': 'llama'}, error='config.json: model_type: "llama", want "gpt2"')
+case('one-bias-less', {k: v for k, v in nano().items() if 'ln_f.bias' not in k}, file='model.pt', heads=HEAD,
+     error='transformer.ln_f.bias: missing, want shape [8]')
 case('two-keys', {'student': nano(), 'teacher': nano()}, heads=HEAD, error='models under student and teacher')
 case('optimizer', optimizer(nano()), file='mine.pt', error='the state of an optimizer')
 case('training-args', TrainingArguments(), file='mine.bin', error='this is training_args.bin')
