@@ -99,7 +99,7 @@ func (c *Checkpoint) configFile() ([]byte, error) {
 			theirs.EOSTokenIDs = c.Config.EOSTokenIDs // the tokenizer's
 		}
 		if err == nil && reflect.DeepEqual(theirs, c.Config) {
-			return withoutDType(data)
+			return c.changedConfig(data, c.adapted)
 		}
 	}
 	config := c.Config
@@ -114,26 +114,36 @@ func (c *Checkpoint) configFile() ([]byte, error) {
 		text = bytes.Replace(text, fmt.Appendf(nil, `"eos_token_id":[%d]`, ends[0]),
 			fmt.Appendf(nil, `"eos_token_id":%d`, ends[0]), 1)
 	}
-	return indented(append(add, text[1:]...))
+	if text, err = indented(append(add, text[1:]...)); err != nil {
+		return nil, err
+	}
+	return c.changedConfig(text, true)
 }
 
-// withoutDType returns a config.json without the keys that tell Hugging Face's libraries the number
-// format in which to load the tensors: they would round tensors in another format to it.
-func withoutDType(text []byte) ([]byte, error) {
-	short, found := []byte("{"), false
+// changedConfig returns a config.json without the keys that tell Hugging Face's libraries the number
+// format in which to load the tensors: they would round tensors in another format to it. anew says
+// that the file does not describe the checkpoint's head, if it has one.
+func (c *Checkpoint) changedConfig(text []byte, anew bool) ([]byte, error) {
+	drop := []string{"torch_dtype", "dtype"}
+	var add []byte
+	if h, err := c.Head(); err == nil && anew {
+		drop = append(drop, "architectures", "id2label", "label2id", "problem_type")
+		add = h.config()
+	}
+	changed, found := []byte("{"), add != nil
 	err := strictjson.Members(text, func(key string, value json.RawMessage) error {
-		if key == "torch_dtype" || key == "dtype" {
+		if slices.Contains(drop, key) {
 			found = true
 			return nil
 		}
 		name, err := json.Marshal(key)
-		short = append(append(append(append(short, name...), ':'), value...), ',')
+		changed = append(append(append(append(changed, name...), ':'), value...), ',')
 		return err
 	})
 	if err != nil || !found {
 		return text, err
 	}
-	return indented(append(bytes.TrimSuffix(short, []byte(",")), '}'))
+	return indented(append(bytes.TrimSuffix(append(changed, add...), []byte(",")), '}'))
 }
 
 func indented(text []byte) ([]byte, error) {

@@ -81,14 +81,37 @@ func (h *Head) Scores(logits []float64) []float64 {
 	return scores
 }
 
-// headTensors are the names of the heads' weights.
+// config returns the head's keys of a config.json, each with a comma after it.
+func (h *Head) config() []byte {
+	ids, labels := map[int]string{}, map[string]int{}
+	for i, label := range h.Labels {
+		ids[i], labels[label] = label, i
+	}
+	var b []byte
+	for _, found := range headTensors {
+		if h.Name == found.name {
+			b = fmt.Appendf(b, `"architectures":[%q],`, found.class)
+		}
+	}
+	for _, key := range []struct {
+		name  string
+		value any
+	}{{"id2label", ids}, {"label2id", labels}, {"problem_type", h.Problem}} {
+		value, _ := json.Marshal(key.value) // maps and strings have JSON
+		b = fmt.Appendf(b, `"%s":%s,`, key.name, value)
+	}
+	return b
+}
+
+// headTensors are the names of the heads' weights, and Hugging Face's classes that have them.
 var headTensors = []struct {
-	name     string
-	perToken bool
-	bias     bool
+	name, class string
+	perToken    bool
+	bias        bool
 }{
-	{"score.weight", false, false}, {"classifier.weight", true, true},
-	{"multiple_choice_head.summary.weight", false, true},
+	{"score.weight", "GPT2ForSequenceClassification", false, false},
+	{"classifier.weight", "GPT2ForTokenClassification", true, true},
+	{"multiple_choice_head.summary.weight", "GPT2DoubleHeadsModel", false, true},
 }
 
 // HeadTensor reports whether a tensor of that name is part of a head that Head reads.
