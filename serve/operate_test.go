@@ -136,7 +136,7 @@ func TestAClientThatGoesEndsItsTexts(t *testing.T) {
 // dial sends bytes on a connection of its own.
 func (c *client) dial(sent string) net.Conn {
 	c.t.Helper()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(c.url, "http://"))
+	conn, err := c.connect()
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -145,6 +145,10 @@ func (c *client) dial(sent string) net.Conn {
 		c.t.Fatal(err)
 	}
 	return conn
+}
+
+func (c *client) connect() (net.Conn, error) {
+	return net.Dial("tcp", strings.TrimPrefix(c.url, "http://"))
 }
 
 func raw(body string) string {
