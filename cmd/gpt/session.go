@@ -83,7 +83,7 @@ func (s *sessionFlag) open(
 		return nil, nil, sessionError(err)
 	}
 	if problem != "" {
-		a.Notef("%s", problem)
+		a.Notef("%s", sessionfile.Anew(problem, held))
 	}
 	s.held = held.Matches(prompt)
 	a.logf("%s: %d of %s of the prompt", s.file.Path, s.held, amount.Count(len(prompt), "token"))

@@ -18,6 +18,7 @@ import (
 	"picogpt/internal/outfile"
 	"picogpt/internal/quote"
 	"picogpt/internal/receipt"
+	"picogpt/internal/sessionfile"
 )
 
 // save writes the conversation.
@@ -142,17 +143,20 @@ func (c *Chat) resume() error {
 	if err != nil {
 		return outfile.FlagError("--session", err)
 	}
-	if problem != "" {
-		c.Console.Notef("%s", problem)
-	}
-	if file == nil {
+	if file == nil && problem == "" {
 		return nil
 	}
+	var s *dialog.Saved
 	own := c.Dialog.Template
-	s, err := c.Dialog.Resume(context.Background(), file, restored)
-	if errors.Is(err, dialog.ErrOther) {
-		c.Console.Notef("%s: %v: this one begins anew, and takes its place", c.File.Path, err)
+	if file != nil {
+		s, err = c.Dialog.Resume(context.Background(), file, restored)
+	}
+	if file == nil || errors.Is(err, dialog.ErrOther) {
+		c.Console.Notef("%s: a conversation begins anew, and takes its place", problem)
 		return nil
+	}
+	if problem != "" {
+		c.Console.Notef("%s", sessionfile.Anew(problem, c.Dialog.Session))
 	}
 	if err == nil && s != nil {
 		err = c.resumeSettings(s)

@@ -160,7 +160,9 @@ func (c *Chat) Resume(
 	}
 	s, err := Parse(string(file.Note))
 	if err == nil {
-		err = s.Check(m.Config().VocabSize)
+		if err = s.Check(m.Config().VocabSize); err != nil && file.Model != digest {
+			return nil, ErrOther // of another vocabulary
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("want a conversation: %w", err)

@@ -106,8 +106,8 @@ func (f *File) find() (*os.File, int64, error) {
 }
 
 // Restore returns the session that the file holds and what the file says, or an empty session and
-// nil where there is no file or it cannot be read. problem is a sentence for the user if the session
-// is not all that the file has.
+// nil where there is no file or it cannot be read. problem says why the session is not all that the
+// file has: see Anew.
 func (f *File) Restore(
 	ctx context.Context, m *model.Model,
 ) (s *model.Session, says *model.Snapshot, problem string, err error) {
@@ -120,10 +120,9 @@ func (f *File) Restore(
 	var part *model.RestoreError
 	switch {
 	case errors.As(err, &part):
-		problem = fmt.Sprintf("%s: %v: computed anew", f.Path, err)
-		if part.Tokens > 0 {
-			problem += " after " + amount.Count(part.Tokens, "token")
-		}
+		problem = fmt.Sprintf("%s: %v", f.Path, err)
+	case errors.Is(err, model.ErrCacheFull): // the prompt may have room, which shares less
+		s, problem = m.NewSession(), fmt.Sprintf("%s: %v", f.Path, err)
 	case err != nil:
 		return nil, nil, "", fmt.Errorf("%s: %w", f.Path, folder.Cause(err))
 	}
@@ -131,6 +130,14 @@ func (f *File) Restore(
 		f.saved, f.tokens, f.note = problem == "", slices.Clone(s.Tokens()), says.Note
 	}
 	return s, says, problem, nil
+}
+
+// Anew is the line for the user if Restore had a problem.
+func Anew(problem string, s *model.Session) string {
+	if n := s.Len(); n > 0 {
+		return problem + ": computed anew after " + amount.Count(n, "token")
+	}
+	return problem + ": computed anew"
 }
 
 // Save replaces the file, unless it holds the same already or is only read.

@@ -95,16 +95,16 @@ func TestADamagedSessionIsReplaced(t *testing.T) {
 		m             *model.Model
 		file, problem string
 	}{
-		{other, good, `: snapshot: model: digest "one", want two: computed anew`},
-		{m, good[:len(good)-1], "truncated?: computed anew"},
-		{m, good[:len(good)-2] + "??", ": computed anew"},
-		{m, good[:8] + strings.Replace(good[8:], `"F32"`, `"F99"`, 1), ": computed anew"},
+		{other, good, `: snapshot: model: digest "one", want two`},
+		{m, good[:len(good)-1], "truncated?"},
+		{m, good[:len(good)-2] + "??", "want "},
+		{m, good[:8] + strings.Replace(good[8:], `"F32"`, `"F99"`, 1), "here"},
 	} {
 		os.WriteFile(path, []byte(c.file), 0o600)
 		f := &File{Path: path}
 		s, _, problem, err := f.Restore(ctx, c.m)
 		if err != nil || s.Len() != 0 || !strings.HasPrefix(problem, path) ||
-			!strings.HasSuffix(problem, c.problem) || strings.Contains(problem, "\n") {
+			!strings.Contains(problem, c.problem) || strings.Contains(problem, "\n") {
 			t.Errorf("%d tokens, %q, %v, want %q", s.Len(), problem, err, c.problem)
 		}
 		if err := f.Save(ctx, holding(t, c.m, 3, 1, 4), nil); err != nil {
