@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"picogpt/internal/engine"
 	"picogpt/kernels"
@@ -50,9 +51,10 @@ func (d *Device) Open(
 	if !d.trusted {
 		err = probeOperations(driver, &d.Info)
 	}
-	if err == nil && !d.trusted {
-		err = probeModel(ctx, driver, team, &d.Info, p.H[0].CFC.Weight.Format, p.CacheFormat,
-			p.Activation)
+	for _, format := range layerFormats(p) {
+		if err == nil && !d.trusted {
+			err = probeModel(ctx, driver, team, &d.Info, format, p.CacheFormat, p.Activation)
+		}
 	}
 	if err == nil {
 		err = b.load(ctx)
@@ -61,6 +63,20 @@ func (d *Device) Open(
 		return nil, fmt.Errorf("%s: %w", d.Name, errors.Join(err, b.Close()))
 	}
 	return b, nil
+}
+
+// layerFormats returns the number formats of the linear layers: one, or several where an adapter is
+// merged into some.
+func layerFormats(p *engine.Params) (formats []kernels.Format) {
+	for i := range p.H {
+		b := &p.H[i]
+		for _, l := range []*engine.Linear{&b.CFC, &b.CAttn, &b.AttnProj, &b.MLPProj} {
+			if !slices.Contains(formats, l.Weight.Format) {
+				formats = append(formats, l.Weight.Format)
+			}
+		}
+	}
+	return formats
 }
 
 func newBackend(
