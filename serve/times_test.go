@@ -1,0 +1,82 @@
+package serve
+
+// Times on the wire and in the metrics, with a clock that the test has.
+
+import (
+	"net/http/httptest"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"picogpt/batch"
+	"picogpt/internal/chattemplate"
+	"picogpt/internal/testing/testmodel"
+	"picogpt/model"
+	"picogpt/tokenizer"
+)
+
+// TestAnswersAreOfTheTimeOfTheirRequest, which began an hour ago: all events have one time.
+func TestAnswersAreOfTheTimeOfTheirRequest(t *testing.T) {
+	s := ofTheDemo(t)
+	created := regexp.MustCompile(`"created":(\d+),`)
+	var began int64
+	for path, handle := range map[string]handler{"/v1/completions": s.completions,
+		"/v1/chat/completions": s.chat} {
+		s.routes[path] = route{post: func(v *visit) error {
+			v.start = v.start.Add(-time.Hour)
+			began = v.start.Unix()
+			return handle(v)
+		}}
+		for _, fields := range []string{``, `"stream":true,"stream_options":{"include_usage":true},`} {
+			w := httptest.NewRecorder()
+			s.ServeHTTP(w, httptest.NewRequest("POST", path, strings.NewReader(`{`+fields+
+				`"max_tokens":3,"ignore_eos":true,"prompt":"a","messages":[{"role":"user","content":"a"}]}`)))
+			all := created.FindAllStringSubmatch(w.Body.String(), -1)
+			if want := 1 + 3*min(len(fields), 1); len(all) != want {
+				t.Fatalf("%s: %d times, want %d: %s", path, len(all), want, w.Body)
+			}
+			for _, at := range all {
+				if at[1] != strconv.FormatInt(began, 10) {
+					t.Errorf("%s, %s: an answer of %s to a request of %d", path, fields, at[1], began)
+				}
+			}
+		}
+	}
+}
+
+func ofTheDemo(t *testing.T) *Server {
+	t.Helper()
+	s, err := New(testmodel.Demo(t, model.Options{Threads: 1}), tokenizer.GPT2(),
+		Options{Template: chattemplate.Plain})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func TestTimesOfPrompts(t *testing.T) {
+	s := ofTheDemo(t)
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		after := func(seconds int) time.Time { return began.Add(time.Duration(seconds) * time.Second) }
+		time.Sleep(30 * time.Second)
+		s.metrics.prompt(&pace{progress: batch.Progress{Submitted: began, Placed: after(3),
+			First: after(10)}})
+		s.metrics.prompt(&pace{progress: batch.Progress{Submitted: began, Placed: after(100)}})
+		s.metrics.prompt(&pace{progress: batch.Progress{Submitted: began}})
+	})
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	for name, want := range map[string]string{"queue_time_seconds_sum": "103",
+		"queue_time_seconds_count": "2", "prefill_time_seconds_sum": "7",
+		"prefill_time_seconds_count": "1", "decode_time_seconds_sum": "20"} {
+		line := `vllm:request_` + name + `{model_name="model"} ` + want + "\n"
+		if !strings.Contains(w.Body.String(), line) {
+			t.Errorf("no %s", line)
+		}
+	}
+}
