@@ -79,7 +79,7 @@ func TestABoundedTemplateWritesWhatItSays(t *testing.T) {
 			continue
 		}
 		for turn, line := range []string{"hello", `"<&>" 'a'`, strings.Repeat("long ", 99999)} {
-			given := chattemplate.Turn{Text: line, Turn: turn}
+			given := chattemplate.Turn{Text: line, Turn: turn, Role: chattemplate.User}
 			var text strings.Builder
 			if err := plain.Execute(&text, given); err != nil {
 				continue // %5d of a value that is not a number
