@@ -96,16 +96,21 @@ func (s *byteLevel) kept(piece string) string {
 
 // appendPiece appends the ids of one piece, which is not empty.
 func (s *byteLevel) appendPiece(ids []int, piece string) []int {
-	if len(piece) > waitFor {
-		return s.appendLongPiece(ids, piece)
-	}
-	if !s.complete {
-		piece = s.kept(piece)
-	}
 	switch {
-	case piece == "":
+	case len(piece) > waitFor:
+		return s.appendLongPiece(ids, piece)
+	case s.complete:
+		return s.appendKept(ids, piece)
+	}
+	if piece = s.kept(piece); piece == "" {
 		return ids
-	case len(piece) > shortPiece:
+	}
+	return s.appendKept(ids, piece)
+}
+
+// appendKept is appendPiece for a piece that is not very long, and whose bytes all have tokens.
+func (s *byteLevel) appendKept(ids []int, piece string) []int {
+	if len(piece) > shortPiece {
 		return s.appendMerged(ids, piece)
 	}
 	var part [shortPiece]uint32
