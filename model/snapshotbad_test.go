@@ -202,7 +202,8 @@ func TestWhatSaveAndRestoreRefuse(t *testing.T) {
 		context.Canceled) {
 		t.Errorf("Restore with a context that has ended: %v", err)
 	}
-	if _, err := m.Restore(nil, bytes.NewReader(good), int64(len(good))); !errors.Is(err,
+	var none context.Context
+	if _, err := m.Restore(none, bytes.NewReader(good), int64(len(good))); !errors.Is(err,
 		model.ErrNoContext) {
 		t.Errorf("Restore without a context: %v", err)
 	}

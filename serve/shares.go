@@ -162,13 +162,6 @@ func (h *share) release() {
 	}
 }
 
-// isLost reports whether the share was taken away or released.
-func (h *share) isLost() bool {
-	h.of.mu.Lock()
-	defer h.of.mu.Unlock()
-	return h.lost
-}
-
 // remove removes a share.
 func (s *shares) remove(held *share) {
 	h := s.clients[held.client]
