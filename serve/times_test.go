@@ -35,8 +35,9 @@ func TestAnswersAreOfTheTimeOfTheirRequest(t *testing.T) {
 			s.ServeHTTP(w, httptest.NewRequest("POST", path, strings.NewReader(`{`+fields+
 				`"max_tokens":3,"ignore_eos":true,"prompt":"a","messages":[{"role":"user","content":"a"}]}`)))
 			all := created.FindAllStringSubmatch(w.Body.String(), -1)
-			if want := 1 + 3*min(len(fields), 1); len(all) != want {
-				t.Fatalf("%s: %d times, want %d: %s", path, len(all), want, w.Body)
+			// Tokens that wait for the client share an event; the last event is that of the usage.
+			if least := 1 + min(len(fields), 1); len(all) < least {
+				t.Fatalf("%s: %d times, want %d or more: %s", path, len(all), least, w.Body)
 			}
 			for _, at := range all {
 				if at[1] != strconv.FormatInt(began, 10) {
