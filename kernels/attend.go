@@ -42,9 +42,10 @@ type Attention struct {
 	Keep  []bool    // [Rows, Keys], false hides a key, rows LDM apart; nil for none
 	LDM   int
 
-	// [Rows, Keys], rows LDW apart: the attention weights are written here; nil if not wanted
-	Weights []float32
-	LDW     int
+	// [Rows, Keys], rows LDW apart, nil if not wanted: the attention weights are written here,
+	// and the scores after Scale and Mask, −Inf where a key is not seen
+	Weights, Scores []float32
+	LDW             int
 }
 
 // visible returns how many keys row i sees.
@@ -100,7 +101,7 @@ func (w *Worker) attendTiles() {
 	for i := range w.tiles {
 		t := &w.tiles[i]
 		t.finish()
-		if t.Weights != nil {
+		if t.Weights != nil || t.Scores != nil {
 			t.weights()
 		}
 	}
@@ -329,19 +330,32 @@ func (t *attendTile) weigh(part []float32, first, rows int, values *Panels, from
 	}
 }
 
-// weights computes the scores again, with the final maxima and sums.
+// weights computes the scores again, and the weights with the final maxima and sums.
 func (t *attendTile) weights() {
 	for i := range t.Rows {
-		clear(t.Weights[i*t.LDW : i*t.LDW+t.Keys])
+		if t.Weights != nil {
+			clear(t.Weights[i*t.LDW : i*t.LDW+t.Keys])
+		}
+		if t.Scores != nil {
+			for j := range t.Keys {
+				t.Scores[i*t.LDW+j] = float32(math.Inf(-1))
+			}
+		}
 	}
 	for b := 0; b*Block < t.visible(t.Rows-1); b++ {
 		t.score(b)
 		for i := range t.Rows {
 			s := t.row(b, i)
-			if len(s) == 0 || t.sums[i] == 0 {
+			if len(s) == 0 {
 				continue
 			}
 			t.scale(b, i, 0)
+			if t.Scores != nil {
+				copy(t.Scores[i*t.LDW+b*Block:], s)
+			}
+			if t.Weights == nil || t.sums[i] == 0 {
+				continue
+			}
 			t.v.expShift(s, t.maxima[i])
 			t.v.scale(s, float32(1/t.sums[i]))
 			copy(t.Weights[i*t.LDW+b*Block:], s)

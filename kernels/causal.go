@@ -19,6 +19,11 @@ type Span struct {
 	// number of tokens that the last block has room for, a multiple of 8; 0 for all 64
 	Room   int
 	Tokens int // in the cache, with the new ones
+
+	// All [Heads, queries, Tokens], or nil: which keys are not hidden; where the attention weights,
+	// and the scaled scores (−Inf for what is not seen), are written. They cost a second pass.
+	Keep            []bool
+	Weights, Scores []float32
 }
 
 // HeadRows describes where the numbers of each token and head are: those of token i and head h
@@ -148,6 +153,24 @@ func (s *Span) attend(w *Worker, task, tile, before int, scale float32, store bo
 			Keys: s.Tokens, See: s.Tokens - s.queries() + first + 1, Step: 1,
 			Scale: scale,
 		})
+		if s.Keep != nil || s.Weights != nil || s.Scores != nil {
+			s.watch(&w.attentions[len(w.attentions)-1], head, first)
+		}
 	}
 	w.attendTiles()
+}
+
+// watch sets what is hidden and wanted of the attention of one head, from a query on.
+func (s *Span) watch(a *Attention, head, first int) {
+	a.LDM, a.LDW = s.Tokens, s.Tokens
+	at := (head*s.queries() + first) * s.Tokens
+	if s.Keep != nil {
+		a.Keep = s.Keep[at:]
+	}
+	if s.Weights != nil {
+		a.Weights = s.Weights[at:]
+	}
+	if s.Scores != nil {
+		a.Scores = s.Scores[at:]
+	}
 }

@@ -34,6 +34,12 @@ type Input struct {
 	// States, if not nil, makes Visit get hidden states and no logits. The session gets none
 	// either, as with NoLogits, so that the head is not computed for it.
 	States *States
+
+	// Trace, if not nil, says what is read and edited inside of the forward pass. A device other
+	// than the processor refuses it.
+	Trace *Trace
+
+	trace *engine.Trace // of Trace and of Options.Edits
 }
 
 // States says which hidden states Visit gets. Layer 0 is the embeddings, layer i the residual
@@ -146,6 +152,9 @@ func (m *Model) check(batch []Input) error {
 		case in.States != nil && (in.States.Layer < 0 || in.States.Layer > m.config.Layer):
 			return inputErrorf(i, "States: layer %d, want 0 to %d", in.States.Layer, m.config.Layer)
 		}
+		if err := m.checkTrace(in); err != nil {
+			return &InputError{i, err}
+		}
 		for j, id := range in.Tokens {
 			if id < 0 || id >= m.config.VocabSize {
 				return inputErrorf(i, "token %d: id %d, want 0 to %d", j, id, m.config.VocabSize-1)
@@ -192,6 +201,7 @@ func (e *evaluation) run(ctx context.Context, batch []Input) error {
 	defer e.end()
 	for i := range e.batch {
 		e.batch[i].NoLogits = e.batch[i].NoLogits || e.batch[i].States != nil
+		e.model.bindTrace(&e.batch[i])
 		if err := e.batch[i].Session.reserve(&e.batch[i], &e.spare); err != nil {
 			return &InputError{i, err}
 		}
@@ -244,6 +254,7 @@ func (e *evaluation) plan(next part) part {
 		if in.States != nil {
 			span.Hidden, span.Layer = true, in.States.Layer
 		}
+		span.Trace = in.spanTrace(next.from)
 		if end == len(in.Tokens) {
 			span.Logits = in.Session.next // nil if the session does not want them
 		}

@@ -37,6 +37,10 @@ type Options struct {
 	// 64 positions; on the processor its last page has room for 8, 16, 32 or 64.
 	CacheBytes int64
 
+	// Edits change what the forward pass computes, in every Eval of every session, before those of
+	// the Input. See Edit.
+	Edits []Edit
+
 	Device engine.Device // computes the model; nil for the processor
 
 	// Digest tells the checkpoint from others in what Session.Save writes: the method Digest of a
@@ -60,6 +64,7 @@ type Model struct {
 	ignored []string
 	notes   []string
 	cache   *engine.Budget
+	edits   []Edit
 	digest  func() (string, error) // nil for none
 	*resources
 
@@ -109,7 +114,9 @@ func New(ctx context.Context, c Config, tensors *weights.Tensors, o Options) (*M
 	l.wantCacheFormat(o.CacheFormat)
 	if m.params, err = l.load(o.Format); err == nil {
 		m.format, m.ignored, m.notes = l.format, l.ignored, l.notes()
-		m.backend, err = m.open(ctx, o.Device)
+		if err = m.takeEdits(o.Edits, o.Device); err == nil {
+			m.backend, err = m.open(ctx, o.Device)
+		}
 	}
 	if err != nil {
 		team.Close()

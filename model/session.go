@@ -21,6 +21,10 @@ type Session struct {
 	logits []float32 // after the last token; nil if not known
 	next   []float32 // Eval writes here, and swaps it with logits if it succeeds
 
+	// 1 + the first position whose keys and values, or those of later ones, an edit may have
+	// changed; 0: none
+	edited int
+
 	evaluating bool // between reserve and commit or rollback
 }
 
@@ -74,6 +78,9 @@ func (s *Session) Truncate(n int) {
 	s.mustBeIdle("Truncate")
 	s.tokens = s.tokens[:n]
 	s.logits = nil
+	if s.edited > n {
+		s.edited = 0
+	}
 	s.cache.truncate(n)
 	runtime.KeepAlive(s)
 }
@@ -82,7 +89,7 @@ func (s *Session) Truncate(n int) {
 // then empty, and may be used again.
 func (s *Session) Release() {
 	s.mustBeIdle("Release")
-	s.tokens, s.logits = nil, nil
+	s.tokens, s.logits, s.edited = nil, nil, 0
 	s.cache.release(s.model.backend.NewCache())
 	runtime.KeepAlive(s)
 }
@@ -94,6 +101,9 @@ func (s *Session) Fork(n int) *Session {
 	s.mustHold("Fork", n)
 	f := s.model.newSession(s.cache.fork(n))
 	f.tokens = slices.Clone(s.tokens[:n])
+	if s.edited <= n {
+		f.edited = s.edited
+	}
 	if n == len(s.tokens) {
 		f.logits = slices.Clone(s.logits)
 	}
@@ -114,8 +124,8 @@ func (s *Session) Take(from *Session) {
 		return
 	}
 	s.cache.release(from.cache.swap(s.model.backend.NewCache()))
-	s.tokens, s.logits = from.tokens, from.logits
-	from.tokens, from.logits = nil, nil
+	s.tokens, s.logits, s.edited = from.tokens, from.logits, from.edited
+	from.tokens, from.logits, from.edited = nil, nil, 0
 	runtime.KeepAlive(from)
 	runtime.KeepAlive(s)
 }
@@ -152,6 +162,9 @@ func (s *Session) reserve(in *Input, spare *buffers) error {
 // commit adds the input's tokens and, if they are wanted, the logits that Eval wrote to next.
 func (s *Session) commit(in *Input, spare *buffers) {
 	s.cache.cache.Commit()
+	if s.edited == 0 {
+		s.edited = in.firstEdited()
+	}
 	s.tokens = append(s.tokens, in.Tokens...)
 	s.logits, s.next = s.next, s.logits // nil if they are not wanted
 	s.end(spare)

@@ -30,6 +30,8 @@ type backend struct {
 	depth int            // how many layers run: all, unless every span wants less
 	reads []bool         // [n_layer+1]: whose hidden states spans want; nil: none
 
+	trace *trace // what is read and edited inside of the pass; nil: nothing
+
 	x, norm, sum []float32 // [rows, n_embd]
 	qkv          []float32 // [rows, 3·n_embd]
 	inner        []float32 // [rows, n_inner]
@@ -111,6 +113,7 @@ func (b *backend) prepare() {
 		}
 		b.depth = max(b.depth, deep)
 	}
+	b.prepareTrace()
 	b.prepareLast()
 }
 
@@ -132,7 +135,7 @@ func (b *backend) span(i int) kernels.Span {
 
 // release drops the references to the callers' memory.
 func (b *backend) release() {
-	b.ctx, b.pass = nil, nil
+	b.ctx, b.pass, b.trace = nil, nil, nil
 	b.End()
 	clear(b.spans[:cap(b.spans)])
 	clear(b.last.spans[:cap(b.last.spans)])

@@ -2,9 +2,12 @@ package cpu
 
 // The forward pass. All workers run these functions together; each operation of package kernels
 // does the worker's share and ends with a barrier. reference/gpt2.go is the same in float64,
-// without cache and workers.
+// without cache and workers. at does nothing unless somebody reads or edits the point.
 
-import "picogpt/kernels"
+import (
+	"picogpt/internal/engine"
+	"picogpt/kernels"
+)
 
 // forward computes the rows of a pass and hands out the wanted logits.
 func (b *backend) forward(w *kernels.Worker) {
@@ -14,6 +17,8 @@ func (b *backend) forward(w *kernels.Worker) {
 		b.layers(w)
 	}
 	if !b.stopped.Load() && b.depth == len(b.params.H) {
+		b.at(w, engine.FinalScale, 0)
+		b.at(w, engine.FinalNormalized, 0)
 		b.logitsOfRows(w)
 	}
 }
@@ -51,6 +56,10 @@ func (b *backend) handOut(w *kernels.Worker, layers int) {
 
 // embed: x = wte[tokens] + wpe[positions]
 func (b *backend) embed(w *kernels.Worker) {
+	if b.trace != nil {
+		b.embedTraced(w)
+		return
+	}
 	p, n := b.params, b.params.Embd
 	for r := w.Next(); r < b.rows; r = w.Next() {
 		i, at := b.At(r)
@@ -68,10 +77,13 @@ func (b *backend) embed(w *kernels.Worker) {
 // block: x += mha(ln_1(x)); x += mlp(ln_2(x)). It returns false if the context has ended, to all
 // workers alike.
 func (b *backend) block(w *kernels.Worker, layer int) bool {
-	h, n, eps := &b.params.H[layer], b.rows, b.params.Epsilon
+	h, n := &b.params.H[layer], b.rows
 
 	// x, norm and sum are [rows, n_embd]
-	kernels.LayerNorm(w, b.norm, b.x, n, h.Ln1.Gain, h.Ln1.Bias, eps)
+	b.at(w, engine.ResidPre, layer)
+	kernels.LayerNorm(w, b.norm, b.x, n, h.Ln1.Gain, h.Ln1.Bias, b.params.Epsilon)
+	b.at(w, engine.LN1Scale, layer)
+	b.at(w, engine.LN1Normalized, layer)
 	if b.stopped.Load() { // one worker sets it before this barrier, and again only after later ones
 		return false
 	}
@@ -81,16 +93,30 @@ func (b *backend) block(w *kernels.Worker, layer int) bool {
 		}
 	} else {
 		kernels.Linear(w, b.qkv, b.norm, n, &h.CAttn.Weight, h.CAttn.Bias) // -> [rows, 3*n_embd]
-		kernels.CausalAttention(w, b.spans, layer*b.params.Embd, h.Scale)  // qkv -> norm [rows, n_embd]
+		b.at(w, engine.Query, layer)
+		b.at(w, engine.Key, layer)
+		b.at(w, engine.Value, layer)
+		b.watchAttention(w, layer)
+		kernels.CausalAttention(w, b.spans, layer*b.params.Embd, h.Scale) // qkv -> norm [rows, n_embd]
+		b.at(w, engine.Scores, layer)
+		b.at(w, engine.Pattern, layer)
+		b.at(w, engine.Z, layer)
 	}
 	kernels.Linear(w, b.sum, b.norm, n, &h.AttnProj.Weight, h.AttnProj.Bias)
+	b.at(w, engine.AttnOut, layer)
 
-	kernels.AddLayerNorm(w, b.norm, b.x, b.sum, n, h.Ln2.Gain, h.Ln2.Bias, eps) // x += sum first
+	b.addLayerNorm(w, layer, n) // x += sum, norm = ln_2(x)
+	b.at(w, engine.LN2Scale, layer)
+	b.at(w, engine.LN2Normalized, layer)
 	// -> [rows, n_inner]
 	kernels.Linear(w, b.inner, b.norm, n, &h.CFC.Weight, h.CFC.Bias)
-	kernels.Activate(w, b.inner, b.params.Activation)                       // [rows, n_inner]
+	b.at(w, engine.MLPPre, layer)
+	kernels.Activate(w, b.inner, b.params.Activation) // [rows, n_inner]
+	b.at(w, engine.MLPPost, layer)
 	kernels.Linear(w, b.sum, b.inner, n, &h.MLPProj.Weight, h.MLPProj.Bias) // -> [rows, n_embd]
+	b.at(w, engine.MLPOut, layer)
 	kernels.Add(w, b.x, b.sum)
+	b.at(w, engine.ResidPost, layer)
 	return true
 }
 

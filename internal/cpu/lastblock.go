@@ -70,7 +70,7 @@ func (b *backend) prepareLast() {
 		span.Out.Data = b.norm[first*n:]
 		r.spans = append(r.spans, span)
 	}
-	if r.only = nil; r.divided && len(r.rows) < b.rows {
+	if r.only = nil; r.divided && b.trace == nil && len(r.rows) < b.rows {
 		r.only = r.rows
 	}
 }

@@ -132,6 +132,10 @@ type Span struct {
 	// span of a pass needs may be missing. Run may return an error for a Layer below n_layer.
 	Hidden bool
 	Layer  int
+
+	// What is read and changed inside of the pass; nil: nothing. All rows of all blocks are then
+	// computed.
+	Trace *Trace
 }
 
 // Rows returns the number of rows of a pass.
@@ -146,6 +150,15 @@ func (p *Pass) Rows() int {
 // Unread returns the number of tokens, the first ones, of which nothing is wanted. They need only
 // keys and values of the last block.
 func (s *Span) Unread() int {
+	if s.Trace != nil {
+		return 0
+	}
+	return s.unwanted()
+}
+
+// unwanted returns the number of tokens, the first ones, of which no logits or hidden states are
+// wanted.
+func (s *Span) unwanted() int {
 	if s.Logits != nil {
 		return min(s.Visit, len(s.Tokens)-1)
 	}
@@ -153,7 +166,7 @@ func (s *Span) Unread() int {
 }
 
 // Wants reports whether the logits after token i are wanted.
-func (s *Span) Wants(i int) bool { return !s.Hidden && i >= s.Unread() }
+func (s *Span) Wants(i int) bool { return !s.Hidden && i >= s.unwanted() }
 
 // A NonFiniteError names the first logit of a pass that is not finite, in the order of spans,
 // tokens and ids. Rows before it may have been visited or not. For a span with Hidden, ID is an
