@@ -143,7 +143,7 @@ func (b *Batcher) run(ctx context.Context, wanted Request, n int) iter.Seq2[deco
 			return
 		}
 		r := newRequest(st, &wanted.Options, buffered*min(n, b.options.MaxStreams))
-		r.samples, r.client, r.salt = n, wanted.Client, wanted.Salt
+		r.samples, r.client, r.salt = n, wanted.Client, saltOf(&wanted)
 		r.failed = make([]error, n)
 		st.SetPool(&b.pool)
 		if st.SetAccess(decode.AccessNever); n > 1 {

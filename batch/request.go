@@ -4,6 +4,8 @@ package batch
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"sync/atomic"
 	"time"
 
@@ -31,6 +33,17 @@ type Request struct {
 	// Progress, if not nil, is filled in. It may be read when the first token has come, or the loop
 	// has ended.
 	Progress *Progress
+}
+
+// saltOf returns the salt of a request. Texts that are edited alike share evaluated prompts, and no
+// others do.
+func saltOf(r *Request) string {
+	if len(r.Options.Edits) == 0 {
+		return r.Salt
+	}
+	b, _ := json.Marshal(r.Options.Edits) // edits that cannot be marshalled are refused before
+	sum := sha256.Sum256(b)
+	return r.Salt + "\x00" + string(sum[:])
 }
 
 // Progress says when a request reached which state. The time of a state that it did not reach is

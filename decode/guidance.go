@@ -92,7 +92,8 @@ func (s *Stream) Guide(rows int) (in model.Input, ok bool) {
 		return model.Input{}, false
 	}
 	context := s.guide.context
-	in = model.Input{Session: s.guide.session, Tokens: context[len(context)-n:]}
+	in = model.Input{Session: s.guide.session, Tokens: context[len(context)-n:],
+		Trace: s.trace}
 	if 0 < rows && rows < n {
 		in.Tokens, in.NoLogits = in.Tokens[:rows], true
 	}

@@ -9,6 +9,7 @@ import (
 	"picogpt/constrain"
 	"picogpt/guess"
 	"picogpt/internal/option"
+	"picogpt/model"
 	"picogpt/sample"
 	"picogpt/tokenizer"
 )
@@ -58,6 +59,10 @@ type Options struct {
 	// and nothing can follow; while more may follow it continues, up to MaxTokens or the context's
 	// end. Nil means that every id is open.
 	Constraint constrain.Matcher
+
+	// Edits change what the forward pass computes of this text, as in model.Trace. Positions in
+	// them are those of the session.
+	Edits []model.Edit
 
 	Overflow Overflow // what happens where the context is too short; "" means OverflowError
 

@@ -52,6 +52,7 @@ type Stream struct {
 	bans       *bans             // nil: none
 	echo       *echo             // nil: none
 	reading    *reading          // nil: none
+	trace      *model.Trace      // of Options.Edits; nil: none
 
 	context []int // what the next token follows; the session holds the first of them
 	n       int   // new tokens so far
@@ -70,6 +71,9 @@ type Stream struct {
 func NewStream(s *model.Session, prompt []int, o Options) (*Stream, error) {
 	if err := o.Draft.Check(s.Model()); err != nil {
 		return nil, err
+	}
+	if err := s.Model().CheckEdits(o.Edits); err != nil {
+		return nil, &sample.OptionError{Err: err}
 	}
 	st, err := newStream(limitsOf(s.Model(), &o), s.Tokens(), prompt, o)
 	if err != nil {
@@ -115,7 +119,8 @@ func newStream(l limits, held, prompt []int, o Options) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Stream{options: o, limits: l, sampler: sampler, context: context, dropped: dropped}
+	s := &Stream{options: o, limits: l, sampler: sampler, context: context, dropped: dropped,
+		trace: model.Editing(o.Edits)}
 	prompted := len(prompt)
 	if len(held) == 0 {
 		prompted = len(context) // an empty prompt stands for a token
@@ -184,7 +189,7 @@ func (s *Stream) Input(rows int) (in model.Input, ok bool) {
 		return model.Input{}, false
 	}
 	s.next.made = false
-	in = model.Input{Session: s.grows(), Tokens: ahead[len(ahead)-n:], NoLogits: true}
+	in = model.Input{Session: s.grows(), Tokens: ahead[len(ahead)-n:], NoLogits: true, Trace: s.trace}
 	switch {
 	case 0 < rows && rows < n:
 		in.Tokens = in.Tokens[:rows]

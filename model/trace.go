@@ -83,6 +83,14 @@ type Trace struct {
 	Edits []Edit
 }
 
+// Editing returns the Trace of some edits, nil if there are none.
+func Editing(edits []Edit) *Trace {
+	if len(edits) == 0 {
+		return nil
+	}
+	return &Trace{Edits: edits}
+}
+
 // A Reading is what a pass computed at a point for one token.
 type Reading struct {
 	At    Point

@@ -160,7 +160,7 @@ func (c *contrast) step(ctx context.Context) (decode.Token, error) {
 		t.session = c.grown.Fork(c.grown.Len())
 		defer t.session.Release()
 		batch = append(batch, model.Input{
-			Session: t.session, Tokens: []int{t.id}, NoLogits: true,
+			Session: t.session, Tokens: []int{t.id}, NoLogits: true, Trace: model.Editing(c.options.Edits),
 			Visit: func(r model.Row) { c.weigh(t, r) },
 		})
 	}

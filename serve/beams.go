@@ -31,7 +31,8 @@ func (j *job) search(
 	defer session.Release()
 	for len(ids) > 1 {
 		n := min(searchRows, len(ids)-1)
-		in := model.Input{Session: session, Tokens: ids[:n], NoLogits: true}
+		in := model.Input{Session: session, Tokens: ids[:n], NoLogits: true,
+			Trace: model.Editing(j.Options.Edits)}
 		if err := s.model.Eval(ctx, in); err != nil {
 			return err
 		}

@@ -207,7 +207,7 @@ func meant(name string) string {
 			if len(plain) > 60 {
 				break
 			}
-			if d := levenshtein.ComputeDistance(plain, known); d <= (len(known)+2)/3 && d < least {
+			if d := levenshtein.ComputeDistance(plain, known); d <= (len(known)+2)/3 && d < min(least, len(plain)) {
 				near, least = strings.Replace(p.String(), "*", layer, 1), d
 			}
 		}
