@@ -50,6 +50,7 @@ type Checkpoint struct {
 	words      fs.FS // the folder of the tokenizer's files: files, or an adapter's
 	adapted    bool
 	rearranged bool
+	tied       bool
 	labels     json.RawMessage // id2label of an adapter, or nil
 }
 
@@ -93,6 +94,10 @@ func (o Options) Open(path string) (*Checkpoint, error) {
 // OpenFS opens the checkpoint whose files are in fsys, such as demo.FS().
 func (o Options) OpenFS(fsys fs.FS) (*Checkpoint, error) { return o.open(fsys, "") }
 
+// OpenFile opens the checkpoint whose weights, or whose index of shards, are the file of that name
+// in fsys.
+func (o Options) OpenFile(fsys fs.FS, name string) (*Checkpoint, error) { return o.open(fsys, name) }
+
 func (o Options) open(fsys fs.FS, name string) (*Checkpoint, error) {
 	if o.GELU != "" && o.GELU != "tanh" && o.GELU != "erf" {
 		return nil, fmt.Errorf("gelu: %s, want tanh or erf", quote.Short(o.GELU, 20))
@@ -124,7 +129,7 @@ func (o Options) open(fsys fs.FS, name string) (*Checkpoint, error) {
 	}
 	c := &Checkpoint{Config: f.config, Tensors: f.tensors, Notes: f.notes, format: f.format,
 		vocabulary: f.vocabulary, files: fsys, words: fsys, adapted: len(o.Adapters) > 0,
-		rearranged: f.rearranged, labels: f.labels}
+		rearranged: f.rearranged, tied: f.tied && len(o.Adapters) == 0, labels: f.labels}
 	if f.words != nil {
 		c.words = f.words
 	}
@@ -154,8 +159,11 @@ func (c *Checkpoint) Adapted() bool { return c.adapted }
 func (c *Checkpoint) Rearranged() bool { return c.rearranged }
 
 // Untied reports whether the weights hold a head (weights of the logits) whose numbers differ from
-// the embedding's.
-func (c *Checkpoint) Untied() bool {
+// the embedding's. The error says why they cannot be compared.
+func (c *Checkpoint) Untied() (bool, error) {
+	if c.tied {
+		return false, nil
+	}
 	for _, head := range []string{"lm_head.weight", "lm_head.decoder.weight"} {
 		t, ok := c.Tensors.Tensor(head)
 		if !ok {
@@ -166,9 +174,9 @@ func (c *Checkpoint) Untied() bool {
 			wte, _ = c.Tensors.Tensor("wte.weight")
 		}
 		same, err := t.Equal(wte)
-		return err == nil && !same
+		return err == nil && !same, err
 	}
-	return false
+	return false, nil
 }
 
 // Unused returns the names of the tensors that no part of the decoder uses and that are no causal

@@ -196,7 +196,9 @@ func (c *Checkpoint) toNanoGPT() (*Conversion, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Untied() {
+	if untied, err := c.Untied(); err != nil {
+		return nil, err
+	} else if untied {
 		return nil, fmt.Errorf("%s: %w", c.Tensors.Name(), errHead)
 	}
 	v := &Conversion{Weights: "ckpt.pt"}

@@ -54,6 +54,8 @@ type found struct {
 
 	labels json.RawMessage // id2label of an adapter, or nil
 
+	tied bool // the head is the embedding once more: both have the same bytes of the file
+
 	// asksGELU is set if the files do not say the model's form of GELU, so that Options.GELU
 	// decides.
 	asksGELU bool

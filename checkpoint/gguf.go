@@ -27,7 +27,7 @@ func isGGUF(p probe) bool {
 // openGGUF opens a GGUF file of the architecture gpt2.
 func openGGUF(fsys fs.FS, name string, _ Options) (found, error) {
 	path := folder.Path(fsys, name)
-	file, err := mapped.Open(fsys, name, nil)
+	file, err := mapped.OpenParts(fsys, name, nil)
 	if err != nil {
 		return found{}, fmt.Errorf("%s: %w", path, err)
 	}
@@ -42,7 +42,7 @@ func openGGUF(fsys fs.FS, name string, _ Options) (found, error) {
 // readGGUF returns the checkpoint of a file, which closing its tensors closes. If the file has no
 // tokens, tokenizer files in the same folder are taken.
 func readGGUF(fsys fs.FS, path string, file mapped.File) (f found, err error) {
-	parsed, err := gguf.Parse(file.Bytes)
+	parsed, err := parseGGUF(file)
 	if err != nil {
 		return found{}, fmt.Errorf("%s: %w", path, err)
 	}
@@ -51,7 +51,7 @@ func readGGUF(fsys fs.FS, path string, file mapped.File) (f found, err error) {
 		return found{}, fmt.Errorf("%s: %w", path, err)
 	}
 	source := weights.Source{Name: path, Metadata: ggufMetadata(parsed),
-		Size: int64(len(file.Bytes)), Close: file.Close}
+		Size: file.Size(), Close: file.Close}
 	for _, t := range parsed.Tensors {
 		named, err := ggufTensor(t)
 		if err != nil {
@@ -79,6 +79,25 @@ func readGGUF(fsys fs.FS, path string, file mapped.File) (f found, err error) {
 	}
 	f.tensors, err = weights.New(source)
 	return f, err
+}
+
+// parseGGUF parses a file. Of one on another machine it reads the header, whose size nothing tells.
+func parseGGUF(file mapped.File) (*gguf.File, error) {
+	n := file.Size()
+	if file.IsFar() {
+		n = min(n, 512<<10) // a vocabulary of 50,000 has 1.5 MB
+	}
+	for {
+		b, err := file.Part(0, n)
+		if err != nil {
+			return nil, err
+		}
+		parsed, err := gguf.ParseBeginning(b, file.Size())
+		if !errors.Is(err, gguf.ErrShort) {
+			return parsed, err
+		}
+		n = min(2*n, file.Size())
+	}
 }
 
 // ggufLosses is the note on what every GGUF file leaves open.

@@ -33,7 +33,8 @@ func look(fsys fs.FS, name string) (probe, error) {
 	if _, err := io.ReadFull(file, p.head); err != nil {
 		return probe{}, folder.Cause(err)
 	}
-	if r, ok := file.(io.ReaderAt); ok {
+	_, far := file.(*folder.FarFile) // of which nothing is read that need not be
+	if r, ok := file.(io.ReaderAt); ok && !far {
 		p.tail = make([]byte, min(size, 64))
 		if _, err := r.ReadAt(p.tail, size-int64(len(p.tail))); err != nil {
 			return probe{}, folder.Cause(err)

@@ -125,8 +125,13 @@ func (s *state) open(fsys fs.FS, root any, o Options) (found, error) {
 		return found{}, err
 	}
 	f.notes = append(f.notes, s.notes...)
-	if f.config.TieWordEmbeddings {
-		fill.tied = s.tied(stack)
+	head, inPlace, err := s.tied(stack)
+	if err != nil {
+		return found{}, fmt.Errorf("%s: %w", s.path, err)
+	}
+	f.tied = head >= 0
+	if f.config.TieWordEmbeddings && !inPlace {
+		fill.tied = head
 	}
 	for i, t := range stack.tensors {
 		if i != fill.tied {
@@ -149,15 +154,16 @@ func (s *state) open(fsys fs.FS, root any, o Options) (found, error) {
 	return f, err
 }
 
-// tied returns the index of a head that is wte once more in the file, and would have to be made; -1
-// if there is none.
-func (s *state) tied(stack *stack) int {
+// tied returns the index of a head that is wte once more in the file; -1 if there is none. inPlace
+// reports whether it need not be made.
+func (s *state) tied(stack *stack) (index int, inPlace bool, err error) {
 	wte := stack.index["wte.weight"]
 	for _, name := range []string{"lm_head.weight", "lm_head.decoder.weight"} {
 		i, ok := stack.index[name]
-		if ok && stack.tensors[i].Data == nil && s.tensors[i].Same(s.tensors[wte]) {
-			return i
+		if ok && s.tensors[i].Same(s.tensors[wte]) {
+			inPlace, err = s.tensors[i].InPlace()
+			return i, inPlace, err
 		}
 	}
-	return -1
+	return -1, false, nil
 }

@@ -29,18 +29,31 @@ func FromBytes(name string, b []byte) (*Tensors, error) {
 // returns the header's size.
 func (t *Tensors) addSafetensors(fsys fs.FS, name string, budget int64) (int64, error) {
 	var hdr *header
-	file, err := mapped.Open(fsys, name, func(r io.ReaderAt, size int64) (err error) {
+	file, err := mapped.OpenParts(fsys, name, func(r io.ReaderAt, size int64) (err error) {
 		hdr, err = readHeader(r, size, budget)
 		return err
 	})
 	if err != nil {
 		return 0, err
 	}
-	if err := t.add(file, hdr.tensors(file.Bytes), hdr.metadata); err != nil {
+	tensors := hdr.far
+	if !file.IsFar() {
+		tensors = func() []Tensor { return hdr.tensors(file.Bytes) }
+	}
+	if err := t.add(file, tensors(), hdr.metadata); err != nil {
 		file.Close()
 		return 0, err
 	}
 	return hdr.size, nil
+}
+
+// far returns the tensors of a file on another machine.
+func (h *header) far() []Tensor {
+	all := make([]Tensor, len(h.entries))
+	for i, e := range h.entries {
+		all[i] = Tensor{Name: e.name, DType: e.dtype, Shape: e.shape, Fill: Far}
+	}
+	return all
 }
 
 // tensors returns the tensors of a file with these bytes. The header was checked against their

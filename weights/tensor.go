@@ -4,6 +4,7 @@ package weights
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -32,6 +33,11 @@ type Tensor struct {
 	Done func()
 
 	turned *Tensor // the tensor of which Transposed returned this one
+}
+
+// Far is the Fill of tensors whose elements are on another machine and are not read.
+func Far([]byte, int64) error {
+	return errors.New("on another machine: only headers are read from there")
 }
 
 // Len returns the number of elements, the product of Shape.

@@ -78,7 +78,7 @@ func (t *Tensors) add(file mapped.File, tensors []Tensor, metadata map[string]st
 		return err
 	}
 	t.closers = append(t.closers, file.Close)
-	t.size += int64(len(file.Bytes))
+	t.size += file.Size()
 	return nil
 }
 

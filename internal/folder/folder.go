@@ -73,7 +73,10 @@ func (d Dir) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(d.P
 
 // Path returns the path of a file of fsys for messages.
 func Path(fsys fs.FS, name string) string {
-	if dir := reflect.ValueOf(fsys); dir.Kind() == reflect.String { // a Dir, or what os.DirFS returns
+	if p, ok := fsys.(interface{ Path(name string) string }); ok {
+		return p.Path(name)
+	}
+	if dir := reflect.ValueOf(fsys); dir.Kind() == reflect.String { // what os.DirFS returns
 		return Dir(dir.String()).Path(name)
 	}
 	return name

@@ -4,6 +4,7 @@ package mapped
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -16,9 +17,17 @@ import (
 // truncate the file while it is open: touching a page that no longer exists ends the process
 // (SIGBUS).
 type File struct {
-	Bytes   []byte
+	Bytes   []byte       // nil for a file on another machine
+	far     io.ReaderAt  // such a file
+	size    int64        // of it
 	release func() error // nil if there is nothing to unmap
 }
+
+// ErrFar is the error of Open for files on another machine.
+var ErrFar = errors.New("on another machine, and a file of this kind is not read in parts")
+
+// mostHeader bounds each part of a file on another machine that is read, in bytes.
+const mostHeader = 64 << 20
 
 // Open opens a regular file of fsys. If it cannot be mapped, memory for it is allocated only after
 // check has returned; check may be nil. Errors do not name the file.
@@ -30,6 +39,9 @@ func Open(fsys fs.FS, name string, check func(r io.ReaderAt, size int64) error) 
 	defer file.Close()
 	if check == nil {
 		check = func(io.ReaderAt, int64) error { return nil }
+	}
+	if _, ok := file.(*folder.FarFile); ok {
+		return File{}, ErrFar
 	}
 	onDisk, ok := file.(*os.File)
 	if !ok {
@@ -53,6 +65,54 @@ func Open(fsys fs.FS, name string, check func(r io.ReaderAt, size int64) error) 
 		return File{}, fmt.Errorf("cannot map the file: %w", err)
 	}
 	return f, nil
+}
+
+// OpenParts is Open for readers that use Part and Size and, if IsFar, no elements of tensors: of
+// files on another machine nothing is read.
+func OpenParts(
+	fsys fs.FS, name string, check func(r io.ReaderAt, size int64) error,
+) (File, error) {
+	file, size, err := folder.Open(fsys, name)
+	if err != nil {
+		return File{}, err
+	}
+	far, ok := file.(*folder.FarFile)
+	if !ok {
+		file.Close()
+		return Open(fsys, name, check)
+	}
+	f := File{far: far, size: size}
+	if check != nil {
+		err = check(far, size)
+	}
+	return f, err
+}
+
+// IsFar reports whether the file is on another machine, so that it has no Bytes.
+func (f File) IsFar() bool { return f.far != nil }
+
+// Size returns the number of bytes of the file.
+func (f File) Size() int64 {
+	if f.far != nil {
+		return f.size
+	}
+	return int64(len(f.Bytes))
+}
+
+// Part returns n bytes from byte `from` on, which must be within the file. They are a part of
+// Bytes, or read from the other machine.
+func (f File) Part(from, n int64) ([]byte, error) {
+	if f.far == nil {
+		return f.Bytes[from : from+n : from+n], nil
+	}
+	if n > mostHeader {
+		return nil, fmt.Errorf("%d bytes of headers, want at most %d", n, mostHeader)
+	}
+	b := make([]byte, n)
+	if got, err := f.far.ReadAt(b, from); int64(got) < n {
+		return nil, err
+	}
+	return b, nil
 }
 
 // Close unmaps the file.

@@ -28,6 +28,9 @@ const (
 	maxRank    = 4  // as in ggml
 )
 
+// ErrShort is the error of ParseBeginning, wrapped, where the header goes on after the bytes.
+var ErrShort = errors.New("the header is cut short")
+
 // A File holds the contents of a GGUF file. Its slices are parts of the bytes that were given to
 // Parse.
 type File struct {
@@ -40,25 +43,29 @@ type File struct {
 type Tensor struct {
 	Name  string
 	Type  Type
-	Shape []int // the slowest dimension first; in the file it is the last
-	Data  []byte
+	Shape []int  // the slowest dimension first; in the file it is the last
+	Data  []byte // nil beyond the bytes given to ParseBeginning
 }
 
 // Parse checks a file and returns its contents.
-func Parse(b []byte) (*File, error) {
+func Parse(b []byte) (*File, error) { return ParseBeginning(b, int64(len(b))) }
+
+// ParseBeginning is Parse for the first bytes of a file of that size. They must have the whole
+// header.
+func ParseBeginning(b []byte, size int64) (*File, error) {
 	version, err := checkStart(b)
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{data: b[:min(len(b), maxHeader)], at: len(magic) + 4}
+	r := &reader{data: b, size: int(min(size, maxHeader)), at: len(magic) + 4}
 	tensors, pairs := r.count("tensors", maxTensors), r.count("metadata pairs", maxPairs)
 	if r.err != nil {
-		return nil, r.fail(b)
+		return nil, r.fail(size)
 	}
 	f := &File{Version: version, Pairs: map[string]Value{}}
 	for i := range pairs {
 		if r.pair(f.Pairs); r.err != nil {
-			return nil, fmt.Errorf("metadata pair %d: %w", i, r.fail(b))
+			return nil, fmt.Errorf("metadata pair %d: %w", i, r.fail(size))
 		}
 	}
 	alignment, err := f.alignment()
@@ -74,10 +81,10 @@ func Parse(b []byte) (*File, error) {
 	infos := make([]info, 0, min(tensors, len(b)/minInfo))
 	for i := range tensors {
 		if infos = append(infos, r.info()); r.err != nil {
-			return nil, fmt.Errorf("tensor %d: %w", i, r.fail(b))
+			return nil, fmt.Errorf("tensor %d: %w", i, r.fail(size))
 		}
 	}
-	f.Tensors, err = locate(infos, b, (int64(r.at)+alignment-1)&^(alignment-1), alignment)
+	f.Tensors, err = locate(infos, b, size, (int64(r.at)+alignment-1)&^(alignment-1), alignment)
 	return f, err
 }
 
@@ -89,7 +96,7 @@ func checkStart(b []byte) (uint32, error) {
 		return 0, fmt.Errorf("begins with %s, want %q", quote.Short(text[:min(len(text), 12)], 12),
 			magic)
 	}
-	r := reader{data: b, at: len(magic)}
+	r := reader{data: b, size: len(b), at: len(magic)}
 	switch version := r.u32(); {
 	case r.err != nil:
 		return 0, r.err
@@ -169,11 +176,12 @@ func (r *reader) info() (t info) {
 }
 
 // locate checks the offsets of the tensors: they follow one another, each at the next multiple of
-// alignment after begin, the beginning of the data, as ggml requires.
-func locate(infos []info, b []byte, begin, alignment int64) ([]Tensor, error) {
+// alignment after begin, the beginning of the data, as ggml requires. b is the beginning of the file,
+// all the number of its bytes.
+func locate(infos []info, b []byte, all, begin, alignment int64) ([]Tensor, error) {
 	tensors, seen := make([]Tensor, len(infos)), map[string]bool{}
 	at := int64(0) // in the data
-	room := max(0, int64(len(b))-begin)
+	room := max(0, all-begin)
 	for i, t := range infos {
 		if seen[t.name] {
 			return nil, fmt.Errorf("%s: there twice, want it once", t.name)
@@ -191,8 +199,10 @@ func locate(infos []info, b []byte, begin, alignment int64) ([]Tensor, error) {
 			return nil, fmt.Errorf("%s: %d bytes at byte %d of the data, but the file has %d "+
 				"bytes of data: truncated?", t.name, size, at, room)
 		}
-		data := b[begin+at : begin+at+size]
-		tensors[i] = Tensor{t.name, t.kind, t.shape, data[:size:size]}
+		tensors[i] = Tensor{Name: t.name, Type: t.kind, Shape: t.shape}
+		if from := begin + at; from+size <= int64(len(b)) {
+			tensors[i].Data = b[from : from+size : from+size]
+		}
 		at = (at + size + alignment - 1) &^ (alignment - 1)
 	}
 	return tensors, nil

@@ -3,7 +3,9 @@ package gguf
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -125,6 +127,38 @@ func TestMalformedFiles(t *testing.T) {
 	} {
 		if _, err := Parse(file); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
+
+// A beginning of a file is parsed as the file, or says that it is too short: never otherwise.
+func TestParseBeginning(t *testing.T) {
+	for _, name := range []string{"mixed", "kquants"} {
+		b, err := os.ReadFile("../../../checkpoint/testdata/formats/gguf/" + name + ".gguf")
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole, err := Parse(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		enough := 0
+		for n := range len(b) {
+			f, err := ParseBeginning(b[:n], int64(len(b)))
+			if err == nil {
+				if len(f.Tensors) != len(whole.Tensors) || len(f.Pairs) != len(whole.Pairs) {
+					t.Fatalf("%s: %d bytes are parsed otherwise", name, n)
+				}
+				enough++
+			} else if n >= 8 && !errors.Is(err, ErrShort) || enough > 0 {
+				t.Fatalf("%s: %d bytes: %v", name, n, err)
+			}
+			if enough > 100 {
+				break
+			}
+		}
+		if enough == 0 {
+			t.Errorf("%s: no beginning is parsed", name)
 		}
 	}
 }

@@ -203,23 +203,26 @@ func (f *File) Raw(prefix string) (all []byte) {
 // it.
 type reader struct {
 	data []byte
+	size int // of the header at most; data may be less
 	at   int
 	err  error
 }
 
-// fail returns the error. If the header is longer than the part that was given, the error says
-// that.
-func (r *reader) fail(file []byte) error {
-	if len(r.data) < len(file) && r.at == len(r.data) {
-		return fmt.Errorf("the header has more than %d bytes", len(r.data))
+// fail returns the error. If the header is longer than the part that was given of the file, which
+// has that size, the error says that.
+func (r *reader) fail(size int64) error {
+	if int64(r.size) < size && r.at == r.size {
+		return fmt.Errorf("the header has more than %d bytes", r.size)
 	}
 	return r.err
 }
 
 func (r *reader) take(n uint64) []byte {
-	if rest := len(r.data) - r.at; r.err == nil && n > uint64(rest) {
+	if rest := r.size - r.at; r.err == nil && n > uint64(rest) {
 		r.err = fmt.Errorf("%d bytes wanted, but only %d follow: truncated?", n, rest)
-		r.at = len(r.data)
+		r.at = r.size
+	} else if r.err == nil && int(n) > len(r.data)-r.at {
+		r.err = ErrShort
 	}
 	if r.err != nil {
 		return nil
@@ -285,7 +288,7 @@ func (r *reader) pair(pairs map[string]Value) {
 		v.array, v.kind = true, kind(r.u32())
 		n := r.u64()
 		// each element takes at least a byte
-		if rest := len(r.data) - r.at; r.err == nil && n > uint64(rest) {
+		if rest := r.size - r.at; r.err == nil && n > uint64(rest) {
 			r.err = fmt.Errorf("an array of %d, but only %d bytes follow: truncated?", n, rest)
 		}
 		v.count = int(n)

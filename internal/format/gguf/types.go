@@ -125,6 +125,10 @@ func (t Type) size(shape []int) (int64, error) {
 // weights, rounded once to float32 and made when they are needed.
 func (t Tensor) Elements() weights.Tensor {
 	w := weights.Tensor{Name: t.Name, Shape: t.Shape, DType: weights.F32, Data: t.Data}
+	fill := t.fill
+	if t.Data == nil {
+		w.Fill, fill = weights.Far, weights.Far
+	}
 	switch t.Type {
 	case F32:
 	case F16:
@@ -132,7 +136,7 @@ func (t Tensor) Elements() weights.Tensor {
 	case BF16:
 		w.DType = weights.BF16
 	default:
-		w.Data, w.Fill = nil, t.fill
+		w.Data, w.Fill = nil, fill
 	}
 	return w
 }

@@ -31,7 +31,10 @@ func (m *machine) line() (string, error) {
 	const longest = 256
 	rest := string(m.data[m.at:min(m.at+longest, len(m.data))])
 	text, _, ended := strings.Cut(rest, "\n")
-	if !ended {
+	switch {
+	case !ended && len(rest) < longest:
+		return "", ErrShort
+	case !ended:
 		return "", fmt.Errorf("a name of more than %d bytes", longest)
 	}
 	_, err := m.bytes(uint64(len(text) + 1))

@@ -71,7 +71,8 @@ type machine struct {
 	memo   map[uint32]any
 }
 
-var errShort = errors.New("the pickle ends before its STOP: cut short?")
+// ErrShort is the error of Next, wrapped, where the pickle goes on after the bytes.
+var ErrShort = errors.New("the pickle ends before its STOP: cut short?")
 
 func (m *machine) run() (any, error) {
 	for {
@@ -162,7 +163,7 @@ func (m *machine) byte() (byte, error) {
 // bytes returns the next n bytes of the file.
 func (m *machine) bytes(n uint64) ([]byte, error) {
 	if n > uint64(len(m.data)-m.at) {
-		return nil, errShort
+		return nil, ErrShort
 	}
 	if m.at+int(n) > maxBytes {
 		return nil, fmt.Errorf("a pickle of more than %d bytes", maxBytes)

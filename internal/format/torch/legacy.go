@@ -10,12 +10,31 @@ import (
 	"math/big"
 
 	"picogpt/internal/format/pickle"
+	"picogpt/internal/mapped"
 	"picogpt/internal/quote"
 )
 
 // readLegacy reads the object of a file in the older form.
 func (f *File) readLegacy() error {
-	file := f.file.Bytes
+	const usual, most = 256 << 10, 16 << 20 // bytes of all pickles; package pickle reads no more
+	n := f.Size()
+	if f.file.IsFar() {
+		n = min(n, usual)
+	}
+	for {
+		start, err := f.file.Part(0, n)
+		if err == nil {
+			err = f.readPickles(start)
+		}
+		if n >= min(f.Size(), most) || !errors.Is(err, pickle.ErrShort) {
+			return err
+		}
+		n = min(2*n, f.Size())
+	}
+}
+
+// readPickles reads the object, of which the bytes are a beginning of the file.
+func (f *File) readPickles(file []byte) error {
 	s := storages{byKey: map[string]*storage{}, find: func(*storage) error { return nil }}
 	d := pickle.NewDecoder(file, s.options(f))
 	if err := readPreamble(d); err != nil {
@@ -29,9 +48,9 @@ func (f *File) readLegacy() error {
 	if err != nil {
 		return fmt.Errorf("the list of storages: %w", err)
 	}
-	end, err := s.locate(file, int64(d.Offset()), keys)
-	if err == nil && end != int64(len(file)) {
-		err = fmt.Errorf("%d bytes after the last storage", int64(len(file))-end)
+	end, err := s.locate(f.file, int64(d.Offset()), keys)
+	if err == nil && end != f.Size() {
+		err = fmt.Errorf("%d bytes after the last storage", f.Size()-end)
 	}
 	return err
 }
@@ -77,7 +96,7 @@ func number(v any) string {
 
 // locate finds the storages in the order of their keys, from byte at on, and returns the end of the
 // last one.
-func (s *storages) locate(file []byte, at int64, keys any) (int64, error) {
+func (s *storages) locate(file mapped.File, at int64, keys any) (int64, error) {
 	list, ok := keys.(*pickle.List)
 	if !ok {
 		return 0, fmt.Errorf("the list of storages: %s, want a list", pickle.Kind(keys))
@@ -92,20 +111,24 @@ func (s *storages) locate(file []byte, at int64, keys any) (int64, error) {
 		if !ok {
 			return 0, fmt.Errorf("storage %s, which no tensor has", quote.Short(name, 40))
 		}
-		if x.data != nil {
+		if x.begin != nil {
 			return 0, fmt.Errorf("storage %s is listed twice", quote.Short(name, 40))
 		}
 		size := x.size()
-		if left := int64(len(file)) - at - 8; size > left {
+		if left := file.Size() - at - 8; size > left {
 			return 0, fmt.Errorf("storage %s: %d numbers of %s, but only %d bytes are left: "+
 				"cut short?", quote.Short(name, 40), x.count, x.dtype, max(0, left))
 		}
-		count, data := file[at:at+8], file[at+8:at+8+size:at+8+size]
-		x.data = func() ([]byte, error) {
-			if n := int64(binary.LittleEndian.Uint64(count)); n != x.count {
-				return nil, fmt.Errorf("%d numbers, but the object says %d", n, x.count)
+		from := at
+		x.begin = func() (int64, error) {
+			count, err := file.Part(from, 8)
+			if err != nil {
+				return 0, err
 			}
-			return data, nil
+			if n := int64(binary.LittleEndian.Uint64(count)); n != x.count {
+				return 0, fmt.Errorf("%d numbers, but the object says %d", n, x.count)
+			}
+			return from + 8, nil
 		}
 		at += 8 + size
 	}

@@ -16,8 +16,8 @@ import (
 type storage struct {
 	key   string
 	dtype weights.DType
-	count int64                  // of numbers; their bytes fit an int64
-	data  func() ([]byte, error) // its bytes in the file
+	count int64                 // of numbers; their bytes fit an int64
+	begin func() (int64, error) // the offset of its bytes in the file
 }
 
 func (s *storage) size() int64 { return s.count * int64(s.dtype.Size()) }
@@ -25,7 +25,7 @@ func (s *storage) size() int64 { return s.count * int64(s.dtype.Size()) }
 // storages are the storages that the persistent ids of a file name.
 type storages struct {
 	byKey map[string]*storage
-	find  func(s *storage) error // checks a new one and sets its data, if that is already known
+	find  func(s *storage) error // checks a new one and sets its begin, if that is already known
 }
 
 // A storageClass is a class of storages, by the type of its numbers.

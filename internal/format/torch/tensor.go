@@ -189,13 +189,20 @@ func (t *Tensor) Weights(name string) (weights.Tensor, error) {
 		w.Data = []byte{}
 		return w, nil
 	}
-	all, err := t.storage.data()
+	if t.file.file.IsFar() {
+		w.Fill = weights.Far
+		return w, nil
+	}
+	begin, err := t.begin()
+	var data []byte
+	width := int64(w.DType.Size())
+	if err == nil {
+		data, err = t.file.file.Part(begin, t.storage.size()-t.offset*width)
+	}
 	if err != nil {
 		return w, fmt.Errorf("%s: storage %s: %w", quote.Plain(name, 80),
 			quote.Short(t.storage.key, 40), err)
 	}
-	width := int64(w.DType.Size())
-	data := all[t.offset*width:]
 	switch {
 	case t.inOrder() && uintptr(unsafe.Pointer(unsafe.SliceData(data)))%uintptr(width) == 0:
 		w.Data = data[:w.Size():w.Size()]
@@ -215,6 +222,19 @@ func (t *Tensor) Weights(name string) (weights.Tensor, error) {
 	}
 	w.Done = func() { t.file.file.Forget(data) }
 	return w, nil
+}
+
+// InPlace reports whether the elements of a tensor that is not empty lie in order and aligned in the
+// file, so that Data can be its bytes.
+func (t *Tensor) InPlace() (bool, error) {
+	begin, err := t.begin()
+	return err == nil && t.inOrder() && begin%int64(t.storage.dtype.Size()) == 0, err
+}
+
+// begin returns the offset of the first element in the file.
+func (t *Tensor) begin() (int64, error) {
+	begin, err := t.storage.begin()
+	return begin + t.offset*int64(t.storage.dtype.Size()), err
 }
 
 // inOrder reports whether the elements lie one after another.

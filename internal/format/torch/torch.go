@@ -3,7 +3,8 @@
 // It executes no code: what is neither becomes one of package pickle's Objects, which do nothing.
 //
 // The file is mapped. A storage is not touched before one of its tensors is read, so that an
-// optimizer's state in the same file costs nothing.
+// optimizer's state in the same file costs nothing. Of a file on another machine (folder.FarFile)
+// only the pickles and the directory are read, and the elements of its tensors cannot be.
 package torch
 
 import (
@@ -26,15 +27,17 @@ type File struct {
 
 // Open opens and checks a file. Its errors do not name the file.
 func Open(fsys fs.FS, name string) (*File, error) {
-	file, err := mapped.Open(fsys, name, nil)
+	file, err := mapped.OpenParts(fsys, name, nil)
 	if err != nil {
 		return nil, err
 	}
 	f := &File{file: file}
+	start, err := file.Part(0, min(64, file.Size()))
 	switch {
-	case bytes.HasPrefix(file.Bytes, []byte("PK")):
+	case err != nil:
+	case bytes.HasPrefix(start, []byte("PK")):
 		err = f.readZip()
-	case IsLegacy(file.Bytes):
+	case IsLegacy(start):
 		err = f.readLegacy()
 	default:
 		err = errors.New("not a file of torch.save")
@@ -46,7 +49,7 @@ func Open(fsys fs.FS, name string) (*File, error) {
 }
 
 // Size returns the bytes of the file.
-func (f *File) Size() int64 { return int64(len(f.file.Bytes)) }
+func (f *File) Size() int64 { return f.file.Size() }
 
 // Close unmaps the file. After it the data of its tensors is invalid.
 func (f *File) Close() error { return f.file.Close() }

@@ -13,6 +13,7 @@ import (
 
 	"picogpt/internal/folder"
 	"picogpt/internal/format/pickle"
+	"picogpt/internal/mapped"
 	"picogpt/internal/testing/fixture"
 	"picogpt/kernels"
 	"picogpt/weights"
@@ -273,7 +274,7 @@ func FuzzObject(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		a, err := readArchive(b)
+		a, err := readArchive(mapped.File{Bytes: b})
 		if err != nil {
 			f.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"picogpt/internal/format/pickle"
+	"picogpt/internal/mapped"
 	"picogpt/internal/quote"
 )
 
@@ -31,7 +32,7 @@ const (
 // An archive is a zip whose directory was read. Only the directory decides about an entry: local
 // headers may leave sizes out, and are read together with their entry.
 type archive struct {
-	file    []byte
+	file    mapped.File
 	entries map[string]entry
 }
 
@@ -45,7 +46,7 @@ type entry struct {
 
 // readZip reads the object of a file in the zip form.
 func (f *File) readZip() error {
-	a, err := readArchive(f.file.Bytes)
+	a, err := readArchive(f.file)
 	if err != nil {
 		return err
 	}
@@ -69,7 +70,7 @@ func (f *File) readZip() error {
 			return fmt.Errorf("storage %s: a record of %d bytes, want %d numbers of %s", s.key,
 				e.size, s.count, s.dtype)
 		}
-		s.data = func() ([]byte, error) { return a.entryData(e) }
+		s.begin = func() (int64, error) { return a.begin(e) }
 		return nil
 	}}
 	if f.Root, err = pickle.Load(object, s.options(f)); err != nil {
@@ -126,33 +127,41 @@ func (a *archive) data(name string) ([]byte, error) {
 	if !ok {
 		return nil, errors.New("the archive has no such record")
 	}
-	return a.entryData(e)
+	begin, err := a.begin(e)
+	if err != nil {
+		return nil, err
+	}
+	return a.file.Part(begin, e.size)
 }
 
-func (a *archive) entryData(e entry) ([]byte, error) {
+// begin returns the offset of the bytes of an entry.
+func (a *archive) begin(e entry) (int64, error) {
 	switch {
 	case e.method != 0:
-		return nil, errors.New("compressed, want it stored as torch.save does: " +
+		return 0, errors.New("compressed, want it stored as torch.save does: " +
 			"unzip it, and zip it with -0")
 	case e.flags&1 != 0:
-		return nil, errors.New("encrypted")
+		return 0, errors.New("encrypted")
 	}
 	// readArchive has checked that it is within the file
-	local := a.file[e.header : e.header+localSize]
+	local, err := a.file.Part(e.header, localSize)
+	if err != nil {
+		return 0, err
+	}
 	if string(local[:4]) != localMagic {
-		return nil, errors.New("no local header where the directory says")
+		return 0, errors.New("no local header where the directory says")
 	}
 	begin := e.header + localSize + int64(binary.LittleEndian.Uint16(local[26:])) +
 		int64(binary.LittleEndian.Uint16(local[28:]))
 	if begin > e.end-e.size {
-		return nil, fmt.Errorf("%d bytes at byte %d, but the next record begins at byte %d", e.size,
+		return 0, fmt.Errorf("%d bytes at byte %d, but the next record begins at byte %d", e.size,
 			begin, e.end)
 	}
-	return a.file[begin : begin+e.size : begin+e.size], nil
+	return begin, nil
 }
 
 // readArchive reads the directory of a zip, and checks that no two entries share bytes or a name.
-func readArchive(file []byte) (*archive, error) {
+func readArchive(file mapped.File) (*archive, error) {
 	directory, count, at, err := findDirectory(file)
 	if err != nil {
 		return nil, err
@@ -191,19 +200,29 @@ func readArchive(file []byte) (*archive, error) {
 
 // findDirectory returns the directory of a zip, the number of entries that it announces, and its
 // offset.
-func findDirectory(file []byte) (directory []byte, count uint64, at int64, err error) {
-	tail := file[max(0, len(file)-endSize-largestComment):]
+func findDirectory(
+	file mapped.File,
+) (directory []byte, count uint64, at int64, err error) {
+	most := min(file.Size(), endSize+largestComment)
+	tail, err := file.Part(file.Size()-most, most)
+	if err != nil {
+		return nil, 0, 0, err
+	}
 	i := bytes.LastIndex(tail, []byte(endMagic))
 	if i < 0 || len(tail)-i < endSize {
 		return nil, 0, 0, errors.New("a zip without its directory, which is at the end: cut short?")
 	}
 	end := tail[i:]
-	endAt := uint64(len(file) - len(tail) + i)
+	endAt := uint64(file.Size() - most + int64(i))
 	count = uint64(binary.LittleEndian.Uint16(end[10:]))
 	size := uint64(binary.LittleEndian.Uint32(end[12:]))
 	begin := uint64(binary.LittleEndian.Uint32(end[16:]))
 	if count == 1<<16-1 || size == 1<<32-1 || begin == 1<<32-1 {
-		if e, ok := findEnd64(file, endAt); ok {
+		e, ok, err := findEnd64(file, endAt)
+		if err != nil {
+			return nil, 0, 0, err
+		}
+		if ok {
 			count = binary.LittleEndian.Uint64(e[32:])
 			size = binary.LittleEndian.Uint64(e[40:])
 			begin = binary.LittleEndian.Uint64(e[48:])
@@ -213,21 +232,25 @@ func findDirectory(file []byte) (directory []byte, count uint64, at int64, err e
 		return nil, 0, 0, fmt.Errorf("a zip whose directory has %d bytes at byte %d, but it ends "+
 			"at byte %d", size, begin, endAt)
 	}
-	return file[begin : begin+size], count, int64(begin), nil
+	directory, err = file.Part(int64(begin), int64(size))
+	return directory, count, int64(begin), err
 }
 
 // findEnd64 returns the record that large zips have before the last one.
-func findEnd64(file []byte, endAt uint64) ([]byte, bool) {
+func findEnd64(file mapped.File, endAt uint64) (end []byte, ok bool, err error) {
 	if endAt < locator64Size {
-		return nil, false
+		return nil, false, nil
 	}
-	locator := file[endAt-locator64Size : endAt]
+	locator, err := file.Part(int64(endAt-locator64Size), locator64Size)
+	if err != nil {
+		return nil, false, err
+	}
 	at := binary.LittleEndian.Uint64(locator[8:])
 	if string(locator[:4]) != locator64Magic || endAt < end64Size || at > endAt-end64Size {
-		return nil, false
+		return nil, false, nil
 	}
-	e := file[at : at+end64Size]
-	return e, string(e[:4]) == end64Magic
+	end, err = file.Part(int64(at), end64Size)
+	return end, err == nil && string(end[:4]) == end64Magic, err
 }
 
 // readEntry reads the first entry of a directory.
