@@ -7,8 +7,8 @@
 //	gpt, err := picogpt.Open(ctx, snapshot.Dir)
 //
 // Find searches the cache and sends no request; Pull downloads what is missing; List lists the
-// cache, Snapshot.Verify checks its files, and Remove removes a repository; Look reads parts of files without downloading them. Only Environment reads environment
-// variables.
+// cache, Snapshot.Verify checks its files, and Remove removes a repository; Look reads the headers
+// of files without downloading them. Only Environment reads environment variables.
 //
 // Each file that Pull downloads is checked against the hash that is its name in the cache, and
 // appears there only when it is complete and right. Nothing else is trusted either: names from a

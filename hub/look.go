@@ -8,24 +8,33 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"path"
+	"slices"
 
-	"picogpt/weights"
+	"picogpt/internal/folder"
 )
 
-// A Remote is a checkpoint at the hub.
+// A Remote is a checkpoint at the hub. It is a folder of its files, an fs.FS for
+// checkpoint.Options.OpenFile, which can be read until the context of Look ends, by one goroutine
+// at a time. Of the weights, parts that are read are requested; other files are requested whole, and
+// their hashes are checked.
 type Remote struct {
-	Commit string
-	Config []byte         // config.json; nil if there is none
-	Files  []weights.File // of the weights, as Pull chooses them; each read is a request
+	Commit  string
+	Weights string // the name in the folder of the weights, or of the index of their shards
+	Size    int64  // of all files of the weights
 
-	repo *repo
+	ctx    context.Context
+	repo   *repo
+	small  folder.Memory     // files that were read
+	far    map[string]*parts // the weights
+	absent map[string]bool
+	err    error
 }
 
-// Look finds the checkpoint of a name at the hub and reads its config. If files is given, its weights
-// are those. It does not use the cache, and writes nothing. Files may be read until the context ends.
-// The caller must call Close.
+// Look finds the checkpoint of a name at the hub. If files is given, its weights are those. It does
+// not use the cache, and writes nothing. The caller must call Close.
 func Look(ctx context.Context, name Name, o Options, files ...string) (*Remote, error) {
 	if ctx == nil {
 		return nil, errNoContext
@@ -34,7 +43,8 @@ func Look(ctx context.Context, name Name, o Options, files ...string) (*Remote, 
 	if err != nil {
 		return nil, err
 	}
-	l := &Remote{repo: r}
+	l := &Remote{ctx: ctx, repo: r, small: folder.Memory{}, far: map[string]*parts{},
+		absent: map[string]bool{}}
 	if err := l.look(ctx, files); err != nil {
 		r.close()
 		return nil, err
@@ -53,9 +63,6 @@ func (l *Remote) look(ctx context.Context, names []string) error {
 	}
 	l.Commit = r.commit
 	has, err := r.find(ctx, config)
-	if err == nil && has {
-		l.Config, err = r.read(ctx, config, maxIndex)
-	}
 	if err != nil {
 		return err
 	}
@@ -70,18 +77,69 @@ func (l *Remote) look(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
+	if slices.Contains(names, adapterFiles[0]) {
+		return fmt.Errorf("%s: %w, but an adapter: gpt pull takes it", r.name.Repo, ErrNoWeights)
+	}
 	if err := r.wantAll(ctx, names, names); err != nil {
 		return err
 	}
+	last := names[len(names)-1]
+	r.o.Folder = path.Join(r.o.Folder, path.Dir(last))
+	l.Weights = path.Base(last)
 	for _, name := range names {
 		if path.Ext(name) != ".json" {
-			m := r.metas[r.at(name)]
-			l.Files = append(l.Files, weights.File{ReaderAt: &parts{ctx: ctx, repo: r, meta: m},
-				Name: r.name.Repo + "/" + m.file, Size: m.size})
+			m := r.metas[r.at(path.Base(name))]
+			l.far[path.Base(name)] = &parts{remote: l, meta: m}
+			l.Size += max(m.size, 0)
 		}
 	}
 	return nil
 }
+
+// Path returns the path of a file for messages.
+func (l *Remote) Path(name string) string { return l.repo.name.Repo + "/" + l.repo.at(name) }
+
+// Open implements fs.FS. A file of the weights is a *folder.FarFile.
+func (l *Remote) Open(name string) (fs.File, error) {
+	fail := func(err error) (fs.File, error) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	if p := l.far[name]; p != nil {
+		if p.meta.size < 0 {
+			return fail(errNoSize)
+		}
+		return folder.NewFarFile(p, name, p.meta.size), nil
+	}
+	if _, known := l.small[name]; known || !fs.ValidPath(name) || name == "." {
+		return l.small.Open(name)
+	}
+	has, err := false, l.err
+	if err == nil && !l.absent[name] {
+		has, err = l.repo.find(l.ctx, name)
+	}
+	if err == nil && has {
+		limit := int64(maxSmall)
+		if name == "config.json" {
+			limit = maxIndex
+		}
+		var b []byte
+		if b, err = l.repo.read(l.ctx, name, min(limit, mostLooked-l.repo.fetched)); err == nil {
+			l.small[name] = b
+		}
+	}
+	switch {
+	case err != nil:
+		l.err = err
+		return fail(err)
+	case !has:
+		l.absent[name] = true
+		return fail(fs.ErrNotExist)
+	}
+	return l.small.Open(name)
+}
+
+// Err returns the first error of a request. Readers of files may have passed over it.
+func (l *Remote) Err() error { return l.err }
 
 // Fetched returns the number of bytes of files that were read.
 func (l *Remote) Fetched() int64 { return l.repo.fetched }
@@ -89,40 +147,57 @@ func (l *Remote) Fetched() int64 { return l.repo.fetched }
 // Close closes the connections.
 func (l *Remote) Close() { l.repo.close() }
 
-// parts reads parts of a file by requests. The first request fetches enough for most headers.
+var errNoSize = errors.New("the hub does not say the file's size")
+
+// parts reads parts of a file by requests. It keeps what it has read.
 type parts struct {
-	ctx   context.Context
-	repo  *repo
-	meta  *meta
-	start []byte // of the file
+	remote *Remote
+	meta   *meta
+	have   []part
 }
 
-// usual is the number of bytes of the first request.
-const usual = 100_000
+// A part is bytes of a file from byte at on.
+type part struct {
+	at    int64
+	bytes []byte
+}
+
+const (
+	usual      = 100_000  // bytes of a request, enough for most headers and directories
+	mostLooked = 96 << 20 // bytes that all requests of a Remote may fetch
+)
 
 // ReadAt implements io.ReaderAt, for one goroutine at a time.
-func (p *parts) ReadAt(b []byte, from int64) (int, error) {
-	if p.meta.size < 0 {
-		return 0, errors.New("the hub does not say the file's size")
-	}
-	if p.start == nil && from < usual {
-		start := make([]byte, min(usual, p.meta.size))
-		if err := p.fetch(start, 0); err != nil {
-			return 0, err
+func (p *parts) ReadAt(b []byte, from int64) (n int, err error) {
+	for n < len(b) && from+int64(n) < p.meta.size {
+		at := from + int64(n)
+		i := slices.IndexFunc(p.have, func(x part) bool {
+			return x.at <= at && at < x.at+int64(len(x.bytes))
+		})
+		if i >= 0 {
+			n += copy(b[n:], p.have[i].bytes[at-p.have[i].at:])
+			continue
 		}
-		p.start = start
-	}
-	n := copy(b, p.start[min(from, int64(len(p.start))):])
-	wanted := min(int64(len(b)), max(p.meta.size-from, 0))
-	if int64(n) < wanted {
-		if err := p.fetch(b[n:wanted], from+int64(n)); err != nil {
+		x := part{at: min(at, max(p.meta.size-usual, 0))}
+		end := min(max(at+int64(len(b)-n), x.at+usual), p.meta.size)
+		for _, y := range p.have { // nothing is requested twice
+			if y.at > at {
+				end = min(end, y.at)
+			} else {
+				x.at = max(x.at, y.at+int64(len(y.bytes)))
+			}
+		}
+		x.bytes = make([]byte, end-x.at)
+		if err := p.fetch(x.bytes, x.at); err != nil {
+			p.remote.err = p.remote.repo.failed(p.meta.file, err)
 			return n, err
 		}
+		p.have = append(p.have, x)
 	}
-	if wanted < int64(len(b)) {
-		return int(wanted), io.EOF
+	if n < len(b) {
+		return n, io.EOF
 	}
-	return len(b), nil
+	return n, nil
 }
 
 // fetch requests len(b) bytes of the file, from byte from on.
@@ -130,9 +205,13 @@ func (p *parts) fetch(b []byte, from int64) error {
 	if len(b) == 0 {
 		return nil
 	}
+	r, ctx := p.remote.repo, p.remote.ctx
+	if r.fetched+int64(len(b)) > mostLooked {
+		return fmt.Errorf("headers of more than %d bytes", mostLooked)
+	}
 	span := fmt.Sprintf("bytes=%d-%d", from, from+int64(len(b))-1)
-	err := p.repo.persist(p.ctx, p.meta.file, func() int64 { return 0 }, func() error {
-		resp, err := p.repo.get(p.ctx, p.meta.location, "Range", span)
+	err := r.persist(ctx, p.meta.file, func() int64 { return 0 }, func() error {
+		resp, err := r.get(ctx, p.meta.location, "Range", span)
 		if err != nil {
 			return err
 		}
@@ -152,7 +231,7 @@ func (p *parts) fetch(b []byte, from int64) error {
 				return err
 			}
 		default:
-			return p.repo.refusal(resp, p.meta.commit, p.meta.file)
+			return r.refusal(resp, p.meta.commit, p.meta.file)
 		}
 		_, err = io.ReadFull(resp.Body, b)
 		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {

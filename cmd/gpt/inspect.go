@@ -3,6 +3,7 @@ package main
 // gpt inspect: what a checkpoint holds, and what it needs.
 
 import (
+	"picogpt/checkpoint"
 	"picogpt/hub"
 	"picogpt/internal/amount"
 	"picogpt/internal/checkpoints"
@@ -50,15 +51,18 @@ formats, window and streams, and how many bytes of text it holds.
 Of a file that --session has written it shows the digest and the number formats of the model that it
 belongs to, and how many tokens it holds; with --json their ids. It checks all checksums.
 
-With --remote, MODEL is a repository of the hub, as for gpt pull. Its config and the headers of its
-safetensors are read by requests for parts of the files, some 100 kB. With -v, stderr says how many
-bytes came.
+With --remote, MODEL is a repository of the hub, as for gpt pull; NAME:Q8_0 is one GGUF file of
+several. The headers of safetensors, PyTorch's and GGUF files are read by requests for parts of
+them, and the tokenizer's files, which have 1 or 2 MB; with -v, stderr says how many bytes came. No
+weights are read: a head that is the embedding once more counts as weights of its own, unless the
+header shows it.
 
 Examples:
 
   gpt inspect
   gpt inspect ~/models/gpt2 --json
-  gpt inspect --remote openai-community/gpt2-xl`,
+  gpt inspect --remote openai-community/gpt2-xl
+  gpt inspect --remote OWNER/gpt2-gguf:Q8_0`,
 	}
 }
 
@@ -135,7 +139,11 @@ func (a *app) inspectRemote(c *inspectCommand) (i *show.Inspection, problem, err
 		return nil, nil, checkpoints.HubError(name, o, err)
 	}
 	defer far.Close()
-	i, problem, err = show.InspectRemote(name, far, a.CacheDtype)
+	i, problem, err = show.InspectRemote(name, far,
+		checkpoint.Options{GELU: a.GELU, Heads: a.Heads}, a.CacheDtype)
+	if err != nil {
+		err = checkpoints.HubError(name, o, err)
+	}
 	a.EndProgress()
 	a.logf("commit %s, %s fetched", far.Commit, amount.Count(int(far.Fetched()), "byte"))
 	return i, problem, err

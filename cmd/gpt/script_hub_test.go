@@ -19,7 +19,7 @@ import (
 //	hub put REPO DIR [KEY=V]... a repository of the files in a folder: gated=1, token=T, ref=R;
 //	                            $COMMIT is its commit
 //	hub move OLD NEW            OLD is called NEW by now
-//	hub break FAULT FILE TIMES  requests for the bytes of a file fail: cut, 429, 503, other, more
+//	hub break FAULT FILE TIMES  requests for the bytes of a file fail: cut, 403, 429, 503, other, more
 //	hub mend                    nothing fails
 //	hub log FILE                writes the requests since the last time
 //	hub stop                    the hub is out of reach
@@ -94,7 +94,7 @@ func hubRepo(ts *testscript.TestScript, name, dir string, options []string) *fak
 func hubFault(ts *testscript.TestScript, kind, file, times string) fakehub.Fault {
 	f := map[string]fakehub.Fault{
 		"cut": fakehub.Cut(2000), "429": fakehub.Status(429, "Retry-After", "0"),
-		"503": fakehub.Status(503), "other": fakehub.Other, "more": fakehub.More,
+		"503": fakehub.Status(503), "403": fakehub.Status(403), "other": fakehub.Other, "more": fakehub.More,
 		"hours": fakehub.Status(429, "Retry-After", "7200"), "hang": fakehub.Hang(2000),
 	}[kind]
 	n := 0

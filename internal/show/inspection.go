@@ -5,8 +5,8 @@ package show
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -14,6 +14,7 @@ import (
 	"picogpt/hub"
 	"picogpt/internal/amount"
 	"picogpt/internal/fault"
+	"picogpt/internal/mapped"
 	"picogpt/model"
 	"picogpt/weights"
 )
@@ -73,8 +74,23 @@ func (i *Inspection) ignore(names []string) {
 // Inspect inspects a checkpoint that is open. problem says why it cannot run. The memory is for a
 // cache of that number format.
 func Inspect(name string, c *checkpoint.Checkpoint, cache string) (i *Inspection, problem error) {
-	config, file := c.Config, c.Tensors
-	i = newInspection(name, config, file)
+	return inspect(name, c, cache, func() (string, []string, error) {
+		m, err := model.New(context.Background(), c.Config, c.Tensors,
+			model.Options{Threads: 1, CacheFormat: cache})
+		if err != nil {
+			return "", nil, err
+		}
+		defer m.Close()
+		return m.Format(), m.Ignored(), nil
+	})
+}
+
+// inspect is Inspect with a function that returns the model's number format and the tensors that it
+// ignores.
+func inspect(
+	name string, c *checkpoint.Checkpoint, cache string, try func() (string, []string, error),
+) (i *Inspection, problem error) {
+	i = newInspection(name, c.Config, c.Tensors)
 	i.Source, i.Notes = c.Format(), append(i.Notes, c.Notes...)
 	if t, err := c.Tokenizer(); err == nil {
 		i.Vocab = fmt.Sprintf("%s, %d ids", t.Kind(), t.Size())
@@ -82,55 +98,44 @@ func Inspect(name string, c *checkpoint.Checkpoint, cache string) (i *Inspection
 			i.Notes = append(i.Notes, "tokenizer: "+missing)
 		}
 	}
-	m, problem := model.New(context.Background(), config, file,
-		model.Options{Threads: 1, CacheFormat: cache})
+	format, ignored, problem := try()
 	if problem == nil {
-		i.Format = m.Format()
-		i.ignore(m.Ignored())
-		m.Close()
-	} else {
-		i.Problem = problem.Error()
-	}
-	i.measure(config, c.Untied(), cache)
-	return i, problem
-}
-
-// InspectRemote inspects a checkpoint at the hub, of which it reads the headers. problem says why
-// it cannot run, err why it cannot be shown. The memory is for a cache of that number format.
-func InspectRemote(
-	name hub.Name, far *hub.Remote, cache string,
-) (i *Inspection, problem, err error) {
-	for _, f := range far.Files {
-		if path.Ext(f.Name) != ".safetensors" || far.Config == nil {
-			return nil, nil, fault.Hint(fmt.Errorf("%s: only safetensors beside a config.json can be "+
-				"inspected from afar", f.Name),
-				fmt.Sprintf("gpt pull %s downloads it (%s), then gpt inspect %s shows it", name,
-					amount.Size(f.Size), name))
-		}
-	}
-	config, err := model.ParseConfig(far.Config)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s/config.json: %w", name.Repo, err)
-	}
-	tensors, err := weights.FromReaders(far.Files...)
-	if err != nil {
-		return nil, nil, err
-	}
-	i = newInspection(name.String(), config, tensors)
-	i.Source = "safetensors"
-	var ignored []string
-	if i.Format, ignored, problem = model.Check(config, tensors); problem == nil {
+		i.Format = format
 		i.ignore(ignored)
 	} else {
 		i.Problem = problem.Error()
 	}
-	head := hasHead(tensors)
-	if head {
+	untied, err := c.Untied()
+	if err != nil {
+		untied = true
 		i.Notes = append(i.Notes, "lm_head.weight counts as weights of its own: only its bytes "+
 			"tell whether it is wte.weight once more")
 	}
-	i.measure(config, head, cache)
-	return i, problem, nil
+	i.measure(c.Config, untied, cache)
+	return i, problem
+}
+
+// InspectRemote inspects a checkpoint at the hub, of whose weights it reads the headers. problem
+// says why it cannot run, err why it cannot be shown. The memory is for a cache of that number
+// format.
+func InspectRemote(
+	name hub.Name, far *hub.Remote, o checkpoint.Options, cache string,
+) (i *Inspection, problem, err error) {
+	c, err := o.OpenFile(far, far.Weights)
+	if err == nil {
+		defer c.Close()
+		i, problem = inspect(name.String(), c, cache, func() (string, []string, error) {
+			return model.Check(c.Config, c.Tensors)
+		})
+	}
+	switch {
+	case far.Err() != nil:
+		return nil, nil, far.Err()
+	case errors.Is(err, mapped.ErrFar):
+		err = fault.Hint(err, fmt.Sprintf("gpt pull %s downloads it (%s), then gpt inspect %s shows it",
+			name, amount.Size(far.Size), name))
+	}
+	return i, problem, err
 }
 
 // measure counts what the config asks for, with a cache of that format.
@@ -155,16 +160,6 @@ func (i *Inspection) measure(c model.Config, untied bool, cache string) {
 	}
 	i.Memory.KeyValues = 2 * int64(c.Layer) * n * pages * page * number
 	i.Memory.Total = i.Memory.Weights + i.Memory.KeyValues
-}
-
-// hasHead reports whether there are weights for the logits beside wte.
-func hasHead(tensors *weights.Tensors) bool {
-	for _, t := range tensors.All() {
-		if isHead(t.Name) {
-			return true
-		}
-	}
-	return false
 }
 
 // isHead reports whether a tensor is weights for the logits. A head that is wte once more is not
