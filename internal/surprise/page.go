@@ -10,9 +10,9 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"picogpt/eval"
+	"picogpt/internal/webparts"
 	"picogpt/kernels"
 )
 
@@ -21,12 +21,6 @@ var pageHTML string
 
 //go:embed page.css
 var pageCSS string
-
-//go:embed palette.css
-var paletteCSS string
-
-// Palette returns the colours of the page as CSS, light and dark, for other pages.
-func Palette() string { return paletteCSS }
 
 //go:embed page.js
 var pageJS string
@@ -96,17 +90,17 @@ func (p Picture) Page(w io.Writer) error {
 		return err
 	}
 	d := pageData{
-		Title: visible(excerpt(p.Score.Text), ""), Model: p.Model, Summary: summary(&p.Score),
+		Title: webparts.Excerpt(p.Score.Text), Model: p.Model, Summary: summary(&p.Score),
 		By:        p.By,
 		RankNames: ByRank.Names(), SurprisalNames: BySurprisal.Names(),
 		Width: len(p.Score.Tokens), Histogram: histogram(&p.Score),
-		CSS: template.CSS(paletteCSS + pageCSS), JS: template.JS(pageJS),
+		CSS: webparts.CSS(pageCSS), JS: webparts.JS(pageJS),
 	}
 	d.chart(&p.Score)
 	d.Data.Tokens = []pageToken{}
 	for i, piece := range pieces(&p.Score) {
 		rank, surprisal := -1, -1
-		for k := piece.first; k <= piece.last; k++ {
+		for k := piece.First; k <= piece.Last; k++ {
 			token := &p.Score.Tokens[k]
 			rank, surprisal = max(rank, ByRank.Level(token)),
 				max(surprisal, BySurprisal.Level(token))
@@ -116,17 +110,16 @@ func (p Picture) Page(w io.Writer) error {
 		if rank >= 0 {
 			class = fmt.Sprintf("r%d s%d", rank, surprisal)
 		}
-		if strings.HasPrefix(piece.text, "\n") {
+		if strings.HasPrefix(piece.Text, "\n") {
 			class += " feed" // drawn as a sign, which the pointer can reach
 		}
-		d.Pieces = append(d.Pieces, pagePiece{i, class,
-			visible(strings.ToValidUTF8(piece.text, "\uFFFD"), "\n\t")})
+		d.Pieces = append(d.Pieces, pagePiece{i, class, webparts.Shown(piece.Text)})
 	}
 	return t.Execute(w, d)
 }
 
 func (p Picture) token(t *eval.Token, piece int) pageToken {
-	j := pageToken{Text: quoted(p.Score.Text[t.Start:t.End]), ID: t.ID, Piece: piece, Rank: t.Rank,
+	j := pageToken{Text: webparts.Quoted(p.Score.Text[t.Start:t.End]), ID: t.ID, Piece: piece, Rank: t.Rank,
 		Top: []pageAlternative{}}
 	if t.Rank < 0 {
 		return j
@@ -134,27 +127,10 @@ func (p Picture) token(t *eval.Token, piece int) pageToken {
 	j.P, j.Bits, j.Entropy = sixDigits(kernels.Exp64(t.LogProb)), sixDigits(bits(t.LogProb)),
 		sixDigits(bits(-t.Entropy))
 	for _, a := range t.Top {
-		j.Top = append(j.Top, pageAlternative{quoted(a.Text), a.ID,
+		j.Top = append(j.Top, pageAlternative{webparts.Quoted(a.Text), a.ID,
 			sixDigits(kernels.Exp64(a.LogProb))})
 	}
 	return j
-}
-
-// quoted shows a token's spaces, and its bytes that are not text.
-func quoted(s string) string {
-	if !utf8.ValidString(s) {
-		return fmt.Sprintf("bytes % x", s)
-	}
-	return strings.NewReplacer(" ", "␣", "\n", "↵").Replace(visible(s, "\n"))
-}
-
-func excerpt(s string) string {
-	const most = 60
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return s
 }
 
 // chart draws a bar for each token, of the height of its surprisal in bits, and the scale.
@@ -181,7 +157,7 @@ func (d *pageData) chart(s *eval.Scored) {
 	}
 	d.Bars = path.String()
 	if at >= 0 {
-		d.ChartText = fmt.Sprintf("The most surprising token is number %d of %d, %s, with %.1f bits.", at+1, len(s.Tokens), quoted(s.Text[s.Tokens[at].Start:s.Tokens[at].End]), highest)
+		d.ChartText = fmt.Sprintf("The most surprising token is number %d of %d, %s, with %.1f bits.", at+1, len(s.Tokens), webparts.Quoted(s.Text[s.Tokens[at].Start:s.Tokens[at].End]), highest)
 	}
 }
 

@@ -5,10 +5,9 @@ package surprise
 import (
 	"fmt"
 	"math"
-	"strings"
-	"unicode/utf8"
 
 	"picogpt/eval"
+	"picogpt/internal/webparts"
 )
 
 // A Picture is a scored text and how to draw it.
@@ -67,64 +66,13 @@ func (s Scale) Level(t *eval.Token) int {
 
 func bits(logprob float64) float64 { return -logprob / math.Ln2 }
 
-// A piece is one or more tokens: tokens that share a character are drawn as one.
-type piece struct {
-	text        string
-	first, last int // tokens
-}
-
-// pieces cuts the text at the tokens that begin with a character. Text that belongs to no token,
-// because the vocabulary drops it, is drawn with the token after it, and at the end with the last.
-func pieces(s *eval.Scored) []piece {
-	var all []piece
-	begin, end := 0, 0 // of the newest piece
+// pieces cuts the text at its tokens.
+func pieces(s *eval.Scored) []webparts.Piece {
+	spans := make([]webparts.Span, len(s.Tokens))
 	for i, t := range s.Tokens {
-		if n := len(all); n > 0 && t.Start > 0 && inside(s.Text, t.Start) {
-			all[n-1].last = i
-			all[n-1].text = s.Text[begin:t.End]
-		} else {
-			begin = min(end, t.Start)
-			all = append(all, piece{s.Text[begin:t.End], i, i})
-		}
-		end = max(end, t.End)
+		spans[i] = webparts.Span{Start: t.Start, End: t.End}
 	}
-	if n := len(all); n > 0 {
-		all[n-1].text = s.Text[begin:]
-	}
-	return all
-}
-
-// inside reports whether byte i of s is within a character.
-func inside(s string, i int) bool {
-	if i >= len(s) || utf8.RuneStart(s[i]) {
-		return false
-	}
-	for b := max(0, i-utf8.UTFMax+1); b < i; b++ {
-		if r, n := utf8.DecodeRuneInString(s[b:]); r != utf8.RuneError && b+n > i {
-			return true
-		}
-	}
-	return false
-}
-
-// visible replaces control characters: those that move a terminal's cursor or change its state,
-// those that a page may not hold, and those that reverse the direction of text. It leaves those of
-// keep.
-func visible(s, keep string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case strings.ContainsRune(keep, r):
-			return r
-		case r < ' ':
-			return 0x2400 + r
-		case r == 0x7f:
-			return 0x2421
-		case r >= 0x80 && r < 0xa0,
-			r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069: // change the direction of text
-			return utf8.RuneError
-		}
-		return r
-	}, s)
+	return webparts.Pieces(s.Text, spans)
 }
 
 // summary returns a line that says how surprising the whole text is.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"picogpt/internal/webparts"
 	"picogpt/kernels"
 )
 
@@ -28,10 +29,10 @@ func (p Picture) Terminal(w io.Writer) error {
 	var b strings.Builder
 	for _, piece := range pieces(&p.Score) {
 		level := -1
-		for i := piece.first; i <= piece.last; i++ {
+		for i := piece.First; i <= piece.Last; i++ {
 			level = max(level, p.By.Level(&p.Score.Tokens[i]))
 		}
-		for i, line := range strings.Split(visible(piece.text, "\n"), "\n") {
+		for i, line := range strings.Split(webparts.Visible(piece.Text, "\n"), "\n") {
 			if i > 0 { // else the colour would extend to the terminal's edge
 				b.WriteString(coloured(level, "↵") + "\n")
 			}

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"picogpt/internal/surprise"
+	"picogpt/internal/webparts"
 )
 
 //go:embed assets
@@ -68,8 +68,9 @@ func read(path string) (name string, data []byte, found bool) {
 		name = "index.html"
 	case !inside || name == "index.html":
 		return "", nil, false
-	case name == "palette.css":
-		return name, []byte(surprise.Palette()), true
+	}
+	if shared, ok := webparts.Files()[name]; ok {
+		return name, []byte(shared), true
 	}
 	data, err := assets.ReadFile("assets/" + name)
 	return name, data, err == nil

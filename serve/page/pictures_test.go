@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"picogpt"
-	"picogpt/internal/surprise"
 	"picogpt/internal/testing/picture"
+	"picogpt/internal/webparts"
 	"picogpt/serve"
 	"picogpt/weights/demo"
 )
@@ -37,7 +37,7 @@ func TestPicturesShowThePage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	from := [][]byte{[]byte(text), []byte(strconv.Itoa(token)), []byte(surprise.Palette())}
+	from := [][]byte{[]byte(text), []byte(strconv.Itoa(token)), []byte(webparts.Files()["palette.css"])}
 	for _, file := range slices.Sorted(slices.Values(files)) {
 		data, err := os.ReadFile(file)
 		if err != nil {

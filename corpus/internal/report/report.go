@@ -10,7 +10,7 @@ import (
 	"io"
 	"time"
 
-	"picogpt/internal/surprise"
+	"picogpt/internal/webparts"
 )
 
 //go:embed page.html
@@ -76,7 +76,7 @@ func (r *Report) HTML(w io.Writer) error {
 		return err
 	}
 	return t.Execute(w, view{
-		Report: r, CSS: template.CSS(surprise.Palette() + pageCSS),
+		Report: r, CSS: template.CSS(webparts.Files()["palette.css"] + pageCSS),
 		Heading: cmp.Or(text(r.Title), "Report"), ScoredBy: text(r.Model), Facts: r.facts(),
 		Chart: r.chart(), Words: r.words(), Bins: r.bins(), Quantiles: r.quantiles(),
 		Cuts: r.cuts(), Reasons: r.reasons(), Run: r.run(),

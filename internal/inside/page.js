@@ -1,0 +1,281 @@
+const data = JSON.parse(document.getElementById("data").textContent);
+const {tokens, layers, heads} = data;
+const byId = id => document.getElementById(id);
+const kept = 8, entry = 3; // of each row of a long text
+let layer = 0, head = 0;
+
+// Attention.
+
+const unpacked = [];
+function packed(l, h) {
+  const k = l * heads + h;
+  return unpacked[k] ??= Uint8Array.from(atob(data.attention.heads[k]), c => c.charCodeAt(0));
+}
+
+// each calls found with the source and the byte of every weight that a head has for a token, but
+// those that are 0.
+function each(l, h, t, found) {
+  const bytes = packed(l, h);
+  if (!data.attention.sparse) {
+    for (let s = 0, at = t * (t + 1) / 2; s <= t; s++) if (bytes[at + s]) found(s, bytes[at + s]);
+    return;
+  }
+  for (let k = 0, at = t * kept * entry; k < kept; k++, at += entry) {
+    if (bytes[at + 2]) found(bytes[at] + 256 * bytes[at + 1], bytes[at + 2]);
+  }
+}
+
+// row returns these [source, weight], the largest first.
+function row(l, h, t) {
+  const found = [];
+  each(l, h, t, (s, w) => found.push([s, w / 255]));
+  return found.sort((a, b) => b[1] - a[1]);
+}
+
+const rgb = () => {
+  const hex = getComputedStyle(document.documentElement).getPropertyValue("--mark").trim();
+  return [1, 3, 5].map(i => parseInt(hex.slice(i, i + 2), 16));
+};
+
+// paint draws the weights of a head on a canvas of at most so many points a side. Where tokens share
+// a point it shows the largest.
+function paint(canvas, l, h, most) {
+  const n = tokens.length, side = Math.min(n, most), colour = rgb();
+  canvas.width = canvas.height = side;
+  const context = canvas.getContext("2d"), image = context.createImageData(side, side);
+  const place = i => Math.floor(i * side / n);
+  for (let t = 0; t < n; t++) {
+    each(l, h, t, (s, w) => {
+      const at = 4 * (place(t) * side + place(s));
+      image.data.set(colour, at);
+      image.data[at + 3] = Math.max(image.data[at + 3], w);
+    });
+  }
+  context.putImageData(image, 0, 0);
+}
+
+const thumbnails = [];
+function paintAll() {
+  thumbnails.forEach((box, k) => paint(box.firstChild, Math.floor(k / heads), k % heads, 64));
+  paint(byId("triangle"), layer, head, 1024);
+}
+
+function buildHeads() {
+  for (let k = 0; k < layers * heads; k++) {
+    const box = document.createElement("div");
+    box.id = "h" + k;
+    box.setAttribute("role", "option");
+    box.title = `layer ${Math.floor(k / heads)}, head ${k % heads}`;
+    box.setAttribute("aria-label", box.title);
+    box.append(document.createElement("canvas"));
+    box.addEventListener("click", () => chooseHead(Math.floor(k / heads), k % heads));
+    thumbnails.push(box);
+  }
+  byId("heads").append(...thumbnails);
+}
+
+function chooseHead(l, h) {
+  layer = Math.max(0, Math.min(layers - 1, l));
+  head = Math.max(0, Math.min(heads - 1, h));
+  if (data.attention) {
+    thumbnails.forEach((box, k) => box.setAttribute("aria-selected", String(k === layer * heads + head)));
+    byId("heads").setAttribute("aria-activedescendant", "h" + (layer * heads + head));
+    byId("head-name").textContent = `Layer ${layer}, head ${head}`;
+    paint(byId("triangle"), layer, head, 1024);
+  }
+  document.querySelectorAll("#attribution tr").forEach(tr =>
+    tr.classList.toggle("chosen", tr.cells[0].textContent === `head ${layer}.${head}`));
+  if (list.chosen >= 0) show(list.chosen);
+}
+
+// The token.
+
+function show(t) {
+  byId("d-token").textContent = tokens[t].text;
+  byId("d-place").textContent = `token ${t + 1} of ${tokens.length}, id ${tokens[t].id}`;
+  if (data.attention) showSources(t);
+  if (data.lens) showLens(t);
+  document.querySelectorAll(".grid .chosen").forEach(node => node.classList.remove("chosen"));
+  for (const tr of document.querySelectorAll(`.grid tr[data-at="${t}"]`)) {
+    tr.classList.add("chosen");
+    tr.cells[layer + 1].classList.add("chosen");
+  }
+}
+
+function showSources(t) {
+  const weights = row(layer, head, t), pieces = new Map();
+  for (const [s, w] of weights) pieces.set(tokens[s].piece, (pieces.get(tokens[s].piece) ?? 0) + w);
+  list.spans.forEach((span, p) => span.style.setProperty("--weight", Math.sqrt(pieces.get(p) ?? 0)));
+  const top = weights.slice(0, 5);
+  byId("d-sources").hidden = false;
+  byId("d-head").textContent = `Layer ${layer}, head ${head} takes from`;
+  bars(byId("d-sources").tBodies[0], top.map(([s, w]) => ({
+    name: String(s + 1), token: tokens[s].text, share: w, value: percent(Math.round(100 * w) / 100),
+  })));
+  byId("row").style.top = 100 * t / tokens.length + "%";
+  byId("row").style.height = 100 / tokens.length + "%";
+}
+
+function showLens(t) {
+  const known = t >= data.first;
+  byId("d-lens").hidden = byId("d-lens-more").hidden = !known;
+  if (!known) return;
+  const cells = data.lens.map(all => all[t - data.first]);
+  bars(byId("d-lens").tBodies[0], cells.map((c, l) => ({
+    name: String(l), token: c.top[0][0], share: c.top[0][1], value: percent(c.top[0][1]),
+    title: lensTitle(c), chosen: l === layer,
+  })));
+  byId("d-lens-more").textContent = `Layer ${layer}: ${lensTitle(cells[layer])}.`;
+}
+
+const lensTitle = cell => cell.top.map(([text, p]) => `${text} ${percent(p)}`).join(" · ") +
+  `; entropy ${number(cell.entropy, 3)}, KL to the output ${number(cell.kl, 3)} nats` +
+  (cell.rank === undefined ? "" : `; rank of ${data.target}: ${number(cell.rank, 6)}`);
+
+function label(t) {
+  const at = data.attention ? row(layer, head, t)[0] : undefined;
+  return tokens[t].text + (at ? `: layer ${layer}, head ${head} takes ${percent(at[1])} from ${tokens[at[0]].text}` : "");
+}
+
+const list = new TokenList(byId("text"), tokens.map(t => t.piece), {choose: show, show, label});
+
+// Views and keys.
+
+function view(name) {
+  if (!data.views.includes(name)) return;
+  document.body.dataset.view = name;
+  document.querySelector(`input[value=${name}]`).checked = true;
+}
+
+const step = by => list.choose(list.chosen < 0 ? 0 : list.chosen + by);
+const keys = {
+  ArrowRight: () => step(1), ArrowLeft: () => step(-1),
+  ArrowDown: () => chooseHead(layer + 1, head), ArrowUp: () => chooseHead(layer - 1, head),
+  "]": () => chooseHead(layer, head + 1), "[": () => chooseHead(layer, head - 1),
+  Home: () => list.choose(0), End: () => list.choose(tokens.length - 1),
+  a: () => view("attention"), l: () => view("lens"), d: () => view("attribution"), p: () => view("patch"),
+  e: () => save(),
+};
+document.addEventListener("keydown", e => {
+  const act = keys[e.key];
+  if (!act || e.ctrlKey || e.altKey || e.metaKey) return;
+  if (e.target.matches("input") && e.key.startsWith("Arrow")) return; // the choice of the view
+  e.preventDefault();
+  act();
+});
+for (const radio of document.querySelectorAll("input[name=view]")) {
+  radio.addEventListener("change", () => view(radio.value));
+}
+document.querySelectorAll(".grid tr").forEach(tr => tr.addEventListener("click", e => {
+  if (e.target.cellIndex > 0) layer = Math.min(layers - 1, e.target.cellIndex - 1);
+  if (tr.dataset.at >= 0) list.choose(Number(tr.dataset.at));
+  chooseHead(layer, head);
+}));
+document.querySelectorAll("#attribution tr").forEach(tr => tr.addEventListener("click", () => {
+  const at = /^head (\d+)\.(\d+)$/.exec(tr.cells[0].textContent);
+  if (at) chooseHead(Number(at[1]), Number(at[2]));
+}));
+byId("export").addEventListener("click", () => save());
+
+if (data.attention) {
+  const box = byId("triangle").parentElement;
+  const under = e => {
+    const r = box.getBoundingClientRect(), n = tokens.length;
+    return [(e.clientY - r.top) / r.height, (e.clientX - r.left) / r.width].map(x => Math.min(n - 1, Math.max(0, Math.floor(x * n))));
+  };
+  box.addEventListener("click", e => list.choose(under(e)[0]));
+  box.addEventListener("mousemove", e => {
+    const [t, s] = under(e), w = row(layer, head, t).find(([at]) => at === s)?.[1] ?? 0;
+    byId("pointed").textContent = s > t ? "" : `${tokens[t].text} (${t + 1}) from ${tokens[s].text} (${s + 1}): ${number(w, 2)}`;
+  });
+  buildHeads();
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paintAll);
+  paintAll();
+}
+
+// SVG: the view as a drawing for other documents.
+
+const svgNS = "http://www.w3.org/2000/svg";
+function draw(parent, name, properties, text) {
+  const node = document.createElementNS(svgNS, name);
+  for (const [key, value] of Object.entries(properties)) node.setAttribute(key, value);
+  if (text !== undefined) node.textContent = text;
+  parent.append(node);
+  return node;
+}
+
+function drawing(width, height) {
+  const svg = document.createElementNS(svgNS, "svg");
+  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  svg.setAttribute("width", width);
+  svg.setAttribute("height", height);
+  svg.setAttribute("font-family", "monospace");
+  svg.setAttribute("font-size", 10);
+  return svg;
+}
+
+const blue = "#0b57d0", red = "#b3261e";
+
+// drawTriangle draws the chosen head, with the tokens on both sides.
+function drawTriangle() {
+  const n = tokens.length, size = n > 100 ? 4 : 14, edge = 90;
+  const svg = drawing(edge + n * size + 10, edge + n * size + 10);
+  tokens.forEach(({text}, t) => {
+    const y = edge + t * size;
+    if (size > 10) {
+      draw(svg, "text", {x: edge - 4, y: y + 10, "text-anchor": "end"}, text.slice(0, 14));
+      draw(svg, "text", {transform: `translate(${y + 10} ${edge - 4}) rotate(-90)`}, text.slice(0, 14));
+    }
+    for (const [s, w] of row(layer, head, t)) {
+      if (w > 0.004) draw(svg, "rect", {x: edge + s * size, y, width: size, height: size, fill: blue, "fill-opacity": number(w, 2)});
+    }
+  });
+  draw(svg, "text", {x: 4, y: 14}, `${layer}.${head}`);
+  return svg;
+}
+
+// drawGrid draws the table of a view as it stands in the page.
+function drawGrid(table) {
+  const rows = [...table.rows], width = 84, height = 16;
+  const svg = drawing(rows.length * width + 30, rows[0].cells.length * height + 4);
+  rows.forEach((tr, c) => [...tr.cells].forEach((td, r) => {
+    const x = 26 + c * width, y = r * height, share = td.style.getPropertyValue("--share");
+    if (r > 0) draw(svg, "rect", {x, y, width: width - 1, height: height - 1, fill: td.classList.contains("negative") ? red : blue, "fill-opacity": 0.4 * share});
+    if (c === 0 && r > 0) draw(svg, "text", {x: 2, y: y + 11}, String(r - 1));
+    draw(svg, "text", {x: x + 2, y: y + 11, "font-weight": r === 0 ? "bold" : "normal"}, td.textContent.slice(0, 13));
+  }));
+  return svg;
+}
+
+// drawBars draws the contributions.
+function drawBars() {
+  const most = Math.max(...data.parts.map(([, x]) => Math.abs(x)), 1e-9);
+  const svg = drawing(460, data.parts.length * 14 + 4);
+  data.parts.forEach(([name, x], i) => {
+    const long = 150 * Math.abs(x) / most;
+    draw(svg, "text", {x: 80, y: i * 14 + 11, "text-anchor": "end"}, name);
+    draw(svg, "rect", {x: x < 0 ? 240 - long : 240, y: i * 14 + 2, width: long, height: 10, fill: x < 0 ? red : blue});
+    draw(svg, "text", {x: 400, y: i * 14 + 11}, x.toFixed(3));
+  });
+  return svg;
+}
+
+function picture() {
+  switch (document.body.dataset.view) {
+    case "attention": return [`attention-${layer}.${head}`, drawTriangle()];
+    case "attribution": return ["contributions", drawBars()];
+    default: return [document.body.dataset.view, drawGrid(document.querySelector(`#${document.body.dataset.view} table`))];
+  }
+}
+
+function save() {
+  const [name, svg] = picture();
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(svg)], {type: "image/svg+xml"}));
+  link.download = name + ".svg";
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+chooseHead(0, 0);
+list.choose(data.at);
