@@ -32,6 +32,7 @@ type globals struct {
 	Engine     string
 	CJKSpaces  *bool
 	Verbose    bool
+	Edits      editFlags
 }
 
 // globalFlags are some of the global flags.
@@ -49,6 +50,7 @@ const (
 	engineFlag
 	cjkSpaces
 	verbose
+	edited // see edits.go
 
 	opens     = modelFlag | adapterFlag | geluFlag | verbose               // a checkpoint
 	evaluates = opens | threads | dtype | cacheDtype | cacheBytes | device // texts
@@ -83,8 +85,7 @@ func (g *globals) flags(f *cli.Flags, which globalFlags) {
 			"number format of the weights: auto (as in the file), f32, f16, bf16, q8 or q4",
 			model.Formats()},
 		{cacheDtype, &g.CacheDtype, "--cache-dtype TYPE [f32]",
-			`number format of keys and values: f32, or f16, which takes half of the memory, rounds to
-			11 bits and refuses more than 65504`,
+			"keys and values are f32, or f16: half of the memory, 11 bits, at most 65504",
 			model.CacheFormats()},
 		{cacheBytes, &g.CacheBytes, "--cache-bytes SIZE",
 			"at most that much memory for keys and values, such as 512MiB; default: no limit", nil},
@@ -100,6 +101,9 @@ func (g *globals) flags(f *cli.Flags, which globalFlags) {
 		if which&flag.is != 0 {
 			f.Add(flag.p, flag.spec, flag.help).OneOf(flag.values...)
 		}
+	}
+	if which&edited != 0 {
+		g.Edits.flags(f)
 	}
 	f.Group(cli.General)
 	if which&verbose != 0 {
@@ -121,7 +125,11 @@ func (g *globals) validate() error {
 	if g.Heads < 0 || g.Heads > 1<<16 {
 		return usagef("--n-head %d: want 1 to %d", g.Heads, 1<<16)
 	}
-	if _, _, err := g.deviceName(); err != nil {
+	device, said, err := g.deviceName()
+	if err == nil {
+		err = g.Edits.check(device, said)
+	}
+	if err != nil {
 		return err
 	}
 	return checkpoints.CheckAdapters(g.Adapters)

@@ -40,7 +40,7 @@ func newChat(a *app) *cli.Command {
 				model has computed of it`)
 			f.Add(&c.Force, "--force", "write over the file of --session if it holds something else")
 			addChatFlags(f)
-			a.flags(f, evaluates|cjkSpaces)
+			a.flags(f, evaluates|edited|cjkSpaces)
 		},
 		Run: func(f *cli.Flags) error { return c.Run(a, f) },
 		Long: `
@@ -109,6 +109,9 @@ func (c *chatCommand) Run(a *app, f *cli.Flags) (err error) {
 	}
 	var file *sessionfile.File
 	if c.Session != nil {
+		if err := a.Edits.refuse("--session"); err != nil {
+			return err
+		}
 		file = a.sessionFile(*c.Session, c.Force)
 		if err := sessionError(file.Check()); err != nil {
 			return err

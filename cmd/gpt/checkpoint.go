@@ -40,6 +40,9 @@ func (g *globals) modelName() string {
 	for _, adapter := range g.Adapters {
 		name += " + " + adapter
 	}
+	for _, change := range g.Edits.list() {
+		name += " + " + change
+	}
 	return name
 }
 
@@ -117,11 +120,15 @@ func (a *app) openModel() (*model.Model, error) {
 	if err := a.chooseDevice(); err != nil {
 		return nil, err
 	}
+	edits, err := a.modelEdits()
+	if err != nil {
+		return nil, err
+	}
 	bar := terminal.NewByteBar("loading " + a.modelName())
 	defer a.ShowBar(bar)()
 	start := time.Now()
 	o := a.modelOptions()
-	o.Progress = bar.SetBytes
+	o.Progress, o.Edits = bar.SetBytes, edits
 	m, err := a.loadModel(o)
 	if err != nil {
 		return nil, err

@@ -60,7 +60,7 @@ func newGenerate(a *app) *cli.Command {
 		Args:  []cli.Arg{cli.Words(&c.Prompt.Text.Words, "text", "")}, // the page has it above
 		Flags: func(f *cli.Flags) {
 			c.flags(f)
-			a.flags(f, evaluates|engineFlag|cjkSpaces)
+			a.flags(f, evaluates|edited|engineFlag|cjkSpaces)
 		},
 		Check: c.checkFlags,
 		Run:   func(f *cli.Flags) error { return c.Run(a, f) },

@@ -158,4 +158,22 @@ finish_reason	on the last token of a text only; interrupted has no token
   echo -n "Tom and Sue" | gpt --output json -n 5
   gpt --receipt lily.json --seed 1 -n 40 "Lily said"`,
 	},
+	{
+		Name: "inside", Short: "heads switched off, tokens hidden, control vectors",
+		Groups: []string{editGroup},
+		Long: `
+These flags change what the model computes, for every token of every text; gpt chat, next, logits,
+score and perplexity have them too. Layers and heads count from 0, and so do positions, which are
+those of the whole text. A POINT is one of TransformerLens's names or a short one, such as
+blocks.2.hook_mlp_out or mlp_out.2; mlp_out.* is that of every layer.
+
+A control vector is a GGUF file with directions for layers from 1 on; the one of layer N is added to
+the residual stream after it (blocks.N.hook_resid_post), of the prompt's tokens too. Several are
+summed. llama.cpp's tools and repeng make them.
+
+A receipt has the changes as values. A file of --session has no room for them, and a GPU makes none.
+
+  gpt logits --ablate 3.1 --ablate mlp_out.0 --top 5 "The cat"
+  gpt --steer happy.gguf:1.5@1-2 "Once upon a time"`,
+	},
 }

@@ -32,7 +32,7 @@ func newLogits(a *app) *cli.Command {
 				OneOf("last", "all")
 			f.Add(&c.Top, "--top K",
 				"print the K likeliest next tokens; default: the logits of all ids")
-			a.flags(f, evaluates|engineFlag|cjkSpaces)
+			a.flags(f, evaluates|edited|engineFlag|cjkSpaces)
 		},
 		Run: func(f *cli.Flags) error {
 			if !a.asReference() {

@@ -38,7 +38,7 @@ func newNext(a *app) *cli.Command {
 			f.AddOptions(option.In(c.Options.Table(), option.Next), false)
 			seed := f.Find("seed")
 			seed.Help, seed.Default = "the seed of the coin of --xtc-probability", "0"
-			a.flags(f, evaluates|cjkSpaces)
+			a.flags(f, evaluates|edited|cjkSpaces)
 		},
 		Run: func(f *cli.Flags) error { return c.Run(a, f) },
 		Long: `

@@ -32,6 +32,8 @@ var otherNames = []cli.Elsewhere{
 	{"--out", "output-file out-file outfile save"},
 	{"--model", "model-path model-name model-name-or-path model-file model-dir ckpt checkpoint " +
 		"weights init-from hf-repo pretrained"},
+	{"--steer FILE:SCALE", "control-vector control-vector-scaled steering-vector"},
+	{"--steer FILE@FROM-TO", "control-vector-layer-range"},
 	{"--threads", "num-threads n-threads num-thread cpus cores workers t"},
 	{"--dtype f16", "fp16 half float16"},
 	{"--dtype q8", "int8 8bit load-in-8bit"},

@@ -67,7 +67,7 @@ func newPerplexity(a *app) *cli.Command {
 			f.Add(&c.Tolerance, "--tolerance X",
 				`how far it may be from the NUMBER of --expect; default: half a unit of its last
 				digit`)
-			a.flags(f, evaluates|engineFlag)
+			a.flags(f, evaluates|edited|engineFlag)
 		},
 		Run: func(f *cli.Flags) error {
 			if a.asReference() {

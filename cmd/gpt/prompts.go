@@ -182,5 +182,11 @@ func (a *app) checkpointSettings(m *model.Model) ([]resume.Setting, error) {
 		settings = append(settings,
 			resume.Setting{Name: "--cache-dtype", Value: m.CacheFormat()})
 	}
+	if edits := m.Edits(); len(edits) > 0 && err == nil {
+		var digest *string
+		if digest, err = receipt.Digest(edits); err == nil {
+			settings = append(settings, resume.Setting{Name: "edits", Value: *digest})
+		}
+	}
 	return settings, err
 }

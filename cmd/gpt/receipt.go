@@ -131,7 +131,7 @@ func recordable(f *cli.Flag) bool {
 		return f.Option.In&option.Receipts != 0
 	}
 	switch f.Group {
-	case "", modelGroup, cli.General: // which gpt generate has not of its own
+	case "", modelGroup, editGroup, cli.General: // which gpt generate has not of its own
 		return false
 	}
 	return !slices.Contains(unrecorded[:], f.Name)

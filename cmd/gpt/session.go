@@ -51,6 +51,9 @@ func (s *sessionFlag) check(a *app, c *generateCommand) error {
 	case c.Samples > 1:
 		return usagef("--session and --samples %d: want one text", c.Samples)
 	}
+	if err := a.Edits.refuse("--session"); err != nil {
+		return err
+	}
 	s.file = a.sessionFile(*s.Session, c.Many.Target.Force)
 	s.file.ReadOnly = s.ReadOnly
 	return sessionError(s.file.Check())

@@ -37,6 +37,9 @@ func newVerify(a *app) *cli.Command {
 		Instead: map[string]string{
 			"dtype":       "the receipt says the format of the weights",
 			"cache-dtype": "the receipt says the format of the cache",
+			"ablate":      "the receipt has the edits",
+			"hide":        "the receipt has the edits",
+			"steer":       "the receipt has the edits",
 		},
 		Long: `
 Makes the text of a receipt again, and compares: the digest of the model, each new id, why
@@ -52,6 +55,7 @@ formats	the number formats of the weights and of the cache
 prompt_ids	the ids of the prompt
 options	the flags that were given, of those that say which tokens follow
 files	the texts of the files that options name, if there are any
+edits	what --ablate, --hide and --steer change, as values: verify needs no file of a control vector
 seed	the seed
 ids	the new ids, without the one that ended the text
 finish_reason	end_of_text, stop or length
@@ -134,6 +138,7 @@ func (c *verifyCommand) again(a *app, r *receipt.Receipt) (*receipt.Receipt, err
 	ids := string(strictjson.AppendIDs(nil, r.PromptIDs))
 	g.Seed, g.Prompt.Tokens = r.Seed, &ids
 	a.Dtype, a.CacheDtype = r.Formats.Weights, r.Formats.Cache
+	a.Edits.recorded = r.Edits
 	a.optionFiles = optionFiles{texts: r.Files, all: true}
 	if err := c.checkModel(a, r); err != nil {
 		return nil, err

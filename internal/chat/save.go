@@ -23,6 +23,9 @@ import (
 
 // save writes the conversation.
 func (c *Chat) save(rest string) error {
+	if len(c.model().Edits()) > 0 {
+		return fault.Usagef("/save: the model is changed inside, which a saved conversation does not say")
+	}
 	path, force := strings.CutPrefix(rest, "--force ")
 	if path = strings.TrimSpace(path); path == "" && c.File != nil {
 		if err := c.write(); err != nil {

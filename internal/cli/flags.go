@@ -61,7 +61,9 @@ func (f *Flags) Group(heading string) { f.group = heading }
 // "--top-k K [40]". A second long name, as in "--temp, --temperature T [0.8]", is an alias.
 func (f *Flags) Add(p any, spec, help string) *Flag {
 	flag := &Flag{Value: newValue(p), Group: f.group, Help: oneLine(help)}
-	spec, flag.Default, _ = strings.Cut(strings.TrimSuffix(spec, "]"), " [")
+	if before, value, ok := strings.Cut(spec, " ["); ok {
+		spec, flag.Default = before, strings.TrimSuffix(value, "]")
+	}
 	names, placeholder, _ := strings.Cut(strings.ReplaceAll(spec, ", ", ","), " ")
 	flag.Placeholder = placeholder
 	for name := range strings.SplitSeq(names, ",") {

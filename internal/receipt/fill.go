@@ -42,7 +42,7 @@ func (r *Receipt) Fill(m *model.Model, start []int, tokens []decode.Token) error
 	if err != nil {
 		return err
 	}
-	r.Formats, r.Arithmetic = FormatsOf(m), engine.Arithmetic
+	r.Formats, r.Arithmetic, r.Edits = FormatsOf(m), engine.Arithmetic, m.Edits()
 	for name, text := range r.Files {
 		if !utf8.ValidString(text) {
 			return fmt.Errorf("%s: want UTF-8 for a receipt", name)

@@ -24,6 +24,7 @@ type Receipt struct {
 	PromptIDs    []int             `json:"prompt_ids"`
 	Options      []string          `json:"options"` // the flags as given, such as --temp=0.9
 	Files        map[string]string `json:"files,omitempty"`
+	Edits        []model.Edit      `json:"edits,omitempty"` // of the model, such as steering's
 	Seed         uint64            `json:"seed"`
 	IDs          []int             `json:"ids"` // without the one that ended the text
 	FinishReason string            `json:"finish_reason"`
@@ -75,6 +76,7 @@ func Parse(text string) (*Receipt, error) {
 		strictjson.IDsField("prompt_ids", &r.PromptIDs),
 		strictjson.StringsField("options", &r.Options),
 		strictjson.TextsField("files", &r.Files),
+		editsField(&r.Edits),
 		strictjson.SeedField("seed", &r.Seed),
 		strictjson.IDsField("ids", &r.IDs),
 		strictjson.StringField("finish_reason", &r.FinishReason),

@@ -1,0 +1,271 @@
+package main
+
+// --ablate, --hide and --steer: what changes inside of the model, wherever the command opens it.
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"picogpt/internal/cli"
+	"picogpt/model"
+	"picogpt/steer"
+)
+
+// editFlags are flags that become edits of the model.
+type editFlags struct {
+	Ablate []string
+	Hide   []string
+	Steer  []string
+
+	recorded []model.Edit // of a receipt
+}
+
+// editGroup is their heading.
+const editGroup = "Changes inside of the model:"
+
+func (e *editFlags) flags(f *cli.Flags) {
+	f.Group(editGroup)
+	f.Add(&e.Ablate, "--ablate LAYER.HEAD|POINT",
+		`set what a head of attention computes to 0: 3.1 is head 1 of layer 3, both from 0; or all of
+		a point, such as mlp_out.2 or attn_out.2; may be repeated`)
+	f.Add(&e.Hide, "--hide TO:FROM[@LAYER.HEAD]",
+		`hide the token at position FROM, from 0, from the attention of that at TO: in all heads, or
+		in those of @LAYER, or in one; may be repeated`)
+	f.Add(&e.Steer, "--steer FILE[:SCALE][@LAYERS]",
+		`add a control vector (GGUF, as llama.cpp has it) times SCALE after the layers that it has, or
+		after those of LAYERS, such as 2-5; may be repeated`)
+}
+
+// list returns the flags as they were given.
+func (e *editFlags) list() (all []string) {
+	for _, flag := range []struct {
+		name   string
+		values []string
+	}{{"--ablate", e.Ablate}, {"--hide", e.Hide}, {"--steer", e.Steer}} {
+		for _, value := range flag.values {
+			all = append(all, flag.name+" "+value)
+		}
+	}
+	return all
+}
+
+// given returns the first flag that changes the model, "" if there is none.
+func (e *editFlags) given() string {
+	if all := e.list(); len(all) > 0 {
+		flag, _, _ := strings.Cut(all[0], " ")
+		return flag
+	}
+	return ""
+}
+
+// check refuses values that no model could follow, and devices that follow none.
+func (e *editFlags) check(device, said string) error {
+	if flag := e.given(); flag != "" && device != "cpu" {
+		return usagef("%s and %s %s: a GPU makes no edits, want the processor (--device cpu), whose "+
+			"numbers are the same", flag, said, device)
+	}
+	for _, value := range e.Ablate {
+		if _, err := parseAblate(value); err != nil {
+			return err
+		}
+	}
+	for _, value := range e.Hide {
+		if _, err := parseHide(value); err != nil {
+			return err
+		}
+	}
+	for _, value := range e.Steer {
+		if _, err := parseSteer(value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refuse refuses a flag that keeps a session, beside flags that change the model.
+func (e *editFlags) refuse(flag string) error {
+	if given := e.given(); given != "" {
+		return usagef("%s and %s: want one of them, because the file would hold keys and values of "+
+			"an edited model, which say nothing of that", flag, given)
+	}
+	return nil
+}
+
+// modelEdits returns the edits that the flags ask for of the current checkpoint, or those of a receipt.
+func (a *app) modelEdits() ([]model.Edit, error) {
+	e := &a.Edits
+	if e.given() == "" {
+		return e.recorded, nil
+	}
+	ck, err := a.open()
+	if err != nil {
+		return nil, err
+	}
+	c := ck.Config
+	var all []model.Edit
+	for _, value := range e.Ablate {
+		edit, _ := parseAblate(value) // check has seen it
+		if err := inModel(c, edit); err != "" {
+			return nil, usagef("--ablate %s: %s", quoteShort(value), err)
+		}
+		all = append(all, edit)
+	}
+	for _, value := range e.Hide {
+		edit, _ := parseHide(value)
+		if err := inModel(c, edit); err != "" {
+			return nil, usagef("--hide %s: %s", quoteShort(value), err)
+		}
+		all = append(all, edit)
+	}
+	var vectors []steer.Scaled
+	for _, value := range e.Steer {
+		s, err := parseSteer(value)
+		if err != nil {
+			return nil, err
+		}
+		v, err := a.readVector(s.path, c)
+		if err != nil {
+			return nil, err
+		}
+		if s.layers != nil {
+			if v = v.Between(s.layers[0], s.layers[1]); len(v) == 0 {
+				return nil, usagef("--steer %s: the file has no direction of these layers", quoteShort(value))
+			}
+		}
+		vectors = append(vectors, steer.Scaled{Vector: v, Scale: s.scale})
+	}
+	added, err := steer.Edits(vectors)
+	if err != nil {
+		return nil, usagef("--steer: %w", err)
+	}
+	return append(all, added...), nil
+}
+
+// readVector reads a control vector for a model.
+func (a *app) readVector(path string, c model.Config) (steer.Vector, error) {
+	text, err := a.files.Limited(path, "--steer", steer.Longest)
+	if err != nil {
+		return nil, err
+	}
+	v, err := steer.Parse([]byte(text))
+	if err == nil {
+		err = v.Check(c)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return v, nil
+}
+
+var headName = regexp.MustCompile(`^([0-9]{1,5})\.([0-9]{1,5})$`)
+
+// parseAblate reads a value of --ablate.
+func parseAblate(value string) (model.Edit, error) {
+	e := model.Edit{Head: model.AllHeads, Op: model.Set, Values: []float32{0}}
+	if m := headName.FindStringSubmatch(value); m != nil {
+		e.At = model.Point{Kind: model.Z, Layer: number(m[1])}
+		e.Head = number(m[2])
+		return e, nil
+	}
+	p, err := model.ParsePoint(value)
+	if err != nil {
+		return e, usagef("--ablate %s: want LAYER.HEAD, such as 3.1, or a point: %w", quoteShort(value), err)
+	}
+	if e.At = p; !p.Kind.TakesEdits() {
+		return e, usagef("--ablate %s: such a point can be read, not changed", quoteShort(value))
+	}
+	return e, nil
+}
+
+var hideForm = regexp.MustCompile(`^([0-9]{1,9}):([0-9]{1,9})(?:@([0-9]{1,5})(?:\.([0-9]{1,5}))?)?$`)
+
+// parseHide reads a value of --hide.
+func parseHide(value string) (model.Edit, error) {
+	m := hideForm.FindStringSubmatch(value)
+	if m == nil {
+		return model.Edit{}, usagef("--hide %s: want TO:FROM or TO:FROM@LAYER.HEAD, such as 12:3@2.1",
+			quoteShort(value))
+	}
+	to, from := number(m[1]), number(m[2])
+	if from > to {
+		return model.Edit{}, usagef("--hide %s: the token at %d sees none after it, want FROM from 0 to %d",
+			quoteShort(value), to, to)
+	}
+	e := model.Edit{At: model.Point{Kind: model.Pattern, Layer: model.AllLayers}, Head: model.AllHeads,
+		Op: model.Hide, From: to, To: to + 1, KeysFrom: from, KeysTo: from + 1}
+	if m[3] != "" {
+		e.At.Layer = number(m[3])
+	}
+	if m[4] != "" {
+		e.Head = number(m[4])
+	}
+	return e, nil
+}
+
+// A steerValue is a value of --steer.
+type steerValue struct {
+	path   string
+	scale  float32
+	layers *[2]int // both included; nil: all that the file has
+}
+
+var layersForm = regexp.MustCompile(`^(.+)@([0-9]{1,5})(?:-([0-9]{1,5}))?$`)
+
+// parseSteer reads a value of --steer. A file that is there has neither a scale nor layers.
+func parseSteer(value string) (steerValue, error) {
+	s := steerValue{path: value, scale: 1}
+	if _, err := os.Lstat(value); err == nil {
+		return s, nil
+	}
+	if m := layersForm.FindStringSubmatch(s.path); m != nil {
+		from := number(m[2])
+		s.path, s.layers = m[1], &[2]int{from, from}
+		if m[3] != "" {
+			s.layers[1] = number(m[3])
+		}
+		if s.layers[1] < from {
+			return s, usagef("--steer %s: layers %d to %d, want the smaller one first", quoteShort(value),
+				from, s.layers[1])
+		}
+	}
+	if _, err := os.Lstat(s.path); err == nil {
+		return s, nil
+	}
+	if colon := strings.LastIndexByte(s.path, ':'); colon >= len(filepath.VolumeName(s.path)) {
+		path, scale := s.path[:colon], s.path[colon+1:]
+		x, err := strconv.ParseFloat(scale, 32)
+		if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+			return s, usagef("--steer %s: %s after the colon, want the scale, a number such as 0.5",
+				quoteShort(value), quoteShort(scale))
+		}
+		s.path, s.scale = path, float32(x)
+	}
+	if s.path == "" || s.path == "-" {
+		return s, usagef("--steer %s: want a file", quoteShort(value))
+	}
+	return s, nil
+}
+
+// number is the value of a few digits.
+func number(digits string) int {
+	n, _ := strconv.Atoi(digits)
+	return n
+}
+
+// inModel says what an edit of flags wants that a model has not, "" if it has all.
+func inModel(c model.Config, e model.Edit) string {
+	switch layer := e.At.Layer; {
+	case !e.At.Kind.Once() && layer != model.AllLayers && layer >= c.Layer:
+		return "layer " + strconv.Itoa(layer) + ", want 0 to " + strconv.Itoa(c.Layer-1)
+	case e.Head >= c.Head:
+		return "head " + strconv.Itoa(e.Head) + ", want 0 to " + strconv.Itoa(c.Head-1)
+	case e.To > c.Positions:
+		return "position " + strconv.Itoa(e.To-1) + ", want 0 to " + strconv.Itoa(c.Positions-1)
+	}
+	return ""
+}
