@@ -1,0 +1,162 @@
+package inspect
+
+// Direct logit attribution: which parts add up to a difference of logits.
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"picogpt/internal/engine"
+	"picogpt/kernels"
+	"picogpt/model"
+)
+
+// An Attribution divides a Metric into what each part of the model has written to the last token's
+// residual stream.
+type Attribution struct {
+	Metric
+	Difference float64 `json:"difference"` // the Metric of the model's logits
+	Sum        float64 `json:"sum"`        // of the parts: Difference, but for rounding
+	Parts      Parts   `json:"parts"`      // in the order in which they are computed
+}
+
+// Attribute computes the direct logit attribution of what follows a text. With u = W_U[target] −
+// W_U[against], or minus the mean of W_U, a part c of the last residual stream gives
+// ((c − mean(c))/σ ⊙ g)·u, where σ is the scale of ln_f there, and g its gain. The parts are the
+// embeddings, each head without bias (z_h·W_O[h]), the bias of each attention, each MLP, and ln_f's
+// bias. Their sum is the difference; with weights in q8 or q4 it is so only within the rounding of
+// activations. Source: Elhage et al., "A Mathematical Framework for Transformer Circuits", 2021.
+func Attribute(
+	ctx context.Context, m *model.Model, tokens []int, metric Metric,
+) (*Attribution, error) {
+	if err := checkText(m, tokens); err != nil {
+		return nil, err
+	}
+	if err := metric.check(m); err != nil {
+		return nil, err
+	}
+	if err := additive(m.Edits()); err != nil {
+		return nil, err
+	}
+	every := func(k model.Kind) model.Point { return model.Point{Kind: k, Layer: model.AllLayers} }
+	rec, err := newRecord(m, 1, model.Point{Kind: model.Embed}, model.Point{Kind: model.PosEmbed},
+		every(model.Z), every(model.MLPOut), model.Point{Kind: model.FinalScale})
+	if err != nil {
+		return nil, err
+	}
+	s := m.NewSession()
+	defer s.Release()
+	if err := rec.run(ctx, s, tokens, len(tokens)-1); err != nil {
+		return nil, err
+	}
+	heads, err := headOutputs(ctx, m, rec)
+	if err != nil {
+		return nil, err
+	}
+	a := &Attribution{Metric: metric, Difference: metric.Of(s.Logits())}
+	a.Parts = newDirection(m, metric).parts(rec, heads)
+	for _, part := range a.Parts {
+		a.Sum += part.Value
+	}
+	return a, nil
+}
+
+// additive refuses edits after which the residual stream is not the sum of its parts.
+func additive(edits []model.Edit) error {
+	whole := []model.Kind{model.ResidPre, model.AttnOut, model.ResidMid, model.ResidPost}
+	for _, e := range edits {
+		if slices.Contains(whole, e.At.Kind) {
+			return fmt.Errorf("attribution of a model with an edit of %s: the parts do not add up",
+				e.At)
+		}
+	}
+	return nil
+}
+
+// headOutputs returns z_h·W_O[h] of a record's only token: for each layer [n_head, n_embd].
+func headOutputs(ctx context.Context, m *model.Model, rec *record) ([][]float32, error) {
+	p := m.Params()
+	n, dim := p.Embd, p.HeadDim()
+	z, out := make([]float32, p.Heads*n), make([][]float32, len(p.H))
+	err := m.Work(ctx, func(w *kernels.Worker) {
+		for i := range p.H {
+			if w.ID() == 0 {
+				clear(z)
+				all := rec.rows[model.Point{Kind: model.Z, Layer: i}].row(0)
+				for h := range p.Heads { // row h has the values of head h, and zeros
+					copy(z[h*n+h*dim:h*n+(h+1)*dim], all[h*dim:])
+				}
+				out[i] = make([]float32, p.Heads*n)
+			}
+			w.Sync()
+			kernels.Linear(w, out[i], z, p.Heads, &p.H[i].AttnProj.Weight, nil)
+		}
+	})
+	return out, err
+}
+
+// A direction is what the unembedding reads for a Metric.
+type direction struct {
+	params *engine.Params
+	u      []float64 // g ⊙ u [n_embd]
+	mean   float64   // of its elements
+	bias   float64   // ln_f's bias · u
+}
+
+func newDirection(m *model.Model, metric Metric) *direction {
+	p := m.Params()
+	d := &direction{params: p, u: make([]float64, p.Embd)}
+	d.add(metric.Target, 1)
+	if metric.Against != nil {
+		d.add(*metric.Against, -1)
+	} else {
+		for id := range p.Vocab {
+			d.add(id, -1/float64(p.Vocab))
+		}
+	}
+	for i := range d.u {
+		d.bias += float64(float64(p.LnF.Bias[i]) * d.u[i])
+		d.u[i] *= float64(p.LnF.Gain[i])
+		d.mean += d.u[i] / float64(p.Embd)
+	}
+	return d
+}
+
+// add adds a row of W_U, times a number.
+func (d *direction) add(id int, by float64) {
+	row := make([]float32, d.params.Embd)
+	d.params.LMHead.Row(row, id)
+	for i, v := range row {
+		d.u[i] += float64(float64(v) * by)
+	}
+}
+
+// of returns what a part of the residual stream [n_embd] adds to the Metric, times σ: the mean of
+// the part is subtracted from the direction instead, which gives the same.
+func (d *direction) of(part []float32) float64 {
+	sum := 0.0
+	for i, v := range part {
+		sum += float64(float64(v) * (d.u[i] - d.mean))
+	}
+	return sum
+}
+
+// parts returns the parts of a record's only token, in the order in which they are computed.
+func (d *direction) parts(rec *record, heads [][]float32) (all Parts) {
+	row := func(k model.Kind, layer int) []float32 {
+		return rec.rows[model.Point{Kind: k, Layer: layer}].row(0)
+	}
+	scale, n := float64(row(model.FinalScale, 0)[0]), d.params.Embd
+	add := func(name string, x []float32) { all = append(all, Part{name, d.of(x) / scale}) }
+	add("embed", row(model.Embed, 0))
+	add("pos", row(model.PosEmbed, 0))
+	for i := range d.params.H {
+		for h := range d.params.Heads {
+			add(fmt.Sprintf("head %d.%d", i, h), heads[i][h*n:(h+1)*n])
+		}
+		add(fmt.Sprintf("attn_bias %d", i), d.params.H[i].AttnProj.Bias)
+		add(fmt.Sprintf("mlp %d", i), row(model.MLPOut, i))
+	}
+	return append(all, Part{"ln_f.b", d.bias})
+}
