@@ -181,6 +181,24 @@ func TestASaltKeepsTextsApart(t *testing.T) {
 	}
 }
 
+func TestTextsWithOtherEditsShareNothing(t *testing.T) {
+	b := newBatcher(t, testmodel.Demo(t, model.Options{Threads: 1}), Options{PrefixBytes: 1 << 30})
+	prompt := upTo(0, 29)
+	edited := func(scale float32) decode.Options {
+		return decode.Options{MaxTokens: 2, Edits: []model.Edit{{
+			At: model.Point{Kind: model.ResidPost}, Op: model.Scale, Values: []float32{scale}}}}
+	}
+	plain := decode.Options{MaxTokens: 2}
+	for i, c := range []struct {
+		o    decode.Options
+		want int
+	}{{plain, 0}, {edited(2), 0}, {edited(3), 0}, {edited(2), 28}, {plain, 28}} {
+		if got := ask(t, b, prompt, "", c.o); got != c.want {
+			t.Errorf("request %d: %d tokens of others, want %d", i, got, c.want)
+		}
+	}
+}
+
 func TestWhatWasOfNoUseForTheLongestTimeGoesFirst(t *testing.T) {
 	m := counted0(t)
 	s := m.NewSession()
