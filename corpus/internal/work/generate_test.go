@@ -118,7 +118,7 @@ func TestAnAttemptThatIsCancelledLeavesNothingAndTheNextWritesTheSame(t *testing
 	worked(t, p, undisturbed)
 	piece := pieces(t, retried)[0]
 	ended := 0
-	for wait := time.Millisecond; ; wait *= 3 {
+	for wait := time.Microsecond; ; wait *= 3 {
 		ctx, cancel := context.WithTimeout(t.Context(), wait)
 		_, err := p.Do(ctx, retried, &piece)
 		cancel()
