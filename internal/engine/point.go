@@ -5,11 +5,11 @@ package engine
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
 	"github.com/agnivade/levenshtein"
-
 	"picogpt/internal/quote"
 )
 
@@ -126,7 +126,7 @@ func (p Point) order() int {
 	case p.Kind < ResidPre:
 		return int(p.Kind)
 	case p.Kind >= FinalScale:
-		return 1<<40 + int(p.Kind)
+		return math.MaxInt - int(kinds) + int(p.Kind) // after every layer's
 	}
 	return (p.Layer+2)*int(kinds) + int(p.Kind)
 }
