@@ -1,4 +1,4 @@
-// Package steer reads and writes control vectors: directions that, added to the residual
+// Package steer makes, reads and writes control vectors: directions that, added to the residual
 // stream, make a model write more of something. Files are llama.cpp's.
 package steer
 
@@ -20,6 +20,9 @@ type Vector map[int][]float32
 
 // Layers returns the numbers of the blocks that have a direction, in order.
 func (v Vector) Layers() []int { return slices.Sorted(maps.Keys(v)) }
+
+// Length returns the length of the direction of block n, 0 if it has none.
+func (v Vector) Length(n int) float64 { return math.Sqrt(project(v[n], v[n])) }
 
 // Check returns an error if the vector is not one for a model: directions of another width, or of
 // blocks that the model has not.

@@ -14,7 +14,7 @@ func commands(a *app) *cli.Command {
 		Default: generate,
 		Commands: []*cli.Command{
 			generate, newChat(a), newServe(a), newVerify(a),
-			newNext(a), newLogits(a), newSurprise(a), newExplain(a), newTokenize(a),
+			newNext(a), newLogits(a), newSurprise(a), newSteer(a), newExplain(a), newTokenize(a),
 			newPerplexity(a), newScore(a), newEmbed(a), newClassify(a), newEval(a), newCheck(a), newBench(a),
 			newCompress(a), newDecompress(a),
 			newPull(a), newModels(a), newInspect(a), newQuantize(a), newConvert(a),

@@ -153,6 +153,7 @@ func (r *reader) furnish(all string) {
 		"reviews.csv":        "review,body\nA kind story.,It was good.\n",
 		"lines.jsonl":        `{"text":"The cat sat."}`, "texts.jsonl": `{"text":"The dog ran."}`,
 		"long.txt": line + line, "book.txt": line + line, "draft.txt": line, "notes.txt": line,
+		"happy.txt": "The happy girl smiled\n", "sad.txt": "The sad girl cried\n",
 	}
 	for _, dir := range []string{"my-lora", "style", "facts"} {
 		for name, b := range adapterOfGPT2(r.t) {

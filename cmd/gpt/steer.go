@@ -1,0 +1,235 @@
+package main
+
+// gpt steer: a control vector, made from prompts of two kinds.
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"picogpt/checkpoint"
+	"picogpt/internal/cli"
+	"picogpt/internal/fault"
+	"picogpt/internal/outfile"
+	"picogpt/internal/promptlines"
+	"picogpt/internal/rows"
+	"picogpt/internal/terminal"
+	"picogpt/steer"
+)
+
+type steerCommand struct {
+	Positive, Negative *string
+	Input              string
+	TextField          string
+	Special            bool
+	Method             string
+	Batch              int
+	Out                *string
+	Force              bool
+}
+
+func newSteer(a *app) *cli.Command {
+	c := &steerCommand{}
+	return &cli.Command{
+		Name: "steer", Group: "look",
+		Short: "make a control vector from prompts of two kinds",
+		Flags: func(f *cli.Flags) {
+			f.Add(&c.Positive, "--positive FILE", "prompts of what the model should write more of")
+			f.Add(&c.Negative, "--negative FILE", "prompts of the opposite")
+			f.Add(&c.Input, "--input, --input-format FORM [auto]",
+				`what these files are: lines (a prompt each), jsonl (objects with prompt, or tokens), csv,
+				tsv (tables) or auto (by the end of the file's name, else jsonl if it begins with {, else
+				lines)`).OneOf("auto", "lines", "jsonl", "csv", "tsv")
+			f.Add(&c.TextField, "--text-field NAME",
+				"the field or column that holds the prompt; default: prompt")
+			addSpecial(f, &c.Special)
+			f.Add(&c.Method, "--method HOW [mean]",
+				`mean: the difference of the means; pca: the first principal component of the differences
+				of pairs`).OneOf("mean", "pca")
+			f.Add(&c.Batch, "--batch N",
+				"how many prompts run together, which changes no bit; default: chosen for speed")
+			f.Add(&c.Out, "-o, --out FILE", "the control vector: GGUF, as llama.cpp reads it")
+			f.Add(&c.Force, "--force", "write over FILE, if it is there")
+			a.flags(f, evaluates|cjkSpaces)
+		},
+		Run: func(*cli.Flags) error { return c.Run(a) },
+		Long: `
+A control vector is a direction for each layer. Added to what flows from layer to layer, the residual
+stream, it makes a model write more of something: gpt --steer FILE:SCALE adds it, in gpt serve each
+request chooses. It needs no training, only prompts with the thing and prompts without it. Those that
+differ in nothing else work best: the same sentences, happy and sad. A dozen of each may do, a
+hundred do better.
+
+Each prompt is evaluated, and what the model has for its last token after each layer is taken. Layers
+count from 0, and the first has no direction, as in llama.cpp. --method mean is the mean of the
+positive ones less that of the negative ones: scale 1 is as far as the two kinds are apart. --method
+pca takes line i of both files as a pair, and finds the direction along which the pairs' differences
+differ most, as repeng's pca_diff. Its length is 1, so that it wants a larger scale.
+
+The table says for each layer how long its direction is, and how long the stream is that it is added
+to: a scale that makes the direction as long as the stream leaves little of what the model had to
+say; begin with a tenth, in the layers of the middle (--steer FILE:SCALE@4-8). A negative scale makes
+the model write less of it.
+
+The numbers do not depend on the batch, the threads or the machine.
+
+Examples:
+
+  gpt steer --positive happy.txt --negative sad.txt -o happy.gguf
+  gpt --steer happy.gguf:0.3 --temp 0 "One day, a girl"
+  gpt --steer happy.gguf:-0.2@2-3 --steer formal.gguf:0.1 "Dear"
+  gpt serve --steer happy=happy.gguf`,
+	}
+}
+
+func (c *steerCommand) Run(a *app) error {
+	if err := c.check(a); err != nil {
+		return err
+	}
+	positive, err := c.open(a, "--positive", *c.Positive)
+	if err != nil {
+		return err
+	}
+	defer positive.Close()
+	negative, err := c.open(a, "--negative", *c.Negative)
+	if err != nil {
+		return err
+	}
+	defer negative.Close()
+	if err := outfile.FlagError("--out", outfile.Check(*c.Out, a.writing(c.Force))); err != nil {
+		return err
+	}
+	t, err := a.openTokenizer()
+	if err != nil && !errors.Is(err, checkpoint.ErrNoTokenizer) {
+		return err
+	}
+	encode := promptlines.Input{TextField: c.TextField, Tokenizer: t, Missing: err, Special: c.Special}
+	if err := positive.read(&encode); err != nil {
+		return err
+	}
+	if err := negative.read(&encode); err != nil {
+		return err
+	}
+	m, err := a.openModel()
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	ctx, release := a.Graceful()
+	defer release()
+	bar := terminal.NewBar("prompts")
+	end := a.ShowBar(bar)
+	made, err := steer.Make(ctx, m, positive.ids, negative.ids, steer.Options{
+		Method: steer.Method(c.Method), Batch: c.Batch,
+		Progress: func(done, total int) { bar.Set(done, total, "") }})
+	end()
+	var bad *steer.PromptError
+	if errors.As(err, &bad) {
+		of := positive
+		if bad.Negative {
+			of = negative
+		}
+		return fmt.Errorf("%s: line %d: %w", of.Name, of.lines[bad.Index], bad.Err)
+	} else if err != nil {
+		return err
+	}
+	return c.write(ctx, a, made)
+}
+
+// check refuses what can be refused before a file is opened.
+func (c *steerCommand) check(a *app) error {
+	switch {
+	case c.Positive == nil || c.Negative == nil:
+		return fault.Hint(usagef("want --positive FILE and --negative FILE"), "gpt steer --help says how")
+	case *c.Positive == "-" && *c.Negative == "-":
+		return usagef("--positive - and --negative -: want stdin for one of them")
+	case c.Out == nil:
+		return usagef("want --out FILE, the control vector")
+	case *c.Out == "-":
+		return usagef("--out -: want a file: what is printed is a table")
+	}
+	device, said, err := a.deviceName()
+	if err == nil && device != "cpu" {
+		err = usagef("gpt steer and %s %s: a GPU shows nothing of its inside, want the processor "+
+			"(--device cpu), whose numbers are the same", said, device)
+	}
+	return fault.First(err, fault.NotNegative("--batch", c.Batch))
+}
+
+// A promptList is the prompts of a file.
+type promptList struct {
+	*rows.Reader
+	ids   [][]int
+	lines []int // on which they begin
+}
+
+// open opens a file of prompts.
+func (c *steerCommand) open(a *app, flag, name string) (*promptList, error) {
+	if name != "-" {
+		a.files.LeaveStdin()
+	}
+	s, err := a.files.Rows(name, flag)
+	if err != nil {
+		return nil, err
+	}
+	l := &promptList{Reader: rows.NewReader(s, c.Input)}
+	if err = l.Check(); err == nil {
+		err = l.ReadHeader()
+	}
+	if err != nil {
+		l.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// read reads all prompts. The first that is none is an error: pairs would not be pairs without it.
+func (l *promptList) read(encode *promptlines.Input) error {
+	for {
+		row, err := l.Next()
+		switch {
+		case err == io.EOF && len(l.ids) == 0:
+			return fmt.Errorf("%s: no prompts", l.Name)
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		}
+		var p promptlines.Prompt
+		switch err = row.Err; {
+		case err != nil:
+		case l.Form == "lines":
+			p, err = encode.Of(row.Text)
+		case row.Object == nil: // an empty line
+			continue
+		default:
+			p, err = encode.Object(row.Object)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: line %d: %w", l.Name, row.First, err)
+		}
+		l.ids, l.lines = append(l.ids, p.IDs), append(l.lines, row.First)
+	}
+}
+
+// write writes the vector, and prints the table.
+func (c *steerCommand) write(ctx context.Context, a *app, made steer.Made) error {
+	err := outfile.WriteFile(ctx, *c.Out, a.writing(c.Force), func(w io.Writer) error {
+		return made.Vector.Write(w, "gpt2")
+	})
+	if err != nil || outfile.IsStream(*c.Out) {
+		return outfile.FlagError("--out", err)
+	}
+	var table bytes.Buffer
+	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(w, "layer\tlength\tof a stream of\t\n")
+	for _, n := range made.Vector.Layers() {
+		fmt.Fprintf(w, "%d\t%.4g\t%.4g\t\n", n, made.Vector.Length(n), made.Stream[n])
+	}
+	w.Flush()
+	_, err = a.stdout.Write(table.Bytes())
+	return err
+}
