@@ -90,6 +90,32 @@ func pack16Fast(dst []float32, src []uint16, ld, k, panels int, bf16 bool) {
 	}
 }
 
+// packLanesAVX2, packLanesF16AVX2 and packLanesBF16AVX2 are packLanes for the first 8·groups inputs,
+// and lane inputs of each lane.
+//
+//go:noescape
+func packLanesAVX2(dst, w []float32, ldw, lane, groups, panels int)
+
+//go:noescape
+func packLanesF16AVX2(dst []float32, w []uint16, ldw, lane, groups, panels int)
+
+//go:noescape
+func packLanesBF16AVX2(dst []float32, w []uint16, ldw, lane, groups, panels int)
+
+func packLanesFast(dst, w []float32, ldw, k, panels int) {
+	packLanesAVX2(dst, w, ldw, laneDepth(k), k/8, panels)
+	packLanesFrom(dst, w, ldw, k/8*8, k, panels)
+}
+
+func packLanes16Fast(dst []float32, w []uint16, ldw, k, panels int, bf16 bool) {
+	if bf16 {
+		packLanesBF16AVX2(dst, w, ldw, laneDepth(k), k/8, panels)
+	} else {
+		packLanesF16AVX2(dst, w, ldw, laneDepth(k), k/8, panels)
+	}
+	packLanes16From(dst, w, ldw, k/8*8, k, panels, bf16)
+}
+
 // dotRowAVX2 is dot for one row of x, four rows of w at a time, on outs &^ 3 of them.
 //
 //go:noescape

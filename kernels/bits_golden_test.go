@@ -58,6 +58,8 @@ var goldenBits = map[string]sum{
 	"layerNorm in place":     0x9fc87a627c580c30,
 	"logSumExp":              0x93a2f78d570b055d,
 	"pack":                   0x6510af87f53bf44c,
+	"packLanes":              0x559900debd8f1955,
+	"packLanes16":            0xf881b217a92d4b1c,
 	"pack16":                 0x1a8daa2b0c2443f3,
 	"quantOne4":              0x86d48d2f1d088a15,
 	"quantOne8":              0x7105b4223191486d,

@@ -141,6 +141,41 @@ func packRows(dst, a []float32, lda, rows, k int) {
 	}
 }
 
+// packLanes transposes panels of panelCols rows of w, k long and ldw apart, lane after lane (see the
+// package comment): weight n of row j of a panel goes to row n/8 of lane n%8, column j. dst is
+// [panels, 8, laneDepth(k), panelCols].
+func packLanes(dst, w []float32, ldw, k, panels int) { packLanesFrom(dst, w, ldw, 0, k, panels) }
+
+// packLanesFrom is packLanes for the weights from … k-1 of each row.
+func packLanesFrom(dst, w []float32, ldw, from, k, panels int) {
+	for j := range panels * panelCols {
+		for n := from; n < k; n++ {
+			dst[laneAt(j, n, k)] = w[j*ldw+n]
+		}
+	}
+}
+
+// packLanes16 is packLanes from F16 or BF16.
+func packLanes16(dst []float32, w []uint16, ldw, k, panels int, bf16 bool) {
+	packLanes16From(dst, w, ldw, 0, k, panels, bf16)
+}
+
+func packLanes16From(dst []float32, w []uint16, ldw, from, k, panels int, bf16 bool) {
+	for j := range panels * panelCols {
+		for n := from; n < k; n++ {
+			dst[laneAt(j, n, k)] = widen(w[j*ldw+n], bf16)
+		}
+	}
+}
+
+// laneDepth returns the number of rows that packLanes leaves for each lane of k numbers.
+func laneDepth(k int) int { return (k + 7) / 8 }
+
+// laneAt returns where packLanes puts weight n of k of row j.
+func laneAt(j, n, k int) int {
+	return ((j/panelCols*8+n%8)*laneDepth(k)+n/8)*panelCols + j%panelCols
+}
+
 // dot sets dst[i·ldd+j] to the product of row i of x and row j of w, both k long: lanes (see the
 // package comment).
 func dot(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, outs, k int) {

@@ -97,33 +97,3 @@ const (
 	batchRows   = 96   // rows of linearBatch at most
 	batchFloats = 4608 // of its output in one task: 18 KiB, which stay in the first-level cache
 )
-
-const (
-	dotRun = 2048 // rows of weights of one task: long streams
-	// rows of x that are multiplied with each run: 192 KiB at GPT-2's width, in the second-level
-	// cache
-	dotRows = 64
-)
-
-// linearDot computes Linear for [out, in] weights.
-func linearDot(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float32) {
-	v := w.team.variant
-	each := w.share(m.Out, 12, dotRun)
-	for j := w.Next() * each; j < m.Out; j = w.Next() * each {
-		outs := min(each, m.Out-j)
-		for i := 0; i < rows; i += dotRows {
-			n := min(dotRows, rows-i)
-			if m.Format == F32 {
-				v.dot(dst[i*m.Out+j:], m.Out, x[i*m.In:], m.In, m.F32[j*m.In:], m.In, n, outs, m.In)
-			} else {
-				v.dot16(dst[i*m.Out+j:], m.Out, x[i*m.In:], m.In, m.F16[j*m.In:], m.In, n, outs,
-					m.In, m.bf16())
-			}
-		}
-		if bias != nil {
-			for i := range rows {
-				v.add(dst[i*m.Out+j:i*m.Out+j+outs], bias[j:j+outs])
-			}
-		}
-	}
-}

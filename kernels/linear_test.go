@@ -130,14 +130,15 @@ func TestLinearOfManyRowsIsItsDefinition(t *testing.T) {
 	for _, size := range [][4]int{{97, 20, 33, 1}, {98, 300, 97, 2}, {745, 11, 200, 31},
 		{800, 9, 40, 3}, {130, 40, 1700, 2}, {98, 1025, 50, 2}} {
 		rows, in, out, threads := size[0], size[1], size[2], size[3]
-		for _, format := range []Format{F32, BF16} {
-			m, x, bias := randomMatrix(rng, format, InOut, in, out), randoms(rng, rows*in),
+		for turn, format := range []Format{F32, BF16, F32, BF16} {
+			layout := []Layout{InOut, OutIn}[turn/2]
+			m, x, bias := randomMatrix(rng, format, layout, in, out), randoms(rng, rows*in),
 				randoms(rng, out)
 			want, got := make([]float32, rows*out), make([]float32, rows*out)
 			linearByDefinition(want, x, rows, m, bias)
 			newTeam(t, threads, "").Run(func(w *Worker) { Linear(w, got, x, rows, m, bias) })
-			sameSlices(t, fmt.Sprintf("%d rows × [%d,%d] %v, %d threads", rows, in, out, format,
-				threads), got, want)
+			sameSlices(t, fmt.Sprintf("%d rows × [%d,%d] %v layout %d, %d threads", rows, in, out,
+				format, layout, threads), got, want)
 		}
 	}
 }

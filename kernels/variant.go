@@ -30,6 +30,9 @@ type variant struct {
 	packGroups func(dst, x []float32, ldx, rows, groups int)
 	pack       func(dst, src []float32, ld, k, panels int)
 	pack16     func(dst []float32, src []uint16, ld, k, panels int, bf16 bool)
+	// nil if transposed weights are no faster
+	packLanes   func(dst, w []float32, ldw, k, panels int)
+	packLanes16 func(dst []float32, w []uint16, ldw, k, panels int, bf16 bool)
 	// nil if tile is only used for rows in place, ka = 1
 	packRows func(dst, a []float32, lda, rows, k int)
 	dot      func(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, outs,
@@ -79,6 +82,8 @@ var goVariant = &variant{
 	chain16:     chain16,
 	pack:        pack,
 	pack16:      pack16,
+	packLanes:   packLanes,
+	packLanes16: packLanes16,
 	chains:      chains,
 	chains16:    chains16,
 	chainRows:   chainRows,

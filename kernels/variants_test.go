@@ -138,6 +138,25 @@ var floatLeafTests = []leafTest{
 				ld, k, panels, bf16)
 			return nil
 		}},
+	{name: "packLanes", a: []int{0, 1, 2, 3}, b: edges,
+		call: func(v *variant, p *placer, panels, k, pad int) []float64 {
+			if v.packLanes == nil { // it reads the weights in place
+				v = goVariant
+			}
+			v.packLanes(p.floats(panels*8*laneDepth(k)*panelCols),
+				p.floats(matrixSize(panels*panelCols, k+pad, k)), k+pad, k, panels)
+			return nil
+		}},
+	{name: "packLanes16", a: []int{0, 1, 2, 3}, b: edges, loose: true,
+		call: func(v *variant, p *placer, panels, k, c int) []float64 {
+			if v.packLanes == nil { // it reads the weights in place
+				v = goVariant
+			}
+			bf16, pad := c&1 == 1, c&2
+			v.packLanes16(p.floats(panels*8*laneDepth(k)*panelCols),
+				p.halves(matrixSize(panels*panelCols, k+pad, k), bf16), k+pad, k, panels, bf16)
+			return nil
+		}},
 	{name: "dot row", a: short, b: edges, call: func(v *variant, p *placer, outs, k,
 		pad int) []float64 {
 		v.dot(p.floats(outs), outs, p.floats(k), k, p.floats(matrixSize(outs, k+pad, k)), k+pad, 1,
