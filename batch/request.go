@@ -5,11 +5,13 @@ package batch
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/json"
+	"encoding/binary"
+	"math"
 	"sync/atomic"
 	"time"
 
 	"picogpt/decode"
+	"picogpt/model"
 )
 
 // A Request is a caller's request to a Batcher.
@@ -27,6 +29,10 @@ type Request struct {
 	// time that a prompt takes therefore tells nothing about texts of other salts.
 	Salt string
 
+	// EditsKey may be KeyOf(Options.Edits), for a caller that has several requests with the same
+	// edits. "" means that Run computes it.
+	EditsKey string
+
 	// Begun, if not nil, counts the texts that have had a slot. It may be read at any time.
 	Begun *atomic.Int32
 
@@ -41,9 +47,33 @@ func saltOf(r *Request) string {
 	if len(r.Options.Edits) == 0 {
 		return r.Salt
 	}
-	b, _ := json.Marshal(r.Options.Edits) // edits that cannot be marshalled are refused before
-	sum := sha256.Sum256(b)
-	return r.Salt + "\x00" + string(sum[:])
+	key := r.EditsKey
+	if key == "" {
+		key = KeyOf(r.Options.Edits)
+	}
+	return r.Salt + "\x00" + key
+}
+
+// KeyOf returns the Request.EditsKey of some edits: a digest of their bits.
+func KeyOf(edits []model.Edit) string {
+	digest := sha256.New()
+	var b []byte // 4 kB at a time
+	for i := range edits {
+		e := &edits[i]
+		b = append(append(b, e.Op...), 0)
+		for _, n := range []int{int(e.At.Kind), e.At.Layer, e.Head, e.From, e.To, e.KeysFrom, e.KeysTo,
+			len(e.Values)} {
+			b = binary.LittleEndian.AppendUint64(b, uint64(n))
+		}
+		for _, x := range e.Values {
+			if b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x)); len(b) >= 4<<10 {
+				digest.Write(b)
+				b = b[:0]
+			}
+		}
+	}
+	digest.Write(b)
+	return string(digest.Sum(nil))
 }
 
 // Progress says when a request reached which state. The time of a state that it did not reach is

@@ -131,8 +131,11 @@ func (m *Model) Width(p Point, position int) int { return p.Width(m.params, posi
 
 // CheckEdits returns an error that names the first of the edits that the model cannot make: at a
 // point that it has not, or that takes none, with values that are not finite or of another width,
-// of heads, tokens or keys out of range.
+// of heads, tokens or keys out of range. A device other than the processor makes none.
 func (m *Model) CheckEdits(edits []Edit) error {
+	if m.device && len(edits) > 0 {
+		return errTraceDevice
+	}
 	for i := range edits {
 		if err := edits[i].Check(m.params); err != nil {
 			return err

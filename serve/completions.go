@@ -194,8 +194,9 @@ func (j *job) best() []*choice {
 // write generates the texts of all prompts concurrently. It calls took, if not nil, for each token
 // after its choice has it, one call at a time.
 func (j *job) write(ctx context.Context, took func(*choice, *decode.Token) error) error {
-	return j.server.explain(j.visit, j.server.each(ctx, len(j.prompt),
-		func(ctx context.Context, i int) error { return j.follow(ctx, i, took) }))
+	err := j.server.each(ctx, len(j.prompt),
+		func(ctx context.Context, i int) error { return j.follow(ctx, i, took) })
+	return j.server.explain(j.visit, j.blameSteering(err))
 }
 
 // each calls do for 0 to n−1 at the same time, and returns the first error, with which it ends the
@@ -257,7 +258,7 @@ func (j *job) follow(
 	}()
 	for t, err := range j.server.batcher.Run(ctx, batch.Request{
 		Prompt: j.prompt[i].ids, Options: j.Options, Samples: len(choices), Client: j.visit.client.id,
-		Salt: saltOf(j.visit.tenant, j.salt), Progress: &p.progress, Begun: &j.place.begun,
+		Salt: saltOf(j.visit.tenant, j.salt), EditsKey: j.editsKey, Progress: &p.progress, Begun: &j.place.begun,
 	}) {
 		if err != nil {
 			if err := j.deadEnd(choices[t.Sample:t.Sample+1], err, took); err != nil {

@@ -12,8 +12,10 @@ import (
 
 // FingerprintOf returns an Options.Fingerprint that tells models and number formats apart: with the
 // same one, and the same seed, the texts are the same. weights and tokenizer are the digests of the
-// checkpoint's files.
-func FingerprintOf(m *model.Model, weights, tokenizer string) string {
-	all := sha256.Sum256(fmt.Appendln(nil, weights, tokenizer, m.Format(), m.CacheFormat()))
-	return "fp_" + hex.EncodeToString(all[:8])
+// checkpoint's files, vectors those of Options.Steer.
+func FingerprintOf(m *model.Model, weights, tokenizer string, vectors ...Steering) string {
+	all := sha256.New()
+	fmt.Fprintln(all, weights, tokenizer, m.Format(), m.CacheFormat())
+	writeSteering(all, vectors)
+	return "fp_" + hex.EncodeToString(all.Sum(nil)[:8])
 }

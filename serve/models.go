@@ -18,12 +18,14 @@ type aModel struct {
 	Created     int64  `json:"created"`
 	OwnedBy     string `json:"owned_by"`
 	MaxModelLen int    `json:"max_model_len"`
+
+	Steer []string `json:"steer,omitempty"` // the control vectors that requests may name
 }
 
 func (s *Server) describe(id string) aModel {
 	return aModel{
 		ID: id, Object: "model", Created: s.created.Unix(), OwnedBy: "picogpt",
-		MaxModelLen: s.model.Config().Positions,
+		MaxModelLen: s.model.Config().Positions, Steer: s.steerings(),
 	}
 }
 

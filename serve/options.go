@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math"
 	"net/netip"
+	"slices"
 	"time"
 
 	"picogpt/batch"
@@ -82,6 +83,10 @@ type Options struct {
 	// that conversations are refused.
 	Template string
 
+	// Steer are the control vectors that requests may ask for by name, in the field steer. A model on
+	// a GPU has none.
+	Steer []Steering
+
 	// Log receives a line for each request, and panics; never a text or a key. Those of probes are at
 	// slog.LevelDebug. Nil means no log.
 	Log *slog.Logger
@@ -105,6 +110,10 @@ func (o Options) withDefaults(positions int) Options {
 	orDefault(&o.Batcher.MaxStreams, defaultStreams)
 	orDefault(&o.Pooling, "mean")
 	orDefault(&o.CacheShare, ShareKey)
+	o.Steer = slices.Clone(o.Steer)
+	for i := range o.Steer {
+		orDefault(&o.Steer[i].Scale, 1)
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -142,6 +151,9 @@ func (o *Options) check(m *model.Model, tok *tokenizer.Tokenizer) error {
 		return fmt.Errorf("cache share %q: want %s, %s or %s", share, ShareKey, ShareClient, ShareAll)
 	}
 	if err := checkKeys(o.Keys, o.NamedKeys); err != nil {
+		return err
+	}
+	if err := checkSteering(m, o.Steer); err != nil {
 		return err
 	}
 	if rows := m.Config().VocabSize; tok.Size() > rows {

@@ -41,6 +41,8 @@ type completion struct {
 	form             form
 	chat             bool   // the request is of a conversation
 	salt             string // cache_salt: separates prompts in the cache
+	steer            []steered
+	editsKey         string // of Options.Edits, for the cache
 
 	ignored []string
 }
@@ -129,6 +131,7 @@ func (q *completion) fields(s *Server) map[string]field {
 		"user":   anyText, // accepted and not used
 
 		"cache_salt": atMost(&q.salt, mostSalt),
+		"steer":      s.readSteer(&q.steer, &q.ignored),
 
 		"best_of": optional(&q.bestOf, upTo(1, s.options.MaxN)),
 

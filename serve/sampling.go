@@ -11,6 +11,9 @@ import (
 
 // complete adds to a request's options what only the server knows: ids, and the tokens of texts.
 func (s *Server) complete(ctx context.Context, q *completion) error {
+	if err := s.steer(q); err != nil {
+		return err
+	}
 	o := &q.Options
 	o.Vocabulary = s.vocabulary.Tokenizer
 	for _, top := range []*int{q.logprobs, q.promptLogprobs} {

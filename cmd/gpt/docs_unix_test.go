@@ -100,7 +100,7 @@ func (r *reader) run(text string) (string, int) {
 				simple[0][i] = filepath.Join(r.dir, word[2:])
 			}
 		}
-		r.server = serveDemo(r.t, r.environment(), simple[0][2:]...)
+		r.server = serveIn(r.t, r.dir, r.environment(), simple[0][2:]...)
 		return r.usual("gpt: listening on " + r.server.url + "\n"), 0
 	}
 	if r.server != nil {

@@ -66,8 +66,7 @@ func (e *editFlags) given() string {
 // check refuses values that no model could follow, and devices that follow none.
 func (e *editFlags) check(device, said string) error {
 	if flag := e.given(); flag != "" && device != "cpu" {
-		return usagef("%s and %s %s: a GPU makes no edits, want the processor (--device cpu), whose "+
-			"numbers are the same", flag, said, device)
+		return noEdits(flag, said, device)
 	}
 	for _, value := range e.Ablate {
 		if _, err := parseAblate(value); err != nil {
@@ -128,14 +127,9 @@ func (a *app) modelEdits() ([]model.Edit, error) {
 		if err != nil {
 			return nil, err
 		}
-		v, err := a.readVector(s.path, c)
+		v, err := a.readVector(&s, c)
 		if err != nil {
 			return nil, err
-		}
-		if s.layers != nil {
-			if v = v.Between(s.layers[0], s.layers[1]); len(v) == 0 {
-				return nil, usagef("--steer %s: the file has no direction of these layers", quoteShort(value))
-			}
 		}
 		vectors = append(vectors, steer.Scaled{Vector: v, Scale: s.scale})
 	}
@@ -146,9 +140,15 @@ func (a *app) modelEdits() ([]model.Edit, error) {
 	return append(all, added...), nil
 }
 
-// readVector reads a control vector for a model.
-func (a *app) readVector(path string, c model.Config) (steer.Vector, error) {
-	text, err := a.files.Limited(path, "--steer", steer.Longest)
+// noEdits is the error of a flag that changes the model, on a GPU.
+func noEdits(flag, said, device string) error {
+	return usagef("%s and %s %s: a GPU makes no edits, want the processor (--device cpu), whose "+
+		"numbers are the same", flag, said, device)
+}
+
+// readVector reads the control vector of a value of --steer, for a model.
+func (a *app) readVector(s *steerValue, c model.Config) (steer.Vector, error) {
+	text, err := a.files.Limited(s.path, "--steer", steer.Longest)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +157,13 @@ func (a *app) readVector(path string, c model.Config) (steer.Vector, error) {
 		err = v.Check(c)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", s.path, err)
+	}
+	if s.layers == nil {
+		return v, nil
+	}
+	if v = v.Between(s.layers[0], s.layers[1]); len(v) == 0 {
+		return nil, usagef("--steer %s: the file has no direction of these layers", quoteShort(s.given))
 	}
 	return v, nil
 }
@@ -209,6 +215,7 @@ func parseHide(value string) (model.Edit, error) {
 
 // A steerValue is a value of --steer.
 type steerValue struct {
+	given  string
 	path   string
 	scale  float32
 	layers *[2]int // both included; nil: all that the file has
@@ -218,7 +225,7 @@ var layersForm = regexp.MustCompile(`^(.+)@([0-9]{1,5})(?:-([0-9]{1,5}))?$`)
 
 // parseSteer reads a value of --steer. A file that is there has neither a scale nor layers.
 func parseSteer(value string) (steerValue, error) {
-	s := steerValue{path: value, scale: 1}
+	s := steerValue{given: value, path: value, scale: 1}
 	if _, err := os.Lstat(value); err == nil {
 		return s, nil
 	}

@@ -31,6 +31,7 @@ type serveCommand struct {
 	ModelName []string
 	Template  *string
 	Pooling   string
+	Steer     []string
 	Log       string
 	Who       whoFlags
 	Much      muchFlags
@@ -60,6 +61,9 @@ func newServe(a *app) *cli.Command {
 				`how /v1/embeddings makes one vector of those of a text's tokens: mean, weighted (the
 				mean with weights 1, 2, 3, …), or last for that of the last token`).
 				OneOf("mean", "weighted", "last")
+			f.Add(&c.Steer, "--steer NAME=FILE[:SCALE][@LAYERS]",
+				`a control vector (gpt steer makes one) that requests may name in the field steer; SCALE
+				multiplies theirs; may be repeated`)
 			f.Add(&c.Log, "--log FORM [text]",
 				`a line on stderr for each request: text (name=value), json or off; texts are never
 				in it, and probes only with -v`).OneOf("text", "json", "off")
@@ -87,7 +91,8 @@ than OpenAI's; a negative one is its two's complement.
 	prompt_logprobs, truncate_prompt_tokens, include_stop_str_in_output, skip_special_tokens; ` +
 			manyFields() + `; use_beam_search with n or best_of beams, at most --max-streams,
 	length_penalty, early_stopping, and no sampling without a temperature; llama.cpp's n_probs,
-	repeat_penalty, repeat_last_n
+	repeat_penalty, repeat_last_n; steer, a list of control vectors of --steer, each
+	{"name": NAME, "scale": 1}
 /v1/models	the one model, under each --model-name
 /v1/embeddings	vectors of texts, made as --pooling says
 /classify	labels of texts, with vLLM's fields, where the checkpoint has a classifier's head
@@ -273,7 +278,10 @@ func (c *serveCommand) newServer(
 	if err != nil {
 		return nil, err
 	}
-	o.Fingerprint = serve.FingerprintOf(m, weights, texts)
+	if o.Steer, err = c.vectors(a, m.Config()); err != nil {
+		return nil, err
+	}
+	o.Fingerprint = serve.FingerprintOf(m, weights, texts, o.Steer...)
 	if o.MaxBody = int64(c.Much.MaxBody); o.MaxBody < 0 {
 		o.MaxBody = serve.DefaultMaxBody(m.Config().Positions)
 	}
@@ -282,6 +290,55 @@ func (c *serveCommand) newServer(
 		o.Batcher.PrefixBytes = int64(a.CacheBytes) / 4 * 3
 	}
 	return serve.New(m, t, *o)
+}
+
+// vectors reads the control vectors.
+func (c *serveCommand) vectors(a *app, config model.Config) (all []serve.Steering, err error) {
+	for _, value := range c.Steer {
+		name, s, err := parseNamedSteer(value)
+		if err != nil {
+			return nil, err
+		}
+		v, err := a.readVector(&s, config)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, serve.Steering{Name: name, Vector: v, Scale: s.scale})
+	}
+	return all, nil
+}
+
+// checkSteer refuses values of --steer that no model could follow, and devices that follow none.
+func (c *serveCommand) checkSteer(a *app) error {
+	seen := map[string]bool{}
+	for _, value := range c.Steer {
+		name, s, err := parseNamedSteer(value)
+		switch {
+		case err != nil:
+			return err
+		case seen[name]:
+			return usagef("--steer: %s comes twice, want a name for each", quoteShort(name))
+		case s.scale == 0:
+			return usagef("--steer %s: the scale 0 adds nothing", quoteShort(value))
+		}
+		seen[name] = true
+	}
+	device, said, err := a.deviceName()
+	if err == nil && device != "cpu" && len(c.Steer) > 0 {
+		err = noEdits("--steer", said, device)
+	}
+	return err
+}
+
+// parseNamedSteer reads NAME=FILE[:SCALE][@LAYERS].
+func parseNamedSteer(value string) (name string, s steerValue, err error) {
+	name, file, ok := strings.Cut(value, "=")
+	if !ok || name == "" || file == "" {
+		return "", s, usagef("--steer %s: want NAME=FILE, the name that requests have for it",
+			quoteShort(value))
+	}
+	s, err = parseSteer(file)
+	return name, s, err
 }
 
 // options checks the flags, and makes serve's options of them.
@@ -324,6 +381,9 @@ func (c *serveCommand) options(a *app) (serve.Options, error) {
 		return o, usagef("--drain %v: want 0 or more", much.Drain)
 	case (who.TLSCert == nil) != (who.TLSKey == nil):
 		return o, usagef("--tls-cert and --tls-key: want both or neither")
+	}
+	if err := c.checkSteer(a); err != nil {
+		return o, err
 	}
 	o.Log = c.newLog(a)
 	for _, network := range who.TrustedProxy {

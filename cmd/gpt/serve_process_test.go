@@ -43,8 +43,14 @@ type served struct {
 
 func serveDemo(t *testing.T, env []string, args ...string) *served {
 	t.Helper()
+	return serveIn(t, "", env, args...)
+}
+
+// serveIn is serveDemo in a folder.
+func serveIn(t *testing.T, dir string, env []string, args ...string) *served {
+	t.Helper()
 	cmd := exec.Command("gpt", append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...)
-	cmd.Env = append(cmd.Environ(), env...)
+	cmd.Dir, cmd.Env = dir, append(cmd.Environ(), env...)
 	pipe, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

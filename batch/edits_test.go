@@ -1,0 +1,130 @@
+package batch
+
+// Texts that are edited, side by side with others.
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"picogpt/decode"
+	"picogpt/internal/testing/testmodel"
+	"picogpt/model"
+	"picogpt/sample"
+)
+
+// added is the edit that adds a direction with one number after a block.
+func added(layer, at int, x float32) model.Edit {
+	direction := make([]float32, 128)
+	direction[at] = x
+	return model.Edit{At: model.Point{Kind: model.ResidPost, Layer: layer}, Head: model.AllHeads,
+		Op: model.Add, Values: direction}
+}
+
+// 40 texts in one batch, three quarters of them steered in three ways, with prompts that begin alike:
+// each is what it is alone.
+func TestSteeredTextsInABatchAreWhatTheyAreAlone(t *testing.T) {
+	b := newBatcher(t, testmodel.Demo(t, model.Options{Threads: 2}),
+		Options{MaxStreams: 40, PrefixBytes: 1 << 30})
+	alone := testmodel.Demo(t, model.Options{Threads: 1})
+	steerings := [][]model.Edit{nil, {added(1, 7, 3)}, {added(1, 7, -3)}, {added(1, 7, 3), added(3, 90, 8)}}
+	different := map[string]bool{}
+	var cached [4]int
+	wants := map[int][]decode.Token{}
+	for range 2 { // the second time there are prefixes
+		var running sync.WaitGroup
+		var mu sync.Mutex
+		for i := range 40 {
+			prompt := append(upTo(1000, 1040), 257+i%5)
+			o := decode.Options{MaxTokens: 5, Params: sample.Params{Temperature: 1, Seed: uint64(i)}, Top: 2,
+				Echo: decode.EchoPrompt, Edits: steerings[i%4]}
+			if wants[i] == nil {
+				wants[i] = collect(t, alone.NewSession(), prompt, o)
+				different[fmt.Sprint(wants[i][40].LogProb)] = true
+			}
+			want := wants[i]
+			running.Go(func() {
+				var p Progress
+				var got []decode.Token
+				for tok, err := range b.Run(context.Background(), Request{Prompt: prompt, Options: o, Progress: &p}) {
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					got = append(got, tok)
+				}
+				if !same(got, want) {
+					t.Errorf("text %d: %v, want %v", i, got, want)
+				}
+				mu.Lock()
+				cached[i%4] += p.Cached
+				mu.Unlock()
+			})
+		}
+		running.Wait()
+	}
+	if len(different) < 20 { // the steering says something
+		t.Errorf("%d different texts, want 20", len(different))
+	}
+	for i, n := range cached {
+		if n == 0 {
+			t.Errorf("steering %d: no prefix is shared", i)
+		}
+	}
+}
+
+func TestTheKeyOfEditsIsThatOfTheirBits(t *testing.T) {
+	one := added(1, 7, 3)
+	change := func(f func(*model.Edit)) []model.Edit {
+		e := one
+		e.Values = slices.Clone(one.Values)
+		f(&e)
+		return []model.Edit{e}
+	}
+	if KeyOf(change(func(*model.Edit) {})) != KeyOf([]model.Edit{one}) {
+		t.Error("equal edits have other keys")
+	}
+	keys := map[string]string{KeyOf([]model.Edit{one}): "the edit"}
+	for name, edits := range map[string][]model.Edit{
+		"none": nil, "twice": {one, one},
+		"kind":   change(func(e *model.Edit) { e.At.Kind = model.ResidMid }),
+		"layer":  change(func(e *model.Edit) { e.At.Layer = 2 }),
+		"head":   change(func(e *model.Edit) { e.Head = 0 }),
+		"op":     change(func(e *model.Edit) { e.Op = model.Set }),
+		"from":   change(func(e *model.Edit) { e.From = 1 }),
+		"to":     change(func(e *model.Edit) { e.To = 1 }),
+		"keys":   change(func(e *model.Edit) { e.KeysFrom = 1 }),
+		"keysTo": change(func(e *model.Edit) { e.KeysTo = 1 }),
+		"value":  change(func(e *model.Edit) { e.Values[127] = 1e-45 }),
+		"fewer":  change(func(e *model.Edit) { e.Values = e.Values[:127] }),
+		"moved":  {added(1, 8, 3)},
+		"scale":  {added(1, 7, 3.0000002)},
+	} {
+		key := KeyOf(edits)
+		if other, is := keys[key]; is {
+			t.Errorf("%s and %s have one key", name, other)
+		}
+		keys[key] = name
+	}
+	r := Request{Salt: "s", Options: decode.Options{Edits: []model.Edit{one}}}
+	computed := saltOf(&r)
+	if r.EditsKey = KeyOf(r.Options.Edits); saltOf(&r) != computed {
+		t.Error("a key that the caller has computed is another")
+	}
+	if r.Options.Edits = nil; saltOf(&r) != "s" {
+		t.Error("a request without edits has a key of edits")
+	}
+}
+
+// A large vector of 1.5B: 47 blocks of 1,600 numbers.
+func BenchmarkKeyOf(b *testing.B) {
+	edits := make([]model.Edit, 47)
+	for i := range edits {
+		edits[i].Values = make([]float32, 1600)
+	}
+	for b.Loop() {
+		KeyOf(edits)
+	}
+}
