@@ -169,11 +169,11 @@ blocks.2.hook_mlp_out or mlp_out.2; mlp_out.* is that of every layer.
 
 A control vector is a GGUF file with directions for layers from 1 on; the one of layer N is added to
 the residual stream after it (blocks.N.hook_resid_post), of the prompt's tokens too. Several are
-summed. llama.cpp's tools and repeng make them.
+summed. gpt steer makes them, and so do llama.cpp's tools and repeng.
 
 A receipt has the changes as values. A file of --session has no room for them, and a GPU makes none.
 
   gpt logits --ablate 3.1 --ablate mlp_out.0 --top 5 "The cat"
-  gpt --steer happy.gguf:1.5@1-2 "Once upon a time"`,
+  gpt --steer happy.gguf:0.3@1-2 "Once upon a time"`,
 	},
 }
