@@ -33,25 +33,42 @@ func (s *Server) fits(field string, prompt, tokens int, more int64) error {
 	return e
 }
 
-// checkCache refuses a request of which the cache may not hold a text. Several samples have their
-// prompt once more, and share its full pages.
+// checkCache refuses a request of which the cache may not hold a text, or the beams of one. Several
+// samples have their prompt once more, and share its full pages.
 func (j *job) checkCache() error {
 	if j.MaxTokens == 0 && !j.scored() { // nothing is computed
 		return nil
 	}
-	m, more := j.server.model, int64(0)
-	if j.drawn() > 1 {
-		more = m.SessionBytes(2*pageTokens) - m.SessionBytes(pageTokens)
+	more := int64(0)
+	if j.drawn() > 1 && j.beams.Beams < 2 {
+		more = j.pageBytes()
 	}
 	if g := j.Guidance; g.On() {
-		more += m.SessionBytes(max(1, len(g.Negative)) + max(0, j.MaxTokens-1))
+		more += j.server.model.SessionBytes(max(1, len(g.Negative))+max(0, j.MaxTokens-1)) +
+			j.otherBeams(len(g.Negative))
 	}
 	for _, p := range j.prompt {
-		if err := j.server.fits("prompt", len(p.ids), j.MaxTokens, more); err != nil {
+		if err := j.server.fits("prompt", len(p.ids), j.MaxTokens,
+			more+j.otherBeams(len(p.ids))); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// otherBeams returns the bytes of all beams but one, after a prompt of so many tokens. They share the
+// prompt's full pages, and its last one is there once more, for the session that read it.
+func (j *job) otherBeams(prompt int) int64 {
+	if j.beams.Beams < 2 {
+		return 0
+	}
+	own := prompt%pageTokens + max(0, j.MaxTokens-1)
+	return int64(j.beams.Beams-1)*j.server.model.SessionBytes(own) + j.pageBytes()
+}
+
+func (j *job) pageBytes() int64 {
+	m := j.server.model
+	return m.SessionBytes(2*pageTokens) - m.SessionBytes(pageTokens)
 }
 
 // pageTokens is how many tokens a page of the cache has.

@@ -57,3 +57,38 @@ func TestWhatCanNeverFitIsRefused(t *testing.T) {
 	}
 	c.idle(m)
 }
+
+// The beams of a text need their pages at the same time: what the check lets in ends with 200, however
+// small the cache is, and what it refuses is 400, at once and not after other texts have ended.
+func TestBeamsThatCanNeverFitAreRefused(t *testing.T) {
+	free := testmodel.Demo(t, model.Options{Threads: 1})
+	for _, guided := range []string{"", `,"guidance_scale":1.5,"negative_prompt":"a cat and a dog"`} {
+		served, refused := 0, 0
+		for _, texts := range []int64{1, 2, 4, 8} { // of 100 tokens, which the cache holds
+			m := testmodel.Demo(t, model.Options{Threads: 1, CacheBytes: texts * free.SessionBytes(100)})
+			c := startWith(t, m, serve.Options{})
+			for _, prompt := range []int{1, 30, 63, 64, 100} {
+				for _, beams := range []int{2, 5} {
+					for _, most := range []int{3, 40, 70} {
+						body := fmt.Sprintf(`{"prompt":[%s7],"max_tokens":%d,"n":%d,"use_beam_search":true,
+							"ignore_eos":true%s}`, strings.Repeat("464,", prompt-1), most, beams, guided)
+						r, text := c.post("/v1/completions", body)
+						switch {
+						case r.StatusCode == 200:
+							served++
+						case r.StatusCode == 400 && strings.Contains(text, "of the server's cache, which has"):
+							refused++
+						default:
+							t.Errorf("a cache for %d texts, %s: status %d: %s", texts, body, r.StatusCode,
+								text)
+						}
+					}
+				}
+			}
+			c.idle(m)
+		}
+		if served < 30 || refused < 30 {
+			t.Errorf("%d were served and %d refused, want both", served, refused)
+		}
+	}
+}
