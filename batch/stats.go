@@ -3,6 +3,7 @@ package batch
 // Counts of a Batcher's work, for operators.
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"picogpt/model"
@@ -18,18 +19,24 @@ type Stats struct {
 
 	Rows          int64 // tokens that were evaluated
 	Steps         int64
-	PromptTokens  int64 // of prompts that are evaluated; samples share theirs
+	StepsOf       [len(StepSizes) + 1]int64 // the steps by their rows: the first size that holds them
+	PromptTokens  int64                     // of prompts that are evaluated; samples share theirs
 	NewTokens     int64
 	PrefixQueries int64 // tokens of prompts that were looked up in the prefix cache
 	PrefixHits    int64 // of these, tokens that it had
 	Preemptions   int64 // texts that lost their slot because the cache was full
 }
 
+// StepSizes are the numbers of rows by which Stats.StepsOf counts steps, each that of the steps with at
+// most so many rows and more than the size before; the last count is of those with more than all.
+var StepSizes = [...]int{1, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384}
+
 // counters are what Stats are made of. The Batcher's goroutine writes them.
 type counters struct {
-	running, waiting                                  atomic.Int64
-	steps, rows, promptTokens, newTokens, preemptions atomic.Int64
-	prefixQueries, prefixHits                         atomic.Int64
+	running, waiting                           atomic.Int64
+	rows, promptTokens, newTokens, preemptions atomic.Int64
+	stepsOf                                    [len(StepSizes) + 1]atomic.Int64
+	prefixQueries, prefixHits                  atomic.Int64
 }
 
 // Stats returns the counts. It waits for no step, and costs little.
@@ -38,14 +45,19 @@ func (b *Batcher) Stats() Stats {
 	queued := b.queue.n
 	b.mu.Unlock()
 	c := &b.counters
-	return Stats{
+	s := Stats{
 		Running: int(c.running.Load()), Waiting: queued + int(c.waiting.Load()),
 		CacheBytes: b.model.CacheBytes(), CacheLimit: b.model.CacheLimit(),
-		Rows: c.rows.Load(), Steps: c.steps.Load(),
+		Rows:         c.rows.Load(),
 		PromptTokens: c.promptTokens.Load(), NewTokens: c.newTokens.Load(),
 		PrefixQueries: c.prefixQueries.Load(), PrefixHits: c.prefixHits.Load(),
 		Preemptions: c.preemptions.Load(),
 	}
+	for i := range c.stepsOf {
+		s.StepsOf[i] = c.stepsOf[i].Load()
+		s.Steps += s.StepsOf[i]
+	}
+	return s
 }
 
 // slots counts who has a slot.
@@ -66,6 +78,7 @@ func (c *counters) step(batch []model.Input) {
 	for i := range batch {
 		rows += len(batch[i].Tokens)
 	}
-	c.steps.Add(1)
+	size, _ := slices.BinarySearch(StepSizes[:], rows)
+	c.stepsOf[size].Add(1)
 	c.rows.Add(int64(rows))
 }

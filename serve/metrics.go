@@ -141,7 +141,7 @@ func (s *Server) gauges() (all []prometheus.Collector) {
 		"Tokens that a step of the batch evaluated.", nil, nil)})
 }
 
-// iterations is a histogram of which the Batcher has the sum and the count.
+// iterations is a histogram that the Batcher counts; its buckets are vLLM's.
 type iterations struct {
 	batcher *batch.Batcher
 	desc    *prometheus.Desc
@@ -150,8 +150,12 @@ type iterations struct {
 func (i iterations) Describe(to chan<- *prometheus.Desc) { to <- i.desc }
 
 func (i iterations) Collect(to chan<- prometheus.Metric) {
-	d := i.batcher.Stats()
-	to <- prometheus.MustNewConstHistogram(i.desc, uint64(d.Steps), float64(d.Rows), nil)
+	d, buckets, steps := i.batcher.Stats(), map[float64]uint64{}, uint64(0)
+	for k, size := range batch.StepSizes {
+		steps += uint64(d.StepsOf[k])
+		buckets[float64(size)] = steps
+	}
+	to <- prometheus.MustNewConstHistogram(i.desc, uint64(d.Steps), float64(d.Rows), buckets)
 }
 
 func (s *Server) showMetrics(v *visit) error {

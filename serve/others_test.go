@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -332,6 +333,17 @@ func TestMetricsAreVLLMs(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s", want)
 		}
+	}
+	value := func(name string) (n float64) {
+		_, rest, _ := strings.Cut(text, "\nvllm:iteration_tokens_total"+name+" ")
+		fmt.Sscan(rest, &n)
+		return n
+	}
+	// the streamed text makes steps of one row, four texts side by side none of more than 16
+	one, eight := value(`_bucket{model_name="demo",le="1"}`), value(`_bucket{model_name="demo",le="8"}`)
+	sixteen, all := value(`_bucket{model_name="demo",le="16"}`), value(`_count{model_name="demo"}`)
+	if one < 2 || eight <= one || sixteen != all || all != value(`_bucket{model_name="demo",le="+Inf"}`) {
+		t.Errorf("steps of up to 1, 8, 16 rows: %v, %v, %v of %v", one, eight, sixteen, all)
 	}
 	if t.Failed() {
 		t.Log(text)
