@@ -4,7 +4,9 @@ package hub
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -147,6 +149,14 @@ func (r *repo) listedWeights(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	only, err := onlyCheckpoint(listed)
+	var in *FolderError
+	if errors.As(err, &in) {
+		in.Repo = r.name.Repo
+		for i, dir := range in.Folders {
+			in.Folders[i] = r.at(dir)
+		}
+		return nil, err
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.name.Repo, err)
 	}
@@ -231,18 +241,22 @@ func (r *repo) shards(ctx context.Context, index string) ([]string, error) {
 }
 
 // onlyCheckpoint returns the files of the only checkpoint in a repository's list, by the rules that
-// checkpoint.Open has for a folder. Several give ErrChoose, none gives ErrNoWeights.
+// checkpoint.Open has for a folder. Several give ErrChoose, those in folders a FolderError, none
+// gives ErrNoWeights.
 func onlyCheckpoint(listed []string) ([]string, error) {
-	var inFolders, others []string
+	var others []string
+	below := map[string][]string{} // folder -> its files
 	top := slices.DeleteFunc(slices.Clone(listed), func(name string) bool {
 		switch ext := path.Ext(name); {
 		case slices.Contains([]string{".h5", ".msgpack", ".onnx", ".ot", ".npz"}, ext):
 			others = append(others, name)
-		case strings.Contains(name, "/") &&
-			slices.Contains([]string{".gguf", ".safetensors", ".pt", ".pth"}, ext):
-			inFolders = append(inFolders, name)
+		case strings.Contains(name, "/"):
+			below[path.Dir(name)] = append(below[path.Dir(name)], path.Base(name))
 		}
 		return strings.Contains(name, "/")
+	})
+	maps.DeleteFunc(below, func(_ string, names []string) bool {
+		return len(checkpoint.Candidates(names)) == 0
 	})
 	switch found := checkpoint.Candidates(top); {
 	case len(found) == 1:
@@ -256,8 +270,8 @@ func onlyCheckpoint(listed []string) ([]string, error) {
 			}
 		}
 		return nil, fmt.Errorf("%w, only %s", ErrNoWeights, adapterFiles[0])
-	case len(inFolders) > 0:
-		return nil, fmt.Errorf("%w: %s", ErrChoose, few(inFolders))
+	case len(below) > 0:
+		return nil, &FolderError{Folders: slices.Sorted(maps.Keys(below))}
 	case len(others) > 0:
 		return nil, fmt.Errorf("%w, only %s", ErrNoWeights, few(others))
 	}

@@ -91,6 +91,17 @@ var (
 	ErrNoWeights  = errors.New("no weights of a kind that picogpt reads")
 )
 
+// A FolderError is the error for a repository that has checkpoints in folders, and none at the top
+// or in Options.Folder.
+type FolderError struct {
+	Repo    string
+	Folders []string // for Options.Folder, one or more
+}
+
+func (e *FolderError) Error() string {
+	return e.Repo + ": no checkpoint at the top, only in folders: " + few(e.Folders)
+}
+
 var errNoContext = errors.New("context: nil, want one, such as context.Background()")
 
 // withDefaults replaces zero values by the defaults.

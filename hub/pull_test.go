@@ -330,7 +330,8 @@ func TestRepositoriesWithoutAConfig(t *testing.T) {
 	}
 	h.Put(&fakehub.Repo{Name: "a/sub", Files: map[string][]byte{"x/gpt.gguf": pattern(5)}})
 	_, err = hub.Pull(t.Context(), name("a/sub"), o)
-	if !errors.Is(err, hub.ErrChoose) || !strings.HasSuffix(err.Error(), ": x/gpt.gguf") {
+	var in *hub.FolderError
+	if !errors.As(err, &in) || in.Repo != "a/sub" || !slices.Equal(in.Folders, []string{"x"}) {
 		t.Errorf("one in a folder: %v", err)
 	}
 	h.Put(&fakehub.Repo{Name: "a/tf", Files: map[string][]byte{"model.ckpt.index": pattern(5),

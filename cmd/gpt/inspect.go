@@ -40,7 +40,8 @@ func newInspect(a *app) *cli.Command {
 		Long: `
 Shows the config, each tensor with its shape and type, the number of parameters, the bytes
 of the files, and the memory that the weights and one session at the model's full context need.
-Tensors that the model does not use are marked as ignored: masks, and heads of other tasks.
+Tensors that nothing uses are marked as ignored: masks, and heads of other tasks. The head of a
+classifier is marked as one for gpt classify.
 
 A checkpoint that cannot run is shown as far as it can be read. The reason goes to stderr, and the
 exit status is 1.

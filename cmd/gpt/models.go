@@ -36,8 +36,9 @@ func newModelsList(a *app) *cli.Command {
 		Run: func(*cli.Flags) error { return c.Run(a) },
 		Long: `
 Lists the models in the Hugging Face cache, where gpt pull and Python's tools put them:
-the name that -m takes, the size of the files, the format and whether gpt runs the model, or why
-not. Configs and headers are read, and no weights. HF_HUB_CACHE and HF_HOME say where the cache is.
+the name that -m takes, the size of the files, the format and whether gpt runs the model, on ids
+alone if its tokenizer cannot be read, or why not. Configs, tokenizers and headers are read, and no
+weights. HF_HUB_CACHE and HF_HOME say where the cache is.
 
 Examples:
 

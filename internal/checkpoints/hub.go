@@ -67,6 +67,7 @@ func HintAtAddress(s string, err error) error {
 // HubError adds to an error of package hub about a repository what a user can do about it.
 func HubError(name hub.Name, o hub.Options, err error) error {
 	hint := ""
+	var in *hub.FolderError
 	page := "https://huggingface.co"
 	if o.Endpoint != "" {
 		page = o.Endpoint
@@ -93,11 +94,10 @@ func HubError(name hub.Name, o hub.Options, err error) error {
 			"https://huggingface.co/settings/tokens"
 	case errors.Is(err, hub.ErrNoRevision):
 		hint = page + "/tree/main lists branches and tags"
+	case errors.As(err, &in):
+		hint = fmt.Sprintf("--subfolder %s takes the checkpoint in it", quote.Plain(in.Folders[0], 80))
 	case errors.Is(err, hub.ErrChoose):
 		hint = fmt.Sprintf("gpt pull %s FILE takes one of them", name)
-		if text := err.Error(); strings.Contains(text[strings.LastIndex(text, ": "):], "/") {
-			hint += "; --subfolder FOLDER takes the checkpoint of a folder"
-		}
 	case errors.Is(err, hub.ErrNoFile), errors.Is(err, hub.ErrNoWeights):
 		hint = page + "/tree/" + revisionOf(name) + " lists the files"
 	case errors.Is(err, hub.ErrOffline):

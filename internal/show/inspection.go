@@ -43,6 +43,7 @@ type inspectedTensor struct {
 	Shape   []int  `json:"shape"`
 	Bytes   int64  `json:"bytes"`
 	Ignored bool   `json:"ignored,omitempty"`
+	Head    bool   `json:"head,omitempty"` // of a classifier: only gpt classify and /classify use it
 }
 
 // memory is in bytes, for one session at full context.
@@ -64,10 +65,16 @@ func newInspection(name string, config model.Config, file *weights.Tensors) *Ins
 	return i
 }
 
+// ignore marks the tensors of these names, which the decoder ignores.
 func (i *Inspection) ignore(names []string) {
-	i.Ignored = append(i.Ignored, names...)
 	for j := range i.Tensors {
-		i.Tensors[j].Ignored = slices.Contains(names, i.Tensors[j].Name)
+		t := &i.Tensors[j]
+		if !slices.Contains(names, t.Name) {
+			continue
+		}
+		if t.Head = checkpoint.HeadTensor(t.Name); !t.Head {
+			t.Ignored, i.Ignored = true, append(i.Ignored, t.Name)
+		}
 	}
 }
 
@@ -149,7 +156,7 @@ func (i *Inspection) measure(c model.Config, untied bool, cache string) {
 		i.Parameters += int64(c.VocabSize) * n
 	}
 	for _, t := range i.Tensors {
-		if !t.Ignored && (untied || !isHead(t.Name)) {
+		if !t.Ignored && !t.Head && (untied || !isHead(t.Name)) {
 			i.Memory.Weights += t.Bytes
 		}
 	}

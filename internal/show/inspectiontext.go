@@ -23,8 +23,11 @@ func (i *Inspection) Text() []byte {
 	fmt.Fprintf(&b, "%s\n", amount.Count(len(i.Tensors), "tensor"))
 	for _, t := range i.Tensors {
 		mark := ""
-		if t.Ignored {
+		switch {
+		case t.Ignored:
 			mark = "\tignored"
+		case t.Head:
+			mark = "\tfor gpt classify"
 		}
 		fmt.Fprintf(w, "  %s\t%s\t%v\t%d%s\n", t.Name, t.DType, t.Shape, t.Bytes, mark)
 	}

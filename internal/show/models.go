@@ -26,7 +26,7 @@ type Model struct {
 	Format  string   `json:"format"`            // of the file, "" if it cannot be read
 	DType   string   `json:"dtype"`             // "" if the model does not run
 	Runs    bool     `json:"runs"`              // its config and tensors fit
-	Problem string   `json:"problem,omitempty"` // why it does not
+	Problem string   `json:"problem,omitempty"` // why it does not, or runs on ids alone
 }
 
 // Describe says what a snapshot is, with its checkpoint or why that cannot be opened.
@@ -40,7 +40,9 @@ func Describe(s *hub.Snapshot, c *checkpoint.Checkpoint, err error) Model {
 		m.Format = c.Format()
 		m.DType, _, err = model.Check(c.Config, c.Tensors)
 	}
-	m.Runs = err == nil
+	if m.Runs = err == nil; m.Runs {
+		_, _, err = c.Vocabulary()
+	}
 	if err != nil {
 		m.Problem = quote.OneLine(err)
 	}
@@ -60,8 +62,11 @@ func Models(models []Model) []byte {
 		if format == "" {
 			format = "-"
 		}
-		if !m.Runs {
-			runs = "no: " + checkpoints.WithoutFolder(m.Problem, m.Path)
+		switch problem := checkpoints.WithoutFolder(m.Problem, m.Path); {
+		case !m.Runs:
+			runs = "no: " + problem
+		case problem != "":
+			runs = "on ids alone: " + problem
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", m.Name, amount.Size(m.Bytes), format, terminal.Printable(runs))
 	}
