@@ -4,7 +4,6 @@ package batch
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -30,33 +29,40 @@ func TestSteeredTextsInABatchAreWhatTheyAreAlone(t *testing.T) {
 		Options{MaxStreams: 40, PrefixBytes: 1 << 30})
 	alone := testmodel.Demo(t, model.Options{Threads: 1})
 	steerings := [][]model.Edit{nil, {added(1, 7, 3)}, {added(1, 7, -3)}, {added(1, 7, 3), added(3, 90, 8)}}
-	different := map[string]bool{}
+	type text struct {
+		prompt []int
+		o      decode.Options
+		want   []decode.Token
+	}
+	var all []text
+	different := map[float64]bool{}
+	for i := range 40 {
+		x := text{prompt: append(upTo(1000, 1020), 257+i%5), o: decode.Options{MaxTokens: 3, Top: 2,
+			Params: sample.Params{Temperature: 1, Seed: uint64(i)}, Edits: steerings[i%4]}}
+		if i < 4 {
+			x.o.Echo = decode.EchoPrompt
+		}
+		x.want = collect(t, alone.NewSession(), x.prompt, x.o)
+		different[x.want[len(x.want)-3].Top[0].LogProb] = true
+		all = append(all, x)
+	}
 	var cached [4]int
-	wants := map[int][]decode.Token{}
 	for range 2 { // the second time there are prefixes
 		var running sync.WaitGroup
 		var mu sync.Mutex
-		for i := range 40 {
-			prompt := append(upTo(1000, 1040), 257+i%5)
-			o := decode.Options{MaxTokens: 5, Params: sample.Params{Temperature: 1, Seed: uint64(i)}, Top: 2,
-				Echo: decode.EchoPrompt, Edits: steerings[i%4]}
-			if wants[i] == nil {
-				wants[i] = collect(t, alone.NewSession(), prompt, o)
-				different[fmt.Sprint(wants[i][40].LogProb)] = true
-			}
-			want := wants[i]
+		for i, x := range all {
 			running.Go(func() {
 				var p Progress
 				var got []decode.Token
-				for tok, err := range b.Run(context.Background(), Request{Prompt: prompt, Options: o, Progress: &p}) {
+				for tok, err := range b.Run(context.Background(), Request{Prompt: x.prompt, Options: x.o, Progress: &p}) {
 					if err != nil {
 						t.Error(err)
 						return
 					}
 					got = append(got, tok)
 				}
-				if !same(got, want) {
-					t.Errorf("text %d: %v, want %v", i, got, want)
+				if !same(got, x.want) {
+					t.Errorf("text %d: %v, want %v", i, got, x.want)
 				}
 				mu.Lock()
 				cached[i%4] += p.Cached
