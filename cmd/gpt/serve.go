@@ -110,7 +110,8 @@ most texts, the newest makes room for clients that have none. A client that goes
 /health is 200 from the start; /ready, and all else, is 503 until the model is loaded. SIGTERM and
 Ctrl-C make /ready 503 at once; requests are answered for --grace more, then no new ones; what is
 being written comes to its end, for at most --drain. Texts that are left get an error, for which
-streams have a second. The status is then 0; a second SIGTERM ends the program at once.
+streams have a second. The status is then 0. A second signal, and one before the model is loaded, ends
+the program at once, with status 143, or 130 for Ctrl-C.
 
 On 127.0.0.1 only this machine can ask. For others, listen on --addr 0.0.0.0:8080, with a key and
 with TLS or behind a proxy. A key in $GPT_API_KEY is not seen in the list of processes.
