@@ -40,6 +40,7 @@ type task struct {
 	matched bool          // since it has its slot, it has looked for a prefix that is evaluated
 	portion portion       // of its prompt, in the current step
 	stalled time.Time     // since when its caller takes no tokens; zero if it does
+	idled   time.Duration // how long its slot has waited for its caller before
 	finding chan struct{} // closed when the mask that it waits for is found; nil: it waits for none
 }
 

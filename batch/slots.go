@@ -166,7 +166,8 @@ func (b *Batcher) end(r *request, err error) {
 	close(r.tokens)
 }
 
-// patience returns how long a text that waits for its caller keeps a slot that others wait for.
+// patience returns how long a slot that others wait for may wait for its text's caller, all in all: a
+// caller that takes a token now and then keeps it no longer than one that takes none.
 func (b *Batcher) patience() time.Duration {
 	return max(10*b.options.MaxDelay, time.Millisecond)
 }
@@ -176,7 +177,7 @@ func (b *Batcher) patience() time.Duration {
 // it took one.
 func (b *Batcher) reclaim(next *request) bool {
 	for _, t := range b.running {
-		slow := !t.stalled.IsZero() && time.Since(t.stalled) > b.patience()
+		slow := !t.stalled.IsZero() && t.idled+time.Since(t.stalled) > b.patience()
 		if slow || t.finding != nil && b.slots[t.request.client] > b.slots[next.client]+1 {
 			b.suspend(t, false)
 			return true
@@ -206,7 +207,7 @@ func (b *Batcher) park(t *task, atOnce bool) {
 		}
 		t.Release()
 	}
-	t.matched, t.stalled = false, time.Time{}
+	t.matched, t.stalled, t.idled = false, time.Time{}, 0
 	r.waiting = append(r.waiting, t)
 }
 

@@ -150,6 +150,44 @@ func TestACancelledTextDoesNotWaitForItsSlot(t *testing.T) {
 	}
 }
 
+// A caller that takes a token just before the patience with it ends has as much of it as one that takes
+// none: what its slot has waited adds up. The test acts as the goroutine.
+func TestACallerThatTakesATokenNowAndThenLosesItsSlot(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	b := newBatcher(t, m, Options{MaxStreams: 1, MaxDelay: time.Hour}) // a patience of ten hours
+	asks := func() *request {
+		st, err := decode.NewStream(m.NewSession(), []int{1}, decode.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := newRequest(st, &decode.Options{}, 1)
+		b.queue.push(r)
+		return r
+	}
+	trickling := asks()
+	if !b.assign() {
+		t.Fatal("the first text has no slot")
+	}
+	text := b.running[0]
+	next := asks()
+	for waited := 4; waited <= 12; waited += 4 { // hours
+		trickling.tokens <- decode.Token{}
+		text.wanted()
+		text.stalled = text.stalled.Add(-4 * time.Hour)
+		if got, want := b.assign(), waited > 10; got != want {
+			t.Fatalf("after %d hours of waiting for its caller: the slot goes to the next text: %t, want %t",
+				waited, got, want)
+		}
+		<-trickling.tokens // before another minute passes
+		text.wanted()
+	}
+	if b.running[0].request != next || len(trickling.waiting) != 1 || text.idled != 0 {
+		t.Error("the slot is not the next text's, or the first does not wait for another with new patience")
+	}
+	b.end(next, nil)
+	b.end(trickling, nil)
+}
+
 // A full cache takes the slot of the text that got it last, of those whose memory can be given
 // back, and no slot is given before another becomes free.
 func TestWhoLeavesAFullCache(t *testing.T) {

@@ -51,7 +51,10 @@ func (t *task) wanted() bool {
 	r := t.request
 	slides := r.lent && t.Evaluated().Session != t.Session()
 	if r.room() && !(slides && r.asked.Load() <= r.sent) {
-		t.stalled = time.Time{}
+		if !t.stalled.IsZero() {
+			t.idled += time.Since(t.stalled)
+			t.stalled = time.Time{}
+		}
 		return true
 	}
 	if t.stalled.IsZero() {
