@@ -202,11 +202,22 @@ func (b *Batcher) trim() {
 	}
 }
 
-// makeRoom drops stored prefixes until that frees memory, and reports whether it did.
+// makeRoom drops stored prefixes until that frees memory, and then the prompts of samples of which
+// none has a slot, as where a slow caller has no room for more. It reports whether memory is free.
 func (b *Batcher) makeRoom() bool {
-	for before := b.model.CacheBytes(); b.prefixes.evict(); {
+	before := b.model.CacheBytes()
+	for b.prefixes.evict() {
 		if b.model.CacheBytes() < before {
 			return true
+		}
+	}
+	for _, r := range b.requests {
+		if r.running == 0 && r.parent != nil {
+			b.park(r.parent, true)
+			r.parent = nil
+			if b.model.CacheBytes() < before {
+				return true
+			}
 		}
 	}
 	return false

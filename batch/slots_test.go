@@ -136,6 +136,40 @@ func TestTextsTakeTurnsWhereTheCacheHasNoRoomForAll(t *testing.T) {
 	}
 }
 
+// TestSamplesWithoutASlotLeaveTheCacheToOthers: the first sample ends when just as many tokens wait
+// as may, so that the second has no slot; the prompt's session is for it, and takes all of the cache.
+func TestSamplesWithoutASlotLeaveTheCacheToOthers(t *testing.T) {
+	config, file := fixture.Checkpoint(roomy)
+	limit := testmodel.New(t, config, file, model.Options{Threads: 1}).SessionBytes(3 * 64) // 3 pages
+	m := testmodel.New(t, config, file, model.Options{Threads: 1, CacheBytes: limit})
+	b := newBatcher(t, m, Options{MaxStreams: 1, MaxDelay: time.Hour})
+	prompt := make([]int, 100)
+	o := decode.Options{MaxTokens: buffered + 1, EndOfText: []int{},
+		Params: sample.Params{Temperature: 1}}
+	want := bySample(t, b.Samples(context.Background(), prompt, 2, o), 2)
+	got := make([][]decode.Token, 2)
+	for tok, err := range b.Samples(context.Background(), prompt, 2, o) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := tok.Sample
+		tok.Sample = 0
+		if got[i] = append(got[i], tok); i > 0 || len(got[i]) > 1 {
+			continue
+		}
+		n, err := count(b.Generate(context.Background(), slices.Repeat([]int{1}, 100),
+			decode.Options{MaxTokens: 5}))
+		if n != 5 || err != nil {
+			t.Errorf("beside samples of which none has a slot: %d tokens, %v; want 5", n, err)
+		}
+	}
+	for i := range want {
+		if !same(got[i], want[i]) {
+			t.Errorf("sample %d: %v, alone %v", i, got[i], want[i])
+		}
+	}
+}
+
 func TestACancelledTextDoesNotWaitForItsSlot(t *testing.T) {
 	b := newBatcher(t, tiny(t, fixture.Options{}), Options{
 		MaxStreams: 1, MaxDelay: time.Hour, // a slow caller keeps its slot for ten hours
