@@ -35,7 +35,7 @@ type task struct {
 	*decode.Stream
 	request *request
 	parent  bool          // samples are forked from it at the end of the prompt
-	begun   bool          // it has had a slot
+	begun   bool          // request.begun counts it
 	taken   []part        // of its session, what was evaluated for other texts
 	matched bool          // since it has its slot, it has looked for a prefix that is evaluated
 	portion portion       // of its prompt, in the current step

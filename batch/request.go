@@ -33,7 +33,8 @@ type Request struct {
 	// edits. "" means that Run computes it.
 	EditsKey string
 
-	// Begun, if not nil, counts the texts that have had a slot. It may be read at any time.
+	// Begun, if not nil, counts the texts that have had a slot, but for those that lost it because
+	// their caller is slow. It may be read at any time.
 	Begun *atomic.Int32
 
 	// Progress, if not nil, is filled in. It may be read when the first token has come, or the loop

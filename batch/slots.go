@@ -83,9 +83,8 @@ func (b *Batcher) assign() bool {
 		return true
 	}
 	if !t.begun {
-		if t.begun = true; t.parent || next.forked != 1 { // the first sample began as the prompt
-			next.begun.Add(1)
-		}
+		t.begun = true
+		next.begun.Add(1)
 	}
 	b.running = append(b.running, t)
 	if next.parent != nil && next.forked == next.samples {
@@ -125,7 +124,8 @@ func (r *request) pop() (t *task, err error) {
 		r.waiting = r.waiting[1:]
 		return t, nil
 	}
-	t = &task{Stream: r.parent.Sample(r.forked), request: r, taken: r.parent.taken}
+	t = &task{Stream: r.parent.Sample(r.forked), request: r, taken: r.parent.taken,
+		begun: r.forked == 0} // the first sample began as the prompt
 	r.forked++
 	return t, nil
 }
@@ -179,6 +179,10 @@ func (b *Batcher) reclaim(next *request) bool {
 	for _, t := range b.running {
 		slow := !t.stalled.IsZero() && t.idled+time.Since(t.stalled) > b.patience()
 		if slow || t.finding != nil && b.slots[t.request.client] > b.slots[next.client]+1 {
+			if slow { // as one that waits: else those that nobody reads could fill a queue for good
+				t.begun = false
+				t.request.begun.Add(-1)
+			}
 			b.suspend(t, false)
 			return true
 		}

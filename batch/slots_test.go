@@ -218,7 +218,13 @@ func TestACallerThatTakesATokenNowAndThenLosesItsSlot(t *testing.T) {
 	if b.running[0].request != next || len(trickling.waiting) != 1 || text.idled != 0 {
 		t.Error("the slot is not the next text's, or the first does not wait for another with new patience")
 	}
+	if n := trickling.begun.Load(); n != 0 {
+		t.Errorf("%d texts of a caller that lost its slot have begun, want 0", n)
+	}
 	b.end(next, nil)
+	if !b.assign() || trickling.begun.Load() != 1 {
+		t.Error("with a slot again, its text has not begun")
+	}
 	b.end(trickling, nil)
 }
 

@@ -6,12 +6,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/netip"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"picogpt/batch"
 	"picogpt/internal/testing/cases"
@@ -135,5 +137,26 @@ func TestARequestThatMakesRoomAnswers429(t *testing.T) {
 			t.Errorf("%s: %d requests made room, want 1", path, refused)
 		}
 		c.idle(m)
+	}
+}
+
+// TestSlowReadersMakeRoom: texts that have begun, and that nobody reads, are not in the way of others.
+func TestSlowReadersMakeRoom(t *testing.T) {
+	m := testmodel.Demo(t, model.Options{Threads: 1})
+	c := startWith(t, m, behind(serve.Options{MaxQueue: 2,
+		Batcher: batch.Options{MaxStreams: 2, MaxDelay: time.Millisecond}}))
+	const body = `{"prompt":"Once","max_tokens":250,"ignore_eos":true,"logprobs":100,"stream":true,"n":%d}`
+	for _, n := range []int{2, 1, 1} { // two texts in two slots; then those that take their slots
+		conn := c.dial(strings.Replace(raw(fmt.Sprintf(body, n)), "Host: x",
+			"Host: x\r\nX-Forwarded-For: 192.0.2.1", 1))
+		defer conn.Close()
+		conn.(*net.TCPConn).SetReadBuffer(1 << 10)
+		if _, err := io.ReadFull(conn, make([]byte, len("HTTP/1.1"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	status, text := c.ask(t.Context(), `{"prompt":"Lily","max_tokens":2}`, from("192.0.2.2")...)
+	if status != http.StatusOK {
+		t.Errorf("the polite client: status %d: %s", status, text)
 	}
 }

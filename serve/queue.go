@@ -19,7 +19,7 @@ type place struct {
 	queue *queue
 	share *share
 	texts int          // that are not finished
-	begun atomic.Int32 // texts that have had a slot
+	begun atomic.Int32 // texts that have had a slot, and did not lose it by reading slowly
 }
 
 // amount returns how much of the queue a request of n texts takes: at most half, so that no request

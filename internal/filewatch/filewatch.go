@@ -31,14 +31,18 @@ func Read(names ...string) ([]string, error) {
 }
 
 func read(name string) (string, error) {
+	info, err := os.Stat(name) // before it is opened: a pipe would wait for who writes to it
+	if err == nil && !info.Mode().IsRegular() {
+		err = wrong(name, "want a file that can be read again, found another kind")
+	}
+	if err != nil {
+		return "", err
+	}
 	f, err := os.Open(name)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() {
-		return "", wrong(name, "want a file that can be read again, found another kind")
-	}
 	text, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && len(text) > most {
 		err = wrong(name, fmt.Sprintf("want at most %d bytes, found more", most))
