@@ -190,6 +190,8 @@ func (h *Head) settle(c *Checkpoint) error {
 				if h.Problem, err = strictjson.String(value); err != nil {
 					err = fmt.Errorf("problem_type: %w", err)
 				}
+			case strings.HasPrefix(h.Name, "multiple_choice_head"):
+				err = refuseSummary(key, string(value))
 			}
 			return err
 		})
@@ -203,6 +205,18 @@ func (h *Head) settle(c *Checkpoint) error {
 		}
 	}
 	return h.settleProblem()
+}
+
+// refuseSummary returns an error for a key that asks GPT2DoubleHeadsModel for another number than the
+// projection of the last token's hidden state.
+func refuseSummary(key, value string) error {
+	switch {
+	case key == "summary_type" && value != `"cls_index"` && value != `"last"`:
+		return fmt.Errorf("summary_type: %s, want cls_index or last", quote.Plain(value, 40))
+	case key == "summary_activation" && value != `""`:
+		return fmt.Errorf("summary_activation: %s: not supported, want none", quote.Plain(value, 40))
+	}
+	return nil
 }
 
 // name sets the labels from an object of ids and names.
@@ -236,13 +250,13 @@ func (h *Head) settleProblem() error {
 		h.Problem = Regression // to be compared with other texts' numbers
 	case h.PerToken:
 		h.Problem = SingleLabel
-	case h.Problem == "" && len(h.Labels) == 1:
-		h.Problem = MultiLabel
-	case h.Problem == "":
-		h.Problem = SingleLabel
-	case h.Problem != SingleLabel && h.Problem != MultiLabel && h.Problem != Regression:
+	case h.Problem != "" && h.Problem != SingleLabel && h.Problem != MultiLabel && h.Problem != Regression:
 		return fmt.Errorf("config.json: problem_type: %s, want %s, %s or %s",
 			quote.Short(h.Problem, 40), SingleLabel, MultiLabel, Regression)
+	case len(h.Labels) == 1 && h.Problem != Regression:
+		h.Problem = MultiLabel // the softmax of one number is always 1
+	case h.Problem == "":
+		h.Problem = SingleLabel
 	}
 	return nil
 }

@@ -54,15 +54,20 @@ func object(text string) (v any) {
 	return v
 }
 
+// choiceHead is the head of GPT2DoubleHeadsModel.
+func choiceHead() []weights.Tensor {
+	return []weights.Tensor{
+		tensorOf("multiple_choice_head.summary.weight", fixture.HeadWeights(1, 15), 1, 15),
+		tensorOf("multiple_choice_head.summary.bias", []float32{3}, 1)}
+}
+
 func TestLabelsAndProblems(t *testing.T) {
 	score := func(n int) weights.Tensor {
 		return tensorOf("score.weight", fixture.HeadWeights(n, 15), n, 15)
 	}
 	token := []weights.Tensor{tensorOf("classifier.weight", fixture.HeadWeights(2, 15), 2, 15),
 		tensorOf("classifier.bias", []float32{1, 2}, 2)}
-	choice := []weights.Tensor{
-		tensorOf("multiple_choice_head.summary.weight", fixture.HeadWeights(1, 15), 1, 15),
-		tensorOf("multiple_choice_head.summary.bias", []float32{3}, 1)}
+	choice := choiceHead()
 	for _, c := range []struct {
 		config   string
 		tensors  []weights.Tensor
@@ -72,6 +77,8 @@ func TestLabelsAndProblems(t *testing.T) {
 	}{
 		{`{}`, []weights.Tensor{score(3)}, "LABEL_0 LABEL_1 LABEL_2", checkpoint.SingleLabel, false},
 		{`{}`, []weights.Tensor{score(1)}, "LABEL_0", checkpoint.MultiLabel, false},
+		{`{"problem_type":"single_label_classification"}`, []weights.Tensor{score(1)}, "LABEL_0",
+			checkpoint.MultiLabel, false},
 		{`{"problem_type":null,"id2label":null}`, []weights.Tensor{score(2)}, "LABEL_0 LABEL_1",
 			checkpoint.SingleLabel, false},
 		{`{"problem_type":"regression"}`, []weights.Tensor{score(1)}, "LABEL_0",
@@ -81,7 +88,8 @@ func TestLabelsAndProblems(t *testing.T) {
 		{`{"id2label":{"0":"LABEL_1","1":"LABEL_0"}}`, []weights.Tensor{score(2)},
 			"LABEL_1 LABEL_0", checkpoint.SingleLabel, false},
 		{`{"id2label":{"0":"O","1":"B"}}`, token, "O B", checkpoint.SingleLabel, true},
-		{`{}`, choice, "LABEL_0", checkpoint.Regression, false},
+		{`{"summary_type":"last","summary_activation":null,"summary_proj_to_labels":true}`, choice,
+			"LABEL_0", checkpoint.Regression, false},
 	} {
 		h, err := withHead(t, object(c.config).(map[string]any), c.tensors...).Head()
 		if err != nil {
@@ -132,6 +140,8 @@ func TestHeadsThatAreRefused(t *testing.T) {
 		{`{"id2label":["a","b"]}`, []weights.Tensor{tensorOf("score.weight", good, 2, 15)}, "id2label: "},
 		{`{"problem_type":"ranking"}`, []weights.Tensor{tensorOf("score.weight", good, 2, 15)},
 			`problem_type: "ranking", want single_label_classification`},
+		{`{"summary_type":"mean"}`, choiceHead(), `summary_type: "mean", want cls_index or last`},
+		{`{"summary_activation":"tanh"}`, choiceHead(), `summary_activation: "tanh": not supported`},
 		{`{"problem_type":1}`, []weights.Tensor{tensorOf("score.weight", good, 2, 15)}, "problem_type"},
 	} {
 		_, err := withHead(t, object(c.config).(map[string]any), c.tensors...).Head()
