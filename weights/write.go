@@ -25,7 +25,12 @@ const dataAlign = 64
 func Write(w io.Writer, metadata map[string]string, tensors []Tensor) error {
 	tensors = slices.Clone(tensors)
 	slices.SortStableFunc(tensors, func(a, b Tensor) int { return b.DType.Size() - a.DType.Size() })
-	head, err := encodeHeader(metadata, tensors)
+	for _, t := range tensors {
+		if err := t.check(); err != nil {
+			return err
+		}
+	}
+	head, err := Header(metadata, tensors)
 	if err != nil {
 		return err
 	}
@@ -75,8 +80,9 @@ func WriteFile(
 	})
 }
 
-// encodeHeader returns the header with its length before it and spaces after it.
-func encodeHeader(metadata map[string]string, tensors []Tensor) ([]byte, error) {
+// Header returns what a safetensors file begins with: the header with its length before it and
+// spaces after it. The elements of the tensors follow it, in their order, without gaps.
+func Header(metadata map[string]string, tensors []Tensor) ([]byte, error) {
 	b := make([]byte, 8, 4096) // the length, set below
 	b = append(b, '{')
 	if len(metadata) > 0 {
@@ -91,7 +97,7 @@ func encodeHeader(metadata map[string]string, tensors []Tensor) ([]byte, error) 
 	}
 	at, seen := int64(0), map[string]bool{"__metadata__": true}
 	for _, t := range tensors {
-		if err := t.check(); err != nil {
+		if err := t.checkShape(); err != nil {
 			return nil, err
 		}
 		if seen[t.Name] {
@@ -120,6 +126,16 @@ func encodeHeader(metadata map[string]string, tensors []Tensor) ([]byte, error) 
 
 // check applies the rules that Open has for files to a tensor.
 func (t Tensor) check() error {
+	err := t.checkShape()
+	if err == nil && (t.Data != nil || t.Fill == nil) && int64(len(t.Data)) != t.Size() {
+		err = fmt.Errorf("%s: %d bytes of data, want %d for %s %v", t.Name, len(t.Data), t.Size(),
+			t.DType, t.Shape)
+	}
+	return err
+}
+
+// checkShape checks what a header says of a tensor.
+func (t Tensor) checkShape() error {
 	if err := checkName(t.Name); err != nil {
 		return err
 	}
@@ -132,10 +148,6 @@ func (t Tensor) check() error {
 	}
 	if _, err := asShape(dims); err != nil {
 		return fmt.Errorf("%s: shape: %w", t.Name, err)
-	}
-	if (t.Data != nil || t.Fill == nil) && int64(len(t.Data)) != t.Size() {
-		return fmt.Errorf("%s: %d bytes of data, want %d for %s %v", t.Name, len(t.Data), t.Size(),
-			t.DType, t.Shape)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ package testmodel
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -29,8 +30,6 @@ func Toy(t testing.TB) *model.Model {
 	o := fixture.Options{Vocab: v, Positions: 100, Embd: n, Head: 1, Layer: 1, Untied: true}
 	mean := 2 / float64(n)
 	deviation := math.Sqrt(mean - mean*mean + 1e-5)
-	zero := func(int) float64 { return 0 }
-	one := func(is bool) float64 { return map[bool]float64{true: 1}[is] }
 	elements := map[string]func(i int) float64{
 		"wte.weight":             func(i int) float64 { return one(i%n == i/n) },
 		"wpe.weight":             func(i int) float64 { return one(i%n == v+(i/n+1)%len(table.B)) },
@@ -44,21 +43,40 @@ func Toy(t testing.TB) *model.Model {
 			return float64(slices.Concat(table.A, table.B)[i%n][i/n])
 		},
 	}
-	tensors := fixture.Tensors(o)
+	config, file := filled(o, elements)
+	return New(t, config, file, model.Options{})
+}
+
+func zero(int) float64 { return 0 }
+
+// one is 1 where something is so, and 0 elsewhere.
+func one(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// filled returns the bytes of config.json and of a safetensors file in which the named tensors have
+// the given elements, and all others random ones.
+func filled(
+	o fixture.Options, elements map[string]func(i int) float64,
+) (config, file []byte) {
+	tensors, found := fixture.Tensors(o), 0
 	for _, tensor := range tensors {
 		if element := elements[tensor.Name]; element != nil {
 			for i := range tensor.Len() {
 				binary.LittleEndian.PutUint32(tensor.Data[4*i:], math.Float32bits(float32(element(i))))
 			}
-			delete(elements, tensor.Name)
+			found++
 		}
 	}
-	if len(elements) > 0 {
-		t.Fatalf("the checkpoint has no %v", elements)
+	if found != len(elements) {
+		panic(fmt.Sprintf("testmodel: the checkpoint has %d of %d tensors", found, len(elements)))
 	}
-	var file bytes.Buffer
-	if err := weights.Write(&file, nil, tensors); err != nil {
-		t.Fatal(err)
+	var b bytes.Buffer
+	if err := weights.Write(&b, nil, tensors); err != nil {
+		panic(err) // of a buffer in memory
 	}
-	return New(t, fixture.Config(o), file.Bytes(), model.Options{})
+	return fixture.Config(o), b.Bytes()
 }
