@@ -5,6 +5,7 @@ package inspect
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"picogpt/internal/engine"
@@ -39,9 +40,7 @@ func Attribute(
 	if err := additive(m.Edits()); err != nil {
 		return nil, err
 	}
-	every := func(k model.Kind) model.Point { return model.Point{Kind: k, Layer: model.AllLayers} }
-	rec, err := newRecord(m, 1, model.Point{Kind: model.Embed}, model.Point{Kind: model.PosEmbed},
-		every(model.Z), every(model.MLPOut), model.Point{Kind: model.FinalScale})
+	rec, err := newRecord(m, 1, attributionPoints...)
 	if err != nil {
 		return nil, err
 	}
@@ -50,17 +49,36 @@ func Attribute(
 	if err := rec.run(ctx, s, tokens, len(tokens)-1); err != nil {
 		return nil, err
 	}
+	return attribute(ctx, m, rec, s.Logits(), metric)
+}
+
+// attribute divides the Metric of logits [vocab_size] into the parts of a record's only token.
+func attribute(
+	ctx context.Context, m *model.Model, rec *record, logits []float32, metric Metric,
+) (*Attribution, error) {
 	heads, err := headOutputs(ctx, m, rec)
 	if err != nil {
 		return nil, err
 	}
-	a := &Attribution{Metric: metric, Difference: metric.Of(s.Logits())}
-	a.Parts = newDirection(m, metric).parts(rec, heads)
+	a := &Attribution{Metric: metric, Difference: metric.Of(logits)}
+	d, err := newDirection(ctx, m, metric)
+	if err != nil {
+		return nil, err
+	}
+	a.Parts = d.parts(rec, heads)
 	for _, part := range a.Parts {
 		a.Sum += part.Value
 	}
+	if math.IsNaN(a.Sum) || math.IsInf(a.Sum, 0) {
+		return nil, fmt.Errorf("attribution: a part is %w", ErrNonFinite)
+	}
 	return a, nil
 }
+
+// attributionPoints hold what the parts are computed from.
+var attributionPoints = []model.Point{{Kind: model.Embed}, {Kind: model.PosEmbed},
+	{Kind: model.Z, Layer: model.AllLayers}, {Kind: model.MLPOut, Layer: model.AllLayers},
+	{Kind: model.FinalScale}}
 
 // additive refuses edits after which the residual stream is not the sum of its parts.
 func additive(edits []model.Edit) error {
@@ -104,32 +122,57 @@ type direction struct {
 	bias   float64   // ln_f's bias · u
 }
 
-func newDirection(m *model.Model, metric Metric) *direction {
+func newDirection(ctx context.Context, m *model.Model, metric Metric) (*direction, error) {
 	p := m.Params()
 	d := &direction{params: p, u: make([]float64, p.Embd)}
-	d.add(metric.Target, 1)
+	row := make([]float32, p.Embd)
+	p.LMHead.Row(row, metric.Target)
+	for i, v := range row {
+		d.u[i] = float64(v)
+	}
 	if metric.Against != nil {
-		d.add(*metric.Against, -1)
-	} else {
-		for id := range p.Vocab {
-			d.add(id, -1/float64(p.Vocab))
+		p.LMHead.Row(row, *metric.Against)
+		for i, v := range row {
+			d.u[i] -= float64(v)
 		}
+	} else if err := d.subtractMean(ctx, m); err != nil {
+		return nil, err
 	}
 	for i := range d.u {
 		d.bias += float64(float64(p.LnF.Bias[i]) * d.u[i])
 		d.u[i] *= float64(p.LnF.Gain[i])
 		d.mean += d.u[i] / float64(p.Embd)
 	}
-	return d
+	return d, nil
 }
 
-// add adds a row of W_U, times a number.
-func (d *direction) add(id int, by float64) {
-	row := make([]float32, d.params.Embd)
-	d.params.LMHead.Row(row, id)
-	for i, v := range row {
-		d.u[i] += float64(float64(v) * by)
+// subtractMean subtracts the mean of W_U's rows. They are added in chunks, always as many, so that
+// the sum has one order.
+func (d *direction) subtractMean(ctx context.Context, m *model.Model) error {
+	const chunks = 64
+	n, vocab := d.params.Embd, d.params.Vocab
+	sums := make([]float64, chunks*n)
+	err := m.Work(ctx, func(w *kernels.Worker) {
+		row := make([]float32, n)
+		for c := w.Next(); c < chunks; c = w.Next() {
+			sum := sums[c*n : (c+1)*n]
+			for id := c * vocab / chunks; id < (c+1)*vocab/chunks; id++ {
+				d.params.LMHead.Row(row, id)
+				for i, v := range row {
+					sum[i] += float64(v)
+				}
+			}
+		}
+		w.Sync()
+	})
+	for i := range d.u {
+		mean := 0.0
+		for c := range chunks {
+			mean += sums[c*n+i]
+		}
+		d.u[i] -= mean / float64(vocab)
 	}
+	return err
 }
 
 // of returns what a part of the residual stream [n_embd] adds to the Metric, times σ: the mean of

@@ -133,6 +133,22 @@ func TestLastRowOfTheLensIsTheLogits(t *testing.T) {
 	}
 }
 
+// The demo's logits after 60 tokens are more than exist at a time.
+func TestGroupsOfALensAreOneTable(t *testing.T) {
+	m := testmodel.Demo(t, model.Options{Threads: 2})
+	ids := make([]int, 60)
+	for i := range ids {
+		ids[i] = rand.New(rand.NewPCG(2, uint64(i))).IntN(50257)
+	}
+	table := lens(t, m, ids, inspect.LensOptions{})
+	part := lens(t, m, ids, inspect.LensOptions{From: 50})
+	for i := range part.Layers {
+		if !reflect.DeepEqual(part.Layers[i], table.Layers[i][50:]) {
+			t.Errorf("layer %d from 50 on is not that of the whole", i)
+		}
+	}
+}
+
 func TestLensRefuses(t *testing.T) {
 	config, file := fixture.Checkpoint(fixture.Options{})
 	m := testmodel.New(t, config, file, model.Options{})

@@ -9,6 +9,10 @@ import (
 	"picogpt/model"
 )
 
+// ErrNonFinite is in the error of Lens, Attribute or At where a number that they report would be a NaN
+// or an infinity, though the model's logits are not.
+var ErrNonFinite = errors.New("not finite")
+
 // A Metric is the number that the tools explain: the logit of Target minus that of Against, or
 // minus the mean of all logits if Against is nil.
 type Metric struct {

@@ -43,7 +43,7 @@ func (s state) text(room int) string {
 	for len(parts) > 0 && least+Width(after(parts)) > room {
 		parts = parts[:len(parts)-1]
 	}
-	return cut(title, room-Width(after(parts))) + after(parts)
+	return Cut(title, room-Width(after(parts))) + after(parts)
 }
 
 // after joins parts, each with a comma before it.
@@ -58,8 +58,8 @@ func after(parts []string) string {
 // takes two and a combining accent none.
 func Width(s string) int { return uniseg.StringWidth(s) }
 
-// cut shortens s to at most room columns, the last of them an ellipsis if something is missing.
-func cut(s string, room int) string {
+// Cut shortens s to at most room columns, the last of them an ellipsis if something is missing.
+func Cut(s string, room int) string {
 	if Width(s) <= room {
 		return s
 	}
