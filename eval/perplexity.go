@@ -27,25 +27,35 @@ func Measure(ctx context.Context, m *model.Model, text Text, o Options) (Result,
 	if err != nil {
 		return Result{}, err
 	}
+	if err := t.countAll(text, m.Config()); err != nil {
+		return Result{}, err
+	}
+	err = t.measure(ctx, m, text.Documents)
+	return t.of(m, text, err != nil), err
+}
+
+// countAll counts the documents of a text, and checks them.
+func (t *Total) countAll(text Text, c model.Config) error {
 	for _, d := range text.Documents {
 		t.count(len(d.Tokens), d.Words, d.Bytes)
 	}
 	if err := t.checkDocuments(); err != nil {
-		return Result{}, err
+		return err
 	}
 	for _, d := range text.Documents {
-		if err := vocabulary(d.Tokens, m.Config().VocabSize); err != nil {
-			return Result{}, err
+		if err := vocabulary(d.Tokens, c.VocabSize); err != nil {
+			return err
 		}
 	}
-	if err := t.check(t.tokens); err != nil {
-		return Result{}, err
-	}
-	err = t.measure(ctx, m, text.Documents)
+	return t.check(t.tokens)
+}
+
+// of returns the result of a text, for the windows that were added.
+func (t *Total) of(m *model.Model, text Text, partial bool) Result {
 	r := t.result()
-	r.SHA256, r.Partial = text.SHA256, err != nil
+	r.SHA256, r.Partial = text.SHA256, partial
 	r.DType, r.CacheDType = m.Format(), m.CacheFormat()
-	return r, err
+	return r
 }
 
 // vocabulary returns an error for the first id that the model has no embedding for.
@@ -68,8 +78,7 @@ func (t *Total) measure(ctx context.Context, m *model.Model, documents []Documen
 			if w.err != nil {
 				return w.err
 			}
-			t.nll += w.weigh(&t.squares)
-			t.scored += w.weight
+			t.addWindow(w)
 			done = w.end
 		}
 		if t.Progress != nil {

@@ -46,6 +46,12 @@ func (t *Total) count(tokens, words, bytes int) {
 	t.bytes += bytes
 }
 
+// addWindow adds a window with its stats.
+func (t *Total) addWindow(w *sequence) {
+	t.nll += w.weigh(&t.squares)
+	t.scored += w.weight
+}
+
 // weigh returns a window's part of the NLL: its sum or, if the weight is not the number of targets
 // (HF), its mean times the weight. It adds the squares of the tokens' NLL to squares one by one.
 func (s *sequence) weigh(squares *float64) float64 {
