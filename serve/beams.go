@@ -13,6 +13,22 @@ import (
 // searchRows is how many tokens of the prompt of a search are evaluated at a time.
 const searchRows = 64
 
+// readPrompt evaluates all ids but the last in parts, and returns the last.
+func (s *Server) readPrompt(
+	ctx context.Context, session *model.Session, ids []int, edits []model.Edit,
+) (last []int, err error) {
+	for len(ids) > 1 {
+		n := min(searchRows, len(ids)-1)
+		in := model.Input{Session: session, Tokens: ids[:n], NoLogits: true,
+			Trace: model.Editing(edits)}
+		if err := s.model.Eval(ctx, in); err != nil {
+			return nil, err
+		}
+		ids = ids[n:]
+	}
+	return ids, nil
+}
+
 // search finds the best texts of a prompt, and gives them to its choices, the best to the first;
 // choices for which there is no text get none. Searches take turns as long texts do, and read their
 // prompt in parts: each Eval has at most searchRows rows or those of the beams, of which there are
@@ -29,16 +45,11 @@ func (j *job) search(
 	j.place.begun.Add(int32(len(choices)))
 	session := s.model.NewSession()
 	defer session.Release()
-	for len(ids) > 1 {
-		n := min(searchRows, len(ids)-1)
-		in := model.Input{Session: session, Tokens: ids[:n], NoLogits: true,
-			Trace: model.Editing(j.Options.Edits)}
-		if err := s.model.Eval(ctx, in); err != nil {
-			return err
-		}
-		ids = ids[n:]
+	last, err := s.readPrompt(ctx, session, ids, j.Options.Edits)
+	if err != nil {
+		return err
 	}
-	found, err := search.Beams(ctx, session, ids, j.beams, j.Options)
+	found, err := search.Beams(ctx, session, last, j.beams, j.Options)
 	if err != nil {
 		return err
 	}

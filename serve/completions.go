@@ -196,7 +196,7 @@ func (j *job) best() []*choice {
 func (j *job) write(ctx context.Context, took func(*choice, *decode.Token) error) error {
 	err := j.server.each(ctx, len(j.prompt),
 		func(ctx context.Context, i int) error { return j.follow(ctx, i, took) })
-	return j.server.explain(j.visit, j.blameSteering(err))
+	return j.server.explain(j.visit, j.changes.blame(err))
 }
 
 // each calls do for 0 to n−1 at the same time, and returns the first error, with which it ends the

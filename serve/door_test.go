@@ -16,7 +16,7 @@ var paths = map[string]string{
 	"/": "GET", "/health": "GET", "/ready": "GET", "/metrics": "GET", "/tokenizer_info": "GET",
 	"/v1/models": "GET", "/v1/models/demo": "GET", "/v1/completions": "POST",
 	"/v1/embeddings": "POST", "/v1/chat/completions": "POST", "/tokenize": "POST",
-	"/detokenize": "POST", "/classify": "POST",
+	"/detokenize": "POST", "/classify": "POST", "/inside": "POST",
 }
 
 func TestAKeyIsWantedEverywhereButForHealth(t *testing.T) {

@@ -84,3 +84,16 @@ func take(q *turns) (giveBack func()) {
 	}
 	return func() { q.leave(t) }
 }
+
+// TakeSearchTurn takes the turn of searches, until giveBack is called.
+func (s *Server) TakeSearchTurn() (giveBack func()) { return take(s.searches) }
+
+// SearchTurns returns how many turns searches have had.
+func (s *Server) SearchTurns() int {
+	s.searches.mu.Lock()
+	defer s.searches.mu.Unlock()
+	return s.searches.clock
+}
+
+// Steps returns how many steps the batch has made.
+func (s *Server) Steps() int { return int(s.batcher.Stats().Steps) }

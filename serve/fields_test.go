@@ -165,7 +165,7 @@ func TestNullsAndEmptyListsAreAbsent(t *testing.T) {
 		dry_penalty_last_n dry_sequence_breakers min_tokens n best_of logprobs stop bad_words
 		stop_token_ids ignore_eos logit_bias echo stream stream_options structured_outputs guided_json
 		guided_regex guided_choice guided_grammar response_format return_token_ids
-		return_tokens_as_token_ids steer`,
+		return_tokens_as_token_ids steer edits`,
 	)
 	for _, o := range new(decode.Options).Table() {
 		if name := o.Field.Name; !slices.Contains(fields, name) &&
@@ -178,7 +178,7 @@ func TestNullsAndEmptyListsAreAbsent(t *testing.T) {
 		values = append(values, name+`":null`)
 	}
 	values = append(values,
-		`prompt":[]`, `steer":[]`, `stop":[]`, `bad_words":[]`, `stop_token_ids":[]`, `logit_bias":{}`,
+		`prompt":[]`, `steer":[]`, `edits":[]`, `stop":[]`, `bad_words":[]`, `stop_token_ids":[]`, `logit_bias":{}`,
 		`stream_options":{}`, `structured_outputs":{}`, `guided_choice":[]`, `suffix":""`,
 		`structured_outputs":{"choice":[],"json":null}`, `response_format":{"type":"text"}`,
 		`stream_options":{"include_usage":null}`, `top_k":-1`, `top_k":0`, `logit_bias":{"7":0}`)

@@ -19,13 +19,15 @@ type aModel struct {
 	OwnedBy     string `json:"owned_by"`
 	MaxModelLen int    `json:"max_model_len"`
 
-	Steer []string `json:"steer,omitempty"` // the control vectors that requests may name
+	Steer  []string `json:"steer,omitempty"`  // the control vectors that requests may name
+	Inside bool     `json:"inside,omitempty"` // /inside answers, and edits are taken
 }
 
 func (s *Server) describe(id string) aModel {
 	return aModel{
 		ID: id, Object: "model", Created: s.created.Unix(), OwnedBy: "picogpt",
 		MaxModelLen: s.model.Config().Positions, Steer: s.steerings(),
+		Inside: !s.options.NoInside && s.canTrace() == nil,
 	}
 }
 
@@ -55,11 +57,12 @@ func (s *Server) oneModel(v *visit, id string) error {
 
 // checkModel returns an error if the name is none of the model's. A nil name is accepted.
 func (s *Server) checkModel(name *string) error {
-	if name == nil || *name == s.options.Name || slices.Contains(s.options.Aliases, *name) {
+	names := append([]string{s.options.Name}, s.options.Aliases...)
+	if name == nil || slices.Contains(names, *name) {
 		return nil
 	}
 	e := errorf(http.StatusNotFound, "model_not_found", "model: %s is not here, want %s",
-		quote.Short(*name, 80), s.options.Name)
+		quote.Short(*name, 80), strings.Join(names, " or "))
 	e.param = "model"
 	return e
 }

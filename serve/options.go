@@ -87,6 +87,10 @@ type Options struct {
 	// a GPU has none.
 	Steer []Steering
 
+	// NoInside refuses POST /inside, and the field edits. Else requests may read and change what a
+	// model on the processor computes inside.
+	NoInside bool
+
 	// Log receives a line for each request, and panics; never a text or a key. Those of probes are at
 	// slog.LevelDebug. Nil means no log.
 	Log *slog.Logger

@@ -41,7 +41,7 @@ type completion struct {
 	form             form
 	chat             bool   // the request is of a conversation
 	salt             string // cache_salt: separates prompts in the cache
-	steer            []steered
+	changes          changes
 	editsKey         string // of Options.Edits, for the cache
 
 	ignored []string
@@ -131,7 +131,6 @@ func (q *completion) fields(s *Server) map[string]field {
 		"user":   anyText, // accepted and not used
 
 		"cache_salt": atMost(&q.salt, mostSalt),
-		"steer":      s.readSteer(&q.steer, &q.ignored),
 
 		"best_of": optional(&q.bestOf, upTo(1, s.options.MaxN)),
 
@@ -155,6 +154,7 @@ func (q *completion) fields(s *Server) map[string]field {
 		return options(r)
 	}
 	q.form.addFields(table, &q.ignored)
+	q.changes.addFields(s, table, &q.ignored)
 	for _, o := range q.table(s.options.MaxN) {
 		if name := o.Field.Name; name != "" {
 			table[name] = fieldOf(&o, vocabulary)

@@ -6,15 +6,20 @@ import (
 	"context"
 	"slices"
 
+	"picogpt/batch"
 	"picogpt/decode"
 )
 
 // complete adds to a request's options what only the server knows: ids, and the tokens of texts.
 func (s *Server) complete(ctx context.Context, q *completion) error {
-	if err := s.steer(q); err != nil {
+	o := &q.Options
+	var err error
+	if o.Edits, err = q.changes.all(s); err != nil {
 		return err
 	}
-	o := &q.Options
+	if len(o.Edits) > 0 { // once for all texts of the request
+		q.editsKey = batch.KeyOf(o.Edits)
+	}
 	o.Vocabulary = s.vocabulary.Tokenizer
 	for _, top := range []*int{q.logprobs, q.promptLogprobs} {
 		if top != nil {

@@ -46,7 +46,7 @@ type Server struct {
 	forms      *forms
 	metrics    *metrics
 	encoding   *turns // turns of long texts
-	searches   *turns // and of searches
+	searches   *turns // of searches, and of what is asked of the inside
 	routes     map[string]route
 	page       http.Handler
 	door       door
@@ -139,6 +139,9 @@ func (s *Server) table() map[string]route {
 		"/health":              {get: s.health, open: true, probe: true},
 		"/ready":               {get: s.ready, open: true, probe: true},
 		"/metrics":             {get: s.showMetrics, probe: true},
+	}
+	if !s.options.NoInside {
+		all["/inside"] = route{post: s.inside}
 	}
 	for path, r := range all {
 		r.pattern = path

@@ -4,14 +4,12 @@ package serve
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"math"
 	"slices"
 	"strings"
 
-	"picogpt/batch"
 	"picogpt/internal/strictjson"
 	"picogpt/model"
 	"picogpt/steer"
@@ -113,33 +111,6 @@ func (s *Server) steerings() (names []string) {
 		names = append(names, s.options.Steer[i].Name)
 	}
 	return names
-}
-
-// steer makes the edits of a request, and their key, once for all of its texts.
-func (s *Server) steer(q *completion) error {
-	var list []steer.Scaled
-	for _, w := range q.steer {
-		v := s.steering(w.name)
-		list = append(list, steer.Scaled{Vector: v.Vector, Scale: float32(float64(v.Scale) * w.scale)})
-	}
-	edits, err := steer.Edits(list)
-	if err != nil {
-		return fieldf("steer", "%v", err)
-	}
-	if q.Edits = edits; len(edits) > 0 {
-		q.editsKey = batch.KeyOf(edits)
-	}
-	return nil
-}
-
-// blameSteering returns the error of numbers that are not finite as one of the field steer, if the
-// request has it.
-func (q *completion) blameSteering(err error) error {
-	var infinite *model.NonFiniteError
-	if len(q.Edits) > 0 && errors.As(err, &infinite) {
-		return fieldf("steer", "the model's logits are not finite with it: want smaller scales")
-	}
-	return err
 }
 
 // writeSteering writes all that the texts depend on, whatever the order of the list.

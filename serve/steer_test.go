@@ -203,7 +203,8 @@ func TestSteeringThatIsRefused(t *testing.T) {
 
 func TestModelsNameTheVectors(t *testing.T) {
 	for want, o := range map[string]serve.Options{
-		`"max_model_len":256,"steer":["warm","cold"]}`: {Steer: two()}, `"max_model_len":256}`: {},
+		`"max_model_len":256,"steer":["warm","cold"]}`: {Steer: two(), NoInside: true},
+		`"max_model_len":256}`:                         {NoInside: true},
 	} {
 		c := start(t, o)
 		for _, path := range []string{"/v1/models", "/v1/models/demo"} {

@@ -43,6 +43,7 @@ var wireServers = map[string]struct {
 	"chat":    {options: serve.Options{Template: chattemplate.DialoGPT}},
 	"roles":   {options: serve.Options{Template: "{{.Text}}\n"}},
 	"last":    {options: serve.Options{Pooling: "last"}},
+	"closed":  {options: serve.Options{NoInside: true}},
 	"small":   {options: serve.Options{MaxBody: 1000, MaxN: 2, MaxPrompts: 2}},
 	"caching": {options: serve.Options{Batcher: batch.Options{PrefixBytes: 1 << 26}}},
 	"guarded": {options: serve.Options{Origins: []string{"https://a.example", "null"}, Loopback: true,
@@ -105,6 +106,7 @@ func replay(t *testing.T, m *model.Model, file string) (with, server string) {
 		t.Fatalf("a file begins with %q, want comments, and a server at the end", head)
 	}
 	s.options.Fingerprint = "fp_wire"
+	s.options.Batcher.MaxDelay = time.Hour // no step, and so no order of events, follows the clock
 	began := time.Now()
 	c := startWith(t, m, s.options)
 	defer c.server.Close()

@@ -30,7 +30,7 @@ func newCheck(a *app) *cli.Command {
 	c := &compareCommand{}
 	return &cli.Command{
 		Name: "check", Group: "measure",
-		Short: "compare the model with a second program, and with what was published",
+		Short: "compare with a second program, and with published results",
 		Args: []cli.Arg{
 			cli.Words(&c.Files, "file", "the text; - is stdin; default: a passage of its own"),
 		},
@@ -189,11 +189,7 @@ func (c *compareCommand) print(a *app, r *check.Report) error {
 	if c.JSON {
 		err = strictjson.Print(a.stdout, r)
 	} else {
-		columns := 0 // a pipe or a file has any number
-		if a.stdout.Terminal {
-			columns = terminal.Columns(a.stdout.File)
-		}
-		_, err = a.stdout.WriteString(r.Text(columns))
+		_, err = a.stdout.WriteString(r.Text(a.columns()))
 	}
 	return fault.First(err, r.Err())
 }

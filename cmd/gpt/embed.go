@@ -3,14 +3,17 @@ package main
 // gpt embed: vectors of many texts.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
 	"iter"
+	"math"
+	"slices"
 	"strconv"
-	"strings"
 
 	"picogpt/eval"
+	"picogpt/internal/arrayfile"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/outfile"
@@ -141,12 +144,7 @@ func (c *embedCommand) settleFormat() error {
 		out = *c.Target.Out
 	}
 	if c.Format == nil {
-		c.Format = new("jsonl")
-		for _, f := range []string{"npy", "safetensors"} {
-			if strings.HasSuffix(strings.ToLower(out), "."+f) {
-				c.Format = &f
-			}
-		}
+		c.Format = new(cmp.Or(string(arrayfile.FormatOf(out)), "jsonl"))
 	}
 	switch {
 	case *c.Format == "jsonl":
@@ -231,12 +229,11 @@ type embedRecord struct {
 func (c *embedCommand) matrix(
 	a *app, m *model.Model, texts *records.Texts, embed embedder,
 ) error {
-	width := m.Config().Embd
-	matrix := records.NPY(width)
-	if *c.Format == "safetensors" {
-		matrix = records.Safetensors(width, "embeddings", map[string]string{"pooling": c.Pooling,
-			"layer": c.layer(m), "normalized": strconv.FormatBool(c.Options.Normalize)})
-	}
+	array := arrayfile.Array{Name: "embeddings", Shape: []int{arrayfile.Rows, m.Config().Embd}}
+	metadata := map[string]string{"pooling": c.Pooling, "layer": c.layer(m),
+		"normalized": strconv.FormatBool(c.Options.Normalize)}
+	missing := slices.Repeat([]float32{float32(math.NaN())}, m.Config().Embd)
+	var matrix *arrayfile.Writer
 	var written, own error // own is not about the output
 	var total records.Lines
 	put := func(row []float32) error {
@@ -245,15 +242,16 @@ func (c *embedCommand) matrix(
 		return written
 	}
 	err := outfile.WriteFile(context.Background(), *c.Target.Out, a.writing(c.Target.Force),
-		func(w io.Writer) error {
-			if err := matrix.Begin(w); err != nil {
+		func(w io.Writer) (err error) {
+			matrix, err = arrayfile.Begin(w, arrayfile.Format(*c.Format), metadata, array)
+			if err != nil {
 				return err
 			}
-			err := records.Answer(texts, embed, func(e *eval.Embedded) (int, error) {
+			err = records.Answer(texts, embed, func(e *eval.Embedded) (int, error) {
 				return len(e.Tokens), put(e.Vector)
 			}, func(*scorelines.Row, error) error {
 				total.Total.Errors++
-				return put(nil)
+				return put(missing)
 			})
 			if err != nil {
 				if written == nil {

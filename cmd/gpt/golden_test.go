@@ -4,11 +4,13 @@ package main
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -134,7 +136,42 @@ func TestLogitsAreExact(t *testing.T) {
 				compareBits(t, fmt.Sprintf("position %d", i), printed[i], rows[i])
 			}
 			compareBits(t, "last position", last.Logits, rows[len(rows)-1])
+			testArrays(t, gpt, dir, tokens, rows)
 		})
+	}
+}
+
+// testArrays compares the files of gpt logits with rows of logits.
+func testArrays(
+	t *testing.T, gpt func(...string) string, dir string, tokens []int, rows [][]float32,
+) {
+	for positions, want := range map[string][]float32{"last": rows[len(rows)-1],
+		"all": slices.Concat(rows...)} {
+		for _, end := range []string{".npy", ".safetensors"} {
+			path := filepath.Join(dir, positions+end)
+			gpt("logits", "-m", filepath.Join(dir, "model.safetensors"), "--tokens", ids(tokens),
+				"--positions", positions, "-o", path)
+			file, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			numbers := file[len(file)-4*len(want):]
+			for i, x := range want {
+				if binary.LittleEndian.Uint32(numbers[4*i:]) != math.Float32bits(x) {
+					t.Fatalf("%s: number %d is not %v", path, i, x)
+				}
+			}
+			shape := fmt.Sprintf("(%d, %d)", len(tokens), len(rows[0]))
+			if positions == "last" {
+				shape = fmt.Sprintf("(%d,)", len(rows[0]))
+			}
+			if end == ".safetensors" {
+				shape = strings.NewReplacer("(", "[", " ", "", ",)", "]", ")", "]").Replace(shape)
+			}
+			if head := string(file[:len(file)-4*len(want)]); !strings.Contains(head, shape) {
+				t.Errorf("%s: %q, want the shape %s", path, head, shape)
+			}
+		}
 	}
 }
 

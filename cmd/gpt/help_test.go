@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"picogpt/internal/cli"
+	"picogpt/model"
 )
 
 // pages are the overview, the pages of the commands and those of the topics, by what follows gpt help.
@@ -111,6 +112,18 @@ func topicNames() (names []string) {
 		names = append(names, topic.Name)
 	}
 	return names
+}
+
+func TestTheHelpOfTraceHasAllPoints(t *testing.T) {
+	help, last := pages(t, 200)["trace"], -1
+	for _, name := range model.PointNames() {
+		name = strings.Replace(name, "*", "N", 1)
+		if at := strings.Index(help, "\n  "+name+"  "); at <= last {
+			t.Errorf("%s: not there, or not in its place", name)
+		} else {
+			last = at
+		}
+	}
 }
 
 // The overview has room for commands to come.

@@ -4,34 +4,23 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
-	"os"
 	"time"
 
 	"picogpt/eval"
 	"picogpt/internal/amount"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
-	"picogpt/internal/infile"
 	"picogpt/internal/strictjson"
 	"picogpt/internal/terminal"
-	"picogpt/internal/textio"
 	"picogpt/model"
 )
 
 type perplexityCommand struct {
-	Files    []string
-	Protocol string
-	Window   int
-	Stride   int
-	WikiText bool
-	Tokens   *string
-	Special  bool
-	Batch    int
-	JSON     bool
+	protocolText
+	Batch int
+	JSON  bool
 
 	Expect    *string
 	Tolerance *float64
@@ -42,23 +31,9 @@ func newPerplexity(a *app) *cli.Command {
 	return &cli.Command{
 		Name: "perplexity", Group: "measure",
 		Short: "measure how well a model predicts a text",
-		Args: []cli.Arg{
-			cli.Words(&c.Files, "file",
-				"text files; - is stdin; default: what comes through a pipe"),
-		},
+		Args:  []cli.Arg{c.arg()},
 		Flags: func(f *cli.Flags) {
-			f.Add(&c.Protocol, "--protocol NAME [hf]",
-				"how the text is cut and what is counted: hf, lm-eval or llama.cpp, as above").
-				OneOf("hf", "lm-eval", "llama.cpp")
-			f.Add(&c.Window, "--window N", "tokens of a window; default: the model's n_positions")
-			f.Add(&c.Stride, "--stride N",
-				"for hf, how many tokens windows advance; default: the window")
-			f.Add(&c.WikiText, "--wikitext",
-				"read the files as raw WikiText, as the protocol's publisher does")
-			f.Add(&c.Tokens, "--tokens IDS",
-				`token ids in place of files: 1,2,3 or [1,2,3], or the name of a file with such ids;
-				- is stdin`)
-			addSpecial(f, &c.Special)
+			c.flags(f)
 			f.Add(&c.Batch, "--batch N",
 				"how many windows run together, which changes no digit; default: chosen for speed")
 			f.Add(&c.JSON, "--json", "print one JSON object")
@@ -110,15 +85,13 @@ func (c *perplexityCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	files, err := c.read(a)
+	files, err := c.read(a, "gpt perplexity")
 	if err != nil {
 		return err
 	}
-	o := eval.Options{Protocol: eval.Protocol(c.Protocol), Window: c.Window, Stride: c.Stride,
-		Batch: c.Batch}
-	err = cmp.Or(fault.NotNegative("--window", o.Window), fault.NotNegative("--stride", o.Stride),
-		fault.NotNegative("--batch", o.Batch))
-	if err != nil {
+	o, err := c.options()
+	o.Batch = c.Batch
+	if err = cmp.Or(err, fault.NotNegative("--batch", o.Batch)); err != nil {
 		return err
 	}
 	var r eval.Result
@@ -184,71 +157,6 @@ func (c *perplexityCommand) expected() (e eval.Expectation, err error) {
 		}
 	}
 	return e, nil
-}
-
-// read returns the contents of the files, or of what --tokens names.
-func (c *perplexityCommand) read(a *app) ([]string, error) {
-	names := c.Files
-	if c.Tokens != nil {
-		switch {
-		case len(names) > 0:
-			return nil, usagef("--tokens and files: want one of them")
-		case c.WikiText:
-			return nil, usagef("--tokens and --wikitext: want one of them")
-		}
-		if _, err := os.Stat(*c.Tokens); err != nil && *c.Tokens != "-" {
-			return []string{*c.Tokens}, nil
-		}
-		names = []string{*c.Tokens}
-	}
-	if len(names) == 0 {
-		if !infile.Readable(a.files.Stdin) {
-			return nil, fault.Hint(usagef("no text"), "give files, or a text through a pipe")
-		}
-		names = []string{"-"}
-	}
-	files := make([]string, len(names))
-	for i, name := range names {
-		text, err := a.files.Text(name, "")
-		if errors.Is(err, fs.ErrNotExist) {
-			err = fault.Hint(err, "to measure a text itself: printf %s TEXT | gpt perplexity")
-		}
-		if err != nil {
-			return nil, err
-		}
-		files[i] = text
-	}
-	return files, nil
-}
-
-// text encodes the files, or reads them as ids.
-func (c *perplexityCommand) text(a *app, files []string) (eval.Text, error) {
-	defer a.ShowProgress(func() string { return "tokenizing" })()
-	if c.Tokens != nil {
-		ids, err := textio.ParseIDs(files[0])
-		if err != nil {
-			return eval.Text{}, usagef("--tokens: %w", err)
-		}
-		if t, err := a.openTokenizer(); err == nil {
-			return eval.NewTokens(ids, t), nil
-		}
-		return eval.NewTokens(ids, nil), nil // no tokenizer: words and bytes remain unknown
-	}
-	t, err := a.openTokenizer()
-	if err != nil {
-		return eval.Text{}, err
-	}
-	if c.Special {
-		t = t.WithSpecial()
-	}
-	start := time.Now()
-	text := eval.NewText
-	if c.WikiText {
-		text = eval.NewWikiText
-	}
-	result, err := text(eval.Protocol(c.Protocol), t, files...)
-	a.logf("tokenizing: %s", amount.Duration(time.Since(start)))
-	return result, err
 }
 
 // measure runs the protocol with a progress bar. Ctrl-C ends it early.

@@ -77,6 +77,13 @@ func (s *promptSource) read(a *app) (prompt, error) {
 	return prompt{text: text, asText: text != ""}, err
 }
 
+// declare remembers the files that the prompt comes from, so that no output replaces them.
+func (s *promptSource) declare(a *app) {
+	if s.Tokens == nil {
+		s.Text.Declare(&a.files)
+	}
+}
+
 // given is read for commands that need a prompt.
 func (s *promptSource) given(a *app) (prompt, error) {
 	p, err := s.read(a)

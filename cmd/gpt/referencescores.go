@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"iter"
 
 	"picogpt/eval"
 	"picogpt/internal/fault"
@@ -57,14 +56,14 @@ func (c *logitsCommand) runReference(a *app) error {
 	if err != nil {
 		return err
 	}
-	var rows iter.Seq[[]float64] = func(yield func([]float64) bool) {
+	rows := func(yield func([]float64, error) bool) {
 		for i := range p.ids {
-			if (c.Positions == "all" || i == len(p.ids)-1) && !yield(logits.Row(i)) {
+			if (c.Positions == "all" || i == len(p.ids)-1) && !yield(logits.Row(i), nil) {
 				return
 			}
 		}
 	}
-	return w.Write(a.stdout, p.ids, rows, c.Positions == "all")
+	return w.WriteReference(a.stdout, p.ids, rows, c.Positions == "all")
 }
 
 // noTexts is the vocabulary of a model that has only ids.

@@ -26,6 +26,7 @@ import (
 	"picogpt/internal/testing/cases"
 	"picogpt/internal/testing/fakehub"
 	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/weights"
 )
 
@@ -59,6 +60,7 @@ func scripts(dir string) testscript.Params {
 			"exits":         exits,
 			"refused":       refused,
 			"checkpoint":    makeCheckpoint,
+			"induction":     induction,
 			"bytetokenizer": byteTokenizer,
 			"truncate":      truncate,
 			"replace":       replace,
@@ -242,6 +244,15 @@ func makeCheckpoint(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	ts.Check(fixture.Write(ts.MkAbs(args[0]), o))
+}
+
+// induction DIR writes the induction model, which is written by hand.
+func induction(ts *testscript.TestScript, neg bool, args []string) {
+	config, file := testmodel.InductionCheckpoint()
+	dir := ts.MkAbs(args[0])
+	ts.Check(os.MkdirAll(dir, 0o777))
+	ts.Check(os.WriteFile(filepath.Join(dir, "config.json"), config, 0o666))
+	ts.Check(os.WriteFile(filepath.Join(dir, "model.safetensors"), file, 0o666))
 }
 
 // byteTokenizer DIR writes a tokenizer whose tokens are bytes.

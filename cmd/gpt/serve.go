@@ -32,6 +32,7 @@ type serveCommand struct {
 	Template  *string
 	Pooling   string
 	Steer     []string
+	Inside    string
 	Log       string
 	Who       whoFlags
 	Much      muchFlags
@@ -64,6 +65,9 @@ func newServe(a *app) *cli.Command {
 			f.Add(&c.Steer, "--steer NAME=FILE[:SCALE][@LAYERS]",
 				`a control vector (gpt steer makes one) that requests may name in the field steer; SCALE
 				multiplies theirs; may be repeated`)
+			f.Add(&c.Inside, "--inside HOW [on]",
+				`on: requests may ask what the model computes for a token, and edit it: /inside, the
+				field edits, and a panel of the page; off: they are refused`).OneOf("on", "off")
 			f.Add(&c.Log, "--log FORM [text]",
 				`a line on stderr for each request: text (name=value), json or off; texts are never
 				in it, and probes only with -v`).OneOf("text", "json", "off")
@@ -92,11 +96,14 @@ than OpenAI's; a negative one is its two's complement.
 			manyFields() + `; use_beam_search with n or best_of beams, at most --max-streams,
 	length_penalty, early_stopping, and no sampling without a temperature; llama.cpp's n_probs,
 	repeat_penalty, repeat_last_n; steer, a list of control vectors of --steer, each
-	{"name": NAME, "scale": 1}
+	{"name": NAME, "scale": 1}; edits, a list of changes inside of the model, such as
+	{"at": "blocks.3.attn.hook_z", "head": 1, "op": "set", "values": [0]}
 /v1/models	the one model, under each --model-name
 /v1/embeddings	vectors of texts, made as --pooling says
 /classify	labels of texts, with vLLM's fields, where the checkpoint has a classifier's head
 /v1/chat/completions	conversations, with --template; roles system, developer, user, assistant
+/inside	what the model computes for a token of a text: where heads look, what each layer would
+	predict, which parts add up to a logit; from the processor, not a GPU
 /version	the version of gpt
 /tokenize, /detokenize, /tokenizer_info	text to ids and back
 /health, /ready	whether the process lives, and whether it takes requests
@@ -352,7 +359,7 @@ func (c *serveCommand) options(a *app) (serve.Options, error) {
 		Keys: who.APIKey, Origins: who.CORSOrigin, Hosts: who.AllowHost,
 		CacheShare: who.CacheShare,
 		MaxQueue:   much.MaxQueue, MaxPrompts: much.MaxPrompts, MaxN: much.MaxN,
-		Timeout: much.Timeout, Pooling: c.Pooling,
+		Timeout: much.Timeout, Pooling: c.Pooling, NoInside: c.Inside == "off",
 		Batcher: batch.Options{MaxStreams: much.MaxStreams, MaxDelay: much.MaxDelay},
 	}
 	if key := os.Getenv("GPT_API_KEY"); key != "" && len(o.Keys) == 0 && who.APIKeyFile == nil {

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -128,6 +129,28 @@ func TestASignalWhileACheckpointIsWrittenLeavesNothing(t *testing.T) {
 			}
 			if after := contents(t, dir); after != before {
 				t.Errorf("%s, %v: the folder holds\n%s\nwant\n%s", c.out, c.signals, after, before)
+			}
+			break
+		}
+	}
+}
+
+func TestASignalWhileArraysAreWrittenLeavesNothing(t *testing.T) {
+	tokens := strings.TrimSuffix(strings.Repeat("262,", 256), ",") // all that the demo takes
+	for _, args := range [][]string{
+		{"logits", "--tokens", tokens, "--positions", "all", "-o", "l.npy"},
+		{"trace", "--tokens", tokens, "--points", "*", "-o", "t.safetensors"},
+		{"trace", "--tokens", tokens, "--points", "*", "--npy", "x/new"},
+	} {
+		for try := 0; ; try++ {
+			dir, last := t.TempDir(), len(args)-1
+			in := append(slices.Clone(args[:last]), filepath.Join(dir, args[last]))
+			got := interruptedRun(t, dir, in, syscall.SIGINT)
+			if got == 0 && try < 20 {
+				continue // it was done before the signal came
+			}
+			if after := contents(t, dir); got != 130 || after != "" {
+				t.Errorf("%s: exit status %d, want 130; the folder holds %q", args[0], got, after)
 			}
 			break
 		}

@@ -151,12 +151,7 @@ func (c *steerCommand) check(a *app) error {
 	case *c.Out == "-":
 		return usagef("--out -: want a file: what is printed is a table")
 	}
-	device, said, err := a.deviceName()
-	if err == nil && device != "cpu" {
-		err = usagef("gpt steer and %s %s: a GPU shows nothing of its inside, want the processor "+
-			"(--device cpu), whose numbers are the same", said, device)
-	}
-	return fault.First(err, fault.NotNegative("--batch", c.Batch))
+	return fault.First(a.onProcessor("gpt steer"), fault.NotNegative("--batch", c.Batch))
 }
 
 // A promptList is the prompts of a file.

@@ -3,15 +3,11 @@ package main
 // gpt surprise: how surprising each token of a text is, as a picture.
 
 import (
-	"bytes"
 	"context"
-	"io"
-	"os"
 
 	"picogpt/eval"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
-	"picogpt/internal/outfile"
 	"picogpt/internal/scorelines"
 	"picogpt/internal/surprise"
 )
@@ -19,8 +15,7 @@ import (
 type surpriseCommand struct {
 	Text  promptSource
 	By    string
-	HTML  *string
-	Force bool
+	Page  pageFile
 	BOS   bool
 	Top   int
 	Color string
@@ -37,16 +32,12 @@ func newSurprise(a *app) *cli.Command {
 			f.Add(&c.By, "--by SCALE [rank]",
 				`what the colours show: rank (how many tokens the model thought likelier) or
 				surprisal (in bits)`).OneOf("rank", "surprisal")
-			f.Add(&c.HTML, "--html FILE",
-				"write a page for a browser to FILE, which needs no other files; - is stdout")
-			f.Add(&c.Force, "--force", "write over the file that --html names, if it is there")
+			c.Page.flags(f)
 			f.Add(&c.BOS, "--bos",
 				"put <|endoftext|> before the text, so that its first token has a colour too")
 			f.Add(&c.Top, "--top K",
 				"how many alternatives the page shows for each token; default: 8")
-			f.Add(&c.Color, "--color WHEN [auto]",
-				"when to use colours: auto (on a terminal, unless $NO_COLOR is set), always or never").
-				OneOf("auto", "always", "never")
+			addColor(f, &c.Color)
 			a.flags(f, evaluates|cjkSpaces)
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
@@ -69,7 +60,7 @@ func (c *surpriseCommand) Run(a *app) error {
 	if err := fault.NotNegative("--top", c.Top); err != nil {
 		return err
 	}
-	if err := c.checkPage(a); err != nil {
+	if err := c.Page.check(a, &c.Text); err != nil {
 		return err
 	}
 	p, err := c.Text.given(a)
@@ -96,7 +87,7 @@ func (c *surpriseCommand) score(a *app, r eval.Request, t eval.Tokenizer) (eval.
 	}
 	defer m.Close()
 	o := eval.ScoreOptions{BOS: c.BOS}
-	if c.HTML != nil {
+	if c.Page.HTML != nil {
 		if o.Top = c.Top; c.Top == 0 {
 			o.Top = 8
 		}
@@ -105,41 +96,11 @@ func (c *surpriseCommand) score(a *app, r eval.Request, t eval.Tokenizer) (eval.
 	return eval.ScoreOne(context.Background(), m, t, r, o)
 }
 
-// checkPage refuses a page that cannot be written, before anything is read.
-func (c *surpriseCommand) checkPage(a *app) error {
-	if c.HTML == nil || *c.HTML == "-" {
-		return nil
-	}
-	if c.Text.Tokens == nil {
-		c.Text.Text.Declare(&a.files)
-	}
-	return outfile.FlagError("--html", outfile.Check(*c.HTML, a.writing(c.Force)))
-}
-
-func (c *surpriseCommand) writePage(a *app, page []byte) error {
-	ctx, release := a.Graceful()
-	defer release()
-	err := outfile.WriteFile(ctx, *c.HTML, a.writing(c.Force), func(w io.Writer) error {
-		_, err := w.Write(page)
-		return err
-	})
-	return outfile.FlagError("--html", err)
-}
-
 func (c *surpriseCommand) draw(a *app, p surprise.Picture) error {
-	if c.HTML != nil {
-		var page bytes.Buffer
-		if err := p.Page(&page); err != nil {
-			return err
-		}
-		if *c.HTML == "-" {
-			_, err := a.stdout.Write(page.Bytes())
-			return err
-		}
-		return c.writePage(a, page.Bytes())
+	if c.Page.HTML != nil {
+		return c.Page.write(a, p.Page)
 	}
-	if c.Color == "always" || c.Color == "auto" && a.stdout.Terminal &&
-		os.Getenv("NO_COLOR") == "" {
+	if a.colored(c.Color) {
 		return p.Terminal(a.stdout)
 	}
 	return p.Table(a.stdout)

@@ -8,6 +8,7 @@ package main
 import (
 	"bytes"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"picogpt/internal/testing/cases"
 	"picogpt/internal/testing/docs"
 	"picogpt/internal/testing/fakehub"
+	"picogpt/internal/testing/fixture"
 	"picogpt/weights/demo"
 )
 
@@ -106,6 +108,31 @@ func ours(line string) bool {
 // furnished returns a hub with the repositories that documents name, of the demo.
 func furnished(t *testing.T) *fakehub.Hub {
 	t.Helper()
+	files := demoFiles(t)
+	repos := []*fakehub.Repo{severalOf(t, nil),
+		{Name: "OWNER/LORA", Files: adapterOfGPT2(t, "plain")}}
+	for _, name := range []string{"gpt2", "gpt2-xl", "OWNER/GATED"} {
+		repos = append(repos, &fakehub.Repo{Name: name, Files: files})
+	}
+	h := fakehub.New(repos...)
+	t.Cleanup(h.Close)
+	return h
+}
+
+// severalOf returns a repository with the demo, the demo in a folder, and other files.
+func severalOf(t *testing.T, others map[string][]byte) *fakehub.Repo {
+	t.Helper()
+	files := demoFiles(t)
+	for name, b := range demoFiles(t) {
+		files["DIR/"+name] = b
+	}
+	maps.Copy(files, others)
+	return &fakehub.Repo{Name: "OWNER/NAME", Files: files}
+}
+
+// demoFiles returns the files of the demo, and one more.
+func demoFiles(t *testing.T) map[string][]byte {
+	t.Helper()
 	files := map[string][]byte{}
 	err := fs.WalkDir(demo.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		if err == nil && !e.IsDir() {
@@ -117,22 +144,15 @@ func furnished(t *testing.T) *fakehub.Hub {
 		t.Fatal(err)
 	}
 	files["FILE"] = files["config.json"]
-	var repos []*fakehub.Repo
-	for _, name := range []string{"gpt2", "gpt2-xl", "OWNER/NAME", "OWNER/GATED"} {
-		repos = append(repos, &fakehub.Repo{Name: name, Files: files})
-	}
-	repos = append(repos, &fakehub.Repo{Name: "OWNER/LORA", Files: adapterOfGPT2(t)})
-	h := fakehub.New(repos...)
-	t.Cleanup(h.Close)
-	return h
+	return files
 }
 
 // adapterOfGPT2 returns the files of an adapter of the demo, which the documents call gpt2.
-func adapterOfGPT2(t *testing.T) map[string][]byte {
+func adapterOfGPT2(t *testing.T, adapter string) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
 	for _, name := range []string{"adapter_config.json", "adapter_model.safetensors"} {
-		b, err := os.ReadFile(filepath.Join("../../checkpoint/testdata/adapters/plain", name))
+		b, err := os.ReadFile(filepath.Join("../../checkpoint/testdata/adapters", adapter, name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,13 +173,15 @@ func (r *reader) furnish(all string) {
 		"reviews.csv":        "review,body\nA kind story.,It was good.\n",
 		"lines.jsonl":        `{"text":"The cat sat."}`, "texts.jsonl": `{"text":"The dog ran."}`,
 		"long.txt": line + line, "book.txt": line + line, "draft.txt": line, "notes.txt": line,
+		"reviews.txt": "A kind story.\nA long story.\n", "comments.jsonl": `{"text":"I liked it."}`,
 		"happy.txt": "The happy girl smiled\n", "sad.txt": "The sad girl cried\n",
 	}
-	for _, dir := range []string{"my-lora", "style", "facts"} {
-		for name, b := range adapterOfGPT2(r.t) {
+	for dir, adapter := range map[string]string{"my-lora": "plain", "style": "plain", "facts": "plain",
+		"adapters/toxic": "classifier"} {
+		for name, b := range adapterOfGPT2(r.t, adapter) {
 			texts[dir+"/"+name] = string(b)
 		}
-		if err := os.Mkdir(filepath.Join(r.dir, dir), 0o777); err != nil {
+		if err := os.MkdirAll(filepath.Join(r.dir, dir), 0o777); err != nil {
 			r.t.Fatal(err)
 		}
 	}
@@ -173,12 +195,22 @@ func (r *reader) furnish(all string) {
 		{"model.gguf", "gpt convert demo model.gguf --to gguf"},
 		{"ckpt.pt", "mkdir out && gpt convert demo out/ckpt.pt --to nanogpt"},
 		{"reviews.csv.gz", "gzip -k reviews.csv"},
+		{":Q8_0", "gpt convert demo q8.gguf --to gguf --dtype f16"},
 	} {
 		if !strings.Contains(all, made[0]) {
 			continue
 		}
 		if got, status := r.run(made[1]); status != 0 {
 			r.t.Fatalf("%s: %s", made[1], got)
+		}
+	}
+	if b, err := os.ReadFile(filepath.Join(r.dir, "q8.gguf")); err == nil {
+		r.hub.Put(severalOf(r.t, map[string][]byte{"NAME-Q8_0.gguf": b}))
+	}
+	if strings.Contains(all, "models/sentiment") {
+		err := fixture.Write(filepath.Join(r.dir, "models/sentiment"), fixture.Options{Vocab: 50257, Heads: true})
+		if err != nil {
+			r.t.Fatal(err)
 		}
 	}
 }

@@ -22,6 +22,7 @@ const byID = "document.getElementById"
 
 func TestPageInABrowserWithTheKeyboardOnly(t *testing.T) {
 	p := golden(t)
+	p.Layer = 1
 	path := filepath.Join(t.TempDir(), "page.html")
 	if err := os.WriteFile(path, []byte(page(t, p)), 0o666); err != nil {
 		t.Fatal(err)
@@ -49,8 +50,8 @@ func TestPageInABrowserWithTheKeyboardOnly(t *testing.T) {
 	// Keys need no focus: tokens, layers, heads, views.
 	open(1440, 1000, "light")
 	want(place, fmt.Sprintf("token %d of %d, id %d", n, n, p.Tokens[n-1].ID))
-	want(name, "Layer 0, head 0")
-	b.Press("ArrowDown", "ArrowDown", "]", "]", "]", "[", "ArrowLeft")
+	want(name, "Layer 1, head 0")
+	b.Press("ArrowDown", "]", "]", "]", "[", "ArrowLeft")
 	want(name, "Layer 2, head 2")
 	want(place, fmt.Sprintf("token %d of %d, id %d", n-1, n, p.Tokens[n-2].ID))
 	b.Press("ArrowDown", "ArrowDown", "ArrowDown")

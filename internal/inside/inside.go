@@ -32,6 +32,7 @@ type Picture struct {
 	Layers, Heads int
 	Tokens        []Token
 	At            int // the position that has the focus first
+	Layer, Head   int // the head that has it
 
 	Attention *Attention
 	Lens      *Lens
@@ -147,6 +148,8 @@ type pageJSON struct {
 	Layers    int            `json:"layers"`
 	Heads     int            `json:"heads"`
 	At        int            `json:"at"`
+	Layer     int            `json:"layer"`
+	Head      int            `json:"head"`
 	Views     []string       `json:"views"`
 	Attention *jsonAttention `json:"attention,omitempty"`
 	Target    string         `json:"target,omitempty"`
@@ -194,7 +197,8 @@ func (p *Picture) Page(w io.Writer) error {
 	d := pageData{Model: p.Model, View: p.View, Count: len(p.Tokens), Layers: p.Layers,
 		Heads: p.Heads, Kept: Kept, MostWhole: MostWhole,
 		CSS: webparts.CSS(pageCSS), JS: webparts.JS(pageJS)}
-	d.Data = pageJSON{Layers: p.Layers, Heads: p.Heads, At: p.At, Tokens: []jsonToken{}}
+	d.Data = pageJSON{Layers: p.Layers, Heads: p.Heads, At: p.At, Layer: p.Layer, Head: p.Head,
+		Tokens: []jsonToken{}}
 	p.text(&d)
 	if p.Attention != nil {
 		p.attention(&d)
@@ -308,7 +312,7 @@ func (p *Picture) parts(d *pageData) {
 		most = max(most, math.Abs(part.Value))
 	}
 	for _, part := range sorted(q.Parts) {
-		d.Parts = append(d.Parts, pageBar{part.Name, strings.ReplaceAll(fmt.Sprintf("%+.3f", part.Value), "-", "−"),
+		d.Parts = append(d.Parts, pageBar{part.Name, signed(fmt.Sprintf("%+.3f", part.Value)),
 			50 * math.Abs(part.Value) / most, part.Value < 0})
 		d.Data.Parts = append(d.Data.Parts, jsonPair{part.Name, digits(part.Value)})
 	}
@@ -323,7 +327,8 @@ func (p *Picture) patch(d *pageData) {
 			column.At, column.Name = i, p.name(i)
 		}
 		for l, row := range p.Patch.Rows {
-			column.Cells = append(column.Cells, pageCell{fmt.Sprintf("%.2f", row[i]),
+			column.Cells = append(column.Cells, pageCell{
+				signed(fmt.Sprintf("%.2f", math.Round(100*row[i])/100+0)), // no −0
 				fmt.Sprintf("layer %d, %s: %.4f", l, column.Name, row[i]),
 				min(1, math.Abs(row[i])), row[i] < 0})
 		}
@@ -331,6 +336,9 @@ func (p *Picture) patch(d *pageData) {
 	}
 	d.Grids = append(d.Grids, g)
 }
+
+// signed writes a number with the sign that is as wide as a plus.
+func signed(number string) string { return strings.ReplaceAll(number, "-", "−") }
 
 // sorted returns the parts, the largest first, whatever their sign.
 func sorted(parts []Part) []Part {

@@ -2,7 +2,7 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const {tokens, layers, heads} = data;
 const byId = id => document.getElementById(id);
 const kept = 8, entry = 3; // of each row of a long text
-let layer = 0, head = 0;
+let {layer, head} = data;
 
 // Attention.
 
@@ -32,15 +32,10 @@ function row(l, h, t) {
   return found.sort((a, b) => b[1] - a[1]);
 }
 
-const rgb = () => {
-  const hex = getComputedStyle(document.documentElement).getPropertyValue("--mark").trim();
-  return [1, 3, 5].map(i => parseInt(hex.slice(i, i + 2), 16));
-};
-
 // paint draws the weights of a head on a canvas of at most so many points a side. Where tokens share
 // a point it shows the largest.
 function paint(canvas, l, h, most) {
-  const n = tokens.length, side = Math.min(n, most), colour = rgb();
+  const n = tokens.length, side = Math.min(n, most), colour = markColour();
   canvas.width = canvas.height = side;
   const context = canvas.getContext("2d"), image = context.createImageData(side, side);
   const place = i => Math.floor(i * side / n);
@@ -54,32 +49,22 @@ function paint(canvas, l, h, most) {
   context.putImageData(image, 0, 0);
 }
 
-const thumbnails = [];
+const grid = data.attention && new HeadGrid(byId("heads"), layers, heads, {
+  paint: (canvas, l, h) => paint(canvas, l, h, 64), choose: showHead,
+});
 function paintAll() {
-  thumbnails.forEach((box, k) => paint(box.firstChild, Math.floor(k / heads), k % heads, 64));
+  grid.paint();
   paint(byId("triangle"), layer, head, 1024);
 }
 
-function buildHeads() {
-  for (let k = 0; k < layers * heads; k++) {
-    const box = document.createElement("div");
-    box.id = "h" + k;
-    box.setAttribute("role", "option");
-    box.title = `layer ${Math.floor(k / heads)}, head ${k % heads}`;
-    box.setAttribute("aria-label", box.title);
-    box.append(document.createElement("canvas"));
-    box.addEventListener("click", () => chooseHead(Math.floor(k / heads), k % heads));
-    thumbnails.push(box);
-  }
-  byId("heads").append(...thumbnails);
+function chooseHead(l, h) {
+  if (grid) grid.choose(l, h);
+  else showHead(Math.max(0, Math.min(layers - 1, l)), Math.max(0, Math.min(heads - 1, h)));
 }
 
-function chooseHead(l, h) {
-  layer = Math.max(0, Math.min(layers - 1, l));
-  head = Math.max(0, Math.min(heads - 1, h));
+function showHead(l, h) {
+  [layer, head] = [l, h];
   if (data.attention) {
-    thumbnails.forEach((box, k) => box.setAttribute("aria-selected", String(k === layer * heads + head)));
-    byId("heads").setAttribute("aria-activedescendant", "h" + (layer * heads + head));
     byId("head-name").textContent = `Layer ${layer}, head ${head}`;
     paint(byId("triangle"), layer, head, 1024);
   }
@@ -188,7 +173,6 @@ if (data.attention) {
     const [t, s] = under(e), w = row(layer, head, t).find(([at]) => at === s)?.[1] ?? 0;
     byId("pointed").textContent = s > t ? "" : `${tokens[t].text} (${t + 1}) from ${tokens[s].text} (${s + 1}): ${number(w, 2)}`;
   });
-  buildHeads();
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paintAll);
   paintAll();
 }
@@ -277,5 +261,5 @@ function save() {
   URL.revokeObjectURL(link.href);
 }
 
-chooseHead(0, 0);
+chooseHead(layer, head);
 list.choose(data.at);

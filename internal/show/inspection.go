@@ -81,7 +81,7 @@ func (i *Inspection) ignore(names []string) {
 // Inspect inspects a checkpoint that is open. problem says why it cannot run. The memory is for a
 // cache of that number format.
 func Inspect(name string, c *checkpoint.Checkpoint, cache string) (i *Inspection, problem error) {
-	return inspect(name, c, cache, func() (string, []string, error) {
+	return inspectWith(name, c, cache, func() (string, []string, error) {
 		m, err := model.New(context.Background(), c.Config, c.Tensors,
 			model.Options{Threads: 1, CacheFormat: cache})
 		if err != nil {
@@ -92,9 +92,9 @@ func Inspect(name string, c *checkpoint.Checkpoint, cache string) (i *Inspection
 	})
 }
 
-// inspect is Inspect with a function that returns the model's number format and the tensors that it
+// inspectWith is Inspect with a function that returns the model's number format and the tensors that it
 // ignores.
-func inspect(
+func inspectWith(
 	name string, c *checkpoint.Checkpoint, cache string, try func() (string, []string, error),
 ) (i *Inspection, problem error) {
 	i = newInspection(name, c.Config, c.Tensors)
@@ -131,7 +131,7 @@ func InspectRemote(
 	c, err := o.OpenFile(far, far.Weights)
 	if err == nil {
 		defer c.Close()
-		i, problem = inspect(name.String(), c, cache, func() (string, []string, error) {
+		i, problem = inspectWith(name.String(), c, cache, func() (string, []string, error) {
 			return model.Check(c.Config, c.Tensors)
 		})
 	}

@@ -38,11 +38,7 @@ func (w *Logits) begin(ids []int) []byte {
 	return append(strictjson.AppendIDs([]byte(`{"tokens":`), ids), name...)
 }
 
-// append appends all logits [vocab_size], or the likeliest as objects.
-func (w *Logits) append(b []byte, m *model.Model, logits []float32) ([]byte, error) {
-	return appendLogits(b, w, logits, m.Leaves().LogSumExp)
-}
-
+// appendLogits appends all logits [vocab_size], or the likeliest as objects.
 func appendLogits[T float32 | float64](
 	b []byte, w *Logits, logits []T, logSumExp func([]T) float64,
 ) ([]byte, error) {
@@ -65,68 +61,36 @@ func appendLogits[T float32 | float64](
 	return append(b, bytes.TrimSuffix(line, []byte("\n"))...), err
 }
 
-// WriteLast writes the logits after the last of the ids.
-func (w *Logits) WriteLast(
-	ctx context.Context, out io.Writer, s *model.Session, ids []int,
+// Rows are rows of logits [vocab_size], each valid until the next, or the error that ends them.
+type Rows[T float32 | float64] = iter.Seq2[[]T, error]
+
+// Write writes rows of the model's logits as JSON: an array of them, or the one that there is.
+func (w *Logits) Write(
+	out io.Writer, m *model.Model, ids []int, rows Rows[float32], array bool,
 ) error {
-	if err := evalOne(ctx, model.Input{Session: s, Tokens: ids}); err != nil {
-		return err
-	}
-	b, err := w.append(w.begin(ids), s.Model(), s.Logits())
-	if err != nil {
-		return err
-	}
-	_, err = out.Write(append(b, "}\n"...))
-	return err
+	return writeLogits(w, out, ids, rows, array, m.Leaves().LogSumExp)
 }
 
-// Write writes rows of logits [vocab_size] that another program has computed: an array of them, or
-// the one that there is.
-func (w *Logits) Write(out io.Writer, ids []int, rows iter.Seq[[]float64], array bool) error {
+// WriteReference is Write of what the reference has computed.
+func (w *Logits) WriteReference(out io.Writer, ids []int, rows Rows[float64], array bool) error {
+	return writeLogits(w, out, ids, rows, array, floats.LogSumExp)
+}
+
+func writeLogits[T float32 | float64](
+	w *Logits, out io.Writer, ids []int, rows Rows[T], array bool, logSumExp func([]T) float64,
+) error {
 	b, end := w.begin(ids), "}\n"
 	if array {
 		b, end = append(b, '['), "]}\n"
 	}
 	first := true
-	for row := range rows {
+	for row, err := range rows {
 		if !first {
 			b = append(b, ',')
 		}
 		first = false
-		var err error
-		if b, err = appendLogits(b, w, row, floats.LogSumExp); err != nil {
-			return err
-		}
-		if _, err := out.Write(b); err != nil {
-			return err
-		}
-		b = b[:0]
-	}
-	_, err := out.Write(append(b, end...))
-	return err
-}
-
-// WriteAll writes the logits after each of the ids. It evaluates a few at a time, which changes no
-// bit, so that memory does not grow with their number, and counts those that are written.
-func (w *Logits) WriteAll(
-	ctx context.Context, out io.Writer, s *model.Session, ids []int, written *atomic.Int64,
-) error {
-	const few = 32
-	// Each Eval sees only its own tokens, and nothing is to be printed of what another refuses.
-	if err := CheckTokens(s.Model().Config(), ids); err != nil {
-		return err
-	}
-	b := append(w.begin(ids), '[')
-	rows := make([][]float32, few) // [few, vocab_size]
-	for from := 0; from < len(ids); from += few {
-		part := ids[from:min(from+few, len(ids))]
-		visit := func(r model.Row) { rows[r.Index] = append(rows[r.Index][:0], r.Logits...) }
-		err := evalOne(ctx, model.Input{Session: s, Tokens: part, Visit: visit})
-		for i := 0; i < len(part) && err == nil; i++ {
-			if from+i > 0 {
-				b = append(b, ',')
-			}
-			b, err = w.append(b, s.Model(), rows[i])
+		if err == nil {
+			b, err = appendLogits(b, w, row, logSumExp)
 		}
 		if err == nil {
 			_, err = out.Write(b)
@@ -135,10 +99,44 @@ func (w *Logits) WriteAll(
 			return err
 		}
 		b = b[:0]
-		written.Add(int64(len(part)))
 	}
-	_, err := io.WriteString(out, "]}\n")
+	_, err := out.Write(append(b, end...))
 	return err
+}
+
+// LastLogits are the logits after the last of the ids.
+func LastLogits(ctx context.Context, s *model.Session, ids []int) Rows[float32] {
+	return func(yield func([]float32, error) bool) {
+		err := evalOne(ctx, model.Input{Session: s, Tokens: ids})
+		yield(s.Logits(), err)
+	}
+}
+
+// AllLogits are the logits after each of the ids. It evaluates a few at a time, which changes no
+// bit, so that memory does not grow with their number, and counts those that are used.
+func AllLogits(
+	ctx context.Context, s *model.Session, ids []int, used *atomic.Int64,
+) Rows[float32] {
+	const few = 32
+	return func(yield func([]float32, error) bool) {
+		// Each Eval sees only its own tokens, and nothing is to be written of what another refuses.
+		err := CheckTokens(s.Model().Config(), ids)
+		rows := make([][]float32, few) // [few, vocab_size]
+		for from := 0; from < len(ids) && err == nil; from += few {
+			part := ids[from:min(from+few, len(ids))]
+			visit := func(r model.Row) { rows[r.Index] = append(rows[r.Index][:0], r.Logits...) }
+			err = evalOne(ctx, model.Input{Session: s, Tokens: part, Visit: visit})
+			for i := 0; i < len(part) && err == nil; i++ {
+				if !yield(rows[i], nil) {
+					return
+				}
+				used.Add(1)
+			}
+		}
+		if err != nil {
+			yield(nil, err)
+		}
+	}
 }
 
 // evalOne is Eval of one input, whose errors need not say which one they are about.

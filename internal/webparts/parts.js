@@ -34,6 +34,50 @@ export function bars(body, rows, signed) {
   }
 }
 
+// A HeadGrid is a list box of the heads of all layers, a row for each layer, with a thumbnail of each.
+export class HeadGrid {
+  layer = 0;
+  head = 0;
+
+  // paint is called with a canvas, a layer and a head, to draw a thumbnail; choose with the layer and
+  // the head that are chosen.
+  constructor(box, layers, heads, {paint, choose}) {
+    Object.assign(this, {box, layers, heads, draw: paint, called: choose});
+    this.all = Array.from({length: layers * heads}, (_, k) => {
+      const option = document.createElement("div");
+      option.id = "h" + k;
+      option.setAttribute("role", "option");
+      option.title = `layer ${Math.floor(k / heads)}, head ${k % heads}`;
+      option.setAttribute("aria-label", option.title);
+      option.append(document.createElement("canvas"));
+      option.addEventListener("click", () => this.choose(Math.floor(k / heads), k % heads));
+      return option;
+    });
+    box.style.setProperty("--heads", heads);
+    box.replaceChildren(...this.all);
+  }
+
+  get chosen() { return this.all[this.layer * this.heads + this.head]; }
+
+  choose(layer, head) {
+    this.layer = Math.max(0, Math.min(this.layers - 1, layer));
+    this.head = Math.max(0, Math.min(this.heads - 1, head));
+    for (const option of this.all) option.setAttribute("aria-selected", String(option === this.chosen));
+    this.box.setAttribute("aria-activedescendant", this.chosen.id);
+    this.called(this.layer, this.head);
+  }
+
+  paint() {
+    this.all.forEach((option, k) => this.draw(option.firstChild, Math.floor(k / this.heads), k % this.heads));
+  }
+}
+
+// markColour returns red, green and blue of the colour of marks.
+export function markColour() {
+  const hex = getComputedStyle(document.documentElement).getPropertyValue("--mark").trim();
+  return [1, 3, 5].map(i => parseInt(hex.slice(i, i + 2), 16));
+}
+
 // A TokenList makes the pieces of a text, spans with the ids p0, p1, …, a list box of which the
 // pointer chooses a token.
 export class TokenList {

@@ -17,6 +17,7 @@ import (
 
 	"picogpt/decode"
 	"picogpt/internal/surprise"
+	"picogpt/internal/webparts"
 	"picogpt/serve/page"
 )
 
@@ -34,8 +35,10 @@ func get(path string, header ...string) *httptest.ResponseRecorder {
 // files returns the page and all files that it needs, by path, as the handler serves them.
 func files(t *testing.T) map[string]string {
 	t.Helper()
-	all := map[string]string{"/": get("/").Body.String(),
-		"/page/palette.css": get("/page/palette.css").Body.String()}
+	all := map[string]string{"/": get("/").Body.String()}
+	for name := range webparts.Files() {
+		all["/page/"+name] = get("/page/" + name).Body.String()
+	}
 	entries, err := os.ReadDir("assets")
 	if err != nil {
 		t.Fatal(err)

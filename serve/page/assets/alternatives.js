@@ -9,14 +9,17 @@ export class Alternatives {
   #list = byId("choices");
   #choices = []; // the tokens that the list shows
   #active = 0;
+  #canLook;
   #close;
   #piece = null;
   #index = 0; // of the token in the piece
 
   // pick is called with (piece, index, choice), cut with a piece, move with 1 or -1 to show the
-  // next or the previous token, and closed when the panel closes, with whether it had the focus.
-  constructor({ pick, move, cut, closed }) {
+  // next or the previous token, and look with (piece, index), which is offered if canLook says so of
+  // them; closed is called when the panel closes, with whether it had the focus.
+  constructor({ pick, move, cut, look, canLook, closed }) {
     this.#close = closed;
+    this.#canLook = canLook;
     this.#list.addEventListener("click", (e) => {
       const i = [...this.#list.children].indexOf(e.target.closest("li"));
       if (i >= 0) pick(this.#piece, this.#index, this.#choices[i]);
@@ -42,6 +45,7 @@ export class Alternatives {
       act();
     });
     byId("cut").addEventListener("click", () => cut(this.#piece));
+    byId("look").addEventListener("click", () => look(this.#piece, this.#index));
     byId("close-alternatives").addEventListener("click", () => this.close());
   }
 
@@ -60,6 +64,7 @@ export class Alternatives {
     const token = piece.tokens[i];
     byId("token-text").textContent = visible(token.bytes);
     byId("token-facts").textContent = facts(token, place);
+    byId("look").hidden = !this.#canLook(piece, i);
     this.#fill(token);
     this.#panel.hidden = false;
     this.#place(beside);

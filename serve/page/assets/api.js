@@ -45,6 +45,17 @@ export class Server {
     return readTokens(choice.logprobs, choice.prompt_token_ids);
   }
 
+  // inside returns what the model computes for the last token of a text, as docs/inside.md has it.
+  async inside(body, signal) {
+    return (await this.#post("inside", body, signal)).json();
+  }
+
+  // text returns the likeliest continuation of a prompt.
+  async text(body, signal) {
+    const answer = await this.#post("v1/completions", { ...body, temperature: 0 }, signal);
+    return (await answer.json()).choices[0].text;
+  }
+
   // complete yields {index, text, tokens, reason} as the server streams them.
   async *complete(body, signal) {
     const response = await this.#post("v1/completions", { ...body, stream: true }, signal);

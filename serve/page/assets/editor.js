@@ -12,6 +12,7 @@ export class Editor {
   #marks = []; // what is painted: {piece, range, level}
   #highlights; // of each level; a browser without them shows the text as it is
   #rings = [];
+  #looks; // highlights of underlines, the faint ones first
 
   constructor(area, mirror) {
     this.#area = area;
@@ -19,6 +20,11 @@ export class Editor {
     mirror.append(this.#text);
     this.#highlights = globalThis.Highlight ? LEVELS.map(() => new Highlight()) : [];
     this.#highlights.forEach((h, level) => CSS.highlights.set(`level-${level}`, h));
+    this.#looks = globalThis.Highlight ? [1, 2, 3, 4].map(() => new Highlight()) : [];
+    this.#looks.forEach((h, i) => {
+      h.priority = 1; // above the levels
+      CSS.highlights.set(`look-${i + 1}`, h);
+    });
   }
 
   // A textarea turns \r into a line end, which changes the text: the editor shows a sign instead.
@@ -65,6 +71,14 @@ export class Editor {
     range.setStart(this.#text, piece.start);
     range.setEnd(this.#text, piece.end);
     return range;
+  }
+
+  // underline marks parts of the text {start, end, level}, of levels from 1 to 4, and no others.
+  underline(parts) {
+    for (const look of this.#looks) look.clear();
+    for (const part of parts) {
+      if (part.end <= this.#text.length) this.#looks[part.level - 1]?.add(this.rangeOf(part));
+    }
   }
 
   // pieceAt returns the piece at a point of the window.

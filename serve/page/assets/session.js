@@ -111,6 +111,15 @@ export class Session {
     });
   }
 
+  // inside asks what the model computes, and tell how it would continue, beside the document.
+  inside(body, signal) {
+    return this.#server.inside({ model: this.model.id, ...body }, signal);
+  }
+
+  tell(body, signal) {
+    return this.#server.text({ model: this.model.id, ...body }, signal);
+  }
+
   cut(piece) {
     this.#do(() => {
       this.#doc.step();

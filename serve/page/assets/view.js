@@ -4,7 +4,8 @@ import { Alternatives } from "./alternatives.js";
 import { Branches } from "./branches.js";
 import { byId, make } from "./dom.js";
 import { Editor } from "./editor.js";
-import { LEVELS } from "./pieces.js";
+import { Inside } from "./inside.js";
+import { LEVELS, textOf, visible } from "./pieces.js";
 import { Strip } from "./strip.js";
 import { TokenView } from "./tokenview.js";
 
@@ -16,6 +17,7 @@ export class View {
   #tokens;
   #branches;
   #panel;
+  #inside;
   #strip = new Strip((piece, index) => this.openToken(piece, index, false));
   #framed = false;
   #wasRunning = false;
@@ -32,6 +34,15 @@ export class View {
       pick: (piece, index, choice) => this.#then(() => session.pick(piece, index, choice)),
       cut: (piece) => this.#then(() => session.cut(piece)),
       move: (direction) => this.#moveToken(direction),
+      look: (piece, index) => this.#look(piece, index),
+      canLook: (piece, index) => session.model?.inside && this.#placeOf(piece, index) !== null,
+      closed: (focused) => this.#closed(focused),
+    });
+    this.#inside = new Inside({
+      ask: (body, signal) => session.inside(body, signal),
+      tell: (body, signal) => session.tell(body, signal),
+      room: () => session.model.max_model_len,
+      mark: (parts) => this.editor.underline(parts),
       closed: (focused) => this.#closed(focused),
     });
     byId("legend").append(
@@ -54,6 +65,7 @@ export class View {
     const { running } = this.#session;
     const follow = running && nearBottom();
     this.editor.show(doc.text, doc.pieces);
+    this.#inside.check(doc.text);
     this.editor.readOnly = running;
     if (this.asTokens) this.#tokens.show(doc.pieces);
     this.#strip.show(doc.pieces);
@@ -142,6 +154,42 @@ export class View {
 
   closePanel() {
     this.#panel.close();
+  }
+
+  get insideOpen() {
+    return this.#inside.open;
+  }
+
+  closeInside() {
+    this.#inside.close();
+  }
+
+  // placeOf returns what the server is asked about a token: the tokens before it, as ids if all are
+  // known, and itself. It is null for a token without any before it, and where nobody knows them.
+  #placeOf(piece, index) {
+    const all = this.#all();
+    const at = all.findIndex((t) => t.piece === piece && t.index === index);
+    const token = piece.tokens[index];
+    const known = all.slice(0, at).map((t) => t.piece.tokens[t.index].id);
+    const whole = all[0]?.piece.start === 0 && this.#doc.pieces.every(
+      ({ start }, i, pieces) => i === 0 || start === pieces[i - 1].end,
+    );
+    const before = this.#doc.text.slice(0, piece.start);
+    const byIDs = whole && at > 0 && known.every((id) => id !== null);
+    const target = token.id ?? textOf(token.bytes);
+    if (target === null || (!byIDs && (index > 0 || before === ""))) return null;
+    return {
+      prompt: byIDs ? known : before,
+      target,
+      text: this.#doc.text.slice(0, piece.end),
+      name: visible(token.bytes),
+    };
+  }
+
+  #look(piece, index) {
+    const place = this.#placeOf(piece, index);
+    this.closePanel();
+    if (place) this.#inside.show(place);
   }
 
   #all() {

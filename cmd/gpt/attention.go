@@ -1,0 +1,204 @@
+package main
+
+// gpt attention: where each head of attention looks.
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"picogpt/inspect"
+	"picogpt/internal/cli"
+	"picogpt/internal/inside"
+	"picogpt/internal/show"
+	"picogpt/internal/strictjson"
+	"picogpt/internal/terminal"
+	"picogpt/model"
+)
+
+type attentionCommand struct {
+	Prompt promptSource
+	Head   *string
+	Repeat *int
+	Seed   uint64
+	Out    insideOutput
+}
+
+func newAttention(a *app) *cli.Command {
+	c := &attentionCommand{}
+	return &cli.Command{
+		Name: "attention", Group: "look",
+		Short: "show where each head of attention looks",
+		Args:  []cli.Arg{wordsArg(&c.Prompt.Text)},
+		Flags: func(f *cli.Flags) {
+			c.Prompt.flags(f)
+			f.Add(&c.Repeat, "--repeat N",
+				"in place of a text, take N random tokens twice, which only induction can continue")
+			f.Add(&c.Seed, "--seed S [0]", "the seed of --repeat")
+			f.Add(&c.Head, "--head LAYER.HEAD",
+				`show the weights of one head, token by token: 3.1 is head 1 of layer 3, both from 0`)
+			c.Out.flags(f)
+			a.flags(f, evaluates|edited|cjkSpaces)
+		},
+		Run: func(*cli.Flags) error { return c.Run(a) },
+		Long: `
+A head of attention reads, for each token, from that token and those before it; the weights say how
+much from which, and add up to 1. Shows a line for each head: how it looks on average. The means are
+over all tokens but the first, which has nothing else to look at.
+
+previous	the weight of the token before
+first	the weight of the first token, where many heads look when they have nothing to do
+self	the weight of the token itself
+duplicate	the weight of earlier tokens that are the same
+induction	the weight of the tokens after these: what came next the last time
+entropy	how much the weights spread, in nats: 0 is all on one token
+distance	how many tokens back the head looks
+
+Duplicate and induction are means over the tokens that occur before, and - if there are none.
+
+--repeat N shows induction heads: the text is what stands before a text (bos_token_id, else
+eos_token_id, else 0), and twice the same N random tokens, all different. The means are over the
+second half. There the weights of duplicate are those N tokens back, and of induction N-1 back; a
+head of induction has nearly 1.
+
+--head 3.1 draws the weights of one head: each row is a token, the columns are the tokens that it
+looks at. Of a text that is too long for the terminal it lists the three that each token looks at
+most.
+
+--json prints one object:
+
+tokens	the ids of the text
+from	the first position that counts, from 0
+repeats	how many tokens from there on occur before
+heads	an object for each head: layer, head, and the columns of the table by their names
+pattern	with --head: its weights, an array for each token
+
+The text is TEXT, the text of a file (-f FILE; -f - is stdin), or what comes through a pipe; or
+ids, with --tokens.
+
+Examples:
+
+  gpt attention "Tom went to the park. Tom"
+  gpt attention --head 2.0 "Tom went to the park. Tom"
+  gpt attention --html page.html -f story.txt
+  gpt attention --repeat 50 | sort -k6 -nr | head`,
+	}
+}
+
+func (c *attentionCommand) Run(a *app) error {
+	if err := c.check(a); err != nil {
+		return err
+	}
+	var p prompt
+	var err error
+	if c.Repeat == nil {
+		if p, err = c.Prompt.given(a); err != nil {
+			return err
+		}
+	} else {
+		a.files.LeaveStdin()
+		p.ids = []int{0} // until the model is known
+	}
+	names, err := a.nameTokens(c.Prompt.Special, &p)
+	if err != nil {
+		return err
+	}
+	m, err := a.openModel()
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	o := inspect.HeadsOptions{}
+	if c.Repeat != nil {
+		if p.ids, err = inspect.Repeated(m, *c.Repeat, c.Seed); err != nil {
+			return usagef("--%w", err)
+		}
+		o.From = *c.Repeat + 1
+	}
+	return c.show(a, m, names, p.ids, o)
+}
+
+// check refuses what can be refused before a file is opened.
+func (c *attentionCommand) check(a *app) error {
+	if c.Repeat != nil {
+		if c.Prompt.Tokens != nil || c.Prompt.Text.File != nil || len(c.Prompt.Text.Words) > 0 {
+			return usagef("--repeat and a text: want one of them")
+		}
+		if *c.Repeat < 1 {
+			return usagef("--repeat %d: want 1 or more", *c.Repeat)
+		}
+	}
+	if c.Head != nil && headName.FindStringSubmatch(*c.Head) == nil {
+		return usagef("--head %s: want LAYER.HEAD, such as 3.1", quoteShort(*c.Head))
+	}
+	return c.Out.check(a, "gpt attention", &c.Prompt)
+}
+
+// show computes the scores and prints what is asked for.
+func (c *attentionCommand) show(
+	a *app, m *model.Model, names *tokenNames, ids []int, o inspect.HeadsOptions,
+) error {
+	layer, head, err := c.head(m.Config())
+	if err != nil {
+		return err
+	}
+	page := names.picture(a, m, ids)
+	page.Layer, page.Head = layer, head
+	if c.Out.Page.HTML != nil { // Heads refuses a text that is longer than n_positions
+		page.Attention = inside.NewAttention(page.Layers, page.Heads, min(len(ids), m.Config().Positions))
+	}
+	weights := make([][]float32, len(ids)) // of the head
+	o.Pattern = func(at, position int, pattern []float32) {
+		if page.Attention != nil {
+			page.Attention.Take(at, position, pattern)
+		}
+		if n := position + 1; c.Head != nil && at == layer {
+			weights[position] = slices.Clone(pattern[head*n : (head+1)*n])
+		}
+	}
+	end := a.ShowProgress(func() string { return fmt.Sprintf("reading %d tokens", len(ids)) })
+	table, err := inspect.Heads(context.Background(), m, ids, o) // Ctrl-C ends the process
+	end()
+	if err != nil {
+		return err
+	}
+	shown := &show.Attention{HeadTable: table}
+	if c.Head != nil {
+		at := layer*page.Heads + head
+		shown.Heads, shown.Pattern = table.Heads[at:at+1], weights
+	}
+	return c.print(a, shown, page, names)
+}
+
+// head returns the layer and the head of --head, 0.0 without it.
+func (c *attentionCommand) head(of model.Config) (layer, head int, err error) {
+	if c.Head == nil {
+		return 0, 0, nil
+	}
+	e, _ := parseAblate(*c.Head) // check has seen that it is a head
+	if wrong := inModel(of, e); wrong != "" {
+		return 0, 0, usagef("--head %s: %s", *c.Head, wrong)
+	}
+	return e.At.Layer, e.Head, nil
+}
+
+func (c *attentionCommand) print(
+	a *app, shown *show.Attention, page *inside.Picture, names *tokenNames,
+) error {
+	switch {
+	case c.Out.Page.HTML != nil:
+		return c.Out.Page.write(a, page.Page)
+	case c.Out.JSON:
+		return strictjson.Print(a.stdout, shown)
+	}
+	text := shown.Table()
+	if c.Head != nil {
+		var tokens []string
+		for _, id := range shown.Tokens {
+			tokens = append(tokens, quoteShort(names.name(id)))
+		}
+		text += "\n" + shown.Picture(tokens, max(60, terminal.Columns(a.stdout.File)))
+	}
+	_, err := a.stdout.WriteString(text)
+	return err
+}

@@ -1,0 +1,30 @@
+package main
+
+// --color: when to use colours.
+
+import (
+	"os"
+
+	"picogpt/internal/cli"
+	"picogpt/internal/terminal"
+)
+
+// addColor adds --color.
+func addColor(f *cli.Flags, p *string) {
+	f.Add(p, "--color WHEN [auto]",
+		"when to use colours: auto (on a terminal, unless $NO_COLOR is set), always or never").
+		OneOf("auto", "always", "never")
+}
+
+// colored reports whether to use colours on stdout, as a value of --color has it.
+func (a *app) colored(when string) bool {
+	return when == "always" || when == "auto" && a.stdout.Terminal && os.Getenv("NO_COLOR") == ""
+}
+
+// columns returns how many columns stdout has; 0 means any number, of a pipe or a file.
+func (a *app) columns() int {
+	if a.stdout.Terminal {
+		return terminal.Columns(a.stdout.File)
+	}
+	return 0
+}

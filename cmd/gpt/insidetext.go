@@ -1,0 +1,155 @@
+package main
+
+// What commands about the inside of a model share: tokens that flags name, and how a result is
+// printed.
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"picogpt/checkpoint"
+	"picogpt/inspect"
+	"picogpt/internal/cli"
+	"picogpt/internal/fault"
+	"picogpt/internal/inside"
+	"picogpt/model"
+	"picogpt/tokenizer"
+)
+
+// An insideOutput is how a command prints what it found: a table, JSON or a page.
+type insideOutput struct {
+	JSON bool
+	Page pageFile
+}
+
+func (o *insideOutput) flags(f *cli.Flags) {
+	f.Add(&o.JSON, "--json", "print one JSON object")
+	o.Page.flags(f)
+}
+
+// check refuses, before anything is read, a page that cannot be written, and a GPU. command is the
+// name of the command, such as "gpt lens"; texts are what it reads.
+func (o *insideOutput) check(a *app, command string, texts ...*promptSource) error {
+	if o.JSON && o.Page.HTML != nil {
+		return usagef("--json and --html: want one of them")
+	}
+	return fault.First(a.onProcessor(command), o.Page.check(a, texts...))
+}
+
+// onProcessor refuses a command that looks inside of the model, on a GPU.
+func (a *app) onProcessor(command string) error {
+	device, said, err := a.deviceName()
+	if err == nil && device != "cpu" {
+		err = usagef("%s and %s %s: a GPU shows nothing of its inside, want the processor "+
+			"(--device cpu), whose numbers are the same", command, said, device)
+	}
+	return err
+}
+
+// tokenNames name tokens by their texts, or "#12" where there is none.
+type tokenNames struct {
+	tokenizer *tokenizer.Tokenizer // nil: the checkpoint has none
+	byID      bool                 // flags name tokens by their ids, as the prompt does
+}
+
+// nameTokens opens the tokenizer, and encodes the prompts that are texts. Where all are ids, the
+// checkpoint needs none.
+func (a *app) nameTokens(special bool, prompts ...*prompt) (*tokenNames, error) {
+	n := &tokenNames{byID: true}
+	for _, p := range prompts {
+		if p.asText {
+			n.byID = false
+		} else if len(p.ids) == 0 {
+			return nil, usagef("--tokens: want at least one id, found none")
+		}
+	}
+	t, err := a.openTokenizer()
+	if n.byID && errors.Is(err, checkpoint.ErrNoTokenizer) {
+		return n, nil
+	}
+	n.tokenizer = t
+	for _, p := range prompts {
+		if err == nil && p.asText {
+			err = p.encode(t.ForPrompts(), special)
+		}
+	}
+	return n, err
+}
+
+// name returns a token's text, as it stands in the middle of a text.
+func (n *tokenNames) name(id int) string {
+	if n.tokenizer != nil {
+		if text, err := n.tokenizer.Text(id); err == nil {
+			return text
+		}
+	}
+	return "#" + strconv.Itoa(id)
+}
+
+// find returns the one token that a flag names: by its text, or by its id where the prompt came
+// with --tokens.
+func (n *tokenNames) find(flag, value string) (int, error) {
+	if n.byID {
+		id, err := strconv.Atoi(strings.TrimSpace(value))
+		if err != nil {
+			return 0, usagef("%s %s: want the id of a token, because the prompt was given as ids",
+				flag, quoteShort(value))
+		}
+		return id, nil
+	}
+	ids, err := encode(n.tokenizer, value, true)
+	if err != nil || len(ids) == 1 {
+		return append(ids, 0)[0], err
+	}
+	if len(ids) == 0 {
+		return 0, usagef("%s: want a token, found nothing", flag)
+	}
+	const most = 6
+	var found []string
+	for _, id := range ids[:min(len(ids), most)] {
+		found = append(found, quoteShort(n.name(id)))
+	}
+	if len(ids) > most {
+		found = append(found, "…")
+	}
+	err = usagef("%s %s: want one token, found %d: %s", flag, quoteShort(value), len(ids),
+		strings.Join(found, " "))
+	return 0, fault.Hint(err, `most tokens of words begin with their space: `+flag+` " dog"`)
+}
+
+// picture returns the page of a text, without what the command found. The last token has the focus.
+func (n *tokenNames) picture(a *app, m *model.Model, ids []int) *inside.Picture {
+	c := m.Config()
+	p := &inside.Picture{Model: a.modelName(), Layers: c.Layer, Heads: c.Head, At: len(ids) - 1}
+	if n.tokenizer != nil { // spans, because the first token may be written otherwise
+		if text, spans, err := n.tokenizer.DecodeSpans(ids); err == nil {
+			for i, s := range spans {
+				p.Tokens = append(p.Tokens, inside.Token{ID: ids[i], Text: text[s.Start:s.End]})
+			}
+			return p
+		}
+	}
+	for _, id := range ids {
+		p.Tokens = append(p.Tokens, inside.Token{ID: id, Text: n.name(id)})
+	}
+	return p
+}
+
+// addAttention adds the weights of all heads to the page of a text: a pass more, and on the page
+// 1 MB for 100 tokens of GPT-2.
+func addAttention(p *inside.Picture, m *model.Model, ids []int) error {
+	p.Attention = inside.NewAttention(p.Layers, p.Heads, len(ids))
+	o := inspect.HeadsOptions{Pattern: p.Attention.Take}
+	_, err := inspect.Heads(context.Background(), m, ids, o) // Ctrl-C ends the process
+	return err
+}
+
+// position returns the position of a token of n that a flag names, from 0; -1 is the last.
+func position(flag string, at, n int) (int, error) {
+	if at < -n || at >= n {
+		return 0, usagef("%s %d: want 0 to %d, or -1 (the last) to %d", flag, at, n-1, -n)
+	}
+	return (at + n) % n, nil
+}

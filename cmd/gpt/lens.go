@@ -1,0 +1,193 @@
+package main
+
+// gpt lens: what each layer would predict.
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"picogpt/inspect"
+	"picogpt/internal/cli"
+	"picogpt/internal/fault"
+	"picogpt/internal/inside"
+	"picogpt/internal/show"
+	"picogpt/internal/strictjson"
+	"picogpt/model"
+)
+
+type lensCommand struct {
+	Text   promptSource
+	Target *string
+	At     *int
+	Tuned  *string
+	Top    int
+	Color  string
+	Out    insideOutput
+}
+
+func newLens(a *app) *cli.Command {
+	c := &lensCommand{}
+	return &cli.Command{
+		Name: "lens", Group: "look",
+		Short: "show what each layer would predict",
+		Args:  []cli.Arg{wordsArg(&c.Text.Text)},
+		Flags: func(f *cli.Flags) {
+			c.Text.flags(f)
+			f.Add(&c.Target, "--target TOKEN",
+				`show the rank and the probability of TOKEN, such as " Paris"; an id if the prompt is given
+				with --tokens`)
+			f.Add(&c.At, "--at N",
+				"show what would follow the token at position N alone, from 0; -1 is the last")
+			f.Add(&c.Tuned, "--tuned DIR",
+				"translate each layer with a tuned lens: a folder with config.json and params.pt")
+			f.Add(&c.Top, "--top K [5]", "the K likeliest tokens of each layer")
+			c.Out.flags(f)
+			addColor(f, &c.Color)
+			a.flags(f, evaluates|edited|cjkSpaces)
+		},
+		Run: func(*cli.Flags) error { return c.Run(a) },
+		Long: `
+Shows for each layer what the model would predict if the layers from it on did nothing: the logit
+lens. Line 0 reads the embeddings alone, the last line is what the model predicts, to the last bit.
+Each cell is the likeliest token after the one above it, with its probability: as a colour on a
+terminal, elsewhere in percent. Of a text that does not fit a terminal the last tokens are shown.
+
+With --at N or --target TOKEN one token of the text has a table of its own, the last unless N says
+otherwise: for each layer the likeliest tokens, the entropy of the prediction, its divergence from
+what the model predicts (kl), both in nats, and the rank of TOKEN: how many tokens are likelier.
+
+--json prints one object:
+
+tokens	the ids of the text
+from	the position of the first column of lens, if that is not 0
+target	the id of --target
+lens	for each layer, for each token, an object with
+top	the likeliest ids, at most --top K
+p	their probabilities
+entropy	of the prediction, in nats
+kl	Σ p ln(p/q), in nats: p is what the model predicts, q the layer
+rank	of the target: how many logits are greater
+target_p	its probability
+
+Without help a logit lens tells little of the first layers, which do not yet write in the terms of
+the last. --tuned DIR takes a tuned lens as it is published (Belrose et al., 2023): a matrix and a
+bias for each layer, trained for the model, that translate what a layer has.
+
+Examples:
+
+  gpt lens "The cat sat on the"
+  gpt lens --target " Lily" "Once upon a time, there was a little girl named"
+  gpt lens --html lens.html -f story.txt
+  gpt lens --json --at -1 "The cat" | jq .lens[-1][0].top`,
+	}
+}
+
+func (c *lensCommand) Run(a *app) error {
+	if c.Tuned != nil {
+		for _, name := range []string{"config.json", "params.pt"} {
+			a.files.WillRead(filepath.Join(*c.Tuned, name), "--tuned")
+		}
+	}
+	err := fault.First(fault.NotNegative("--top", c.Top), c.Out.check(a, "gpt lens", &c.Text))
+	if err != nil {
+		return err
+	}
+	p, err := c.Text.given(a)
+	if err != nil {
+		return err
+	}
+	names, err := a.nameTokens(c.Text.Special, &p)
+	if err != nil {
+		return err
+	}
+	at, o := len(p.ids)-1, inspect.LensOptions{Top: c.Top}
+	if c.At != nil {
+		if at, err = position("--at", *c.At, len(p.ids)); err != nil {
+			return err
+		}
+	}
+	if c.Target != nil {
+		id, err := names.find("--target", *c.Target)
+		if err != nil {
+			return err
+		}
+		o.Target = &id
+	}
+	m, err := a.openModel()
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	if c.Tuned != nil {
+		if o.Tuned, err = inspect.OpenTuned(*c.Tuned, m); err != nil {
+			return fault.Hint(fmt.Errorf("--tuned: %w", err),
+				"a tuned lens is a folder with config.json and params.pt, made for this model")
+		}
+		defer o.Tuned.Close()
+	}
+	return c.show(a, m, names, p.ids, at, o)
+}
+
+// show computes what is asked for, and prints it.
+func (c *lensCommand) show(
+	a *app, m *model.Model, names *tokenNames, ids []int, at int, o inspect.LensOptions,
+) error {
+	page, table := c.Out.Page.HTML != nil, !c.Out.JSON && c.Out.Page.HTML == nil
+	one := !page && (c.At != nil || table && c.Target != nil)
+	switch columns := a.columns(); {
+	case one:
+		ids, o.From = ids[:at+1], at
+	case table && columns > 0:
+		o.From = max(0, len(ids)-show.MostColumns(columns))
+	}
+	lens, err := c.compute(a, m, ids, o)
+	switch {
+	case err != nil:
+		return err
+	case page:
+		p := names.picture(a, m, ids)
+		p.At, p.View, p.Lens = at, "lens", names.lens(lens)
+		if err := addAttention(p, m, ids); err != nil {
+			return err
+		}
+		return c.Out.Page.write(a, p.Page)
+	case c.Out.JSON:
+		return strictjson.Print(a.stdout, lens)
+	}
+	t := show.Lens{LensTable: lens, Name: names.name}
+	text := ""
+	if one {
+		text = t.Column(a.columns())
+	} else {
+		text = t.Grid(a.columns(), a.colored(c.Color))
+	}
+	_, err = a.stdout.WriteString(text)
+	return err
+}
+
+func (c *lensCommand) compute(
+	a *app, m *model.Model, ids []int, o inspect.LensOptions,
+) (*inspect.LensTable, error) {
+	defer a.ShowProgress(func() string { return "reading" })()
+	return inspect.Lens(context.Background(), m, ids, o) // Ctrl-C ends the process
+}
+
+// lens returns a table as a page has it.
+func (n *tokenNames) lens(t *inspect.LensTable) *inside.Lens {
+	l := &inside.Lens{First: t.From}
+	if t.Target != nil {
+		l.Target = n.name(*t.Target)
+	}
+	for _, row := range t.Layers {
+		cells := make([]inside.Cell, len(row))
+		for i, c := range row {
+			cells[i] = inside.Cell{Entropy: c.Entropy, KL: c.KL, Rank: c.Rank}
+			for j, id := range c.Top {
+				cells[i].Top = append(cells[i].Top, inside.Choice{Token: n.name(id), P: c.P[j]})
+			}
+		}
+		l.Layers = append(l.Layers, cells)
+	}
+	return l
+}

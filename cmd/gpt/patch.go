@@ -1,0 +1,270 @@
+package main
+
+// gpt patch: which values make the difference between two texts.
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"picogpt/inspect"
+	"picogpt/internal/cli"
+	"picogpt/internal/fault"
+	"picogpt/internal/inside"
+	"picogpt/internal/show"
+	"picogpt/internal/strictjson"
+	"picogpt/internal/terminal"
+	"picogpt/internal/textio"
+	"picogpt/internal/webparts"
+	"picogpt/model"
+)
+
+type patchCommand struct {
+	Clean, Corrupted *string
+	Tokens           []string
+	Special          bool
+	Target           *string
+	Against          *string
+	At               string
+	Noising          bool
+	Output           insideOutput
+}
+
+func newPatch(a *app) *cli.Command {
+	c := &patchCommand{}
+	return &cli.Command{
+		Name: "patch", Group: "look",
+		Short: "find where the difference between two texts is made",
+		Args: []cli.Arg{
+			cli.OptionalWord(&c.Clean, "clean", "the text after which the target is likely"),
+			cli.OptionalWord(&c.Corrupted, "corrupted", "one of as many tokens, after which it is not"),
+		},
+		Flags: func(f *cli.Flags) {
+			f.Add(&c.Tokens, "--tokens IDS",
+				"token ids in place of a text, twice: 1,2,3 or [1,2,3]")
+			addSpecial(f, &c.Special)
+			f.Add(&c.Target, "--target TOKEN", "the token whose logit is explained (ids with --tokens)")
+			f.Add(&c.Against, "--against TOKEN",
+				"the token whose logit is subtracted; default: the mean of all logits")
+			f.Add(&c.At, "--at POINT [resid_pre]",
+				`what is taken from one text into the other: resid_pre (the stream before a layer),
+				attn_out, mlp_out (what attention and MLP add to it), z (a head's values, at all
+				positions); also resid_mid, resid_post, mlp_pre, mlp_post, q, k and v`).
+				OneOf("resid_pre", "attn_out", "mlp_out", "z", "resid_mid", "resid_post", "mlp_pre",
+					"mlp_post", "q", "k", "v")
+			f.Add(&c.Noising, "--noising", "take values of the corrupted text into the clean one")
+			c.Output.flags(f)
+			a.flags(f, evaluates|cjkSpaces)
+		},
+		Run: func(*cli.Flags) error { return c.Run(a) },
+		Long: `
+Activation patching. Of two texts that differ in a word, one makes the model expect the target, the
+other not. gpt patch runs the corrupted text again and again, each time with what the clean text has
+at one place: in one layer at one position, or with --at z in one head of one layer. Where the target
+comes back, the place holds what makes the difference.
+
+The difference is the logit of --target less that of --against, after the last token. The table shows
+how much of it comes back: 1 is the clean text's difference, 0 the corrupted one's. Below 0 the place
+speaks for the other side; above 1 it does more than all others together.
+
+--noising goes the other way: it runs the clean text with what the corrupted one has, and the numbers
+are how much is left: 0 where the place is needed. Without it, 1 is where the place is enough.
+
+The two texts must have as many tokens: gpt tokenize shows them. Rows and columns are those that fit
+the terminal. All runs have the bits that they would have alone; what stands before the first
+difference is evaluated once.
+
+--json prints one object:
+
+target, against	ids; no against is the mean of all logits
+ids	of the clean text and of the corrupted one
+clean, corrupted	their differences of logits
+share	what the table shows: for each layer a list, of positions or of heads
+hook_resid_pre	the differences of the patched texts, in the same form; or another point's name
+noising	true with --noising
+
+Examples:
+
+  gpt patch --target " dog" --against " cat" "My dog. The" "My cat. The"
+  gpt patch --at z --json --tokens 1,2,3 --tokens 1,4,3 --target 5 --against 6
+  gpt patch --html dog.html --target " dog" "My dog. My" "My cat. My"`,
+	}
+}
+
+func (c *patchCommand) Run(a *app) error {
+	prompts, err := c.prompts()
+	if err == nil {
+		err = c.Output.check(a, "gpt patch")
+	}
+	if err != nil {
+		return err
+	}
+	a.files.LeaveStdin()
+	clean, corrupted := &prompts[0], &prompts[1]
+	names, err := a.nameTokens(c.Special, clean, corrupted)
+	if err != nil {
+		return err
+	}
+	metric, err := c.metric(names)
+	if err != nil {
+		return err
+	}
+	if len(clean.ids) != len(corrupted.ids) {
+		return unequal(names, clean.ids, corrupted.ids)
+	}
+	at, err := model.ParsePoint(c.At + ".*")
+	if err != nil {
+		return err
+	}
+	m, err := a.openModel()
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	ctx, release := a.Graceful()
+	defer release()
+	bar := terminal.NewBar("runs")
+	end := a.ShowBar(bar)
+	t, err := inspect.Patch(ctx, m, clean.ids, corrupted.ids, metric, inspect.PatchOptions{At: at.Kind,
+		Noising: c.Noising, Progress: func(done, total int) { bar.Set(done, total, "") }})
+	end()
+	if err != nil {
+		return err
+	}
+	return c.print(a, m, names, t)
+}
+
+// prompts returns the clean text and the corrupted one.
+func (c *patchCommand) prompts() (both [2]prompt, err error) {
+	switch {
+	case c.Clean != nil && c.Tokens != nil:
+		return both, errTokensAndText()
+	case c.Tokens != nil && len(c.Tokens) != 2:
+		return both, usagef("--tokens: want two lists of ids, found %d", len(c.Tokens))
+	case c.Tokens == nil && c.Corrupted == nil:
+		return both, fault.Hint(usagef("want two texts"),
+			`each text is one argument: gpt patch "I have a dog" "I have a cat" --target TOKEN`)
+	case c.Target == nil:
+		return both, usagef("want --target TOKEN, the token whose logit is explained")
+	}
+	for i, text := range []*string{c.Clean, c.Corrupted} {
+		if c.Tokens == nil {
+			both[i] = prompt{text: *text, asText: true}
+		} else if both[i].ids, err = textio.ParseIDs(c.Tokens[i]); err != nil {
+			return both, usagef("--tokens: %w", err)
+		}
+	}
+	return both, nil
+}
+
+func (c *patchCommand) metric(names *tokenNames) (q inspect.Metric, err error) {
+	q.Target, err = names.find("--target", *c.Target)
+	if err == nil && c.Against != nil {
+		q.Against = new(int)
+		*q.Against, err = names.find("--against", *c.Against)
+	}
+	return q, err
+}
+
+// unequal says where texts of different lengths differ.
+func unequal(names *tokenNames, clean, corrupted []int) error {
+	first, last := 0, 0 // tokens that are the same in both
+	for n := min(len(clean), len(corrupted)); first < n && clean[first] == corrupted[first]; {
+		first++
+	}
+	for n := min(len(clean), len(corrupted)) - first; last < n &&
+		clean[len(clean)-1-last] == corrupted[len(corrupted)-1-last]; {
+		last++
+	}
+	say := func(ids []int) string {
+		const most = 8
+		ids = ids[first : len(ids)-last]
+		var list []string
+		for _, id := range ids[:min(len(ids), most)] {
+			list = append(list, quoteShort(names.name(id)))
+		}
+		if len(ids) > most {
+			list = append(list, "…")
+		}
+		if len(ids) == 0 {
+			return "nothing"
+		}
+		return strings.Join(list, " ")
+	}
+	return usagef("the clean text has %d tokens and the corrupted one %d, want as many: from token %d "+
+		"on, %s and %s", len(clean), len(corrupted), first, say(clean), say(corrupted))
+}
+
+func (c *patchCommand) print(a *app, m *model.Model, names *tokenNames, t *inspect.PatchTable) error {
+	if c.Output.JSON {
+		return strictjson.Print(a.stdout, t)
+	}
+	quoted := quoteShort
+	if c.Output.Page.HTML != nil {
+		quoted = webparts.Quoted
+	}
+	metric := "logit of " + quoted(names.name(t.Target)) + " − "
+	if t.Against == nil {
+		metric += "mean of all"
+	} else {
+		metric += "of " + quoted(names.name(*t.Against))
+	}
+	into := "the corrupted text with the clean one's " + c.At
+	if t.Noising {
+		into = "the clean text with the corrupted one's " + c.At
+	}
+	if c.Output.Page.HTML != nil {
+		p := names.picture(a, m, t.IDs[0])
+		p.View, p.Patch = "patch", &inside.Patch{Rows: t.Share, Heads: t.At.PerHead(),
+			About: fmt.Sprintf("The %s is %.3f after this text, the clean one, and %.3f after the "+
+				"corrupted one, which has %s. A cell is %s in one place: 1 is the clean difference, 0 "+
+				"the corrupted one.", metric, t.Clean, t.Corrupted, differences(names, t), into)}
+		return c.Output.Page.write(a, p.Page)
+	}
+	_, err := fmt.Fprintf(a.stdout, "%s: %.3f clean, %.3f corrupted\n%s: 1 is clean, 0 is corrupted\n\n%s",
+		metric, t.Clean, t.Corrupted, into, patchGrid(names, t).Text(terminal.Columns(a.stdout.File)))
+	return err
+}
+
+// differences says what the corrupted text has in place of the clean one's tokens, for a page.
+func differences(names *tokenNames, t *inspect.PatchTable) string {
+	const most = 5
+	var list []string
+	for i, id := range t.IDs[1] {
+		other := webparts.Quoted(names.name(id)) + " for " + webparts.Quoted(names.name(t.IDs[0][i]))
+		if id != t.IDs[0][i] && !slices.Contains(list, other) {
+			list = append(list, other)
+		}
+	}
+	if len(list) > most {
+		list = append(list[:most], "…")
+	}
+	return strings.Join(list, ", ")
+}
+
+// patchGrid is the table: layers down, tokens or heads across.
+func patchGrid(names *tokenNames, t *inspect.PatchTable) *show.Grid {
+	g := &show.Grid{Down: "layer", Across: "token"}
+	if t.At.PerHead() {
+		g.Across = "head"
+	}
+	for layer, row := range t.Share {
+		cells := make([]string, len(row))
+		for i, share := range row {
+			cells[i] = fmt.Sprintf("%.2f", math.Round(100*share)/100+0) // no −0
+		}
+		g.Rows, g.Cells = append(g.Rows, fmt.Sprint(layer)), append(g.Cells, cells)
+	}
+	for i := range t.Share[0] {
+		name := fmt.Sprintf("%*d", len(fmt.Sprint(len(t.Share[0])-1)), i)
+		if !t.At.PerHead() {
+			clean, corrupted := t.IDs[0][i], t.IDs[1][i]
+			if name += " " + quoteShort(names.name(clean)); clean != corrupted {
+				name += " or " + quoteShort(names.name(corrupted))
+			}
+		}
+		g.Columns = append(g.Columns, name)
+	}
+	return g
+}

@@ -1,0 +1,111 @@
+package show
+
+// Two models on one text.
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"picogpt/eval"
+	"picogpt/internal/quote"
+	"picogpt/tokenizer"
+)
+
+// NameDifferences gives the tokens of a comparison of a text their texts.
+func NameDifferences(most []eval.Difference, text eval.Text, t *tokenizer.Tokenizer) {
+	const before = 12 // tokens
+	name := func(id int) string {
+		text, _ := t.Text(id) // a row beyond the vocabulary has none
+		return text
+	}
+	for i := range most {
+		d := &most[i]
+		ids := text.Documents[d.Document].Tokens[max(0, d.Position-before):d.Position]
+		d.Before, _ = t.Decode(ids)
+		d.Before = strings.ToValidUTF8(d.Before, "\uFFFD")
+		d.Text, d.Chosen = name(d.ID), []string{name(d.Choices[0]), name(d.Choices[1])}
+	}
+}
+
+// Comparison returns a comparison as a text, with so many digits; −1 means all.
+func Comparison(c *eval.Comparison, digits int) string {
+	var b strings.Builder
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%-14s "+format+"\n", append([]any{name}, args...)...)
+	}
+	number := func(x float64) string { return strconv.FormatFloat(x, 'g', digits, 64) }
+	if c.A.Partial {
+		line("partial", "the text was not compared to its end")
+	}
+	line("protocol", "%s: window %d, stride %d, BOS %s", c.A.Protocol, c.A.Window, c.A.Stride, c.A.BOS)
+	line("A", "%s, %s", c.A.Model, Formats(c.A.DType, c.A.CacheDType))
+	line("B", "%s, %s", c.B.Model, Formats(c.B.DType, c.B.CacheDType))
+	line("tokens", "%d, %d of them compared", c.A.Tokens, c.Compared)
+	line("perplexity", "%s of A, %s of B", number(c.A.Perplexity), number(c.B.Perplexity))
+	line("KL(A‖B)", "%s nats in the mean", number(c.KL))
+	line("", "%s at most for 99 %%, %s for all", number(c.KL99), number(c.KLMax))
+	line("first choice", "the same for %.2f %%", 100*c.Agreement)
+	line("|Δ ln p|", "%s of the text's tokens, in the mean", number(c.Delta))
+	if len(c.Most) > 0 {
+		b.WriteString("\n" + differences(c))
+	}
+	return b.String()
+}
+
+// differences is the table of the tokens that differ most.
+func differences(c *eval.Comparison) string {
+	const most = 14 // bytes of a token
+	named := func(id int, text string) string {
+		if text == "" {
+			return strconv.Itoa(id)
+		}
+		return quote.Short(text, most)
+	}
+	rows := [][]string{{"at", "KL(A‖B)", "ln p of A", "of B", "token", "A's choice", "B's choice", "after"}}
+	for _, d := range c.Most {
+		at, texts := strconv.Itoa(d.Position), d.Chosen
+		if c.A.Documents > 1 {
+			at = fmt.Sprintf("%d:%d", d.Document, d.Position)
+		}
+		if texts == nil {
+			texts = []string{"", ""}
+		}
+		rows = append(rows, []string{at, fmt.Sprintf("%.4g", d.KL), fmt.Sprintf("%.3f", d.LogProbs[0]),
+			fmt.Sprintf("%.3f", d.LogProbs[1]), named(d.ID, d.Text), named(d.Choices[0], texts[0]),
+			named(d.Choices[1], texts[1]), ending(d.Before, 20)})
+	}
+	return table(rows, 4)
+}
+
+// ending is the last n characters of a text, in quotes.
+func ending(text string, n int) string {
+	if r := []rune(text); len(r) > n {
+		return "…" + strconv.Quote(string(r[len(r)-n:]))
+	}
+	return strconv.Quote(text)
+}
+
+// table aligns cells: the first columns at their right, so many of them, the others at their left.
+func table(rows [][]string, right int) string {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], len([]rune(cell)))
+		}
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		line := ""
+		for i, cell := range row {
+			pad := strings.Repeat(" ", widths[i]-len([]rune(cell)))
+			if i < right {
+				line += pad + cell + "  "
+			} else {
+				line += cell + pad + "  "
+			}
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return b.String()
+}

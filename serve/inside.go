@@ -1,0 +1,257 @@
+package serve
+
+// /inside: what the model computes for one token of a text: where its heads look, what each layer
+// would predict, and which parts add up to a logit.
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"picogpt/inspect"
+	"picogpt/internal/strictjson"
+	"picogpt/model"
+)
+
+// Limits of an answer: of a model of 48 layers and 25 heads it has at most 2 MB.
+const (
+	mostLens    = 20   // top
+	mostSources = 64   // of each head
+	mostParts   = 4096 // of the model
+	mostWord    = 1024 // bytes of target and against
+)
+
+// A look is the fields of a request.
+type look struct {
+	prompt          prompts
+	at              *int
+	target, against aToken
+	changes         changes
+
+	top, sources, parts int
+}
+
+func (s *Server) inside(v *visit) error {
+	q := look{top: 5, sources: 8, parts: 16}
+	var name *string
+	var ignored []string
+	table := map[string]field{
+		"model": optional(&name, text), "prompt": q.prompt.read(s, "prompt"), "user": anyText,
+		"at":     optional(&q.at, upTo(0, s.model.Config().Positions-1)),
+		"target": s.readToken(&q.target), "against": s.readToken(&q.against),
+		"top": whole(&q.top, 1, mostLens), "sources": whole(&q.sources, 1, mostSources),
+		"parts": whole(&q.parts, 1, mostParts),
+	}
+	q.changes.addFields(s, table, &ignored)
+	release, err := s.readRequest(v, table, "prompt")
+	if err != nil {
+		return err
+	}
+	defer release()
+	v.ignore(append(v.note.ignored, ignored...))
+	if err := cmp.Or(s.checkModel(name), s.canTrace()); err != nil {
+		return err
+	}
+	if len(q.prompt) != 1 {
+		return fieldf("prompt", "want one text, found %d", len(q.prompt))
+	}
+	place, err := s.queue.reserve(v, 1)
+	if err != nil {
+		return err
+	}
+	defer place.release()
+	ctx, cancel := s.bounded(v)
+	defer cancel()
+	answer, err := s.lookInside(ctx, v, place, &q)
+	if err != nil {
+		return s.explain(v, q.changes.blame(err))
+	}
+	return s.replyLarge(v, encode(answer))
+}
+
+// canTrace returns an error where a device computes the model: it makes no edits.
+func (s *Server) canTrace() error {
+	nothing := model.Edit{At: model.Point{Kind: model.Z}, Head: model.AllHeads, Op: model.Scale,
+		Values: []float32{1}}
+	if err := s.model.CheckEdits([]model.Edit{nothing}); err != nil {
+		return errorf(http.StatusBadRequest, "no_inside", "%v", err)
+	}
+	return nil
+}
+
+// lookInside answers a request. It takes its turn among the searches, and reads the text in parts as
+// they do; what it does then for one token is no more than one of the parts.
+func (s *Server) lookInside(
+	ctx context.Context, v *visit, place *place, q *look,
+) (*insideAnswer, error) {
+	p := &q.prompt[0]
+	if err := s.encodeOne(ctx, v.client.id, p, "prompt", 0, 0); err != nil {
+		return nil, err
+	}
+	ids, at := p.ids, len(p.ids)-1
+	if q.at != nil {
+		at = *q.at
+	}
+	if at >= len(ids) {
+		return nil, fieldf("at", "want a token of the text, 0 to %d, found %d", len(ids)-1, at)
+	}
+	edits, err := q.changes.all(s)
+	if err != nil {
+		return nil, err
+	}
+	o := inspect.AtOptions{Top: q.top, Edits: edits}
+	if o.Metric, err = q.metric(); err != nil {
+		return nil, err
+	}
+	if err := s.fits("prompt", at+1, 0, 0); err != nil {
+		return nil, err
+	}
+	v.note.prompts, v.note.promptTokens = 1, len(ids)
+	turn, err := s.searches.enter(ctx, v.client.id, at+1)
+	if err != nil {
+		return nil, err
+	}
+	defer s.searches.leave(turn)
+	place.begun.Add(1)
+	session := s.model.NewSession()
+	defer session.Release()
+	last, err := s.readPrompt(ctx, session, ids[:at+1], edits)
+	if err != nil {
+		return nil, err
+	}
+	found, err := inspect.At(ctx, session, last[0], o)
+	if err != nil {
+		return nil, err
+	}
+	return s.newInside(q, ids, at, found), nil
+}
+
+// metric returns what is explained, nil if the request leaves it to the model.
+func (q *look) metric() (*inspect.Metric, error) {
+	switch {
+	case q.target.id == nil && q.against.id != nil:
+		return nil, fieldf("against", "want target with it")
+	case q.target.id == nil:
+		return nil, nil
+	case q.against.id != nil && *q.against.id == *q.target.id:
+		return nil, fieldf("against", "want another token than target, found %d twice", *q.target.id)
+	}
+	return &inspect.Metric{Target: *q.target.id, Against: q.against.id}, nil
+}
+
+// An aToken is one token of a request: an id, or a text that is one token.
+type aToken struct{ id *int }
+
+// readToken reads one token.
+func (s *Server) readToken(to *aToken) field {
+	return func(r *strictjson.Reader) error {
+		switch r.Kind() {
+		case '0':
+			id, err := r.Natural(int64(s.model.Config().VocabSize) - 1)
+			n := int(id)
+			to.id = &n
+			return err
+		case '"':
+		default:
+			return wrong(r, "one token, as a string or an id")
+		}
+		var word string
+		if err := atMost(&word, mostWord)(r); err != nil {
+			return err
+		}
+		ids, err := s.vocabulary.Encode(word)
+		if err != nil {
+			return err
+		}
+		if len(ids) != 1 {
+			return r.Errorf("want one token, found %d in %s", len(ids), strconv.Quote(short(word)))
+		}
+		to.id = &ids[0]
+		return nil
+	}
+}
+
+// insideAnswer is the JSON of an answer.
+type insideAnswer struct {
+	Object      string       `json:"object"`
+	Model       string       `json:"model"`
+	Tokens      []int        `json:"tokens"`
+	Texts       []string     `json:"texts"`     // of the tokens
+	At          int          `json:"at"`        // the token that all else is of
+	Attention   [][][]source `json:"attention"` // [n_layer][n_head], the largest weights first
+	Lens        []insideLens `json:"lens"`      // [n_layer+1]
+	Target      insideToken  `json:"target"`
+	Against     *insideToken `json:"against"`     // null: the mean of all
+	Attribution *insideParts `json:"attribution"` // null: the parts do not add up
+}
+
+type insideLens struct {
+	inspect.Prediction
+	Texts []string `json:"texts"` // of top
+}
+
+type insideToken struct {
+	ID   int    `json:"id"`
+	Text string `json:"text"`
+}
+
+type insideParts struct {
+	Difference float64       `json:"difference"`
+	Sum        float64       `json:"sum"` // of all parts
+	Parts      inspect.Parts `json:"parts"`
+}
+
+// A source is a token that a head looks at, and its weight: a pair in JSON.
+type source struct {
+	position int
+	weight   float32
+}
+
+func (x source) MarshalJSONTo(e *jsontext.Encoder) error {
+	b := append(e.AvailableBuffer(), '[')
+	b = append(strconv.AppendInt(b, int64(x.position), 10), ',')
+	b = strconv.AppendFloat(b, float64(x.weight), 'g', -1, 32)
+	return e.WriteValue(append(b, ']'))
+}
+
+// newInside makes an answer of what was found for a token of a text.
+func (s *Server) newInside(q *look, ids []int, at int, found *inspect.Position) *insideAnswer {
+	a := &insideAnswer{Object: "inside", Model: s.options.Name, Tokens: ids, Texts: s.names(ids),
+		At: at, Attention: make([][][]source, len(found.Attention))}
+	for i, layer := range found.Attention {
+		for weights := range slices.Chunk(layer, at+1) {
+			a.Attention[i] = append(a.Attention[i], largest(weights, q.sources))
+		}
+	}
+	for _, p := range found.Lens {
+		a.Lens = append(a.Lens, insideLens{p, s.names(p.Top)})
+	}
+	token := func(id int) insideToken { return insideToken{id, s.vocabulary.name(id, false)} }
+	a.Target = token(found.Target)
+	if id := q.against.id; id != nil {
+		against := token(*id)
+		a.Against = &against
+	}
+	if x := found.Attribution; x != nil {
+		slices.SortStableFunc(x.Parts, func(a, b inspect.Part) int {
+			return cmp.Compare(math.Abs(b.Value), math.Abs(a.Value))
+		})
+		a.Attribution = &insideParts{x.Difference, x.Sum, x.Parts[:min(len(x.Parts), q.parts)]}
+	}
+	return a
+}
+
+// largest returns the n largest weights, the largest first; of equal ones, the first token's first.
+func largest(weights []float32, n int) []source {
+	all := make([]source, len(weights))
+	for i, w := range weights {
+		all[i] = source{i, w}
+	}
+	slices.SortStableFunc(all, func(a, b source) int { return cmp.Compare(b.weight, a.weight) })
+	return all[:min(n, len(all))]
+}
