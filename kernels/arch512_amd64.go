@@ -16,7 +16,7 @@ func avx512Variant(v variant) *variant {
 	setExpAVX512(&v)
 	setQuantAVX512(&v)
 	v.exp64s, v.logSumExp = exp64sAVX512, logSumExpFast512
-	v.packLanes, v.packLanes16 = packLanesFast, packLanes16Fast
+	v.packLanes16 = packLanes16Fast
 	v.fmaPeak = fmaPeakFast512
 	v.chainKV = chainKVFast512
 	return &v

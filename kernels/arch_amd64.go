@@ -16,6 +16,7 @@ func avx2Variant() *variant {
 		chains16:   chains16Fast,
 		pack:       packAVX2,
 		pack16:     pack16Fast,
+		packLanes:  packLanesFast,
 		dot:        dotFast,
 		dot16:      dot16Fast,
 		layerNorm:  layerNormAVX2,

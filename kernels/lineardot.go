@@ -16,7 +16,7 @@ const (
 // linearDot computes Linear for [out, in] weights. Its caller must wait at the last barrier.
 func linearDot(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float32) {
 	p := lanesProduct{v: w.team.variant, m: m, dst: dst, x: x, rows: rows}
-	if p.v.packLanes != nil && rows >= lanesRows && m.In >= 8 {
+	if p.v.transposes(m.Format) && rows >= lanesRows && m.In >= 8 {
 		p.lanes = w.team.packed.get(rows * 8 * laneDepth(m.In))
 		for i := w.Next(); i < rows; i = w.Next() {
 			p.packRow(i)
@@ -37,6 +37,16 @@ func linearDot(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float32)
 			}
 		}
 	}
+}
+
+// transposes reports whether weights are transposed for many rows. In place the AVX2 tile is as fast
+// on 16-bit weights, and slower on float32 ones, of which fewer stay in the caches: 0.9 at 768
+// inputs, 0.65 from 1,024 on.
+func (v *variant) transposes(f Format) bool {
+	if f == F32 {
+		return v.packLanes != nil
+	}
+	return v.packLanes16 != nil
 }
 
 // A lanesProduct is the product of some rows with [out, in] weights.

@@ -149,7 +149,7 @@ var floatLeafTests = []leafTest{
 		}},
 	{name: "packLanes16", a: []int{0, 1, 2, 3}, b: edges, loose: true,
 		call: func(v *variant, p *placer, panels, k, c int) []float64 {
-			if v.packLanes == nil { // it reads the weights in place
+			if v.packLanes16 == nil { // it reads the weights in place
 				v = goVariant
 			}
 			bf16, pad := c&1 == 1, c&2
