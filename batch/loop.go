@@ -41,6 +41,8 @@ type task struct {
 	portion portion       // of its prompt, in the current step
 	stalled time.Time     // since when its caller takes no tokens; zero if it does
 	idled   time.Duration // how long its slot has waited for its caller before
+	steps   int           // that had rows of it since it has its slot
+	turns   int           // how often it gave its slot to a client that had fewer
 	finding chan struct{} // closed when the mask that it waits for is found; nil: it waits for none
 }
 

@@ -75,9 +75,10 @@ func (c *prefixCache) match(t *task) (p *prefix, n int) {
 
 // countMatch counts how many tokens of a text were found.
 func (b *Batcher) countMatch(t *task, n int) {
-	if t.request.sent > 0 {
-		return // the text was suspended, and is counted already
+	if t.request.counted {
+		return // the text was suspended
 	}
+	t.request.counted = true
 	b.counters.prefixQueries.Add(int64(len(t.Context())))
 	b.counters.prefixHits.Add(int64(n))
 	t.request.progress.Cached = n

@@ -22,7 +22,8 @@ type Request struct {
 
 	// Client identifies the client. Of the requests that wait for a slot, those of the client with
 	// the fewest slots come first, and among equals those of the client that has waited longest for
-	// a turn. Requests without it are of one client.
+	// a turn. Where no slot is free, a client that has two more gives one, once the text that has it
+	// has had 16 steps, and twice as many each further time. Requests without it are of one client.
 	Client string
 
 	// Salt keeps texts apart: evaluated prompts are shared only with texts of the same salt. The
@@ -113,6 +114,7 @@ type request struct {
 	running int     // tasks that have a slot
 	planned int     // of those, in the current step
 	sent    int64   // tokens
+	counted bool    // what it found in the prefix cache
 
 	asked atomic.Int64           // tokens that the caller has asked for
 	left  atomic.Bool            // the caller is gone

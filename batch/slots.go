@@ -172,13 +172,22 @@ func (b *Batcher) patience() time.Duration {
 	return max(10*b.options.MaxDelay, time.Millisecond)
 }
 
-// reclaim takes the slot of a text that has waited too long for its caller, or that waits for a
-// mask and whose client has more slots than that of the next request will have. It reports whether
-// it took one.
+// leastTurn is for how many steps a text keeps its slot while clients that have fewer wait for one.
+// Each time that it gives its slot to them, its next turn has twice as many, so that what may have to
+// be evaluated again is never more than what it has gained.
+const leastTurn = 16
+
+// reclaim takes a slot for the next request: that of a text that has waited too long for its caller,
+// or one of a client that has more slots than that of the next request will have: of a text that
+// waits for a mask, or else of the client with most, that of the text which has had it for the
+// longest time, if its turn is over. It reports whether it took one.
 func (b *Batcher) reclaim(next *request) bool {
+	var over *task
 	for _, t := range b.running {
 		slow := !t.stalled.IsZero() && t.idled+time.Since(t.stalled) > b.patience()
-		if slow || t.finding != nil && b.slots[t.request.client] > b.slots[next.client]+1 {
+		slots := b.slots[t.request.client]
+		richer := slots > b.slots[next.client]+1
+		if slow || richer && t.finding != nil {
 			if slow { // as one that waits: else those that nobody reads could fill a queue for good
 				t.begun = false
 				t.request.begun.Add(-1)
@@ -186,8 +195,17 @@ func (b *Batcher) reclaim(next *request) bool {
 			b.suspend(t, false)
 			return true
 		}
+		if richer && t.steps >= leastTurn<<t.turns &&
+			(over == nil || slots > b.slots[over.request.client]) {
+			over = t
+		}
 	}
-	return false
+	if over == nil {
+		return false
+	}
+	over.turns++
+	b.suspend(over, false)
+	return true
 }
 
 // suspend takes a task's slot, and makes it wait for another one. Others may have its memory, at
@@ -211,7 +229,7 @@ func (b *Batcher) park(t *task, atOnce bool) {
 		}
 		t.Release()
 	}
-	t.matched, t.stalled, t.idled = false, time.Time{}, 0
+	t.matched, t.stalled, t.idled, t.steps = false, time.Time{}, 0, 0
 	r.waiting = append(r.waiting, t)
 }
 

@@ -115,6 +115,7 @@ func (b *Batcher) step() {
 	b.counters.step(b.batch)
 	b.budget.observe(time.Since(start), b.load, len(b.prompts) > 0, b.cut)
 	for _, t := range slices.Compact(b.batched) { // with guidance a text has two inputs
+		t.steps++
 		if t.parent && t.Ready() {
 			t.request.parent = t
 			if !b.scored(t) {

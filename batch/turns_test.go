@@ -1,0 +1,129 @@
+package batch
+
+// Turns: a client that has many slots gives one to a client that has none, in the middle of a text.
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"picogpt/decode"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testmodel"
+	"picogpt/model"
+	"picogpt/sample"
+)
+
+// TestAClientWithOneRequestWaitsForNoLongText of another, which has all slots: not for one that is
+// written, nor for one whose prompt is read. The first request of the other ends before any of these
+// does, and each text is what Generate gives.
+func TestAClientWithOneRequestWaitsForNoLongText(t *testing.T) {
+	config, file := fixture.Checkpoint(roomy)
+	alone := testmodel.New(t, config, file, model.Options{Threads: 1})
+	m := testmodel.New(t, config, file, model.Options{Threads: 1})
+	b := newBatcher(t, m, Options{MaxStreams: 4, MaxDelay: time.Hour}) // nobody is slow
+	o := decode.Options{EndOfText: []int{}, Overflow: decode.OverflowSlide, MaxTokens: 3000,
+		Params: sample.Params{Temperature: 1, Seed: 7}}
+	scored := o
+	scored.MaxTokens, scored.Echo, scored.Top = 100, decode.EchoPrompt, 2
+	requests, want := make([]Request, 8), make([][][]decode.Token, 8)
+	for i := range requests {
+		o := o
+		if i == 2 {
+			o = scored
+		}
+		requests[i] = Request{Prompt: upTo(i, 29), Options: o, Client: "many", Samples: 1 + i%2}
+		for range requests[i].Samples {
+			want[i] = append(want[i], collect(t, alone.NewSession(), requests[i].Prompt, o))
+			o.Seed++
+		}
+	}
+	var many sync.WaitGroup
+	var ended atomic.Int32
+	for i, r := range requests {
+		many.Go(func() {
+			got := bySample(t, b.Run(context.Background(), r), r.Samples)
+			if i != 2 {
+				ended.Add(1)
+			}
+			for s := range got {
+				if !same(got[s], want[i][s]) {
+					t.Errorf("text %d, sample %d: %d tokens differ from Generate's %d", i, s, len(got[s]),
+						len(want[i][s]))
+				}
+			}
+		})
+	}
+	for b.Stats().Running < 4 {
+		time.Sleep(time.Millisecond)
+	}
+	o.MaxTokens = 5
+	for i := range 20 {
+		p := Progress{}
+		r := Request{Prompt: upTo(0, 20), Options: o, Client: "one", Progress: &p}
+		if n, err := count(b.Run(context.Background(), r)); n != 5 || err != nil {
+			t.Errorf("request %d: %d tokens, %v", i, n, err)
+		}
+		if n := ended.Load(); n > 0 {
+			t.Fatalf("request %d waited for %d texts of another client to end", i, n)
+		}
+	}
+	many.Wait()
+}
+
+// TestTurnsBecomeLonger each time that a text gives its slot. The test acts as the goroutine.
+func TestTurnsBecomeLonger(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	b := newBatcher(t, m, Options{MaxStreams: 3, MaxDelay: time.Hour})
+	asks := func(client string) *request {
+		st, err := decode.NewStream(m.NewSession(), []int{1}, decode.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := newRequest(st, &decode.Options{}, buffered)
+		r.client = client
+		b.queue.push(r)
+		return r
+	}
+	poor := asks("poor")
+	b.assign()
+	many := []*request{asks("many"), asks("many")}
+	for b.assign() {
+	}
+	for turn, steps := range []int{16, 32, 64} {
+		next := asks("next")
+		for _, x := range []struct {
+			steps int
+			given bool
+		}{{steps - 1, false}, {steps, true}} {
+			for _, text := range b.running {
+				if text.request == many[0] {
+					text.steps = x.steps
+				}
+			}
+			if got := b.assign(); got != x.given {
+				t.Fatalf("turn %d, after %d steps: the slot is given: %t, want %t", turn, x.steps, got,
+					x.given)
+			}
+		}
+		if poor.running != 1 || many[0].running != 0 || many[1].running != 1 || next.running != 1 {
+			t.Fatalf("turn %d: the slots are %d, %d, %d and %d", turn, poor.running, many[0].running,
+				many[1].running, next.running)
+		}
+		if begun := many[0].begun.Load(); begun != 1 {
+			t.Errorf("%d texts of the one that gave its slot have begun, want 1", begun)
+		}
+		if b.assign() {
+			t.Error("it has its slot again before another is free")
+		}
+		b.end(next, nil)
+		if !b.assign() || many[0].running != 1 {
+			t.Error("it has no slot again")
+		}
+	}
+	for _, r := range append(many, poor) {
+		b.end(r, nil)
+	}
+}
