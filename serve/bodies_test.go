@@ -260,3 +260,27 @@ func TestABodyThatIsRefusedIsTaken(t *testing.T) {
 		})
 	}
 }
+
+// TestABodyThatWasAskedForIsTaken when it turns out to be too large: the client was told to send it,
+// and would lose the refusal with the connection.
+func TestABodyThatWasAskedForIsTaken(t *testing.T) {
+	inPipes(t, serve.Options{MaxBody: 100 << 10}, func(t *testing.T, p *pipes) {
+		e := p.dial()
+		io.WriteString(e, "POST /v1/completions HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"+
+			"Transfer-Encoding: chunked\r\n\r\n")
+		synctest.Wait()
+		if got, _ := e.status(); got != 100 {
+			t.Errorf("before the body: status %d, want 100", got)
+		}
+		body := fmt.Sprintf("%x\r\n%s\r\n", 900<<10, strings.Repeat(" ", 900<<10))
+		if n, err := io.WriteString(e, body); err != nil {
+			t.Errorf("%d bytes of %d were taken: %v", n, len(body), err)
+		}
+		time.Sleep(2 * time.Second) // until the server has closed the connection
+		<-e.ended
+		if _, then, _ := strings.Cut(e.answer.String(), "\r\n\r\n"); !strings.HasPrefix(then, "HTTP/1.1 413 ") {
+			t.Errorf("after the body: %.300q", then)
+		}
+		e.Close()
+	})
+}

@@ -4,6 +4,7 @@ package serve
 // together.
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -32,7 +33,7 @@ type upload struct {
 	mu    sync.Mutex // guards the fields below, and the deadline of reading
 	lag   lag
 	whole bool
-	cut   bool // others need its memory
+	cut   bool // its request has ended, perhaps because others need its memory
 }
 
 // read returns the body, and a function to call when it is no longer used.
@@ -54,6 +55,7 @@ func (s *Server) read(v *visit) (whole string, release func(), err error) {
 			u.share.release()
 		}
 	}()
+	defer context.AfterFunc(v.request.Context(), u.interrupt)() // it would wait for the next bytes
 	v.reading = true
 	u.advance(0)
 	in := http.MaxBytesReader(v.ResponseWriter, v.request.Body, s.options.MaxBody)
@@ -72,7 +74,7 @@ func (s *Server) read(v *visit) (whole string, release func(), err error) {
 			return string(body), u.share.release, nil
 		}
 		if !u.advance(n) {
-			return "", nil, errNoMemory()
+			return "", nil, v.gone()
 		}
 		if err != nil {
 			return "", nil, s.bodyError(v, err)
@@ -115,12 +117,13 @@ func (u *upload) stage() stage {
 }
 
 // end ends the request, so that others have its memory.
-func (u *upload) end() {
+func (u *upload) end() { u.visit.end(errNoMemory()) }
+
+// interrupt ends the reading of a body whose request has ended.
+func (u *upload) interrupt() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.cut = true
-	u.visit.end(errNoMemory())
-	if !u.whole {
+	if u.cut = true; !u.whole {
 		u.visit.control.SetReadDeadline(past)
 	}
 }
@@ -187,7 +190,8 @@ const drainBytes = 1 << 20
 // refuse sends the answer to a request that fails. If its body was not read, one that comes at once
 // is taken before, so that the connection can be used again; else what comes is taken after.
 func (v *visit) refuse(e *apiError) {
-	if !v.unread || v.request.ProtoMajor > 1 || v.request.Header.Get("Expect") != "" {
+	waits := v.request.Header.Get("Expect") != "" && !v.reading // the client, until it is told to send
+	if !v.unread || v.request.ProtoMajor > 1 || waits {
 		v.reply(e.status, e.body())
 		return
 	}

@@ -25,7 +25,7 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.ServeHTTP(w, r)
 		return
 	}
-	g.refuse(w, r)
+	g.refuse(w, r, r.URL.Path == "/health")
 }
 
 // Metrics returns the handler of Server.Metrics, before Open that of a server without any.
@@ -35,16 +35,17 @@ func (g *Gate) Metrics(loopback bool) http.Handler {
 			s.Metrics(loopback).ServeHTTP(w, r)
 			return
 		}
-		g.refuse(w, r)
+		g.refuse(w, r, false)
 	})
 }
 
-// refuse answers while there is no Server. It does not read the body.
-func (g *Gate) refuse(w http.ResponseWriter, r *http.Request) {
+// refuse answers while there is no Server: asks says that the request is whether the process lives.
+// It does not read the body.
+func (g *Gate) refuse(w http.ResponseWriter, r *http.Request, asks bool) {
 	v := newVisit(w, r, patient())
 	defer v.release()
 	switch path := r.URL.Path; {
-	case path == "/health" && (r.Method == http.MethodGet || r.Method == http.MethodHead):
+	case asks && (r.Method == http.MethodGet || r.Method == http.MethodHead):
 		v.route.probe = true
 		healthy(v)
 	default:

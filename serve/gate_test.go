@@ -50,8 +50,10 @@ func TestBeforeTheModelIsThere(t *testing.T) {
 			t.Errorf("%s %s: %d, %v, %s", method, path, w.Code, w.Header(), w.Body)
 		}
 	}
-	if w := asked(metrics, "GET", "/metrics"); w.Code != 503 {
-		t.Errorf("/metrics of its own listener: %d", w.Code)
+	for _, path := range []string{"/metrics", "/health"} {
+		if w := asked(metrics, "GET", path); w.Code != 503 {
+			t.Errorf("%s of the metrics' own listener: %d", path, w.Code)
+		}
 	}
 	if strings.Contains(log.String(), "/ready") || !strings.Contains(log.String(), "error=loading") {
 		t.Errorf("the log has not what was refused alone: %s", &log)
@@ -114,6 +116,46 @@ func TestARetiredServerStillAnswers(t *testing.T) {
 	}
 	if r, text := c.post("/v1/completions", `{"max_tokens":1}`); r.StatusCode != 200 || !r.Close {
 		t.Errorf("a request: %d, closes %v: %s", r.StatusCode, r.Close, text)
+	}
+}
+
+// TestCloseEndsWhatHasNotBegun: what waits for a turn, and a body that comes slowly.
+func TestCloseEndsWhatHasNotBegun(t *testing.T) {
+	c := start(t, serve.Options{})
+	for _, giveBack := range []func(){c.server.TakeTurn(), c.server.TakeFormTurn(),
+		c.server.TakeSearchTurn()} {
+		defer giveBack()
+	}
+	answers := make(chan *http.Response, 5)
+	waiting := []string{
+		`/v1/completions {"guided_regex":"a{9}"}`,
+		`/v1/completions {"use_beam_search":true,"n":2}`,
+		`/inside {"prompt":"Once"}`,
+		`/tokenize {"prompt":"` + strings.Repeat(" cat", 5000) + `"}`,
+	}
+	for _, x := range waiting {
+		path, body, _ := strings.Cut(x, " ")
+		go func() {
+			r, _ := c.post(path, body)
+			answers <- r
+		}()
+	}
+	conn := c.dial("POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 9000\r\n\r\n" +
+		strings.Repeat(" ", 8000))
+	defer conn.Close()
+	eventually(t, "all wait", func() bool {
+		return c.server.Waiting() == 1+2+1+1 && c.server.Bodies() > 0
+	})
+	c.server.Close()
+	slow, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers <- slow
+	for range len(waiting) + 1 {
+		if r := <-answers; r.StatusCode != 503 || r.Header.Get("Retry-After") == "" {
+			t.Errorf("status %d, %v", r.StatusCode, r.Header)
+		}
 	}
 }
 

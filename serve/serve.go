@@ -17,6 +17,7 @@
 package serve
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -56,6 +57,8 @@ type Server struct {
 	answers    shares
 	created    time.Time
 	retired    atomic.Bool
+	closing    context.Context // ended by Close, with the error that requests then have
+	close      context.CancelCauseFunc
 }
 
 // patience is how long the server waits for clients.
@@ -102,13 +105,15 @@ func New(m *model.Model, tok *tokenizer.Tokenizer, o Options) (*Server, error) {
 	s.encoding, s.searches = newTurns(), newTurns()
 	s.metrics = newMetrics(s)
 	s.routes = s.table()
+	s.closing, s.close = context.WithCancelCause(context.Background())
 	return s, nil
 }
 
-// Close ends all requests with an error, and waits for their computations. A second Close does
-// nothing.
+// Close ends all requests with an error, and waits for the computations of the batch. A second Close
+// does nothing.
 func (s *Server) Close() error {
 	s.queue.drain()
+	s.close(errDraining())
 	return s.batcher.Close()
 }
 
@@ -175,6 +180,7 @@ func (s *Server) answer(v *visit) error {
 		return err
 	}
 	v.tenant = s.tenant(v.client)
+	v.endWith(s.closing)
 	return s.dispatch(v, found, ok)
 }
 
