@@ -227,6 +227,22 @@ func TestTheFirstLineIsTheAddressEvenWithV(t *testing.T) {
 	}
 }
 
+// TestNotesAreLinesOfTheLog: with --log json, what -v tells of the start is JSON too.
+func TestNotesAreLinesOfTheLog(t *testing.T) {
+	s := serveDemo(t, nil, "-v", "--log", "json")
+	s.Process.Signal(syscall.SIGTERM)
+	told := s.stderr()
+	s.Wait()
+	for line := range strings.Lines(s.first + told) {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("a line %q", line)
+		}
+	}
+	if !strings.Contains(told, "vocabulary 50257") {
+		t.Errorf("the notes: %s", told)
+	}
+}
+
 // TestAHeaderThatDoesNotComeIsGivenUp is slow-loris.
 func TestAHeaderThatDoesNotComeIsGivenUp(t *testing.T) {
 	if !cases.Long {

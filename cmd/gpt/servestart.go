@@ -70,7 +70,9 @@ func (c *serveCommand) newLog(a *app) *slog.Logger {
 	case "text":
 		return slog.New(slog.NewTextHandler(a.Stderr, o))
 	case "json":
-		return slog.New(slog.NewJSONHandler(a.Stderr, o))
+		log := slog.New(slog.NewJSONHandler(a.Stderr, o))
+		a.Tell = func(note string) { log.Info(note) } // each line is JSON
+		return log
 	}
 	return nil
 }

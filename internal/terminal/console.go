@@ -14,12 +14,19 @@ type Console struct {
 	Stderr  io.Writer
 	Program string // stands before notes
 
+	// Tell, if not nil, takes notes in place of Stderr: where each line has a form.
+	Tell func(note string)
+
 	mu       sync.Mutex
 	progress *progress // on the terminal, nil if there is none
 }
 
 // Notef writes a line that users need to see.
 func (c *Console) Notef(format string, args ...any) {
+	if c.Tell != nil {
+		c.Tell(fmt.Sprintf(format, args...))
+		return
+	}
 	fmt.Fprintf(c.Stderr, c.Program+": "+format+"\n", args...)
 }
 
