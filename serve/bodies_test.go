@@ -215,6 +215,34 @@ func TestLargeUploadsMakeRoom(t *testing.T) {
 	})
 }
 
+// TestABodyThatDoesNotComeIsGivenUp, and is in nobody's way until then.
+func TestABodyThatDoesNotComeIsGivenUp(t *testing.T) {
+	inPipes(t, serve.Options{MaxBody: 32 << 20}, func(t *testing.T, p *pipes) {
+		var all []*exchange
+		for range 20 {
+			e := p.dial()
+			e.post("/v1/completions", "192.0.2.1", 32<<20)
+			io.WriteString(e, strings.Repeat("[", 5000))
+			all = append(all, e)
+		}
+		polite := p.dial()
+		const body = `{"prompt":"Lily"}`
+		polite.post("/tokenize", "192.0.2.1", len(body))
+		io.WriteString(polite, body)
+		synctest.Wait()
+		if got, text := polite.status(); got != 200 {
+			t.Errorf("meanwhile: status %d: %s", got, text)
+		}
+		polite.Close()
+		time.Sleep(20 * time.Second)
+		for _, e := range all {
+			if got, text := e.status(); got != 408 || !strings.Contains(text, "body_too_slow") {
+				t.Errorf("half a body: status %d: %s", got, text)
+			}
+		}
+	})
+}
+
 // TestABodyThatIsRefusedIsTaken so that the refusal arrives: from a pipe that holds no byte.
 func TestABodyThatIsRefusedIsTaken(t *testing.T) {
 	for _, x := range []struct {

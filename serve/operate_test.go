@@ -170,31 +170,6 @@ func TestAReaderThatStopsLosesItsConnection(t *testing.T) {
 	c.idle(m) // the server read no megabytes
 }
 
-func TestABodyThatDoesNotComeIsGivenUp(t *testing.T) {
-	m := testmodel.Demo(t, model.Options{Threads: 1})
-	c := startWith(t, m, serve.Options{MaxBody: 32 << 20})
-	c.server.SetPatience(50*time.Millisecond, time.Second, time.Minute)
-	var all []net.Conn
-	for range 20 {
-		all = append(
-			all,
-			c.dial("POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 33554432\r\n\r\n"+
-				strings.Repeat("[", 5000)),
-		)
-	}
-	if a := c.complete(`{"max_tokens":1}`); len(a.Choices) != 1 { // meanwhile
-		t.Errorf("%+v", a)
-	}
-	for _, conn := range all {
-		answer, _ := io.ReadAll(conn)
-		if !bytes.HasPrefix(answer, []byte("HTTP/1.1 408 ")) ||
-			!bytes.Contains(answer, []byte("body_too_slow")) {
-			t.Fatalf("half a body: %.300q", answer)
-		}
-	}
-	c.idle(m)
-}
-
 // TestCutsAtEveryStage cuts a request after each byte, and an answer after some.
 func TestCutsAtEveryStage(t *testing.T) {
 	m := testmodel.Demo(t, model.Options{Threads: 1})

@@ -82,7 +82,10 @@ func parse(text string) (faults []fault) {
 			} else if rest, ok := strings.CutPrefix(line, "+"); ok {
 				f.new = append(f.new, rest)
 			} else {
-				f.name = line
+				if f.old != nil { // without an empty line between two
+					faults = append(faults, f)
+				}
+				f = fault{name: line}
 			}
 		}
 		if f.old != nil {
