@@ -99,7 +99,10 @@ func TestTurnsBecomeLonger(t *testing.T) {
 			given bool
 		}{{steps - 1, false}, {steps, true}} {
 			for _, text := range b.running {
-				if text.request == many[0] {
+				switch text.request {
+				case poor: // its client has one slot, which is not too many
+					text.steps = 1000
+				case many[0]:
 					text.steps = x.steps
 				}
 			}

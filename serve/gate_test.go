@@ -147,6 +147,7 @@ func TestCloseEndsWhatHasNotBegun(t *testing.T) {
 		return c.server.Waiting() == 1+2+1+1 && c.server.Bodies() > 0
 	})
 	c.server.Close()
+	eventually(t, "none waits", func() bool { return c.server.Waiting() == 0 && c.server.Bodies() == 0 })
 	slow, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		t.Fatal(err)
