@@ -42,7 +42,8 @@ type task struct {
 	stalled time.Time     // since when its caller takes no tokens; zero if it does
 	idled   time.Duration // how long its slot has waited for its caller before
 	steps   int           // that had rows of it since it has its slot
-	turns   int           // how often it gave its slot to a client that had fewer
+	had     int           // tokens evaluated when it gave its slot to a client that had fewer
+	turns   int           // how often most of them were gone when it had a slot again
 	finding chan struct{} // closed when the mask that it waits for is found; nil: it waits for none
 }
 

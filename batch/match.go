@@ -45,6 +45,10 @@ func (b *Batcher) match(t *task) {
 		}
 	}
 	t.matched = true
+	if n < t.had/2 {
+		t.turns++
+	}
+	t.had = 0
 	b.countMatch(t, n)
 	c.addLive(t)
 }

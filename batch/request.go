@@ -23,7 +23,7 @@ type Request struct {
 	// Client identifies the client. Of the requests that wait for a slot, those of the client with
 	// the fewest slots come first, and among equals those of the client that has waited longest for
 	// a turn. Where no slot is free, a client that has two more gives one, once the text that has it
-	// has had 16 steps, and twice as many each further time. Requests without it are of one client.
+	// has had 8 steps. Requests without it are of one client.
 	Client string
 
 	// Salt keeps texts apart: evaluated prompts are shared only with texts of the same salt. The

@@ -173,9 +173,9 @@ func (b *Batcher) patience() time.Duration {
 }
 
 // leastTurn is for how many steps a text keeps its slot while clients that have fewer wait for one.
-// Each time that it gives its slot to them, its next turn has twice as many, so that what may have to
-// be evaluated again is never more than what it has gained.
-const leastTurn = 16
+// Each time that most of what was evaluated for it is gone when it has a slot again, its next turn
+// has twice as many: so it comes to its end, and not much is evaluated in vain.
+const leastTurn = 8
 
 // reclaim takes a slot for the next request: that of a text that has waited too long for its caller,
 // or one of a client that has more slots than that of the next request will have: of a text that
@@ -203,7 +203,7 @@ func (b *Batcher) reclaim(next *request) bool {
 	if over == nil {
 		return false
 	}
-	over.turns++
+	over.had = over.Pending().Held
 	b.suspend(over, false)
 	return true
 }
