@@ -22,7 +22,19 @@ func (b *Batcher) matchAll() {
 		} else {
 			b.match(t)
 		}
+		t.lost()
 	}
+}
+
+// lost counts that most of what was evaluated for a text is gone, now that it has a slot again.
+func (t *task) lost() {
+	if !t.matched || t.had == 0 {
+		return
+	}
+	if p := t.Pending(); p.Held < t.had/2 || p.Guide > 1 {
+		t.turns++
+	}
+	t.had = 0
 }
 
 // match makes a text take over the longest evaluated prefix, unless a longer one is being
@@ -45,10 +57,6 @@ func (b *Batcher) match(t *task) {
 		}
 	}
 	t.matched = true
-	if n < t.had/2 {
-		t.turns++
-	}
-	t.had = 0
 	b.countMatch(t, n)
 	c.addLive(t)
 }

@@ -31,8 +31,11 @@ func TestAClientWithOneRequestWaitsForNoLongText(t *testing.T) {
 	requests, want := make([]Request, 8), make([][][]decode.Token, 8)
 	for i := range requests {
 		o := o
-		if i == 2 {
+		switch i {
+		case 2:
 			o = scored
+		case 4:
+			o.MaxTokens, o.Guidance = 100, &sample.Guidance{Scale: 1.5, Negative: upTo(3, 29)}
 		}
 		requests[i] = Request{Prompt: upTo(i, 29), Options: o, Client: "many", Samples: 1 + i%2}
 		for range requests[i].Samples {
@@ -45,7 +48,7 @@ func TestAClientWithOneRequestWaitsForNoLongText(t *testing.T) {
 	for i, r := range requests {
 		many.Go(func() {
 			got := bySample(t, b.Run(context.Background(), r), r.Samples)
-			if i != 2 {
+			if i != 2 && i != 4 { // these are short
 				ended.Add(1)
 			}
 			for s := range got {
@@ -125,6 +128,7 @@ func TestTurnsBecomeLonger(t *testing.T) {
 		b.end(next, nil)
 		if turn < 2 {
 			many[0].waiting[0].had = 10 // evaluated, and then not stored
+			many[0].apart = turn > 0    // nor looked for
 		}
 		if !b.assign() || many[0].running != 1 {
 			t.Error("it has no slot again")
