@@ -188,10 +188,6 @@ func (b *Batcher) reclaim(next *request) bool {
 		slots := b.slots[t.request.client]
 		richer := slots > b.slots[next.client]+1
 		if slow || richer && t.finding != nil {
-			if slow { // as one that waits: else those that nobody reads could fill a queue for good
-				t.begun = false
-				t.request.begun.Add(-1)
-			}
 			b.suspend(t, false)
 			return true
 		}
@@ -211,6 +207,10 @@ func (b *Batcher) reclaim(next *request) bool {
 // suspend takes a task's slot, and makes it wait for another one. Others may have its memory, at
 // once or when they need it: its tokens are then evaluated again.
 func (b *Batcher) suspend(t *task, atOnce bool) {
+	if t.begun && !t.stalled.IsZero() { // else those that nobody reads could fill a queue for good
+		t.begun = false
+		t.request.begun.Add(-1)
+	}
 	b.freeSlot(t)
 	r := t.request
 	b.park(t, atOnce)

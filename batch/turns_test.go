@@ -108,6 +108,9 @@ func TestTurnsBecomeLonger(t *testing.T) {
 					text.steps = 1000
 				case many[0]:
 					text.steps = x.steps
+					if turn == 3 { // its caller is behind
+						text.stalled = time.Now()
+					}
 				}
 			}
 			if got := b.assign(); got != x.given {
@@ -119,8 +122,8 @@ func TestTurnsBecomeLonger(t *testing.T) {
 			t.Fatalf("turn %d: the slots are %d, %d, %d and %d", turn, poor.running, many[0].running,
 				many[1].running, next.running)
 		}
-		if begun := many[0].begun.Load(); begun != 1 {
-			t.Errorf("%d texts of the one that gave its slot have begun, want 1", begun)
+		if got, want := many[0].begun.Load(), int32(1-turn/3); got != want {
+			t.Errorf("turn %d: %d texts of the one that gave its slot have begun, want %d", turn, got, want)
 		}
 		if b.assign() {
 			t.Error("it has its slot again before another is free")
