@@ -31,7 +31,7 @@ func inID(r rune) bool {
 // A trace is the place of a request in a distributed trace, as W3C's Trace Context has it
 // (https://www.w3.org/TR/trace-context/).
 type trace struct {
-	header string // traceparent: the client's, or made here
+	header string // traceparent: the client's, or made here, in the form of version 00
 	id     string // of the trace: 32 hexadecimal digits
 	parent string // the client's span: 16 digits; "" if the trace begins here
 	span   string // the request's own: 16 digits
@@ -43,7 +43,7 @@ func traceOf(h http.Header) trace {
 	rand.Read(random[:]) // never fails
 	t := trace{span: hex.EncodeToString(random[16:])}
 	if sent := h.Values("Traceparent"); len(sent) == 1 && isTraceparent(sent[0]) {
-		t.header, t.id, t.parent = sent[0], sent[0][3:35], sent[0][36:52]
+		t.header, t.id, t.parent = "00"+sent[0][2:55], sent[0][3:35], sent[0][36:52]
 		return t
 	}
 	t.id = hex.EncodeToString(random[:16])
