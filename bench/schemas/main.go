@@ -4,6 +4,9 @@
 // compiling, and the memory of each schema.
 //
 //	cd bench/schemas && go run .
+//
+// With -everyday it runs schemas as zod, OpenAI's helper, typebox and pydantic emit them, which
+// everyday/emit.mjs and everyday/emit.py write; everyday/judge.cjs has ajv judge what was written.
 package main
 
 import (
@@ -33,10 +36,16 @@ const (
 func main() {
 	walks := flag.Int("walks", 10, "texts to write for each schema")
 	verbose := flag.Bool("v", false, "list the schemas that are refused")
+	everyday := flag.String("everyday", "", "run the schemas of this file, from everyday/, instead")
+	written := flag.String("written", "written.jsonl", "with -everyday: the file for what is written")
 	flag.Parse()
 	runtime.LockOSThread() // for processorTime
 	r := &run{walks: *walks, verbose: *verbose, refused: map[string]int{}}
-	if err := r.suite(); err != nil {
+	work := r.suite
+	if *everyday != "" {
+		work = func() error { return r.everyday(*everyday, *written) }
+	}
+	if err := work(); err != nil {
 		fmt.Fprintln(os.Stderr, "schemas:", err)
 		os.Exit(1)
 	}

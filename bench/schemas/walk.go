@@ -37,11 +37,18 @@ func (r *run) vocabulary() (err error) {
 
 // walk writes a text and checks it with the judge.
 func (r *run) walk(c *constrain.Constraint, judge *jsonschema.Schema, seed uint64, name string) {
+	if text, ok := r.write(c, seed, name); ok {
+		r.judge(judge, name, text)
+	}
+}
+
+// write writes a text. It reports whether the text is complete.
+func (r *run) write(c *constrain.Constraint, seed uint64, name string) (string, bool) {
 	rnd := rand.New(rand.NewPCG(seed, 12))
 	t, err := c.Start()
 	if err != nil {
 		r.fail("%s: %v", name, err)
-		return
+		return "", false
 	}
 	mask := make([]uint64, r.vocab.Words())
 	var text strings.Builder
@@ -55,28 +62,26 @@ func (r *run) walk(c *constrain.Constraint, judge *jsonschema.Schema, seed uint6
 		}
 		if err != nil {
 			r.fail("%s: %q: %v", name, text.String(), err)
-			return
+			return "", false
 		}
 		if t.Complete() && (n > maxTokens/2 || rnd.IntN(2) == 0) {
-			r.judge(judge, name, text.String())
-			return
+			return text.String(), true
 		}
 		id := r.choose(rnd, mask, n)
 		if id < 0 {
-			if t.Complete() {
-				r.judge(judge, name, text.String())
-			} else {
+			if !t.Complete() {
 				r.fail("%s: %q: nothing can follow", name, text.String())
 			}
-			return
+			return text.String(), t.Complete()
 		}
 		if err := t.Accept(id); err != nil {
 			r.fail("%s: %q: %v", name, text.String(), err)
-			return
+			return "", false
 		}
 		text.Write(r.vocab.Bytes(id))
 	}
 	r.open++
+	return "", false
 }
 
 // choose draws an open id, often one that is a single byte, and after some time preferably one that
