@@ -38,7 +38,8 @@ const (
 	maxNesting      = 500     // groups in groups of a grammar
 	maxRepetition   = 2000    // of one {m,n} of a grammar, as in llama.cpp
 	maxChoices      = 1 << 20 // bytes
-	maxPoint        = 400     // digits before the point of numbers of JSON: float64 ends at 309
+	maxNotes        = 20
+	maxPoint        = 400 // digits before the point of numbers of JSON: float64 ends at 309
 )
 
 // Bounds on the matching of a text.

@@ -42,7 +42,7 @@ func choice(v *Vocabulary, choices []string, m *meter) (*Constraint, error) {
 	if err != nil {
 		return nil, m.named("choices", err)
 	}
-	return &Constraint{made}, nil
+	return &Constraint{a: made}, nil
 }
 
 // choices adds a tree of sorted strings and returns its root.

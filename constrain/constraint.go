@@ -31,7 +31,14 @@ type Matcher interface {
 
 // A Constraint is what texts must match, compiled for a vocabulary. Any number of texts may use it
 // concurrently.
-type Constraint struct{ a automaton }
+type Constraint struct {
+	a     automaton
+	notes []string
+}
+
+// Notes says what a schema contains that restricts nothing, though its author may have meant it to:
+// formats that nobody defines. Each is one line.
+func (c *Constraint) Notes() []string { return slices.Clone(c.notes) }
 
 // automaton is the interface of all kinds of constraints. States are immutable.
 type automaton interface {

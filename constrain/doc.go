@@ -46,10 +46,18 @@
 // Draft 2020-12. These keywords are followed: type, enum, const, properties, required,
 // additionalProperties, patternProperties, minProperties, maxProperties, items, prefixItems,
 // minItems, maxItems, minLength, maxLength, pattern (anywhere in the string; the syntax that RE2
-// and ECMA-262 share), format (date, time, date-time, uuid, ipv4, ipv6), minimum, maximum,
-// exclusiveMinimum, exclusiveMaximum, multipleOf for whole numbers, allOf, anyOf, $ref and $defs
-// within the schema, and oneOf if no two branches can both hold. Keywords that restrict nothing and
-// unknown ones are ignored; all others that restrict give errors that name them.
+// and ECMA-262 share), format, minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf for
+// whole numbers, allOf, anyOf, $ref and $defs within the schema, and oneOf if no two branches can
+// both hold. Keywords that restrict nothing and unknown ones are ignored; all others that restrict
+// give errors that name them.
+//
+// Formats of strings are those of the draft except regex, idn-email and idn-hostname, OpenAPI's
+// byte, and those of zod: base64, base64url, jwt (three parts of base64url), cidrv4, cidrv6, e164,
+// guid, cuid, cuid2, ulid, nanoid, xid, ksuid. Email addresses have no quotes, and a domain with a
+// point; hosts have no punycode; a scheme of a URI is followed by something. Formats of numbers are
+// bounds: int8 to int64, uint8 to uint64, float, double. idn-email and idn-hostname are errors. Any
+// other format restricts nothing, as the draft says; [Constraint.Notes] has it, and
+// [SchemaOptions].Strict refuses it.
 //
 // Every text is valid. Every valid instance can be written as one of these texts: no white space
 // (or as [SchemaOptions].Space allows), each name of an object once, the names of properties in

@@ -20,7 +20,6 @@ type schemaCompiler struct {
 	root      *jsonValue
 	all       []*schema
 	schemas   map[*jsonValue]*schema
-	also      map[*schema]*schema // a const beside an enum
 	constants map[*jsonValue]*schema
 	expanded  map[*schema][]alternative
 	expanding map[*schema]bool
@@ -32,6 +31,7 @@ type schemaCompiler struct {
 	anyString *stringSpec
 	anyNumber map[bool]*numberSpec
 	anchors   map[string]*jsonValue
+	notes     []string
 	missing   string // a name that is both required and forbidden, for an error
 	depth     int
 	plain     charset // the characters of plain ids
@@ -93,9 +93,7 @@ func (c *schemaCompiler) lists(s *schema) (lists [][]alternative, err error) {
 	if s.ref != nil {
 		all = append(all, s.ref)
 	}
-	if also := c.also[s]; also != nil {
-		all = append(all, also)
-	}
+	all = append(all, s.also...)
 	for _, part := range all {
 		alts, err := c.expand(part)
 		if err != nil {

@@ -40,7 +40,7 @@ func grammar(v *Vocabulary, text string, m *meter) (*Constraint, error) {
 	if err != nil {
 		return nil, m.named("grammar", err)
 	}
-	return &Constraint{made}, nil
+	return &Constraint{a: made}, nil
 }
 
 // A gbnf is the parser of a grammar.

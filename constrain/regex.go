@@ -30,7 +30,7 @@ func regex(v *Vocabulary, re string, meter *meter) (*Constraint, error) {
 	if err != nil {
 		return nil, meter.named(what, err)
 	}
-	return &Constraint{m}, nil
+	return &Constraint{a: m}, nil
 }
 
 // parseRegex parses a regex within the limits on its length.

@@ -18,6 +18,7 @@ type schema struct {
 
 	ref                 *schema
 	allOf, anyOf, oneOf []*schema
+	also                []*schema    // more that must hold: a const beside an enum, bounds of a format
 	enum                []*jsonValue // nil if there is none
 	hasEnum             bool
 
@@ -183,14 +184,7 @@ func (c *schemaCompiler) keyword(s *schema, in *jsonValue, key string, v *jsonVa
 		}
 		s.pattern = &v.text
 	case "format":
-		if v.kind != '"' {
-			return v.want("a string")
-		}
-		if formats[v.text] == "" {
-			return fmt.Errorf("%s: format %s is not supported: want date, time, date-time, uuid, "+
-				"ipv4 or ipv6", in.at(), quote.Short(v.text, 40))
-		}
-		s.format = v.text
+		err = c.formatOf(s, in, v)
 	case "required":
 		s.required, err = v.strings()
 	case "properties":
@@ -224,7 +218,7 @@ func (c *schemaCompiler) keyword(s *schema, in *jsonValue, key string, v *jsonVa
 func (c *schemaCompiler) both(s *schema, in *jsonValue) error {
 	also := c.newSchema(in)
 	also.enum, also.hasEnum = []*jsonValue{in.member("const")}, true
-	c.also[s] = also
+	s.also = append(s.also, also)
 	return nil
 }
 

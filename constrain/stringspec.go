@@ -29,7 +29,11 @@ func (c *schemaCompiler) str(v *value, a alternative) error {
 			patterns, from = append(patterns, s.counted(*p.pattern)), p
 		}
 		if p.format != "" {
-			patterns, from = append(patterns, formats[p.format]), p
+			f := formats[p.format]
+			patterns, from = append(patterns, f.patterns...), p
+			if f.max > 0 && (s.max < 0 || f.max < s.max) {
+				s.max = f.max
+			}
 		}
 		if p.hasTexts {
 			if err := c.meter.charge(8*len(texts) + 16*len(p.texts)); err != nil {

@@ -32,6 +32,9 @@ type SchemaOptions struct {
 	// whose schema has one of the two and no additionalProperties; it has the effect of
 	// additionalProperties false. If required names such a property, there is no such object.
 	Closed bool
+
+	// Strict refuses schemas of which [Constraint.Notes] would say something.
+	Strict bool
 }
 
 // NoSpace is the SchemaOptions.Space of text without white space.
@@ -55,15 +58,15 @@ func jsonSchema(v *Vocabulary, text []byte, o SchemaOptions, m *meter) (*Constra
 		return nil, fmt.Errorf("schema: %w", err)
 	}
 	c := &schemaCompiler{options: o, root: root, meter: m, plain: v.plainly, schemas: map[*jsonValue]*schema{},
-		also: map[*schema]*schema{}, constants: map[*jsonValue]*schema{},
-		expanded: map[*schema][]alternative{}, expanding: map[*schema]bool{},
+		constants: map[*jsonValue]*schema{},
+		expanded:  map[*schema][]alternative{}, expanding: map[*schema]bool{},
 		values: map[string]*value{}, tables: map[string]*table{},
 		anyString: &stringSpec{max: -1}, anyNumber: map[bool]*numberSpec{}}
 	first, err := c.compile()
 	if err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
-	return &Constraint{newJSON(v, first, c.order, o)}, nil
+	return &Constraint{newJSON(v, first, c.order, o), c.notes}, nil
 }
 
 // compile compiles all values that are reachable from the root.
@@ -128,7 +131,7 @@ func (c *schemaCompiler) valueOf(conj ...*schema) *value {
 // trivial reports whether a schema accepts everything.
 func (s *schema) trivial() bool {
 	return !s.never && !s.plain() && !s.hasEnum && s.ref == nil && s.allOf == nil &&
-		s.anyOf == nil && s.oneOf == nil
+		s.anyOf == nil && s.oneOf == nil && s.also == nil
 }
 
 // build completes a value.

@@ -27,6 +27,8 @@ func formFlags(f *cli.Flags, c *form.Form) {
 		JSON; - is stdin`)
 	f.Add(&c.JSONClosed, "--json-closed",
 		"objects with properties have no others, unless the schema has additionalProperties")
+	f.Add(&c.JSONStrict, "--json-strict",
+		"refuse a schema with a format that is not known; else that restricts nothing, and is told")
 	f.Add(&c.JSONSpace, "--json-space HOW",
 		`white space in the JSON: one (after each colon and comma, or none; the default), none, or a
 		number: up to so many spaces, tabs and newlines wherever JSON allows them`)
@@ -58,6 +60,9 @@ func (a *app) openForm(
 	c, err := f.Compile(v, a.optionFile)
 	if err != nil {
 		return err
+	}
+	for _, note := range c.Notes() {
+		a.Notef("%s: %s", f.Asked(), note)
 	}
 	text, err := c.Start()
 	if err != nil {

@@ -25,6 +25,7 @@ type Form struct {
 	Regex      *string
 	JSONSchema *string
 	JSONClosed bool
+	JSONStrict bool
 	JSONSpace  *string
 	Grammar    *string
 }
@@ -137,7 +138,7 @@ func (f *Form) Compile(
 	case f.Regex != nil:
 		c, err = constrain.Regex(v, *f.Regex)
 	case f.JSONSchema != nil:
-		o := constrain.SchemaOptions{Closed: f.JSONClosed}
+		o := constrain.SchemaOptions{Closed: f.JSONClosed, Strict: f.JSONStrict}
 		if o.Space, err = f.space(); err != nil {
 			return nil, err
 		}
