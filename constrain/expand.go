@@ -23,6 +23,8 @@ type schemaCompiler struct {
 	constants map[*jsonValue]*schema
 	expanded  map[*schema][]alternative
 	expanding map[*schema]bool
+	negated   map[*schema]*schema
+	overlaps  map[*jsonValue]map[int][]int // of oneOf, the branches that can hold with another one
 	values    map[string]*value
 	order     []*value // the values in the order of their creation: a value before its parts
 	todo      []*value
@@ -30,7 +32,7 @@ type schemaCompiler struct {
 	tables    map[string]*table
 	anyString *stringSpec
 	anyNumber map[bool]*numberSpec
-	anchors   map[string]*jsonValue
+	places    map[string]*jsonValue // schemas with an $id or an $anchor, by URI; nil before the first $ref
 	notes     []string
 	missing   string // a name that is both required and forbidden, for an error
 	depth     int
@@ -94,6 +96,13 @@ func (c *schemaCompiler) lists(s *schema) (lists [][]alternative, err error) {
 		all = append(all, s.ref)
 	}
 	all = append(all, s.also...)
+	if s.not != nil {
+		none, err := c.negate(s.not)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, none)
+	}
 	for _, part := range all {
 		alts, err := c.expand(part)
 		if err != nil {
@@ -101,7 +110,15 @@ func (c *schemaCompiler) lists(s *schema) (lists [][]alternative, err error) {
 		}
 		lists = append(lists, alts)
 	}
-	for _, choice := range [][]*schema{s.anyOf, s.oneOf} {
+	one, err := c.alone(s)
+	if err != nil {
+		return nil, err
+	}
+	cases, err := c.cases(s)
+	if err != nil {
+		return nil, err
+	}
+	for _, choice := range [][]*schema{s.anyOf, one, cases} {
 		if choice == nil {
 			continue
 		}
@@ -121,6 +138,45 @@ func (c *schemaCompiler) lists(s *schema) (lists [][]alternative, err error) {
 	return lists, nil
 }
 
+// alone returns the branches of a oneOf, each without those that could hold with it.
+func (c *schemaCompiler) alone(s *schema) ([]*schema, error) {
+	one := slices.Clone(s.oneOf)
+	for i := range one {
+		parts := []*schema{one[i]}
+		for _, j := range c.overlaps[s.from][i] {
+			n, err := c.negate(s.oneOf[j])
+			if err != nil {
+				return nil, fmt.Errorf("%s: oneOf of which branches %d and %d can both hold: %w", s.at(), min(i, j),
+					max(i, j), err)
+			}
+			parts = append(parts, n)
+		}
+		if len(parts) > 1 {
+			one[i] = c.allOf(s.from, parts...)
+		}
+	}
+	return one, nil
+}
+
+// cases returns the two alternatives of if: it holds with then, or does not hold with else.
+func (c *schemaCompiler) cases(s *schema) ([]*schema, error) {
+	if s.when == nil {
+		return nil, nil
+	}
+	yes, no := []*schema{s.when}, []*schema{}
+	if s.then != nil {
+		yes = append(yes, s.then)
+	}
+	n, err := c.negate(s.when)
+	if err != nil {
+		return nil, err
+	}
+	if no = append(no, n); s.otherwise != nil {
+		no = append(no, s.otherwise)
+	}
+	return []*schema{c.allOf(s.from, yes...), c.allOf(s.from, no...)}, nil
+}
+
 // exclude records that no two branches of a oneOf may hold together.
 func (c *schemaCompiler) exclude(s *schema) error {
 	if len(s.oneOf) < 2 {
@@ -130,11 +186,14 @@ func (c *schemaCompiler) exclude(s *schema) error {
 		return fmt.Errorf("%s: oneOf of %d branches, want %d at most", s.at(), len(s.oneOf),
 			maxBranches)
 	}
-	rest := *s // all other keywords
-	rest.id, rest.oneOf = len(c.all), nil
+	rest := *s                            // all other keywords
+	rest.id, rest.oneOf = len(c.all), nil // the conditions too
 	c.all = append(c.all, &rest)
 	for i := range s.oneOf {
 		for j := range i {
+			if slices.Contains(c.overlaps[s.from][i], j) {
+				continue
+			}
 			both := c.valueOf(&rest, s.oneOf[i], s.oneOf[j])
 			c.oneOf = append(c.oneOf, exclusive{s, j, i, both})
 		}
@@ -144,9 +203,9 @@ func (c *schemaCompiler) exclude(s *schema) error {
 
 // plain reports whether a schema itself restricts values.
 func (s *schema) plain() bool {
-	return s.types != 0 || s.hasTexts || s.minimum != nil || s.maximum != nil ||
+	return s.types != 0 || s.hasTexts || s.fraction || s.minimum != nil || s.maximum != nil ||
 		s.exclusiveMin != nil || s.exclusiveMax != nil || s.multiple != nil || s.minLength > 0 ||
-		s.maxLength >= 0 || s.pattern != nil || s.format != "" || s.isObject() || s.isArray()
+		s.maxLength >= 0 || s.pattern != nil || s.unlike != "" || s.format != "" || s.isObject() || s.isArray()
 }
 
 func (s *schema) isObject() bool {

@@ -25,6 +25,7 @@ type machine struct {
 	tooMuch error      // the error for a text
 	meter   *meter     // while a table is made from the machine
 	first   *set       // the state at the beginning of a text
+	not     bool       // for a table: what does not match
 	fixed   int        // bytes of memory of the fields above
 	size    atomic.Int64
 	long    atomic.Int32 // masks that are being computed and may take long

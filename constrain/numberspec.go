@@ -3,6 +3,7 @@ package constrain
 // The specs of numbers: the bounds and divisors of all schemas that must hold.
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 	"slices"
@@ -92,6 +93,15 @@ func (c *schemaCompiler) number(v *value, a alternative, whole bool) error {
 		if s.hasTexts && s.types == numberType {
 			texts = intersectTexts(texts, s.texts)
 		}
+	}
+	fraction := slices.IndexFunc(a, func(id int) bool { return c.all[id].fraction })
+	switch {
+	case fraction < 0 || texts != nil:
+	case whole:
+		return nil
+	default: // which digits make a number whole depends on who reads it
+		return fmt.Errorf("%s: keyword type integer is not supported under not, if, and in branches of "+
+			"oneOf of which two can hold, unless the numbers are whole or listed", c.all[a[fraction]].at())
 	}
 	m := multiple.Num().Uint64()
 	if texts != nil {

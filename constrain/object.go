@@ -47,7 +47,7 @@ func (c *schemaCompiler) object(v *value, a alternative) error {
 		if p.maxProperties >= 0 && (s.max < 0 || p.maxProperties < s.max) {
 			s.max = p.maxProperties
 		}
-		if len(p.properties) > 0 {
+		if len(p.properties) > 0 && !p.beside {
 			sources = append(sources, p)
 		}
 	}
@@ -63,6 +63,11 @@ func (c *schemaCompiler) object(v *value, a alternative) error {
 		}
 	}
 	for _, id := range a {
+		if p := c.all[id]; p.beside {
+			for _, property := range p.properties {
+				s.name(property.name)
+			}
+		}
 		for _, name := range c.all[id].required {
 			s.names[s.name(name)].required = true
 		}
@@ -185,7 +190,7 @@ func (c *schemaCompiler) named(a alternative, name string, known bool, matches [
 		if !found && p.additional != nil {
 			conj = append(conj, p.additional)
 		}
-		if len(p.properties) > 0 || len(p.patterns) > 0 {
+		if len(p.properties) > 0 && !p.beside || len(p.patterns) > 0 {
 			listed = p
 		}
 		named = named || found

@@ -5,7 +5,6 @@ package constrain
 import (
 	"fmt"
 	"math/big"
-	"strings"
 
 	"picogpt/internal/quote"
 )
@@ -22,16 +21,21 @@ type schema struct {
 	enum                []*jsonValue // nil if there is none
 	hasEnum             bool
 
+	not                   *schema
+	when, then, otherwise *schema // if, then, else
+
 	types types // 0 means any
 
 	minimum, maximum           *decimal
 	exclusiveMin, exclusiveMax *decimal
 	multiple                   *big.Rat
+	fraction                   bool     // not whole
 	texts                      []string // of numbers and strings: only these
 	hasTexts                   bool
 
 	minLength, maxLength int // maxLength -1: none
 	pattern              *string
+	unlike               string // a pattern that must not match; "" for none
 	format               string
 
 	properties    []property
@@ -40,6 +44,7 @@ type schema struct {
 	additional    *schema            // nil: others are allowed
 	required      []string
 	free          bool // names come in any order
+	beside        bool // properties of other schemas give the order, and say which names there are
 	minProperties int
 	maxProperties int
 
@@ -76,12 +81,11 @@ var annotations = map[string]bool{"title": true, "description": true, "default":
 	"contentEncoding": true, "contentMediaType": true, "contentSchema": true}
 
 // refused are keywords that restrict and that this package does not support.
-var refused = map[string]bool{"not": true, "if": true, "then": true, "else": true,
+var refused = map[string]bool{
 	"contains": true, "minContains": true, "maxContains": true, "uniqueItems": true,
-	"dependentRequired": true, "dependentSchemas": true, "dependencies": true,
 	"propertyNames": true, "unevaluatedItems": true, "unevaluatedProperties": true,
 	"$dynamicRef": true, "$dynamicAnchor": true, "$recursiveRef": true, "$recursiveAnchor": true,
-	"additionalItems": true, "divisibleBy": true, "disallow": true, "extends": true,
+	"divisibleBy": true, "disallow": true, "extends": true,
 	"$vocabulary": true}
 
 // schemaOf returns the schema of a JSON value. It parses each value once.
@@ -161,9 +165,9 @@ func (c *schemaCompiler) keyword(s *schema, in *jsonValue, key string, v *jsonVa
 	case "maximum":
 		s.maximum, err = v.decimal()
 	case "exclusiveMinimum":
-		s.exclusiveMin, err = v.decimal()
+		s.exclusiveMin, err = exclusiveOf(v, in.member("minimum"))
 	case "exclusiveMaximum":
-		s.exclusiveMax, err = v.decimal()
+		s.exclusiveMax, err = exclusiveOf(v, in.member("maximum"))
 	case "multipleOf":
 		s.multiple, err = v.divisor()
 	case "minLength":
@@ -196,15 +200,18 @@ func (c *schemaCompiler) keyword(s *schema, in *jsonValue, key string, v *jsonVa
 		s.additional, err = c.schemaOf(v)
 	case "prefixItems":
 		s.prefix, err = c.schemasOf(v)
-	case "items":
-		if v.kind == '[' {
-			return fmt.Errorf("%s: an array of schemas is prefixItems since draft 2020-12", v.at())
+	case "items", "additionalItems":
+		err = c.items(s, in, key, v)
+	case "not":
+		s.not, err = c.schemaOf(v)
+	case "if":
+		if in.member("then") != nil || in.member("else") != nil {
+			s.when, err = c.schemaOf(v)
 		}
-		s.items, err = c.schemaOf(v)
-	case "$id":
-		if in != c.root {
-			err = fmt.Errorf("%s: keyword $id is supported at the top only", in.at())
-		}
+	case "then", "else":
+		err = c.branch(s, in, key, v)
+	case "dependentRequired", "dependentSchemas", "dependencies":
+		err = c.dependencies(s, in, key, v)
 	default:
 		if key == "uniqueItems" && v.kind == 'f' || annotations[key] || !refused[key] {
 			return nil
@@ -212,6 +219,81 @@ func (c *schemaCompiler) keyword(s *schema, in *jsonValue, key string, v *jsonVa
 		err = fmt.Errorf("%s: keyword %s is not supported", in.at(), key)
 	}
 	return err
+}
+
+// exclusiveOf reads an exclusive bound: a number or, in draft 4, true beside the bound.
+func exclusiveOf(v, bound *jsonValue) (*decimal, error) {
+	switch {
+	case v.kind == 'f':
+		return nil, nil
+	case v.kind == 't' && bound != nil:
+		return bound.decimal()
+	}
+	return v.decimal()
+}
+
+// items reads items and additionalItems: until draft 2019-09, items could be an array of schemas,
+// which is now prefixItems, and additionalItems was what is now items.
+func (c *schemaCompiler) items(s *schema, in *jsonValue, key string, v *jsonValue) (err error) {
+	tuple := in.member("items") != nil && in.member("items").kind == '['
+	switch {
+	case tuple && in.member("prefixItems") != nil:
+		err = fmt.Errorf("%s: items: want a schema beside prefixItems, found an array", in.at())
+	case tuple && key == "items" && len(v.items) > 0:
+		s.prefix, err = c.schemasOf(v)
+	case !tuple && key == "items" || tuple && key == "additionalItems":
+		s.items, err = c.schemaOf(v)
+	}
+	return err
+}
+
+// branch reads then or else, which restrict nothing without if.
+func (c *schemaCompiler) branch(s *schema, in *jsonValue, key string, v *jsonValue) (err error) {
+	switch {
+	case in.member("if") == nil:
+	case key == "then":
+		s.then, err = c.schemaOf(v)
+	default:
+		s.otherwise, err = c.schemaOf(v)
+	}
+	return err
+}
+
+// dependencies reads what a property asks for: other properties, or a schema for the object. Each
+// is two alternatives, one without the property.
+func (c *schemaCompiler) dependencies(s *schema, in *jsonValue, key string, v *jsonValue) error {
+	if v.kind != '{' {
+		return v.want("an object")
+	}
+	for i, name := range v.keys {
+		item := v.items[i]
+		without, with := c.newSchema(item), c.newSchema(item)
+		without.beside = true
+		without.properties = []property{{name, c.never(item)}}
+		with.types, with.required = objectType, []string{name}
+		switch {
+		case key != "dependentSchemas" && item.kind == '[':
+			names, err := item.strings()
+			if err != nil {
+				return err
+			}
+			with.required = append(with.required, names...)
+		case key != "dependentSchemas" && key == "dependencies" && item.kind == '"': // draft 3
+			with.required = append(with.required, item.text)
+		case key == "dependentRequired":
+			return item.want("an array of strings")
+		default:
+			part, err := c.schemaOf(item)
+			if err != nil {
+				return err
+			}
+			with.allOf = []*schema{part}
+		}
+		also := c.newSchema(item)
+		also.anyOf = []*schema{without, with}
+		s.also = append(s.also, also)
+	}
+	return nil
 }
 
 // both adds const to a schema that also has enum, as another schema that must hold.
@@ -352,23 +434,4 @@ func (s *schema) property(name string) *schema {
 		}
 	}
 	return nil
-}
-
-// resolve returns the schema of a $ref: # and a JSON pointer, or # and an anchor.
-func (c *schemaCompiler) resolve(v *jsonValue) (*schema, error) {
-	if v.kind != '"' {
-		return nil, v.want("a string")
-	}
-	ref := v.text
-	if id := c.root.member("$id"); id != nil && id.kind == '"' && id.text != "" {
-		if rest, ok := strings.CutPrefix(ref, strings.TrimSuffix(id.text, "#")); ok &&
-			(rest == "" || rest[0] == '#') {
-			ref = "#" + strings.TrimPrefix(rest, "#")
-		}
-	}
-	target, err := c.find(ref)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %s: %v", v.at(), quote.Short(v.text, 80), err)
-	}
-	return c.schemaOf(target)
 }

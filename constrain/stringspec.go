@@ -28,6 +28,9 @@ func (c *schemaCompiler) str(v *value, a alternative) error {
 			}
 			patterns, from = append(patterns, s.counted(*p.pattern)), p
 		}
+		if p.unlike != "" {
+			patterns, from = append(patterns, unlike+p.unlike), p
+		}
 		if p.format != "" {
 			f := formats[p.format]
 			patterns, from = append(patterns, f.patterns...), p
@@ -126,14 +129,28 @@ func (c *schemaCompiler) table(from *schema, patterns []string, lo, hi int) (*ta
 	return t, nil
 }
 
+// unlike is before a pattern that must not match.
+const unlike = "\x00"
+
 // patterns compiles patterns, which may match anywhere in a string. It returns nil if one of them
 // matches nothing.
 func (c *schemaCompiler) patterns(what string, patterns []string) (machines []*machine, err error) {
 	for _, p := range patterns {
+		p, not := strings.CutPrefix(p, unlike)
 		m, err := c.pattern(what+": pattern "+quote.Short(p, 60), p)
-		if m == nil || err != nil {
+		if err != nil {
 			return nil, err
 		}
+		if m == nil && !not {
+			return nil, nil
+		}
+		if m == nil { // nothing matches it
+			if m, err = c.pattern(what, ""); err != nil {
+				return nil, err
+			}
+			not = false
+		}
+		m.not = not
 		machines = append(machines, m)
 	}
 	return machines, nil

@@ -100,8 +100,10 @@ func (b *tableBuilder) build(what string) error {
 
 // state returns the index of a tuple of states.
 func (b *tableBuilder) state(tuple []*set) int32 {
-	if b.all && slices.Contains(tuple, deadSet) {
-		return -1
+	for i, s := range tuple {
+		if b.all && s == deadSet && !b.machines[i].not {
+			return -1
+		}
 	}
 	var key []byte
 	for _, s := range tuple {
@@ -127,9 +129,9 @@ func (b *tableBuilder) kind(tuple []*set) int32 {
 	accepts, any := make([]bool, len(tuple)), true
 	var key []byte
 	for i, s := range tuple {
-		accepts[i] = s.accepts
-		any = any && s.accepts
-		if s.accepts {
+		accepts[i] = s.accepts != b.machines[i].not
+		any = any && accepts[i]
+		if accepts[i] {
 			key = binary.AppendUvarint(key, uint64(i))
 		}
 	}

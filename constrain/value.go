@@ -57,16 +57,39 @@ func jsonSchema(v *Vocabulary, text []byte, o SchemaOptions, m *meter) (*Constra
 	if err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
-	c := &schemaCompiler{options: o, root: root, meter: m, plain: v.plainly, schemas: map[*jsonValue]*schema{},
-		constants: map[*jsonValue]*schema{},
-		expanded:  map[*schema][]alternative{}, expanding: map[*schema]bool{},
-		values: map[string]*value{}, tables: map[string]*table{},
-		anyString: &stringSpec{max: -1}, anyNumber: map[bool]*numberSpec{}}
-	first, err := c.compile()
-	if err != nil {
-		return nil, fmt.Errorf("schema: %w", err)
+	overlaps := map[*jsonValue]map[int][]int{}
+	for {
+		c := &schemaCompiler{options: o, root: root, meter: m, plain: v.plainly, overlaps: overlaps,
+			schemas: map[*jsonValue]*schema{}, constants: map[*jsonValue]*schema{},
+			expanded: map[*schema][]alternative{}, expanding: map[*schema]bool{},
+			negated: map[*schema]*schema{}, values: map[string]*value{}, tables: map[string]*table{},
+			anyString: &stringSpec{max: -1}, anyNumber: map[bool]*numberSpec{}}
+		first, err := c.compile()
+		if err != nil {
+			return nil, fmt.Errorf("schema: %w", err)
+		}
+		if !c.overlapping() {
+			return &Constraint{newJSON(v, first, c.order, o), c.notes}, nil
+		}
 	}
-	return &Constraint{newJSON(v, first, c.order, o), c.notes}, nil
+}
+
+// overlapping records the branches of oneOf that can hold together, and reports whether there are
+// new ones: then the schema is compiled again, and such a branch excludes the other.
+func (c *schemaCompiler) overlapping() (found bool) {
+	for _, x := range c.oneOf {
+		if !x.both.possible {
+			continue
+		}
+		found = true
+		of := c.overlaps[x.of.from]
+		if of == nil {
+			of = map[int][]int{}
+			c.overlaps[x.of.from] = of
+		}
+		of[x.i], of[x.j] = append(of[x.i], x.j), append(of[x.j], x.i)
+	}
+	return found
 }
 
 // compile compiles all values that are reachable from the root.
@@ -91,12 +114,6 @@ func (c *schemaCompiler) compile() (*value, error) {
 	}
 	if err := c.satisfy(); err != nil {
 		return nil, err
-	}
-	for _, x := range c.oneOf {
-		if x.both.possible {
-			return nil, fmt.Errorf("%s: oneOf is supported where no two branches can both hold; "+
-				"branches %d and %d can", x.of.at(), x.i, x.j)
-		}
 	}
 	switch {
 	case !first.possible && c.missing != "":
@@ -131,7 +148,7 @@ func (c *schemaCompiler) valueOf(conj ...*schema) *value {
 // trivial reports whether a schema accepts everything.
 func (s *schema) trivial() bool {
 	return !s.never && !s.plain() && !s.hasEnum && s.ref == nil && s.allOf == nil &&
-		s.anyOf == nil && s.oneOf == nil && s.also == nil
+		s.anyOf == nil && s.oneOf == nil && s.also == nil && s.not == nil && s.when == nil
 }
 
 // build completes a value.

@@ -1,0 +1,94 @@
+package constrain
+
+// The spellings of drafts 4 to 2019-09, and conditions, against the judge, which knows all drafts.
+
+import (
+	"slices"
+	"testing"
+
+	"picogpt/internal/testing/judge"
+)
+
+// drafted are schemas and canonical instances; some are valid and some are not.
+var drafted = []struct{ schema, instances string }{
+	{`{"$schema":"http://json-schema.org/draft-04/schema#","type":"number","minimum":1,"exclusiveMinimum":true,"maximum":3,"exclusiveMaximum":false}`,
+		`0.5 1 1.5 3 3.5`},
+	{`{"$schema":"http://json-schema.org/draft-04/schema#","type":"integer","maximum":3,"exclusiveMaximum":true}`, `2 3 4`},
+	{`{"$schema":"http://json-schema.org/draft-07/schema#","items":[{"type":"integer"},{"type":"string"}],"additionalItems":{"type":"null"}}`,
+		`[] [1] ["a"] [1,"a"] [1,2] [1,"a",null] [1,"a",1] 5`},
+	{`{"$schema":"http://json-schema.org/draft-07/schema#","items":[{"type":"integer"}],"additionalItems":false,"minItems":1}`,
+		`[] [1] [1,1] ["a"]`},
+	{`{"$schema":"http://json-schema.org/draft-07/schema#","items":{"type":"integer"},"additionalItems":false}`, `[] [1,2] ["a"]`},
+	{`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"a":{},"b":{},"c":{"type":"integer"}},
+		"dependencies":{"a":["b"],"c":{"required":["b"],"properties":{"b":{"type":"null"}}}}}`,
+		`{} {"a":1} {"a":1,"b":1} {"b":1} {"b":1,"c":1} {"b":null,"c":1} {"c":1} {"a":1,"b":null,"c":2} {"a":1,"b":2,"c":2} {"d":1}`},
+	{`{"dependentRequired":{"a":["b","c"]},"dependentSchemas":{"c":{"minProperties":3}}}`,
+		`{} {"a":1} {"a":1,"b":1} {"a":1,"b":1,"c":1} {"c":1} {"c":1,"d":1,"e":1} 3 "x" []`},
+	{`{"$schema":"http://json-schema.org/draft-04/schema#","id":"http://x.y/root.json","definitions":{"a":{"id":"#foo","type":"integer"},
+		"b":{"id":"sub/","definitions":{"c":{"id":"c.json","type":"null"}}}},"properties":{"a":{"$ref":"#foo"},"b":{"$ref":"sub/c.json"}}}`,
+		`{"a":1} {"a":null} {"b":null} {"b":1}`},
+	{`{"$id":"http://x.y/a","$defs":{"p":{"$id":"b/","$defs":{"q":{"$id":"c","$anchor":"here","type":"integer"}},"type":"object","properties":{"v":{"$ref":"c"}}}},
+		"properties":{"p":{"$ref":"b/"},"q":{"$ref":"http://x.y/b/c#here"},"r":{"$ref":"#/$defs/p"}}}`,
+		`{"p":{"v":1}} {"p":{"v":""}} {"q":1} {"q":""} {"r":{"v":1}} {"r":{"v":null}} {"r":1}`},
+	{`{"not":{"type":"string"}}`, `1 "a" null {} []`},
+	{`{"type":"object","properties":{"a":{},"b":{"not":{}}}}`, `{} {"a":1} {"b":1} {"a":1,"b":1}`},
+	{`{"not":{"required":["a","b"]},"type":"object"}`, `{} {"a":1} {"b":1} {"a":1,"b":1} {"c":1}`},
+	{`{"not":{"enum":["a","b",1,2.5,null,true]}}`, `"a" "ab" "" 1 2 2.5 -1 null true false [] {}`},
+	{`{"not":{"anyOf":[{"type":"string","minLength":3},{"type":"string","pattern":"^b"},{"type":"number","maximum":3},{"type":"array","minItems":2}]}}`, `"ab" "abc" "ba" 3 4 [1] [1,2] {}`},
+	{`{"not":{"allOf":[{"minLength":2},{"maxLength":4},{"format":"ipv4"}]}}`, `"a" "abc" "1.2.3.4" 1`},
+	{`{"not":{"prefixItems":[{"const":1},{"type":"string"}],"items":false}}`, `[] [1] [2] [1,"a"] [1,2] [1,"a",3] 1`},
+	{`{"not":{"properties":{"a":{"const":"x"}},"required":["a"]},"type":"object"}`, `{} {"a":"x"} {"a":"y"} {"b":1}`},
+	{`{"not":{"type":"integer"},"enum":[1,2.5,"a",3]}`, `1 2.5 3 "a" "b"`},
+	{`{"not":{"not":{"type":"integer"}}}`, `1 "a"`},
+	{`{"not":{"oneOf":[{"minimum":2},{"maximum":4}]}}`, `1 2 3 4 5 "a"`},
+	{`{"type":"object","properties":{"kind":{"enum":["a","b"]},"v":{}},"required":["kind"],"additionalProperties":false,"if":{"properties":{"kind":{"const":"a"}}},
+		"then":{"required":["v"]},"else":{"properties":{"v":{"type":"null"}}}}`,
+		`{"kind":"a"} {"kind":"a","v":1} {"kind":"b"} {"kind":"b","v":1} {"kind":"b","v":null}`},
+	{`{"if":{"type":"string"},"then":{"maxLength":2}}`, `"ab" "abc" 1`},
+	{`{"if":{"minimum":2},"else":{"multipleOf":3},"type":"integer"}`, `0 1 2 3 4 -3`},
+	{`{"if":{"if":{"minimum":2},"then":{"maximum":5},"else":{"maximum":0}},"then":{"enum":[-1,3]},"type":"integer"}`, `-1 -2 1 2 3 4 6`},
+	{`{"oneOf":[{"required":["a"]},{"required":["b"]}],"type":"object","maxProperties":2,"additionalProperties":{"type":"null"}}`,
+		`{} {"a":null} {"b":null} {"a":null,"b":null} {"c":null,"b":null} {"a":1}`},
+	{`{"oneOf":[{"minimum":2,"type":"integer"},{"maximum":4,"type":"integer"},{"const":9}]}`, `1 2 3 4 5 9 "a"`},
+	{`{"oneOf":[{"type":"string"},{"minLength":3},{"enum":["a","abc"]}]}`, `"a" "b" "abc" "abcd" 1 null`},
+	{`{"type":"array","items":{"oneOf":[{"pattern":"a"},{"pattern":"b"}],"type":"string"}}`, `[] ["a"] ["b"] ["ab"] ["a","c"]`},
+}
+
+func TestSpellingsOfOlderDraftsAndConditions(t *testing.T) {
+	for _, x := range drafted {
+		check := judge.Schema(t, x.schema)
+		c := compile(t, x.schema, SchemaOptions{})
+		valid := 0
+		for _, text := range texts(x.instances) {
+			want := check(text) == nil
+			if _, got := accepts(t, c, text); got != want {
+				t.Errorf("%s: %s: accepted %v, want %v", x.schema, text, got, want)
+			}
+			if want {
+				valid++
+			}
+		}
+		if n := len(texts(x.instances)); valid == 0 || valid == n {
+			t.Errorf("%s: %d of %d instances are valid: want some of both", x.schema, valid, n)
+		}
+		walks(t, x.schema, c, 6, check)
+	}
+}
+
+// TestAConditionKeepsTheOrder: what a condition says of a property does not make the order free.
+func TestAConditionKeepsTheOrder(t *testing.T) {
+	c := compile(t, `{"type":"object","properties":{"a":{},"b":{}},"not":{"required":["a","b"]},
+		"dependentRequired":{"b":["c"]}}`, SchemaOptions{Closed: true})
+	for text, want := range map[string]bool{`{"a":1}`: true, `{"b":1}`: false, `{"x":1}`: false} {
+		if _, got := accepts(t, c, text); got != want {
+			t.Errorf("%s: accepted %v, want %v", text, got, want)
+		}
+	}
+	c = compile(t, `{"type":"object","properties":{"a":{},"b":{}},"dependencies":{"b":["a"]}}`, SchemaOptions{})
+	for _, text := range []string{`{"a":1,"b":2}`, `{"a":1}`, `{"b":1,"a":2}`, `{"b":1}`} {
+		want := slices.Contains([]string{`{"a":1,"b":2}`, `{"a":1}`}, text)
+		if _, got := accepts(t, c, text); got != want {
+			t.Errorf("%s: accepted %v, want %v", text, got, want)
+		}
+	}
+}
