@@ -28,7 +28,8 @@ const (
 	maxDepth        = 20000   // of schemas within schemas and behind $ref
 	maxAlternatives = 2048    // combinations of alternatives
 	maxValues       = 20000   // kinds of values
-	maxBranches     = 100     // of oneOf
+	maxBranches     = 100     // of oneOf, without a tag
+	maxPairs        = maxBranches * (maxBranches - 1) / 2
 	maxTable        = 1 << 18 // cells of a table
 	maxTableStates  = 10000
 	maxPattern      = 1 << 16 // bytes of a regex

@@ -4,6 +4,7 @@ package constrain
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"picogpt/internal/testing/judge"
@@ -90,5 +91,35 @@ func TestAConditionKeepsTheOrder(t *testing.T) {
 		if _, got := accepts(t, c, text); got != want {
 			t.Errorf("%s: accepted %v, want %v", text, got, want)
 		}
+	}
+}
+
+// TestTaggedBranchesCostWhatTheyAre: three hundred tagged branches of oneOf take little more work
+// than those of anyOf, and as much again where they are twice as many.
+func TestTaggedBranchesCostWhatTheyAre(t *testing.T) {
+	schema := func(keyword string, n int) string {
+		return `{"` + keyword + `":[` + list(n, ",", numbered(`{"type":"object","required":["tool","n"],"properties":{`+
+			`"tool":{"const":"t%d"},"n":{"type":"integer","minimum":%d}},"additionalProperties":false}`)) + `]}`
+	}
+	steps := func(keyword string, n int) int {
+		m, _, err := work(hostile{kind: 's'}, schema(keyword, n), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.used
+	}
+	any, one, twice := steps("anyOf", 300), steps("oneOf", 300), steps("oneOf", 600)
+	if one > 2*any || twice > 3*one {
+		t.Errorf("anyOf of 300: %d steps, oneOf %d, of 600 %d", any, one, twice)
+	}
+	c := compile(t, schema("oneOf", 300), SchemaOptions{})
+	for text, want := range map[string]bool{`{"tool":"t299","n":299}`: true, `{"tool":"t299","n":298}`: false} {
+		if _, got := accepts(t, c, text); got != want {
+			t.Errorf("%s: accepted %v, want %v", text, got, want)
+		}
+	}
+	m, _, err := work(hostile{kind: 's'}, `{"oneOf":[`+list(200, ",", numbered(`{"minLength":%d}`))+`]}`, nil)
+	if err == nil || !strings.Contains(err.Error(), "want a required property with another const in each") {
+		t.Errorf("200 branches without a tag: %v after %d steps", err, m.used)
 	}
 }

@@ -182,15 +182,22 @@ func (c *schemaCompiler) exclude(s *schema) error {
 	if len(s.oneOf) < 2 {
 		return nil
 	}
-	if len(s.oneOf) > maxBranches {
-		return fmt.Errorf("%s: oneOf of %d branches, want %d at most", s.at(), len(s.oneOf),
-			maxBranches)
-	}
 	rest := *s                            // all other keywords
 	rest.id, rest.oneOf = len(c.all), nil // the conditions too
 	c.all = append(c.all, &rest)
+	apart, pairs := c.tagged(s.oneOf), 0
 	for i := range s.oneOf {
 		for j := range i {
+			if err := c.meter.charge(2); err != nil {
+				return err
+			}
+			if apart(i, j) {
+				continue
+			}
+			if pairs++; pairs > maxPairs {
+				return fmt.Errorf("%s: oneOf of %d branches, want a required property with another const in "+
+					"each, or %d at most", s.at(), len(s.oneOf), maxBranches)
+			}
 			if slices.Contains(c.overlaps[s.from][i], j) {
 				continue
 			}
