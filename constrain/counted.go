@@ -13,7 +13,7 @@ var repeated = regexp.MustCompile(`\A\^(.+)\{([0-9]{1,9})(,([0-9]{0,9}))?\}\$\z`
 
 // counted returns a pattern that, together with the lengths of s, which it changes, has the same
 // meaning as pattern: ^[a-z]{3,500}$ becomes ^[a-z]*$ and lengths from 3 to 500.
-func (s *stringSpec) counted(pattern string) string {
+func (s *stringWish) counted(pattern string) string {
 	parts := repeated.FindStringSubmatch(ecmaEscapes(pattern))
 	if parts == nil {
 		return pattern

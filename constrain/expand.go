@@ -24,6 +24,7 @@ type schemaCompiler struct {
 	expanded  map[*schema][]alternative
 	expanding map[*schema]bool
 	negated   map[*schema]*schema
+	nameSets  map[*schema]nameSet
 	overlaps  map[*jsonValue]map[int][]int // of oneOf, the branches that can hold with another one
 	values    map[string]*value
 	order     []*value // the values in the order of their creation: a value before its parts
@@ -216,7 +217,7 @@ func (s *schema) plain() bool {
 }
 
 func (s *schema) isObject() bool {
-	return len(s.properties) > 0 || len(s.patterns) > 0 || s.additional != nil ||
+	return len(s.properties) > 0 || len(s.patterns) > 0 || s.additional != nil || s.names != nil ||
 		len(s.required) > 0 || s.minProperties > 0 || s.maxProperties >= 0
 }
 

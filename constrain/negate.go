@@ -284,6 +284,9 @@ func (b *negation) objects() {
 	if len(s.patterns) > 0 {
 		b.cannot("patternProperties")
 	}
+	if s.names != nil && !s.names.trivial() {
+		b.cannot("propertyNames")
+	}
 	if s.additional != nil && !s.additional.trivial() {
 		b.cannot("additionalProperties")
 	}

@@ -126,6 +126,22 @@ func (c *schemaCompiler) objectValues(s *objectSpec, a alternative) error {
 			machines = append(machines, m)
 		}
 	}
+	for _, id := range a {
+		p := c.all[id]
+		if p.names == nil {
+			continue
+		}
+		m, all, none, err := c.names(p.names)
+		switch {
+		case err != nil:
+			return err
+		case none:
+			number[p.namesKey()] = -1
+		case !all:
+			number[p.namesKey()] = len(machines)
+			machines, from = append(machines, m), p
+		}
+	}
 	for i := range s.names {
 		name := &s.names[i]
 		work := 4 + len(machines)*(8+2*len(name.name)) + 8*len(a) + all
@@ -160,6 +176,9 @@ func (c *schemaCompiler) objectValues(s *objectSpec, a alternative) error {
 	return nil
 }
 
+// namesKey is the key of propertyNames among the patterns of names.
+func (s *schema) namesKey() string { return fmt.Sprintf("\x00%d", s.id) }
+
 // never returns a new schema that accepts nothing.
 func (c *schemaCompiler) never(from *jsonValue) *schema {
 	s := c.newSchema(from)
@@ -185,6 +204,11 @@ func (c *schemaCompiler) named(a alternative, name string, known bool, matches [
 		for _, property := range p.patterns {
 			if i, ok := number[property.name]; ok && matches[i] {
 				conj, found = append(conj, property.value), true
+			}
+		}
+		if p.names != nil {
+			if i, ok := number[p.namesKey()]; ok && (i < 0 || !matches[i]) {
+				conj = append(conj, c.never(p.from))
 			}
 		}
 		if !found && p.additional != nil {

@@ -125,7 +125,7 @@ func (m maker) schema(depth int) string {
 		keywords = append(keywords, fmt.Sprintf(format, args...))
 	}
 	for range 1 + m.IntN(4) {
-		switch m.IntN(21) {
+		switch m.IntN(22) {
 		case 0:
 			add(`"type":%s`, m.one(`"object"`, `"array"`, `"string"`, `["integer","object"]`,
 				`["number","string","array"]`))
@@ -160,6 +160,8 @@ func (m maker) schema(depth int) string {
 		case 15:
 			add(`"%s":[%s,%s]`, m.one("allOf", "anyOf", "oneOf"), m.schema(depth-1),
 				m.schema(depth-1))
+		case 21:
+			add(`"propertyNames":%s`, m.schema(depth-1))
 		case 17:
 			add(`"not":%s`, m.schema(depth-1))
 		case 18:

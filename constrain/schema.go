@@ -42,6 +42,7 @@ type schema struct {
 	index         map[string]*schema // of properties, if there are many
 	patterns      []property         // each name is a pattern
 	additional    *schema            // nil: others are allowed
+	names         *schema            // propertyNames
 	required      []string
 	free          bool // names come in any order
 	beside        bool // properties of other schemas give the order, and say which names there are
@@ -83,7 +84,7 @@ var annotations = map[string]bool{"title": true, "description": true, "default":
 // refused are keywords that restrict and that this package does not support.
 var refused = map[string]bool{
 	"contains": true, "minContains": true, "maxContains": true, "uniqueItems": true,
-	"propertyNames": true, "unevaluatedItems": true, "unevaluatedProperties": true,
+	"unevaluatedItems": true, "unevaluatedProperties": true,
 	"$dynamicRef": true, "$dynamicAnchor": true, "$recursiveRef": true, "$recursiveAnchor": true,
 	"divisibleBy": true, "disallow": true, "extends": true,
 	"$vocabulary": true}
@@ -198,6 +199,8 @@ func (c *schemaCompiler) keyword(s *schema, in *jsonValue, key string, v *jsonVa
 		s.patterns, err = c.propertiesOf(v)
 	case "additionalProperties":
 		s.additional, err = c.schemaOf(v)
+	case "propertyNames":
+		s.names, err = c.schemaOf(v)
 	case "prefixItems":
 		s.prefix, err = c.schemasOf(v)
 	case "items", "additionalItems":

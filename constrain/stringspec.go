@@ -11,40 +11,60 @@ import (
 	"picogpt/internal/quote"
 )
 
-// str adds the strings of an alternative to a value.
-func (c *schemaCompiler) str(v *value, a alternative) error {
-	s := &stringSpec{max: -1}
-	var patterns, texts []string
-	var from *schema // for errors
+// A stringWish is what all schemas of an alternative say of strings.
+type stringWish struct {
+	min, max int // characters; max -1: any number
+	patterns []string
+	texts    []string // nil: no list
+	from     *schema  // one of the schemas, for errors
+}
+
+// wanted collects what an alternative says of strings. An error of the meter stays with it.
+func (c *schemaCompiler) wanted(a alternative) *stringWish {
+	s := &stringWish{max: -1}
 	for _, id := range a {
 		p := c.all[id]
+		if s.from == nil || p.pattern != nil || p.unlike != "" || p.format != "" {
+			s.from = p
+		}
 		s.min = max(s.min, p.minLength)
 		if p.maxLength >= 0 && (s.max < 0 || p.maxLength < s.max) {
 			s.max = p.maxLength
 		}
 		if p.pattern != nil {
-			if err := c.meter.charge(64 + 64*len(*p.pattern)); err != nil {
-				return err
+			if c.meter.charge(64+64*len(*p.pattern)) != nil {
+				return s
 			}
-			patterns, from = append(patterns, s.counted(*p.pattern)), p
+			s.patterns = append(s.patterns, s.counted(*p.pattern))
 		}
 		if p.unlike != "" {
-			patterns, from = append(patterns, unlike+p.unlike), p
+			s.patterns = append(s.patterns, unlike+p.unlike)
 		}
 		if p.format != "" {
 			f := formats[p.format]
-			patterns, from = append(patterns, f.patterns...), p
+			s.patterns = append(s.patterns, f.patterns...)
 			if f.max > 0 && (s.max < 0 || f.max < s.max) {
 				s.max = f.max
 			}
 		}
 		if p.hasTexts {
-			if err := c.meter.charge(8*len(texts) + 16*len(p.texts)); err != nil {
-				return err
+			if c.meter.charge(8*len(s.texts)+16*len(p.texts)) != nil {
+				return s
 			}
-			texts = intersectTexts(texts, p.texts)
+			s.texts = intersectTexts(s.texts, p.texts)
 		}
 	}
+	return s
+}
+
+// str adds the strings of an alternative to a value.
+func (c *schemaCompiler) str(v *value, a alternative) error {
+	w := c.wanted(a)
+	if err := c.meter.failed(); err != nil {
+		return err
+	}
+	s := &stringSpec{min: w.min, max: w.max}
+	patterns, texts, from := w.patterns, w.texts, w.from
 	if s.max >= 0 && s.min > s.max || s.min >= unbounded {
 		return nil
 	}
