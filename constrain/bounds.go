@@ -40,6 +40,7 @@ const (
 	maxRepetition   = 2000    // of one {m,n} of a grammar, as in llama.cpp
 	maxChoices      = 1 << 20 // bytes
 	maxNotes        = 20
+	maxScale        = 17  // digits after the point of a divisor
 	maxPoint        = 400 // digits before the point of numbers of JSON: float64 ends at 309
 )
 

@@ -148,6 +148,18 @@ func (d *decimal) round(up bool) *decimal {
 	return r
 }
 
+// roundAt returns the next number with some digits after the point, or the number itself.
+func (d *decimal) roundAt(digits int, up bool) *decimal {
+	if d.zero() {
+		return d
+	}
+	r := *(&decimal{d.neg, d.digits, d.point + digits}).round(up)
+	if !r.zero() {
+		r.point -= digits
+	}
+	return &r
+}
+
 // inReach returns the bound itself or, if that is so near to 0 that no float64 is between, the next
 // float64: no text of a number has a million zeros.
 func (d *decimal) inReach(lower bool) *decimal {

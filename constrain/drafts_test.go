@@ -42,6 +42,8 @@ var drafted = []struct{ schema, instances string }{
 	{`{"type":"object","propertyNames":{"type":"integer"},"properties":{"a":{}}}`, `{} {"a":1} {"b":1}`},
 	{`{"type":"object","propertyNames":{"type":"string"},"maxProperties":1}`, `{"a":1} {"a":1,"b":2}`},
 	{`{"type":"object","propertyNames":{"not":{"enum":["a","b"]}},"additionalProperties":{"type":"null"}}`, `{} {"a":null} {"c":null} {"ab":null}`},
+	{`{"allOf":[{"multipleOf":0.75},{"multipleOf":0.5}],"type":"number","exclusiveMinimum":0,"exclusiveMaximum":10}`, `0 0.75 1.5 3 4.5 3.75 9 10.5`},
+	{`{"type":"number","multipleOf":0.01,"enum":[1.25,1.255,3]}`, `1.25 1.255 3`},
 	{`{"not":{"type":"string"}}`, `1 "a" null {} []`},
 	{`{"type":"object","properties":{"a":{},"b":{"not":{}}}}`, `{} {"a":1} {"b":1} {"a":1,"b":1}`},
 	{`{"not":{"required":["a","b"]},"type":"object"}`, `{} {"a":1} {"b":1} {"a":1,"b":1} {"c":1}`},

@@ -15,7 +15,8 @@ type numberSpec struct {
 	wide      bool // no bounds: any exponent
 	any       bool // no bounds, no divisor
 	pos, neg  *bounds
-	multiple  uint64   // 1 or more, for whole numbers
+	multiple  uint64   // 1 or more, for whole numbers and those of a scale
+	scale     int      // digits after the point at most; multiple is of 10^-scale; 0 for others
 	figures   int      // digits of multiple
 	texts     []string // nil: no list
 	mu        sync.Mutex
@@ -117,7 +118,7 @@ func (s *numberSpec) first(st numberState, b byte) (numberState, bool) {
 	}
 	st.digits = 1
 	st.lo, st.hi = against(b, side.loInt, 0), against(b, side.hiInt, 0)
-	if !s.whole && !s.wide && b != '0' {
+	if !s.whole && !s.wide && s.scale == 0 && b != '0' {
 		st.power = true
 		st.mlo, st.mhi = against(b, side.lo.digits, 0), against(b, side.hi.digits, 0)
 	}
@@ -194,6 +195,12 @@ func (s *numberSpec) decimal(st numberState, b byte) (numberState, bool) {
 	side := s.side(st)
 	i := int(st.at)
 	st.phase = numberDecimal
+	if s.scale > 0 {
+		if i >= s.scale {
+			return st, false
+		}
+		st.rest = (st.rest*10 + uint64(b-'0')) % s.multiple
+	}
 	if st.plain && st.lo == 0 {
 		st.lo = against(b, side.loFrac, i)
 	}
@@ -209,7 +216,7 @@ func (s *numberSpec) decimal(st numberState, b byte) (numberState, bool) {
 	if st.power && st.mhi == 0 {
 		st.mhi = against(b, side.hi.digits, i+1)
 	}
-	most := max(len(side.loFrac), len(side.hiFrac), len(side.lo.digits), len(side.hi.digits))
+	most := max(s.scale, len(side.loFrac), len(side.hiFrac), len(side.lo.digits), len(side.hi.digits))
 	if st.at = min(st.at+1, uint16(most)); s.wide {
 		st.at = 0
 	}

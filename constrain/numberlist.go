@@ -35,13 +35,16 @@ func leastMultiple(m, d *big.Rat) *big.Rat {
 	return new(big.Rat).SetInt(lcm)
 }
 
-func wholeOnly(s *schema) error {
-	return fmt.Errorf("%s: multipleOf %s is supported for whole numbers: want type integer", s.at(),
-		s.multiple.RatString())
+// commonMultiple returns the least common multiple of two fractions.
+func commonMultiple(m, d *big.Rat) *big.Rat {
+	num, denom := new(big.Int), new(big.Int)
+	num.Mul(m.Num(), d.Num()).Div(num, new(big.Int).GCD(nil, nil, m.Num(), d.Num()))
+	denom.GCD(nil, nil, m.Denom(), d.Denom())
+	return new(big.Rat).SetFrac(num, denom)
 }
 
 func tooLargeDivisor(s *schema) error {
-	return fmt.Errorf("%s: multipleOf: want numbers whose least common multiple is at most 1e17",
+	return fmt.Errorf("%s: multipleOf: want numbers whose least common multiple has 17 digits at most",
 		s.at())
 }
 

@@ -5,12 +5,16 @@ package constrain
 import (
 	"math/big"
 	"math/bits"
+	"strings"
 )
 
 // live reports whether a number can still end within the bounds.
 func (s *numberSpec) live(st numberState) bool {
 	if s.wide { // only numbers that no float64 can hold are left out
 		return int(st.digits) < len(s.pos.hiInt) || st.hi <= 0
+	}
+	if s.scale > 0 {
+		return st.plain && s.multiples(st)
 	}
 	if st.power {
 		if lo, hi := s.powers(st); lo <= hi {
@@ -60,8 +64,11 @@ func (s *numberSpec) multiples(st numberState) bool {
 	side := s.side(st)
 	live := false
 	most := len(side.hiInt)
-	if st.phase == numberZero {
+	switch st.phase {
+	case numberZero:
 		most = 1
+	case numberPoint, numberDecimal:
+		live, most = s.multipleAfterPoint(st, side), -1
 	}
 	for n := max(int(st.digits), len(side.loInt)); n <= most && !live; n++ {
 		live = s.multipleOfLength(st, side, n)
@@ -72,17 +79,32 @@ func (s *numberSpec) multiples(st numberState) bool {
 	return live
 }
 
-// multipleOfLength reports whether a number of n digits in total is a multiple within the bounds.
+// multipleOfLength reports whether a number of n digits in total before its point is a multiple
+// within the bounds.
 func (s *numberSpec) multipleOfLength(st numberState, side *bounds, n int) bool {
-	more := n - int(st.digits)
 	clippedLo := n == len(side.loInt) && st.lo <= 0
 	clippedHi := n == len(side.hiInt) && st.hi >= 0
 	if clippedLo && st.lo < 0 || clippedHi && st.hi > 0 {
 		return false
 	}
+	return s.anyMultiple(st.rest, side, int(st.digits), n-int(st.digits)+s.scale, clippedLo, clippedHi)
+}
+
+// multipleAfterPoint does the same for a number whose point was read.
+func (s *numberSpec) multipleAfterPoint(st numberState, side *bounds) bool {
+	digits := len(side.loInt)
+	if st.lo != 0 {
+		digits = len(side.hiInt)
+	}
+	return s.anyMultiple(st.rest, side, digits+int(st.at), s.scale-int(st.at), st.lo == 0, st.hi == 0)
+}
+
+// anyMultiple reports whether a multiple has the digits so far and more ones. The digits so far
+// are those of the bounds that are clipped.
+func (s *numberSpec) anyMultiple(rest uint64, side *bounds, digits, more int, clippedLo, clippedHi bool) bool {
 	if !clippedLo && !clippedHi {
 		// 10^more consecutive numbers; the first of them is rest*10^more modulo multiple.
-		room, first := uint64(1), st.rest
+		room, first := uint64(1), rest
 		for range more {
 			if room >= s.multiple {
 				return true
@@ -93,23 +115,41 @@ func (s *numberSpec) multipleOfLength(st numberState, side *bounds, n int) bool 
 		}
 		return (s.multiple-first)%s.multiple < room
 	}
-	prefix := side.hiInt[:st.digits]
+	lo, hi := s.scaled(side.loInt, side.loFrac), s.scaled(side.hiInt, side.hiFrac)
+	prefix := hi[:digits]
 	if clippedLo {
-		prefix = side.loInt[:st.digits]
+		prefix = lo[:digits]
 	}
 	ten := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(more)), nil)
 	from, _ := new(big.Int).SetString(prefix, 10)
 	from.Mul(from, ten)
 	to := new(big.Int).Sub(new(big.Int).Add(from, ten), big.NewInt(1))
 	if clippedLo {
-		from.SetString(side.loInt, 10)
+		from.SetString(lo, 10)
 	}
 	if clippedHi {
-		to.SetString(side.hiInt, 10)
+		to.SetString(hi, 10)
 	}
 	m := new(big.Int).SetUint64(s.multiple)
 	last := new(big.Int).Mul(new(big.Int).Div(to, m), m)
 	return last.Cmp(from) >= 0
+}
+
+// scaled returns the digits of a bound times 10^scale, which is whole.
+func (s *numberSpec) scaled(whole, fraction string) string {
+	return whole + fraction + strings.Repeat("0", s.scale-len(fraction))
+}
+
+// isMultiple reports whether the digits so far are a multiple.
+func (s *numberSpec) isMultiple(st numberState) bool {
+	if s.multiple <= 1 {
+		return true
+	}
+	rest := st.rest
+	for range s.scale - int(st.at) {
+		rest = rest * 10 % s.multiple
+	}
+	return rest == 0
 }
 
 // accepts reports whether the text is a number of the spec.
@@ -123,12 +163,13 @@ func (s *numberSpec) accepts(st numberState) bool {
 		above := k > len(side.loInt) || k == len(side.loInt) &&
 			(st.lo > 0 || st.lo == 0 && side.loFrac == "")
 		below := k < len(side.hiInt) || k == len(side.hiInt) && st.hi <= 0
-		return st.plain && above && below && (s.multiple <= 1 || st.rest == 0)
+		return st.plain && above && below && s.isMultiple(st)
 	case numberDecimal:
 		if s.wide {
 			return true
 		}
-		return st.plain && (st.lo > 0 || int(st.at) >= len(s.side(st).loFrac))
+		return st.plain && (st.lo > 0 || int(st.at) >= len(s.side(st).loFrac)) &&
+			(s.scale == 0 || s.isMultiple(st))
 	case numberExpEnd:
 		if s.wide {
 			return true

@@ -12,9 +12,14 @@ import (
 
 // newNumber returns the spec of numbers from lo to hi; nil means no bound.
 func newNumber(lo, hi *decimal, whole bool, multiple uint64) *numberSpec {
-	s := &numberSpec{whole: whole, multiple: multiple, reachable: map[numberState]bool{},
+	return newScaled(lo, hi, whole, multiple, 0)
+}
+
+// newScaled returns the spec of multiples of multiple / 10^scale.
+func newScaled(lo, hi *decimal, whole bool, multiple uint64, scale int) *numberSpec {
+	s := &numberSpec{whole: whole, multiple: multiple, scale: scale, reachable: map[numberState]bool{},
 		figures: len(strconv.FormatUint(multiple, 10))}
-	s.wide = lo == nil && hi == nil && !whole
+	s.wide = lo == nil && hi == nil && !whole && scale == 0
 	zero := &decimal{}
 	most := ofFloat(math.MaxFloat64)
 	least := &decimal{true, most.digits, most.point}
@@ -25,8 +30,8 @@ func newNumber(lo, hi *decimal, whole bool, multiple uint64) *numberSpec {
 		hi = most
 	}
 	lo, hi = lo.inReach(true), hi.inReach(false)
-	if whole {
-		lo, hi = lo.round(true), hi.round(false)
+	if whole || scale > 0 {
+		lo, hi = lo.roundAt(scale, true), hi.roundAt(scale, false)
 	}
 	abs := func(d *decimal) *decimal { return &decimal{digits: d.digits, point: d.point} }
 	if lo.cmp(hi) > 0 {
@@ -62,14 +67,14 @@ func newNumber(lo, hi *decimal, whole bool, multiple uint64) *numberSpec {
 // number adds the numbers of an alternative to a value.
 func (c *schemaCompiler) number(v *value, a alternative, whole bool) error {
 	var lo, hi *decimal
-	multiple := big.NewRat(1, 1)
 	var texts []string
+	multiple, scale, whole, err := c.multipleOf(a, whole)
+	if err != nil {
+		return err
+	}
 	for _, id := range a {
 		s := c.all[id]
 		lo, hi = laterDecimal(lo, s.minimum, 1), laterDecimal(hi, s.maximum, -1)
-		if s.multiple != nil && s.multiple.IsInt() {
-			whole = true
-		}
 	}
 	for _, id := range a {
 		s := c.all[id]
@@ -79,41 +84,29 @@ func (c *schemaCompiler) number(v *value, a alternative, whole bool) error {
 		if s.exclusiveMax != nil {
 			hi = laterDecimal(hi, exclusiveBound(s.exclusiveMax, whole, false), -1)
 		}
-		if s.multiple != nil {
-			if !whole && !c.listed(a) {
-				return wholeOnly(s)
-			}
-			if multiple = leastMultiple(multiple, s.multiple); tooLarge64(multiple) {
-				return tooLargeDivisor(c.all[a[0]])
-			}
-			if err := c.meter.charge(1000); err != nil {
-				return err
-			}
-		}
 		if s.hasTexts && s.types == numberType {
 			texts = intersectTexts(texts, s.texts)
 		}
 	}
 	fraction := slices.IndexFunc(a, func(id int) bool { return c.all[id].fraction })
 	switch {
-	case fraction < 0 || texts != nil:
+	case texts != nil:
+		return c.listedNumbers(v, a, texts, whole)
+	case fraction < 0:
 	case whole:
 		return nil
 	default: // which digits make a number whole depends on who reads it
 		return fmt.Errorf("%s: keyword type integer is not supported under not, if, and in branches of "+
 			"oneOf of which two can hold, unless the numbers are whole or listed", c.all[a[fraction]].at())
 	}
-	m := multiple.Num().Uint64()
-	if texts != nil {
-		return c.listedNumbers(v, a, texts, whole)
-	}
-	spec := c.anyNumber[whole]
 	if err := c.meter.charge(400); err != nil {
 		return err
 	}
-	if spec == nil || lo != nil || hi != nil || m != 1 {
-		spec = newNumber(lo, hi, whole, m)
-		if spec.any = lo == nil && hi == nil && m == 1; spec.any {
+	spec := c.anyNumber[whole]
+	free := lo == nil && hi == nil && multiple == 1 && scale == 0
+	if spec == nil || !free {
+		spec = newScaled(lo, hi, whole, multiple, scale)
+		if spec.any = free; free {
 			c.anyNumber[whole] = spec
 		}
 	}
@@ -121,6 +114,55 @@ func (c *schemaCompiler) number(v *value, a alternative, whole bool) error {
 		v.numbers = append(v.numbers, spec)
 	}
 	return nil
+}
+
+// multipleOf returns the least common multiple of the divisors of an alternative, as a multiple of
+// 10^-scale, and whether the numbers must be whole.
+func (c *schemaCompiler) multipleOf(a alternative, whole bool) (uint64, int, bool, error) {
+	multiple := big.NewRat(1, 1)
+	if c.listed(a) {
+		whole = whole || slices.ContainsFunc(a, func(id int) bool {
+			return c.all[id].multiple != nil && c.all[id].multiple.IsInt()
+		})
+		return 1, 0, whole, nil
+	}
+	var common *big.Rat // of all divisors, as fractions
+	for _, id := range a {
+		s := c.all[id]
+		if s.multiple == nil {
+			continue
+		}
+		if err := c.meter.charge(1000); err != nil {
+			return 0, 0, false, err
+		}
+		if common == nil {
+			common = s.multiple
+		} else {
+			common = commonMultiple(common, s.multiple)
+		}
+		if len(common.Num().Bits())+len(common.Denom().Bits()) > 64 {
+			return 0, 0, false, tooLargeDivisor(c.all[a[0]])
+		}
+	}
+	if common == nil {
+		return 1, 0, whole, nil
+	}
+	if whole = whole || common.IsInt(); whole {
+		if multiple = leastMultiple(multiple, common); tooLarge64(multiple) {
+			return 0, 0, false, tooLargeDivisor(c.all[a[0]])
+		}
+		return multiple.Num().Uint64(), 0, true, nil
+	}
+	scale, ten := 0, big.NewRat(10, 1)
+	for multiple.Set(common); !multiple.IsInt(); scale++ {
+		if multiple.Mul(multiple, ten); scale >= maxScale {
+			return 0, 0, false, tooLargeDivisor(c.all[a[0]])
+		}
+	}
+	if tooLarge64(multiple) {
+		return 0, 0, false, tooLargeDivisor(c.all[a[0]])
+	}
+	return multiple.Num().Uint64(), scale, false, nil
 }
 
 // tooLarge64 reports whether a divisor is too large for the arithmetic of remainders.

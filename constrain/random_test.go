@@ -125,7 +125,7 @@ func (m maker) schema(depth int) string {
 		keywords = append(keywords, fmt.Sprintf(format, args...))
 	}
 	for range 1 + m.IntN(4) {
-		switch m.IntN(22) {
+		switch m.IntN(23) {
 		case 0:
 			add(`"type":%s`, m.one(`"object"`, `"array"`, `"string"`, `["integer","object"]`,
 				`["number","string","array"]`))
@@ -135,6 +135,8 @@ func (m maker) schema(depth int) string {
 			add(`"maximum":%s,"exclusiveMinimum":%s`, m.number(), m.number())
 		case 3:
 			add(`"type":"integer","multipleOf":%s`, m.one("2", "3", "0.5", "10", "1.5"))
+		case 22:
+			add(`"multipleOf":%s`, m.one("0.25", "0.5", "2.5"))
 		case 4:
 			add(`"minLength":%d`, m.IntN(4))
 		case 5:
