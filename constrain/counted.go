@@ -11,9 +11,19 @@ import (
 // repeated matches ^X{m,n}$ and its parts.
 var repeated = regexp.MustCompile(`\A\^(.+)\{([0-9]{1,9})(,([0-9]{0,9}))?\}\$\z`)
 
+// lookedAt matches a lookahead at the beginning that is about the length of the text. What zod says
+// of hosts lets a point follow the length: here it counts, so that some hosts with a point at their
+// end are too long.
+var lookedAt = regexp.MustCompile(`\A\^\(\?=\.\{([0-9]{1,9}),([0-9]{0,9})\}(?:\\\.\?)?\$\)`)
+
 // counted returns a pattern that, together with the lengths of s, which it changes, has the same
 // meaning as pattern: ^[a-z]{3,500}$ becomes ^[a-z]*$ and lengths from 3 to 500.
 func (s *stringWish) counted(pattern string) string {
+	if sized := lookedAt.FindStringSubmatch(pattern); sized != nil {
+		s.bound(sized[1], sized[2], sized[2] == "")
+		s.patterns = append(s.patterns, "^.*$")
+		pattern = "^" + pattern[len(sized[0]):]
+	}
 	parts := repeated.FindStringSubmatch(ecmaEscapes(pattern))
 	if parts == nil {
 		return pattern
@@ -23,19 +33,21 @@ func (s *stringWish) counted(pattern string) string {
 	if err != nil || !isStar(tree) {
 		return pattern
 	}
-	least, _ := strconv.Atoi(parts[2])
-	most := least
-	if parts[3] != "" {
-		most = -1
-		if parts[4] != "" {
-			most, _ = strconv.Atoi(parts[4])
-		}
+	most := parts[4]
+	if parts[3] == "" {
+		most = parts[2]
 	}
-	s.min = max(s.min, least)
-	if most >= 0 && (s.max < 0 || most < s.max) {
-		s.max = most
-	}
+	s.bound(parts[2], most, most == "")
 	return plain
+}
+
+// bound adds bounds of the length to those of s.
+func (s *stringWish) bound(least, most string, open bool) {
+	n, _ := strconv.Atoi(least)
+	s.min = max(s.min, n)
+	if n, _ = strconv.Atoi(most); !open && (s.max < 0 || n < s.max) {
+		s.max = n
+	}
 }
 
 // isStar reports whether a pattern is any number of characters of one kind.

@@ -31,7 +31,7 @@ type netNode struct {
 	alive bool // the rule can end from here
 	set   int32
 	to    int32
-	ret   int32   // callNode: where the text continues after the rule at to
+	ret   int32   // lookNode: the regex that must match, or not, what follows; callNode: where the text continues after the rule at to
 	id    int32   // idNode
 	more  []int32 // splitNode: instead of to
 }
@@ -44,6 +44,8 @@ const (
 	callNode                  // reads what the rule at to matches
 	idNode                    // reads a whole token
 	endNode                   // the rule ends
+	lookNode                  // a lookahead; withoutLooks removes it
+	passNode                  // the end of the regex of a lookahead
 )
 
 func newNetwork(limit int, m *meter) *network {

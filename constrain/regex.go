@@ -21,9 +21,16 @@ func Regex(v *Vocabulary, re string) (*Constraint, error) {
 
 func regex(v *Vocabulary, re string, meter *meter) (*Constraint, error) {
 	what := "regex " + quote.Short(re, 60)
-	n := newNetwork(maxNodes, meter)
-	r := &regexCompiler{n: n}
-	if err := r.compile(what, re, syntax.Perl); err != nil {
+	if len(re) > maxPattern {
+		return nil, fmt.Errorf("%s: %d bytes, want %d at most", what, len(re), maxPattern)
+	}
+	text, looks, err := dialect(what, re, true)
+	if err != nil {
+		return nil, err
+	}
+	r := &regexCompiler{n: newNetwork(maxNodes, meter), looks: looks}
+	n, err := r.compile(what, text, syntax.Perl)
+	if err != nil {
 		return nil, meter.named(what, err)
 	}
 	m, err := newMachine(what, v, n, meter)
@@ -118,9 +125,11 @@ func instructions(tree *syntax.Regexp) (n int) {
 // and, once an assertion was passed, the kind that the character after it must have.
 type regexCompiler struct {
 	n      *network
-	prog   *syntax.Prog
+	progs  []*syntax.Prog // of the regex, and of each lookahead
+	looks  []look
 	sides  bool // the program has assertions
 	end    int32
+	pass   int32
 	known  map[regexKey]int32
 	todo   []regexKey
 	dotAll charset
@@ -128,6 +137,7 @@ type regexCompiler struct {
 }
 
 type regexKey struct {
+	prog          int
 	pc            uint32
 	before, after side
 }
@@ -160,17 +170,26 @@ func (s side) of() charset {
 	return anyRune
 }
 
-// compile adds a rule for the regex to the network.
-func (r *regexCompiler) compile(what, re string, flags syntax.Flags) (err error) {
-	if r.prog, err = parseRegex(what, re, flags, r.n.meter); err != nil {
-		return err
+// compile adds a rule for the regex to the network, and returns the network, or another one for the
+// same texts without lookaheads.
+func (r *regexCompiler) compile(what, re string, flags syntax.Flags) (*network, error) {
+	for i := range len(r.looks) + 1 {
+		text := re
+		if i > 0 {
+			text = r.looks[i-1].text
+		}
+		prog, err := parseRegex(what, text, flags, r.n.meter)
+		if err != nil {
+			return nil, err
+		}
+		r.progs = append(r.progs, prog)
+		for _, inst := range prog.Inst {
+			r.sides = r.sides || inst.Op == syntax.InstEmptyWidth
+		}
 	}
-	for _, inst := range r.prog.Inst {
-		r.sides = r.sides || inst.Op == syntax.InstEmptyWidth
-	}
-	r.end = r.n.add(netNode{kind: endNode})
+	r.end, r.pass = r.n.add(netNode{kind: endNode}), r.n.add(netNode{kind: passNode})
 	r.known, r.sets = map[regexKey]int32{}, map[*rune]charset{}
-	first := regexKey{pc: uint32(r.prog.Start)}
+	first := regexKey{pc: uint32(r.progs[0].Start)}
 	if r.sides {
 		first.before = edge
 	}
@@ -179,11 +198,14 @@ func (r *regexCompiler) compile(what, re string, flags syntax.Flags) (err error)
 		p := r.todo[len(r.todo)-1]
 		r.todo = r.todo[:len(r.todo)-1]
 		if err := r.n.check(what); err != nil {
-			return err
+			return nil, err
 		}
 		r.fill(p)
 	}
-	return r.n.check(what)
+	if err := r.n.check(what); err != nil || len(r.looks) == 0 {
+		return r.n, err
+	}
+	return r.n.withoutLooks(what)
 }
 
 // node returns the node for a key. fill completes it later.
@@ -198,9 +220,9 @@ func (r *regexCompiler) node(p regexKey) int32 {
 }
 
 func (r *regexCompiler) fill(p regexKey) {
-	inst := &r.prog.Inst[p.pc]
+	inst := &r.progs[p.prog].Inst[p.pc]
 	at := r.known[p]
-	go1 := func(pc uint32) int32 { return r.node(regexKey{pc, p.before, p.after}) }
+	go1 := func(pc uint32) int32 { return r.node(regexKey{p.prog, pc, p.before, p.after}) }
 	switch inst.Op {
 	case syntax.InstAlt, syntax.InstAltMatch:
 		a, b := go1(inst.Out), go1(inst.Arg)
@@ -209,7 +231,10 @@ func (r *regexCompiler) fill(p regexKey) {
 		a := go1(inst.Out)
 		r.n.nodes[at].more = []int32{a}
 	case syntax.InstMatch:
-		if p.after == open || p.after == edge {
+		if p.prog > 0 {
+			more := r.passed(p.after)
+			r.n.nodes[at].more = more
+		} else if p.after == open || p.after == edge {
 			r.n.nodes[at].more = []int32{r.end}
 		}
 	case syntax.InstEmptyWidth:
@@ -217,9 +242,51 @@ func (r *regexCompiler) fill(p regexKey) {
 		r.n.nodes[at].more = more
 	case syntax.InstFail:
 	default:
-		more := r.characters(p, inst)
+		more := r.lookaheads(p, inst)
+		if more == nil {
+			more = r.characters(p, inst)
+		}
 		r.n.nodes[at].more = more
 	}
+}
+
+// passed returns the nodes at the end of a lookahead: what follows the text that it matched may be
+// anything, unless an assertion was passed there.
+func (r *regexCompiler) passed(after side) []int32 {
+	switch after {
+	case open:
+		return []int32{r.pass}
+	case edge:
+		return []int32{r.end}
+	}
+	return []int32{r.n.read(after.of(), r.pass)}
+}
+
+// lookaheads returns the nodes of the lookaheads that an instruction stands for; nil for others.
+func (r *regexCompiler) lookaheads(p regexKey, inst *syntax.Inst) (more []int32) {
+	if len(r.looks) == 0 || len(inst.Rune) == 0 {
+		return nil
+	}
+	last := rune(firstLook + len(r.looks) - 1)
+	for i, c := range inst.Rune {
+		if c < firstLook || c > last {
+			return nil
+		}
+		if i%2 == 1 { // the end of a range
+			for c := inst.Rune[i-1] + 1; c <= inst.Rune[i]; c++ {
+				more = append(more, r.lookahead(p, inst, int(c-firstLook)))
+			}
+			continue
+		}
+		more = append(more, r.lookahead(p, inst, int(c-firstLook)))
+	}
+	return more
+}
+
+func (r *regexCompiler) lookahead(p regexKey, inst *syntax.Inst, i int) int32 {
+	from := r.node(regexKey{i + 1, uint32(r.progs[i+1].Start), p.before, p.after})
+	to := r.node(regexKey{p.prog, inst.Out, p.before, p.after})
+	return r.n.add(netNode{kind: lookNode, not: r.looks[i].not, ret: from, to: to})
 }
 
 // assert returns the nodes after an assertion: one for each kind of character that may follow.
@@ -230,7 +297,7 @@ func (r *regexCompiler) assert(p regexKey, inst *syntax.Inst) (more []int32) {
 		}
 		holds := syntax.EmptyOpContext(p.before.example(), after.example())
 		if syntax.EmptyOp(inst.Arg)&^holds == 0 {
-			more = append(more, r.node(regexKey{inst.Out, p.before, after}))
+			more = append(more, r.node(regexKey{p.prog, inst.Out, p.before, after}))
 		}
 	}
 	return more
@@ -256,14 +323,14 @@ func (r *regexCompiler) characters(p regexKey, inst *syntax.Inst) (more []int32)
 		set = r.dotAll
 	}
 	if !r.sides {
-		return []int32{r.n.read(set, r.node(regexKey{pc: inst.Out}))}
+		return []int32{r.n.read(set, r.node(regexKey{prog: p.prog, pc: inst.Out}))}
 	}
 	for s := line; s <= other; s++ {
 		if p.after != open && p.after != s {
 			continue
 		}
 		if part := set.and(s.of()); len(part) > 0 {
-			more = append(more, r.n.read(part, r.node(regexKey{pc: inst.Out, before: s})))
+			more = append(more, r.n.read(part, r.node(regexKey{prog: p.prog, pc: inst.Out, before: s})))
 		}
 	}
 	return more

@@ -179,17 +179,23 @@ func (c *schemaCompiler) patterns(what string, patterns []string) (machines []*m
 // pattern compiles one pattern. It returns nil if the pattern matches nothing.
 func (c *schemaCompiler) pattern(what, p string) (*machine, error) {
 	const flags = syntax.Perl
-	p = ecmaEscapes(p)
+	if len(p) > maxPattern {
+		return nil, fmt.Errorf("%s: %d bytes, want %d at most", what, len(p), maxPattern)
+	}
+	p, looks, err := dialect(what, p, false)
+	if err != nil {
+		return nil, err
+	}
 	if _, err := parseRegex(what, p, flags, c.meter); err != nil {
 		return nil, err
 	}
 	n := newNetwork(maxNodes, c.meter)
 	lines := charset{{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}}
-	r := &regexCompiler{n: n, dotAll: lines.not()}
+	r := &regexCompiler{n: n, dotAll: lines.not(), looks: looks}
 	if err := c.meter.aside(parsing(p), func() { p = anywhere(p) }); err != nil {
 		return nil, err
 	}
-	if err := r.compile(what, p, flags); err != nil {
+	if n, err = r.compile(what, p, flags); err != nil {
 		return nil, err
 	}
 	if err := n.prune(); err != nil {
@@ -238,31 +244,4 @@ func asserts(tree *syntax.Regexp) bool {
 		return true
 	}
 	return slices.ContainsFunc(tree.Sub, asserts)
-}
-
-// ecmaEscapes replaces \uXXXX by RE2's syntax.
-func ecmaEscapes(p string) string {
-	var b strings.Builder
-	for i := 0; i < len(p); i++ {
-		if p[i] == '\\' && i+5 < len(p) && p[i+1] == 'u' && isHex(p[i+2:i+6]) {
-			b.WriteString(`\x{` + p[i+2:i+6] + `}`)
-			i += 5
-			continue
-		}
-		b.WriteByte(p[i])
-		if p[i] == '\\' && i+1 < len(p) {
-			i++
-			b.WriteByte(p[i])
-		}
-	}
-	return b.String()
-}
-
-func isHex(s string) bool {
-	for i := range len(s) {
-		if _, ok := digit(s[i]); !ok {
-			return false
-		}
-	}
-	return true
 }

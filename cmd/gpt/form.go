@@ -21,7 +21,8 @@ func formFlags(f *cli.Flags, c *form.Form) {
 		"the new text is this string, or one of several; the flag may be repeated")
 	f.Add(&c.Choices, "--choices A,B,C", `the new text is one of these strings; \, is a comma in one`)
 	f.Add(&c.Regex, "--regex RE",
-		"the new text matches this regular expression from beginning to end (RE2 syntax)")
+		`the new text matches this regular expression from beginning to end: RE2's syntax, and Python's
+		lookaheads, {,n}, \uXXXX and \Z; \d, \w and \b know ASCII only`)
 	f.Add(&c.JSONSchema, "--json-schema FILE",
 		`the new text is JSON that this JSON Schema accepts; FILE, or the schema itself: {} is any
 		JSON; - is stdin`)

@@ -1,0 +1,270 @@
+package constrain
+
+// Look: a network with lookaheads, as one without.
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A looker makes a deterministic automaton of a network with lookaheads. A place in it is a node and
+// the lookaheads that were passed: each is the set of places in its own regex that the text since
+// then leads to. A place ends a text if all its lookaheads are fulfilled there.
+type looker struct {
+	what  string
+	n     *network
+	alpha *alphabet
+	reads []map[uint16]bool // [charset] its classes
+
+	sets  []lookSet
+	known map[string]int32
+}
+
+// A lookSet is a set of places in the regex of a lookahead.
+type lookSet struct {
+	nodes []int32 // what reads, ascending
+	ends  bool    // it matches if the text ends here
+	all   bool    // it matches, whatever follows
+	next  map[uint16]int32
+}
+
+// A lookPlace is a node with marks: of each lookahead twice its set, and 1 if it must not match.
+type lookPlace struct {
+	node  int32
+	marks string
+}
+
+// withoutLooks returns a network for the same texts.
+func (n *network) withoutLooks(what string) (*network, error) {
+	alpha, err := newAlphabet(what, n.sets, n.meter)
+	if err != nil {
+		return nil, err
+	}
+	l := &looker{what: what, n: n, alpha: alpha, known: map[string]int32{}}
+	for _, set := range n.sets {
+		classes := map[uint16]bool{}
+		for _, class := range alpha.those(set) {
+			classes[class] = true
+		}
+		if err := n.meter.charge(8 + len(alpha.starts)); err != nil {
+			return nil, err
+		}
+		l.reads = append(l.reads, classes)
+	}
+	t, err := l.table()
+	if err != nil {
+		return nil, err
+	}
+	m := newNetwork(n.limit, n.meter)
+	first := t.addTo(m)
+	m.rules = []netRule{{n.rules[0].name, first}}
+	return m, m.check(what)
+}
+
+func (l *looker) table() (*table, error) {
+	t := &table{alpha: l.alpha, classes: len(l.alpha.members)}
+	var states [][]lookPlace
+	numbers := map[string]int32{}
+	number := func(places []lookPlace) int32 {
+		if len(places) == 0 {
+			return -1
+		}
+		var key []byte
+		for _, p := range places {
+			key = binary.AppendUvarint(binary.AppendUvarint(key, uint64(p.node)), uint64(len(p.marks)))
+			key = append(key, p.marks...)
+		}
+		i, ok := numbers[string(key)]
+		if !ok {
+			i = int32(len(states))
+			numbers[string(key)] = i
+			states = append(states, places)
+			kind := int32(-1)
+			if slices.ContainsFunc(places, l.accepts) {
+				kind = 0
+			}
+			t.kind = append(t.kind, kind)
+		}
+		return i
+	}
+	first, err := l.closure([]lookPlace{{node: l.n.rules[0].start}})
+	if err != nil {
+		return nil, err
+	}
+	if number(first) < 0 {
+		return nil, fmt.Errorf("%s: no text can match it", l.what)
+	}
+	for i := 0; i < len(states); i++ {
+		for class := range uint16(t.classes) {
+			var to []lookPlace
+			for _, p := range states[i] {
+				node := &l.n.nodes[p.node]
+				if node.kind != readNode || !l.reads[node.set][class] {
+					continue
+				}
+				if marks, ok := l.step(p.marks, class); ok {
+					to = append(to, lookPlace{node.to, marks})
+				}
+			}
+			if err := l.n.meter.charge(12 + 8*len(states[i])); err != nil {
+				return nil, err
+			}
+			places, err := l.closure(to)
+			if err != nil {
+				return nil, err
+			}
+			t.next = append(t.next, number(places))
+		}
+		if len(t.next) > maxTable || len(states) > maxTableStates {
+			return nil, fmt.Errorf("%s: with its lookaheads, the automaton has more than %d states or %d steps",
+				l.what, maxTableStates, maxTable)
+		}
+	}
+	return t, nil
+}
+
+// closure follows all edges that read nothing.
+func (l *looker) closure(todo []lookPlace) (places []lookPlace, err error) {
+	seen := map[lookPlace]bool{}
+	for len(todo) > 0 {
+		p := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if seen[p] {
+			continue
+		}
+		seen[p] = true
+		node := &l.n.nodes[p.node]
+		if err := l.n.meter.charge(24 + len(p.marks)); err != nil {
+			return nil, err
+		}
+		if len(seen) > maxItems {
+			return nil, fmt.Errorf("%s: its lookaheads lead to more than %d places", l.what, maxItems)
+		}
+		switch node.kind {
+		case splitNode:
+			for _, to := range node.more {
+				todo = append(todo, lookPlace{to, p.marks})
+			}
+		case lookNode:
+			set := l.set([]int32{node.ret})
+			if marks, ok := l.mark(p.marks, set, node.not); ok {
+				todo = append(todo, lookPlace{node.to, marks})
+			}
+		default:
+			places = append(places, p)
+		}
+	}
+	slices.SortFunc(places, func(a, b lookPlace) int {
+		if a.node != b.node {
+			return int(a.node - b.node)
+		}
+		return strings.Compare(a.marks, b.marks)
+	})
+	return places, nil
+}
+
+// mark adds a lookahead to marks; ok is false if the place is none because of it.
+func (l *looker) mark(marks string, set int32, not bool) (string, bool) {
+	s := &l.sets[set]
+	fails := len(s.nodes) == 0 && !s.ends && !s.all
+	if s.all || fails {
+		return marks, s.all != not
+	}
+	v := uint32(set) << 1
+	if not {
+		v |= 1
+	}
+	var list []uint32
+	for i := 0; i < len(marks); i += 4 {
+		list = append(list, binary.LittleEndian.Uint32([]byte(marks[i:i+4])))
+	}
+	if slices.Contains(list, v) {
+		return marks, true
+	}
+	list = append(list, v)
+	slices.Sort(list)
+	b := make([]byte, 0, 4*len(list))
+	for _, v := range list {
+		b = binary.LittleEndian.AppendUint32(b, v)
+	}
+	return string(b), true
+}
+
+// step returns the marks after a character.
+func (l *looker) step(marks string, class uint16) (next string, ok bool) {
+	for i := 0; i < len(marks); i += 4 {
+		v := binary.LittleEndian.Uint32([]byte(marks[i : i+4]))
+		if next, ok = l.mark(next, l.after(int32(v>>1), class), v&1 != 0); !ok {
+			return "", false
+		}
+	}
+	return next, true
+}
+
+// accepts reports whether a text may end at a place.
+func (l *looker) accepts(p lookPlace) bool {
+	if l.n.nodes[p.node].kind != endNode {
+		return false
+	}
+	for i := 0; i < len(p.marks); i += 4 {
+		v := binary.LittleEndian.Uint32([]byte(p.marks[i : i+4]))
+		if l.sets[v>>1].ends == (v&1 != 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// after returns the set of a lookahead after a character.
+func (l *looker) after(set int32, class uint16) int32 {
+	if next, ok := l.sets[set].next[class]; ok {
+		return next
+	}
+	var to []int32
+	for _, i := range l.sets[set].nodes {
+		if node := &l.n.nodes[i]; l.reads[node.set][class] {
+			to = append(to, node.to)
+		}
+	}
+	next := l.set(to)
+	l.sets[set].next[class] = next
+	return next
+}
+
+// set returns the number of the set of places that some nodes of a lookahead lead to.
+func (l *looker) set(todo []int32) int32 {
+	s := lookSet{next: map[uint16]int32{}}
+	seen := map[int32]bool{}
+	for len(todo) > 0 {
+		i := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if seen[i] || l.n.meter.charge(16) != nil {
+			continue
+		}
+		seen[i] = true
+		switch node := &l.n.nodes[i]; node.kind {
+		case splitNode:
+			todo = append(todo, node.more...)
+		case passNode:
+			s.all = true
+		case endNode:
+			s.ends = true
+		default:
+			s.nodes = append(s.nodes, i)
+		}
+	}
+	if s.all {
+		s = lookSet{all: true, next: s.next}
+	}
+	slices.Sort(s.nodes)
+	key := fmt.Sprint(s.nodes, s.ends, s.all)
+	i, ok := l.known[key]
+	if !ok {
+		i = int32(len(l.sets))
+		l.known[key] = i
+		l.sets = append(l.sets, s)
+	}
+	return i
+}
