@@ -39,6 +39,7 @@ const (
 	maxNesting      = 500     // groups in groups of a grammar
 	maxRepetition   = 2000    // of one {m,n} of a grammar, as in llama.cpp
 	maxChoices      = 1 << 20 // bytes
+	maxFew          = 1000    // values of the items of an array with uniqueItems
 	maxNotes        = 20
 	maxScale        = 17  // digits after the point of a divisor
 	maxPoint        = 400 // digits before the point of numbers of JSON: float64 ends at 309

@@ -44,6 +44,15 @@ var drafted = []struct{ schema, instances string }{
 	{`{"type":"object","propertyNames":{"not":{"enum":["a","b"]}},"additionalProperties":{"type":"null"}}`, `{} {"a":null} {"c":null} {"ab":null}`},
 	{`{"allOf":[{"multipleOf":0.75},{"multipleOf":0.5}],"type":"number","exclusiveMinimum":0,"exclusiveMaximum":10}`, `0 0.75 1.5 3 4.5 3.75 9 10.5`},
 	{`{"type":"number","multipleOf":0.01,"enum":[1.25,1.255,3]}`, `1.25 1.255 3`},
+	{`{"type":"array","uniqueItems":true,"items":{"type":"string"}}`, `[] ["a"] ["a","b"] ["a","a"] ["","a",""] ["\u0061","a"] ["é","é"] ["a","aa","aaa"]`},
+	{`{"type":"array","uniqueItems":true,"items":{"enum":["a","b\"",3]},"minItems":2}`, `["a"] ["a",3] [3,"a","b\""] [3,3] ["a","b\"","a"] ["b\"","b\""]`},
+	{`{"type":"array","uniqueItems":true,"items":{"type":"integer","minimum":-1,"maximum":2}}`, `[] [1,2] [0,-1,1,2] [0,0] [-0,0] [1,2,1] [3]`},
+	{`{"type":"array","uniqueItems":true,"items":{"type":"integer"}}`, `[1,10,100] [1,1] [0,-0] [-1,1] [0,10,0]`},
+	{`{"type":"array","uniqueItems":true,"items":{"type":"integer","minimum":-2,"maximum":5000,"multipleOf":2}}`, `[-2,0,2] [-2,-2] [2,20,200,2000] [4,4]`},
+	{`{"type":"array","uniqueItems":true,"items":{"type":["null","boolean"]},"minItems":3}`, `[null,true,false] [true,false] [null,null,true]`},
+	{`{"type":"array","uniqueItems":true,"items":{"pattern":"^a.*$|^b.*$","type":"string"}}`, `["a","b"] ["a","a"] ["c"] ["ab","a"]`},
+	{`{"type":"array","uniqueItems":true,"items":{"anyOf":[{"enum":["x",1,2.5]},{"type":"integer"},{"type":"string","minLength":2}]}}`, `["x",1,2] ["x","x"] [1,1] [2.5,2.5] [2.5,2] ["xx","x"] ["xx","xx"]`},
+	{`{"type":"array","uniqueItems":true,"items":{"type":"object"},"maxItems":1}`, `[] [{}] [{},{}]`},
 	{`{"not":{"type":"string"}}`, `1 "a" null {} []`},
 	{`{"type":"object","properties":{"a":{},"b":{"not":{}}}}`, `{} {"a":1} {"b":1} {"a":1,"b":1}`},
 	{`{"not":{"required":["a","b"]},"type":"object"}`, `{} {"a":1} {"b":1} {"a":1,"b":1} {"c":1}`},
@@ -134,5 +143,18 @@ func TestTaggedBranchesCostWhatTheyAre(t *testing.T) {
 	m, _, err := work(hostile{kind: 's'}, `{"oneOf":[`+list(200, ",", numbered(`{"minLength":%d}`))+`]}`, nil)
 	if err == nil || !strings.Contains(err.Error(), "want a required property with another const in each") {
 		t.Errorf("200 branches without a tag: %v after %d steps", err, m.used)
+	}
+}
+
+// TestAnOpenIdOfANameIsTaken: where few names begin like another one, a mask opens no id that leads
+// only to names that the object has, nor a first byte of such a character.
+func TestAnOpenIdOfANameIsTaken(t *testing.T) {
+	schema := `{"type":"object","patternProperties":{"^(x|a.*|é|è)$":{"type":"null"}},"additionalProperties":false,"minProperties":4}`
+	c, check := compile(t, schema, SchemaOptions{}), judge.Schema(t, schema)
+	walks(t, schema, c, 12, check)
+	for prefix, want := range map[string]bool{`{"x":null,"x`: false, `{"x":null,"a`: true, `{"é":null,"è":null,"` + "\xc3": false, `{"é":null,"` + "\xc3": true} {
+		if begun, _ := accepts(t, c, prefix); begun != want {
+			t.Errorf("%q: begun %v, want %v", prefix, begun, want)
+		}
 	}
 }

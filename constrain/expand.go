@@ -222,7 +222,7 @@ func (s *schema) isObject() bool {
 }
 
 func (s *schema) isArray() bool {
-	return len(s.prefix) > 0 || s.items != nil || s.minItems > 0 || s.maxItems >= 0
+	return len(s.prefix) > 0 || s.items != nil || s.minItems > 0 || s.maxItems >= 0 || s.unique
 }
 
 // join returns the alternatives in which one of each list holds. Lists with only one entry come

@@ -100,6 +100,18 @@ func (p *part) ends() bool {
 	return false
 }
 
+// complete returns a number that may end here, in an array of unique items also its text.
+func (p *part) complete() (string, bool) {
+	if !p.ends() {
+		return "", false
+	}
+	if p.kind == partNumberList {
+		return p.list[p.lo], true
+	}
+	text := canonicalWhole(p.raw)
+	return text, !p.frame.unique() || !p.frame.has(text)
+}
+
 // done returns the part after a value.
 func (j *jsonAutomaton) done(f *frame) part {
 	if f == nil {
@@ -125,7 +137,7 @@ func (j *jsonAutomaton) step(to []part, p *part, b byte) []part {
 			return to
 		}
 		if len(p.rest) == 1 {
-			return append(to, j.done(p.frame))
+			return append(to, j.doneItem(p.frame, p.raw))
 		}
 		q := *p
 		q.rest = p.rest[1:]
@@ -161,8 +173,11 @@ func (j *jsonAutomaton) stepValue(to []part, p *part, b byte) []part {
 	case b == '"':
 		for _, s := range v.strings {
 			if s.texts != nil {
-				to = append(to, part{kind: partList, frame: p.frame, list: s.escaped,
-					hi: int32(len(s.escaped))})
+				if list := p.frame.left(s.escaped, `"`); len(list) > 0 {
+					to = append(to, part{kind: partList, frame: p.frame, list: list, hi: int32(len(list))})
+				}
+			} else if p.frame.unique() {
+				to = append(to, part{kind: partOther, frame: p.frame, str: s})
 			} else {
 				to = append(to, part{kind: partString, frame: p.frame, str: s})
 			}
@@ -193,19 +208,31 @@ func (j *jsonAutomaton) stepValue(to []part, p *part, b byte) []part {
 			}
 		}
 	case b == 'n' && v.null:
-		to = append(to, part{kind: partWord, frame: p.frame, rest: "ull"})
+		to = wordPart(to, p.frame, "null")
 	case b == 't' && v.yes:
-		to = append(to, part{kind: partWord, frame: p.frame, rest: "rue"})
+		to = wordPart(to, p.frame, "true")
 	case b == 'f' && v.no:
-		to = append(to, part{kind: partWord, frame: p.frame, rest: "alse"})
+		to = wordPart(to, p.frame, "false")
 	}
 	return to
+}
+
+// wordPart begins null, true or false.
+func wordPart(to []part, f *frame, text string) []part {
+	if f.unique() {
+		if f.has(text) {
+			return to
+		}
+		return append(to, part{kind: partWord, frame: f, rest: text[1:], raw: text})
+	}
+	return append(to, part{kind: partWord, frame: f, rest: text[1:]})
 }
 
 // numberPart returns the part of a number before its first byte.
 func numberPart(s *numberSpec, f *frame) part {
 	if s.texts != nil {
-		return part{kind: partNumberList, frame: f, list: s.texts, hi: int32(len(s.texts))}
+		list := f.left(s.texts, "")
+		return part{kind: partNumberList, frame: f, list: list, hi: int32(len(list))}
 	}
 	return part{kind: partNumber, frame: f, number: s}
 }
@@ -248,7 +275,7 @@ func narrow(lo, hi, at int32, b byte, text func(i int32) string) (int32, int32) 
 
 func (j *jsonAutomaton) stepList(to []part, p *part, b byte) []part {
 	if b == '"' && int(p.at) == len(p.list[p.lo]) {
-		return append(to, j.done(p.frame))
+		return append(to, j.doneItem(p.frame, `"`+p.list[p.lo]))
 	}
 	q := *p
 	q.lo, q.hi = narrow(p.lo, p.hi, p.at, b, func(i int32) string { return p.list[i] })
@@ -264,6 +291,11 @@ func (j *jsonAutomaton) stepNumber(to []part, p *part, b byte) []part {
 	if p.kind == partNumber {
 		var ok bool
 		if q.digits, ok = p.number.step(p.digits, b); ok {
+			if p.frame.unique() {
+				if q.raw += string([]byte{b}); !q.number.fresh(q.digits, q.raw, p.frame) {
+					return to
+				}
+			}
 			return append(to, q)
 		}
 	} else {
@@ -272,9 +304,11 @@ func (j *jsonAutomaton) stepNumber(to []part, p *part, b byte) []part {
 			return append(to, q)
 		}
 	}
-	if p.ends() && p.frame != nil {
-		after := j.done(p.frame)
-		return j.step(to, &after, b)
+	if p.lo < p.hi || p.kind == partNumber {
+		if text, ok := p.complete(); ok && p.frame != nil {
+			after := j.doneItem(p.frame, text)
+			return j.step(to, &after, b)
+		}
 	}
 	return to
 }

@@ -42,7 +42,7 @@ func (j *jsonAutomaton) stepOther(to []part, p *part, b byte) []part {
 	case goesOn:
 		q := *p
 		q.string, q.raw = st, p.raw+string([]byte{b})
-		if !p.frame.crowded(&q) {
+		if p.frame.unique() || !p.frame.crowded(&q) {
 			return append(to, q)
 		}
 	}
@@ -53,6 +53,10 @@ func (j *jsonAutomaton) stepOther(to []part, p *part, b byte) []part {
 // known one.
 func (j *jsonAutomaton) endOther(p *part, raw string, at int32) (part, bool) {
 	name := unescapeJSON(raw)
+	if p.frame.unique() { // a string in an array; lists have it as JSON
+		text := `"` + escapeJSON(name)
+		return j.doneItem(p.frame, text), !p.frame.has(text)
+	}
 	o := p.frame.object
 	if _, known := o.index[name]; known || p.frame.has(name) {
 		return part{}, false
@@ -73,11 +77,18 @@ func (j *jsonAutomaton) endOther(p *part, raw string, at int32) (part, bool) {
 // possible if few names begin so.
 func (f *frame) crowded(p *part) bool {
 	t := p.str.table
-	if t == nil || t.count[p.string.at] > int(f.count)+len(f.object.names) {
+	if t == nil || !t.few(f.taken()) {
 		return false
 	}
-	if p.string.form != border {
-		return false // the next character decides
+	switch p.string.form {
+	case border:
+	case utf8of2, utf8of3, utf8of4:
+		return f.crowdedBytes(p)
+	default:
+		return false // after an escape that must be one, the next character decides
+	}
+	if t.count[p.string.at] > f.taken() {
+		return false
 	}
 	prefix := unescapeJSON(p.raw)
 	taken := map[string]bool{}
@@ -95,11 +106,41 @@ func (f *frame) crowded(p *part) bool {
 	return len(taken) >= t.count[p.string.at]
 }
 
+// taken returns how many names may be used or known.
+func (f *frame) taken() int { return int(f.count) + len(f.object.names) }
+
+// few reports whether so many names, or fewer, follow some beginning of a name.
+func (t *table) few(n int) bool { return t != nil && t.fewest <= n }
+
+// crowdedBytes is crowded after some bytes of a character.
+func (f *frame) crowdedBytes(p *part) bool {
+	lo, hi := p.string.runes()
+	read := int(p.string.form-utf8of2) + 2 - int(p.string.left)
+	a := p.str.table.alpha
+	for i := a.piece(lo); i < len(a.starts) && a.starts[i] <= hi; i++ {
+		last := hi
+		if i+1 < len(a.starts) {
+			last = min(hi, a.starts[i+1]-1)
+		}
+		for r := max(lo, a.starts[i]); r <= last; r++ {
+			st, verdict := p.str.complete(p.string, r)
+			if verdict == impossible {
+				break // as are all of its class
+			}
+			q := part{frame: f, str: p.str, string: st, raw: p.raw[:len(p.raw)-read] + string(r)}
+			if !f.crowded(&q) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // fewNames adds the ids that continue another name in a case where few names begin like it. It
 // leaves out ids that lead only to used or known names.
 func (w *jsonWalk) fewNames(i int, p *part) {
 	v := w.j.vocab
-	least := int(p.frame.count) + len(p.frame.object.names) // as many names may be used or known
+	least := p.frame.taken()
 	from := v.nodes[i].depth
 	path := make([]stringState, v.longest+1)
 	path[from] = p.string
@@ -121,7 +162,7 @@ func (w *jsonWalk) fewNames(i int, p *part) {
 			continue
 		case goesOn:
 			q := part{frame: p.frame, str: p.str, string: st}
-			if p.str.table.count[st.at] <= least {
+			if st.form != border || p.str.table.count[st.at] <= least {
 				q.raw = raw(k, n.depth)
 			}
 			if !p.frame.crowded(&q) {

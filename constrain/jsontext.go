@@ -73,12 +73,16 @@ func (w *jsonWalk) below(i int, p *part) {
 	case partString:
 		w.lexeme(i, p)
 	case partOther:
-		if t := p.str.table; t != nil && t.count[p.string.at] < unbounded {
+		if !p.frame.unique() && p.str.table.few(p.frame.taken()) {
 			w.fewNames(i, p)
 		} else {
 			w.lexeme(i, p)
 		}
 	case partNumber:
+		if p.frame.unique() { // masks that are stored know of no other items
+			w.walk(i, p)
+			return
+		}
 		w.lexeme(i, p)
 	default:
 		w.walk(i, p)

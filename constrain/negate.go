@@ -252,6 +252,9 @@ func (b *negation) arrays() {
 			n.prefix = append(n.prefix, b.not(item))
 		})
 	}
+	if s.unique {
+		b.cannot("uniqueItems")
+	}
 	switch {
 	case s.items == nil || s.items.trivial():
 	case s.items.never:

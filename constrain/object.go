@@ -172,7 +172,7 @@ func (c *schemaCompiler) objectValues(s *objectSpec, a alternative) error {
 		}
 		s.values = append(s.values, c.valueOf(c.named(a, "", false, matches, number)...))
 	}
-	s.others.table = t
+	s.others.table, s.others.escapes = t, fewEscapes
 	return nil
 }
 

@@ -125,7 +125,7 @@ func (m maker) schema(depth int) string {
 		keywords = append(keywords, fmt.Sprintf(format, args...))
 	}
 	for range 1 + m.IntN(4) {
-		switch m.IntN(23) {
+		switch m.IntN(24) {
 		case 0:
 			add(`"type":%s`, m.one(`"object"`, `"array"`, `"string"`, `["integer","object"]`,
 				`["number","string","array"]`))
@@ -135,6 +135,9 @@ func (m maker) schema(depth int) string {
 			add(`"maximum":%s,"exclusiveMinimum":%s`, m.number(), m.number())
 		case 3:
 			add(`"type":"integer","multipleOf":%s`, m.one("2", "3", "0.5", "10", "1.5"))
+		case 23:
+			add(`"items":%s,"uniqueItems":true`, m.one(`{"type":"integer"}`, `{"type":["null","string"]}`,
+				`{"enum":["a",1,"ab",null,0.5,true]}`, `{"type":"integer","minimum":-1,"maximum":3}`, `{"pattern":"^a","type":"string"}`, m.schema(0)))
 		case 22:
 			add(`"multipleOf":%s`, m.one("0.25", "0.5", "2.5"))
 		case 4:
@@ -220,6 +223,7 @@ func TestWhatIsAcceptedIsWhatIsValid(t *testing.T) {
 		nothing := err != nil && strings.Contains(err.Error(), "no value is valid")
 		if err != nil && !nothing {
 			if !strings.Contains(err.Error(), "under not") &&
+				!strings.Contains(err.Error(), "uniqueItems") &&
 				!strings.Contains(err.Error(), "multipleOf") {
 				t.Errorf("%s: %v", schema, err)
 			}

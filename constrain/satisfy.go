@@ -6,6 +6,15 @@ import "slices"
 
 // satisfy finds the possible values, by the least fixed point, and drops everything else.
 func (c *schemaCompiler) satisfy() error {
+	for _, v := range c.order {
+		for _, s := range v.arrays {
+			if s.unique {
+				if err := c.unique(s); err != nil {
+					return err
+				}
+			}
+		}
+	}
 	list := slices.Clone(c.order)
 	slices.Reverse(list) // usually parts before the values that contain them
 	if err := c.findPossible(list); err != nil {

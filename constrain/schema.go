@@ -52,6 +52,7 @@ type schema struct {
 	prefix             []*schema
 	items              *schema
 	minItems, maxItems int
+	unique             bool
 }
 
 type property struct {
@@ -83,7 +84,7 @@ var annotations = map[string]bool{"title": true, "description": true, "default":
 
 // refused are keywords that restrict and that this package does not support.
 var refused = map[string]bool{
-	"contains": true, "minContains": true, "maxContains": true, "uniqueItems": true,
+	"contains": true, "minContains": true, "maxContains": true,
 	"unevaluatedItems": true, "unevaluatedProperties": true,
 	"$dynamicRef": true, "$dynamicAnchor": true, "$recursiveRef": true, "$recursiveAnchor": true,
 	"divisibleBy": true, "disallow": true, "extends": true,
@@ -199,6 +200,8 @@ func (c *schemaCompiler) keyword(s *schema, in *jsonValue, key string, v *jsonVa
 		s.patterns, err = c.propertiesOf(v)
 	case "additionalProperties":
 		s.additional, err = c.schemaOf(v)
+	case "uniqueItems":
+		s.unique = v.kind == 't'
 	case "propertyNames":
 		s.names, err = c.schemaOf(v)
 	case "prefixItems":
@@ -216,7 +219,7 @@ func (c *schemaCompiler) keyword(s *schema, in *jsonValue, key string, v *jsonVa
 	case "dependentRequired", "dependentSchemas", "dependencies":
 		err = c.dependencies(s, in, key, v)
 	default:
-		if key == "uniqueItems" && v.kind == 'f' || annotations[key] || !refused[key] {
+		if annotations[key] || !refused[key] {
 			return nil
 		}
 		err = fmt.Errorf("%s: keyword %s is not supported", in.at(), key)

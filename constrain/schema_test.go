@@ -227,6 +227,11 @@ func TestSchemasThatCannotBeFollowedAreRefusedByName(t *testing.T) {
 		`{"oneOf":[{"items":{"type":"null"}},{"items":{"type":"string"}}]}`:                            "branches 0 and 1 can both hold: #/oneOf/1: keyword items is not supported",
 		`{"not":{"type":"object","propertyNames":{"maxLength":1}}}`:                                    "keyword propertyNames is not supported",
 		`{"not":{"additionalProperties":{"type":"null"}}}`:                                             "#/not: keyword additionalProperties is not supported under not",
+		`{"uniqueItems":true}`: "#: keyword uniqueItems is supported for items of up to 1000 values, whole numbers, and strings of any length; found arrays or objects",
+		`{"uniqueItems":true,"items":{"type":"string","maxLength":9}}`:                 "found others",
+		`{"uniqueItems":true,"items":{"type":"number"}}`:                               "need not be whole",
+		`{"uniqueItems":true,"prefixItems":[{"type":"null"}],"items":{"type":"null"}}`: "found prefixItems",
+		`{"type":"array","uniqueItems":true,"items":{"enum":["a","b"]},"minItems":3}`:  "no value is valid",
 		`{"not":{"$ref":"#"}}`:                                                "leads back here",
 		`{"type":"string","allOf":[{"type":"integer"}]}`:                      "no value is valid",
 		`{"type":"object","properties":{"a":{"$ref":"#"}},"required":["a"]}`:  "no value is valid",
@@ -237,7 +242,7 @@ func TestSchemasThatCannotBeFollowedAreRefusedByName(t *testing.T) {
 		strings.Repeat(`{"items":`, 30000) + "1" + strings.Repeat("}", 30000): "",
 	}
 	for _, keyword := range []string{"contains", "minContains",
-		"maxContains", "uniqueItems", "unevaluatedItems", "unevaluatedProperties", "$dynamicRef",
+		"maxContains", "unevaluatedItems", "unevaluatedProperties", "$dynamicRef",
 		"$dynamicAnchor", "$recursiveRef", "$recursiveAnchor", "divisibleBy",
 		"disallow", "extends"} {
 		refusals[`{"properties":{"p":{"`+keyword+`":true}}}`] =

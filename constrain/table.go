@@ -22,6 +22,7 @@ type table struct {
 	whole   []bool   // [state] the same after any characters
 	// a number of characters after which, at most, some string ends, from any state
 	far     int
+	fewest  int        // the least of count
 	count   []int      // [state] number of strings that follow; unbounded for infinitely many
 	lengths [][]uint64 // [state] bit n: some string ends after n characters; nil: after any number
 	rows    int        // number of bits of lengths
@@ -194,6 +195,7 @@ func (t *table) finish(
 		return false, err
 	}
 	t.countStrings()
+	t.fewest = slices.Min(t.count)
 	t.plainly = t.alpha.those(plain)
 	t.plain, t.whole = t.never(t.plainly), t.never(nil)
 	t.far = t.farthest()

@@ -221,6 +221,8 @@ type arraySpec struct {
 	prefix   []*value
 	items    *value
 	min, max int // max -1: any number
+	unique   bool
+	from     *schema // for errors
 }
 
 // item returns the value of the i-th item.
@@ -238,6 +240,9 @@ func (c *schemaCompiler) array(v *value, a alternative) {
 	for _, id := range a {
 		p := c.all[id]
 		s.min = max(s.min, p.minItems)
+		if p.unique {
+			s.unique, s.from = true, p
+		}
 		if p.maxItems >= 0 && (s.max < 0 || p.maxItems < s.max) {
 			s.max = p.maxItems
 		}
