@@ -47,7 +47,8 @@ could not are never chosen, and the text ends where the form allows it and the m
 the tokens of --eos; with --eos none it ends where nothing can follow. It may end before that by
 --max-tokens or the end of the context; finish_reason is then length. Under --json-schema a property
 follows the order of properties in the schema. A keyword that restricts and that gpt does not follow
-(not, if, contains, uniqueItems, ...) is an error, and so is oneOf where two branches can both hold.
+(contains, unevaluatedProperties, ...) is an error; a format that nobody defines is told on stderr,
+and is an error with --json-strict.
 
   gpt --choices yes,no "Was Lily happy? The answer is "
   gpt --json-schema person.json "Lily as JSON: "`,
