@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"picogpt/checkpoint"
-	"picogpt/inspect"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/inside"
@@ -141,9 +140,12 @@ func (n *tokenNames) picture(a *app, m *model.Model, ids []int) *inside.Picture 
 // 1 MB for 100 tokens of GPT-2.
 func addAttention(p *inside.Picture, m *model.Model, ids []int) error {
 	p.Attention = inside.NewAttention(p.Layers, p.Heads, len(ids))
-	o := inspect.HeadsOptions{Pattern: p.Attention.Take}
-	_, err := inspect.Heads(context.Background(), m, ids, o) // Ctrl-C ends the process
-	return err
+	session := m.NewSession()
+	defer session.Release()
+	points := []model.Point{{Kind: model.Pattern, Layer: model.AllLayers}}
+	read := func(r model.Reading) { p.Attention.Take(r.At.Layer, r.Index, r.Data) }
+	return model.Cause(m.Eval(context.Background(), model.Input{Session: session, Tokens: ids,
+		NoLogits: true, Trace: &model.Trace{Points: points, Read: read}})) // Ctrl-C ends the process
 }
 
 // position returns the position of a token of n that a flag names, from 0; -1 is the last.

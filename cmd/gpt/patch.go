@@ -217,15 +217,19 @@ func (c *patchCommand) print(a *app, m *model.Model, names *tokenNames, t *inspe
 	if c.Output.Page.HTML != nil {
 		p := names.picture(a, m, t.IDs[0])
 		p.View, p.Patch = "patch", &inside.Patch{Rows: t.Share, Heads: t.At.PerHead(),
-			About: fmt.Sprintf("The %s is %.3f after this text, the clean one, and %.3f after the "+
+			About: fmt.Sprintf("The %s is %s after this text, the clean one, and %s after the "+
 				"corrupted one, which has %s. A cell is %s in one place: 1 is the clean difference, 0 "+
-				"the corrupted one.", metric, t.Clean, t.Corrupted, differences(names, t), into)}
+				"the corrupted one.", metric, minus(t.Clean), minus(t.Corrupted), differences(names, t),
+				into)}
 		return c.Output.Page.write(a, p.Page)
 	}
 	_, err := fmt.Fprintf(a.stdout, "%s: %.3f clean, %.3f corrupted\n%s: 1 is clean, 0 is corrupted\n\n%s",
 		metric, t.Clean, t.Corrupted, into, patchGrid(names, t).Text(terminal.Columns(a.stdout.File)))
 	return err
 }
+
+// minus writes a number with the minus sign that the page has elsewhere.
+func minus(x float64) string { return strings.ReplaceAll(fmt.Sprintf("%.3f", x), "-", "−") }
 
 // differences says what the corrupted text has in place of the clean one's tokens, for a page.
 func differences(names *tokenNames, t *inspect.PatchTable) string {

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/binary"
+	"math"
 	"slices"
 )
 
@@ -19,7 +20,9 @@ const (
 	none  = 0xffff
 )
 
-// Attention holds the attention weights of all heads for one text, as bytes: 255 is 1.
+// Attention holds the attention weights of all heads for one text, as bytes: 255 times their square
+// roots, because of a text of 256 tokens most weights are near 1/256, which must be seen and told
+// apart.
 type Attention struct {
 	layers, heads, tokens int
 
@@ -66,7 +69,10 @@ func (a *Attention) Take(layer, position int, pattern []float32) {
 }
 
 // level returns a weight as a byte.
-func level(w float32) byte { return byte(min(255, max(0, w)*255+0.5)) }
+func level(w float32) byte { return byte(min(255, 255*math.Sqrt(float64(max(0, w)))+0.5)) }
+
+// weight returns the weight of a byte.
+func weight(level byte) float64 { return float64(level) * float64(level) / (255 * 255) }
 
 // keepLargest writes the largest weights, in the order of their positions.
 func keepLargest(to []byte, weights []float32) {
@@ -95,11 +101,11 @@ func keepLargest(to []byte, weights []float32) {
 func (a *Attention) Weight(layer, head, from, to int) float64 {
 	row := a.bytes[layer*a.heads+head][a.row(from):a.row(from+1)]
 	if !a.sparse() {
-		return float64(row[to]) / 255
+		return weight(row[to])
 	}
 	for ; len(row) > 0; row = row[entry:] {
 		if int(binary.LittleEndian.Uint16(row)) == to {
-			return float64(row[2]) / 255
+			return weight(row[2])
 		}
 	}
 	return 0

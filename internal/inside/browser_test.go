@@ -68,11 +68,12 @@ func TestPageInABrowserWithTheKeyboardOnly(t *testing.T) {
 	weights := read[3][n-2][2*(n-1) : 3*(n-1)]
 	most := slices.Index(weights, slices.Max(weights))
 	want(byID+"('d-sources').rows[0].cells[0].textContent", fmt.Sprint(most+1))
-	want(byID+"('d-sources').rows[0].cells[3].textContent", fmt.Sprintf("%.0f\u00a0%%", 100*weights[most]))
+	want(fmt.Sprintf("Math.abs(parseFloat("+byID+"('d-sources').rows[0].cells[3].textContent) - %v) < 0.5",
+		100*weights[most]), "true")
 	want(fmt.Sprintf("[...document.querySelectorAll('#text span')].findIndex(s => Math.abs(s.style.getPropertyValue('--weight') - %v) < 0.003)",
 		math.Sqrt(float64(weights[most]))), fmt.Sprint(most))
 	want(fmt.Sprintf("Math.abs("+byID+"('triangle').getContext('2d').getImageData(%d, %d, 1, 1).data[3] - %v) < 1", most, n-2,
-		255*weights[most]), "true")
+		255*math.Sqrt(float64(weights[most]))), "true")
 	want("document.querySelectorAll('#attribution tr.chosen th').length + document.querySelector('#attribution tr.chosen th').textContent", "1head 3.2")
 
 	for _, v := range []struct{ key, view string }{{"l", "lens"}, {"d", "attribution"}, {"p", "patch"}, {"a", "attention"}} {
@@ -103,6 +104,7 @@ func TestPageInABrowserWithTheKeyboardOnly(t *testing.T) {
 	b.Call("Emulation.setEmulatedMedia", map[string]any{"media": "print"}, nil)
 	want(shown, "attention,lens,patch,attribution")
 	want(byID+"('views').checkVisibility()", "false")
+	b.Shoot("print.png")
 
 	for _, url := range b.Requests() {
 		if !strings.HasPrefix(url, "file:") && !strings.HasPrefix(url, "data:") &&

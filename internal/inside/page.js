@@ -13,7 +13,7 @@ function packed(l, h) {
 }
 
 // each calls found with the source and the byte of every weight that a head has for a token, but
-// those that are 0.
+// those that are 0. A byte is 255 times the square root.
 function each(l, h, t, found) {
   const bytes = packed(l, h);
   if (!data.attention.sparse) {
@@ -28,12 +28,12 @@ function each(l, h, t, found) {
 // row returns these [source, weight], the largest first.
 function row(l, h, t) {
   const found = [];
-  each(l, h, t, (s, w) => found.push([s, w / 255]));
+  each(l, h, t, (s, w) => found.push([s, (w / 255) ** 2]));
   return found.sort((a, b) => b[1] - a[1]);
 }
 
-// paint draws the weights of a head on a canvas of at most so many points a side. Where tokens share
-// a point it shows the largest.
+// paint draws the square roots of the weights of a head, which small ones need to be seen, on a canvas
+// of at most so many points a side. Where tokens share a point it shows the largest.
 function paint(canvas, l, h, most) {
   const n = tokens.length, side = Math.min(n, most), colour = markColour();
   canvas.width = canvas.height = side;
@@ -95,7 +95,7 @@ function showSources(t) {
   byId("d-sources").hidden = false;
   byId("d-head").textContent = `Layer ${layer}, head ${head} takes from`;
   bars(byId("d-sources").tBodies[0], top.map(([s, w]) => ({
-    name: String(s + 1), token: tokens[s].text, share: w, value: percent(Math.round(100 * w) / 100),
+    name: String(s + 1), token: tokens[s].text, share: w, value: number(100 * w, 2) + "\u00a0%",
   })));
   byId("row").style.top = 100 * t / tokens.length + "%";
   byId("row").style.height = 100 / tokens.length + "%";
@@ -211,7 +211,7 @@ function drawTriangle() {
       draw(svg, "text", {transform: `translate(${y + 10} ${edge - 4}) rotate(-90)`}, text.slice(0, 14));
     }
     for (const [s, w] of row(layer, head, t)) {
-      if (w > 0.004) draw(svg, "rect", {x: edge + s * size, y, width: size, height: size, fill: blue, "fill-opacity": number(w, 2)});
+      if (w > 0.0004) draw(svg, "rect", {x: edge + s * size, y, width: size, height: size, fill: blue, "fill-opacity": number(Math.sqrt(w), 2)});
     }
   });
   draw(svg, "text", {x: 4, y: 14}, `${layer}.${head}`);
