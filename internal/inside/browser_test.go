@@ -95,6 +95,16 @@ func TestPageInABrowserWithTheKeyboardOnly(t *testing.T) {
 	open(1440, 1000, "dark")
 	want("getComputedStyle(document.body).backgroundColor", "rgb(21, 23, 27)")
 	b.Shoot("dark.png")
+	// Paper is light: canvases are painted again for it, and after it.
+	const pixel = "(c => { c.drawImage(" + byID + "('triangle'), 0, 0); " +
+		"return [...c.getImageData(0, 0, 1, 1).data].join(); })" +
+		"(new OffscreenCanvas(1, 1).getContext('2d', {willReadFrequently: true}))"
+	want(pixel, "138,180,255,255")
+	b.JS("window.printed = ''; addEventListener('beforeprint', () => printed = " + pixel + ")")
+	b.Call("Page.printToPDF", nil, nil)
+	b.Wait("printed !== ''")
+	want("printed", "11,87,208,255")
+	b.Wait(pixel + " === '138,180,255,255'")
 	open(375, 800, "light")
 	for _, key := range []string{"a", "l", "d", "p"} {
 		b.Press(key)

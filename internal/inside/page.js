@@ -35,7 +35,7 @@ function row(l, h, t) {
 // paint draws the square roots of the weights of a head, which small ones need to be seen, on a canvas
 // of at most so many points a side. Where tokens share a point it shows the largest.
 function paint(canvas, l, h, most) {
-  const n = tokens.length, side = Math.min(n, most), colour = markColour();
+  const n = tokens.length, side = Math.min(n, most), colour = onPaper ? [11, 87, 208] : markColour();
   canvas.width = canvas.height = side;
   const context = canvas.getContext("2d"), image = context.createImageData(side, side);
   const place = i => Math.floor(i * side / n);
@@ -52,6 +52,7 @@ function paint(canvas, l, h, most) {
 const grid = data.attention && new HeadGrid(byId("heads"), layers, heads, {
   paint: (canvas, l, h) => paint(canvas, l, h, 64), choose: showHead,
 });
+let onPaper = false; // where the page has the light colours, whatever the screen has
 function paintAll() {
   grid.paint();
   paint(byId("triangle"), layer, head, 1024);
@@ -174,6 +175,10 @@ if (data.attention) {
     byId("pointed").textContent = s > t ? "" : `${tokens[t].text} (${t + 1}) from ${tokens[s].text} (${s + 1}): ${number(w, 2)}`;
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paintAll);
+  for (const event of ["beforeprint", "afterprint"]) addEventListener(event, () => {
+    onPaper = event === "beforeprint";
+    paintAll();
+  });
   paintAll();
 }
 

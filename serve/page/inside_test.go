@@ -131,6 +131,35 @@ func TestLookingInsideEndsWithTheTextInABrowser(t *testing.T) {
 	b.want(id("look")+".hidden", "true")
 }
 
+// Texts whose tokens are parts of characters, or read from right to left, or are markup.
+func TestLookingInsideOfHostileTextsInABrowser(t *testing.T) {
+	t.Parallel()
+	b := withTheDemo(t, serve.Options{})
+	const text = "<script>alert(1)</script> \"q\" &amp; 👩\u200d👧 é\n\nשלום \u202eabc"
+	b.JS(id("text") + ".value = " + quoted(text) + "; " + id("text") + ".dispatchEvent(new Event('input'))")
+	b.press("score")
+	b.Wait(idle + " && " + status + ".includes('scored')")
+	b.shown()
+	b.JS(id("text") + ".focus(); " + id("text") + ".setSelectionRange(999, 999)")
+	b.Press("Alt+ArrowDown", "Tab", "Enter")
+	b.Wait(loaded)
+	b.want(id("inside-error")+".hidden", "true")
+	b.want(id("inside-title")+".textContent", "Inside: abc")
+	// Underlines are whole characters of the text, and each is found in it.
+	b.Press("ArrowDown", "ArrowDown", "ArrowRight")
+	b.want(`[1, 2, 3, 4].flatMap(n => [...CSS.highlights.get('look-' + n)]).every(r =>
+		r.toString() !== '' && r.toString().isWellFormed() && `+quoted(text)+`.includes(r.toString()))`, "true")
+	b.want("[1, 2, 3, 4].reduce((n, i) => n + CSS.highlights.get('look-' + i).size, 0) > 0", "true")
+	b.Press("Enter")
+	b.Wait(id("without") + ".hidden === false && " + loaded)
+	b.Window(375, 1000, "dark")
+	b.shown()
+	b.JS(id("inside") + ".scrollIntoView()")
+	b.want("document.documentElement.scrollWidth <= innerWidth", "true")
+	b.Shoot("inside-hostile.png")
+	b.Window(1280, 900, "light")
+}
+
 func TestLookingInsideIsOfferedWhereTheServerDoes(t *testing.T) {
 	t.Parallel()
 	b := written(t, serve.Options{NoInside: true})
