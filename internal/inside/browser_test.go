@@ -59,6 +59,18 @@ func TestPageInABrowserWithTheKeyboardOnly(t *testing.T) {
 	want("document.querySelectorAll('#heads [aria-selected=true]').length + document.querySelector('#heads [aria-selected=true]').id", "1h14")
 	b.Shoot("light.png")
 
+	// In the list of heads arrows are the list's own, and what is chosen is in sight.
+	b.Window(1440, 300, "light")
+	b.JS(byID + "('heads').focus()")
+	b.Press("Home", "ArrowUp", "ArrowUp", "ArrowUp", "End", "ArrowLeft", "ArrowRight")
+	want(name, "Layer 0, head 3")
+	b.Press("ArrowDown", "ArrowDown", "ArrowDown", "ArrowLeft")
+	want(name, "Layer 3, head 2")
+	want("(r => r.top >= 0 && r.bottom <= innerHeight)("+byID+"('h14').getBoundingClientRect())", "true")
+	want(place, fmt.Sprintf("token %d of %d, id %d", n-1, n, p.Tokens[n-2].ID))
+	b.Window(1440, 1000, "light")
+	b.JS("document.activeElement.blur()")
+
 	// The underline of the text, the panel and the triangle are the chosen head's weights.
 	ids := make([]int, n)
 	for i := range ids {

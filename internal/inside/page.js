@@ -68,6 +68,7 @@ function showHead(l, h) {
   if (data.attention) {
     byId("head-name").textContent = `Layer ${layer}, head ${head}`;
     paint(byId("triangle"), layer, head, 1024);
+    if (document.activeElement === byId("heads")) grid.chosen.scrollIntoView({block: "nearest"});
   }
   document.querySelectorAll("#attribution tr").forEach(tr =>
     tr.classList.toggle("chosen", tr.cells[0].textContent === `head ${layer}.${head}`));
@@ -142,8 +143,13 @@ const keys = {
   a: () => view("attention"), l: () => view("lens"), d: () => view("attribution"), p: () => view("patch"),
   e: () => save(),
 };
+// In the list of heads arrows go from head to head, as in any list.
+const inHeads = {
+  ArrowRight: keys["]"], ArrowLeft: keys["["],
+  Home: () => chooseHead(layer, 0), End: () => chooseHead(layer, heads - 1),
+};
 document.addEventListener("keydown", e => {
-  const act = keys[e.key];
+  const act = (e.target === byId("heads") && inHeads[e.key]) || keys[e.key];
   if (!act || e.ctrlKey || e.altKey || e.metaKey) return;
   if (e.target.matches("input") && e.key.startsWith("Arrow")) return; // the choice of the view
   e.preventDefault();
