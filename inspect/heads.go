@@ -5,6 +5,7 @@ package inspect
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/bits"
 	"math/rand/v2"
 
@@ -50,7 +51,7 @@ type HeadScore struct {
 }
 
 // Heads computes the scores of all heads for a text of two tokens or more. It holds a few numbers
-// for each head and token, not the weights. Induction is that of Olsson et al., "In-context Learning
+// for each head and token, not the weights. Weights that are not finite are an error, ErrNonFinite. Induction is that of Olsson et al., "In-context Learning
 // and Induction Heads", 2022; the others are those of TransformerLens.
 func Heads(
 	ctx context.Context, m *model.Model, tokens []int, o HeadsOptions,
@@ -87,6 +88,12 @@ func Heads(
 		Points: []model.Point{{Kind: model.Pattern, Layer: model.AllLayers}}, Read: read}})
 	if err != nil {
 		return nil, err
+	}
+	for i := range all { // a weight that is a NaN makes the distance one
+		if math.IsNaN(all[i].distance) {
+			return nil, fmt.Errorf("heads: layer %d, head %d: a weight at position %d is %w",
+				i/c.Head%c.Layer, i%c.Head, i/c.Head/c.Layer, ErrNonFinite)
+		}
 	}
 	t := &HeadTable{Tokens: tokens, From: o.From}
 	t.average(all, c.Layer, c.Head)

@@ -5,6 +5,7 @@ package inspect_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -251,6 +252,14 @@ func TestHeadsRefuse(t *testing.T) {
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%v: %v, want %s", c.ids, err, c.want)
 		}
+	}
+	// Residual streams of layer 1 overflow: so do its scores, and what is after it.
+	bad := testmodel.New(t, config, file, model.Options{Edits: []model.Edit{{Op: model.Set, Head: model.AllHeads,
+		At: model.Point{Kind: model.ResidPre, Layer: 1}, Values: []float32{math.MaxFloat32}, From: 1, To: 2}}})
+	_, err := inspect.Heads(context.Background(), bad, []int{1, 2, 3}, inspect.HeadsOptions{})
+	if want := "heads: layer 1, head 0: a weight at position 1 is not finite"; err == nil ||
+		err.Error() != want || !errors.Is(err, inspect.ErrNonFinite) {
+		t.Errorf("%v, want %s", err, want)
 	}
 	for _, n := range []int{-1, 0, 12} {
 		_, err := inspect.Repeated(m, n, 0)

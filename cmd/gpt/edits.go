@@ -3,6 +3,7 @@ package main
 // --ablate, --hide and --steer: what changes inside of the model, wherever the command opens it.
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"picogpt/inspect"
 	"picogpt/internal/cli"
 	"picogpt/model"
 	"picogpt/steer"
@@ -59,6 +61,16 @@ func (e *editFlags) given() string {
 	if all := e.list(); len(all) > 0 {
 		flag, _, _ := strings.Cut(all[0], " ")
 		return flag
+	}
+	return ""
+}
+
+// hint says what may be done about numbers that are not finite, if a flag may have made them so.
+func (e *editFlags) hint(err error) string {
+	var infinite *model.NonFiniteError
+	if flag := e.given(); flag != "" &&
+		(errors.As(err, &infinite) || errors.Is(err, inspect.ErrNonFinite)) {
+		return flag + " changes the model's numbers: without it, or with a smaller scale, they may be finite"
 	}
 	return ""
 }

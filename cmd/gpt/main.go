@@ -11,6 +11,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,7 +58,7 @@ func (a *app) report(err error) int {
 		return a.Status()
 	}
 	fmt.Fprintf(a.Stderr, "gpt: %s\n", quote.OneLine(err))
-	if hint := hintFor(err); hint != "" {
+	if hint := cmp.Or(hintFor(err), a.Edits.hint(err)); hint != "" {
 		fmt.Fprintf(a.Stderr, "gpt: hint: %s\n", hint)
 	}
 	if errors.As(err, &usage) {

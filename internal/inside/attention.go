@@ -68,8 +68,13 @@ func (a *Attention) Take(layer, position int, pattern []float32) {
 	}
 }
 
-// level returns a weight as a byte.
-func level(w float32) byte { return byte(min(255, 255*math.Sqrt(float64(max(0, w)))+0.5)) }
+// level returns a weight as a byte, 0 for a NaN.
+func level(w float32) byte {
+	if !(w > 0) {
+		return 0
+	}
+	return byte(min(255, 255*math.Sqrt(float64(w))+0.5))
+}
 
 // weight returns the weight of a byte.
 func weight(level byte) float64 { return float64(level) * float64(level) / (255 * 255) }
