@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+
+	"picogpt/internal/quote"
 )
 
 // An Op says what an Edit does.
@@ -125,7 +127,8 @@ func (e *Edit) checkValues(p *Params) error {
 			return fmt.Errorf("edit of %s: scale: %d values, want 1", e.At, n)
 		}
 	default:
-		return fmt.Errorf("edit of %s: %q, want set, add, scale or hide", e.At, string(e.Op))
+		return fmt.Errorf("edit of %s: %s, want set, add, scale or hide", e.At,
+			quote.Short(string(e.Op), 40))
 	}
 	for i, v := range e.Values {
 		if x := float64(v); math.IsNaN(x) || math.IsInf(x, 0) {
