@@ -107,6 +107,7 @@ func TestPageInABrowserWithTheKeyboardOnly(t *testing.T) {
 	open(1440, 1000, "dark")
 	want("getComputedStyle(document.body).backgroundColor", "rgb(21, 23, 27)")
 	b.Shoot("dark.png")
+	want(contrasts, "")
 	// Paper is light: canvases are painted again for it, and after it.
 	const pixel = "(c => { c.drawImage(" + byID + "('triangle'), 0, 0); " +
 		"return [...c.getImageData(0, 0, 1, 1).data].join(); })" +
@@ -118,6 +119,7 @@ func TestPageInABrowserWithTheKeyboardOnly(t *testing.T) {
 	want("printed", "11,87,208,255")
 	b.Wait(pixel + " === '138,180,255,255'")
 	open(375, 800, "light")
+	want(contrasts, "")
 	for _, key := range []string{"a", "l", "d", "p"} {
 		b.Press(key)
 		want(fits, "true")
@@ -138,6 +140,20 @@ func TestPageInABrowserWithTheKeyboardOnly(t *testing.T) {
 		t.Errorf("the browser complains: %s", strings.Join(troubles, "\n"))
 	}
 }
+
+// contrasts are the cells of tables whose text, or number before it, has a contrast of less than 4.5
+// (WCAG 2.1, AA), of two colours that are opaque.
+const contrasts = `(() => {
+	const channels = c => c.match(/[\d.]+/g).slice(0, 3).map(x => c.startsWith("rgb") ? x / 255 : Number(x));
+	const light = c => channels(c).map(x => x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4).
+		reduce((sum, x, i) => sum + x * [0.2126, 0.7152, 0.0722][i], 0);
+	const bad = [];
+	for (const td of document.querySelectorAll(".grid td")) for (const part of [null, "::before"]) {
+		const pair = [getComputedStyle(td, part).color, getComputedStyle(td).backgroundColor].map(light);
+		if (!((Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05) >= 4.5)) bad.push(td.textContent + part);
+	}
+	return bad.slice(0, 5).join();
+})()`
 
 // saved presses e and returns the view whose drawing is saved: it must be an SVG that shows what the
 // view does.
