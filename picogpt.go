@@ -238,8 +238,10 @@ func (g *GPT) Classify(ctx context.Context, text string) (eval.Classified, error
 }
 
 // Choose returns which of some texts follows a context best, and the probability of each if it must
-// be one of them. The space between the context and a choice belongs to the choice: " good". See
-// [eval.Choose].
+// be one of them. The space between the context and a choice belongs to the choice: " good". Each
+// choice counts with the tokenizer's own spelling alone, as benchmarks define it: see [eval.Choose].
+// The sum over all spellings, within a bound, is [search.Choose], for choices of which none begins
+// another.
 func (g *GPT) Choose(ctx context.Context, context string, choices ...string) (eval.Answer, error) {
 	return eval.Choose(ctx, g.model, g.tokenizer, context, choices...)
 }

@@ -1,9 +1,9 @@
 // Package search finds texts by more than the logits before the next token: [Beams] extends several
 // texts and returns the likeliest, [Contrastive] streams tokens that are likely and do not repeat
-// the meaning of the context.
+// the meaning of the context. [Choose] returns how likely some texts are, each whole.
 //
-// Both drive streams of package decode, and share its rules for constraints, stop strings, banned
-// strings and the end of a text.
+// Beams and Contrastive drive streams of package decode, and share its rules for constraints, stop
+// strings, banned strings and the end of a text.
 package search
 
 // Beam search: the exported API. A step of the search is in step.go.

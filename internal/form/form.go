@@ -112,6 +112,9 @@ func (f *Form) choices() ([]string, error) {
 	return all, nil
 }
 
+// Strings are the strings of --choice and --choices.
+func (f *Form) Strings() ([]string, error) { return f.choices() }
+
 // space reads --json-space.
 func (f *Form) space() (int, error) {
 	if f.JSONSpace == nil || *f.JSONSpace == "one" {
