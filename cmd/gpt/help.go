@@ -24,9 +24,8 @@ gpt COMMAND ... [flags]	one of these commands:
 `
 
 const moreHelp = `
-gpt COMMAND --help explains a command and its flags; gpt help sampling, forms, search, prompts,
-output or inside has more about gpt generate. Flags may stand before the command and after it, and in their
-names _ is the same as -.
+gpt COMMAND --help explains a command; gpt help sampling, forms, search, prompts, output or inside
+has more of gpt generate. Flags may stand anywhere.
 `
 
 // manual is what the manual page has and help has not.

@@ -19,7 +19,7 @@ func TestFlagsOfOtherProgramsAreExplained(t *testing.T) {
 		"-t 4": "did you mean --threads?", "-i": "did you mean gpt chat?",
 		"--do_sample":     "tokens are drawn, but for --temp 0, which takes the likeliest",
 		"-c 1":            "the context is the model's own; --overflow slide writes on past its end",
-		"next -n 2":       "-n is a flag of gpt generate, chat and check; gpt next --help lists the flags here",
+		"next -n 2":       "-n is a flag of gpt generate, chat, tree and check; gpt next --help lists the flags here",
 		"score -f x":      "the file is an argument: gpt score [FILE] [flags]",
 		"serve --port 80": "did you mean --addr HOST:PORT?", "chat --length 5": "did you mean --max-tokens?",
 		"bench --length 5": "did you mean --gen-tokens?", "perplexity --ctx-size 5": "did you mean --window?",
