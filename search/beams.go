@@ -1,7 +1,7 @@
 // Package search finds texts by more than the logits before the next token: [Beams] extends several
 // texts and returns the likeliest, [Contrastive] streams tokens that are likely and do not repeat
 // the meaning of the context. [Choose] returns how likely some texts are, each whole,
-// and a [Tree] yields the likeliest texts of all.
+// [Exact] draws whole texts of a form, and a [Tree] yields the likeliest texts of all.
 //
 // Beams and Contrastive drive streams of package decode, and share its rules for constraints, stop
 // strings, banned strings and the end of a text.

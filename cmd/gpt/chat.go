@@ -191,7 +191,13 @@ func inChat(f *cli.Flag) bool {
 	if f.Option != nil {
 		return f.Option.In&option.Chat != 0
 	}
-	return f.Name == "draft" || f.Name != "heal" && recordable(f)
+	switch f.Name {
+	case "draft":
+		return true
+	case "heal", "exact", "max-draws":
+		return false
+	}
+	return recordable(f)
 }
 
 // addChatFlags adds the flags of gpt generate that gpt chat takes.

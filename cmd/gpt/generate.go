@@ -35,6 +35,9 @@ type generateCommand struct {
 	Form   form.Form
 	Search searchFlags
 
+	Exact    bool
+	MaxDraws int
+
 	DraftName *string
 
 	Output          string
@@ -74,6 +77,11 @@ func (c *generateCommand) flags(f *cli.Flags) {
 	f.AddOptions(c.table(), true)
 	c.Seed = uint64(rand.Uint32()) // short enough to type
 	formFlags(f, &c.Form)
+	f.Add(&c.Exact, "--exact",
+		`draw the text from those of the form as likely as they are without it, whole texts and not
+		token by token`)
+	f.Add(&c.MaxDraws, "--max-draws N",
+		"give up --exact after N texts that are not of the form; default: 1000")
 	f.Group(option.Guessing)
 	f.Add(&c.DraftName, "--draft DIR|NAME|q8|q4",
 		"let the checkpoint in DIR guess, or this one in q8 or q4; the text stays the same")
@@ -227,7 +235,7 @@ func (c *generateCommand) write(
 		tokens = receipt.Keep(tokens, &all)
 	}
 	t := textio.Timing{
-		Start: time.Now(), Prompt: max(1, len(p.ids)-c.Session.held), Whole: c.Search.Beams != 0,
+		Start: time.Now(), Prompt: max(1, len(p.ids)-c.Session.held), Whole: c.Search.Beams != 0 || c.Exact,
 		Asks: o.Lookup > 0 || o.Draft != nil, Bar: bar,
 	}
 	err = t.Print(textio.WithDropped(tokens, p.dropped), print, a.stdout, &a.Console, &a.Signals,
@@ -238,7 +246,7 @@ func (c *generateCommand) write(
 	if incomplete > 0 {
 		a.Notef("%s: %s ended before it was complete", c.Form.Asked(), amount.Count(incomplete, "text"))
 	}
-	return all, overflowHint(err)
+	return all, exactHint(overflowHint(err))
 }
 
 // readText reads the text of p to its end, and fills in its ids.
@@ -265,6 +273,8 @@ func (c *generateCommand) texts(
 		return c.Search.beams(ctx, s, prompt, o, scores)
 	case c.Search.Contrastive != nil:
 		return search.Contrastive(ctx, s, prompt, *c.Search.Contrastive, o)
+	case c.Exact:
+		return search.Exact(ctx, s, prompt, c.exactOptions(), o)
 	case c.Samples > 1:
 		return decode.Samples(ctx, s, prompt, c.Samples, o)
 	}

@@ -50,6 +50,11 @@ follows the order of properties in the schema. A keyword that restricts and that
 (contains, unevaluatedProperties, ...) is an error; a format that nobody defines is told on stderr,
 and is an error with --json-strict.
 
+A form that is followed token by token favours texts that begin with a likely token, whatever has to
+follow. --exact draws whole texts as likely as the same flags make them without the form, given that
+they are of it; such a text ends by itself, and not by --max-tokens or the context. It draws until a
+text fits, and never again what was found shut; --max-draws bounds that.
+
   gpt --choices yes,no "Was Lily happy? The answer is "
   gpt --json-schema person.json "Lily as JSON: "`,
 	},

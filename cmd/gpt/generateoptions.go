@@ -46,7 +46,7 @@ func (c *generateCommand) settle(given map[string]bool) (decode.Options, error) 
 			"--output json and --output events have")
 	default:
 		err = fault.First(checkEnds(o), checkListed(o, table, given), meant.checkSearch(given),
-			c.checkGuesses(), c.Form.Check())
+			c.checkGuesses(), c.Form.Check(), meant.checkExact(given))
 	}
 	return *o, err
 }
