@@ -27,6 +27,8 @@ type choice struct {
 	sample.Candidate
 	err error
 
+	open float64 // Token.Open
+
 	panicked any // what a worker recovered; Next panics with it
 }
 
@@ -63,6 +65,9 @@ func (s *Stream) choose(from sample.Row) {
 		return
 	}
 	s.next = choice{made: true, Candidate: from.Candidate(id, s.options.Top, after)}
+	if s.options.OpenMass && s.constraint != nil {
+		s.next.open = from.Mass(s.sampler.Open)
+	}
 }
 
 // take turns the choice into a token, and updates the stream.
@@ -74,7 +79,7 @@ func (s *Stream) take() (Token, error) {
 		panic(c.panicked)
 	}
 	t := Token{
-		Sample: s.sample, ID: c.ID, LogProb: c.LogProb, Dropped: s.dropped,
+		Sample: s.sample, ID: c.ID, LogProb: c.LogProb, Dropped: s.dropped, Open: c.open,
 		Top: named(c.Top, s.options.Vocabulary),
 	}
 	err := c.err

@@ -31,6 +31,11 @@ type Token struct {
 	// know the tokens, so that what a stop string cuts off counts as a part of the text.
 	Incomplete bool
 
+	// Open is the probability that the model gives, at this token, to all ids together that the
+	// Constraint leaves open: 1 where it shuts nothing likely. It is 0 unless Options.OpenMass asks
+	// for it, and where a search chose the token.
+	Open float64
+
 	// Top is the likeliest tokens at its position, the likeliest first, if Options.Top asks for
 	// them.
 	Top []sample.Alternative

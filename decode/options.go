@@ -60,6 +60,9 @@ type Options struct {
 	// end. Nil means that every id is open.
 	Constraint constrain.Matcher
 
+	// OpenMass makes each token under a Constraint have its Token.Open.
+	OpenMass bool
+
 	// Edits change what the forward pass computes of this text, as in model.Trace. Positions in
 	// them are those of the session.
 	Edits []model.Edit

@@ -3,6 +3,7 @@ package sample
 // The logits after a context: all of them, or the greatest where those decide.
 
 import (
+	"math/bits"
 	"slices"
 
 	"picogpt/kernels"
@@ -61,6 +62,26 @@ func (r *Row) Candidate(id, n int, after State) Candidate {
 
 // LogProb returns the logarithm of the probability of the id at a place.
 func (r *Row) LogProb(at int) float64 { return float64(r.Logits[at]) - r.LogSum }
+
+// Mass returns the probability that a row with all logits gives to the ids of a mask together, from
+// 0 to 1. Bit id%64 of word id/64 of the mask is an id's; a mask may be shorter than the row.
+func (r *Row) Mass(open []uint64) (mass float64) {
+	ids := 0
+	for _, w := range open {
+		ids += bits.OnesCount64(w)
+	}
+	few := 2*ids <= len(r.Logits) // else the others are fewer
+	for id, x := range r.Logits {
+		is := id>>6 < len(open) && open[id>>6]>>(id&63)&1 == 1
+		if is == few {
+			mass += kernels.Exp64(float64(x) - r.LogSum)
+		}
+	}
+	if !few {
+		mass = 1 - mass
+	}
+	return min(max(mass, 0), 1)
+}
 
 // Keep makes r a copy of another row, which has all logits.
 func (r *Row) Keep(other Row) {

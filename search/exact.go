@@ -114,7 +114,7 @@ func Exact(
 		}
 		defer e.end()
 		for i := range max(1, x.Samples) {
-			ids, err := e.draw(ctx, o.Seed+uint64(i))
+			ids, open, err := e.draw(ctx, o.Seed+uint64(i))
 			if err != nil {
 				yield(decode.Token{}, err)
 				return
@@ -125,7 +125,9 @@ func Exact(
 			}
 			o.Constraint, o.Seed, o.Lookup, o.Draft = &route{ids: ids}, o.Seed+uint64(i), 0, nil
 			for t, err := range decode.Generate(ctx, on, after, o) {
-				t.Sample = i
+				if t.Sample = i; err == nil && len(open) > 0 {
+					t.Open, open = open[0], open[1:]
+				}
 				if !yield(t, err) || err != nil {
 					return
 				}
@@ -145,9 +147,11 @@ type exact struct {
 	start  *model.Session // holds the prompt
 	grown  *model.Session // holds the prompt, and tokens of the last draw
 	before []int          // the prompt's tokens, and those before
-	tree   *drawn
-	kept   int    // ids of distributions in tree
-	turn   uint64 // the text that is drawn, from 1
+
+	wantsMass bool
+	tree      *drawn
+	kept      int    // ids of distributions in tree
+	turn      uint64 // the text that is drawn, from 1
 }
 
 // drawn is a beginning of texts, and what is known of those that follow.
@@ -155,6 +159,7 @@ type drawn struct {
 	made  bool
 	ids   []int32 // that may follow
 	probs []float64
+	mass  float64 // Token.Open of what follows, 0 unless it is asked for
 	after sample.State
 	turn  uint64 // of the text for which open is known
 	open  float64
@@ -176,7 +181,7 @@ func newExact(
 	if o.Constraint == nil {
 		return nil, &sample.OptionError{Err: fmt.Errorf("exact draws: want a form, found none")}
 	}
-	e := &exact{ExactOptions: x, tree: &drawn{}, form: o.Constraint.Fork()}
+	e := &exact{ExactOptions: x, tree: &drawn{}, form: o.Constraint.Fork(), wantsMass: o.OpenMass}
 	if f, ok := e.form.(interface{ EndWith(ids []int) }); ok {
 		f.EndWith(o.EndOfText)
 	}
@@ -200,21 +205,21 @@ func (e *exact) end() {
 	e.grown.Release()
 }
 
-// draw returns the tokens of a text of the form.
-func (e *exact) draw(ctx context.Context, seed uint64) ([]int, error) {
+// draw returns the tokens of a text of the form, with the Token.Open of each.
+func (e *exact) draw(ctx context.Context, seed uint64) (ids []int, open []float64, err error) {
 	var random rand.PCG
 	random.Seed(seed, seed+0x65786163) // not the numbers of a Sampler, which draws what this decides
 	e.turn++
 	for range e.MaxDraws {
-		ids, err := e.try(ctx, &random)
+		ids, open, err := e.try(ctx, &random)
 		if err != nil || ids != nil {
-			return ids, err
+			return ids, open, err
 		}
 		if e.tree.open == 0 {
 			break
 		}
 	}
-	return nil, &AcceptanceError{e.MaxDraws, e.tree.open}
+	return nil, nil, &AcceptanceError{e.MaxDraws, e.tree.open}
 }
 
 // try draws one text; nil is one that is not of the form, which it then remembers.
@@ -224,7 +229,9 @@ func (e *exact) draw(ctx context.Context, seed uint64) ([]int, error) {
 // sum is open(n). A beginning that is new gets a lower bound, and the draw ends there but for the
 // quotient of the two. Along a text of the form all bounds cancel but the first: it comes with its
 // own probability, divided by open of the empty beginning, which is the same for all.
-func (e *exact) try(ctx context.Context, random *rand.PCG) (ids []int, err error) {
+func (e *exact) try(
+	ctx context.Context, random *rand.PCG,
+) (ids []int, open []float64, err error) {
 	st, form, at := e.root.Fork(), e.form.Fork(), e.tree
 	path := []*drawn{at}
 	uniform := func() float64 { return float64(random.Uint64()>>11) * 0x1p-53 }
@@ -236,27 +243,28 @@ func (e *exact) try(ctx context.Context, random *rand.PCG) (ids []int, err error
 	for {
 		if isNew := at.turn != e.turn; isNew {
 			if err := e.know(ctx, at, st, form); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			at.open, at.turn = at.sum(e.turn), e.turn
 			if at != e.tree && uniform() >= at.open {
-				return nil, nil
+				return nil, nil, nil
 			}
 		}
 		id := at.draw(uniform()*at.open, e.turn)
 		if id < 0 { // nothing is open
 			at.open = 0
-			return nil, nil
+			return nil, nil, nil
 		}
 		t, err := st.Take(sample.Candidate{ID: int(id), After: at.after})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if err := form.Accept(int(id)); err != nil {
-			return nil, &decode.ConstraintError{Err: err}
+			return nil, nil, &decode.ConstraintError{Err: err}
 		}
+		open = append(open, at.mass)
 		if ids = append(ids, int(id)); t.Finish == decode.FinishEndOfText {
-			return ids, nil
+			return ids, open, nil
 		}
 		next := at.next[id]
 		if next == nil {
@@ -271,7 +279,7 @@ func (e *exact) try(ctx context.Context, random *rand.PCG) (ids []int, err error
 		path = append(path, next)
 		if at = next; t.Finish != "" { // cut
 			at.made, at.turn, at.open = true, e.turn, 0
-			return nil, nil
+			return nil, nil, nil
 		}
 	}
 }
@@ -345,6 +353,10 @@ func (e *exact) know(
 		if open[id>>6]>>(id&63)&1 == 1 {
 			d.ids, d.probs = append(d.ids, id), append(d.probs, weights[i]/sum)
 		}
+	}
+	if e.wantsMass {
+		row := sample.WholeRow(e.grown.Logits(), m.Leaves())
+		d.mass = row.Mass(open)
 	}
 	d.made = true
 	e.kept += len(d.ids)

@@ -133,7 +133,7 @@ func TestExactDrawsAreThoseOfTheTextsThatFit(t *testing.T) {
 		}
 		came := map[string]int{}
 		for seed := range draws {
-			ids, err := e.draw(t.Context(), uint64(seed))
+			ids, _, err := e.draw(t.Context(), uint64(seed))
 			if len(want) == 0 {
 				var none *AcceptanceError
 				if !errors.As(err, &none) {
@@ -202,7 +202,7 @@ func TestExactChoicesOfGPT2sVocabulary(t *testing.T) {
 	}
 	defer e.end()
 	for seed := range uint64(n) {
-		ids, err := e.draw(t.Context(), seed)
+		ids, _, err := e.draw(t.Context(), seed)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +228,7 @@ func TestExactSamplesAreTheirSeeds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := decode.Options{Vocabulary: tok, MaxTokens: 6, Constraint: regex(t, `.{1,30}`), Params: sample.Params{
+	o := decode.Options{OpenMass: true, Vocabulary: tok, MaxTokens: 6, Constraint: regex(t, `.{1,30}`), Params: sample.Params{
 		Temperature: 1, TopK: 40, Seed: 9}, EndOfText: []int{13}}
 	const n = 3
 	var want []string
@@ -251,6 +251,11 @@ func TestExactSamplesAreTheirSeeds(t *testing.T) {
 			}
 			if got != want[i] || fmt.Sprint(alone) != got {
 				t.Errorf("sample %d: %s, alone %v, want %s", i, got, alone, want[i])
+			}
+			for _, token := range tokens { // the form takes nearly all
+				if token.Open < 0.5 || token.Open > 1 || token.Open < math.Exp(token.LogProb) {
+					t.Errorf("sample %d: open mass %v of a token of %v", i, token.Open, token.LogProb)
+				}
 			}
 			last := tokens[len(tokens)-1]
 			if last.Finish != decode.FinishEndOfText || s.Len() != len(prompt)+len(tokens)-1 {

@@ -147,6 +147,8 @@ logprobs	of each of ids, the natural logarithm of the probability that the model
 	before temperature and the other choices
 top	with --logprobs N, the N likeliest tokens in place of each of ids, the likeliest first,
 	as objects with id, text and logprob
+open	under a form, of each of ids the probability that the model gives to all tokens
+	together that the form left open there: where it is small, the form decided
 score	of a search only: see gpt help search
 dropped	how many tokens --overflow dropped
 finish_reason	end_of_text, stop, length or interrupted
@@ -157,7 +159,7 @@ sample	the number of the text, from 0; several texts take turns
 index	the number of the token in the text, from 0
 id	the token; the one that ended the text has one too
 text	what the text gains: nothing while a character or a stop string may be incomplete
-logprob, top	as above, of this token
+logprob, top, open	as above, of this token
 dropped	how many tokens --overflow dropped before it
 finish_reason	on the last token of a text only; interrupted has no token
 

@@ -30,6 +30,11 @@ func (c *generateCommand) writesJSON() bool {
 	return c.Output == "json" || c.Output == "events" || c.Many.Prompts != nil
 }
 
+// tellsOpen reports whether objects have the mass that a form leaves open.
+func (c *generateCommand) tellsOpen() bool {
+	return c.writesJSON() && c.Form.Asked() != "" && c.Search.asked() == ""
+}
+
 // settle checks the flags together, fills in what depends on others, and makes decode's options of
 // them. c stays as it is. Vocabulary is left open.
 func (c *generateCommand) settle(given map[string]bool) (decode.Options, error) {
@@ -38,6 +43,7 @@ func (c *generateCommand) settle(given map[string]bool) (decode.Options, error) 
 	if err := meant.settleSearch(given); err != nil {
 		return *o, err
 	}
+	o.OpenMass = meant.tellsOpen()
 	err := settle(table, given)
 	switch {
 	case err != nil:

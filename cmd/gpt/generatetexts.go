@@ -180,7 +180,8 @@ func (c *generateCommand) jsonForm(
 	tok decoder, scores *searchScores, seed uint64,
 ) textio.Form {
 	begin := func(s *promptlines.Sample) { scores.begin(s, seed) }
-	return textio.Form{Form: promptlines.Form{Text: tok != nil, Top: c.Top > 0}, Begin: begin}
+	return textio.Form{Form: promptlines.Form{Text: tok != nil, Top: c.Top > 0,
+		Open: c.tellsOpen()}, Begin: begin}
 }
 
 // forms are the flags that the text must fit.

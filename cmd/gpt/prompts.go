@@ -90,7 +90,7 @@ func (c *generateCommand) runPrompts(a *app, o decode.Options, seeded bool) erro
 		return err
 	}
 	run.Prompts.Missing = err // ids can still be given
-	run.Form = promptlines.Form{Text: t != nil, Top: c.Top > 0}
+	run.Form = promptlines.Form{Text: t != nil, Top: c.Top > 0, Open: c.tellsOpen()}
 	if err := c.openTexts(a, m, t, &run.Options); err != nil {
 		return err
 	}

@@ -28,6 +28,7 @@ type Sample struct {
 	Text         *string                 `json:"text"`
 	LogProbs     []float64               `json:"logprobs"`
 	Top          *[][]sample.Alternative `json:"top,omitempty"`
+	Open         *[]float64              `json:"open,omitempty"` // under a form
 	Score        *float64                `json:"score,omitempty"`
 	Scores       *[]float64              `json:"scores,omitempty"` // of contrastive search
 	Dropped      int                     `json:"dropped"`
@@ -38,6 +39,7 @@ type Sample struct {
 type Form struct {
 	Text bool // the texts of tokens
 	Top  bool // alternatives of tokens
+	Open bool // the mass that a form leaves open
 }
 
 // New returns the object of a sample, given the seed of the first sample. It keeps the prompt.
@@ -55,6 +57,9 @@ func (f Form) New(index int, seed uint64, prompt []int) *Sample {
 	if f.Top {
 		s.Top = &[][]sample.Alternative{}
 	}
+	if f.Open {
+		s.Open = &[]float64{}
+	}
 	return s
 }
 
@@ -65,6 +70,9 @@ func (s *Sample) Add(t decode.Token) {
 		s.LogProbs = append(s.LogProbs, t.LogProb)
 		if s.Top != nil {
 			*s.Top = append(*s.Top, t.Top)
+		}
+		if s.Open != nil {
+			*s.Open = append(*s.Open, t.Open)
 		}
 		if s.Scores != nil {
 			*s.Scores = append(*s.Scores, t.Score)

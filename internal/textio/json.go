@@ -68,6 +68,7 @@ type jsonEvent struct {
 	Text         *string               `json:"text"`
 	LogProb      float64               `json:"logprob"`
 	Top          *[]sample.Alternative `json:"top,omitempty"`
+	Open         *float64              `json:"open,omitempty"`
 	Dropped      int                   `json:"dropped"`
 	FinishReason string                `json:"finish_reason,omitempty"`
 }
@@ -101,6 +102,9 @@ func (p *eventPrinter) Token(t decode.Token) error {
 	}
 	if p.form.Top {
 		e.Top = &t.Top
+	}
+	if p.form.Open {
+		e.Open = &t.Open
 	}
 	return strictjson.Print(p.out, e)
 }
