@@ -36,15 +36,6 @@ func (n *node[T]) follow(id int, log float64) *node[T] {
 	return &node[T]{parent: n, id: id, depth: n.depth + 1, log: log}
 }
 
-// ids returns the tokens after the context.
-func (n *node[T]) ids() []int {
-	ids := make([]int, n.depth)
-	for ; n.parent != nil; n = n.parent {
-		ids[n.depth-1] = n.id
-	}
-	return ids
-}
-
 // An explorer evaluates continuations of a context.
 type explorer[T any] struct {
 	root *node[T]
