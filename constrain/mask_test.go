@@ -337,3 +337,58 @@ func TestTextsUseAConstraintSideBySide(t *testing.T) {
 		}
 	}
 }
+
+// TestMasksOfConditionsNamesAndUniqueItems: on small vocabularies, an id is open exactly if it is
+// accepted, and something is open until a text ends.
+func TestMasksOfConditionsNamesAndUniqueItems(t *testing.T) {
+	random := rand.New(rand.NewPCG(6, 12))
+	forms := []string{
+		`{"type":"object","patternProperties":{"^(x|a.*|é|è)$":{"type":"null"}},"additionalProperties":false,"minProperties":4}`,
+		`{"type":"array","items":{"type":"number","multipleOf":0.05,"minimum":-1},"minItems":2}`,
+		`{"type":"string","pattern":"^(?!.*aa)(?=.*b)[abx]{2,6}$"}`,
+		`{"type":"array","items":{"format":"email","type":"string"},"uniqueItems":true,"maxItems":1}`,
+	}
+	for _, x := range drafted {
+		forms = append(forms, x.schema)
+	}
+	for _, form := range forms {
+		for range cases.Of(2, 20) {
+			v := smallVocabulary(t, random)
+			c, err := JSONSchema(v, []byte(form), SchemaOptions{Space: random.IntN(3) - 1})
+			if err != nil {
+				t.Fatalf("%s: %v", form, err)
+			}
+			text, err := c.Start()
+			if err != nil {
+				t.Fatal(err)
+			}
+			mask := make([]uint64, v.Words())
+			for range 40 {
+				if err := text.Mask(mask); err != nil {
+					t.Fatal(err)
+				}
+				var ids []int
+				for id := range v.Size() {
+					if text.Accept(id) == nil {
+						ids = append(ids, id)
+						if err := text.Rewind(1); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+				if open := opened(mask); !slices.Equal(open, ids) {
+					t.Fatalf("%s: %v are open and %v are accepted", form, open, ids)
+				}
+				if len(ids) == 0 {
+					if !text.Complete() {
+						t.Errorf("%s: nothing is open, and the text may not end", form)
+					}
+					break
+				}
+				if err := text.Accept(ids[random.IntN(len(ids))]); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+}
