@@ -5,6 +5,7 @@ package constrain
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -56,6 +57,10 @@ var formatted = map[string]struct{ yes, no, others []string }{
 // withoutJudge are the formats that the judge does not know.
 var withoutJudge = texts(`base64 byte base64url jwt cidrv4 cidrv6 e164 guid cuid cuid2 ulid nanoid xid ksuid`)
 
+// template is ajv's regex of uri-template.
+var template = regexp.MustCompile("(?i)^(?:(?:[^\\x00-\\x20\"'<>%\\\\^`{|}]|%[0-9a-f]{2})|\\{[+#./;?&=,!@|]?" +
+	"(?:[a-z0-9_]|%[0-9a-f]{2})+(?::[1-9][0-9]{0,3}|\\*)?(?:,(?:[a-z0-9_]|%[0-9a-f]{2})+(?::[1-9][0-9]{0,3}|\\*)?)*\\})*$")
+
 func TestFormatsTakeWhatHasThem(t *testing.T) {
 	for name := range formats {
 		if _, ok := formatted[name]; !ok && !slices.Contains(texts("date time date-time ipv4 ipv6 uuid"), name) {
@@ -78,6 +83,15 @@ func TestFormatsTakeWhatHasThem(t *testing.T) {
 			}
 			if valid := check(spelled) == nil; want && !valid {
 				t.Errorf("%s: %s: the judge says that it is not valid", name, spelled)
+			}
+		}
+		if name == "uri-template" { // the judge wants a URL
+			check = func(text string) error {
+				var s string
+				if err := json.Unmarshal([]byte(text), &s); err != nil || !template.MatchString(s) {
+					return errNoMatch
+				}
+				return nil
 			}
 		}
 		walks(t, name, c, 6, check)
