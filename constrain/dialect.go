@@ -69,7 +69,11 @@ func (d *dialectReader) read(depth int) (string, error) {
 			class = rest[0] != ']'
 		case rest[0] == '[':
 			class = true
-			if n := 1 + len("^")*strings.Count(rest[:min(2, len(rest))], "^"); n < len(rest) && rest[n] == ']' && d.python {
+			n := 1
+			if strings.HasPrefix(rest, "[^") {
+				n++
+			}
+			if d.python && n < len(rest) && rest[n] == ']' {
 				b.WriteString(rest[:n]) // the first ] of a class is a character
 				d.at += n
 			}
@@ -145,7 +149,8 @@ func (d *dialectReader) group(b *strings.Builder, rest string, depth int) (bool,
 		d.looks = append(d.looks, look{rest[2] == '!', text})
 		return true, nil
 	case strings.HasPrefix(rest, "(?<="), strings.HasPrefix(rest, "(?<!"):
-		return false, d.part("a lookbehind is not supported: want what comes before as a part of the regex")
+		return false, d.part("a lookbehind is not supported: want what comes before as a part of " +
+			"the regex")
 	case strings.HasPrefix(rest, "(?P="):
 		return false, d.part("a back-reference is not supported: want what it repeats, written out")
 	case strings.HasPrefix(rest, "(?>"):

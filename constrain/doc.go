@@ -46,37 +46,38 @@
 // Draft 2020-12. These keywords are followed: type, enum, const, properties, required,
 // additionalProperties, patternProperties, propertyNames, minProperties, maxProperties,
 // dependentRequired, dependentSchemas, items, prefixItems, minItems, maxItems, uniqueItems,
-// minLength, maxLength, pattern (anywhere in the string; ECMA-262's syntax as far as RE2 has it, and
-// lookaheads), format, minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, allOf,
-// anyOf, oneOf, not, if, then, else, $ref, $defs, $id and $anchor within the schema; and what drafts
-// 4 to 2019-09 spell otherwise: items as an array, additionalItems, dependencies, definitions,
-// exclusiveMinimum true, and id where $schema is draft 4. Keywords that restrict nothing and unknown
-// ones are ignored; all others that restrict (contains, unevaluatedProperties, $dynamicRef and so
-// on) give errors that name them.
+// minLength, maxLength, pattern (anywhere in the string; ECMA-262's syntax as far as RE2 has it,
+// and lookaheads), format, minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf,
+// allOf, anyOf, oneOf, not, if, then, else, $ref, $defs, $id and $anchor within the schema; and
+// what drafts 4 to 2019-09 spell otherwise: items as an array, additionalItems, dependencies,
+// definitions, exclusiveMinimum true, and id where $schema is draft 4. Keywords that restrict
+// nothing and unknown ones are ignored; all others that restrict (contains, unevaluatedProperties,
+// $dynamicRef and so on) give errors that name them.
 //
-// Under not and if, and in branches of oneOf that can hold together, these have no negation and are
-// errors: items (other than false), additionalProperties, patternProperties, propertyNames,
-// uniqueItems, multipleOf, enum and const of objects and arrays, and type integer unless the numbers
-// are whole or listed. Branches of oneOf are 100 at most unless a required property tells them
-// apart. uniqueItems is for items of up to 1000 values, whole numbers, and strings of which each
-// could be longer.
+// Under not and if, and in branches of oneOf that can hold together, these have no negation and
+// are errors: items (other than false), additionalProperties, patternProperties, propertyNames,
+// uniqueItems, multipleOf, enum and const of objects and arrays, and type integer unless the
+// numbers are whole or listed. Branches of oneOf are 100 at most unless a required property tells
+// them apart. uniqueItems is for items of up to 1000 values, whole numbers, and strings of which
+// each could be longer.
 //
 // Formats of strings are those of the draft except regex, idn-email and idn-hostname, OpenAPI's
 // byte, and those of zod: base64, base64url, jwt (three parts of base64url), cidrv4, cidrv6, e164,
 // guid, cuid, cuid2, ulid, nanoid, xid, ksuid. Email addresses have no quotes, and a domain with a
-// point; hosts have no punycode; a scheme of a URI is followed by something. Formats of numbers are
-// bounds: int8 to int64, uint8 to uint64, float, double. idn-email and idn-hostname are errors. Any
-// other format restricts nothing, as the draft says; [Constraint.Notes] has it, and
+// point; hosts have no punycode; a scheme of a URI is followed by something. Formats of numbers
+// are bounds: int8 to int64, uint8 to uint64, float, double. idn-email and idn-hostname are
+// errors. Any other format restricts nothing, as the draft says; [Constraint.Notes] has it, and
 // [SchemaOptions].Strict refuses it.
 //
 // Every text is valid. Every valid instance can be written as one of these texts: no white space
 // (or as [SchemaOptions].Space allows), each name of an object once, the names of properties in
-// their order and then others in any order, whole numbers in digits, other numbers as encoding/json
-// writes them (under multipleOf without exponents, and with no more digits after the point than the
-// divisor), and only the escapes of ", \ and control characters in strings. If several schemas name
-// properties (allOf, if, $ref beside properties), their names come in any order. Strings without a
-// pattern, a format or uniqueItems may have other escapes too. Leap seconds are written with offsets
-// of whole or half hours, and numbers are within the range of float64.
+// their order and then others in any order, whole numbers in digits, other numbers as
+// encoding/json writes them (under multipleOf without exponents, and with no more digits after the
+// point than the divisor), and only the escapes of ", \ and control characters in strings. If
+// several schemas name properties (allOf, if, $ref beside properties), their names come in any
+// order. Strings without a pattern, a format or uniqueItems may have other escapes too. Leap
+// seconds are written with offsets of whole or half hours, and numbers are within the range of
+// float64.
 //
 // # Limits
 //

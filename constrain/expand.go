@@ -33,7 +33,7 @@ type schemaCompiler struct {
 	tables    map[string]*table
 	anyString *stringSpec
 	anyNumber map[bool]*numberSpec
-	places    map[string]*jsonValue // schemas with an $id or an $anchor, by URI; nil before the first $ref
+	places    map[string]*jsonValue // schemas with an $id or $anchor; nil before the first $ref
 	notes     []string
 	missing   string // a name that is both required and forbidden, for an error
 	depth     int
@@ -147,8 +147,8 @@ func (c *schemaCompiler) alone(s *schema) ([]*schema, error) {
 		for _, j := range c.overlaps[s.from][i] {
 			n, err := c.negate(s.oneOf[j])
 			if err != nil {
-				return nil, fmt.Errorf("%s: oneOf of which branches %d and %d can both hold: %w", s.at(), min(i, j),
-					max(i, j), err)
+				return nil, fmt.Errorf("%s: oneOf of which branches %d and %d can both hold: %w", s.at(),
+					min(i, j), max(i, j), err)
 			}
 			parts = append(parts, n)
 		}
@@ -196,8 +196,8 @@ func (c *schemaCompiler) exclude(s *schema) error {
 				continue
 			}
 			if pairs++; pairs > maxPairs {
-				return fmt.Errorf("%s: oneOf of %d branches, want a required property with another const in "+
-					"each, or %d at most", s.at(), len(s.oneOf), maxBranches)
+				return fmt.Errorf("%s: oneOf of %d branches, want a required property with another const "+
+					"in each, or %d at most", s.at(), len(s.oneOf), maxBranches)
 			}
 			if slices.Contains(c.overlaps[s.from][i], j) {
 				continue

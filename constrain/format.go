@@ -28,7 +28,8 @@ var formats = map[string]format{
 	"date-time": {patterns: []string{`^` + dateFormat + `[Tt]` + timeFormat() + `$`}},
 	"duration":  {patterns: []string{`^P(` + durationFormat + `)$`}},
 
-	"email":    {[]string{`^` + atomFormat + `(\.` + atomFormat + `)*@` + hostFormat(1) + `$`, `^[^@]{1,64}@`}, 254},
+	"email": {[]string{`^` + atomFormat + `(\.` + atomFormat + `)*@` + hostFormat(1) + `$`,
+		`^[^@]{1,64}@`}, 254},
 	"hostname": {[]string{`^` + hostFormat(0) + `$`}, 253},
 	"ipv4":     {patterns: []string{`^` + ipv4Format + `$`}},
 	"ipv6":     {patterns: []string{`^(` + ipv6Format() + `)$`}},

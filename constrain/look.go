@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// A looker makes a deterministic automaton of a network with lookaheads. A place in it is a node and
-// the lookaheads that were passed: each is the set of places in its own regex that the text since
+// A looker makes a deterministic automaton of a network with lookaheads. A place is a node and the
+// lookaheads that were passed: each is the set of places in its own regex that the text since
 // then leads to. A place ends a text if all its lookaheads are fulfilled there.
 type looker struct {
 	what  string
@@ -118,8 +118,8 @@ func (l *looker) table() (*table, error) {
 			t.next = append(t.next, number(places))
 		}
 		if len(t.next) > maxTable || len(states) > maxTableStates {
-			return nil, fmt.Errorf("%s: with its lookaheads, the automaton has more than %d states or %d steps",
-				l.what, maxTableStates, maxTable)
+			return nil, fmt.Errorf("%s: with lookaheads, the automaton has more than %d states or "+
+				"%d steps", l.what, maxTableStates, maxTable)
 		}
 	}
 	return t, nil

@@ -63,7 +63,8 @@ func (c *schemaCompiler) namePatterns(a alternative) ([]string, *schema, error) 
 	if w.max >= 0 || w.min > 0 {
 		const most = 1000 // the greatest repetition of a regex
 		if w.max > most || w.min > most {
-			return nil, nil, fmt.Errorf("%s: propertyNames: want lengths of %d characters at most", w.from.at(), most)
+			return nil, nil, fmt.Errorf("%s: propertyNames: want lengths of %d characters at most",
+				w.from.at(), most)
 		}
 		upper := ""
 		if w.max >= 0 {

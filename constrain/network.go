@@ -31,9 +31,10 @@ type netNode struct {
 	alive bool // the rule can end from here
 	set   int32
 	to    int32
-	ret   int32   // lookNode: the regex that must match, or not, what follows; callNode: where the text continues after the rule at to
-	id    int32   // idNode
-	more  []int32 // splitNode: instead of to
+	// callNode: where the text continues after the rule at to; lookNode: the regex of what follows
+	ret  int32
+	id   int32   // idNode
+	more []int32 // splitNode: instead of to
 }
 
 type nodeKind uint8

@@ -104,7 +104,8 @@ func (c *schemaCompiler) holdsNumber(a alternative, d *decimal) bool {
 				return false
 			}
 		}
-		if s.fraction && d.whole() || s.minimum != nil && d.cmp(s.minimum) < 0 || s.maximum != nil && d.cmp(s.maximum) > 0 ||
+		if s.fraction && d.whole() ||
+			s.minimum != nil && d.cmp(s.minimum) < 0 || s.maximum != nil && d.cmp(s.maximum) > 0 ||
 			s.exclusiveMin != nil && d.cmp(s.exclusiveMin) <= 0 ||
 			s.exclusiveMax != nil && d.cmp(s.exclusiveMax) >= 0 {
 			return false

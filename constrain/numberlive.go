@@ -101,7 +101,9 @@ func (s *numberSpec) multipleAfterPoint(st numberState, side *bounds) bool {
 
 // anyMultiple reports whether a multiple has the digits so far and more ones. The digits so far
 // are those of the bounds that are clipped.
-func (s *numberSpec) anyMultiple(rest uint64, side *bounds, digits, more int, clippedLo, clippedHi bool) bool {
+func (s *numberSpec) anyMultiple(
+	rest uint64, side *bounds, digits, more int, clippedLo, clippedHi bool,
+) bool {
 	if !clippedLo && !clippedHi {
 		// 10^more consecutive numbers; the first of them is rest*10^more modulo multiple.
 		room, first := uint64(1), rest

@@ -17,7 +17,7 @@ type schema struct {
 
 	ref                 *schema
 	allOf, anyOf, oneOf []*schema
-	also                []*schema    // more that must hold: a const beside an enum, bounds of a format
+	also                []*schema    // more that must hold
 	enum                []*jsonValue // nil if there is none
 	hasEnum             bool
 

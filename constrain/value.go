@@ -62,7 +62,8 @@ func jsonSchema(v *Vocabulary, text []byte, o SchemaOptions, m *meter) (*Constra
 		c := &schemaCompiler{options: o, root: root, meter: m, plain: v.plainly, overlaps: overlaps,
 			schemas: map[*jsonValue]*schema{}, constants: map[*jsonValue]*schema{},
 			expanded: map[*schema][]alternative{}, expanding: map[*schema]bool{},
-			negated: map[*schema]*schema{}, nameSets: map[*schema]nameSet{}, values: map[string]*value{}, tables: map[string]*table{},
+			negated: map[*schema]*schema{}, nameSets: map[*schema]nameSet{},
+			values: map[string]*value{}, tables: map[string]*table{},
 			anyString: &stringSpec{max: -1}, anyNumber: map[bool]*numberSpec{}}
 		first, err := c.compile()
 		if err != nil {
