@@ -63,3 +63,51 @@ func ExampleContrastive() {
 	}
 	// Output: face and said, "I'm sorry, Tom. I
 }
+
+func ExampleChoose() {
+	m, tok := loadExample(), tokenizer.GPT2()
+	defer m.Close()
+	ids, err := tok.Encode("Tom was very")
+	if err != nil {
+		log.Fatal(err)
+	}
+	found, err := search.Choose(context.Background(), m.NewSession(), ids, tok,
+		[]string{" happy.", " sad.", " happy and sad."}, search.ChooseOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, c := range found.Choices {
+		fmt.Printf("%.4f%s\n", c.Prob, c.Text)
+	}
+	// Output:
+	// 0.7972 happy.
+	// 0.2019 sad.
+	// 0.0009 happy and sad.
+}
+
+func ExampleTree() {
+	m, tok := loadExample(), tokenizer.GPT2()
+	defer m.Close()
+	ids, err := tok.Encode("Once upon a")
+	if err != nil {
+		log.Fatal(err)
+	}
+	tree, err := search.NewTree(context.Background(), m.NewSession(), ids,
+		search.TreeOptions{MinProb: 0.05, MaxTokens: 8, Vocabulary: tok})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer tree.Close()
+	for text, err := range tree.Texts(context.Background()) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, t := range text.Tokens {
+			fmt.Print(t.Text)
+		}
+		fmt.Printf(" (log-probability %.2f; no other above %.3f)\n", text.LogProb, text.Rest)
+	}
+	// Output:
+	//  time, there was a little girl named (log-probability -1.50; no other above 0.060)
+	//  time, there was a little boy named (log-probability -2.81; no other above 0.050)
+}
