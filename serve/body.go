@@ -73,8 +73,11 @@ func (s *Server) read(v *visit) (whole string, release func(), err error) {
 			u.finish()
 			return string(body), u.share.release, nil
 		}
-		if !u.advance(n) {
-			return "", nil, v.gone()
+		if !u.advance(n) { // an error of reading, the deadline's too, ends a request of HTTP/1 itself
+			why := v.gone()
+			if err == nil || why != errGone || v.request.ProtoMajor > 1 {
+				return "", nil, why
+			}
 		}
 		if err != nil {
 			return "", nil, s.bodyError(v, err)
