@@ -178,26 +178,64 @@ func container(n int, empty, full string) json.RawMessage {
 }
 
 // saysHeads reports whether the settings say n_head.
-func (s settings) saysHeads() bool {
+func (s settings) saysHeads() bool { return s.heads() != nil }
+
+// heads returns what the settings say of n_head, or nil.
+func (s settings) heads() json.RawMessage {
 	names := aliases()
-	for key, v := range s {
-		if (key == "n_head" || names[key] == "n_head") && string(v) != "null" {
-			return true
+	for _, key := range slices.Sorted(maps.Keys(s)) {
+		if v := s[key]; (key == "n_head" || names[key] == "n_head") && string(v) != "null" {
+			return v
 		}
 	}
-	return false
+	return nil
 }
 
 // inFile returns the settings of the model in a saved object: those of a value that has n_head by
-// any name, or of the whole. where is its key.
+// any name, or of the whole, or of a value one level down, as the config in Lightning's
+// hyper_parameters and in a module beside other values. where is its key.
 func inFile(root any) (s settings, from source, where string) {
-	d, ok := root.(*pickle.Dict)
-	if !ok {
-		d = attributes(root) // of a module with a config
-	}
+	d := held(root)
 	if d == nil {
 		return nil, nowhere, ""
 	}
+	if s, from, where = among(d); from != nowhere {
+		return s, from, where
+	}
+	if s := settingsOf(d); s.saysHeads() {
+		return s, configDict, "the file's own keys"
+	}
+	left := mostSettings // of values one level down: they may be the same ones many times
+	for _, key := range d.Keys[:min(len(d.Keys), mostSettings)] {
+		v, _ := d.Get(key)
+		inner := held(v)
+		name, ok := key.(string)
+		if !ok || inner == nil || len(inner.Keys) > left || holdsTensors(inner) {
+			continue
+		}
+		left -= len(inner.Keys)
+		next, kind, at := among(inner)
+		switch {
+		case kind == nowhere:
+		case from != nowhere && !bytes.Equal(next.heads(), s.heads()):
+			return nil, nowhere, "" // they are of several models
+		case from == nowhere:
+			s, from, where = next, kind, quote.Plain(name, 40)+"."+at
+		}
+	}
+	return s, from, where
+}
+
+// held returns the entries of a dict or the attributes of an object, or nil.
+func held(v any) *pickle.Dict {
+	if d := entries(v); d != nil {
+		return d
+	}
+	return attributes(v)
+}
+
+// among returns the first of a dict's values that says n_head, and is no module.
+func among(d *pickle.Dict) (s settings, from source, where string) {
 	for _, key := range d.Keys[:min(len(d.Keys), mostSettings)] {
 		v, _ := d.Get(key)
 		name, ok := key.(string)
@@ -207,9 +245,6 @@ func inFile(root any) (s settings, from source, where string) {
 			}
 			return s, configDict, quote.Plain(name, 40)
 		}
-	}
-	if s := settingsOf(d); s.saysHeads() {
-		return s, configDict, "the file's own keys"
 	}
 	return nil, nowhere, ""
 }

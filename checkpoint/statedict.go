@@ -223,13 +223,18 @@ func entries(v any) *pickle.Dict {
 	return nil
 }
 
-// attributes returns the attributes of an object, or nil.
+// attributes returns the attributes of an object, or nil. Where its class has __slots__, they are
+// the second of two dicts.
 func attributes(v any) *pickle.Dict {
 	o, ok := v.(*pickle.Object)
 	if !ok {
 		return nil
 	}
-	d, _ := o.State.(*pickle.Dict)
+	state := o.State
+	if pair, ok := state.(pickle.Tuple); ok && len(pair) == 2 && pair[0] == nil {
+		state = pair[1]
+	}
+	d, _ := state.(*pickle.Dict)
 	return d
 }
 

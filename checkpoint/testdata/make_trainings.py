@@ -166,8 +166,19 @@ class NanoConfig(GPTConfig):
     bias: bool = True
 
 
+class SlotConfig:
+    __slots__ = ('n_head', 'dropout')
+
+    def __init__(self): self.n_head, self.dropout = HEAD, 0.
+
+
 class AttributeDict(dict):
     pass
+
+
+class Named:
+    def __new__(cls, *, name): return super().__new__(cls)
+    def __getnewargs_ex__(self): return (), {'name': 'mine'}
 
 
 class TrainingArguments:
@@ -272,6 +283,9 @@ case('nano-half', nanogpt({k: v.half() for k, v in nano().items()}), notes=1)
 case('nano-bfloat16', nanogpt({k: v.bfloat16() for k, v in nano().items()}), notes=1)
 case('nano-double', nanogpt({k: v.double() for k, v in nano().items()}), notes=1)
 case('nano-ema', nanogpt(ema=nano()), notes=2)
+case('nano-complex', nanogpt(angles=torch.zeros(3, dtype=torch.complex64), small=torch.quantize_per_tensor(
+    torch.ones(3), .1, 0, torch.qint8), twist=nn.Parameter(torch.zeros(2, dtype=torch.complex64))), notes=1)
+case('nano-frozen', nanogpt(seen=frozenset({1, 2}), named=Named(name='mine')), notes=1, protocol=4)
 
 # a dataclass for a config: build-nanogpt; whole modules
 case('dataclass', {'model': nano(), 'config': GPTConfig(), 'step': 19072, 'val_loss': 3.1}, 'tanh', notes=1)
@@ -286,6 +300,8 @@ case('module-gelu-tanh', module(nano(), NanoConfig(), nn.GELU(approximate='tanh'
 case('module-relu', {'net': module(nano(), NanoConfig(), nn.ReLU()), 'epoch': 1, 'n_head': HEAD}, 'relu', 'model.pt')
 case('dataclass-nano', {'model': nano(), 'config': NanoConfig()}, 'erf', notes=1)
 case('config-dict', {'model': nano(), 'config': dict(ARGS, activation='relu')}, 'relu')
+case('slots', {'model': nano(), 'config': SlotConfig()}, gelu='erf')
+case('module-beside', {'model': module(nano(), GPTConfig()), 'epoch': 1}, 'tanh', 'model.pt', notes=1)
 
 # a config.json beside it, or n_head alone
 case('step-hugging', {'model': hugging(), 'step': 3}, 'tanh', config=CONFIG)
@@ -296,6 +312,8 @@ case('lightning', {'state_dict': hugging(prefix='model.transformer.', head=HEAD_
      'tanh head', 'last.ckpt', config=CONFIG)
 case('lightning-hparams', {'state_dict': nano(prefix='model.'), 'hyper_parameters': AttributeDict(n_head=HEAD, lr=1e-3)},
      'erf', 'last.ckpt', notes=1)
+case('lightning-config', {'state_dict': nano(prefix='model.'),
+                          'hyper_parameters': AttributeDict(config=GPTConfig(), lr=1e-3)}, 'tanh', 'last.ckpt', notes=1)
 case('tutorial', {'epoch': 3, 'model_state_dict': nano(), 'optimizer_state_dict': optimizer(nano()), 'loss': 2.5,
                   'n_embd': EMBD, 'num_heads': HEAD, 'num_layers': LAYER, 'block_size': POSITIONS}, notes=1)
 case('tutorial-hugging', {'epoch': 3, 'model_state_dict': hugging(prefix='')}, 'tanh', 'model.pt', config=CONFIG)
@@ -338,6 +356,10 @@ case('megatron-alone', megatron(0), 'tanh', 'model_optim_rng.pt', heads=HEAD)
 
 # refused, by name
 case('no-heads', nano(), file='model.pt', error='n_head')
+case('heads-of-two', {'model': nano(), 'encoder': {'config': {'n_head': 2}}, 'decoder': {'config': {'n_head': 4}}},
+     error='n_head')
+case('complex-inside', nanogpt({**nano(), 'transformer.h.0.x': torch.zeros(2, dtype=torch.complex64)}),
+     error='transformer.h.0.x: torch.ComplexFloatStorage, which is code and no weights: refused')
 case('other-heads', nanogpt(), heads=4, error='n_head: 4, but this checkpoint (nanogpt) says 2 itself')
 case('other-sizes', {'model': nano(), 'config': {**ARGS, 'n_layer': 3}},
      error='ckpt.pt: config: n_layer: 3, but the tensors have 2')

@@ -130,6 +130,28 @@ func (m *machine) reduce() error {
 	return m.push(v, 2*costOfContainer+costOfItem*len(tuple))
 }
 
+// newObjectEx is reduce for a class that is called with arguments by name too. Nobody needs these,
+// because the class is never called: they are left out.
+func (m *machine) newObjectEx() error {
+	named, err := m.pop()
+	if err != nil {
+		return err
+	}
+	if _, ok := named.(*Dict); !ok {
+		return fmt.Errorf("a call with %s, want a dict of arguments by name", Kind(named))
+	}
+	items, err := m.take(2)
+	if err != nil {
+		return err
+	}
+	class, args := items[0], items[1]
+	if _, ok := class.(*Class); !ok {
+		return fmt.Errorf("an object of %s, want a class", Kind(class))
+	}
+	m.stack = append(m.stack, class, args)
+	return m.reduce()
+}
+
 // build gives an object its state. It drops the attributes of a dict: an OrderedDict of tensors has
 // one, _metadata, with versions of modules.
 func (m *machine) build() error {

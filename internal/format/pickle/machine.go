@@ -37,6 +37,7 @@ const (
 	opAppends        = 'e'
 	opEmptySet       = 0x8f
 	opAddItems       = 0x90
+	opFrozenSet      = 0x91
 	opEmptyDict      = '}'
 	opSetItem        = 's'
 	opSetItems       = 'u'
@@ -50,6 +51,7 @@ const (
 	opBinPersID      = 'Q'
 	opReduce         = 'R'
 	opNewObj         = 0x81
+	opNewObjEx       = 0x92
 	opBuild          = 'b'
 )
 
@@ -123,6 +125,8 @@ func (m *machine) step(op byte) error {
 		return m.push(&List{}, costOfContainer)
 	case opEmptyDict:
 		return m.push(newDict(), costOfContainer)
+	case opFrozenSet:
+		return m.frozenSet()
 	case opAppend, opAppends, opAddItems:
 		return m.appendItems(op != opAppend)
 	case opSetItem, opSetItems:
@@ -135,6 +139,8 @@ func (m *machine) step(op byte) error {
 		return m.global(op)
 	case opBinPersID:
 		return m.persistent()
+	case opNewObjEx:
+		return m.newObjectEx()
 	case opReduce, opNewObj:
 		return m.reduce()
 	case opBuild:

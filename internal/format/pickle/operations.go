@@ -103,6 +103,15 @@ func (m *machine) tuple(op byte) (err error) {
 	return m.push(Tuple(slices.Clone(items)), costOfContainer+costOfItem*len(items))
 }
 
+// frozenSet makes a set of what is above the last mark.
+func (m *machine) frozenSet() error {
+	items, err := m.popMark()
+	if err != nil {
+		return err
+	}
+	return m.push(&List{slices.Clone(items)}, costOfContainer+costOfItem*len(items))
+}
+
 // arguments pops the items that APPEND(S) or SETITEM(S) adds, and returns them with the container
 // below them. They are valid until the next push.
 func (m *machine) arguments(many bool, one int) (items []any, to any, err error) {

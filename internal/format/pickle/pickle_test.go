@@ -84,6 +84,7 @@ func TestValuesOfEveryOpcode(t *testing.T) {
 		{"\x80\x02K\x01K\x02K\x03\x87.", []any{"tuple", int64(1), int64(2), int64(3)}},
 		{"\x80\x02(K\x01t.", []any{"tuple", int64(1)}},
 		{"\x80\x02]K\x01a(K\x02K\x03e.", []any{"list", int64(1), int64(2), int64(3)}},
+		{"\x80\x04(K\x01K\x02\x91.", []any{"list", int64(1), int64(2)}},
 		{"\x80\x02}K\x01Ns(U\x01aK\x02u.", []any{"dict", int64(1), nil, "a", int64(2)}},
 		{"\x80\x02K\x05q\x00h\x00\x86.", []any{"tuple", int64(5), int64(5)}},
 		{"\x80\x02K\x05r\x00\x01\x00\x00j\x00\x01\x00\x00\x86.",
@@ -135,7 +136,7 @@ sys.stdout.buffer.write(pickle.dumps([d, o], protocol=int(sys.argv[1])))`
 
 // TestOthersAreRefusedByName: every opcode that is not followed.
 func TestOthersAreRefusedByName(t *testing.T) {
-	followed := "\x80\x95.(N\x88\x89JKM\x8aGX\x8cUBC\x96)\x85\x86\x87t]ae\x8f\x90}suqr\x94hjc\x93QRb\x81"
+	followed := "\x80\x95.(N\x88\x89JKM\x8aGX\x8cUBC\x96)\x85\x86\x87t]ae\x8f\x90\x91}suqr\x94hjc\x93QRb\x81\x92"
 	for op := range 256 {
 		if strings.IndexByte(followed, byte(op)) >= 0 {
 			continue
@@ -158,6 +159,7 @@ func TestUnknownClassesAreInert(t *testing.T) {
 		"ccollections\ndefaultdict\nN\x85RK\x01K\x02s":   "collections.defaultdict [tuple <nil>] dict [dict 1 2]",
 		"c__builtin__\nset\n]K\x01a\x85R":                "__builtin__.set [tuple [list 1]]",
 		"cm\nL\n)\x81K\x07a":                             "m.L [tuple] list [list 7]",
+		"cm\nC\nK\x07\x85}U\x01aK\x01s\x92":              "m.C [tuple 7]",
 		"\x8f(K\x01K\x02\x90":                            "[list 1 2]",
 		"\x96\x01\x00\x00\x00\x00\x00\x00\x00a":          "[97]",
 		"C\x02\xff\x00":                                  "[255 0]",
@@ -226,8 +228,12 @@ func TestMalformedPickles(t *testing.T) {
 		"\x80\x02]}b.":              "BUILD of a list",
 		"\x80\x02N}b.":              "BUILD of None",
 		"\x80\x02cm\n" + strings.Repeat("x", 300) + "\n.": "a name of more than 256 bytes",
-		"\x80\x04NN\x93.": "None as a name",
-		"\x80\x02ccollections\nOrderedDict\nN\x85R.": "OrderedDict with 1 arguments",
+		"\x80\x04cm\nC\n)N\x92.":                          "a call with None, want a dict",
+		"\x80\x04cm\nf\n)}\x92.":                          "an object of a function, want a class",
+		"\x80\x04cm\nC\n}\x92.":                           "nothing on the stack",
+		"\x80\x04\x91.":                                   "no mark",
+		"\x80\x04NN\x93.":                                 "None as a name",
+		"\x80\x02ccollections\nOrderedDict\nN\x85R.":      "OrderedDict with 1 arguments",
 	} {
 		_, err := Load([]byte(pickle), known)
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -25,6 +25,7 @@ func (s *storage) size() int64 { return s.count * int64(s.dtype.Size()) }
 // storages are the storages that the persistent ids of a file name.
 type storages struct {
 	byKey map[string]*storage
+	apart bool                   // each has a place of its own, so that others may be of any class
 	find  func(s *storage) error // checks a new one and sets its begin, if that is already known
 }
 
@@ -78,6 +79,9 @@ func (s *storages) persistent(id any) (any, error) {
 		return nil, errors.New("a persistent id that is no storage's")
 	}
 	class, ok := t[1].(storageClass)
+	if unknown, is := t[1].(*pickle.Class); is && s.apart {
+		return &pickle.Object{Class: unknown, Args: t}, nil // an error only where it is needed
+	}
 	if !ok {
 		return nil, fmt.Errorf("a storage whose class is %s", pickle.Kind(t[1]))
 	}

@@ -32,6 +32,9 @@ func (f *File) rebuild(args pickle.Tuple) (any, error) {
 	if len(args) < 6 || len(args) > 7 {
 		return nil, fmt.Errorf("a tensor of %d arguments, want 6", len(args))
 	}
+	if o, ok := args[0].(*pickle.Object); ok { // of numbers that are not known
+		return &pickle.Object{Class: o.Class, Args: args}, nil
+	}
 	t := &Tensor{file: f}
 	var ok bool
 	if t.storage, ok = args[0].(*storage); !ok {
@@ -147,7 +150,8 @@ func size(args pickle.Tuple) (any, error) {
 // parameter implements _rebuild_parameter(tensor, requires_grad, hooks), which is the tensor.
 func parameter(args pickle.Tuple) (any, error) {
 	if len(args) == 3 {
-		if t, ok := args[0].(*Tensor); ok {
+		switch t := args[0].(type) {
+		case *Tensor, *pickle.Object: // of numbers that are not known
 			return t, nil
 		}
 	}
@@ -159,6 +163,11 @@ func parameter(args pickle.Tuple) (any, error) {
 func (f *File) fromType(args pickle.Tuple) (any, error) {
 	if len(args) != 4 {
 		return nil, fmt.Errorf("a tensor of a type with %d arguments, want 4", len(args))
+	}
+	for _, x := range args[:2] {
+		if class, ok := x.(*pickle.Class); ok {
+			return &pickle.Object{Class: class, Args: args}, nil
+		}
 	}
 	_, isFunc := args[0].(pickle.Func)
 	_, isTensor := args[1].(tensorClass)

@@ -61,7 +61,7 @@ func (f *File) readZip() error {
 	if err != nil {
 		return fmt.Errorf("data.pkl: %w", err)
 	}
-	s := storages{byKey: map[string]*storage{}, find: func(s *storage) error {
+	s := storages{byKey: map[string]*storage{}, apart: true, find: func(s *storage) error {
 		e, ok := a.entries[root+"data/"+s.key]
 		if !ok {
 			return fmt.Errorf("storage %s: the archive has no such record", quote.Short(s.key, 40))
