@@ -250,7 +250,7 @@ func (a *app) hintTokenizer(err error) error {
 	if lost != nil {
 		return err
 	}
-	return fault.Hint(err, "give ids with --tokens, or put the model's tokenizer.json "+
+	return fault.Hint(err, "give ids with --tokens or in rows with tokens, or put the model's tokenizer.json "+
 		"(or vocab.json and merges.txt) into "+filepath.Clean(weights.Dir(path)))
 }
 
