@@ -84,7 +84,11 @@ rows8:
 cols16:
 	SUBQ $16, R13
 	JLT  cols8
+	CMPB ·asksAhead(SB), $0
+	JEQ  cols
 	FETCH8
+
+cols:
 	VMOVUPS (R12), Y0
 	VMOVUPS 32(R12), Y1
 	EIGHT(F32x16)

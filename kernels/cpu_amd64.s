@@ -10,6 +10,15 @@ TEXT ·pause(SB), NOSPLIT, $0-0
 	PAUSE
 	RET
 
+// func isAMD() bool
+TEXT ·isAMD(SB), NOSPLIT, $0-1
+	XORL AX, AX
+	XORL CX, CX
+	CPUID
+	CMPL BX, $0x68747541 // AuthenticAMD
+	SETEQ ret+0(FP)
+	RET
+
 // laneMask is eight lanes set and eight clear: eight lanes from byte 32−4n on begin with n that are set.
 DATA ·laneMask+0(SB)/8, $-1
 DATA ·laneMask+8(SB)/8, $-1

@@ -17,12 +17,25 @@
 	WIDEN((size*at)(R12)(AX*size), Y8)    \
 	VFMADD231PS Y8, Y4, Y3
 
-// FETCH16 and FETCH32 ask for the 32 elements that lie further on in a stream.
-#define FETCH16(at) PREFETCHT0 2048 at
+// FETCH16 and FETCH32 ask for the 32 elements that lie further on in the four streams.
+#define FETCH16 \
+	PREFETCHT0 2048(R9)(AX*2)   \
+	PREFETCHT0 2048(R10)(AX*2)  \
+	PREFETCHT0 2048(R11)(AX*2)  \
+	PREFETCHT0 2048(R12)(AX*2)
 
-#define FETCH32(at) \
-	PREFETCHT0 2048 at          \
-	PREFETCHT0 2112 at
+#define FETCH32 \
+	CMPB ·asksAhead(SB), $0     \
+	JEQ  there                  \
+	PREFETCHT0 2048(R9)(AX*4)   \
+	PREFETCHT0 2112(R9)(AX*4)   \
+	PREFETCHT0 2048(R10)(AX*4)  \
+	PREFETCHT0 2112(R10)(AX*4)  \
+	PREFETCHT0 2048(R11)(AX*4)  \
+	PREFETCHT0 2112(R11)(AX*4)  \
+	PREFETCHT0 2048(R12)(AX*4)  \
+	PREFETCHT0 2112(R12)(AX*4)  \
+there:
 
 // DOTROW takes four rows of w that lie a quarter of all rows apart: four long streams keep more of memory busy than one.
 // R9–R12 are the rows, R8 the bytes between them; SI x, AX the element, BX elements left; CX rows left, R13 a quarter of dst in bytes.
@@ -53,10 +66,7 @@ four:                           \
 	SUBQ $32, BX                \
 	JLT  eights                 \
 lines:                          \
-	FETCH((R9)(AX*size))        \
-	FETCH((R10)(AX*size))       \
-	FETCH((R11)(AX*size))       \
-	FETCH((R12)(AX*size))       \
+	FETCH                       \
 	EIGHT(WIDEN, size, 0)       \
 	EIGHT(WIDEN, size, 8)       \
 	EIGHT(WIDEN, size, 16)      \

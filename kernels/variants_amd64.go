@@ -10,10 +10,18 @@ package kernels
 
 import "golang.org/x/sys/cpu"
 
+// asksAhead says whether leaves ask for float32 weights that one row needs later. AMD's processors
+// without AVX-512 read them faster by what they see themselves.
+var asksAhead bool
+
+// isAMD reports whether AMD made this processor.
+func isAMD() bool
+
 // archVariants returns the variants of this processor, the fastest first. Package cpu reads CPUID,
 // and XGETBV because the operating system must save the wide registers.
 func archVariants() []*variant {
 	x := &cpu.X86
+	asksAhead = x.HasAVX512F || !isAMD()
 	if !x.HasAVX2 || !x.HasFMA || !x.HasF16C {
 		return nil
 	}
