@@ -4,71 +4,10 @@ package constrain
 
 import (
 	"fmt"
+	"iter"
 	"sort"
 	"unicode"
 )
-
-// A runeRange is the characters from lo to hi, both included.
-type runeRange struct{ lo, hi rune }
-
-// A charset is a list of ranges of characters in ascending order. Between two ranges there is at
-// least one character.
-type charset []runeRange
-
-// normal sorts ranges and joins those that overlap or touch.
-func normal(ranges []runeRange) charset {
-	sort.Slice(ranges, func(i, j int) bool { return ranges[i].lo < ranges[j].lo })
-	var s charset
-	for _, r := range ranges {
-		if n := len(s); n > 0 && r.lo <= s[n-1].hi+1 {
-			s[n-1].hi = max(s[n-1].hi, r.hi)
-		} else if r.lo <= r.hi {
-			s = append(s, r)
-		}
-	}
-	return s
-}
-
-// not returns the set of all other characters.
-func (s charset) not() charset {
-	var other charset
-	from := rune(0)
-	for _, r := range s {
-		if r.lo > from {
-			other = append(other, runeRange{from, r.lo - 1})
-		}
-		from = r.hi + 1
-	}
-	if from <= unicode.MaxRune {
-		other = append(other, runeRange{from, unicode.MaxRune})
-	}
-	return other
-}
-
-func (s charset) and(t charset) charset {
-	var both charset
-	for i, j := 0, 0; i < len(s) && j < len(t); {
-		if lo, hi := max(s[i].lo, t[j].lo), min(s[i].hi, t[j].hi); lo <= hi {
-			both = append(both, runeRange{lo, hi})
-		}
-		if s[i].hi < t[j].hi {
-			i++
-		} else {
-			j++
-		}
-	}
-	return both
-}
-
-// key returns a string that is the same for equal sets and differs for others.
-func (s charset) key() string {
-	b := make([]byte, 0, 6*len(s))
-	for _, r := range s {
-		b = append(b, byte(r.lo>>16), byte(r.lo>>8), byte(r.lo),
-			byte(r.hi>>16), byte(r.hi>>8), byte(r.hi))
-	}
-	return string(b)
-}
 
 // An alphabet gives each character a class: characters of one class are in the same charsets.
 type alphabet struct {
@@ -158,11 +97,32 @@ func (a *alphabet) any(lo, hi rune, holds func(class uint16) bool) bool {
 	return false
 }
 
+// classesOf returns the classes of the pieces from lo to hi.
+func (a *alphabet) classesOf(lo, hi rune) []uint16 { return a.class[a.piece(lo) : a.piece(hi)+1] }
+
+// pieces yields the runs of characters of one class from lo to hi.
+func (a *alphabet) pieces(lo, hi rune) iter.Seq2[runeRange, uint16] {
+	return func(yield func(runeRange, uint16) bool) {
+		for i := a.piece(lo); i < len(a.starts) && a.starts[i] <= hi; i++ {
+			last := hi
+			if i+1 < len(a.starts) {
+				last = min(hi, a.starts[i+1]-1)
+			}
+			if !yield(runeRange{max(lo, a.starts[i]), last}, a.class[i]) {
+				return
+			}
+		}
+	}
+}
+
+// size returns the number of pieces.
+func (a *alphabet) size() int { return len(a.starts) }
+
 // those returns the classes of the characters of a set.
 func (a *alphabet) those(set charset) (list []uint16) {
 	in := make([]bool, len(a.members))
 	for _, r := range set {
-		for _, class := range a.class[a.piece(r.lo) : a.piece(r.hi)+1] {
+		for _, class := range a.classesOf(r.lo, r.hi) {
 			if !in[class] {
 				in[class] = true
 				list = append(list, class)

@@ -84,14 +84,19 @@ type meter struct {
 	err    error
 }
 
-func newMeter(ctx context.Context, pause func(context.Context) error, bytes int) *meter {
-	m := &meter{ctx: ctx, pause: pause, bytes: bytes, next: pauseWork,
+func newMeter(ctx context.Context, pause func(context.Context) error,
+	aside func(context.Context, func()) error, bytes int,
+) *meter {
+	m := &meter{ctx: ctx, pause: pause, beside: aside, bytes: bytes, next: pauseWork,
 		most: min(baseWork+workPerByte*min(bytes, mostWork/workPerByte), mostWork)}
 	if ctx == nil {
 		m.err = errNoContext
 	}
 	return m
 }
+
+// errSteps says that a mask needs more steps than allowed.
+var errSteps = errors.New("too many steps")
 
 var errNoContext = errors.New("context: nil, want one, such as context.Background()")
 

@@ -1,9 +1,8 @@
 package constrain
 
-// Choice: one of several strings.
+// Choices: one of several strings.
 
 import (
-	"context"
 	"fmt"
 	"sort"
 	"unicode/utf8"
@@ -11,13 +10,8 @@ import (
 	"picogpt/internal/quote"
 )
 
-// Choice returns the constraint that a text is one of some strings. If one string is the beginning
-// of another, the text may end after the shorter one or continue.
-func Choice(v *Vocabulary, choices ...string) (*Constraint, error) {
-	return Compiler{Vocabulary: v}.Choice(context.Background(), choices...)
-}
-
-func choice(v *Vocabulary, choices []string, m *meter) (*Constraint, error) {
+// newChoice returns the form of texts that are one of some strings.
+func newChoice(v *trie, choices []string, m *meter) (*grammarForm, error) {
 	if len(choices) == 0 {
 		return nil, fmt.Errorf("choice: want at least one string, found none")
 	}
@@ -36,21 +30,17 @@ func choice(v *Vocabulary, choices []string, m *meter) (*Constraint, error) {
 	sorted := append([]string(nil), choices...)
 	sort.Strings(sorted)
 	n := newNetwork(2*maxChoices, m)
-	end := n.add(netNode{kind: endNode})
-	n.rules = []netRule{{"choice", n.choices(sorted, end)}}
-	made, err := newMachine("choice", v, n, m)
-	if err != nil {
-		return nil, m.named("choices", err)
-	}
-	return &Constraint{a: made}, nil
+	n.rule("choice", addChoices(n, sorted, m))
+	f, err := newForm("choice", v, n, m)
+	return f, m.named("choices", err)
 }
 
-// choices adds a tree of sorted strings and returns its root.
-func (n *network) choices(sorted []string, end int32) int32 {
-	root := n.split()
+// addChoices adds a tree of sorted strings and returns its root.
+func addChoices(n *network, sorted []string, m *meter) int32 {
+	end, root := n.end(), n.split()
 	path, before := []int32{root}, "" // the nodes of the previous string
 	for _, s := range sorted {
-		if n.meter.failed() != nil {
+		if m.failed() != nil {
 			break
 		}
 		same := 0
@@ -67,13 +57,10 @@ func (n *network) choices(sorted []string, end int32) int32 {
 		path = path[:depth+1]
 		for _, r := range s[same:] {
 			next := n.split()
-			at := path[len(path)-1]
-			read := n.read(charset{{r, r}}, next)
-			n.nodes[at].more = append(n.nodes[at].more, read)
+			n.lead(path[len(path)-1], n.read(setOf(r), next))
 			path = append(path, next)
 		}
-		at := path[len(path)-1]
-		n.nodes[at].more = append(n.nodes[at].more, end)
+		n.lead(path[len(path)-1], end)
 		before = s
 	}
 	return root

@@ -3,7 +3,6 @@ package constrain
 // Constraint and Matcher: what a text must match, and the state of one text.
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -32,7 +31,8 @@ type Matcher interface {
 // A Constraint is what texts must match, compiled for a vocabulary. Any number of texts may use it
 // concurrently.
 type Constraint struct {
-	a     automaton
+	vocab *Vocabulary
+	form  automaton
 	notes []string
 }
 
@@ -40,37 +40,32 @@ type Constraint struct {
 // formats that nobody defines. Each is one line.
 func (c *Constraint) Notes() []string { return slices.Clone(c.notes) }
 
-// automaton is the interface of all kinds of constraints. States are immutable.
-type automaton interface {
-	vocabulary() *Vocabulary
-	root() (state, error)
-	accepts(s state) bool
-	mask(s state, open []uint64, steps int) error // adds the open ids, except those that end a text
-	accept(s state, id int) (state, error)        // a dead state if the id is not open
-	// reports whether accept may have to wait for the mask of another text
-	busy() bool
-	held() int // memory in bytes, approximately
-}
+// Bytes returns approximately how much memory the constraint takes now: the compiled form, and what
+// it stores of its texts. The vocabulary is not counted.
+func (c *Constraint) Bytes() int { return c.form.held() }
 
-// state is the state of an automaton after some text; it is dead if no text of the form begins like
-// this.
-type state interface{ dead() bool }
+// automaton is the interface of both kinds of forms. A state is what may follow after some text; it
+// never changes.
+type automaton interface {
+	start() (state any)
+	accepts(state any) bool                         // the text may end
+	mask(state any, open []uint64, steps int) error // adds the open ids, except those that end a text
+	accept(state any, id int) (next any, err error) // nil if the id is not open
+	busy() bool                                     // accept may have to wait for the mask of another text
+	held() int                                      // memory in bytes, approximately
+}
 
 // A Text is the state of one text under a constraint. It implements Matcher.
 type Text struct {
-	a      automaton
-	ends   []int   // ids that end the text
-	states []state // before each id, and the current one
-	ended  bool    // the newest id ends the text
+	of     *Constraint
+	ends   []int // ids that end the text
+	states []any // before each id, and the current one
+	ended  bool  // the newest id ends the text
 }
 
 // Start returns a Matcher for an empty text.
 func (c *Constraint) Start() (*Text, error) {
-	s, err := c.a.root()
-	if err != nil {
-		return nil, err
-	}
-	return &Text{a: c.a, ends: c.a.vocabulary().ends, states: []state{s}}, nil
+	return &Text{of: c, ends: c.vocab.ends, states: []any{c.form.start()}}, nil
 }
 
 // EndWith sets the ids that end the text, instead of the vocabulary's Ends: they are open only
@@ -88,13 +83,10 @@ func (e *NotOpenError) Error() string {
 	return fmt.Sprintf("id %d (%q) does not fit the constraint here", e.ID, e.Bytes)
 }
 
-func (t *Text) now() state { return t.states[len(t.states)-1] }
+func (t *Text) now() any { return t.states[len(t.states)-1] }
 
 // Complete reports whether the text matches the form as it is.
-func (t *Text) Complete() bool { return t.ended || t.a.accepts(t.now()) }
-
-// errSteps says that a mask needs more steps than allowed.
-var errSteps = errors.New("too many steps")
+func (t *Text) Complete() bool { return t.ended || t.of.form.accepts(t.now()) }
 
 // Mask implements Matcher.
 func (t *Text) Mask(open []uint64) error { return t.maskWithin(open, math.MaxInt) }
@@ -112,28 +104,28 @@ func (t *Text) MaskWithin(open []uint64, steps int) (done bool, err error) {
 
 // Busy reports whether Accept may have to wait, because a long computation of a mask for another
 // text of the constraint is running.
-func (t *Text) Busy() bool { return t.a.busy() }
+func (t *Text) Busy() bool { return t.of.form.busy() }
 
 func (t *Text) maskWithin(open []uint64, steps int) error {
 	clear(open)
 	if t.ended {
 		return nil
 	}
-	all := open
-	if words := t.a.vocabulary().Words(); len(open) < words { // a model with fewer ids
+	all, v := open, t.of.vocab
+	if words := v.Words(); len(open) < words { // a model with fewer ids
 		all = make([]uint64, words)
 	}
-	if err := t.a.mask(t.now(), all, steps); err != nil {
+	if err := t.of.form.mask(t.now(), all, steps); err != nil {
 		return err
 	}
 	copy(open, all)
-	accepts := t.a.accepts(t.now())
+	accepts := t.of.form.accepts(t.now())
 	for _, id := range t.ends {
 		switch bit := uint64(1) << (id & 63); {
 		case id < 0 || id>>6 >= len(open):
 		case accepts:
 			open[id>>6] |= bit
-		case len(t.a.vocabulary().Bytes(id)) > 0:
+		case len(v.Bytes(id)) > 0:
 			open[id>>6] &^= bit
 		}
 	}
@@ -142,24 +134,24 @@ func (t *Text) maskWithin(open []uint64, steps int) error {
 
 // Accept implements Matcher.
 func (t *Text) Accept(id int) error {
-	v, end := t.a.vocabulary(), slices.Contains(t.ends, id)
+	v, end := t.of.vocab, slices.Contains(t.ends, id)
 	switch {
-	case !end && (id < 0 || id >= v.size):
-		return fmt.Errorf("id %d: want ids below %d", id, v.size)
+	case !end && (id < 0 || id >= v.Size()):
+		return fmt.Errorf("id %d: want ids below %d", id, v.Size())
 	case t.ended:
 		return fmt.Errorf("id %d: the text has ended", id)
-	case end && t.a.accepts(t.now()):
+	case end && t.of.form.accepts(t.now()):
 		t.states, t.ended = append(t.states, t.now()), true
 		return nil
-	case end && (id >= v.size || len(v.bytes[id]) > 0):
+	case end && (id >= v.Size() || len(v.Bytes(id)) > 0):
 		return &NotOpenError{id, v.Bytes(id)}
 	}
-	next, err := t.a.accept(t.now(), id)
+	next, err := t.of.form.accept(t.now(), id)
 	if err != nil {
 		return err
 	}
-	if next.dead() {
-		return &NotOpenError{id, v.bytes[id]}
+	if next == nil {
+		return &NotOpenError{id, v.Bytes(id)}
 	}
 	t.states = append(t.states, next)
 	return nil
@@ -179,5 +171,5 @@ func (t *Text) Rewind(n int) error {
 
 // Fork implements Matcher.
 func (t *Text) Fork() Matcher {
-	return &Text{a: t.a, ends: t.ends, states: slices.Clone(t.states), ended: t.ended}
+	return &Text{of: t.of, ends: t.ends, states: slices.Clone(t.states), ended: t.ended}
 }

@@ -3,20 +3,14 @@ package constrain
 // GBNF: the grammars of llama.cpp.
 
 import (
-	"context"
 	"fmt"
 	"unicode/utf8"
 
 	"picogpt/internal/quote"
 )
 
-// Grammar returns the constraint that a text matches rule root of a grammar in llama.cpp's GBNF. A
-// rule may call itself, but not before it has read anything.
-func Grammar(v *Vocabulary, text string) (*Constraint, error) {
-	return Compiler{Vocabulary: v}.Grammar(context.Background(), text)
-}
-
-func grammar(v *Vocabulary, text string, m *meter) (*Constraint, error) {
+// newGrammar returns the form of texts that match rule root of a grammar.
+func newGrammar(v *trie, text string, m *meter) (*grammarForm, error) {
 	if len(text) > maxGrammar {
 		return nil, fmt.Errorf("grammar: %d bytes, want %d at most", len(text), maxGrammar)
 	}
@@ -36,11 +30,8 @@ func grammar(v *Vocabulary, text string, m *meter) (*Constraint, error) {
 		return nil, fmt.Errorf("grammar: rule %s is left recursive: it may call itself before it "+
 			"has read anything", quote.Plain(rule, 40))
 	}
-	made, err := newMachine("grammar", v, n, m)
-	if err != nil {
-		return nil, m.named("grammar", err)
-	}
-	return &Constraint{a: made}, nil
+	f, err := newForm("grammar", v, n, m)
+	return f, m.named("grammar", err)
 }
 
 // A gbnf is the parser of a grammar.
@@ -49,7 +40,7 @@ type gbnf struct {
 	at    int
 	depth int
 	meter *meter
-	vocab *Vocabulary
+	vocab *trie
 	order []string // the names of rules
 	rules map[string]gbnfChoice
 	uses  map[string]int // the offset of the first use of each name
@@ -222,7 +213,7 @@ func (p *gbnf) sequence(nested bool) (s gbnfSequence, err error) {
 			err = p.group(&item)
 		case c == '.':
 			p.at++
-			item.kind, item.set = gbnfSet, anyRune
+			item.kind, item.set = gbnfSet, anyRune()
 		case c == '*' || c == '+' || c == '?' || c == '{':
 			if len(s) == 0 {
 				return nil, fmt.Errorf("want something before %c", c)

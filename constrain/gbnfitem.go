@@ -126,20 +126,6 @@ func (p *gbnf) token(item *gbnfItem) error {
 	return nil
 }
 
-// whole returns the id whose name or bytes are text.
-func (v *Vocabulary) whole(text string) (int, bool) {
-	if id, ok := v.names[text]; ok && id >= 0 && id < v.size {
-		return id, true
-	}
-	i := 0
-	for k := range len(text) {
-		if i = v.child(i, text[k]); i < 0 {
-			return 0, false
-		}
-	}
-	return int(v.nodes[i].id), v.nodes[i].id >= 0
-}
-
 func (p *gbnf) group(item *gbnfItem) (err error) {
 	if p.depth++; p.depth > maxNesting {
 		return fmt.Errorf("more than %d groups in groups", maxNesting)

@@ -7,6 +7,7 @@ import "picogpt/internal/quote"
 // A gbnfBuilder makes the nodes of a grammar. It builds each rule from its end to its beginning.
 type gbnfBuilder struct {
 	n      *network
+	meter  *meter
 	rules  map[string]gbnfChoice
 	starts map[string]int32
 }
@@ -14,7 +15,7 @@ type gbnfBuilder struct {
 // network returns the network of all rules, root first.
 func (p *gbnf) network() (*network, error) {
 	n := newNetwork(maxNodes, p.meter)
-	b := &gbnfBuilder{n: n, rules: p.rules, starts: map[string]int32{}}
+	b := &gbnfBuilder{n: n, meter: p.meter, rules: p.rules, starts: map[string]int32{}}
 	names := []string{"root"}
 	for _, name := range p.order {
 		if name != "root" {
@@ -23,15 +24,14 @@ func (p *gbnf) network() (*network, error) {
 	}
 	for _, name := range names {
 		b.starts[name] = n.split()
-		n.rules = append(n.rules, netRule{name, b.starts[name]})
+		n.rule(name, b.starts[name])
 	}
 	for _, name := range names {
-		end := n.add(netNode{kind: endNode})
-		more := b.choice(p.rules[name], end)
+		more := b.choice(p.rules[name], n.end())
 		if err := n.check("rule " + quote.Plain(name, 40)); err != nil {
 			return nil, err
 		}
-		n.nodes[b.starts[name]].more = more
+		n.lead(b.starts[name], more...)
 	}
 	return n, nil
 }
@@ -45,7 +45,7 @@ func (b *gbnfBuilder) choice(choice gbnfChoice, to int32) (more []int32) {
 }
 
 func (b *gbnfBuilder) sequence(s gbnfSequence, to int32) int32 {
-	for i := len(s) - 1; i >= 0 && !b.full(); i-- {
+	for i := len(s) - 1; i >= 0 && !b.n.full(); i-- {
 		to = b.repeat(&s[i], to)
 	}
 	return to
@@ -53,25 +53,21 @@ func (b *gbnfBuilder) sequence(s gbnfSequence, to int32) int32 {
 
 // repeat returns the first node of an item that comes from min to max times.
 func (b *gbnfBuilder) repeat(item *gbnfItem, to int32) int32 {
-	b.n.meter.charge(8) // an item may have no nodes
+	b.meter.charge(8) // an item may have no nodes
 	if item.max < 0 {
 		loop := b.n.split()
 		body := b.item(item, loop)
-		b.n.nodes[loop].more = []int32{body, to}
+		b.n.lead(loop, body, to)
 		to = loop
 	}
 	after := to
-	for i := item.min; i < item.max && !b.full(); i++ { // each of these is optional
+	for i := item.min; i < item.max && !b.n.full(); i++ { // each of these is optional
 		to = b.n.split(b.item(item, to), after)
 	}
-	for i := 0; i < item.min && !b.full(); i++ {
+	for i := 0; i < item.min && !b.n.full(); i++ {
 		to = b.item(item, to)
 	}
 	return to
-}
-
-func (b *gbnfBuilder) full() bool {
-	return len(b.n.nodes) > b.n.limit || b.n.meter.failed() != nil
 }
 
 // item returns the first node of an item that comes once.
@@ -79,15 +75,15 @@ func (b *gbnfBuilder) item(item *gbnfItem, to int32) int32 {
 	switch item.kind {
 	case gbnfText:
 		for i := len(item.text) - 1; i >= 0; i-- {
-			to = b.n.read(charset{{item.text[i], item.text[i]}}, to)
+			to = b.n.read(setOf(item.text[i]), to)
 		}
 		return to
 	case gbnfSet:
 		return b.n.read(item.set, to)
 	case gbnfRule:
-		return b.n.add(netNode{kind: callNode, to: b.starts[item.rule], ret: to})
+		return b.n.call(b.starts[item.rule], to)
 	case gbnfToken:
-		return b.n.add(netNode{kind: idNode, id: int32(item.id), not: item.not, to: to})
+		return b.n.token(item.id, item.not, to)
 	}
 	return b.n.split(b.choice(item.group, to)...)
 }

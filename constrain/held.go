@@ -4,32 +4,16 @@ package constrain
 
 import "unsafe"
 
-// Bytes returns approximately how much memory the constraint takes now: the compiled form, and what
-// it stores of its texts. The vocabulary is not counted.
-func (c *Constraint) Bytes() int { return c.a.held() }
-
-// held implements automaton.
-func (m *machine) held() int { return int(m.size.Load()) }
-
-// measure records the memory of a machine. The caller holds m.mu, or nobody else has the machine
-// yet.
-func (m *machine) measure() {
+// bytes returns the memory of a machine, where a mask has some words.
+func (m *machine) bytes(words int) int {
 	const ofState, ofPlace, ofStack = 160, 24, 64
-	m.size.Store(int64(m.fixed + ofState*len(m.states) + ofPlace*m.kept + ofStack*len(m.stacks) +
-		8*m.masks*m.words()))
-}
-
-func (m *machine) words() int {
-	if m.vocab == nil {
-		return 0
-	}
-	return m.vocab.Words()
+	return m.fixed + ofState*len(m.states) + ofPlace*m.kept + ofStack*len(m.stacks) + 8*m.masks*words
 }
 
 // weigh returns the memory of the immutable parts.
 func (m *machine) weigh() int {
 	n := len(m.net.nodes)*(int(unsafe.Sizeof(netNode{}))+int(unsafe.Sizeof(position{}))+4) +
-		len(m.alpha.starts)*6 + len(m.reads)*(24+(len(m.alpha.members)+63)/64*8)
+		m.alpha.size()*6 + len(m.reads)*(24+(len(m.alpha.members)+63)/64*8)
 	for i := range m.net.nodes {
 		n += 4 * len(m.net.nodes[i].more)
 	}
@@ -39,7 +23,7 @@ func (m *machine) weigh() int {
 	return n
 }
 
-// held implements automaton.
+// held returns the memory in bytes, approximately.
 func (j *jsonAutomaton) held() int { return j.fixed + int(j.masks.held.Load()) }
 
 // weigh returns the memory of some values; it counts each once.
@@ -84,7 +68,7 @@ func weigh(values []*value) (n int) {
 }
 
 func (t *table) weigh() int {
-	n := 4*len(t.next) + 20*t.states() + 6*len(t.alpha.starts)
+	n := 4*len(t.next) + 20*t.states() + 6*t.alpha.size()
 	for _, lengths := range t.lengths {
 		n += 24 + 8*len(lengths)
 	}

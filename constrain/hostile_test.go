@@ -140,7 +140,7 @@ func TestHostileFormsAreCompiledWithinTheirBounds(t *testing.T) {
 		name := fmt.Sprintf("seed %d: %c %.80q (%d bytes)", seed, h.kind, text, len(text))
 		var m *meter
 		before, widest := 0, 0
-		m = newMeter(context.Background(), nil, len(text))
+		m = newMeter(context.Background(), nil, nil, len(text))
 		m.pause = func(context.Context) error {
 			widest, before = max(widest, m.used-before), m.used
 			return nil

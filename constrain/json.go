@@ -10,7 +10,7 @@ import (
 
 // A jsonAutomaton follows texts of JSON. Any number of texts may use it concurrently.
 type jsonAutomaton struct {
-	vocab *Vocabulary
+	vocab *sharedMasks
 	first *value
 	after uint8 // white space after : and ,
 	other uint8 // and at other positions
@@ -19,7 +19,7 @@ type jsonAutomaton struct {
 	fixed int // bytes of memory, without the masks
 }
 
-func newJSON(v *Vocabulary, first *value, all []*value, o SchemaOptions) *jsonAutomaton {
+func newJSON(v *sharedMasks, first *value, all []*value, o schemaOptions) *jsonAutomaton {
 	j := &jsonAutomaton{vocab: v, first: first, fixed: weigh(all)}
 	switch {
 	case o.Space == 0:
@@ -30,61 +30,12 @@ func newJSON(v *Vocabulary, first *value, all []*value, o SchemaOptions) *jsonAu
 	return j
 }
 
-// A part is one way to read what comes next.
-type part struct {
-	kind  partKind
-	space uint8  // white space that may still come before the part
-	frame *frame // the container around the part
-	value *value // partValue; in partColon, the value after it
+// start returns the state of an empty text.
+func (j *jsonAutomaton) start() any { return []part{{kind: partValue, value: j.first}} }
 
-	rest string // partWord: the bytes that are missing
-
-	list   []string // partList: texts, sorted; those from lo to hi begin like the text
-	names  []int32  // partName: names of frame.object, in the same way
-	lo, hi int32
-	at     int32 // bytes of them that were read
-
-	str    *stringSpec // partString, partOther
-	string stringState
-	raw    string // partOther: the bytes after the quote
-
-	number *numberSpec
-	digits numberState
-}
-
-type partKind uint8
-
-const (
-	partDone       partKind = iota // the text is complete
-	partValue                      // a value
-	partWord                       // null, true or false
-	partString                     // a string, after its quote
-	partNumber                     // a number, after a byte of it
-	partList                       // one of some strings, after its quote
-	partNumberList                 // one of a list of numbers
-	partKey                        // a name, before its quote
-	partName                       // one of the known names, after its quote
-	partOther                      // another name, after its quote
-	partColon                      // :
-	partAfter                      // , or the end of the container
-	partEnd                        // the end of an empty container
-)
-
-// jsonParts implements state.
-type jsonParts []part
-
-func (s jsonParts) dead() bool { return len(s) == 0 }
-
-func (j *jsonAutomaton) vocabulary() *Vocabulary { return j.vocab }
-
-// root implements automaton.
-func (j *jsonAutomaton) root() (state, error) {
-	return jsonParts{{kind: partValue, value: j.first}}, nil
-}
-
-// accepts implements automaton.
-func (j *jsonAutomaton) accepts(s state) bool {
-	return slices.ContainsFunc(s.(jsonParts), func(p part) bool {
+// accepts reports whether a text may end.
+func (j *jsonAutomaton) accepts(state any) bool {
+	return slices.ContainsFunc(state.([]part), func(p part) bool {
 		return p.frame == nil && (p.kind == partDone || p.ends())
 	})
 }
@@ -349,83 +300,4 @@ func (j *jsonAutomaton) stepAll(
 		return to, fmt.Errorf("schema: the text can be read in more than %d ways", maxParts)
 	}
 	return to, nil
-}
-
-// cost returns approximately the work for the next byte of a part, in visits of nodes.
-func (p *part) cost() int {
-	switch p.kind {
-	case partValue:
-		v := p.value
-		return 1 + len(v.numbers) + len(v.strings) + 2*len(v.arrays) + 2*len(v.objects)
-	case partKey:
-		return 1 + len(p.frame.object.names)
-	}
-	return 1
-}
-
-// distinctParts moves the parts that differ from all parts before them to the front, and returns
-// their number.
-func distinctParts(parts []part, work *int) (n int) {
-	const few = 8
-	var alike map[partLook][]int // used if there are many
-	if len(parts) > few {
-		alike = make(map[partLook][]int, len(parts))
-	}
-	for i := range parts {
-		p := &parts[i]
-		var before []int
-		if alike != nil {
-			before = alike[p.key()]
-		}
-		same := func(k int) bool { *work++; return parts[k].equal(*p) }
-		switch {
-		case alike != nil && slices.ContainsFunc(before, same):
-			continue
-		case alike == nil && slices.ContainsFunc(parts[:n], func(q part) bool { return q.equal(*p) }):
-			continue
-		}
-		if alike != nil {
-			alike[p.key()] = append(before, n)
-		}
-		parts[n] = *p
-		n++
-	}
-	return n
-}
-
-// A partLook is a hash key: equal parts have equal ones.
-type partLook struct {
-	kind       partKind
-	space      uint8
-	value      *value
-	str        *stringSpec
-	string     stringState
-	number     *numberSpec
-	digits     numberState
-	object     *objectSpec
-	array      *arraySpec
-	count      int32
-	lo, hi, at int32
-	rest, raw  string
-}
-
-func (p *part) key() partLook {
-	k := partLook{kind: p.kind, space: p.space, value: p.value, str: p.str, string: p.string,
-		number: p.number, digits: p.digits, lo: p.lo, hi: p.hi, at: p.at, rest: p.rest, raw: p.raw}
-	if f := p.frame; f != nil {
-		k.object, k.array, k.count = f.object, f.array, f.count
-	}
-	return k
-}
-
-func (p part) equal(q part) bool {
-	return p.kind == q.kind && p.space == q.space && p.value == q.value && p.rest == q.rest &&
-		p.lo == q.lo && p.hi == q.hi && p.at == q.at && p.str == q.str && p.string == q.string &&
-		p.raw == q.raw && p.number == q.number && p.digits == q.digits &&
-		slices.Equal(p.names, q.names) && sameList(p.list, q.list) && p.frame.equal(q.frame)
-}
-
-// sameList reports whether two slices are the same list.
-func sameList(a, b []string) bool {
-	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }

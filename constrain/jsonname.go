@@ -109,20 +109,12 @@ func (f *frame) crowded(p *part) bool {
 // taken returns how many names may be used or known.
 func (f *frame) taken() int { return int(f.count) + len(f.object.names) }
 
-// few reports whether so many names, or fewer, follow some beginning of a name.
-func (t *table) few(n int) bool { return t != nil && t.fewest <= n }
-
 // crowdedBytes is crowded after some bytes of a character.
 func (f *frame) crowdedBytes(p *part) bool {
 	lo, hi := p.string.runes()
 	read := int(p.string.form-utf8of2) + 2 - int(p.string.left)
-	a := p.str.table.alpha
-	for i := a.piece(lo); i < len(a.starts) && a.starts[i] <= hi; i++ {
-		last := hi
-		if i+1 < len(a.starts) {
-			last = min(hi, a.starts[i+1]-1)
-		}
-		for r := max(lo, a.starts[i]); r <= last; r++ {
+	for piece := range p.str.table.alpha.pieces(lo, hi) {
+		for r := piece.lo; r <= piece.hi; r++ {
 			st, verdict := p.str.complete(p.string, r)
 			if verdict == impossible {
 				break // as are all of its class

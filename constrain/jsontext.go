@@ -10,17 +10,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// busy implements automaton: only masks take locks.
+// busy reports whether accept may have to wait: only masks take locks.
 func (j *jsonAutomaton) busy() bool { return false }
 
-// accept implements automaton.
-func (j *jsonAutomaton) accept(s state, id int) (state, error) {
-	parts := s.(jsonParts)
+// accept returns the state after an id, or nil if the id is not open.
+func (j *jsonAutomaton) accept(state any, id int) (any, error) {
+	parts, work := state.([]part), 0
 	bytes := j.vocab.bytes[id]
-	if len(bytes) == 0 {
-		return jsonParts(nil), nil
-	}
-	work := 0
 	for _, b := range bytes {
 		next, err := j.stepAll(nil, parts, b, &work)
 		if err != nil {
@@ -28,13 +24,16 @@ func (j *jsonAutomaton) accept(s state, id int) (state, error) {
 		}
 		parts = next
 	}
+	if len(bytes) == 0 || len(parts) == 0 {
+		return nil, nil
+	}
 	return parts, nil
 }
 
-// mask implements automaton.
-func (j *jsonAutomaton) mask(s state, open []uint64, steps int) error {
+// mask adds the open ids, in some steps at most.
+func (j *jsonAutomaton) mask(state any, open []uint64, steps int) error {
 	w := &jsonWalk{j: j, open: open, most: min(steps, maxVisits)}
-	parts := s.(jsonParts)
+	parts := state.([]part)
 	for i := range parts {
 		if w.below(0, &parts[i]); w.err != nil {
 			break
@@ -171,14 +170,6 @@ func (p *part) exitState(e exit) int32 {
 		return p.string.at
 	}
 	return e.at
-}
-
-// below returns an id whose bytes begin with those of node i.
-func (v *Vocabulary) below(i int) int32 {
-	for v.nodes[i].id < 0 {
-		i++
-	}
-	return v.nodes[i].id
 }
 
 // walk adds the ids below node i byte by byte.

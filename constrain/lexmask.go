@@ -9,6 +9,13 @@ import (
 	"sync/atomic"
 )
 
+// sharedMasks are the ids, and what all schemas of a vocabulary have in common: masks of strings of
+// any characters, and of all numbers.
+type sharedMasks struct {
+	*trie
+	free lexMasks
+}
+
 // A lexMask holds what may follow inside a string or a number, below a node of the trie.
 type lexMask struct {
 	open  []uint64 // the words that are not 0
@@ -133,7 +140,7 @@ func (j *jsonAutomaton) stringKey(node int, p *part) (key lexKey, free bool) {
 
 // findLex computes the mask of a part by a walk below a node.
 func (w *jsonWalk) findLex(node int, p *part) *lexMask {
-	m := &lexMask{open: make([]uint64, w.j.vocab.Words())}
+	m := &lexMask{open: make([]uint64, w.j.vocab.words())}
 	if p.kind == partNumber {
 		w.findNumber(m, node, p)
 	} else {
@@ -245,16 +252,15 @@ func (w *jsonWalk) findNumber(m *lexMask, node int, p *part) {
 		}
 		path[n.depth] = st
 		v.open(m.open, n.id)
-		if n.size > 1 && s.accepts(st) && v.numberContinues(k) {
+		if n.size > 1 && s.accepts(st) && v.continues(k) {
 			m.exits = append(m.exits, exit{node: int32(k)})
 		}
 		k++
 	}
 }
 
-// numberContinues reports whether some id continues node i with a character that may follow a
-// number.
-func (v *Vocabulary) numberContinues(i int) bool {
+// continues reports whether some id continues node i with a character that may follow a number.
+func (v *sharedMasks) continues(i int) bool {
 	end := i + int(v.nodes[i].size)
 	for k := i + 1; k < end; k += int(v.nodes[k].size) {
 		switch v.nodes[k].b {
@@ -263,4 +269,24 @@ func (v *Vocabulary) numberContinues(i int) bool {
 		}
 	}
 	return false
+}
+
+// ahead looks ahead from a state of the automaton of a string, at most that many characters.
+func (s *stringSpec) ahead(st stringState, most int) (a lookAhead) {
+	t := s.table
+	if t == nil {
+		if s.max >= 0 {
+			most = min(most, s.max-int(st.n))
+		}
+		return lookAhead{depth: most, only: true}
+	}
+	if t.lengths == nil && t.plain[st.at] && s.max < 0 {
+		return lookAhead{depth: most}
+	}
+	return aheadOf(st.at, most, func(at int32, n int, to func(int32, bool)) {
+		row := t.row(at)
+		for _, class := range t.plainly {
+			to(row[class], row[class] >= 0 && s.live(stringState{at: row[class], n: st.n + int32(n)}))
+		}
+	})
 }

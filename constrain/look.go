@@ -48,7 +48,7 @@ func (n *network) withoutLooks(what string) (*network, error) {
 		for _, class := range alpha.those(set) {
 			classes[class] = true
 		}
-		if err := n.meter.charge(8 + len(alpha.starts)); err != nil {
+		if err := n.meter.charge(8 + alpha.size()); err != nil {
 			return nil, err
 		}
 		l.reads = append(l.reads, classes)
@@ -59,7 +59,7 @@ func (n *network) withoutLooks(what string) (*network, error) {
 	}
 	m := newNetwork(n.limit, n.meter)
 	first := t.addTo(m)
-	m.rules = []netRule{{n.rules[0].name, first}}
+	m.rule(n.rules[0].name, first)
 	return m, m.check(what)
 }
 

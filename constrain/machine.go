@@ -7,36 +7,28 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 )
 
 // A machine runs a network. Its states are sets of positions, as in any automaton that is made from
 // rules. A position is a node and the stack of nodes at which the calling rules continue. States
-// and their steps are made when they are first needed, and their number is bounded. Any number of
-// texts may use a machine concurrently.
+// and their steps are made when they are first needed, and their number is bounded. One goroutine
+// at a time may use a machine.
 type machine struct {
-	what    string // for errors
-	vocab   *Vocabulary
 	net     *network
 	alpha   *alphabet
 	reads   [][]uint64 // [charset] bit class: the charset contains these characters
-	plainly []uint16   // the classes that have characters of plain ids
 	tooMuch error      // the error for a text
 	meter   *meter     // while a table is made from the machine
 	first   *set       // the state at the beginning of a text
 	not     bool       // for a table: what does not match
 	fixed   int        // bytes of memory of the fields above
-	size    atomic.Int64
-	long    atomic.Int32 // masks that are being computed and may take long
 
-	mu     sync.Mutex
 	age    int // how often all states were dropped
 	states map[string]*set
 	stacks map[stackKey]*stack
 	made   uint32 // number of stacks so far
-	masks  int
-	kept   int // positions of all states
+	masks  int    // stored ones
+	kept   int    // positions of all states
 	work   int
 	most   int   // bound of the work of this call
 	over   error // the error beyond that bound
@@ -78,21 +70,10 @@ type set struct {
 	key       string
 }
 
-// A machineState is a state of a text: a set and an incomplete character. If a token can be read
-// both as its bytes and as a whole, a text has several.
-type machineState struct {
-	set *set
-	partial
-}
-
 var deadSet = &set{}
 
-func newMachine(what string, v *Vocabulary, n *network, meter *meter) (*machine, error) {
-	if v != nil && len(v.lost) > 0 {
-		for i, set := range n.sets {
-			n.sets[i] = set.and(v.lost.not())
-		}
-	}
+// newMachine returns the machine of a network. what is for errors.
+func newMachine(what string, n *network, meter *meter) (*machine, error) {
 	if err := n.prune(); err != nil {
 		return nil, err
 	}
@@ -107,7 +88,7 @@ func newMachine(what string, v *Vocabulary, n *network, meter *meter) (*machine,
 	if err != nil {
 		return nil, err
 	}
-	m := &machine{what: what, vocab: v, net: n, alpha: alpha}
+	m := &machine{net: n, alpha: alpha}
 	words := (len(alpha.members) + 63) / 64
 	m.reads = make([][]uint64, len(n.sets))
 	for i, s := range n.sets {
@@ -116,7 +97,7 @@ func newMachine(what string, v *Vocabulary, n *network, meter *meter) (*machine,
 		}
 		m.reads[i] = make([]uint64, words)
 		for _, r := range s {
-			pieces := alpha.class[alpha.piece(r.lo) : alpha.piece(r.hi)+1]
+			pieces := alpha.classesOf(r.lo, r.hi)
 			if err := meter.charge(8 + len(pieces)); err != nil {
 				return nil, err
 			}
@@ -124,9 +105,6 @@ func newMachine(what string, v *Vocabulary, n *network, meter *meter) (*machine,
 				m.reads[i][class/64] |= 1 << (class % 64)
 			}
 		}
-	}
-	if v != nil {
-		m.plainly = alpha.those(v.plainly)
 	}
 	m.at = make([]uint32, len(n.nodes))
 	m.forget()
@@ -137,7 +115,6 @@ func newMachine(what string, v *Vocabulary, n *network, meter *meter) (*machine,
 	m.begin()
 	m.first = m.closure([]position{{node: n.rules[0].start}})
 	m.meter = nil
-	m.measure()
 	return m, m.err
 }
 
@@ -323,33 +300,46 @@ func (s *stack) number() uint32 {
 	return s.id
 }
 
-// stepByte returns the state after a byte; ok is false if no text of the rules has it there.
-func (m *machine) stepByte(s machineState, b byte) (next machineState, ok bool) {
-	if s.form != border {
-		p, ok := s.nextUTF8(b)
-		if !ok {
-			return s, false
-		}
-		return m.arrive(s.set, p)
-	}
-	if b < 0x80 {
-		next.set = m.step(s.set, m.alpha.ascii[b])
-		return next, next.set != deadSet
-	}
-	p, ok := startUTF8(b)
-	if !ok {
-		return s, false
-	}
-	return m.arrive(s.set, p)
+// keep stores the mask of a state until the states are dropped.
+func (m *machine) keep(s *set, mask []uint64) {
+	s.mask = mask
+	m.masks++
 }
 
-// arrive checks that an incomplete character can become one that may follow.
-func (m *machine) arrive(s *set, p partial) (machineState, bool) {
-	lo, hi := p.runes()
-	if p.left == 0 {
-		next := m.step(s, m.alpha.of(lo))
-		return machineState{set: next}, next != deadSet
+// eachToken calls f with the tokens that the positions of a state read whole; not stands for all
+// others.
+func (m *machine) eachToken(s *set, f func(id int32, not bool)) {
+	if !s.tokens {
+		return
 	}
-	live := m.alpha.any(lo, hi, func(class uint16) bool { return m.step(s, class) != deadSet })
-	return machineState{s, p}, live
+	for _, p := range s.positions {
+		if n := &m.net.nodes[p.node]; n.kind == idNode {
+			f(n.id, n.not)
+		}
+	}
+}
+
+// afterToken returns the state after a token that is read as a whole, if reads says so of what a
+// position reads.
+func (m *machine) afterToken(s *set, reads func(id int32, not bool) bool) *set {
+	if !s.tokens {
+		return deadSet
+	}
+	m.list = m.list[:0]
+	for _, p := range s.positions {
+		if n := &m.net.nodes[p.node]; n.kind == idNode && reads(n.id, n.not) {
+			m.list = append(m.list, position{n.to, p.stack})
+		}
+	}
+	return m.closure(m.list)
+}
+
+// matches reports whether the rules match a string.
+func (m *machine) matches(text string) (bool, error) {
+	m.begin()
+	s := m.first
+	for _, r := range text {
+		s = m.step(s, m.alpha.of(r))
+	}
+	return s.accepts, m.err
 }

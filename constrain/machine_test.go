@@ -16,7 +16,7 @@ func TestStatesThatAreForgottenChangeNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	machine := c.a.(*machine)
+	machine := c.form.(*grammarForm).m
 	m, err := c.Start()
 	if err != nil {
 		t.Fatal(err)

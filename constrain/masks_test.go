@@ -3,6 +3,7 @@ package constrain
 // Masks: what they cost, counted in visits of nodes, and that shortcuts change nothing.
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -82,12 +83,12 @@ func TestMasksAreThoseOfAWalk(t *testing.T) {
 func checkWalk(t *testing.T, form string, text *Text) int {
 	t.Helper()
 	v := gpt2()
-	if m, ok := text.a.(*machine); ok {
-		for _, s := range text.now().(machineStates) {
+	if f, ok := text.of.form.(*grammarForm); ok {
+		for _, s := range text.now().([]grammarState) {
 			plain, fast := make([]uint64, v.Words()), make([]uint64, v.Words())
-			m.begin()
-			m.walk(v.nodes, s, plain)
-			m.maskOf(s, fast)
+			f.m.begin()
+			f.walk(v.ids.nodes, s, plain, math.MaxInt)
+			f.maskOf(s, fast, math.MaxInt)
 			if !slices.Equal(plain, fast) {
 				t.Fatalf("%s: the mask has %v, a walk %v", form, opened(fast), opened(plain))
 			}
@@ -95,14 +96,14 @@ func checkWalk(t *testing.T, form string, text *Text) int {
 		return 0
 	}
 	visits := 0
-	for _, p := range text.now().(jsonParts) {
+	for _, p := range text.now().([]part) {
 		if p.kind != partString {
 			continue
 		}
-		w := &jsonWalk{j: text.a.(*jsonAutomaton), most: maxVisits}
+		w := &jsonWalk{j: text.of.form.(*jsonAutomaton), most: maxVisits}
 		plain := &lexMask{open: make([]uint64, v.Words())}
 		fast := &lexMask{open: make([]uint64, v.Words())}
-		w.findInTrie(plain, v.nodes, 0, &p)
+		w.findInTrie(plain, v.ids.nodes, 0, &p)
 		w.work = 0
 		w.findString(fast, 0, &p)
 		visits = max(visits, w.work)
@@ -171,7 +172,7 @@ func TestALongMaskIsGivenUp(t *testing.T) {
 		if done, err := text.MaskWithin(open, 1<<20); !done || err != nil || !slices.Equal(open, want) {
 			t.Errorf("%s: %v, %v, or another mask", x.text, done, err)
 		}
-		if m, ok := text.a.(*machine); ok { // while another text computes it
+		if m, ok := text.of.form.(*grammarForm); ok { // while another text computes it
 			m.mu.Lock()
 			m.long.Add(1)
 			if done, err := text.MaskWithin(open, 1<<20-1); done || err != nil || !text.Busy() {

@@ -18,8 +18,7 @@ func (c *schemaCompiler) names(s *schema) (m *machine, all, none bool, err error
 	if err != nil {
 		return nil, false, false, err
 	}
-	n := newNetwork(maxNodes, c.meter)
-	var starts []int32
+	var tables []*table
 	for _, a := range alts {
 		if allowed, _ := c.typesOf(a); allowed&stringType == 0 {
 			continue
@@ -37,15 +36,13 @@ func (c *schemaCompiler) names(s *schema) (m *machine, all, none bool, err error
 			return nil, false, false, err
 		}
 		if t != nil {
-			starts = append(starts, t.addTo(n))
+			tables = append(tables, t)
 		}
 	}
-	if none = !all && len(starts) == 0; !all && !none {
-		n.rules = []netRule{{"propertyNames", n.split(starts...)}}
-		if m, err = newMachine(s.at(), nil, n, c.meter); err != nil {
+	if none = !all && len(tables) == 0; !all && !none {
+		if m, err = union(s.at(), tables, c.meter); err != nil {
 			return nil, false, false, err
 		}
-		m.meter = c.meter
 	}
 	c.nameSets[s] = nameSet{m, all, none}
 	return m, all, none, nil
@@ -87,50 +84,4 @@ func (c *schemaCompiler) namePatterns(a alternative) ([]string, *schema, error) 
 		w.patterns = append(w.patterns, "^(?:"+strings.Join(quoted, "|")+")$")
 	}
 	return w.patterns, w.from, c.meter.failed()
-}
-
-// addTo adds the strings of a table to a network, and returns the node at which they begin.
-func (t *table) addTo(n *network) int32 {
-	first := int32(len(n.nodes))
-	for range t.kind {
-		n.split()
-	}
-	end := n.add(netNode{kind: endNode})
-	for s := range t.kind {
-		sets := map[int32]charset{}
-		row := t.row(int32(s))
-		var order []int32
-		for i, lo := range t.alpha.starts {
-			to := row[t.alpha.class[i]]
-			if to < 0 {
-				continue
-			}
-			hi := rune(0x10ffff)
-			if i+1 < len(t.alpha.starts) {
-				hi = t.alpha.starts[i+1] - 1
-			}
-			set := sets[to]
-			if set == nil {
-				order = append(order, to)
-			}
-			if last := len(set) - 1; last >= 0 && set[last].hi == lo-1 {
-				set[last].hi = hi
-			} else {
-				set = append(set, runeRange{lo, hi})
-			}
-			sets[to] = set
-		}
-		if n.meter.charge(4*len(t.alpha.starts)) != nil || len(n.nodes) > n.limit {
-			break
-		}
-		var more []int32
-		for _, to := range order {
-			more = append(more, n.read(sets[to], first+to))
-		}
-		if t.kind[s] >= 0 {
-			more = append(more, end)
-		}
-		n.nodes[first+int32(s)].more = more
-	}
-	return first
 }

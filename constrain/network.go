@@ -4,7 +4,6 @@ package constrain
 
 import (
 	"fmt"
-	"unicode"
 )
 
 // A network is a set of nodes that read characters, choose, call rules or end them. A regex is a
@@ -14,8 +13,8 @@ type network struct {
 	sets  []charset // what the nodes read, without duplicates
 	known map[string]int32
 	large map[*runeRange]int32 // large sets by their addresses
-	rules []netRule            // rules[0] begins a text
-	limit int                  // nodes at most
+	rules []netRule
+	limit int // nodes at most
 	meter *meter
 }
 
@@ -98,9 +97,43 @@ func (n *network) charset(set charset) int32 {
 	return i
 }
 
+// only leaves out all characters beyond a set.
+func (n *network) only(set charset) {
+	for i, s := range n.sets {
+		n.sets[i] = s.and(set)
+	}
+}
+
+// split adds a node that continues at each of some nodes.
 func (n *network) split(more ...int32) int32 {
 	return n.add(netNode{kind: splitNode, more: more})
 }
+
+// lead adds nodes at which a split continues.
+func (n *network) lead(split int32, more ...int32) {
+	n.nodes[split].more = append(n.nodes[split].more, more...)
+}
+
+// call adds a node that reads what a rule matches, from the first node of the rule.
+func (n *network) call(rule, to int32) int32 {
+	return n.add(netNode{kind: callNode, to: rule, ret: to})
+}
+
+// token adds a node that reads one id as a whole, or all others that have bytes.
+func (n *network) token(id int, not bool, to int32) int32 {
+	return n.add(netNode{kind: idNode, id: int32(id), not: not, to: to})
+}
+
+// end adds a node at which a rule ends.
+func (n *network) end() int32 { return n.add(netNode{kind: endNode}) }
+
+// rule adds a rule. The first one begins a text.
+func (n *network) rule(name string, start int32) {
+	n.rules = append(n.rules, netRule{name, start})
+}
+
+// full reports whether no more nodes are worth adding; check says why.
+func (n *network) full() bool { return len(n.nodes) > n.limit || n.meter.failed() != nil }
 
 // prune finds the nodes from which a rule can end, and removes the others from all choices.
 func (n *network) prune() error {
@@ -192,110 +225,3 @@ func (n *network) tails() {
 		}
 	}
 }
-
-// leftRecursion returns the name of a rule that calls itself before it has read anything.
-func (n *network) leftRecursion() (rule string, found bool, err error) {
-	empty, err := n.nullable()
-	if err != nil {
-		return "", false, err
-	}
-	ruleAt := map[int32]int{}
-	for i, r := range n.rules {
-		ruleAt[r.start] = i
-	}
-	calls := make([][]int, len(n.rules)) // the rules that a rule may begin with
-	for i, r := range n.rules {
-		if calls[i], err = n.firstCalls(r.start, empty, ruleAt); err != nil {
-			return "", false, err
-		}
-	}
-	const open, done = 1, 2
-	color, next := make([]uint8, len(calls)), make([]int, len(calls))
-	for i := range calls {
-		path := []int{i} // not recursive: grammars may be deep
-		for len(path) > 0 {
-			at := path[len(path)-1]
-			if color[at] == done || next[at] == len(calls[at]) {
-				color[at] = done
-				path = path[:len(path)-1]
-				continue
-			}
-			color[at] = open
-			to := calls[at][next[at]]
-			next[at]++
-			if color[to] == open {
-				return n.rules[to].name, true, nil
-			}
-			path = append(path, to)
-		}
-	}
-	return "", false, nil
-}
-
-// firstCalls returns the rules that may be called from a node before anything is read.
-func (n *network) firstCalls(
-	start int32, empty []bool, ruleAt map[int32]int,
-) (calls []int, err error) {
-	seen := map[int32]bool{start: true}
-	for todo := []int32{start}; len(todo) > 0; {
-		node := &n.nodes[todo[len(todo)-1]]
-		todo = todo[:len(todo)-1]
-		more := node.more
-		if err := n.meter.charge(12 + 8*len(more)); err != nil {
-			return nil, err
-		}
-		if node.kind == callNode {
-			calls = append(calls, ruleAt[node.to])
-			if empty[node.to] {
-				more = []int32{node.ret}
-			}
-		}
-		for _, to := range more {
-			if !seen[to] {
-				seen[to] = true
-				todo = append(todo, to)
-			}
-		}
-	}
-	return calls, nil
-}
-
-// nullable returns, for each node, whether its rule can end there without reading anything more. A
-// node is visited again only when this was found of one of its successors.
-func (n *network) nullable() ([]bool, error) {
-	empty := make([]bool, len(n.nodes))
-	before := make([][]int32, len(n.nodes))
-	var todo []int32
-	for i := range n.nodes {
-		node := &n.nodes[i]
-		if err := n.meter.charge(12 + 8*len(node.more)); err != nil {
-			return nil, err
-		}
-		switch node.kind {
-		case endNode:
-			empty[i], todo = true, append(todo, int32(i))
-		case splitNode:
-			for _, to := range node.more {
-				before[to] = append(before[to], int32(i))
-			}
-		case callNode:
-			before[node.to] = append(before[node.to], int32(i))
-			before[node.ret] = append(before[node.ret], int32(i))
-		}
-	}
-	for len(todo) > 0 {
-		i := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		for _, p := range before[i] {
-			node := &n.nodes[p]
-			is := node.kind == splitNode || empty[node.to] && empty[node.ret]
-			if is && !empty[p] {
-				empty[p], todo = true, append(todo, p)
-			}
-		}
-	}
-	return empty, nil
-}
-
-// anyRune is all characters.
-var anyRune = charset{{0, unicode.MaxRune}}

@@ -61,7 +61,7 @@ func TestNumbersBetweenBounds(t *testing.T) {
 		b, _ := parseDecimal(hi)
 		multiple := uint64([]int{1, 1, 3, 7, 15}[random.IntN(5)])
 		integers := multiple > 1 || random.IntN(2) == 0
-		s := newNumber(a, b, integers, multiple)
+		s := newNumber(a, b, integers, multiple, 0)
 		any := false
 		for text, v := range texts {
 			want := v != nil && v.Cmp(rat(lo)) >= 0 && v.Cmp(rat(hi)) <= 0 &&
@@ -172,7 +172,7 @@ func TestMultiplesOfDecimals(t *testing.T) {
 				t.Errorf("%s}: %v", schema, err)
 			}
 			if err == nil {
-				checkNoTraps(t, c.a.(*jsonAutomaton).first.numbers[0], random, schema)
+				checkNoTraps(t, c.form.(*jsonAutomaton).first.numbers[0], random, schema)
 			}
 		}
 	}

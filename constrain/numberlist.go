@@ -26,15 +26,6 @@ func exclusiveBound(d *decimal, whole, lower bool) *decimal {
 	return d.beside(-1)
 }
 
-// leastMultiple returns the divisor of the whole numbers that are multiples of both numbers: m is
-// whole, and a fraction p/q divides a whole number exactly if p does.
-func leastMultiple(m, d *big.Rat) *big.Rat {
-	p := d.Num()
-	gcd := new(big.Int).GCD(nil, nil, m.Num(), p)
-	lcm := new(big.Int).Div(new(big.Int).Mul(m.Num(), p), gcd)
-	return new(big.Rat).SetInt(lcm)
-}
-
 // commonMultiple returns the least common multiple of two fractions.
 func commonMultiple(m, d *big.Rat) *big.Rat {
 	num, denom := new(big.Int), new(big.Int)

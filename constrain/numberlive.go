@@ -5,6 +5,7 @@ package constrain
 import (
 	"math/big"
 	"math/bits"
+	"slices"
 	"strings"
 )
 
@@ -187,15 +188,14 @@ func (s *numberSpec) possible() bool {
 	if s.texts != nil {
 		return len(s.texts) > 0
 	}
-	for _, b := range []byte("0123456789") {
-		if _, ok := s.step(numberState{}, b); ok {
-			return true
-		}
-		if st, ok := s.step(numberState{}, '-'); ok {
-			if _, ok = s.step(st, b); ok {
-				return true
-			}
-		}
-	}
-	return false
+	st, ok := s.step(numberState{}, '-')
+	return s.mayFollow(numberState{}) || ok && s.mayFollow(st)
+}
+
+// mayFollow reports whether any digit may follow.
+func (s *numberSpec) mayFollow(st numberState) bool {
+	return slices.ContainsFunc([]byte("0123456789"), func(b byte) bool {
+		_, ok := s.step(st, b)
+		return ok
+	})
 }

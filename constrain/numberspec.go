@@ -10,13 +10,9 @@ import (
 	"strconv"
 )
 
-// newNumber returns the spec of numbers from lo to hi; nil means no bound.
-func newNumber(lo, hi *decimal, whole bool, multiple uint64) *numberSpec {
-	return newScaled(lo, hi, whole, multiple, 0)
-}
-
-// newScaled returns the spec of multiples of multiple / 10^scale.
-func newScaled(lo, hi *decimal, whole bool, multiple uint64, scale int) *numberSpec {
+// newNumber returns the spec of numbers from lo to hi that are multiples of multiple / 10^scale; a
+// bound of nil is none.
+func newNumber(lo, hi *decimal, whole bool, multiple uint64, scale int) *numberSpec {
 	s := &numberSpec{whole: whole, multiple: multiple, scale: scale, reachable: map[numberState]bool{},
 		figures: len(strconv.FormatUint(multiple, 10))}
 	s.wide = lo == nil && hi == nil && !whole && scale == 0
@@ -51,15 +47,8 @@ func newScaled(lo, hi *decimal, whole bool, multiple uint64, scale int) *numberS
 		}
 		s.neg = newBounds(abs(from), abs(lo))
 	}
-	if s.neg != nil { // a number must follow a sign
-		ok := false
-		for _, b := range []byte("0123456789") {
-			_, digit := s.step(numberState{phase: numberSign, neg: true}, b)
-			ok = ok || digit
-		}
-		if !ok {
-			s.neg = nil
-		}
+	if s.neg != nil && !s.mayFollow(numberState{phase: numberSign, neg: true}) {
+		s.neg = nil // no number follows a sign
 	}
 	return s
 }
@@ -105,7 +94,7 @@ func (c *schemaCompiler) number(v *value, a alternative, whole bool) error {
 	spec := c.anyNumber[whole]
 	free := lo == nil && hi == nil && multiple == 1 && scale == 0
 	if spec == nil || !free {
-		spec = newScaled(lo, hi, whole, multiple, scale)
+		spec = newNumber(lo, hi, whole, multiple, scale)
 		if spec.any = free; free {
 			c.anyNumber[whole] = spec
 		}
@@ -119,7 +108,6 @@ func (c *schemaCompiler) number(v *value, a alternative, whole bool) error {
 // multipleOf returns the least common multiple of the divisors of an alternative, as a multiple of
 // 10^-scale, and whether the numbers must be whole.
 func (c *schemaCompiler) multipleOf(a alternative, whole bool) (uint64, int, bool, error) {
-	multiple := big.NewRat(1, 1)
 	if c.listed(a) {
 		whole = whole || slices.ContainsFunc(a, func(id int) bool {
 			return c.all[id].multiple != nil && c.all[id].multiple.IsInt()
@@ -148,22 +136,17 @@ func (c *schemaCompiler) multipleOf(a alternative, whole bool) (uint64, int, boo
 		return 1, 0, whole, nil
 	}
 	if whole = whole || common.IsInt(); whole {
-		if multiple = leastMultiple(multiple, common); tooLarge64(multiple) {
-			return 0, 0, false, tooLargeDivisor(c.all[a[0]])
-		}
-		return multiple.Num().Uint64(), 0, true, nil
+		// a whole number is a multiple of a fraction if it is one of the numerator
+		common = new(big.Rat).SetInt(common.Num())
 	}
-	scale, ten := 0, big.NewRat(10, 1)
-	for multiple.Set(common); !multiple.IsInt(); scale++ {
+	multiple, scale, ten := new(big.Rat).Set(common), 0, big.NewRat(10, 1)
+	for ; !multiple.IsInt(); scale++ {
 		if multiple.Mul(multiple, ten); scale >= maxScale {
 			return 0, 0, false, tooLargeDivisor(c.all[a[0]])
 		}
 	}
-	if tooLarge64(multiple) {
+	if !multiple.Num().IsUint64() || multiple.Num().Uint64() > 1e17 { // for arithmetic of remainders
 		return 0, 0, false, tooLargeDivisor(c.all[a[0]])
 	}
-	return multiple.Num().Uint64(), scale, false, nil
+	return multiple.Num().Uint64(), scale, whole, nil
 }
-
-// tooLarge64 reports whether a divisor is too large for the arithmetic of remainders.
-func tooLarge64(m *big.Rat) bool { return !m.Num().IsUint64() || m.Num().Uint64() > 1e17 }

@@ -117,7 +117,7 @@ func (c *schemaCompiler) objectValues(s *objectSpec, a alternative) error {
 	patterns = sortedTexts(patterns)
 	machines, number := []*machine{}, map[string]int{}
 	for _, p := range patterns {
-		m, err := c.pattern(from.at()+": patternProperties "+quote.Short(p, 60), p)
+		m, err := newPattern(from.at()+": patternProperties "+quote.Short(p, 60), p, c.meter)
 		if err != nil {
 			return err
 		}
@@ -228,14 +228,4 @@ func (c *schemaCompiler) named(a alternative, name string, known bool, matches [
 			listed.at(), quote.Short(name, 40))
 	}
 	return []*schema{c.never(nil)}
-}
-
-// matches reports whether a machine without a vocabulary accepts a string.
-func (m *machine) matches(text string) (bool, error) {
-	m.begin()
-	s := m.first
-	for _, r := range text {
-		s = m.step(s, m.alpha.of(r))
-	}
-	return s.accepts, m.err
 }

@@ -9,7 +9,7 @@ import (
 
 // sortPlain divides the ids into two groups. Plain ids are whole characters that JSON does not
 // escape; they are sets by their number of characters. The others get a trie of their own.
-func (v *Vocabulary) sortPlain() {
+func (v *trie) sortPlain() {
 	isOdd, runes := make([]bool, v.size), map[rune]bool{}
 	var ascii [utf8.RuneSelf]bool // is in runes, which takes longer to ask
 	for i := range v.nodes {      // in the order of the bytes
@@ -26,7 +26,7 @@ func (v *Vocabulary) sortPlain() {
 				}
 			}
 			for len(v.plain) <= n {
-				v.plain = append(v.plain, make([]uint64, v.Words()))
+				v.plain = append(v.plain, make([]uint64, v.words()))
 			}
 			v.plain[n][id>>6] |= 1 << (id & 63)
 		}
@@ -59,7 +59,7 @@ func plainLength(b []byte) (n int) {
 
 // part returns the trie of some ids: the nodes above them, and the indexes of these nodes in the
 // whole trie. Ids of equal bytes are all in it.
-func (v *Vocabulary) part(has []bool) (nodes []node, at []int32) {
+func (v *trie) part(has []bool) (nodes []node, at []int32) {
 	keep := make([]bool, len(v.nodes))
 	path := make([]int32, v.longest+1)
 	for i := range v.nodes {
@@ -88,7 +88,7 @@ func (v *Vocabulary) part(has []bool) (nodes []node, at []int32) {
 }
 
 // node returns the index in the whole trie of a node of one of the tries.
-func (v *Vocabulary) node(nodes []node, i int) int32 {
+func (v *trie) node(nodes []node, i int) int32 {
 	if &nodes[0] == &v.odd[0] {
 		return v.oddAt[i]
 	}
@@ -96,7 +96,7 @@ func (v *Vocabulary) node(nodes []node, i int) int32 {
 }
 
 // plainText sets the plain ids of at most room characters; -1 means any number.
-func (v *Vocabulary) plainText(open []uint64, room int) {
+func (v *trie) plainText(open []uint64, room int) {
 	if len(v.plain) == 0 {
 		return
 	}

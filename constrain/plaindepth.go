@@ -18,26 +18,6 @@ type lookAhead struct {
 	only  bool // and no longer ones are
 }
 
-// ahead looks ahead from a state of the automaton of a string, at most that many characters.
-func (s *stringSpec) ahead(st stringState, most int) (a lookAhead) {
-	t := s.table
-	if t == nil {
-		if s.max >= 0 {
-			most = min(most, s.max-int(st.n))
-		}
-		return lookAhead{depth: most, only: true}
-	}
-	if t.lengths == nil && t.plain[st.at] && s.max < 0 {
-		return lookAhead{depth: most}
-	}
-	return aheadOf(st.at, most, func(at int32, n int, to func(int32, bool)) {
-		row := t.row(at)
-		for _, class := range t.plainly {
-			to(row[class], row[class] >= 0 && s.live(stringState{at: row[class], n: st.n + int32(n)}))
-		}
-	})
-}
-
 // aheadOf looks ahead from a state. after calls to with each state that follows s on the n-th plain
 // character, and with whether something can follow that state.
 func aheadOf[S comparable](from S, most int, after func(s S, n int, to func(S, bool))) lookAhead {
@@ -72,7 +52,7 @@ type longTrie struct {
 
 // longer returns a trie with all plain ids of more than depth characters; it may contain shorter
 // ones too.
-func (v *Vocabulary) longer(depth int) []node {
+func (v *trie) longer(depth int) []node {
 	i := len(depths) - 1
 	for depths[i] > depth {
 		i--
@@ -90,7 +70,7 @@ func (v *Vocabulary) longer(depth int) []node {
 
 // walkPlain sets the ids that a look ahead shows to be open, and calls walk with tries of all
 // others that may be.
-func (v *Vocabulary) walkPlain(a lookAhead, open []uint64, walk func(nodes []node)) {
+func (v *trie) walkPlain(a lookAhead, open []uint64, walk func(nodes []node)) {
 	most := len(v.plain) - 1
 	if a.depth < min(depths[0], most) {
 		walk(v.nodes)

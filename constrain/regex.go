@@ -3,7 +3,6 @@ package constrain
 // Regex: RE2's syntax as a network.
 
 import (
-	"context"
 	"fmt"
 	"regexp"
 	"regexp/syntax"
@@ -13,14 +12,8 @@ import (
 	"picogpt/internal/quote"
 )
 
-// Regex returns the constraint of a regular expression in RE2's syntax, which the whole text must
-// match. Characters are those of UTF-8; . is any character except a line end.
-func Regex(v *Vocabulary, re string) (*Constraint, error) {
-	return Compiler{Vocabulary: v}.Regex(context.Background(), re)
-}
-
-func regex(v *Vocabulary, re string, meter *meter) (*Constraint, error) {
-	what := "regex " + quote.Short(re, 60)
+// newRegex returns the network of a regex in RE2's syntax, with some of Python's.
+func newRegex(what, re string, meter *meter) (*network, error) {
 	if len(re) > maxPattern {
 		return nil, fmt.Errorf("%s: %d bytes, want %d at most", what, len(re), maxPattern)
 	}
@@ -29,15 +22,7 @@ func regex(v *Vocabulary, re string, meter *meter) (*Constraint, error) {
 		return nil, err
 	}
 	r := &regexCompiler{n: newNetwork(maxNodes, meter), looks: looks}
-	n, err := r.compile(what, text, syntax.Perl)
-	if err != nil {
-		return nil, meter.named(what, err)
-	}
-	m, err := newMachine(what, v, n, meter)
-	if err != nil {
-		return nil, meter.named(what, err)
-	}
-	return &Constraint{a: m}, nil
+	return r.compile(what, text, syntax.Perl)
 }
 
 // parseRegex parses a regex within the limits on its length.
@@ -159,15 +144,15 @@ var wordSet = charset{{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}
 func (s side) of() charset {
 	switch s {
 	case line:
-		return charset{{'\n', '\n'}}
+		return setOf('\n')
 	case word:
 		return wordSet
 	case other:
-		return normal(append(charset{{'\n', '\n'}}, wordSet...)).not()
+		return normal(append(setOf('\n'), wordSet...)).not()
 	case edge:
 		return nil
 	}
-	return anyRune
+	return anyRune()
 }
 
 // compile adds a rule for the regex to the network, and returns the network, or another one for the
@@ -187,13 +172,13 @@ func (r *regexCompiler) compile(what, re string, flags syntax.Flags) (*network, 
 			r.sides = r.sides || inst.Op == syntax.InstEmptyWidth
 		}
 	}
-	r.end, r.pass = r.n.add(netNode{kind: endNode}), r.n.add(netNode{kind: passNode})
+	r.end, r.pass = r.n.end(), r.n.add(netNode{kind: passNode})
 	r.known, r.sets = map[regexKey]int32{}, map[*rune]charset{}
 	first := regexKey{pc: uint32(r.progs[0].Start)}
 	if r.sides {
 		first.before = edge
 	}
-	r.n.rules = append(r.n.rules, netRule{re, r.node(first)})
+	r.n.rule(re, r.node(first))
 	for len(r.todo) > 0 {
 		p := r.todo[len(r.todo)-1]
 		r.todo = r.todo[:len(r.todo)-1]
@@ -225,41 +210,37 @@ func (r *regexCompiler) fill(p regexKey) {
 	go1 := func(pc uint32) int32 { return r.node(regexKey{p.prog, pc, p.before, p.after}) }
 	switch inst.Op {
 	case syntax.InstAlt, syntax.InstAltMatch:
-		a, b := go1(inst.Out), go1(inst.Arg)
-		r.n.nodes[at].more = []int32{a, b}
+		r.n.lead(at, go1(inst.Out), go1(inst.Arg))
 	case syntax.InstCapture, syntax.InstNop:
-		a := go1(inst.Out)
-		r.n.nodes[at].more = []int32{a}
+		r.n.lead(at, go1(inst.Out))
 	case syntax.InstMatch:
 		if p.prog > 0 {
-			more := r.passed(p.after)
-			r.n.nodes[at].more = more
+			r.n.lead(at, r.passed(p.after))
 		} else if p.after == open || p.after == edge {
-			r.n.nodes[at].more = []int32{r.end}
+			r.n.lead(at, r.end)
 		}
 	case syntax.InstEmptyWidth:
-		more := r.assert(p, inst)
-		r.n.nodes[at].more = more
+		r.n.lead(at, r.assert(p, inst)...)
 	case syntax.InstFail:
 	default:
 		more := r.lookaheads(p, inst)
 		if more == nil {
 			more = r.characters(p, inst)
 		}
-		r.n.nodes[at].more = more
+		r.n.lead(at, more...)
 	}
 }
 
-// passed returns the nodes at the end of a lookahead: what follows the text that it matched may be
+// passed returns the node at the end of a lookahead: what follows the text that it matched may be
 // anything, unless an assertion was passed there.
-func (r *regexCompiler) passed(after side) []int32 {
+func (r *regexCompiler) passed(after side) int32 {
 	switch after {
 	case open:
-		return []int32{r.pass}
+		return r.pass
 	case edge:
-		return []int32{r.end}
+		return r.end
 	}
-	return []int32{r.n.read(after.of(), r.pass)}
+	return r.n.read(after.of(), r.pass)
 }
 
 // lookaheads returns the nodes of the lookaheads that an instruction stands for; nil for others.
@@ -354,9 +335,9 @@ func (r *regexCompiler) set(inst *syntax.Inst) charset {
 func instSet(inst *syntax.Inst) charset {
 	switch inst.Op {
 	case syntax.InstRuneAny:
-		return anyRune
+		return anyRune()
 	case syntax.InstRuneAnyNotNL:
-		return charset{{'\n', '\n'}}.not()
+		return setOf('\n').not()
 	}
 	if len(inst.Rune) == 1 {
 		r := inst.Rune[0]

@@ -189,11 +189,6 @@ func (s *objectSpec) known(m *meter, t *table) (n int) {
 	return n
 }
 
-func (t *table) clone() *table {
-	return &table{alpha: t.alpha, classes: t.classes, next: slices.Clone(t.next),
-		kind: slices.Clone(t.kind), kinds: t.kinds}
-}
-
 // finish computes the counts after the possible values are known.
 func (s *objectSpec) finish(m *meter, plain charset) {
 	if s.countOthers(m) == 0 {

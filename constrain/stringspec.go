@@ -4,7 +4,6 @@ package constrain
 
 import (
 	"fmt"
-	"regexp/syntax"
 	"slices"
 	"strings"
 
@@ -157,7 +156,7 @@ const unlike = "\x00"
 func (c *schemaCompiler) patterns(what string, patterns []string) (machines []*machine, err error) {
 	for _, p := range patterns {
 		p, not := strings.CutPrefix(p, unlike)
-		m, err := c.pattern(what+": pattern "+quote.Short(p, 60), p)
+		m, err := newPattern(what+": pattern "+quote.Short(p, 60), p, c.meter)
 		if err != nil {
 			return nil, err
 		}
@@ -165,7 +164,7 @@ func (c *schemaCompiler) patterns(what string, patterns []string) (machines []*m
 			return nil, nil
 		}
 		if m == nil { // nothing matches it
-			if m, err = c.pattern(what, ""); err != nil {
+			if m, err = newPattern(what, "", c.meter); err != nil {
 				return nil, err
 			}
 			not = false
@@ -174,74 +173,4 @@ func (c *schemaCompiler) patterns(what string, patterns []string) (machines []*m
 		machines = append(machines, m)
 	}
 	return machines, nil
-}
-
-// pattern compiles one pattern. It returns nil if the pattern matches nothing.
-func (c *schemaCompiler) pattern(what, p string) (*machine, error) {
-	const flags = syntax.Perl
-	if len(p) > maxPattern {
-		return nil, fmt.Errorf("%s: %d bytes, want %d at most", what, len(p), maxPattern)
-	}
-	p, looks, err := dialect(what, p, false)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := parseRegex(what, p, flags, c.meter); err != nil {
-		return nil, err
-	}
-	n := newNetwork(maxNodes, c.meter)
-	lines := charset{{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}}
-	r := &regexCompiler{n: n, dotAll: lines.not(), looks: looks}
-	if err := c.meter.aside(parsing(p), func() { p = anywhere(p) }); err != nil {
-		return nil, err
-	}
-	if n, err = r.compile(what, p, flags); err != nil {
-		return nil, err
-	}
-	if err := n.prune(); err != nil {
-		return nil, err
-	}
-	if !n.nodes[n.rules[0].start].alive {
-		return nil, nil
-	}
-	m, err := newMachine(what, nil, n, c.meter)
-	if err == nil {
-		m.meter = c.meter
-	}
-	return m, err
-}
-
-// anywhere returns a regex for texts in which a pattern matches somewhere. It removes ^ at the
-// beginning and $ at the end, because assertions make an automaton larger.
-func anywhere(pattern string) string {
-	const any = "(?s:.*)"
-	before, after := any, any
-	tree, err := syntax.Parse(pattern, syntax.Perl)
-	if err == nil && tree.Op == syntax.OpConcat {
-		sub := tree.Sub
-		if sub[0].Op == syntax.OpBeginText {
-			before, sub = "", sub[1:]
-		}
-		if n := len(sub); n > 0 && sub[n-1].Op == syntax.OpEndText {
-			after, sub = "", sub[:n-1]
-		}
-		if !slices.ContainsFunc(sub, asserts) {
-			var b strings.Builder
-			for _, s := range sub {
-				b.WriteString("(?:" + s.String() + ")")
-			}
-			return before + b.String() + after
-		}
-	}
-	return any + "(?:" + pattern + ")" + any
-}
-
-// asserts reports whether a regex contains an assertion.
-func asserts(tree *syntax.Regexp) bool {
-	switch tree.Op {
-	case syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText,
-		syntax.OpWordBoundary, syntax.OpNoWordBoundary:
-		return true
-	}
-	return slices.ContainsFunc(tree.Sub, asserts)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"unicode"
 )
 
 // A table is a deterministic automaton for strings. State 0 is the start.
@@ -162,27 +163,13 @@ func (t *table) finish(
 		return false, err
 	}
 	alive := make([]bool, t.states())
-	before := t.before()
-	var todo []int32
 	for s := range t.kind {
 		if t.kind[s] >= 0 && !possible(int(t.kind[s])) {
 			t.kind[s] = -1
 		}
-		if t.kind[s] >= 0 {
-			alive[s] = true
-			todo = append(todo, int32(s))
-		}
+		alive[s] = t.kind[s] >= 0
 	}
-	for len(todo) > 0 {
-		s := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		for _, p := range before[s] {
-			if !alive[p] {
-				alive[p] = true
-				todo = append(todo, p)
-			}
-		}
-	}
+	t.leading(alive, nil)
 	for i, n := range t.next {
 		if n >= 0 && !alive[n] {
 			t.next[i] = -1
@@ -197,7 +184,7 @@ func (t *table) finish(
 	t.countStrings()
 	t.fewest = slices.Min(t.count)
 	t.plainly = t.alpha.those(plain)
-	t.plain, t.whole = t.never(t.plainly), t.never(nil)
+	t.plain, t.whole = t.endless(t.plainly), t.endless(nil)
 	t.far = t.farthest()
 	return true, nil
 }
@@ -269,3 +256,66 @@ func (t *table) join(group []int32) {
 		}
 	}
 }
+
+// union returns the machine of the strings of several tables, for another table.
+func union(what string, tables []*table, m *meter) (*machine, error) {
+	n := newNetwork(maxNodes, m)
+	var starts []int32
+	for _, t := range tables {
+		starts = append(starts, t.addTo(n))
+	}
+	n.rule(what, n.split(starts...))
+	u, err := newMachine(what, n, m)
+	if err == nil {
+		u.meter = m
+	}
+	return u, err
+}
+
+// addTo adds the strings of a table to a network, and returns the node at which they begin.
+func (t *table) addTo(n *network) int32 {
+	first := int32(len(n.nodes))
+	for range t.kind {
+		n.split()
+	}
+	end := n.end()
+	for s := range t.kind {
+		sets := map[int32]charset{}
+		row := t.row(int32(s))
+		var order []int32
+		for piece, class := range t.alpha.pieces(0, unicode.MaxRune) {
+			to := row[class]
+			if to < 0 {
+				continue
+			}
+			set := sets[to]
+			if set == nil {
+				order = append(order, to)
+			}
+			if last := len(set) - 1; last >= 0 && set[last].hi == piece.lo-1 {
+				set[last].hi = piece.hi
+			} else {
+				set = append(set, piece)
+			}
+			sets[to] = set
+		}
+		if n.meter.charge(4*t.alpha.size()) != nil || n.full() {
+			break
+		}
+		for _, to := range order {
+			n.lead(first+int32(s), n.read(sets[to], first+to))
+		}
+		if t.kind[s] >= 0 {
+			n.lead(first+int32(s), end)
+		}
+	}
+	return first
+}
+
+func (t *table) clone() *table {
+	return &table{alpha: t.alpha, classes: t.classes, next: slices.Clone(t.next),
+		kind: slices.Clone(t.kind), kinds: t.kinds}
+}
+
+// few reports whether so many names, or fewer, follow some beginning of a name.
+func (t *table) few(n int) bool { return t != nil && t.fewest <= n }

@@ -1,18 +1,15 @@
 package constrain
 
-// Table: the number of strings that follow a state.
+// Table: the number of strings that follow a state, and where they end.
+
+import "unicode"
 
 // countStrings counts the strings from each state; the number is unbounded if there is a cycle. A
 // class counts as many times as it has characters.
 func (t *table) countStrings() {
 	width := make([]int, t.classes)
-	for i, from := range t.alpha.starts {
-		to := rune(0x110000)
-		if i+1 < len(t.alpha.starts) {
-			to = t.alpha.starts[i+1]
-		}
-		c := t.alpha.class[i]
-		width[c] = min(unbounded, width[c]+int(to-from))
+	for piece, c := range t.alpha.pieces(0, unicode.MaxRune) {
+		width[c] += int(piece.hi-piece.lo) + 1
 	}
 	t.count = make([]int, t.states())
 	const open = 1
@@ -51,7 +48,16 @@ func (t *table) countStrings() {
 			t.add(from, n, w)
 		}
 	}
-	t.spread()
+	cycles := make([]bool, t.states())
+	for s, n := range t.count {
+		cycles[s] = n == unbounded
+	}
+	t.leading(cycles, nil)
+	for s, leads := range cycles {
+		if leads {
+			t.count[s] = unbounded
+		}
+	}
 }
 
 func (t *table) add(to, from int32, width int) {
@@ -62,32 +68,12 @@ func (t *table) add(to, from int32, width int) {
 	}
 }
 
-// spread sets the count of each state that leads to a cycle to unbounded.
-func (t *table) spread() {
-	before := t.before()
-	var todo []int32
-	for s := range t.kind {
-		if t.count[s] == unbounded {
-			todo = append(todo, int32(s))
-		}
-	}
-	for len(todo) > 0 {
-		s := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		for _, p := range before[s] {
-			if t.count[p] != unbounded {
-				t.count[p], todo = unbounded, append(todo, p)
-			}
-		}
-	}
-}
-
-// before returns the predecessors of each state.
-func (t *table) before() [][]int32 {
+// before returns the predecessors of each state by characters of some classes; nil: of all.
+func (t *table) before(asked []bool) [][]int32 {
 	before := make([][]int32, t.states())
 	for s := range t.kind {
-		for _, n := range t.row(int32(s)) {
-			if n >= 0 {
+		for c, n := range t.row(int32(s)) {
+			if n >= 0 && (asked == nil || asked[c]) {
 				before[n] = append(before[n], int32(s))
 			}
 		}
@@ -95,43 +81,52 @@ func (t *table) before() [][]int32 {
 	return before
 }
 
-// never returns the states from which no sequence of characters of some classes (nil: of all) leads
-// to a state where no string continues.
-func (t *table) never(classes []uint16) []bool {
-	asked := make([]bool, t.classes)
-	for _, c := range classes {
-		asked[c] = true
-	}
-	before := make([][]int32, t.states())
-	is := make([]bool, t.states())
-	var todo []int32 // states that were found not to be in the result
-	for s := range is {
-		is[s] = true
-		for c, n := range t.row(int32(s)) {
-			switch {
-			case classes != nil && !asked[c]:
-			case n >= 0:
-				before[n] = append(before[n], int32(s))
-			case is[s]:
-				is[s], todo = false, append(todo, int32(s))
-			}
+// leading marks the states from which characters of some classes (nil: of all) lead to a marked one.
+func (t *table) leading(marked, asked []bool) {
+	before := t.before(asked)
+	var todo []int32
+	for s, is := range marked {
+		if is {
+			todo = append(todo, int32(s))
 		}
 	}
 	for len(todo) > 0 {
 		s := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		for _, p := range before[s] {
-			if is[p] {
-				is[p], todo = false, append(todo, p)
+			if !marked[p] {
+				marked[p], todo = true, append(todo, p)
 			}
 		}
 	}
-	return is
+}
+
+// endless returns the states from which no sequence of characters of some classes (nil: of all) leads
+// to a state where no string continues.
+func (t *table) endless(classes []uint16) []bool {
+	var asked []bool
+	if classes != nil {
+		asked = make([]bool, t.classes)
+		for _, c := range classes {
+			asked[c] = true
+		}
+	}
+	states := make([]bool, t.states()) // the others, at first
+	for s := range states {
+		for c, n := range t.row(int32(s)) {
+			states[s] = states[s] || n < 0 && (asked == nil || asked[c])
+		}
+	}
+	t.leading(states, asked)
+	for s := range states {
+		states[s] = !states[s]
+	}
+	return states
 }
 
 // farthest returns the number of characters within which a string can end from any state.
 func (t *table) farthest() (most int) {
-	before := t.before()
+	before := t.before(nil)
 	far := make([]int, t.states())
 	var todo []int32
 	for s := range far {

@@ -33,21 +33,27 @@ func numbered(format string) func(i int) string {
 
 // work compiles a form and returns the meter that counted.
 func work(h hostile, text string, pause func(context.Context) error) (*meter, *Constraint, error) {
-	m := newMeter(context.Background(), pause, len(text))
+	m := newMeter(context.Background(), pause, nil, len(text))
 	c, err := compileWith(h, text, m)
 	return m, c, err
 }
 
 func compileWith(h hostile, text string, m *meter) (*Constraint, error) {
+	v := gpt2()
+	var f *grammarForm
+	var err error
 	switch h.kind {
 	case 's':
-		return jsonSchema(gpt2(), []byte(text), SchemaOptions{}, m)
+		f, notes, err := newSchemaForm(v.strings, []byte(text), schemaOptions{}, m)
+		return &Constraint{v, f, notes}, err
 	case 'g':
-		return grammar(gpt2(), text, m)
+		f, err = newGrammar(v.ids, text, m)
 	case 'r':
-		return regex(gpt2(), text, m)
+		f, err = newRegexForm(v.ids, text, m)
+	default:
+		f, err = newChoice(v.ids, strings.Split(text, "\n"), m)
 	}
-	return choice(gpt2(), strings.Split(text, "\n"), m)
+	return &Constraint{v, f, nil}, err
 }
 
 // linear are families whose work once grew with the square of their length, or worse.
@@ -262,9 +268,9 @@ func TestTheFirstPlacesAreWorkToo(t *testing.T) {
 		t.Errorf("%d steps, then %d and %d pauses, %v: want twice as many steps, each counted",
 			small.used, large.used, calls, err)
 	}
-	m := c.a.(*machine)
+	m := c.form.(*grammarForm).m
 	m.work = 0
-	if text, err := c.Start(); err != nil || text.states[0].dead() || m.work > 0 {
+	if _, err := c.Start(); err != nil || m.work > 0 {
 		t.Errorf("a text begins after %d steps, %v: want none", m.work, err)
 	}
 	if m.seen != nil {
@@ -285,7 +291,7 @@ func TestLongRegexesAreParsedAside(t *testing.T) {
 			if form.kind == 's' {
 				text = `{"type":"string","pattern":"^` + long + `$"}`
 			}
-			m := newMeter(context.Background(), nil, len(text))
+			m := newMeter(context.Background(), nil, nil, len(text))
 			asides := 0
 			m.beside = func(_ context.Context, work func()) error { asides++; work(); return nil }
 			if _, err := compileWith(form, text, m); err != nil && n == 3 {
@@ -294,7 +300,7 @@ func TestLongRegexesAreParsedAside(t *testing.T) {
 			if (asides > 0) != (n > 3) {
 				t.Errorf("%s of %d bytes: %d times aside", form.name, len(text), asides)
 			}
-			m = newMeter(context.Background(), nil, len(text))
+			m = newMeter(context.Background(), nil, nil, len(text))
 			m.beside = func(_ context.Context, work func()) error { return gone }
 			if _, err := compileWith(form, text, m); n > 3 && !errors.Is(err, gone) {
 				t.Errorf("%s: %v, want %v", form.name, err, gone)

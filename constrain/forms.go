@@ -1,0 +1,106 @@
+package constrain
+
+// The forms that a text can be held to, and how they are compiled.
+
+import "context"
+
+// SchemaOptions decide what a schema leaves open about the text of JSON.
+type SchemaOptions struct {
+	// Space is the white space between the parts of the text. 0 means at most one space after each
+	// colon and each comma. NoSpace means none. n above 0 means up to n spaces, tabs and newlines
+	// wherever JSON allows them, except at the beginning and the end of the text.
+	Space int
+
+	// Closed forbids properties that neither properties nor patternProperties contains, in objects
+	// whose schema has one of the two and no additionalProperties; it has the effect of
+	// additionalProperties false. If required names such a property, there is no such object.
+	Closed bool
+
+	// Strict refuses schemas of which [Constraint.Notes] would say something.
+	Strict bool
+}
+
+// NoSpace is the SchemaOptions.Space of text without white space.
+const NoSpace = -1
+
+// JSONSchema returns the constraint that a text is JSON that a schema of draft 2020-12 accepts. The
+// package comment lists the supported keywords; others that restrict are errors.
+func JSONSchema(v *Vocabulary, text []byte, o SchemaOptions) (*Constraint, error) {
+	return Compiler{Vocabulary: v}.JSONSchema(context.Background(), text, o)
+}
+
+// Regex returns the constraint of a regular expression in RE2's syntax, which the whole text must
+// match. Characters are those of UTF-8; . is any character except a line end.
+func Regex(v *Vocabulary, re string) (*Constraint, error) {
+	return Compiler{Vocabulary: v}.Regex(context.Background(), re)
+}
+
+// Grammar returns the constraint that a text matches rule root of a grammar in llama.cpp's GBNF. A
+// rule may call itself, but not before it has read anything.
+func Grammar(v *Vocabulary, text string) (*Constraint, error) {
+	return Compiler{Vocabulary: v}.Grammar(context.Background(), text)
+}
+
+// Choice returns the constraint that a text is one of some strings. If one string is the beginning
+// of another, the text may end after the shorter one or continue.
+func Choice(v *Vocabulary, choices ...string) (*Constraint, error) {
+	return Compiler{Vocabulary: v}.Choice(context.Background(), choices...)
+}
+
+// A Compiler compiles constraints for a vocabulary. Its bounds of work grow with the bytes of a
+// form and are the same on every machine. The functions JSONSchema, Regex, Grammar and Choice use a
+// Compiler without Pause. It may compile any number of forms concurrently.
+type Compiler struct {
+	Vocabulary *Vocabulary
+
+	// Pause, if not nil, is called after about each 100 µs of work. It may block while other
+	// goroutines compute. If it returns an error, compiling ends with that error. Without Pause,
+	// the context is checked at these points.
+	Pause func(context.Context) error
+
+	// Aside, if not nil, is called to run work that may take milliseconds and cannot pause: the
+	// parsing of a long regex. It may block before and after the work. If it returns an error,
+	// compiling ends with that error.
+	Aside func(ctx context.Context, work func()) error
+}
+
+// JSONSchema is the function JSONSchema under a context.
+func (c Compiler) JSONSchema(
+	ctx context.Context, text []byte, o SchemaOptions,
+) (*Constraint, error) {
+	m := newMeter(ctx, c.Pause, c.Aside, len(text))
+	f, notes, err := newSchemaForm(c.Vocabulary.strings, text, schemaOptions(o), m)
+	if err != nil {
+		return nil, err
+	}
+	return &Constraint{c.Vocabulary, f, notes}, nil
+}
+
+// Regex is the function Regex under a context.
+func (c Compiler) Regex(ctx context.Context, re string) (*Constraint, error) {
+	f, err := newRegexForm(c.Vocabulary.ids, re, newMeter(ctx, c.Pause, c.Aside, len(re)))
+	return c.constraint(f, err)
+}
+
+// Grammar is the function Grammar under a context.
+func (c Compiler) Grammar(ctx context.Context, text string) (*Constraint, error) {
+	f, err := newGrammar(c.Vocabulary.ids, text, newMeter(ctx, c.Pause, c.Aside, len(text)))
+	return c.constraint(f, err)
+}
+
+// Choice is the function Choice under a context.
+func (c Compiler) Choice(ctx context.Context, choices ...string) (*Constraint, error) {
+	bytes := 0
+	for _, s := range choices {
+		bytes += len(s)
+	}
+	f, err := newChoice(c.Vocabulary.ids, choices, newMeter(ctx, c.Pause, c.Aside, bytes))
+	return c.constraint(f, err)
+}
+
+func (c Compiler) constraint(f *grammarForm, err error) (*Constraint, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &Constraint{vocab: c.Vocabulary, form: f}, nil
+}
