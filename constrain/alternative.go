@@ -24,7 +24,7 @@ func (c *schemaCompiler) join(s *schema, lists [][]alternative) ([]alternative, 
 			choices = append(choices, list)
 		}
 	}
-	if err := c.meter.charge(8 + 8*len(common) + 2*len(lists)); err != nil {
+	if err := c.meter.Charge(8 + 8*len(common) + 2*len(lists)); err != nil {
 		return nil, err
 	}
 	slices.Sort(common)
@@ -47,21 +47,21 @@ func (c *schemaCompiler) cross(s *schema, a, b []alternative) (both []alternativ
 	left := make([]types, len(b))
 	for j, y := range b {
 		left[j], _ = c.typesOf(y)
-		if err := c.meter.charge(8 + len(y)); err != nil {
+		if err := c.meter.Charge(8 + len(y)); err != nil {
 			return nil, err
 		}
 	}
 	seen := map[string]bool{}
 	for _, x := range a {
 		allowed, _ := c.typesOf(x)
-		if err := c.meter.charge(len(x) + len(b)); err != nil {
+		if err := c.meter.Charge(len(x) + len(b)); err != nil {
 			return nil, err
 		}
 		for j, y := range b {
 			if allowed&left[j] == 0 {
 				continue
 			}
-			if err := c.meter.charge(16 + 2*len(x) + 2*len(y)); err != nil {
+			if err := c.meter.Charge(16 + 2*len(x) + 2*len(y)); err != nil {
 				return nil, err
 			}
 			z := x.and(y)

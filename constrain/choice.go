@@ -7,11 +7,17 @@ import (
 	"sort"
 	"unicode/utf8"
 
+	"picogpt/constrain/internal/automaton"
+	"picogpt/constrain/internal/charset"
+	"picogpt/constrain/internal/meter"
+	"picogpt/constrain/internal/trie"
 	"picogpt/internal/quote"
 )
 
+const maxChoices = 1 << 20 // bytes
+
 // newChoice returns the form of texts that are one of some strings.
-func newChoice(v *trie, choices []string, m *meter) (*grammarForm, error) {
+func newChoice(v *trie.Trie, choices []string, m *meter.Meter) (*grammarForm, error) {
 	if len(choices) == 0 {
 		return nil, fmt.Errorf("choice: want at least one string, found none")
 	}
@@ -23,24 +29,24 @@ func newChoice(v *trie, choices []string, m *meter) (*grammarForm, error) {
 		if total += len(c); total > maxChoices {
 			return nil, fmt.Errorf("choices: want %d bytes at most, found more", maxChoices)
 		}
-		if err := m.charge(48 + len(c)); err != nil {
+		if err := m.Charge(48 + len(c)); err != nil {
 			return nil, fmt.Errorf("choices: %w", err)
 		}
 	}
 	sorted := append([]string(nil), choices...)
 	sort.Strings(sorted)
-	n := newNetwork(2*maxChoices, m)
-	n.rule("choice", addChoices(n, sorted, m))
+	n := automaton.NewNetwork(2*maxChoices, m)
+	n.Rule("choice", addChoices(n, sorted, m))
 	f, err := newForm("choice", v, n, m)
-	return f, m.named("choices", err)
+	return f, m.Named("choices", err)
 }
 
 // addChoices adds a tree of sorted strings and returns its root.
-func addChoices(n *network, sorted []string, m *meter) int32 {
-	end, root := n.end(), n.split()
+func addChoices(n *automaton.Network, sorted []string, m *meter.Meter) int32 {
+	end, root := n.End(), n.Split()
 	path, before := []int32{root}, "" // the nodes of the previous string
 	for _, s := range sorted {
-		if m.failed() != nil {
+		if m.Failed() != nil {
 			break
 		}
 		same := 0
@@ -56,11 +62,11 @@ func addChoices(n *network, sorted []string, m *meter) int32 {
 		depth := utf8.RuneCountInString(s[:same])
 		path = path[:depth+1]
 		for _, r := range s[same:] {
-			next := n.split()
-			n.lead(path[len(path)-1], n.read(setOf(r), next))
+			next := n.Split()
+			n.Lead(path[len(path)-1], n.Read(charset.Of(r), next))
 			path = append(path, next)
 		}
-		n.lead(path[len(path)-1], end)
+		n.Lead(path[len(path)-1], end)
 		before = s
 	}
 	return root

@@ -6,6 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"picogpt/constrain/internal/automaton"
+	"picogpt/constrain/internal/charset"
+	"picogpt/constrain/internal/meter"
 )
 
 // schemaOptions are constrain.SchemaOptions.
@@ -32,15 +36,15 @@ type schemaCompiler struct {
 	order     []*value // the values in the order of their creation: a value before its parts
 	todo      []*value
 	oneOf     []exclusive
-	tables    map[string]*table
+	tables    map[string]*automaton.Table
 	anyString *stringSpec
 	anyNumber map[bool]*numberSpec
 	places    map[string]*jsonValue // schemas with an $id or $anchor; nil before the first $ref
 	notes     []string
 	missing   string // a name that is both required and forbidden, for an error
 	depth     int
-	plain     charset // the characters of plain ids
-	meter     *meter
+	plain     charset.Set // the characters of plain ids
+	meter     *meter.Meter
 }
 
 // An exclusive is two branches of a oneOf with what holds for both: no value may be in it.
@@ -53,7 +57,7 @@ type exclusive struct {
 // newSchemaForm returns the form of texts of JSON that a schema accepts, and notes about what restricts
 // nothing.
 func newSchemaForm(
-	v *sharedMasks, text []byte, o schemaOptions, m *meter,
+	v *sharedMasks, text []byte, o schemaOptions, m *meter.Meter,
 ) (*jsonAutomaton, []string, error) {
 	if len(text) > maxSchemaBytes {
 		return nil, nil, fmt.Errorf("schema: %d bytes, want %d at most", len(text), maxSchemaBytes)
@@ -67,11 +71,11 @@ func newSchemaForm(
 	}
 	overlaps := map[*jsonValue]map[int][]int{}
 	for {
-		c := &schemaCompiler{options: o, root: root, meter: m, plain: v.plainly, overlaps: overlaps,
+		c := &schemaCompiler{options: o, root: root, meter: m, plain: v.Plainly, overlaps: overlaps,
 			schemas: map[*jsonValue]*schema{}, constants: map[*jsonValue]*schema{},
 			expanded: map[*schema][]alternative{}, expanding: map[*schema]bool{},
 			negated: map[*schema]*schema{}, nameSets: map[*schema]nameSet{},
-			values: map[string]*value{}, tables: map[string]*table{},
+			values: map[string]*value{}, tables: map[string]*automaton.Table{},
 			anyString: &stringSpec{max: -1}, anyNumber: map[bool]*numberSpec{}}
 		first, err := c.compile()
 		if err != nil {
@@ -114,7 +118,7 @@ func (c *schemaCompiler) compile() (*value, error) {
 		if err := c.build(v); err != nil {
 			return nil, err
 		}
-		if err := c.meter.failed(); err != nil {
+		if err := c.meter.Failed(); err != nil {
 			return nil, err
 		}
 		if len(c.values) > maxValues {
@@ -135,7 +139,7 @@ func (c *schemaCompiler) compile() (*value, error) {
 
 // valueOf returns the value for which all of some schemas hold; build completes it later.
 func (c *schemaCompiler) valueOf(conj ...*schema) *value {
-	c.meter.charge(24 + 8*len(conj))
+	c.meter.Charge(24 + 8*len(conj))
 	conj = slices.DeleteFunc(slices.Clone(conj), func(s *schema) bool { return s.trivial() })
 	slices.SortFunc(conj, func(a, b *schema) int { return a.id - b.id })
 	conj = slices.Compact(conj)
@@ -179,7 +183,7 @@ func (c *schemaCompiler) build(v *value) (err error) {
 
 // add adds what an alternative allows to a value.
 func (c *schemaCompiler) add(v *value, a alternative) error {
-	if err := c.meter.charge(16 + 8*len(a)); err != nil {
+	if err := c.meter.Charge(16 + 8*len(a)); err != nil {
 		return err
 	}
 	allowed, whole := c.typesOf(a)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"picogpt/constrain/internal/meter"
 )
 
 // A Matcher follows one text, token by token. *Text implements it; a program may bring its own. One
@@ -32,7 +34,7 @@ type Matcher interface {
 // concurrently.
 type Constraint struct {
 	vocab *Vocabulary
-	form  automaton
+	form  form
 	notes []string
 }
 
@@ -44,9 +46,9 @@ func (c *Constraint) Notes() []string { return slices.Clone(c.notes) }
 // it stores of its texts. The vocabulary is not counted.
 func (c *Constraint) Bytes() int { return c.form.held() }
 
-// automaton is the interface of both kinds of forms. A state is what may follow after some text; it
+// form is the interface of both kinds of forms. A state is what may follow after some text; it
 // never changes.
-type automaton interface {
+type form interface {
 	start() (state any)
 	accepts(state any) bool                         // the text may end
 	mask(state any, open []uint64, steps int) error // adds the open ids, except those that end a text
@@ -96,7 +98,7 @@ func (t *Text) Mask(open []uint64) error { return t.maskWithin(open, math.MaxInt
 // attempt takes fewer steps.
 func (t *Text) MaskWithin(open []uint64, steps int) (done bool, err error) {
 	err = t.maskWithin(open, steps)
-	if err == errSteps {
+	if err == meter.ErrSteps {
 		return false, nil
 	}
 	return true, err

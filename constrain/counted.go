@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"strconv"
+
+	"picogpt/constrain/internal/automaton"
 )
 
 // repeated matches ^X{m,n}$ and its parts.
@@ -24,7 +26,7 @@ func (s *stringWish) counted(pattern string) string {
 		s.patterns = append(s.patterns, "^.*$")
 		pattern = "^" + pattern[len(sized[0]):]
 	}
-	parts := repeated.FindStringSubmatch(ecmaEscapes(pattern))
+	parts := repeated.FindStringSubmatch(automaton.ECMAEscapes(pattern))
 	if parts == nil {
 		return pattern
 	}

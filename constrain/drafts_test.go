@@ -128,7 +128,7 @@ func TestTaggedBranchesCostWhatTheyAre(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return m.used
+		return m.Used
 	}
 	any, one, twice := steps("anyOf", 300), steps("oneOf", 300), steps("oneOf", 600)
 	if one > 2*any || twice > 3*one {
@@ -142,7 +142,7 @@ func TestTaggedBranchesCostWhatTheyAre(t *testing.T) {
 	}
 	m, _, err := work(hostile{kind: 's'}, `{"oneOf":[`+list(200, ",", numbered(`{"minLength":%d}`))+`]}`, nil)
 	if err == nil || !strings.Contains(err.Error(), "want a required property with another const in each") {
-		t.Errorf("200 branches without a tag: %v after %d steps", err, m.used)
+		t.Errorf("200 branches without a tag: %v after %d steps", err, m.Used)
 	}
 }
 

@@ -38,7 +38,7 @@ func (c *schemaCompiler) enumerated(values []*jsonValue) (alts []alternative, er
 			work += 16 * len(v.items)
 			alts = append(alts, alternative{c.constant(v).id})
 		}
-		if err := c.meter.charge(work); err != nil {
+		if err := c.meter.Charge(work); err != nil {
 			return nil, err
 		}
 	}

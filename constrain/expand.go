@@ -88,7 +88,7 @@ func (c *schemaCompiler) lists(s *schema) (lists [][]alternative, err error) {
 			if err != nil {
 				return nil, err
 			}
-			if err := c.meter.charge(4 + len(alts)); err != nil {
+			if err := c.meter.Charge(4 + len(alts)); err != nil {
 				return nil, err
 			}
 			union = append(union, alts...)
@@ -148,7 +148,7 @@ func (c *schemaCompiler) exclude(s *schema) error {
 	apart, pairs := c.tagged(s.oneOf), 0
 	for i := range s.oneOf {
 		for j := range i {
-			if err := c.meter.charge(2); err != nil {
+			if err := c.meter.Charge(2); err != nil {
 				return err
 			}
 			if apart(i, j) {

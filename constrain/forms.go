@@ -2,7 +2,11 @@ package constrain
 
 // The forms that a text can be held to, and how they are compiled.
 
-import "context"
+import (
+	"context"
+
+	"picogpt/constrain/internal/meter"
+)
 
 // SchemaOptions decide what a schema leaves open about the text of JSON.
 type SchemaOptions struct {
@@ -22,6 +26,10 @@ type SchemaOptions struct {
 
 // NoSpace is the SchemaOptions.Space of text without white space.
 const NoSpace = -1
+
+// A WorkError says that compiling a form takes too much work: more than Steps, the bound for its
+// Bytes.
+type WorkError = meter.WorkError
 
 // JSONSchema returns the constraint that a text is JSON that a schema of draft 2020-12 accepts. The
 // package comment lists the supported keywords; others that restrict are errors.
@@ -68,7 +76,7 @@ type Compiler struct {
 func (c Compiler) JSONSchema(
 	ctx context.Context, text []byte, o SchemaOptions,
 ) (*Constraint, error) {
-	m := newMeter(ctx, c.Pause, c.Aside, len(text))
+	m := meter.New(ctx, c.Pause, c.Aside, len(text))
 	f, notes, err := newSchemaForm(c.Vocabulary.strings, text, schemaOptions(o), m)
 	if err != nil {
 		return nil, err
@@ -78,13 +86,13 @@ func (c Compiler) JSONSchema(
 
 // Regex is the function Regex under a context.
 func (c Compiler) Regex(ctx context.Context, re string) (*Constraint, error) {
-	f, err := newRegexForm(c.Vocabulary.ids, re, newMeter(ctx, c.Pause, c.Aside, len(re)))
+	f, err := newRegexForm(c.Vocabulary.ids, re, meter.New(ctx, c.Pause, c.Aside, len(re)))
 	return c.constraint(f, err)
 }
 
 // Grammar is the function Grammar under a context.
 func (c Compiler) Grammar(ctx context.Context, text string) (*Constraint, error) {
-	f, err := newGrammar(c.Vocabulary.ids, text, newMeter(ctx, c.Pause, c.Aside, len(text)))
+	f, err := newGrammar(c.Vocabulary.ids, text, meter.New(ctx, c.Pause, c.Aside, len(text)))
 	return c.constraint(f, err)
 }
 
@@ -94,7 +102,7 @@ func (c Compiler) Choice(ctx context.Context, choices ...string) (*Constraint, e
 	for _, s := range choices {
 		bytes += len(s)
 	}
-	f, err := newChoice(c.Vocabulary.ids, choices, newMeter(ctx, c.Pause, c.Aside, bytes))
+	f, err := newChoice(c.Vocabulary.ids, choices, meter.New(ctx, c.Pause, c.Aside, bytes))
 	return c.constraint(f, err)
 }
 

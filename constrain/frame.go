@@ -3,7 +3,11 @@ package constrain
 // Frame: the object or array around the current position of a text, and the properties that may
 // come next.
 
-import "slices"
+import (
+	"slices"
+
+	"picogpt/constrain/internal/automaton"
+)
 
 // A frame is an open container. Frames are immutable.
 type frame struct {
@@ -69,10 +73,10 @@ func (s *objectSpec) feasible(f *frame) bool {
 // left returns how many other names are still possible.
 func (s *objectSpec) left(f *frame) int {
 	t := s.others.table
-	if t == nil || t.count[0] >= unbounded {
-		return unbounded
+	if t == nil || t.Count[0] >= automaton.Unbounded {
+		return automaton.Unbounded
 	}
-	return t.count[0] - s.inOther - int(f.others)
+	return t.Count[0] - s.inOther - int(f.others)
 }
 
 // mayClose reports whether an object may end here.

@@ -6,11 +6,20 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"picogpt/constrain/internal/charset"
+	"picogpt/constrain/internal/meter"
+	"picogpt/constrain/internal/trie"
 	"picogpt/internal/quote"
 )
 
+const (
+	maxGrammar    = 1 << 20 // bytes
+	maxNesting    = 500     // groups in groups
+	maxRepetition = 2000    // of one {m,n}, as in llama.cpp
+)
+
 // newGrammar returns the form of texts that match rule root of a grammar.
-func newGrammar(v *trie, text string, m *meter) (*grammarForm, error) {
+func newGrammar(v *trie.Trie, text string, m *meter.Meter) (*grammarForm, error) {
 	if len(text) > maxGrammar {
 		return nil, fmt.Errorf("grammar: %d bytes, want %d at most", len(text), maxGrammar)
 	}
@@ -22,7 +31,7 @@ func newGrammar(v *trie, text string, m *meter) (*grammarForm, error) {
 	if err != nil {
 		return nil, fmt.Errorf("grammar: %w", err)
 	}
-	rule, found, err := n.leftRecursion()
+	rule, found, err := n.LeftRecursion()
 	if err != nil {
 		return nil, fmt.Errorf("grammar: %w", err)
 	}
@@ -31,7 +40,7 @@ func newGrammar(v *trie, text string, m *meter) (*grammarForm, error) {
 			"has read anything", quote.Plain(rule, 40))
 	}
 	f, err := newForm("grammar", v, n, m)
-	return f, m.named("grammar", err)
+	return f, m.Named("grammar", err)
 }
 
 // A gbnf is the parser of a grammar.
@@ -39,8 +48,8 @@ type gbnf struct {
 	text  string
 	at    int
 	depth int
-	meter *meter
-	vocab *trie
+	meter *meter.Meter
+	vocab *trie.Trie
 	order []string // the names of rules
 	rules map[string]gbnfChoice
 	uses  map[string]int // the offset of the first use of each name
@@ -54,7 +63,7 @@ type gbnfSequence []gbnfItem
 type gbnfItem struct {
 	min, max int
 	text     []rune // a literal
-	set      charset
+	set      charset.Set
 	rule     string
 	group    gbnfChoice
 	id       int // a token
@@ -213,7 +222,7 @@ func (p *gbnf) sequence(nested bool) (s gbnfSequence, err error) {
 			err = p.group(&item)
 		case c == '.':
 			p.at++
-			item.kind, item.set = gbnfSet, anyRune()
+			item.kind, item.set = gbnfSet, charset.Any()
 		case c == '*' || c == '+' || c == '?' || c == '{':
 			if len(s) == 0 {
 				return nil, fmt.Errorf("want something before %c", c)
@@ -229,7 +238,7 @@ func (p *gbnf) sequence(nested bool) (s gbnfSequence, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := p.meter.charge(32 + 4*(p.at-start)); err != nil {
+		if err := p.meter.Charge(32 + 4*(p.at-start)); err != nil {
 			return nil, err
 		}
 		s = append(s, item)

@@ -17,7 +17,7 @@ func accepts(t *testing.T, c *Constraint, text string) (begun, complete bool) {
 	}
 	v := gpt2()
 	for i := range len(text) {
-		if m.Accept(int(v.ids.nodes[v.ids.child(0, text[i])].id)) != nil {
+		if m.Accept(int(v.ids.Nodes[v.ids.Child(0, text[i])].ID)) != nil {
 			return false, false
 		}
 	}

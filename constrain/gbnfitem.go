@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"picogpt/constrain/internal/charset"
 	"picogpt/internal/quote"
 )
 
@@ -30,7 +31,7 @@ func (p *gbnf) class(item *gbnfItem) error {
 	if not {
 		p.at++
 	}
-	var ranges []runeRange
+	var ranges []charset.Range
 	for p.next() != ']' {
 		lo, err := p.char()
 		if err != nil {
@@ -43,12 +44,12 @@ func (p *gbnf) class(item *gbnfItem) error {
 				return err
 			}
 		}
-		ranges = append(ranges, runeRange{lo, hi})
+		ranges = append(ranges, charset.Range{Lo: lo, Hi: hi})
 	}
 	p.at++
-	item.kind, item.set = gbnfSet, normal(ranges)
+	item.kind, item.set = gbnfSet, charset.Normal(ranges)
 	if not {
-		item.set = item.set.not()
+		item.set = item.set.Not()
 	}
 	return nil
 }
@@ -112,13 +113,13 @@ func (p *gbnf) token(item *gbnfItem) error {
 	name := p.text[from:p.at]
 	if len(name) > 4 && name[1] == '[' && name[len(name)-2] == ']' {
 		id, err := strconv.ParseUint(name[2:len(name)-2], 10, 31)
-		if err != nil || int(id) >= p.vocab.size {
-			return fmt.Errorf("token %s: want ids below %d", quote.Short(name, 40), p.vocab.size)
+		if err != nil || int(id) >= p.vocab.Size {
+			return fmt.Errorf("token %s: want ids below %d", quote.Short(name, 40), p.vocab.Size)
 		}
 		item.id = int(id)
 		return nil
 	}
-	id, ok := p.vocab.whole(name)
+	id, ok := p.vocab.Find(name)
 	if !ok {
 		return fmt.Errorf("%s is not one token of the vocabulary", quote.Short(name, 40))
 	}

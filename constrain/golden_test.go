@@ -49,7 +49,7 @@ func opened(mask []uint64) (ids []int) {
 func feed(t *testing.T, text Matcher, v *Vocabulary, bytes []byte) {
 	t.Helper()
 	for i, b := range bytes {
-		id := int(v.ids.nodes[v.ids.child(0, b)].id)
+		id := int(v.ids.Nodes[v.ids.Child(0, b)].ID)
 		if err := text.Accept(id); err != nil {
 			t.Fatalf("byte %d of %q: %v", i, bytes, err)
 		}

@@ -1,38 +1,19 @@
 package constrain
 
-// Held: the approximate memory of a constraint.
+// Held: the approximate memory of a form.
 
-import "unsafe"
-
-// bytes returns the memory of a machine, where a mask has some words.
-func (m *machine) bytes(words int) int {
-	const ofState, ofPlace, ofStack = 160, 24, 64
-	return m.fixed + ofState*len(m.states) + ofPlace*m.kept + ofStack*len(m.stacks) + 8*m.masks*words
-}
-
-// weigh returns the memory of the immutable parts.
-func (m *machine) weigh() int {
-	n := len(m.net.nodes)*(int(unsafe.Sizeof(netNode{}))+int(unsafe.Sizeof(position{}))+4) +
-		m.alpha.size()*6 + len(m.reads)*(24+(len(m.alpha.members)+63)/64*8)
-	for i := range m.net.nodes {
-		n += 4 * len(m.net.nodes[i].more)
-	}
-	for _, s := range m.net.sets {
-		n += 8*len(s) + 120
-	}
-	return n
-}
+import "picogpt/constrain/internal/automaton"
 
 // held returns the memory in bytes, approximately.
 func (j *jsonAutomaton) held() int { return j.fixed + int(j.masks.held.Load()) }
 
 // weigh returns the memory of some values; it counts each once.
 func weigh(values []*value) (n int) {
-	tables := map[*table]bool{}
+	tables := map[*automaton.Table]bool{}
 	ofString := func(s *stringSpec) {
 		if n += 160; s.table != nil && !tables[s.table] {
 			tables[s.table] = true
-			n += s.table.weigh()
+			n += s.table.Bytes()
 		}
 		for i := range s.texts {
 			n += 32 + len(s.texts[i]) + len(s.escaped[i])
@@ -63,17 +44,6 @@ func weigh(values []*value) (n int) {
 				ofString(s.others)
 			}
 		}
-	}
-	return n
-}
-
-func (t *table) weigh() int {
-	n := 4*len(t.next) + 20*t.states() + 6*t.alpha.size()
-	for _, lengths := range t.lengths {
-		n += 24 + 8*len(lengths)
-	}
-	if t.loose != nil { // it shares everything else
-		n += 4 * t.states()
 	}
 	return n
 }

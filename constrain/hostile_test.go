@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/constrain/internal/meter"
 	"picogpt/internal/testing/cases"
 )
 
@@ -138,20 +139,19 @@ func TestHostileFormsAreCompiledWithinTheirBounds(t *testing.T) {
 		f := forger{rand.New(rand.NewPCG(uint64(seed), 12))}
 		h, text := f.form()
 		name := fmt.Sprintf("seed %d: %c %.80q (%d bytes)", seed, h.kind, text, len(text))
-		var m *meter
+		var m *meter.Meter
 		before, widest := 0, 0
-		m = newMeter(context.Background(), nil, nil, len(text))
-		m.pause = func(context.Context) error {
-			widest, before = max(widest, m.used-before), m.used
+		m = meter.New(context.Background(), func(context.Context) error {
+			widest, before = max(widest, m.Used-before), m.Used
 			return nil
-		}
+		}, nil, len(text))
 		_, err := compileWith(h, text, m)
-		if widest = max(widest, min(m.used, m.most)-before); widest > mostBetween {
+		if widest = max(widest, min(m.Used, m.Most)-before); widest > mostBetween {
 			t.Errorf("%s: %d steps without a pause", name, widest)
 		}
 		if err == nil {
-			if compiled++; m.used > m.most {
-				t.Errorf("%s: compiled in %d steps, want %d at most", name, m.used, m.most)
+			if compiled++; m.Used > m.Most {
+				t.Errorf("%s: compiled in %d steps, want %d at most", name, m.Used, m.Most)
 			}
 			continue
 		}

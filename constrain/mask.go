@@ -8,43 +8,47 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"picogpt/constrain/internal/automaton"
+	"picogpt/constrain/internal/charset"
+	"picogpt/constrain/internal/meter"
+	"picogpt/constrain/internal/trie"
 	"picogpt/internal/quote"
 )
 
 // A grammarForm follows texts of a network: of a regex, a grammar or choices. Any number of texts
 // may use it concurrently.
 type grammarForm struct {
-	vocab   *trie
+	vocab   *trie.Trie
 	plainly []uint16 // the classes that have characters of plain ids
 	size    atomic.Int64
 	long    atomic.Int32 // masks that are being computed and may take long
 
 	mu sync.Mutex // for the machine
-	m  *machine
+	m  *automaton.Machine
 }
 
 // A grammarState is a state of a text: a set and an incomplete character.
 type grammarState struct {
-	set *set
-	partial
+	set *automaton.State
+	charset.Partial
 }
 
 // newForm returns the form of a network. Characters that no id stands for are not in its texts.
-func newForm(what string, v *trie, n *network, meter *meter) (*grammarForm, error) {
-	if len(v.lost) > 0 {
-		n.only(v.lost.not())
+func newForm(what string, v *trie.Trie, n *automaton.Network, meter *meter.Meter) (*grammarForm, error) {
+	if len(v.Lost) > 0 {
+		n.Only(v.Lost.Not())
 	}
-	m, err := newMachine(what, n, meter)
+	m, err := automaton.NewMachine(what, n, meter)
 	if err != nil {
 		return nil, err
 	}
-	f := &grammarForm{vocab: v, m: m, plainly: m.alpha.those(v.plainly)}
+	f := &grammarForm{vocab: v, m: m, plainly: m.Alpha.Those(v.Plainly)}
 	f.measure()
 	return f, nil
 }
 
 // measure records the memory. The caller holds f.mu, or nobody else has the form yet.
-func (f *grammarForm) measure() { f.size.Store(int64(f.m.bytes(f.vocab.words()))) }
+func (f *grammarForm) measure() { f.size.Store(int64(f.m.Bytes(f.vocab.Words()))) }
 
 func (f *grammarForm) held() int { return int(f.size.Load()) }
 
@@ -52,16 +56,16 @@ func (f *grammarForm) busy() bool { return f.long.Load() > 0 }
 
 // start returns the state of an empty text. If a token can be read both as its bytes and as a whole,
 // a text has several states.
-func (f *grammarForm) start() any { return []grammarState{{set: f.m.first}} }
+func (f *grammarForm) start() any { return []grammarState{{set: f.m.First}} }
 
 func (f *grammarForm) accepts(state any) bool {
 	return slices.ContainsFunc(state.([]grammarState), func(s grammarState) bool {
-		return s.form == border && s.set.accepts
+		return s.Form == charset.Border && s.set.Accepts
 	})
 }
 
 func (f *grammarForm) mask(state any, open []uint64, steps int) error {
-	quick := steps < maxWork
+	quick := steps < automaton.MaxWork
 	switch {
 	case !quick:
 		f.long.Add(1)
@@ -69,20 +73,20 @@ func (f *grammarForm) mask(state any, open []uint64, steps int) error {
 		f.mu.Lock()
 		steps = math.MaxInt // the machine has its own bound
 	case !f.mu.TryLock():
-		return errSteps
+		return meter.ErrSteps
 	}
 	defer f.mu.Unlock()
 	defer f.measure()
-	f.m.begin()
+	f.m.Begin()
 	if quick {
-		f.m.most, f.m.over = steps, errSteps
+		f.m.Limit(steps, meter.ErrSteps)
 	}
 	for _, s := range state.([]grammarState) {
-		if s.set != deadSet {
+		if s.set != automaton.Dead {
 			f.maskOf(s, open, steps)
 		}
-		if f.m.err != nil {
-			return f.m.err
+		if f.m.Err != nil {
+			return f.m.Err
 		}
 	}
 	return nil
@@ -90,80 +94,80 @@ func (f *grammarForm) mask(state any, open []uint64, steps int) error {
 
 // maskOf sets the ids that may follow a state. It stores them if no character is incomplete.
 func (f *grammarForm) maskOf(s grammarState, open []uint64, steps int) {
-	s.set = f.m.current(s.set)
-	if s.form != border {
-		f.walk(f.vocab.nodes, s, open, steps)
+	s.set = f.m.Current(s.set)
+	if s.Form != charset.Border {
+		f.walk(f.vocab.Nodes, s, open, steps)
 		return
 	}
-	if s.set.mask == nil {
+	if s.set.Mask == nil {
 		mask := make([]uint64, len(open))
-		f.vocab.walkPlain(f.ahead(s.set), mask, func(nodes []node) { f.walk(nodes, s, mask, steps) })
-		f.m.eachToken(s.set, func(id int32, not bool) { f.openToken(mask, id, not) })
-		if f.m.err != nil {
+		f.vocab.WalkPlain(f.ahead(s.set), mask, func(nodes []trie.Node) { f.walk(nodes, s, mask, steps) })
+		f.m.EachToken(s.set, func(id int32, not bool) { f.openToken(mask, id, not) })
+		if f.m.Err != nil {
 			return
 		}
-		f.m.keep(s.set, mask)
+		f.m.Keep(s.set, mask)
 	}
-	for i, w := range s.set.mask {
+	for i, w := range s.set.Mask {
 		open[i] |= w
 	}
 }
 
 // ahead looks ahead from a state. It does so only if the machine distinguishes few characters.
-func (f *grammarForm) ahead(s *set) lookAhead {
-	if len(f.plainly) > maxAbreast {
-		return lookAhead{}
+func (f *grammarForm) ahead(s *automaton.State) trie.LookAhead {
+	if len(f.plainly) > trie.MaxAbreast {
+		return trie.LookAhead{}
 	}
-	return aheadOf(s, len(f.vocab.plain)-1, func(s *set, _ int, to func(*set, bool)) {
-		if f.m.work > maxWork/8 { // the walk needs the rest
+	return trie.Ahead(s, len(f.vocab.Plain)-1, func(s *automaton.State, _ int, to func(*automaton.State, bool)) {
+		if f.m.Work > automaton.MaxWork/8 { // the walk needs the rest
 			to(s, true)
-			to(deadSet, false)
+			to(automaton.Dead, false)
 			return
 		}
 		for _, class := range f.plainly {
-			next := f.m.step(s, class)
-			to(next, next != deadSet)
+			next := f.m.Step(s, class)
+			to(next, next != automaton.Dead)
 		}
 	})
 }
 
 // walk sets the ids whose bytes may follow a state.
-func (f *grammarForm) walk(nodes []node, s grammarState, open []uint64, steps int) {
+func (f *grammarForm) walk(nodes []trie.Node, s grammarState, open []uint64, steps int) {
 	v := f.vocab
-	path := make([]grammarState, v.longest+1) // the state after each byte of the node
+	path := make([]grammarState, v.Longest+1) // the state after each byte of the node
 	path[0] = s
 	visited := 0
-	for i := 1; i < len(nodes) && f.m.err == nil; {
+	for i := 1; i < len(nodes) && f.m.Err == nil; {
 		if visited++; visited > steps {
-			f.m.err = errSteps
+			f.m.Err = meter.ErrSteps
 			return
 		}
 		n := &nodes[i]
-		next, ok := f.stepByte(path[n.depth-1], n.b)
+		next, ok := f.stepByte(path[n.Depth-1], n.Byte)
 		if !ok {
-			i += int(n.size)
+			i += int(n.Size)
 			continue
 		}
-		path[n.depth] = next
-		v.open(open, n.id)
+		path[n.Depth] = next
+		v.Open(open, n.ID)
 		i++
 	}
 }
 
 // stepByte returns the state after a byte; ok is false if no text of the form has it there.
 func (f *grammarForm) stepByte(s grammarState, b byte) (next grammarState, ok bool) {
-	if s.form != border {
-		p, ok := s.nextUTF8(b)
+	if s.Form != charset.Border {
+		p, ok := s.NextUTF8(b)
 		if !ok {
 			return s, false
 		}
 		return f.arrive(s.set, p)
 	}
 	if b < 0x80 {
-		next.set = f.m.step(s.set, f.m.alpha.ascii[b])
-		return next, next.set != deadSet
+		next.set = f.m.Step(s.set, f.m.Alpha.ASCII[b])
+		return next, next.set != automaton.Dead
 	}
-	p, ok := startUTF8(b)
+	p, ok := charset.StartUTF8(b)
 	if !ok {
 		return s, false
 	}
@@ -171,13 +175,13 @@ func (f *grammarForm) stepByte(s grammarState, b byte) (next grammarState, ok bo
 }
 
 // arrive checks that an incomplete character can become one that may follow.
-func (f *grammarForm) arrive(s *set, p partial) (grammarState, bool) {
-	lo, hi := p.runes()
-	if p.left == 0 {
-		next := f.m.step(s, f.m.alpha.of(lo))
-		return grammarState{set: next}, next != deadSet
+func (f *grammarForm) arrive(s *automaton.State, p charset.Partial) (grammarState, bool) {
+	lo, hi := p.Runes()
+	if p.Left == 0 {
+		next := f.m.Step(s, f.m.Alpha.Of(lo))
+		return grammarState{set: next}, next != automaton.Dead
 	}
-	live := f.m.alpha.any(lo, hi, func(class uint16) bool { return f.m.step(s, class) != deadSet })
+	live := f.m.Alpha.Any(lo, hi, func(class uint16) bool { return f.m.Step(s, class) != automaton.Dead })
 	return grammarState{s, p}, live
 }
 
@@ -187,8 +191,8 @@ func (f *grammarForm) openToken(open []uint64, token int32, not bool) {
 		open[token>>6] |= 1 << (token & 63)
 		return
 	}
-	for id := range f.vocab.size {
-		if id != int(token) && len(f.vocab.bytes[id]) > 0 {
+	for id := range f.vocab.Size {
+		if id != int(token) && len(f.vocab.Bytes[id]) > 0 {
 			open[id>>6] |= 1 << (id & 63)
 		}
 	}
@@ -198,37 +202,37 @@ func (f *grammarForm) accept(state any, id int) (any, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	defer f.measure()
-	f.m.begin()
+	f.m.Begin()
 	var after []grammarState
 	add := func(s grammarState) {
 		if !slices.Contains(after, s) {
 			after = append(after, s)
 		}
 	}
-	bytes := f.vocab.bytes[id]
+	bytes := f.vocab.Bytes[id]
 	for _, s := range state.([]grammarState) {
 		if next, ok := f.run(s, bytes); ok {
 			add(next)
 		}
-		if s.form != border {
+		if s.Form != charset.Border {
 			continue
 		}
-		whole := f.m.afterToken(s.set, func(token int32, not bool) bool {
+		whole := f.m.AfterToken(s.set, func(token int32, not bool) bool {
 			return (id == int(token)) != not && (!not || len(bytes) > 0)
 		})
-		if whole != deadSet {
+		if whole != automaton.Dead {
 			add(grammarState{set: whole})
 		}
 	}
-	if f.m.err != nil || len(after) == 0 {
-		return nil, f.m.err
+	if f.m.Err != nil || len(after) == 0 {
+		return nil, f.m.Err
 	}
 	return after, nil
 }
 
 // run returns the state after some bytes.
 func (f *grammarForm) run(s grammarState, bytes []byte) (grammarState, bool) {
-	if len(bytes) == 0 || s.set == deadSet {
+	if len(bytes) == 0 || s.set == automaton.Dead {
 		return s, false
 	}
 	for _, b := range bytes {
@@ -242,12 +246,12 @@ func (f *grammarForm) run(s grammarState, bytes []byte) (grammarState, bool) {
 }
 
 // newRegexForm returns the form of texts that match a regex.
-func newRegexForm(v *trie, re string, m *meter) (*grammarForm, error) {
+func newRegexForm(v *trie.Trie, re string, m *meter.Meter) (*grammarForm, error) {
 	what := "regex " + quote.Short(re, 60)
-	n, err := newRegex(what, re, m)
+	n, err := automaton.Regex(what, re, m)
 	if err != nil {
-		return nil, m.named(what, err)
+		return nil, m.Named(what, err)
 	}
 	f, err := newForm(what, v, n, m)
-	return f, m.named(what, err)
+	return f, m.Named(what, err)
 }

@@ -41,7 +41,7 @@ func TestMasksAreThoseOfAWalk(t *testing.T) {
 	for _, x := range counted {
 		m, c, err := work(hostile{kind: x.kind}, x.text, nil)
 		if err != nil {
-			t.Fatalf("%s: %v (%d steps)", x.text, err, m.used)
+			t.Fatalf("%s: %v (%d steps)", x.text, err, m.Used)
 		}
 		var visits []int
 		for seed := range seeds {
@@ -86,8 +86,8 @@ func checkWalk(t *testing.T, form string, text *Text) int {
 	if f, ok := text.of.form.(*grammarForm); ok {
 		for _, s := range text.now().([]grammarState) {
 			plain, fast := make([]uint64, v.Words()), make([]uint64, v.Words())
-			f.m.begin()
-			f.walk(v.ids.nodes, s, plain, math.MaxInt)
+			f.m.Begin()
+			f.walk(v.ids.Nodes, s, plain, math.MaxInt)
 			f.maskOf(s, fast, math.MaxInt)
 			if !slices.Equal(plain, fast) {
 				t.Fatalf("%s: the mask has %v, a walk %v", form, opened(fast), opened(plain))
@@ -103,7 +103,7 @@ func checkWalk(t *testing.T, form string, text *Text) int {
 		w := &jsonWalk{j: text.of.form.(*jsonAutomaton), most: maxVisits}
 		plain := &lexMask{open: make([]uint64, v.Words())}
 		fast := &lexMask{open: make([]uint64, v.Words())}
-		w.findInTrie(plain, v.ids.nodes, 0, &p)
+		w.findInTrie(plain, v.ids.Nodes, 0, &p)
 		w.work = 0
 		w.findString(fast, 0, &p)
 		visits = max(visits, w.work)

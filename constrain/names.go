@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"picogpt/constrain/internal/automaton"
 )
 
 // names returns the machine of the strings that a schema of names accepts; all and none say that
 // there is no machine because it accepts all strings, or none.
-func (c *schemaCompiler) names(s *schema) (m *machine, all, none bool, err error) {
+func (c *schemaCompiler) names(s *schema) (m *automaton.Machine, all, none bool, err error) {
 	if known, ok := c.nameSets[s]; ok {
 		return known.machine, known.all, known.none, nil
 	}
@@ -18,7 +20,7 @@ func (c *schemaCompiler) names(s *schema) (m *machine, all, none bool, err error
 	if err != nil {
 		return nil, false, false, err
 	}
-	var tables []*table
+	var tables []*automaton.Table
 	for _, a := range alts {
 		if allowed, _ := c.typesOf(a); allowed&stringType == 0 {
 			continue
@@ -40,7 +42,7 @@ func (c *schemaCompiler) names(s *schema) (m *machine, all, none bool, err error
 		}
 	}
 	if none = !all && len(tables) == 0; !all && !none {
-		if m, err = union(s.at(), tables, c.meter); err != nil {
+		if m, err = automaton.Union(s.at(), tables, c.meter); err != nil {
 			return nil, false, false, err
 		}
 	}
@@ -49,7 +51,7 @@ func (c *schemaCompiler) names(s *schema) (m *machine, all, none bool, err error
 }
 
 type nameSet struct {
-	machine   *machine
+	machine   *automaton.Machine
 	all, none bool
 }
 
@@ -83,5 +85,5 @@ func (c *schemaCompiler) namePatterns(a alternative) ([]string, *schema, error) 
 		}
 		w.patterns = append(w.patterns, "^(?:"+strings.Join(quoted, "|")+")$")
 	}
-	return w.patterns, w.from, c.meter.failed()
+	return w.patterns, w.from, c.meter.Failed()
 }

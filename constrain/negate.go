@@ -15,7 +15,7 @@ func (c *schemaCompiler) negate(s *schema) (*schema, error) {
 	if n := c.negated[s]; n != nil {
 		return n, nil
 	}
-	if err := c.meter.charge(64); err != nil {
+	if err := c.meter.Charge(64); err != nil {
 		return nil, err
 	}
 	n := c.newSchema(s.from)

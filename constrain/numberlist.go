@@ -65,7 +65,7 @@ func intersectTexts(a, b []string) []string {
 func (c *schemaCompiler) listedNumbers(v *value, a alternative, texts []string, whole bool) error {
 	var kept []string
 	for _, text := range texts {
-		if err := c.meter.charge(64 + len(text)*(1+len(a))); err != nil {
+		if err := c.meter.Charge(64 + len(text)*(1+len(a))); err != nil {
 			return err
 		}
 		d, err := parseDecimal(text)
@@ -91,7 +91,7 @@ func (c *schemaCompiler) holdsNumber(a alternative, d *decimal) bool {
 		s := c.all[id]
 		if s.multiple != nil { // a division of long numbers
 			figures := len(d.digits) + max(d.point, -d.point)
-			if c.meter.charge(1000+figures*figures/2048) != nil {
+			if c.meter.Charge(1000+figures*figures/2048) != nil {
 				return false
 			}
 		}

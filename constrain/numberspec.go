@@ -88,7 +88,7 @@ func (c *schemaCompiler) number(v *value, a alternative, whole bool) error {
 		return fmt.Errorf("%s: keyword type integer is not supported under not, if, and in branches of "+
 			"oneOf of which two can hold, unless the numbers are whole or listed", c.all[a[fraction]].at())
 	}
-	if err := c.meter.charge(400); err != nil {
+	if err := c.meter.Charge(400); err != nil {
 		return err
 	}
 	spec := c.anyNumber[whole]
@@ -120,7 +120,7 @@ func (c *schemaCompiler) multipleOf(a alternative, whole bool) (uint64, int, boo
 		if s.multiple == nil {
 			continue
 		}
-		if err := c.meter.charge(1000); err != nil {
+		if err := c.meter.Charge(1000); err != nil {
 			return 0, 0, false, err
 		}
 		if common == nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"picogpt/constrain/internal/automaton"
 	"picogpt/internal/quote"
 )
 
@@ -40,7 +41,7 @@ func (c *schemaCompiler) object(v *value, a alternative) error {
 	var sources []*schema // the schemas that name properties
 	for _, id := range a {
 		p := c.all[id]
-		if err := c.meter.charge(8*len(p.properties) + 8*len(p.required)); err != nil {
+		if err := c.meter.Charge(8*len(p.properties) + 8*len(p.required)); err != nil {
 			return err
 		}
 		s.min = max(s.min, p.minProperties)
@@ -76,7 +77,7 @@ func (c *schemaCompiler) object(v *value, a alternative) error {
 		return err
 	}
 	s.sort()
-	c.meter.charge(16 * len(s.names))
+	c.meter.Charge(16 * len(s.names))
 	v.objects = append(v.objects, s)
 	return nil
 }
@@ -115,9 +116,9 @@ func (c *schemaCompiler) objectValues(s *objectSpec, a alternative) error {
 	}
 	all := len(patterns)
 	patterns = sortedTexts(patterns)
-	machines, number := []*machine{}, map[string]int{}
+	machines, number := []*automaton.Machine{}, map[string]int{}
 	for _, p := range patterns {
-		m, err := newPattern(from.at()+": patternProperties "+quote.Short(p, 60), p, c.meter)
+		m, err := automaton.Pattern(from.at()+": patternProperties "+quote.Short(p, 60), p, c.meter)
 		if err != nil {
 			return err
 		}
@@ -145,13 +146,13 @@ func (c *schemaCompiler) objectValues(s *objectSpec, a alternative) error {
 	for i := range s.names {
 		name := &s.names[i]
 		work := 4 + len(machines)*(8+2*len(name.name)) + 8*len(a) + all
-		if err := c.meter.charge(work); err != nil {
+		if err := c.meter.Charge(work); err != nil {
 			return err
 		}
 		matches := make([]bool, len(machines))
 		for j, m := range machines {
 			var err error
-			if matches[j], err = m.matches(name.name); err != nil {
+			if matches[j], err = m.Matches(name.name); err != nil {
 				return err
 			}
 		}
@@ -162,12 +163,12 @@ func (c *schemaCompiler) objectValues(s *objectSpec, a alternative) error {
 		s.values = []*value{c.valueOf(c.named(a, "", false, nil, number)...)}
 		return nil
 	}
-	t, err := newTable(from.at(), machines, false, c.meter)
+	t, err := automaton.NewTable(from.at(), machines, false, c.meter)
 	if err != nil {
 		return err
 	}
-	for _, matches := range t.kinds {
-		if err := c.meter.charge(4 + 8*len(a) + all); err != nil {
+	for _, matches := range t.Kinds {
+		if err := c.meter.Charge(4 + 8*len(a) + all); err != nil {
 			return err
 		}
 		s.values = append(s.values, c.valueOf(c.named(a, "", false, matches, number)...))

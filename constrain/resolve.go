@@ -58,7 +58,7 @@ func (c *schemaCompiler) find(ref *jsonValue) (*jsonValue, error) {
 		return nil, errors.New("the schema has no such $anchor")
 	}
 	for part := range strings.SplitSeq(fragment[1:], "/") {
-		if err := c.meter.charge(4); err != nil {
+		if err := c.meter.Charge(4); err != nil {
 			return nil, err
 		}
 		part = pointerUnescape.Replace(part)
@@ -96,7 +96,7 @@ func (c *schemaCompiler) base(v *jsonValue) (*url.URL, error) {
 	base := &url.URL{}
 	var ids []string
 	for ; v != nil; v = v.up {
-		if err := c.meter.charge(2); err != nil {
+		if err := c.meter.Charge(2); err != nil {
 			return nil, err
 		}
 		if id := c.id(v); id != "" && id[0] != '#' {
@@ -123,7 +123,7 @@ func within(base *url.URL, id string) *url.URL {
 // findPlaces records the schemas with an $id or an $anchor; of equal ones, the first. Until draft 7
 // an $id that begins with # was an anchor.
 func (c *schemaCompiler) findPlaces(v *jsonValue, base *url.URL) {
-	c.meter.charge(4)
+	c.meter.Charge(4)
 	place := func(uri string) {
 		if c.places[uri] == nil || uri == "" {
 			c.places[uri] = v

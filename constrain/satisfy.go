@@ -2,7 +2,13 @@ package constrain
 
 // Satisfy: which values exist, so that no text is led to a value that cannot be written.
 
-import "slices"
+import (
+	"slices"
+
+	"picogpt/constrain/internal/automaton"
+	"picogpt/constrain/internal/charset"
+	"picogpt/constrain/internal/meter"
+)
 
 // satisfy finds the possible values, by the least fixed point, and drops everything else.
 func (c *schemaCompiler) satisfy() error {
@@ -21,7 +27,7 @@ func (c *schemaCompiler) satisfy() error {
 		return err
 	}
 	for _, v := range list {
-		if err := c.meter.charge(4 * v.parts()); err != nil {
+		if err := c.meter.Charge(4 * v.parts()); err != nil {
 			return err
 		}
 		v.arrays = slices.DeleteFunc(v.arrays, func(s *arraySpec) bool { return !s.exists() })
@@ -36,7 +42,7 @@ func (c *schemaCompiler) satisfy() error {
 			return !s.feasible(&frame{object: s})
 		})
 	}
-	return c.meter.failed()
+	return c.meter.Failed()
 }
 
 // findPossible marks the possible values. A value that is not marked is visited again when one of
@@ -44,7 +50,7 @@ func (c *schemaCompiler) satisfy() error {
 func (c *schemaCompiler) findPossible(list []*value) error {
 	wholes := map[*value][]*value{} // the values that contain a value as a part
 	for _, v := range list {
-		if err := c.meter.charge(4 + 4*v.parts()); err != nil {
+		if err := c.meter.Charge(4 + 4*v.parts()); err != nil {
 			return err
 		}
 		v.eachPart(func(part *value) { wholes[part] = append(wholes[part], v) })
@@ -57,14 +63,14 @@ func (c *schemaCompiler) findPossible(list []*value) error {
 			if v.possible {
 				continue
 			}
-			if err := c.meter.charge(8 + 2*v.parts()); err != nil {
+			if err := c.meter.Charge(8 + 2*v.parts()); err != nil {
 				return err
 			}
 			if !v.exists(c.meter) {
 				continue
 			}
 			v.possible = true
-			c.meter.charge(4 * len(wholes[v]))
+			c.meter.Charge(4 * len(wholes[v]))
 			for _, whole := range wholes[v] {
 				if !whole.possible && !waiting[whole] {
 					waiting[whole], next = true, append(next, whole)
@@ -106,7 +112,7 @@ func (v *value) parts() (n int) {
 }
 
 // exists reports whether a value is possible, from what is known of its parts.
-func (v *value) exists(m *meter) bool {
+func (v *value) exists(m *meter.Meter) bool {
 	return v.null || v.yes || v.no || len(v.numbers) > 0 || len(v.strings) > 0 ||
 		slices.ContainsFunc(v.arrays, (*arraySpec).exists) ||
 		slices.ContainsFunc(v.objects, func(s *objectSpec) bool { return s.exists(m) })
@@ -134,7 +140,7 @@ func (s *arraySpec) finish() {
 }
 
 // exists reports whether there is such an object.
-func (s *objectSpec) exists(m *meter) bool {
+func (s *objectSpec) exists(m *meter.Meter) bool {
 	needed, possible := 0, 0
 	for i := range s.names {
 		n := &s.names[i]
@@ -152,14 +158,14 @@ func (s *objectSpec) exists(m *meter) bool {
 }
 
 // countOthers returns the number of possible names besides the known ones, at most unbounded.
-func (s *objectSpec) countOthers(m *meter) int {
+func (s *objectSpec) countOthers(m *meter.Meter) int {
 	if s.others == nil {
 		return 0
 	}
 	t := s.others.table
 	if t == nil {
 		if s.values[0].possible {
-			return unbounded
+			return automaton.Unbounded
 		}
 		return 0
 	}
@@ -167,21 +173,21 @@ func (s *objectSpec) countOthers(m *meter) int {
 	if !slices.ContainsFunc(s.values, func(v *value) bool { return v.possible }) {
 		return 0
 	}
-	u := t.clone()
-	if ok, err := u.finish(m, nil, possible); !ok || err != nil {
+	u := t.Clone()
+	if ok, err := u.Finish(m, nil, possible); !ok || err != nil {
 		return 0
 	}
-	return u.count[0] - s.known(m, u)
+	return u.Count[0] - s.known(m, u)
 }
 
 // known returns how many of the known names a table of other names contains too.
-func (s *objectSpec) known(m *meter, t *table) (n int) {
-	if t.count[0] >= unbounded {
+func (s *objectSpec) known(m *meter.Meter, t *automaton.Table) (n int) {
+	if t.Count[0] >= automaton.Unbounded {
 		return 0
 	}
 	spec := &stringSpec{table: t, max: -1}
 	for i := range s.names {
-		m.charge(4 + len(s.names[i].name))
+		m.Charge(4 + len(s.names[i].name))
 		if spec.has(s.names[i].name) {
 			n++
 		}
@@ -190,12 +196,12 @@ func (s *objectSpec) known(m *meter, t *table) (n int) {
 }
 
 // finish computes the counts after the possible values are known.
-func (s *objectSpec) finish(m *meter, plain charset) {
+func (s *objectSpec) finish(m *meter.Meter, plain charset.Set) {
 	if s.countOthers(m) == 0 {
 		s.others = nil
 	} else if t := s.others.table; t != nil {
-		t = t.clone()
-		t.finish(m, plain, func(kind int) bool { return s.values[kind].possible })
+		t = t.Clone()
+		t.Finish(m, plain, func(kind int) bool { return s.values[kind].possible })
 		s.others.table = t
 		s.inOther = s.known(m, t)
 	}

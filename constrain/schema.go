@@ -97,7 +97,7 @@ func (c *schemaCompiler) schemaOf(v *jsonValue) (*schema, error) {
 		return nil, err
 	}
 	defer func() { c.depth-- }()
-	if err := c.meter.charge(16 + len(v.keys)); err != nil {
+	if err := c.meter.Charge(16 + len(v.keys)); err != nil {
 		return nil, err
 	}
 	s := c.newSchema(v)

@@ -250,8 +250,8 @@ func TestSchemasThatCannotBeFollowedAreRefusedByName(t *testing.T) {
 	}
 	for schema, want := range refusals {
 		m, _, err := work(hostile{kind: 's'}, schema, nil)
-		if m.used > 16<<20 {
-			t.Errorf("%.80s: refused after %d steps", schema, m.used)
+		if m.Used > 16<<20 {
+			t.Errorf("%.80s: refused after %d steps", schema, m.Used)
 		}
 		if err == nil || !strings.Contains(err.Error(), want) ||
 			strings.Contains(err.Error(), "\n") || len(err.Error()) > 300 {

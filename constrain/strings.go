@@ -6,12 +6,15 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"picogpt/constrain/internal/automaton"
+	"picogpt/constrain/internal/charset"
 )
 
 // A stringSpec says which strings are allowed: of some length, matching patterns, or from a list.
 type stringSpec struct {
-	table    *table // nil: any characters
-	min, max int    // characters; max -1: any number
+	table    *automaton.Table // nil: any characters
+	min, max int              // characters; max -1: any number
 	escapes  escapes
 	texts    []string // nil: no list
 	escaped  []string // texts in JSON, without the quotes, sorted
@@ -28,7 +31,7 @@ const (
 
 // A stringState is the state within a string, after its first quote.
 type stringState struct {
-	partial
+	charset.Partial
 	at int32 // state of the table
 	n  int32 // characters so far
 }
@@ -44,37 +47,37 @@ const (
 
 // step returns the state after a byte.
 func (s *stringSpec) step(st stringState, b byte) (stringState, verdict) {
-	switch st.form {
-	case border:
+	switch st.Form {
+	case charset.Border:
 		if plainByte(b) {
 			return s.complete(st, rune(b))
 		}
 		return s.stepBorder(st, b)
-	case utf8of2, utf8of3, utf8of4:
-		p, ok := st.nextUTF8(b)
+	case charset.UTF8of2, charset.UTF8of3, charset.UTF8of4:
+		p, ok := st.NextUTF8(b)
 		if !ok {
 			return st, impossible
 		}
 		return s.arrive(st, p)
-	case escape:
+	case charset.Escape:
 		return s.stepEscape(st, b)
-	case highEscape:
-		if st.left == 2 && b == '\\' {
-			st.left = 1
+	case charset.HighEscape:
+		if st.Left == 2 && b == '\\' {
+			st.Left = 1
 			return st, goesOn
 		}
-		if st.left == 1 && b == 'u' {
-			st.form, st.left, st.v = lowHex, 4, 0
+		if st.Left == 1 && b == 'u' {
+			st.Form, st.Left, st.V = charset.LowHex, 4, 0
 			return st, goesOn
 		}
 		return st, impossible
 	}
-	d, ok := digit(b)
+	d, ok := charset.HexDigit(b)
 	if !ok {
 		return st, impossible
 	}
-	p := st.partial
-	p.v, p.left = p.v<<4|d, p.left-1
+	p := st.Partial
+	p.V, p.Left = p.V<<4|d, p.Left-1
 	return s.arriveHex(st, p)
 }
 
@@ -89,8 +92,8 @@ func (s *stringSpec) stepBorder(st stringState, b byte) (stringState, verdict) {
 		}
 		return st, impossible
 	case b == '\\':
-		p := partial{form: escape}
-		st.partial = p
+		p := charset.Partial{Form: charset.Escape}
+		st.Partial = p
 		if s.escapes == fewEscapes {
 			if s.reaches(st, 0, 0x1f) || s.reaches(st, '"', '"') || s.reaches(st, '\\', '\\') {
 				return st, goesOn
@@ -104,7 +107,7 @@ func (s *stringSpec) stepBorder(st stringState, b byte) (stringState, verdict) {
 	case b < 0x20:
 		return st, impossible
 	}
-	p, ok := startUTF8(b)
+	p, ok := charset.StartUTF8(b)
 	if !ok {
 		return st, impossible
 	}
@@ -112,12 +115,12 @@ func (s *stringSpec) stepBorder(st stringState, b byte) (stringState, verdict) {
 }
 
 // arrive adds a part of a character of UTF-8.
-func (s *stringSpec) arrive(st stringState, p partial) (stringState, verdict) {
-	lo, hi := p.runes()
-	if p.left == 0 {
+func (s *stringSpec) arrive(st stringState, p charset.Partial) (stringState, verdict) {
+	lo, hi := p.Runes()
+	if p.Left == 0 {
 		return s.complete(st, lo)
 	}
-	st.partial = p
+	st.Partial = p
 	if lo <= hi && s.reaches(st, lo, hi) {
 		return st, goesOn
 	}
@@ -144,9 +147,9 @@ func (s *stringSpec) stepEscape(st stringState, b byte) (stringState, verdict) {
 	case 't':
 		return s.complete(st, '\t')
 	case 'u':
-		p := partial{form: hexDigits, left: 4}
+		p := charset.Partial{Form: charset.HexDigits, Left: 4}
 		if s.escapes == looseEscapes {
-			p.form = looseHex
+			p.Form = charset.LooseHex
 		}
 		return s.arriveHex(st, p)
 	}
@@ -154,20 +157,20 @@ func (s *stringSpec) stepEscape(st stringState, b byte) (stringState, verdict) {
 }
 
 // arriveHex adds some of the four digits of an escape.
-func (s *stringSpec) arriveHex(st stringState, p partial) (stringState, verdict) {
-	st.partial = p
-	if p.form == looseHex {
-		if p.left == 0 {
+func (s *stringSpec) arriveHex(st stringState, p charset.Partial) (stringState, verdict) {
+	st.Partial = p
+	if p.Form == charset.LooseHex {
+		if p.Left == 0 {
 			return s.complete(st, 0xfffd)
 		}
 		return st, goesOn
 	}
-	lo, hi := p.runes()
-	if p.form == lowHex {
+	lo, hi := p.Runes()
+	if p.Form == charset.LowHex {
 		switch {
 		case lo > hi:
 			return st, impossible
-		case p.left == 0:
+		case p.Left == 0:
 			return s.complete(st, lo)
 		case s.reaches(st, lo, hi):
 			return st, goesOn
@@ -177,17 +180,17 @@ func (s *stringSpec) arriveHex(st stringState, p partial) (stringState, verdict)
 	if s.escapes == fewEscapes {
 		hi = min(hi, 0x1f)
 	}
-	if p.left == 0 && lo <= hi && (lo < 0xd800 || lo > 0xdfff) {
+	if p.Left == 0 && lo <= hi && (lo < 0xd800 || lo > 0xdfff) {
 		return s.complete(st, lo)
 	}
 	first, last := max(lo, 0xd800), min(hi, 0xdbff) // the first halves of pairs
 	pair := first <= last &&
 		s.reaches(st, (first-0xd800)<<10+0x10000, (last-0xd800)<<10+0x103ff)
-	if p.left == 0 && pair {
-		st.partial = partial{form: highEscape, left: 2, high: uint16(lo)}
+	if p.Left == 0 && pair {
+		st.Partial = charset.Partial{Form: charset.HighEscape, Left: 2, High: uint16(lo)}
 		return st, goesOn
 	}
-	if p.left > 0 && (pair || s.reaches(st, lo, min(hi, 0xd7ff)) ||
+	if p.Left > 0 && (pair || s.reaches(st, lo, min(hi, 0xd7ff)) ||
 		s.reaches(st, max(lo, 0xe000), hi)) {
 		return st, goesOn
 	}
@@ -196,16 +199,10 @@ func (s *stringSpec) arriveHex(st stringState, p partial) (stringState, verdict)
 
 // complete adds a complete character.
 func (s *stringSpec) complete(st stringState, r rune) (stringState, verdict) {
-	st.partial = partial{}
+	st.Partial = charset.Partial{}
 	st.n++
 	if t := s.table; t != nil {
-		class := uint16(0)
-		if r < 128 {
-			class = t.alpha.ascii[r]
-		} else {
-			class = t.alpha.of(r)
-		}
-		st.at = t.next[int(st.at)*t.classes+int(class)]
+		st.at = t.Step(st.at, t.Alpha.Of(r))
 	}
 	if !s.live(st) {
 		return st, impossible
@@ -218,7 +215,7 @@ func (s *stringSpec) live(st stringState) bool {
 	if st.at < 0 || s.max >= 0 && int(st.n) > s.max {
 		return false
 	}
-	if s.table == nil || s.table.lengths == nil {
+	if s.table == nil || s.table.Lengths == nil {
 		return true
 	}
 	return s.ends(st)
@@ -230,7 +227,7 @@ func (s *stringSpec) ends(st stringState) bool {
 	if s.max >= 0 {
 		hi = s.max - int(st.n)
 	}
-	return s.table.ends(st.at, s.min-int(st.n), hi)
+	return s.table.Ends(st.at, s.min-int(st.n), hi)
 }
 
 // roomy reports whether the length bounds allow all strings that continue with at most chars
@@ -239,14 +236,14 @@ func (s *stringSpec) roomy(st stringState, chars int) bool {
 	// the string is too short to end; whole says that it can continue
 	t, more := s.table, int(st.n) < s.min
 	if s.max < 0 {
-		return !more || t.whole[st.at]
+		return !more || t.Whole[st.at]
 	}
-	return int(st.n)+chars+t.far <= s.max && (!more || t.whole[st.at] && s.min+t.far <= s.max)
+	return int(st.n)+chars+t.Far <= s.max && (!more || t.Whole[st.at] && s.min+t.Far <= s.max)
 }
 
 // mayEnd reports whether the string may end here.
 func (s *stringSpec) mayEnd(st stringState) bool {
-	return int(st.n) >= s.min && (s.table == nil || s.table.kind[st.at] >= 0)
+	return int(st.n) >= s.min && (s.table == nil || s.table.Kind[st.at] >= 0)
 }
 
 // reaches reports whether a character from lo to hi may follow.
@@ -258,8 +255,8 @@ func (s *stringSpec) reaches(st stringState, lo, hi rune) bool {
 	if s.table == nil {
 		return s.live(after)
 	}
-	row := s.table.row(st.at)
-	return s.table.alpha.any(lo, hi, func(class uint16) bool {
+	row := s.table.Row(st.at)
+	return s.table.Alpha.Any(lo, hi, func(class uint16) bool {
 		after.at = row[class]
 		return s.live(after)
 	})

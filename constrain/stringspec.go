@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"picogpt/constrain/internal/automaton"
+	"picogpt/constrain/internal/meter"
 	"picogpt/internal/quote"
 )
 
@@ -31,7 +33,7 @@ func (c *schemaCompiler) wanted(a alternative) *stringWish {
 			s.max = p.maxLength
 		}
 		if p.pattern != nil {
-			if c.meter.charge(64+64*len(*p.pattern)) != nil {
+			if c.meter.Charge(64+64*len(*p.pattern)) != nil {
 				return s
 			}
 			s.patterns = append(s.patterns, s.counted(*p.pattern))
@@ -47,7 +49,7 @@ func (c *schemaCompiler) wanted(a alternative) *stringWish {
 			}
 		}
 		if p.hasTexts {
-			if c.meter.charge(8*len(s.texts)+16*len(p.texts)) != nil {
+			if c.meter.Charge(8*len(s.texts)+16*len(p.texts)) != nil {
 				return s
 			}
 			s.texts = intersectTexts(s.texts, p.texts)
@@ -59,12 +61,12 @@ func (c *schemaCompiler) wanted(a alternative) *stringWish {
 // str adds the strings of an alternative to a value.
 func (c *schemaCompiler) str(v *value, a alternative) error {
 	w := c.wanted(a)
-	if err := c.meter.failed(); err != nil {
+	if err := c.meter.Failed(); err != nil {
 		return err
 	}
 	s := &stringSpec{min: w.min, max: w.max}
 	patterns, texts, from := w.patterns, w.texts, w.from
-	if s.max >= 0 && s.min > s.max || s.min >= unbounded {
+	if s.max >= 0 && s.min > s.max || s.min >= automaton.Unbounded {
 		return nil
 	}
 	if len(patterns) == 0 && texts == nil && s.min == 0 && s.max < 0 {
@@ -100,10 +102,10 @@ func (c *schemaCompiler) str(v *value, a alternative) error {
 }
 
 // list returns the spec of the texts that s allows.
-func (s *stringSpec) list(texts []string, m *meter) *stringSpec {
+func (s *stringSpec) list(texts []string, m *meter.Meter) *stringSpec {
 	l := &stringSpec{texts: []string{}}
 	for _, text := range texts {
-		if m.charge(32+4*len(text)) != nil {
+		if m.Charge(32+4*len(text)) != nil {
 			break
 		}
 		if s.has(text) {
@@ -116,9 +118,9 @@ func (s *stringSpec) list(texts []string, m *meter) *stringSpec {
 }
 
 // table returns the automaton of strings that match all patterns, or nil if there are none.
-func (c *schemaCompiler) table(from *schema, patterns []string, lo, hi int) (*table, error) {
+func (c *schemaCompiler) table(from *schema, patterns []string, lo, hi int) (*automaton.Table, error) {
 	for _, p := range patterns {
-		c.meter.charge(64 + 8*len(p))
+		c.meter.Charge(64 + 8*len(p))
 	}
 	patterns = sortedTexts(patterns)
 	key := fmt.Sprintf("%q %d %d", patterns, lo, hi)
@@ -130,17 +132,17 @@ func (c *schemaCompiler) table(from *schema, patterns []string, lo, hi int) (*ta
 	if err != nil || machines == nil {
 		return nil, err
 	}
-	t, err := newTable(what, machines, true, c.meter)
+	t, err := automaton.NewTable(what, machines, true, c.meter)
 	if err != nil {
 		return nil, err
 	}
-	switch ok, err := t.finish(c.meter, c.plain, func(int) bool { return true }); {
+	switch ok, err := t.Finish(c.meter, c.plain, func(int) bool { return true }); {
 	case err != nil:
 		return nil, err
 	case !ok:
 		t = nil
 	case lo > 0 || hi >= 0:
-		if err := t.measure(what, hi, c.meter); err != nil {
+		if err := t.Measure(what, hi, c.meter); err != nil {
 			return nil, err
 		}
 	}
@@ -153,10 +155,10 @@ const unlike = "\x00"
 
 // patterns compiles patterns, which may match anywhere in a string. It returns nil if one of them
 // matches nothing.
-func (c *schemaCompiler) patterns(what string, patterns []string) (machines []*machine, err error) {
+func (c *schemaCompiler) patterns(what string, patterns []string) (machines []*automaton.Machine, err error) {
 	for _, p := range patterns {
 		p, not := strings.CutPrefix(p, unlike)
-		m, err := newPattern(what+": pattern "+quote.Short(p, 60), p, c.meter)
+		m, err := automaton.Pattern(what+": pattern "+quote.Short(p, 60), p, c.meter)
 		if err != nil {
 			return nil, err
 		}
@@ -164,12 +166,12 @@ func (c *schemaCompiler) patterns(what string, patterns []string) (machines []*m
 			return nil, nil
 		}
 		if m == nil { // nothing matches it
-			if m, err = newPattern(what, "", c.meter); err != nil {
+			if m, err = automaton.Pattern(what, "", c.meter); err != nil {
 				return nil, err
 			}
 			not = false
 		}
-		m.not = not
+		m.Not = not
 		machines = append(machines, m)
 	}
 	return machines, nil

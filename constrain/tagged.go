@@ -34,7 +34,7 @@ func (c *schemaCompiler) tagged(branches []*schema) (apart func(i, j int) bool) 
 // tags finds the required properties of a schema of objects that are one of a few strings.
 func (c *schemaCompiler) tags(s *schema, tags map[string][]string, depth int) {
 	const most, deepest = 8, 8 // strings of one tag, and schemas that lead to it
-	if depth > deepest || c.meter.charge(8+2*len(s.properties)) != nil {
+	if depth > deepest || c.meter.Charge(8+2*len(s.properties)) != nil {
 		return
 	}
 	if s.ref != nil {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+
+	"picogpt/constrain/internal/automaton"
 )
 
 // unique prepares an array of unique items. What comes from few values is listed. Of others an item
@@ -27,7 +29,7 @@ func (c *schemaCompiler) unique(s *arraySpec) error {
 		return refuse("arrays or objects")
 	}
 	texts, few := c.few(v)
-	if err := c.meter.failed(); err != nil {
+	if err := c.meter.Failed(); err != nil {
 		return err
 	}
 	if few {
@@ -72,12 +74,12 @@ func (s *stringSpec) endless() bool {
 	if s.max >= 0 {
 		return false
 	}
-	return s.table == nil || !slices.ContainsFunc(s.table.count, func(n int) bool { return n < unbounded })
+	return s.table == nil || !slices.ContainsFunc(s.table.Count, func(n int) bool { return n < automaton.Unbounded })
 }
 
 // size returns the number of whole numbers of a spec; -1 if there are more than a billion.
 func (s *numberSpec) size() int {
-	n, most := new(big.Int), big.NewInt(unbounded)
+	n, most := new(big.Int), big.NewInt(automaton.Unbounded)
 	for i, side := range []*bounds{s.pos, s.neg} {
 		if side == nil {
 			continue
@@ -122,7 +124,7 @@ func (c *schemaCompiler) few(v *value) (texts []string, ok bool) {
 			texts = append(texts, s.texts...)
 			continue
 		}
-		if n := s.size(); !s.whole || n < 0 || n > maxFew || c.meter.charge(200*(n+1)) != nil {
+		if n := s.size(); !s.whole || n < 0 || n > maxFew || c.meter.Charge(200*(n+1)) != nil {
 			return nil, false
 		}
 		s.each(numberState{}, "", func(text string) { texts = append(texts, canonicalWhole(text)) })

@@ -26,7 +26,7 @@ func (s *schema) trivial() bool {
 func (c *schemaCompiler) allows(a alternative, word string) bool {
 	for _, id := range a {
 		s := c.all[id]
-		c.meter.charge(len(s.texts))
+		c.meter.Charge(len(s.texts))
 		if s.hasTexts && !slices.Contains(s.texts, word) {
 			return false
 		}
@@ -70,7 +70,7 @@ func (c *schemaCompiler) array(v *value, a alternative) {
 		return
 	}
 	for i := range prefix + 1 {
-		if c.meter.charge(4+4*len(a)) != nil {
+		if c.meter.Charge(4+4*len(a)) != nil {
 			return // build returns the error
 		}
 		var conj []*schema

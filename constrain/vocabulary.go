@@ -2,10 +2,12 @@ package constrain
 
 // Vocabulary: the bytes of a model's ids, arranged once for all constraints.
 
+import "picogpt/constrain/internal/trie"
+
 // A Vocabulary holds the bytes of a model's ids, arranged for masks. It is immutable, and any
 // number of constraints may use it concurrently.
 type Vocabulary struct {
-	ids     *trie
+	ids     *trie.Trie
 	strings *sharedMasks // what all schemas have in common
 	ends    []int        // the ids that end a text
 }
@@ -28,11 +30,11 @@ type VocabularyOptions struct {
 // An error names the first byte of UTF-8 that no single id stands for: without byte-level ids or
 // byte fallback, a constraint could demand text that no ids can write.
 func NewVocabulary(tokens [][]byte, o VocabularyOptions) (*Vocabulary, error) {
-	ids, err := newTrie(tokens, o.Ends, o.Names)
+	ids, err := trie.New(tokens, o.Ends, o.Names)
 	if err != nil {
 		return nil, err
 	}
-	return &Vocabulary{ids, &sharedMasks{trie: ids}, o.Ends}, nil
+	return &Vocabulary{ids, &sharedMasks{Trie: ids}, o.Ends}, nil
 }
 
 // A Tokenizer has tokens with bytes, and special ones with names. *tokenizer.Tokenizer implements
@@ -65,16 +67,16 @@ func VocabularyOf(t Tokenizer, ends []int) (*Vocabulary, error) {
 }
 
 // Size returns the largest id plus one.
-func (v *Vocabulary) Size() int { return v.ids.size }
+func (v *Vocabulary) Size() int { return v.ids.Size }
 
 // Words returns the length of a mask in words of 64 ids.
-func (v *Vocabulary) Words() int { return v.ids.words() }
+func (v *Vocabulary) Words() int { return v.ids.Words() }
 
 // Bytes returns the bytes of an id, which the caller must not change. It returns nil for ids
 // without bytes and for ids outside the vocabulary.
 func (v *Vocabulary) Bytes(id int) []byte {
-	if id < 0 || id >= v.ids.size {
+	if id < 0 || id >= v.ids.Size {
 		return nil
 	}
-	return v.ids.bytes[id]
+	return v.ids.Bytes[id]
 }

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"picogpt/constrain/internal/meter"
 )
 
 // A hostile is a family of forms, each n large.
@@ -32,13 +34,13 @@ func numbered(format string) func(i int) string {
 }
 
 // work compiles a form and returns the meter that counted.
-func work(h hostile, text string, pause func(context.Context) error) (*meter, *Constraint, error) {
-	m := newMeter(context.Background(), pause, nil, len(text))
+func work(h hostile, text string, pause func(context.Context) error) (*meter.Meter, *Constraint, error) {
+	m := meter.New(context.Background(), pause, nil, len(text))
 	c, err := compileWith(h, text, m)
 	return m, c, err
 }
 
-func compileWith(h hostile, text string, m *meter) (*Constraint, error) {
+func compileWith(h hostile, text string, m *meter.Meter) (*Constraint, error) {
 	v := gpt2()
 	var f *grammarForm
 	var err error
@@ -139,9 +141,9 @@ func TestWorkGrowsWithTheLength(t *testing.T) {
 			t.Errorf("%s, longer: %v", h.name, err)
 			continue
 		}
-		if twice.used > 5*once.used/2 {
-			t.Errorf("%s: %d bytes take %d steps, %d take %d", h.name, len(short), once.used, len(long),
-				twice.used)
+		if twice.Used > 5*once.Used/2 {
+			t.Errorf("%s: %d bytes take %d steps, %d take %d", h.name, len(short), once.Used, len(long),
+				twice.Used)
 		}
 	}
 }
@@ -207,11 +209,11 @@ func TestWorkIsBounded(t *testing.T) {
 			t.Errorf("%s: %v, want %q", x.name, err, x.want)
 		}
 		var bound *WorkError
-		if errors.As(err, &bound) && (bound.Bytes != len(text) || bound.Steps != m.most) {
-			t.Errorf("%s: %+v, want %d steps of %d bytes", x.name, bound, m.most, len(text))
+		if errors.As(err, &bound) && (bound.Bytes != len(text) || bound.Steps != m.Most) {
+			t.Errorf("%s: %+v, want %d steps of %d bytes", x.name, bound, m.Most, len(text))
 		}
-		if !errors.As(err, &bound) && m.used > m.most {
-			t.Errorf("%s: %d steps, want %d at most", x.name, m.used, m.most)
+		if !errors.As(err, &bound) && m.Used > m.Most {
+			t.Errorf("%s: %d steps, want %d at most", x.name, m.Used, m.Most)
 		}
 	}
 }
@@ -237,7 +239,7 @@ func TestTheWorkStopsWhereNobodyWaits(t *testing.T) {
 				t.Errorf("%s, asked %d times, gone after %d: %v", h.name, calls, at, err)
 			}
 			if left < 0 {
-				t.Errorf("%s: asked %d times after its end (%d steps)", h.name, -left, m.used)
+				t.Errorf("%s: asked %d times after its end (%d steps)", h.name, -left, m.Used)
 			}
 		}
 	}
@@ -250,7 +252,7 @@ func TestTheWorkStopsWhereNobodyWaits(t *testing.T) {
 }
 
 // TestTheFirstPlacesAreWorkToo: the positions at which a text may begin are found while the form is
-// compiled, so that this work is counted and pauses, and its memory is not kept.
+// compiled, so that this work is counted and pauses.
 func TestTheFirstPlacesAreWorkToo(t *testing.T) {
 	double := func(n int) string {
 		return "root ::= r0\n" + list(n, "\n", func(i int) string {
@@ -258,23 +260,15 @@ func TestTheFirstPlacesAreWorkToo(t *testing.T) {
 		}) + fmt.Sprintf("\nr%d ::= \"a\"?", n)
 	}
 	h := hostile{kind: 'g'}
-	small, c, err := work(h, double(11), nil)
+	small, _, err := work(h, double(11), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	calls := 0
 	large, _, err := work(h, double(12), func(context.Context) error { calls++; return nil })
-	if err != nil || large.used < 3*small.used/2 || calls < large.used/pauseWork/2 {
+	if err != nil || large.Used < 3*small.Used/2 || calls < large.Used/meter.PauseWork/2 {
 		t.Errorf("%d steps, then %d and %d pauses, %v: want twice as many steps, each counted",
-			small.used, large.used, calls, err)
-	}
-	m := c.form.(*grammarForm).m
-	m.work = 0
-	if _, err := c.Start(); err != nil || m.work > 0 {
-		t.Errorf("a text begins after %d steps, %v: want none", m.work, err)
-	}
-	if m.seen != nil {
-		t.Error("the map of the places that were seen is held")
+			small.Used, large.Used, calls, err)
 	}
 	if _, _, err := work(h, double(1000), nil); err == nil {
 		t.Error("a grammar that can begin in too many places is compiled")
@@ -291,17 +285,17 @@ func TestLongRegexesAreParsedAside(t *testing.T) {
 			if form.kind == 's' {
 				text = `{"type":"string","pattern":"^` + long + `$"}`
 			}
-			m := newMeter(context.Background(), nil, nil, len(text))
 			asides := 0
-			m.beside = func(_ context.Context, work func()) error { asides++; work(); return nil }
+			m := meter.New(context.Background(), nil,
+				func(_ context.Context, work func()) error { asides++; work(); return nil }, len(text))
 			if _, err := compileWith(form, text, m); err != nil && n == 3 {
 				t.Error(err)
 			}
 			if (asides > 0) != (n > 3) {
 				t.Errorf("%s of %d bytes: %d times aside", form.name, len(text), asides)
 			}
-			m = newMeter(context.Background(), nil, nil, len(text))
-			m.beside = func(_ context.Context, work func()) error { return gone }
+			m = meter.New(context.Background(), nil,
+				func(_ context.Context, work func()) error { return gone }, len(text))
 			if _, err := compileWith(form, text, m); n > 3 && !errors.Is(err, gone) {
 				t.Errorf("%s: %v, want %v", form.name, err, gone)
 			}

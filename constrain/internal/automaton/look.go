@@ -1,4 +1,4 @@
-package constrain
+package automaton
 
 // Look: a network with lookaheads, as one without.
 
@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"picogpt/constrain/internal/charset"
 )
 
 // A looker makes a deterministic automaton of a network with lookaheads. A place is a node and the
@@ -14,8 +16,8 @@ import (
 // then leads to. A place ends a text if all its lookaheads are fulfilled there.
 type looker struct {
 	what  string
-	n     *network
-	alpha *alphabet
+	n     *Network
+	alpha *charset.Alphabet
 	reads []map[uint16]bool // [charset] its classes
 
 	sets  []lookSet
@@ -37,18 +39,18 @@ type lookPlace struct {
 }
 
 // withoutLooks returns a network for the same texts.
-func (n *network) withoutLooks(what string) (*network, error) {
-	alpha, err := newAlphabet(what, n.sets, n.meter)
+func (n *Network) withoutLooks(what string) (*Network, error) {
+	alpha, err := charset.NewAlphabet(what, n.sets, n.meter)
 	if err != nil {
 		return nil, err
 	}
 	l := &looker{what: what, n: n, alpha: alpha, known: map[string]int32{}}
 	for _, set := range n.sets {
 		classes := map[uint16]bool{}
-		for _, class := range alpha.those(set) {
+		for _, class := range alpha.Those(set) {
 			classes[class] = true
 		}
-		if err := n.meter.charge(8 + alpha.size()); err != nil {
+		if err := n.meter.Charge(8 + alpha.Size()); err != nil {
 			return nil, err
 		}
 		l.reads = append(l.reads, classes)
@@ -57,14 +59,14 @@ func (n *network) withoutLooks(what string) (*network, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := newNetwork(n.limit, n.meter)
+	m := NewNetwork(n.limit, n.meter)
 	first := t.addTo(m)
-	m.rule(n.rules[0].name, first)
-	return m, m.check(what)
+	m.Rule(n.rules[0].name, first)
+	return m, m.Check(what)
 }
 
-func (l *looker) table() (*table, error) {
-	t := &table{alpha: l.alpha, classes: len(l.alpha.members)}
+func (l *looker) table() (*Table, error) {
+	t := &Table{Alpha: l.alpha, classes: len(l.alpha.Members)}
 	var states [][]lookPlace
 	numbers := map[string]int32{}
 	number := func(places []lookPlace) int32 {
@@ -85,7 +87,7 @@ func (l *looker) table() (*table, error) {
 			if slices.ContainsFunc(places, l.accepts) {
 				kind = 0
 			}
-			t.kind = append(t.kind, kind)
+			t.Kind = append(t.Kind, kind)
 		}
 		return i
 	}
@@ -108,7 +110,7 @@ func (l *looker) table() (*table, error) {
 					to = append(to, lookPlace{node.to, marks})
 				}
 			}
-			if err := l.n.meter.charge(12 + 8*len(states[i])); err != nil {
+			if err := l.n.meter.Charge(12 + 8*len(states[i])); err != nil {
 				return nil, err
 			}
 			places, err := l.closure(to)
@@ -136,7 +138,7 @@ func (l *looker) closure(todo []lookPlace) (places []lookPlace, err error) {
 		}
 		seen[p] = true
 		node := &l.n.nodes[p.node]
-		if err := l.n.meter.charge(24 + len(p.marks)); err != nil {
+		if err := l.n.meter.Charge(24 + len(p.marks)); err != nil {
 			return nil, err
 		}
 		if len(seen) > maxItems {
@@ -240,7 +242,7 @@ func (l *looker) set(todo []int32) int32 {
 	for len(todo) > 0 {
 		i := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		if seen[i] || l.n.meter.charge(16) != nil {
+		if seen[i] || l.n.meter.Charge(16) != nil {
 			continue
 		}
 		seen[i] = true

@@ -1,4 +1,4 @@
-package constrain
+package automaton
 
 // Table: the lengths of the strings that follow a state.
 
@@ -6,24 +6,26 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+
+	"picogpt/constrain/internal/meter"
 )
 
-// measure computes the lengths of strings from each state, up to most characters (-1: all lengths).
-func (t *table) measure(what string, most int, m *meter) error {
+// Measure computes the lengths of strings from each state, up to most characters (-1: all lengths).
+func (t *Table) Measure(what string, most int, m *meter.Meter) error {
 	loose := *t
 	words := (t.states() + 63) / 64
 	ending := make([]uint64, words) // the states from which a string ends after n characters
-	for s, k := range t.kind {
+	for s, k := range t.Kind {
 		if k >= 0 {
 			ending[s/64] |= 1 << (s % 64)
 		}
 	}
-	everywhere := !slices.ContainsFunc(t.kind, func(k int32) bool { return k < 0 })
+	everywhere := !slices.ContainsFunc(t.Kind, func(k int32) bool { return k < 0 })
 	after, edges := t.after()
 	rows, seen := [][]uint64{ending}, map[string]int{bitKey(ending): 0}
 	t.loop = -1
 	for n := 0; most < 0 || n < most; n++ {
-		if err := m.charge(16 + edges/2 + 8*words); err != nil {
+		if err := m.Charge(16 + edges/2 + 8*words); err != nil {
 			return err
 		}
 		set := make([]uint64, words)
@@ -48,25 +50,25 @@ func (t *table) measure(what string, most int, m *meter) error {
 		seen[key] = n + 1
 		rows, ending = append(rows, set), set
 	}
-	t.loose, t.rows = &loose, len(rows)
-	t.lengths = make([][]uint64, t.states())
-	for s := range t.lengths {
-		if err := m.charge(4 + t.rows/8); err != nil {
+	t.Loose, t.rows = &loose, len(rows)
+	t.Lengths = make([][]uint64, t.states())
+	for s := range t.Lengths {
+		if err := m.Charge(4 + t.rows/8); err != nil {
 			return err
 		}
-		t.lengths[s] = make([]uint64, (t.rows+63)/64)
+		t.Lengths[s] = make([]uint64, (t.rows+63)/64)
 		for n, row := range rows {
-			t.lengths[s][n/64] |= row[s/64] >> (s % 64) & 1 << (n % 64)
+			t.Lengths[s][n/64] |= row[s/64] >> (s % 64) & 1 << (n % 64)
 		}
 	}
 	return nil
 }
 
 // after returns the successors of each state, without duplicates, and the number of all of them.
-func (t *table) after() (after [][]int32, edges int) {
+func (t *Table) after() (after [][]int32, edges int) {
 	after = make([][]int32, t.states())
 	for s := range after {
-		states := slices.Clone(t.row(int32(s)))
+		states := slices.Clone(t.Row(int32(s)))
 		slices.Sort(states)
 		states = slices.Compact(states)
 		if len(states) > 0 && states[0] < 0 {
@@ -86,14 +88,14 @@ func bitKey(set []uint64) string {
 	return string(key)
 }
 
-// ends reports whether a string from a state can end after lo to hi characters; hi -1 means any
+// Ends reports whether a string from a state can end after lo to hi characters; hi -1 means any
 // number.
-func (t *table) ends(s int32, lo, hi int) bool {
+func (t *Table) Ends(s int32, lo, hi int) bool {
 	lo = max(lo, 0)
 	if hi < 0 {
 		hi = max(lo, t.rows) + t.rows // beyond the rows, the lengths repeat
 	}
-	lengths := t.lengths[s]
+	lengths := t.Lengths[s]
 	if anyBit(lengths, lo, min(hi, t.rows-1)) {
 		return true
 	}

@@ -1,9 +1,9 @@
-package constrain
+package automaton
 
 // Left recursion: rules that call themselves before they have read anything.
 
-// leftRecursion returns the name of a rule that calls itself before it has read anything.
-func (n *network) leftRecursion() (rule string, found bool, err error) {
+// LeftRecursion returns the name of a rule that calls itself before it has read anything.
+func (n *Network) LeftRecursion() (rule string, found bool, err error) {
 	empty, err := n.nullable()
 	if err != nil {
 		return "", false, err
@@ -42,7 +42,7 @@ func (n *network) leftRecursion() (rule string, found bool, err error) {
 }
 
 // firstCalls returns the rules that may be called from a node before anything is read.
-func (n *network) firstCalls(
+func (n *Network) firstCalls(
 	start int32, empty []bool, ruleAt map[int32]int,
 ) (calls []int, err error) {
 	seen := map[int32]bool{start: true}
@@ -50,7 +50,7 @@ func (n *network) firstCalls(
 		node := &n.nodes[todo[len(todo)-1]]
 		todo = todo[:len(todo)-1]
 		more := node.more
-		if err := n.meter.charge(12 + 8*len(more)); err != nil {
+		if err := n.meter.Charge(12 + 8*len(more)); err != nil {
 			return nil, err
 		}
 		if node.kind == callNode {
@@ -71,13 +71,13 @@ func (n *network) firstCalls(
 
 // nullable returns, for each node, whether its rule can end there without reading anything more. A
 // node is visited again only when this was found of one of its successors.
-func (n *network) nullable() ([]bool, error) {
+func (n *Network) nullable() ([]bool, error) {
 	empty := make([]bool, len(n.nodes))
 	before := make([][]int32, len(n.nodes))
 	var todo []int32
 	for i := range n.nodes {
 		node := &n.nodes[i]
-		if err := n.meter.charge(12 + 8*len(node.more)); err != nil {
+		if err := n.meter.Charge(12 + 8*len(node.more)); err != nil {
 			return nil, err
 		}
 		switch node.kind {

@@ -1,4 +1,4 @@
-package constrain
+package automaton
 
 // Patterns: ECMA-262's regexes, which match anywhere in a string.
 
@@ -7,11 +7,14 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
+
+	"picogpt/constrain/internal/charset"
+	"picogpt/constrain/internal/meter"
 )
 
-// newPattern returns the machine of the strings in which a pattern of ECMA-262's syntax matches
+// Pattern returns the machine of the strings in which a pattern of ECMA-262's syntax matches
 // somewhere; nil if it matches nothing. The machine is for tables.
-func newPattern(what, p string, meter *meter) (*machine, error) {
+func Pattern(what, p string, meter *meter.Meter) (*Machine, error) {
 	const flags = syntax.Perl
 	if len(p) > maxPattern {
 		return nil, fmt.Errorf("%s: %d bytes, want %d at most", what, len(p), maxPattern)
@@ -23,9 +26,9 @@ func newPattern(what, p string, meter *meter) (*machine, error) {
 	if _, err := parseRegex(what, p, flags, meter); err != nil {
 		return nil, err
 	}
-	n := newNetwork(maxNodes, meter)
-	r := &regexCompiler{n: n, dotAll: setOf('\n', '\r', 0x2028, 0x2029).not(), looks: looks}
-	if err := meter.aside(parsing(p), func() { p = anywhere(p) }); err != nil {
+	n := NewNetwork(MaxNodes, meter)
+	r := &regexCompiler{n: n, dotAll: charset.Of('\n', '\r', 0x2028, 0x2029).Not(), looks: looks}
+	if err := meter.Aside(parsing(p), func() { p = anywhere(p) }); err != nil {
 		return nil, err
 	}
 	if n, err = r.compile(what, p, flags); err != nil {
@@ -37,7 +40,7 @@ func newPattern(what, p string, meter *meter) (*machine, error) {
 	if !n.nodes[n.rules[0].start].alive {
 		return nil, nil
 	}
-	m, err := newMachine(what, n, meter)
+	m, err := NewMachine(what, n, meter)
 	if err == nil {
 		m.meter = meter
 	}

@@ -1,30 +1,34 @@
-package constrain
-
-// Network: the rules of a regex or a grammar as nodes and edges over characters.
+// Package automaton makes automata over characters: a Network of rules, a Machine that makes the
+// states of a network when a text first reaches them, and a Table, which is complete before it is
+// used. It knows no vocabulary.
+package automaton
 
 import (
 	"fmt"
+
+	"picogpt/constrain/internal/charset"
+	"picogpt/constrain/internal/meter"
 )
 
-// A network is a set of nodes that read characters, choose, call rules or end them. A regex is a
+// A Network is a set of nodes that read characters, choose, call rules or end them. A regex is a
 // network with one rule; a grammar has several, and its automaton needs a stack.
-type network struct {
-	nodes []netNode
-	sets  []charset // what the nodes read, without duplicates
+type Network struct {
+	nodes []node
+	sets  []charset.Set // what the nodes read, without duplicates
 	known map[string]int32
-	large map[*runeRange]int32 // large sets by their addresses
-	rules []netRule
+	large map[*charset.Range]int32 // large sets by their addresses
+	rules []rule
 	limit int // nodes at most
-	meter *meter
+	meter *meter.Meter
 }
 
-type netRule struct {
+type rule struct {
 	name  string
 	start int32
 }
 
-// A netNode does one thing and continues at to.
-type netNode struct {
+// A node does one thing and continues at to.
+type node struct {
 	kind  nodeKind
 	not   bool // idNode: all ids except this one
 	alive bool // the rule can end from here
@@ -48,22 +52,22 @@ const (
 	passNode                  // the end of the regex of a lookahead
 )
 
-func newNetwork(limit int, m *meter) *network {
-	return &network{known: map[string]int32{}, large: map[*runeRange]int32{}, limit: limit, meter: m}
+func NewNetwork(limit int, m *meter.Meter) *Network {
+	return &Network{known: map[string]int32{}, large: map[*charset.Range]int32{}, limit: limit, meter: m}
 }
 
 // add appends a node. Beyond the limit it only counts; check returns the error.
-func (n *network) add(node netNode) int32 {
-	n.meter.charge(8 + len(node.more))
+func (n *Network) add(node node) int32 {
+	n.meter.Charge(8 + len(node.more))
 	if len(n.nodes) <= n.limit {
 		n.nodes = append(n.nodes, node)
 	}
 	return int32(len(n.nodes) - 1)
 }
 
-// check returns an error if the network has more nodes than its limit, or took too much work.
-func (n *network) check(what string) error {
-	if err := n.meter.failed(); err != nil {
+// Check returns an error if the network has more nodes than its limit, or took too much work.
+func (n *Network) Check(what string) error {
+	if err := n.meter.Failed(); err != nil {
 		return err
 	}
 	if len(n.nodes) > n.limit {
@@ -72,19 +76,19 @@ func (n *network) check(what string) error {
 	return nil
 }
 
-// read adds a node that reads a character of a set.
-func (n *network) read(set charset, to int32) int32 {
-	return n.add(netNode{kind: readNode, set: n.charset(set), to: to})
+// Read adds a node that reads a character of a set.
+func (n *Network) Read(set charset.Set, to int32) int32 {
+	return n.add(node{kind: readNode, set: n.charset(set), to: to})
 }
 
-func (n *network) charset(set charset) int32 {
+func (n *Network) charset(set charset.Set) int32 {
 	if len(set) > 4 {
 		if i, ok := n.large[&set[0]]; ok {
 			return i
 		}
 	}
-	n.meter.charge(4 + len(set))
-	key := set.key()
+	n.meter.Charge(4 + len(set))
+	key := set.Key()
 	i, ok := n.known[key]
 	if !ok {
 		i = int32(len(n.sets))
@@ -97,51 +101,51 @@ func (n *network) charset(set charset) int32 {
 	return i
 }
 
-// only leaves out all characters beyond a set.
-func (n *network) only(set charset) {
+// Only leaves out all characters beyond a set.
+func (n *Network) Only(set charset.Set) {
 	for i, s := range n.sets {
-		n.sets[i] = s.and(set)
+		n.sets[i] = s.And(set)
 	}
 }
 
-// split adds a node that continues at each of some nodes.
-func (n *network) split(more ...int32) int32 {
-	return n.add(netNode{kind: splitNode, more: more})
+// Split adds a node that continues at each of some nodes.
+func (n *Network) Split(more ...int32) int32 {
+	return n.add(node{kind: splitNode, more: more})
 }
 
-// lead adds nodes at which a split continues.
-func (n *network) lead(split int32, more ...int32) {
+// Lead adds nodes at which a split continues.
+func (n *Network) Lead(split int32, more ...int32) {
 	n.nodes[split].more = append(n.nodes[split].more, more...)
 }
 
-// call adds a node that reads what a rule matches, from the first node of the rule.
-func (n *network) call(rule, to int32) int32 {
-	return n.add(netNode{kind: callNode, to: rule, ret: to})
+// Call adds a node that reads what a rule matches, from the first node of the rule.
+func (n *Network) Call(rule, to int32) int32 {
+	return n.add(node{kind: callNode, to: rule, ret: to})
 }
 
-// token adds a node that reads one id as a whole, or all others that have bytes.
-func (n *network) token(id int, not bool, to int32) int32 {
-	return n.add(netNode{kind: idNode, id: int32(id), not: not, to: to})
+// Token adds a node that reads one id as a whole, or all others that have bytes.
+func (n *Network) Token(id int, not bool, to int32) int32 {
+	return n.add(node{kind: idNode, id: int32(id), not: not, to: to})
 }
 
-// end adds a node at which a rule ends.
-func (n *network) end() int32 { return n.add(netNode{kind: endNode}) }
+// End adds a node at which a rule ends.
+func (n *Network) End() int32 { return n.add(node{kind: endNode}) }
 
-// rule adds a rule. The first one begins a text.
-func (n *network) rule(name string, start int32) {
-	n.rules = append(n.rules, netRule{name, start})
+// Rule adds a rule. The first one begins a text.
+func (n *Network) Rule(name string, start int32) {
+	n.rules = append(n.rules, rule{name, start})
 }
 
-// full reports whether no more nodes are worth adding; check says why.
-func (n *network) full() bool { return len(n.nodes) > n.limit || n.meter.failed() != nil }
+// Full reports whether no more nodes are worth adding; check says why.
+func (n *Network) Full() bool { return len(n.nodes) > n.limit || n.meter.Failed() != nil }
 
 // prune finds the nodes from which a rule can end, and removes the others from all choices.
-func (n *network) prune() error {
+func (n *Network) prune() error {
 	before := make([][]int32, len(n.nodes)) // the predecessors of each node
 	var ready []int32
 	for i := range n.nodes {
 		node := &n.nodes[i]
-		if err := n.meter.charge(6 + 4*len(node.more)); err != nil {
+		if err := n.meter.Charge(6 + 4*len(node.more)); err != nil {
 			return err
 		}
 		switch node.kind {
@@ -165,7 +169,7 @@ func (n *network) prune() error {
 		if node.alive || !n.leads(node) {
 			continue
 		}
-		if err := n.meter.charge(6 + 4*len(node.more)); err != nil {
+		if err := n.meter.Charge(6 + 4*len(node.more)); err != nil {
 			return err
 		}
 		node.alive = true
@@ -185,7 +189,7 @@ func (n *network) prune() error {
 }
 
 // leads reports whether a node leads to an end, from what is known of its successors.
-func (n *network) leads(node *netNode) bool {
+func (n *Network) leads(node *node) bool {
 	switch node.kind {
 	case endNode:
 		return true
@@ -206,7 +210,7 @@ func (n *network) leads(node *netNode) bool {
 
 // tails marks calls after which the calling rule ends as well: they need no entry on the stack. A
 // marked call has ret -1.
-func (n *network) tails() {
+func (n *Network) tails() {
 	for i := range n.nodes {
 		node := &n.nodes[i]
 		if node.kind != callNode {

@@ -1,4 +1,4 @@
-package constrain
+package automaton
 
 // Dialect: what Python and ECMA-262 write otherwise than RE2, and the parts that RE2 does not have.
 
@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"picogpt/constrain/internal/charset"
 	"picogpt/internal/quote"
 )
 
@@ -28,7 +29,7 @@ const (
 func dialect(what, re string, python bool) (string, []look, error) {
 	d := &dialectReader{what: what, re: re, python: python}
 	if !python {
-		d.re = ecmaEscapes(re)
+		d.re = ECMAEscapes(re)
 	}
 	text, err := d.read(0)
 	if err == nil && len(d.looks) > 0 && strings.Contains(strings.ToLower(re), "10f") {
@@ -173,8 +174,8 @@ const ecmaSpace = `\t-\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}
 const ecmaOther = `\x{0}-\x{8}\x{e}-\x{1f}!-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}` +
 	`\x{202a}-\x{202e}\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{fefe}\x{ff00}-\x{10ffff}`
 
-// ecmaEscapes replaces \uXXXX, \u{X}, \s and \S by RE2's syntax.
-func ecmaEscapes(p string) string {
+// ECMAEscapes replaces \uXXXX, \u{X}, \s and \S by RE2's syntax.
+func ECMAEscapes(p string) string {
 	var b strings.Builder
 	class := false
 	for i := 0; i < len(p); i++ {
@@ -221,7 +222,7 @@ func isPair(p string) bool {
 
 func isHex(s string) bool {
 	for i := range len(s) {
-		if _, ok := digit(s[i]); !ok {
+		if _, ok := charset.HexDigit(s[i]); !ok {
 			return false
 		}
 	}

@@ -1,6 +1,6 @@
-package constrain
-
-// Trie: the bytes of all ids of a vocabulary.
+// Package trie arranges the bytes of all ids of a vocabulary for masks: as nodes in the order of a
+// depth-first walk, each with the size of its subtree, and as sets of ids that need no walk.
+package trie
 
 import (
 	"bytes"
@@ -10,55 +10,57 @@ import (
 	"fmt"
 	"slices"
 	"unicode/utf8"
+
+	"picogpt/constrain/internal/charset"
 )
 
-// A trie holds the bytes of a model's ids, arranged for masks. It is immutable, and any number of
+// A Trie holds the bytes of a model's ids, arranged for masks. It is immutable, and any number of
 // forms may use it concurrently.
-type trie struct {
-	size    int      // one more than the largest id
-	bytes   [][]byte // [size], nil for ids without bytes
-	nodes   []node   // the trie in the order of a depth-first walk; nodes[0] is the root
+type Trie struct {
+	Size    int      // one more than the largest id
+	Bytes   [][]byte // [size], nil for ids without bytes
+	Nodes   []Node   // the trie in the order of a depth-first walk; nodes[0] is the root
 	twins   []int32  // [size] the next id with the same bytes, or -1
 	names   map[string]int
-	lost    charset // characters that only an id of ends stands for: they cannot be written
-	longest int     // bytes of the longest id
-	widest  int     // characters of the longest id; incomplete ones at its ends count too
+	Lost    charset.Set // characters that only an id of ends stands for: they cannot be written
+	Longest int         // bytes of the longest id
+	Widest  int         // characters of the longest id; incomplete ones at its ends count too
 
-	plainly charset    // the characters of plain ids
-	plain   [][]uint64 // [n] the ids of at most n characters that need no escapes in JSON
-	odd     []node     // a trie of the other ids
-	oddAt   []int32    // the indexes of its nodes in nodes
+	Plainly charset.Set // the characters of plain ids
+	Plain   [][]uint64  // [n] the ids of at most n characters that need no escapes in JSON
+	odd     []Node      // a trie of the other ids
+	oddAt   []int32     // the indexes of its nodes in nodes
 	long    [len(depths)]longTrie
 }
 
-// A node of the trie stands for the bytes from the root to it. Its subtree is the next size nodes,
+// A Node of the trie stands for the bytes from the root to it. Its subtree is the next size nodes,
 // with itself: a walk that finds a byte impossible continues at i + size.
-type node struct {
-	size  int32
-	id    int32  // the id of these bytes, or -1
-	depth uint16 // number of bytes
-	b     byte   // the last byte
+type Node struct {
+	Size  int32
+	ID    int32  // the id of these bytes, or -1
+	Depth uint16 // number of bytes
+	Byte  byte   // the last byte
 }
 
-// newTrie returns the trie of the bytes of ids, except those of ids that end a text; names are those
+// New returns the trie of the bytes of ids, except those of ids that end a text; names are those
 // of ids. An error names the first byte of UTF-8 that no single id stands for.
-func newTrie(tokens [][]byte, ends []int, names map[string]int) (*trie, error) {
-	v := &trie{size: len(tokens), bytes: make([][]byte, len(tokens)), names: names}
-	copy(v.bytes, tokens)
+func New(tokens [][]byte, ends []int, names map[string]int) (*Trie, error) {
+	v := &Trie{Size: len(tokens), Bytes: make([][]byte, len(tokens)), names: names}
+	copy(v.Bytes, tokens)
 	for _, id := range ends {
 		if id < 0 || id >= len(tokens) {
 			return nil, fmt.Errorf("id %d ends a text: want ids below %d", id, len(tokens))
 		}
-		v.bytes[id] = nil
+		v.Bytes[id] = nil
 	}
 	if err := v.complete(tokens); err != nil {
 		return nil, err
 	}
-	for id, b := range v.bytes {
+	for id, b := range v.Bytes {
 		if len(b) > 1<<14 {
 			return nil, fmt.Errorf("id %d: %d bytes, want %d at most", id, len(b), 1<<14)
 		}
-		v.longest, v.widest = max(v.longest, len(b)), max(v.widest, characters(b))
+		v.Longest, v.Widest = max(v.Longest, len(b)), max(v.Widest, characters(b))
 	}
 	v.build()
 	v.sortPlain()
@@ -78,8 +80,8 @@ func characters(b []byte) (n int) {
 
 // complete returns an error unless each byte of UTF-8 is the bytes of some id. It records the
 // characters that only ids that end texts stand for.
-func (v *trie) complete(tokens [][]byte) error {
-	if v.size == 0 {
+func (v *Trie) complete(tokens [][]byte) error {
+	if v.Size == 0 {
 		return errors.New("the vocabulary is empty: want the bytes of its ids")
 	}
 	alone := func(ids [][]byte) (is [256]bool) {
@@ -90,7 +92,7 @@ func (v *trie) complete(tokens [][]byte) error {
 		}
 		return is
 	}
-	is, was := alone(v.bytes), alone(tokens)
+	is, was := alone(v.Bytes), alone(tokens)
 	for b := range 0xf5 {
 		switch {
 		case is[b] || b == 0xc0 || b == 0xc1:
@@ -101,24 +103,24 @@ func (v *trie) complete(tokens [][]byte) error {
 			return fmt.Errorf("the id that is byte 0x%02x alone ends the text: want another, for "+
 				"characters need this one", b)
 		default:
-			v.lost = normal(append(v.lost, runeRange{rune(b), rune(b)}))
+			v.Lost = charset.Normal(append(v.Lost, charset.Range{Lo: rune(b), Hi: rune(b)}))
 		}
 	}
 	return nil
 }
 
-// words returns the length of a mask in words of 64 ids.
-func (v *trie) words() int { return (v.size + 63) / 64 }
+// Words returns the length of a mask in words of 64 ids.
+func (v *Trie) Words() int { return (v.Size + 63) / 64 }
 
 // build sorts the ids by their bytes and builds the trie.
-func (v *trie) build() {
+func (v *Trie) build() {
 	type key struct {
 		first uint64 // eight bytes, zeros where there are fewer: most keys differ in them
 		id    int32
 	}
-	keys := make([]key, 0, v.size)
-	v.twins = make([]int32, v.size)
-	for id, b := range v.bytes {
+	keys := make([]key, 0, v.Size)
+	v.twins = make([]int32, v.Size)
+	for id, b := range v.Bytes {
 		v.twins[id] = -1
 		if len(b) > 0 {
 			var first [8]byte
@@ -130,7 +132,7 @@ func (v *trie) build() {
 		if a.first != b.first {
 			return cmp.Compare(a.first, b.first)
 		}
-		if n := bytes.Compare(v.bytes[a.id], v.bytes[b.id]); n != 0 {
+		if n := bytes.Compare(v.Bytes[a.id], v.Bytes[b.id]); n != 0 {
 			return n
 		}
 		return cmp.Compare(a.id, b.id)
@@ -139,22 +141,22 @@ func (v *trie) build() {
 	for i, k := range keys {
 		order[i] = k.id
 	}
-	v.nodes = v.arrange(order)
+	v.Nodes = v.arrange(order)
 }
 
 // arrange returns the nodes of ids that are sorted by their bytes. Of ids with equal bytes a node has
 // the last; twins has the others.
-func (v *trie) arrange(order []int32) (nodes []node) {
-	nodes = append(nodes, node{id: -1})
+func (v *Trie) arrange(order []int32) (nodes []Node) {
+	nodes = append(nodes, Node{ID: -1})
 	path := []int32{0} // the nodes from the root to the newest one
 	shut := func(path []int32) {
 		for _, i := range path {
-			nodes[i].size = int32(len(nodes)) - i
+			nodes[i].Size = int32(len(nodes)) - i
 		}
 	}
 	var before []byte
 	for _, id := range order {
-		b := v.bytes[id]
+		b := v.Bytes[id]
 		same := 0
 		for same < len(before) && same < len(b) && before[same] == b[same] {
 			same++
@@ -163,53 +165,53 @@ func (v *trie) arrange(order []int32) (nodes []node) {
 		path = path[:same+1]
 		for ; same < len(b); same++ {
 			path = append(path, int32(len(nodes)))
-			nodes = append(nodes, node{id: -1, depth: uint16(same + 1), b: b[same]})
+			nodes = append(nodes, Node{ID: -1, Depth: uint16(same + 1), Byte: b[same]})
 		}
 		n := &nodes[path[len(path)-1]]
-		v.twins[id] = n.id
-		n.id = id
+		v.twins[id] = n.ID
+		n.ID = id
 		before = b
 	}
 	shut(path)
 	return nodes
 }
 
-// open sets the bits of the ids of a node.
-func (v *trie) open(mask []uint64, id int32) {
+// Open sets the bits of the ids of a node.
+func (v *Trie) Open(mask []uint64, id int32) {
 	for ; id >= 0; id = v.twins[id] {
 		mask[id>>6] |= 1 << (id & 63)
 	}
 }
 
-// child returns the child of node i for byte b, or -1.
-func (v *trie) child(i int, b byte) int {
-	end := i + int(v.nodes[i].size)
-	for j := i + 1; j < end; j += int(v.nodes[j].size) {
-		if v.nodes[j].b == b {
+// Child returns the child of node i for byte b, or -1.
+func (v *Trie) Child(i int, b byte) int {
+	end := i + int(v.Nodes[i].Size)
+	for j := i + 1; j < end; j += int(v.Nodes[j].Size) {
+		if v.Nodes[j].Byte == b {
 			return j
 		}
 	}
 	return -1
 }
 
-// whole returns the id whose name or bytes are text.
-func (v *trie) whole(text string) (int, bool) {
-	if id, ok := v.names[text]; ok && id >= 0 && id < v.size {
+// Find returns the id whose name or bytes are text.
+func (v *Trie) Find(text string) (int, bool) {
+	if id, ok := v.names[text]; ok && id >= 0 && id < v.Size {
 		return id, true
 	}
 	i := 0
 	for k := range len(text) {
-		if i = v.child(i, text[k]); i < 0 {
+		if i = v.Child(i, text[k]); i < 0 {
 			return 0, false
 		}
 	}
-	return int(v.nodes[i].id), v.nodes[i].id >= 0
+	return int(v.Nodes[i].ID), v.Nodes[i].ID >= 0
 }
 
-// below returns an id whose bytes begin with those of node i.
-func (v *trie) below(i int) int32 {
-	for v.nodes[i].id < 0 {
+// Below returns an id whose bytes begin with those of node i.
+func (v *Trie) Below(i int) int32 {
+	for v.Nodes[i].ID < 0 {
 		i++
 	}
-	return v.nodes[i].id
+	return v.Nodes[i].ID
 }

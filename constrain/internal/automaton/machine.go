@@ -1,4 +1,4 @@
-package constrain
+package automaton
 
 // Machine: a network as an automaton whose states are made when a text first reaches them.
 
@@ -7,32 +7,35 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+
+	"picogpt/constrain/internal/charset"
+	"picogpt/constrain/internal/meter"
 )
 
-// A machine runs a network. Its states are sets of positions, as in any automaton that is made from
+// A Machine runs a network. Its states are sets of positions, as in any automaton that is made from
 // rules. A position is a node and the stack of nodes at which the calling rules continue. States
 // and their steps are made when they are first needed, and their number is bounded. One goroutine
 // at a time may use a machine.
-type machine struct {
-	net     *network
-	alpha   *alphabet
-	reads   [][]uint64 // [charset] bit class: the charset contains these characters
-	tooMuch error      // the error for a text
-	meter   *meter     // while a table is made from the machine
-	first   *set       // the state at the beginning of a text
-	not     bool       // for a table: what does not match
-	fixed   int        // bytes of memory of the fields above
+type Machine struct {
+	net     *Network
+	Alpha   *charset.Alphabet
+	reads   [][]uint64   // [charset] bit class: the charset contains these characters
+	tooMuch error        // the error for a text
+	meter   *meter.Meter // while a table is made from the machine
+	First   *State       // the state at the beginning of a text
+	Not     bool         // for a table: what does not match
+	fixed   int          // bytes of memory of the fields above
 
 	age    int // how often all states were dropped
-	states map[string]*set
+	states map[string]*State
 	stacks map[stackKey]*stack
 	made   uint32 // number of stacks so far
 	masks  int    // stored ones
 	kept   int    // positions of all states
-	work   int
+	Work   int
 	most   int   // bound of the work of this call
 	over   error // the error beyond that bound
-	err    error
+	Err    error
 	seen   map[position]bool // positions with a stack that the closure has visited
 	// the number of the closure that visited each node without a stack last
 	at   []uint32
@@ -59,46 +62,46 @@ type stackKey struct {
 	up  *stack
 }
 
-// A set is one state: the positions whose nodes read something, sorted.
-type set struct {
+// A State is one state: the positions whose nodes read something, sorted.
+type State struct {
 	positions []position
-	accepts   bool
+	Accepts   bool
 	tokens    bool // some position reads a whole token
 	age       int
-	next      []*set // by class; nil if not known
-	mask      []uint64
+	next      []*State // by class; nil if not known
+	Mask      []uint64
 	key       string
 }
 
-var deadSet = &set{}
+var Dead = &State{}
 
-// newMachine returns the machine of a network. what is for errors.
-func newMachine(what string, n *network, meter *meter) (*machine, error) {
+// NewMachine returns the machine of a network. what is for errors.
+func NewMachine(what string, n *Network, meter *meter.Meter) (*Machine, error) {
 	if err := n.prune(); err != nil {
 		return nil, err
 	}
-	if err := n.check(what); err != nil {
+	if err := n.Check(what); err != nil {
 		return nil, err
 	}
 	if !n.nodes[n.rules[0].start].alive {
 		return nil, fmt.Errorf("%s: no text can match it", what)
 	}
 	n.tails()
-	alpha, err := newAlphabet(what, n.sets, meter)
+	alpha, err := charset.NewAlphabet(what, n.sets, meter)
 	if err != nil {
 		return nil, err
 	}
-	m := &machine{net: n, alpha: alpha}
-	words := (len(alpha.members) + 63) / 64
+	m := &Machine{net: n, Alpha: alpha}
+	words := (len(alpha.Members) + 63) / 64
 	m.reads = make([][]uint64, len(n.sets))
 	for i, s := range n.sets {
-		if err := meter.charge(4 + words); err != nil {
+		if err := meter.Charge(4 + words); err != nil {
 			return nil, err
 		}
 		m.reads[i] = make([]uint64, words)
 		for _, r := range s {
-			pieces := alpha.classesOf(r.lo, r.hi)
-			if err := meter.charge(8 + len(pieces)); err != nil {
+			pieces := alpha.Classes(r.Lo, r.Hi)
+			if err := meter.Charge(8 + len(pieces)); err != nil {
 				return nil, err
 			}
 			for _, class := range pieces {
@@ -107,62 +110,65 @@ func newMachine(what string, n *network, meter *meter) (*machine, error) {
 		}
 	}
 	m.at = make([]uint32, len(n.nodes))
-	m.forget()
+	m.Forget()
 	m.tooMuch = fmt.Errorf("%s: one token needs more than %d places or %d steps of the rules",
-		what, maxItems, maxWork)
+		what, maxItems, MaxWork)
 	m.fixed = m.weigh()
 	m.meter = meter
-	m.begin()
-	m.first = m.closure([]position{{node: n.rules[0].start}})
+	m.Begin()
+	m.First = m.closure([]position{{node: n.rules[0].start}})
 	m.meter = nil
-	return m, m.err
+	return m, m.Err
 }
 
-// forget drops all states. States that texts hold stay valid: current adds them again.
-func (m *machine) forget() {
+// Forget drops all states. States that texts hold stay valid: current adds them again.
+func (m *Machine) Forget() {
 	for _, s := range m.states {
-		s.next, s.mask = nil, nil
+		s.next, s.Mask = nil, nil
 	}
 	m.age++
 	m.masks, m.kept = 0, 0
-	m.states, m.stacks = map[string]*set{}, map[stackKey]*stack{}
+	m.states, m.stacks = map[string]*State{}, map[stackKey]*stack{}
 }
 
-// current returns a state of the current age that equals s.
-func (m *machine) current(s *set) *set {
-	if s.age == m.age || s == deadSet {
+// Current returns a state of the current age that equals s.
+func (m *Machine) Current(s *State) *State {
+	if s.age == m.age || s == Dead {
 		return s
 	}
 	if known := m.states[s.key]; known != nil {
 		return known
 	}
-	s = &set{positions: s.positions, accepts: s.accepts, tokens: s.tokens, key: s.key, age: m.age}
+	s = &State{positions: s.positions, Accepts: s.Accepts, tokens: s.tokens, key: s.key, age: m.age}
 	m.states[s.key] = s
 	return s
 }
 
-// begin starts counting the work of a call.
-func (m *machine) begin() {
-	m.work, m.most, m.over, m.err = 0, maxWork, m.tooMuch, nil
+// Begin starts counting the work of a call.
+func (m *Machine) Begin() {
+	m.Work, m.most, m.over, m.Err = 0, MaxWork, m.tooMuch, nil
 	if len(m.states) > maxStates || m.masks > maxMasks || len(m.stacks) > 16*maxStates {
-		m.forget()
+		m.Forget()
 	}
 }
 
-// step returns the state after a character of a class: deadSet if none can follow.
-func (m *machine) step(s *set, class uint16) *set {
-	s = m.current(s)
-	if s == deadSet {
+// Limit sets the bound of the work of a call, and the error beyond it.
+func (m *Machine) Limit(most int, over error) { m.most, m.over = most, over }
+
+// Step returns the state after a character of a class: Dead if none can follow.
+func (m *Machine) Step(s *State, class uint16) *State {
+	s = m.Current(s)
+	if s == Dead {
 		return s
 	}
 	if s.next == nil {
-		s.next = make([]*set, len(m.alpha.members))
-		m.meter.charge(len(s.next))
+		s.next = make([]*State, len(m.Alpha.Members))
+		m.meter.Charge(len(s.next))
 		m.kept += len(s.next) / 2
 	}
 	next := s.next[class]
 	if next == nil {
-		m.meter.charge(8 + len(s.positions))
+		m.meter.Charge(8 + len(s.positions))
 		m.list = m.list[:0]
 		for _, p := range s.positions {
 			if n := &m.net.nodes[p.node]; n.kind == readNode && m.reads[n.set][class/64]>>(class%64)&1 != 0 {
@@ -170,7 +176,7 @@ func (m *machine) step(s *set, class uint16) *set {
 			}
 		}
 		// If the closure failed its result is not known, and s may have been dropped.
-		if next = m.closure(m.list); m.err == nil && s.next != nil {
+		if next = m.closure(m.list); m.Err == nil && s.next != nil {
 			s.next[class] = next
 		}
 	}
@@ -179,9 +185,9 @@ func (m *machine) step(s *set, class uint16) *set {
 
 // closure follows all edges that read nothing and returns the state of the positions that it
 // reaches.
-func (m *machine) closure(from []position) *set {
+func (m *Machine) closure(from []position) *State {
 	if m.kept > maxHeld { // also in the middle of a mask
-		m.forget()
+		m.Forget()
 	}
 	if m.now++; m.seen == nil {
 		m.seen = map[position]bool{}
@@ -202,12 +208,12 @@ func (m *machine) closure(from []position) *set {
 		if !n.alive || m.visited(p) {
 			continue
 		}
-		if m.work++; m.work%pauseWork == 0 {
+		if m.Work++; m.Work%meter.PauseWork == 0 {
 			runtime.Gosched() // other texts are being written
 		}
-		if err := m.meter.charge(8); err != nil {
-			m.err = err
-			return deadSet
+		if err := m.meter.Charge(8); err != nil {
+			m.Err = err
+			return Dead
 		}
 		switch n.kind {
 		case splitNode:
@@ -226,19 +232,19 @@ func (m *machine) closure(from []position) *set {
 			positions = append(positions, p)
 		}
 		switch {
-		case len(positions) > maxItems || m.work > maxWork:
-			m.err = m.tooMuch
-			return deadSet
-		case m.work > m.most:
-			m.err = m.over
-			return deadSet
+		case len(positions) > maxItems || m.Work > MaxWork:
+			m.Err = m.tooMuch
+			return Dead
+		case m.Work > m.most:
+			m.Err = m.over
+			return Dead
 		}
 	}
 	return m.intern(positions, accepts)
 }
 
 // visited reports whether the closure has visited a position before, and records the visit.
-func (m *machine) visited(p position) bool {
+func (m *Machine) visited(p position) bool {
 	if p.stack != nil {
 		was := m.seen[p]
 		m.seen[p] = true
@@ -249,7 +255,7 @@ func (m *machine) visited(p position) bool {
 	return was
 }
 
-func (m *machine) push(ret int32, up *stack) *stack {
+func (m *Machine) push(ret int32, up *stack) *stack {
 	if ret < 0 {
 		return up
 	}
@@ -264,9 +270,9 @@ func (m *machine) push(ret int32, up *stack) *stack {
 }
 
 // intern returns the only state for some positions.
-func (m *machine) intern(positions []position, accepts bool) *set {
+func (m *Machine) intern(positions []position, accepts bool) *State {
 	if len(positions) == 0 && !accepts {
-		return deadSet
+		return Dead
 	}
 	slices.SortFunc(positions, func(p, q position) int {
 		if p.node != q.node {
@@ -287,7 +293,7 @@ func (m *machine) intern(positions []position, accepts bool) *set {
 	s := m.states[string(key)]
 	if s == nil {
 		m.kept += len(positions)
-		s = &set{positions: positions, accepts: accepts, tokens: tokens, age: m.age, key: string(key)}
+		s = &State{positions: positions, Accepts: accepts, tokens: tokens, age: m.age, key: string(key)}
 		m.states[s.key] = s
 	}
 	return s
@@ -300,15 +306,15 @@ func (s *stack) number() uint32 {
 	return s.id
 }
 
-// keep stores the mask of a state until the states are dropped.
-func (m *machine) keep(s *set, mask []uint64) {
-	s.mask = mask
+// Keep stores the mask of a state until the states are dropped.
+func (m *Machine) Keep(s *State, mask []uint64) {
+	s.Mask = mask
 	m.masks++
 }
 
-// eachToken calls f with the tokens that the positions of a state read whole; not stands for all
+// EachToken calls f with the tokens that the positions of a state read whole; not stands for all
 // others.
-func (m *machine) eachToken(s *set, f func(id int32, not bool)) {
+func (m *Machine) EachToken(s *State, f func(id int32, not bool)) {
 	if !s.tokens {
 		return
 	}
@@ -319,11 +325,11 @@ func (m *machine) eachToken(s *set, f func(id int32, not bool)) {
 	}
 }
 
-// afterToken returns the state after a token that is read as a whole, if reads says so of what a
+// AfterToken returns the state after a token that is read as a whole, if reads says so of what a
 // position reads.
-func (m *machine) afterToken(s *set, reads func(id int32, not bool) bool) *set {
+func (m *Machine) AfterToken(s *State, reads func(id int32, not bool) bool) *State {
 	if !s.tokens {
-		return deadSet
+		return Dead
 	}
 	m.list = m.list[:0]
 	for _, p := range s.positions {
@@ -334,12 +340,12 @@ func (m *machine) afterToken(s *set, reads func(id int32, not bool) bool) *set {
 	return m.closure(m.list)
 }
 
-// matches reports whether the rules match a string.
-func (m *machine) matches(text string) (bool, error) {
-	m.begin()
-	s := m.first
+// Matches reports whether the rules match a string.
+func (m *Machine) Matches(text string) (bool, error) {
+	m.Begin()
+	s := m.First
 	for _, r := range text {
-		s = m.step(s, m.alpha.of(r))
+		s = m.Step(s, m.Alpha.Of(r))
 	}
-	return s.accepts, m.err
+	return s.Accepts, m.Err
 }

@@ -1,4 +1,4 @@
-package constrain
+package automaton
 
 // Table: the number of strings that follow a state, and where they end.
 
@@ -6,12 +6,12 @@ import "unicode"
 
 // countStrings counts the strings from each state; the number is unbounded if there is a cycle. A
 // class counts as many times as it has characters.
-func (t *table) countStrings() {
+func (t *Table) countStrings() {
 	width := make([]int, t.classes)
-	for piece, c := range t.alpha.pieces(0, unicode.MaxRune) {
-		width[c] += int(piece.hi-piece.lo) + 1
+	for piece, c := range t.Alpha.Pieces(0, unicode.MaxRune) {
+		width[c] += int(piece.Hi-piece.Lo) + 1
 	}
-	t.count = make([]int, t.states())
+	t.Count = make([]int, t.states())
 	const open = 1
 	color := make([]uint8, t.states())
 	type visit struct {
@@ -22,8 +22,8 @@ func (t *table) countStrings() {
 		at := &path[len(path)-1]
 		if at.class == 0 {
 			color[at.state] = open
-			if t.kind[at.state] >= 0 {
-				t.count[at.state] = 1
+			if t.Kind[at.state] >= 0 {
+				t.Count[at.state] = 1
 			}
 		}
 		if at.class == t.classes {
@@ -35,7 +35,7 @@ func (t *table) countStrings() {
 			}
 			continue
 		}
-		n := t.row(at.state)[at.class]
+		n := t.Row(at.state)[at.class]
 		from, w := at.state, width[at.class]
 		at.class++
 		switch {
@@ -43,36 +43,36 @@ func (t *table) countStrings() {
 		case color[n] == 0:
 			path = append(path, visit{state: n})
 		case color[n] == open:
-			t.count[from] = unbounded
+			t.Count[from] = Unbounded
 		default:
 			t.add(from, n, w)
 		}
 	}
 	cycles := make([]bool, t.states())
-	for s, n := range t.count {
-		cycles[s] = n == unbounded
+	for s, n := range t.Count {
+		cycles[s] = n == Unbounded
 	}
 	t.leading(cycles, nil)
 	for s, leads := range cycles {
 		if leads {
-			t.count[s] = unbounded
+			t.Count[s] = Unbounded
 		}
 	}
 }
 
-func (t *table) add(to, from int32, width int) {
-	if n := t.count[from]; n >= unbounded || n > (unbounded-t.count[to])/width {
-		t.count[to] = unbounded
+func (t *Table) add(to, from int32, width int) {
+	if n := t.Count[from]; n >= Unbounded || n > (Unbounded-t.Count[to])/width {
+		t.Count[to] = Unbounded
 	} else {
-		t.count[to] += n * width
+		t.Count[to] += n * width
 	}
 }
 
 // before returns the predecessors of each state by characters of some classes; nil: of all.
-func (t *table) before(asked []bool) [][]int32 {
+func (t *Table) before(asked []bool) [][]int32 {
 	before := make([][]int32, t.states())
-	for s := range t.kind {
-		for c, n := range t.row(int32(s)) {
+	for s := range t.Kind {
+		for c, n := range t.Row(int32(s)) {
 			if n >= 0 && (asked == nil || asked[c]) {
 				before[n] = append(before[n], int32(s))
 			}
@@ -82,7 +82,7 @@ func (t *table) before(asked []bool) [][]int32 {
 }
 
 // leading marks the states from which characters of some classes (nil: of all) lead to a marked one.
-func (t *table) leading(marked, asked []bool) {
+func (t *Table) leading(marked, asked []bool) {
 	before := t.before(asked)
 	var todo []int32
 	for s, is := range marked {
@@ -103,7 +103,7 @@ func (t *table) leading(marked, asked []bool) {
 
 // endless returns the states from which no sequence of characters of some classes (nil: of all) leads
 // to a state where no string continues.
-func (t *table) endless(classes []uint16) []bool {
+func (t *Table) endless(classes []uint16) []bool {
 	var asked []bool
 	if classes != nil {
 		asked = make([]bool, t.classes)
@@ -113,7 +113,7 @@ func (t *table) endless(classes []uint16) []bool {
 	}
 	states := make([]bool, t.states()) // the others, at first
 	for s := range states {
-		for c, n := range t.row(int32(s)) {
+		for c, n := range t.Row(int32(s)) {
 			states[s] = states[s] || n < 0 && (asked == nil || asked[c])
 		}
 	}
@@ -125,12 +125,12 @@ func (t *table) endless(classes []uint16) []bool {
 }
 
 // farthest returns the number of characters within which a string can end from any state.
-func (t *table) farthest() (most int) {
+func (t *Table) farthest() (most int) {
 	before := t.before(nil)
 	far := make([]int, t.states())
 	var todo []int32
 	for s := range far {
-		if far[s] = -1; t.kind[s] >= 0 {
+		if far[s] = -1; t.Kind[s] >= 0 {
 			far[s], todo = 0, append(todo, int32(s))
 		}
 	}

@@ -1,4 +1,4 @@
-package constrain
+package automaton
 
 // Regex: RE2's syntax as a network.
 
@@ -9,11 +9,13 @@ import (
 	"strings"
 	"unicode"
 
+	"picogpt/constrain/internal/charset"
+	"picogpt/constrain/internal/meter"
 	"picogpt/internal/quote"
 )
 
-// newRegex returns the network of a regex in RE2's syntax, with some of Python's.
-func newRegex(what, re string, meter *meter) (*network, error) {
+// Regex returns the network of a regex in RE2's syntax, with some of Python's.
+func Regex(what, re string, meter *meter.Meter) (*Network, error) {
 	if len(re) > maxPattern {
 		return nil, fmt.Errorf("%s: %d bytes, want %d at most", what, len(re), maxPattern)
 	}
@@ -21,26 +23,26 @@ func newRegex(what, re string, meter *meter) (*network, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &regexCompiler{n: newNetwork(maxNodes, meter), looks: looks}
+	r := &regexCompiler{n: NewNetwork(MaxNodes, meter), looks: looks}
 	return r.compile(what, text, syntax.Perl)
 }
 
 // parseRegex parses a regex within the limits on its length.
-func parseRegex(what, re string, flags syntax.Flags, m *meter) (prog *syntax.Prog, err error) {
+func parseRegex(what, re string, flags syntax.Flags, m *meter.Meter) (prog *syntax.Prog, err error) {
 	if len(re) > maxPattern {
 		return nil, fmt.Errorf("%s: %d bytes, want %d at most", what, len(re), maxPattern)
 	}
 	work := parsing(re)
-	if err := m.charge(work); err != nil {
+	if err := m.Charge(work); err != nil {
 		return nil, err
 	}
-	if failed := m.aside(work, func() { prog, err = program(what, re, flags) }); failed != nil {
+	if failed := m.Aside(work, func() { prog, err = program(what, re, flags) }); failed != nil {
 		return nil, failed
 	}
 	if err != nil {
 		return nil, err
 	}
-	return prog, m.charge(16 * len(prog.Inst))
+	return prog, m.Charge(16 * len(prog.Inst))
 }
 
 func program(what, re string, flags syntax.Flags) (*syntax.Prog, error) {
@@ -51,21 +53,21 @@ func program(what, re string, flags syntax.Flags) (*syntax.Prog, error) {
 		}
 		return nil, fmt.Errorf("%s: %v", what, err)
 	}
-	if instructions(tree) > maxNodes {
+	if instructions(tree) > MaxNodes {
 		return nil, tooLarge(what)
 	}
 	prog, err := syntax.Compile(tree.Simplify())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %v", what, err)
 	}
-	if len(prog.Inst) > maxNodes {
+	if len(prog.Inst) > MaxNodes {
 		return nil, tooLarge(what)
 	}
 	return prog, nil
 }
 
 func tooLarge(what string) error {
-	return fmt.Errorf("%s: the automaton has more than %d states", what, maxNodes)
+	return fmt.Errorf("%s: the automaton has more than %d states", what, MaxNodes)
 }
 
 // foldFlag finds a group that ignores case.
@@ -87,10 +89,10 @@ func parsing(re string) (work int) {
 	return work
 }
 
-// instructions returns a lower bound of the instructions of a regex, or a number above maxNodes.
+// instructions returns a lower bound of the instructions of a regex, or a number above MaxNodes.
 func instructions(tree *syntax.Regexp) (n int) {
 	for _, sub := range tree.Sub {
-		if n += instructions(sub); n > maxNodes {
+		if n += instructions(sub); n > MaxNodes {
 			return n
 		}
 	}
@@ -109,7 +111,7 @@ func instructions(tree *syntax.Regexp) (n int) {
 // characters before and after. So a node is an instruction with the kind of the character before it
 // and, once an assertion was passed, the kind that the character after it must have.
 type regexCompiler struct {
-	n      *network
+	n      *Network
 	progs  []*syntax.Prog // of the regex, and of each lookahead
 	looks  []look
 	sides  bool // the program has assertions
@@ -117,8 +119,8 @@ type regexCompiler struct {
 	pass   int32
 	known  map[regexKey]int32
 	todo   []regexKey
-	dotAll charset
-	sets   map[*rune]charset // large classes by their addresses
+	dotAll charset.Set
+	sets   map[*rune]charset.Set // large classes by their addresses
 }
 
 type regexKey struct {
@@ -138,26 +140,26 @@ const (
 	other             // any other
 )
 
-var wordSet = charset{{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}
+var wordSet = charset.Set{{Lo: '0', Hi: '9'}, {Lo: 'A', Hi: 'Z'}, {Lo: '_', Hi: '_'}, {Lo: 'a', Hi: 'z'}}
 
 // of returns the characters of a side.
-func (s side) of() charset {
+func (s side) of() charset.Set {
 	switch s {
 	case line:
-		return setOf('\n')
+		return charset.Of('\n')
 	case word:
 		return wordSet
 	case other:
-		return normal(append(setOf('\n'), wordSet...)).not()
+		return charset.Normal(append(charset.Of('\n'), wordSet...)).Not()
 	case edge:
 		return nil
 	}
-	return anyRune()
+	return charset.Any()
 }
 
 // compile adds a rule for the regex to the network, and returns the network, or another one for the
 // same texts without lookaheads.
-func (r *regexCompiler) compile(what, re string, flags syntax.Flags) (*network, error) {
+func (r *regexCompiler) compile(what, re string, flags syntax.Flags) (*Network, error) {
 	for i := range len(r.looks) + 1 {
 		text := re
 		if i > 0 {
@@ -172,22 +174,22 @@ func (r *regexCompiler) compile(what, re string, flags syntax.Flags) (*network, 
 			r.sides = r.sides || inst.Op == syntax.InstEmptyWidth
 		}
 	}
-	r.end, r.pass = r.n.end(), r.n.add(netNode{kind: passNode})
-	r.known, r.sets = map[regexKey]int32{}, map[*rune]charset{}
+	r.end, r.pass = r.n.End(), r.n.add(node{kind: passNode})
+	r.known, r.sets = map[regexKey]int32{}, map[*rune]charset.Set{}
 	first := regexKey{pc: uint32(r.progs[0].Start)}
 	if r.sides {
 		first.before = edge
 	}
-	r.n.rule(re, r.node(first))
+	r.n.Rule(re, r.node(first))
 	for len(r.todo) > 0 {
 		p := r.todo[len(r.todo)-1]
 		r.todo = r.todo[:len(r.todo)-1]
-		if err := r.n.check(what); err != nil {
+		if err := r.n.Check(what); err != nil {
 			return nil, err
 		}
 		r.fill(p)
 	}
-	if err := r.n.check(what); err != nil || len(r.looks) == 0 {
+	if err := r.n.Check(what); err != nil || len(r.looks) == 0 {
 		return r.n, err
 	}
 	return r.n.withoutLooks(what)
@@ -197,7 +199,7 @@ func (r *regexCompiler) compile(what, re string, flags syntax.Flags) (*network, 
 func (r *regexCompiler) node(p regexKey) int32 {
 	i, ok := r.known[p]
 	if !ok {
-		i = r.n.add(netNode{})
+		i = r.n.add(node{})
 		r.known[p] = i
 		r.todo = append(r.todo, p)
 	}
@@ -210,24 +212,24 @@ func (r *regexCompiler) fill(p regexKey) {
 	go1 := func(pc uint32) int32 { return r.node(regexKey{p.prog, pc, p.before, p.after}) }
 	switch inst.Op {
 	case syntax.InstAlt, syntax.InstAltMatch:
-		r.n.lead(at, go1(inst.Out), go1(inst.Arg))
+		r.n.Lead(at, go1(inst.Out), go1(inst.Arg))
 	case syntax.InstCapture, syntax.InstNop:
-		r.n.lead(at, go1(inst.Out))
+		r.n.Lead(at, go1(inst.Out))
 	case syntax.InstMatch:
 		if p.prog > 0 {
-			r.n.lead(at, r.passed(p.after))
+			r.n.Lead(at, r.passed(p.after))
 		} else if p.after == open || p.after == edge {
-			r.n.lead(at, r.end)
+			r.n.Lead(at, r.end)
 		}
 	case syntax.InstEmptyWidth:
-		r.n.lead(at, r.assert(p, inst)...)
+		r.n.Lead(at, r.assert(p, inst)...)
 	case syntax.InstFail:
 	default:
 		more := r.lookaheads(p, inst)
 		if more == nil {
 			more = r.characters(p, inst)
 		}
-		r.n.lead(at, more...)
+		r.n.Lead(at, more...)
 	}
 }
 
@@ -240,7 +242,7 @@ func (r *regexCompiler) passed(after side) int32 {
 	case edge:
 		return r.end
 	}
-	return r.n.read(after.of(), r.pass)
+	return r.n.Read(after.of(), r.pass)
 }
 
 // lookaheads returns the nodes of the lookaheads that an instruction stands for; nil for others.
@@ -267,7 +269,7 @@ func (r *regexCompiler) lookaheads(p regexKey, inst *syntax.Inst) (more []int32)
 func (r *regexCompiler) lookahead(p regexKey, inst *syntax.Inst, i int) int32 {
 	from := r.node(regexKey{i + 1, uint32(r.progs[i+1].Start), p.before, p.after})
 	to := r.node(regexKey{p.prog, inst.Out, p.before, p.after})
-	return r.n.add(netNode{kind: lookNode, not: r.looks[i].not, ret: from, to: to})
+	return r.n.add(node{kind: lookNode, not: r.looks[i].not, ret: from, to: to})
 }
 
 // assert returns the nodes after an assertion: one for each kind of character that may follow.
@@ -304,27 +306,27 @@ func (r *regexCompiler) characters(p regexKey, inst *syntax.Inst) (more []int32)
 		set = r.dotAll
 	}
 	if !r.sides {
-		return []int32{r.n.read(set, r.node(regexKey{prog: p.prog, pc: inst.Out}))}
+		return []int32{r.n.Read(set, r.node(regexKey{prog: p.prog, pc: inst.Out}))}
 	}
 	for s := line; s <= other; s++ {
 		if p.after != open && p.after != s {
 			continue
 		}
-		if part := set.and(s.of()); len(part) > 0 {
-			more = append(more, r.n.read(part, r.node(regexKey{prog: p.prog, pc: inst.Out, before: s})))
+		if part := set.And(s.of()); len(part) > 0 {
+			more = append(more, r.n.Read(part, r.node(regexKey{prog: p.prog, pc: inst.Out, before: s})))
 		}
 	}
 	return more
 }
 
 // set returns the characters of an instruction. Repeated classes are sorted once.
-func (r *regexCompiler) set(inst *syntax.Inst) charset {
+func (r *regexCompiler) set(inst *syntax.Inst) charset.Set {
 	if len(inst.Rune) <= 8 {
 		return instSet(inst)
 	}
 	set, ok := r.sets[&inst.Rune[0]]
 	if !ok {
-		r.n.meter.charge(16 * len(inst.Rune))
+		r.n.meter.Charge(16 * len(inst.Rune))
 		set = instSet(inst)
 		r.sets[&inst.Rune[0]] = set
 	}
@@ -332,26 +334,26 @@ func (r *regexCompiler) set(inst *syntax.Inst) charset {
 }
 
 // instSet returns the characters of an instruction.
-func instSet(inst *syntax.Inst) charset {
+func instSet(inst *syntax.Inst) charset.Set {
 	switch inst.Op {
 	case syntax.InstRuneAny:
-		return anyRune()
+		return charset.Any()
 	case syntax.InstRuneAnyNotNL:
-		return setOf('\n').not()
+		return charset.Of('\n').Not()
 	}
 	if len(inst.Rune) == 1 {
 		r := inst.Rune[0]
-		set := []runeRange{{r, r}}
+		set := []charset.Range{{Lo: r, Hi: r}}
 		if syntax.Flags(inst.Arg)&syntax.FoldCase != 0 {
 			for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
-				set = append(set, runeRange{f, f})
+				set = append(set, charset.Range{Lo: f, Hi: f})
 			}
 		}
-		return normal(set)
+		return charset.Normal(set)
 	}
-	var set []runeRange
+	var set []charset.Range
 	for i := 0; i+1 < len(inst.Rune); i += 2 {
-		set = append(set, runeRange{inst.Rune[i], inst.Rune[i+1]})
+		set = append(set, charset.Range{Lo: inst.Rune[i], Hi: inst.Rune[i+1]})
 	}
-	return normal(set)
+	return charset.Normal(set)
 }

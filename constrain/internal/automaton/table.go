@@ -1,0 +1,328 @@
+package automaton
+
+// Table: several patterns as one automaton over characters, complete before it is used.
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"unicode"
+
+	"picogpt/constrain/internal/charset"
+	"picogpt/constrain/internal/meter"
+)
+
+// A Table is a deterministic automaton for strings. State 0 is the start.
+type Table struct {
+	Alpha   *charset.Alphabet
+	classes int
+	next    []int32 // [state, class]; -1 if no string follows
+	// [state] the patterns that a string which ends here matches; -1 if it may not end
+	Kind    []int32
+	Kinds   [][]bool
+	All     []bool   // [state] any string may follow, and all are of its kind
+	Plainly []uint16 // the classes that have characters of plain ids
+	Plain   []bool   // [state] after any such characters, some string continues
+	Whole   []bool   // [state] the same after any characters
+	// a number of characters after which, at most, some string ends, from any state
+	Far     int
+	fewest  int        // the least of count
+	Count   []int      // [state] number of strings that follow; unbounded for infinitely many
+	Lengths [][]uint64 // [state] bit n: some string ends after n characters; nil: after any number
+	rows    int        // number of bits of lengths
+	loop    int        // the bit loop follows the last bit again; -1 if none does
+	Loose   *Table     // the same automaton for strings of any length
+}
+
+const Unbounded = 1 << 30
+
+// NewTable runs machines in parallel. With all set, a string must match all of them; otherwise the
+// kinds say which ones it matches.
+func NewTable(what string, machines []*Machine, all bool, meter *meter.Meter) (*Table, error) {
+	var sets []charset.Set
+	for _, m := range machines {
+		sets = append(sets, m.net.sets...)
+	}
+	alpha, err := charset.NewAlphabet(what, sets, meter)
+	if err != nil {
+		return nil, err
+	}
+	t := &Table{Alpha: alpha, classes: len(alpha.Members)}
+	b := &tableBuilder{t: t, meter: meter, machines: machines, all: all, states: map[string]int32{},
+		kinds: map[string]int32{}, numbers: map[*State]uint32{}}
+	for _, m := range machines {
+		m.Begin()
+		b.starts = append(b.starts, m.Current(m.First))
+	}
+	return t, b.build(what)
+}
+
+type tableBuilder struct {
+	t        *Table
+	meter    *meter.Meter
+	machines []*Machine
+	all      bool
+	starts   []*State
+	tuples   [][]*State
+	states   map[string]int32
+	kinds    map[string]int32
+	numbers  map[*State]uint32
+}
+
+func (b *tableBuilder) build(what string) error {
+	t := b.t
+	class := make([][]uint16, len(b.machines)) // of each machine, for each class of the table
+	for i, m := range b.machines {
+		if err := b.meter.Charge(4 * t.classes); err != nil {
+			return err
+		}
+		for _, r := range t.Alpha.Members {
+			class[i] = append(class[i], m.Alpha.Of(r))
+		}
+	}
+	b.state(b.starts)
+	for i := 0; i < len(b.tuples); i++ {
+		for c := range t.classes {
+			if err := b.meter.Charge(12 + 8*len(b.machines)); err != nil {
+				return err
+			}
+			tuple := make([]*State, len(b.machines))
+			for j, m := range b.machines {
+				tuple[j] = m.Step(b.tuples[i][j], class[j][c])
+				if m.Err != nil {
+					return m.Err
+				}
+			}
+			t.next = append(t.next, b.state(tuple))
+		}
+		if len(t.next) > maxTable || len(b.tuples) > maxTableStates {
+			return fmt.Errorf("%s: the automaton has more than %d states or %d steps", what,
+				maxTableStates, maxTable)
+		}
+	}
+	return nil
+}
+
+// state returns the index of a tuple of states.
+func (b *tableBuilder) state(tuple []*State) int32 {
+	for i, s := range tuple {
+		if b.all && s == Dead && !b.machines[i].Not {
+			return -1
+		}
+	}
+	var key []byte
+	for _, s := range tuple {
+		n, ok := b.numbers[s]
+		if !ok {
+			n = uint32(len(b.numbers))
+			b.numbers[s] = n
+		}
+		key = binary.LittleEndian.AppendUint32(key, n)
+	}
+	i, ok := b.states[string(key)]
+	if !ok {
+		i = int32(len(b.tuples))
+		b.states[string(key)] = i
+		b.tuples = append(b.tuples, tuple)
+		b.t.Kind = append(b.t.Kind, b.kind(tuple))
+	}
+	return i
+}
+
+// kind returns a number for the set of machines that accept.
+func (b *tableBuilder) kind(tuple []*State) int32 {
+	accepts, any := make([]bool, len(tuple)), true
+	var key []byte
+	for i, s := range tuple {
+		accepts[i] = s.Accepts != b.machines[i].Not
+		any = any && accepts[i]
+		if accepts[i] {
+			key = binary.AppendUvarint(key, uint64(i))
+		}
+	}
+	if b.all && !any {
+		return -1
+	}
+	k, ok := b.kinds[string(key)]
+	if !ok {
+		k = int32(len(b.t.Kinds))
+		b.kinds[string(key)] = k
+		b.t.Kinds = append(b.t.Kinds, accepts)
+	}
+	return k
+}
+
+// Step returns the state after a character of a class; -1 if no string follows.
+func (t *Table) Step(s int32, class uint16) int32 { return t.next[int(s)*t.classes+int(class)] }
+
+// Row returns the states after a character of each class.
+func (t *Table) Row(s int32) []int32 { return t.next[int(s)*t.classes : (int(s)+1)*t.classes] }
+
+func (t *Table) states() int { return len(t.Kind) }
+
+// Finish drops the kinds that no string may have and the states from which none can end, and
+// computes what masks need. plain is the set of characters of plain ids. It reports whether there
+// is any string.
+func (t *Table) Finish(
+	m *meter.Meter, plain charset.Set, possible func(kind int) bool,
+) (bool, error) {
+	if err := m.Charge(12 * len(t.next)); err != nil {
+		return false, err
+	}
+	alive := make([]bool, t.states())
+	for s := range t.Kind {
+		if t.Kind[s] >= 0 && !possible(int(t.Kind[s])) {
+			t.Kind[s] = -1
+		}
+		alive[s] = t.Kind[s] >= 0
+	}
+	t.leading(alive, nil)
+	for i, n := range t.next {
+		if n >= 0 && !alive[n] {
+			t.next[i] = -1
+		}
+	}
+	if !alive[0] {
+		return false, nil
+	}
+	if err := t.minimize(m); err != nil {
+		return false, err
+	}
+	t.countStrings()
+	t.fewest = slices.Min(t.Count)
+	t.Plainly = t.Alpha.Those(plain)
+	t.Plain, t.Whole = t.endless(t.Plainly), t.endless(nil)
+	t.Far = t.farthest()
+	return true, nil
+}
+
+// minimize joins equivalent states.
+func (t *Table) minimize(m *meter.Meter) error {
+	group := slices.Clone(t.Kind)
+	for groups, rounds := 0, 0; ; rounds++ {
+		if rounds == 40 { // a long chain; the result is only larger than necessary
+			for s := range group {
+				group[s] = int32(s)
+			}
+			break
+		}
+		if err := m.Charge(len(t.next) + 16*len(group)); err != nil {
+			return err
+		}
+		number := map[string]int32{}
+		next := make([]int32, len(group))
+		var key []byte
+		for s := range group {
+			key = binary.LittleEndian.AppendUint32(key[:0], uint32(group[s]))
+			for _, n := range t.Row(int32(s)) {
+				if n >= 0 {
+					n = group[n] + 1
+				} else {
+					n = -1
+				}
+				key = binary.LittleEndian.AppendUint32(key, uint32(n))
+			}
+			i, ok := number[string(key)]
+			if !ok {
+				i = int32(len(number))
+				number[string(key)] = i
+			}
+			next[s] = i
+		}
+		group = next
+		if len(number) == groups {
+			break
+		}
+		groups = len(number)
+	}
+	t.join(group)
+	return nil
+}
+
+// join makes one state of each group; that of state 0 is group 0.
+func (t *Table) join(group []int32) {
+	var next, kind []int32
+	for s, g := range group {
+		if int(g) < len(kind) {
+			continue
+		}
+		kind = append(kind, t.Kind[s])
+		for _, n := range t.Row(int32(s)) {
+			if n >= 0 {
+				n = group[n]
+			}
+			next = append(next, n)
+		}
+	}
+	t.next, t.Kind = next, kind
+	t.All = make([]bool, len(kind))
+	for s := range kind {
+		t.All[s] = kind[s] >= 0
+		for _, n := range t.Row(int32(s)) {
+			t.All[s] = t.All[s] && n == int32(s)
+		}
+	}
+}
+
+// Union returns the machine of the strings of several tables, for another table.
+func Union(what string, tables []*Table, m *meter.Meter) (*Machine, error) {
+	n := NewNetwork(MaxNodes, m)
+	var starts []int32
+	for _, t := range tables {
+		starts = append(starts, t.addTo(n))
+	}
+	n.Rule(what, n.Split(starts...))
+	u, err := NewMachine(what, n, m)
+	if err == nil {
+		u.meter = m
+	}
+	return u, err
+}
+
+// addTo adds the strings of a table to a network, and returns the node at which they begin.
+func (t *Table) addTo(n *Network) int32 {
+	first := int32(len(n.nodes))
+	for range t.Kind {
+		n.Split()
+	}
+	end := n.End()
+	for s := range t.Kind {
+		sets := map[int32]charset.Set{}
+		row := t.Row(int32(s))
+		var order []int32
+		for piece, class := range t.Alpha.Pieces(0, unicode.MaxRune) {
+			to := row[class]
+			if to < 0 {
+				continue
+			}
+			set := sets[to]
+			if set == nil {
+				order = append(order, to)
+			}
+			if last := len(set) - 1; last >= 0 && set[last].Hi == piece.Lo-1 {
+				set[last].Hi = piece.Hi
+			} else {
+				set = append(set, piece)
+			}
+			sets[to] = set
+		}
+		if n.meter.Charge(4*t.Alpha.Size()) != nil || n.Full() {
+			break
+		}
+		for _, to := range order {
+			n.Lead(first+int32(s), n.Read(sets[to], first+to))
+		}
+		if t.Kind[s] >= 0 {
+			n.Lead(first+int32(s), end)
+		}
+	}
+	return first
+}
+
+func (t *Table) Clone() *Table {
+	return &Table{Alpha: t.Alpha, classes: t.classes, next: slices.Clone(t.next),
+		Kind: slices.Clone(t.Kind), Kinds: t.Kinds}
+}
+
+// Few reports whether so many names, or fewer, follow some beginning of a name.
+func (t *Table) Few(n int) bool { return t != nil && t.fewest <= n }

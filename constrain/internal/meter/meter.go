@@ -1,0 +1,110 @@
+// Package meter counts the work of compiling a form, so that its bounds are the same on every
+// machine.
+package meter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Work is counted in steps of 1 to 15 ns. A form may take baseWork, and workPerByte for each of its
+// bytes, but never more than mostWork. One schema of all formats takes 4 million steps; the others
+// of the JSON-Schema-Test-Suite take 11,000 at most; long ordinary forms take 4 to 60 a byte.
+const (
+	baseWork    = 64 << 20
+	workPerByte = 64
+	mostWork    = 128 << 20
+	PauseWork   = 1 << 13 // between two pauses
+	// work that cannot pause and is at least this long is done aside
+	asideWork = 1 << 15
+)
+
+// A WorkError says that compiling a form takes too much work.
+type WorkError struct {
+	Steps int // the bound
+	Bytes int // of the form
+}
+
+func (e *WorkError) Error() string {
+	return fmt.Sprintf("it takes more than %d steps to compile, which is the bound for %d bytes",
+		e.Steps, e.Bytes)
+}
+
+// A Meter counts the work of compiling one form. Every loop that a form can make long charges the
+// meter. After the first error all charges return that error. A nil meter counts nothing.
+type Meter struct {
+	ctx    context.Context
+	pause  func(context.Context) error
+	beside func(ctx context.Context, work func()) error // runs work that cannot pause
+	bytes  int
+	Used   int
+	Most   int
+	next   int // the count at which the next pause is due
+	err    error
+}
+
+func New(ctx context.Context, pause func(context.Context) error,
+	aside func(context.Context, func()) error, bytes int,
+) *Meter {
+	m := &Meter{ctx: ctx, pause: pause, beside: aside, bytes: bytes, next: PauseWork,
+		Most: min(baseWork+workPerByte*min(bytes, mostWork/workPerByte), mostWork)}
+	if ctx == nil {
+		m.err = errNoContext
+	}
+	return m
+}
+
+// ErrSteps says that a mask needs more steps than allowed.
+var ErrSteps = errors.New("too many steps")
+
+var errNoContext = errors.New("context: nil, want one, such as context.Background()")
+
+// Charge counts n steps. It returns an error if there are too many, or the context has ended.
+func (m *Meter) Charge(n int) error {
+	if m == nil || m.err != nil {
+		return m.Failed()
+	}
+	if m.Used += n; m.Used < m.next {
+		return nil
+	}
+	m.next = m.Used + PauseWork
+	switch {
+	case m.Used > m.Most:
+		m.err = &WorkError{m.Most, m.bytes}
+	case m.pause != nil:
+		m.err = m.pause(m.ctx)
+	default:
+		m.err = m.ctx.Err()
+	}
+	return m.err
+}
+
+// Aside does about n steps of work that cannot pause.
+func (m *Meter) Aside(n int, work func()) error {
+	if err := m.Failed(); err != nil {
+		return err
+	}
+	if m == nil || m.beside == nil || n < asideWork {
+		work()
+		return nil
+	}
+	m.err = m.beside(m.ctx, work)
+	return m.err
+}
+
+// Named returns the error of a meter with the name of the thing that is compiled.
+func (m *Meter) Named(what string, err error) error {
+	if err != nil && err == m.Failed() {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return err
+}
+
+// Failed returns the error that ended the work, or nil.
+func (m *Meter) Failed() error {
+	if m == nil {
+		return nil
+	}
+	return m.err
+}
