@@ -44,17 +44,17 @@ func (c *Constraint) Notes() []string { return slices.Clone(c.notes) }
 
 // Bytes returns approximately how much memory the constraint takes now: the compiled form, and what
 // it stores of its texts. The vocabulary is not counted.
-func (c *Constraint) Bytes() int { return c.form.held() }
+func (c *Constraint) Bytes() int { return c.form.Bytes() }
 
 // form is the interface of both kinds of forms. A state is what may follow after some text; it
 // never changes.
 type form interface {
-	start() (state any)
-	accepts(state any) bool                         // the text may end
-	mask(state any, open []uint64, steps int) error // adds the open ids, except those that end a text
-	accept(state any, id int) (next any, err error) // nil if the id is not open
-	busy() bool                                     // accept may have to wait for the mask of another text
-	held() int                                      // memory in bytes, approximately
+	Start() (state any)
+	Accepts(state any) bool                         // the text may end
+	Mask(state any, open []uint64, steps int) error // adds the open ids, except those that end a text
+	Accept(state any, id int) (next any, err error) // nil if the id is not open
+	Busy() bool                                     // accept may have to wait for the mask of another text
+	Bytes() int                                     // memory in bytes, approximately
 }
 
 // A Text is the state of one text under a constraint. It implements Matcher.
@@ -67,7 +67,7 @@ type Text struct {
 
 // Start returns a Matcher for an empty text.
 func (c *Constraint) Start() (*Text, error) {
-	return &Text{of: c, ends: c.vocab.ends, states: []any{c.form.start()}}, nil
+	return &Text{of: c, ends: c.vocab.ends, states: []any{c.form.Start()}}, nil
 }
 
 // EndWith sets the ids that end the text, instead of the vocabulary's Ends: they are open only
@@ -88,7 +88,7 @@ func (e *NotOpenError) Error() string {
 func (t *Text) now() any { return t.states[len(t.states)-1] }
 
 // Complete reports whether the text matches the form as it is.
-func (t *Text) Complete() bool { return t.ended || t.of.form.accepts(t.now()) }
+func (t *Text) Complete() bool { return t.ended || t.of.form.Accepts(t.now()) }
 
 // Mask implements Matcher.
 func (t *Text) Mask(open []uint64) error { return t.maskWithin(open, math.MaxInt) }
@@ -106,7 +106,7 @@ func (t *Text) MaskWithin(open []uint64, steps int) (done bool, err error) {
 
 // Busy reports whether Accept may have to wait, because a long computation of a mask for another
 // text of the constraint is running.
-func (t *Text) Busy() bool { return t.of.form.busy() }
+func (t *Text) Busy() bool { return t.of.form.Busy() }
 
 func (t *Text) maskWithin(open []uint64, steps int) error {
 	clear(open)
@@ -117,11 +117,11 @@ func (t *Text) maskWithin(open []uint64, steps int) error {
 	if words := v.Words(); len(open) < words { // a model with fewer ids
 		all = make([]uint64, words)
 	}
-	if err := t.of.form.mask(t.now(), all, steps); err != nil {
+	if err := t.of.form.Mask(t.now(), all, steps); err != nil {
 		return err
 	}
 	copy(open, all)
-	accepts := t.of.form.accepts(t.now())
+	accepts := t.of.form.Accepts(t.now())
 	for _, id := range t.ends {
 		switch bit := uint64(1) << (id & 63); {
 		case id < 0 || id>>6 >= len(open):
@@ -142,13 +142,13 @@ func (t *Text) Accept(id int) error {
 		return fmt.Errorf("id %d: want ids below %d", id, v.Size())
 	case t.ended:
 		return fmt.Errorf("id %d: the text has ended", id)
-	case end && t.of.form.accepts(t.now()):
+	case end && t.of.form.Accepts(t.now()):
 		t.states, t.ended = append(t.states, t.now()), true
 		return nil
 	case end && (id >= v.Size() || len(v.Bytes(id)) > 0):
 		return &NotOpenError{id, v.Bytes(id)}
 	}
-	next, err := t.of.form.accept(t.now(), id)
+	next, err := t.of.form.Accept(t.now(), id)
 	if err != nil {
 		return err
 	}

@@ -94,7 +94,7 @@ func TestSpellingsOfOlderDraftsAndConditions(t *testing.T) {
 		if n := len(texts(x.instances)); valid == 0 || valid == n {
 			t.Errorf("%s: %d of %d instances are valid: want some of both", x.schema, valid, n)
 		}
-		walks(t, x.schema, c, 6, check)
+		written(t, x.schema, c, 6, check)
 	}
 }
 
@@ -151,7 +151,7 @@ func TestTaggedBranchesCostWhatTheyAre(t *testing.T) {
 func TestAnOpenIdOfANameIsTaken(t *testing.T) {
 	schema := `{"type":"object","patternProperties":{"^(x|a.*|é|è)$":{"type":"null"}},"additionalProperties":false,"minProperties":4}`
 	c, check := compile(t, schema, SchemaOptions{}), judge.Schema(t, schema)
-	walks(t, schema, c, 12, check)
+	written(t, schema, c, 12, check)
 	for prefix, want := range map[string]bool{`{"x":null,"x`: false, `{"x":null,"a`: true, `{"é":null,"è":null,"` + "\xc3": false, `{"é":null,"` + "\xc3": true} {
 		if begun, _ := accepts(t, c, prefix); begun != want {
 			t.Errorf("%q: begun %v, want %v", prefix, begun, want)

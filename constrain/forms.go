@@ -5,7 +5,9 @@ package constrain
 import (
 	"context"
 
+	"picogpt/constrain/internal/grammar"
 	"picogpt/constrain/internal/meter"
+	"picogpt/constrain/internal/schema"
 )
 
 // SchemaOptions decide what a schema leaves open about the text of JSON.
@@ -77,7 +79,7 @@ func (c Compiler) JSONSchema(
 	ctx context.Context, text []byte, o SchemaOptions,
 ) (*Constraint, error) {
 	m := meter.New(ctx, c.Pause, c.Aside, len(text))
-	f, notes, err := newSchemaForm(c.Vocabulary.strings, text, schemaOptions(o), m)
+	f, notes, err := schema.Compile(c.Vocabulary.strings, text, schema.Options(o), m)
 	if err != nil {
 		return nil, err
 	}
@@ -86,13 +88,13 @@ func (c Compiler) JSONSchema(
 
 // Regex is the function Regex under a context.
 func (c Compiler) Regex(ctx context.Context, re string) (*Constraint, error) {
-	f, err := newRegexForm(c.Vocabulary.ids, re, meter.New(ctx, c.Pause, c.Aside, len(re)))
+	f, err := grammar.Regex(c.Vocabulary.ids, re, meter.New(ctx, c.Pause, c.Aside, len(re)))
 	return c.constraint(f, err)
 }
 
 // Grammar is the function Grammar under a context.
 func (c Compiler) Grammar(ctx context.Context, text string) (*Constraint, error) {
-	f, err := newGrammar(c.Vocabulary.ids, text, meter.New(ctx, c.Pause, c.Aside, len(text)))
+	f, err := grammar.GBNF(c.Vocabulary.ids, text, meter.New(ctx, c.Pause, c.Aside, len(text)))
 	return c.constraint(f, err)
 }
 
@@ -102,11 +104,11 @@ func (c Compiler) Choice(ctx context.Context, choices ...string) (*Constraint, e
 	for _, s := range choices {
 		bytes += len(s)
 	}
-	f, err := newChoice(c.Vocabulary.ids, choices, meter.New(ctx, c.Pause, c.Aside, bytes))
+	f, err := grammar.Choice(c.Vocabulary.ids, choices, meter.New(ctx, c.Pause, c.Aside, bytes))
 	return c.constraint(f, err)
 }
 
-func (c Compiler) constraint(f *grammarForm, err error) (*Constraint, error) {
+func (c Compiler) constraint(f *grammar.Form, err error) (*Constraint, error) {
 	if err != nil {
 		return nil, err
 	}

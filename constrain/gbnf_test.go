@@ -5,23 +5,17 @@ package constrain
 import (
 	"strings"
 	"testing"
+
+	"picogpt/constrain/internal/walks"
 )
 
 // accepts feeds a text byte by byte. It reports whether the text can begin so, and whether it may
 // end.
 func accepts(t *testing.T, c *Constraint, text string) (begun, complete bool) {
 	t.Helper()
-	m, err := c.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	v := gpt2()
-	for i := range len(text) {
-		if m.Accept(int(v.ids.Nodes[v.ids.Child(0, text[i])].ID)) != nil {
-			return false, false
-		}
-	}
-	return true, m.Complete()
+	m := start(t, c)
+	begun = walks.Feed(m, text)
+	return begun, begun && m.Complete()
 }
 
 const jsonGrammar = `# JSON
@@ -138,7 +132,7 @@ func TestGrammarsReadWholeTokens(t *testing.T) {
 		if err := m.Mask(mask); err != nil {
 			t.Fatal(err)
 		}
-		return opened(mask)
+		return walks.Opened(mask)
 	}
 	g, err := Grammar(v, `root ::= <[31373]> !<[995]> "."`)
 	if err != nil {

@@ -11,50 +11,20 @@ import (
 	"sync"
 	"testing"
 
+	"picogpt/constrain/internal/walks"
 	"picogpt/internal/testing/fixture"
-	"picogpt/tokenizer"
 )
 
-const endOfText = 50256
+const endOfText = walks.EndOfText
 
 // gpt2 returns GPT-2's vocabulary, arranged once for all tests.
 var gpt2 = sync.OnceValue(func() *Vocabulary {
-	t := tokenizer.GPT2()
-	tokens := make([][]byte, t.Size())
-	for id := range tokens {
-		text, err := t.Text(id)
-		if err != nil {
-			panic(err)
-		}
-		tokens[id] = []byte(text)
-	}
-	v, err := NewVocabulary(tokens, VocabularyOptions{Ends: []int{endOfText}})
+	v, err := NewVocabulary(walks.Tokens(), VocabularyOptions{Ends: []int{endOfText}})
 	if err != nil {
 		panic(err)
 	}
 	return v
 })
-
-// opened returns the ids of a mask, ascending.
-func opened(mask []uint64) (ids []int) {
-	for id := range 64 * len(mask) {
-		if mask[id>>6]>>(id&63)&1 != 0 {
-			ids = append(ids, id)
-		}
-	}
-	return ids
-}
-
-// feed takes bytes into a text, one id for each.
-func feed(t *testing.T, text Matcher, v *Vocabulary, bytes []byte) {
-	t.Helper()
-	for i, b := range bytes {
-		id := int(v.ids.Nodes[v.ids.Child(0, b)].ID)
-		if err := text.Accept(id); err != nil {
-			t.Fatalf("byte %d of %q: %v", i, bytes, err)
-		}
-	}
-}
 
 func TestMasksAreThoseOfBruteForce(t *testing.T) {
 	var cases []struct {
@@ -90,12 +60,14 @@ func TestMasksAreThoseOfBruteForce(t *testing.T) {
 		for i, b := range c.Prefix {
 			prefix[i] = byte(b)
 		}
-		feed(t, text, gpt2(), prefix)
+		if !walks.Feed(text, string(prefix)) {
+			t.Fatalf("case %d: %q is refused", i, prefix)
+		}
 		mask := make([]uint64, gpt2().Words())
 		if err := text.Mask(mask); err != nil {
 			t.Fatal(err)
 		}
-		ids := opened(mask)
+		ids := walks.Opened(mask)
 		eos := len(ids) > 0 && ids[len(ids)-1] == endOfText
 		if eos {
 			ids = ids[:len(ids)-1]

@@ -4,118 +4,27 @@ package constrain
 // asserted, and package regexp.
 
 import (
-	"math/bits"
-	"math/rand/v2"
 	"regexp"
-	"strings"
 	"testing"
 
-	"picogpt/internal/testing/cases"
+	"picogpt/constrain/internal/walks"
 	"picogpt/internal/testing/judge"
 )
 
-// A walker writes texts that only the masks steer.
-type walker struct {
-	rnd  *rand.Rand
-	mask []uint64
-}
-
-// write returns a text, and whether it is complete after at most n ids.
-func (w *walker) write(t *testing.T, m Matcher, complete func() bool, n int) (string, bool) {
+// written has n texts of a constraint judged.
+func written(t *testing.T, name string, c *Constraint, n int, judge func(text string) error) {
 	t.Helper()
-	v := gpt2()
-	var text strings.Builder
-	for i := range n {
-		if err := m.Mask(w.mask); err != nil {
-			t.Fatalf("%q: %v", text.String(), err)
-		}
-		if complete() && w.rnd.IntN(3) == 0 {
-			return text.String(), true
-		}
-		w.mask[endOfText>>6] &^= 1 << (endOfText & 63)
-		id := w.choose(i > n/3)
-		if id < 0 {
-			if !complete() {
-				t.Fatalf("%q: no id is open, and the text may not end", text.String())
-			}
-			return text.String(), true
-		}
-		if err := m.Accept(id); err != nil {
-			t.Fatalf("%q: an open id: %v", text.String(), err)
-		}
-		text.Write(v.Bytes(id))
-	}
-	return text.String(), complete()
+	walks.Run(t, name, n, func() walks.Matcher { return start(t, c) }, judge)
 }
 
-// choose draws an open id. Ids that end something are drawn more often, above all late in a text.
-func (w *walker) choose(late bool) int {
-	open := func(id int) bool { return w.mask[id>>6]>>(id&63)&1 != 0 }
-	v := gpt2()
-	if late || w.rnd.IntN(4) == 0 {
-		for _, b := range []byte(`"}],:`) {
-			if id := int(v.ids.Nodes[v.ids.Child(0, b)].ID); open(id) && w.rnd.IntN(8) > 0 {
-				return id
-			}
-		}
-	}
-	if w.rnd.IntN(2) == 0 {
-		var alone []int
-		for i := 1; i < len(v.ids.Nodes); i += int(v.ids.Nodes[i].Size) {
-			if id := int(v.ids.Nodes[i].ID); open(id) {
-				alone = append(alone, id)
-			}
-		}
-		if len(alone) > 0 {
-			return alone[w.rnd.IntN(len(alone))]
-		}
-	}
-	count := 0
-	for _, word := range w.mask {
-		count += bits.OnesCount64(word)
-	}
-	if count == 0 {
-		return -1
-	}
-	pick := w.rnd.IntN(count)
-	for i, word := range w.mask {
-		if n := bits.OnesCount64(word); pick >= n {
-			pick -= n
-			continue
-		}
-		for ; pick > 0; pick-- {
-			word &= word - 1
-		}
-		return 64*i + bits.TrailingZeros64(word)
-	}
-	return -1
-}
-
-// walks runs walks with seeds of its own for each constraint.
-func walks(t *testing.T, name string, c *Constraint, n int, judge func(text string) error) {
+// start returns an empty text.
+func start(t *testing.T, c *Constraint) *Text {
 	t.Helper()
-	if cases.Long {
-		n *= 20
+	text, err := c.Start()
+	if err != nil {
+		t.Fatal(err)
 	}
-	done := 0
-	for seed := range n {
-		w := &walker{rand.New(rand.NewPCG(uint64(seed), 7)), make([]uint64, gpt2().Words())}
-		m, err := c.Start()
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, complete := w.write(t, m, m.Complete, 200)
-		if !complete {
-			continue
-		}
-		done++
-		if err := judge(text); err != nil {
-			t.Errorf("wrote %s: %v", text, err)
-		}
-	}
-	if done == 0 {
-		t.Errorf("%s: no walk came to an end", name)
-	}
+	return text
 }
 
 // judged are schemas of all keywords, some of them together.
@@ -148,7 +57,7 @@ func TestWhatIsWrittenUnderASchemaIsValid(t *testing.T) {
 	for _, schema := range judged {
 		check := judge.Schema(t, schema)
 		for _, space := range []int{0, NoSpace, 3} {
-			walks(t, schema, compile(t, schema, SchemaOptions{Space: space}), 4, check)
+			written(t, schema, compile(t, schema, SchemaOptions{Space: space}), 4, check)
 		}
 	}
 }
@@ -163,7 +72,7 @@ func TestWhatIsWrittenUnderARegexMatches(t *testing.T) {
 			t.Errorf("%s: %v", re, err)
 			continue
 		}
-		walks(t, re, c, 10, func(text string) error {
+		written(t, re, c, 10, func(text string) error {
 			if !judge.MatchString(text) {
 				return errNoMatch
 			}
@@ -185,7 +94,7 @@ func TestWhatIsWrittenUnderAChoiceIsOneOfThem(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{}
-	walks(t, "choice", c, 200, func(text string) error { seen[text] = true; return nil })
+	written(t, "choice", c, 200, func(text string) error { seen[text] = true; return nil })
 	for _, choice := range choices {
 		if !seen[choice] {
 			t.Errorf("%q was never written", choice)

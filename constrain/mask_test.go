@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"picogpt/constrain/internal/walks"
 	"picogpt/internal/testing/cases"
 )
 
@@ -41,14 +42,14 @@ func constraints(t *testing.T) map[string]*Constraint {
 func TestAnIdIsOpenExactlyIfItIsAccepted(t *testing.T) {
 	v := gpt2()
 	for name, c := range constraints(t) {
-		w := &walker{rand.New(rand.NewPCG(3, 9)), make([]uint64, v.Words())}
+		w := walks.New(rand.New(rand.NewPCG(3, 9)))
 		m, err := c.Start()
 		if err != nil {
 			t.Fatal(err)
 		}
 		steps := cases.Of(3, 40)
 		for step := range steps {
-			if err := m.Mask(w.mask); err != nil {
+			if err := m.Mask(w.Mask); err != nil {
 				t.Fatal(err)
 			}
 			var ids []int
@@ -60,12 +61,12 @@ func TestAnIdIsOpenExactlyIfItIsAccepted(t *testing.T) {
 					}
 				}
 			}
-			if open := opened(w.mask); !slices.Equal(open, ids) {
+			if open := walks.Opened(w.Mask); !slices.Equal(open, ids) {
 				t.Fatalf("%s: after %d ids %d are open and %d are accepted", name, step, len(open),
 					len(ids))
 			}
-			w.mask[endOfText>>6] &^= 1 << (endOfText & 63)
-			id := w.choose(false)
+			w.Mask[endOfText>>6] &^= 1 << (endOfText & 63)
+			id := w.Choose(false)
 			if id < 0 {
 				break
 			}
@@ -123,7 +124,7 @@ func TestMasksOfRandomVocabulariesAndForms(t *testing.T) {
 					text.Rewind(1)
 				}
 			}
-			open := opened(mask)
+			open := walks.Opened(mask)
 			if !slices.Equal(open, ids) {
 				t.Fatalf("%s: after %q %v are open and %v are accepted", form, written, open, ids)
 			}
@@ -155,22 +156,21 @@ func (m maker) form() string {
 }
 
 func TestAMatcherGoesBackAndForks(t *testing.T) {
-	v := gpt2()
 	for name, c := range constraints(t) {
 		text, err := c.Start()
 		if err != nil {
 			t.Fatal(err)
 		}
 		var m Matcher = text
-		w := &walker{rand.New(rand.NewPCG(5, 5)), make([]uint64, v.Words())}
+		w := walks.New(rand.New(rand.NewPCG(5, 5)))
 		var masks [][]uint64 // before each id
 		var ids []int
 		for range 20 {
-			if err := m.Mask(w.mask); err != nil {
+			if err := m.Mask(w.Mask); err != nil {
 				t.Fatal(err)
 			}
-			masks = append(masks, slices.Clone(w.mask))
-			id := w.choose(false)
+			masks = append(masks, slices.Clone(w.Mask))
+			id := w.Choose(false)
 			if id < 0 {
 				break
 			}
@@ -187,10 +187,10 @@ func TestAMatcherGoesBackAndForks(t *testing.T) {
 			if err := fork.Rewind(1); err != nil {
 				t.Fatal(err)
 			}
-			if err := fork.Mask(w.mask); err != nil {
+			if err := fork.Mask(w.Mask); err != nil {
 				t.Fatal(err)
 			}
-			if !slices.Equal(w.mask, masks[len(ids)-1-back]) {
+			if !slices.Equal(w.Mask, masks[len(ids)-1-back]) {
 				t.Errorf("%s: another mask after going %d ids back", name, back+1)
 			}
 		}
@@ -221,13 +221,13 @@ func TestNothingIsOpenAfterTheEnd(t *testing.T) {
 	if err := m.Accept(64); err != nil {
 		t.Fatal(err)
 	}
-	if m.Mask(mask); !slices.Equal(opened(mask), []int{65, endOfText}) || !m.Complete() {
-		t.Errorf("open: %v, complete: %v; want b and the end", opened(mask), m.Complete())
+	if m.Mask(mask); !slices.Equal(walks.Opened(mask), []int{65, endOfText}) || !m.Complete() {
+		t.Errorf("open: %v, complete: %v; want b and the end", walks.Opened(mask), m.Complete())
 	}
 	if err := m.Accept(endOfText); err != nil {
 		t.Fatal(err)
 	}
-	if m.Mask(mask); len(opened(mask)) > 0 || m.Accept(65) == nil {
+	if m.Mask(mask); len(walks.Opened(mask)) > 0 || m.Accept(65) == nil {
 		t.Errorf("something is open after the end")
 	}
 	if m.Rewind(1); m.Accept(65) != nil {
@@ -243,9 +243,9 @@ func TestNothingIsOpenAfterTheEnd(t *testing.T) {
 	}
 	for _, words := range []int{2, 1000} {
 		mask := make([]uint64, words)
-		if m.Mask(mask); !slices.Equal(opened(mask)[:1], []int{65}) || len(opened(mask)) > 2 {
+		if m.Mask(mask); !slices.Equal(walks.Opened(mask)[:1], []int{65}) || len(walks.Opened(mask)) > 2 {
 			t.Errorf("%d words: %v are open, want b, and the end if there is room", words,
-				opened(mask))
+				walks.Opened(mask))
 		}
 	}
 }
@@ -269,7 +269,7 @@ func TestATextEndsWithTheIdsThatItIsTold(t *testing.T) {
 		if err := m.Mask(mask); err != nil {
 			t.Fatal(err)
 		}
-		return opened(mask)
+		return walks.Opened(mask)
 	}
 	for _, s := range []struct {
 		ends, ids []int
@@ -308,7 +308,7 @@ func TestTextsUseAConstraintSideBySide(t *testing.T) {
 		results := make(chan string)
 		for range 4 {
 			go func() {
-				w := &walker{rand.New(rand.NewPCG(8, 8)), make([]uint64, gpt2().Words())}
+				w := walks.New(rand.New(rand.NewPCG(8, 8)))
 				m, err := c.Start()
 				if err != nil {
 					results <- err.Error()
@@ -316,11 +316,11 @@ func TestTextsUseAConstraintSideBySide(t *testing.T) {
 				}
 				text := ""
 				for range 12 {
-					if err := m.Mask(w.mask); err != nil {
+					if err := m.Mask(w.Mask); err != nil {
 						text = err.Error()
 						break
 					}
-					id := w.choose(false)
+					id := w.Choose(false)
 					if id < 0 || m.Accept(id) != nil {
 						break
 					}
@@ -376,7 +376,7 @@ func TestMasksOfConditionsNamesAndUniqueItems(t *testing.T) {
 						}
 					}
 				}
-				if open := opened(mask); !slices.Equal(open, ids) {
+				if open := walks.Opened(mask); !slices.Equal(open, ids) {
 					t.Fatalf("%s: %v are open and %v are accepted", form, open, ids)
 				}
 				if len(ids) == 0 {

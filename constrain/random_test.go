@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/constrain/internal/walks"
 	"picogpt/internal/testing/cases"
 	"picogpt/internal/testing/judge"
 )
@@ -199,12 +200,12 @@ func withoutDoubles(keywords []string) (once []string) {
 // walk writes a text under a schema and, if the text ends, checks it with the judge.
 func (m maker) walk(t *testing.T, c *Constraint, schema string, judge func(string) error) {
 	t.Helper()
-	w := &walker{m.Rand, make([]uint64, gpt2().Words())}
+	w := walks.New(m.Rand)
 	text, err := c.Start()
 	if err != nil {
 		t.Fatal(err)
 	}
-	written, complete := w.write(t, text, text.Complete, 60)
+	written, complete := w.Write(t, text, 60)
 	if complete {
 		if err := judge(written); err != nil {
 			t.Errorf("%s: wrote %s: %v", schema, written, err)

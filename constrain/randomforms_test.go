@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/constrain/internal/walks"
 	"picogpt/internal/testing/cases"
 )
 
@@ -28,8 +29,8 @@ func (m maker) compare(t *testing.T, form string, c *Constraint, judge *regexp.R
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &walker{m.Rand, make([]uint64, gpt2().Words())}
-	if written, ok := w.write(t, text, text.Complete, 30); ok && !judge.MatchString(written) {
+	w := walks.New(m.Rand)
+	if written, ok := w.Write(t, text, 30); ok && !judge.MatchString(written) {
 		t.Errorf("%s: wrote %q, which %s does not match", form, written, judge)
 	}
 	for range 30 {

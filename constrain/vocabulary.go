@@ -2,14 +2,17 @@ package constrain
 
 // Vocabulary: the bytes of a model's ids, arranged once for all constraints.
 
-import "picogpt/constrain/internal/trie"
+import (
+	"picogpt/constrain/internal/schema"
+	"picogpt/constrain/internal/trie"
+)
 
 // A Vocabulary holds the bytes of a model's ids, arranged for masks. It is immutable, and any
 // number of constraints may use it concurrently.
 type Vocabulary struct {
 	ids     *trie.Trie
-	strings *sharedMasks // what all schemas have in common
-	ends    []int        // the ids that end a text
+	strings *schema.Vocabulary // what all schemas have in common
+	ends    []int              // the ids that end a text
 }
 
 // VocabularyOptions are what a vocabulary has besides bytes.
@@ -34,7 +37,7 @@ func NewVocabulary(tokens [][]byte, o VocabularyOptions) (*Vocabulary, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Vocabulary{ids, &sharedMasks{Trie: ids}, o.Ends}, nil
+	return &Vocabulary{ids, &schema.Vocabulary{Trie: ids}, o.Ends}, nil
 }
 
 // A Tokenizer has tokens with bytes, and special ones with names. *tokenizer.Tokenizer implements

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"picogpt/constrain/internal/walks"
 )
 
 // byteVocabulary has every byte, and more ids after them.
@@ -123,5 +125,5 @@ func openAfter(t *testing.T, v *Vocabulary, c *Constraint, text string) []int {
 	if err := m.Mask(mask); err != nil {
 		t.Fatal(err)
 	}
-	return opened(mask)
+	return walks.Opened(mask)
 }

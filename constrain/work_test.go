@@ -10,7 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/constrain/internal/grammar"
 	"picogpt/constrain/internal/meter"
+	"picogpt/constrain/internal/schema"
 )
 
 // A hostile is a family of forms, each n large.
@@ -42,18 +44,18 @@ func work(h hostile, text string, pause func(context.Context) error) (*meter.Met
 
 func compileWith(h hostile, text string, m *meter.Meter) (*Constraint, error) {
 	v := gpt2()
-	var f *grammarForm
+	var f *grammar.Form
 	var err error
 	switch h.kind {
 	case 's':
-		f, notes, err := newSchemaForm(v.strings, []byte(text), schemaOptions{}, m)
+		f, notes, err := schema.Compile(v.strings, []byte(text), schema.Options{}, m)
 		return &Constraint{v, f, notes}, err
 	case 'g':
-		f, err = newGrammar(v.ids, text, m)
+		f, err = grammar.GBNF(v.ids, text, m)
 	case 'r':
-		f, err = newRegexForm(v.ids, text, m)
+		f, err = grammar.Regex(v.ids, text, m)
 	default:
-		f, err = newChoice(v.ids, strings.Split(text, "\n"), m)
+		f, err = grammar.Choice(v.ids, strings.Split(text, "\n"), m)
 	}
 	return &Constraint{v, f, nil}, err
 }

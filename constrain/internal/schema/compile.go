@@ -1,0 +1,212 @@
+package schema
+
+// Compile: the text of a schema becomes values.
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"picogpt/constrain/internal/automaton"
+	"picogpt/constrain/internal/charset"
+	"picogpt/constrain/internal/meter"
+)
+
+// Options are constrain.SchemaOptions.
+type Options struct {
+	Space          int
+	Closed, Strict bool
+}
+
+const NoSpace = -1
+
+// A compiler compiles the values of a schema.
+type compiler struct {
+	options   Options
+	root      *jsonValue
+	all       []*schema
+	schemas   map[*jsonValue]*schema
+	constants map[*jsonValue]*schema
+	expanded  map[*schema][]alternative
+	expanding map[*schema]bool
+	negated   map[*schema]*schema
+	nameSets  map[*schema]nameSet
+	overlaps  map[*jsonValue]map[int][]int // of oneOf, the branches that can hold with another one
+	values    map[string]*value
+	order     []*value // the values in the order of their creation: a value before its parts
+	todo      []*value
+	oneOf     []exclusive
+	tables    map[string]*automaton.Table
+	anyString *stringSpec
+	anyNumber map[bool]*numberSpec
+	places    map[string]*jsonValue // schemas with an $id or $anchor; nil before the first $ref
+	notes     []string
+	missing   string // a name that is both required and forbidden, for an error
+	depth     int
+	plain     charset.Set // the characters of plain ids
+	meter     *meter.Meter
+}
+
+// An exclusive is two branches of a oneOf with what holds for both: no value may be in it.
+type exclusive struct {
+	of   *schema
+	i, j int
+	both *value
+}
+
+// Compile returns the form of texts of JSON that a schema accepts, and notes about what restricts
+// nothing.
+func Compile(
+	v *Vocabulary, text []byte, o Options, m *meter.Meter,
+) (*Form, []string, error) {
+	if len(text) > maxSchemaBytes {
+		return nil, nil, fmt.Errorf("schema: %d bytes, want %d at most", len(text), maxSchemaBytes)
+	}
+	if o.Space < NoSpace || o.Space > maxSpace {
+		return nil, nil, fmt.Errorf("white space %d: want from %d to %d", o.Space, NoSpace, maxSpace)
+	}
+	root, err := parseJSON(string(text), m)
+	if err != nil {
+		return nil, nil, fmt.Errorf("schema: %w", err)
+	}
+	overlaps := map[*jsonValue]map[int][]int{}
+	for {
+		c := &compiler{options: o, root: root, meter: m, plain: v.Plainly, overlaps: overlaps,
+			schemas: map[*jsonValue]*schema{}, constants: map[*jsonValue]*schema{},
+			expanded: map[*schema][]alternative{}, expanding: map[*schema]bool{},
+			negated: map[*schema]*schema{}, nameSets: map[*schema]nameSet{},
+			values: map[string]*value{}, tables: map[string]*automaton.Table{},
+			anyString: &stringSpec{max: -1}, anyNumber: map[bool]*numberSpec{}}
+		first, err := c.compile()
+		if err != nil {
+			return nil, nil, fmt.Errorf("schema: %w", err)
+		}
+		if !c.overlapping() {
+			return newJSON(v, first, c.order, o), c.notes, nil
+		}
+	}
+}
+
+// overlapping records the branches of oneOf that can hold together, and reports whether there are
+// new ones: then the schema is compiled again, and such a branch excludes the other.
+func (c *compiler) overlapping() (found bool) {
+	for _, x := range c.oneOf {
+		if !x.both.possible {
+			continue
+		}
+		found = true
+		of := c.overlaps[x.of.from]
+		if of == nil {
+			of = map[int][]int{}
+			c.overlaps[x.of.from] = of
+		}
+		of[x.i], of[x.j] = append(of[x.i], x.j), append(of[x.j], x.i)
+	}
+	return found
+}
+
+// compile compiles all values that are reachable from the root.
+func (c *compiler) compile() (*value, error) {
+	s, err := c.schemaOf(c.root)
+	if err != nil {
+		return nil, err
+	}
+	first := c.valueOf(s)
+	for len(c.todo) > 0 {
+		v := c.todo[len(c.todo)-1]
+		c.todo = c.todo[:len(c.todo)-1]
+		if err := c.build(v); err != nil {
+			return nil, err
+		}
+		if err := c.meter.Failed(); err != nil {
+			return nil, err
+		}
+		if len(c.values) > maxValues {
+			return nil, fmt.Errorf("more than %d kinds of values", maxValues)
+		}
+	}
+	if err := c.satisfy(); err != nil {
+		return nil, err
+	}
+	switch {
+	case !first.possible && c.missing != "":
+		return nil, fmt.Errorf("no value is valid under it: %s", c.missing)
+	case !first.possible:
+		return nil, errors.New("no value is valid under it")
+	}
+	return first, nil
+}
+
+// valueOf returns the value for which all of some schemas hold; build completes it later.
+func (c *compiler) valueOf(conj ...*schema) *value {
+	c.meter.Charge(24 + 8*len(conj))
+	conj = slices.DeleteFunc(slices.Clone(conj), func(s *schema) bool { return s.trivial() })
+	slices.SortFunc(conj, func(a, b *schema) int { return a.id - b.id })
+	conj = slices.Compact(conj)
+	a := make(alternative, len(conj))
+	for i, s := range conj {
+		a[i] = s.id
+	}
+	key := a.key()
+	v := c.values[key]
+	if v == nil {
+		v = &value{conj: conj}
+		c.values[key] = v
+		c.order = append(c.order, v)
+		c.todo = append(c.todo, v)
+	}
+	return v
+}
+
+// build completes a value.
+func (c *compiler) build(v *value) (err error) {
+	var of *schema // for errors
+	var lists [][]alternative
+	for _, s := range v.conj {
+		alts, err := c.expand(s)
+		if err != nil {
+			return err
+		}
+		of, lists = s, append(lists, alts)
+	}
+	alts, err := c.join(of, lists)
+	if err != nil {
+		return err
+	}
+	for _, a := range alts {
+		if err := c.add(v, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add adds what an alternative allows to a value.
+func (c *compiler) add(v *value, a alternative) error {
+	if err := c.meter.Charge(16 + 8*len(a)); err != nil {
+		return err
+	}
+	allowed, whole := c.typesOf(a)
+	v.null = v.null || allowed&nullType != 0
+	if allowed&booleanType != 0 {
+		v.yes = v.yes || c.allows(a, "true")
+		v.no = v.no || c.allows(a, "false")
+	}
+	if allowed&numberType != 0 {
+		if err := c.number(v, a, whole); err != nil {
+			return err
+		}
+	}
+	if allowed&stringType != 0 {
+		if err := c.str(v, a); err != nil {
+			return err
+		}
+	}
+	if allowed&arrayType != 0 {
+		c.array(v, a)
+	}
+	if allowed&objectType != 0 {
+		return c.object(v, a)
+	}
+	return nil
+}

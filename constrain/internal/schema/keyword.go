@@ -1,0 +1,90 @@
+package schema
+
+// Keywords that are more than one value: those with older spellings, and those beside others.
+
+import (
+	"fmt"
+)
+
+// exclusiveOf reads an exclusive bound: a number or, in draft 4, true beside the bound.
+func exclusiveOf(v, bound *jsonValue) (*decimal, error) {
+	switch {
+	case v.kind == 'f':
+		return nil, nil
+	case v.kind == 't' && bound != nil:
+		return bound.decimal()
+	}
+	return v.decimal()
+}
+
+// items reads items and additionalItems: until draft 2019-09, items could be an array of schemas,
+// which is now prefixItems, and additionalItems was what is now items.
+func (c *compiler) items(s *schema, in *jsonValue, key string, v *jsonValue) (err error) {
+	tuple := in.member("items") != nil && in.member("items").kind == '['
+	switch {
+	case tuple && in.member("prefixItems") != nil:
+		err = fmt.Errorf("%s: items: want a schema beside prefixItems, found an array", in.at())
+	case tuple && key == "items" && len(v.items) > 0:
+		s.prefix, err = c.schemasOf(v)
+	case !tuple && key == "items" || tuple && key == "additionalItems":
+		s.items, err = c.schemaOf(v)
+	}
+	return err
+}
+
+// branch reads then or else, which restrict nothing without if.
+func (c *compiler) branch(s *schema, in *jsonValue, key string, v *jsonValue) (err error) {
+	switch {
+	case in.member("if") == nil:
+	case key == "then":
+		s.then, err = c.schemaOf(v)
+	default:
+		s.otherwise, err = c.schemaOf(v)
+	}
+	return err
+}
+
+// dependencies reads what a property asks for: other properties, or a schema for the object. Each
+// is two alternatives, one without the property.
+func (c *compiler) dependencies(s *schema, in *jsonValue, key string, v *jsonValue) error {
+	if v.kind != '{' {
+		return v.want("an object")
+	}
+	for i, name := range v.keys {
+		item := v.items[i]
+		without, with := c.newSchema(item), c.newSchema(item)
+		without.beside = true
+		without.properties = []property{{name, c.never(item)}}
+		with.types, with.required = objectType, []string{name}
+		switch {
+		case key != "dependentSchemas" && item.kind == '[':
+			names, err := item.strings()
+			if err != nil {
+				return err
+			}
+			with.required = append(with.required, names...)
+		case key != "dependentSchemas" && key == "dependencies" && item.kind == '"': // draft 3
+			with.required = append(with.required, item.text)
+		case key == "dependentRequired":
+			return item.want("an array of strings")
+		default:
+			part, err := c.schemaOf(item)
+			if err != nil {
+				return err
+			}
+			with.allOf = []*schema{part}
+		}
+		also := c.newSchema(item)
+		also.anyOf = []*schema{without, with}
+		s.also = append(s.also, also)
+	}
+	return nil
+}
+
+// both adds const to a schema that also has enum, as another schema that must hold.
+func (c *compiler) both(s *schema, in *jsonValue) error {
+	also := c.newSchema(in)
+	also.enum, also.hasEnum = []*jsonValue{in.member("const")}, true
+	s.also = append(s.also, also)
+	return nil
+}

@@ -1,0 +1,232 @@
+package schema
+
+// The specs of objects: the possible names, and the value of each.
+
+import (
+	"fmt"
+	"slices"
+
+	"picogpt/constrain/internal/automaton"
+	"picogpt/internal/quote"
+)
+
+// An objectSpec says which objects are allowed.
+type objectSpec struct {
+	names    []objectName // those of properties in order, then those without order
+	ordered  int          // number of names with an order
+	index    map[string]int
+	sorted   []int32 // the names, sorted by their bytes in JSON
+	min, max int     // properties; max -1: any number
+
+	others *stringSpec // other names; nil if there can be none
+	// of other names, by the kind of the name in others.table; one value without a table
+	values  []*value
+	inOther int // number of names that others contains too
+
+	neededFrom               []int // number of required names from each ordered name on
+	possibleFrom             []int // number of possible names from each ordered name on
+	neededFree, possibleFree int   // the same for the names without order
+}
+
+type objectName struct {
+	name     string
+	escaped  string // in JSON, without quotes
+	value    *value
+	required bool
+}
+
+// object adds the objects of an alternative to a value.
+func (c *compiler) object(v *value, a alternative) error {
+	s := &objectSpec{max: -1, index: map[string]int{}}
+	var sources []*schema // the schemas that name properties
+	for _, id := range a {
+		p := c.all[id]
+		if err := c.meter.Charge(8*len(p.properties) + 8*len(p.required)); err != nil {
+			return err
+		}
+		s.min = max(s.min, p.minProperties)
+		if p.maxProperties >= 0 && (s.max < 0 || p.maxProperties < s.max) {
+			s.max = p.maxProperties
+		}
+		if len(p.properties) > 0 && !p.beside {
+			sources = append(sources, p)
+		}
+	}
+	if s.max >= 0 && s.min > s.max {
+		return nil
+	}
+	for _, p := range sources {
+		for _, property := range p.properties {
+			s.name(property.name)
+		}
+		if len(sources) == 1 && !p.free {
+			s.ordered = len(s.names)
+		}
+	}
+	for _, id := range a {
+		if p := c.all[id]; p.beside {
+			for _, property := range p.properties {
+				s.name(property.name)
+			}
+		}
+		for _, name := range c.all[id].required {
+			s.names[s.name(name)].required = true
+		}
+	}
+	if err := c.objectValues(s, a); err != nil {
+		return err
+	}
+	s.sort()
+	c.meter.Charge(16 * len(s.names))
+	v.objects = append(v.objects, s)
+	return nil
+}
+
+// name returns the index of a name. It adds a new name.
+func (s *objectSpec) name(name string) int {
+	i, ok := s.index[name]
+	if !ok {
+		i = len(s.names)
+		s.index[name] = i
+		s.names = append(s.names, objectName{name: name, escaped: escapeJSON(name)})
+	}
+	return i
+}
+
+func (s *objectSpec) sort() {
+	for i := range s.names {
+		s.sorted = append(s.sorted, int32(i))
+	}
+	slices.SortFunc(s.sorted, func(i, j int32) int {
+		if s.names[i].escaped < s.names[j].escaped {
+			return -1
+		}
+		return 1
+	})
+}
+
+// objectValues finds the values of all names.
+func (c *compiler) objectValues(s *objectSpec, a alternative) error {
+	var patterns []string
+	var from *schema
+	for _, id := range a {
+		for _, p := range c.all[id].patterns {
+			patterns, from = append(patterns, p.name), c.all[id]
+		}
+	}
+	all := len(patterns)
+	patterns = sortedTexts(patterns)
+	machines, number := []*automaton.Machine{}, map[string]int{}
+	for _, p := range patterns {
+		m, err := automaton.Pattern(from.at()+": patternProperties "+quote.Short(p, 60), p, c.meter)
+		if err != nil {
+			return err
+		}
+		if m != nil { // nil matches no name
+			number[p] = len(machines)
+			machines = append(machines, m)
+		}
+	}
+	for _, id := range a {
+		p := c.all[id]
+		if p.names == nil {
+			continue
+		}
+		m, all, none, err := c.names(p.names)
+		switch {
+		case err != nil:
+			return err
+		case none:
+			number[p.namesKey()] = -1
+		case !all:
+			number[p.namesKey()] = len(machines)
+			machines, from = append(machines, m), p
+		}
+	}
+	for i := range s.names {
+		name := &s.names[i]
+		work := 4 + len(machines)*(8+2*len(name.name)) + 8*len(a) + all
+		if err := c.meter.Charge(work); err != nil {
+			return err
+		}
+		matches := make([]bool, len(machines))
+		for j, m := range machines {
+			var err error
+			if matches[j], err = m.Matches(name.name); err != nil {
+				return err
+			}
+		}
+		name.value = c.valueOf(c.named(a, name.name, true, matches, number)...)
+	}
+	s.others = &stringSpec{max: -1, escapes: allEscapes}
+	if len(machines) == 0 {
+		s.values = []*value{c.valueOf(c.named(a, "", false, nil, number)...)}
+		return nil
+	}
+	t, err := automaton.NewTable(from.at(), machines, false, c.meter)
+	if err != nil {
+		return err
+	}
+	for _, matches := range t.Kinds {
+		if err := c.meter.Charge(4 + 8*len(a) + all); err != nil {
+			return err
+		}
+		s.values = append(s.values, c.valueOf(c.named(a, "", false, matches, number)...))
+	}
+	s.others.table, s.others.escapes = t, fewEscapes
+	return nil
+}
+
+// namesKey is the key of propertyNames among the patterns of names.
+func (s *schema) namesKey() string { return fmt.Sprintf("\x00%d", s.id) }
+
+// never returns a new schema that accepts nothing.
+func (c *compiler) never(from *jsonValue) *schema {
+	s := c.newSchema(from)
+	s.never = true
+	return s
+}
+
+// named returns the schemas that hold for the value of a name, which properties may contain and
+// which matches some patterns.
+func (c *compiler) named(a alternative, name string, known bool, matches []bool,
+	number map[string]int) (conj []*schema) {
+	var listed *schema  // a schema that lists names
+	named := false      // this one is among them
+	restricted := false // some schema restricts other names
+	for _, id := range a {
+		p := c.all[id]
+		found := false
+		if known {
+			if value := p.property(name); value != nil {
+				conj, found = append(conj, value), true
+			}
+		}
+		for _, property := range p.patterns {
+			if i, ok := number[property.name]; ok && matches[i] {
+				conj, found = append(conj, property.value), true
+			}
+		}
+		if p.names != nil {
+			if i, ok := number[p.namesKey()]; ok && (i < 0 || !matches[i]) {
+				conj = append(conj, c.never(p.from))
+			}
+		}
+		if !found && p.additional != nil {
+			conj = append(conj, p.additional)
+		}
+		if len(p.properties) > 0 && !p.beside || len(p.patterns) > 0 {
+			listed = p
+		}
+		named = named || found
+		restricted = restricted || p.additional != nil
+	}
+	if !c.options.Closed || listed == nil || named || restricted {
+		return conj
+	}
+	if known { // the name is required, so there is no such object
+		c.missing = fmt.Sprintf("%s: required has %s, properties does not, and others are forbidden",
+			listed.at(), quote.Short(name, 40))
+	}
+	return []*schema{c.never(nil)}
+}

@@ -1,0 +1,227 @@
+package schema
+
+// Satisfy: which values exist, so that no text is led to a value that cannot be written.
+
+import (
+	"slices"
+
+	"picogpt/constrain/internal/automaton"
+	"picogpt/constrain/internal/charset"
+	"picogpt/constrain/internal/meter"
+)
+
+// satisfy finds the possible values, by the least fixed point, and drops everything else.
+func (c *compiler) satisfy() error {
+	for _, v := range c.order {
+		for _, s := range v.arrays {
+			if s.unique {
+				if err := c.unique(s); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	list := slices.Clone(c.order)
+	slices.Reverse(list) // usually parts before the values that contain them
+	if err := c.findPossible(list); err != nil {
+		return err
+	}
+	for _, v := range list {
+		if err := c.meter.Charge(4 * v.parts()); err != nil {
+			return err
+		}
+		v.arrays = slices.DeleteFunc(v.arrays, func(s *arraySpec) bool { return !s.exists() })
+		v.objects = slices.DeleteFunc(v.objects, func(s *objectSpec) bool { return !s.exists(c.meter) })
+		for _, s := range v.arrays {
+			s.finish()
+		}
+		for _, s := range v.objects {
+			s.finish(c.meter, c.plain)
+		}
+		v.objects = slices.DeleteFunc(v.objects, func(s *objectSpec) bool {
+			return !s.feasible(&frame{object: s})
+		})
+	}
+	return c.meter.Failed()
+}
+
+// findPossible marks the possible values. A value that is not marked is visited again when one of
+// its parts is marked.
+func (c *compiler) findPossible(list []*value) error {
+	wholes := map[*value][]*value{} // the values that contain a value as a part
+	for _, v := range list {
+		if err := c.meter.Charge(4 + 4*v.parts()); err != nil {
+			return err
+		}
+		v.eachPart(func(part *value) { wholes[part] = append(wholes[part], v) })
+	}
+	waiting := map[*value]bool{}
+	for todo := list; len(todo) > 0; {
+		var next []*value
+		for _, v := range todo {
+			delete(waiting, v)
+			if v.possible {
+				continue
+			}
+			if err := c.meter.Charge(8 + 2*v.parts()); err != nil {
+				return err
+			}
+			if !v.exists(c.meter) {
+				continue
+			}
+			v.possible = true
+			c.meter.Charge(4 * len(wholes[v]))
+			for _, whole := range wholes[v] {
+				if !whole.possible && !waiting[whole] {
+					waiting[whole], next = true, append(next, whole)
+				}
+			}
+		}
+		todo = next
+	}
+	return nil
+}
+
+// eachPart calls f with the values of names and items; it may call f several times for a value.
+func (v *value) eachPart(f func(*value)) {
+	for _, s := range v.arrays {
+		for _, item := range s.prefix {
+			f(item)
+		}
+		f(s.items)
+	}
+	for _, s := range v.objects {
+		for i := range s.names {
+			f(s.names[i].value)
+		}
+		for _, other := range s.values {
+			f(other)
+		}
+	}
+}
+
+// parts returns the number of calls that eachPart would make.
+func (v *value) parts() (n int) {
+	for _, s := range v.arrays {
+		n += len(s.prefix) + 1
+	}
+	for _, s := range v.objects {
+		n += len(s.names) + len(s.values)
+	}
+	return n
+}
+
+// exists reports whether a value is possible, from what is known of its parts.
+func (v *value) exists(m *meter.Meter) bool {
+	return v.null || v.yes || v.no || len(v.numbers) > 0 || len(v.strings) > 0 ||
+		slices.ContainsFunc(v.arrays, (*arraySpec).exists) ||
+		slices.ContainsFunc(v.objects, func(s *objectSpec) bool { return s.exists(m) })
+}
+
+func (s *arraySpec) exists() bool {
+	for i := 0; i < s.min; i++ {
+		if !s.item(i).possible {
+			return false
+		}
+		if i > len(s.prefix) {
+			break
+		}
+	}
+	return true
+}
+
+// finish limits the length to the possible items.
+func (s *arraySpec) finish() {
+	for i := range len(s.prefix) + 1 {
+		if !s.item(i).possible && (s.max < 0 || i < s.max) {
+			s.max = i
+		}
+	}
+}
+
+// exists reports whether there is such an object.
+func (s *objectSpec) exists(m *meter.Meter) bool {
+	needed, possible := 0, 0
+	for i := range s.names {
+		n := &s.names[i]
+		if n.value.possible {
+			possible++
+		} else if n.required {
+			return false
+		}
+		if n.required {
+			needed++
+		}
+	}
+	return (s.max < 0 || needed <= s.max) &&
+		(possible >= s.min || possible+s.countOthers(m) >= s.min)
+}
+
+// countOthers returns the number of possible names besides the known ones, at most unbounded.
+func (s *objectSpec) countOthers(m *meter.Meter) int {
+	if s.others == nil {
+		return 0
+	}
+	t := s.others.table
+	if t == nil {
+		if s.values[0].possible {
+			return automaton.Unbounded
+		}
+		return 0
+	}
+	possible := func(kind int) bool { return s.values[kind].possible }
+	if !slices.ContainsFunc(s.values, func(v *value) bool { return v.possible }) {
+		return 0
+	}
+	u := t.Clone()
+	if ok, err := u.Finish(m, nil, possible); !ok || err != nil {
+		return 0
+	}
+	return u.Count[0] - s.known(m, u)
+}
+
+// known returns how many of the known names a table of other names contains too.
+func (s *objectSpec) known(m *meter.Meter, t *automaton.Table) (n int) {
+	if t.Count[0] >= automaton.Unbounded {
+		return 0
+	}
+	spec := &stringSpec{table: t, max: -1}
+	for i := range s.names {
+		m.Charge(4 + len(s.names[i].name))
+		if spec.has(s.names[i].name) {
+			n++
+		}
+	}
+	return n
+}
+
+// finish computes the counts after the possible values are known.
+func (s *objectSpec) finish(m *meter.Meter, plain charset.Set) {
+	if s.countOthers(m) == 0 {
+		s.others = nil
+	} else if t := s.others.table; t != nil {
+		t = t.Clone()
+		t.Finish(m, plain, func(kind int) bool { return s.values[kind].possible })
+		s.others.table = t
+		s.inOther = s.known(m, t)
+	}
+	s.neededFrom = make([]int, s.ordered+1)
+	s.possibleFrom = make([]int, s.ordered+1)
+	for i := len(s.names) - 1; i >= 0; i-- {
+		n := &s.names[i]
+		needed, possible := 0, 0
+		if n.required {
+			needed = 1
+		}
+		if n.value.possible {
+			possible = 1
+		}
+		if i < s.ordered {
+			s.neededFrom[i] = s.neededFrom[i+1] + needed
+			s.possibleFrom[i] = s.possibleFrom[i+1] + possible
+		} else {
+			s.neededFree += needed
+			s.possibleFree += possible
+		}
+	}
+}

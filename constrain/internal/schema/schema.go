@@ -1,0 +1,278 @@
+package schema
+
+// Schema: the keywords of one JSON Schema, parsed and checked.
+
+import (
+	"fmt"
+	"math/big"
+)
+
+// A schema holds the keywords of one schema object. Its parts are schemas of their own.
+type schema struct {
+	id    int        // in the order in which schemas are found
+	from  *jsonValue // its text; nil if it has none
+	never bool       // the schema false
+
+	ref                 *schema
+	allOf, anyOf, oneOf []*schema
+	also                []*schema    // more that must hold
+	enum                []*jsonValue // nil if there is none
+	hasEnum             bool
+
+	not                   *schema
+	when, then, otherwise *schema // if, then, else
+
+	types types // 0 means any
+
+	minimum, maximum           *decimal
+	exclusiveMin, exclusiveMax *decimal
+	multiple                   *big.Rat
+	fraction                   bool     // not whole
+	texts                      []string // of numbers and strings: only these
+	hasTexts                   bool
+
+	minLength, maxLength int // maxLength -1: none
+	pattern              *string
+	unlike               string // a pattern that must not match; "" for none
+	format               string
+
+	properties    []property
+	index         map[string]*schema // of properties, if there are many
+	patterns      []property         // each name is a pattern
+	additional    *schema            // nil: others are allowed
+	names         *schema            // propertyNames
+	required      []string
+	free          bool // names come in any order
+	beside        bool // properties of other schemas give the order, and say which names there are
+	minProperties int
+	maxProperties int
+
+	prefix             []*schema
+	items              *schema
+	minItems, maxItems int
+	unique             bool
+}
+
+type property struct {
+	name  string
+	value *schema
+}
+
+// types is a set of JSON's types. integerType is the set of whole numbers in numberType.
+type types uint8
+
+const (
+	nullType types = 1 << iota
+	booleanType
+	numberType
+	integerType
+	stringType
+	arrayType
+	objectType
+)
+
+var typeNames = map[string]types{"null": nullType, "boolean": booleanType, "number": numberType,
+	"integer": integerType, "string": stringType, "array": arrayType, "object": objectType}
+
+// annotations are keywords that restrict nothing.
+var annotations = map[string]bool{"title": true, "description": true, "default": true,
+	"examples": true, "deprecated": true, "readOnly": true, "writeOnly": true, "$comment": true,
+	"$schema": true, "$anchor": true, "$defs": true, "definitions": true,
+	"contentEncoding": true, "contentMediaType": true, "contentSchema": true}
+
+// refused are keywords that restrict and that this package does not support.
+var refused = map[string]bool{
+	"contains": true, "minContains": true, "maxContains": true,
+	"unevaluatedItems": true, "unevaluatedProperties": true,
+	"$dynamicRef": true, "$dynamicAnchor": true, "$recursiveRef": true, "$recursiveAnchor": true,
+	"divisibleBy": true, "disallow": true, "extends": true,
+	"$vocabulary": true}
+
+// schemaOf returns the schema of a JSON value. It parses each value once.
+func (c *compiler) schemaOf(v *jsonValue) (*schema, error) {
+	if s := c.schemas[v]; s != nil {
+		return s, nil
+	}
+	if err := c.deeper(v); err != nil {
+		return nil, err
+	}
+	defer func() { c.depth-- }()
+	if err := c.meter.Charge(16 + len(v.keys)); err != nil {
+		return nil, err
+	}
+	s := c.newSchema(v)
+	c.schemas[v] = s
+	if v.kind == 't' || v.kind == 'f' {
+		s.never = v.kind == 'f'
+		return s, nil
+	}
+	if v.kind != '{' {
+		return nil, fmt.Errorf("%s: want a schema: an object, true or false; found %s",
+			v.at(), v.is())
+	}
+	for i, key := range v.keys {
+		if err := c.keyword(s, v, key, v.items[i]); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// deeper counts one level of nested schemas.
+func (c *compiler) deeper(v *jsonValue) error {
+	if c.depth++; c.depth > maxDepth {
+		return fmt.Errorf("%s: more than %d schemas lead to one another", v.at(), maxDepth)
+	}
+	return nil
+}
+
+// at returns the JSON pointer to a schema, for errors.
+func (s *schema) at() string { return s.from.at() }
+
+func (c *compiler) newSchema(from *jsonValue) *schema {
+	s := &schema{id: len(c.all), from: from, maxLength: -1, maxProperties: -1, maxItems: -1}
+	c.all = append(c.all, s)
+	return s
+}
+
+// keyword reads one keyword of a schema.
+func (c *compiler) keyword(s *schema, in *jsonValue, key string, v *jsonValue) (err error) {
+	switch key {
+	case "type":
+		s.types, err = readTypes(v)
+	case "enum":
+		if v.kind != '[' {
+			return v.want("an array")
+		}
+		s.enum, s.hasEnum = append(s.enum, v.items...), true
+		if in.member("const") != nil { // both must hold
+			err = c.both(s, in)
+		}
+	case "const":
+		if in.member("enum") == nil {
+			s.enum, s.hasEnum = []*jsonValue{v}, true
+		}
+	case "$ref":
+		s.ref, err = c.resolve(v)
+	case "allOf":
+		s.allOf, err = c.schemasOf(v)
+	case "anyOf":
+		s.anyOf, err = c.schemasOf(v)
+	case "oneOf":
+		s.oneOf, err = c.schemasOf(v)
+	case "minimum":
+		s.minimum, err = v.decimal()
+	case "maximum":
+		s.maximum, err = v.decimal()
+	case "exclusiveMinimum":
+		s.exclusiveMin, err = exclusiveOf(v, in.member("minimum"))
+	case "exclusiveMaximum":
+		s.exclusiveMax, err = exclusiveOf(v, in.member("maximum"))
+	case "multipleOf":
+		s.multiple, err = v.divisor()
+	case "minLength":
+		s.minLength, err = v.count()
+	case "maxLength":
+		s.maxLength, err = v.count()
+	case "minItems":
+		s.minItems, err = v.count()
+	case "maxItems":
+		s.maxItems, err = v.count()
+	case "minProperties":
+		s.minProperties, err = v.count()
+	case "maxProperties":
+		s.maxProperties, err = v.count()
+	case "pattern":
+		if v.kind != '"' {
+			return v.want("a string")
+		}
+		s.pattern = &v.text
+	case "format":
+		err = c.formatOf(s, in, v)
+	case "required":
+		s.required, err = v.strings()
+	case "properties":
+		s.properties, err = c.propertiesOf(v)
+		s.lookUp()
+	case "patternProperties":
+		s.patterns, err = c.propertiesOf(v)
+	case "additionalProperties":
+		s.additional, err = c.schemaOf(v)
+	case "uniqueItems":
+		s.unique = v.kind == 't'
+	case "propertyNames":
+		s.names, err = c.schemaOf(v)
+	case "prefixItems":
+		s.prefix, err = c.schemasOf(v)
+	case "items", "additionalItems":
+		err = c.items(s, in, key, v)
+	case "not":
+		s.not, err = c.schemaOf(v)
+	case "if":
+		if in.member("then") != nil || in.member("else") != nil {
+			s.when, err = c.schemaOf(v)
+		}
+	case "then", "else":
+		err = c.branch(s, in, key, v)
+	case "dependentRequired", "dependentSchemas", "dependencies":
+		err = c.dependencies(s, in, key, v)
+	default:
+		if annotations[key] || !refused[key] {
+			return nil
+		}
+		err = fmt.Errorf("%s: keyword %s is not supported", in.at(), key)
+	}
+	return err
+}
+
+func (c *compiler) schemasOf(v *jsonValue) (list []*schema, err error) {
+	if v.kind != '[' || len(v.items) == 0 {
+		return nil, v.want("an array of schemas")
+	}
+	for _, item := range v.items {
+		s, err := c.schemaOf(item)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+func (c *compiler) propertiesOf(v *jsonValue) (list []property, err error) {
+	if v.kind != '{' {
+		return nil, v.want("an object of schemas")
+	}
+	for i, name := range v.keys {
+		s, err := c.schemaOf(v.items[i])
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, property{name, s})
+	}
+	return list, nil
+}
+
+// lookUp builds the index of many properties.
+func (s *schema) lookUp() {
+	if len(s.properties) <= 8 {
+		return
+	}
+	s.index = make(map[string]*schema, len(s.properties))
+	for _, p := range s.properties {
+		s.index[p.name] = p.value
+	}
+}
+
+// property returns the schema of a property, or nil if properties does not contain the name.
+func (s *schema) property(name string) *schema {
+	if s.index != nil {
+		return s.index[name]
+	}
+	for _, p := range s.properties {
+		if p.name == name {
+			return p.value
+		}
+	}
+	return nil
+}

@@ -1,0 +1,299 @@
+package schema
+
+// Strings: the allowed JSON strings, byte by byte with their escapes.
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"picogpt/constrain/internal/automaton"
+	"picogpt/constrain/internal/charset"
+)
+
+// A stringSpec says which strings are allowed: of some length, matching patterns, or from a list.
+type stringSpec struct {
+	table    *automaton.Table // nil: any characters
+	min, max int              // characters; max -1: any number
+	escapes  escapes
+	texts    []string // nil: no list
+	escaped  []string // texts in JSON, without the quotes, sorted
+}
+
+// escapes says which escapes a string may have.
+type escapes uint8
+
+const (
+	looseEscapes escapes = iota // all of JSON's; a lone \ud800 stands for U+FFFD
+	allEscapes                  // all that stand for characters
+	fewEscapes                  // only for characters that must be escaped
+)
+
+// A stringState is the state within a string, after its first quote.
+type stringState struct {
+	charset.Partial
+	at int32 // state of the table
+	n  int32 // characters so far
+}
+
+// verdict is the effect of a byte on a string.
+type verdict uint8
+
+const (
+	impossible verdict = iota
+	goesOn
+	closes
+)
+
+// step returns the state after a byte.
+func (s *stringSpec) step(st stringState, b byte) (stringState, verdict) {
+	switch st.Form {
+	case charset.Border:
+		if plainByte(b) {
+			return s.complete(st, rune(b))
+		}
+		return s.stepBorder(st, b)
+	case charset.UTF8of2, charset.UTF8of3, charset.UTF8of4:
+		p, ok := st.NextUTF8(b)
+		if !ok {
+			return st, impossible
+		}
+		return s.arrive(st, p)
+	case charset.Escape:
+		return s.stepEscape(st, b)
+	case charset.HighEscape:
+		if st.Left == 2 && b == '\\' {
+			st.Left = 1
+			return st, goesOn
+		}
+		if st.Left == 1 && b == 'u' {
+			st.Form, st.Left, st.V = charset.LowHex, 4, 0
+			return st, goesOn
+		}
+		return st, impossible
+	}
+	d, ok := charset.HexDigit(b)
+	if !ok {
+		return st, impossible
+	}
+	p := st.Partial
+	p.V, p.Left = p.V<<4|d, p.Left-1
+	return s.arriveHex(st, p)
+}
+
+// plainByte reports whether a byte of a string is a character that stands for itself.
+func plainByte(b byte) bool { return b >= 0x20 && b < 0x80 && b != '"' && b != '\\' }
+
+func (s *stringSpec) stepBorder(st stringState, b byte) (stringState, verdict) {
+	switch {
+	case b == '"':
+		if s.mayEnd(st) {
+			return st, closes
+		}
+		return st, impossible
+	case b == '\\':
+		p := charset.Partial{Form: charset.Escape}
+		st.Partial = p
+		if s.escapes == fewEscapes {
+			if s.reaches(st, 0, 0x1f) || s.reaches(st, '"', '"') || s.reaches(st, '\\', '\\') {
+				return st, goesOn
+			}
+			return st, impossible
+		}
+		if s.reaches(st, 0, unicode.MaxRune) {
+			return st, goesOn
+		}
+		return st, impossible
+	case b < 0x20:
+		return st, impossible
+	}
+	p, ok := charset.StartUTF8(b)
+	if !ok {
+		return st, impossible
+	}
+	return s.arrive(st, p)
+}
+
+// arrive adds a part of a character of UTF-8.
+func (s *stringSpec) arrive(st stringState, p charset.Partial) (stringState, verdict) {
+	lo, hi := p.Runes()
+	if p.Left == 0 {
+		return s.complete(st, lo)
+	}
+	st.Partial = p
+	if lo <= hi && s.reaches(st, lo, hi) {
+		return st, goesOn
+	}
+	return st, impossible
+}
+
+func (s *stringSpec) stepEscape(st stringState, b byte) (stringState, verdict) {
+	switch b {
+	case '"', '\\':
+		return s.complete(st, rune(b))
+	case '/':
+		if s.escapes == fewEscapes {
+			return st, impossible
+		}
+		return s.complete(st, '/')
+	case 'b':
+		return s.complete(st, '\b')
+	case 'f':
+		return s.complete(st, '\f')
+	case 'n':
+		return s.complete(st, '\n')
+	case 'r':
+		return s.complete(st, '\r')
+	case 't':
+		return s.complete(st, '\t')
+	case 'u':
+		p := charset.Partial{Form: charset.HexDigits, Left: 4}
+		if s.escapes == looseEscapes {
+			p.Form = charset.LooseHex
+		}
+		return s.arriveHex(st, p)
+	}
+	return st, impossible
+}
+
+// arriveHex adds some of the four digits of an escape.
+func (s *stringSpec) arriveHex(st stringState, p charset.Partial) (stringState, verdict) {
+	st.Partial = p
+	if p.Form == charset.LooseHex {
+		if p.Left == 0 {
+			return s.complete(st, 0xfffd)
+		}
+		return st, goesOn
+	}
+	lo, hi := p.Runes()
+	if p.Form == charset.LowHex {
+		switch {
+		case lo > hi:
+			return st, impossible
+		case p.Left == 0:
+			return s.complete(st, lo)
+		case s.reaches(st, lo, hi):
+			return st, goesOn
+		}
+		return st, impossible
+	}
+	if s.escapes == fewEscapes {
+		hi = min(hi, 0x1f)
+	}
+	if p.Left == 0 && lo <= hi && (lo < 0xd800 || lo > 0xdfff) {
+		return s.complete(st, lo)
+	}
+	first, last := max(lo, 0xd800), min(hi, 0xdbff) // the first halves of pairs
+	pair := first <= last &&
+		s.reaches(st, (first-0xd800)<<10+0x10000, (last-0xd800)<<10+0x103ff)
+	if p.Left == 0 && pair {
+		st.Partial = charset.Partial{Form: charset.HighEscape, Left: 2, High: uint16(lo)}
+		return st, goesOn
+	}
+	if p.Left > 0 && (pair || s.reaches(st, lo, min(hi, 0xd7ff)) ||
+		s.reaches(st, max(lo, 0xe000), hi)) {
+		return st, goesOn
+	}
+	return st, impossible
+}
+
+// complete adds a complete character.
+func (s *stringSpec) complete(st stringState, r rune) (stringState, verdict) {
+	st.Partial = charset.Partial{}
+	st.n++
+	if t := s.table; t != nil {
+		st.at = t.Step(st.at, t.Alpha.Of(r))
+	}
+	if !s.live(st) {
+		return st, impossible
+	}
+	return st, goesOn
+}
+
+// live reports whether a string can still end.
+func (s *stringSpec) live(st stringState) bool {
+	if st.at < 0 || s.max >= 0 && int(st.n) > s.max {
+		return false
+	}
+	if s.table == nil || s.table.Lengths == nil {
+		return true
+	}
+	return s.ends(st)
+}
+
+// ends reports whether a string of an allowed length continues from a state.
+func (s *stringSpec) ends(st stringState) bool {
+	hi := -1
+	if s.max >= 0 {
+		hi = s.max - int(st.n)
+	}
+	return s.table.Ends(st.at, s.min-int(st.n), hi)
+}
+
+// roomy reports whether the length bounds allow all strings that continue with at most chars
+// characters: each of them can end at an allowed length.
+func (s *stringSpec) roomy(st stringState, chars int) bool {
+	// the string is too short to end; whole says that it can continue
+	t, more := s.table, int(st.n) < s.min
+	if s.max < 0 {
+		return !more || t.Whole[st.at]
+	}
+	return int(st.n)+chars+t.Far <= s.max && (!more || t.Whole[st.at] && s.min+t.Far <= s.max)
+}
+
+// mayEnd reports whether the string may end here.
+func (s *stringSpec) mayEnd(st stringState) bool {
+	return int(st.n) >= s.min && (s.table == nil || s.table.Kind[st.at] >= 0)
+}
+
+// reaches reports whether a character from lo to hi may follow.
+func (s *stringSpec) reaches(st stringState, lo, hi rune) bool {
+	if lo > hi {
+		return false
+	}
+	after := stringState{n: st.n + 1}
+	if s.table == nil {
+		return s.live(after)
+	}
+	row := s.table.Row(st.at)
+	return s.table.Alpha.Any(lo, hi, func(class uint16) bool {
+		after.at = row[class]
+		return s.live(after)
+	})
+}
+
+// has reports whether the spec, without its list, allows a text.
+func (s *stringSpec) has(text string) bool {
+	st := stringState{}
+	for _, r := range text {
+		var v verdict
+		if st, v = s.complete(st, r); v == impossible {
+			return false
+		}
+	}
+	return s.mayEnd(st)
+}
+
+// escapeJSON returns a text as in JSON, with only the necessary escapes.
+func escapeJSON(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r == '\b', r == '\f', r == '\n', r == '\r', r == '\t':
+			b.WriteString(map[rune]string{'\b': `\b`, '\f': `\f`, '\n': `\n`, '\r': `\r`,
+				'\t': `\t`}[r])
+		case r < 0x20:
+			b.WriteString(`\u00`)
+			b.WriteByte("0123456789abcdef"[r>>4])
+			b.WriteByte("0123456789abcdef"[r&15])
+		case r == utf8.RuneError:
+			b.WriteString("\ufffd")
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
