@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -97,6 +98,16 @@ func imports(t *testing.T) map[string][]string {
 		t.Fatal(err)
 	}
 	return all
+}
+
+func TestGrammarsAndSchemasDoNotKnowEachOther(t *testing.T) {
+	all := imports(t)
+	const grammar, schema = "constrain/internal/grammar", "constrain/internal/schema"
+	for from, other := range map[string]string{grammar: schema, schema: grammar} {
+		if all[from] == nil || slices.Contains(all[from], other) {
+			t.Errorf("%s imports %q, want it there and without %s", from, all[from], other)
+		}
+	}
 }
 
 func TestImportsRunDownTheListOfPackages(t *testing.T) {

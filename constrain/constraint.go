@@ -50,11 +50,12 @@ func (c *Constraint) Bytes() int { return c.form.Bytes() }
 // never changes.
 type form interface {
 	Start() (state any)
-	Accepts(state any) bool                         // the text may end
-	Mask(state any, open []uint64, steps int) error // adds the open ids, except those that end a text
+	Accepts(state any) bool // the text may end
+	// adds the open ids, except those that end a text
+	Mask(state any, open []uint64, steps int) error
 	Accept(state any, id int) (next any, err error) // nil if the id is not open
-	Busy() bool                                     // accept may have to wait for the mask of another text
-	Bytes() int                                     // memory in bytes, approximately
+	Busy() bool                                     // Accept may wait for the mask of another text
+	Bytes() int                                     // memory, approximately
 }
 
 // A Text is the state of one text under a constraint. It implements Matcher.

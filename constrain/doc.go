@@ -28,18 +28,21 @@
 // microseconds. Results of long walks are stored: ids that may come anywhere in a string are sets,
 // by their number of characters, so that the walk inside a string visits only the others.
 //
-//   - [Regex], [Choice] and [Grammar] are compiled to a network of nodes over characters
-//     (network.go). A machine (machine.go) makes the states of its automaton, sets of positions in
-//     the network, when a text first reaches them, and stores masks with them. The positions of a
+//   - internal/grammar: [Regex], [Choice] and [Grammar] are compiled to a network of nodes over
+//     characters. A machine makes the states of its automaton, sets of positions in the network,
+//     when a text first reaches them, and stores masks with them (mask.go). The positions of a
 //     grammar have stacks. So the cost of a regex depends on what its texts visit: (a+)+b compiles
 //     at once.
-//   - [JSONSchema] compiles schemas to values (value.go): what may come, by type. Combinations
-//     become alternatives (expand.go), values that cannot exist are found and left out
+//   - internal/schema: [JSONSchema] compiles schemas to values (value.go): what may come, by type.
+//     Combinations become alternatives (expand.go), values that cannot exist are found and left out
 //     (satisfy.go), and the state of a text is a stack of open objects and arrays with the part
-//     that is being read (json.go). Strings read patterns as one complete automaton (table.go,
-//     strings.go); numbers compare their digits with bounds (number.go). Characters, items and
-//     properties are counted beside the automata, so maxLength 100000 costs nothing. Masks of
-//     strings and numbers do not depend on what is around them, and are stored (lexmask.go).
+//     that is being read (json.go). Strings read patterns as one complete automaton (strings.go);
+//     numbers compare their digits with bounds (number.go). Characters, items and properties are
+//     counted beside the automata, so maxLength 100000 costs nothing. Masks of strings and numbers
+//     do not depend on what is around them, and are stored (mask.go, lexmask.go).
+//   - What both need is below them: networks, machines and tables (internal/automaton), sets of
+//     characters (internal/charset), the trie (internal/trie), and the work of compiling, counted
+//     (internal/meter).
 //
 // # JSON Schema
 //
@@ -85,9 +88,9 @@
 // schema 4 MiB, 2048 combinations of alternatives and 20000 kinds of values; a pattern of a schema
 // 10000 states. The work of compiling is counted in steps of some nanoseconds: 64 million, and 64
 // for each byte. A form that exceeds a bound is refused with one line when it is compiled, on every
-// machine alike; bounds.go has all bounds. [Compiler] compiles under a context, and lets other work
-// run. Mask or Accept returns an error for a text that one form could read in very many ways (1024
-// for schemas, 8192 positions for regexes and grammars), or whose mask would visit more than a
-// million such positions, or 33 million nodes for a schema. Texts store at most 4096 states and 512
-// masks of a machine, and 8 MiB of masks of a schema.
+// machine alike; the files bounds.go have the bounds. [Compiler] compiles under a context, and lets
+// other work run. Mask or Accept returns an error for a text that one form could read in very many
+// ways (1024 for schemas, 8192 positions for regexes and grammars), or whose mask would visit more
+// than a million such positions, or 33 million nodes for a schema. Texts store at most 4096 states
+// and 512 masks of a machine, and 8 MiB of masks of a schema.
 package constrain

@@ -62,7 +62,7 @@ type stackKey struct {
 	up  *stack
 }
 
-// A State is one state: the positions whose nodes read something, sorted.
+// A State is a state of a machine: the positions whose nodes read something, sorted.
 type State struct {
 	positions []position
 	Accepts   bool
@@ -73,6 +73,7 @@ type State struct {
 	key       string
 }
 
+// Dead is the state in which nothing can follow.
 var Dead = &State{}
 
 // NewMachine returns the machine of a network. what is for errors.
@@ -121,7 +122,7 @@ func NewMachine(what string, n *Network, meter *meter.Meter) (*Machine, error) {
 	return m, m.Err
 }
 
-// Forget drops all states. States that texts hold stay valid: current adds them again.
+// Forget drops all states. States that texts hold stay valid: Current adds them again.
 func (m *Machine) Forget() {
 	for _, s := range m.states {
 		s.next, s.Mask = nil, nil

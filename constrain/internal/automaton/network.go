@@ -52,8 +52,10 @@ const (
 	passNode                  // the end of the regex of a lookahead
 )
 
+// NewNetwork returns a network of at most some nodes.
 func NewNetwork(limit int, m *meter.Meter) *Network {
-	return &Network{known: map[string]int32{}, large: map[*charset.Range]int32{}, limit: limit, meter: m}
+	return &Network{known: map[string]int32{}, large: map[*charset.Range]int32{}, limit: limit,
+		meter: m}
 }
 
 // add appends a node. Beyond the limit it only counts; check returns the error.
@@ -136,7 +138,7 @@ func (n *Network) Rule(name string, start int32) {
 	n.rules = append(n.rules, rule{name, start})
 }
 
-// Full reports whether no more nodes are worth adding; check says why.
+// Full reports whether no more nodes are worth adding; Check says why.
 func (n *Network) Full() bool { return len(n.nodes) > n.limit || n.meter.Failed() != nil }
 
 // prune finds the nodes from which a rule can end, and removes the others from all choices.

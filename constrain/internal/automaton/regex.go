@@ -28,7 +28,9 @@ func Regex(what, re string, meter *meter.Meter) (*Network, error) {
 }
 
 // parseRegex parses a regex within the limits on its length.
-func parseRegex(what, re string, flags syntax.Flags, m *meter.Meter) (prog *syntax.Prog, err error) {
+func parseRegex(
+	what, re string, flags syntax.Flags, m *meter.Meter,
+) (prog *syntax.Prog, err error) {
 	if len(re) > maxPattern {
 		return nil, fmt.Errorf("%s: %d bytes, want %d at most", what, len(re), maxPattern)
 	}
@@ -140,7 +142,8 @@ const (
 	other             // any other
 )
 
-var wordSet = charset.Set{{Lo: '0', Hi: '9'}, {Lo: 'A', Hi: 'Z'}, {Lo: '_', Hi: '_'}, {Lo: 'a', Hi: 'z'}}
+var wordSet = charset.Set{{Lo: '0', Hi: '9'}, {Lo: 'A', Hi: 'Z'}, {Lo: '_', Hi: '_'},
+	{Lo: 'a', Hi: 'z'}}
 
 // of returns the characters of a side.
 func (s side) of() charset.Set {

@@ -27,13 +27,14 @@ type Table struct {
 	// a number of characters after which, at most, some string ends, from any state
 	Far     int
 	fewest  int        // the least of count
-	Count   []int      // [state] number of strings that follow; unbounded for infinitely many
+	Count   []int      // [state] number of strings that follow; Unbounded for infinitely many
 	Lengths [][]uint64 // [state] bit n: some string ends after n characters; nil: after any number
 	rows    int        // number of bits of lengths
 	loop    int        // the bit loop follows the last bit again; -1 if none does
 	Loose   *Table     // the same automaton for strings of any length
 }
 
+// Unbounded is the number of strings where they are infinitely many, or more than that.
 const Unbounded = 1 << 30
 
 // NewTable runs machines in parallel. With all set, a string must match all of them; otherwise the
@@ -319,10 +320,11 @@ func (t *Table) addTo(n *Network) int32 {
 	return first
 }
 
+// Clone returns a table that can be finished for other kinds.
 func (t *Table) Clone() *Table {
 	return &Table{Alpha: t.Alpha, classes: t.classes, next: slices.Clone(t.next),
 		Kind: slices.Clone(t.Kind), Kinds: t.Kinds}
 }
 
-// Few reports whether so many names, or fewer, follow some beginning of a name.
+// Few reports whether so many strings, or fewer, follow some beginning of a string.
 func (t *Table) Few(n int) bool { return t != nil && t.fewest <= n }

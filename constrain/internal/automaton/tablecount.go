@@ -81,7 +81,7 @@ func (t *Table) before(asked []bool) [][]int32 {
 	return before
 }
 
-// leading marks the states from which characters of some classes (nil: of all) lead to a marked one.
+// leading marks the states from which characters of some classes (nil: all) lead to a marked one.
 func (t *Table) leading(marked, asked []bool) {
 	before := t.before(asked)
 	var todo []int32
@@ -101,7 +101,7 @@ func (t *Table) leading(marked, asked []bool) {
 	}
 }
 
-// endless returns the states from which no sequence of characters of some classes (nil: of all) leads
+// endless returns the states from which no sequence of characters of some classes (nil: all) leads
 // to a state where no string continues.
 func (t *Table) endless(classes []uint16) []bool {
 	var asked []bool

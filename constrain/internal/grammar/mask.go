@@ -1,6 +1,7 @@
+// Package grammar has the forms whose texts are read by rules: regexes, grammars and choices. Their
+// parsers make networks; this file has the masks, each a walk over the trie of the ids with a
+// machine, stored with the state of the machine.
 package grammar
-
-// Masks of grammars: one walk over the trie with a machine, stored with its states.
 
 import (
 	"math"
@@ -27,14 +28,16 @@ type Form struct {
 	m  *automaton.Machine
 }
 
-// A place is a state of a text: a set and an incomplete character.
+// A place is a state of the machine and an incomplete character.
 type place struct {
-	set *automaton.State
+	at *automaton.State
 	charset.Partial
 }
 
 // newForm returns the form of a network. Characters that no id stands for are not in its texts.
-func newForm(what string, v *trie.Trie, n *automaton.Network, meter *meter.Meter) (*Form, error) {
+func newForm(
+	what string, v *trie.Trie, n *automaton.Network, meter *meter.Meter,
+) (*Form, error) {
 	if len(v.Lost) > 0 {
 		n.Only(v.Lost.Not())
 	}
@@ -50,20 +53,24 @@ func newForm(what string, v *trie.Trie, n *automaton.Network, meter *meter.Meter
 // measure records the memory. The caller holds f.mu, or nobody else has the form yet.
 func (f *Form) measure() { f.size.Store(int64(f.m.Bytes(f.vocab.Words()))) }
 
+// Bytes returns the memory in bytes, approximately.
 func (f *Form) Bytes() int { return int(f.size.Load()) }
 
+// Busy reports whether Accept may have to wait for the mask of another text.
 func (f *Form) Busy() bool { return f.long.Load() > 0 }
 
-// Start returns the state of an empty text. If a token can be read both as its bytes and as a whole,
-// a text has several states.
-func (f *Form) Start() any { return []place{{set: f.m.First}} }
+// Start returns the state of an empty text: places, several if a token can be read both as its
+// bytes and as a whole.
+func (f *Form) Start() any { return []place{{at: f.m.First}} }
 
+// Accepts reports whether a text may end.
 func (f *Form) Accepts(state any) bool {
 	return slices.ContainsFunc(state.([]place), func(s place) bool {
-		return s.Form == charset.Border && s.set.Accepts
+		return s.Form == charset.Border && s.at.Accepts
 	})
 }
 
+// Mask adds the open ids, except those that end a text, in some steps at most.
 func (f *Form) Mask(state any, open []uint64, steps int) error {
 	quick := steps < automaton.MaxWork
 	switch {
@@ -82,7 +89,7 @@ func (f *Form) Mask(state any, open []uint64, steps int) error {
 		f.m.Limit(steps, meter.ErrSteps)
 	}
 	for _, s := range state.([]place) {
-		if s.set != automaton.Dead {
+		if s.at != automaton.Dead {
 			f.maskOf(s, open, steps)
 		}
 		if f.m.Err != nil {
@@ -94,21 +101,23 @@ func (f *Form) Mask(state any, open []uint64, steps int) error {
 
 // maskOf sets the ids that may follow a state. It stores them if no character is incomplete.
 func (f *Form) maskOf(s place, open []uint64, steps int) {
-	s.set = f.m.Current(s.set)
+	s.at = f.m.Current(s.at)
 	if s.Form != charset.Border {
 		f.walk(f.vocab.Nodes, s, open, steps)
 		return
 	}
-	if s.set.Mask == nil {
+	if s.at.Mask == nil {
 		mask := make([]uint64, len(open))
-		f.vocab.WalkPlain(f.ahead(s.set), mask, func(nodes []trie.Node) { f.walk(nodes, s, mask, steps) })
-		f.m.EachToken(s.set, func(id int32, not bool) { f.openToken(mask, id, not) })
+		f.vocab.WalkPlain(f.ahead(s.at), mask, func(nodes []trie.Node) {
+			f.walk(nodes, s, mask, steps)
+		})
+		f.m.EachToken(s.at, func(id int32, not bool) { f.openToken(mask, id, not) })
 		if f.m.Err != nil {
 			return
 		}
-		f.m.Keep(s.set, mask)
+		f.m.Keep(s.at, mask)
 	}
-	for i, w := range s.set.Mask {
+	for i, w := range s.at.Mask {
 		open[i] |= w
 	}
 }
@@ -118,7 +127,8 @@ func (f *Form) ahead(s *automaton.State) trie.LookAhead {
 	if len(f.plainly) > trie.MaxAbreast {
 		return trie.LookAhead{}
 	}
-	return trie.Ahead(s, len(f.vocab.Plain)-1, func(s *automaton.State, _ int, to func(*automaton.State, bool)) {
+	type follow = func(s *automaton.State, live bool)
+	return trie.Ahead(s, len(f.vocab.Plain)-1, func(s *automaton.State, _ int, to follow) {
 		if f.m.Work > automaton.MaxWork/8 { // the walk needs the rest
 			to(s, true)
 			to(automaton.Dead, false)
@@ -161,17 +171,17 @@ func (f *Form) stepByte(s place, b byte) (next place, ok bool) {
 		if !ok {
 			return s, false
 		}
-		return f.arrive(s.set, p)
+		return f.arrive(s.at, p)
 	}
 	if b < 0x80 {
-		next.set = f.m.Step(s.set, f.m.Alpha.ASCII[b])
-		return next, next.set != automaton.Dead
+		next.at = f.m.Step(s.at, f.m.Alpha.ASCII[b])
+		return next, next.at != automaton.Dead
 	}
 	p, ok := charset.StartUTF8(b)
 	if !ok {
 		return s, false
 	}
-	return f.arrive(s.set, p)
+	return f.arrive(s.at, p)
 }
 
 // arrive checks that an incomplete character can become one that may follow.
@@ -179,9 +189,11 @@ func (f *Form) arrive(s *automaton.State, p charset.Partial) (place, bool) {
 	lo, hi := p.Runes()
 	if p.Left == 0 {
 		next := f.m.Step(s, f.m.Alpha.Of(lo))
-		return place{set: next}, next != automaton.Dead
+		return place{at: next}, next != automaton.Dead
 	}
-	live := f.m.Alpha.Any(lo, hi, func(class uint16) bool { return f.m.Step(s, class) != automaton.Dead })
+	live := f.m.Alpha.Any(lo, hi, func(class uint16) bool {
+		return f.m.Step(s, class) != automaton.Dead
+	})
 	return place{s, p}, live
 }
 
@@ -198,6 +210,7 @@ func (f *Form) openToken(open []uint64, token int32, not bool) {
 	}
 }
 
+// Accept returns the state after an id, or nil if the id is not open.
 func (f *Form) Accept(state any, id int) (any, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -217,11 +230,11 @@ func (f *Form) Accept(state any, id int) (any, error) {
 		if s.Form != charset.Border {
 			continue
 		}
-		whole := f.m.AfterToken(s.set, func(token int32, not bool) bool {
+		whole := f.m.AfterToken(s.at, func(token int32, not bool) bool {
 			return (id == int(token)) != not && (!not || len(bytes) > 0)
 		})
 		if whole != automaton.Dead {
-			add(place{set: whole})
+			add(place{at: whole})
 		}
 	}
 	if f.m.Err != nil || len(after) == 0 {
@@ -232,7 +245,7 @@ func (f *Form) Accept(state any, id int) (any, error) {
 
 // run returns the state after some bytes.
 func (f *Form) run(s place, bytes []byte) (place, bool) {
-	if len(bytes) == 0 || s.set == automaton.Dead {
+	if len(bytes) == 0 || s.at == automaton.Dead {
 		return s, false
 	}
 	for _, b := range bytes {

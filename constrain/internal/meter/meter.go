@@ -15,7 +15,8 @@ const (
 	baseWork    = 64 << 20
 	workPerByte = 64
 	mostWork    = 128 << 20
-	PauseWork   = 1 << 13 // between two pauses
+	// PauseWork is the work between two pauses.
+	PauseWork = 1 << 13
 	// work that cannot pause and is at least this long is done aside
 	asideWork = 1 << 15
 )
@@ -38,12 +39,13 @@ type Meter struct {
 	pause  func(context.Context) error
 	beside func(ctx context.Context, work func()) error // runs work that cannot pause
 	bytes  int
-	Used   int
-	Most   int
+	Used   int // steps so far
+	Most   int // the bound of steps
 	next   int // the count at which the next pause is due
 	err    error
 }
 
+// New returns a meter for a form of some bytes, with Pause and Aside of constrain.Compiler.
 func New(ctx context.Context, pause func(context.Context) error,
 	aside func(context.Context, func()) error, bytes int,
 ) *Meter {

@@ -18,6 +18,7 @@ type Options struct {
 	Closed, Strict bool
 }
 
+// NoSpace is constrain.NoSpace.
 const NoSpace = -1
 
 // A compiler compiles the values of a schema.

@@ -263,7 +263,7 @@ func (w *jsonWalk) findNumber(m *lexMask, node int, p *part) {
 	}
 }
 
-// numberContinues reports whether some id continues node i with a character that may follow a number.
+// numberContinues reports whether some id continues node i with what may follow a number.
 func numberContinues(v *trie.Trie, i int) bool {
 	end := i + int(v.Nodes[i].Size)
 	for k := i + 1; k < end; k += int(v.Nodes[k].Size) {

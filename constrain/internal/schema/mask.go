@@ -1,6 +1,7 @@
+// Package schema has the forms whose texts are JSON that a schema accepts. A schema is compiled to
+// values (compile.go, value.go), and a text is read as parts of values (json.go). This file has the
+// masks: of each part, the ids that may follow; of strings and numbers they are stored (lexmask.go).
 package schema
-
-// JSON, for one text: the masks of its parts, and the tokens that it accepts.
 
 import (
 	"fmt"

@@ -19,7 +19,7 @@ import (
 type Trie struct {
 	Size    int      // one more than the largest id
 	Bytes   [][]byte // [size], nil for ids without bytes
-	Nodes   []Node   // the trie in the order of a depth-first walk; nodes[0] is the root
+	Nodes   []Node   // the trie in the order of a depth-first walk; Nodes[0] is the root
 	twins   []int32  // [size] the next id with the same bytes, or -1
 	names   map[string]int
 	Lost    charset.Set // characters that only an id of ends stands for: they cannot be written
@@ -144,8 +144,8 @@ func (v *Trie) build() {
 	v.Nodes = v.arrange(order)
 }
 
-// arrange returns the nodes of ids that are sorted by their bytes. Of ids with equal bytes a node has
-// the last; twins has the others.
+// arrange returns the nodes of ids that are sorted by their bytes. Of ids with equal bytes a node
+// has the last; twins has the others.
 func (v *Trie) arrange(order []int32) (nodes []Node) {
 	nodes = append(nodes, Node{ID: -1})
 	path := []int32{0} // the nodes from the root to the newest one
