@@ -3,6 +3,7 @@ package automaton
 // Look: a network with lookaheads, as one without.
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -159,10 +160,7 @@ func (l *looker) closure(todo []lookPlace) (places []lookPlace, err error) {
 		}
 	}
 	slices.SortFunc(places, func(a, b lookPlace) int {
-		if a.node != b.node {
-			return int(a.node - b.node)
-		}
-		return strings.Compare(a.marks, b.marks)
+		return cmp.Or(cmp.Compare(a.node, b.node), strings.Compare(a.marks, b.marks))
 	})
 	return places, nil
 }

@@ -78,6 +78,15 @@ var Dead = &State{}
 
 // NewMachine returns the machine of a network. what is for errors.
 func NewMachine(what string, n *Network, meter *meter.Meter) (*Machine, error) {
+	m, err := newMachine(what, n, meter)
+	if m == nil && err == nil {
+		err = fmt.Errorf("%s: no text can match it", what)
+	}
+	return m, err
+}
+
+// newMachine is NewMachine, but for networks without texts, of which it returns nil.
+func newMachine(what string, n *Network, meter *meter.Meter) (*Machine, error) {
 	if err := n.prune(); err != nil {
 		return nil, err
 	}
@@ -85,7 +94,7 @@ func NewMachine(what string, n *Network, meter *meter.Meter) (*Machine, error) {
 		return nil, err
 	}
 	if !n.nodes[n.rules[0].start].alive {
-		return nil, fmt.Errorf("%s: no text can match it", what)
+		return nil, nil
 	}
 	n.tails()
 	alpha, err := charset.NewAlphabet(what, n.sets, meter)

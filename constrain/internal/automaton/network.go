@@ -5,6 +5,7 @@ package automaton
 
 import (
 	"fmt"
+	"slices"
 
 	"picogpt/constrain/internal/charset"
 	"picogpt/constrain/internal/meter"
@@ -143,71 +144,54 @@ func (n *Network) Full() bool { return len(n.nodes) > n.limit || n.meter.Failed(
 
 // prune finds the nodes from which a rule can end, and removes the others from all choices.
 func (n *Network) prune() error {
-	before := make([][]int32, len(n.nodes)) // the predecessors of each node
-	var ready []int32
-	for i := range n.nodes {
-		node := &n.nodes[i]
-		if err := n.meter.Charge(6 + 4*len(node.more)); err != nil {
-			return err
-		}
-		switch node.kind {
-		case endNode:
-			ready = append(ready, int32(i))
-		case splitNode:
-			for _, to := range node.more {
-				before[to] = append(before[to], int32(i))
-			}
-		case callNode:
-			before[node.to] = append(before[node.to], int32(i))
-			before[node.ret] = append(before[node.ret], int32(i))
-		default:
-			before[node.to] = append(before[node.to], int32(i))
-		}
+	alive, err := n.ending(func(node *node) bool {
+		return node.kind != readNode || len(n.sets[node.set]) > 0
+	})
+	for i, is := range alive {
+		n.nodes[i].alive = is
+		n.nodes[i].more = slices.DeleteFunc(n.nodes[i].more, func(to int32) bool { return !alive[to] })
 	}
-	for len(ready) > 0 {
-		i := ready[len(ready)-1]
-		ready = ready[:len(ready)-1]
-		node := &n.nodes[i]
-		if node.alive || !n.leads(node) {
-			continue
-		}
-		if err := n.meter.Charge(6 + 4*len(node.more)); err != nil {
-			return err
-		}
-		node.alive = true
-		ready = append(ready, before[i]...)
-	}
-	for i := range n.nodes {
-		node := &n.nodes[i]
-		kept := node.more[:0]
-		for _, to := range node.more {
-			if n.nodes[to].alive {
-				kept = append(kept, to)
-			}
-		}
-		node.more = kept
-	}
-	return nil
+	return err
 }
 
-// leads reports whether a node leads to an end, from what is known of its successors.
-func (n *Network) leads(node *node) bool {
-	switch node.kind {
-	case endNode:
-		return true
-	case splitNode:
-		for _, to := range node.more {
-			if n.nodes[to].alive {
-				return true
+// ending returns the nodes from which a rule can end, if it can pass those nodes that read something
+// for which pass holds. A node is visited again only when this was found of one of its successors.
+func (n *Network) ending(pass func(*node) bool) (is []bool, err error) {
+	is = make([]bool, len(n.nodes))
+	before := make([][]int32, len(n.nodes)) // the predecessors of each node
+	var todo []int32
+	for i := range n.nodes {
+		node := &n.nodes[i]
+		if err := n.meter.Charge(6 + 4*len(node.more)); err != nil {
+			return nil, err
+		}
+		next := node.more
+		switch {
+		case node.kind == endNode:
+			is[i], todo = true, append(todo, int32(i))
+		case node.kind == callNode:
+			next = []int32{node.to, node.ret}
+		case node.kind != splitNode && pass(node):
+			next = []int32{node.to}
+		}
+		for _, to := range next {
+			before[to] = append(before[to], int32(i))
+		}
+	}
+	for len(todo) > 0 {
+		i := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if err := n.meter.Charge(6 + 4*len(n.nodes[i].more)); err != nil {
+			return nil, err
+		}
+		for _, p := range before[i] {
+			node := &n.nodes[p]
+			if !is[p] && (node.kind != callNode || is[node.to] && is[node.ret]) {
+				is[p], todo = true, append(todo, p)
 			}
 		}
-		return false
-	case readNode:
-		return len(n.sets[node.set]) > 0 && n.nodes[node.to].alive
-	case callNode:
-		return n.nodes[node.to].alive && n.nodes[node.ret].alive
 	}
-	return n.nodes[node.to].alive
+	return is, nil
 }
 
 // tails marks calls after which the calling rule ends as well: they need no entry on the stack. A

@@ -34,14 +34,8 @@ func Pattern(what, p string, meter *meter.Meter) (*Machine, error) {
 	if n, err = r.compile(what, p, flags); err != nil {
 		return nil, err
 	}
-	if err := n.prune(); err != nil {
-		return nil, err
-	}
-	if !n.nodes[n.rules[0].start].alive {
-		return nil, nil
-	}
-	m, err := NewMachine(what, n, meter)
-	if err == nil {
+	m, err := newMachine(what, n, meter)
+	if m != nil {
 		m.meter = meter
 	}
 	return m, err

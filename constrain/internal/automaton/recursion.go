@@ -4,7 +4,7 @@ package automaton
 
 // LeftRecursion returns the name of a rule that calls itself before it has read anything.
 func (n *Network) LeftRecursion() (rule string, found bool, err error) {
-	empty, err := n.nullable()
+	empty, err := n.ending(func(*node) bool { return false }) // without reading anything more
 	if err != nil {
 		return "", false, err
 	}
@@ -67,41 +67,4 @@ func (n *Network) firstCalls(
 		}
 	}
 	return calls, nil
-}
-
-// nullable returns, for each node, whether its rule can end there without reading anything more. A
-// node is visited again only when this was found of one of its successors.
-func (n *Network) nullable() ([]bool, error) {
-	empty := make([]bool, len(n.nodes))
-	before := make([][]int32, len(n.nodes))
-	var todo []int32
-	for i := range n.nodes {
-		node := &n.nodes[i]
-		if err := n.meter.Charge(12 + 8*len(node.more)); err != nil {
-			return nil, err
-		}
-		switch node.kind {
-		case endNode:
-			empty[i], todo = true, append(todo, int32(i))
-		case splitNode:
-			for _, to := range node.more {
-				before[to] = append(before[to], int32(i))
-			}
-		case callNode:
-			before[node.to] = append(before[node.to], int32(i))
-			before[node.ret] = append(before[node.ret], int32(i))
-		}
-	}
-	for len(todo) > 0 {
-		i := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		for _, p := range before[i] {
-			node := &n.nodes[p]
-			is := node.kind == splitNode || empty[node.to] && empty[node.ret]
-			if is && !empty[p] {
-				empty[p], todo = true, append(todo, p)
-			}
-		}
-	}
-	return empty, nil
 }

@@ -4,6 +4,7 @@ package grammar
 
 import (
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"picogpt/constrain/internal/charset"
@@ -82,13 +83,7 @@ const (
 )
 
 func (p *gbnf) line() int {
-	line := 1
-	for i := 0; i < p.at && i < len(p.text); i++ {
-		if p.text[i] == '\n' {
-			line++
-		}
-	}
-	return line
+	return 1 + strings.Count(p.text[:min(p.at, len(p.text))], "\n")
 }
 
 // next returns the byte at the cursor, or 0 at the end.

@@ -133,18 +133,25 @@ func ofFloat(f float64) *decimal {
 
 // round returns the next whole number, above or below, or the number itself if it is whole.
 func (d *decimal) round(up bool) *decimal {
-	if d.whole() {
+	switch {
+	case d.whole():
 		return d
+	case up:
+		return d.floor(1)
 	}
+	return d.floor(0)
+}
+
+// floor returns the greatest whole number that is not above a number, and more.
+func (d *decimal) floor(more int64) *decimal {
 	n, _ := new(big.Int).SetString(d.integer(), 10)
-	if d.neg != up { // away from zero
-		n.Add(n, big.NewInt(1))
-	}
-	text := n.String()
 	if d.neg {
-		text = "-" + text
+		n.Neg(n)
+		if !d.whole() {
+			more--
+		}
 	}
-	r, _ := parseDecimal(text)
+	r, _ := parseDecimal(n.Add(n, big.NewInt(more)).String())
 	return r
 }
 
@@ -172,16 +179,7 @@ func (d *decimal) inReach(lower bool) *decimal {
 	return &decimal{neg: d.neg, digits: "5", point: 1 - mostPower}
 }
 
-// beside returns the whole number before or after a whole number.
-func (d *decimal) beside(step int64) *decimal {
-	n, _ := new(big.Int).SetString(d.integer(), 10)
-	if d.neg {
-		n.Neg(n)
-	}
-	r, _ := parseDecimal(n.Add(n, big.NewInt(step)).String())
-	return r
-}
-
+// laterDecimal returns the number that is further in the direction of a sign; nil is none.
 func laterDecimal(a, b *decimal, sign int) *decimal {
 	if a == nil || b != nil && sign*b.cmp(a) > 0 {
 		return b

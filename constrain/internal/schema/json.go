@@ -6,6 +6,7 @@ package schema
 import (
 	"fmt"
 	"slices"
+	"sort"
 )
 
 // A Form follows texts of JSON. Any number of texts may use it concurrently.
@@ -127,11 +128,13 @@ func (j *Form) stepValue(to []part, p *part, b byte) []part {
 				if list := p.frame.left(s.escaped, `"`); len(list) > 0 {
 					to = append(to, part{kind: partList, frame: p.frame, list: list, hi: int32(len(list))})
 				}
-			} else if p.frame.unique() {
-				to = append(to, part{kind: partOther, frame: p.frame, str: s})
-			} else {
-				to = append(to, part{kind: partString, frame: p.frame, str: s})
+				continue
 			}
+			kind := partString
+			if p.frame.unique() {
+				kind = partOther // which keeps its text
+			}
+			to = append(to, part{kind: kind, frame: p.frame, str: s})
 		}
 	case b == '-' || b >= '0' && b <= '9':
 		for _, s := range v.numbers {
@@ -170,13 +173,10 @@ func (j *Form) stepValue(to []part, p *part, b byte) []part {
 
 // wordPart begins null, true or false.
 func wordPart(to []part, f *frame, text string) []part {
-	if f.unique() {
-		if f.has(text) {
-			return to
-		}
-		return append(to, part{kind: partWord, frame: f, rest: text[1:], raw: text})
+	if f.unique() && f.has(text) {
+		return to
 	}
-	return append(to, part{kind: partWord, frame: f, rest: text[1:]})
+	return append(to, part{kind: partWord, frame: f, rest: text[1:], raw: text})
 }
 
 // numberPart returns the part of a number before its first byte.
@@ -211,15 +211,10 @@ func (j *Form) stepString(to []part, p *part, b byte) []part {
 // narrow returns the range of those from lo to hi that have b at index at. They are sorted.
 func narrow(lo, hi, at int32, b byte, text func(i int32) string) (int32, int32) {
 	begins := func(least int) int32 { // the first whose byte there is at least least
-		from, to := lo, hi
-		for from < to {
-			if i := (from + to) / 2; len(text(i)) <= int(at) || int(text(i)[at]) < least {
-				from = i + 1
-			} else {
-				to = i
-			}
-		}
-		return from
+		return lo + int32(sort.Search(int(hi-lo), func(i int) bool {
+			t := text(lo + int32(i))
+			return len(t) > int(at) && int(t[at]) >= least
+		}))
 	}
 	return begins(int(b)), begins(int(b) + 1)
 }

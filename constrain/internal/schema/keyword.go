@@ -82,9 +82,8 @@ func (c *compiler) dependencies(s *schema, in *jsonValue, key string, v *jsonVal
 }
 
 // both adds const to a schema that also has enum, as another schema that must hold.
-func (c *compiler) both(s *schema, in *jsonValue) error {
+func (c *compiler) both(s *schema, in *jsonValue) {
 	also := c.newSchema(in)
 	also.enum, also.hasEnum = []*jsonValue{in.member("const")}, true
 	s.also = append(s.also, also)
-	return nil
 }

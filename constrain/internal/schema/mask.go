@@ -6,9 +6,6 @@ package schema
 import (
 	"fmt"
 	"slices"
-	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"picogpt/constrain/internal/meter"
 )
@@ -225,13 +222,4 @@ func hasStored(parts []part) bool {
 		return p.kind == partString || p.kind == partOther || p.kind == partNumber ||
 			p.kind == partValue
 	})
-}
-
-// unescapeJSON returns the characters of a string of JSON, without its quotes.
-func unescapeJSON(raw string) string {
-	if strings.IndexByte(raw, '\\') < 0 {
-		return raw
-	}
-	b, _ := jsontext.AppendUnquote(nil, `"`+raw+`"`)
-	return string(b)
 }

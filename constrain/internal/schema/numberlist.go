@@ -21,9 +21,9 @@ func exclusiveBound(d *decimal, whole, lower bool) *decimal {
 		return d.round(lower)
 	}
 	if lower {
-		return d.beside(1)
+		return d.floor(1)
 	}
-	return d.beside(-1)
+	return d.floor(-1)
 }
 
 // commonMultiple returns the least common multiple of two fractions.

@@ -5,6 +5,7 @@ package schema
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"picogpt/constrain/internal/automaton"
 	"picogpt/internal/quote"
@@ -98,10 +99,7 @@ func (s *objectSpec) sort() {
 		s.sorted = append(s.sorted, int32(i))
 	}
 	slices.SortFunc(s.sorted, func(i, j int32) int {
-		if s.names[i].escaped < s.names[j].escaped {
-			return -1
-		}
-		return 1
+		return strings.Compare(s.names[i].escaped, s.names[j].escaped)
 	})
 }
 

@@ -100,14 +100,9 @@ func (v *value) eachPart(f func(*value)) {
 	}
 }
 
-// parts returns the number of calls that eachPart would make.
+// parts returns the number of calls that eachPart makes.
 func (v *value) parts() (n int) {
-	for _, s := range v.arrays {
-		n += len(s.prefix) + 1
-	}
-	for _, s := range v.objects {
-		n += len(s.names) + len(s.values)
-	}
+	v.eachPart(func(*value) { n++ })
 	return n
 }
 

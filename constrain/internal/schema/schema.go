@@ -146,7 +146,7 @@ func (c *compiler) keyword(s *schema, in *jsonValue, key string, v *jsonValue) (
 		}
 		s.enum, s.hasEnum = append(s.enum, v.items...), true
 		if in.member("const") != nil { // both must hold
-			err = c.both(s, in)
+			c.both(s, in)
 		}
 	case "const":
 		if in.member("enum") == nil {

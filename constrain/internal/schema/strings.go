@@ -3,9 +3,7 @@ package schema
 // Strings: the allowed JSON strings, byte by byte with their escapes.
 
 import (
-	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"picogpt/constrain/internal/automaton"
 	"picogpt/constrain/internal/charset"
@@ -272,28 +270,4 @@ func (s *stringSpec) has(text string) bool {
 		}
 	}
 	return s.mayEnd(st)
-}
-
-// escapeJSON returns a text as in JSON, with only the necessary escapes.
-func escapeJSON(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r == '\b', r == '\f', r == '\n', r == '\r', r == '\t':
-			b.WriteString(map[rune]string{'\b': `\b`, '\f': `\f`, '\n': `\n`, '\r': `\r`,
-				'\t': `\t`}[r])
-		case r < 0x20:
-			b.WriteString(`\u00`)
-			b.WriteByte("0123456789abcdef"[r>>4])
-			b.WriteByte("0123456789abcdef"[r&15])
-		case r == utf8.RuneError:
-			b.WriteString("\ufffd")
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
 }
