@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/constrain/internal/walks"
+	"picogpt/internal/testing/walks"
 )
 
 // accepts feeds a text byte by byte. It reports whether the text can begin so, and whether it may

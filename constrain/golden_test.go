@@ -11,8 +11,8 @@ import (
 	"sync"
 	"testing"
 
-	"picogpt/constrain/internal/walks"
 	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/walks"
 )
 
 const endOfText = walks.EndOfText

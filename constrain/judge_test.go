@@ -7,8 +7,8 @@ import (
 	"regexp"
 	"testing"
 
-	"picogpt/constrain/internal/walks"
 	"picogpt/internal/testing/judge"
+	"picogpt/internal/testing/walks"
 )
 
 // written has n texts of a constraint judged.

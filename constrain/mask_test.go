@@ -8,8 +8,8 @@ import (
 	"slices"
 	"testing"
 
-	"picogpt/constrain/internal/walks"
 	"picogpt/internal/testing/cases"
+	"picogpt/internal/testing/walks"
 )
 
 // constraints are some of every kind.

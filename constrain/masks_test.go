@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"picogpt/constrain/internal/walks"
+	"picogpt/internal/testing/walks"
 )
 
 // TestALongMaskIsGivenUp: with few steps there is no mask and no error, and a later attempt

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/constrain/internal/walks"
 	"picogpt/internal/testing/cases"
+	"picogpt/internal/testing/walks"
 )
 
 // string7 writes up to seven characters of those that forms are about.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/constrain/internal/walks"
+	"picogpt/internal/testing/walks"
 )
 
 // byteVocabulary has every byte, and more ids after them.

@@ -8,7 +8,7 @@ import (
 	"runtime"
 	"testing"
 
-	"picogpt/constrain/internal/walks"
+	"picogpt/internal/testing/walks"
 )
 
 func TestStatesThatAreForgottenChangeNothing(t *testing.T) {
@@ -33,7 +33,7 @@ func TestStatesThatAreForgottenChangeNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		states = append(states, m.State)
-		text += string(walks.GPT2().Bytes[id])
+		text += string(gpt2().Bytes[id])
 		if i%7 == 0 {
 			f.m.Forget()
 		}

@@ -7,16 +7,27 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 
 	"picogpt/constrain/internal/meter"
-	"picogpt/constrain/internal/walks"
+	"picogpt/constrain/internal/trie"
 	"picogpt/internal/testing/cases"
+	"picogpt/internal/testing/walks"
 )
+
+// gpt2 is GPT-2's vocabulary, for all tests.
+var gpt2 = sync.OnceValue(func() *trie.Trie {
+	ids, err := trie.New(walks.Tokens(), []int{walks.EndOfText}, nil)
+	if err != nil {
+		panic(err)
+	}
+	return ids
+})
 
 func compile(t *testing.T, re string) *Form {
 	t.Helper()
-	f, err := Regex(walks.GPT2(), re, meter.New(context.Background(), nil, nil, len(re)))
+	f, err := Regex(gpt2(), re, meter.New(context.Background(), nil, nil, len(re)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +36,7 @@ func compile(t *testing.T, re string) *Form {
 
 // TestMasksAreThoseOfAWalk: a mask is the same with and without looking ahead.
 func TestMasksAreThoseOfAWalk(t *testing.T) {
-	v := walks.GPT2()
+	v := gpt2()
 	for _, re := range []string{`.{0,99}`, `[^x]{0,300}y?`, `(.{0,9}\n){0,20}`,
 		`[\x20-\x{10ffff}]{3,9}`, `[^\n]{2,60}\n`} {
 		f := compile(t, re)
@@ -60,7 +71,7 @@ func TestMasksAreThoseOfAWalk(t *testing.T) {
 // TestAMaskWaitsForNoOther: while another text computes one, a mask of few steps is given up.
 func TestAMaskWaitsForNoOther(t *testing.T) {
 	f := compile(t, `.{0,99}`)
-	open := make([]uint64, walks.GPT2().Words())
+	open := make([]uint64, gpt2().Words())
 	f.mu.Lock()
 	f.long.Add(1)
 	if err := f.Mask(f.Start(), open, 1<<20-1); err != meter.ErrSteps || !f.Busy() {

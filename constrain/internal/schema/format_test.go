@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/constrain/internal/walks"
 	"picogpt/internal/testing/judge"
+	"picogpt/internal/testing/walks"
 )
 
 // The addresses, hosts and identifiers are those of JSON-Schema-Test-Suite's optional tests, and of

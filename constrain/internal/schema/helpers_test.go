@@ -8,11 +8,18 @@ import (
 	"testing"
 
 	"picogpt/constrain/internal/meter"
-	"picogpt/constrain/internal/walks"
+	"picogpt/constrain/internal/trie"
+	"picogpt/internal/testing/walks"
 )
 
 // gpt2 is GPT-2's vocabulary, for all tests.
-var gpt2 = sync.OnceValue(func() *Vocabulary { return &Vocabulary{Trie: walks.GPT2()} })
+var gpt2 = sync.OnceValue(func() *Vocabulary {
+	ids, err := trie.New(walks.Tokens(), []int{walks.EndOfText}, nil)
+	if err != nil {
+		panic(err)
+	}
+	return &Vocabulary{Trie: ids}
+})
 
 func newForm(schema string, o Options) (*Form, []string, error) {
 	return Compile(gpt2(), []byte(schema), o, meter.New(context.Background(), nil, nil, len(schema)))

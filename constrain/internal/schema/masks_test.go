@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"picogpt/constrain/internal/walks"
 	"picogpt/internal/testing/cases"
+	"picogpt/internal/testing/walks"
 )
 
 // counted are schemas with counted repeats, and others whose masks are found by looking ahead.

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"testing"
 
-	"picogpt/constrain/internal/trie"
 	"picogpt/internal/testing/cases"
 	"picogpt/tokenizer"
 )
@@ -19,21 +18,22 @@ import (
 const EndOfText = 50256
 
 // Tokens returns the bytes of GPT-2's ids.
-func Tokens() [][]byte {
+var Tokens = sync.OnceValue(func() [][]byte {
 	tokens, err := tokenizer.GPT2().Bytes()
 	if err != nil {
 		panic(err)
 	}
 	return tokens
-}
+})
 
-// GPT2 returns the trie of GPT-2's ids.
-var GPT2 = sync.OnceValue(func() *trie.Trie {
-	v, err := trie.New(Tokens(), []int{EndOfText}, nil)
-	if err != nil {
-		panic(err)
+// alone returns the id of each byte.
+var alone = sync.OnceValue(func() (ids [256]int) {
+	for id, b := range Tokens() {
+		if len(b) == 1 {
+			ids[b[0]] = id
+		}
 	}
-	return v
+	return ids
 })
 
 // Opened returns the ids of a mask, ascending.
@@ -100,9 +100,9 @@ func (t *Text) Complete() bool { return t.Accepts(t.State) }
 
 // Feed takes a text into a matcher, one id for each byte, and reports whether all were open.
 func Feed(m Matcher, text string) bool {
-	v := GPT2()
+	ids := alone()
 	for i := range len(text) {
-		if m.Accept(int(v.Nodes[v.Child(0, text[i])].ID)) != nil {
+		if m.Accept(ids[text[i]]) != nil {
 			return false
 		}
 	}
@@ -116,12 +116,11 @@ type Walker struct {
 }
 
 // New returns a Walker with an empty mask.
-func New(r *rand.Rand) *Walker { return &Walker{r, make([]uint64, GPT2().Words())} }
+func New(r *rand.Rand) *Walker { return &Walker{r, make([]uint64, (len(Tokens())+63)/64)} }
 
 // Write returns a text, and whether it is complete after at most n ids.
 func (w *Walker) Write(t testing.TB, m Matcher, n int) (string, bool) {
 	t.Helper()
-	v := GPT2()
 	var text strings.Builder
 	for i := range n {
 		if err := m.Mask(w.Mask); err != nil {
@@ -141,7 +140,7 @@ func (w *Walker) Write(t testing.TB, m Matcher, n int) (string, bool) {
 		if err := m.Accept(id); err != nil {
 			t.Fatalf("%q: an open id: %v", text.String(), err)
 		}
-		text.Write(v.Bytes[id])
+		text.Write(Tokens()[id])
 	}
 	return text.String(), m.Complete()
 }
@@ -149,23 +148,23 @@ func (w *Walker) Write(t testing.TB, m Matcher, n int) (string, bool) {
 // Choose draws an open id. Ids that end something are drawn more often, above all late in a text.
 func (w *Walker) Choose(late bool) int {
 	open := func(id int) bool { return w.Mask[id>>6]>>(id&63)&1 != 0 }
-	v := GPT2()
+	ids := alone()
 	if late || w.Rand.IntN(4) == 0 {
 		for _, b := range []byte(`"}],:`) {
-			if id := int(v.Nodes[v.Child(0, b)].ID); open(id) && w.Rand.IntN(8) > 0 {
+			if id := ids[b]; open(id) && w.Rand.IntN(8) > 0 {
 				return id
 			}
 		}
 	}
 	if w.Rand.IntN(2) == 0 {
-		var alone []int
-		for i := 1; i < len(v.Nodes); i += int(v.Nodes[i].Size) {
-			if id := int(v.Nodes[i].ID); open(id) {
-				alone = append(alone, id)
+		var some []int
+		for _, id := range ids {
+			if open(id) {
+				some = append(some, id)
 			}
 		}
-		if len(alone) > 0 {
-			return alone[w.Rand.IntN(len(alone))]
+		if len(some) > 0 {
+			return some[w.Rand.IntN(len(some))]
 		}
 	}
 	count := 0
