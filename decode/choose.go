@@ -27,7 +27,8 @@ type choice struct {
 	sample.Candidate
 	err error
 
-	open float64 // Token.Open
+	open  float64       // Token.Open
+	ahead []forcedGuess // for the tokens that follow it
 
 	panicked any // what a worker recovered; Next panics with it
 }
@@ -68,6 +69,7 @@ func (s *Stream) choose(from sample.Row) {
 	if s.options.OpenMass && s.constraint != nil {
 		s.next.open = from.Mass(s.sampler.Open)
 	}
+	s.next.ahead = s.foresee(id, from)
 }
 
 // take turns the choice into a token, and updates the stream.
@@ -99,6 +101,7 @@ func (s *Stream) take() (Token, error) {
 		s.settle(len(s.context))
 	}
 	s.done = t.Finish != ""
+	s.forced.learn(t.ID, len(s.context), c.ahead)
 	t.Guessed = s.compare(t.ID)
 	if !s.done {
 		s.extend(t.ID)

@@ -132,6 +132,7 @@ type guessed struct {
 func (g *guessed) Pending() int      { return g.pending() }
 func (g *guessed) Room() int         { return g.room() }
 func (g *guessed) Propose(ids []int) { g.propose(ids) }
+func (g *guessed) Drafted() int      { return len(g.draft.ids) }
 
 // Rehearse implements guess.Text.
 func (g *guessed) Rehearse() {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"picogpt/guess"
 	"picogpt/model"
 	"picogpt/sample"
 )
@@ -157,8 +158,9 @@ func (s *Stream) Prefill(ctx context.Context) error {
 	return nil
 }
 
-// run yields tokens in rounds, one of each stream that is not done, or more where guesses were
-// right. It reports whether the caller wants more.
+// run yields tokens in rounds, one of each stream that is not done: guesses that are right let a
+// stream get ahead, and its tokens then wait for the others', so that the order does not depend on
+// them. It reports whether the caller wants more.
 //
 // Only Eval checks ctx: an evaluation that succeeded is followed by its tokens, so that the
 // sessions hold all tokens except the last whenever run returns.
@@ -167,13 +169,20 @@ func run(
 ) bool {
 	drafter := drafterOf(m, streams)
 	defer drafter.End()
+	turns := turns{streams: streams, came: make([][]turn, len(streams)), yield: yield}
+	for _, s := range streams {
+		s.GuessForced()
+	}
 	batch := make([]model.Input, 0, len(streams))
 	for slices.ContainsFunc(streams, func(s *Stream) bool { return !s.Done() }) {
+		for _, s := range streams {
+			s.DraftForced()
+		}
 		err := drafter.Begin(ctx)
 		if err == nil {
 			err = evaluate(ctx, m, streams, batch)
 		}
-		if err != nil && ctx.Err() == nil && drafter.Drop() {
+		if err != nil && ctx.Err() == nil && dropDrafts(drafter, streams) {
 			err = evaluate(ctx, m, streams, batch)
 		}
 		if err != nil {
@@ -186,16 +195,67 @@ func run(
 				if !ok && err == nil { // held back
 					continue
 				}
+				if !t.Prompt && err == nil {
+					drafter.Took(i, t.ID)
+				}
 				came := time.Now()
-				if !yield(t, err) || err != nil {
+				if !turns.add(i, t, err) {
 					return false
 				}
-				if !t.Prompt {
-					drafter.Took(i, t.ID, time.Since(came))
-				}
+				drafter.Paused(time.Since(came))
 			}
 		}
 		drafter.Learn()
+	}
+	return true
+}
+
+// dropDrafts removes all drafts, and reports whether there were any.
+func dropDrafts(drafter *guess.Drafter, streams []*Stream) bool {
+	dropped := drafter.Drop()
+	for _, s := range streams {
+		dropped = s.DropDraft() || dropped
+	}
+	return dropped
+}
+
+// turns yield the tokens of streams in turn: a new one of each, and before the first of a stream
+// those of its prompt.
+type turns struct {
+	streams []*Stream
+	came    [][]turn // of each stream, what was not yielded
+	next    int      // the stream whose turn it is
+	yield   func(Token, error) bool
+}
+
+type turn struct {
+	token Token
+	err   error
+}
+
+// add adds what a stream returned, and yields what has its turn. It reports whether the caller
+// wants more.
+func (t *turns) add(i int, token Token, err error) bool {
+	t.came[i] = append(t.came[i], turn{token, err})
+	for waited := 0; waited <= len(t.streams); {
+		came := &t.came[t.next]
+		switch {
+		case len(*came) > 0:
+			first := (*came)[0]
+			*came = (*came)[1:]
+			if !t.yield(first.token, first.err) || first.err != nil {
+				return false
+			}
+			waited = 0
+			if first.token.Prompt {
+				continue
+			}
+		case !t.streams[t.next].Done():
+			return true
+		default:
+			waited++
+		}
+		t.next = (t.next + 1) % len(t.streams)
 	}
 	return true
 }

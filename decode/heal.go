@@ -5,6 +5,7 @@ package decode
 import (
 	"bytes"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 
@@ -248,4 +249,17 @@ func (t *healed) Fork() constrain.Matcher {
 func (t *healed) Complete() bool {
 	form, ok := t.form.(interface{ Complete() bool })
 	return t.form == nil || t.place() == len(t.taken) && (!ok || form.Complete())
+}
+
+// Forced implements forcing, after the bytes taken back.
+func (t *healed) Forced(most int) []byte {
+	if form, ok := t.form.(forcing); ok && t.place() == len(t.taken) {
+		return form.Forced(most)
+	}
+	return nil
+}
+
+// Prefixes implements forcing.
+func (t *healed) Prefixes(forced []byte) iter.Seq2[int, int] {
+	return t.form.(forcing).Prefixes(forced)
 }

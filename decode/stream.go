@@ -62,6 +62,8 @@ type Stream struct {
 	visit func(model.Row) // the method see; a method value is an allocation, so it is made once
 	next  choice
 	draft draft
+
+	forced *forcedText // guesses by the constraint; nil: none
 }
 
 // NewStream returns a stream that continues the tokens of s and prompt. An empty prompt continues
@@ -154,6 +156,7 @@ func (s *Stream) Fork() *Stream {
 	f.timeline, f.context = s.timeline.fork(), slices.Clone(s.context)
 	f.sampler, f.text = s.sampler.Fork(), s.text.fork()
 	f.guide, f.bans, f.echo = s.guide.fork(), s.bans.fork(), s.echo.fork()
+	f.forced = s.forced.fork()
 	f.visit, f.draft = f.see, s.draft.clone()
 	return &f
 }

@@ -24,6 +24,7 @@ type Text interface {
 	Pending() int      // how many of them are not evaluated yet
 	Room() int         // how many guesses can be of use
 	Propose(ids []int) // makes ids the draft, in place of an earlier one
+	Drafted() int      // how many guesses the text has made itself: it gets no others
 
 	// Rehearse makes Choose choose as the text will after its context, with the random numbers that
 	// the text will use. It changes nothing in the text.
@@ -42,8 +43,8 @@ type Options struct {
 }
 
 // A Drafter drafts for texts that run together. A nil Drafter drafts nothing. For each step its
-// methods are called in turn: Begin, Drop if the step fails, Took for each token, and Learn. End is
-// the last call.
+// methods are called in turn: Begin, Drop if the step fails, Took for each token, Paused, and Learn.
+// End is the last call.
 type Drafter struct {
 	guesser  guesser
 	always   bool
@@ -84,7 +85,8 @@ type attempt struct {
 	most, kind int
 	ids        []int // guessed, or that would be guessed; [0 to most]
 	tokens     []int // that came in the step
-	drafted    int
+	drafted    int   // guesses in the step: the text's own, or those of the Drafter
+	own        bool
 	back       int // of prompt lookup: how far before its end the text was last found to be copied
 }
 
@@ -112,10 +114,11 @@ func (d *Drafter) Begin(ctx context.Context) error {
 	ready := true
 	var all []outlook
 	for _, t := range d.attempts {
-		t.ids, t.tokens, t.most, t.drafted = t.ids[:0], t.tokens[:0], 0, 0
+		t.ids, t.tokens, t.most, t.drafted = t.ids[:0], t.tokens[:0], 0, t.Drafted()
+		t.own = t.drafted > 0
 		pending := t.Pending()
-		d.rows += max(0, pending)
-		if ready = ready && pending == 1; ready {
+		d.rows += max(0, pending) + t.drafted
+		if ready = ready && pending == 1; ready && !t.own {
 			t.most, t.kind = d.guesser.outlook(t, t.Room())
 			all = append(all, outlook{d.odds[t.kind].value(), t.most})
 		}
@@ -139,6 +142,9 @@ func (d *Drafter) Begin(ctx context.Context) error {
 		return ctx.Err()
 	}
 	for _, t := range d.attempts {
+		if t.own {
+			continue
+		}
 		t.drafted = min(n, len(t.ids))
 		t.Propose(t.ids[:t.drafted])
 		d.rows += t.drafted
@@ -162,12 +168,18 @@ func (d *Drafter) Drop() bool {
 	return dropped
 }
 
-// Took records a token of the i-th text, and how long its caller had it.
-func (d *Drafter) Took(i, id int, pause time.Duration) {
+// Paused records how long the caller of the texts had tokens.
+func (d *Drafter) Paused(pause time.Duration) {
+	if d != nil {
+		d.pauses += pause
+	}
+}
+
+// Took records a token of the i-th text.
+func (d *Drafter) Took(i, id int) {
 	if d == nil {
 		return
 	}
-	d.pauses += pause
 	for _, t := range d.attempts {
 		if t.place == i {
 			t.tokens = append(t.tokens, id)

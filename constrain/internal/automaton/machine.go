@@ -193,6 +193,22 @@ func (m *Machine) Step(s *State, class uint16) *State {
 	return next
 }
 
+// Only returns the character that all positions of a state read; ok is false if there is none, and
+// where a text may end or a whole token is read.
+func (m *Machine) Only(s *State) (only rune, ok bool) {
+	if s.Accepts || s.tokens {
+		return 0, false
+	}
+	for i, p := range s.positions {
+		reads := m.net.sets[m.net.nodes[p.node].set]
+		if len(reads) != 1 || reads[0].Lo != reads[0].Hi || i > 0 && reads[0].Lo != only {
+			return 0, false
+		}
+		only = reads[0].Lo
+	}
+	return only, len(s.positions) > 0
+}
+
 // closure follows all edges that read nothing and returns the state of the positions that it
 // reaches.
 func (m *Machine) closure(from []position) *State {

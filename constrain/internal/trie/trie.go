@@ -8,6 +8,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"iter"
+	"math/bits"
 	"slices"
 	"unicode/utf8"
 
@@ -214,4 +216,37 @@ func (v *Trie) Below(i int) int32 {
 		i++
 	}
 	return v.Nodes[i].ID
+}
+
+// Same yields the ids of node i's bytes.
+func (v *Trie) Same(i int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for id := v.Nodes[i].ID; id >= 0; id = v.twins[id] {
+			if !yield(int(id)) {
+				return
+			}
+		}
+	}
+}
+
+// Alone returns the id of a byte alone, or -1.
+func (v *Trie) Alone(b byte) int {
+	if i := v.Child(0, b); i >= 0 {
+		return int(v.Nodes[i].ID)
+	}
+	return -1
+}
+
+// First returns the byte with which all open ids begin; ok is false if there is none.
+func (v *Trie) First(open []uint64) (b byte, ok bool) {
+	for i, w := range open {
+		for ; w != 0; w &= w - 1 {
+			text := v.Bytes[64*i+bits.TrailingZeros64(w)]
+			if len(text) == 0 || ok && text[0] != b {
+				return 0, false
+			}
+			b, ok = text[0], true
+		}
+	}
+	return b, ok
 }
