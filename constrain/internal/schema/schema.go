@@ -74,6 +74,9 @@ const (
 var typeNames = map[string]types{"null": nullType, "boolean": booleanType, "number": numberType,
 	"integer": integerType, "string": stringType, "array": arrayType, "object": objectType}
 
+// IsType reports whether a name is one of JSON Schema's types.
+func IsType(name string) bool { return typeNames[name] != 0 }
+
 // annotations are keywords that restrict nothing.
 var annotations = map[string]bool{"title": true, "description": true, "default": true,
 	"examples": true, "deprecated": true, "readOnly": true, "writeOnly": true, "$comment": true,

@@ -1,0 +1,401 @@
+package constrain
+
+// Typed forms: the JSON of a Go type, as a schema.
+
+import (
+	"bytes"
+	"context"
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// For returns the constraint that a text is JSON of a Go type: encoding/json decodes every text of
+// it into a T, also with DisallowUnknownFields, and the value is as the tags say. [SchemaFor] has
+// the schema, and says which types there are.
+func For[T any](v *Vocabulary, o SchemaOptions) (*Constraint, error) {
+	return ForType(context.Background(), Compiler{Vocabulary: v}, reflect.TypeFor[T](), o)
+}
+
+// ForType is For for a type that is known when the program runs, with a Compiler and a context.
+func ForType(
+	ctx context.Context, c Compiler, t reflect.Type, o SchemaOptions,
+) (*Constraint, error) {
+	text, err := schemaOfType(t)
+	if err != nil {
+		return nil, err
+	}
+	form, err := c.JSONSchema(ctx, text, o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", nameOf(t), err)
+	}
+	return form, nil
+}
+
+// SchemaFor returns the JSON Schema of a Go type, in draft 2020-12. Properties have the names, and
+// come in the order, in which encoding/json writes the fields of a struct; there are no others.
+//
+//   - The tag json gives the name, and with "-" leaves a field out. With omitempty or omitzero a
+//     property may be absent; others must be there. Option string is for whole numbers and booleans.
+//   - The tag jsonschema is that of github.com/invopop/jsonschema: required, nullable, minimum,
+//     maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, minLength, maxLength, pattern, format,
+//     enum, minItems, maxItems, uniqueItems, oneof_required, anyof_required, oneof_type, anyof_type;
+//     title, description, default, example, readOnly, writeOnly, deprecated and the tag
+//     jsonschema_description restrict nothing. On a slice, what is not of arrays is of its items. A
+//     comma in a value is \\,.
+//   - Pointers may be null, unless the property may be absent. Slices and maps are never null: the
+//     JSON of a nil one is not of the form.
+//   - Integers have their type's bounds, and float32 too; arrays their length. []byte is base64,
+//     time.Time RFC 3339, any and json.RawMessage any value. Types can lead back to themselves.
+//     Numbers with a bound, and so all float32, have no exponent above 0, with which encoding/json
+//     writes those from 1e21 on.
+//   - A type with methods of its own for JSON or text has a method JSONSchema, without parameters,
+//     whose result is the schema: JSON in a []byte or json.RawMessage, or a value that encoding/json
+//     writes as one.
+//
+// Of other types, and of tags that do not fit theirs, an error names the field.
+func SchemaFor[T any]() ([]byte, error) { return schemaOfType(reflect.TypeFor[T]()) }
+
+func schemaOfType(t reflect.Type) ([]byte, error) {
+	for t.Kind() == reflect.Pointer { // a text that is null says nothing
+		t = t.Elem()
+	}
+	c := &typeSchemas{open: map[reflect.Type]bool{}, names: map[reflect.Type]string{}}
+	root, err := c.of(t, nameOf(t))
+	if err != nil {
+		return nil, err
+	}
+	if c.defs != nil {
+		root.set("$defs", c.defs)
+	}
+	return json.Marshal(root)
+}
+
+func nameOf(t reflect.Type) string {
+	if t.Name() != "" && t.PkgPath() != "" {
+		return t.Name()
+	}
+	return t.String()
+}
+
+// A members is a JSON object whose members stay in their order.
+type members struct {
+	keys   []string
+	values map[string]any
+}
+
+// set sets a member.
+func (m *members) set(key string, value any) {
+	if m.values == nil {
+		m.values = map[string]any{}
+	}
+	if _, ok := m.values[key]; !ok {
+		m.keys = append(m.keys, key)
+	}
+	m.values[key] = value
+}
+
+// MarshalJSON implements json.Marshaler.
+func (m *members) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
+	for i, key := range m.keys {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		name, err := marshal(key)
+		if err != nil {
+			return nil, err
+		}
+		value, err := marshal(m.values[key])
+		if err != nil {
+			return nil, err
+		}
+		b = append(append(append(b, name...), ':'), value...)
+	}
+	return append(b, '}'), nil
+}
+
+// marshal is json.Marshal without escapes of HTML.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSpace(b.Bytes()), err
+}
+
+func schemaOfKind(kind string) *members {
+	m := &members{}
+	m.set("type", kind)
+	return m
+}
+
+// A typeSchemas makes the schemas of types.
+type typeSchemas struct {
+	open  map[reflect.Type]bool   // types that are being described
+	names map[reflect.Type]string // in defs, of those that lead back to themselves
+	defs  *members
+}
+
+// mostFloat32 is the greatest float32 as encoding/json writes it, which is a little more than it is.
+const mostFloat32 = "3.4028235e+38"
+
+// timePattern is what encoding/json reads of the format date-time.
+const timePattern = `^[0-9-]{10}T[0-9:]{6}[0-5][0-9](\.[0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})$`
+
+// of returns the schema of a type, which path leads to.
+func (c *typeSchemas) of(t reflect.Type, path string) (*members, error) {
+	if s, err := c.own(t, path); s != nil || err != nil {
+		return s, err
+	}
+	if t.Name() == "" {
+		return c.ofKind(t, path)
+	}
+	ref := func() *members {
+		m := &members{}
+		m.set("$ref", "#/$defs/"+c.names[t])
+		return m
+	}
+	if c.open[t] { // its name is found when it is first needed
+		if c.names[t] == "" {
+			c.names[t] = c.name(t)
+		}
+		return ref(), nil
+	}
+	if c.names[t] != "" {
+		return ref(), nil
+	}
+	c.open[t] = true
+	s, err := c.ofKind(t, path)
+	delete(c.open, t)
+	if err != nil || c.names[t] == "" {
+		return s, err
+	}
+	c.defs.set(c.names[t], s)
+	return ref(), nil
+}
+
+// name returns a new name in defs.
+func (c *typeSchemas) name(t reflect.Type) string {
+	if c.defs == nil {
+		c.defs = &members{}
+	}
+	plain := regexp.MustCompile(`\W`).ReplaceAllString(t.Name(), "_")
+	name := plain
+	for n := 2; ; n++ {
+		if _, ok := c.defs.values[name]; !ok {
+			c.defs.set(name, nil)
+			return name
+		}
+		name = plain + strconv.Itoa(n)
+	}
+}
+
+// own returns the schema of a type that has JSON of its own, or nil.
+func (c *typeSchemas) own(t reflect.Type, path string) (*members, error) {
+	switch t {
+	case reflect.TypeFor[time.Time]():
+		s := schemaOfKind("string")
+		s.set("format", "date-time")
+		s.set("pattern", timePattern)
+		return s, nil
+	case reflect.TypeFor[json.Number]():
+		return schemaOfKind("number"), nil
+	case reflect.TypeFor[json.RawMessage]():
+		return &members{}, nil
+	}
+	if t.Kind() == reflect.Interface || t.Kind() == reflect.Pointer {
+		return nil, nil
+	}
+	if m, ok := reflect.PointerTo(t).MethodByName("JSONSchema"); ok {
+		if m.Type.NumIn() == 1 && m.Type.NumOut() == 1 {
+			return ownSchema(reflect.New(t).MethodByName("JSONSchema").Call(nil)[0].Interface(), path)
+		}
+	}
+	for _, of := range []reflect.Type{reflect.TypeFor[json.Marshaler](), reflect.TypeFor[json.Unmarshaler](),
+		reflect.TypeFor[encoding.TextMarshaler](), reflect.TypeFor[encoding.TextUnmarshaler]()} {
+		if reflect.PointerTo(t).Implements(of) {
+			return nil, fmt.Errorf("%s: type %s has a method %s: want a method JSONSchema that returns its "+
+				"schema, or another type", path, t, of.Method(0).Name)
+		}
+	}
+	return nil, nil
+}
+
+// ownSchema reads what a method JSONSchema returned.
+func ownSchema(schema any, path string) (*members, error) {
+	text, ok := schema.([]byte)
+	if raw, is := schema.(json.RawMessage); is {
+		text, ok = raw, true
+	}
+	var err error
+	if !ok {
+		text, err = json.Marshal(schema)
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	s := &members{}
+	if err == nil {
+		err = readMembers(d, s)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: JSONSchema: want a schema, an object of JSON: %w", path, err)
+	}
+	return s, nil
+}
+
+// readMembers reads an object.
+func readMembers(d *json.Decoder, s *members) error {
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return fmt.Errorf("found %v, %v", t, err)
+	}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return err
+		}
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return err
+		}
+		s.set(key.(string), value)
+	}
+	_, err := d.Token()
+	return err
+}
+
+// ofKind returns the schema of a type without methods for JSON.
+func (c *typeSchemas) ofKind(t reflect.Type, path string) (*members, error) {
+	switch kind := t.Kind(); kind {
+	case reflect.Bool:
+		return schemaOfKind("boolean"), nil
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint,
+		reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		s := schemaOfKind("integer")
+		least, most := integerBounds(t)
+		s.set("minimum", json.Number(least.String()))
+		s.set("maximum", json.Number(most.String()))
+		return s, nil
+	case reflect.Float32:
+		s := schemaOfKind("number")
+		s.set("minimum", json.Number("-"+mostFloat32))
+		s.set("maximum", json.Number(mostFloat32))
+		return s, nil
+	case reflect.Float64:
+		return schemaOfKind("number"), nil
+	case reflect.String:
+		return schemaOfKind("string"), nil
+	case reflect.Pointer:
+		s, err := c.of(t.Elem(), path)
+		if err != nil {
+			return nil, err
+		}
+		return nullable(s), nil
+	case reflect.Slice, reflect.Array:
+		return c.ofItems(t, path)
+	case reflect.Map:
+		if t.Key().Kind() != reflect.String ||
+			t.Key().Implements(reflect.TypeFor[encoding.TextMarshaler]()) ||
+			reflect.PointerTo(t.Key()).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
+			return nil, fmt.Errorf("%s: type %s: want a map with keys of type string", path, t)
+		}
+		s := schemaOfKind("object")
+		value, err := c.of(t.Elem(), path+"[]")
+		s.set("additionalProperties", value)
+		return s, err
+	case reflect.Interface:
+		if t.NumMethod() > 0 {
+			break
+		}
+		return &members{}, nil
+	case reflect.Struct:
+		return c.ofStruct(t, path)
+	}
+	return nil, fmt.Errorf("%s: type %s has no JSON that can be decoded: want another type, or the tag "+
+		`json:"-"`, path, t)
+}
+
+// ofItems returns the schema of a slice or an array.
+func (c *typeSchemas) ofItems(t reflect.Type, path string) (*members, error) {
+	if item := t.Elem(); t.Kind() == reflect.Slice && item.Kind() == reflect.Uint8 {
+		if own, err := c.own(item, path); own == nil && err == nil {
+			s := schemaOfKind("string")
+			s.set("format", "byte")
+			s.set("contentEncoding", "base64")
+			return s, nil
+		}
+	}
+	items, err := c.of(t.Elem(), path+"[]")
+	s := schemaOfKind("array")
+	s.set("items", items)
+	if t.Kind() == reflect.Array {
+		s.set("minItems", t.Len())
+		s.set("maxItems", t.Len())
+	}
+	return s, err
+}
+
+// nullable returns a schema of the values of another one and null.
+func nullable(s *members) *members {
+	if len(s.keys) == 0 {
+		return s
+	}
+	either := &members{}
+	either.set("anyOf", []any{s, schemaOfKind("null")})
+	return either
+}
+
+// integerBounds returns the least and the greatest value of a type of integers.
+func integerBounds(t reflect.Type) (least, most *big.Int) {
+	one, bits := big.NewInt(1), uint(t.Bits())
+	switch t.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		most = new(big.Int).Lsh(one, bits-1)
+		return new(big.Int).Neg(most), most.Sub(most, one)
+	}
+	most = new(big.Int).Lsh(one, bits)
+	return new(big.Int), most.Sub(most, one)
+}
+
+// quoted returns the schema of a field with the option string of the tag json.
+func quoted(t reflect.Type, path string) (*members, error) {
+	s := schemaOfKind("string")
+	switch {
+	case t.Kind() == reflect.Bool:
+		s.set("enum", []string{"true", "false"})
+		return s, nil
+	case t.Kind() >= reflect.Int && t.Kind() <= reflect.Uintptr:
+		least, most := integerBounds(t)
+		pattern := upTo(most.String())
+		if least.Sign() < 0 {
+			pattern += `|-(` + upTo(least.String()[1:]) + `)`
+		}
+		s.set("pattern", `^(`+pattern+`)$`)
+		return s, nil
+	}
+	return nil, fmt.Errorf("%s: type %s with the option string of the tag json: want it without the option",
+		path, t)
+}
+
+// upTo returns the regex of the whole numbers from 0 to a number.
+func upTo(most string) string {
+	ways := []string{"0"}
+	if n := len(most); n > 1 {
+		ways = append(ways, fmt.Sprintf(`[1-9][0-9]{0,%d}`, n-2))
+	}
+	for i := range most { // those that are less at this digit first
+		least := byte('0')
+		if i == 0 {
+			least = '1'
+		}
+		if most[i] > least {
+			ways = append(ways, fmt.Sprintf(`%s[%c-%c][0-9]{%d}`, most[:i], least, most[i]-1, len(most)-1-i))
+		}
+	}
+	return strings.Join(append(ways, most), "|")
+}
