@@ -8,6 +8,7 @@
 //	}
 //	scored, err := gpt.Score(ctx, "The cat sat on the mat.")
 //	answer, err := gpt.Choose(ctx, "I loved it. It was", " good", " bad")
+//	person, err := picogpt.Ask[Person](ctx, gpt, "Lily, as JSON: ", picogpt.Options{})
 //
 // A GPT may be used from many goroutines. Texts that are generated at the same time share one
 // batch, so that many cost little more than one, and each text is the same as if it were alone.
@@ -30,6 +31,7 @@ import (
 
 	"picogpt/batch"
 	"picogpt/checkpoint"
+	"picogpt/constrain"
 	"picogpt/decode"
 	"picogpt/eval"
 	"picogpt/model"
@@ -43,6 +45,9 @@ type GPT struct {
 	model      *model.Model
 	batcher    *batch.Batcher
 	head       func() (*checkpoint.Head, error)
+
+	vocabulary func() (*constrain.Vocabulary, error) // for Ask
+	forms      sync.Map                              // of types, by reflect.Type
 }
 
 // A Config says how a checkpoint is opened. The zero value uses every processor, the weights as
@@ -95,7 +100,11 @@ func (c Config) make(ctx context.Context, opened *checkpoint.Checkpoint) (*GPT, 
 		return nil, errors.Join(err, opened.Close())
 	}
 	runtime.AddCleanup(m, func(c *checkpoint.Checkpoint) { c.Close() }, opened)
-	return &GPT{opened, tok, m, batch.New(m, c.Batcher), sync.OnceValues(opened.Head)}, nil
+	return &GPT{checkpoint: opened, tokenizer: tok, model: m, batcher: batch.New(m, c.Batcher),
+		head: sync.OnceValues(opened.Head),
+		vocabulary: sync.OnceValues(func() (*constrain.Vocabulary, error) {
+			return constrain.VocabularyOf(tok, opened.Config.EndTokens())
+		})}, nil
 }
 
 // Close ends all texts in progress, and releases all memory. A second Close does nothing. The
