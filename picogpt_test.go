@@ -81,7 +81,14 @@ func TestTheOptionsAreDecodes(t *testing.T) {
 		t.Fatal(lily, err)
 	}
 	command := sample.Params{Temperature: 0.8, TopK: 40, Seed: 3}
+	girl, err := g.Tokenizer().Encode(" little girl")
+	if err != nil || len(girl) != 2 {
+		t.Fatal(girl, err)
+	}
 	biased, dry, ends := sampling(30, 3), sampling(60, 3), sampling(0, 3)
+	sequences, sequenceIDs := sampling(30, 3), command
+	sequences.SequenceBias = []sample.Bias{{Text: " little girl", Value: -9}}
+	sequenceIDs.SequenceBias = []sample.Bias{{IDs: girl, Value: -9}}
 	biased.Bias = []sample.Bias{{Text: " Lily", Value: 9}}
 	dry.DRY.Multiplier = 2
 	ends.Stop, ends.Ban, ends.TopP = []string{"."}, []string{" was"}, 0.9
@@ -97,6 +104,7 @@ func TestTheOptionsAreDecodes(t *testing.T) {
 		{sampling(30, 3), decode.Options{MaxTokens: 30, Params: command}},
 		{picogpt.Options{MaxTokens: 30}, decode.Options{MaxTokens: 30}},
 		{biased, decode.Options{MaxTokens: 30, Params: biasedIDs}},
+		{sequences, decode.Options{MaxTokens: 30, Params: sequenceIDs}},
 		{dry, decode.Options{MaxTokens: 60, Params: dryParams}},
 		{ends, decode.Options{Stop: ends.Stop, Ban: ends.Ban, Params: endsParams}},
 	} {

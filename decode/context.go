@@ -50,6 +50,9 @@ func (l *limits) check(o *Options) error {
 	for _, b := range o.Bias {
 		err = cmp.Or(err, in("bias of", b.IDs))
 	}
+	for _, b := range o.SequenceBias {
+		err = cmp.Or(err, in("sequence bias of", b.IDs))
+	}
 	return err
 }
 

@@ -58,6 +58,10 @@ func randomOptions(random *rand.Rand) Options {
 		o.NoRepeatNgram, o.MinTokens = 2+random.IntN(3), random.IntN(9)
 		o.LengthDecay = sample.LengthDecay{Start: 3, Factor: 1.1}
 		o.Bias = []sample.Bias{{IDs: []int{random.IntN(29)}, Value: -3}, {IDs: []int{1, 2}, Value: 2}}
+		for range 20 {
+			o.SequenceBias = append(o.SequenceBias, sample.Bias{Value: 4 * random.NormFloat64(),
+				IDs: []int{random.IntN(29), random.IntN(29)}})
+		}
 	}
 	if random.IntN(2) == 0 {
 		o.RepeatPenalty, o.RepeatLastN = 0.8+random.Float64()/2, random.IntN(20)

@@ -19,7 +19,7 @@ import (
 type Bias struct {
 	IDs   []int
 	Value float64
-	Text  string // the text of one token, in place of IDs: Params.Open finds its id
+	Text  string // in place of IDs: Params.Open finds them
 }
 
 func biasStep() step {
@@ -96,10 +96,12 @@ func (b *biases) String() string {
 	return strings.Join(all, ",")
 }
 
-// addBiases adds the biases to the scores.
-func (s *Sampler) addBiases() {
-	for i := range s.params.Bias {
-		b := &s.params.Bias[i]
+func (s *Sampler) addBiases() { s.add(s.params.Bias) }
+
+// add adds biases to the scores.
+func (s *Sampler) add(biases []Bias) {
+	for i := range biases {
+		b := &biases[i]
 		last := len(b.IDs) - 1
 		// Hugging Face applies a bias only where all of its ids fit in the context, the last one
 		// too.

@@ -31,7 +31,7 @@ type step struct {
 type kind int
 
 const (
-	first     kind = iota // before all others, in any order
+	first     kind = iota // before all others, in the order of steps
 	ofContext             // may be listed; depends on the tokens of the context
 	ofLength              // after those of the context, before the temperature
 	ofHeat                // may be listed; sets the temperature
@@ -46,7 +46,7 @@ func steps() []step {
 		temperatureStep(), topKStep(), topPStep(), minPStep(), typicalStep(), epsilonStep(),
 		etaStep(), topHStep(), topNSigmaStep(), xtcStep(), mirostatStep(), adaptiveStep(),
 		penaltiesStep(), noRepeatStep(), dryStep(), biasStep(), minTokensStep(), guidanceStep(),
-		lengthDecayStep(),
+		sequenceBiasStep(), lengthDecayStep(),
 	}
 }
 

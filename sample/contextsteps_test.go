@@ -55,7 +55,7 @@ func TestContextStepsAreHuggingFaces(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				o.Bias = append(o.Bias, bias)
+				o.SequenceBias = append(o.SequenceBias, bias)
 			}
 		case "min_length":
 			o.MinTokens, o.Generated = int(a.number(t)), len(a.Context)
@@ -203,7 +203,7 @@ func TestChainsAreHuggingFaces(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			o.Bias = append(o.Bias, bias)
+			o.SequenceBias = append(o.SequenceBias, bias)
 		}
 		if a.MinKeep = 1; p.Beams > 1 {
 			a.MinKeep = 2

@@ -15,40 +15,44 @@
 // arithmetic is float64 throughout:
 //
 //  1. Mask: ids that the vocabulary does not have and those that a constraint shuts are removed.
-//  2. Bias (SequenceBiasLogitsProcessor): numbers are added to logits.
+//  2. Bias (OpenAI's logit_bias): numbers are added to logits.
 //  3. Guidance (UnbatchedClassifierFreeGuidanceLogitsProcessor): see type Guidance.
-//  4. Repetition penalty (RepetitionPenaltyLogitsProcessor, over a window): each id among the last
+//  4. SequenceBias (SequenceBiasLogitsProcessor): a number is added to the logit of the last id of a
+//     sequence if the context, the prompt's end included, ends with the others and is no shorter
+//     than the whole sequence. A sequence of one id has it always. Those of several sequences add
+//     up.
+//  5. Repetition penalty (RepetitionPenaltyLogitsProcessor, over a window): each id among the last
 //     RepeatLastN tokens of the context has its logit divided by RepeatPenalty if it is positive or
 //     zero, multiplied if negative, once however often the id occurs. Then the frequency and the
 //     presence penalty (OpenAI's) are subtracted.
-//  5. DRY (llama.cpp): see type DRY.
-//  6. No repeated n-grams (NoRepeatNGramLogitsProcessor): ids that would complete an n-gram that
+//  6. DRY (llama.cpp): see type DRY.
+//  7. No repeated n-grams (NoRepeatNGramLogitsProcessor): ids that would complete an n-gram that
 //     occurred before are removed.
-//  7. MinTokens (MinNewTokensLengthLogitsProcessor): the ids that end the text are removed.
-//  8. LengthDecay (ExponentialDecayLengthPenalty): they become likelier.
-//  9. Temperature (TemperatureLogitsWarper): logits are divided by it. Temperature 0 is greedy: the
-//     largest logit after step 8 wins, the lowest id among equals, and the steps that follow do not
+//  8. MinTokens (MinNewTokensLengthLogitsProcessor): the ids that end the text are removed.
+//  9. LengthDecay (ExponentialDecayLengthPenalty): they become likelier.
+//  10. Temperature (TemperatureLogitsWarper): logits are divided by it. Temperature 0 is greedy: the
+//     largest logit after step 9 wins, the lowest id among equals, and the steps that follow do not
 //     apply. With TempRange the entropy sets the temperature (llama.cpp's dynatemp).
-//  10. Top-n-sigma (llama.cpp): ids whose logit is below the largest by more than TopNSigma standard
+//  11. Top-n-sigma (llama.cpp): ids whose logit is below the largest by more than TopNSigma standard
 //     deviations of all logits are removed.
-//  11. Top-h (TopHLogitsWarper): of the 100 likeliest ids, the likeliest stay while the sum of their
+//  12. Top-h (TopHLogitsWarper): of the 100 likeliest ids, the likeliest stay while the sum of their
 //     -p ln p is at most TopH times the entropy of the 100. At least one stays.
-//  12. Top-k (TopKLogitsWarper): ids whose logit is below the k-th largest are removed. Ids equal to
+//  13. Top-k (TopKLogitsWarper): ids whose logit is below the k-th largest are removed. Ids equal to
 //     the k-th largest all stay, so ties can keep more than k.
-//  13. Top-p (TopPLogitsWarper): of the distribution that is left, ids are removed from the least
+//  14. Top-p (TopPLogitsWarper): of the distribution that is left, ids are removed from the least
 //     likely upwards while the removed mass is at most 1 - p. At least one stays. Hugging Face
 //     leaves the order among equals open; here the higher id goes first.
-//  14. Min-p (MinPLogitsWarper): ids whose probability is below MinP times the largest are removed.
-//  15. Typical (TypicalLogitsWarper): in the order of the distance of -ln p from the entropy, ids
+//  15. Min-p (MinPLogitsWarper): ids whose probability is below MinP times the largest are removed.
+//  16. Typical (TypicalLogitsWarper): in the order of the distance of -ln p from the entropy, ids
 //     stay up to the one with which they have the mass Typical, and those at its distance. The
 //     likeliest id can go.
-//  16. Epsilon (EpsilonLogitsWarper): ids less likely than Epsilon are removed.
-//  17. Eta (EtaLogitsWarper): ids less likely than Eta, or than sqrt(Eta) exp(-entropy) if that is
+//  17. Epsilon (EpsilonLogitsWarper): ids less likely than Epsilon are removed.
+//  18. Eta (EtaLogitsWarper): ids less likely than Eta, or than sqrt(Eta) exp(-entropy) if that is
 //     less, are removed.
-//  18. XTC (llama.cpp, text-generation-webui): with the probability XTCProbability, of the ids that
+//  19. XTC (llama.cpp, text-generation-webui): with the probability XTCProbability, of the ids that
 //     are at least XTCThreshold likely all but the least likely are removed. A threshold above 0.5
 //     removes nothing. The end of the text can go too.
-//  19. One draw: the kept ids in ascending order share [0, 1) in proportion to their probabilities,
+//  20. One draw: the kept ids in ascending order share [0, 1) in proportion to their probabilities,
 //     and the id whose share holds the next random number is the token.
 //
 // Params.Adaptive, unless Mirostat is on, changes the probabilities before the draw (llama.cpp's

@@ -49,9 +49,10 @@ type Params struct {
 	DRY           DRY
 	DRYBreakers   []string    // strings for Open to make DRYStrings of; nil means UsualBreakers
 	DRYStrings    *DRYStrings // DRY's breakers as strings; nil means none
-	Bias          []Bias
-	Allowed       []int // the only ids that may be drawn; empty means all
-	MinTokens     int   // the text does not end before so many new tokens; 0 means off
+	Bias          []Bias      // a Text in it is one token
+	SequenceBias  []Bias      // added after Guidance; a Text in it is any number of tokens
+	Allowed       []int       // the only ids that may be drawn; empty means all
+	MinTokens     int         // the text does not end before so many new tokens; 0 means off
 	LengthDecay   LengthDecay
 
 	// Mirostat takes the place of the filters.

@@ -293,6 +293,7 @@ func (j *plainJudge) judge(logits []float32) []float64 {
 	for _, b := range j.Bias {
 		j.scores[b.IDs[0]] += b.Value
 	}
+	plainSequenceBias(j.scores, j.context, j.SequenceBias)
 	if len(j.Allowed) > 0 {
 		j.remove(func(id int) bool { return !slices.Contains(j.Allowed, id) })
 	}

@@ -66,6 +66,12 @@ func anyOptions(r *rand.Rand, vocabulary, context int) Params {
 	for range r.IntN(3) {
 		o.Bias = append(o.Bias, Bias{IDs: []int{r.IntN(vocabulary)}, Value: pick(-3, 3, math.Inf(-1))})
 	}
+	if r.IntN(3) == 0 {
+		for range 1 + r.IntN(3) {
+			o.SequenceBias = append(o.SequenceBias, Bias{Value: pick(-3, 3, math.Inf(-1)),
+				IDs: []int{r.IntN(min(vocabulary, 6)), r.IntN(vocabulary)}})
+		}
+	}
 	if r.IntN(6) == 0 { // some ids, of which one may lie beyond the vocabulary
 		for range 1 + r.IntN(vocabulary) {
 			o.Allowed = append(o.Allowed, r.IntN(vocabulary+1))

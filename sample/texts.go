@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"picogpt/internal/option"
@@ -13,8 +14,8 @@ import (
 	"picogpt/tokenizer"
 )
 
-// Open turns the texts in p into tokens of t: those of Bias, each of which must be one token, that
-// of Guidance, and DRY's breakers unless p has DRYStrings. A text that cannot be turned into tokens
+// Open turns the texts in p into tokens of t: those of Bias, each of which must be one token, those
+// of SequenceBias, that of Guidance, and DRY's breakers unless p has DRYStrings. A text that cannot be turned into tokens
 // is an *OptionError.
 func (p *Params) Open(ctx context.Context, t *tokenizer.Tokenizer) (err error) {
 	if g := p.Guidance; g != nil && g.Text != "" {
@@ -24,7 +25,11 @@ func (p *Params) Open(ctx context.Context, t *tokenizer.Tokenizer) (err error) {
 		}
 		p.Guidance = &opened
 	}
-	if err := p.openBias(t); err != nil {
+	err = p.openBiases(t, "bias", &p.Bias, true)
+	if err == nil {
+		err = p.openBiases(t, "sequence bias", &p.SequenceBias, false)
+	}
+	if err != nil {
 		return &OptionError{err}
 	}
 	if p.DRY.Multiplier == 0 || p.DRYStrings != nil {
@@ -38,10 +43,11 @@ func (p *Params) Open(ctx context.Context, t *tokenizer.Tokenizer) (err error) {
 	return err
 }
 
-// openBias finds the ids of the biases of texts, and moves these behind the others.
-func (p *Params) openBias(t *tokenizer.Tokenizer) error {
+// openBiases finds the ids of the biases of texts, and moves these behind the others. name is their
+// option's. A text that is not one token is an error if each must be one.
+func (p *Params) openBiases(t *tokenizer.Tokenizer, name string, all *[]Bias, one bool) error {
 	var known, found []Bias
-	for _, b := range p.Bias {
+	for _, b := range *all {
 		if b.Text == "" {
 			known = append(known, b)
 			continue
@@ -51,21 +57,25 @@ func (p *Params) openBias(t *tokenizer.Tokenizer) error {
 			err = fmt.Errorf("byte %d, %#02x: the vocabulary has no token for it", i, b.Text[i])
 		}
 		if err != nil {
-			return option.Errorf(p.Table(), "bias", " %s: %v", quote.Short(b.Text, 40), err)
+			return option.Errorf(p.Table(), name, " %s: %v", quote.Short(b.Text, 40), err)
 		}
-		if len(ids) != 1 {
+		if len(ids) == 0 { // a normalizer may take all of a text away
+			return option.Errorf(p.Table(), name, " %s: want the text of a token, found none",
+				quote.Short(b.Text, 40))
+		}
+		if one && len(ids) != 1 {
 			const most = 16
 			list, more := fmt.Sprint(ids[:min(most, len(ids))]), ""
 			if len(ids) > most {
 				more = ", ..."
 			}
-			return option.Errorf(p.Table(), "bias", " %s: want the text of one token, found %d: %s%s",
+			return option.Errorf(p.Table(), name, " %s: want the text of one token, found %d: %s%s",
 				quote.Short(b.Text, 40), len(ids),
 				strings.ReplaceAll(strings.Trim(list, "[]"), " ", ","), more)
 		}
 		found = append(found, Bias{IDs: ids, Value: b.Value})
 	}
-	p.Bias = append(known, found...)
+	*all = append(known, found...)
 	return nil
 }
 
@@ -87,12 +97,12 @@ func firstMissing(v speller, text string) int {
 
 // unopened returns an error for texts that Open has not seen.
 func (p *Params) unopened() error {
-	for _, b := range p.Bias {
-		if b.Text != "" {
-			return option.Errorf(p.Table(), "bias", " of a text: want Params.Open before it")
-		}
-	}
+	text := func(b Bias) bool { return b.Text != "" }
 	switch {
+	case slices.ContainsFunc(p.Bias, text):
+		return option.Errorf(p.Table(), "bias", " of a text: want Params.Open before it")
+	case slices.ContainsFunc(p.SequenceBias, text):
+		return option.Errorf(p.Table(), "sequence bias", " of a text: want Params.Open before it")
 	case p.Guidance != nil && p.Guidance.Text != "":
 		return option.Errorf(p.Table(), "negative", ": want Params.Open before it")
 	case len(p.DRYBreakers) > 0 && p.DRYStrings == nil && p.DRY.Multiplier != 0:

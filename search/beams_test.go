@@ -121,6 +121,14 @@ func TestBeamSearchIsHuggingFacesOnTheDemo(t *testing.T) {
 	}
 }
 
+// afterEach biases one of ten ids after each of them.
+func afterEach(id int, x float64) (all []sample.Bias) {
+	for first := range 10 {
+		all = append(all, sample.Bias{IDs: []int{first, (first + id) % 10}, Value: x})
+	}
+	return all
+}
+
 func TestOneBeamIsWhatGenerateGives(t *testing.T) {
 	never := []sample.Bias{{IDs: []int{6, 7, 8}, Value: math.Inf(-1)}}
 	for _, m := range []*model.Model{tiny(t, fixture.Options{}), testmodel.Toy(t)} {
@@ -129,6 +137,7 @@ func TestOneBeamIsWhatGenerateGives(t *testing.T) {
 			{Params: sample.Params{Temperature: 1.3, Seed: 4}}, {Params: sample.Params{Temperature: 0.9,
 				TopK: 5, TopP: 0.9, Seed: 5}},
 			{Params: sample.Params{NoRepeatNgram: 2, MinTokens: 7, Bias: never}},
+			{Params: sample.Params{SequenceBias: afterEach(7, 4)}},
 			{Params: sample.Params{Guidance: &sample.Guidance{Scale: 1.7, Negative: []int{2, 7}}}},
 			{EndOfText: []int{5}, Constraint: &toys.EndAt{End: 5, Left: 9}},
 		} {

@@ -17,6 +17,7 @@ import (
 // everyField has a string in each field that takes one, alone or in a list.
 const everyField = `"model":"model","user":"somebody","cache_salt":"a salt","stop":["one","two"],
 	"bad_words":[" cat"],"dry_multiplier":1,"dry_sequence_breakers":["zz"],"logit_bias":{"7":1},
+	"sequence_bias":{" red apple":1},
 	"guided_choice":[" yes"," no"],"an unknown field":{"a":"b"},
 	"stream_options":{"another":1},"stream":true,"n":2`
 

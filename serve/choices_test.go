@@ -146,6 +146,10 @@ func TestOptionsAreDecodes(t *testing.T) {
 		`"logit_bias":{"257":-100,"11":4.5}`: func(o *decode.Options) {
 			o.Bias = []sample.Bias{{IDs: []int{257}, Value: -100}, {IDs: []int{11}, Value: 4.5}}
 		},
+		`"sequence_bias":{" little girl":-100,",":4.5}`: func(o *decode.Options) {
+			o.SequenceBias = []sample.Bias{{IDs: []int{1310, 2576}, Value: -100},
+				{IDs: []int{11}, Value: 4.5}}
+		},
 		`"stop":"."`: func(o *decode.Options) { o.Stop = []string{"."} },
 		`"min_tokens":12,"stop_token_ids":[13]`: func(o *decode.Options) {
 			o.MinTokens, o.EndOfText = 12, []int{50256, 13}

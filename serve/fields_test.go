@@ -48,6 +48,10 @@ func TestFieldsThatAreRefused(t *testing.T) {
 	c := start(t, serve.Options{})
 	deep := strings.Repeat("[", 100000)
 	stops := func(n int) string { return strings.TrimSuffix(strings.Repeat(`"x",`, n), ",") }
+	var many strings.Builder
+	for i := range 1001 {
+		fmt.Fprintf(&many, `,"text %d":1`, i)
+	}
 	for _, x := range []struct{ fields, param, message string }{
 		{`"prompt":3`, "prompt", "want a string, a list"},
 		{`"prompt":{}`, "prompt", "found an object"},
@@ -113,6 +117,13 @@ func TestFieldsThatAreRefused(t *testing.T) {
 		{`"logit_bias":{"1":101}`, "logit_bias", "from -100 to 100"},
 		{`"logit_bias":{"1":1,"1":2}`, "logit_bias", "comes twice"},
 		{`"logit_bias":[1]`, "logit_bias", "found a list"},
+		{`"sequence_bias":[[[1],2]]`, "sequence_bias", "want an object"},
+		{`"sequence_bias":{"":1}`, "sequence_bias", "1 to 1024 bytes, found 0"},
+		{`"sequence_bias":{"` + strings.Repeat("a", 1025) + `":1}`, "sequence_bias", "found 1025"},
+		{`"sequence_bias":{"a":1,"a":2}`, "sequence_bias", "comes twice"},
+		{`"sequence_bias":{"a":-101}`, "sequence_bias", "from -100 to 100"},
+		{`"sequence_bias":{"a":"1"}`, "sequence_bias", "want a number"},
+		{`"sequence_bias":{` + many.String()[1:] + `}`, "sequence_bias", "want at most 1000"},
 		{`"echo":"yes"`, "echo", "want true or false"},
 		{`"stream":0`, "stream", "want true or false"},
 		{`"stream_options":{"include_usage":true}`, "stream_options", "want stream"},
@@ -179,6 +190,7 @@ func TestNullsAndEmptyListsAreAbsent(t *testing.T) {
 	}
 	values = append(values,
 		`prompt":[]`, `steer":[]`, `edits":[]`, `stop":[]`, `bad_words":[]`, `stop_token_ids":[]`, `logit_bias":{}`,
+		`sequence_bias":{}`,
 		`stream_options":{}`, `structured_outputs":{}`, `guided_choice":[]`, `suffix":""`,
 		`structured_outputs":{"choice":[],"json":null}`, `response_format":{"type":"text"}`,
 		`stream_options":{"include_usage":null}`, `top_k":-1`, `top_k":0`, `logit_bias":{"7":0}`)

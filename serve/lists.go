@@ -49,6 +49,30 @@ func biases(to option.Biases, bounds option.Range, vocabulary int) field {
 	}
 }
 
+// textBiases reads an object of numbers by texts, of which it may have so many.
+func textBiases(to option.TextBiases, bounds option.Range, most int) field {
+	return func(r *strictjson.Reader) error {
+		if r.Kind() != '{' {
+			return wrong(r, "an object")
+		}
+		n := 0
+		return r.Object(func(text string) error {
+			var x float64
+			if n++; n > most {
+				return r.Errorf("want at most %d texts", most)
+			}
+			if text == "" || len(text) > mostString {
+				return r.Errorf("want texts of 1 to %d bytes, found %d", mostString, len(text))
+			}
+			if err := number(&x, bounds.From, bounds.To)(r); err != nil {
+				return err
+			}
+			to.Add(strings.Clone(text), x)
+			return nil
+		})
+	}
+}
+
 // word reads one of some words. true and false, where they are words, may be JSON's.
 func word(to *string, words []string) field {
 	return func(r *strictjson.Reader) (err error) {

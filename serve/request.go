@@ -213,6 +213,8 @@ func fieldOf(o *option.Option, vocabulary int) field {
 		return stringList(o, p)
 	case option.Biases:
 		return biases(p, r, vocabulary)
+	case option.TextBiases:
+		return textBiases(p, r, o.Field.Most)
 	case option.Value:
 		return written(p, r, o.Field.Most)
 	}

@@ -34,6 +34,8 @@ func TestAFieldIsAFlag(t *testing.T) {
 			written, read = "257", "[257]"
 		case option.Biases:
 			written, read = "257=2.5", `{"257":2.5}`
+		case option.TextBiases:
+			written, read = " red apple=2.5", `{" red apple":2.5}`
 		}
 		if o.Field.Name == "" || written == "" || o.Field.Name == "logprobs" {
 			continue

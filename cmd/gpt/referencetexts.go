@@ -29,7 +29,7 @@ func (c *generateCommand) referenceDoes() []string {
 	for _, o := range c.Params.Table() {
 		name := o.Flag.Name
 		if name != "guidance" && name != "negative" && name != "logit-bias" &&
-			!strings.HasPrefix(name, "dry-") {
+			name != "sequence-bias" && !strings.HasPrefix(name, "dry-") {
 			does = append(does, name)
 		}
 	}

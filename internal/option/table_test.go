@@ -186,6 +186,8 @@ func TestErrorsNameTheSurface(t *testing.T) {
 		{"eos", "x", `end of text "x": want a token's id, or none`, `--eos "x": want a token's id, or none`},
 		{"logit-bias", "x", `bias "x": want ID=X or TEXT=X, such as 257=-2.5, 257=-inf or ' Lily=5'`,
 			`--logit-bias "x": want ID=X or TEXT=X, such as 257=-2.5, 257=-inf or ' Lily=5'`},
+		{"sequence-bias", "5", `sequence bias "5": want TEXT=X, such as ' red apple=-5' or ' red apple=-inf'`,
+			`--sequence-bias "5": want TEXT=X, such as ' red apple=-5' or ' red apple=-inf'`},
 		{"samplers", "a", "", ""},
 	} {
 		_, all := table()

@@ -103,6 +103,12 @@ type Biases interface {
 	Add(id int, x float64)
 }
 
+// TextBiases is a Value of numbers by text; in a request it is an object.
+type TextBiases interface {
+	Value
+	Add(text string, x float64)
+}
+
 // CheckFlags returns the *Error of the first option that was given by its flag and whose value a
 // command line does not accept, or nil. It checks values as they were written, before Settle.
 func CheckFlags(options []Option, given func(flag string) bool) error {

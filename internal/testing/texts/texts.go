@@ -31,6 +31,10 @@ func Endings() map[string]decode.Options {
 	for i := range 29 {
 		vocabulary = append(vocabulary, fmt.Sprint("word", i))
 	}
+	var sequences []sample.Bias // of each two ids that are 5 apart
+	for i := range 29 {
+		sequences = append(sequences, sample.Bias{IDs: []int{i, (i + 5) % 29}, Value: 3})
+	}
 	return map[string]decode.Options{
 		"to the context's end": {},
 		"max tokens":           {MaxTokens: 9},
@@ -39,6 +43,7 @@ func Endings() map[string]decode.Options {
 		"end of text":          ended,
 		"stop string":          stopped,
 		"words":                {MaxTokens: 9, Vocabulary: vocabulary},
+		"sequences":            {MaxTokens: 9, Params: sample.Params{SequenceBias: sequences}},
 	}
 }
 
