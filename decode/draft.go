@@ -105,7 +105,7 @@ func (d *draft) clone() draft {
 
 // drafterOf returns the drafter for streams that run together, as their options ask; nil if there
 // is none. Guidance would need guesses for two contexts.
-func drafterOf(m *model.Model, streams []*Stream) *guess.Drafter {
+func drafterOf(m *model.Model, streams []*Stream, inTurn *turns) *guess.Drafter {
 	if len(streams) == 0 {
 		return nil
 	}
@@ -116,7 +116,7 @@ func drafterOf(m *model.Model, streams []*Stream) *guess.Drafter {
 	}
 	texts := make([]guess.Text, len(streams))
 	for i, s := range streams {
-		texts[i] = &guessed{Stream: s}
+		texts[i] = &guessed{Stream: s, inTurn: inTurn, place: i}
 	}
 	return guess.New(m, guess.Options{Lookup: o.Lookup, Model: o.Draft, Ends: s.limits.endOfText,
 		Always: o.alwaysDraft}, texts)
@@ -125,12 +125,14 @@ func drafterOf(m *model.Model, streams []*Stream) *guess.Drafter {
 // A guessed is a stream as a guess.Drafter sees it, with a rehearsal of its choices.
 type guessed struct {
 	*Stream
+	inTurn    *turns
+	place     int
 	copied    sample.Sampler    // a copy of the stream's, with memory of its own
 	rehearsed constrain.Matcher // a fork of the stream's; nil: none
 }
 
 func (g *guessed) Pending() int      { return g.pending() }
-func (g *guessed) Room() int         { return g.room() }
+func (g *guessed) Room() int         { return min(g.room(), g.inTurn.room(g.place)) }
 func (g *guessed) Propose(ids []int) { g.propose(ids) }
 func (g *guessed) Drafted() int      { return len(g.draft.ids) }
 

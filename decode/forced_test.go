@@ -61,7 +61,9 @@ var forcedForms = []struct {
 		return constrain.Grammar(v, "root ::= line{2,4}\nline ::= \"- \" item \" is \" (\"big\" | \"small\" | \"blue\") \"\\n\"\n"+
 			"item ::= \"the \" [a-z]{3,7} | \"a little \" [a-z]{3,7}")
 	}},
-	{"free", func(v *constrain.Vocabulary) (*constrain.Constraint, error) { return constrain.Regex(v, `[a-z ,.]{10,60}`) }},
+	{"free", func(v *constrain.Vocabulary) (*constrain.Constraint, error) {
+		return constrain.Regex(v, `[a-z ,.]{10,60}`)
+	}},
 }
 
 // formed writes texts under a form, and returns what is yielded, in its order, the session's tokens,

@@ -91,7 +91,7 @@ const together = 8
 
 // Samples appends prompt to session s once and streams n continuations of it. Sample i, marked by
 // Token.Sample, is token for token what Generate gives with Seed+i. Samples 0 to 7 come first, a
-// token of each in turn as they are decoded in one Eval, then 8 to 15, and so on. They run on forks
+// token of each in turn, whatever is guessed, then 8 to 15, and so on. They run on forks
 // of s, so s ends as it was after the prompt. An error ends all of them. For the rest see Generate.
 func Samples(
 	ctx context.Context, s *model.Session, prompt []int, n int, o Options,
@@ -158,18 +158,17 @@ func (s *Stream) Prefill(ctx context.Context) error {
 	return nil
 }
 
-// run yields tokens in rounds, one of each stream that is not done: guesses that are right let a
-// stream get ahead, and its tokens then wait for the others', so that the order does not depend on
-// them. It reports whether the caller wants more.
+// run yields tokens in turn, one of each stream that is not done. It reports whether the caller
+// wants more.
 //
 // Only Eval checks ctx: an evaluation that succeeded is followed by its tokens, so that the
 // sessions hold all tokens except the last whenever run returns.
 func run(
 	ctx context.Context, m *model.Model, streams []*Stream, yield func(Token, error) bool,
 ) bool {
-	drafter := drafterOf(m, streams)
+	inTurn := newTurns(len(streams))
+	drafter := drafterOf(m, streams, inTurn)
 	defer drafter.End()
-	turns := turns{streams: streams, came: make([][]turn, len(streams)), yield: yield}
 	for _, s := range streams {
 		s.GuessForced()
 	}
@@ -198,11 +197,15 @@ func run(
 				if !t.Prompt && err == nil {
 					drafter.Took(i, t.ID)
 				}
+				inTurn.add(i, t, err)
 				came := time.Now()
-				if !turns.add(i, t, err) {
+				if !inTurn.pass(yield) {
 					return false
 				}
 				drafter.Paused(time.Since(came))
+			}
+			if s.Done() && !inTurn.end(i, yield) {
+				return false
 			}
 		}
 		drafter.Learn()
@@ -217,47 +220,6 @@ func dropDrafts(drafter *guess.Drafter, streams []*Stream) bool {
 		dropped = s.DropDraft() || dropped
 	}
 	return dropped
-}
-
-// turns yield the tokens of streams in turn: a new one of each, and before the first of a stream
-// those of its prompt.
-type turns struct {
-	streams []*Stream
-	came    [][]turn // of each stream, what was not yielded
-	next    int      // the stream whose turn it is
-	yield   func(Token, error) bool
-}
-
-type turn struct {
-	token Token
-	err   error
-}
-
-// add adds what a stream returned, and yields what has its turn. It reports whether the caller
-// wants more.
-func (t *turns) add(i int, token Token, err error) bool {
-	t.came[i] = append(t.came[i], turn{token, err})
-	for waited := 0; waited <= len(t.streams); {
-		came := &t.came[t.next]
-		switch {
-		case len(*came) > 0:
-			first := (*came)[0]
-			*came = (*came)[1:]
-			if !t.yield(first.token, first.err) || first.err != nil {
-				return false
-			}
-			waited = 0
-			if first.token.Prompt {
-				continue
-			}
-		case !t.streams[t.next].Done():
-			return true
-		default:
-			waited++
-		}
-		t.next = (t.next + 1) % len(t.streams)
-	}
-	return true
 }
 
 // evaluate evaluates what streams need for their next tokens.
