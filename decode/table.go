@@ -115,7 +115,7 @@ func (o *Options) guessTable() []option.Option {
 func SamplesOption(n *int) option.Option {
 	return option.Option{
 		Name: "samples", Value: n, Want: "at least 1", Range: option.Range{From: 1}, Default: "1",
-		In: option.Corpus,
+		In: option.Corpus | option.Receipts,
 		Flag: option.Flag{Name: "samples", Holder: "N", Group: option.HowMuch,
 			Others: "num-samples n-samples num-return-sequences best-of count completions",
 			Help:   "write N texts; text i, counted from 0, is what seed S+i gives alone"},

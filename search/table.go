@@ -23,6 +23,7 @@ func (b *BeamOptions) Table() []option.Option {
 				"--temp given too samples them"},
 	}, {
 		Name: "return", Value: &b.Return, Want: "0 (one) or more", Default: "1", With: with,
+		In: option.Receipts,
 		Flag: option.Flag{Name: "return", Holder: "K", Group: option.Searches,
 			Range: option.Range{From: 1}, Want: "at least 1",
 			Help: "print the K best texts of the beams"},

@@ -140,7 +140,7 @@ func (c *generateCommand) Run(a *app, f *cli.Flags) error {
 	}
 	if err == nil {
 		c.declare(a)
-		err = c.Receipt.check(a, c, f.Options(recordable))
+		err = c.Receipt.check(a, c.Many.Target.Force, f.Options(recordable), "the text")
 	}
 	if err == nil {
 		err = c.Session.check(a, c)
@@ -154,7 +154,7 @@ func (c *generateCommand) Run(a *app, f *cli.Flags) error {
 		return c.runReference(a, o)
 	}
 	if c.Many.Prompts != nil {
-		return c.runPrompts(a, o, given["seed"])
+		return c.runPrompts(a, o, given["seed"], f.Options(recordable))
 	}
 	m, err := a.openModel()
 	if err != nil {
@@ -183,8 +183,7 @@ func (c *generateCommand) Run(a *app, f *cli.Flags) error {
 		return err
 	}
 	defer closeDraft()
-	r := &receipt.Receipt{PromptIDs: append([]int{}, p.ids...), Seed: o.Seed}
-	r.Options = f.Options(recordable)
+	promptIDs := p.ids
 	if err := c.healIfAsked(a, m, &p, &o); err != nil {
 		return err
 	}
@@ -201,7 +200,14 @@ func (c *generateCommand) Run(a *app, f *cli.Flags) error {
 	if err != nil || c.Receipt.Receipt == nil {
 		return err
 	}
-	return c.Receipt.write(a, c, r, m, p.ids, tokens)
+	r, err := a.newReceipt(promptIDs, f.Options(recordable), o.Seed)
+	if err == nil {
+		err = fillReceipt(a, r, m, p.ids, tokens)
+	}
+	if err != nil {
+		return err
+	}
+	return c.Receipt.writeOne(a, c.Many.Target.Force, r)
 }
 
 // declare remembers the files that the flags name.

@@ -10,6 +10,7 @@ import (
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/option"
+	"picogpt/internal/receipt"
 	"picogpt/internal/show"
 	"picogpt/internal/strictjson"
 	"picogpt/tokenizer"
@@ -18,8 +19,10 @@ import (
 type nextCommand struct {
 	Prompt promptSource
 
-	Top  int
-	JSON bool
+	Top     int
+	JSON    bool
+	Receipt receiptFlag
+	Force   bool
 
 	decode.Options // as flags say them
 }
@@ -31,13 +34,7 @@ func newNext(a *app) *cli.Command {
 		Short: "show which tokens may come next, and how likely each is",
 		Args:  []cli.Arg{wordsArg(&c.Prompt.Text)},
 		Flags: func(f *cli.Flags) {
-			c.Prompt.flags(f)
-			f.Add(&c.Top, "--top N [10]", "show the N likeliest tokens; 0 is all")
-			f.Add(&c.Generated, "--new N [0]", "count the last N tokens of the prompt as generated ones")
-			f.Add(&c.JSON, "--json", "print one JSON object")
-			f.AddOptions(option.In(c.Options.Table(), option.Next), false)
-			seed := f.Find("seed")
-			seed.Help, seed.Default = "the seed of the coin of --xtc-probability", "0"
+			c.flags(f)
 			a.flags(f, evaluates|edited|cjkSpaces)
 		},
 		Run: func(f *cli.Flags) error { return c.Run(a, f) },
@@ -60,6 +57,8 @@ logit	what the model says of it
 logprob	the natural logarithm of the probability that the model gives it
 prob	its probability after everything that is asked for
 
+--receipt FILE keeps what made the table; gpt verify FILE makes it again, on this machine or another.
+
 The prompt is TEXT, the text of a file (-f FILE; -f - is stdin), or what comes through a pipe; or
 ids, with --tokens.
 
@@ -69,6 +68,29 @@ Examples:
   gpt next --top-p 0.9 --temp 0.7 "Once upon a"
   gpt next --json --top 0 --min-p 0.01 --tokens 464,3797`,
 	}
+}
+
+// flags adds the flags that gpt next has of its own.
+func (c *nextCommand) flags(f *cli.Flags) {
+	c.Prompt.flags(f)
+	f.Add(&c.Top, "--top N [10]", "show the N likeliest tokens; 0 is all")
+	f.Add(&c.Generated, "--new N [0]", "count the last N tokens of the prompt as generated ones")
+	f.Add(&c.JSON, "--json", "print one JSON object")
+	c.Receipt.flags(f)
+	f.Find("receipt").Help = "write to FILE what the table was made from and what came out: gpt verify " +
+		"FILE makes it again and compares"
+	f.Add(&c.Force, "--force", "write over the file that --receipt names, if it is there")
+	f.AddOptions(option.In(c.Options.Table(), option.Next), false)
+	seed := f.Find("seed")
+	seed.Help, seed.Default = "the seed of the coin of --xtc-probability", "0"
+}
+
+// recordableNext reports whether the options of a receipt have a flag of gpt next.
+func recordableNext(f *cli.Flag) bool {
+	if f.Option != nil {
+		return f.Option.In&option.Receipts != 0
+	}
+	return f.Name == "top" || f.Name == "new"
 }
 
 // settle checks the flags and makes decode's options of them. Vocabulary is left open.
@@ -91,6 +113,14 @@ func (c *nextCommand) Run(a *app, f *cli.Flags) error {
 		return err
 	}
 	a.noteWithout(withoutEffect(o.Table(), &o, given, false))
+	if c.Receipt.Receipt != nil {
+		c.Prompt.declare(a)
+	} else if c.Force {
+		return usagef("--force: want --receipt FILE, the file to write over")
+	}
+	if err := c.Receipt.check(a, c.Force, f.Options(recordableNext), "the table"); err != nil {
+		return err
+	}
 	p, err := c.Prompt.given(a)
 	if err != nil {
 		return err
@@ -102,13 +132,7 @@ func (c *nextCommand) Run(a *app, f *cli.Flags) error {
 	if err != nil {
 		return err
 	}
-	if c.Generated > len(p.ids) {
-		return usagef("--new %d: want at most %d, the tokens of the prompt", c.Generated, len(p.ids))
-	}
-	if tok != nil {
-		o.Vocabulary = tok
-	}
-	if err := openOptions(a, tok, &o); err != nil {
+	if err := c.open(a, tok, p.ids, &o); err != nil {
 		return err
 	}
 	m, err := a.openModel()
@@ -122,10 +146,41 @@ func (c *nextCommand) Run(a *app, f *cli.Flags) error {
 	}
 	t.Name(tok)
 	if c.JSON {
-		return strictjson.Print(a.stdout, t)
+		err = strictjson.Print(a.stdout, t)
+	} else {
+		_, err = a.stdout.WriteString(t.Table())
 	}
-	_, err = a.stdout.WriteString(t.Table())
-	return err
+	if err != nil || c.Receipt.Receipt == nil {
+		return err
+	}
+	r, err := a.newReceipt(p.ids, f.Options(recordableNext), o.Seed)
+	if err == nil {
+		err = r.FillNext(m, t.Logits, candidates(t))
+	}
+	if err != nil {
+		return err
+	}
+	return c.Receipt.writeOne(a, c.Force, r)
+}
+
+// open gives o what its texts are in tokens, for a prompt.
+func (c *nextCommand) open(a *app, tok *tokenizer.Tokenizer, ids []int, o *decode.Options) error {
+	if c.Generated > len(ids) {
+		return usagef("--new %d: want at most %d, the tokens of the prompt", c.Generated, len(ids))
+	}
+	if tok != nil {
+		o.Vocabulary = tok
+	}
+	return openOptions(a, tok, o)
+}
+
+// candidates are what a receipt has of the tokens that may come next.
+func candidates(t *show.Next) []receipt.Candidate {
+	all := []receipt.Candidate{}
+	for _, k := range t.Candidates {
+		all = append(all, receipt.Candidate{ID: k.ID, LogProb: k.LogProb, Prob: k.Prob})
+	}
+	return all
 }
 
 // tokenizer returns the tokenizer, nil where ids were given and there is none, and encodes p if it

@@ -6,7 +6,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
+	"path/filepath"
 	"strconv"
+	"sync"
 
 	"picogpt/checkpoint"
 	"picogpt/decode"
@@ -49,6 +52,11 @@ func (c *generateCommand) checkPrompts() error {
 		return usagef("--prompts and another prompt: want one of them")
 	case c.Search.asked() != "":
 		return usagef("--prompts and %s: want one of them", c.Search.asked())
+	case c.Receipt.Receipt != nil && t.Out != nil &&
+		filepath.Clean(*c.Receipt.Receipt) == filepath.Clean(*t.Out):
+		return usagef("--receipt %s: that is the file of --out", quoteShort(*t.Out))
+	case c.Receipt.Receipt != nil && t.Resume:
+		return usagef("--receipt and --resume: want one of them, because a receipt is of a whole run")
 	case c.Output != "auto" && c.Output != "json":
 		return usagef("--prompts and --output %s: want --output json, which is the default here",
 			c.Output)
@@ -57,7 +65,9 @@ func (c *generateCommand) checkPrompts() error {
 }
 
 // runPrompts answers a file of prompts.
-func (c *generateCommand) runPrompts(a *app, o decode.Options, seeded bool) error {
+func (c *generateCommand) runPrompts(
+	a *app, o decode.Options, seeded bool, options []string,
+) error {
 	if *c.Many.Prompts != "-" {
 		a.files.LeaveStdin()
 	}
@@ -112,10 +122,38 @@ func (c *generateCommand) runPrompts(a *app, o decode.Options, seeded bool) erro
 	if err != nil {
 		return err
 	}
-	if err = run.Out.Close(run.Run()); err == nil {
+	write := func(receipts io.Writer) error {
+		run.Receipts = receipts
+		return run.Out.Close(run.Run())
+	}
+	if c.Receipt.Receipt == nil {
+		err = write(nil)
+	} else if run.Receipt, err = a.receiptOf(m, options); err == nil {
+		err = c.Receipt.write(a, c.Many.Target.Force, write)
+	}
+	if err == nil {
 		err = run.Bad()
 	}
 	return err
+}
+
+// receiptOf returns a function that makes the receipt of a line's texts, one at a time: each needs
+// a cache of its own.
+func (a *app) receiptOf(m *model.Model, options []string) (
+	func(prompt []int, seed uint64, start []int, tokens []decode.Token) ([]byte, error), error,
+) {
+	of, err := a.newReceipt(nil, options, 0) // the digest takes the time of reading all weights
+	var one sync.Mutex
+	return func(prompt []int, seed uint64, start []int, tokens []decode.Token) ([]byte, error) {
+		one.Lock()
+		defer one.Unlock()
+		r := *of
+		r.PromptIDs, r.Seed = append([]int{}, prompt...), seed
+		if err := r.Fill(m, start, tokens); err != nil {
+			return nil, err
+		}
+		return r.Line()
+	}, err
 }
 
 func decimal(x uint64) string { return strconv.FormatUint(x, 10) }

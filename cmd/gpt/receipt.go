@@ -1,6 +1,6 @@
 package main
 
-// gpt generate --receipt, and the options that receipts and saved chats have.
+// --receipt of gpt generate and gpt next, and the options that receipts and saved chats have.
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 
 	"picogpt/decode"
 	"picogpt/internal/cli"
-	"picogpt/internal/fault"
 	"picogpt/internal/option"
 	"picogpt/internal/outfile"
 	"picogpt/internal/receipt"
@@ -26,68 +25,62 @@ type receiptFlag struct {
 
 func (r *receiptFlag) flags(f *cli.Flags) {
 	f.Add(&r.Receipt, "--receipt FILE",
-		`write to FILE what the text was made from and what came out: gpt verify FILE makes it
+		`write to FILE what the texts were made from and what came out: gpt verify FILE makes them
 		again and compares`)
 }
 
-// check refuses receipts that cannot be written, before anything is loaded.
-func (f *receiptFlag) check(a *app, c *generateCommand, options []string) error {
+// check refuses receipts that cannot be written, before anything is loaded. stdout is what stdout
+// has.
+func (f *receiptFlag) check(a *app, force bool, options []string, stdout string) error {
 	switch {
 	case f.Receipt == nil:
 		return nil
 	case *f.Receipt == "-":
-		return usagef("--receipt -: want a file, because stdout has the text")
-	case c.Many.Prompts != nil:
-		return usagef("--receipt and --prompts: want one of them")
-	case c.Samples > 1:
-		return fault.Hint(usagef("--receipt and --samples %d: want one text", c.Samples),
-			"--seed S+i gives text i alone")
-
-	case c.Search.Return > 1:
-		return usagef("--receipt and --return %d: want one text", c.Search.Return)
+		return usagef("--receipt -: want a file, because stdout has %s", stdout)
 	}
 	for _, option := range options {
 		if !utf8.ValidString(option) {
 			return usagef("--receipt and %s: want UTF-8", quoteShort(option))
 		}
 	}
-	return f.failed(outfile.Check(*f.Receipt, a.writing(c.Many.Target.Force)))
+	return f.failed(outfile.Check(*f.Receipt, a.writing(force)))
 }
 
 func (f *receiptFlag) failed(err error) error { return outfile.FlagError("--receipt", err) }
 
-// write completes a receipt and writes it. start is what the tokens follow.
-func (f *receiptFlag) write(
-	a *app, c *generateCommand, r *receipt.Receipt, m *model.Model, start []int,
-	tokens []decode.Token,
-) (err error) {
-	r.Files = a.optionFiles.texts
-	if err := fillReceipt(a, r, m, start, tokens); err != nil {
-		return err
-	}
+// write writes what a function writes; after an error there is no file.
+func (f *receiptFlag) write(a *app, force bool, write func(io.Writer) error) error {
+	return f.failed(outfile.WriteFile(context.Background(), *f.Receipt, a.writing(force), write))
+}
+
+// writeOne writes a receipt.
+func (f *receiptFlag) writeOne(a *app, force bool, r *receipt.Receipt) error {
 	line, err := r.Line()
 	if err != nil {
 		return err
 	}
-	return f.failed(outfile.WriteFile(context.Background(), *f.Receipt,
-		a.writing(c.Many.Target.Force), func(w io.Writer) error {
-			_, err := w.Write(line)
-			return err
-		}))
+	return f.write(a, force, func(w io.Writer) error {
+		_, err := w.Write(line)
+		return err
+	})
 }
 
-// fillReceipt completes a receipt, with the model's digest.
+// newReceipt begins a receipt of the open checkpoint.
+func (a *app) newReceipt(prompt []int, options []string, seed uint64) (*receipt.Receipt, error) {
+	r := &receipt.Receipt{PromptIDs: append([]int{}, prompt...), Options: options, Seed: seed,
+		Files: a.optionFiles.texts}
+	ck, err := a.open()
+	if err == nil {
+		r.Model, err = ck.Digest()
+	}
+	return r, err
+}
+
+// fillReceipt completes a receipt. start is what the tokens follow.
 func fillReceipt(
 	a *app, r *receipt.Receipt, m *model.Model, start []int, tokens []decode.Token,
 ) error {
-	ck, err := a.open()
-	if err != nil {
-		return err
-	}
 	defer a.ShowProgress(func() string { return "reading the logits again" })()
-	if r.Model, err = ck.Digest(); err != nil {
-		return err
-	}
 	return r.Fill(m, start, tokens)
 }
 
@@ -143,19 +136,24 @@ func parseOptions(
 ) (*generateCommand, *cli.Flags, error) {
 	c := new(generateCommand)
 	f := generateFlags(c)
+	return c, f, setOptions(f, options, keep)
+}
+
+// setOptions sets flags by options, each of which is a flag to keep.
+func setOptions(f *cli.Flags, options []string, keep func(*cli.Flag) bool) error {
 	for _, option := range options {
 		name, _, hasValue := strings.Cut(option, "=")
 		name, hyphens := strings.CutPrefix(name, "--")
 		flag := f.Find(name)
 		if flag == nil || !hyphens || !keep(flag) || !hasValue && !flag.Bool {
-			return nil, nil, usagef("%s: want an option for choosing tokens, such as --temp=0.9",
+			return usagef("%s: want an option for choosing tokens, such as --temp=0.9",
 				quoteShort(option))
 		}
 	}
 	for _, option := range options {
 		if err := f.SetOption(option); err != nil {
-			return nil, nil, err
+			return err
 		}
 	}
-	return c, f, nil
+	return nil
 }

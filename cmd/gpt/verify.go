@@ -1,12 +1,14 @@
 package main
 
-// gpt verify: the text of a receipt once more.
+// gpt verify: what a receipt has once more.
 
 import (
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
+	"strings"
 	"sync/atomic"
 
 	"picogpt/decode"
@@ -14,7 +16,9 @@ import (
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/receipt"
+	"picogpt/internal/show"
 	"picogpt/internal/strictjson"
+	"picogpt/model"
 )
 
 type verifyCommand struct {
@@ -25,10 +29,10 @@ func newVerify(a *app) *cli.Command {
 	c := &verifyCommand{}
 	return &cli.Command{
 		Name: "verify", Group: "write",
-		Short: "make the text of a receipt again, and compare",
+		Short: "make the texts of a receipt again, and compare",
 		Args: []cli.Arg{
 			cli.Word(&c.Receipt, "receipt",
-				"the file that gpt generate --receipt FILE wrote; - is stdin"),
+				"the file that gpt generate --receipt FILE or gpt next --receipt FILE wrote; - is stdin"),
 		},
 		Flags: func(f *cli.Flags) {
 			a.flags(f, evaluates&^(dtype|cacheDtype)|cjkSpaces)
@@ -42,13 +46,13 @@ func newVerify(a *app) *cli.Command {
 			"steer":       "the receipt has the edits",
 		},
 		Long: `
-Makes the text of a receipt again, and compares: the digest of the model, each new id, why
-the text ended, and the digests of the logits before each token. The exit status is 0 where all are
-the same, and 1 where something differs; a line on stderr then says what differs first. Tokens are
-counted from 0.
+Makes the texts of a receipt again, and compares: the digest of the model, each new id, why
+the texts ended, and the digests of the logits before each token. The exit status is 0 where all are
+the same, and 1 where something differs; a line on stderr then says what differs first. Tokens and
+texts are counted from 0.
 
 A receipt is one JSON object, and holds all but the checkpoint, which -m names as for gpt
-generate:
+generate; of gpt generate --prompts the file has one on each line, for each line that was continued:
 
 model	the digest of the checkpoint's config and weights
 formats	the number formats of the weights and of the cache
@@ -61,6 +65,8 @@ ids	the new ids, without the one that ended the text
 finish_reason	end_of_text, stop or length
 logits	a digest of the logits before each new token, the one that ended the text too
 token_logits	the first 8 digits of the digest of each of those rows of logits
+texts	in place of these four, where there are several texts, an object for each with the four
+next	in place of them, of gpt next: candidates, each with id, logprob and prob, and logits
 digest	the SHA-256 of all the above, so that damage is seen; earlier versions wrote none
 
 The threads, the processor, the batches and guesses (--lookup, --draft) change nothing of it, and
@@ -70,31 +76,32 @@ Examples:
 
   gpt --receipt lily.json --seed 1 -n 40 "Lily said"
   gpt verify lily.json
-  gpt verify -m ~/models/gpt2 story.json`,
+  gpt verify -m ~/models/gpt2 story.json
+  gpt --receipt all.json --prompts prompts.jsonl --samples 2
+  gpt verify all.json`,
 	}
 }
 
 func (c *verifyCommand) Run(a *app) error {
-	want, err := c.read(a)
+	all, err := c.read(a)
 	if err != nil {
 		return err
 	}
-	damaged := want.Check()
-	if want.Digest == nil {
-		a.Notef(receipt.NoDigest, c.name())
+	made := verified{}
+	defer made.close()
+	for i, want := range all {
+		if want.Digest == nil && i == 0 {
+			a.Notef(receipt.NoDigest, c.name())
+		}
+		err := made.verify(a, want)
+		if err != nil && len(all) > 1 {
+			err = fmt.Errorf("line %d: %w", i+1, inReceipt(err))
+		}
+		if err != nil {
+			return c.named(err)
+		}
 	}
-	again, err := c.again(a, want)
-	if err == nil {
-		err = again.Compare(want)
-	}
-	switch {
-	case err != nil && damaged != nil: // what differs says more
-		return fault.Hint(c.named(err), damaged.Error())
-	case err != nil || damaged != nil:
-		return c.named(fault.First(err, damaged))
-	}
-	_, err = fmt.Fprintf(a.stdout, "%s: identical: %s\n", c.name(),
-		amount.Count(len(want.IDs), "token"))
+	_, err = fmt.Fprintf(a.stdout, "%s: identical: %s\n", c.name(), made.counted())
 	return err
 }
 
@@ -107,14 +114,19 @@ func (c *verifyCommand) name() string {
 
 // named is an error that begins with the receipt's name.
 func (c *verifyCommand) named(err error) error {
-	var usage fault.Usage
-	if errors.As(err, &usage) { // of the options there, not of this command line
-		err = errors.New(err.Error())
-	}
-	return fmt.Errorf("%s: %w", c.name(), err)
+	return fmt.Errorf("%s: %w", c.name(), inReceipt(err))
 }
 
-func (c *verifyCommand) read(a *app) (*receipt.Receipt, error) {
+// inReceipt is an error of the options there, not of this command line.
+func inReceipt(err error) error {
+	var usage fault.Usage
+	if errors.As(err, &usage) {
+		return errors.New(err.Error())
+	}
+	return err
+}
+
+func (c *verifyCommand) read(a *app) ([]*receipt.Receipt, error) {
 	if c.Receipt == "" {
 		return nil, usagef("receipt: want a file, found nothing")
 	}
@@ -122,66 +134,156 @@ func (c *verifyCommand) read(a *app) (*receipt.Receipt, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := receipt.Parse(text)
+	all, err := receipt.ParseAll(text)
 	if err != nil {
 		return nil, c.named(fmt.Errorf("want a receipt of gpt generate --receipt: %w", err))
 	}
-	return r, nil
+	return all, nil
 }
 
-// again makes the text once more. A token that differs is an error.
-func (c *verifyCommand) again(a *app, r *receipt.Receipt) (*receipt.Receipt, error) {
+// verified is what was made again, and the model that made it.
+type verified struct {
+	model *model.Model
+	of    *receipt.Receipt // that the model was opened for
+
+	texts, tokens, candidates int
+}
+
+func (v *verified) close() {
+	if v.model != nil {
+		v.model.Close()
+	}
+}
+
+// counted says what was made.
+func (v *verified) counted() string {
+	var all []string
+	if v.texts > 1 {
+		all = append(all, amount.Count(v.texts, "text"))
+	}
+	if v.texts > 0 {
+		all = append(all, amount.Count(v.tokens, "token"))
+	}
+	if v.candidates > 0 || v.texts == 0 {
+		all = append(all, amount.Count(v.candidates, "candidate"))
+	}
+	return strings.Join(all, ", ")
+}
+
+// verify makes what a receipt has again. What differs is an error.
+func (v *verified) verify(a *app, want *receipt.Receipt) error {
+	damaged := want.Check()
+	err := v.open(a, want)
+	switch {
+	case err != nil:
+	case want.Next != nil:
+		err = v.next(a, want)
+	default:
+		err = v.write(a, want)
+	}
+	if err != nil && damaged != nil { // what differs says more
+		return fault.Hint(err, damaged.Error())
+	}
+	return fault.First(err, damaged)
+}
+
+// open opens the model of a receipt, unless that of the one before has the same.
+func (v *verified) open(a *app, r *receipt.Receipt) error {
+	a.optionFiles = optionFiles{texts: r.Files, all: true}
+	if v.of != nil && v.of.Model == r.Model && v.of.Formats == r.Formats &&
+		v.of.Arithmetic == r.Arithmetic && reflect.DeepEqual(v.of.Edits, r.Edits) {
+		return nil
+	}
+	a.Dtype, a.CacheDtype = r.Formats.Weights, r.Formats.Cache
+	a.Edits.recorded = r.Edits
+	if err := checkReceipt(a, r); err != nil {
+		return err
+	}
+	v.close()
+	m, err := a.openModel()
+	v.model, v.of = m, r
+	return err
+}
+
+// write makes the texts once more. A token that differs is an error.
+func (v *verified) write(a *app, r *receipt.Receipt) error {
 	g, f, err := parseOptions(r.Options, recordable)
 	if err != nil {
-		return nil, fmt.Errorf("options: %w", err)
+		return fmt.Errorf("options: %w", err)
 	}
 	ids := string(strictjson.AppendIDs(nil, r.PromptIDs))
 	g.Seed, g.Prompt.Tokens = r.Seed, &ids
-	a.Dtype, a.CacheDtype = r.Formats.Weights, r.Formats.Cache
-	a.Edits.recorded = r.Edits
-	a.optionFiles = optionFiles{texts: r.Files, all: true}
-	if err := c.checkModel(a, r); err != nil {
-		return nil, err
-	}
 	o, err := g.settle(f.Given())
 	if err != nil {
-		return nil, fmt.Errorf("options: %w", err)
+		return fmt.Errorf("options: %w", err)
 	}
-	m, err := a.openModel()
-	if err != nil {
-		return nil, err
-	}
-	defer m.Close()
 	p := prompt{ids: r.PromptIDs}
 	tok, err := g.vocabulary(a, &p, &o)
 	if err == nil {
-		err = g.openTexts(a, m, tok, &o)
+		err = g.openTexts(a, v.model, tok, &o)
 	}
 	if err == nil {
-		err = g.healIfAsked(a, m, &p, &o)
+		err = g.healIfAsked(a, v.model, &p, &o)
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var tokens []decode.Token
-	all := g.named(g.texts(context.Background(), m.NewSession(), p.ids, o, g.Search.newScores()))
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	all := g.named(g.texts(ctx, v.model.NewSession(), p.ids, o, g.Search.newScores()))
 	var same atomic.Int64
 	end := a.ShowProgress(func() string {
-		return fmt.Sprintf("token %d of %d", same.Load(), len(r.IDs))
+		return fmt.Sprintf("token %d of %d", same.Load(), r.Tokens())
 	})
 	err = r.Follow(receipt.Keep(all, &tokens), &same)
 	end()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	again := &receipt.Receipt{
-		PromptIDs: r.PromptIDs, Options: r.Options, Files: r.Files, Seed: r.Seed,
+	again := &receipt.Receipt{}
+	if err := fillReceipt(a, again, v.model, p.ids, tokens); err != nil {
+		return err
 	}
-	return again, fillReceipt(a, again, m, p.ids, tokens)
+	v.texts, v.tokens = v.texts+len(r.All()), v.tokens+r.Tokens()
+	return again.Compare(r)
 }
 
-// checkModel compares the checkpoint, before anything is made with another.
-func (c *verifyCommand) checkModel(a *app, r *receipt.Receipt) error {
+// next finds what may come next once more.
+func (v *verified) next(a *app, r *receipt.Receipt) error {
+	c := &nextCommand{}
+	f := cli.NewFlags(c.flags)
+	if err := setOptions(f, r.Options, recordableNext); err != nil {
+		return fmt.Errorf("options: %w", err)
+	}
+	ids := string(strictjson.AppendIDs(nil, r.PromptIDs))
+	c.Seed, c.Prompt.Tokens = r.Seed, &ids
+	o, err := c.settle(f.Given())
+	if err != nil {
+		return fmt.Errorf("options: %w", err)
+	}
+	p := prompt{ids: r.PromptIDs}
+	tok, err := c.tokenizer(a, &p)
+	if err == nil {
+		err = c.open(a, tok, p.ids, &o)
+	}
+	if err != nil {
+		return err
+	}
+	t, err := show.LookNext(v.model, p.ids, o, c.Top)
+	if err != nil {
+		return err
+	}
+	again := &receipt.Receipt{}
+	if err := again.FillNext(v.model, t.Logits, candidates(t)); err != nil {
+		return err
+	}
+	v.candidates += len(t.Candidates)
+	return again.CompareNext(r)
+}
+
+// checkReceipt compares the checkpoint, before anything is made with another.
+func checkReceipt(a *app, r *receipt.Receipt) error {
 	if err := cmp.Or(r.Formats.Check(), r.CheckArithmetic()); err != nil {
 		return err
 	}

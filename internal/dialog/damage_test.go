@@ -29,7 +29,8 @@ func keptFiles(t *testing.T) map[string]keptFile {
 	r := &receipt.Receipt{
 		Model: "0123456789abcdef", Formats: formats, PromptIDs: []int{7454, 2402},
 		Options: []string{"--temp=0.9"}, Files: files, Seed: 18446744073709551615,
-		IDs: []int{11, 0}, FinishReason: "length", Logits: "ab12", TokenLogits: []string{"ab", "12"},
+		Text: &receipt.Text{IDs: []int{11, 0}, FinishReason: "length", Logits: "ab12",
+			TokenLogits: []string{"ab", "12"}},
 	}
 	s := &Saved{
 		Model: "0123456789abcdef", Formats: formats, Template: "{{.Text}}\n",
@@ -41,21 +42,29 @@ func keptFiles(t *testing.T) map[string]keptFile {
 				IDs: []int{11, 50256}, Dropped: 1, FinishReason: "end_of_text"},
 		},
 	}
-	var err [3]error
-	var receiptLine, chatLine []byte
+	var err [5]error
+	var receiptLine, textsLine, nextLine, chatLine []byte
 	receiptLine, err[0] = r.Line()
+	r.Texts, r.Text = []receipt.Text{*r.Text, {IDs: []int{}, FinishReason: "stop",
+		TokenLogits: []string{}}}, nil
+	textsLine, err[3] = r.Line()
+	r.Texts, r.Next = nil, &receipt.Next{Logits: "ab12", Candidates: []receipt.Candidate{
+		{ID: 11, LogProb: -0.1, Prob: 0.75}, {ID: 12, LogProb: -2.5e-7, Prob: 1e-300}}}
+	nextLine, err[4] = r.Line()
 	s.Digest, err[1] = receipt.Digest(s.content())
 	if chatLine, err[2] = strictjson.Line(s); fault.First(err[:]...) != nil {
 		t.Fatal(err)
 	}
+	parse := func(text string) (any, error) {
+		r, err := receipt.Parse(text)
+		if err == nil {
+			err = r.Check()
+		}
+		return r, err
+	}
 	return map[string]keptFile{
-		"receipt": {receiptLine, func(text string) (any, error) {
-			r, err := receipt.Parse(text)
-			if err == nil {
-				err = r.Check()
-			}
-			return r, err
-		}},
+		"receipt": {receiptLine, parse}, "receipt of texts": {textsLine, parse},
+		"receipt of next": {nextLine, parse},
 		"chat": {chatLine, func(text string) (any, error) {
 			s, err := Parse(text)
 			if err == nil {

@@ -35,31 +35,63 @@ func Keep(
 	}
 }
 
-// Fill completes the receipt of a text whose model, prompt, options, files and seed it has. The
-// tokens follow start: the prompt, or less if its end was healed.
+// Fill completes the receipt of texts whose model, prompt, options, files and seed it has. The
+// tokens follow start: the prompt, or less if its end was healed. Those of several texts may come in
+// any order.
 func (r *Receipt) Fill(m *model.Model, start []int, tokens []decode.Token) error {
-	rows, err := logitsBefore(m, start, tokens)
-	if err != nil {
+	if err := r.checkFiles(); err != nil {
 		return err
 	}
 	r.Formats, r.Arithmetic, r.Edits = FormatsOf(m), engine.Arithmetic, m.Edits()
+	var bySample [][]decode.Token
+	for _, t := range tokens {
+		for len(bySample) <= t.Sample {
+			bySample = append(bySample, nil)
+		}
+		bySample[t.Sample] = append(bySample[t.Sample], t)
+	}
+	var texts []Text
+	for _, tokens := range bySample {
+		t, err := textOf(m, start, tokens)
+		if err != nil {
+			return err
+		}
+		texts = append(texts, t)
+	}
+	if r.Texts = texts; len(texts) == 1 {
+		r.Text, r.Texts = &texts[0], nil
+	}
+	return nil
+}
+
+// checkFiles refuses files that JSON has no room for.
+func (r *Receipt) checkFiles() error {
 	for name, text := range r.Files {
 		if !utf8.ValidString(text) {
 			return fmt.Errorf("%s: want UTF-8 for a receipt", name)
 		}
 	}
-	r.IDs, r.TokenLogits = []int{}, []string{}
+	return nil
+}
+
+// textOf returns what a receipt has of the tokens of a text.
+func textOf(m *model.Model, start []int, tokens []decode.Token) (Text, error) {
+	rows, err := logitsBefore(m, start, tokens)
+	if err != nil {
+		return Text{}, err
+	}
+	made := Text{IDs: []int{}, TokenLogits: []string{}}
 	whole := sha256.New()
 	for i, t := range tokens {
 		if t.Finish != decode.FinishEndOfText {
-			r.IDs = append(r.IDs, t.ID)
+			made.IDs = append(made.IDs, t.ID)
 		}
-		r.FinishReason = t.Finish
+		made.FinishReason = t.Finish
 		whole.Write(rows[i][:])
-		r.TokenLogits = append(r.TokenLogits, hex.EncodeToString(rows[i][:4]))
+		made.TokenLogits = append(made.TokenLogits, hex.EncodeToString(rows[i][:4]))
 	}
-	r.Logits = hex.EncodeToString(whole.Sum(nil))
-	return nil
+	made.Logits = hex.EncodeToString(whole.Sum(nil))
+	return made, nil
 }
 
 // logitsBefore returns the SHA-256 of the logits that the model gave before each token, as float32
@@ -67,18 +99,22 @@ func (r *Receipt) Fill(m *model.Model, start []int, tokens []decode.Token) error
 // bits as when the tokens were chosen one by one.
 func logitsBefore(m *model.Model, prompt []int, tokens []decode.Token) ([][32]byte, error) {
 	rows := make([][32]byte, len(tokens))
-	err := visitRows(m, prompt, tokens, func(i int, logits []float32) {
-		h, b := sha256.New(), make([]byte, 0, 1<<12)
-		for part := range slices.Chunk(logits, cap(b)/4) {
-			b = b[:0]
-			for _, x := range part {
-				b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
-			}
-			h.Write(b)
-		}
-		h.Sum(rows[i][:0])
-	})
+	err := visitRows(m, prompt, tokens, func(i int, logits []float32) { rows[i] = rowDigest(logits) })
 	return rows, err
+}
+
+// rowDigest returns the SHA-256 of logits.
+func rowDigest(logits []float32) (sum [32]byte) {
+	h, b := sha256.New(), make([]byte, 0, 1<<12)
+	for part := range slices.Chunk(logits, cap(b)/4) {
+		b = b[:0]
+		for _, x := range part {
+			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+		}
+		h.Write(b)
+	}
+	h.Sum(sum[:0])
+	return sum
 }
 
 // visitRows evaluates a text and calls visit with the logits before each of its tokens, from

@@ -1,6 +1,6 @@
-// Package receipt records how one text was generated: the options, the ids, and digests of the
-// logits before each of them. gpt generate --receipt writes a receipt, and gpt verify generates the
-// text again.
+// Package receipt records how the texts of a prompt were generated: the options, the ids, and digests
+// of the logits before each of them; or what may come next. gpt generate --receipt and gpt next
+// --receipt write receipts, and gpt verify makes the same again.
 package receipt
 
 import (
@@ -16,21 +16,44 @@ import (
 // Longest is the most bytes of a receipt that is read: the ids of a very long text.
 const Longest = 256 << 20
 
-// A Receipt records how one text was generated.
+// A Receipt records what came of one prompt: one text, several texts, or what may come next.
 type Receipt struct {
-	Model        string            `json:"model"` // its digest
-	Formats      Formats           `json:"formats"`
-	Arithmetic   int               `json:"arithmetic,omitempty"` // version; 0 in older files
-	PromptIDs    []int             `json:"prompt_ids"`
-	Options      []string          `json:"options"` // the flags as given, such as --temp=0.9
-	Files        map[string]string `json:"files,omitempty"`
-	Edits        []model.Edit      `json:"edits,omitempty"` // of the model, such as steering's
-	Seed         uint64            `json:"seed"`
-	IDs          []int             `json:"ids"` // without the one that ended the text
-	FinishReason string            `json:"finish_reason"`
-	Logits       string            `json:"logits"`           // the digest of all rows
-	TokenLogits  []string          `json:"token_logits"`     // the beginning of each row's digest
-	Digest       *string           `json:"digest,omitempty"` // nil in files of older versions
+	Model      string            `json:"model"` // its digest
+	Formats    Formats           `json:"formats"`
+	Arithmetic int               `json:"arithmetic,omitempty"` // version; 0 in older files
+	PromptIDs  []int             `json:"prompt_ids"`
+	Options    []string          `json:"options"` // the flags as given, such as --temp=0.9
+	Files      map[string]string `json:"files,omitempty"`
+	Edits      []model.Edit      `json:"edits,omitempty"` // of the model, such as steering's
+	Seed       uint64            `json:"seed"`
+	*Text                        // nil: Texts or Next has what came
+	Texts      []Text            `json:"texts,omitempty"`
+	Next       *Next             `json:"next,omitempty"`
+	Digest     *string           `json:"digest,omitempty"` // nil in files of older versions
+}
+
+// A Text is one text that continues the prompt.
+type Text struct {
+	IDs          []int    `json:"ids"` // without the one that ended the text
+	FinishReason string   `json:"finish_reason"`
+	Logits       string   `json:"logits"`       // the digest of all rows
+	TokenLogits  []string `json:"token_logits"` // the beginning of each row's digest
+}
+
+// All returns the texts of the receipt.
+func (r *Receipt) All() []Text {
+	if r.Text != nil {
+		return []Text{*r.Text}
+	}
+	return r.Texts
+}
+
+// Tokens counts the ids of all texts.
+func (r *Receipt) Tokens() (n int) {
+	for _, t := range r.All() {
+		n += len(t.IDs)
+	}
+	return n
 }
 
 // Formats are the number formats of a model.
@@ -62,28 +85,6 @@ func (f *Formats) Field() strictjson.Field {
 		})
 	}
 	return strictjson.Field{Key: "formats", Want: "an object", Read: read}
-}
-
-// Parse reads an object with the keys of a receipt, and no others.
-func Parse(text string) (*Receipt, error) {
-	r := &Receipt{}
-	arithmetic := strictjson.NaturalField("arithmetic", &r.Arithmetic)
-	arithmetic.Optional = true
-	return r, strictjson.ParseFields(text, []strictjson.Field{
-		strictjson.StringField("model", &r.Model),
-		r.Formats.Field(),
-		arithmetic,
-		strictjson.IDsField("prompt_ids", &r.PromptIDs),
-		strictjson.StringsField("options", &r.Options),
-		strictjson.TextsField("files", &r.Files),
-		editsField(&r.Edits),
-		strictjson.SeedField("seed", &r.Seed),
-		strictjson.IDsField("ids", &r.IDs),
-		strictjson.StringField("finish_reason", &r.FinishReason),
-		strictjson.StringField("logits", &r.Logits),
-		strictjson.StringsField("token_logits", &r.TokenLogits),
-		strictjson.OptionalStringField("digest", &r.Digest),
-	})
 }
 
 // CheckArithmetic returns an error if this program's bits are others than the receipt's.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strconv"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"picogpt/internal/process"
 	"picogpt/internal/promptlines"
 	"picogpt/internal/quote"
+	"picogpt/internal/receipt"
 	"picogpt/internal/resume"
 	"picogpt/internal/rows"
 	"picogpt/internal/scorelines"
@@ -49,6 +51,11 @@ type Prompts struct {
 	Input   *Input
 	Prompts promptlines.Input
 	Out     *Records
+
+	// Receipts, if it is not nil, gets a line for each row that has texts: what Receipt makes of
+	// them, which calls may do side by side. start is what the tokens follow.
+	Receipts io.Writer
+	Receipt  func(prompt []int, seed uint64, start []int, tokens []decode.Token) ([]byte, error)
 
 	bar      *terminal.Bar
 	state    promptsState
@@ -119,9 +126,10 @@ type line struct {
 	ids      []int
 	seed     uint64
 
-	tokens int
-	record []byte // the objects of the line's texts, each on a line
-	done   chan struct{}
+	tokens  int
+	record  []byte // the objects of the line's texts, each on a line
+	receipt []byte // of the line's texts; nil: not asked for
+	done    chan struct{}
 }
 
 // lines are the prompts. Line i has the seed of the options + i − 1, unless it names one.
@@ -167,7 +175,7 @@ func (r *Prompts) continues(ctx context.Context, b *batch.Batcher, j *line) {
 	if j.Err != nil {
 		return
 	}
-	o, n := r.Options, r.Samples
+	o, n, given := r.Options, r.Samples, j.ids
 	o.Seed = j.seed
 	if r.Healer != nil {
 		if o.Healing, j.Err = r.Healer.Heal(j.ids); j.Err != nil {
@@ -176,6 +184,10 @@ func (r *Prompts) continues(ctx context.Context, b *batch.Batcher, j *line) {
 		j.ids = o.Healing.Prompt
 	}
 	tokens := b.Run(ctx, batch.Request{Prompt: j.ids, Options: o, Samples: n})
+	var all []decode.Token
+	if r.Receipts != nil {
+		tokens = receipt.Keep(tokens, &all)
+	}
 	samples, err := r.Form.Collect(textio.WithFlags(tokens, r.Forms), n, j.seed, j.ids)
 	if j.Err = err; err != nil {
 		return
@@ -191,6 +203,9 @@ func (r *Prompts) continues(ctx context.Context, b *batch.Batcher, j *line) {
 			return
 		}
 		j.record = append(j.record, line...)
+	}
+	if r.Receipts != nil {
+		j.receipt, j.Err = r.Receipt(given, j.seed, j.ids, all)
 	}
 }
 
@@ -214,7 +229,12 @@ func (r *Prompts) answer(j *line) error {
 		return err
 	}
 	r.Input.show(r.bar, r.answered)
-	return r.Out.Write(j.record, resume.Mark{Line: j.Last, Input: j.Digest, State: state})
+	if err := r.Out.Write(j.record, resume.Mark{Line: j.Last, Input: j.Digest, State: state}); err != nil ||
+		j.receipt == nil {
+		return err
+	}
+	_, err = r.Receipts.Write(j.receipt)
+	return err
 }
 
 // Bad tells of the lines that could not be continued.

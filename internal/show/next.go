@@ -22,6 +22,7 @@ import (
 type Next struct {
 	PromptIDs  []int         `json:"prompt_ids"`
 	Candidates []NextToken   `json:"candidates"`
+	Logits     []float32     `json:"-"` // [vocabulary], the model's own
 	steps      []sample.Step // and how many ids each left
 	left       int           // candidates in all
 }
@@ -60,7 +61,7 @@ func LookNext(m *model.Model, ids []int, o decode.Options, top int) (*Next, erro
 		return nil, textio.ByFlags(err, nil)
 	}
 	logits, sum := s.Logits(), m.Leaves().LogSumExp(s.Logits())
-	t := &Next{ids, []NextToken{}, d.Steps, len(d.Chances)}
+	t := &Next{ids, []NextToken{}, logits, d.Steps, len(d.Chances)}
 	for i, k := range d.Chances {
 		if top > 0 && i == top {
 			break
