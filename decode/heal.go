@@ -87,10 +87,17 @@ func (h *Healing) index() {
 	}
 }
 
-// matcher returns the constraint on the new text: first the bytes taken back, and then form, or no
-// constraint if form is nil.
-func (h *Healing) matcher(form constrain.Matcher) constrain.Matcher {
+// Matcher returns the constraint on the new text: first the bytes taken back, and then form, or no
+// constraint if form is nil. Streams whose options have the Healing need none.
+func (h *Healing) Matcher(form constrain.Matcher) constrain.Matcher {
 	return &healed{Healing: h, form: form}
+}
+
+// EndWith passes on the ids that end texts: see Options.Constraint.
+func (t *healed) EndWith(ids []int) {
+	if form, ok := t.form.(interface{ EndWith(ids []int) }); ok {
+		form.EndWith(ids)
+	}
 }
 
 // A healed is the constraint on one text.

@@ -53,7 +53,7 @@ func TestHealingOneTokenIsBruteForce(t *testing.T) {
 			t.Errorf("%q: %v of the prompt is left, want %v", c.Prompt, h.Prompt, want)
 		}
 		mask := make([]uint64, 2+len(tokens)/64)
-		if err := h.matcher(nil).Mask(mask); err != nil {
+		if err := h.Matcher(nil).Mask(mask); err != nil {
 			t.Fatal(err)
 		}
 		var open []int
@@ -125,7 +125,7 @@ func TestHealingGoesBackAsFarAsATokenReaches(t *testing.T) {
 // follow accepts random ids that are open: they spell the bytes, and then anything.
 func follow(t *testing.T, tokens [][]byte, h *Healing, random *rand.Rand) {
 	t.Helper()
-	m := h.matcher(nil)
+	m := h.Matcher(nil)
 	var text []byte
 	for n := 0; n < 6; n++ {
 		mask := make([]uint64, 1)
@@ -271,7 +271,7 @@ func TestAFormBeginsAfterWhatWasTakenBack(t *testing.T) {
 				continue
 			}
 			form, begins := choosing(t, list)
-			m, text := h.matcher(form.Fork()), []string{""}
+			m, text := h.Matcher(form.Fork()), []string{""}
 			for range 8 {
 				now := text[len(text)-1]
 				mask := make([]uint64, 786)

@@ -133,7 +133,7 @@ func newStream(l limits, held, prompt []int, o Options) (*Stream, error) {
 	s.constraint = constraintOf(&o, l.endOfText)
 	exempt := 0
 	if h := o.Healing; h != nil {
-		s.constraint, exempt = h.matcher(s.constraint), len(h.Bytes)
+		s.constraint, exempt = h.Matcher(s.constraint), len(h.Bytes)
 	}
 	s.text, s.bans = newTextStream(o.Stop, exempt), newBans(o.Ban, exempt)
 	if o.Vocabulary != nil {

@@ -89,7 +89,7 @@ func (d *door) allow(v *visit) bool {
 	default:
 		return false
 	}
-	h.Set("Access-Control-Expose-Headers", "X-Request-Id, X-Ignored-Fields, X-Seed, Retry-After")
+	h.Set("Access-Control-Expose-Headers", "X-Request-Id, X-Ignored-Fields, X-Schema-Notes, X-Seed, Retry-After")
 	if r.Method == http.MethodOptions {
 		h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, OPTIONS")
 		h.Set("Access-Control-Max-Age", "600")

@@ -223,6 +223,17 @@ func TestUnknownFieldsAreIgnoredAndNamed(t *testing.T) {
 	if got := r.Header.Get("X-Ignored-Fields"); got != want {
 		t.Errorf("X-Ignored-Fields: %q, want %q", got, want)
 	}
+	for range 2 { // compiled, and found
+		r, _ := c.post("/v1/completions",
+			`{"max_tokens":1,"guided_json":{"properties":{"é":{"type":"string","format":"color"}}}}`)
+		if got := r.Header.Get("X-Schema-Notes"); !strings.HasSuffix(got,
+			`: format "color" is not known, and restricts nothing`) || !strings.Contains(got, "?") {
+			t.Errorf("X-Schema-Notes: %q", got)
+		}
+	}
+	if r, _ := c.post("/v1/completions", `{"max_tokens":1}`); r.Header["X-Schema-Notes"] != nil {
+		t.Errorf("X-Schema-Notes where there are none: %q", r.Header["X-Schema-Notes"])
+	}
 	if r, _ := c.post("/v1/completions", `{"max_tokens":1}`); r.Header["X-Ignored-Fields"] != nil {
 		t.Errorf("X-Ignored-Fields where there are none: %q", r.Header["X-Ignored-Fields"])
 	}

@@ -67,6 +67,7 @@ func (c *forms) matcher(ctx context.Context, v *visit, f *form) (constrain.Match
 	if err == nil {
 		var text *constrain.Text
 		if text, err = constraint.Start(); err == nil {
+			v.formNotes(constraint.Notes())
 			return text, nil
 		}
 	}

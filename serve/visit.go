@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -184,6 +185,20 @@ func (v *visit) gone() error {
 		return known
 	}
 	return errGone
+}
+
+// formNotes says in a header of the answer what of a schema restricts nothing. The log has no such
+// line: it would quote the client.
+func (v *visit) formNotes(notes []string) {
+	shown := strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '?'
+		}
+		return r
+	}, strings.Join(notes, "; "))
+	if shown != "" {
+		v.Header().Set("X-Schema-Notes", shown[:min(len(shown), 1024)])
+	}
 }
 
 // ignore records ignored fields, and names them in a header of the answer.

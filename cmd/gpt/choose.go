@@ -19,6 +19,7 @@ import (
 	"picogpt/model"
 	"picogpt/sample"
 	"picogpt/search"
+	"picogpt/tokenizer"
 )
 
 type chooseCommand struct {
@@ -54,6 +55,19 @@ func (s *optionalPrompt) given(a *app) (prompt, error) {
 	return s.promptSource.given(a)
 }
 
+// encoded is given, with ids, and the tokenizer.
+func (s *optionalPrompt) encoded(a *app) (prompt, *tokenizer.Tokenizer, error) {
+	p, err := s.given(a)
+	if err != nil {
+		return p, nil, err
+	}
+	tok, err := a.openTokenizer()
+	if err == nil && p.asText {
+		err = p.encode(tok.ForPrompts(), s.Special)
+	}
+	return p, tok, err
+}
+
 func newChoose(a *app) *cli.Command {
 	c := &chooseCommand{}
 	return &cli.Command{
@@ -71,7 +85,7 @@ func newChoose(a *app) *cli.Command {
 				"go on until at most P of the whole is unseen, from 1e-12 to 1")
 			f.Add(&c.Budget, "--budget N [10000]", "evaluate at most N tokens beside the prompt")
 			f.Add(&c.JSON, "--json", "print one JSON object")
-			a.flags(f, evaluates|cjkSpaces)
+			a.flags(f, evaluates|edited|cjkSpaces)
 		},
 		Run: func(f *cli.Flags) error { return c.Run(a, f) },
 		Long: `
@@ -121,14 +135,7 @@ func (c *chooseCommand) Run(a *app, f *cli.Flags) error {
 	case c.Precision == 0:
 		return usagef("--precision 0: want a number from 1e-12 to 1")
 	}
-	p, err := c.Source.given(a)
-	if err != nil {
-		return err
-	}
-	tok, err := a.openTokenizer()
-	if err == nil && p.asText {
-		err = p.encode(tok.ForPrompts(), c.Source.Special)
-	}
+	p, tok, err := c.Source.encoded(a)
 	if err != nil {
 		return err
 	}
@@ -138,11 +145,7 @@ func (c *chooseCommand) Run(a *app, f *cli.Flags) error {
 	}
 	defer m.Close()
 	if c.Heal {
-		h, err := a.newHealer(m)
-		if err != nil {
-			return err
-		}
-		healing, err := h.Heal(p.ids)
+		healing, err := a.heal(m, p.ids)
 		if err != nil {
 			return err
 		}

@@ -106,18 +106,23 @@ func (a *app) newHealer(m *model.Model) (*textio.Healer, error) {
 	return textio.NewHealer(t, fromNothing)
 }
 
+// heal takes back the end of a prompt.
+func (a *app) heal(m *model.Model, prompt []int) (*decode.Healing, error) {
+	h, err := a.newHealer(m)
+	if err != nil {
+		return nil, err
+	}
+	return h.Heal(prompt)
+}
+
 // healIfAsked takes back the end of p, with --heal.
 func (c *generateCommand) healIfAsked(
 	a *app, m *model.Model, p *prompt, o *decode.Options,
-) error {
+) (err error) {
 	if !c.Heal {
 		return nil
 	}
-	h, err := a.newHealer(m)
-	if err != nil {
-		return err
-	}
-	if o.Healing, err = h.Heal(p.ids); err != nil {
+	if o.Healing, err = a.heal(m, p.ids); err != nil {
 		return err
 	}
 	p.ids = o.Healing.Prompt

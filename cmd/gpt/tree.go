@@ -28,6 +28,7 @@ type treeCommand struct {
 	Source optionalPrompt
 	Form   form.Form
 	search.TreeOptions
+	Heal bool
 	JSON bool
 	Page pageFile
 }
@@ -47,17 +48,19 @@ func newTree(a *app) *cli.Command {
 				"a text is complete with N tokens; 0 is at the end of the context")
 			f.Add(&c.Budget, "--budget N [10000]",
 				"evaluate at most N tokens beside the prompt; 0 is no bound, and needs --min-prob")
+			f.Add(&c.Heal, "--heal", "take back the end of the prompt where it may be in a word")
 			f.Add(&c.JSON, "--json", "print one JSON object")
 			c.Page.flags(f)
 			formFlags(f, &c.Form)
-			a.flags(f, evaluates|cjkSpaces)
+			a.flags(f, evaluates|edited|cjkSpaces)
 		},
 		Run: func(f *cli.Flags) error { return c.Run(a, f) },
 		Long: `
 Finds the likeliest texts that may follow the prompt, each with its probability. A text is a
 sequence of tokens that has ended, or has -n tokens, at temperature 1 and without filters; the same
 characters in other tokens are another text. Under a form only texts of the form count, with the
-probability that the model gives them without it.
+probability that the model gives them without it. With --heal each text begins with the characters
+that were taken back from the prompt.
 
 The likeliest beginnings are extended first, so that a text is printed when no other can be
 likelier. The last line says what the texts have together, and how likely another one can be at
@@ -125,14 +128,7 @@ func (c *treeCommand) Run(a *app, f *cli.Flags) error {
 			return usagef("%s -: want a file, because stdin has the prompt", flag)
 		}
 	}
-	p, err := c.Source.given(a)
-	if err != nil {
-		return err
-	}
-	tok, err := a.openTokenizer()
-	if err == nil && p.asText {
-		err = p.encode(tok.ForPrompts(), c.Source.Special)
-	}
+	p, tok, err := c.Source.encoded(a)
 	if err != nil {
 		return err
 	}
@@ -165,6 +161,13 @@ func (c *treeCommand) find(a *app, tok *tokenizer.Tokenizer, p *prompt) error {
 		return err
 	}
 	c.Constraint, c.Vocabulary = o.Constraint, tok
+	if c.Heal {
+		healing, err := a.heal(m, p.ids)
+		if err != nil {
+			return err
+		}
+		p.ids, c.Constraint = healing.Prompt, healing.Matcher(c.Constraint)
+	}
 	ctx, release := a.Graceful()
 	defer release()
 	var rows atomic.Int64
