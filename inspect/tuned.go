@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -106,7 +107,13 @@ func (t *Tuned) take(c model.Config) error {
 		if err != nil {
 			return nil, err
 		}
-		return w.Float32s()
+		x, err := w.Float32s()
+		for i, v := range x {
+			if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
+				return nil, fmt.Errorf("%s: value %d is not finite", name, i)
+			}
+		}
+		return x, err
 	}
 	for i := range c.Layer {
 		name := strconv.Itoa(i)

@@ -172,7 +172,9 @@ func TestTunedLensesOfOtherModelsAreRefused(t *testing.T) {
 			f.b[1] = f.b[1][:14]
 			f.a[1] = f.a[1][:14*14]
 		},
-		"3.": func(f *tunedFile) { f.a, f.b = append(f.a, f.a[0]), append(f.b, f.b[0]) },
+		"1.weight: value 17 is not finite": func(f *tunedFile) { f.a[1][17] = float32(math.NaN()) },
+		"0.bias: value 2 is not finite":    func(f *tunedFile) { f.b[0][2] = float32(math.Inf(-1)) },
+		"3.":                               func(f *tunedFile) { f.a, f.b = append(f.a, f.a[0]), append(f.b, f.b[0]) },
 	} {
 		f := newTunedFile(3, 15)
 		change(f)

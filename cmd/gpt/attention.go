@@ -115,6 +115,9 @@ func (c *attentionCommand) Run(a *app) error {
 		}
 		o.From = *c.Repeat + 1
 	}
+	if err := a.Edits.within(len(p.ids)); err != nil {
+		return err
+	}
 	return c.show(a, m, names, p.ids, o)
 }
 
@@ -191,13 +194,13 @@ func (c *attentionCommand) print(
 	case c.Out.JSON:
 		return strictjson.Print(a.stdout, shown)
 	}
-	text := shown.Table()
+	text := shown.Table(a.columns())
 	if c.Head != nil {
 		var tokens []string
 		for _, id := range shown.Tokens {
 			tokens = append(tokens, quoteShort(names.name(id)))
 		}
-		text += "\n" + shown.Picture(tokens, max(60, terminal.Columns(a.stdout.File)))
+		text += "\n" + shown.Picture(tokens, terminal.Columns(a.stdout.File))
 	}
 	_, err := a.stdout.WriteString(text)
 	return err

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"picogpt/inspect"
 	"picogpt/internal/cli"
@@ -77,26 +78,16 @@ func (c *attributeCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	p, err := c.Text.given(a)
-	if err != nil {
-		return err
-	}
-	names, err := a.nameTokens(c.Text.Special, &p)
-	if err != nil {
-		return err
-	}
-	at, err := position("--at", c.At, len(p.ids))
+	f, err := a.focus(&c.Text, &c.At, c.Target)
 	if err != nil {
 		return err
 	}
 	q := inspect.Metric{Target: -1}
-	if c.Target != nil {
-		if q.Target, err = names.find("--target", *c.Target); err != nil {
-			return err
-		}
+	if f.target != nil {
+		q.Target = *f.target
 	}
 	if c.Against != nil {
-		id, err := names.find("--against", *c.Against)
+		id, err := f.names.find("--against", *c.Against)
 		if err != nil {
 			return err
 		}
@@ -107,18 +98,21 @@ func (c *attributeCommand) Run(a *app) error {
 		return err
 	}
 	defer m.Close()
-	made, err := c.compute(a, m, p.ids[:at+1], q)
+	made, err := c.compute(a, m, f.ids[:f.at+1], q)
 	if err != nil {
 		return err
 	}
-	shown := &show.Attribution{Tokens: p.ids[:at+1], Attribution: made, Name: names.name}
-	return c.show(a, m, names, p.ids, shown)
+	shown := &show.Attribution{Tokens: f.ids[:f.at+1], Attribution: made, Name: f.names.name}
+	return c.show(a, m, f.names, f.ids, shown)
 }
 
 // compute finds the target, if the flags name none, and what adds to its logit.
 func (c *attributeCommand) compute(
 	a *app, m *model.Model, ids []int, q inspect.Metric,
 ) (*inspect.Attribution, error) {
+	if most := m.Config().Positions; len(ids) > most {
+		return nil, fmt.Errorf("prompt of %d tokens: want at most %d (n_positions)", len(ids), most)
+	}
 	defer a.ShowProgress(func() string { return "reading" })()
 	ctx := context.Background() // Ctrl-C ends the process
 	if c.Target == nil {
@@ -139,7 +133,7 @@ func (c *attributeCommand) show(
 	case c.Out.JSON:
 		return strictjson.Print(a.stdout, made)
 	case c.Out.Page.HTML == nil:
-		_, err := a.stdout.WriteString(made.Bars(c.Top))
+		_, err := a.stdout.WriteString(made.Bars(c.Top, a.columns()))
 		return err
 	}
 	p := names.picture(a, m, ids)

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"picogpt/inspect"
+	"picogpt/internal/amount"
 	"picogpt/internal/cli"
 	"picogpt/model"
 	"picogpt/steer"
@@ -103,6 +104,21 @@ func (e *editFlags) refuse(flag string) error {
 	if given := e.given(); given != "" {
 		return usagef("%s and %s: want one of them, because the file would hold keys and values of "+
 			"an edited model, which say nothing of that", flag, given)
+	}
+	return nil
+}
+
+// within refuses what would change a token after a text of so many, of a command that continues none.
+func (e *editFlags) within(tokens int) error {
+	for _, value := range e.Hide {
+		edit, err := parseHide(value)
+		if err == nil && edit.From >= tokens {
+			err = usagef("--hide %s: the text has %s, want TO from 0 to %d", quoteShort(value),
+				amount.Count(tokens, "token"), tokens-1)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

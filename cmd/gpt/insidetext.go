@@ -148,6 +148,42 @@ func addAttention(p *inside.Picture, m *model.Model, ids []int) error {
 		NoLogits: true, Trace: &model.Trace{Points: points, Read: read}})) // Ctrl-C ends the process
 }
 
+// A focus is a text, the position of one of its tokens, and the token that may follow it.
+type focus struct {
+	names  *tokenNames
+	ids    []int
+	at     int
+	target *int // nil: none is named
+}
+
+// focus returns what --at and --target name in a text. at nil is the last token.
+func (a *app) focus(text *promptSource, at *int, target *string) (f focus, err error) {
+	p, err := text.given(a)
+	if err != nil {
+		return f, err
+	}
+	if f.names, err = a.nameTokens(text.Special, &p); err != nil {
+		return f, err
+	}
+	if err := a.Edits.within(len(p.ids)); err != nil {
+		return f, err
+	}
+	f.ids, f.at = p.ids, len(p.ids)-1
+	if at != nil {
+		if f.at, err = position("--at", *at, len(p.ids)); err != nil {
+			return f, err
+		}
+	}
+	if target != nil {
+		id, err := f.names.find("--target", *target)
+		if err != nil {
+			return f, err
+		}
+		f.target = &id
+	}
+	return f, nil
+}
+
 // position returns the position of a token of n that a flag names, from 0; -1 is the last.
 func position(flag string, at, n int) (int, error) {
 	if at < -n || at >= n {

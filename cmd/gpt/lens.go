@@ -93,27 +93,11 @@ func (c *lensCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	p, err := c.Text.given(a)
+	f, err := a.focus(&c.Text, c.At, c.Target)
 	if err != nil {
 		return err
 	}
-	names, err := a.nameTokens(c.Text.Special, &p)
-	if err != nil {
-		return err
-	}
-	at, o := len(p.ids)-1, inspect.LensOptions{Top: c.Top}
-	if c.At != nil {
-		if at, err = position("--at", *c.At, len(p.ids)); err != nil {
-			return err
-		}
-	}
-	if c.Target != nil {
-		id, err := names.find("--target", *c.Target)
-		if err != nil {
-			return err
-		}
-		o.Target = &id
-	}
+	o := inspect.LensOptions{Top: c.Top, Target: f.target}
 	m, err := a.openModel()
 	if err != nil {
 		return err
@@ -126,7 +110,7 @@ func (c *lensCommand) Run(a *app) error {
 		}
 		defer o.Tuned.Close()
 	}
-	return c.show(a, m, names, p.ids, at, o)
+	return c.show(a, m, f.names, f.ids, f.at, o)
 }
 
 // show computes what is asked for, and prints it.

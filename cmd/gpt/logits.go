@@ -99,6 +99,9 @@ func (c *logitsCommand) Run(a *app) error {
 			return err
 		}
 	}
+	if err := a.Edits.within(max(1, len(p.ids))); err != nil {
+		return err
+	}
 	m, err := a.openModel()
 	if err != nil {
 		return err

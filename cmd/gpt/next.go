@@ -132,7 +132,8 @@ func (c *nextCommand) Run(a *app, f *cli.Flags) error {
 	if err != nil {
 		return err
 	}
-	if err := c.open(a, tok, p.ids, &o); err != nil {
+	err = fault.First(c.open(a, tok, p.ids, &o), a.Edits.within(max(1, len(p.ids))))
+	if err != nil {
 		return err
 	}
 	m, err := a.openModel()

@@ -223,8 +223,11 @@ func (c *patchCommand) print(a *app, m *model.Model, names *tokenNames, t *inspe
 				into)}
 		return c.Output.Page.write(a, p.Page)
 	}
-	_, err := fmt.Fprintf(a.stdout, "%s: %.3f clean, %.3f corrupted\n%s: 1 is clean, 0 is corrupted\n\n%s",
-		metric, t.Clean, t.Corrupted, into, patchGrid(names, t).Text(terminal.Columns(a.stdout.File)))
+	values := show.Wrapped(fmt.Sprintf("%s: %.3f clean, %.3f corrupted", metric, t.Clean, t.Corrupted),
+		a.columns())
+	scale := show.Wrapped(into+": 1 is clean, 0 is corrupted", a.columns())
+	_, err := fmt.Fprintf(a.stdout, "%s\n%s\n\n%s", values, scale,
+		patchGrid(names, t).Text(terminal.Columns(a.stdout.File)))
 	return err
 }
 

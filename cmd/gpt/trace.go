@@ -116,6 +116,9 @@ func (c *traceCommand) Run(a *app) error {
 	if _, err := a.nameTokens(c.Prompt.Special, &p); err != nil {
 		return err
 	}
+	if err := a.Edits.within(len(p.ids)); err != nil {
+		return err
+	}
 	if err := show.CheckTokens(ck.Config, p.ids); err != nil {
 		return err
 	}

@@ -194,7 +194,7 @@ func PointNames() []string {
 // meant returns " (did you mean NAME?)" with the point whose name is nearest, or a hint.
 func meant(name string) string {
 	near, least := "", 60
-	fields, layer := strings.Split(name, "."), "*"
+	fields, layer := strings.Split(strings.ToLower(name), "."), "*"
 	for i, f := range fields {
 		if f != "" && strings.Trim(f, "0123456789") == "" {
 			fields[i], layer = "*", f
@@ -203,7 +203,8 @@ func meant(name string) string {
 	plain := strings.Join(fields, ".")
 	for k := range kinds {
 		p, at := Point{k, AllLayers}, &places[k]
-		for _, known := range []string{p.String(), at.name, at.short, at.short + ".*"} {
+		for _, known := range []string{p.String(), "blocks.*." + at.name, at.name, at.short,
+			at.short + ".*"} {
 			if len(plain) > 60 {
 				break
 			}

@@ -3,12 +3,10 @@ package show
 // Where heads of attention look: a line for each head, or the weights of one.
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"picogpt/inspect"
 	"picogpt/internal/terminal"
@@ -21,11 +19,11 @@ type Attention struct {
 	Pattern [][]float32 `json:"pattern,omitempty"` // of the only head in Heads: [to][from]
 }
 
-// Table returns a line for each head.
-func (a *Attention) Table() string {
-	var b bytes.Buffer
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(w, "head\tprevious\tfirst\tself\tduplicate\tinduction\tentropy\tdistance\t\n")
+// Table returns a line for each head. Where it does not fit into so many columns (0: any number),
+// there are several tables, one below the other.
+func (a *Attention) Table(columns int) string {
+	rows := [][]string{{"head", "previous", "first", "self", "duplicate", "induction", "entropy",
+		"distance"}}
 	known := func(x *float64) string {
 		if x == nil {
 			return "-"
@@ -33,10 +31,35 @@ func (a *Attention) Table() string {
 		return fmt.Sprintf("%.3f", *x)
 	}
 	for _, h := range a.Heads {
-		fmt.Fprintf(w, "%d.%d\t%.3f\t%.3f\t%.3f\t%s\t%s\t%.3f\t%.2f\t\n", h.Layer, h.Head, h.Previous,
-			h.First, h.Self, known(h.Duplicate), known(h.Induction), h.Entropy, h.Distance)
+		number := func(x float64) string { return fmt.Sprintf("%.3f", x) }
+		rows = append(rows, []string{fmt.Sprintf("%d.%d", h.Layer, h.Head), number(h.Previous),
+			number(h.First), number(h.Self), known(h.Duplicate), known(h.Induction),
+			number(h.Entropy), fmt.Sprintf("%.2f", h.Distance)})
 	}
-	w.Flush()
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], len("  ")+len(cell))
+		}
+	}
+	var b strings.Builder
+	for from := 1; from < len(widths); {
+		to := from + 1
+		for to < len(widths) && (columns == 0 || widths[0]+sum(widths[from:to+1]) <= columns) {
+			to++
+		}
+		if from > 1 {
+			b.WriteByte('\n')
+		}
+		for _, row := range rows {
+			fmt.Fprintf(&b, "%*s", widths[0], row[0])
+			for i := from; i < to; i++ {
+				fmt.Fprintf(&b, "%*s", widths[i], row[i])
+			}
+			b.WriteByte('\n')
+		}
+		from = to
+	}
 	return b.String()
 }
 
@@ -48,12 +71,13 @@ var shades = [...]struct {
 
 const (
 	nameColumns = 15 // for the name of a token
+	leastName   = 4
 	topSources  = 3
 )
 
 // Picture draws the weights of the head in lines of so many columns: a triangle with a row for each
 // token, which looks at the columns, or where the text is too long for that the tokens that each
-// looks at most. The names are those of the tokens.
+// looks at most. The names are those of the tokens. Where columns is 0 they are not known.
 func (a *Attention) Picture(names []string, columns int) string {
 	digits := len(fmt.Sprint(len(names) - 1))
 	widest := 0
@@ -64,15 +88,21 @@ func (a *Attention) Picture(names []string, columns int) string {
 	left := digits + 1 + widest + 1
 	for cell := 2; cell > 0; cell-- {
 		if left+cell*len(names) <= columns {
-			return a.triangle(names, digits, widest, cell)
+			return a.triangle(names, digits, widest, cell, columns)
 		}
 	}
-	room := (columns - digits - 1 - topSources*(2+5+digits+1)) / (topSources + 1)
-	return a.sources(names, digits, min(widest, max(4, room)))
+	top, room := topSources, 0
+	for ; ; top-- {
+		room = (columns - digits - 1 - top*(2+5+digits+1)) / (top + 1)
+		if room >= leastName || top == 1 || columns <= 0 {
+			break
+		}
+	}
+	return a.sources(names, digits, min(widest, max(leastName, room)), top)
 }
 
 // triangle draws each weight in a cell of one column or two.
-func (a *Attention) triangle(names []string, digits, widest, cell int) string {
+func (a *Attention) triangle(names []string, digits, widest, cell, columns int) string {
 	const every = 5 // columns have a number
 	head := strings.Repeat(" ", digits+1+widest+1)
 	for i := 0; i < len(names); i += every {
@@ -94,15 +124,16 @@ func (a *Attention) triangle(names []string, digits, widest, cell int) string {
 		}
 		lines = append(lines, l)
 	}
-	legend := ""
+	var legend []string
 	for i, shade := range shades[1:] {
-		legend += fmt.Sprintf("%s < %g   ", strings.TrimSpace(shades[i].signs), shade.from)
+		legend = append(legend, fmt.Sprintf("%s < %g", strings.TrimSpace(shades[i].signs), shade.from))
 	}
-	return trimmed(append(lines, "", legend+shades[len(shades)-1].signs+" more"))
+	legend = append(legend, shades[len(shades)-1].signs+" more")
+	return trimmed(append(lines, "", wrapped(legend, "   ", columns)))
 }
 
-// sources lists for each token those that it looks at most, the first of them first.
-func (a *Attention) sources(names []string, digits, widest int) string {
+// sources lists for each token the top ones that it looks at most, the first of them first.
+func (a *Attention) sources(names []string, digits, widest, top int) string {
 	var lines []string
 	for to, row := range a.Pattern {
 		order := make([]int, len(row))
@@ -111,7 +142,7 @@ func (a *Attention) sources(names []string, digits, widest int) string {
 		}
 		slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(row[j], row[i]) })
 		l := fmt.Sprintf("%*d %s", digits, to, pad(names[to], widest))
-		for _, from := range order[:min(topSources, len(order))] {
+		for _, from := range order[:min(top, len(order))] {
 			if row[from] > 0 {
 				l += fmt.Sprintf("  %.2f %*d %s", row[from], digits, from, pad(names[from], widest))
 			}

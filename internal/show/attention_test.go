@@ -20,9 +20,13 @@ func TestTriangleHasASignForEachWeight(t *testing.T) {
 2 "c"  ·░█
 3 "d"  ▓▒··
 
-· < 0.05   ░░ < 0.25   ▒▒ < 0.5   ▓▓ < 0.75   ██ more
+· < 0.05
+░░ < 0.25
+▒▒ < 0.5
+▓▓ < 0.75
+██ more
 `,
-		15: `
+		60: `
        0
 0 "a"  ██
 1 " b" ██▒▒
@@ -62,7 +66,7 @@ func TestPicturesOfAttentionFitTheTerminal(t *testing.T) {
 			a.Pattern = append(a.Pattern, row)
 			names = append(names, strings.Repeat("世", i%20))
 		}
-		for _, columns := range []int{60, 80, 132} {
+		for _, columns := range []int{26, 30, 40, 60, 80, 132} {
 			for line := range strings.Lines(a.Picture(names, columns)) {
 				if width := terminal.Width(strings.TrimSuffix(line, "\n")); width > columns {
 					t.Errorf("%d tokens, %d columns: a line of %d: %s", tokens, columns, width, line)

@@ -33,8 +33,9 @@ func (a *Attribution) title() string {
 }
 
 // Bars is a table of the parts, the largest first, whatever their sign: of at most so many (0 is all),
-// and the rest as one number.
-func (a *Attribution) Bars(top int) string {
+// and the rest as one number. Lines have at most so many columns, if columns is not 0 and there is
+// room for the numbers.
+func (a *Attribution) Bars(top, columns int) string {
 	parts := slices.Clone(a.Parts)
 	slices.SortStableFunc(parts, func(p, q inspect.Part) int {
 		return cmp.Compare(math.Abs(q.Value), math.Abs(p.Value))
@@ -42,27 +43,34 @@ func (a *Attribution) Bars(top int) string {
 	if top == 0 {
 		top = len(parts)
 	}
-	const half = 24 // of the columns for bars: one side
+	const numbers = "%-15s  %+8.3f" // in 25 columns
+	half := 24                      // of the columns for bars: one side
+	if columns > 0 {
+		half = max(0, min(half, (columns-28)/2))
+	}
 	largest := math.Max(math.Abs(parts[0].Value), 1e-30)
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s:\n\n", a.title())
+	fmt.Fprintf(&b, "%s\n\n", Wrapped(a.title()+":", columns))
 	rest := 0.0
 	for i, part := range parts {
 		if i >= top {
 			rest += part.Value
 			continue
 		}
-		bar := strings.Repeat("█", int(math.Abs(part.Value)/largest*half+0.5))
-		if part.Value < 0 {
-			bar = fmt.Sprintf("%*s│", half, bar)
-		} else {
-			bar = fmt.Sprintf("%*s│%s", half, "", bar)
+		bar := strings.Repeat("█", int(math.Abs(part.Value)/largest*float64(half)+0.5))
+		switch {
+		case half < 2: // no room for bars
+			bar = ""
+		case part.Value < 0:
+			bar = fmt.Sprintf("  %*s│", half, bar)
+		default:
+			bar = fmt.Sprintf("  %*s│%s", half, "", bar)
 		}
-		fmt.Fprintf(&b, "%-15s  %+8.3f  %s\n", part.Name, part.Value, bar)
+		fmt.Fprintf(&b, numbers+"%s\n", part.Name, part.Value, bar)
 	}
 	if more := len(parts) - top; more > 0 {
-		fmt.Fprintf(&b, "%-15s  %+8.3f\n", amount.Count(more, "other part"), rest)
+		fmt.Fprintf(&b, numbers+"\n", amount.Count(more, "other part"), rest)
 	}
-	fmt.Fprintf(&b, "%-15s  %+8.3f\n%-15s  %+8.3f\n", "sum", a.Sum, "difference", a.Difference)
+	fmt.Fprintf(&b, numbers+"\n"+numbers+"\n", "sum", a.Sum, "difference", a.Difference)
 	return b.String()
 }

@@ -9,6 +9,7 @@ import (
 
 	"picogpt/eval"
 	"picogpt/internal/quote"
+	"picogpt/internal/terminal"
 	"picogpt/tokenizer"
 )
 
@@ -53,16 +54,39 @@ func Comparison(c *eval.Comparison, digits int) string {
 	return b.String()
 }
 
-// differences is the table of the tokens that differ most.
+// differences is the table of the tokens that differ most, in lines of 80 columns where the tokens
+// let it.
 func differences(c *eval.Comparison) string {
-	const most = 14 // bytes of a token
+	const line, least = 80, 9 // columns: of a line, and for the text before a token
+	for size := 14; ; size-- {
+		rows, width := differenceRows(c, size), 0
+		for i := range rows[0] {
+			column := 0
+			for _, row := range rows {
+				column = max(column, terminal.Width(row[i]))
+			}
+			width += column + len("  ")
+		}
+		if size > 3 && width+least > line {
+			continue
+		}
+		rows[0] = append(rows[0], "after")
+		for i, d := range c.Most {
+			rows[i+1] = append(rows[i+1], ending(d.Before, line-width))
+		}
+		return table(rows, 4)
+	}
+}
+
+// differenceRows are the cells of the table, with at most so many bytes of each token.
+func differenceRows(c *eval.Comparison, size int) [][]string {
 	named := func(id int, text string) string {
 		if text == "" {
 			return strconv.Itoa(id)
 		}
-		return quote.Short(text, most)
+		return quote.Short(text, size)
 	}
-	rows := [][]string{{"at", "KL(A‖B)", "ln p of A", "of B", "token", "A's choice", "B's choice", "after"}}
+	rows := [][]string{{"at", "KL(A‖B)", "ln p of A", "of B", "token", "A's choice", "B's choice"}}
 	for _, d := range c.Most {
 		at, texts := strconv.Itoa(d.Position), d.Chosen
 		if c.A.Documents > 1 {
@@ -73,17 +97,22 @@ func differences(c *eval.Comparison) string {
 		}
 		rows = append(rows, []string{at, fmt.Sprintf("%.4g", d.KL), fmt.Sprintf("%.3f", d.LogProbs[0]),
 			fmt.Sprintf("%.3f", d.LogProbs[1]), named(d.ID, d.Text), named(d.Choices[0], texts[0]),
-			named(d.Choices[1], texts[1]), ending(d.Before, 20)})
+			named(d.Choices[1], texts[1])})
 	}
-	return table(rows, 4)
+	return rows
 }
 
-// ending is the last n characters of a text, in quotes.
-func ending(text string, n int) string {
-	if r := []rune(text); len(r) > n {
-		return "…" + strconv.Quote(string(r[len(r)-n:]))
+// ending is the end of a text, in quotes and at most 22 of so many columns.
+func ending(text string, columns int) string {
+	r, cut := []rune(text), ""
+	for n := min(len(r), 20); ; n-- {
+		if n < len(r) {
+			cut = "…"
+		}
+		if end := cut + strconv.Quote(string(r[len(r)-n:])); n == 0 || terminal.Width(end) <= columns {
+			return end
+		}
 	}
-	return strconv.Quote(text)
 }
 
 // table aligns cells: the first columns at their right, so many of them, the others at their left.
@@ -91,14 +120,14 @@ func table(rows [][]string, right int) string {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, cell := range row {
-			widths[i] = max(widths[i], len([]rune(cell)))
+			widths[i] = max(widths[i], terminal.Width(cell))
 		}
 	}
 	var b strings.Builder
 	for _, row := range rows {
 		line := ""
 		for i, cell := range row {
-			pad := strings.Repeat(" ", widths[i]-len([]rune(cell)))
+			pad := strings.Repeat(" ", widths[i]-terminal.Width(cell))
 			if i < right {
 				line += pad + cell + "  "
 			} else {

@@ -3,6 +3,7 @@ package show
 // Tables of numbers that fit a terminal.
 
 import (
+	"slices"
 	"strings"
 
 	"picogpt/internal/terminal"
@@ -16,12 +17,17 @@ type Grid struct {
 }
 
 // Text lays the grid out in lines of a width. Where the columns do not fit, rows and columns change
-// places; where they do not fit then either, they stand in several tables, one below the other.
+// places; where they do not fit then either, they stand in several tables, one below the other, and
+// names of rows are cut that leave no room for a column.
 func (g *Grid) Text(width int) string {
 	names, columns := g.widths()
 	if names+sum(columns) > width {
 		g = g.turned()
 		names, columns = g.widths()
+		if room := max(leastName, width-slices.Max(columns)); names > room {
+			g.cutNames(room)
+			names, columns = g.widths()
+		}
 	}
 	var b strings.Builder
 	for from := 0; from < len(columns); {
@@ -51,7 +57,15 @@ func (g *Grid) turned() *Grid {
 	return t
 }
 
-func (g *Grid) corner() string { return g.Down + " / " + g.Across }
+// cutNames makes the names of rows so narrow.
+func (g *Grid) cutNames(columns int) {
+	g.Down, g.Across = terminal.Cut(g.corner(), columns), ""
+	for i, name := range g.Rows {
+		g.Rows[i] = terminal.Cut(name, columns)
+	}
+}
+
+func (g *Grid) corner() string { return strings.TrimSuffix(g.Down+" / "+g.Across, " / ") }
 
 // widths returns those of the rows' names and of each column, with the space before it.
 func (g *Grid) widths() (names int, columns []int) {

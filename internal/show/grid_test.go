@@ -1,6 +1,7 @@
 package show_test
 
 import (
+	"slices"
 	"testing"
 
 	"picogpt/internal/show"
@@ -32,10 +33,24 @@ token / layer      1
 b              -0.50
                    6
 `
+	const cut = `
+toke…     0
+你好   0.10
+b         2
+          3
+
+toke…      1
+你好       4
+b      -0.50
+           6
+`
 	for width, want := range map[int]string{80: wide, 29: wide, 28: narrow, 26: narrow,
-		25: parts, 1: parts} {
+		25: parts, 20: parts, 12: cut} {
 		if got := "\n" + g.Text(width); got != want {
 			t.Errorf("in %d columns:%s\nwant%s", width, got, want)
 		}
+	}
+	if !slices.Equal(g.Columns, []string{"你好", "b", ""}) || g.Across != "token" {
+		t.Errorf("another grid: %+v", g)
 	}
 }

@@ -78,10 +78,10 @@ pos                +1.500                          │████████�
 sum                +1.000
 difference         +1.250
 `
-	if got := a.Bars(2); got != want {
+	if got := a.Bars(2, 0); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
-	if got := a.Bars(0); strings.Contains(got, "other part") || strings.Count(got, "│") != 4 {
+	if got := a.Bars(0, 0); strings.Contains(got, "other part") || strings.Count(got, "│") != 4 {
 		t.Errorf("all parts:\n%s", got)
 	}
 }
