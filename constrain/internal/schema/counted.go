@@ -47,8 +47,8 @@ func (s *stringWish) counted(pattern string) string {
 func (s *stringWish) bound(least, most string, open bool) {
 	n, _ := strconv.Atoi(least)
 	s.min = max(s.min, n)
-	if n, _ = strconv.Atoi(most); !open && (s.max < 0 || n < s.max) {
-		s.max = n
+	if n, _ = strconv.Atoi(most); !open {
+		s.max = tighter(s.max, n)
 	}
 }
 

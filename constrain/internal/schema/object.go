@@ -46,9 +46,7 @@ func (c *compiler) object(v *value, a alternative) error {
 			return err
 		}
 		s.min = max(s.min, p.minProperties)
-		if p.maxProperties >= 0 && (s.max < 0 || p.maxProperties < s.max) {
-			s.max = p.maxProperties
-		}
+		s.max = tighter(s.max, p.maxProperties)
 		if len(p.properties) > 0 && !p.beside {
 			sources = append(sources, p)
 		}

@@ -20,6 +20,14 @@ type stringWish struct {
 	from     *schema  // one of the schemas, for errors
 }
 
+// tighter returns the tighter of two upper bounds; -1 is none.
+func tighter(a, b int) int {
+	if a < 0 || b >= 0 && b < a {
+		return b
+	}
+	return a
+}
+
 // wanted collects what an alternative says of strings. An error of the meter stays with it.
 func (c *compiler) wanted(a alternative) *stringWish {
 	s := &stringWish{max: -1}
@@ -29,9 +37,7 @@ func (c *compiler) wanted(a alternative) *stringWish {
 			s.from = p
 		}
 		s.min = max(s.min, p.minLength)
-		if p.maxLength >= 0 && (s.max < 0 || p.maxLength < s.max) {
-			s.max = p.maxLength
-		}
+		s.max = tighter(s.max, p.maxLength)
 		if p.pattern != nil {
 			if c.meter.Charge(64+64*len(*p.pattern)) != nil {
 				return s
@@ -43,9 +49,8 @@ func (c *compiler) wanted(a alternative) *stringWish {
 		}
 		if p.format != "" {
 			f := formats[p.format]
-			s.patterns = append(s.patterns, f.patterns...)
-			if f.max > 0 && (s.max < 0 || f.max < s.max) {
-				s.max = f.max
+			if s.patterns = append(s.patterns, f.patterns...); f.max > 0 {
+				s.max = tighter(s.max, f.max)
 			}
 		}
 		if p.hasTexts {
@@ -155,7 +160,9 @@ const unlike = "\x00"
 
 // patterns compiles patterns, which may match anywhere in a string. It returns nil if one of them
 // matches nothing.
-func (c *compiler) patterns(what string, patterns []string) (machines []*automaton.Machine, err error) {
+func (c *compiler) patterns(
+	what string, patterns []string,
+) (machines []*automaton.Machine, err error) {
 	for _, p := range patterns {
 		p, not := strings.CutPrefix(p, unlike)
 		m, err := automaton.Pattern(what+": pattern "+quote.Short(p, 60), p, c.meter)

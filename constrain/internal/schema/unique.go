@@ -34,9 +34,7 @@ func (c *compiler) unique(s *arraySpec) error {
 	}
 	if few {
 		n := len(texts)
-		if s.max < 0 || s.max > n {
-			s.max = n
-		}
+		s.max = tighter(s.max, n)
 		if s.items = listed(texts); s.min > n {
 			s.items = &value{}
 		}
@@ -60,8 +58,8 @@ func (c *compiler) unique(s *arraySpec) error {
 			most, endless = max(most, n), endless || n < 0
 		}
 	}
-	if !endless && (s.max < 0 || s.max > most) {
-		s.max = most
+	if !endless {
+		s.max = tighter(s.max, most)
 	}
 	if s.max >= 0 && s.min > s.max {
 		s.items = &value{}
@@ -74,7 +72,9 @@ func (s *stringSpec) endless() bool {
 	if s.max >= 0 {
 		return false
 	}
-	return s.table == nil || !slices.ContainsFunc(s.table.Count, func(n int) bool { return n < automaton.Unbounded })
+	return s.table == nil || !slices.ContainsFunc(s.table.Count, func(n int) bool {
+		return n < automaton.Unbounded
+	})
 }
 
 // size returns the number of whole numbers of a spec; -1 if there are more than a billion.

@@ -61,9 +61,7 @@ func (c *compiler) array(v *value, a alternative) {
 		if p.unique {
 			s.unique, s.from = true, p
 		}
-		if p.maxItems >= 0 && (s.max < 0 || p.maxItems < s.max) {
-			s.max = p.maxItems
-		}
+		s.max = tighter(s.max, p.maxItems)
 		prefix = max(prefix, len(p.prefix))
 	}
 	if s.max >= 0 && s.min > s.max {
