@@ -146,6 +146,7 @@ func (b *Batcher) run(ctx context.Context, wanted Request, n int) iter.Seq2[deco
 		r.samples, r.client, r.salt = n, wanted.Client, saltOf(&wanted)
 		r.failed = make([]error, n)
 		st.SetPool(&b.pool)
+		st.GuessForced()
 		if st.SetAccess(decode.AccessNever); n > 1 {
 			st.SetAccess(decode.AccessForks)
 			r.waiting[0].parent = true
@@ -185,6 +186,7 @@ func (b *Batcher) Continue(
 			return
 		}
 		st.SetPool(&b.pool)
+		st.GuessForced()
 		st.SetAccess(decode.AccessAtEnd)
 		r := newRequest(st, &o, buffered)
 		r.lent = true

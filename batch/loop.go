@@ -28,6 +28,7 @@ type schedule struct {
 	portions []*portion // [len(prompts)]
 	load     float64    // the work of the batch
 	cut      bool       // prompts have more rows than the budget allows
+	plainly  bool       // no drafts: the step before failed with some
 }
 
 // A task is a stream of a request, which has a slot or waits for one.

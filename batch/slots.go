@@ -227,6 +227,7 @@ func (b *Batcher) park(t *task, atOnce bool) {
 		if b.prefixes.removeLive(t); !atOnce {
 			b.prefixes.store(t)
 		}
+		t.DropDraft()
 		t.Release()
 	}
 	t.matched, t.stalled, t.idled, t.steps = false, time.Time{}, 0, 0

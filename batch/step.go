@@ -32,7 +32,12 @@ func (b *Batcher) takeReady() (taken bool) {
 		if !t.Ready() || !t.wanted() || t.Busy() || !b.masked(t) {
 			continue
 		}
-		b.take(t)
+		for { // with guesses that were right there are several
+			b.take(t)
+			if !t.Ready() || !t.wanted() || t.Busy() || !b.masked(t) {
+				break
+			}
+		}
 		taken = true
 		if time.Since(start) > b.options.MaxDelay/8 {
 			break
@@ -77,6 +82,9 @@ func (b *Batcher) plan() {
 			t.portion = portion{at: p.Held, pending: rows, scored: p.Scored}
 			b.prompts, b.portions = append(b.prompts, t), append(b.portions, &t.portion)
 		} else {
+			if p.Rows == 1 && !b.plainly {
+				rows += t.DraftForced(len(b.running))
+			}
 			b.add(t, rows)
 			b.load += b.work.rows(p.Held, rows, rows)
 		}
@@ -96,7 +104,7 @@ func (b *Batcher) plan() {
 func (b *Batcher) add(t *task, rows int) {
 	if in, ok := t.Input(rows); ok {
 		b.batch, b.batched = append(b.batch, in), append(b.batched, t)
-		if rows -= len(in.Tokens); rows == 0 {
+		if rows -= len(in.Tokens); rows <= 0 {
 			return
 		}
 	}
@@ -109,9 +117,12 @@ func (b *Batcher) add(t *task, rows int) {
 func (b *Batcher) step() {
 	start := time.Now()
 	if err := b.model.Eval(b.ctx, b.batch...); err != nil {
-		b.fail(err)
+		if b.plainly = b.dropDrafts(); !b.plainly {
+			b.fail(err)
+		}
 		return
 	}
+	b.plainly = false
 	b.counters.step(b.batch)
 	b.budget.observe(time.Since(start), b.load, len(b.prompts) > 0, b.cut)
 	for _, t := range slices.Compact(b.batched) { // with guidance a text has two inputs
@@ -127,6 +138,15 @@ func (b *Batcher) step() {
 			b.take(t)
 		}
 	}
+}
+
+// dropDrafts removes the drafts of a step that failed, perhaps because of them. It reports whether
+// there were any.
+func (b *Batcher) dropDrafts() (dropped bool) {
+	for _, t := range b.batched {
+		dropped = t.DropDraft() || dropped
+	}
+	return dropped
 }
 
 // take sends a stream's next token to its caller, if there is one.

@@ -102,7 +102,7 @@ func (s *Stream) take() (Token, error) {
 	}
 	s.done = t.Finish != ""
 	s.forced.learn(t.ID, len(s.context), c.ahead)
-	t.Guessed = s.compare(t.ID)
+	t.Guessed = s.compare(t.ID) && !s.draft.own
 	if !s.done {
 		s.extend(t.ID)
 	}

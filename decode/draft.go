@@ -21,6 +21,7 @@ type draft struct {
 	ids   []int         // guessed, and not yet compared with the chosen ids
 	rows  []*sample.Row // [len(ids)] the logits after each of ids
 	here  *sample.Row   // the logits after the context if its last token was a guess, else nil
+	own   bool          // the ids are those of DraftForced
 	first int           // in an Eval: the row after which the next token is chosen
 	spare []*sample.Row
 }
@@ -33,7 +34,7 @@ func (s *Stream) propose(ids []int) {
 	if d.here != nil {
 		d.spare, d.here = append(d.spare, d.here), nil
 	}
-	d.ids = append(d.ids[:0], ids...)
+	d.ids, d.own = append(d.ids[:0], ids...), false
 	for range ids {
 		r := &sample.Row{}
 		if n := len(d.spare); n > 0 {
@@ -90,7 +91,7 @@ func (s *Stream) compare(id int) bool {
 
 // clone returns a draft with memory of its own.
 func (d *draft) clone() draft {
-	c := draft{ids: slices.Clone(d.ids), first: d.first}
+	c := draft{ids: slices.Clone(d.ids), own: d.own, first: d.first}
 	if d.here != nil {
 		c.here = &sample.Row{}
 		c.here.Keep(*d.here)

@@ -21,6 +21,10 @@ const (
 	forcedBytes = 64   // bytes that are looked at for them
 	mostHabits  = 1024 // spellings that a text remembers
 
+	// forcedRows is how many rows a step of several texts has at most because of guesses: in more,
+	// a row costs what it would cost later, and those of wrong guesses are lost.
+	forcedRows = 16
+
 	// leastForced is how probable a guess must be, with all those before it: the row of a guess
 	// takes about 0.4 of a step's time where a step is shortest, as in the demo, and less elsewhere.
 	leastForced = 0.4
@@ -74,7 +78,7 @@ func (o *forcedOdds) value(kind forcedKind) float64 {
 }
 
 // GuessForced makes the stream guess the tokens of text that its constraint forces. Its driver calls
-// [Stream.DraftForced] before each Input.
+// [Stream.DraftForced] before each Input. Token.Guessed does not tell of these guesses.
 func (s *Stream) GuessForced() {
 	if _, ok := s.constraint.(forcing); !ok || s.guide != nil || s.forced != nil {
 		return
@@ -86,16 +90,17 @@ func (s *Stream) GuessForced() {
 }
 
 // DraftForced drafts the tokens that are guessed to follow, unless there is a draft already, and
-// returns how many there are. The text does not depend on them: the next Input has them after its
-// one token.
-func (s *Stream) DraftForced() int {
+// returns how many there are, given how many texts the next Eval has. The text does not depend on
+// them: the next Input has them after its one token.
+func (s *Stream) DraftForced(texts int) int {
 	f := s.forced
 	if f == nil || s.done || len(f.ahead) == 0 || f.at != len(s.context) || len(s.draft.ids) > 0 ||
 		s.pending() != 1 || s.echo.waiting() {
 		return 0
 	}
+	most := max(0, min(len(f.ahead), s.room(), forcedRows/max(1, texts)-1))
 	var ids []int
-	for _, g := range f.ahead[:min(len(f.ahead), s.room())] {
+	for _, g := range f.ahead[:most] {
 		if g.idle {
 			break
 		}
@@ -103,6 +108,7 @@ func (s *Stream) DraftForced() int {
 	}
 	if len(ids) > 0 {
 		s.propose(ids)
+		s.draft.own = true
 	}
 	return len(ids)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"picogpt/constrain"
@@ -79,7 +80,7 @@ func formed(
 		texts = Samples(c, s, prompt, samples, o)
 	}
 	for tok, err := range texts {
-		tok.Guessed = false
+		tok.Guessed = tok.Guessed && o.Lookup == 0 // of lookup
 		if tokens = append(tokens, fmt.Sprint(tok, err)); len(tokens) == until {
 			break
 		}
@@ -149,12 +150,34 @@ func TestForcedDraftsChangeNoToken(t *testing.T) {
 						got, gotHeld, want, held)
 				}
 				saved += before - looks
+				if until == 1<<30 && !failed(want) {
+					with.Lookup = 0
+					batched := slices.Collect(func(yield func(string) bool) {
+						for tok, err := range InABatch(t, m, 1+random.IntN(4), prompt, samples, with) {
+							yield(fmt.Sprint(tok, err))
+						}
+					})
+					slices.SortStableFunc(batched, bySample)
+					slices.SortStableFunc(want, bySample)
+					if !slices.Equal(batched, want) {
+						t.Fatalf("%s, %s, seed %d: in a batch %v, without drafts %v", form.name, name, seed,
+							batched, want)
+					}
+				}
 			}
 		}
 	}
 	if saved <= 0 {
 		t.Errorf("%d checks of the context were saved, want more", saved)
 	}
+}
+
+// bySample sorts printed tokens by their samples, which come first in them.
+func bySample(a, b string) int { return strings.Compare(a[:2], b[:2]) }
+
+// failed reports whether a printed text ends with an error.
+func failed(tokens []string) bool {
+	return len(tokens) > 0 && !strings.HasSuffix(tokens[len(tokens)-1], " <nil>")
 }
 
 // tokenBytes returns the bytes of GPT-2's tokens.

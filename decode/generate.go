@@ -175,7 +175,7 @@ func run(
 	batch := make([]model.Input, 0, len(streams))
 	for slices.ContainsFunc(streams, func(s *Stream) bool { return !s.Done() }) {
 		for _, s := range streams {
-			s.DraftForced()
+			s.DraftForced(len(streams))
 		}
 		err := drafter.Begin(ctx)
 		if err == nil {
