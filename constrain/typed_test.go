@@ -46,7 +46,6 @@ type person struct {
 	Born   time.Time `json:"born"`
 	hidden func()
 	Skip   chan int `json:"-"`
-	Dash   bool     `json:"-,"`
 	Best   *person  `json:"best"`
 	Friend *person  `json:"friend,omitempty"`
 }
