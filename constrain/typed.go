@@ -218,8 +218,10 @@ func (c *typeSchemas) own(t reflect.Type, path string) (*members, error) {
 			return ownSchema(reflect.New(t).MethodByName("JSONSchema").Call(nil)[0].Interface(), path)
 		}
 	}
-	for _, of := range []reflect.Type{reflect.TypeFor[json.Marshaler](), reflect.TypeFor[json.Unmarshaler](),
-		reflect.TypeFor[encoding.TextMarshaler](), reflect.TypeFor[encoding.TextUnmarshaler]()} {
+	for _, of := range []reflect.Type{
+		reflect.TypeFor[json.Marshaler](), reflect.TypeFor[json.Unmarshaler](),
+		reflect.TypeFor[encoding.TextMarshaler](), reflect.TypeFor[encoding.TextUnmarshaler](),
+	} {
 		if reflect.PointerTo(t).Implements(of) {
 			return nil, fmt.Errorf("%s: type %s has a method %s: want a method JSONSchema that returns its "+
 				"schema, or another type", path, t, of.Method(0).Name)
@@ -378,8 +380,8 @@ func quoted(t reflect.Type, path string) (*members, error) {
 		s.set("pattern", `^(`+pattern+`)$`)
 		return s, nil
 	}
-	return nil, fmt.Errorf("%s: type %s with the option string of the tag json: want it without the option",
-		path, t)
+	return nil, fmt.Errorf("%s: type %s with the option string of the tag json: want it without the "+
+		"option", path, t)
 }
 
 // upTo returns the regex of the whole numbers from 0 to a number.

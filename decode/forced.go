@@ -26,7 +26,7 @@ const (
 	forcedRows = 16
 
 	// leastForced is how probable a guess must be, with all those before it: the row of a guess
-	// takes about 0.4 of a step's time where a step is shortest, as in the demo, and less elsewhere.
+	// takes about 0.4 of a step's time in the demo, whose steps are short, and less elsewhere.
 	leastForced = 0.4
 )
 
@@ -73,7 +73,7 @@ func (o *forcedOdds) observe(right bool) {
 
 // value counts what is known of a kind beforehand as two guesses.
 func (o *forcedOdds) value(kind forcedKind) float64 {
-	prior := [...]float64{edge: 0.5, unusual: 0.5, canonical: 0.8, habit: 0.8}
+	prior := [...]float64{edge: 0.3, unusual: 0.5, canonical: 0.8, habit: 0.8}
 	return (o.right + 2*prior[kind]) / (o.all + 2)
 }
 
