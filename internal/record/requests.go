@@ -89,8 +89,8 @@ var (
 )
 
 // comparedHeaders are the headers of an answer that clients read.
-var comparedHeaders = []string{"Content-Type", "X-Ignored-Fields", "X-Seed", "Retry-After", "Allow",
-	"Www-Authenticate", "Access-Control-Allow-Origin", "Access-Control-Allow-Methods", "Location",
+var comparedHeaders = []string{"Content-Type", "X-Ignored-Fields", "X-Schema-Notes", "X-Seed",
+	"Retry-After", "Allow", "Www-Authenticate", "Access-Control-Allow-Origin", "Access-Control-Allow-Methods", "Location",
 	"Content-Security-Policy", "Cache-Control"}
 
 // send returns the parts of one answer.
