@@ -166,6 +166,8 @@ type app struct {
 func newApp() *app {
 	a := &app{stdout: process.NewOutput(os.Stdout), start: time.Now()}
 	a.Stderr, a.Program = os.Stderr, "gpt"
+	// the defaults of all flags, also for commands that have only some
+	cli.NewFlags(func(f *cli.Flags) { a.flags(f, ^globalFlags(0)) })
 	a.files = infile.Files{Stdin: os.Stdin, Note: a.Notef}
 	a.finder = checkpoints.Finder{
 		Inputs: &a.files.Inputs, Notef: a.Notef, Logf: a.logf,

@@ -80,19 +80,23 @@ func TestFlagsAreCheckedBeforeTheFirstWord(t *testing.T) {
 
 // A command line is read before it is known which command it is for.
 func TestAFlagIsOfOneKindInAllCommands(t *testing.T) {
-	kinds := map[string]bool{}
+	type kind struct{ takesNone, yesNo bool }
+	kinds := map[string]kind{}
 	commands(newApp()).All(func(c *cli.Command) {
 		for _, f := range c.Own().All {
-			names := append([]string{"--" + f.Name}, f.Aliases...)
+			is, names := kind{f.Bool, f.YesNo}, []string{"--" + f.Name}
+			for _, alias := range f.Aliases {
+				names = append(names, "--"+alias)
+			}
 			if f.Short != "" {
 				names = append(names, "-"+f.Short)
 			}
 			for _, name := range names {
-				if boolean, seen := kinds[name]; seen && boolean != f.Bool {
-					t.Errorf("%s of %s: takes a value in one command and none in another", name,
-						c.Path())
+				if other, seen := kinds[name]; seen && other != is {
+					t.Errorf("%s of %s: %+v, want %+v, as in other commands", name, c.Path(),
+						is, other)
 				}
-				kinds[name] = f.Bool
+				kinds[name] = is
 			}
 		}
 	})

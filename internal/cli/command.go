@@ -43,7 +43,7 @@ type Command struct {
 	Elsewhere []Elsewhere // what flags are called in other programs
 
 	parent *Command
-	flags  *Flags
+	made   *Flags // see flags
 }
 
 // A Topic is a page of help with some groups of the default command's flags, which are then not on
@@ -81,18 +81,26 @@ func Words(p *[]string, name, help string) Arg {
 	return Arg{Name: name, Help: oneLine(help), Many: true, Set: add}
 }
 
-// New makes the flags of a tree of commands. Call it with the root before any other function.
+// New links a tree of commands. Call it with the root before any other function.
 func New(root *Command) *Command {
 	for _, c := range root.Commands {
 		c.parent = root
 		New(c)
 	}
-	f := NewFlags(root.Flags)
-	f.Group(General)
-	f.Add(new(bool), "-h, --help", "print this help")
-	f.Add(&f.version, "--version", "print the version")
-	root.flags = f
 	return root
+}
+
+// flags returns a command's flags, and makes them in the first call: a line needs those of one
+// command, and all of them take longer than most of the rest of a short command.
+func (c *Command) flags() *Flags {
+	if c.made == nil {
+		f := NewFlags(c.Flags)
+		f.Group(General)
+		f.Add(new(bool), "-h, --help", "print this help")
+		f.Add(&f.version, "--version", "print the version")
+		c.made = f
+	}
+	return c.made
 }
 
 // Path is the names of the commands from below the root to c, with spaces between them: "" for the
@@ -122,7 +130,7 @@ func (c *Command) All(visit func(*Command)) {
 }
 
 // Own are the flags of a command, or of its default command if it has one.
-func (c *Command) Own() *Flags { return c.main().flags }
+func (c *Command) Own() *Flags { return c.main().flags() }
 
 // main is the command that runs where a word names none below c.
 func (c *Command) main() *Command {

@@ -95,7 +95,7 @@ func complete(root *Command, words []string) (c Completions) {
 		return c
 	}
 	name, value, hasValue := strings.Cut(current, "=")
-	switch flag := s.all[strings.ReplaceAll(name, "_", "-")]; {
+	switch flag := s.find(strings.ReplaceAll(name, "_", "-")); {
 	case !dashes && strings.HasPrefix(current, "--") && hasValue && flag != nil:
 		return flag.complete(name+"=", value)
 	case !dashes && strings.HasPrefix(current, "-"):

@@ -119,6 +119,20 @@ func (f *Flags) AddFlag(flag *Flag) {
 // Find returns the flag of a name or an alias, without hyphens before it, or nil.
 func (f *Flags) Find(name string) *Flag { return f.names[name] }
 
+// typed returns the flag of a name as it is typed, --name or -n, or nil.
+func (f *Flags) typed(name string) *Flag {
+	if long, isLong := strings.CutPrefix(name, "--"); isLong {
+		return f.Find(long)
+	}
+	at := slices.IndexFunc(f.All, func(f *Flag) bool {
+		return f.Short != "" && "-"+f.Short == name
+	})
+	if at < 0 {
+		return nil
+	}
+	return f.All[at]
+}
+
 // A given is a flag on a command line.
 type given struct {
 	flag   *Flag

@@ -30,7 +30,9 @@ func (c *Command) Help(width int) string {
 func (t *Topic) help(root *Command, width int) string {
 	p := &Page{Width: width}
 	p.Prose(root.Name + " help " + t.Name + ": " + t.Short + ".\n\n" + t.Long)
-	p.flags(root.Default.flags, func(group string) bool { return slices.Contains(t.Groups, group) })
+	p.flags(root.Default.flags(), func(group string) bool {
+		return slices.Contains(t.Groups, group)
+	})
 	return p.String()
 }
 
@@ -98,7 +100,7 @@ func (p *Page) command(c *Command) {
 	}
 	p.arguments(main)
 	inTopics := c.root().inTopics(c)
-	p.flags(main.flags, func(group string) bool { return !inTopics[group] })
+	p.flags(main.flags(), func(group string) bool { return !inTopics[group] })
 	if len(inTopics) > 0 {
 		p.WriteString("\nMore flags:\n")
 		var rows [][2]string

@@ -63,12 +63,14 @@ func (m *manual) page(c *Command) {
 		m.rows(rows)
 	}
 	inTopics := root.inTopics(c)
-	m.flags(main.flags.groups(func(group string) bool { return !inTopics[group] }))
+	m.flags(main.flags().groups(func(group string) bool { return !inTopics[group] }))
 	if c == root.Default {
 		for _, t := range root.Topics {
 			m.macro("Sh", strings.ToUpper(t.Name))
 			m.prose(t.Long)
-			m.flags(main.flags.groups(func(g string) bool { return slices.Contains(t.Groups, g) }))
+			m.flags(main.flags().groups(func(group string) bool {
+				return slices.Contains(t.Groups, group)
+			}))
 		}
 	}
 	m.macro("Sh", "SEE ALSO")

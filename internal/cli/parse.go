@@ -111,7 +111,7 @@ func (c *Command) check(f *Flags, words []string) error {
 
 // A scan is a command line on its way, from left to right.
 type scan struct {
-	all     map[string]*Flag // --name and -n, of all commands: one name is one kind of flag in all
+	all     map[string]*Flag // see find; nil until a flag is not of the command so far
 	command *Command         // so far
 	given   []given
 	words   []string
@@ -119,17 +119,27 @@ type scan struct {
 	bare    string // the first word, where it may be the name of a command, and is none
 }
 
-func newScan(root *Command) *scan {
-	s := &scan{all: map[string]*Flag{}, command: root}
-	root.All(func(c *Command) {
-		for name, f := range c.flags.names {
-			s.all["--"+name] = f
-			if f.Short != "" {
-				s.all["-"+f.Short] = f
+func newScan(root *Command) *scan { return &scan{command: root} }
+
+// find returns the flag of a name as it is typed, --name or -n, or nil if no command has it. One
+// name is one kind of flag in all commands, so that of the command so far will do, and the flags of
+// all others need not be made.
+func (s *scan) find(typed string) *Flag {
+	if f := s.command.Own().typed(typed); f != nil {
+		return f
+	}
+	if s.all == nil {
+		s.all = map[string]*Flag{}
+		s.command.root().All(func(c *Command) {
+			for name, f := range c.flags().names {
+				s.all["--"+name] = f
+				if f.Short != "" {
+					s.all["-"+f.Short] = f
+				}
 			}
-		}
-	})
-	return s
+		})
+	}
+	return s.all[typed]
 }
 
 // apply sets the given flags of a command.
@@ -173,7 +183,7 @@ func (s *scan) take(arg string, next []string) (taken int, err error) {
 // programs for writing make them.
 func (s *scan) hasDash(arg string) bool {
 	name, _, _ := strings.Cut(strings.TrimLeft(arg, "–—−"), "=")
-	return !strings.HasPrefix(arg, name) && (s.all["-"+name] != nil || s.isName(name))
+	return !strings.HasPrefix(arg, name) && (s.find("-"+name) != nil || s.isName(name))
 }
 
 // flag adds one argument that begins with -, and says how many of the next arguments it took as its
@@ -182,7 +192,7 @@ func (s *scan) flag(arg string, next []string) (taken int, err error) {
 	name, value, hasValue := strings.Cut(arg, "=")
 	if at := strings.IndexAny(name, " \t\n"); at > 0 {
 		hint := "a prompt that begins with - goes after --"
-		if s.all[name[:at]] != nil {
+		if s.find(name[:at]) != nil {
 			hint = "a flag and its value are two words, without quotes around both, or " + name[:at] + "=..."
 		}
 		return 0, fault.Hint(fault.Usagef("%s is no flag", quoteShort(arg)), hint)
@@ -191,7 +201,7 @@ func (s *scan) flag(arg string, next []string) (taken int, err error) {
 		return s.shortFlags(arg, next)
 	}
 	name = strings.ReplaceAll(name, "_", "-")
-	switch f := s.all[name]; {
+	switch f := s.find(name); {
 	case f == nil:
 		s.noteUnknown(name)
 	case hasValue:
@@ -221,7 +231,7 @@ func (s *scan) shortFlags(arg string, next []string) (taken int, err error) {
 	}
 	for at, letter := range arg[1:] {
 		typed, value := "-"+string(letter), arg[1+at+len(string(letter)):]
-		switch f := s.all[typed]; {
+		switch f := s.find(typed); {
 		case f == nil && at == 0:
 			s.noteUnknown(arg)
 			return 0, nil
@@ -243,7 +253,7 @@ func (s *scan) shortFlags(arg string, next []string) (taken int, err error) {
 // isName reports whether a word is a flag's name, here or in other programs.
 func (s *scan) isName(word string) bool {
 	word = strings.ReplaceAll(word, "_", "-")
-	return s.all["--"+word] != nil || s.command.root().isElsewhere(word)
+	return s.find("--"+word) != nil || s.command.root().isElsewhere(word)
 }
 
 func (s *scan) noteUnknown(flag string) {

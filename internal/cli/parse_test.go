@@ -118,3 +118,33 @@ func TestArguments(t *testing.T) {
 		}
 	}
 }
+
+// A line for one command makes its flags, and those of the default command where flags stand before
+// its name. All others are made for a flag that neither has.
+func TestALineMakesTheFlagsOfItsCommand(t *testing.T) {
+	for line, want := range map[string]string{
+		"A -n 3":                  "generate",
+		"inspect -m a -v":         "inspect",
+		"bench table b":           "bench/table",
+		"-m a tokenize --decode":  "generate tokenize",
+		"--decode tokenize --now": "all",
+		"inspect --zebra":         "all",
+		"inspect --temp 3":        "all",
+	} {
+		p, all, made := newProgram(), 0, []string{}
+		p.All(func(c *Command) {
+			all++
+			if add := c.Flags; add != nil {
+				c.Flags = func(f *Flags) {
+					made = append(made, strings.ReplaceAll(c.Path(), " ", "/"))
+					add(f)
+				}
+			}
+		})
+		Parse(p.Command, strings.Fields(line))
+		if got := strings.Join(made, " "); got != want && (want != "all" || len(made) != all-1) {
+			t.Errorf("%s: made the flags of %d commands, %q, want those of %s", line,
+				len(made), got, want)
+		}
+	}
+}

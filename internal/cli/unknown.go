@@ -63,7 +63,7 @@ func (c *Command) has(name string) bool { return c.Own().Find(name) != nil }
 // owners are the paths of the commands from c down that have a flag, --name or -n.
 func (c *Command) owners(flag string) (paths []string) {
 	c.All(func(c *Command) {
-		for _, f := range c.flags.All {
+		for _, f := range c.flags().All {
 			if "--"+f.Name == flag || f.Short != "" && "-"+f.Short == flag {
 				paths = append(paths, c.Path())
 			}
