@@ -131,7 +131,7 @@ func (c *attentionCommand) check(a *app) error {
 			return usagef("--repeat %d: want 1 or more", *c.Repeat)
 		}
 	}
-	if c.Head != nil && headName.FindStringSubmatch(*c.Head) == nil {
+	if c.Head != nil && headName().FindStringSubmatch(*c.Head) == nil {
 		return usagef("--head %s: want LAYER.HEAD, such as 3.1", quoteShort(*c.Head))
 	}
 	return c.Out.check(a, "gpt attention", &c.Prompt)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -87,6 +88,32 @@ func TestNoSolversAreLinked(t *testing.T) {
 	if !slices.Contains(deps, "gonum.org/v1/gonum/blas/gonum") ||
 		slices.Contains(deps, "gonum.org/v1/gonum/mat") {
 		t.Error("want gonum's BLAS and not its package mat")
+	}
+}
+
+// A start compiles no regular expression: a command compiles those that it uses, in a
+// sync.OnceValue. It took a millisecond, of the eight of gpt version.
+func TestTheStartCompilesNoRegex(t *testing.T) {
+	module := strings.TrimSpace(goTool(t, nil, "list", "-m"))
+	files := goTool(t, nil, "list", "-deps", "-f", "{{$d := .}}{{range .GoFiles}}{{$d.ImportPath}}\t"+
+		"{{$d.Dir}}/{{.}}\n{{end}}", ".")
+	early, n := regexp.MustCompile(`(?m)^(var |\t)\w+ += regexp\.MustCompile.*`), 0
+	for line := range strings.SplitSeq(strings.TrimSpace(files), "\n") {
+		path, file, _ := strings.Cut(line, "\t")
+		if path != module && !strings.HasPrefix(path, module+"/") {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := early.Find(text); found != nil {
+			t.Errorf("%s: %s", file, found)
+		}
+		n++
+	}
+	if n < 500 {
+		t.Errorf("%d files, want more", n)
 	}
 }
 

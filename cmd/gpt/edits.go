@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"picogpt/inspect"
 	"picogpt/internal/amount"
@@ -196,12 +197,14 @@ func (a *app) readVector(s *steerValue, c model.Config) (steer.Vector, error) {
 	return v, nil
 }
 
-var headName = regexp.MustCompile(`^([0-9]{1,5})\.([0-9]{1,5})$`)
+var headName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([0-9]{1,5})\.([0-9]{1,5})$`)
+})
 
 // parseAblate reads a value of --ablate.
 func parseAblate(value string) (model.Edit, error) {
 	e := model.Edit{Head: model.AllHeads, Op: model.Set, Values: []float32{0}}
-	if m := headName.FindStringSubmatch(value); m != nil {
+	if m := headName().FindStringSubmatch(value); m != nil {
 		e.At = model.Point{Kind: model.Z, Layer: number(m[1])}
 		e.Head = number(m[2])
 		return e, nil
@@ -216,11 +219,13 @@ func parseAblate(value string) (model.Edit, error) {
 	return e, nil
 }
 
-var hideForm = regexp.MustCompile(`^([0-9]{1,9}):([0-9]{1,9})(?:@([0-9]{1,5})(?:\.([0-9]{1,5}))?)?$`)
+var hideForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([0-9]{1,9}):([0-9]{1,9})(?:@([0-9]{1,5})(?:\.([0-9]{1,5}))?)?$`)
+})
 
 // parseHide reads a value of --hide.
 func parseHide(value string) (model.Edit, error) {
-	m := hideForm.FindStringSubmatch(value)
+	m := hideForm().FindStringSubmatch(value)
 	if m == nil {
 		return model.Edit{}, usagef("--hide %s: want TO:FROM or TO:FROM@LAYER.HEAD, such as 12:3@2.1",
 			quoteShort(value))
@@ -249,7 +254,9 @@ type steerValue struct {
 	layers *[2]int // both included; nil: all that the file has
 }
 
-var layersForm = regexp.MustCompile(`^(.+)@([0-9]{1,5})(?:-([0-9]{1,5}))?$`)
+var layersForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(.+)@([0-9]{1,5})(?:-([0-9]{1,5}))?$`)
+})
 
 // parseSteer reads a value of --steer. A file that is there has neither a scale nor layers.
 func parseSteer(value string) (steerValue, error) {
@@ -257,7 +264,7 @@ func parseSteer(value string) (steerValue, error) {
 	if _, err := os.Lstat(value); err == nil {
 		return s, nil
 	}
-	if m := layersForm.FindStringSubmatch(s.path); m != nil {
+	if m := layersForm().FindStringSubmatch(s.path); m != nil {
 		from := number(m[2])
 		s.path, s.layers = m[1], &[2]int{from, from}
 		if m[3] != "" {

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"picogpt/checkpoint"
 	"picogpt/eval"
@@ -154,7 +155,7 @@ func (c *textSource) notText(err error) error {
 	var array *rows.ArrayError
 	if errors.As(err, &array) {
 		file := "FILE"
-		if c.File != nil && plainWord.MatchString(*c.File) {
+		if c.File != nil && plainWord().MatchString(*c.File) {
 			file = *c.File
 		}
 		hint = fmt.Sprintf("jq -c '%s' %s | gpt %s; %s", array.Filter, file, c.verb, hint)
@@ -163,7 +164,9 @@ func (c *textSource) notText(err error) error {
 }
 
 // plainWord is a file's name that no shell changes.
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./][A-Za-z0-9_./-]*$`)
+var plainWord = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9_./][A-Za-z0-9_./-]*$`)
+})
 
 // prompts is a tokenizer for texts that are evaluated as prompts are.
 func prompts(t eval.Tokenizer) eval.Tokenizer {

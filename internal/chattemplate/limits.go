@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"text/template"
 	"text/template/parse"
 )
@@ -79,7 +80,7 @@ func (x *execution) functions() template.FuncMap {
 		"urlquery": bounded(3, template.URLQueryEscaper),
 		"printf": func(format string, args ...any) (string, error) {
 			each := 2<<10 + 12*sizeOf(args) // two numbers of three digits, and quoted
-			if wide.MatchString(format) {
+			if wide().MatchString(format) {
 				return "", &Error{"printf: want widths and precisions below 1000"}
 			}
 			return x.make(len(format)+strings.Count(format, "%")*each, func() string {
@@ -90,7 +91,9 @@ func (x *execution) functions() template.FuncMap {
 }
 
 // wide matches a verb with a width or a precision of four digits, or of an argument.
-var wide = regexp.MustCompile(`%[-+# 0-9.\[\]]*(\*|[0-9]{4})`)
+var wide = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`%[-+# 0-9.\[\]]*(\*|[0-9]{4})`)
+})
 
 // sizeOf returns a lower bound of the length of values when they are printed.
 func sizeOf(args []any) int {

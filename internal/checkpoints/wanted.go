@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"picogpt/hub"
 	"picogpt/internal/fault"
@@ -72,7 +73,7 @@ func ParseWanted(s, endpoint string) (w Wanted, err error) {
 
 // named reads NAME, NAME@REV or either with :PART. Errors show the whole s.
 func (w *Wanted) named(name, s string) (err error) {
-	if at := strings.LastIndexByte(name, ':'); at > 0 && partName.MatchString(name[at+1:]) {
+	if at := strings.LastIndexByte(name, ':'); at > 0 && partName().MatchString(name[at+1:]) {
 		name, w.Part = name[:at], name[at+1:]
 	}
 	if w.Name, err = hub.ParseName(name); err != nil && name != s {
@@ -81,17 +82,21 @@ func (w *Wanted) named(name, s string) (err error) {
 	return err
 }
 
-var partName = regexp.MustCompile(`^[A-Za-z0-9_]+$`)
+var partName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9_]+$`)
+})
 
 // pullRequest is a revision with slashes, at the beginning of a path.
-var pullRequest = regexp.MustCompile(`^refs/(pr|convert)/[0-9A-Za-z]+`)
+var pullRequest = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^refs/(pr|convert)/[0-9A-Za-z]+`)
+})
 
 // path reads OWNER/NAME[@REV][/FILE], as in hf:// names.
 func (w *Wanted) path(rest, s string) error {
 	owner, after, _ := strings.Cut(rest, "/")
 	name, file, _ := strings.Cut(after, "/")
 	if base, revision, has := strings.Cut(name+"/"+file, "@"); has && !strings.Contains(base, "/") {
-		if ref := pullRequest.FindString(revision); ref != "" {
+		if ref := pullRequest().FindString(revision); ref != "" {
 			file = strings.TrimPrefix(revision[len(ref):], "/")
 			name = base + "@" + ref
 		}
@@ -121,7 +126,7 @@ func (w *Wanted) page(rest, s string) error {
 	}
 	kind, revision := parts[n], strings.Join(parts[n+1:], "/")
 	below := ""
-	if ref := pullRequest.FindString(revision); ref != "" {
+	if ref := pullRequest().FindString(revision); ref != "" {
 		revision, below = ref, strings.TrimPrefix(revision[len(ref):], "/")
 	} else {
 		revision, below, _ = strings.Cut(revision, "/")

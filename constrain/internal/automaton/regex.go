@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"strings"
+	"sync"
 	"unicode"
 
 	"picogpt/constrain/internal/charset"
@@ -73,12 +74,14 @@ func tooLarge(what string) error {
 }
 
 // foldFlag finds a group that ignores case.
-var foldFlag = regexp.MustCompile(`\(\?[a-zA-Z]*i`)
+var foldFlag = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\(\?[a-zA-Z]*i`)
+})
 
 // parsing returns an upper bound of the work of parsing a regex: package syntax sorts the ranges of
 // Unicode's classes and, if case is ignored, visits each character of a range.
 func parsing(re string) (work int) {
-	fold := foldFlag.MatchString(re)
+	fold := foldFlag().MatchString(re)
 	for i := range len(re) {
 		work += 32
 		switch rest := re[i:]; {

@@ -6,27 +6,32 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"strconv"
+	"sync"
 
 	"picogpt/constrain/internal/automaton"
 )
 
 // repeated matches ^X{m,n}$ and its parts.
-var repeated = regexp.MustCompile(`\A\^(.+)\{([0-9]{1,9})(,([0-9]{0,9}))?\}\$\z`)
+var repeated = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\A\^(.+)\{([0-9]{1,9})(,([0-9]{0,9}))?\}\$\z`)
+})
 
 // lookedAt matches a lookahead at the beginning that is about the length of the text. What zod says
 // of hosts lets a point follow the length: here it counts, so that some hosts with a point at their
 // end are too long.
-var lookedAt = regexp.MustCompile(`\A\^\(\?=\.\{([0-9]{1,9}),([0-9]{0,9})\}(?:\\\.\?)?\$\)`)
+var lookedAt = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\A\^\(\?=\.\{([0-9]{1,9}),([0-9]{0,9})\}(?:\\\.\?)?\$\)`)
+})
 
 // counted returns a pattern that, together with the lengths of s, which it changes, has the same
 // meaning as pattern: ^[a-z]{3,500}$ becomes ^[a-z]*$ and lengths from 3 to 500.
 func (s *stringWish) counted(pattern string) string {
-	if sized := lookedAt.FindStringSubmatch(pattern); sized != nil {
+	if sized := lookedAt().FindStringSubmatch(pattern); sized != nil {
 		s.bound(sized[1], sized[2], sized[2] == "")
 		s.patterns = append(s.patterns, "^.*$")
 		pattern = "^" + pattern[len(sized[0]):]
 	}
-	parts := repeated.FindStringSubmatch(automaton.ECMAEscapes(pattern))
+	parts := repeated().FindStringSubmatch(automaton.ECMAEscapes(pattern))
 	if parts == nil {
 		return pattern
 	}

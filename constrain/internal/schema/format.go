@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/big"
 	"strings"
+	"sync"
 
 	"picogpt/internal/quote"
 )
@@ -17,51 +18,53 @@ type format struct {
 	max      int      // characters at most; 0: any number
 }
 
-// formats are the formats that strings are held to: those of draft 2020-12, those of OpenAPI, and
-// those that zod has. A text of one is valid for ajv too: RFC 3339 for dates, times and durations,
+// formats returns the formats that strings are held to: those of draft 2020-12, of OpenAPI, and of
+// zod. A text of one is valid for ajv too: RFC 3339 for dates, times and durations,
 // with leap days, and leap seconds if the offset is whole or half hours; RFC 5321 for addresses
 // that need no quotes, at domains with a point; RFC 1123 for hosts, without punycode; RFC 2673 and
 // 4291; RFC 3986, 3987 and 6570; RFC 4122; RFC 4648; RFC 6901.
-var formats = map[string]format{
-	"date":      {patterns: []string{`^` + dateFormat + `$`}},
-	"time":      {patterns: []string{`^` + timeFormat() + `$`}},
-	"date-time": {patterns: []string{`^` + dateFormat + `[Tt]` + timeFormat() + `$`}},
-	"duration":  {patterns: []string{`^P(` + durationFormat + `)$`}},
+var formats = sync.OnceValue(func() map[string]format {
+	return map[string]format{
+		"date":      {patterns: []string{`^` + dateFormat + `$`}},
+		"time":      {patterns: []string{`^` + timeFormat() + `$`}},
+		"date-time": {patterns: []string{`^` + dateFormat + `[Tt]` + timeFormat() + `$`}},
+		"duration":  {patterns: []string{`^P(` + durationFormat + `)$`}},
 
-	"email": {[]string{`^` + atomFormat + `(\.` + atomFormat + `)*@` + hostFormat(1) + `$`,
-		`^[^@]{1,64}@`}, 254},
-	"hostname": {[]string{`^` + hostFormat(0) + `$`}, 253},
-	"ipv4":     {patterns: []string{`^` + ipv4Format + `$`}},
-	"ipv6":     {patterns: []string{`^(` + ipv6Format() + `)$`}},
+		"email": {[]string{`^` + atomFormat + `(\.` + atomFormat + `)*@` + hostFormat(1) + `$`,
+			`^[^@]{1,64}@`}, 254},
+		"hostname": {[]string{`^` + hostFormat(0) + `$`}, 253},
+		"ipv4":     {patterns: []string{`^` + ipv4Format + `$`}},
+		"ipv6":     {patterns: []string{`^(` + ipv6Format() + `)$`}},
 
-	"uri":           {patterns: []string{`^(` + uris.whole() + `)$`}},
-	"uri-reference": {patterns: []string{`^(` + uris.reference() + `)$`}},
-	"iri":           {patterns: []string{`^(` + iris.whole() + `)$`}},
-	"iri-reference": {patterns: []string{`^(` + iris.reference() + `)$`}},
-	"uri-template":  {patterns: []string{`^` + templateFormat() + `$`}},
+		"uri":           {patterns: []string{`^(` + uris.whole() + `)$`}},
+		"uri-reference": {patterns: []string{`^(` + uris.reference() + `)$`}},
+		"iri":           {patterns: []string{`^(` + iris.whole() + `)$`}},
+		"iri-reference": {patterns: []string{`^(` + iris.reference() + `)$`}},
+		"uri-template":  {patterns: []string{`^` + templateFormat() + `$`}},
 
-	"uuid":                  {patterns: []string{uuidFormat}},
-	"json-pointer":          {patterns: []string{`^` + pointerFormat + `$`}},
-	"relative-json-pointer": {patterns: []string{`^(0|[1-9][0-9]*)(#|` + pointerFormat + `)$`}},
+		"uuid":                  {patterns: []string{uuidFormat}},
+		"json-pointer":          {patterns: []string{`^` + pointerFormat + `$`}},
+		"relative-json-pointer": {patterns: []string{`^(0|[1-9][0-9]*)(#|` + pointerFormat + `)$`}},
 
-	// OpenAPI
-	"byte": {patterns: []string{base64Format}},
+		// OpenAPI
+		"byte": {patterns: []string{base64Format}},
 
-	// zod
-	"guid":      {patterns: []string{uuidFormat}},
-	"base64":    {patterns: []string{base64Format}},
-	"base64url": {patterns: []string{`^([A-Za-z0-9_-]{4})*([A-Za-z0-9_-]{2,3})?$`}},
-	"jwt":       {patterns: []string{`^eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$`}},
-	"cidrv4":    {patterns: []string{`^` + ipv4Format + `/([0-9]|[12][0-9]|3[0-2])$`}},
-	"cidrv6":    {patterns: []string{`^(` + ipv6Format() + `)/([0-9]|[1-9][0-9]|1[01][0-9]|12[0-8])$`}},
-	"e164":      {patterns: []string{`^[+][1-9][0-9]{6,14}$`}},
-	"cuid":      {patterns: []string{`^[cC][0-9a-z]{6,}$`}},
-	"cuid2":     {patterns: []string{`^[0-9a-z]+$`}},
-	"ulid":      {patterns: []string{`^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$`}},
-	"nanoid":    {patterns: []string{`^[A-Za-z0-9_-]{21}$`}},
-	"xid":       {patterns: []string{`^[0-9a-vA-V]{20}$`}},
-	"ksuid":     {patterns: []string{`^[A-Za-z0-9]{27}$`}},
-}
+		// zod
+		"guid":      {patterns: []string{uuidFormat}},
+		"base64":    {patterns: []string{base64Format}},
+		"base64url": {patterns: []string{`^([A-Za-z0-9_-]{4})*([A-Za-z0-9_-]{2,3})?$`}},
+		"jwt":       {patterns: []string{`^eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$`}},
+		"cidrv4":    {patterns: []string{`^` + ipv4Format + `/([0-9]|[12][0-9]|3[0-2])$`}},
+		"cidrv6":    {patterns: []string{`^(` + ipv6Format() + `)/([0-9]|[1-9][0-9]|1[01][0-9]|12[0-8])$`}},
+		"e164":      {patterns: []string{`^[+][1-9][0-9]{6,14}$`}},
+		"cuid":      {patterns: []string{`^[cC][0-9a-z]{6,}$`}},
+		"cuid2":     {patterns: []string{`^[0-9a-z]+$`}},
+		"ulid":      {patterns: []string{`^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$`}},
+		"nanoid":    {patterns: []string{`^[A-Za-z0-9_-]{21}$`}},
+		"xid":       {patterns: []string{`^[0-9a-vA-V]{20}$`}},
+		"ksuid":     {patterns: []string{`^[A-Za-z0-9]{27}$`}},
+	}
+})
 
 // numberFormats are the formats of numbers in OpenAPI and in Rust's schemars: their bounds, and
 // whether they are whole.
@@ -108,7 +111,7 @@ func (c *compiler) formatOf(s *schema, in, v *jsonValue) error {
 		s.also = append(s.also, also)
 		return nil
 	}
-	if formats[name].patterns != nil {
+	if formats()[name].patterns != nil {
 		s.format = name
 		return nil
 	}

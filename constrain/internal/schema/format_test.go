@@ -66,7 +66,7 @@ var template = regexp.MustCompile("(?i)^(?:(?:[^\\x00-\\x20\"'<>%\\\\^`{|}]|%[0-
 	"(?:[a-z0-9_]|%[0-9a-f]{2})+(?::[1-9][0-9]{0,3}|\\*)?(?:,(?:[a-z0-9_]|%[0-9a-f]{2})+(?::[1-9][0-9]{0,3}|\\*)?)*\\})*$")
 
 func TestFormatsTakeWhatHasThem(t *testing.T) {
-	for name := range formats {
+	for name := range formats() {
 		if _, ok := formatted[name]; !ok && !slices.Contains(texts("date time date-time ipv4 ipv6 uuid"), name) {
 			t.Errorf("format %s has no test", name)
 		}
@@ -101,7 +101,7 @@ func TestFormatsTakeWhatHasThem(t *testing.T) {
 		walks.Run(t, name, 6, func() walks.Matcher { return walks.Of(c) }, check)
 	}
 	for _, name := range withoutJudge {
-		if formats[name].patterns == nil {
+		if formats()[name].patterns == nil {
 			t.Errorf("%s is no format", name)
 		}
 	}

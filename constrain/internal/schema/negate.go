@@ -222,7 +222,7 @@ func (b *negation) strings() {
 		b.add(stringType, func(n *schema) { n.pattern = &s.unlike })
 	}
 	if s.format != "" {
-		f := formats[s.format]
+		f := formats()[s.format]
 		for _, p := range f.patterns {
 			b.others(p)
 		}

@@ -48,7 +48,7 @@ func (c *compiler) wanted(a alternative) *stringWish {
 			s.patterns = append(s.patterns, unlike+p.unlike)
 		}
 		if p.format != "" {
-			f := formats[p.format]
+			f := formats()[p.format]
 			if s.patterns = append(s.patterns, f.patterns...); f.max > 0 {
 				s.max = tighter(s.max, f.max)
 			}
