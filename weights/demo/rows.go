@@ -23,7 +23,7 @@ const (
 	rowBytes = 128 * 2 // F16
 )
 
-// unpack returns the model.safetensors that packed stands for, in new memory.
+// unpack returns the model.safetensors that packed stands for, in memory of its own, which stays.
 func unpack(packed []byte) []byte {
 	head := 8 + int(binary.LittleEndian.Uint64(packed))
 	marks, stored := packed[head:], packed[head+(rows+7)/8:]
@@ -32,8 +32,8 @@ func unpack(packed []byte) []byte {
 	for row := range rows {
 		kept += int(marks[row/8] >> (row % 8) & 1)
 	}
-	whole := make([]byte, head+len(stored)+(rows-kept)*rowBytes)
-	mapped.LargePages(whole) // small ones take twice as long as the copies
+	// on small pages it takes twice as long as the copies
+	whole := mapped.Kept(head + len(stored) + (rows-kept)*rowBytes)
 	to := whole[copy(whole, packed[:head]):]
 	for row := range rows {
 		if marks[row/8]>>(row%8)&1 == 1 {
