@@ -39,12 +39,22 @@ func newPairTable(n int) pairTable {
 // slot returns the slot of the pair, or the free slot where it would be inserted.
 func (p *pairTable) slot(left, right uint32) *pairSlot {
 	mask := len(p.slots) - 1
-	for i := int((uint64(left)<<32 | uint64(right)) * p.mix >> p.shift); ; i++ {
+	for i := p.home(left, right); ; i++ {
 		s := &p.slots[i&mask]
 		if s.next == 0 || s.left == left && s.right == right {
 			return s
 		}
 	}
+}
+
+// home returns where the search for a pair begins.
+func (p *pairTable) home(left, right uint32) int {
+	return int((uint64(left)<<32 | uint64(right)) * p.mix >> p.shift)
+}
+
+// touch reads where the search for a pair begins, so that it is in the cache then.
+func (p *pairTable) touch(left, right uint32) uint32 {
+	return p.slots[p.home(left, right)&(len(p.slots)-1)].next
 }
 
 // set sets the rank of a pair; a later call replaces an earlier one.

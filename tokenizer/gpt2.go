@@ -3,7 +3,7 @@
 package tokenizer
 
 import (
-	"encoding/binary"
+	"runtime"
 	"sync"
 
 	"picogpt/tokenizer/r50k"
@@ -34,17 +34,26 @@ func fromTable(table string) *Tokenizer {
 		text = append(text, table[id])
 		start = append(start, uint32(len(text)))
 	}
-	var entry [4]byte
+	pair := func(rank uint32) (left, right uint32) {
+		entry := table[256+4*rank:][:4]
+		return uint32(entry[0]) | uint32(entry[1])<<8, uint32(entry[2]) | uint32(entry[3])<<8
+	}
+	const ahead = 16 // the processor waits for so many slots of the table at once, not for each
+	seen := uint32(0)
 	for rank := range uint32(merges) {
-		copy(entry[:], table[256+4*rank:])
-		left := uint32(binary.LittleEndian.Uint16(entry[:2]))
-		right := uint32(binary.LittleEndian.Uint16(entry[2:]))
+		if rank%ahead == 0 {
+			for r := rank; r < min(rank+ahead, uint32(merges)); r++ {
+				seen |= s.pairs.touch(pair(r))
+			}
+		}
+		left, right := pair(rank)
 		s.pairs.set(left, right, rank)
 		s.merged[rank] = 256 + rank
 		text = append(text, text[start[left]:start[left+1]]...)
 		text = append(text, text[start[right]:start[right+1]]...)
 		start = append(start, uint32(len(text)))
 	}
+	runtime.KeepAlive(seen) // so that no compiler leaves touch out
 	endOfText := 256 + merges
 	text = append(text, EndOfTextToken...)
 	s.text, s.start = string(text), append(start, uint32(len(text)))
