@@ -21,7 +21,7 @@ func TestSharesAreWithinTheLimit(t *testing.T) {
 	for _, short := range []bool{false, true} {
 		sum := 0 * time.Second
 		names := map[string]bool{}
-		for _, p := range parts(short, "/kit", "/work") {
+		for _, p := range parts(short, 64, "/kit", "/work") {
 			sum += p.share
 			if p.share < least || names[p.name] {
 				t.Errorf("part %s: share %v, named before %v", p.name, p.share, names[p.name])
@@ -31,6 +31,38 @@ func TestSharesAreWithinTheLimit(t *testing.T) {
 		if sum+2*grace > limit {
 			t.Errorf("short %v: shares of %v, and %v to end, want %v at most", short, sum, 2*grace,
 				limit)
+		}
+	}
+}
+
+// A processor of 16 cores is measured with 1, 2, 4, 8 and 16 of them, also where there is no GPU; a
+// smaller one is not.
+func TestManyCoresAreMeasured(t *testing.T) {
+	for _, short := range []bool{false, true} {
+		for _, cores := range []int{2, 15, 16, 64} {
+			var found []string
+			for _, p := range parts(short, cores, "/kit", "/work") {
+				last := p.args[max(0, len(p.args)-1):]
+				if len(last) == 0 || !strings.HasPrefix(last[0], "--threads=") {
+					continue
+				}
+				found = append(found, strings.TrimPrefix(last[0], "--threads="))
+				of, small := slices.Contains(p.args, "--random=gpt2"),
+					slices.Contains(p.args, "--model=/work/small")
+				bench := slices.Equal(p.args[:3], []string{"/kit/gpt", "bench", "--json"})
+				if !p.anywhere || !slices.Contains(p.args, "--device=cpu") || of == short ||
+					small != short || !bench {
+					t.Errorf("short %v: %q, anywhere %v", short, p.args, p.anywhere)
+				}
+			}
+			want := "1 2 4 8 16"
+			if cores < 16 {
+				want = ""
+			}
+			if got := strings.Join(found, " "); got != want {
+				t.Errorf("short %v, %d cores: measured with %q threads, want %q", short, cores, got,
+					want)
+			}
 		}
 	}
 }

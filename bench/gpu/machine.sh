@@ -3,6 +3,7 @@
 uname -srm
 grep -m 1 'model name' /proc/cpuinfo
 grep -c ^processor /proc/cpuinfo
+command -v lscpu >/dev/null && lscpu | grep -E '^(Thread|Core|Socket|NUMA)' # on how many sockets
 grep MemTotal /proc/meminfo
 df -k "${TMPDIR:-/tmp}"
 if command -v nvidia-smi >/dev/null; then # which may take seconds each time

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -25,9 +26,10 @@ Usage:
 
 The first runs, in at most nine minutes: what the machine is; the probe of its devices; the tests of
 the driver, of each kernel, of models in every number format, and of wide shapes; gpt bench of 124M
-and 1.5B with 1, 8 and 64 texts; and the same work in PyTorch and ONNX Runtime, where python3 has
-them. After each part it writes all that is known to RESULT.json (gpu.json where none is named), so
-that little is lost if it is stopped. A part that fails or takes too long does not stop the next.
+and 1.5B with 1, 8 and 64 texts; the same work in PyTorch and ONNX Runtime, where python3 has them;
+and gpt bench on 1, 2, 4, 8 and 16 cores of a processor that has 16. After each part it writes all
+that is known to RESULT.json (gpu.json where none is named), so that little is lost if it is stopped.
+A part that fails or takes too long does not stop the next.
 
 GPT_DEVICE names the device, as gpt --device does; without it the first GPU is taken. KIT_SHORT=1
 runs a small part of everything, in less than a minute on a processor.
@@ -81,5 +83,5 @@ func runHere(to string) error {
 		result: result{Version: oneLine(version), Date: time.Now().UTC().Format(time.RFC3339),
 			Device: os.Getenv("GPT_DEVICE"), Short: short},
 	}
-	return r.run(ctx, parts(short, dir, work))
+	return r.run(ctx, parts(short, runtime.NumCPU(), dir, work))
 }

@@ -3,7 +3,9 @@ package main
 // The parts of a run, in order.
 
 import (
+	"fmt"
 	"path/filepath"
+	"strconv"
 	"time"
 )
 
@@ -23,8 +25,15 @@ const (
 	least      = 10 * time.Second
 )
 
-// parts returns the parts of a kit in a folder. They write large files to work.
-func parts(short bool, dir, work string) []part {
+// manyCores is how many cores a machine must have for its processor to be measured too, with each
+// number of workers: how the engine scales is not known otherwise.
+const manyCores = 16
+
+var workers = [...]int{1, 2, 4, 8, 16}
+
+// parts returns the parts of a kit in a folder, for a machine of so many cores. They write large
+// files to work.
+func parts(short bool, cores int, dir, work string) []part {
 	gpt := filepath.Join(dir, "gpt")
 	test := func(of string, args ...string) []string {
 		name := filepath.Join(dir, of, filepath.Base(of)+".test")
@@ -38,7 +47,7 @@ func parts(short bool, dir, work string) []part {
 	all := []part{
 		{name: "machine", about: "what it is", share: 10 * s, anywhere: true,
 			args: []string{"sh", filepath.Join(dir, "machine.sh")}},
-		{name: "probe", about: "the devices, each compared with the processor", share: 60 * s,
+		{name: "probe", about: "the devices, each compared with the processor", share: 50 * s,
 			anywhere: true, args: []string{gpt, "devices", "--json"}},
 		{name: "cuda", about: "the driver, called directly", share: 30 * s, dir: "gpu/cuda",
 			driver: "cuda", args: test("gpu/cuda", "-test.run=OnARealDevice")},
@@ -47,17 +56,25 @@ func parts(short bool, dir, work string) []part {
 		{name: "kernels", about: "each kernel, bit for bit", share: 60 * s, dir: "gpu",
 			args: test("gpu", "-test.skip=Wide|FailsAtAnyCall")},
 		{name: "models", about: "models in every number format and cache, bit for bit",
-			share: 100 * s, dir: "model", args: test("model", "-test.run=ADevice|AModel")},
+			share: 84 * s, dir: "model", args: test("model", "-test.run=ADevice|AModel")},
 		{name: "wide", about: "the widths of 124M and 1.5B, bit for bit", share: 40 * s, dir: "gpu",
 			args: test("gpu", "-test.run=Wide")},
 		{name: "bench 124M", about: "1, 8 and 64 texts, and a prompt", share: 50 * s,
 			args: table("--shapes=gpt2", "--dtypes=f16,q8,f32")},
-		{name: "bench 1.5B", about: "1, 8 and 64 texts, and a prompt", share: 100 * s,
+		{name: "bench 1.5B", about: "1, 8 and 64 texts, and a prompt", share: 90 * s,
 			args: table("--shapes=gpt2-xl", "--dtypes=f16,q8,f32")},
 		{name: "torch", about: "the same in PyTorch", share: 40 * s, anywhere: true,
 			args: append(python, "torch")},
 		{name: "onnxruntime", about: "the same in ONNX Runtime", share: 10 * s, anywhere: true,
 			args: append(python, "onnxruntime")},
+	}
+	for _, n := range workers {
+		if cores >= manyCores {
+			all = append(all, part{name: fmt.Sprintf("threads %d", n), share: least, anywhere: true,
+				about: "124M in q8 on the processor", args: []string{gpt, "bench", "--json",
+					"--device=cpu", "--random=gpt2", "--dtype=q8", "--rounds=1",
+					"--threads=" + strconv.Itoa(n)}})
+		}
 	}
 	if !short {
 		return all
@@ -65,6 +82,10 @@ func parts(short bool, dir, work string) []part {
 	small := filepath.Join(work, "small")
 	for i := range all {
 		switch p := &all[i]; p.name {
+		case "threads 1", "threads 2", "threads 4", "threads 8", "threads 16":
+			p.about = "the demo checkpoint in its place"
+			p.args = append(p.args[:4:4], "--model="+small, "--prompt-tokens=32", "--gen-tokens=4",
+				"--rounds=1", p.args[len(p.args)-1])
 		case "opencl":
 			p.args = test("gpu/opencl", "-test.run=ADevicePasses|ADriver")
 		case "kernels":
