@@ -46,6 +46,9 @@ const (
 	opDiv
 	opRem
 	opExtract
+	opDotLow
+	opDotHigh
+	opPermute
 	opConvert
 	opSelect
 	opEqual
@@ -186,9 +189,9 @@ func arguments(s string) []string {
 // arithmetic decodes instructions other than memory and control, and returns the number of
 // operands.
 func (p *parser) arithmetic(in *instruction, name string, parts []string) (int, error) {
-	if name == "cvt.f32.f16" {
-		in.op, in.mask = opFromHalf, bits(4)
-		return 2, nil
+	if op, count := single(name); count > 0 {
+		in.op, in.mask = op, bits(4)
+		return count, nil
 	}
 	if op, count := float(name); count > 0 {
 		if in.op, in.mask = op, bits(4); op >= opAdd64 {

@@ -36,6 +36,9 @@ func TestOtherFloatsAreRefused(t *testing.T) {
 		"fma.rn.f16 	%rs1, %rs2, %rs3, %rs4",
 		"atom.global.add.f32 	%f1, [%rd1], %f2", "red.global.add.f32 	[%rd1], %f2",
 		"shfl.sync.bfly.b32 	%r1, %r2, 1, 31, -1", "bar.sync 	1", "bar.warp.sync 	-1",
+		"dp2a.lo.u32.u32 	%r1, %r2, %r3, %r4", "dp2a.lo.s32.u32 	%r1, %r2, %r3, %r4",
+		"dp2a.s32.s32 	%r1, %r2, %r3, %r4", "dp2a.lo.s32.s32 	%r1, %r2, %r3",
+		"dp4a.s32.s32 	%r1, %r2, %r3, %r4", "prmt.b32.f4e 	%r1, %r2, %r3, %r4",
 		"call.uni 	f", "ld.local.f32 	%f1, [%rd1]", "ld.volatile.global.f32 	%f1, [%rd1]",
 		"add.rn.f32 	%f1, %f2", "add.s32 	%r1, %r2, %x3", "add.s32 	%r1, %r2, %laneid",
 		"bra 	$nowhere", "ld.param.u64 	%rd1, [other]", "ld.param.u32 	%r1, [k_param_0]",
@@ -156,6 +159,44 @@ func calculate(t *testing.T, line string) func(a, b, c uint32) uint32 {
 			t.Fatal(err)
 		}
 		return binary.LittleEndian.Uint32(data[12:])
+	}
+}
+
+// dp2a adds to c the products of a's two halves and of two bytes of b, the lower or the upper two:
+// "PTX ISA", chapter "Integer Arithmetic Instructions". The sum wraps around.
+func TestDotProductsOfTwo(t *testing.T) {
+	half := func(v uint32, i int) int64 { return int64(int16(v >> (16 * i))) }
+	one := func(v uint32, i int) int64 { return int64(int8(v >> (8 * i))) }
+	low := calculate(t, "dp2a.lo.s32.s32 %r3, %r1, %r2, %r4")
+	high := calculate(t, "dp2a.hi.s32.s32 %r3, %r1, %r2, %r4")
+	for _, a := range numbers() {
+		for _, b := range numbers() {
+			for _, c := range numbers() {
+				sum := int64(int32(c))
+				want := uint32(sum + half(a, 0)*one(b, 0) + half(a, 1)*one(b, 1))
+				if got := low(a, b, c); got != want {
+					t.Errorf("dp2a.lo of %#x, %#x and %#x: %#x, want %#x", a, b, c, got, want)
+				}
+				want = uint32(sum + half(a, 0)*one(b, 2) + half(a, 1)*one(b, 3))
+				if got := high(a, b, c); got != want {
+					t.Errorf("dp2a.hi of %#x, %#x and %#x: %#x, want %#x", a, b, c, got, want)
+				}
+			}
+		}
+	}
+}
+
+// prmt chooses each byte by four bits of the selector: "PTX ISA", chapter "Data Movement and
+// Conversion Instructions". 8 more means that byte's sign in all eight bits.
+func TestPermutedBytes(t *testing.T) {
+	run := calculate(t, "prmt.b32 %r3, %r1, %r2, %r4")
+	for selector, want := range map[uint32]uint32{
+		0x3210: 0x13121190, 0x7654: 0x17169514, 0x6420: 0x16141290, 0x7531: 0x17951311,
+		0x0000: 0x90909090, 0x5410: 0x95141190, 0xd8f9: 0xffff0000, 0x12345410: 0x95141190,
+	} {
+		if got := run(0x13121190, 0x17169514, selector); got != want {
+			t.Errorf("prmt by %#x: %#x, want %#x", selector, got, want)
+		}
 	}
 }
 

@@ -135,6 +135,12 @@ func (m *Machine) run(it *item) (wrong string) {
 			v = a ^ b
 		case opExtract: // unsigned: some bits from bit b on
 			v = in.value(a) >> uint8(b) & (1<<uint8(r[in.x[3]%4096]) - 1)
+		case opDotLow:
+			v = dot2(a, b, r[in.x[3]%4096])
+		case opDotHigh:
+			v = dot2(a, b>>16, r[in.x[3]%4096])
+		case opPermute:
+			v = permute(a, b, r[in.x[3]%4096])
 		case opConvert:
 			v = in.value(a)
 		case opSelect:
@@ -209,6 +215,27 @@ func (in *instruction) seldom(a, b uint64) uint64 {
 		high -= a&uint64(int64(b)>>63) + b&uint64(int64(a)>>63)
 	}
 	return high
+}
+
+// dot2 executes dp2a: sum and the products of two int16s and of the lower two int8s of b.
+func dot2(a, b, sum uint64) uint64 {
+	return uint64(int64(sum) + int64(int16(a))*int64(int8(b)) +
+		int64(int16(a>>16))*int64(int8(b>>8)))
+}
+
+// permute executes prmt: each four bits of the selector choose one of the eight bytes of a and b,
+// a's first, or with the highest bit eight times that byte's sign.
+func permute(a, b, selector uint64) (v uint64) {
+	bytes := a&(1<<32-1) | b<<32
+	for i := range 4 {
+		s := selector >> (4 * i)
+		chosen := bytes >> (8 * (s & 7)) & 0xff
+		if s&8 != 0 {
+			chosen = uint64(int8(chosen)>>7) & 0xff
+		}
+		v |= chosen << (8 * i)
+	}
+	return v
 }
 
 // divide executes div or rem; the operands are extended, and b is not 0.

@@ -52,6 +52,22 @@ func float(name string) (operation, int) {
 	return 0, 0
 }
 
+// single returns the instructions that have a result of 32 bits and exist here in one type alone.
+// For others it returns 0 operands.
+func single(name string) (operation, int) {
+	switch name {
+	case "cvt.f32.f16":
+		return opFromHalf, 2
+	case "dp2a.lo.s32.s32":
+		return opDotLow, 4
+	case "dp2a.hi.s32.s32":
+		return opDotHigh, 4
+	case "prmt.b32":
+		return opPermute, 4
+	}
+	return 0, 0
+}
+
 // integer returns an instruction, by its name without the type. For others it returns 0 operands.
 func integer(name string) (operation, int) {
 	switch name {
