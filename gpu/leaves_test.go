@@ -26,34 +26,8 @@ func open(t *testing.T) (*gpu.Leaves, *kernels.Team) {
 	return gpu.OpenLeaves(t, testdevice.Open(t), team), team
 }
 
-// sameBits compares numbers. Any NaN is equal to any NaN.
-func sameBits(t *testing.T, what string, got, want []float32) {
-	t.Helper()
-	for i := range want {
-		if math.Float32bits(got[i]) != math.Float32bits(want[i]) &&
-			(got[i] == got[i] || want[i] == want[i]) {
-			t.Fatalf("%s: number %d is %x (%v), want %x (%v)", what, i, math.Float32bits(got[i]),
-				got[i], math.Float32bits(want[i]), want[i])
-		}
-	}
-}
-
-// numbers are normally distributed. Some are zeros of either sign, some huge or tiny.
-func numbers(r *rand.Rand, n int) []float32 {
-	x := make([]float32, n)
-	for i := range x {
-		x[i] = float32(r.NormFloat64())
-		switch r.IntN(40) {
-		case 0:
-			x[i] = float32(math.Copysign(0, float64(x[i])))
-		case 1:
-			x[i] *= 0x1p-140
-		case 2:
-			x[i] *= 0x1p40
-		}
-	}
-	return x
-}
+// TestIntegersOnADevice is TestIntegersOfThePTX on a device, with more outputs.
+func TestIntegersOnADevice(t *testing.T) { integers(t, testdevice.Open(t), cases.Of(3, 40)) }
 
 // TestLinearOnADevice straddles the edges of segments, slabs, tiles and groups.
 func TestLinearOnADevice(t *testing.T) {

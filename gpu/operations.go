@@ -76,8 +76,10 @@ func (q *queue) layerNorm(dst Buffer, rows, first int, n norm) {
 
 const (
 	segment = 256 // inputs of a chain of kernels/linear.cl
-	fewRows = 16  // rows of a group of chains_few and of integers_few
+	fewRows = 16  // rows of a group of chains_few
 	mostFew = 64  // rows of a pass that is recorded
+
+	fewIntegers = 32 // rows of Q8 and Q4 up to which groups of integers_few are more and faster
 )
 
 // linear: parts [segments, rows, out], whose sum is x [rows, in] · w + bias
@@ -104,15 +106,18 @@ func (q *queue) linear(x Buffer, w *linear) {
 // integers: y [rows, out] = x [rows, in] · w + bias, in Q8 or Q4
 func (q *queue) integers(y, x Buffer, rows int, w *linear) {
 	s, blocks := &q.scratch, integer(groups(w.in, 32))
-	q.launch("quantize", [3]int{rows, 1, 1}, 64,
-		memory(s.q), memory(s.starts), memory(s.scales), memory(x), integer(w.in), blocks)
-	name, each := "integers_one_", 1
-	if rows > 1 {
-		name, each = "integers_few_", fewRows
+	q.launch("quantize", [3]int{rows, 1, 1}, 256,
+		memory(s.q), memory(s.scales), memory(x), integer(w.in), blocks)
+	name, wide, high := "integers_one_", 16, 1 // outputs and rows of a group
+	switch {
+	case rows > fewIntegers:
+		name, wide, high = "integers_many_", 64, 64
+	case rows > 1:
+		name, high = "integers_few_", 8
 	}
-	q.launch(name+w.format.String(), [3]int{groups(w.out, 16), groups(rows, each), 1}, 256,
-		memory(y), memory(s.q), memory(s.starts), memory(s.scales), memory(w.weights),
-		memory(w.bias), integer(rows), blocks, integer(w.out))
+	q.launch(name+w.format.String(), [3]int{groups(w.out, wide), groups(rows, high), 1}, 256,
+		memory(y), memory(s.q), memory(s.scales), memory(w.weights), memory(w.bias),
+		integer(rows), blocks, integer(w.out))
 }
 
 // head: logits [rows, vocab_size] = hidden [rows, n_embd] · lm_head

@@ -21,7 +21,6 @@ type scratch struct {
 	inner   Buffer // [rows, n_inner]
 	part    Buffer // [rows, n_head, 16, head_dim]: results of blocks, for rows that are alone
 	q       Buffer // [rows, ⌈in/32⌉·32] int16: the inputs of a linear layer as integers
-	starts  Buffer // [rows, ⌈in/32⌉] int32
 	scales  Buffer // [rows]
 	hidden  Buffer // [groupRows, n_embd]
 	logits  Buffer // [groupRows, vocab_size]
@@ -67,7 +66,7 @@ func newScratch(d Driver, p *engine.Params, best, rows, words int) (s scratch, e
 		{&s.plan, s.words}, {&s.x, s.rows * p.Embd}, {&s.norm, s.rows * p.Embd},
 		{&s.parts, s.rows * parts}, {&s.qkv, s.rows * 3 * p.Embd}, {&s.inner, s.rows * p.Inner},
 		{&s.part, s.rows * p.Embd * side},
-		{&s.q, s.rows * blocks * 16}, {&s.starts, s.rows * blocks}, {&s.scales, s.rows},
+		{&s.q, s.rows * blocks * 16}, {&s.scales, s.rows},
 		{&s.hidden, group * p.Embd}, {&s.logits, group * p.Vocab},
 		{&s.maxima, group * runs}, {&s.terms, group * 2 * runs * runLogits},
 		{&s.best, group * bestWords(best)},

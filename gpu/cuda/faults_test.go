@@ -105,14 +105,18 @@ func workloads(seed uint64) map[string]func(kernel string) (items int, args []an
 		},
 		"quantize": func(string) (int, []any) {
 			const n = 1 << 13
-			return 64, []any{make([]byte, 2*n), make([]byte, n/8), make([]byte, 4), floats(n), n,
-				n / 32}
+			return 256, []any{make([]byte, 2*n), make([]byte, 4), floats(n), n, n / 32}
 		},
 		"integers_": func(k string) (int, []any) {
-			const rows, blocks = 3, 40
-			return 256, []any{floats(rows * 16), numbers("", rows*blocks*16), ints(make([]int,
-				rows*blocks)...), floats(rows), numbers("", blocks*136), floats(16), rows, blocks,
-				16}
+			rows, blocks := 3, 40
+			switch {
+			case strings.HasPrefix(k, "integers_one"):
+				rows, blocks = 1, 140
+			case strings.HasPrefix(k, "integers_many"):
+				rows, blocks = 40, 9
+			}
+			return 256, []any{floats(rows * 16), numbers("", rows*blocks*16), floats(rows),
+				numbers("", blocks*136), floats(16), rows, blocks, 16}
 		},
 		"attend_one_": func(k string) (int, []any) {
 			const keys = 1100 // more than 16 blocks

@@ -25,6 +25,7 @@ typedef unsigned char uchar;
 typedef unsigned short ushort;
 typedef unsigned int uint;
 typedef unsigned long long ulong;
+typedef uint uint4 __attribute__((ext_vector_type(4)));
 typedef float float2 __attribute__((ext_vector_type(2)));
 typedef float float4 __attribute__((ext_vector_type(4)));
 #define KERNEL extern "C" __attribute__((global))
@@ -58,4 +59,32 @@ extern "C" __attribute__((device)) void __syncthreads() __asm__("llvm.nvvm.barri
 #endif
 #define ALIGNED __attribute__((aligned(16)))
 #define UNROLL _Pragma("unroll")
+#define UNROLL_8 _Pragma("unroll 8")
 #define UNROLL_16 _Pragma("unroll 16")
+
+// dot_low returns sum + x₀·w₀ + x₁·w₁, where x is two int16s and w₀ and w₁ are the lower two int8s
+// of w; for dot_high they are the upper two. bytes returns four of the eight bytes of a and b, a's
+// first, each chosen by four bits of selector.
+#ifdef __OPENCL_C_VERSION__
+FUNCTION int dot_low(uint x, uint w, int sum) {
+	return sum + (int)(short)x * (int)(char)w + (int)(short)(x >> 16) * (int)(char)(w >> 8);
+}
+FUNCTION int dot_high(uint x, uint w, int sum) { return dot_low(x, w >> 16, sum); }
+FUNCTION uint bytes(uint a, uint b, uint selector) {
+	ulong all = (ulong)b << 32 | a;
+	uint v = 0;
+	UNROLL for (int i = 0; i < 4; i++)
+		v |= (uint)(all >> (selector >> 4 * i & 7) * 8 & 255) << 8 * i;
+	return v;
+}
+#else // a compiler unrolls loops with inline assembly only where their length is constant
+FUNCTION int dot_low(uint x, uint w, int sum) {
+	__asm__("dp2a.lo.s32.s32 %0, %1, %2, %0;" : "+r"(sum) : "r"(x), "r"(w));
+	return sum;
+}
+FUNCTION int dot_high(uint x, uint w, int sum) {
+	__asm__("dp2a.hi.s32.s32 %0, %1, %2, %0;" : "+r"(sum) : "r"(x), "r"(w));
+	return sum;
+}
+FUNCTION uint bytes(uint a, uint b, uint selector) { return __nvvm_prmt(a, b, selector); }
+#endif

@@ -57,8 +57,7 @@ FUNCTION int integer(GLOBAL const uchar *tile, int j, int k, int format) {
 }
 
 FUNCTION float tile_scale(GLOBAL const uchar *tile, int j, int format) {
-	GLOBAL const uchar *s = tile + TILE_BYTES(format) - 32 + 2 * j;
-	return FLOAT(((uint)s[0] | (uint)s[1] << 8) << 16);
+	return FLOAT((uint)((GLOBAL const ushort *)(tile + TILE_BYTES(format) - 32))[j] << 16);
 }
 
 FUNCTION int min_(int a, int b) { return a < b ? a : b; }

@@ -3,7 +3,7 @@
 //
 //	rows.cl       embedding, layer norm
 //	linear.cl     linear layers of one row on float weights; chains.cl of several rows
-//	quant.cl      linear layers, and the head, on Q8 and Q4 weights
+//	quant.cl      linear layers, and the head, on Q8 and Q4 weights; quanttile.cl of many rows
 //	attention.cl  keys and values into the pages, and attention over them
 //	head.cl       the logits; best.cl what of them the host needs
 //	exp.cl        exponential and activations; format.cl number formats
@@ -40,6 +40,7 @@
 #include "head.cl"
 #include "best.cl"
 #include "quant.cl"
+#include "quanttile.cl"
 #include "attention.cl"
 #include "probe.cl"
 #include "bench.cl"

@@ -1,77 +1,217 @@
-// Linear layers on Q8 and Q4 weights: kernels/quantleaf.go.
+// Linear layers on Q8 and Q4 weights: kernels/quantleaf.go. Here are those of one row and of a few;
+// quanttile.cl has those of many.
+//
+// The sum of a block of 32 inputs is an exact integer, so that its products may be added in any
+// order, by whatever instruction the device has. Only the chain over the blocks has an order.
 
-// quantize makes integers of rows of x: q [rows, blocks·32], the sums that Q4 starts from [rows,
-// blocks], and scales [rows]. A group of 64 is a row.
-KERNEL void quantize(GLOBAL short *q, GLOBAL int *starts, GLOBAL float *scales,
-		GLOBAL const float *x, int in, int blocks) {
-	SHARED uint peaks[64];
-	int r = GROUP(0);
-	x += (ulong)r * in, q += (ulong)r * blocks * 32, starts += (ulong)r * blocks;
+// quantize makes integers of rows of x: q [rows, blocks·32], and scales [rows]. A group of 256 items
+// is a row.
+KERNEL void quantize(GLOBAL short *q, GLOBAL float *scales, GLOBAL const float *x, int in,
+		int blocks) {
+	SHARED uint peaks[256];
+	SHARED uint peaks16[16];
+	int r = GROUP(0), ins = blocks * 32;
+	x += (ulong)r * in, q += (ulong)r * ins;
 	uint most = 0;
-	for (int i = ITEM; i < in; i += 64) {
-		uint u = BITS(x[i]) & 0x7fffffffu;
-		most = u > most ? u : most;
+	for (int i = ITEM; i < in; i += 8 * 256) { // past the end the last number is loaded once more
+		uint u[8];
+		UNROLL for (int n = 0; n < 8; n++) u[n] = BITS(x[min_(i + n * 256, in - 1)]) & 0x7fffffffu;
+		UNROLL for (int n = 0; n < 8; n++) most = u[n] > most ? u[n] : most;
 	}
 	peaks[ITEM] = most;
 	BARRIER;
-	for (int i = 0; i < 64; i++) most = peaks[i] > most ? peaks[i] : most;
+	if (ITEM < 16) {
+		UNROLL for (int n = ITEM; n < ITEM + 256; n += 16)
+			most = peaks[n] > most ? peaks[n] : most;
+		peaks16[ITEM] = most;
+	}
+	BARRIER;
+	UNROLL for (int n = 0; n < 16; n++) most = peaks16[n] > most ? peaks16[n] : most;
 	float peak = FLOAT(most), scale, inverse;
 	if (most >= 0x7f800000u) scale = FLOAT(0x7fc00000u), inverse = 0.0f; // NaN or infinite
 	else if (most < (127u - 80u) << 23) scale = 0.0f, inverse = 0.0f;    // below 2⁻⁸⁰
 	else scale = peak / 32767.0f, inverse = 32767.0f / peak;
 	if (ITEM == 0) scales[r] = scale;
-	for (int b = ITEM; b < blocks; b += 64) {
-		int start = 0;
-		for (int i = b * 32; i < b * 32 + 32; i++) {
-			int n = 0;
-			if (i < in && inverse != 0.0f) n = (int)((x[i] * inverse + 12582912.0f) - 12582912.0f);
-			q[i] = (short)n;
-			start -= 8 * n;
+	for (int i = ITEM; i < ins; i += 8 * 256) {
+		float v[8];
+		UNROLL for (int n = 0; n < 8; n++) v[n] = x[min_(i + n * 256, in - 1)];
+		UNROLL for (int n = 0; n < 8; n++) {
+			float y = v[n] * inverse;
+			if (i + n * 256 >= in || inverse == 0.0f) y = 0.0f;
+			if (i + n * 256 < ins) q[i + n * 256] = (short)(int)((y + 12582912.0f) - 12582912.0f);
 		}
-		starts[b] = start;
 	}
 }
 
-// integers computes 16 outputs of up to `many` rows, a slab of 16 blocks of inputs at a time: group
-// (outputs, rows) of 256 items. First item (b, j) computes the exact sums of block b and output j,
-// then item (i, j) continues the chain of row i and output j. bias may be null.
-FUNCTION void integers(GLOBAL float *y, GLOBAL const short *q, GLOBAL const int *starts,
-		GLOBAL const float *scales, GLOBAL const uchar *w, GLOBAL const float *bias, int rows,
-		int blocks, int out, int format, int many, LOCAL float *sums, LOCAL float *by) {
-	int r = GROUP(1) * many, count = min_(rows - r, many);
-	int n = ITEM / 16, j = ITEM % 16, o = GROUP(0) * 16 + j; // n is a block, or a row
+// A column of a tile is two outputs, and what an item multiplies. Outputs past the end are zeros.
+#define OUTPUT(column, second, format)                                                             \
+	((format) == Q8 ? 2 * (column) + (second) : (column) + 8 * (second))
+
+// load_quarter loads a quarter of a column, the inputs from 8·quarter to 8·quarter + 7: four words
+// in Q8, two in Q4.
+FUNCTION void load_quarter(uint *stored, GLOBAL const uchar *tile, int column, int quarter,
+		int format) {
+	GLOBAL const uint *words = (GLOBAL const uint *)tile + column;
+	if (format == Q8)
+		UNROLL for (int i = 0; i < 4; i++) stored[i] = words[(4 * quarter + i) * 8];
+	else
+		UNROLL for (int i = 0; i < 2; i++) stored[i] = words[(2 * quarter + i) * 8];
+}
+
+// pairs_of makes four words of a quarter, each the int8s of two inputs: of the first output in the
+// lower half, of the second in the upper. In Q4 an int8 is 16 times what it means: its four bits,
+// less 8, are the upper half of a byte. So its scale is divided by 16, which is exact.
+FUNCTION void pairs_of(uint *pairs, const uint *stored, int format) {
+	if (format == Q8) {
+		UNROLL for (int i = 0; i < 4; i++) pairs[i] = stored[i];
+	} else {
+		UNROLL for (int i = 0; i < 4; i++) { // a stored word has inputs 0, 2, 1 and 3
+			uint w = stored[i / 2];
+			pairs[i] = (bytes(w << 4, w, i % 2 == 0 ? 0x6420 : 0x7531) ^ 0x80808080u) & 0xf0f0f0f0u;
+		}
+	}
+}
+#define PAIR_SCALE(scale, format) ((format) == Q8 ? (scale) : (scale) * 0.0625f)
+
+// load_words reads four words together.
+FUNCTION void load_words(uint *to, GLOBAL const uint *from) {
+	uint4 v = *(GLOBAL const uint4 *)from;
+	to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
+}
+
+// load_inputs loads the 16 pairs of a block of a row.
+FUNCTION void load_inputs(uint *x, GLOBAL const short *q, ulong block) {
+	UNROLL for (int t = 0; t < 16; t += 4)
+		load_words(&x[t], (GLOBAL const uint *)q + block * 16 + t);
+}
+
+// load_rows loads the block b of four rows from r on, or where there are fewer, the last once more.
+FUNCTION void load_rows(uint (*x)[16], GLOBAL const short *q, int r, int count, int blocks,
+		ulong b) {
+	UNROLL for (int i = 0; i < 4; i++)
+		load_inputs(x[i], q, (ulong)(r + min_(i, count - 1)) * blocks + b);
+}
+
+// load_column loads a column and its two scales.
+FUNCTION void load_column(uint *stored, float *scales, GLOBAL const uchar *tile, int column,
+		int format) {
+	UNROLL for (int t = 0; t < 4; t++) load_quarter(&stored[4 * t], tile, column, t, format);
+	UNROLL for (int n = 0; n < 2; n++)
+		scales[n] = tile_scale(tile, OUTPUT(column, n, format), format);
+}
+
+// put_sums multiplies a column and a block of a row, and stores the sums of the two outputs.
+FUNCTION void put_sums(LOCAL float *sums, const uint *pairs, const uint *x, int column,
+		int format) {
+	int first = 0, second = 0;
+	UNROLL for (int k = 0; k < 16; k++) {
+		first = dot_low(x[k], pairs[k], first);
+		second = dot_high(x[k], pairs[k], second);
+	}
+	sums[OUTPUT(column, 0, format)] = (float)first;
+	sums[OUTPUT(column, 1, format)] = (float)second;
+}
+
+// put_scales stores the scales of a column.
+FUNCTION void put_scales(LOCAL float *by, const float *scales, int column, int format) {
+	UNROLL for (int n = 0; n < 2; n++)
+		by[OUTPUT(column, n, format)] = PAIR_SCALE(scales[n], format);
+}
+
+// chain_of continues a chain over the blocks of a slab, whose sums and scales lie 16 numbers apart.
+FUNCTION float chain_of(float chain, LOCAL const float *sums, LOCAL const float *by, int depth) {
+	UNROLL_8 for (int d = 0; d < depth; d++) chain = fma(sums[d * 16], by[d * 16], chain);
+	return chain;
+}
+
+// integers_one computes 16 outputs of one row, a slab of 128 blocks at a time: group (outputs) of
+// 256 items. First all items compute the sums of columns, two at a time, so that the loads of both
+// are under way; then 16 items continue a chain each.
+#define ONE_SLAB 128
+
+FUNCTION void integers_one(GLOBAL float *y, GLOBAL const short *q, GLOBAL const float *scales,
+		GLOBAL const uchar *w, GLOBAL const float *bias, int blocks, int out, int format,
+		LOCAL float *sums, LOCAL float *by) {
+	int column = ITEM % 8, o = GROUP(0) * 16 + ITEM;
 	float chain = 0.0f;
-	for (int first = 0; first < blocks; first += 16) {
-		int b = first + n, depth = min_(blocks - first, 16);
-		if (n < depth) {
-			GLOBAL const uchar *tile = w + ((ulong)GROUP(0) * blocks + b) * TILE_BYTES(format);
-			by[ITEM] = tile_scale(tile, j, format);
-			for (int i = 0; i < count; i++) {
-				GLOBAL const short *x = q + ((ulong)(r + i) * blocks + b) * 32;
-				int sum = format == Q8 ? 0 : starts[(ulong)(r + i) * blocks + b];
-				for (int k = 0; k < 32; k++) sum += (int)x[k] * integer(tile, j, k, format);
-				sums[i * 256 + ITEM] = (float)sum;
+	w += (ulong)GROUP(0) * blocks * TILE_BYTES(format);
+	for (int first = 0; first < blocks; first += ONE_SLAB) {
+		int depth = min_(blocks - first, ONE_SLAB);
+		for (int d = ITEM / 8; d < depth; d += 64) {
+			uint stored[2][16], x[2][16], pairs[16];
+			float scale[2][2];
+			UNROLL for (int n = 0; n < 2; n++) {
+				ulong b = first + d + n * 32;
+				if (d + n * 32 >= depth) continue;
+				load_column(stored[n], scale[n], w + b * TILE_BYTES(format), column, format);
+				load_inputs(x[n], q, b);
+			}
+			UNROLL for (int n = 0; n < 2; n++) {
+				int at = (d + n * 32) * 16;
+				if (d + n * 32 >= depth) continue;
+				UNROLL for (int t = 0; t < 16; t += 4) pairs_of(&pairs[t], &stored[n][t], format);
+				put_sums(&sums[at], pairs, x[n], column, format);
+				put_scales(&by[at], scale[n], column, format);
 			}
 		}
 		BARRIER;
-		if (n < count)
-			for (int d = 0; d < depth; d++)
-				chain = fma(sums[n * 256 + d * 16 + j], by[d * 16 + j], chain);
+		if (ITEM < 16) chain = chain_of(chain, &sums[ITEM], &by[ITEM], depth);
+		BARRIER;
+	}
+	if (ITEM < 16 && o < out) y[o] = fma(chain, scales[0], bias ? bias[o] : 0.0f);
+}
+
+// integers_few computes 16 outputs of up to 8 rows, a slab of 32 blocks at a time: group (outputs,
+// rows) of 256 items. First an item loads a column and multiplies it with all rows, of which the
+// inputs of four are under way together; then items (row, output) continue a chain each.
+#define FEW_SLAB 32
+#define FEW_ROWS 8
+
+FUNCTION void integers_few(GLOBAL float *y, GLOBAL const short *q, GLOBAL const float *scales,
+		GLOBAL const uchar *w, GLOBAL const float *bias, int rows, int blocks, int out, int format,
+		LOCAL float *sums, LOCAL float *by) {
+	int r = GROUP(1) * FEW_ROWS, count = min_(rows - r, FEW_ROWS);
+	int d = ITEM / 8, column = ITEM % 8;                     // block and column of a sum
+	int n = ITEM / 16, j = ITEM % 16, o = GROUP(0) * 16 + j; // row and output of a chain
+	float chain = 0.0f;
+	w += (ulong)GROUP(0) * blocks * TILE_BYTES(format);
+	for (int first = 0; first < blocks; first += FEW_SLAB) {
+		int depth = min_(blocks - first, FEW_SLAB);
+		if (d < depth) {
+			uint stored[16], pairs[16], x[4][16];
+			float scale[2];
+			ulong b = first + d;
+			load_column(stored, scale, w + b * TILE_BYTES(format), column, format);
+			load_rows(x, q, r, count, blocks, b);
+			UNROLL for (int t = 0; t < 16; t += 4) pairs_of(&pairs[t], &stored[t], format);
+			put_scales(&by[d * 16], scale, column, format);
+			for (int i = 0; i < count; i += 4) {
+				if (i > 0) load_rows(x, q, r + i, count - i, blocks, b);
+				UNROLL for (int a = 0; a < 4; a++)
+					if (i + a < count)
+						put_sums(&sums[((i + a) * FEW_SLAB + d) * 16], pairs, x[a], column, format);
+			}
+		}
+		BARRIER;
+		if (n < count) chain = chain_of(chain, &sums[n * FEW_SLAB * 16 + j], &by[j], depth);
 		BARRIER;
 	}
 	if (n < count && o < out)
 		y[(ulong)(r + n) * out + o] = fma(chain, scales[r + n], bias ? bias[o] : 0.0f);
 }
 
-#define INTEGERS(name, format, many)                                                               \
-	KERNEL void name(GLOBAL float *y, GLOBAL const short *q, GLOBAL const int *starts,             \
-			GLOBAL const float *scales, GLOBAL const uchar *w, GLOBAL const float *bias, int rows, \
-			int blocks, int out) {                                                                 \
-		SHARED float sums[256 * many];                                                             \
-		SHARED float by[256];                                                                      \
-		integers(y, q, starts, scales, w, bias, rows, blocks, out, format, many, sums, by);        \
+#define INTEGERS(one, few, format)                                                                 \
+	KERNEL void one(GLOBAL float *y, GLOBAL const short *q, GLOBAL const float *scales,            \
+			GLOBAL const uchar *w, GLOBAL const float *bias, int rows, int blocks, int out) {      \
+		SHARED float sums[ONE_SLAB * 16];                                                          \
+		SHARED float by[ONE_SLAB * 16];                                                            \
+		integers_one(y, q, scales, w, bias, blocks, out, format, sums, by);                        \
+	}                                                                                              \
+	KERNEL void few(GLOBAL float *y, GLOBAL const short *q, GLOBAL const float *scales,            \
+			GLOBAL const uchar *w, GLOBAL const float *bias, int rows, int blocks, int out) {      \
+		SHARED float sums[FEW_ROWS * FEW_SLAB * 16];                                               \
+		SHARED float by[FEW_SLAB * 16];                                                            \
+		integers_few(y, q, scales, w, bias, rows, blocks, out, format, sums, by);                  \
 	}
-INTEGERS(integers_one_q8, Q8, 1)
-INTEGERS(integers_one_q4, Q4, 1)
-INTEGERS(integers_few_q8, Q8, 16)
-INTEGERS(integers_few_q4, Q4, 16)
+INTEGERS(integers_one_q8, integers_few_q8, Q8)
+INTEGERS(integers_one_q4, integers_few_q4, Q4)

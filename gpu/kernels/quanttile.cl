@@ -1,0 +1,129 @@
+// Linear layers on Q8 and Q4 weights, for many rows: tiles of 64 rows by 64 outputs.
+//
+// A group of 256 items computes a tile, a slab of 4 blocks of inputs at a time, which is in local
+// memory while the next one is on its way to registers.
+
+#define TILE_ROWS 64
+#define TILES 4 // of weights: 64 outputs
+#define SLAB 4
+#define WORDS 144 // of a tile of weights in local memory, so that two tiles are in different banks
+
+// The 32 quarters of columns of a tile are in this order.
+#define COLUMN(n) ((n) % 8)
+#define QUARTER(n) ((n) / 8)
+
+FUNCTION void read_words(uint *to, LOCAL const uint *from) {
+	uint4 v = *(LOCAL const uint4 *)from;
+	to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
+}
+
+FUNCTION void put_words(LOCAL uint *to, const uint *from) {
+	uint4 v;
+	v.x = from[0], v.y = from[1], v.z = from[2], v.w = from[3];
+	*(LOCAL uint4 *)to = v;
+}
+
+// An item computes 16 chains, of 4 rows and of 2 columns, which are 4 outputs. row_of and output_of
+// are where they are in the group's tile.
+FUNCTION int row_of(int i) { return ITEM / 16 + i * 16; }
+FUNCTION int output_of(int j, int format) {
+	return ITEM % 16 / 4 * 16 + OUTPUT(ITEM % 4 + j / 2 * 4, j % 2, format);
+}
+
+// multiply continues the chains with block d of a slab.
+FUNCTION void multiply(float (*chain)[4], LOCAL const uint *xs, LOCAL const uint *ws,
+		LOCAL const float *by, int d) {
+	int tile = d * TILES + ITEM % 16 / 4, column = ITEM % 4, row = d * TILE_ROWS + ITEM / 16;
+	int sum[4][4];
+	UNROLL for (int n = 0; n < 16; n++) sum[n / 4][n % 4] = 0;
+	UNROLL for (int t = 0; t < 4; t++) {
+		uint first[4], second[4], x[4];
+		read_words(first, &ws[tile * WORDS + (t * 8 + column) * 4]);
+		read_words(second, &ws[tile * WORDS + (t * 8 + column + 4) * 4]);
+		UNROLL for (int i = 0; i < 4; i++) {
+			read_words(x, &xs[((row + i * 16) * 4 + t) * 4]);
+			UNROLL for (int k = 0; k < 4; k++) {
+				sum[i][0] = dot_low(x[k], first[k], sum[i][0]);
+				sum[i][1] = dot_high(x[k], first[k], sum[i][1]);
+				sum[i][2] = dot_low(x[k], second[k], sum[i][2]);
+				sum[i][3] = dot_high(x[k], second[k], sum[i][3]);
+			}
+		}
+	}
+	UNROLL for (int j = 0; j < 4; j++) {
+		float scale = by[tile * 16 + column * 2 + j / 2 * 8 + j % 2];
+		UNROLL for (int i = 0; i < 4; i++)
+			chain[i][j] = fma((float)sum[i][j], scale, chain[i][j]);
+	}
+}
+
+// tile_of returns tile n of the slab from block first on, of a group whose first tile is t.
+FUNCTION GLOBAL const uchar *tile_of(GLOBAL const uchar *w, int t, int first, int n, int blocks,
+		int out, int format) {
+	ulong of = min_(t + n % TILES, (out - 1) / 16), b = min_(first + n / TILES, blocks - 1);
+	return w + (of * blocks + b) * TILE_BYTES(format);
+}
+
+FUNCTION void integers_many(GLOBAL float *y, GLOBAL const short *q, GLOBAL const float *scales,
+		GLOBAL const uchar *w, GLOBAL const float *bias, int rows, int blocks, int out, int format,
+		LOCAL uint *xs, LOCAL uint *ws, LOCAL float *by) {
+	int r = GROUP(1) * TILE_ROWS, t = GROUP(0) * TILES, o = t * 16;
+	// What this item fetches of a slab: a quarter of block xb of rows xr, xr + 16, …; a quarter of
+	// a column of tiles wt and wt + 8, which are numbered block by block; and a scale. Past the end
+	// the last row, block or tile is fetched once more, for nothing.
+	int xr = ITEM / 16, xb = ITEM % 16 / 4, quarter = ITEM % 4, wt = ITEM / 32, wc = ITEM % 32;
+	uint x[4][4], stored[2][4], pairs[4];
+	float chain[4][4], scale = 0.0f;
+	UNROLL for (int n = 0; n < 16; n++) chain[n / 4][n % 4] = 0.0f;
+	for (int first = -SLAB; first < blocks; first += SLAB) {
+		if (first >= 0) {
+			BARRIER;
+			UNROLL for (int n = 0; n < 4; n++)
+				put_words(&xs[((xb * TILE_ROWS + xr + n * 16) * 4 + quarter) * 4], x[n]);
+			UNROLL for (int n = 0; n < 2; n++) {
+				pairs_of(pairs, stored[n], format);
+				put_words(&ws[(wt + n * 8) * WORDS + wc * 4], pairs);
+			}
+			by[ITEM] = PAIR_SCALE(scale, format);
+			BARRIER;
+		}
+		int next = first + SLAB;
+		if (next < blocks) {
+			UNROLL for (int n = 0; n < 4; n++) {
+				ulong row = min_(r + xr + n * 16, rows - 1);
+				ulong b = row * blocks + min_(next + xb, blocks - 1);
+				load_words(x[n], (GLOBAL const uint *)q + b * 16 + quarter * 4);
+			}
+			UNROLL for (int n = 0; n < 2; n++)
+				load_quarter(stored[n], tile_of(w, t, next, wt + n * 8, blocks, out, format),
+					COLUMN(wc), QUARTER(wc), format);
+			scale = tile_scale(tile_of(w, t, next, ITEM / 16, blocks, out, format),
+				OUTPUT(ITEM % 16 / 2, ITEM % 2, format), format);
+		}
+		if (first < 0) continue;
+		int depth = min_(blocks - first, SLAB);
+		for (int d = 0; d < depth; d++) multiply(chain, xs, ws, by, d);
+	}
+	float from[4];
+	UNROLL for (int j = 0; j < 4; j++)
+		from[j] = bias ? bias[min_(o + output_of(j, format), out - 1)] : 0.0f;
+	UNROLL for (int i = 0; i < 4; i++) {
+		float by_row = scales[min_(r + row_of(i), rows - 1)];
+		UNROLL for (int j = 0; j < 4; j++) chain[i][j] = fma(chain[i][j], by_row, from[j]);
+	}
+	UNROLL for (int i = 0; i < 4; i++)
+		UNROLL for (int j = 0; j < 4; j++)
+			if (r + row_of(i) < rows && o + output_of(j, format) < out)
+				y[(ulong)(r + row_of(i)) * out + o + output_of(j, format)] = chain[i][j];
+}
+
+#define INTEGERS_MANY(name, format)                                                                \
+	KERNEL void name(GLOBAL float *y, GLOBAL const short *q, GLOBAL const float *scales,           \
+			GLOBAL const uchar *w, GLOBAL const float *bias, int rows, int blocks, int out) {      \
+		SHARED uint xs[SLAB * TILE_ROWS * 16] ALIGNED;                                             \
+		SHARED uint ws[SLAB * TILES * WORDS] ALIGNED;                                              \
+		SHARED float by[SLAB * TILES * 16];                                                        \
+		integers_many(y, q, scales, w, bias, rows, blocks, out, format, xs, ws, by);               \
+	}
+INTEGERS_MANY(integers_many_q8, Q8)
+INTEGERS_MANY(integers_many_q4, Q4)
