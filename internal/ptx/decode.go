@@ -87,6 +87,7 @@ const (
 	opSkip       // the next instruction, if register x[0] is 0
 	opSkipUnless // if it is not
 	opBarrier
+	opMatrix // waits for the other items of the warp
 	opReturn
 )
 
@@ -148,6 +149,8 @@ func (p *parser) instruction(line string) (instruction, error) {
 		}
 		in.op = opBarrier
 		return in, nil
+	case "mma":
+		return in, p.matrix(&in, name, args)
 	case "ret":
 		in.op = opReturn
 		return in, nil

@@ -35,6 +35,8 @@ type kernel struct {
 	code   []instruction // of lines
 	shared int           // bytes of shared memory
 
+	matrices []fragments // the operands of each mma
+
 	// Registers and constants have the same numbering. first holds their values when an item
 	// starts.
 	first []uint64

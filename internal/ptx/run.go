@@ -52,9 +52,11 @@ func (c Counts) Less(before Counts) Counts {
 
 // An item is one thread of a group.
 type item struct {
-	r    registers
-	pc   int
-	done bool
+	r     registers
+	pc    int
+	waits bool // for an mma, the instruction before pc
+	done  bool
+	ran   int64 // instructions in this phase
 }
 
 // NewMachine returns a machine whose order depends on a seed.
@@ -168,12 +170,13 @@ func (m *Machine) Launch(name string, groups [3]int, items int, params []uint64)
 	return nil
 }
 
-// group runs one group: in each phase every item up to its next barrier or its end.
+// group runs one group: in each phase every item up to its next barrier or its end, and a warp's items
+// together from mma to mma.
 func (m *Machine) group(at [3]int) error {
 	m.epoch.groupStart = m.epoch.phase + 1
 	for i := range m.items {
 		it := &m.items[i]
-		it.pc, it.done = 0, false
+		it.pc, it.waits, it.done = 0, false, false
 		for n, v := range []int{i, len(m.items), at[0], at[1], at[2]} {
 			if reg := m.kernel.special[n]; reg != 0 {
 				it.r[reg] = uint64(v)
@@ -186,12 +189,16 @@ func (m *Machine) group(at [3]int) error {
 			m.turns[i], m.turns[j] = m.turns[j], m.turns[i]
 		})
 		for _, i := range m.turns {
-			m.epoch.item = int32(i)
-			it, before := &m.items[i], m.Counts.Instructions
-			if wrong := m.run(it); wrong != "" {
-				return m.fault(at, i, it.pc-1, wrong)
+			m.items[i].ran = 0
+			if err := m.advance(at, i); err != nil {
+				return err
 			}
-			m.warps[i/32] = max(m.warps[i/32], m.Counts.Instructions-before)
+		}
+		if err := m.together(at); err != nil {
+			return err
+		}
+		for i := range m.items {
+			m.warps[i/32] = max(m.warps[i/32], m.items[i].ran)
 		}
 		for i, n := range m.warps {
 			m.Counts.WarpInstructions += n
@@ -209,6 +216,17 @@ func (m *Machine) group(at [3]int) error {
 			return nil
 		}
 	}
+}
+
+// advance runs an item until it has to wait.
+func (m *Machine) advance(group [3]int, i int) error {
+	m.epoch.item = int32(i)
+	it, before := &m.items[i], m.Counts.Instructions
+	if wrong := m.run(it); wrong != "" {
+		return m.fault(group, i, it.pc-1, wrong)
+	}
+	it.ran += m.Counts.Instructions - before
+	return nil
 }
 
 func (m *Machine) fault(group [3]int, item, pc int, wrong string) error {
