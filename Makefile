@@ -118,16 +118,22 @@ bench: ## each kernel beside gonum's, for benchstat
 	go test -run '^$$' -bench . -count 6 ./kernels ./attention
 
 # PTX of sm_70 (Volta) runs on every later GPU: the driver compiles it there. Without contraction,
-# clang writes .rn, which no later compiler may fuse. The first line is the sum of the sources.
-PTX ?= gpu/cuda/gpt2.ptx
-ptx: ## the kernels for the CUDA driver: gpu/cuda/gpt2.ptx; wants clang-16
+# clang writes .rn, which no later compiler may fuse. The first line is the sum of the sources. The
+# second file is for sm_80 (Ampere) and later, which multiply matrices of integers. clang writes it for
+# sm_70 too: for sm_80 it would write max.NaN, which makes +0 of ReLU's −0.
+PTX ?= gpu/cuda
+ptx: ## the kernels for the CUDA driver: gpu/cuda/gpt2.ptx and gpt2_sm80.ptx; wants clang-16
 	@command -v clang-16 >/dev/null || { echo "no clang-16: apt-get install clang-16"; exit 1; }
-	@echo "clang-16 gpu/kernels/gpt2.cl: $(PTX)"
-	@clang-16 -x cuda gpu/kernels/gpt2.cl -nocudainc -nocudalib --cuda-device-only \
-		--cuda-gpu-arch=sm_70 -ffp-contract=off -O3 -S -o $(PTX)
-	@sum=$$(cat gpu/kernels/*.cl gpu/kernels/*.h | \
+	@set -e; sum=$$(cat gpu/kernels/*.cl gpu/kernels/*.h | \
 		if command -v sha256sum >/dev/null; then sha256sum; else shasum -a 256; fi | cut -c 1-64); \
-	{ echo "// gpu/kernels $$sum"; cat $(PTX); } >$(PTX).new && mv $(PTX).new $(PTX)
+	make() { \
+		echo "clang-16 gpu/kernels/gpt2.cl: $$1"; \
+		clang-16 -x cuda gpu/kernels/gpt2.cl -nocudainc -nocudalib --cuda-device-only \
+			--cuda-gpu-arch=sm_70 -ffp-contract=off -O3 $$2 -S -o $$1; \
+		{ echo "// gpu/kernels $$sum"; sed "$$3" $$1; } >$$1.new && mv $$1.new $$1; \
+	}; \
+	make $(PTX)/gpt2.ptx; \
+	make $(PTX)/gpt2_sm80.ptx -DMATRICES 's/^[.]version 6.0$$/.version 7.0/; s/^[.]target sm_70$$/.target sm_80/'
 
 gpu-bench: ## the speeds of 124M and 1.5B on the GPU that $GPT_DEVICE names, cuda if it names none
 	go run -tags gpu ./cmd/gpt bench table --device "$${GPT_DEVICE:-cuda}"

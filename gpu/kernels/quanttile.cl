@@ -8,10 +8,6 @@
 #define SLAB 4
 #define WORDS 144 // of a tile of weights in local memory, so that two tiles are in different banks
 
-// The 32 quarters of columns of a tile are in this order.
-#define COLUMN(n) ((n) % 8)
-#define QUARTER(n) ((n) / 8)
-
 FUNCTION void read_words(uint *to, LOCAL const uint *from) {
 	uint4 v = *(LOCAL const uint4 *)from;
 	to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
@@ -23,14 +19,74 @@ FUNCTION void put_words(LOCAL uint *to, const uint *from) {
 	*(LOCAL uint4 *)to = v;
 }
 
-// An item computes 16 chains, of 4 rows and of 2 columns, which are 4 outputs. row_of and output_of
-// are where they are in the group's tile.
+// An item computes 16 chains, of 4 rows and 4 outputs, which are 2 columns. For the two ways to
+// multiply:
+//
+//	row_of, output_of     the place of the chain [i][j] in the group's tile
+//	COLUMN, QUARTER       of the n-th of the 32 quarters of columns of a tile in local memory
+//	inputs_to, pairs_to   a quarter of a block of a row, or of a column, as local memory has it
+//	multiply              continues the chains with block d of a slab
+
+#ifdef MATRICES
+// A warp computes 32 rows by the 16 outputs of a tile: 2 by 2 products of 16 rows and 8 columns, of
+// which each is a block. An input is 256·high + low, and so is the sum of its products.
+
+#define COLUMN(n) ((n) / 4)
+#define QUARTER(n) ((n) % 4)
+
+FUNCTION int row_of(int i) {
+	return ITEM / 32 % 2 * 32 + i / 2 * 16 + i % 2 * 8 + ITEM % 32 / 4;
+}
+FUNCTION int output_of(int j, int format) {
+	return ITEM / 64 * 16 + OUTPUT(ITEM % 4 * 2 + j % 2, j / 2, format);
+}
+
+FUNCTION void inputs_to(LOCAL uint *to, const uint *x) {
+	uint parts[4] = { bytes(x[0], x[1], 0x7531), bytes(x[2], x[3], 0x7531),  // high
+		bytes(x[0], x[1], 0x6420), bytes(x[2], x[3], 0x6420) };              // low
+	put_words(to, parts);
+}
+
+FUNCTION void pairs_to(LOCAL uint *to, const uint *pairs) {
+	uint outputs[4] = { bytes(pairs[0], pairs[1], 0x5410), bytes(pairs[2], pairs[3], 0x5410),
+		bytes(pairs[0], pairs[1], 0x7632), bytes(pairs[2], pairs[3], 0x7632) };
+	put_words(to, outputs);
+}
+
+FUNCTION void multiply(float (*chain)[4], LOCAL const uint *xs, LOCAL const uint *ws,
+		LOCAL const float *by, int d) {
+	int tile = d * TILES + ITEM / 64, row = d * TILE_ROWS + row_of(0), t = ITEM % 4;
+	uint w[4], x[2][4];
+	float scale[4]; // of the first and second output of two columns
+	read_words(w, &ws[tile * WORDS + ITEM % 32 * 4]);
+	load4(scale, &by[tile * 16 + t * 4]);
+	UNROLL for (int i = 0; i < 4; i += 2) {
+		read_words(x[0], &xs[((row + i * 8) * 4 + t) * 4]);
+		read_words(x[1], &xs[((row + i * 8 + 8) * 4 + t) * 4]);
+		UNROLL for (int j = 0; j < 4; j += 2) {
+			int sum[4] = { 0, 0, 0, 0 };
+			add_product(sum, x[0][0], x[1][0], x[0][1], x[1][1], &w[j], 1);
+			UNROLL for (int n = 0; n < 4; n++) sum[n] *= 256;
+			add_product(sum, x[0][2], x[1][2], x[0][3], x[1][3], &w[j], 0);
+			UNROLL for (int n = 0; n < 4; n++)
+				chain[i + n / 2][j + n % 2] = fma((float)sum[n], scale[n % 2 * 2 + j / 2],
+					chain[i + n / 2][j + n % 2]);
+		}
+	}
+}
+
+#else
+#define COLUMN(n) ((n) % 8)
+#define QUARTER(n) ((n) / 8)
+
 FUNCTION int row_of(int i) { return ITEM / 16 + i * 16; }
 FUNCTION int output_of(int j, int format) {
 	return ITEM % 16 / 4 * 16 + OUTPUT(ITEM % 4 + j / 2 * 4, j % 2, format);
 }
 
-// multiply continues the chains with block d of a slab.
+FUNCTION void inputs_to(LOCAL uint *to, const uint *x) { put_words(to, x); }
+FUNCTION void pairs_to(LOCAL uint *to, const uint *pairs) { put_words(to, pairs); }
+
 FUNCTION void multiply(float (*chain)[4], LOCAL const uint *xs, LOCAL const uint *ws,
 		LOCAL const float *by, int d) {
 	int tile = d * TILES + ITEM % 16 / 4, column = ITEM % 4, row = d * TILE_ROWS + ITEM / 16;
@@ -56,6 +112,7 @@ FUNCTION void multiply(float (*chain)[4], LOCAL const uint *xs, LOCAL const uint
 			chain[i][j] = fma((float)sum[i][j], scale, chain[i][j]);
 	}
 }
+#endif
 
 // tile_of returns tile n of the slab from block first on, of a group whose first tile is t.
 FUNCTION GLOBAL const uchar *tile_of(GLOBAL const uchar *w, int t, int first, int n, int blocks,
@@ -79,10 +136,10 @@ FUNCTION void integers_many(GLOBAL float *y, GLOBAL const short *q, GLOBAL const
 		if (first >= 0) {
 			BARRIER;
 			UNROLL for (int n = 0; n < 4; n++)
-				put_words(&xs[((xb * TILE_ROWS + xr + n * 16) * 4 + quarter) * 4], x[n]);
+				inputs_to(&xs[((xb * TILE_ROWS + xr + n * 16) * 4 + quarter) * 4], x[n]);
 			UNROLL for (int n = 0; n < 2; n++) {
 				pairs_of(pairs, stored[n], format);
-				put_words(&ws[(wt + n * 8) * WORDS + wc * 4], pairs);
+				pairs_to(&ws[(wt + n * 8) * WORDS + wc * 4], pairs);
 			}
 			by[ITEM] = PAIR_SCALE(scale, format);
 			BARRIER;
@@ -122,7 +179,7 @@ FUNCTION void integers_many(GLOBAL float *y, GLOBAL const short *q, GLOBAL const
 			GLOBAL const uchar *w, GLOBAL const float *bias, int rows, int blocks, int out) {      \
 		SHARED uint xs[SLAB * TILE_ROWS * 16] ALIGNED;                                             \
 		SHARED uint ws[SLAB * TILES * WORDS] ALIGNED;                                              \
-		SHARED float by[SLAB * TILES * 16];                                                        \
+		SHARED float by[SLAB * TILES * 16] ALIGNED;                                                \
 		integers_many(y, q, scales, w, bias, rows, blocks, out, format, xs, ws, by);               \
 	}
 INTEGERS_MANY(integers_many_q8, Q8)
