@@ -17,18 +17,29 @@ import (
 	"picogpt/kernels"
 )
 
-// TestIntegersOfThePTX is TestIntegersOnADevice where there is none.
+// rowsOf has the numbers of rows at which other kernels or other groups begin.
+var rowsOf = []int{1, 2, 3, 5, 8, 9, 32, 33, 64, 65, 130}
+
+// TestIntegersOfThePTX is TestIntegersOnADevice where there is none. Of the PTX for sm_80 only the
+// kernels of many rows are others.
 func TestIntegersOfThePTX(t *testing.T) {
-	program, err := ptx.Parse(cuda.PTX())
-	if err != nil {
-		t.Fatal(err)
+	for name, of := range map[string]struct {
+		text string
+		rows []int
+	}{"sm_70": {cuda.PTX(), rowsOf}, "sm_80": {cuda.PTX80(), rowsOf[7:]}} {
+		t.Run(name, func(t *testing.T) {
+			program, err := ptx.Parse(of.text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			integers(t, ptx.Device(program), of.rows, cases.Of(1, 4))
+		})
 	}
-	integers(t, ptx.Device(program), cases.Of(1, 4))
 }
 
-// integers compares layers of the numbers of rows at which other kernels or groups begin, with as
-// many inputs as layers of 124M and 1.5B have. A layer has about 40·times outputs.
-func integers(t *testing.T, d *gpu.Device, times int) {
+// integers compares layers of these numbers of rows, with as many inputs as layers of 124M and 1.5B
+// have. A layer has about 40·times outputs.
+func integers(t *testing.T, d *gpu.Device, rowsOf []int, times int) {
 	team, err := kernels.NewTeam(0, "")
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +47,7 @@ func integers(t *testing.T, d *gpu.Device, times int) {
 	defer team.Close()
 	leaves := gpu.OpenLeaves(t, d, team)
 	r := rand.New(rand.NewPCG(3, 3))
-	for turn, rows := range []int{1, 2, 3, 5, 8, 9, 32, 33, 64, 65, 130} {
+	for turn, rows := range rowsOf {
 		for _, in := range cases.Some([]int{768, 1600, 3072, 6400, 300, 31}, 1, turn) {
 			for _, format := range []kernels.Format{kernels.Q8, kernels.Q4} {
 				out := 16*times*(1+r.IntN(4)) + r.IntN(17)

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"picogpt/gpu"
 	"picogpt/internal/ptx"
 	"picogpt/internal/testing/cases"
 	"picogpt/internal/testing/fixture"
@@ -74,9 +75,13 @@ func (w way) options() model.Options {
 }
 
 func TestPTXGivesTheProcessorsBits(t *testing.T) {
-	program, err := ptx.Parse(kernels)
-	if err != nil {
-		t.Fatal(err)
+	devices := map[string]*gpu.Device{}
+	for name, text := range shipped() {
+		program, err := ptx.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		devices[name] = ptx.Device(program).WithoutProbe()
 	}
 	all := []way{{"f32", "f32"}, {"f16", "f16"}, {"bf16", "f32"}, {"q8", "f16"}, {"q4", "f32"}}
 	shapes := map[string]fixture.Options{
@@ -97,14 +102,19 @@ func TestPTXGivesTheProcessorsBits(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				o := w.options()
-				o.Device = ptx.Device(program).WithoutProbe()
-				got, err := story(testmodel.New(t, config, file, o))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if d := differs(got, want); d != "" {
-					t.Error(d)
+				for on, d := range devices {
+					if on != "gpt2.ptx" && w.weights[0] != 'q' {
+						continue // the same kernels
+					}
+					o := w.options()
+					o.Device = d
+					got, err := story(testmodel.New(t, config, file, o))
+					if err != nil {
+						t.Fatal(err)
+					}
+					if d := differs(got, want); d != "" {
+						t.Errorf("%s: %s", on, d)
+					}
 				}
 			})
 		}

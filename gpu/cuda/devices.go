@@ -33,12 +33,12 @@ func devices(libraries ...string) ([]*gpu.Device, error) {
 		if err != nil {
 			return all, fmt.Errorf("CUDA device %d: %w", i, err)
 		}
-		info, err := l.info(id)
+		info, major, err := l.info(id)
 		if err != nil {
 			return all, fmt.Errorf("CUDA device %d: %w", i, err)
 		}
 		all = append(all, gpu.NewDevice(info, func() (gpu.Driver, error) {
-			return l.open(id, kernels)
+			return l.open(id, kernelsOf(major))
 		}).OnBus(func() string { return l.bus(id) }))
 	}
 	return all, nil
@@ -58,28 +58,29 @@ const (
 
 const prohibited = 2 // a compute mode
 
-// info returns the description of a device, with what it lacks.
-func (l *library) info(id int32) (gpu.Info, error) {
+// info returns the description of a device, with what it lacks, and the first number of its compute
+// capability.
+func (l *library) info(id int32) (gpu.Info, int32, error) {
 	var name [256]byte
 	if err := l.call(&l.deviceGetName, uintptr(unsafe.Pointer(&name)), uintptr(len(name)),
 		uintptr(id)); err != nil {
-		return gpu.Info{}, err
+		return gpu.Info{}, 0, err
 	}
 	var memory uintptr
 	if err := l.call(&l.deviceTotalMem, uintptr(unsafe.Pointer(&memory)), uintptr(id)); err != nil {
-		return gpu.Info{}, err
+		return gpu.Info{}, 0, err
 	}
 	var v [5]int32
 	for i, what := range []uintptr{computeCapabilityMajor, computeCapabilityMinor,
 		maxThreadsPerBlock, maxSharedMemoryPerBlock, computeMode} {
 		err := l.call(&l.deviceGetAttribute, uintptr(unsafe.Pointer(&v[i])), what, uintptr(id))
 		if err != nil {
-			return gpu.Info{}, err
+			return gpu.Info{}, 0, err
 		}
 	}
 	var driver int32
 	if err := l.call(&l.driverGetVersion, uintptr(unsafe.Pointer(&driver))); err != nil {
-		return gpu.Info{}, err
+		return gpu.Info{}, 0, err
 	}
 	info := gpu.Info{
 		Driver: "cuda", Name: text(name[:]), Vendor: "NVIDIA", Platform: "CUDA",
@@ -99,7 +100,7 @@ func (l *library) info(id int32) (gpu.Info, error) {
 			info.Lacks = append(info.Lacks, need.what)
 		}
 	}
-	return info, nil
+	return info, v[0], nil
 }
 
 // bus returns the place of a device on the PCI bus, or "".

@@ -12,6 +12,9 @@ import (
 	"testing"
 
 	"picogpt/gpu"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testmodel"
+	"picogpt/model"
 )
 
 func TestDevicesSayWhatTheyAre(t *testing.T) {
@@ -40,6 +43,26 @@ func TestOldDevicesLackSomething(t *testing.T) {
 	}
 	if lacks := got[0].Lacks; !reflect.DeepEqual(lacks, []string{"compute capability 7.0"}) {
 		t.Errorf("lacks %q", lacks)
+	}
+}
+
+// Devices of Ampere and later get the PTX that multiplies matrices; others would refuse it.
+func TestADeviceGetsThePTXForIt(t *testing.T) {
+	f := newFake(t)
+	for major, want := range map[int32]string{7: kernels, 8: kernels80, 9: kernels80, 12: kernels80} {
+		f.reset()
+		f.major = major
+		config, file := fixture.Checkpoint(fixture.Options{})
+		m, err := testmodel.Try(config, file, model.Options{Device: f.device(), Threads: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.module != want {
+			t.Errorf("compute capability %d: PTX of %d bytes, want %d", major, len(f.module), len(want))
+		}
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -185,7 +185,7 @@ func failing(l *library) error {
 	if err := l.call(&l.init, 0); err != nil {
 		return err
 	}
-	if _, err := l.info(7); err != nil {
+	if _, _, err := l.info(7); err != nil {
 		return err
 	}
 	d, err := l.open(7, kernels)

@@ -36,6 +36,7 @@ type state struct {
 	version, devices int32
 	major            int32 // compute capability
 	memory           uint64
+	module           string // the text that was loaded last
 
 	failAt int    // the call that fails, from 1
 	lost   bool   // and so do all after it
@@ -96,7 +97,7 @@ const (
 
 func newFake(t *testing.T) *fake {
 	t.Helper()
-	p, err := ptx.Parse(kernels)
+	p, err := ptx.Parse(kernels80)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -331,7 +332,7 @@ func (f *fake) withoutContext(name string, a [11]uint64) int32 {
 func (f *fake) modules(name string, a [11]uint64) int32 {
 	switch name {
 	case "cuModuleLoadDataEx":
-		if text := cString(a[1]); text != kernels {
+		if text := cString(a[1]); text != kernels && (text != kernels80 || f.major < 8) {
 			_, err := ptx.Parse(text)
 			if a[2] == 2 && *at[[2]int32](a[3]) == [2]int32{5, 6} {
 				values := at[[2]uint64](a[4])
@@ -339,6 +340,7 @@ func (f *fake) modules(name string, a [11]uint64) int32 {
 			}
 			return invalidPTX
 		}
+		f.module = cString(a[1])
 		f.made("module", a[0])
 	case "cuModuleUnload":
 		if !f.is("module", a[0]) {

@@ -16,6 +16,11 @@ import (
 	"picogpt/internal/ptx"
 )
 
+// shipped returns the PTX that ships, by the names of the files.
+func shipped() map[string]string {
+	return map[string]string{"gpt2.ptx": kernels, "gpt2_sm80.ptx": kernels80}
+}
+
 // The kernels were not changed without `make ptx`.
 func TestPTXIsOfTheseSources(t *testing.T) {
 	sum := sha256.New()
@@ -34,8 +39,10 @@ func TestPTXIsOfTheseSources(t *testing.T) {
 		}
 	}
 	want := fmt.Sprintf("// gpu/kernels %x\n", sum.Sum(nil))
-	if got, _, _ := strings.Cut(kernels, "\n"); got+"\n" != want {
-		t.Errorf("gpt2.ptx begins with %q, want %q: run make ptx", got, want)
+	for name, text := range shipped() {
+		if got, _, _ := strings.Cut(text, "\n"); got+"\n" != want {
+			t.Errorf("%s begins with %q, want %q: run make ptx", name, got, want)
+		}
 	}
 }
 
@@ -46,36 +53,69 @@ func TestPTXIsWhatClangMakes(t *testing.T) {
 			t.Skip(err)
 		}
 	}
-	made := filepath.Join(t.TempDir(), "gpt2.ptx")
+	made := t.TempDir()
 	run := exec.Command("make", "-C", "../..", "ptx", "PTX="+made)
 	if out, err := run.CombinedOutput(); err != nil {
 		t.Fatalf("make ptx: %v\n%s", err, out)
 	}
-	text, err := os.ReadFile(made)
-	if err != nil {
-		t.Fatal(err)
+	for name, want := range shipped() {
+		text, err := os.ReadFile(filepath.Join(made, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(text) != want {
+			t.Errorf("make ptx gives other PTX than %s: run it, and commit what it writes", name)
+		}
 	}
-	if string(text) != kernels {
-		t.Error("make ptx gives other PTX than gpt2.ptx: run it, and commit what it writes")
+}
+
+// What one device computes another computes: but for the tiles of Q8 and Q4, both files have the same
+// kernels, as text. Tests of the first are tests of the second.
+func TestOnlyTilesOfIntegersDiffer(t *testing.T) {
+	split := func(text string) map[string]string {
+		all := map[string]string{}
+		for _, part := range strings.Split(text, ".visible .entry ")[1:] {
+			name, body, _ := strings.Cut(part, "(")
+			body, _, _ = strings.Cut(body, "\n}\n") // a comment of the next one may follow
+			all[name] = body
+		}
+		return all
+	}
+	one, other := split(kernels), split(kernels80)
+	if len(one) != len(other) || len(one) < 30 {
+		t.Errorf("%d kernels and %d", len(one), len(other))
+	}
+	for name, body := range one {
+		differ := body != other[name]
+		if differ != strings.HasPrefix(name, "integers_many_") {
+			t.Errorf("%s: whether they differ is %v", name, differ)
+		}
+		matrices := strings.Contains(other[name], "mma.sync")
+		if matrices != differ || strings.Contains(body, "mma.sync") {
+			t.Errorf("%s: mma is in the wrong file", name)
+		}
 	}
 }
 
 // The interpreter refuses what does not round to nearest, flushes subnormals or may be fused.
 func TestPTXRoundsToNearest(t *testing.T) {
-	p, err := ptx.Parse(kernels)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p.Target != "sm_70" {
-		t.Errorf("target %s, want sm_70", p.Target)
-	}
 	source, err := os.ReadFile("../kernels/rows.cl")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range regexp.MustCompile(`(?m)^KERNEL void (\w+)`).FindAllSubmatch(source, -1) {
-		if _, err := p.Params(string(m[1])); err != nil {
-			t.Error(err)
+	targets := map[string]string{"gpt2.ptx": "sm_70", "gpt2_sm80.ptx": "sm_80"}
+	for name, text := range shipped() {
+		p, err := ptx.Parse(text)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if p.Target != targets[name] {
+			t.Errorf("%s: target %s, want %s", name, p.Target, targets[name])
+		}
+		for _, m := range regexp.MustCompile(`(?m)^KERNEL void (\w+)`).FindAllSubmatch(source, -1) {
+			if _, err := p.Params(string(m[1])); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
 		}
 	}
 }

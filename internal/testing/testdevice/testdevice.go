@@ -16,7 +16,8 @@ import (
 )
 
 // Open returns the device. It skips the test if $GPT_DEVICE is empty or cpu, and fails it if there
-// is no such device. The name ptx means the interpreter of the PTX that ships.
+// is no such device. The name ptx means the interpreter of the PTX that ships, and ptx80 that of the
+// PTX for GPUs that multiply matrices.
 func Open(t testing.TB) *gpu.Device {
 	t.Helper()
 	name := os.Getenv("GPT_DEVICE")
@@ -24,11 +25,18 @@ func Open(t testing.TB) *gpu.Device {
 		t.Skip("GPT_DEVICE names no GPU, such as pocl or cuda")
 	}
 	devices, missing := drivers.Devices()
-	program, err := ptx.Parse(cuda.PTX())
-	if err != nil {
-		t.Fatal(err)
+	if name == "ptx" || name == "ptx80" {
+		text := cuda.PTX()
+		if name == "ptx80" {
+			text = cuda.PTX80()
+		}
+		program, err := ptx.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ptx.Device(program)
 	}
-	d, err := gpu.Choose(append(devices, ptx.Device(program)), name)
+	d, err := gpu.Choose(devices, name)
 	if err != nil {
 		t.Fatal(errors.Join(err, missing))
 	}
