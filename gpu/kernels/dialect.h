@@ -89,10 +89,11 @@ FUNCTION int dot_high(uint x, uint w, int sum) {
 FUNCTION uint bytes(uint a, uint b, uint selector) { return __nvvm_prmt(a, b, selector); }
 #ifdef MATRICES // the device is sm_80 or later
 // add_product adds the product of A [16, 32] and B [32, 8] to sum [16, 8], whose numbers are spread
-// over the 32 items of a warp. A has int8s, or if is_signed is 0 uint8s; B has int8s. With g = ITEM %
-// 32 / 4 and t = ITEM % 4 this item has inputs 4·t to 4·t + 3, in a0, a1 and b[0], and 16 + 4·t to
-// 19 + 4·t, in a2, a3 and b[1], of rows g and g + 8 of A and column g of B; and columns 2·t and
-// 2·t + 1 of rows g and g + 8 of the sum. PTX ISA, Matrix Fragments for mma.m16n8k32.
+// over the 32 items of a warp. A has int8s, or if is_signed is 0 uint8s; B has int8s. With g the
+// quotient and t the rest of ITEM % 32 by 4, this item has of rows g and g + 8 of A and of column g
+// of B the inputs 4·t to 4·t + 3, in a0, a1 and b[0], and 16 + 4·t to 19 + 4·t, in a2, a3 and b[1];
+// and of rows g and g + 8 of the sum the columns 2·t and 2·t + 1. PTX ISA, Matrix Fragments for
+// mma.m16n8k32.
 FUNCTION void add_product(int *sum, uint a0, uint a1, uint a2, uint a3, const uint *b,
 		int is_signed) {
 #define MMA(type)                                                                                  \

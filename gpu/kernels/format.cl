@@ -56,8 +56,12 @@ FUNCTION int integer(GLOBAL const uchar *tile, int j, int k, int format) {
 	return tile[k / 4 * 32 + j % 8 * 4 + k % 2 * 2 + k % 4 / 2] >> (j / 8 * 4) & 15;
 }
 
+// scale_bits returns the scale of output j of a tile in BF16, and tile_scale as a float.
+FUNCTION ushort scale_bits(GLOBAL const uchar *tile, int j, int format) {
+	return ((GLOBAL const ushort *)(tile + TILE_BYTES(format) - 32))[j];
+}
 FUNCTION float tile_scale(GLOBAL const uchar *tile, int j, int format) {
-	return FLOAT((uint)((GLOBAL const ushort *)(tile + TILE_BYTES(format) - 32))[j] << 16);
+	return FLOAT((uint)scale_bits(tile, j, format) << 16);
 }
 
 FUNCTION int min_(int a, int b) { return a < b ? a : b; }

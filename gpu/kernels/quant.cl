@@ -4,8 +4,8 @@
 // The sum of a block of 32 inputs is an exact integer, so that its products may be added in any
 // order, by whatever instruction the device has. Only the chain over the blocks has an order.
 
-// quantize makes integers of rows of x: q [rows, blocks·32], and scales [rows]. A group of 256 items
-// is a row.
+// quantize makes integers of rows of x: q [rows, blocks·32], and scales [rows]. A group of 256
+// items is a row.
 KERNEL void quantize(GLOBAL short *q, GLOBAL float *scales, GLOBAL const float *x, int in,
 		int blocks) {
 	SHARED uint peaks[256];

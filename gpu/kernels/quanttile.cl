@@ -28,28 +28,29 @@ FUNCTION void put_words(LOCAL uint *to, const uint *from) {
 //	multiply              continues the chains with block d of a slab
 
 #ifdef MATRICES
-// A warp computes 32 rows by the 16 outputs of a tile: 2 by 2 products of 16 rows and 8 columns, of
-// which each is a block. An input is 256·high + low, and so is the sum of its products.
+// A warp computes 32 rows by the 16 outputs of a tile, as 2 by 2 products of matrices: 16 rows by
+// the 8 first or second outputs of the columns. An input is 256·high + low, so that a block is two
+// products: of the high parts, and of the low parts, which is added to the first times 256. The
+// order of a block's inputs is another one in both matrices, which changes no sum: those of quarter
+// t are inputs 4·t to 4·t + 3 and 16 + 4·t to 19 + 4·t.
 
 #define COLUMN(n) ((n) / 4)
 #define QUARTER(n) ((n) % 4)
 
-FUNCTION int row_of(int i) {
-	return ITEM / 32 % 2 * 32 + i / 2 * 16 + i % 2 * 8 + ITEM % 32 / 4;
-}
+FUNCTION int row_of(int i) { return ITEM / 32 % 2 * 32 + i * 8 + ITEM % 32 / 4; }
 FUNCTION int output_of(int j, int format) {
 	return ITEM / 64 * 16 + OUTPUT(ITEM % 4 * 2 + j % 2, j / 2, format);
 }
 
 FUNCTION void inputs_to(LOCAL uint *to, const uint *x) {
-	uint parts[4] = { bytes(x[0], x[1], 0x7531), bytes(x[2], x[3], 0x7531),  // high
-		bytes(x[0], x[1], 0x6420), bytes(x[2], x[3], 0x6420) };              // low
+	uint parts[4] = { bytes(x[0], x[1], 0x7531), bytes(x[2], x[3], 0x7531), // high
+		bytes(x[0], x[1], 0x6420), bytes(x[2], x[3], 0x6420) };             // low
 	put_words(to, parts);
 }
 
 FUNCTION void pairs_to(LOCAL uint *to, const uint *pairs) {
 	uint outputs[4] = { bytes(pairs[0], pairs[1], 0x5410), bytes(pairs[2], pairs[3], 0x5410),
-		bytes(pairs[0], pairs[1], 0x7632), bytes(pairs[2], pairs[3], 0x7632) };
+		bytes(pairs[0], pairs[1], 0x7632), bytes(pairs[2], pairs[3], 0x7632) }; // the second one
 	put_words(to, outputs);
 }
 
@@ -130,7 +131,8 @@ FUNCTION void integers_many(GLOBAL float *y, GLOBAL const short *q, GLOBAL const
 	// the last row, block or tile is fetched once more, for nothing.
 	int xr = ITEM / 16, xb = ITEM % 16 / 4, quarter = ITEM % 4, wt = ITEM / 32, wc = ITEM % 32;
 	uint x[4][4], stored[2][4], pairs[4];
-	float chain[4][4], scale = 0.0f;
+	ushort scale = 0;
+	float chain[4][4];
 	UNROLL for (int n = 0; n < 16; n++) chain[n / 4][n % 4] = 0.0f;
 	for (int first = -SLAB; first < blocks; first += SLAB) {
 		if (first >= 0) {
@@ -141,10 +143,10 @@ FUNCTION void integers_many(GLOBAL float *y, GLOBAL const short *q, GLOBAL const
 				pairs_of(pairs, stored[n], format);
 				pairs_to(&ws[(wt + n * 8) * WORDS + wc * 4], pairs);
 			}
-			by[ITEM] = PAIR_SCALE(scale, format);
+			by[ITEM] = PAIR_SCALE(FLOAT((uint)scale << 16), format);
 			BARRIER;
 		}
-		int next = first + SLAB;
+		int next = first + SLAB; // from here to the next barrier nothing waits for what is loaded
 		if (next < blocks) {
 			UNROLL for (int n = 0; n < 4; n++) {
 				ulong row = min_(r + xr + n * 16, rows - 1);
@@ -154,7 +156,7 @@ FUNCTION void integers_many(GLOBAL float *y, GLOBAL const short *q, GLOBAL const
 			UNROLL for (int n = 0; n < 2; n++)
 				load_quarter(stored[n], tile_of(w, t, next, wt + n * 8, blocks, out, format),
 					COLUMN(wc), QUARTER(wc), format);
-			scale = tile_scale(tile_of(w, t, next, ITEM / 16, blocks, out, format),
+			scale = scale_bits(tile_of(w, t, next, ITEM / 16, blocks, out, format),
 				OUTPUT(ITEM % 16 / 2, ITEM % 2, format), format);
 		}
 		if (first < 0) continue;
