@@ -27,7 +27,9 @@ func open(t *testing.T) (*gpu.Leaves, *kernels.Team) {
 }
 
 // TestIntegersOnADevice is TestIntegersOfThePTX on a device, with more outputs.
-func TestIntegersOnADevice(t *testing.T) { integers(t, testdevice.Open(t), rowsOf, cases.Of(3, 40)) }
+func TestIntegersOnADevice(t *testing.T) {
+	integers(t, testdevice.Open(t), rowsOf, cases.Of(3, 40))
+}
 
 // TestLinearOnADevice straddles the edges of segments, slabs, tiles and groups.
 func TestLinearOnADevice(t *testing.T) {

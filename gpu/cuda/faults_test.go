@@ -237,8 +237,8 @@ func TestEveryRemovedBarrierIsCaught(t *testing.T) {
 			same := text != kernels && !strings.HasPrefix(kernel, "integers_many_")
 			if i%some == 0 && !same &&
 				wrong(text[:at]+text[at+len(barrier):], kernel, 8) == nil {
-				t.Errorf("%s: the barrier at byte %d is removed, in kernel %s, and nothing is wrong",
-					name, at, kernel)
+				t.Errorf("%s: the barrier at byte %d is removed, in kernel %s, and nothing is "+
+					"wrong", name, at, kernel)
 			}
 			at += len(barrier)
 		}

@@ -1,7 +1,7 @@
 package cuda
 
-// The kernels as PTX, which the driver compiles when it loads them: for any GPU since Volta, and for
-// GPUs since Ampere, which multiply matrices of integers. Both give the same bits.
+// The kernels as PTX, which the driver compiles when it loads them: for any GPU since Volta, and
+// for GPUs since Ampere, which multiply matrices of integers. Both give the same bits.
 
 import _ "embed"
 
@@ -14,7 +14,7 @@ var (
 	kernels80 string
 )
 
-// kernelsOf returns the PTX for devices of a compute capability, of which it is given the first number.
+// kernelsOf returns the PTX for devices of a compute capability, of which it gets the first number.
 func kernelsOf(major int32) string {
 	if major >= 8 {
 		return kernels80

@@ -69,8 +69,8 @@ func TestPTXIsWhatClangMakes(t *testing.T) {
 	}
 }
 
-// What one device computes another computes: but for the tiles of Q8 and Q4, both files have the same
-// kernels, as text. Tests of the first are tests of the second.
+// But for the tiles of Q8 and Q4, both files have the same kernels, as text: tests of the first are
+// tests of the second.
 func TestOnlyTilesOfIntegersDiffer(t *testing.T) {
 	split := func(text string) map[string]string {
 		all := map[string]string{}

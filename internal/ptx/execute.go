@@ -36,8 +36,8 @@ func fbits(f float32) uint64 { return uint64(math.Float32bits(f)) }
 func f64(v uint64) float64   { return math.Float64frombits(v) }
 func d64(f float64) uint64   { return math.Float64bits(f) }
 
-// run runs an item up to its next barrier or mma, or its end. If it did something wrong, run describes
-// that; the instruction is the one before it.pc.
+// run runs an item up to its next barrier or mma, or its end. If it did something wrong, run
+// describes that; the instruction is the one before it.pc.
 func (m *Machine) run(it *item) (wrong string) {
 	code, r, pc := m.kernel.code, &it.r, it.pc
 	start := m.Counts.Instructions

@@ -8,8 +8,8 @@ import (
 )
 
 // A fragments holds the registers of mma.sync.aligned.m16n8k32: 4 of D, 4 of A, 2 of B and 4 of C.
-// D = A·B + C, where A is [16, 32] and B is [32, 8], of int8s or of uint8s, and C and D are [16, 8], of
-// int32s that wrap around.
+// D = A·B + C, where A is [16, 32], of int8s or uint8s, B is [32, 8], of int8s, and C and D are
+// [16, 8], of int32s that wrap around.
 type fragments [14]uint16
 
 // matrix decodes an mma. B has int8s here, and A either.
@@ -37,10 +37,10 @@ func (p *parser) matrix(in *instruction, name string, args []string) error {
 	return nil
 }
 
-// multiply executes an mma of the items of a warp. Which numbers an item holds is in "PTX ISA", "Matrix
-// Fragments for mma.m16n8k32": with the item in its warp = 4·g + t, byte n of A's register i is in row
-// g + 8·(i mod 2) and column 4·t + n + 16·⌊i/2⌋, byte n of B's register i in row 4·t + n + 16·i and
-// column g, and register i of C and D in row g + 8·⌊i/2⌋ and column 2·t + i mod 2.
+// multiply executes an mma of the items of a warp. Which numbers an item holds is in "PTX ISA",
+// "Matrix Fragments for mma.m16n8k32": with the item in its warp = 4·g + t, byte n of A's register i
+// is in row g + 8·(i mod 2) and column 4·t + n + 16·⌊i/2⌋, byte n of B's register i in row 4·t + n +
+// 16·i and column g, and register i of C and D in row g + 8·⌊i/2⌋ and column 2·t + i mod 2.
 func (f *fragments) multiply(warp []item, signed bool) {
 	var a [16][32]int32
 	var b [8][32]int32 // by column
@@ -77,8 +77,8 @@ func (f *fragments) multiply(warp []item, signed bool) {
 	}
 }
 
-// together executes each mma that a warp waits for, and then runs its items on, until all items are at
-// a barrier or at their end.
+// together executes each mma that a warp waits for, and then runs its items on, until all items are
+// at a barrier or at their end.
 func (m *Machine) together(group [3]int) error {
 	for again := true; again; {
 		again = false
@@ -95,7 +95,8 @@ func (m *Machine) together(group [3]int) error {
 			}
 			for i := range warp {
 				if len(warp) < 32 || !warp[i].waits || warp[i].pc != at {
-					return m.fault(group, start+i, at-1, "does not reach it with all 32 of its warp")
+					return m.fault(group, start+i, at-1,
+						"does not reach it with all 32 of its warp")
 				}
 				warp[i].waits = false
 			}

@@ -31,8 +31,8 @@ func matrixModule(body string) (*Program, error) {
 	return Parse(strings.Replace(text(body), "%r<9>", "%r<40>", 1))
 }
 
-// TestMatrices spreads matrices over the items as the manual says of each element, a0 to a15, b0 to b7
-// and c0 to c3 ("PTX ISA", "Matrix Fragments for mma.m16n8k32"), and compares what comes back.
+// TestMatrices spreads matrices over the items as the manual says of each element, a0 to a15, b0 to
+// b7 and c0 to c3 ("PTX ISA", "Matrix Fragments for mma.m16n8k32"), and compares what comes back.
 func TestMatrices(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 5))
 	for _, kind := range []string{"s8.s8.s32", "u8.s8.s32"} {
@@ -88,7 +88,8 @@ func TestMatrices(t *testing.T) {
 					if i >= 2 {
 						row += 8
 					}
-					binary.LittleEndian.PutUint32(own[24+4*i:], uint32(c[row][in*2+i&1])+uint32(lane/32))
+					v := uint32(c[row][in*2+i&1]) + uint32(lane/32)
+					binary.LittleEndian.PutUint32(own[24+4*i:], v)
 				}
 			}
 			m := NewMachine(p, uint64(round))

@@ -170,8 +170,8 @@ func (m *Machine) Launch(name string, groups [3]int, items int, params []uint64)
 	return nil
 }
 
-// group runs one group: in each phase every item up to its next barrier or its end, and a warp's items
-// together from mma to mma.
+// group runs one group: in each phase every item up to its next barrier or its end, and a warp's
+// items together from mma to mma.
 func (m *Machine) group(at [3]int) error {
 	m.epoch.groupStart = m.epoch.phase + 1
 	for i := range m.items {
