@@ -26,6 +26,8 @@ type backend struct {
 	scratch        scratch
 	recordings     recordings
 	plan           plan
+	rows           int  // of the pass, with those that pad it
+	small          bool // the pass is one of those that are recorded
 	last           Launch
 	engine.Outputs // the rows whose logits are wanted
 	chooser        chooser
@@ -84,8 +86,8 @@ func newBackend(
 ) *backend {
 	b := &backend{info: info, params: p, team: team, driver: d, pool: newPool(d, info, p, cache)}
 	b.handOut, b.chooser.pick = b.Deliver, b.pickBest
-	if recorder, ok := d.(Recorder); ok {
-		b.recordings = recordings{recorder, map[shape]Recording{}}
+	if recorder, ok := d.(Recorder); ok && p.Positions >= mostPadding {
+		b.recordings.recorder, b.pool.padded = recorder, true
 	}
 	return b
 }
@@ -188,7 +190,11 @@ func fromDevice(err error) error {
 
 // prepare writes the plan of a pass to the device, and makes room for the rows of the pass.
 func (b *backend) prepare(p *engine.Pass) error {
-	rows, words := b.Rows(), planWords(max(b.Rows(), b.scratch.rows), p)
+	size := b.Rows()
+	if b.small = b.recordings.fit(p, size); b.small {
+		size = sizeOf(size)
+	}
+	rows, words := size, planWords(max(size, b.scratch.rows), p)
 	if !b.scratch.fits(rows, words) {
 		rows, words = max(rows, b.scratch.rows), max(words, b.scratch.words)
 		b.recordings.forget()
@@ -199,6 +205,9 @@ func (b *backend) prepare(p *engine.Pass) error {
 			return err
 		}
 	}
-	b.plan.make(p, &b.Outputs, b.scratch.list())
+	b.plan.make(p, &b.Outputs, b.scratch.list(), size)
+	if b.rows = size; b.small {
+		b.plan.pad(p, &b.Outputs, size, sizeOf(b.plan.wanted))
+	}
 	return fromDevice(b.driver.Write(b.scratch.plan, 0, bytesOf(b.plan.words)))
 }

@@ -13,8 +13,7 @@ import (
 // if the driver has recorded another pass of its shape.
 func (q *queue) forward(ctx context.Context) error {
 	var of shape
-	small := q.recordings.fit(q.rows, q.plan.tiles)
-	if small {
+	if q.small {
 		if of = q.shape(); q.replay(of) {
 			q.deliver()
 			return q.err
@@ -23,19 +22,22 @@ func (q *queue) forward(ctx context.Context) error {
 	if q.layers(ctx); q.err != nil {
 		return q.err
 	}
-	for row, first := 0, 0; row < q.rows && q.err == nil; {
+	for row, first := 0, 0; row < q.Rows() && q.err == nil; {
 		if q.err = ctx.Err(); q.err != nil {
 			break
 		}
 		row = q.Gather(row)
 		if n := len(q.Wanted); n > 0 {
 			q.chooser.k = q.chosen()
+			if q.small {
+				n = q.plan.wanted // with rows that pad it
+			}
 			q.logits(first, n)
 			q.deliver()
 			first += n
 		}
 	}
-	if small && q.err == nil {
+	if q.small && q.err == nil {
 		q.recordings.launched(of)
 	}
 	return q.err

@@ -11,12 +11,11 @@ import (
 // A queue launches the kernels of a pass, until the first error.
 type queue struct {
 	*backend
-	rows     int // of the pass
 	segments int // of the last linear layer, in scratch.parts; 0 if there is none
 	err      error
 }
 
-func (b *backend) queue() *queue { return &queue{backend: b, rows: b.Rows()} }
+func (b *backend) queue() *queue { return &queue{backend: b} }
 
 // launch runs a kernel on groups of items.
 func (q *queue) launch(kernel string, groups [3]int, items int, args ...Arg) {
@@ -77,7 +76,6 @@ func (q *queue) layerNorm(dst Buffer, rows, first int, n norm) {
 const (
 	segment = 256 // inputs of a chain of kernels/linear.cl
 	fewRows = 16  // rows of a group of chains_few
-	mostFew = 64  // rows of a pass that is recorded
 
 	fewIntegers = 32 // rows of Q8 and Q4 up to which groups of integers_few are more and faster
 )

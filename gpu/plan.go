@@ -13,6 +13,7 @@ import (
 type plan struct {
 	words        []int32
 	alone, tiles int // groups of attention with one row, and with several
+	wanted       int // rows whose logits are computed
 }
 
 const (
@@ -20,9 +21,16 @@ const (
 	leastTiled = 8  // rows of one text from which attend_tile is used
 )
 
+// The numbers of a row in a plan.
+const (
+	rowToken, rowPosition, rowPages = 0, 1, 2
+	rowWanted                       = 3 // not the row's own: the row whose logits are wanted next
+	rowWords                        = 4
+)
+
 // planWords returns the largest number of words in a plan of a pass, with room for that many rows.
 func planWords(rows int, p *engine.Pass) int {
-	n := 4*rows + 2*rows
+	n := rowWords*rows + 2*rows + 1 // the page of rows that pad
 	for i := range p.Spans {
 		n += len(p.Spans[i].Cache.(*cache).pages)
 	}
@@ -30,29 +38,42 @@ func planWords(rows int, p *engine.Pass) int {
 }
 
 // make makes the plan of a pass. Its rows are in o; list is the index of the groups of attention.
-func (l *plan) make(p *engine.Pass, o *engine.Outputs, list int) {
+// There are more rows than in o if those of a recording are (see pad).
+func (l *plan) make(p *engine.Pass, o *engine.Outputs, list, rows int) {
 	l.words = append(l.words[:0], make([]int32, list)...)
-	wanted := 0
+	l.wanted = 0
 	for i := range p.Spans {
 		s := &p.Spans[i]
 		for at, token := range s.Tokens {
-			row := o.Start(i) + at
-			l.words[4*row], l.words[4*row+1] = int32(token), int32(s.Position+at)
+			words := l.row(o.Start(i) + at)
+			words[rowToken], words[rowPosition] = int32(token), int32(s.Position+at)
 			if s.Wants(at) {
-				l.words[4*wanted+3] = int32(row)
-				wanted++
+				l.want(o.Start(i) + at)
 			}
 		}
 	}
 	l.alone = l.group(p, o, 1)
+	for row := o.Rows(); row < rows; row++ {
+		l.words = append(l.words, int32(row), 1)
+		l.alone++
+	}
 	l.tiles = l.group(p, o, queries)
 	for i := range p.Spans {
 		s := &p.Spans[i]
 		for at := range s.Tokens {
-			l.words[4*(o.Start(i)+at)+2] = int32(len(l.words))
+			l.row(o.Start(i) + at)[rowPages] = int32(len(l.words))
 		}
 		l.words = append(l.words, s.Cache.(*cache).pages...)
 	}
+}
+
+// row returns the numbers of a row.
+func (l *plan) row(row int) []int32 { return l.words[rowWords*row:][:rowWords] }
+
+// want adds a row to those whose logits are computed.
+func (l *plan) want(row int) {
+	l.row(l.wanted)[rowWanted] = int32(row)
+	l.wanted++
 }
 
 // group lists the groups of attention of each rows: of the texts with few rows, if each is 1, or of
@@ -69,4 +90,24 @@ func (l *plan) group(p *engine.Pass, o *engine.Outputs, each int) (n int) {
 		}
 	}
 	return n
+}
+
+// pad makes the rows after those of o, up to rows, a text of their own, which has a page that no
+// session has; nobody reads its logits. Then it adds rows whose logits nobody wants to those whose
+// logits are computed, up to wanted.
+func (l *plan) pad(p *engine.Pass, o *engine.Outputs, rows, wanted int) {
+	for row := o.Rows(); row < rows; row++ {
+		words := l.row(row)
+		words[rowToken], words[rowPosition] = 0, int32(row-o.Rows())
+		words[rowPages] = int32(len(l.words))
+	}
+	l.words = append(l.words, paddingPage)
+	for row := 0; l.wanted < wanted; row++ {
+		if row < o.Rows() {
+			if span, at := o.At(row); p.Spans[span].Wants(at) {
+				continue
+			}
+		}
+		l.want(row)
+	}
 }

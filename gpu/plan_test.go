@@ -40,3 +40,51 @@ func TestAGroupOfAttentionHasRowsOfOneText(t *testing.T) {
 		t.Errorf("rows are in so many groups: %v", seen)
 	}
 }
+
+// TestRowsThatPadAPass are a text of their own in a page of their own, and no row's logits are
+// computed twice.
+func TestRowsThatPadAPass(t *testing.T) {
+	pages := &cache{pages: []int32{5, 3}}
+	pass := &engine.Pass{Spans: []engine.Span{
+		{Tokens: []int{7}, Position: 70, Cache: pages, Visit: 1, Logits: make([]float32, 1)},
+		{Tokens: []int{1, 2, 3}, Position: 9, Cache: pages, Visit: 3},
+		{Tokens: []int{4}, Position: 12, Cache: pages, Visit: 0},
+	}}
+	var rows engine.Outputs
+	rows.Begin(nil, pass)
+	const size, list = 8, 4 * 16
+	var l plan
+	l.make(pass, &rows, list, size)
+	if l.wanted != 2 || l.alone != size || l.tiles != 0 {
+		t.Fatalf("%d rows wanted, %d and %d groups, want 2, %d and 0", l.wanted, l.alone, l.tiles,
+			size)
+	}
+	l.pad(pass, &rows, size, sizeOf(3))
+	for row := rows.Rows(); row < size; row++ {
+		got, page := l.row(row), int32(-1)
+		if at := int(got[rowPages]); at < len(l.words) {
+			page = l.words[at]
+		}
+		if got[rowPosition] != int32(row-rows.Rows()) || page != paddingPage {
+			t.Errorf("row %d is at position %d of page %d, want %d and %d", row, got[rowPosition],
+				page, row-rows.Rows(), paddingPage)
+		}
+	}
+	var wanted []int32
+	for i := range l.wanted {
+		wanted = append(wanted, l.row(i)[rowWanted])
+	}
+	if !slices.Equal(wanted, []int32{0, 4, 1, 2}) {
+		t.Errorf("logits of rows %v, want 0 and 4, and two others", wanted)
+	}
+	var each []int32
+	for group := range l.alone {
+		if l.words[list+2*group+1] != 1 {
+			t.Errorf("group %d of %d rows", group, l.words[list+2*group+1])
+		}
+		each = append(each, l.words[list+2*group])
+	}
+	if slices.Sort(each); !slices.Equal(each, []int32{0, 1, 2, 3, 4, 5, 6, 7}) {
+		t.Errorf("groups of rows %v, want each", each)
+	}
+}

@@ -21,11 +21,15 @@ type pool struct {
 	format kernels.Format // of its numbers
 
 	buffer Buffer // memory of len(refs) pages; 0 for none
+	padded bool   // passes are padded: page paddingPage is no session's
 
 	mu   sync.Mutex
 	refs []int32 // the number of sessions that hold each page
 	free []int32 // pages that no session holds
 }
+
+// paddingPage is the page of rows that pad a pass. It does not count in the budget.
+const paddingPage = 0
 
 func newPool(d Driver, info *Info, p *engine.Params, budget *engine.Budget) pool {
 	return pool{driver: d, info: info, budget: budget, format: p.CacheFormat,
@@ -65,11 +69,14 @@ func (p *pool) take() (page int32, ok bool) {
 // device does not have the memory, the error is ErrCacheFull: releasing sessions makes room.
 func (p *pool) grow() error {
 	had := int64(len(p.refs))
-	twice := max(2*had, 4)
-	if limit := p.budget.Limit(); limit > 0 {
-		twice = max(min(twice, limit/p.page), had+1)
+	twice, least, own := max(2*had, 4), had+1, int64(0)
+	if p.padded {
+		least, own = max(least, paddingPage+2), 1
 	}
-	for _, pages := range []int64{twice, had + 1} {
+	if limit := p.budget.Limit(); limit > 0 {
+		twice = max(min(twice, limit/p.page+own), least)
+	}
+	for _, pages := range []int64{twice, least} {
 		if p.info.MostOne > 0 && pages*p.page > p.info.MostOne {
 			continue
 		}
@@ -88,12 +95,15 @@ func (p *pool) grow() error {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		for page := pages - 1; page >= had; page-- {
-			p.refs, p.free = append(p.refs, 0), append(p.free, int32(page))
+			p.refs = append(p.refs, 0)
+			if !p.padded || page != paddingPage {
+				p.free = append(p.free, int32(page))
+			}
 		}
 		return nil
 	}
 	return fmt.Errorf("%w: the device has no buffer of %d bytes for pages, where %d are in use",
-		engine.ErrCacheFull, (had+1)*p.page, had*p.page)
+		engine.ErrCacheFull, least*p.page, had*p.page)
 }
 
 // copy copies a page to another.

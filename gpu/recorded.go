@@ -1,84 +1,133 @@
 package gpu
 
 // Small passes on a driver that records. Their launches depend on a few numbers only, because
-// tokens, positions and pages are in the plan.
+// tokens, positions and pages are in the plan; and the numbers of rows are rounded up to a few
+// sizes, so that a server's passes, whose texts come and go, are replayed all the same.
+
+import (
+	"slices"
+
+	"picogpt/internal/engine"
+)
 
 // A shape holds everything that the launches of a small pass depend on.
 type shape struct {
-	rows, alone, wanted, best int
-	pool                      Buffer
+	rows, wanted, best int // the numbers of rows are sizes
+	pool               Buffer
 }
 
-// mostRecordings bounds the number of stored recordings.
-const mostRecordings = 64
+const (
+	mostFew        = 64 // rows of a pass that is recorded
+	mostPadding    = 7  // rows that are added to a pass
+	mostRecordings = 64 // stored at a time
+)
+
+// sizeOf returns the number of rows of the recording for a pass of n rows: 1, 2, 4, or a multiple
+// of 8. The rows that are added are a text that nobody reads (see plan.pad).
+func sizeOf(n int) int {
+	switch {
+	case n <= 2:
+		return n
+	case n <= 4:
+		return 4
+	}
+	return (n + 7) / 8 * 8
+}
 
 // recordings holds the recordings of a driver that makes them; for any other driver, the recorder
 // is nil.
 type recordings struct {
 	recorder Recorder
-	kept     map[shape]Recording // 0 for a shape that was launched and not recorded yet
+	kept     []recording // the one that was used last is the last
 }
 
-// fit reports whether a pass is one of those that are recorded.
-func (r *recordings) fit(rows, tiles int) bool {
-	return r.recorder != nil && rows <= mostFew && tiles == 0
+// A recording is that of a shape; 0 for a shape that was launched and not recorded yet.
+type recording struct {
+	of shape
+	Recording
+}
+
+// fit reports whether a pass is one of those that are recorded: few rows, and no text whose rows
+// attend together.
+func (r *recordings) fit(p *engine.Pass, rows int) bool {
+	return r.recorder != nil && rows <= mostFew &&
+		!slices.ContainsFunc(p.Spans, func(s engine.Span) bool { return len(s.Tokens) >= leastTiled })
 }
 
 // forget drops all recordings, because the memory that they use is about to change.
 func (r *recordings) forget() {
-	for _, kept := range r.kept {
-		if kept != 0 {
-			r.recorder.Forget(kept)
-		}
+	for len(r.kept) > 0 {
+		r.drop(0)
 	}
-	clear(r.kept)
 }
 
-// launched records that a pass of some shape was launched, kernel by kernel.
-func (r *recordings) launched(of shape) {
-	if len(r.kept) >= mostRecordings {
-		r.forget()
+// drop drops one recording.
+func (r *recordings) drop(i int) {
+	if kept := r.kept[i].Recording; kept != 0 {
+		r.recorder.Forget(kept)
 	}
-	r.kept[of] = 0
+	r.kept = slices.Delete(r.kept, i, i+1)
+}
+
+// launched stores that a pass of some shape was launched, kernel by kernel. If there are too many
+// recordings, the one that was not used for longest goes.
+func (r *recordings) launched(of shape) {
+	if len(r.kept) == mostRecordings {
+		r.drop(0)
+	}
+	r.kept = append(r.kept, recording{of: of})
+}
+
+// find returns the recording of a shape, which is then the last one used, or nil.
+func (r *recordings) find(of shape) *recording {
+	i := slices.IndexFunc(r.kept, func(k recording) bool { return k.of == of })
+	if i < 0 {
+		return nil
+	}
+	found, last := r.kept[i], len(r.kept)-1
+	copy(r.kept[i:], r.kept[i+1:])
+	r.kept[last] = found
+	return &r.kept[last]
 }
 
 // shape returns the shape of a small pass, whose rows are one group.
 func (q *queue) shape() shape {
 	q.Gather(0)
-	return shape{q.rows, q.plan.alone, len(q.Wanted), q.chosen(), q.pool.buffer}
+	return shape{q.rows, q.plan.wanted, q.chosen(), q.pool.buffer}
 }
 
 // replay replays the recording for a small pass, and reports whether it did. The first pass of a
 // shape is launched kernel by kernel: a driver may load a kernel at its first launch, and CUDA
 // before 12.3 cannot do that while it records.
 func (q *queue) replay(of shape) bool {
-	kept, ok := q.recordings.kept[of]
-	if !ok {
+	kept := q.recordings.find(of)
+	if kept == nil {
 		return false
 	}
 	q.chooser.k = of.best
-	if kept == 0 {
-		if kept = q.record(); q.err != nil {
+	if kept.Recording == 0 {
+		made := q.record()
+		if q.err != nil {
 			return true
 		}
-		q.recordings.kept[of] = kept
+		kept.Recording = made
 	}
-	q.err = fromDevice(q.recordings.recorder.Replay(kept))
+	q.err = fromDevice(q.recordings.recorder.Replay(kept.Recording))
 	return true
 }
 
 // record records the launches of a small pass. They do not wait between layers.
 func (q *queue) record() Recording {
-	kept, err := q.recordings.recorder.Record(func() error {
+	made, err := q.recordings.recorder.Record(func() error {
 		q.embed()
 		for i := range q.stack.h {
 			q.block(i)
 		}
-		if n := len(q.Wanted); n > 0 {
+		if n := q.plan.wanted; n > 0 {
 			q.logits(0, n)
 		}
 		return q.err
 	})
 	q.err = fromDevice(err)
-	return kept
+	return made
 }

@@ -52,7 +52,7 @@ func TestReplayedPassesGiveTheSameBits(t *testing.T) {
 	}
 	// the first pass of a shape is launched: one that comes again is recorded, and replayed
 	launched := count.Launches["embed_f32"] - count.Replayed - 1
-	if count.Recorded < 6 || launched < count.Recorded || launched > 40 ||
+	if count.Recorded < 5 || launched < count.Recorded || launched > 40 ||
 		count.Replayed != 149-launched {
 		t.Errorf("%d passes launched, %d recorded, %d replayed, want 149, most of them replayed",
 			launched, count.Recorded, count.Replayed)

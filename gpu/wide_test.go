@@ -22,21 +22,44 @@ func TestWidePassesAreRecorded(t *testing.T) {
 			d, count := WithRecorder(NewDevice(Info{Name: "fake", Doubles: true},
 				func() (Driver, error) { return fake, nil }).WithoutProbe())
 			m := testmodel.New(t, config, file, model.Options{Device: d})
+			var batch []model.Input
+			for range mostFew + 1 { // too many; the pool of pages is then as large as it becomes
+				batch = append(batch, model.Input{Session: m.NewSession(), Tokens: []int{1}})
+			}
+			if err := m.Eval(t.Context(), batch...); err != nil || count.Recorded > 0 {
+				t.Fatalf("%d recordings, error %v", count.Recorded, err)
+			}
+			for _, in := range batch {
+				in.Session.Release()
+			}
+			sizes := map[int]bool{}
 			for rows := 1; rows <= mostFew; rows++ {
-				thrice(t, m, count, slices.Repeat([]int{1}, rows))
+				evaluated(t, m, count, sizes, slices.Repeat([]int{1}, rows))
 			}
+			if len(sizes) != 11 {
+				t.Errorf("%d sizes of recordings, want 11", len(sizes))
+			}
+			clear(sizes)
 			for rows := 2; rows < leastTiled; rows++ { // prompts, alone and beside texts
-				thrice(t, m, count, []int{rows})
-				thrice(t, m, count, append(slices.Repeat([]int{1}, mostFew-rows), rows))
+				evaluated(t, m, count, sizes, []int{rows})
 			}
+			// of the rows so many are wanted as of a size without prompts
+			evaluated(t, m, count, map[int]bool{mostFew: true},
+				append(slices.Repeat([]int{1}, mostFew-7), 7))
 		})
 	}
 }
 
-// thrice evaluates texts of so many new tokens each in a pass, and again: it is launched kernel by
-// kernel, then recorded, then replayed.
-func thrice(t *testing.T, m *model.Model, count *Recorded, tokens []int) {
+// evaluated evaluates texts of so many new tokens each in a pass, and again: the first pass of a
+// size is launched kernel by kernel, the second recorded, and from then on it is replayed.
+func evaluated(t *testing.T, m *model.Model, count *Recorded, sizes map[int]bool, tokens []int) {
 	t.Helper()
+	rows := 0
+	for _, n := range tokens {
+		rows += n
+	}
+	known := sizes[sizeOf(rows)]
+	sizes[sizeOf(rows)] = true
 	for round := range 3 {
 		before := *count
 		var batch []model.Input
@@ -45,9 +68,13 @@ func thrice(t *testing.T, m *model.Model, count *Recorded, tokens []int) {
 		}
 		err := m.Eval(t.Context(), batch...)
 		recorded, replayed := count.Recorded-before.Recorded, count.Replayed-before.Replayed
-		if err != nil || recorded != round%2 || replayed != min(round, 1) {
-			t.Fatalf("%d tokens, round %d: %d recorded, %d replayed, error %v", tokens, round,
-				recorded, replayed, err)
+		wantRecorded, wantReplayed := round%2, min(round, 1)
+		if known {
+			wantRecorded, wantReplayed = 0, 1
+		}
+		if err != nil || recorded != wantRecorded || replayed != wantReplayed {
+			t.Fatalf("%d tokens, round %d: %d recorded, %d replayed, want %d and %d, error %v",
+				tokens, round, recorded, replayed, wantRecorded, wantReplayed, err)
 		}
 		for _, in := range batch {
 			in.Session.Release()
