@@ -15,13 +15,14 @@ import (
 // A backend holds the parameters of a model, the pages of its sessions, and the rows of the current
 // pass.
 type backend struct {
-	info   *Info
-	params *engine.Params
-	team   *kernels.Team
-	driver Driver
-	stack  stack
-	loaded []Buffer // the buffers of the stack
-	pool   pool
+	info        *Info
+	params      *engine.Params
+	team        *kernels.Team
+	driver      Driver
+	stack       stack
+	loaded      []Buffer // the buffers of the stack
+	weightBytes int64
+	pool        pool
 
 	scratch        scratch
 	recordings     recordings
@@ -84,7 +85,8 @@ func layerFormats(p *engine.Params) (formats []kernels.Format) {
 func newBackend(
 	info *Info, p *engine.Params, cache *engine.Budget, team *kernels.Team, d Driver,
 ) *backend {
-	b := &backend{info: info, params: p, team: team, driver: d, pool: newPool(d, info, p, cache)}
+	b := &backend{info: info, params: p, team: team, driver: d}
+	b.pool = newPool(d, info, p, cache, b.room)
 	b.handOut, b.chooser.pick = b.Deliver, b.pickBest
 	if recorder, ok := d.(Recorder); ok && p.Positions >= mostPadding {
 		b.recordings.recorder, b.pool.padded = recorder, true
@@ -94,9 +96,12 @@ func newBackend(
 
 // load writes the parameters to the device.
 func (b *backend) load(ctx context.Context) error {
+	if err := b.fits(); err != nil {
+		return err
+	}
 	l := loader{ctx: ctx, driver: b.driver, info: b.info}
 	b.stack = l.load(b.params)
-	b.loaded = l.buffers
+	b.loaded, b.weightBytes = l.buffers, l.bytes
 	return l.err
 }
 
@@ -124,7 +129,7 @@ func (b *backend) free() {
 			b.driver.Free(buffer)
 		}
 	}
-	b.loaded, b.pool.buffer = nil, 0
+	b.loaded, b.pool.buffer, b.pool.away = nil, 0, nil
 }
 
 // Run implements engine.Backend.
@@ -190,6 +195,9 @@ func fromDevice(err error) error {
 
 // prepare writes the plan of a pass to the device, and makes room for the rows of the pass.
 func (b *backend) prepare(p *engine.Pass) error {
+	if err := b.pool.here(); err != nil {
+		return err
+	}
 	size := b.Rows()
 	if b.small = b.recordings.fit(p, size); b.small {
 		size = sizeOf(size)

@@ -49,6 +49,25 @@ type Recorder interface {
 	Forget(r Recording)
 }
 
+// A Grower is a Driver with buffers that become larger where they are, so that their contents are
+// not copied, and recordings that use them stay valid.
+type Grower interface {
+	Driver
+
+	// Reserve returns a buffer of no bytes, to which Grow gives at most that many, or 0 if the
+	// device has no such buffers.
+	Reserve(most int64) (Buffer, error)
+
+	// Grow makes a buffer of Reserve at least that many bytes large. An error changes nothing.
+	Grow(b Buffer, bytes int64) error
+}
+
+// A Meter is a Driver that knows how much of the device's memory is free.
+type Meter interface {
+	Driver
+	FreeMemory() (int64, error)
+}
+
 // A Buffer is memory of a device, as a number that the driver chooses. 0 means none; for a kernel
 // it is a null pointer.
 type Buffer uint64

@@ -3,7 +3,6 @@ package gpu
 // The pool of cache pages of one model: one buffer, in which pages have numbers.
 
 import (
-	"fmt"
 	"sync"
 
 	"picogpt/internal/engine"
@@ -17,11 +16,13 @@ type pool struct {
 	driver Driver
 	info   *Info
 	budget *engine.Budget
+	room   func() int64   // bytes of the device's memory that pages may take besides their own
 	page   int64          // bytes of one
 	format kernels.Format // of its numbers
 
 	buffer Buffer // memory of len(refs) pages; 0 for none
 	padded bool   // passes are padded: page paddingPage is no session's
+	growing
 
 	mu   sync.Mutex
 	refs []int32 // the number of sessions that hold each page
@@ -31,13 +32,18 @@ type pool struct {
 // paddingPage is the page of rows that pad a pass. It does not count in the budget.
 const paddingPage = 0
 
-func newPool(d Driver, info *Info, p *engine.Params, budget *engine.Budget) pool {
-	return pool{driver: d, info: info, budget: budget, format: p.CacheFormat,
+func newPool(
+	d Driver, info *Info, p *engine.Params, budget *engine.Budget, room func() int64,
+) pool {
+	return pool{driver: d, info: info, budget: budget, room: room, format: p.CacheFormat,
 		page: kernels.KVBytes(p.CacheFormat, 2*len(p.H)*p.Embd*kernels.Block)}
 }
 
 // get returns a page that belongs to the caller. It contains old data.
 func (p *pool) get() (int32, error) {
+	if err := p.here(); err != nil {
+		return 0, err
+	}
 	if err := p.budget.Take(p.page); err != nil {
 		return 0, err
 	}
@@ -65,47 +71,6 @@ func (p *pool) take() (page int32, ok bool) {
 	return page, true
 }
 
-// grow makes the buffer larger, twice as large if there is memory and the budget allows it. If the
-// device does not have the memory, the error is ErrCacheFull: releasing sessions makes room.
-func (p *pool) grow() error {
-	had := int64(len(p.refs))
-	twice, least, own := max(2*had, 4), had+1, int64(0)
-	if p.padded {
-		least, own = max(least, paddingPage+2), 1
-	}
-	if limit := p.budget.Limit(); limit > 0 {
-		twice = max(min(twice, limit/p.page+own), least)
-	}
-	for _, pages := range []int64{twice, least} {
-		if p.info.MostOne > 0 && pages*p.page > p.info.MostOne {
-			continue
-		}
-		larger, err := p.driver.Alloc(pages * p.page)
-		if err != nil {
-			continue
-		}
-		if had > 0 {
-			if err := p.driver.Copy(larger, 0, p.buffer, 0, had*p.page); err != nil {
-				p.driver.Free(larger)
-				return fromDevice(err)
-			}
-			p.driver.Free(p.buffer)
-		}
-		p.buffer = larger
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		for page := pages - 1; page >= had; page-- {
-			p.refs = append(p.refs, 0)
-			if !p.padded || page != paddingPage {
-				p.free = append(p.free, int32(page))
-			}
-		}
-		return nil
-	}
-	return fmt.Errorf("%w: the device has no buffer of %d bytes for pages, where %d are in use",
-		engine.ErrCacheFull, least*p.page, had*p.page)
-}
-
 // copy copies a page to another.
 func (p *pool) copy(to, from int32) error {
 	return fromDevice(p.driver.Copy(p.buffer, int64(to)*p.page, p.buffer, int64(from)*p.page,
@@ -120,11 +85,17 @@ func (p *pool) make() kernels.KV {
 // read returns the numbers of a page.
 func (p *pool) read(page int32) (kernels.KV, error) {
 	numbers := p.make()
+	if err := p.here(); err != nil {
+		return numbers, err
+	}
 	return numbers, fromDevice(p.driver.Read(numbers.Bytes(), p.buffer, int64(page)*p.page))
 }
 
 // write writes the numbers of a page.
 func (p *pool) write(page int32, numbers kernels.KV) error {
+	if err := p.here(); err != nil {
+		return err
+	}
 	return fromDevice(p.driver.Write(p.buffer, int64(page)*p.page, numbers.Bytes()))
 }
 

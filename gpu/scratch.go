@@ -30,7 +30,8 @@ type scratch struct {
 	terms  Buffer // [groupRows, runs·64] float64
 	best   Buffer // [groupRows, bestWords]
 
-	all []Buffer
+	all   []Buffer
+	bytes int64 // of all
 }
 
 // fits reports whether there is room for a pass.
@@ -79,7 +80,7 @@ func newScratch(d Driver, p *engine.Params, best, rows, words int) (s scratch, e
 			s.free(d)
 			return scratch{}, fmt.Errorf("memory for %d rows: %w", rows, err)
 		}
-		s.all = append(s.all, *b.buffer)
+		s.all, s.bytes = append(s.all, *b.buffer), s.bytes+4*int64(b.words)
 	}
 	return s, nil
 }

@@ -50,14 +50,8 @@ type loader struct {
 	err     error
 }
 
-// load writes the parameters, if they fit.
+// load writes the parameters.
 func (l *loader) load(p *engine.Params) (s stack) {
-	total := paramBytes(p)
-	if l.info.Memory > 0 && total > l.info.Memory {
-		l.err = fmt.Errorf("the weights take %d bytes, want at most the device's memory of %d",
-			total, l.info.Memory)
-		return
-	}
 	s.wte = l.matrix(&p.WTE)
 	s.head = s.wte
 	if p.LMHead != &p.WTE {
