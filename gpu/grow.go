@@ -102,11 +102,16 @@ func (p *pool) resize(had, n int64) error {
 	case room+had < n:
 		return errNoRoom
 	case p.inPlace:
-		if p.driver.(Grower).Grow(p.buffer, n) != nil {
+		if p.driver.(Grower).Grow(p.buffer, n) == nil {
+			return nil
+		}
+		if had > 0 {
 			return errNoRoom
 		}
-		return nil
-	case room >= n:
+		p.driver.Free(p.buffer) // perhaps the device has other memory
+		p.buffer, p.inPlace = 0, false
+	}
+	if room >= n {
 		if larger, err := p.driver.Alloc(n); err == nil {
 			return p.move(larger, had)
 		}

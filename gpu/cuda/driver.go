@@ -21,6 +21,8 @@ type driver struct {
 	context, stream, module uintptr
 	kernels                 map[string]uintptr
 	buffers                 map[gpu.Buffer]bool
+	grown                   map[gpu.Buffer]*grown
+	step                    int64 // of the sizes of mapped memory
 	graphs                  map[gpu.Recording]bool
 	args                    *arguments
 	staging                 staging
@@ -42,7 +44,7 @@ const maxArgs = 32
 func (l *library) open(device int32, ptx string) (gpu.Driver, error) {
 	d := &driver{
 		l: l, device: device, kernels: map[string]uintptr{}, buffers: map[gpu.Buffer]bool{},
-		graphs: map[gpu.Recording]bool{}, args: new(arguments),
+		grown: map[gpu.Buffer]*grown{}, graphs: map[gpu.Recording]bool{}, args: new(arguments),
 	}
 	for i := range d.args.pointers {
 		d.args.pointers[i] = unsafe.Pointer(&d.args.values[i])
@@ -189,6 +191,13 @@ func (d *driver) Alloc(bytes int64) (gpu.Buffer, error) {
 // Free implements gpu.Driver: the library waits for launches that use the memory. While launches
 // are recorded Free does nothing; Close frees the rest.
 func (d *driver) Free(b gpu.Buffer) {
+	if d.grown[b] != nil && !d.recording {
+		if d.wait() == nil { // else Close gives the memory back
+			_ = d.unmap(b, d.on)
+			delete(d.grown, b)
+		}
+		return
+	}
 	if d.buffers[b] && !d.recording {
 		delete(d.buffers, b)
 		_ = d.on(&d.l.memFree, uintptr(b))
@@ -258,6 +267,9 @@ func (d *driver) free() error {
 	}
 	for b := range d.buffers {
 		release(&d.l.memFree, uintptr(b))
+	}
+	for b := range d.grown {
+		all = append(all, d.unmap(b, d.l.call))
 	}
 	release(&d.l.moduleUnload, d.module)
 	return errors.Join(all...)

@@ -48,6 +48,9 @@ type state struct {
 	retained int               // times that the primary context is held
 	used     uint64            // bytes of memory
 	sizes    map[uint64]uint64 // of buffers
+	reserved map[uint64]*reservation
+	created  map[uint64]uint64 // sizes of memory, 0 where it is mapped
+	unmapped bool              // the device has no memory that is mapped
 	next     uint64            // handle
 	live     map[uint64]string // handles, and what they are
 	kernels  map[uint64]loaded
@@ -111,7 +114,8 @@ func (f *fake) reset() {
 	*f.state = state{
 		machine: ptx.NewMachine(f.program, 1),
 		version: 12040, devices: 1, major: 9, memory: 1 << 30,
-		count: map[string]int{}, sizes: map[uint64]uint64{}, next: 0xbead0000,
+		count: map[string]int{}, sizes: map[uint64]uint64{}, reserved: map[uint64]*reservation{},
+		created: map[uint64]uint64{}, next: 0xbead0000,
 		live: map[uint64]string{}, kernels: map[uint64]loaded{}, threads: map[int][]uint64{},
 		queues: map[uint64][]task{}, captures: map[uint64]*capture{}, graphs: map[uint64][]task{},
 		loaded: map[uint64]bool{},
@@ -245,8 +249,8 @@ func (f *fake) call(name string, a [11]uint64) int32 {
 	if f.mayWait(name, a) && f.breaks(name) {
 		return captureUnsupported
 	}
-	for _, part := range []func(string, [11]uint64) int32{f.modules, f.buffers, f.streams,
-		f.recordings} {
+	for _, part := range []func(string, [11]uint64) int32{f.modules, f.buffers, f.mapping,
+		f.streams, f.recordings} {
 		if code := part(name, a); code >= 0 {
 			return code
 		}
@@ -298,7 +302,10 @@ func (f *fake) withoutContext(name string, a [11]uint64) int32 {
 		*at[uint64](a[0]) = f.memory
 	case "cuDeviceGetAttribute":
 		v, known := map[uint64]int32{1: 1024, 8: 48 << 10, 20: 0, 33: 0x18, 34: 1, 50: 0,
-			75: f.major, 76: 0}[a[1]]
+			75: f.major, 76: 0, 102: 1}[a[1]]
+		if a[1] == 102 && f.unmapped {
+			v = 0
+		}
 		if !known || a[2] != 7 {
 			f.t.Errorf("attribute %d of device %d", a[1], a[2])
 			return invalidValue

@@ -219,6 +219,9 @@ func (f *fake) mayWait(name string, a [11]uint64) bool {
 		return f.captures[a[1]] != nil
 	case "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2":
 		return f.captures[a[3]] != nil // of memory that is not pinned, and not in a plan of ours
+	case "cuMemCreate", "cuMemRelease", "cuMemMap", "cuMemUnmap", "cuMemSetAccess",
+		"cuMemAddressReserve", "cuMemAddressFree":
+		return true
 	case "cuMemAlloc_v2", "cuMemFree_v2", "cuModuleLoadDataEx", "cuModuleUnload",
 		"cuModuleGetFunction", "cuStreamCreate", "cuGraphInstantiateWithFlags", "cuGraphExecDestroy":
 		return true
@@ -249,7 +252,7 @@ func (f *fake) destroy(kind string, graph uint64) int32 {
 func (f *fake) left() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	n := len(f.live) + len(f.sizes) + f.retained
+	n := len(f.live) + len(f.sizes) + len(f.reserved) + f.retained
 	for _, stack := range f.threads {
 		n += len(stack)
 	}

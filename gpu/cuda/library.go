@@ -26,6 +26,8 @@ type library struct {
 	ctxPushCurrent, ctxPopCurrent                                        function
 	moduleLoadDataEx, moduleUnload, moduleGetFunction                    function
 	memAlloc, memFree, memGetInfo, memcpyHtoD, memcpyDtoH, memcpyDtoD    function
+	memGetAllocationGranularity, memAddressReserve, memAddressFree       function
+	memCreate, memRelease, memMap, memUnmap, memSetAccess                function
 	streamCreate, streamDestroy, streamSynchronize, launchKernel         function
 	streamBeginCapture, streamEndCapture, graphInstantiate, graphDestroy function
 	graphLaunch, graphExecDestroy                                        function
@@ -35,38 +37,46 @@ type library struct {
 // function's version.
 func (l *library) symbols() map[string]*function {
 	return map[string]*function{
-		"cuDriverGetVersion":           &l.driverGetVersion,
-		"cuGetErrorName":               &l.getErrorName,
-		"cuGetErrorString":             &l.getErrorString,
-		"cuInit":                       &l.init,
-		"cuDeviceGetCount":             &l.deviceGetCount,
-		"cuDeviceGet":                  &l.deviceGet,
-		"cuDeviceGetName":              &l.deviceGetName,
-		"cuDeviceTotalMem_v2":          &l.deviceTotalMem,
-		"cuDeviceGetAttribute":         &l.deviceGetAttribute,
-		"cuDevicePrimaryCtxRetain":     &l.devicePrimaryCtxRetain,
-		"cuDevicePrimaryCtxRelease_v2": &l.devicePrimaryCtxRelease,
-		"cuCtxPushCurrent_v2":          &l.ctxPushCurrent,
-		"cuCtxPopCurrent_v2":           &l.ctxPopCurrent,
-		"cuModuleLoadDataEx":           &l.moduleLoadDataEx,
-		"cuModuleUnload":               &l.moduleUnload,
-		"cuModuleGetFunction":          &l.moduleGetFunction,
-		"cuMemAlloc_v2":                &l.memAlloc,
-		"cuMemFree_v2":                 &l.memFree,
-		"cuMemGetInfo_v2":              &l.memGetInfo,
-		"cuMemcpyHtoDAsync_v2":         &l.memcpyHtoD,
-		"cuMemcpyDtoHAsync_v2":         &l.memcpyDtoH,
-		"cuMemcpyDtoDAsync_v2":         &l.memcpyDtoD,
-		"cuStreamCreate":               &l.streamCreate,
-		"cuStreamDestroy_v2":           &l.streamDestroy,
-		"cuStreamSynchronize":          &l.streamSynchronize,
-		"cuLaunchKernel":               &l.launchKernel,
-		"cuStreamBeginCapture_v2":      &l.streamBeginCapture,
-		"cuStreamEndCapture":           &l.streamEndCapture,
-		"cuGraphInstantiateWithFlags":  &l.graphInstantiate,
-		"cuGraphDestroy":               &l.graphDestroy,
-		"cuGraphLaunch":                &l.graphLaunch,
-		"cuGraphExecDestroy":           &l.graphExecDestroy,
+		"cuDriverGetVersion":            &l.driverGetVersion,
+		"cuGetErrorName":                &l.getErrorName,
+		"cuGetErrorString":              &l.getErrorString,
+		"cuInit":                        &l.init,
+		"cuDeviceGetCount":              &l.deviceGetCount,
+		"cuDeviceGet":                   &l.deviceGet,
+		"cuDeviceGetName":               &l.deviceGetName,
+		"cuDeviceTotalMem_v2":           &l.deviceTotalMem,
+		"cuDeviceGetAttribute":          &l.deviceGetAttribute,
+		"cuDevicePrimaryCtxRetain":      &l.devicePrimaryCtxRetain,
+		"cuDevicePrimaryCtxRelease_v2":  &l.devicePrimaryCtxRelease,
+		"cuCtxPushCurrent_v2":           &l.ctxPushCurrent,
+		"cuCtxPopCurrent_v2":            &l.ctxPopCurrent,
+		"cuModuleLoadDataEx":            &l.moduleLoadDataEx,
+		"cuModuleUnload":                &l.moduleUnload,
+		"cuModuleGetFunction":           &l.moduleGetFunction,
+		"cuMemAlloc_v2":                 &l.memAlloc,
+		"cuMemFree_v2":                  &l.memFree,
+		"cuMemGetInfo_v2":               &l.memGetInfo,
+		"cuMemGetAllocationGranularity": &l.memGetAllocationGranularity,
+		"cuMemAddressReserve":           &l.memAddressReserve,
+		"cuMemAddressFree":              &l.memAddressFree,
+		"cuMemCreate":                   &l.memCreate,
+		"cuMemRelease":                  &l.memRelease,
+		"cuMemMap":                      &l.memMap,
+		"cuMemUnmap":                    &l.memUnmap,
+		"cuMemSetAccess":                &l.memSetAccess,
+		"cuMemcpyHtoDAsync_v2":          &l.memcpyHtoD,
+		"cuMemcpyDtoHAsync_v2":          &l.memcpyDtoH,
+		"cuMemcpyDtoDAsync_v2":          &l.memcpyDtoD,
+		"cuStreamCreate":                &l.streamCreate,
+		"cuStreamDestroy_v2":            &l.streamDestroy,
+		"cuStreamSynchronize":           &l.streamSynchronize,
+		"cuLaunchKernel":                &l.launchKernel,
+		"cuStreamBeginCapture_v2":       &l.streamBeginCapture,
+		"cuStreamEndCapture":            &l.streamEndCapture,
+		"cuGraphInstantiateWithFlags":   &l.graphInstantiate,
+		"cuGraphDestroy":                &l.graphDestroy,
+		"cuGraphLaunch":                 &l.graphLaunch,
+		"cuGraphExecDestroy":            &l.graphExecDestroy,
 	}
 }
 
@@ -154,7 +164,8 @@ func (l *library) describe(f *function, code int32) string {
 
 // Codes of the library that this package distinguishes.
 const (
-	outOfMemory = 2
+	outOfMemory  = 2
+	notSupported = 801
 )
 
 // A codeError is an error code that a function of the library returned.

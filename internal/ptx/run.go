@@ -85,6 +85,18 @@ func (m *Machine) Adopt(data []byte) uint64 {
 	return uint64(len(m.buffers)-1) << segmentBits
 }
 
+// Extend makes the buffer at an address n bytes long. What is new is undefined.
+func (m *Machine) Extend(at uint64, n int) error {
+	if _, err := m.Bytes(at, 0); err != nil || at&(1<<segmentBits-1) != 0 {
+		return errors.Join(err, fmt.Errorf("ptx: %d bytes for %#x", n, at))
+	}
+	data := &m.buffers[at>>segmentBits].data
+	for len(*data) < n {
+		*data = append(*data, 0xff)
+	}
+	return nil
+}
+
 // Bytes returns n bytes at an address, which must lie in one buffer.
 func (m *Machine) Bytes(at uint64, n int) ([]byte, error) {
 	segment, offset := at>>segmentBits, at&(1<<segmentBits-1)

@@ -6,6 +6,10 @@
 
 typedef int CUresult, CUdevice, CUdevice_attribute, CUjit_option, CUstreamCaptureMode;
 typedef unsigned long long CUdeviceptr, cuuint64_t;
+typedef unsigned long long CUmemGenericAllocationHandle;
+typedef int CUmemAllocationGranularity_flags;
+typedef struct CUmemAllocationProp_st CUmemAllocationProp;
+typedef struct CUmemAccessDesc_st CUmemAccessDesc;
 typedef struct CUctx_st *CUcontext;
 typedef struct CUmod_st *CUmodule;
 typedef struct CUfunc_st *CUfunction;
@@ -40,6 +44,19 @@ CUresult cuModuleGetFunction(CUfunction *f, CUmodule m, const char *s) TELL(P f,
 CUresult cuMemAlloc_v2(CUdeviceptr *p, size_t n) TELL(P p, n)
 CUresult cuMemFree_v2(CUdeviceptr p) TELL(p)
 CUresult cuMemGetInfo_v2(size_t *free, size_t *total) TELL(P free, P total)
+CUresult cuMemGetAllocationGranularity(size_t *n, const CUmemAllocationProp *p,
+	CUmemAllocationGranularity_flags f) TELL(P n, P p, f)
+CUresult cuMemAddressReserve(CUdeviceptr *p, size_t n, size_t align, CUdeviceptr at,
+	unsigned long long flags) TELL(P p, n, align, at, flags)
+CUresult cuMemAddressFree(CUdeviceptr p, size_t n) TELL(p, n)
+CUresult cuMemCreate(CUmemGenericAllocationHandle *h, size_t n, const CUmemAllocationProp *p,
+	unsigned long long flags) TELL(P h, n, P p, flags)
+CUresult cuMemRelease(CUmemGenericAllocationHandle h) TELL(h)
+CUresult cuMemMap(CUdeviceptr p, size_t n, size_t from, CUmemGenericAllocationHandle h,
+	unsigned long long flags) TELL(p, n, from, h, flags)
+CUresult cuMemUnmap(CUdeviceptr p, size_t n) TELL(p, n)
+CUresult cuMemSetAccess(CUdeviceptr p, size_t n, const CUmemAccessDesc *d, size_t count)
+	TELL(p, n, P d, count)
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t n, CUstream s)
 	TELL(to, P from, n, P s)
 CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t n, CUstream s)
