@@ -45,12 +45,14 @@ type state struct {
 	calls    int
 	count    map[string]int
 	ready    bool              // cuInit was called
-	retained int               // times that the primary context is held
+	retained map[uint64]int    // times that each primary context is held
+	owner    map[uint64]uint64 // the context in which each buffer and handle was made
 	used     uint64            // bytes of memory
 	sizes    map[uint64]uint64 // of buffers
 	reserved map[uint64]*reservation
 	created  map[uint64]uint64 // sizes of memory, 0 where it is mapped
 	unmapped bool              // the device has no memory that is mapped
+	current  uint64            // the context of the call
 	next     uint64            // handle
 	live     map[uint64]string // handles, and what they are
 	kernels  map[uint64]loaded
@@ -83,20 +85,22 @@ type task func() error
 
 // Codes of cuda.h.
 const (
-	ok                        = 0
-	invalidValue              = 1
-	notInitialized            = 3
-	noDevice                  = 100
-	invalidContext            = 201
-	invalidPTX                = 218
-	invalidHandle             = 400
-	notFound                  = 500
-	illegalAddress            = 700
-	captureUnsupported        = 900
-	captureInvalidated        = 901
-	captureWrongThread        = 908
-	primary            uint64 = 0xc0ffee // the primary context
+	ok                 = 0
+	invalidValue       = 1
+	notInitialized     = 3
+	noDevice           = 100
+	invalidContext     = 201
+	invalidPTX         = 218
+	invalidHandle      = 400
+	notFound           = 500
+	illegalAddress     = 700
+	captureUnsupported = 900
+	captureInvalidated = 901
+	captureWrongThread = 908
 )
+
+// primary is the primary context of a device.
+func primary(device uint64) uint64 { return 0xc0ffee00 + device }
 
 func newFake(t *testing.T) *fake {
 	t.Helper()
@@ -115,7 +119,7 @@ func (f *fake) reset() {
 		machine: ptx.NewMachine(f.program, 1),
 		version: 12040, devices: 1, major: 9, memory: 1 << 30,
 		count: map[string]int{}, sizes: map[uint64]uint64{}, reserved: map[uint64]*reservation{},
-		created: map[uint64]uint64{}, next: 0xbead0000,
+		created: map[uint64]uint64{}, retained: map[uint64]int{}, owner: map[uint64]uint64{}, next: 0xbead0000,
 		live: map[uint64]string{}, kernels: map[uint64]loaded{}, threads: map[int][]uint64{},
 		queues: map[uint64][]task{}, captures: map[uint64]*capture{}, graphs: map[uint64][]task{},
 		loaded: map[uint64]bool{},
@@ -202,6 +206,7 @@ func cString(address uint64) string {
 func (f *fake) made(kind string, to uint64) uint64 {
 	f.next += 16
 	f.live[f.next] = kind
+	f.owner[f.next] = f.current
 	*at[uint64](to) = f.next
 	return f.next
 }
@@ -239,12 +244,15 @@ func (f *fake) call(name string, a [11]uint64) int32 {
 		return code
 	}
 	stack := f.threads[syscall.Gettid()]
-	if len(stack) == 0 || stack[len(stack)-1] != primary || f.retained == 0 {
+	if len(stack) == 0 || f.retained[stack[len(stack)-1]] == 0 {
 		f.t.Errorf("%s without a context on this thread", name)
 		return invalidContext
 	}
 	if f.broken != 0 {
 		return f.broken
+	}
+	if f.current = stack[len(stack)-1]; !f.owns(name, a) {
+		return invalidHandle
 	}
 	if f.mayWait(name, a) && f.breaks(name) {
 		return captureUnsupported
@@ -306,18 +314,20 @@ func (f *fake) withoutContext(name string, a [11]uint64) int32 {
 		if a[1] == 102 && f.unmapped {
 			v = 0
 		}
-		if !known || a[2] != 7 {
+		if !known || a[2] < 7 || a[2] >= 7+uint64(f.devices) {
 			f.t.Errorf("attribute %d of device %d", a[1], a[2])
 			return invalidValue
 		}
 		*at[int32](a[0]) = v
 	case "cuDevicePrimaryCtxRetain":
-		f.retained++
-		*at[uint64](a[0]) = primary
+		*at[uint64](a[0]) = primary(a[1])
+		f.retained[primary(a[1])]++
 	case "cuDevicePrimaryCtxRelease_v2":
-		f.retained--
+		if f.retained[primary(a[0])]--; f.retained[primary(a[0])] == 0 {
+			delete(f.retained, primary(a[0]))
+		}
 	case "cuCtxPushCurrent_v2":
-		if a[0] != primary {
+		if f.retained[a[0]] == 0 {
 			f.t.Errorf("context %#x", a[0])
 			return invalidContext
 		}

@@ -62,7 +62,7 @@ func (f *fake) mapping(name string, a [11]uint64) int32 {
 	case "cuMemMap":
 		return f.mapMemory(a)
 	case "cuMemSetAccess":
-		want := [3]int32{1, 7, 3}
+		want := [3]int32{1, f.device32(), 3}
 		if _, r := f.rangeOf(a[0]); r == nil || *at[[3]int32](a[2]) != want || a[3] != 1 {
 			f.t.Errorf("access %v to %#x", *at[[3]int32](a[2]), a[0])
 			return invalidValue
@@ -78,12 +78,15 @@ func (f *fake) mapping(name string, a [11]uint64) int32 {
 // describesMemory checks a CUmemAllocationProp: 32 bytes.
 func (f *fake) describesMemory(prop uint64) bool {
 	p := *at[[8]int32](prop)
-	if p != [8]int32{1, 0, 1, 7} {
+	if p != [8]int32{1, 0, 1, f.device32()} {
 		f.t.Errorf("memory is described as %v", p)
 		return false
 	}
 	return true
 }
+
+// device32 is the device of the call's context.
+func (f *fake) device32() int32 { return int32(f.current - primary(0)) }
 
 // rangeOf finds the reservation of an address.
 func (f *fake) rangeOf(address uint64) (first uint64, r *reservation) {

@@ -204,6 +204,23 @@ func (f *fake) recordings(name string, a [11]uint64) int32 {
 	return ok
 }
 
+// owns reports whether a stream, a module, a kernel or an instance of a graph is of the context of
+// the call.
+func (f *fake) owns(name string, a [11]uint64) bool {
+	handles := map[string][]uint64{"cuLaunchKernel": {a[0], a[8]}, "cuGraphLaunch": {a[0], a[1]},
+		"cuStreamSynchronize": {a[0]}, "cuModuleGetFunction": {a[1]}, "cuModuleUnload": {a[0]},
+		"cuMemcpyHtoDAsync_v2": {a[3]}, "cuMemcpyDtoHAsync_v2": {a[3]},
+		"cuMemcpyDtoDAsync_v2": {a[3]}, "cuStreamDestroy_v2": {a[0]},
+		"cuStreamBeginCapture_v2": {a[0]}, "cuStreamEndCapture": {a[0]}}[name]
+	for _, handle := range handles {
+		if of, known := f.owner[handle]; known && of != f.current {
+			f.t.Errorf("%s of %#x in the context of another device", name, handle)
+			return false
+		}
+	}
+	return true
+}
+
 // mayWait reports whether a call may wait for a stream, or for all of the context, or loads a
 // kernel, as a first launch does: what must not be while a stream of the context is captured.
 // CUDA's own list is longer or shorter by its version and by the capture's mode; all of it is here.
@@ -252,7 +269,7 @@ func (f *fake) destroy(kind string, graph uint64) int32 {
 func (f *fake) left() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	n := len(f.live) + len(f.sizes) + len(f.reserved) + f.retained
+	n := len(f.live) + len(f.sizes) + len(f.reserved) + len(f.retained)
 	for _, stack := range f.threads {
 		n += len(stack)
 	}

@@ -6,11 +6,13 @@ package cuda
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"picogpt/gpu"
+	"picogpt/internal/engine"
 	"picogpt/internal/testing/fixture"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
@@ -88,6 +90,51 @@ func TestTwoModelsAndManyGoroutinesOnOneDevice(t *testing.T) {
 	all.Wait()
 	if f.left() != 0 {
 		t.Errorf("%d things left", f.left())
+	}
+}
+
+// TestTwoModelsOnEachOfTwoDevices: they are opened, evaluated and closed at the same time, each in its
+// own device's context, and give the processor's bits.
+func TestTwoModelsOnEachOfTwoDevices(t *testing.T) {
+	f := newFake(t)
+	f.devices = 2
+	all, err := devices(f.file())
+	if err != nil || len(all) != 2 {
+		t.Fatalf("%d devices, error %v", len(all), err)
+	}
+	rows := func(seed uint64, d engine.Device) (rows [][]float32) {
+		config, file := fixture.Checkpoint(fixture.Options{Seed: seed, Positions: 20, Layer: 1})
+		m, err := testmodel.Try(config, file, model.Options{Device: d, Threads: 1})
+		if err != nil {
+			t.Error(err)
+			return nil
+		}
+		s := m.NewSession()
+		for n := range 5 {
+			err := m.Eval(context.Background(), model.Input{Session: s, Tokens: []int{n, 2}})
+			if err != nil {
+				t.Error(err)
+			}
+			rows = append(rows, slices.Clone(s.Logits()))
+		}
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+		return rows
+	}
+	var users sync.WaitGroup
+	for i := range 4 {
+		users.Go(func() {
+			got := rows(uint64(i), all[i%2].WithoutProbe())
+			if wrong := differs(got, rows(uint64(i), nil)); wrong != "" {
+				t.Errorf("model %d: %s", i, wrong)
+			}
+		})
+	}
+	users.Wait()
+	if f.left() != 0 || len(f.refused) > 0 || f.count["cuGraphLaunch"] == 0 {
+		t.Errorf("%d things left, %d graphs, the library refused %q", f.left(),
+			f.count["cuGraphLaunch"], f.refused)
 	}
 }
 
