@@ -214,8 +214,11 @@ func (b *backend) prepare(p *engine.Pass) error {
 		}
 	}
 	b.plan.make(p, &b.Outputs, b.scratch.list(), size)
-	if b.rows = size; b.small {
+	b.rows, b.plan.only = size, false
+	if b.small {
 		b.plan.pad(p, &b.Outputs, size, sizeOf(b.plan.wanted))
+	} else {
+		b.plan.last(p, &b.Outputs)
 	}
 	return fromDevice(b.driver.Write(b.scratch.plan, 0, bytesOf(b.plan.words)))
 }

@@ -67,13 +67,29 @@ func (q *queue) block(layer int) {
 
 	q.layerNorm(s.norm, q.rows, allRows, h.ln1) // x += mlp of the previous layer
 	q.linear(s.norm, &h.cAttn)                  // -> [rows, 3*n_embd]
-	q.attention(s.norm, layer, h.scale)         // -> [rows, n_embd]
+	q.store(layer)
+	if !q.plan.only || layer < len(q.stack.h)-1 {
+		q.attention(s.norm, layer, h.scale, q.plan.attend) // -> [rows, n_embd]
+	} else if q.attendLast(layer, h.scale); q.rows == 0 {
+		return
+	}
 	q.linear(s.norm, &h.attnProj)
 
 	q.layerNorm(s.norm, q.rows, allRows, h.ln2) // x += mha
 	q.linear(s.norm, &h.cFC)                    // -> [rows, n_inner]
 	q.activate(s.inner)                         // [rows, n_inner]
 	q.linear(s.inner, &h.mlpProj)               // -> [rows, n_embd]
+}
+
+// attendLast is attention in the last block if not all rows are read: of norm [rows, n_embd] it makes
+// the results for the rows whose logits are wanted, and moves these rows of x to its beginning. The
+// pass then has these rows only. No bit depends on that: see internal/cpu/lastblock.go.
+func (q *queue) attendLast(layer int, scale float32) {
+	if q.plan.wanted > 0 {
+		q.attention(q.scratch.norm, layer, scale, q.plan.attendFor)
+		q.takeRows(q.plan.wanted)
+	}
+	q.rows = q.plan.wanted
 }
 
 // logits: logits = ln_f(x) @ wte.T, for the n rows whose logits are wanted from index first on.

@@ -142,23 +142,46 @@ func (q *queue) activate(y Buffer) {
 	q.segments = 0
 }
 
-// attention stores the keys and values of the last linear layer in their pages, and sets out [rows,
-// n_embd] to the attention of each row.
-func (q *queue) attention(out Buffer, layer int, scale float32) {
+// store adds up the last linear layer, and stores its keys and values in their pages.
+func (q *queue) store(layer int) {
+	s, p := &q.scratch, q.params
+	q.launch("store_"+p.CacheFormat.String(), [3]int{q.rows, 1, 1}, groupItems, memory(s.qkv),
+		memory(s.parts), integer(q.segments), memory(q.pool.buffer), memory(s.plan),
+		integer(q.rows), integer(p.Heads), integer(p.HeadDim()), integer(len(p.H)), integer(layer))
+	q.segments = 0
+}
+
+// attention sets rows of out [rows, n_embd] to the attention of these rows: those of the groups.
+func (q *queue) attention(out Buffer, layer int, scale float32, of groupLists) {
 	s, p, format := &q.scratch, q.params, q.params.CacheFormat.String()
 	pool, plan, qkv := memory(q.pool.buffer), memory(s.plan), memory(s.qkv)
 	heads, dim := integer(p.Heads), integer(p.HeadDim())
 	layers, at := integer(len(p.H)), integer(layer)
 
-	q.launch("store_"+format, [3]int{q.rows, 1, 1}, groupItems, qkv, memory(s.parts),
-		integer(q.segments), pool, plan, integer(q.rows), heads, dim, layers, at)
-	q.segments = 0
-	if n := q.plan.alone; n > 0 {
+	if n := of.alone; n > 0 {
 		q.launch("attend_one_"+format, [3]int{p.Heads, n, 1}, 256, memory(out), memory(s.part),
-			qkv, pool, plan, integer(s.list()), heads, dim, layers, at, float(scale))
+			qkv, pool, plan, integer(of.list), heads, dim, layers, at, float(scale))
 	}
-	if n := q.plan.tiles; n > 0 {
+	if n := of.tiles; n > 0 {
 		q.launch("attend_tile_"+format, [3]int{p.Heads, n, 1}, 256, memory(out), qkv, pool, plan,
-			integer(s.list()+2*q.plan.alone), heads, dim, layers, at, float(scale))
+			integer(of.list+2*of.alone), heads, dim, layers, at, float(scale))
+	}
+}
+
+// takeRows makes the n rows that the plan lists the first ones of norm and x. It uses qkv, which
+// attention has read.
+func (q *queue) takeRows(n int) {
+	s, embd := &q.scratch, q.params.Embd
+	q.launch("take_rows", [3]int{n, 1, 1}, groupItems, memory(s.qkv), memory(s.norm), memory(s.x),
+		memory(s.plan), integer(q.plan.rows), integer(n), integer(embd))
+	bytes := 4 * int64(n) * int64(embd)
+	q.copy(s.norm, s.qkv, 0, bytes)
+	q.copy(s.x, s.qkv, bytes, bytes)
+}
+
+// copy copies n bytes from byte at on to the start of a buffer.
+func (q *queue) copy(to, from Buffer, at, n int64) {
+	if q.err == nil {
+		q.err = fromDevice(q.driver.Copy(to, 0, from, at, n))
 	}
 }

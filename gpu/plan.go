@@ -9,11 +9,22 @@ import (
 
 // A plan has four numbers for each row; then, from scratch.list on, two for each group of
 // attention: first the groups of one row, then those of several; then the page numbers of each
-// text.
+// text. If the last block is computed for some rows only, there follow the groups of attention for
+// these, and their numbers.
 type plan struct {
-	words        []int32
-	alone, tiles int // groups of attention with one row, and with several
-	wanted       int // rows whose logits are computed
+	words  []int32
+	attend groupLists // of all rows
+	wanted int        // rows whose logits are computed
+
+	only      bool       // the last block is computed for those rows only
+	attendFor groupLists // of those rows
+	rows      int        // the index of the list of those rows
+}
+
+// groupLists are the groups of attention: two numbers each, from index list on.
+type groupLists struct {
+	list         int
+	alone, tiles int // groups with one row, and then those with several
 }
 
 const (
@@ -31,6 +42,7 @@ const (
 // planWords returns the largest number of words in a plan of a pass, with room for that many rows.
 func planWords(rows int, p *engine.Pass) int {
 	n := rowWords*rows + 2*rows + 1 // the page of rows that pad
+	n += 2*rows + rows              // for the last block
 	for i := range p.Spans {
 		n += len(p.Spans[i].Cache.(*cache).pages)
 	}
@@ -52,12 +64,12 @@ func (l *plan) make(p *engine.Pass, o *engine.Outputs, list, rows int) {
 			}
 		}
 	}
-	l.alone = l.group(p, o, 1)
+	l.attend = groupLists{list: list, alone: l.group(p, o, 1, false)}
 	for row := o.Rows(); row < rows; row++ {
 		l.words = append(l.words, int32(row), 1)
-		l.alone++
+		l.attend.alone++
 	}
-	l.tiles = l.group(p, o, queries)
+	l.attend.tiles = l.group(p, o, queries, false)
 	for i := range p.Spans {
 		s := &p.Spans[i]
 		for at := range s.Tokens {
@@ -77,19 +89,38 @@ func (l *plan) want(row int) {
 }
 
 // group lists the groups of attention of each rows: of the texts with few rows, if each is 1, or of
-// the others. It returns the number of groups.
-func (l *plan) group(p *engine.Pass, o *engine.Outputs, each int) (n int) {
+// the others. If only is set, it lists the rows whose logits are wanted, which are the last ones of
+// each text. It returns the number of groups.
+func (l *plan) group(p *engine.Pass, o *engine.Outputs, each int, only bool) (n int) {
 	for i := range p.Spans {
 		rows := len(p.Spans[i].Tokens)
 		if (rows < leastTiled) != (each == 1) {
 			continue
 		}
-		for at := 0; at < rows; at += each {
+		at := 0
+		for only && at < rows && !p.Spans[i].Wants(at) {
+			at++
+		}
+		for ; at < rows; at += each {
 			l.words = append(l.words, int32(o.Start(i)+at), int32(min(each, rows-at)))
 			n++
 		}
 	}
 	return n
+}
+
+// last makes the last block one for the rows whose logits are wanted, if these are not all.
+func (l *plan) last(p *engine.Pass, o *engine.Outputs) {
+	if l.only = l.wanted < o.Rows(); !l.only {
+		return
+	}
+	l.attendFor = groupLists{list: len(l.words), alone: l.group(p, o, 1, true)}
+	l.attendFor.tiles = l.group(p, o, queries, true)
+	l.rows = len(l.words)
+	for i := range l.wanted { // after the last block they stand one after the other
+		words := l.row(i)
+		l.words, words[rowWanted] = append(l.words, words[rowWanted]), int32(i)
+	}
 }
 
 // pad makes the rows after those of o, up to rows, a text of their own, which has a page that no

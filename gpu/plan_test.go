@@ -18,7 +18,7 @@ func TestAGroupOfAttentionHasRowsOfOneText(t *testing.T) {
 	var rows engine.Outputs
 	rows.Begin(nil, pass)
 	var l plan
-	alone, tiles := l.group(pass, &rows, 1), l.group(pass, &rows, queries)
+	alone, tiles := l.group(pass, &rows, 1, false), l.group(pass, &rows, queries, false)
 	if len(l.words) != 2*(alone+tiles) {
 		t.Fatalf("%d words of %d groups", len(l.words), alone+tiles)
 	}
@@ -55,9 +55,8 @@ func TestRowsThatPadAPass(t *testing.T) {
 	const size, list = 8, 4 * 16
 	var l plan
 	l.make(pass, &rows, list, size)
-	if l.wanted != 2 || l.alone != size || l.tiles != 0 {
-		t.Fatalf("%d rows wanted, %d and %d groups, want 2, %d and 0", l.wanted, l.alone, l.tiles,
-			size)
+	if l.wanted != 2 || l.attend != (groupLists{list, size, 0}) {
+		t.Fatalf("%d rows wanted, groups %+v, want 2, and %d", l.wanted, l.attend, size)
 	}
 	l.pad(pass, &rows, size, sizeOf(3))
 	for row := rows.Rows(); row < size; row++ {
@@ -78,7 +77,7 @@ func TestRowsThatPadAPass(t *testing.T) {
 		t.Errorf("logits of rows %v, want 0 and 4, and two others", wanted)
 	}
 	var each []int32
-	for group := range l.alone {
+	for group := range l.attend.alone {
 		if l.words[list+2*group+1] != 1 {
 			t.Errorf("group %d of %d rows", group, l.words[list+2*group+1])
 		}

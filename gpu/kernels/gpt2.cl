@@ -5,6 +5,7 @@
 //	linear.cl     linear layers of one row on float weights; chains.cl of several rows
 //	quant.cl      linear layers, and the head, on Q8 and Q4 weights; quanttile.cl of many rows
 //	attention.cl  keys and values into the pages, and attention over them
+//	last.cl       the rows of which the last block is computed
 //	head.cl       the logits; best.cl what of them the host needs
 //	exp.cl        exponential and activations; format.cl number formats
 //	probe.cl      single operations, for the probe; bench.cl the device's limits
@@ -37,6 +38,7 @@
 #define DEEP 32
 #include "chains.cl"
 
+#include "last.cl"
 #include "head.cl"
 #include "best.cl"
 #include "quant.cl"
