@@ -41,6 +41,8 @@ type runFlags struct {
 	CacheDtype string `placeholder:"TYPE" default:"f32" enum:"f32,f16" help:"the number format of keys and values: f32 or f16"`
 	Threads    int    `placeholder:"N" help:"threads of one process; 0 is one for each core"`
 
+	Device string `placeholder:"NAME" env:"GPT_DEVICE" help:"what computes the model: cpu, auto (the first GPU that passes the probe), or a part of a GPU's name, on each worker's machine; wants a program built with -tags gpu; default: cpu"`
+
 	Workers    int     `placeholder:"N" help:"pieces that one process works on side by side; they share the model and the threads; 0 is 2"`
 	Share      string  `placeholder:"I/N" help:"work on every N-th piece only, from the I-th: for N processes with one folder; after all of them, --resume finishes"`
 	PieceBytes bytesOf `placeholder:"SIZE" default:"1MiB" help:"how much input is one piece of work"`
@@ -74,7 +76,7 @@ func (f *runFlags) job(command string) (*job.Job, error) {
 		Fields: job.Fields{Text: f.TextField, ID: f.IDField, Order: f.OrderField,
 			Special: f.Special},
 		Model: job.Model{Name: f.Model, Path: path, GELU: f.GELU, Dtype: f.Dtype,
-			CacheDtype: f.CacheDtype, Threads: f.Threads},
+			CacheDtype: f.CacheDtype, Threads: f.Threads, Device: f.Device},
 	}
 	for _, pattern := range f.Input {
 		if pattern == "" {

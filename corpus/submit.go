@@ -93,6 +93,11 @@ func (f *runFlags) check(a *app, j *job.Job) error {
 	if _, err := input.Match(a.ctx, j.Input); err != nil {
 		return err
 	}
+	if here() && j.Model.Device != "auto" {
+		if _, err := work.Device(a.ctx, j.Model.Device); err != nil {
+			return usageError{fmt.Errorf("--device: %w", err)}
+		}
+	}
 	return f.openModel(j.Model.Path)
 }
 

@@ -51,6 +51,7 @@ func TestMistakes(t *testing.T) {
 		{2, "--workers -1", "--workers", false},
 		{2, "--max-errors=-1", "want 0 or more", false},
 		{2, "--threads 100000", "--threads 100000: want 0 to", false},
+		{2, "--device h200", "--device: device \"h200\": ", false},
 		{2, "--piece-bytes 3q", "such as 64MiB", false},
 		{2, "--resume --force", "want one of them", false},
 		{2, "--fields nothing", `"nothing" is no field`, false},

@@ -52,7 +52,9 @@ type Model struct {
 	Dtype      string
 	CacheDtype string
 
-	Threads int // does not change the bits
+	// These do not change the bits.
+	Threads int
+	Device  string `json:",omitempty"` // "" is the processor; a name is one of the worker's machine
 }
 
 // ScoreOptions are those of gpt score.
@@ -89,7 +91,7 @@ type Piece struct {
 // not part of it.
 func (j *Job) Key(p *Piece) (string, error) {
 	same := *j
-	same.Model.Name, same.Model.Threads = "", 0
+	same.Model.Name, same.Model.Threads, same.Model.Device = "", 0, ""
 	same.Input.Patterns = nil // they do not matter: the parts are known
 	same.Output, same.Work, same.Workers, same.Share = "", "", 0, Share{}
 	b, err := json.Marshal(struct {

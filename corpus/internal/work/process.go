@@ -147,8 +147,12 @@ func load(ctx context.Context, m job.Model) (*Loaded, error) {
 			l.Identity.Tokenizer = "gpt2"
 		}
 	}
+	device, err := Device(ctx, m.Device)
+	if err != nil {
+		return nil, err
+	}
 	l.Model, err = model.New(ctx, c.Config, c.Tensors, model.Options{
-		Threads: m.Threads, Format: m.Dtype, CacheFormat: m.CacheDtype,
+		Device: device, Threads: m.Threads, Format: m.Dtype, CacheFormat: m.CacheDtype,
 		Kernel: os.Getenv("GPT_KERNEL"),
 	})
 	if err != nil {
