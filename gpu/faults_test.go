@@ -37,6 +37,7 @@ type fakeDriver struct {
 	limit    int64  // bytes of memory, 0 for no limit
 	onLaunch func() // if not nil
 	launches int
+	reads    int
 	closed   int
 }
 
@@ -90,6 +91,7 @@ func (d *fakeDriver) Write(to Buffer, at int64, from []byte) error {
 
 func (d *fakeDriver) Read(to []byte, from Buffer, at int64) error {
 	d.within(from, at, len(to))
+	d.reads++
 	clear(to)
 	return d.call()
 }

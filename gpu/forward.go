@@ -54,9 +54,7 @@ func (q *queue) layers(ctx context.Context) {
 			return
 		}
 		q.block(i)
-		if q.heavy() {
-			q.wait()
-		}
+		q.pace()
 	}
 }
 
@@ -145,6 +143,16 @@ func (q *queue) runTeam(numbers int, work func(*kernels.Worker)) {
 	}
 }
 
-// heavy reports whether a layer of this pass takes so long that the context is checked between
-// layers. The device then finishes a layer before it gets the next.
-func (q *queue) heavy() bool { return q.rows*q.params.H[0].Weights() >= 1<<27 }
+// mostAhead is for how many multiplications a device gets work before it is waited for, so that a
+// pass whose context ends does not run on: a tenth of a second on a slow device, and on a fast one
+// so much that a step of a server is not waited for before its end.
+const mostAhead = 1 << 34
+
+// pace waits for the device if it has got much work since it was last waited for.
+func (q *queue) pace() {
+	q.ahead += int64(q.rows) * int64(q.params.H[0].Weights())
+	if q.ahead >= mostAhead {
+		q.wait()
+		q.ahead = 0
+	}
+}

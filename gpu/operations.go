@@ -11,7 +11,8 @@ import (
 // A queue launches the kernels of a pass, until the first error.
 type queue struct {
 	*backend
-	segments int // of the last linear layer, in scratch.parts; 0 if there is none
+	ahead    int64 // multiplications that the device has got since it was last waited for
+	segments int   // of the last linear layer, in scratch.parts; 0 if there is none
 	err      error
 }
 

@@ -62,8 +62,7 @@ func TestReplayedPassesGiveTheSameBits(t *testing.T) {
 	}
 }
 
-// TestWideRecordingsGiveTheSameBits has GPT-2's own widths, in passes whose layers are waited for
-// when they are launched: texts side by side, and prompts.
+// TestWideRecordingsGiveTheSameBits has GPT-2's own widths: texts side by side, and prompts.
 func TestWideRecordingsGiveTheSameBits(t *testing.T) {
 	for _, c := range []struct {
 		embd, heads int

@@ -1,15 +1,16 @@
 package gpu
 
-// Passes of GPT-2's own widths, whose layers take so long that a pass which is launched kernel by
-// kernel waits for each, on a driver that computes nothing: recordings are made without a wait.
+// Passes of GPT-2's own widths on a driver that computes nothing.
 
 import (
 	"fmt"
 	"slices"
 	"testing"
 
+	"picogpt/internal/engine"
 	"picogpt/internal/testing/fixture"
 	"picogpt/internal/testing/testmodel"
+	"picogpt/kernels"
 	"picogpt/model"
 )
 
@@ -79,5 +80,34 @@ func evaluated(t *testing.T, m *model.Model, count *Recorded, sizes map[int]bool
 		for _, in := range batch {
 			in.Session.Release()
 		}
+	}
+}
+
+// TestAStepIsNotWaitedFor before its end, unless the device has got very much work.
+func TestAStepIsNotWaitedFor(t *testing.T) {
+	config, file := fixture.Checkpoint(fixture.Options{Embd: 768, Head: 12, Layer: 2, Vocab: 300,
+		Positions: 200})
+	fake := newFake(t)
+	m := testmodel.New(t, config, file, model.Options{Device: NewDevice(Info{Name: "fake"},
+		func() (Driver, error) { return fake, nil }).WithoutProbe()})
+	batch := []model.Input{{Session: m.NewSession(), Tokens: make([]int, 130)}}
+	for range 63 {
+		batch = append(batch, model.Input{Session: m.NewSession(), Tokens: []int{1}})
+	}
+	fake.reads = 0
+	if err := m.Eval(t.Context(), batch...); err != nil || fake.reads != 1 {
+		t.Errorf("%d reads, want that of the logits; error %v", fake.reads, err)
+	}
+	b := newBackend(&Info{}, &engine.Params{H: make([]engine.Block, 1)}, engine.NewBudget(0), nil,
+		fake)
+	b.params.H[0].CFC.Weight = kernels.Matrix{In: 1 << 11, Out: 1 << 13}
+	b.rows, fake.reads = 512, 0
+	fake.live[0] = 4 // the plan
+	q := b.queue()
+	for range 8 {
+		q.pace()
+	}
+	if delete(fake.live, 0); q.err != nil || fake.reads != 4 {
+		t.Errorf("%d reads of 8 layers of 2^33 multiplications, want 4; error %v", fake.reads, q.err)
 	}
 }

@@ -267,8 +267,7 @@ func TestTheDriverOnARealDevice(t *testing.T) {
 	}
 }
 
-// TestWidePassesThroughTheLibrary has GPT-2's own widths, whose layers are waited for where they
-// are launched kernel by kernel. The device computes nothing.
+// TestWidePassesThroughTheLibrary has GPT-2's own widths. The device computes nothing.
 func TestWidePassesThroughTheLibrary(t *testing.T) {
 	for _, s := range cases.Some([]struct{ embd, heads int }{{768, 12}, {1600, 25}, {448, 4}}, 2, 2) {
 		t.Run(fmt.Sprint(s.embd), func(t *testing.T) {
@@ -327,7 +326,7 @@ func TestTheProbeRecords(t *testing.T) {
 }
 
 // TestAWideModelThroughTheLibrary computes: passes that are launched, recorded and replayed have
-// the processor's bits. With the build tag long a layer takes so long that it is waited for.
+// the processor's bits.
 func TestAWideModelThroughTheLibrary(t *testing.T) {
 	texts := 2
 	if cases.Long {
