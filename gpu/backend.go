@@ -193,7 +193,7 @@ func fromDevice(err error) error {
 	return &deviceError{err}
 }
 
-// prepare writes the plan of a pass to the device, and makes room for the rows of the pass.
+// prepare makes the plan of a pass, and room for its rows on the device.
 func (b *backend) prepare(p *engine.Pass) error {
 	if err := b.pool.here(); err != nil {
 		return err
@@ -220,5 +220,5 @@ func (b *backend) prepare(p *engine.Pass) error {
 	} else {
 		b.plan.last(p, &b.Outputs)
 	}
-	return fromDevice(b.driver.Write(b.scratch.plan, 0, bytesOf(b.plan.words)))
+	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"unsafe"
 
 	"picogpt/internal/engine"
 	"picogpt/kernels"
@@ -31,8 +32,9 @@ func runsOf(vocab int) int { return chunkRuns * groups(vocab, chunkLogits) }
 
 // A chooser chooses the best logits on the host from the kernels' results.
 type chooser struct {
-	k     int // runs of each row; 0 if the kernels choose none
-	words []uint32
+	k     int           // runs of each row; 0 if the kernels choose none
+	words []uint32      // of all rows of the group
+	own   []uint32      // memory for them, which is reused by the next pass
 	near  [][]candidate // of each row of the group; the memory is reused by the next pass
 	pick  func(*kernels.Worker)
 }
@@ -83,13 +85,25 @@ func (q *queue) choose(n, k int) {
 // row is wanted whole, its Best stays without ids.
 func (q *queue) readBest() {
 	c, n := &q.chooser, len(q.Wanted)
-	c.words = slices.Grow(c.words[:0], n*bestWords(c.k))[:n*bestWords(c.k)]
 	for len(c.near) < n {
 		c.near = append(c.near, nil)
 	}
-	if q.err = fromDevice(q.driver.Read(bytesOf(c.words), q.scratch.best, 0)); q.err == nil {
+	if words := n * bestWords(c.k); q.replayed && q.scratch.hostBest != nil {
+		q.err = fromDevice(q.driver.(Pinner).Wait())
+		c.words = numbersOf(q.scratch.hostBest)[:words]
+	} else {
+		c.own = slices.Grow(c.own[:0], words)[:words]
+		q.err = fromDevice(q.driver.Read(bytesOf(c.own), q.scratch.best, 0))
+		c.words = c.own
+	}
+	if q.err == nil {
 		q.runTeam(n*c.k*runLogits, c.pick)
 	}
+}
+
+// numbersOf returns the numbers in memory that a Pinner has returned.
+func numbersOf(memory []byte) []uint32 {
+	return unsafe.Slice((*uint32)(unsafe.Pointer(&memory[0])), len(memory)/4)
 }
 
 // pickBest is the workers' part of readBest.

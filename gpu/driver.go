@@ -38,8 +38,9 @@ type Recorder interface {
 	Driver
 
 	// Record calls launches and stores the launches that it makes, without running them. launches
-	// calls only Launch, of kernels that were launched before. Every other call fails meanwhile,
-	// because nothing runs that could be waited for. The error is the driver's or that of launches.
+	// calls only Launch, of kernels that were launched before, and what a Pinner allows. Every other
+	// call fails meanwhile, because nothing runs that could be waited for. The error is the driver's
+	// or that of launches.
 	Record(launches func() error) (Recording, error)
 
 	// Replay runs the launches of a recording. The memory they use must not have been freed.
@@ -47,6 +48,21 @@ type Recorder interface {
 
 	// Forget frees a recording.
 	Forget(r Recording)
+}
+
+// A Pinner is a Recorder with memory of the host that the device reads and writes by itself. While
+// launches are recorded, a Write of such memory and a Read to it are recorded too: each Replay
+// copies what the memory then holds, and nothing waits for it.
+type Pinner interface {
+	Recorder
+
+	// Pin returns memory of the host, or nil if there is not enough. It starts at a multiple of 8
+	// bytes. Unpin frees it; nothing that uses it is unfinished.
+	Pin(bytes int) ([]byte, error)
+	Unpin(memory []byte)
+
+	// Wait waits for all calls before it.
+	Wait() error
 }
 
 // A Grower is a Driver with buffers that become larger where they are, so that their contents are

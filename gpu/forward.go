@@ -19,6 +19,7 @@ func (q *queue) forward(ctx context.Context) error {
 			return q.err
 		}
 	}
+	q.writePlan()
 	if q.layers(ctx); q.err != nil {
 		return q.err
 	}

@@ -12,6 +12,7 @@ import (
 type queue struct {
 	*backend
 	ahead    int64 // multiplications that the device has got since it was last waited for
+	replayed bool  // the pass is a recording
 	segments int   // of the last linear layer, in scratch.parts; 0 if there is none
 	err      error
 }
@@ -27,6 +28,13 @@ func (q *queue) launch(kernel string, groups [3]int, items int, args ...Arg) {
 	*l = Launch{Kernel: kernel, Groups: groups, Items: items, Args: append(l.Args[:0], args...)}
 	if err := fromDevice(q.driver.Launch(l)); err != nil {
 		q.err = fmt.Errorf("%s: %w", kernel, err)
+	}
+}
+
+// writePlan writes the plan to the device.
+func (q *queue) writePlan() {
+	if q.err == nil {
+		q.err = fromDevice(q.driver.Write(q.scratch.plan, 0, bytesOf(q.plan.words)))
 	}
 }
 

@@ -5,6 +5,7 @@ package gpu
 // sizes, so that a server's passes, whose texts come and go, are replayed all the same.
 
 import (
+	"math/bits"
 	"slices"
 
 	"picogpt/internal/engine"
@@ -13,13 +14,15 @@ import (
 // A shape holds everything that the launches of a small pass depend on.
 type shape struct {
 	rows, wanted, best int // the numbers of rows are sizes
+	words              int // of the plan, if the recording copies it
 	pool               Buffer
 }
 
 const (
-	mostFew        = 64 // rows of a pass that is recorded
-	mostPadding    = 7  // rows that are added to a pass
-	mostRecordings = 64 // stored at a time
+	leastPlan      = 1024 // words of a plan that is copied; the scratch memory has as many
+	mostFew        = 64   // rows of a pass that is recorded
+	mostPadding    = 7    // rows that are added to a pass
+	mostRecordings = 64   // stored at a time
 )
 
 // sizeOf returns the number of rows of the recording for a pass of n rows: 1, 2, 4, or a multiple
@@ -93,7 +96,11 @@ func (r *recordings) find(of shape) *recording {
 // shape returns the shape of a small pass, whose rows are one group.
 func (q *queue) shape() shape {
 	q.Gather(0)
-	return shape{q.rows, q.plan.wanted, q.chosen(), q.pool.buffer}
+	of := shape{rows: q.rows, wanted: q.plan.wanted, best: q.chosen(), pool: q.pool.buffer}
+	if q.scratch.hostPlan != nil {
+		of.words = max(leastPlan, 1<<bits.Len(uint(len(q.plan.words)-1)))
+	}
+	return of
 }
 
 // replay replays the recording for a small pass, and reports whether it did. The first pass of a
@@ -106,25 +113,40 @@ func (q *queue) replay(of shape) bool {
 	}
 	q.chooser.k = of.best
 	if kept.Recording == 0 {
-		made := q.record()
+		made := q.record(of)
 		if q.err != nil {
 			return true
 		}
 		kept.Recording = made
 	}
+	if of.words > 0 {
+		copy(q.scratch.hostPlan, bytesOf(q.plan.words))
+	} else if q.writePlan(); q.err != nil {
+		return true
+	}
+	q.replayed = true
 	q.err = fromDevice(q.recordings.recorder.Replay(kept.Recording))
 	return true
 }
 
-// record records the launches of a small pass. They do not wait between layers.
-func (q *queue) record() Recording {
+// record records the launches of a small pass, which do not wait between layers. If the host has
+// memory for it, the copies of the plan and of the best logits are recorded too.
+func (q *queue) record(of shape) Recording {
+	s := &q.scratch
 	made, err := q.recordings.recorder.Record(func() error {
+		if of.words > 0 {
+			q.err = fromDevice(q.driver.Write(s.plan, 0, s.hostPlan[:4*of.words]))
+		}
 		q.embed()
 		for i := range q.stack.h {
 			q.block(i)
 		}
 		if n := q.plan.wanted; n > 0 {
 			q.logits(0, n)
+		}
+		if of.best > 0 && s.hostBest != nil && q.err == nil {
+			words := of.wanted * bestWords(of.best)
+			q.err = fromDevice(q.driver.Read(s.hostBest[:4*words], s.best, 0))
 		}
 		return q.err
 	})

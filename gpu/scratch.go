@@ -30,6 +30,10 @@ type scratch struct {
 	terms  Buffer // [groupRows, runs·64] float64
 	best   Buffer // [groupRows, bestWords]
 
+	// memory of the host for what recordings copy, if the driver has some: a plan, and results of
+	// best.cl
+	hostPlan, hostBest []byte
+
 	all   []Buffer
 	bytes int64 // of all
 }
@@ -45,7 +49,7 @@ func (s *scratch) list() int { return 4 * s.rows }
 func newScratch(d Driver, p *engine.Params, best, rows, words int) (s scratch, err error) {
 	up := func(n, least int) int { return max(least, 1<<bits.Len(uint(n-1))) }
 	s.rows = up(rows, 16)
-	s.words = up(words+6*(s.rows-rows), 1024)
+	s.words = up(words+6*(s.rows-rows), leastPlan)
 	group := min(s.rows, engine.GroupRows)
 	blocks := groups(max(p.Embd, p.Inner), 32)
 	parts := 0 // for one row
@@ -82,7 +86,23 @@ func newScratch(d Driver, p *engine.Params, best, rows, words int) (s scratch, e
 		}
 		s.all, s.bytes = append(s.all, *b.buffer), s.bytes+4*int64(b.words)
 	}
+	if err := s.pin(d, best); err != nil {
+		s.free(d)
+		return scratch{}, err
+	}
 	return s, nil
+}
+
+// pin sets hostPlan and hostBest.
+func (s *scratch) pin(d Driver, best int) (err error) {
+	pinner, ok := d.(Pinner)
+	if !ok {
+		return nil
+	}
+	if s.hostPlan, err = pinner.Pin(4 * s.words); err == nil && best > 0 {
+		s.hostBest, err = pinner.Pin(4 * min(s.rows, mostFew) * bestWords(best))
+	}
+	return fromDevice(err)
 }
 
 // side is the number of blocks that the kernel attend_one processes in parallel.
@@ -92,6 +112,11 @@ const side = 16
 func (s *scratch) free(d Driver) {
 	for _, b := range s.all {
 		d.Free(b)
+	}
+	for _, memory := range [][]byte{s.hostPlan, s.hostBest} {
+		if memory != nil {
+			d.(Pinner).Unpin(memory)
+		}
 	}
 	*s = scratch{}
 }

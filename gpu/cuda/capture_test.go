@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -81,6 +82,78 @@ func TestARecordingIsOfLaunchesAlone(t *testing.T) {
 	}
 	if err := d.Close(); err != nil || len(f.refused) > 0 || f.left() != 0 {
 		t.Errorf("Close: error %v, %d things left, the library refused %q", err, f.left(), f.refused)
+	}
+}
+
+// TestCopiesAreRecorded where the host's memory is pinned: each replay copies what it then holds.
+func TestCopiesAreRecorded(t *testing.T) {
+	f := newFake(t)
+	d, launch := opened(t, f, connections()["callbacks"](f))
+	b := gpu.Buffer(launch.Args[0].Bits)
+	from, err := d.Pin(16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, err := d.Pin(12)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := d.Record(func() error {
+		return errors.Join(d.Write(b, 4, from[:12]), d.Launch(launch), d.Write(b, 0, from),
+			d.Read(to, b, 4))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for round := range byte(3) {
+		for i := range from {
+			from[i] = 16*round + byte(i)
+		}
+		clear(to)
+		if err := errors.Join(d.Replay(r), d.Wait()); err != nil || !bytes.Equal(to, from[4:]) {
+			t.Errorf("error %v, %v is read, want %v", err, to, from[4:])
+		}
+	}
+	d.Unpin(from)
+	if err := d.Close(); err != nil || f.left() != 0 || len(f.refused) > 0 {
+		t.Errorf("Close: error %v, %d things left, the library refused %q", err, f.left(), f.refused)
+	}
+}
+
+// TestAReplayedPassIsOneLaunchAndOneWait, with the copies of the plan and of the best logits.
+func TestAReplayedPassIsOneLaunchAndOneWait(t *testing.T) {
+	config, file := fixture.Checkpoint(fixture.Options{Vocab: 300, Positions: 70})
+	f := newFake(t)
+	f.idle = true
+	m, err := testmodel.Try(config, file, model.Options{Device: f.device()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	var batch []model.Input
+	for range 5 {
+		batch = append(batch, model.Input{Session: m.NewSession(), Tokens: []int{1}, Best: 3,
+			NoLogits: true, Visit: func(model.Row) {}})
+	}
+	var before map[string]int
+	for range 4 {
+		before = maps.Clone(f.count)
+		if err := m.Eval(t.Context(), batch...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := map[string]int{}
+	for name, n := range f.count {
+		if n -= before[name]; n > 0 && !strings.HasPrefix(name, "cuCtx") {
+			got[name] = n
+		}
+	}
+	// Of an idle device nothing is chosen, since all logits are equal: the rows are then read, each
+	// with its hidden state.
+	want := map[string]int{"cuGraphLaunch": 1, "cuStreamSynchronize": 1 + 2*5,
+		"cuMemcpyDtoHAsync_v2": 2 * 5}
+	if !maps.Equal(got, want) {
+		t.Errorf("calls %v, want %v", got, want)
 	}
 }
 

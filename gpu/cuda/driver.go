@@ -25,12 +25,13 @@ type driver struct {
 	step                    int64 // of the sizes of mapped memory
 	graphs                  map[gpu.Recording]bool
 	args                    *arguments
+	pinned                  [][]byte
 	staging                 staging
 	recording               bool
 	captured                bool // the stream's capture may still be open
 }
 
-var _ gpu.Recorder = (*driver)(nil)
+var _ gpu.Pinner = (*driver)(nil)
 
 // arguments holds the values of a kernel's parameters, and pointers to them for the library.
 type arguments struct {
@@ -270,6 +271,9 @@ func (d *driver) free() error {
 	}
 	for b := range d.grown {
 		all = append(all, d.unmap(b, d.l.call))
+	}
+	for _, p := range d.pinned {
+		release(&d.l.memFreeHost, uintptr(unsafe.Pointer(&p[0])))
 	}
 	release(&d.l.moduleUnload, d.module)
 	return errors.Join(all...)

@@ -50,11 +50,12 @@ type state struct {
 	used     uint64            // bytes of memory
 	sizes    map[uint64]uint64 // of buffers
 	reserved map[uint64]*reservation
-	created  map[uint64]uint64 // sizes of memory, 0 where it is mapped
-	unmapped bool              // the device has no memory that is mapped
-	current  uint64            // the context of the call
-	next     uint64            // handle
-	live     map[uint64]string // handles, and what they are
+	created  map[uint64]uint64   // sizes of memory, 0 where it is mapped
+	hosts    map[uint64][]uint64 // memory of the host that is pinned, by its address
+	unmapped bool                // the device has no memory that is mapped
+	current  uint64              // the context of the call
+	next     uint64              // handle
+	live     map[uint64]string   // handles, and what they are
 	kernels  map[uint64]loaded
 	threads  map[int][]uint64    // contexts of each thread, the current one last
 	loaded   map[uint64]bool     // kernels that have been launched
@@ -119,7 +120,7 @@ func (f *fake) reset() {
 		machine: ptx.NewMachine(f.program, 1),
 		version: 12040, devices: 1, major: 9, memory: 1 << 30,
 		count: map[string]int{}, sizes: map[uint64]uint64{}, reserved: map[uint64]*reservation{},
-		created: map[uint64]uint64{}, retained: map[uint64]int{}, owner: map[uint64]uint64{}, next: 0xbead0000,
+		created: map[uint64]uint64{}, hosts: map[uint64][]uint64{}, retained: map[uint64]int{}, owner: map[uint64]uint64{}, next: 0xbead0000,
 		live: map[uint64]string{}, kernels: map[uint64]loaded{}, threads: map[int][]uint64{},
 		queues: map[uint64][]task{}, captures: map[uint64]*capture{}, graphs: map[uint64][]task{},
 		loaded: map[uint64]bool{},

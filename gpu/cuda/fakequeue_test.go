@@ -34,6 +34,16 @@ func (f *fake) buffers(name string, a [11]uint64) int32 {
 		}
 		f.used -= f.sizes[a[0]]
 		delete(f.sizes, a[0])
+	case "cuMemAllocHost_v2":
+		memory := make([]uint64, (a[1]+7)/8)
+		*at[*uint64](a[0]) = &memory[0]
+		f.hosts[*at[uint64](a[0])] = memory
+	case "cuMemFreeHost":
+		if f.hosts[a[0]] == nil {
+			f.t.Errorf("%#x is not pinned", a[0])
+			return invalidValue
+		}
+		delete(f.hosts, a[0])
 	case "cuMemGetInfo_v2":
 		*at[uint64](a[0]), *at[uint64](a[1]) = f.memory-f.used, f.memory
 	case "cuMemcpyHtoDAsync_v2": // it reads the host's memory itself, when its turn comes
@@ -67,10 +77,17 @@ func (f *fake) copyTo(to uint64, from []byte) error {
 	return err
 }
 
-// later puts a copy into a stream's queue; none can be captured from memory that is not pinned.
+// later puts a copy into a stream's queue or, of memory that is pinned, into what is captured.
 func (f *fake) later(stream uint64, t task) int32 {
 	if !f.is("stream", stream) {
 		return invalidHandle
+	}
+	if c := f.captures[stream]; c != nil {
+		if c.broken {
+			return captureInvalidated
+		}
+		c.tasks = append(c.tasks, t)
+		return ok
 	}
 	f.queues[stream] = append(f.queues[stream], t)
 	return ok
@@ -234,14 +251,30 @@ func (f *fake) mayWait(name string, a [11]uint64) bool {
 		return f.captures[a[0]] == nil
 	case "cuGraphLaunch":
 		return f.captures[a[1]] != nil
-	case "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2":
-		return f.captures[a[3]] != nil // of memory that is not pinned, and not in a plan of ours
+	case "cuMemcpyHtoDAsync_v2":
+		return f.captures[a[3]] != nil && !f.pinned(a[1], a[2])
+	case "cuMemcpyDtoHAsync_v2":
+		return f.captures[a[3]] != nil && !f.pinned(a[0], a[2])
+	case "cuMemcpyDtoDAsync_v2":
+		return f.captures[a[3]] != nil // not in a plan of ours
 	case "cuMemCreate", "cuMemRelease", "cuMemMap", "cuMemUnmap", "cuMemSetAccess",
 		"cuMemAddressReserve", "cuMemAddressFree":
+		return true
+	case "cuMemAllocHost_v2", "cuMemFreeHost":
 		return true
 	case "cuMemAlloc_v2", "cuMemFree_v2", "cuModuleLoadDataEx", "cuModuleUnload",
 		"cuModuleGetFunction", "cuStreamCreate", "cuGraphInstantiateWithFlags", "cuGraphExecDestroy":
 		return true
+	}
+	return false
+}
+
+// pinned reports whether bytes of the host's memory are pinned.
+func (f *fake) pinned(address, n uint64) bool {
+	for first, memory := range f.hosts {
+		if address >= first && address+n <= first+8*uint64(len(memory)) {
+			return true
+		}
 	}
 	return false
 }
@@ -269,7 +302,7 @@ func (f *fake) destroy(kind string, graph uint64) int32 {
 func (f *fake) left() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	n := len(f.live) + len(f.sizes) + len(f.reserved) + len(f.retained)
+	n := len(f.live) + len(f.sizes) + len(f.reserved) + len(f.hosts) + len(f.retained)
 	for _, stack := range f.threads {
 		n += len(stack)
 	}

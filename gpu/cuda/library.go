@@ -27,6 +27,7 @@ type library struct {
 	moduleLoadDataEx, moduleUnload, moduleGetFunction                    function
 	memAlloc, memFree, memGetInfo, memcpyHtoD, memcpyDtoH, memcpyDtoD    function
 	memGetAllocationGranularity, memAddressReserve, memAddressFree       function
+	memAllocHost, memFreeHost                                            function
 	memCreate, memRelease, memMap, memUnmap, memSetAccess                function
 	streamCreate, streamDestroy, streamSynchronize, launchKernel         function
 	streamBeginCapture, streamEndCapture, graphInstantiate, graphDestroy function
@@ -59,6 +60,8 @@ func (l *library) symbols() map[string]*function {
 		"cuMemGetAllocationGranularity": &l.memGetAllocationGranularity,
 		"cuMemAddressReserve":           &l.memAddressReserve,
 		"cuMemAddressFree":              &l.memAddressFree,
+		"cuMemAllocHost_v2":             &l.memAllocHost,
+		"cuMemFreeHost":                 &l.memFreeHost,
 		"cuMemCreate":                   &l.memCreate,
 		"cuMemRelease":                  &l.memRelease,
 		"cuMemMap":                      &l.memMap,

@@ -5,15 +5,17 @@ package ptx
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"picogpt/gpu"
 )
 
-// A Driver is a machine as a driver of package gpu. It implements gpu.Recorder.
+// A Driver is a machine as a driver of package gpu. It implements gpu.Pinner.
 type Driver struct {
 	*Machine
-	recordings [][]gpu.Launch  // nil if forgotten
-	recording  *[]gpu.Launch   // the launches that are being recorded
+	recordings [][]func() error // nil if forgotten
+	recording  *[]func() error  // what is being recorded
+	pinned     [][]byte
 	launched   map[string]bool // kernels that were launched: CUDA may load one at its first launch
 	closed     bool
 }
@@ -72,6 +74,10 @@ func (d *Driver) Free(b gpu.Buffer) {
 
 // Write implements gpu.Driver.
 func (d *Driver) Write(to gpu.Buffer, at int64, from []byte) error {
+	if d.records(from) {
+		*d.recording = append(*d.recording, func() error { return d.Write(to, at, from) })
+		return nil
+	}
 	p, err := d.bytes(to, at, int64(len(from)))
 	copy(p, from)
 	return err
@@ -79,10 +85,38 @@ func (d *Driver) Write(to gpu.Buffer, at int64, from []byte) error {
 
 // Read implements gpu.Driver.
 func (d *Driver) Read(to []byte, from gpu.Buffer, at int64) error {
+	if d.records(to) {
+		*d.recording = append(*d.recording, func() error { return d.Read(to, from, at) })
+		return nil
+	}
 	p, err := d.bytes(from, at, int64(len(to)))
 	copy(to, p)
 	return err
 }
+
+// records reports whether a copy to or from memory of the host is recorded.
+func (d *Driver) records(memory []byte) bool {
+	return d.recording != nil && slices.ContainsFunc(d.pinned, func(p []byte) bool {
+		return len(memory) > 0 && len(memory) <= len(p) && &p[0] == &memory[0]
+	})
+}
+
+// Pin implements gpu.Pinner.
+func (d *Driver) Pin(bytes int) ([]byte, error) {
+	if err := d.usable("Pin"); err != nil {
+		return nil, err
+	}
+	d.pinned = append(d.pinned, make([]byte, (bytes+7)/8*8))
+	return d.pinned[len(d.pinned)-1][:bytes], nil
+}
+
+// Unpin implements gpu.Pinner.
+func (d *Driver) Unpin(memory []byte) {
+	d.pinned = slices.DeleteFunc(d.pinned, func(p []byte) bool { return &p[0] == &memory[0] })
+}
+
+// Wait implements gpu.Pinner.
+func (d *Driver) Wait() error { return d.usable("Wait") }
 
 // Copy implements gpu.Driver.
 func (d *Driver) Copy(to gpu.Buffer, toAt int64, from gpu.Buffer, fromAt, n int64) error {
@@ -135,7 +169,7 @@ func (d *Driver) Launch(l *gpu.Launch) error {
 		}
 		kept := *l
 		kept.Args = append([]gpu.Arg(nil), l.Args...)
-		*d.recording = append(*d.recording, kept)
+		*d.recording = append(*d.recording, func() error { return d.Launch(&kept) })
 		return nil
 	}
 	d.launched[l.Kernel] = true
@@ -147,7 +181,7 @@ func (d *Driver) Record(launches func() error) (gpu.Recording, error) {
 	if err := d.usable("Record"); err != nil {
 		return 0, err
 	}
-	var kept []gpu.Launch
+	var kept []func() error
 	d.recording = &kept
 	err := launches()
 	d.recording = nil
@@ -169,8 +203,8 @@ func (d *Driver) Replay(r gpu.Recording) error {
 	if r < 1 || int(r) > len(d.recordings) || d.recordings[r-1] == nil {
 		return fmt.Errorf("ptx: no recording %d", r)
 	}
-	for _, l := range d.recordings[r-1] {
-		if err := d.Launch(&l); err != nil {
+	for _, call := range d.recordings[r-1] {
+		if err := call(); err != nil {
 			return err
 		}
 	}

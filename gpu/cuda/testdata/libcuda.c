@@ -44,6 +44,8 @@ CUresult cuModuleGetFunction(CUfunction *f, CUmodule m, const char *s) TELL(P f,
 CUresult cuMemAlloc_v2(CUdeviceptr *p, size_t n) TELL(P p, n)
 CUresult cuMemFree_v2(CUdeviceptr p) TELL(p)
 CUresult cuMemGetInfo_v2(size_t *free, size_t *total) TELL(P free, P total)
+CUresult cuMemAllocHost_v2(void **p, size_t n) TELL(P p, n)
+CUresult cuMemFreeHost(void *p) TELL(P p)
 CUresult cuMemGetAllocationGranularity(size_t *n, const CUmemAllocationProp *p,
 	CUmemAllocationGranularity_flags f) TELL(P n, P p, f)
 CUresult cuMemAddressReserve(CUdeviceptr *p, size_t n, size_t align, CUdeviceptr at,
