@@ -5,6 +5,7 @@ package decode
 import (
 	"errors"
 
+	"picogpt/model"
 	"picogpt/sample"
 )
 
@@ -14,10 +15,27 @@ func (s *Stream) best() int {
 		return 0
 	}
 	k := s.sampler.Decisive(s.limits.vocabulary)
+	if k == 0 && s.wholeRows == 0 {
+		k = s.sampler.Perhaps(s.limits.vocabulary)
+	}
+	s.wholeRows = max(0, s.wholeRows-1)
 	if k == 0 || s.options.Top > k {
 		return 0
 	}
 	return k
+}
+
+// mostWholeRows is for how many tokens whole rows are asked for after the best logits of one were
+// not enough: likely they are not for the next ones either, and finding out takes time.
+const mostWholeRows = 4
+
+// enough says whether the best logits of a row decide, on a worker.
+func (s *Stream) enough(best *model.Best) bool {
+	if s.sampler.Decisive(s.limits.vocabulary) > 0 || s.sampler.Enough(best) {
+		return true
+	}
+	s.wholeRows = mostWholeRows
+	return false
 }
 
 // A choice is a token that is chosen after all of the context. It can be made in an Eval that then

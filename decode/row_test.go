@@ -40,8 +40,13 @@ func (b *bestBackend) Run(ctx context.Context, p *engine.Pass) error {
 		if s.Best == 0 || s.Logits != nil && i == len(s.Tokens)-1 {
 			b.device.whole.Add(1)
 		} else {
-			b.device.best.Add(1)
-			row = engine.Row{Best: bestOf(row.Logits, s.Best)}
+			best := bestOf(row.Logits, s.Best)
+			if s.Enough != nil && !s.Enough(best) {
+				b.device.whole.Add(1)
+			} else {
+				b.device.best.Add(1)
+				row = engine.Row{Best: best}
+			}
 		}
 		p.Visit(span, i, row)
 	}
@@ -112,6 +117,28 @@ func TestTheBestLogitsGiveTheSameTexts(t *testing.T) {
 					device.best.Load())
 			}
 		})
+	}
+}
+
+// TestTheBestLogitsMayBeEnough for top-p: of a large vocabulary some rows are handed out whole, and
+// the texts are the same.
+func TestTheBestLogitsMayBeEnough(t *testing.T) {
+	config, file := fixture.Checkpoint(fixture.Options{Vocab: 400, Positions: 60})
+	device := &bestDevice{}
+	whole := testmodel.New(t, config, file, model.Options{})
+	best := testmodel.New(t, config, file, model.Options{Device: device})
+	for _, p := range []sample.Params{
+		{Temperature: 1, TopP: 0.1}, {Temperature: 1, TopP: 0.45, MinP: 0.01},
+		{Temperature: 0.5, TopP: 0.3}, {Temperature: 1, TopP: 0.999},
+	} {
+		device.whole.Store(0)
+		device.best.Store(0)
+		compareTexts(t, best, whole, Options{Params: p, Top: 3, MaxTokens: 70,
+			Overflow: OverflowSlide})
+		if n := device.best.Load(); n == 0 != (p.TopP == 0.999) {
+			t.Errorf("%+v: %d rows were handed out whole, %d by their best logits", p,
+				device.whole.Load(), n)
+		}
 	}
 }
 

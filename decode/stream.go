@@ -64,6 +64,9 @@ type Stream struct {
 	draft draft
 
 	forced *forcedText // guesses by the constraint; nil: none
+
+	isEnough  func(*model.Best) bool // the method enough
+	wholeRows int                    // for so many tokens, whole rows are asked for
 }
 
 // NewStream returns a stream that continues the tokens of s and prompt. An empty prompt continues
@@ -139,7 +142,7 @@ func newStream(l limits, held, prompt []int, o Options) (*Stream, error) {
 	if o.Vocabulary != nil {
 		s.decoder = o.Vocabulary.NewDecoder(context)
 	}
-	s.visit = s.see
+	s.visit, s.isEnough = s.see, s.enough
 	return s, nil
 }
 
@@ -157,7 +160,7 @@ func (s *Stream) Fork() *Stream {
 	f.sampler, f.text = s.sampler.Fork(), s.text.fork()
 	f.guide, f.bans, f.echo = s.guide.fork(), s.bans.fork(), s.echo.fork()
 	f.forced = s.forced.fork()
-	f.visit, f.draft = f.see, s.draft.clone()
+	f.visit, f.isEnough, f.draft = f.see, f.enough, s.draft.clone()
 	return &f
 }
 
@@ -202,7 +205,9 @@ func (s *Stream) Input(rows int) (in model.Input, ok bool) {
 	default:
 		if in.NoLogits = s.access == AccessNever; s.access != AccessForks {
 			in.Visit, in.VisitFrom = s.visit, n-1
-			in.Best = s.best()
+			if in.Best = s.best(); in.Best > 0 {
+				in.Enough = s.isEnough
+			}
 			in.NoLogits = in.NoLogits || s.access == AccessAtEnd && in.Best > 0
 			in.Tokens = s.draft.after(in.Tokens)
 		}

@@ -113,6 +113,9 @@ func (b *backend) pickBest(w *kernels.Worker) {
 		if n := b.Needs(i); n > 0 && n <= c.k {
 			words := c.words[i*bestWords(c.k):][:bestWords(c.k)]
 			c.near[i] = best(&b.Best[i], words, c.near[i], n, b.params.Vocab)
+			if to := &b.Best[i]; len(to.IDs) > 0 && !b.Enough(i) {
+				to.IDs, to.Logits = to.IDs[:0], to.Logits[:0]
+			}
 		}
 	}
 	w.Sync()

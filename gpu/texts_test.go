@@ -79,6 +79,32 @@ func TestChoicesLeaveTheLogitsOnTheDevice(t *testing.T) {
 	}
 }
 
+// TestTopPLeavesTheLogitsOnTheDevice where its best ones are enough; else the row is read as well.
+func TestTopPLeavesTheLogitsOnTheDevice(t *testing.T) {
+	const vocab, length, chosen, whole = 15000, 6, 4 * (4 + 128*65), 4 * (15000 + 15)
+	config, file := fixture.Checkpoint(fixture.Options{Vocab: vocab, Positions: 20, Layer: 1})
+	device, count := gpu.WithRecorder(testdevice.Open(t))
+	processor := testmodel.New(t, config, file, model.Options{})
+	onDevice := testmodel.New(t, config, file, model.Options{Device: device})
+	for topP, want := range map[float64]int{
+		0.005: length * chosen,
+		0.999: 2*(chosen+whole) + (length-2)*whole, // it is tried once, and not for four tokens
+	} {
+		o := decode.Options{Params: sample.Params{Temperature: 1, TopP: topP}, MaxTokens: length,
+			EndOfText: []int{}}
+		count.Read = 0
+		got := texts(t, decode.Generate(t.Context(), onDevice.NewSession(), []int{1, 2}, o))
+		read := count.Read
+		if read < want || read > want+4*length {
+			t.Errorf("top-p %g: %d bytes read, want %d", topP, read, want)
+		}
+		alone := texts(t, decode.Generate(t.Context(), processor.NewSession(), []int{1, 2}, o))
+		if got != alone {
+			t.Errorf("top-p %g: %s\nwant %s", topP, got, alone)
+		}
+	}
+}
+
 // TestPagesOfTheDeviceAreShared has texts of a Batcher begin as others do: those that are written,
 // and those that have ended.
 func TestPagesOfTheDeviceAreShared(t *testing.T) {

@@ -27,6 +27,10 @@ type Input struct {
 	// session's own logits are still complete; with NoLogits, no row needs to be copied.
 	Best int
 
+	// Enough, if not nil, says whether the Best that a device has chosen of a row decides what Visit
+	// needs. If not, Visit gets the whole row. It is called as Visit is.
+	Enough func(*Best) bool
+
 	// NoLogits says that the session does not need the logits after the last token: its Logits are
 	// then nil. The head is computed only for rows that Visit or the session needs.
 	NoLogits bool
@@ -247,6 +251,7 @@ func (e *evaluation) plan(next part) part {
 		span := engine.Span{
 			Cache: in.Session.cache.cache, Tokens: in.Tokens[next.from:end],
 			Position: in.Session.Len() + next.from, Visit: n, Best: in.Best,
+			Enough: in.Enough,
 		}
 		if in.Visit != nil {
 			span.Visit = min(n, max(0, in.VisitFrom-next.from))

@@ -44,6 +44,8 @@ type Sampler struct {
 	drew   []func(s *Sampler, place int)
 	least  int // how many ids every filter keeps at least
 
+	nucleus float64 // the weight of top-p, where it is the first filter of a row's best logits; else 0
+
 	ends     []int                       // ids that end the text
 	limit    int                         // ids from here on are never drawn
 	gaps     []int                       // ids below limit that are never drawn
@@ -143,6 +145,9 @@ func (s *Sampler) Choose(from Row, context []int) (int, error) {
 func (s *Sampler) filter(from Row, best int) error {
 	before := s.State
 	s.largest, s.weighed, s.weights, s.zeros = s.scores[best], false, s.weights[:0], false
+	if s.nucleus = 0; from.IDs != nil && s.firstIsTopP() {
+		s.nucleus, _ = s.nucleusOf(&from)
+	}
 	for i := range s.steps {
 		s.dropZeros()
 		s.steps[i].do(s)

@@ -44,6 +44,11 @@ func leastForZero(x *float64) {
 // that order decide. A sum in another order decides as well, unless it is too close to p.
 func (s *Sampler) applyTopP() {
 	s.ready()
+	if want := s.nucleus; want > 0 {
+		s.nucleus = 0
+		s.sortTopP(want)
+		return
+	}
 	if s.least > 1 {
 		s.sortTopP(s.params.TopP * s.mass)
 		return

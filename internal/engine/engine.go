@@ -124,6 +124,9 @@ type Span struct {
 	// how many of a row's greatest logits the visitor needs; 0 means the whole row. A backend may
 	// then set Row.Best only, which saves it copying the other logits.
 	Best int
+	// whether a Best decides what the visitor needs; nil: always. If not, the row is visited whole.
+	// It is called by any goroutine, several at a time.
+	Enough func(*Best) bool
 	// memory for the logits after the last token, [vocab_size]; nil if they are not wanted
 	Logits []float32
 

@@ -91,6 +91,13 @@ func (o *Outputs) Needs(i int) int {
 	return s.Best
 }
 
+// Enough reports whether Best[i] decides what the visitor of row i of the group needs.
+func (o *Outputs) Enough(i int) bool {
+	span, _ := o.At(o.Wanted[i])
+	enough := o.pass.Spans[span].Enough
+	return enough == nil || enough(&o.Best[i])
+}
+
 func grow(b *[]float32, n int) {
 	if cap(*b) < n {
 		*b = make([]float32, n)
