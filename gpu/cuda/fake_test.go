@@ -38,9 +38,12 @@ type state struct {
 	memory           uint64
 	module           string // the text that was loaded last
 
-	failAt int    // the call that fails, from 1
-	lost   bool   // and so do all after it
-	failed string // its function
+	failAt int  // the call that fails, from 1
+	lost   bool // and so do all after it
+
+	refuse   int // the request for memory that is refused, from 1
+	requests int
+	failed   string // its function
 
 	calls    int
 	count    map[string]int
@@ -254,6 +257,12 @@ func (f *fake) call(name string, a [11]uint64) int32 {
 	}
 	if f.current = stack[len(stack)-1]; !f.owns(name, a) {
 		return invalidHandle
+	}
+	switch name {
+	case "cuMemAlloc_v2", "cuMemCreate", "cuMemAllocHost_v2":
+		if f.requests++; f.requests == f.refuse {
+			return outOfMemory
+		}
 	}
 	if f.mayWait(name, a) && f.breaks(name) {
 		return captureUnsupported
