@@ -14,6 +14,7 @@
 // Begin with forward.go, which has a transformer block as operations. operations.go has the
 // launches of each operation, and gpu/kernels/gpt2.cl lists the files with the kernels, which
 // compute in the orders of the Go package kernels. pool.go and cache.go are the pages of keys and
-// values; plan.go has what the host tells the device about a pass; recorded.go turns a small pass
-// into one launch; best.go reads only the best logits, if no others decide.
+// values, and grow.go and room.go how they share the memory; plan.go has what the host tells the
+// device about a pass; recorded.go turns a small pass into one launch; best.go reads only the best
+// logits, if no others decide.
 package gpu
