@@ -26,7 +26,8 @@ type growing struct {
 // to the host and back for it.
 const mostSpared = 64
 
-// mostMoved is how many bytes of pages the host keeps while a larger buffer takes the place of theirs.
+// mostMoved is how many bytes of pages the host keeps while a larger buffer takes the place of
+// theirs.
 const mostMoved = 4 << 30
 
 // errNoRoom says that a buffer cannot have so many bytes.

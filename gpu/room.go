@@ -13,8 +13,8 @@ import (
 // passRows is how many rows a pass has at most, as package model cuts them.
 const passRows = 512
 
-// freeMemory returns how many bytes of the device are free. A driver that does not know them has all
-// that this model does not use. 0 of Info.Memory means that nothing is known.
+// freeMemory returns how many bytes of the device are free. A driver that does not know them has
+// all that this model does not use. 0 of Info.Memory means that nothing is known.
 func (b *backend) freeMemory() int64 {
 	if meter, ok := b.driver.(Meter); ok {
 		if n, err := meter.FreeMemory(); err == nil {

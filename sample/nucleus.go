@@ -14,8 +14,9 @@ import (
 // as many as devices choose.
 const mostPerhaps = 128
 
-// Perhaps returns how many of the greatest logits of a row of a vocabulary decide what Next chooses,
-// if Enough says so of them. 0 means that all logits decide. See Decisive, for which there is no if.
+// Perhaps returns how many of the greatest logits of a row of a vocabulary decide what Next
+// chooses, if Enough says so of them. 0 means that all logits decide. See Decisive, for which there
+// is no if.
 func (s *Sampler) Perhaps(vocabulary int) int {
 	if len(s.before) > 0 || s.least > 1 || s.allowed != nil || len(s.gaps) > 0 ||
 		s.limit < vocabulary || vocabulary <= mostPerhaps || s.params.Temperature == 0 ||
@@ -45,12 +46,12 @@ func (s *Sampler) firstIsTopP() bool {
 	return len(steps) > 0 && steps[0].name == "top-p"
 }
 
-// nucleusOf returns the weight that the ids before the last one of top-p's have less than, where the
-// best logits of a row decide which ids these are. The mass of the whole row is known from its LogSum
-// at temperature 1. Below 1, what the other ids add to it is at least 0 and at most their mass at
-// temperature 1 times what the change of temperature makes of the least of the best: it makes less
-// of all others. Where top-p ends at the same id with both bounds, that one is right; bounds are
-// wider than the rounding errors of the sums.
+// nucleusOf returns the weight that the ids before the last one of top-p's have less than, where
+// the best logits of a row decide which ids these are. The mass of the whole row is known from its
+// LogSum at temperature 1. Below 1, what the other ids add to it is at least 0 and at most their
+// mass at temperature 1 times what the change of temperature makes of the least of the best: it
+// makes less of all others. Where top-p ends at the same id with both bounds, that one is right;
+// bounds are wider than the rounding errors of the sums.
 func (s *Sampler) nucleusOf(from *Row) (want float64, ok bool) {
 	const wider = 1e-9
 	var memory [2 * mostPerhaps]float64
