@@ -19,6 +19,8 @@ func avx2Variant() *variant {
 		packLanes:  packLanesFast,
 		dot:        dotFast,
 		dot16:      dot16Fast,
+		dotPairs:   dotPairsFast,
+		dotPairs16: dotPairs16Fast,
 		layerNorm:  layerNormAVX2,
 		activate:   activateFast,
 		add:        addAVX2,
@@ -180,6 +182,44 @@ func dot16Fast(
 	}
 	for ; done < outs; done++ {
 		tile(dst[done:], ldd, x, ldx, w[done*ldw:], ldw, rows, 1, 0, k)
+	}
+}
+
+// dotPairAVX2 is dot for k a multiple of 8, two rows of x at a time by two rows of w: n and n + 1,
+// n = 0, 2, … < 2·count, and those far and 2·far after them.
+//
+//go:noescape
+func dotPairAVX2(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, count, far,
+	k int)
+
+//go:noescape
+func dotPairF16AVX2(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, count, far,
+	k int)
+
+//go:noescape
+func dotPairBF16AVX2(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, count,
+	far, k int)
+
+func dotPairsFast(
+	dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, outs, k int,
+) {
+	far := outs / 6 * 2
+	dotPairAVX2(dst, ldd, x, ldx, w, ldw, rows, far/2, far, k)
+	if done := 3 * far; done < outs {
+		dotFast(dst[done:], ldd, x, ldx, w[done*ldw:], ldw, rows, outs-done, k)
+	}
+}
+
+func dotPairs16Fast(
+	dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int, bf16 bool,
+) {
+	pair, far := dotPairF16AVX2, outs/6*2
+	if bf16 {
+		pair = dotPairBF16AVX2
+	}
+	pair(dst, ldd, x, ldx, w, ldw, rows, far/2, far, k)
+	if done := 3 * far; done < outs {
+		dot16Fast(dst[done:], ldd, x, ldx, w[done*ldw:], ldw, rows, outs-done, k, bf16)
 	}
 }
 

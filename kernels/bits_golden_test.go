@@ -43,6 +43,8 @@ var goldenBits = map[string]sum{
 	"dot":                    0x38b74136dc686f58,
 	"dot row":                0x40501d1b13c96794,
 	"dot16":                  0x39b77bf02cf53408,
+	"dotPairs":               0x298130e01795c35b,
+	"dotPairs16":             0x014ec7e81767e43d,
 	"dot16 row":              0x478c7859ad14f90e,
 	"errors4":                0x9c60a14f8ff21c87,
 	"within":                 0xa898695a7b028c67,

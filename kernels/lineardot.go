@@ -11,6 +11,8 @@ const (
 	dotRows = 64
 	// fewer rows do not pay for transposing the weights
 	lanesRows = 48
+	// bytes of weights that stay in a last-level cache from step to step
+	cachedBytes = 16 << 20
 )
 
 // linearDot computes Linear for [out, in] weights. Its caller must wait at the last barrier.
@@ -70,13 +72,17 @@ func (p *lanesProduct) packRow(i int) {
 // dot computes the outputs j … end-1 from weights in place.
 func (p *lanesProduct) dot(j, end int) {
 	m := p.m
+	dot, dot16 := p.v.dot, p.v.dot16
+	if p.v.dotPairs != nil && p.rows > 1 && m.In > 0 && m.In%8 == 0 && m.Bytes() <= cachedBytes {
+		dot, dot16 = p.v.dotPairs, p.v.dotPairs16
+	}
 	for i := 0; i < p.rows && j < end; i += dotRows {
 		n := min(dotRows, p.rows-i)
 		if m.Format == F32 {
-			p.v.dot(p.dst[i*m.Out+j:], m.Out, p.x[i*m.In:], m.In, m.F32[j*m.In:], m.In, n, end-j,
+			dot(p.dst[i*m.Out+j:], m.Out, p.x[i*m.In:], m.In, m.F32[j*m.In:], m.In, n, end-j,
 				m.In)
 		} else {
-			p.v.dot16(p.dst[i*m.Out+j:], m.Out, p.x[i*m.In:], m.In, m.F16[j*m.In:], m.In, n, end-j,
+			dot16(p.dst[i*m.Out+j:], m.Out, p.x[i*m.In:], m.In, m.F16[j*m.In:], m.In, n, end-j,
 				m.In, m.bf16())
 		}
 	}

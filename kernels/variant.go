@@ -39,6 +39,12 @@ type variant struct {
 		k int)
 	dot16 func(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs,
 		k int, bf16 bool)
+	// dot and dot16 for several rows on weights that a cache holds, k a multiple of 8; nil if that
+	// is no faster
+	dotPairs func(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, outs,
+		k int)
+	dotPairs16 func(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs,
+		k int, bf16 bool)
 
 	layerNorm  func(dst, x, gain, bias []float32, eps float32)
 	activate   func(x []float32, a Activation)

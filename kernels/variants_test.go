@@ -186,6 +186,30 @@ var floatLeafTests = []leafTest{
 				p.halves(matrixSize(outs, k+2*pad, k), bf16), k+2*pad, rows, outs, k, bf16)
 			return nil
 		}},
+	{name: "dotPairs", a: few, b: edges, call: func(v *variant, p *placer, rows, k,
+		pad int) []float64 {
+		leaf, k, outs := v.dotPairs, 8+k/8*8, 1+(3*rows+k)%29
+		if leaf == nil {
+			leaf = v.dot
+		}
+		leaf(p.floats(matrixSize(rows, outs+pad, outs)), outs+pad,
+			p.floats(matrixSize(rows, k+pad, k)), k+pad, p.floats(matrixSize(outs, k+2*pad, k)),
+			k+2*pad, rows, outs, k)
+		return nil
+	}},
+	{name: "dotPairs16", a: few, b: edges, loose: true,
+		call: func(v *variant, p *placer, rows, k, c int) []float64 {
+			bf16, pad, leaf := c&1 == 1, c&2, v.dotPairs16
+			if leaf == nil {
+				leaf = v.dot16
+			}
+			k = 8 + k/8*8
+			outs := 1 + (3*rows+k)%29
+			leaf(p.floats(matrixSize(rows, outs+pad, outs)), outs+pad,
+				p.floats(matrixSize(rows, k+pad, k)), k+pad,
+				p.halves(matrixSize(outs, k+2*pad, k), bf16), k+2*pad, rows, outs, k, bf16)
+			return nil
+		}},
 	{name: "layerNorm", a: edges, b: one, call: func(v *variant, p *placer, n, _, _ int) []float64 {
 		v.layerNorm(p.floats(n), p.floats(n), p.floats(n), p.floats(n), 1e-5)
 		return nil
