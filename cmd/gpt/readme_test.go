@@ -15,7 +15,8 @@ import (
 )
 
 // elsewhereFlags are flags of other programs that README.md and docs/ name.
-var elsewhereFlags = []string{"tasks", "local-dir", "remote", "soak", "from-literal"}
+var elsewhereFlags = []string{"tasks", "local-dir", "remote", "soak", "from-literal", "cpunodebind",
+	"membind", "interleave"}
 
 func TestFlagsThatAreNamedAreThere(t *testing.T) {
 	root := commands(newApp())
