@@ -8,6 +8,7 @@ import (
 	"encoding"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/big"
 	"reflect"
 	"regexp"
@@ -63,8 +64,9 @@ func ForType(
 func SchemaFor[T any]() ([]byte, error) { return schemaOfType(reflect.TypeFor[T]()) }
 
 func schemaOfType(t reflect.Type) ([]byte, error) {
-	for t.Kind() == reflect.Pointer { // a text that is null says nothing
-		t = t.Elem()
+	seen := map[reflect.Type]bool{}
+	for t.Kind() == reflect.Pointer && !seen[t] { // a text that is null says nothing
+		seen[t], t = true, t.Elem()
 	}
 	c := &typeSchemas{open: map[reflect.Type]bool{}, names: map[reflect.Type]string{}}
 	root, err := c.of(t, nameOf(t))
@@ -74,7 +76,7 @@ func schemaOfType(t reflect.Type) ([]byte, error) {
 	if c.defs != nil {
 		root.set("$defs", c.defs)
 	}
-	return json.Marshal(root)
+	return marshal(root)
 }
 
 func nameOf(t reflect.Type) string {
@@ -267,8 +269,13 @@ func readMembers(d *json.Decoder, s *members) error {
 		}
 		s.set(key.(string), value)
 	}
-	_, err := d.Token()
-	return err
+	if _, err := d.Token(); err != nil {
+		return err
+	}
+	if t, err := d.Token(); err != io.EOF {
+		return fmt.Errorf("found %v, %v after it", t, err)
+	}
+	return nil
 }
 
 // ofKind returns the schema of a type without methods for JSON.

@@ -393,6 +393,46 @@ func TestTheEdgesOfIntegersInStrings(t *testing.T) {
 	}
 }
 
+type hiddenBase struct{ X int8 }
+
+// named has names that encoding/json takes from the tag, or does not, and an embedded struct that is
+// not exported but has a name.
+type named struct {
+	hiddenBase `json:"base"`
+	A          int8 `json:"€"`
+	B          int8 `json:"naïve"`
+	C          int8 `json:"-,"`
+	D          int8 `json:"d\""`
+	E          int8 `json:"a b/c~"`
+}
+
+func TestNamesOfFieldsAreThoseOfEncodingJSON(t *testing.T) {
+	checkTyped(t, func(named) error { return nil })
+}
+
+// TestSchemasAreWrittenAsTheyAreRead: what is for people, and for models, has no escapes of HTML.
+func TestSchemasAreWrittenAsTheyAreRead(t *testing.T) {
+	type less struct {
+		F int `json:"a&b" jsonschema:"description=a < b"`
+	}
+	schema, err := constrain.SchemaFor[struct{ Less less }]()
+	if err != nil || !bytes.Contains(schema, []byte(`"a < b"`)) || !bytes.Contains(schema, []byte(`"a&b"`)) {
+		t.Errorf("%s, %v", schema, err)
+	}
+}
+
+type around *back
+
+type back *around
+
+// TestPointersThatLeadBackEnd: nothing is at their end.
+func TestPointersThatLeadBackEnd(t *testing.T) {
+	_, err := constrain.For[around](byteWise(t), constrain.SchemaOptions{})
+	if err == nil || !strings.Contains(err.Error(), "leads back") {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestWhatNoSchemaCanSayIsOneLine: the field, the type, and what to write.
 func TestWhatNoSchemaCanSayIsOneLine(t *testing.T) {
 	type bad[T any] struct {
@@ -424,7 +464,29 @@ func TestWhatNoSchemaCanSayIsOneLine(t *testing.T) {
 		"F: jsonschema minItems: want the array's length 2, found 1": constrain.SchemaFor[struct {
 			F [2]int `jsonschema:"minItems=1"`
 		}],
-		"F: JSONSchema: want a schema": constrain.SchemaFor[struct{ F wrong }],
+		"F: JSONSchema: want a schema":                                             constrain.SchemaFor[struct{ F wrong }],
+		"F: JSONSchema: want a schema, an object of JSON: found {, <nil> after it": constrain.SchemaFor[struct{ F doubled }],
+		"F: jsonschema enum: want a field of type string, integer, number or boolean of JSON, found Go's interface {}": constrain.SchemaFor[struct {
+			F any `jsonschema:"enum=a"`
+		}],
+		"F: jsonschema enum: want a value of the type integer of JSON, found \"1.5\"": constrain.SchemaFor[struct {
+			F int `jsonschema:"enum=1.5"`
+		}],
+		"F[]: jsonschema enum: want a value of the type integer of JSON, found \"65536\"": constrain.SchemaFor[struct {
+			F []uint16 `jsonschema:"enum=65535,enum=65536"`
+		}],
+		"F: jsonschema maxLength: want something between minLength 5 and maxLength 3, found nothing": constrain.SchemaFor[struct {
+			F string `jsonschema:"minLength=5,maxLength=3"`
+		}],
+		"F: jsonschema minimum: want something between minimum 128 and maximum 127, found nothing": constrain.SchemaFor[struct {
+			F int8 `jsonschema:"minimum=128"`
+		}],
+		"F: jsonschema exclusiveMinimum: want something between exclusiveMinimum 1 and maximum 1, found nothing": constrain.SchemaFor[struct {
+			F float64 `jsonschema:"maximum=1,exclusiveMinimum=1"`
+		}],
+		"embedded pointer to constrain_test.hiddenBase, which is not exported": constrain.SchemaFor[struct {
+			*hiddenBase `json:"base"`
+		}],
 	} {
 		_, err := get()
 		if err == nil || !strings.Contains(err.Error(), want) ||
@@ -442,6 +504,10 @@ func TestWhatNoSchemaCanSayIsOneLine(t *testing.T) {
 type silent struct{}
 
 func (silent) MarshalJSON() ([]byte, error) { return []byte("1"), nil }
+
+type doubled struct{}
+
+func (doubled) JSONSchema() json.RawMessage { return json.RawMessage(`{"type":"null"}{}`) }
 
 type wrong struct{}
 

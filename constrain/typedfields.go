@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // A typedField is a field that encoding/json writes.
@@ -82,19 +83,16 @@ func embedded(
 		}
 		field := typedField{StructField: f, name: cmp.Or(name, f.Name), path: path + "." + f.Name,
 			index: append(index[:len(index):len(index)], i), tagged: name != "", through: through}
+		if pointer && !f.IsExported() {
+			return nil, fmt.Errorf("%s: an embedded pointer to %s, which is not exported: want the struct "+
+				"itself", field.path, of)
+		}
 		if inner && name == "" {
-			if pointer && !f.IsExported() {
-				return nil, fmt.Errorf("%s: an embedded pointer to %s, which is not exported: want the struct "+
-					"itself", field.path, of)
-			}
 			more, err := embedded(of, field.path, field.index, through || pointer, around)
 			if err != nil {
 				return nil, err
 			}
 			all = append(all, more...)
-			continue
-		}
-		if !f.IsExported() {
 			continue
 		}
 		for _, option := range strings.Split(options, ",") {
@@ -109,8 +107,8 @@ func embedded(
 // validName reports whether encoding/json takes a name of a tag.
 func validName(name string) bool {
 	return !strings.ContainsFunc(name, func(r rune) bool {
-		return r < 0x80 && !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r) &&
-			(r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+		return !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r) && !unicode.IsLetter(r) &&
+			!unicode.IsDigit(r)
 	})
 }
 

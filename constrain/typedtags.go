@@ -149,7 +149,7 @@ func applyTag(s *members, tag typedTag, path string, of reflect.Type) error {
 	}
 	switch {
 	case value:
-		return applyValue(s, tag, kind, path)
+		return applyValue(s, tag, kind, path, of)
 	case !ok:
 		return tagError(path, tag.key, "the keyword is not known")
 	case !slices.Contains(known.types, kind):
@@ -178,9 +178,33 @@ func applyTag(s *members, tag typedTag, path string, of reflect.Type) error {
 			return tagError(path, tag.key, fmt.Sprintf("want the array's length %d, found %d", had, n))
 		}
 		s.set(tag.key, n)
-		return nil
+	default:
+		if err := applyNumber(s, tag, path); err != nil {
+			return err
+		}
 	}
-	return applyNumber(s, tag, path)
+	return between(s, tag, path)
+}
+
+// between returns an error where the bounds of a schema leave nothing.
+func between(s *members, tag typedTag, path string) error {
+	for _, of := range [][2]string{
+		{"minLength", "maxLength"}, {"minItems", "maxItems"}, {"minProperties", "maxProperties"},
+		{"minimum", "maximum"}, {"exclusiveMinimum", "maximum"}, {"minimum", "exclusiveMaximum"},
+		{"exclusiveMinimum", "exclusiveMaximum"},
+	} {
+		least, ok := jsonNumber(fmt.Sprint(s.values[of[0]]))
+		most, ok2 := jsonNumber(fmt.Sprint(s.values[of[1]]))
+		if !ok || !ok2 {
+			continue
+		}
+		n := least.Cmp(most)
+		if n > 0 || n == 0 && (of[0] == "exclusiveMinimum" || of[1] == "exclusiveMaximum") {
+			return tagError(path, tag.key, fmt.Sprintf("want something between %s %v and %s %v, found nothing",
+				of[0], s.values[of[0]], of[1], s.values[of[1]]))
+		}
+	}
+	return nil
 }
 
 // applyNumber adds a keyword whose value is a number. Bounds of the type that are narrower stay.
@@ -209,13 +233,14 @@ func jsonNumber(text string) (*big.Rat, bool) {
 }
 
 // applyValue adds a value to enum, default or examples.
-func applyValue(s *members, tag typedTag, kind, path string) error {
+func applyValue(s *members, tag typedTag, kind, path string, of reflect.Type) error {
 	var value any = tag.value
 	ok := true
 	switch kind {
 	case "string", "array", "object": // of the last two only as an annotation
 	case "integer", "number":
-		_, ok = jsonNumber(tag.value)
+		n, is := jsonNumber(tag.value)
+		ok = is && (tag.key != "enum" || within(n, kind, s))
 		value = json.Number(tag.value)
 	case "boolean":
 		ok = tag.value == "true" || tag.value == "false"
@@ -224,6 +249,9 @@ func applyValue(s *members, tag typedTag, kind, path string) error {
 		ok = tag.key != "enum"
 	}
 	switch {
+	case !ok && kind == "":
+		return tagError(path, tag.key, fmt.Sprintf("want a field of type string, integer, number or boolean "+
+			"of JSON, found Go's %s", of))
 	case !ok, tag.key == "enum" && (kind == "array" || kind == "object"):
 		return tagError(path, tag.key, fmt.Sprintf("want a value of the type %s of JSON, found %s",
 			kind, quote.Short(tag.value, 40)))
@@ -237,4 +265,11 @@ func applyValue(s *members, tag typedTag, kind, path string) error {
 		s.set("enum", append(list, value))
 	}
 	return nil
+}
+
+// within reports whether a number is of a schema's type and between its bounds.
+func within(n *big.Rat, kind string, s *members) bool {
+	least, ok := jsonNumber(fmt.Sprint(s.values["minimum"]))
+	most, ok2 := jsonNumber(fmt.Sprint(s.values["maximum"]))
+	return (kind != "integer" || n.IsInt()) && (!ok || n.Cmp(least) >= 0) && (!ok2 || n.Cmp(most) <= 0)
 }
