@@ -199,3 +199,54 @@ func TestTextsWithLongMasksGiveTheirSlots(t *testing.T) {
 		}
 	}
 }
+
+// A dictated is a constraint that leaves one id, and says so.
+type dictated struct{ id int }
+
+func (c *dictated) Mask(open []uint64) error {
+	clear(open)
+	open[0] = 1 << c.id
+	return nil
+}
+
+func (c *dictated) Accept(int) error        { return nil }
+func (c *dictated) Rewind(int) error        { return nil }
+func (c *dictated) Fork() constrain.Matcher { return c }
+func (c *dictated) Forced(int) []byte       { return []byte("abcd") }
+func (c *dictated) Prefixes([]byte) iter.Seq2[int, int] {
+	return func(yield func(id, n int) bool) { yield(c.id, 1) }
+}
+
+// TestWhatIsAheadOfATextIsOfItsContext: where guesses were evaluated, its session holds more tokens
+// than its context has.
+func TestWhatIsAheadOfATextIsOfItsContext(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	st, err := decode.NewStream(m.NewSession(), []int{3, 1}, decode.Options{Constraint: &dictated{7}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, beyond := &task{Stream: st}, 0
+	for st.GuessForced(); !st.Done(); {
+		rows := st.Pending().Rows
+		if rows == 1 {
+			rows += st.DraftForced(1)
+		}
+		if in, ok := st.Input(rows); ok {
+			if err := m.Eval(t.Context(), in); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if held := st.Pending().Held; held > len(st.Context()) {
+			beyond++
+		}
+		if got, want := text.ahead(), st.Context(); !slices.Equal(got, want) {
+			t.Fatalf("%v, want %v", got, want)
+		}
+		if _, _, err := st.Next(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if beyond == 0 {
+		t.Error("no session holds more than its context")
+	}
+}

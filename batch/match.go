@@ -147,7 +147,8 @@ func (p *prefix) coming(tokens []int) bool {
 }
 
 // ahead returns the tokens of a text's context that are evaluated before its next token.
+// Of right guesses, its session may hold more.
 func (t *task) ahead() []int {
 	p := t.Pending()
-	return t.Context()[:p.Held+p.Rows]
+	return t.Context()[:min(p.Held+p.Rows, len(t.Context()))]
 }
