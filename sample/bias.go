@@ -14,8 +14,8 @@ import (
 )
 
 // A Bias adds Value to the logit of the last of its ids where the context ends with the others,
-// which a bias of one id does everywhere. A Value of -Inf removes the id. Several biases of an id
-// add up.
+// which a bias of one id does everywhere. As Hugging Face has it, one of several ids needs a context
+// of at least so many. A Value of -Inf removes the id. Several biases of an id add up.
 type Bias struct {
 	IDs   []int
 	Value float64

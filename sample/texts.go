@@ -15,8 +15,8 @@ import (
 )
 
 // Open turns the texts in p into tokens of t: those of Bias, each of which must be one token, those
-// of SequenceBias, that of Guidance, and DRY's breakers unless p has DRYStrings. A text that cannot be turned into tokens
-// is an *OptionError.
+// of SequenceBias, that of Guidance, and DRY's breakers unless p has DRYStrings. A text that cannot
+// be turned into tokens is an *OptionError.
 func (p *Params) Open(ctx context.Context, t *tokenizer.Tokenizer) (err error) {
 	if g := p.Guidance; g != nil && g.Text != "" {
 		opened := Guidance{Scale: g.Scale}

@@ -132,8 +132,8 @@ func (c *chooseCommand) Run(a *app, f *cli.Flags) error {
 		return usagef("--budget %d: want 1 or more", c.Budget)
 	case c.End && given["suffix"]:
 		return usagef("--end and --suffix: want one of them")
-	case c.Precision == 0:
-		return usagef("--precision 0: want a number from 1e-12 to 1")
+	case !(c.Precision >= 1e-12 && c.Precision <= 1):
+		return usagef("--precision %v: want a number from 1e-12 to 1", c.Precision)
 	}
 	p, tok, err := c.Source.encoded(a)
 	if err != nil {
