@@ -401,8 +401,6 @@ type named struct {
 	hiddenBase `json:"base"`
 	A          int8 `json:"€"`
 	B          int8 `json:"naïve"`
-	C          int8 `json:"-,"`
-	D          int8 `json:"d\""`
 	E          int8 `json:"a b/c~"`
 }
 
