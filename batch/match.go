@@ -146,8 +146,8 @@ func (p *prefix) coming(tokens []int) bool {
 		common(p.live.ahead(), tokens) == len(tokens)
 }
 
-// ahead returns the tokens of a text's context that are evaluated before its next token.
-// Of right guesses, its session may hold more.
+// ahead returns the tokens of a text's context that are evaluated before its next token. Its session
+// may hold more: guesses that were right.
 func (t *task) ahead() []int {
 	p := t.Pending()
 	return t.Context()[:min(p.Held+p.Rows, len(t.Context()))]

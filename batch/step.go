@@ -29,17 +29,13 @@ func (b *Batcher) takeReady() (taken bool) {
 	start := time.Now()
 	b.batched = append(b.batched[:0], b.running...)
 	for _, t := range b.batched {
-		if !t.Ready() || !t.wanted() || t.Busy() || !b.masked(t) {
-			continue
-		}
-		for { // with guesses that were right there are several
+		any := false // with guesses that were right there are several
+		for t.Ready() && t.wanted() && !t.Busy() && b.masked(t) {
 			b.take(t)
-			if !t.Ready() || !t.wanted() || t.Busy() || !b.masked(t) {
-				break
-			}
+			any = true
 		}
-		taken = true
-		if time.Since(start) > b.options.MaxDelay/8 {
+		taken = taken || any
+		if any && time.Since(start) > b.options.MaxDelay/8 {
 			break
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// BenchmarkAhead is the same for one row, where leaves ask for memory that they need later, and where
-// they do not.
+// BenchmarkAhead is each layer of GPT-2 124M, twelve times, and its head, for one row of f32: where
+// leaves ask for memory that they need later and where they do not, in turns.
 func BenchmarkAhead(b *testing.B) {
 	was := asksAhead
 	defer func() { asksAhead = was }()

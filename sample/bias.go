@@ -57,14 +57,19 @@ func wrongBias(all []Bias) string {
 // biases is Params.Bias as the value of an option.
 type biases []Bias
 
+// cutBias divides TEXT=X. ok is false if there is no text, or if x cannot be a bias.
+func cutBias(s string) (text string, x float64, ok bool) {
+	at := max(0, strings.LastIndexByte(s, '='))
+	x, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimPrefix(s[at:], "=")), 64)
+	return s[:at], x, at > 0 && err == nil && !math.IsNaN(x) && !math.IsInf(x, 1)
+}
+
 // Set adds a bias, given as ID=X or TEXT=X.
 func (b *biases) Set(s string) error {
-	at := max(0, strings.LastIndexByte(s, '='))
-	text, value := s[:at], strings.TrimPrefix(s[at:], "=")
-	x, bad := strconv.ParseFloat(strings.TrimSpace(value), 64)
+	text, x, ok := cutBias(s)
 	id, noID := strconv.Atoi(strings.TrimSpace(text))
 	switch {
-	case text == "", bad != nil, noID == nil && id < 0, math.IsNaN(x), math.IsInf(x, 1):
+	case !ok, noID == nil && id < 0:
 		return fmt.Errorf(" %s: want ID=X or TEXT=X, such as 257=-2.5, 257=-inf or ' Lily=5'",
 			quote.Short(s, 40))
 	case noID != nil:

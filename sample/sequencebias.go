@@ -4,9 +4,6 @@ package sample
 
 import (
 	"fmt"
-	"math"
-	"strconv"
-	"strings"
 
 	"picogpt/internal/option"
 	"picogpt/internal/quote"
@@ -40,10 +37,8 @@ type sequenceBiases []Bias
 
 // Set adds a bias, given as TEXT=X.
 func (b *sequenceBiases) Set(s string) error {
-	at := max(0, strings.LastIndexByte(s, '='))
-	text, value := s[:at], strings.TrimPrefix(s[at:], "=")
-	x, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-	if text == "" || err != nil || math.IsNaN(x) || math.IsInf(x, 1) {
+	text, x, ok := cutBias(s)
+	if !ok {
 		return fmt.Errorf(" %s: want TEXT=X, such as ' red apple=-5' or ' red apple=-inf'",
 			quote.Short(s, 40))
 	}
