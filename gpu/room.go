@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"math"
 
+	"picogpt/internal/engine"
 	"picogpt/kernels"
 )
-
-// passRows is how many rows a pass has at most, as package model cuts them.
-const passRows = 512
 
 // freeMemory returns how many bytes of the device are free. A driver that does not know them has
 // all that this model does not use. 0 of Info.Memory means that nothing is known.
@@ -34,7 +32,7 @@ func (b *backend) freeMemory() int64 {
 // room returns how many bytes the pages may take besides their own: what is free without what the
 // rows of the largest pass take, or an eighth of the memory, if that is less.
 func (b *backend) room() int64 {
-	rows := b.rowBytes(passRows) - b.scratch.bytes
+	rows := b.rowBytes(engine.PassRows) - b.scratch.bytes
 	return max(0, b.freeMemory()-min(max(0, rows), b.info.Memory/8))
 }
 

@@ -173,9 +173,6 @@ func (m *Model) check(batch []Input) error {
 	return nil
 }
 
-// passRows bounds the rows of one pass. So it bounds the scratch memory for a prompt of any length.
-const passRows = 512
-
 // An evaluation is the state of the Eval that runs: its passes. Its memory is used again by the
 // next Eval.
 type evaluation struct {
@@ -240,13 +237,13 @@ func (m *Model) keeps(in *Input) bool {
 	return in.States == nil || in.States.Layer == m.config.Layer
 }
 
-// plan makes the next pass: rows from the inputs in order, at most passRows. It returns where the
+// plan makes the next pass: rows from the inputs in order, at most engine.PassRows. It returns where the
 // pass after it begins.
 func (e *evaluation) plan(next part) part {
 	e.pass.Spans, e.parts = e.pass.Spans[:0], e.parts[:0]
-	for rows := 0; next.input < len(e.batch) && rows < passRows; {
+	for rows := 0; next.input < len(e.batch) && rows < engine.PassRows; {
 		in := &e.batch[next.input]
-		n := min(len(in.Tokens)-next.from, passRows-rows)
+		n := min(len(in.Tokens)-next.from, engine.PassRows-rows)
 		end := next.from + n
 		span := engine.Span{
 			Cache: in.Session.cache.cache, Tokens: in.Tokens[next.from:end],

@@ -91,6 +91,9 @@ type Cache interface {
 	Release()
 }
 
+// PassRows is the most rows of a pass. So it bounds the scratch memory for a prompt of any length.
+const PassRows = 512
+
 // A Pass is the rows that are computed together: the new tokens of some sessions.
 type Pass struct {
 	Spans []Span
