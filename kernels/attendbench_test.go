@@ -1,8 +1,11 @@
 package kernels
 
-// The benchmark of a decoding step's attention, beside a plain reading of as many bytes.
+// The benchmarks of attention: of a decoding step, beside a plain reading of as many bytes, and of a
+// prompt, beside the multiply-adds that it needs.
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 )
@@ -71,5 +74,52 @@ func BenchmarkDecodeAttention(b *testing.B) {
 			b.ReportMetric(float64(bytes)/read.Seconds()/1e9, "read-GB/s")
 			b.ReportMetric(read.Seconds()/work.Seconds(), "of-read")
 		})
+	}
+}
+
+// BenchmarkPromptAttention is a layer's attention for a prompt of GPT-2 124M, and of other shapes.
+// of-peak is the time of its multiply-adds at the peak measured beside it, both at their best.
+func BenchmarkPromptAttention(b *testing.B) {
+	team := newTeam(b, 1, "")
+	for _, shape := range []struct{ rows, heads, dim int }{
+		{512, 12, 64}, {1024, 25, 64}, {256, 8, 32}, {512, 4, 128},
+	} {
+		rows, heads, dim := shape.rows, shape.heads, shape.dim
+		width := heads * dim
+		qkv, out := make([]float32, rows*3*width), make([]float32, rows*width)
+		r := rand.New(rand.NewPCG(1, 2))
+		for i := range qkv {
+			qkv[i] = float32(r.NormFloat64())
+		}
+		for _, format := range []Format{F32, F16} {
+			s := Span{
+				Rows: rows, Heads: heads, KeyDim: dim, ValueDim: dim, Tokens: rows,
+				Query: HeadRows{Data: qkv, Row: 3 * width, Head: dim},
+				Key:   HeadRows{Data: qkv[width:], Row: 3 * width, Head: dim},
+				Value: HeadRows{Data: qkv[2*width:], Row: 3 * width, Head: dim},
+				Out:   HeadRows{Data: out, Row: width, Head: dim},
+			}
+			for range (rows + Block - 1) / Block {
+				page := MakeKV(format, 2*width*Block)
+				s.Keys = append(s.Keys, page.Part(0, width*Block))
+				s.Values = append(s.Values, page.Part(width*Block, 2*width*Block))
+			}
+			spans := []Span{s}
+			b.Run(fmt.Sprintf("%dx%dx%d/%v", rows, heads, dim, format), func(b *testing.B) {
+				work, peak := time.Hour, 0.0
+				for b.Loop() {
+					start := time.Now()
+					team.Run(func(w *Worker) { CausalAttention(w, spans, 0, 0.125) })
+					work = min(work, time.Since(start))
+					start = time.Now()
+					operations := 0.0
+					team.Run(func(w *Worker) { operations = w.FMAPeak(1e5) })
+					peak = max(peak, operations/time.Since(start).Seconds())
+				}
+				operations := 4 * float64(width) * float64(rows) * float64(rows+1) / 2
+				b.ReportMetric(work.Seconds()*1e3, "least-ms")
+				b.ReportMetric(operations/work.Seconds()/peak, "of-peak")
+			})
+		}
 	}
 }
