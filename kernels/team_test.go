@@ -183,6 +183,38 @@ func TestManyWorkersDoNotSpin(t *testing.T) {
 	}
 }
 
+// A worker that the system has stopped costs its processor and no more: the others do all tasks of
+// the operation, and then sleep until it comes.
+func TestWorkersDoWithoutAStoppedOne(t *testing.T) {
+	for _, threads := range []int{2, 3, 16} {
+		team := newTeam(t, threads, "")
+		const tasks = 100
+		var done atomic.Int32
+		stopped := make(chan struct{})
+		go func() {
+			for int(team.sleepers.Load()) < threads-1 {
+				runtime.Gosched()
+			}
+			if n := done.Load(); n != tasks {
+				t.Errorf("%d threads: all but one sleep after %d of %d tasks", threads, n, tasks)
+			}
+			close(stopped)
+		}()
+		team.Run(func(w *Worker) {
+			if w.ID() == threads-1 {
+				<-stopped
+			}
+			for w.Next() < tasks {
+				done.Add(1)
+			}
+			w.Sync()
+		})
+		if n := done.Load(); n != tasks {
+			t.Errorf("%d threads: %d tasks were done, want %d", threads, n, tasks)
+		}
+	}
+}
+
 // BenchmarkManyWorkersShareProcessors: a barrier among many workers takes about as long as it takes
 // to run each of them once.
 func BenchmarkManyWorkersShareProcessors(b *testing.B) {
