@@ -65,8 +65,9 @@ func groups(n, each int) int { return (n + each - 1) / each }
 // embed: x = wte[tokens] + wpe[positions]
 func (q *queue) embed() {
 	s, w := &q.scratch, &q.stack
-	q.launch("embed_"+w.wte.format.String(), [3]int{q.rows, 1, 1}, groupItems,
-		memory(s.x), memory(w.wte.weights), memory(w.wpe), memory(s.plan), integer(q.params.Embd))
+	grid := [3]int{q.rows, groups(q.params.Embd, groupItems), 1}
+	q.launch("embed_"+w.wte.format.String(), grid, groupItems, memory(s.x),
+		memory(w.wte.weights), memory(w.wpe), memory(s.plan), integer(q.params.Embd))
 }
 
 // allRows as the argument first means that a layer norm is of all rows of a pass. Any other number
@@ -77,7 +78,7 @@ const allRows = -1
 // of x, normalized
 func (q *queue) layerNorm(dst Buffer, rows, first int, n norm) {
 	s := &q.scratch
-	q.launch("layer_norm", [3]int{rows, 1, 1}, groupItems, memory(dst), memory(s.x),
+	q.launch("layer_norm", [3]int{rows, 1, 1}, 256, memory(dst), memory(s.x),
 		memory(s.parts), integer(q.segments), integer(q.rows), memory(s.plan), integer(first),
 		memory(n.gain), memory(n.bias), integer(q.params.Embd), float(q.params.Epsilon))
 }
@@ -154,9 +155,10 @@ func (q *queue) activate(y Buffer) {
 // store adds up the last linear layer, and stores its keys and values in their pages.
 func (q *queue) store(layer int) {
 	s, p := &q.scratch, q.params
-	q.launch("store_"+p.CacheFormat.String(), [3]int{q.rows, 1, 1}, groupItems, memory(s.qkv),
-		memory(s.parts), integer(q.segments), memory(q.pool.buffer), memory(s.plan),
-		integer(q.rows), integer(p.Heads), integer(p.HeadDim()), integer(len(p.H)), integer(layer))
+	grid := [3]int{q.rows, groups(p.Embd, groupItems), 1}
+	q.launch("store_"+p.CacheFormat.String(), grid, groupItems, memory(s.qkv), memory(s.parts),
+		integer(q.segments), memory(q.pool.buffer), memory(s.plan), integer(q.rows),
+		integer(p.Heads), integer(p.HeadDim()), integer(len(p.H)), integer(layer))
 	q.segments = 0
 }
 
@@ -168,11 +170,14 @@ func (q *queue) attention(out Buffer, layer int, scale float32, of groupLists) {
 	layers, at := integer(len(p.H)), integer(layer)
 
 	if n := of.alone; n > 0 {
-		q.launch("attend_one_"+format, [3]int{p.Heads, n, 1}, 256, memory(out), memory(s.part),
-			qkv, pool, plan, integer(of.list), heads, dim, layers, at, float(scale))
+		span := spanOf(p.HeadDim(), p.Heads*n)
+		grid := [3]int{p.Heads, n, groups(p.HeadDim(), span)}
+		q.launch("attend_one_"+format, grid, 256, memory(out), qkv, pool, plan, integer(of.list),
+			heads, dim, integer(span), layers, at, float(scale))
 	}
 	if n := of.tiles; n > 0 {
-		q.launch("attend_tile_"+format, [3]int{p.Heads, n, 1}, 256, memory(out), qkv, pool, plan,
+		grid := [3]int{p.Heads, n, groups(p.HeadDim(), mostSpan)}
+		q.launch("attend_tile_"+format, grid, 256, memory(out), qkv, pool, plan,
 			integer(of.list+2*of.alone), heads, dim, layers, at, float(scale))
 	}
 }
@@ -193,4 +198,21 @@ func (q *queue) copy(to, from Buffer, at, n int64) {
 	if q.err == nil {
 		q.err = fromDevice(q.driver.Copy(to, 0, from, at, n))
 	}
+}
+
+const (
+	mostSpan  = 64  // dimensions of a head that one group of attention computes, at most
+	leastSpan = 16  // and at least: 32 bytes of a value in half precision, which a GPU loads at once
+	fewGroups = 128 // as many as a large GPU runs at a time
+)
+
+// spanOf returns how many of a head's dimensions one group of attend_one computes, where so many
+// pairs of a row and a head want attention. Of a few, each is shared by up to four groups: they
+// compute all weights each, and load a part of the values, so that it takes less time in all.
+func spanOf(dim, pairs int) int {
+	span := min(dim, mostSpan)
+	for span >= 2*leastSpan && pairs*groups(dim, span) <= fewGroups/2 {
+		span = (span + 1) / 2
+	}
+	return span
 }

@@ -19,7 +19,6 @@ type scratch struct {
 	parts   Buffer // [segments, rows, out]: the partial sums of a linear layer
 	qkv     Buffer // [rows, 3, n_embd]
 	inner   Buffer // [rows, n_inner]
-	part    Buffer // [rows, n_head, 16, head_dim]: results of blocks, for rows that are alone
 	q       Buffer // [rows, ⌈in/32⌉·32] int16: the inputs of a linear layer as integers
 	scales  Buffer // [rows]
 	hidden  Buffer // [groupRows, n_embd]
@@ -70,7 +69,6 @@ func newScratch(d Driver, p *engine.Params, best, rows, words int) (s scratch, e
 	}{
 		{&s.plan, s.words}, {&s.x, s.rows * p.Embd}, {&s.norm, s.rows * p.Embd},
 		{&s.parts, s.rows * parts}, {&s.qkv, s.rows * 3 * p.Embd}, {&s.inner, s.rows * p.Inner},
-		{&s.part, s.rows * p.Embd * side},
 		{&s.q, s.rows * blocks * 16}, {&s.scales, s.rows},
 		{&s.hidden, group * p.Embd}, {&s.logits, group * p.Vocab},
 		{&s.maxima, group * runs}, {&s.terms, group * 2 * runs * runLogits},
@@ -104,9 +102,6 @@ func (s *scratch) pin(d Driver, best int) (err error) {
 	}
 	return fromDevice(err)
 }
-
-// side is the number of blocks that the kernel attend_one processes in parallel.
-const side = 16
 
 // free gives the memory back.
 func (s *scratch) free(d Driver) {

@@ -7,6 +7,7 @@
 
 #define BLOCK 64
 #define SIDE 16    // blocks that attend_one works on side by side
+#define SPAN 64    // dimensions of a group of attend_one, at most
 #define QUERIES 16 // rows of attend_tile
 
 // page_at returns where the keys of a layer and head begin in a page of the pool. The values begin
@@ -15,38 +16,72 @@ FUNCTION ulong page_at(int page, int layers, int layer, int heads, int head, int
 	return (((ulong)page * layers + layer) * 2 * heads + head) * dim * BLOCK;
 }
 
-// store adds up the parts of qkv, and puts keys and values into the pages. A group is a row.
+// store adds up the parts of qkv, and puts keys and values into the pages. Group (row, items) has
+// one dimension of a head for each item.
 FUNCTION void store(GLOBAL float *qkv, GLOBAL const float *parts, int segments, GLOBAL void *pool,
 		GLOBAL const int *plan, int rows, int heads, int dim, int layers, int layer, int format) {
 	int r = GROUP(0), n = heads * dim, p = POSITION(plan, r), page = PAGE(plan, r, p / BLOCK);
-	ulong row = (ulong)r * 3 * n, apart = (ulong)rows * 3 * n;
-	for (int i = ITEM; i < n; i += ITEMS) {
-		int d = i % dim;
-		ulong at = page_at(page, layers, layer, heads, i / dim, dim);
-		qkv[row + i] = sum_parts(parts, row + i, segments, apart);
-		set_number(pool, at + d * BLOCK + p % BLOCK, sum_parts(parts, row + n + i, segments, apart),
-			format);
-		set_number(pool, at + n * BLOCK + p % BLOCK * dim + d,
-			sum_parts(parts, row + 2 * n + i, segments, apart), format);
-	}
+	int i = GROUP(1) * ITEMS + ITEM, d = i % dim;
+	ulong row = (ulong)r * 3 * n, of[3] = {row + i, row + n + i, row + 2 * n + i};
+	float sum[3]; // of the query, the key and the value
+	if (i >= n) return;
+	sum_3(sum, parts, of, segments, (ulong)rows * 3 * n);
+	ulong at = page_at(page, layers, layer, heads, i / dim, dim);
+	qkv[row + i] = sum[0];
+	set_number(pool, at + d * BLOCK + p % BLOCK, sum[1], format);
+	set_number(pool, at + n * BLOCK + p % BLOCK * dim + d, sum[2], format);
 }
 
 // score returns the product of a query with key j of a block, times scale.
 FUNCTION float score(GLOBAL const float *q, GLOBAL const void *pool, ulong keys, int j, int dim,
 		float scale, int format) {
 	float chain = 0.0f;
-	for (int d = 0; d < dim; d++)
-		chain = fma(q[d], number(pool, keys + d * BLOCK + j, format), chain);
+	int d = 0;
+	for (; d + 16 <= dim; d += 16) {
+#define FETCH(n) uint b##n = stored(pool, keys + (d + n) * BLOCK + j, format); float a##n = q[d + n];
+#define ADD(n) chain = fma(a##n, widened(b##n, format), chain);
+		EACH_16(FETCH) EACH_16(ADD)
+#undef FETCH
+#undef ADD
+	}
+	for (; d < dim; d += 8) { // the rest; past the end, the last dimension again
+#define FETCH(n)                                                                                    \
+	int d##n = min_(d + n, dim - 1);                                                               \
+	uint b##n = stored(pool, keys + d##n * BLOCK + j, format); float a##n = q[d##n];
+#define ADD(n) chain = d + n < dim ? fma(a##n, widened(b##n, format), chain) : chain;
+		EACH_8(FETCH) EACH_8(ADD)
+#undef FETCH
+#undef ADD
+	}
 	return chain * scale;
 }
 
-// greatest returns the greatest of most and of a block's scores, which begin at from and end at end
-// or earlier. A NaN is no maximum.
-FUNCTION float greatest(LOCAL const float *s, int from, int end, float most) {
-	end = min_(end, from + BLOCK);
-	for (int i = from; i < end; i++) most = s[i] > most ? s[i] : most;
-	return most;
+// value returns the sum of a dimension's values times weights e, over the first keys of a block.
+FUNCTION float value(LOCAL const float *e, GLOBAL const void *pool, ulong values, int keys,
+		int dim, int format) {
+	float chain = 0.0f;
+	int j = 0;
+	for (; j + 16 <= keys; j += 16) {
+#define FETCH(n) uint b##n = stored(pool, values + (j + n) * dim, format); float a##n = e[j + n];
+#define ADD(n) chain = fma(a##n, widened(b##n, format), chain);
+		EACH_16(FETCH) EACH_16(ADD)
+#undef FETCH
+#undef ADD
+	}
+	for (; j < keys; j += 16) { // the rest; past the end, the last key again
+#define FETCH(n)                                                                                    \
+	int j##n = min_(j + n, keys - 1);                                                              \
+	uint b##n = stored(pool, values + j##n * dim, format); float a##n = e[j##n];
+#define ADD(n) chain = j + n < keys ? fma(a##n, widened(b##n, format), chain) : chain;
+		EACH_16(FETCH) EACH_16(ADD)
+#undef FETCH
+#undef ADD
+	}
+	return chain;
 }
+
+// greater returns the greater of two numbers. A NaN is no maximum.
+FUNCTION float greater(float x, float most) { return x > most ? x : most; }
 
 // shift returns what is subtracted from the scores: 0 where all are −Inf, whose weight is 0, or
 // NaN.
@@ -57,11 +92,14 @@ FUNCTION float shrink(float before, float most, float sum) {
 	return most != before && sum != 0.0f ? exp_(before - most) : 1.0f;
 }
 
-// lane_sum returns one lane of a block's weights, which begin at from and end at end or earlier.
-FUNCTION float lane_sum(LOCAL const float *e, int from, int end, int lane) {
+// lane_sum returns one lane of a block's weights: of the first `keys`, `step` numbers apart.
+FUNCTION float lane_sum(LOCAL const float *e, int step, int keys, int lane) {
 	float sum = 0.0f;
-	end = min_(end, from + BLOCK);
-	for (int i = from + lane; i < end; i += 8) sum = sum + e[i];
+#define FETCH(i) float v##i = e[min_(lane + 8 * i, keys - 1) * step];
+#define ADD(i) sum = lane + 8 * i < keys ? sum + v##i : sum;
+	EACH_8(FETCH) EACH_8(ADD)
+#undef FETCH
+#undef ADD
 	return sum;
 }
 
@@ -76,124 +114,217 @@ FUNCTION float finished(float y, float sum, float most) {
 #define FIRST_ROW(plan, list, i) ((plan)[(list) + 2 * (i)])
 #define ROW_COUNT(plan, list, i) ((plan)[(list) + 2 * (i) + 1])
 
-// attend_one: group (head, entry of the list) of 256 items for one row. 16 blocks at a time are
-// side by side. part is [rows, heads, 16, dim], e [16, 64], lanes [16, 8], maxima [16].
-FUNCTION void attend_one(GLOBAL float *out, GLOBAL float *part, GLOBAL const float *qkv,
-		GLOBAL const void *pool, GLOBAL const int *plan, int list, int heads, int dim, int layers,
-		int layer, float scale, int format, LOCAL float *e, LOCAL float *lanes,
-		LOCAL float *maxima) {
+// attend_one: group (head, entry of the list, slice) of 256 items for one row, and `span` dimensions
+// of its output, SPAN at most: where few groups have work, several share a head, and each computes
+// all of its weights. 16 blocks at a time are side by side.
+FUNCTION void attend_one(GLOBAL float *out, GLOBAL const float *qkv, GLOBAL const void *pool,
+		GLOBAL const int *plan, int list, int heads, int dim, int span, int layers, int layer,
+		float scale, int format, LOCAL float *e, LOCAL float *part, LOCAL float *lanes,
+		LOCAL float *of, LOCAL int *page) {
 	int h = GROUP(0), r = FIRST_ROW(plan, list, GROUP(1)), seen = POSITION(plan, r) + 1;
-	ulong at = (ulong)r * heads + h, values = (ulong)heads * dim * BLOCK;
+	int d = GROUP(2) * span, dims = min_(dim - d, span); // this group's
+	ulong values = (ulong)heads * dim * BLOCK + d;
 	GLOBAL const float *q = qkv + ((ulong)r * 3 * heads + h) * dim;
-	out += at * dim, part += at * SIDE * dim;
-	float most = -INFINITE, sum = 0.0f; // of the blocks so far, the same for all items
-	for (int d = ITEM; d < dim; d += 256) out[d] = 0.0f;
+	LOCAL float *most = of, *by = of + SIDE, *sums = of + 2 * SIDE; // of blocks
+	float before = -INFINITE, sum = 0.0f, y = 0.0f;                 // of the blocks so far
 	for (int first = 0; first < seen; first += SIDE * BLOCK) {
 		int keys = min_(seen - first, SIDE * BLOCK);
 		int blocks = (keys + BLOCK - 1) / BLOCK;
-		for (int j = ITEM; j < keys; j += 256) {
-			ulong k = page_at(PAGE(plan, r, (first + j) / BLOCK), layers, layer, heads, h, dim);
-			e[j] = score(q, pool, k, j % BLOCK, dim, scale, format);
+		if (ITEM < blocks)
+			page[ITEM] = PAGE(plan, r, first / BLOCK + ITEM);
+		BARRIER;
+		for (int j = ITEM; j < keys; j += 256)
+			e[j] = score(q, pool, page_at(page[j / BLOCK], layers, layer, heads, h, dim), j % BLOCK,
+				dim, scale, format);
+		BARRIER;
+		float m = -INFINITE; // of every 16th score of block ITEM / 16
+		UNROLL for (int i = 0; i < BLOCK / 16; i++) {
+			int j = ITEM / 16 * BLOCK + ITEM % 16 + i * 16;
+			float score = e[min_(j, keys - 1)];
+			m = j < keys ? greater(score, m) : m;
+		}
+		lanes[ITEM] = m;
+		BARRIER;
+		if (ITEM < blocks) {
+			UNROLL for (int i = 0; i < 16; i++) m = greater(lanes[ITEM * 16 + i], m);
+			sums[ITEM] = m; // of the block
 		}
 		BARRIER;
-		if (ITEM < blocks) maxima[ITEM] = greatest(e, ITEM * BLOCK, keys, -INFINITE);
+		if (ITEM < blocks) {
+			m = before;
+			UNROLL for (int b = 0; b < SIDE; b++) m = greater(sums[min_(b, ITEM)], m);
+			most[ITEM] = m; // of the blocks so far
+		}
 		BARRIER;
-		if (ITEM == 0) // from here on, the maxima so far
-			for (int b = 0; b < blocks; b++) {
-				float before = b == 0 ? most : maxima[b - 1];
-				maxima[b] = maxima[b] > before ? maxima[b] : before;
+		for (int j = ITEM; j < keys; j += 256) e[j] = exp_(e[j] - shift(most[j / BLOCK]));
+		if (ITEM < blocks) { // what shrink gives for a sum other than 0
+			float earlier = ITEM == 0 ? before : most[ITEM - 1];
+			by[ITEM] = shrink(earlier, most[ITEM], 1.0f);
+		}
+		BARRIER;
+		if (ITEM < blocks * 8) {
+			int from = ITEM / 8 * BLOCK;
+			lanes[ITEM] = lane_sum(e + from, 1, min_(keys - from, BLOCK), ITEM % 8);
+		}
+		for (int i = ITEM; i < blocks * dims; i += 256) {
+			int b = i / dims;
+			ulong v = values + i % dims + page_at(page[b], layers, layer, heads, h, dim);
+			part[i] = value(e + b * BLOCK, pool, v, min_(keys - b * BLOCK, BLOCK), dim, format);
+		}
+		BARRIER;
+		if (ITEM < blocks) {
+			LOCAL float *l = &lanes[ITEM * 8];
+			sums[ITEM] = TREE(l);
+		}
+		BARRIER;
+		if (ITEM < dims)
+			ROLLED for (int b = 0; b < blocks; b++) { // in their order
+				float shrunk = sum != 0.0f ? by[b] : 1.0f;
+				sum = sum * shrunk + sums[b];
+				y = y * shrunk + part[b * dims + ITEM];
 			}
-		BARRIER;
-		for (int j = ITEM; j < keys; j += 256) e[j] = exp_(e[j] - shift(maxima[j / BLOCK]));
-		BARRIER;
-		if (ITEM < blocks * 8) lanes[ITEM] = lane_sum(e, ITEM / 8 * BLOCK, keys, ITEM % 8);
-		for (int i = ITEM; i < blocks * dim; i += 256) {
-			int b = i / dim, end = min_(keys, (b + 1) * BLOCK);
-			ulong v = values + i % dim +
-				page_at(PAGE(plan, r, first / BLOCK + b), layers, layer, heads, h, dim);
-			float chain = 0.0f;
-			for (int j = b * BLOCK; j < end; j++)
-				chain = fma(e[j], number(pool, v + j % BLOCK * dim, format), chain);
-			part[i] = chain;
-		}
-		BARRIER_GLOBAL;
-		for (int b = 0; b < blocks; b++) { // in their order
-			LOCAL float *l = &lanes[b * 8];
-			float by = shrink(most, maxima[b], sum);
-			most = maxima[b];
-			sum = sum * by + TREE(l);
-			for (int d = ITEM; d < dim; d += 256) out[d] = out[d] * by + part[b * dim + d];
-		}
+		before = most[blocks - 1];
 	}
-	for (int d = ITEM; d < dim; d += 256) out[d] = finished(out[d], sum, most);
+	if (ITEM < dims) out[((ulong)r * heads + h) * dim + d + ITEM] = finished(y, sum, before);
 }
 
-// attend_tile: group (head, entry of the list) of 256 items for up to 16 rows of one text, one
-// block after the other. Each item has four of the rows. e is [16, 64], lanes [16, 8], state
-// [3, 16].
+// fma4 is fma of each of four numbers with y.
+FUNCTION float4 fma4(float4 x, float y, float4 z) {
+	float4 sum = {fma(x.x, y, z.x), fma(x.y, y, z.y), fma(x.z, y, z.z), fma(x.w, y, z.w)};
+	return sum;
+}
+
+// load_queries puts dimensions of a query for each row into local memory, SPAN from `from` on: [SPAN,
+// 16]. Past the last dimension or row the last is loaded again, for nothing.
+FUNCTION void load_queries(LOCAL float *q, GLOBAL const float *qkv, int rows, int apart, int from,
+		int dim) {
+	int d = ITEM % SPAN;
+	UNROLL for (int n = 0; n < QUERIES; n += 256 / SPAN) {
+		int i = n + ITEM / SPAN;
+		q[d * QUERIES + i] = qkv[min_(i, rows - 1) * apart + min_(from + d, dim - 1)];
+	}
+}
+
+// attend_tile: group (head, entry of the list, slice) of 256 items for up to 16 rows of one text
+// and SPAN dimensions of the output, one block after the other. Each item has four of the rows, and
+// of them first a key, then a dimension. q is [SPAN, 16], e [64, 16], lanes [16, 16], state [3, 16].
 FUNCTION void attend_tile(GLOBAL float *out, GLOBAL const float *qkv, GLOBAL const void *pool,
 		GLOBAL const int *plan, int list, int heads, int dim, int layers, int layer, float scale,
-		int format, LOCAL float *e, LOCAL float *lanes, LOCAL float *state) {
+		int format, LOCAL float *q, LOCAL float *e, LOCAL float *lanes, LOCAL float *state) {
 	int h = GROUP(0), r = FIRST_ROW(plan, list, GROUP(1)), count = ROW_COUNT(plan, list, GROUP(1));
 	int position = POSITION(plan, r), mine = ITEM / 64 * 4, n = heads * dim;
+	int key = ITEM % 64, d = GROUP(2) * SPAN + ITEM % 64, row = ITEM % QUERIES;
 	LOCAL float *most = state, *sum = state + QUERIES, *by = state + 2 * QUERIES;
+	float4 y = {0.0f, 0.0f, 0.0f, 0.0f};
 	if (ITEM < QUERIES) most[ITEM] = -INFINITE, sum[ITEM] = 0.0f;
 	out += (ulong)r * n + h * dim, qkv += (ulong)r * 3 * n + h * dim;
-	for (int i = mine; i < mine + 4 && i < count; i++)
-		for (int d = ITEM % 64; d < dim; d += 64) out[i * n + d] = 0.0f;
 	for (int b = 0; b * BLOCK < position + count; b++) {
 		ulong k = page_at(PAGE(plan, r, b), layers, layer, heads, h, dim);
 		ulong v = k + (ulong)n * BLOCK;
 		int seen = position + 1 - b * BLOCK; // keys of it that row 0 sees; row i sees i more
-		float chain[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-		for (int d = 0; d < dim; d++) {
-			float key = number(pool, k + d * BLOCK + ITEM % 64, format);
-			UNROLL for (int i = 0; i < 4; i++) {
-				float query = mine + i < count ? qkv[(mine + i) * 3 * n + d] : 0.0f;
-				chain[i] = fma(query, key, chain[i]);
+		float4 chain = {0.0f, 0.0f, 0.0f, 0.0f};
+		for (int from = 0; from < dim; from += SPAN) {
+			int dims = min_(dim - from, SPAN), c = 0;
+			BARRIER;
+			if (b == 0 || dim > SPAN) load_queries(q, qkv, count, 3 * n, from, dim);
+			BARRIER;
+			for (; c + 16 <= dims; c += 16) {
+#define FETCH(i) uint a##i = stored(pool, k + (from + c + i) * BLOCK + key, format);
+#define ADD(i)                                                                                     \
+	{                                                                                              \
+		float4 u = *(LOCAL const float4 *)&q[(c + i) * QUERIES + mine];                            \
+		chain = fma4(u, widened(a##i, format), chain);                                                              \
+	}
+				EACH_16(FETCH) EACH_16(ADD)
+#undef FETCH
+#undef ADD
+			}
+			for (; c < dims; c += 8) { // the rest; past the end, the last dimension again
+#define FETCH(i) uint a##i = stored(pool, k + min_(from + c + i, dim - 1) * BLOCK + key, format);
+#define ADD(i)                                                                                     \
+	{                                                                                              \
+		float4 u = *(LOCAL const float4 *)&q[(c + i) * QUERIES + mine];                            \
+		if (c + i < dims) chain = fma4(u, widened(a##i, format), chain);                                            \
+	}
+				EACH_8(FETCH) EACH_8(ADD)
+#undef FETCH
+#undef ADD
 			}
 		}
-		UNROLL for (int i = 0; i < 4; i++) e[(mine + i) * BLOCK + ITEM % 64] = chain[i] * scale;
+		chain.x = chain.x * scale, chain.y = chain.y * scale;
+		chain.z = chain.z * scale, chain.w = chain.w * scale;
+		*(LOCAL float4 *)&e[key * QUERIES + mine] = chain;
 		BARRIER;
-		if (ITEM < count) {
-			int first = ITEM * BLOCK;
-			float m = greatest(e, first, first + min_(seen + ITEM, BLOCK), most[ITEM]);
+		int keys = min_(seen + row, BLOCK); // that this item's row sees
+		float m = -INFINITE;
+		UNROLL for (int i = 0; i < BLOCK; i += 16) {
+			float score = e[(i + ITEM / QUERIES) * QUERIES + row];
+			m = i + ITEM / QUERIES < keys ? greater(score, m) : m;
+		}
+		lanes[ITEM] = m;
+		BARRIER;
+		if (ITEM < QUERIES) {
+			m = most[ITEM];
+			UNROLL for (int i = 0; i < 16; i++) m = greater(lanes[i * QUERIES + ITEM], m);
 			by[ITEM] = shrink(most[ITEM], m, sum[ITEM]);
 			most[ITEM] = m;
 		}
 		BARRIER;
-		for (int i = mine; i < mine + 4 && i < count; i++) {
-			int j = i * BLOCK + ITEM % 64;
-			e[j] = exp_(e[j] - shift(most[i]));
-		}
+		chain.x = exp_(chain.x - shift(most[mine]));
+		chain.y = exp_(chain.y - shift(most[mine + 1]));
+		chain.z = exp_(chain.z - shift(most[mine + 2]));
+		chain.w = exp_(chain.w - shift(most[mine + 3]));
+		*(LOCAL float4 *)&e[key * QUERIES + mine] = chain;
 		BARRIER;
-		if (ITEM < count * 8) {
-			int i = ITEM / 8;
-			lanes[ITEM] = lane_sum(e, i * BLOCK, i * BLOCK + min_(seen + i, BLOCK), ITEM % 8);
-		}
-		for (int d = ITEM % 64; d < dim; d += 64) {
-			float part[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-			int keys = min_(seen + mine + 3, BLOCK);
-			for (int j = 0; j < keys; j++) {
-				float value = number(pool, v + j * dim + d, format);
-				UNROLL for (int i = 0; i < 4; i++)
-					if (j < seen + mine + i)
-						part[i] = fma(e[(mine + i) * BLOCK + j], value, part[i]);
+		if (ITEM < QUERIES * 8 && keys > 0)
+			lanes[row * 8 + ITEM / QUERIES] = lane_sum(e + row, QUERIES, keys, ITEM / QUERIES);
+		if (d < dim && seen + mine + 3 > 0) {
+			float4 part = {0.0f, 0.0f, 0.0f, 0.0f};
+			int j = 0, all = min_(seen + mine, BLOCK), end = min_(seen + mine + 3, BLOCK);
+			for (; j + 16 <= all; j += 16) { // that each of the four rows sees
+#define FETCH(i) uint a##i = stored(pool, v + (j + i) * dim + d, format);
+#define ADD(i)                                                                                     \
+	{                                                                                              \
+		float4 u = *(LOCAL const float4 *)&e[(j + i) * QUERIES + mine];                            \
+		part = fma4(u, widened(a##i, format), part);                                                                \
+	}
+				EACH_16(FETCH) EACH_16(ADD)
+#undef FETCH
+#undef ADD
 			}
-			UNROLL for (int i = 0; i < 4; i++)
-				if (mine + i < count && seen + mine + i > 0)
-					out[(mine + i) * n + d] = out[(mine + i) * n + d] * by[mine + i] + part[i];
+			for (; j < end; j += 8) { // the rest; past the end, the last key again
+#define FETCH(i) uint a##i = stored(pool, v + min_(j + i, end - 1) * dim + d, format);
+#define ADD(i)                                                                                     \
+	{                                                                                              \
+		float4 u = *(LOCAL const float4 *)&e[(j + i) * QUERIES + mine];                            \
+		float value = widened(a##i, format);                                                     \
+		int rows = j + i < end ? j + i - (seen + mine) : 4; /* without it, less one */ \
+		part.x = rows < 0 ? fma(u.x, value, part.x) : part.x;                                       \
+		part.y = rows < 1 ? fma(u.y, value, part.y) : part.y;                                       \
+		part.z = rows < 2 ? fma(u.z, value, part.z) : part.z;                                       \
+		part.w = rows < 3 ? fma(u.w, value, part.w) : part.w;                                       \
+	}
+				EACH_8(FETCH) EACH_8(ADD)
+#undef FETCH
+#undef ADD
+			}
+			if (seen + mine > 0) y.x = y.x * by[mine] + part.x;
+			if (seen + mine + 1 > 0) y.y = y.y * by[mine + 1] + part.y;
+			if (seen + mine + 2 > 0) y.z = y.z * by[mine + 2] + part.z;
+			y.w = y.w * by[mine + 3] + part.w;
 		}
 		BARRIER;
-		if (ITEM < count && seen + ITEM > 0) {
+		if (ITEM < QUERIES && seen + ITEM > 0) {
 			LOCAL float *l = &lanes[ITEM * 8];
 			sum[ITEM] = sum[ITEM] * by[ITEM] + TREE(l);
 		}
 	}
 	BARRIER;
-	for (int i = mine; i < mine + 4 && i < count; i++)
-		for (int d = ITEM % 64; d < dim; d += 64)
-			out[i * n + d] = finished(out[i * n + d], sum[i], most[i]);
+	if (d >= dim) return;
+	float all[4] = {y.x, y.y, y.z, y.w};
+	UNROLL for (int i = 0; i < 4; i++)
+		if (mine + i < count)
+			out[(mine + i) * n + d] = finished(all[i], sum[mine + i], most[mine + i]);
 }
 
 #define ATTENTION(store_, attend_one_, attend_tile_, format)                                       \
@@ -202,22 +333,25 @@ FUNCTION void attend_tile(GLOBAL float *out, GLOBAL const float *qkv, GLOBAL con
 			int layer) {                                                                           \
 		store(qkv, parts, segments, pool, plan, rows, heads, dim, layers, layer, format);          \
 	}                                                                                              \
-	KERNEL void attend_one_(GLOBAL float *out, GLOBAL float *part, GLOBAL const float *qkv,        \
-			GLOBAL const void *pool, GLOBAL const int *plan, int list, int heads, int dim,         \
-			int layers, int layer, float scale) {                                                  \
+	KERNEL void attend_one_(GLOBAL float *out, GLOBAL const float *qkv, GLOBAL const void *pool,   \
+			GLOBAL const int *plan, int list, int heads, int dim, int span, int layers, int layer, \
+			float scale) {                                                                         \
 		SHARED float e[SIDE * BLOCK];                                                              \
-		SHARED float lanes[SIDE * 8];                                                              \
-		SHARED float maxima[SIDE];                                                                 \
-		attend_one(out, part, qkv, pool, plan, list, heads, dim, layers, layer, scale, format, e,  \
-			lanes, maxima);                                                                        \
+		SHARED float part[SIDE * SPAN];                                                            \
+		SHARED float lanes[256];                                                                   \
+		SHARED float of[3 * SIDE];                                                                 \
+		SHARED int page[SIDE];                                                                     \
+		attend_one(out, qkv, pool, plan, list, heads, dim, span, layers, layer, scale, format, e,  \
+			part, lanes, of, page);                                                                \
 	}                                                                                              \
 	KERNEL void attend_tile_(GLOBAL float *out, GLOBAL const float *qkv, GLOBAL const void *pool,  \
 			GLOBAL const int *plan, int list, int heads, int dim, int layers, int layer,           \
 			float scale) {                                                                         \
-		SHARED float e[QUERIES * BLOCK];                                                           \
-		SHARED float lanes[QUERIES * 8];                                                           \
+		SHARED float q[QUERIES * SPAN] ALIGNED;                                                    \
+		SHARED float e[QUERIES * BLOCK] ALIGNED;                                                   \
+		SHARED float lanes[256];                                                                   \
 		SHARED float state[3 * QUERIES];                                                           \
-		attend_tile(out, qkv, pool, plan, list, heads, dim, layers, layer, scale, format, e,       \
+		attend_tile(out, qkv, pool, plan, list, heads, dim, layers, layer, scale, format, q, e,    \
 			lanes, state);                                                                         \
 	}
 ATTENTION(store_f32, attend_one_f32, attend_tile_f32, F32)

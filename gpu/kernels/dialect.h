@@ -50,10 +50,12 @@ FUNCTION float FLOAT(uint u) { return __builtin_bit_cast(float, u); }
 FUNCTION ulong BITS64(double d) { return __builtin_bit_cast(ulong, d); }
 FUNCTION double DOUBLE(ulong u) { return __builtin_bit_cast(double, u); }
 #define WIDEN_HALF widen_half // one instruction, and exact
+// Not as inline assembly: clang unrolls no loop that has some, and one load would be under way at a
+// time.
 FUNCTION float widen_half(ushort h) {
-	float f;
-	__asm__("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(h));
-	return f;
+	__fp16 half;
+	__builtin_memcpy(&half, &h, 2);
+	return (float)half;
 }
 extern "C" __attribute__((device)) void __syncthreads() __asm__("llvm.nvvm.barrier0");
 #endif
@@ -61,6 +63,11 @@ extern "C" __attribute__((device)) void __syncthreads() __asm__("llvm.nvvm.barri
 #define UNROLL _Pragma("unroll")
 #define UNROLL_8 _Pragma("unroll 8")
 #define UNROLL_16 _Pragma("unroll 16")
+#define ROLLED _Pragma("nounroll")
+
+// EACH_8 and EACH_16 write a macro for 0, 1, 2, …
+#define EACH_8(M) M(0) M(1) M(2) M(3) M(4) M(5) M(6) M(7)
+#define EACH_16(M) EACH_8(M) M(8) M(9) M(10) M(11) M(12) M(13) M(14) M(15)
 
 // dot_low returns sum + x₀·w₀ + x₁·w₁, where x is two int16s and w₀ and w₁ are the lower two int8s
 // of w; for dot_high they are the upper two. bytes returns four of the eight bytes of a and b, a's

@@ -5,9 +5,24 @@ FUNCTION void dots_one(GLOBAL float *y, GLOBAL const float *x, GLOBAL const void
 		int out, int format, LOCAL float *lanes) {
 	int o = GROUP(0) * 8 + ITEM / 8, r = GROUP(1);
 	float lane = 0.0f;
-	if (o < out)
-		for (int k = ITEM % 8; k < in; k += 8)
-			lane = fma(x[(ulong)r * in + k], number(w, (ulong)o * in + k, format), lane);
+	ulong xr = (ulong)r * in, wo = (ulong)min_(o, out - 1) * in;
+	int k = ITEM % 8;
+	for (; k + 8 * 15 < in; k += 8 * 16) {
+#define FETCH(n) uint v##n = stored(w, wo + k + 8 * n, format); float u##n = x[xr + k + 8 * n];
+#define ADD(n) lane = fma(u##n, widened(v##n, format), lane);
+		EACH_16(FETCH) EACH_16(ADD)
+#undef FETCH
+#undef ADD
+	}
+	for (; k < in; k += 8 * 16) { // the rest; past the end, the last input again
+#define FETCH(n)                                                                                    \
+	int k##n = min_(k + 8 * n, in - 1);                                                            \
+	uint v##n = stored(w, wo + k##n, format); float u##n = x[xr + k##n];
+#define ADD(n) lane = k + 8 * n < in ? fma(u##n, widened(v##n, format), lane) : lane;
+		EACH_16(FETCH) EACH_16(ADD)
+#undef FETCH
+#undef ADD
+	}
 	lanes[ITEM] = lane;
 	BARRIER;
 	if (ITEM % 8 == 0 && o < out) {

@@ -20,15 +20,30 @@ FUNCTION void chains_one(GLOBAL float *parts, GLOBAL const float *x, GLOBAL cons
 		float v[COLS];
 		UNROLL for (int n = 0; n < COLS; n++) v[n] = number(w, at + n * step, format);
 		UNROLL for (int n = 0; n < COLS; n++) ws[n * 256 + ITEM] = v[n];
-	} else if (j < cols) {
-		for (int k = i; k < depth; k += 256 / COLS, at += step)
-			ws[k * COLS + j] = number(w, at, format);
+	} else if (j < cols) { // the last segment: past its end, its last input again
+		float v[COLS];
+		UNROLL for (int n = 0; n < COLS; n++)
+			v[n] = number(w, (ulong)(first + min_(i + n * (256 / COLS), depth - 1)) * out + c + j,
+				format);
+		UNROLL for (int n = 0; n < COLS; n++) ws[n * 256 + ITEM] = v[n];
 	}
-	if (ITEM < depth) xs[ITEM] = x[(ulong)r * in + first + ITEM];
+	xs[ITEM] = x[(ulong)r * in + first + min_(ITEM, depth - 1)];
 	BARRIER;
 	if (ITEM >= cols) return;
 	float chain = s == 0 && bias ? bias[c + j] : 0.0f;
-	UNROLL_16 for (int k = 0; k < depth; k++) chain = fma(xs[k], ws[k * COLS + j], chain);
+	int k = 0;
+#define FETCH(n) float a##n = xs[k + n], b##n = ws[(k + n) * COLS + j];
+	for (; k + 16 <= depth; k += 16) {
+#define ADD(n) chain = fma(a##n, b##n, chain);
+		EACH_16(FETCH) EACH_16(ADD)
+#undef ADD
+	}
+	for (; k < depth; k += 16) { // local memory has all 256 inputs, whatever the depth
+#define ADD(n) chain = k + n < depth ? fma(a##n, b##n, chain) : chain;
+		EACH_16(FETCH) EACH_16(ADD)
+#undef ADD
+	}
+#undef FETCH
 	parts[((ulong)s * rows + r) * out + c + j] = chain;
 }
 
@@ -56,6 +71,9 @@ CHAINS_ONE(chains_one_bf16, BF16)
 
 // activate_parts: y [n] is the activation of the sums of parts [segments, n]. An item is a number.
 KERNEL void activate_parts(GLOBAL float *y, GLOBAL const float *parts, int segments, int n, int a) {
-	int i = GROUP(0) * ITEMS + ITEM;
-	if (i < n) y[i] = activation(sum_parts(parts, i, segments, n), a);
+	ulong i = GROUP(0) * ITEMS + ITEM;
+	float sum[1];
+	if (i >= n) return;
+	sum_1(sum, parts, &i, segments, n);
+	y[i] = activation(sum[0], a);
 }

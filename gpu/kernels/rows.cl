@@ -7,23 +7,26 @@
 #define PAGE(plan, r, block) ((plan)[(plan)[4 * (r) + 2] + (block)]) // of the row's text
 #define WANTED(plan, i) ((plan)[4 * (i) + 3]) // the i-th row whose logits are wanted
 
-// embed: x[r] = wte[token] + wpe[position]. A group is a row.
+// Loads take long: 35 cycles on a GPU's chip, 270 from its cache, 700 from its memory. So every loop
+// over a row loads at least eight numbers before it uses the first. Past the end it loads a number
+// again, for nothing: a load that is guarded would wait for those before it.
+
+// embed: x[r] = wte[token] + wpe[position]. Group (row, items) has one number for each item.
 FUNCTION void embed(GLOBAL float *x, GLOBAL const void *wte, GLOBAL const float *wpe,
 		GLOBAL const int *plan, int n, int format) {
-	int r = GROUP(0);
+	int r = GROUP(0), i = GROUP(1) * ITEMS + ITEM;
 	ulong token = TOKEN(plan, r), position = POSITION(plan, r);
-	for (int i = ITEM; i < n; i += ITEMS) {
-		float e;
-		if (format < Q8) {
-			e = number(wte, token * n + i, format);
-		} else {
-			GLOBAL const uchar *tile = (GLOBAL const uchar *)wte +
-				(token / 16 * ((n + 31) / 32) + i / 32) * TILE_BYTES(format);
-			int v = integer(tile, token % 16, i % 32, format) - (format == Q4 ? 8 : 0);
-			e = (float)v * tile_scale(tile, token % 16, format);
-		}
-		x[r * n + i] = e + wpe[position * n + i];
+	if (i >= n) return;
+	float e;
+	if (format < Q8) {
+		e = number(wte, token * n + i, format);
+	} else {
+		GLOBAL const uchar *tile = (GLOBAL const uchar *)wte +
+			(token / 16 * ((n + 31) / 32) + i / 32) * TILE_BYTES(format);
+		int v = integer(tile, token % 16, i % 32, format) - (format == Q4 ? 8 : 0);
+		e = (float)v * tile_scale(tile, token % 16, format);
 	}
+	x[(ulong)r * n + i] = e + wpe[position * n + i];
 }
 
 #define EMBED(name, format)                                                                        \
@@ -37,10 +40,56 @@ EMBED(embed_bf16, BF16)
 EMBED(embed_q8, Q8)
 EMBED(embed_q4, Q4)
 
-// sum_parts adds up the segments of number i, which lie apart numbers from each other.
-FUNCTION float sum_parts(GLOBAL const float *parts, ulong i, int segments, ulong apart) {
-	float sum = parts[i];
-	for (int s = 1; s < segments; s++) sum = sum + parts[i + s * apart];
+// SUM_PARTS declares a function that adds up the segments of `count` numbers, `deep` segments at a
+// time: number j is the one at i[j]. Segments lie `apart` numbers from each other; there is at least
+// one.
+#define SUM_PARTS(name, count, deep)                                                               \
+	FUNCTION void name(float *sum, GLOBAL const float *parts, const ulong *i, int segments,        \
+			ulong apart) {                                                                         \
+		for (int s = 0; s < segments; s += deep) {                                                 \
+			float v[deep][count];                                                                  \
+			UNROLL for (int d = 0; d < deep; d++) {                                                \
+				GLOBAL const float *part = parts + min_(s + d, segments - 1) * apart;              \
+				UNROLL for (int j = 0; j < count; j++) v[d][j] = part[i[j]];                       \
+			}                                                                                      \
+			UNROLL for (int d = 0; d < deep; d++)                                                  \
+				UNROLL for (int j = 0; j < count; j++) {                                           \
+					float next = s + d == 0 ? v[d][j] : sum[j] + v[d][j];                          \
+					sum[j] = s + d < segments ? next : sum[j];                                     \
+				}                                                                                  \
+		}                                                                                          \
+	}
+SUM_PARTS(sum_1, 1, 8)
+SUM_PARTS(sum_3, 3, 8)
+SUM_PARTS(sum_8, 8, 4)
+
+// AT is where number j of what an item works on at a time lies, from its own number i on; past the
+// end it is i.
+#define STRIP 8
+#define AT(i, j, end) ((i) + (j) * ITEMS < (end) ? (i) + (j) * ITEMS : (i))
+
+#define ROW 4096 // numbers of a row that local memory has at a time
+
+// row_lane continues one lane of a sum over n numbers in local memory: of the numbers or, if
+// squares, of the squares of their distances from mean.
+FUNCTION float row_lane(LOCAL const float *x, int n, float sum, float mean, int squares) {
+	int i = ITEM;
+#define MORE(v) (squares ? fma((v) - mean, (v) - mean, sum) : sum + (v))
+#define ADD(j) sum = MORE(v##j);
+	for (; i + 8 * 15 < n; i += 8 * 16) {
+#define FETCH(j) float v##j = x[i + 8 * j];
+		EACH_16(FETCH) EACH_16(ADD)
+#undef FETCH
+	}
+#undef ADD
+	for (; i < n; i += 8 * 16) { // the rest; past the end, the last number again
+#define FETCH(j) float v##j = x[min_(i + 8 * j, n - 1)];
+#define ADD(j) sum = i + 8 * j < n ? MORE(v##j) : sum;
+		EACH_16(FETCH) EACH_16(ADD)
+#undef FETCH
+#undef ADD
+	}
+#undef MORE
 	return sum;
 }
 
@@ -50,37 +99,59 @@ FUNCTION float sum_parts(GLOBAL const float *parts, ulong i, int segments, ulong
 KERNEL void layer_norm(GLOBAL float *dst, GLOBAL float *x, GLOBAL const float *parts, int segments,
 		int rows, GLOBAL const int *plan, int first, GLOBAL const float *gain,
 		GLOBAL const float *bias, int n, float eps) {
-	SHARED float lanes[8];
-	SHARED float mean_inverse[2];
+	SHARED float own[ROW];
+	SHARED float lanes[2][8]; // of the numbers, and of the squares
 	ulong row = first < 0 ? GROUP(0) : WANTED(plan, first + GROUP(0));
-	x += row * n, dst += (ulong)GROUP(0) * n;
-	if (segments > 0)
-		for (int i = ITEM; i < n; i += ITEMS)
-			x[i] = x[i] + sum_parts(parts, row * n + i, segments, (ulong)rows * n);
-	BARRIER_GLOBAL;
-	if (ITEM < 8) {
-		float sum = 0.0f;
-		for (int i = ITEM; i < n; i += 8) sum = sum + x[i];
-		lanes[ITEM] = sum;
-	}
-	BARRIER;
-	if (ITEM == 0) mean_inverse[0] = TREE(lanes) / (float)n;
-	BARRIER;
-	float mean = mean_inverse[0];
-	if (ITEM < 8) {
-		float sum = 0.0f;
-		for (int i = ITEM; i < n; i += 8) {
-			float d = x[i] - mean;
-			sum = fma(d, d, sum);
+	x += row * n, dst += (ulong)GROUP(0) * n, parts += row * n;
+	float sum = 0.0f;
+	for (int from = 0; from < n; from += ROW) {
+		int end = min_(n, from + ROW);
+		if (from > 0) BARRIER;
+		for (int i = from + ITEM; i < end; i += STRIP * ITEMS) {
+			float v[STRIP], add[STRIP];
+			ulong at[STRIP];
+			UNROLL for (int j = 0; j < STRIP; j++) at[j] = AT(i, j, end), v[j] = x[at[j]];
+			if (segments > 0) {
+				sum_8(add, parts, at, segments, (ulong)rows * n);
+				UNROLL for (int j = 0; j < STRIP; j++) v[j] = v[j] + add[j];
+				UNROLL for (int j = 0; j < STRIP; j++)
+					if (i + j * ITEMS < end) x[i + j * ITEMS] = v[j];
+			}
+			UNROLL for (int j = 0; j < STRIP; j++)
+				if (i + j * ITEMS < end) own[i + j * ITEMS - from] = v[j];
 		}
-		lanes[ITEM] = sum;
+		BARRIER;
+		if (ITEM < 8) sum = row_lane(own, end - from, sum, 0.0f, 0);
 	}
+	if (ITEM < 8) lanes[0][ITEM] = sum;
 	BARRIER;
-	if (ITEM == 0) {
-		float spread = TREE(lanes) / (float)n + eps;
-		mean_inverse[1] = 1.0f / sqrt(spread) + (spread - spread); // NaN where spread is infinite
+	float mean = TREE(lanes[0]) / (float)n;
+	sum = 0.0f;
+	for (int from = 0; from < n; from += ROW) {
+		int end = min_(n, from + ROW);
+		if (n > ROW) { // each item has written to x what it reads
+			BARRIER;
+			for (int i = from + ITEM; i < end; i += STRIP * ITEMS) {
+				float v[STRIP];
+				UNROLL for (int j = 0; j < STRIP; j++) v[j] = x[AT(i, j, end)];
+				UNROLL for (int j = 0; j < STRIP; j++)
+					if (i + j * ITEMS < end) own[i + j * ITEMS - from] = v[j];
+			}
+			BARRIER;
+		}
+		if (ITEM < 8) sum = row_lane(own, end - from, sum, mean, 1);
 	}
+	if (ITEM < 8) lanes[1][ITEM] = sum;
 	BARRIER;
-	float inverse = mean_inverse[1];
-	for (int i = ITEM; i < n; i += ITEMS) dst[i] = fma((x[i] - mean) * inverse, gain[i], bias[i]);
+	float spread = TREE(lanes[1]) / (float)n + eps;
+	float inverse = 1.0f / sqrt(spread) + (spread - spread); // NaN where spread is infinite
+	for (int i = ITEM; i < n; i += STRIP * ITEMS) {
+		float v[STRIP], g[STRIP], b[STRIP];
+		UNROLL for (int j = 0; j < STRIP; j++) {
+			int at = AT(i, j, n);
+			v[j] = x[at], g[j] = gain[at], b[j] = bias[at];
+		}
+		UNROLL for (int j = 0; j < STRIP; j++)
+			if (i + j * ITEMS < n) dst[i + j * ITEMS] = fma((v[j] - mean) * inverse, g[j], b[j]);
+	}
 }

@@ -73,8 +73,8 @@ func TestFaultsAreSeen(t *testing.T) {
 		{"one chain in place of segments", "#define SEGMENT 256", "#define SEGMENT 512", options},
 		{"a key at another place", "set_number(pool, at + d * BLOCK",
 			"set_number(pool, at + 1 + d * BLOCK", options},
-		{"a layer norm without its barrier", "lanes[ITEM] = sum;\n\t}\n\tBARRIER;",
-			"lanes[ITEM] = sum;\n\t}", options},
+		{"a layer norm without its barrier", "lanes[0][ITEM] = sum;\n\tBARRIER;",
+			"lanes[0][ITEM] = sum;", options},
 	}
 	if !cases.Long {
 		faults = faults[:3] // each is compiled anew

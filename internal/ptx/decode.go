@@ -68,6 +68,7 @@ const (
 	opFSqrt
 	opFNeg
 	opFAbs
+	opFMax
 	opFromInt
 	opFromHalf
 	opToInt

@@ -25,7 +25,8 @@ func TestOtherFloatsAreRefused(t *testing.T) {
 		"rcp.approx.f32 	%f1, %f2", "sqrt.approx.f32 	%f1, %f2",
 		"rsqrt.approx.f32 	%f1, %f2",
 		"sqrt.rn.ftz.f32 	%f1, %f2", "ex2.approx.f32 	%f1, %f2", "lg2.approx.f32 	%f1, %f2",
-		"sin.approx.f32 	%f1, %f2", "tanh.approx.f32 	%f1, %f2", "neg.ftz.f32 	%f1, %f2",
+		"sin.approx.f32 	%f1, %f2", "tanh.approx.f32 	%f1, %f2", "neg.ftz.f32 	%f1, %f2", "max.ftz.f32 	%f1, %f2, %f3",
+		"max.NaN.f32 	%f1, %f2, %f3",
 		"abs.ftz.f32 	%f1, %f2", "setp.lt.ftz.f32 	%p1, %f1, %f2",
 		"cvt.rn.f16.f32 	%rs1, %f1", "cvt.rz.f32.s32 	%f1, %r1",
 		"cvt.rni.s32.f32 	%r1, %f1", "cvt.rzi.ftz.s32.f32 	%r1, %f1",
@@ -285,11 +286,24 @@ func TestFloats(t *testing.T) {
 		{"neg.f32 %r3, %r1", 3, 0, 0, -3},
 		{"abs.f32 %r3, %r1", -3, 0, 0, 3},
 		{"selp.f32 %r3, %r1, %r2, 0", 1, 2, 0, 2},
+		{"max.f32 %r3, %r1, %r2", 1, 2, 0, 2},
+		{"max.f32 %r3, %r1, %r2", least, -inf, 0, least},
+		{"max.f32 %r3, %r1, %r2", nan, -3, 0, -3},
+		{"max.f32 %r3, %r1, %r2", -3, nan, 0, -3},
 	} {
 		got := math.Float32frombits(calculate(t, c.line)(math.Float32bits(c.a),
 			math.Float32bits(c.b), math.Float32bits(c.c)))
 		if got != c.want {
 			t.Errorf("%s of %g, %g, %g: %g, want %g", c.line, c.a, c.b, c.c, got, c.want)
+		}
+	}
+	of := calculate(t, "max.f32 %r3, %r1, %r2")
+	for _, c := range [][3]uint32{
+		{0, 1 << 31, 0}, {1 << 31, 0, 0}, {1 << 31, 1 << 31, 1 << 31}, // zeros
+		{0x7fc00000, 0xffc00000, 0x7fffffff}, // the NaN of PTX
+	} {
+		if got := of(c[0], c[1], 0); got != c[2] {
+			t.Errorf("max.f32 of %#x and %#x: %#x, want %#x", c[0], c[1], got, c[2])
 		}
 	}
 	for _, c := range []struct {

@@ -102,6 +102,15 @@ func (m *Machine) run(it *item) (wrong string) {
 			v = a ^ 1<<31
 		case opFAbs:
 			v = a &^ (1 << 31)
+		case opFMax: // a NaN loses, and +0 is greater than −0
+			switch x, y := f32(a), f32(b); {
+			case x != x && y != y:
+				v = 0x7fffffff
+			case y != y || x > y || x == y && x == 0 && a&(1<<31) == 0:
+				v = fbits(x)
+			default:
+				v = fbits(y)
+			}
 		case opFEqual:
 			v = truth(f32(a) == f32(b))
 		case opFNotEqual:

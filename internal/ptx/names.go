@@ -24,6 +24,8 @@ func float(name string) (operation, int) {
 		return opFNeg, 2
 	case "abs.f32":
 		return opFAbs, 2
+	case "max.f32":
+		return opFMax, 3
 	case "setp.eq.f32":
 		return opFEqual, 3
 	case "setp.neu.f32":
