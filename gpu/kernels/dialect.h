@@ -2,7 +2,7 @@
 #ifdef __OPENCL_C_VERSION__
 #pragma OPENCL FP_CONTRACT OFF
 #define KERNEL __kernel
-#define FUNCTION static inline
+#define FUNCTION static inline __attribute__((always_inline))
 #define GLOBAL __global
 #define LOCAL __local
 #define SHARED __local
