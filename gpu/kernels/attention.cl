@@ -45,7 +45,7 @@ FUNCTION float score(GLOBAL const float *q, GLOBAL const void *pool, ulong keys,
 #undef ADD
 	}
 	for (; d < dim; d += 8) { // the rest; past the end, the last dimension again
-#define FETCH(n)                                                                                    \
+#define FETCH(n)                                                                                   \
 	int d##n = min_(d + n, dim - 1);                                                               \
 	uint b##n = stored(pool, keys + d##n * BLOCK + j, format); float a##n = q[d##n];
 #define ADD(n) chain = d + n < dim ? fma(a##n, widened(b##n, format), chain) : chain;
@@ -69,7 +69,7 @@ FUNCTION float value(LOCAL const float *e, GLOBAL const void *pool, ulong values
 #undef ADD
 	}
 	for (; j < keys; j += 16) { // the rest; past the end, the last key again
-#define FETCH(n)                                                                                    \
+#define FETCH(n)                                                                                   \
 	int j##n = min_(j + n, keys - 1);                                                              \
 	uint b##n = stored(pool, values + j##n * dim, format); float a##n = e[j##n];
 #define ADD(n) chain = j + n < keys ? fma(a##n, widened(b##n, format), chain) : chain;
@@ -114,8 +114,8 @@ FUNCTION float finished(float y, float sum, float most) {
 #define FIRST_ROW(plan, list, i) ((plan)[(list) + 2 * (i)])
 #define ROW_COUNT(plan, list, i) ((plan)[(list) + 2 * (i) + 1])
 
-// attend_one: group (head, entry of the list, slice) of 256 items for one row, and `span` dimensions
-// of its output, SPAN at most: where few groups have work, several share a head, and each computes
+// attend_one: group (head, entry of the list, slice) of 256 items for one row, and `span`
+// dimensions of its output, SPAN at most: where few groups have work, several share a head, and each computes
 // all of its weights. 16 blocks at a time are side by side.
 FUNCTION void attend_one(GLOBAL float *out, GLOBAL const float *qkv, GLOBAL const void *pool,
 		GLOBAL const int *plan, int list, int heads, int dim, int span, int layers, int layer,
@@ -156,7 +156,10 @@ FUNCTION void attend_one(GLOBAL float *out, GLOBAL const float *qkv, GLOBAL cons
 			most[ITEM] = m; // of the blocks so far
 		}
 		BARRIER;
-		for (int j = ITEM; j < keys; j += 256) e[j] = exp_(e[j] - shift(most[j / BLOCK]));
+		for (int n = 0; n < SIDE * BLOCK / 256; n++) { // pocl 3.1 loses steps of a loop up to keys
+			int j = n * 256 + ITEM;
+			if (j < keys) e[j] = exp_(e[j] - shift(most[j / BLOCK]));
+		}
 		if (ITEM < blocks) { // what shrink gives for a sum other than 0
 			float earlier = ITEM == 0 ? before : most[ITEM - 1];
 			by[ITEM] = shrink(earlier, most[ITEM], 1.0f);
@@ -194,8 +197,8 @@ FUNCTION float4 fma4(float4 x, float y, float4 z) {
 	return sum;
 }
 
-// load_queries puts dimensions of a query for each row into local memory, SPAN from `from` on: [SPAN,
-// 16]. Past the last dimension or row the last is loaded again, for nothing.
+// load_queries puts dimensions of a query for each row into local memory, SPAN from `from` on:
+// [SPAN, 16]. Past the last dimension or row the last is loaded again, for nothing.
 FUNCTION void load_queries(LOCAL float *q, GLOBAL const float *qkv, int rows, int apart, int from,
 		int dim) {
 	int d = ITEM % SPAN;
@@ -233,7 +236,7 @@ FUNCTION void attend_tile(GLOBAL float *out, GLOBAL const float *qkv, GLOBAL con
 #define ADD(i)                                                                                     \
 	{                                                                                              \
 		float4 u = *(LOCAL const float4 *)&q[(c + i) * QUERIES + mine];                            \
-		chain = fma4(u, widened(a##i, format), chain);                                                              \
+		chain = fma4(u, widened(a##i, format), chain);                                             \
 	}
 				EACH_16(FETCH) EACH_16(ADD)
 #undef FETCH
@@ -244,7 +247,7 @@ FUNCTION void attend_tile(GLOBAL float *out, GLOBAL const float *qkv, GLOBAL con
 #define ADD(i)                                                                                     \
 	{                                                                                              \
 		float4 u = *(LOCAL const float4 *)&q[(c + i) * QUERIES + mine];                            \
-		if (c + i < dims) chain = fma4(u, widened(a##i, format), chain);                                            \
+		if (c + i < dims) chain = fma4(u, widened(a##i, format), chain);                           \
 	}
 				EACH_8(FETCH) EACH_8(ADD)
 #undef FETCH
@@ -286,7 +289,7 @@ FUNCTION void attend_tile(GLOBAL float *out, GLOBAL const float *qkv, GLOBAL con
 #define ADD(i)                                                                                     \
 	{                                                                                              \
 		float4 u = *(LOCAL const float4 *)&e[(j + i) * QUERIES + mine];                            \
-		part = fma4(u, widened(a##i, format), part);                                                                \
+		part = fma4(u, widened(a##i, format), part);                                               \
 	}
 				EACH_16(FETCH) EACH_16(ADD)
 #undef FETCH
@@ -297,12 +300,12 @@ FUNCTION void attend_tile(GLOBAL float *out, GLOBAL const float *qkv, GLOBAL con
 #define ADD(i)                                                                                     \
 	{                                                                                              \
 		float4 u = *(LOCAL const float4 *)&e[(j + i) * QUERIES + mine];                            \
-		float value = widened(a##i, format);                                                     \
-		int rows = j + i < end ? j + i - (seen + mine) : 4; /* without it, less one */ \
-		part.x = rows < 0 ? fma(u.x, value, part.x) : part.x;                                       \
-		part.y = rows < 1 ? fma(u.y, value, part.y) : part.y;                                       \
-		part.z = rows < 2 ? fma(u.z, value, part.z) : part.z;                                       \
-		part.w = rows < 3 ? fma(u.w, value, part.w) : part.w;                                       \
+		float value = widened(a##i, format);                                                       \
+		int rows = j + i < end ? j + i - (seen + mine) : 4; /* without it, less one */             \
+		part.x = rows < 0 ? fma(u.x, value, part.x) : part.x;                                      \
+		part.y = rows < 1 ? fma(u.y, value, part.y) : part.y;                                      \
+		part.z = rows < 2 ? fma(u.z, value, part.z) : part.z;                                      \
+		part.w = rows < 3 ? fma(u.w, value, part.w) : part.w;                                      \
 	}
 				EACH_8(FETCH) EACH_8(ADD)
 #undef FETCH
