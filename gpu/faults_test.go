@@ -311,7 +311,7 @@ func TestADeviceOfOneMegabyte(t *testing.T) {
 	}
 	d = newFake(t)
 	d.limit = memory
-	config, file := fixture.Checkpoint(fixture.Options{Positions: 2000})
+	config, file := fixture.Checkpoint(fixture.Options{Positions: 4000})
 	m, err := testmodel.Try(config, file,
 		model.Options{Device: &unprobed{fakeDriver: d, info: Info{Memory: memory}}})
 	if err != nil {
@@ -320,7 +320,7 @@ func TestADeviceOfOneMegabyte(t *testing.T) {
 	defer m.Close()
 	s := m.NewSession()
 	full := 0
-	for n := 1; n < 1000; n *= 2 {
+	for n := 1; n < 2000; n *= 2 {
 		before := take(s)
 		err := m.Eval(context.Background(), model.Input{Session: s, Tokens: make([]int, n)})
 		if err != nil {
