@@ -156,10 +156,7 @@ FUNCTION void attend_one(GLOBAL float *out, GLOBAL const float *qkv, GLOBAL cons
 			most[ITEM] = m; // of the blocks so far
 		}
 		BARRIER;
-		for (int n = 0; n < SIDE * BLOCK / 256; n++) { // pocl 3.1 loses steps of a loop up to keys
-			int j = n * 256 + ITEM;
-			if (j < keys) e[j] = exp_(e[j] - shift(most[j / BLOCK]));
-		}
+		for (int j = ITEM; j < keys; j += 256) e[j] = exp_(e[j] - shift(most[j / BLOCK]));
 		if (ITEM < blocks) { // what shrink gives for a sum other than 0
 			float earlier = ITEM == 0 ? before : most[ITEM - 1];
 			by[ITEM] = shrink(earlier, most[ITEM], 1.0f);

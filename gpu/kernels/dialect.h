@@ -2,6 +2,9 @@
 #ifdef __OPENCL_C_VERSION__
 #pragma OPENCL FP_CONTRACT OFF
 #define KERNEL __kernel
+// Always inlined: where all calls of a function give the same local array, the optimizer writes the
+// array into it, and pocl 3.1 knows arrays of kernels only: its numbers are undefined, sums of them
+// NaN.
 #define FUNCTION static inline __attribute__((always_inline))
 #define GLOBAL __global
 #define LOCAL __local
@@ -9,8 +12,20 @@
 #define GROUP(d) ((int)get_group_id(d))
 #define ITEM ((int)get_local_id(0))
 #define ITEMS ((int)get_local_size(0))
-#define BARRIER barrier(CLK_LOCAL_MEM_FENCE)
-#define BARRIER_GLOBAL barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
+#ifdef POCL_DEVICE_ADDRESS_BITS
+// Where in a loop a branch directly follows a barrier, and the compiler has its condition from
+// before the barrier, pocl 3.1 may put a barrier of its own into the branch: then one item's
+// condition decides for all items. So something stands between barrier and branch.
+#define FENCED(flags)                                                                              \
+	do {                                                                                           \
+		barrier(flags);                                                                            \
+		__asm__ volatile("");                                                                      \
+	} while (0)
+#else
+#define FENCED(flags) barrier(flags)
+#endif
+#define BARRIER FENCED(CLK_LOCAL_MEM_FENCE)
+#define BARRIER_GLOBAL FENCED(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 #define BITS(f) as_uint(f)
 #define FLOAT(u) as_float(u)
 #ifdef cl_khr_fp64
