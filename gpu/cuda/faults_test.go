@@ -267,7 +267,7 @@ func TestEveryContractionIsCaught(t *testing.T) {
 		case "probe", "probe_double":
 			err = probed(c.text)
 		default:
-			err = wrong(c.text, c.kernel, 64) // few of an early sum's roundings are left in a late one
+			err = wrong(c.text, c.kernel, 256) // few of an early sum's roundings are left in a late one
 		}
 		if err == nil {
 			t.Errorf("%s: %s: fused, and nothing is wrong", c.kernel, c.line)

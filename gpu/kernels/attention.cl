@@ -38,7 +38,9 @@ FUNCTION float score(GLOBAL const float *q, GLOBAL const void *pool, ulong keys,
 	float chain = 0.0f;
 	int d = 0;
 	for (; d + 16 <= dim; d += 16) {
-#define FETCH(n) uint b##n = stored(pool, keys + (d + n) * BLOCK + j, format); float a##n = q[d + n];
+#define FETCH(n)                                                                                   \
+	uint b##n = stored(pool, keys + (d + n) * BLOCK + j, format);                                  \
+	float a##n = q[d + n];
 #define ADD(n) chain = fma(a##n, widened(b##n, format), chain);
 		EACH_16(FETCH) EACH_16(ADD)
 #undef FETCH
@@ -48,7 +50,9 @@ FUNCTION float score(GLOBAL const float *q, GLOBAL const void *pool, ulong keys,
 #define FETCH(n)                                                                                   \
 	int d##n = min_(d + n, dim - 1);                                                               \
 	uint b##n = stored(pool, keys + d##n * BLOCK + j, format); float a##n = q[d##n];
-#define ADD(n) chain = d + n < dim ? fma(a##n, widened(b##n, format), chain) : chain;
+#define ADD(n)                                                                                     \
+	float next##n = fma(a##n, widened(b##n, format), chain);                                       \
+	chain = d + n < dim ? next##n : chain;
 		EACH_8(FETCH) EACH_8(ADD)
 #undef FETCH
 #undef ADD
@@ -72,7 +76,9 @@ FUNCTION float value(LOCAL const float *e, GLOBAL const void *pool, ulong values
 #define FETCH(n)                                                                                   \
 	int j##n = min_(j + n, keys - 1);                                                              \
 	uint b##n = stored(pool, values + j##n * dim, format); float a##n = e[j##n];
-#define ADD(n) chain = j + n < keys ? fma(a##n, widened(b##n, format), chain) : chain;
+#define ADD(n)                                                                                     \
+	float next##n = fma(a##n, widened(b##n, format), chain);                                       \
+	chain = j + n < keys ? next##n : chain;
 		EACH_16(FETCH) EACH_16(ADD)
 #undef FETCH
 #undef ADD
@@ -115,8 +121,9 @@ FUNCTION float finished(float y, float sum, float most) {
 #define ROW_COUNT(plan, list, i) ((plan)[(list) + 2 * (i) + 1])
 
 // attend_one: group (head, entry of the list, slice) of 256 items for one row, and `span`
-// dimensions of its output, SPAN at most: where few groups have work, several share a head, and each computes
-// all of its weights. 16 blocks at a time are side by side.
+// dimensions of its output, SPAN at most: where few groups have work, several share a head, and
+// each computes all of its weights. 16 blocks at a time are side by side; past the last key, scores
+// are −Inf, which changes no maximum.
 FUNCTION void attend_one(GLOBAL float *out, GLOBAL const float *qkv, GLOBAL const void *pool,
 		GLOBAL const int *plan, int list, int heads, int dim, int span, int layers, int layer,
 		float scale, int format, LOCAL float *e, LOCAL float *part, LOCAL float *lanes,
@@ -133,30 +140,31 @@ FUNCTION void attend_one(GLOBAL float *out, GLOBAL const float *qkv, GLOBAL cons
 		if (ITEM < blocks)
 			page[ITEM] = PAGE(plan, r, first / BLOCK + ITEM);
 		BARRIER;
-		for (int j = ITEM; j < keys; j += 256)
-			e[j] = score(q, pool, page_at(page[j / BLOCK], layers, layer, heads, h, dim), j % BLOCK,
-				dim, scale, format);
+		ROLLED for (int j = ITEM; j < SIDE * BLOCK; j += 256)
+			e[j] = j < keys ? score(q, pool, page_at(page[j / BLOCK], layers, layer, heads, h, dim),
+				j % BLOCK, dim, scale, format) : -INFINITE;
 		BARRIER;
 		float m = -INFINITE; // of every 16th score of block ITEM / 16
-		UNROLL for (int i = 0; i < BLOCK / 16; i++) {
-			int j = ITEM / 16 * BLOCK + ITEM % 16 + i * 16;
-			float score = e[min_(j, keys - 1)];
-			m = j < keys ? greater(score, m) : m;
-		}
+		UNROLL for (int i = 0; i < BLOCK / 16; i++)
+			m = greater(e[ITEM / 16 * BLOCK + ITEM % 16 + i * 16], m);
 		lanes[ITEM] = m;
 		BARRIER;
-		if (ITEM < blocks) {
+		if (ITEM < SIDE) {
 			UNROLL for (int i = 0; i < 16; i++) m = greater(lanes[ITEM * 16 + i], m);
 			sums[ITEM] = m; // of the block
 		}
 		BARRIER;
-		if (ITEM < blocks) {
+		if (ITEM < SIDE) {
 			m = before;
 			UNROLL for (int b = 0; b < SIDE; b++) m = greater(sums[min_(b, ITEM)], m);
 			most[ITEM] = m; // of the blocks so far
 		}
 		BARRIER;
-		for (int j = ITEM; j < keys; j += 256) e[j] = exp_(e[j] - shift(most[j / BLOCK]));
+		float weight[SIDE * BLOCK / 256], top[SIDE * BLOCK / 256];
+		UNROLL for (int n = 0; n < SIDE * BLOCK / 256; n++)
+			weight[n] = e[n * 256 + ITEM], top[n] = most[(n * 256 + ITEM) / BLOCK];
+		UNROLL for (int n = 0; n < SIDE * BLOCK / 256; n++)
+			if (n * 256 + ITEM < keys) e[n * 256 + ITEM] = exp_(weight[n] - shift(top[n]));
 		if (ITEM < blocks) { // what shrink gives for a sum other than 0
 			float earlier = ITEM == 0 ? before : most[ITEM - 1];
 			by[ITEM] = shrink(earlier, most[ITEM], 1.0f);
@@ -178,10 +186,20 @@ FUNCTION void attend_one(GLOBAL float *out, GLOBAL const float *qkv, GLOBAL cons
 		}
 		BARRIER;
 		if (ITEM < dims)
-			ROLLED for (int b = 0; b < blocks; b++) { // in their order
-				float shrunk = sum != 0.0f ? by[b] : 1.0f;
-				sum = sum * shrunk + sums[b];
-				y = y * shrunk + part[b * dims + ITEM];
+			ROLLED for (int b = 0; b < blocks; b += 4) { // in their order
+#define FETCH(n)                                                                                   \
+	int b##n = min_(b + n, blocks - 1); /* past the end, the last block again */                   \
+	float by##n = by[b##n], s##n = sums[b##n], y##n = part[b##n * dims + ITEM];
+				FETCH(0) FETCH(1) FETCH(2) FETCH(3)
+#undef FETCH
+#define ADD(n)                                                                                     \
+	{                                                                                              \
+		float shrunk = sum != 0.0f ? by##n : 1.0f;                                                 \
+		float longer = sum * shrunk + s##n, more = y * shrunk + y##n;                              \
+		sum = b + n < blocks ? longer : sum, y = b + n < blocks ? more : y;                        \
+	}
+				ADD(0) ADD(1) ADD(2) ADD(3)
+#undef ADD
 			}
 		before = most[blocks - 1];
 	}
@@ -192,6 +210,12 @@ FUNCTION void attend_one(GLOBAL float *out, GLOBAL const float *qkv, GLOBAL cons
 FUNCTION float4 fma4(float4 x, float y, float4 z) {
 	float4 sum = {fma(x.x, y, z.x), fma(x.y, y, z.y), fma(x.z, y, z.z), fma(x.w, y, z.w)};
 	return sum;
+}
+
+// select4 returns one of two.
+FUNCTION float4 select4(int first, float4 x, float4 y) {
+	float4 v = {first ? x.x : y.x, first ? x.y : y.y, first ? x.z : y.z, first ? x.w : y.w};
+	return v;
 }
 
 // load_queries puts dimensions of a query for each row into local memory, SPAN from `from` on:
@@ -207,7 +231,8 @@ FUNCTION void load_queries(LOCAL float *q, GLOBAL const float *qkv, int rows, in
 
 // attend_tile: group (head, entry of the list, slice) of 256 items for up to 16 rows of one text
 // and SPAN dimensions of the output, one block after the other. Each item has four of the rows, and
-// of them first a key, then a dimension. q is [SPAN, 16], e [64, 16], lanes [16, 16], state [3, 16].
+// of them first a key, then a dimension. q is [SPAN, 16], e [64, 16], lanes [16, 16] and state
+// [3, 16].
 FUNCTION void attend_tile(GLOBAL float *out, GLOBAL const float *qkv, GLOBAL const void *pool,
 		GLOBAL const int *plan, int list, int heads, int dim, int layers, int layer, float scale,
 		int format, LOCAL float *q, LOCAL float *e, LOCAL float *lanes, LOCAL float *state) {
@@ -244,7 +269,7 @@ FUNCTION void attend_tile(GLOBAL float *out, GLOBAL const float *qkv, GLOBAL con
 #define ADD(i)                                                                                     \
 	{                                                                                              \
 		float4 u = *(LOCAL const float4 *)&q[(c + i) * QUERIES + mine];                            \
-		if (c + i < dims) chain = fma4(u, widened(a##i, format), chain);                           \
+		chain = select4(c + i < dims, fma4(u, widened(a##i, format), chain), chain);               \
 	}
 				EACH_8(FETCH) EACH_8(ADD)
 #undef FETCH
@@ -297,12 +322,10 @@ FUNCTION void attend_tile(GLOBAL float *out, GLOBAL const float *qkv, GLOBAL con
 #define ADD(i)                                                                                     \
 	{                                                                                              \
 		float4 u = *(LOCAL const float4 *)&e[(j + i) * QUERIES + mine];                            \
-		float value = widened(a##i, format);                                                       \
+		float4 next = fma4(u, widened(a##i, format), part);                                        \
 		int rows = j + i < end ? j + i - (seen + mine) : 4; /* without it, less one */             \
-		part.x = rows < 0 ? fma(u.x, value, part.x) : part.x;                                      \
-		part.y = rows < 1 ? fma(u.y, value, part.y) : part.y;                                      \
-		part.z = rows < 2 ? fma(u.z, value, part.z) : part.z;                                      \
-		part.w = rows < 3 ? fma(u.w, value, part.w) : part.w;                                      \
+		part.x = rows < 0 ? next.x : part.x, part.y = rows < 1 ? next.y : part.y;                  \
+		part.z = rows < 2 ? next.z : part.z, part.w = rows < 3 ? next.w : part.w;                  \
 	}
 				EACH_8(FETCH) EACH_8(ADD)
 #undef FETCH

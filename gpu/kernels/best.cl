@@ -24,15 +24,18 @@ KERNEL void best_maxima(GLOBAL float *maxima, GLOBAL const float *logits, int vo
 	int first = GROUP(0) * CHUNK, end = min_(first + CHUNK, vocab);
 	logits += (ulong)GROUP(1) * vocab, maxima += (ulong)GROUP(1) * runs;
 	float most = -INFINITE;
-	for (int i = first + ITEM; i < end; i += 256) {
-		float x = logits[i];
-		if ((BITS(x) & 0x7f800000u) == 0x7f800000u) x = INFINITE;
-		most = x > most ? x : most;
+	float x[CHUNK / 256];
+	UNROLL for (int i = 0; i < CHUNK / 256; i++) // past the end, the last logit
+		x[i] = logits[min_(first + i * 256 + ITEM, end - 1)];
+	UNROLL for (int i = 0; i < CHUNK / 256; i++) {
+		if ((BITS(x[i]) & 0x7f800000u) == 0x7f800000u) x[i] = INFINITE;
+		if (first + i * 256 + ITEM < end) most = x[i] > most ? x[i] : most;
 	}
 	of[ITEM] = most;
 	BARRIER;
 	if (ITEM >= RUNS) return;
-	for (int i = ITEM + RUNS; i < 256; i += RUNS) most = of[i] > most ? of[i] : most;
+	UNROLL for (int i = 0; i < 256 / RUNS; i++) x[i] = of[i * RUNS + ITEM];
+	UNROLL for (int i = 0; i < 256 / RUNS; i++) most = x[i] > most ? x[i] : most;
 	maxima[GROUP(0) * RUNS + ITEM] = most;
 }
 
@@ -46,15 +49,27 @@ KERNEL void best_runs(GLOBAL uint *best, GLOBAL const float *maxima, GLOBAL cons
 	int first = GROUP(0) * CHUNK, r = ITEM % RUNS, run = GROUP(0) * RUNS + r;
 	logits += (ulong)GROUP(1) * vocab, maxima += (ulong)GROUP(1) * runs;
 	best += (ulong)GROUP(1) * BEST_WORDS(k);
-	for (int i = ITEM; i < runs; i += 256) all[i] = maxima[i];
+	for (int i = ITEM; i < runs; i += 8 * 256) { // past the end, the last run again
+		float v[8];
+		UNROLL for (int j = 0; j < 8; j++) v[j] = maxima[min_(i + j * 256, runs - 1)];
+		UNROLL for (int j = 0; j < 8; j++)
+			if (i + j * 256 < runs) all[i + j * 256] = v[j];
+	}
 	BARRIER;
 	float x = all[run];
 	int n = 0;
-	for (int i = ITEM / RUNS; i < runs; i += 8) n += all[i] > x || (all[i] == x && i < run);
+	for (int i = ITEM / RUNS; i < runs; i += 8 * 8) { // likewise
+		float v[8];
+		UNROLL for (int j = 0; j < 8; j++) v[j] = all[min_(i + j * 8, runs - 1)];
+		UNROLL for (int j = 0; j < 8; j++)
+			n += (i + j * 8 < runs) & ((v[j] > x) | ((v[j] == x) & (i + j * 8 < run)));
+	}
 	before[ITEM] = n;
 	BARRIER;
 	if (ITEM < RUNS) {
-		for (int i = ITEM + RUNS; i < 256; i += RUNS) n += before[i];
+		int of[256 / RUNS];
+		UNROLL for (int i = 1; i < 256 / RUNS; i++) of[i] = before[i * RUNS + ITEM];
+		UNROLL for (int i = 1; i < 256 / RUNS; i++) n += of[i];
 		rank[ITEM] = n;
 		if (n == 0) best[BEST_GREATEST] = BITS(x);
 		if (n == k) best[BEST_NEXT] = BITS(x);
@@ -63,9 +78,12 @@ KERNEL void best_runs(GLOBAL uint *best, GLOBAL const float *maxima, GLOBAL cons
 	BARRIER;
 	if (rank[r] >= k) return;
 	best += BEST_RUN + rank[r] * (1 + RUN) + 1;
-	for (int i = ITEM / RUNS; i < RUN; i += 8) {
-		int id = first + r + i * RUNS;
-		best[i] = id < vocab ? BITS(logits[id]) : BITS(-INFINITE);
+	float v[RUN / 8];
+	UNROLL for (int i = 0; i < RUN / 8; i++)
+		v[i] = logits[min_(first + r + (i * 8 + ITEM / RUNS) * RUNS, vocab - 1)];
+	UNROLL for (int i = 0; i < RUN / 8; i++) {
+		int at = i * 8 + ITEM / RUNS;
+		best[at] = first + r + at * RUNS < vocab ? BITS(v[i]) : BITS(-INFINITE);
 	}
 }
 
@@ -100,12 +118,27 @@ KERNEL void best_terms(GLOBAL double *terms, GLOBAL const float *maxima,
 	logits += (ulong)GROUP(1) * vocab, maxima += (ulong)GROUP(1) * runs;
 	terms += (ulong)GROUP(1) * (runs * RUN);
 	float most = -INFINITE;
-	for (int i = ITEM; i < runs; i += 256) most = maxima[i] > most ? maxima[i] : most;
+	for (int i = ITEM; i < runs; i += 8 * 256) { // past the end, the last run again
+		float v[8];
+		UNROLL for (int j = 0; j < 8; j++) v[j] = maxima[min_(i + j * 256, runs - 1)];
+		UNROLL for (int j = 0; j < 8; j++) most = v[j] > most ? v[j] : most;
+	}
 	of[ITEM] = most;
 	BARRIER;
-	for (int i = 0; i < 256; i++) most = of[i] > most ? of[i] : most;
-	for (int i = first + ITEM; i < first + CHUNK; i += 256)
-		terms[i] = i < vocab ? exp64((double)logits[i] - (double)most) : 0.0;
+	for (int i = 0; i < 256; i += 16) {
+#define FETCH(n) float v##n = of[i + n];
+#define ADD(n) most = v##n > most ? v##n : most;
+		EACH_16(FETCH) EACH_16(ADD)
+#undef FETCH
+#undef ADD
+	}
+	float x[CHUNK / 256];
+	UNROLL for (int i = 0; i < CHUNK / 256; i++) // past the end, the last logit
+		x[i] = logits[min_(first + i * 256 + ITEM, vocab - 1)];
+	UNROLL for (int i = 0; i < CHUNK / 256; i++) {
+		int id = first + i * 256 + ITEM;
+		terms[id] = id < vocab ? exp64((double)x[i] - (double)most) : 0.0;
+	}
 }
 
 // best_sum adds a row's terms up, in lanes. Group (row) of 256 items: all fetch a chunk while eight
@@ -122,7 +155,13 @@ KERNEL void best_sum(GLOBAL uint *best, GLOBAL const double *terms, int runs, in
 		if (first < runs * RUN)
 			UNROLL for (int i = 0; i < CHUNK / 256; i++) next[i] = terms[first + i * 256 + ITEM];
 		if (ITEM < 8)
-			UNROLL_16 for (int i = ITEM; i < CHUNK; i += 8) lane = lane + slab[i];
+			for (int i = ITEM; i < ITEM + CHUNK; i += 8 * 16) {
+#define FETCH(n) double v##n = slab[i + 8 * n];
+#define ADD(n) lane = lane + v##n;
+				EACH_16(FETCH) EACH_16(ADD)
+#undef FETCH
+#undef ADD
+			}
 	}
 	if (ITEM < 8) slab[ITEM] = lane; // where only this item has read
 	BARRIER;

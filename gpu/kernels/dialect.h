@@ -65,19 +65,18 @@ FUNCTION float FLOAT(uint u) { return __builtin_bit_cast(float, u); }
 FUNCTION ulong BITS64(double d) { return __builtin_bit_cast(ulong, d); }
 FUNCTION double DOUBLE(ulong u) { return __builtin_bit_cast(double, u); }
 #define WIDEN_HALF widen_half // one instruction, and exact
-// Not as inline assembly: clang unrolls no loop that has some, and one load would be under way at a
-// time.
+// As inline assembly: clang would put each load beside its conversion, where one load is under way
+// at a time. It unrolls no loop that has some unless its length is constant: other loops have their
+// steps written out, by EACH_16.
 FUNCTION float widen_half(ushort h) {
-	__fp16 half;
-	__builtin_memcpy(&half, &h, 2);
-	return (float)half;
+	float f;
+	__asm__("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(h));
+	return f;
 }
 extern "C" __attribute__((device)) void __syncthreads() __asm__("llvm.nvvm.barrier0");
 #endif
 #define ALIGNED __attribute__((aligned(16)))
 #define UNROLL _Pragma("unroll")
-#define UNROLL_8 _Pragma("unroll 8")
-#define UNROLL_16 _Pragma("unroll 16")
 #define ROLLED _Pragma("nounroll")
 
 // EACH_8 and EACH_16 write a macro for 0, 1, 2, …

@@ -34,13 +34,15 @@ FUNCTION ushort to_half(float f) {
 }
 
 // stored returns the bits of number i of an array in F32, F16 or BF16, and widened the number that
-// they are. What is loaded together is widened after the last load: a conversion waits for its load.
+// they are. What is loaded together is widened after the last load: a conversion waits for its
+// load.
 FUNCTION uint stored(GLOBAL const void *w, ulong i, int format) {
 	return format == F32 ? ((GLOBAL const uint *)w)[i] : ((GLOBAL const ushort *)w)[i];
 }
 
 FUNCTION float widened(uint bits, int format) {
-	return format == F32 ? FLOAT(bits) : format == F16 ? from_half((ushort)bits) : FLOAT(bits << 16);
+	if (format == F32) return FLOAT(bits);
+	return format == F16 ? from_half((ushort)bits) : FLOAT(bits << 16);
 }
 
 // number returns number i of an array in F32, F16 or BF16.

@@ -15,10 +15,12 @@ FUNCTION void dots_one(GLOBAL float *y, GLOBAL const float *x, GLOBAL const void
 #undef ADD
 	}
 	for (; k < in; k += 8 * 16) { // the rest; past the end, the last input again
-#define FETCH(n)                                                                                    \
+#define FETCH(n)                                                                                   \
 	int k##n = min_(k + 8 * n, in - 1);                                                            \
 	uint v##n = stored(w, wo + k##n, format); float u##n = x[xr + k##n];
-#define ADD(n) lane = k + 8 * n < in ? fma(u##n, widened(v##n, format), lane) : lane;
+#define ADD(n)                                                                                     \
+	float next##n = fma(u##n, widened(v##n, format), lane);                                        \
+	lane = k + 8 * n < in ? next##n : lane;
 		EACH_16(FETCH) EACH_16(ADD)
 #undef FETCH
 #undef ADD

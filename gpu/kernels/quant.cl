@@ -15,14 +15,18 @@ KERNEL void quantize(GLOBAL short *q, GLOBAL float *scales, GLOBAL const float *
 	uint most = 0;
 	for (int i = ITEM; i < in; i += 8 * 256) { // past the end the last number is loaded once more
 		uint u[8];
-		UNROLL for (int n = 0; n < 8; n++) u[n] = BITS(x[min_(i + n * 256, in - 1)]) & 0x7fffffffu;
-		UNROLL for (int n = 0; n < 8; n++) most = u[n] > most ? u[n] : most;
+		UNROLL for (int n = 0; n < 8; n++) u[n] = BITS(x[min_(i + n * 256, in - 1)]);
+		UNROLL for (int n = 0; n < 8; n++) {
+			u[n] &= 0x7fffffffu; // the magnitude
+			most = u[n] > most ? u[n] : most;
+		}
 	}
 	peaks[ITEM] = most;
 	BARRIER;
 	if (ITEM < 16) {
-		UNROLL for (int n = ITEM; n < ITEM + 256; n += 16)
-			most = peaks[n] > most ? peaks[n] : most;
+		uint u[16];
+		UNROLL for (int n = 0; n < 16; n++) u[n] = peaks[n * 16 + ITEM];
+		UNROLL for (int n = 0; n < 16; n++) most = u[n] > most ? u[n] : most;
 		peaks16[ITEM] = most;
 	}
 	BARRIER;
@@ -120,7 +124,25 @@ FUNCTION void put_scales(LOCAL float *by, const float *scales, int column, int f
 
 // chain_of continues a chain over the blocks of a slab, whose sums and scales lie 16 numbers apart.
 FUNCTION float chain_of(float chain, LOCAL const float *sums, LOCAL const float *by, int depth) {
-	UNROLL_8 for (int d = 0; d < depth; d++) chain = fma(sums[d * 16], by[d * 16], chain);
+	int d = 0;
+	for (; d + 8 <= depth; d += 8) {
+#define FETCH(n) float s##n = sums[(d + n) * 16], b##n = by[(d + n) * 16];
+#define ADD(n) chain = fma(s##n, b##n, chain);
+		EACH_8(FETCH) EACH_8(ADD)
+#undef FETCH
+#undef ADD
+	}
+	if (d < depth) { // the rest; past the end, the last block again
+#define FETCH(n)                                                                                   \
+	int d##n = min_(d + n, depth - 1) * 16;                                                        \
+	float s##n = sums[d##n], b##n = by[d##n];
+#define ADD(n)                                                                                     \
+	float next##n = fma(s##n, b##n, chain);                                                        \
+	chain = d + n < depth ? next##n : chain;
+		EACH_8(FETCH) EACH_8(ADD)
+#undef FETCH
+#undef ADD
+	}
 	return chain;
 }
 

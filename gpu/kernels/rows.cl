@@ -7,9 +7,9 @@
 #define PAGE(plan, r, block) ((plan)[(plan)[4 * (r) + 2] + (block)]) // of the row's text
 #define WANTED(plan, i) ((plan)[4 * (i) + 3]) // the i-th row whose logits are wanted
 
-// Loads take long: 35 cycles on a GPU's chip, 270 from its cache, 700 from its memory. So every loop
-// over a row loads at least eight numbers before it uses the first. Past the end it loads a number
-// again, for nothing: a load that is guarded would wait for those before it.
+// Loads take long: 35 cycles on a GPU's chip, 270 from its cache, 700 from its memory. So every
+// loop over a row loads at least eight numbers before it uses the first. Past the end it loads a
+// number again, for nothing: a load that is guarded would wait for those before it.
 
 // embed: x[r] = wte[token] + wpe[position]. Group (row, items) has one number for each item.
 FUNCTION void embed(GLOBAL float *x, GLOBAL const void *wte, GLOBAL const float *wpe,
@@ -41,8 +41,8 @@ EMBED(embed_q8, Q8)
 EMBED(embed_q4, Q4)
 
 // SUM_PARTS declares a function that adds up the segments of `count` numbers, `deep` segments at a
-// time: number j is the one at i[j]. Segments lie `apart` numbers from each other; there is at least
-// one.
+// time: number j is the one at i[j]. Segments lie `apart` numbers from each other; there is at
+// least one.
 #define SUM_PARTS(name, count, deep)                                                               \
 	FUNCTION void name(float *sum, GLOBAL const float *parts, const ulong *i, int segments,        \
 			ulong apart) {                                                                         \
