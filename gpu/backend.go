@@ -88,9 +88,7 @@ func newBackend(
 	b := &backend{info: info, params: p, team: team, driver: d}
 	b.pool = newPool(d, info, p, cache, b.room)
 	b.handOut, b.chooser.pick = b.Deliver, b.pickBest
-	if recorder, ok := d.(Recorder); ok && p.Positions >= mostPadding {
-		b.recordings.recorder, b.pool.padded = recorder, true
-	}
+	b.recordings.recorder, _ = d.(Recorder)
 	return b
 }
 

@@ -38,9 +38,6 @@ var errNoRoom = errors.New("no room")
 func (p *pool) grow() error {
 	had := int64(len(p.refs))
 	least := had + 1
-	if p.padded {
-		least = max(least, paddingPage+2)
-	}
 	if err := p.reserve(); err != nil {
 		return err
 	}
@@ -67,7 +64,7 @@ func (p *pool) sizes(had, least int64) (sizes []int64) {
 	}
 	for _, pages := range all {
 		if limit := p.budget.Limit(); limit > 0 {
-			pages = min(pages, limit/p.page+least-had-1) // padding does not count
+			pages = min(pages, limit/p.page)
 		}
 		if pages = max(pages, least); !slices.Contains(sizes, pages) &&
 			(p.info.MostOne == 0 || p.inPlace || pages*p.page <= p.info.MostOne) {
@@ -187,8 +184,6 @@ func (p *pool) add(had, pages int64) {
 	defer p.mu.Unlock()
 	for page := pages - 1; page >= had; page-- {
 		p.refs = append(p.refs, 0)
-		if !p.padded || page != paddingPage {
-			p.free = append(p.free, int32(page))
-		}
+		p.free = append(p.free, int32(page))
 	}
 }

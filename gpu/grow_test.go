@@ -107,7 +107,7 @@ func newTestPool(t *testing.T, inPlace bool, limit int64) (*pool, *memoryDriver)
 	m := &memoryDriver{fakeDriver: newFake(t), data: map[Buffer][]byte{}}
 	m.limit = limit
 	p := &pool{driver: m, info: &Info{Memory: limit}, budget: engine.NewBudget(0), page: testPage,
-		format: kernels.F32, padded: true}
+		format: kernels.F32}
 	if inPlace {
 		p.driver = &growingDriver{memoryDriver: m, most: map[Buffer]int64{}}
 	}
@@ -144,7 +144,7 @@ func holds(t *testing.T, what string, p *pool, pages []int32) {
 // TestThePoolUsesTheMemoryThatThereIs: all of it, not only what is left beside an old buffer.
 func TestThePoolUsesTheMemoryThatThereIs(t *testing.T) {
 	for _, inPlace := range []bool{false, true} {
-		const most = 50 // pages, of which one is for padding
+		const most = 50 // pages
 		p, d := newTestPool(t, inPlace, most*testPage+10)
 		var held []int32
 		for {
@@ -160,9 +160,9 @@ func TestThePoolUsesTheMemoryThatThereIs(t *testing.T) {
 		}
 		what := fmt.Sprintf("in place %v", inPlace)
 		holds(t, what, p, held)
-		if len(held) != most-1 || d.peak > d.limit {
+		if len(held) != most || d.peak > d.limit {
 			t.Errorf("%s: %d pages, %d bytes at most, want %d pages and at most %d", what, len(held),
-				d.peak, most-1, d.limit)
+				d.peak, most, d.limit)
 		}
 		calls := d.calls // what is known not to fit is not moved to and fro again
 		if _, err := p.get(); err == nil || d.calls > calls+4 {
@@ -187,8 +187,8 @@ func TestWhatDoesNotFitIsNotTried(t *testing.T) {
 			}
 		}
 		calls := d.calls
-		if _, err := p.get(); !errors.Is(err, engine.ErrCacheFull) || d.calls != calls || held != 9 {
-			t.Errorf("in place %v: %d pages, %d calls, error %v, want 9 and none", inPlace, held,
+		if _, err := p.get(); !errors.Is(err, engine.ErrCacheFull) || d.calls != calls || held != 10 {
+			t.Errorf("in place %v: %d pages, %d calls, error %v, want 10 and none", inPlace, held,
 				d.calls-calls, err)
 		}
 	}
@@ -215,8 +215,8 @@ func TestNoMemoryAtAnyAllocation(t *testing.T) {
 				}
 			}
 			holds(t, fmt.Sprintf("in place %v, allocation %d", inPlace, at), p, held)
-			if len(held) != 39 {
-				t.Errorf("in place %v, allocation %d: %d pages, want 39", inPlace, at,
+			if len(held) != 40 {
+				t.Errorf("in place %v, allocation %d: %d pages, want 40", inPlace, at,
 					len(held))
 			}
 			if d.asked < at {

@@ -37,12 +37,14 @@ const (
 	rowToken, rowPosition, rowPages = 0, 1, 2
 	rowWanted                       = 3 // not the row's own: the row whose logits are wanted next
 	rowWords                        = 4
+
+	noPages = -1
 )
 
 // planWords returns the largest number of words in a plan of a pass, with room for that many rows.
 func planWords(rows int, p *engine.Pass) int {
-	n := rowWords*rows + 2*rows + 1 // the page of rows that pad
-	n += 2*rows + rows              // for the last block
+	n := rowWords*rows + 2*rows
+	n += 2*rows + rows // for the last block
 	for i := range p.Spans {
 		n += len(p.Spans[i].Cache.(*cache).pages)
 	}
@@ -123,16 +125,14 @@ func (l *plan) last(p *engine.Pass, o *engine.Outputs) {
 	}
 }
 
-// pad makes the rows after those of o, up to rows, a text of their own, which has a page that no
-// session has; nobody reads its logits. Then it adds rows whose logits nobody wants to those whose
-// logits are computed, up to wanted.
+// pad makes the rows after those of o, up to rows, ones without a text: they have no pages and no
+// attention, and nobody reads their logits. Then it adds rows whose logits nobody wants to those
+// whose logits are computed, up to wanted.
 func (l *plan) pad(p *engine.Pass, o *engine.Outputs, rows, wanted int) {
 	for row := o.Rows(); row < rows; row++ {
 		words := l.row(row)
-		words[rowToken], words[rowPosition] = 0, int32(row-o.Rows())
-		words[rowPages] = int32(len(l.words))
+		words[rowToken], words[rowPosition], words[rowPages] = 0, 0, noPages
 	}
-	l.words = append(l.words, paddingPage)
 	for row := 0; l.wanted < wanted; row++ {
 		if row < o.Rows() {
 			if span, at := o.At(row); p.Spans[span].Wants(at) {

@@ -41,8 +41,7 @@ func TestAGroupOfAttentionHasRowsOfOneText(t *testing.T) {
 	}
 }
 
-// TestRowsThatPadAPass are a text of their own in a page of their own, and no row's logits are
-// computed twice.
+// TestRowsThatPadAPass have no pages, and no row's logits are computed twice.
 func TestRowsThatPadAPass(t *testing.T) {
 	pages := &cache{pages: []int32{5, 3}}
 	pass := &engine.Pass{Spans: []engine.Span{
@@ -60,13 +59,9 @@ func TestRowsThatPadAPass(t *testing.T) {
 	}
 	l.pad(pass, &rows, size, sizeOf(3))
 	for row := rows.Rows(); row < size; row++ {
-		got, page := l.row(row), int32(-1)
-		if at := int(got[rowPages]); at < len(l.words) {
-			page = l.words[at]
-		}
-		if got[rowPosition] != int32(row-rows.Rows()) || page != paddingPage {
-			t.Errorf("row %d is at position %d of page %d, want %d and %d", row, got[rowPosition],
-				page, row-rows.Rows(), paddingPage)
+		if got := l.row(row); got[rowPosition] != 0 || got[rowPages] != noPages {
+			t.Errorf("row %d is at position %d, with pages at %d, want 0 and %d", row,
+				got[rowPosition], got[rowPages], noPages)
 		}
 	}
 	var wanted []int32

@@ -21,16 +21,12 @@ type pool struct {
 	format kernels.Format // of its numbers
 
 	buffer Buffer // memory of len(refs) pages; 0 for none
-	padded bool   // passes are padded: page paddingPage is no session's
 	growing
 
 	mu   sync.Mutex
 	refs []int32 // the number of sessions that hold each page
 	free []int32 // pages that no session holds
 }
-
-// paddingPage is the page of rows that pad a pass. It does not count in the budget.
-const paddingPage = 0
 
 func newPool(
 	d Driver, info *Info, p *engine.Params, budget *engine.Budget, room func() int64,

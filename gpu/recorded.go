@@ -21,12 +21,11 @@ type shape struct {
 const (
 	leastPlan      = 1024 // words of a plan that is copied; the scratch memory has as many
 	mostFew        = 64   // rows of a pass that is recorded
-	mostPadding    = 7    // rows that are added to a pass
 	mostRecordings = 64   // stored at a time
 )
 
 // sizeOf returns the number of rows of the recording for a pass of n rows: 1, 2, 4, or a multiple
-// of 8. The rows that are added are a text that nobody reads (see plan.pad).
+// of 8. The rows that are added have no text (see plan.pad).
 func sizeOf(n int) int {
 	switch {
 	case n <= 2:

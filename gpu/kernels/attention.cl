@@ -20,13 +20,13 @@ FUNCTION ulong page_at(int page, int layers, int layer, int heads, int head, int
 // one dimension of a head for each item.
 FUNCTION void store(GLOBAL float *qkv, GLOBAL const float *parts, int segments, GLOBAL void *pool,
 		GLOBAL const int *plan, int rows, int heads, int dim, int layers, int layer, int format) {
-	int r = GROUP(0), n = heads * dim, p = POSITION(plan, r), page = PAGE(plan, r, p / BLOCK);
+	int r = GROUP(0), n = heads * dim, p = POSITION(plan, r);
 	int i = GROUP(1) * ITEMS + ITEM, d = i % dim;
 	ulong row = (ulong)r * 3 * n, of[3] = {row + i, row + n + i, row + 2 * n + i};
 	float sum[3]; // of the query, the key and the value
-	if (i >= n) return;
+	if (i >= n || NO_PAGES(plan, r)) return;
 	sum_3(sum, parts, of, segments, (ulong)rows * 3 * n);
-	ulong at = page_at(page, layers, layer, heads, i / dim, dim);
+	ulong at = page_at(PAGE(plan, r, p / BLOCK), layers, layer, heads, i / dim, dim);
 	qkv[row + i] = sum[0];
 	set_number(pool, at + d * BLOCK + p % BLOCK, sum[1], format);
 	set_number(pool, at + n * BLOCK + p % BLOCK * dim + d, sum[2], format);
@@ -128,7 +128,8 @@ FUNCTION void attend_one(GLOBAL float *out, GLOBAL const float *qkv, GLOBAL cons
 		GLOBAL const int *plan, int list, int heads, int dim, int span, int layers, int layer,
 		float scale, int format, LOCAL float *e, LOCAL float *part, LOCAL float *lanes,
 		LOCAL float *of, LOCAL int *page) {
-	int h = GROUP(0), r = FIRST_ROW(plan, list, GROUP(1)), seen = POSITION(plan, r) + 1;
+	int h = GROUP(0), r = FIRST_ROW(plan, list, GROUP(1));
+	int seen = NO_PAGES(plan, r) ? 0 : POSITION(plan, r) + 1;
 	int d = GROUP(2) * span, dims = min_(dim - d, span); // this group's
 	ulong values = (ulong)heads * dim * BLOCK + d;
 	GLOBAL const float *q = qkv + ((ulong)r * 3 * heads + h) * dim;
@@ -203,7 +204,8 @@ FUNCTION void attend_one(GLOBAL float *out, GLOBAL const float *qkv, GLOBAL cons
 			}
 		before = most[blocks - 1];
 	}
-	if (ITEM < dims) out[((ulong)r * heads + h) * dim + d + ITEM] = finished(y, sum, before);
+	if (ITEM < dims && seen > 0)
+		out[((ulong)r * heads + h) * dim + d + ITEM] = finished(y, sum, before);
 }
 
 // fma4 is fma of each of four numbers with y.

@@ -5,6 +5,7 @@
 #define TOKEN(plan, r) ((plan)[4 * (r)])
 #define POSITION(plan, r) ((plan)[4 * (r) + 1])
 #define PAGE(plan, r, block) ((plan)[(plan)[4 * (r) + 2] + (block)]) // of the row's text
+#define NO_PAGES(plan, r) ((plan)[4 * (r) + 2] < 0)                    // it has no text
 #define WANTED(plan, i) ((plan)[4 * (i) + 3]) // the i-th row whose logits are wanted
 
 // Loads take long: 35 cycles on a GPU's chip, 270 from its cache, 700 from its memory. So every
