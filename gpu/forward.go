@@ -64,8 +64,8 @@ func (q *queue) layers(ctx context.Context) {
 func (q *queue) block(layer int) {
 	h, s := &q.stack.h[layer], &q.scratch
 
-	q.layerNorm(s.norm, q.rows, allRows, h.ln1) // x += mlp of the previous layer
-	q.linear(s.norm, &h.cAttn)                  // -> [rows, 3*n_embd]
+	q.layerNorm(s.norm, q.rows, allRows, h.ln1, &h.cAttn.matrix) // x += mlp of the previous layer
+	q.linear(s.norm, &h.cAttn)                                   // -> [rows, 3*n_embd]
 	q.store(layer)
 	if !q.plan.only || layer < len(q.stack.h)-1 {
 		q.attention(s.norm, layer, h.scale, q.plan.attend) // -> [rows, n_embd]
@@ -74,10 +74,8 @@ func (q *queue) block(layer int) {
 	}
 	q.linear(s.norm, &h.attnProj)
 
-	q.layerNorm(s.norm, q.rows, allRows, h.ln2) // x += mha
-	q.linear(s.norm, &h.cFC)                    // -> [rows, n_inner]
-	q.activate(s.inner)                         // [rows, n_inner]
-	q.linear(s.inner, &h.mlpProj)               // -> [rows, n_embd]
+	q.layerNorm(s.norm, q.rows, allRows, h.ln2, &h.cFC.matrix) // x += mha
+	q.mlp(s.norm, &h.cFC, &h.mlpProj)                          // -> [rows, n_embd]
 }
 
 // attendLast is attention in the last block if not all rows are read: of norm [rows, n_embd] it
@@ -96,7 +94,7 @@ func (q *queue) attendLast(layer int, scale float32) {
 func (q *queue) logits(first, n int) {
 	s := &q.scratch
 	// [wanted, n_embd] -> [wanted, n_embd] -> [wanted, vocab_size]
-	q.layerNorm(s.hidden, n, first, q.stack.lnF)
+	q.layerNorm(s.hidden, n, first, q.stack.lnF, &q.stack.head)
 	q.head(s.logits, s.hidden, n)
 	if q.chooser.k > 0 {
 		q.choose(n, q.chooser.k) // logits -> the best of them

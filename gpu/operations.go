@@ -11,9 +11,10 @@ import (
 // A queue launches the kernels of a pass, until the first error.
 type queue struct {
 	*backend
-	ahead    int64 // multiplications that the device has got since it was last waited for
-	replayed bool  // the pass is a recording
-	segments int   // of the last linear layer, in scratch.parts; 0 if there is none
+	ahead    int64  // multiplications that the device has got since it was last waited for
+	replayed bool   // the pass is a recording
+	segments int    // of the last linear layer, in scratch.parts; 0 if there is none
+	integral Buffer // its rows are in scratch.q as integers; 0 if no buffer's are
 	err      error
 }
 
@@ -75,12 +76,16 @@ func (q *queue) embed() {
 const allRows = -1
 
 // layerNorm: x += the last linear layer, if that was not added yet; dst [rows, n_embd] = the rows
-// of x, normalized
-func (q *queue) layerNorm(dst Buffer, rows, first int, n norm) {
-	s := &q.scratch
-	q.launch("layer_norm", [3]int{rows, 1, 1}, 256, memory(dst), memory(s.x),
-		memory(s.parts), integer(q.segments), integer(q.rows), memory(s.plan), integer(first),
-		memory(n.gain), memory(n.bias), integer(q.params.Embd), float(q.params.Epsilon))
+// of x, normalized, also as integers if the next matrix wants such
+func (q *queue) layerNorm(dst Buffer, rows, first int, n norm, next *matrix) {
+	s, integers := &q.scratch, Buffer(0)
+	if q.integral = 0; next.format >= kernels.Q8 {
+		integers, q.integral = s.q, dst
+	}
+	q.launch("layer_norm", [3]int{rows, 1, 1}, 256, memory(dst), memory(integers),
+		memory(s.scales), memory(s.x), memory(s.parts), integer(q.segments), integer(q.rows),
+		memory(s.plan), integer(first), memory(n.gain), memory(n.bias), integer(q.params.Embd),
+		float(q.params.Epsilon))
 }
 
 const (
@@ -90,49 +95,93 @@ const (
 	fewIntegers = 32 // rows of Q8 and Q4 up to which groups of integers_few are more and faster
 )
 
+// none is no activation.
+const none = -1
+
 // linear: parts [segments, rows, out], whose sum is x [rows, in] · w + bias
 func (q *queue) linear(x Buffer, w *linear) {
-	rows, s := q.rows, &q.scratch
-	q.segments = groups(w.in, segment)
 	if w.format >= kernels.Q8 {
+		q.integers(q.scratch.parts, x, q.rows, w, none)
 		q.segments = 1
-		q.integers(s.parts, x, rows, w)
 		return
 	}
-	name, wide, high := "chains_one_", 16, 1 // outputs and rows of a group
-	switch {
-	case rows > fewRows:
-		name, wide, high = "chains_many_", 64, 64
-	case rows > 1:
-		name, wide, high = "chains_few_", 32, fewRows
-	}
-	grid := [3]int{groups(w.out, wide), q.segments, groups(rows, high)}
-	q.launch(name+w.format.String(), grid, 256, memory(s.parts), memory(x), memory(w.weights),
-		memory(w.bias), integer(rows), integer(w.in), integer(w.out))
+	q.chains(q.scratch.parts, x, 0, w)
 }
 
-// integers: y [rows, out] = x [rows, in] · w + bias, in Q8 or Q4
-func (q *queue) integers(y, x Buffer, rows int, w *linear) {
-	s, blocks := &q.scratch, integer(groups(w.in, 32))
-	q.launch("quantize", [3]int{rows, 1, 1}, 256,
-		memory(s.q), memory(s.scales), memory(x), integer(w.in), blocks)
-	name, wide, high := "integers_one_", 16, 1 // outputs and rows of a group
+// mlp: the last linear layer = activation(x [rows, n_embd] · c_fc) · c_proj. In Q8 and Q4 a group of
+// c_fc has whole sums, and activates them. Of one row on float weights each group of c_proj
+// activates the inputs of its segment. With more rows that would take longer than a launch which
+// activates each number once.
+func (q *queue) mlp(x Buffer, fc, proj *linear) {
+	s := &q.scratch
+	switch {
+	case fc.format >= kernels.Q8:
+		q.integers(s.inner, x, q.rows, fc, int(q.params.Activation)) // -> [rows, n_inner]
+	case q.rows == 1 && proj.format < kernels.Q8:
+		q.chains(s.inner, x, 0, fc) // -> [segments, n_inner]
+		q.chains(s.parts, s.inner, q.segments, proj)
+		return
+	default:
+		q.linear(x, fc)
+		q.activate(s.inner) // -> [rows, n_inner]
+	}
+	q.linear(s.inner, proj)
+}
+
+// chains: parts [segments, rows, out], whose sum is x [rows, in] · w + bias; or if there are
+// segments of x, it is activation(their sum) [1, in] · w + bias
+func (q *queue) chains(parts, x Buffer, segments int, w *linear) {
+	q.segments = groups(w.in, segment)
+	grid := func(wide, high int) [3]int { // outputs and rows of a group
+		return [3]int{groups(w.out, wide), q.segments, groups(q.rows, high)}
+	}
+	to, from, weights, bias := memory(parts), memory(x), memory(w.weights), memory(w.bias)
+	rows, in, out := integer(q.rows), integer(w.in), integer(w.out)
+	switch {
+	case q.rows > fewRows:
+		q.launch("chains_many_"+w.format.String(), grid(64, 64), 256, to, from, weights, bias,
+			rows, in, out)
+	case q.rows > 1:
+		q.launch("chains_few_"+w.format.String(), grid(32, fewRows), 256, to, from, weights, bias,
+			rows, in, out)
+	default:
+		q.launch("chains_one_"+w.format.String(), grid(16, 1), 256, to, from, weights, bias,
+			integer(segments), integer(int(q.params.Activation)), in, out)
+	}
+}
+
+// integers: y [rows, out] = activation(x [rows, in] · w + bias), in Q8 or Q4. Of several rows that
+// are not there as integers, a launch makes them; of one row each group does.
+func (q *queue) integers(y, x Buffer, rows int, w *linear, activation int) {
+	s, made := &q.scratch, q.integral == x
+	if q.integral = 0; !made && rows > 1 {
+		q.launch("quantize", [3]int{rows, 1, 1}, 256, memory(s.q), memory(s.scales), memory(x),
+			integer(w.in))
+	}
+	if made {
+		x = 0
+	}
+	to, of, scales, weights := memory(y), memory(s.q), memory(s.scales), memory(w.weights)
+	bias, blocks, out := memory(w.bias), integer(groups(w.in, 32)), integer(w.out)
+	wide, a := groups(w.out, 16), integer(activation)
 	switch {
 	case rows > fewIntegers:
-		name, wide, high = "integers_many_", 64, 64
+		q.launch("integers_many_"+w.format.String(), [3]int{groups(w.out, 64), groups(rows, 64), 1},
+			256, to, of, scales, weights, bias, integer(rows), blocks, out, a)
 	case rows > 1:
-		name, high = "integers_few_", 8
+		q.launch("integers_few_"+w.format.String(), [3]int{wide, groups(rows, 8), 1}, 256, to, of,
+			scales, weights, bias, integer(rows), blocks, out, a)
+	default:
+		q.launch("integers_one_"+w.format.String(), [3]int{wide, 1, 1}, 256, to, of, scales,
+			memory(x), weights, bias, integer(w.in), blocks, out, a)
 	}
-	q.launch(name+w.format.String(), [3]int{groups(w.out, wide), groups(rows, high), 1}, 256,
-		memory(y), memory(s.q), memory(s.scales), memory(w.weights), memory(w.bias),
-		integer(rows), blocks, integer(w.out))
 }
 
 // head: logits [rows, vocab_size] = hidden [rows, n_embd] · lm_head
 func (q *queue) head(logits, hidden Buffer, rows int) {
 	w := linear{matrix: q.stack.head}
 	if w.format >= kernels.Q8 {
-		q.integers(logits, hidden, rows, &w)
+		q.integers(logits, hidden, rows, &w, none)
 		return
 	}
 	name, grid := "dots_one_", [3]int{groups(w.out, 8), rows, 1}

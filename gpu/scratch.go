@@ -18,7 +18,7 @@ type scratch struct {
 	x, norm Buffer // [rows, n_embd]
 	parts   Buffer // [segments, rows, out]: the partial sums of a linear layer
 	qkv     Buffer // [rows, 3, n_embd]
-	inner   Buffer // [rows, n_inner]
+	inner   Buffer // [rows, n_inner]; of one row it may be [segments, n_inner]
 	q       Buffer // [rows, ⌈in/32⌉·32] int16: the inputs of a linear layer as integers
 	scales  Buffer // [rows]
 	hidden  Buffer // [groupRows, n_embd]
@@ -68,7 +68,8 @@ func newScratch(d Driver, p *engine.Params, best, rows, words int) (s scratch, e
 		words  int // of 4 bytes
 	}{
 		{&s.plan, s.words}, {&s.x, s.rows * p.Embd}, {&s.norm, s.rows * p.Embd},
-		{&s.parts, s.rows * parts}, {&s.qkv, s.rows * 3 * p.Embd}, {&s.inner, s.rows * p.Inner},
+		{&s.parts, s.rows * parts}, {&s.qkv, s.rows * 3 * p.Embd},
+		{&s.inner, max(s.rows, groups(p.Embd, segment)) * p.Inner},
 		{&s.q, s.rows * blocks * 16}, {&s.scales, s.rows},
 		{&s.hidden, group * p.Embd}, {&s.logits, group * p.Vocab},
 		{&s.maxima, group * runs}, {&s.terms, group * 2 * runs * runLogits},

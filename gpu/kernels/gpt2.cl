@@ -1,7 +1,7 @@
 // The kernels of the forward pass, in the orders that the Go package kernels fixes
 // (kernels/doc.go). This file names the parts; each is OpenCL C 1.2, and CUDA C by dialect.h.
 //
-//	rows.cl       embedding, layer norm
+//	rows.cl       embedding, layer norm, rows as integers
 //	linear.cl     linear layers of one row on float weights; chains.cl of several rows
 //	quant.cl      linear layers, and the head, on Q8 and Q4 weights; quanttile.cl of many rows
 //	attention.cl  keys and values into the pages, and attention over them

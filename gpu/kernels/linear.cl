@@ -7,27 +7,34 @@
 #define SEGMENT 256 // inputs of one chain
 #define COLS 16     // outputs of a group of chains_one
 
-// chains_one computes one segment of 16 outputs of one row: group (outputs, segment, row) of 256
-// items. All items fetch the weights; then 16 run a chain each.
+// chains_one computes one segment of 16 outputs of one row: group (outputs, segment) of 256 items.
+// All items fetch the weights; then 16 run a chain each. If segments is not 0, x is the parts
+// [segments, in] of another layer, and the inputs are activations of their sums: each group computes
+// those of its segment while its weights are on their way.
 FUNCTION void chains_one(GLOBAL float *parts, GLOBAL const float *x, GLOBAL const void *w,
-		GLOBAL const float *bias, int rows, int in, int out, int format, LOCAL float *ws,
+		GLOBAL const float *bias, int segments, int a, int in, int out, int format, LOCAL float *ws,
 		LOCAL float *xs) {
-	int c = GROUP(0) * COLS, s = GROUP(1), r = GROUP(2), first = s * SEGMENT;
+	int c = GROUP(0) * COLS, s = GROUP(1), first = s * SEGMENT;
 	int depth = min_(in - first, SEGMENT), cols = min_(out - c, COLS);
 	int i = ITEM / COLS, j = ITEM % COLS; // an input and an output
 	ulong at = (ulong)(first + i) * out + c + j, step = (ulong)(256 / COLS) * out;
-	if (j < cols && depth == SEGMENT) { // each load takes long: all are under way together
-		float v[COLS];
-		UNROLL for (int n = 0; n < COLS; n++) v[n] = number(w, at + n * step, format);
-		UNROLL for (int n = 0; n < COLS; n++) ws[n * 256 + ITEM] = v[n];
-	} else if (j < cols) { // the last segment: past its end, its last input again
-		float v[COLS];
+	uint v[COLS];
+	if (j < cols && depth == SEGMENT) // each load takes long: all are under way together
+		UNROLL for (int n = 0; n < COLS; n++) v[n] = stored(w, at + n * step, format);
+	else if (j < cols) // the last segment: past its end, its last input again
 		UNROLL for (int n = 0; n < COLS; n++)
-			v[n] = number(w, (ulong)(first + min_(i + n * (256 / COLS), depth - 1)) * out + c + j,
+			v[n] = stored(w, (ulong)(first + min_(i + n * (256 / COLS), depth - 1)) * out + c + j,
 				format);
-		UNROLL for (int n = 0; n < COLS; n++) ws[n * 256 + ITEM] = v[n];
+	ulong input = first + min_(ITEM, depth - 1);
+	if (segments > 0) {
+		float sum[1];
+		sum_1(sum, x, &input, segments, in);
+		xs[ITEM] = activation(sum[0], a);
+	} else {
+		xs[ITEM] = x[input];
 	}
-	xs[ITEM] = x[(ulong)r * in + first + min_(ITEM, depth - 1)];
+	if (j < cols)
+		UNROLL for (int n = 0; n < COLS; n++) ws[n * 256 + ITEM] = widened(v[n], format);
 	BARRIER;
 	if (ITEM >= cols) return;
 	float chain = s == 0 && bias ? bias[c + j] : 0.0f;
@@ -44,7 +51,7 @@ FUNCTION void chains_one(GLOBAL float *parts, GLOBAL const float *x, GLOBAL cons
 #undef ADD
 	}
 #undef FETCH
-	parts[((ulong)s * rows + r) * out + c + j] = chain;
+	parts[(ulong)s * out + c + j] = chain;
 }
 
 // load2 and load4 read so many numbers of local memory together.
@@ -60,10 +67,10 @@ FUNCTION void load4(float *to, LOCAL const float *from) {
 
 #define CHAINS_ONE(name, format)                                                                   \
 	KERNEL void name(GLOBAL float *parts, GLOBAL const float *x, GLOBAL const void *w,             \
-			GLOBAL const float *bias, int rows, int in, int out) {                                 \
+			GLOBAL const float *bias, int segments, int a, int in, int out) {                      \
 		SHARED float ws[SEGMENT * COLS];                                                           \
 		SHARED float xs[SEGMENT];                                                                  \
-		chains_one(parts, x, w, bias, rows, in, out, format, ws, xs);                              \
+		chains_one(parts, x, w, bias, segments, a, in, out, format, ws, xs);                       \
 	}
 CHAINS_ONE(chains_one_f32, F32)
 CHAINS_ONE(chains_one_f16, F16)

@@ -4,47 +4,12 @@
 // The sum of a block of 32 inputs is an exact integer, so that its products may be added in any
 // order, by whatever instruction the device has. Only the chain over the blocks has an order.
 
-// quantize makes integers of rows of x: q [rows, blocks·32], and scales [rows]. A group of 256
-// items is a row.
-KERNEL void quantize(GLOBAL short *q, GLOBAL float *scales, GLOBAL const float *x, int in,
-		int blocks) {
-	SHARED uint peaks[256];
-	SHARED uint peaks16[16];
-	int r = GROUP(0), ins = blocks * 32;
-	x += (ulong)r * in, q += (ulong)r * ins;
-	uint most = 0;
-	for (int i = ITEM; i < in; i += 8 * 256) { // past the end the last number is loaded once more
-		uint u[8];
-		UNROLL for (int n = 0; n < 8; n++) u[n] = BITS(x[min_(i + n * 256, in - 1)]);
-		UNROLL for (int n = 0; n < 8; n++) {
-			u[n] &= 0x7fffffffu; // the magnitude
-			most = u[n] > most ? u[n] : most;
-		}
-	}
-	peaks[ITEM] = most;
-	BARRIER;
-	if (ITEM < 16) {
-		uint u[16];
-		UNROLL for (int n = 0; n < 16; n++) u[n] = peaks[n * 16 + ITEM];
-		UNROLL for (int n = 0; n < 16; n++) most = u[n] > most ? u[n] : most;
-		peaks16[ITEM] = most;
-	}
-	BARRIER;
-	UNROLL for (int n = 0; n < 16; n++) most = peaks16[n] > most ? peaks16[n] : most;
-	float peak = FLOAT(most), scale, inverse;
-	if (most >= 0x7f800000u) scale = FLOAT(0x7fc00000u), inverse = 0.0f; // NaN or infinite
-	else if (most < (127u - 80u) << 23) scale = 0.0f, inverse = 0.0f;    // below 2⁻⁸⁰
-	else scale = peak / 32767.0f, inverse = 32767.0f / peak;
-	if (ITEM == 0) scales[r] = scale;
-	for (int i = ITEM; i < ins; i += 8 * 256) {
-		float v[8];
-		UNROLL for (int n = 0; n < 8; n++) v[n] = x[min_(i + n * 256, in - 1)];
-		UNROLL for (int n = 0; n < 8; n++) {
-			float y = v[n] * inverse;
-			if (i + n * 256 >= in || inverse == 0.0f) y = 0.0f;
-			if (i + n * 256 < ins) q[i + n * 256] = (short)(int)((y + 12582912.0f) - 12582912.0f);
-		}
-	}
+// quantize makes integers of rows of x: q [rows, ⌈in/32⌉·32], and scales [rows]. A group of 256 items
+// is a row.
+KERNEL void quantize(GLOBAL short *q, GLOBAL float *scales, GLOBAL const float *x, int in) {
+	SHARED uint peaks[256 + 16];
+	ulong r = GROUP(0);
+	quantize_row(q + r * ((in + 31) / 32 * 32), &scales[r], x + r * in, in, peaks);
 }
 
 // A column of a tile is two outputs, and what an item multiplies. Outputs past the end are zeros.
@@ -77,10 +42,22 @@ FUNCTION void pairs_of(uint *pairs, const uint *stored, int format) {
 }
 #define PAIR_SCALE(scale, format) ((format) == Q8 ? (scale) : (scale) * 0.0625f)
 
-// load_words reads four words together.
+// load_words loads four words together.
 FUNCTION void load_words(uint *to, GLOBAL const uint *from) {
 	uint4 v = *(GLOBAL const uint4 *)from;
 	to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
+}
+
+// read_words and put_words do so in local memory.
+FUNCTION void read_words(uint *to, LOCAL const uint *from) {
+	uint4 v = *(LOCAL const uint4 *)from;
+	to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
+}
+
+FUNCTION void put_words(LOCAL uint *to, const uint *from) {
+	uint4 v;
+	v.x = from[0], v.y = from[1], v.z = from[2], v.w = from[3];
+	*(LOCAL uint4 *)to = v;
 }
 
 // load_inputs loads the 16 pairs of a block of a row.
@@ -146,41 +123,58 @@ FUNCTION float chain_of(float chain, LOCAL const float *sums, LOCAL const float 
 	return chain;
 }
 
+// activated applies an activation, or none if a is negative.
+FUNCTION float activated(float x, int a) { return a < 0 ? x : activation(x, a); }
+
 // integers_one computes 16 outputs of one row, a slab of 128 blocks at a time: group (outputs) of
-// 256 items. First all items compute the sums of columns, two at a time, so that the loads of both
-// are under way; then 16 items continue a chain each.
+// 256 items. First all items load up to four columns each, and, while these are on their way, the
+// inputs; then they compute the sums of the columns; then 16 items continue a chain each. The inputs
+// are q, or, if x is not null, those numbers: each group then makes the row's integers, which takes
+// less time than a launch that makes them once.
 #define ONE_SLAB 128
 
 FUNCTION void integers_one(GLOBAL float *y, GLOBAL const short *q, GLOBAL const float *scales,
-		GLOBAL const uchar *w, GLOBAL const float *bias, int blocks, int out, int format,
-		LOCAL float *sums, LOCAL float *by) {
-	int column = ITEM % 8, o = GROUP(0) * 16 + ITEM;
-	float chain = 0.0f;
-	w += (ulong)GROUP(0) * blocks * TILE_BYTES(format);
+		GLOBAL const float *x, GLOBAL const uchar *w, GLOBAL const float *bias, int in, int blocks,
+		int out, int a, int format, LOCAL float *sums, LOCAL float *by, LOCAL uint *xs,
+		LOCAL uint *peaks) {
+	int d = (uint)ITEM / 8, column = (uint)ITEM % 8, o = GROUP(0) * 16 + ITEM;
+	float chain = 0.0f, inverse = 0.0f, by_row = x ? 0.0f : scales[0];
+	w += ((ulong)GROUP(0) * blocks + d) * TILE_BYTES(format);
+	LOCAL float *own_sums = &sums[d * 16], *own_by = &by[d * 16];
+	LOCAL uint *own_xs = &xs[d * 16];
 	for (int first = 0; first < blocks; first += ONE_SLAB) {
 		int depth = min_(blocks - first, ONE_SLAB);
-		for (int d = ITEM / 8; d < depth; d += 64) {
-			uint stored[2][16], x[2][16], pairs[16];
-			float scale[2][2];
-			UNROLL for (int n = 0; n < 2; n++) {
-				ulong b = first + d + n * 32;
-				if (d + n * 32 >= depth) continue;
-				load_column(stored[n], scale[n], w + b * TILE_BYTES(format), column, format);
-				load_inputs(x[n], q, b);
+		uint stored[4][16], pairs[16], inputs[16];
+		float scale[4][2];
+		UNROLL for (int n = 0; n < 4; n++)
+			if (d + n * 32 < depth)
+				load_column(stored[n], scale[n], w + n * 32 * TILE_BYTES(format), column, format);
+		w += ONE_SLAB * TILE_BYTES(format);
+		if (x) {
+			if (first == 0) by_row = scale_of(peak_of(greatest(x, in), peaks), &inverse);
+			INTEGERS_OF((LOCAL short *)xs, x, in, first * 32, (first + depth) * 32, inverse)
+		} else {
+			UNROLL for (int n = 0; n < ONE_SLAB * 4; n += 256)
+				if (n + ITEM < depth * 4) {
+					uint four[4];
+					load_words(four, (GLOBAL const uint *)q + (first * 4 + n + ITEM) * 4);
+					put_words(&xs[(n + ITEM) * 4], four);
+				}
+		}
+		BARRIER;
+		UNROLL for (int n = 0; n < 4; n++) {
+			if (d + n * 32 >= depth) continue;
+			UNROLL for (int t = 0; t < 16; t += 4) {
+				read_words(&inputs[t], &own_xs[n * 512 + t]);
+				pairs_of(&pairs[t], &stored[n][t], format);
 			}
-			UNROLL for (int n = 0; n < 2; n++) {
-				int at = (d + n * 32) * 16;
-				if (d + n * 32 >= depth) continue;
-				UNROLL for (int t = 0; t < 16; t += 4) pairs_of(&pairs[t], &stored[n][t], format);
-				put_sums(&sums[at], pairs, x[n], column, format);
-				put_scales(&by[at], scale[n], column, format);
-			}
+			put_sums(&own_sums[n * 512], pairs, inputs, column, format);
+			put_scales(&own_by[n * 512], scale[n], column, format);
 		}
 		BARRIER;
 		if (ITEM < 16) chain = chain_of(chain, &sums[ITEM], &by[ITEM], depth);
-		BARRIER;
 	}
-	if (ITEM < 16 && o < out) y[o] = fma(chain, scales[0], bias ? bias[o] : 0.0f);
+	if (ITEM < 16 && o < out) y[o] = activated(fma(chain, by_row, bias ? bias[o] : 0.0f), a);
 }
 
 // integers_few computes 16 outputs of up to 8 rows, a slab of 32 blocks at a time: group (outputs,
@@ -190,8 +184,8 @@ FUNCTION void integers_one(GLOBAL float *y, GLOBAL const short *q, GLOBAL const 
 #define FEW_ROWS 8
 
 FUNCTION void integers_few(GLOBAL float *y, GLOBAL const short *q, GLOBAL const float *scales,
-		GLOBAL const uchar *w, GLOBAL const float *bias, int rows, int blocks, int out, int format,
-		LOCAL float *sums, LOCAL float *by) {
+		GLOBAL const uchar *w, GLOBAL const float *bias, int rows, int blocks, int out, int a,
+		int format, LOCAL float *sums, LOCAL float *by) {
 	int r = GROUP(1) * FEW_ROWS, count = min_(rows - r, FEW_ROWS);
 	int d = ITEM / 8, column = ITEM % 8;                     // block and column of a sum
 	int n = ITEM / 16, j = ITEM % 16, o = GROUP(0) * 16 + j; // row and output of a chain
@@ -209,9 +203,9 @@ FUNCTION void integers_few(GLOBAL float *y, GLOBAL const short *q, GLOBAL const 
 			put_scales(&by[d * 16], scale, column, format);
 			for (int i = 0; i < count; i += 4) {
 				if (i > 0) load_rows(x, q, r + i, count - i, blocks, b);
-				UNROLL for (int a = 0; a < 4; a++)
-					if (i + a < count)
-						put_sums(&sums[((i + a) * FEW_SLAB + d) * 16], pairs, x[a], column, format);
+				UNROLL for (int c = 0; c < 4; c++)
+					if (i + c < count)
+						put_sums(&sums[((i + c) * FEW_SLAB + d) * 16], pairs, x[c], column, format);
 			}
 		}
 		BARRIER;
@@ -219,21 +213,26 @@ FUNCTION void integers_few(GLOBAL float *y, GLOBAL const short *q, GLOBAL const 
 		BARRIER;
 	}
 	if (n < count && o < out)
-		y[(ulong)(r + n) * out + o] = fma(chain, scales[r + n], bias ? bias[o] : 0.0f);
+		y[(ulong)(r + n) * out + o] =
+			activated(fma(chain, scales[r + n], bias ? bias[o] : 0.0f), a);
 }
 
 #define INTEGERS(one, few, format)                                                                 \
 	KERNEL void one(GLOBAL float *y, GLOBAL const short *q, GLOBAL const float *scales,            \
-			GLOBAL const uchar *w, GLOBAL const float *bias, int rows, int blocks, int out) {      \
+			GLOBAL const float *x, GLOBAL const uchar *w, GLOBAL const float *bias, int in,        \
+			int blocks, int out, int a) {                                                          \
 		SHARED float sums[ONE_SLAB * 16];                                                          \
 		SHARED float by[ONE_SLAB * 16];                                                            \
-		integers_one(y, q, scales, w, bias, blocks, out, format, sums, by);                        \
+		SHARED uint xs[ONE_SLAB * 16] ALIGNED;                                                     \
+		SHARED uint peaks[256 + 16];                                                               \
+		integers_one(y, q, scales, x, w, bias, in, blocks, out, a, format, sums, by, xs, peaks);   \
 	}                                                                                              \
 	KERNEL void few(GLOBAL float *y, GLOBAL const short *q, GLOBAL const float *scales,            \
-			GLOBAL const uchar *w, GLOBAL const float *bias, int rows, int blocks, int out) {      \
+			GLOBAL const uchar *w, GLOBAL const float *bias, int rows, int blocks, int out,        \
+			int a) {                                                                               \
 		SHARED float sums[FEW_ROWS * FEW_SLAB * 16];                                               \
 		SHARED float by[FEW_SLAB * 16];                                                            \
-		integers_few(y, q, scales, w, bias, rows, blocks, out, format, sums, by);                  \
+		integers_few(y, q, scales, w, bias, rows, blocks, out, a, format, sums, by);               \
 	}
 INTEGERS(integers_one_q8, integers_few_q8, Q8)
 INTEGERS(integers_one_q4, integers_few_q4, Q4)

@@ -8,17 +8,6 @@
 #define SLAB 4
 #define WORDS 144 // of a tile of weights in local memory, so that two tiles are in different banks
 
-FUNCTION void read_words(uint *to, LOCAL const uint *from) {
-	uint4 v = *(LOCAL const uint4 *)from;
-	to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
-}
-
-FUNCTION void put_words(LOCAL uint *to, const uint *from) {
-	uint4 v;
-	v.x = from[0], v.y = from[1], v.z = from[2], v.w = from[3];
-	*(LOCAL uint4 *)to = v;
-}
-
 // An item computes 16 chains, of 4 rows and 4 outputs, which are 2 columns. For the two ways to
 // multiply:
 //
@@ -123,8 +112,8 @@ FUNCTION GLOBAL const uchar *tile_of(GLOBAL const uchar *w, int t, int first, in
 }
 
 FUNCTION void integers_many(GLOBAL float *y, GLOBAL const short *q, GLOBAL const float *scales,
-		GLOBAL const uchar *w, GLOBAL const float *bias, int rows, int blocks, int out, int format,
-		LOCAL uint *xs, LOCAL uint *ws, LOCAL float *by) {
+		GLOBAL const uchar *w, GLOBAL const float *bias, int rows, int blocks, int out, int a,
+		int format, LOCAL uint *xs, LOCAL uint *ws, LOCAL float *by) {
 	int r = GROUP(1) * TILE_ROWS, t = GROUP(0) * TILES, o = t * 16;
 	// What this item fetches of a slab: a quarter of block xb of rows xr, xr + 16, …; a quarter of
 	// a column of tiles wt and wt + 8, which are numbered block by block; and a scale. Past the end
@@ -170,6 +159,13 @@ FUNCTION void integers_many(GLOBAL float *y, GLOBAL const short *q, GLOBAL const
 		float by_row = scales[min_(r + row_of(i), rows - 1)];
 		UNROLL for (int j = 0; j < 4; j++) chain[i][j] = fma(chain[i][j], by_row, from[j]);
 	}
+	if (a >= 0) { // by way of local memory, so that the code has one activation, and not 16
+		BARRIER;
+		UNROLL for (int n = 0; n < 16; n++) xs[n * 256 + ITEM] = BITS(chain[n / 4][n % 4]);
+		ROLLED for (int n = 0; n < 16; n++)
+			xs[n * 256 + ITEM] = BITS(activation(FLOAT(xs[n * 256 + ITEM]), a));
+		UNROLL for (int n = 0; n < 16; n++) chain[n / 4][n % 4] = FLOAT(xs[n * 256 + ITEM]);
+	}
 	UNROLL for (int i = 0; i < 4; i++)
 		UNROLL for (int j = 0; j < 4; j++)
 			if (r + row_of(i) < rows && o + output_of(j, format) < out)
@@ -178,11 +174,12 @@ FUNCTION void integers_many(GLOBAL float *y, GLOBAL const short *q, GLOBAL const
 
 #define INTEGERS_MANY(name, format)                                                                \
 	KERNEL void name(GLOBAL float *y, GLOBAL const short *q, GLOBAL const float *scales,           \
-			GLOBAL const uchar *w, GLOBAL const float *bias, int rows, int blocks, int out) {      \
+			GLOBAL const uchar *w, GLOBAL const float *bias, int rows, int blocks, int out,        \
+			int a) {                                                                               \
 		SHARED uint xs[SLAB * TILE_ROWS * 16] ALIGNED;                                             \
 		SHARED uint ws[SLAB * TILES * WORDS] ALIGNED;                                              \
 		SHARED float by[SLAB * TILES * 16] ALIGNED;                                                \
-		integers_many(y, q, scales, w, bias, rows, blocks, out, format, xs, ws, by);               \
+		integers_many(y, q, scales, w, bias, rows, blocks, out, a, format, xs, ws, by);            \
 	}
 INTEGERS_MANY(integers_many_q8, Q8)
 INTEGERS_MANY(integers_many_q4, Q4)

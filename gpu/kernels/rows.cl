@@ -1,11 +1,11 @@
-// Operations on whole rows: the embedding, and layer norm.
+// Operations on whole rows: the embedding, layer norm, and the integers of a row.
 
 // The plan is what the host says of a pass: four ints for each row; then the groups of attention,
 // two ints each, which attention.cl reads; then the lists of pages.
 #define TOKEN(plan, r) ((plan)[4 * (r)])
 #define POSITION(plan, r) ((plan)[4 * (r) + 1])
 #define PAGE(plan, r, block) ((plan)[(plan)[4 * (r) + 2] + (block)]) // of the row's text
-#define NO_PAGES(plan, r) ((plan)[4 * (r) + 2] < 0)                    // it has no text
+#define NO_PAGES(plan, r) ((plan)[4 * (r) + 2] < 0)                  // it has no text
 #define WANTED(plan, i) ((plan)[4 * (i) + 3]) // the i-th row whose logits are wanted
 
 // Loads take long: 35 cycles on a GPU's chip, 270 from its cache, 700 from its memory. So every
@@ -94,14 +94,83 @@ FUNCTION float row_lane(LOCAL const float *x, int n, float sum, float mean, int 
 	return sum;
 }
 
+// Inputs of Q8 and Q4 weights are integers of 16 bits, with a scale for each row. These functions are
+// for a group of 256 items.
+
+// peak_of returns the greatest of what the items have. peaks is [256 + 16].
+FUNCTION uint peak_of(uint most, LOCAL uint *peaks) {
+	LOCAL uint *few = peaks + 256;
+	peaks[ITEM] = most;
+	BARRIER;
+	if (ITEM < 16) {
+#define FETCH(n) uint u##n = peaks[ITEM + 16 * n];
+#define MORE(n) most = u##n > most ? u##n : most;
+		EACH_16(FETCH) EACH_16(MORE)
+#undef FETCH
+#undef MORE
+		few[ITEM] = most;
+	}
+	BARRIER;
+	UNROLL for (int n = 0; n < 16; n++) most = few[n] > most ? few[n] : most;
+	return most;
+}
+
+// greatest returns the bits of the greatest magnitude of an item's numbers of a row.
+FUNCTION uint greatest(GLOBAL const float *x, int n) {
+	uint most = 0;
+	for (int i = ITEM; i < n; i += 8 * 256) { // past the end an item's first number again
+#define FETCH(j) float v##j = x[i + j * 256 < n ? i + j * 256 : i];
+#define MORE(j) most = (BITS(v##j) & 0x7fffffffu) > most ? BITS(v##j) & 0x7fffffffu : most;
+		EACH_8(FETCH) EACH_8(MORE)
+#undef FETCH
+#undef MORE
+	}
+	return most;
+}
+
+// scale_of returns the scale of a row whose greatest magnitude has these bits, and sets its inverse,
+// which is 0 if all integers are 0.
+FUNCTION float scale_of(uint most, float *inverse) {
+	*inverse = 0.0f;
+	if (most >= 0x7f800000u) return FLOAT(0x7fc00000u); // NaN or infinite
+	if (most < (127u - 80u) << 23) return 0.0f;         // below 2⁻⁸⁰
+	*inverse = 32767.0f / FLOAT(most);
+	return FLOAT(most) / 32767.0f;
+}
+
+// INTEGERS_OF makes integers q, in whatever memory, of the numbers of a row from `from` to `end`: 0
+// past the last of its n numbers.
+#define INTEGERS_OF(q, x, n, from, end, inverse)                                                   \
+	for (int i = (from) + ITEM; i < (end); i += 8 * 256) {                                         \
+		float v[8];                                                                                \
+		UNROLL for (int j = 0; j < 8; j++) v[j] = (x)[min_(i + j * 256, (n) - 1)];                 \
+		UNROLL for (int j = 0; j < 8; j++) {                                                       \
+			float y = v[j] * (inverse);                                                            \
+			if (i + j * 256 >= (n) || (inverse) == 0.0f) y = 0.0f;                                 \
+			if (i + j * 256 < (end))                                                               \
+				(q)[i + j * 256 - (from)] = (short)(int)((y + 12582912.0f) - 12582912.0f);         \
+		}                                                                                          \
+	}
+
+// quantize_row makes integers q [⌈n/32⌉·32] of a row of x, and their scale. An item reads no number
+// that counts but those at ITEM + 256·j.
+FUNCTION void quantize_row(GLOBAL short *q, GLOBAL float *scale, GLOBAL const float *x, int n,
+		LOCAL uint *peaks) {
+	float inverse, by = scale_of(peak_of(greatest(x, n), peaks), &inverse);
+	if (ITEM == 0) *scale = by;
+	INTEGERS_OF(q, x, n, 0, (n + 31) / 32 * 32, inverse)
+}
+
 // layer_norm: a group is a row of dst, which is a row of x, normalized: the same row or, from first
 // ≥ 0 on, the next whose logits are wanted. What a linear layer has computed for the row, parts
-// [segments, rows, n], is added to x before; segments may be 0.
-KERNEL void layer_norm(GLOBAL float *dst, GLOBAL float *x, GLOBAL const float *parts, int segments,
-		int rows, GLOBAL const int *plan, int first, GLOBAL const float *gain,
-		GLOBAL const float *bias, int n, float eps) {
+// [segments, rows, n], is added to x before; segments may be 0. If q is not null, it and scales get
+// the integers of dst. A group has 256 items.
+KERNEL void layer_norm(GLOBAL float *dst, GLOBAL short *q, GLOBAL float *scales, GLOBAL float *x,
+		GLOBAL const float *parts, int segments, int rows, GLOBAL const int *plan, int first,
+		GLOBAL const float *gain, GLOBAL const float *bias, int n, float eps) {
 	SHARED float own[ROW];
 	SHARED float lanes[2][8]; // of the numbers, and of the squares
+	SHARED uint peaks[256 + 16];
 	ulong row = first < 0 ? GROUP(0) : WANTED(plan, first + GROUP(0));
 	x += row * n, dst += (ulong)GROUP(0) * n, parts += row * n;
 	float sum = 0.0f;
@@ -155,4 +224,6 @@ KERNEL void layer_norm(GLOBAL float *dst, GLOBAL float *x, GLOBAL const float *p
 		UNROLL for (int j = 0; j < STRIP; j++)
 			if (i + j * ITEMS < n) dst[i + j * ITEMS] = fma((v[j] - mean) * inverse, g[j], b[j]);
 	}
+	if (q) // each item reads what it has written
+		quantize_row(q + GROUP(0) * (ulong)((n + 31) / 32 * 32), &scales[GROUP(0)], dst, n, peaks);
 }
