@@ -66,8 +66,11 @@ func (q *queue) block(layer int) {
 
 	q.layerNorm(s.norm, q.rows, allRows, h.ln1, &h.cAttn.matrix) // x += mlp of the previous layer
 	q.linear(s.norm, &h.cAttn)                                   // -> [rows, 3*n_embd]
-	q.store(layer)
-	if !q.plan.only || layer < len(q.stack.h)-1 {
+	last := q.plan.only && layer == len(q.stack.h)-1
+	if last || !q.attentionStores() {
+		q.store(layer)
+	}
+	if !last {
 		q.attention(s.norm, layer, h.scale, q.plan.attend) // -> [rows, n_embd]
 	} else if q.attendLast(layer, h.scale); q.rows == 0 {
 		return

@@ -211,7 +211,16 @@ func (q *queue) store(layer int) {
 	q.segments = 0
 }
 
-// attention sets rows of out [rows, n_embd] to the attention of these rows: those of the groups.
+// attentionStores reports whether attention of all rows does what store does: where each text has
+// one row, so that no group needs what another one stores, and scratch.qkv has room for a query and
+// a key of each group.
+func (q *queue) attentionStores() bool {
+	n, dim := q.plan.attend.alone, q.params.HeadDim()
+	return q.plan.single && 2*n*groups(dim, spanOf(dim, q.params.Heads*n)) <= 3*q.scratch.rows
+}
+
+// attention sets rows of out [rows, n_embd] to the attention of these rows: those of the groups. If
+// nothing has stored the last linear layer, these are all rows, in groups of one, which store it.
 func (q *queue) attention(out Buffer, layer int, scale float32, of groupLists) {
 	s, p, format := &q.scratch, q.params, q.params.CacheFormat.String()
 	pool, plan, qkv := memory(q.pool.buffer), memory(s.plan), memory(s.qkv)
@@ -221,14 +230,16 @@ func (q *queue) attention(out Buffer, layer int, scale float32, of groupLists) {
 	if n := of.alone; n > 0 {
 		span := spanOf(p.HeadDim(), p.Heads*n)
 		grid := [3]int{p.Heads, n, groups(p.HeadDim(), span)}
-		q.launch("attend_one_"+format, grid, 256, memory(out), qkv, pool, plan, integer(of.list),
-			heads, dim, integer(span), layers, at, float(scale))
+		q.launch("attend_one_"+format, grid, 256, memory(out), qkv, memory(s.parts),
+			integer(q.segments), pool, plan, integer(of.list), integer(q.rows), heads, dim,
+			integer(span), layers, at, float(scale))
 	}
 	if n := of.tiles; n > 0 {
 		grid := [3]int{p.Heads, n, groups(p.HeadDim(), mostSpan)}
 		q.launch("attend_tile_"+format, grid, 256, memory(out), qkv, pool, plan,
 			integer(of.list+2*of.alone), heads, dim, layers, at, float(scale))
 	}
+	q.segments = 0
 }
 
 // takeRows makes the n rows that the plan lists the first ones of norm and x. It uses qkv, which

@@ -15,6 +15,7 @@ type plan struct {
 	words  []int32
 	attend groupLists // of all rows
 	wanted int        // rows whose logits are computed
+	single bool       // each text has one row
 
 	only      bool       // the last block is computed for those rows only
 	attendFor groupLists // of those rows
@@ -55,9 +56,10 @@ func planWords(rows int, p *engine.Pass) int {
 // There are more rows than in o if those of a recording are (see pad).
 func (l *plan) make(p *engine.Pass, o *engine.Outputs, list, rows int) {
 	l.words = append(l.words[:0], make([]int32, list)...)
-	l.wanted = 0
+	l.wanted, l.single = 0, true
 	for i := range p.Spans {
 		s := &p.Spans[i]
+		l.single = l.single && len(s.Tokens) == 1
 		for at, token := range s.Tokens {
 			words := l.row(o.Start(i) + at)
 			words[rowToken], words[rowPosition] = int32(token), int32(s.Position+at)

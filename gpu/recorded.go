@@ -13,8 +13,9 @@ import (
 
 // A shape holds everything that the launches of a small pass depend on.
 type shape struct {
-	rows, wanted, best int // the numbers of rows are sizes
-	words              int // of the plan, if the recording copies it
+	rows, wanted, best int  // the numbers of rows are sizes
+	single             bool // each text has one row
+	words              int  // of the plan, if the recording copies it
 	pool               Buffer
 }
 
@@ -95,7 +96,8 @@ func (r *recordings) find(of shape) *recording {
 // shape returns the shape of a small pass, whose rows are one group.
 func (q *queue) shape() shape {
 	q.Gather(0)
-	of := shape{rows: q.rows, wanted: q.plan.wanted, best: q.chosen(), pool: q.pool.buffer}
+	of := shape{rows: q.rows, wanted: q.plan.wanted, best: q.chosen(), pool: q.pool.buffer,
+		single: q.plan.single}
 	if q.scratch.hostPlan != nil {
 		of.words = max(leastPlan, 1<<bits.Len(uint(len(q.plan.words)-1)))
 	}

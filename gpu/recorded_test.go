@@ -65,21 +65,25 @@ func TestReplayedPassesGiveTheSameBits(t *testing.T) {
 // TestWideRecordingsGiveTheSameBits has GPT-2's own widths: texts side by side, and prompts.
 func TestWideRecordingsGiveTheSameBits(t *testing.T) {
 	for _, c := range []struct {
-		embd, heads int
-		format      string
-		tokens      []int // new ones, of each text
+		embd, heads   int
+		format, cache string
+		tokens        []int // new ones, of each text
 	}{
-		{448, 4, "f32", slices.Repeat([]int{1}, 64)},
-		{768, 12, "q8", slices.Repeat([]int{1}, 19)},
-		{768, 12, "f16", []int{3, 1, 7, 1}},
-		{1600, 25, "f16", []int{5}},
+		{448, 4, "f32", "f32", slices.Repeat([]int{1}, 64)},
+		{768, 12, "q8", "f16", slices.Repeat([]int{1}, 19)},
+		{768, 12, "f16", "f32", []int{3, 1, 7, 1}},
+		{1600, 25, "f16", "f16", []int{5}},
+		{1600, 25, "q8", "f32", []int{1}},
+		{768, 12, "q4", "f16", []int{1}},
+		{768, 12, "f16", "f16", []int{1}},
+		{768, 12, "bf16", "f32", []int{1, 1, 1}},
 	} {
 		what := fmt.Sprintf("width %d in %s, %d texts", c.embd, c.format, len(c.tokens))
 		config, file := fixture.Checkpoint(fixture.Options{Embd: c.embd, Head: c.heads, Layer: 1,
 			Vocab: 300, Positions: 99, DType: "F16"})
 		device, count := gpu.WithRecorder(testdevice.Open(t))
 		rows := func(o model.Options) (rows [][]float32) {
-			o.Format = c.format
+			o.Format, o.CacheFormat = c.format, c.cache
 			m := testmodel.New(t, config, file, o)
 			defer m.Close()
 			batch := make([]model.Input, len(c.tokens))

@@ -16,30 +16,38 @@ FUNCTION ulong page_at(int page, int layers, int layer, int heads, int head, int
 	return (((ulong)page * layers + layer) * 2 * heads + head) * dim * BLOCK;
 }
 
+// sums_of adds up the parts of number i of row r: of the query, the key and the value. There are n
+// of each.
+FUNCTION void sums_of(float *sum, GLOBAL const float *parts, int segments, int rows, int r, int i,
+		int n) {
+	ulong row = (ulong)r * 3 * n, of[3] = {row + i, row + n + i, row + 2 * n + i};
+	sum_3(sum, parts, of, segments, (ulong)rows * 3 * n);
+}
+
 // store adds up the parts of qkv, and puts keys and values into the pages. Group (row, items) has
 // one dimension of a head for each item.
 FUNCTION void store(GLOBAL float *qkv, GLOBAL const float *parts, int segments, GLOBAL void *pool,
 		GLOBAL const int *plan, int rows, int heads, int dim, int layers, int layer, int format) {
 	int r = GROUP(0), n = heads * dim, p = POSITION(plan, r);
 	int i = GROUP(1) * ITEMS + ITEM, d = i % dim;
-	ulong row = (ulong)r * 3 * n, of[3] = {row + i, row + n + i, row + 2 * n + i};
-	float sum[3]; // of the query, the key and the value
+	float sum[3];
 	if (i >= n || NO_PAGES(plan, r)) return;
-	sum_3(sum, parts, of, segments, (ulong)rows * 3 * n);
+	sums_of(sum, parts, segments, rows, r, i, n);
 	ulong at = page_at(PAGE(plan, r, p / BLOCK), layers, layer, heads, i / dim, dim);
-	qkv[row + i] = sum[0];
+	qkv[(ulong)r * 3 * n + i] = sum[0];
 	set_number(pool, at + d * BLOCK + p % BLOCK, sum[1], format);
 	set_number(pool, at + n * BLOCK + p % BLOCK * dim + d, sum[2], format);
 }
 
-// score returns the product of a query with key j of a block, times scale.
-FUNCTION float score(GLOBAL const float *q, GLOBAL const void *pool, ulong keys, int j, int dim,
+// score returns the product of a query with a key, times scale. The key's numbers are those of an
+// array at `at`, at + step, ….
+FUNCTION float score(GLOBAL const float *q, GLOBAL const void *keys, ulong at, int step, int dim,
 		float scale, int format) {
 	float chain = 0.0f;
 	int d = 0;
 	for (; d + 16 <= dim; d += 16) {
 #define FETCH(n)                                                                                   \
-	uint b##n = stored(pool, keys + (d + n) * BLOCK + j, format);                                  \
+	uint b##n = stored(keys, at + (d + n) * step, format);                                         \
 	float a##n = q[d + n];
 #define ADD(n) chain = fma(a##n, widened(b##n, format), chain);
 		EACH_16(FETCH) EACH_16(ADD)
@@ -49,7 +57,7 @@ FUNCTION float score(GLOBAL const float *q, GLOBAL const void *pool, ulong keys,
 	for (; d < dim; d += 8) { // the rest; past the end, the last dimension again
 #define FETCH(n)                                                                                   \
 	int d##n = min_(d + n, dim - 1);                                                               \
-	uint b##n = stored(pool, keys + d##n * BLOCK + j, format); float a##n = q[d##n];
+	uint b##n = stored(keys, at + d##n * step, format); float a##n = q[d##n];
 #define ADD(n)                                                                                     \
 	float next##n = fma(a##n, widened(b##n, format), chain);                                       \
 	chain = d + n < dim ? next##n : chain;
@@ -124,26 +132,50 @@ FUNCTION float finished(float y, float sum, float most) {
 // dimensions of its output, SPAN at most: where few groups have work, several share a head, and
 // each computes all of its weights. 16 blocks at a time are side by side; past the last key, scores
 // are −Inf, which changes no maximum.
-FUNCTION void attend_one(GLOBAL float *out, GLOBAL const float *qkv, GLOBAL const void *pool,
-		GLOBAL const int *plan, int list, int heads, int dim, int span, int layers, int layer,
-		float scale, int format, LOCAL float *e, LOCAL float *part, LOCAL float *lanes,
-		LOCAL float *of, LOCAL int *page) {
-	int h = GROUP(0), r = FIRST_ROW(plan, list, GROUP(1));
-	int seen = NO_PAGES(plan, r) ? 0 : POSITION(plan, r) + 1;
+//
+// If segments is not 0, each text has one row in the pass, and what `store` does is left to do. Each
+// group adds up the query and the key of its head, which it stores for itself at a place of its own
+// in qkv, as other groups may not see yet what one stores; one of a head puts the key into the page,
+// and each its own dimensions of the value.
+FUNCTION void attend_one(GLOBAL float *out, GLOBAL float *qkv, GLOBAL const float *parts,
+		int segments, GLOBAL void *pool, GLOBAL const int *plan, int list, int rows, int heads,
+		int dim, int span, int layers, int layer, float scale, int format, LOCAL float *e,
+		LOCAL float *part, LOCAL float *lanes, LOCAL float *of, LOCAL int *page) {
+	int h = GROUP(0), r = FIRST_ROW(plan, list, GROUP(1)), p = POSITION(plan, r);
+	int seen = NO_PAGES(plan, r) ? 0 : p + 1, own = -1; // the position whose key is at own_key
 	int d = GROUP(2) * span, dims = min_(dim - d, span); // this group's
 	ulong values = (ulong)heads * dim * BLOCK + d;
-	GLOBAL const float *q = qkv + ((ulong)r * 3 * heads + h) * dim;
+	GLOBAL float *q = qkv + ((ulong)r * 3 * heads + h) * dim;
+	GLOBAL void *own_key = q;
 	LOCAL float *most = of, *by = of + SIDE, *sums = of + 2 * SIDE; // of blocks
 	float before = -INFINITE, sum = 0.0f, y = 0.0f;                 // of the blocks so far
+	if (segments > 0) {
+		int slices = (dim + span - 1) / span;
+		q = qkv + (((ulong)GROUP(1) * heads + h) * slices + GROUP(2)) * 2 * dim;
+		own_key = q + dim, own = p;
+		for (int i = ITEM; i < dim && seen > 0; i += 256) {
+			float sum[3];
+			sums_of(sum, parts, segments, rows, r, h * dim + i, heads * dim);
+			ulong at = page_at(PAGE(plan, r, p / BLOCK), layers, layer, heads, h, dim);
+			q[i] = sum[0];
+			set_number(own_key, i, sum[1], format);
+			if (d == 0) set_number(pool, at + i * BLOCK + p % BLOCK, sum[1], format);
+			if (i >= d && i < d + dims)
+				set_number(pool, at + values - d + p % BLOCK * dim + i, sum[2], format);
+		}
+	}
 	for (int first = 0; first < seen; first += SIDE * BLOCK) {
 		int keys = min_(seen - first, SIDE * BLOCK);
 		int blocks = (keys + BLOCK - 1) / BLOCK;
 		if (ITEM < blocks)
 			page[ITEM] = PAGE(plan, r, first / BLOCK + ITEM);
-		BARRIER;
-		ROLLED for (int j = ITEM; j < SIDE * BLOCK; j += 256)
-			e[j] = j < keys ? score(q, pool, page_at(page[j / BLOCK], layers, layer, heads, h, dim),
-				j % BLOCK, dim, scale, format) : -INFINITE;
+		BARRIER_GLOBAL; // q, own_key and value are stored
+		ROLLED for (int j = ITEM; j < SIDE * BLOCK; j += 256) {
+			int is_own = first + j == own; // no branch: a warp would wait for two keys
+			ulong at = page_at(page[j / BLOCK], layers, layer, heads, h, dim) + j % BLOCK;
+			e[j] = j < keys ? score(q, is_own ? own_key : (GLOBAL const void *)pool, is_own ? 0 : at,
+				is_own ? 1 : BLOCK, dim, scale, format) : -INFINITE;
+		}
 		BARRIER;
 		float m = -INFINITE; // of every 16th score of block ITEM / 16
 		UNROLL for (int i = 0; i < BLOCK / 16; i++)
@@ -358,16 +390,16 @@ FUNCTION void attend_tile(GLOBAL float *out, GLOBAL const float *qkv, GLOBAL con
 			int layer) {                                                                           \
 		store(qkv, parts, segments, pool, plan, rows, heads, dim, layers, layer, format);          \
 	}                                                                                              \
-	KERNEL void attend_one_(GLOBAL float *out, GLOBAL const float *qkv, GLOBAL const void *pool,   \
-			GLOBAL const int *plan, int list, int heads, int dim, int span, int layers, int layer, \
-			float scale) {                                                                         \
+	KERNEL void attend_one_(GLOBAL float *out, GLOBAL float *qkv, GLOBAL const float *parts,       \
+			int segments, GLOBAL void *pool, GLOBAL const int *plan, int list, int rows,           \
+			int heads, int dim, int span, int layers, int layer, float scale) {                    \
 		SHARED float e[SIDE * BLOCK];                                                              \
 		SHARED float part[SIDE * SPAN];                                                            \
 		SHARED float lanes[256];                                                                   \
 		SHARED float of[3 * SIDE];                                                                 \
 		SHARED int page[SIDE];                                                                     \
-		attend_one(out, qkv, pool, plan, list, heads, dim, span, layers, layer, scale, format, e,  \
-			part, lanes, of, page);                                                                \
+		attend_one(out, qkv, parts, segments, pool, plan, list, rows, heads, dim, span, layers,    \
+			layer, scale, format, e, part, lanes, of, page);                                       \
 	}                                                                                              \
 	KERNEL void attend_tile_(GLOBAL float *out, GLOBAL const float *qkv, GLOBAL const void *pool,  \
 			GLOBAL const int *plan, int list, int heads, int dim, int layers, int layer,           \
