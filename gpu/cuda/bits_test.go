@@ -18,7 +18,7 @@ import (
 )
 
 // story evaluates texts on a model in every way there is: prompts in parts, over a page's end,
-// forks side by side, truncation. It returns all logits.
+// forks side by side, truncation, row by row. It returns all logits.
 func story(m *model.Model) (rows [][]float32, err error) {
 	ids := make([]int, 90)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -46,6 +46,11 @@ func story(m *model.Model) (rows [][]float32, err error) {
 		model.Input{Session: fork, Tokens: ids[70:74]})
 	s.Truncate(63)
 	eval(model.Input{Session: s, Tokens: ids[80:83]})
+	for _, id := range ids[83:85] { // one row, and a row of each of two texts: attention stores them
+		eval(model.Input{Session: s, Tokens: []int{id}})
+		eval(model.Input{Session: s, Tokens: []int{id / 2}},
+			model.Input{Session: fork, Tokens: []int{id}})
+	}
 	return rows, err
 }
 
@@ -88,6 +93,7 @@ func TestPTXGivesTheProcessorsBits(t *testing.T) {
 		"small and odd": {Seed: 1, Vocab: 53, Positions: 99, Layer: 1},
 		"two segments":  {Seed: 2, Vocab: 37, Positions: 99, Embd: 24, Inner: 290, Layer: 1},
 		"one head":      {Seed: 3, Vocab: 67, Positions: 99, Embd: 33, Head: 1, Layer: 2},
+		"many slices":   {Seed: 4, Vocab: 37, Positions: 99, Embd: 264, Head: 1, Inner: 40, Layer: 1},
 	}
 	for turn, name := range cases.Keys(shapes, len(shapes), 0) {
 		o := shapes[name]

@@ -54,7 +54,8 @@ func TestATokenLoadsEachWeightOnce(t *testing.T) {
 		layer := tokenCounts(t, format, embd, 2, 64).Less(one)
 		ids := tokenCounts(t, format, embd, 1, 128).Less(one)
 		weights, biasesAndNorms := float64(12*embd*embd), float64(13*embd*4) // and bytes
-		if got := float64(layer.FMAs) / weights; format != "q8" && (got < 1 || got > 1.1) {
+		// each group of c_proj also computes the activations of its inputs
+		if got := float64(layer.FMAs) / weights; format != "q8" && (got < 1 || got > 1.25) {
 			t.Errorf("%s: %.3f fma for each weight of a layer", format, got)
 		}
 		for what, got := range map[string]float64{

@@ -24,7 +24,7 @@ import (
 )
 
 // workloads has a launch of one group for a kernel, by the beginning of its name: sizes that go
-// through its loops more than once. The first argument is what it writes.
+// through its loops more than once.
 func workloads(seed uint64) map[string]func(kernel string) (items int, args []any) {
 	r := rand.New(rand.NewPCG(1, seed))
 	floats := func(n int) []byte {
@@ -52,12 +52,12 @@ func workloads(seed uint64) map[string]func(kernel string) (items int, args []an
 		return b
 	}
 	// one text of so many positions, whose last rows are those of the pass
-	plan := func(rows, positions int) []byte {
+	plan := func(rows, positions, second int) []byte { // of the group of attention
 		var all []int
 		for i := range rows {
 			all = append(all, i, positions-rows+i, 4*rows+2, i)
 		}
-		all = append(all, 0, rows)
+		all = append(all, 0, second)
 		for i := range (positions + 63) / 64 {
 			all = append(all, i)
 		}
@@ -68,11 +68,11 @@ func workloads(seed uint64) map[string]func(kernel string) (items int, args []an
 	return map[string]func(kernel string) (int, []any){
 		"layer_norm": func(string) (int, []any) {
 			const n = 4166 // more than local memory has at a time
-			return 64, []any{floats(n), floats(n), floats(3 * n), 3, 1, ints(0, 0, 0, 0), -1,
-				floats(n), floats(n), n, bits(1e-5)}
+			return 256, []any{make([]byte, 4*n), make([]byte, 2*(n+32)), make([]byte, 4), floats(n),
+				floats(3 * n), 3, 1, ints(0, 0, 0, 0), -1, floats(n), floats(n), n, bits(1e-5)}
 		},
 		"chains_one_": func(k string) (int, []any) {
-			return 256, []any{floats(16), floats(60), numbers(k, 16*60), floats(16), 1, 60, 16}
+			return 256, []any{floats(16), floats(3 * 60), numbers(k, 16*60), floats(16), 3, 0, 60, 16}
 		},
 		"chains_few_": func(k string) (int, []any) {
 			return 256, []any{floats(9 * 16), floats(9 * 200), numbers(k, 16*200), floats(16), 9,
@@ -106,28 +106,30 @@ func workloads(seed uint64) map[string]func(kernel string) (items int, args []an
 		},
 		"quantize": func(string) (int, []any) {
 			const n = 1 << 13
-			return 256, []any{make([]byte, 2*n), make([]byte, 4), floats(n), n, n / 32}
+			return 256, []any{make([]byte, 2*n), make([]byte, 4), floats(n), n}
 		},
 		"integers_": func(k string) (int, []any) {
-			rows, blocks := 3, 40
+			rows, blocks, activation := 3, 40, -1
 			switch {
-			case strings.HasPrefix(k, "integers_one"):
-				rows, blocks = 1, 140
+			case strings.HasPrefix(k, "integers_one"): // it makes the integers
+				blocks = 140
+				return 256, []any{floats(16), nil, nil, floats(32 * blocks),
+					numbers("", blocks*136), floats(16), 32 * blocks, blocks, 16, activation}
 			case strings.HasPrefix(k, "integers_many"):
-				rows, blocks = 40, 9
+				rows, blocks, activation = 40, 9, 0
 			}
 			return 256, []any{floats(rows * 16), numbers("", rows*blocks*16), floats(rows),
-				numbers("", blocks*136), floats(16), rows, blocks, 16}
+				numbers("", blocks*136), floats(16), rows, blocks, 16, activation}
 		},
 		"attend_one_": func(k string) (int, []any) {
 			const keys = 1100 // more than 16 blocks
-			return 256, []any{floats(dim), floats(3 * dim), numbers(k, 18*2*dim*64),
-				plan(1, keys), 4, 1, dim, dim, 1, 0, bits(0.5)}
+			return 256, []any{make([]byte, 4*dim), make([]byte, 4*3*dim), floats(3 * 3 * dim), 3,
+				numbers(k, 18*2*dim*64), plan(1, keys, 0), 4, 1, 1, dim, dim, 1, 0, bits(0.5)}
 		},
 		"attend_tile_": func(k string) (int, []any) {
 			const dim = 66 // more than local memory has of a query at a time
 			return 256, []any{floats(16 * dim), floats(16 * 3 * dim), numbers(k, 3*2*dim*64),
-				plan(16, 150), 64, 1, dim, 1, 0, bits(0.1)}
+				plan(16, 150, 16), 64, 1, dim, 1, 0, bits(0.1)}
 		},
 		"embed_": nil, // a product of 8 bits by 8 is exact: nothing to see
 		"probe":  nil, // see probed; of probe_double too
@@ -174,33 +176,44 @@ func wrong(text, kernel string, seeds uint64) error {
 	return nil
 }
 
-// launch runs a kernel on one group. Arguments are bytes, of which it has a buffer, or integers; it
-// returns what the first buffer then holds.
+// launch runs a kernel on one group. Arguments are bytes, of which it has a buffer, nil for a null
+// pointer, or integers; it returns what the buffers then hold.
 func launch(
 	p *ptx.Program, kernel string, seed uint64, items int, args ...any,
 ) ([]byte, error) {
 	d := ptx.NewDriver(p, seed)
 	l := gpu.Launch{Kernel: kernel, Groups: [3]int{1, 1, 1}, Items: items}
 	for _, a := range args {
-		n, isNumber := a.(int)
-		if isNumber {
-			l.Args = append(l.Args, gpu.Arg{Bits: uint64(uint32(n)), Size: 4})
-			continue
+		switch a := a.(type) {
+		case int:
+			l.Args = append(l.Args, gpu.Arg{Bits: uint64(uint32(a)), Size: 4})
+		case []byte:
+			b, err := d.Alloc(int64(len(a)))
+			if err == nil {
+				err = d.Write(b, 0, a)
+			}
+			if err != nil {
+				return nil, err
+			}
+			l.Args = append(l.Args, gpu.Arg{Bits: uint64(b), Size: 8})
+		default:
+			l.Args = append(l.Args, gpu.Arg{Size: 8})
 		}
-		b, err := d.Alloc(int64(len(a.([]byte))))
-		if err == nil {
-			err = d.Write(b, 0, a.([]byte))
-		}
-		if err != nil {
-			return nil, err
-		}
-		l.Args = append(l.Args, gpu.Arg{Bits: uint64(b), Size: 8})
 	}
 	if err := d.Launch(&l); err != nil {
 		return nil, err
 	}
-	result := make([]byte, len(args[0].([]byte)))
-	return result, d.Read(result, gpu.Buffer(l.Args[0].Bits), 0)
+	var all []byte
+	for i, a := range args {
+		if a, ok := a.([]byte); ok {
+			now := make([]byte, len(a))
+			if err := d.Read(now, gpu.Buffer(l.Args[i].Bits), 0); err != nil {
+				return nil, err
+			}
+			all = append(all, now...)
+		}
+	}
+	return all, nil
 }
 
 func floatBytes(x []float32) (b []byte) {
