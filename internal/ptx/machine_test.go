@@ -232,3 +232,29 @@ func TestLaunchesThatNoDeviceTakes(t *testing.T) {
 		}
 	}
 }
+
+// bounded is a module whose kernel has a directive between its parameters and its body.
+func bounded(directive string) (*Program, error) {
+	return Parse(strings.Replace(text(""), "\n)\n{", "\n)\n"+directive+"\n{", 1))
+}
+
+func TestAGroupHasAtMostTheItemsThatItsKernelAllows(t *testing.T) {
+	p, err := bounded(".maxntid 64, 1, 1\n.minnctapersm 2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := NewMachine(p, 1)
+	at := []uint64{m.Alloc(4 * 65)}
+	if err := m.Launch("k", [3]int{1, 1, 1}, 64, at); err != nil {
+		t.Error(err)
+	}
+	if err := m.Launch("k", [3]int{1, 1, 1}, 65, at); err == nil {
+		t.Error("65 items: no error")
+	}
+	for _, d := range []string{".maxntid 64", ".maxntid 8, 8, 1", ".maxntid 2048, 1, 1",
+		".maxntid 0, 1, 1", ".reqntid 64, 1, 1", "64, 1, 1"} {
+		if _, err := bounded(d); err == nil || !strings.Contains(err.Error(), "kernel k") {
+			t.Errorf("%s: error %v", d, err)
+		}
+	}
+}

@@ -28,12 +28,15 @@ type Program struct {
 	kernels map[string]*kernel
 }
 
+const mostItems = 1024 // of a group, on CUDA devices
+
 type kernel struct {
 	name   string
 	params []int // sizes in bytes
 	lines  []string
 	code   []instruction // of lines
 	shared int           // bytes of shared memory
+	most   int           // items of a group: those of .maxntid, or as many as a device has
 
 	matrices []fragments // the operands of each mma
 
@@ -102,11 +105,18 @@ func parseKernel(text string) (*kernel, error) {
 		return nil, fmt.Errorf("ptx: no body after .entry %.40q", text)
 	}
 	p := &parser{
-		kernel: &kernel{name: name, first: make([]uint64, 1), sharedCell: 3, globalCell: 3},
-		names:  map[string]int{}, params: map[string]int{}, labels: map[string]int{},
+		kernel: &kernel{name: name, first: make([]uint64, 1), sharedCell: 3, globalCell: 3,
+			most: mostItems},
+		names: map[string]int{}, params: map[string]int{}, labels: map[string]int{},
 	}
-	if err := p.signature(strings.TrimRight(list, ")\n")); err != nil {
+	list, bounds, _ := strings.Cut(list, "\n)")
+	if err := p.signature(list); err != nil {
 		return nil, fmt.Errorf("ptx: kernel %s: %w", name, err)
+	}
+	for line := range strings.Lines(bounds) {
+		if err := p.bound(strings.TrimSpace(line)); err != nil {
+			return nil, fmt.Errorf("ptx: kernel %s: %w", name, err)
+		}
 	}
 	for line := range strings.Lines(body) {
 		if line == "}\n" {
@@ -147,6 +157,22 @@ func (p *parser) signature(list string) error {
 		p.kernel.params = append(p.kernel.params, size)
 		p.params[f[2]] = len(p.params)
 	}
+	return nil
+}
+
+// bound reads what an assembler may count on: `.maxntid 256, 1, 1`, the most items of a group, and
+// `.minnctapersm 2`, for how many groups at a time the registers are to suffice.
+func (p *parser) bound(line string) error {
+	if line == "" || strings.HasPrefix(line, ".minnctapersm ") {
+		return nil
+	}
+	items, ok := strings.CutPrefix(line, ".maxntid ")
+	items, isRow := strings.CutSuffix(items, ", 1, 1")
+	n, err := strconv.Atoi(items)
+	if !ok || !isRow || err != nil || n < 1 || n > mostItems {
+		return fmt.Errorf("%q is not known", line)
+	}
+	p.kernel.most = n
 	return nil
 }
 

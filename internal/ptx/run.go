@@ -154,7 +154,7 @@ func (m *Machine) Launch(name string, groups [3]int, items int, params []uint64)
 	case len(params) != len(k.params):
 		return fmt.Errorf("ptx: kernel %s: %d parameters, want %d", name, len(params),
 			len(k.params))
-	case items < 1 || items > 1024 || min(groups[0], groups[1], groups[2]) < 1 ||
+	case items < 1 || items > k.most || min(groups[0], groups[1], groups[2]) < 1 ||
 		max(groups[1], groups[2]) > 65535: // limits of CUDA devices
 		return fmt.Errorf("ptx: kernel %s: %v groups of %d items", name, groups, items)
 	}
