@@ -30,6 +30,7 @@ type backend struct {
 	rows           int  // of the pass, with those that pad it
 	small          bool // the pass is one of those that are recorded
 	last           Launch
+	tilesOf        func(rows, out, segments int) tile
 	engine.Outputs // the rows whose logits are wanted
 	chooser        chooser
 	handOut        func(*kernels.Worker)
@@ -85,7 +86,7 @@ func layerFormats(p *engine.Params) (formats []kernels.Format) {
 func newBackend(
 	info *Info, p *engine.Params, cache *engine.Budget, team *kernels.Team, d Driver,
 ) *backend {
-	b := &backend{info: info, params: p, team: team, driver: d}
+	b := &backend{info: info, params: p, team: team, driver: d, tilesOf: tilesOf}
 	b.pool = newPool(d, info, p, cache, b.room)
 	b.handOut, b.chooser.pick = b.Deliver, b.pickBest
 	b.recordings.recorder, _ = d.(Recorder)

@@ -71,9 +71,29 @@ func (l *Leaves) with(
 // Linear returns x [rows, in] · m + bias.
 func (l *Leaves) Linear(m *kernels.Matrix, bias, x []float32, rows int) []float32 {
 	l.t.Helper()
+	return l.linear(m, bias, x, rows, (*queue).linear)
+}
+
+// Tiles returns the same from each kind of tiles, by its name, whatever the number of rows.
+func (l *Leaves) Tiles(m *kernels.Matrix, bias, x []float32, rows int) map[string][]float32 {
+	l.t.Helper()
+	segments, all := groups(m.In, segment), map[string][]float32{}
+	for _, t := range []tile{manyTile(1), mostTile(1), mostTile(segments)} {
+		name := fmt.Sprintf("%s, %d of %d segments", t.kernel, t.each, segments)
+		all[name] = l.linear(m, bias, x, rows, func(q *queue, x Buffer, w *linear) {
+			q.tiles(q.scratch.parts, x, w, t)
+		})
+	}
+	return all
+}
+
+func (l *Leaves) linear(
+	m *kernels.Matrix, bias, x []float32, rows int, run func(q *queue, x Buffer, w *linear),
+) []float32 {
+	l.t.Helper()
 	y := make([]float32, rows*m.Out)
 	l.with(m, bias, x, rows, func(q *queue, w *linear) {
-		q.linear(q.scratch.inner, w)
+		run(q, q.scratch.inner, w)
 		parts := make([]float32, q.segments*len(y))
 		q.read(parts, q.scratch.parts)
 		copy(y, parts)

@@ -31,6 +31,9 @@ func TestIntegersOnADevice(t *testing.T) {
 	integers(t, testdevice.Open(t), rowsOf, cases.Of(3, 40))
 }
 
+// TestTilesOnADevice is TestTilesOfThePTX on a device.
+func TestTilesOnADevice(t *testing.T) { tiles(t, testdevice.Open(t)) }
+
 // TestLinearOnADevice straddles the edges of segments, slabs, tiles and groups.
 func TestLinearOnADevice(t *testing.T) {
 	leaves, team := open(t)

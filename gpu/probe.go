@@ -216,6 +216,7 @@ func probeModel(
 	}
 	b := newBackend(&Info{Doubles: info.Doubles}, p, engine.NewBudget(0), team, d)
 	defer b.free()
+	b.tilesOf = eachTile()
 	if err := b.load(ctx); err != nil {
 		return err
 	}
@@ -240,6 +241,16 @@ func probeModel(
 			math.Float64bits(want.sum))
 	}
 	return nil
+}
+
+// eachTile chooses one kind of tiles after the other, so that a small model has them all. Of the two
+// layers with two segments, the last of each block, one has them added up by its groups.
+func eachTile() func(rows, out, segments int) tile {
+	turn := 0
+	return func(_, _, segments int) tile {
+		turn++
+		return []tile{manyTile(1), mostTile(1), mostTile(segments)}[(turn+1)%3]
+	}
 }
 
 // answers are the results that a probe compares.

@@ -9,19 +9,18 @@ import (
 	"picogpt/internal/ptx"
 )
 
-// chainCounts counts a linear layer [768, out] in f16.
-func chainCounts(
-	t *testing.T, text, kernel string, groups [3]int, items, rows, out int,
-) ptx.Counts {
+// chainCounts counts a linear layer [768, out] in f16, by groups of all segments or of each.
+func chainCounts(t *testing.T, kernel string, items, wide, high, rows, out, each int) ptx.Counts {
 	t.Helper()
-	program, err := ptx.Parse(text)
+	program, err := right()
 	if err != nil {
 		t.Fatal(err)
 	}
-	const in = 768
+	const in, segments = 768, 3
 	d := ptx.NewDriver(program, 1)
-	l := gpu.Launch{Kernel: kernel, Groups: groups, Items: items}
-	for _, words := range []int{3 * rows * out, rows * in, in * out / 2, out} {
+	l := gpu.Launch{Kernel: kernel, Items: items,
+		Groups: [3]int{out / wide, segments / max(1, each), (rows + high - 1) / high}}
+	for _, words := range []int{segments * rows * out, rows * in, in * out / 2, out} {
 		b, err := d.Alloc(int64(4 * words))
 		if err == nil {
 			err = d.Write(b, 0, make([]byte, 4*words))
@@ -31,7 +30,11 @@ func chainCounts(
 		}
 		l.Args = append(l.Args, gpu.Arg{Bits: uint64(b), Size: 8})
 	}
-	for _, n := range []int{rows, in, out} {
+	numbers := []int{rows, in, out}
+	if each > 0 {
+		numbers = append(numbers, each)
+	}
+	for _, n := range numbers {
 		l.Args = append(l.Args, gpu.Arg{Bits: uint64(n), Size: 4})
 	}
 	if err := d.Launch(&l); err != nil {
@@ -45,26 +48,27 @@ func chainCounts(
 func TestRowsShareWhatLocalMemoryGives(t *testing.T) {
 	const out = 128
 	for _, c := range []struct {
-		kernel     string
-		wide, high int // outputs and rows of a group
-		rows       int
-		loads, all float64 // for each fma, at most
+		kernel            string
+		items, wide, high int // items, outputs and rows of a group
+		rows, each        int
+		loads, all        float64 // for each fma, at most
 	}{
-		{"chains_few_f16", 32, 16, 8, 0.65, 5.7},
-		{"chains_few_f16", 32, 16, 16, 0.65, 4.4},
-		{"chains_many_f16", 64, 64, 64, 0.13, 1.9},
+		{"chains_few_f16", 256, 32, 16, 8, 0, 0.63, 4.8},
+		{"chains_few_f16", 256, 32, 16, 16, 0, 0.63, 3.3},
+		{"chains_many_f16", 128, 64, 64, 64, 1, 0.094, 1.4},
+		{"chains_most_f16", 256, 128, 128, 128, 1, 0.063, 1.26},
+		{"chains_most_f16", 256, 128, 128, 128, 3, 0.063, 1.26},
 	} {
-		grid := [3]int{out / c.wide, 3, (c.rows + c.high - 1) / c.high}
-		n := chainCounts(t, kernels, c.kernel, grid, 256, c.rows, out)
+		n := chainCounts(t, c.kernel, c.items, c.wide, c.high, c.rows, out, c.each)
 		if want := int64(768 * out * c.rows); n.FMAs != want {
 			t.Errorf("%s, %d rows: %d fma, want %d", c.kernel, c.rows, n.FMAs, want)
 		}
 		loads := float64(n.SharedLoads) / float64(n.FMAs)
 		all := 32 * float64(n.WarpInstructions) / float64(n.FMAs)
-		t.Logf("%s, %d rows: for each fma %.3f loads of local memory, %.2f instructions", c.kernel,
+		t.Logf("%s, %d rows: for each fma %.4f loads of local memory, %.3f instructions", c.kernel,
 			c.rows, loads, all)
 		if loads > c.loads || all > c.all {
-			t.Errorf("%s, %d rows: for each fma %.3f loads of local memory, %.2f instructions, "+
+			t.Errorf("%s, %d rows: for each fma %.4f loads of local memory, %.3f instructions, "+
 				"want %g and %g at most", c.kernel, c.rows, loads, all, c.loads, c.all)
 		}
 	}

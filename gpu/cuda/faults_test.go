@@ -79,8 +79,12 @@ func workloads(seed uint64) map[string]func(kernel string) (items int, args []an
 				200, 16}
 		},
 		"chains_many_": func(k string) (int, []any) {
-			return 256, []any{floats(60 * 60), floats(60 * 70), numbers(k, 70*60), floats(60), 60,
-				70, 60}
+			return 128, []any{floats(60 * 60), floats(60 * 70), numbers(k, 70*60), floats(60), 60,
+				70, 60, 1}
+		},
+		"chains_most_": func(k string) (int, []any) { // of two segments
+			return 256, []any{floats(40 * 70), floats(40 * 270), numbers(k, 270*70), floats(70), 40,
+				270, 70, 2}
 		},
 		"dots_one_": func(k string) (int, []any) {
 			return 64, []any{floats(8), floats(30), numbers(k, 8*30), 1, 30, 8}

@@ -2,6 +2,7 @@
 #ifdef __OPENCL_C_VERSION__
 #pragma OPENCL FP_CONTRACT OFF
 #define KERNEL __kernel
+#define KERNEL_OF(items, groups) __kernel
 // Always inlined: where all calls of a function give the same local array, the optimizer writes the
 // array into it, and pocl 3.1 knows arrays of kernels only: its numbers are undefined, sums of them
 // NaN.
@@ -26,6 +27,7 @@
 #endif
 #define BARRIER FENCED(CLK_LOCAL_MEM_FENCE)
 #define BARRIER_GLOBAL FENCED(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
+#define HIDE(i)
 #define BITS(f) as_uint(f)
 #define FLOAT(u) as_float(u)
 #ifdef cl_khr_fp64
@@ -43,7 +45,10 @@ typedef unsigned long long ulong;
 typedef uint uint4 __attribute__((ext_vector_type(4)));
 typedef float float2 __attribute__((ext_vector_type(2)));
 typedef float float4 __attribute__((ext_vector_type(4)));
-#define KERNEL extern "C" __attribute__((global))
+// KERNEL_OF is for kernels of so many items, so many groups of which a multiprocessor runs at a time:
+// its 65,536 registers are to suffice.
+#define KERNEL_OF(items, groups) extern "C" __attribute__((global, launch_bounds(items, groups)))
+#define KERNEL extern "C" __attribute__((global, launch_bounds(256)))
 #define FUNCTION static inline __attribute__((device, always_inline))
 #define GLOBAL
 #define LOCAL
@@ -56,6 +61,9 @@ typedef float float4 __attribute__((ext_vector_type(4)));
 #define ITEMS ((int)__nvvm_read_ptx_sreg_ntid_x())
 #define BARRIER __syncthreads()
 #define BARRIER_GLOBAL __syncthreads()
+// HIDE hides from the compiler what an integer is. What is made of it is then made where it is used,
+// and not before a loop around that, in registers that are taken all the time.
+#define HIDE(i) __asm__ volatile("" : "+r"(i))
 #define fma(a, b, c) __builtin_fmaf(a, b, c)
 #define sqrt(a) __builtin_sqrtf(a)
 FUNCTION uint BITS(float f) { return __builtin_bit_cast(uint, f); }
@@ -77,6 +85,7 @@ extern "C" __attribute__((device)) void __syncthreads() __asm__("llvm.nvvm.barri
 #endif
 #define ALIGNED __attribute__((aligned(16)))
 #define UNROLL _Pragma("unroll")
+#define UNROLL_4 _Pragma("unroll 4")
 #define ROLLED _Pragma("nounroll")
 
 // EACH_8 and EACH_16 write a macro for 0, 1, 2, …

@@ -2,7 +2,8 @@
 // (kernels/doc.go). This file names the parts; each is OpenCL C 1.2, and CUDA C by dialect.h.
 //
 //	rows.cl       embedding, layer norm, rows as integers
-//	linear.cl     linear layers of one row on float weights; chains.cl of several rows
+//	linear.cl     linear layers of one row on float weights; chains.cl of a few rows, and
+//	              chainstile.cl of many
 //	quant.cl      linear layers, and the head, on Q8 and Q4 weights; quanttile.cl of many rows
 //	attention.cl  keys and values into the pages, and attention over them
 //	last.cl       the rows of which the last block is computed
@@ -22,21 +23,23 @@
 #include "rows.cl"
 #include "linear.cl"
 
-// chains.cl for a few rows, and for many.
-#define NAMED(of) chains_few_##of
-#define HIGH 1
-#define WIDE 2
-#define DEEP 128
 #include "chains.cl"
+
+// chainstile.cl for groups of 64 rows by 64 outputs, and of 128 by 128.
+#define NAMED(of) chains_many_##of
+#define DOWN 8
+#define WIDE 4
+#define DEEP 16
+#include "chainstile.cl"
 #undef NAMED
-#undef HIGH
+#undef DOWN
 #undef WIDE
 #undef DEEP
-#define NAMED(of) chains_many_##of
-#define HIGH 4
-#define WIDE 4
-#define DEEP 32
-#include "chains.cl"
+#define NAMED(of) chains_most_##of
+#define DOWN 16
+#define WIDE 8
+#define DEEP 8
+#include "chainstile.cl"
 
 #include "last.cl"
 #include "head.cl"

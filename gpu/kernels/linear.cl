@@ -2,7 +2,8 @@
 //
 // A layer with weights [in, out] is computed in segments of 256 inputs, each by groups of its own:
 // its result is parts [segments, rows, out], which whoever reads them adds up in order. So many
-// groups have work even where one token passes through a narrow layer.
+// groups have work even where one token passes through a narrow layer. Of many rows by many outputs
+// groups may add up all segments themselves, in the same order: then there is one part.
 
 #define SEGMENT 256 // inputs of one chain
 #define COLS 16     // outputs of a group of chains_one
