@@ -90,10 +90,11 @@ func TestPTXGivesTheProcessorsBits(t *testing.T) {
 	}
 	all := []way{{"f32", "f32"}, {"f16", "f16"}, {"bf16", "f32"}, {"q8", "f16"}, {"q4", "f32"}}
 	shapes := map[string]fixture.Options{
-		"small and odd": {Seed: 1, Vocab: 53, Positions: 99, Layer: 1},
-		"two segments":  {Seed: 2, Vocab: 37, Positions: 99, Embd: 24, Inner: 290, Layer: 1},
-		"one head":      {Seed: 3, Vocab: 67, Positions: 99, Embd: 33, Head: 1, Layer: 2},
-		"many slices":   {Seed: 4, Vocab: 37, Positions: 99, Embd: 264, Head: 1, Inner: 40, Layer: 1},
+		"small and odd": {Seed: 1, Vocab: 53, Positions: 99, Layer: 1,
+			Config: map[string]any{"activation_function": "relu"}},
+		"two segments": {Seed: 2, Vocab: 37, Positions: 99, Embd: 24, Inner: 290, Layer: 1},
+		"one head":     {Seed: 3, Vocab: 67, Positions: 99, Embd: 33, Head: 1, Layer: 2},
+		"many slices":  {Seed: 4, Vocab: 37, Positions: 99, Embd: 264, Head: 1, Inner: 40, Layer: 1},
 	}
 	for turn, name := range cases.Keys(shapes, len(shapes), 0) {
 		o := shapes[name]
