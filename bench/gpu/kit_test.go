@@ -336,7 +336,7 @@ func TestCompare(t *testing.T) {
 	}
 	for _, line := range []string{
 		"| what | predicted for an H200 | NVIDIA H200, v9, h200 | PyTorch 3 |",
-		"| 124M, f16, alone, tokens/s | 2,700 | 1800 | 1500 |",
+		"| 124M, f16, alone, tokens/s | 3,100 | 1800 | 1500 |",
 		"| 124M, f16, 8 texts, tokens/s |  | 9000 |  |",
 		"| 124M, f16, prompt of 512, ms |  | 3.8 |  |",
 		"| 1.5B, q8, alone, tokens/s | 530 |  |  |",
