@@ -339,7 +339,7 @@ func TestCompare(t *testing.T) {
 		"| 124M, f16, alone, tokens/s | 3,100 | 1800 | 1500 |",
 		"| 124M, f16, 8 texts, tokens/s |  | 9000 |  |",
 		"| 124M, f16, prompt of 512, ms |  | 3.8 |  |",
-		"| 1.5B, q8, alone, tokens/s | 530 |  |  |",
+		"| 1.5B, q8, alone, tokens/s | 670 |  |  |",
 	} {
 		if !strings.Contains(out.String(), line+"\n") {
 			t.Errorf("no line %q in\n%s", line, out.String())

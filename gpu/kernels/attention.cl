@@ -133,10 +133,10 @@ FUNCTION float finished(float y, float sum, float most) {
 // each computes all of its weights. 16 blocks at a time are side by side; past the last key, scores
 // are −Inf, which changes no maximum.
 //
-// If segments is not 0, each text has one row in the pass, and what `store` does is left to do. Each
-// group adds up the query and the key of its head, which it stores for itself at a place of its own
-// in qkv, as other groups may not see yet what one stores; one of a head puts the key into the page,
-// and each its own dimensions of the value.
+// If segments is not 0, each text has one row in the pass, and what `store` does is left to do.
+// Each group adds up the query and the key of its head, which it stores for itself at a place of its
+// own in qkv, as other groups may not see yet what one stores; one of a head puts the key into the
+// page, and each its own dimensions of the value.
 FUNCTION void attend_one(GLOBAL float *out, GLOBAL float *qkv, GLOBAL const float *parts,
 		int segments, GLOBAL void *pool, GLOBAL const int *plan, int list, int rows, int heads,
 		int dim, int span, int layers, int layer, float scale, int format, LOCAL float *e,
@@ -173,8 +173,9 @@ FUNCTION void attend_one(GLOBAL float *out, GLOBAL float *qkv, GLOBAL const floa
 		ROLLED for (int j = ITEM; j < SIDE * BLOCK; j += 256) {
 			int is_own = first + j == own; // no branch: a warp would wait for two keys
 			ulong at = page_at(page[j / BLOCK], layers, layer, heads, h, dim) + j % BLOCK;
-			e[j] = j < keys ? score(q, is_own ? own_key : (GLOBAL const void *)pool, is_own ? 0 : at,
-				is_own ? 1 : BLOCK, dim, scale, format) : -INFINITE;
+			GLOBAL const void *key = is_own ? own_key : (GLOBAL const void *)pool;
+			e[j] = j < keys ? score(q, key, is_own ? 0 : at, is_own ? 1 : BLOCK, dim, scale, format)
+			                : -INFINITE;
 		}
 		BARRIER;
 		float m = -INFINITE; // of every 16th score of block ITEM / 16

@@ -45,8 +45,8 @@ typedef unsigned long long ulong;
 typedef uint uint4 __attribute__((ext_vector_type(4)));
 typedef float float2 __attribute__((ext_vector_type(2)));
 typedef float float4 __attribute__((ext_vector_type(4)));
-// KERNEL_OF is for kernels of so many items, so many groups of which a multiprocessor runs at a time:
-// its 65,536 registers are to suffice.
+// KERNEL_OF is for kernels of so many items, so many groups of which a multiprocessor runs at a
+// time: its 65,536 registers are to suffice.
 #define KERNEL_OF(items, groups) extern "C" __attribute__((global, launch_bounds(items, groups)))
 #define KERNEL extern "C" __attribute__((global, launch_bounds(256)))
 #define FUNCTION static inline __attribute__((device, always_inline))
@@ -61,8 +61,8 @@ typedef float float4 __attribute__((ext_vector_type(4)));
 #define ITEMS ((int)__nvvm_read_ptx_sreg_ntid_x())
 #define BARRIER __syncthreads()
 #define BARRIER_GLOBAL __syncthreads()
-// HIDE hides from the compiler what an integer is. What is made of it is then made where it is used,
-// and not before a loop around that, in registers that are taken all the time.
+// HIDE hides from the compiler what an integer is. What is made of it is then made where it is
+// used, and not before a loop around that, in registers that are taken all the time.
 #define HIDE(i) __asm__ volatile("" : "+r"(i))
 #define fma(a, b, c) __builtin_fmaf(a, b, c)
 #define sqrt(a) __builtin_sqrtf(a)

@@ -10,8 +10,8 @@
 
 // chains_one computes one segment of 16 outputs of one row: group (outputs, segment) of 256 items.
 // All items fetch the weights; then 16 run a chain each. If segments is not 0, x is the parts
-// [segments, in] of another layer, and the inputs are activations of their sums: each group computes
-// those of its segment while its weights are on their way.
+// [segments, in] of another layer, and the inputs are activations of their sums: each group
+// computes those of its segment while its weights are on their way.
 FUNCTION void chains_one(GLOBAL float *parts, GLOBAL const float *x, GLOBAL const void *w,
 		GLOBAL const float *bias, int segments, int a, int in, int out, int format, LOCAL float *ws,
 		LOCAL float *xs) {

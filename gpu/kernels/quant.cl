@@ -4,8 +4,8 @@
 // The sum of a block of 32 inputs is an exact integer, so that its products may be added in any
 // order, by whatever instruction the device has. Only the chain over the blocks has an order.
 
-// quantize makes integers of rows of x: q [rows, ⌈in/32⌉·32], and scales [rows]. A group of 256 items
-// is a row.
+// quantize makes integers of rows of x: q [rows, ⌈in/32⌉·32], and scales [rows]. A group of 256
+// items is a row.
 KERNEL void quantize(GLOBAL short *q, GLOBAL float *scales, GLOBAL const float *x, int in) {
 	SHARED uint peaks[256 + 16];
 	ulong r = GROUP(0);
@@ -128,9 +128,9 @@ FUNCTION float activated(float x, int a) { return a < 0 ? x : activation(x, a); 
 
 // integers_one computes 16 outputs of one row, a slab of 128 blocks at a time: group (outputs) of
 // 256 items. First all items load up to four columns each, and, while these are on their way, the
-// inputs; then they compute the sums of the columns; then 16 items continue a chain each. The inputs
-// are q, or, if x is not null, those numbers: each group then makes the row's integers, which takes
-// less time than a launch that makes them once.
+// inputs; then they compute the sums of the columns; then 16 items continue a chain each. The
+// inputs are q, or, if x is not null, those numbers: each group then makes the row's integers, which
+// takes less time than a launch that makes them once.
 #define ONE_SLAB 128
 
 FUNCTION void integers_one(GLOBAL float *y, GLOBAL const short *q, GLOBAL const float *scales,

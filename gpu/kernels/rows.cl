@@ -94,8 +94,8 @@ FUNCTION float row_lane(LOCAL const float *x, int n, float sum, float mean, int 
 	return sum;
 }
 
-// Inputs of Q8 and Q4 weights are integers of 16 bits, with a scale for each row. These functions are
-// for a group of 256 items.
+// Inputs of Q8 and Q4 weights are integers of 16 bits, with a scale for each row. These functions
+// are for a group of 256 items.
 
 // peak_of returns the greatest of what the items have. peaks is [256 + 16].
 FUNCTION uint peak_of(uint most, LOCAL uint *peaks) {
@@ -128,8 +128,8 @@ FUNCTION uint greatest(GLOBAL const float *x, int n) {
 	return most;
 }
 
-// scale_of returns the scale of a row whose greatest magnitude has these bits, and sets its inverse,
-// which is 0 if all integers are 0.
+// scale_of returns the scale of a row whose greatest magnitude has these bits, and sets its
+// inverse, which is 0 if all integers are 0.
 FUNCTION float scale_of(uint most, float *inverse) {
 	*inverse = 0.0f;
 	if (most >= 0x7f800000u) return FLOAT(0x7fc00000u); // NaN or infinite
