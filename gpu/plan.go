@@ -118,12 +118,13 @@ func (l *plan) last(p *engine.Pass, o *engine.Outputs) {
 	if l.only = l.wanted < o.Rows(); !l.only {
 		return
 	}
-	l.attendFor = groupLists{list: len(l.words), alone: l.group(p, o, 1, true)}
+	l.attendFor.list = len(l.words)
+	l.attendFor.alone = l.group(p, o, 1, true)
 	l.attendFor.tiles = l.group(p, o, queries, true)
 	l.rows = len(l.words)
 	for i := range l.wanted { // after the last block they stand one after the other
-		words := l.row(i)
-		l.words, words[rowWanted] = append(l.words, words[rowWanted]), int32(i)
+		l.words = append(l.words, l.row(i)[rowWanted])
+		l.row(i)[rowWanted] = int32(i) // in what append has made
 	}
 }
 

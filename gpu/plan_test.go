@@ -82,3 +82,35 @@ func TestRowsThatPadAPass(t *testing.T) {
 		t.Errorf("groups of rows %v, want each", each)
 	}
 }
+
+// TestRowsOfTheLastBlock are listed, and numbered anew, whatever room the memory of the plan has: it
+// may have to grow between any two of them.
+func TestRowsOfTheLastBlock(t *testing.T) {
+	const texts = 40
+	pass, last := &engine.Pass{}, []int32{}
+	for i := range texts {
+		pass.Spans = append(pass.Spans, engine.Span{Tokens: make([]int, 2), Visit: 2,
+			Logits: make([]float32, 1), Cache: &cache{pages: []int32{int32(i)}}})
+		last = append(last, int32(2*i+1))
+	}
+	var rows engine.Outputs
+	rows.Begin(nil, pass)
+	for room := range 1000 {
+		l := plan{words: make([]int32, 0, room)}
+		l.make(pass, &rows, rowWords*2*texts, 2*texts)
+		l.last(pass, &rows)
+		if got := l.words[l.rows:]; !l.only || !slices.Equal(got, last) {
+			t.Fatalf("room for %d words: rows %v, want %v", room, got, last)
+		}
+		for i := range texts {
+			if got := l.row(i)[rowWanted]; got != int32(i) {
+				t.Fatalf("room for %d words: logits of row %d, want %d", room, got, i)
+			}
+		}
+		for i := range l.attendFor.alone + l.attendFor.tiles {
+			if got := l.words[l.attendFor.list+2*i]; got != last[i] {
+				t.Fatalf("room for %d words: attention of row %d, want %d", room, got, last[i])
+			}
+		}
+	}
+}
