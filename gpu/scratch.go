@@ -51,13 +51,15 @@ func newScratch(d Driver, p *engine.Params, best, rows, words int) (s scratch, e
 	s.words = up(words+6*(s.rows-rows), leastPlan)
 	group := min(s.rows, engine.GroupRows)
 	blocks := groups(max(p.Embd, p.Inner), 32)
-	parts := 0 // for one row
-	for _, l := range p.H[0].Linears() {
-		segments := 1
-		if l.Weight.Format < kernels.Q8 {
-			segments = groups(l.Weight.In, segment)
+	parts := 0           // for one row
+	for i := range p.H { // whose formats may differ
+		for _, l := range p.H[i].Linears() {
+			segments := 1
+			if l.Weight.Format < kernels.Q8 {
+				segments = groups(l.Weight.In, segment)
+			}
+			parts = max(parts, segments*l.Weight.Out)
 		}
-		parts = max(parts, segments*l.Weight.Out)
 	}
 	runs := runsOf(p.Vocab)
 	if best == 0 {
