@@ -30,10 +30,10 @@ type backend struct {
 	rows           int  // of the pass, with those that pad it
 	small          bool // the pass is one of those that are recorded
 	last           Launch
-	tilesOf        func(rows, out, segments int) tile
 	engine.Outputs // the rows whose logits are wanted
 	chooser        chooser
 	handOut        func(*kernels.Worker)
+	tilesOf        func(rows, out, segments int) tile // the probe has another choice
 
 	lost error // the error with which the device has failed; after it nothing is computed
 }
