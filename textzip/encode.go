@@ -7,11 +7,9 @@ import (
 	"context"
 	"math/bits"
 
+	"picogpt/internal/engine"
 	"picogpt/model"
 )
-
-// passRows is how many tokens an Eval has at least, if there are as many: those of a pass.
-const passRows = 512
 
 // A window is a part of a stream that is evaluated at once.
 type window struct {
@@ -59,7 +57,7 @@ func (k *codec) encode(
 	evaluated, cost := 0, 0 // cost is in bits, each token's rounded down
 	for len(all) > 0 {
 		n, rows := 0, 0
-		for ; n < len(all) && rows < passRows; n++ {
+		for ; n < len(all) && rows < engine.PassRows; n++ { // a pass at least, if there is as much
 			rows += len(all[n].inputs)
 			evaluated += len(all[n].targets)
 		}
