@@ -12,8 +12,12 @@ import (
 	"time"
 )
 
-// Every is how often Watch looks at its files.
-const Every = 10 * time.Second
+// Every is how long a change can last until Watch has seen it: it looks that often, and when it finds
+// a change once more a moment later.
+const (
+	Every  = 10 * time.Second
+	moment = time.Second / 2
+)
 
 // most is the largest file, in bytes: keys and certificates are small.
 const most = 1 << 20
@@ -57,19 +61,22 @@ func wrong(name, what string) error {
 // Watch reads the files again every 10 s, until ctx is done. It calls changed with their contents
 // when these are not the last ones, and with an error when they cannot be read, once for each. It
 // compares contents, because a mounted secret changes by a symbolic link somewhere above the file.
+// Contents that are others a moment later are still being written: they wait for the next look.
 func Watch(
 	ctx context.Context, last []string, changed func(contents []string, err error), names ...string,
 ) {
-	tick := time.NewTicker(Every)
-	defer tick.Stop()
 	told := ""
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for sleep(ctx, Every-moment) {
 		now, err := Read(names...)
+		if err == nil && !slices.Equal(now, last) {
+			before := now
+			if !sleep(ctx, moment) {
+				return
+			}
+			if now, err = Read(names...); err == nil && !slices.Equal(now, before) {
+				continue
+			}
+		}
 		switch {
 		case err != nil:
 			if err.Error() != told {
@@ -82,5 +89,17 @@ func Watch(
 			last = now
 		}
 		told = ""
+	}
+}
+
+// sleep waits, and reports whether ctx still goes on.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
 	}
 }

@@ -83,6 +83,13 @@ func TestFilesAreReadAgainWhenTheyChange(t *testing.T) {
 		write("plain", "c")
 		link("one")
 		step("both", "[one c]")
+		// whoever writes all the time is seen when it ends
+		for i := range 400 {
+			write("plain", fmt.Sprint(i))
+			time.Sleep(Every / 40)
+			synctest.Wait()
+		}
+		step("it was written piece by piece", "[one 399]")
 	})
 }
 
