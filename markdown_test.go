@@ -250,3 +250,52 @@ func TestClaimsHaveTheirCommands(t *testing.T) {
 		t.Errorf("%d claims, want 15 or more", claims)
 	}
 }
+
+// TestBenchmarksInMarkdownAreThere: each alternative of a command's -bench is in a package that the
+// command names.
+func TestBenchmarksInMarkdownAreThere(t *testing.T) {
+	command := regexp.MustCompile("go test ([^`]*-bench[^`]*)`")
+	pattern := regexp.MustCompile(`-bench ('[^']*'|\S+)`)
+	folder := regexp.MustCompile(`(?:^|\s)\./(\S+)`)
+	function := regexp.MustCompile(`(?m)^func Benchmark(\w*)\(`)
+	commands := 0
+	for path, p := range markdown(t) {
+		if path == "CHANGELOG.md" {
+			continue // it names what was
+		}
+		for _, m := range command.FindAllStringSubmatch(strings.Join(p.prose, " "), -1) {
+			commands++
+			var names []string
+			for _, f := range folder.FindAllStringSubmatch(m[1], -1) {
+				files, err := filepath.Glob(filepath.Join(f[1], "*_test.go"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, name := range files {
+					b, err := os.ReadFile(name)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, is := range function.FindAllSubmatch(b, -1) {
+						names = append(names, string(is[1]))
+					}
+				}
+			}
+			found := pattern.FindStringSubmatch(m[1])
+			if found == nil {
+				t.Errorf("%s: go test %s: -bench has no pattern", path, m[1])
+				continue
+			}
+			wanted := strings.ReplaceAll(strings.Trim(found[1], "'"), `\|`, "|")
+			for _, one := range strings.Split(wanted, "|") {
+				matches, err := regexp.Compile(one)
+				if err != nil || !slices.ContainsFunc(names, matches.MatchString) {
+					t.Errorf("%s: go test %s: there is no benchmark %s (%v)", path, m[1], one, err)
+				}
+			}
+		}
+	}
+	if commands < 15 {
+		t.Errorf("%d commands, want 15 or more", commands)
+	}
+}
