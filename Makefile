@@ -1,6 +1,6 @@
 # The commands of this project, each one line to copy. CI runs .ci/run.
 
-.PHONY: build dist man man-lint image corpus-image test long race fuzz digest bits weights bench gpu-bench gpu-kit pictures lint staticcheck actionlint vulncheck module ptx
+.PHONY: build dist man man-lint image corpus-image test long race fuzz digest bits weights bench gpu-bench gpu-kit pictures lint staticcheck staticcheck-modules actionlint vulncheck module ptx
 
 build: ## one static binary: ./gpt
 	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o gpt ./cmd/gpt
@@ -173,8 +173,10 @@ lint:
 
 # The tool is fetched by its version and stands in no go.mod.
 STATICCHECK = go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
-staticcheck: ## what go vet does not find, in every module
+staticcheck: ## what go vet does not find
 	$(STATICCHECK) ./...
+
+staticcheck-modules: ## … with the tag gpu, and in every other module
 	$(STATICCHECK) -tags gpu ./gpu/... ./cmd/gpt ./model
 	@set -e; for module in corpus deploy bench/*/go.mod; do \
 		cd $(CURDIR)/$${module%go.mod} && echo "staticcheck $$module" && $(STATICCHECK) ./...; \

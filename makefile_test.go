@@ -38,7 +38,7 @@ func TestTargetsAreThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	target := regexp.MustCompile("(?m)(?:^|run: |`)make ([a-z][a-z-]*)(?:[ `]|$)")
+	target := regexp.MustCompile("(?m)(?:^\\s*|run: |`)make ([a-z][a-z-]*)(?:[ `]|$)")
 	for _, name := range append(append(workflows, documents...), ".ci/run", "README.md", "CONTRIBUTING.md", "SECURITY.md") {
 		for _, m := range target.FindAllStringSubmatch(read(name), -1) {
 			wanted[m[1]] = name
