@@ -111,11 +111,11 @@ func (b *backend) block(w *kernels.Worker, layer int) bool {
 	// -> [rows, n_inner]
 	kernels.Linear(w, b.inner, b.norm, n, &h.CFC.Weight, h.CFC.Bias)
 	b.at(w, engine.MLPPre, layer)
-	kernels.Activate(w, b.inner, b.params.Activation) // [rows, n_inner]
+	kernels.Activate(w, b.inner[:n*b.params.Inner], b.params.Activation) // [rows, n_inner]
 	b.at(w, engine.MLPPost, layer)
 	kernels.Linear(w, b.sum, b.inner, n, &h.MLPProj.Weight, h.MLPProj.Bias) // -> [rows, n_embd]
 	b.at(w, engine.MLPOut, layer)
-	kernels.Add(w, b.x, b.sum)
+	kernels.Add(w, b.x[:n*b.params.Embd], b.sum)
 	b.at(w, engine.ResidPost, layer)
 	return true
 }

@@ -190,3 +190,27 @@ func checkRefused(t *testing.T, err error, x *batch, texts [][]int, visit []int,
 		t.Errorf("error %v, want none: no row that is read has others than finite numbers", err)
 	}
 }
+
+// TestTheLastBlockIsForTheRowsThatAreRead: from the attention of a prompt's last block on, each
+// operation has the tasks that it has for one row.
+func TestTheLastBlockIsForTheRowsThatAreRead(t *testing.T) {
+	p := shaped(t, kernels.F32)
+	one, prompt := count(t, p, 1, 1), count(t, p, 1, 512)
+	after := 0 // where the last block's attention has ended, from the end
+	for i, o := range slices.Backward(one) {
+		if o.name == "kernels.CausalAttention" {
+			after = len(one) - 1 - i
+			break
+		}
+	}
+	if after < 8 || len(prompt) < after {
+		t.Fatalf("%d operations after the last attention, want 8 or more", after)
+	}
+	for i := range after {
+		a, b := one[len(one)-after+i], prompt[len(prompt)-after+i]
+		if a.name != b.name || a.tasks != b.tasks {
+			t.Errorf("operation %d after the last attention: %d tasks of %s, want %d of %s", i, b.tasks,
+				b.name, a.tasks, a.name)
+		}
+	}
+}
