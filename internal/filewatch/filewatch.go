@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// Every is how long a change can last until Watch has seen it: it looks that often, and when it finds
-// a change once more a moment later.
+// Every is how long a change can last until Watch has seen it. Watch looks a little more often, and
+// when it finds a change once more a moment later. A change in that moment waits for the next look,
+// which takes another moment.
 const (
 	Every  = 10 * time.Second
 	moment = time.Second / 2
@@ -58,7 +59,7 @@ func wrong(name, what string) error {
 	return &os.PathError{Op: "read", Path: name, Err: errors.New(what)}
 }
 
-// Watch reads the files again every 10 s, until ctx is done. It calls changed with their contents
+// Watch reads the files again every 9 s, until ctx is done. It calls changed with their contents
 // when these are not the last ones, and with an error when they cannot be read, once for each. It
 // compares contents, because a mounted secret changes by a symbolic link somewhere above the file.
 // Contents that are others a moment later are still being written: they wait for the next look.
@@ -66,7 +67,7 @@ func Watch(
 	ctx context.Context, last []string, changed func(contents []string, err error), names ...string,
 ) {
 	told := ""
-	for sleep(ctx, Every-moment) {
+	for sleep(ctx, Every-2*moment) {
 		now, err := Read(names...)
 		if err == nil && !slices.Equal(now, last) {
 			before := now

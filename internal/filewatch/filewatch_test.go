@@ -83,7 +83,8 @@ func TestFilesAreReadAgainWhenTheyChange(t *testing.T) {
 		write("plain", "c")
 		link("one")
 		step("both", "[one c]")
-		// whoever writes all the time is seen when it ends
+		// whoever writes all the time is seen when it ends; looks come between the writes
+		time.Sleep(time.Millisecond)
 		for i := range 400 {
 			write("plain", fmt.Sprint(i))
 			time.Sleep(Every / 40)
@@ -105,5 +106,36 @@ func TestFilesThatAreNotRead(t *testing.T) {
 		if _, err := Read(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", name, err, want)
 		}
+	}
+}
+
+// TestAChangeIsSeenInTime: also one whose second half comes between the two looks at the first.
+func TestAChangeIsSeenInTime(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "key")
+	for half := 50 * time.Millisecond; half < Every; half += 100 * time.Millisecond {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			seen := ""
+			go Watch(ctx, []string{"old"}, func(now []string, err error) {
+				seen += fmt.Sprintf("%q %v", now, err)
+			}, name)
+			for _, text := range []string{"old", "half", "new"} {
+				if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				switch text {
+				case "old":
+					time.Sleep(half)
+				case "half":
+					time.Sleep(moment - time.Millisecond)
+				}
+			}
+			time.Sleep(Every)
+			synctest.Wait()
+			if want := `["new"] <nil>`; seen != want {
+				t.Errorf("half of it after %v: %s after %v, want %s", half, seen, Every, want)
+			}
+		})
 	}
 }
