@@ -36,9 +36,10 @@ type HeadRows struct {
 func (r *HeadRows) at(row, head int) []float32 { return r.Data[row*r.Row+head*r.Head:] }
 
 // CausalAttention stores the new keys and values of every span in its cache and computes the
-// attention of its new tokens, except the Unread ones: each sees all tokens up to itself. The workers share the heads and
-// the tiles of queries. before is the number of numbers of each token that a block holds before the
-// first head: a decoder has all its layers in one block. scale is the factor of q·k.
+// attention of its new tokens, except the Unread ones: each sees all tokens up to itself. The workers
+// share the heads and the tiles of queries. before is the number of numbers of each token that a
+// block holds before the first head: a decoder has all its layers in one block. scale is the factor
+// of q·k.
 //
 // It ends with a barrier, and allocates nothing. The division of the tokens into calls does not
 // change the bits.

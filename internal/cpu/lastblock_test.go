@@ -209,8 +209,8 @@ func TestTheLastBlockIsForTheRowsThatAreRead(t *testing.T) {
 	for i := range after {
 		a, b := one[len(one)-after+i], prompt[len(prompt)-after+i]
 		if a.name != b.name || a.tasks != b.tasks {
-			t.Errorf("operation %d after the last attention: %d tasks of %s, want %d of %s", i, b.tasks,
-				b.name, a.tasks, a.name)
+			t.Errorf("operation %d after the last attention: %d tasks of %s, want %d of %s", i,
+				b.tasks, b.name, a.tasks, a.name)
 		}
 	}
 }
