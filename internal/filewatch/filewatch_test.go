@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -51,17 +52,22 @@ func TestFilesAreReadAgainWhenTheyChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
+		var mu sync.Mutex // a sleep does not tell the race detector who comes first
 		var seen []string
 		go Watch(ctx, first, func(now []string, err error) {
 			if err != nil {
 				now = []string{"error"}
 			}
+			mu.Lock()
+			defer mu.Unlock()
 			seen = append(seen, fmt.Sprint(now))
 		}, names...)
 		step := func(about, want string) {
 			t.Helper()
 			time.Sleep(Every)
 			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
 			if got := strings.Join(seen, " "); got != want {
 				t.Errorf("%s: %s, want %s", about, got, want)
 			}
