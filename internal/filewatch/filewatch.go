@@ -75,6 +75,7 @@ func Watch(
 				return
 			}
 			if now, err = Read(names...); err == nil && !slices.Equal(now, before) {
+				told = ""
 				continue
 			}
 		}

@@ -91,12 +91,20 @@ func TestFilesAreReadAgainWhenTheyChange(t *testing.T) {
 		step("both", "[one c]")
 		// whoever writes all the time is seen when it ends; looks come between the writes
 		time.Sleep(time.Millisecond)
-		for i := range 400 {
-			write("plain", fmt.Sprint(i))
-			time.Sleep(Every / 40)
-			synctest.Wait()
+		pieces := func(n int) {
+			for i := range n {
+				write("plain", fmt.Sprint(i))
+				time.Sleep(Every / 40)
+				synctest.Wait()
+			}
 		}
+		pieces(400)
 		step("it was written piece by piece", "[one 399]")
+		os.Remove(at("plain"))
+		step("it is gone for the third time", "[error]")
+		pieces(40)
+		os.Remove(at("plain"))
+		step("it was there, and is gone for the fourth time", "[error]")
 	})
 }
 
