@@ -180,22 +180,35 @@ func TestOldAnchorsLead(t *testing.T) {
 	}
 }
 
-// TestNamesInMarkdownAreThere: tests, examples and files that pages name in code are there.
-func TestNamesInMarkdownAreThere(t *testing.T) {
-	function := regexp.MustCompile(`(?m)^func ((?:Test|Example|Fuzz)\w*)\(`)
-	names := map[string]bool{}
+// testFunctions returns the names of tests, examples, fuzz targets and benchmarks by their folders.
+func testFunctions(t *testing.T) map[string][]string {
+	t.Helper()
+	function := regexp.MustCompile(`(?m)^func ((?:Test|Example|Fuzz|Benchmark)\w*)\(`)
+	names := map[string][]string{}
 	err := fs.WalkDir(os.DirFS("."), ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
 			return err
 		}
 		b, err := os.ReadFile(path)
 		for _, m := range function.FindAllSubmatch(b, -1) {
-			names[string(m[1])] = true
+			folder := filepath.ToSlash(filepath.Dir(path))
+			names[folder] = append(names[folder], string(m[1]))
 		}
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	return names
+}
+
+// TestNamesInMarkdownAreThere: tests, examples and files that pages name in code are there.
+func TestNamesInMarkdownAreThere(t *testing.T) {
+	names := map[string]bool{}
+	for _, of := range testFunctions(t) {
+		for _, name := range of {
+			names[name] = true
+		}
 	}
 	named := regexp.MustCompile("`((?:Test|Example|Fuzz)[A-Z_]\\w*)`")
 	file := regexp.MustCompile("`([a-z][\\w.-]*/[\\w./-]+\\.(?:go|md|c|mjs|sh|txt|html))`")
@@ -257,8 +270,7 @@ func TestBenchmarksInMarkdownAreThere(t *testing.T) {
 	command := regexp.MustCompile("go test ([^`]*-bench[^`]*)`")
 	pattern := regexp.MustCompile(`-bench ('[^']*'|\S+)`)
 	folder := regexp.MustCompile(`(?:^|\s)\./(\S+)`)
-	function := regexp.MustCompile(`(?m)^func Benchmark(\w*)\(`)
-	commands := 0
+	functions, commands := testFunctions(t), 0
 	for path, p := range markdown(t) {
 		if path == "CHANGELOG.md" {
 			continue // it names what was
@@ -267,17 +279,9 @@ func TestBenchmarksInMarkdownAreThere(t *testing.T) {
 			commands++
 			var names []string
 			for _, f := range folder.FindAllStringSubmatch(m[1], -1) {
-				files, err := filepath.Glob(filepath.Join(f[1], "*_test.go"))
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, name := range files {
-					b, err := os.ReadFile(name)
-					if err != nil {
-						t.Fatal(err)
-					}
-					for _, is := range function.FindAllSubmatch(b, -1) {
-						names = append(names, string(is[1]))
+				for _, name := range functions[f[1]] {
+					if rest, ok := strings.CutPrefix(name, "Benchmark"); ok {
+						names = append(names, rest)
 					}
 				}
 			}
