@@ -73,10 +73,10 @@ type house struct {
 
 func (h *house) say(state string) { h.state.Store(&state) }
 
-// ServeHTTP answers /state at once, and /work/TIME with a stream that ends when it is cut, so long
+// ServeHTTP answers /state at once, and /busy/TIME with a stream that ends when it is cut, so long
 // after that.
 func (h *house) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	after, work := strings.CutPrefix(r.URL.Path, "/work/")
+	after, work := strings.CutPrefix(r.URL.Path, "/busy/")
 	if !work {
 		io.WriteString(w, *h.state.Load())
 		return
@@ -118,8 +118,8 @@ func TestTheEndHasItsTimes(t *testing.T) {
 		late, took := live(t, func(h *house) Ending { return h.ending(5*time.Second, 10*time.Second) },
 			func(n *network) {
 				whole, cut := make(chan string), make(chan string)
-				go func() { whole <- n.get("/work/900ms") }()
-				go func() { cut <- n.get("/work/1100ms") }()
+				go func() { whole <- n.get("/busy/900ms") }()
+				go func() { cut <- n.get("/busy/1100ms") }()
 				got["before"] = n.get("/state")
 				time.Sleep(1100 * time.Millisecond)
 				got["at once"] = n.get("/state")
@@ -161,7 +161,7 @@ func TestAnAnswerThatEndsInTheDrainIsNotLate(t *testing.T) {
 			e := h.ending(0, time.Hour)
 			e.Refuse, e.Cut = e.Cut, func() {} // so that the answer ends by itself
 			return e
-		}, func(n *network) { got = n.get("/work/30m") })
+		}, func(n *network) { got = n.get("/busy/30m") })
 		if late || got != "the end" {
 			t.Errorf("late %v, %q", late, got)
 		}
