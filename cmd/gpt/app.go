@@ -13,6 +13,7 @@ import (
 	"picogpt/internal/infile"
 	"picogpt/internal/outfile"
 	"picogpt/internal/process"
+	"picogpt/internal/receipt"
 	"picogpt/internal/terminal"
 	"picogpt/kernels"
 	"picogpt/model"
@@ -155,6 +156,7 @@ type app struct {
 	baseOf   string               // the adapter whose base is the model, "" if -m or $GPT_MODEL says it
 
 	optionFiles optionFiles // that options name
+	rules       int         // what options mean: receipt.Rules, or the version of what is read
 
 	// uses reports whether the command itself uses a tensor that is not the decoder's; nil: none.
 	// Others are told on stderr.
@@ -164,7 +166,7 @@ type app struct {
 }
 
 func newApp() *app {
-	a := &app{stdout: process.NewOutput(os.Stdout), start: time.Now()}
+	a := &app{stdout: process.NewOutput(os.Stdout), start: time.Now(), rules: receipt.Rules}
 	a.Stderr, a.Program = os.Stderr, "gpt"
 	// the defaults of all flags, also for commands that have only some
 	cli.NewFlags(func(f *cli.Flags) { a.flags(f, ^globalFlags(0)) })

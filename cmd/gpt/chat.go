@@ -14,6 +14,7 @@ import (
 	"picogpt/internal/dialog"
 	"picogpt/internal/fault"
 	"picogpt/internal/option"
+	"picogpt/internal/receipt"
 	"picogpt/internal/sessionfile"
 	"picogpt/model"
 	"picogpt/tokenizer"
@@ -267,11 +268,14 @@ func (s *chatSettings) noteIdle(given map[string]bool) {
 	s.idle = notes
 }
 
-func (s *chatSettings) Load(options []string, files map[string]string) error {
-	before := s.app.optionFiles
-	s.app.optionFiles = optionFiles{texts: files, all: true}
+func (s *chatSettings) Load(rules int, options []string, files map[string]string) error {
+	if err := receipt.CheckRules(rules); err != nil {
+		return err
+	}
+	before, rulesBefore := s.app.optionFiles, s.app.rules
+	s.app.optionFiles, s.app.rules = optionFiles{texts: files, all: true}, rules
 	if err := s.Set(options); err != nil {
-		s.app.optionFiles = before
+		s.app.optionFiles, s.app.rules = before, rulesBefore
 		return err
 	}
 	s.app.optionFiles.all = false
@@ -289,6 +293,8 @@ func (s *chatSettings) Find(name string) (flag string, repeats, ok bool) {
 func (s *chatSettings) Forget(file string) { delete(s.app.optionFiles.texts, file) }
 
 func (s *chatSettings) Files() map[string]string { return s.app.optionFiles.texts }
+
+func (s *chatSettings) Rules() int { return s.app.rules }
 
 func (s *chatSettings) Recorded() []string {
 	flags := generateFlags(new(generateCommand))

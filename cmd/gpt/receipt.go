@@ -67,7 +67,7 @@ func (f *receiptFlag) writeOne(a *app, force bool, r *receipt.Receipt) error {
 
 // newReceipt begins a receipt of the open checkpoint.
 func (a *app) newReceipt(prompt []int, options []string, seed uint64) (*receipt.Receipt, error) {
-	r := &receipt.Receipt{PromptIDs: append([]int{}, prompt...), Options: options, Seed: seed,
+	r := &receipt.Receipt{Rules: a.rules, PromptIDs: append([]int{}, prompt...), Options: options, Seed: seed,
 		Files: a.optionFiles.texts}
 	ck, err := a.open()
 	if err == nil {

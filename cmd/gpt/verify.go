@@ -56,6 +56,7 @@ generate; of gpt generate --prompts the file has one on each line, for each line
 
 model	the digest of the checkpoint's config and weights
 formats	the number formats of the weights and of the cache
+rules	the version of what the options mean; without it, the oldest
 prompt_ids	the ids of the prompt
 options	the flags that were given, of those that say which tokens follow
 files	the texts of the files that options name, if there are any
@@ -189,9 +190,10 @@ func (v *verified) verify(a *app, want *receipt.Receipt) error {
 
 // open opens the model of a receipt, unless that of the one before has the same.
 func (v *verified) open(a *app, r *receipt.Receipt) error {
-	a.optionFiles = optionFiles{texts: r.Files, all: true}
+	a.optionFiles, a.rules = optionFiles{texts: r.Files, all: true}, r.Rules
 	if v.of != nil && v.of.Model == r.Model && v.of.Formats == r.Formats &&
-		v.of.Arithmetic == r.Arithmetic && reflect.DeepEqual(v.of.Edits, r.Edits) {
+		v.of.Arithmetic == r.Arithmetic && v.of.Rules == r.Rules &&
+		reflect.DeepEqual(v.of.Edits, r.Edits) {
 		return nil
 	}
 	a.Dtype, a.CacheDtype = r.Formats.Weights, r.Formats.Cache
@@ -284,7 +286,7 @@ func (v *verified) next(a *app, r *receipt.Receipt) error {
 
 // checkReceipt compares the checkpoint, before anything is made with another.
 func checkReceipt(a *app, r *receipt.Receipt) error {
-	if err := cmp.Or(r.Formats.Check(), r.CheckArithmetic()); err != nil {
+	if err := cmp.Or(r.Formats.Check(), r.CheckArithmetic(), receipt.CheckRules(r.Rules)); err != nil {
 		return err
 	}
 	ck, err := a.open()

@@ -58,8 +58,8 @@ type Settings interface {
 	// Set makes options those that are set, or changes nothing.
 	Set(options []string) error
 
-	// Load is Set with the texts of the files that options name.
-	Load(options []string, files map[string]string) error
+	// Load is Set by the rules of a saved chat, with the texts of the files that options name.
+	Load(rules int, options []string, files map[string]string) error
 
 	// Find returns the name of a flag, and whether it may be set several times. ok says whether it
 	// is a flag of a chat.
@@ -72,6 +72,9 @@ type Settings interface {
 	// name.
 	Recorded() []string
 	Files() map[string]string
+
+	// Rules is the version of what the options mean: receipt.Rules, unless a saved chat is older.
+	Rules() int
 
 	// Decode returns what an answer of this seed is made with.
 	Decode(seed uint64) (decode.Options, error)

@@ -67,7 +67,8 @@ func (c *Chat) saved() ([]byte, error) {
 		return nil, err
 	}
 	s := c.Dialog.Saved(digest)
-	s.Options, s.Files, s.Seed = c.Settings.Recorded(), c.Settings.Files(), c.Seed
+	s.Rules, s.Seed = c.Settings.Rules(), c.Seed
+	s.Options, s.Files = c.Settings.Recorded(), c.Settings.Files()
 	line, err := s.Line()
 	if err != nil {
 		err = fmt.Errorf("/save: %w", err)
@@ -127,7 +128,7 @@ func (c *Chat) take(path string, s *dialog.Saved) error {
 	if err != nil {
 		return fmt.Errorf("template: %w", err)
 	}
-	if err := c.Settings.Load(s.Options, s.Files); err != nil {
+	if err := c.Settings.Load(s.Rules, s.Options, s.Files); err != nil {
 		return fmt.Errorf("options: %w", err)
 	}
 	c.Dialog.Template, c.Seed, c.Dialog.Turns = t, s.Seed, s.Turns
@@ -186,7 +187,7 @@ func (c *Chat) digest() (string, error) {
 // resumeSettings takes the options of a conversation, but for those that are set.
 func (c *Chat) resumeSettings(s *dialog.Saved) error {
 	given := c.Settings.Options()
-	if err := c.Settings.Load(s.Options, s.Files); err != nil {
+	if err := c.Settings.Load(s.Rules, s.Options, s.Files); err != nil {
 		return fmt.Errorf("options: %w", err)
 	}
 	options := c.Settings.Options()

@@ -24,6 +24,7 @@ import (
 type Saved struct {
 	Model    string            `json:"model"` // the digest
 	Formats  receipt.Formats   `json:"formats"`
+	Rules    int               `json:"rules,omitempty"` // what the options mean; 0 in older ones
 	Template string            `json:"template"`
 	Options  []string          `json:"options"` // of the program that saves
 	Files    map[string]string `json:"files,omitempty"`
@@ -81,6 +82,7 @@ func Parse(text string) (*Saved, error) {
 	return s, strictjson.ParseFields(text, []strictjson.Field{
 		strictjson.StringField("model", &s.Model),
 		s.Formats.Field(),
+		receipt.RulesField(&s.Rules),
 		strictjson.StringField("template", &s.Template),
 		strictjson.StringsField("options", &s.Options),
 		strictjson.TextsField("files", &s.Files),

@@ -40,6 +40,7 @@ func Parse(text string) (*Receipt, error) {
 		strictjson.StringField("model", &r.Model),
 		r.Formats.Field(),
 		arithmetic,
+		RulesField(&r.Rules),
 		strictjson.IDsField("prompt_ids", &r.PromptIDs),
 		strictjson.StringsField("options", &r.Options),
 		strictjson.TextsField("files", &r.Files),

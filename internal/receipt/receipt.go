@@ -16,11 +16,17 @@ import (
 // Longest is the most bytes of a receipt that is read: the ids of a very long text.
 const Longest = 256 << 20
 
+// Rules is the version of what options mean. It rises where the same options come to other tokens. By
+// version 0 a JSON object may have any names, logit_bias is multiplied by guidance, and the ids that
+// end a text are those of config.json.
+const Rules = 1
+
 // A Receipt records what came of one prompt: one text, several texts, or what may come next.
 type Receipt struct {
 	Model      string            `json:"model"` // its digest
 	Formats    Formats           `json:"formats"`
 	Arithmetic int               `json:"arithmetic,omitempty"` // version; 0 in older files
+	Rules      int               `json:"rules,omitempty"`      // 0 in older files
 	PromptIDs  []int             `json:"prompt_ids"`
 	Options    []string          `json:"options"` // the flags as given, such as --temp=0.9
 	Files      map[string]string `json:"files,omitempty"`
@@ -94,6 +100,21 @@ func (r *Receipt) CheckArithmetic() error {
 			engine.Arithmetic)
 	}
 	return nil
+}
+
+// CheckRules returns an error if a newer program wrote rules, which this one does not know.
+func CheckRules(rules int) error {
+	if rules > Rules {
+		return fmt.Errorf("rules: version %d, this program knows versions up to %d", rules, Rules)
+	}
+	return nil
+}
+
+// RulesField reads the version of the rules; without it they are 0.
+func RulesField(to *int) strictjson.Field {
+	f := strictjson.NaturalField("rules", to)
+	f.Optional = true
+	return f
 }
 
 // content returns the receipt without its digest, of which the digest is.
