@@ -33,7 +33,8 @@ var ErrNoTokenizer = errors.New("no tokenizer files")
 type Checkpoint struct {
 	// Config is what config.json says. If it names no token that ends a text, that token is the
 	// tokenizer's <|endoftext|>, if it has one: configs of small vocabularies often leave it out.
-	// Config.StartToken and Config.EndTokens return the tokens that begin and end a text.
+	// Config.StartToken and Config.EndTokens return the tokens that begin and end a text. Where there
+	// is a generation_config.json, its tokens are in Config.Generation and outrank config.json's.
 	Config model.Config
 
 	// Tensors are the weights, mapped from their files. Models that are made of them use them until
@@ -42,6 +43,10 @@ type Checkpoint struct {
 
 	// Notes say what the files leave open and how it was settled, a sentence each, for users.
 	Notes []string
+
+	// NotTaken is the one of Notes that names the fields of generation_config.json, or such fields in
+	// config.json, that ask for another choice of tokens and are not obeyed. "" if there are none.
+	NotTaken string
 
 	format     string
 	own        func() (*tokenizer.Tokenizer, error)
@@ -132,6 +137,9 @@ func (o Options) open(fsys fs.FS, name string) (*Checkpoint, error) {
 		rearranged: f.rearranged, tied: f.tied && len(o.Adapters) == 0, labels: f.labels}
 	if f.words != nil {
 		c.words = f.words
+	}
+	if err := c.readGeneration(o); err != nil {
+		return nil, errors.Join(err, f.tensors.Close())
 	}
 	c.own = sync.OnceValues(func() (*tokenizer.Tokenizer, error) {
 		if f.vocabulary != nil {

@@ -95,6 +95,7 @@ func (c *Checkpoint) read(name string) ([]byte, error) {
 func (c *Checkpoint) configFile() ([]byte, error) {
 	if data, err := c.read("config.json"); err == nil {
 		theirs, err := model.ParseConfig(data)
+		theirs.Generation = c.Config.Generation
 		if len(theirs.EOSTokenIDs) == 0 {
 			theirs.EOSTokenIDs = c.Config.EOSTokenIDs // the tokenizer's
 		}

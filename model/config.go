@@ -38,6 +38,10 @@ type Config struct {
 	BOSTokenID  *int  `json:"bos_token_id"`
 	EOSTokenIDs []int `json:"eos_token_id"` // usually one
 
+	// Generation outranks them where texts are made. It is no part of config.json, nor of what
+	// digests cover.
+	Generation Generation `json:"-"`
+
 	ModelType     string   `json:"model_type"`    // "gpt2"
 	Architectures []string `json:"architectures"` // for information
 }
@@ -95,21 +99,31 @@ func DefaultConfig() Config {
 	}
 }
 
-// StartToken returns the id that stands before a text: bos_token_id, else the first eos_token_id.
-// ok is false if the vocabulary has no such id.
+// StartToken returns the id that stands before a text: the bos_token_id of generation_config.json or
+// of config.json, else the first eos_token_id of config.json, which texts were trained with, or of
+// the other. ok is false if the vocabulary has no such id.
 func (c Config) StartToken() (id int, ok bool) {
-	if c.BOSTokenID != nil && c.has(*c.BOSTokenID) {
-		return *c.BOSTokenID, true
+	for _, bos := range []*int{c.Generation.BOSTokenID, c.BOSTokenID} {
+		if bos != nil && c.has(*bos) {
+			return *bos, true
+		}
 	}
-	if end := c.EndTokens(); len(end) > 0 {
-		return end[0], true
+	for _, id := range slices.Concat(c.EOSTokenIDs, c.Generation.EOSTokenIDs) {
+		if c.has(id) {
+			return id, true
+		}
 	}
 	return 0, false
 }
 
-// EndTokens returns the ids that end a text: the ids of eos_token_id that the vocabulary has.
+// EndTokens returns the ids that end a text: those of generation_config.json's eos_token_id, or of
+// config.json's if there is no such file, that the vocabulary has.
 func (c Config) EndTokens() []int {
-	return slices.DeleteFunc(slices.Clone(c.EOSTokenIDs), func(id int) bool { return !c.has(id) })
+	ids := c.EOSTokenIDs
+	if c.Generation.EOSTokenIDs != nil {
+		ids = c.Generation.EOSTokenIDs
+	}
+	return slices.DeleteFunc(slices.Clone(ids), func(id int) bool { return !c.has(id) })
 }
 
 func (c Config) has(id int) bool { return 0 <= id && id < c.VocabSize }

@@ -333,7 +333,7 @@ func TestConfigFilesAreReadWithinBounds(t *testing.T) {
 	wantOneLine(t, err, "a terabyte", path, "want at most")
 }
 
-// FuzzConfig: no bytes make ParseConfig panic, errors stay on one line, and
+// FuzzConfig: no bytes make ParseConfig or ParseGeneration panic, errors stay on one line, and
 // what it accepts is a valid Config that marshals to the same.
 func FuzzConfig(f *testing.F) {
 	for _, s := range []string{
@@ -341,10 +341,15 @@ func FuzzConfig(f *testing.F) {
 		`{"n_ctx":1e3,"layer_norm_epsilon":1e-5}`,
 		`{"activation_function":"swish","model_type":"gpt2","scale_attn_weights":false}`,
 		`{"n_embd":12.0,"architectures":["x"]}`, `{"bos_token_id":-1}`,
+		`{"eos_token_id":[3,4],"temperature":0.7,"other":[1]}`,
 	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
+		if _, _, err := ParseGeneration(b, 100); err != nil {
+			wantOneLine(t, err, "fuzz")
+		}
+		LegacyGeneration(b)
 		c, err := ParseConfig(b)
 		if err != nil {
 			wantOneLine(t, err, "fuzz")

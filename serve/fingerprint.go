@@ -17,5 +17,8 @@ func FingerprintOf(m *model.Model, weights, tokenizer string, vectors ...Steerin
 	all := sha256.New()
 	fmt.Fprintln(all, weights, tokenizer, m.Format(), m.CacheFormat())
 	writeSteering(all, vectors)
+	if c := m.Config(); c.Generation.EOSTokenIDs != nil { // which no digest covers
+		fmt.Fprintln(all, c.EndTokens())
+	}
 	return "fp_" + hex.EncodeToString(all.Sum(nil)[:8])
 }

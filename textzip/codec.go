@@ -38,8 +38,10 @@ func newCodec(c *checkpoint.Checkpoint, m *model.Model) (*codec, error) {
 	if k.bytes, err = roundTrip(k.tokenizer); err != nil {
 		return nil, err
 	}
+	config := m.Config()
+	config.Generation = model.Generation{} // which the digest of the model does not cover
 	var ok bool
-	if k.start, ok = m.Config().StartToken(); !ok {
+	if k.start, ok = config.StartToken(); !ok {
 		if k.start, ok = k.tokenizer.EndOfText(); !ok || k.start >= vocab {
 			return nil, fmt.Errorf("bos_token_id and eos_token_id: none within the vocabulary of "+
 				"%d, want one to begin texts with", vocab)

@@ -120,6 +120,7 @@ func (c *chatCommand) Run(a *app, f *cli.Flags) (err error) {
 	} else if c.Force {
 		return usagef("--force: want --session with it")
 	}
+	a.chooses = true
 	m, err := a.openModel()
 	if err != nil {
 		return err

@@ -89,7 +89,9 @@ func (a *app) open() (*checkpoint.Checkpoint, error) {
 	a.opened = c
 	a.logf("checkpoint: %s (%s)", c.Tensors.Name(), c.Format())
 	for _, note := range c.Notes {
-		a.logf("%s", note)
+		if note != c.NotTaken || !a.chooses { // else openModel tells it
+			a.logf("%s", note)
+		}
 	}
 	return c, nil
 }
@@ -137,6 +139,7 @@ func (a *app) openModel() (*model.Model, error) {
 		a.NoteDuring(bar, "%s", note)
 	}
 	a.noteUnused(bar)
+	a.noteNotTaken(bar)
 	c := m.Config()
 	a.logf("model: %s, %d layers of width %d, context %d, vocabulary %d", a.modelName(), c.Layer,
 		c.Embd, c.Positions, c.VocabSize)
@@ -162,6 +165,13 @@ func (a *app) noteUnused(bar *terminal.Bar) {
 	}
 }
 
+// noteNotTaken tells a command that chooses tokens how the checkpoint's author would.
+func (a *app) noteNotTaken(bar *terminal.Bar) {
+	if a.chooses && a.opened.NotTaken != "" {
+		a.NoteDuring(bar, "%s; flags say what is wanted", a.opened.NotTaken)
+	}
+}
+
 // everyTensor is app.uses for commands that use all tensors.
 func everyTensor(string) bool { return true }
 
@@ -183,7 +193,16 @@ func (a *app) loadModel(o model.Options) (*model.Model, error) {
 		return nil, err
 	}
 	o.Digest = c.Digest
-	return model.New(context.Background(), c.Config, c.Tensors, o)
+	return model.New(context.Background(), a.byRules(c.Config), c.Tensors, o)
+}
+
+// byRules returns a config by the rules of what is read: by those of before, config.json alone says
+// which tokens begin and end a text.
+func (a *app) byRules(c model.Config) model.Config {
+	if a.rules < 1 {
+		c.Generation = model.Generation{}
+	}
+	return c
 }
 
 // openTokenizer returns the checkpoint's tokenizer.

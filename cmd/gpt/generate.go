@@ -156,6 +156,7 @@ func (c *generateCommand) Run(a *app, f *cli.Flags) error {
 	if c.Many.Prompts != nil {
 		return c.runPrompts(a, o, given["seed"], f.Options(recordable))
 	}
+	a.chooses = true
 	m, err := a.openModel()
 	if err != nil {
 		return err

@@ -29,6 +29,9 @@ func (c *generateCommand) openTexts(
 	if err := openOptions(a, t, o); err != nil {
 		return err
 	}
+	if o.EndOfText == nil && a.rules < 1 {
+		o.EndOfText = append([]int{}, a.byRules(m.Config()).EndTokens()...)
+	}
 	return a.openForm(&c.Form, m, t, o)
 }
 

@@ -136,6 +136,7 @@ func (c *nextCommand) Run(a *app, f *cli.Flags) error {
 	if err != nil {
 		return err
 	}
+	a.chooses = true
 	m, err := a.openModel()
 	if err != nil {
 		return err

@@ -80,6 +80,7 @@ func (c *generateCommand) runPrompts(
 	if err := cmp.Or(lines.Check(), c.Many.Target.Check(a.writing(false))); err != nil {
 		return err
 	}
+	a.chooses = true
 	m, err := a.openModel()
 	if err != nil {
 		return err

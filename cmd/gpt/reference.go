@@ -99,6 +99,7 @@ func (a *app) openReference(c *checkpoint.Checkpoint) (*reference.Model, error) 
 			c.Format())
 	}
 	a.noteUnused(nil)
+	a.noteNotTaken(nil)
 	m, _, err := a.readReference(c, 0, "--engine reference: picoGPT in float64, slow; its weights "+
 		"take %s of memory, 8 bytes each")
 	return m, err

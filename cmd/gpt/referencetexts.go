@@ -58,6 +58,7 @@ func (c *generateCommand) runReference(a *app, o decode.Options) error {
 	if err != nil {
 		return overflowHint(err)
 	}
+	a.chooses = true
 	m, err := a.openReference(ck)
 	if err != nil {
 		return err

@@ -226,6 +226,7 @@ func (c *serveCommand) Run(a *app) error {
 	gate := &serve.Gate{Log: o.Log}
 	running := on.start(gate)
 	a.uses = checkpoint.HeadTensor
+	a.chooses = true
 	m, err := a.openModel()
 	if err != nil {
 		return err

@@ -151,6 +151,7 @@ func (c *treeCommand) check() error {
 
 // find finds the texts, and prints them.
 func (c *treeCommand) find(a *app, tok *tokenizer.Tokenizer, p *prompt) error {
+	a.chooses = true
 	m, err := a.openModel()
 	if err != nil {
 		return err

@@ -22,7 +22,8 @@ import (
 // An Inspection is what gpt inspect prints.
 type Inspection struct {
 	Model    string            `json:"model"`
-	Config   model.Config      `json:"config"`
+	Config   model.Config      `json:"config"`              // with the ids of generation_config.json
+	IDsFrom  map[string]string `json:"ids_from,omitempty"`  // the file that has them, if it is that one
 	Source   string            `json:"source"`              // the format of the file: "safetensors"
 	Vocab    string            `json:"tokenizer,omitempty"` // its kind
 	Notes    []string          `json:"notes"`               // what the files leave open, and how it was settled
@@ -56,6 +57,7 @@ type memory struct {
 func newInspection(name string, config model.Config, file *weights.Tensors) *Inspection {
 	i := &Inspection{Model: name, Config: config, Metadata: file.Metadata(), Ignored: []string{},
 		Notes: []string{}, Bytes: file.Size()}
+	i.takeGeneration()
 	for _, t := range file.All() {
 		i.Tensors = append(i.Tensors, inspectedTensor{
 			Name: t.Name, DType: string(t.DType), Shape: append([]int{}, t.Shape...),
@@ -63,6 +65,19 @@ func newInspection(name string, config model.Config, file *weights.Tensors) *Ins
 		})
 	}
 	return i
+}
+
+// takeGeneration takes the ids of a generation_config.json for config.json's, which they outrank.
+func (i *Inspection) takeGeneration() {
+	const name = "generation_config.json"
+	g := i.Config.Generation
+	i.IDsFrom = map[string]string{}
+	if g.BOSTokenID != nil {
+		i.Config.BOSTokenID, i.IDsFrom["bos_token_id"] = g.BOSTokenID, name
+	}
+	if g.EOSTokenIDs != nil {
+		i.Config.EOSTokenIDs, i.IDsFrom["eos_token_id"] = g.EOSTokenIDs, name
+	}
 }
 
 // ignore marks the tensors of these names, which the decoder ignores.

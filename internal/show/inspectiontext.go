@@ -40,6 +40,9 @@ func (i *Inspection) Text() []byte {
 	}
 	fmt.Fprint(&b, "\nconfig\n")
 	for _, line := range configLines(i.Config) {
+		if from := i.IDsFrom[line[0]]; from != "" {
+			line[1] += "\t" + from
+		}
 		fmt.Fprintf(w, "  %s\t%s\n", line[0], line[1])
 	}
 	w.Flush()

@@ -1,0 +1,72 @@
+package checkpoint
+
+// generation_config.json: the tokens that begin and end the texts of Hugging Face's generate, and how
+// it chooses the others.
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"picogpt/internal/folder"
+	"picogpt/model"
+)
+
+const generationName = "generation_config.json"
+
+// readGeneration reads the generation_config.json beside the weights. A file of GGUF, TensorFlow's or
+// llm.c's says itself what there is to say: one beside it is another checkpoint's.
+//
+// A file that is broken is an error: Hugging Face's library takes config.json in its place without a
+// word, and texts would end elsewhere than their author meant.
+func (c *Checkpoint) readGeneration(o Options) error {
+	formats := []string{"safetensors", "pytorch", "nanogpt", "mingpt"}
+	if o.wordsOnly || !slices.Contains(formats, c.format) {
+		return nil
+	}
+	data, err := c.read(generationName)
+	if errors.Is(err, fs.ErrNotExist) {
+		c.readLegacyGeneration()
+		return nil
+	} else if err != nil {
+		return err
+	}
+	g, others, err := model.ParseGeneration(data, c.Config.VocabSize)
+	if err != nil {
+		return fmt.Errorf("%s: %w (without the file, config.json would say which tokens end a text)",
+			folder.Path(c.files, generationName), err)
+	}
+	theirs := c.Config.EndTokens()
+	switch {
+	case len(g.EOSTokenIDs) > 0:
+	case len(theirs) == 0: // then the tokenizer's token does, as without the file
+		g.EOSTokenIDs = nil
+	default:
+		c.Notes = append(c.Notes, fmt.Sprintf("%s names no token that ends a text, and outranks "+
+			"config.json, which names %v: no token does", generationName, theirs))
+	}
+	c.Config.Generation = g
+	c.noteNotTaken(generationName, others)
+	return nil
+}
+
+// readLegacyGeneration notes the fields in config.json, where they were before 2023.
+func (c *Checkpoint) readLegacyGeneration() {
+	if data, err := c.read("config.json"); err == nil {
+		c.noteNotTaken("config.json", model.LegacyGeneration(data))
+	}
+}
+
+// noteNotTaken notes the fields of a file that are not obeyed.
+func (c *Checkpoint) noteNotTaken(name string, fields []string) {
+	const most = 12
+	if n := len(fields) - most; n > 0 {
+		fields = append(fields[:most:most], fmt.Sprintf("%d more", n))
+	}
+	if len(fields) > 0 {
+		c.NotTaken = fmt.Sprintf("%s: not taken: %s", name, strings.Join(fields, ", "))
+		c.Notes = append(c.Notes, c.NotTaken)
+	}
+}
