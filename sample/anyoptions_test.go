@@ -48,6 +48,7 @@ func extremeOptions(r *rand.Rand, vocabulary, context int) (o Params, of IDs) {
 	if r.IntN(4) == 0 {
 		o.Guidance = &Guidance{Scale: 1.5}
 		some(&o.Guidance.Scale, 0, -1e100, 1e100)
+		o.Earlier = r.IntN(3) == 0
 	}
 	for i := range o.Bias {
 		some(&o.Bias[i].Value, -1e100, 1e100)

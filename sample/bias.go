@@ -14,8 +14,8 @@ import (
 )
 
 // A Bias adds Value to the logit of the last of its ids where the context ends with the others,
-// which a bias of one id does everywhere. As Hugging Face has it, one of several ids needs a context
-// of at least so many. A Value of -Inf removes the id. Several biases of an id add up.
+// which a bias of one id does everywhere. A Value of -Inf removes the id. Several biases of an id
+// add up.
 type Bias struct {
 	IDs   []int
 	Value float64
@@ -108,9 +108,8 @@ func (s *Sampler) add(biases []Bias) {
 	for i := range biases {
 		b := &biases[i]
 		last := len(b.IDs) - 1
-		// Hugging Face applies a bias only where all of its ids fit in the context, the last one
-		// too.
-		if last > 0 && len(b.IDs) > len(s.context) || !endsWith(s.context, b.IDs[:last]) {
+		if !endsWith(s.context, b.IDs[:last]) ||
+			s.params.Earlier && last > 0 && last == len(s.context) {
 			continue
 		}
 		if math.IsInf(b.Value, -1) {

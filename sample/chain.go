@@ -31,7 +31,8 @@ type step struct {
 type kind int
 
 const (
-	first     kind = iota // before all others, in the order of steps
+	ahead     kind = iota // before all others: sees the ids that may not be drawn too
+	first                 // then, in the order of steps
 	ofContext             // may be listed; depends on the tokens of the context
 	ofLength              // after those of the context, before the temperature
 	ofHeat                // may be listed; sets the temperature
@@ -133,6 +134,11 @@ func (s *Sampler) plan(p *Params) error {
 		return err
 	}
 	on := slices.DeleteFunc(steps(), func(s step) bool { return !s.on(p) })
+	for i := range on {
+		if on[i].kind == ahead && p.Earlier {
+			on[i].kind = first
+		}
+	}
 	of := func(kind kind) []step {
 		return slices.DeleteFunc(slices.Clone(on), func(s step) bool { return s.kind != kind })
 	}
@@ -156,6 +162,7 @@ func (s *Sampler) plan(p *Params) error {
 			late[i].do = func(s *Sampler) { s.late(step.do) }
 		}
 	}
+	s.ahead = of(ahead)
 	s.before = slices.DeleteFunc(slices.Concat(of(first), list[:end], of(ofLength)),
 		func(s step) bool { return !s.on(p) })
 	s.steps = slices.DeleteFunc(late, func(s step) bool { return !s.on(p) })

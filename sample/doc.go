@@ -1,4 +1,4 @@
-// Package sample chooses a token from a row of logits: biases, guidance, penalties, the
+// Package sample chooses a token from a row of logits: guidance, biases, penalties, the
 // temperature, the filters, and one draw.
 //
 // [Params] are the options. A [Sampler] chooses one token after another: [Sampler.Next] takes the
@@ -14,13 +14,13 @@
 // (GenerationMixin.generate with do_sample=True; the class that defines each step is named), the
 // arithmetic is float64 throughout:
 //
-//  1. Mask: ids that the vocabulary does not have and those that a constraint shuts are removed.
-//  2. Bias (OpenAI's logit_bias): numbers are added to logits.
-//  3. Guidance (UnbatchedClassifierFreeGuidanceLogitsProcessor): see type Guidance.
+//  1. Guidance (UnbatchedClassifierFreeGuidanceLogitsProcessor): see type Guidance. It sees all
+//     logits, those of ids that the next step removes too.
+//  2. Mask: ids that the vocabulary does not have and those that a constraint shuts are removed.
+//  3. Bias (OpenAI's logit_bias): numbers are added to logits.
 //  4. SequenceBias (SequenceBiasLogitsProcessor): a number is added to the logit of the last id of a
-//     sequence if the context, the prompt's end included, ends with the others and is no shorter
-//     than the whole sequence. A sequence of one id has it always. Those of several sequences add
-//     up.
+//     sequence if the context, the prompt's end included, ends with the others. A sequence of one
+//     id has it always. Those of several sequences add up.
 //  5. Repetition penalty (RepetitionPenaltyLogitsProcessor, over a window): each id among the last
 //     RepeatLastN tokens of the context has its logit divided by RepeatPenalty if it is positive or
 //     zero, multiplied if negative, once however often the id occurs. Then the frequency and the

@@ -23,7 +23,7 @@ type Guidance struct {
 
 func guidanceStep() step {
 	return step{
-		name: "guidance", kind: first, do: (*Sampler).guide, table: guidanceTable,
+		name: "guidance", kind: ahead, do: (*Sampler).guide, table: guidanceTable,
 		on: func(p *Params) bool { return p.Guidance.On() },
 	}
 }
@@ -97,18 +97,23 @@ func guidanceOf(of **Guidance) *Guidance {
 // On reports whether the other context is needed.
 func (g *Guidance) On() bool { return g != nil && g.Scale != 1 }
 
-// guide applies guidance to the scores.
+// guide applies guidance to the scores. Log-probabilities are over all logits, those of ids that may
+// not be drawn too: penalties look at the sign of what comes out.
 func (s *Sampler) guide() {
 	if s.Against == nil {
 		return
 	}
 	scale, logSum := s.params.Guidance.Scale, s.Leaves.LogSumExp(s.Against)
+	all := s.scores[:s.rows]
+	if s.params.Earlier {
+		all = s.scores
+	}
 	largest := math.Inf(-1)
-	for _, x := range s.scores {
+	for _, x := range all {
 		largest = max(largest, x)
 	}
-	s.weights = resized(s.weights, len(s.scores))
-	s.Leaves.Exp64s(s.weights, s.scores, largest, 1)
+	s.weights = resized(s.weights, len(all))
+	s.Leaves.Exp64s(s.weights, all, largest, 1)
 	ours := largest + kernels.Log64(s.Leaves.Sum64(s.weights, 0))
 	for id, x := range s.scores {
 		if !math.IsInf(x, -1) {

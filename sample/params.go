@@ -50,7 +50,7 @@ type Params struct {
 	DRYBreakers   []string    // strings for Open to make DRYStrings of; nil means UsualBreakers
 	DRYStrings    *DRYStrings // DRY's breakers as strings; nil means none
 	Bias          []Bias      // a Text in it is one token
-	SequenceBias  []Bias      // added after Guidance; a Text in it is any number of tokens
+	SequenceBias  []Bias      // a Text in it is any number of tokens
 	Allowed       []int       // the only ids that may be drawn; empty means all
 	MinTokens     int         // the text does not end before so many new tokens; 0 means off
 	LengthDecay   LengthDecay
@@ -64,6 +64,11 @@ type Params struct {
 
 	// Guidance makes tokens likelier that another context makes unlikely. Nil means off.
 	Guidance *Guidance
+
+	// Earlier takes the definitions of earlier versions, for the texts that they wrote: Guidance
+	// multiplies Bias and knows only the ids that may be drawn, and a bias of several ids needs a
+	// context of at least so many.
+	Earlier bool
 
 	// Generated is how many of the last tokens of the prompt count as new ones already, for the
 	// penalties, MinTokens and LengthDecay.

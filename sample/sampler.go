@@ -38,7 +38,8 @@ type Sampler struct {
 	allowed []uint64 // Params.Allowed as Open has ids, or nil
 
 	llama  bool   // the definitions are llama.cpp's
-	masks  []step // come first
+	ahead  []step // come first, and see all ids
+	masks  []step // remove ids, whatever their scores are
 	before []step // apply to the logits, greedy or not
 	steps  []step // decide what may be drawn
 	drew   []func(s *Sampler, place int)
@@ -184,6 +185,10 @@ func (s *Sampler) left() (n int) {
 func (s *Sampler) score(from Row, context []int) error {
 	if !s.load(from, context) {
 		return &model.NonFiniteError{Position: len(context) - 1, ID: firstNonFinite(from.Logits)}
+	}
+	for i := range s.ahead {
+		s.ahead[i].do(s)
+		s.note(s.ahead[i].name)
 	}
 	for i := range s.masks {
 		s.masks[i].do(s)

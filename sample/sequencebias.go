@@ -9,7 +9,6 @@ import (
 	"picogpt/internal/quote"
 )
 
-// sequenceBiasStep stands after guidance in the list of steps, as it does in Hugging Face's.
 func sequenceBiasStep() step {
 	return step{
 		name: "sequence-bias", kind: first, do: (*Sampler).addSequenceBiases,

@@ -14,12 +14,11 @@ import (
 )
 
 // plainSequenceBias is SequenceBiasLogitsProcessor: a sequence of one id always has its bias; a
-// longer one has it where the context is no shorter than the sequence, and ends with all but its
-// last id.
+// longer one has it where the context ends with all but its last id.
 func plainSequenceBias(scores []float64, context []int, all []Bias) {
 	for _, b := range all {
 		n := len(b.IDs)
-		if n == 1 || n <= len(context) && slices.Equal(context[len(context)-n+1:], b.IDs[:n-1]) {
+		if n == 1 || n-1 <= len(context) && slices.Equal(context[len(context)-n+1:], b.IDs[:n-1]) {
 			scores[b.IDs[n-1]] += b.Value
 		}
 	}

@@ -24,7 +24,7 @@ var topics = []cli.Topic{
 		Name: "sampling", Short: "more filters, repetition, single tokens",
 		Groups: []string{option.Filters, option.Repetition, option.Wanted},
 		Long: `
-A token is chosen in this order: biases, guidance, penalties, DRY, n-grams, --min-tokens,
+A token is chosen in this order: guidance, biases, penalties, DRY, n-grams, --min-tokens,
 --length-decay, temperature, then the filters top-n-sigma, top-h, top-k, top-p, min-p, typical,
 epsilon, eta and XTC, each of what the one before left, and one draw. --samplers llama.cpp filters
 as llama.cpp does, with the temperature last; its defaults are not taken over. --samplers LIST

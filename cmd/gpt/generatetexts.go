@@ -35,8 +35,10 @@ func (c *generateCommand) openTexts(
 	return a.openForm(&c.Form, m, t, o)
 }
 
-// openOptions gives o what its texts are in tokens. t is the tokenizer, if one is open.
+// openOptions gives o what its texts are in tokens, and the rules of what is read. t is the
+// tokenizer, if one is open.
 func openOptions(a *app, t *tokenizer.Tokenizer, o *decode.Options) (err error) {
+	o.Earlier = a.rules < 1
 	for _, row := range o.Table() {
 		if t == nil && row.NeedsText() {
 			if t, err = a.openTokenizer(); err != nil {

@@ -17,8 +17,8 @@ import (
 const Longest = 256 << 20
 
 // Rules is the version of what options mean. It rises where the same options come to other tokens. By
-// version 0 a JSON object may have any names, logit_bias is multiplied by guidance, and the ids that
-// end a text are those of config.json.
+// version 0 a JSON object may have any names, logit_bias is multiplied by guidance, a biased sequence
+// needs a longer context, and the ids that end a text are those of config.json.
 const Rules = 1
 
 // A Receipt records what came of one prompt: one text, several texts, or what may come next.
