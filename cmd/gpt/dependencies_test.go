@@ -4,16 +4,14 @@ package main
 
 import (
 	"bytes"
-	"debug/elf"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
-
-	"picogpt/internal/testing/cases"
 )
 
 // goTool runs the go command and returns what it prints.
@@ -57,7 +55,7 @@ func TestOnlyDriversLinkSystemLibraries(t *testing.T) {
 }
 
 // TestTheProgramNeedsNoCgo: without cgo, and without directives for the dynamic linker as packages have
-// that load libraries, what Go links is static. TestTheProgramIsStatic looks at it.
+// that load libraries, what Go links is static. TestREADMEsLineMakesAStaticProgram looks at it.
 func TestTheProgramNeedsNoCgo(t *testing.T) {
 	files := goTool(t, []string{"CGO_ENABLED=1"}, "list", "-deps", "-f",
 		"{{if not .Standard}}{{$d := .Dir}}{{range .CgoFiles}}\t{{$d}}/{{.}}\n{{end}}"+
@@ -117,23 +115,25 @@ func TestTheStartCompilesNoRegex(t *testing.T) {
 	}
 }
 
-func TestTheProgramIsStatic(t *testing.T) {
-	if !cases.Long {
-		t.Skip("it links the program; TestTheProgramNeedsNoCgo looks at the sources")
+// TestVersionNamesLibc compares what gpt version reads of this program with how Go says it built it.
+func TestVersionNamesLibc(t *testing.T) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		t.Fatal("no build info")
 	}
-	program := filepath.Join(t.TempDir(), "gpt")
-	goTool(t, []string{"CGO_ENABLED=0", "GOOS=linux"}, "build", "-o", program, ".")
-	f, err := elf.Open(program)
-	if err != nil {
-		t.Fatal(err)
+	dynamic := false // -tags gpu is so without cgo too
+	for _, s := range info.Settings {
+		dynamic = dynamic || s.Key == "CGO_ENABLED" && s.Value == "1" ||
+			s.Key == "-tags" && slices.Contains(strings.Split(s.Value, ","), "gpu")
 	}
-	defer f.Close()
-	for _, p := range f.Progs {
-		if p.Type == elf.PT_INTERP {
-			t.Error("the program asks for a loader")
+	isLibc := func(name string) bool { return strings.HasPrefix(name, "libc.") }
+	got := libraries()
+	switch {
+	case runtime.GOOS == "darwin" || runtime.GOOS == "windows":
+		if got != nil {
+			t.Errorf("%q, want nil where programs are no ELF files", got)
 		}
-	}
-	if libraries, err := f.ImportedLibraries(); len(libraries) > 0 {
-		t.Errorf("the program asks for %v, error %v", libraries, err)
+	case slices.ContainsFunc(got, isLibc) != dynamic || !dynamic && len(got) > 0 || got == nil:
+		t.Errorf("%q of a program of which Go says %v", got, info.Settings)
 	}
 }

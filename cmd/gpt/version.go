@@ -4,9 +4,12 @@ package main
 
 import (
 	"cmp"
+	"debug/elf"
 	"fmt"
+	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"picogpt/internal/cli"
@@ -32,8 +35,9 @@ func newVersion(a *app) *cli.Command {
 		Run:   func(*cli.Flags) error { return printVersion(a, c.JSON) },
 		Long: `
 Prints the version, its commit and the release of Go, the fastest kernels that this processor has,
-and the version of the arithmetic. Programs of the same arithmetic give the same bits: the same logits,
-texts of seeds and digests, on every machine.`,
+the version of the arithmetic, and on Linux the shared libraries that the program is linked with:
+none where it was built with CGO_ENABLED=0, libc where Go found a C compiler. Programs of the same
+arithmetic give the same bits: the same logits, texts of seeds and digests, on every machine.`,
 	}
 }
 
@@ -47,10 +51,13 @@ type build struct {
 	Arch       string `json:"arch"`
 	Kernels    string `json:"kernels"`
 	Arithmetic int    `json:"arithmetic"`
+
+	Libraries []string `json:"libraries"` // null where they are not known
 }
 
 func printVersion(a *app, asJSON bool) error {
 	b := thisBuild()
+	b.Libraries = libraries()
 	if asJSON {
 		return strictjson.Print(a.stdout, b)
 	}
@@ -59,6 +66,9 @@ func printVersion(a *app, asJSON bool) error {
 		text += fmt.Sprintf("commit %s, %s\n", b.Commit, b.Date)
 	}
 	text += fmt.Sprintf("kernels %s, arithmetic %d\n", b.Kernels, b.Arithmetic)
+	if b.Libraries != nil {
+		text += fmt.Sprintf("shared libraries: %s\n", cmp.Or(strings.Join(b.Libraries, ", "), "none"))
+	}
 	_, err := a.stdout.WriteString(text)
 	return err
 }
@@ -84,6 +94,26 @@ func thisBuild() build {
 	}
 	b.Version = cmp.Or(b.Version, info.Main.Version, "(devel)")
 	return b
+}
+
+// libraries are the shared libraries that this program is linked with, and without which it does
+// not start: libc, where Go found a C compiler. They are nil if the program is no ELF file that can
+// be read: macOS and Windows have other formats, and libraries of their own that are always there.
+func libraries() []string {
+	path, err := os.Executable()
+	if err != nil {
+		return nil
+	}
+	f, err := elf.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	names, err := f.ImportedLibraries()
+	if err != nil {
+		return nil
+	}
+	return append([]string{}, names...)
 }
 
 // versionName is what this build is called.

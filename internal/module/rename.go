@@ -149,6 +149,6 @@ func withAddress(readme []byte, to string) []byte {
 	}
 	title, text, _ := bytes.Cut(readme, []byte("\n"))
 	readme = slices.Concat(title, []byte("\n\n"+badges+"\n"), text)
-	install := regexp.MustCompile(`(?m)^go install \./cmd/gpt`)
-	return install.ReplaceAll(readme, []byte("go install "+to+"/cmd/gpt@latest"))
+	install := regexp.MustCompile(`(?m)^(CGO_ENABLED=0 go install) \./cmd/gpt`)
+	return install.ReplaceAll(readme, []byte("$1 "+to+"/cmd/gpt@latest"))
 }
