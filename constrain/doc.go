@@ -46,16 +46,20 @@
 //
 // # JSON Schema
 //
-// Draft 2020-12. These keywords are followed: type, enum, const, properties, required,
-// additionalProperties, patternProperties, propertyNames, minProperties, maxProperties,
-// dependentRequired, dependentSchemas, items, prefixItems, minItems, maxItems, uniqueItems,
-// minLength, maxLength, pattern (anywhere in the string; ECMA-262's syntax as far as RE2 has it,
-// and lookaheads), format, minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf,
-// allOf, anyOf, oneOf, not, if, then, else, $ref, $defs, $id and $anchor within the schema; and
-// what drafts 4 to 2019-09 spell otherwise: items as an array, additionalItems, dependencies,
-// definitions, exclusiveMinimum true, and id where $schema is draft 4. Keywords that restrict
-// nothing and unknown ones are ignored; all others that restrict (contains, unevaluatedProperties,
-// $dynamicRef and so on) give errors that name them.
+// Drafts 3, 4, 6, 7, 2019-09 and 2020-12, as $schema says; without it, or with an unknown one,
+// 2020-12. A schema in the text may have a $schema of its own. A keyword is followed where its draft
+// knows it: type, enum, const, properties, required, additionalProperties, patternProperties,
+// propertyNames, minProperties, maxProperties, dependentRequired, dependentSchemas, items,
+// prefixItems, minItems, maxItems, uniqueItems, minLength, maxLength, pattern (anywhere in the
+// string; ECMA-262's syntax as far as RE2 has it, and lookaheads), format, minimum, maximum,
+// exclusiveMinimum, exclusiveMaximum, multipleOf, allOf, anyOf, oneOf, not, if, then, else, $ref,
+// $defs, definitions, $id and $anchor within the schema; $dynamicRef and $recursiveRef where the text
+// has one schema that they could lead to; of older drafts, extends, disallow, divisibleBy, required
+// true, exclusiveMinimum true, and id; and in all of them, and without $schema, items as an array,
+// additionalItems and dependencies. Until draft 7, what stands beside $ref is ignored. What is
+// ignored though another draft, or another place, would follow it is in [Constraint.Notes]. Unknown
+// keywords are ignored, and what is in them is no schema; contains, unevaluatedItems and
+// unevaluatedProperties are errors.
 //
 // Under not and if, and in branches of oneOf that can hold together, these have no negation and
 // are errors: items (other than false), additionalProperties, patternProperties, propertyNames,
@@ -64,10 +68,11 @@
 // them apart. uniqueItems is for items of up to 1000 values, whole numbers, and strings of which
 // each could be longer.
 //
-// Formats of strings are those of the draft except regex, idn-email and idn-hostname, OpenAPI's
-// byte, and those of zod: base64, base64url, jwt (three parts of base64url), cidrv4, cidrv6, e164,
-// guid, cuid, cuid2, ulid, nanoid, xid, ksuid. Email addresses have no quotes, and a domain with a
-// point; hosts have no punycode; a scheme of a URI is followed by something. Formats of numbers
+// Formats of strings are those of the draft except idn-email and idn-hostname, OpenAPI's byte, and
+// those of zod: base64, base64url, jwt (three parts of base64url), cidrv4, cidrv6, e164, guid, cuid,
+// cuid2, ulid, nanoid, xid, ksuid. Email addresses have no quotes, and a domain with a point; hosts
+// have no punycode; a scheme of a URI is followed by something; regexes are what ECMA-262, RE2 and
+// Python read alike, with groups three deep, no lookaheads and no names. Formats of numbers
 // are bounds: int8 to int64, uint8 to uint64, float, double. idn-email and idn-hostname are
 // errors. Any other format restricts nothing, as the draft says; [Constraint.Notes] has it, and
 // [SchemaOptions].Strict refuses it.

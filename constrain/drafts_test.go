@@ -75,27 +75,90 @@ var drafted = []struct{ schema, instances string }{
 	{`{"oneOf":[{"minimum":2,"type":"integer"},{"maximum":4,"type":"integer"},{"const":9}]}`, `1 2 3 4 5 9 "a"`},
 	{`{"oneOf":[{"type":"string"},{"minLength":3},{"enum":["a","abc"]}]}`, `"a" "b" "abc" "abcd" 1 null`},
 	{`{"type":"array","items":{"oneOf":[{"pattern":"a"},{"pattern":"b"}],"type":"string"}}`, `[] ["a"] ["b"] ["ab"] ["a","c"]`},
+	{`{"$schema":"http://json-schema.org/draft-07/schema#","$id":"http://e.org/base/","definitions":{"foo":{"$id":"http://e.org/foo.json","type":"string"},"b":{"$id":"foo.json","type":"number"}},"allOf":[{"$id":"http://e.org/","$ref":"foo.json"}]}`, `1 "a" 2.5 null`},
+	{`{"$schema":"http://json-schema.org/draft-07/schema#","definitions":{"flags":{"type":"object","properties":{"cache":{"type":"boolean"}}}},"$ref":"#/definitions/flags","additionalProperties":false}`, `{} {"cache":true} {"x":1} {"cache":1} 1`},
+	{`{"$schema":"http://json-schema.org/draft-07/schema#","$ref":"#/definitions/a","definitions":{"a":{"type":"string"}},"type":"integer"}`, `"a" 1 null`},
+	{`{"$schema":"http://json-schema.org/draft-06/schema","items":{"$ref":"#/definitions/a","enum":[7],"not":{}},"type":"array","definitions":{"a":{"type":"integer"}},"if":{"minItems":1},"then":false}`, `[] [1] [7] ["a"]`},
+	{`{"$schema":"http://json-schema.org/draft-04/schema#","id":"http://e.org/a/","definitions":{"s":{"id":"http://e.org/x","type":"string"},"n":{"id":"x","type":"null"}},"properties":{"v":{"id":"http://e.org/","$ref":"x"}},"const":1,"contains":false,"propertyNames":false}`, `{"v":null} {"v":"a"} {} 3 []`},
+	{`{"$schema":"https://json-schema.org/draft/2020-12/schema","$defs":{"a":{"x-note":{"$id":"https://e.org/t","type":"null"}},"b":{"$id":"https://e.org/t","type":"string"}},"$ref":"https://e.org/t"}`, `"a" null 1`},
+	{`{"$defs":{"a":{"enum":[{"$id":"https://e.org/t","type":"null"}],"const":{"$anchor":"x","$id":"https://e.org/t"},"default":{"$id":"https://e.org/t"},"examples":[{"$anchor":"x"}]},
+		"b":{"properties":{"$id":{"type":"boolean"},"$ref":{"type":"null"},"$anchor":{"type":"string"}}},"c":{"$id":"https://e.org/t","$anchor":"x","type":"string"}},"properties":{"t":{"$ref":"https://e.org/t#x"},"b":{"$ref":"#/$defs/b"}}}`,
+		`{"t":""} {"t":null} {"b":{"$id":true}} {"b":{"$id":"https://e.org/t"}} {"b":{"$ref":null,"$anchor":""}} {"b":{"$anchor":1}}`},
+	{`{"$id":"https://e.org/a/","$defs":{"s":{"$id":"x","type":"string"},"n":{"$id":"/x","type":"null"}},"properties":{"v":{"$id":"/b","$ref":"x","maxLength":1}}}`, `{"v":null} {"v":"a"} {}`},
+	{`{"properties":{"a":{"$ref":"#/x-note/a"}},"x-note":{"$id":"https://e.org/","a":{"type":"integer","not":{"const":3}}}}`, `{"a":1} {"a":3} {"a":""}`},
+	{`{"$schema":"https://json-schema.org/draft/2020-12/schema","properties":{"a":{"$id":"a","$schema":"http://json-schema.org/draft-07/schema#","properties":{"v":{"$ref":"#/definitions/i","maximum":3}},"definitions":{"i":{"type":"integer"}}},
+		"b":{"$ref":"#/$defs/i","maximum":3},"c":{"dependencies":{"x":["y"]}}},"$defs":{"i":{"type":"integer"}}}`,
+		`{"a":{"v":4}} {"a":{"v":""}} {"b":3} {"b":4} {"c":{"x":1}}`},
+	{`{"$schema":"https://json-schema.org/draft/2019-09/schema","$recursiveAnchor":true,"properties":{"a":{"$recursiveRef":"#","maxProperties":1},"v":{"type":"integer"}},"dependencies":{"v":["w"]},"prefixItems":[false]}`, `{"a":{"v":1}} {"a":{"a":{},"v":1}} {"v":1} {"v":""} [1] {"a":{"v":null}}`},
+	{`{"$dynamicAnchor":"n","type":"object","properties":{"a":{"$dynamicRef":"#n"},"v":{"type":"integer"}},"additionalProperties":false}`, `{"a":{"v":1}} {"a":{"x":1}} {"a":1} {"v":1}`},
+}
+
+// draft3 is a schema of draft 3, which the judge does not know, and the same in draft 2020-12.
+var draft3 = []struct{ schema, same, instances string }{
+	{`"type":"object","properties":{"a":{"required":true,"type":"integer"},"b":{"$ref":"#/properties/a","required":true,"type":"null"},"c":{"required":false}}`,
+		`{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"},"c":{}},"required":["a","b"]}`,
+		`{} {"a":1} {"a":1,"b":2} {"a":1,"b":null} {"a":1,"b":2,"c":3} {"a":"","b":2}`},
+	{`"extends":[{"type":"integer"},{"minimum":3}],"divisibleBy":2,"exclusiveMaximum":true,"maximum":8`,
+		`{"type":"integer","minimum":3,"multipleOf":2,"exclusiveMaximum":8}`, `2 3 4 6 8 "a"`},
+	{`"extends":{"type":["string",{"enum":[1,2]}]},"disallow":["null",{"enum":["x"]}]`,
+		`{"anyOf":[{"type":"string","not":{"const":"x"}},{"enum":[1,2]}]}`, `"a" "x" 1 2 3 null`},
+	{`"type":"any","disallow":"string"`, `{"not":{"type":"string"}}`, `1 "a" null {}`},
+	{`"dependencies":{"a":"b"},"type":"object","allOf":[{"required":["z"]}],"const":1,"minProperties":4,"propertyNames":false`,
+		`{"type":"object","dependentRequired":{"a":["b"]}}`, `{} {"a":1} {"a":1,"b":1} {"b":1} 1`},
+	{`"id":"http://x.y/","properties":{"a":{"id":"b","type":"integer"},"c":{"$ref":"b"},"d":{"$id":"b","type":"null"}}`,
+		`{"properties":{"a":{"type":"integer"},"c":{"type":"integer"},"d":{"type":"null"}}}`, `{"c":1} {"c":""} {"d":null} {"d":1}`},
+}
+
+func TestSpellingsOfDraft3(t *testing.T) {
+	for _, x := range draft3 {
+		schema := `{"$schema":"http://json-schema.org/draft-03/schema#",` + x.schema + `}`
+		held(t, schema, x.instances, judge.Schema(t, x.same))
+	}
 }
 
 func TestSpellingsOfOlderDraftsAndConditions(t *testing.T) {
 	for _, x := range drafted {
-		check := judge.Schema(t, x.schema)
-		c := compile(t, x.schema, SchemaOptions{})
-		valid := 0
-		for _, text := range texts(x.instances) {
-			want := check(text) == nil
-			if _, got := accepts(t, c, text); got != want {
-				t.Errorf("%s: %s: accepted %v, want %v", x.schema, text, got, want)
-			}
-			if want {
-				valid++
-			}
-		}
-		if n := len(texts(x.instances)); valid == 0 || valid == n {
-			t.Errorf("%s: %d of %d instances are valid: want some of both", x.schema, valid, n)
-		}
-		written(t, x.schema, c, 6, check)
+		held(t, x.schema, x.instances, judge.Schema(t, x.schema))
 	}
+}
+
+// TestWhatADraftIgnoresIsNoted: what another draft would follow, and what stands beside $ref.
+func TestWhatADraftIgnoresIsNoted(t *testing.T) {
+	const d4, d7 = `"$schema":"http://json-schema.org/draft-04/schema"`, `"$schema":"http://json-schema.org/draft-07/schema#"`
+	for schema, want := range map[string]string{
+		`{` + d4 + `,"const":1}`: "#: keyword const is not known in draft 4, and restricts nothing",
+		`{` + d7 + `,"properties":{"a":{"$ref":"#/definitions/a","title":"A","maxLength":3}},"definitions":{"a":{}}}`: "#/properties/a: keyword maxLength stands beside $ref in draft 7, and restricts nothing",
+		`{"properties":{"a":{"$ref":"#/$defs/a","maxLength":3}},"$defs":{"a":{}}}`:                                    "",
+		`{"divisibleBy":3}`: "#: keyword divisibleBy is not known in draft 2020-12, and restricts nothing",
+		`{` + d4 + `,"title":"","x-mine":1,"$defs":{"a":{}},"definitions":{"b":{}}}`: "",
+	} {
+		if got := strings.Join(compile(t, schema, SchemaOptions{}).Notes(), "|"); got != want {
+			t.Errorf("%s: notes %q, want %q", schema, got, want)
+		}
+		if _, err := JSONSchema(gpt2(), []byte(schema), SchemaOptions{Strict: true}); (err != nil) != (want != "") {
+			t.Errorf("%s: strict: %v", schema, err)
+		}
+	}
+}
+
+// held compares what a form accepts with a judge, and writes texts for it.
+func held(t *testing.T, schema, instances string, check func(string) error) {
+	t.Helper()
+	c := compile(t, schema, SchemaOptions{})
+	valid := 0
+	for _, text := range texts(instances) {
+		want := check(text) == nil
+		if _, got := accepts(t, c, text); got != want {
+			t.Errorf("%s: %s: accepted %v, want %v", schema, text, got, want)
+		}
+		if want {
+			valid++
+		}
+	}
+	if n := len(texts(instances)); valid == 0 || valid == n {
+		t.Errorf("%s: %d of %d instances are valid: want some of both", schema, valid, n)
+	}
+	written(t, schema, c, 6, check)
 }
 
 // TestAConditionKeepsTheOrder: what a condition says of a property does not make the order free.

@@ -24,7 +24,6 @@ const NoSpace = -1
 // A compiler compiles the values of a schema.
 type compiler struct {
 	options   Options
-	root      *jsonValue
 	all       []*schema
 	schemas   map[*jsonValue]*schema
 	constants map[*jsonValue]*schema
@@ -40,7 +39,7 @@ type compiler struct {
 	tables    map[string]*automaton.Table
 	anyString *stringSpec
 	anyNumber map[bool]*numberSpec
-	places    map[string]*jsonValue // schemas with an $id or $anchor; nil before the first $ref
+	document  *document
 	notes     []string
 	missing   string // a name that is both required and forbidden, for an error
 	depth     int
@@ -71,8 +70,9 @@ func Compile(
 		return nil, nil, fmt.Errorf("schema: %w", err)
 	}
 	overlaps := map[*jsonValue]map[int][]int{}
+	doc := readDocument(root, m)
 	for {
-		c := &compiler{options: o, root: root, meter: m, plain: v.Plainly, overlaps: overlaps,
+		c := &compiler{options: o, document: doc, meter: m, plain: v.Plainly, overlaps: overlaps,
 			schemas: map[*jsonValue]*schema{}, constants: map[*jsonValue]*schema{},
 			expanded: map[*schema][]alternative{}, expanding: map[*schema]bool{},
 			negated: map[*schema]*schema{}, nameSets: map[*schema]nameSet{},
@@ -108,7 +108,7 @@ func (c *compiler) overlapping() (found bool) {
 
 // compile compiles all values that are reachable from the root.
 func (c *compiler) compile() (*value, error) {
-	s, err := c.schemaOf(c.root)
+	s, err := c.schemaOf(c.document.root)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,8 @@ type format struct {
 // zod. A text of one is valid for ajv too: RFC 3339 for dates, times and durations,
 // with leap days, and leap seconds if the offset is whole or half hours; RFC 5321 for addresses
 // that need no quotes, at domains with a point; RFC 1123 for hosts, without punycode; RFC 2673 and
-// 4291; RFC 3986, 3987 and 6570; RFC 4122; RFC 4648; RFC 6901.
+// 4291; RFC 3986, 3987 and 6570; RFC 4122; RFC 4648; RFC 6901; regexes that ECMA-262, RE2 and Python
+// read alike, with groups three deep.
 var formats = sync.OnceValue(func() map[string]format {
 	return map[string]format{
 		"date":      {patterns: []string{`^` + dateFormat + `$`}},
@@ -45,6 +46,7 @@ var formats = sync.OnceValue(func() map[string]format {
 		"uuid":                  {patterns: []string{uuidFormat}},
 		"json-pointer":          {patterns: []string{`^` + pointerFormat + `$`}},
 		"relative-json-pointer": {patterns: []string{`^(0|[1-9][0-9]*)(#|` + pointerFormat + `)$`}},
+		"regex":                 {patterns: []string{`^` + regexFormat() + `$`}},
 
 		// OpenAPI
 		"byte": {patterns: []string{base64Format}},
@@ -258,4 +260,24 @@ func templateFormat() string {
 	const name = `([0-9A-Za-z_]|` + percentFormat + `)+(:[1-9][0-9]{0,3}|[*])?`
 	return `([!#$&(-;=?-\[\]_a-z~` + moreCharacters + `]|` + percentFormat + `|[{][+#./;?&]?` + name +
 		`(,` + name + `)*[}])*`
+}
+
+// regexFormat returns the regex of regexes. Of ranges and counts it has those that it can tell to
+// be in order from their ends, and braces and brackets never stand for themselves.
+func regexFormat() string {
+	const plain = `[^\x00-\x1f\x7f\\^$.*+?()\[\]{}|]`
+	const escape = `\\[dDwWsStnrfv^$\\.*+?()\[\]{}|/]`
+	const ranges = `0-[0-9]|[0-9]-9|a-[a-z]|[a-z]-z|A-[A-Z]|[A-Z]-Z`
+	const counts = `[0-9]{1,3},?|[0-9],[1-9][0-9]{1,2}|0,[0-9]|1,[1-9]|2,[2-9]|3,[3-9]|[0-9],9`
+	const class = `\[\^?([^\x00-\x1f\x7f\\\[\]^-]|` + escape + `|\\-|` + ranges + `)+\]`
+	const one = `(` + plain + `|[.]|` + escape + `|` + class + `)(([*+?]|\{(` + counts + `)\})[?]?)?`
+	re := ""
+	for depth := range 4 {
+		group := ""
+		if depth > 0 {
+			group = `|\((\?:)?` + re + `\)([*+?][?]?)?`
+		}
+		re = `([|^$]|\\[bB]|` + one + group + `)*`
+	}
+	return re
 }

@@ -13,6 +13,14 @@ func (v *jsonValue) want(what string) error {
 	return fmt.Errorf("%s: want %s, found %s", v.at(), what, v.is())
 }
 
+// string returns the characters of a string, "" of anything else and of nil.
+func (v *jsonValue) string() string {
+	if v == nil || v.kind != '"' {
+		return ""
+	}
+	return v.text
+}
+
 func readTypes(v *jsonValue) (t types, err error) {
 	items := []*jsonValue{v}
 	if v.kind == '[' {

@@ -24,6 +24,8 @@ type jsonValue struct {
 	up      *jsonValue // the value around it; nil for the whole text
 	name    string     // its key or index there
 	pointer int        // length of its JSON pointer, in bytes
+
+	scope *scope // of a schema, where a draft has schemas
 }
 
 // parseJSON reads one value.

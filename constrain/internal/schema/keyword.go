@@ -4,6 +4,7 @@ package schema
 
 import (
 	"fmt"
+	"strings"
 )
 
 // exclusiveOf reads an exclusive bound: a number or, in draft 4, true beside the bound.
@@ -79,6 +80,62 @@ func (c *compiler) dependencies(s *schema, in *jsonValue, key string, v *jsonVal
 		s.also = append(s.also, also)
 	}
 	return nil
+}
+
+// typeOf reads type. In draft 3 it may be any, and schemas may stand among the names.
+func (c *compiler) typeOf(s *schema, in, v *jsonValue) (err error) {
+	if c.scopeOf(in).draft != draft3 {
+		s.types, err = readTypes(v)
+		return err
+	}
+	items := []*jsonValue{v}
+	if v.kind == '[' {
+		items = v.items
+	}
+	for _, item := range items {
+		one := c.newSchema(item)
+		switch {
+		case item.kind == '{':
+			one, err = c.schemaOf(item)
+		case item.string() != "any":
+			one.types, err = readTypes(item)
+		}
+		if err != nil {
+			return err
+		}
+		s.anyOf = append(s.anyOf, one)
+	}
+	return nil
+}
+
+// requiredOf returns the names of properties that say in draft 3 that they are required.
+func requiredOf(draft drafts, properties *jsonValue) (names []string) {
+	if draft != draft3 {
+		return nil
+	}
+	for i, name := range properties.keys {
+		if r := properties.items[i].member("required"); r != nil && r.kind == 't' {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// dynamic reads a reference whose target depends on the schemas that led to it. Where the text has
+// one schema that it could lead to, it is a $ref.
+func (c *compiler) dynamic(s *schema, in *jsonValue, key string, v *jsonValue) error {
+	one := c.document.recursive < 2
+	if key == "$dynamicRef" {
+		_, anchor, _ := strings.Cut(v.string(), "#")
+		one = c.document.dynamic[anchor] < 2
+	}
+	if !one {
+		return fmt.Errorf("%s: keyword %s is not supported where several schemas have its anchor", in.at(),
+			key)
+	}
+	part, err := c.resolve(v)
+	s.also = append(s.also, part)
+	return err
 }
 
 // both adds const to a schema that also has enum, as another schema that must hold.

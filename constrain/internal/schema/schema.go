@@ -77,20 +77,6 @@ var typeNames = map[string]types{"null": nullType, "boolean": booleanType, "numb
 // IsType reports whether a name is one of JSON Schema's types.
 func IsType(name string) bool { return typeNames[name] != 0 }
 
-// annotations are keywords that restrict nothing.
-var annotations = map[string]bool{"title": true, "description": true, "default": true,
-	"examples": true, "deprecated": true, "readOnly": true, "writeOnly": true, "$comment": true,
-	"$schema": true, "$anchor": true, "$defs": true, "definitions": true,
-	"contentEncoding": true, "contentMediaType": true, "contentSchema": true}
-
-// refused are keywords that restrict and that this package does not support.
-var refused = map[string]bool{
-	"contains": true, "minContains": true, "maxContains": true,
-	"unevaluatedItems": true, "unevaluatedProperties": true,
-	"$dynamicRef": true, "$dynamicAnchor": true, "$recursiveRef": true, "$recursiveAnchor": true,
-	"divisibleBy": true, "disallow": true, "extends": true,
-	"$vocabulary": true}
-
 // schemaOf returns the schema of a JSON value. It parses each value once.
 func (c *compiler) schemaOf(v *jsonValue) (*schema, error) {
 	if s := c.schemas[v]; s != nil {
@@ -113,8 +99,13 @@ func (c *compiler) schemaOf(v *jsonValue) (*schema, error) {
 		return nil, fmt.Errorf("%s: want a schema: an object, true or false; found %s",
 			v.at(), v.is())
 	}
+	draft := c.scopeOf(v).draft
 	for i, key := range v.keys {
-		if err := c.keyword(s, v, key, v.items[i]); err != nil {
+		ignored, err := c.ignores(draft, v, key)
+		if err == nil && !ignored {
+			err = c.keyword(s, v, key, v.items[i])
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -142,7 +133,10 @@ func (c *compiler) newSchema(from *jsonValue) *schema {
 func (c *compiler) keyword(s *schema, in *jsonValue, key string, v *jsonValue) (err error) {
 	switch key {
 	case "type":
-		s.types, err = readTypes(v)
+		err = c.typeOf(s, in, v)
+	case "disallow":
+		s.not = c.newSchema(in)
+		err = c.typeOf(s.not, in, v)
 	case "enum":
 		if v.kind != '[' {
 			return v.want("an array")
@@ -157,6 +151,15 @@ func (c *compiler) keyword(s *schema, in *jsonValue, key string, v *jsonValue) (
 		}
 	case "$ref":
 		s.ref, err = c.resolve(v)
+	case "$recursiveRef", "$dynamicRef":
+		err = c.dynamic(s, in, key, v)
+	case "extends":
+		if v.kind == '[' && len(v.items) > 0 {
+			s.allOf, err = c.schemasOf(v)
+		} else if v.kind != '[' {
+			s.allOf = make([]*schema, 1)
+			s.allOf[0], err = c.schemaOf(v)
+		}
 	case "allOf":
 		s.allOf, err = c.schemasOf(v)
 	case "anyOf":
@@ -171,7 +174,7 @@ func (c *compiler) keyword(s *schema, in *jsonValue, key string, v *jsonValue) (
 		s.exclusiveMin, err = exclusiveOf(v, in.member("minimum"))
 	case "exclusiveMaximum":
 		s.exclusiveMax, err = exclusiveOf(v, in.member("maximum"))
-	case "multipleOf":
+	case "multipleOf", "divisibleBy":
 		s.multiple, err = v.divisor()
 	case "minLength":
 		s.minLength, err = v.count()
@@ -193,10 +196,13 @@ func (c *compiler) keyword(s *schema, in *jsonValue, key string, v *jsonValue) (
 	case "format":
 		err = c.formatOf(s, in, v)
 	case "required":
-		s.required, err = v.strings()
+		if draft := c.scopeOf(in).draft; draft != draft3 { // there the object's properties say it
+			s.required, err = v.strings()
+		}
 	case "properties":
 		s.properties, err = c.propertiesOf(v)
 		s.lookUp()
+		s.required = append(s.required, requiredOf(c.scopeOf(in).draft, v)...)
 	case "patternProperties":
 		s.patterns, err = c.propertiesOf(v)
 	case "additionalProperties":
@@ -219,10 +225,7 @@ func (c *compiler) keyword(s *schema, in *jsonValue, key string, v *jsonValue) (
 		err = c.branch(s, in, key, v)
 	case "dependentRequired", "dependentSchemas", "dependencies":
 		err = c.dependencies(s, in, key, v)
-	default:
-		if annotations[key] || !refused[key] {
-			return nil
-		}
+	case "contains", "unevaluatedItems", "unevaluatedProperties":
 		err = fmt.Errorf("%s: keyword %s is not supported", in.at(), key)
 	}
 	return err
