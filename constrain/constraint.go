@@ -38,8 +38,9 @@ type Constraint struct {
 	notes []string
 }
 
-// Notes says what a schema contains that restricts nothing, though its author may have meant it to:
-// formats that nobody defines. Each is one line.
+// Notes says what a schema contains that restricts nothing, though its author may have meant it to,
+// such as formats that nobody defines; and, with [SchemaOptions].Closed, that objects are closed, or
+// which one could not be. Each is one line.
 func (c *Constraint) Notes() []string { return slices.Clone(c.notes) }
 
 // Bytes returns approximately how much memory the constraint takes now: the compiled form, and what

@@ -17,12 +17,17 @@ type SchemaOptions struct {
 	// wherever JSON allows them, except at the beginning and the end of the text.
 	Space int
 
-	// Closed forbids properties that neither properties nor patternProperties contains, in objects
-	// whose schema has one of the two and no additionalProperties; it has the effect of
-	// additionalProperties false. If required names such a property, there is no such object.
+	// Closed is for texts that are made: an object has no other names than those that properties,
+	// required or dependentRequired of its schemas have, together with those of $ref, allOf and the
+	// branches of anyOf, oneOf and if that hold; nor does JSON Schema ask for others. It does nothing
+	// where none of them names properties, or one has additionalProperties, patternProperties or
+	// unevaluatedProperties, nor to what not, if and the other branches of oneOf mean. Where no
+	// object has such names only, the object stays open. [Constraint.Notes] says both. A form that
+	// judges texts wants it false.
 	Closed bool
 
-	// Strict refuses schemas of which [Constraint.Notes] would say something.
+	// Strict refuses schemas of which [Constraint.Notes] would say that something restricts nothing,
+	// or that an object stays open.
 	Strict bool
 }
 
@@ -33,8 +38,8 @@ const NoSpace = -1
 // Bytes.
 type WorkError = meter.WorkError
 
-// JSONSchema returns the constraint that a text is JSON that a schema of draft 2020-12 accepts. The
-// package comment lists the supported keywords; others that restrict are errors.
+// JSONSchema returns the constraint that a text is JSON that a schema accepts, in the draft that its
+// $schema says. The package comment lists the supported keywords; others that restrict are errors.
 func JSONSchema(v *Vocabulary, text []byte, o SchemaOptions) (*Constraint, error) {
 	return Compiler{Vocabulary: v}.JSONSchema(context.Background(), text, o)
 }

@@ -41,7 +41,8 @@ type compiler struct {
 	anyNumber map[bool]*numberSpec
 	document  *document
 	notes     []string
-	missing   string // a name that is both required and forbidden, for an error
+	opened    map[*schema]*schema
+	none      *schema // which accepts nothing
 	depth     int
 	plain     charset.Set // the characters of plain ids
 	meter     *meter.Meter
@@ -75,7 +76,7 @@ func Compile(
 		c := &compiler{options: o, document: doc, meter: m, plain: v.Plainly, overlaps: overlaps,
 			schemas: map[*jsonValue]*schema{}, constants: map[*jsonValue]*schema{},
 			expanded: map[*schema][]alternative{}, expanding: map[*schema]bool{},
-			negated: map[*schema]*schema{}, nameSets: map[*schema]nameSet{},
+			negated: map[*schema]*schema{}, opened: map[*schema]*schema{}, nameSets: map[*schema]nameSet{},
 			values: map[string]*value{}, tables: map[string]*automaton.Table{},
 			anyString: &stringSpec{max: -1}, anyNumber: map[bool]*numberSpec{}}
 		first, err := c.compile()
@@ -129,10 +130,7 @@ func (c *compiler) compile() (*value, error) {
 	if err := c.satisfy(); err != nil {
 		return nil, err
 	}
-	switch {
-	case !first.possible && c.missing != "":
-		return nil, fmt.Errorf("no value is valid under it: %s", c.missing)
-	case !first.possible:
+	if !first.possible {
 		return nil, errors.New("no value is valid under it")
 	}
 	return first, nil

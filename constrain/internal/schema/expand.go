@@ -57,7 +57,7 @@ func (c *compiler) lists(s *schema) (lists [][]alternative, err error) {
 	}
 	all = append(all, s.also...)
 	if s.not != nil {
-		none, err := c.negate(s.not)
+		none, err := c.negate(c.open(s.not))
 		if err != nil {
 			return nil, err
 		}
@@ -104,7 +104,7 @@ func (c *compiler) alone(s *schema) ([]*schema, error) {
 	for i := range one {
 		parts := []*schema{one[i]}
 		for _, j := range c.overlaps[s.from][i] {
-			n, err := c.negate(s.oneOf[j])
+			n, err := c.negate(c.open(s.oneOf[j]))
 			if err != nil {
 				return nil, fmt.Errorf("%s: oneOf of which branches %d and %d can both hold: %w", s.at(),
 					min(i, j), max(i, j), err)
@@ -123,11 +123,12 @@ func (c *compiler) cases(s *schema) ([]*schema, error) {
 	if s.when == nil {
 		return nil, nil
 	}
-	yes, no := []*schema{s.when}, []*schema{}
+	when := c.open(s.when)
+	yes, no := []*schema{when}, []*schema{}
 	if s.then != nil {
 		yes = append(yes, s.then)
 	}
-	n, err := c.negate(s.when)
+	n, err := c.negate(when)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +162,7 @@ func (c *compiler) exclude(s *schema) error {
 			if slices.Contains(c.overlaps[s.from][i], j) {
 				continue
 			}
-			both := c.valueOf(&rest, s.oneOf[i], s.oneOf[j])
+			both := c.valueOf(c.open(&rest), c.open(s.oneOf[i]), c.open(s.oneOf[j]))
 			c.oneOf = append(c.oneOf, exclusive{s, j, i, both})
 		}
 	}
@@ -177,7 +178,7 @@ func (s *schema) plain() bool {
 
 func (s *schema) isObject() bool {
 	return len(s.properties) > 0 || len(s.patterns) > 0 || s.additional != nil || s.names != nil ||
-		len(s.required) > 0 || s.minProperties > 0 || s.maxProperties >= 0
+		len(s.required) > 0 || s.minProperties > 0 || s.maxProperties >= 0 || s.closes || s.opens
 }
 
 func (s *schema) isArray() bool {

@@ -56,7 +56,7 @@ func (c *compiler) dependencies(s *schema, in *jsonValue, key string, v *jsonVal
 		without, with := c.newSchema(item), c.newSchema(item)
 		without.beside = true
 		without.properties = []property{{name, c.never(item)}}
-		with.types, with.required = objectType, []string{name}
+		with.types, with.required, with.beside = objectType, []string{name}, true
 		switch {
 		case key != "dependentSchemas" && item.kind == '[':
 			names, err := item.strings()
@@ -64,8 +64,10 @@ func (c *compiler) dependencies(s *schema, in *jsonValue, key string, v *jsonVal
 				return err
 			}
 			with.required = append(with.required, names...)
+			s.dependents = append(s.dependents, with.required...)
 		case key != "dependentSchemas" && key == "dependencies" && item.kind == '"': // draft 3
 			with.required = append(with.required, item.text)
+			s.dependents = append(s.dependents, with.required...)
 		case key == "dependentRequired":
 			return item.want("an array of strings")
 		default:

@@ -27,6 +27,9 @@ type objectSpec struct {
 	neededFrom               []int // number of required names from each ordered name on
 	possibleFrom             []int // number of possible names from each ordered name on
 	neededFree, possibleFree int   // the same for the names without order
+
+	wide *objectSpec // of a closed one: the same with other names
+	from *schema     // which closes it
 }
 
 type objectName struct {
@@ -71,13 +74,18 @@ func (c *compiler) object(v *value, a alternative) error {
 		for _, name := range c.all[id].required {
 			s.names[s.name(name)].required = true
 		}
+		if p := c.all[id]; p.closes {
+			for _, name := range p.dependents {
+				s.name(name)
+			}
+		}
 	}
 	if err := c.objectValues(s, a); err != nil {
 		return err
 	}
 	s.sort()
 	c.meter.Charge(16 * len(s.names))
-	v.objects = append(v.objects, s)
+	v.objects = append(v.objects, c.close(s, a))
 	return nil
 }
 
@@ -187,9 +195,6 @@ func (c *compiler) never(from *jsonValue) *schema {
 // which matches some patterns.
 func (c *compiler) named(a alternative, name string, known bool, matches []bool,
 	number map[string]int) (conj []*schema) {
-	var listed *schema  // a schema that lists names
-	named := false      // this one is among them
-	restricted := false // some schema restricts other names
 	for _, id := range a {
 		p := c.all[id]
 		found := false
@@ -211,18 +216,6 @@ func (c *compiler) named(a alternative, name string, known bool, matches []bool,
 		if !found && p.additional != nil {
 			conj = append(conj, p.additional)
 		}
-		if len(p.properties) > 0 && !p.beside || len(p.patterns) > 0 {
-			listed = p
-		}
-		named = named || found
-		restricted = restricted || p.additional != nil
 	}
-	if !c.options.Closed || listed == nil || named || restricted {
-		return conj
-	}
-	if known { // the name is required, so there is no such object
-		c.missing = fmt.Sprintf("%s: required has %s, properties does not, and others are forbidden",
-			listed.at(), quote.Short(name, 40))
-	}
-	return []*schema{c.never(nil)}
+	return conj
 }

@@ -23,7 +23,10 @@ func (c *compiler) satisfy() error {
 	}
 	list := slices.Clone(c.order)
 	slices.Reverse(list) // usually parts before the values that contain them
-	if err := c.findPossible(list); err != nil {
+	if err := c.widen(list); err != nil {
+		return err
+	}
+	if err := c.findAgain(list); err != nil {
 		return err
 	}
 	for _, v := range list {

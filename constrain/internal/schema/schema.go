@@ -46,6 +46,9 @@ type schema struct {
 	beside        bool // properties of other schemas give the order, and say which names there are
 	minProperties int
 	maxProperties int
+	dependents    []string // the names in dependentRequired
+	closes, opens bool     // with Options.Closed: it names properties; it says which others there are
+	open          bool     // it closes nothing
 
 	prefix             []*schema
 	items              *schema
@@ -109,6 +112,7 @@ func (c *compiler) schemaOf(v *jsonValue) (*schema, error) {
 			return nil, err
 		}
 	}
+	c.closing(s, draft, v)
 	return s, nil
 }
 
@@ -226,6 +230,9 @@ func (c *compiler) keyword(s *schema, in *jsonValue, key string, v *jsonValue) (
 	case "dependentRequired", "dependentSchemas", "dependencies":
 		err = c.dependencies(s, in, key, v)
 	case "contains", "unevaluatedItems", "unevaluatedProperties":
+		if v.kind == 't' && key != "contains" {
+			return nil
+		}
 		err = fmt.Errorf("%s: keyword %s is not supported", in.at(), key)
 	}
 	return err
