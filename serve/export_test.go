@@ -2,6 +2,9 @@ package serve
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -97,3 +100,9 @@ func (s *Server) SearchTurns() int {
 
 // Steps returns how many steps the batch has made.
 func (s *Server) Steps() int { return int(s.batcher.Stats().Steps) }
+
+// Decisives returns the paths of the fields that decide what an answer is.
+func Decisives() []string { return slices.Sorted(maps.Keys(decisives)) }
+
+// Off returns the values of a decisive field that ask for nothing.
+func Off(path string) []string { return strings.Fields(decisives[path].off) }

@@ -24,8 +24,9 @@ const (
 )
 
 // readFields reads an object by a table of fields. It returns the names of those that the table
-// lacks, at most keptUnknown. An explicit null counts as an absent field.
-func readFields(body string, fields map[string]field) (ignored []string, err error) {
+// lacks, at most keptUnknown; one of decisives is an error. An explicit null counts as an absent
+// field. within is the path of the object, with a point at its end, or "".
+func readFields(within, body string, fields map[string]field) (ignored []string, err error) {
 	r, unknown := strictjson.NewReader(body), 0
 	err = r.Object(func(name string) error {
 		read, known := fields[name]
@@ -36,8 +37,7 @@ func readFields(body string, fields map[string]field) (ignored []string, err err
 					"server does not know, found more", mostUnknown)
 			}
 			ignored = noted(ignored, name)
-			_, err := r.Raw()
-			return err
+			return decides(r, within+name)
 		case r.Kind() == 'n':
 			_, err := r.Raw()
 			return err
@@ -251,7 +251,7 @@ func object(name string, to *[]string, fields map[string]field) field {
 		if err != nil {
 			return err
 		}
-		ignored, err := readFields(v.Text(), fields)
+		ignored, err := readFields(name+".", v.Text(), fields)
 		for _, inner := range ignored {
 			*to = noted(*to, name+"."+inner)
 		}

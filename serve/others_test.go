@@ -283,8 +283,8 @@ func TestConversations(t *testing.T) {
 	if got != want || roles != 1 {
 		t.Errorf("the stream %q with %d roles, want %q", got, roles, want)
 	}
-	r, _ = c.post("/v1/chat/completions", `{"prompt":"x","tools":[],"max_tokens":1,`+messages+"}")
-	if got := r.Header.Get("X-Ignored-Fields"); got != "prompt, tools" {
+	r, _ = c.post("/v1/chat/completions", `{"store":true,"tools":[],"max_tokens":1,`+messages+"}")
+	if got := r.Header.Get("X-Ignored-Fields"); got != "store, tools" {
 		t.Errorf("ignored: %q", got)
 	}
 	for fields, message := range map[string]string{

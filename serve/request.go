@@ -92,7 +92,7 @@ func (s *Server) parseCompletion(body string) (*completion, error) {
 // parse reads a body by a table of fields, of which needed must be there.
 func (q *completion) parse(s *Server, body string, table map[string]field, needed string) error {
 	n := needs(table, needed)
-	ignored, err := readFields(body, table)
+	ignored, err := readFields("", body, table)
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ func (s *Server) readRequest(
 		return nil, err
 	}
 	n := needs(table, needed...)
-	ignored, err := readFields(body, table)
+	ignored, err := readFields("", body, table)
 	if err == nil {
 		err = n.check(ignored, table)
 	}

@@ -110,7 +110,8 @@ than OpenAI's; a negative one is its two's complement.
 /metrics	numbers for Prometheus; with --metrics-addr without the key, on another port
 
 Fields that it does not know are ignored, and named in the header X-Ignored-Fields; in a request
-without a prompt they are errors. /tokenize takes at most 1 MiB of text. The queue is bounded: a
+without a prompt they are errors, and so are always those of other servers that decide what an
+answer is, such as tool_choice required, grammar, lora, n_predict, chat_template. /tokenize takes at most 1 MiB of text. The queue is bounded: a
 request that finds it full gets status 429, which clients answer by trying again; of the client with
 most texts, the newest makes room for clients that have none. A client that goes away ends its texts.
 
