@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"picogpt/batch"
 	"picogpt/constrain"
 	"picogpt/decode"
 )
@@ -19,7 +20,7 @@ func AppendLogProb(b []byte, x float64) []byte { return append(b, encode(logProb
 
 // SetPatience makes the server wait less for clients.
 func (s *Server) SetPatience(body, write, ping time.Duration) {
-	s.patience = patience{body: body, write: write, ping: ping, drain: min(body, time.Second)}
+	s.patience = patience{body: body, write: write, wait: ping, ping: ping, drain: min(body, time.Second)}
 }
 
 // AddRoute makes a path call f.
@@ -106,3 +107,18 @@ func Decisives() []string { return slices.Sorted(maps.Keys(decisives)) }
 
 // Off returns the values of a decisive field that ask for nothing.
 func Off(path string) []string { return strings.Fields(decisives[path].off) }
+
+// Occupy takes a slot of the batch, until leave is called.
+func (s *Server) Occupy() (leave func()) {
+	begun, ends := make(chan struct{}), make(chan struct{})
+	go func() {
+		for range s.batcher.Run(context.Background(), batch.Request{Prompt: []int{1},
+			Options: decode.Options{MaxTokens: 200, EndOfText: []int{}}}) {
+			close(begun)
+			<-ends
+			break
+		}
+	}()
+	<-begun
+	return func() { close(ends) }
+}

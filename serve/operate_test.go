@@ -252,21 +252,6 @@ func TestCloseEndsWhatIsBeingWritten(t *testing.T) {
 	c.idle(m)
 }
 
-func TestASilentStreamIsKeptAlive(t *testing.T) {
-	c := start(t, serve.Options{Batcher: batch.Options{MaxStreams: 1}})
-	c.server.SetPatience(time.Second, time.Second, time.Millisecond)
-	cancel := c.begin(`{"prompt":"Once","max_tokens":100,"ignore_eos":true,"n":3,"seed":1}`)
-	defer cancel()
-	eventually(t, "the other is being written", func() bool { return c.server.Waiting() > 0 })
-	_, body := c.post("/v1/completions", `{"prompt":"Tom","max_tokens":3,"stream":true}`)
-	if !strings.Contains(body, ": ping\n\n") {
-		t.Errorf("no comment in %q", body)
-	}
-	if data := events(t, body); data[len(data)-1] != "[DONE]" {
-		t.Errorf("the stream %q", data)
-	}
-}
-
 func TestTheLogHasNoTexts(t *testing.T) {
 	var log bytes.Buffer
 	c := start(

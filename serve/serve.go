@@ -65,14 +65,15 @@ type Server struct {
 type patience struct {
 	body  time.Duration // for the next bytes of a body
 	write time.Duration // for the client to receive one write
-	ping  time.Duration // without a token, until a stream sends a comment
+	wait  time.Duration // for the first token, until a stream sends its headers and a comment
+	ping  time.Duration // without a byte, until it sends another comment
 	drain time.Duration // for what is left of a body that is refused
 }
 
 // patient returns how long a server waits.
 func patient() patience {
-	return patience{body: 10 * time.Second, write: 30 * time.Second, ping: 15 * time.Second,
-		drain: time.Second}
+	return patience{body: 10 * time.Second, write: 30 * time.Second, wait: 3 * time.Second,
+		ping: 15 * time.Second, drain: time.Second}
 }
 
 // New returns a Server of a model and its tokenizer, which the caller owns. Close the Server before

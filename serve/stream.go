@@ -16,12 +16,13 @@ import (
 type events struct {
 	job     *job
 	buf     []byte
-	started bool
+	started bool // the headers are sent
+	waits   bool // no event is
 }
 
-// answerInParts sends each token as it arrives. An error before the first token has a status.
+// answerInParts sends each token as it arrives. An error before the headers are sent has a status.
 func (j *job) answerInParts(ctx context.Context) error {
-	e := &events{job: j}
+	e := &events{job: j, waits: true}
 	stop := sync.OnceFunc(e.keepAlive())
 	defer stop() // also after a panic
 	err := j.write(ctx, e.took)
@@ -67,6 +68,7 @@ func (e *events) took(c *choice, t *decode.Token) error {
 
 // event adds an event to the buffer.
 func (e *events) event(choices []*choice, used *usage) {
+	e.waits = false
 	e.buf = append(e.buf, "data: "...)
 	e.buf = append(e.buf, encode(e.job.newAnswer(choices, used))...)
 	e.buf = append(e.buf, "\n\n"...)
@@ -104,30 +106,35 @@ func (e *events) send() error {
 	return nil
 }
 
-// keepAlive sends comments while no token arrives, so that proxies do not close the connection;
-// also before the first token, if that takes long. It sends comments because events without data
-// would end OpenAI's client for Python. stop ends it.
+// keepAlive sends comments while no token arrives, so that proxies do not close the connection: the
+// first, with the headers, once the text has waited a few seconds. It sends comments because events
+// without data would end OpenAI's client for Python. stop ends it.
 func (e *events) keepAlive() (stop func()) {
 	done := make(chan struct{})
 	var sender sync.WaitGroup
 	sender.Go(func() {
-		tick := time.NewTicker(e.job.server.patience.ping)
-		defer tick.Stop()
-		seen := int64(-1)
+		patience := e.job.server.patience
+		timer := time.NewTimer(patience.wait)
+		defer timer.Stop()
+		seen := int64(0)
 		for {
 			select {
 			case <-done:
 				return
-			case <-tick.C:
+			case <-timer.C:
 			}
 			e.job.mu.Lock()
 			if v := e.job.visit; v.bytes == seen {
-				e.buf = append(e.buf, ": ping\n\n"...)
+				comment := ": ping\n\n"
+				if e.waits {
+					comment = ": waiting\n\n"
+				}
+				e.buf = append(e.buf, comment...)
 				e.send() // the next token reports that the client is gone
-			} else {
-				seen = v.bytes
 			}
+			seen = e.job.visit.bytes
 			e.job.mu.Unlock()
+			timer.Reset(patience.ping)
 		}
 	})
 	return func() { close(done); sender.Wait() }

@@ -81,3 +81,31 @@ func TestTimesOfPrompts(t *testing.T) {
 		}
 	}
 }
+
+// TestASilentStreamIsKeptAlive in the bubble's time: by a comment for each 15 seconds without a byte.
+func TestASilentStreamIsKeptAlive(t *testing.T) {
+	s := ofTheDemo(t)
+	synctest.Test(t, func(t *testing.T) {
+		w := httptest.NewRecorder()
+		v := newVisit(w, httptest.NewRequest("POST", "/v1/completions", nil), s.patience)
+		e := &events{job: &job{completion: newCompletion(), server: s, visit: v}, waits: true}
+		stop := e.keepAlive()
+		const event, ping = "data: {}\n\n", ": ping\n\n"
+		send := func() {
+			e.job.mu.Lock()
+			defer e.job.mu.Unlock()
+			e.waits = false
+			e.buf = append(e.buf, event...)
+			e.send()
+		}
+		send()
+		time.Sleep(17 * time.Second)
+		send()                       // at 17 s
+		time.Sleep(25 * time.Second) // looks at 18 and 33
+		stop()
+		v.release()
+		if got := w.Body.String(); got != event+event+ping {
+			t.Errorf("%q", got)
+		}
+	})
+}
