@@ -169,7 +169,7 @@ type app struct {
 
 func newApp() *app {
 	a := &app{stdout: process.NewOutput(os.Stdout), start: time.Now(), rules: receipt.Rules}
-	a.Stderr, a.Program = os.Stderr, "gpt"
+	a.Stderr, a.Program = terminal.NewShown(os.Stderr), "gpt"
 	// the defaults of all flags, also for commands that have only some
 	cli.NewFlags(func(f *cli.Flags) { a.flags(f, ^globalFlags(0)) })
 	a.files = infile.Files{Stdin: os.Stdin, Note: a.Notef}

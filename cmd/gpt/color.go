@@ -1,6 +1,6 @@
 package main
 
-// --color: when to use colours.
+// What a terminal gets: colours, and control characters of texts.
 
 import (
 	"os"
@@ -14,6 +14,13 @@ func addColor(f *cli.Flags, p *string) {
 	f.Add(p, "--color WHEN [auto]",
 		"when to use colours: auto (on a terminal, unless $NO_COLOR is set), always or never").
 		OneOf("auto", "always", "never")
+}
+
+// addRawControls adds --raw-control-chars.
+func (a *app) addRawControls(f *cli.Flags) {
+	f.Add(&a.stdout.Raw, "--raw-control-chars",
+		`on a terminal, write control characters of texts as they are, not as \x1b; pipes and files
+		always get them so`)
 }
 
 // colored reports whether to use colours on stdout, as a value of --color has it.

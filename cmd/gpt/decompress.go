@@ -38,6 +38,7 @@ func newDecompress(a *app) *cli.Command {
 			f.Add(&c.Force, "--force", "write over FILE, if it is there")
 			f.Add(&c.Limit, "--limit SIZE",
 				"refuse a text of more than SIZE, such as 1MiB; default: no limit")
+			a.addRawControls(f)
 			a.flags(f, evaluates)
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },

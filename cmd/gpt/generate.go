@@ -63,6 +63,8 @@ func newGenerate(a *app) *cli.Command {
 		Args:  []cli.Arg{cli.Words(&c.Prompt.Text.Words, "text", "")}, // the page has it above
 		Flags: func(f *cli.Flags) {
 			c.flags(f)
+			f.Group(option.Output)
+			a.addRawControls(f)
 			a.flags(f, evaluates|edited|engineFlag|cjkSpaces)
 		},
 		Check: c.checkFlags,

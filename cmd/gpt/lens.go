@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"path/filepath"
 
 	"picogpt/inspect"
@@ -140,13 +141,11 @@ func (c *lensCommand) show(
 		return strictjson.Print(a.stdout, lens)
 	}
 	t := show.Lens{LensTable: lens, Name: names.name}
-	text := ""
 	if one {
-		text = t.Column(a.columns())
-	} else {
-		text = t.Grid(a.columns(), a.colored(c.Color))
+		_, err = a.stdout.WriteString(t.Column(a.columns()))
+		return err
 	}
-	_, err = a.stdout.WriteString(text)
+	_, err = io.WriteString(a.stdout.Painted(), t.Grid(a.columns(), a.colored(c.Color)))
 	return err
 }
 

@@ -35,7 +35,7 @@ func run(a *app, args []string) error {
 		return err
 	}
 	defer a.close()
-	err = run()
+	err = fault.First(run(), a.stdout.Flush())
 	if err == nil || errors.Is(err, context.Canceled) {
 		a.noteBareWord()
 	}

@@ -13,6 +13,7 @@ import (
 	"picogpt/internal/listen"
 	"picogpt/internal/quote"
 	"picogpt/internal/show"
+	"picogpt/internal/terminal"
 	"picogpt/model"
 	"picogpt/serve"
 )
@@ -70,7 +71,7 @@ func (c *serveCommand) newLog(a *app) *slog.Logger {
 	case "text":
 		return slog.New(slog.NewTextHandler(a.Stderr, o))
 	case "json":
-		log := slog.New(slog.NewJSONHandler(a.Stderr, o))
+		log := slog.New(slog.NewJSONHandler(terminal.NewShownJSON(a.Stderr), o))
 		a.Tell = func(note string) { log.Info(note) } // each line is JSON
 		return log
 	}
@@ -100,7 +101,7 @@ func (c *serveCommand) announce(
 	switch c.Log {
 	case "json":
 		var line bytes.Buffer
-		slog.New(slog.NewJSONHandler(&line, nil)).Info("listening", about...)
+		slog.New(slog.NewJSONHandler(terminal.NewShownJSON(&line), nil)).Info("listening", about...)
 		begin(line.String())
 	case "text":
 		begin(first)

@@ -101,7 +101,7 @@ func (c *surpriseCommand) draw(a *app, p surprise.Picture) error {
 		return c.Page.write(a, p.Page)
 	}
 	if a.colored(c.Color) {
-		return p.Terminal(a.stdout)
+		return p.Terminal(a.stdout.Painted())
 	}
 	return p.Table(a.stdout)
 }

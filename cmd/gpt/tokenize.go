@@ -28,11 +28,13 @@ func newTokenize(a *app) *cli.Command {
 			fileFlag(f, &c.Text)
 			f.Add(&c.Decode, "--decode", "read ids, and print the text that they stand for")
 			addSpecial(f, &c.Special)
+			a.addRawControls(f)
 			a.flags(f, modelFlag|adapterFlag|engineFlag|cjkSpaces|verbose)
 		},
 		Run: func(f *cli.Flags) error {
 			if a.asReference() {
-				err := onlyReference(f.Given(), "file", "decode", "special", "model", "verbose")
+				err := onlyReference(f.Given(), "file", "decode", "special", "raw-control-chars",
+					"model", "verbose")
 				if err != nil {
 					return err
 				}

@@ -5,6 +5,7 @@ package process
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"syscall"
@@ -15,18 +16,44 @@ import (
 // ErrClosedPipe says that the reader of the output has closed it.
 var ErrClosedPipe = errors.New("stdout is closed")
 
-// An Output is stdout. Each Write is passed on at once.
+// An Output is stdout. Each Write is passed on at once: unchanged, but that a terminal gets control
+// characters spelt out, as terminal.Shown says.
 type Output struct {
 	File     *os.File
 	Terminal bool // it is one
+	Raw      bool // a terminal gets what others get
+	shown    *terminal.Shown
 	closed   bool // by the caller, before the program began
 }
 
 // NewOutput returns the Output of a standard stream.
-func NewOutput(f *os.File) *Output { return &Output{f, terminal.Is(f), wasClosed(f)} }
+func NewOutput(f *os.File) *Output {
+	o := &Output{File: f, Terminal: terminal.Is(f), closed: wasClosed(f)}
+	o.shown = terminal.NewShown(writer(o.write))
+	return o
+}
+
+// writer is a function as an io.Writer.
+type writer func(b []byte) (int, error)
+
+func (w writer) Write(b []byte) (int, error) { return w(b) }
 
 // Write implements io.Writer. If the reader has closed the output, the error is ErrClosedPipe.
 func (o *Output) Write(b []byte) (int, error) {
+	if o.Terminal && !o.Raw {
+		return o.shown.Write(b)
+	}
+	return o.write(b)
+}
+
+// Painted is where text goes that has colours, and no other control character.
+func (o *Output) Painted() io.Writer { return writer(o.write) }
+
+// Flush writes the beginning of a character whose rest did not come.
+func (o *Output) Flush() error { return o.shown.Flush() }
+
+// write writes b as it is.
+func (o *Output) write(b []byte) (int, error) {
 	if o.closed {
 		return 0, errors.New("writing to stdout: it is closed")
 	}

@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 )
 
 // A Console is a program's stderr. Its methods may be called from several goroutines, but for Hold.
 type Console struct {
-	Stderr  io.Writer
-	Program string // stands before notes
+	Stderr  io.Writer // a Shown, if it may be a terminal
+	Program string    // stands before notes
 
 	// Tell, if not nil, takes notes in place of Stderr: where each line has a form.
 	Tell func(note string)
@@ -21,13 +22,15 @@ type Console struct {
 	progress *progress // on the terminal, nil if there is none
 }
 
-// Notef writes a line that users need to see.
+// Notef writes a line that users need to see. A line break, as the name of a file may have, is no
+// end of it.
 func (c *Console) Notef(format string, args ...any) {
+	note := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", `\n`)
 	if c.Tell != nil {
-		c.Tell(fmt.Sprintf(format, args...))
+		c.Tell(note)
 		return
 	}
-	fmt.Fprintf(c.Stderr, c.Program+": "+format+"\n", args...)
+	fmt.Fprintf(c.Stderr, "%s: %s\n", c.Program, note)
 }
 
 // NoteDuring writes a line while a bar may be on the terminal.
@@ -44,8 +47,10 @@ func (c *Console) NoteDuring(b *Bar, format string, args ...any) {
 
 // Terminal returns the terminal that progress is shown on, nil if there is none.
 func (c *Console) Terminal() *os.File {
-	if file, ok := c.Stderr.(*os.File); ok && Is(file) {
-		return file
+	if shown, ok := c.Stderr.(*Shown); ok {
+		if file, ok := shown.out.(*os.File); ok && Is(file) {
+			return file
+		}
 	}
 	return nil
 }

@@ -1,0 +1,94 @@
+package main
+
+// Text of others on a terminal, which must show it and obey nothing in it.
+
+import (
+	"bytes"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// obeyed finds what a terminal would obey.
+var obeyed = regexp.MustCompile(`[\x00-\x08\x0b-\x1f\x7f\x{80}-\x{9f}]`)
+
+// orders are what a text may say to a terminal: set the clipboard, ring, clear, go back.
+const orders = "A\x1b]52;c;QQ==\x07\x1b[2J\r\x7f\u009b31m\bB"
+
+// shownOrders are orders as a terminal shows them.
+const shownOrders = `A\x1b]52;c;QQ==\x07\x1b[2J\x0d\x7f\x9b31m\x08B`
+
+// TestATerminalIsShownTexts compares what a pipe gets, which are the bytes, with a terminal.
+func TestATerminalIsShownTexts(t *testing.T) {
+	packed := filepath.Join(t.TempDir(), "packed.gptz")
+	pack := exec.Command("gpt", "compress", "--out", packed, "-")
+	pack.Stdin = strings.NewReader(orders)
+	if out, err := pack.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	ids, err := exec.Command("gpt", "tokenize", orders).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const end = "\n" // tokenize and decompress write it for a terminal alone
+	for _, c := range []struct {
+		args []string
+		end  string
+	}{
+		{[]string{"generate", "-n", "1", "--seed", "1", orders}, ""},
+		{[]string{"generate", "-n", "40", "--seed", "1", "--choice", orders, "x"}, ""},
+		{[]string{"generate", "-n", "2", "--seed", "1", "--samples", "2", "--logit-bias", "\x1b=100", orders}, ""},
+		{[]string{"tokenize", "--decode", strings.TrimSpace(string(ids))}, end},
+		{[]string{"decompress", "--out", "-", packed}, ""},
+	} {
+		bytes, err := exec.Command("gpt", c.args...).Output()
+		if err != nil || !obeyed.Match(bytes) {
+			t.Errorf("%q in a pipe: %v, %q", c.args, err, bytes)
+		}
+		shown := onTerminal(t, 80, c.args...)
+		if obeyed.MatchString(shown) || !strings.Contains(shown, `\x1b`) {
+			t.Errorf("%q on a terminal: %q", c.args, shown)
+		}
+		raw := onTerminal(t, 80, append([]string{c.args[0], "--raw-control-chars"}, c.args[1:]...)...)
+		if raw != string(bytes)+c.end {
+			t.Errorf("%q on a terminal, raw: %q, want %q", c.args, raw, string(bytes)+c.end)
+		}
+	}
+}
+
+func TestAChatIsShownToATerminal(t *testing.T) {
+	p := chatting(t, "-n", "40", "--choice", orders)
+	p.types("Hello\r")
+	p.sees("\n" + shownOrders + "\r\n")
+	p.sees("> ")
+	p.types(ctrlD)
+	p.ends(0)
+}
+
+// TestNamesOfFilesGiveNoOrders on stderr, whatever that is. A name's line break begins no line.
+func TestNamesOfFilesGiveNoOrders(t *testing.T) {
+	name := orders + "\ngpt: b.gguf"
+	dir := t.TempDir()
+	write(t, dir, name, "GGUF")
+	for _, args := range [][]string{
+		{"-m", name, "x"}, {"inspect", name}, {"tokenize", "-m", name, "x"}, {"eval", "lambada", name},
+		{"convert", name, "out"}, {"compare", name, "demo"}, {"pull", name}, {"verify", name},
+		{"--adapter", name, "x"}, {"serve", "-m", name}, {"--" + name}, {"--session", name + "/", "x"},
+		{"generate", "--prompts", name}, {"decompress", name}, {"classify", "-m", name, "x"},
+	} {
+		var stderr bytes.Buffer
+		cmd := exec.Command("gpt", args...)
+		cmd.Dir, cmd.Stderr = dir, &stderr
+		err := cmd.Run()
+		if err == nil || obeyed.Match(stderr.Bytes()) || stderr.Len() == 0 {
+			t.Errorf("%q: %v, %q", args, err, &stderr)
+		}
+		for line := range strings.Lines(stderr.String()) {
+			if strings.HasPrefix(line, "gpt: b.gguf") {
+				t.Errorf("%q: a line of the name: %q", args, &stderr)
+			}
+		}
+	}
+}
