@@ -37,7 +37,19 @@ func (o *arrayOutput) check(a *app) error {
 	if arrayfile.FormatOf(*o.Out) == "" {
 		return usagef("--out %s: want a name that ends in .npy or .safetensors", quoteShort(*o.Out))
 	}
-	return outfile.FlagError("--out", outfile.Check(*o.Out, a.writing(o.Force)))
+	return outfile.FlagError("--out", outfile.Check(*o.Out, o.rules(a, arrayfile.FormatOf(*o.Out))))
+}
+
+// rules are those for a file of arrays.
+func (o *arrayOutput) rules(a *app, f arrayfile.Format) outfile.Options {
+	return a.writing(o.Force, arrayKind(f))
+}
+
+func arrayKind(f arrayfile.Format) outfile.Kind {
+	if f == arrayfile.NPY {
+		return outfile.NPY
+	}
+	return outfile.Safetensors
 }
 
 // write writes a file of arrays. Its metadata say what computed them, of what, and more.
@@ -54,7 +66,7 @@ func (o *arrayOutput) write(
 		maps.Copy(metadata, more)
 	}
 	var own error // not about the output
-	err := outfile.WriteFile(context.Background(), *o.Out, a.writing(o.Force),
+	err := outfile.WriteFile(context.Background(), *o.Out, o.rules(a, format),
 		func(w io.Writer) error {
 			f, err := arrayfile.Begin(w, format, metadata, arrays...)
 			if err != nil {

@@ -64,7 +64,7 @@ func (c *benchAttentionCommand) Run(a *app) error {
 			c.Rounds, c.MaxTokens, 1<<18)
 	}
 	if c.Plot != "" {
-		err := outfile.FlagError("--plot", outfile.Check(c.Plot, a.writing(c.Force)))
+		err := outfile.FlagError("--plot", outfile.Check(c.Plot, a.writing(c.Force, outfile.SVG)))
 		if err != nil {
 			return err
 		}
@@ -87,7 +87,7 @@ func (c *benchAttentionCommand) Run(a *app) error {
 		return err
 	}
 	if c.Plot != "" {
-		if err := outfile.FlagError("--plot", outfile.WriteFile(ctx, c.Plot, a.writing(c.Force),
+		if err := outfile.FlagError("--plot", outfile.WriteFile(ctx, c.Plot, a.writing(c.Force, outfile.SVG),
 			r.SVG)); err != nil {
 			return err
 		}

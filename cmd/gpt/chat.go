@@ -14,6 +14,7 @@ import (
 	"picogpt/internal/dialog"
 	"picogpt/internal/fault"
 	"picogpt/internal/option"
+	"picogpt/internal/outfile"
 	"picogpt/internal/receipt"
 	"picogpt/internal/sessionfile"
 	"picogpt/model"
@@ -144,7 +145,8 @@ func (c *chatCommand) Run(a *app, f *cli.Flags) (err error) {
 	a.logf("seed: %d", s.decode.Seed)
 	return (&chat.Chat{
 		Console: &a.Console, Signals: &a.Signals, Out: a.stdout, Files: &a.files,
-		Writing: a.writing, Report: a.report, AtEnd: a.atSignal,
+		Writing: func(force bool) outfile.Options { return a.writing(force, outfile.JSON) },
+		Report:  a.report, AtEnd: a.atSignal,
 		ModelName: a.modelName(),
 		Dialog:    &dialog.Chat{Session: m.NewSession(), Tokenizer: t, Template: template},
 		Settings:  s, Seed: s.decode.Seed,

@@ -293,29 +293,34 @@ func (a *app) fromArgument(name, path string) error {
 }
 
 // writing returns the rules for an output file of this command. What it reads is never written
-// over: the checkpoint, and the files of a.files.
-func (a *app) writing(force bool) outfile.Options {
+// over: the checkpoint, and the files of a.files. kind is what the file will hold.
+func (a *app) writing(force bool, kind outfile.Kind) outfile.Options {
 	if a.Model != nil {
 		if path, err := a.modelPath(); err == nil { // else opening it reports the error
 			a.finder.WillRead(path, "")
 		}
 	}
-	return outfile.Options{Force: force, Inputs: &a.files.Inputs, Temps: &a.temps}
+	return outfile.Options{Kind: kind, Force: force, Inputs: &a.files.Inputs, Temps: &a.temps}
 }
+
+// writingLines returns the rules for records, whose own flags say what is forced.
+func (a *app) writingLines() outfile.Options { return a.writing(false, outfile.JSONLines) }
 
 // newCheckpoint checks that the place of a conversion of the current checkpoint may be written.
 // Call Close at the end.
 func (a *app) newCheckpoint(
 	path string, v *checkpoint.Conversion, force bool,
 ) (*checkpoints.New, error) {
-	from := ""
-	if a.Model != nil && !v.File() {
+	from, kind := "", outfile.Directory
+	if v.File() {
+		kind = outfile.GGUF
+	} else if a.Model != nil {
 		var err error
 		if from, err = a.modelPath(); err != nil {
 			return nil, err
 		}
 	}
-	return checkpoints.Create(path, v, from, a.writing(force))
+	return checkpoints.Create(path, v, from, a.writing(force, kind))
 }
 
 // write loads the model, in the format that --dtype names, and writes the new checkpoint.

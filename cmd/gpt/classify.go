@@ -102,7 +102,7 @@ func (c *classifyCommand) Run(a *app) error {
 		return err
 	}
 	defer in.Close()
-	if err := c.Target.Check(a.writing(false)); err != nil {
+	if err := c.Target.Check(a.writingLines()); err != nil {
 		return err
 	}
 	ck, err := a.open()

@@ -11,6 +11,7 @@ import (
 
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
+	"picogpt/internal/outfile"
 	"picogpt/textzip"
 )
 
@@ -80,7 +81,8 @@ func (c *compressCommand) Run(a *app) error {
 	if in.out == "" {
 		in.out = in.name + ".gptz"
 	}
-	return a.packTo(in.out, c.Force, in.size, func(ctx context.Context, w io.Writer,
+	rules := a.writing(c.Force, outfile.Packed)
+	return a.packTo(in.out, rules, in.size, func(ctx context.Context, w io.Writer,
 		progress func(int64)) error {
 		m, err := a.openModel()
 		if err != nil {

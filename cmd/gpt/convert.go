@@ -1,10 +1,16 @@
 package main
 
-import "picogpt/internal/cli"
-
 // gpt convert: a checkpoint in another file format.
 
-import "picogpt/internal/fault"
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"picogpt/internal/cli"
+	"picogpt/internal/fault"
+	"picogpt/internal/outfile"
+)
 
 type convertCommand struct {
 	From  string
@@ -25,8 +31,9 @@ func newConvert(a *app) *cli.Command {
 			cli.Word(&c.Out, "out", "what to write: the file of a GGUF, else a directory"),
 		},
 		Flags: func(f *cli.Flags) {
-			f.Add(&c.To, "--to FORMAT [safetensors]",
-				"file format to write: safetensors, gguf or nanogpt; default: safetensors").
+			f.Add(&c.To, "--to FORMAT",
+				`file format to write: safetensors, gguf or nanogpt; default: gguf where OUT ends in
+				.gguf, else safetensors`).
 				OneOf("safetensors", "gguf", "nanogpt")
 			f.Add(&c.Force, "--force",
 				"write over a file or the files of a checkpoint that is there")
@@ -37,6 +44,8 @@ func newConvert(a *app) *cli.Command {
 		Long: `
 Writes a checkpoint in the format of other programs. Any that -m takes can be read, demo
 too. The new one gives the same logits, bit for bit.
+
+OUT's ending says the format where --to does not, and what would deny it is refused.
 
   safetensors  a directory as Hugging Face's libraries load it: config.json,
                model.safetensors, the tokenizer's files
@@ -62,7 +71,7 @@ written over.
 Examples:
 
   gpt convert model.gguf ~/models/mine
-  gpt convert ~/models/gpt2 gpt2.gguf --to gguf --dtype f16
+  gpt convert ~/models/gpt2 gpt2.gguf --dtype f16
   gpt convert out/ckpt.pt ~/models/mine --gelu tanh
   gpt convert gpt2 ~/models/merged --adapter ./my-lora`,
 	}
@@ -72,6 +81,12 @@ func (c *convertCommand) Run(a *app) error {
 	if a.Dtype == "q8" || a.Dtype == "q4" {
 		return fault.Hint(usagef("--dtype %s: want auto, f32, f16 or bf16, which other programs read",
 			a.Dtype), "gpt quantize writes q8 and q4")
+	}
+	if c.To == "" {
+		c.To = "safetensors"
+		if strings.EqualFold(filepath.Ext(c.Out), ".gguf") {
+			c.To = "gguf"
+		}
 	}
 	if err := a.fromArgument("model", c.From); err != nil {
 		return err
@@ -88,6 +103,10 @@ func (c *convertCommand) Run(a *app) error {
 		return err
 	}
 	out, err := a.newCheckpoint(c.Out, v, c.Force)
+	if errors.Is(err, outfile.ErrEnding) {
+		err = fault.Hint(err, "OUT.gguf is one file, of --to gguf; --to nanogpt makes OUT/ckpt.pt, "+
+			"--to safetensors OUT/model.safetensors")
+	}
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"picogpt/internal/amount"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
+	"picogpt/internal/outfile"
 	"picogpt/internal/show"
 	"picogpt/internal/strictjson"
 	"picogpt/textzip"
@@ -82,7 +83,7 @@ func (c *decompressCommand) Run(a *app) error {
 		whole = in
 	}
 	a.formatsOf(h)
-	return c.failed(in, a.packTo(in.out, c.Force, total, func(ctx context.Context, w io.Writer,
+	return c.failed(in, a.packTo(in.out, a.writing(c.Force, outfile.Any), total, func(ctx context.Context, w io.Writer,
 		progress func(int64)) error {
 		m, err := a.openModel()
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"iter"
 	"math"
@@ -160,12 +161,21 @@ func (c *embedCommand) settleFormat() error {
 	return nil
 }
 
+// rules are those for a matrix.
+func (c *embedCommand) rules(a *app) outfile.Options {
+	return a.writing(c.Target.Force, arrayKind(arrayfile.Format(*c.Format)))
+}
+
 // checkTarget refuses what cannot be written.
 func (c *embedCommand) checkTarget(a *app) error {
 	if *c.Format == "jsonl" {
-		return c.Target.Check(a.writing(false))
+		err := c.Target.Check(a.writingLines())
+		if errors.Is(err, outfile.ErrEnding) {
+			err = fault.Hint(err, "a name that ends in .npy or .safetensors has a row for each text")
+		}
+		return err
 	}
-	return outfile.FlagError("--out", outfile.Check(*c.Target.Out, a.writing(c.Target.Force)))
+	return outfile.FlagError("--out", outfile.Check(*c.Target.Out, c.rules(a)))
 }
 
 // checkLayer refuses a layer that the model does not have, or not on this device.
@@ -241,7 +251,7 @@ func (c *embedCommand) matrix(
 		written = matrix.Write(row)
 		return written
 	}
-	err := outfile.WriteFile(context.Background(), *c.Target.Out, a.writing(c.Target.Force),
+	err := outfile.WriteFile(context.Background(), *c.Target.Out, c.rules(a),
 		func(w io.Writer) (err error) {
 			matrix, err = arrayfile.Begin(w, arrayfile.Format(*c.Format), metadata, array)
 			if err != nil {

@@ -89,7 +89,7 @@ func (c *helpCommand) writeManual(ctx context.Context, a *app, root *cli.Command
 	}
 	pages := manualPages(root)
 	names := slices.Sorted(maps.Keys(pages))
-	f, err := outfile.NewFolder(*c.Man, names, a.writing(c.Force))
+	f, err := outfile.NewFolder(*c.Man, names, a.writing(c.Force, outfile.Directory))
 	if err != nil {
 		return outfile.FlagError("--man", err)
 	}

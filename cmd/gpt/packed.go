@@ -70,7 +70,7 @@ func (a *app) openPacked(name, out *string, command string) (p packed, err error
 // packTo opens the output and calls work with it. A file is there afterwards if all went well. total
 // is how many bytes progress is called with in the end, 0 if that is not known.
 func (a *app) packTo(
-	out string, force bool, total int64,
+	out string, rules outfile.Options, total int64,
 	work func(ctx context.Context, w io.Writer, progress func(int64)) error,
 ) (err error) {
 	ctx, release := a.Graceful()
@@ -96,7 +96,7 @@ func (a *app) packTo(
 	if out == "-" {
 		err = run(a.stdout)
 	} else {
-		err = outfile.FlagError("--out", outfile.WriteFile(ctx, out, a.writing(force), run))
+		err = outfile.FlagError("--out", outfile.WriteFile(ctx, out, rules, run))
 	}
 	if err == nil {
 		a.logf("%s in %s", amount.Size(bar.Done()), amount.Duration(time.Since(start)))

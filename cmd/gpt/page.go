@@ -31,7 +31,7 @@ func (p *pageFile) check(a *app, texts ...*promptSource) error {
 	for _, s := range texts {
 		s.declare(a)
 	}
-	return outfile.FlagError("--html", outfile.Check(*p.HTML, a.writing(p.Force)))
+	return outfile.FlagError("--html", outfile.Check(*p.HTML, a.writing(p.Force, outfile.HTML)))
 }
 
 // write writes the page that a function draws.
@@ -46,7 +46,7 @@ func (p *pageFile) write(a *app, draw func(io.Writer) error) error {
 	}
 	ctx, release := a.Graceful()
 	defer release()
-	err := outfile.WriteFile(ctx, *p.HTML, a.writing(p.Force), func(w io.Writer) error {
+	err := outfile.WriteFile(ctx, *p.HTML, a.writing(p.Force, outfile.HTML), func(w io.Writer) error {
 		_, err := w.Write(page.Bytes())
 		return err
 	})

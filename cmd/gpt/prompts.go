@@ -77,7 +77,7 @@ func (c *generateCommand) runPrompts(
 	}
 	defer source.Close()
 	lines := rows.NewReader(source, "jsonl")
-	if err := cmp.Or(lines.Check(), c.Many.Target.Check(a.writing(false))); err != nil {
+	if err := cmp.Or(lines.Check(), c.Many.Target.Check(a.writingLines())); err != nil {
 		return err
 	}
 	a.chooses = true
@@ -188,7 +188,7 @@ func targetFlags(f *cli.Flags, t *records.Target) {
 func (a *app) openRecords(
 	t *records.Target, m *model.Model, program string, options, free []resume.Setting,
 ) (*records.Records, error) {
-	o := resume.Options{Options: a.writing(false), Program: program, Free: free}
+	o := resume.Options{Options: a.writingLines(), Program: program, Free: free}
 	settings := func() ([]resume.Setting, error) {
 		checkpoint, err := a.checkpointSettings(m)
 		return append(checkpoint, options...), err

@@ -43,14 +43,14 @@ func (f *receiptFlag) check(a *app, force bool, options []string, stdout string)
 			return usagef("--receipt and %s: want UTF-8", quoteShort(option))
 		}
 	}
-	return f.failed(outfile.Check(*f.Receipt, a.writing(force)))
+	return f.failed(outfile.Check(*f.Receipt, a.writing(force, outfile.JSON)))
 }
 
 func (f *receiptFlag) failed(err error) error { return outfile.FlagError("--receipt", err) }
 
 // write writes what a function writes; after an error there is no file.
 func (f *receiptFlag) write(a *app, force bool, write func(io.Writer) error) error {
-	return f.failed(outfile.WriteFile(context.Background(), *f.Receipt, a.writing(force), write))
+	return f.failed(outfile.WriteFile(context.Background(), *f.Receipt, a.writing(force, outfile.JSON), write))
 }
 
 // writeOne writes a receipt.

@@ -135,7 +135,7 @@ func (c *scoreCommand) Run(a *app) error {
 		return err
 	}
 	defer in.Close()
-	if err := c.Target.Check(a.writing(false)); err != nil {
+	if err := c.Target.Check(a.writingLines()); err != nil {
 		return err
 	}
 	t, err := a.idTokenizer(in, c.Special)

@@ -61,7 +61,7 @@ func (s *sessionFlag) check(a *app, c *generateCommand) error {
 
 // sessionFile returns the file that --session names.
 func (a *app) sessionFile(path string, force bool) *sessionfile.File {
-	return &sessionfile.File{Path: path, Force: force, Writing: a.writing(force)}
+	return &sessionfile.File{Path: path, Force: force, Writing: a.writing(force, outfile.Session)}
 }
 
 // sessionError is an error about the file that --session names.

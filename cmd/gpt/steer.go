@@ -99,7 +99,7 @@ func (c *steerCommand) Run(a *app) error {
 		return err
 	}
 	defer negative.Close()
-	if err := outfile.FlagError("--out", outfile.Check(*c.Out, a.writing(c.Force))); err != nil {
+	if err := outfile.FlagError("--out", outfile.Check(*c.Out, a.writing(c.Force, outfile.GGUF))); err != nil {
 		return err
 	}
 	t, err := a.openTokenizer()
@@ -212,7 +212,7 @@ func (l *promptList) read(encode *promptlines.Input) error {
 
 // write writes the vector, and prints the table.
 func (c *steerCommand) write(ctx context.Context, a *app, made steer.Made) error {
-	err := outfile.WriteFile(ctx, *c.Out, a.writing(c.Force), func(w io.Writer) error {
+	err := outfile.WriteFile(ctx, *c.Out, a.writing(c.Force, outfile.GGUF), func(w io.Writer) error {
 		return made.Vector.Write(w, "gpt2")
 	})
 	if err != nil || outfile.IsStream(*c.Out) {

@@ -157,6 +157,11 @@ func (c *traceCommand) check(a *app) error {
 			quoteShort(*c.To.Out))
 	}
 	c.Prompt.declare(a)
+	if c.NPY != nil {
+		if err := outfile.Directory.Check(*c.NPY); err != nil {
+			return outfile.FlagError("--npy", err)
+		}
+	}
 	return fault.First(a.onProcessor("gpt trace"), c.To.check(a))
 }
 
@@ -252,7 +257,7 @@ func (c *traceCommand) writeFolder(
 	for _, x := range list {
 		names = append(names, x.Name+".npy")
 	}
-	dir, err := outfile.NewFolder(*c.NPY, names, a.writing(c.To.Force))
+	dir, err := outfile.NewFolder(*c.NPY, names, a.writing(c.To.Force, outfile.Directory))
 	if err != nil {
 		return outfile.FlagError("--npy", err)
 	}

@@ -12,7 +12,7 @@ import (
 // is nil for nil.
 func FlagError(flag string, err error) error {
 	switch {
-	case errors.Is(err, ErrInput):
+	case errors.Is(err, ErrInput), errors.Is(err, ErrEnding):
 		return fault.Usagef("%s %w", flag, err)
 	case errors.Is(err, ErrNoName):
 		return fault.Usagef("%s: %w", flag, err)

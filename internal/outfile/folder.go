@@ -53,7 +53,7 @@ func NewFolder(path string, names []string, o Options) (*Folder, error) {
 		if _, err := os.Lstat(f.path); err == nil {
 			return nil, fmt.Errorf("%s: want a directory, found a link to nothing", path)
 		}
-		return f, nil
+		return f, o.Kind.Check(path)
 	}
 	if err == nil {
 		err = o.Inputs.Refuse(info)
@@ -63,6 +63,9 @@ func NewFolder(path string, names []string, o Options) (*Folder, error) {
 		return nil, fmt.Errorf("%s: %w", path, folder.Cause(err))
 	case !info.IsDir():
 		return nil, fmt.Errorf("%s: want a directory, found %s", path, folder.Kind(info.Mode()))
+	}
+	if err := o.Kind.Check(path); err != nil {
+		return nil, err
 	}
 	f.there = true
 	return f, f.check(names)

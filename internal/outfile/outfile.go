@@ -22,6 +22,7 @@ import (
 
 // Options say what may be overwritten. The zero value overwrites no regular file.
 type Options struct {
+	Kind    Kind    // what is written, which the ending of a name must not deny
 	Force   bool    // regular files may be overwritten
 	Private bool    // of WriteFile: only their owner may read and write the file
 	Inputs  *Inputs // never overwritten, not even with Force
@@ -64,11 +65,16 @@ func (o Options) find(path string) (target, error) {
 	if err != nil {
 		return t, fmt.Errorf("%s: %w", path, folder.Cause(err))
 	}
-	if t.info == nil || !t.info.Mode().IsRegular() {
-		return t, nil
+	regular := t.info != nil && t.info.Mode().IsRegular()
+	if regular {
+		err = o.Inputs.Refuse(t.info)
 	}
-	err = o.Inputs.Refuse(t.info)
-	if err == nil && !o.Force && !t.open {
+	if err == nil && !t.open {
+		if err := o.Kind.Check(path); err != nil {
+			return t, err
+		}
+	}
+	if err == nil && regular && !o.Force && !t.open {
 		err = ErrExists
 	}
 	if err != nil {

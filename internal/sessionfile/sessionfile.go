@@ -46,6 +46,9 @@ func (f *File) open() (file *os.File, size int64, err error) {
 	if file, size, err = f.find(); err == nil && !f.ReadOnly {
 		o := f.Writing
 		o.Force = true
+		if file != nil { // it holds what is continued, whatever its name
+			o.Kind = outfile.Any
+		}
 		err = outfile.Check(f.Path, o)
 	} else if err != nil && f.Path != "" {
 		err = fmt.Errorf("%s: %w", f.Path, folder.Cause(err))
@@ -149,7 +152,7 @@ func (f *File) Save(ctx context.Context, s *model.Session, note []byte) error {
 		return err
 	}
 	o := f.Writing
-	o.Force, o.Private = true, true
+	o.Kind, o.Force, o.Private = outfile.Any, true, true // its name was checked
 	return outfile.WriteFile(ctx, f.Path, o, func(w io.Writer) error {
 		return s.SaveWith(ctx, w, note)
 	})
