@@ -37,11 +37,13 @@ func (o *Options) lengthTable() []option.Option {
 		Name: "max tokens", Value: &o.MaxTokens, Want: "0 (no limit) or more",
 		In: option.Chat | option.Corpus | option.Receipts,
 		Flag: option.Flag{Name: "max-tokens", Short: "n", Holder: "N", Group: option.HowMuch,
-			Others: "length max-length max-new-tokens max-completion-tokens max-len max n-predict " +
-				"num-predict predict num-tokens n-tokens new-tokens output-length output-tokens " +
-				"tokens-to-generate",
-			Range: option.Range{From: 1}, Want: "at least 1",
-			Help: "write at most N new tokens; default: until the text ends or the context is full"},
+			Aliases: []string{"max-new-tokens", "max-completion-tokens", "n-predict", "num-predict",
+				"predict"},
+			Others: "length max-length max-len max num-tokens n-tokens new-tokens output-length " +
+				"output-tokens tokens-to-generate",
+			Range: option.Range{From: 1, Minus: true}, Want: "at least 1, or -1 for no limit",
+			Help: "write at most N new tokens; default, and -1: until the text ends or the context " +
+				"is full"},
 		Field: option.Field{Name: "max_tokens", Default: "16", Range: option.Range{To: option.Most}},
 		Setting: option.Setting{Group: "Completion", Label: "New tokens", Value: "40", Always: true,
 			Min: 1, Max: 4096, Step: 1, Slider: 256,

@@ -21,7 +21,7 @@ import (
 
 // globals are the flags of many commands.
 type globals struct {
-	Model      *string
+	Model      *string // nil: the embedded demo
 	Adapters   []string
 	GELU       string
 	Heads      int
@@ -34,6 +34,8 @@ type globals struct {
 	CJKSpaces  *bool
 	Verbose    bool
 	Edits      editFlags
+
+	isDemo bool // a flag, an argument or the environment says so
 }
 
 // globalFlags are some of the global flags.
@@ -80,7 +82,7 @@ func (g *globals) flags(f *cli.Flags, which globalFlags) {
 			`GELU: erf, or tanh for nanoGPT's of before May 2023, where no file says it; default: erf`,
 			[]string{"tanh", "erf"}},
 		{geluFlag, &g.Heads, "--n-head N", "attention heads, where no config says it", nil},
-		{threads, &g.Threads, "--threads N",
+		{threads, &g.Threads, "-t, --threads N",
 			"worker threads; default: 1 for each processor", nil},
 		{dtype, &g.Dtype, "--dtype TYPE [auto]",
 			"number format of the weights: auto (as in the file), f32, f16, bf16, q8 or q4",
@@ -120,6 +122,7 @@ func (g *globals) validate() error {
 	if path := os.Getenv("GPT_MODEL"); g.Model == nil && path != "" {
 		g.Model = &path
 	}
+	g.useDemo()
 	if g.Threads < 0 || g.Threads > kernels.MaxThreads {
 		return usagef("--threads %d: want 0 to %d", g.Threads, kernels.MaxThreads)
 	}

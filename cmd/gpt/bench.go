@@ -11,6 +11,7 @@ import (
 
 	"picogpt/checkpoint"
 	"picogpt/internal/bench"
+	"picogpt/internal/checkpoints"
 	"picogpt/internal/cli"
 	"picogpt/internal/terminal"
 	"picogpt/model"
@@ -189,8 +190,11 @@ func (a *app) benchStart(ctx context.Context, c model.Config, r *bench.Result) e
 	args := []string{"generate", "--max-tokens=1", "--temp=0", "--output=ids",
 		"--threads=" + strconv.Itoa(a.Threads), "--dtype=" + a.Dtype,
 		"--cache-dtype=" + a.CacheDtype}
-	if a.Model != nil {
+	switch {
+	case a.Model != nil:
 		args = append(args, "--model="+*a.Model)
+	case a.isDemo: // whatever $GPT_MODEL says
+		args = append(args, "--model="+checkpoints.DemoName)
 	}
 	for _, adapter := range a.Adapters {
 		args = append(args, "--adapter="+adapter)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -49,9 +48,15 @@ func (g *globals) modelName() string {
 // settleModel finds the adapters, and takes their base as the model if a flag could have named
 // another and has not.
 func (a *app) settleModel(named bool) error {
+	for _, value := range a.Adapters {
+		name := checkpoints.AdapterName(value)
+		if err := a.offerPull(&name); err != nil {
+			return err
+		}
+	}
 	var err error
 	a.adapters, err = a.finder.Adapters(a.Adapters)
-	if err != nil || a.Model != nil || !named {
+	if err != nil || a.Model != nil || a.isDemo || !named {
 		return err
 	}
 	base, err := checkpoints.AdaptersBase(a.adapters)
@@ -279,17 +284,21 @@ func (a *app) modelPath() (string, error) {
 	return where.Path, err
 }
 
-// fromArgument makes an argument the current checkpoint. "demo" is the embedded one, unless there
-// is a file of that name.
+// useDemo takes the embedded checkpoint where the model is called so.
+func (g *globals) useDemo() {
+	if g.Model != nil && checkpoints.IsDemo(*g.Model) {
+		g.Model, g.isDemo = nil, true
+	}
+}
+
+// fromArgument makes an argument the current checkpoint.
 func (a *app) fromArgument(name, path string) error {
 	if path == "" {
 		return usagef("%s: want a directory or a file, found nothing", name)
 	}
 	a.globals.Model = &path
-	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) && path == "demo" {
-		a.globals.Model = nil
-	}
-	return nil
+	a.useDemo()
+	return a.offerPull(a.globals.Model)
 }
 
 // writing returns the rules for an output file of this command. What it reads is never written

@@ -9,7 +9,7 @@ func commands(a *app) *cli.Command {
 	generate := newGenerate(a)
 	root := &cli.Command{
 		Name: "gpt", Short: "write text with GPT-2 models", Overview: overview, More: moreHelp,
-		Topics: topics, Elsewhere: elsewhere(), Manual: manual,
+		Topics: topics, Elsewhere: elsewhere(), Words: otherWords, Manual: manual,
 		Check:   func(*cli.Flags, []string) error { return a.validate() },
 		Default: generate,
 		Commands: []*cli.Command{
@@ -30,6 +30,9 @@ func commands(a *app) *cli.Command {
 // parse returns what a command line asks for.
 func parse(a *app, args []string) (run func() error, err error) {
 	line, err := cli.Parse(commands(a), args)
+	if line != nil && line.Other[0] != "" && !line.Help {
+		a.noteOther(line.Other[0], line.Other[1])
+	}
 	switch {
 	case err != nil:
 		return nil, err
@@ -39,11 +42,17 @@ func parse(a *app, args []string) (run func() error, err error) {
 		return func() error { return printVersion(a, false) }, nil
 	}
 	a.bareWord = line.Bare
-	if len(a.Adapters) == 0 {
-		return line.Run, nil
-	}
+	hasModel := line.Flags.Find("model") != nil
 	return func() error {
-		if err := a.settleModel(line.Flags.Find("model") != nil); err != nil {
+		if hasModel {
+			if err := a.offerPull(a.Model); err != nil {
+				return err
+			}
+		}
+		if len(a.Adapters) == 0 {
+			return line.Run()
+		}
+		if err := a.settleModel(hasModel); err != nil {
 			return err
 		}
 		return line.Run()

@@ -14,6 +14,7 @@ import (
 	"picogpt/internal/checkpoints"
 	"picogpt/internal/fault"
 	"picogpt/model"
+	"picogpt/weights/demo"
 )
 
 // checkGuesses refuses what guessing does not go with.
@@ -108,6 +109,12 @@ func (g *generateCommand) openDraft(
 
 // openDraftFile opens the checkpoint of a draft model.
 func (a *app) openDraftFile(name string) (*checkpoint.Checkpoint, error) {
+	if checkpoints.IsDemo(name) {
+		return checkpoint.OpenFS(demo.FS())
+	}
+	if err := a.offerPull(&name); err != nil {
+		return nil, err
+	}
 	c, err := a.finder.Open(name, "--draft", checkpoint.Options{})
 	if err == nil {
 		return c, nil

@@ -104,7 +104,9 @@ func (c *inspectCommand) Run(a *app) error {
 // inspectLocal inspects a checkpoint on this machine. problem says why it cannot run.
 func (a *app) inspectLocal(c *inspectCommand) (i *show.Inspection, problem, err error) {
 	if c.Path != nil {
-		a.Model = c.Path
+		if err := a.fromArgument("model", *c.Path); err != nil {
+			return nil, nil, err
+		}
 	}
 	opened, err := a.open()
 	if err != nil {

@@ -5,9 +5,11 @@ package main
 import (
 	"picogpt/checkpoint"
 	"picogpt/hub"
+	"picogpt/internal/checkpoints"
 	"picogpt/internal/cli"
 	"picogpt/internal/show"
 	"picogpt/internal/strictjson"
+	"picogpt/weights/demo"
 )
 
 // newModels is gpt models and its own commands.
@@ -35,8 +37,8 @@ func newModelsList(a *app) *cli.Command {
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
 		Long: `
-Lists the models in the Hugging Face cache, where gpt pull and Python's tools put them:
-the name that -m takes, the size of the files, the format and whether gpt runs the model, on ids
+Lists demo, the model inside of gpt, and those in the Hugging Face cache, where gpt pull
+and Python's tools put them: the name that -m takes, the size of the files, the format and whether gpt runs the model, on ids
 alone if its tokenizer cannot be read, or why not. Configs, tokenizers and headers are read, and no
 weights. HF_HUB_CACHE and HF_HOME say where the cache is.
 
@@ -55,7 +57,7 @@ func (c *modelsCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	models := []show.Model{}
+	models := []show.Model{embedded()}
 	for _, s := range all {
 		c, err := a.finder.OpenAt(s.Dir, "", checkpoint.Options{})
 		models = append(models, show.Describe(s, c, err))
@@ -69,10 +71,18 @@ func (c *modelsCommand) Run(a *app) error {
 			Models []show.Model `json:"models"`
 		}{o.Cache, models})
 	}
-	if len(models) == 0 {
+	if len(all) == 0 {
 		a.Notef("no models in %s; gpt pull gpt2 downloads GPT-2", o.Cache)
-		return nil
 	}
 	_, err = a.stdout.Write(show.Models(models))
 	return err
+}
+
+// embedded is the demo, which every gpt has.
+func embedded() show.Model {
+	c, err := checkpoint.OpenFS(demo.FS())
+	if err == nil {
+		defer c.Close()
+	}
+	return show.Embedded(checkpoints.DemoName, int64(len(demo.Weights())), c, err)
 }

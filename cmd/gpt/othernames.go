@@ -1,7 +1,7 @@
 package main
 
-// What flags are called elsewhere: in transformers, llama.cpp, vLLM, Ollama, nanoGPT and OpenAI's
-// API, and what people guess.
+// What flags and commands are called elsewhere: in transformers, llama.cpp, vLLM, Ollama, nanoGPT and
+// OpenAI's API, and what people guess.
 
 import (
 	"slices"
@@ -34,7 +34,7 @@ var otherNames = []cli.Elsewhere{
 		"weights init-from hf-repo pretrained"},
 	{"--steer FILE:SCALE", "control-vector control-vector-scaled steering-vector"},
 	{"--steer FILE@FROM-TO", "control-vector-layer-range"},
-	{"--threads", "num-threads n-threads num-thread cpus cores workers t"},
+	{"--threads", "num-threads n-threads num-thread cpus cores workers"},
 	{"--dtype f16", "fp16 half float16"},
 	{"--dtype q8", "int8 8bit load-in-8bit"},
 	{"--dtype q4", "int4 4bit load-in-4bit"},
@@ -44,7 +44,7 @@ var otherNames = []cli.Elsewhere{
 	{"--cache-dtype", "cache-type-k cache-type-v kv-cache-dtype ctk ctv cache-type"},
 	{"--cache-bytes", "gpu-memory-utilization cache-size kv-cache-size max-memory"},
 	{"--verbose", "debug log-level loglevel stats timings"},
-	{"--addr HOST:PORT", "port host listen bind address"},
+	{"--addr HOST:PORT", "listen bind address"},
 	{"--max-streams", "parallel np max-num-seqs concurrency"},
 	{"--window", "ctx-size n-ctx context-size context-length max-position"},
 	{"--random", "shape"},
@@ -62,6 +62,42 @@ var otherNames = []cli.Elsewhere{
 	{"a text is written while it comes", "stream streaming"},
 	{"-v says more; without it only the text and what is wrong are written",
 		"quiet q silent log-disable no-progress"},
+}
+
+// otherWords are the commands of other programs. One that gpt has runs, and so is no prompt. What
+// would destroy something, and what only looks like a command of gpt, is explained.
+var otherWords = []cli.Elsewhere{
+	{"gpt generate", "run complete"},
+	{"gpt serve", "server"},
+	{"gpt perplexity", "ppl"},
+	{"gpt tokenize", "encode"},
+	{"gpt tokenize --decode", "detokenize decode"},
+	{"gpt bench", "benchmark"},
+	{"gpt eval", "evaluate"},
+	{"gpt pull", "download"},
+	{"gpt models list", "ls list"},
+	{"gpt models rm", "rm"},
+	{"gpt inspect", "show info"},
+	{"models are removed by gpt models rm", "remove delete"},
+	{"vectors of texts are made by gpt embed; what compares them is another program's",
+		"search index query retrieve similar rag embedding embeddings"},
+	{"nothing runs in the background; gpt serve ends by Ctrl-C or SIGTERM", "ps stop kill"},
+	{"checkpoints are written by gpt convert and gpt quantize", "cp copy create"},
+	{"models run here, and are not trained", "train finetune fine-tune"},
+	{"nothing is uploaded; HF_TOKEN, or what hf auth login writes, is the token of gpt pull",
+		"push upload login"},
+}
+
+// noteOther tells what a word of another program means here.
+func (a *app) noteOther(means, word string) {
+	switch {
+	case means == "gpt generate":
+		a.Notef("%s is %s here; all words are the prompt, and -m NAME names the model", word, means)
+	case strings.Contains(word, " "):
+		a.Notef("%s is %s here", word, means)
+	default:
+		a.Notef("%s is %s here; as a prompt: gpt generate %[1]s", word, means)
+	}
 }
 
 // elsewhere are all flags of other programs, those of options before the others.

@@ -11,17 +11,17 @@ import (
 func TestFlagsOfOtherProgramsAreExplained(t *testing.T) {
 	for line, want := range map[string]string{
 		"--length 5": "did you mean --max-tokens?", "--max-length 5": "did you mean --max-tokens?",
-		"--max_new_tokens 5": "did you mean --max-tokens?", "--n-predict 5": "did you mean --max-tokens?",
+		"--max_len 5": "did you mean --max-tokens?", "--num-tokens 5": "did you mean --max-tokens?",
 		"--num_beams=5": "did you mean --beams?", "--num-beam=5": "did you mean --beams?",
 		"--repetition-penalty 2": "did you mean --repeat-penalty?", "-ngl 9": "did you mean --device auto?",
 		"-model gpt2": "did you mean --model?", "-prompt Lily": "did you mean --prompt?",
 		"-output json": "did you mean --output?", "--temprature 1": "did you mean --temp?",
-		"-t 4": "did you mean --threads?", "-i": "did you mean gpt chat?",
-		"--do_sample":     "tokens are drawn, but for --temp 0, which takes the likeliest",
-		"-c 1":            "the context is the model's own; --overflow slide writes on past its end",
-		"next -n 2":       "-n is a flag of gpt generate, chat, tree and check; gpt next --help lists the flags here",
-		"score -f x":      "the file is an argument: gpt score [FILE] [flags]",
-		"serve --port 80": "did you mean --addr HOST:PORT?", "chat --length 5": "did you mean --max-tokens?",
+		"--cores 4": "did you mean --threads?", "-i": "did you mean gpt chat?",
+		"--do_sample":       "tokens are drawn, but for --temp 0, which takes the likeliest",
+		"-c 1":              "the context is the model's own; --overflow slide writes on past its end",
+		"next -n 2":         "-n is a flag of gpt generate, chat, tree and check; gpt next --help lists the flags here",
+		"score -f x":        "the file is an argument: gpt score [FILE] [flags]",
+		"serve --listen 80": "did you mean --addr HOST:PORT?", "chat --length 5": "did you mean --max-tokens?",
 		"bench --length 5": "did you mean --gen-tokens?", "perplexity --ctx-size 5": "did you mean --window?",
 		"inspect --length 5": "gpt inspect --help lists the flags; a text that begins with - goes after --",
 	} {
@@ -65,5 +65,31 @@ func TestTheTableOfOtherNames(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Each word of other programs means a command that is there, or is explained, and none is one of ours.
+func TestTheTableOfOtherWords(t *testing.T) {
+	root := commands(newApp())
+	seen := map[string]bool{}
+	for _, other := range otherWords {
+		for _, word := range strings.Fields(other[1]) {
+			if root.Child(word) != nil || seen[word] {
+				t.Errorf("%s: want a word that no command and no other row has", word)
+			}
+			seen[word] = true
+			line, err := cli.Parse(commands(newApp()), []string{word, "--help"})
+			path, isCommand := strings.CutPrefix(other[0], "gpt ")
+			path, _, _ = strings.Cut(path, " --")
+			switch {
+			case !isCommand && !strings.HasPrefix(fault.HintOf(err), other[0]+". To use the word"):
+				t.Errorf("%s: %v, hint %q", word, err, fault.HintOf(err))
+			case isCommand && (err != nil || line.Command.Path() != path || line.Other[1] != word):
+				t.Errorf("%s: %+v, %v, want %s", word, line, err, path)
+			}
+		}
+	}
+	if len(seen) < 35 {
+		t.Errorf("%d words", len(seen))
 	}
 }

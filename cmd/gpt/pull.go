@@ -4,7 +4,10 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
+	"strings"
 	"time"
 
 	"picogpt/checkpoint"
@@ -90,19 +93,66 @@ Examples:
 }
 
 func (c *pullCommand) Run(a *app) error {
-	o, err := a.finder.HubOptions()
+	if c.Name == checkpoints.DemoName {
+		a.Notef("demo is a part of gpt: there is nothing to download")
+		_, err := a.stdout.WriteString(c.Name + "\n")
+		return err
+	}
+	path, err := c.pull(a)
 	if err != nil {
 		return err
 	}
+	_, err = a.stdout.WriteString(path + "\n")
+	return err
+}
+
+// offerPull asks, where a person can answer, whether a model is to be pulled that is not here. Where
+// it is not wanted, opening the model says what is wrong. nil is no model.
+func (a *app) offerPull(name *string) error {
+	screen := a.Terminal()
+	if name == nil || screen == nil || !terminal.Is(a.files.Stdin) || a.finder.CacheOptions().Offline {
+		return nil
+	}
+	if _, err := a.finder.Locate(*name); !errors.Is(err, hub.ErrAbsent) {
+		return nil
+	}
+	fmt.Fprintf(screen, "gpt: %s is not here; pull it from the Hugging Face hub? [y/N] ", *name)
+	if answer := strings.ToLower(readLine(a.files.Stdin)); answer != "y" && answer != "yes" {
+		return nil
+	}
+	_, err := (&pullCommand{Name: *name}).pull(a)
+	return err
+}
+
+// readLine reads a line, and nothing after it, without white space at its ends.
+func readLine(r io.Reader) string {
+	var line []byte
+	for b := make([]byte, 1); ; {
+		n, err := r.Read(b)
+		if n == 1 && b[0] != '\n' {
+			line = append(line, b[0])
+		}
+		if err != nil || n == 1 && b[0] == '\n' {
+			return strings.TrimSpace(string(line))
+		}
+	}
+}
+
+// pull downloads the files, and returns the path of the checkpoint.
+func (c *pullCommand) pull(a *app) (path string, err error) {
+	o, err := a.finder.HubOptions()
+	if err != nil {
+		return "", err
+	}
 	w, err := checkpoints.PullName(c.Name, o.Endpoint, c.Revision, c.Folder)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if w.File != "" {
 		c.Files = append([]string{w.File}, c.Files...)
 	}
 	if w.Part != "" && len(c.Files) > 0 {
-		return usagef("%s and FILE: want one of them", c.Name)
+		return "", usagef("%s and FILE: want one of them", c.Name)
 	}
 	name := w.Name
 	o.Folder, o.Part = w.Folder, w.Part
@@ -123,17 +173,16 @@ func (c *pullCommand) Run(a *app) error {
 	}
 	a.EndProgress()
 	if err != nil {
-		return checkpoints.HubError(name, o, err)
+		return "", checkpoints.HubError(name, o, err)
 	}
 	if w.File = ""; len(c.Files) == 1 {
 		w.File = c.Files[0]
 	}
-	path := w.At(s)
+	path = w.At(s)
 	if len(c.Files) == 0 {
 		a.tryPulled(name, path)
 	}
-	_, err = a.stdout.WriteString(path + "\n")
-	return err
+	return path, nil
 }
 
 // tryPulled opens what was pulled, so that it is known now if it cannot run.

@@ -60,3 +60,44 @@ func TestAFullDiskIsTold(t *testing.T) {
 		t.Errorf("the snapshot holds %v", got)
 	}
 }
+
+// TestAMissingModelIsOffered: on a terminal gpt asks whether to pull the model, and only yes does.
+func TestAMissingModelIsOffered(t *testing.T) {
+	h, cache, env := pullHub(t)
+	h.Break(nil) // nothing is slow
+	const question = "gpt: a/b is not here; pull it from the Hugging Face hub? [y/N] "
+	for _, c := range []struct {
+		answer, stdout string
+		status         int
+	}{
+		{"\n", "", 1}, {"no\n", "", 1}, {"\x04", "", 1}, {"y\n", "[1", 0}, {"", "[1", 0},
+	} {
+		screen, terminal := testterminal.Open(t)
+		if _, err := screen.WriteString(c.answer); err != nil {
+			t.Fatal(err)
+		}
+		var stdout strings.Builder
+		cmd := exec.Command("gpt", "-m", "a/b", "--tokens", "1", "-n", "1")
+		cmd.Env, cmd.Stdin, cmd.Stderr, cmd.Stdout = env, terminal, terminal, &stdout
+		err := cmd.Run()
+		terminal.WriteString("the end")
+		var shown strings.Builder
+		for b := make([]byte, 4096); !strings.Contains(shown.String(), "the end"); {
+			n, err := screen.Read(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			shown.Write(b[:n])
+		}
+		asked := strings.Count(shown.String(), question)
+		if status(err) != c.status || !strings.HasPrefix(stdout.String(), c.stdout) ||
+			(asked == 1) != (c.answer != "") ||
+			(c.status == 1) != strings.Contains(shown.String(), "gpt: hint: gpt pull a/b downloads it") {
+			t.Errorf("%q: status %d, stdout %q, terminal %q", c.answer, status(err), stdout.String(),
+				shown.String())
+		}
+	}
+	if got := snapshots(t, cache); len(got) != 2 {
+		t.Errorf("the snapshot holds %v", got)
+	}
+}

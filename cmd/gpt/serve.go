@@ -27,6 +27,8 @@ import (
 
 type serveCommand struct {
 	Addr      string
+	Host      *string // in place of that of Addr
+	Port      *int
 	Metrics   *string
 	ModelName []string
 	Template  *string
@@ -47,6 +49,8 @@ func newServe(a *app) *cli.Command {
 			f.Add(&c.Addr, "--addr HOST:PORT [127.0.0.1:8080]",
 				`address to listen on; port 0 is any free one, and the first line on stderr tells
 				which`)
+			f.Add(&c.Host, "--host HOST", "the host of --addr alone: 0.0.0.0 is every network's")
+			f.Add(&c.Port, "--port PORT", "the port of --addr alone")
 			f.Add(&c.Metrics, "--metrics-addr HOST:PORT",
 				`serve /metrics on this address too, without a key and nothing else: for Prometheus, on
 				a network that clients do not reach`)

@@ -8,7 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
 
 	"picogpt/internal/listen"
 	"picogpt/internal/quote"
@@ -34,6 +38,9 @@ func (c *serveCommand) listen() (on *places, err error) {
 			return nil, err
 		}
 	}
+	if err := c.settleAddr(); err != nil {
+		return nil, err
+	}
 	if on.api, err = listen.Listen("--addr", c.Addr, on.certificate); err != nil {
 		return nil, err
 	}
@@ -44,6 +51,33 @@ func (c *serveCommand) listen() (on *places, err error) {
 		}
 	}
 	return on, nil
+}
+
+// settleAddr makes one address of --addr, --host and --port.
+func (c *serveCommand) settleAddr() error {
+	if c.Host == nil && c.Port == nil {
+		return nil
+	}
+	host, port, err := net.SplitHostPort(c.Addr)
+	if err != nil {
+		return nil // which Listen explains
+	}
+	if c.Host != nil {
+		host = strings.TrimSuffix(strings.TrimPrefix(*c.Host, "["), "]")
+		_, err := netip.ParseAddr(host)
+		if host == "" || err != nil && strings.ContainsAny(host, ":/") {
+			return usagef("--host %s: want the name or the number of one, such as 127.0.0.1 or 0.0.0.0",
+				quoteShort(*c.Host))
+		}
+	}
+	if c.Port != nil {
+		if *c.Port < 0 || *c.Port > 1<<16-1 {
+			return usagef("--port %d: want 0 (any free one) to 65535", *c.Port)
+		}
+		port = strconv.Itoa(*c.Port)
+	}
+	c.Addr = net.JoinHostPort(host, port)
+	return nil
 }
 
 func (p *places) close() error {

@@ -46,6 +46,12 @@ func (f *Finder) Adapters(values []string) (all []checkpoint.Adapter, err error)
 	return all, nil
 }
 
+// AdapterName returns the name in a value of --adapter, without the scale.
+func AdapterName(value string) string {
+	a, _ := parseAdapter(value)
+	return a.Path
+}
+
 // parseAdapter reads a value of --adapter. A path that is there has no scale.
 func parseAdapter(value string) (a checkpoint.Adapter, err error) {
 	a.Path = value

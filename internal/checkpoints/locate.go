@@ -44,6 +44,9 @@ func (f *Finder) Locate(name string) (Located, error) {
 	if name != strings.TrimSpace(name) {
 		shown = strconv.Quote(name)
 	}
+	if name == DemoName {
+		return Located{}, fault.Hint(errors.New(DemoName+": a part of gpt, and no path"), demoHint)
+	}
 	absent := fmt.Errorf("%s: no such file or directory", shown)
 	o := f.CacheOptions()
 	w, err := ParseWanted(name, o.Endpoint)
@@ -61,11 +64,8 @@ func (f *Finder) Locate(name string) (Located, error) {
 	case err != nil && namesFile(name):
 		return Located{}, absent
 	case errors.Is(err, hub.ErrAbsent), errors.Is(err, hub.ErrNoCache):
-		hint := "gpt pull " + name + " downloads it" + otherRevisions(n, o)
-		if name == "demo" {
-			hint = demoHint
-		}
-		return Located{}, fault.Hint(fmt.Errorf("%w, and %w", absent, hub.ErrAbsent), hint)
+		return Located{}, fault.Hint(fmt.Errorf("%w, and %w", absent, hub.ErrAbsent),
+			"gpt pull "+name+" downloads it"+otherRevisions(n, o))
 
 	case err != nil:
 		return Located{}, err
@@ -130,10 +130,25 @@ func (f *Finder) Open(
 	if _, none := os.Lstat(filepath.Join(where.Path, "model.rows")); none == nil {
 		return nil, fault.Hint(err, demoHint) // the demo's source
 	}
+	if name == DemoName {
+		return nil, fault.Hint(err, "demo is a folder here; without -m the embedded demo runs")
+	}
 	return nil, f.hintAtCached(name, err)
 }
 
-const demoHint = "the demo is a part of gpt, and runs without -m; gpt convert and quantize take it as demo"
+// DemoName is the name of the checkpoint that is embedded in the program.
+const DemoName = "demo"
+
+const demoHint = "the demo is a part of gpt: -m demo, or no -m; gpt convert demo DIR writes its files"
+
+// IsDemo reports whether a name is that of the embedded checkpoint: a path of that name wins.
+func IsDemo(name string) bool {
+	if name != DemoName {
+		return false
+	}
+	_, err := os.Lstat(name)
+	return errors.Is(err, fs.ErrNotExist)
+}
 
 // hintAtCached says how the cached model is named whose name a folder here has, too.
 func (f *Finder) hintAtCached(name string, err error) error {

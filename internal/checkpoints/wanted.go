@@ -162,6 +162,9 @@ func (w *Wanted) take(file string) {
 
 // HubName reads the name of a repository, or its address.
 func HubName(s, endpoint string) (hub.Name, error) {
+	if s == DemoName {
+		return hub.Name{}, fault.Usagef("demo: a part of gpt, and not in the cache")
+	}
 	w, err := ParseWanted(s, endpoint)
 	if err == nil && !w.whole() {
 		err = fmt.Errorf("%s: a part of a repository, want a whole one: %s", quote.Plain(s, 120), w.Name)

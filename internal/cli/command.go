@@ -41,6 +41,7 @@ type Command struct {
 	Topics    []Topic     // pages of flags of the default command
 	Manual    []Topic     // sections of the manual page only, each a name and paragraphs
 	Elsewhere []Elsewhere // what flags are called in other programs
+	Words     []Elsewhere // what commands are called there
 
 	parent *Command
 	made   *Flags // see flags

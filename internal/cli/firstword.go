@@ -1,6 +1,7 @@
 package cli
 
-// The first word: a command, an argument of the default command, or a command's name misspelt.
+// The first word: a command, what other programs call one, an argument of the default command, or a
+// command's name misspelt.
 
 import (
 	"errors"
@@ -14,6 +15,44 @@ import (
 // letters, digits and hyphens alone.
 func looksLikeCommand(word string) bool {
 	return word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
+}
+
+// calledElsewhere returns what a word of other programs means where a command of c may stand, or "".
+func (c *Command) calledElsewhere(word string) string {
+	root := c.root()
+	if len(c.Commands) == 0 {
+		return ""
+	}
+	for _, other := range root.Words {
+		if slices.Contains(other.names(), word) &&
+			(c == root || strings.HasPrefix(other.means(), c.program()+" ")) {
+			return other.means()
+		}
+	}
+	return ""
+}
+
+// takeOther takes the first word for the command, and for its flag if there is one, that the word
+// means. Where it means none here, the error says what there is.
+func (s *scan) takeOther(word string) error {
+	root := s.command.root()
+	means := s.command.calledElsewhere(word)
+	path, isCommand := strings.CutPrefix(means, root.Name+" ")
+	if !isCommand {
+		return fault.Hint(fault.Usagef("%s is not a command", quoteShort(word)),
+			means+". To use the word as a prompt: "+root.Default.program()+" "+word)
+	}
+	s.other = Elsewhere{means, strings.TrimSpace(s.command.Path() + " " + word)}
+	s.command = root
+	for name := range strings.FieldsSeq(path) {
+		if flag, isFlag := strings.CutPrefix(name, "--"); isFlag {
+			f := s.command.Own().Find(flag)
+			s.given = append(s.given, newGiven(f, name, "", false))
+			continue
+		}
+		s.command = s.command.Child(name)
+	}
+	return nil
 }
 
 // refused reports whether the first word is a mistake, and no argument: it is made as the names of

@@ -52,6 +52,13 @@ func (c *Command) Find(words []string) (page func(width int) string, err error) 
 		}
 		topics = append(topics, t.Name)
 	}
+	if c.calledElsewhere(words[0]) != "" {
+		s := newScan(c)
+		if err := s.takeOther(words[0]); err != nil {
+			return nil, err
+		}
+		return s.command.Find(words[1:])
+	}
 	near := c.nearest(words[0])
 	if topic := Nearest(words[0], topics); near == "" && topic != "" {
 		near = "help " + topic

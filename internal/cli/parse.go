@@ -17,6 +17,10 @@ type Line struct {
 	Help    bool   // the page of Command is asked for; else
 	Version bool   // the program's version is; else Command is to run
 	Bare    string // the first word, where it may be the name of a command, and is none
+
+	// Other is the first word where other programs call Command so: what it means, and the word
+	// after the path of the command that it stood below.
+	Other Elsewhere
 }
 
 // Run runs the command.
@@ -24,8 +28,9 @@ func (l *Line) Run() error { return l.Command.main().Run(l.Flags) }
 
 // Parse sets the flags and arguments of the command that args name. The command is the default one
 // where there is no word, or where the first one is no command's name; whether it may then be an
-// argument of the default command, refused says. A word after -- names no command. Underscores in
-// flags' names become hyphens. Mistakes are fault.Usage errors.
+// argument of the default command, refused says. A word of other programs is taken for the command
+// that it means. A word after -- names no command. Underscores in flags' names become hyphens.
+// Mistakes are fault.Usage errors, of which those in a command that is known come with the line.
 func Parse(root *Command, args []string) (*Line, error) {
 	s := newScan(root)
 	for i := 0; i < len(args); i++ {
@@ -42,7 +47,7 @@ func Parse(root *Command, args []string) (*Line, error) {
 	if s.refused() {
 		return nil, s.refusal()
 	}
-	line := &Line{Command: s.command, Flags: s.command.Own(), Bare: s.bare}
+	line := &Line{Command: s.command, Flags: s.command.Own(), Bare: s.bare, Other: s.other}
 	asked := func(g given) bool { return g.flag.Name == "help" } // --help=no is a wish for help too
 	line.Help = slices.ContainsFunc(s.given, asked)
 	if s.command == root && (len(s.words) > 0 || !line.Help) {
@@ -117,6 +122,7 @@ type scan struct {
 	words   []string
 	unknown string // the first flag that no command has; it may own the next word
 	bare    string // the first word, where it may be the name of a command, and is none
+	other   Elsewhere
 }
 
 func newScan(root *Command) *scan { return &scan{command: root} }
@@ -170,6 +176,8 @@ func (s *scan) take(arg string, next []string) (taken int, err error) {
 		return s.flag(arg, next)
 	case first && s.command.Child(arg) != nil:
 		s.command = s.command.Child(arg)
+	case first && s.command.calledElsewhere(arg) != "":
+		return 0, s.takeOther(arg)
 	case first && (root && looksLikeCommand(arg) || !root && len(s.command.Commands) > 0):
 		s.bare = arg
 		fallthrough

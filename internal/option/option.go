@@ -78,6 +78,7 @@ const (
 type Range struct {
 	From, To float64
 	Zero     bool // 0 is in the range too
+	Minus    bool // -1 is, of a flag, and means 0
 }
 
 // A Flag is the option on a command line.

@@ -176,7 +176,7 @@ func TestErrorsNameTheSurface(t *testing.T) {
 		{"repeat-penalty", "1e200", "repetition penalty 1e+200: want 0 or 1 (off) or another number " +
 			"from 1e-100 to 1e100", "--repeat-penalty 1e+200: want a number above 0, such as 1.1; 1 is off"},
 		{"repeat-penalty", "0", "", "--repeat-penalty 0: want a number above 0, such as 1.1; 1 is off"},
-		{"max-tokens", "0", "", "--max-tokens 0: want at least 1"},
+		{"max-tokens", "0", "", "--max-tokens 0: want at least 1, or -1 for no limit"},
 		{"dry-last-n", "-2", "DRY window -2: want 0 (the whole context) or more",
 			"--dry-last-n -2: want -1 (all), 0 (off) or more"},
 		{"overflow", "x", `overflow "x": want "error", "truncate" or "slide"`,

@@ -94,7 +94,7 @@ func (r Range) has(value any) bool {
 	if most == 0 {
 		most = math.MaxFloat64
 	}
-	return x >= r.From && x <= most || x == 0 && r.Zero
+	return x >= r.From && x <= most || x == 0 && r.Zero || x == -1 && r.Minus
 }
 
 // A Biases is a Value of numbers by id; in a request it is an object.
@@ -110,7 +110,8 @@ type TextBiases interface {
 }
 
 // CheckFlags returns the *Error of the first option that was given by its flag and whose value a
-// command line does not accept, or nil. It checks values as they were written, before Settle.
+// command line does not accept, or nil. It checks values as they were written, before Settle, and
+// gives -1 and none their meaning.
 func CheckFlags(options []Option, given func(flag string) bool) error {
 	for i := range options {
 		o := &options[i]
@@ -123,6 +124,9 @@ func CheckFlags(options []Option, given func(flag string) bool) error {
 		}
 		if !takes.has(o.Value) {
 			return o.errorf(" %v: want %s", deref(o.Value), want)
+		}
+		if n, ok := o.Value.(*int); ok && takes.Minus && *n == -1 {
+			*n = 0
 		}
 		if s, ok := o.Value.(*string); ok && o.Words != nil && !slices.Contains(o.Words, *s) {
 			return o.errorf(": want %s, found %q", listed(o.Words), *s)

@@ -16,12 +16,12 @@ import (
 	"picogpt/model"
 )
 
-// A Model is a model in the cache.
+// A Model is a model in the cache, or in the program.
 type Model struct {
 	Name    string   `json:"name"` // as -m takes it
 	Commit  string   `json:"commit"`
 	Refs    []string `json:"refs"`
-	Path    string   `json:"path"`
+	Path    string   `json:"path"` // "" for the demo, which is in the program
 	Bytes   int64    `json:"bytes"`
 	Format  string   `json:"format"`            // of the file, "" if it cannot be read
 	DType   string   `json:"dtype"`             // "" if the model does not run
@@ -33,6 +33,17 @@ type Model struct {
 func Describe(s *hub.Snapshot, c *checkpoint.Checkpoint, err error) Model {
 	m := Model{Name: s.Name.String(), Commit: s.Commit, Refs: s.Refs, Path: s.Dir,
 		Bytes: s.Size()}
+	return m.opened(c, err)
+}
+
+// Embedded says what the checkpoint in the program is.
+func Embedded(name string, bytes int64, c *checkpoint.Checkpoint, err error) Model {
+	m := Model{Name: name, Bytes: bytes}
+	return m.opened(c, err)
+}
+
+// opened adds what a checkpoint says, or why it cannot be opened.
+func (m Model) opened(c *checkpoint.Checkpoint, err error) Model {
 	if m.Refs == nil {
 		m.Refs = []string{}
 	}
