@@ -47,6 +47,7 @@ func newClassify(a *app) *cli.Command {
 				"how many texts run together, which changes no digit; default: chosen for speed")
 			addSpecial(f, &c.Special)
 			targetFlags(f, &c.Target)
+			jsonAlready(f)
 			a.flags(f, evaluates|cjkSpaces)
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },

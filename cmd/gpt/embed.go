@@ -32,6 +32,7 @@ type embedCommand struct {
 	Special bool
 
 	Format *string
+	JSON   bool
 	Target records.Target
 }
 
@@ -60,6 +61,7 @@ func newEmbed(a *app) *cli.Command {
 				`jsonl (an object for each text), npy or safetensors (one matrix of float32, a row
 				for each text); default: by the end of the name of --out, else jsonl`).
 				OneOf("jsonl", "npy", "safetensors")
+			f.Add(&c.JSON, "--json", "what --format jsonl is, as without --out")
 			targetFlags(f, &c.Target)
 			a.flags(f, evaluates|cjkSpaces)
 		},
@@ -152,6 +154,8 @@ func (c *embedCommand) settleFormat() error {
 	case out == "" || out == "-" || outfile.IsStream(out):
 		return usagef("--format %s: want --out FILE, and no pipe: the number of rows is written at "+
 			"its beginning, at the end", *c.Format)
+	case c.JSON:
+		return usagef("--json: want --format jsonl, found %s", *c.Format)
 	case c.Target.Resume:
 		return usagef("--resume: want --format jsonl, which is written line by line; found %s",
 			*c.Format)

@@ -16,6 +16,7 @@ import (
 	"picogpt/internal/fault"
 	"picogpt/internal/form"
 	"picogpt/internal/option"
+	"picogpt/internal/outfile"
 	"picogpt/internal/process"
 	"picogpt/internal/receipt"
 	"picogpt/internal/terminal"
@@ -41,6 +42,7 @@ type generateCommand struct {
 	DraftName *string
 
 	Output          string
+	JSON            bool
 	NoDisplayPrompt bool
 
 	Receipt receiptFlag
@@ -92,6 +94,7 @@ func (c *generateCommand) flags(f *cli.Flags) {
 		`text, ids (an array for each text), json (an object for each text) or events (an object for
 		each token, as it comes); auto is text, or ids where there is no tokenizer`).
 		OneOf("auto", "text", "ids", "json", "events")
+	f.Add(&c.JSON, "--json", "what --output json is")
 	f.Add(&c.NoDisplayPrompt, "--no-display-prompt", "print the new text only, without the prompt")
 	c.Receipt.flags(f)
 	f.Group(otherPrompts)
@@ -108,7 +111,7 @@ func generateFlags(c *generateCommand) *cli.Flags { return cli.NewFlags(c.flags)
 // checkFlags refuses flags that no prompt would go with, before it is clear that there is one.
 func (c *generateCommand) checkFlags(f *cli.Flags, words []string) error {
 	given := f.Given()
-	err := checkNeeds(c.table(), given)
+	err := fault.First(c.takeJSON(given), checkNeeds(c.table(), given))
 	if err == nil {
 		_, err = c.settle(given)
 	}
@@ -125,7 +128,7 @@ func (c *generateCommand) checkFlags(f *cli.Flags, words []string) error {
 
 func (c *generateCommand) Run(a *app, f *cli.Flags) error {
 	given := f.Given()
-	if err := checkNeeds(c.table(), given); err != nil {
+	if err := fault.First(c.takeJSON(given), checkNeeds(c.table(), given)); err != nil {
 		return err
 	}
 	if a.asReference() {
@@ -147,16 +150,36 @@ func (c *generateCommand) Run(a *app, f *cli.Flags) error {
 	if err == nil {
 		err = c.Session.check(a, c)
 	}
+	if out := c.Many.Target.Out; err == nil && c.Many.Prompts == nil && out != nil && *out != "-" {
+		err = outfile.FlagError("--out", outfile.Check(*out, c.writing(a)))
+	}
 	if err != nil {
 		return err
 	}
 	a.noteWithout(withoutEffect(append(o.Table(), c.Search.Table()...), &o, given,
 		c.Search.asked() != ""))
+	switch {
+	case c.Many.Prompts != nil:
+		return c.runPrompts(a, o, given["seed"], f.Options(recordable))
+	case c.Many.Target.Out != nil && *c.Many.Target.Out != "-":
+		return a.toFile(*c.Many.Target.Out, c.writing(a), func() error { return c.runOne(a, f, o) })
+	}
+	return c.runOne(a, f, o)
+}
+
+// writing returns the rules for the file of one prompt.
+func (c *generateCommand) writing(a *app) outfile.Options {
+	kind := outfile.JSON
+	if c.Output == "auto" || c.Output == "text" {
+		kind = outfile.Text
+	}
+	return a.writing(c.Many.Target.Force, kind)
+}
+
+// runOne answers one prompt.
+func (c *generateCommand) runOne(a *app, f *cli.Flags, o decode.Options) error {
 	if a.asReference() {
 		return c.runReference(a, o)
-	}
-	if c.Many.Prompts != nil {
-		return c.runPrompts(a, o, given["seed"], f.Options(recordable))
 	}
 	a.chooses = true
 	m, err := a.openModel()

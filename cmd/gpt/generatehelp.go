@@ -110,9 +110,10 @@ not those of the whole word. --heal takes them back, as far as one longer token 
 and the new text begins with their bytes. Stop and banned strings may begin in these bytes, and a
 form, as of --choice, begins after them. What is printed is the same text, but a better one.
 
---prompts FILE writes texts for many prompts side by side. Each line of FILE is an object with
-prompt (a text) or tokens (ids, which need no tokenizer), and if you like id, which comes back, and
-seed; line i has the seed S+i-1 otherwise. The objects are those of --output json with line and id
+--prompts FILE writes texts for many prompts side by side. FILE is in one of the forms that gpt score
+reads, plain or compressed: objects on lines, with prompt (a text) or tokens (ids, which need no
+tokenizer), and if you like id, which comes back, and seed; a table with such columns; or lines, each
+a prompt. --text-field names another field or column. Without a seed of its own, line i has S+i-1. The objects are those of --output json with line and id
 before them, in the order of the lines; a prompt that cannot be continued gives an object with line,
 id and error, a message on stderr, and in the end the exit status 1. With --out, FILE.resume
 remembers what --resume needs: continued after any interruption, the file ends as an uninterrupted

@@ -25,6 +25,18 @@ func (c *generateCommand) takeStdin(a *app) error {
 	return nil
 }
 
+// takeJSON makes --json the output that it means.
+func (c *generateCommand) takeJSON(given map[string]bool) error {
+	if !c.JSON {
+		return nil
+	}
+	if given["output"] && c.Output != "json" {
+		return usagef("--json and --output %s: want one of them", c.Output)
+	}
+	c.Output = "json"
+	return nil
+}
+
 // writesJSON reports whether the output is objects.
 func (c *generateCommand) writesJSON() bool {
 	return c.Output == "json" || c.Output == "events" || c.Many.Prompts != nil
@@ -99,6 +111,11 @@ func wanting(table []option.Option, given map[string]bool, f func(flag, want str
 	for _, flag := range []string{"json-closed", "json-strict", "json-space"} {
 		if given[flag] && !given["json-schema"] {
 			f("--"+flag, "--json-schema")
+		}
+	}
+	for _, flag := range []string{"input-format", "text-field"} {
+		if given[flag] && !given["prompts"] {
+			f("--"+flag, "--prompts FILE")
 		}
 	}
 }

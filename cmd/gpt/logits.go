@@ -37,14 +37,15 @@ func newLogits(a *app) *cli.Command {
 				"print the K likeliest next tokens; default: the logits of all ids")
 			c.To.flags(f, `write an array of float32 in place of JSON; FILE ends in .npy or
 				.safetensors`)
+			jsonAlready(f)
 			a.flags(f, evaluates|edited|engineFlag|cjkSpaces)
 		},
 		Run: func(f *cli.Flags) error {
 			if !a.asReference() {
 				return c.Run(a)
 			}
-			err := onlyReference(f.Given(), "file", "tokens", "special", "positions", "top", "model",
-				"adapter", "gelu", "verbose")
+			err := onlyReference(f.Given(), "file", "tokens", "special", "positions", "top", "json",
+				"model", "adapter", "gelu", "verbose")
 			if err != nil {
 				return err
 			}

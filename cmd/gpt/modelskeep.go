@@ -11,16 +11,19 @@ import (
 	"picogpt/internal/checkpoints"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
+	"picogpt/internal/strictjson"
 	"picogpt/internal/terminal"
 )
 
 func newModelsVerify(a *app) *cli.Command {
 	var names []string
+	var json bool
 	return &cli.Command{
 		Name:  "verify",
 		Short: "check the files of models against their hashes",
 		Args:  []cli.Arg{cli.Words(&names, "name", "models as gpt models lists them; all without it")},
-		Run:   func(*cli.Flags) error { return a.verifyModels(names) },
+		Flags: func(f *cli.Flags) { f.Add(&json, "--json", "print one JSON object for each, a line each") },
+		Run:   func(*cli.Flags) error { return a.verifyModels(names, json) },
 		Long: `
 Reads the files of models in the Hugging Face cache and compares each with the hash that
 the hub gave it, which is the name of the file that its link leads to. No request is sent. A file that
@@ -34,7 +37,18 @@ Examples:
 	}
 }
 
-func (a *app) verifyModels(names []string) error {
+// A verifiedModel is what --json prints of a model.
+type verifiedModel struct {
+	Name       string   `json:"name"`
+	Right      bool     `json:"right"`
+	Files      int      `json:"files"`     // whose hash is known
+	Unchecked  int      `json:"unchecked"` // whose hash the cache does not tell
+	Bytes      int64    `json:"bytes"`
+	Unfinished int64    `json:"unfinished"` // bytes of a download
+	Problems   []string `json:"problems"`
+}
+
+func (a *app) verifyModels(names []string, json bool) error {
 	o := a.finder.CacheOptions()
 	all, err := hub.List(o)
 	if err != nil {
@@ -55,7 +69,7 @@ func (a *app) verifyModels(names []string) error {
 	}
 	var damaged string
 	for _, s := range all {
-		right, err := a.verifyModel(s)
+		right, err := a.verifyModel(s, json)
 		if err != nil {
 			return err
 		}
@@ -71,13 +85,13 @@ func (a *app) verifyModels(names []string) error {
 }
 
 // verifyModel prints what is wrong with a model, or that it is right.
-func (a *app) verifyModel(s *hub.Snapshot) (right bool, err error) {
+func (a *app) verifyModel(s *hub.Snapshot, json bool) (right bool, err error) {
 	ctx, release := a.Graceful()
 	defer release()
 	bar := terminal.NewByteBar("verifying " + s.Name.String())
 	defer a.ShowBar(bar)()
 	total, done, files, unknown := s.Size(), int64(0), 0, 0
-	lines := ""
+	lines, problems := "", []string{}
 	bar.SetBytes(0, total)
 	err = s.Verify(ctx, func(f hub.Checked) {
 		done += f.Size
@@ -87,7 +101,8 @@ func (a *app) verifyModel(s *hub.Snapshot) (right bool, err error) {
 		case errors.Is(f.Err, hub.ErrNoHash):
 			unknown++
 		case f.Err != nil:
-			lines += fmt.Sprintf("%s: %s: %v\n", s.Name, terminal.Printable(f.File), f.Err)
+			problems = append(problems, fmt.Sprintf("%s: %v", terminal.Printable(f.File), f.Err))
+			lines += fmt.Sprintf("%s: %s\n", s.Name, problems[len(problems)-1])
 		}
 	})
 	a.EndProgress()
@@ -105,6 +120,10 @@ func (a *app) verifyModel(s *hub.Snapshot) (right bool, err error) {
 	if left := s.Unfinished(); left > 0 {
 		lines += fmt.Sprintf("%s: %s of an unfinished download: gpt pull %[1]s continues it\n", s.Name,
 			amount.Size(left))
+	}
+	if json {
+		return right, strictjson.Print(a.stdout, verifiedModel{s.Name.String(), right, files - unknown,
+			unknown, done, s.Unfinished(), problems})
 	}
 	_, err = a.stdout.WriteString(lines)
 	return right, err
@@ -126,6 +145,7 @@ func (a *app) cached(name string, o hub.Options) (*hub.Snapshot, error) {
 func newModelsRemove(a *app) *cli.Command {
 	var first string
 	var more []string
+	var json bool
 	return &cli.Command{
 		Name:  "rm",
 		Short: "remove models from the cache",
@@ -133,7 +153,10 @@ func newModelsRemove(a *app) *cli.Command {
 			cli.Word(&first, "name", "a model as gpt models lists it; NAME@REV is one revision of it"),
 			cli.Words(&more, "name", "more of them"),
 		},
-		Run: func(*cli.Flags) error { return a.removeModels(append([]string{first}, more...)) },
+		Flags: func(f *cli.Flags) {
+			f.Add(&json, "--json", "print one JSON object for each, a line each")
+		},
+		Run: func(*cli.Flags) error { return a.removeModels(append([]string{first}, more...), json) },
 		Long: `
 Removes models from the Hugging Face cache, for Python's tools too. Of NAME it removes all
 revisions and what is unfinished, of NAME@REV that revision, with the files that no other has. What
@@ -147,7 +170,7 @@ Examples:
 	}
 }
 
-func (a *app) removeModels(names []string) error {
+func (a *app) removeModels(names []string, json bool) error {
 	o := a.finder.CacheOptions()
 	for _, name := range names {
 		n, err := checkpoints.HubName(name, o.Endpoint)
@@ -162,6 +185,15 @@ func (a *app) removeModels(names []string) error {
 			return err
 		}
 		a.Notef("removed %s: %s", removed, amount.Size(freed))
+		if json {
+			err = strictjson.Print(a.stdout, struct {
+				Name  string `json:"name"`
+				Bytes int64  `json:"bytes"`
+			}{removed.String(), freed})
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

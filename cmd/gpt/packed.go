@@ -12,6 +12,7 @@ import (
 	"picogpt/internal/fault"
 	"picogpt/internal/infile"
 	"picogpt/internal/outfile"
+	"picogpt/internal/process"
 	"picogpt/internal/terminal"
 )
 
@@ -116,4 +117,20 @@ func (f *failing) Write(b []byte) (n int, err error) {
 		f.err = err
 	}
 	return n, err
+}
+
+// toFile writes to a file what write prints to stdout. The file is there afterwards if all went well.
+func (a *app) toFile(out string, rules outfile.Options, write func() error) error {
+	var own error // of write, which is not about the file
+	err := outfile.WriteFile(context.Background(), out, rules, func(w io.Writer) error {
+		to, stdout := &failing{Writer: w}, a.stdout
+		a.stdout = process.OutputTo(to)
+		defer func() { a.stdout = stdout }()
+		err := write()
+		if to.err == nil {
+			own = err
+		}
+		return err
+	})
+	return fault.First(own, outfile.FlagError("--out", err))
 }

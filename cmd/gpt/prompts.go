@@ -3,11 +3,11 @@ package main
 // gpt generate --prompts: many prompts, a text or several for each, written side by side.
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -20,18 +20,20 @@ import (
 	"picogpt/internal/receipt"
 	"picogpt/internal/records"
 	"picogpt/internal/resume"
-	"picogpt/internal/rows"
 	"picogpt/model"
 )
 
 // A promptsSource is a file of prompts and where their texts go.
 type promptsSource struct {
 	Prompts *string
+	Form    promptForm
 	Target  records.Target
 }
 
 func (s *promptsSource) flags(f *cli.Flags) {
-	f.Add(&s.Prompts, "--prompts FILE", "JSON objects on lines, each with a prompt; - is stdin")
+	f.Add(&s.Prompts, "--prompts FILE",
+		"continue each prompt of FILE: lines, JSON objects on lines, or a table; - is stdin")
+	s.Form.flags(f, "--input-format")
 	targetFlags(f, &s.Target)
 }
 
@@ -39,22 +41,20 @@ func (s *promptsSource) flags(f *cli.Flags) {
 func (c *generateCommand) checkPrompts() error {
 	t, one := &c.Many.Target, &c.Prompt
 	switch {
-	case c.Many.Prompts == nil && (c.Receipt.Receipt != nil || c.Session.Session != nil) &&
-		t.Out == nil && !t.Resume:
-		return nil // --force is about the receipt and the session
-	case c.Many.Prompts == nil && (t.Out != nil || t.Resume || t.Force):
-		return fault.Hint(usagef("--out, --resume and --force: want --prompts FILE"),
-			"without it the shell can write the output to a file: gpt ... > FILE")
-
+	case c.Receipt.Receipt != nil && t.Out != nil &&
+		filepath.Clean(*c.Receipt.Receipt) == filepath.Clean(*t.Out):
+		return usagef("--receipt %s: that is the file of --out", quoteShort(*t.Out))
+	case c.Many.Prompts == nil && t.Resume:
+		return usagef("--resume: want --prompts FILE with it")
+	case c.Many.Prompts == nil && t.Force && t.Out == nil && c.Receipt.Receipt == nil &&
+		c.Session.Session == nil:
+		return usagef("--force: want --out, --receipt or --session with it, whose file is written over")
 	case c.Many.Prompts == nil:
 		return nil
 	case len(one.Text.Words) > 0 || one.Text.File != nil || one.Prompt != nil || one.Tokens != nil:
 		return usagef("--prompts and another prompt: want one of them")
 	case c.Search.asked() != "":
 		return usagef("--prompts and %s: want one of them", c.Search.asked())
-	case c.Receipt.Receipt != nil && t.Out != nil &&
-		filepath.Clean(*c.Receipt.Receipt) == filepath.Clean(*t.Out):
-		return usagef("--receipt %s: that is the file of --out", quoteShort(*t.Out))
 	case c.Receipt.Receipt != nil && t.Resume:
 		return usagef("--receipt and --resume: want one of them, because a receipt is of a whole run")
 	case c.Output != "auto" && c.Output != "json":
@@ -68,16 +68,16 @@ func (c *generateCommand) checkPrompts() error {
 func (c *generateCommand) runPrompts(
 	a *app, o decode.Options, seeded bool, options []string,
 ) error {
-	if *c.Many.Prompts != "-" {
-		a.files.LeaveStdin()
-	}
-	source, err := a.files.Rows(*c.Many.Prompts, "")
+	lines, prompts, err := c.Many.Form.open(a, "", *c.Many.Prompts)
 	if err != nil {
 		return err
 	}
-	defer source.Close()
-	lines := rows.NewReader(source, "jsonl")
-	if err := cmp.Or(lines.Check(), c.Many.Target.Check(a.writingLines())); err != nil {
+	defer lines.Close()
+	if lines.Form == "lines" && c.Many.Form.TextField != nil {
+		return fault.Hint(usagef("--text-field: %s has no fields, its lines are prompts", lines.Name),
+			"--input-format says what they are: csv, tsv, jsonl")
+	}
+	if err := c.Many.Target.Check(a.writingLines()); err != nil {
 		return err
 	}
 	a.chooses = true
@@ -90,7 +90,7 @@ func (c *generateCommand) runPrompts(
 		Console: &a.Console, Signals: &a.Signals, Logf: a.logf,
 		Bar:   c.Many.Target.Out != nil || !a.stdout.Terminal,
 		Model: m, Options: o, Samples: c.Samples, Forms: c.forms(),
-		Input: &records.Input{Reader: lines},
+		Input: &records.Input{Reader: lines}, Prompts: prompts,
 	}
 	run.Prompts.Special = c.Prompt.Special
 	t, err := a.openTokenizer()
@@ -114,7 +114,7 @@ func (c *generateCommand) runPrompts(
 	if err != nil {
 		return err
 	}
-	settings := append(c.settings(), form...)
+	settings := slices.Concat(c.settings(), form, c.Many.Form.settings(lines))
 	seed := []resume.Setting{{Name: "--seed", Value: decimal(o.Seed)}}
 	if seeded {
 		settings, seed = append(settings, seed...), nil

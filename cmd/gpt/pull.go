@@ -16,6 +16,7 @@ import (
 	"picogpt/internal/checkpoints"
 	"picogpt/internal/cli"
 	"picogpt/internal/quote"
+	"picogpt/internal/strictjson"
 	"picogpt/internal/terminal"
 	"picogpt/model"
 )
@@ -26,6 +27,7 @@ type pullCommand struct {
 	Revision *string
 	Folder   *string
 	Verify   bool
+	JSON     bool
 }
 
 func newPull(a *app) *cli.Command {
@@ -46,6 +48,7 @@ func newPull(a *app) *cli.Command {
 				"the folder of the repository that the checkpoint, or each FILE, is in")
 			f.Add(&c.Verify, "--verify",
 				"check the hashes of the files that are there too; damaged ones are downloaded again")
+			f.Add(&c.JSON, "--json", "print one JSON object, with name and path")
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
 		Long: `
@@ -95,14 +98,24 @@ Examples:
 func (c *pullCommand) Run(a *app) error {
 	if c.Name == checkpoints.DemoName {
 		a.Notef("demo is a part of gpt: there is nothing to download")
-		_, err := a.stdout.WriteString(c.Name + "\n")
-		return err
+		return c.print(a, c.Name)
 	}
 	path, err := c.pull(a)
 	if err != nil {
 		return err
 	}
-	_, err = a.stdout.WriteString(path + "\n")
+	return c.print(a, path)
+}
+
+// print prints what -m takes.
+func (c *pullCommand) print(a *app, path string) error {
+	if c.JSON {
+		return strictjson.Print(a.stdout, struct {
+			Name string `json:"name"`
+			Path string `json:"path"`
+		}{c.Name, path})
+	}
+	_, err := a.stdout.WriteString(path + "\n")
 	return err
 }
 

@@ -113,7 +113,8 @@ func (a *app) optionFile(name, flag string) (string, error) {
 // follow a prompt's ids, or that a receipt has in another form.
 var unrecorded = [...]string{
 	"prompt", "file", "tokens", "special", // prompt_ids
-	"output", "no-display-prompt", "receipt", "force", "prompts", "out", "resume",
+	"output", "json", "no-display-prompt", "receipt", "force", "prompts", "input-format",
+	"text-field", "out", "resume",
 	"draft", // guesses change nothing
 	"session", "session-read-only",
 }

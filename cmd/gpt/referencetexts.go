@@ -23,9 +23,9 @@ import (
 // referenceDoes are the flags that go with --engine reference: those of sampling whose texts need
 // no tokenizer of the engine's, and those of the prompt, the end and the output.
 func (c *generateCommand) referenceDoes() []string {
-	does := []string{"file", "prompt", "tokens", "special", "model", "adapter", "gelu", "verbose", "output",
-		"no-display-prompt", "samples", "max-tokens", "overflow", "stop", "eos", "min-tokens",
-		"length-decay", "logprobs", "raw-control-chars"}
+	does := []string{"file", "prompt", "tokens", "special", "model", "adapter", "gelu", "verbose",
+		"output", "json", "out", "force", "no-display-prompt", "samples", "max-tokens", "overflow",
+		"stop", "eos", "min-tokens", "length-decay", "logprobs", "raw-control-chars"}
 	for _, o := range c.Params.Table() {
 		name := o.Flag.Name
 		if name != "guidance" && name != "negative" && name != "logit-bias" &&

@@ -58,6 +58,7 @@ func newScore(a *app) *cli.Command {
 				"how many texts run together, which changes no digit; default: chosen for speed")
 			addSpecial(f, &c.Special)
 			targetFlags(f, &c.Target)
+			jsonAlready(f)
 			a.flags(f, evaluates|edited|cjkSpaces)
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },

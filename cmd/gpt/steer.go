@@ -16,19 +16,20 @@ import (
 	"picogpt/internal/outfile"
 	"picogpt/internal/promptlines"
 	"picogpt/internal/rows"
+	"picogpt/internal/strictjson"
 	"picogpt/internal/terminal"
 	"picogpt/steer"
 )
 
 type steerCommand struct {
 	Positive, Negative *string
-	Input              string
-	TextField          string
+	Form               promptForm
 	Special            bool
 	Method             string
 	Batch              int
 	Out                *string
 	Force              bool
+	JSON               bool
 }
 
 func newSteer(a *app) *cli.Command {
@@ -39,12 +40,7 @@ func newSteer(a *app) *cli.Command {
 		Flags: func(f *cli.Flags) {
 			f.Add(&c.Positive, "--positive FILE", "prompts of what the model should write more of")
 			f.Add(&c.Negative, "--negative FILE", "prompts of the opposite")
-			f.Add(&c.Input, "--input, --input-format FORM [auto]",
-				`what these files are: lines (a prompt each), jsonl (objects with prompt, or tokens), csv,
-				tsv (tables) or auto (by the end of the file's name, else jsonl if it begins with {, else
-				lines)`).OneOf("auto", "lines", "jsonl", "csv", "tsv")
-			f.Add(&c.TextField, "--text-field NAME",
-				"the field or column that holds the prompt; default: prompt")
+			c.Form.flags(f, "--input, --input-format")
 			addSpecial(f, &c.Special)
 			f.Add(&c.Method, "--method HOW [mean]",
 				`mean: the difference of the means; pca: the first principal component of the differences
@@ -53,6 +49,7 @@ func newSteer(a *app) *cli.Command {
 				"how many prompts run together, which changes no bit; default: chosen for speed")
 			f.Add(&c.Out, "-o, --out FILE", "the control vector: GGUF, as llama.cpp reads it")
 			f.Add(&c.Force, "--force", "write over FILE, if it is there")
+			f.Add(&c.JSON, "--json", "print the table as one JSON object")
 			a.flags(f, evaluates|cjkSpaces)
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
@@ -106,11 +103,10 @@ func (c *steerCommand) Run(a *app) error {
 	if err != nil && !errors.Is(err, checkpoint.ErrNoTokenizer) {
 		return err
 	}
-	encode := promptlines.Input{TextField: c.TextField, Tokenizer: t, Missing: err, Special: c.Special}
-	if err := positive.read(&encode); err != nil {
-		return err
+	for _, l := range []*promptList{positive, negative} {
+		l.in.Tokenizer, l.in.Missing, l.in.Special = t, err, c.Special
 	}
-	if err := negative.read(&encode); err != nil {
+	if err := fault.First(positive.read(), negative.read()); err != nil {
 		return err
 	}
 	m, err := a.openModel()
@@ -157,32 +153,20 @@ func (c *steerCommand) check(a *app) error {
 // A promptList is the prompts of a file.
 type promptList struct {
 	*rows.Reader
+	in    promptlines.Input
 	ids   [][]int
 	lines []int // on which they begin
 }
 
 // open opens a file of prompts.
-func (c *steerCommand) open(a *app, flag, name string) (*promptList, error) {
-	if name != "-" {
-		a.files.LeaveStdin()
-	}
-	s, err := a.files.Rows(name, flag)
-	if err != nil {
-		return nil, err
-	}
-	l := &promptList{Reader: rows.NewReader(s, c.Input)}
-	if err = l.Check(); err == nil {
-		err = l.ReadHeader()
-	}
-	if err != nil {
-		l.Close()
-		return nil, err
-	}
-	return l, nil
+func (c *steerCommand) open(a *app, flag, name string) (l *promptList, err error) {
+	l = &promptList{}
+	l.Reader, l.in, err = c.Form.open(a, flag, name)
+	return l, err
 }
 
 // read reads all prompts. The first that is none is an error: pairs would not be pairs without it.
-func (l *promptList) read(encode *promptlines.Input) error {
+func (l *promptList) read() error {
 	for {
 		row, err := l.Next()
 		switch {
@@ -193,20 +177,13 @@ func (l *promptList) read(encode *promptlines.Input) error {
 		case err != nil:
 			return err
 		}
-		var p promptlines.Prompt
-		switch err = row.Err; {
-		case err != nil:
-		case l.Form == "lines":
-			p, err = encode.Of(row.Text)
-		case row.Object == nil: // an empty line
-			continue
-		default:
-			p, err = encode.Object(row.Object)
-		}
+		p, is, err := l.in.Row(l.Form, row)
 		if err != nil {
 			return fmt.Errorf("%s: line %d: %w", l.Name, row.First, err)
 		}
-		l.ids, l.lines = append(l.ids, p.IDs), append(l.lines, row.First)
+		if is {
+			l.ids, l.lines = append(l.ids, p.IDs), append(l.lines, row.First)
+		}
 	}
 }
 
@@ -218,6 +195,9 @@ func (c *steerCommand) write(ctx context.Context, a *app, made steer.Made) error
 	if err != nil || outfile.IsStream(*c.Out) {
 		return outfile.FlagError("--out", err)
 	}
+	if c.JSON {
+		return printSteer(a, made)
+	}
 	var table bytes.Buffer
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(w, "layer\tlength\tof a stream of\t\n")
@@ -227,4 +207,20 @@ func (c *steerCommand) write(ctx context.Context, a *app, made steer.Made) error
 	w.Flush()
 	_, err = a.stdout.Write(table.Bytes())
 	return err
+}
+
+// printSteer prints the table as JSON.
+func printSteer(a *app, made steer.Made) error {
+	type layer struct {
+		Layer  int     `json:"layer"`
+		Length float64 `json:"length"`
+		Stream float64 `json:"stream"`
+	}
+	all := []layer{}
+	for _, n := range made.Vector.Layers() {
+		all = append(all, layer{n, float64(made.Vector.Length(n)), float64(made.Stream[n])})
+	}
+	return strictjson.Print(a.stdout, struct {
+		Layers []layer `json:"layers"`
+	}{all})
 }

@@ -3,12 +3,14 @@ package main
 // gpt surprise: how surprising each token of a text is, as a picture.
 
 import (
+	"cmp"
 	"context"
 
 	"picogpt/eval"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/scorelines"
+	"picogpt/internal/strictjson"
 	"picogpt/internal/surprise"
 )
 
@@ -19,6 +21,7 @@ type surpriseCommand struct {
 	BOS   bool
 	Top   int
 	Color string
+	JSON  bool
 }
 
 func newSurprise(a *app) *cli.Command {
@@ -33,6 +36,7 @@ func newSurprise(a *app) *cli.Command {
 				`what the colours show: rank (how many tokens the model thought likelier) or
 				surprisal (in bits)`).OneOf("rank", "surprisal")
 			c.Page.flags(f)
+			f.Add(&c.JSON, "--json", "print one JSON object, which is that of gpt score --text")
 			f.Add(&c.BOS, "--bos",
 				"put <|endoftext|> before the text, so that its first token has a colour too")
 			f.Add(&c.Top, "--top K",
@@ -59,6 +63,9 @@ Examples:
 func (c *surpriseCommand) Run(a *app) error {
 	if err := fault.NotNegative("--top", c.Top); err != nil {
 		return err
+	}
+	if c.JSON && c.Page.HTML != nil {
+		return usagef("--json and --html: want one of them")
 	}
 	if err := c.Page.check(a, &c.Text); err != nil {
 		return err
@@ -87,10 +94,11 @@ func (c *surpriseCommand) score(a *app, r eval.Request, t eval.Tokenizer) (eval.
 	}
 	defer m.Close()
 	o := eval.ScoreOptions{BOS: c.BOS}
-	if c.Page.HTML != nil {
-		if o.Top = c.Top; c.Top == 0 {
-			o.Top = 8
-		}
+	switch {
+	case c.JSON:
+		o.Top = c.Top
+	case c.Page.HTML != nil:
+		o.Top = cmp.Or(c.Top, 8)
 	}
 	defer a.ShowProgress(func() string { return "reading" })()
 	return eval.ScoreOne(context.Background(), m, t, r, o)
@@ -99,6 +107,11 @@ func (c *surpriseCommand) score(a *app, r eval.Request, t eval.Tokenizer) (eval.
 func (c *surpriseCommand) draw(a *app, p surprise.Picture) error {
 	if c.Page.HTML != nil {
 		return c.Page.write(a, p.Page)
+	}
+	if c.JSON {
+		record := p.Score.Record()
+		record.Line = 1
+		return strictjson.Print(a.stdout, record)
 	}
 	if a.colored(c.Color) {
 		return p.Terminal(a.stdout.Painted())

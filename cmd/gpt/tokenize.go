@@ -16,6 +16,7 @@ type tokenizeCommand struct {
 	Text    textio.Source
 	Decode  bool
 	Special bool
+	JSON    bool
 }
 
 func newTokenize(a *app) *cli.Command {
@@ -28,13 +29,14 @@ func newTokenize(a *app) *cli.Command {
 			fileFlag(f, &c.Text)
 			f.Add(&c.Decode, "--decode", "read ids, and print the text that they stand for")
 			addSpecial(f, &c.Special)
+			f.Add(&c.JSON, "--json", "with --decode: print the text as a JSON string; ids are JSON already")
 			a.addRawControls(f)
 			a.flags(f, modelFlag|adapterFlag|engineFlag|cjkSpaces|verbose)
 		},
 		Run: func(f *cli.Flags) error {
 			if a.asReference() {
-				err := onlyReference(f.Given(), "file", "decode", "special", "raw-control-chars",
-					"model", "verbose")
+				err := onlyReference(f.Given(), "file", "decode", "special", "json",
+					"raw-control-chars", "model", "verbose")
 				if err != nil {
 					return err
 				}
@@ -132,6 +134,9 @@ func (c *tokenizeCommand) decode(a *app, t decoder, list io.Reader) error {
 	text, err := t.Decode(ids)
 	if err != nil {
 		return err
+	}
+	if c.JSON {
+		return strictjson.Print(a.stdout, text)
 	}
 	if a.stdout.Terminal {
 		text += "\n"

@@ -15,6 +15,7 @@ import (
 	"picogpt/internal/amount"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
+	"picogpt/internal/quote"
 	"picogpt/internal/receipt"
 	"picogpt/internal/show"
 	"picogpt/internal/strictjson"
@@ -23,6 +24,7 @@ import (
 
 type verifyCommand struct {
 	Receipt string
+	JSON    bool
 }
 
 func newVerify(a *app) *cli.Command {
@@ -35,6 +37,7 @@ func newVerify(a *app) *cli.Command {
 				"the file that gpt generate --receipt FILE or gpt next --receipt FILE wrote; - is stdin"),
 		},
 		Flags: func(f *cli.Flags) {
+			f.Add(&c.JSON, "--json", "print one JSON object, also where something differs")
 			a.flags(f, evaluates&^(dtype|cacheDtype)|cjkSpaces)
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
@@ -99,11 +102,33 @@ func (c *verifyCommand) Run(a *app) error {
 			err = fmt.Errorf("line %d: %w", i+1, inReceipt(err))
 		}
 		if err != nil {
-			return c.named(err)
+			return fault.First(c.print(a, &made, err), c.named(err))
 		}
+	}
+	if c.JSON {
+		return c.print(a, &made, nil)
 	}
 	_, err = fmt.Fprintf(a.stdout, "%s: identical: %s\n", c.name(), made.counted())
 	return err
+}
+
+// print prints what was made again, and what differs, with --json.
+func (c *verifyCommand) print(a *app, made *verified, differs error) error {
+	if !c.JSON {
+		return nil
+	}
+	v := struct {
+		Receipt    string `json:"receipt"`
+		Identical  bool   `json:"identical"`
+		Texts      int    `json:"texts"`
+		Tokens     int    `json:"tokens"`
+		Candidates int    `json:"candidates"`
+		Error      string `json:"error,omitempty"`
+	}{c.name(), differs == nil, made.texts, made.tokens, made.candidates, ""}
+	if differs != nil {
+		v.Error = quote.OneLine(differs)
+	}
+	return strictjson.Print(a.stdout, v)
 }
 
 func (c *verifyCommand) name() string {

@@ -28,8 +28,6 @@ func (c *Command) unknownFlag(flag, full string) error {
 	switch meant, near := c.meaning(name), c.nearestFlag(flag); {
 	case instead != "":
 		hint = instead
-	case flag == "--json" && c.has("output"):
-		hint = "--output json prints JSON"
 	case flag == "--output" && c.has("json"):
 		hint = "--json prints JSON"
 	case (flag == "--file" || flag == "-f") && len(c.main().Args) > 0:

@@ -30,11 +30,13 @@ const (
 )
 
 // Endings are those of names that a kind may have, without the dot; a directory's stands for no
-// format. JSON is text, and llama.cpp's prompt caches are called .bin.
+// format. JSON is text, llama.cpp's prompt caches are called .bin, and what a model writes may be of
+// any form of text.
 func (k Kind) Endings() []string {
 	switch k {
 	case Text:
-		return []string{"txt", "text", "md"}
+		return []string{"txt", "text", "md", "json", "jsonl", "ndjson", "csv", "tsv", "xml", "yaml",
+			"yml", "html", "htm", "xhtml", "svg"}
 	case JSONLines:
 		return []string{"jsonl", "ndjson", "json", "txt"}
 	case JSON:

@@ -16,14 +16,15 @@ import (
 // ErrClosedPipe says that the reader of the output has closed it.
 var ErrClosedPipe = errors.New("stdout is closed")
 
-// An Output is stdout. Each Write is passed on at once: unchanged, but that a terminal gets control
-// characters spelt out, as terminal.Shown says.
+// An Output is stdout, or what takes its place. Each Write is passed on at once: unchanged, but that a
+// terminal gets control characters spelt out, as terminal.Shown says.
 type Output struct {
-	File     *os.File
-	Terminal bool // it is one
-	Raw      bool // a terminal gets what others get
+	File     *os.File // nil if it is not stdout
+	Terminal bool     // it is one
+	Raw      bool     // a terminal gets what others get
 	shown    *terminal.Shown
 	closed   bool // by the caller, before the program began
+	other    io.Writer
 }
 
 // NewOutput returns the Output of a standard stream.
@@ -32,6 +33,9 @@ func NewOutput(f *os.File) *Output {
 	o.shown = terminal.NewShown(writer(o.write))
 	return o
 }
+
+// OutputTo returns what takes stdout's place, such as a file.
+func OutputTo(w io.Writer) *Output { return &Output{other: w} }
 
 // writer is a function as an io.Writer.
 type writer func(b []byte) (int, error)
@@ -50,10 +54,18 @@ func (o *Output) Write(b []byte) (int, error) {
 func (o *Output) Painted() io.Writer { return writer(o.write) }
 
 // Flush writes the beginning of a character whose rest did not come.
-func (o *Output) Flush() error { return o.shown.Flush() }
+func (o *Output) Flush() error {
+	if o.shown == nil {
+		return nil
+	}
+	return o.shown.Flush()
+}
 
 // write writes b as it is.
 func (o *Output) write(b []byte) (int, error) {
+	if o.other != nil {
+		return o.other.Write(b)
+	}
 	if o.closed {
 		return 0, errors.New("writing to stdout: it is closed")
 	}

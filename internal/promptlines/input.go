@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"strings"
 
 	"picogpt/internal/option"
 	"picogpt/internal/rows"
@@ -20,6 +21,7 @@ type Input struct {
 	Tokenizer *tokenizer.Tokenizer // nil if there is none
 	Missing   error                // the error where a text needs one
 	Special   bool                 // reads special tokens in a text as such
+	Table     bool                 // rows are of a table, whose fields are texts
 }
 
 // A Prompt is the prompt of a row.
@@ -29,15 +31,31 @@ type Prompt struct {
 	Seed *uint64 // nil if the row has none
 }
 
+// Row returns the prompt of a row in a form of rows.Reader. There is none where a line that should
+// have an object is empty.
+func (in *Input) Row(form string, w rows.Row) (p Prompt, is bool, err error) {
+	switch {
+	case w.Err != nil:
+		return p, true, w.Err
+	case form == "lines":
+		p, err = in.Of(w.Text)
+	case w.Object == nil:
+		return p, false, nil
+	default:
+		p, err = in.Object(w.Object)
+	}
+	return p, true, err
+}
+
 // Object returns the prompt of an object: its field prompt, or tokens, and its seed if it has one.
 func (in *Input) Object(o rows.Object) (Prompt, error) {
 	text, errText := o.Text(cmp.Or(in.TextField, "prompt"))
 	var tokens []int
 	var errTokens error
-	if in.TextField == "" {
+	if in.TextField == "" && !in.Table {
 		tokens, errTokens = rows.List[int](o, "tokens", "whole numbers")
 	}
-	seed, errSeed := seedOf(o)
+	seed, errSeed := in.seedOf(o)
 	if err := cmp.Or(errText, errTokens, errSeed); err != nil {
 		return Prompt{}, err
 	}
@@ -46,6 +64,8 @@ func (in *Input) Object(o rows.Object) (Prompt, error) {
 	switch {
 	case text == nil && in.TextField != "":
 		return p, fmt.Errorf("want %s", in.TextField)
+	case text == nil && in.Table:
+		return p, errors.New("want a column prompt")
 	case text != nil && tokens != nil, text == nil && tokens == nil:
 		return p, errors.New("want prompt, or tokens")
 	case tokens != nil:
@@ -76,8 +96,11 @@ func (in *Input) Of(text string) (Prompt, error) {
 }
 
 // seedOf returns an object's own seed, nil if it has none.
-func seedOf(o rows.Object) (*uint64, error) {
+func (in *Input) seedOf(o rows.Object) (*uint64, error) {
 	v := string(o.Get("seed"))
+	if in.Table {
+		v = strings.Trim(v, `"`)
+	}
 	if v == "" || v == "null" {
 		return nil, nil
 	}

@@ -135,18 +135,17 @@ type line struct {
 // lines are the prompts. Line i has the seed of the options + i − 1, unless it names one.
 func (r *Prompts) lines(yield func(*line) bool) {
 	for w := range r.Input.Rows {
-		if w.Object == nil && w.Err == nil {
+		p, is, err := r.Prompts.Row(r.Input.Form, w)
+		if !is {
 			continue // an empty line
 		}
 		l := &line{Row: w, parsed: w.Err == nil, done: make(chan struct{})}
 		l.seed = r.Options.Seed + uint64(w.First) - 1
-		if l.parsed {
+		if l.Err, l.ids = err, p.IDs; p.Seed != nil {
+			l.seed = *p.Seed
+		}
+		if w.Object != nil {
 			l.id = w.Object.Get("id")
-			var p promptlines.Prompt
-			if p, l.Err = r.Prompts.Object(w.Object); p.Seed != nil {
-				l.seed = *p.Seed
-			}
-			l.ids = p.IDs
 		}
 		if !yield(l) {
 			return
