@@ -111,6 +111,9 @@ func (c *benchEngineCommand) Run(a *app) error {
 		return err
 	}
 	defer m.Close()
+	if name == demoName {
+		a.Notef("measuring %s; -m NAME and --random gpt2 measure other models", name)
+	}
 	bar := terminal.NewShareBar("measuring")
 	defer a.ShowBar(bar)()
 	r, err := bench.Measure(ctx, m, bench.Options{

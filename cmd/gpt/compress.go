@@ -5,10 +5,12 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"path/filepath"
 	"unicode/utf8"
 
+	"picogpt/internal/amount"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/outfile"
@@ -81,25 +83,56 @@ func (c *compressCommand) Run(a *app) error {
 	if in.out == "" {
 		in.out = in.name + ".gptz"
 	}
+	var read, written int64
 	rules := a.writing(c.Force, outfile.Packed)
-	return a.packTo(in.out, rules, in.size, func(ctx context.Context, w io.Writer,
+	err = a.packTo(in.out, rules, in.size, func(ctx context.Context, w io.Writer,
 		progress func(int64)) error {
 		m, err := a.openModel()
 		if err != nil {
 			return err
 		}
 		defer m.Close()
-		z, err := textzip.NewWriter(ctx, w, a.opened, m, textzip.Options{
+		to := &counter{Writer: w}
+		z, err := textzip.NewWriter(ctx, to, a.opened, m, textzip.Options{
 			Window: c.Window, Streams: c.Streams, Name: a.shortName(), Progress: progress,
 		})
 		if err != nil {
 			return err
 		}
-		if _, err := io.Copy(z, in); err != nil {
-			return err
+		if read, err = io.Copy(z, in); err == nil {
+			err = z.Close()
 		}
-		return z.Close()
+		written = to.n
+		return err
 	})
+	if name := in.out; err == nil && a.Terminal() != nil && (name != "-" || !a.stdout.Terminal) {
+		if name == "-" {
+			name = "stdout"
+		}
+		a.Notef("%s: %s", name, sizes(read, written))
+	}
+	return err
+}
+
+// sizes says how far a text was compressed.
+func sizes(text, file int64) string {
+	share := ""
+	if text > 0 {
+		share = fmt.Sprintf(", %.1f%%", 100*float64(file)/float64(text))
+	}
+	return fmt.Sprintf("%s from %s%s", amount.Size(file), amount.Size(text), share)
+}
+
+// A counter counts the bytes that it passes on.
+type counter struct {
+	io.Writer
+	n int64
+}
+
+func (c *counter) Write(b []byte) (int, error) {
+	n, err := c.Writer.Write(b)
+	c.n += int64(n)
+	return n, err
 }
 
 // shortName names the checkpoint in files that go to others: without folders.

@@ -3,6 +3,7 @@ package main
 // The process on a terminal.
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -106,4 +107,35 @@ func write(t *testing.T, dir, name, text string) (path string) {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// Where a person sees stderr, gpt compress says what came of the text.
+func TestCompressTellsBothSizesOnATerminal(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "story.txt")
+	text := strings.Repeat("Once upon a time, there was a little girl named Lily. ", 4)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	screen, terminal := testterminal.Open(t)
+	cmd := exec.Command("gpt", "compress", file)
+	cmd.Stderr = terminal
+	err := cmd.Run()
+	packed, stat := os.Stat(file + ".gptz")
+	if err != nil || stat != nil {
+		t.Fatal(err, stat)
+	}
+	terminal.WriteString("the end")
+	var shown strings.Builder
+	for b := make([]byte, 4096); !strings.Contains(shown.String(), "the end"); {
+		n, err := screen.Read(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown.Write(b[:n])
+	}
+	want := fmt.Sprintf("gpt: %s.gptz: %d B from %d B, %.1f%%\r\n", file, packed.Size(), len(text),
+		100*float64(packed.Size())/float64(len(text)))
+	if !strings.Contains(shown.String(), want) {
+		t.Errorf("the terminal shows %q, want %q", shown.String(), want)
+	}
 }

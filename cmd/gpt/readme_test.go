@@ -66,3 +66,25 @@ func TestFlagsThatAreNamedAreThere(t *testing.T) {
 		t.Errorf("%d flags are named, want more", found)
 	}
 }
+
+// A reader who types the first line of README.md gets the story that it shows first, which
+// TestDocumentsShowWhatCommandsPrint holds to what gpt prints.
+func TestTheFirstCommandWritesTheFirstStory(t *testing.T) {
+	blocks, err := docs.Read(filepath.Join(project, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var typed, shown []string
+	for _, b := range blocks {
+		if commands := b.Typed(); b.Lang == "" && typed == nil {
+			typed = docs.Simple(commands[0].Text)[0]
+		}
+		if commands := b.Commands(); b.Lang == "console" && shown == nil {
+			shown = docs.Simple(commands[0].Text)[0]
+		}
+	}
+	run := []string{"go", "run", "./cmd/gpt"}
+	if len(shown) < 2 || shown[0] != "gpt" || !slices.Equal(typed, append(run, shown[1:]...)) {
+		t.Errorf("the first command is %q, and the first story that of %q", typed, shown)
+	}
+}

@@ -89,7 +89,8 @@ func Measure(ctx context.Context, m *model.Model, o Options) (*Result, error) {
 	for i := range b.prompt {
 		b.prompt[i] = (i*7919 + 11) % c.VocabSize
 	}
-	r := &Result{DType: m.Format(), Cache: m.CacheFormat(), Threads: m.Threads(), Kernel: m.Kernel(), Rounds: o.Rounds}
+	r := &Result{Layers: c.Layer, Width: c.Embd, DType: m.Format(), Cache: m.CacheFormat(),
+		Threads: m.Threads(), Kernel: m.Kernel(), Rounds: o.Rounds}
 	if err := b.memory(r); err != nil {
 		return nil, err
 	}

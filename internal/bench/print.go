@@ -50,8 +50,8 @@ func (r *Result) Print(w io.Writer) error {
 	row("allocations a token", f("%.0f", r.AllocsPerToken), "")
 
 	out := &cli.Page{Width: printColumns}
-	out.Wrap("", 0, f("%s, %s, kernels %s, %d threads, medians of %d rounds",
-		r.Model, show.Formats(r.DType, r.Cache), r.Kernel, r.Threads, r.Rounds))
+	out.Wrap("", 0, f("%s (%d layers of width %d), %s, kernels %s, %d threads, medians of %d rounds",
+		r.Model, r.Layers, r.Width, show.Formats(r.DType, r.Cache), r.Kernel, r.Threads, r.Rounds))
 	out.WriteString("\n")
 	number := regexp.MustCompile("([0-9]) ") // which stays beside its unit
 	for _, row := range rows {

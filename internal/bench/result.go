@@ -6,6 +6,8 @@ package bench
 // was reached against the limit measured in the same round, since shared machines drift.
 type Result struct {
 	Model   string  `json:"model"`
+	Layers  int     `json:"layers"`
+	Width   int     `json:"width"`
 	DType   string  `json:"dtype"`
 	Cache   string  `json:"cache_dtype"`
 	Threads int     `json:"threads"`
