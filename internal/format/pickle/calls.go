@@ -76,17 +76,31 @@ func (m *machine) global(op byte) error {
 			return m.push(v, costOfNumber)
 		}
 	}
-	return m.push(&Class{module, name}, costOfContainer+len(module)+len(name))
+	c := &Class{module, name}
+	if !mayName(c) {
+		return errors.New(c.Kind())
+	}
+	return m.push(c, costOfContainer+len(module)+len(name))
 }
 
-// A Class is a class or a function that nobody knows. It is never called: a call of it is an
-// Object.
+// A Class is a class or a function that a pickle may name and nobody knows. It is never called: a
+// call of it is an Object.
 type Class struct{ Module, Name string }
 
+// Call returns what a pickle says of a call. It is an error if Python could run code with it.
+func (c *Class) Call(args Tuple) (*Object, error) {
+	if !mayCall(c, args) {
+		return nil, fmt.Errorf("a call of %s, which may be code: refused", c)
+	}
+	return &Object{Class: c, Args: args}, nil
+}
+
 // Kind returns the kind of a class for errors.
-func (c *Class) Kind() string {
-	return fmt.Sprintf("%s.%s, which is code and no weights: refused", quote.Plain(c.Module, 50),
-		quote.Plain(c.Name, 50))
+func (c *Class) Kind() string { return c.String() + ", which is code and no weights: refused" }
+
+// String returns the name as Python writes it.
+func (c *Class) String() string {
+	return quote.Plain(c.Module, 50) + "." + quote.Plain(c.Name, 50)
 }
 
 // An Object is what a pickle says of an object whose Class is not known. Nothing was called.
@@ -101,9 +115,9 @@ type Object struct {
 // Kind returns the kind of an object for errors.
 func (o *Object) Kind() string { return o.Class.Kind() }
 
-// reduce calls what the caller allows, and makes an Object of anything else. NEWOBJ is the same
-// for a class.
-func (m *machine) reduce() error {
+// reduce calls what the caller allows, and makes an Object of anything else. NEWOBJ makes one of
+// any class that may be named: Python calls its __new__ alone.
+func (m *machine) reduce(isNew bool) error {
 	args, err := m.pop()
 	if err != nil {
 		return err
@@ -124,6 +138,12 @@ func (m *machine) reduce() error {
 		}
 	case *Class:
 		v = &Object{Class: f, Args: tuple}
+		if !isNew {
+			v, err = f.Call(tuple)
+		}
+		if err != nil {
+			return err
+		}
 	default:
 		return fmt.Errorf("a call of %s, want a function", Kind(what))
 	}
@@ -149,7 +169,7 @@ func (m *machine) newObjectEx() error {
 		return fmt.Errorf("an object of %s, want a class", Kind(class))
 	}
 	m.stack = append(m.stack, class, args)
-	return m.reduce()
+	return m.reduce(true)
 }
 
 // build gives an object its state. It drops the attributes of a dict: an OrderedDict of tensors has

@@ -142,7 +142,7 @@ func (m *machine) step(op byte) error {
 	case opNewObjEx:
 		return m.newObjectEx()
 	case opReduce, opNewObj:
-		return m.reduce()
+		return m.reduce(op == opNewObj)
 	case opBuild:
 		return m.build()
 	}

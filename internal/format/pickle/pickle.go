@@ -1,12 +1,13 @@
 // Package pickle reads Python pickles that hold plain values, and the objects that its caller
 // knows. It executes no code: a pickle is a program for a small stack machine, and only the opcodes
-// that such values need are supported. Every other opcode is an error that names it. Every class or
-// function that the caller does not know becomes a Class, and a call of it an Object: values that
+// that such values need are supported. Every other opcode is an error that names it. A name or a
+// call that would be code in Python is an error wherever it stands (names.go). Another class or
+// function that the caller does not know becomes a Class, and what it makes an Object: values that
 // do nothing.
 //
 // The values are nil, bool, int64, *big.Int, float64, string, []byte, Tuple, *List (sets are lists),
-// *Dict, *Class, *Object, and the values that the caller's functions return. As in Python, a value may occur several times and may contain
-// itself: a program that walks values needs a bound.
+// *Dict, *Class, *Object, and the values that the caller's functions return. As in Python, a value
+// may occur several times and may contain itself: a program that walks values needs a bound.
 //
 // Pickles may be hostile. Memory is bounded and does not depend on a number in the file, time is
 // linear in the bytes, and nothing recurses. The protocols are those of Python's pickletools
@@ -82,8 +83,8 @@ type Tuple []any
 // A List is a list.
 type List struct{ Items []any }
 
-// A Dict is a dict or an OrderedDict. Its keys are nil, bools, int64s, float64s, strings, *Classes,
-// *Objects and, for tuples, *Tuples.
+// A Dict is a dict or an OrderedDict. Its keys are nil, bools, int64s, float64s, strings, values that
+// have a method Kind and, for tuples, *Tuples.
 type Dict struct {
 	Keys   []any // in the order in which they came
 	values map[any]any
@@ -97,7 +98,7 @@ func (d *Dict) Get(key any) (any, bool) {
 
 func (d *Dict) set(key, value any) error {
 	switch k := key.(type) {
-	case nil, bool, int64, float64, string, *Class, *Object:
+	case nil, bool, int64, float64, string, interface{ Kind() string }:
 	case Tuple: // which Go cannot compare
 		key = &k
 	default:

@@ -164,14 +164,15 @@ func (f *File) fromType(args pickle.Tuple) (any, error) {
 	if len(args) != 4 {
 		return nil, fmt.Errorf("a tensor of a type with %d arguments, want 4", len(args))
 	}
-	for _, x := range args[:2] {
-		if class, ok := x.(*pickle.Class); ok {
-			return &pickle.Object{Class: class, Args: args}, nil
-		}
+	of, isTuple := args[2].(pickle.Tuple)
+	if called, ok := args[0].(*pickle.Class); ok {
+		return called.Call(of)
+	}
+	if class, ok := args[1].(*pickle.Class); ok {
+		return &pickle.Object{Class: class, Args: args}, nil
 	}
 	_, isFunc := args[0].(pickle.Func)
 	_, isTensor := args[1].(tensorClass)
-	of, isTuple := args[2].(pickle.Tuple)
 	if !isFunc || !isTensor || !isTuple {
 		return nil, errors.New("a tensor of another type than torch.Tensor and Parameter")
 	}

@@ -9,6 +9,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -99,13 +100,21 @@ func (a *archive) root() (string, error) {
 	return roots[0], nil
 }
 
-// checkKind refuses programs, and numbers in the other byte order.
+// checkKind refuses programs, other pickles, and numbers in the other byte order.
 func (a *archive) checkKind(root string) error {
-	for name := range a.entries {
+	names := slices.Sorted(maps.Keys(a.entries))
+	for _, name := range names {
 		part, ok := strings.CutPrefix(name, root)
 		if ok && (part == "constants.pkl" || strings.HasPrefix(part, "code/")) {
 			return fmt.Errorf("a TorchScript program (it has %s), which is not run: "+
 				"save model.state_dict() with torch.save", quote.Short(part, 40))
+		}
+	}
+	for _, name := range names {
+		if name != root+"data.pkl" && (strings.HasSuffix(name, ".pkl") ||
+			strings.HasSuffix(name, ".pickle")) {
+			return fmt.Errorf("%s: a pickle beside data.pkl, which torch.save does not write: refused",
+				quote.Short(name, 80))
 		}
 	}
 	if _, ok := a.entries[root+"byteorder"]; !ok {
