@@ -76,7 +76,7 @@ func TestNamesOfFilesGiveNoOrders(t *testing.T) {
 		{"-m", name, "x"}, {"inspect", name}, {"tokenize", "-m", name, "x"}, {"eval", "lambada", name},
 		{"convert", name, "out"}, {"compare", name, "demo"}, {"pull", name}, {"verify", name},
 		{"--adapter", name, "x"}, {"serve", "-m", name}, {"--" + name}, {"--session", name + "/", "x"},
-		{"generate", "--prompts", name}, {"decompress", name}, {"classify", "-m", name, "x"},
+		{"generate", "--prompts", name + ".csv"}, {"decompress", name}, {"classify", "-m", name, "x"},
 	} {
 		var stderr bytes.Buffer
 		cmd := exec.Command("gpt", args...)
