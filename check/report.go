@@ -184,5 +184,15 @@ func (r *Report) verdict() string {
 	case r.DType == "q8" || r.DType == "q4" || r.Cache != "f32":
 		return formats + " has no promise: this is what it loses."
 	}
+	var left []string
+	for _, row := range r.Rows {
+		if row.Verdict == NotCompared {
+			left = append(left, row.What)
+		}
+	}
+	if len(left) > 0 {
+		return "What was compared agrees: " + formats + " keeps the promise. Not compared: " +
+			strings.Join(left, ", ") + "."
+	}
 	return "They agree: " + formats + " keeps the promise."
 }

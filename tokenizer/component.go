@@ -142,8 +142,10 @@ func (c *component) pattern() (p pattern, err error) {
 		text, err := value.String()
 		switch {
 		case err != nil:
-		case key == "String":
+		case key == "String" && text != "":
 			p = literal(text)
+		case key == "String":
+			p = everywhere{}
 		case key == "Regex":
 			p, err = newRegex(text)
 		}

@@ -18,7 +18,7 @@ func (t *Tokenizer) Files() (map[string][]byte, error) {
 		return p.files()
 	}
 	if m, ok := t.model.(*wordLevel); ok && t.kind == kindCharacters {
-		return m.files(t.raw.all())
+		return m.files(append(t.raw.all(), t.normal.all()...))
 	}
 	return nil, fmt.Errorf("only byte-level BPE and characters can be written: copy the files " +
 		"of this tokenizer")
@@ -81,7 +81,14 @@ func (p *Parts) files() (map[string][]byte, error) {
 func (m *wordLevel) files(tokens []addedToken) (map[string][]byte, error) {
 	added := []jsonAdded{}
 	for _, t := range tokens {
-		added = append(added, jsonAdded{ID: t.id, Content: t.text})
+		added = append(added, jsonAdded{t.id, t.text, t.singleWord, t.leftStrip, t.rightStrip,
+			t.normalized, t.special})
+	}
+	unknown := "<unk>" // of which the vocabulary has none
+	for text, id := range m.ids {
+		if id == m.unknown {
+			unknown = text
+		}
 	}
 	slices.SortFunc(added, func(a, b jsonAdded) int { return a.ID - b.ID })
 	whole, err := json.Marshal(jsonFile{
@@ -89,7 +96,7 @@ func (m *wordLevel) files(tokens []addedToken) (map[string][]byte, error) {
 		PreTokenizer: map[string]any{"type": "Split", "behavior": "Isolated", "invert": false,
 			"pattern": map[string]any{"Regex": `[\s\S]`}},
 		Decoder: map[string]any{"type": "Fuse"},
-		Model:   map[string]any{"type": "WordLevel", "vocab": m.ids, "unk_token": "<unk>"},
+		Model:   map[string]any{"type": "WordLevel", "vocab": m.ids, "unk_token": unknown},
 	})
 	return map[string][]byte{"tokenizer.json": whole}, err
 }

@@ -76,7 +76,7 @@ func newNormalizer(c *component) (normalizer, error) {
 	case "Precompiled":
 		text := ""
 		if err := c.text("precompiled_charsmap", &text); err != nil || text == "" {
-			return replacing{pattern: literal("")}, err
+			return strip{}, err // which changes nothing
 		}
 		rules, err := base64.StdEncoding.DecodeString(text)
 		if err != nil {

@@ -12,11 +12,11 @@ type pattern interface {
 	matches(text string, match func(from, to int)) error
 }
 
-// literal matches a text literally; the empty one matches nothing.
+// literal matches a text, which is not empty, literally.
 type literal string
 
 func (l literal) matches(text string, match func(from, to int)) error {
-	for at := 0; l != ""; {
+	for at := 0; ; {
 		next := strings.Index(text[at:], string(l))
 		if next < 0 {
 			break
@@ -24,6 +24,21 @@ func (l literal) matches(text string, match func(from, to int)) error {
 		at += next
 		match(at, at+len(l))
 		at += len(l)
+	}
+	return nil
+}
+
+// everywhere is the empty pattern: it matches before each character and at the end of a text that is
+// not empty.
+type everywhere struct{}
+
+func (everywhere) matches(text string, match func(from, to int)) error {
+	for i := 0; i < len(text); {
+		match(i, i)
+		_, size := utf8.DecodeRuneInString(text[i:])
+		if i += size; i == len(text) {
+			match(i, i)
+		}
 	}
 	return nil
 }

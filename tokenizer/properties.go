@@ -18,17 +18,7 @@ var propertyRanges string
 type property uint32
 
 const (
-	isLetter          property = 1 << iota // \p{L} of a Split, and so on
-	isNumber                               // \p{N}
-	isPunctuation                          // \p{P}
-	isMark                                 // \p{M}
-	isSymbol                               // \p{S}
-	isUpper                                // \p{Lu}
-	isLower                                // \p{Ll}
-	isSpace                                // \s, and white space everywhere
-	isWord                                 // \w of a Split
-	isSetWord                              // \w in […] of a Split, without ² ³ ¹ ¼ ½ ¾
-	isDigit                                // \d of a Split
+	isSpace           property = 1 << iota // \s, and white space everywhere
 	isAddedWord                            // \w of Whitespace and of single_word
 	isNumeric                              // for Digits
 	isBertPunctuation                      // for BertPreTokenizer and Punctuation

@@ -1,31 +1,42 @@
 // Regular expressions in tokenizers: Oniguruma's syntax and choice of match (the first alternative
 // that matches, the longest repetition first), in linear time. Package regexp has no lookahead and
-// no Unicode \s, and finding all matches can take it quadratic time.
+// no Unicode \s, and finding all matches can take it quadratic time. They are read in
+// regexparse.go and regexbracket.go, compiled in regexcompile.go, and their sets of characters are
+// in charset.go. References to what was matched before (\1), recursion, \X and \K are refused, and
+// one letter is the upper or lower case of one letter: ß is not that of ss.
 //
-// A program is run with backtracking. Whether an instruction at a position of the text leads to a
-// match does not depend on the way to it, so each such pair is tried once, for all matches
-// together.
+// A program is run with backtracking. Whether a fork at a position of the text leads to a match
+// does not depend on the way to it, so each such pair is tried once, for all matches together.
 
 package tokenizer
 
 import (
 	"fmt"
-	"unicode"
 	"unicode/utf8"
 )
 
 // A regex is a compiled regular expression.
 type regex struct {
+	text    string
 	program []instruction
+
+	behind   bool // it looks back
+	anchored bool // it has a \G, so that what is known holds for one search
 }
 
 type operation uint8
 
 const (
-	opSet     operation = iota // one character of set, then the next instruction
-	opFork                     // first x, then y
-	opAhead                    // a character of set must follow; it is not read
-	opNoAhead                  // no character of set may follow
+	opSet    operation = iota // one character of set, then the next instruction
+	opBack                    // the same for the character before, which it reads backward
+	opRun                     // characters of set, as many as there are up to x, without a way back
+	opFork                    // first x, then y
+	opJump                    // x
+	opLoop                    // y if fork x has begun here, so that no loop repeats nothing; else x
+	opAtomic                  // what follows up to its opMatch, without a way back; then x
+	opLook                    // what follows up to its opMatch must match; it is not read; then x
+	opNoLook                  // what follows up to its opMatch must not match; then x
+	opAssert                  // the assertion x
 	opMatch
 )
 
@@ -35,156 +46,298 @@ type instruction struct {
 	set  *charset
 }
 
-// A charset is a set of characters.
-type charset struct {
-	negated bool
-	folded  bool // upper and lower case are the same
-	any     property
-	none    []property // characters without one of these properties are in the set
-	ranges  [][2]rune
-}
-
-func (s *charset) has(r rune, is property) bool {
-	if s.holds(r, is) {
-		return !s.negated
+// asserted reports whether an assertion holds: one of ^ $ b B A z Z G.
+func (r *regexRun) asserted(in *instruction, at int) bool {
+	text := r.text
+	switch in.x {
+	case '^':
+		return at == 0 || at < len(text) && text[at-1] == '\n'
+	case '$':
+		return at == len(text) || text[at] == '\n'
+	case 'A':
+		return at == 0
+	case 'z':
+		return at == len(text)
+	case 'Z':
+		return at == len(text) || at == len(text)-1 && text[at] == '\n'
+	case 'G':
+		return at == r.begin
 	}
-	if s.folded {
-		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
-			if s.holds(other, propertyTable().of(other)) {
-				return !s.negated
-			}
-		}
-	}
-	return s.negated
-}
-
-func (s *charset) holds(r rune, is property) bool {
-	if is&s.any != 0 {
-		return true
-	}
-	for _, p := range s.none {
-		if is&p == 0 {
-			return true
-		}
-	}
-	for _, of := range s.ranges {
-		if of[0] <= r && r <= of[1] {
-			return true
-		}
-	}
-	return false
+	c, _, ok := r.last(at)
+	before := ok && in.set.has(c)
+	c, _, ok = r.next(at)
+	after := ok && in.set.has(c)
+	return (before == after) == (in.x == 'B')
 }
 
 // A regexRun is a search in one text.
 type regexRun struct {
 	*regex
-	text   string
-	failed []uint64 // a bit for each instruction at each byte of the text
-	forks  []regexFork
-	path   []int // the bits of the current path, which has not failed yet
+	text    string
+	begin   int // where the search for the current match began
+	failed  marks
+	matched marks // within opLook and opNoLook
+	forks   []regexFork
+	path    []regexState // the current path, which has not failed yet
+	runs    []Span       // by instruction: the last opRun without a bound
+	marked  int          // steps
+	steps   int          // of these within opAtomic, or all that \G does not let mark
+	tooMany bool
 }
+
+// A regexState is an instruction at a byte of the text.
+type regexState struct{ at, pc int }
 
 // A regexFork is the alternative that is tried after a failure, with the path to it.
 type regexFork struct{ at, pc, path int }
 
+// marks are a bit for each instruction at each byte of the text, in blocks of positions. Blocks
+// before the current match are used again, so that the memory does not grow with the text.
+type marks struct {
+	width  int // instructions
+	blocks [][]uint64
+	free   [][]uint64
+	done   int // blocks that were dropped
+}
+
+const markBlock = 256 // positions
+
+func (m *marks) word(s regexState) (word *uint64, bit uint64) {
+	b := uint(s.at) / markBlock
+	if b >= uint(len(m.blocks)) || m.blocks[b] == nil {
+		m.grow(int(b))
+	}
+	i := uint(s.at)%markBlock*uint(m.width) + uint(s.pc)
+	return &m.blocks[b][i/64], 1 << (i % 64)
+}
+
+// grow makes a block.
+func (m *marks) grow(b int) {
+	for b >= len(m.blocks) {
+		m.blocks = append(m.blocks, nil)
+	}
+	if n := len(m.free); n > 0 {
+		m.blocks[b], m.free = m.free[n-1], m.free[:n-1]
+		clear(m.blocks[b])
+		return
+	}
+	m.blocks[b] = make([]uint64, (markBlock*m.width+63)/64)
+}
+
+// drop drops what is known of positions before a byte.
+func (m *marks) drop(before int) {
+	for ; m.done < min(before/markBlock, len(m.blocks)); m.done++ {
+		if block := m.blocks[m.done]; block != nil {
+			m.blocks[m.done], m.free = nil, append(m.free, block)
+		}
+	}
+}
+
 func (g *regex) matches(text string, match func(from, to int)) error {
-	run := regexRun{regex: g, text: text,
-		failed: make([]uint64, (len(g.program)*(len(text)+1)+63)/64)}
+	return g.run(text).matches(match)
+}
+
+// run returns a search for all matches in a text.
+func (g *regex) run(text string) *regexRun {
+	return &regexRun{regex: g, text: text, failed: marks{width: len(g.program)},
+		matched: marks{width: len(g.program)}, runs: make([]Span, len(g.program))}
+}
+
+func (r *regexRun) matches(match func(from, to int)) error {
 	last := -1 // end of the last match
-	for i := 0; i <= len(text); {
-		end := run.from(i)
-		if end > i || end == i && i != last {
-			match(i, end)
-			last = end
+	for r.begin < len(r.text) || r.begin == len(r.text) && r.text != "" {
+		from, end := r.search()
+		switch {
+		case r.tooMany:
+			return fmt.Errorf("the pattern %s: more than %d steps in a text of %d bytes",
+				quoted(&r.regex.text), r.bound(), len(r.text))
+		case end < 0:
+			return nil
+		case from == end && end == last: // no empty match after another match
+			_, size, _ := r.next(r.begin)
+			r.begin += max(size, 1)
+		default:
+			match(from, end)
+			last, r.begin = end, end
 		}
-		if end > i {
-			i = end
-			continue
-		}
-		if i == len(text) {
-			break
-		}
-		_, size := utf8.DecodeRuneInString(text[i:])
-		i += size
 	}
 	return nil
 }
 
-// from returns the end of the match that begins at byte `at`, or -1 if there is none.
-func (r *regexRun) from(at int) int {
-	pc := 0
-	r.forks, r.path = r.forks[:0], r.path[:0]
-	for {
-		next, size, ok := r.step(at, pc)
-		if ok && r.program[pc].op == opMatch {
-			for _, bit := range r.path {
-				r.failed[bit>>6] &^= 1 << (bit & 63)
-			}
-			return at
+// search returns the next match, or -1 for its end if there is none.
+func (r *regexRun) search() (from, end int) {
+	if r.anchored {
+		r.failed, r.matched = marks{width: r.failed.width}, marks{width: r.matched.width}
+	}
+	for from = r.begin; ; {
+		if !r.behind {
+			r.failed.drop(from)
+			r.matched.drop(from)
 		}
-		if ok {
-			at, pc = at+size, next
-			continue
+		if end = r.from(0, from, opMatch); end >= 0 || from == len(r.text) || r.tooMany {
+			return from, end
 		}
-		if len(r.forks) == 0 {
-			return -1
-		}
-		fork := r.forks[len(r.forks)-1]
-		r.forks = r.forks[:len(r.forks)-1]
-		at, pc, r.path = fork.at, fork.pc, r.path[:fork.path]
+		_, size, _ := r.next(from)
+		from += size
 	}
 }
 
-// step executes one instruction. It returns the next one and the number of bytes read; ok is false
-// if the text does not match.
-func (r *regexRun) step(at, pc int) (next, size int, ok bool) {
-	bit := at*len(r.program) + pc
-	if r.failed[bit>>6]&(1<<(bit&63)) != 0 {
+// bound is the number of steps that atomic groups and \G may take: only they can try one part of a
+// text again and again.
+func (r *regexRun) bound() int { return 1<<16 + 64*len(r.program)*(len(r.text)+1) }
+
+// next returns the character at a byte, and its length; ok is false at the end of the text.
+func (r *regexRun) next(at int) (c rune, size int, ok bool) {
+	if at >= len(r.text) {
 		return 0, 0, false
 	}
-	r.failed[bit>>6] |= 1 << (bit & 63)
-	r.path = append(r.path, bit)
-	in := &r.program[pc]
-	switch in.op {
+	if c := r.text[at]; c < utf8.RuneSelf {
+		return rune(c), 1, true
+	}
+	c, size = utf8.DecodeRuneInString(r.text[at:])
+	if c == utf8.RuneError && size == 1 {
+		c = noRune
+	}
+	return c, size, true
+}
+
+// last returns the character before a byte, and its length; ok is false at the start of the text.
+func (r *regexRun) last(at int) (c rune, size int, ok bool) {
+	c, size = utf8.DecodeLastRuneInString(r.text[:at])
+	if c == utf8.RuneError && size == 1 {
+		c = noRune
+	}
+	return c, size, at > 0
+}
+
+// from returns the end of the match of the part of the program that begins at pc, or -1 if there is
+// none. The part belongs to the operation within; opMatch stands for the whole program.
+func (r *regexRun) from(pc, at int, within operation) int {
+	forks, path := len(r.forks), len(r.path)
+	defer func() { r.forks, r.path = r.forks[:forks], r.path[:path] }()
+	for {
+		next, to, ok := r.step(regexState{at, pc}, within)
+		switch {
+		case ok && next < 0:
+			for _, s := range r.path[path:] {
+				word, bit := r.failed.word(s)
+				*word &^= bit
+				if within == opLook {
+					word, bit = r.matched.word(s)
+					*word |= bit
+				}
+			}
+			return to
+		case ok:
+			at, pc = to, next
+		case len(r.forks) == forks || r.tooMany:
+			return -1
+		default:
+			fork := r.forks[len(r.forks)-1]
+			r.forks = r.forks[:len(r.forks)-1]
+			at, pc, r.path = fork.at, fork.pc, r.path[:fork.path]
+		}
+	}
+}
+
+// step executes one instruction. It returns the next one, -1 for a match, and the new position; ok
+// is false if the text does not match.
+func (r *regexRun) step(s regexState, within operation) (next, to int, ok bool) {
+	at, in := s.at, &r.program[s.pc]
+	switch in.op { // only what costs more than to ask again is marked
+	case opSet:
+		c, size, ok := r.next(at)
+		return s.pc + 1, at + size, ok && in.set.has(c)
+	case opBack:
+		c, size, ok := r.last(at)
+		return s.pc + 1, at - size, ok && in.set.has(c)
+	case opAssert:
+		return s.pc + 1, at, r.asserted(in, at)
 	case opMatch:
-		return 0, 0, true
-	case opFork:
-		r.forks = append(r.forks, regexFork{at, in.y, len(r.path)})
-		return in.x, 0, true
+		return -1, at, true
+	case opJump:
+		return in.x, at, true
+	case opLoop:
+		if word, bit := r.failed.word(regexState{at, in.x}); *word&bit != 0 {
+			return in.y, at, true
+		}
+		return in.x, at, true
 	}
-	has := false
-	if at < len(r.text) {
-		c, is, n := propertyTable().next(r.text[at:])
-		has, size = in.set.has(c, is), n
+	word, bit := r.failed.word(s)
+	if *word&bit != 0 {
+		return 0, 0, false
+	}
+	*word |= bit
+	r.path = append(r.path, s)
+	r.marked++
+	if within == opLook {
+		if word, bit := r.matched.word(s); *word&bit != 0 {
+			return -1, at, true
+		}
+	}
+	if within == opAtomic || r.anchored {
+		r.steps++
+		r.tooMany = r.tooMany || r.steps > r.bound()
 	}
 	switch in.op {
-	case opAhead:
-		return pc + 1, 0, has
-	case opNoAhead:
-		return pc + 1, 0, !has
+	case opRun:
+		return s.pc + 1, r.runEnd(s), true
+	case opAtomic:
+		to := r.from(s.pc+1, at, opAtomic)
+		return in.x, to, to >= 0
+	case opLook, opNoLook:
+		return in.x, at, r.from(s.pc+1, at, opLook) >= 0 == (in.op == opLook)
 	}
-	return pc + 1, size, has
+	r.forks = append(r.forks, regexFork{at, in.y, len(r.path)}) // opFork
+	return in.x, at, true
+}
+
+// runEnd returns the end of a run of characters. Runs without a bound that end at one place are read
+// once.
+func (r *regexRun) runEnd(s regexState) int {
+	in, known := &r.program[s.pc], &r.runs[s.pc]
+	if in.x == unbounded && known.Start <= s.at && s.at < known.End {
+		return known.End
+	}
+	at := s.at
+	for n := 0; n != in.x; n++ {
+		c, size, ok := r.next(at)
+		if !ok || !in.set.has(c) {
+			break
+		}
+		at += size
+	}
+	*known = Span{s.at, at}
+	return at
 }
 
 // newRegex compiles a regular expression. Unsupported syntax is an error that names it.
 func newRegex(text string) (pattern, error) {
-	if text == gpt2Pattern || text == gpt2PatternShort {
+	switch text {
+	case gpt2Pattern, gpt2PatternShort:
 		return gpt2Pieces{}, nil
-	}
-	if text == `[\s\S]` {
+	case `[\s\S]`:
 		return everyCharacter{}, nil
+	case "":
+		return everywhere{}, nil
 	}
 	if len(text) > maxRegex {
 		return nil, fmt.Errorf("%d bytes, want at most %d", len(text), maxRegex)
 	}
 	p := regexParser{text: text}
-	if err := p.alternatives(0); err != nil {
+	tree, err := p.alternatives(0)
+	if err == nil && p.at < len(text) {
+		err = fmt.Errorf(") without (")
+	}
+	if err != nil {
 		return nil, fmt.Errorf("the pattern %s: byte %d: %w", quoted(&text), p.at, err)
 	}
-	if p.at < len(text) {
-		return nil, fmt.Errorf("the pattern %s: byte %d: ) without (", quoted(&text), p.at)
+	c := regexCompiler{regex: &regex{text: text}}
+	if err := c.compile(tree, false); err != nil {
+		return nil, fmt.Errorf("the pattern %s: %w", quoted(&text), err)
 	}
-	return &regex{append(p.program, instruction{op: opMatch})}, nil
+	c.emit(instruction{op: opMatch})
+	return c.regex, nil
 }
 
 // Bounds on a regular expression.

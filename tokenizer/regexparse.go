@@ -1,5 +1,5 @@
-// Parsing regular expressions: alternatives, groups, repetitions, sets, and one character of
-// lookahead.
+// Parsing regular expressions, as Oniguruma's default syntax has them. What a set of characters in
+// brackets is, is read in regexbracket.go.
 
 package tokenizer
 
@@ -11,14 +11,17 @@ import (
 	"unicode/utf8"
 )
 
-// A regexParser reads a regular expression and writes its program. Jumps are absolute: only insert
-// moves a part of the program, and it corrects the jumps.
+// A regexParser reads a regular expression. Its options hold up to the end of a group.
 type regexParser struct {
-	text    string
-	at      int
-	program []instruction
-	folded  bool
-	within  bool // […]
+	text string
+	at   int
+	regexOptions
+}
+
+type regexOptions struct {
+	folded   bool // i
+	newlines bool // m: . matches a newline
+	extended bool // x: white space and comments count for nothing
 }
 
 // next reports whether s is next, and reads it if so.
@@ -30,338 +33,274 @@ func (p *regexParser) next(s string) bool {
 	return false
 }
 
-// insert inserts an instruction before index.
-func (p *regexParser) insert(index int, in instruction) {
-	p.program = append(p.program, instruction{})
-	copy(p.program[index+1:], p.program[index:])
-	p.program[index] = in
-	for i := range p.program {
-		if q := &p.program[i]; i > index && q.op == opFork {
-			q.x, q.y = moved(q.x, index), moved(q.y, index)
+// char reads a character.
+func (p *regexParser) char() rune {
+	r, size := utf8.DecodeRuneInString(p.text[p.at:])
+	p.at += size
+	return r
+}
+
+// skip reads what counts for nothing.
+func (p *regexParser) skip() error {
+	for p.at < len(p.text) {
+		switch {
+		case p.next("(?#"):
+			_, _, found := strings.Cut(p.text[p.at:], ")")
+			if !found {
+				return errors.New("(?# without )")
+			}
+			p.at += strings.IndexByte(p.text[p.at:], ')') + 1
+		case p.extended && strings.IndexByte(" \t\n\v\f\r", p.text[p.at]) >= 0:
+			p.at++
+		case p.extended && p.next("#"):
+			line, _, _ := strings.Cut(p.text[p.at:], "\n")
+			p.at += len(line)
+		default:
+			return nil
 		}
 	}
-}
-
-func moved(to, index int) int {
-	if to >= index {
-		return to + 1
-	}
-	return to
-}
-
-// jump appends an instruction that jumps to another one.
-func (p *regexParser) jump(to int) int {
-	p.program = append(p.program, instruction{op: opFork, x: to, y: to})
-	return len(p.program) - 1
+	return nil
 }
 
 // alternatives reads alternatives up to the end of a group.
-func (p *regexParser) alternatives(depth int) error {
+func (p *regexParser) alternatives(depth int) (*regexNode, error) {
 	if depth > maxNesting {
-		return fmt.Errorf("more than %d groups in each other", maxNesting)
+		return nil, fmt.Errorf("more than %d groups in each other", maxNesting)
 	}
-	var ends []int
+	before := p.regexOptions
+	defer func() { p.regexOptions = before }()
+	all := &regexNode{kind: nodeAlternatives}
 	for {
-		start := len(p.program)
-		if err := p.sequence(depth); err != nil {
-			return err
+		one, err := p.sequence(depth)
+		if err != nil {
+			return nil, err
 		}
+		all.list = append(all.list, one)
 		if !p.next("|") {
-			break
+			return all, nil
 		}
-		p.insert(start, instruction{op: opFork, x: start + 1})
-		ends = append(ends, p.jump(0))
-		p.program[start].y = len(p.program)
 	}
-	for _, i := range ends {
-		p.program[i].x, p.program[i].y = len(p.program), len(p.program)
-	}
-	return nil
 }
 
 // sequence reads a sequence of items.
-func (p *regexParser) sequence(depth int) error {
-	for p.at < len(p.text) && p.text[p.at] != '|' && p.text[p.at] != ')' {
-		start := len(p.program)
-		if err := p.item(depth); err != nil {
-			return err
+func (p *regexParser) sequence(depth int) (*regexNode, error) {
+	all := &regexNode{kind: nodeSequence}
+	for {
+		if err := p.skip(); err != nil {
+			return nil, err
 		}
-		if err := p.repeated(start); err != nil {
-			return err
+		if p.at == len(p.text) || p.text[p.at] == '|' || p.text[p.at] == ')' {
+			return all, nil
 		}
-		if len(p.program) > maxProgram {
-			return fmt.Errorf("more than %d steps", maxProgram)
+		item, err := p.item(depth)
+		if err == nil {
+			item, err = p.repeated(item)
 		}
-	}
-	return nil
-}
-
-// item reads a group, a lookahead or a character.
-func (p *regexParser) item(depth int) error {
-	switch {
-	case p.next("(?="):
-		return p.ahead(opAhead)
-	case p.next("(?!"):
-		return p.ahead(opNoAhead)
-	case p.next("(?i:"):
-		return p.group(depth, true)
-	case p.next("(?:"):
-		return p.group(depth, p.folded)
-	case strings.HasPrefix(p.text[p.at:], "(?"):
-		return errors.New("(?: not supported but in (?:…), (?i:…), (?=…), (?!…)")
-	case p.next("("):
-		return p.group(depth, p.folded)
-	case strings.ContainsRune("^$*+?{", rune(p.text[p.at])):
-		return fmt.Errorf("%c: not supported here", p.text[p.at])
-	}
-	set, err := p.character()
-	p.program = append(p.program, instruction{op: opSet, set: set})
-	return err
-}
-
-func (p *regexParser) group(depth int, folded bool) error {
-	before := p.folded
-	p.folded = folded
-	if err := p.alternatives(depth + 1); err != nil {
-		return err
-	}
-	p.folded = before
-	if !p.next(")") {
-		return errors.New("( without )")
-	}
-	return nil
-}
-
-// ahead reads a lookahead of one character.
-func (p *regexParser) ahead(op operation) error {
-	set, err := p.character()
-	if err == nil && !p.next(")") {
-		err = errors.New("lookahead of more than one character: not supported")
-	}
-	p.program = append(p.program, instruction{op: op, set: set})
-	return err
-}
-
-// repeated reads the repetition of the part of the program from start on.
-func (p *regexParser) repeated(start int) error {
-	least, most := 1, 1 // most is -1 for any number
-	switch {
-	case p.next("?"):
-		least = 0
-	case p.next("*"):
-		least, most = 0, -1
-	case p.next("+"):
-		most = -1
-	case p.next("{"):
-		var err error
-		if least, most, err = p.counts(); err != nil {
-			return err
-		}
-	default:
-		return nil
-	}
-	if p.at < len(p.text) && strings.ContainsRune("?*+{", rune(p.text[p.at])) {
-		return fmt.Errorf("%c after a repetition: not supported", p.text[p.at])
-	}
-	return p.repeat(start, least, most)
-}
-
-// counts reads n}, n,} or n,m}.
-func (p *regexParser) counts() (least, most int, err error) {
-	in, _, ok := strings.Cut(p.text[p.at:], "}")
-	low, high, two := strings.Cut(in, ",")
-	least, err = strconv.Atoi(low)
-	if most = least; two && high == "" {
-		most = -1
-	} else if two && err == nil {
-		most, err = strconv.Atoi(high)
-	}
-	if !ok || err != nil || least < 0 || least > 1000 || most > 1000 || most >= 0 && most < least {
-		return 0, 0, errors.New("a repetition that is not {n}, {n,} or {n,m}, at most 1000")
-	}
-	p.at += len(in) + 1
-	return least, most, nil
-}
-
-// repeat repeats the part of the program from start on.
-func (p *regexParser) repeat(start, least, most int) error {
-	part := append([]instruction(nil), p.program[start:]...)
-	p.program = p.program[:start]
-	again := func() {
-		by := len(p.program) - start
-		for _, in := range part {
-			if in.op == opFork {
-				in.x, in.y = in.x+by, in.y+by
-			}
-			p.program = append(p.program, in)
-		}
-	}
-	if max(least, most)*(len(part)+1) > maxProgram {
-		return fmt.Errorf("more than %d steps", maxProgram)
-	}
-	for range least {
-		again()
-	}
-	if most < 0 {
-		fork := len(p.program)
-		p.program = append(p.program, instruction{op: opFork, x: fork + 1})
-		again()
-		p.jump(fork)
-		p.program[fork].y = len(p.program)
-		return nil
-	}
-	var forks []int
-	for range most - least {
-		forks = append(forks, len(p.program))
-		p.program = append(p.program, instruction{op: opFork, x: len(p.program) + 1})
-		again()
-	}
-	for _, fork := range forks {
-		p.program[fork].y = len(p.program)
-	}
-	return nil
-}
-
-// character reads one character or a set of characters.
-func (p *regexParser) character() (*charset, error) {
-	set := &charset{folded: p.folded}
-	switch {
-	case p.at == len(p.text):
-		return set, errors.New("want a character, found the end")
-	case p.next("["):
-		return set, p.bracket(set)
-	case p.next("."):
-		set.negated, set.ranges = true, [][2]rune{{'\n', '\n'}}
-		return set, nil
-	case p.next(`\`):
-		r, err := p.escape(set)
-		if r >= 0 {
-			set.ranges = [][2]rune{{r, r}}
-		}
-		return set, err
-	}
-	r, size := utf8.DecodeRuneInString(p.text[p.at:])
-	p.at += size
-	set.ranges = [][2]rune{{r, r}}
-	return set, nil
-}
-
-// bracket reads a set […] after its [.
-func (p *regexParser) bracket(set *charset) error {
-	set.negated = p.next("^")
-	p.within = true
-	defer func() { p.within = false }()
-	for !p.next("]") {
-		if p.at == len(p.text) {
-			return errors.New("[ without ]")
-		}
-		if strings.HasPrefix(p.text[p.at:], "[") || strings.HasPrefix(p.text[p.at:], "&&") {
-			return fmt.Errorf("%c in [ ]: not supported", p.text[p.at])
-		}
-		from, err := p.member(set)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		to := from
-		rest := p.text[p.at:]
-		if from >= 0 && strings.HasPrefix(rest, "-") && !strings.HasPrefix(rest, "-]") {
+		all.list = append(all.list, item)
+	}
+}
+
+// groups are the groups that begin with (?, besides those of options.
+var groups = []struct {
+	begin string
+	node  regexNode
+}{
+	{"(?:", regexNode{kind: nodeSequence}},
+	{"(?=", regexNode{kind: nodeAhead}},
+	{"(?!", regexNode{kind: nodeAhead, not: true}},
+	{"(?<=", regexNode{kind: nodeBehind}},
+	{"(?<!", regexNode{kind: nodeBehind, not: true}},
+	{"(?>", regexNode{kind: nodeAtomic}},
+}
+
+// item reads a group, an assertion or a character.
+func (p *regexParser) item(depth int) (*regexNode, error) {
+	for _, g := range groups {
+		if p.next(g.begin) {
+			return p.group(depth, g.node)
+		}
+	}
+	switch {
+	case p.next("(?<"), p.next("(?'"):
+		end := strings.IndexAny(p.text[p.at:], ">'")
+		if end <= 0 {
+			return nil, errors.New("the name of a group does not end")
+		}
+		p.at += end + 1
+		return p.group(depth, regexNode{kind: nodeSequence})
+	case p.next("(?"):
+		return p.options(depth)
+	case p.next("("):
+		return p.group(depth, regexNode{kind: nodeSequence})
+	case p.next("["):
+		set, err := p.bracket(depth, p.folded)
+		return &regexNode{set: newCharset(set)}, err
+	case p.next("."):
+		set := runeSet{}
+		if !p.newlines {
+			set = runeSet{{'\n', '\n'}}
+		}
+		return &regexNode{set: newCharset(set.negated())}, nil
+	case p.next("^"), p.next("$"):
+		return &regexNode{kind: nodeAssert, letter: p.text[p.at-1]}, nil
+	case strings.IndexByte("*+?", p.text[p.at]) >= 0:
+		return nil, fmt.Errorf("%c without something before it", p.text[p.at])
+	case p.next(`\`):
+		return p.escape()
+	}
+	return p.literal(p.char()), nil
+}
+
+// literal returns the node of a character.
+func (p *regexParser) literal(c rune) *regexNode {
+	set := runeSet{{c, c}}
+	if p.folded {
+		set = set.folded()
+	}
+	return &regexNode{set: newCharset(set)}
+}
+
+// group reads a group up to its end.
+func (p *regexParser) group(depth int, n regexNode) (*regexNode, error) {
+	inner, err := p.alternatives(depth + 1)
+	if err == nil && !p.next(")") {
+		err = errors.New("( without )")
+	}
+	n.list = []*regexNode{inner}
+	return &n, err
+}
+
+// options reads the options after (?, which hold for a group, or up to the end of the group that
+// they are in.
+func (p *regexParser) options(depth int) (*regexNode, error) {
+	before, on := p.regexOptions, true
+	for p.at < len(p.text) {
+		switch p.text[p.at] {
+		case 'i':
+			p.folded = on
+		case 'm':
+			p.newlines = on
+		case 'x':
+			p.extended = on
+		case '-':
+			on = false
+		case ':':
 			p.at++
-			if to, err = p.member(set); err != nil {
-				return err
-			}
-			if to < from {
-				return errors.New("a range of characters that ends before it begins")
-			}
+			n, err := p.group(depth, regexNode{kind: nodeSequence})
+			p.regexOptions = before
+			return n, err
+		case ')':
+			p.at++ // what follows is one group, with its alternatives
+			n, err := p.alternatives(depth + 1)
+			p.regexOptions = before
+			return n, err
+		default:
+			return nil, fmt.Errorf("(?%c: not supported", p.text[p.at])
 		}
-		if from >= 0 {
-			set.ranges = append(set.ranges, [2]rune{from, to})
-		}
+		p.at++
 	}
-	return nil
+	return nil, errors.New("( without )")
 }
 
-// member reads a character of a set, or adds a class to it and returns -1.
-func (p *regexParser) member(set *charset) (rune, error) {
-	if p.next(`\`) {
-		return p.escape(set)
+// repeated reads the repetitions of a node.
+func (p *regexParser) repeated(n *regexNode) (*regexNode, error) {
+	for {
+		if err := p.skip(); err != nil {
+			return nil, err
+		}
+		least, most, interval := 0, unbounded, false
+		switch {
+		case p.next("?"):
+			most = 1
+		case p.next("*"):
+		case p.next("+"):
+			least = 1
+		default:
+			if least, most, interval = p.interval(); !interval {
+				return n, nil
+			}
+		}
+		if n.kind == nodeAssert || n.kind == nodeAhead || n.kind == nodeBehind {
+			return nil, errors.New("a repetition of what has no length")
+		}
+		swapped := most != unbounded && most < least
+		if swapped {
+			least, most = most, least
+		}
+		n = &regexNode{kind: nodeRepeat, list: []*regexNode{n}, least: least, most: most}
+		switch {
+		case swapped: // {3,1} is {1,3} without a way back
+			n = &regexNode{kind: nodeAtomic, list: []*regexNode{n}}
+		case interval && least == most: // a{2}? is (a{2})?
+		case p.next("?"):
+			n.lazy = true
+		case !interval && p.next("+"):
+			n = &regexNode{kind: nodeAtomic, list: []*regexNode{n}}
+		}
 	}
-	r, size := utf8.DecodeRuneInString(p.text[p.at:])
-	p.at += size
-	return r, nil
 }
 
-// classesByName are the classes of \p{…}.
-var classesByName = map[string]property{"L": isLetter, "N": isNumber, "P": isPunctuation,
-	"M": isMark, "S": isSymbol, "Lu": isUpper, "Ll": isLower, "Nd": isDigit, "Letter": isLetter,
-	"Number": isNumber, "Punctuation": isPunctuation, "Mark": isMark, "Symbol": isSymbol}
+// interval reads {n}, {n,}, {,m} or {n,m}. Anything else is text, and ok is false.
+func (p *regexParser) interval() (least, most int, ok bool) {
+	if !strings.HasPrefix(p.text[p.at:], "{") {
+		return 0, 0, false
+	}
+	in, _, ok := strings.Cut(p.text[p.at+1:], "}")
+	low, high, two := strings.Cut(in, ",")
+	count := func(digits string, otherwise int) int {
+		n, err := strconv.ParseUint(digits, 10, 31)
+		switch {
+		case digits == "":
+			return otherwise
+		case err != nil:
+			ok = false
+		}
+		return int(n)
+	}
+	least = count(low, 0)
+	if most = least; two {
+		most = count(high, unbounded)
+	}
+	if !ok || low == "" && (high == "" || !two) {
+		return 0, 0, false
+	}
+	p.at += len(in) + 2
+	return least, most, true
+}
 
-// escape reads what follows a backslash. It returns a character, or adds a class to set and returns
-// -1.
-func (p *regexParser) escape(set *charset) (rune, error) {
+// escape reads what follows a backslash outside of brackets.
+func (p *regexParser) escape() (*regexNode, error) {
 	if p.at == len(p.text) {
-		return 0, errors.New(`\ at the end`)
+		return nil, errors.New(`\ at the end`)
 	}
-	c := p.text[p.at]
-	p.at++
-	class, not := property(0), false
-	switch c {
-	case 's', 'S':
-		class, not = isSpace, c == 'S'
-	case 'd', 'D':
-		class, not = isDigit, c == 'D'
-	case 'w', 'W':
-		if class, not = isWord, c == 'W'; p.within {
-			class = isSetWord
+	switch c := p.text[p.at]; c {
+	case 'b', 'B':
+		p.at++
+		word, _ := namedSet("word")
+		return &regexNode{kind: nodeAssert, letter: c, set: newCharset(word)}, nil
+	case 'A', 'z', 'Z', 'G':
+		p.at++
+		return &regexNode{kind: nodeAssert, letter: c}, nil
+	case 'R':
+		p.at++
+		pair := &regexNode{kind: nodeSequence, list: []*regexNode{p.literal('\r'), p.literal('\n')}}
+		one := &regexNode{set: newCharset(runeSet{{'\n', '\r'}, {0x85, 0x85}, {0x2028, 0x2029}})}
+		both := &regexNode{kind: nodeAlternatives, list: []*regexNode{pair, one}}
+		return &regexNode{kind: nodeAtomic, list: []*regexNode{both}}, nil
+	case 'N', 'O':
+		p.at++
+		set := runeSet{}
+		if c == 'N' {
+			set = runeSet{{'\n', '\n'}}
 		}
-	case 'p', 'P':
-		if !p.next("{") {
-			return 0, fmt.Errorf(`\%c without {`, c)
-		}
-		not = p.next("^") != (c == 'P')
-		name, _, _ := strings.Cut(p.text[p.at:], "}")
-		if class = classesByName[name]; class == 0 || !strings.HasPrefix(p.text[p.at+len(name):], "}") {
-			return 0, fmt.Errorf(`\p{%s}: not supported`, name)
-		}
-		p.at += len(name) + 1
-	case 'n':
-		return '\n', nil
-	case 'r':
-		return '\r', nil
-	case 't':
-		return '\t', nil
-	case 'f':
-		return '\f', nil
-	case 'v':
-		return '\v', nil
-	case 'u', 'x':
-		return p.code(c)
-	default:
-		if c >= utf8.RuneSelf || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' {
-			return 0, fmt.Errorf(`\%c: not supported`, c)
-		}
-		return rune(c), nil
+		return &regexNode{set: newCharset(set.negated())}, nil
 	}
-	if not {
-		set.none = append(set.none, class)
-	} else {
-		set.any |= class
+	set, c, err := p.member(false)
+	if set == nil && err == nil {
+		return p.literal(c), nil
 	}
-	return -1, nil
-}
-
-// code reads the number of a character: two digits after \x, four after \u.
-func (p *regexParser) code(c byte) (rune, error) {
-	n := 4
-	if c == 'x' {
-		n = 2
-	}
-	if p.at+n > len(p.text) {
-		return 0, fmt.Errorf(`\%c: want %d digits`, c, n)
-	}
-	r, err := strconv.ParseUint(p.text[p.at:p.at+n], 16, 32)
-	if err != nil || c == 'x' && r >= utf8.RuneSelf {
-		return 0, fmt.Errorf(`\%c: want %d digits of a character`, c, n)
-	}
-	p.at += n
-	return rune(r), nil
+	return &regexNode{set: newCharset(set)}, err
 }

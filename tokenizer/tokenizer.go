@@ -36,8 +36,9 @@ type Tokenizer struct {
 	start     int    // the token at the beginning of a prompt; -1 if there is none
 	endOfText int    // -1 if there is none
 
-	asked  bool // special tokens in a text become their ids
-	prompt bool // Encode puts start before a text
+	asked   bool              // special tokens in a text become their ids
+	prompt  bool              // Encode puts start before a text
+	strange func(text string) // called with a text without a known token; may be nil
 }
 
 // Kinds of vocabularies, for users.
@@ -70,6 +71,35 @@ func (t *Tokenizer) ForPrompts() *Tokenizer {
 	prompts := *t
 	prompts.prompt = t.start >= 0
 	return &prompts
+}
+
+// OnUnknown returns the same vocabulary, which calls tell with each text of which it knows nothing:
+// all of its ids are the one for unknown text. Most often the vocabulary is meant for other texts.
+// Goroutines that encode may call tell at the same time.
+func (t *Tokenizer) OnUnknown(tell func(text string)) *Tokenizer {
+	told := *t
+	told.strange = tell
+	return &told
+}
+
+// Unknown returns the id of the token for text that the vocabulary does not know, and whether it has
+// one.
+func (t *Tokenizer) Unknown() (id int, ok bool) {
+	unknown := uint32(none)
+	switch m := t.model.(type) {
+	case *charBPE:
+		unknown = m.unknown
+	case *wordPiece:
+		unknown = m.unknown
+	case *unigram:
+		unknown = m.unknown
+	case *wordLevel:
+		unknown = m.unknown
+	}
+	if unknown == none {
+		return -1, false
+	}
+	return int(unknown), true
 }
 
 // Start returns the id of the token with which prompts begin (see [Tokenizer.ForPrompts]), and
@@ -118,6 +148,10 @@ func (t *Tokenizer) encode(e *encoded, text string) error {
 		e.cut(first)
 		e.track = true
 		err = t.encodePassage(e, passage{text: text})
+	}
+	if id, ok := t.Unknown(); t.strange != nil && ok && err == nil && len(e.ids) > first &&
+		!slices.ContainsFunc(e.ids[first:], func(other int) bool { return other != id }) {
+		t.strange(text)
 	}
 	if err == nil && t.prompt && (len(e.ids) == first || e.ids[first] != t.start) {
 		e.ids = slices.Insert(e.ids, first, t.start)

@@ -199,7 +199,9 @@ func (f *tokenizerFile) splitsCharacters(t *Tokenizer) bool {
 	if len(t.splitters) != 1 || len(t.normalizers) > 0 || len(t.decoding.steps) > 0 {
 		return false
 	}
-	return t.splitters[0] == patternSplitter{pattern: everyCharacter{}}
+	s, ok := t.splitters[0].(patternSplitter)
+	none := s.behavior == removed && s.invert // text between the matches, which is all of it
+	return ok && (s == patternSplitter{pattern: everyCharacter{}} || s.pattern == everywhere{} && !none)
 }
 
 // finish sets the added tokens of a pipeline, and the tokens that begin and end texts.

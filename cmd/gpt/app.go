@@ -4,6 +4,7 @@ package main
 
 import (
 	"os"
+	"sync"
 	"time"
 
 	"picogpt/checkpoint"
@@ -149,6 +150,7 @@ type app struct {
 
 	opened  *checkpoint.Checkpoint // nil until open
 	noted   bool                   // what the vocabulary lacks
+	strange sync.Once              // tells of a text that the vocabulary does not know
 	garbage int                    // the percentage of it before readReference; 0: as it was
 	chosen  chosenDevice
 	stdout  *process.Output

@@ -19,6 +19,7 @@ import (
 	"picogpt/internal/fault"
 	"picogpt/internal/folder"
 	"picogpt/internal/outfile"
+	"picogpt/internal/quote"
 	"picogpt/internal/show"
 	"picogpt/internal/terminal"
 	"picogpt/kernels"
@@ -225,18 +226,30 @@ func (a *app) openTokenizer() (*tokenizer.Tokenizer, error) {
 		t = t.JoinCJK()
 	}
 	if err == nil {
-		a.noteMissing(t)
+		t = a.noteMissing(t)
 	}
 	return t, a.hintTokenizer(err)
 }
 
-// noteMissing tells once that texts lose bytes that the vocabulary has no token for.
-func (a *app) noteMissing(t *tokenizer.Tokenizer) {
+// noteMissing tells once that texts lose bytes that the vocabulary has no token for. The tokenizer
+// that it returns tells once that a text is wholly unknown.
+func (a *app) noteMissing(t *tokenizer.Tokenizer) *tokenizer.Tokenizer {
 	const most = 8 // ranges of bytes
 	if missing := show.Missing(t, most); missing != "" && !a.noted {
 		a.noted = true
 		a.Notef("%s: its vocabulary has %s; gpt inspect lists them", a.modelName(), missing)
 	}
+	id, ok := t.Unknown()
+	if !ok {
+		return t
+	}
+	return t.OnUnknown(func(text string) {
+		a.strange.Do(func() {
+			name, _ := t.Text(id)
+			a.Notef("%s: its vocabulary knows no part of the text %s: all its ids are %d, %s",
+				a.modelName(), quoteShort(text), id, quote.Plain(name, 40))
+		})
+	})
 }
 
 // openOnlyTokenizer is openTokenizer for a command that needs nothing else: there need be no

@@ -94,8 +94,7 @@ func (c *tokenizeCommand) Run(a *app) error {
 	case c.Special:
 		t = t.WithSpecial()
 	}
-	a.noteMissing(t)
-	return textio.WriteIDs(a.stdout, t, text)
+	return textio.WriteIDs(a.stdout, a.noteMissing(t), text)
 }
 
 // runReference does it with the reference's encoder.

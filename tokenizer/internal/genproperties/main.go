@@ -1,19 +1,24 @@
-// Command genproperties writes tokenizer/properties.bin: the properties of each code point in the
-// parts of Hugging Face's tokenizers library. They use different versions of Unicode (8.0 to 17.0
+// Command genproperties writes tokenizer/properties.bin, the properties of each code point in the
+// parts of Hugging Face's tokenizers library, and tokenizer/sets.bin, the sets of code points that
+// have names in its regular expressions. The parts use different versions of Unicode (8.0 to 17.0
 // in one release), so bench/tokenizers/properties.mjs asks the library, and this command reads its
 // answer:
 //
-//	go run ./tokenizer/internal/genproperties properties.json tokenizer/properties.bin
+//	go run ./tokenizer/internal/genproperties properties.json tokenizer
 //
-// The layout: pairs of little-endian uint32s, ascending. A pair is a code point, and the properties
-// of it and of all code points up to the next pair's (bit i is the i-th of names).
+// The layout of sets.bin is in tokenizer/charset.go. That of properties.bin: pairs of little-endian
+// uint32s, ascending. A pair is a code point, and the properties of it and of all code points up to
+// the next pair's (bit i is the i-th of names).
 package main
 
 import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
+	"path/filepath"
+	"slices"
 	"unicode"
 
 	"golang.org/x/text/unicode/rangetable"
@@ -21,13 +26,12 @@ import (
 
 // names are in the order of the constants in tokenizer/properties.go. The library is not asked for
 // the last: it normalizes by Unicode 9.0, which changes no later characters.
-var names = []string{"letter", "number", "punctuation", "mark", "symbol", "upper", "lower", "space",
-	"word", "setWord", "digit", "rustWord", "numeric", "bertPunctuation", "bertAccent", "bertDropped",
+var names = []string{"space", "rustWord", "numeric", "bertPunctuation", "bertAccent", "bertDropped",
 	"accent", "later"}
 
 func main() {
 	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: genproperties properties.json properties.bin")
+		fmt.Fprintln(os.Stderr, "usage: genproperties properties.json DIR")
 		os.Exit(2)
 	}
 	if err := run(os.Args[1], os.Args[2]); err != nil {
@@ -41,10 +45,14 @@ func run(from, to string) error {
 	if err != nil {
 		return err
 	}
-	var answer map[string][][2]rune
-	if err := json.Unmarshal(b, &answer); err != nil {
+	var whole struct {
+		Properties map[string][][2]rune
+		Sets       map[string][][2]rune
+	}
+	if err := json.Unmarshal(b, &whole); err != nil {
 		return err
 	}
+	answer := whole.Properties
 	properties := make([]uint32, unicode.MaxRune+1)
 	for bit, name := range names[:len(names)-1] {
 		if len(answer[name]) == 0 {
@@ -67,5 +75,27 @@ func run(from, to string) error {
 			table = binary.LittleEndian.AppendUint32(table, properties[c])
 		}
 	}
-	return os.WriteFile(to, table, 0o666)
+	if err := os.WriteFile(filepath.Join(to, "properties.bin"), table, 0o666); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(to, "sets.bin"), packed(whole.Sets), 0o666)
+}
+
+// packed returns sets in the layout of sets.bin.
+func packed(sets map[string][][2]rune) (table []byte) {
+	add := func(part []byte) {
+		table = append(binary.AppendUvarint(table, uint64(len(part))), part...)
+	}
+	for _, names := range slices.Sorted(maps.Keys(sets)) {
+		var ranges []byte
+		end := rune(0)
+		for _, r := range sets[names] {
+			ranges = binary.AppendUvarint(ranges, uint64(r[0]-end))
+			ranges = binary.AppendUvarint(ranges, uint64(r[1]-r[0]+1))
+			end = r[1] + 1
+		}
+		add([]byte(names))
+		add(ranges)
+	}
+	return table
 }

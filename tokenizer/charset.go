@@ -1,0 +1,178 @@
+// Sets of characters in regular expressions.
+
+package tokenizer
+
+import (
+	_ "embed"
+	"encoding/binary"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
+
+// setRanges is written by internal/genproperties: the sets that have names in Oniguruma. An entry is
+// the length of its names and these names, lower case, with spaces between; the length of its
+// ranges; and for each range the distance from the end of the last one, and its number of
+// characters. All numbers are uvarints.
+//
+//go:embed sets.bin
+var setRanges string
+
+// noRune is a byte that is no part of valid UTF-8: no named set has it.
+const noRune = utf8.MaxRune + 1
+
+// runeSet is a set of characters: ranges from first to last, ascending, with gaps between them.
+type runeSet [][2]rune
+
+// namedSet returns the set of a name, in lower case without _, - and spaces; ok is false if there
+// is none.
+func namedSet(name string) (set runeSet, ok bool) {
+	rest := setRanges
+	next := func() rune {
+		n, size := binary.Uvarint([]byte(rest[:min(len(rest), binary.MaxVarintLen64)]))
+		rest = rest[size:]
+		return rune(n)
+	}
+	part := func() string {
+		n := int(next())
+		text := rest[:n]
+		rest = rest[n:]
+		return text
+	}
+	for rest != "" {
+		names, ranges := part(), part()
+		if !slices.Contains(strings.Fields(names), name) {
+			continue
+		}
+		for rest = ranges; rest != ""; {
+			from := next()
+			if n := len(set); n > 0 {
+				from += set[n-1][1] + 1
+			}
+			set = append(set, [2]rune{from, from + next() - 1})
+		}
+		return set, true
+	}
+	return nil, false
+}
+
+// with returns the characters of both sets.
+func (s runeSet) with(other runeSet) runeSet {
+	all := slices.Concat(s, other)
+	slices.SortFunc(all, func(a, b [2]rune) int { return int(a[0] - b[0]) })
+	joined := all[:0]
+	for _, r := range all {
+		if n := len(joined); n > 0 && r[0] <= joined[n-1][1]+1 {
+			joined[n-1][1] = max(joined[n-1][1], r[1])
+		} else {
+			joined = append(joined, r)
+		}
+	}
+	return joined
+}
+
+// negated returns all other characters.
+func (s runeSet) negated() (others runeSet) {
+	from := rune(0)
+	for _, r := range s {
+		if from < r[0] {
+			others = append(others, [2]rune{from, r[0] - 1})
+		}
+		from = r[1] + 1
+	}
+	if from <= noRune {
+		others = append(others, [2]rune{from, noRune})
+	}
+	return others
+}
+
+// and returns the characters that both sets have.
+func (s runeSet) and(other runeSet) runeSet { return s.negated().with(other.negated()).negated() }
+
+func (s runeSet) has(c rune) bool {
+	i, found := slices.BinarySearchFunc(s, c, func(r [2]rune, c rune) int { return int(r[0] - c) })
+	return found || i > 0 && c <= s[i-1][1]
+}
+
+// folded returns the set with the upper and lower case of its characters.
+func (s runeSet) folded() runeSet {
+	var others runeSet
+	for _, orbit := range caseOrbits() {
+		if slices.ContainsFunc(orbit, s.has) {
+			for _, c := range orbit {
+				others = append(others, [2]rune{c, c})
+			}
+		}
+	}
+	return s.with(others)
+}
+
+// caseOrbits returns the characters that differ only in case, and only those that have others.
+var caseOrbits = sync.OnceValue(func() (orbits [][]rune) {
+	for c := rune('A'); c <= 0x1FFFF; c++ {
+		orbit := []rune{c}
+		for other := unicode.SimpleFold(c); other != c; other = unicode.SimpleFold(other) {
+			orbit = append(orbit, other)
+		}
+		if lower := laterLower(c); lower != c && len(orbit) == 1 {
+			orbit = append(orbit, lower)
+		}
+		if len(orbit) > 1 && c == slices.Min(orbit) {
+			orbits = append(orbits, orbit)
+		}
+	}
+	return orbits
+})
+
+// A charset is a runeSet in a form that is asked fast.
+type charset struct {
+	few   runeSet // or pages
+	pages [][4]uint64
+	index []uint8 // of the page of each 256 characters
+}
+
+// fewRanges are compared one by one.
+const fewRanges = 4
+
+func newCharset(s runeSet) *charset {
+	if len(s) <= fewRanges {
+		return &charset{few: s}
+	}
+	c := &charset{index: make([]uint8, noRune>>8+1)}
+	numbers := map[[4]uint64]uint8{}
+	for i := range c.index {
+		var page [4]uint64
+		next, _ := slices.BinarySearchFunc(s, rune(i<<8), func(r [2]rune, c rune) int {
+			return int(r[1] - c)
+		})
+		for ; next < len(s) && s[next][0] < rune(i+1)<<8; next++ {
+			for r := max(s[next][0], rune(i)<<8); r <= min(s[next][1], rune(i)<<8+255); r++ {
+				page[r&255/64] |= 1 << (r % 64)
+			}
+		}
+		number, ok := numbers[page]
+		if !ok {
+			if len(c.pages) > 255 { // of the named sets, none has more than 150 pages
+				return &charset{few: s}
+			}
+			number = uint8(len(c.pages))
+			numbers[page], c.pages = number, append(c.pages, page)
+		}
+		c.index[i] = number
+	}
+	return c
+}
+
+func (c *charset) has(r rune) bool {
+	if c.index == nil {
+		for _, of := range c.few {
+			if r <= of[1] {
+				return of[0] <= r
+			}
+		}
+		return false
+	}
+	return c.pages[c.index[r>>8]][r&255/64]&(1<<(r&63)) != 0
+}
