@@ -34,10 +34,10 @@ func (s *Server) readPrompt(
 // prompt in parts: each Eval has at most searchRows rows or those of the beams, of which there are
 // no more than the batch has slots, and other texts have theirs in between.
 func (j *job) search(
-	ctx context.Context, ids []int, choices []*choice, took func(*choice, *decode.Token) error,
+	ctx context.Context, p *prompt, choices []*choice, took func(*choice, *decode.Token) error,
 ) error {
 	s := j.server
-	turn, err := s.searches.enter(ctx, j.visit.client.id, len(ids))
+	turn, err := s.searches.enter(ctx, j.visit.client.id, len(p.ids))
 	if err != nil {
 		return err
 	}
@@ -45,11 +45,13 @@ func (j *job) search(
 	j.place.begun.Add(int32(len(choices)))
 	session := s.model.NewSession()
 	defer session.Release()
-	last, err := s.readPrompt(ctx, session, ids, j.Options.Edits)
+	last, err := s.readPrompt(ctx, session, p.ids, j.Options.Edits)
 	if err != nil {
 		return err
 	}
-	found, err := search.Beams(ctx, session, last, j.beams, j.Options)
+	o := j.Options
+	o.MaxTokens = p.tokens
+	found, err := search.Beams(ctx, session, last, j.beams, o)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func (s *Server) chat(v *visit) error {
 // parseChat reads the body of a request.
 func (s *Server) parseChat(body string) (*completion, error) {
 	q := newCompletion()
-	q.chat, q.MaxTokens = true, -1
+	q.chat, q.MaxTokens = true, longestAnswer
 	var messages []message
 	var listed bool
 	top := 0
@@ -47,7 +47,7 @@ func (s *Server) parseChat(body string) (*completion, error) {
 		delete(table, name)
 	}
 	table["messages"] = readMessages(&messages, &q.ignored)
-	table["max_completion_tokens"] = table["max_tokens"]
+	table["max_completion_tokens"] = q.limitedBy(table, "max_completion_tokens")
 	table["logprobs"], table["top_logprobs"] = yes(&listed), whole(&top, 0, mostTop)
 	if err := q.parse(s, body, table, "messages"); err != nil {
 		return nil, err
@@ -57,18 +57,11 @@ func (s *Server) parseChat(body string) (*completion, error) {
 	} else if top > 0 {
 		return nil, fieldf("top_logprobs", "want logprobs true with it")
 	}
-	ids, err := s.conversation(messages)
+	ids, err := s.conversation(messages, q.allowance())
 	if err != nil {
 		return nil, err
 	}
 	q.prompt = prompts{{asIDs: true, ids: ids}}
-	if q.MaxTokens < 0 {
-		n := len(ids)
-		if q.newest != 0 {
-			n = min(n, max(1, q.newest))
-		}
-		q.MaxTokens = max(1, min(longestAnswer, s.room-n))
-	}
 	return q, nil
 }
 
@@ -123,17 +116,20 @@ func content(to *string, parts *int, ignored *[]string) field {
 }
 
 // conversation returns the ids of the messages. The model is to answer the last.
-func (s *Server) conversation(messages []message) (all []int, err error) {
+func (s *Server) conversation(messages []message, wanted allowance) (all []int, err error) {
 	if len(messages) == 0 || messages[len(messages)-1].role != "user" {
 		return nil, fieldf("messages", "want a message of the user at the end")
 	}
-	most := s.model.Config().Positions * s.vocabulary.longest
+	bytes := 0
+	for _, m := range messages {
+		bytes += len(m.text)
+	}
+	if err := s.mayFit("messages", bytes, wanted); err != nil {
+		return nil, err
+	}
 	turn := 0
 	for _, m := range messages {
 		var ids []int
-		if most -= len(m.text); most < 0 {
-			return nil, tooLong("messages", s.model.Config().Positions, len(all), 0)
-		}
 		if m.role == "assistant" {
 			ids, err = s.plain.Encode(m.text)
 		} else {

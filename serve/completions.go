@@ -119,7 +119,7 @@ func (j *job) checkSize() error {
 	}
 	total := 0
 	for _, p := range j.prompt {
-		tokens := j.MaxTokens
+		tokens := p.tokens
 		if j.echo {
 			tokens += max(len(p.ids), len(p.text)/4)
 		}
@@ -246,8 +246,10 @@ func (j *job) follow(
 		return nil
 	}
 	if j.searched {
-		return j.deadEnd(choices, j.search(ctx, j.prompt[i].ids, choices, took), took)
+		return j.deadEnd(choices, j.search(ctx, &j.prompt[i], choices, took), took)
 	}
+	o := j.Options
+	o.MaxTokens = j.prompt[i].tokens
 	p := &pace{last: make([]time.Time, len(choices))}
 	defer func() {
 		j.server.metrics.prompt(p)
@@ -257,7 +259,7 @@ func (j *job) follow(
 		j.mu.Unlock()
 	}()
 	for t, err := range j.server.batcher.Run(ctx, batch.Request{
-		Prompt: j.prompt[i].ids, Options: j.Options, Samples: len(choices), Client: j.visit.client.id,
+		Prompt: j.prompt[i].ids, Options: o, Samples: len(choices), Client: j.visit.client.id,
 		Salt: saltOf(j.visit.tenant, j.salt), EditsKey: j.editsKey, Progress: &p.progress, Begun: &j.place.begun,
 	}) {
 		if err != nil {

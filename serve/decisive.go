@@ -121,12 +121,12 @@ var decisives = map[string]decisive{
 // mostOff is more bytes than any value of decisive.off has, with some space in it.
 const mostOff = 256
 
-// decides reads the value of a field that a table lacks. It returns an error if the field is a
-// decisive one, and the value asks for something.
-func decides(r *strictjson.Reader, path string) error {
+// decides reads the value of a field that a table lacks. wrong is not nil if the field is a decisive
+// one, and the value asks for something.
+func decides(r *strictjson.Reader, path string) (wrong *apiError, err error) {
 	value, err := r.Raw()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	plain := path
 	if from, rest, ok := strings.Cut(path, "["); ok { // messages[3].audio is as all others
@@ -135,12 +135,12 @@ func decides(r *strictjson.Reader, path string) error {
 	}
 	d, ok := decisives[plain]
 	if !ok || value.Text() == "null" {
-		return nil
+		return nil, nil
 	}
 	off, text := strings.Fields(d.off), value.Text()
 	if len(text) <= mostOff {
 		if v := jsontext.Value(text); v.Canonicalize() == nil && slices.Contains(off, string(v)) {
-			return nil
+			return nil, nil
 		}
 	}
 	want := "want it left out"
@@ -149,5 +149,5 @@ func decides(r *strictjson.Reader, path string) error {
 	}
 	return &apiError{status: http.StatusBadRequest, param: path, code: "unsupported_parameter",
 		message: path + ": this server has no such field, and its answer would not be what is asked " +
-			"for: " + want + ", found " + kindOf(text)}
+			"for: " + want + ", found " + kindOf(text)}, nil
 }

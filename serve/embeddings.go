@@ -87,7 +87,7 @@ func (s *Server) encodeInput(
 		if p := &input[i]; !p.asIDs && p.text == "" {
 			return 0, fieldf("input", "text %d: want at least one byte, found none", i+1)
 		}
-		if err := s.encodeOne(ctx, client, &input[i], "input", 0, 0); err != nil {
+		if err := s.encodeOne(ctx, client, &input[i], "input", 0, allowance{}); err != nil {
 			return 0, err
 		}
 		tokens += len(input[i].ids)

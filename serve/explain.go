@@ -45,7 +45,7 @@ func (s *Server) explain(v *visit, err error) error {
 	case errors.As(err, &negative):
 		return fieldf("negative_prompt", "%v", err)
 	case errors.As(err, &long):
-		return tooLong("prompt", long.Positions, long.Held+long.Added, 0)
+		return tooLong("prompt", long.Positions, long.Held+long.Added, "", allowance{})
 	}
 	return err
 }

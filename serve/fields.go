@@ -24,10 +24,11 @@ const (
 )
 
 // readFields reads an object by a table of fields. It returns the names of those that the table
-// lacks, at most keptUnknown; one of decisives is an error. An explicit null counts as an absent
-// field. within is the path of the object, with a point at its end, or "".
+// lacks, at most keptUnknown; one of decisives is an error at the end. An explicit null counts as an
+// absent field. within is the path of the object, with a point at its end, or "".
 func readFields(within, body string, fields map[string]field) (ignored []string, err error) {
 	r, unknown := strictjson.NewReader(body), 0
+	var asked *apiError // of the first that is decisive
 	err = r.Object(func(name string) error {
 		read, known := fields[name]
 		switch {
@@ -37,7 +38,11 @@ func readFields(within, body string, fields map[string]field) (ignored []string,
 					"server does not know, found more", mostUnknown)
 			}
 			ignored = noted(ignored, name)
-			return decides(r, within+name)
+			wrong, err := decides(r, within+name)
+			if asked == nil {
+				asked = wrong
+			}
+			return err
 		case r.Kind() == 'n':
 			_, err := r.Raw()
 			return err
@@ -53,6 +58,9 @@ func readFields(within, body string, fields map[string]field) (ignored []string,
 	}
 	if err != nil {
 		return nil, asBody(err)
+	}
+	if asked != nil {
+		return ignored, asked
 	}
 	return ignored, nil
 }
@@ -167,14 +175,20 @@ func upTo(least, most int) func(*int) field {
 	return func(to *int) field { return whole(to, least, most) }
 }
 
-// anySeed reads a seed.
+// anySeed reads a seed. It accepts 16.0 and 1e3, as whole does.
 func anySeed(to *uint64) field {
 	return func(r *strictjson.Reader) error {
 		written, err := r.Number()
 		if err != nil {
 			return err
 		}
-		if *to, err = option.ParseSeed(written, 10); err != nil {
+		digits := written
+		if strings.ContainsAny(written, ".eE") {
+			if x, err := strconv.ParseFloat(written, 64); err == nil && x == math.Trunc(x) {
+				digits = strconv.FormatFloat(x, 'f', 0, 64)
+			}
+		}
+		if *to, err = option.ParseSeed(digits, 10); err != nil {
 			return r.Errorf("want %s, found %s", option.WantSeed, short(written))
 		}
 		return nil
@@ -233,8 +247,9 @@ func ids(to *[]int, size, most int) field {
 			if i == most {
 				return r.Errorf("want at most %d ids, found more", most)
 			}
-			id, err := r.Natural(int64(size) - 1)
-			*to = append(*to, int(id))
+			id := 0
+			err := whole(&id, 0, size-1)(r)
+			*to = append(*to, id)
 			return err
 		})
 	}

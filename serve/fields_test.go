@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"picogpt/decode"
+	"picogpt/internal/testing/testmodel"
+	"picogpt/model"
 	"picogpt/serve"
 )
 
@@ -61,10 +63,10 @@ func TestFieldsThatAreRefused(t *testing.T) {
 		{`"prompt":[1,"a"]`, "prompt", "want an id, as before"},
 		{`"prompt":[[1],1]`, "prompt", "want a list, as before"},
 		{`"prompt":[null]`, "prompt", "want strings, ids or lists of ids, found null"},
-		{`"prompt":[-1]`, "prompt", "want a whole number from 0 to 50256, found \"-1\""},
-		{`"prompt":[50257]`, "prompt", "found \"50257\""},
-		{`"prompt":[1e15]`, "prompt", "found \"1e15\""},
-		{`"prompt":[1.5]`, "prompt", "found \"1.5\""},
+		{`"prompt":[-1]`, "prompt", "want a whole number from 0 to 50256, found -1"},
+		{`"prompt":[50257]`, "prompt", "found 50257"},
+		{`"prompt":[1e15]`, "prompt", "found 1e15"},
+		{`"prompt":[1.5]`, "prompt", "found 1.5"},
 		{`"prompt":"\ud800"`, "prompt", "a lone surrogate"},
 		{`"max_tokens":-1`, "max_tokens", "want a whole number from 0"},
 		{`"max_tokens":1.5`, "max_tokens", "found 1.5"},
@@ -89,7 +91,7 @@ func TestFieldsThatAreRefused(t *testing.T) {
 		{`"dry_sequence_breakers":["x","` + strings.Repeat("y", 41) + `"]`, "dry_sequence_breakers",
 			"string 2: 41 bytes, want at most 40"},
 		{`"dry_sequence_breakers":[` + stops(65) + `]`, "dry_sequence_breakers", "at most 64"},
-		{`"min_tokens":17`, "min_tokens", "at most max_tokens, which is 16"},
+		{`"max_tokens":16,"min_tokens":17`, "min_tokens", "at most max_tokens, which is 16"},
 		{`"min_tokens":-1`, "min_tokens", "from 0"},
 		{`"n":0`, "n", "from 1 to 128"},
 		{`"n":129`, "n", "from 1 to 128"},
@@ -130,7 +132,7 @@ func TestFieldsThatAreRefused(t *testing.T) {
 		{`"stream":true,"stream_options":[]`, "stream_options", "want an object"},
 		{`"stream":true,"stream_options":{"include_usage":1}`, "stream_options", "include_usage"},
 		{`"seed":1.5`, "seed", "want a whole number from -2^63 to 2^64-1, found 1.5"},
-		{`"seed":1e3`, "seed", "found 1e3"},
+		{`"seed":1e30`, "seed", "found 1e30"},
 		{`"seed":18446744073709551616`, "seed", "found 18446744073709551616"},
 		{`"seed":-9223372036854775809`, "seed", "found -9223372036854775809"},
 		{`"seed":"1"`, "seed", "want a number"},
@@ -263,23 +265,122 @@ func TestTheModelMayBeLeftOutAndMustBeTheOne(t *testing.T) {
 }
 
 func TestTheContextIsTheLimit(t *testing.T) {
-	c := start(t, serve.Options{})
+	c := start(t, serve.Options{Template: "{{.Text}}"})
 	ids := func(n int) string { return strings.TrimSuffix(strings.Repeat("5,", n), ",") }
 	if a := c.complete(
 		`{"prompt":[` + ids(250) + `],"max_tokens":6,"ignore_eos":true}`,
 	); *a.Choices[0].FinishReason != "length" {
 		t.Errorf("finish_reason %s", *a.Choices[0].FinishReason)
 	}
-	for _, body := range []string{
-		`{"prompt":[` + ids(250) + `],"max_tokens":7}`, `{"prompt":[` + ids(257) + `],"max_tokens":0}`,
-		`{"prompt":"` + strings.Repeat("word ", 300) + `"}`, `{"max_tokens":2147483647}`,
-		`{"prompt":["a","` + strings.Repeat("x", 1<<20) + `"]}`,
-		`{"prompt":[` + ids(500000) + `]}`, `{"prompt":[[5],[` + ids(500000) + `]]}`,
+	for _, x := range []struct{ path, body, param, message string }{
+		{"completions", `{"prompt":[` + ids(250) + `],"max_tokens":7}`, "max_tokens",
+			"256 tokens, found 250 in the prompt, and 7 in max_tokens"},
+		{"completions", `{"max_tokens":2147483647}`, "max_tokens",
+			"found 1 in the prompt, and 2147483647 in max_tokens"},
+		{"completions", `{"prompt":[` + ids(256) + `],"max_tokens":1}`, "prompt",
+			"found 256 in the prompt, and 1 in max_tokens"},
+		{"completions", `{"prompt":[` + ids(257) + `],"max_tokens":0}`, "prompt", "found 257 in"},
+		{"completions", `{"prompt":[` + ids(256) + `]}`, "prompt",
+			"256 tokens, found 256 in the prompt, and at least 1 to write"},
+		{"completions", `{"prompt":[` + ids(250) + `],"min_tokens":7}`, "prompt",
+			"found 250 in the prompt, and at least 7 to write"},
+		{"completions", `{"prompt":"` + strings.Repeat("word ", 300) + `"}`, "prompt", "found 301 in"},
+		{"completions", `{"prompt":["a","` + strings.Repeat("x", 1<<20) + `"]}`, "prompt", "found at least"},
+		{"completions", `{"prompt":[` + ids(500000) + `]}`, "prompt", "found 500000 in"},
+		{"completions", `{"prompt":[[5],[` + ids(500000) + `]]}`, "prompt", "found 500000 in"},
+		{"completions", `{"prompt":[` + ids(700) + `],"truncate_prompt_tokens":250,"max_tokens":9}`,
+			"max_tokens", "found 250 in the prompt, and 9 in"},
+		{"chat/completions", `{"messages":[{"role":"user","content":"a"}],"max_tokens":256}`, "max_tokens",
+			"found 1 in the prompt, and 256 in max_tokens"},
+		{"chat/completions", `{"messages":[{"role":"user","content":"a"}],"max_completion_tokens":256}`,
+			"max_completion_tokens", "found 1 in the prompt, and 256 in max_completion_tokens"},
+		{"chat/completions", `{"messages":[{"role":"user","content":"` + strings.Repeat(" a", 256) + `"}]}`,
+			"messages", "found 256 in the prompt, and at least 1"},
+		{"chat/completions", `{"messages":[{"role":"user","content":"` + strings.Repeat("x", 1<<20) + `"}]}`,
+			"messages", "found at least"},
+		{"embeddings", `{"input":[` + ids(257) + `]}`, "input", "256 tokens, found 257"},
 	} {
-		r, text := c.post("/v1/completions", body)
+		r, text := c.post("/v1/"+x.path, x.body)
 		e := decoded[apiError](t, text).Error
-		if r.StatusCode != 400 || e.Code != "context_length_exceeded" || e.Param != "prompt" {
-			t.Errorf("%.60s: status %d, %+v", body, r.StatusCode, e)
+		if r.StatusCode != 400 || e.Code != "context_length_exceeded" || e.Param != x.param ||
+			!strings.Contains(e.Message, x.message) || !strings.HasPrefix(e.Message, x.param+": ") {
+			t.Errorf("%.60s: status %d, %+v, want %s and %q", x.body, r.StatusCode, e, x.param, x.message)
+		}
+	}
+}
+
+// TestADefaultIsCutToTheContext: what nobody sent refuses nothing, as long as a token fits.
+func TestADefaultIsCutToTheContext(t *testing.T) {
+	free := testmodel.Demo(t, model.Options{Threads: 1})
+	small := testmodel.Demo(t, model.Options{Threads: 1, CacheBytes: free.SessionBytes(100)})
+	ids := func(n int) string { return "[" + strings.TrimSuffix(strings.Repeat("464,", n), ",") + "]" }
+	for _, x := range []struct {
+		model *model.Model
+		path  string
+		body  string
+		want  int // new tokens
+	}{
+		{free, "completions", `"prompt":` + ids(239), 16},
+		{free, "completions", `"prompt":` + ids(240), 16},
+		{free, "completions", `"prompt":` + ids(241), 15},
+		{free, "completions", `"prompt":` + ids(255), 1},
+		{free, "completions", `"max_tokens":null,"prompt":` + ids(254), 2},
+		{free, "completions", `"min_tokens":20,"prompt":` + ids(4), 20},
+		{free, "completions", `"min_tokens":5,"prompt":` + ids(251), 5},
+		{free, "completions", `"n":2,"prompt":` + ids(250), 12},
+		{free, "completions", `"use_beam_search":true,"prompt":` + ids(250), 6},
+		{free, "completions", `"truncate_prompt_tokens":-1,"prompt":` + ids(250), 16},
+		{free, "completions", `"truncate_prompt_tokens":250,"prompt":` + ids(700), 6},
+		{free, "completions", `"prompt":[` + ids(250) + `,` + ids(3) + `]`, 6 + 16}, // each has its own
+		{free, "chat/completions", `"messages":[{"role":"user","content":"a"}]`, 255},
+		{free, "chat/completions", `"messages":[{"role":"user","content":"` + strings.Repeat(" a", 255) +
+			`"}]`, 1},
+		{small, "completions", `"prompt":` + ids(125), 3}, // pages are of 64 tokens
+		{small, "completions", `"n":2,"prompt":` + ids(60), 2 * 5},
+	} {
+		c := startWith(t, x.model, serve.Options{Template: "{{.Text}}"})
+		_, text := c.post("/v1/"+x.path, `{"seed":1,"ignore_eos":true,`+x.body+"}")
+		if u := decoded[answer](t, text).Usage; u == nil || u.CompletionTokens != x.want {
+			t.Errorf("%.50s…: %+v, want %d new tokens: %.300s", x.body, u, x.want, text)
+		}
+	}
+}
+
+// TestWholeNumbersMayHaveAPoint, as languages write them whose numbers are floats.
+func TestWholeNumbersMayHaveAPoint(t *testing.T) {
+	c := start(t, serve.Options{})
+	for whole, pointed := range map[string]string{
+		`"prompt":[50256,464]`:              `"prompt":[50256.0,4.64e2]`,
+		`"prompt":[[464],[5]]`:              `"prompt":[[464.0],[5.0]]`,
+		`"max_tokens":4,"n":2`:              `"max_tokens":4.0,"n":2.0`,
+		`"seed":16`:                         `"seed":16.0`,
+		`"seed":1000`:                       `"seed":1e3`,
+		`"seed":-5`:                         `"seed":-5.0`,
+		`"seed":9007199254740993`:           `"seed":9007199254740993`,
+		`"seed":10000000000000000000`:       `"seed":1E19`,
+		`"top_k":3,"seed":1`:                `"top_k":3.0,"seed":1`,
+		`"stop_token_ids":[11,13],"seed":1`: `"stop_token_ids":[11.0,1.3e1],"seed":1`,
+		`"allowed_token_ids":[464,11]`:      `"allowed_token_ids":[464.0,11.0]`,
+		`"logprobs":2,"best_of":2,"seed":1`: `"logprobs":2.0,"best_of":2.0,"seed":1`,
+		`"truncate_prompt_tokens":1`:        `"truncate_prompt_tokens":1.0`,
+	} {
+		body := func(fields string) string {
+			if !strings.Contains(fields, "seed") {
+				fields += `,"seed":1`
+			}
+			return "{" + fields + "}"
+		}
+		a, b := c.complete(body(whole)), c.complete(body(pointed))
+		for i := range a.Choices {
+			if a.Choices[i].Text != b.Choices[i].Text {
+				t.Errorf("%s: %q, want %q", pointed, b.Choices[i].Text, a.Choices[i].Text)
+			}
+		}
+	}
+	for body, text := range map[string]string{`{"tokens":[464.0,3797]}`: "The cat", `{"tokens":[464.5]}`: ""} {
+		if r, got := c.post("/detokenize", body); (r.StatusCode == 200) != (text != "") ||
+			!strings.Contains(got, text) {
+			t.Errorf("/detokenize %s: %s", body, got)
 		}
 	}
 }

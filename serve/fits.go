@@ -39,30 +39,44 @@ func (j *job) checkCache() error {
 	if j.MaxTokens == 0 && !j.scored() { // nothing is computed
 		return nil
 	}
-	more := int64(0)
-	if j.drawn() > 1 && j.beams.Beams < 2 {
-		more = j.pageBytes()
-	}
-	if g := j.Guidance; g.On() {
-		more += j.server.model.SessionBytes(max(1, len(g.Negative))+max(0, j.MaxTokens-1)) +
-			j.otherBeams(len(g.Negative))
-	}
-	for _, p := range j.prompt {
-		if err := j.server.fits("prompt", len(p.ids), j.MaxTokens,
-			more+j.otherBeams(len(p.ids))); err != nil {
+	for i := range j.prompt {
+		p := &j.prompt[i]
+		err := j.fitsCache(p)
+		for err != nil && p.tokens > j.allowance().least { // a default leaves more room
+			p.tokens--
+			err = j.fitsCache(p)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// otherBeams returns the bytes of all beams but one, after a prompt of so many tokens. They share the
+// fitsCache returns an error for a prompt whose texts the cache may not hold.
+func (j *job) fitsCache(p *prompt) error {
+	more := j.otherBeams(len(p.ids), p.tokens)
+	if j.drawn() > 1 && j.beams.Beams < 2 {
+		more += j.pageBytes()
+	}
+	if g := j.Guidance; g.On() {
+		more += j.server.model.SessionBytes(max(1, len(g.Negative))+max(0, p.tokens-1)) +
+			j.otherBeams(len(g.Negative), p.tokens)
+	}
+	field := "prompt"
+	if j.chat {
+		field = "messages"
+	}
+	return j.server.fits(field, len(p.ids), p.tokens, more)
+}
+
+// otherBeams returns the bytes of all beams but one, of so many tokens, after a prompt. They share the
 // prompt's full pages, and its last one is there once more, for the session that read it.
-func (j *job) otherBeams(prompt int) int64 {
+func (j *job) otherBeams(prompt, tokens int) int64 {
 	if j.beams.Beams < 2 {
 		return 0
 	}
-	own := prompt%pageTokens + max(0, j.MaxTokens-1)
+	own := prompt%pageTokens + max(0, tokens-1)
 	return int64(j.beams.Beams-1)*j.server.model.SessionBytes(own) + j.pageBytes()
 }
 

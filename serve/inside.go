@@ -90,7 +90,7 @@ func (s *Server) lookInside(
 	ctx context.Context, v *visit, place *place, q *look,
 ) (*insideAnswer, error) {
 	p := &q.prompt[0]
-	if err := s.encodeOne(ctx, v.client.id, p, "prompt", 0, 0); err != nil {
+	if err := s.encodeOne(ctx, v.client.id, p, "prompt", 0, allowance{}); err != nil {
 		return nil, err
 	}
 	ids, at := p.ids, len(p.ids)-1
@@ -152,7 +152,8 @@ func (s *Server) readToken(to *aToken) field {
 	return func(r *strictjson.Reader) error {
 		switch r.Kind() {
 		case '0':
-			id, err := r.Natural(int64(s.model.Config().VocabSize) - 1)
+			id := 0
+			err := whole(&id, 0, s.model.Config().VocabSize-1)(r)
 			n := int(id)
 			to.id = &n
 			return err

@@ -4,6 +4,7 @@ package serve
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"net/http"
 	"slices"
@@ -19,6 +20,8 @@ type prompt struct {
 	asIDs bool   // the request gives ids
 	ids   []int
 	cut   int // ids that are left out before them
+
+	tokens int // new ones at most
 
 	scores []entry // of prompt_logprobs
 }
@@ -68,17 +71,19 @@ func (p *prompts) element(r *strictjson.Reader, kind byte, s *Server, name strin
 		*p = append(*p, prompt{text: text})
 		return err
 	case '0':
-		id, err := r.Natural(int64(vocabulary) - 1)
+		id := 0
+		err := whole(&id, 0, vocabulary-1)(r)
 		if len(*p) == 0 {
 			*p = prompts{{asIDs: true}}
 		}
-		(*p)[0].add(int(id), positions)
+		(*p)[0].add(id, positions)
 		return err
 	}
 	one := prompt{asIDs: true}
 	err := r.Array(func(i int) error {
-		id, err := r.Natural(int64(vocabulary) - 1)
-		one.add(int(id), positions)
+		id := 0
+		err := whole(&id, 0, vocabulary-1)(r)
+		one.add(id, positions)
 		return err
 	})
 	if err == nil && len(one.ids) == 0 {
@@ -109,9 +114,16 @@ func (s *Server) encode(ctx context.Context, client string, q *completion) error
 	if len(q.prompt) == 0 {
 		q.prompt = prompts{{}}
 	}
+	field, wanted, newest := "prompt", q.allowance(), q.newest
+	if q.chat {
+		field = "messages"
+	}
+	if newest < 0 {
+		newest = max(1, s.room-min(s.room, q.MaxTokens))
+	}
 	for i := range q.prompt {
 		p := &q.prompt[i]
-		if err := s.encodeOne(ctx, client, p, "prompt", q.MaxTokens, q.newest); err != nil {
+		if err := s.encodeOne(ctx, client, p, field, newest, wanted); err != nil {
 			return err
 		}
 		switch {
@@ -126,16 +138,32 @@ func (s *Server) encode(ctx context.Context, client string, q *completion) error
 	return nil
 }
 
-// encodeOne sets the ids of a prompt: all of them if newest is 0, at most the newest ones if it is
-// above, and as many as fit if it is below. Together with the new tokens they have to fit the context.
+// An allowance is how many new tokens a request wants after a prompt.
+type allowance struct {
+	tokens int
+	least  int    // fewer are not what it asks for
+	said   string // the field that says so, or ""
+}
+
+// allowance returns how many new tokens there may be: what the request says, or else a default, of
+// which one may be left.
+func (q *completion) allowance() allowance {
+	if q.limit != "" {
+		return allowance{q.MaxTokens, q.MaxTokens, q.limit}
+	}
+	return allowance{q.MaxTokens, max(1, q.MinTokens), ""}
+}
+
+// encodeOne sets the ids of a prompt, the newest ones if newest is above 0, and how many new tokens
+// may follow. All together have to fit the context.
 func (s *Server) encodeOne(
-	ctx context.Context, client string, p *prompt, field string, tokens, newest int,
+	ctx context.Context, client string, p *prompt, field string, newest int, wanted allowance,
 ) error {
 	config := s.model.Config()
-	if !p.asIDs && !s.vocabulary.drops && len(p.text) > config.Positions*s.vocabulary.longest {
-		return tooLong(field, config.Positions, len(p.text)/s.vocabulary.longest, tokens)
-	}
 	if !p.asIDs {
+		if err := s.mayFit(field, len(p.text), wanted); err != nil {
+			return err
+		}
 		var err error
 		p.ids, err = s.idsOf(ctx, client, s.vocabulary.ForPrompts(), p.text, field)
 		if err != nil {
@@ -150,17 +178,24 @@ func (s *Server) encodeOne(
 		}
 		p.ids = []int{start}
 	}
-	room := config.Positions - min(config.Positions, tokens)
-	switch {
-	case newest > 0:
+	n := p.cut + len(p.ids)
+	if newest > 0 {
 		p.keep(newest)
-	case newest < 0:
-		p.keep(max(1, min(room, s.room-tokens)))
-	case p.asIDs && p.cut+len(p.ids) > config.Positions:
-		return tooLong(field, config.Positions, config.Positions+1, 0)
+		n = len(p.ids)
 	}
-	if len(p.ids) > room {
-		return tooLong(field, config.Positions, len(p.ids), tokens)
+	if n > config.Positions-min(config.Positions, wanted.least) {
+		return tooLong(field, config.Positions, n, "", wanted)
+	}
+	p.tokens = max(wanted.least, min(wanted.tokens, s.room-n))
+	return nil
+}
+
+// mayFit returns an error for a text of so many bytes that the context cannot hold, whatever its
+// tokens are.
+func (s *Server) mayFit(field string, bytes int, wanted allowance) error {
+	positions, longest := s.model.Config().Positions, s.vocabulary.longest
+	if least := (bytes + longest - 1) / longest; !s.vocabulary.drops && least > positions {
+		return tooLong(field, positions, least, "at least ", wanted)
 	}
 	return nil
 }
@@ -198,11 +233,21 @@ func (s *Server) idsOf(
 	return ids, nil
 }
 
-// tooLong returns the error for a prompt of at least so many tokens.
-func tooLong(field string, positions, prompt, tokens int) error {
+// tooLong returns the error for a prompt that does not fit into the context with the new tokens that
+// are wanted: about the prompt, unless fewer new ones would fit. atLeast is "" or "at least ".
+func tooLong(field string, positions, prompt int, atLeast string, wanted allowance) error {
+	found := fmt.Sprintf("found %s%d", atLeast, prompt)
+	switch {
+	case wanted.said != "":
+		found += fmt.Sprintf(" in the prompt, and %d in %s", wanted.tokens, wanted.said)
+		if atLeast == "" && prompt < positions {
+			field = wanted.said
+		}
+	case wanted.least > 0:
+		found += fmt.Sprintf(" in the prompt, and at least %d to write", wanted.least)
+	}
 	e := errorf(http.StatusBadRequest, "context_length_exceeded",
-		"%s: this model's maximum context length is %d tokens, found at least %d, and %d in "+
-			"max_tokens", field, positions, prompt, tokens)
+		"%s: this model's maximum context length is %d tokens, %s", field, positions, found)
 	e.param = field
 	return e
 }

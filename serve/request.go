@@ -20,6 +20,7 @@ type completion struct {
 	model  *string
 	prompt prompts
 	suffix string
+	limit  string // the field that says how many new tokens there may be; "": MaxTokens is a default
 
 	n                int
 	bestOf           *int
@@ -93,11 +94,8 @@ func (s *Server) parseCompletion(body string) (*completion, error) {
 func (q *completion) parse(s *Server, body string, table map[string]field, needed string) error {
 	n := needs(table, needed)
 	ignored, err := readFields("", body, table)
-	if err != nil {
-		return err
-	}
 	q.ignored = append(ignored, q.ignored...)
-	if err := n.check(q.ignored, table); err != nil {
+	if err := n.check(err, q.ignored, table); err != nil {
 		return err
 	}
 	option.Settle(q.table(0))
@@ -107,6 +105,9 @@ func (q *completion) parse(s *Server, body string, table map[string]field, neede
 
 // settle fills in what several fields decide.
 func (q *completion) settle() {
+	if q.limit == "" {
+		q.MaxTokens = max(q.MaxTokens, q.MinTokens)
+	}
 	if q.noPenalties {
 		q.RepeatPenalty, q.FrequencyPenalty, q.PresencePenalty = 0, 0, 0
 	}
@@ -160,6 +161,7 @@ func (q *completion) fields(s *Server) map[string]field {
 			table[name] = fieldOf(&o, vocabulary)
 		}
 	}
+	table["max_tokens"] = q.limitedBy(table, "max_tokens")
 	table["logprobs"] = optional(&q.logprobs, upTo(0, mostTop))
 	table["temperature"] = noting(table["temperature"], func() { q.heated = true })
 	// llama.cpp's names
@@ -179,6 +181,11 @@ func (q *completion) readProbs(r *strictjson.Reader) error {
 	}
 	q.logprobs = &n
 	return nil
+}
+
+// limitedBy returns max_tokens as a field of that name, which errors about its number have.
+func (q *completion) limitedBy(table map[string]field, name string) field {
+	return noting(table["max_tokens"], func() { q.limit = name })
 }
 
 // noting returns a field that calls then once it is read.
@@ -243,7 +250,7 @@ func (q *completion) check(s *Server) error {
 		return fieldf("prompt_logprobs", "want stream false with it")
 	case q.MaxTokens == 0 && q.MinTokens > 0:
 		return fieldf("min_tokens", "want at most max_tokens, which is 0, found %d", q.MinTokens)
-	case q.MinTokens > q.MaxTokens && q.MaxTokens >= 0:
+	case q.MinTokens > q.MaxTokens:
 		return fieldf("min_tokens", "want at most max_tokens, which is %d, found %d", q.MaxTokens,
 			q.MinTokens)
 	}

@@ -20,10 +20,7 @@ func (s *Server) readRequest(
 	}
 	n := needs(table, needed...)
 	ignored, err := readFields("", body, table)
-	if err == nil {
-		err = n.check(ignored, table)
-	}
-	if err != nil {
+	if err := n.check(err, ignored, table); err != nil {
 		release()
 		return nil, err
 	}

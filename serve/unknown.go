@@ -3,6 +3,7 @@ package serve
 // Unknown fields in a request that lacks a required field.
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -33,10 +34,15 @@ func needs(table map[string]field, fields ...string) *need {
 }
 
 // check refuses a request without any of the required fields if it has unknown ones: one of those
-// is most likely a required field, misspelt. Otherwise unknown fields count as absent.
-func (n *need) check(unknown []string, table map[string]field) error {
-	if n.given || len(unknown) == 0 {
-		return nil
+// is most likely a required field, misspelt. Otherwise unknown fields count as absent, but for what
+// readFields says of them.
+func (n *need) check(err error, unknown []string, table map[string]field) error {
+	var ofOne *apiError
+	if err != nil && (!errors.As(err, &ofOne) || !slices.Contains(unknown, ofOne.param)) {
+		return err
+	}
+	if n.given || len(unknown) == 0 || ofOne != nil && strings.Contains(ofOne.param, ".") {
+		return err
 	}
 	name, near := unknown[0], nearest(unknown[0], table, n.fields)
 	for _, other := range unknown {

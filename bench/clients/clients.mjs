@@ -69,7 +69,7 @@ const tests = {
   async 'openai: errors, models, embeddings, a conversation'() {
     const client = new OpenAI({baseURL: `${url}/v1`, apiKey: key})
     await assert.rejects(client.completions.create({model: 'demo', prompt, max_tokens: 9999}),
-      (e) => e.status === 400 && e.code === 'context_length_exceeded' && e.param === 'prompt')
+      (e) => e.status === 400 && e.code === 'context_length_exceeded' && e.param === 'max_tokens')
     await assert.rejects(client.completions.create({model: 'gpt-4', prompt}),
       (e) => e instanceof OpenAI.NotFoundError)
     await assert.rejects(new OpenAI({baseURL: `${url}/v1`, apiKey: 'no'}).models.list(),
