@@ -40,6 +40,7 @@ type openAdapter struct {
 	config  adapterConfig
 	tensors *weights.Tensors
 	scale   float64
+	left    []string // modules with products that the config does not name, in order
 }
 
 // open opens the adapter's files. Errors name them.
@@ -142,7 +143,8 @@ type product struct {
 }
 
 // parts sorts the tensors of an adapter: the products, and whole tensors that take the place of the
-// base's, by the names that these have in the base's own files.
+// base's, by the names that these have in the base's own files. Of modules that the config does not
+// name it takes nothing.
 func (o *openAdapter) parts() (products []*product, whole map[string]weights.Tensor, err error) {
 	byModule := map[string]*product{}
 	whole = map[string]weights.Tensor{}
@@ -150,7 +152,8 @@ func (o *openAdapter) parts() (products []*product, whole map[string]weights.Ten
 		name := strings.TrimPrefix(t.Name, "base_model.model.")
 		module, part, lora := strings.Cut(name, ".lora_")
 		if !lora {
-			if name = wholeName(name); name == "" {
+			layer, _, wrapped := strings.Cut(name, ".base_layer.")
+			if name = wholeName(name); name == "" || wrapped && !o.config.targets.has(layer) {
 				continue
 			}
 			if _, twice := whole[name]; twice {
@@ -176,9 +179,13 @@ func (o *openAdapter) parts() (products []*product, whole map[string]weights.Ten
 		case p.b == nil:
 			return nil, nil, fmt.Errorf("%s: its lora_B is missing", quote.Plain(p.a.Name, 80))
 		}
+		if !o.config.targets.has(module) {
+			o.left = append(o.left, module)
+			continue
+		}
 		products = append(products, p)
 	}
-	if len(products)+len(whole) == 0 {
+	if len(byModule)+len(whole) == 0 {
 		return nil, nil, errors.New("no tensors, want lora_A and lora_B")
 	}
 	return products, whole, nil

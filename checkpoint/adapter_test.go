@@ -105,8 +105,9 @@ type lora struct {
 
 func newLora(rank int, alpha float64, dtype weights.DType) *lora {
 	return &lora{
-		config: map[string]any{"peft_type": "LORA", "r": rank, "lora_alpha": alpha},
-		rng:    rand.New(rand.NewPCG(uint64(rank), 5)), dtype: dtype,
+		config: map[string]any{"peft_type": "LORA", "r": rank, "lora_alpha": alpha,
+			"target_modules": ".*"},
+		rng: rand.New(rand.NewPCG(uint64(rank), 5)), dtype: dtype,
 		data: map[string]weights.Tensor{}, values: map[string][]float64{},
 	}
 }
@@ -640,7 +641,7 @@ func TestTheFirstPatternThatMatches(t *testing.T) {
 		l.pair(name, ranks[name], 15, out)
 	}
 	folder := l.write(t)
-	config := `{"peft_type": "LORA", "r": 1, "lora_alpha": 2, "rank_pattern": {"h.1.mlp.c_fc": 2,
+	config := `{"peft_type": "LORA", "target_modules": ".*", "r": 1, "lora_alpha": 2, "rank_pattern": {"h.1.mlp.c_fc": 2,
 		"fc": 9, "1.mlp.c_fc|.*1[01].mlp.*": 3, "transformer.h.1.attn.*": 5, "c_attn": 7},
 		"alpha_pattern": {"h.[12].mlp.c_fc": 6}}`
 	if err := os.WriteFile(folder+"/adapter_config.json", []byte(config), 0o666); err != nil {

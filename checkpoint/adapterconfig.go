@@ -32,9 +32,10 @@ type adapterConfig struct {
 	root  bool // use_rslora: the scale is α/√r
 
 	ranks, alphas []pattern // that differ, the first that matches counts
-	saves         []string  // modules_to_save: whole tensors beside the stack
+	targets       targets
 
-	labels json.RawMessage // id2label, which names the outputs of a head; nil: none
+	labels  json.RawMessage // id2label, which names the outputs of a head; nil: none
+	unknown []string        // keys that PEFT does not write, with a value
 }
 
 // A pattern gives the modules whose name ends with a match of a regular expression a value.
@@ -95,12 +96,13 @@ func parseAdapterConfig(text []byte) (adapterConfig, error) {
 			c.ranks, err = parsePatterns(value)
 		case "alpha_pattern":
 			c.alphas, err = parsePatterns(value)
-		case "modules_to_save":
-			err = json.Unmarshal(value, &c.saves)
 		case "id2label":
 			c.labels = bytes.Clone(value)
 		default:
-			refused = cmp.Or(refused, refuseAdapterKey(key, string(value)))
+			var taken bool
+			if taken, err = c.targets.take(key, value); !taken && err == nil {
+				refused = cmp.Or(refused, c.pass(key, string(value)))
+			}
 		}
 		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
 			err = fmt.Errorf("want a %s, found a %s", jsonKind(wrong.Type.Kind()), wrong.Value)
@@ -122,7 +124,7 @@ func parseAdapterConfig(text []byte) (adapterConfig, error) {
 	if c.base != "" && revision != "" && revision != "main" {
 		c.base += "@" + revision
 	}
-	return c, cmp.Or(refused, c.check())
+	return c, cmp.Or(refused, c.check(), c.targets.check())
 }
 
 // jsonKind is what JSON calls a value of a Go type.
@@ -168,12 +170,10 @@ func parsePatterns(text []byte) (all []pattern, err error) {
 			return fmt.Errorf("%s: want a number", quote.Plain(key, 40))
 		}
 		// as PEFT matches them: at the end of a module's name, after a dot or at its start
-		name, err := regexp.Compile(`^(?:.*\.)?(?:` + key + `)$`)
-		if err != nil || strings.Contains(key, "{") { // which could repeat any number of times
-			return fmt.Errorf("%s: not a regular expression that is supported: want no (?=, \\1 or {",
-				quote.Plain(key, 40))
+		var err error
+		if p.name, err = pythons(`^(?:.*\.)?(?:`, key, `)$`); err != nil {
+			return err
 		}
-		p.name = name
 		if all = append(all, p); len(all) > most {
 			return fmt.Errorf("more than %d patterns", most)
 		}
@@ -204,38 +204,53 @@ func (c *adapterConfig) scaleOf(module string) float64 {
 	return alpha / r
 }
 
-// refuseAdapterKey returns an error for a key that changes the arithmetic. PEFT writes all keys, most
-// of them null, false or empty. Others say how the adapter was trained.
-func refuseAdapterKey(key, value string) error {
+// pass returns an error for a key that changes the arithmetic. PEFT writes all keys, most of them
+// null, false or empty. Others say how the adapter was trained, and those that are not known are
+// kept for a note.
+func (c *adapterConfig) pass(key, value string) error {
 	if slices.Contains([]string{"false", "{}", "[]", `""`}, value) {
 		return nil
 	}
-	why := ""
+	why := "not supported"
 	switch key {
+	case "task_type", "auto_mapping", "peft_version", "inference_mode", "lora_dropout",
+		"fan_in_fan_out", "bias", "qalora_group_size", "megatron_core", "megatron_config",
+		"loftq_config", "eva_config", "corda_config", "lora_ga_config", "runtime_config",
+		"enable_lora", "merge_weights", "unsloth_fixed":
+		return nil
 	case "use_dora":
 		why = "DoRA, which also divides by the norms of columns, is not supported"
 	case "trainable_token_indices":
 		why = "embeddings of single tokens are not supported: merge the adapter with PEFT"
 	case "lora_bias", "layer_replication", "target_parameters", "alora_invocation_tokens",
-		"alora_invocation_string", "arrow_config":
-		why = "not supported"
+		"alora_invocation_string":
 	case "ensure_weight_tying":
 		why = "embeddings that are trained and tied are not supported: merge the adapter with PEFT"
 	case "init_lora_weights":
-		// the others begin with a part of the base's weights, and take it away there
-		if slices.Contains([]string{"true", `"gaussian"`, `"eva"`, `"orthogonal"`}, value) {
-			return nil
-		}
-		why = "the training also changed the base's weights, which are not in the adapter: convert " +
-			"it with PEFT's path_initial_model_for_weight_conversion"
+		return checkInit(value)
 	default:
-		training := []string{"megatron_config", "loftq_config", "eva_config", "corda_config",
-			"runtime_config"}
-		if !strings.HasPrefix(key, "use_") &&
-			(!strings.HasSuffix(key, "_config") || slices.Contains(training, key)) {
+		// what later versions of PEFT may add to LoRA
+		if !strings.HasPrefix(key, "use_") && !strings.HasSuffix(key, "_config") {
+			c.unknown = append(c.unknown, key)
 			return nil
 		}
-		why = "not supported" // what later versions of PEFT may add to LoRA
 	}
 	return fmt.Errorf("%s: %s: %s", quote.Plain(key, 40), quote.Plain(value, 40), why)
+}
+
+// checkInit refuses ways to begin a training that change the base's weights.
+func checkInit(value string) error {
+	name := strings.ToLower(strings.Trim(value, `"`))
+	kept := []string{"true", "gaussian", "eva", "orthogonal", "mica"}
+	changed := []string{"pissa", "olora", "corda", "loftq", "lora_ga"}
+	why := "not a way to begin that is known"
+	switch {
+	case slices.Contains(kept, name):
+		return nil
+	case slices.ContainsFunc(changed, func(s string) bool { return strings.HasPrefix(name, s) }):
+		// they begin with a part of the base's weights, and take it away there
+		why = "the training also changed the base's weights, which are not in the adapter: convert " +
+			"it with PEFT's path_initial_model_for_weight_conversion"
+	}
+	return fmt.Errorf("init_lora_weights: %s: %s", quote.Plain(value, 40), why)
 }

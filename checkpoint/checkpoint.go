@@ -48,6 +48,10 @@ type Checkpoint struct {
 	// config.json, that ask for another choice of tokens and are not obeyed. "" if there are none.
 	NotTaken string
 
+	// Unread are those of Notes that say which parts of the files have no effect: fields that are not
+	// known, and modules of an adapter that its config does not name.
+	Unread []string
+
 	format     string
 	own        func() (*tokenizer.Tokenizer, error)
 	vocabulary *vocabulary // nil if the tokenizer is in files of its own
@@ -127,13 +131,14 @@ func (o Options) open(fsys fs.FS, name string) (*Checkpoint, error) {
 		return nil, fmt.Errorf("n_head: %d, but this checkpoint (%s) says %d itself", o.Heads, f.format,
 			f.config.Head)
 	}
+	f.tellUnknown(fsys)
 	if len(o.Adapters) > 0 {
 		if err := f.merge(o.Adapters); err != nil {
 			return nil, errors.Join(err, f.tensors.Close())
 		}
 	}
-	c := &Checkpoint{Config: f.config, Tensors: f.tensors, Notes: f.notes, format: f.format,
-		vocabulary: f.vocabulary, files: fsys, words: fsys, adapted: len(o.Adapters) > 0,
+	c := &Checkpoint{Config: f.config, Tensors: f.tensors, Notes: f.notes, Unread: f.unread,
+		format: f.format, vocabulary: f.vocabulary, files: fsys, words: fsys, adapted: len(o.Adapters) > 0,
 		rearranged: f.rearranged, tied: f.tied && len(o.Adapters) == 0, labels: f.labels}
 	if f.words != nil {
 		c.words = f.words

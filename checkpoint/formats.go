@@ -41,6 +41,7 @@ type found struct {
 	config  model.Config
 	tensors *weights.Tensors // with Hugging Face's names and orientation
 	notes   []string         // Checkpoint.Notes
+	unread  []string         // Checkpoint.Unread
 
 	// vocabulary is the tokenizer if the format has one of its own, in the file or beside it. It is
 	// nil if tokenizer files, or GPT-2's tokenizer, are taken.
@@ -59,6 +60,28 @@ type found struct {
 	// asksGELU is set if the files do not say the model's form of GELU, so that Options.GELU
 	// decides.
 	asksGELU bool
+}
+
+// tell adds notes of what has no effect.
+func (f *found) tell(notes ...string) {
+	f.notes, f.unread = append(f.notes, notes...), append(f.unread, notes...)
+}
+
+// tellUnknown tells which fields of a config.json of Hugging Face's are not known. Where the config is
+// not theirs, or cannot be read, somebody else reads it.
+func (f *found) tellUnknown(fsys fs.FS) {
+	const name = "config.json"
+	if f.format == "gguf" || f.format == "tensorflow" || f.format == "llm.c" {
+		return // which do not read it
+	}
+	text, err := folder.Read(fsys, name, 1<<20)
+	if err != nil {
+		return
+	}
+	if unknown := model.UnknownKeys(text); len(unknown) > 0 {
+		f.tell(fmt.Sprintf("%s: not known, and without effect: %s", folder.Path(fsys, name),
+			someOf(unknown)))
+	}
 }
 
 // A vocabulary is a tokenizer in a format's own form.

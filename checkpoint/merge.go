@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"picogpt/internal/folder"
 	"picogpt/internal/quote"
 	"picogpt/weights"
 )
@@ -59,6 +60,7 @@ func (f *found) merge(adapters []Adapter) (err error) {
 			return fmt.Errorf("%s: %w", o.path, err)
 		}
 		f.notes = append(f.notes, o.note())
+		f.tell(o.unread()...)
 		if o.config.labels != nil {
 			f.labels = o.config.labels
 		}
@@ -90,6 +92,32 @@ func (o *openAdapter) note() string {
 	return fmt.Sprintf("adapter %s: LoRA times %v%s", o.path, o.scale, of)
 }
 
+// unread says which parts of an adapter have no effect.
+func (o *openAdapter) unread() (all []string) {
+	if n := len(o.left); n > 0 {
+		all = append(all, fmt.Sprintf("%s: %d modules are left out, because %s does not name "+
+			"them: %s", o.path, n, adapterConfigName, someOf(o.left)))
+	}
+	if len(o.config.unknown) > 0 {
+		all = append(all, fmt.Sprintf("%s: not known, and without effect: %s",
+			folder.Path(o.files, adapterConfigName), someOf(o.config.unknown)))
+	}
+	return all
+}
+
+// someOf returns the first of some names and how many more there are.
+func someOf(names []string) string {
+	const most = 3
+	var shown []string
+	for _, name := range names[:min(len(names), most)] {
+		shown = append(shown, quote.Plain(name, 40))
+	}
+	if n := len(names) - most; n > 0 {
+		shown = append(shown, fmt.Sprintf("%d more", n))
+	}
+	return strings.Join(shown, ", ")
+}
+
 // tensors returns the tensors of the merged checkpoint: the base's, in their order, and new ones.
 func (m *merging) tensors() (all []weights.Tensor) {
 	for _, t := range m.base.All() {
@@ -112,6 +140,9 @@ func (m *merging) add(o *openAdapter) error {
 	if err != nil {
 		return err
 	}
+	if len(products) == 0 && len(o.left) > 0 && !m.hasTarget(o) {
+		return fmt.Errorf("%s: target_modules names no layer of %s", adapterConfigName, m.base.Name())
+	}
 	for _, name := range slices.Sorted(maps.Keys(whole)) {
 		if err := m.replace(name, whole[name], o); err != nil {
 			return err
@@ -123,6 +154,19 @@ func (m *merging) add(o *openAdapter) error {
 		}
 	}
 	return nil
+}
+
+// hasTarget reports whether the config of an adapter names a module of the base, as its own layers
+// are named.
+func (m *merging) hasTarget(o *openAdapter) bool {
+	prefix := ""
+	if strings.HasPrefix(o.left[0], "transformer.") {
+		prefix = "transformer."
+	}
+	return slices.ContainsFunc(m.base.All(), func(t weights.Tensor) bool {
+		module := strings.TrimSuffix(strings.TrimPrefix(t.Name, m.prefix), ".weight")
+		return len(t.Shape) == 2 && o.config.targets.has(prefix+module)
+	})
 }
 
 // name returns the name that the base has for a weight of the adapter's model, and whether it is
@@ -171,7 +215,7 @@ func (m *merging) replace(theirs string, t weights.Tensor, o *openAdapter) error
 	c := m.of(name)
 	if c == nil {
 		saved := func(module string) bool { return strings.HasPrefix(theirs, module+".") }
-		if decoder || !slices.ContainsFunc(o.config.saves, saved) {
+		if decoder || !slices.ContainsFunc(o.config.targets.saves, saved) {
 			return fmt.Errorf("%s: the checkpoint %s has no such tensor", shown, m.base.Name())
 		}
 		c = &change{tensor: t}

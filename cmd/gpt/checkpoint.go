@@ -95,7 +95,10 @@ func (a *app) open() (*checkpoint.Checkpoint, error) {
 	a.opened = c
 	a.logf("checkpoint: %s (%s)", c.Tensors.Name(), c.Format())
 	for _, note := range c.Notes {
-		if note != c.NotTaken || !a.chooses { // else openModel tells it
+		switch {
+		case slices.Contains(c.Unread, note): // noteUnused tells it
+		case note == c.NotTaken && a.chooses: // openModel tells it
+		default:
 			a.logf("%s", note)
 		}
 	}
@@ -155,9 +158,13 @@ func (a *app) openModel() (*model.Model, error) {
 	return m, nil
 }
 
-// noteUnused tells in one line which tensors of the checkpoint are trained and used by nothing.
+// noteUnused tells which parts of the files have no effect, and in one line which tensors of the
+// checkpoint are trained and used by nothing.
 // bar is what shows the progress now, or nil.
 func (a *app) noteUnused(bar *terminal.Bar) {
+	for _, note := range a.opened.Unread {
+		a.NoteDuring(bar, "%s", note)
+	}
 	names := a.opened.Unused()
 	if a.uses != nil {
 		names = slices.DeleteFunc(names, a.uses)
