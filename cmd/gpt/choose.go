@@ -15,6 +15,7 @@ import (
 	"picogpt/internal/fault"
 	"picogpt/internal/form"
 	"picogpt/internal/quote"
+	"picogpt/internal/show"
 	"picogpt/internal/strictjson"
 	"picogpt/model"
 	"picogpt/sample"
@@ -210,10 +211,5 @@ func chosenTable(found search.Choices) string {
 	return b.String()
 }
 
-// percent is a probability with two digits after the point, or more if it is small.
-func percent(p float64) string {
-	if p > 0 && p < 1e-3 {
-		return fmt.Sprintf("%.2g%%", 100*p)
-	}
-	return fmt.Sprintf("%.2f%%", 100*p)
-}
+// percent is a probability as choices and trees show it.
+func percent(p float64) string { return show.Percent(p, 2) }

@@ -124,17 +124,17 @@ func (l *Lens) Column(columns int) string {
 	}
 	b.WriteString(":\n\nlayer  entropy      kl")
 	if l.Target != nil {
-		b.WriteString("   rank        p")
+		b.WriteString("   rank         p")
 	}
 	b.WriteString("  likeliest\n")
 	for layer, row := range l.Layers {
 		c := &row[0]
 		line := fmt.Sprintf("%5d  %7.3f  %6.3f", layer, c.Entropy, c.KL)
 		if c.Rank != nil {
-			line += fmt.Sprintf("  %5d  %6.2f%%", *c.Rank, 100**c.TargetP)
+			line += fmt.Sprintf("  %5d  %8s", *c.Rank, Percent(*c.TargetP, 2))
 		}
 		for j, id := range c.Top {
-			next := fmt.Sprintf("  %s %.1f%%", webparts.Quoted(l.Name(id)), 100*c.P[j])
+			next := fmt.Sprintf("  %s %s", webparts.Quoted(l.Name(id)), Percent(c.P[j], 1))
 			if columns > 0 && j > 0 && terminal.Width(line+next) > columns {
 				break
 			}

@@ -25,6 +25,7 @@ type Next struct {
 	Logits     []float32     `json:"-"` // [vocabulary], the model's own
 	steps      []sample.Step // and how many ids each left
 	left       int           // candidates in all
+	rest       float64       // the probability of those that are not shown
 }
 
 // A NextToken is a token that may come next.
@@ -61,10 +62,12 @@ func LookNext(m *model.Model, ids []int, o decode.Options, top int) (*Next, erro
 		return nil, textio.ByFlags(err, nil)
 	}
 	logits, sum := s.Logits(), m.Leaves().LogSumExp(s.Logits())
-	t := &Next{ids, []NextToken{}, logits, d.Steps, len(d.Chances)}
+	t := &Next{PromptIDs: ids, Candidates: []NextToken{}, Logits: logits, steps: d.Steps,
+		left: len(d.Chances)}
 	for i, k := range d.Chances {
-		if top > 0 && i == top {
-			break
+		if top > 0 && i >= top {
+			t.rest += k.Prob
+			continue
 		}
 		x := logits[k.ID]
 		t.Candidates = append(t.Candidates,
@@ -88,28 +91,27 @@ func (t *Next) Name(tok *tokenizer.Tokenizer) {
 func (t *Next) Table() string {
 	const columns = 30
 	names, width := make([]string, len(t.Candidates)), 5
+	probs, widest := make([]string, len(t.Candidates)), 7
 	for i, k := range t.Candidates {
+		probs[i] = Percent(k.Prob, 2)
+		widest = max(widest, len(probs[i]))
 		if k.Text != nil {
 			names[i] = quote.Short(*k.Text, 40)
 		}
 		width = max(width, len([]rune(names[i])))
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%7s  %-*s  %7s  %8s\n", "id", width, "token", "prob", "logit")
+	fmt.Fprintf(&b, "%7s  %-*s  %*s  %8s\n", "id", width, "token", widest, "prob", "logit")
 	for i, k := range t.Candidates {
 		pad := strings.Repeat(" ", width-len([]rune(names[i])))
 		bar := strings.Repeat("█", int(k.Prob/t.Candidates[0].Prob*columns+0.5))
-		line := fmt.Sprintf("%7d  %s%s  %6.2f%%  %8.3f  %s", k.ID, names[i], pad, 100*k.Prob,
+		line := fmt.Sprintf("%7d  %s%s  %*s  %8.3f  %s", k.ID, names[i], pad, widest, probs[i],
 			k.Logit, bar)
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	if more := t.left - len(t.Candidates); more > 0 {
-		rest := 1.0
-		for _, k := range t.Candidates {
-			rest -= k.Prob
-		}
-		fmt.Fprintf(&b, "%7s  %s with %.2f%% together\n", "", amount.Count(more, "more token"),
-			100*max(0, rest))
+		fmt.Fprintf(&b, "%7s  %s with %s together\n", "", amount.Count(more, "more token"),
+			Percent(t.rest, 2))
 	}
 	if len(t.steps) > 0 {
 		b.WriteString("\ntokens left after each step:\n\n")
