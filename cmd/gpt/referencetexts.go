@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"picogpt/decode"
+	"picogpt/internal/amount"
 	"picogpt/internal/infile"
 	"picogpt/internal/show"
 	"picogpt/internal/terminal"
@@ -59,15 +60,23 @@ func (c *generateCommand) runReference(a *app, o decode.Options) error {
 		return overflowHint(err)
 	}
 	a.chooses = true
+	w := &referenceWork{bar: terminal.NewShareBar("reading")}
+	most := c.newTokens(ck.Config.Positions, first)
+	for i := range most {
+		w.total += max(1, c.Samples) * (len(first.Context()) + i)
+	}
+	if c.MaxTokens == 0 { // which takes hours for a large model
+		long := fmt.Sprintf("have %s, whose passes read %d in all", amount.Count(most, "token"), w.total)
+		if o.Overflow == decode.OverflowSlide {
+			long = "have no end"
+		}
+		a.Notef("--engine reference: without -n N the text may %s", long)
+	}
 	m, err := a.openReference(ck)
 	if err != nil {
 		return err
 	}
-	w := &referenceWork{bar: terminal.NewShareBar("reading")}
 	w.watch(m)
-	for i := range c.newTokens(m, first) {
-		w.total += max(1, c.Samples) * (len(first.Context()) + i)
-	}
 	_, err = c.write(a, text, p, o, c.Search.newScores(), w.bar,
 		func(ctx context.Context) iter.Seq2[decode.Token, error] {
 			return referenceTexts(ctx, m, ck.Config, p.ids, max(1, c.Samples), o, w)
@@ -76,11 +85,11 @@ func (c *generateCommand) runReference(a *app, o decode.Options) error {
 }
 
 // newTokens is how many tokens a text has at most, those of one context where there is no end.
-func (c *generateCommand) newTokens(m *reference.Model, first *decode.Stream) int {
+func (c *generateCommand) newTokens(positions int, first *decode.Stream) int {
 	if c.MaxTokens > 0 {
 		return c.MaxTokens
 	}
-	return m.HParams.Positions - len(first.Context()) + 1
+	return positions - len(first.Context()) + 1
 }
 
 // encodeReference reads the prompt, and gives o its vocabulary. The decoder is nil where there are

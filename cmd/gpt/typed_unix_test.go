@@ -29,7 +29,6 @@ var notRun = map[string]string{
 	"gpt check -m gpt2":       "it knows the published texts by their sums; check.txtar has others",
 	"./gpt ":                  "it is a program with drivers of GPUs; testdata/gpu has its scripts",
 	"source <(":               "it is bash's; completion.txtar runs the shells",
-	"gpt perplexity story.txt --expect 20.0222": "its text is 82 kB of TinyStories; the block after it runs",
 }
 
 // slow are the beginnings of those that only long runs run.
