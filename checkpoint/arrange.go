@@ -21,6 +21,7 @@ type stack struct {
 	index   map[string]int // without "transformer."
 	outIn   bool           // linear layers are [out, in]
 	renamed bool           // our names are others than those in the file
+	head    string         // naming.head
 
 	activation model.Activation // that a whole module says; "" if none does
 }
@@ -42,7 +43,7 @@ func newStack(path string, tensors []weights.Tensor) (*stack, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	s := &stack{path: path, dialect: n.dialect, tensors: slices.Clone(tensors),
-		index: map[string]int{}, renamed: !slices.Equal(names, n.ours)}
+		index: map[string]int{}, renamed: !slices.Equal(names, n.ours), head: n.head}
 	for i, name := range n.ours {
 		s.tensors[i].Name = name
 		s.index[strings.TrimPrefix(name, "transformer.")] = i

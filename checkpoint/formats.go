@@ -102,7 +102,11 @@ func openSafetensors(fsys fs.FS, name string, o Options) (found, error) {
 	if f.tensors, err = weights.OpenFS(fsys, name); err != nil {
 		return found{}, err
 	}
-	s, err := newStack(f.tensors.Name(), f.tensors.All())
+	all, renamed := restored(f.tensors)
+	s, err := newStack(f.tensors.Name(), all)
+	if err == nil {
+		s.renamed = s.renamed || renamed
+	}
 	if said && (errors.Is(err, errNoEmbedding) || err == nil && s.plain()) {
 		return f, nil // the model's own error names what is missing
 	}

@@ -5,16 +5,20 @@ package checkpoint
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"picogpt/internal/quote"
+	"picogpt/weights"
 )
 
 // A dialect is the names that one program has.
 type dialect struct {
 	program   string
 	embedding string               // the name of the embedding of tokens
+	heads     []string             // names of the head's weights, which may be the embedding too
+	block     string               // what the names in blocks begin with
 	names     map[string]string    // its names and ours, less .weight and .bias; nil: they are ours
 	same      *strings.Replacer    // makes one name of several that versions of the program have
 	own       []string             // the first parts of names that are no other program's
@@ -31,11 +35,12 @@ const (
 // dialects returns all dialects. In the names, * is the number of a layer.
 func dialects() []dialect {
 	return []dialect{
-		{program: "GPT-2", embedding: "wte.weight"},
+		{program: "GPT-2", embedding: "wte.weight", block: "h.",
+			heads: []string{"lm_head.weight", "lm_head.decoder.weight"}},
 		// Raschka, Build a Large Language Model (From Scratch), chapter 4
 		{program: "LLMs-from-scratch", embedding: "tok_emb.weight", own: []string{"trf_blocks"},
-			settle: settleBook,
-			same:   strings.NewReplacer(".scale", ".weight", ".shift", ".bias"),
+			heads: []string{"out_head.weight"}, block: "trf_blocks.", settle: settleBook,
+			same: strings.NewReplacer(".scale", ".weight", ".shift", ".bias"),
 			names: map[string]string{
 				"tok_emb": "wte", "pos_emb": "wpe", "final_norm": "ln_f", "out_head": "lm_head",
 				"trf_blocks.*.norm1": "h.*.ln_1", "trf_blocks.*.norm2": "h.*.ln_2",
@@ -75,6 +80,7 @@ var wrappers = strings.NewReplacer("_orig_mod.", "", "_fsdp_wrapped_module.", ""
 type naming struct {
 	dialect dialect
 	ours    []string // for each name of the file
+	head    string   // the name of the head if it is there in place of the embedding, else ""
 }
 
 // findNames returns the naming of a file with these names. What stands before the embedding's name
@@ -99,7 +105,11 @@ func findNames(names []string) (n naming, ok bool, err error) {
 		}
 	}
 	if found == "" {
-		return n, false, nil
+		i := -1
+		if n.dialect, i, prefix = headAlone(bare); i < 0 {
+			return n, false, nil
+		}
+		n.head, bare[i] = names[i], prefix+n.dialect.embedding
 	}
 	theirs := map[string]string{} // our name -> the file's
 	for i, name := range bare {
@@ -115,6 +125,78 @@ func findNames(names []string) (n naming, ok bool, err error) {
 		n.ours = append(n.ours, ours)
 	}
 	return n, true, nil
+}
+
+// headAlone returns which name is that of a head in a file without an embedding, -1 if none is, and
+// what stands before the embedding's name. Programs that write a tied tensor once may take that name.
+func headAlone(names []string) (d dialect, index int, prefix string) {
+	for _, d := range dialects() {
+		for i, name := range names {
+			for _, head := range d.heads {
+				parent, is := strings.CutSuffix(name, head)
+				if !is || parent != "" && parent[len(parent)-1] != '.' {
+					continue
+				}
+				for _, prefix := range []string{parent + "transformer.", parent} {
+					if slices.ContainsFunc(names, func(name string) bool {
+						return strings.HasPrefix(name, prefix+d.block)
+					}) {
+						return d, i, prefix
+					}
+				}
+			}
+		}
+	}
+	return dialect{}, -1, ""
+}
+
+// restored returns the tensors of a safetensors file with the names of its model. Where a module has
+// one tensor under several names, safetensors' save_model writes it once, under the name that comes
+// first in the alphabet, and says in the metadata which others it stands for. changed says whether
+// any name is another one.
+func restored(file *weights.Tensors) (all []weights.Tensor, changed bool) {
+	all = slices.Clone(file.All())
+	others := maps.Clone(file.Metadata())
+	maps.DeleteFunc(others, func(name, kept string) bool {
+		_, there := file.Tensor(name)
+		_, written := file.Tensor(kept)
+		return there || !written
+	})
+	if len(others) == 0 {
+		return all, false
+	}
+	var names []string
+	index := map[string]int{}
+	for i, t := range all {
+		names, index[t.Name] = append(names, t.Name), i
+	}
+	prefix, ok := beforeEmbedding(append(names, slices.Sorted(maps.Keys(others))...))
+	for _, name := range slices.Sorted(maps.Keys(others)) {
+		if !ok || !strings.HasPrefix(name, prefix) {
+			continue
+		}
+		i := index[others[name]]
+		changed = true
+		if strings.HasPrefix(names[i], prefix) { // a layer that is there twice
+			all = append(all, all[i])
+			i = len(all) - 1
+		}
+		all[i].Name = name
+	}
+	return all, changed
+}
+
+// beforeEmbedding returns what stands before the first name of an embedding of tokens.
+func beforeEmbedding(names []string) (prefix string, ok bool) {
+	for _, name := range names {
+		for _, d := range dialects() {
+			before, is := strings.CutSuffix(name, d.embedding)
+			if is && (before == "" || before[len(before)-1] == '.') {
+				return before, true
+			}
+		}
+	}
+	return "", false
 }
 
 // rename returns our name of a tensor. prefix is what stands before the embedding's name.

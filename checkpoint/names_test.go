@@ -10,6 +10,7 @@ import (
 
 	"picogpt/checkpoint"
 	"picogpt/internal/folder"
+	"picogpt/internal/format/torch"
 	"picogpt/internal/testing/fixture"
 	"picogpt/model"
 	"picogpt/weights"
@@ -18,6 +19,14 @@ import (
 // renamed returns the fixture's checkpoint with other names and shapes.
 func renamed(
 	t *testing.T, o fixture.Options, change func(t weights.Tensor) []weights.Tensor,
+) folder.Memory {
+	return renamedWith(t, o, nil, change)
+}
+
+// renamedWith is renamed with metadata.
+func renamedWith(
+	t *testing.T, o fixture.Options, metadata map[string]string,
+	change func(t weights.Tensor) []weights.Tensor,
 ) folder.Memory {
 	t.Helper()
 	config, file := fixture.Checkpoint(o)
@@ -30,7 +39,7 @@ func renamed(
 		all = append(all, change(x)...)
 	}
 	var b bytes.Buffer
-	if err := weights.Write(&b, nil, all); err != nil {
+	if err := weights.Write(&b, metadata, all); err != nil {
 		t.Fatal(err)
 	}
 	return folder.Memory{"config.json": config, "model.safetensors": b.Bytes()}
@@ -154,4 +163,121 @@ func TestLinearLayersOfNanoGPTInSafetensors(t *testing.T) {
 	if _, err := checkpoint.OpenFS(alone); err == nil || !strings.Contains(err.Error(), "config.json") {
 		t.Errorf("without n_head: %v", err)
 	}
+}
+
+// TestATensorThatIsWrittenOnce: the embedding is found under the name of the head that it is tied to,
+// and what safetensors' save_model left out is what its metadata says. The names are those that
+// safetensors 0.7 writes of such modules.
+func TestATensorThatIsWrittenOnce(t *testing.T) {
+	embedding := func(name, stack, beside string) func(t weights.Tensor) []weights.Tensor {
+		return func(t weights.Tensor) []weights.Tensor {
+			if t.Name == "wte.weight" {
+				t.Name = name
+				return []weights.Tensor{t}
+			}
+			return under(stack, beside)(t)
+		}
+	}
+	ids := []int{1, 5, 2, 2, 9}
+	plain := renamed(t, fixture.Options{}, under("", ""))
+	want := logitsOf(t, plain, ids)
+	untied := map[string]any{"tie_word_embeddings": false}
+	for _, x := range []struct {
+		name, stack, beside string
+		metadata            map[string]string
+		config              map[string]any
+		err                 string
+	}{
+		{"lm_head.weight", "transformer.", "", nil, nil, ""},
+		{"lm_head.weight", "", "", nil, nil, ""},
+		{"lm_head.decoder.weight", "transformer.", "", nil, nil, ""},
+		{"model.lm_head.weight", "model.transformer.", "model.", nil, nil, ""},
+		{"_orig_mod.lm_head.weight", "_orig_mod.transformer.", "_orig_mod.", nil, nil, ""},
+		{"lm_head.weight", "transformer.", "",
+			map[string]string{"transformer.wte.weight": "lm_head.weight", "format": "pt"}, nil, ""},
+		{"head.weight", "transformer.", "",
+			map[string]string{"transformer.wte.weight": "head.weight"}, nil, ""},
+		{"base.wte.weight", "base.", "", map[string]string{"lm.transformer.wte.weight": "base.wte.weight",
+			"lm.lm_head.weight": "base.wte.weight", "lm.transformer.ln_f.bias": "base.ln_f.bias"}, nil, ""},
+		{"lm_head.weight", "transformer.", "", nil, untied,
+			"lm_head.weight is there, but tie_word_embeddings is false"},
+		{"head.weight", "transformer.", "", nil, nil, "wte.weight: missing"},
+		{"head.weight", "transformer.", "", map[string]string{"transformer.wte.weight": "other.weight"},
+			nil, "wte.weight: missing"},
+	} {
+		files := renamedWith(t, fixture.Options{Config: x.config}, x.metadata,
+			embedding(x.name, x.stack, x.beside))
+		if x.err == "" {
+			sameLogits(t, x.name, logitsOf(t, files, ids), want)
+			if x.metadata == nil {
+				sameLogits(t, x.name+" in a .bin", logitsOf(t, pickled(t, files), ids), want)
+			}
+			continue
+		}
+		c, err := checkpoint.OpenFS(files)
+		if err == nil {
+			_, err = model.New(t.Context(), c.Config, c.Tensors, model.Options{Threads: 1})
+			c.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), x.err) {
+			t.Errorf("%s: %v, want %s", x.name, err, x.err)
+		}
+	}
+	// A layer that is there twice is written once.
+	layer := func(t weights.Tensor) []weights.Tensor {
+		if strings.HasPrefix(t.Name, "h.1.") {
+			return nil
+		}
+		return []weights.Tensor{t}
+	}
+	again := func(t weights.Tensor) []weights.Tensor {
+		both := layer(t)
+		if rest, ok := strings.CutPrefix(t.Name, "h.0."); ok {
+			t.Name = "h.1." + rest
+			both = append(both, t)
+		}
+		return both
+	}
+	metadata := map[string]string{}
+	for _, name := range []string{"ln_1.weight", "ln_1.bias", "ln_2.weight", "ln_2.bias",
+		"attn.c_attn.weight", "attn.c_attn.bias", "attn.c_proj.weight", "attn.c_proj.bias",
+		"mlp.c_fc.weight", "mlp.c_fc.bias", "mlp.c_proj.weight", "mlp.c_proj.bias"} {
+		metadata["h.1."+name] = "h.0." + name
+	}
+	sameLogits(t, "a layer twice", logitsOf(t, renamedWith(t, fixture.Options{}, metadata, layer), ids),
+		logitsOf(t, renamed(t, fixture.Options{}, again), ids))
+}
+
+// pickled returns a checkpoint in safetensors as torch.save writes its state dict.
+func pickled(t *testing.T, files folder.Memory) folder.Memory {
+	t.Helper()
+	tensors, err := weights.FromBytes("fixture", files["model.safetensors"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var state torch.Dict
+	for _, x := range tensors.All() {
+		state = append(state, torch.Member{Key: x.Name, Value: x})
+	}
+	var b bytes.Buffer
+	if err := torch.Write(&b, state); err != nil {
+		t.Fatal(err)
+	}
+	return folder.Memory{"config.json": files["config.json"], "pytorch_model.bin": b.Bytes()}
+}
+
+// logitsOf returns the logits of the checkpoint in files.
+func logitsOf(t *testing.T, files folder.Memory, ids []int) [][]float32 {
+	t.Helper()
+	c, err := checkpoint.OpenFS(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	m, err := model.New(t.Context(), c.Config, c.Tensors, model.Options{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	return logits(t, m, ids)
 }

@@ -110,14 +110,16 @@ func holdsTensors(d *pickle.Dict) bool {
 	})
 }
 
-// hasEmbedding reports whether a dict or a module has an embedding of tokens by a name that is
-// known.
+// hasEmbedding reports whether a dict or a module has an embedding of tokens, or a head that may be
+// one, by a name that is known.
 func (s *state) hasEmbedding(root any) bool {
 	found, all := errors.New("found"), dialects()
 	return s.walk(root, func(name string, v any) error {
 		_, ok := v.(*torch.Tensor)
 		if ok && slices.ContainsFunc(all, func(d dialect) bool {
-			return name == d.embedding || strings.HasSuffix(name, "."+d.embedding)
+			return slices.ContainsFunc(append(d.heads, d.embedding), func(known string) bool {
+				return name == known || strings.HasSuffix(name, "."+known)
+			})
 		}) {
 			return found
 		}

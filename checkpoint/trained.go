@@ -97,6 +97,16 @@ func checkArgs(args settings) error {
 // config returns the config of the tensors, and how they are to be arranged. root is the saved
 // object, or nil.
 func (s *stack) config(fsys fs.FS, root any, o Options) (f found, fill filling, err error) {
+	f, fill, err = s.configOf(fsys, root, o)
+	if err == nil && s.head != "" && !f.config.TieWordEmbeddings {
+		err = fmt.Errorf("%s: %w: %s is there, but tie_word_embeddings is false", s.path, errNoEmbedding,
+			quote.Plain(s.head, 80))
+	}
+	return f, fill, err
+}
+
+// configOf is config for a file in which the embedding is what it should be.
+func (s *stack) configOf(fsys fs.FS, root any, o Options) (f found, fill filling, err error) {
 	d, err := s.describe(fsys, root)
 	if err != nil {
 		return f, fill, fmt.Errorf("%s: %w", d.where, err)
