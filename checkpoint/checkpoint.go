@@ -89,8 +89,9 @@ func OpenFS(fsys fs.FS) (*Checkpoint, error) { return Options{}.OpenFS(fsys) }
 
 // Open opens the checkpoint at path: a file of weights in any format, with its other files in the
 // same directory, or a directory that holds a checkpoint. Of a directory it takes the first of:
-// safetensors, pytorch_model.bin, nanoGPT's ckpt.pt, GGUF, TensorFlow's model.ckpt, llm.c's
-// model.bin. Two files of one kind are an error. The format is found from the bytes of a file, not
+// model.safetensors, pytorch_model.bin, nanoGPT's ckpt.pt, another safetensors file, GGUF,
+// TensorFlow's model.ckpt, llm.c's model.bin. Two files of one kind are an error. Beside a ckpt.pt
+// safetensors count only with a config.json, which their tensors need. The format is found from the bytes of a file, not
 // from its name. Errors name the file.
 func (o Options) Open(path string) (*Checkpoint, error) {
 	fsys, name, err := folder.Split(path)

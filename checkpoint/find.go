@@ -14,11 +14,13 @@ import (
 )
 
 // preferred are the names of checkpoints' files, the best first. At most one of the names in a line
-// may be present.
+// may be present. Names that trainings give a checkpoint come before those that only look like one:
+// an array that was written beside it may have any name.
 var preferred = [...][]string{
-	{"model.safetensors"}, {"model.safetensors.index.json"}, {"*.safetensors"},
+	{"model.safetensors"}, {"model.safetensors.index.json"},
 	{"pytorch_model.bin"}, {"pytorch_model.bin.index.json"},
 	{"ckpt.pt"},
+	{"*.safetensors"},
 	{"*.gguf"},
 	{"checkpoint"}, {"model.ckpt.index"},
 	{"model.bin"},
@@ -73,12 +75,20 @@ func Candidates(names []string) []string {
 
 // candidates is Candidates, and reports whether the names alone decide.
 func candidates(names []string) (all []string, sure bool) {
+	if slices.Contains(names, "ckpt.pt") && !slices.Contains(names, "config.json") {
+		// nanoGPT's says its config itself, which a safetensors file does not
+		names = slices.DeleteFunc(slices.Clone(names), isSafetensorsName)
+	}
 	for i, patterns := range preferred {
 		if all = matching(names, patterns); len(all) > 0 {
 			return all, i < len(preferred)-1
 		}
 	}
 	return nil, true
+}
+
+func isSafetensorsName(name string) bool {
+	return strings.HasSuffix(name, ".safetensors") || strings.HasSuffix(name, ".safetensors.index.json")
 }
 
 // matching returns the names that match one of the patterns and none of beside.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,8 +51,7 @@ func TestADirectoryHoldsOneCheckpoint(t *testing.T) {
 			tiny(t, "o"), "model.safetensors.index.json", index}, "m"},
 		{"then the index", []string{"a.safetensors", tiny(t, "a"), "s1.safetensors", tiny(t, "i"),
 			"model.safetensors.index.json", index}, "i"},
-		{"then the only one", []string{"any.safetensors", tiny(t, "a"), "pytorch_model.bin", "x"},
-			"a"},
+		{"then the only one", []string{"any.safetensors", tiny(t, "a"), "a.gguf", "x"}, "a"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f, err := checkpoint.Open(folderOf(t, c.files...))
@@ -63,6 +63,29 @@ func TestADirectoryHoldsOneCheckpoint(t *testing.T) {
 				t.Errorf("opened %v, want %s", all, c.want)
 			}
 		})
+	}
+}
+
+// TestArraysHideNoCheckpoint: a safetensors file beside pytorch_model.bin or ckpt.pt may hold anything,
+// as what gpt trace and gpt logits write. Only the names that Hugging Face's library writes outrank
+// them, and ckpt.pt only if there is a config.json.
+func TestArraysHideNoCheckpoint(t *testing.T) {
+	for _, c := range []struct{ files, want string }{
+		{"ckpt.pt t.safetensors", "ckpt.pt"},
+		{"ckpt.pt t.safetensors u.safetensors", "ckpt.pt"},
+		{"ckpt.pt model.safetensors", "ckpt.pt"},
+		{"ckpt.pt model.safetensors.index.json model-00001-of-00002.safetensors", "ckpt.pt"},
+		{"ckpt.pt t.safetensors config.json", "ckpt.pt"},
+		{"ckpt.pt model.safetensors config.json", "model.safetensors"},
+		{"pytorch_model.bin t.safetensors config.json", "pytorch_model.bin"},
+		{"pytorch_model.bin ckpt.pt config.json", "pytorch_model.bin"},
+		{"pytorch_model.bin.index.json t.safetensors", "pytorch_model.bin.index.json"},
+		{"t.safetensors config.json", "t.safetensors"},
+		{"t.safetensors m.gguf", "t.safetensors"},
+	} {
+		if got := checkpoint.Candidates(strings.Fields(c.files)); !slices.Equal(got, []string{c.want}) {
+			t.Errorf("of %s: %q, want %s", c.files, got, c.want)
+		}
 	}
 }
 

@@ -1,12 +1,14 @@
 package checkpoint
 
-// nanoGPT's meta.pkl, the characters of a character-level data set: {vocab_size, stoi, itos}.
-// nanoGPT keeps it with the data; here it is read if it is in the folder of ckpt.pt.
+// nanoGPT's meta.pkl, the characters of a character-level data set: {vocab_size, stoi, itos}. It is in
+// the folder of ckpt.pt, or where nanoGPT has it, with the data.
 
 import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
+	"strings"
 
 	"picogpt/internal/folder"
 	"picogpt/internal/format/pickle"
@@ -23,6 +25,45 @@ const (
 func hasMeta(fsys fs.FS) bool {
 	_, err := fs.Stat(fsys, metaName)
 	return err == nil
+}
+
+// nanoMeta returns the vocabulary of a nanoGPT checkpoint, or nil if there is none. In nanoGPT's tree
+// the checkpoint is out/ckpt.pt, and its config names the data set, whose files are in data/NAME. Only
+// a plain name is followed, only to a meta.pkl, and only from a folder of this machine.
+func nanoMeta(fsys fs.FS, root any, size int) (*vocabulary, error) {
+	v, err := readMeta(fsys, size)
+	dir, local := fsys.(folder.Dir)
+	name := dataset(root)
+	if v != nil || err != nil || !local || name == "" || hasTokenizerFile(fsys) {
+		return v, err
+	}
+	for _, above := range []string{"..", "../.."} {
+		data := folder.Dir(dir.Path(above + "/data/" + name))
+		if v, err = readMeta(data, size); v != nil || err != nil {
+			return v, err
+		}
+	}
+	return nil, nil
+}
+
+// dataset returns the name of the data set that a checkpoint of nanoGPT's was trained on, if it is
+// that of a folder, else "".
+func dataset(root any) string {
+	top, ok := root.(*pickle.Dict)
+	if !ok {
+		return ""
+	}
+	v, _ := top.Get("config")
+	config, ok := v.(*pickle.Dict)
+	if !ok {
+		return ""
+	}
+	v, _ = config.Get("dataset")
+	name, _ := v.(string)
+	if strings.ContainsAny(name, "/\\:\x00") || name == "." || !filepath.IsLocal(name) {
+		return ""
+	}
+	return name
 }
 
 // readMeta returns the vocabulary of the folder's meta.pkl, or nil if there is none. size is the

@@ -295,7 +295,8 @@ func (a *app) hintTokenizer(err error) error {
 		return err
 	}
 	return fault.Hint(err, "give ids with --tokens or in rows with tokens, or put the model's tokenizer.json "+
-		"(or vocab.json and merges.txt) into "+filepath.Clean(weights.Dir(path)))
+		"(or vocab.json and merges.txt, or meta.pkl of nanoGPT's data/DATASET)"+
+		" into "+filepath.Clean(weights.Dir(path)))
 }
 
 // modelPath returns where the checkpoint of -m is.
