@@ -19,6 +19,7 @@ import (
 	"picogpt/internal/testing/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
+	"picogpt/model/stack"
 	"picogpt/sample"
 )
 
@@ -31,7 +32,7 @@ type counter struct {
 }
 
 func (c *counter) Open(
-	_ context.Context, p *engine.Params, b *engine.Budget, team *kernels.Team,
+	_ context.Context, p *stack.Params, b *engine.Budget, team *kernels.Team,
 ) (engine.Backend, error) {
 	c.Backend = cpu.New(team, p, b)
 	return c, nil

@@ -19,6 +19,7 @@ import (
 	"picogpt/internal/testing/fixture"
 	"picogpt/kernels"
 	"picogpt/model"
+	"picogpt/model/stack"
 	"picogpt/weights"
 )
 
@@ -156,10 +157,10 @@ func found(t *testing.T, p check.Pair, place string) {
 
 // A faulty device is the processor with other parameters than it was given: the weights that it
 // has loaded are right, and what it computes is wrong.
-type faulty func(p *engine.Params)
+type faulty func(p *stack.Params)
 
 func (f faulty) Open(
-	_ context.Context, p *engine.Params, cache *engine.Budget, team *kernels.Team,
+	_ context.Context, p *stack.Params, cache *engine.Budget, team *kernels.Team,
 ) (engine.Backend, error) {
 	wrong := *p
 	wrong.H = slices.Clone(p.H)
@@ -169,8 +170,8 @@ func (f faulty) Open(
 
 func TestFaultsOfArithmeticArePlaced(t *testing.T) {
 	// Models of a part of the layers may not have the block.
-	block := func(i int, wrong func(b *engine.Block, p *engine.Params)) faulty {
-		return func(p *engine.Params) {
+	block := func(i int, wrong func(b *stack.Block, p *stack.Params)) faulty {
+		return func(p *stack.Params) {
 			if i < len(p.H) {
 				wrong(&p.H[i], p)
 			}
@@ -181,40 +182,40 @@ func TestFaultsOfArithmeticArePlaced(t *testing.T) {
 		wrong faulty
 		place string
 	}{
-		{"epsilon", func(p *engine.Params) { p.Epsilon = 0.01 }, "ln_f"},
-		{"no ln_f bias", func(p *engine.Params) { p.LnF.Bias = make([]float32, p.Embd) }, "ln_f"},
-		{"no positions", func(p *engine.Params) { p.WPE = make([]float32, len(p.WPE)) }, "wpe"},
-		{"shifted positions", func(p *engine.Params) {
+		{"epsilon", func(p *stack.Params) { p.Epsilon = 0.01 }, "ln_f"},
+		{"no ln_f bias", func(p *stack.Params) { p.LnF.Bias = make([]float32, p.Embd) }, "ln_f"},
+		{"no positions", func(p *stack.Params) { p.WPE = make([]float32, len(p.WPE)) }, "wpe"},
+		{"shifted positions", func(p *stack.Params) {
 			p.WPE = append(slices.Clone(p.WPE[p.Embd:]), p.WPE[:p.Embd]...)
 		}, "wpe"},
-		{"far positions", func(p *engine.Params) {
+		{"far positions", func(p *stack.Params) {
 			p.WPE = slices.Clone(p.WPE)
 			copy(p.WPE[20*p.Embd:], p.WPE[:p.Embd])
 		}, "wpe"},
-		{"head split", func(p *engine.Params) { p.Heads *= 2 }, "h.0.attn: the queries"},
-		{"scale of all", func(p *engine.Params) {
+		{"head split", func(p *stack.Params) { p.Heads *= 2 }, "h.0.attn: the queries"},
+		{"scale of all", func(p *stack.Params) {
 			for i := range p.H {
 				p.H[i].Scale *= 2
 			}
 		}, "h.0.attn: the queries"},
-		{"scale of the last", block(2, func(b *engine.Block, _ *engine.Params) { b.Scale *= 2 }),
+		{"scale of the last", block(2, func(b *stack.Block, _ *stack.Params) { b.Scale *= 2 }),
 			"h.2.attn: the queries"},
-		{"attention's bias", block(1, func(b *engine.Block, p *engine.Params) {
+		{"attention's bias", block(1, func(b *stack.Block, p *stack.Params) {
 			b.AttnProj.Bias = make([]float32, p.Embd)
 		}), "h.1.attn: ln_1, the values or c_proj"},
-		{"ln_1", block(1, func(b *engine.Block, _ *engine.Params) { b.Ln1 = b.Ln2 }),
+		{"ln_1", block(1, func(b *stack.Block, _ *stack.Params) { b.Ln1 = b.Ln2 }),
 			"h.1.attn: ln_1"},
-		{"ln_2", block(1, func(b *engine.Block, _ *engine.Params) { b.Ln2 = b.Ln1 }),
+		{"ln_2", block(1, func(b *stack.Block, _ *stack.Params) { b.Ln2 = b.Ln1 }),
 			"h.1.mlp or ln_2"},
-		{"MLP's bias", block(2, func(b *engine.Block, p *engine.Params) {
+		{"MLP's bias", block(2, func(b *stack.Block, p *stack.Params) {
 			b.CFC.Bias = make([]float32, p.Inner)
 		}), "h.2.mlp or ln_2"},
-		{"activation", func(p *engine.Params) { p.Activation = kernels.ReLU }, "h.0.mlp or ln_2"},
-		{"no number", block(1, func(b *engine.Block, p *engine.Params) {
+		{"activation", func(p *stack.Params) { p.Activation = kernels.ReLU }, "h.0.mlp or ln_2"},
+		{"no number", block(1, func(b *stack.Block, p *stack.Params) {
 			b.CFC.Bias = slices.Clone(b.CFC.Bias)
 			b.CFC.Bias[0] = float32(math.NaN())
 		}), "h.1."}, // zero times it is none either
-		{"a block twice", block(1, func(b *engine.Block, p *engine.Params) { *b = p.H[0] }),
+		{"a block twice", block(1, func(b *stack.Block, p *stack.Params) { *b = p.H[0] }),
 			"h.1.attn"},
 	}
 	dir := t.TempDir()
@@ -237,7 +238,7 @@ func TestTheDeviceOfTheFaultsIsRightByItself(t *testing.T) {
 	if err := fixture.Write(dir, fixture.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	r := compare(t, dir, model.Options{Device: faulty(func(*engine.Params) {})}, check.Options{})
+	r := compare(t, dir, model.Options{Device: faulty(func(*stack.Params) {})}, check.Options{})
 	if !r.Agree || math.IsNaN(row(r, "logits").Difference) {
 		t.Errorf("%v", r)
 	}

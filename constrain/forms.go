@@ -4,6 +4,7 @@ package constrain
 
 import (
 	"context"
+	"fmt"
 
 	"picogpt/constrain/internal/grammar"
 	"picogpt/constrain/internal/meter"
@@ -34,9 +35,16 @@ type SchemaOptions struct {
 // NoSpace is the SchemaOptions.Space of text without white space.
 const NoSpace = -1
 
-// A WorkError says that compiling a form takes too much work: more than Steps, the bound for its
-// Bytes.
-type WorkError = meter.WorkError
+// A WorkError says that compiling a form takes too much work.
+type WorkError struct {
+	Steps int // the bound
+	Bytes int // of the form
+}
+
+func (e *WorkError) Error() string {
+	return fmt.Sprintf("it takes more than %d steps to compile, which is the bound for %d bytes",
+		e.Steps, e.Bytes)
+}
 
 // JSONSchema returns the constraint that a text is JSON that a schema accepts, in the draft that its
 // $schema says. The package comment lists the supported keywords; others that restrict are errors.
@@ -79,11 +87,18 @@ type Compiler struct {
 	Aside func(ctx context.Context, work func()) error
 }
 
+// meter returns what counts the work of compiling a form of so many bytes.
+func (c Compiler) meter(ctx context.Context, bytes int) *meter.Meter {
+	m := meter.New(ctx, c.Pause, c.Aside, bytes)
+	m.Exceeded = func(most, bytes int) error { return &WorkError{most, bytes} }
+	return m
+}
+
 // JSONSchema is the function JSONSchema under a context.
 func (c Compiler) JSONSchema(
 	ctx context.Context, text []byte, o SchemaOptions,
 ) (*Constraint, error) {
-	m := meter.New(ctx, c.Pause, c.Aside, len(text))
+	m := c.meter(ctx, len(text))
 	f, notes, err := schema.Compile(c.Vocabulary.strings, text, schema.Options(o), m)
 	if err != nil {
 		return nil, err
@@ -93,13 +108,13 @@ func (c Compiler) JSONSchema(
 
 // Regex is the function Regex under a context.
 func (c Compiler) Regex(ctx context.Context, re string) (*Constraint, error) {
-	f, err := grammar.Regex(c.Vocabulary.ids, re, meter.New(ctx, c.Pause, c.Aside, len(re)))
+	f, err := grammar.Regex(c.Vocabulary.ids, re, c.meter(ctx, len(re)))
 	return c.constraint(f, err)
 }
 
 // Grammar is the function Grammar under a context.
 func (c Compiler) Grammar(ctx context.Context, text string) (*Constraint, error) {
-	f, err := grammar.GBNF(c.Vocabulary.ids, text, meter.New(ctx, c.Pause, c.Aside, len(text)))
+	f, err := grammar.GBNF(c.Vocabulary.ids, text, c.meter(ctx, len(text)))
 	return c.constraint(f, err)
 }
 
@@ -109,7 +124,7 @@ func (c Compiler) Choice(ctx context.Context, choices ...string) (*Constraint, e
 	for _, s := range choices {
 		bytes += len(s)
 	}
-	f, err := grammar.Choice(c.Vocabulary.ids, choices, meter.New(ctx, c.Pause, c.Aside, bytes))
+	f, err := grammar.Choice(c.Vocabulary.ids, choices, c.meter(ctx, bytes))
 	return c.constraint(f, err)
 }
 

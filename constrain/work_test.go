@@ -37,7 +37,7 @@ func numbered(format string) func(i int) string {
 
 // work compiles a form and returns the meter that counted.
 func work(h hostile, text string, pause func(context.Context) error) (*meter.Meter, *Constraint, error) {
-	m := meter.New(context.Background(), pause, nil, len(text))
+	m := Compiler{Pause: pause}.meter(context.Background(), len(text))
 	c, err := compileWith(h, text, m)
 	return m, c, err
 }

@@ -16,6 +16,7 @@ import (
 	"picogpt/internal/testing/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
+	"picogpt/model/stack"
 	"picogpt/sample"
 )
 
@@ -28,7 +29,7 @@ type bestBackend struct {
 }
 
 func (d *bestDevice) Open(
-	_ context.Context, p *engine.Params, b *engine.Budget, team *kernels.Team,
+	_ context.Context, p *stack.Params, b *engine.Budget, team *kernels.Team,
 ) (engine.Backend, error) {
 	return &bestBackend{cpu.New(team, p, b), d}, nil
 }
@@ -54,8 +55,8 @@ func (b *bestBackend) Run(ctx context.Context, p *engine.Pass) error {
 }
 
 // bestOf is a Best by its definition.
-func bestOf(logits []float32, k int) *engine.Best {
-	b := &engine.Best{LogSumExp: kernels.Leaves{}.LogSumExp(logits)}
+func bestOf(logits []float32, k int) *stack.Best {
+	b := &stack.Best{LogSumExp: kernels.Leaves{}.LogSumExp(logits)}
 	least := slices.Sorted(slices.Values(logits))[max(0, len(logits)-k)]
 	for id, x := range logits {
 		if x >= least {

@@ -10,16 +10,17 @@ import (
 
 	"picogpt/internal/engine"
 	"picogpt/kernels"
+	"picogpt/model/stack"
 )
 
 // A backend holds the parameters of a model, the pages of its sessions, and the rows of the current
 // pass.
 type backend struct {
 	info        *Info
-	params      *engine.Params
+	params      *stack.Params
 	team        *kernels.Team
 	driver      Driver
-	stack       stack
+	stack       tensors
 	loaded      []Buffer // the buffers of the stack
 	weightBytes int64
 	pool        pool
@@ -42,7 +43,7 @@ var _ engine.Backend = (*backend)(nil)
 
 // Open implements engine.Device: it opens the device for one model.
 func (d *Device) Open(
-	ctx context.Context, p *engine.Params, cache *engine.Budget, team *kernels.Team,
+	ctx context.Context, p *stack.Params, cache *engine.Budget, team *kernels.Team,
 ) (engine.Backend, error) {
 	if err := d.usable(); err != nil {
 		return nil, err
@@ -71,10 +72,10 @@ func (d *Device) Open(
 
 // layerFormats returns the number formats of the linear layers: one, or several where an adapter is
 // merged into some.
-func layerFormats(p *engine.Params) (formats []kernels.Format) {
+func layerFormats(p *stack.Params) (formats []kernels.Format) {
 	for i := range p.H {
 		b := &p.H[i]
-		for _, l := range []*engine.Linear{&b.CFC, &b.CAttn, &b.AttnProj, &b.MLPProj} {
+		for _, l := range []*stack.Linear{&b.CFC, &b.CAttn, &b.AttnProj, &b.MLPProj} {
 			if !slices.Contains(formats, l.Weight.Format) {
 				formats = append(formats, l.Weight.Format)
 			}
@@ -84,7 +85,7 @@ func layerFormats(p *engine.Params) (formats []kernels.Format) {
 }
 
 func newBackend(
-	info *Info, p *engine.Params, cache *engine.Budget, team *kernels.Team, d Driver,
+	info *Info, p *stack.Params, cache *engine.Budget, team *kernels.Team, d Driver,
 ) *backend {
 	b := &backend{info: info, params: p, team: team, driver: d, tilesOf: tilesOf}
 	b.pool = newPool(d, info, p, cache, b.room)

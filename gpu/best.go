@@ -10,8 +10,8 @@ import (
 	"slices"
 	"unsafe"
 
-	"picogpt/internal/engine"
 	"picogpt/kernels"
+	"picogpt/model/stack"
 )
 
 const (
@@ -124,7 +124,7 @@ func (b *backend) pickBest(w *kernels.Worker) {
 // best sets to to the k best logits of a row, from the best runs of the row. These hold all logits
 // that are greater than the maximum of the next best run. If fewer than k are, or a logit is not
 // finite, to does not change. best returns near, which is scratch memory.
-func best(to *engine.Best, words []uint32, near []candidate, k, vocab int) []candidate {
+func best(to *stack.Best, words []uint32, near []candidate, k, vocab int) []candidate {
 	greatest := math.Float32frombits(words[bestGreatest])
 	if !(greatest <= math.MaxFloat32) {
 		return near

@@ -11,12 +11,12 @@ import (
 	"slices"
 	"testing"
 
-	"picogpt/internal/engine"
 	"picogpt/kernels"
+	"picogpt/model/stack"
 )
 
 // bestByDefinition sorts the row.
-func bestByDefinition(logits []float32, k int) (b engine.Best) {
+func bestByDefinition(logits []float32, k int) (b stack.Best) {
 	sorted := slices.Sorted(slices.Values(logits))
 	least := sorted[len(sorted)-k]
 	for id, x := range logits {

@@ -11,6 +11,7 @@ import (
 
 	"picogpt/internal/engine"
 	"picogpt/kernels"
+	"picogpt/model/stack"
 )
 
 // Leaves is a device on which operations run by themselves.
@@ -42,9 +43,9 @@ func (l *Leaves) with(
 ) {
 	l.t.Helper()
 	wide := max(m.In, m.Out)
-	any := engine.Linear{Weight: *m}
-	p := &engine.Params{Vocab: m.Out, Embd: wide, Heads: 1, Inner: wide,
-		H: []engine.Block{{CAttn: any, AttnProj: any, CFC: any, MLPProj: any}}}
+	any := stack.Linear{Weight: *m}
+	p := &stack.Params{Vocab: m.Out, Embd: wide, Heads: 1, Inner: wide,
+		H: []stack.Block{{CAttn: any, AttnProj: any, CFC: any, MLPProj: any}}}
 	b := newBackend(&Info{}, p, engine.NewBudget(0), l.team, l.driver)
 	defer b.free()
 	load := loader{ctx: context.Background(), driver: l.driver, info: b.info}
@@ -119,7 +120,7 @@ func (l *Leaves) Head(m *kernels.Matrix, x []float32, rows int) []float32 {
 
 // Best returns what the device chooses of rows of logits [rows, vocab]: a Best without ids where
 // the row itself has to be read.
-func (l *Leaves) Best(logits []float32, rows, vocab, k int) (best []engine.Best) {
+func (l *Leaves) Best(logits []float32, rows, vocab, k int) (best []stack.Best) {
 	l.t.Helper()
 	l.choose(logits, rows, vocab, k, func(q *queue) {
 		if q.chooser.k > 0 {
@@ -150,7 +151,7 @@ func (l *Leaves) Exponentials(logits []float32, rows, vocab int) (terms, sums []
 // choose runs the kernels that choose, and then what reads their results.
 func (l *Leaves) choose(logits []float32, rows, vocab, k int, read func(q *queue)) {
 	l.t.Helper()
-	p := &engine.Params{Vocab: vocab, Embd: 1, Heads: 1, Inner: 1, H: make([]engine.Block, 1)}
+	p := &stack.Params{Vocab: vocab, Embd: 1, Heads: 1, Inner: 1, H: make([]stack.Block, 1)}
 	b := newBackend(&Info{Doubles: true}, p, engine.NewBudget(0), l.team, l.driver)
 	defer b.free()
 	pass := &engine.Pass{}

@@ -17,6 +17,7 @@ import (
 	"picogpt/internal/testing/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
+	"picogpt/model/stack"
 	"picogpt/weights/demo"
 )
 
@@ -126,7 +127,7 @@ type unprobed struct {
 }
 
 func (u *unprobed) Open(
-	ctx context.Context, p *engine.Params, cache *engine.Budget, team *kernels.Team,
+	ctx context.Context, p *stack.Params, cache *engine.Budget, team *kernels.Team,
 ) (engine.Backend, error) {
 	if u.info.Name == "" {
 		u.info.Name = "fake"

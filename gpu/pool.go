@@ -7,6 +7,7 @@ import (
 
 	"picogpt/internal/engine"
 	"picogpt/kernels"
+	"picogpt/model/stack"
 )
 
 // A pool allocates and frees pages. A page holds the keys and values of 64 positions for all
@@ -29,7 +30,7 @@ type pool struct {
 }
 
 func newPool(
-	d Driver, info *Info, p *engine.Params, budget *engine.Budget, room func() int64,
+	d Driver, info *Info, p *stack.Params, budget *engine.Budget, room func() int64,
 ) pool {
 	return pool{driver: d, info: info, budget: budget, room: room, format: p.CacheFormat,
 		page: kernels.KVBytes(p.CacheFormat, 2*len(p.H)*p.Embd*kernels.Block)}

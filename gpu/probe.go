@@ -14,6 +14,7 @@ import (
 	"picogpt/internal/cpu"
 	"picogpt/internal/engine"
 	"picogpt/kernels"
+	"picogpt/model/stack"
 )
 
 // Probe opens a device and returns what is wrong with it, or nil if it can be used. Opening a model
@@ -264,7 +265,7 @@ type answers struct {
 // rows, a few, one; two more of one row, so that the pass is recorded and replayed; and one of
 // which only the greatest logit is needed.
 func probeLogits(
-	ctx context.Context, b engine.Backend, p *engine.Params,
+	ctx context.Context, b engine.Backend, p *stack.Params,
 ) (a answers, err error) {
 	c := b.NewCache()
 	defer c.Release()
@@ -311,7 +312,7 @@ func probeLogits(
 // block size.
 func probeParams(
 	team *kernels.Team, weights, cache kernels.Format, activation kernels.Activation,
-) *engine.Params {
+) *stack.Params {
 	const vocab, positions, heads, embd, inner = 37, 90, 3, 51, 270
 	r := rand.New(rand.NewPCG(3, 4))
 	floats := func(n int, mean, deviation float64) []float32 {
@@ -325,20 +326,20 @@ func probeParams(
 		m := kernels.Matrix{Layout: layout, In: in, Out: out, F32: floats(in*out, 0, 0.2)}
 		return kernels.Convert(team, weights, &m)
 	}
-	norm := func() engine.Norm {
-		return engine.Norm{Gain: floats(embd, 1, 0.2), Bias: floats(embd, 0, 0.2)}
+	norm := func() stack.Norm {
+		return stack.Norm{Gain: floats(embd, 1, 0.2), Bias: floats(embd, 0, 0.2)}
 	}
-	linear := func(in, out int) engine.Linear {
-		return engine.Linear{Weight: matrix(kernels.InOut, in, out), Bias: floats(out, 0, 0.2)}
+	linear := func(in, out int) stack.Linear {
+		return stack.Linear{Weight: matrix(kernels.InOut, in, out), Bias: floats(out, 0, 0.2)}
 	}
-	p := &engine.Params{
+	p := &stack.Params{
 		Vocab: vocab, Positions: positions, Embd: embd, Heads: heads, Inner: inner,
 		CacheFormat: cache, Epsilon: 1e-5, Activation: activation,
 		WTE: matrix(kernels.OutIn, embd, vocab), WPE: floats(positions*embd, 0, 0.2), LnF: norm(),
 	}
 	p.LMHead = &p.WTE
 	for range 2 {
-		p.H = append(p.H, engine.Block{Ln1: norm(), Ln2: norm(), CAttn: linear(embd, 3*embd),
+		p.H = append(p.H, stack.Block{Ln1: norm(), Ln2: norm(), CAttn: linear(embd, 3*embd),
 			AttnProj: linear(embd, embd), CFC: linear(embd, inner), MLPProj: linear(inner, embd),
 			Scale: 0.25})
 	}

@@ -8,6 +8,7 @@ import (
 
 	"picogpt/internal/engine"
 	"picogpt/kernels"
+	"picogpt/model/stack"
 )
 
 // A scratch holds buffers for that many rows.
@@ -45,7 +46,7 @@ func (s *scratch) list() int { return 4 * s.rows }
 
 // newScratch makes room for a pass, and for somewhat larger ones. best is how many of the greatest
 // logits of a row the device can choose.
-func newScratch(d Driver, p *engine.Params, best, rows, words int) (s scratch, err error) {
+func newScratch(d Driver, p *stack.Params, best, rows, words int) (s scratch, err error) {
 	up := func(n, least int) int { return max(least, 1<<bits.Len(uint(n-1))) }
 	s.rows = up(rows, 16)
 	s.words = up(words+6*(s.rows-rows), leastPlan)

@@ -3,19 +3,19 @@ package gpu
 import (
 	"testing"
 
-	"picogpt/internal/engine"
 	"picogpt/kernels"
+	"picogpt/model/stack"
 )
 
 // TestPartsHaveRoomForEveryBlock: a file may have blocks in Q8, whose layers are one part, before
 // blocks of floats.
 func TestPartsHaveRoomForEveryBlock(t *testing.T) {
-	p := &engine.Params{Vocab: 9, Embd: 300, Heads: 1, Inner: 700}
+	p := &stack.Params{Vocab: 9, Embd: 300, Heads: 1, Inner: 700}
 	for _, f := range []kernels.Format{kernels.Q8, kernels.F32} {
-		of := func(in, out int) engine.Linear {
-			return engine.Linear{Weight: kernels.Matrix{Format: f, In: in, Out: out}}
+		of := func(in, out int) stack.Linear {
+			return stack.Linear{Weight: kernels.Matrix{Format: f, In: in, Out: out}}
 		}
-		p.H = append(p.H, engine.Block{CAttn: of(300, 900), AttnProj: of(300, 300),
+		p.H = append(p.H, stack.Block{CAttn: of(300, 900), AttnProj: of(300, 300),
 			CFC: of(300, 700), MLPProj: of(700, 300)})
 	}
 	fake := newFake(t)

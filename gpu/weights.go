@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"unsafe"
 
-	"picogpt/internal/engine"
 	"picogpt/kernels"
+	"picogpt/model/stack"
 )
 
-// A stack holds engine.Params on the device.
-type stack struct {
+// Tensors are stack.Params on the device.
+type tensors struct {
 	wte, head matrix
 	wpe       Buffer // [n_positions, n_embd]
 	h         []block
@@ -51,7 +51,7 @@ type loader struct {
 }
 
 // load writes the parameters.
-func (l *loader) load(p *engine.Params) (s stack) {
+func (l *loader) load(p *stack.Params) (s tensors) {
 	s.wte = l.matrix(&p.WTE)
 	s.head = s.wte
 	if p.LMHead != &p.WTE {
@@ -72,7 +72,7 @@ func (l *loader) load(p *engine.Params) (s stack) {
 }
 
 // paramBytes returns the size of all parameters.
-func paramBytes(p *engine.Params) int64 {
+func paramBytes(p *stack.Params) int64 {
 	n := p.WTE.Bytes() + 4*int64(len(p.WPE)+2*p.Embd)
 	if p.LMHead != &p.WTE {
 		n += p.LMHead.Bytes()
@@ -86,9 +86,9 @@ func paramBytes(p *engine.Params) int64 {
 	return n
 }
 
-func (l *loader) norm(n engine.Norm) norm { return norm{l.floats(n.Gain), l.floats(n.Bias)} }
+func (l *loader) norm(n stack.Norm) norm { return norm{l.floats(n.Gain), l.floats(n.Bias)} }
 
-func (l *loader) linear(from *engine.Linear) linear {
+func (l *loader) linear(from *stack.Linear) linear {
 	return linear{l.matrix(&from.Weight), l.floats(from.Bias)}
 }
 

@@ -12,6 +12,7 @@ import (
 	"picogpt/internal/testing/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
+	"picogpt/model/stack"
 )
 
 func TestWidePassesAreRecorded(t *testing.T) {
@@ -98,7 +99,7 @@ func TestAStepIsNotWaitedFor(t *testing.T) {
 	if err := m.Eval(t.Context(), batch...); err != nil || fake.reads != 1 {
 		t.Errorf("%d reads, want that of the logits; error %v", fake.reads, err)
 	}
-	b := newBackend(&Info{}, &engine.Params{H: make([]engine.Block, 1)}, engine.NewBudget(0), nil,
+	b := newBackend(&Info{}, &stack.Params{H: make([]stack.Block, 1)}, engine.NewBudget(0), nil,
 		fake)
 	b.params.H[0].CFC.Weight = kernels.Matrix{In: 1 << 11, Out: 1 << 13}
 	b.rows, fake.reads = 512, 0

@@ -13,6 +13,7 @@ import (
 	"picogpt/internal/engine"
 	"picogpt/internal/testing/cases"
 	"picogpt/kernels"
+	"picogpt/model/stack"
 )
 
 func TestLaunchesKeepWithinTheirBuffers(t *testing.T) {
@@ -64,8 +65,8 @@ func anyOf[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
 // anyParams returns parameters of random sizes. Of ten models five are in one format each, and the
 // others in several. One of eight is so wide that the segments of a row are more than the rows for
 // which scratch memory has room at least.
-func anyParams(r *rand.Rand, seed int) *engine.Params {
-	p := &engine.Params{Inner: 1 + r.IntN(anyOf(r, 40, 1400)), H: make([]engine.Block, 1+r.IntN(3)),
+func anyParams(r *rand.Rand, seed int) *stack.Params {
+	p := &stack.Params{Inner: 1 + r.IntN(anyOf(r, 40, 1400)), H: make([]stack.Block, 1+r.IntN(3)),
 		Vocab: 2 + r.IntN(anyOf(r, 20, 300, 2500)), Positions: anyOf(r, 5, 64, 65, 300, 1300),
 		Heads: 1 + r.IntN(anyOf(r, 1, 4, 12)), CacheFormat: anyOf(r, kernels.F32, kernels.F16)}
 	p.Embd = p.Heads * (1 + r.IntN(min(anyOf(r, 8, 70, 130, 300), 1200/p.Heads)))
@@ -93,16 +94,16 @@ func anyParams(r *rand.Rand, seed int) *engine.Params {
 }
 
 // fillZeros makes all numbers of a model, which are 0.
-func fillZeros(p *engine.Params, format func(in, out int) kernels.Format) {
-	linear := func(in, out int) engine.Linear {
-		return engine.Linear{Weight: zeros(format(in, out), in, out), Bias: make([]float32, out)}
+func fillZeros(p *stack.Params, format func(in, out int) kernels.Format) {
+	linear := func(in, out int) stack.Linear {
+		return stack.Linear{Weight: zeros(format(in, out), in, out), Bias: make([]float32, out)}
 	}
 	n := p.Embd
-	norm := engine.Norm{Gain: make([]float32, n), Bias: make([]float32, n)}
+	norm := stack.Norm{Gain: make([]float32, n), Bias: make([]float32, n)}
 	p.WTE, p.LMHead = zeros(format(n, p.Vocab), n, p.Vocab), &p.WTE
 	p.WPE, p.LnF = make([]float32, p.Positions*n), norm
 	for i := range p.H {
-		p.H[i] = engine.Block{Ln1: norm, Ln2: norm, CAttn: linear(n, 3*n), AttnProj: linear(n, n),
+		p.H[i] = stack.Block{Ln1: norm, Ln2: norm, CAttn: linear(n, 3*n), AttnProj: linear(n, n),
 			CFC: linear(n, p.Inner), MLPProj: linear(p.Inner, n)}
 	}
 }
@@ -128,7 +129,7 @@ type text struct {
 
 // next returns the next tokens of a text, which it sometimes truncates: most at most. Some want no
 // logits, some those of several rows, or only the best of them.
-func (x *text) next(r *rand.Rand, p *engine.Params, most int) engine.Span {
+func (x *text) next(r *rand.Rand, p *stack.Params, most int) engine.Span {
 	if r.IntN(8) == 0 || x.held == p.Positions {
 		x.held = r.IntN(max(x.held, 1))
 		x.Truncate(x.held)

@@ -8,9 +8,9 @@ import (
 	"math"
 	"slices"
 
-	"picogpt/internal/engine"
 	"picogpt/kernels"
 	"picogpt/model"
+	"picogpt/model/stack"
 )
 
 // An Attribution divides a Metric into what each part of the model has written to the last token's
@@ -116,7 +116,7 @@ func headOutputs(ctx context.Context, m *model.Model, rec *record) ([][]float32,
 
 // A direction is what the unembedding reads for a Metric.
 type direction struct {
-	params *engine.Params
+	params *stack.Params
 	u      []float64 // g ⊙ u [n_embd]
 	mean   float64   // of its elements
 	bias   float64   // ln_f's bias · u

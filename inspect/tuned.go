@@ -10,20 +10,20 @@ import (
 	"slices"
 	"strconv"
 
-	"picogpt/internal/engine"
 	"picogpt/internal/folder"
 	"picogpt/internal/format/pickle"
 	"picogpt/internal/format/torch"
 	"picogpt/internal/quote"
 	"picogpt/kernels"
 	"picogpt/model"
+	"picogpt/model/stack"
 )
 
 // A Tuned lens translates what a layer's residual stream holds to what the last one would: h
 // becomes h + A·h + b, before ln_f and W_U. Source: Belrose et al., "Eliciting Latent Predictions
 // from Transformers with the Tuned Lens", 2023.
 type Tuned struct {
-	layers []engine.Linear // [n_layer]: A and b for the residual stream before each block
+	layers []stack.Linear // [n_layer]: A and b for the residual stream before each block
 	file   *torch.File
 }
 
@@ -125,7 +125,7 @@ func (t *Tuned) take(c model.Config) error {
 		if err != nil {
 			return err
 		}
-		t.layers = append(t.layers, engine.Linear{Bias: bias, Weight: kernels.Matrix{
+		t.layers = append(t.layers, stack.Linear{Bias: bias, Weight: kernels.Matrix{
 			Format: kernels.F32, Layout: kernels.OutIn, In: c.Embd, Out: c.Embd, F32: weight}})
 	}
 	for _, key := range root.Keys {

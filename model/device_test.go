@@ -18,13 +18,14 @@ import (
 	"picogpt/internal/testing/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
+	"picogpt/model/stack"
 )
 
 var errLost = errors.New("device lost")
 
 // A listDevice remembers tokens in lists. Its logits are a hash of all tokens so far.
 type listDevice struct {
-	params *engine.Params
+	params *stack.Params
 	budget *engine.Budget
 	runs   int
 	failAt int // the run that fails, from 1; 0 for none
@@ -33,7 +34,7 @@ type listDevice struct {
 }
 
 func (d *listDevice) Open(
-	_ context.Context, p *engine.Params, b *engine.Budget, _ *kernels.Team,
+	_ context.Context, p *stack.Params, b *engine.Budget, _ *kernels.Team,
 ) (engine.Backend, error) {
 	d.params, d.budget = p, b
 	return d, nil

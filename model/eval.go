@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"picogpt/internal/engine"
+	"picogpt/model/stack"
 )
 
 // An Input is one session's part of a batch.
@@ -65,7 +66,7 @@ type Row struct {
 
 // A Best holds the greatest logits of a row whose logits are all finite: the k greatest, and all
 // others that equal the least of these. Top-k keeps the same ones.
-type Best = engine.Best
+type Best = stack.Best
 
 // An InputError is an error that one input of a batch caused.
 type InputError struct {

@@ -15,6 +15,7 @@ import (
 	"picogpt/internal/testing/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
+	"picogpt/model/stack"
 )
 
 // A closingDevice counts how often it is closed.
@@ -24,7 +25,7 @@ type closingDevice struct {
 }
 
 func (d *closingDevice) Open(
-	ctx context.Context, p *engine.Params, b *engine.Budget, team *kernels.Team,
+	ctx context.Context, p *stack.Params, b *engine.Budget, team *kernels.Team,
 ) (engine.Backend, error) {
 	_, err := d.watchedDevice.Open(ctx, p, b, team)
 	return d, err

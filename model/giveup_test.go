@@ -16,6 +16,7 @@ import (
 	"picogpt/internal/testing/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
+	"picogpt/model/stack"
 )
 
 // A watchedDevice is a listDevice whose caches check that no other goroutine uses them during a
@@ -27,7 +28,7 @@ type watchedDevice struct {
 }
 
 func (d *watchedDevice) Open(
-	ctx context.Context, p *engine.Params, b *engine.Budget, team *kernels.Team,
+	ctx context.Context, p *stack.Params, b *engine.Budget, team *kernels.Team,
 ) (engine.Backend, error) {
 	_, err := d.listDevice.Open(ctx, p, b, team)
 	return d, err

@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"picogpt/internal/engine"
 	"picogpt/kernels"
+	"picogpt/model/stack"
 	"picogpt/weights"
 )
 
@@ -38,7 +38,7 @@ type loader struct {
 }
 
 // load reads the parameters. format is the wanted number format; "" and "auto" mean the stored one.
-func (l *loader) load(format string) (*engine.Params, error) {
+func (l *loader) load(format string) (*stack.Params, error) {
 	l.used = map[string]bool{}
 	l.wantFormat(format)
 	l.findPrefix()
@@ -134,13 +134,13 @@ func (l *loader) floats(name string, shape ...int) []float32 {
 	return x
 }
 
-func (l *loader) norm(name string) engine.Norm {
-	return engine.Norm{Gain: l.floats(name+".weight", l.config.Embd),
+func (l *loader) norm(name string) stack.Norm {
+	return stack.Norm{Gain: l.floats(name+".weight", l.config.Embd),
 		Bias: l.floats(name+".bias", l.config.Embd)}
 }
 
-func (l *loader) linear(name string, in, out int) engine.Linear {
-	return engine.Linear{Weight: l.matrix(l.prefix+name+".weight", kernels.InOut, in, out),
+func (l *loader) linear(name string, in, out int) stack.Linear {
+	return stack.Linear{Weight: l.matrix(l.prefix+name+".weight", kernels.InOut, in, out),
 		Bias: l.floats(name+".bias", out)}
 }
 

@@ -16,6 +16,7 @@ import (
 	"picogpt/internal/engine"
 	"picogpt/internal/folder"
 	"picogpt/kernels"
+	"picogpt/model/stack"
 	"picogpt/weights"
 )
 
@@ -58,7 +59,7 @@ type Options struct {
 // nothing refers to it or to a session of it; Close does so at once.
 type Model struct {
 	config  Config
-	params  *engine.Params
+	params  *stack.Params
 	format  kernels.Format
 	device  bool // computes the model; else the processor
 	ignored []string

@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"math"
 
-	"picogpt/internal/engine"
 	"picogpt/kernels"
+	"picogpt/model/stack"
 )
 
 // stack reads the tensors that the configuration asks for, in the order of the forward pass.
-func (l *loader) stack() *engine.Params {
+func (l *loader) stack() *stack.Params {
 	c := &l.config
-	p := &engine.Params{
+	p := &stack.Params{
 		Vocab: c.VocabSize, Positions: c.Positions, Embd: c.Embd, Heads: c.Head, Inner: c.Inner,
 		CacheFormat: l.cache,
 		Epsilon:     float32(c.LayerNormEpsilon), Activation: c.Activation.kernel(),
@@ -22,7 +22,7 @@ func (l *loader) stack() *engine.Params {
 	p.WPE = l.floats("wpe.weight", c.Positions, c.Embd)
 	for i := 0; i < c.Layer && l.err == nil; i++ {
 		h := fmt.Sprintf("h.%d.", i)
-		p.H = append(p.H, engine.Block{
+		p.H = append(p.H, stack.Block{
 			Ln1:      l.norm(h + "ln_1"),
 			CAttn:    l.linear(h+"attn.c_attn", c.Embd, 3*c.Embd),
 			AttnProj: l.linear(h+"attn.c_proj", c.Embd, c.Embd),

@@ -9,9 +9,9 @@ import (
 	"io"
 	"math"
 
-	"picogpt/internal/engine"
 	"picogpt/internal/outfile"
 	"picogpt/kernels"
+	"picogpt/model/stack"
 	"picogpt/weights"
 )
 
@@ -69,11 +69,11 @@ func (m *Model) tensors() []weights.Tensor {
 	p, c := m.params, &m.config
 	ts := []weights.Tensor{matrixTensor("wte.weight", &p.WTE),
 		floatsTensor("wpe.weight", p.WPE, c.Positions, c.Embd)}
-	ln := func(name string, n engine.Norm) {
+	ln := func(name string, n stack.Norm) {
 		ts = append(ts, floatsTensor(name+".weight", n.Gain, c.Embd),
 			floatsTensor(name+".bias", n.Bias, c.Embd))
 	}
-	layer := func(name string, l *engine.Linear) {
+	layer := func(name string, l *stack.Linear) {
 		ts = append(ts, matrixTensor(name+".weight", &l.Weight),
 			floatsTensor(name+".bias", l.Bias, l.Weight.Out))
 	}

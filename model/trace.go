@@ -8,60 +8,62 @@ import (
 	"slices"
 
 	"picogpt/internal/engine"
+	"picogpt/model/stack"
 )
 
 // A Point is a place in the forward pass: a Kind, and the block's number from 0, or 0 for a kind
 // that there is once. Its String is TransformerLens's name, such as "blocks.3.hook_resid_pre".
-type Point = engine.Point
+type Point = stack.Point
 
 // A Kind is a place of the forward pass: in each block, or once.
-type Kind = engine.Kind
+type Kind = stack.Kind
 
 // The kinds of points, in the order in which they are computed; in brackets what a point holds for
 // one token, and the names. Hugging Face's hidden_states[i] are ResidPre of block i, and the last
 // ones FinalNormalized; its attentions[i] are Pattern.
 const (
-	Embed           = engine.Embed           // hook_embed: the row of wte [n_embd]
-	PosEmbed        = engine.PosEmbed        // hook_pos_embed: the row of wpe [n_embd]
-	ResidPre        = engine.ResidPre        // hook_resid_pre: the residual stream [n_embd]
-	LN1Scale        = engine.LN1Scale        // ln1.hook_scale: √(variance + epsilon) [1]
-	LN1Normalized   = engine.LN1Normalized   // ln1.hook_normalized: after ln_1 [n_embd]
-	Query           = engine.Query           // attn.hook_q: not yet scaled [n_head, head_dim]
-	Key             = engine.Key             // attn.hook_k: before a 16-bit cache [n_head, head_dim]
-	Value           = engine.Value           // attn.hook_v: before a 16-bit cache [n_head, head_dim]
-	Scores          = engine.Scores          // attn.hook_attn_scores: [n_head, position+1]
-	Pattern         = engine.Pattern         // attn.hook_pattern: weights [n_head, position+1]
-	Z               = engine.Z               // attn.hook_z: weighted values [n_head, head_dim]
-	AttnOut         = engine.AttnOut         // hook_attn_out: after c_proj, with its bias [n_embd]
-	ResidMid        = engine.ResidMid        // hook_resid_mid: x + attn_out [n_embd]
-	LN2Scale        = engine.LN2Scale        // ln2.hook_scale: √(variance + epsilon) [1]
-	LN2Normalized   = engine.LN2Normalized   // ln2.hook_normalized: after ln_2 [n_embd]
-	MLPPre          = engine.MLPPre          // mlp.hook_pre: after c_fc [n_inner]
-	MLPPost         = engine.MLPPost         // mlp.hook_post: after the activation [n_inner]
-	MLPOut          = engine.MLPOut          // hook_mlp_out: after c_proj, with its bias [n_embd]
-	ResidPost       = engine.ResidPost       // hook_resid_post: resid_mid + mlp_out [n_embd]
-	FinalScale      = engine.FinalScale      // ln_final.hook_scale: √(variance + epsilon) [1]
-	FinalNormalized = engine.FinalNormalized // ln_final.hook_normalized: after ln_f [n_embd]
+	Embed           = stack.Embed           // hook_embed: the row of wte [n_embd]
+	PosEmbed        = stack.PosEmbed        // hook_pos_embed: the row of wpe [n_embd]
+	ResidPre        = stack.ResidPre        // hook_resid_pre: the residual stream [n_embd]
+	LN1Scale        = stack.LN1Scale        // ln1.hook_scale: √(variance + epsilon) [1]
+	LN1Normalized   = stack.LN1Normalized   // ln1.hook_normalized: after ln_1 [n_embd]
+	Query           = stack.Query           // attn.hook_q: not yet scaled [n_head, head_dim]
+	Key             = stack.Key             // attn.hook_k: before a 16-bit cache [n_head, head_dim]
+	Value           = stack.Value           // attn.hook_v: before a 16-bit cache [n_head, head_dim]
+	Scores          = stack.Scores          // attn.hook_attn_scores: [n_head, position+1]
+	Pattern         = stack.Pattern         // attn.hook_pattern: weights [n_head, position+1]
+	Z               = stack.Z               // attn.hook_z: weighted values [n_head, head_dim]
+	AttnOut         = stack.AttnOut         // hook_attn_out: after c_proj, with its bias [n_embd]
+	ResidMid        = stack.ResidMid        // hook_resid_mid: x + attn_out [n_embd]
+	LN2Scale        = stack.LN2Scale        // ln2.hook_scale: √(variance + epsilon) [1]
+	LN2Normalized   = stack.LN2Normalized   // ln2.hook_normalized: after ln_2 [n_embd]
+	MLPPre          = stack.MLPPre          // mlp.hook_pre: after c_fc [n_inner]
+	MLPPost         = stack.MLPPost         // mlp.hook_post: after the activation [n_inner]
+	MLPOut          = stack.MLPOut          // hook_mlp_out: after c_proj, with its bias [n_embd]
+	ResidPost       = stack.ResidPost       // hook_resid_post: resid_mid + mlp_out [n_embd]
+	FinalScale      = stack.FinalScale      // ln_final.hook_scale: √(variance + epsilon) [1]
+	FinalNormalized = stack.FinalNormalized // ln_final.hook_normalized: after ln_f [n_embd]
 )
 
 // AllLayers is the Layer of a Point of every block, and AllHeads the Head of an Edit of every head.
 const (
-	AllLayers = engine.AllLayers
-	AllHeads  = engine.AllHeads
+	AllLayers = stack.AllLayers
+	AllHeads  = stack.AllHeads
 )
 
-// An Edit changes what is computed at a point, for some tokens of a session.
-type Edit = engine.Edit
+// An Edit changes what is computed at a point, for some tokens of a session. [stack.Edit] has its
+// fields.
+type Edit = stack.Edit
 
 // An Op says what an Edit does.
-type Op = engine.Op
+type Op = stack.Op
 
 // What an Edit does.
 const (
-	Set   = engine.Set
-	Add   = engine.Add
-	Scale = engine.Scale
-	Hide  = engine.Hide
+	Set   = stack.Set
+	Add   = stack.Add
+	Scale = stack.Scale
+	Hide  = stack.Hide
 )
 
 // A Trace says which values of the forward pass a caller reads, and which it changes. Nothing else
@@ -101,10 +103,10 @@ type Reading struct {
 // ParsePoint returns the point of a name: TransformerLens's, such as "blocks.3.hook_resid_pre" or
 // "blocks.*.attn.hook_z" for every block, or interp-engine's short one, such as "resid_pre.3". An
 // unknown name is an error with the nearest one.
-func ParsePoint(name string) (Point, error) { return engine.ParsePoint(name) }
+func ParsePoint(name string) (Point, error) { return stack.ParsePoint(name) }
 
 // PointNames returns the names of all points, with "blocks.*." before those of each block.
-func PointNames() []string { return engine.PointNames() }
+func PointNames() []string { return stack.PointNames() }
 
 // Points returns the points of a list, in the order in which a pass computes them, with those of
 // every block in place of AllLayers. A point that the model does not have is an error.

@@ -5,13 +5,13 @@ package model
 import (
 	"context"
 
-	"picogpt/internal/engine"
 	"picogpt/kernels"
+	"picogpt/model/stack"
 )
 
 // Params returns the sizes and the weights of the model, under GPT-2's names. They must not be
 // changed.
-func (m *Model) Params() *engine.Params { return m.params }
+func (m *Model) Params() *stack.Params { return m.params }
 
 // Work calls f on every worker of the model, at the same time, while no Eval runs. So f can run
 // operations of package kernels on the weights, with the bits that Eval has. The rules of

@@ -21,7 +21,7 @@ const (
 
 // DRYStrings are strings that end a repetition. Several samplers may use it at the same time.
 type DRYStrings struct {
-	vocabulary speller
+	vocabulary Speller
 	texts      []string
 	rests      map[string][]dryRest // by the prefix of a string with which a token ends
 
@@ -35,8 +35,8 @@ type dryRest struct {
 	ids  []int  // at most mostDRYFollowing
 }
 
-// A speller turns an id into text, and text into ids. *tokenizer.Tokenizer is one.
-type speller interface {
+// A Speller turns an id into text, and text into ids. *tokenizer.Tokenizer is one.
+type Speller interface {
 	Size() int
 	Text(id int) (string, error)
 	Encode(text string) ([]int, error)
@@ -62,7 +62,7 @@ func CheckDRYStrings(texts []string) error {
 // NewDRYStrings returns the breakers of some strings. A string begins in each id whose text
 // contains it, and in each id whose text ends with a prefix of it, followed by the ids of the rest,
 // or by the first 20 of them. It encodes those rests.
-func NewDRYStrings(ctx context.Context, v speller, texts []string) (*DRYStrings, error) {
+func NewDRYStrings(ctx context.Context, v Speller, texts []string) (*DRYStrings, error) {
 	if ctx == nil {
 		return nil, model.ErrNoContext
 	}
@@ -122,7 +122,7 @@ func (d *DRYStrings) find(id int) (all [][]int) {
 
 // DRYBreakers returns the sequences of ids in which a string begins, as NewDRYStrings defines them,
 // for DRY.Breakers. They are many: Params.DRYStrings takes less time and memory.
-func DRYBreakers(v speller, text string) ([][]int, error) {
+func DRYBreakers(v Speller, text string) ([][]int, error) {
 	d, err := NewDRYStrings(context.Background(), v, []string{text})
 	if err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 )
 
 // plainBreakers is the definition: it checks each id and each prefix of a string.
-func plainBreakers(t *testing.T, v speller, text string) (all [][]int) {
+func plainBreakers(t *testing.T, v Speller, text string) (all [][]int) {
 	t.Helper()
 	for id := range v.Size() {
 		word, err := v.Text(id)
@@ -109,18 +109,18 @@ func TestDRYStringsAreTheirSequences(t *testing.T) {
 
 // A countingSpeller counts its calls.
 type countingSpeller struct {
-	speller
+	Speller
 	texts, encoded int
 }
 
 func (c *countingSpeller) Text(id int) (string, error) {
 	c.texts++
-	return c.speller.Text(id)
+	return c.Speller.Text(id)
 }
 
 func (c *countingSpeller) Encode(text string) ([]int, error) {
 	c.encoded++
-	return c.speller.Encode(text)
+	return c.Speller.Encode(text)
 }
 
 func TestDRYStringsAreBounded(t *testing.T) {
@@ -128,7 +128,7 @@ func TestDRYStringsAreBounded(t *testing.T) {
 	for i := range MostDRYStrings {
 		most = append(most, fmt.Sprintf("%040d", i))
 	}
-	c := &countingSpeller{speller: tokenizer.GPT2()}
+	c := &countingSpeller{Speller: tokenizer.GPT2()}
 	d, err := NewDRYStrings(t.Context(), c, most)
 	if err != nil {
 		t.Fatal(err)

@@ -81,7 +81,7 @@ func (p *Params) openBiases(t *tokenizer.Tokenizer, name string, all *[]Bias, on
 
 // firstMissing returns the index of the first byte of a text that byte-level BPE has no token for,
 // -1 if there is none.
-func firstMissing(v speller, text string) int {
+func firstMissing(v Speller, text string) int {
 	t, ok := v.(interface{ Missing() ([]byte, int) })
 	if !ok {
 		return -1

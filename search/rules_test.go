@@ -22,6 +22,7 @@ import (
 	"picogpt/internal/testing/toys"
 	"picogpt/kernels"
 	"picogpt/model"
+	"picogpt/model/stack"
 	"picogpt/sample"
 	"picogpt/tokenizer"
 )
@@ -265,7 +266,7 @@ func TestSearchesThatFailGiveTheirForksBack(t *testing.T) {
 type sparing struct{ engine.Backend }
 
 func (sparing) Open(
-	_ context.Context, p *engine.Params, b *engine.Budget, team *kernels.Team,
+	_ context.Context, p *stack.Params, b *engine.Budget, team *kernels.Team,
 ) (engine.Backend, error) {
 	return sparing{cpu.New(team, p, b)}, nil
 }
@@ -274,7 +275,7 @@ func (s sparing) Run(ctx context.Context, p *engine.Pass) error {
 	own := *p
 	own.Visit = func(span, i int, row engine.Row) {
 		if p.Spans[span].Best > 0 {
-			row = engine.Row{Best: &engine.Best{}}
+			row = engine.Row{Best: &stack.Best{}}
 		}
 		p.Visit(span, i, row)
 	}

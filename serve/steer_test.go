@@ -18,6 +18,7 @@ import (
 	"picogpt/internal/testing/texts"
 	"picogpt/kernels"
 	"picogpt/model"
+	"picogpt/model/stack"
 	"picogpt/sample"
 	"picogpt/search"
 	"picogpt/serve"
@@ -238,7 +239,7 @@ func TestTheFingerprintIsOfTheVectorsToo(t *testing.T) {
 type device struct{}
 
 func (device) Open(
-	_ context.Context, p *engine.Params, b *engine.Budget, team *kernels.Team,
+	_ context.Context, p *stack.Params, b *engine.Budget, team *kernels.Team,
 ) (engine.Backend, error) {
 	return cpu.New(team, p, b), nil
 }

@@ -8,12 +8,13 @@ import (
 
 	"picogpt/internal/engine"
 	"picogpt/kernels"
+	"picogpt/model/stack"
 )
 
 // A backend holds the workers, the pages of the caches, and the rows of the current pass with their
 // scratch memory, which later passes use again. forward.go computes with them.
 type backend struct {
-	params *engine.Params
+	params *stack.Params
 	team   *kernels.Team
 	pool   pool
 
@@ -46,7 +47,7 @@ type backend struct {
 var _ engine.Backend = (*backend)(nil)
 
 // New returns a backend that runs on a team. The backend does not close the team.
-func New(team *kernels.Team, p *engine.Params, cache *engine.Budget) engine.Backend {
+func New(team *kernels.Team, p *stack.Params, cache *engine.Budget) engine.Backend {
 	b := &backend{params: p, team: team}
 	b.pool.params, b.pool.budget = p, cache
 	b.wholePass, b.onlyLayers = b.forward, b.layers

@@ -10,12 +10,13 @@ import (
 
 	"picogpt/internal/engine"
 	"picogpt/kernels"
+	"picogpt/model/stack"
 )
 
 // sized returns a pool for a model of that shape: pages need no weights.
 func sized(format kernels.Format, layers, heads, dim int, limit int64) *pool {
 	return &pool{
-		params: &engine.Params{Embd: heads * dim, Heads: heads, H: make([]engine.Block, layers),
+		params: &stack.Params{Embd: heads * dim, Heads: heads, H: make([]stack.Block, layers),
 			CacheFormat: format},
 		budget: engine.NewBudget(limit),
 	}

@@ -5,8 +5,8 @@ package cpu
 // without cache and workers. at does nothing unless somebody reads or edits the point.
 
 import (
-	"picogpt/internal/engine"
 	"picogpt/kernels"
+	"picogpt/model/stack"
 )
 
 // forward computes the rows of a pass and hands out the wanted logits.
@@ -17,8 +17,8 @@ func (b *backend) forward(w *kernels.Worker) {
 		b.layers(w)
 	}
 	if !b.stopped.Load() && b.depth == len(b.params.H) {
-		b.at(w, engine.FinalScale, 0)
-		b.at(w, engine.FinalNormalized, 0)
+		b.at(w, stack.FinalScale, 0)
+		b.at(w, stack.FinalNormalized, 0)
 		b.logitsOfRows(w)
 	}
 }
@@ -80,10 +80,10 @@ func (b *backend) block(w *kernels.Worker, layer int) bool {
 	h, n := &b.params.H[layer], b.rows
 
 	// x, norm and sum are [rows, n_embd]
-	b.at(w, engine.ResidPre, layer)
+	b.at(w, stack.ResidPre, layer)
 	kernels.LayerNorm(w, b.norm, b.x, n, h.Ln1.Gain, h.Ln1.Bias, b.params.Epsilon)
-	b.at(w, engine.LN1Scale, layer)
-	b.at(w, engine.LN1Normalized, layer)
+	b.at(w, stack.LN1Scale, layer)
+	b.at(w, stack.LN1Normalized, layer)
 	if b.stopped.Load() { // one worker sets it before this barrier, and again only after later ones
 		return false
 	}
@@ -93,30 +93,30 @@ func (b *backend) block(w *kernels.Worker, layer int) bool {
 		}
 	} else {
 		kernels.Linear(w, b.qkv, b.norm, n, &h.CAttn.Weight, h.CAttn.Bias) // -> [rows, 3*n_embd]
-		b.at(w, engine.Query, layer)
-		b.at(w, engine.Key, layer)
-		b.at(w, engine.Value, layer)
+		b.at(w, stack.Query, layer)
+		b.at(w, stack.Key, layer)
+		b.at(w, stack.Value, layer)
 		b.watchAttention(w, layer)
 		kernels.CausalAttention(w, b.spans, layer*b.params.Embd, h.Scale) // qkv -> norm [rows, n_embd]
-		b.at(w, engine.Scores, layer)
-		b.at(w, engine.Pattern, layer)
-		b.at(w, engine.Z, layer)
+		b.at(w, stack.Scores, layer)
+		b.at(w, stack.Pattern, layer)
+		b.at(w, stack.Z, layer)
 	}
 	kernels.Linear(w, b.sum, b.norm, n, &h.AttnProj.Weight, h.AttnProj.Bias)
-	b.at(w, engine.AttnOut, layer)
+	b.at(w, stack.AttnOut, layer)
 
 	b.addLayerNorm(w, layer, n) // x += sum, norm = ln_2(x)
-	b.at(w, engine.LN2Scale, layer)
-	b.at(w, engine.LN2Normalized, layer)
+	b.at(w, stack.LN2Scale, layer)
+	b.at(w, stack.LN2Normalized, layer)
 	// -> [rows, n_inner]
 	kernels.Linear(w, b.inner, b.norm, n, &h.CFC.Weight, h.CFC.Bias)
-	b.at(w, engine.MLPPre, layer)
+	b.at(w, stack.MLPPre, layer)
 	kernels.Activate(w, b.inner[:n*b.params.Inner], b.params.Activation) // [rows, n_inner]
-	b.at(w, engine.MLPPost, layer)
+	b.at(w, stack.MLPPost, layer)
 	kernels.Linear(w, b.sum, b.inner, n, &h.MLPProj.Weight, h.MLPProj.Bias) // -> [rows, n_embd]
-	b.at(w, engine.MLPOut, layer)
+	b.at(w, stack.MLPOut, layer)
 	kernels.Add(w, b.x[:n*b.params.Embd], b.sum)
-	b.at(w, engine.ResidPost, layer)
+	b.at(w, stack.ResidPost, layer)
 	return true
 }
 

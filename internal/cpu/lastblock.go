@@ -7,8 +7,8 @@ package cpu
 import (
 	"slices"
 
-	"picogpt/internal/engine"
 	"picogpt/kernels"
+	"picogpt/model/stack"
 )
 
 // A lastBlock is what the last block is computed for: the rows of a pass of which logits or hidden
@@ -25,7 +25,7 @@ type lastBlock struct {
 }
 
 // divide divides the weights of c_attn.
-func (r *lastBlock) divide(c *engine.Linear) {
+func (r *lastBlock) divide(c *stack.Linear) {
 	n := c.Weight.In
 	var queries, others bool
 	r.query, queries = c.Weight.Columns(0, n)

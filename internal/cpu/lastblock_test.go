@@ -12,13 +12,14 @@ import (
 	"picogpt/internal/engine"
 	"picogpt/internal/testing/cases"
 	"picogpt/kernels"
+	"picogpt/model/stack"
 )
 
 // random returns a model with random weights: three layers, of which the last two have few rows to
 // compute when few are read.
 func random(t *testing.T, team *kernels.Team, r *rand.Rand, format, cache kernels.Format,
 	embd, heads int,
-) *engine.Params {
+) *stack.Params {
 	numbers := func(n int, scale float64) []float32 {
 		x := make([]float32, n)
 		for i := range x {
@@ -30,15 +31,15 @@ func random(t *testing.T, team *kernels.Team, r *rand.Rand, format, cache kernel
 		m := kernels.Matrix{Layout: layout, In: in, Out: out, F32: numbers(in*out, 0.2)}
 		return kernels.Convert(team, format, &m)
 	}
-	linear := func(in, out int) engine.Linear {
-		return engine.Linear{Weight: matrix(kernels.InOut, in, out), Bias: numbers(out, 0.1)}
+	linear := func(in, out int) stack.Linear {
+		return stack.Linear{Weight: matrix(kernels.InOut, in, out), Bias: numbers(out, 0.1)}
 	}
-	norm := func() engine.Norm { return engine.Norm{Gain: numbers(embd, 1), Bias: numbers(embd, 0.1)} }
-	p := &engine.Params{Vocab: 53, Positions: 200, Embd: embd, Heads: heads, Inner: 4 * embd,
+	norm := func() stack.Norm { return stack.Norm{Gain: numbers(embd, 1), Bias: numbers(embd, 0.1)} }
+	p := &stack.Params{Vocab: 53, Positions: 200, Embd: embd, Heads: heads, Inner: 4 * embd,
 		Epsilon: 1e-5, CacheFormat: cache, WTE: matrix(kernels.OutIn, embd, 53),
 		WPE: numbers(200*embd, 0.1), LnF: norm()}
 	for range 3 {
-		p.H = append(p.H, engine.Block{Ln1: norm(), Ln2: norm(), CAttn: linear(embd, 3*embd),
+		p.H = append(p.H, stack.Block{Ln1: norm(), Ln2: norm(), CAttn: linear(embd, 3*embd),
 			AttnProj: linear(embd, embd), CFC: linear(embd, 4*embd), MLPProj: linear(4*embd, embd),
 			Scale: 0.3})
 	}
@@ -48,7 +49,7 @@ func random(t *testing.T, team *kernels.Team, r *rand.Rand, format, cache kernel
 
 // A batch is what is asked for in one pass, and what came of it.
 type batch struct {
-	params *engine.Params
+	params *stack.Params
 	caches []*cache
 	rows   map[[2]int][]float32 // the logits and hidden states of visited rows
 	logits [][]float32
@@ -122,7 +123,7 @@ func TestRowsThatNobodyReads(t *testing.T) {
 	}
 }
 
-func compareRead(t *testing.T, team *kernels.Team, p *engine.Params, r *rand.Rand) {
+func compareRead(t *testing.T, team *kernels.Team, p *stack.Params, r *rand.Rand) {
 	some, all := batch{params: p}, batch{params: p}
 	a, b := New(team, p, engine.NewBudget(0)), New(team, p, engine.NewBudget(0))
 	var texts [][]int

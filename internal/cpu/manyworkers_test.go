@@ -12,11 +12,12 @@ import (
 	"picogpt/internal/engine"
 	"picogpt/internal/testing/cases"
 	"picogpt/kernels"
+	"picogpt/model/stack"
 )
 
 // many computes passes on so many workers: a prompt of 100 tokens and three texts of one, then a
 // token of each text; the prompt's rows are all read. It returns all logits.
-func many(t *testing.T, p *engine.Params, workers int) (all [][]float32) {
+func many(t *testing.T, p *stack.Params, workers int) (all [][]float32) {
 	t.Helper()
 	team, err := kernels.NewTeam(workers, "")
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"picogpt/internal/engine"
 	"picogpt/kernels"
+	"picogpt/model/stack"
 )
 
 // A page is the keys and values of up to 64 positions, for all layers.
@@ -34,7 +35,7 @@ func roomOf(p *page) int {
 
 // A pool allocates and frees pages. It is safe for concurrent use.
 type pool struct {
-	params *engine.Params
+	params *stack.Params
 	budget *engine.Budget
 	free   [rooms]sync.Pool // *page, by room; the garbage collector frees unused ones
 }

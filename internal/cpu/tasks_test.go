@@ -13,6 +13,7 @@ import (
 	"picogpt/internal/engine"
 	"picogpt/internal/testing/cases"
 	"picogpt/kernels"
+	"picogpt/model/stack"
 )
 
 // counted is an operation as Team.Count tells it, with the bytes of weights that it reads.
@@ -23,7 +24,7 @@ type counted struct {
 }
 
 // shaped returns two layers of GPT-2's smallest model and its head, with weights of 0.
-func shaped(t *testing.T, format kernels.Format) *engine.Params {
+func shaped(t *testing.T, format kernels.Format) *stack.Params {
 	const embd = 768
 	vocab := 10007 // enough that the head feeds everybody
 	if cases.Long {
@@ -46,22 +47,22 @@ func shaped(t *testing.T, format kernels.Format) *engine.Params {
 		}
 		return m
 	}
-	linear := func(in, out int) engine.Linear {
-		return engine.Linear{Weight: matrix(kernels.InOut, in, out), Bias: make([]float32, out)}
+	linear := func(in, out int) stack.Linear {
+		return stack.Linear{Weight: matrix(kernels.InOut, in, out), Bias: make([]float32, out)}
 	}
-	norm := engine.Norm{Gain: make([]float32, embd), Bias: make([]float32, embd)}
-	block := engine.Block{Ln1: norm, Ln2: norm, CAttn: linear(embd, 3*embd),
+	norm := stack.Norm{Gain: make([]float32, embd), Bias: make([]float32, embd)}
+	block := stack.Block{Ln1: norm, Ln2: norm, CAttn: linear(embd, 3*embd),
 		AttnProj: linear(embd, embd), CFC: linear(embd, 4*embd),
 		MLPProj: linear(4*embd, embd), Scale: 0.125}
-	p := &engine.Params{Vocab: vocab, Positions: 1024, Embd: embd, Heads: 12, Inner: 4 * embd,
+	p := &stack.Params{Vocab: vocab, Positions: 1024, Embd: embd, Heads: 12, Inner: 4 * embd,
 		Epsilon: 1e-5, WTE: matrix(kernels.OutIn, embd, vocab), WPE: make([]float32, 1024*embd),
-		H: []engine.Block{block, block}, LnF: norm}
+		H: []stack.Block{block, block}, LnF: norm}
 	p.LMHead = &p.WTE
 	return p
 }
 
 // count runs a pass of so many rows and returns its operations.
-func count(t *testing.T, p *engine.Params, workers, rows int) (operations []counted) {
+func count(t *testing.T, p *stack.Params, workers, rows int) (operations []counted) {
 	team, err := kernels.NewTeam(workers, "")
 	if err != nil {
 		t.Fatal(err)

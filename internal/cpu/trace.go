@@ -9,6 +9,7 @@ import (
 
 	"picogpt/internal/engine"
 	"picogpt/kernels"
+	"picogpt/model/stack"
 )
 
 // A trace is what the spans of a pass read and edit.
@@ -41,15 +42,15 @@ func (b *backend) prepareTrace() {
 }
 
 // at edits and reads a point, where a span of the pass wants it.
-func (b *backend) at(w *kernels.Worker, k engine.Kind, layer int) {
-	if p := (engine.Point{Kind: k, Layer: layer}); b.trace != nil && b.trace.points.Has(p) {
+func (b *backend) at(w *kernels.Worker, k stack.Kind, layer int) {
+	if p := (stack.Point{Kind: k, Layer: layer}); b.trace != nil && b.trace.points.Has(p) {
 		b.visitPoint(w, p)
 	}
 }
 
 // visitPoint edits and reads a point, row by row.
-func (b *backend) visitPoint(w *kernels.Worker, p engine.Point) {
-	if p.Kind == engine.FinalNormalized {
+func (b *backend) visitPoint(w *kernels.Worker, p stack.Point) {
+	if p.Kind == stack.FinalNormalized {
 		f := b.params.LnF
 		kernels.LayerNorm(w, b.norm, b.x, b.rows, f.Gain, f.Bias, b.params.Epsilon)
 	}
@@ -68,7 +69,7 @@ func (b *backend) visitPoint(w *kernels.Worker, p engine.Point) {
 }
 
 // edit applies the edits of a point to the values of one token.
-func (b *backend) edit(s *engine.Span, p engine.Point, x []float32, token int) {
+func (b *backend) edit(s *engine.Span, p stack.Point, x []float32, token int) {
 	for i := range s.Trace.Edits {
 		if e := &s.Trace.Edits[i]; e.Concerns(p) && e.Covers(s.Position+token) {
 			e.Apply(b.params, x, s.Position+token)
@@ -77,24 +78,24 @@ func (b *backend) edit(s *engine.Span, p engine.Point, x []float32, token int) {
 }
 
 // values returns the values of a point for one row: where the pass has them, or a copy.
-func (b *backend) values(w *kernels.Worker, p engine.Point, row int) []float32 {
+func (b *backend) values(w *kernels.Worker, p stack.Point, row int) []float32 {
 	c := b.params
 	n, inner := c.Embd, c.Inner
 	switch p.Kind {
-	case engine.ResidPre, engine.ResidMid, engine.ResidPost:
+	case stack.ResidPre, stack.ResidMid, stack.ResidPost:
 		return b.x[row*n : (row+1)*n]
-	case engine.LN1Normalized, engine.LN2Normalized, engine.FinalNormalized, engine.Z:
+	case stack.LN1Normalized, stack.LN2Normalized, stack.FinalNormalized, stack.Z:
 		return b.norm[row*n : (row+1)*n]
-	case engine.Query, engine.Key, engine.Value:
-		part := int(p.Kind - engine.Query)
+	case stack.Query, stack.Key, stack.Value:
+		part := int(p.Kind - stack.Query)
 		return b.qkv[(row*3+part)*n : (row*3+part+1)*n]
-	case engine.AttnOut, engine.MLPOut:
+	case stack.AttnOut, stack.MLPOut:
 		return b.sum[row*n : (row+1)*n]
-	case engine.MLPPre, engine.MLPPost:
+	case stack.MLPPre, stack.MLPPost:
 		return b.inner[row*inner : (row+1)*inner]
-	case engine.Scores, engine.Pattern:
+	case stack.Scores, stack.Pattern:
 		return b.attentionRow(w, p.Kind, row)
-	case engine.LN1Scale, engine.LN2Scale, engine.FinalScale:
+	case stack.LN1Scale, stack.LN2Scale, stack.FinalScale:
 		x := b.buffer(w, 1)
 		x[0] = normScale(b.x[row*n:(row+1)*n], c.Epsilon)
 		return x
@@ -124,10 +125,10 @@ func normScale(x []float32, epsilon float32) float32 {
 }
 
 // attentionRow returns the attention weights, or the scores, of one row: [n_head, position+1].
-func (b *backend) attentionRow(w *kernels.Worker, k engine.Kind, row int) []float32 {
+func (b *backend) attentionRow(w *kernels.Worker, k stack.Kind, row int) []float32 {
 	i, token := b.At(row)
 	s, all := &b.spans[i], b.spans[i].Weights
-	if k == engine.Scores {
+	if k == stack.Scores {
 		all = s.Scores
 	}
 	keys := s.Tokens - s.Rows + token + 1
@@ -152,7 +153,7 @@ func (b *backend) watchAttention(w *kernels.Worker, layer int) {
 
 func (b *backend) watch(layer int) {
 	t, weights, scores, hidden := b.trace, 0, 0, 0
-	pattern := engine.Point{Kind: engine.Pattern, Layer: layer}
+	pattern := stack.Point{Kind: stack.Pattern, Layer: layer}
 	for i := range b.spans {
 		s, from := &b.spans[i], b.pass.Spans[i].Trace
 		s.Keep, s.Weights, s.Scores = nil, nil, nil
@@ -163,7 +164,7 @@ func (b *backend) watch(layer int) {
 		if from.Reads.Has(pattern) {
 			s.Weights = part(&t.weights, &weights, size)
 		}
-		if from.Reads.Has(engine.Point{Kind: engine.Scores, Layer: layer}) {
+		if from.Reads.Has(stack.Point{Kind: stack.Scores, Layer: layer}) {
 			s.Scores = part(&t.scores, &scores, size)
 		}
 		for j := range from.Edits {
@@ -192,9 +193,9 @@ func part[T any](buffer *[]T, used *int, n int) []T {
 }
 
 // hide hides the keys that an edit names.
-func hide(s *kernels.Span, e *engine.Edit) {
+func hide(s *kernels.Span, e *stack.Edit) {
 	for h := range s.Heads {
-		if e.Head != engine.AllHeads && e.Head != h {
+		if e.Head != stack.AllHeads && e.Head != h {
 			continue
 		}
 		for i := range s.Rows {
@@ -209,7 +210,7 @@ func hide(s *kernels.Span, e *engine.Edit) {
 // embedTraced: x = wte[tokens] + wpe[positions], each of which may be edited.
 func (b *backend) embedTraced(w *kernels.Worker) {
 	p, n := b.params, b.params.Embd
-	token, position := engine.Point{Kind: engine.Embed}, engine.Point{Kind: engine.PosEmbed}
+	token, position := stack.Point{Kind: stack.Embed}, stack.Point{Kind: stack.PosEmbed}
 	for r := w.Next(); r < b.rows; r = w.Next() {
 		i, at := b.At(r)
 		s := &b.pass.Spans[i]
@@ -236,7 +237,7 @@ func (b *backend) embedTraced(w *kernels.Worker) {
 // addLayerNorm: x += sum; norm = ln_2(x)
 func (b *backend) addLayerNorm(w *kernels.Worker, layer, n int) {
 	h, eps := &b.params.H[layer], b.params.Epsilon
-	p := engine.Point{Kind: engine.ResidMid, Layer: layer}
+	p := stack.Point{Kind: stack.ResidMid, Layer: layer}
 	if b.trace == nil || !b.trace.points.Has(p) {
 		kernels.AddLayerNorm(w, b.norm, b.x, b.sum, n, h.Ln2.Gain, h.Ln2.Bias, eps)
 		return

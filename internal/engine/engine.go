@@ -1,9 +1,9 @@
 // Package engine is the interface between the model and the device that computes it.
 //
 // Package model plans and commits: it checks a batch, divides it into passes of a bounded number of
-// rows, and stores each session's tokens. A [Backend] computes: it has the [Params] and the caches
-// of the sessions, and runs one [Pass] at a time. Package internal/cpu is one backend; a GPU is
-// another, with its own parameters, pages and forward pass behind the same few methods.
+// rows, and stores each session's tokens. A [Backend] computes: it has the [stack.Params] and the
+// caches of the sessions, and runs one [Pass] at a time. Package internal/cpu is one backend; a GPU
+// is another, with its own parameters, pages and forward pass behind the same few methods.
 //
 // Every backend gives the same bits. Package kernels defines the order of each floating-point sum.
 package engine
@@ -14,6 +14,7 @@ import (
 	"fmt"
 
 	"picogpt/kernels"
+	"picogpt/model/stack"
 )
 
 // A Device makes backends. model.Options.Device is one.
@@ -22,7 +23,7 @@ type Device interface {
 	// taken from the budget. The backend may use the team for work that the device leaves to the
 	// processor, such as calls of Visit; the model closes the team after the backend. If the device
 	// has no cache of the parameters' CacheFormat, Open returns an error.
-	Open(ctx context.Context, p *Params, cache *Budget, team *kernels.Team) (Backend, error)
+	Open(ctx context.Context, p *stack.Params, cache *Budget, team *kernels.Team) (Backend, error)
 }
 
 // A Backend computes one model on one device. The model calls Run and Close one at a time.
@@ -105,17 +106,9 @@ type Pass struct {
 
 // A Row is the result of a pass for one token.
 type Row struct {
-	Logits []float32 // [vocab_size]
-	Hidden []float32 // after ln_f, or what Span.Layer says, [n_embd]
-	Best   *Best     // if not nil, it replaces Logits and Hidden: see Span
-}
-
-// A Best holds the greatest logits of a row whose logits are all finite: the k greatest, and all
-// others that equal the least of these. Top-k keeps the same ones.
-type Best struct {
-	IDs       []int32   // ascending
-	Logits    []float32 // [len(IDs)]
-	LogSumExp float64   // of the whole row, computed as kernels.Leaves does
+	Logits []float32   // [vocab_size]
+	Hidden []float32   // after ln_f, or what Span.Layer says, [n_embd]
+	Best   *stack.Best // if not nil, it replaces Logits and Hidden: see Span
 }
 
 // A Span is the tokens of one session in a pass.
@@ -129,7 +122,7 @@ type Span struct {
 	Best int
 	// whether a Best decides what the visitor needs; nil: always. If not, the row is visited whole.
 	// It is called by any goroutine, several at a time.
-	Enough func(*Best) bool
+	Enough func(*stack.Best) bool
 	// memory for the logits after the last token, [vocab_size]; nil if they are not wanted
 	Logits []float32
 

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"picogpt/kernels"
+	"picogpt/model/stack"
 )
 
 // Outputs holds the rows of a pass whose logits are wanted, one group at a time. The zero value can
@@ -16,11 +17,11 @@ import (
 type Outputs struct {
 	// the rows of the pass that are in the group
 	Wanted []int
-	Hidden []float32 // [len(Wanted), n_embd], after ln_f; written by the backend
-	Logits []float32 // [len(Wanted), vocab_size]; written by the backend
-	Best   []Best    // [len(Wanted)]; one that has IDs replaces Hidden and Logits
+	Hidden []float32    // [len(Wanted), n_embd], after ln_f; written by the backend
+	Logits []float32    // [len(Wanted), vocab_size]; written by the backend
+	Best   []stack.Best // [len(Wanted)]; one that has IDs replaces Hidden and Logits
 
-	params *Params
+	params *stack.Params
 	pass   *Pass
 	starts []int // the first row of each span
 	rows   int   // of the pass
@@ -29,7 +30,7 @@ type Outputs struct {
 }
 
 // Begin sets the pass, and computes the rows of its spans.
-func (o *Outputs) Begin(params *Params, pass *Pass) {
+func (o *Outputs) Begin(params *stack.Params, pass *Pass) {
 	o.params, o.pass = params, pass
 	o.nonFinite.Store(nil)
 	o.starts, o.rows = o.starts[:0], 0
@@ -72,7 +73,7 @@ func (o *Outputs) Gather(row int) int {
 	grow(&o.Hidden, len(o.Wanted)*o.params.Embd)
 	grow(&o.Logits, len(o.Wanted)*o.params.Vocab)
 	for len(o.Best) < len(o.Wanted) {
-		o.Best = append(o.Best, Best{})
+		o.Best = append(o.Best, stack.Best{})
 	}
 	for i := range o.Best {
 		o.Best[i].IDs, o.Best[i].Logits = o.Best[i].IDs[:0], o.Best[i].Logits[:0]

@@ -21,17 +21,6 @@ const (
 	asideWork = 1 << 15
 )
 
-// A WorkError says that compiling a form takes too much work.
-type WorkError struct {
-	Steps int // the bound
-	Bytes int // of the form
-}
-
-func (e *WorkError) Error() string {
-	return fmt.Sprintf("it takes more than %d steps to compile, which is the bound for %d bytes",
-		e.Steps, e.Bytes)
-}
-
 // A Meter counts the work of compiling one form. Every loop that a form can make long charges the
 // meter. After the first error all charges return that error. A nil meter counts nothing.
 type Meter struct {
@@ -43,6 +32,9 @@ type Meter struct {
 	Most   int // the bound of steps
 	next   int // the count at which the next pause is due
 	err    error
+
+	// Exceeded returns the error of too many steps: of Most for a form of so many bytes.
+	Exceeded func(most, bytes int) error
 }
 
 // New returns a meter for a form of some bytes, with Pause and Aside of constrain.Compiler.
@@ -50,14 +42,15 @@ func New(ctx context.Context, pause func(context.Context) error,
 	aside func(context.Context, func()) error, bytes int,
 ) *Meter {
 	m := &Meter{ctx: ctx, pause: pause, beside: aside, bytes: bytes, next: PauseWork,
-		Most: min(baseWork+workPerByte*min(bytes, mostWork/workPerByte), mostWork)}
+		Most:     min(baseWork+workPerByte*min(bytes, mostWork/workPerByte), mostWork),
+		Exceeded: func(int, int) error { return ErrSteps }}
 	if ctx == nil {
 		m.err = errNoContext
 	}
 	return m
 }
 
-// ErrSteps says that a mask needs more steps than allowed.
+// ErrSteps says that a mask, or a form, needs more steps than allowed.
 var ErrSteps = errors.New("too many steps")
 
 var errNoContext = errors.New("context: nil, want one, such as context.Background()")
@@ -73,7 +66,7 @@ func (m *Meter) Charge(n int) error {
 	m.next = m.Used + PauseWork
 	switch {
 	case m.Used > m.Most:
-		m.err = &WorkError{m.Most, m.bytes}
+		m.err = m.Exceeded(m.Most, m.bytes)
 	case m.pause != nil:
 		m.err = m.pause(m.ctx)
 	default:

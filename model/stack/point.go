@@ -1,4 +1,4 @@
-package engine
+package stack
 
 // Points: places in the forward pass whose values can be read and, most of them, edited.
 

@@ -1,4 +1,4 @@
-package engine
+package stack
 
 // Params: the sizes of a decoder and its weights, under GPT-2's names.
 
