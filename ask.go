@@ -97,7 +97,7 @@ func (g *GPT) formOf(ctx context.Context, t reflect.Type) (*constrain.Constraint
 	if err != nil {
 		return nil, err
 	}
-	form, err := constrain.ForType(ctx, constrain.Compiler{Vocabulary: v}, t, constrain.SchemaOptions{})
+	form, err := constrain.ForType(ctx, constrain.Compiler{Vocabulary: v}, t, constrain.SchemaOptions{Closed: true})
 	if err != nil {
 		return nil, err
 	}

@@ -239,8 +239,10 @@ func TestWithoutASeedOneIsDrawnAndTold(t *testing.T) {
 	}
 }
 
+// TestFormsAreFollowed: forms of all kinds; objects are closed, and open where the request says so.
 func TestFormsAreFollowed(t *testing.T) {
 	c := start(t, serve.Options{})
+	const ofA = `{"type":"object","properties":{"a":{"const":1}},"minProperties":1}`
 	for fields, check := range map[string]func(text string) bool{
 		`"structured_outputs":{"choice":["yes","no"]}`:                                                            func(s string) bool { return s == "yes" || s == "no" },
 		`"guided_choice":["red","blue"]`:                                                                          func(s string) bool { return s == "red" || s == "blue" },
@@ -250,6 +252,11 @@ func TestFormsAreFollowed(t *testing.T) {
 		`"guided_json":"{\"const\":\"x\"}"`:                                                                       func(s string) bool { return s == `"x"` },
 		`"response_format":{"type":"json_object"},"max_tokens":200,"temperature":0.5`:                             func(s string) bool { return strings.HasPrefix(s, "{") },
 		`"response_format":{"type":"json_schema","json_schema":{"name":"n","strict":true,"schema":{"enum":[1]}}}`: func(s string) bool { return s == "1" },
+
+		`"guided_json":` + ofA: func(s string) bool { return s == `{"a":1}` || s == `{"a": 1}` },
+		`"temperature":2,"json_open":true,"max_tokens":3,"response_format":{"type":"json_schema","json_schema":{"schema":` + ofA + `}}`: func(s string) bool {
+			return !strings.HasPrefix(s, `{"a"`)
+		},
 	} {
 		if !strings.Contains(fields, "max_tokens") {
 			fields += `,"max_tokens":40`

@@ -56,6 +56,9 @@ func TestFieldsThatAreRefused(t *testing.T) {
 	}
 	for _, x := range []struct{ fields, param, message string }{
 		{`"prompt":3`, "prompt", "want a string, a list"},
+		{`"json_open":1`, "json_open", "found 1"},
+		{`"json_open":true`, "json_open", "want a JSON Schema with it"},
+		{`"json_open":true,"guided_regex":"a"`, "json_open", "want a JSON Schema with it"},
 		{`"prompt":{}`, "prompt", "found an object"},
 		{`"prompt":[[]]`, "prompt", "want at least one id"},
 		{`"prompt":[[1],[]]`, "prompt", "list 2: want at least one id"},
@@ -227,10 +230,17 @@ func TestUnknownFieldsAreIgnoredAndNamed(t *testing.T) {
 	}
 	for range 2 { // compiled, and found
 		r, _ := c.post("/v1/completions",
-			`{"max_tokens":1,"guided_json":{"properties":{"é":{"type":"string","format":"color"}}}}`)
+			`{"max_tokens":1,"json_open":true,"guided_json":{"properties":{"é":{"type":"string","format":"color"}}}}`)
 		if got := r.Header.Get("X-Schema-Notes"); !strings.HasSuffix(got,
 			`: format "color" is not known, and restricts nothing`) || !strings.Contains(got, "?") {
 			t.Errorf("X-Schema-Notes: %q", got)
+		}
+	}
+	for fields, want := range map[string]string{"": "#: objects have only the names that the schema has; additionalProperties true allows others",
+		`"json_open":true,`: ""} {
+		r, _ := c.post("/v1/completions", `{"max_tokens":1,`+fields+`"guided_json":{"properties":{}}}`)
+		if got := r.Header.Get("X-Schema-Notes"); got != want {
+			t.Errorf("%sX-Schema-Notes: %q, want %q", fields, got, want)
 		}
 	}
 	if r, _ := c.post("/v1/completions", `{"max_tokens":1}`); r.Header["X-Schema-Notes"] != nil {

@@ -12,6 +12,7 @@ import (
 type form struct {
 	schema, regex, grammar *string
 	choice                 []string
+	open                   bool // objects may have other names than those of the schema
 
 	fields []string // the names of the fields that gave one
 }
@@ -37,6 +38,7 @@ func (f *form) addFields(table map[string]field, ignored *[]string) {
 	table["guided_grammar"] = f.given("guided_grammar", asText(&f.grammar))
 	table["guided_choice"] = f.list("guided_choice")
 	table["response_format"] = f.responseFormat(ignored)
+	table["json_open"] = yes(&f.open)
 }
 
 // given returns a field that also notes that the request has it.
@@ -158,6 +160,9 @@ func (f *form) responseFormat(ignored *[]string) field {
 func (f *form) check() error {
 	if len(f.fields) > 1 {
 		return fieldf(f.fields[1], "want one form for the text, found %s too", f.fields[0])
+	}
+	if f.open && f.schema == nil {
+		return fieldf("json_open", "want a JSON Schema with it, such as response_format has")
 	}
 	return nil
 }

@@ -158,7 +158,7 @@ func (c *forms) drop(e *list.Element) { delete(c.known, c.order.Remove(e).(*aFor
 
 // key returns the key of a form in the cache. Tenants have different keys.
 func (f *form) key(tenant string) formKey {
-	b, _ := json.Marshal([]any{tenant, f.schema, f.regex, f.grammar, f.choice}) // strings have JSON
+	b, _ := json.Marshal([]any{tenant, f.schema, f.open, f.regex, f.grammar, f.choice}) // strings have JSON
 	return sha256.Sum256(b)
 }
 
@@ -180,7 +180,7 @@ func (f *form) compile(
 ) (*constrain.Constraint, error) {
 	switch {
 	case f.schema != nil:
-		return c.JSONSchema(ctx, []byte(*f.schema), constrain.SchemaOptions{})
+		return c.JSONSchema(ctx, []byte(*f.schema), constrain.SchemaOptions{Closed: !f.open})
 	case f.regex != nil:
 		return c.Regex(ctx, *f.regex)
 	case f.grammar != nil:

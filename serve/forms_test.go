@@ -74,6 +74,7 @@ func TestFormsOfTenantsAreKeptApart(t *testing.T) {
 	keys := map[formKey]string{}
 	for name, key := range map[string]formKey{
 		"schema":          (&form{schema: &text}).key(""),
+		"an open schema":  (&form{schema: &text, open: true}).key(""),
 		"regex":           (&form{regex: &text}).key(""),
 		"grammar":         (&form{grammar: &text}).key(""),
 		"choice":          (&form{choice: []string{text}}).key(""),

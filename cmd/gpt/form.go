@@ -26,10 +26,13 @@ func formFlags(f *cli.Flags, c *form.Form) {
 	f.Add(&c.JSONSchema, "--json-schema FILE",
 		`the new text is JSON that this JSON Schema accepts; FILE, or the schema itself: {} is any
 		JSON; - is stdin`)
-	f.Add(&c.JSONClosed, "--json-closed",
-		"objects with properties have no others, unless the schema has additionalProperties")
+	f.Add(&c.JSONOpen, "--json-open",
+		`objects may have other properties than those that the schema names; else they have none, unless
+		it has additionalProperties or its like`)
+	f.Add(&c.JSONClosed, "--json-closed", "what is done without --json-open")
 	f.Add(&c.JSONStrict, "--json-strict",
-		"refuse a schema with a format that is not known; else that restricts nothing, and is told")
+		`refuse a schema of which something restricts nothing, such as a format that is not known; else
+		that is told`)
 	f.Add(&c.JSONSpace, "--json-space HOW",
 		`white space in the JSON: one (after each colon and comma, or none; the default), none, or a
 		number: up to so many spaces, tabs and newlines wherever JSON allows them`)
@@ -58,7 +61,7 @@ func (a *app) openForm(
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.Asked(), err)
 	}
-	c, err := f.Compile(v, a.optionFile)
+	c, err := f.Compile(v, a.optionFile, a.rules)
 	if err != nil {
 		return err
 	}

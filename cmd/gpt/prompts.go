@@ -110,7 +110,7 @@ func (c *generateCommand) runPrompts(
 			return err
 		}
 	}
-	form, err := c.Form.Settings(a.optionFile)
+	form, err := c.Form.Settings(a.optionFile, a.rules)
 	if err != nil {
 		return err
 	}

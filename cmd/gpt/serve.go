@@ -95,8 +95,9 @@ than OpenAI's; a negative one is its two's complement.
 
 /v1/completions	string, strings, ids or lists of ids; n, best_of, echo, logprobs, stop, logit_bias,
 	penalties, stream; also top_k, min_p, repetition_penalty, min_tokens, ignore_eos,
-	stop_token_ids, bad_words, structured_outputs; allowed_token_ids, guidance_scale, negative_prompt,
-	prompt_logprobs, truncate_prompt_tokens, include_stop_str_in_output, skip_special_tokens; ` +
+	stop_token_ids, bad_words, structured_outputs, json_open; allowed_token_ids, guidance_scale,
+	negative_prompt, prompt_logprobs, truncate_prompt_tokens, include_stop_str_in_output,
+	skip_special_tokens; ` +
 			manyFields() + `; use_beam_search with n or best_of beams, at most --max-streams,
 	length_penalty, early_stopping, and no sampling without a temperature; llama.cpp's n_probs,
 	repeat_penalty, repeat_last_n; steer, a list of control vectors of --steer, each

@@ -24,7 +24,8 @@ type Form struct {
 	Choices    []string
 	Regex      *string
 	JSONSchema *string
-	JSONClosed bool
+	JSONOpen   bool
+	JSONClosed bool // the default, as earlier versions had to be told
 	JSONStrict bool
 	JSONSpace  *string
 	Grammar    *string
@@ -69,6 +70,9 @@ func (f *Form) Check() error {
 	}
 	if f.Grammar != nil && *f.Grammar == "" {
 		return fault.Usagef("--grammar: want the name of a file, found nothing")
+	}
+	if f.JSONOpen && f.JSONClosed {
+		return fault.Usagef("--json-open and --json-closed: want one of them")
 	}
 	if _, err := f.choices(); err != nil {
 		return err
@@ -133,15 +137,20 @@ func (f *Form) space() (int, error) {
 	return n, nil
 }
 
-// Compile makes the constraint. What is wrong with it is a fault.Usage.
+// closed reports whether objects have only the names of their schemas. Before rules 1 of package
+// receipt they had them only with --json-closed.
+func (f *Form) closed(rules int) bool { return f.JSONClosed || rules >= 1 && !f.JSONOpen }
+
+// Compile makes the constraint, under the rules of a receipt. What is wrong with it is a
+// fault.Usage.
 func (f *Form) Compile(
-	v *constrain.Vocabulary, read ReadFile,
+	v *constrain.Vocabulary, read ReadFile, rules int,
 ) (c *constrain.Constraint, err error) {
 	switch {
 	case f.Regex != nil:
 		c, err = constrain.Regex(v, *f.Regex)
 	case f.JSONSchema != nil:
-		o := constrain.SchemaOptions{Closed: f.JSONClosed, Strict: f.JSONStrict}
+		o := constrain.SchemaOptions{Closed: f.closed(rules), Strict: f.JSONStrict}
 		if o.Space, err = f.space(); err != nil {
 			return nil, err
 		}
@@ -199,7 +208,7 @@ func (f *Form) schemaItself() bool {
 }
 
 // Settings are the flags as a run that continues compares them. Files count by what is in them.
-func (f *Form) Settings(read ReadFile) (list []resume.Setting, err error) {
+func (f *Form) Settings(read ReadFile, rules int) (list []resume.Setting, err error) {
 	add := func(name, value string) { list = append(list, resume.Setting{Name: name, Value: value}) }
 	digest := func(text string) string {
 		sum := sha256.Sum256([]byte(text))
@@ -219,7 +228,7 @@ func (f *Form) Settings(read ReadFile) (list []resume.Setting, err error) {
 	case "--json-schema":
 		text, err = f.schema(read)
 		add("--json-schema", digest(text))
-		add("--json-closed", strconv.FormatBool(f.JSONClosed))
+		add("--json-open", strconv.FormatBool(!f.closed(rules)))
 		space, _ := f.space()
 		add("--json-space", strconv.Itoa(space))
 	}
