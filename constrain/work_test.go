@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -274,6 +275,33 @@ func TestTheFirstPlacesAreWorkToo(t *testing.T) {
 	}
 	if _, _, err := work(h, double(1000), nil); err == nil {
 		t.Error("a grammar that can begin in too many places is compiled")
+	}
+}
+
+// TestManyStacksAreDear: forms whose rules lead to very many stacks are refused before they have made
+// many of them, whatever leads there: the memory says how many they made.
+func TestManyStacksAreDear(t *testing.T) {
+	gpt2()
+	for name, rule := range map[string]string{"two": `r%d r%d`, "two or one": `r%d r%d | r%d`, "optional": `r%d? r%d?`,
+		"repeated": `(r%d* r%d)*`, "nothing": `r%d ("" | ` + strings.Repeat(`"" | `, 500) + `"") r%d`} {
+		for last, char := range map[string]string{"maybe": `"a"?`, "one": `"a"`} {
+			text := "root ::= r0\n" + list(40, "\n", func(i int) string {
+				return fmt.Sprintf("r%d ::= ", i) + strings.ReplaceAll(rule, "%d", fmt.Sprint(i+1))
+			}) + "\nr40 ::= " + char
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			c, err := Grammar(gpt2(), text)
+			if err == nil {
+				err = start(t, c).Mask(make([]uint64, gpt2().Words()))
+			}
+			runtime.ReadMemStats(&after)
+			if grown := after.TotalAlloc - before.TotalAlloc; grown > 24<<20 {
+				t.Errorf("%s, %s: %d bytes, then %v", name, last, grown, err)
+			}
+			if err != nil && !strings.Contains(err.Error(), "one token needs more than") {
+				t.Errorf("%s, %s: %v", name, last, err)
+			}
+		}
 	}
 }
 

@@ -16,4 +16,7 @@ const (
 	maxHeld   = 1 << 20 // positions of all stored states
 	maxSeen   = 1 << 12 // positions for which a machine keeps memory
 	MaxWork   = 1 << 20 // positions that may be visited for one mask
+	// positions without a stack that are visited in the time of one that has a stack, or of making
+	// a stack
+	stackWork = 16
 )

@@ -33,6 +33,7 @@ type Machine struct {
 	masks  int    // stored ones
 	kept   int    // positions of all states
 	Work   int
+	pause  int   // the work at which other goroutines may run
 	most   int   // bound of the work of this call
 	over   error // the error beyond that bound
 	Err    error
@@ -156,7 +157,7 @@ func (m *Machine) Current(s *State) *State {
 
 // Begin starts counting the work of a call.
 func (m *Machine) Begin() {
-	m.Work, m.most, m.over, m.Err = 0, MaxWork, m.tooMuch, nil
+	m.Work, m.pause, m.most, m.over, m.Err = 0, meter.PauseWork, MaxWork, m.tooMuch, nil
 	if len(m.states) > maxStates || m.masks > maxMasks || len(m.stacks) > 16*maxStates {
 		m.Forget()
 	}
@@ -234,10 +235,18 @@ func (m *Machine) closure(from []position) *State {
 		if !n.alive || m.visited(p) {
 			continue
 		}
-		if m.Work++; m.Work%meter.PauseWork == 0 {
+		work, made := 1, m.made
+		if n.kind == callNode {
+			todo = append(todo, position{n.to, m.push(n.ret, p.stack)})
+		}
+		if work += stackWork * int(m.made-made); p.stack != nil {
+			work += stackWork * (1 + len(n.more)/2)
+		}
+		if m.Work += work; m.Work >= m.pause {
+			m.pause = m.Work + meter.PauseWork
 			runtime.Gosched() // other texts are being written
 		}
-		if err := m.meter.Charge(8); err != nil {
+		if err := m.meter.Charge(8 * work); err != nil {
 			m.Err = err
 			return Dead
 		}
@@ -247,7 +256,6 @@ func (m *Machine) closure(from []position) *State {
 				todo = append(todo, position{to, p.stack})
 			}
 		case callNode:
-			todo = append(todo, position{n.to, m.push(n.ret, p.stack)})
 		case endNode:
 			if p.stack == nil {
 				accepts = true
