@@ -34,8 +34,9 @@ type Options struct {
 
 	// Stop holds strings that end the text: it ends where the first of them is complete in the
 	// bytes of the generated tokens, across token borders too. No part of the string appears in
-	// Token.Text. Stop needs Vocabulary.
-	Stop []string
+	// Token.Text, unless KeepStop is set: then the text ends with it. Stop needs Vocabulary.
+	Stop     []string
+	KeepStop bool
 
 	// Vocabulary gives Token.Text its bytes, in whole runes as they become certain, and limits
 	// sampling to its ids: it never draws a checkpoint's padding rows from Size on, nor the ids

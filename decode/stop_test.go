@@ -50,7 +50,7 @@ func TestAStopStringIsNeverShownInPart(t *testing.T) {
 		{"a stop string that begins inside a rune", []string{"\xa9!"},
 			[]string{"\xc3", "\xa9", "?"}, "||é?|", false},
 	} {
-		pieces, stopped := shown(newTextStream(c.stops, 0), c.tokens)
+		pieces, stopped := shown(newTextStream(c.stops, false, 0), c.tokens)
 		if got := strings.Join(pieces, "|"); got != c.want || stopped != c.stopped {
 			t.Errorf("%s: %q, stopped %v; want %q, %v", c.about, got, stopped, c.want, c.stopped)
 		}
@@ -71,11 +71,11 @@ func FuzzStop(f *testing.F) {
 				stops = append(stops, s)
 			}
 		}
-		want, wantStopped := text, false
+		want, kept, wantStopped := text, text, false
 		for end := 0; end <= len(text) && !wantStopped; end++ {
 			for _, s := range stops {
 				if strings.HasSuffix(text[:end], s) && (!wantStopped || end-len(s) < len(want)) {
-					want, wantStopped = text[:end-len(s)], true
+					want, kept, wantStopped = text[:end-len(s)], text[:end], true
 				}
 			}
 		}
@@ -88,11 +88,17 @@ func FuzzStop(f *testing.F) {
 			}
 		}
 
-		pieces, stopped := shown(newTextStream(stops, 0), tokens)
+		pieces, stopped := shown(newTextStream(stops, false, 0), tokens)
 		if got := strings.Join(pieces, ""); got != want || stopped != wantStopped {
 			t.Fatalf("%q cut by %x with stops %q: %q, stopped %v; want %q, %v", text, borders,
 				stops, got, stopped, want, wantStopped)
 		}
+		pieces, stopped = shown(newTextStream(stops, true, 0), tokens)
+		if got := strings.Join(pieces, ""); got != kept || stopped != wantStopped {
+			t.Fatalf("%q cut by %x after stops %q: %q, stopped %v; want %q, %v", text, borders,
+				stops, got, stopped, kept, wantStopped)
+		}
+		pieces, _ = shown(newTextStream(stops, false, 0), tokens)
 		if utf8.ValidString(want) {
 			for i, p := range pieces {
 				if !utf8.ValidString(p) {
@@ -102,7 +108,7 @@ func FuzzStop(f *testing.F) {
 		}
 		// nothing was held back for longer than a stop string and a rune could need
 		if !stopped && len(stops) > 0 {
-			held := newTextStream(stops, 0)
+			held := newTextStream(stops, false, 0)
 			for _, token := range tokens {
 				held.push(token)
 			}

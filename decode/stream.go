@@ -138,7 +138,7 @@ func newStream(l limits, held, prompt []int, o Options) (*Stream, error) {
 	if h := o.Healing; h != nil {
 		s.constraint, exempt = h.Matcher(s.constraint), len(h.Bytes)
 	}
-	s.text, s.bans = newTextStream(o.Stop, exempt), newBans(o.Ban, exempt)
+	s.text, s.bans = newTextStream(o.Stop, o.KeepStop, exempt), newBans(o.Ban, exempt)
 	if o.Vocabulary != nil {
 		s.decoder = o.Vocabulary.NewDecoder(context)
 	}

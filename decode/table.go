@@ -63,6 +63,13 @@ func (o *Options) lengthTable() []option.Option {
 		Field: option.Field{Name: "stop", Most: 32, Single: true},
 		Setting: option.Setting{Group: "End", Label: "Stop at", Read: "strings",
 			Help: `A string a line; the text ends before it. \n is a line end.`},
+	}, {
+		Name: "keep stop", Value: &o.KeepStop, Default: "false", With: []string{"stop"},
+		In: option.Chat | option.Receipts,
+		Flag: option.Flag{Name: "keep-stop", Aliases: []string{"include-stop-str-in-output"},
+			Group: option.Output, Others: "include-stop keep-stop-string no-trim-stop",
+			Help: "end the text with the string of --stop, and not before it"},
+		Field: option.Field{Name: "include_stop_str_in_output"},
 	}}
 }
 

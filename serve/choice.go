@@ -106,20 +106,25 @@ func (c *choice) end(j *job, t *decode.Token) {
 		if slices.Contains(j.stopIDs, t.ID) && !special {
 			c.stop = stopReason{id: t.ID, isID: true}
 		}
-		if j.stopToo && !(special && j.skipSpecial) && j.server.vocabulary.has(t.ID) {
+		if j.KeepStop && !(special && j.skipSpecial) && j.server.vocabulary.has(t.ID) {
 			c.text = append(c.text, j.server.vocabulary.texts[t.ID]...)
 		}
 	case decode.FinishStop:
-		rest := string(c.raw[min(c.shown, len(c.raw)):])
-		for _, s := range j.Stop { // the shortest was complete first
-			if strings.HasPrefix(rest, s) && (c.stop.text == "" || len(s) < len(c.stop.text)) {
-				c.stop.text = s
-			}
-		}
-		if j.stopToo {
-			c.text = append(c.text, c.stop.text...)
+		c.stop.text = stopString(string(c.raw), min(c.shown, len(c.raw)), j.Stop, j.KeepStop)
+	}
+}
+
+// stopString returns which string ended a text that was shown up to a byte: that stands after it and
+// was complete first, so the shortest, or with kept stands before it and began first, so the longest.
+func stopString(raw string, shown int, stops []string, kept bool) (found string) {
+	for _, s := range stops {
+		switch {
+		case kept && strings.HasSuffix(raw[:shown], s) && len(s) > len(found),
+			!kept && strings.HasPrefix(raw[shown:], s) && (found == "" || len(s) < len(found)):
+			found = s
 		}
 	}
+	return found
 }
 
 // mean returns the mean log-probability of the new tokens, by which best_of compares choices.

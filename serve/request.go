@@ -32,7 +32,6 @@ type completion struct {
 	hasStreamOptions bool
 	idTokens, idsToo bool // return_tokens_as_token_ids, return_token_ids
 	promptLogprobs   *int
-	stopToo          bool // include_stop_str_in_output
 	skipSpecial      bool // skip_special_tokens
 	newest           int  // truncate_prompt_tokens; 0: none, -1: as many as there is room for
 	noPenalties      bool // repeat_last_n is 0
@@ -141,11 +140,10 @@ func (q *completion) fields(s *Server) map[string]field {
 		"return_tokens_as_token_ids": yes(&q.idTokens),
 		"return_token_ids":           yes(&q.idsToo),
 
-		"prompt_logprobs":            optional(&q.promptLogprobs, upTo(0, mostTop)),
-		"include_stop_str_in_output": yes(&q.stopToo),
-		"skip_special_tokens":        yes(&q.skipSpecial),
-		"truncate_prompt_tokens":     whole(&q.newest, -1, option.Most),
-		"use_beam_search":            yes(&q.searched),
+		"prompt_logprobs":        optional(&q.promptLogprobs, upTo(0, mostTop)),
+		"skip_special_tokens":    yes(&q.skipSpecial),
+		"truncate_prompt_tokens": whole(&q.newest, -1, option.Most),
+		"use_beam_search":        yes(&q.searched),
 	}
 	options := object("stream_options", &q.ignored, map[string]field{
 		"include_usage": yes(&q.usage), "continuous_usage_stats": yes(&q.usages),

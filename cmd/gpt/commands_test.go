@@ -52,7 +52,7 @@ func TestFlagsAreCheckedBeforeTheFirstWord(t *testing.T) {
 		"hello world --temp is":              `--temp: want a number, found "is"`,
 		"--top-k five hello world":           `--top-k: want a whole number, found "five"`,
 		"hello world --top-p 90":             "--top-p 90: want a number from 0 to 1 (off)",
-		"hello world -n 0":                   "--max-tokens 0: want at least 1",
+		"hello world -n 0":                   "--max-tokens 0: want at least 1, or -1 for no limit",
 		"hello world --return 2":             "--return: want --beams N with it",
 		"hello world --threads -1":           "--threads -1: want 0 to 4096",
 		"hello world --addr :80":             "unknown flag --addr",

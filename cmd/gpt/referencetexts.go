@@ -26,7 +26,7 @@ import (
 func (c *generateCommand) referenceDoes() []string {
 	does := []string{"file", "prompt", "tokens", "special", "model", "adapter", "gelu", "verbose",
 		"output", "json", "out", "force", "no-display-prompt", "samples", "max-tokens", "overflow",
-		"stop", "eos", "min-tokens", "length-decay", "logprobs", "raw-control-chars"}
+		"stop", "keep-stop", "eos", "min-tokens", "length-decay", "logprobs", "raw-control-chars"}
 	for _, o := range c.Params.Table() {
 		name := o.Flag.Name
 		if name != "guidance" && name != "negative" && name != "logit-bias" &&
