@@ -19,6 +19,7 @@ type schedule struct {
 	full     bool           // the cache had no room: no slot is given before one has become free
 	budget   budget
 	work     work
+	rate     rate
 	prefixes prefixCache
 
 	// Of the current step.
@@ -63,7 +64,9 @@ func (b *Batcher) loop() {
 			b.abandon(recover())
 		}
 	}()
+	b.rate.last = time.Time{} // the time until now was nobody's
 	for b.admit() {
+		full := b.full || len(b.running) >= b.options.MaxStreams
 		b.matchAll()
 		taken := b.takeReady()
 		if b.plan(); len(b.batch) > 0 {
@@ -71,8 +74,16 @@ func (b *Batcher) loop() {
 		} else if !taken {
 			b.wait()
 		}
+		b.learnRate(full)
 	}
 	ended = true // now there may be another goroutine
+}
+
+// learnRate notes a round of the loop, which began with all slots taken or not.
+func (b *Batcher) learnRate(full bool) {
+	c := &b.counters
+	b.rate.observe(time.Now(), c.promptTokens.Load()+c.newTokens.Load(), full)
+	c.rate.set(b.rate.perSecond())
 }
 
 // wait waits until something has changed, or a text has waited so long for its caller that it may

@@ -25,6 +25,10 @@ type Stats struct {
 	PrefixQueries int64 // tokens of prompts that were looked up in the prefix cache
 	PrefixHits    int64 // of these, tokens that it had
 	Preemptions   int64 // texts that lost their slot because the cache was full
+
+	// Rate is how many tokens a second, of prompts and new ones, all texts together advanced lately
+	// while no slot was free. 0 means that it is not known yet.
+	Rate float64
 }
 
 // StepSizes are the numbers of rows by which Stats.StepsOf counts steps, each that of the steps with at
@@ -37,6 +41,7 @@ type counters struct {
 	rows, promptTokens, newTokens, preemptions atomic.Int64
 	stepsOf                                    [len(StepSizes) + 1]atomic.Int64
 	prefixQueries, prefixHits                  atomic.Int64
+	rate                                       gauge
 }
 
 // Stats returns the counts. It waits for no step, and costs little.
@@ -51,7 +56,7 @@ func (b *Batcher) Stats() Stats {
 		Rows:         c.rows.Load(),
 		PromptTokens: c.promptTokens.Load(), NewTokens: c.newTokens.Load(),
 		PrefixQueries: c.prefixQueries.Load(), PrefixHits: c.prefixHits.Load(),
-		Preemptions: c.preemptions.Load(),
+		Preemptions: c.preemptions.Load(), Rate: c.rate.get(),
 	}
 	for i := range c.stepsOf {
 		s.StepsOf[i] = c.stepsOf[i].Load()

@@ -26,6 +26,7 @@ type choice struct {
 	prompt  *prompt
 
 	tokens  int     // how many new tokens so far
+	allowed int     // how many there may be
 	sum     float64 // of their log-probabilities
 	first   bool    // none of it has been sent
 	raw     []byte  // the bytes of the new tokens, in which stop strings are searched
@@ -50,7 +51,7 @@ type stopReason struct {
 
 // newChoice returns a choice without tokens, with the prompt's text if that is echoed.
 func (j *job) newChoice(p *prompt, index int) *choice {
-	c := &choice{index: index, prompt: p, first: true}
+	c := &choice{index: index, prompt: p, allowed: p.tokens, first: true}
 	if j.echo {
 		c.echo = p.text
 	}
@@ -140,7 +141,7 @@ func (c *choice) sent() {
 	clear(c.entries) // frees their alternatives
 	c.echo, c.text, c.entries, c.ids, c.first = "", c.text[:0], c.entries[:0], c.ids[:0], false
 	if c.finish != "" {
-		*c = choice{index: c.index, finish: c.finish, failed: c.failed, tokens: c.tokens}
+		*c = choice{index: c.index, finish: c.finish, failed: c.failed, tokens: c.tokens, allowed: c.allowed}
 	}
 }
 

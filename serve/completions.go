@@ -80,6 +80,9 @@ func (j *job) prepare(ctx context.Context) (err error) {
 	if err := j.checkSize(); err != nil {
 		return err
 	}
+	if err := j.place.expect(j.work()); err != nil {
+		return err
+	}
 	if err := j.server.complete(ctx, j.completion); err != nil {
 		return err
 	}
@@ -105,6 +108,22 @@ func (j *job) prepare(ctx context.Context) (err error) {
 		j.visit.Header().Set("X-Seed", fmt.Sprint(n.seed))
 	}
 	return nil
+}
+
+// work returns how many tokens the texts of a request take of the batch, where they have as many new
+// ones as others lately had.
+func (j *job) work() (tokens float64) {
+	if j.searched { // beside the batch, in turns
+		return 0
+	}
+	usual := j.server.queue.backlog.usual()
+	for i := range j.prompt {
+		p := &j.prompt[i]
+		if p.tokens > 0 || j.scored() {
+			tokens += float64(len(p.ids)) + usual*float64(p.tokens*j.drawn())
+		}
+	}
+	return tokens
 }
 
 // mostEntries bounds the memory of an answer that is sent as a whole: its tokens and their
@@ -302,5 +321,6 @@ func (j *job) take(c *choice, t *decode.Token, took func(*choice, *decode.Token)
 // ended counts the end of a choice.
 func (j *job) ended(c *choice) {
 	j.server.metrics.finished.WithLabelValues(c.finish).Inc()
+	j.server.queue.backlog.ended(c.allowed, c.tokens)
 	j.place.finish()
 }

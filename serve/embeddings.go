@@ -74,7 +74,9 @@ func (s *Server) evaluate(
 	defer cancel()
 	if tokens, err = s.encodeInput(ctx, v.client.id, input); err == nil {
 		v.note.prompts, v.note.promptTokens = len(input), tokens
-		err = s.states(ctx, v, place, input, from, use)
+		if err = place.expect(float64(tokens)); err == nil {
+			err = s.states(ctx, v, place, input, from, use)
+		}
 	}
 	return tokens, s.explain(v, err)
 }

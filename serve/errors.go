@@ -7,14 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 )
 
 // An apiError is the answer to a request that fails.
 type apiError struct {
 	status  int
 	message string
-	param   string // the field; "" if none is wrong
-	code    string // "" is null
+	param   string        // the field; "" if none is wrong
+	code    string        // "" is null
+	retry   time.Duration // after which it may succeed, of a 429 or 503; less than a second: at once
 }
 
 func (e *apiError) Error() string { return e.message }

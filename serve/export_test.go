@@ -108,6 +108,16 @@ func Decisives() []string { return slices.Sorted(maps.Keys(decisives)) }
 // Off returns the values of a decisive field that ask for nothing.
 func Off(path string) []string { return strings.Fields(decisives[path].off) }
 
+// SetRate says how many tokens a second the batch makes.
+func (s *Server) SetRate(perSecond float64) {
+	s.queue.backlog.mu.Lock()
+	defer s.queue.backlog.mu.Unlock()
+	s.queue.backlog.rate = func() float64 { return perSecond }
+}
+
+// Rate returns how many tokens a second the batch has made.
+func (s *Server) Rate() float64 { return s.batcher.Stats().Rate }
+
 // Occupy takes a slot of the batch, until leave is called.
 func (s *Server) Occupy() (leave func()) {
 	begun, ends := make(chan struct{}), make(chan struct{})
@@ -121,4 +131,11 @@ func (s *Server) Occupy() (leave func()) {
 	}()
 	<-begun
 	return func() { close(ends) }
+}
+
+// Backlog returns how many requests the backlog has.
+func (s *Server) Backlog() int {
+	s.queue.backlog.mu.Lock()
+	defer s.queue.backlog.mu.Unlock()
+	return len(s.queue.backlog.places)
 }

@@ -64,6 +64,12 @@ type Options struct {
 	// ShareAll. Where there are no keys, ShareKey means ShareAll if Loopback is set, else ShareClient.
 	CacheShare string
 
+	// MaxWait bounds how long a text is expected to wait for its first token: by the tokens of the
+	// texts that are to be written before it, and as many a second as the batch had lately. What would
+	// wait longer is refused with 429, and a Retry-After of the seconds until it would not. 0 means no
+	// bound.
+	MaxWait time.Duration
+
 	// Timeout bounds the time of a request, from its body to the end of the answer. 0 means none.
 	Timeout time.Duration
 
@@ -140,6 +146,7 @@ func (o *Options) check(m *model.Model, tok *tokenizer.Tokenizer) error {
 	}{
 		{"max queue", int64(o.MaxQueue)}, {"max prompts", int64(o.MaxPrompts)},
 		{"max n", int64(o.MaxN)}, {"max body", o.MaxBody}, {"timeout", int64(o.Timeout)},
+		{"max wait", int64(o.MaxWait)},
 	} {
 		if limit.value < 0 {
 			return fmt.Errorf("%s %d: want 0 (the default) or more", limit.name, limit.value)

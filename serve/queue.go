@@ -12,6 +12,7 @@ type queue struct {
 	room     shares // of texts, waiting and in progress; fewer than there are if requests are large
 	texts    atomic.Int64
 	draining atomic.Bool
+	backlog  backlog
 }
 
 // A place is the room that a request has in the queue.
@@ -20,6 +21,7 @@ type place struct {
 	share *share
 	texts int          // that are not finished
 	begun atomic.Int32 // texts that have had a slot, and did not lose it by reading slowly
+	load  load
 }
 
 // amount returns how much of the queue a request of n texts takes: at most half, so that no request
@@ -47,12 +49,21 @@ func (q *queue) reserve(v *visit, n int) (*place, error) {
 	})
 	if !p.share.take(q.amount(n)) {
 		p.share.release()
-		return nil, errorf(http.StatusTooManyRequests, "queue_full",
+		e := errorf(http.StatusTooManyRequests, "queue_full",
 			"%d texts wait or are being written, and %d more are too many: want at most %d",
 			q.texts.Load(), n, q.room.most)
+		e.retry = q.backlog.until(n)
+		return nil, e
 	}
+	p.load.client, p.load.texts = v.client.id, n
 	q.texts.Add(int64(n))
 	return p, nil
+}
+
+// expect says how many tokens the texts of a place are, or refuses them where they would wait too
+// long: before anything is computed for them.
+func (p *place) expect(tokens float64) error {
+	return p.queue.backlog.add(p, tokens)
 }
 
 // finish gives the room of a text back that has ended.
@@ -64,6 +75,7 @@ func (p *place) finish() {
 
 // release gives all room back. A second call does nothing.
 func (p *place) release() {
+	p.queue.backlog.remove(p)
 	p.share.release()
 	p.queue.texts.Add(-int64(p.texts))
 	p.texts = 0

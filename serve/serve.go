@@ -100,6 +100,8 @@ func New(m *model.Model, tok *tokenizer.Tokenizer, o Options) (*Server, error) {
 	s.door = newDoor(&s.options)
 	s.forms = newForms(s.vocabulary, s.ends)
 	s.queue.room = newShares(int64(o.MaxQueue + o.Batcher.MaxStreams))
+	s.queue.backlog = backlog{most: o.MaxWait, slots: o.Batcher.MaxStreams,
+		rate: func() float64 { return s.batcher.Stats().Rate }}
 	s.bodies = newShares(bodiesAtOnce * o.MaxBody)
 	s.answers = newShares(mostAnswers)
 	s.patience = patient()

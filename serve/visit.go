@@ -7,7 +7,9 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"math"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -167,7 +169,8 @@ func (v *visit) fail(err error) {
 	}
 	e := asAPI(err)
 	if e.status == http.StatusTooManyRequests || e.status == http.StatusServiceUnavailable {
-		v.Header().Set("Retry-After", "1")
+		seconds := max(1, int(math.Ceil(e.retry.Seconds())))
+		v.Header().Set("Retry-After", strconv.Itoa(seconds))
 	}
 	v.refuse(e)
 }

@@ -4,13 +4,17 @@ package serve_test
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"picogpt/batch"
 	"picogpt/internal/chattemplate"
+	"picogpt/internal/testing/testmodel"
+	"picogpt/model"
 	"picogpt/serve"
 )
 
@@ -69,4 +73,69 @@ func TestAWaitingStreamThatFailsSaysSo(t *testing.T) {
 			t.Errorf("%q", got)
 		}
 	})
+}
+
+// TestWhatWouldWaitTooLongIsRefused by the tokens that wait, at a rate that the test sets.
+func TestWhatWouldWaitTooLongIsRefused(t *testing.T) {
+	m := testmodel.Demo(t, model.Options{Threads: 1})
+	c := startWith(t, m, serve.Options{Keys: []string{"a", "b"}, MaxWait: 30 * time.Second,
+		Template: chattemplate.Plain, Batcher: batch.Options{MaxStreams: 1, MaxDelay: time.Hour}})
+	const prompt = `"ignore_eos":true,"prompt":"Once","max_tokens":`
+	c.server.SetRate(10)
+	leave := c.server.Occupy()
+	var all sync.WaitGroup
+	waits := 0
+	begin := func(key, body string) {
+		all.Go(func() {
+			if r, text := c.post("/v1/completions", body, "Authorization", "Bearer "+key); r.StatusCode != 200 {
+				t.Errorf("%s of %s: %d %s", body, key, r.StatusCode, text)
+			}
+		})
+		waits++
+		eventually(t, "it waits", func() bool { return c.server.Backlog() == waits })
+	}
+	refused := func(key, path, body, retry string) {
+		t.Helper()
+		r, text := c.post(path, body, "Authorization", "Bearer "+key)
+		if r.StatusCode != http.StatusTooManyRequests || r.Header.Get("Retry-After") != retry ||
+			!strings.Contains(text, `"wait_too_long"`) {
+			t.Errorf("%s: %d, Retry-After %q, want %q: %s", body, r.StatusCode,
+				r.Header.Get("Retry-After"), retry, text)
+		}
+	}
+	begin("a", "{"+prompt+"199}")
+	begin("a", "{"+prompt+"99}") // 200 tokens wait before it, 20 s
+	begin("a", "{"+prompt+"9}")  // 300 tokens, 30 s
+	refused("a", "/v1/completions", "{"+prompt+"9}", "1")
+	refused("a", "/v1/completions", `{"stream":true,`+prompt+"9}", "1")
+	c.server.SetRate(5)
+	refused("a", "/v1/completions", "{"+prompt+"9}", "32")
+	refused("a", "/v1/embeddings", `{"input":"Once"}`, "32")
+	refused("a", "/v1/chat/completions",
+		`{"stream":true,"messages":[{"role":"user","content":"a"}]}`, "32")
+	begin("b", "{"+prompt+"99}") // its turn comes after 100 of a's tokens
+	refused("b", "/v1/completions", "{"+prompt+"99}", "30")
+	_, metrics := c.do("GET", "/metrics", "", "Authorization", "Bearer a")
+	if !strings.Contains(metrics, `handler="/v1/completions",model_name="demo",status="429"} 4`) {
+		t.Errorf("the metrics have no 429: %s", metrics)
+	}
+	leave()
+	all.Wait()
+	c.idle(m)
+	if n := c.server.Backlog(); n != 0 {
+		t.Errorf("%d requests are still in the backlog", n)
+	}
+}
+
+// TestTheRateIsMeasured while all slots are taken.
+func TestTheRateIsMeasured(t *testing.T) {
+	c := start(t, serve.Options{Batcher: batch.Options{MaxStreams: 2}})
+	c.complete(`{"max_tokens":5,"ignore_eos":true}`)
+	if rate := c.server.Rate(); rate != 0 {
+		t.Errorf("%v with a free slot", rate)
+	}
+	c.complete(`{"max_tokens":5,"ignore_eos":true,"n":4}`)
+	if rate := c.server.Rate(); !(rate > 0) {
+		t.Errorf("%v with full slots", rate)
+	}
 }

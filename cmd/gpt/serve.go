@@ -116,9 +116,11 @@ than OpenAI's; a negative one is its two's complement.
 
 Fields that it does not know are ignored, and named in the header X-Ignored-Fields; in a request
 without a prompt they are errors, and so are always those of other servers that decide what an
-answer is, such as tool_choice required, grammar, lora, n_predict, chat_template. /tokenize takes at most 1 MiB of text. The queue is bounded: a
-request that finds it full gets status 429, which clients answer by trying again; of the client with
-most texts, the newest makes room for clients that have none. A client that goes away ends its texts.
+answer is, such as tool_choice required, grammar, lora, n_predict, chat_template. /tokenize takes at most 1 MiB of text. The queue is bounded, in
+texts and in time: a request that finds it full, or would wait for longer than --max-wait, gets status
+429, which clients answer by trying again after the seconds in Retry-After; of the client with most
+texts, the newest makes room for clients that have none. A stream that waits has its headers and a
+comment after three seconds. A client that goes away ends its texts.
 
 /health is 200 from the start; /ready, and all else, is 503 until the model is loaded. SIGTERM and
 Ctrl-C make /ready 503 at once; requests are answered for --grace more, then no new ones; what is
@@ -183,6 +185,7 @@ type muchFlags struct {
 	MaxStreams int
 	MaxDelay   time.Duration
 	MaxQueue   int
+	MaxWait    time.Duration
 	MaxPrompts int
 	MaxN       int
 	MaxBody    amount.Bytes // negative: the default for the model
@@ -197,6 +200,10 @@ func (m *muchFlags) flags(f *cli.Flags) {
 		"how long a token may wait while prompts of others are read; long prompts are read in parts")
 	f.Add(&m.MaxQueue, "--max-queue N [256]",
 		"texts that wait at most; further requests get status 429")
+	f.Add(&m.MaxWait, "--max-wait TIME [30s]",
+		`how long a text may have to wait for its first token, by the tokens before it and those that
+		were written a second lately; more get status 429, and Retry-After says when to come; 0 is no
+		bound`)
 	f.Add(&m.MaxPrompts, "--max-prompts N [1024]", "prompts of one request at most")
 	f.Add(&m.MaxN, "--max-n N [128]", "n and best_of of a request at most")
 	m.MaxBody = -1
@@ -366,7 +373,7 @@ func (c *serveCommand) options(a *app) (serve.Options, error) {
 		Keys: who.APIKey, Origins: who.CORSOrigin, Hosts: who.AllowHost,
 		CacheShare: who.CacheShare,
 		MaxQueue:   much.MaxQueue, MaxPrompts: much.MaxPrompts, MaxN: much.MaxN,
-		Timeout: much.Timeout, Pooling: c.Pooling, NoInside: c.Inside == "off",
+		MaxWait: much.MaxWait, Timeout: much.Timeout, Pooling: c.Pooling, NoInside: c.Inside == "off",
 		Batcher: batch.Options{MaxStreams: much.MaxStreams, MaxDelay: much.MaxDelay},
 	}
 	if key := os.Getenv("GPT_API_KEY"); key != "" && len(o.Keys) == 0 && who.APIKeyFile == nil {
@@ -388,6 +395,8 @@ func (c *serveCommand) options(a *app) (serve.Options, error) {
 		return o, usagef("--max-body 0: want 1 or more")
 	case much.MaxDelay <= 0:
 		return o, usagef("--max-delay %v: want more than 0", much.MaxDelay)
+	case much.MaxWait < 0:
+		return o, usagef("--max-wait %v: want 0 (no bound) or more", much.MaxWait)
 	case much.Timeout < 0:
 		return o, usagef("--timeout %v: want 0 (none) or more", much.Timeout)
 	case much.Grace < 0:

@@ -128,7 +128,7 @@ func (c *serveCommand) announce(
 		"threads", m.Threads(), "context", m.Config().Positions,
 		"cache_bytes", m.CacheLimit(), "max_streams", c.Much.MaxStreams,
 		"max_delay", c.Much.MaxDelay.String(), "max_queue", o.MaxQueue,
-		"max_prompts", o.MaxPrompts, "max_n", o.MaxN, "max_body", o.MaxBody,
+		"max_wait", o.MaxWait.String(), "max_prompts", o.MaxPrompts, "max_n", o.MaxN, "max_body", o.MaxBody,
 		"timeout", o.Timeout.String(), "grace", c.Much.Grace.String(),
 		"drain", c.Much.Drain.String(), "keys", len(o.Keys)+len(o.NamedKeys))
 	told := o.Log
