@@ -28,7 +28,9 @@ type decodeStep interface {
 type decodeState struct {
 	tokens int // before this one
 	held   string
-	last   rune // last rune that was returned
+	last   rune   // last rune that was returned
+	all    []byte // of a wholeText
+	first  bool   // all begins the text
 }
 
 // decoder returns a decoder for the beginning of a text or, if within is set, for the middle of
@@ -83,7 +85,12 @@ func (d *stepDecoder) Flush() string {
 }
 
 func (d *stepDecoder) Fork() Decoder {
-	return &stepDecoder{d.decoding, slices.Clone(d.states)}
+	states := slices.Clone(d.states)
+	for i := range states {
+		states[i].all = slices.Clip(states[i].all) // what is appended is each decoder's own
+		d.states[i].all = states[i].all
+	}
+	return &stepDecoder{d.decoding, states}
 }
 
 // eachToken is a step that rewrites a token by itself; first is true for the first token of the
@@ -92,6 +99,31 @@ type eachToken func(text string, first bool) string
 
 func (f eachToken) push(s *decodeState, text string) string { return f(text, s.tokens == 0) }
 func (eachToken) flush(*decodeState) string                 { return "" }
+func (f eachToken) fused() decodeStep                       { return wholeText(f) }
+
+// A tokenStep is a step that has another form where all tokens before it were fused to one.
+type tokenStep interface {
+	decodeStep
+	fused() decodeStep
+}
+
+// wholeText is a step that rewrites the whole text as one token, so that it waits for its end.
+type wholeText func(text string, first bool) string
+
+func (f wholeText) push(s *decodeState, text string) string {
+	s.first = s.first || s.tokens == 0
+	s.all = append(s.all, text...)
+	return ""
+}
+
+func (f wholeText) flush(s *decodeState) string {
+	if len(s.all) == 0 {
+		return ""
+	}
+	text := f(string(s.all), s.first)
+	s.all = nil
+	return text
+}
 
 // spaced is used if there is no decoder: tokens with spaces between them.
 func spaced(text string, first bool) string {
@@ -163,16 +195,82 @@ func byteOf(token string) (b byte, ok bool) {
 }
 
 // stripTokens implements Strip: it removes a character at the ends of each token.
-func stripTokens(content string, start, stop int) eachToken {
-	return func(text string, _ bool) string {
-		for range start {
-			text = strings.TrimPrefix(text, content)
-		}
-		for range stop {
-			text = strings.TrimSuffix(text, content)
-		}
-		return text
+type stripTokens struct {
+	content     string
+	start, stop int
+}
+
+func (t stripTokens) push(_ *decodeState, text string) string {
+	for range t.start {
+		text = strings.TrimPrefix(text, t.content)
 	}
+	for range t.stop {
+		text = strings.TrimSuffix(text, t.content)
+	}
+	return text
+}
+
+func (stripTokens) flush(*decodeState) string { return "" }
+
+func (t stripTokens) fused() decodeStep {
+	if t.stop == 0 {
+		return stripText{t.content, t.start}
+	}
+	return wholeText(func(text string, first bool) string {
+		if !first { // it may begin with what is no beginning of a text
+			return stripTokens{t.content, 0, t.stop}.push(nil, text)
+		}
+		return t.push(nil, text)
+	})
+}
+
+// replaceTokens implements Replace in each token.
+type replaceTokens struct {
+	pattern pattern
+	with    string
+}
+
+func (t replaceTokens) push(_ *decodeState, text string) string {
+	return replacing(t).normalize(passage{text: text}, false).text
+}
+
+func (replaceTokens) flush(*decodeState) string { return "" }
+
+func (t replaceTokens) fused() decodeStep {
+	if text, ok := t.pattern.(literal); ok {
+		return replaceText{string(text), t.with}
+	}
+	return wholeText(func(text string, _ bool) string { return t.push(nil, text) })
+}
+
+// replaceText implements Replace after Fuse: it replaces a text that may begin in one token and end
+// in another.
+type replaceText struct{ text, with string }
+
+func (t replaceText) push(s *decodeState, text string) string {
+	var out strings.Builder
+	text = s.held + text
+	for {
+		before, after, found := strings.Cut(text, t.text)
+		if !found {
+			break
+		}
+		out.WriteString(before + t.with)
+		text = after
+	}
+	held := min(len(text), len(t.text)-1)
+	for !strings.HasSuffix(text, t.text[:held]) {
+		held--
+	}
+	out.WriteString(text[:len(text)-held])
+	s.held = text[len(text)-held:]
+	return out.String()
+}
+
+func (replaceText) flush(s *decodeState) string {
+	rest := s.held
+	s.held = ""
+	return rest
 }
 
 // stripText implements Strip after Fuse: it removes a character at the beginning of the whole text.
@@ -215,6 +313,14 @@ func (t suffixes) flush(s *decodeState) string {
 	rest := strings.ReplaceAll(s.held, string(t), "")
 	s.held = ""
 	return rest
+}
+
+// fused: the only token is the last, so that nothing becomes a space.
+func (t suffixes) fused() decodeStep {
+	if t == "" {
+		return t
+	}
+	return replaceText{string(t), ""}
 }
 
 // joinedCJK removes the spaces between Chinese, Japanese and full-width characters.

@@ -228,24 +228,28 @@ func newDecoder(c *component, given bool) (steps []decodeStep, err error) {
 	if !given {
 		return []decodeStep{eachToken(spaced)}, nil
 	}
-	fused := false
+	fused := false // all tokens are one from here on
 	for _, part := range c.flat(nil) {
 		if part.kind == "Fuse" {
 			fused = true
 			continue
 		}
-		step, err := newDecodeStep(&part, fused)
+		step, err := newDecodeStep(&part)
 		if err != nil {
 			return nil, fmt.Errorf("decoder: %w", err)
 		}
+		if each, ok := step.(tokenStep); ok && fused {
+			step = each.fused()
+		}
 		steps = append(steps, step)
+		fused = fused || part.kind == "ByteLevel"
 	}
 	return steps, nil
 }
 
-func newDecodeStep(c *component, fused bool) (decodeStep, error) {
-	switch {
-	case c.kind == "Strip":
+func newDecodeStep(c *component) (decodeStep, error) {
+	switch c.kind {
+	case "Strip":
 		text, start, stop := " ", 0, 0
 		err := c.character("content", &text)
 		if err == nil {
@@ -255,43 +259,33 @@ func newDecodeStep(c *component, fused bool) (decodeStep, error) {
 			err = c.natural("stop", &stop)
 		}
 		start, stop = min(start, maxAddedLen), min(stop, maxAddedLen)
-		if !fused {
-			return stripTokens(text, start, stop), err
-		}
-		if err == nil && stop > 0 {
-			err = c.failed("stop", fmt.Errorf("%d after Fuse: not supported, want 0", stop))
-		}
-		return stripText{text, start}, err
-	case c.kind == "Replace" && !fused:
+		return stripTokens{text, start, stop}, err
+	case "Replace":
 		with := ""
 		err := c.text("content", &with)
 		var p pattern
 		if err == nil {
 			p, err = c.pattern()
 		}
-		return eachToken(func(text string, _ bool) string {
-			return replacing{p, with}.normalize(passage{text: text}, false).text
-		}), err
-	case fused:
-		return nil, fmt.Errorf("%s after Fuse: not supported, want Strip", quote.Plain(c.kind, 60))
-	case c.kind == "ByteLevel":
+		return replaceTokens{p, with}, err
+	case "ByteLevel":
 		alphabet := newByteAlphabet()
 		return eachToken(func(text string, _ bool) string {
 			return string(alphabet.appendBytes(nil, text))
 		}), nil
-	case c.kind == "WordPiece":
+	case "WordPiece":
 		prefix, cleanup := "##", true
 		err := c.text("prefix", &prefix)
 		if err == nil {
 			err = c.bool("cleanup", &cleanup)
 		}
 		return wordPieces(prefix, cleanup), err
-	case c.kind == "Metaspace":
+	case "Metaspace":
 		m, err := newMetaspace(c)
 		return metaspaces(m.mark, m.scheme), err
-	case c.kind == "ByteFallback":
+	case "ByteFallback":
 		return eachToken(byteTokens), nil
-	case c.kind == "BPEDecoder":
+	case "BPEDecoder":
 		text := "</w>"
 		err := c.text("suffix", &text)
 		return suffixes(text), err

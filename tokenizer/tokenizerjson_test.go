@@ -194,8 +194,6 @@ func TestTokenizerJSONRefused(t *testing.T) {
 			"precompiled_charsmap: a trie of 4294967295 bytes in rules of 5"},
 		{set("post_processor", object{"type": "Fancy"}), "post_processor: Fancy: not supported"},
 		{set("decoder", object{"type": "CTC"}), "decoder: CTC: not supported, want ByteLevel, "},
-		{set("decoder", sequenceOf("decoders", object{"type": "Fuse"}, object{"type": "WordPiece"})),
-			"decoder: WordPiece after Fuse: not supported"},
 		{set("decoder", sequenceOf("decoders", object{"type": "Fuse"},
 			object{"type": "Strip", "content": "xx"})), `Strip: content: "xx", want one character`},
 		{set("pre_tokenizer", object{"type": "UnicodeScripts"}),
