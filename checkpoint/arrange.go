@@ -255,7 +255,7 @@ func zeroBias(w weights.Tensor) []weights.Tensor {
 	if !ok || len(w.Shape) == 0 || !hasBias(w.Name) {
 		return nil
 	}
-	return []weights.Tensor{{Name: layer + ".bias", DType: weights.F32,
+	return []weights.Tensor{{Name: layer + ".bias", DType: weights.F32, Added: true,
 		Shape: w.Shape[len(w.Shape)-1:], Fill: func(dst []byte, _ int64) error {
 			clear(dst)
 			return nil

@@ -32,6 +32,8 @@ type Tensor struct {
 	// of is no longer needed soon. Fill may be called again.
 	Done func()
 
+	Added bool // in no file: a bias of zeros, for an architecture without one
+
 	turned *Tensor // the tensor of which Transposed returned this one
 }
 

@@ -31,7 +31,7 @@ type Inspection struct {
 	Metadata map[string]string `json:"metadata"`
 	Tensors  []inspectedTensor `json:"tensors"`
 	Ignored  []string          `json:"ignored"`
-	// of the model: what is ignored or stored twice does not count
+	// in the files, heads of classifiers too: what is ignored or stored twice does not count
 	Parameters int64  `json:"parameters"`
 	Bytes      int64  `json:"bytes"` // of the files
 	Memory     memory `json:"memory"`
@@ -44,7 +44,8 @@ type inspectedTensor struct {
 	Shape   []int  `json:"shape"`
 	Bytes   int64  `json:"bytes"`
 	Ignored bool   `json:"ignored,omitempty"`
-	Head    bool   `json:"head,omitempty"` // of a classifier: only gpt classify and /classify use it
+	Head    bool   `json:"head,omitempty"`  // of a classifier: only gpt classify and /classify use it
+	Added   bool   `json:"added,omitempty"` // in no file: zeros
 }
 
 // memory is in bytes, for one session at full context.
@@ -61,7 +62,7 @@ func newInspection(name string, config model.Config, file *weights.Tensors) *Ins
 	for _, t := range file.All() {
 		i.Tensors = append(i.Tensors, inspectedTensor{
 			Name: t.Name, DType: string(t.DType), Shape: append([]int{}, t.Shape...),
-			Bytes: t.Size(),
+			Bytes: t.Size(), Added: t.Added,
 		})
 	}
 	return i
@@ -91,6 +92,16 @@ func (i *Inspection) ignore(names []string) {
 			t.Ignored, i.Ignored = true, append(i.Ignored, t.Name)
 		}
 	}
+}
+
+// masks returns the names of causal masks.
+func (i *Inspection) masks() []string {
+	var all []string
+	for _, t := range i.Tensors {
+		all = append(all, t.Name)
+	}
+	others := model.Unused(all)
+	return slices.DeleteFunc(all, func(name string) bool { return slices.Contains(others, name) })
 }
 
 // Inspect inspects a checkpoint that is open. problem says why it cannot run. The memory is for a
@@ -126,6 +137,7 @@ func inspectWith(
 		i.ignore(ignored)
 	} else {
 		i.Problem = problem.Error()
+		i.ignore(i.masks())
 	}
 	untied, err := c.Untied()
 	if err != nil {
@@ -160,21 +172,24 @@ func InspectRemote(
 	return i, problem, err
 }
 
-// measure counts what the config asks for, with a cache of that format.
+// measure counts what the files hold, and what the model needs with a cache of that format.
 func (i *Inspection) measure(c model.Config, untied bool, cache string) {
 	const page = 64
-	n, inner := int64(c.Embd), int64(c.Inner)
-	// ln_1, ln_2; c_attn; c_proj; c_fc; c_proj
-	block := 4*n + n*3*n + 3*n + n*n + n + n*inner + inner + inner*n + n
-	i.Parameters = int64(c.VocabSize)*n + int64(c.Positions)*n + int64(c.Layer)*block + 2*n
-	if untied {
-		i.Parameters += int64(c.VocabSize) * n
-	}
+	once := untied || !slices.ContainsFunc(i.Tensors, func(t inspectedTensor) bool {
+		return strings.HasSuffix(t.Name, "wte.weight")
+	})
 	for _, t := range i.Tensors {
-		if !t.Ignored && !t.Head && (untied || !isHead(t.Name)) {
+		if t.Ignored || isHead(t.Name) && !once {
+			continue
+		}
+		if !t.Added {
+			i.Parameters += t.parameters(c)
+		}
+		if !t.Head {
 			i.Memory.Weights += t.Bytes
 		}
 	}
+	n := int64(c.Embd)
 	pages := (int64(c.Positions) + page - 1) / page
 	number := int64(4)
 	if cache == "f16" {
@@ -182,6 +197,25 @@ func (i *Inspection) measure(c model.Config, untied bool, cache string) {
 	}
 	i.Memory.KeyValues = 2 * int64(c.Layer) * n * pages * page * number
 	i.Memory.Total = i.Memory.Weights + i.Memory.KeyValues
+}
+
+// parameters is the number of elements, those of the matrix where a tensor is q8 or q4.
+func (t *inspectedTensor) parameters(c model.Config) int64 {
+	n, inner := int64(c.Embd), int64(c.Inner)
+	if t.DType == string(weights.U8) {
+		switch name := strings.TrimSuffix(t.Name, ".weight"); {
+		case strings.HasSuffix(name, "wte"), isHead(t.Name):
+			return int64(c.VocabSize) * n
+		case strings.HasSuffix(name, ".attn.c_attn"):
+			return 3 * n * n
+		case strings.HasSuffix(name, ".attn.c_proj"):
+			return n * n
+		case strings.HasSuffix(name, ".mlp.c_fc"), strings.HasSuffix(name, ".mlp.c_proj"):
+			return n * inner
+		}
+		return 0
+	}
+	return int64(weights.Tensor{Shape: t.Shape}.Len())
 }
 
 // isHead reports whether a tensor is weights for the logits. A head that is wte once more is not

@@ -28,6 +28,8 @@ func (i *Inspection) Text() []byte {
 			mark = "\tignored"
 		case t.Head:
 			mark = "\tfor gpt classify"
+		case t.Added:
+			mark = "\tzeros, in no file"
 		}
 		fmt.Fprintf(w, "  %s\t%s\t%v\t%d%s\n", t.Name, t.DType, t.Shape, t.Bytes, mark)
 	}
