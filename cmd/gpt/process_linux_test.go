@@ -139,3 +139,19 @@ func TestCompressTellsBothSizesOnATerminal(t *testing.T) {
 		t.Errorf("the terminal shows %q, want %q", shown.String(), want)
 	}
 }
+
+// TestProgressEndsBeforeTextThatAProgramBehindThePipeShows on the same terminal. picoGPT is slow
+// enough for a line of progress.
+func TestProgressEndsBeforeTextThatAProgramBehindThePipeShows(t *testing.T) {
+	p := typing(t, "xterm", 80, "sh", "-c",
+		`gpt --engine reference -n 32 --seed 124 "Once upon a time" | fold -s`)
+	p.ends(0)
+	<-p.over
+	text := p.text.String()
+	want := "Once upon a time, there was a little girl named Lily. She loved to play outside \r\n" +
+		"with her toys and make things."
+	at := strings.Index(text, want)
+	if at < 0 || strings.Contains(strings.ReplaceAll(text[at:], "\r\n", ""), "\r") {
+		t.Errorf("%q", text)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"runtime"
 	"syscall"
@@ -21,6 +22,7 @@ var ErrClosedPipe = errors.New("stdout is closed")
 type Output struct {
 	File     *os.File // nil if it is not stdout
 	Terminal bool     // it is one
+	Seen     bool     // a terminal, or a pipe, whose reader may write to one, as fold does
 	Raw      bool     // a terminal gets what others get
 	shown    *terminal.Shown
 	closed   bool // by the caller, before the program began
@@ -30,6 +32,8 @@ type Output struct {
 // NewOutput returns the Output of a standard stream.
 func NewOutput(f *os.File) *Output {
 	o := &Output{File: f, Terminal: terminal.Is(f), closed: wasClosed(f)}
+	info, err := f.Stat()
+	o.Seen = o.Terminal || err == nil && info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0
 	o.shown = terminal.NewShown(writer(o.write))
 	return o
 }

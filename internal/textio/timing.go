@@ -69,8 +69,8 @@ func (t *Timing) label() string {
 }
 
 // Print prints texts as they arrive, in the order of the samples. Ctrl-C calls cancel once there is
-// output; before that, it ends the process. If out is a terminal, the line of progress ends with
-// the first printed token.
+// output; before that, it ends the process. Where the texts may be seen as they come, the line of
+// progress ends with the first printed token, which would stand behind it.
 func (t *Timing) Print(
 	tokens iter.Seq2[decode.Token, error], p Printer, out *process.Output,
 	console *terminal.Console, signals *process.Signals, cancel context.CancelFunc,
@@ -89,7 +89,7 @@ func (t *Timing) Print(
 		if t.count(token) == 1 {
 			signals.SetCancel(cancel)
 			defer signals.SetCancel(nil)
-			if p.Streams() && out.Terminal {
+			if p.Streams() && out.Seen {
 				console.EndProgress()
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"hash/crc32"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -31,8 +32,34 @@ func Compare(t *testing.T, file string, want []byte) {
 	if got, err := os.ReadFile(file); err != nil {
 		t.Errorf("%v: %s", err, advice)
 	} else if !bytes.Equal(got, want) {
-		t.Errorf("%s: not what is shown now: %s", file, advice)
+		t.Errorf("%s: not what is shown now: %s\n%s", file, advice, difference(string(got), string(want)))
 	}
+}
+
+// difference shows the lines of a file and of what is drawn now from the first to the last that
+// differ, at most so many of each.
+func difference(file, now string) string {
+	const most = 12
+	a, b := strings.Split(file, "\n"), strings.Split(now, "\n")
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	text := ""
+	for _, side := range []struct {
+		mark  string
+		lines []string
+	}{{"- ", a}, {"+ ", b}} {
+		for _, line := range side.lines[:min(len(side.lines), most)] {
+			text += side.mark + line + "\n"
+		}
+		if more := len(side.lines) - most; more > 0 {
+			text += fmt.Sprintf("%sand %d lines more\n", side.mark, more)
+		}
+	}
+	return text
 }
 
 func write(t *testing.T, file string, data []byte) {

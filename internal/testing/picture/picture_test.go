@@ -101,3 +101,17 @@ func TestEveryPictureIsShown(t *testing.T) {
 		}
 	}
 }
+
+func TestADifferenceHasTheLinesThatDiffer(t *testing.T) {
+	many := strings.Repeat("x\n", 20)
+	for _, c := range []struct{ file, now, want string }{
+		{"a\nb\nc\n", "a\nd\nc\n", "- b\n+ d\n"},
+		{"a\nc\n", "a\nb\nc\n", "+ b\n"},
+		{"a\nb\n", "a\n", "- b\n"},
+		{"a\n", "a\n" + many, strings.Repeat("+ x\n", 12) + "+ and 8 lines more\n"},
+	} {
+		if got := difference(c.file, c.now); got != c.want {
+			t.Errorf("%q, %q: %q, want %q", c.file, c.now, got, c.want)
+		}
+	}
+}
