@@ -10,6 +10,7 @@ import (
 	"io/fs"
 
 	"picogpt/internal/folder"
+	"picogpt/internal/quote"
 	"picogpt/model"
 	"picogpt/tokenizer"
 	"picogpt/weights"
@@ -80,7 +81,7 @@ func (f *found) tellUnknown(fsys fs.FS) {
 	}
 	if unknown := model.UnknownKeys(text); len(unknown) > 0 {
 		f.tell(fmt.Sprintf("%s: not known, and without effect: %s", folder.Path(fsys, name),
-			someOf(unknown)))
+			quote.Some(unknown)))
 	}
 }
 

@@ -96,26 +96,13 @@ func (o *openAdapter) note() string {
 func (o *openAdapter) unread() (all []string) {
 	if n := len(o.left); n > 0 {
 		all = append(all, fmt.Sprintf("%s: %d modules are left out, because %s does not name "+
-			"them: %s", o.path, n, adapterConfigName, someOf(o.left)))
+			"them: %s", o.path, n, adapterConfigName, quote.Some(o.left)))
 	}
 	if len(o.config.unknown) > 0 {
 		all = append(all, fmt.Sprintf("%s: not known, and without effect: %s",
-			folder.Path(o.files, adapterConfigName), someOf(o.config.unknown)))
+			folder.Path(o.files, adapterConfigName), quote.Some(o.config.unknown)))
 	}
 	return all
-}
-
-// someOf returns the first of some names and how many more there are.
-func someOf(names []string) string {
-	const most = 3
-	var shown []string
-	for _, name := range names[:min(len(names), most)] {
-		shown = append(shown, quote.Plain(name, 40))
-	}
-	if n := len(names) - most; n > 0 {
-		shown = append(shown, fmt.Sprintf("%d more", n))
-	}
-	return strings.Join(shown, ", ")
 }
 
 // tensors returns the tensors of the merged checkpoint: the base's, in their order, and new ones.

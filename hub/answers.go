@@ -22,7 +22,7 @@ import (
 type passing struct {
 	error
 	after time.Duration // the earliest time for a retry, if the server said it
-	dial  bool          // no connection was made
+	dial  bool          // no connection was made, to a host that has never answered
 }
 
 func (p *passing) Unwrap() error { return p.error }
@@ -95,9 +95,9 @@ func retryAfter(s string) time.Duration {
 
 // broken returns the error of a request without an answer, or of a body that is too short. It does
 // not contain the address: the addresses of files contain signatures that give access to them.
-func (c *client) broken(ctx context.Context, within time.Duration, err error) error {
+func (c *client) broken(ctx context.Context, host string, within time.Duration, err error) error {
 	if cause := context.Cause(ctx); cause == errSlow {
-		return &passing{error: fmt.Errorf("%w for %v", errSlow, within), dial: !c.reached}
+		return &passing{error: fmt.Errorf("%w for %v", errSlow, within), dial: len(c.reached) == 0}
 	} else if cause != nil {
 		return cause
 	}
@@ -113,8 +113,12 @@ func (c *client) broken(ctx context.Context, within time.Duration, err error) er
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return &passing{error: errCut}
 	}
+	if strings.Contains(err.Error(), "malformed HTTP") { // net/http has no type for it
+		return fmt.Errorf("no answer in HTTP: %w", err)
+	}
 	var network *net.OpError
-	return &passing{error: err, dial: errors.As(err, &network) && network.Op == "dial"}
+	return &passing{error: err,
+		dial: errors.As(err, &network) && network.Op == "dial" && !c.reached[host]}
 }
 
 // errCut is the error of a connection that ended too early.
@@ -142,7 +146,7 @@ func (c *client) persist(
 			return ctx.Err()
 		case !errors.As(err, &fault):
 			return err
-		case fault.dial && !c.reached: // no network: a second later there will still be none
+		case fault.dial: // no network: a second later there will still be none
 			return fmt.Errorf("%w: %w", ErrUnreached, err)
 		}
 		if now := moved(); now > most {

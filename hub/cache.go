@@ -66,22 +66,38 @@ func (s *store) ref(revision string) string {
 		return ""
 	}
 	defer f.Close()
-	b := make([]byte, min(size, 64))
+	b := make([]byte, min(size, longestFolder+2)) // with the end of a line
 	if _, err := io.ReadFull(f, b); err != nil {
 		return ""
 	}
-	if commit := strings.TrimSpace(string(b)); isCommit(commit) {
+	if commit := strings.TrimSpace(string(b)); isSnapshot(commit) {
 		return commit
 	}
 	return ""
 }
 
-// commitOf returns the commit of a revision, or "" if the cache does not know it.
+// longestFolder bounds the name of a snapshot's folder.
+const longestFolder = 128
+
+// isSnapshot reports whether a name can be that of a snapshot's folder: a commit or, in a cache that
+// somebody has made by hand, any other.
+func isSnapshot(name string) bool {
+	return len(name) <= longestFolder && checkRevision(name) == nil && !strings.Contains(name, "/")
+}
+
+// commitOf returns the commit of a revision, or "" if the cache does not know it. As in
+// huggingface_hub, it may be a folder that has the revision's own name.
 func (s *store) commitOf(revision string) string {
 	if isCommit(revision) {
 		return revision
 	}
-	return s.ref(revision)
+	if commit := s.ref(revision); commit != "" {
+		return commit
+	}
+	if isSnapshot(revision) && isDir(s.snapshot(revision)) {
+		return revision
+	}
+	return ""
 }
 
 // open creates the repository's folder, and the cache with its tag, if they do not exist.

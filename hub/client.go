@@ -28,7 +28,7 @@ type client struct {
 	origin  *url.URL // the endpoint
 	send    http.RoundTripper
 	own     *http.Transport // equal to send, if it is this package's own
-	reached bool            // a server has answered
+	reached map[string]bool // the hosts that have answered
 	fetched int64           // bytes of bodies
 }
 
@@ -44,7 +44,7 @@ func newClient(n Name, o Options) (*client, error) {
 	if strings.ContainsFunc(o.Token, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 		return nil, errors.New("token: a character that no token has")
 	}
-	c := &client{o: o, name: n, origin: origin, send: o.Transport}
+	c := &client{o: o, name: n, origin: origin, send: o.Transport, reached: map[string]bool{}}
 	if c.send == nil {
 		c.own = &http.Transport{
 			Proxy: o.Proxy, DisableCompression: true, ForceAttemptHTTP2: true,
@@ -111,11 +111,11 @@ func (c *client) ask(
 	resp, err := c.send.RoundTrip(r)
 	if err != nil {
 		slow.Stop()
-		err = c.broken(ctx, within, err)
+		err = c.broken(ctx, u.Host, within, err)
 		cancel(nil)
 		return nil, err
 	}
-	c.reached = true
+	c.reached[u.Host] = true
 	resp.Body = &body{resp.Body, c, ctx, cancel, slow, within}
 	return resp, nil
 }
@@ -136,7 +136,7 @@ func (b *body) Read(p []byte) (int, error) {
 	b.slow.Stop()
 	b.client.fetched += int64(n)
 	if err != nil && err != io.EOF {
-		err = b.client.broken(b.ctx, b.within, err)
+		err = b.client.broken(b.ctx, "", b.within, err)
 	}
 	return n, err
 }

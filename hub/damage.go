@@ -3,9 +3,12 @@
 package hub
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -22,7 +25,8 @@ type Checked struct {
 	Err  error // nil: its bytes have the hash that the hub gave it
 }
 
-// ErrNoHash is the Err of a file whose hash the cache does not know, because it has no links.
+// ErrNoHash is the Err of a file whose hash the cache does not know: it is no link, and nothing beside
+// it tells.
 var ErrNoHash = errors.New("the cache does not know its hash")
 
 // Verify checks the hashes of a snapshot's files, and reports each when it is done. Links that lead
@@ -52,7 +56,8 @@ func (s *Snapshot) names() (names []string, err error) {
 			return err
 		}
 		name, err := filepath.Rel(s.Dir, path)
-		if name = filepath.ToSlash(name); err == nil && checkFile(name) == nil {
+		name = filepath.ToSlash(name)
+		if err == nil && checkFile(name) == nil && !strings.HasPrefix(name, downloads) {
 			names = append(names, name)
 		}
 		return err
@@ -63,33 +68,78 @@ func (s *Snapshot) names() (names []string, err error) {
 	return names, err
 }
 
-// etag returns the hash of a file, which is the name of the blob that it links to; "" if it is no
-// link.
+// downloads is the folder where huggingface_hub says of a folder's files what they are, if it has
+// downloaded them for use outside the cache.
+const downloads = ".cache/huggingface/"
+
+// etag returns the hash of a file that the cache knows: the name of the blob that it links to, or
+// what huggingface_hub has recorded of it. It is "" if there is none.
 func (s *Snapshot) etag(file string) string {
 	to, err := os.Readlink(filepath.Join(s.Dir, native(file)))
 	if etag := filepath.Base(to); err == nil && checkEtag(etag) == nil {
 		return etag
 	}
+	const most = 64 << 20
+	var tree struct {
+		Files map[string]struct {
+			Blob   string `json:"blob_id"`
+			SHA256 string `json:"lfs_sha256"` // of a large file, whose blob is a pointer
+		}
+	}
+	repo := folder.Dir(filepath.Join(s.Dir, "..", ".."))
+	text, err := folder.Read(repo, filepath.Join("trees", s.Commit+".json"), most)
+	if err == nil && json.Unmarshal(text, &tree) == nil {
+		known := tree.Files[file]
+		if etag := cmp.Or(known.SHA256, known.Blob); checkEtag(etag) == nil {
+			return etag
+		}
+	}
+	text, _ = folder.Read(folder.Dir(s.Dir), native(downloads+"download/"+file+".metadata"), 1<<10)
+	if lines := strings.Fields(string(text)); len(lines) == 3 && checkEtag(lines[1]) == nil {
+		return lines[1] // after the commit
+	}
 	return ""
 }
 
-// check reads a file of the snapshot. It returns an error unless the file has the hash etag.
+// check reads a file of the snapshot. It returns an error unless the file has the hash etag, or, if
+// that is not known, the hash that is the name of a blob: a cache that was copied has both.
 func (s *Snapshot) check(ctx context.Context, file, etag string) (size int64, err error) {
 	f, size, err := folder.Open(folder.Dir(s.Dir), native(file))
 	if err != nil {
 		return 0, folder.Cause(err)
 	}
 	defer f.Close()
+	etags := []string{etag}
 	if etag == "" {
-		return size, ErrNoHash
+		etags = s.blobs(size)
 	}
-	err = verify(ctx, f, size, etag)
+	err = ErrNoHash
+	for _, etag := range etags {
+		if _, err = f.(io.Seeker).Seek(0, io.SeekStart); err == nil {
+			err = verify(ctx, f, size, etag)
+		}
+		if !isHash(err) {
+			return size, err
+		}
+	}
 	var wrong *hashError
 	if errors.As(err, &wrong) {
 		err = fmt.Errorf("damaged: %d bytes whose %s is not the hub's", size,
 			strings.TrimPrefix(wrong.kind, "git's "))
 	}
 	return size, err
+}
+
+// blobs returns the names of the repository's blobs of that size.
+func (s *Snapshot) blobs(size int64) (etags []string) {
+	entries, _ := os.ReadDir(filepath.Join(s.Dir, "..", "..", "blobs"))
+	for _, e := range entries {
+		info, err := e.Info()
+		if err == nil && info.Mode().IsRegular() && info.Size() == size && checkEtag(e.Name()) == nil {
+			etags = append(etags, e.Name())
+		}
+	}
+	return etags
 }
 
 // mend finds the damaged files of the snapshot and takes their links away, so that they are
@@ -120,7 +170,10 @@ func (r *repo) mend(ctx context.Context) (damaged []string, err error) {
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		case wrong == nil, errors.Is(wrong, ErrNoHash):
+		case wrong == nil:
+			continue
+		case errors.Is(wrong, ErrNoHash):
+			r.o.Progress(Progress{File: name, Total: -1, Note: "not checked, because " + wrong.Error()})
 			continue
 		case r.alone != nil:
 			return nil, fmt.Errorf("%s: %s: %w, and %w", r.name, name, wrong, r.alone)

@@ -6,8 +6,11 @@ package hub_test
 import (
 	"context"
 	"errors"
+	"io"
 	"maps"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -203,6 +206,79 @@ func TestFaultsThatDoNotPass(t *testing.T) {
 				t.Errorf("an error of several lines, or with a signature: %s", text)
 			}
 			wantWhole(t, o, repo, false)
+		})
+	}
+}
+
+// TestWhatCannotHealIsAskedOnce: what another try cannot change ends the pull. An address that is
+// refused is worth another one, and the same address again is not.
+func TestWhatCannotHealIsAskedOnce(t *testing.T) {
+	repo := gpt2("a/b")
+	closed := httptest.NewServer(nil)
+	closed.Close()
+	talker, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer talker.Close()
+	go func() {
+		for {
+			c, err := talker.Accept()
+			if err != nil {
+				return
+			}
+			io.WriteString(c, "SSH-2.0-OpenSSH_9.6\r\n")
+			c.Close()
+		}
+	}()
+	for _, c := range []struct {
+		name, to string // the address of the weights
+		status   int    // of the second host
+		want     string
+		gets     int // on the second host
+	}{
+		{"gone", "FILES", 404, "answers 404 Not Found", 1},
+		{"gone for good", "FILES", 410, "answers 410 Gone", 1},
+		{"not allowed", "FILES", 451, "answers 451", 1},
+		{"refused again", "FILES", 403, "answers 403 Forbidden", 2},
+		{"nobody listens", closed.URL, 200, "out of reach", 0},
+		{"no such port", "http://127.0.0.1:99999", 200, "out of reach", 0},
+		{"another scheme", "ftp://127.0.0.1", 200, "want an address of https", 0},
+		{"another protocol", "http://" + talker.Addr().String(), 200, "no answer in HTTP", 0},
+		{"a loop", "FILES/loop", 200, "more than 5 redirects", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h, o := start(t, repo)
+			to := strings.Replace(c.to, "FILES", h.Files, 1) + weightsFile
+			faults := []fakehub.Fault{
+				fakehub.For("hub", "HEAD", weightsFile, 0, fakehub.Status(302, "X-Repo-Commit",
+					repo.Commit(), "X-Linked-Etag", strings.Repeat("a1", 32), "X-Linked-Size", "300000",
+					"Location", to)),
+				fakehub.For("files", "GET", "/loop"+weightsFile, 0, fakehub.Status(302, "Location", to)),
+			}
+			if c.status != 200 {
+				faults = append(faults, fakehub.For("files", "GET", weightsFile, 0, fakehub.Status(c.status)))
+			}
+			h.Break(fakehub.All(faults...))
+			notes := 0
+			o.Progress = func(p hub.Progress) {
+				if p.Note != "" {
+					notes++
+				}
+			}
+			_, err := hub.Pull(t.Context(), parsed("a/b"), o)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Fatalf("%v, want %s", err, c.want)
+			}
+			gets := 0
+			for _, r := range h.Requests() {
+				if r.Host == "files" && r.Path == weightsFile {
+					gets++
+				}
+			}
+			if gets != c.gets || notes != max(0, c.gets-1) {
+				t.Errorf("%d requests and %d notes, want %d requests", gets, notes, c.gets)
+			}
 		})
 	}
 }

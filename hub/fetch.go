@@ -18,10 +18,11 @@ type download struct {
 	meta   *meta
 	limit  int64 // the most bytes that the file may have
 	file   *os.File
-	have   int64 // bytes of file that were received, now or by an earlier download
-	most   int64 // the greatest have so far
-	asked  bool  // a request was sent
-	wrong  bool  // what was received, or the disk, is of no use
+	have   int64  // bytes of file that were received, now or by an earlier download
+	most   int64  // the greatest have so far
+	asked  bool   // a request was sent
+	bad    string // the address that another server has refused, "" for none
+	wrong  bool   // what was received, or the disk, is of no use
 	moved  func(have int64)
 	buffer []byte
 }
@@ -127,14 +128,19 @@ func (d *download) refresh(ctx context.Context) error {
 }
 
 // refusal returns the error of a GET. A server other than the hub refuses an address that has
-// expired; a new address from the hub helps.
+// expired; another address from the hub helps.
 func (d *download) refusal(resp *http.Response) error {
 	err := d.client.refusal(resp, d.meta.commit, d.meta.file)
-	if resp.Request.URL.Host != d.client.origin.Host && resp.StatusCode/100 == 4 {
-		var known *passing
-		if !errors.As(err, &known) {
-			return &passing{error: fmt.Errorf("%s answers %s", resp.Request.URL.Hostname(),
-				statusText(resp.StatusCode))}
+	var known *passing
+	if resp.Request.URL.Host == d.client.origin.Host || errors.As(err, &known) {
+		return err
+	}
+	err = fmt.Errorf("%s answers %s", resp.Request.URL.Hostname(), statusText(resp.StatusCode))
+	switch resp.StatusCode {
+	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden:
+		if at := resp.Request.URL.String(); at != d.bad { // else the hub has no other address
+			d.bad = at
+			return &passing{error: err}
 		}
 	}
 	return err

@@ -18,7 +18,7 @@ import (
 // some.
 type Snapshot struct {
 	Name   Name     // its name in the cache
-	Commit string   // 40 hexadecimal digits
+	Commit string   // 40 hexadecimal digits, or the name of its folder if that has another
 	Dir    string   // the folder of its files
 	Refs   []string // the revisions that are this commit, as recorded in the cache; set by List
 }
@@ -131,11 +131,14 @@ func listRepo(n Name, o Options) (all []*Snapshot) {
 	refs := store.refs()
 	for _, e := range entries {
 		commit := e.Name()
-		if !isCommit(commit) || !isDir(store.snapshot(commit)) {
+		if !isSnapshot(commit) || !isDir(store.snapshot(commit)) {
 			continue
 		}
 		s := &Snapshot{Name: Name{n.Repo, commit}, Commit: commit, Dir: store.snapshot(commit),
 			Refs: refs[commit]}
+		if to := store.ref(commit); !isCommit(commit) && to != "" && to != commit {
+			continue // its name means another one
+		}
 		if len(s.Refs) > 0 {
 			s.Name.Revision = s.Refs[0]
 		}

@@ -215,7 +215,7 @@ func TestACacheThatOthersWrote(t *testing.T) {
 	for _, s := range all {
 		got = append(got, s.Name.String()+" "+strings.Join(s.Refs, ","))
 	}
-	want := []string{"gpt2 main", "openai-community/gpt2 main,v1",
+	want := []string{"gpt2 main", "openai-community/gpt2 main,v1", "openai-community/gpt2@junk ",
 		"openai-community/gpt2@refs/pr/7 refs/pr/7"}
 	if err != nil || strings.Join(got, ";") != strings.Join(want, ";") {
 		t.Errorf("listed %q, %v, want %q", got, err, want)

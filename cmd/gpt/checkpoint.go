@@ -169,12 +169,8 @@ func (a *app) noteUnused(bar *terminal.Bar) {
 	if a.uses != nil {
 		names = slices.DeleteFunc(names, a.uses)
 	}
-	const most = 3
-	if n := len(names) - most; n > 0 {
-		names = append(names[:most:most], fmt.Sprintf("%d more", n))
-	}
 	if len(names) > 0 {
-		a.NoteDuring(bar, "%s: not used, because only the decoder runs", strings.Join(names, ", "))
+		a.NoteDuring(bar, "%s: not used, because only the decoder runs", quote.Some(names))
 	}
 }
 

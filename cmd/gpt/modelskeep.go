@@ -3,6 +3,7 @@ package main
 // gpt models verify and rm: whether the files of the cache are right, and what is removed of it.
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -11,6 +12,7 @@ import (
 	"picogpt/internal/checkpoints"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
+	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
 	"picogpt/internal/terminal"
 )
@@ -26,9 +28,11 @@ func newModelsVerify(a *app) *cli.Command {
 		Run:   func(*cli.Flags) error { return a.verifyModels(names, json) },
 		Long: `
 Reads the files of models in the Hugging Face cache and compares each with the hash that
-the hub gave it, which is the name of the file that its link leads to. No request is sent. A file that
-is damaged or not there is named, and the exit status is 1: gpt pull --verify NAME downloads it
-again. What an interrupted pull has left is named too; gpt pull NAME continues it.
+the hub gave it, which is the name of the file that its link leads to; without links, what Python's
+tools recorded, or the name of a blob with the same bytes. No request is sent. A file that is damaged
+or not there, or whose hash is not known, is named, and the exit status is 1: gpt pull --verify NAME
+asks the hub, and downloads what is damaged again. What an interrupted pull has left is named too;
+gpt pull NAME continues it.
 
 Examples:
 
@@ -42,7 +46,7 @@ type verifiedModel struct {
 	Name       string   `json:"name"`
 	Right      bool     `json:"right"`
 	Files      int      `json:"files"`     // whose hash is known
-	Unchecked  int      `json:"unchecked"` // whose hash the cache does not tell
+	Unchecked  []string `json:"unchecked"` // the files whose hash the cache does not tell
 	Bytes      int64    `json:"bytes"`
 	Unfinished int64    `json:"unfinished"` // bytes of a download
 	Problems   []string `json:"problems"`
@@ -67,31 +71,38 @@ func (a *app) verifyModels(names []string, json bool) error {
 	if len(all) == 0 {
 		a.Notef("no models in %s; gpt pull gpt2 downloads GPT-2", o.Cache)
 	}
-	var damaged string
+	var damaged, unchecked string
 	for _, s := range all {
-		right, err := a.verifyModel(s, json)
+		wrong, unknown, err := a.verifyModel(s, json)
 		if err != nil {
 			return err
 		}
-		if !right && damaged == "" {
-			damaged = s.Name.String()
+		if name := s.Name.String(); wrong {
+			damaged = cmp.Or(damaged, name)
+		} else if unknown {
+			unchecked = cmp.Or(unchecked, name)
 		}
 	}
 	if damaged != "" {
 		return fault.Hint(errors.New("files are damaged"), fmt.Sprintf(
 			"gpt pull --verify %s downloads those of it again; gpt models rm %[1]s removes it", damaged))
 	}
+	if unchecked != "" {
+		return fault.Hint(errors.New("not all files could be checked"),
+			fmt.Sprintf("gpt pull --verify %s asks the hub for their hashes", unchecked))
+	}
 	return nil
 }
 
-// verifyModel prints what is wrong with a model, or that it is right.
-func (a *app) verifyModel(s *hub.Snapshot, json bool) (right bool, err error) {
+// verifyModel prints what is wrong with a model, or that it is right. It reports whether a file is
+// wrong, and whether one could not be checked or there is none.
+func (a *app) verifyModel(s *hub.Snapshot, json bool) (wrong, unchecked bool, err error) {
 	ctx, release := a.Graceful()
 	defer release()
 	bar := terminal.NewByteBar("verifying " + s.Name.String())
 	defer a.ShowBar(bar)()
-	total, done, files, unknown := s.Size(), int64(0), 0, 0
-	lines, problems := "", []string{}
+	total, done, files := s.Size(), int64(0), 0
+	lines, problems, unknown := "", []string{}, []string{}
 	bar.SetBytes(0, total)
 	err = s.Verify(ctx, func(f hub.Checked) {
 		done += f.Size
@@ -99,7 +110,7 @@ func (a *app) verifyModel(s *hub.Snapshot, json bool) (right bool, err error) {
 		files++
 		switch {
 		case errors.Is(f.Err, hub.ErrNoHash):
-			unknown++
+			unknown = append(unknown, f.File)
 		case f.Err != nil:
 			problems = append(problems, fmt.Sprintf("%s: %v", terminal.Printable(f.File), f.Err))
 			lines += fmt.Sprintf("%s: %s\n", s.Name, problems[len(problems)-1])
@@ -107,26 +118,31 @@ func (a *app) verifyModel(s *hub.Snapshot, json bool) (right bool, err error) {
 	})
 	a.EndProgress()
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
-	if right = lines == ""; right {
-		lines = fmt.Sprintf("%s: %s, %s: right\n", s.Name, amount.Count(files-unknown, "file"),
+	wrong, unchecked = lines != "", len(unknown) > 0 || files == 0
+	switch {
+	case unchecked:
+		lines += fmt.Sprintf("%s: %d of %s checked", s.Name, files-len(unknown),
+			amount.Count(files, "file"))
+		if len(unknown) > 0 {
+			lines += ": the cache does not know the hash of " + quote.Some(unknown)
+		}
+		lines += "\n"
+	case !wrong:
+		lines = fmt.Sprintf("%s: %s, %s: right\n", s.Name, amount.Count(files, "file"),
 			amount.Size(done))
-	}
-	if unknown > 0 {
-		lines += fmt.Sprintf("%s: %s: the cache has no links, which tell their hashes\n", s.Name,
-			amount.Count(unknown, "file"))
 	}
 	if left := s.Unfinished(); left > 0 {
 		lines += fmt.Sprintf("%s: %s of an unfinished download: gpt pull %[1]s continues it\n", s.Name,
 			amount.Size(left))
 	}
 	if json {
-		return right, strictjson.Print(a.stdout, verifiedModel{s.Name.String(), right, files - unknown,
-			unknown, done, s.Unfinished(), problems})
+		return wrong, unchecked, strictjson.Print(a.stdout, verifiedModel{s.Name.String(),
+			!wrong && !unchecked, files - len(unknown), unknown, done, s.Unfinished(), problems})
 	}
 	_, err = a.stdout.WriteString(lines)
-	return right, err
+	return wrong, unchecked, err
 }
 
 // cached returns the snapshot of a name in the cache.

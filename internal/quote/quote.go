@@ -31,6 +31,19 @@ func Plain(s string, n int) string {
 	return s
 }
 
+// Some returns the first three of some names, and how many more there are.
+func Some(names []string) string {
+	const most = 3
+	var shown []string
+	for _, name := range names[:min(len(names), most)] {
+		shown = append(shown, Plain(name, 80))
+	}
+	if n := len(names) - most; n > 0 {
+		shown = append(shown, strconv.Itoa(n)+" more")
+	}
+	return strings.Join(shown, ", ")
+}
+
 // OneLine returns an error's message without the name of the system call at its beginning. The
 // result is one line, whatever text from files or arguments the error contains.
 func OneLine(err error) string {

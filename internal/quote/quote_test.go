@@ -31,6 +31,16 @@ func TestPlain(t *testing.T) {
 	}
 }
 
+func TestSome(t *testing.T) {
+	for want, names := range map[string][]string{
+		"": nil, "a": {"a"}, "a, b, c": {"a", "b", "c"}, `a, "b\n", c, 2 more`: {"a", "b\n", "c", "d", "e"},
+	} {
+		if got := Some(names); got != want {
+			t.Errorf("%q: %s, want %s", names, got, want)
+		}
+	}
+}
+
 func TestOneLine(t *testing.T) {
 	path := &fs.PathError{Op: "open", Path: "a\r\nb", Err: fs.ErrNotExist}
 	for want, err := range map[string]error{

@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // A Hub answers like huggingface.co. Large files are on a second host.
@@ -25,6 +26,7 @@ type Hub struct {
 	Files string // the second host
 
 	hub, files *httptest.Server
+	signed     atomic.Int64 // addresses on the second host: each is another one
 
 	mu       sync.Mutex
 	repos    map[string]*Repo
@@ -244,7 +246,8 @@ func (h *Hub) serveFile(w http.ResponseWriter, r *http.Request, repo *Repo, file
 	w.Header().Set("X-Linked-Etag", `"`+etag+`"`)
 	w.Header().Set("X-Linked-Size", fmt.Sprint(len(b)))
 	w.Header().Set("ETag", `"of-the-redirect"`)
-	w.Header().Set("Location", h.Files+"/"+repo.Name+"/"+file+"?signature=secret")
+	w.Header().Set("Location", h.Files+"/"+repo.Name+"/"+file+"?signature=secret"+
+		fmt.Sprint(h.signed.Add(1)))
 	w.WriteHeader(http.StatusFound)
 }
 
