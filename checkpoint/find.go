@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"picogpt/internal/folder"
+	"picogpt/internal/quote"
 )
 
 // preferred are the names of checkpoints' files, the best first. At most one of the names in a line
@@ -124,8 +125,11 @@ func nothing(fsys fs.FS, names []string) string {
 		}
 		return what + "whose base model is " + c.base
 	}
+	if slices.Contains(names, distributedName) {
+		return "no checkpoint that can be read: the directory is " + distributed(folder.Path(fsys, "."))
+	}
 	for _, name := range matching(names, []string{"*.h5", "*.msgpack", "*.onnx", "*.ot", "*.bin",
-		"*.pt", "*.pth", "*.ckpt", "*.ggml"}) {
+		"*.pt", "*.pth", "*.ckpt", "*.ggml", "*.npz", "*.npy", "*.distcp"}) {
 		if p, err := look(fsys, name); err == nil {
 			return "no checkpoint that can be read: " + name + " is " +
 				strings.TrimPrefix(p.foreign(), "the file is ")
@@ -145,7 +149,24 @@ func nothing(fsys fs.FS, names []string) string {
 		}
 		return what + ", as a Trainer saves them: name " + folder.Path(fsys, dirs[0])
 	}
+	list, _ := fs.ReadDir(fsys, ".")
+	for _, e := range list {
+		if _, err := fs.Stat(fsys, e.Name()+"/"+distributedName); err == nil && e.IsDir() {
+			return "no checkpoint that can be read: " + quote.Plain(e.Name(), 80) + " is " +
+				distributed(folder.Path(fsys, e.Name()))
+		}
+	}
 	return "no checkpoint in this directory: " + want
+}
+
+// distributedName is the file beside the parts that torch.distributed.checkpoint writes.
+const distributedName = ".metadata"
+
+// distributed says what such a directory is, and what makes a file of it.
+func distributed(dir string) string {
+	return "a checkpoint of torch.distributed.checkpoint, which is not read: python -m " +
+		"torch.distributed.checkpoint.format_utils dcp_to_torch " + quote.Plain(dir, 200) +
+		" pytorch_model.bin makes a file of it"
 }
 
 // trained returns the folders checkpoint-N, in which a Trainer of Hugging Face's saves a model

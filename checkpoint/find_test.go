@@ -3,6 +3,7 @@ package checkpoint_test
 // Which file of a folder Open takes.
 
 import (
+	"archive/zip"
 	"bytes"
 	"errors"
 	"io/fs"
@@ -119,6 +120,48 @@ func TestAFolderOfATrainer(t *testing.T) {
 	}
 }
 
+// TestADistributedCheckpointBelow: accelerate puts it into a folder of its own.
+func TestADistributedCheckpointBelow(t *testing.T) {
+	dir := folderOf(t, "config.json", "{}")
+	below := filepath.Join(dir, "pytorch_model_fsdp_0")
+	if err := os.Mkdir(below, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(below, ".metadata"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	want := "pytorch_model_fsdp_0 is a checkpoint of torch.distributed.checkpoint, which is not read: " +
+		"python -m torch.distributed.checkpoint.format_utils dcp_to_torch " + below + " "
+	if _, err := checkpoint.Open(dir); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// TestFilesOfOtherPrograms: named by themselves.
+func TestFilesOfOtherPrograms(t *testing.T) {
+	var arrays bytes.Buffer
+	w := zip.NewWriter(&arrays)
+	if _, err := w.Create("wte.npy"); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct{ text, want string }{
+		"model.pt":     {arrays.String(), "a zip of NumPy's arrays"},
+		"model.npz":    {"PK\x03\x04", "arrays of NumPy, which are not read"},
+		"w.npy":        {"\x93NUMPY\x01\x00", "arrays of NumPy, which are not read"},
+		"__0_0.distcp": {"PK\x03\x04", "a part of a checkpoint of torch.distributed.checkpoint"},
+		".metadata":    {"\x80\x02N.", "the index of a checkpoint of torch.distributed.checkpoint"},
+	} {
+		dir := folderOf(t, name, c.text)
+		_, err := checkpoint.Open(filepath.Join(dir, name))
+		if err == nil || !strings.Contains(err.Error(), ": "+c.want) {
+			t.Errorf("%s: %v, want %s", name, err, c.want)
+		}
+	}
+}
+
 func TestADirectoryWithoutOneSaysWhatItHas(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -129,6 +172,15 @@ func TestADirectoryWithoutOneSaysWhatItHas(t *testing.T) {
 		{"nothing", nil, true, []string{"no checkpoint in this directory"}},
 		{"only another program's", []string{"tf_model.h5", "\x89HDF\r\n\x1a\n"}, true,
 			[]string{"tf_model.h5", "HDF5"}},
+		{"NumPy's arrays", []string{"model.npz", "PK\x03\x04", "config.json", "{}"}, true,
+			[]string{"model.npz is arrays of NumPy", "safetensors.numpy.save_file"}},
+		{"one of NumPy's arrays", []string{"wte.npy", "\x93NUMPY\x01\x00"}, true,
+			[]string{"wte.npy is arrays of NumPy"}},
+		{"a distributed checkpoint", []string{".metadata", "\x80\x02N.", "__0_0.distcp", "PK\x03\x04",
+			"config.json", "{}"}, true, []string{"a checkpoint of torch.distributed.checkpoint",
+			"format_utils dcp_to_torch /", "pytorch_model.bin makes a file of it"}},
+		{"a distributed checkpoint's part", []string{"__0_0.distcp", "PK\x03\x04"}, true,
+			[]string{"__0_0.distcp is a part of a checkpoint of torch.distributed.checkpoint"}},
 		{"only shards", []string{"model-00001-of-00002.safetensors", "x"}, true,
 			[]string{"no index of the shards", "model-00001-of-00002.safetensors"}},
 		{"llm.c's starter pack, less the weights", []string{"gpt2_tokenizer.bin", "x",

@@ -81,6 +81,13 @@ func (p probe) foreign() string {
 		return "an HDF5 file of Keras, which is not read: " + fetch
 	case p.begins("lmgg", "fmgg", "tjgg", "algg"):
 		return "a file of ggml from before GGUF, of which there were three kinds: " + fetch
+	case path.Ext(p.name) == ".distcp":
+		return "a part of " + distributed("DIRECTORY")
+	case path.Base(p.name) == distributedName && p.begins("\x80"):
+		return "the index of " + distributed("DIRECTORY")
+	case p.begins("\x93NUMPY"), path.Ext(p.name) == ".npz":
+		return "arrays of NumPy, which are not read: save them by Hugging Face's names with " +
+			"safetensors.numpy.save_file"
 	case p.begins("\x80"):
 		return "a pickle, but none of torch.save's"
 	case len(p.head) > 262 && string(p.head[257:262]) == "ustar":

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"strings"
 
 	"picogpt/internal/folder"
@@ -17,8 +18,12 @@ import (
 	"picogpt/weights"
 )
 
-// isPyTorch reports whether the file is a zip, a file of the older form, or an index of shards.
+// isPyTorch reports whether the file is a zip, a file of the older form, or an index of shards. Some
+// zips are by their names something else.
 func isPyTorch(p probe) bool {
+	if ext := path.Ext(p.name); ext == ".npz" || ext == ".distcp" {
+		return false
+	}
 	return p.begins("PK\x03\x04", "PK\x05\x06") || torch.IsLegacy(p.head) || isPyTorchIndex(p.name)
 }
 

@@ -84,20 +84,22 @@ func (s *state) take(root any) error {
 			known[name] = true
 			s.names = append(s.names, name)
 			s.tensors = append(s.tensors, t)
-		case isCode(v): // it may be a tensor of any kind
-			return fmt.Errorf("%s: %s", quote.Plain(name, 80), pickle.Kind(v))
+		case isOdd(v): // it may be a tensor of any kind
+			kind := pickle.Kind(v)
+			if !strings.Contains(kind, ",") { // else it says what is wanted
+				kind += ", want a tensor"
+			}
+			return fmt.Errorf("%s: %s", quote.Plain(name, 80), kind)
 		}
 		return nil
 	})
 }
 
-// isCode reports whether a value is a class or an object that only code could make.
-func isCode(v any) bool {
-	switch v.(type) {
-	case *pickle.Class, *pickle.Object:
-		return true
-	}
-	return false
+// isOdd reports whether a value is neither a tensor nor plain: one of another kind, a storage, a
+// class or an object.
+func isOdd(v any) bool {
+	_, odd := v.(interface{ Kind() string })
+	return odd
 }
 
 // holdsTensors reports whether a value of a dict is a tensor of a layer.

@@ -113,7 +113,12 @@ type Object struct {
 }
 
 // Kind returns the kind of an object for errors.
-func (o *Object) Kind() string { return o.Class.Kind() }
+func (o *Object) Kind() string {
+	if o.Class.Name == "_reconstruct" {
+		return "an array of NumPy"
+	}
+	return o.Class.Kind()
+}
 
 // reduce calls what the caller allows, and makes an Object of anything else. NEWOBJ makes one of
 // any class that may be named: Python calls its __new__ alone.

@@ -18,6 +18,7 @@ type storage struct {
 	dtype weights.DType
 	count int64                 // of numbers; their bytes fit an int64
 	begin func() (int64, error) // the offset of its bytes in the file
+	other otherStorage          // what its bytes, counted as U8, are; the zero value for numbers
 }
 
 func (s *storage) size() int64 { return s.count * int64(s.dtype.Size()) }
@@ -31,6 +32,23 @@ type storages struct {
 
 // A storageClass is a class of storages, by the type of its numbers.
 type storageClass weights.DType
+
+// An otherStorage is a class of storages whose numbers are not read.
+type otherStorage struct {
+	kind  string // "complex64"
+	width int64  // bytes of an element
+}
+
+// otherStorages returns these classes. Those of UntypedStorage say their type with each tensor.
+func otherStorages() map[string]otherStorage {
+	return map[string]otherStorage{
+		"torch.ComplexFloatStorage": {"complex64", 8}, "torch.ComplexDoubleStorage": {"complex128", 16},
+		"torch.QInt8Storage": {"qint8", 1}, "torch.QUInt8Storage": {"quint8", 1},
+		"torch.QInt32Storage": {"qint32", 4}, "torch.QUInt4x2Storage": {"quint4x2", 1},
+		"torch.QUInt2x4Storage": {"quint2x4", 1}, "torch.storage.UntypedStorage": {"bytes", 1},
+		"torch.UntypedStorage": {"bytes", 1},
+	}
+}
 
 // options returns what a pickle of a file may refer to.
 func (s *storages) options(f *File) pickle.Options {
@@ -57,10 +75,16 @@ func (f *File) global(module, name string) any {
 		return tensorClass{}
 	case module == "torch._utils" && name == "_rebuild_tensor_v2":
 		return pickle.Func(f.rebuild)
-	case module == "torch._utils" && name == "_rebuild_parameter":
+	case module == "torch._utils" && (name == "_rebuild_parameter" ||
+		name == "_rebuild_parameter_with_state"):
 		return pickle.Func(parameter)
+	case module == "torch._utils":
+		return rebuildOther(name)
 	case module == "torch._tensor" && name == "_rebuild_from_type_v2":
 		return pickle.Func(f.fromType)
+	}
+	if other, ok := otherStorages()[module+"."+name]; ok {
+		return other
 	}
 	return nil
 }
@@ -78,7 +102,14 @@ func (s *storages) persistent(id any) (any, error) {
 	if !ok || len(t) < 5 || len(t) > 6 || t[0] != "storage" {
 		return nil, errors.New("a persistent id that is no storage's")
 	}
+	other, _ := t[1].(otherStorage)
+	if other.kind != "" && s.apart {
+		return &storage{other: other}, nil // an error only where it is needed
+	}
 	class, ok := t[1].(storageClass)
+	if other.kind != "" {
+		class, ok = storageClass(weights.U8), true
+	}
 	if unknown, is := t[1].(*pickle.Class); is && s.apart {
 		return &pickle.Object{Class: unknown, Args: t}, nil // an error only where it is needed
 	}
@@ -95,9 +126,11 @@ func (s *storages) persistent(id any) (any, error) {
 	}
 	dtype := weights.DType(class)
 	count, ok := t[4].(int64)
-	if !ok || count < 0 || count > math.MaxInt64/int64(dtype.Size()) {
+	width := max(other.width, 1)
+	if !ok || count < 0 || count > math.MaxInt64/max(int64(dtype.Size()), width) {
 		return nil, fmt.Errorf("storage %s: %s numbers", quote.Short(key, 40), number(t[4]))
 	}
+	count *= width
 	if known, ok := s.byKey[key]; ok {
 		if known.dtype != dtype || known.count != count {
 			return nil, fmt.Errorf("storage %s: %d numbers of %s, and elsewhere %d of %s",
@@ -105,7 +138,7 @@ func (s *storages) persistent(id any) (any, error) {
 		}
 		return known, nil
 	}
-	x := &storage{key: key, dtype: dtype, count: count}
+	x := &storage{key: key, dtype: dtype, count: count, other: other}
 	if err := s.find(x); err != nil {
 		return nil, err
 	}

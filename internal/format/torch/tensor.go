@@ -32,8 +32,13 @@ func (f *File) rebuild(args pickle.Tuple) (any, error) {
 	if len(args) < 6 || len(args) > 7 {
 		return nil, fmt.Errorf("a tensor of %d arguments, want 6", len(args))
 	}
-	if o, ok := args[0].(*pickle.Object); ok { // of numbers that are not known
-		return &pickle.Object{Class: o.Class, Args: args}, nil
+	switch s := args[0].(type) {
+	case *pickle.Object: // of numbers that are not known
+		return &pickle.Object{Class: s.Class, Args: args}, nil
+	case *storage:
+		if s.other.kind != "" {
+			return &Other{"a tensor of " + s.other.kind, wantFloats}, nil
+		}
 	}
 	t := &Tensor{file: f}
 	var ok bool
@@ -147,11 +152,12 @@ func size(args pickle.Tuple) (any, error) {
 	return nil, errors.New("torch.Size without a tuple")
 }
 
-// parameter implements _rebuild_parameter(tensor, requires_grad, hooks), which is the tensor.
+// parameter implements _rebuild_parameter(tensor, requires_grad, hooks) and
+// _rebuild_parameter_with_state(tensor, requires_grad, hooks, attributes), which are the tensor.
 func parameter(args pickle.Tuple) (any, error) {
-	if len(args) == 3 {
+	if len(args) == 3 || len(args) == 4 {
 		switch t := args[0].(type) {
-		case *Tensor, *pickle.Object: // of numbers that are not known
+		case *Tensor, *Other, *pickle.Object: // of numbers that are not known
 			return t, nil
 		}
 	}

@@ -196,6 +196,38 @@ func TestOtherObjects(t *testing.T) {
 	}
 }
 
+// TestTensorsOfOtherKinds: they are no error of the file, and say what they are.
+func TestTensorsOfOtherKinds(t *testing.T) {
+	const want = ", want float32, float16, bfloat16 or float64"
+	kinds := map[string]string{"conjugate": "a tensor of complex64" + want,
+		"parameter":  "a tensor of float8_e4m3fn" + want,
+		"sparse_coo": "a sparse tensor, want a dense one: save x.to_dense()",
+		"sparse_csr": "a sparse tensor, want a dense one: save x.to_dense()",
+		"qint8":      "a quantized tensor, want numbers: save x.dequantize()",
+		"meta":       "a tensor without numbers, of the device meta, want one with them",
+		"untyped":    "a storage", "numpy": "an array of NumPy", "tagged": "a tensor", "f32": "a tensor"}
+	for _, dtype := range []string{"float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz",
+		"float8_e5m2fnuz", "complex32", "complex64", "complex128", "uint16", "uint32", "uint64"} {
+		kinds[dtype] = "a tensor of " + dtype + want
+	}
+	for _, name := range []string{"others-zip.pt", "others-legacy.pt"} {
+		d := open(t, name).Root.(*pickle.Dict)
+		if len(d.Keys) != len(kinds) {
+			t.Errorf("%s: %v", name, d.Keys)
+		}
+		for _, key := range d.Keys {
+			v, _ := d.Get(key)
+			if kind := pickle.Kind(v); kind != kinds[key.(string)] {
+				t.Errorf("%s: %s: %s, want %s", name, key, kind, kinds[key.(string)])
+			}
+		}
+		v, _ := d.Get("f32")
+		if got := numbers(t, v.(*Tensor), "f32"); got[0] != 100 || got[23] != 123 {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 // TestMetadata: a view that negates its storage is not that storage's numbers.
 func TestMetadata(t *testing.T) {
 	for text, want := range map[string]string{
@@ -269,7 +301,7 @@ func TestEveryCut(t *testing.T) {
 
 // FuzzObject: no object makes a panic, and no tensor is larger than its file.
 func FuzzObject(f *testing.F) {
-	for _, name := range []string{"zip2.pt", "zip4.pt", "nested.pt", "module.pt"} {
+	for _, name := range []string{"zip2.pt", "zip4.pt", "nested.pt", "module.pt", "others-zip.pt"} {
 		b, err := os.ReadFile("testdata/" + name)
 		if err != nil {
 			f.Fatal(err)
@@ -313,7 +345,8 @@ func FuzzObject(f *testing.F) {
 
 // FuzzOpen: no bytes make a panic, and what is made is not larger than the file.
 func FuzzOpen(f *testing.F) {
-	for _, name := range []string{"zip2.pt", "zip4.pt", "legacy2.pt", "nested.pt", "script.pt"} {
+	for _, name := range []string{"zip2.pt", "zip4.pt", "legacy2.pt", "nested.pt", "script.pt",
+		"others-legacy.pt"} {
 		b, err := os.ReadFile("testdata/" + name)
 		if err != nil {
 			f.Fatal(err)

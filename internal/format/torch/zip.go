@@ -89,7 +89,11 @@ func (a *archive) root() (string, error) {
 			roots = append(roots, root)
 		}
 	}
+	arrays := func(name string) bool { return strings.HasSuffix(name, ".npy") }
 	switch {
+	case len(roots) == 0 && slices.ContainsFunc(slices.Collect(maps.Keys(a.entries)), arrays):
+		return "", errors.New("a zip of NumPy's arrays: save them by Hugging Face's names with " +
+			"safetensors.numpy.save_file")
 	case len(roots) == 0:
 		return "", errors.New("a zip without data.pkl: not a file of torch.save")
 	case len(roots) > 1:
