@@ -95,9 +95,7 @@ func (c *Checkpoint) refuse(format string, more ...limit) error {
 }
 
 // tanhGELU reports whether an activation is the tanh form of GELU, by any of its names.
-func tanhGELU(a model.Activation) bool {
-	return a == model.GELUNew || a == model.GELUPytorchTanh || a == model.GELUFast
-}
+func tanhGELU(a model.Activation) bool { return a.Plain() == model.GELUNew }
 
 // toGGUF prepares a single file for llama.cpp.
 func (c *Checkpoint) toGGUF() (*Conversion, error) {
@@ -192,7 +190,7 @@ func (c *Checkpoint) toNanoGPT() (*Conversion, error) {
 	err := c.refuse("nanoGPT", limit{"n_inner", f.Inner, f.Inner == 4*f.Embd, 4 * f.Embd},
 		limit{"layer_norm_epsilon", f.LayerNormEpsilon, float32(f.LayerNormEpsilon) == 1e-5, 1e-5},
 		limit{"activation_function", f.Activation,
-			tanhGELU(f.Activation) || f.Activation == model.GELU, model.GELU})
+			tanhGELU(f.Activation) || f.Activation.Plain() == model.GELU, model.GELU})
 	if err != nil {
 		return nil, err
 	}

@@ -206,12 +206,21 @@ func activation(o *pickle.Object) model.Activation {
 			return model.GELUNew
 		}
 		return model.GELU
-	case "NewGELU", "NewGELUActivation":
+	case "NewGELU", "NewGELUActivation", "FastGELUActivation", "AccurateGELUActivation", "GELUTanh",
+		"PytorchGELUTanh":
 		return model.GELUNew
+	case "GELUActivation":
+		return model.GELU
+	case "QuickGELUActivation":
+		return model.QuickGELU
 	case "ReLU":
 		return model.ReLU
-	case "SiLU":
+	case "ReLUSquaredActivation":
+		return model.ReLU2
+	case "SiLU", "SiLUActivation":
 		return model.SiLU
+	case "Mish", "MishActivation":
+		return model.Mish
 	}
 	return ""
 }

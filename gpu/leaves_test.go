@@ -84,7 +84,7 @@ func TestActivationsOnADevice(t *testing.T) {
 		step = 1
 	}
 	got, want := make([]float32, each), make([]float32, each)
-	for a := kernels.GELUTanh; a <= kernels.Tanh; a++ {
+	for a := kernels.GELUTanh; a <= kernels.Mish; a++ {
 		for first := uint64(0); first < 1<<32; first += each * uint64(step) {
 			for i := range want {
 				want[i] = math.Float32frombits(uint32(first) + uint32(i)*step)

@@ -280,8 +280,10 @@ func activateFast(x []float32, a Activation) {
 		siluAVX2(x)
 	case ReLU:
 		reluAVX2(x)
-	default:
+	case Tanh:
 		tanhAVX2(x)
+	default: // rare ones have no assembly
+		activate(x, a)
 	}
 }
 

@@ -297,8 +297,10 @@ func activateFast(x []float32, a Activation) {
 		siluNEON(x)
 	case ReLU:
 		reluNEON(x)
-	default:
+	case Tanh:
 		tanhNEON(x)
+	default: // rare ones have no assembly
+		activate(x, a)
 	}
 }
 

@@ -27,6 +27,7 @@ var goldenBits = map[string]sum{
 	"Linear q4":              0x9f097d68dcdf2985,
 	"Linear q8":              0x53f8495901aa7df1,
 	"activate":               0xa20644eae5904ac1,
+	"activate in Go":         0x627811aae3fe54d4,
 	"add":                    0x71694f89328bc247,
 	"chain":                  0xf481120339e5d76b,
 	"chain16":                0x0761507318c047b0,

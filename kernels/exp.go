@@ -139,6 +139,8 @@ const (
 	SiLU                 // x·σ(x)
 	ReLU                 // x where x > 0, else 0
 	Tanh                 // tanh(x)
+	ReLU2                // x² where x > 0, else 0 (So et al. 2021)
+	Mish                 // x·tanh(ln(1+eˣ)) (Misra 2019)
 	activations
 )
 
@@ -167,9 +169,24 @@ func (a Activation) apply(x float32) float32 {
 			return 0
 		}
 		return x // NaN stays NaN
+	case ReLU2:
+		if x < 0 {
+			return 0
+		}
+		return float32(x * x)
+	case Mish:
+		return mish(x)
 	default:
 		return tanh(x)
 	}
+}
+
+// mish returns x·n/(n+2), n = eˣ·(eˣ+2), which is x·tanh(ln(1+eˣ)) without a logarithm. It is off by
+// less than 2·2⁻²⁴·|x|.
+func mish(x float32) float32 {
+	e := exp(x)
+	n := fma(e, e, float32(e+e))
+	return float32(x / float32(1+float32(2/n)))
 }
 
 // timesSigmoid returns x·σ(t), as one division.

@@ -51,7 +51,9 @@ func activateFast512(x []float32, a Activation) {
 		siluAVX512(x)
 	case ReLU:
 		reluAVX512(x)
-	default:
+	case Tanh:
 		tanhAVX512(x)
+	default: // rare ones have no assembly
+		activate(x, a)
 	}
 }

@@ -225,6 +225,8 @@ func TestActivationsKeepWhatIsNotFinite(t *testing.T) {
 		SiLU:        {"SiLU", [3]float32{never, never, never}},
 		ReLU:        {"ReLU", [3]float32{never, never, 0}},
 		Tanh:        {"Tanh", [3]float32{never, 1, -1}},
+		ReLU2:       {"ReLU2", [3]float32{never, never, 0}},
+		Mish:        {"Mish", [3]float32{never, never, never}},
 		activations: {"ELU1", [3]float32{never, never, 0}},
 	}
 	for _, variant := range Variants() {

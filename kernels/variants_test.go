@@ -40,6 +40,15 @@ func matrixSize(rows, ld, cols int) int {
 
 var leafTests = slices.Concat(floatLeafTests, scoreLeafTests, quantLeafTests)
 
+func activateLeaf(v *variant, p *placer, n, a, c int) []float64 {
+	x := p.floats(n)
+	if c > 0 {
+		scale(x, float32(c*c*5)) // every branch
+	}
+	v.activate(x, Activation(a))
+	return nil
+}
+
 var floatLeafTests = []leafTest{
 	{name: "tile", a: few, b: short, call: func(v *variant, p *placer, rows, k, pad int) []float64 {
 		panels := 1 + (rows+k)%6
@@ -220,15 +229,8 @@ var floatLeafTests = []leafTest{
 			v.layerNorm(x, x, p.floats(n), p.floats(n), 1e-5)
 			return nil
 		}},
-	{name: "activate", a: edges, b: []int{0, 1, 2, 3, 4, 5},
-		call: func(v *variant, p *placer, n, a, c int) []float64 {
-			x := p.floats(n)
-			if c > 0 {
-				scale(x, float32(c*c*5)) // every branch
-			}
-			v.activate(x, Activation(a))
-			return nil
-		}},
+	{name: "activate", a: edges, b: []int{0, 1, 2, 3, 4, 5}, call: activateLeaf},
+	{name: "activate in Go", a: edges, b: []int{int(ReLU2), int(Mish)}, call: activateLeaf},
 	{name: "add", a: edges, b: one, call: func(v *variant, p *placer, n, _, _ int) []float64 {
 		v.add(p.floats(n), p.floats(n))
 		return nil

@@ -49,8 +49,8 @@ type Config struct {
 // An Activation is the MLP's nonlinearity, by its name in config.json.
 type Activation string
 
-// The activations of GPT-2 checkpoints. GELUNew, GELUPytorchTanh and GELUFast
-// are one function in three spellings, and so are SiLU and Swish.
+// The activations of GPT-2 checkpoints, by the names of transformers' activations.py. Some are one
+// function by several names: see [Activation.Plain].
 const (
 	GELUNew         Activation = "gelu_new"          // x/2 · (1 + tanh(√(2/π)·(x + 0.044715·x³)))
 	GELUPytorchTanh Activation = "gelu_pytorch_tanh" // the same
@@ -61,11 +61,31 @@ const (
 	SiLU            Activation = "silu"              // x / (1 + exp(−x))
 	Swish           Activation = "swish"             // the same
 	Tanh            Activation = "tanh"
+	ReLU2           Activation = "relu2" // max(0, x)²
+	Mish            Activation = "mish"  // x · tanh(ln(1 + exp(x)))
+
+	GELUPythonTanh Activation = "gelu_python_tanh" // as gelu_new
+	GELUAccurate   Activation = "gelu_accurate"    // as gelu_new
+	GELUPython     Activation = "gelu_python"      // as gelu
 )
 
 func activations() []Activation {
-	return []Activation{GELUNew, GELUPytorchTanh, GELUFast, GELU, QuickGELU, ReLU, SiLU, Swish,
-		Tanh}
+	return []Activation{GELUNew, GELUPytorchTanh, GELUFast, GELUPythonTanh, GELUAccurate, GELU,
+		GELUPython, QuickGELU, ReLU, SiLU, Swish, Tanh, ReLU2, Mish}
+}
+
+// Plain returns the usual name of the function that an activation names: gelu_new of all names of
+// GELU's tanh form, gelu of those of its exact form, silu of swish.
+func (a Activation) Plain() Activation {
+	switch a {
+	case GELUPytorchTanh, GELUFast, GELUPythonTanh, GELUAccurate:
+		return GELUNew
+	case GELUPython:
+		return GELU
+	case Swish:
+		return SiLU
+	}
+	return a
 }
 
 // Bounds far above any GPT-2. They are low enough that a product of two of them fits 64 bits, and

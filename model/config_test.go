@@ -118,10 +118,37 @@ func TestConfigsInTheWild(t *testing.T) {
 }
 
 func TestEveryActivationInUseIsKnown(t *testing.T) {
-	for _, a := range strings.Fields("gelu_new gelu_pytorch_tanh gelu gelu_fast quick_gelu relu silu swish tanh") {
+	for _, a := range strings.Fields("gelu_new gelu_pytorch_tanh gelu gelu_fast quick_gelu relu silu swish tanh " +
+		"gelu_python gelu_python_tanh gelu_accurate relu2 mish") {
 		c, err := ParseConfig([]byte(`{"activation_function":"` + a + `"}`))
 		if err != nil || string(c.Activation) != a {
 			t.Errorf("%s: %q, %v", a, c.Activation, err)
+		}
+	}
+}
+
+// TestOtherActivationsAreRefused: the rest of transformers' ACT2FN (5.24).
+func TestOtherActivationsAreRefused(t *testing.T) {
+	for _, a := range strings.Fields("gelu_10 hardswish laplace leaky_relu linear relu6 sigmoid " +
+		"sqrtsoftplus prelu xielu") {
+		_, err := ParseConfig([]byte(`{"activation_function":"` + a + `"}`))
+		if err == nil || !strings.HasPrefix(err.Error(), `activation_function: "`+a+`", want one of `) {
+			t.Errorf("%s: %v", a, err)
+		}
+	}
+}
+
+// TestNamesOfOneActivation: a name and its plain one are one function.
+func TestNamesOfOneActivation(t *testing.T) {
+	for _, a := range activations() {
+		plain := a.Plain()
+		if plain.Plain() != plain || plain.kernel() != a.kernel() {
+			t.Errorf("%s is %s", a, plain)
+		}
+		for _, b := range activations() {
+			if a.kernel() == b.kernel() && b.Plain() != plain {
+				t.Errorf("%s is %s, but %s is %s", a, plain, b, b.Plain())
+			}
 		}
 	}
 }
@@ -163,7 +190,7 @@ func TestConfigsThatCannotBeHonouredAreRefusedByName(t *testing.T) {
 		{"{\"model_type\":\"a\u009b2J\"}", []string{"model_type"}},
 		{`{"model_type":"` + strings.Repeat("x", 100000) + `"}`, []string{"model_type"}},
 
-		{`{"activation_function":"mish"}`, []string{"activation_function", "mish", "gelu_new",
+		{`{"activation_function":"hardswish"}`, []string{"activation_function", "hardswish", "gelu_new",
 			"quick_gelu"}},
 		{`{"activation_function":"GELU"}`, []string{"activation_function", "GELU"}},
 		{`{"activation_function":""}`, []string{"activation_function"}},

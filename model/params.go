@@ -50,18 +50,22 @@ func (c *Config) attentionScale(layer int) float32 {
 }
 
 func (a Activation) kernel() kernels.Activation {
-	switch a {
+	switch a.Plain() {
 	case GELU:
 		return kernels.GELUErf
 	case QuickGELU:
 		return kernels.QuickGELU
 	case ReLU:
 		return kernels.ReLU
-	case SiLU, Swish:
+	case SiLU:
 		return kernels.SiLU
 	case Tanh:
 		return kernels.Tanh
-	default: // gelu_new, gelu_pytorch_tanh, gelu_fast
+	case ReLU2:
+		return kernels.ReLU2
+	case Mish:
+		return kernels.Mish
+	default: // gelu_new
 		return kernels.GELUTanh
 	}
 }

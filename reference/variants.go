@@ -8,9 +8,9 @@ import "math"
 // those of Hugging Face transformers' activations.py.
 func activation(name string) func(float64) float64 {
 	switch name {
-	case "gelu_new", "gelu_pytorch_tanh":
+	case "gelu_new", "gelu_pytorch_tanh", "gelu_python_tanh", "gelu_accurate":
 		return gelu
-	case "gelu":
+	case "gelu", "gelu_python":
 		return func(x float64) float64 { return 0.5 * x * (1 + math.Erf(x/math.Sqrt2)) }
 	case "gelu_fast": // the tanh form with sqrt(2/pi) cut to ten digits
 		return func(x float64) float64 {
@@ -23,6 +23,10 @@ func activation(name string) func(float64) float64 {
 		return func(x float64) float64 { return x * sigmoid(x) }
 	case "relu":
 		return func(x float64) float64 { return math.Max(x, 0) }
+	case "relu2":
+		return func(x float64) float64 { return math.Max(x, 0) * math.Max(x, 0) }
+	case "mish":
+		return func(x float64) float64 { return x * math.Tanh(math.Log1p(math.Exp(x))) }
 	case "tanh":
 		return math.Tanh
 	}

@@ -72,6 +72,11 @@ FUNCTION float activation(float x, int a) {
 	case 2: return times_sigmoid(x, 1.702f * x); // quick GELU
 	case 3: return times_sigmoid(x, x);          // SiLU
 	case 4: return x < 0.0f ? 0.0f : x;          // ReLU
+	case 6: return x < 0.0f ? 0.0f : x * x;      // squared ReLU
+	case 7: {                                    // Mish
+		float e = exp_(x), n = fma(e, e, e + e);
+		return x / (1.0f + 2.0f / n);
+	}
 	default: return tanh_(x);
 	}
 }

@@ -4,7 +4,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 
 	"picogpt/checkpoint"
 	"picogpt/model"
@@ -27,8 +26,7 @@ func openCheckpoint(dir string) (*source, error) {
 		return nil, err
 	}
 	config, file := opened.Config, opened.Tensors
-	tanh := []model.Activation{model.GELUNew, model.GELUPytorchTanh, model.GELUFast}
-	if !slices.Contains(tanh, config.Activation) || !config.ScaleAttnWeights ||
+	if config.Activation.Plain() != model.GELUNew || !config.ScaleAttnWeights ||
 		config.ScaleAttnByInverseLayerIdx {
 		return nil, fmt.Errorf("%s: the peers compute GPT-2 with tanh GELU and plainly scaled attention, not %s", dir, config.Activation)
 	}
