@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 
 	"picogpt/model"
 )
@@ -17,8 +18,10 @@ func FingerprintOf(m *model.Model, weights, tokenizer string, vectors ...Steerin
 	all := sha256.New()
 	fmt.Fprintln(all, weights, tokenizer, m.Format(), m.CacheFormat())
 	writeSteering(all, vectors)
-	if c := m.Config(); c.Generation.EOSTokenIDs != nil { // which no digest covers
-		fmt.Fprintln(all, c.EndTokens())
+	config, before := m.Config(), m.Config()
+	before.Generation = model.Generation{} // which no digest covers
+	if ends := config.EndTokens(); !slices.Equal(ends, before.EndTokens()) {
+		fmt.Fprintln(all, ends)
 	}
 	return "fp_" + hex.EncodeToString(all.Sum(nil)[:8])
 }
