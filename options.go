@@ -26,7 +26,7 @@ type Options = decode.Options
 // likeliest tokens, and for settings that others need, such as DRY's base, their usual values.
 func Sampling() Options {
 	var o Options
-	table := o.Table()
+	table := option.Of(&o)
 	if err := option.SetDefaults(table, true); err != nil {
 		panic(err) // a row of the table contradicts itself, which a test would have found
 	}

@@ -12,10 +12,11 @@ import (
 	"picogpt/internal/quote"
 )
 
-// Table returns all options, bound to the fields of o: for the commands and servers of this module,
-// which alone can name the type.
-func (o *Options) Table() []option.Option {
-	return slices.Concat(o.lengthTable(), o.Params.Table(), o.wantedTable(), o.guessTable())
+func init() { option.Register((*Options).table) }
+
+// table returns all options, bound to the fields of o: option.Of finds it.
+func (o *Options) table() []option.Option {
+	return slices.Concat(o.lengthTable(), option.Of(&o.Params), o.wantedTable(), o.guessTable())
 }
 
 // ownTable returns the table without package sample's options.
@@ -117,21 +118,6 @@ func (o *Options) guessTable() []option.Option {
 			Help: "guess up to N tokens at a time from where the newest ones occurred before; the " +
 				"text stays the same; 0 is off"},
 	}}
-}
-
-// SamplesOption returns the option of how many texts are written for a prompt, which Options do not
-// have.
-func SamplesOption(n *int) option.Option {
-	return option.Option{
-		Name: "samples", Value: n, Want: "at least 1", Range: option.Range{From: 1}, Default: "1",
-		In: option.Corpus | option.Receipts,
-		Flag: option.Flag{Name: "samples", Holder: "N", Group: option.HowMuch,
-			Others: "num-samples n-samples num-return-sequences best-of count completions",
-			Help:   "write N texts; text i, counted from 0, is what seed S+i gives alone"},
-		Field: option.Field{Name: "n", Range: option.Range{From: 1, To: 128}},
-		Setting: option.Setting{Group: "Completion", Label: "Samples", Min: 1, Max: 16, Step: 1,
-			Slider: 8, Help: "More than one are shown side by side, to choose from."},
-	}
 }
 
 // ends is Options.EndOfText as the value of an option.

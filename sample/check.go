@@ -17,7 +17,7 @@ func (e *OptionError) Unwrap() error { return e.Err }
 
 // Check returns an *OptionError that names the first option no sampler accepts, or nil.
 func (p *Params) Check() error {
-	if err := option.Check(p.Table()); err != nil {
+	if err := option.Check(p.table()); err != nil {
 		return &OptionError{err}
 	}
 	return nil

@@ -11,9 +11,10 @@ import (
 	"picogpt/internal/quote"
 )
 
-// Table returns all options, bound to the fields of p: for the commands and servers of this module,
-// which alone can name the type.
-func (p *Params) Table() []option.Option {
+func init() { option.Register((*Params).table) }
+
+// table returns all options, bound to the fields of p: option.Of finds it.
+func (p *Params) table() []option.Option {
 	all := make([]option.Option, 0, 48)
 	for _, step := range steps() {
 		from := len(all)

@@ -21,7 +21,7 @@ func (p *Params) Open(ctx context.Context, t *tokenizer.Tokenizer) (err error) {
 	if g := p.Guidance; g != nil && g.Text != "" {
 		opened := Guidance{Scale: g.Scale}
 		if opened.Negative, err = t.ForPrompts().Encode(g.Text); err != nil {
-			return &OptionError{option.Errorf(p.Table(), "negative", ": %v", err)}
+			return &OptionError{option.Errorf(p.table(), "negative", ": %v", err)}
 		}
 		p.Guidance = &opened
 	}
@@ -57,10 +57,10 @@ func (p *Params) openBiases(t *tokenizer.Tokenizer, name string, all *[]Bias, on
 			err = fmt.Errorf("byte %d, %#02x: the vocabulary has no token for it", i, b.Text[i])
 		}
 		if err != nil {
-			return option.Errorf(p.Table(), name, " %s: %v", quote.Short(b.Text, 40), err)
+			return option.Errorf(p.table(), name, " %s: %v", quote.Short(b.Text, 40), err)
 		}
 		if len(ids) == 0 { // a normalizer may take all of a text away
-			return option.Errorf(p.Table(), name, " %s: want the text of a token, found none",
+			return option.Errorf(p.table(), name, " %s: want the text of a token, found none",
 				quote.Short(b.Text, 40))
 		}
 		if one && len(ids) != 1 {
@@ -69,7 +69,7 @@ func (p *Params) openBiases(t *tokenizer.Tokenizer, name string, all *[]Bias, on
 			if len(ids) > most {
 				more = ", ..."
 			}
-			return option.Errorf(p.Table(), name, " %s: want the text of one token, found %d: %s%s",
+			return option.Errorf(p.table(), name, " %s: want the text of one token, found %d: %s%s",
 				quote.Short(b.Text, 40), len(ids),
 				strings.ReplaceAll(strings.Trim(list, "[]"), " ", ","), more)
 		}
@@ -100,13 +100,13 @@ func (p *Params) unopened() error {
 	text := func(b Bias) bool { return b.Text != "" }
 	switch {
 	case slices.ContainsFunc(p.Bias, text):
-		return option.Errorf(p.Table(), "bias", " of a text: want Params.Open before it")
+		return option.Errorf(p.table(), "bias", " of a text: want Params.Open before it")
 	case slices.ContainsFunc(p.SequenceBias, text):
-		return option.Errorf(p.Table(), "sequence bias", " of a text: want Params.Open before it")
+		return option.Errorf(p.table(), "sequence bias", " of a text: want Params.Open before it")
 	case p.Guidance != nil && p.Guidance.Text != "":
-		return option.Errorf(p.Table(), "negative", ": want Params.Open before it")
+		return option.Errorf(p.table(), "negative", ": want Params.Open before it")
 	case len(p.DRYBreakers) > 0 && p.DRYStrings == nil && p.DRY.Multiplier != 0:
-		return option.Errorf(p.Table(), "DRY breakers", ": want Params.Open before them")
+		return option.Errorf(p.table(), "DRY breakers", ": want Params.Open before them")
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ func (b BeamOptions) Check(o decode.Options) error {
 }
 
 func (b *BeamOptions) check(o *decode.Options) error {
-	table := append(o.Table(), b.Table()...)
+	table := append(option.Of(o), b.table()...)
 	wrong := func(name, rest string, args ...any) error {
 		return option.Errorf(table, name, rest, args...)
 	}
@@ -91,7 +91,7 @@ func (b *BeamOptions) check(o *decode.Options) error {
 			return wrong(row.Name, " %v: want none in a search", row)
 		}
 	}
-	if err := option.Check(b.Table()); err != nil {
+	if err := option.Check(b.table()); err != nil {
 		return err
 	}
 	return checkSearch(o)
@@ -101,7 +101,7 @@ func (b *BeamOptions) check(o *decode.Options) error {
 func checkSearch(o *decode.Options) error {
 	switch {
 	case o.Overflow == decode.OverflowSlide:
-		return option.Errorf(o.Table(), "overflow", " %q: want %q or %q in a search, whose texts end "+
+		return option.Errorf(option.Of(o), "overflow", " %q: want %q or %q in a search, whose texts end "+
 			"with the context", decode.OverflowSlide, decode.OverflowError, decode.OverflowTruncate)
 	case o.Echo != decode.EchoNone:
 		return decode.ErrNoEcho

@@ -57,7 +57,7 @@ func Contrastive(
 // model, or nil.
 func CheckContrastive(alpha float64, o decode.Options) error {
 	asked := &alpha
-	table := append(o.Table(), ContrastiveOption(&asked))
+	table := append(option.Of(&o), option.Contrastive(&asked))
 	err := option.Check(table[len(table)-1:])
 	switch {
 	case err != nil:

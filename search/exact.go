@@ -40,7 +40,7 @@ func CheckExact(x ExactOptions, o decode.Options) error {
 }
 
 func checkExact(x ExactOptions, o *decode.Options) error {
-	table := o.Table()
+	table := option.Of(o)
 	for i := range table {
 		if row := &table[i]; row.Remembers && row.On() {
 			return option.Errorf(table, row.Name, " %v: want none in exact draws", row)

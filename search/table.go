@@ -9,9 +9,10 @@ import (
 	"picogpt/internal/option"
 )
 
-// Table returns all options of a beam search, bound to the fields of b: for commands and
-// servers.
-func (b *BeamOptions) Table() []option.Option {
+func init() { option.Register((*BeamOptions).table) }
+
+// table returns all options of a beam search, bound to the fields of b: option.Of finds it.
+func (b *BeamOptions) table() []option.Option {
 	with := []string{"beams"}
 	return []option.Option{{
 		Name: "beams", Value: &b.Beams, Range: option.Range{To: mostBeams},
@@ -65,16 +66,4 @@ func (b *BeamOptions) Table() []option.Option {
 			Others: "diversity-penalty",
 			Help:   "what a token loses for each beam of an earlier group that has just taken it"},
 	}}
-}
-
-// ContrastiveOption returns the option of [Contrastive]'s alpha, which is nil without that search.
-func ContrastiveOption(alpha **float64) option.Option {
-	return option.Option{
-		Name: "contrastive alpha", Value: alpha, Range: option.Range{To: 1},
-		Want: "a number from 0 to 1", In: option.Receipts,
-		Flag: option.Flag{Name: "contrastive", Holder: "ALPHA", Group: option.Searches,
-			Others: "penalty-alpha",
-			Help: "contrastive search: of the --top-k likeliest tokens (4 unless given) take a " +
-				"likely one that is unlike the text before it; 0 is greedy, 0.6 is usual"},
-	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"picogpt/decode"
+	"picogpt/internal/option"
 	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/serve"
@@ -183,7 +184,7 @@ func TestNullsAndEmptyListsAreAbsent(t *testing.T) {
 		guided_regex guided_choice guided_grammar response_format return_token_ids
 		return_tokens_as_token_ids steer edits`,
 	)
-	for _, o := range new(decode.Options).Table() {
+	for _, o := range option.Of(new(decode.Options)) {
 		if name := o.Field.Name; !slices.Contains(fields, name) &&
 			!slices.Contains([]string{"", "max_tokens", "seed"}, name) {
 			fields = append(fields, name)

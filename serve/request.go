@@ -68,9 +68,9 @@ func newCompletion() *completion {
 
 // table returns the options of a request: package decode's, and the server's own.
 func (q *completion) table(maxN int) []option.Option {
-	n := decode.SamplesOption(&q.n)
+	n := option.Samples(&q.n)
 	n.Field.Range.To = float64(maxN)
-	return append(slices.Concat(q.Options.Table(), q.beams.Table()), n, option.Option{
+	return append(slices.Concat(option.Of(&q.Options), option.Of(&q.beams)), n, option.Option{
 		Name: "ignore_eos", Value: &q.ignoreEOS,
 		Field: option.Field{Name: "ignore_eos"},
 		Setting: option.Setting{Group: "End", Label: "Write past the end",

@@ -107,7 +107,7 @@ func (c *chatCommand) Run(a *app, f *cli.Flags) (err error) {
 	if _, _, err := parseOptions(given, inChat); err != nil {
 		return err
 	}
-	if err := checkNeeds(new(decode.Options).Table(), f.Given()); err != nil {
+	if err := checkNeeds(option.Of(new(decode.Options)), f.Given()); err != nil {
 		return err
 	}
 	var file *sessionfile.File
@@ -261,7 +261,7 @@ func (s *chatSettings) Set(options []string) error {
 // noteIdle tells of the flags that have no effect, each once. Where flags are set one after the
 // other, one that needs another may come first.
 func (s *chatSettings) noteIdle(given map[string]bool) {
-	table := s.decode.Table()
+	table := option.Of(&s.decode)
 	notes := withoutEffect(table, &s.decode, given, false)
 	wanting(table, given, func(flag, want string) {
 		notes = append(notes, flag+", because it wants "+want+" with it")

@@ -53,8 +53,8 @@ type generateCommand struct {
 
 // table is the options of the command, bound to c.
 func (c *generateCommand) table() []option.Option {
-	return slices.Concat(c.Options.Table(), c.Search.Table(), []option.Option{
-		decode.SamplesOption(&c.Samples), search.ContrastiveOption(&c.Search.Contrastive)})
+	return slices.Concat(option.Of(&c.Options), option.Of(&c.Search.BeamOptions), []option.Option{
+		option.Samples(&c.Samples), option.Contrastive(&c.Search.Contrastive)})
 }
 
 func newGenerate(a *app) *cli.Command {
@@ -156,7 +156,7 @@ func (c *generateCommand) Run(a *app, f *cli.Flags) error {
 	if err != nil {
 		return err
 	}
-	a.noteWithout(withoutEffect(append(o.Table(), c.Search.Table()...), &o, given,
+	a.noteWithout(withoutEffect(append(option.Of(&o), option.Of(&c.Search.BeamOptions)...), &o, given,
 		c.Search.asked() != ""))
 	switch {
 	case c.Many.Prompts != nil:

@@ -39,7 +39,7 @@ func (c *generateCommand) openTexts(
 // tokenizer, if one is open.
 func openOptions(a *app, t *tokenizer.Tokenizer, o *decode.Options) (err error) {
 	o.Earlier = a.rules < 1
-	for _, row := range o.Table() {
+	for _, row := range option.Of(o) {
 		if t == nil && row.NeedsText() {
 			if t, err = a.openTokenizer(); err != nil {
 				return fmt.Errorf("--%s: %w", row.Flag.Name, err)
@@ -58,7 +58,7 @@ func openOptions(a *app, t *tokenizer.Tokenizer, o *decode.Options) (err error) 
 
 // needsText reports whether flags need the tokens' text, whatever the prompt and the output are.
 func (c *generateCommand) needsText() bool {
-	return c.Form.Asked() != "" || slices.ContainsFunc(c.Options.Table(), func(o option.Option) bool {
+	return c.Form.Asked() != "" || slices.ContainsFunc(option.Of(&c.Options), func(o option.Option) bool {
 		return o.NeedsText()
 	})
 }

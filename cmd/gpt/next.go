@@ -80,7 +80,7 @@ func (c *nextCommand) flags(f *cli.Flags) {
 	f.Find("receipt").Help = "write to FILE what the table was made from and what came out: gpt verify " +
 		"FILE makes it again and compares"
 	f.Add(&c.Force, "--force", "write over the file that --receipt names, if it is there")
-	f.AddOptions(option.In(c.Options.Table(), option.Next), false)
+	f.AddOptions(option.In(option.Of(&c.Options), option.Next), false)
 	seed := f.Find("seed")
 	seed.Help, seed.Default = "the seed of the coin of --xtc-probability", "0"
 }
@@ -97,7 +97,7 @@ func recordableNext(f *cli.Flag) bool {
 func (c *nextCommand) settle(given map[string]bool) (decode.Options, error) {
 	o := c.Options
 	o.MaxTokens = 1
-	table := o.Table()
+	table := option.Of(&o)
 	err := fault.First(fault.NotNegative("--top", c.Top), fault.NotNegative("--new", c.Generated),
 		settle(table, given), checkEnds(&o), checkListed(&o, table, given))
 	return o, err
@@ -105,14 +105,14 @@ func (c *nextCommand) settle(given map[string]bool) (decode.Options, error) {
 
 func (c *nextCommand) Run(a *app, f *cli.Flags) error {
 	given := f.Given()
-	if err := checkNeeds(c.Table(), given); err != nil {
+	if err := checkNeeds(option.Of(&c.Options), given); err != nil {
 		return err
 	}
 	o, err := c.settle(given)
 	if err != nil {
 		return err
 	}
-	a.noteWithout(withoutEffect(o.Table(), &o, given, false))
+	a.noteWithout(withoutEffect(option.Of(&o), &o, given, false))
 	if c.Receipt.Receipt != nil {
 		c.Prompt.declare(a)
 	} else if c.Force {

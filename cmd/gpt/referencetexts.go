@@ -14,6 +14,7 @@ import (
 	"picogpt/decode"
 	"picogpt/internal/amount"
 	"picogpt/internal/infile"
+	"picogpt/internal/option"
 	"picogpt/internal/show"
 	"picogpt/internal/terminal"
 	"picogpt/model"
@@ -27,7 +28,7 @@ func (c *generateCommand) referenceDoes() []string {
 	does := []string{"file", "prompt", "tokens", "special", "model", "adapter", "gelu", "verbose",
 		"output", "json", "out", "force", "no-display-prompt", "samples", "max-tokens", "overflow",
 		"stop", "keep-stop", "eos", "min-tokens", "length-decay", "logprobs", "raw-control-chars"}
-	for _, o := range c.Params.Table() {
+	for _, o := range option.Of(&c.Params) {
 		name := o.Flag.Name
 		if name != "guidance" && name != "negative" && name != "logit-bias" &&
 			name != "sequence-bias" && !strings.HasPrefix(name, "dry-") {

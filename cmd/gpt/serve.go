@@ -486,7 +486,7 @@ func (c *serveCommand) name(a *app) string {
 // manyFields lists the fields of the more unusual options.
 func manyFields() string {
 	var names []string
-	for _, o := range new(decode.Options).Table() {
+	for _, o := range option.Of(new(decode.Options)) {
 		if g := o.Flag.Group; o.Field.Name != "" && (g == option.Filters || g == option.Repetition) {
 			names = append(names, o.Field.Name)
 		}

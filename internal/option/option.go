@@ -1,6 +1,6 @@
 // Package option describes the options of a caller: each option once, with the field of a struct
 // that holds its value, its range, its flag, its field in a request and its setting on the page.
-// Structs of options list their own options, bound to themselves, by a method Table, as
+// Structs of options list their own options, bound to themselves, in a table that [Of] finds, as
 // sample.Params and decode.Options do. From these tables come the checks of the Go API, the flags
 // and their help, the contents of receipts, the server's fields and the page's settings.
 //

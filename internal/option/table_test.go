@@ -18,7 +18,7 @@ import (
 // table returns all options, with the struct that they are bound to.
 func table() (*decode.Options, []option.Option) {
 	o, samples := &decode.Options{}, new(int)
-	return o, append(o.Table(), decode.SamplesOption(samples))
+	return o, append(option.Of(o), option.Samples(samples))
 }
 
 // unsaid holds the options without a flag, and why they have none.

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"picogpt/decode"
+	"picogpt/internal/option"
 	"picogpt/internal/surprise"
 	"picogpt/internal/webparts"
 	"picogpt/serve/page"
@@ -187,7 +188,7 @@ func TestLevelsAreThoseOfSurprise(t *testing.T) {
 // TestThePageBeginsAsTheCommandDoes: with the API's defaults a small model writes nonsense.
 func TestThePageBeginsAsTheCommandDoes(t *testing.T) {
 	rows, numbers := files(t)["/page/rows.js"], 0
-	for _, o := range new(decode.Options).Table() {
+	for _, o := range option.Of(new(decode.Options)) {
 		row := regexp.MustCompile(`name: "` + o.Field.Name + `",[^}]*? value: ([0-9.]+),`).
 			FindStringSubmatch(rows)
 		if row == nil || o.Setting.Value != "" {

@@ -40,8 +40,8 @@ func (g Generation) Options() *GenerateOptions {
 
 // Table is the options that have flags.
 func (o *GenerateOptions) Table() []option.Option {
-	return slices.Insert(option.In(o.Options.Table(), option.Corpus), 2,
-		decode.SamplesOption(&o.Samples))
+	return slices.Insert(option.In(option.Of(&o.Options), option.Corpus), 2,
+		option.Samples(&o.Samples))
 }
 
 // Meant returns what the flags mean to package decode.
