@@ -22,9 +22,12 @@ import (
 // do; that the values make sense is left to the model and the prompt, which may have the schema or
 // an example. The form is compiled once for each type.
 //
-// The zero value comes with an error: those of [GPT.Complete], those of a T that has no schema, one
-// if the text was cut before its end, as by Options.MaxTokens, and one for options that make or
-// show another text, Constraint and Echo. With Options.Healing, the text that is decoded begins
+// Bound every string, slice and map of T, as by the tags jsonschema:"maxLength=40" and "maxItems=5":
+// nothing else ends one, and a small model often writes on until MaxTokens cuts it.
+//
+// The zero value comes with an error: those of [GPT.Complete], those of a T that has no schema, a
+// [*CutError] if the text was cut before its end, as by Options.MaxTokens, and one for options that
+// make or show another text, Constraint and Echo. With Options.Healing, the text that is decoded begins
 // after Healing.Bytes.
 func Ask[T any](ctx context.Context, g *GPT, prompt string, o Options) (T, error) {
 	var answer, none T
@@ -36,6 +39,18 @@ func Ask[T any](ctx context.Context, g *GPT, prompt string, o Options) (T, error
 		return none, err
 	}
 	return answer, nil
+}
+
+// A CutError says that an answer ended before its JSON was whole.
+type CutError struct {
+	Text   string // what there is of it
+	Tokens int    // those of the text
+	By     string // what cut it: MaxTokens, a stop string, or the end of the model's context
+}
+
+func (e *CutError) Error() string {
+	return fmt.Sprintf("answer: want whole JSON, found its beginning: %s was cut after %d tokens by %s",
+		quote.Short(e.Text, 60), e.Tokens, e.By)
 }
 
 // ask returns JSON of a type.
@@ -66,26 +81,29 @@ func (g *GPT) ask(ctx context.Context, t reflect.Type, prompt string, o Options)
 		}
 		text.WriteString(t.Text)
 		if tokens++; t.Incomplete {
-			return "", g.cut(t.Finish, tokens, text.String(), &o)
+			return "", &CutError{answerOf(text.String(), &o), tokens, cutBy(t.Finish, tokens, &o)}
 		}
 	}
-	if o.Healing != nil {
-		return strings.TrimPrefix(text.String(), string(o.Healing.Bytes)), nil
-	}
-	return text.String(), nil
+	return answerOf(text.String(), &o), nil
 }
 
-// cut returns the error of an answer that ended too early.
-func (g *GPT) cut(finish string, tokens int, text string, o *Options) error {
-	by := "the end of the model's context"
+// answerOf returns a text without what healing wrote again.
+func answerOf(text string, o *Options) string {
+	if o.Healing != nil {
+		return strings.TrimPrefix(text, string(o.Healing.Bytes))
+	}
+	return text
+}
+
+// cutBy says what ended an answer too early.
+func cutBy(finish string, tokens int, o *Options) string {
 	switch {
 	case finish == decode.FinishStop:
-		by = "a stop string"
+		return "a stop string"
 	case tokens == o.MaxTokens:
-		by = "MaxTokens"
+		return "MaxTokens"
 	}
-	return fmt.Errorf("answer: want whole JSON, found its beginning: %s was cut after %d tokens by %s",
-		quote.Short(text, 60), tokens, by)
+	return "the end of the model's context"
 }
 
 // formOf returns the form of a type, compiled once.
@@ -97,7 +115,7 @@ func (g *GPT) formOf(ctx context.Context, t reflect.Type) (*constrain.Constraint
 	if err != nil {
 		return nil, err
 	}
-	form, err := constrain.ForType(ctx, constrain.Compiler{Vocabulary: v}, t, constrain.SchemaOptions{Closed: true})
+	form, err := constrain.ForType(ctx, constrain.Compiler{Vocabulary: v}, t, constrain.SchemaOptions{})
 	if err != nil {
 		return nil, err
 	}

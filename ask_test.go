@@ -108,6 +108,11 @@ func TestAskSaysWhyThereIsNoAnswer(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v, want %s", err, want)
 		}
+		var cut *picogpt.CutError
+		if by := strings.Contains(want, "by "); errors.As(err, &cut) != by ||
+			by && (!strings.HasSuffix(want, cut.By) || !strings.HasPrefix(cut.Text, "{") || cut.Tokens == 0) {
+			t.Errorf("%v: cut %+v, want %s", err, cut, want)
+		}
 		if strings.Contains(want, "want none") && !errors.As(err, &option) {
 			t.Errorf("%v is no OptionError", err)
 		}

@@ -3,6 +3,7 @@ package constrain
 // Closed objects: which names they have, and that every text of them is valid as the schema is.
 
 import (
+	"encoding/json"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -149,5 +150,38 @@ func TestWhatIsWrittenClosedIsValid(t *testing.T) {
 	}
 	if narrower < n/10 || taken < n {
 		t.Errorf("of %d schemas, %d texts are open only, and %d closed ones are taken: want more", n, narrower, taken)
+	}
+}
+
+// opened has a schema that lets other names in.
+type opened struct{}
+
+func (opened) JSONSchema() json.RawMessage {
+	return json.RawMessage(`{"type":"object","properties":{"a":{"type":"null"}},"additionalProperties":{"type":"null"}}`)
+}
+
+// lax has a schema that says nothing of other names.
+type lax struct{}
+
+func (lax) JSONSchema() json.RawMessage {
+	return json.RawMessage(`{"type":"object","properties":{"a":{"type":"null"}}}`)
+}
+
+func (opened) UnmarshalJSON([]byte) error { return nil }
+func (lax) UnmarshalJSON([]byte) error    { return nil }
+
+// TestTypedFormsAreClosed: a method's schema lets other names in where it says so.
+func TestTypedFormsAreClosed(t *testing.T) {
+	for _, x := range []struct {
+		form func(v *Vocabulary, o SchemaOptions) (*Constraint, error)
+		want bool
+	}{{For[opened], true}, {For[lax], false}} {
+		c, err := x.form(gpt2(), SchemaOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, got := accepts(t, c, `{"b":null}`); got != x.want {
+			t.Errorf("another name: accepted %v, want %v", got, x.want)
+		}
 	}
 }

@@ -19,7 +19,8 @@ import (
 
 // For returns the constraint that a text is JSON of a Go type: encoding/json decodes every text of
 // it into a T, also with DisallowUnknownFields, and the value is as the tags say. [SchemaFor] has
-// the schema, and says which types there are.
+// the schema, and says which types there are. The form is closed, whatever o says: a schema of a
+// method JSONSchema that wants other names in an object has additionalProperties.
 func For[T any](v *Vocabulary, o SchemaOptions) (*Constraint, error) {
 	return ForType(context.Background(), Compiler{Vocabulary: v}, reflect.TypeFor[T](), o)
 }
@@ -32,6 +33,7 @@ func ForType(
 	if err != nil {
 		return nil, err
 	}
+	o.Closed = true
 	form, err := c.JSONSchema(ctx, text, o)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", nameOf(t), err)
@@ -59,6 +61,9 @@ func ForType(
 //   - A type with methods of its own for JSON or text has a method JSONSchema, without parameters,
 //     whose result is the schema: JSON in a []byte or json.RawMessage, or a value that encoding/json
 //     writes as one.
+//
+// Bound every string, slice and map, by maxLength and maxItems: a model may write on in one, until
+// something else cuts the text.
 //
 // Of other types, and of tags that do not fit theirs, an error names the field.
 func SchemaFor[T any]() ([]byte, error) { return schemaOfType(reflect.TypeFor[T]()) }
