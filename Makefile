@@ -87,7 +87,7 @@ race: ## what runs side by side, under the race detector
 # deadline as a failure (go.dev/issue/75804), most often for FuzzRoundTrip on a busy machine.
 # Targets that do fewer than 2000 executions a second have a tenth of them.
 FUZZTIME ?= 100000x
-SLOWFUZZ := FuzzBody FuzzHeaders FuzzNames FuzzEncoder FuzzText
+SLOWFUZZ := FuzzBody FuzzHeaders FuzzNames FuzzEncoder FuzzText FuzzSchema FuzzTuned
 fuzz: ## every fuzz target for FUZZTIME
 	@go list -f '{{.ImportPath}} {{.Dir}} {{join .TestGoFiles " "}} {{join .XTestGoFiles " "}}' ./... | \
 	while read -r p dir files; do \
