@@ -162,6 +162,7 @@ type app struct {
 
 	optionFiles optionFiles // that options name
 	rules       int         // what options mean: receipt.Rules, or the version of what is read
+	formNotes   []string    // of forms, that were told
 
 	// uses reports whether the command itself uses a tensor that is not the decoder's; nil: none.
 	// Others are told on stderr.

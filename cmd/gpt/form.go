@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"picogpt/constrain"
 	"picogpt/decode"
@@ -65,8 +66,11 @@ func (a *app) openForm(
 	if err != nil {
 		return err
 	}
-	for _, note := range c.Notes() {
-		a.Notef("%s: %s", f.Asked(), note)
+	for _, note := range c.Notes() { // each once: a conversation makes the form again for each line
+		if !slices.Contains(a.formNotes, note) {
+			a.formNotes = append(a.formNotes, note)
+			a.Notef("%s: %s", f.Asked(), note)
+		}
 	}
 	text, err := c.Start()
 	if err != nil {

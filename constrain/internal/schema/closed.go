@@ -193,7 +193,8 @@ func (c *compiler) noteClosed(values []*value, narrow map[*value][]*objectSpec) 
 					continue
 				}
 				open[at] = true
-				if err := c.note(at+": no object has only the names that the schema has", "so others are open"); err != nil {
+				err := c.note(at+": no object has only the names that the schema has", "so others are open")
+				if err != nil {
 					return err
 				}
 			case first == nil || s.from.id < first.id:
