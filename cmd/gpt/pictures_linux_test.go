@@ -4,9 +4,13 @@ package main
 // on it is compared. With -update they are drawn anew.
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
 
 	"picogpt/internal/testing/picture"
+	"picogpt/internal/testing/testbrowser"
 )
 
 // pictures is the folder of the pictures.
@@ -31,7 +35,54 @@ var scenes = []scene{{
 	title: "A terminal: gpt surprise colours each token by how far it is from what was expected",
 	commands: []string{`gpt surprise "Once upon a time there was a little girl named Lily. ` +
 		`She had a red submarine."`},
+}, {
+	file: "lens.svg", columns: 92,
+	title:    "A terminal: gpt lens shows what each layer would predict, the likelier the greener",
+	commands: []string{`gpt lens "Once upon a time, there was a little girl named"`},
 }}
+
+// A pageScene is a page that a command writes, and what is clicked on it.
+type pageScene struct {
+	file          string
+	width, height int
+	command       []string
+	click         string // an element's id
+}
+
+var pageScenes = []pageScene{{
+	file: "lens.png", width: 960, height: 910, click: "p10",
+	command: []string{"lens", "Once upon a time, there was a little girl named"},
+}, {
+	file: "attention.png", width: 960, height: 840, click: "h8",
+	command: []string{"attention", "Tom and Sue went to the park. They had a ball."},
+}, {
+	file: "patch.png", width: 960, height: 740, click: "p4",
+	command: []string{"patch", "--target", " dog", "--against", " cat",
+		"I saw a big dog. Lucy liked the", "I saw a big cat. Lucy liked the"},
+}}
+
+func TestPicturesShowThePagesOfTheInside(t *testing.T) {
+	for _, s := range pageScenes {
+		t.Run(s.file, func(t *testing.T) {
+			page := filepath.Join(t.TempDir(), "page.html")
+			if out, err := exec.Command("gpt", append(s.command, "--html", page)...).CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			html, err := os.ReadFile(page)
+			if err != nil {
+				t.Fatal(err)
+			}
+			picture.Page(t, pictures+s.file, [][]byte{html, []byte(s.click)}, func() []byte {
+				b := testbrowser.Open(t, "the picture is not drawn")
+				b.Call("Emulation.setScrollbarsHidden", map[string]any{"hidden": true}, nil)
+				b.Window(s.width, s.height, "light")
+				b.Open("file://"+page, "document.getElementById('text')")
+				b.Click("document.getElementById('" + s.click + "')")
+				return b.Screenshot()
+			})
+		})
+	}
+}
 
 func TestPicturesShowWhatCommandsPrint(t *testing.T) {
 	t.Setenv("NO_COLOR", "")
