@@ -45,7 +45,7 @@ func newTree(a *app) *cli.Command {
 			f.Add(&c.Top, "--top N",
 				"the N likeliest texts; 0 is any number; default: 20, or any number with --min-prob")
 			f.Add(&c.MaxTokens, "-n, --max-tokens N [8]",
-				"a text is complete with N tokens; 0 is at the end of the context")
+				"a text is complete with N tokens; 0, and -1, is at the end of the context")
 			f.Add(&c.Budget, "--budget N [10000]",
 				"evaluate at most N tokens beside the prompt; 0 is no bound, and needs --min-prob")
 			f.Add(&c.Heal, "--heal", "take back the end of the prompt where it may be in a word")
@@ -137,6 +137,9 @@ func (c *treeCommand) Run(a *app, f *cli.Flags) error {
 
 // check refuses options by the names of their flags.
 func (c *treeCommand) check() error {
+	if c.MaxTokens == -1 { // as gpt generate has it
+		c.MaxTokens = 0
+	}
 	var wrong *sample.OptionError
 	if err := c.Check(); errors.As(err, &wrong) {
 		text := err.Error()

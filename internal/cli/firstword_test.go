@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -140,5 +141,41 @@ func TestTheNearestCommand(t *testing.T) {
 	}
 	if got := root.Child("eval").nearest("lamdba"); got != "lambada" {
 		t.Errorf("eval lamdba: got %q, want lambada", got)
+	}
+}
+
+// What other programs call a command runs it, with its flag; what none is like is explained.
+func TestWordsOfOtherPrograms(t *testing.T) {
+	for line, want := range map[string]string{
+		"run once":           "generate [once] run is gpt generate",
+		"--temp 0 run":       "generate [] run is gpt generate",
+		"tables x":           "bench table [x] tables is gpt bench table",
+		"bench tables x":     "bench table [x] bench tables is gpt bench table",
+		"decode 1 2":         "tokenize [1 2] decode is gpt tokenize --decode",
+		"bench run":          `"run" is not a command of gpt bench: gpt bench --help lists the commands`,
+		"index x":            `"index" is not a command: none is made. To use the word as a prompt: gpt generate index`,
+		"generate index":     "generate [index]",
+		"-- run":             "generate [run]",
+		"next run":           "next [run]",
+		"run --decode":       "unknown flag --decode: --decode is a flag of gpt tokenize; gpt generate --help lists the flags here",
+		"tables --no-such-f": "unknown flag --no-such-f: gpt bench table --help lists the flags; a text that begins with - goes after --",
+	} {
+		p := newProgram()
+		p.Words = []Elsewhere{{"gpt generate", "run go"}, {"gpt bench table", "tables"},
+			{"gpt tokenize --decode", "decode"}, {"none is made", "index"}}
+		l, err := Parse(p.Command, strings.Fields(line))
+		got := ""
+		if err != nil {
+			got = err.Error() + ": " + fault.HintOf(err)
+		} else {
+			path := l.Command.Path()
+			got = strings.TrimSpace(fmt.Sprintf("%s %v", path, p.words))
+			if l.Other[0] != "" {
+				got += " " + l.Other[1] + " is " + l.Other[0]
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", line, got, want)
+		}
 	}
 }
