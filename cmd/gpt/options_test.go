@@ -26,6 +26,8 @@ func valueOf(o *option.Option) string {
 		return "0.25"
 	case *int, *uint64, *[]int:
 		return "3"
+	case *bool:
+		return "true"
 	}
 	return "word"
 }
