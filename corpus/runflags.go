@@ -115,6 +115,9 @@ func (f *runFlags) modelPath() (string, error) {
 	if err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return absolute(f.Model), err
 	}
+	if f.Model == "demo" { // as gpt has it, where there is no such path
+		return "", nil
+	}
 	name, bad := hub.ParseName(f.Model)
 	if bad != nil {
 		return "", fmt.Errorf("%s: no such file or directory", f.Model)

@@ -153,3 +153,17 @@ func TestTheFolderOfTheResults(t *testing.T) {
 	refused(t, 1, "no such file", "score", "--input", gone+"x", "-o", out, "--force")
 	succeed(t, append(args, "--force")...)
 }
+
+func TestTheDemoHasAName(t *testing.T) {
+	t.Chdir(t.TempDir())
+	f := &runFlags{Model: "demo"}
+	if path, err := f.modelPath(); path != "" || err != nil {
+		t.Errorf("%q, %v, want that of no checkpoint, which is the demo", path, err)
+	}
+	if err := os.Mkdir("demo", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if path, err := f.modelPath(); filepath.Base(path) != "demo" || err != nil {
+		t.Errorf("%q, %v, want the folder", path, err)
+	}
+}
