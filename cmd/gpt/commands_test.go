@@ -29,7 +29,7 @@ func TestAnUnknownFlagIsNamed(t *testing.T) {
 		"-temp 1 Lily":       {"unknown flag -temp", "did you mean --temp?"},
 		"--topk 1 Lily":      {"unknown flag --topk", "did you mean --top-k?"},
 		"--n 5 Lily":         {"unknown flag --n", "did you mean -n?"},
-		"--new-tokens 5": {"unknown flag --new-tokens", "did you mean --max-tokens?"},
+		"--new-tokens 5":     {"unknown flag --new-tokens", "did you mean --max-tokens?"},
 		"tokenize --decod 1": {"unknown flag --decod", "did you mean --decode?"},
 		"inspect --modle a":  {"unknown flag --modle", "did you mean --model?"},
 		"tokenize -1": {"unknown flag -1",
