@@ -23,8 +23,9 @@ func TestAnswersAreOfTheTimeOfTheirRequest(t *testing.T) {
 	s := ofTheDemo(t)
 	created := regexp.MustCompile(`"created":(\d+),`)
 	var began int64
-	for path, handle := range map[string]handler{"/v1/completions": s.completions,
-		"/v1/chat/completions": s.chat} {
+	for path, follows := range map[string]string{"/v1/completions": `"prompt":"a"`,
+		"/v1/chat/completions": `"messages":[{"role":"user","content":"a"}]`} {
+		handle := s.routes[path].post
 		s.routes[path] = route{post: func(v *visit) error {
 			v.start = v.start.Add(-time.Hour)
 			began = v.start.Unix()
@@ -33,7 +34,7 @@ func TestAnswersAreOfTheTimeOfTheirRequest(t *testing.T) {
 		for _, fields := range []string{``, `"stream":true,"stream_options":{"include_usage":true},`} {
 			w := httptest.NewRecorder()
 			s.ServeHTTP(w, httptest.NewRequest("POST", path, strings.NewReader(`{`+fields+
-				`"max_tokens":3,"ignore_eos":true,"prompt":"a","messages":[{"role":"user","content":"a"}]}`)))
+				`"max_tokens":3,"ignore_eos":true,`+follows+`}`)))
 			all := created.FindAllStringSubmatch(w.Body.String(), -1)
 			// Tokens that wait for the client share an event; the last event is that of the usage.
 			if least := 1 + min(len(fields), 1); len(all) < least {
