@@ -97,6 +97,67 @@ func TestAroundTheTextInABrowser(t *testing.T) {
 				}
 			}
 		})
+	group("a reload keeps the colours and the tokens", func(f *fake) {
+		f.words = []string{" there", " é", "\n", " 日本"}
+	}, func(t *testing.T, b tab) {
+		b.Press("Control+Enter")
+		b.finished()
+		all := b.JS(coloured)
+		if !strings.Contains(all, " é/1") {
+			t.Errorf("the colours are %s", all)
+		}
+		b.Elapse()
+		b.Call("Page.reload", nil, nil)
+		b.Wait(id("model") + "?.textContent === 'fake'")
+		b.Wait(coloured + " !== ''")
+		b.want(coloured, all)
+		b.token(1)
+		b.want(id("token-text")+".textContent + "+id("token-facts")+".textContent", "␣étoken 2 of 4 · "+
+			"id 101 · 30\u00a0% · 1.7 bits · first choice")
+		b.want("document.querySelectorAll('#choices li').length", "4")
+		b.Press("Escape")
+		// another text, or another model, has none of them
+		b.want(`(async () => {
+			const { restorePieces, savePieces } = await import('/page/memory.js');
+			const text = document.getElementById('text').value;
+			const n = (...about) => restorePieces(...about).length;
+			const counts = [n('fake', text), n('other', text), n('fake', text + ' ')];
+			savePieces('fake', text, []);
+			counts.push(n('fake', text));
+			sessionStorage.setItem('picogpt pieces', '{"model":"fake","text":');
+			return [...counts, n('fake', text)].join();
+		})()`, "4,0,0,0,0")
+	})
+	group("a phone is told that words can be tapped", nil, func(t *testing.T, b tab) {
+		shown := id("taps") + ".checkVisibility()"
+		b.Window(360, 740, "light")
+		b.shown()
+		b.want(shown, "false") // nothing is coloured
+		b.Press("Control+Enter")
+		b.finished()
+		b.want(shown, "true")
+		b.press("colours")
+		b.want(shown, "false")
+		b.press("colours")
+		b.Window(1280, 900, "light")
+		b.shown()
+		b.want(shown, "false")
+		b.Call("Emulation.setTouchEmulationEnabled", map[string]any{"enabled": true}, nil)
+		b.Wait("matchMedia('(pointer: coarse)').matches")
+		b.want(shown, "true")
+		b.Call("Emulation.setTouchEmulationEnabled", map[string]any{"enabled": false}, nil)
+	})
+	unopened("nothing is lost before the scripts are ready", nil, func(t *testing.T, b tab) {
+		b.fake.set(func() { b.bare = true })
+		b.Open(b.URL, "document.readyState === 'complete'")
+		const buttons = "[...document.querySelectorAll('button')].filter(e => e.checkVisibility())"
+		b.want(buttons+".every(e => e.disabled) && "+buttons+".length > 8", "true")
+		b.want(id("text")+".readOnly", "true")
+		b.fake.set(func() { b.bare = false })
+		b.load(b.URL)
+		b.want("document.querySelectorAll('button:disabled').length + ' ' + "+id("text")+".readOnly",
+			"0 false")
+	})
 	unopened("a broken link says so", nil, func(t *testing.T, b tab) {
 		b.load(b.URL + "/#z=AAAA")
 		b.want(value, "Once upon a time")

@@ -29,6 +29,7 @@ type fake struct {
 	ignored string        // X-Ignored-Fields
 	failure string        // an error in the stream after a token
 	cut     bool          // a connection that ends after a token
+	bare    bool          // the page has no scripts
 	shift   int           // whose levels of surprise the first token has
 	used    bool          // the tab shows its page, and another test may use that
 }
@@ -38,7 +39,7 @@ func (f *fake) reset() {
 	f.set(func() {
 		f.bodies, f.words = nil, []string{" there", " was", " a", " little", " girl", "."}
 		f.key, f.context, f.hold, f.resumed = "", 64, 0, make(chan struct{})
-		f.ignored, f.failure, f.cut, f.shift = "", "", false, 0
+		f.ignored, f.failure, f.cut, f.bare, f.shift = "", "", false, false, 0
 	})
 }
 
@@ -49,7 +50,16 @@ func newFake() *fake {
 	f := &fake{}
 	f.reset()
 	mux := http.NewServeMux()
-	mux.Handle("GET /", page.Handler())
+	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
+		f.mu.Lock()
+		gone := f.bare && r.URL.Path == "/page/main.js"
+		f.mu.Unlock()
+		if gone {
+			http.NotFound(w, r)
+			return
+		}
+		page.Handler().ServeHTTP(w, r)
+	})
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, r *http.Request) {})
 	mux.HandleFunc("GET /v1/models", f.guard(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"object":"list","data":[{"id":"fake","object":"model","max_model_len":%d}]}`,

@@ -71,9 +71,9 @@ func TestTheKeyboardAloneInABrowser(t *testing.T) {
 		b.want("document.querySelectorAll('.ring').length", "1")
 		active := "document.getElementById(document.activeElement.getAttribute(" +
 			"'aria-activedescendant')).getAttribute('aria-label')"
-		b.want(active, "space a, 5\u00a0%, in the text")
+		b.want(active, "␣a 5\u00a0%, space a, in the text")
 		b.Press("ArrowDown")
-		b.want(active, "space dog, 4\u00a0%")
+		b.want(active, "␣dog 4\u00a0%, space dog")
 		b.Press("Escape")
 		b.want(focused, "text")
 		b.Press("Alt+ArrowDown", "ArrowLeft", "ArrowRight", "ArrowUp", "Home", "Enter")
@@ -93,9 +93,9 @@ func TestTheKeyboardAloneInABrowser(t *testing.T) {
 		b.finished()
 		b.JS(id("tokens") + ".focus()")
 		label := "document.querySelector('#tokens [aria-selected=true]').getAttribute('aria-label')"
-		b.want(label, "The, id 1000")
+		b.want(label, "The 1000")
 		b.Press("ArrowRight", "ArrowRight")
-		b.want(label, "line end sat, id 1002, 5\u00a0%")
+		b.want(label, "↵sat 1002, line end sat, 5\u00a0%")
 		b.Press("End", "Enter")
 		b.want(focused, "choices")
 		b.want(id("token-text")+".textContent", "␣mat")
@@ -131,6 +131,53 @@ func TestTheKeyboardAloneInABrowser(t *testing.T) {
 		b.Press("Escape")
 		b.want(focused, "code")
 	})
+	group("what no longer works keeps the focus", nil, func(t *testing.T, b tab) {
+		b.Press("Control+Enter")
+		b.finished()
+		b.JS(id("undo") + ".focus()")
+		b.Press("Enter")
+		b.shown()
+		b.want(value+" + "+focused, "Once upon a time"+"undo")
+		for range 300 { // more than there are
+			if b.JS(id("undo")+".getAttribute('aria-disabled')") == "true" {
+				break
+			}
+			b.Press("Enter")
+			b.shown()
+		}
+		b.Press("Enter") // it does nothing, and has the focus
+		b.shown()
+		b.want(focused+" + "+id("undo")+".ariaDisabled", "undotrue")
+		b.JS(id("redo") + ".focus()")
+		for range 300 {
+			if b.JS(id("redo")+".getAttribute('aria-disabled')") == "true" {
+				break
+			}
+			b.Press("Enter")
+			b.shown()
+		}
+		b.want(value+" + "+focused, story+"redo")
+	})
+	group("what goes away gives the focus to something else", nil, func(t *testing.T, b tab) {
+		b.set("n", "2")
+		b.Press("Control+Enter")
+		b.finished()
+		b.JS(id("keep-1") + ".focus()")
+		b.Press("Control+Enter") // the samples go, and others come
+		b.finished()
+		b.want(focused, "keep-1")
+		b.set("n", "1")
+		b.Press("Control+Enter")
+		b.finished()
+		b.want(focused, "continue")
+		b.set("n", "2")
+		b.Press("Control+Enter")
+		b.finished()
+		b.JS(id("drop-branches") + ".focus()")
+		b.Press("Enter")
+		b.shown()
+		b.want(focused, "text")
+	})
 	group("Stop gives the focus back", func(f *fake) { f.hold = 1 },
 		func(t *testing.T, b tab) {
 			b.Press("Control+Enter")
@@ -158,6 +205,14 @@ func TestEverythingHasANameInABrowser(t *testing.T) {
 	b.JS("document.querySelectorAll('details').forEach(d => d.open = true)")
 	check := func(part string) {
 		t.Helper()
+		// who speaks to the page says what is to be seen (WCAG 2.5.3)
+		b.want(`(() => {
+			const plain = (s) => s.replace(/[^\p{L}\p{N}]+/gu, " ").trim().toLowerCase();
+			const all = [...document.querySelectorAll("[aria-label]:is(button, [role=option])")]
+				.filter((e) => e.checkVisibility());
+			return all.filter((e) => !plain(e.ariaLabel).includes(plain(e.innerText)))
+				.map((e) => e.ariaLabel + " for " + e.innerText).join("|") + (all.length > 2);
+		})()`, "true")
 		var tree struct {
 			Nodes []struct {
 				Ignored    bool

@@ -19,10 +19,10 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// Policy is the page's Content-Security-Policy: its own scripts and styles, none of them inline,
+// Policy is the page's Content-Security-Policy: its own scripts, styles and icon, none of them inline,
 // and no other host.
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
-	"base-uri 'none'; frame-ancestors 'none'"
+	"img-src 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // folder is the path of everything but the page itself.
 const folder = "/page/"
@@ -32,6 +32,7 @@ var kinds = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".css":  "text/css; charset=utf-8",
 	".js":   "text/javascript; charset=utf-8",
+	".svg":  "image/svg+xml; charset=utf-8",
 }
 
 // Has reports whether path is one of the page's.
@@ -40,7 +41,7 @@ func Has(path string) bool {
 	return found
 }
 
-// Handler serves the page at /, and its files under /page/. Browsers may cache them, and check by
+// Handler serves the page at /, its files under /page/, and its icon also as /favicon.ico. Browsers may cache them, and check by
 // ETag whether they have changed.
 func Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -66,6 +67,8 @@ func read(path string) (name string, data []byte, found bool) {
 	switch {
 	case path == "/":
 		name = "index.html"
+	case path == "/favicon.ico": // of browsers that show another path of the server
+		name = "icon.svg"
 	case !inside || name == "index.html":
 		return "", nil, false
 	}

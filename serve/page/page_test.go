@@ -60,7 +60,7 @@ func TestThePageHasStrictHeaders(t *testing.T) {
 		}
 		for name, want := range map[string]string{
 			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; " +
-				"connect-src 'self'; base-uri 'none'; frame-ancestors 'none'",
+				"connect-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'",
 			"X-Content-Type-Options": "nosniff",
 			"Referrer-Policy":        "no-referrer",
 			"Cache-Control":          "no-cache",
@@ -76,6 +76,10 @@ func TestThePageHasStrictHeaders(t *testing.T) {
 		if again.Code != http.StatusNotModified || again.Body.Len() > 0 {
 			t.Errorf("%s with its ETag: status %d, %d bytes", path, again.Code, again.Body.Len())
 		}
+	}
+	if w := get("/favicon.ico"); w.Code != http.StatusOK || !page.Has("/favicon.ico") ||
+		w.Header().Get("Content-Type") != "image/svg+xml; charset=utf-8" {
+		t.Errorf("/favicon.ico: %d %v", w.Code, w.Header())
 	}
 	for _, path := range []string{"/page/", "/page/none.js", "/page/../page.go", "/page", "/x",
 		"/page/index.html", "/page/%2e%2e/page.go", "/page//style.css", "/page/./style.css"} {

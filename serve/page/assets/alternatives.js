@@ -2,7 +2,7 @@
 // the text there and continues from it.
 
 import { byId, make } from "./dom.js";
-import { bits, levelOf, percent, rankOf, sameBytes, spoken, textOf, visible } from "./pieces.js";
+import { bits, labelOf, levelOf, percent, rankOf, sameBytes, textOf, visible } from "./pieces.js";
 
 export class Alternatives {
   #panel = byId("alternatives");
@@ -136,19 +136,19 @@ function option(choice, i, token) {
   const own = sameBytes(choice.bytes, token.bytes);
   const bar = make("span", { className: "share" });
   bar.style.setProperty("--share", `${(100 * p).toFixed(2)}%`);
-  const label =
-    `${spoken(choice.bytes)}, ${percent(p)}${own ? ", in the text" : ""}` +
-    `${textOf(choice.bytes) === null ? ", a part of a character" : ""}`;
+  const more = own ? ["in the text"] : [];
+  if (textOf(choice.bytes) === null) more.push("a part of a character");
   return make(
     "li",
     {
       id: `choice-${i}`,
       role: "option",
       className: own ? "own" : "",
-      "aria-label": label,
+      "aria-label": labelOf(choice.bytes, percent(p), ...more),
       "aria-selected": String(own),
     },
     make("span", { className: "name level-" + levelOf(choice) }, visible(choice.bytes)),
+    " ",
     bar,
     make("span", { className: "number" }, percent(p)),
   );

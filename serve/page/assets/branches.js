@@ -1,6 +1,6 @@
 // Samples side by side: continuations of one text, of which the user keeps one.
 
-import { byId, make } from "./dom.js";
+import { byId, conceal, enable, make } from "./dom.js";
 import { nodeOf, runsOf, same } from "./ink.js";
 import { percent } from "./pieces.js";
 
@@ -19,7 +19,7 @@ export class Branches {
   // show shows branches {text, pieces, seed, reason}; the offsets of their pieces are in their own
   // text.
   show(branches, running) {
-    this.#section.hidden = branches.length === 0;
+    conceal(this.#section, branches.length === 0, byId("continue"));
     while (this.#cards.length > branches.length) this.#cards.pop().card.remove();
     while (this.#cards.length < branches.length) this.#add();
     branches.forEach((branch, i) => this.#fill(this.#cards[i], branch, running));
@@ -49,7 +49,7 @@ export class Branches {
     for (const run of runs.slice(kept)) entry.text.append((run.node = nodeOf(run)));
     entry.runs = runs;
     entry.facts.textContent = facts(branch);
-    entry.keep.disabled = running;
+    enable(entry.keep, !running);
   }
 }
 

@@ -13,6 +13,20 @@ export function make(tag, properties = {}, ...children) {
   return element;
 }
 
+// conceal hides an element, or shows it. Where it has the focus, another one gets it: keyboards and
+// screen readers would else be back at the beginning of the page.
+export function conceal(element, hidden, next) {
+  const focused = hidden && element.contains(document.activeElement);
+  element.hidden = hidden;
+  if (focused) next.focus({ preventScroll: true });
+}
+
+// enable says whether a button works. One that does not keeps the focus, and its handler does
+// nothing.
+export function enable(button, on) {
+  button.setAttribute("aria-disabled", String(!on));
+}
+
 // copy puts text on the clipboard, also where a page has no permission (HTTP on another machine).
 export async function copy(text) {
   if (navigator.clipboard) {

@@ -3,7 +3,7 @@
 
 import { ServerError } from "./api.js";
 import { firstDifference } from "./document.js";
-import { byId, make } from "./dom.js";
+import { byId, conceal, make } from "./dom.js";
 import { bars, HeadGrid, markColour, number } from "./parts.js";
 import { percent, Piecer, tokenBytes, visible } from "./pieces.js";
 
@@ -177,7 +177,7 @@ export class Inside {
     }).filter(({ level }) => level > 0));
     const off = this.#off.has(`${layer}.${head}`);
     byId("switch").textContent = `Switch ${layer}.${head} ${off ? "on" : "off"}`;
-    byId("all-on").hidden = this.#off.size === 0;
+    conceal(byId("all-on"), this.#off.size === 0, byId("switch"));
     this.#showLens();
     for (const row of byId("contributions").rows) {
       row.classList.toggle("chosen", row.cells[0].textContent === `head ${layer}.${head}`);

@@ -4,7 +4,7 @@ import { HOME, Server } from "./api.js";
 import { CodeView } from "./codeview.js";
 import { Document } from "./document.js";
 import { byId, copy } from "./dom.js";
-import { restore, save, savedKey, saveKey } from "./memory.js";
+import { restore, restorePieces, save, savedKey, saveKey, savePieces } from "./memory.js";
 import { Panel } from "./panel.js";
 import { Session } from "./session.js";
 import { defaults, restored, VERSION } from "./settings.js";
@@ -46,11 +46,18 @@ function update() {
 // keep saves the user's changes. A link that was only opened does not replace another text.
 function keep() {
   if (session.model && session.counted === null) session.count();
+  keepPieces();
   const now = JSON.stringify(state());
   if (now === kept) return;
   kept = now;
   save(state());
 }
+
+function keepPieces() {
+  if (session.model) savePieces(session.model.id, doc.text, doc.pieces);
+}
+
+window.addEventListener("pagehide", keepPieces);
 
 async function load() {
   const { text, state: found, broken } = await restore();
@@ -200,5 +207,11 @@ server.key = savedKey();
 openSettings(!narrow.matches);
 await load();
 view.editor.show(doc.text, []);
+view.editor.readOnly = false;
+for (const button of document.querySelectorAll("button:disabled")) button.disabled = false;
 view.editor.focus(doc.text.length);
 await session.connect();
+if (session.model && doc.pieces.length === 0) {
+  doc.pieces = restorePieces(session.model.id, doc.text);
+  view.show();
+}

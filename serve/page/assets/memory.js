@@ -5,6 +5,7 @@ import { pack, unpack } from "./link.js";
 
 const STORE = "picogpt playground";
 const KEY = "picogpt key";
+const PIECES = "picogpt pieces";
 
 // save stores a state {version, text, settings}. It reports whether the address has all of it.
 export async function save(state) {
@@ -36,6 +37,34 @@ export async function restore() {
     broken: linked === null && location.hash.startsWith("#z="),
   };
 }
+
+// savePieces stores what is known of the tokens of a text until the tab closes, for a reload: a link
+// would be too long with it. model is whose tokens they are.
+export function savePieces(model, text, pieces) {
+  try {
+    if (pieces.length === 0) sessionStorage.removeItem(PIECES);
+    else sessionStorage.setItem(PIECES, JSON.stringify({ model, text, pieces }, packed));
+  } catch {
+    // full or forbidden: the colours are lost
+  }
+}
+
+// restorePieces returns the pieces of a text as a model has them; none if they are not stored.
+export function restorePieces(model, text) {
+  try {
+    const found = JSON.parse(sessionStorage.getItem(PIECES), unpacked);
+    return found?.model === model && found.text === text ? found.pieces : [];
+  } catch {
+    return []; // forbidden, or not the page's own
+  }
+}
+
+// Bytes are stored as a string of characters up to U+00FF.
+const packed = (_, value) =>
+  value instanceof Uint8Array ? String.fromCharCode(...value) : value;
+
+const unpacked = (name, value) =>
+  name === "bytes" ? Uint8Array.from(value, (c) => c.charCodeAt(0)) : value;
 
 // The API key is stored until the tab closes.
 export function savedKey() {

@@ -175,11 +175,19 @@ export function visible(bytes) {
 const shifted = (c) => String.fromCharCode(0x2400 + c.charCodeAt(0));
 
 // spoken returns bytes for screen readers: "space the".
-export function spoken(bytes) {
+function spoken(bytes) {
   const names = { " ": "space", "\n": "line end", "\t": "tab" };
   const text = textOf(bytes);
   if (text === null) return "bytes " + visible(bytes);
   return text.replace(/[ \n\t]/g, (c) => ` ${names[c]} `).trim();
+}
+
+// labelOf returns a name for a token: what is to be seen of it and beside it, by which people who
+// speak to the page call it, its text for screen readers where that differs, and what else is known.
+export function labelOf(bytes, beside, ...more) {
+  const seen = visible(bytes);
+  const said = spoken(bytes);
+  return [`${seen} ${beside}`.trim(), ...(said === seen ? [] : [said]), ...more].join(", ");
 }
 
 export function percent(p) {

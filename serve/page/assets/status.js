@@ -1,7 +1,7 @@
 // Messages of the page: one line for what happened, one for what failed, and the form for the key
 // that a server may want.
 
-import { byId } from "./dom.js";
+import { byId, conceal } from "./dom.js";
 
 export class Status {
   #retry = null;
@@ -12,7 +12,7 @@ export class Status {
       e.preventDefault();
       const field = byId("key");
       if (field.value.trim() === "") return;
-      byId("key-form").hidden = true;
+      conceal(byId("key-form"), true, byId("continue"));
       this.clear();
       useKey(field.value.trim());
       field.value = "";

@@ -2,7 +2,7 @@
 // bytes that are not characters are visible.
 
 import { byId, make } from "./dom.js";
-import { levelOf, percent, spoken, visible } from "./pieces.js";
+import { labelOf, levelOf, percent, visible } from "./pieces.js";
 
 export class TokenView {
   #list = byId("tokens");
@@ -105,15 +105,14 @@ export class TokenView {
 }
 
 function box(token) {
-  const known = token.logprob !== null;
-  const label =
-    spoken(token.bytes) +
-    (token.id === null ? "" : `, id ${token.id}`) +
-    (known ? `, ${percent(Math.exp(token.logprob))}` : "");
+  const id = token.id === null ? "" : String(token.id);
+  const known = token.logprob === null ? [] : [percent(Math.exp(token.logprob))];
+  const label = labelOf(token.bytes, id, ...known);
   return make(
     "span",
     { role: "option", className: "token", "aria-label": label, "aria-selected": "false" },
     make("span", { className: "name level-" + levelOf(token), dir: "auto" }, visible(token.bytes)),
-    make("span", { className: "id" }, token.id === null ? "" : String(token.id)),
+    " ",
+    make("span", { className: "id" }, id),
   );
 }

@@ -2,7 +2,7 @@
 
 import { Alternatives } from "./alternatives.js";
 import { Branches } from "./branches.js";
-import { byId, make } from "./dom.js";
+import { byId, conceal, enable, make } from "./dom.js";
 import { Editor } from "./editor.js";
 import { Inside } from "./inside.js";
 import { LEVELS, textOf, visible } from "./pieces.js";
@@ -70,9 +70,10 @@ export class View {
     if (this.asTokens) this.#tokens.show(doc.pieces);
     this.#strip.show(doc.pieces);
     this.#branches.show(doc.branches, running);
-    byId("undo").disabled = !doc.canUndo || running;
-    byId("redo").disabled = !doc.canRedo || running;
+    enable(byId("undo"), doc.canUndo && !running);
+    enable(byId("redo"), doc.canRedo && !running);
     byId("legend").hidden = doc.pieces.length === 0 && doc.branches.length === 0;
+    byId("taps").hidden = doc.pieces.length === 0;
     showCount(this.#session.counted, this.#session.model?.max_model_len);
     const name = this.#session.model?.id ?? "";
     if (byId("model").textContent !== name) {
@@ -86,12 +87,10 @@ export class View {
   // switch shows whether a task is in progress.
   #switch(running) {
     this.#wasRunning = running;
-    const focused = document.activeElement === byId("stop");
-    byId("continue").setAttribute("aria-disabled", String(running));
-    byId("score").setAttribute("aria-disabled", String(running));
+    enable(byId("continue"), !running);
+    enable(byId("score"), !running);
     byId("paper").setAttribute("aria-busy", String(running));
-    byId("stop").hidden = !running;
-    if (!running && focused) byId("continue").focus();
+    conceal(byId("stop"), !running, byId("continue"));
   }
 
   // setView shows the text, or its tokens.
