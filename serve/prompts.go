@@ -218,6 +218,7 @@ func (s *Server) idsOf(
 		pause = func() error { return s.encoding.pause(ctx, turn) }
 	}
 	e := t.NewEncoder(math.MaxInt) // every id
+	e.OnStep(pause)
 	for part := range slices.Chunk([]byte(text), shortText) {
 		if err := pause(); err != nil {
 			return nil, err
@@ -227,7 +228,10 @@ func (s *Server) idsOf(
 		}
 	}
 	ids, _, err := e.End()
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
 		return nil, fieldf(field, "%v", err)
 	}
 	return ids, nil

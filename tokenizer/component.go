@@ -22,6 +22,19 @@ type component struct {
 // 1 MB.
 const maxComponent = 8 << 20
 
+// maxSteps bounds the steps of a component: each may read the whole text.
+const maxSteps = 1 << 10
+
+// readSteps reads a component as its steps.
+func readSteps(r *strictjson.Reader) ([]component, error) {
+	c, err := readComponent(r)
+	list := c.flat(nil)
+	if err == nil && len(list) > maxSteps {
+		err = fmt.Errorf("%d steps, want at most %d", len(list), maxSteps)
+	}
+	return list, err
+}
+
 // readComponent reads a component. Null gives a Sequence without steps.
 func readComponent(r *strictjson.Reader) (component, error) {
 	c := component{members: map[string]*strictjson.Reader{}}

@@ -31,6 +31,7 @@ type decodeState struct {
 	last   rune   // last rune that was returned
 	all    []byte // of a wholeText
 	first  bool   // all begins the text
+	bound  *bound // of the decoder
 }
 
 // decoder returns a decoder for the beginning of a text or, if within is set, for the middle of
@@ -39,13 +40,13 @@ func (d *decoding) decoder(within bool) Decoder {
 	if len(d.steps) == 0 {
 		return plainDecoder{d.tokens}
 	}
-	s := &stepDecoder{decoding: d, states: make([]decodeState, len(d.steps))}
+	states := make([]decodeState, len(d.steps))
 	if within {
-		for i := range s.states {
-			s.states[i].tokens = 1
+		for i := range states {
+			states[i].tokens = 1
 		}
 	}
-	return s
+	return newStepDecoder(d, states, bound{})
 }
 
 // A plainDecoder returns the bytes of each token; it has no state.
@@ -59,6 +60,15 @@ func (d plainDecoder) Fork() Decoder               { return d }
 type stepDecoder struct {
 	*decoding
 	states []decodeState // [steps]
+	bound  bound         // of the text so far
+}
+
+func newStepDecoder(d *decoding, states []decodeState, b bound) *stepDecoder {
+	s := &stepDecoder{d, states, b}
+	for i := range s.states {
+		s.states[i].bound = &s.bound
+	}
+	return s
 }
 
 func (d *stepDecoder) Push(id int) (string, error) {
@@ -66,11 +76,12 @@ func (d *stepDecoder) Push(id int) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	d.bound.bytes += len(text)
 	for i, step := range d.steps {
 		text = step.push(&d.states[i], text)
 		d.states[i].tokens++
 	}
-	return text, nil
+	return text, d.bound.err
 }
 
 func (d *stepDecoder) Flush() string {
@@ -84,13 +95,22 @@ func (d *stepDecoder) Flush() string {
 	return text
 }
 
+// flushed is Flush, with an error if the rest is too long.
+func flushed(d Decoder) (string, error) {
+	text := d.Flush()
+	if s, ok := d.(*stepDecoder); ok && s.bound.err != nil {
+		return "", s.bound.err
+	}
+	return text, nil
+}
+
 func (d *stepDecoder) Fork() Decoder {
 	states := slices.Clone(d.states)
 	for i := range states {
 		states[i].all = slices.Clip(states[i].all) // what is appended is each decoder's own
 		d.states[i].all = states[i].all
 	}
-	return &stepDecoder{d.decoding, states}
+	return newStepDecoder(d.decoding, states, d.bound)
 }
 
 // eachToken is a step that rewrites a token by itself; first is true for the first token of the
@@ -99,7 +119,9 @@ type eachToken func(text string, first bool) string
 
 func (f eachToken) push(s *decodeState, text string) string { return f(text, s.tokens == 0) }
 func (eachToken) flush(*decodeState) string                 { return "" }
-func (f eachToken) fused() decodeStep                       { return wholeText(f) }
+func (f eachToken) fused() decodeStep {
+	return wholeText(func(_ *decodeState, text string, first bool) string { return f(text, first) })
+}
 
 // A tokenStep is a step that has another form where all tokens before it were fused to one.
 type tokenStep interface {
@@ -108,7 +130,7 @@ type tokenStep interface {
 }
 
 // wholeText is a step that rewrites the whole text as one token, so that it waits for its end.
-type wholeText func(text string, first bool) string
+type wholeText func(s *decodeState, text string, first bool) string
 
 func (f wholeText) push(s *decodeState, text string) string {
 	s.first = s.first || s.tokens == 0
@@ -120,7 +142,7 @@ func (f wholeText) flush(s *decodeState) string {
 	if len(s.all) == 0 {
 		return ""
 	}
-	text := f(string(s.all), s.first)
+	text := f(s, string(s.all), s.first)
 	s.all = nil
 	return text
 }
@@ -216,11 +238,11 @@ func (t stripTokens) fused() decodeStep {
 	if t.stop == 0 {
 		return stripText{t.content, t.start}
 	}
-	return wholeText(func(text string, first bool) string {
-		if !first { // it may begin with what is no beginning of a text
-			return stripTokens{t.content, 0, t.stop}.push(nil, text)
+	return wholeText(func(s *decodeState, text string, first bool) string {
+		if !first {
+			return stripTokens{t.content, 0, t.stop}.push(s, text)
 		}
-		return t.push(nil, text)
+		return t.push(s, text)
 	})
 }
 
@@ -230,8 +252,8 @@ type replaceTokens struct {
 	with    string
 }
 
-func (t replaceTokens) push(_ *decodeState, text string) string {
-	return replacing(t).normalize(passage{text: text}, false).text
+func (t replaceTokens) push(s *decodeState, text string) string {
+	return replacing(t).normalize(passage{text: text, bound: s.bound}, false).text
 }
 
 func (replaceTokens) flush(*decodeState) string { return "" }
@@ -240,7 +262,7 @@ func (t replaceTokens) fused() decodeStep {
 	if text, ok := t.pattern.(literal); ok {
 		return replaceText{string(text), t.with}
 	}
-	return wholeText(func(text string, _ bool) string { return t.push(nil, text) })
+	return wholeText(func(s *decodeState, text string, _ bool) string { return t.push(s, text) })
 }
 
 // replaceText implements Replace after Fuse: it replaces a text that may begin in one token and end
@@ -252,7 +274,7 @@ func (t replaceText) push(s *decodeState, text string) string {
 	text = s.held + text
 	for {
 		before, after, found := strings.Cut(text, t.text)
-		if !found {
+		if !found || !s.bound.grow(len(t.with)-len(t.text)) {
 			break
 		}
 		out.WriteString(before + t.with)

@@ -44,6 +44,10 @@
 // token that the file names for unknown text. [Tokenizer.Missing] lists them. Texts without such
 // bytes are not affected; of others the rest comes back. Spans are still of the original text.
 //
+// What the rules of a file may make of a text is bounded: all its normalizers, splitters and
+// decoders together may lengthen it by 32 times its bytes and 64 KiB, and more is an error of that
+// text. The rules of Unicode make at most 11 bytes of one.
+//
 // The time is O(n log n) for any
 // text: a megabyte of one letter takes 0.15 s. Besides the text and its ids, a long word takes no
 // memory with byte-level BPE, WordPiece and Unigram, and 5 to 10 bytes for each character with

@@ -19,6 +19,7 @@ type encoded struct {
 	wantSpans bool
 	special   bool // special tokens in the text become their ids
 	track     bool // passages know their origin
+	pause     func() error
 	arcSpace  []arc
 	symbols   symbols
 }

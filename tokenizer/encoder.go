@@ -15,6 +15,7 @@ type Encoder struct {
 	chunk   *pieceEncoder // nil: the whole text is pending up to its end
 	ids     newest
 	pending []byte
+	pause   func() error
 	err     error
 }
 
@@ -30,6 +31,10 @@ func (t *Tokenizer) NewEncoder(keep int) *Encoder {
 	}
 	return e
 }
+
+// OnStep sets what [Encoder.End] asks between the steps of its work, where that was not done by
+// Write: an error ends the encoding. It may be nil.
+func (e *Encoder) OnStep(pause func() error) { e.pause = pause }
 
 // Write takes the next part of the text. It returns no error: End returns that of Encode.
 func (e *Encoder) Write(part []byte) (int, error) {
@@ -58,8 +63,9 @@ func (e *Encoder) End() (ids []int, total int, err error) {
 	if e.chunk != nil {
 		e.write("", true)
 	} else if e.err == nil {
-		ids, e.err = e.t.Encode(string(e.pending))
-		e.ids.add(ids)
+		all := encoded{ids: make([]int, 0, len(e.pending)/4+1), pause: e.pause}
+		e.err = e.t.encode(&all, string(e.pending))
+		e.ids.add(all.ids)
 		e.pending = nil
 	}
 	if e.err != nil {

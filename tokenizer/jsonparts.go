@@ -23,8 +23,8 @@ func unknownType(c *component, known ...string) error {
 
 // readNormalizers reads the member normalizer.
 func readNormalizers(value *strictjson.Reader) (list []normalizer, err error) {
-	c, err := readComponent(value)
-	for _, step := range c.flat(nil) {
+	steps, err := readSteps(value)
+	for _, step := range steps {
 		var n normalizer
 		if err == nil {
 			n, err = newNormalizer(&step)
@@ -107,8 +107,8 @@ func newBertNormalizer(c *component) (normalizer, error) {
 
 // readSplitters reads the member pre_tokenizer.
 func readSplitters(value *strictjson.Reader) (list []splitter, err error) {
-	c, err := readComponent(value)
-	for _, step := range c.flat(nil) {
+	steps, err := readSteps(value)
+	for _, step := range steps {
 		var s splitter
 		if err == nil {
 			s, err = newSplitter(&step)

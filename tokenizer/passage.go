@@ -7,11 +7,12 @@ type passage struct {
 	text  string
 	at    int    // byte of the whole text at which it begins
 	spans []Span // [len(text)] the part of the whole text for each byte; nil: byte i is at+i
+	bound *bound // nil: none
 }
 
 // slice returns a part of a passage.
 func (p passage) slice(from, to int) passage {
-	q := passage{text: p.text[from:to], at: p.at + from}
+	q := passage{text: p.text[from:to], at: p.at + from, bound: p.bound}
 	if p.spans != nil {
 		q.spans = p.spans[from:to]
 		if from < len(p.spans) {
@@ -42,6 +43,7 @@ type rewriting struct {
 	from  passage
 	track bool // the result knows its origin
 	done  int  // bytes of from that were copied, replaced or dropped
+	full  bool // the bound is reached: nothing is written any more
 	text  []byte
 	spans []Span
 }
@@ -53,6 +55,9 @@ func rewrite(p passage, track bool) rewriting {
 
 // copyTo copies the bytes before byte to.
 func (w *rewriting) copyTo(to int) {
+	if w.full {
+		return
+	}
 	if w.text == nil {
 		w.text = make([]byte, 0, len(w.from.text)+len(w.from.text)/8+16)
 	}
@@ -68,6 +73,10 @@ func (w *rewriting) copyTo(to int) {
 // replace replaces the bytes from up to to by text.
 func (w *rewriting) replace(from, to int, text string) {
 	w.copyTo(from)
+	w.full = w.full || !w.from.bound.grow(len(text)-(to-from))
+	if w.full {
+		return
+	}
 	w.text = append(w.text, text...)
 	if w.track {
 		span := w.from.span(from, to)
@@ -84,7 +93,7 @@ func (w *rewriting) result() passage {
 		return w.from
 	}
 	w.copyTo(len(w.from.text))
-	p := passage{text: string(w.text), at: w.from.at}
+	p := passage{text: string(w.text), at: w.from.at, bound: w.from.bound}
 	if w.track {
 		p.spans = w.spans
 		if len(p.spans) > 0 {

@@ -223,8 +223,8 @@ func (a *byteAlphabet) normalize(p passage, track bool) passage {
 // chain applies all splitters to a passage, the first one first, and calls emit for each resulting
 // part.
 func chain(splitters []splitter, p passage, track bool, emit func(passage) error) error {
-	if p.text == "" {
-		return nil
+	if err := p.bound.part(len(p.text)); err != nil || p.text == "" {
+		return err
 	}
 	if len(splitters) == 0 {
 		return emit(p)

@@ -14,7 +14,7 @@ import (
 type Decoder interface {
 	// Push takes the next id and returns the bytes that are now certain. These may be empty, and
 	// may begin or end inside a rune: see [WholeRunes]. An unknown id is an error and changes
-	// nothing.
+	// nothing. It is an error too if the rules of the vocabulary make too much of the text so far.
 	Push(id int) (string, error)
 
 	// Flush returns the remaining bytes, and removes them, at the end of a text.
@@ -64,8 +64,12 @@ func (t *Tokenizer) Stream(ids iter.Seq2[int, error]) iter.Seq2[string, error] {
 				return
 			}
 		}
-		if rest := held + d.Flush(); rest != "" {
-			yield(rest, nil)
+		rest, err := flushed(d)
+		if rest = held + rest; rest != "" && !yield(rest, nil) {
+			return
+		}
+		if err != nil {
+			yield("", err)
 		}
 	}
 }

@@ -142,12 +142,16 @@ func (t *Tokenizer) EncodeSpans(text string) (ids []int, spans []Span, err error
 // encode runs the pipeline.
 func (t *Tokenizer) encode(e *encoded, text string) error {
 	e.special, e.track = t.asked, e.wantSpans || t.origins
-	first := len(e.ids)
-	err := t.encodePassage(e, passage{text: text})
-	if err != nil && !e.track { // the error must name a byte of the original text
+	first, b := len(e.ids), &bound{bytes: len(text), pause: e.pause}
+	err := t.encodePassage(e, passage{text: text, bound: b})
+	if err != nil && b.err == nil && !e.track { // the error must name a byte of the original text
 		e.cut(first)
 		e.track = true
-		err = t.encodePassage(e, passage{text: text})
+		b.grown = 0
+		err = t.encodePassage(e, passage{text: text, bound: b})
+	}
+	if err == nil {
+		err = b.err
 	}
 	if id, ok := t.Unknown(); t.strange != nil && ok && err == nil && len(e.ids) > first &&
 		!slices.ContainsFunc(e.ids[first:], func(other int) bool { return other != id }) {
@@ -169,18 +173,25 @@ func (t *Tokenizer) encodePassage(e *encoded, p passage) error {
 		return nil
 	}
 	return t.raw.split(p, e.special, func(p passage) error {
-		return t.normal.split(t.normalize(e, p), e.special, func(p passage) error {
+		p, err := normalized(t.normalizers, p, e.track)
+		if err != nil {
+			return err
+		}
+		return t.normal.split(p, e.special, func(p passage) error {
 			return t.encodeOrdinary(e, p)
 		}, take)
 	}, take)
 }
 
-// normalize rewrites a text.
-func (t *Tokenizer) normalize(e *encoded, p passage) passage {
-	for _, n := range t.normalizers {
-		p = n.normalize(p, e.track)
+// normalized rewrites a text.
+func normalized(list []normalizer, p passage, track bool) (passage, error) {
+	for _, n := range list {
+		p = n.normalize(p, track)
+		if err := p.bound.step(); err != nil {
+			return p, err
+		}
 	}
-	return p
+	return p, nil
 }
 
 // encodeOrdinary appends the ids of a text without added tokens.
@@ -221,7 +232,11 @@ func (t *Tokenizer) decode(ids []int, spans []Span) (string, []Span, error) {
 			spans = append(spans, Span{from, b.Len()})
 		}
 	}
-	b.WriteString(d.Flush())
+	rest, err := flushed(d)
+	if err != nil {
+		return "", nil, err
+	}
+	b.WriteString(rest)
 	if n := len(spans); n > 0 {
 		spans[n-1].End = b.Len()
 	}

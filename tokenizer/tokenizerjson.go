@@ -91,7 +91,9 @@ func (f *tokenizerFile) tokenizer() (*Tokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.normalizeAdded(t.normalizers)
+	if err := v.normalizeAdded(t.normalizers); err != nil {
+		return nil, err
+	}
 	decoder, err := readComponent(f.decoding)
 	if err != nil {
 		return nil, fmt.Errorf("decoder: %w", err)
@@ -99,6 +101,9 @@ func (f *tokenizerFile) tokenizer() (*Tokenizer, error) {
 	given := f.decoding != nil && f.decoding.Text() != "null"
 	if f.readsBytes(t) && (!given || decoder.is("ByteLevel")) {
 		return f.byteLevel(t, v)
+	}
+	if n := len(decoder.flat(nil)); n > maxSteps {
+		return nil, fmt.Errorf("decoder: %d steps, want at most %d", n, maxSteps)
 	}
 	steps, err := newDecoder(&decoder, given)
 	if err != nil {
@@ -124,21 +129,26 @@ func (f *tokenizerFile) tokenizer() (*Tokenizer, error) {
 // normalizeAdded normalizes the added tokens that are found in the normalized text. A token that
 // changes has the new text from then on, and the library no longer counts it as special when it
 // decodes.
-func (v *vocabulary) normalizeAdded(normalizers []normalizer) {
+func (v *vocabulary) normalizeAdded(normalizers []normalizer) error {
 	for i := range v.added {
 		token := &v.added[i]
 		if !token.normalized {
 			continue
 		}
-		text := token.text
-		for _, n := range normalizers {
-			text = n.normalize(passage{text: text}, false).text
+		p := passage{text: token.text, bound: &bound{bytes: len(token.text)}}
+		p, err := normalized(normalizers, p, false)
+		if err == nil && len(p.text) > maxAddedLen {
+			err = fmt.Errorf("%d bytes, want at most %d", len(p.text), maxAddedLen)
 		}
-		if text != token.text {
-			token.text, token.special = text, false
-			v.tokens[token.id] = text
+		if err != nil {
+			return fmt.Errorf("added token %d, normalized: %w", token.id, err)
+		}
+		if p.text != token.text {
+			token.text, token.special = p.text, false
+			v.tokens[token.id] = p.text
 		}
 	}
+	return nil
 }
 
 // readsBytes reports whether the model is BPE over only the bytes that ByteLevel spells: then it
