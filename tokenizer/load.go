@@ -144,11 +144,7 @@ func loadPair(fsys fs.FS, texts []string) (*Tokenizer, error) {
 	if err := v.addNamed(c.special()); err != nil {
 		return nil, fmt.Errorf("%s: %w", folder.Path(fsys, configName), err)
 	}
-	t, err := v.tokenizer(splitting{prefixSpace: c.flag("add_prefix_space", false)})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", folder.Path(fsys, "added_tokens.json"), err)
-	}
-	return t, nil
+	return v.tokenizer(splitting{prefixSpace: c.flag("add_prefix_space", false)}), nil
 }
 
 // parseVocab reads a vocab.json.

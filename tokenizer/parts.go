@@ -77,6 +77,10 @@ func FromParts(p Parts) (*Tokenizer, error) {
 		}
 	}
 	for _, token := range added {
+		if id, ok := v.ids[token.text]; ok {
+			return nil, fmt.Errorf("tokens: added token %s has id %d, but among %s %d",
+				quote.Short(token.text, 60), token.id, v.name, id)
+		}
 		if err := v.addToken(token); err != nil {
 			return nil, fmt.Errorf("tokens: %w", err)
 		}
@@ -84,7 +88,7 @@ func FromParts(p Parts) (*Tokenizer, error) {
 	for len(v.tokens) < len(p.Tokens) {
 		v.tokens = append(v.tokens, "")
 	}
-	return v.tokenizer(splitting{})
+	return v.tokenizer(splitting{}), nil
 }
 
 // setNew sets the token of an id; the token must be new.
@@ -110,6 +114,9 @@ func (t *Tokenizer) Parts() (p Parts, ok bool) {
 	}
 	added := map[int]Kind{}
 	for _, token := range append(t.raw.all(), t.normal.all()...) {
+		if text, _ := s.token(token.id); text != token.text {
+			return Parts{}, false // it is a token of bytes too, which GGUF cannot say
+		}
 		added[token.id] = User
 		if token.special {
 			added[token.id] = Control

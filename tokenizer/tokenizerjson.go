@@ -100,7 +100,7 @@ func (f *tokenizerFile) tokenizer() (*Tokenizer, error) {
 	}
 	given := f.decoding != nil && f.decoding.Text() != "null"
 	if f.readsBytes(t) && (!given || decoder.is("ByteLevel")) {
-		return f.byteLevel(t, v)
+		return f.byteLevel(t, v), nil
 	}
 	if n := len(decoder.flat(nil)); n > maxSteps {
 		return nil, fmt.Errorf("decoder: %d steps, want at most %d", n, maxSteps)
@@ -182,7 +182,7 @@ func (f *tokenizerFile) spellsBytes(t *Tokenizer) bool {
 
 // byteLevel returns a Tokenizer with a model of bytes, which is the whole pipeline if nothing else
 // is needed.
-func (f *tokenizerFile) byteLevel(t *Tokenizer, v *vocabulary) (*Tokenizer, error) {
+func (f *tokenizerFile) byteLevel(t *Tokenizer, v *vocabulary) *Tokenizer {
 	last := t.splitters[len(t.splitters)-1].(levelSplitter)
 	last.alphabet = nil
 	t.splitters[len(t.splitters)-1] = last
@@ -191,17 +191,14 @@ func (f *tokenizerFile) byteLevel(t *Tokenizer, v *vocabulary) (*Tokenizer, erro
 		short = t.splitters[0] == patternSplitter{pattern: gpt2Pieces{}}
 		rules = splitting{}
 	}
-	level, endOfText, err := v.byteLevel(rules)
-	if err != nil {
-		return nil, err
-	}
+	level, endOfText := v.byteLevel(rules)
 	own := level.tokenizer(nil, endOfText)
 	own.normalizers, own.splitters = t.normalizers, t.splitters
 	if !short || len(t.normalizers) > 0 {
 		own.level = nil
 	}
 	own.add(v.added)
-	return own, nil
+	return own
 }
 
 // splitsCharacters reports whether a text is divided into its characters and joined again.

@@ -107,8 +107,8 @@ func (v *vocabulary) addMerge(left, right string) error {
 	return nil
 }
 
-// addToken adds an added token, which may be in the vocabulary already. All merges must have been
-// added.
+// addToken adds an added token. One that is in the vocabulary already has the id that it has there,
+// whatever the token's own is, as in Hugging Face's library. All merges must have been added.
 func (v *vocabulary) addToken(token addedToken) error {
 	if token.text == "" {
 		return fmt.Errorf("added token %d is empty", token.id)
@@ -127,9 +127,8 @@ func (v *vocabulary) addToken(token addedToken) error {
 		if err := v.set(token.id, token.text); err != nil {
 			return err
 		}
-	} else if int(id) != token.id {
-		return fmt.Errorf("added token %s has id %d, but in %s %d", quote.Short(token.text, 60),
-			token.id, v.name, id)
+	} else {
+		token.id = int(id)
 	}
 	if v.addedText == nil {
 		v.addedText = map[string]bool{}
@@ -140,16 +139,13 @@ func (v *vocabulary) addToken(token addedToken) error {
 }
 
 // tokenizer returns a Tokenizer of byte-level BPE.
-func (v *vocabulary) tokenizer(rules splitting) (*Tokenizer, error) {
-	level, endOfText, err := v.byteLevel(rules)
-	if err != nil {
-		return nil, err
-	}
-	return level.tokenizer(v.added, endOfText), nil
+func (v *vocabulary) tokenizer(rules splitting) *Tokenizer {
+	level, endOfText := v.byteLevel(rules)
+	return level.tokenizer(v.added, endOfText)
 }
 
 // byteLevel returns the model. <|endoftext|> is special if the vocabulary has it.
-func (v *vocabulary) byteLevel(rules splitting) (level *byteLevel, endOfText int, err error) {
+func (v *vocabulary) byteLevel(rules splitting) (level *byteLevel, endOfText int) {
 	alphabet := newByteAlphabet()
 	s := &byteLevel{
 		complete:  true,
@@ -173,12 +169,8 @@ func (v *vocabulary) byteLevel(rules splitting) (level *byteLevel, endOfText int
 		ordinary[m[2]] = true
 	}
 	endOfText = v.endOfText()
-	verbatim, err := v.verbatim(ordinary, alphabet)
-	if err != nil {
-		return nil, 0, err
-	}
-	s.tokens = v.table(verbatim, alphabet)
-	return s, endOfText, nil
+	s.tokens = v.table(v.verbatim(ordinary), alphabet)
+	return s, endOfText
 }
 
 // table returns the bytes of all tokens.
@@ -216,19 +208,15 @@ func (v *vocabulary) endOfText() int {
 	return int(id)
 }
 
-// verbatim returns the ids of the added tokens, which stand for their own text. It is an error if
-// one is an ordinary token too and stands for other bytes there: it would not decode to the text
-// that it was found in.
-func (v *vocabulary) verbatim(ordinary []bool, alphabet *byteAlphabet) (map[int]bool, error) {
+// verbatim returns the ids of the added tokens, which stand for their own text, but of those that
+// bytes or merges give too, which stand for these bytes: ä is found in a text as it is written, and
+// decodes as in Hugging Face's library to the byte that the letter ä spells.
+func (v *vocabulary) verbatim(ordinary []bool) map[int]bool {
 	ids := make(map[int]bool, len(v.added))
 	for _, token := range v.added {
-		if ordinary[token.id] && string(alphabet.appendBytes(nil, token.text)) != token.text {
-			return nil, fmt.Errorf("added token %s is the ordinary token %d too, "+
-				"which stands for other bytes", quote.Short(token.text, 60), token.id)
-		}
-		ids[token.id] = true
+		ids[token.id] = !ordinary[token.id]
 	}
-	return ids, nil
+	return ids
 }
 
 // A byteAlphabet is the way in which GPT-2's files write bytes as printable runes (openai/gpt-2,
