@@ -37,6 +37,9 @@ type longPiece struct {
 	settled int // their number
 	next    int // size at which to search for a later border
 
+	guesses [1 << 10]tokenGuess
+	tried   int // tokens
+
 	live []bool // scratch
 	back []int  // scratch
 }
@@ -72,18 +75,39 @@ func (p *longPiece) add(part uint32, to *newest) {
 // countAt returns a pointer to the number of tokens in e(i), for one of the newest i.
 func (p *longPiece) countAt(i int) *int { return &p.count[i&(len(p.count)-1)] }
 
-// lastToken returns the last token of e(size), which `last` does not have yet.
+// lastToken returns the last token of e(size), which `last` does not have yet. In runs of one sign,
+// of which a vocabulary may have dozens of tokens, it is most often the one that followed the same
+// two at the same node before, and only one token can be it: that one is tried first.
 func (p *longPiece) lastToken() uint32 {
+	var before [2]uint32
+	copy(before[:], p.last[max(0, len(p.last)-2):])
+	g := &p.guesses[(p.node*0x9e3779b1^before[0]*0x85ebca6b^before[1]*0xc2b2ae35)>>(32-10)]
+	if g.node == p.node && g.before == before && p.isLast(g.token) {
+		return g.token
+	}
 	for node := p.matcher.longest[p.node]; ; node = p.matcher.longest[p.matcher.fail[node]] {
-		token := p.matcher.token[node]
-		if !p.occurs(token) {
-			continue
-		}
-		before := p.size - p.length(token)
-		if before == 0 || p.separate(p.last[before-p.first-1], token) {
+		if token := p.matcher.token[node]; p.isLast(token) {
+			*g = tokenGuess{p.node, token, before}
 			return token
 		}
 	}
+}
+
+// A tokenGuess is a token that was the last one, at a node that is not 0, when those were the last
+// ones for two parts less and for one.
+type tokenGuess struct {
+	node, token uint32
+	before      [2]uint32
+}
+
+// isLast reports whether a token, with which the parts end, is the last of e(size).
+func (p *longPiece) isLast(token uint32) bool {
+	p.tried++
+	if !p.occurs(token) {
+		return false
+	}
+	before := p.size - p.length(token)
+	return before == 0 || p.separate(p.last[before-p.first-1], token)
 }
 
 // parent returns the index at which the last token of e(i) begins.

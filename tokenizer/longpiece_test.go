@@ -47,6 +47,25 @@ func TestLongWordsHaveTheIDsOfTheMerges(t *testing.T) {
 	}
 }
 
+// TestLongWordsTryFewTokens: of a run of - GPT-2 has 30 tokens, of which 15 were tried for each byte.
+func TestLongWordsTryFewTokens(t *testing.T) {
+	l := levelOf(GPT2())
+	l.long.prepare(l.spellBytes)
+	words := longWords(rand.New(rand.NewPCG(13, 14)), 1<<16)
+	for _, unit := range []string{"\x00", "*", ".", "_", "#", "\\", "\u0301", "\u00a0", "1", "-=", "ÃÂ"} {
+		words[unit+" repeated"] = strings.Repeat(unit, 1<<16/len(unit))
+	}
+	for name, word := range words {
+		p := newLongPiece(l.long.spelled, l.long.matcher, everyID)
+		p.begin()
+		l.addTo(p, word, &newest{keep: everyID})
+		if p.tried > 4*len(word) {
+			t.Errorf("%s: %d tokens tried for %d bytes, want at most 4 for each", name, p.tried,
+				len(word))
+		}
+	}
+}
+
 // allocated is how many bytes f allocates.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
