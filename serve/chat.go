@@ -47,7 +47,6 @@ func (s *Server) parseChat(body string) (*completion, error) {
 		delete(table, name)
 	}
 	table["messages"] = readMessages(&messages, &q.ignored)
-	table["max_completion_tokens"] = q.limitedBy(table, "max_completion_tokens")
 	table["logprobs"], table["top_logprobs"] = yes(&listed), whole(&top, 0, mostTop)
 	if err := q.parse(s, body, table, "messages"); err != nil {
 		return nil, err

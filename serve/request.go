@@ -159,6 +159,8 @@ func (q *completion) fields(s *Server) map[string]field {
 			table[name] = fieldOf(&o, vocabulary)
 		}
 	}
+	// OpenAI's two names; GuideLLM sends both, with one number
+	table["max_completion_tokens"] = q.limitedBy(table, "max_completion_tokens")
 	table["max_tokens"] = q.limitedBy(table, "max_tokens")
 	table["logprobs"] = optional(&q.logprobs, upTo(0, mostTop))
 	table["temperature"] = noting(table["temperature"], func() { q.heated = true })
