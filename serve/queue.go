@@ -44,20 +44,25 @@ func (q *queue) reserve(v *visit, n int) (*place, error) {
 		}
 		return kept
 	}, func() {
-		v.end(errorf(http.StatusTooManyRequests, "queue_full", "the queue is full, and of the client "+
-			"with most texts in it the newest request makes room for others"))
+		v.end(q.full(n, "the queue is full, and of the client with most texts in it the newest request "+
+			"makes room for others"))
 	})
 	if !p.share.take(q.amount(n)) {
 		p.share.release()
-		e := errorf(http.StatusTooManyRequests, "queue_full",
-			"%d texts wait or are being written, and %d more are too many: want at most %d",
-			q.texts.Load(), n, q.room.most)
-		e.retry = q.backlog.until(n)
-		return nil, e
+		return nil, q.full(n, "%d texts wait or are being written, and %d more are too many: want at "+
+			"most %d", q.texts.Load(), n, q.room.most)
 	}
 	p.load.client, p.load.texts = v.client.id, n
 	q.texts.Add(int64(n))
 	return p, nil
+}
+
+// full returns the error of a request for n texts for which there is no room, with the time in which
+// as many will have had a slot.
+func (q *queue) full(n int, format string, args ...any) *apiError {
+	e := errorf(http.StatusTooManyRequests, "queue_full", format, args...)
+	e.retry = q.backlog.until(n)
+	return e
 }
 
 // expect says how many tokens the texts of a place are, or refuses them where they would wait too
