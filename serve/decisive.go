@@ -98,7 +98,7 @@ var decisives = map[string]decisive{
 	"suppress_tokens":      {off: `[]`, instead: "logit_bias"},
 	"bad_words_ids":        {off: `[]`, instead: "bad_words"},
 	"force_words_ids":      {off: `[]`},
-	"samplers":             {off: `"" []`},
+	"samplers":             {off: `"" []`}, // which there are, not how strong
 	"best_of":              {off: `1`},
 	"n_cmpl":               {off: `1`, instead: "n"},
 	"num_return_sequences": {off: `1`, instead: "n"},
