@@ -55,7 +55,7 @@
 // exclusiveMinimum, exclusiveMaximum, multipleOf, allOf, anyOf, oneOf, not, if, then, else, $ref,
 // $defs, definitions, $id and $anchor within the schema; $dynamicRef and $recursiveRef where the text
 // has one schema that they could lead to; of older drafts, extends, disallow, divisibleBy, required
-// true, exclusiveMinimum true, and id; and in all of them, and without $schema, items as an array,
+// true, exclusiveMinimum true, and id; and in them, and without $schema, items as an array,
 // additionalItems and dependencies. Until draft 7, what stands beside $ref is ignored. What is
 // ignored though another draft, or another place, would follow it is in [Constraint.Notes]. Unknown
 // keywords are ignored, and what is in them is no schema; contains, unevaluatedItems and

@@ -87,9 +87,9 @@ var drafted = []struct{ schema, instances string }{
 	{`{"$id":"https://e.org/a/","$defs":{"s":{"$id":"x","type":"string"},"n":{"$id":"/x","type":"null"}},"properties":{"v":{"$id":"/b","$ref":"x","maxLength":1}}}`, `{"v":null} {"v":"a"} {}`},
 	{`{"properties":{"a":{"$ref":"#/x-note/a"}},"x-note":{"$id":"https://e.org/","a":{"type":"integer","not":{"const":3}}}}`, `{"a":1} {"a":3} {"a":""}`},
 	{`{"$schema":"https://json-schema.org/draft/2020-12/schema","properties":{"a":{"$id":"a","$schema":"http://json-schema.org/draft-07/schema#","properties":{"v":{"$ref":"#/definitions/i","maximum":3}},"definitions":{"i":{"type":"integer"}}},
-		"b":{"$ref":"#/$defs/i","maximum":3},"c":{"dependencies":{"x":["y"]}}},"$defs":{"i":{"type":"integer"}}}`,
-		`{"a":{"v":4}} {"a":{"v":""}} {"b":3} {"b":4} {"c":{"x":1}}`},
-	{`{"$schema":"https://json-schema.org/draft/2019-09/schema","$recursiveAnchor":true,"properties":{"a":{"$recursiveRef":"#","maxProperties":1},"v":{"type":"integer"}},"dependencies":{"v":["w"]},"prefixItems":[false]}`, `{"a":{"v":1}} {"a":{"a":{},"v":1}} {"v":1} {"v":""} [1] {"a":{"v":null}}`},
+		"b":{"$ref":"#/$defs/i","maximum":3}},"$defs":{"i":{"type":"integer"}}}`,
+		`{"a":{"v":4}} {"a":{"v":""}} {"b":3} {"b":4}`},
+	{`{"$schema":"https://json-schema.org/draft/2019-09/schema","$recursiveAnchor":true,"properties":{"a":{"$recursiveRef":"#","maxProperties":1},"v":{"type":"integer"}},"prefixItems":[false]}`, `{"a":{"v":1}} {"a":{"a":{},"v":1}} {"v":1} {"v":""} [1] {"a":{"v":null}}`},
 	{`{"$dynamicAnchor":"n","type":"object","properties":{"a":{"$dynamicRef":"#n"},"v":{"type":"integer"}},"additionalProperties":false}`, `{"a":{"v":1}} {"a":{"x":1}} {"a":1} {"v":1}`},
 }
 
@@ -129,6 +129,7 @@ func TestWhatADraftIgnoresIsNoted(t *testing.T) {
 		`{` + d4 + `,"const":1}`: "#: keyword const is not known in draft 4, and restricts nothing",
 		`{` + d7 + `,"properties":{"a":{"$ref":"#/definitions/a","title":"A","maxLength":3}},"definitions":{"a":{}}}`: "#/properties/a: keyword maxLength stands beside $ref in draft 7, and restricts nothing",
 		`{"properties":{"a":{"$ref":"#/$defs/a","maxLength":3}},"$defs":{"a":{}}}`:                                    "",
+		`{"$schema":"https://json-schema.org/draft/2019-09/schema#","dependencies":{"a":["b"]}}`:                      "#: keyword dependencies is not known in draft 2019-09, and restricts nothing",
 		`{"divisibleBy":3}`: "#: keyword divisibleBy is not known in draft 2020-12, and restricts nothing",
 		`{` + d4 + `,"title":"","x-mine":1,"$defs":{"a":{}},"definitions":{"b":{}}}`: "",
 	} {

@@ -10,12 +10,12 @@ import (
 
 // closing reads what a schema says about the names of its objects: whether it names some, and
 // whether it says which others there are.
-func (c *compiler) closing(s *schema, draft drafts, v *jsonValue) {
+func (c *compiler) closing(s *schema, of scope, v *jsonValue) {
 	if !c.options.Closed {
 		return
 	}
 	for _, key := range v.keys {
-		if keywords[key].in&draft == 0 || draft&before2019 != 0 && v.member("$ref") != nil {
+		if keywords[key].in&of.draft == 0 || of.alone {
 			continue
 		}
 		switch key {

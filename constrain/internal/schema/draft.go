@@ -101,14 +101,16 @@ var keywords = map[string]keyword{
 	"propertyNames":         {from6, onePart, true},
 	"required":              {anyDraft, noParts, true},
 	"minProperties":         {from4, noParts, true}, "maxProperties": {from4, noParts, true},
-	"dependencies":      {anyDraft, nameParts, true}, // drafts from 2019-09 let programs follow it
+	"dependencies":      {before2019 | undeclared, nameParts, true},
 	"dependentRequired": {from2019, noParts, true}, "dependentSchemas": {from2019, nameParts, true},
 }
 
-// A scope is what holds for a schema: its draft, and the URI that its references are relative to.
+// A scope is what holds for a schema: its draft, the URI that its references are relative to, and
+// whether its $ref makes what stands beside it count for nothing.
 type scope struct {
 	draft drafts
 	base  *url.URL
+	alone bool
 }
 
 // A document is the text of a schema, with the schemas in it by their URIs.
@@ -123,7 +125,7 @@ type document struct {
 // readDocument finds the schemas of a text.
 func readDocument(root *jsonValue, m *meter.Meter) *document {
 	d := &document{root: root, places: map[string]*jsonValue{"": root}, dynamic: map[string]int{}}
-	survey(d, root, scope{undeclared, &url.URL{}}, m)
+	survey(d, root, scope{draft: undeclared, base: &url.URL{}}, m)
 	return d
 }
 
@@ -134,10 +136,11 @@ func survey(d *document, v *jsonValue, in scope, m *meter.Meter) {
 	if v.kind != '{' || v.scope != nil || m.Charge(4+len(v.keys)/2) != nil {
 		return
 	}
-	if of := v.member("$schema"); of != nil && of.kind == '"' {
-		if draft := declared[strings.TrimSuffix(of.text, "#")]; draft != 0 {
-			in.draft = draft
-		}
+	in.alone = in.draft&before2019 != 0 && v.member("$ref") != nil // as the draft around it says
+	draft := declared[strings.TrimSuffix(v.member("$schema").string(), "#")]
+	if draft != 0 && !in.alone {
+		in.draft = draft
+		in.alone = v.up == nil && draft&before2019 != 0 && v.member("$ref") != nil
 	}
 	if d != nil {
 		in.base = d.place(v, in)
@@ -210,18 +213,18 @@ func (c *compiler) scopeOf(v *jsonValue) scope {
 		}
 	}
 	if v.scope == nil { // the meter has failed, or v is no object
-		return scope{undeclared, &url.URL{}}
+		return scope{draft: undeclared, base: &url.URL{}}
 	}
 	return *v.scope
 }
 
 // ignores reports whether a draft ignores a keyword of a schema. It notes those that restrict, and
 // would in another draft, or elsewhere than beside $ref.
-func (c *compiler) ignores(draft drafts, in *jsonValue, key string) (bool, error) {
-	k := keywords[key]
+func (c *compiler) ignores(of scope, in *jsonValue, key string) (bool, error) {
+	k, draft := keywords[key], of.draft
 	what := ""
 	switch {
-	case draft&before2019 != 0 && key != "$ref" && in.member("$ref") != nil:
+	case of.alone && key != "$ref":
 		what = "stands beside $ref"
 	case k.in&draft == 0:
 		what = "is not known"

@@ -102,9 +102,9 @@ func (c *compiler) schemaOf(v *jsonValue) (*schema, error) {
 		return nil, fmt.Errorf("%s: want a schema: an object, true or false; found %s",
 			v.at(), v.is())
 	}
-	draft := c.scopeOf(v).draft
+	of := c.scopeOf(v)
 	for i, key := range v.keys {
-		ignored, err := c.ignores(draft, v, key)
+		ignored, err := c.ignores(of, v, key)
 		if err == nil && !ignored {
 			err = c.keyword(s, v, key, v.items[i])
 		}
@@ -112,7 +112,7 @@ func (c *compiler) schemaOf(v *jsonValue) (*schema, error) {
 			return nil, err
 		}
 	}
-	c.closing(s, draft, v)
+	c.closing(s, of, v)
 	return s, nil
 }
 
