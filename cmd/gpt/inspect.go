@@ -40,6 +40,8 @@ func newInspect(a *app) *cli.Command {
 		Long: `
 Shows the config, each tensor with its shape and type, the number of parameters, the bytes
 of the files, and the memory that the weights and one session at the model's full context need.
+bos_token_id and eos_token_id are those of generation_config.json where it has them, and that file is
+named beside them; with --json in ids_from.
 Tensors that nothing uses are marked as ignored: masks, and heads of other tasks. The head of a
 classifier is marked as one for gpt classify.
 
