@@ -149,6 +149,10 @@ func nothing(fsys fs.FS, names []string) string {
 		}
 		return what + ", as a Trainer saves them: name " + folder.Path(fsys, dirs[0])
 	}
+	if out := nanoOut(fsys); out != "" {
+		return "no checkpoint in this directory, but in " + out + ", as nanoGPT saves it: name " +
+			folder.Path(fsys, out)
+	}
 	list, _ := fs.ReadDir(fsys, ".")
 	for _, e := range list {
 		if _, err := fs.Stat(fsys, e.Name()+"/"+distributedName); err == nil && e.IsDir() {
@@ -167,6 +171,18 @@ func distributed(dir string) string {
 	return "a checkpoint of torch.distributed.checkpoint, which is not read: python -m " +
 		"torch.distributed.checkpoint.format_utils dcp_to_torch " + quote.Plain(dir, 200) +
 		" pytorch_model.bin makes a file of it"
+}
+
+// nanoOut returns the folder of nanoGPT's tree that has a ckpt.pt, the first by name: out, or such as
+// out-shakespeare-char. "" if there is none.
+func nanoOut(fsys fs.FS) string {
+	list, _ := fs.ReadDir(fsys, ".")
+	for _, e := range list {
+		if _, err := fs.Stat(fsys, e.Name()+"/ckpt.pt"); err == nil && strings.HasPrefix(e.Name(), "out") {
+			return e.Name()
+		}
+	}
+	return ""
 }
 
 // trained returns the folders checkpoint-N, in which a Trainer of Hugging Face's saves a model

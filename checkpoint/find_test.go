@@ -205,3 +205,22 @@ func TestADirectoryWithoutOneSaysWhatItHas(t *testing.T) {
 		})
 	}
 }
+
+// TestTheTreeOfNanoGPT: the folder in which a training has left its checkpoint is named.
+func TestTheTreeOfNanoGPT(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"data", "output", "out-shakespeare-char"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out := filepath.Join(dir, "out-shakespeare-char")
+	if err := os.WriteFile(filepath.Join(out, "ckpt.pt"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	want := dir + ": no checkpoint in this directory, but in out-shakespeare-char, as nanoGPT saves it: " +
+		"name " + out
+	if _, err := checkpoint.Open(dir); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
