@@ -14,6 +14,7 @@ import (
 	"picogpt/internal/infile"
 	"picogpt/internal/outfile"
 	"picogpt/internal/process"
+	"picogpt/internal/quote"
 	"picogpt/internal/receipt"
 	"picogpt/internal/terminal"
 	"picogpt/kernels"
@@ -175,7 +176,7 @@ type app struct {
 
 func newApp() *app {
 	a := &app{stdout: process.NewOutput(os.Stdout), start: time.Now(), rules: receipt.Rules}
-	a.Stderr, a.Program = terminal.NewShown(os.Stderr), "gpt"
+	a.Stderr, a.Program = quote.NewShown(os.Stderr), "gpt"
 	// the defaults of all flags, also for commands that have only some
 	cli.NewFlags(func(f *cli.Flags) { a.flags(f, ^globalFlags(0)) })
 	a.files = infile.Files{Stdin: os.Stdin, Note: a.Notef}

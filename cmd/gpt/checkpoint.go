@@ -326,7 +326,7 @@ func (a *app) writing(force bool, kind outfile.Kind) outfile.Options {
 			a.finder.WillRead(path, "")
 		}
 	}
-	return outfile.Options{Kind: kind, Force: force, Inputs: &a.files.Inputs, Temps: &a.temps}
+	return outfile.Options{Kind: kind, Force: force, Raw: a.stdout.Raw, Inputs: &a.files.Inputs, Temps: &a.temps}
 }
 
 // writingLines returns the rules for records, whose own flags say what is forced.

@@ -17,7 +17,6 @@ import (
 	"picogpt/internal/listen"
 	"picogpt/internal/quote"
 	"picogpt/internal/show"
-	"picogpt/internal/terminal"
 	"picogpt/model"
 	"picogpt/serve"
 )
@@ -105,7 +104,7 @@ func (c *serveCommand) newLog(a *app) *slog.Logger {
 	case "text":
 		return slog.New(slog.NewTextHandler(a.Stderr, o))
 	case "json":
-		log := slog.New(slog.NewJSONHandler(terminal.NewShownJSON(a.Stderr), o))
+		log := slog.New(slog.NewJSONHandler(quote.NewShownJSON(a.Stderr), o))
 		a.Tell = func(note string) { log.Info(note) } // each line is JSON
 		return log
 	}
@@ -135,7 +134,7 @@ func (c *serveCommand) announce(
 	switch c.Log {
 	case "json":
 		var line bytes.Buffer
-		slog.New(slog.NewJSONHandler(terminal.NewShownJSON(&line), nil)).Info("listening", about...)
+		slog.New(slog.NewJSONHandler(quote.NewShownJSON(&line), nil)).Info("listening", about...)
 		begin(line.String())
 	case "text":
 		begin(first)

@@ -42,6 +42,8 @@ func TestATerminalIsShownTexts(t *testing.T) {
 		{[]string{"generate", "-n", "2", "--seed", "1", "--samples", "2", "--logit-bias", "\x1b=100", orders}, ""},
 		{[]string{"tokenize", "--decode", strings.TrimSpace(string(ids))}, end},
 		{[]string{"decompress", "--out", "-", packed}, ""},
+		{[]string{"decompress", "--out", "/dev/stdout", packed}, ""},
+		{[]string{"generate", "-n", "1", "--seed", "1", "--out", "/dev/stdout", orders}, ""},
 	} {
 		bytes, err := exec.Command("gpt", c.args...).Output()
 		if err != nil || !obeyed.Match(bytes) {

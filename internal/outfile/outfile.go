@@ -12,18 +12,23 @@ package outfile
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"golang.org/x/term"
+
 	"picogpt/internal/folder"
+	"picogpt/internal/quote"
 )
 
 // Options say what may be overwritten. The zero value overwrites no regular file.
 type Options struct {
 	Kind    Kind    // what is written, which the ending of a name must not deny
 	Force   bool    // regular files may be overwritten
+	Raw     bool    // a terminal gets control characters as they are, and not as quote.Shown has them
 	Private bool    // of WriteFile: only their owner may read and write the file
 	Inputs  *Inputs // never overwritten, not even with Force
 	Temps   *Temps  // records the temporary files; nil for a new one
@@ -150,4 +155,12 @@ func (t target) openExisting() (*os.File, error) {
 		flag |= os.O_APPEND
 	}
 	return os.OpenFile(t.path, flag, 0)
+}
+
+// writer returns what passes on to an open file what is written, as a terminal may have it.
+func (o Options) writer(f *os.File) io.Writer {
+	if !o.Raw && term.IsTerminal(int(f.Fd())) {
+		return quote.NewShown(f)
+	}
+	return f
 }

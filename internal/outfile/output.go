@@ -17,9 +17,10 @@ import (
 type Output struct {
 	path    string
 	options Options
-	again   bool     // the file exists and is continued
-	keep    int64    // number of its bytes that stay
-	file    *os.File // nil until it is opened
+	again   bool      // the file exists and is continued
+	keep    int64     // number of its bytes that stay
+	file    *os.File  // nil until it is opened
+	to      io.Writer // writes to file
 }
 
 // NewOutput checks that path may be written, and opens nothing.
@@ -58,6 +59,9 @@ func (w *Output) Open() error {
 	}
 	if err == nil && !t.open {
 		err = w.cut()
+	}
+	if err == nil {
+		w.to = w.options.writer(w.file)
 	}
 	return w.named(err)
 }
@@ -112,7 +116,7 @@ func (w *Output) Write(b []byte) (int, error) {
 	if err := w.Open(); err != nil {
 		return 0, err
 	}
-	n, err := w.file.Write(b)
+	n, err := w.to.Write(b)
 	return n, w.named(err)
 }
 

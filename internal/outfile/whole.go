@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"picogpt/internal/folder"
+	"picogpt/internal/quote"
 )
 
 // WriteFile writes what write writes to the file at path. The bytes go to a temporary file in the
@@ -31,7 +32,7 @@ func WriteFile(ctx context.Context, path string, o Options, write func(w io.Writ
 		o.Temps = &Temps{}
 	}
 	if t.open {
-		err = t.writeOpen(ctx, write)
+		err = o.writeOpen(ctx, t, write)
 	} else {
 		err = o.replace(ctx, t, write)
 	}
@@ -42,12 +43,16 @@ func WriteFile(ctx context.Context, path string, o Options, write func(w io.Writ
 }
 
 // writeOpen writes to a target that is never replaced or truncated.
-func (t target) writeOpen(ctx context.Context, write func(w io.Writer) error) error {
+func (o Options) writeOpen(ctx context.Context, t target, write func(w io.Writer) error) error {
 	f, err := t.openExisting()
 	if err != nil {
 		return err
 	}
-	err = write(Cancellable(ctx, f))
+	to := o.writer(f)
+	err = write(Cancellable(ctx, to))
+	if shown, ok := to.(*quote.Shown); ok {
+		err = errors.Join(err, shown.Flush())
+	}
 	return errors.Join(err, f.Close())
 }
 

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"syscall"
 
+	"picogpt/internal/quote"
 	"picogpt/internal/terminal"
 )
 
@@ -18,13 +19,13 @@ import (
 var ErrClosedPipe = errors.New("stdout is closed")
 
 // An Output is stdout, or what takes its place. Each Write is passed on at once: unchanged, but that a
-// terminal gets control characters spelt out, as terminal.Shown says.
+// terminal gets control characters spelt out, as quote.Shown says.
 type Output struct {
 	File     *os.File // nil if it is not stdout
 	Terminal bool     // it is one
 	Seen     bool     // a terminal, or a pipe, whose reader may write to one, as fold does
 	Raw      bool     // a terminal gets what others get
-	shown    *terminal.Shown
+	shown    *quote.Shown
 	closed   bool // by the caller, before the program began
 	other    io.Writer
 }
@@ -34,7 +35,7 @@ func NewOutput(f *os.File) *Output {
 	o := &Output{File: f, Terminal: terminal.Is(f), closed: wasClosed(f)}
 	info, err := f.Stat()
 	o.Seen = o.Terminal || err == nil && info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0
-	o.shown = terminal.NewShown(writer(o.write))
+	o.shown = quote.NewShown(writer(o.write))
 	return o
 }
 

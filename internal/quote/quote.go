@@ -1,5 +1,5 @@
 // Package quote formats text from files and users for error messages: on one line, printable, and
-// shortened.
+// shortened; and for terminals, which show its control characters.
 package quote
 
 import (

@@ -8,11 +8,13 @@ import (
 	"os"
 	"strings"
 	"sync"
+
+	"picogpt/internal/quote"
 )
 
 // A Console is a program's stderr. Its methods may be called from several goroutines, but for Hold.
 type Console struct {
-	Stderr  io.Writer // a Shown, if it may be a terminal
+	Stderr  io.Writer // a quote.Shown, if it may be a terminal
 	Program string    // stands before notes
 
 	// Tell, if not nil, takes notes in place of Stderr: where each line has a form.
@@ -47,8 +49,8 @@ func (c *Console) NoteDuring(b *Bar, format string, args ...any) {
 
 // Terminal returns the terminal that progress is shown on, nil if there is none.
 func (c *Console) Terminal() *os.File {
-	if shown, ok := c.Stderr.(*Shown); ok {
-		if file, ok := shown.out.(*os.File); ok && Is(file) {
+	if shown, ok := c.Stderr.(*quote.Shown); ok {
+		if file, ok := shown.Out().(*os.File); ok && Is(file) {
 			return file
 		}
 	}

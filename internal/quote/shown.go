@@ -1,4 +1,4 @@
-package terminal
+package quote
 
 // Text of others, such as a model or the name of a file, for a terminal, which is to show it and
 // obey nothing in it.
@@ -60,6 +60,9 @@ func (s *Shown) appendFirst(b, text []byte) []byte {
 	}
 	return append(b, text[:size]...)
 }
+
+// Out is where it writes to.
+func (s *Shown) Out() io.Writer { return s.out }
 
 // Flush passes on the beginning of a character whose rest did not come.
 func (s *Shown) Flush() error {
