@@ -21,6 +21,7 @@ import (
 	"syscall"
 
 	"picogpt/corpus/internal/worker"
+	"picogpt/internal/quote"
 )
 
 func main() {
@@ -31,7 +32,7 @@ func main() {
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	interrupted := ctx.Err() != nil
 	stop()
-	os.Exit(report(os.Stderr, err, interrupted))
+	os.Exit(report(quote.NewShown(os.Stderr), err, interrupted))
 }
 
 // run does what the command line says.
