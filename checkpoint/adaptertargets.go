@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
@@ -128,11 +129,23 @@ func outside(text string, c byte) int {
 // pythons compiles a regular expression of a config between others. Python's that Go does not have
 // are errors, and so is what could take much memory.
 func pythons(before, text, after string) (*regexp.Regexp, error) {
-	const longest, repeated = 1000, 100
+	const longest, repeated = 1000, 100 // bytes
+	fail := fmt.Errorf("%s: not a regular expression that is supported: want no (?=, \\1 or "+
+		"many repetitions", quote.Plain(text, 40))
+	if len(text) > longest || strings.Contains(text, "{") && len(text) > repeated {
+		return nil, fail
+	}
+	tree, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return nil, fail
+	}
+	program, err := syntax.Compile(tree.Simplify())
+	if err != nil || len(program.Inst) > 2*longest {
+		return nil, fail
+	}
 	re, err := regexp.Compile(before + text + after)
-	if err != nil || len(text) > longest || strings.Contains(text, "{") && len(text) > repeated {
-		return nil, fmt.Errorf("%s: not a regular expression that is supported: want no (?=, \\1 or "+
-			"many repetitions", quote.Plain(text, 40))
+	if err != nil {
+		return nil, fail
 	}
 	return re, nil
 }
@@ -203,20 +216,18 @@ func (t *targets) has(module string) bool {
 		return !slices.Contains([]string{"transformer.wte", "transformer.wpe", "wte", "wpe", "lm_head"},
 			module) && !(t.classifies && module == "score")
 	}
-	return t.of.has(module) && (!t.isLayered || slices.Contains(t.layers, t.layerOf(module)))
+	return t.of.has(module) && (!t.isLayered || t.isInLayers(module))
 }
 
-// layerOf returns the number of a module's layer, or -1.
-func (t *targets) layerOf(module string) int {
+// isInLayers reports whether a module is in one of the layers.
+func (t *targets) isInLayers(module string) bool {
 	for _, re := range t.layer {
 		if m := re.FindStringSubmatch(module); m != nil {
-			if n, err := strconv.Atoi(m[re.SubexpIndex("layer")]); err == nil {
-				return n
-			}
-			return -1
+			n, err := strconv.Atoi(m[re.SubexpIndex("layer")])
+			return err == nil && slices.Contains(t.layers, n)
 		}
 	}
-	return -1
+	return false
 }
 
 // isSaved reports whether a module, or one that it is in, was trained whole.

@@ -30,9 +30,14 @@ func mayCall(c *Class, args Tuple) bool {
 		classes[i], _ = args[i].(*Class)
 	}
 	switch c.Name {
-	case "getattr": // a member of an enum
-		return len(args) == 2 && classes[0] != nil && isCapital(classes[0].Name) &&
-			areWords(args[1:], 1) && args[1] != "" && !strings.HasPrefix(args[1].(string), "_")
+	case "getattr": // a member of an enum, or a method, which nothing can call
+		name, ok := "", false
+		if len(args) == 2 {
+			name, ok = args[1].(string)
+			_, made := args[0].(*Object)
+			ok = ok && (made || classes[0] != nil && isCapital(classes[0].Name))
+		}
+		return ok && name != "" && !strings.HasPrefix(name, "__") && areWords(args[1:], 0)
 	case "type": // of None
 		return len(args) == 1 && args[0] == nil
 	case "getitem": // Optional[int]
@@ -88,8 +93,12 @@ func makesData(c *Class) bool {
 		return is("compile")
 	case "_codecs":
 		return is("encode")
+	case "array":
+		return is("array", "_array_reconstructor")
 	case "torch":
 		return is("device")
+	case "torch._C":
+		return is("Generator")
 	case "torch._utils":
 		return strings.HasPrefix(c.Name, "_rebuild_")
 	case "torch.serialization":
@@ -99,9 +108,14 @@ func makesData(c *Class) bool {
 	case "numpy.random._pickle":
 		return strings.HasSuffix(c.Name, "_ctor")
 	}
+	for _, beginning := range []string{"__pyx_unpickle_", "_unpickle_", "_new_"} {
+		if strings.HasPrefix(c.Name, beginning) {
+			return strings.HasPrefix(c.Module, "numpy.") || strings.HasPrefix(c.Module, "pandas.")
+		}
+	}
 	return strings.HasPrefix(c.Module, "numpy.") &&
-		(is("_reconstruct", "_frombuffer", "_mareconstruct", "scalar") ||
-			strings.HasPrefix(c.Name, "__pyx_unpickle_"))
+		is("_reconstruct", "_frombuffer", "_mareconstruct", "scalar") ||
+		strings.HasPrefix(c.Module, "pandas.") && is("_timedelta_unpickle", "BlockManager")
 }
 
 // isCapital reports whether a name is written as a class's, such as Mode, a.Mode or _Mode.
