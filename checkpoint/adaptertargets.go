@@ -129,7 +129,7 @@ func outside(text string, c byte) int {
 // pythons compiles a regular expression of a config between others. Python's that Go does not have
 // are errors, and so is what could take much memory.
 func pythons(before, text, after string) (*regexp.Regexp, error) {
-	const longest, repeated = 1000, 100 // bytes
+	const longest, repeated, program = 1000, 100, 500 // bytes, and instructions of repetitions
 	fail := fmt.Errorf("%s: not a regular expression that is supported: want no (?=, \\1 or "+
 		"many repetitions", quote.Plain(text, 40))
 	if len(text) > longest || strings.Contains(text, "{") && len(text) > repeated {
@@ -139,8 +139,8 @@ func pythons(before, text, after string) (*regexp.Regexp, error) {
 	if err != nil {
 		return nil, fail
 	}
-	program, err := syntax.Compile(tree.Simplify())
-	if err != nil || len(program.Inst) > 2*longest {
+	code, err := syntax.Compile(tree.Simplify())
+	if err != nil || strings.Contains(text, "{") && len(code.Inst) > program {
 		return nil, fail
 	}
 	re, err := regexp.Compile(before + text + after)

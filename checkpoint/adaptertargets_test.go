@@ -138,6 +138,7 @@ func TestConfigsThatNameNothing(t *testing.T) {
 		list + `, "layers_to_transform": 1.5`:              "layers_to_transform: want a whole number or",
 		`"target_modules": {"a": 1}`:                       "target_modules: want a list of strings",
 		`"target_modules": ".*(?<!mlp\\.)c_proj"`:          "not a regular expression that is supported",
+		`"target_modules": "(a{99}){9}"`:                   "not a regular expression that is supported",
 		`"target_modules": "(?!.*mlp).*attn|h"`:            "not a regular expression that is supported",
 	} {
 		c, err := opensAdapter(t, base, l, members)
