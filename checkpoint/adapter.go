@@ -40,7 +40,8 @@ type openAdapter struct {
 	config  adapterConfig
 	tensors *weights.Tensors
 	scale   float64
-	left    []string // modules with products that the config does not name, in order
+	modules int      // with products
+	left    []string // those of them that the config does not name, in order
 }
 
 // open opens the adapter's files. Errors name them.
@@ -171,6 +172,7 @@ func (o *openAdapter) parts() (products []*product, whole map[string]weights.Ten
 			return nil, nil, err
 		}
 	}
+	o.modules = len(byModule)
 	for _, module := range slices.Sorted(maps.Keys(byModule)) {
 		p := byModule[module]
 		switch {

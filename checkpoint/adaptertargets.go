@@ -216,7 +216,8 @@ func (t *targets) has(module string) bool {
 		return !slices.Contains([]string{"transformer.wte", "transformer.wpe", "wte", "wpe", "lm_head"},
 			module) && !(t.classifies && module == "score")
 	}
-	return t.of.has(module) && (!t.isLayered || t.isInLayers(module))
+	return t.of.has(module) && (!t.isLayered || slices.Contains(t.of.list, module) ||
+		t.isInLayers(module)) // a whole name says its layer itself
 }
 
 // isInLayers reports whether a module is in one of the layers.

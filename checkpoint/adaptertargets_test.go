@@ -82,7 +82,9 @@ func TestModulesThatAConfigNames(t *testing.T) {
 		all + `, "layers_to_transform": [1], "layers_pattern": ["l", "h"]`:   second,
 		all + `, "layers_to_transform": [2], "layers_pattern": "transf.*.h"`: third,
 		all + `, "layers_to_transform": [1], "layers_pattern": []`:           second,
-		`"layers_to_transform": [1], "target_modules": ["c_fc"]`:             "1.mlp.c_fc",
+		`"layers_to_transform": [1], "target_modules": ["c_fc", "transformer.h.0.mlp.c_proj"]`: "0.mlp.c_proj " +
+			"1.mlp.c_fc",
+		`"layers_to_transform": [1], "target_modules": ["c_fc"]`: "1.mlp.c_fc",
 		all + `, "exclude_modules": ["c_proj"]`: "0.attn.c_attn 0.mlp.c_fc 1.attn.c_attn " +
 			"1.mlp.c_fc 2.attn.c_attn 2.mlp.c_fc",
 		all + `, "exclude_modules": ["transformer.h.1.attn.c_attn"]`: first +

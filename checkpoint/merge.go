@@ -95,8 +95,8 @@ func (o *openAdapter) note() string {
 // unread says which parts of an adapter have no effect.
 func (o *openAdapter) unread() (all []string) {
 	if n := len(o.left); n > 0 {
-		all = append(all, fmt.Sprintf("%s: %d modules are left out, because %s does not name "+
-			"them: %s", o.path, n, adapterConfigName, quote.Some(o.left)))
+		all = append(all, fmt.Sprintf("%s: %d of %d modules are left out, because %s does not "+
+			"name them: %s", o.path, n, o.modules, adapterConfigName, quote.Some(o.left)))
 	}
 	if len(o.config.unknown) > 0 {
 		all = append(all, fmt.Sprintf("%s: not known, and without effect: %s",
