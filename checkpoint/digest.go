@@ -70,6 +70,7 @@ func checksums(pieces [][]byte) []uint32 {
 var tokenizerFiles = [...]string{
 	"tokenizer.json", "vocab.json", "merges.txt", "added_tokens.json", "tokenizer_config.json",
 	"special_tokens_map.json", "encoder.json", "vocab.bpe", "vocab.txt", "spiece.model",
+	"tokenizer.model",
 }
 
 func hasTokenizerFile(fsys fs.FS) bool {

@@ -21,6 +21,7 @@ import (
 var companions = [...]string{
 	"generation_config.json", "tokenizer.json", "vocab.json", "merges.txt", "added_tokens.json",
 	"special_tokens_map.json", "tokenizer_config.json", "vocab.txt", "spiece.model",
+	"tokenizer.model",
 	"chat_template.jinja", "meta.pkl",
 }
 

@@ -129,6 +129,7 @@ func TestAPullLeavesWhatPythonWould(t *testing.T) {
 	}
 	wantTree(t, o, want+absentOf(folder, commit, "tokenizer.json", "added_tokens.json",
 		"special_tokens_map.json", "tokenizer_config.json", "vocab.txt", "spiece.model",
+		"tokenizer.model",
 		"chat_template.jinja", "meta.pkl"))
 	ref, err := os.ReadFile(filepath.Join(o.Cache, folder, "refs", "main"))
 	if err != nil || string(ref) != commit {

@@ -54,7 +54,7 @@ func OpenEncoderFS(fsys fs.FS) (*Encoder, error) {
 	case found:
 		return f.encoder()
 	}
-	for _, name := range []string{"vocab.txt", "spiece.model", "meta.pkl"} {
+	for _, name := range []string{"vocab.txt", "spiece.model", "tokenizer.model", "meta.pkl"} {
 		if _, err := fs.Stat(fsys, name); err == nil {
 			return nil, fmt.Errorf("%s: want vocab.json and merges.txt, a byte-level BPE", name)
 		}

@@ -19,7 +19,26 @@ type charBPE struct {
 	fuse           bool                  // neighbouring unknown characters give one token
 	byteID         *[256]uint32          // byte_fallback
 	whole          bool                  // a piece that is a token is not merged
+	user           *prefixTree           // sentencepiece's texts that are never merged; nil if none
+	frozen         uint32                // the first of the ids that stand for those before merging
 	long           longPieces
+}
+
+// setMerges sets the merges, each two ids and what they make, in the order of their ranks, of a
+// vocabulary of so many ids.
+func (m *charBPE) setMerges(list [][3]uint32, ids int) {
+	m.merges, m.frozen = newMerges(len(list)), uint32(ids)
+	for rank, merge := range list {
+		m.pairs.set(merge[0], merge[1], uint32(rank))
+		m.merged[rank] = merge[2]
+	}
+	for c := range m.ascii {
+		id, ok := m.ids[string(rune(c))]
+		if !ok {
+			id = none
+		}
+		m.ascii[c] = id
+	}
 }
 
 // symbols are the parts of a piece before the merges.
@@ -105,9 +124,9 @@ func (m *charBPE) merge(e *encoded, p passage, s *symbols, from, to int) {
 // long piece needs that.
 func (m *charBPE) spelled(ids []uint32) bool {
 	known := m.long.prepare(func() *spelling {
-		size := uint32(0)
-		for _, id := range m.ids {
-			size = max(size, id+1)
+		size := m.frozen
+		if m.user != nil {
+			size *= 2
 		}
 		return m.spellMerged(int(size))
 	})
@@ -141,6 +160,9 @@ func (m *charBPE) mergeLong(e *encoded, p passage, s *symbols, from, to int) {
 
 // add appends a token for a range of the piece.
 func (m *charBPE) add(e *encoded, p passage, id uint32, of Span) {
+	if id >= m.frozen {
+		id -= m.frozen
+	}
 	e.add(int(id), p.span(of.Start, of.End))
 }
 
@@ -152,6 +174,11 @@ func (m *charBPE) symbols(e *encoded, p passage, s *symbols) error {
 	for i, size := 0, 0; i < len(text); i += size {
 		_, size = utf8.DecodeRuneInString(text[i:])
 		id, written := m.symbol(text, i, size)
+		if m.user != nil {
+			if user, n := m.user.longest(text[i:]); n > 0 {
+				id, size = m.frozen+user, n
+			}
+		}
 		if id != none {
 			if waits.End > 0 {
 				s.add(m.unknown, waits.Start, waits.End)

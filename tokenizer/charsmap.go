@@ -102,6 +102,7 @@ type pieceRules struct {
 	rules  *charsmap   // nil if there are none
 	user   *prefixTree // pieces that no rule may change
 	prefix bool        // a space is put before the text
+	suffix bool        // a space is put after the text
 	tidy   bool        // remove spaces at the ends, and join others to one
 	escape bool        // spaces become ▁
 }
@@ -164,6 +165,11 @@ func (n *pieceRules) normalize(p passage, track bool) passage {
 	p = w.result()
 	for n.tidy && strings.HasSuffix(p.text, space) {
 		p = p.slice(0, len(p.text)-len(space))
+	}
+	if n.suffix {
+		w := rewrite(p, track)
+		w.replace(len(p.text), len(p.text), space)
+		p = w.result()
 	}
 	return p
 }

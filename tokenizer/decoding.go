@@ -30,7 +30,7 @@ type decodeState struct {
 	held   string
 	last   rune   // last rune that was returned
 	all    []byte // of a wholeText
-	first  bool   // all begins the text
+	first  bool   // the text, or all, begins here
 	bound  *bound // of the decoder
 }
 

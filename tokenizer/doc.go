@@ -1,7 +1,8 @@
 // Package tokenizer turns text into the token ids of GPT-2 class models and back.
 //
 // [GPT2] is GPT-2's own vocabulary, embedded in 200 KB; [Load] reads the tokenizer files of a
-// checkpoint: tokenizer.json, vocab.json with merges.txt, vocab.txt or spiece.model. [FromParts],
+// checkpoint: tokenizer.json, vocab.json with merges.txt, vocab.txt or spiece.model (of Unigram or
+// BPE, also called tokenizer.model). [FromParts],
 // [FromBytes] and [Characters] take vocabularies from inside other files. [Tokenizer.Encode] then
 // returns ids, [Tokenizer.Decode] bytes, and [Tokenizer.Stream] text as ids arrive, never a part of
 // a rune:

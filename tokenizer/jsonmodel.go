@@ -182,15 +182,9 @@ func (f *modelFile) build(t *Tokenizer, v *vocabulary) error {
 }
 
 func (f *modelFile) charBPE(v *vocabulary, unknown uint32) model {
-	m := &charBPE{merges: newMerges(len(v.merges)), ids: v.ids, prefix: f.prefix, suffix: f.suffix,
+	m := &charBPE{ids: v.ids, prefix: f.prefix, suffix: f.suffix,
 		unknown: unknown, dropped: f.unknown == "", fuse: f.fuse, whole: f.ignoreMerges}
-	for rank, merge := range v.merges {
-		m.pairs.set(merge[0], merge[1], uint32(rank))
-		m.merged[rank] = merge[2]
-	}
-	for c := range m.ascii {
-		m.ascii[c] = v.id(string(rune(c)))
-	}
+	m.setMerges(v.merges, len(v.tokens))
 	if f.byteFallback {
 		m.byteID = v.byteTokens()
 	}

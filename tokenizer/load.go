@@ -26,7 +26,7 @@ var ErrNone = fmt.Errorf("no tokenizer files: %w", fs.ErrNotExist)
 //   - vocab.json with merges.txt, or encoder.json with vocab.bpe, as OpenAI named them: byte-level
 //     BPE, in which the order of the merges decides, not the ids;
 //   - vocab.txt: WordPiece;
-//   - spiece.model: Unigram, with sentencepiece's own semantics.
+//   - spiece.model, else tokenizer.model: Unigram or BPE, with sentencepiece's own semantics.
 //
 // For the last three, tokenizer_class of tokenizer_config.json may name another kind that is
 // present (GPT2Tokenizer, BertTokenizer, T5Tokenizer). These files are read too: added_tokens.json,
@@ -74,7 +74,9 @@ func sources() []source {
 		{"GPT2", []string{"vocab.json", "merges.txt"}, loadPair},
 		{"GPT2", []string{"encoder.json", "vocab.bpe"}, loadPair},
 		{"Bert", []string{vocabTextName}, loadWordPiece},
-		{"T5", []string{pieceName}, loadPieces},
+		{"T5", []string{pieceName}, loadPieces(pieceName)},
+		{"GPTSw3", []string{pieceName}, loadPieces(pieceName)},
+		{"GPTSw3", []string{otherPieceName}, loadPieces(otherPieceName)},
 	}
 }
 
@@ -197,7 +199,7 @@ func (v *vocabulary) parseSpecial(text string) error {
 	return r.End()
 }
 
-// readFile reads a file, which must be valid UTF-8 unless it is a spiece.model, and reports whether
+// readFile reads a file, which must be valid UTF-8 unless it is sentencepiece's, and reports whether
 // it exists.
 func readFile(fsys fs.FS, name string) (data string, found bool, err error) {
 	b, err := folder.Read(fsys, name, maxFileSize)
@@ -206,7 +208,7 @@ func readFile(fsys fs.FS, name string) (data string, found bool, err error) {
 		return "", false, nil
 	case err != nil:
 		return "", false, fmt.Errorf("%s: %w", folder.Path(fsys, name), err)
-	case name != pieceName && !utf8.Valid(b):
+	case name != pieceName && name != otherPieceName && !utf8.Valid(b):
 		return "", false, fmt.Errorf("%s: not valid UTF-8", folder.Path(fsys, name))
 	}
 	return string(b), true, nil

@@ -4,18 +4,25 @@
 package tokenizer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"math"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"picogpt/internal/folder"
 	"picogpt/internal/format/protobuf"
 	"picogpt/internal/quote"
 )
 
-const pieceName = "spiece.model"
+// The names of such files, of which the first is taken.
+const (
+	pieceName      = "spiece.model"
+	otherPieceName = "tokenizer.model"
+)
 
 // A pieceFile holds the fields of a spiece.model.
 type pieceFile struct {
@@ -24,6 +31,7 @@ type pieceFile struct {
 	byteFallback bool
 	rules        []byte // precompiled_charsmap
 	prefix       bool   // add_dummy_prefix
+	suffix       bool   // treat_whitespace_as_suffix: that space stands after the text
 	tidy         bool   // remove_extra_whitespaces
 	escape       bool   // escape_whitespaces
 }
@@ -34,27 +42,34 @@ type sentencePiece struct {
 	kind  Kind // GGUF's numbers come from here
 }
 
-// loadPieces returns the tokenizer of a spiece.model. It also reads do_lower_case of
-// tokenizer_config.json.
-func loadPieces(fsys fs.FS, texts []string) (*Tokenizer, error) {
+// loadPieces returns a function that returns the tokenizer of a spiece.model with that name. It also
+// reads do_lower_case of tokenizer_config.json.
+func loadPieces(name string) func(fsys fs.FS, texts []string) (*Tokenizer, error) {
+	return func(fsys fs.FS, texts []string) (*Tokenizer, error) {
+		t, v, err := parsePieces(texts[0])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", folder.Path(fsys, name), err)
+		}
+		return t, t.finishPieces(fsys, v)
+	}
+}
+
+// finishPieces adds what other files say.
+func (t *Tokenizer) finishPieces(fsys fs.FS, v *vocabulary) error {
 	c, err := readConfig(fsys)
 	if err != nil {
-		return nil, err
-	}
-	t, v, err := parsePieces(texts[0])
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", folder.Path(fsys, pieceName), err)
+		return err
 	}
 	if c.flag("do_lower_case", false) {
 		t.normalizers = append([]normalizer{lowercase{}}, t.normalizers...)
 	}
 	if err := v.loadAdded(fsys, &c); err != nil {
-		return nil, err
+		return err
 	}
 	t.tokens = newTokens(v.tokens)
 	t.decoding.tokens = t.tokens
 	t.finish(v)
-	return t, nil
+	return nil
 }
 
 // parsePieces returns the pipeline of a spiece.model, without added tokens, and its vocabulary.
@@ -64,8 +79,8 @@ func parsePieces(data string) (*Tokenizer, *vocabulary, error) {
 		return nil, nil, err
 	}
 	switch {
-	case f.model != 1:
-		return nil, nil, fmt.Errorf("model_type %d: not supported, want 1 (Unigram)", f.model)
+	case f.model != 1 && f.model != 2:
+		return nil, nil, fmt.Errorf("model_type %d: not supported, want 1 (Unigram) or 2 (BPE)", f.model)
 	case len(f.pieces) == 0:
 		return nil, nil, errors.New("no pieces")
 	}
@@ -79,7 +94,14 @@ func parsePieces(data string) (*Tokenizer, *vocabulary, error) {
 			return nil, nil, fmt.Errorf("piece %d: %w", id, err)
 		}
 	}
-	m := f.unigram(v)
+	kind, m := kindUnigram, model(f.unigram(v))
+	if f.model == 2 {
+		b, err := f.bpe(v)
+		if err != nil {
+			return nil, nil, err
+		}
+		kind, m = kindBPE, b
+	}
 	for id, p := range f.pieces {
 		if p.kind == Control || p.kind == Unknown {
 			if err := v.addToken(addedToken{text: p.text, id: id, special: true,
@@ -94,15 +116,15 @@ func parsePieces(data string) (*Tokenizer, *vocabulary, error) {
 			user = append(user, treeText{p.text, uint32(id)})
 		}
 	}
-	rules := &pieceRules{user: newPrefixTree(user), prefix: f.prefix, tidy: f.tidy,
-		escape: f.escape}
+	rules := &pieceRules{user: newPrefixTree(user), prefix: f.prefix && !f.suffix,
+		suffix: f.prefix && f.suffix, tidy: f.tidy, escape: f.escape}
 	if len(f.rules) > 0 {
 		var err error
 		if rules.rules, err = newCharsmap(f.rules); err != nil {
 			return nil, nil, fmt.Errorf("precompiled_charsmap: %w", err)
 		}
 	}
-	t := &Tokenizer{kind: kindUnigram, normalizers: []normalizer{rules}, model: m, start: -1,
+	t := &Tokenizer{kind: kind, normalizers: []normalizer{rules}, model: m, start: -1,
 		endOfText: -1}
 	t.decoding.steps = f.decoder()
 	return t, v, nil
@@ -125,7 +147,7 @@ func (f *pieceFile) unigram(v *vocabulary) *unigram {
 		case Unknown:
 			m.unknown = uint32(id)
 		case User:
-			m.scores[id] = float64(float32(len(p.text))*most) - 0.1
+			m.scores[id] = float64(float32(utf8.RuneCountInString(p.text))*most) - 0.1
 			fallthrough
 		case Normal:
 			texts = append(texts, treeText{p.text, uint32(id)})
@@ -138,7 +160,71 @@ func (f *pieceFile) unigram(v *vocabulary) *unigram {
 	return m
 }
 
-// decoder returns the steps back to text. They remove the space that was put before the text.
+// bpe returns a BPE model of the pieces. Any two neighbours whose text is a piece can be merged; the
+// piece of the greatest score is made first. User-defined pieces stay as they are; control, unused
+// and byte pieces do not occur in texts.
+func (f *pieceFile) bpe(v *vocabulary) (*charBPE, error) {
+	m := &charBPE{ids: map[string]uint32{}, unknown: none, fuse: true}
+	var user []treeText
+	var order []uint32 // pieces that merges may make
+	for id, p := range f.pieces {
+		switch p.kind {
+		case Unknown:
+			m.unknown = uint32(id)
+		case User:
+			user = append(user, treeText{p.text, uint32(id)})
+		case Normal:
+			m.ids[p.text] = uint32(id)
+			order = append(order, uint32(id))
+		}
+	}
+	m.user = newPrefixTree(user)
+	slices.SortStableFunc(order, func(a, b uint32) int {
+		return cmp.Compare(f.pieces[b].score, f.pieces[a].score)
+	})
+	merges := [][3]uint32{}
+	for _, id := range order {
+		text := f.pieces[id].text
+		for at := range text {
+			left, known := m.ids[text[:at]]
+			right, both := m.ids[text[at:]]
+			if known && both {
+				merges = append(merges, [3]uint32{left, right, id})
+			}
+			if len(merges) > maxMerges {
+				return nil, fmt.Errorf("more than %d merges", maxMerges)
+			}
+		}
+	}
+	if err := f.checkCharacters(m); err != nil {
+		return nil, err
+	}
+	m.setMerges(merges, len(v.tokens))
+	if f.byteFallback {
+		m.byteID = v.byteTokens()
+	}
+	return m, nil
+}
+
+// checkCharacters reports pieces with a character that is no piece: unknown characters are not
+// merged here, but in sentencepiece, whose training makes a piece of each character.
+func (f *pieceFile) checkCharacters(m *charBPE) error {
+	for id, p := range f.pieces {
+		if p.kind != Normal {
+			continue
+		}
+		for _, c := range p.text {
+			_, user := m.user.longest(string(c))
+			if _, ok := m.ids[string(c)]; !ok && user == 0 {
+				return fmt.Errorf("piece %d, %s: the character %q is no piece: not supported", id,
+					quote.Short(p.text, 60), c)
+			}
+		}
+	}
+	return nil
+}
+
+// decoder returns the step back to text.
 func (f *pieceFile) decoder() []decodeStep {
 	bytes := map[string]bool{}
 	for _, p := range f.pieces {
@@ -146,17 +232,30 @@ func (f *pieceFile) decoder() []decodeStep {
 			bytes[p.text] = true
 		}
 	}
-	strip := f.prefix || f.tidy
-	return []decodeStep{eachToken(func(text string, first bool) string {
-		if bytes[text] {
-			return byteTokens(text, first)
-		}
-		if first && strip {
-			text = strings.TrimPrefix(text, "▁")
-		}
-		return strings.ReplaceAll(text, "▁", " ")
-	})}
+	return []decodeStep{pieceTokens{bytes, f.prefix || f.tidy, f.tidy}}
 }
+
+// pieceTokens turns pieces into text. It removes the space that was put before the text, or all that
+// are there if texts have none of their own.
+type pieceTokens struct {
+	bytes map[string]bool
+	strip bool
+	all   bool
+}
+
+func (t pieceTokens) push(s *decodeState, text string) string {
+	if t.bytes[text] {
+		s.first = false
+		return byteTokens(text, false)
+	}
+	if s.first = s.first || s.tokens == 0; s.first && t.strip {
+		rest, found := strings.CutPrefix(text, "▁")
+		text, s.first = rest, rest == "" && (t.all || !found)
+	}
+	return strings.ReplaceAll(text, "▁", " ")
+}
+
+func (pieceTokens) flush(*decodeState) string { return "" }
 
 // read reads the message ModelProto.
 func (f *pieceFile) read(data []byte) error {
@@ -204,9 +303,7 @@ func (f *pieceFile) trainer(number int, n uint64, _ []byte) error {
 	case 3:
 		f.model = n
 	case 24:
-		if n != 0 {
-			return errors.New("treat_whitespace_as_suffix: not supported, want false")
-		}
+		f.suffix = n != 0
 	case 35:
 		f.byteFallback = n != 0
 	}

@@ -26,6 +26,9 @@ type Decoder interface {
 
 // NewDecoder returns a Decoder for the ids that follow `before`, which may be empty.
 func (t *Tokenizer) NewDecoder(before []int) Decoder {
+	if len(t.decoding.steps) == 0 { // nothing depends on what was before, which may be long
+		return plainDecoder{t.decoding.tokens}
+	}
 	for _, id := range slices.Backward(before) {
 		if _, special := slices.BinarySearch(t.special, id); !special {
 			d := t.decoding.decoder(true)

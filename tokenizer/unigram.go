@@ -107,7 +107,7 @@ func (m *unigram) search(e *encoded, p passage, l *lattice, at, stop int) (int, 
 				best = l.grow(i + 1)
 			}
 			to := &best[i+1-base]
-			if score := here + m.scores[id]; to.from < 0 || score > to.score {
+			if score := m.rounded(here + m.scores[id]); to.from < 0 || score > to.score {
 				*to = arc{m.rounded(score), int32(at), id}
 			}
 			alone = alone || i+1-at == size

@@ -175,7 +175,7 @@ func (f *Finder) NoteTokenizer(name string) {
 	if err != nil || where.Snapshot == nil {
 		return
 	}
-	files := []string{"tokenizer.json", "vocab.json", "vocab.txt", "spiece.model"}
+	files := []string{"tokenizer.json", "vocab.json", "vocab.txt", "spiece.model", "tokenizer.model"}
 	if !slices.ContainsFunc(files, where.Snapshot.Has) &&
 		slices.ContainsFunc(files, where.Snapshot.Unknown) {
 		f.Notef("%s: the cache has no tokenizer of it, so GPT-2's is taken; gpt pull %s "+
