@@ -49,7 +49,7 @@ func compileWith(h hostile, text string, m *meter.Meter) (*Constraint, error) {
 	var err error
 	switch h.kind {
 	case 's':
-		f, notes, err := schema.Compile(v.strings, []byte(text), schema.Options{}, m)
+		f, notes, err := schema.Compile(v.strings, []byte(text), schema.Options{Closed: true}, m)
 		return &Constraint{v, f, notes}, err
 	case 'g':
 		f, err = grammar.GBNF(v.ids, text, m)
