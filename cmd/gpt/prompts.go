@@ -194,7 +194,7 @@ func (a *app) openRecords(
 		return append(checkpoint, options...), err
 	}
 	unsealed := func(journal string) { a.Notef(receipt.NoDigest, journal) }
-	r, err := t.Open(a.stdout, o, settings, unsealed)
+	r, err := t.Open(a.stdout.JSON(), o, settings, unsealed)
 	if err == nil && t.Out != nil && t.Resume {
 		a.logf("%s: continuing after line %d", *t.Out, r.Last().Line)
 	}

@@ -4,8 +4,11 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -39,7 +42,8 @@ func TestATerminalIsShownTexts(t *testing.T) {
 	}{
 		{[]string{"generate", "-n", "1", "--seed", "1", orders}, ""},
 		{[]string{"generate", "-n", "40", "--seed", "1", "--choice", orders, "x"}, ""},
-		{[]string{"generate", "-n", "2", "--seed", "1", "--samples", "2", "--logit-bias", "\x1b=100", orders}, ""},
+		{[]string{"generate", "-n", "2", "--samples", "2", "--logit-bias", "\x1b=100", "--temp", "0",
+			orders}, ""},
 		{[]string{"tokenize", "--decode", strings.TrimSpace(string(ids))}, end},
 		{[]string{"decompress", "--out", "-", packed}, ""},
 		{[]string{"decompress", "--out", "/dev/stdout", packed}, ""},
@@ -91,6 +95,29 @@ func TestNamesOfFilesGiveNoOrders(t *testing.T) {
 			if strings.HasPrefix(line, "gpt: b.gguf") {
 				t.Errorf("%q: a line of the name: %q", args, &stderr)
 			}
+		}
+	}
+}
+
+// TestJSONOnATerminalIsTheSameJSON of texts with control characters that JSON does not spell out.
+func TestJSONOnATerminalIsTheSameJSON(t *testing.T) {
+	dir := t.TempDir()
+	lines := write(t, dir, "lines.txt", "a\x7f\u009b\n")
+	for _, args := range [][]string{
+		{"-n", "1", "--seed", "1", "--logit-bias", "\x7f=100", "--output", "json", "a"},
+		{"choose", "--json", "--choice", "a\x7f\u009b", "--choice", "b", "c"},
+		{"score", lines},
+		{"--prompts", lines, "-n", "1", "--seed", "1", "--logit-bias", "\x7f=100"},
+	} {
+		var piped, shown any
+		out, err := exec.Command("gpt", args...).Output()
+		if err != nil || !obeyed.Match(out) {
+			t.Fatalf("%q: %v, %q", args, err, out)
+		}
+		text := onTerminal(t, 80, args...)
+		err = errors.Join(json.Unmarshal(out, &piped), json.Unmarshal([]byte(text), &shown))
+		if err != nil || !reflect.DeepEqual(piped, shown) || obeyed.MatchString(text) {
+			t.Errorf("%q: %v, on a terminal %q, in a pipe %q", args, err, text, out)
 		}
 	}
 }

@@ -55,6 +55,14 @@ func (o *Output) Write(b []byte) (int, error) {
 	return o.write(b)
 }
 
+// JSON is where JSON goes, which stays the same value on a terminal.
+func (o *Output) JSON() io.Writer {
+	if o.Terminal && !o.Raw {
+		return quote.NewShownJSON(writer(o.write))
+	}
+	return o
+}
+
 // Painted is where text goes that has colours, and no other control character.
 func (o *Output) Painted() io.Writer { return writer(o.write) }
 

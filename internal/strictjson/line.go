@@ -19,11 +19,14 @@ func Line(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Print prints a value as one line of JSON.
+// Print prints a value as one line of JSON, to what out has for JSON if that differs.
 func Print(out io.Writer, v any) error {
 	b, err := Line(v)
 	if err != nil {
 		return err
+	}
+	if o, ok := out.(interface{ JSON() io.Writer }); ok {
+		out = o.JSON()
 	}
 	_, err = out.Write(b)
 	return err
