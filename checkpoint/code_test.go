@@ -165,6 +165,7 @@ func TestWhatIsNoCodeIsPassedBy(t *testing.T) {
 		"enum":           x + "cmegatron.core.transformer.enums\nAttnBackend\nK\x05\x85R",
 		"enum of words":  x + "ctransformers.trainer_utils\nIntervalStrategy\nX\x05\x00\x00\x00steps\x85R",
 		"enum as a key":  "c__main__\nMode\nK\x01\x85RN",
+		"a process's":    x + "c__mp_main__\nGPTConfig\n)\x81",
 		"a method":       x + "c__builtin__\ngetattr\nc__main__\nHook\n)\x81X\x02\x00\x00\x00_f\x86R",
 		"generator":      x + "ctorch._C\nGenerator\nctorch\ndevice\nX\x03\x00\x00\x00cpu\x85R\x85R",
 		"Cython's":       x + "cnumpy.random._pcg64\n__pyx_unpickle_PCG64\nK\x01\x85R",

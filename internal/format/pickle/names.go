@@ -145,7 +145,7 @@ func areWords(all []any, depth int) bool {
 }
 
 // isPythons reports whether a module is of Python's own library, of any version: its name is one of
-// these, or begins with an underscore.
+// these, or begins with an underscore and is no program's.
 func isPythons(module string) bool {
 	top, _, _ := strings.Cut(module, ".")
 	switch top {
@@ -186,5 +186,5 @@ func isPythons(module string) bool {
 		"xmlrpc", "xmlrpclib", "zipapp", "zipfile", "zipimport", "zlib", "zoneinfo":
 		return true
 	}
-	return strings.HasPrefix(top, "_") && top != "__main__"
+	return strings.HasPrefix(top, "_") && top != "__main__" && top != "__mp_main__"
 }
