@@ -163,7 +163,7 @@ func (e *entry) parse(r *strictjson.Reader) error {
 		case "dtype":
 			var s string
 			if s, err = r.String(); err == nil && DType(s).Size() == 0 {
-				err = fmt.Errorf("%s is not a type that is read: weights are F32, F16, BF16 or F64",
+				err = fmt.Errorf("%s is not a type that files have here: want F32, F16, BF16 or F64 weights",
 					quote.Short(s, 20))
 			}
 			e.dtype = DType(s)
