@@ -203,6 +203,7 @@ func FuzzVocabText(f *testing.F) {
 func FuzzSentencePiece(f *testing.F) {
 	f.Add(kindFile(f, "unigram-charsmap", "spiece.model"), "The cat ½ fi")
 	f.Add("\x0a\x08\x0a\x01a\x15\x00\x00\x80\x3f\x0a\x05\x0a\x01u\x18\x02", "a b")
+	f.Add(pieceModel(f, "bytes.model"), "the <|user|> of 12 漢")
 	f.Fuzz(func(t *testing.T, model, text string) {
 		tok, v, err := parsePieces(model)
 		if err != nil {

@@ -182,16 +182,17 @@ func (f *pieceFile) bpe(v *vocabulary) (*charBPE, error) {
 	slices.SortStableFunc(order, func(a, b uint32) int {
 		return cmp.Compare(f.pieces[b].score, f.pieces[a].score)
 	})
-	merges := [][3]uint32{}
-	for _, id := range order {
+	type pair struct{ left, right, rank uint32 }
+	var pairs []pair
+	for rank, id := range order {
 		text := f.pieces[id].text
 		for at := range text {
 			left, known := m.ids[text[:at]]
 			right, both := m.ids[text[at:]]
 			if known && both {
-				merges = append(merges, [3]uint32{left, right, id})
+				pairs = append(pairs, pair{left, right, uint32(rank)})
 			}
-			if len(merges) > maxMerges {
+			if len(pairs) > maxMerges {
 				return nil, fmt.Errorf("more than %d merges", maxMerges)
 			}
 		}
@@ -199,7 +200,11 @@ func (f *pieceFile) bpe(v *vocabulary) (*charBPE, error) {
 	if err := f.checkCharacters(m); err != nil {
 		return nil, err
 	}
-	m.setMerges(merges, len(v.tokens))
+	m.setMerges(nil, len(v.tokens))
+	m.merges = merges{newPairTable(len(pairs)), order}
+	for _, p := range pairs { // all that make one piece have one rank: the leftmost of them is first
+		m.pairs.set(p.left, p.right, p.rank)
+	}
 	if f.byteFallback {
 		m.byteID = v.byteTokens()
 	}
