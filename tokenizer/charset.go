@@ -130,7 +130,7 @@ var caseOrbits = sync.OnceValue(func() (orbits [][]rune) {
 type charset struct {
 	few   runeSet // or pages
 	pages [][4]uint64
-	index []uint8 // of the page of each 256 characters
+	index []uint16 // of the page of each 256 characters
 }
 
 // fewRanges are compared one by one.
@@ -140,8 +140,8 @@ func newCharset(s runeSet) *charset {
 	if len(s) <= fewRanges {
 		return &charset{few: s}
 	}
-	c := &charset{index: make([]uint8, noRune>>8+1)}
-	numbers := map[[4]uint64]uint8{}
+	c := &charset{index: make([]uint16, noRune>>8+1)}
+	numbers := map[[4]uint64]uint16{}
 	for i := range c.index {
 		var page [4]uint64
 		next, _ := slices.BinarySearchFunc(s, rune(i<<8), func(r [2]rune, c rune) int {
@@ -154,10 +154,7 @@ func newCharset(s runeSet) *charset {
 		}
 		number, ok := numbers[page]
 		if !ok {
-			if len(c.pages) > 255 { // of the named sets, none has more than 150 pages
-				return &charset{few: s}
-			}
-			number = uint8(len(c.pages))
+			number = uint16(len(c.pages))
 			numbers[page], c.pages = number, append(c.pages, page)
 		}
 		c.index[i] = number
