@@ -163,8 +163,8 @@ func (e *entry) parse(r *strictjson.Reader) error {
 		case "dtype":
 			var s string
 			if s, err = r.String(); err == nil && DType(s).Size() == 0 {
-				err = fmt.Errorf("%s is not a type that files have here: want F32, F16, BF16 or F64 weights",
-					quote.Short(s, 20))
+				err = fmt.Errorf("%s is not a type that files have here: weights are F32, F16, "+
+					"BF16 or F64", quote.Short(s, 20))
 			}
 			e.dtype = DType(s)
 		case "shape":
