@@ -103,7 +103,7 @@ func (c *classifyCommand) Run(a *app) error {
 		return err
 	}
 	defer in.Close()
-	if err := c.Target.Check(a.writingLines()); err != nil {
+	if err := a.checkTarget(&c.Target); err != nil {
 		return err
 	}
 	ck, err := a.open()

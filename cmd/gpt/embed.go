@@ -173,7 +173,7 @@ func (c *embedCommand) rules(a *app) outfile.Options {
 // checkTarget refuses what cannot be written.
 func (c *embedCommand) checkTarget(a *app) error {
 	if *c.Format == "jsonl" {
-		err := c.Target.Check(a.writingLines())
+		err := a.checkTarget(&c.Target)
 		if errors.Is(err, outfile.ErrEnding) {
 			err = fault.Hint(err, "a name that ends in .npy or .safetensors has a row for each text")
 		}

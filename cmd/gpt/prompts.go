@@ -77,7 +77,7 @@ func (c *generateCommand) runPrompts(
 		return fault.Hint(usagef("--text-field: %s has no fields, its lines are prompts", lines.Name),
 			"--input-format says what they are: csv, tsv, jsonl")
 	}
-	if err := c.Many.Target.Check(a.writingLines()); err != nil {
+	if err := a.checkTarget(&c.Many.Target); err != nil {
 		return err
 	}
 	a.chooses = true
@@ -183,6 +183,21 @@ func targetFlags(f *cli.Flags, t *records.Target) {
 	f.Add(&t.Force, "--force", "write over the file that is to be written, if it is there")
 }
 
+// checkTarget refuses a target that cannot be written, before anything is loaded. If it continues a
+// file that an earlier version began, it takes that file's rules.
+func (a *app) checkTarget(t *records.Target) error {
+	err := t.Check(a.writingLines())
+	if err == nil && t.Resume {
+		if rules, ok := resume.Began(*t.Out, rulesSetting); ok && rules == "" {
+			a.rules = 0
+		}
+	}
+	return err
+}
+
+// rulesSetting is receipt.Rules in a journal. Journals of before have none.
+const rulesSetting = "rules"
+
 // openRecords opens a target for the program that is named and its options. free are options that
 // were chosen and not asked for.
 func (a *app) openRecords(
@@ -216,6 +231,7 @@ func (a *app) checkpointSettings(m *model.Model) ([]resume.Setting, error) {
 	settings := []resume.Setting{
 		{Name: "model", Value: weights}, {Name: "--dtype", Value: m.Format()},
 		{Name: "tokenizer", Value: tokenizer},
+		{Name: rulesSetting, Value: strconv.Itoa(a.rules), Default: "0"},
 	}
 	if m.CacheFormat() != "f32" { // journals were written before there was another
 		settings = append(settings,

@@ -136,7 +136,7 @@ func (c *scoreCommand) Run(a *app) error {
 		return err
 	}
 	defer in.Close()
-	if err := c.Target.Check(a.writingLines()); err != nil {
+	if err := a.checkTarget(&c.Target); err != nil {
 		return err
 	}
 	t, err := a.idTokenizer(in, c.Special)

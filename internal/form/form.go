@@ -228,7 +228,11 @@ func (f *Form) Settings(read ReadFile, rules int) (list []resume.Setting, err er
 	case "--json-schema":
 		text, err = f.schema(read)
 		add("--json-schema", digest(text))
-		add("--json-open", strconv.FormatBool(!f.closed(rules)))
+		if rules < 1 { // as journals of before have it
+			add("--json-closed", strconv.FormatBool(f.closed(rules)))
+		} else {
+			add("--json-open", strconv.FormatBool(!f.closed(rules)))
+		}
 		space, _ := f.space()
 		add("--json-space", strconv.Itoa(space))
 	}

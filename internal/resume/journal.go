@@ -151,6 +151,26 @@ func (f *File) continues() error {
 	return err
 }
 
+// Began returns a setting of the file at path from when it began, "" if its journal has none. ok
+// says whether there is a file to continue; what is wrong with its journal, Open says.
+func Began(path, name string) (value string, ok bool) {
+	if _, err := os.Stat(path); err != nil || outfile.IsStream(path) {
+		return "", false
+	}
+	f := File{path: path}
+	defer f.unlock()
+	if f.lockJournal() != nil || f.locked == nil {
+		return "", false
+	}
+	j, err := readJournal(f.locked, 0)
+	for _, s := range j.Settings {
+		if s.Name == name {
+			return s.Value, err == nil
+		}
+	}
+	return "", err == nil
+}
+
 func (f *File) mismatch(format string, args ...any) error {
 	return &MismatchError{f.path, fmt.Sprintf(format, args...)}
 }

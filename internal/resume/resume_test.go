@@ -417,3 +417,26 @@ func TestANewOptionWithItsDefaultContinues(t *testing.T) {
 		t.Errorf("%v, want %s", err, want)
 	}
 }
+
+// TestASettingIsKnownBeforeAFileIsOpened: programs choose by it what the others are.
+func TestASettingIsKnownBeforeAFileIsOpened(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out")
+	began := func(name, want string, wantOK bool) {
+		t.Helper()
+		if got, ok := Began(path, name); got != want || ok != wantOK {
+			t.Errorf("%s: %q, %v, want %q, %v", name, got, ok, want, wantOK)
+		}
+	}
+	began("model", "", false) // no file
+	if err := run(t, path, options(false), 3, nothing).Close(); err != nil {
+		t.Fatal(err)
+	}
+	began("model", "m", true)
+	began("rules", "", true)
+	put(t, path+".resume", "{}\n")
+	began("model", "", false)
+	if err := os.Remove(path + ".resume"); err != nil {
+		t.Fatal(err)
+	}
+	began("model", "", false)
+}
