@@ -222,3 +222,21 @@ func TestAnOpenIdOfANameIsTaken(t *testing.T) {
 		}
 	}
 }
+
+// TestEarlierVersionsKnewNoDrafts: what they made is made again, where drafts 3 to 7 ignore what
+// stands beside $ref, and 4 does not know const.
+func TestEarlierVersionsKnewNoDrafts(t *testing.T) {
+	const draft4 = `"$schema":"http://json-schema.org/draft-04/schema#"`
+	for _, schema := range []string{
+		`{` + draft4 + `,"$ref":"#/definitions/a","maxLength":2,"definitions":{"a":{"type":"string"}}}`,
+		`{` + draft4 + `,"type":"string","const":"ab"}`,
+	} {
+		for _, earlier := range []bool{false, true} {
+			c := compile(t, schema, SchemaOptions{Earlier: earlier})
+			_, short := accepts(t, c, `"ab"`)
+			if _, long := accepts(t, c, `"abc"`); !short || long == earlier || len(c.Notes()) > 0 == earlier {
+				t.Errorf("%s: earlier %v: %v, %v, notes %q", schema, earlier, short, long, c.Notes())
+			}
+		}
+	}
+}

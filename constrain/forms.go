@@ -30,6 +30,10 @@ type SchemaOptions struct {
 	// Strict refuses schemas of which [Constraint.Notes] would say that something restricts nothing,
 	// or that an object stays open.
 	Strict bool
+
+	// Earlier reads every draft as 2020-12, for texts that earlier versions made: what stands beside
+	// $ref restricts in drafts 3 to 7 too, as do keywords that are newer than the draft.
+	Earlier bool
 }
 
 // NoSpace is the SchemaOptions.Space of text without white space.

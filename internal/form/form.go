@@ -150,7 +150,7 @@ func (f *Form) Compile(
 	case f.Regex != nil:
 		c, err = constrain.Regex(v, *f.Regex)
 	case f.JSONSchema != nil:
-		o := constrain.SchemaOptions{Closed: f.closed(rules), Strict: f.JSONStrict}
+		o := constrain.SchemaOptions{Closed: f.closed(rules), Strict: f.JSONStrict, Earlier: rules < 1}
 		if o.Space, err = f.space(); err != nil {
 			return nil, err
 		}
@@ -228,11 +228,7 @@ func (f *Form) Settings(read ReadFile, rules int) (list []resume.Setting, err er
 	case "--json-schema":
 		text, err = f.schema(read)
 		add("--json-schema", digest(text))
-		if rules < 1 { // as journals of before have it
-			add("--json-closed", strconv.FormatBool(f.closed(rules)))
-		} else {
-			add("--json-open", strconv.FormatBool(!f.closed(rules)))
-		}
+		add("--json-closed", strconv.FormatBool(f.closed(rules)))
 		space, _ := f.space()
 		add("--json-space", strconv.Itoa(space))
 	}

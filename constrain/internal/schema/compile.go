@@ -14,8 +14,8 @@ import (
 
 // Options are constrain.SchemaOptions.
 type Options struct {
-	Space          int
-	Closed, Strict bool
+	Space                   int
+	Closed, Strict, Earlier bool
 }
 
 // NoSpace is constrain.NoSpace.
@@ -71,7 +71,7 @@ func Compile(
 		return nil, nil, fmt.Errorf("schema: %w", err)
 	}
 	overlaps := map[*jsonValue]map[int][]int{}
-	doc := readDocument(root, m)
+	doc := readDocument(root, o.Earlier, m)
 	for {
 		c := &compiler{options: o, document: doc, meter: m, plain: v.Plainly, overlaps: overlaps,
 			schemas: map[*jsonValue]*schema{}, constants: map[*jsonValue]*schema{},

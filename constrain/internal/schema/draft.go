@@ -111,6 +111,7 @@ type scope struct {
 	draft drafts
 	base  *url.URL
 	alone bool
+	fixed bool // no $schema counts
 }
 
 // A document is the text of a schema, with the schemas in it by their URIs.
@@ -122,10 +123,10 @@ type document struct {
 	dynamic   map[string]int
 }
 
-// readDocument finds the schemas of a text.
-func readDocument(root *jsonValue, m *meter.Meter) *document {
+// readDocument finds the schemas of a text. With fixed no $schema counts.
+func readDocument(root *jsonValue, fixed bool, m *meter.Meter) *document {
 	d := &document{root: root, places: map[string]*jsonValue{"": root}, dynamic: map[string]int{}}
-	survey(d, root, scope{draft: undeclared, base: &url.URL{}}, m)
+	survey(d, root, scope{draft: undeclared, base: &url.URL{}, fixed: fixed}, m)
 	return d
 }
 
@@ -138,7 +139,7 @@ func survey(d *document, v *jsonValue, in scope, m *meter.Meter) {
 	}
 	in.alone = in.draft&before2019 != 0 && v.member("$ref") != nil // as the draft around it says
 	draft := declared[strings.TrimSuffix(v.member("$schema").string(), "#")]
-	if draft != 0 && !in.alone {
+	if draft != 0 && !in.alone && !in.fixed {
 		in.draft = draft
 		in.alone = v.up == nil && draft&before2019 != 0 && v.member("$ref") != nil
 	}
