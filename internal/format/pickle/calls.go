@@ -117,6 +117,9 @@ func (o *Object) Kind() string {
 	if o.Class.Name == "_reconstruct" {
 		return "an array of NumPy"
 	}
+	if makesData(o.Class) {
+		return "an object of " + o.Class.String()
+	}
 	return o.Class.Kind()
 }
 
@@ -142,13 +145,13 @@ func (m *machine) reduce(isNew bool) error {
 			return err
 		}
 	case *Class:
-		v = &Object{Class: f, Args: tuple}
-		if !isNew {
-			v, err = f.Call(tuple)
-		}
-		if err != nil {
+		if isNew && mayMake(f, tuple) {
+			v = &Object{Class: f, Args: tuple}
+		} else if v, err = f.Call(tuple); err != nil {
 			return err
 		}
+	case *Object:
+		return fmt.Errorf("a call of what %s has made: refused", f.Class)
 	default:
 		return fmt.Errorf("a call of %s, want a function", Kind(what))
 	}

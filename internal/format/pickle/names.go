@@ -10,20 +10,46 @@ import (
 )
 
 // mayName reports whether a pickle may name a class or a function: of Python's own library what
-// makes data, of other programs all but what their modules have imported (os.system of torch.hub).
+// makes data or does nothing unless it is called, of other programs all but what their modules have
+// imported (os.system of torch.hub).
 func mayName(c *Class) bool {
 	if isPythons(c.Module) {
-		return makesData(c) || isJudged(c) || c.Module == "typing" && isCapital(c.Name)
+		return makesData(c) || isJudged(c) || isNamed(c)
 	}
 	outer, _, dotted := strings.Cut(c.Name, ".")
-	return !dotted || isCapital(outer)
+	return !dotted || isCapital(outer) || c.Module == "torch._utils" && slices.Contains([]string{
+		"torch.contiguous_format", "torch.preserve_format", "torch.channels_last",
+		"torch.channels_last_3d"}, c.Name)
+}
+
+// isNamed reports whether Python's own library has a function or a class of this name that trainings
+// keep for later, such as a metric's max or the type of an argument.
+func isNamed(c *Class) bool {
+	is := func(names ...string) bool { return slices.Contains(names, c.Name) }
+	switch c.Module {
+	case "builtins", "__builtin__":
+		return is("abs", "all", "any", "callable", "divmod", "format", "hash", "id", "isinstance",
+			"issubclass", "iter", "len", "max", "min", "next", "pow", "print", "repr", "round",
+			"sorted", "sum")
+	case "operator", "_operator":
+		return is("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "neg", "matmul", "and_",
+			"or_", "xor", "not_", "lt", "le", "eq", "ne", "ge", "gt", "is_", "is_not", "contains")
+	case "time":
+		return is("time", "perf_counter", "monotonic")
+	case "inspect":
+		return is("_empty", "Parameter", "Signature", "_ParameterKind")
+	case "typing", "abc", "collections.abc", "_abcoll", "dataclasses", "enum", "numbers":
+		return isCapital(c.Name) && !strings.Contains(c.Name, ".")
+	}
+	return false
 }
 
 // mayCall reports whether a call makes data. Of programs that are not known here, calls are those
-// of enums and of own kinds of dicts and lists: classes, with arguments that are no text.
+// of enums, of outputs of models and of own kinds of dicts and lists: classes, with data that are no
+// program's text.
 func mayCall(c *Class, args Tuple) bool {
 	if !isJudged(c) {
-		return makesData(c) || isCapital(c.Name) && areWords(args, 3)
+		return makesData(c) && !iterates(c, args) || isCapital(c.Name) && areWords(c, args, 3)
 	}
 	var classes [2]*Class // among the arguments
 	for i := range min(len(args), len(classes)) {
@@ -31,26 +57,53 @@ func mayCall(c *Class, args Tuple) bool {
 	}
 	switch c.Name {
 	case "getattr": // a member of an enum, or a method, which nothing can call
-		name, ok := "", false
-		if len(args) == 2 {
-			name, ok = args[1].(string)
-			_, made := args[0].(*Object)
-			ok = ok && (made || classes[0] != nil && isCapital(classes[0].Name))
+		if len(args) != 2 || classes[0] != nil && !isCapital(classes[0].Name) && !makesData(classes[0]) {
+			return false
 		}
-		return ok && name != "" && !strings.HasPrefix(name, "__") && areWords(args[1:], 0)
+		name, _ := args[1].(string)
+		return name != "" && !strings.HasPrefix(name, "__") && areWords(c, args[1:], 0)
 	case "type": // of None
 		return len(args) == 1 && args[0] == nil
 	case "getitem": // Optional[int]
 		return classes[0] != nil && classes[0].Module == "typing"
+	case "reduce": // int | None
+		return len(args) == 2 && classes[0] != nil && isPythons(classes[0].Module) &&
+			classes[0].Name == "or_" && areWords(c, args[1:], 1)
 	}
 	return classes[1] != nil && isPythons(classes[1].Module) && makesData(classes[1])
+}
+
+// mayMake reports whether NEWOBJ makes data: Python calls the __new__ of a class alone, which makes
+// files where it is numpy.memmap's.
+func mayMake(c *Class, args Tuple) bool {
+	return isCapital(c.Name) || makesData(c) ||
+		!isPythons(c.Module) && (len(args) == 0 || !isLibrarys(c))
+}
+
+// iterates reports whether a call walks an object of a class that is not known, whose methods could
+// call what its state holds.
+func iterates(c *Class, args Tuple) bool {
+	switch c.Module {
+	case "builtins", "__builtin__", "collections":
+	default:
+		return false
+	}
+	if c.Name == "defaultdict" && len(args) > 0 { // what makes its values is not called
+		args = args[1:]
+	}
+	return slices.ContainsFunc(args, func(v any) bool {
+		o, ok := v.(*Object)
+		return ok && !makesData(o.Class)
+	})
 }
 
 // isJudged reports whether a function of Python's makes data with some arguments only.
 func isJudged(c *Class) bool {
 	switch c.Module {
 	case "builtins", "__builtin__":
-		return c.Name == "getattr" || c.Name == "type"
+		return c.Name == "getattr" || c.Name == "type" || c.Name == "reduce"
+	case "functools", "_functools":
+		return c.Name == "reduce"
 	case "operator", "_operator":
 		return c.Name == "getitem"
 	case "copyreg", "copy_reg":
@@ -62,13 +115,17 @@ func isJudged(c *Class) bool {
 // makesData reports whether a call makes data whatever its arguments are.
 func makesData(c *Class) bool {
 	is := func(names ...string) bool { return slices.Contains(names, c.Name) }
+	if isException(c) {
+		return true
+	}
 	switch c.Module {
 	case "builtins", "__builtin__":
 		return is("set", "frozenset", "bytes", "bytearray", "complex", "int", "long", "float", "str",
 			"unicode", "bool", "list", "dict", "tuple", "object", "range", "xrange", "slice",
 			"Ellipsis", "NotImplemented")
 	case "collections":
-		return is("OrderedDict", "defaultdict", "Counter", "deque", "ChainMap", "UserDict", "UserList")
+		return is("OrderedDict", "defaultdict", "Counter", "deque", "ChainMap", "UserDict", "UserList",
+			"UserString")
 	case "datetime":
 		return is("date", "datetime", "time", "timedelta", "timezone")
 	case "pathlib", "pathlib._local":
@@ -81,6 +138,10 @@ func makesData(c *Class) bool {
 		return is("SimpleNamespace", "GenericAlias", "NoneType")
 	case "decimal", "fractions", "uuid", "random", "zoneinfo":
 		return is("Decimal", "Fraction", "UUID", "SafeUUID", "Random")
+	case "ipaddress", "http", "signal":
+		return is("IPv4Address", "IPv6Address", "IPv4Network", "IPv6Network", "HTTPStatus", "Signals")
+	case "itertools", "time":
+		return is("count", "repeat", "struct_time")
 	case "math":
 		return !strings.Contains(c.Name, ".")
 	case "functools":
@@ -103,6 +164,8 @@ func makesData(c *Class) bool {
 		return strings.HasPrefix(c.Name, "_rebuild_")
 	case "torch.serialization":
 		return is("_get_layout")
+	case "torch.return_types", "dateutil.tz.tz", "pytz", "frozendict":
+		return !strings.Contains(c.Name, ".")
 	case "numpy":
 		return is("dtype")
 	case "numpy.random._pickle":
@@ -115,7 +178,7 @@ func makesData(c *Class) bool {
 	}
 	return strings.HasPrefix(c.Module, "numpy.") &&
 		is("_reconstruct", "_frombuffer", "_mareconstruct", "scalar") ||
-		strings.HasPrefix(c.Module, "pandas.") && is("_timedelta_unpickle", "BlockManager")
+		strings.HasPrefix(c.Module, "pandas.") && is("_timedelta_unpickle", "_nat_unpickle", "BlockManager")
 }
 
 // isCapital reports whether a name is written as a class's, such as Mode, a.Mode or _Mode.
@@ -124,23 +187,57 @@ func isCapital(name string) bool {
 	return name != "" && unicode.IsUpper(rune(name[0]))
 }
 
-// areWords reports whether values are numbers, words, names, and lists of these that are so deep at
-// most: no command, path, address or program.
-func areWords(all []any, depth int) bool {
+// isException reports whether a class is one of exceptions, whose arguments are what they say.
+func isException(c *Class) bool {
+	if strings.Contains(c.Name, ".") {
+		return false
+	}
+	return strings.HasSuffix(c.Name, "Error") || strings.HasSuffix(c.Name, "Warning") ||
+		c.Module == "exceptions" || (c.Module == "builtins" || c.Module == "__builtin__") &&
+		isCapital(c.Name)
+}
+
+// isLibrarys reports whether a class is of a library whose classes with texts are no enums.
+func isLibrarys(c *Class) bool {
+	top, _, _ := strings.Cut(c.Module, ".")
+	return top == "torch" || top == "numpy"
+}
+
+// areWords reports whether the arguments of a class are numbers, words, names, data, and lists of
+// these that are so deep at most: no program, and no command or path for a class that takes these.
+func areWords(c *Class, all []any, depth int) bool {
 	return depth >= 0 && !slices.ContainsFunc(all, func(v any) bool {
 		switch v := v.(type) {
 		case nil, bool, int64, float64, *Class:
 			return false
 		case string:
-			return len(v) > 64 || strings.ContainsFunc(v, func(r rune) bool {
-				return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-+.", r)
-			})
+			return len(v) > 64 || takesCommands(c) || strings.ContainsAny(v, "()[]{}$;`\"\\") ||
+				strings.ContainsFunc(v, unicode.IsControl)
 		case Tuple:
-			return !areWords(v, depth-1)
+			return !areWords(c, v, depth-1)
 		case *List:
-			return !areWords(v.Items, depth-1)
+			return !areWords(c, v.Items, depth-1)
+		case *Dict:
+			values := make([]any, len(v.Keys))
+			for i, key := range v.Keys {
+				values[i], _ = v.Get(key)
+			}
+			return !areWords(c, values, depth-1)
+		case *Object:
+			return !makesData(v.Class) && !isJudged(v.Class)
+		case Func:
+			return true
 		}
-		return true
+		_, known := v.(interface{ Kind() string }) // the caller's, such as tensors
+		return !known
+	})
+}
+
+// takesCommands reports whether a class may do what a text says.
+func takesCommands(c *Class) bool {
+	return isLibrarys(c) || slices.ContainsFunc([]string{"Popen", "PopenSpawn", "Process", "Command",
+		"Shell", "Console", "Writer", "File", "Store", "Connection", "Template"}, func(end string) bool {
+		return strings.HasSuffix(c.Name, end)
 	})
 }
 

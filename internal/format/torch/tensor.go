@@ -170,16 +170,20 @@ func (f *File) fromType(args pickle.Tuple) (any, error) {
 	if len(args) != 4 {
 		return nil, fmt.Errorf("a tensor of a type with %d arguments, want 4", len(args))
 	}
-	of, isTuple := args[2].(pickle.Tuple)
+	of, _ := args[2].(pickle.Tuple)
 	if called, ok := args[0].(*pickle.Class); ok {
 		return called.Call(of)
 	}
-	if class, ok := args[1].(*pickle.Class); ok {
-		return &pickle.Object{Class: class, Args: args}, nil
-	}
 	_, isFunc := args[0].(pickle.Func)
-	_, isTensor := args[1].(tensorClass)
-	if !isFunc || !isTensor || !isTuple {
+	isFunc = isFunc && len(of) > 0
+	class, isClass := args[1].(*pickle.Class)
+	if isFunc && isClass {
+		switch of[0].(type) { // the function is no fromType, which could call anything
+		case *storage, *Tensor:
+			return &pickle.Object{Class: class, Args: args}, nil
+		}
+	}
+	if _, isTensor := args[1].(tensorClass); !isFunc || !isTensor {
 		return nil, errors.New("a tensor of another type than torch.Tensor and Parameter")
 	}
 	return f.rebuild(of) // the only known function that begins with a storage
