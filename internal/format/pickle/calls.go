@@ -26,16 +26,18 @@ func (m *machine) persistent() error {
 	return m.push(v, costOfContainer)
 }
 
+// longestName bounds the names of modules and classes, in bytes.
+const longestName = 256
+
 // line reads up to the end of a line: GLOBAL stores its names in this form.
 func (m *machine) line() (string, error) {
-	const longest = 256
-	rest := string(m.data[m.at:min(m.at+longest, len(m.data))])
+	rest := string(m.data[m.at:min(m.at+longestName, len(m.data))])
 	text, _, ended := strings.Cut(rest, "\n")
 	switch {
-	case !ended && len(rest) < longest:
+	case !ended && len(rest) < longestName:
 		return "", ErrShort
 	case !ended:
-		return "", fmt.Errorf("a name of more than %d bytes", longest)
+		return "", fmt.Errorf("a name of more than %d bytes", longestName)
 	}
 	_, err := m.bytes(uint64(len(text) + 1))
 	return text, err
@@ -76,6 +78,9 @@ func (m *machine) global(op byte) error {
 			return m.push(v, costOfNumber)
 		}
 	}
+	if len(module)+len(name) > 2*longestName { // which each call looks at
+		return fmt.Errorf("a name of more than %d bytes", 2*longestName)
+	}
 	c := &Class{module, name}
 	if !mayName(c) {
 		return errors.New(c.Kind())
@@ -89,7 +94,15 @@ type Class struct{ Module, Name string }
 
 // Call returns what a pickle says of a call. It is an error if Python could run code with it.
 func (c *Class) Call(args Tuple) (*Object, error) {
-	if !mayCall(c, args) {
+	left := maxArguments
+	return c.call(args, &left)
+}
+
+// maxArguments bounds the values that Call looks at.
+const maxArguments = 1024
+
+func (c *Class) call(args Tuple, left *int) (*Object, error) {
+	if !mayCall(c, args, left) {
 		return nil, fmt.Errorf("a call of %s, which may be code: refused", c)
 	}
 	return &Object{Class: c, Args: args}, nil
@@ -147,7 +160,7 @@ func (m *machine) reduce(isNew bool) error {
 	case *Class:
 		if isNew && mayMake(f, tuple) {
 			v = &Object{Class: f, Args: tuple}
-		} else if v, err = f.Call(tuple); err != nil {
+		} else if v, err = f.call(tuple, &m.memory); err != nil {
 			return err
 		}
 	case *Object:

@@ -4,6 +4,7 @@ package pickle
 // read and a call where it is made, so that it does not matter what becomes of the value.
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -46,10 +47,12 @@ func isNamed(c *Class) bool {
 
 // mayCall reports whether a call makes data. Of programs that are not known here, calls are those
 // of enums, of outputs of models and of own kinds of dicts and lists: classes, with data that are no
-// program's text.
-func mayCall(c *Class, args Tuple) bool {
+// program's text. left is the number of values that it may look at, because a pickle can name the
+// same list in many calls.
+func mayCall(c *Class, args Tuple, left *int) bool {
+	words := func(all []any, depth int) bool { return areWords(c, all, depth, left) }
 	if !isJudged(c) {
-		return makesData(c) && !iterates(c, args) || isCapital(c.Name) && areWords(c, args, 3)
+		return makesData(c) && !iterates(c, args) || isCapital(c.Name) && words(args, 3)
 	}
 	var classes [2]*Class // among the arguments
 	for i := range min(len(args), len(classes)) {
@@ -61,14 +64,14 @@ func mayCall(c *Class, args Tuple) bool {
 			return false
 		}
 		name, _ := args[1].(string)
-		return name != "" && !strings.HasPrefix(name, "__") && areWords(c, args[1:], 0)
+		return name != "" && !strings.HasPrefix(name, "__") && words(args[1:], 0)
 	case "type": // of None
 		return len(args) == 1 && args[0] == nil
 	case "getitem": // Optional[int]
 		return classes[0] != nil && classes[0].Module == "typing"
 	case "reduce": // int | None
 		return len(args) == 2 && classes[0] != nil && isPythons(classes[0].Module) &&
-			classes[0].Name == "or_" && areWords(c, args[1:], 1)
+			classes[0].Name == "or_" && words(args[1:], 1)
 	}
 	return classes[1] != nil && isPythons(classes[1].Module) && makesData(classes[1])
 }
@@ -205,8 +208,9 @@ func isLibrarys(c *Class) bool {
 
 // areWords reports whether the arguments of a class are numbers, words, names, data, and lists of
 // these that are so deep at most: no program, and no command or path for a class that takes these.
-func areWords(c *Class, all []any, depth int) bool {
-	return depth >= 0 && !slices.ContainsFunc(all, func(v any) bool {
+func areWords(c *Class, all []any, depth int, left *int) bool {
+	*left -= len(all)
+	return depth >= 0 && *left >= 0 && !slices.ContainsFunc(all, func(v any) bool {
 		switch v := v.(type) {
 		case nil, bool, int64, float64, *Class:
 			return false
@@ -214,15 +218,11 @@ func areWords(c *Class, all []any, depth int) bool {
 			return len(v) > 64 || takesCommands(c) || strings.ContainsAny(v, "()[]{}$;`\"\\") ||
 				strings.ContainsFunc(v, unicode.IsControl)
 		case Tuple:
-			return !areWords(c, v, depth-1)
+			return !areWords(c, v, depth-1, left)
 		case *List:
-			return !areWords(c, v.Items, depth-1)
+			return !areWords(c, v.Items, depth-1, left)
 		case *Dict:
-			values := make([]any, len(v.Keys))
-			for i, key := range v.Keys {
-				values[i], _ = v.Get(key)
-			}
-			return !areWords(c, values, depth-1)
+			return !areWords(c, slices.Collect(maps.Values(v.values)), depth-1, left)
 		case *Object:
 			return !makesData(v.Class) && !isJudged(v.Class)
 		case Func:

@@ -240,6 +240,10 @@ func TestMalformedPickles(t *testing.T) {
 			t.Errorf("%q: %v, want %q", pickle, err, want)
 		}
 	}
+	long := "\x80\x04X\x00\x03\x00\x00" + strings.Repeat("x", 768) + "U\x01C\x93."
+	if _, err := Load([]byte(long), Options{}); err == nil {
+		t.Error("a module of 768 bytes")
+	}
 	if v, err := Load([]byte("\x80\x02cm\nf\nK\x01K\x02\x86R."), known); v != int64(2) {
 		t.Errorf("a call: %v, %v", v, err)
 	}
@@ -265,6 +269,20 @@ func TestBombs(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		if n := after.TotalAlloc - before.TotalAlloc; n > 64<<20 {
 			t.Errorf("%s: %d bytes of memory for %d", name, n, len(data))
+		}
+	}
+}
+
+// TestArgumentsAreCounted: calls that share a large list cost what they look at.
+func TestArgumentsAreCounted(t *testing.T) {
+	const setup = "cm\nC\nq\x00]q\x01(" // a list of 4,000 lists of the same 4,000 values
+	list := setup + strings.Repeat("N", 4000) + "e]q\x02(" + strings.Repeat("h\x01", 4000) + "e"
+	call := "h\x00h\x02\x85R"
+	for calls, want := range map[int]bool{1: true, 2: false} {
+		_, err := Load([]byte("\x80\x02"+list+strings.Repeat(call, calls)+"."), Options{})
+		refused := err != nil && strings.HasSuffix(err.Error(), "m.C, which may be code: refused")
+		if refused == want {
+			t.Errorf("%d calls: %v", calls, err)
 		}
 	}
 }
