@@ -43,7 +43,7 @@ func (s *Server) parseChat(body string) (*completion, error) {
 	var listed bool
 	top := 0
 	table := q.fields(s)
-	for _, name := range []string{"prompt", "suffix", "echo", "best_of"} {
+	for _, name := range []string{"prompt", "suffix", "echo"} {
 		delete(table, name)
 	}
 	table["messages"] = readMessages(&messages, &q.ignored)

@@ -91,6 +91,8 @@ func TestDecisiveFieldsOfObjects(t *testing.T) {
 		{"completions", `"structured_outputs":{"structural_tag":"x"}`, "structured_outputs.structural_tag"},
 		{"completions", `"structured_outputs":{"whitespace_pattern":"x"}`,
 			"structured_outputs.whitespace_pattern"},
+		{"completions", `"structured_outputs":{"json":{},"disable_any_whitespace":true}`,
+			"structured_outputs.disable_any_whitespace"},
 		{"chat", `"messages":[{"role":"user","content":"a"},{"role":"assistant","content":null,
 			"tool_calls":[{"id":"1"}]},{"role":"user","content":"a"}]`, "messages[1].tool_calls"},
 		{"chat", `"messages":[{"role":"user","content":"a","function_call":{}}]`,
@@ -98,6 +100,8 @@ func TestDecisiveFieldsOfObjects(t *testing.T) {
 		{"chat", `"messages":[{"role":"user","content":"a","audio":{"id":"1"}}]`, "messages[0].audio"},
 		{"chat", `"messages":[{"role":"user","content":"a","refusal":"no"}]`, "messages[0].refusal"},
 		{"chat", `"messages":[{"role":"user","content":"a","prefix":true}]`, "messages[0].prefix"},
+		{"chat", `"messages":[{"role":"user","content":"a","partial":true}]`, "messages[0].partial"},
+		{"chat", `"messages":[{"role":"user","content":"a","images":["AAAA"]}]`, "messages[0].images"},
 	} {
 		c.refused(asking[x.path].path, `{"max_tokens":1,`+x.fields+`}`, 400, x.param,
 			"this server has no such field")
@@ -133,5 +137,30 @@ func TestDecisiveFieldsHaveManyForms(t *testing.T) {
 	if got := r.Header.Get("X-Ignored-Fields"); r.StatusCode != 200 ||
 		got != "modalities, n_predict, tool_choice, tools" {
 		t.Errorf("%d, ignored %q: %s", r.StatusCode, got, text)
+	}
+}
+
+// TestDecisiveFieldsMaySayAgain what the fields in their place say: clients send several names of one
+// number to whatever server there is.
+func TestDecisiveFieldsMaySayAgain(t *testing.T) {
+	c := start(t, serve.Options{Template: chattemplate.Plain})
+	for path, to := range asking {
+		if path == "embeddings" {
+			continue
+		}
+		asks := `{"` + to.field + `":` + to.value + `,`
+		r, text := c.post(to.path, asks+`"max_new_tokens":2,"n_predict":2.0,"stop":["x"],
+			"stopping_strings":[ "x" ],"n":2,"num_return_sequences":2,"max_tokens":2}`)
+		if r.StatusCode != 200 {
+			t.Errorf("%s: %d %s", path, r.StatusCode, text)
+		}
+		c.refused(to.path, asks+`"max_tokens":2,"max_new_tokens":2,"n_predict":3}`, 400, "n_predict", "")
+		c.refused(to.path, asks+`"max_tokens":2,"grammar":"a","":"a"}`, 400, "grammar", "")
+		c.refused(to.path, asks+`"":"a","stop_regex":"a"}`, 400, "stop_regex", "")
+		for _, two := range []string{`"max_tokens":2,"max_completion_tokens":3`,
+			`"max_tokens":2,"min_tokens":1,"max_completion_tokens":3`} {
+			c.refused(to.path, asks+two+`}`, 400, "max_completion_tokens", "want what max_tokens says, 2")
+		}
+		c.refused(to.path, asks+`"max_completion_tokens":3,"max_tokens":2}`, 400, "max_tokens", "found 2")
 	}
 }

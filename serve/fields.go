@@ -38,7 +38,7 @@ func readFields(within, body string, fields map[string]field) (ignored []string,
 					"server does not know, found more", mostUnknown)
 			}
 			ignored = noted(ignored, name)
-			wrong, err := decides(r, within+name)
+			wrong, err := decides(r, within+name, body)
 			if asked == nil {
 				asked = wrong
 			}

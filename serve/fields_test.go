@@ -152,6 +152,10 @@ func TestFieldsThatAreRefused(t *testing.T) {
 		{`"guided_json":"{"`, "guided_json", "JSON"},
 		{`"response_format":{"type":"yaml"}`, "response_format", "yaml"},
 		{`"response_format":{"type":"json_schema"}`, "response_format", "found none"},
+		{`"response_format":{"json_schema":{"schema":{}}}`, "response_format", "json_schema, found none"},
+		{`"response_format":{"type":"text","json_schema":{"schema":{}}}`, "response_format", "found text"},
+		{`"response_format":{"json_schema":{"schema":{}},"type":"json_object"}`, "response_format",
+			"found json_object"},
 		{`"max_tokens":1,"max_tokens":2`, "", `"max_tokens" comes twice`},
 		{`"x":` + deep, "", "not valid JSON"},
 		{`"guided_regex":"` + strings.Repeat("(", 30000) + `"`, "guided_regex", ""},
@@ -293,8 +297,10 @@ func TestTheContextIsTheLimit(t *testing.T) {
 		{"completions", `{"prompt":[` + ids(257) + `],"max_tokens":0}`, "prompt", "found 257 in"},
 		{"completions", `{"prompt":[` + ids(256) + `]}`, "prompt",
 			"256 tokens, found 256 in the prompt, and at least 1 to write"},
-		{"completions", `{"prompt":[` + ids(250) + `],"min_tokens":7}`, "prompt",
-			"found 250 in the prompt, and at least 7 to write"},
+		{"completions", `{"prompt":[` + ids(250) + `],"min_tokens":7}`, "min_tokens",
+			"found 250 in the prompt, and 7 in min_tokens"},
+		{"completions", `{"prompt":[` + ids(256) + `],"min_tokens":7}`, "prompt",
+			"found 256 in the prompt, and 7 in min_tokens"},
 		{"completions", `{"prompt":"` + strings.Repeat("word ", 300) + `"}`, "prompt", "found 301 in"},
 		{"completions", `{"prompt":["a","` + strings.Repeat("x", 1<<20) + `"]}`, "prompt", "found at least"},
 		{"completions", `{"prompt":[` + ids(500000) + `]}`, "prompt", "found 500000 in"},
@@ -343,6 +349,8 @@ func TestADefaultIsCutToTheContext(t *testing.T) {
 		{free, "completions", `"truncate_prompt_tokens":-1,"prompt":` + ids(250), 16},
 		{free, "completions", `"truncate_prompt_tokens":250,"prompt":` + ids(700), 6},
 		{free, "completions", `"prompt":[` + ids(250) + `,` + ids(3) + `]`, 6 + 16}, // each has its own
+		{free, "completions", `"guidance_scale":2,"negative_prompt":"` + strings.Repeat(" dog", 250) +
+			`","prompt":` + ids(3), 6},
 		{free, "chat/completions", `"messages":[{"role":"user","content":"a"}]`, 255},
 		{free, "chat/completions", `"messages":[{"role":"user","content":"` + strings.Repeat(" a", 255) +
 			`"}]`, 1},

@@ -34,15 +34,19 @@ func (s *Server) fits(field string, prompt, tokens int, more int64) error {
 }
 
 // checkCache refuses a request of which the cache may not hold a text, or the beams of one. Several
-// samples have their prompt once more, and share its full pages.
+// samples have their prompt once more, and share its full pages. A default of max_tokens becomes as
+// small as it must be, there and after the other context of guidance.
 func (j *job) checkCache() error {
 	if j.MaxTokens == 0 && !j.scored() { // nothing is computed
 		return nil
 	}
 	for i := range j.prompt {
-		p := &j.prompt[i]
+		p, least := &j.prompt[i], j.allowance().least
+		if g := j.Guidance; g.On() {
+			p.tokens = max(least, min(p.tokens, j.server.model.Config().Positions-len(g.Negative)))
+		}
 		err := j.fitsCache(p)
-		for err != nil && p.tokens > j.allowance().least { // a default leaves more room
+		for err != nil && p.tokens > least {
 			p.tokens--
 			err = j.fitsCache(p)
 		}

@@ -3,6 +3,7 @@ package serve
 // Forms: constraints on a text, by the names of vLLM's and OpenAI's fields.
 
 import (
+	"cmp"
 	"strings"
 
 	"picogpt/internal/strictjson"
@@ -141,6 +142,9 @@ func (f *form) responseFormat(ignored *[]string) field {
 			"type": text(&kind), "json_schema": inner,
 		})(r)
 		switch {
+		case err == nil && schema != nil && kind != "json_schema":
+			return r.Errorf("want the type json_schema with json_schema, found %s",
+				cmp.Or(short(kind), "none"))
 		case err != nil || kind == "" || kind == "text":
 			return err
 		case kind == "json_object":

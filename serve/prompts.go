@@ -142,7 +142,7 @@ func (s *Server) encode(ctx context.Context, client string, q *completion) error
 type allowance struct {
 	tokens int
 	least  int    // fewer are not what it asks for
-	said   string // the field that says so, or ""
+	said   string // the field that says how few, or ""
 }
 
 // allowance returns how many new tokens there may be: what the request says, or else a default, of
@@ -151,7 +151,10 @@ func (q *completion) allowance() allowance {
 	if q.limit != "" {
 		return allowance{q.MaxTokens, q.MaxTokens, q.limit}
 	}
-	return allowance{q.MaxTokens, max(1, q.MinTokens), ""}
+	if q.MinTokens > 0 {
+		return allowance{q.MaxTokens, q.MinTokens, "min_tokens"}
+	}
+	return allowance{q.MaxTokens, 1, ""}
 }
 
 // encodeOne sets the ids of a prompt, the newest ones if newest is above 0, and how many new tokens
@@ -243,7 +246,7 @@ func tooLong(field string, positions, prompt int, atLeast string, wanted allowan
 	found := fmt.Sprintf("found %s%d", atLeast, prompt)
 	switch {
 	case wanted.said != "":
-		found += fmt.Sprintf(" in the prompt, and %d in %s", wanted.tokens, wanted.said)
+		found += fmt.Sprintf(" in the prompt, and %d in %s", wanted.least, wanted.said)
 		if atLeast == "" && prompt < positions {
 			field = wanted.said
 		}

@@ -183,9 +183,19 @@ func (q *completion) readProbs(r *strictjson.Reader) error {
 	return nil
 }
 
-// limitedBy returns max_tokens as a field of that name, which errors about its number have.
+// limitedBy returns max_tokens as a field of that name, which errors about its number have. Two of
+// them say the same.
 func (q *completion) limitedBy(table map[string]field, name string) field {
-	return noting(table["max_tokens"], func() { q.limit = name })
+	read := table["max_tokens"]
+	return func(r *strictjson.Reader) error {
+		said, before := q.limit, q.MaxTokens
+		q.limit = name
+		err := read(r)
+		if err == nil && said != "" && q.MaxTokens != before {
+			return r.Errorf("want what %s says, %d, found %d", said, before, q.MaxTokens)
+		}
+		return err
+	}
 }
 
 // noting returns a field that calls then once it is read.
