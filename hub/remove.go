@@ -24,24 +24,37 @@ var ErrBusy = errors.New("another process downloads a file of it")
 // downloads a file of the repository the error is ErrBusy, and if the cache does not have the name,
 // ErrAbsent.
 func Remove(name Name, o Options) (removed Name, freed int64, err error) {
+	s, removed, err := storeOf(name, o)
+	if err != nil {
+		return removed, 0, err
+	}
+	if freed, err = s.remove(removed.Revision); err != nil {
+		err = fmt.Errorf("%s: %w", removed, err)
+	}
+	return removed, freed, err
+}
+
+// CheckRemove returns the error that Remove would give for a name now, but for ErrBusy, and removes
+// nothing.
+func CheckRemove(name Name, o Options) error {
+	_, _, err := storeOf(name, o)
+	return err
+}
+
+// storeOf returns the place of a name in the cache, and the name that it has there.
+func storeOf(name Name, o Options) (*store, Name, error) {
 	if err := name.check(); err != nil {
-		return name, 0, err
+		return nil, name, err
 	}
 	if o.Cache == "" {
-		return name, 0, ErrNoCache
+		return nil, name, ErrNoCache
 	}
 	for _, n := range append([]Name{name}, name.sameRepo()...) {
-		s := newStore(n, o)
-		if !isDir(s.dir()) || n.Revision != "" && find(n, o) == nil {
-			continue
+		if s := newStore(n, o); isDir(s.dir()) && (n.Revision == "" || find(n, o) != nil) {
+			return s, n, nil
 		}
-		freed, err := s.remove(n.Revision)
-		if err != nil {
-			err = fmt.Errorf("%s: %w", n, err)
-		}
-		return n, freed, err
 	}
-	return name, 0, fmt.Errorf("%s: %w", name, ErrAbsent)
+	return nil, name, fmt.Errorf("%s: %w", name, ErrAbsent)
 }
 
 // remove removes a revision, or all if it is "". References go first and blobs last, so that what

@@ -152,6 +152,9 @@ func (c *generateCommand) Run(a *app, f *cli.Flags) error {
 	}
 	if out := c.Many.Target.Out; err == nil && c.Many.Prompts == nil && out != nil && *out != "-" {
 		err = outfile.FlagError("--out", outfile.Check(*out, c.writing(a)))
+		if errors.Is(err, outfile.ErrEnding) {
+			err = fault.Hint(err, "--json writes JSON; --output text a text under any name of texts")
+		}
 	}
 	if err != nil {
 		return err
@@ -170,7 +173,10 @@ func (c *generateCommand) Run(a *app, f *cli.Flags) error {
 // writing returns the rules for the file of one prompt.
 func (c *generateCommand) writing(a *app) outfile.Options {
 	kind := outfile.JSON
-	if c.Output == "auto" || c.Output == "text" {
+	switch {
+	case c.Output == "text" || c.Output == "auto" && c.Form.Asked() != "":
+		kind = outfile.Formed
+	case c.Output == "auto":
 		kind = outfile.Text
 	}
 	return a.writing(c.Many.Target.Force, kind)

@@ -175,9 +175,9 @@ func newModelsRemove(a *app) *cli.Command {
 		Run: func(*cli.Flags) error { return a.removeModels(append([]string{first}, more...), json) },
 		Long: `
 Removes models from the Hugging Face cache, for Python's tools too. Of NAME it removes all
-revisions and what is unfinished, of NAME@REV that revision, with the files that no other has. What
-is removed is gone: gpt pull NAME downloads it again. A model that another process downloads at this
-moment stays.
+revisions and what is unfinished, of NAME@REV that revision, with the files that no other has; where
+one of the names is not there, it removes nothing. What is removed is gone: gpt pull NAME downloads
+it again. A model that another process downloads at this moment stays.
 
 Examples:
 
@@ -186,28 +186,35 @@ Examples:
 	}
 }
 
-func (a *app) removeModels(names []string, json bool) error {
+// removeModels removes all of them, or none where one is not there: the words may be a prompt.
+func (a *app) removeModels(words []string, json bool) error {
 	o := a.finder.CacheOptions()
-	for _, name := range names {
-		n, err := checkpoints.HubName(name, o.Endpoint)
-		if err != nil {
-			return err
+	names := make([]hub.Name, len(words))
+	for i, word := range words {
+		var err error
+		if names[i], err = checkpoints.HubName(word, o.Endpoint); err == nil {
+			err = hub.CheckRemove(names[i], o)
 		}
-		removed, freed, err := hub.Remove(n, o)
 		if errors.Is(err, hub.ErrAbsent) {
 			err = fault.Hint(err, "gpt models lists what is there")
 		}
 		if err != nil {
 			return err
 		}
-		a.Notef("removed %s: %s", removed, amount.Size(freed))
-		if json {
-			err = strictjson.Print(a.stdout, struct {
-				Name  string `json:"name"`
-				Bytes int64  `json:"bytes"`
-			}{removed.String(), freed})
-		}
+	}
+	for _, name := range names {
+		removed, freed, err := hub.Remove(name, o)
 		if err != nil {
+			return err
+		}
+		a.Notef("removed %s: %s", removed, amount.Size(freed))
+		if !json {
+			continue
+		}
+		if err := strictjson.Print(a.stdout, struct {
+			Name  string `json:"name"`
+			Bytes int64  `json:"bytes"`
+		}{removed.String(), freed}); err != nil {
 			return err
 		}
 	}

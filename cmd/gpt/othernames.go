@@ -20,7 +20,7 @@ var otherNames = []cli.Elsewhere{
 	{"--regex", "guided-regex pattern"},
 	{"--json-schema", "guided-json schema json-schema-file response-format j"},
 	{"--grammar", "guided-grammar grammar-file gbnf"},
-	{"--draft", "draft-model model-draft assistant-model speculative-model"},
+	{"--draft", "md draft-model model-draft assistant-model speculative-model"},
 	{"--no-display-prompt", "no-prompt no-echo hide-prompt"},
 	{"--special", "special-tokens parse-special"},
 	{"--tokens", "ids token-ids input-ids"},
@@ -31,17 +31,19 @@ var otherNames = []cli.Elsewhere{
 	{"--session-read-only", "prompt-cache-ro"},
 	{"--out", "output-file out-file outfile save"},
 	{"--model", "model-path model-name model-name-or-path model-file model-dir ckpt checkpoint " +
-		"weights init-from hf-repo pretrained"},
+		"weights init-from hf hfr hf-repo hf-file pretrained"},
 	{"--steer FILE:SCALE", "control-vector control-vector-scaled steering-vector"},
 	{"--steer FILE@FROM-TO", "control-vector-layer-range"},
+	{"--adapter", "lora lora-scaled lora-path lora-modules enable-lora peft"},
 	{"--threads", "num-threads n-threads num-thread cpus cores workers"},
 	{"--dtype f16", "fp16 half float16"},
 	{"--dtype q8", "int8 8bit load-in-8bit"},
 	{"--dtype q4", "int4 4bit load-in-4bit"},
 	{"--dtype", "quantization quantize quant torch-dtype type precision"},
-	{"--device auto", "gpu cuda use-gpu use-cuda n-gpu-layers gpu-layers ngl opencl"},
+	{"--device auto", "gpu cuda use-gpu use-cuda n-gpu-layers gpu-layers ngl mg main-gpu opencl"},
 	{"--device cpu", "cpu no-gpu no-cuda"},
 	{"--cache-dtype", "cache-type-k cache-type-v kv-cache-dtype ctk ctv cache-type"},
+	{"--cors-origin", "allowed-origins allow-origins"},
 	{"--cache-bytes", "gpu-memory-utilization cache-size kv-cache-size max-memory"},
 	{"--verbose", "debug log-level loglevel stats timings"},
 	{"--addr HOST:PORT", "listen bind address"},
@@ -56,13 +58,24 @@ var otherNames = []cli.Elsewhere{
 	{"gpt serve", "serve server"},
 	{"gpt models", "list-models"},
 	{"gpt pull NAME", "pull download"},
+	{"gpt perplexity FILE", "perplexity ppl ppl-stride"},
+	{"gpt eval lambada FILE", "tasks num-fewshot model-args log-samples"},
+	{"gpt embed FILE", "embedding embeddings"},
+	{"--version", "V"},
 	{"gpt inspect", "info inspect"},
 	{"the context is the model's own; --overflow slide writes on past its end",
 		"ctx-size n-ctx c context context-size context-length num-ctx max-model-len"},
 	{"the tokenizer is that of -m: its files lie beside the weights",
 		"tokenizer tokenizer-name tokenizer-path vocab vocab-file"},
 	{"tokens are drawn, but for --temp 0, which takes the likeliest", "do-sample sampling"},
-	{"a text is written while it comes", "stream streaming"},
+	{"a text is written while it comes", "stream streaming no-stream"},
+	{"a base model has no system prompt; what it is to read is the prompt", "system sys system-prompt"},
+	{"the prompt stands before its text; --no-display-prompt omits it", "echo"},
+	{"$'a\\nb' of the shell has a line break", "escape e"},
+	{"no code of a checkpoint runs", "trust-remote-code"},
+	{"there is no such flag here, and no need of one",
+		"mmap no-mmap mlock flash-attn fa numa ubatch-size ub cont-batching cb enforce-eager use-cache " +
+			"no-cache enable-prefix-caching tensor-parallel-size tp swap-space max-num-batched-tokens jinja"},
 	{"-v says more; without it only the text and what is wrong are written",
 		"quiet q silent log-disable no-progress"},
 }
@@ -95,7 +108,7 @@ var otherWords = []cli.Elsewhere{
 func (a *app) noteOther(means, word string) {
 	switch {
 	case means == "gpt generate":
-		a.Notef("%s is %s here; all words are the prompt, and -m NAME names the model", word, means)
+		a.Notef("%s is %s here: the prompt is what follows it, and -m NAME names the model", word, means)
 	case strings.Contains(word, " "):
 		a.Notef("%s is %s here", word, means)
 	default:

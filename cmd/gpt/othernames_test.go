@@ -23,6 +23,9 @@ func TestFlagsOfOtherProgramsAreExplained(t *testing.T) {
 		"score -f x":        "the file is an argument: gpt score [FILE] [flags]",
 		"serve --listen 80": "did you mean --addr HOST:PORT?", "chat --length 5": "did you mean --max-tokens?",
 		"bench --length 5": "did you mean --gen-tokens?", "perplexity --ctx-size 5": "did you mean --window?",
+		"-hf gpt2": "did you mean --model?", "--lora x": "did you mean --adapter?",
+		"serve --lora-modules a=b": "did you mean --adapter?", "-V": "did you mean --version?",
+		"--no-mmap":          "there is no such flag here, and no need of one",
 		"inspect --length 5": "gpt inspect --help lists the flags; a text that begins with - goes after --",
 	} {
 		err := parseLine(line)

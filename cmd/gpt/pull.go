@@ -122,31 +122,33 @@ func (c *pullCommand) print(a *app, path string) error {
 // offerPull asks, where a person can answer, whether a model is to be pulled that is not here. Where
 // it is not wanted, opening the model says what is wrong. nil is no model.
 func (a *app) offerPull(name *string) error {
-	screen := a.Terminal()
-	if name == nil || screen == nil || !terminal.Is(a.files.Stdin) || a.finder.CacheOptions().Offline {
+	if name == nil || a.Terminal() == nil || !terminal.Is(a.files.Stdin) || a.finder.CacheOptions().Offline {
 		return nil
 	}
 	if _, err := a.finder.Locate(*name); !errors.Is(err, hub.ErrAbsent) {
 		return nil
 	}
-	fmt.Fprintf(screen, "gpt: %s is not here; pull it from the Hugging Face hub? [y/N] ", *name)
-	if answer := strings.ToLower(readLine(a.files.Stdin)); answer != "y" && answer != "yes" {
+	fmt.Fprintf(a.Stderr, "gpt: %s is not here; pull it from the Hugging Face hub? [y/N] ", *name)
+	answer, ended := readLine(a.files.Stdin)
+	if !ended {
+		fmt.Fprintln(a.Stderr) // Ctrl-D leaves the cursor behind the question
+	}
+	if answer = strings.ToLower(answer); answer != "y" && answer != "yes" {
 		return nil
 	}
 	_, err := (&pullCommand{Name: *name}).pull(a)
 	return err
 }
 
-// readLine reads a line, and nothing after it, without white space at its ends.
-func readLine(r io.Reader) string {
-	var line []byte
+// readLine reads a line, and nothing after it, without white space at its ends. ended says that it
+// had a line feed.
+func readLine(r io.Reader) (line string, ended bool) {
+	var read []byte
 	for b := make([]byte, 1); ; {
 		n, err := r.Read(b)
-		if n == 1 && b[0] != '\n' {
-			line = append(line, b[0])
-		}
-		if err != nil || n == 1 && b[0] == '\n' {
-			return strings.TrimSpace(string(line))
+		read = append(read, b[:n]...)
+		if ended = n == 1 && b[0] == '\n'; ended || err != nil {
+			return strings.TrimSpace(string(read)), ended
 		}
 	}
 }

@@ -6,12 +6,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"os/exec"
 	"path/filepath"
 	"reflect"
 	"regexp"
 	"strings"
 	"testing"
+
+	"picogpt/internal/testing/testterminal"
 )
 
 // obeyed finds what a terminal would obey.
@@ -117,6 +120,30 @@ func TestJSONOnATerminalIsTheSameJSON(t *testing.T) {
 		text := onTerminal(t, 80, args...)
 		err = errors.Join(json.Unmarshal(out, &piped), json.Unmarshal([]byte(text), &shown))
 		if err != nil || !reflect.DeepEqual(piped, shown) || obeyed.MatchString(text) {
+			t.Errorf("%q: %v, on a terminal %q, in a pipe %q", args, err, text, out)
+		}
+	}
+}
+
+// TestJSONInAFileThatIsATerminalIsTheSameJSON as in others.
+func TestJSONInAFileThatIsATerminalIsTheSameJSON(t *testing.T) {
+	lines := write(t, t.TempDir(), "lines.txt", "a\x7f\u009b\n")
+	for _, args := range [][]string{
+		{"score", lines},
+		{"--prompts", lines, "-n", "1", "--seed", "1", "--logit-bias", "\x7f=100"},
+		{"--json", "-n", "1", "--seed", "1", "--logit-bias", "\x7f=100", "a"},
+	} {
+		out, err := exec.Command("gpt", args...).Output()
+		if err != nil {
+			t.Fatalf("%q: %v", args, err)
+		}
+		screen, terminal := testterminal.Open(t)
+		err = exec.Command("gpt", append(args, "--out", terminal.Name())...).Run()
+		terminal.Close()
+		text, _ := io.ReadAll(screen) // ends with an error
+		var piped, shown any
+		err = errors.Join(err, json.Unmarshal(out, &piped), json.Unmarshal(text, &shown))
+		if err != nil || !reflect.DeepEqual(piped, shown) || obeyed.Match(bytes.TrimSpace(text)) {
 			t.Errorf("%q: %v, on a terminal %q, in a pipe %q", args, err, text, out)
 		}
 	}

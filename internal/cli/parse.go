@@ -67,8 +67,12 @@ func (l *Line) settle(s *scan) error {
 	for i, word := range s.words {
 		last := len(arguments) - 1
 		if i > last && (last < 0 || !arguments[last].Many) {
+			hint := "usage: " + command.usage()
+			if last < 0 && command.has("model") {
+				hint = "-m NAME names the model; " + hint
+			}
 			return fault.Hint(fault.Usagef("%s: %s is an argument too many", command.Path(), quoteShort(word)),
-				"usage: "+command.usage())
+				hint)
 		}
 		arg := arguments[min(i, last)]
 		if arg.Values != nil && !slices.Contains(arg.Values, word) && late == nil {

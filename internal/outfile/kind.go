@@ -17,6 +17,7 @@ type Kind string
 const (
 	Any         Kind = "" // bytes that the user knows
 	Text        Kind = "text"
+	Formed      Kind = "text of a form" // that the user knows
 	JSONLines   Kind = "JSON lines"
 	JSON        Kind = "JSON"
 	HTML        Kind = "HTML"
@@ -30,11 +31,12 @@ const (
 )
 
 // Endings are those of names that a kind may have, without the dot; a directory's stands for no
-// format. JSON is text, llama.cpp's prompt caches are called .bin, and what a model writes may be of
-// any form of text.
+// format. JSON is text, and llama.cpp's prompt caches are called .bin.
 func (k Kind) Endings() []string {
 	switch k {
 	case Text:
+		return []string{"txt", "text", "md"}
+	case Formed:
 		return []string{"txt", "text", "md", "json", "jsonl", "ndjson", "csv", "tsv", "xml", "yaml",
 			"yml", "html", "htm", "xhtml", "svg"}
 	case JSONLines:
@@ -61,9 +63,9 @@ func (k Kind) Endings() []string {
 
 // formats are the endings that stand for a format, ours and others'.
 const formats = " gguf ggml ggjt safetensors pt pth bin ckpt pkl pickle h5 hdf5 keras onnx msgpack " +
-	"pb tflite npy npz mat gptz parquet arrow feather orc avro csv tsv xls xlsx db sqlite json jsonl " +
-	"ndjson yaml yml xml txt text md html htm xhtml pdf svg png jpg jpeg gif webp zip gz tgz tar bz2 " +
-	"xz zst 7z "
+	"pb tflite npy npz mat gptz parquet arrow feather orc avro csv tsv xls xlsx ods db sqlite json " +
+	"jsonl ndjson yaml yml xml txt text md html htm xhtml doc docx odt rtf epub pdf ps eps svg png " +
+	"jpg jpeg gif webp bmp tif tiff zip gz tgz tar bz2 xz zst lz4 br 7z rar "
 
 // ErrEnding is wrapped by the error for a name whose ending stands for another format.
 var ErrEnding = errors.New("its ending stands for another format")

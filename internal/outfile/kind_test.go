@@ -11,7 +11,7 @@ import (
 
 // Each kind has its own endings, those that stand for nothing, and none of another's.
 func TestTheEndingOfANameMustNotDenyWhatIsWritten(t *testing.T) {
-	kinds := []Kind{Text, JSONLines, JSON, HTML, SVG, GGUF, NPY, Safetensors, Packed, Session, Directory}
+	kinds := []Kind{Text, Formed, JSONLines, JSON, HTML, SVG, GGUF, NPY, Safetensors, Packed, Session, Directory}
 	for _, k := range kinds {
 		for _, name := range []string{"a", "a.out", "a.v1.5", "a.gguf/", "a.b/c", ".", "..", "-", "a."} {
 			if err := k.Check(name); err != nil {

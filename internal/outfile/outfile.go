@@ -157,10 +157,15 @@ func (t target) openExisting() (*os.File, error) {
 	return os.OpenFile(t.path, flag, 0)
 }
 
-// writer returns what passes on to an open file what is written, as a terminal may have it.
-func (o Options) writer(f *os.File) io.Writer {
-	if !o.Raw && term.IsTerminal(int(f.Fd())) {
-		return quote.NewShown(f)
+// writer returns what passes on to an open file what is written, as a terminal may have it. Call
+// flush at the end.
+func (o Options) writer(f *os.File) (to io.Writer, flush func() error) {
+	if o.Raw || !term.IsTerminal(int(f.Fd())) {
+		return f, func() error { return nil }
 	}
-	return f
+	shown := quote.NewShown(f)
+	if o.Kind == JSON || o.Kind == JSONLines {
+		shown = quote.NewShownJSON(f)
+	}
+	return shown, shown.Flush
 }

@@ -21,6 +21,7 @@ type Output struct {
 	keep    int64     // number of its bytes that stay
 	file    *os.File  // nil until it is opened
 	to      io.Writer // writes to file
+	flush   func() error
 }
 
 // NewOutput checks that path may be written, and opens nothing.
@@ -61,7 +62,7 @@ func (w *Output) Open() error {
 		err = w.cut()
 	}
 	if err == nil {
-		w.to = w.options.writer(w.file)
+		w.to, w.flush = w.options.writer(w.file)
 	}
 	return w.named(err)
 }
@@ -127,7 +128,7 @@ func (w *Output) Close() error {
 	}
 	f := w.file
 	w.file = nil
-	return w.named(f.Close())
+	return w.named(errors.Join(w.flush(), f.Close()))
 }
 
 // named adds the path to an error of the system.

@@ -13,7 +13,6 @@ import (
 	"syscall"
 
 	"picogpt/internal/folder"
-	"picogpt/internal/quote"
 )
 
 // WriteFile writes what write writes to the file at path. The bytes go to a temporary file in the
@@ -48,12 +47,8 @@ func (o Options) writeOpen(ctx context.Context, t target, write func(w io.Writer
 	if err != nil {
 		return err
 	}
-	to := o.writer(f)
-	err = write(Cancellable(ctx, to))
-	if shown, ok := to.(*quote.Shown); ok {
-		err = errors.Join(err, shown.Flush())
-	}
-	return errors.Join(err, f.Close())
+	to, flush := o.writer(f)
+	return errors.Join(write(Cancellable(ctx, to)), flush(), f.Close())
 }
 
 // replace writes a temporary file beside the target and renames it.

@@ -243,7 +243,7 @@ func (r *Prompts) Bad() error {
 		return nil
 	}
 	err := fmt.Errorf("%d of %s could not be continued", n, amount.Count(r.state.Lines, "prompt"))
-	if r.answered > 0 && !r.objects {
+	if r.answered > 0 && !r.objects && !r.Prompts.Table {
 		err = fault.Hint(err, `a line is an object such as {"prompt":"Once upon a time"}`)
 	}
 	return err
