@@ -154,7 +154,9 @@ func (o Options) open(fsys fs.FS, name string) (*Checkpoint, error) {
 		return ownTokenizer(c.words, &c.Config)
 	})
 	if len(f.config.EOSTokenIDs) == 0 {
-		c.endWithTokenizers()
+		if id, ok := c.tokenizersEnd(); ok {
+			c.Config.EOSTokenIDs = []int{id}
+		}
 	}
 	if bos := f.config.BOSTokenID; bos == nil || *bos < 0 || *bos >= f.config.VocabSize {
 		c.startWithTokenizers()
@@ -204,20 +206,18 @@ func (c *Checkpoint) Unused() []string {
 	return model.Unused(ignored)
 }
 
-// endWithTokenizers sets the tokens that end a text. It does nothing if the tokenizer cannot be
-// read: Tokenizer returns that error.
-func (c *Checkpoint) endWithTokenizers() {
+// tokenizersEnd returns the tokenizer's <|endoftext|>, which ends a text where no config says what
+// does. ok is false if the tokenizer cannot be read: Tokenizer returns that error.
+func (c *Checkpoint) tokenizersEnd() (id int, ok bool) {
 	own, err := c.own()
 	if err != nil {
-		return
+		return 0, false
 	}
-	id, ok := tokenizer.GPT2Size-1, true
+	id, ok = tokenizer.GPT2Size-1, true
 	if own != nil {
 		id, ok = own.EndOfText()
 	}
-	if ok && id < c.Config.VocabSize {
-		c.Config.EOSTokenIDs = []int{id}
-	}
+	return id, ok && id < c.Config.VocabSize
 }
 
 // startWithTokenizers sets the token that prompts begin with: [CLS], for models whose config has

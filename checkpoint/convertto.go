@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"picogpt/internal/format/gguf"
 	"picogpt/internal/format/torch"
+	"picogpt/internal/strictjson"
 	"picogpt/model"
 	"picogpt/tokenizer"
 	"picogpt/weights"
@@ -167,6 +169,9 @@ func (c *Checkpoint) ggufTokens(v *Conversion) []gguf.Pair {
 			v.Notes = append(v.Notes, fmt.Sprintf("a GGUF file has one token that ends a text: "+
 				"%d is written, %v are not", ids[0], ids[1:]))
 		}
+	} else if id, ok := c.tokenizersEnd(); ok {
+		v.Notes = append(v.Notes, fmt.Sprintf("no token ends a text, which a GGUF file cannot say: "+
+			"programs that read it take the tokenizer's, %d", id))
 	}
 	return append(pairs, gguf.Pair{Key: ggufTokenizer + "add_bos_token", Value: false})
 }
@@ -226,14 +231,27 @@ func (c *Checkpoint) toNanoGPT() (*Conversion, error) {
 	return v, nil
 }
 
-// nanoCompanions adds meta.pkl, if the tokenizer is in one, or the tokenizer's files.
+// nanoCompanions adds meta.pkl, if the tokenizer is in one, or the tokenizer's files, and the tokens
+// that begin and end a text, if the tokenizer does not say them.
 func (c *Checkpoint) nanoCompanions(v *Conversion) error {
 	if c.vocabulary != nil && c.format == "nanogpt" {
 		data, err := c.vocabulary.raw()
 		v.Files = []SmallFile{{Name: "meta.pkl", Data: data}}
 		return err
 	}
-	return c.companions(v)
+	if err := c.companions(v); err != nil || slices.Contains(v.Names(), generationName) {
+		return err
+	}
+	start, _ := c.Config.StartToken()
+	ends := c.Config.EndTokens()
+	id, ok := c.tokenizersEnd()
+	if len(ends) == 0 || ok && start == id && slices.Equal(ends, []int{id}) {
+		return nil // as it is read where no file says it
+	}
+	text := fmt.Appendf(nil, `{"bos_token_id":%d,"eos_token_id":`, start)
+	text, err := indented(append(strictjson.AppendIDs(text, ends), '}'))
+	v.Files = append(v.Files, SmallFile{Name: generationName, Data: text})
+	return err
 }
 
 // nanoState returns the tensors as the state dict of nanoGPT's model, whose head is the embedding.

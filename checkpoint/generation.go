@@ -4,6 +4,7 @@ package checkpoint
 // it chooses the others.
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,8 +20,8 @@ const generationName = "generation_config.json"
 // readGeneration reads the generation_config.json beside the weights. A file of GGUF, TensorFlow's or
 // llm.c's says itself what there is to say: one beside it is another checkpoint's.
 //
-// A file that is broken is an error: Hugging Face's library takes config.json in its place without a
-// word, and texts would end elsewhere than their author meant.
+// A file that is no JSON has no effect, as in Hugging Face's library, but is told: texts may end
+// elsewhere than their author meant. One with a value that is no id is an error, there too.
 func (c *Checkpoint) readGeneration(o Options) error {
 	formats := []string{"safetensors", "pytorch", "nanogpt", "mingpt"}
 	if o.wordsOnly || !slices.Contains(formats, c.format) {
@@ -34,7 +35,13 @@ func (c *Checkpoint) readGeneration(o Options) error {
 		return err
 	}
 	g, others, err := model.ParseGeneration(data, c.Config.VocabSize)
-	if err != nil {
+	if err != nil && len(data) < maxCompanion && !json.Valid(data) {
+		note := fmt.Sprintf("%s: %v, so config.json says which tokens begin and end a text",
+			folder.Path(c.files, generationName), err)
+		c.Notes, c.Unread = append(c.Notes, note), append(c.Unread, note)
+		c.readLegacyGeneration()
+		return nil
+	} else if err != nil {
 		return fmt.Errorf("%s: %w (without the file, config.json would say which tokens end a text)",
 			folder.Path(c.files, generationName), err)
 	}

@@ -105,8 +105,37 @@ func TestWholeFilesNeedNoGenerationConfig(t *testing.T) {
 	}
 }
 
+// TestAGenerationConfigThatIsNoJSON: config.json counts then, as in transformers 5.24, and a note says
+// it. NaN and Infinity are Python's JSON, and no reason.
+func TestAGenerationConfigThatIsNoJSON(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "config.json", `{"eos_token_id": 7`: "config.json", `{"eos_token_id": 7,}`: "config.json",
+		"\ufeff{\"eos_token_id\": 7}": "config.json",
+		`{"eos_token_id": 7, "max_time": Infinity, "sequence_bias": [[[2], -Infinity]]}`: "",
+		`{"eos_token_id": 7, "temperature": NaN}`:                                        "",
+	} {
+		dir := write(t, fixture.Options{Vocab: 29, Config: map[string]any{"eos_token_id": 5}},
+			map[string]string{"generation_config.json": text})
+		c, err := checkpoint.Open(dir)
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		defer c.Close()
+		told := strings.Join(c.Unread, "\n")
+		ends := []int{7}
+		if want != "" {
+			ends = []int{5}
+		}
+		if !slices.Equal(c.Config.EndTokens(), ends) || (want != "") != strings.Contains(told,
+			"generation_config.json: byte ") || !strings.Contains(told, want) {
+			t.Errorf("%q: ends %v, want %v; told %q", text, c.Config.EndTokens(), ends, told)
+		}
+	}
+}
+
 func TestABrokenGenerationConfigIsNamed(t *testing.T) {
-	for _, text := range []string{"", "{", "[]", `{"eos_token_id": "x"}`,
+	for _, text := range []string{"[]", "null", `{"eos_token_id": "x"}`,
 		strings.Repeat(" ", 33<<20)} {
 		dir := write(t, fixture.Options{}, map[string]string{"generation_config.json": text})
 		c, err := checkpoint.Open(dir)

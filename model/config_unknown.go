@@ -17,8 +17,7 @@ func UnknownKeys(b []byte) (names []string) {
 	isGPT2 := false
 	err := strictjson.Members(b, func(key string, value json.RawMessage) error {
 		isGPT2 = isGPT2 || key == "model_type" && string(value) == `"gpt2"`
-		if !isKnown(key) && !slices.Contains([]string{"null", "false", `""`, "[]", "{}"},
-			strings.Join(strings.Fields(string(value)), "")) {
+		if !isKnown(key) && !empty(value) {
 			names = append(names, key)
 		}
 		return nil
@@ -33,13 +32,12 @@ func UnknownKeys(b []byte) (names []string) {
 // arithmetic: how the model was trained, what a program that loads it does, how texts are chosen.
 func isKnown(key string) bool {
 	for _, beginning := range []string{"_", "summary_", "output_", "tf_", "torch", "transformers",
-		"unsloth_", "forced_", "num_beam", "use_flash"} {
+		"unsloth_", "use_flash"} {
 		if strings.HasPrefix(key, beginning) {
 			return true
 		}
 	}
-	for _, end := range []string{"_token_id", "_token_ids", "_token", "_pdrop", "dropout", "_penalty",
-		"_ngram_size", "_tokens"} {
+	for _, end := range []string{"_token_id", "_token_ids", "_token", "_tokens", "_pdrop", "dropout"} {
 		if strings.HasSuffix(key, end) {
 			return true
 		}
@@ -51,21 +49,16 @@ func isKnown(key string) bool {
 		"scale_attn_by_inverse_layer_idx", "reorder_and_upcast_attn", "tie_word_embeddings",
 		"architectures":
 		return true // what ParseConfig reads
-	case "initializer_range", "use_cache", "dtype", "auto_map", "id2label", "label2id", "num_labels",
+	case "initializer_range", "dtype", "auto_map", "id2label", "label2id", "num_labels",
 		"problem_type", "finetuning_task", "task_specific_params", "prefix", "tokenizer_class",
-		"gradient_checkpointing", "return_dict", "return_dict_in_generate", "is_decoder",
-		"chunk_size_feed_forward", "cross_attention_hidden_size", "tie_encoder_decoder",
-		"remove_invalid_values", "use_bfloat16", "xla_device", "attn_implementation", "loss_type",
-		"n_special", "n_vocab", "vocab_files", "adapters", "name_or_path", "model_name", "language",
-		"custom_pipelines", "use_return_dict", "trust_remote_code", "cache_implementation",
-		"vocab_file":
+		"gradient_checkpointing", "return_dict", "is_decoder", "chunk_size_feed_forward",
+		"cross_attention_hidden_size", "tie_encoder_decoder", "use_bfloat16", "xla_device",
+		"attn_implementation", "loss_type", "n_special", "n_vocab", "vocab_file", "vocab_files",
+		"adapters", "name_or_path", "model_name", "language", "custom_pipelines",
+		"use_return_dict", "trust_remote_code", "generation_config":
 		return true // what loads or trains it
-	case "max_length", "min_length", "do_sample", "early_stopping", "temperature", "top_k", "top_p",
-		"typical_p", "min_p", "bad_words_ids", "num_return_sequences", "length_penalty",
-		"num_assistant_tokens_schedule", "max_time", "renormalize_logits", "epsilon_cutoff",
-		"eta_cutoff", "generation_config", "stop_strings", "sequence_bias", "guidance_scale",
-		"token_healing", "watermarking_config", "penalty_alpha", "constraints", "force_words_ids",
-		"dola_layers":
+	}
+	if _, ok := choosing()[key]; ok || slices.Contains(harmless[:], key) {
 		return true // how texts are chosen
 	}
 	return slices.ContainsFunc(refusals(), func(r refusal) bool {

@@ -5,6 +5,7 @@ package model
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,7 +34,7 @@ func ParseGeneration(b []byte, vocabulary int) (g Generation, others []string, e
 	}
 	keys := configKeys{}
 	known := choosing()
-	err = strictjson.Members(b, func(key string, value json.RawMessage) error {
+	err = strictjson.Members(quoteNonNumbers(b), func(key string, value json.RawMessage) error {
 		keys[key] = value
 		if neutral, ok := known[key]; !slices.Contains(harmless[:], key) && !empty(value) &&
 			(!ok || !sameNumber(string(value), neutral)) {
@@ -62,6 +63,18 @@ func ParseGeneration(b []byte, vocabulary int) (g Generation, others []string, e
 		g.EOSTokenIDs = append(g.EOSTokenIDs, ids...)
 	}
 	return g, others, nil
+}
+
+// quoteNonNumbers returns JSON with NaN, Infinity and -Infinity as strings: Python writes and reads
+// them, as in a sequence_bias that bans a token, and JSON does not have them.
+func quoteNonNumbers(b []byte) []byte {
+	tokens := regexp.MustCompile(`"(?:[^"\\]|\\.)*"|NaN|-?Infinity`)
+	return tokens.ReplaceAllFunc(b, func(token []byte) []byte {
+		if token[0] == '"' {
+			return token
+		}
+		return fmt.Appendf(nil, "%q", token)
+	})
 }
 
 // LegacyGeneration returns the fields of a config.json that ask for another choice of tokens, as

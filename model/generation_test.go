@@ -26,6 +26,8 @@ func TestGenerationConfigs(t *testing.T) {
 			"bos 12 eos [13]", "foo 3 (unknown)"},
 		{`{"eos_token_id": 13, "sequence_bias": [[[1, 2], -10.0], [[3, 4], 5]]}`, "bos 12 eos [13]",
 			"sequence_bias"},
+		{`{"eos_token_id": 13, "max_time": Infinity, "x": "a\"NaN", "sequence_bias": [[[1], -Infinity]]}`,
+			"bos 12 eos [13]", `max_time "Infinity", x "a\"NaN" (unknown), sequence_bias [[[1], "-Infinity"]]`},
 	} {
 		bos := 12
 		config := Config{VocabSize: 100, BOSTokenID: &bos, EOSTokenIDs: []int{14}}
