@@ -60,7 +60,9 @@ func dataset(root any) string {
 	}
 	v, _ = config.Get("dataset")
 	name, _ := v.(string)
-	if strings.ContainsAny(name, "/\\:\x00") || name == "." || !filepath.IsLocal(name) {
+	const longest = 255 // bytes of a name, for most file systems: a longer one is an error there
+	if len(name) > longest || strings.ContainsAny(name, "/\\:\x00") || name == "." ||
+		!filepath.IsLocal(name) {
 		return ""
 	}
 	return name

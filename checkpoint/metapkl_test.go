@@ -14,8 +14,16 @@ import (
 	"picogpt/weights"
 )
 
-// nanoCheckpoint returns a ckpt.pt of nanoGPT's of 64 ids, trained on a data set of that name.
-func nanoCheckpoint(t *testing.T, dataset any) []byte {
+// nanoArgs returns what nanoGPT says of its model.
+func nanoArgs() torch.Member {
+	return torch.Member{Key: "model_args", Value: torch.Dict{{Key: "n_layer", Value: 3},
+		{Key: "n_head", Value: 3}, {Key: "n_embd", Value: 15}, {Key: "block_size", Value: 23},
+		{Key: "bias", Value: true}, {Key: "vocab_size", Value: 64}, {Key: "dropout", Value: 0}}}
+}
+
+// nanoCheckpoint returns a ckpt.pt of nanoGPT's of 64 ids, trained on a data set of that name, with
+// more members.
+func nanoCheckpoint(t *testing.T, dataset any, more ...torch.Member) []byte {
 	t.Helper()
 	_, file := fixture.Checkpoint(fixture.Options{Vocab: 64})
 	tensors, err := weights.FromBytes("fixture", file)
@@ -30,11 +38,8 @@ func nanoCheckpoint(t *testing.T, dataset any) []byte {
 		state = append(state, torch.Member{Key: "_orig_mod.transformer." + x.Name, Value: x})
 	}
 	var b bytes.Buffer
-	err = torch.Write(&b, torch.Dict{{Key: "model", Value: state},
-		{Key: "model_args", Value: torch.Dict{{Key: "n_layer", Value: 3}, {Key: "n_head", Value: 3},
-			{Key: "n_embd", Value: 15}, {Key: "block_size", Value: 23}, {Key: "bias", Value: true},
-			{Key: "vocab_size", Value: 64}, {Key: "dropout", Value: 0}}},
-		{Key: "config", Value: torch.Dict{{Key: "dataset", Value: dataset}}}})
+	err = torch.Write(&b, append(torch.Dict{{Key: "model", Value: state},
+		{Key: "config", Value: torch.Dict{{Key: "dataset", Value: dataset}}}}, more...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,11 +70,12 @@ func TestMetaWhereNanoGPTHasIt(t *testing.T) {
 		{".", "out", "data/meta.pkl", "", false},
 		{"", "out", "data/meta.pkl", "", false},
 		{`x\y`, "out", "data/x/y/meta.pkl", "", false},
+		{strings.Repeat("x", 5000), "out", "data/x/meta.pkl", "", false},
 		{3, "out", "data/3/meta.pkl", "", false},
 		{"chars", "out", "data/chars/meta.pkl", "out/special_tokens_map.json", false},
 	} {
 		dir := t.TempDir()
-		for name, data := range map[string][]byte{c.out + "/ckpt.pt": nanoCheckpoint(t, c.dataset),
+		for name, data := range map[string][]byte{c.out + "/ckpt.pt": nanoCheckpoint(t, c.dataset, nanoArgs()),
 			c.meta: meta, c.more: []byte("{}")} {
 			path := filepath.Join(dir, filepath.FromSlash(name))
 			if name == "" {
@@ -97,5 +103,30 @@ func TestMetaWhereNanoGPTHasIt(t *testing.T) {
 		if c.ok && (err != nil || only.Kind() != tok.Kind()) {
 			t.Errorf("%v in %s: the tokenizer alone: %v", c.dataset, c.out, err)
 		}
+	}
+}
+
+// TestMetaOfATrainingWithoutArguments: the data set says the characters also where nothing in the
+// file says the shape of the model.
+func TestMetaOfATrainingWithoutArguments(t *testing.T) {
+	meta, err := os.ReadFile(filepath.Join("testdata", "formats", "nanogpt", "meta.pkl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	err = errors.Join(os.MkdirAll(filepath.Join(dir, "data", "chars"), 0o700),
+		os.Mkdir(filepath.Join(dir, "out"), 0o700),
+		os.WriteFile(filepath.Join(dir, "data", "chars", "meta.pkl"), meta, 0o600),
+		os.WriteFile(filepath.Join(dir, "out", "ckpt.pt"), nanoCheckpoint(t, "chars"), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := checkpoint.Options{Heads: 3}.Open(filepath.Join(dir, "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if tok, err := c.Tokenizer(); err != nil || tok.Kind() != "characters" {
+		t.Errorf("%v, want characters", err)
 	}
 }

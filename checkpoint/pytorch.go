@@ -150,13 +150,10 @@ func (s *state) open(fsys fs.FS, root any, o Options) (found, error) {
 	if source.Tensors, err = stack.arranged(fill); err != nil {
 		return found{}, err
 	}
-	if f.format == "nanogpt" {
-		f.vocabulary, err = nanoMeta(fsys, root, f.config.VocabSize)
-	} else if !hasTokenizerFile(fsys) {
-		f.vocabulary, err = readMeta(fsys, f.config.VocabSize)
-	}
-	if err != nil {
-		return found{}, err
+	if f.format == "nanogpt" || !hasTokenizerFile(fsys) {
+		if f.vocabulary, err = nanoMeta(fsys, root, f.config.VocabSize); err != nil {
+			return found{}, err
+		}
 	}
 	f.tensors, err = weights.New(source)
 	return f, err
