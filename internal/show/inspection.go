@@ -31,7 +31,7 @@ type Inspection struct {
 	Metadata map[string]string `json:"metadata"`
 	Tensors  []inspectedTensor `json:"tensors"`
 	Ignored  []string          `json:"ignored"`
-	// in the files, heads of classifiers too: what is ignored or stored twice does not count
+	// in the files, those of other heads too: masks, and what is stored twice, do not count
 	Parameters int64  `json:"parameters"`
 	Bytes      int64  `json:"bytes"` // of the files
 	Memory     memory `json:"memory"`
@@ -178,14 +178,15 @@ func (i *Inspection) measure(c model.Config, untied bool, cache string) {
 	once := untied || !slices.ContainsFunc(i.Tensors, func(t inspectedTensor) bool {
 		return strings.HasSuffix(t.Name, "wte.weight")
 	})
+	masks := i.masks()
 	for _, t := range i.Tensors {
-		if t.Ignored || isHead(t.Name) && !once {
+		if isHead(t.Name) && !once {
 			continue
 		}
-		if !t.Added {
+		if !t.Added && !slices.Contains(masks, t.Name) {
 			i.Parameters += t.parameters(c)
 		}
-		if !t.Head {
+		if !t.Ignored && !t.Head {
 			i.Memory.Weights += t.Bytes
 		}
 	}
