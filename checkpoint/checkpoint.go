@@ -91,8 +91,8 @@ func OpenFS(fsys fs.FS) (*Checkpoint, error) { return Options{}.OpenFS(fsys) }
 // same directory, or a directory that holds a checkpoint. Of a directory it takes the first of:
 // model.safetensors, pytorch_model.bin, nanoGPT's ckpt.pt, another safetensors file, GGUF,
 // TensorFlow's model.ckpt, llm.c's model.bin. Two files of one kind are an error. Beside a ckpt.pt
-// safetensors count only with a config.json, which their tensors need. The format is found from the bytes of a file, not
-// from its name. Errors name the file.
+// safetensors count only with a config.json, which their tensors need. The format is found from the
+// bytes of a file, not from its name. Errors name the file.
 func (o Options) Open(path string) (*Checkpoint, error) {
 	fsys, name, err := folder.Split(path)
 	if err != nil {

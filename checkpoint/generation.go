@@ -20,8 +20,8 @@ const generationName = "generation_config.json"
 // readGeneration reads the generation_config.json beside the weights. A file of GGUF, TensorFlow's or
 // llm.c's says itself what there is to say: one beside it is another checkpoint's.
 //
-// A file that is no JSON has no effect, as in Hugging Face's library, but is told: texts may end
-// elsewhere than their author meant. One with a value that is no id is an error, there too.
+// A file that cannot be read, or is no JSON, has no effect, as in Hugging Face's library, but is told:
+// texts may end elsewhere than their author meant. One with a value that is no id is an error.
 func (c *Checkpoint) readGeneration(o Options) error {
 	formats := []string{"safetensors", "pytorch", "nanogpt", "mingpt"}
 	if o.wordsOnly || !slices.Contains(formats, c.format) {
@@ -31,19 +31,21 @@ func (c *Checkpoint) readGeneration(o Options) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		c.readLegacyGeneration()
 		return nil
-	} else if err != nil {
-		return err
 	}
-	g, others, err := model.ParseGeneration(data, c.Config.VocabSize)
-	if err != nil && len(data) < maxCompanion && !json.Valid(data) {
-		note := fmt.Sprintf("%s: %v, so config.json says which tokens begin and end a text",
-			folder.Path(c.files, generationName), err)
+	var g model.Generation
+	var others []string
+	if err == nil {
+		if g, others, err = model.ParseGeneration(data, c.Config.VocabSize); err != nil {
+			err = fmt.Errorf("%s: %w", folder.Path(c.files, generationName), err)
+		}
+	}
+	if err != nil && json.Valid(data) {
+		return fmt.Errorf("%w (without the file, config.json would say which tokens end a text)", err)
+	} else if err != nil {
+		note := fmt.Sprintf("%v, so config.json says which tokens begin and end a text", err)
 		c.Notes, c.Unread = append(c.Notes, note), append(c.Unread, note)
 		c.readLegacyGeneration()
 		return nil
-	} else if err != nil {
-		return fmt.Errorf("%s: %w (without the file, config.json would say which tokens end a text)",
-			folder.Path(c.files, generationName), err)
 	}
 	theirs := c.Config.EndTokens()
 	switch {

@@ -110,7 +110,7 @@ func TestWholeFilesNeedNoGenerationConfig(t *testing.T) {
 func TestAGenerationConfigThatIsNoJSON(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "config.json", `{"eos_token_id": 7`: "config.json", `{"eos_token_id": 7,}`: "config.json",
-		"\ufeff{\"eos_token_id\": 7}": "config.json",
+		"\ufeff{\"eos_token_id\": 7}": "config.json", strings.Repeat(" ", 33<<20): "config.json",
 		`{"eos_token_id": 7, "max_time": Infinity, "sequence_bias": [[[2], -Infinity]]}`: "",
 		`{"eos_token_id": 7, "temperature": NaN}`:                                        "",
 	} {
@@ -118,7 +118,7 @@ func TestAGenerationConfigThatIsNoJSON(t *testing.T) {
 			map[string]string{"generation_config.json": text})
 		c, err := checkpoint.Open(dir)
 		if err != nil {
-			t.Errorf("%q: %v", text, err)
+			t.Errorf("%.40q: %v", text, err)
 			continue
 		}
 		defer c.Close()
@@ -128,15 +128,14 @@ func TestAGenerationConfigThatIsNoJSON(t *testing.T) {
 			ends = []int{5}
 		}
 		if !slices.Equal(c.Config.EndTokens(), ends) || (want != "") != strings.Contains(told,
-			"generation_config.json: byte ") || !strings.Contains(told, want) {
-			t.Errorf("%q: ends %v, want %v; told %q", text, c.Config.EndTokens(), ends, told)
+			"generation_config.json: ") || !strings.Contains(told, want) {
+			t.Errorf("%.40q: ends %v, want %v; told %q", text, c.Config.EndTokens(), ends, told)
 		}
 	}
 }
 
 func TestABrokenGenerationConfigIsNamed(t *testing.T) {
-	for _, text := range []string{"[]", "null", `{"eos_token_id": "x"}`,
-		strings.Repeat(" ", 33<<20)} {
+	for _, text := range []string{"[]", "null", `{"eos_token_id": "x"}`} {
 		dir := write(t, fixture.Options{}, map[string]string{"generation_config.json": text})
 		c, err := checkpoint.Open(dir)
 		if err == nil {

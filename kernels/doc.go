@@ -48,8 +48,8 @@
 //	KV in F16     a key or value above 65504, once rounded, is stored as a NaN
 //	Q8, Q4        a row of x with a NaN or an infinity gives NaN for every output; a block of
 //	              weights with one gives NaN for its output
-//	activations   a limit is a result: ReLU(−Inf) = ReLU2(−Inf) = 0 and Tanh(±Inf) = ±1; the others give NaN
-//	              for −Inf
+//	activations   a limit is a result: ReLU(−Inf) = ReLU2(−Inf) = 0 and Tanh(±Inf) = ±1; the others
+//	              give NaN for −Inf
 //	LogSumExp     NaN gives NaN, +Inf gives +Inf
 //
 // # Variants

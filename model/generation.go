@@ -121,7 +121,7 @@ var harmless = [...]string{
 	"return_dict_in_generate", "is_assistant", "num_assistant_tokens",
 	"num_assistant_tokens_schedule", "assistant_confidence_threshold", "assistant_early_exit",
 	"assistant_lookbehind", "assistant_ensemble_weight", "target_lookbehind", "speculation_type",
-	"prompt_lookup_num_tokens", "max_matching_ngram_size",
+	"prompt_lookup_num_tokens", "max_matching_ngram_size", "return_legacy_cache",
 }
 
 // empty reports whether a value says nothing: null, false, or an empty text, list or object.
