@@ -1,25 +1,30 @@
-// What rules may make of a text: a file of some bytes can say that each letter becomes a million.
+// What rules may make of a text, and what that takes: a file of some bytes can say that each letter
+// becomes a million, or that a thousand patterns are tried at each.
 
 package tokenizer
 
 import "fmt"
 
-// A bound is on the bytes by which all rules together lengthen one text: growthFor each of its bytes
-// and some more. No rule of Unicode makes more than 11 bytes of one, and spelling bytes as
-// characters at most doubles that.
+// A bound is on the bytes by which all rules together lengthen one text, and on their steps. No rule
+// of Unicode makes more than 11 bytes of one, and spelling bytes as characters at most doubles that;
+// the patterns of gpt-4o take 10 to 120 steps for a byte.
 type bound struct {
-	bytes int // of the text
-	grown int
-	err   error
+	bytes  int // of the text
+	grown  int
+	worked int // steps: bytes that a rule reads, and what its pattern tries
+	err    error
 
 	pause func() error // asked between steps; its error ends the work. It may be nil
-	read  int          // bytes since it was asked
+	since int          // steps since it was asked
 }
 
 const (
 	growthFor = 32 // of each byte of a text
 	growth    = 64 << 10
-	pauseFor  = 64 << 10 // bytes of parts
+	workFor   = 512 // of each byte of a text
+	work      = 16 << 20
+	workPart  = 32       // steps of a part or a replacement besides its bytes
+	pauseFor  = 64 << 10 // steps
 )
 
 // grow counts so many bytes more or less. It is false where the bound is reached.
@@ -32,29 +37,23 @@ func (b *bound) grow(bytes int) bool {
 		b.err = fmt.Errorf("a text of %d bytes grows by more than %d by the rules of the vocabulary",
 			b.bytes, most)
 	}
-	return b.err == nil
+	return b.work(workPart) == nil
 }
 
-// step returns the error of what was done before, or that of pause.
-func (b *bound) step() error {
+// work counts steps. It returns the error of what was done before, or that of pause.
+func (b *bound) work(steps int) error {
 	if b == nil {
 		return nil
 	}
-	if b.err == nil && b.pause != nil {
-		b.err, b.read = b.pause(), 0
+	b.worked += steps
+	if most := work + workFor*b.bytes; b.worked > most && b.err == nil {
+		b.err = fmt.Errorf("a text of %d bytes takes more than %d steps by the rules of the vocabulary",
+			b.bytes, most)
+	}
+	if b.since += steps; b.since >= pauseFor && b.err == nil && b.pause != nil {
+		b.err, b.since = b.pause(), 0
 	}
 	return b.err
-}
-
-// part is step where there may be many small parts.
-func (b *bound) part(bytes int) error {
-	if b == nil {
-		return nil
-	}
-	if b.read += bytes; b.read < pauseFor {
-		return b.err
-	}
-	return b.step()
 }
 
 // fail keeps the error of a rule.

@@ -4,6 +4,7 @@ package tokenizer
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -160,6 +161,128 @@ func TestEncoderAsksBetweenSteps(t *testing.T) {
 		e.Write([]byte(strings.Repeat("word ", 100000)))
 		if _, _, err := e.End(); !errors.Is(err, gone) || asked != 3 {
 			t.Errorf("%s: %v after %d", name, err, asked)
+		}
+	}
+}
+
+// TestStepsAreBounded: rules that make little of a text, and read it again and again.
+func TestStepsAreBounded(t *testing.T) {
+	much := func(name string, steps ...object) object {
+		return object{"type": "Sequence", name: slices.Concat(steps[:1], slices.Repeat(steps[1:], 1000))}
+	}
+	grow := object{"type": "Replace", "pattern": object{"String": "a"}, "content": strings.Repeat("a", 60000)}
+	split := func(kind, pattern string) object {
+		return object{"type": "Split", "pattern": object{kind: pattern}}
+	}
+	wide := object{"Regex": `(?:a?){900}b`}
+	for name, rules := range map[string]object{
+		"Replace": {"normalizer": much("normalizers", grow,
+			object{"type": "Replace", "pattern": wide, "content": "x"})},
+		"Lowercase": {"normalizer": much("normalizers", grow, object{"type": "Lowercase"})},
+		"Split":     {"pre_tokenizer": much("pretokenizers", split("String", ""), split("String", "b"))},
+		"a run": {"normalizer": grow,
+			"pre_tokenizer": split("Regex", `(?:a{100000,1}b|a)*`)},
+		"literals": {"normalizer": grow,
+			"pre_tokenizer": split("Regex", strings.Repeat("a", 2000)+"b")},
+	} {
+		rules["model"] = object{"type": "WordLevel", "unk_token": "?", "vocab": object{"?": 0}}
+		tok, err := Load(write(t, map[string]string{"tokenizer.json": toJSON(rules)}))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		text := "a"
+		if name == "Split" {
+			text = strings.Repeat("a", 1000)
+		}
+		const want = " takes more than 1"
+		if _, err := tok.Encode(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want …%s…", name, err, want)
+		}
+	}
+}
+
+// TestMemoryOfPatternsIsBounded: a look behind keeps what it knows of the whole text.
+func TestMemoryOfPatternsIsBounded(t *testing.T) {
+	text := strings.Repeat("a", 200_000)
+	p, err := newRegex(`(?<=(?:a?){2000}b)c`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := p.(*regex).run(passage{text: text, bound: &bound{bytes: len(text)}})
+	err = run.matches(func(int, int) {})
+	words := 0
+	for _, b := range slices.Concat(run.failed.blocks, run.matched.blocks) {
+		words += len(b)
+	}
+	if most := (work+workFor*len(text)+pauseFor)/blockWork + markBlock*len(run.program)/64; err == nil ||
+		words > most {
+		t.Errorf("%d words, want at most %d; %v", words, most, err)
+	}
+}
+
+// TestStepsOfDecodersAreBounded, and those of all normalized tokens together.
+func TestStepsOfDecodersAreBounded(t *testing.T) {
+	model := object{"type": "WordLevel", "unk_token": "?", "vocab": object{"?": 0, "a": 1}}
+	for name, step := range map[string]object{
+		"Strip":      {"type": "Strip", "content": "b", "start": 1000, "stop": 1000},
+		"WordPiece":  {"type": "WordPiece"},
+		"BPEDecoder": {"type": "BPEDecoder", "suffix": ""},
+	} {
+		tok, err := Load(write(t, map[string]string{"tokenizer.json": toJSON(object{"model": model,
+			"decoder": object{"type": "Sequence", "decoders": slices.Repeat([]object{step}, 1000)}})}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		const want = "by the rules of the vocabulary"
+		if _, err := tok.Decode(make([]int, 1000)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want …%s", name, err, want)
+		}
+	}
+	var added []object
+	for i := range 2000 {
+		added = append(added, object{"id": i + 2, "content": fmt.Sprintf("<%d>", i), "normalized": true})
+	}
+	_, err := Load(write(t, map[string]string{"tokenizer.json": toJSON(object{"model": model,
+		"normalizer": object{"type": "Sequence", "normalizers": slices.Repeat([]object{{"type": "Replace",
+			"pattern": object{"Regex": "(?:<?){900}b"}, "content": ""}}, 1000)}, "added_tokens": added})}))
+	if want := "normalized: a text of "; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want …%s…", err, want)
+	}
+}
+
+// TestLongTokensTakeLittle: the parts of all tokens are bounded. Beyond that, long pieces are merged
+// whole, with the same ids.
+func TestLongTokensTakeLittle(t *testing.T) {
+	vocab, merges, token := object{}, []string{}, "a"
+	for i, r := range newByteAlphabet().runes {
+		vocab[string(r)] = i
+	}
+	for i := range 3000 {
+		merges = append(merges, token+" a")
+		token += "a"
+		vocab[token] = 256 + i
+	}
+	model := object{"type": "BPE", "vocab": vocab, "merges": merges}
+	for name, rules := range map[string]object{"bytes": {"type": "ByteLevel"}, "characters": nil} {
+		tok, err := Load(write(t, map[string]string{"tokenizer.json": toJSON(object{"model": model,
+			"pre_tokenizer": rules})}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids, err := tok.Encode(strings.Repeat("a", 10000))
+		if level, ok := tok.model.(*byteLevel); ok && level.spells() {
+			t.Error("want more bytes of tokens")
+		}
+		e := tok.NewEncoder(everyID)
+		for range 10 {
+			e.Write([]byte(strings.Repeat("a", 1000)))
+		}
+		parts, _, err2 := e.End()
+		want := slices.Repeat([]int{256}, 5000) // all pairs are merged first
+		if err != nil || err2 != nil || !slices.Equal(ids, want) || !slices.Equal(parts, want) {
+			t.Errorf("%s: %d ids, %v; in parts %d, %v; want %d", name, len(ids), err, len(parts), err2,
+				len(want))
 		}
 	}
 }

@@ -97,7 +97,7 @@ func (s *byteLevel) kept(piece string) string {
 // appendPiece appends the ids of one piece, which is not empty.
 func (s *byteLevel) appendPiece(ids []int, piece string) []int {
 	switch {
-	case len(piece) > waitFor:
+	case len(piece) > waitFor && s.spells():
 		return s.appendLongPiece(ids, piece)
 	case s.complete:
 		return s.appendKept(ids, piece)
@@ -153,6 +153,9 @@ func (s *byteLevel) addTo(p *longPiece, bytes string, to *newest) {
 		}
 	}
 }
+
+// spells reports whether long pieces can be encoded byte by byte: not if tokens have too many.
+func (s *byteLevel) spells() bool { return len(s.text) <= mostAllParts }
 
 // spellBytes returns the bytes of each token that an encoding can contain. Only long pieces need
 // it.

@@ -187,7 +187,7 @@ func (m *charBPE) symbols(e *encoded, p passage, s *symbols) error {
 			s.add(id, i, i+size)
 			continue
 		}
-		if m.byteID != nil && m.bytes(s, written, i, i+size) {
+		if m.byteID != nil && m.bytes(s, p, written, i, i+size) {
 			continue
 		}
 		switch {
@@ -229,11 +229,14 @@ func (m *charBPE) symbol(text string, i, size int) (id uint32, written string) {
 }
 
 // bytes adds a symbol for each byte of a character's written form, if all have one.
-func (m *charBPE) bytes(s *symbols, written string, from, to int) bool {
+func (m *charBPE) bytes(s *symbols, p passage, written string, from, to int) bool {
 	for i := range len(written) {
 		if m.byteID[written[i]] == none {
 			return false
 		}
+	}
+	if !p.bound.grow(len(written) - (to - from)) {
+		return false
 	}
 	for i := range len(written) {
 		at := min(from+i, to)

@@ -148,9 +148,15 @@ func newCharset(s runeSet) *charset {
 			return int(r[1] - c)
 		})
 		for ; next < len(s) && s[next][0] < rune(i+1)<<8; next++ {
-			for r := max(s[next][0], rune(i)<<8); r <= min(s[next][1], rune(i)<<8+255); r++ {
-				page[r&255/64] |= 1 << (r % 64)
+			from, to := max(s[next][0]-rune(i)<<8, 0), min(s[next][1]-rune(i)<<8, 255)
+			for word := from / 64; word <= to/64; word++ {
+				least, most := max(from-64*word, 0), min(to-64*word, 63)
+				page[word] |= ^uint64(0) << least & (^uint64(0) >> (63 - most))
 			}
+		}
+		if i > 0 && page == c.pages[c.index[i-1]] {
+			c.index[i] = c.index[i-1]
+			continue
 		}
 		number, ok := numbers[page]
 		if !ok {

@@ -16,6 +16,7 @@ type component struct {
 	kind    string                        // "type"
 	steps   []component                   // of a Sequence
 	members map[string]*strictjson.Reader // those that are not null
+	regexes *int                          // bytes of all in the list that it stands in
 }
 
 // maxComponent bounds the bytes of a component. The largest, sentencepiece's rules, have less than
@@ -25,10 +26,17 @@ const maxComponent = 8 << 20
 // maxSteps bounds the steps of a component: each may read the whole text.
 const maxSteps = 1 << 10
 
+// maxRegexes bounds the bytes of all regular expressions in a component: each of their sets of
+// characters takes some kB, and some time.
+const maxRegexes = 16 << 10
+
 // readSteps reads a component as its steps.
 func readSteps(r *strictjson.Reader) ([]component, error) {
 	c, err := readComponent(r)
-	list := c.flat(nil)
+	list, regexes := c.flat(nil), 0
+	for i := range list {
+		list[i].regexes = &regexes
+	}
 	if err == nil && len(list) > maxSteps {
 		err = fmt.Errorf("%d steps, want at most %d", len(list), maxSteps)
 	}
@@ -87,16 +95,6 @@ func (c *component) flat(list []component) []component {
 		list = c.steps[i].flat(list)
 	}
 	return list
-}
-
-// is reports whether the component does exactly what one of that kind does.
-func (c *component) is(kind string) bool {
-	for _, step := range c.flat(nil) {
-		if step.kind != kind {
-			return false
-		}
-	}
-	return true
 }
 
 // failed returns an error that names the component and the member.
@@ -160,6 +158,9 @@ func (c *component) pattern() (p pattern, err error) {
 		case key == "String":
 			p = everywhere{}
 		case key == "Regex":
+			if *c.regexes += len(text); *c.regexes > maxRegexes {
+				return fmt.Errorf("more than %d bytes of regular expressions", maxRegexes)
+			}
 			p, err = newRegex(text)
 		}
 		return err

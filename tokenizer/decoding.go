@@ -78,6 +78,9 @@ func (d *stepDecoder) Push(id int) (string, error) {
 	}
 	d.bound.bytes += len(text)
 	for i, step := range d.steps {
+		if err := d.bound.work(workPart + len(text)); err != nil {
+			return "", err
+		}
 		text = step.push(&d.states[i], text)
 		d.states[i].tokens++
 	}
@@ -117,8 +120,14 @@ func (d *stepDecoder) Fork() Decoder {
 // text.
 type eachToken func(text string, first bool) string
 
-func (f eachToken) push(s *decodeState, text string) string { return f(text, s.tokens == 0) }
-func (eachToken) flush(*decodeState) string                 { return "" }
+func (f eachToken) push(s *decodeState, text string) string {
+	made := f(text, s.tokens == 0)
+	s.bound.grow(len(made) - len(text))
+	return made
+}
+
+func (eachToken) flush(*decodeState) string { return "" }
+
 func (f eachToken) fused() decodeStep {
 	return wholeText(func(_ *decodeState, text string, first bool) string { return f(text, first) })
 }
@@ -223,11 +232,11 @@ type stripTokens struct {
 }
 
 func (t stripTokens) push(_ *decodeState, text string) string {
-	for range t.start {
-		text = strings.TrimPrefix(text, t.content)
+	for i, found := 0, true; i < t.start && found; i++ {
+		text, found = strings.CutPrefix(text, t.content)
 	}
-	for range t.stop {
-		text = strings.TrimSuffix(text, t.content)
+	for i, found := 0, true; i < t.stop && found; i++ {
+		text, found = strings.CutSuffix(text, t.content)
 	}
 	return text
 }
@@ -323,24 +332,26 @@ func (stripText) flush(*decodeState) string { return "" }
 type suffixes string
 
 func (t suffixes) push(s *decodeState, text string) string {
-	before := strings.ReplaceAll(s.held, string(t), " ")
-	s.held = ""
-	if at := strings.Index(text, string(t)); at >= 0 && t != "" {
-		text, s.held = text[:at], text[at:]
+	before := ""
+	if s.first { // a token is held
+		before = strings.ReplaceAll(s.held, string(t), " ")
+		s.bound.grow(len(before) - len(s.held))
 	}
-	return before + text
+	certain, _, _ := strings.Cut(text, string(t))
+	s.first, s.held = true, text[len(certain):]
+	return before + certain
 }
 
 func (t suffixes) flush(s *decodeState) string {
 	rest := strings.ReplaceAll(s.held, string(t), "")
-	s.held = ""
+	s.first, s.held = false, ""
 	return rest
 }
 
 // fused: the only token is the last, so that nothing becomes a space.
 func (t suffixes) fused() decodeStep {
 	if t == "" {
-		return t
+		return eachToken(func(text string, _ bool) string { return text })
 	}
 	return replaceText{string(t), ""}
 }

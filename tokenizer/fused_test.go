@@ -1,5 +1,5 @@
-// Decoders after Fuse, where all tokens are one: testdata/fused.jsonl has the texts of Hugging Face's
-// own library.
+// Decoders after Fuse, where all tokens are one, and one with an empty suffix: testdata/fused.jsonl has
+// the texts of Hugging Face's own library.
 
 package tokenizer
 

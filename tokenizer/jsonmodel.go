@@ -83,11 +83,17 @@ func (f *modelFile) member(r *strictjson.Reader, key string) (err error) {
 	default:
 		return refuse(value, "model."+key)
 	}
+	if n := max(len(f.prefix), len(f.suffix)); err == nil && n > maxAffix {
+		err = fmt.Errorf("%d bytes, want at most %d", n, maxAffix)
+	}
 	if err != nil {
 		err = fmt.Errorf("model.%s: %w", quote.Plain(key, 60), err)
 	}
 	return err
 }
+
+// maxAffix bounds, in bytes, what is added to each character of a text.
+const maxAffix = 64
 
 // models are the supported types of models.
 var models = []string{"BPE", "WordPiece", "Unigram", "WordLevel"}
@@ -168,7 +174,9 @@ func (f *modelFile) build(t *Tokenizer, v *vocabulary) error {
 		t.model = f.charBPE(v, unknown)
 	case "WordPiece":
 		t.kind = kindWordPiece
-		t.model = f.wordPiece(v, unknown)
+		m, err := f.wordPiece(v, unknown)
+		t.model = m
+		return err
 	case "WordLevel":
 		t.kind = kindWordLevel
 		t.model = &wordLevel{ids: v.ids, unknown: unknown}
@@ -191,14 +199,20 @@ func (f *modelFile) charBPE(v *vocabulary, unknown uint32) model {
 	return m
 }
 
-func (f *modelFile) wordPiece(v *vocabulary, unknown uint32) model {
+func (f *modelFile) wordPiece(v *vocabulary, unknown uint32) (model, error) {
+	for id, text := range v.tokens {
+		if len(text) > maxPiece {
+			return nil, fmt.Errorf("model.vocab: token %d has %d bytes, want at most %d", id, len(text),
+				maxPiece)
+		}
+	}
 	if f.prefix == "" {
 		f.prefix = "##"
 	}
 	if f.longest == 0 {
 		f.longest = 100
 	}
-	return newWordPiece(v, f.prefix, unknown, f.longest)
+	return newWordPiece(v, f.prefix, unknown, f.longest), nil
 }
 
 // newWordPiece returns a WordPiece model of a vocabulary. A token with the prefix of continued

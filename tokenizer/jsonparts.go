@@ -224,12 +224,12 @@ func checkPostProcessor(value *strictjson.Reader) error {
 
 // newDecoder returns the steps of a decoder. If the file has no decoder, tokens are joined with
 // spaces.
-func newDecoder(c *component, given bool) (steps []decodeStep, err error) {
+func newDecoder(list []component, given bool) (steps []decodeStep, err error) {
 	if !given {
 		return []decodeStep{eachToken(spaced)}, nil
 	}
 	fused := false // all tokens are one from here on
-	for _, part := range c.flat(nil) {
+	for _, part := range list {
 		if part.kind == "Fuse" {
 			fused = true
 			continue

@@ -108,7 +108,7 @@ type replacing struct {
 
 func (s replacing) normalize(p passage, track bool) passage {
 	w := rewrite(p, track)
-	p.bound.fail(s.pattern.matches(p.text, func(from, to int) { w.replace(from, to, s.with) }))
+	p.bound.fail(s.pattern.matches(p, func(from, to int) { w.replace(from, to, s.with) }))
 	return w.result()
 }
 

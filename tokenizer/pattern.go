@@ -9,13 +9,14 @@ import (
 
 // A pattern finds its matches in a text, from left to right and without overlap.
 type pattern interface {
-	matches(text string, match func(from, to int)) error
+	matches(p passage, match func(from, to int)) error
 }
 
 // literal matches a text, which is not empty, literally.
 type literal string
 
-func (l literal) matches(text string, match func(from, to int)) error {
+func (l literal) matches(p passage, match func(from, to int)) error {
+	text := p.text
 	for at := 0; ; {
 		next := strings.Index(text[at:], string(l))
 		if next < 0 {
@@ -32,7 +33,8 @@ func (l literal) matches(text string, match func(from, to int)) error {
 // not empty.
 type everywhere struct{}
 
-func (everywhere) matches(text string, match func(from, to int)) error {
+func (everywhere) matches(p passage, match func(from, to int)) error {
+	text := p.text
 	for i := 0; i < len(text); {
 		match(i, i)
 		_, size := utf8.DecodeRuneInString(text[i:])
@@ -46,7 +48,8 @@ func (everywhere) matches(text string, match func(from, to int)) error {
 // single matches each character with a property by itself.
 type single property
 
-func (s single) matches(text string, match func(from, to int)) error {
+func (s single) matches(p passage, match func(from, to int)) error {
+	text := p.text
 	table := propertyTable()
 	for i := 0; i < len(text); {
 		_, is, size := table.next(text[i:])
@@ -61,7 +64,8 @@ func (s single) matches(text string, match func(from, to int)) error {
 // gpt2Pieces is GPT-2's pattern; every piece is a match.
 type gpt2Pieces struct{}
 
-func (gpt2Pieces) matches(text string, match func(from, to int)) error {
+func (gpt2Pieces) matches(p passage, match func(from, to int)) error {
+	text := p.text
 	for i := 0; i < len(text); {
 		n := pieceLen(text[i:])
 		match(i, i+n)
@@ -73,7 +77,8 @@ func (gpt2Pieces) matches(text string, match func(from, to int)) error {
 // everyCharacter matches each character by itself: [\s\S].
 type everyCharacter struct{}
 
-func (everyCharacter) matches(text string, match func(from, to int)) error {
+func (everyCharacter) matches(p passage, match func(from, to int)) error {
+	text := p.text
 	for i := 0; i < len(text); {
 		_, size := utf8.DecodeRuneInString(text[i:])
 		match(i, i+size)

@@ -43,7 +43,7 @@ func (s patternSplitter) split(p passage, track bool, emit func(passage) error) 
 		}
 	}}
 	done := 0
-	failed := s.pattern.matches(p.text, func(from, to int) {
+	failed := s.pattern.matches(p, func(from, to int) {
 		if done < from {
 			j.add(done, from, s.invert)
 		}
@@ -223,7 +223,7 @@ func (a *byteAlphabet) normalize(p passage, track bool) passage {
 // chain applies all splitters to a passage, the first one first, and calls emit for each resulting
 // part.
 func chain(splitters []splitter, p passage, track bool, emit func(passage) error) error {
-	if err := p.bound.part(len(p.text)); err != nil || p.text == "" {
+	if err := p.bound.work(workPart + len(p.text)); err != nil || p.text == "" {
 		return err
 	}
 	if len(splitters) == 0 {

@@ -20,6 +20,7 @@ type regex struct {
 	text    string
 	program []instruction
 
+	runs     int  // opRuns
 	behind   bool // it looks back
 	anchored bool // it has a \G, so that what is known holds for one search
 }
@@ -29,7 +30,7 @@ type operation uint8
 const (
 	opSet    operation = iota // one character of set, then the next instruction
 	opBack                    // the same for the character before, which it reads backward
-	opRun                     // characters of set, as many as there are up to x, without a way back
+	opRun                     // characters of set, as many as there are up to x, without a way back; y is its number
 	opFork                    // first x, then y
 	opJump                    // x
 	opLoop                    // y if fork x has begun here, so that no loop repeats nothing; else x
@@ -73,16 +74,17 @@ func (r *regexRun) asserted(in *instruction, at int) bool {
 // A regexRun is a search in one text.
 type regexRun struct {
 	*regex
+	bound   *bound
 	text    string
 	begin   int // where the search for the current match began
 	failed  marks
 	matched marks // within opLook and opNoLook
 	forks   []regexFork
 	path    []regexState // the current path, which has not failed yet
-	runs    []Span       // by instruction: the last opRun without a bound
+	runs    []Span       // by opRun: the last one without a bound
 	marked  int          // steps
-	steps   int          // of these within opAtomic, or all that \G does not let mark
-	tooMany bool
+	steps   int          // all steps that bound does not know of yet
+	over    bool         // there are too many
 }
 
 // A regexState is an instruction at a byte of the text.
@@ -95,12 +97,17 @@ type regexFork struct{ at, pc, path int }
 // before the current match are used again, so that the memory does not grow with the text.
 type marks struct {
 	width  int // instructions
+	most   int // positions
+	steps  *int
 	blocks [][]uint64
 	free   [][]uint64
 	done   int // blocks that were dropped
 }
 
-const markBlock = 256 // positions
+const (
+	markBlock = 256 // positions
+	blockWork = 16  // steps for a new word of a block: their number bounds the memory, too
+)
 
 func (m *marks) word(s regexState) (word *uint64, bit uint64) {
 	b := uint(s.at) / markBlock
@@ -119,9 +126,12 @@ func (m *marks) grow(b int) {
 	if n := len(m.free); n > 0 {
 		m.blocks[b], m.free = m.free[n-1], m.free[:n-1]
 		clear(m.blocks[b])
+		*m.steps += len(m.blocks[b])
 		return
 	}
-	m.blocks[b] = make([]uint64, (markBlock*m.width+63)/64)
+	words := (min(markBlock, m.most-b*markBlock)*m.width + 63) / 64
+	m.blocks[b] = make([]uint64, words)
+	*m.steps += blockWork * words
 }
 
 // drop drops what is known of positions before a byte.
@@ -133,14 +143,28 @@ func (m *marks) drop(before int) {
 	}
 }
 
-func (g *regex) matches(text string, match func(from, to int)) error {
-	return g.run(text).matches(match)
+func (g *regex) matches(p passage, match func(from, to int)) error {
+	return g.run(p).matches(match)
 }
 
 // run returns a search for all matches in a text.
-func (g *regex) run(text string) *regexRun {
-	return &regexRun{regex: g, text: text, failed: marks{width: len(g.program)},
-		matched: marks{width: len(g.program)}, runs: make([]Span, len(g.program))}
+func (g *regex) run(p passage) *regexRun {
+	r := &regexRun{regex: g, bound: p.bound, text: p.text, runs: make([]Span, g.runs)}
+	r.forget()
+	return r
+}
+
+// forget drops all marks.
+func (r *regexRun) forget() {
+	none := marks{width: len(r.program), most: len(r.text) + 1, steps: &r.steps}
+	r.failed, r.matched = none, none
+}
+
+// tell tells the bound of the steps.
+func (r *regexRun) tell() error {
+	err := r.bound.work(r.steps)
+	r.steps, r.over = 0, err != nil
+	return err
 }
 
 func (r *regexRun) matches(match func(from, to int)) error {
@@ -148,11 +172,8 @@ func (r *regexRun) matches(match func(from, to int)) error {
 	for r.begin < len(r.text) || r.begin == len(r.text) && r.text != "" {
 		from, end := r.search()
 		switch {
-		case r.tooMany:
-			return fmt.Errorf("the pattern %s: more than %d steps in a text of %d bytes",
-				quoted(&r.regex.text), r.bound(), len(r.text))
-		case end < 0:
-			return nil
+		case end < 0 || r.over:
+			return r.tell()
 		case from == end && end == last: // no empty match after another match
 			_, size, _ := r.next(r.begin)
 			r.begin += max(size, 1)
@@ -161,30 +182,26 @@ func (r *regexRun) matches(match func(from, to int)) error {
 			last, r.begin = end, end
 		}
 	}
-	return nil
+	return r.tell()
 }
 
 // search returns the next match, or -1 for its end if there is none.
 func (r *regexRun) search() (from, end int) {
 	if r.anchored {
-		r.failed, r.matched = marks{width: r.failed.width}, marks{width: r.matched.width}
+		r.forget()
 	}
 	for from = r.begin; ; {
 		if !r.behind {
 			r.failed.drop(from)
 			r.matched.drop(from)
 		}
-		if end = r.from(0, from, opMatch); end >= 0 || from == len(r.text) || r.tooMany {
+		if end = r.from(0, from, opMatch); end >= 0 || from == len(r.text) || r.over {
 			return from, end
 		}
 		_, size, _ := r.next(from)
 		from += size
 	}
 }
-
-// bound is the number of steps that atomic groups and \G may take: only they can try one part of a
-// text again and again.
-func (r *regexRun) bound() int { return 1<<16 + 64*len(r.program)*(len(r.text)+1) }
 
 // next returns the character at a byte, and its length; ok is false at the end of the text.
 func (r *regexRun) next(at int) (c rune, size int, ok bool) {
@@ -217,7 +234,12 @@ func (r *regexRun) from(pc, at int, within operation) int {
 	defer func() { r.forks, r.path = r.forks[:forks], r.path[:path] }()
 	for {
 		next, to, ok := r.step(regexState{at, pc}, within)
+		if r.steps++; r.steps >= pauseFor {
+			r.tell()
+		}
 		switch {
+		case r.over:
+			return -1
 		case ok && next < 0:
 			for _, s := range r.path[path:] {
 				word, bit := r.failed.word(s)
@@ -230,7 +252,7 @@ func (r *regexRun) from(pc, at int, within operation) int {
 			return to
 		case ok:
 			at, pc = to, next
-		case len(r.forks) == forks || r.tooMany:
+		case len(r.forks) == forks:
 			return -1
 		default:
 			fork := r.forks[len(r.forks)-1]
@@ -275,10 +297,6 @@ func (r *regexRun) step(s regexState, within operation) (next, to int, ok bool) 
 			return -1, at, true
 		}
 	}
-	if within == opAtomic || r.anchored {
-		r.steps++
-		r.tooMany = r.tooMany || r.steps > r.bound()
-	}
 	switch in.op {
 	case opRun:
 		return s.pc + 1, r.runEnd(s), true
@@ -295,7 +313,8 @@ func (r *regexRun) step(s regexState, within operation) (next, to int, ok bool) 
 // runEnd returns the end of a run of characters. Runs without a bound that end at one place are read
 // once.
 func (r *regexRun) runEnd(s regexState) int {
-	in, known := &r.program[s.pc], &r.runs[s.pc]
+	in := &r.program[s.pc]
+	known := &r.runs[in.y]
 	if in.x == unbounded && known.Start <= s.at && s.at < known.End {
 		return known.End
 	}
@@ -307,6 +326,7 @@ func (r *regexRun) runEnd(s regexState) int {
 		}
 		at += size
 	}
+	r.steps += at - s.at
 	*known = Span{s.at, at}
 	return at
 }

@@ -86,7 +86,8 @@ func (c *regexCompiler) compile(n *regexNode, back bool) error {
 					return err
 				}
 			}
-			c.emit(instruction{op: opRun, set: run.list[0].alone().set, x: run.most})
+			c.emit(instruction{op: opRun, set: run.list[0].alone().set, x: run.most, y: c.runs})
+			c.runs++
 			if run.most != unbounded {
 				c.program[len(c.program)-1].x -= run.least
 			}

@@ -55,7 +55,7 @@ func (s *spelling) merge(parts []uint32) []uint32 {
 
 const (
 	mostParts    = 1 << 20 // of a token
-	mostAllParts = 1 << 26 // of all tokens
+	mostAllParts = 1 << 22 // of all tokens: 400 MB; a vocabulary of 262,144 has 1.8 million
 )
 
 // spellMerged finds the parts of each of size tokens from the merges that give it. It returns nil

@@ -147,10 +147,10 @@ func (t *Tokenizer) encode(e *encoded, text string) error {
 	if err != nil && b.err == nil && !e.track { // the error must name a byte of the original text
 		e.cut(first)
 		e.track = true
-		b.grown = 0
+		b.grown, b.worked = 0, 0
 		err = t.encodePassage(e, passage{text: text, bound: b})
 	}
-	if err == nil {
+	if b.err != nil {
 		err = b.err
 	}
 	if id, ok := t.Unknown(); t.strange != nil && ok && err == nil && len(e.ids) > first &&
@@ -186,8 +186,9 @@ func (t *Tokenizer) encodePassage(e *encoded, p passage) error {
 // normalized rewrites a text.
 func normalized(list []normalizer, p passage, track bool) (passage, error) {
 	for _, n := range list {
+		read := len(p.text)
 		p = n.normalize(p, track)
-		if err := p.bound.step(); err != nil {
+		if err := p.bound.work(read); err != nil {
 			return p, err
 		}
 	}

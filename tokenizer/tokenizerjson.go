@@ -94,18 +94,16 @@ func (f *tokenizerFile) tokenizer() (*Tokenizer, error) {
 	if err := v.normalizeAdded(t.normalizers); err != nil {
 		return nil, err
 	}
-	decoder, err := readComponent(f.decoding)
+	decoders, err := readSteps(f.decoding)
 	if err != nil {
 		return nil, fmt.Errorf("decoder: %w", err)
 	}
 	given := f.decoding != nil && f.decoding.Text() != "null"
-	if f.readsBytes(t) && (!given || decoder.is("ByteLevel")) {
+	other := func(c component) bool { return c.kind != "ByteLevel" }
+	if f.readsBytes(t) && !slices.ContainsFunc(decoders, other) {
 		return f.byteLevel(t, v), nil
 	}
-	if n := len(decoder.flat(nil)); n > maxSteps {
-		return nil, fmt.Errorf("decoder: %d steps, want at most %d", n, maxSteps)
-	}
-	steps, err := newDecoder(&decoder, given)
+	steps, err := newDecoder(decoders, given)
 	if err != nil {
 		return nil, err
 	}
@@ -130,13 +128,14 @@ func (f *tokenizerFile) tokenizer() (*Tokenizer, error) {
 // changes has the new text from then on, and the library no longer counts it as special when it
 // decodes.
 func (v *vocabulary) normalizeAdded(normalizers []normalizer) error {
+	all := &bound{} // of all tokens together
 	for i := range v.added {
 		token := &v.added[i]
 		if !token.normalized {
 			continue
 		}
-		p := passage{text: token.text, bound: &bound{bytes: len(token.text)}}
-		p, err := normalized(normalizers, p, false)
+		all.bytes += len(token.text)
+		p, err := normalized(normalizers, passage{text: token.text, bound: all}, false)
 		if err == nil && len(p.text) > maxAddedLen {
 			err = fmt.Errorf("%d bytes, want at most %d", len(p.text), maxAddedLen)
 		}

@@ -94,8 +94,8 @@ func (m *unigram) search(e *encoded, p passage, l *lattice, at, stop int) (int, 
 		_, size := utf8.DecodeRuneInString(text[at:])
 		here := best[at-base].score
 		alone := false // the character is a piece
-		node := uint32(0)
-		for i := at; i < len(text); i++ {
+		node, i := uint32(0), at
+		for ; i < len(text); i++ {
 			if node = m.pieces.step(node, text[i]); node == none {
 				break
 			}
@@ -111,6 +111,9 @@ func (m *unigram) search(e *encoded, p passage, l *lattice, at, stop int) (int, 
 				*to = arc{m.rounded(score), int32(at), id}
 			}
 			alone = alone || i+1-at == size
+		}
+		if err := p.bound.work(i - at); err != nil {
+			return 0, err
 		}
 		if !alone {
 			best = l.grow(at + size)
