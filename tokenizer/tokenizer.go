@@ -153,8 +153,7 @@ func (t *Tokenizer) encode(e *encoded, text string) error {
 	if b.err != nil {
 		err = b.err
 	}
-	if id, ok := t.Unknown(); t.strange != nil && ok && err == nil && len(e.ids) > first &&
-		!slices.ContainsFunc(e.ids[first:], func(other int) bool { return other != id }) {
+	if t.strange != nil && err == nil && t.knowsNothing(text, e.ids[first:]) {
 		t.strange(text)
 	}
 	if err == nil && t.prompt && (len(e.ids) == first || e.ids[first] != t.start) {
@@ -164,6 +163,17 @@ func (t *Tokenizer) encode(e *encoded, text string) error {
 		}
 	}
 	return err
+}
+
+// knowsNothing reports whether all ids of a text are the one for unknown text, whose own text may
+// stand there.
+func (t *Tokenizer) knowsNothing(text string, ids []int) bool {
+	id, ok := t.Unknown()
+	if !ok || len(ids) == 0 || slices.ContainsFunc(ids, func(other int) bool { return other != id }) {
+		return false
+	}
+	own, err := t.tokens.token(id)
+	return err != nil || !strings.Contains(text, own)
 }
 
 // encodePassage appends the ids of a text.

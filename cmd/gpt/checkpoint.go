@@ -250,7 +250,7 @@ func (a *app) noteMissing(t *tokenizer.Tokenizer) *tokenizer.Tokenizer {
 		a.strange.Do(func() {
 			name, _ := t.Text(id)
 			a.Notef("%s: its vocabulary knows no part of the text %s: all its ids are %d, %s",
-				a.modelName(), quoteShort(text), id, quote.Plain(name, 40))
+				a.modelName(), quoteShort(text), id, quote.Plain(strings.TrimSpace(name), 40))
 		})
 	})
 }
