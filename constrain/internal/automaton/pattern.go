@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"regexp/syntax"
 	"slices"
-	"strings"
 
 	"picogpt/constrain/internal/charset"
 	"picogpt/constrain/internal/meter"
@@ -15,7 +14,6 @@ import (
 // Pattern returns the machine of the strings in which a pattern of ECMA-262's syntax matches
 // somewhere; nil if it matches nothing. The machine is for tables.
 func Pattern(what, p string, meter *meter.Meter) (*Machine, error) {
-	const flags = syntax.Perl
 	if len(p) > maxPattern {
 		return nil, fmt.Errorf("%s: %d bytes, want %d at most", what, len(p), maxPattern)
 	}
@@ -23,15 +21,10 @@ func Pattern(what, p string, meter *meter.Meter) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := parseRegex(what, p, flags, meter); err != nil {
-		return nil, err
-	}
 	n := NewNetwork(MaxNodes, meter)
-	r := &regexCompiler{n: n, dotAll: charset.Of('\n', '\r', 0x2028, 0x2029).Not(), looks: looks}
-	if err := meter.Aside(parsing(p), func() { p = anywhere(p) }); err != nil {
-		return nil, err
-	}
-	if n, err = r.compile(what, p, flags); err != nil {
+	dotAll := charset.Of('\n', '\r', 0x2028, 0x2029).Not()
+	r := &regexCompiler{n: n, dotAll: dotAll, looks: looks, edit: anywhere}
+	if n, err = r.compile(what, p); err != nil {
 		return nil, err
 	}
 	m, err := newMachine(what, n, meter)
@@ -41,29 +34,24 @@ func Pattern(what, p string, meter *meter.Meter) (*Machine, error) {
 	return m, err
 }
 
-// anywhere returns a regex for texts in which a pattern matches somewhere. It removes ^ at the
+// anywhere returns a regex for texts in which another one matches somewhere. It removes ^ at the
 // beginning and $ at the end, because assertions make an automaton larger.
-func anywhere(pattern string) string {
-	const any = "(?s:.*)"
-	before, after := any, any
-	tree, err := syntax.Parse(pattern, syntax.Perl)
-	if err == nil && tree.Op == syntax.OpConcat {
-		sub := tree.Sub
+func anywhere(tree *syntax.Regexp) *syntax.Regexp {
+	any := &syntax.Regexp{Op: syntax.OpStar, Sub: []*syntax.Regexp{{Op: syntax.OpAnyChar}}}
+	all := []*syntax.Regexp{any, tree, any}
+	if tree.Op == syntax.OpConcat {
+		sub, first, last := tree.Sub, []*syntax.Regexp{any}, []*syntax.Regexp{any}
 		if sub[0].Op == syntax.OpBeginText {
-			before, sub = "", sub[1:]
+			sub, first = sub[1:], nil
 		}
 		if n := len(sub); n > 0 && sub[n-1].Op == syntax.OpEndText {
-			after, sub = "", sub[:n-1]
+			sub, last = sub[:n-1], nil
 		}
 		if !slices.ContainsFunc(sub, asserts) {
-			var b strings.Builder
-			for _, s := range sub {
-				b.WriteString("(?:" + s.String() + ")")
-			}
-			return before + b.String() + after
+			all = slices.Concat(first, sub, last)
 		}
 	}
-	return any + "(?:" + pattern + ")" + any
+	return &syntax.Regexp{Op: syntax.OpConcat, Sub: all}
 }
 
 // asserts reports whether a regex contains an assertion.

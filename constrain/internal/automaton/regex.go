@@ -25,12 +25,12 @@ func Regex(what, re string, meter *meter.Meter) (*Network, error) {
 		return nil, err
 	}
 	r := &regexCompiler{n: NewNetwork(MaxNodes, meter), looks: looks}
-	return r.compile(what, text, syntax.Perl)
+	return r.compile(what, text)
 }
 
-// parseRegex parses a regex within the limits on its length.
+// parseRegex parses a regex within the limits on its length. An edit, if not nil, changes its tree.
 func parseRegex(
-	what, re string, flags syntax.Flags, m *meter.Meter,
+	what, re string, edit func(*syntax.Regexp) *syntax.Regexp, m *meter.Meter,
 ) (prog *syntax.Prog, err error) {
 	if len(re) > maxPattern {
 		return nil, fmt.Errorf("%s: %d bytes, want %d at most", what, len(re), maxPattern)
@@ -39,7 +39,7 @@ func parseRegex(
 	if err := m.Charge(work); err != nil {
 		return nil, err
 	}
-	if failed := m.Aside(work, func() { prog, err = program(what, re, flags) }); failed != nil {
+	if failed := m.Aside(work, func() { prog, err = program(what, re, edit) }); failed != nil {
 		return nil, failed
 	}
 	if err != nil {
@@ -48,13 +48,18 @@ func parseRegex(
 	return prog, m.Charge(16 * len(prog.Inst))
 }
 
-func program(what, re string, flags syntax.Flags) (*syntax.Prog, error) {
-	tree, err := syntax.Parse(re, flags)
+func program(
+	what, re string, edit func(*syntax.Regexp) *syntax.Regexp,
+) (*syntax.Prog, error) {
+	tree, err := syntax.Parse(re, syntax.Perl)
 	if err != nil {
 		if e, ok := err.(*syntax.Error); ok {
 			return nil, fmt.Errorf("%s: %s: %s", what, e.Code, quote.Short(e.Expr, 60))
 		}
 		return nil, fmt.Errorf("%s: %v", what, err)
+	}
+	if edit != nil {
+		tree = edit(tree)
 	}
 	if instructions(tree) > MaxNodes {
 		return nil, tooLarge(what)
@@ -119,7 +124,8 @@ type regexCompiler struct {
 	n      *Network
 	progs  []*syntax.Prog // of the regex, and of each lookahead
 	looks  []look
-	sides  bool // the program has assertions
+	edit   func(*syntax.Regexp) *syntax.Regexp // of the regex; nil: as it is
+	sides  bool                                // the program has assertions
 	end    int32
 	pass   int32
 	known  map[regexKey]int32
@@ -165,13 +171,13 @@ func (s side) of() charset.Set {
 
 // compile adds a rule for the regex to the network, and returns the network, or another one for the
 // same texts without lookaheads.
-func (r *regexCompiler) compile(what, re string, flags syntax.Flags) (*Network, error) {
+func (r *regexCompiler) compile(what, re string) (*Network, error) {
 	for i := range len(r.looks) + 1 {
-		text := re
+		text, edit := re, r.edit
 		if i > 0 {
-			text = r.looks[i-1].text
+			text, edit = r.looks[i-1].text, nil
 		}
-		prog, err := parseRegex(what, text, flags, r.n.meter)
+		prog, err := parseRegex(what, text, edit, r.n.meter)
 		if err != nil {
 			return nil, err
 		}
