@@ -26,6 +26,7 @@ type load struct {
 	client string
 	texts  int
 	each   float64 // tokens of one text, in the mean
+	fresh  float64 // new ones of them
 }
 
 // waiting returns the tokens of the texts that have had no slot.
@@ -33,8 +34,9 @@ func (p *place) waiting() float64 {
 	return p.load.each * float64(max(0, p.load.texts-int(p.begun.Load())))
 }
 
-// add adds the work of a request, or returns an error if its first text would wait too long.
-func (b *backlog) add(p *place, tokens float64) error {
+// add adds the work of a request, so many tokens and of these so many new ones, or returns an error if
+// its first text would wait too long.
+func (b *backlog) add(p *place, tokens, fresh float64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	each := tokens / float64(p.load.texts)
@@ -45,7 +47,7 @@ func (b *backlog) add(p *place, tokens float64) error {
 		e.retry = wait - b.most
 		return e
 	}
-	p.load.each = each
+	p.load.each, p.load.fresh = each, fresh/float64(p.load.texts)
 	if b.places == nil {
 		b.places = map[*place]bool{}
 	}
@@ -62,6 +64,7 @@ func (b *backlog) remove(p *place) {
 
 // wait returns how long the first text of a request would wait for a slot, if it has so many tokens.
 // Before it come all of its client's, and of each other client no more than that: clients have turns.
+// Before all of them comes what the first text that has a slot still lacks.
 func (b *backlog) wait(p *place, tokens float64) time.Duration {
 	rate := b.rate()
 	if rate <= 0 || int(p.queue.texts.Load())-p.load.texts < b.slots { // a slot is free
@@ -72,13 +75,34 @@ func (b *backlog) wait(p *place, tokens float64) time.Duration {
 		clients[other.load.client] += other.waiting()
 	}
 	own := clients[p.load.client]
-	ahead := own
+	ahead := own + b.free(p.load.client)
 	for client, theirs := range clients {
 		if client != p.load.client {
 			ahead += min(theirs, own+tokens)
 		}
 	}
 	return seconds(ahead / rate)
+}
+
+// free returns after how many tokens of the batch a slot is there for a client: at once if it has two
+// fewer than another, else when the first text ends.
+func (b *backlog) free(client string) float64 {
+	held, least := map[string]int{}, math.Inf(1)
+	for p := range b.places {
+		if begun := int(p.begun.Load()); begun > 0 {
+			held[p.load.client] += begun
+			least = min(least, max(0, p.load.fresh-float64(p.done.Load())/float64(begun)))
+		}
+	}
+	for _, n := range held {
+		if n >= held[client]+2 {
+			return 0
+		}
+	}
+	if math.IsInf(least, 1) {
+		return 0
+	}
+	return least * float64(b.slots) // all of which advance as fast
 }
 
 // seconds returns a duration of at most 11 days.

@@ -14,7 +14,7 @@ func TestTheBacklogGivesTurns(t *testing.T) {
 	with := func(client string, texts int, tokens float64) *place {
 		p := &place{queue: q, texts: texts, load: load{client: client, texts: texts}}
 		q.texts.Add(int64(texts))
-		if err := p.expect(tokens); err != nil {
+		if err := p.expect(tokens, 0); err != nil {
 			t.Fatal(err)
 		}
 		return p
@@ -49,7 +49,7 @@ func TestTheBacklogGivesTurns(t *testing.T) {
 	}
 	b.most = 12 * time.Second
 	p := &place{queue: q, load: load{client: "a", texts: 1}}
-	e, ok := p.expect(1).(*apiError)
+	e, ok := p.expect(1, 0).(*apiError)
 	if !ok || e.status != 429 || e.retry != time.Second {
 		t.Errorf("%+v", e)
 	}
@@ -65,6 +65,55 @@ func TestTheBacklogGivesTurns(t *testing.T) {
 		b.remove(p)
 	}
 	is("a", 100, 0)
+}
+
+// TestTheBacklogKnowsWhenASlotIsFree: when the first text ends, or at once for a client that has two
+// slots fewer than another.
+func TestTheBacklogKnowsWhenASlotIsFree(t *testing.T) {
+	q := &queue{}
+	b := &q.backlog
+	b.slots, b.rate = 4, func() float64 { return 100 }
+	begun := func(client string, texts int, tokens, fresh float64) *place {
+		p := &place{queue: q, texts: texts, load: load{client: client, texts: texts}}
+		q.texts.Add(int64(texts))
+		if err := p.expect(tokens, fresh); err != nil {
+			t.Fatal(err)
+		}
+		p.begun.Store(int32(texts))
+		return p
+	}
+	is := func(client string, want time.Duration) {
+		t.Helper()
+		p := &place{queue: q, load: load{client: client, texts: 1}}
+		q.texts.Add(1)
+		defer q.texts.Add(-1)
+		if got := b.wait(p, 10); got != want {
+			t.Errorf("%s waits %v, want %v", client, got, want)
+		}
+	}
+	two := begun("a", 2, 240, 200)
+	begun("b", 1, 70, 60)
+	is("c", 0) // a slot is free
+	late := begun("b", 1, 210, 200)
+	is("a", 4*600*time.Millisecond) // b's, 60 steps of 4 tokens
+	is("c", 0)                      // one of a's
+	two.done.Store(190)
+	is("a", 4*50*time.Millisecond)
+	two.done.Store(300)
+	is("a", 0) // it has more than is usual
+	b.remove(two)
+	is("b", 4*600*time.Millisecond)
+	late.done.Store(150)
+	is("b", 4*500*time.Millisecond)
+	b.most = time.Second
+	p := &place{queue: q, load: load{client: "b", texts: 1}}
+	q.texts.Add(1)
+	if e, ok := p.expect(5, 4).(*apiError); !ok || e.retry != time.Second {
+		t.Errorf("%+v", e)
+	}
+	if err := p.expect(0, 0); err != nil { // it needs no slot
+		t.Error(err)
+	}
 }
 
 // TestTheBacklogLearnsHowLongTextsAre.

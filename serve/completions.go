@@ -110,20 +110,21 @@ func (j *job) prepare(ctx context.Context) (err error) {
 	return nil
 }
 
-// work returns how many tokens the texts of a request take of the batch, where they have as many new
-// ones as others lately had.
-func (j *job) work() (tokens float64) {
+// work returns how many tokens the texts of a request take of the batch, and how many of these are
+// new ones, where they have as many as others lately had.
+func (j *job) work() (tokens, fresh float64) {
 	if j.searched { // beside the batch, in turns
-		return 0
+		return 0, 0
 	}
 	usual := j.server.queue.backlog.usual()
 	for i := range j.prompt {
 		p := &j.prompt[i]
 		if p.tokens > 0 || j.scored() {
-			tokens += float64(len(p.ids)) + usual*float64(p.tokens*j.drawn())
+			tokens += float64(len(p.ids))
+			fresh += usual * float64(p.tokens*j.drawn())
 		}
 	}
-	return tokens
+	return tokens + fresh, fresh
 }
 
 // mostEntries bounds the memory of an answer that is sent as a whole: its tokens and their
@@ -307,6 +308,7 @@ func (j *job) take(c *choice, t *decode.Token, took func(*choice, *decode.Token)
 		c.add(j, t)
 		if !t.Prompt {
 			j.used.Completion++
+			j.place.done.Add(1)
 			if n := &j.visit.note; n.firstToken == 0 {
 				n.firstToken = time.Since(j.visit.start)
 			}

@@ -74,7 +74,7 @@ func (s *Server) evaluate(
 	defer cancel()
 	if tokens, err = s.encodeInput(ctx, v.client.id, input); err == nil {
 		v.note.prompts, v.note.promptTokens = len(input), tokens
-		if err = place.expect(float64(tokens)); err == nil {
+		if err = place.expect(float64(tokens), 0); err == nil {
 			err = s.states(ctx, v, place, input, from, use)
 		}
 	}

@@ -21,6 +21,7 @@ type place struct {
 	share *share
 	texts int          // that are not finished
 	begun atomic.Int32 // texts that have had a slot, and did not lose it by reading slowly
+	done  atomic.Int64 // new tokens of all texts
 	load  load
 }
 
@@ -65,10 +66,13 @@ func (q *queue) full(n int, format string, args ...any) *apiError {
 	return e
 }
 
-// expect says how many tokens the texts of a place are, or refuses them where they would wait too
-// long: before anything is computed for them.
-func (p *place) expect(tokens float64) error {
-	return p.queue.backlog.add(p, tokens)
+// expect says how many tokens the texts of a place are, and how many of these are new ones, or refuses
+// them where they would wait too long: before anything is computed for them. No tokens need no slot.
+func (p *place) expect(tokens, fresh float64) error {
+	if tokens == 0 {
+		return nil
+	}
+	return p.queue.backlog.add(p, tokens, fresh)
 }
 
 // finish gives the room of a text back that has ended.
