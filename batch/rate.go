@@ -14,16 +14,20 @@ import (
 type rate struct {
 	last            time.Time // the end of the round before, if no slot was free in it; else zero
 	done            int64     // tokens until then
+	rounds          int       // that counted
 	tokens, seconds float64
 }
 
-// remembered is how many rounds count, in the mean.
-const remembered = 256
+const (
+	remembered  = 256 // rounds count, in the mean
+	leastRounds = 32  // before them a single one that was slow, such as the first, would say too much
+)
 
 // observe learns from a round that ended now, and until which so many tokens of all texts were done.
 func (r *rate) observe(now time.Time, done int64, full bool) {
 	if full && !r.last.IsZero() {
 		const keep = 1 - 1.0/remembered
+		r.rounds++
 		r.tokens = r.tokens*keep + float64(done-r.done)
 		r.seconds = r.seconds*keep + now.Sub(r.last).Seconds()
 	}
@@ -34,7 +38,7 @@ func (r *rate) observe(now time.Time, done int64, full bool) {
 
 // perSecond returns the rate, 0 if nothing is known.
 func (r *rate) perSecond() float64 {
-	if r.seconds <= 0 {
+	if r.rounds < leastRounds || r.seconds <= 0 {
 		return 0
 	}
 	return r.tokens / r.seconds

@@ -27,10 +27,12 @@ func TestTheRateIsThatOfAFullBatch(t *testing.T) {
 	is("with free slots", 0)
 	round(time.Second, 1000, true)
 	is("after the first full round, whose beginning nobody saw", 0)
-	for range 3 {
+	for range leastRounds - 1 {
 		round(time.Second, 100, true)
 	}
-	is("three rounds of 100", 100)
+	is("too few full rounds", 0)
+	round(time.Second, 100, true)
+	is("rounds of 100", 100)
 	round(time.Hour, 0, false)
 	is("an hour's pause", 100)
 	round(time.Hour, 0, true)

@@ -134,7 +134,7 @@ func TestTheRateIsMeasured(t *testing.T) {
 	if rate := c.server.Rate(); rate != 0 {
 		t.Errorf("%v with a free slot", rate)
 	}
-	c.complete(`{"max_tokens":5,"ignore_eos":true,"n":4}`)
+	c.complete(`{"max_tokens":50,"ignore_eos":true,"n":4}`)
 	if rate := c.server.Rate(); !(rate > 0) {
 		t.Errorf("%v with full slots", rate)
 	}
