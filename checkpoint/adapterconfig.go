@@ -45,8 +45,8 @@ type pattern struct {
 }
 
 // AdapterBase returns the name of the model that the LoRA adapter at path was trained on, with
-// @REVISION if its adapter_config.json has one besides main, "" if it names none. path is the adapter's folder, or a file in it. The error is
-// fs.ErrNotExist if there is no adapter.
+// @REVISION if its adapter_config.json has one besides main, "" if it names none. path is the
+// adapter's folder, or a file in it. The error is fs.ErrNotExist if there is no adapter.
 func AdapterBase(path string) (string, error) {
 	fsys, _, err := folder.Split(path)
 	if err != nil {

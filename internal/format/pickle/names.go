@@ -163,7 +163,7 @@ func makesData(c *Class) bool {
 		return is("device")
 	case "torch._C":
 		return is("Generator")
-	case "torch._utils":
+	case "torch._utils", "torch.nested._internal.nested_tensor":
 		return strings.HasPrefix(c.Name, "_rebuild_")
 	case "torch.serialization":
 		return is("_get_layout")

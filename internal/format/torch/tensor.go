@@ -171,22 +171,35 @@ func (f *File) fromType(args pickle.Tuple) (any, error) {
 		return nil, fmt.Errorf("a tensor of a type with %d arguments, want 4", len(args))
 	}
 	of, _ := args[2].(pickle.Tuple)
-	if called, ok := args[0].(*pickle.Class); ok {
-		return called.Call(of)
-	}
+	called, isCalled := args[0].(*pickle.Class)
 	_, isFunc := args[0].(pickle.Func)
-	isFunc = isFunc && len(of) > 0
 	class, isClass := args[1].(*pickle.Class)
-	if isFunc && isClass {
-		switch of[0].(type) { // the function is no fromType, which could call anything
-		case *storage, *Tensor:
-			return &pickle.Object{Class: class, Args: args}, nil
+	_, isTensor := args[1].(tensorClass)
+	switch {
+	case isCalled:
+		if _, err := called.Call(of); err != nil {
+			return nil, err
 		}
-	}
-	if _, isTensor := args[1].(tensorClass); !isFunc || !isTensor {
+	case !isFunc || len(of) == 0 || !isClass && !isTensor || !isNumbers(of[0]):
 		return nil, errors.New("a tensor of another type than torch.Tensor and Parameter")
 	}
+	switch {
+	case isClass:
+		return &Other{"a tensor of the class " + class.String(), "want a plain torch.Tensor"}, nil
+	case isCalled:
+		return &Other{"a tensor that " + called.String() + " makes", "want a plain torch.Tensor"}, nil
+	}
 	return f.rebuild(of) // the only known function that begins with a storage
+}
+
+// isNumbers reports whether an argument is what a function that rebuilds tensors begins with. That
+// of fromType is a function, which could be any.
+func isNumbers(v any) bool {
+	switch v.(type) {
+	case *storage, *Tensor:
+		return true
+	}
+	return false
 }
 
 // Kind returns the kind of a tensor for errors.

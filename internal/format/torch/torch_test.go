@@ -200,6 +200,9 @@ func TestOtherObjects(t *testing.T) {
 func TestTensorsOfOtherKinds(t *testing.T) {
 	const want = ", want float32, float16, bfloat16 or float64"
 	kinds := map[string]string{"conjugate": "a tensor of complex64" + want,
+		"subclass": "a tensor of the class __main__.Mine, want a plain torch.Tensor",
+		"jagged": "a tensor of the class torch.nested._internal.nested_tensor.NestedTensor, " +
+			"want a plain torch.Tensor",
 		"parameter":  "a tensor of float8_e4m3fn" + want,
 		"sparse_coo": "a sparse tensor, want a dense one: save x.to_dense()",
 		"sparse_csr": "a sparse tensor, want a dense one: save x.to_dense()",
