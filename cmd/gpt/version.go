@@ -4,11 +4,12 @@ package main
 
 import (
 	"cmp"
-	"debug/elf"
 	"fmt"
 	"os"
+	"path"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,7 +36,7 @@ func newVersion(a *app) *cli.Command {
 		Run:   func(*cli.Flags) error { return printVersion(a, c.JSON) },
 		Long: `
 Prints the version, its commit and the release of Go, the fastest kernels that this processor has,
-the version of the arithmetic, and on Linux the shared libraries that the program is linked with:
+the version of the arithmetic, and on Linux the shared libraries that the program needs to start:
 none where it was built with CGO_ENABLED=0, libc where Go found a C compiler. Programs of the same
 arithmetic give the same bits: the same logits, texts of seeds and digests, on every machine.`,
 	}
@@ -96,24 +97,22 @@ func thisBuild() build {
 	return b
 }
 
-// libraries are the shared libraries that this program is linked with, and without which it does
-// not start: libc, where Go found a C compiler. They are nil if the program is no ELF file that can
-// be read: macOS and Windows have other formats, and libraries of their own that are always there.
+// libraries are the shared libraries that the system has loaded for this program, and without which
+// it does not start: libc, where Go found a C compiler. They are nil where no /proc/self/maps says
+// what is in memory: macOS and Windows have libraries of their own, which are always there.
 func libraries() []string {
-	path, err := os.Executable()
+	maps, err := os.ReadFile("/proc/self/maps")
 	if err != nil {
 		return nil
 	}
-	f, err := elf.Open(path)
-	if err != nil {
-		return nil
+	names := []string{}
+	for line := range strings.Lines(string(maps)) {
+		name := path.Base(strings.TrimSpace(line))
+		if strings.Contains(name, ".so") && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
 	}
-	defer f.Close()
-	names, err := f.ImportedLibraries()
-	if err != nil {
-		return nil
-	}
-	return append([]string{}, names...)
+	return names
 }
 
 // versionName is what this build is called.
