@@ -92,6 +92,12 @@ func TestTheWalkFindsWhatItLooksFor(t *testing.T) {
 	readable := types.NewNamed(types.NewTypeName(0, public, "Readable", nil), field("hidden", secret), nil)
 	method := types.NewNamed(types.NewTypeName(0, public, "Method", nil), types.Typ[types.Int], nil)
 	method.AddMethod(types.NewFunc(0, public, "Do", takes(types.NewSlice(secret)).(*types.Signature)))
+	inner := types.NewNamed(types.NewTypeName(0, public, "inner", nil), field("F", secret), nil)
+	outer := types.NewNamed(types.NewTypeName(0, public, "Outer", nil), types.NewStruct(
+		[]*types.Var{types.NewField(0, public, "inner", types.NewPointer(inner), true)}, nil), nil)
+	generic := types.NewNamed(types.NewTypeName(0, public, "Generic", nil), types.Typ[types.Int], nil)
+	generic.SetTypeParams([]*types.TypeParam{types.NewTypeParam(types.NewTypeName(0, public, "T", nil),
+		types.NewInterfaceType(nil, []types.Type{secret}))})
 	for name, c := range map[string]struct {
 		object types.Object
 		want   bool
@@ -100,6 +106,9 @@ func TestTheWalkFindsWhatItLooksFor(t *testing.T) {
 		"field":            {types.NewVar(0, public, "V", field("F", types.NewPointer(secret))), true},
 		"function":         {types.NewVar(0, public, "V", takes(types.NewMap(types.Typ[0], secret))), true},
 		"method":           {method.Obj(), true},
+		"channel":          {types.NewVar(0, public, "V", types.NewChan(types.RecvOnly, secret)), true},
+		"embedded":         {outer.Obj(), true},
+		"constraint":       {generic.Obj(), true},
 		"unexported type":  {types.NewVar(0, public, "V", takes(unnamed)), true},
 		"unexported field": {readable.Obj(), false},
 		"public type":      {types.NewVar(0, public, "V", takes(readable)), false},
@@ -152,20 +161,41 @@ func (w *signatures) object(where string, o types.Object) {
 		}
 	case *types.Named:
 		if _, is := o.(*types.TypeName); is {
-			w.walk(where, t.Underlying())
-			for m := range t.Methods() {
-				w.member(where, m)
-			}
+			w.constraints(where, t.TypeParams())
+			w.members(where, t)
 			return
 		}
 	}
 	w.walk(where, o.Type())
 }
 
-// member walks a field or a method, if it is exported.
+// members walks what a type is made of, and its methods.
+func (w *signatures) members(where string, t *types.Named) {
+	w.walk(where, t.Underlying())
+	for m := range t.Methods() {
+		w.member(where, m)
+	}
+}
+
+// member walks a field or a method, if it is exported. A struct has what is exported of an embedded
+// type, whatever that one's name is.
 func (w *signatures) member(of string, o types.Object) {
 	if o.Exported() {
 		w.walk(of+"."+o.Name(), o.Type())
+	} else if f, is := o.(*types.Var); is && f.Embedded() {
+		t := types.Unalias(f.Type())
+		if p, is := t.(*types.Pointer); is {
+			t = types.Unalias(p.Elem())
+		}
+		if t, is := t.(*types.Named); is {
+			w.members(of, t)
+		}
+	}
+}
+
+func (w *signatures) constraints(where string, all *types.TypeParamList) {
+	for p := range all.TypeParams() {
+		w.walk(where, p.Constraint())
 	}
 }
 
@@ -197,9 +227,7 @@ func (w *signatures) walk(where string, t types.Type) {
 	case interface{ Elem() types.Type }: // pointers, slices, arrays, channels
 		w.walk(where, t.Elem())
 	case *types.Signature:
-		for p := range t.TypeParams().TypeParams() {
-			w.walk(where, p.Constraint())
-		}
+		w.constraints(where, t.TypeParams())
 		for _, tuple := range []*types.Tuple{t.Params(), t.Results()} {
 			for v := range tuple.Variables() {
 				w.walk(where, v.Type())
