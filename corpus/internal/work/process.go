@@ -4,6 +4,7 @@ package work
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"strings"
@@ -109,6 +110,8 @@ type Identity struct {
 	DType      string `json:"dtype"`
 	CacheDType string `json:"cache_dtype"`
 	Note       string `json:"note,omitempty"` // the format's effect on the weights
+	// what generation_config.json says, which earlier versions did not read, as JSON; "" without it
+	Generation string `json:"generation,omitempty"`
 }
 
 // Load loads a model, once in a process.
@@ -160,6 +163,13 @@ func load(ctx context.Context, m job.Model) (*Loaded, error) {
 	}
 	l.Identity.DType, l.Identity.CacheDType = l.Model.Format(), l.Model.CacheFormat()
 	l.Identity.Note = strings.Join(l.Model.Notes(), "; ")
+	if g := c.Config.Generation; g.BOSTokenID != nil || g.EOSTokenIDs != nil {
+		b, err := json.Marshal(g)
+		if err != nil {
+			return nil, err
+		}
+		l.Identity.Generation = string(b)
+	}
 	return l, nil
 }
 
