@@ -222,6 +222,7 @@ func TestWhatIsNoCodeIsPassedBy(t *testing.T) {
 		"frozen dict":       x + "cfrozendict\nfrozendict\n}\x85R",
 		"signal":            x + "csignal\nSignals\nK\x0f\x85R",
 		"lower case":        x + "c__main__\nconfig\nX\x01\x00\x00\x00a\x85\x81",
+		"itemgetter":        x + "coperator\nitemgetter\nK\x01\x85R",
 		"bytes":             x + "c_codecs\nencode\nX\x03\x00\x00\x00abcX\x06\x00\x00\x00latin1\x86R",
 	} {
 		err := opensWith(t, func(b string) string { return strings.TrimSuffix(b, "u.") + pair + "u." })

@@ -149,6 +149,8 @@ func makesData(c *Class) bool {
 		return !strings.Contains(c.Name, ".")
 	case "functools":
 		return is("partial")
+	case "operator", "_operator":
+		return is("itemgetter")
 	case "logging":
 		return is("Logger", "getLogger")
 	case "re":
