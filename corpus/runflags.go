@@ -17,6 +17,7 @@ import (
 	"picogpt/corpus/internal/job"
 	"picogpt/corpus/internal/storage"
 	"picogpt/hub"
+	"picogpt/internal/outfile"
 	"picogpt/internal/scorelines"
 	"picogpt/kernels"
 )
@@ -85,6 +86,9 @@ func (f *runFlags) job(command string) (*job.Job, error) {
 		j.Input.Patterns = append(j.Input.Patterns, absolute(pattern))
 	}
 	if f.Output != "" {
+		if err := outfile.Directory.Check(f.Output); err != nil {
+			return nil, usagef("--output %w", err)
+		}
 		j.Output = absolute(f.Output)
 		j.Work = storage.Join(j.Output, ".work")
 	}

@@ -37,6 +37,7 @@ func TestMistakes(t *testing.T) {
 		{2, "scoer", `did you mean "score"?`, true},
 		{2, "score", "--input=PATTERN", true},
 		{2, "score --input x", "want --output FOLDER", true},
+		{2, "score --input x --output s.csv", "s.csv: what is written is a directory", true},
 		{2, "score --inptu x", `did you mean "--input"?`, true},
 		{2, "score x", "unexpected argument x: wildcards of --input want quotes", true},
 		{1, "score -o out --input nothing/*", "nothing/*: no such file matches", true},

@@ -5,7 +5,7 @@ package quote
 
 import (
 	"bytes"
-	"fmt"
+	"encoding/hex"
 	"io"
 	"sync"
 	"unicode/utf8"
@@ -18,15 +18,15 @@ import (
 type Shown struct {
 	mu   sync.Mutex
 	out  io.Writer
-	form string // of a control character, for Fprintf
+	mark string // before the two digits of a control character
 	held []byte // the beginning of a character
 }
 
 // NewShown returns a Shown that writes to out.
-func NewShown(out io.Writer) *Shown { return &Shown{out: out, form: `\x%02x`} }
+func NewShown(out io.Writer) *Shown { return &Shown{out: out, mark: `\x`} }
 
 // NewShownJSON returns one for JSON, which stays the same value.
-func NewShownJSON(out io.Writer) *Shown { return &Shown{out: out, form: `\u%04x`} }
+func NewShownJSON(out io.Writer) *Shown { return &Shown{out: out, mark: `\u00`} }
 
 // Write passes on all of b in one Write, but for the beginning of a character at its end.
 func (s *Shown) Write(b []byte) (int, error) {
@@ -56,7 +56,7 @@ func (s *Shown) appendFirst(b, text []byte) []byte {
 		r = rune(text[0])
 	}
 	if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {
-		return fmt.Appendf(b, s.form, r)
+		return hex.AppendEncode(append(b, s.mark...), []byte{byte(r)})
 	}
 	return append(b, text[:size]...)
 }
