@@ -18,5 +18,5 @@ const (
 	MaxWork   = 1 << 20 // positions that may be visited for one mask
 	// positions without a stack that are visited in the time of one that has a stack, or of making
 	// a stack
-	stackWork = 16
+	stackWork = 2
 )
