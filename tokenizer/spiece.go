@@ -11,7 +11,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"picogpt/internal/folder"
 	"picogpt/internal/format/protobuf"
@@ -134,10 +133,10 @@ func parsePieces(data string) (*Tokenizer, *vocabulary, error) {
 // and unused pieces do not occur in texts.
 func (f *pieceFile) unigram(v *vocabulary) *unigram {
 	m := &unigram{scores: v.scores, unknown: none, single: true}
-	least, most := float32(math.Inf(1)), float32(math.Inf(-1))
+	least := float32(math.Inf(1))
 	for _, p := range f.pieces {
 		if p.kind == Normal {
-			least, most = min(least, p.score), max(most, p.score)
+			least = min(least, p.score)
 		}
 	}
 	m.unscored = float64(least - unknownPenalty)
@@ -147,7 +146,7 @@ func (f *pieceFile) unigram(v *vocabulary) *unigram {
 		case Unknown:
 			m.unknown = uint32(id)
 		case User:
-			m.scores[id] = float64(float32(utf8.RuneCountInString(p.text))*most) - 0.1
+			m.scores[id] = 0 // above the logarithm of any probability
 			fallthrough
 		case Normal:
 			texts = append(texts, treeText{p.text, uint32(id)})

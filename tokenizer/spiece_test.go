@@ -49,7 +49,7 @@ func TestSentencePieces(t *testing.T) {
 			t.Errorf("%s: %v: %q, %v; want %q", c.Model, c.Known, text, err, c.Decoded)
 		}
 	}
-	if len(toks) != 5 || toks["bpe"].Kind() != "BPE" || toks["unigram"].Kind() != "Unigram" {
+	if len(toks) != 6 || toks["bpe"].Kind() != "BPE" || toks["unigram"].Kind() != "Unigram" {
 		t.Errorf("%d models", len(toks))
 	}
 }

@@ -20,6 +20,7 @@ models = {
     "suffix": dict(treat_whitespace_as_suffix=True),
     "plain": dict(add_dummy_prefix=False, control_symbols=["<c>"]),
     "unigram": dict(model_type="unigram", user_defined_symbols=["▁the", "ab"]),
+    "user": dict(model_type="unigram", user_defined_symbols=["▁▁", "ab"], remove_extra_whitespaces=False),
 }
 texts = ["", "a", " ", "  ", "the model of <|user|> 12", " leading", "trailing ", "two  spaces", "a\nb",
          "日本語", "😀", "x😀😀y", "▁a", "a▁b", "<s>a</s>", "<c>", "ab the abthe", "a" * 40, "--------", "é\u0301"]
