@@ -22,9 +22,9 @@ type SchemaOptions struct {
 	// required or dependentRequired of its schemas have, together with those of $ref, allOf and the
 	// branches of anyOf, oneOf and if that hold; nor does JSON Schema ask for others. It does nothing
 	// where none of them names properties, or one has additionalProperties, patternProperties or
-	// unevaluatedProperties, nor to what not, if and the other branches of oneOf mean. Where no
-	// object has such names only, the object stays open. [Constraint.Notes] says both. A form that
-	// judges texts wants it false.
+	// unevaluatedProperties, nor to objects that enum and const list, nor to what not, if and the
+	// other branches of oneOf mean. Where no object has such names only, the object stays open.
+	// [Constraint.Notes] says both. A form that judges texts wants it false.
 	Closed bool
 
 	// Strict refuses schemas of which [Constraint.Notes] would say that something restricts nothing,
