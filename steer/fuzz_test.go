@@ -4,6 +4,7 @@ package steer
 
 import (
 	"bytes"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -13,7 +14,7 @@ import (
 )
 
 func FuzzVector(f *testing.F) {
-	for _, v := range []Vector{{1: {0.5, -1}}, {2: {1}, 11: {3}}, {65535: {1e30, 0, -0.0}}} {
+	for _, v := range []Vector{{1: {0.5, -1}}, {2: {1}, 11: {3}}, {65535: {1e30, 0, float32(math.Copysign(0, -1))}}} {
 		var b bytes.Buffer
 		if err := v.Write(&b, "gpt2"); err != nil {
 			f.Fatal(err)
