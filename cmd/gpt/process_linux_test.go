@@ -18,6 +18,23 @@ import (
 	"picogpt/internal/testing/testterminal"
 )
 
+// theEnd is what a test writes to a terminal behind all that a program has written.
+const theEnd = "the end"
+
+// readToTheEnd returns what a screen shows until theEnd.
+func readToTheEnd(t *testing.T, screen io.Reader) string {
+	t.Helper()
+	var shown strings.Builder
+	for b := make([]byte, 4096); !strings.Contains(shown.String(), theEnd); {
+		n, err := screen.Read(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown.Write(b[:n])
+	}
+	return shown.String()
+}
+
 // onTerminal runs gpt with stdout on a terminal of that many columns, and returns what it prints
 // there.
 func onTerminal(t *testing.T, columns uint16, args ...string) string {
@@ -124,19 +141,12 @@ func TestCompressTellsBothSizesOnATerminal(t *testing.T) {
 	if err != nil || stat != nil {
 		t.Fatal(err, stat)
 	}
-	terminal.WriteString("the end")
-	var shown strings.Builder
-	for b := make([]byte, 4096); !strings.Contains(shown.String(), "the end"); {
-		n, err := screen.Read(b)
-		if err != nil {
-			t.Fatal(err)
-		}
-		shown.Write(b[:n])
-	}
+	terminal.WriteString(theEnd)
+	shown := readToTheEnd(t, screen)
 	want := fmt.Sprintf("gpt: %s.gptz: %d B from %d B, %.1f%%\r\n", file, packed.Size(), len(text),
 		100*float64(packed.Size())/float64(len(text)))
-	if !strings.Contains(shown.String(), want) {
-		t.Errorf("the terminal shows %q, want %q", shown.String(), want)
+	if !strings.Contains(shown, want) {
+		t.Errorf("the terminal shows %q, want %q", shown, want)
 	}
 }
 

@@ -23,22 +23,15 @@ func TestAPullShowsABarOnATerminal(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	var shown strings.Builder
 	go func() {
 		cmd.Wait()
-		terminal.WriteString("the end")
+		terminal.WriteString(theEnd)
 	}()
-	for b := make([]byte, 4096); !strings.Contains(shown.String(), "the end"); {
-		n, err := screen.Read(b)
-		if err != nil {
-			t.Fatal(err)
-		}
-		shown.Write(b[:n])
-	}
+	shown := readToTheEnd(t, screen)
 	for _, want := range []string{"gpt: config.json: ", "\r[", "#", "] model.safetensors, ",
 		" kB of ", " left, ", " kB/s", "gpt: model.safetensors: "} {
-		if !strings.Contains(shown.String(), want) {
-			t.Errorf("the terminal shows %q, want %q in it", shown.String(), want)
+		if !strings.Contains(shown, want) {
+			t.Errorf("the terminal shows %q, want %q in it", shown, want)
 		}
 	}
 }
@@ -80,21 +73,14 @@ func TestAMissingModelIsOffered(t *testing.T) {
 		cmd := exec.Command("gpt", "-m", "a/b", "--tokens", "1", "-n", "1")
 		cmd.Env, cmd.Stdin, cmd.Stderr, cmd.Stdout = env, terminal, terminal, &stdout
 		err := cmd.Run()
-		terminal.WriteString("the end")
-		var shown strings.Builder
-		for b := make([]byte, 4096); !strings.Contains(shown.String(), "the end"); {
-			n, err := screen.Read(b)
-			if err != nil {
-				t.Fatal(err)
-			}
-			shown.Write(b[:n])
-		}
-		asked := strings.Count(shown.String(), question)
+		terminal.WriteString(theEnd)
+		shown := readToTheEnd(t, screen)
+		asked := strings.Count(shown, question)
 		if status(err) != c.status || !strings.HasPrefix(stdout.String(), c.stdout) ||
 			(asked == 1) != (c.answer != "") ||
-			(c.status == 1) != strings.Contains(shown.String(), "gpt: hint: gpt pull a/b downloads it") {
+			(c.status == 1) != strings.Contains(shown, "gpt: hint: gpt pull a/b downloads it") {
 			t.Errorf("%q: status %d, stdout %q, terminal %q", c.answer, status(err), stdout.String(),
-				shown.String())
+				shown)
 		}
 	}
 	if got := snapshots(t, cache); len(got) != 2 {
