@@ -153,21 +153,28 @@ func number(to *float64, least, most float64) field {
 	}
 }
 
-// whole reads a whole number from least to most. It accepts 16.0, as JavaScript does.
+// whole reads a whole number from least to most, as wholeNumber does.
 func whole(to *int, least, most int) field {
 	return func(r *strictjson.Reader) error {
-		written, err := r.Number()
-		if err != nil {
-			return err
+		n, err := wholeNumber(r, least, most)
+		if err == nil {
+			*to = n
 		}
-		x, err := strconv.ParseFloat(written, 64)
-		if err != nil || x != math.Trunc(x) || !(x >= float64(least) && x <= float64(most)) {
-			return r.Errorf("want a whole number from %d to %d, found %s", least, most,
-				short(written))
-		}
-		*to = int(x)
-		return nil
+		return err
 	}
+}
+
+// wholeNumber reads a whole number from least to most. It accepts 16.0, as JavaScript does.
+func wholeNumber(r *strictjson.Reader, least, most int) (int, error) {
+	written, err := r.Number()
+	if err != nil {
+		return 0, err
+	}
+	x, err := strconv.ParseFloat(written, 64)
+	if err != nil || x != math.Trunc(x) || !(x >= float64(least) && x <= float64(most)) {
+		return 0, r.Errorf("want a whole number from %d to %d, found %s", least, most, short(written))
+	}
+	return int(x), nil
 }
 
 // upTo is whole with the bounds first, for optional.
@@ -247,8 +254,7 @@ func ids(to *[]int, size, most int) field {
 			if i == most {
 				return r.Errorf("want at most %d ids, found more", most)
 			}
-			id := 0
-			err := whole(&id, 0, size-1)(r)
+			id, err := wholeNumber(r, 0, size-1)
 			*to = append(*to, id)
 			return err
 		})

@@ -152,10 +152,8 @@ func (s *Server) readToken(to *aToken) field {
 	return func(r *strictjson.Reader) error {
 		switch r.Kind() {
 		case '0':
-			id := 0
-			err := whole(&id, 0, s.model.Config().VocabSize-1)(r)
-			n := int(id)
-			to.id = &n
+			id, err := wholeNumber(r, 0, s.model.Config().VocabSize-1)
+			to.id = &id
 			return err
 		case '"':
 		default:

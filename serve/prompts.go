@@ -71,8 +71,7 @@ func (p *prompts) element(r *strictjson.Reader, kind byte, s *Server, name strin
 		*p = append(*p, prompt{text: text})
 		return err
 	case '0':
-		id := 0
-		err := whole(&id, 0, vocabulary-1)(r)
+		id, err := wholeNumber(r, 0, vocabulary-1)
 		if len(*p) == 0 {
 			*p = prompts{{asIDs: true}}
 		}
@@ -81,8 +80,7 @@ func (p *prompts) element(r *strictjson.Reader, kind byte, s *Server, name strin
 	}
 	one := prompt{asIDs: true}
 	err := r.Array(func(i int) error {
-		id := 0
-		err := whole(&id, 0, vocabulary-1)(r)
+		id, err := wholeNumber(r, 0, vocabulary-1)
 		one.add(id, positions)
 		return err
 	})
