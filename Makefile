@@ -27,7 +27,7 @@ dist: ## binaries for six systems, archives with manual pages, and their sums: d
 		GOOS=$$os GOARCH=$$arch $(RELEASE) -o $$out ./cmd/gpt; \
 	done
 	$(MAKE) man
-	go run ./internal/pack dist/gpt-*
+	go run ./dev/pack dist/gpt-*
 	cd dist && if command -v sha256sum >/dev/null; then sha256sum gpt-*; else shasum -a 256 gpt-*; fi >SHA256SUMS
 
 man: ## the manual pages, from the texts of --help: dist/man/man1/gpt.1 and one for each command
@@ -53,14 +53,14 @@ CORPUS_IMAGE ?= corpus:$(VERSION)
 corpus-image: ## the pipelines' workers as an image: make corpus-image CORPUS_IMAGE=registry/corpus:v1
 	@test -n "$(ENGINE)" || { echo "no podman, buildah or docker found"; exit 1; }
 	$(MAKE) dist/corpus/linux-$(ARCH)
-	$(ENGINE) build --platform linux/$(ARCH) -f corpus/Containerfile -t $(CORPUS_IMAGE) \
+	$(ENGINE) build --platform linux/$(ARCH) -f x/corpus/Containerfile -t $(CORPUS_IMAGE) \
 		dist/corpus/linux-$(ARCH)
 
 # dist/corpus/OS-ARCH/corpus: the binary of the image, and for another system its twin.
 dist/corpus/%: FORCE
 	@test -n "$(VERSION)" || { echo "no version: this is no git checkout; make $@ VERSION=..."; exit 1; }
 	mkdir -p $@/tmp
-	set -e; target=$*; cd corpus && GOOS=$${target%-*} GOARCH=$${target#*-} $(RELEASE) -o ../$@/corpus .
+	set -e; target=$*; cd x/corpus && GOOS=$${target%-*} GOARCH=$${target#*-} $(RELEASE) -o ../../$@/corpus .
 FORCE:
 
 test: ## everything that needs no other machine
@@ -80,8 +80,8 @@ RACELESS := TestVariants|TestBitsAreTheSame|TestLinearIsItsDefinition|TestConver
 RACELESS := $(RACELESS)|KeepWhatIsNotFinite|KeepsWhatIsNotFinite|TestFormatsKeepTheirBits|NotFiniteAreAnError
 
 race: ## what runs side by side, under the race detector
-	go test -race -short -skip '$(RACELESS)' ./kernels ./model ./batch ./serve ./internal/filewatch ./internal/listen
-	go test -race -run 'TestManyGoroutines|TestLayerIsShared' ./tokenizer ./attention
+	go test -race -short -skip '$(RACELESS)' ./kernels ./model ./batch ./serve ./cmd/gpt/internal/filewatch ./cmd/gpt/internal/listen
+	go test -race -run 'TestManyGoroutines|TestLayerIsShared' ./tokenizer ./x/attention
 
 # A number of executions and not a time: at the end of a time, Go before 1.27 may report its own
 # deadline as a failure (go.dev/issue/75804), most often for FuzzRoundTrip on a busy machine.
@@ -99,10 +99,10 @@ fuzz: ## every fuzz target for FUZZTIME
 	done
 
 digest: ## one SHA-256 of logits and texts in every number format: the same on every machine
-	@go run ./internal/digest
+	@go run ./dev/digest
 
 bits: digest ## what a new machine must pass: the digest, and the tests of bits
-	go test -count=1 ./internal/digest
+	go test -count=1 ./dev/digest
 	go test -short ./kernels ./model ./decode ./tokenizer ./weights
 
 # The texts have copyrights of their own: gpt check tells where they are. Without them it compares
@@ -115,22 +115,22 @@ weights: ## a model of the hub against the reference and what was published: mak
 	go run ./cmd/gpt check -m '$(MODEL)' --published $(TEXTS)
 
 bench: ## each kernel beside gonum's, for benchstat
-	go test -run '^$$' -bench . -count 6 ./kernels ./attention
+	go test -run '^$$' -bench . -count 6 ./kernels ./x/attention
 
 # PTX of sm_70 (Volta) runs on every later GPU: the driver compiles it there. Without contraction,
 # clang writes .rn, which no later compiler may fuse. The first line is the sum of the sources. The
 # second file is for sm_80 (Ampere) and later, which multiply matrices of integers. clang writes it for
 # sm_70 too: for sm_80 it would write max.NaN, which makes +0 of ReLU's −0.
-PTX ?= gpu/cuda
-ptx: ## the kernels for the CUDA driver: gpu/cuda/gpt2.ptx and gpt2_sm80.ptx; wants clang-16
+PTX ?= model/gpu/cuda
+ptx: ## the kernels for the CUDA driver: model/gpu/cuda/gpt2.ptx and gpt2_sm80.ptx; wants clang-16
 	@command -v clang-16 >/dev/null || { echo "no clang-16: apt-get install clang-16"; exit 1; }
-	@set -e; sum=$$(cat gpu/kernels/*.cl gpu/kernels/*.h | \
+	@set -e; sum=$$(cat model/gpu/kernels/*.cl model/gpu/kernels/*.h | \
 		if command -v sha256sum >/dev/null; then sha256sum; else shasum -a 256; fi | cut -c 1-64); \
 	make() { \
-		echo "clang-16 gpu/kernels/gpt2.cl: $$1"; \
-		clang-16 -x cuda gpu/kernels/gpt2.cl -nocudainc -nocudalib --cuda-device-only \
+		echo "clang-16 model/gpu/kernels/gpt2.cl: $$1"; \
+		clang-16 -x cuda model/gpu/kernels/gpt2.cl -nocudainc -nocudalib --cuda-device-only \
 			--cuda-gpu-arch=sm_70 -ffp-contract=off -O3 $$2 -S -o $$1; \
-		{ echo "// gpu/kernels $$sum"; sed "$$3" $$1; } >$$1.new && mv $$1.new $$1; \
+		{ echo "// model/gpu/kernels $$sum"; sed "$$3" $$1; } >$$1.new && mv $$1.new $$1; \
 	}; \
 	make $(PTX)/gpt2.ptx; \
 	make $(PTX)/gpt2_sm80.ptx -DMATRICES 's/^[.]version 6.0$$/.version 7.0/; s/^[.]target sm_70$$/.target sm_80/'
@@ -138,7 +138,7 @@ ptx: ## the kernels for the CUDA driver: gpu/cuda/gpt2.ptx and gpt2_sm80.ptx; wa
 gpu-bench: ## the speeds of 124M and 1.5B on the GPU that $GPT_DEVICE names, cuda if it names none
 	go run -tags gpu ./cmd/gpt bench table --device "$${GPT_DEVICE:-cuda}"
 
-# For a machine with a GPU, without Go and a network: bench/gpu/README.md. Test binaries find their
+# For a machine with a GPU, without Go and a network: x/bench/gpu/README.md. Test binaries find their
 # files where go test runs them, in the folder of their package.
 KIT = dist/gpu-kit
 XZ ?= -9
@@ -147,15 +147,15 @@ KIT_FLAGS = -trimpath -buildvcs=false -tags gpu -ldflags="-s -w -buildid="
 gpu-kit: ## what tries a GPU in nine minutes, for Linux on x86-64: dist/gpu-kit.tar.xz
 	rm -rf $(KIT) && mkdir -p $(KIT)
 	GOOS=linux GOARCH=amd64 $(RELEASE) -tags gpu -o $(KIT)/gpt ./cmd/gpt
-	cd bench/gpu && $(KIT_GO) build $(KIT_FLAGS) -o ../../$(KIT)/kit .
+	cd x/bench/gpu && $(KIT_GO) build $(KIT_FLAGS) -o ../../../$(KIT)/kit .
 	@set -e; for dir in $$($(KIT_GO) list -tags gpu \
-		-f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' ./gpu/... ./model); do \
+		-f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' ./model/gpu/... ./model); do \
 		p=$${dir#$(CURDIR)/}; echo $(KIT)/$$p; mkdir -p $(KIT)/$$p; \
 		$(KIT_GO) test -c $(KIT_FLAGS) -o $(KIT)/$$p/$${p##*/}.test ./$$p; \
 		if [ -d $$p/testdata ]; then cp -r $$p/testdata $(KIT)/$$p; fi; \
 	done
-	cp -r gpu/kernels $(KIT)/gpu
-	cd bench/gpu && cp run.sh machine.sh peers.py README.md ../../$(KIT)
+	cp -r model/gpu/kernels $(KIT)/model/gpu
+	cd x/bench/gpu && cp run.sh machine.sh peers.py README.md ../../../$(KIT)
 	echo "$(VERSION)" >$(KIT)/VERSION
 	tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=2000-01-01 -C dist -cf - gpu-kit | \
 		xz $(XZ) >$(KIT).tar.xz
@@ -164,7 +164,7 @@ gpu-kit: ## what tries a GPU in nine minutes, for Linux on x86-64: dist/gpu-kit.
 # Tests compare them: terminals and charts byte for byte, pages by what they were made from. Pages
 # want Chromium.
 pictures: ## what README and docs/ show, drawn anew in docs/pictures
-	go test -count=1 ./cmd/gpt ./serve/page ./internal/surprise ./internal/testing/picture \
+	go test -count=1 ./cmd/gpt ./serve/page ./cmd/gpt/internal/surprise ./dev/picture \
 		-run TestPictures -update
 
 lint:
@@ -177,8 +177,8 @@ staticcheck: ## what go vet does not find
 	$(STATICCHECK) ./...
 
 staticcheck-modules: ## … with the tag gpu, and in every other module
-	$(STATICCHECK) -tags gpu ./gpu/... ./cmd/gpt ./model
-	@set -e; for module in corpus deploy bench/*/go.mod; do \
+	$(STATICCHECK) -tags gpu ./model/gpu/... ./cmd/gpt ./model
+	@set -e; for module in x/corpus x/deploy x/bench/*/go.mod; do \
 		cd $(CURDIR)/$${module%go.mod} && echo "staticcheck $$module" && $(STATICCHECK) ./...; \
 	done
 
@@ -191,7 +191,7 @@ GOVULNDB ?= https://vuln.go.dev
 vulncheck: ## known vulnerabilities, where the database can be read: make vulncheck GOVULNDB=file:///db
 	@if curl -fsSL -m 30 -o /dev/null '$(GOVULNDB)/index/db.json'; then set -e; \
 		$(GOVULNCHECK) -db '$(GOVULNDB)' ./...; \
-		cd corpus && $(GOVULNCHECK) -db '$(GOVULNDB)' ./...; \
+		cd x/corpus && $(GOVULNCHECK) -db '$(GOVULNDB)' ./...; \
 	else echo 'vulncheck: no database at $(GOVULNDB): vulnerabilities are NOT checked'; fi
 
 # PATH is the module's here. The recipe finds the search path where Linux has make's own, or else takes
@@ -201,4 +201,4 @@ RELEASED = $(if $(filter command line,$(origin VERSION)),$(VERSION))
 module: ## the module's address, and a version: make module PATH=github.com/you/picogpt VERSION=v0.3.0
 	@path="$$(command -p tr '\0' '\n' 2>/dev/null </proc/$$PPID/environ | command -p sed -n 's/^PATH=//p')"; \
 	PATH="$$path:$$(command -p getconf PATH):/usr/local/go/bin:/opt/homebrew/bin" \
-		go run ./internal/module '$(MODULE)' $(RELEASED)
+		go run ./dev/module '$(MODULE)' $(RELEASED)

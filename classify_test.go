@@ -11,9 +11,9 @@ import (
 
 	"picogpt"
 	"picogpt/checkpoint"
+	"picogpt/dev/fixture"
 	"picogpt/eval"
 	"picogpt/internal/folder"
-	"picogpt/internal/testing/fixture"
 	"picogpt/weights"
 	"picogpt/weights/demo"
 )

@@ -13,10 +13,10 @@ import (
 
 	"picogpt"
 	"picogpt/checkpoint"
+	"picogpt/checkpoint/hub"
 	"picogpt/constrain"
 	"picogpt/decode"
 	"picogpt/eval"
-	"picogpt/hub"
 	"picogpt/model"
 	"picogpt/sample"
 	"picogpt/search"

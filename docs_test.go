@@ -21,7 +21,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/docs"
+	"picogpt/dev/docs"
 )
 
 // usual are the variables and types that the documents' Go uses without declaring them.

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"picogpt"
-	"picogpt/internal/testing/fixture"
+	"picogpt/dev/fixture"
 	"picogpt/model"
 )
 

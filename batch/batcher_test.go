@@ -18,9 +18,9 @@ import (
 
 	"picogpt/constrain"
 	"picogpt/decode"
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/testmodel"
-	"picogpt/internal/testing/texts"
+	"picogpt/dev/fixture"
+	"picogpt/dev/testmodel"
+	"picogpt/dev/texts"
 	"picogpt/model"
 	"picogpt/sample"
 	"picogpt/tokenizer"

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"picogpt/decode"
-	"picogpt/internal/testing/fixture"
+	"picogpt/dev/fixture"
 	"picogpt/model"
 )
 

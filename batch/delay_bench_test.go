@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"picogpt/batch"
+	"picogpt/checkpoint/random"
 	"picogpt/decode"
-	"picogpt/internal/bench"
-	"picogpt/internal/testing/testmodel"
+	"picogpt/dev/testmodel"
 	"picogpt/model"
 	"picogpt/sample"
 )
@@ -23,12 +23,12 @@ import (
 // smallest returns the model.
 func smallest(b *testing.B) *model.Model {
 	b.Helper()
-	shape, err := bench.Shape("gpt2")
+	shape, err := random.Shape("gpt2")
 	if err != nil {
 		b.Fatal(err)
 	}
 	dir := b.TempDir()
-	if err := bench.WriteRandom(context.Background(), dir, shape, 1); err != nil {
+	if err := random.Write(context.Background(), dir, shape, 1); err != nil {
 		b.Fatal(err)
 	}
 	return testmodel.Open(b, dir, model.Options{})

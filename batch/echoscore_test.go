@@ -10,8 +10,8 @@ import (
 
 	"picogpt/batch"
 	"picogpt/decode"
+	"picogpt/dev/testmodel"
 	"picogpt/eval"
-	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"picogpt/decode"
-	"picogpt/internal/testing/testmodel"
+	"picogpt/dev/testmodel"
 	"picogpt/model"
 	"picogpt/sample"
 )

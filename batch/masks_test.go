@@ -13,7 +13,7 @@ import (
 
 	"picogpt/constrain"
 	"picogpt/decode"
-	"picogpt/internal/testing/fixture"
+	"picogpt/dev/fixture"
 	"picogpt/sample"
 )
 

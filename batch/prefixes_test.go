@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"picogpt/decode"
+	"picogpt/dev/fixture"
+	"picogpt/dev/testmodel"
 	"picogpt/internal/cpu"
 	"picogpt/internal/engine"
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/model/stack"

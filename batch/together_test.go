@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"picogpt/decode"
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/testmodel"
-	"picogpt/internal/testing/texts"
+	"picogpt/dev/fixture"
+	"picogpt/dev/testmodel"
+	"picogpt/dev/texts"
 	"picogpt/model"
 )
 

@@ -14,11 +14,11 @@ import (
 	"testing"
 
 	"picogpt/check"
+	"picogpt/check/reference"
 	"picogpt/checkpoint"
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/fixture"
+	"picogpt/dev/cases"
+	"picogpt/dev/fixture"
 	"picogpt/model"
-	"picogpt/reference"
 	"picogpt/tokenizer"
 	"picogpt/weights"
 )

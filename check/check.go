@@ -16,9 +16,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"picogpt/check/reference"
 	"picogpt/internal/amount"
 	"picogpt/model"
-	"picogpt/reference"
 	"picogpt/tokenizer"
 	"picogpt/weights"
 )

@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"picogpt/reference"
+	"picogpt/check/reference"
 	"picogpt/weights"
 )
 

@@ -6,10 +6,10 @@ import (
 	"context"
 	"errors"
 
+	"picogpt/check/reference"
 	"picogpt/checkpoint"
 	"picogpt/eval"
 	"picogpt/model"
-	"picogpt/reference"
 )
 
 // Open returns the Pair of the checkpoint at path, and what closes it. Of o, Format, CacheFormat and

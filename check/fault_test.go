@@ -13,10 +13,10 @@ import (
 	"testing"
 
 	"picogpt/check"
+	"picogpt/dev/cases"
+	"picogpt/dev/fixture"
 	"picogpt/internal/cpu"
 	"picogpt/internal/engine"
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/fixture"
 	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/model/stack"

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/reference"
+	"picogpt/check/reference"
 )
 
 // The reference goes on with the engine's token: what is compared next is after it.

@@ -10,11 +10,11 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"picogpt/check/reference"
 	"picogpt/eval"
 	"picogpt/internal/amount"
 	"picogpt/internal/quote"
 	"picogpt/model"
-	"picogpt/reference"
 )
 
 // logits compares the two on the text and on the tokens that follow it.

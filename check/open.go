@@ -9,9 +9,9 @@ import (
 	"io/fs"
 	"strings"
 
+	"picogpt/check/reference"
 	"picogpt/checkpoint"
 	"picogpt/model"
-	"picogpt/reference"
 	"picogpt/weights"
 )
 

@@ -10,8 +10,8 @@ import (
 	"sort"
 	"strings"
 
+	"picogpt/check/reference"
 	"picogpt/model"
-	"picogpt/reference"
 	"picogpt/weights"
 )
 

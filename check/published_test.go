@@ -17,8 +17,8 @@ import (
 
 	"picogpt/check"
 	"picogpt/checkpoint"
+	"picogpt/dev/testmodel"
 	"picogpt/eval"
-	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )

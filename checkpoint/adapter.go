@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"picogpt/internal/folder"
-	"picogpt/internal/format/pickle"
-	"picogpt/internal/format/torch"
+	"picogpt/internal/pickle"
 	"picogpt/internal/quote"
+	"picogpt/internal/torch"
 	"picogpt/kernels"
 	"picogpt/weights"
 )

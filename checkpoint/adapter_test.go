@@ -17,8 +17,8 @@ import (
 	"testing"
 
 	"picogpt/checkpoint"
-	"picogpt/internal/format/torch"
-	"picogpt/internal/testing/fixture"
+	"picogpt/dev/fixture"
+	"picogpt/internal/torch"
 	"picogpt/model"
 	"picogpt/weights"
 	"picogpt/weights/demo"

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"picogpt/checkpoint"
-	"picogpt/internal/testing/fixture"
+	"picogpt/dev/fixture"
 	"picogpt/model"
 	"picogpt/weights/demo"
 )

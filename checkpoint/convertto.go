@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"picogpt/internal/format/gguf"
-	"picogpt/internal/format/torch"
+	"picogpt/internal/gguf"
 	"picogpt/internal/strictjson"
+	"picogpt/internal/torch"
 	"picogpt/model"
 	"picogpt/tokenizer"
 	"picogpt/weights"

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"picogpt/checkpoint"
-	"picogpt/internal/testing/fixture"
+	"picogpt/dev/fixture"
 )
 
 // digests opens a checkpoint and returns the model's digest and the tokenizer's.

@@ -10,7 +10,7 @@ import (
 	"testing/fstest"
 
 	"picogpt/checkpoint"
-	"picogpt/internal/testing/fixture"
+	"picogpt/dev/fixture"
 )
 
 // TestGenerationConfigOutranksConfig: the ids of generation_config.json are those of

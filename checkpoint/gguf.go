@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"picogpt/internal/folder"
-	"picogpt/internal/format/gguf"
+	"picogpt/internal/gguf"
 	"picogpt/internal/mapped"
 	"picogpt/internal/quote"
 	"picogpt/model"

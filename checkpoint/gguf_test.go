@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"picogpt/checkpoint"
-	"picogpt/internal/format/gguf"
+	"picogpt/internal/gguf"
 	"picogpt/weights"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"picogpt/internal/format/gguf"
+	"picogpt/internal/gguf"
 	"picogpt/weights"
 )
 

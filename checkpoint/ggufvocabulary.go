@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"picogpt/internal/format/gguf"
+	"picogpt/internal/gguf"
 	"picogpt/internal/quote"
 	"picogpt/tokenizer"
 )

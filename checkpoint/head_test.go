@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"picogpt/checkpoint"
+	"picogpt/dev/fixture"
 	"picogpt/internal/folder"
-	"picogpt/internal/testing/fixture"
 	"picogpt/weights"
 )
 

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"picogpt/checkpoint"
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/watchdog"
+	"picogpt/dev/fixture"
+	"picogpt/dev/watchdog"
 	"picogpt/model"
 )
 

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 
+	"picogpt/checkpoint/internal/llmc"
 	"picogpt/internal/folder"
-	"picogpt/internal/format/llmc"
 	"picogpt/internal/mapped"
 	"picogpt/model"
 	"picogpt/tokenizer"

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"picogpt/internal/folder"
-	"picogpt/internal/format/pickle"
+	"picogpt/internal/pickle"
 	"picogpt/internal/quote"
 	"picogpt/tokenizer"
 )

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"picogpt/checkpoint"
-	"picogpt/internal/format/torch"
-	"picogpt/internal/testing/fixture"
+	"picogpt/dev/fixture"
+	"picogpt/internal/torch"
 	"picogpt/weights"
 )
 

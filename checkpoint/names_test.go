@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"picogpt/checkpoint"
+	"picogpt/dev/fixture"
 	"picogpt/internal/folder"
-	"picogpt/internal/format/torch"
-	"picogpt/internal/testing/fixture"
+	"picogpt/internal/torch"
 	"picogpt/model"
 	"picogpt/weights"
 )

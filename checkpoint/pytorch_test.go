@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"picogpt/checkpoint"
+	"picogpt/dev/fixture"
 	"picogpt/internal/folder"
-	"picogpt/internal/testing/fixture"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )

@@ -11,7 +11,7 @@ import (
 	"maps"
 	"slices"
 
-	"picogpt/internal/format/pickle"
+	"picogpt/internal/pickle"
 	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
 	"picogpt/model"

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"picogpt/internal/format/pickle"
-	"picogpt/internal/format/torch"
+	"picogpt/internal/pickle"
 	"picogpt/internal/quote"
+	"picogpt/internal/torch"
 	"picogpt/model"
 )
 

@@ -14,8 +14,8 @@ import (
 	"strconv"
 	"strings"
 
+	"picogpt/checkpoint/internal/tensorflow"
 	"picogpt/internal/folder"
-	"picogpt/internal/format/tensorflow"
 	"picogpt/internal/mapped"
 	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"

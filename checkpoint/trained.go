@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"picogpt/internal/folder"
-	"picogpt/internal/format/pickle"
+	"picogpt/internal/pickle"
 	"picogpt/internal/quote"
 	"picogpt/model"
 )

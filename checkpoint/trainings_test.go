@@ -17,9 +17,9 @@ import (
 	"testing"
 
 	"picogpt/checkpoint"
+	"picogpt/dev/fixture"
+	"picogpt/dev/watchdog"
 	"picogpt/internal/folder"
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/watchdog"
 	"picogpt/model"
 )
 

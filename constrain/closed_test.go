@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/judge"
+	"picogpt/dev/cases"
+	"picogpt/dev/judge"
 )
 
 // closed are schemas, the instances that their closed form takes, and valid ones that it does not.

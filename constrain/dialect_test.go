@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
 )
 
 // A lookRegex is a sequence of parts; parts that are lookaheads have look '=' or '!'.

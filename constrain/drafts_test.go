@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/judge"
+	"picogpt/dev/judge"
 )
 
 // drafted are schemas and canonical instances; some are valid and some are not.

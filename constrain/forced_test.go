@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"picogpt/constrain"
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
 )
 
 // TestForcedBytesAreTheOnlyOnes draws texts, and compares what is forced at each byte with the

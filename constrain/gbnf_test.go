@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/walks"
+	"picogpt/dev/walks"
 )
 
 // accepts feeds a text byte by byte. It reports whether the text can begin so, and whether it may

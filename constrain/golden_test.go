@@ -11,8 +11,8 @@ import (
 	"sync"
 	"testing"
 
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/walks"
+	"picogpt/dev/fixture"
+	"picogpt/dev/walks"
 )
 
 const endOfText = walks.EndOfText

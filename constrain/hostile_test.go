@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"picogpt/constrain/internal/meter"
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
 )
 
 // A forger makes hostile forms.

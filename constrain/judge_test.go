@@ -7,8 +7,8 @@ import (
 	"regexp"
 	"testing"
 
-	"picogpt/internal/testing/judge"
-	"picogpt/internal/testing/walks"
+	"picogpt/dev/judge"
+	"picogpt/dev/walks"
 )
 
 // written has n texts of a constraint judged.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"testing"
 
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/walks"
+	"picogpt/dev/cases"
+	"picogpt/dev/walks"
 )
 
 // constraints are some of every kind.

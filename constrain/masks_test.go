@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"picogpt/internal/testing/walks"
+	"picogpt/dev/walks"
 )
 
 // TestALongMaskIsGivenUp: with few steps there is no mask and no error, and a later attempt

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/judge"
-	"picogpt/internal/testing/walks"
+	"picogpt/dev/cases"
+	"picogpt/dev/judge"
+	"picogpt/dev/walks"
 )
 
 // A maker writes random schemas and instances of a small world: a few names, letters and numbers.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/walks"
+	"picogpt/dev/cases"
+	"picogpt/dev/walks"
 )
 
 // string7 writes up to seven characters of those that forms are about.

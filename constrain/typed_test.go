@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"picogpt/constrain"
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/judge"
+	"picogpt/dev/cases"
+	"picogpt/dev/judge"
 )
 
 // byteWise is a vocabulary of all bytes; id 256 ends a text.

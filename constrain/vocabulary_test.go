@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/walks"
+	"picogpt/dev/walks"
 )
 
 // byteVocabulary has every byte, and more ids after them.

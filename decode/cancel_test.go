@@ -12,7 +12,7 @@ import (
 	"time"
 
 	. "picogpt/decode" // as the other tests of this package
-	"picogpt/internal/testing/fixture"
+	"picogpt/dev/fixture"
 	"picogpt/model"
 	"picogpt/sample"
 )

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"picogpt/constrain"
-	"picogpt/internal/testing/testmodel"
+	"picogpt/dev/testmodel"
 	"picogpt/model"
 	"picogpt/sample"
 	"picogpt/tokenizer"

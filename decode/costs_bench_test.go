@@ -14,11 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"picogpt/checkpoint/random"
 	"picogpt/constrain"
 	"picogpt/decode"
-	"picogpt/guess"
-	"picogpt/internal/bench"
-	"picogpt/internal/testing/testmodel"
+	"picogpt/decode/guess"
+	"picogpt/dev/testmodel"
 	"picogpt/model"
 	"picogpt/sample"
 	"picogpt/search"
@@ -30,12 +30,12 @@ func smallest(b *testing.B) *model.Model { return smallestIn(b, "") }
 
 func smallestIn(b *testing.B, format string) *model.Model {
 	b.Helper()
-	shape, err := bench.Shape("gpt2")
+	shape, err := random.Shape("gpt2")
 	if err != nil {
 		b.Fatal(err)
 	}
 	dir := b.TempDir()
-	if err := bench.WriteRandom(context.Background(), dir, shape, 1); err != nil {
+	if err := random.Write(context.Background(), dir, shape, 1); err != nil {
 		b.Fatal(err)
 	}
 	return testmodel.Open(b, dir, model.Options{Format: format})

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"picogpt/decode"
-	"picogpt/guess"
-	"picogpt/internal/testing/fixture"
+	"picogpt/decode/guess"
+	"picogpt/dev/fixture"
 	"picogpt/model"
 	"picogpt/sample"
 )

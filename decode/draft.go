@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"picogpt/constrain"
-	"picogpt/guess"
+	"picogpt/decode/guess"
 	"picogpt/model"
 	"picogpt/sample"
 )

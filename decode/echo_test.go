@@ -15,7 +15,7 @@ import (
 
 	"picogpt/batch"
 	. "picogpt/decode" // as the other tests of this package
-	"picogpt/internal/testing/fixture"
+	"picogpt/dev/fixture"
 	"picogpt/model"
 	"picogpt/sample"
 )

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"picogpt/internal/testing/testmodel"
+	"picogpt/dev/testmodel"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )

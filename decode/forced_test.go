@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"picogpt/constrain"
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/testmodel"
+	"picogpt/dev/fixture"
+	"picogpt/dev/testmodel"
 	"picogpt/model"
 	"picogpt/sample"
 	"picogpt/tokenizer"

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"picogpt/guess"
+	"picogpt/decode/guess"
 	"picogpt/model"
 	"picogpt/sample"
 )

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"picogpt/constrain"
-	"picogpt/internal/testing/fixture"
+	"picogpt/dev/fixture"
 	"picogpt/model"
 	"picogpt/sample"
 )

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/testmodel"
+	"picogpt/dev/fixture"
+	"picogpt/dev/testmodel"
 	"picogpt/model"
 	"picogpt/sample"
 )

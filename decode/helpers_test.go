@@ -8,11 +8,11 @@ import (
 
 	"picogpt/batch"
 	"picogpt/decode"
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/testmodel"
-	"picogpt/internal/testing/texts"
-	"picogpt/internal/testing/toys"
+	"picogpt/dev/cases"
+	"picogpt/dev/fixture"
+	"picogpt/dev/testmodel"
+	"picogpt/dev/texts"
+	"picogpt/dev/toys"
 	"picogpt/model"
 )
 

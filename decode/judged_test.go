@@ -16,9 +16,9 @@ import (
 	"testing"
 
 	"picogpt/constrain"
-	"picogpt/guess"
-	"picogpt/internal/testing/judge"
-	"picogpt/internal/testing/testmodel"
+	"picogpt/decode/guess"
+	"picogpt/dev/judge"
+	"picogpt/dev/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/sample"

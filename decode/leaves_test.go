@@ -3,7 +3,7 @@ package decode
 import (
 	"testing"
 
-	"picogpt/internal/testing/testmodel"
+	"picogpt/dev/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
 )

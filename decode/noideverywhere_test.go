@@ -7,7 +7,7 @@ import (
 	"iter"
 	"testing"
 
-	"picogpt/internal/testing/fixture"
+	"picogpt/dev/fixture"
 	"picogpt/sample"
 )
 

@@ -7,7 +7,7 @@ import (
 	"math"
 	"testing"
 
-	"picogpt/internal/testing/testmodel"
+	"picogpt/dev/testmodel"
 	"picogpt/model"
 	"picogpt/sample"
 	"picogpt/tokenizer"

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"picogpt/constrain"
-	"picogpt/guess"
+	"picogpt/decode/guess"
 	"picogpt/internal/option"
 	"picogpt/model"
 	"picogpt/sample"

@@ -10,10 +10,10 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"picogpt/dev/fixture"
+	"picogpt/dev/testmodel"
 	"picogpt/internal/cpu"
 	"picogpt/internal/engine"
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/model/stack"

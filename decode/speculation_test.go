@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"picogpt/constrain"
-	"picogpt/guess"
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/testmodel"
+	"picogpt/decode/guess"
+	"picogpt/dev/fixture"
+	"picogpt/dev/testmodel"
 	"picogpt/model"
 	"picogpt/sample"
 )

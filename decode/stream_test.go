@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	. "picogpt/decode" // as the other tests of this package
-	"picogpt/internal/testing/fixture"
+	"picogpt/dev/fixture"
 	"picogpt/model"
 	"picogpt/sample"
 )

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/testmodel"
-	"picogpt/internal/testing/toys"
+	"picogpt/dev/fixture"
+	"picogpt/dev/testmodel"
+	"picogpt/dev/toys"
 	"picogpt/sample"
 )
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"picogpt/checkpoint"
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/toys"
+	"picogpt/dev/cases"
+	"picogpt/dev/toys"
 	"picogpt/tokenizer"
 	"picogpt/weights/demo"
 )

@@ -15,9 +15,9 @@ import (
 	"testing"
 
 	"picogpt/checkpoint"
+	"picogpt/dev/fixture"
 	"picogpt/eval"
 	"picogpt/internal/folder"
-	"picogpt/internal/testing/fixture"
 	"picogpt/model"
 	"picogpt/tokenizer"
 	"picogpt/weights"

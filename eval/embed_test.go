@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/fixture"
+	"picogpt/dev/testmodel"
 	"picogpt/eval"
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )

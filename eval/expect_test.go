@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/testmodel"
 	"picogpt/eval"
-	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )

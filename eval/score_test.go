@@ -14,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/testmodel"
 	"picogpt/eval"
-	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )

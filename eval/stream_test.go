@@ -17,10 +17,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"picogpt/dev/fixture"
+	"picogpt/dev/testmodel"
+	"picogpt/dev/watchdog"
 	"picogpt/eval"
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/testmodel"
-	"picogpt/internal/testing/watchdog"
 	"picogpt/model"
 )
 

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"testing"
 
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
 )
 
 // A spoiled head is a head with masks, some of whose numbers are NaN, infinite, or so large that

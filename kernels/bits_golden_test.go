@@ -11,7 +11,7 @@ import (
 	"slices"
 	"testing"
 
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
 )
 
 var goldenBits = map[string]sum{

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"testing"
 
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
 )
 
 // ulps is the distance of got from want in units in the last place of a float32, never below that

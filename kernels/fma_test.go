@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
 )
 
 // exactFMA is a·b + c by exact arithmetic, rounded once.

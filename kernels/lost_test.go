@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
 )
 
 // counted is Zeroed by its definition. It also reports whether all weights that were not zero have

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
 )
 
 // outcome runs body on a goroutine of its own, and returns what Run panics with, or that it did not

@@ -15,10 +15,10 @@ import (
 	"sync"
 	"testing"
 
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/testdevice"
-	"picogpt/internal/testing/testmodel"
+	"picogpt/dev/cases"
+	"picogpt/dev/fixture"
+	"picogpt/dev/testdevice"
+	"picogpt/dev/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
 )

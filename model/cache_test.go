@@ -12,12 +12,12 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/testmodel"
+	"picogpt/check/reference"
+	"picogpt/dev/cases"
+	"picogpt/dev/fixture"
+	"picogpt/dev/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
-	"picogpt/reference"
 	"picogpt/weights"
 )
 

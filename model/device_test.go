@@ -13,9 +13,9 @@ import (
 	"slices"
 	"testing"
 
+	"picogpt/dev/fixture"
+	"picogpt/dev/testmodel"
 	"picogpt/internal/engine"
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/model/stack"

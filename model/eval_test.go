@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"picogpt/checkpoint"
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/testmodel"
-	"picogpt/internal/testing/watchdog"
+	"picogpt/dev/fixture"
+	"picogpt/dev/testmodel"
+	"picogpt/dev/watchdog"
 	"picogpt/model"
 	"picogpt/weights"
 	"picogpt/weights/demo"

@@ -10,9 +10,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"picogpt/dev/fixture"
+	"picogpt/dev/testmodel"
 	"picogpt/internal/engine"
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/model/stack"

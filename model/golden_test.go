@@ -9,8 +9,8 @@ import (
 	"os"
 	"testing"
 
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/testmodel"
+	"picogpt/dev/fixture"
+	"picogpt/dev/testmodel"
 	"picogpt/model"
 	"picogpt/weights"
 )

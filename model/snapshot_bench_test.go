@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/testmodel"
+	"picogpt/dev/fixture"
+	"picogpt/dev/testmodel"
 	"picogpt/model"
 )
 

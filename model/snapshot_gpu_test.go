@@ -10,8 +10,8 @@ import (
 	"slices"
 	"testing"
 
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/testdevice"
+	"picogpt/dev/cases"
+	"picogpt/dev/testdevice"
 	"picogpt/model"
 )
 

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/testmodel"
+	"picogpt/dev/fixture"
+	"picogpt/dev/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
 )

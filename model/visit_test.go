@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/testmodel"
+	"picogpt/dev/fixture"
+	"picogpt/dev/testmodel"
 	"picogpt/model"
 	"picogpt/weights"
 	"picogpt/weights/demo"

@@ -9,7 +9,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
 )
 
 // extremeOptions returns options of which many are at or near a limit.

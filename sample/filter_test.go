@@ -9,7 +9,7 @@ import (
 	"slices"
 	"testing"
 
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
 	"picogpt/kernels"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
 )
 
 // TestEveryStepAgreesWithHuggingFace compares kept sets, probabilities and draws with

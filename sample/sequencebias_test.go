@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/toys"
+	"picogpt/dev/toys"
 	"picogpt/tokenizer"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/toys"
+	"picogpt/dev/toys"
 )
 
 // TestTextsThatTheVocabularyCannotWrite: a vocabulary that drops "<" would bias " a" in place of

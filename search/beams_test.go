@@ -15,10 +15,10 @@ import (
 
 	"picogpt/constrain"
 	"picogpt/decode"
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/testmodel"
-	"picogpt/internal/testing/toys"
+	"picogpt/dev/cases"
+	"picogpt/dev/fixture"
+	"picogpt/dev/testmodel"
+	"picogpt/dev/toys"
 	"picogpt/model"
 	"picogpt/sample"
 )

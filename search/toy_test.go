@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"picogpt/decode"
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/testmodel"
+	"picogpt/dev/fixture"
+	"picogpt/dev/testmodel"
 	"picogpt/model"
 )
 

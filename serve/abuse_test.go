@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"picogpt/batch"
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/testmodel"
+	"picogpt/dev/cases"
+	"picogpt/dev/testmodel"
 	"picogpt/model"
 	"picogpt/serve"
 )

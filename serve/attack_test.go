@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"picogpt/internal/testing/testmodel"
-	"picogpt/internal/testing/watchdog"
+	"picogpt/dev/testmodel"
+	"picogpt/dev/watchdog"
 	"picogpt/model"
 	"picogpt/serve"
 	"picogpt/tokenizer"

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"picogpt/decode"
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/testmodel"
+	"picogpt/dev/fixture"
+	"picogpt/dev/testmodel"
 	"picogpt/model"
 	"picogpt/sample"
 	"picogpt/serve"

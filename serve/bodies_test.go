@@ -15,7 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"picogpt/internal/testing/testmodel"
+	"picogpt/dev/testmodel"
 	"picogpt/model"
 	"picogpt/serve"
 	"picogpt/tokenizer"

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"picogpt/internal/testing/testmodel"
+	"picogpt/dev/testmodel"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"strconv"
 
-	"picogpt/inspect"
+	"picogpt/inside"
+	"picogpt/inside/steer"
 	"picogpt/internal/strictjson"
 	"picogpt/model"
-	"picogpt/steer"
 )
 
 // Limits of the edits of a request: each costs a little at every token, and their numbers are kept
@@ -49,7 +49,7 @@ func (c *changes) all(s *Server) ([]model.Edit, error) {
 // request has any.
 func (c *changes) blame(err error) error {
 	var infinite *model.NonFiniteError
-	if !errors.As(err, &infinite) && !errors.Is(err, inspect.ErrNonFinite) {
+	if !errors.As(err, &infinite) && !errors.Is(err, inside.ErrNonFinite) {
 		return err
 	}
 	switch {

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"picogpt/decode"
+	"picogpt/dev/testmodel"
 	"picogpt/internal/option"
-	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/serve"
 )

@@ -14,8 +14,8 @@ import (
 	"sync"
 	"testing"
 
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/testmodel"
+	"picogpt/dev/cases"
+	"picogpt/dev/testmodel"
 	"picogpt/model"
 	"picogpt/serve"
 )

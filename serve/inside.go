@@ -13,7 +13,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"picogpt/inspect"
+	"picogpt/inside"
 	"picogpt/internal/strictjson"
 	"picogpt/model"
 )
@@ -104,7 +104,7 @@ func (s *Server) lookInside(
 	if err != nil {
 		return nil, err
 	}
-	o := inspect.AtOptions{Top: q.top, Edits: edits}
+	o := inside.AtOptions{Top: q.top, Edits: edits}
 	if o.Metric, err = q.metric(); err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func (s *Server) lookInside(
 	if err != nil {
 		return nil, err
 	}
-	found, err := inspect.At(ctx, session, last[0], o)
+	found, err := inside.At(ctx, session, last[0], o)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (s *Server) lookInside(
 }
 
 // metric returns what is explained, nil if the request leaves it to the model.
-func (q *look) metric() (*inspect.Metric, error) {
+func (q *look) metric() (*inside.Metric, error) {
 	switch {
 	case q.target.id == nil && q.against.id != nil:
 		return nil, fieldf("against", "want target with it")
@@ -141,7 +141,7 @@ func (q *look) metric() (*inspect.Metric, error) {
 	case q.against.id != nil && *q.against.id == *q.target.id:
 		return nil, fieldf("against", "want another token than target, found %d twice", *q.target.id)
 	}
-	return &inspect.Metric{Target: *q.target.id, Against: q.against.id}, nil
+	return &inside.Metric{Target: *q.target.id, Against: q.against.id}, nil
 }
 
 // An aToken is one token of a request: an id, or a text that is one token.
@@ -190,7 +190,7 @@ type insideAnswer struct {
 }
 
 type insideLens struct {
-	inspect.Prediction
+	inside.Prediction
 	Texts []string `json:"texts"` // of top
 }
 
@@ -200,9 +200,9 @@ type insideToken struct {
 }
 
 type insideParts struct {
-	Difference float64       `json:"difference"`
-	Sum        float64       `json:"sum"` // of all parts
-	Parts      inspect.Parts `json:"parts"`
+	Difference float64      `json:"difference"`
+	Sum        float64      `json:"sum"` // of all parts
+	Parts      inside.Parts `json:"parts"`
 }
 
 // A source is a token that a head looks at, and its weight: a pair in JSON.
@@ -219,7 +219,7 @@ func (x source) MarshalJSONTo(e *jsontext.Encoder) error {
 }
 
 // newInside makes an answer of what was found for a token of a text.
-func (s *Server) newInside(q *look, ids []int, at int, found *inspect.Position) *insideAnswer {
+func (s *Server) newInside(q *look, ids []int, at int, found *inside.Position) *insideAnswer {
 	a := &insideAnswer{Object: "inside", Model: s.options.Name, Tokens: ids, Texts: s.names(ids),
 		At: at, Attention: make([][][]source, len(found.Attention))}
 	for i, layer := range found.Attention {
@@ -237,7 +237,7 @@ func (s *Server) newInside(q *look, ids []int, at int, found *inspect.Position) 
 		a.Against = &against
 	}
 	if x := found.Attribution; x != nil {
-		slices.SortStableFunc(x.Parts, func(a, b inspect.Part) int {
+		slices.SortStableFunc(x.Parts, func(a, b inside.Part) int {
 			return cmp.Compare(math.Abs(b.Value), math.Abs(a.Value))
 		})
 		a.Attribution = &insideParts{x.Difference, x.Sum, x.Parts[:min(len(x.Parts), q.parts)]}

@@ -17,13 +17,13 @@ import (
 
 	"picogpt/batch"
 	"picogpt/decode"
-	"picogpt/inspect"
-	"picogpt/internal/testing/testmodel"
+	"picogpt/dev/testmodel"
+	"picogpt/inside"
+	"picogpt/inside/steer"
 	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/sample"
 	"picogpt/serve"
-	"picogpt/steer"
 	"picogpt/tokenizer"
 )
 
@@ -34,7 +34,7 @@ type insideAnswer struct {
 	At        int
 	Attention [][][][2]json.Number // [n_layer][n_head][sources]{position, weight}
 	Lens      []struct {
-		inspect.Prediction
+		inside.Prediction
 		Texts []string
 	}
 	Target, Against *struct {
@@ -43,7 +43,7 @@ type insideAnswer struct {
 	}
 	Attribution *struct {
 		Difference, Sum float64
-		Parts           inspect.Parts
+		Parts           inside.Parts
 	}
 }
 
@@ -86,25 +86,25 @@ func TestInsideIsWhatInspectSays(t *testing.T) {
 		fields string
 		at     int
 		edits  []model.Edit
-		metric *inspect.Metric
+		metric *inside.Metric
 	}{
 		{``, len(ids) - 1, nil, nil},
-		{`,"at":0,"target":" a"`, 0, nil, &inspect.Metric{Target: target}},
-		{`,"at":100,"target":257,"against":" was"`, 100, nil, &inspect.Metric{Target: target, Against: &against}},
-		{`,"at":70,"target":" a","edits":` + headsOff, 70, headsOffEdits(), &inspect.Metric{Target: target}},
-		{`,"at":70,"target":" a","steer":[{"name":"cold","scale":2}]`, 70, cold, &inspect.Metric{Target: target}},
+		{`,"at":0,"target":" a"`, 0, nil, &inside.Metric{Target: target}},
+		{`,"at":100,"target":257,"against":" was"`, 100, nil, &inside.Metric{Target: target, Against: &against}},
+		{`,"at":70,"target":" a","edits":` + headsOff, 70, headsOffEdits(), &inside.Metric{Target: target}},
+		{`,"at":70,"target":" a","steer":[{"name":"cold","scale":2}]`, 70, cold, &inside.Metric{Target: target}},
 	} {
 		a := c.inside(fmt.Sprintf(`{"prompt":%q,"top":3,"sources":64,"parts":4096%s}`, story, x.fields))
 		edited := testmodel.Demo(t, model.Options{Threads: 1, Edits: x.edits})
 		if !slices.Equal(a.Tokens, ids) || a.At != x.at || strings.Join(a.Texts, "") != story {
 			t.Fatalf("%s: %+v", x.fields, a)
 		}
-		o := inspect.LensOptions{From: x.at, Top: 3, Target: &a.Target.ID}
-		table, err := inspect.Lens(t.Context(), edited, ids[:x.at+1], o)
+		o := inside.LensOptions{From: x.at, Top: 3, Target: &a.Target.ID}
+		table, err := inside.Lens(t.Context(), edited, ids[:x.at+1], o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		metric := inspect.Metric{Target: table.Layers[len(table.Layers)-1][0].Top[0]}
+		metric := inside.Metric{Target: table.Layers[len(table.Layers)-1][0].Top[0]}
 		if x.metric != nil {
 			metric = *x.metric
 		}
@@ -118,7 +118,7 @@ func TestInsideIsWhatInspectSays(t *testing.T) {
 			}
 		}
 		checkAttention(t, edited, ids[:x.at+1], a)
-		want, err := inspect.Attribute(t.Context(), edited, ids[:x.at+1], metric)
+		want, err := inside.Attribute(t.Context(), edited, ids[:x.at+1], metric)
 		if len(x.edits) > 2 || err != nil { // steered: the parts do not add up
 			if a.Attribution != nil || err == nil {
 				t.Errorf("%s: an attribution %+v, error %v", x.fields, a.Attribution, err)

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/testmodel"
-	"picogpt/internal/testing/toys"
+	"picogpt/dev/testmodel"
+	"picogpt/dev/toys"
 	"picogpt/model"
 	"picogpt/serve"
 )

@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 
 	"picogpt/decode"
+	"picogpt/dev/testmodel"
 	"picogpt/eval"
-	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/sample"
 	"picogpt/serve"

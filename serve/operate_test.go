@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"picogpt/batch"
-	"picogpt/internal/testing/testmodel"
-	"picogpt/internal/testing/watchdog"
+	"picogpt/dev/testmodel"
+	"picogpt/dev/watchdog"
 	"picogpt/model"
 	"picogpt/serve"
 )

@@ -15,11 +15,11 @@ import (
 
 	"picogpt/checkpoint"
 	"picogpt/decode"
+	"picogpt/dev/fixture"
+	"picogpt/dev/testmodel"
 	"picogpt/eval"
 	"picogpt/internal/chattemplate"
 	"picogpt/internal/folder"
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/sample"
 	"picogpt/serve"

@@ -11,8 +11,8 @@ import (
 
 	"picogpt/batch"
 	"picogpt/decode"
+	"picogpt/dev/testmodel"
 	"picogpt/internal/chattemplate"
-	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/sample"
 	"picogpt/search"

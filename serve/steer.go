@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
+	"picogpt/inside/steer"
 	"picogpt/internal/strictjson"
 	"picogpt/model"
-	"picogpt/steer"
 )
 
 // A Steering is a control vector that requests may ask for by its name, in the field steer.

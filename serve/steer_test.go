@@ -12,17 +12,17 @@ import (
 	"testing"
 
 	"picogpt/decode"
+	"picogpt/dev/testmodel"
+	"picogpt/dev/texts"
+	"picogpt/inside/steer"
 	"picogpt/internal/cpu"
 	"picogpt/internal/engine"
-	"picogpt/internal/testing/testmodel"
-	"picogpt/internal/testing/texts"
 	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/model/stack"
 	"picogpt/sample"
 	"picogpt/search"
 	"picogpt/serve"
-	"picogpt/steer"
 	"picogpt/tokenizer"
 )
 

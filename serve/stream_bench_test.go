@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"picogpt/internal/testing/testmodel"
+	"picogpt/dev/testmodel"
 	"picogpt/model"
 	"picogpt/serve"
 	"picogpt/tokenizer"

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/testmodel"
 	"picogpt/internal/option"
-	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )

@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"picogpt/batch"
+	"picogpt/dev/testmodel"
 	"picogpt/internal/chattemplate"
-	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/serve"
 )

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
 )
 
 // randomMerges returns a vocabulary of the bytes a to d and of random merges of them, in any order,

@@ -14,7 +14,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"picogpt/internal/testing/fixture"
+	"picogpt/dev/fixture"
 	"picogpt/tokenizer/r50k"
 )
 

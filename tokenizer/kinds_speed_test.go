@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/watchdog"
+	"picogpt/dev/cases"
+	"picogpt/dev/watchdog"
 )
 
 // realVocabulary makes a vocabulary of 20,000 words and parts of words of the size that models have.

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/watchdog"
+	"picogpt/dev/cases"
+	"picogpt/dev/watchdog"
 	"picogpt/tokenizer/r50k"
 )
 

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/cases"
+	"picogpt/dev/watchdog"
 	"picogpt/internal/quote"
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/watchdog"
 )
 
 type object = map[string]any

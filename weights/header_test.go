@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/watchdog"
+	"picogpt/dev/watchdog"
 )
 
 // malformed lists files that must be refused, and words of the reason.

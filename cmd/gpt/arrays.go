@@ -10,7 +10,7 @@ import (
 	"io/fs"
 	"maps"
 
-	"picogpt/internal/arrayfile"
+	"picogpt/cmd/gpt/internal/arrayfile"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/outfile"

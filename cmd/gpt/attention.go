@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"slices"
 
-	"picogpt/inspect"
+	"picogpt/cmd/gpt/internal/pages"
+	"picogpt/cmd/gpt/internal/show"
+	"picogpt/inside"
 	"picogpt/internal/cli"
-	"picogpt/internal/inside"
-	"picogpt/internal/show"
 	"picogpt/internal/strictjson"
 	"picogpt/internal/terminal"
 	"picogpt/model"
@@ -108,9 +108,9 @@ func (c *attentionCommand) Run(a *app) error {
 		return err
 	}
 	defer m.Close()
-	o := inspect.HeadsOptions{}
+	o := inside.HeadsOptions{}
 	if c.Repeat != nil {
-		if p.ids, err = inspect.Repeated(m, *c.Repeat, c.Seed); err != nil {
+		if p.ids, err = inside.Repeated(m, *c.Repeat, c.Seed); err != nil {
 			return usagef("--%w", err)
 		}
 		o.From = *c.Repeat + 1
@@ -139,7 +139,7 @@ func (c *attentionCommand) check(a *app) error {
 
 // show computes the scores and prints what is asked for.
 func (c *attentionCommand) show(
-	a *app, m *model.Model, names *tokenNames, ids []int, o inspect.HeadsOptions,
+	a *app, m *model.Model, names *tokenNames, ids []int, o inside.HeadsOptions,
 ) error {
 	layer, head, err := c.head(m.Config())
 	if err != nil {
@@ -148,7 +148,7 @@ func (c *attentionCommand) show(
 	page := names.picture(a, m, ids)
 	page.Layer, page.Head = layer, head
 	if c.Out.Page.HTML != nil { // Heads refuses a text that is longer than n_positions
-		page.Attention = inside.NewAttention(page.Layers, page.Heads, min(len(ids), m.Config().Positions))
+		page.Attention = pages.NewAttention(page.Layers, page.Heads, min(len(ids), m.Config().Positions))
 	}
 	weights := make([][]float32, len(ids)) // of the head
 	o.Pattern = func(at, position int, pattern []float32) {
@@ -160,7 +160,7 @@ func (c *attentionCommand) show(
 		}
 	}
 	end := a.ShowProgress(func() string { return fmt.Sprintf("reading %d tokens", len(ids)) })
-	table, err := inspect.Heads(context.Background(), m, ids, o) // Ctrl-C ends the process
+	table, err := inside.Heads(context.Background(), m, ids, o) // Ctrl-C ends the process
 	end()
 	if err != nil {
 		return err
@@ -186,7 +186,7 @@ func (c *attentionCommand) head(of model.Config) (layer, head int, err error) {
 }
 
 func (c *attentionCommand) print(
-	a *app, shown *show.Attention, page *inside.Picture, names *tokenNames,
+	a *app, shown *show.Attention, page *pages.Picture, names *tokenNames,
 ) error {
 	switch {
 	case c.Out.Page.HTML != nil:

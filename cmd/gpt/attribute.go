@@ -6,11 +6,11 @@ import (
 	"context"
 	"fmt"
 
-	"picogpt/inspect"
+	"picogpt/cmd/gpt/internal/pages"
+	"picogpt/cmd/gpt/internal/show"
+	"picogpt/inside"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
-	"picogpt/internal/inside"
-	"picogpt/internal/show"
 	"picogpt/internal/strictjson"
 	"picogpt/model"
 	"picogpt/sample"
@@ -82,7 +82,7 @@ func (c *attributeCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	q := inspect.Metric{Target: -1}
+	q := inside.Metric{Target: -1}
 	if f.target != nil {
 		q.Target = *f.target
 	}
@@ -108,8 +108,8 @@ func (c *attributeCommand) Run(a *app) error {
 
 // compute finds the target, if the flags name none, and what adds to its logit.
 func (c *attributeCommand) compute(
-	a *app, m *model.Model, ids []int, q inspect.Metric,
-) (*inspect.Attribution, error) {
+	a *app, m *model.Model, ids []int, q inside.Metric,
+) (*inside.Attribution, error) {
 	if most := m.Config().Positions; len(ids) > most {
 		return nil, fmt.Errorf("prompt of %d tokens: want at most %d (n_positions)", len(ids), most)
 	}
@@ -123,7 +123,7 @@ func (c *attributeCommand) compute(
 		}
 		q.Target = sample.Likeliest(s.Logits(), 1)[0]
 	}
-	return inspect.Attribute(ctx, m, ids, q)
+	return inside.Attribute(ctx, m, ids, q)
 }
 
 func (c *attributeCommand) show(
@@ -138,12 +138,12 @@ func (c *attributeCommand) show(
 	}
 	p := names.picture(a, m, ids)
 	p.At, p.View = len(made.Tokens)-1, "attribution"
-	p.Parts = &inside.Parts{Target: names.name(made.Target), At: p.At, Difference: made.Difference}
+	p.Parts = &pages.Parts{Target: names.name(made.Target), At: p.At, Difference: made.Difference}
 	if made.Against != nil {
 		p.Parts.Against = names.name(*made.Against)
 	}
 	for _, part := range made.Parts {
-		p.Parts.Parts = append(p.Parts.Parts, inside.Part(part))
+		p.Parts.Parts = append(p.Parts.Parts, pages.Part(part))
 	}
 	if err := addAttention(p, m, ids); err != nil {
 		return err

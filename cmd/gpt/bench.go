@@ -10,8 +10,9 @@ import (
 	"strconv"
 
 	"picogpt/checkpoint"
-	"picogpt/internal/bench"
-	"picogpt/internal/checkpoints"
+	"picogpt/checkpoint/random"
+	"picogpt/cmd/gpt/internal/bench"
+	"picogpt/cmd/gpt/internal/checkpoints"
 	"picogpt/internal/cli"
 	"picogpt/internal/terminal"
 	"picogpt/model"
@@ -158,7 +159,7 @@ func (c *benchEngineCommand) check() error {
 // randomModel writes a random checkpoint in the format of --dtype to a temporary directory, which
 // the caller removes.
 func (a *app) randomModel(ctx context.Context, shape string) (dir string, err error) {
-	config, err := bench.Shape(shape)
+	config, err := random.Shape(shape)
 	if err != nil {
 		return "", err
 	}
@@ -166,7 +167,7 @@ func (a *app) randomModel(ctx context.Context, shape string) (dir string, err er
 		return "", err
 	}
 	defer a.ShowProgress(func() string { return "making random weights" })()
-	if err := bench.WriteRandom(ctx, dir, config, 1); err != nil || a.Dtype == "auto" ||
+	if err := random.Write(ctx, dir, config, 1); err != nil || a.Dtype == "auto" ||
 		a.Dtype == "f32" {
 		return dir, err
 	}

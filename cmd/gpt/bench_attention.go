@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"picogpt/internal/bench"
+	"picogpt/cmd/gpt/internal/bench"
 	"picogpt/internal/cli"
 	"picogpt/internal/outfile"
 	"picogpt/internal/terminal"

@@ -10,7 +10,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"picogpt/internal/bench"
+	"picogpt/checkpoint/random"
+	"picogpt/cmd/gpt/internal/bench"
 	"picogpt/internal/cli"
 	"picogpt/model"
 )
@@ -90,8 +91,8 @@ func (c *benchTableCommand) check() error {
 		}
 	}
 	for _, shape := range c.Shapes {
-		if _, err := bench.Shape(shape); err != nil {
-			return usagef("--shapes: %q, want %s", shape, strings.Join(bench.Shapes(), ", "))
+		if _, err := random.Shape(shape); err != nil {
+			return usagef("--shapes: %q, want %s", shape, strings.Join(random.Shapes(), ", "))
 		}
 	}
 	for _, dtype := range c.Dtypes {

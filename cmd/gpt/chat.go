@@ -7,8 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"picogpt/cmd/gpt/internal/sessionfile"
+	"picogpt/cmd/gpt/internal/talk"
 	"picogpt/decode"
-	"picogpt/internal/chat"
 	"picogpt/internal/chattemplate"
 	"picogpt/internal/cli"
 	"picogpt/internal/dialog"
@@ -16,7 +17,6 @@ import (
 	"picogpt/internal/option"
 	"picogpt/internal/outfile"
 	"picogpt/internal/receipt"
-	"picogpt/internal/sessionfile"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )
@@ -141,9 +141,9 @@ func (c *chatCommand) Run(a *app, f *cli.Flags) (err error) {
 		return err
 	}
 	defer func() { s.close() }()
-	s.options = chat.Without(given, "--seed")
+	s.options = talk.Without(given, "--seed")
 	a.logf("seed: %d", s.decode.Seed)
-	return (&chat.Chat{
+	return (&talk.Chat{
 		Console: &a.Console, Signals: &a.Signals, Out: a.stdout, Files: &a.files,
 		Writing: func(force bool) outfile.Options { return a.writing(force, outfile.JSON) },
 		Report:  a.report, AtEnd: a.atSignal,

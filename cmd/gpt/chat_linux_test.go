@@ -16,8 +16,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"picogpt/internal/testing/testterminal"
-	"picogpt/internal/testing/watchdog"
+	"picogpt/dev/testterminal"
+	"picogpt/dev/watchdog"
 )
 
 // A typist is a person at the terminal of a gpt chat.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"picogpt/check"
-	"picogpt/internal/process"
+	"picogpt/cmd/gpt/internal/process"
 )
 
 // What differs is printed, as a table or as JSON, and is an error, so that the exit status is 1.

@@ -11,11 +11,11 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"picogpt/cmd/gpt/internal/form"
+	"picogpt/cmd/gpt/internal/show"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
-	"picogpt/internal/form"
 	"picogpt/internal/quote"
-	"picogpt/internal/show"
 	"picogpt/internal/strictjson"
 	"picogpt/model"
 	"picogpt/sample"

@@ -13,11 +13,11 @@ import (
 	"strings"
 
 	"picogpt/checkpoint"
+	"picogpt/cmd/gpt/internal/records"
+	"picogpt/cmd/gpt/internal/resume"
 	"picogpt/eval"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
-	"picogpt/internal/records"
-	"picogpt/internal/resume"
 	"picogpt/internal/scorelines"
 )
 

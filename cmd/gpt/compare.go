@@ -8,10 +8,10 @@ import (
 	"slices"
 
 	"picogpt/checkpoint"
+	"picogpt/cmd/gpt/internal/show"
 	"picogpt/eval"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
-	"picogpt/internal/show"
 	"picogpt/internal/strictjson"
 	"picogpt/internal/terminal"
 	"picogpt/model"

@@ -5,7 +5,7 @@ package main
 import (
 	"strings"
 
-	"picogpt/hub"
+	"picogpt/checkpoint/hub"
 	"picogpt/internal/cli"
 )
 

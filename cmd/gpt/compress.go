@@ -14,7 +14,7 @@ import (
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/outfile"
-	"picogpt/textzip"
+	"picogpt/x/textzip"
 )
 
 type compressCommand struct {

@@ -9,13 +9,13 @@ import (
 	"fmt"
 	"io"
 
+	"picogpt/cmd/gpt/internal/show"
 	"picogpt/internal/amount"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/outfile"
-	"picogpt/internal/show"
 	"picogpt/internal/strictjson"
-	"picogpt/textzip"
+	"picogpt/x/textzip"
 )
 
 type decompressCommand struct {

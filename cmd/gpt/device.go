@@ -9,11 +9,11 @@ import (
 	"os"
 	"strings"
 
+	"picogpt/cmd/gpt/internal/show"
 	"picogpt/internal/cli"
 	"picogpt/internal/engine"
 	"picogpt/internal/fault"
 	"picogpt/internal/quote"
-	"picogpt/internal/show"
 	"picogpt/internal/strictjson"
 	"picogpt/internal/terminal"
 	"picogpt/kernels"

@@ -11,11 +11,11 @@ import (
 	"iter"
 	"slices"
 
-	"picogpt/gpu"
-	"picogpt/gpu/drivers"
+	"picogpt/cmd/gpt/internal/show"
 	"picogpt/internal/engine"
 	"picogpt/internal/quote"
-	"picogpt/internal/show"
+	"picogpt/model/gpu"
+	"picogpt/model/gpu/drivers"
 )
 
 const (

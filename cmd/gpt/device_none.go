@@ -10,8 +10,8 @@ import (
 	"fmt"
 	"iter"
 
+	"picogpt/cmd/gpt/internal/show"
 	"picogpt/internal/engine"
-	"picogpt/internal/show"
 )
 
 const (

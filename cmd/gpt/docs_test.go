@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/docs"
+	"picogpt/dev/docs"
 )
 
 // project is the root of the module.

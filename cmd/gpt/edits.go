@@ -13,11 +13,11 @@ import (
 	"strings"
 	"sync"
 
-	"picogpt/inspect"
+	"picogpt/inside"
+	"picogpt/inside/steer"
 	"picogpt/internal/amount"
 	"picogpt/internal/cli"
 	"picogpt/model"
-	"picogpt/steer"
 )
 
 // editFlags are flags that become edits of the model.
@@ -71,7 +71,7 @@ func (e *editFlags) given() string {
 func (e *editFlags) hint(err error) string {
 	var infinite *model.NonFiniteError
 	if flag := e.given(); flag != "" &&
-		(errors.As(err, &infinite) || errors.Is(err, inspect.ErrNonFinite)) {
+		(errors.As(err, &infinite) || errors.Is(err, inside.ErrNonFinite)) {
 		return flag + " changes the model's numbers: without it, or with a smaller scale, they may be finite"
 	}
 	return ""

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"picogpt/internal/testing/fixture"
+	"picogpt/dev/fixture"
+	"picogpt/inside/steer"
 	"picogpt/model"
-	"picogpt/steer"
 )
 
 func TestFlagsAreTheEditsOfTheAnswers(t *testing.T) {

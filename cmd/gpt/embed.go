@@ -13,13 +13,13 @@ import (
 	"slices"
 	"strconv"
 
+	"picogpt/cmd/gpt/internal/arrayfile"
+	"picogpt/cmd/gpt/internal/records"
+	"picogpt/cmd/gpt/internal/resume"
 	"picogpt/eval"
-	"picogpt/internal/arrayfile"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/outfile"
-	"picogpt/internal/records"
-	"picogpt/internal/resume"
 	"picogpt/internal/scorelines"
 	"picogpt/model"
 )

@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"strings"
 
+	"picogpt/check/reference"
 	"picogpt/internal/cli"
 	"picogpt/internal/terminal"
-	"picogpt/reference"
 )
 
 type explainCommand struct {

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"slices"
 
+	"picogpt/cmd/gpt/internal/form"
 	"picogpt/constrain"
 	"picogpt/decode"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
-	"picogpt/internal/form"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )

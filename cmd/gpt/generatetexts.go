@@ -11,12 +11,12 @@ import (
 	"strings"
 
 	"picogpt/checkpoint"
+	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/decode"
 	"picogpt/internal/fault"
 	"picogpt/internal/option"
 	"picogpt/internal/promptlines"
 	"picogpt/internal/quote"
-	"picogpt/internal/textio"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )

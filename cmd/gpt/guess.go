@@ -8,10 +8,10 @@ import (
 	"fmt"
 
 	"picogpt/checkpoint"
+	"picogpt/checkpoint/hub"
+	"picogpt/cmd/gpt/internal/checkpoints"
 	"picogpt/decode"
-	"picogpt/guess"
-	"picogpt/hub"
-	"picogpt/internal/checkpoints"
+	"picogpt/decode/guess"
 	"picogpt/internal/fault"
 	"picogpt/model"
 	"picogpt/weights/demo"

@@ -10,8 +10,8 @@ import (
 	"picogpt/model"
 )
 
-// pages are the overview, the pages of the commands and those of the topics, by what follows gpt help.
-func pages(t *testing.T, width int) map[string]string {
+// helpPages are the overview, the pages of the commands and those of the topics, by what follows gpt help.
+func helpPages(t *testing.T, width int) map[string]string {
 	t.Helper()
 	root := commands(newApp())
 	all := map[string]string{}
@@ -28,7 +28,7 @@ func pages(t *testing.T, width int) map[string]string {
 
 func TestHelpFitsItsWidth(t *testing.T) {
 	for _, width := range []int{40, 80, 81, 120} {
-		for name, text := range pages(t, width) {
+		for name, text := range helpPages(t, width) {
 			for line := range strings.Lines(text) {
 				line = strings.TrimSuffix(line, "\n")
 				n, example := utf8.RuneCountInString(line), strings.HasPrefix(line, "  ")
@@ -45,7 +45,7 @@ func TestHelpFitsItsWidth(t *testing.T) {
 }
 
 func TestHelpUsesItsWidth(t *testing.T) {
-	narrow, wide := pages(t, 80), pages(t, 160)
+	narrow, wide := helpPages(t, 80), helpPages(t, 160)
 	for name := range narrow {
 		a, b := strings.Count(narrow[name], "\n"), strings.Count(wide[name], "\n")
 		if b > a || b == a && a > 10 { // a page of short lines is as long at any width
@@ -55,7 +55,7 @@ func TestHelpUsesItsWidth(t *testing.T) {
 }
 
 func TestHelpExplainsEachFlagAndArgument(t *testing.T) {
-	texts := pages(t, 80)
+	texts := helpPages(t, 80)
 	commands(newApp()).All(func(c *cli.Command) {
 		path := c.Path()
 		if path != "" && c.Short == "" {
@@ -88,7 +88,7 @@ func TestHelpExplainsEachFlagAndArgument(t *testing.T) {
 
 // Each flag of gpt generate is on its page, or in one topic.
 func TestEachFlagIsOnOnePage(t *testing.T) {
-	texts := pages(t, 80)
+	texts := helpPages(t, 80)
 	for _, f := range commands(newApp()).Child("generate").Own().All {
 		var on []string
 		for _, name := range append([]string{"generate"}, topicNames()...) {
@@ -115,7 +115,7 @@ func topicNames() (names []string) {
 }
 
 func TestTheHelpOfTraceHasAllPoints(t *testing.T) {
-	help, last := pages(t, 200)["trace"], -1
+	help, last := helpPages(t, 200)["trace"], -1
 	for _, name := range model.PointNames() {
 		name = strings.Replace(name, "*", "N", 1)
 		if at := strings.Index(help, "\n  "+name+"  "); at <= last {
@@ -128,7 +128,7 @@ func TestTheHelpOfTraceHasAllPoints(t *testing.T) {
 
 // The overview has room for commands to come.
 func TestHelpIsShort(t *testing.T) {
-	texts := pages(t, 80)
+	texts := helpPages(t, 80)
 	for name, most := range map[string]int{"": 45, "generate": 80} {
 		if n := strings.Count(texts[name], "\n"); n > most {
 			t.Errorf("gpt help %s: %d lines, want at most %d", name, n, most)

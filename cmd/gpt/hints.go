@@ -8,12 +8,12 @@ import (
 	"io/fs"
 	"strings"
 
+	"picogpt/checkpoint/hub"
+	"picogpt/cmd/gpt/internal/checkpoints"
+	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/decode"
-	"picogpt/hub"
 	"picogpt/internal/chattemplate"
-	"picogpt/internal/checkpoints"
 	"picogpt/internal/fault"
-	"picogpt/internal/textio"
 	"picogpt/model"
 )
 

@@ -13,9 +13,9 @@ import (
 	"syscall"
 	"testing"
 
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/watchdog"
+	"picogpt/dev/cases"
+	"picogpt/dev/fixture"
+	"picogpt/dev/watchdog"
 )
 
 // logitsOf runs gpt logits in a folder, and returns what it prints, its exit status and the memory

@@ -15,15 +15,15 @@ func TestFilesAreOpenedInOnePlace(t *testing.T) {
 	openers := []string{"os.Open", "os.OpenFile", "os.ReadFile", "os.DirFS", "os.OpenRoot",
 		"checkpoint.Open", "checkpoint.OpenTokenizer", "weights.Open", "tokenizer.Load"}
 	elsewhere := map[string]string{
-		"bench.go":                           "checkpoint.Open",          // the random checkpoint that the command has written
-		"../../internal/checkpoints/open.go": "checkpoint.OpenTokenizer", // remembered before
-		"version.go":                         "os.ReadFile",              // what the system says of the process
+		"bench.go":                     "checkpoint.Open",          // the random checkpoint that the command has written
+		"internal/checkpoints/open.go": "checkpoint.OpenTokenizer", // remembered before
+		"version.go":                   "os.ReadFile",              // what the system says of the process
 	}
 	var names []string
 	for _, folder := range []string{
-		".", "../../internal/chat", "../../internal/checkpoints", "../../internal/infile",
-		"../../internal/records", "../../internal/form", "../../internal/show",
-		"../../internal/textio",
+		".", "internal/talk", "internal/checkpoints", "internal/infile",
+		"internal/records", "internal/form", "internal/show",
+		"internal/textio",
 	} {
 		here, err := filepath.Glob(filepath.Join(folder, "*.go"))
 		if err != nil || len(here) == 0 {

@@ -13,9 +13,9 @@ import (
 	"reflect"
 	"testing"
 
-	"picogpt/inspect"
-	"picogpt/internal/format/torch"
-	"picogpt/internal/testing/fixture"
+	"picogpt/dev/fixture"
+	"picogpt/inside"
+	"picogpt/internal/torch"
 	"picogpt/weights"
 )
 
@@ -45,7 +45,7 @@ func TestLensOfTheCommandIsThatOfFloat64(t *testing.T) {
 	want, gpt := insideAnswers(t)
 	const ranks = 50257 * 1e-3
 	for i, tokens := range want.IDs {
-		var got inspect.LensTable
+		var got inside.LensTable
 		gpt(&got, "lens", "--json", "--tokens", ids(tokens), "--target", fmt.Sprint(want.A))
 		if len(got.Layers) != len(want.Lens[i]) || *got.Target != want.A {
 			t.Fatalf("%d layers, target %d", len(got.Layers), *got.Target)
@@ -68,7 +68,7 @@ func TestLensOfTheCommandIsThatOfFloat64(t *testing.T) {
 			}
 		}
 		// One position is the same column.
-		var one inspect.LensTable
+		var one inside.LensTable
 		gpt(&one, "lens", "--json", "--tokens", ids(tokens), "--at", "-2")
 		at := len(tokens) - 2
 		if one.From != at || len(one.Tokens) != at+1 || len(one.Layers[3]) != 1 ||
@@ -80,7 +80,7 @@ func TestLensOfTheCommandIsThatOfFloat64(t *testing.T) {
 
 func TestAttributionOfTheCommandIsThatOfFloat64(t *testing.T) {
 	want, gpt := insideAnswers(t)
-	var got inspect.Attribution
+	var got inside.Attribution
 	gpt(&got, "attribute", "--json", "--tokens", ids(want.IDs[0]), "--target", fmt.Sprint(want.A),
 		"--against", fmt.Sprint(want.B))
 	near(t, "difference", got.Difference, want.Attribution.Difference, 1e-3)
@@ -93,7 +93,7 @@ func TestAttributionOfTheCommandIsThatOfFloat64(t *testing.T) {
 		near(t, name, part, value, 1e-3)
 	}
 	// Without --target it is the likeliest token, and --at takes what follows another one.
-	var first, other inspect.Attribution
+	var first, other inside.Attribution
 	gpt(&first, "attribute", "--json", "--tokens", ids(want.IDs[0][:5]))
 	gpt(&other, "attribute", "--json", "--tokens", ids(want.IDs[0]), "--at", "4")
 	last := len(want.Lens[0]) - 1
@@ -108,7 +108,7 @@ func TestAttributionOfTheCommandIsThatOfFloat64(t *testing.T) {
 func TestTunedLensOfTheCommand(t *testing.T) {
 	_, gpt := insideAnswers(t)
 	const layers, embd = 4, 128
-	lens := func(bias byte) (table inspect.LensTable) {
+	lens := func(bias byte) (table inside.LensTable) {
 		dir, dict := t.TempDir(), torch.Dict{}
 		for i := range layers {
 			zeros := make([]byte, 4*embd*embd)
@@ -131,7 +131,7 @@ func TestTunedLensOfTheCommand(t *testing.T) {
 		gpt(&table, "lens", "--json", "--tokens", "464,3797", "--tuned", dir)
 		return table
 	}
-	var plain inspect.LensTable
+	var plain inside.LensTable
 	gpt(&plain, "lens", "--json", "--tokens", "464,3797")
 	if zeros := lens(0); !reflect.DeepEqual(zeros, plain) {
 		t.Error("zeros change the lens")

@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"picogpt/checkpoint"
+	"picogpt/cmd/gpt/internal/pages"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
-	"picogpt/internal/inside"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )
@@ -119,27 +119,27 @@ func (n *tokenNames) find(flag, value string) (int, error) {
 }
 
 // picture returns the page of a text, without what the command found. The last token has the focus.
-func (n *tokenNames) picture(a *app, m *model.Model, ids []int) *inside.Picture {
+func (n *tokenNames) picture(a *app, m *model.Model, ids []int) *pages.Picture {
 	c := m.Config()
-	p := &inside.Picture{Model: a.modelName(), Layers: c.Layer, Heads: c.Head, At: len(ids) - 1}
+	p := &pages.Picture{Model: a.modelName(), Layers: c.Layer, Heads: c.Head, At: len(ids) - 1}
 	if n.tokenizer != nil { // spans, because the first token may be written otherwise
 		if text, spans, err := n.tokenizer.DecodeSpans(ids); err == nil {
 			for i, s := range spans {
-				p.Tokens = append(p.Tokens, inside.Token{ID: ids[i], Text: text[s.Start:s.End]})
+				p.Tokens = append(p.Tokens, pages.Token{ID: ids[i], Text: text[s.Start:s.End]})
 			}
 			return p
 		}
 	}
 	for _, id := range ids {
-		p.Tokens = append(p.Tokens, inside.Token{ID: id, Text: n.name(id)})
+		p.Tokens = append(p.Tokens, pages.Token{ID: id, Text: n.name(id)})
 	}
 	return p
 }
 
 // addAttention adds the weights of all heads to the page of a text: a pass more, and on the page
 // 1 MB for 100 tokens of GPT-2.
-func addAttention(p *inside.Picture, m *model.Model, ids []int) error {
-	p.Attention = inside.NewAttention(p.Layers, p.Heads, len(ids))
+func addAttention(p *pages.Picture, m *model.Model, ids []int) error {
+	p.Attention = pages.NewAttention(p.Layers, p.Heads, len(ids))
 	session := m.NewSession()
 	defer session.Release()
 	points := []model.Point{{Kind: model.Pattern, Layer: model.AllLayers}}

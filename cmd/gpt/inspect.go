@@ -4,11 +4,11 @@ package main
 
 import (
 	"picogpt/checkpoint"
-	"picogpt/hub"
+	"picogpt/checkpoint/hub"
+	"picogpt/cmd/gpt/internal/checkpoints"
+	"picogpt/cmd/gpt/internal/show"
 	"picogpt/internal/amount"
-	"picogpt/internal/checkpoints"
 	"picogpt/internal/cli"
-	"picogpt/internal/show"
 	"picogpt/internal/strictjson"
 )
 

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/watchdog"
+	"picogpt/dev/watchdog"
 )
 
 func TestCtrlCOnADevice(t *testing.T) {

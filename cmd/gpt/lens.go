@@ -8,11 +8,11 @@ import (
 	"io"
 	"path/filepath"
 
-	"picogpt/inspect"
+	"picogpt/cmd/gpt/internal/pages"
+	"picogpt/cmd/gpt/internal/show"
+	"picogpt/inside"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
-	"picogpt/internal/inside"
-	"picogpt/internal/show"
 	"picogpt/internal/strictjson"
 	"picogpt/model"
 )
@@ -98,14 +98,14 @@ func (c *lensCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	o := inspect.LensOptions{Top: c.Top, Target: f.target}
+	o := inside.LensOptions{Top: c.Top, Target: f.target}
 	m, err := a.openModel()
 	if err != nil {
 		return err
 	}
 	defer m.Close()
 	if c.Tuned != nil {
-		if o.Tuned, err = inspect.OpenTuned(*c.Tuned, m); err != nil {
+		if o.Tuned, err = inside.OpenTuned(*c.Tuned, m); err != nil {
 			return fault.Hint(fmt.Errorf("--tuned: %w", err),
 				"a tuned lens is a folder with config.json and params.pt, made for this model")
 		}
@@ -116,7 +116,7 @@ func (c *lensCommand) Run(a *app) error {
 
 // show computes what is asked for, and prints it.
 func (c *lensCommand) show(
-	a *app, m *model.Model, names *tokenNames, ids []int, at int, o inspect.LensOptions,
+	a *app, m *model.Model, names *tokenNames, ids []int, at int, o inside.LensOptions,
 ) error {
 	page, table := c.Out.Page.HTML != nil, !c.Out.JSON && c.Out.Page.HTML == nil
 	one := !page && (c.At != nil || table && c.Target != nil)
@@ -150,24 +150,24 @@ func (c *lensCommand) show(
 }
 
 func (c *lensCommand) compute(
-	a *app, m *model.Model, ids []int, o inspect.LensOptions,
-) (*inspect.LensTable, error) {
+	a *app, m *model.Model, ids []int, o inside.LensOptions,
+) (*inside.LensTable, error) {
 	defer a.ShowProgress(func() string { return "reading" })()
-	return inspect.Lens(context.Background(), m, ids, o) // Ctrl-C ends the process
+	return inside.Lens(context.Background(), m, ids, o) // Ctrl-C ends the process
 }
 
 // lens returns a table as a page has it.
-func (n *tokenNames) lens(t *inspect.LensTable) *inside.Lens {
-	l := &inside.Lens{First: t.From}
+func (n *tokenNames) lens(t *inside.LensTable) *pages.Lens {
+	l := &pages.Lens{First: t.From}
 	if t.Target != nil {
 		l.Target = n.name(*t.Target)
 	}
 	for _, row := range t.Layers {
-		cells := make([]inside.Cell, len(row))
+		cells := make([]pages.Cell, len(row))
 		for i, c := range row {
-			cells[i] = inside.Cell{Entropy: c.Entropy, KL: c.KL, Rank: c.Rank}
+			cells[i] = pages.Cell{Entropy: c.Entropy, KL: c.KL, Rank: c.Rank}
 			for j, id := range c.Top {
-				cells[i].Top = append(cells[i].Top, inside.Choice{Token: n.name(id), P: c.P[j]})
+				cells[i].Top = append(cells[i].Top, pages.Choice{Token: n.name(id), P: c.P[j]})
 			}
 		}
 		l.Layers = append(l.Layers, cells)

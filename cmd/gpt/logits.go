@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"picogpt/internal/arrayfile"
+	"picogpt/cmd/gpt/internal/arrayfile"
+	"picogpt/cmd/gpt/internal/show"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/scorelines"
-	"picogpt/internal/show"
 	"picogpt/model"
 )
 

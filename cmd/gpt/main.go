@@ -17,8 +17,8 @@ import (
 	"fmt"
 	"os"
 
+	"picogpt/cmd/gpt/internal/process"
 	"picogpt/internal/fault"
-	"picogpt/internal/process"
 	"picogpt/internal/quote"
 )
 

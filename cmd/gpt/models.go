@@ -4,10 +4,10 @@ package main
 
 import (
 	"picogpt/checkpoint"
-	"picogpt/hub"
-	"picogpt/internal/checkpoints"
+	"picogpt/checkpoint/hub"
+	"picogpt/cmd/gpt/internal/checkpoints"
+	"picogpt/cmd/gpt/internal/show"
 	"picogpt/internal/cli"
-	"picogpt/internal/show"
 	"picogpt/internal/strictjson"
 	"picogpt/weights/demo"
 )

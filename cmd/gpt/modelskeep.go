@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 
-	"picogpt/hub"
+	"picogpt/checkpoint/hub"
+	"picogpt/cmd/gpt/internal/checkpoints"
 	"picogpt/internal/amount"
-	"picogpt/internal/checkpoints"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/quote"

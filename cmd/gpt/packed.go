@@ -8,11 +8,11 @@ import (
 	"os"
 	"time"
 
+	"picogpt/cmd/gpt/internal/infile"
+	"picogpt/cmd/gpt/internal/process"
 	"picogpt/internal/amount"
 	"picogpt/internal/fault"
-	"picogpt/internal/infile"
 	"picogpt/internal/outfile"
-	"picogpt/internal/process"
 	"picogpt/internal/terminal"
 )
 

@@ -8,14 +8,14 @@ import (
 	"slices"
 	"strings"
 
-	"picogpt/inspect"
+	"picogpt/cmd/gpt/internal/pages"
+	"picogpt/cmd/gpt/internal/show"
+	"picogpt/cmd/gpt/internal/textio"
+	"picogpt/inside"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
-	"picogpt/internal/inside"
-	"picogpt/internal/show"
 	"picogpt/internal/strictjson"
 	"picogpt/internal/terminal"
-	"picogpt/internal/textio"
 	"picogpt/internal/webparts"
 	"picogpt/model"
 )
@@ -126,7 +126,7 @@ func (c *patchCommand) Run(a *app) error {
 	defer release()
 	bar := terminal.NewBar("runs")
 	end := a.ShowBar(bar)
-	t, err := inspect.Patch(ctx, m, clean.ids, corrupted.ids, metric, inspect.PatchOptions{At: at.Kind,
+	t, err := inside.Patch(ctx, m, clean.ids, corrupted.ids, metric, inside.PatchOptions{At: at.Kind,
 		Noising: c.Noising, Progress: func(done, total int) { bar.Set(done, total, "") }})
 	end()
 	if err != nil {
@@ -158,7 +158,7 @@ func (c *patchCommand) prompts() (both [2]prompt, err error) {
 	return both, nil
 }
 
-func (c *patchCommand) metric(names *tokenNames) (q inspect.Metric, err error) {
+func (c *patchCommand) metric(names *tokenNames) (q inside.Metric, err error) {
 	q.Target, err = names.find("--target", *c.Target)
 	if err == nil && c.Against != nil {
 		q.Against = new(int)
@@ -196,7 +196,7 @@ func unequal(names *tokenNames, clean, corrupted []int) error {
 		"on, %s and %s", len(clean), len(corrupted), first, say(clean), say(corrupted))
 }
 
-func (c *patchCommand) print(a *app, m *model.Model, names *tokenNames, t *inspect.PatchTable) error {
+func (c *patchCommand) print(a *app, m *model.Model, names *tokenNames, t *inside.PatchTable) error {
 	if c.Output.JSON {
 		return strictjson.Print(a.stdout, t)
 	}
@@ -216,7 +216,7 @@ func (c *patchCommand) print(a *app, m *model.Model, names *tokenNames, t *inspe
 	}
 	if c.Output.Page.HTML != nil {
 		p := names.picture(a, m, t.IDs[0])
-		p.View, p.Patch = "patch", &inside.Patch{Rows: t.Share, Heads: t.At.PerHead(),
+		p.View, p.Patch = "patch", &pages.Patch{Rows: t.Share, Heads: t.At.PerHead(),
 			About: fmt.Sprintf("The %s is %s after this text, the clean one, and %s after the "+
 				"corrupted one, which has %s. A cell is %s in one place: 1 is the clean difference, 0 "+
 				"the corrupted one.", metric, minus(t.Clean), minus(t.Corrupted), differences(names, t),
@@ -235,7 +235,7 @@ func (c *patchCommand) print(a *app, m *model.Model, names *tokenNames, t *inspe
 func minus(x float64) string { return strings.ReplaceAll(fmt.Sprintf("%.3f", x), "-", "−") }
 
 // differences says what the corrupted text has in place of the clean one's tokens, for a page.
-func differences(names *tokenNames, t *inspect.PatchTable) string {
+func differences(names *tokenNames, t *inside.PatchTable) string {
 	const most = 5
 	var list []string
 	for i, id := range t.IDs[1] {
@@ -251,7 +251,7 @@ func differences(names *tokenNames, t *inspect.PatchTable) string {
 }
 
 // patchGrid is the table: layers down, tokens or heads across.
-func patchGrid(names *tokenNames, t *inspect.PatchTable) *show.Grid {
+func patchGrid(names *tokenNames, t *inside.PatchTable) *show.Grid {
 	g := &show.Grid{Down: "layer", Across: "token"}
 	if t.At.PerHead() {
 		g.Across = "head"

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"picogpt/internal/testing/picture"
-	"picogpt/internal/testing/testbrowser"
+	"picogpt/dev/picture"
+	"picogpt/dev/testbrowser"
 )
 
 // pictures is the folder of the pictures.

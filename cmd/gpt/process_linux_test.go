@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"picogpt/internal/testing/testterminal"
+	"picogpt/dev/testterminal"
 )
 
 // theEnd is what a test writes to a terminal behind all that a program has written.
@@ -65,13 +65,13 @@ func smallPipe(t *testing.T, f *os.File) {
 
 func TestHelpIsAsWideAsTheTerminalAnd80InAPipe(t *testing.T) {
 	for _, columns := range []uint16{60, 80, 120} {
-		want := pages(t, int(columns))["generate"]
+		want := helpPages(t, int(columns))["generate"]
 		if got := onTerminal(t, columns, "generate", "--help"); got != want {
 			t.Errorf("%d columns: got\n%s\nwant\n%s", columns, got, want)
 		}
 	}
 	piped, err := exec.Command("gpt", "generate", "--help").Output()
-	if want := pages(t, 80)["generate"]; err != nil || string(piped) != want {
+	if want := helpPages(t, 80)["generate"]; err != nil || string(piped) != want {
 		t.Errorf("in a pipe: %v, got\n%s\nwant\n%s", err, piped, want)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"picogpt/internal/testing/watchdog"
+	"picogpt/dev/watchdog"
 )
 
 // started runs gpt with its streams at hand. Reading stops after a minute, whatever happens.

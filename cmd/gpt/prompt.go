@@ -8,12 +8,12 @@ import (
 	"io"
 
 	"picogpt/checkpoint"
+	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/eval"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/quote"
 	"picogpt/internal/scorelines"
-	"picogpt/internal/textio"
 	"picogpt/tokenizer"
 )
 

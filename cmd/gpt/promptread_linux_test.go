@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"picogpt/internal/textio"
+	"picogpt/cmd/gpt/internal/textio"
 )
 
 // TestALongPromptTakesLittleMemory gives more text than is held. It comes back before what follows

@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
+	"picogpt/cmd/gpt/internal/textio"
+	"picogpt/dev/cases"
+	"picogpt/dev/watchdog"
 	"picogpt/internal/promptlines"
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/watchdog"
-	"picogpt/internal/textio"
 	"picogpt/tokenizer"
 )
 

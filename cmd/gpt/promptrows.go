@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"strings"
 
+	"picogpt/cmd/gpt/internal/resume"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/promptlines"
-	"picogpt/internal/resume"
 	"picogpt/internal/rows"
 )
 

@@ -12,14 +12,14 @@ import (
 	"sync"
 
 	"picogpt/checkpoint"
+	"picogpt/cmd/gpt/internal/records"
+	"picogpt/cmd/gpt/internal/resume"
 	"picogpt/decode"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/option"
 	"picogpt/internal/promptlines"
 	"picogpt/internal/receipt"
-	"picogpt/internal/records"
-	"picogpt/internal/resume"
 	"picogpt/model"
 )
 

@@ -9,12 +9,12 @@ import (
 	"os"
 	"time"
 
+	"picogpt/cmd/gpt/internal/infile"
+	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/eval"
 	"picogpt/internal/amount"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
-	"picogpt/internal/infile"
-	"picogpt/internal/textio"
 )
 
 // A protocolText is what the flags say of a text that a protocol measures.

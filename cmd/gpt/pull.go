@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"picogpt/checkpoint"
-	"picogpt/hub"
+	"picogpt/checkpoint/hub"
+	"picogpt/cmd/gpt/internal/checkpoints"
 	"picogpt/internal/amount"
-	"picogpt/internal/checkpoints"
 	"picogpt/internal/cli"
 	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"

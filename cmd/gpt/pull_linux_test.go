@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"picogpt/internal/testing/fakehub"
-	"picogpt/internal/testing/testterminal"
+	"picogpt/dev/fakehub"
+	"picogpt/dev/testterminal"
 )
 
 func TestAPullShowsABarOnATerminal(t *testing.T) {

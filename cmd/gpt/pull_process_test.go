@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"picogpt/internal/testing/fakehub"
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/watchdog"
+	"picogpt/dev/fakehub"
+	"picogpt/dev/fixture"
+	"picogpt/dev/watchdog"
 )
 
 // pullHub starts a hub with a model, a/b, whose weights come slowly, and returns the environment

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/docs"
 	"picogpt/internal/cli"
-	"picogpt/internal/testing/docs"
 )
 
 // elsewhereFlags are flags of other programs that README.md and docs/ name.

@@ -6,12 +6,12 @@ import (
 	"context"
 	"fmt"
 
+	"picogpt/check/reference"
+	"picogpt/cmd/gpt/internal/show"
+	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/eval"
 	"picogpt/internal/fault"
-	"picogpt/internal/show"
 	"picogpt/internal/terminal"
-	"picogpt/internal/textio"
-	"picogpt/reference"
 )
 
 // runReference prints the reference's logits, in float64.

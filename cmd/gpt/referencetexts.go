@@ -11,14 +11,14 @@ import (
 	"slices"
 	"strings"
 
+	"picogpt/check/reference"
+	"picogpt/cmd/gpt/internal/infile"
+	"picogpt/cmd/gpt/internal/show"
 	"picogpt/decode"
 	"picogpt/internal/amount"
-	"picogpt/internal/infile"
 	"picogpt/internal/option"
-	"picogpt/internal/show"
 	"picogpt/internal/terminal"
 	"picogpt/model"
-	"picogpt/reference"
 	"picogpt/tokenizer"
 )
 

@@ -10,12 +10,12 @@ import (
 	"strconv"
 	"strings"
 
+	"picogpt/cmd/gpt/internal/process"
+	"picogpt/cmd/gpt/internal/records"
+	"picogpt/cmd/gpt/internal/resume"
 	"picogpt/eval"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
-	"picogpt/internal/process"
-	"picogpt/internal/records"
-	"picogpt/internal/resume"
 	"picogpt/internal/scorelines"
 )
 

@@ -19,8 +19,8 @@ import (
 	"testing"
 	"time"
 
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/watchdog"
+	"picogpt/dev/cases"
+	"picogpt/dev/watchdog"
 )
 
 func TestCtrlCPrintsThePartialPerplexity(t *testing.T) {

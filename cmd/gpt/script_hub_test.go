@@ -10,7 +10,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"picogpt/internal/testing/fakehub"
+	"picogpt/dev/fakehub"
 )
 
 // hubCommand is the script command hub:

@@ -23,10 +23,10 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/fakehub"
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/testmodel"
+	"picogpt/dev/cases"
+	"picogpt/dev/fakehub"
+	"picogpt/dev/fixture"
+	"picogpt/dev/testmodel"
 	"picogpt/weights"
 )
 
@@ -83,7 +83,7 @@ func scripts(dir string) testscript.Params {
 // foreignFiles names folders of files that other packages' tests have.
 func foreignFiles(e *testscript.Env) error {
 	for name, dir := range map[string]string{
-		"CHECKPOINTS": "../../checkpoint/testdata", "TEXTZIP": "../../textzip/testdata",
+		"CHECKPOINTS": "../../checkpoint/testdata", "TEXTZIP": "../../x/textzip/testdata",
 	} {
 		dir, err := filepath.Abs(dir)
 		if err != nil {

@@ -14,11 +14,11 @@ import (
 
 	"picogpt/batch"
 	"picogpt/checkpoint"
+	"picogpt/cmd/gpt/internal/listen"
 	"picogpt/decode"
 	"picogpt/internal/amount"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
-	"picogpt/internal/listen"
 	"picogpt/internal/option"
 	"picogpt/internal/quote"
 	"picogpt/model"

@@ -28,8 +28,8 @@ import (
 	"testing"
 	"time"
 
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/watchdog"
+	"picogpt/dev/cases"
+	"picogpt/dev/watchdog"
 )
 
 // A served process is gpt serve on a free port.

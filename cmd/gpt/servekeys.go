@@ -8,9 +8,9 @@ import (
 	"log/slog"
 	"strings"
 
+	"picogpt/cmd/gpt/internal/filewatch"
+	"picogpt/cmd/gpt/internal/infile"
 	"picogpt/internal/fault"
-	"picogpt/internal/filewatch"
-	"picogpt/internal/infile"
 	"picogpt/serve"
 )
 

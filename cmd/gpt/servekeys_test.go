@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"picogpt/internal/filewatch"
-	"picogpt/internal/testing/testmodel"
+	"picogpt/cmd/gpt/internal/filewatch"
+	"picogpt/dev/testmodel"
 	"picogpt/model"
 	"picogpt/serve"
 	"picogpt/tokenizer"

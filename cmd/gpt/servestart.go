@@ -14,9 +14,9 @@ import (
 	"strconv"
 	"strings"
 
-	"picogpt/internal/listen"
+	"picogpt/cmd/gpt/internal/listen"
+	"picogpt/cmd/gpt/internal/show"
 	"picogpt/internal/quote"
-	"picogpt/internal/show"
 	"picogpt/model"
 	"picogpt/serve"
 )

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/listen"
-	"picogpt/internal/testing/testmodel"
+	"picogpt/cmd/gpt/internal/listen"
+	"picogpt/dev/testmodel"
 	"picogpt/model"
 	"picogpt/serve"
 )

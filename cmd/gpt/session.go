@@ -9,13 +9,13 @@ import (
 	"iter"
 	"os"
 
+	"picogpt/cmd/gpt/internal/sessionfile"
+	"picogpt/cmd/gpt/internal/show"
 	"picogpt/decode"
 	"picogpt/internal/amount"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/outfile"
-	"picogpt/internal/sessionfile"
-	"picogpt/internal/show"
 	"picogpt/internal/strictjson"
 	"picogpt/model"
 )

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/testterminal"
+	"picogpt/dev/testterminal"
 )
 
 // obeyed finds what a terminal would obey.

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
 )
 
 // contents lists the files of a folder with their sizes.

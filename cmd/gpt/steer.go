@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 
 	"picogpt/checkpoint"
+	"picogpt/inside/steer"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/outfile"
@@ -18,7 +19,6 @@ import (
 	"picogpt/internal/rows"
 	"picogpt/internal/strictjson"
 	"picogpt/internal/terminal"
-	"picogpt/steer"
 )
 
 type steerCommand struct {

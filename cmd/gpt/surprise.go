@@ -6,12 +6,13 @@ import (
 	"cmp"
 	"context"
 
+	"picogpt/cmd/gpt/internal/surprise"
 	"picogpt/eval"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/scorelines"
 	"picogpt/internal/strictjson"
-	"picogpt/internal/surprise"
+	"picogpt/internal/webparts"
 )
 
 type surpriseCommand struct {
@@ -78,7 +79,7 @@ func (c *surpriseCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	picture := surprise.Picture{Model: a.modelName(), By: surprise.Scale(c.By)}
+	picture := surprise.Picture{Model: a.modelName(), By: webparts.Scale(c.By)}
 	picture.Score, err = c.score(a, eval.Request{Tokens: p.ids}, t)
 	if err != nil {
 		return err

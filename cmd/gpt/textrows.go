@@ -13,15 +13,15 @@ import (
 	"sync"
 
 	"picogpt/checkpoint"
+	"picogpt/cmd/gpt/internal/infile"
+	"picogpt/cmd/gpt/internal/records"
+	"picogpt/cmd/gpt/internal/resume"
+	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/eval"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
-	"picogpt/internal/infile"
-	"picogpt/internal/records"
-	"picogpt/internal/resume"
 	"picogpt/internal/rows"
 	"picogpt/internal/scorelines"
-	"picogpt/internal/textio"
 	"picogpt/tokenizer"
 )
 

@@ -5,11 +5,11 @@ package main
 import (
 	"io"
 
+	"picogpt/cmd/gpt/internal/infile"
+	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
-	"picogpt/internal/infile"
 	"picogpt/internal/strictjson"
-	"picogpt/internal/textio"
 )
 
 type tokenizeCommand struct {

@@ -10,14 +10,14 @@ import (
 	"path/filepath"
 	"strings"
 
-	"picogpt/inspect"
+	"picogpt/cmd/gpt/internal/arrayfile"
+	"picogpt/cmd/gpt/internal/show"
+	"picogpt/inside"
 	"picogpt/internal/amount"
-	"picogpt/internal/arrayfile"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/folder"
 	"picogpt/internal/outfile"
-	"picogpt/internal/show"
 	"picogpt/model"
 )
 
@@ -127,7 +127,7 @@ func (c *traceCommand) Run(a *app) error {
 		return err
 	}
 	defer m.Close()
-	arrays, err := inspect.Arrays(m, len(p.ids), points...)
+	arrays, err := inside.Arrays(m, len(p.ids), points...)
 	if err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ func matchPoints(pattern string, layers int) (all []model.Point) {
 }
 
 // checkSize tells how much will be written, and refuses too much.
-func (c *traceCommand) checkSize(a *app, arrays []inspect.Array, tokens int) error {
+func (c *traceCommand) checkSize(a *app, arrays []inside.Array, tokens int) error {
 	size, to := int64(0), c.NPY
 	for _, x := range arrays {
 		size += x.Bytes()
@@ -225,7 +225,7 @@ func (c *traceCommand) checkSize(a *app, arrays []inspect.Array, tokens int) err
 }
 
 // shapes are the arrays as package arrayfile has them.
-func shapes(arrays []inspect.Array) (all []arrayfile.Array) {
+func shapes(arrays []inside.Array) (all []arrayfile.Array) {
 	for _, x := range arrays {
 		all = append(all, arrayfile.Array{Name: x.Point.String(), Shape: x.Shape})
 	}
@@ -234,15 +234,15 @@ func shapes(arrays []inspect.Array) (all []arrayfile.Array) {
 
 // read evaluates the text.
 func (c *traceCommand) read(
-	m *model.Model, p *prompt, arrays []inspect.Array, put func(i, at int, x []float32) error,
+	m *model.Model, p *prompt, arrays []inside.Array, put func(i, at int, x []float32) error,
 ) error {
 	ctx := context.Background() // Ctrl-C ends the process
-	return inspect.ReadArrays(ctx, m, p.ids, inspect.View(c.As), arrays, put)
+	return inside.ReadArrays(ctx, m, p.ids, inside.View(c.As), arrays, put)
 }
 
 // writeFile writes all arrays to one file.
 func (c *traceCommand) writeFile(
-	a *app, m *model.Model, p *prompt, arrays []inspect.Array,
+	a *app, m *model.Model, p *prompt, arrays []inside.Array,
 ) error {
 	return c.To.write(a, m, p, map[string]string{"view": c.As}, func(f *arrayfile.Writer) error {
 		return c.read(m, p, arrays, f.WriteAt)
@@ -251,7 +251,7 @@ func (c *traceCommand) writeFile(
 
 // writeFolder writes a file for each array. All are open while the text is read.
 func (c *traceCommand) writeFolder(
-	a *app, m *model.Model, p *prompt, arrays []inspect.Array,
+	a *app, m *model.Model, p *prompt, arrays []inside.Array,
 ) error {
 	list, names := shapes(arrays), []string(nil)
 	for _, x := range list {

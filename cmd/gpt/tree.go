@@ -10,14 +10,14 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"picogpt/cmd/gpt/internal/form"
+	"picogpt/cmd/gpt/internal/pages"
 	"picogpt/decode"
 	"picogpt/internal/amount"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
-	"picogpt/internal/form"
 	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
-	"picogpt/internal/treepage"
 	"picogpt/kernels"
 	"picogpt/sample"
 	"picogpt/search"
@@ -244,12 +244,12 @@ func (t *treeFound) summary() string {
 
 // page draws the tree.
 func (t *treeFound) page(model, prompt string, w io.Writer) error {
-	page := treepage.Page{Model: model, Prompt: prompt, Summary: t.summary()}
+	page := pages.Tree{Model: model, Prompt: prompt, Summary: t.summary()}
 	for _, text := range t.Texts {
-		drawn, log := treepage.Text{Prob: text.Prob}, 0.0
+		drawn, log := pages.TreeText{Prob: text.Prob}, 0.0
 		for _, token := range text.tokens {
 			log += token.LogProb
-			drawn.Tokens = append(drawn.Tokens, treepage.Token{ID: token.ID, Text: token.Text,
+			drawn.Tokens = append(drawn.Tokens, pages.TreeToken{ID: token.ID, Text: token.Text,
 				Prob: kernels.Exp64(log), End: token.Finish == decode.FinishEndOfText})
 		}
 		page.Texts = append(page.Texts, drawn)

@@ -15,10 +15,10 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/docs"
-	"picogpt/internal/testing/fakehub"
-	"picogpt/internal/testing/fixture"
+	"picogpt/dev/cases"
+	"picogpt/dev/docs"
+	"picogpt/dev/fakehub"
+	"picogpt/dev/fixture"
 	"picogpt/weights/demo"
 )
 

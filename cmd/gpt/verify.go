@@ -11,13 +11,13 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"picogpt/cmd/gpt/internal/show"
 	"picogpt/decode"
 	"picogpt/internal/amount"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/quote"
 	"picogpt/internal/receipt"
-	"picogpt/internal/show"
 	"picogpt/internal/strictjson"
 	"picogpt/model"
 )

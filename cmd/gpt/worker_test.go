@@ -11,7 +11,7 @@ import (
 	"os"
 	"os/exec"
 
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
 )
 
 // A job is a run of gpt.

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/internal/engine"
-	"picogpt/internal/testing/cases"
 	"picogpt/kernels"
 	"picogpt/model/stack"
 )

@@ -9,8 +9,8 @@ import (
 	"runtime"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/internal/engine"
-	"picogpt/internal/testing/cases"
 	"picogpt/kernels"
 	"picogpt/model/stack"
 )

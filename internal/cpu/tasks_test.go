@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/internal/engine"
-	"picogpt/internal/testing/cases"
 	"picogpt/kernels"
 	"picogpt/model/stack"
 )

@@ -16,7 +16,7 @@ import (
 	"sync"
 	"testing"
 
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
 )
 
 // records reads all records of a text.

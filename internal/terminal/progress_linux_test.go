@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"picogpt/internal/testing/testterminal"
+	"picogpt/dev/testterminal"
 )
 
 // TestProgressNeverWrapsALine runs the line on terminals of several widths, which change while it

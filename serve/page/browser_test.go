@@ -13,7 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"picogpt/internal/testing/testbrowser"
+	"picogpt/dev/testbrowser"
 )
 
 func TestMain(m *testing.M) {

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
 )
 
 func TestTheCodeSendsTheRequestInABrowser(t *testing.T) {

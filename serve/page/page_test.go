@@ -17,7 +17,6 @@ import (
 
 	"picogpt/decode"
 	"picogpt/internal/option"
-	"picogpt/internal/surprise"
 	"picogpt/internal/webparts"
 	"picogpt/serve/page"
 )
@@ -177,8 +176,8 @@ func TestNamesInThePageAreThere(t *testing.T) {
 
 func TestLevelsAreThoseOfSurprise(t *testing.T) {
 	text := files(t)["/page/pieces.js"]
-	limits := strings.Trim(fmt.Sprint(surprise.BySurprisal.Limits()), "[]")
-	names := surprise.BySurprisal.Names()
+	limits := strings.Trim(fmt.Sprint(webparts.BySurprisal.Limits()), "[]")
+	names := webparts.BySurprisal.Names()
 	for _, want := range []string{
 		"export const LIMITS = [" + strings.ReplaceAll(limits, " ", ", ") + "];",
 		`export const LEVELS = ["` + strings.Join(names[:], `", "`) + `"];`,

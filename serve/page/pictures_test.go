@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"picogpt"
-	"picogpt/internal/testing/picture"
+	"picogpt/dev/picture"
 	"picogpt/internal/webparts"
 	"picogpt/serve"
 	"picogpt/weights/demo"

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"picogpt"
-	"picogpt/internal/surprise"
-	"picogpt/internal/testing/testmodel"
+	"picogpt/dev/testmodel"
+	"picogpt/internal/webparts"
 	"picogpt/model"
 	"picogpt/serve"
 	"picogpt/tokenizer"
@@ -85,9 +85,9 @@ func TestTheDemoInABrowser(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var levels [surprise.Levels]int // in bytes: pieces are characters, tokens need not be
+		var levels [webparts.Levels]int // in bytes: pieces are characters, tokens need not be
 		for _, token := range scored.Tokens {
-			if level := surprise.BySurprisal.Level(&token); level >= 0 {
+			if level := webparts.BySurprisal.Level(token.Rank, token.LogProb); level >= 0 {
 				levels[level]++
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"runtime"
 	"testing"
 
-	"picogpt/internal/testing/walks"
+	"picogpt/dev/walks"
 )
 
 func TestStatesThatAreForgottenChangeNothing(t *testing.T) {

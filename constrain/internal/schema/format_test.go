@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/judge"
-	"picogpt/internal/testing/walks"
+	"picogpt/dev/judge"
+	"picogpt/dev/walks"
 )
 
 // The addresses, hosts and identifiers are those of JSON-Schema-Test-Suite's optional tests, and of

@@ -9,7 +9,7 @@ import (
 
 	"picogpt/constrain/internal/meter"
 	"picogpt/constrain/internal/trie"
-	"picogpt/internal/testing/walks"
+	"picogpt/dev/walks"
 )
 
 // gpt2 is GPT-2's vocabulary, for all tests.

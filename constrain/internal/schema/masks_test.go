@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/walks"
+	"picogpt/dev/cases"
+	"picogpt/dev/walks"
 )
 
 // counted are schemas with counted repeats, and others whose masks are found by looking ahead.

@@ -1,3 +1,0 @@
-module picogpt/bench/gpu
-
-go 1.26.0

@@ -1,0 +1,236 @@
+// Package form is what flags say of the form of a text: choices, a regex, a JSON Schema, a grammar.
+package form
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+
+	"picogpt/cmd/gpt/internal/resume"
+	"picogpt/constrain"
+	"picogpt/internal/cli"
+	"picogpt/internal/fault"
+	"picogpt/internal/quote"
+)
+
+// A Form is these flags. The zero value asks for no form.
+type Form struct {
+	Choice     []string
+	Choices    []string
+	Regex      *string
+	JSONSchema *string
+	JSONOpen   bool
+	JSONClosed bool // the default, as earlier versions had to be told
+	JSONStrict bool
+	JSONSpace  *string
+	Grammar    *string
+}
+
+// ReadFile returns the text of a file that a flag names.
+type ReadFile func(name, flag string) (text string, err error)
+
+// Asked is the flag that constrains, "" without one.
+func (f *Form) Asked() string {
+	for _, flag := range f.given() {
+		return flag
+	}
+	return ""
+}
+
+// given are the flags that constrain. --choice and --choices go together, and are one of them.
+func (f *Form) given() (flags []string) {
+	for _, flag := range []struct {
+		name string
+		on   bool
+	}{
+		{"--choice", f.Choice != nil}, {"--choices", f.Choice == nil && f.Choices != nil},
+		{"--regex", f.Regex != nil},
+		{"--json-schema", f.JSONSchema != nil}, {"--grammar", f.Grammar != nil},
+	} {
+		if flag.on {
+			flags = append(flags, flag.name)
+		}
+	}
+	return flags
+}
+
+// Check refuses flags that do not go together.
+func (f *Form) Check() error {
+	if given := f.given(); len(given) > 1 {
+		return fault.Usagef("%s and %s: want one of them", given[0], given[1])
+	}
+	if f.JSONSchema != nil && strings.TrimSpace(*f.JSONSchema) == "" {
+		return fault.Hint(fault.Usagef("--json-schema: want a schema or the name of its file, found nothing"),
+			"--json-schema '{}' is any JSON")
+	}
+	if f.Grammar != nil && *f.Grammar == "" {
+		return fault.Usagef("--grammar: want the name of a file, found nothing")
+	}
+	if f.JSONOpen && f.JSONClosed {
+		return fault.Usagef("--json-open and --json-closed: want one of them")
+	}
+	if _, err := f.choices(); err != nil {
+		return err
+	}
+	_, err := f.space()
+	return err
+}
+
+// OfStdin is the flag whose file is stdin, "" without one.
+func (f *Form) OfStdin() string {
+	switch {
+	case f.JSONSchema != nil && *f.JSONSchema == "-":
+		return "--json-schema"
+	case f.Grammar != nil && *f.Grammar == "-":
+		return "--grammar"
+	}
+	return ""
+}
+
+// Files yields the files that flags name, with the flags.
+func (f *Form) Files(yield func(name, flag string) bool) {
+	if f.Grammar != nil && !yield(*f.Grammar, "--grammar") {
+		return
+	}
+	if f.JSONSchema != nil && !f.schemaItself() {
+		yield(*f.JSONSchema, "--json-schema")
+	}
+}
+
+// choices are the strings of --choice and --choices.
+func (f *Form) choices() ([]string, error) {
+	all := slices.Clone(f.Choice)
+	for _, list := range f.Choices {
+		items := cli.SplitCommas(list + ",") // which leaves an empty last one out
+		if slices.Contains(items, "") {
+			return nil, fault.Hint(fault.Usagef("--choices %s: want a string before and after each comma, "+
+				"found none", quote.Short(list, 40)), "--choice '' allows an empty text")
+		}
+		all = append(all, items...)
+	}
+	return all, nil
+}
+
+// Strings are the strings of --choice and --choices.
+func (f *Form) Strings() ([]string, error) { return f.choices() }
+
+// space reads --json-space.
+func (f *Form) space() (int, error) {
+	if f.JSONSpace == nil || *f.JSONSpace == "one" {
+		return 0, nil
+	}
+	if *f.JSONSpace == "none" {
+		return constrain.NoSpace, nil
+	}
+	n, err := strconv.Atoi(*f.JSONSpace)
+	if err != nil || n < 0 || n > 64 {
+		return 0, fault.Usagef("--json-space %s: want one, none or a number from 0 to 64", *f.JSONSpace)
+	}
+	if n == 0 {
+		return constrain.NoSpace, nil
+	}
+	return n, nil
+}
+
+// closed reports whether objects have only the names of their schemas. Before rules 1 of package
+// receipt they had them only with --json-closed.
+func (f *Form) closed(rules int) bool { return f.JSONClosed || rules >= 1 && !f.JSONOpen }
+
+// Compile makes the constraint, under the rules of a receipt. What is wrong with it is a
+// fault.Usage.
+func (f *Form) Compile(
+	v *constrain.Vocabulary, read ReadFile, rules int,
+) (c *constrain.Constraint, err error) {
+	switch {
+	case f.Regex != nil:
+		c, err = constrain.Regex(v, *f.Regex)
+	case f.JSONSchema != nil:
+		o := constrain.SchemaOptions{Closed: f.closed(rules), Strict: f.JSONStrict, Earlier: rules < 1}
+		if o.Space, err = f.space(); err != nil {
+			return nil, err
+		}
+		text, err := f.schema(read)
+		if err != nil {
+			return nil, err
+		}
+		if c, err = constrain.JSONSchema(v, []byte(text), o); err != nil {
+			if f.schemaItself() {
+				return nil, fault.Usagef("--json-schema: %w", err)
+			}
+			return nil, fault.Usagef("--json-schema %s: %w", *f.JSONSchema, err)
+		}
+		return c, nil
+	case f.Grammar != nil:
+		text, err := read(*f.Grammar, "--grammar")
+		if errors.Is(err, fs.ErrNotExist) && strings.Contains(*f.Grammar, "::=") {
+			err = fault.Hint(err, "--grammar takes the name of a file, or - for stdin")
+		}
+		if err != nil {
+			return nil, err
+		}
+		if c, err = constrain.Grammar(v, text); err != nil {
+			return nil, fault.Usagef("--grammar %s: %w", *f.Grammar, err)
+		}
+		return c, nil
+	default:
+		var all []string
+		if all, err = f.choices(); err == nil {
+			c, err = constrain.Choice(v, all...)
+		}
+	}
+	if err != nil {
+		return nil, fault.Usagef("%s: %w", f.Asked(), err)
+	}
+	return c, nil
+}
+
+// schema is the text of the schema: the flag's own if it is JSON, else a file's.
+func (f *Form) schema(read ReadFile) (string, error) {
+	if f.schemaItself() {
+		return strings.TrimSpace(*f.JSONSchema), nil
+	}
+	text, err := read(*f.JSONSchema, "--json-schema")
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fault.Hint(err, "--json-schema takes a file, or a schema itself, which begins with {")
+	}
+	return text, err
+}
+
+// schemaItself reports whether the flag is a schema, and no file's name.
+func (f *Form) schemaItself() bool {
+	text := strings.TrimSpace(*f.JSONSchema)
+	return strings.HasPrefix(text, "{") || text == "true" || text == "false"
+}
+
+// Settings are the flags as a run that continues compares them. Files count by what is in them.
+func (f *Form) Settings(read ReadFile, rules int) (list []resume.Setting, err error) {
+	add := func(name, value string) { list = append(list, resume.Setting{Name: name, Value: value}) }
+	digest := func(text string) string {
+		sum := sha256.Sum256([]byte(text))
+		return hex.EncodeToString(sum[:8])
+	}
+	var text string
+	switch f.Asked() {
+	case "--choice", "--choices":
+		all, _ := f.choices()        // which are checked
+		text, _ := json.Marshal(all) // strings have a JSON
+		add("--choice", string(text))
+	case "--regex":
+		add("--regex", *f.Regex)
+	case "--grammar":
+		text, err = read(*f.Grammar, "--grammar")
+		add("--grammar", digest(text))
+	case "--json-schema":
+		text, err = f.schema(read)
+		add("--json-schema", digest(text))
+		add("--json-closed", strconv.FormatBool(f.closed(rules)))
+		space, _ := f.space()
+		add("--json-space", strconv.Itoa(space))
+	}
+	return list, err
+}

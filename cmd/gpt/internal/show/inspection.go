@@ -1,0 +1,224 @@
+// Package show is what commands show of models: objects for JSON, and the same as text for people.
+package show
+
+// What a checkpoint holds, and what it needs.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"picogpt/checkpoint"
+	"picogpt/checkpoint/hub"
+	"picogpt/internal/amount"
+	"picogpt/internal/fault"
+	"picogpt/internal/mapped"
+	"picogpt/model"
+	"picogpt/weights"
+)
+
+// An Inspection is what gpt inspect prints.
+type Inspection struct {
+	Model    string            `json:"model"`
+	Config   model.Config      `json:"config"`              // with the ids of generation_config.json
+	IDsFrom  map[string]string `json:"ids_from,omitempty"`  // the file that has them, if it is that one
+	Source   string            `json:"source"`              // the format of the file: "safetensors"
+	Vocab    string            `json:"tokenizer,omitempty"` // its kind
+	Notes    []string          `json:"notes"`               // what the files leave open, and how it was settled
+	Format   string            `json:"format"`              // "" if the model cannot run
+	Metadata map[string]string `json:"metadata"`
+	Tensors  []inspectedTensor `json:"tensors"`
+	Ignored  []string          `json:"ignored"`
+	// in the files, those of other heads too: masks, and what is stored twice, do not count
+	Parameters int64  `json:"parameters"`
+	Bytes      int64  `json:"bytes"` // of the files
+	Memory     memory `json:"memory"`
+	Problem    string `json:"problem,omitempty"` // why the model cannot run
+}
+
+type inspectedTensor struct {
+	Name    string `json:"name"`
+	DType   string `json:"dtype"`
+	Shape   []int  `json:"shape"`
+	Bytes   int64  `json:"bytes"`
+	Ignored bool   `json:"ignored,omitempty"`
+	Head    bool   `json:"head,omitempty"`  // of a classifier: only gpt classify and /classify use it
+	Added   bool   `json:"added,omitempty"` // in no file: zeros
+}
+
+// memory is in bytes, for one session at full context.
+type memory struct {
+	Weights   int64 `json:"weights"`  // mapped from the file, and shared
+	KeyValues int64 `json:"kv_cache"` // in pages of 64 positions
+	Total     int64 `json:"total"`
+}
+
+func newInspection(name string, config model.Config, file *weights.Tensors) *Inspection {
+	i := &Inspection{Model: name, Config: config, Metadata: file.Metadata(), Ignored: []string{},
+		Notes: []string{}, Bytes: file.Size()}
+	i.takeGeneration()
+	for _, t := range file.All() {
+		i.Tensors = append(i.Tensors, inspectedTensor{
+			Name: t.Name, DType: string(t.DType), Shape: append([]int{}, t.Shape...),
+			Bytes: t.Size(), Added: t.Added,
+		})
+	}
+	return i
+}
+
+// takeGeneration takes the ids of a generation_config.json for config.json's, which they outrank.
+func (i *Inspection) takeGeneration() {
+	const name = "generation_config.json"
+	g := i.Config.Generation
+	i.IDsFrom = map[string]string{}
+	if g.BOSTokenID != nil {
+		i.Config.BOSTokenID, i.IDsFrom["bos_token_id"] = g.BOSTokenID, name
+	}
+	if g.EOSTokenIDs != nil {
+		i.Config.EOSTokenIDs, i.IDsFrom["eos_token_id"] = g.EOSTokenIDs, name
+	}
+}
+
+// ignore marks the tensors of these names, which the decoder ignores.
+func (i *Inspection) ignore(names []string) {
+	for j := range i.Tensors {
+		t := &i.Tensors[j]
+		if !slices.Contains(names, t.Name) {
+			continue
+		}
+		if t.Head = checkpoint.HeadTensor(t.Name); !t.Head {
+			t.Ignored, i.Ignored = true, append(i.Ignored, t.Name)
+		}
+	}
+}
+
+// masks returns the names of causal masks.
+func (i *Inspection) masks() []string {
+	var all []string
+	for _, t := range i.Tensors {
+		all = append(all, t.Name)
+	}
+	others := model.Unused(all)
+	return slices.DeleteFunc(all, func(name string) bool { return slices.Contains(others, name) })
+}
+
+// Inspect inspects a checkpoint that is open. problem says why it cannot run. The memory is for a
+// cache of that number format.
+func Inspect(name string, c *checkpoint.Checkpoint, cache string) (i *Inspection, problem error) {
+	return inspectWith(name, c, cache, func() (string, []string, error) {
+		m, err := model.New(context.Background(), c.Config, c.Tensors,
+			model.Options{Threads: 1, CacheFormat: cache})
+		if err != nil {
+			return "", nil, err
+		}
+		defer m.Close()
+		return m.Format(), m.Ignored(), nil
+	})
+}
+
+// inspectWith is Inspect with a function that returns the model's number format and the tensors that it
+// ignores.
+func inspectWith(
+	name string, c *checkpoint.Checkpoint, cache string, try func() (string, []string, error),
+) (i *Inspection, problem error) {
+	i = newInspection(name, c.Config, c.Tensors)
+	i.Source, i.Notes = c.Format(), append(i.Notes, c.Notes...)
+	if t, err := c.Tokenizer(); err == nil {
+		i.Vocab = fmt.Sprintf("%s, %d ids", t.Kind(), t.Size())
+		if missing := Missing(t, 0); missing != "" {
+			i.Notes = append(i.Notes, "tokenizer: "+missing)
+		}
+	}
+	format, ignored, problem := try()
+	if problem == nil {
+		i.Format = format
+		i.ignore(ignored)
+	} else {
+		i.Problem = problem.Error()
+		i.ignore(i.masks())
+	}
+	untied, err := c.Untied()
+	if err != nil {
+		untied = true
+		i.Notes = append(i.Notes, "lm_head.weight counts as weights of its own: only its bytes "+
+			"tell whether it is wte.weight once more")
+	}
+	i.measure(c.Config, untied, cache)
+	return i, problem
+}
+
+// InspectRemote inspects a checkpoint at the hub, of whose weights it reads the headers. problem
+// says why it cannot run, err why it cannot be shown. The memory is for a cache of that number
+// format.
+func InspectRemote(
+	name hub.Name, far *hub.Remote, o checkpoint.Options, cache string,
+) (i *Inspection, problem, err error) {
+	c, err := o.OpenFile(far, far.Weights)
+	if err == nil {
+		defer c.Close()
+		i, problem = inspectWith(name.String(), c, cache, func() (string, []string, error) {
+			return model.Check(c.Config, c.Tensors)
+		})
+	}
+	switch {
+	case far.Err() != nil:
+		return nil, nil, far.Err()
+	case errors.Is(err, mapped.ErrFar):
+		err = fault.Hint(err, fmt.Sprintf("gpt pull %s downloads it (%s), then gpt inspect %s shows it",
+			name, amount.Size(far.Size), name))
+	}
+	return i, problem, err
+}
+
+// measure counts what the files hold, and what the model needs with a cache of that format.
+func (i *Inspection) measure(c model.Config, untied bool, cache string) {
+	const page = 64
+	once := untied || !slices.ContainsFunc(i.Tensors, func(t inspectedTensor) bool {
+		return strings.HasSuffix(t.Name, "wte.weight")
+	})
+	masks := i.masks()
+	for _, t := range i.Tensors {
+		if isHead(t.Name) && !once {
+			continue
+		}
+		if !t.Added && !slices.Contains(masks, t.Name) {
+			i.Parameters += t.parameters(c)
+		}
+		if !t.Ignored && !t.Head {
+			i.Memory.Weights += t.Bytes
+		}
+	}
+	n := int64(c.Embd)
+	pages := (int64(c.Positions) + page - 1) / page
+	number := int64(4)
+	if cache == "f16" {
+		number = 2
+	}
+	i.Memory.KeyValues = 2 * int64(c.Layer) * n * pages * page * number
+	i.Memory.Total = i.Memory.Weights + i.Memory.KeyValues
+}
+
+// parameters is the number of elements, those of the matrix where a tensor is q8 or q4.
+func (t *inspectedTensor) parameters(c model.Config) int64 {
+	n, inner := int64(c.Embd), int64(c.Inner)
+	if t.DType == string(weights.U8) {
+		switch name := strings.TrimSuffix(t.Name, ".weight"); {
+		case strings.HasSuffix(name, "wte"), isHead(t.Name):
+			return int64(c.VocabSize) * n
+		case strings.HasSuffix(name, ".attn.c_attn"):
+			return 3 * n * n
+		case strings.HasSuffix(name, ".attn.c_proj"):
+			return n * n
+		case strings.HasSuffix(name, ".mlp.c_fc"), strings.HasSuffix(name, ".mlp.c_proj"):
+			return n * inner
+		}
+		return 0
+	}
+	return int64(weights.Tensor{Shape: t.Shape}.Len())
+}
+
+// isHead reports whether a tensor is weights for the logits. A head that is wte once more is not
+// read.
+func isHead(name string) bool { return strings.HasPrefix(name, "lm_head.") }

@@ -1,0 +1,135 @@
+package textio
+
+// Timings of a generation, for -v and for the line of progress.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"sync/atomic"
+	"time"
+
+	"picogpt/cmd/gpt/internal/process"
+	"picogpt/decode"
+	"picogpt/internal/amount"
+	"picogpt/internal/terminal"
+)
+
+// A Timing counts tokens.
+type Timing struct {
+	Start  time.Time
+	Prompt int  // tokens
+	Whole  bool // the tokens come when the text is complete
+	Asks   bool // the run guesses tokens
+
+	Bar *terminal.Bar // shown in place of the numbers of tokens; nil: none
+
+	tokens atomic.Int64
+	first  atomic.Int64 // nanoseconds from start to the first token, when the prompt is evaluated
+
+	begun        map[int]bool // samples
+	guessed      int
+	dropped      int // tokens of the prompt
+	slides, slid int // of the context, and the tokens dropped
+}
+
+// count counts a token, and returns how many there are.
+func (t *Timing) count(token decode.Token) int64 {
+	n := t.tokens.Add(1)
+	if n == 1 {
+		t.first.Store(int64(time.Since(t.Start)))
+		t.begun = map[int]bool{}
+	}
+	if token.Guessed {
+		t.guessed++
+	}
+	switch {
+	case !t.begun[token.Sample]:
+		t.begun[token.Sample] = true
+		t.dropped = token.Dropped // the same in each
+	case token.Dropped > 0:
+		t.slides++
+		t.slid += token.Dropped
+	}
+	return n
+}
+
+// label returns the text of the line of progress; it may be called while t counts.
+func (t *Timing) label() string {
+	n, first := t.tokens.Load(), time.Duration(t.first.Load())
+	if n == 0 && t.Whole {
+		return "searching after " + amount.Count(t.Prompt, "token")
+	}
+	if n == 0 {
+		return fmt.Sprintf("reading %s", amount.Count(t.Prompt, "token"))
+	}
+	return fmt.Sprintf("%s, %.1f tokens/s", amount.Count(int(n), "token"),
+		amount.Rate(int(n), time.Since(t.Start)-first))
+}
+
+// Print prints texts as they arrive, in the order of the samples. Ctrl-C calls cancel once there is
+// output; before that, it ends the process. Where the texts may be seen as they come, the line of
+// progress ends with the first printed token, which would stand behind it.
+func (t *Timing) Print(
+	tokens iter.Seq2[decode.Token, error], p Printer, out *process.Output,
+	console *terminal.Console, signals *process.Signals, cancel context.CancelFunc,
+) (err error) {
+	if t.Bar == nil {
+		console.ShowProgress(t.label)
+	} else {
+		console.ShowBar(t.Bar)
+	}
+	defer console.EndProgress()
+	for token, failed := range tokens {
+		if failed != nil {
+			console.EndProgress()
+			return errors.Join(p.Interrupt(), failed)
+		}
+		if t.count(token) == 1 {
+			signals.SetCancel(cancel)
+			defer signals.SetCancel(nil)
+			if p.Streams() && out.Seen {
+				console.EndProgress()
+			}
+		}
+		if err := p.Token(token); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Log notes how many tokens were dropped, and logs the timings. The process began at begun.
+func (t *Timing) Log(notef, logf func(format string, args ...any), begun time.Time) {
+	if t.dropped > 0 {
+		notef("the prompt does not fit the context: its oldest %s dropped",
+			amount.Count(t.dropped, "token"))
+	}
+	if t.slides > 0 {
+		notef("the context slid on %s: %s dropped", amount.Count(t.slides, "time"),
+			amount.Count(t.slid, "token"))
+	}
+	n, first := int(t.tokens.Load()), time.Duration(t.first.Load())
+	if n == 0 {
+		return
+	}
+	if t.Whole {
+		logf("search: %s read and %s written in %s", amount.Count(t.Prompt, "token"),
+			amount.Count(n, "token"), amount.Duration(first))
+		logf("total: %s from the start", amount.Duration(time.Since(begun)))
+		return
+	}
+	logf("prefill: %s in %s, %.0f tokens/s", amount.Count(t.Prompt, "token"),
+		amount.Duration(first), amount.Rate(t.Prompt, first))
+	rest := time.Since(t.Start) - first
+	if n > 1 {
+		logf("decode: %s in %s, %s a token, %.1f tokens/s", amount.Count(n-1, "token"),
+			amount.Duration(rest),
+			amount.Duration(rest/time.Duration(n-1)), amount.Rate(n-1, rest))
+	}
+	if t.Asks {
+		logf("guessed: %s of %d", amount.Count(t.guessed, "token"), n)
+	}
+	logf("total: %s from the start", amount.Duration(time.Since(begun)))
+}

@@ -1,0 +1,205 @@
+package inside
+
+// Direct logit attribution: which parts add up to a difference of logits.
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"picogpt/kernels"
+	"picogpt/model"
+	"picogpt/model/stack"
+)
+
+// An Attribution divides a Metric into what each part of the model has written to the last token's
+// residual stream.
+type Attribution struct {
+	Metric
+	Difference float64 `json:"difference"` // the Metric of the model's logits
+	Sum        float64 `json:"sum"`        // of the parts: Difference, but for rounding
+	Parts      Parts   `json:"parts"`      // in the order in which they are computed
+}
+
+// Attribute computes the direct logit attribution of what follows a text. With u = W_U[target] −
+// W_U[against], or minus the mean of W_U, a part c of the last residual stream gives
+// ((c − mean(c))/σ ⊙ g)·u, where σ is the scale of ln_f there, and g its gain. The parts are the
+// embeddings, each head without bias (z_h·W_O[h]), the bias of each attention, each MLP, and ln_f's
+// bias. Their sum is the difference; with weights in q8 or q4 it is so only within the rounding of
+// activations. Source: Elhage et al., "A Mathematical Framework for Transformer Circuits", 2021.
+func Attribute(
+	ctx context.Context, m *model.Model, tokens []int, metric Metric,
+) (*Attribution, error) {
+	if err := checkText(m, tokens); err != nil {
+		return nil, err
+	}
+	if err := metric.check(m); err != nil {
+		return nil, err
+	}
+	if err := additive(m.Edits()); err != nil {
+		return nil, err
+	}
+	rec, err := newRecord(m, 1, attributionPoints...)
+	if err != nil {
+		return nil, err
+	}
+	s := m.NewSession()
+	defer s.Release()
+	if err := rec.run(ctx, s, tokens, len(tokens)-1); err != nil {
+		return nil, err
+	}
+	return attribute(ctx, m, rec, s.Logits(), metric)
+}
+
+// attribute divides the Metric of logits [vocab_size] into the parts of a record's only token.
+func attribute(
+	ctx context.Context, m *model.Model, rec *record, logits []float32, metric Metric,
+) (*Attribution, error) {
+	heads, err := headOutputs(ctx, m, rec)
+	if err != nil {
+		return nil, err
+	}
+	a := &Attribution{Metric: metric, Difference: metric.Of(logits)}
+	d, err := newDirection(ctx, m, metric)
+	if err != nil {
+		return nil, err
+	}
+	a.Parts = d.parts(rec, heads)
+	for _, part := range a.Parts {
+		a.Sum += part.Value
+	}
+	if math.IsNaN(a.Sum) || math.IsInf(a.Sum, 0) {
+		return nil, fmt.Errorf("attribution: a part is %w", ErrNonFinite)
+	}
+	return a, nil
+}
+
+// attributionPoints hold what the parts are computed from.
+var attributionPoints = []model.Point{{Kind: model.Embed}, {Kind: model.PosEmbed},
+	{Kind: model.Z, Layer: model.AllLayers}, {Kind: model.MLPOut, Layer: model.AllLayers},
+	{Kind: model.FinalScale}}
+
+// additive refuses edits after which the residual stream is not the sum of its parts.
+func additive(edits []model.Edit) error {
+	whole := []model.Kind{model.ResidPre, model.AttnOut, model.ResidMid, model.ResidPost}
+	for _, e := range edits {
+		if slices.Contains(whole, e.At.Kind) {
+			return fmt.Errorf("attribution of a model with an edit of %s: the parts do not add up",
+				e.At)
+		}
+	}
+	return nil
+}
+
+// headOutputs returns z_h·W_O[h] of a record's only token: for each layer [n_head, n_embd].
+func headOutputs(ctx context.Context, m *model.Model, rec *record) ([][]float32, error) {
+	p := m.Params()
+	n, dim := p.Embd, p.HeadDim()
+	z, out := make([]float32, p.Heads*n), make([][]float32, len(p.H))
+	err := m.Work(ctx, func(w *kernels.Worker) {
+		for i := range p.H {
+			if w.ID() == 0 {
+				clear(z)
+				all := rec.rows[model.Point{Kind: model.Z, Layer: i}].row(0)
+				for h := range p.Heads { // row h has the values of head h, and zeros
+					copy(z[h*n+h*dim:h*n+(h+1)*dim], all[h*dim:])
+				}
+				out[i] = make([]float32, p.Heads*n)
+			}
+			w.Sync()
+			kernels.Linear(w, out[i], z, p.Heads, &p.H[i].AttnProj.Weight, nil)
+		}
+	})
+	return out, err
+}
+
+// A direction is what the unembedding reads for a Metric.
+type direction struct {
+	params *stack.Params
+	u      []float64 // g ⊙ u [n_embd]
+	mean   float64   // of its elements
+	bias   float64   // ln_f's bias · u
+}
+
+func newDirection(ctx context.Context, m *model.Model, metric Metric) (*direction, error) {
+	p := m.Params()
+	d := &direction{params: p, u: make([]float64, p.Embd)}
+	row := make([]float32, p.Embd)
+	p.LMHead.Row(row, metric.Target)
+	for i, v := range row {
+		d.u[i] = float64(v)
+	}
+	if metric.Against != nil {
+		p.LMHead.Row(row, *metric.Against)
+		for i, v := range row {
+			d.u[i] -= float64(v)
+		}
+	} else if err := d.subtractMean(ctx, m); err != nil {
+		return nil, err
+	}
+	for i := range d.u {
+		d.bias += float64(float64(p.LnF.Bias[i]) * d.u[i])
+		d.u[i] *= float64(p.LnF.Gain[i])
+		d.mean += d.u[i] / float64(p.Embd)
+	}
+	return d, nil
+}
+
+// subtractMean subtracts the mean of W_U's rows. They are added in chunks, always as many, so that
+// the sum has one order.
+func (d *direction) subtractMean(ctx context.Context, m *model.Model) error {
+	const chunks = 64
+	n, vocab := d.params.Embd, d.params.Vocab
+	sums := make([]float64, chunks*n)
+	err := m.Work(ctx, func(w *kernels.Worker) {
+		row := make([]float32, n)
+		for c := w.Next(); c < chunks; c = w.Next() {
+			sum := sums[c*n : (c+1)*n]
+			for id := c * vocab / chunks; id < (c+1)*vocab/chunks; id++ {
+				d.params.LMHead.Row(row, id)
+				for i, v := range row {
+					sum[i] += float64(v)
+				}
+			}
+		}
+		w.Sync()
+	})
+	for i := range d.u {
+		mean := 0.0
+		for c := range chunks {
+			mean += sums[c*n+i]
+		}
+		d.u[i] -= mean / float64(vocab)
+	}
+	return err
+}
+
+// of returns what a part of the residual stream [n_embd] adds to the Metric, times σ: the mean of
+// the part is subtracted from the direction instead, which gives the same.
+func (d *direction) of(part []float32) float64 {
+	sum := 0.0
+	for i, v := range part {
+		sum += float64(float64(v) * (d.u[i] - d.mean))
+	}
+	return sum
+}
+
+// parts returns the parts of a record's only token, in the order in which they are computed.
+func (d *direction) parts(rec *record, heads [][]float32) (all Parts) {
+	row := func(k model.Kind, layer int) []float32 {
+		return rec.rows[model.Point{Kind: k, Layer: layer}].row(0)
+	}
+	scale, n := float64(row(model.FinalScale, 0)[0]), d.params.Embd
+	add := func(name string, x []float32) { all = append(all, Part{name, d.of(x) / scale}) }
+	add("embed", row(model.Embed, 0))
+	add("pos", row(model.PosEmbed, 0))
+	for i := range d.params.H {
+		for h := range d.params.Heads {
+			add(fmt.Sprintf("head %d.%d", i, h), heads[i][h*n:(h+1)*n])
+		}
+		add(fmt.Sprintf("attn_bias %d", i), d.params.H[i].AttnProj.Bias)
+		add(fmt.Sprintf("mlp %d", i), row(model.MLPOut, i))
+	}
+	return append(all, Part{"ln_f.b", d.bias})
+}

@@ -1,0 +1,150 @@
+package torch
+
+// Storages, and the names that a pickle may use.
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"picogpt/internal/pickle"
+	"picogpt/internal/quote"
+	"picogpt/weights"
+)
+
+// A storage is an array of numbers of one type.
+type storage struct {
+	key   string
+	dtype weights.DType
+	count int64                 // of numbers; their bytes fit an int64
+	begin func() (int64, error) // the offset of its bytes in the file
+	other otherStorage          // what its bytes, counted as U8, are; the zero value for numbers
+}
+
+func (s *storage) size() int64 { return s.count * int64(s.dtype.Size()) }
+
+// storages are the storages that the persistent ids of a file name.
+type storages struct {
+	byKey map[string]*storage
+	apart bool                   // each has a place of its own, so that others may be of any class
+	find  func(s *storage) error // checks a new one and sets its begin, if that is already known
+}
+
+// A storageClass is a class of storages, by the type of its numbers.
+type storageClass weights.DType
+
+// An otherStorage is a class of storages whose numbers are not read.
+type otherStorage struct {
+	kind  string // "complex64"
+	width int64  // bytes of an element
+}
+
+// otherStorages returns these classes. Those of UntypedStorage say their type with each tensor.
+func otherStorages() map[string]otherStorage {
+	return map[string]otherStorage{
+		"torch.ComplexFloatStorage": {"complex64", 8}, "torch.ComplexDoubleStorage": {"complex128", 16},
+		"torch.QInt8Storage": {"qint8", 1}, "torch.QUInt8Storage": {"quint8", 1},
+		"torch.QInt32Storage": {"qint32", 4}, "torch.QUInt4x2Storage": {"quint4x2", 1},
+		"torch.QUInt2x4Storage": {"quint2x4", 1}, "torch.storage.UntypedStorage": {"bytes", 1},
+		"torch.UntypedStorage": {"bytes", 1},
+	}
+}
+
+// options returns what a pickle of a file may refer to.
+func (s *storages) options(f *File) pickle.Options {
+	return pickle.Options{
+		Global:     f.global,
+		Persistent: s.persistent,
+	}
+}
+
+// global returns the few names that tensors need. Others are not known.
+func (f *File) global(module, name string) any {
+	types := map[string]weights.DType{
+		"FloatStorage": weights.F32, "HalfStorage": weights.F16, "BFloat16Storage": weights.BF16,
+		"DoubleStorage": weights.F64, "ByteStorage": weights.U8, "BoolStorage": weights.BOOL,
+		"CharStorage": weights.I8, "ShortStorage": weights.I16, "IntStorage": weights.I32,
+		"LongStorage": weights.I64,
+	}
+	switch {
+	case module == "torch" && types[name] != "":
+		return storageClass(types[name])
+	case module == "torch" && name == "Size":
+		return pickle.Func(size)
+	case module == "torch" && name == "Tensor", module == "torch.nn.parameter" && name == "Parameter":
+		return tensorClass{}
+	case module == "torch._utils" && name == "_rebuild_tensor_v2":
+		return pickle.Func(f.rebuild)
+	case module == "torch._utils" && (name == "_rebuild_parameter" ||
+		name == "_rebuild_parameter_with_state"):
+		return pickle.Func(parameter)
+	case module == "torch._utils":
+		return rebuildOther(name)
+	case module == "torch._tensor" && name == "_rebuild_from_type_v2":
+		return pickle.Func(f.fromType)
+	}
+	if other, ok := otherStorages()[module+"."+name]; ok {
+		return other
+	}
+	return nil
+}
+
+// tensorClass stands for torch.Tensor and Parameter, which are the same here.
+type tensorClass struct{}
+
+// persistent returns the storage for an id: ('storage', class, key, location, numel), and None in
+// files of the older form. The location is the device from which it was saved.
+func (s *storages) persistent(id any) (any, error) {
+	t, ok := id.(pickle.Tuple)
+	if ok && len(t) == 4 && t[0] == "module" { // a class with its source, in the older form
+		return t[1], nil
+	}
+	if !ok || len(t) < 5 || len(t) > 6 || t[0] != "storage" {
+		return nil, errors.New("a persistent id that is no storage's")
+	}
+	other, _ := t[1].(otherStorage)
+	if other.kind != "" && s.apart {
+		return &storage{other: other}, nil // an error only where it is needed
+	}
+	class, ok := t[1].(storageClass)
+	if other.kind != "" {
+		class, ok = storageClass(weights.U8), true
+	}
+	if unknown, is := t[1].(*pickle.Class); is && s.apart {
+		return &pickle.Object{Class: unknown, Args: t}, nil // an error only where it is needed
+	}
+	if !ok {
+		return nil, fmt.Errorf("a storage whose class is %s", pickle.Kind(t[1]))
+	}
+	key, ok := t[2].(string)
+	if !ok {
+		return nil, fmt.Errorf("a storage whose key is %s, want a string", pickle.Kind(t[2]))
+	}
+	if len(t) == 6 && t[5] != nil {
+		return nil, fmt.Errorf("storage %s: a view of another one, as PyTorch 0.3 wrote: save it anew",
+			quote.Short(key, 40))
+	}
+	dtype := weights.DType(class)
+	count, ok := t[4].(int64)
+	width := max(other.width, 1)
+	if !ok || count < 0 || count > math.MaxInt64/max(int64(dtype.Size()), width) {
+		return nil, fmt.Errorf("storage %s: %s numbers", quote.Short(key, 40), number(t[4]))
+	}
+	count *= width
+	if known, ok := s.byKey[key]; ok {
+		if known.dtype != dtype || known.count != count {
+			return nil, fmt.Errorf("storage %s: %d numbers of %s, and elsewhere %d of %s",
+				quote.Short(key, 40), count, dtype, known.count, known.dtype)
+		}
+		return known, nil
+	}
+	x := &storage{key: key, dtype: dtype, count: count, other: other}
+	if err := s.find(x); err != nil {
+		return nil, err
+	}
+	s.byKey[key] = x
+	return x, nil
+}
+
+// Kind returns the kind of a storage for errors.
+func (s *storage) Kind() string { return "a storage" }

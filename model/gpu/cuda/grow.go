@@ -1,0 +1,135 @@
+package cuda
+
+// Buffers that grow where they are: addresses are reserved, and memory is mapped to them piece by
+// piece.
+
+import (
+	"errors"
+	"unsafe"
+
+	"picogpt/model/gpu"
+)
+
+var (
+	_ gpu.Grower = (*driver)(nil)
+	_ gpu.Meter  = (*driver)(nil)
+)
+
+// A grown is the memory of a buffer that grows.
+type grown struct {
+	size   int64   // of the addresses
+	pieces []int64 // sizes of what is mapped, one after the other
+	bytes  int64   // of all of them
+}
+
+// What memory is mapped: that of one device, as cuda.h's CUmemAllocationProp and CUmemAccessDesc
+// say it.
+type (
+	allocation struct {
+		kind, handles    int32
+		location, device int32
+		_                uintptr // for Windows
+		_                [8]byte // compression and others
+	}
+	access struct{ location, device, may int32 }
+)
+
+const (
+	pinned       = 1 // the kind of an allocation: it does not move
+	onDevice     = 1 // a location
+	readAndWrite = 3
+
+	virtualMemory = 102 // an attribute of a device
+)
+
+func (d *driver) allocation() allocation {
+	return allocation{kind: pinned, location: onDevice, device: d.device}
+}
+
+// Reserve implements gpu.Grower.
+func (d *driver) Reserve(most int64) (gpu.Buffer, error) {
+	var can int32
+	if err := d.on(&d.l.deviceGetAttribute, uintptr(unsafe.Pointer(&can)), virtualMemory,
+		uintptr(d.device)); err != nil || can == 0 {
+		return 0, err
+	}
+	what := d.allocation()
+	var step uintptr
+	err := d.on(&d.l.memGetAllocationGranularity, uintptr(unsafe.Pointer(&step)),
+		uintptr(unsafe.Pointer(&what)), 0)
+	if err != nil || step == 0 {
+		return 0, unlessUnsupported(err)
+	}
+	d.step = int64(step)
+	g := &grown{size: d.stepped(most)}
+	var b gpu.Buffer
+	if err := d.on(&d.l.memAddressReserve, uintptr(unsafe.Pointer(&b)), uintptr(g.size), 0, 0,
+		0); err != nil {
+		return 0, unlessUnsupported(err)
+	}
+	d.grown[b] = g
+	return b, nil
+}
+
+// unlessUnsupported returns nil for the error of a device that cannot do something.
+func unlessUnsupported(err error) error {
+	if code := (*codeError)(nil); errors.As(err, &code) && code.code == notSupported {
+		return nil
+	}
+	return err
+}
+
+// stepped rounds a size up to one that can be mapped.
+func (d *driver) stepped(n int64) int64 { return (n + d.step - 1) / d.step * d.step }
+
+// Grow implements gpu.Grower. The memory is given back when it is unmapped, since nothing else
+// holds it.
+func (d *driver) Grow(b gpu.Buffer, bytes int64) error {
+	g := d.grown[b]
+	if g == nil || bytes > g.size {
+		return errors.New("the buffer does not grow so far")
+	}
+	n := d.stepped(bytes) - g.bytes
+	if n <= 0 {
+		return nil
+	}
+	what, may := d.allocation(), access{onDevice, d.device, readAndWrite}
+	var piece uintptr
+	if err := d.on(&d.l.memCreate, uintptr(unsafe.Pointer(&piece)), uintptr(n),
+		uintptr(unsafe.Pointer(&what)), 0); err != nil {
+		return err
+	}
+	at := uintptr(b) + uintptr(g.bytes)
+	err := d.on(&d.l.memMap, at, uintptr(n), 0, piece, 0)
+	mapped := err == nil
+	if mapped {
+		err = d.on(&d.l.memSetAccess, at, uintptr(n), uintptr(unsafe.Pointer(&may)), 1)
+	}
+	err = errors.Join(err, d.on(&d.l.memRelease, piece))
+	if err == nil {
+		g.pieces, g.bytes = append(g.pieces, n), g.bytes+n
+	} else if mapped {
+		err = errors.Join(err, d.on(&d.l.memUnmap, at, uintptr(n)))
+	}
+	return err
+}
+
+// unmap gives the memory and the addresses of a buffer back, through a function that calls others.
+// Nothing uses the memory.
+func (d *driver) unmap(b gpu.Buffer, call func(f *function, args ...uintptr) error) error {
+	g, at := d.grown[b], uintptr(b)
+	for _, n := range g.pieces {
+		if err := call(&d.l.memUnmap, at, uintptr(n)); err != nil {
+			return err
+		}
+		at += uintptr(n)
+	}
+	return call(&d.l.memAddressFree, uintptr(b), uintptr(g.size))
+}
+
+// FreeMemory implements gpu.Meter.
+func (d *driver) FreeMemory() (int64, error) {
+	var free, total uintptr
+	err := d.on(&d.l.memGetInfo, uintptr(unsafe.Pointer(&free)), uintptr(unsafe.Pointer(&total)))
+	return int64(free), err
+}

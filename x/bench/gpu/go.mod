@@ -1,0 +1,3 @@
+module picogpt/x/bench/gpu
+
+go 1.26.0

@@ -1,0 +1,19 @@
+package main
+
+// What starts workers for a runner: corpus pool.
+
+import (
+	// The certificates of gs:// and s3://, where a machine has none: an image from scratch.
+	_ "golang.org/x/crypto/x509roots/fallback"
+
+	"picogpt/x/corpus/internal/worker"
+)
+
+// version is set by the linker: make corpus-image.
+var version string
+
+type poolCommand struct {
+	Address string `placeholder:"HOST:PORT" default:"localhost:50000" help:"where a runner asks for workers"`
+}
+
+func (c *poolCommand) Run(a *app) error { return worker.Pool(a.ctx, c.Address, a.stderr) }
