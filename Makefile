@@ -80,7 +80,7 @@ RACELESS := TestVariants|TestBitsAreTheSame|TestLinearIsItsDefinition|TestConver
 RACELESS := $(RACELESS)|KeepWhatIsNotFinite|KeepsWhatIsNotFinite|TestFormatsKeepTheirBits|NotFiniteAreAnError
 
 race: ## what runs side by side, under the race detector
-	go test -race -short -skip '$(RACELESS)' ./kernels ./model ./batch ./serve ./cmd/gpt/internal/filewatch ./cmd/gpt/internal/listen
+	go test -race -short -skip '$(RACELESS)' ./kernels ./model ./batch ./serve ./cmd/gpt/internal/listen ./cmd/gpt/internal/listen
 	go test -race -run 'TestManyGoroutines|TestLayerIsShared' ./tokenizer ./x/attention
 
 # A number of executions and not a time: at the end of a time, Go before 1.27 may report its own

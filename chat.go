@@ -7,8 +7,7 @@ import (
 	"io"
 	"iter"
 
-	"picogpt/internal/chattemplate"
-	"picogpt/internal/dialog"
+	"picogpt/internal/chat"
 )
 
 // A Chat is a conversation with a model. It keeps the ids of all turns, and what the model has
@@ -16,7 +15,7 @@ import (
 // a time; its evaluations take turns with the GPT's other texts.
 type Chat struct {
 	gpt    *GPT
-	dialog *dialog.Chat
+	dialog *chat.Chat
 }
 
 // A Turn is a line and its answer.
@@ -35,15 +34,15 @@ type Turn struct {
 func (g *GPT) NewChat(template string) (*Chat, error) {
 	switch template {
 	case "":
-		template = chattemplate.Plain
+		template = chat.Plain
 	case "dialogpt":
-		template = chattemplate.DialoGPT
+		template = chat.DialoGPT
 	}
-	t, err := chattemplate.New(template, g.tokenizer)
+	t, err := chat.New(template, g.tokenizer)
 	if err != nil {
 		return nil, err
 	}
-	return &Chat{g, &dialog.Chat{Session: g.model.NewSession(), Tokenizer: g.tokenizer,
+	return &Chat{g, &chat.Chat{Session: g.model.NewSession(), Tokenizer: g.tokenizer,
 		Template: t}}, nil
 }
 

@@ -19,7 +19,7 @@ import (
 var opaque = map[string]string{
 	"model.Options.Device": "takes what gpu/drivers returns; what a device does is between packages " +
 		"of this module",
-	"gpu.Device.Open": "is a method of that interface, which package model calls",
+	"model/gpu.Device.Open": "is a method of that interface, which package model calls",
 }
 
 // A listed is a package as go list shows it.

@@ -17,7 +17,7 @@ import (
 	"math/rand/v2"
 
 	"picogpt/check/reference"
-	"picogpt/internal/amount"
+	"picogpt/internal/quote"
 	"picogpt/model"
 	"picogpt/tokenizer"
 	"picogpt/weights"
@@ -154,7 +154,7 @@ func (c *comparison) text() ([]int, error) {
 	}
 	if most := n - c.report.Greedy; len(ids) > most {
 		c.note("the first %s of the text's %d are compared, and %d that follow greedily",
-			amount.Count(most, "token"), len(ids), c.report.Greedy)
+			quote.Count(most, "token"), len(ids), c.report.Greedy)
 		ids = ids[:most]
 	}
 	c.report.Tokens = len(ids) + c.report.Greedy

@@ -12,7 +12,6 @@ import (
 
 	"picogpt/check/reference"
 	"picogpt/eval"
-	"picogpt/internal/amount"
 	"picogpt/internal/quote"
 	"picogpt/model"
 )
@@ -234,7 +233,7 @@ func (c *comparison) greedy(ids []int, prompt int, engine [][]float32, oracle *r
 			row.Where = where
 		}
 	}
-	row.Compared = amount.Count(row.Count, "token")
+	row.Compared = quote.Count(row.Count, "token")
 	if other > 0 {
 		row.Difference = float64(other)
 		row.Compared += fmt.Sprintf(", %d other", other)

@@ -12,7 +12,7 @@ import (
 
 	"picogpt/internal/folder"
 	"picogpt/internal/gguf"
-	"picogpt/internal/mapped"
+
 	"picogpt/internal/quote"
 	"picogpt/model"
 	"picogpt/tokenizer"
@@ -27,7 +27,7 @@ func isGGUF(p probe) bool {
 // openGGUF opens a GGUF file of the architecture gpt2.
 func openGGUF(fsys fs.FS, name string, _ Options) (found, error) {
 	path := folder.Path(fsys, name)
-	file, err := mapped.OpenParts(fsys, name, nil)
+	file, err := folder.MapParts(fsys, name, nil)
 	if err != nil {
 		return found{}, fmt.Errorf("%s: %w", path, err)
 	}
@@ -41,7 +41,7 @@ func openGGUF(fsys fs.FS, name string, _ Options) (found, error) {
 
 // readGGUF returns the checkpoint of a file, which closing its tensors closes. If the file has no
 // tokens, tokenizer files in the same folder are taken.
-func readGGUF(fsys fs.FS, path string, file mapped.File) (f found, err error) {
+func readGGUF(fsys fs.FS, path string, file folder.Mapped) (f found, err error) {
 	parsed, err := parseGGUF(file)
 	if err != nil {
 		return found{}, fmt.Errorf("%s: %w", path, err)
@@ -82,7 +82,7 @@ func readGGUF(fsys fs.FS, path string, file mapped.File) (f found, err error) {
 }
 
 // parseGGUF parses a file. Of one on another machine it reads the header, whose size nothing tells.
-func parseGGUF(file mapped.File) (*gguf.File, error) {
+func parseGGUF(file folder.Mapped) (*gguf.File, error) {
 	n := file.Size()
 	if file.IsFar() {
 		n = min(n, 512<<10) // a vocabulary of 50,000 has 1.5 MB

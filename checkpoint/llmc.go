@@ -9,7 +9,7 @@ import (
 
 	"picogpt/checkpoint/internal/llmc"
 	"picogpt/internal/folder"
-	"picogpt/internal/mapped"
+
 	"picogpt/model"
 	"picogpt/tokenizer"
 	"picogpt/weights"
@@ -27,7 +27,7 @@ func isLLMC(p probe) bool {
 // openLLMC opens a model file of llm.c.
 func openLLMC(fsys fs.FS, name string, _ Options) (found, error) {
 	path := folder.Path(fsys, name)
-	file, err := mapped.Open(fsys, name, nil)
+	file, err := folder.Map(fsys, name, nil)
 	if err != nil {
 		return found{}, fmt.Errorf("%s: %w", path, err)
 	}
@@ -43,7 +43,7 @@ func openLLMC(fsys fs.FS, name string, _ Options) (found, error) {
 }
 
 // readLLMC returns the checkpoint of a file, which closing its tensors closes.
-func readLLMC(path string, file mapped.File) (found, error) {
+func readLLMC(path string, file folder.Mapped) (found, error) {
 	m, err := llmc.Parse(file.Bytes, file.Forget)
 	if err != nil {
 		return found{}, fmt.Errorf("%s: %w", path, err)

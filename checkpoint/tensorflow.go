@@ -16,7 +16,7 @@ import (
 
 	"picogpt/checkpoint/internal/tensorflow"
 	"picogpt/internal/folder"
-	"picogpt/internal/mapped"
+
 	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
 	"picogpt/model"
@@ -136,7 +136,7 @@ func readHParams(fsys fs.FS) (model.Config, error) {
 
 // openBundle maps the data files of a checkpoint.
 func openBundle(fsys fs.FS, prefix string, b *tensorflow.Bundle) (_ *weights.Tensors, err error) {
-	var files []mapped.File
+	var files []folder.Mapped
 	closeAll := func() error {
 		var all error
 		for _, f := range files {
@@ -152,7 +152,7 @@ func openBundle(fsys fs.FS, prefix string, b *tensorflow.Bundle) (_ *weights.Ten
 	source := weights.Source{Name: folder.Path(fsys, prefix+tensorflowIndex), Close: closeAll}
 	for i := range b.Shards {
 		name := fmt.Sprintf("%s%s%05d-of-%05d", prefix, tensorflowData, i, b.Shards)
-		file, err := mapped.Open(fsys, name, nil)
+		file, err := folder.Map(fsys, name, nil)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", folder.Path(fsys, name), err)
 		}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"picogpt/internal/chattemplate"
+	"picogpt/internal/chat"
 	"picogpt/internal/strictjson"
 )
 
@@ -18,7 +18,7 @@ type message struct {
 }
 
 // roles are those of messages. The template gives all but the assistant's their text.
-var roles = []string{"assistant", "user", chattemplate.System, chattemplate.Developer}
+var roles = []string{"assistant", "user", chat.System, chat.Developer}
 
 // longestAnswer is the default of max_tokens in a conversation, as in gpt chat.
 const longestAnswer = 256
@@ -132,7 +132,7 @@ func (s *Server) conversation(messages []message, wanted allowance) (all []int, 
 		if m.role == "assistant" {
 			ids, err = s.plain.Encode(m.text)
 		} else {
-			ids, err = s.template.Encode(chattemplate.Turn{Text: m.text, Turn: turn, Role: m.role})
+			ids, err = s.template.Encode(chat.Line{Text: m.text, Turn: turn, Role: m.role})
 		}
 		if m.role == "user" {
 			turn++

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/chattemplate"
+	"picogpt/internal/chat"
 	"picogpt/serve"
 )
 
@@ -24,7 +24,7 @@ var asking = map[string]struct{ path, field, value string }{
 
 // TestParametersAreHonouredHarmlessOrRefused: each of the API's, and of vLLM's and llama.cpp's.
 func TestParametersAreHonouredHarmlessOrRefused(t *testing.T) {
-	c := start(t, serve.Options{Template: chattemplate.Plain})
+	c := start(t, serve.Options{Template: chat.Plain})
 	refused, plain := map[string]bool{}, map[string]string{}
 	for line := range strings.Lines(parameters) {
 		words := strings.SplitN(strings.TrimSpace(line), " ", 4)
@@ -84,7 +84,7 @@ func answered(text string) string {
 
 // TestDecisiveFieldsOfObjects are refused by their path.
 func TestDecisiveFieldsOfObjects(t *testing.T) {
-	c := start(t, serve.Options{Template: chattemplate.Plain})
+	c := start(t, serve.Options{Template: chat.Plain})
 	tried := []string{}
 	for _, x := range []struct{ path, fields, param string }{
 		{"completions", `"response_format":{"type":"json_object","schema":{}}`, "response_format.schema"},
@@ -120,7 +120,7 @@ func TestDecisiveFieldsOfObjects(t *testing.T) {
 
 // TestDecisiveFieldsHaveManyForms: values of other kinds, spaces and long ones.
 func TestDecisiveFieldsHaveManyForms(t *testing.T) {
-	c := start(t, serve.Options{Template: chattemplate.Plain})
+	c := start(t, serve.Options{Template: chat.Plain})
 	for _, x := range []struct{ fields, param, message string }{
 		{`"tool_choice":{"type":"function","function":{"name":"f"}}`, "tool_choice", "found an object"},
 		{`"tool_choice":"required","tools":[]`, "tool_choice", "want it left out"},
@@ -143,7 +143,7 @@ func TestDecisiveFieldsHaveManyForms(t *testing.T) {
 // TestDecisiveFieldsMaySayAgain what the fields in their place say: clients send several names of one
 // number to whatever server there is.
 func TestDecisiveFieldsMaySayAgain(t *testing.T) {
-	c := start(t, serve.Options{Template: chattemplate.Plain})
+	c := start(t, serve.Options{Template: chat.Plain})
 	for path, to := range asking {
 		if path == "embeddings" {
 			continue

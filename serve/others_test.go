@@ -18,7 +18,7 @@ import (
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/eval"
-	"picogpt/internal/chattemplate"
+	"picogpt/internal/chat"
 	"picogpt/internal/folder"
 	"picogpt/model"
 	"picogpt/sample"
@@ -249,7 +249,7 @@ func TestConversations(t *testing.T) {
 	none := start(t, serve.Options{})
 	none.refused("/v1/chat/completions", `{"messages":[]}`, 404, "", "--template")
 	m := testmodel.Demo(t, model.Options{Threads: 1})
-	c := startWith(t, m, serve.Options{Template: chattemplate.DialoGPT})
+	c := startWith(t, m, serve.Options{Template: chat.DialoGPT})
 	// dialogpt: each turn ends with the end of text; special tokens in a message are text
 	prompt := "Hi<|endoftext|>Hello, Tom.<|endoftext|>How are you?<|endoftext|>"
 	want, tokens := direct(t, m, prompt, decode.Options{MaxTokens: 12,

@@ -12,7 +12,7 @@ import (
 	"picogpt/batch"
 	"picogpt/decode"
 	"picogpt/dev/testmodel"
-	"picogpt/internal/chattemplate"
+	"picogpt/internal/chat"
 	"picogpt/model"
 	"picogpt/sample"
 	"picogpt/search"
@@ -249,7 +249,7 @@ type promptScores []map[string]struct {
 }
 
 func TestPromptsAreScoredAsEchoes(t *testing.T) {
-	c := start(t, serve.Options{Template: chattemplate.Plain})
+	c := start(t, serve.Options{Template: chat.Plain})
 	const prompt = "The zebra sat. é"
 	ids, err := tokenizer.GPT2().Encode(prompt)
 	if err != nil {
@@ -313,9 +313,9 @@ func TestRolesAreRendered(t *testing.T) {
 		{`{{.Text}}`, `[["system","Be kind."],["user","Hi"]]`, "Be kind.~\n~Hi"},
 		{`{{.Text}}`, `[["developer","Be kind."],["system","Be short."],["user","Hi"]]`,
 			"Be kind.~\n~Be short.~\n~Hi"},
-		{chattemplate.Plain, `[["system","S"],["user","A"],["assistant","B"],["system","T"],["user","C"]]`,
+		{chat.Plain, `[["system","S"],["user","A"],["assistant","B"],["system","T"],["user","C"]]`,
 			"S~\n~A~B~\n~T~\n~\n~C"},
-		{chattemplate.DialoGPT, `[["system","S"],["user","A"]]`, "S~\n~A~" + special},
+		{chat.DialoGPT, `[["system","S"],["user","A"]]`, "S~\n~A~" + special},
 		{`[{{.Role}} {{.Turn}}] {{.Text}}`, `[["system","S"],["user","A"],["developer","D"],["user","B"]]`,
 			"[~system~ 0~]~ S~[~user~ 0~]~ A~[~developer~ 1~]~ D~[~user~ 1~]~ B"},
 	} {
@@ -344,7 +344,7 @@ func TestRolesAreRendered(t *testing.T) {
 			t.Errorf("%s: %v, %q, want %v", x.messages, got, shown, want)
 		}
 	}
-	c := start(t, serve.Options{Template: chattemplate.Plain})
+	c := start(t, serve.Options{Template: chat.Plain})
 	// what stands in a message is text, whoever wrote it
 	_, text := c.post("/v1/chat/completions", `{"messages":[{"role":"system","content":"`+special+`"},
 		{"role":"user","content":"a"}],"max_tokens":1,"return_token_ids":true}`)

@@ -27,7 +27,7 @@ import (
 	"time"
 
 	"picogpt/batch"
-	"picogpt/internal/chattemplate"
+	"picogpt/internal/chat"
 	"picogpt/internal/quote"
 	"picogpt/model"
 	"picogpt/serve/page"
@@ -42,8 +42,8 @@ type Server struct {
 	ends       []int // the ids that end a text
 	room       int   // tokens of the longest text: the context, or less if the cache is small
 	batcher    *batch.Batcher
-	plain      *tokenizer.Tokenizer   // reads special tokens in a text as text
-	template   *chattemplate.Template // nil: conversations are refused
+	plain      *tokenizer.Tokenizer // reads special tokens in a text as text
+	template   *chat.Template       // nil: conversations are refused
 	forms      *forms
 	metrics    *metrics
 	encoding   *turns // turns of long texts
@@ -84,9 +84,9 @@ func New(m *model.Model, tok *tokenizer.Tokenizer, o Options) (*Server, error) {
 		return nil, err
 	}
 	var err error
-	var template *chattemplate.Template
+	var template *chat.Template
 	if o.Template != "" {
-		if template, err = chattemplate.New(o.Template, tok); err != nil {
+		if template, err = chat.New(o.Template, tok); err != nil {
 			return nil, fmt.Errorf("template: %w", err)
 		}
 	}

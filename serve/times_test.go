@@ -13,7 +13,7 @@ import (
 
 	"picogpt/batch"
 	"picogpt/dev/testmodel"
-	"picogpt/internal/chattemplate"
+	"picogpt/internal/chat"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )
@@ -52,7 +52,7 @@ func TestAnswersAreOfTheTimeOfTheirRequest(t *testing.T) {
 func ofTheDemo(t *testing.T) *Server {
 	t.Helper()
 	s, err := New(testmodel.Demo(t, model.Options{Threads: 1}), tokenizer.GPT2(),
-		Options{Template: chattemplate.Plain})
+		Options{Template: chat.Plain})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 
 	"picogpt/batch"
 	"picogpt/dev/testmodel"
-	"picogpt/internal/chattemplate"
+	"picogpt/internal/chat"
 	"picogpt/model"
 	"picogpt/serve"
 )
@@ -21,7 +21,7 @@ import (
 // TestAWaitingStreamSaysSo in the bubble's time: its headers and a comment after three seconds, and
 // others every fifteen, so that proxies keep the connection.
 func TestAWaitingStreamSaysSo(t *testing.T) {
-	o := serve.Options{Template: chattemplate.Plain,
+	o := serve.Options{Template: chat.Plain,
 		Batcher: batch.Options{MaxStreams: 1, MaxDelay: time.Hour}}
 	for path, body := range map[string]string{
 		"/v1/completions":      `{"prompt":"Tom","max_tokens":3,"stream":true}`,
@@ -79,7 +79,7 @@ func TestAWaitingStreamThatFailsSaysSo(t *testing.T) {
 func TestWhatWouldWaitTooLongIsRefused(t *testing.T) {
 	m := testmodel.Demo(t, model.Options{Threads: 1})
 	c := startWith(t, m, serve.Options{Keys: []string{"a", "b"}, MaxWait: 30 * time.Second,
-		Template: chattemplate.Plain, Batcher: batch.Options{MaxStreams: 1, MaxDelay: time.Hour}})
+		Template: chat.Plain, Batcher: batch.Options{MaxStreams: 1, MaxDelay: time.Hour}})
 	const prompt = `"ignore_eos":true,"prompt":"Once","max_tokens":`
 	c.server.SetRate(10)
 	leave := c.server.Occupy()

@@ -19,7 +19,7 @@ import (
 
 	"picogpt/batch"
 	"picogpt/dev/testmodel"
-	"picogpt/internal/chattemplate"
+	"picogpt/internal/chat"
 	"picogpt/model"
 	"picogpt/serve"
 )
@@ -40,7 +40,7 @@ var wireServers = map[string]struct {
 	setup   func(*client) (end func())
 }{
 	"plain":   {options: serve.Options{Version: "v1.2.3", Aliases: []string{"other/name"}}},
-	"chat":    {options: serve.Options{Template: chattemplate.DialoGPT}},
+	"chat":    {options: serve.Options{Template: chat.DialoGPT}},
 	"roles":   {options: serve.Options{Template: "{{.Text}}\n"}},
 	"last":    {options: serve.Options{Pooling: "last"}},
 	"closed":  {options: serve.Options{NoInside: true}},

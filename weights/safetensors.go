@@ -8,7 +8,7 @@ import (
 	"io"
 	"io/fs"
 
-	"picogpt/internal/mapped"
+	"picogpt/internal/folder"
 )
 
 // FromBytes returns the tensors of a safetensors file that is already in memory. The tensors' Data
@@ -17,7 +17,7 @@ func FromBytes(name string, b []byte) (*Tensors, error) {
 	t := newTensors(name)
 	hdr, err := readHeader(bytes.NewReader(b), int64(len(b)), maxHeader)
 	if err == nil {
-		err = t.add(mapped.File{Bytes: b}, hdr.tensors(b), hdr.metadata)
+		err = t.add(folder.Mapped{Bytes: b}, hdr.tensors(b), hdr.metadata)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -29,7 +29,7 @@ func FromBytes(name string, b []byte) (*Tensors, error) {
 // returns the header's size.
 func (t *Tensors) addSafetensors(fsys fs.FS, name string, budget int64) (int64, error) {
 	var hdr *header
-	file, err := mapped.OpenParts(fsys, name, func(r io.ReaderAt, size int64) (err error) {
+	file, err := folder.MapParts(fsys, name, func(r io.ReaderAt, size int64) (err error) {
 		hdr, err = readHeader(r, size, budget)
 		return err
 	})

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"picogpt/internal/mapped"
+	"picogpt/internal/folder"
 )
 
 // A Tensor is one named array of a checkpoint, row-major. Its elements are little-endian. Either
@@ -60,7 +60,7 @@ func (t Tensor) Bytes() ([]byte, error) {
 		return t.Data, nil
 	}
 	dst := make([]byte, t.Size())
-	mapped.LargePages(dst)
+	folder.LargePages(dst)
 	pieces := t.pieces()
 	count, fill := len(pieces)-1, func(i int) error {
 		return t.Fill(dst[pieces[i]:pieces[i+1]], pieces[i])

@@ -17,7 +17,7 @@ import (
 	"fmt"
 	"sync"
 
-	"picogpt/internal/mapped"
+	"picogpt/internal/folder"
 )
 
 // Tensors are the open weights of one checkpoint, in any format and any number of files. They do
@@ -73,7 +73,7 @@ func newTensors(name string) *Tensors {
 }
 
 // add adds the tensors of one safetensors file, and the file's metadata.
-func (t *Tensors) add(file mapped.File, tensors []Tensor, metadata map[string]string) error {
+func (t *Tensors) add(file folder.Mapped, tensors []Tensor, metadata map[string]string) error {
 	if err := t.take(tensors, metadata); err != nil {
 		return err
 	}

@@ -9,13 +9,12 @@ import (
 
 	"picogpt/checkpoint"
 	"picogpt/cmd/gpt/internal/checkpoints"
-	"picogpt/cmd/gpt/internal/infile"
 	"picogpt/cmd/gpt/internal/process"
-	"picogpt/internal/amount"
+	"picogpt/cmd/gpt/internal/textio"
+	"picogpt/internal/chat"
 	"picogpt/internal/cli"
 	"picogpt/internal/outfile"
 	"picogpt/internal/quote"
-	"picogpt/internal/receipt"
 	"picogpt/internal/terminal"
 	"picogpt/kernels"
 	"picogpt/model"
@@ -30,7 +29,7 @@ type globals struct {
 	Threads    int
 	Dtype      string
 	CacheDtype string
-	CacheBytes amount.Bytes
+	CacheBytes quote.Bytes
 	Device     *string
 	Engine     string
 	CJKSpaces  *bool
@@ -146,7 +145,7 @@ type app struct {
 	globals
 	terminal.Console
 	process.Signals
-	files  infile.Files // that are read
+	files  textio.Files // that are read
 	finder checkpoints.Finder
 
 	opened  *checkpoint.Checkpoint // nil until open
@@ -162,7 +161,7 @@ type app struct {
 	baseOf   string               // the adapter whose base is the model, "" if -m or $GPT_MODEL says it
 
 	optionFiles optionFiles // that options name
-	rules       int         // what options mean: receipt.Rules, or the version of what is read
+	rules       int         // what options mean: chat.Rules, or the version of what is read
 	formNotes   []string    // of forms, that were told
 
 	// uses reports whether the command itself uses a tensor that is not the decoder's; nil: none.
@@ -175,11 +174,11 @@ type app struct {
 }
 
 func newApp() *app {
-	a := &app{stdout: process.NewOutput(os.Stdout), start: time.Now(), rules: receipt.Rules}
+	a := &app{stdout: process.NewOutput(os.Stdout), start: time.Now(), rules: chat.Rules}
 	a.Stderr, a.Program = quote.NewShown(os.Stderr), "gpt"
 	// the defaults of all flags, also for commands that have only some
 	cli.NewFlags(func(f *cli.Flags) { a.flags(f, ^globalFlags(0)) })
-	a.files = infile.Files{Stdin: os.Stdin, Note: a.Notef}
+	a.files = textio.Files{Stdin: os.Stdin, Note: a.Notef}
 	a.finder = checkpoints.Finder{
 		Inputs: &a.files.Inputs, Notef: a.Notef, Logf: a.logf,
 		UserAgent: "picogpt/" + versionName(),

@@ -10,13 +10,12 @@ import (
 	"picogpt/cmd/gpt/internal/sessionfile"
 	"picogpt/cmd/gpt/internal/talk"
 	"picogpt/decode"
-	"picogpt/internal/chattemplate"
+	"picogpt/internal/chat"
 	"picogpt/internal/cli"
-	"picogpt/internal/dialog"
+
 	"picogpt/internal/fault"
 	"picogpt/internal/option"
 	"picogpt/internal/outfile"
-	"picogpt/internal/receipt"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )
@@ -148,7 +147,7 @@ func (c *chatCommand) Run(a *app, f *cli.Flags) (err error) {
 		Writing: func(force bool) outfile.Options { return a.writing(force, outfile.JSON) },
 		Report:  a.report, AtEnd: a.atSignal,
 		ModelName: a.modelName(),
-		Dialog:    &dialog.Chat{Session: m.NewSession(), Tokenizer: t, Template: template},
+		Dialog:    &chat.Chat{Session: m.NewSession(), Tokenizer: t, Template: template},
 		Settings:  s, Seed: s.decode.Seed,
 		File: file, Template: c.Template != nil, Seeded: f.Given()["seed"],
 	}).Run()
@@ -157,15 +156,15 @@ func (c *chatCommand) Run(a *app, f *cli.Flags) (err error) {
 // readChatTemplate returns the template that --template names, the plain one without it.
 func (a *app) readChatTemplate(
 	name *string, t *tokenizer.Tokenizer,
-) (*chattemplate.Template, error) {
+) (*chat.Template, error) {
 	if name == nil {
-		return chattemplate.New(chattemplate.Plain, t)
+		return chat.New(chat.Plain, t)
 	}
 	source, err := a.chatTemplateSource(*name)
 	if err != nil {
 		return nil, err
 	}
-	made, err := chattemplate.New(source, t)
+	made, err := chat.New(source, t)
 	if err != nil {
 		return nil, usagef("--template %s: %w", *name, err)
 	}
@@ -178,12 +177,12 @@ func (a *app) chatTemplateSource(name string) (string, error) {
 	case "":
 		return "", usagef("--template: want dialogpt or a file, found nothing")
 	case "dialogpt":
-		return chattemplate.DialoGPT, nil
+		return chat.DialoGPT, nil
 	}
 	if name == "-" {
 		return "", usagef("--template -: want dialogpt or a file")
 	}
-	text, err := a.files.Limited(name, "--template", chattemplate.Longest)
+	text, err := a.files.Limited(name, "--template", chat.Longest)
 	if err != nil {
 		return "", fault.Hint(err, "--template takes dialogpt or a file")
 	}
@@ -209,7 +208,7 @@ func inChat(f *cli.Flag) bool {
 func addChatFlags(f *cli.Flags) {
 	for _, flag := range generateFlags(new(generateCommand)).All {
 		if flag.Name == "max-tokens" {
-			flag.Help = fmt.Sprintf("end an answer after N tokens; default: %d", dialog.LongestAnswer)
+			flag.Help = fmt.Sprintf("end an answer after N tokens; default: %d", chat.LongestAnswer)
 		}
 		if inChat(flag) {
 			f.AddFlag(flag)
@@ -273,7 +272,7 @@ func (s *chatSettings) noteIdle(given map[string]bool) {
 }
 
 func (s *chatSettings) Load(rules int, options []string, files map[string]string) error {
-	if err := receipt.CheckRules(rules); err != nil {
+	if err := chat.CheckRules(rules); err != nil {
 		return err
 	}
 	before, rulesBefore := s.app.optionFiles, s.app.rules

@@ -16,7 +16,6 @@ import (
 	"picogpt/checkpoint"
 	"picogpt/cmd/gpt/internal/checkpoints"
 	"picogpt/cmd/gpt/internal/show"
-	"picogpt/internal/amount"
 	"picogpt/internal/fault"
 	"picogpt/internal/folder"
 	"picogpt/internal/outfile"
@@ -154,7 +153,7 @@ func (a *app) openModel() (*model.Model, error) {
 		c.Embd, c.Positions, c.VocabSize)
 	a.logf("format %s, kernels %s, %d threads", show.Formats(m.Format(), m.CacheFormat()),
 		m.Kernel(), m.Threads())
-	a.logf("load: %s", amount.Duration(time.Since(start)))
+	a.logf("load: %s", quote.Duration(time.Since(start)))
 	return m, nil
 }
 

@@ -14,11 +14,11 @@ import (
 
 	"picogpt/checkpoint"
 	"picogpt/cmd/gpt/internal/records"
-	"picogpt/cmd/gpt/internal/resume"
+
 	"picogpt/eval"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
-	"picogpt/internal/scorelines"
+	"picogpt/internal/lines"
 )
 
 type classifyCommand struct {
@@ -132,7 +132,7 @@ func (c *classifyCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	l := records.Lines{Output: scorelines.Output{Fields: c.Fields, Keep: c.Keep}, Out: out}
+	l := records.Lines{Output: lines.Output{Fields: c.Fields, Keep: c.Keep}, Out: out}
 	texts := in.texts(a, c.Target.Out != nil)
 	classify := func(
 		ctx context.Context, r iter.Seq[eval.Request],
@@ -141,7 +141,7 @@ func (c *classifyCommand) Run(a *app) error {
 	}
 	if err = l.Begin(&texts); err == nil {
 		err = records.Answer(&texts, classify, func(r *eval.Classified) (int, error) {
-			row := r.Tag.(*scorelines.Row)
+			row := r.Tag.(*lines.Row)
 			return len(r.Tokens), l.Write(row, classRecordOf(row, r, head))
 		}, l.Fail)
 	}
@@ -153,8 +153,8 @@ func (c *classifyCommand) checkFields() error {
 	if c.Fields == nil {
 		return nil
 	}
-	known := scorelines.FieldsOf[classRecord]()
-	names, err := scorelines.ParseFields(c.Fields, known)
+	known := lines.FieldsOf[classRecord]()
+	names, err := lines.ParseFields(c.Fields, known)
 	if err == nil && len(names) == 0 {
 		err = errors.New("want names, found nothing")
 	}
@@ -166,8 +166,8 @@ func (c *classifyCommand) checkFields() error {
 }
 
 // settings are the options that the output depends on.
-func (c *classifyCommand) settings(in *textInput, h *checkpoint.Head) []resume.Setting {
-	return append(in.settings(), []resume.Setting{
+func (c *classifyCommand) settings(in *textInput, h *checkpoint.Head) []records.Setting {
+	return append(in.settings(), []records.Setting{
 		{Name: "labels", Value: fmt.Sprintf("%s %q", h.Problem, h.Labels)},
 		{Name: "--truncate", Value: strconv.FormatBool(c.Options.Truncate)},
 		{Name: "--special", Value: strconv.FormatBool(c.Special)},
@@ -191,7 +191,7 @@ type classRecord struct {
 }
 
 // classRecordOf is the record of a row.
-func classRecordOf(row *scorelines.Row, c *eval.Classified, h *checkpoint.Head) classRecord {
+func classRecordOf(row *lines.Row, c *eval.Classified, h *checkpoint.Head) classRecord {
 	r := classRecord{Line: row.First, ID: row.ID, Tokens: c.Tokens, Dropped: c.Dropped, Text: c.Text}
 	if !h.PerToken {
 		one := c.Classes[0]

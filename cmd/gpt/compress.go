@@ -10,10 +10,10 @@ import (
 	"path/filepath"
 	"unicode/utf8"
 
-	"picogpt/internal/amount"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/outfile"
+	"picogpt/internal/quote"
 	"picogpt/x/textzip"
 )
 
@@ -120,7 +120,7 @@ func sizes(text, file int64) string {
 	if text > 0 {
 		share = fmt.Sprintf(", %.1f%%", 100*float64(file)/float64(text))
 	}
-	return fmt.Sprintf("%s from %s%s", amount.Size(file), amount.Size(text), share)
+	return fmt.Sprintf("%s from %s%s", quote.Size(file), quote.Size(text), share)
 }
 
 // A counter counts the bytes that it passes on.

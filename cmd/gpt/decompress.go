@@ -10,10 +10,10 @@ import (
 	"io"
 
 	"picogpt/cmd/gpt/internal/show"
-	"picogpt/internal/amount"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/outfile"
+	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
 	"picogpt/x/textzip"
 )
@@ -22,7 +22,7 @@ type decompressCommand struct {
 	In    *string
 	Out   *string
 	Force bool
-	Limit amount.Bytes
+	Limit quote.Bytes
 }
 
 func newDecompress(a *app) *cli.Command {

@@ -15,8 +15,8 @@ import (
 
 	"picogpt/inside"
 	"picogpt/inside/steer"
-	"picogpt/internal/amount"
 	"picogpt/internal/cli"
+	"picogpt/internal/quote"
 	"picogpt/model"
 )
 
@@ -115,7 +115,7 @@ func (e *editFlags) within(tokens int) error {
 		edit, err := parseHide(value)
 		if err == nil && edit.From >= tokens {
 			err = usagef("--hide %s: the text has %s, want TO from 0 to %d", quoteShort(value),
-				amount.Count(tokens, "token"), tokens-1)
+				quote.Count(tokens, "token"), tokens-1)
 		}
 		if err != nil {
 			return err

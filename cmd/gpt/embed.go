@@ -13,14 +13,14 @@ import (
 	"slices"
 	"strconv"
 
-	"picogpt/cmd/gpt/internal/arrayfile"
 	"picogpt/cmd/gpt/internal/records"
-	"picogpt/cmd/gpt/internal/resume"
+	"picogpt/cmd/gpt/internal/sessionfile"
+
 	"picogpt/eval"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
+	"picogpt/internal/lines"
 	"picogpt/internal/outfile"
-	"picogpt/internal/scorelines"
 	"picogpt/model"
 )
 
@@ -147,7 +147,7 @@ func (c *embedCommand) settleFormat() error {
 		out = *c.Target.Out
 	}
 	if c.Format == nil {
-		c.Format = new(cmp.Or(string(arrayfile.FormatOf(out)), "jsonl"))
+		c.Format = new(cmp.Or(string(sessionfile.FormatOf(out)), "jsonl"))
 	}
 	switch {
 	case *c.Format == "jsonl":
@@ -167,7 +167,7 @@ func (c *embedCommand) settleFormat() error {
 
 // rules are those for a matrix.
 func (c *embedCommand) rules(a *app) outfile.Options {
-	return a.writing(c.Target.Force, arrayKind(arrayfile.Format(*c.Format)))
+	return a.writing(c.Target.Force, arrayKind(sessionfile.Format(*c.Format)))
 }
 
 // checkTarget refuses what cannot be written.
@@ -208,7 +208,7 @@ func (c *embedCommand) checkLayer(a *app) error {
 func (c *embedCommand) lines(
 	a *app, in *textInput, m *model.Model, texts *records.Texts, embed embedder,
 ) error {
-	settings := append(in.settings(), []resume.Setting{
+	settings := append(in.settings(), []records.Setting{
 		{Name: "--pooling", Value: c.Pooling}, {Name: "--layer", Value: c.layer(m)},
 		{Name: "--normalize", Value: strconv.FormatBool(c.Options.Normalize)},
 		{Name: "--truncate", Value: strconv.FormatBool(c.Options.Truncate)},
@@ -219,10 +219,10 @@ func (c *embedCommand) lines(
 	if err != nil {
 		return err
 	}
-	l := records.Lines{Output: scorelines.Output{Keep: c.Keep}, Out: out}
+	l := records.Lines{Output: lines.Output{Keep: c.Keep}, Out: out}
 	if err = l.Begin(texts); err == nil {
 		err = records.Answer(texts, embed, func(e *eval.Embedded) (int, error) {
-			row := e.Tag.(*scorelines.Row)
+			row := e.Tag.(*lines.Row)
 			return len(e.Tokens), l.Write(row, embedRecord{row.First, row.ID, e.Tokens, e.Dropped,
 				e.Vector})
 		}, l.Fail)
@@ -243,11 +243,11 @@ type embedRecord struct {
 func (c *embedCommand) matrix(
 	a *app, m *model.Model, texts *records.Texts, embed embedder,
 ) error {
-	array := arrayfile.Array{Name: "embeddings", Shape: []int{arrayfile.Rows, m.Config().Embd}}
+	array := sessionfile.Array{Name: "embeddings", Shape: []int{sessionfile.Rows, m.Config().Embd}}
 	metadata := map[string]string{"pooling": c.Pooling, "layer": c.layer(m),
 		"normalized": strconv.FormatBool(c.Options.Normalize)}
 	missing := slices.Repeat([]float32{float32(math.NaN())}, m.Config().Embd)
-	var matrix *arrayfile.Writer
+	var matrix *sessionfile.Writer
 	var written, own error // own is not about the output
 	var total records.Lines
 	put := func(row []float32) error {
@@ -257,13 +257,13 @@ func (c *embedCommand) matrix(
 	}
 	err := outfile.WriteFile(context.Background(), *c.Target.Out, c.rules(a),
 		func(w io.Writer) (err error) {
-			matrix, err = arrayfile.Begin(w, arrayfile.Format(*c.Format), metadata, array)
+			matrix, err = sessionfile.Begin(w, sessionfile.Format(*c.Format), metadata, array)
 			if err != nil {
 				return err
 			}
 			err = records.Answer(texts, embed, func(e *eval.Embedded) (int, error) {
 				return len(e.Tokens), put(e.Vector)
-			}, func(*scorelines.Row, error) error {
+			}, func(*lines.Row, error) error {
 				total.Total.Errors++
 				return put(missing)
 			})

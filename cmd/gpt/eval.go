@@ -10,14 +10,14 @@ import (
 	"io"
 	"slices"
 
-	"picogpt/cmd/gpt/internal/infile"
 	"picogpt/cmd/gpt/internal/show"
+	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/eval"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
+	"picogpt/internal/lines"
 	"picogpt/internal/quote"
 	"picogpt/internal/rows"
-	"picogpt/internal/scorelines"
 	"picogpt/internal/strictjson"
 	"picogpt/internal/terminal"
 	"picogpt/model"
@@ -106,7 +106,7 @@ func (s *taskSource) start(a *app, parse func(o rows.Object) error) (*taskRun, e
 	name := "-"
 	if s.File != nil {
 		name = *s.File
-	} else if !infile.Readable(a.files.Stdin) {
+	} else if !textio.Readable(a.files.Stdin) {
 		return nil, fault.Hint(usagef("no examples"),
 			"give a file of JSON objects, one on each line, or such lines through a pipe")
 	}
@@ -256,7 +256,7 @@ Examples:
 func (c *choiceCommand) Run(a *app) error {
 	var questions []eval.Question
 	run, err := c.Source.start(a, func(o rows.Object) error {
-		q, err := scorelines.Question(o, c.Delimiter)
+		q, err := lines.Question(o, c.Delimiter)
 		if err == nil {
 			questions = append(questions, q)
 		}

@@ -12,14 +12,14 @@ import (
 
 	"picogpt/cmd/gpt/internal/form"
 	"picogpt/cmd/gpt/internal/process"
+	"picogpt/cmd/gpt/internal/receipt"
 	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/decode"
-	"picogpt/internal/amount"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/option"
 	"picogpt/internal/outfile"
-	"picogpt/internal/receipt"
+	"picogpt/internal/quote"
 	"picogpt/internal/terminal"
 	"picogpt/model"
 	"picogpt/search"
@@ -282,7 +282,7 @@ func (c *generateCommand) write(
 		t.Log(a.Notef, a.logf, a.start)
 	}
 	if incomplete > 0 {
-		a.Notef("%s: %s ended before it was complete", c.Form.Asked(), amount.Count(incomplete, "text"))
+		a.Notef("%s: %s ended before it was complete", c.Form.Asked(), quote.Count(incomplete, "text"))
 	}
 	return all, exactHint(overflowHint(err))
 }

@@ -14,8 +14,8 @@ import (
 	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/decode"
 	"picogpt/internal/fault"
+	"picogpt/internal/lines"
 	"picogpt/internal/option"
-	"picogpt/internal/promptlines"
 	"picogpt/internal/quote"
 	"picogpt/model"
 	"picogpt/tokenizer"
@@ -189,8 +189,8 @@ func (c *generateCommand) printer(
 func (c *generateCommand) jsonForm(
 	tok decoder, scores *searchScores, seed uint64,
 ) textio.Form {
-	begin := func(s *promptlines.Sample) { scores.begin(s, seed) }
-	return textio.Form{Form: promptlines.Form{Text: tok != nil, Top: c.Top > 0,
+	begin := func(s *lines.Sample) { scores.begin(s, seed) }
+	return textio.Form{Form: lines.Form{Text: tok != nil, Top: c.Top > 0,
 		Open: c.tellsOpen()}, Begin: begin}
 }
 

@@ -12,14 +12,14 @@ import (
 	"picogpt/cmd/gpt/internal/checkpoints"
 	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/decode"
-	"picogpt/internal/chattemplate"
+	"picogpt/internal/chat"
 	"picogpt/internal/fault"
 	"picogpt/model"
 )
 
 // hintFor returns the hint that an error carries, or one for its kind, or "".
 func hintFor(err error) string {
-	var template *chattemplate.Error
+	var template *chat.Error
 	switch {
 	case fault.HintOf(err) != "":
 		return fault.HintOf(err)

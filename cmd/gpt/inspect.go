@@ -7,8 +7,8 @@ import (
 	"picogpt/checkpoint/hub"
 	"picogpt/cmd/gpt/internal/checkpoints"
 	"picogpt/cmd/gpt/internal/show"
-	"picogpt/internal/amount"
 	"picogpt/internal/cli"
+	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
 )
 
@@ -150,6 +150,6 @@ func (a *app) inspectRemote(c *inspectCommand) (i *show.Inspection, problem, err
 		err = checkpoints.HubError(name, o, err)
 	}
 	a.EndProgress()
-	a.logf("commit %s, %s fetched", far.Commit, amount.Count(int(far.Fetched()), "byte"))
+	a.logf("commit %s, %s fetched", far.Commit, quote.Count(int(far.Fetched()), "byte"))
 	return i, problem, err
 }

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"picogpt/cmd/gpt/internal/arrayfile"
+	"picogpt/cmd/gpt/internal/sessionfile"
 	"picogpt/cmd/gpt/internal/show"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
-	"picogpt/internal/scorelines"
+	"picogpt/internal/lines"
 	"picogpt/model"
 )
 
@@ -96,7 +96,7 @@ func (c *logitsCommand) Run(a *app) error {
 	}
 	w := show.Logits{Top: c.Top}
 	if p.asText || c.Top > 0 {
-		if w.Tokenizer, err = c.Prompt.tokenizer(a, &p, scorelines.IDs{}); err != nil {
+		if w.Tokenizer, err = c.Prompt.tokenizer(a, &p, lines.IDs{}); err != nil {
 			return err
 		}
 	}
@@ -130,7 +130,7 @@ func (c *logitsCommand) write(a *app, m *model.Model, w show.Logits, p *prompt) 
 	if all {
 		shape = []int{len(p.ids), m.Config().VocabSize}
 	}
-	return c.To.write(a, m, p, nil, func(f *arrayfile.Writer) error {
+	return c.To.write(a, m, p, nil, func(f *sessionfile.Writer) error {
 		for row, err := range rows {
 			if err == nil {
 				err = f.Write(row)
@@ -140,5 +140,5 @@ func (c *logitsCommand) write(a *app, m *model.Model, w show.Logits, p *prompt) 
 			}
 		}
 		return nil
-	}, arrayfile.Array{Name: "logits", Shape: shape})
+	}, sessionfile.Array{Name: "logits", Shape: shape})
 }

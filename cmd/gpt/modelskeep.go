@@ -9,7 +9,6 @@ import (
 
 	"picogpt/checkpoint/hub"
 	"picogpt/cmd/gpt/internal/checkpoints"
-	"picogpt/internal/amount"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/quote"
@@ -124,18 +123,18 @@ func (a *app) verifyModel(s *hub.Snapshot, json bool) (wrong, unchecked bool, er
 	switch {
 	case unchecked:
 		lines += fmt.Sprintf("%s: %d of %s checked", s.Name, files-len(unknown),
-			amount.Count(files, "file"))
+			quote.Count(files, "file"))
 		if len(unknown) > 0 {
 			lines += ": the cache does not know the hash of " + quote.Some(unknown)
 		}
 		lines += "\n"
 	case !wrong:
-		lines = fmt.Sprintf("%s: %s, %s: right\n", s.Name, amount.Count(files, "file"),
-			amount.Size(done))
+		lines = fmt.Sprintf("%s: %s, %s: right\n", s.Name, quote.Count(files, "file"),
+			quote.Size(done))
 	}
 	if left := s.Unfinished(); left > 0 {
 		lines += fmt.Sprintf("%s: %s of an unfinished download: gpt pull %[1]s continues it\n", s.Name,
-			amount.Size(left))
+			quote.Size(left))
 	}
 	if json {
 		return wrong, unchecked, strictjson.Print(a.stdout, verifiedModel{s.Name.String(),
@@ -207,7 +206,7 @@ func (a *app) removeModels(words []string, json bool) error {
 		if err != nil {
 			return err
 		}
-		a.Notef("removed %s: %s", removed, amount.Size(freed))
+		a.Notef("removed %s: %s", removed, quote.Size(freed))
 		if !json {
 			continue
 		}

@@ -6,12 +6,12 @@ import (
 	"errors"
 
 	"picogpt/checkpoint"
+	"picogpt/cmd/gpt/internal/receipt"
 	"picogpt/cmd/gpt/internal/show"
 	"picogpt/decode"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/option"
-	"picogpt/internal/receipt"
 	"picogpt/internal/strictjson"
 	"picogpt/tokenizer"
 )

@@ -8,11 +8,11 @@ import (
 	"os"
 	"time"
 
-	"picogpt/cmd/gpt/internal/infile"
 	"picogpt/cmd/gpt/internal/process"
-	"picogpt/internal/amount"
+	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/internal/fault"
 	"picogpt/internal/outfile"
+	"picogpt/internal/quote"
 	"picogpt/internal/terminal"
 )
 
@@ -28,7 +28,7 @@ type packed struct {
 func (p packed) Read(b []byte) (n int, err error) {
 	n, err = p.file.Read(b)
 	if err != nil && err != io.EOF {
-		err = infile.Error(p.name, err)
+		err = textio.Error(p.name, err)
 	}
 	return n, err
 }
@@ -45,7 +45,7 @@ func (p packed) close() {
 func (a *app) openPacked(name, out *string, command string) (p packed, err error) {
 	if p.name = "-"; name != nil {
 		p.name = *name
-	} else if !infile.Readable(a.files.Stdin) {
+	} else if !textio.Readable(a.files.Stdin) {
 		return p, fault.Hint(usagef("no file"), "give a file, or bytes through a pipe: gpt "+
 			command+" FILE")
 	}
@@ -100,7 +100,7 @@ func (a *app) packTo(
 		err = outfile.FlagError("--out", outfile.WriteFile(ctx, out, rules, run))
 	}
 	if err == nil {
-		a.logf("%s in %s", amount.Size(bar.Done()), amount.Duration(time.Since(start)))
+		a.logf("%s in %s", quote.Size(bar.Done()), quote.Duration(time.Since(start)))
 	}
 	return fault.First(own, err)
 }

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"picogpt/eval"
-	"picogpt/internal/amount"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
+	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
 	"picogpt/internal/terminal"
 	"picogpt/model"
@@ -172,7 +172,7 @@ func (a *app) measure(m *model.Model, text eval.Text, o eval.Options) (eval.Resu
 	r, err := eval.Measure(ctx, m, text, o)
 	end()
 	if took := time.Since(start); r.Scored > 0 {
-		a.logf("%d tokens in %s, %.0f tokens/s", bar.Done(), amount.Duration(took),
+		a.logf("%d tokens in %s, %.0f tokens/s", bar.Done(), quote.Duration(took),
 			float64(bar.Done())/took.Seconds())
 	}
 	return r, err

@@ -12,8 +12,8 @@ import (
 	"picogpt/eval"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
+	"picogpt/internal/lines"
 	"picogpt/internal/quote"
-	"picogpt/internal/scorelines"
 	"picogpt/tokenizer"
 )
 
@@ -98,7 +98,7 @@ const textHint = "give a text as an argument, with --file, or through a pipe"
 
 // tokenizer returns the tokenizer that shows tokens, and encodes p if it is a text. Where ids were
 // given and the checkpoint has no tokenizer, missing stands in for it.
-func (s *promptSource) tokenizer(a *app, p *prompt, missing scorelines.IDs) (eval.Tokenizer, error) {
+func (s *promptSource) tokenizer(a *app, p *prompt, missing lines.IDs) (eval.Tokenizer, error) {
 	t, err := a.openTokenizer()
 	switch {
 	case !p.asText && errors.Is(err, checkpoint.ErrNoTokenizer):

@@ -18,12 +18,12 @@ import (
 	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/dev/cases"
 	"picogpt/dev/watchdog"
-	"picogpt/internal/promptlines"
+	"picogpt/internal/lines"
 	"picogpt/tokenizer"
 )
 
 // writeOn runs gpt generate for a prompt on stdin and returns its JSON objects.
-func writeOn(t *testing.T, prompt string, args ...string) (samples []promptlines.Sample) {
+func writeOn(t *testing.T, prompt string, args ...string) (samples []lines.Sample) {
 	t.Helper()
 	args = append([]string{"generate", "--temp", "0", "--output", "json"}, args...)
 	cmd := exec.Command("gpt", args...)
@@ -33,7 +33,7 @@ func writeOn(t *testing.T, prompt string, args ...string) (samples []promptlines
 		t.Fatalf("gpt %v: %v", args, err)
 	}
 	for line := range bytes.Lines(out) {
-		var s promptlines.Sample
+		var s lines.Sample
 		if err := json.Unmarshal(line, &s); err != nil {
 			t.Fatal(err)
 		}

@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"picogpt/cmd/gpt/internal/resume"
+	"picogpt/cmd/gpt/internal/records"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
-	"picogpt/internal/promptlines"
+	"picogpt/internal/lines"
 	"picogpt/internal/rows"
 )
 
@@ -32,8 +32,8 @@ func (c *promptForm) flags(f *cli.Flags, names string) {
 }
 
 // open opens a file of prompts, plain or compressed, and finds the prompts in it.
-func (c *promptForm) open(a *app, flag, name string) (*rows.Reader, promptlines.Input, error) {
-	var in promptlines.Input
+func (c *promptForm) open(a *app, flag, name string) (*rows.Reader, lines.PromptReader, error) {
+	var in lines.PromptReader
 	if c.TextField != nil {
 		if in.TextField = *c.TextField; in.TextField == "" {
 			return nil, in, usagef("--text-field: want a name, found nothing")
@@ -61,7 +61,7 @@ func (c *promptForm) open(a *app, flag, name string) (*rows.Reader, promptlines.
 }
 
 // check refuses a file that has not the field of the prompts.
-func (c *promptForm) check(r *rows.Reader, in *promptlines.Input) error {
+func (c *promptForm) check(r *rows.Reader, in *lines.PromptReader) error {
 	if r.Header == nil {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (c *promptForm) check(r *rows.Reader, in *promptlines.Input) error {
 }
 
 // settings are what the output depends on. Earlier versions read jsonl alone.
-func (c *promptForm) settings(r *rows.Reader) []resume.Setting {
+func (c *promptForm) settings(r *rows.Reader) []records.Setting {
 	form, field := r.Form, "prompt"
 	if r.Raw {
 		form += ", as they stand"
@@ -89,6 +89,6 @@ func (c *promptForm) settings(r *rows.Reader) []resume.Setting {
 	if c.TextField != nil {
 		field = *c.TextField
 	}
-	return []resume.Setting{{Name: "--input-format", Value: form, Default: "jsonl"},
+	return []records.Setting{{Name: "--input-format", Value: form, Default: "jsonl"},
 		{Name: "--text-field", Value: strconv.Quote(field), Default: `"prompt"`}}
 }

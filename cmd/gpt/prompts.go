@@ -13,13 +13,13 @@ import (
 
 	"picogpt/checkpoint"
 	"picogpt/cmd/gpt/internal/records"
-	"picogpt/cmd/gpt/internal/resume"
+
 	"picogpt/decode"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/option"
-	"picogpt/internal/promptlines"
-	"picogpt/internal/receipt"
+	"picogpt/internal/lines"
+	"picogpt/internal/strictjson"
 	"picogpt/model"
 )
 
@@ -68,13 +68,13 @@ func (c *generateCommand) checkPrompts() error {
 func (c *generateCommand) runPrompts(
 	a *app, o decode.Options, seeded bool, options []string,
 ) error {
-	lines, prompts, err := c.Many.Form.open(a, "", *c.Many.Prompts)
+	source, prompts, err := c.Many.Form.open(a, "", *c.Many.Prompts)
 	if err != nil {
 		return err
 	}
-	defer lines.Close()
-	if lines.Form == "lines" && c.Many.Form.TextField != nil {
-		return fault.Hint(usagef("--text-field: %s has no fields, its lines are prompts", lines.Name),
+	defer source.Close()
+	if source.Form == "lines" && c.Many.Form.TextField != nil {
+		return fault.Hint(usagef("--text-field: %s has no fields, its lines are prompts", source.Name),
 			"--input-format says what they are: csv, tsv, jsonl")
 	}
 	if err := a.checkTarget(&c.Many.Target); err != nil {
@@ -90,7 +90,7 @@ func (c *generateCommand) runPrompts(
 		Console: &a.Console, Signals: &a.Signals, Logf: a.logf,
 		Bar:   c.Many.Target.Out != nil || !a.stdout.Terminal,
 		Model: m, Options: o, Samples: c.Samples, Forms: c.forms(),
-		Input: &records.Input{Reader: lines}, Prompts: prompts,
+		Input: &records.Input{Reader: source}, Prompts: prompts,
 	}
 	run.Prompts.Special = c.Prompt.Special
 	t, err := a.openTokenizer()
@@ -101,7 +101,7 @@ func (c *generateCommand) runPrompts(
 		return err
 	}
 	run.Prompts.Missing = err // ids can still be given
-	run.Form = promptlines.Form{Text: t != nil, Top: c.Top > 0, Open: c.tellsOpen()}
+	run.Form = lines.Form{Text: t != nil, Top: c.Top > 0, Open: c.tellsOpen()}
 	if err := c.openTexts(a, m, t, &run.Options); err != nil {
 		return err
 	}
@@ -114,8 +114,8 @@ func (c *generateCommand) runPrompts(
 	if err != nil {
 		return err
 	}
-	settings := slices.Concat(c.settings(), form, c.Many.Form.settings(lines))
-	seed := []resume.Setting{{Name: "--seed", Value: decimal(o.Seed)}}
+	settings := slices.Concat(c.settings(), form, c.Many.Form.settings(source))
+	seed := []records.Setting{{Name: "--seed", Value: decimal(o.Seed)}}
 	if seeded {
 		settings, seed = append(settings, seed...), nil
 	}
@@ -160,7 +160,7 @@ func (a *app) receiptOf(m *model.Model, options []string) (
 func decimal(x uint64) string { return strconv.FormatUint(x, 10) }
 
 // settings returns the options that the output depends on, without the seed.
-func (c *generateCommand) settings() (all []resume.Setting) {
+func (c *generateCommand) settings() (all []records.Setting) {
 	for _, o := range c.table() {
 		value, first := o.String(), o.First(true)
 		if list, ok := o.Value.(*[]string); ok {
@@ -170,10 +170,10 @@ func (c *generateCommand) settings() (all []resume.Setting) {
 			value == "" && first == "" {
 			continue
 		}
-		all = append(all, resume.Setting{Name: "--" + o.Flag.Name, Value: value, Default: first})
+		all = append(all, records.Setting{Name: "--" + o.Flag.Name, Value: value, Default: first})
 	}
-	return append(all, resume.Setting{Name: "--heal", Value: strconv.FormatBool(c.Heal)},
-		resume.Setting{Name: "--special", Value: strconv.FormatBool(c.Prompt.Special)})
+	return append(all, records.Setting{Name: "--heal", Value: strconv.FormatBool(c.Heal)},
+		records.Setting{Name: "--special", Value: strconv.FormatBool(c.Prompt.Special)})
 }
 
 // targetFlags adds the flags of a target of records.
@@ -188,27 +188,27 @@ func targetFlags(f *cli.Flags, t *records.Target) {
 func (a *app) checkTarget(t *records.Target) error {
 	err := t.Check(a.writingLines())
 	if err == nil && t.Resume {
-		if rules, ok := resume.Began(*t.Out, rulesSetting); ok && rules == "" {
+		if rules, ok := records.Began(*t.Out, rulesSetting); ok && rules == "" {
 			a.rules = 0
 		}
 	}
 	return err
 }
 
-// rulesSetting is receipt.Rules in a journal. Journals of before have none.
+// rulesSetting is chat.Rules in a journal. Journals of before have none.
 const rulesSetting = "rules"
 
 // openRecords opens a target for the program that is named and its options. free are options that
 // were chosen and not asked for.
 func (a *app) openRecords(
-	t *records.Target, m *model.Model, program string, options, free []resume.Setting,
+	t *records.Target, m *model.Model, program string, options, free []records.Setting,
 ) (*records.Records, error) {
-	o := resume.Options{Options: a.writingLines(), Program: program, Free: free}
-	settings := func() ([]resume.Setting, error) {
+	o := records.Options{Options: a.writingLines(), Program: program, Free: free}
+	settings := func() ([]records.Setting, error) {
 		checkpoint, err := a.checkpointSettings(m)
 		return append(checkpoint, options...), err
 	}
-	unsealed := func(journal string) { a.Notef(receipt.NoDigest, journal) }
+	unsealed := func(journal string) { a.Notef(strictjson.NoDigest, journal) }
 	r, err := t.Open(a.stdout.JSON(), o, settings, unsealed)
 	if err == nil && t.Out != nil && t.Resume {
 		a.logf("%s: continuing after line %d", *t.Out, r.Last().Line)
@@ -217,7 +217,7 @@ func (a *app) openRecords(
 }
 
 // checkpointSettings are what records depend on in the checkpoint.
-func (a *app) checkpointSettings(m *model.Model) ([]resume.Setting, error) {
+func (a *app) checkpointSettings(m *model.Model) ([]records.Setting, error) {
 	defer a.ShowProgress(func() string { return "reading " + a.modelName() })()
 	c, err := a.open()
 	if err != nil {
@@ -228,19 +228,19 @@ func (a *app) checkpointSettings(m *model.Model) ([]resume.Setting, error) {
 		return nil, err
 	}
 	tokenizer, err := c.TokenizerDigest()
-	settings := []resume.Setting{
+	settings := []records.Setting{
 		{Name: "model", Value: weights}, {Name: "--dtype", Value: m.Format()},
 		{Name: "tokenizer", Value: tokenizer},
 		{Name: rulesSetting, Value: strconv.Itoa(a.rules), Default: "0"},
 	}
 	if m.CacheFormat() != "f32" { // journals were written before there was another
 		settings = append(settings,
-			resume.Setting{Name: "--cache-dtype", Value: m.CacheFormat()})
+			records.Setting{Name: "--cache-dtype", Value: m.CacheFormat()})
 	}
 	if edits := m.Edits(); len(edits) > 0 && err == nil {
 		var digest *string
-		if digest, err = receipt.Digest(edits); err == nil {
-			settings = append(settings, resume.Setting{Name: "edits", Value: *digest})
+		if digest, err = strictjson.Digest(edits); err == nil {
+			settings = append(settings, records.Setting{Name: "edits", Value: *digest})
 		}
 	}
 	return settings, err

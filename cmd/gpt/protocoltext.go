@@ -9,12 +9,11 @@ import (
 	"os"
 	"time"
 
-	"picogpt/cmd/gpt/internal/infile"
 	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/eval"
-	"picogpt/internal/amount"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
+	"picogpt/internal/quote"
 )
 
 // A protocolText is what the flags say of a text that a protocol measures.
@@ -71,7 +70,7 @@ func (c *protocolText) read(a *app, command string) ([]string, error) {
 		names = []string{*c.Tokens}
 	}
 	if len(names) == 0 {
-		if !infile.Readable(a.files.Stdin) {
+		if !textio.Readable(a.files.Stdin) {
 			return nil, fault.Hint(usagef("no text"), "give files, or a text through a pipe")
 		}
 		names = []string{"-"}
@@ -116,6 +115,6 @@ func (c *protocolText) text(a *app, files []string) (eval.Text, error) {
 		text = eval.NewWikiText
 	}
 	result, err := text(eval.Protocol(c.Protocol), t, files...)
-	a.logf("tokenizing: %s", amount.Duration(time.Since(start)))
+	a.logf("tokenizing: %s", quote.Duration(time.Since(start)))
 	return result, err
 }

@@ -13,7 +13,6 @@ import (
 	"picogpt/checkpoint"
 	"picogpt/checkpoint/hub"
 	"picogpt/cmd/gpt/internal/checkpoints"
-	"picogpt/internal/amount"
 	"picogpt/internal/cli"
 	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
@@ -266,12 +265,12 @@ func (a *app) pullProgress(b *terminal.Bar) func(hub.Progress) {
 		case p.Note != "":
 			a.NoteDuring(b, "%s: %s", p.File, p.Note)
 		case p.Complete:
-			a.NoteDuring(b, "%s: %s", p.File, amount.Size(p.Done))
+			a.NoteDuring(b, "%s: %s", p.File, quote.Size(p.Done))
 		case time.Since(told) > often && a.Terminal() == nil:
 			rate := float64(p.AllDone) / time.Since(start).Seconds()
 			left := time.Duration(float64(p.AllTotal-p.AllDone) / max(rate, 1) * 1e9)
-			a.Notef("%s: %s of %s, %s/s, %v left", p.File, amount.Size(p.Done), amount.Size(p.Total),
-				amount.Size(int64(rate)), left.Round(time.Second))
+			a.Notef("%s: %s of %s, %s/s, %v left", p.File, quote.Size(p.Done), quote.Size(p.Total),
+				quote.Size(int64(rate)), left.Round(time.Second))
 		default:
 			return
 		}

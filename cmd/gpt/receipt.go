@@ -10,11 +10,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"picogpt/cmd/gpt/internal/receipt"
 	"picogpt/decode"
 	"picogpt/internal/cli"
 	"picogpt/internal/option"
 	"picogpt/internal/outfile"
-	"picogpt/internal/receipt"
 	"picogpt/model"
 )
 

@@ -13,8 +13,8 @@ import (
 	"picogpt/check/reference"
 	"picogpt/checkpoint"
 	"picogpt/cmd/gpt/internal/process"
-	"picogpt/internal/amount"
 	"picogpt/internal/fault"
+	"picogpt/internal/quote"
 	"picogpt/internal/terminal"
 	"picogpt/tokenizer"
 	"picogpt/weights"
@@ -87,7 +87,7 @@ func encodeAtMost(e *reference.Encoder, text string, n int) ([]int, error) {
 	}
 	if len(text)/max(1, longest) > n {
 		return nil, fmt.Errorf("text of %d bytes: want at most %s, of at most %d bytes each",
-			len(text), amount.Count(n, "token"), longest)
+			len(text), quote.Count(n, "token"), longest)
 	}
 	return e.Encode(text)
 }
@@ -117,7 +117,7 @@ func (a *app) readReference(
 	o := reference.Options{Memory: process.FreeMemory(), Progress: bar.SetBytes,
 		Before: func(bytes int64) error {
 			if bytes >= least {
-				a.NoteDuring(bar, note, amount.Size(bytes))
+				a.NoteDuring(bar, note, quote.Size(bytes))
 			}
 			return nil
 		}}

@@ -12,11 +12,11 @@ import (
 	"strings"
 
 	"picogpt/check/reference"
-	"picogpt/cmd/gpt/internal/infile"
 	"picogpt/cmd/gpt/internal/show"
+	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/decode"
-	"picogpt/internal/amount"
 	"picogpt/internal/option"
+	"picogpt/internal/quote"
 	"picogpt/internal/terminal"
 	"picogpt/model"
 	"picogpt/tokenizer"
@@ -67,7 +67,7 @@ func (c *generateCommand) runReference(a *app, o decode.Options) error {
 		w.total += max(1, c.Samples) * (len(first.Context()) + i)
 	}
 	if c.MaxTokens == 0 { // which takes hours for a large model
-		long := fmt.Sprintf("have %s, whose passes read %d in all", amount.Count(most, "token"), w.total)
+		long := fmt.Sprintf("have %s, whose passes read %d in all", quote.Count(most, "token"), w.total)
 		if o.Overflow == decode.OverflowSlide {
 			long = "have no end"
 		}
@@ -116,7 +116,7 @@ func (c *generateCommand) encodeReference(
 	}
 	if p.asText {
 		const most = 1 << 20 // its time is quadratic in places
-		if p.text, err = infile.Whole(io.LimitReader(p.source, most+1)); err != nil {
+		if p.text, err = textio.Whole(io.LimitReader(p.source, most+1)); err != nil {
 			return nil, err
 		}
 		if len(p.text) > most {

@@ -12,11 +12,11 @@ import (
 
 	"picogpt/cmd/gpt/internal/process"
 	"picogpt/cmd/gpt/internal/records"
-	"picogpt/cmd/gpt/internal/resume"
+
 	"picogpt/eval"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
-	"picogpt/internal/scorelines"
+	"picogpt/internal/lines"
 )
 
 type scoreCommand struct {
@@ -155,7 +155,7 @@ func (c *scoreCommand) Run(a *app) error {
 	run := records.Scores{
 		Texts:   in.texts(a, c.Target.Out != nil || c.Summary),
 		Options: eval.ScoreOptions{BOS: c.BOS, Top: c.Top, Batch: c.Batch},
-		Lines:   scorelines.Output{Fields: c.Fields, Keep: c.Keep, Offsets: eval.Unit(c.Offsets)},
+		Lines:   lines.Output{Fields: c.Fields, Keep: c.Keep, Offsets: eval.Unit(c.Offsets)},
 		Out:     out,
 		Silent:  c.Summary && c.Target.Out == nil,
 	}
@@ -186,10 +186,10 @@ func (c *scoreCommand) checkFields() error {
 	if len(c.Fields) == 0 {
 		return usagef("--fields: want names, found nothing")
 	}
-	names, err := scorelines.ParseFields(c.Fields, scorelines.Fields())
+	names, err := lines.ParseFields(c.Fields, lines.Fields())
 	if err != nil {
 		return fault.Hint(usagef("--fields: %w", err),
-			"the fields are "+strings.Join(scorelines.Fields(), ", "))
+			"the fields are "+strings.Join(lines.Fields(), ", "))
 	}
 	if c.Fields = names; c.Top == 0 && slices.Contains(names, "top") {
 		return usagef("--fields: top wants --top K")
@@ -198,8 +198,8 @@ func (c *scoreCommand) checkFields() error {
 }
 
 // settings are the options that the output depends on.
-func (c *scoreCommand) settings(in *textInput) []resume.Setting {
-	return append(in.settings(), []resume.Setting{
+func (c *scoreCommand) settings(in *textInput) []records.Setting {
+	return append(in.settings(), []records.Setting{
 		{Name: "--bos", Value: strconv.FormatBool(c.BOS)},
 		{Name: "--top", Value: strconv.Itoa(c.Top)},
 		{Name: "--offsets", Value: c.Offsets},

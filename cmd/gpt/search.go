@@ -8,8 +8,8 @@ import (
 
 	"picogpt/decode"
 	"picogpt/internal/fault"
+	"picogpt/internal/lines"
 	"picogpt/internal/option"
-	"picogpt/internal/promptlines"
 	"picogpt/model"
 	"picogpt/search"
 )
@@ -127,7 +127,7 @@ func (f *searchFlags) newScores() *searchScores {
 }
 
 // begin gives the object of a text what a search adds. Its texts have one seed.
-func (c *searchScores) begin(s *promptlines.Sample, seed uint64) {
+func (c *searchScores) begin(s *lines.Sample, seed uint64) {
 	switch {
 	case c == nil:
 		return

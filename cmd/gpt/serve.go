@@ -16,7 +16,6 @@ import (
 	"picogpt/checkpoint"
 	"picogpt/cmd/gpt/internal/listen"
 	"picogpt/decode"
-	"picogpt/internal/amount"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/option"
@@ -188,7 +187,7 @@ type muchFlags struct {
 	MaxWait    time.Duration
 	MaxPrompts int
 	MaxN       int
-	MaxBody    amount.Bytes // negative: the default for the model
+	MaxBody    quote.Bytes // negative: the default for the model
 	Timeout    time.Duration
 	Grace      time.Duration
 	Drain      time.Duration

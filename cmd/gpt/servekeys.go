@@ -8,19 +8,19 @@ import (
 	"log/slog"
 	"strings"
 
-	"picogpt/cmd/gpt/internal/filewatch"
-	"picogpt/cmd/gpt/internal/infile"
+	"picogpt/cmd/gpt/internal/listen"
+	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/internal/fault"
 	"picogpt/serve"
 )
 
 // readKeys reads --api-key-file. contents is what filewatch.Watch compares with.
 func readKeys(name string) (keys []serve.Key, contents []string, err error) {
-	if contents, err = filewatch.Read(name); err == nil {
+	if contents, err = listen.Read(name); err == nil {
 		keys, err = parseKeys(contents[0])
 	}
 	if err != nil {
-		return nil, nil, fault.Usagef("--api-key-file %w", infile.Error(quoteShort(name), err))
+		return nil, nil, fault.Usagef("--api-key-file %w", textio.Error(quoteShort(name), err))
 	}
 	return keys, contents, nil
 }
@@ -56,7 +56,7 @@ func parseKeys(text string) (keys []serve.Key, err error) {
 func watchKeys(
 	ctx context.Context, name string, contents []string, s *serve.Server, log *slog.Logger,
 ) {
-	filewatch.Watch(ctx, contents, func(contents []string, err error) {
+	listen.Watch(ctx, contents, func(contents []string, err error) {
 		var keys []serve.Key
 		if err == nil {
 			if keys, err = parseKeys(contents[0]); err == nil {

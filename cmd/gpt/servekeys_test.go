@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"picogpt/cmd/gpt/internal/filewatch"
+	"picogpt/cmd/gpt/internal/listen"
 	"picogpt/dev/testmodel"
 	"picogpt/model"
 	"picogpt/serve"
@@ -75,7 +75,7 @@ func TestAFileOfKeysIsReadAgain(t *testing.T) {
 		} {
 			log.Reset()
 			write(x.write)
-			time.Sleep(filewatch.Every)
+			time.Sleep(listen.Every)
 			synctest.Wait()
 			for key, want := range map[string]int{x.in: 200, x.out: 401} {
 				r, w := httptest.NewRequest("GET", "/v1/models", nil), httptest.NewRecorder()

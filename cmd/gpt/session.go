@@ -12,10 +12,10 @@ import (
 	"picogpt/cmd/gpt/internal/sessionfile"
 	"picogpt/cmd/gpt/internal/show"
 	"picogpt/decode"
-	"picogpt/internal/amount"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/outfile"
+	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
 	"picogpt/model"
 )
@@ -89,7 +89,7 @@ func (s *sessionFlag) open(
 		a.Notef("%s", sessionfile.Anew(problem, held))
 	}
 	s.held = held.Matches(prompt)
-	a.logf("%s: %d of %s of the prompt", s.file.Path, s.held, amount.Count(len(prompt), "token"))
+	a.logf("%s: %d of %s of the prompt", s.file.Path, s.held, quote.Count(len(prompt), "token"))
 	held.Truncate(s.held)
 	return held, prompt[s.held:], nil
 }

@@ -14,8 +14,8 @@ import (
 	"picogpt/inside/steer"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
+	"picogpt/internal/lines"
 	"picogpt/internal/outfile"
-	"picogpt/internal/promptlines"
 	"picogpt/internal/rows"
 	"picogpt/internal/strictjson"
 	"picogpt/internal/terminal"
@@ -153,7 +153,7 @@ func (c *steerCommand) check(a *app) error {
 // A promptList is the prompts of a file.
 type promptList struct {
 	*rows.Reader
-	in    promptlines.Input
+	in    lines.PromptReader
 	ids   [][]int
 	lines []int // on which they begin
 }

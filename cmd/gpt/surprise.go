@@ -10,7 +10,7 @@ import (
 	"picogpt/eval"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
-	"picogpt/internal/scorelines"
+	"picogpt/internal/lines"
 	"picogpt/internal/strictjson"
 	"picogpt/internal/webparts"
 )
@@ -75,7 +75,7 @@ func (c *surpriseCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	t, err := c.Text.tokenizer(a, &p, scorelines.IDs{Before: " "})
+	t, err := c.Text.tokenizer(a, &p, lines.IDs{Before: " "})
 	if err != nil {
 		return err
 	}

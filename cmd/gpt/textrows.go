@@ -13,15 +13,14 @@ import (
 	"sync"
 
 	"picogpt/checkpoint"
-	"picogpt/cmd/gpt/internal/infile"
 	"picogpt/cmd/gpt/internal/records"
-	"picogpt/cmd/gpt/internal/resume"
 	"picogpt/cmd/gpt/internal/textio"
+
 	"picogpt/eval"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
+	"picogpt/internal/lines"
 	"picogpt/internal/rows"
-	"picogpt/internal/scorelines"
 	"picogpt/tokenizer"
 )
 
@@ -57,7 +56,7 @@ func (c *textSource) flags(f *cli.Flags) {
 // A textInput reads requests from rows.
 type textInput struct {
 	records.Input
-	lines scorelines.Input
+	lines lines.RequestReader
 }
 
 // open opens the file, stdin, or the one text.
@@ -69,7 +68,7 @@ func (c *textSource) open(a *app) (*textInput, error) {
 		return nil, usagef("--text and a file: want one of them")
 	case c.Text != nil:
 		textio.HintAtFile(a.Notef, *c.Text, "gpt "+c.verb)
-	case c.File == nil && !infile.Readable(a.files.Stdin):
+	case c.File == nil && !textio.Readable(a.files.Stdin):
 		return nil, fault.Hint(usagef("nothing to %s", c.verb),
 			"give a file of texts, --text TEXT, or texts through a pipe")
 
@@ -134,12 +133,12 @@ func (in *textInput) texts(a *app, elsewhere bool) records.Texts {
 }
 
 // settings are what the output depends on.
-func (in *textInput) settings() []resume.Setting {
+func (in *textInput) settings() []records.Setting {
 	form := in.Form
 	if in.Raw {
 		form += ", as they stand"
 	}
-	return []resume.Setting{
+	return []records.Setting{
 		{Name: "--input", Value: form},
 		{Name: "--text-field", Value: strconv.Quote(in.lines.TextField)},
 	}
@@ -181,7 +180,7 @@ func (a *app) idTokenizer(in *textInput, special bool) (eval.Tokenizer, error) {
 	t, err := a.openTokenizer()
 	switch {
 	case in.Form == "jsonl" && errors.Is(err, checkpoint.ErrNoTokenizer):
-		return scorelines.IDs{Missing: err}, nil
+		return lines.IDs{Missing: err}, nil
 	case err == nil && special:
 		return t.WithSpecial(), nil
 	}

@@ -5,7 +5,6 @@ package main
 import (
 	"io"
 
-	"picogpt/cmd/gpt/internal/infile"
 	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
@@ -108,7 +107,7 @@ func (c *tokenizeCommand) runReference(a *app, text io.Reader) error {
 	case c.Special:
 		e = e.WithSpecial()
 	}
-	whole, err := infile.Whole(text)
+	whole, err := textio.Whole(text)
 	if err != nil {
 		return err
 	}
@@ -122,7 +121,7 @@ func (c *tokenizeCommand) runReference(a *app, text io.Reader) error {
 
 // decode prints the text of ids.
 func (c *tokenizeCommand) decode(a *app, t decoder, list io.Reader) error {
-	written, err := infile.Whole(list)
+	written, err := textio.Whole(list)
 	if err != nil {
 		return err
 	}

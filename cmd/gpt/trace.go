@@ -10,14 +10,14 @@ import (
 	"path/filepath"
 	"strings"
 
-	"picogpt/cmd/gpt/internal/arrayfile"
+	"picogpt/cmd/gpt/internal/sessionfile"
 	"picogpt/cmd/gpt/internal/show"
 	"picogpt/inside"
-	"picogpt/internal/amount"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/folder"
 	"picogpt/internal/outfile"
+	"picogpt/internal/quote"
 	"picogpt/model"
 )
 
@@ -27,7 +27,7 @@ type traceCommand struct {
 	As     string
 	To     arrayOutput
 	NPY    *string
-	Limit  amount.Bytes
+	Limit  quote.Bytes
 }
 
 func newTrace(a *app) *cli.Command {
@@ -134,7 +134,7 @@ func (c *traceCommand) Run(a *app) error {
 	if err := c.checkSize(a, arrays, len(p.ids)); err != nil {
 		return err
 	}
-	defer a.ShowProgress(func() string { return "reading " + amount.Count(len(p.ids), "token") })()
+	defer a.ShowProgress(func() string { return "reading " + quote.Count(len(p.ids), "token") })()
 	if c.NPY != nil {
 		return c.writeFolder(a, m, &p, arrays)
 	}
@@ -149,7 +149,7 @@ func (c *traceCommand) check(a *app) error {
 			"'resid_post.*' is the stream after each layer")
 	case (c.To.Out == nil) == (c.NPY == nil):
 		return usagef("want --out FILE or --npy DIR")
-	case c.To.Out != nil && arrayfile.FormatOf(*c.To.Out) != arrayfile.Safetensors:
+	case c.To.Out != nil && sessionfile.FormatOf(*c.To.Out) != sessionfile.Safetensors:
 		return usagef("--out %s: want a name that ends in .safetensors; --npy DIR writes files of "+
 			"NumPy", quoteShort(*c.To.Out))
 	case c.To.Out != nil && outfile.IsStream(*c.To.Out):
@@ -214,10 +214,10 @@ func (c *traceCommand) checkSize(a *app, arrays []inside.Array, tokens int) erro
 	if to == nil {
 		to = c.To.Out
 	}
-	text := fmt.Sprintf("%s: %s of %s, %s", *to, amount.Count(len(arrays), "array"),
-		amount.Count(tokens, "token"), amount.LongSize(size))
+	text := fmt.Sprintf("%s: %s of %s, %s", *to, quote.Count(len(arrays), "array"),
+		quote.Count(tokens, "token"), quote.LongSize(size))
 	if size > int64(c.Limit) {
-		return fault.Hint(fmt.Errorf("%s, want at most %s", text, amount.LongSize(int64(c.Limit))),
+		return fault.Hint(fmt.Errorf("%s, want at most %s", text, quote.LongSize(int64(c.Limit))),
 			"--limit SIZE allows more")
 	}
 	a.Notef("%s", text)
@@ -225,9 +225,9 @@ func (c *traceCommand) checkSize(a *app, arrays []inside.Array, tokens int) erro
 }
 
 // shapes are the arrays as package arrayfile has them.
-func shapes(arrays []inside.Array) (all []arrayfile.Array) {
+func shapes(arrays []inside.Array) (all []sessionfile.Array) {
 	for _, x := range arrays {
-		all = append(all, arrayfile.Array{Name: x.Point.String(), Shape: x.Shape})
+		all = append(all, sessionfile.Array{Name: x.Point.String(), Shape: x.Shape})
 	}
 	return all
 }
@@ -244,7 +244,7 @@ func (c *traceCommand) read(
 func (c *traceCommand) writeFile(
 	a *app, m *model.Model, p *prompt, arrays []inside.Array,
 ) error {
-	return c.To.write(a, m, p, map[string]string{"view": c.As}, func(f *arrayfile.Writer) error {
+	return c.To.write(a, m, p, map[string]string{"view": c.As}, func(f *sessionfile.Writer) error {
 		return c.read(m, p, arrays, f.WriteAt)
 	}, shapes(arrays)...)
 }
@@ -262,7 +262,7 @@ func (c *traceCommand) writeFolder(
 		return outfile.FlagError("--npy", err)
 	}
 	defer dir.Close()
-	ctx, files := context.Background(), make([]*arrayfile.Writer, len(list))
+	ctx, files := context.Background(), make([]*sessionfile.Writer, len(list))
 	var write func(i int) error
 	write = func(i int) error {
 		if i == len(list) {
@@ -276,7 +276,7 @@ func (c *traceCommand) writeFolder(
 		}
 		var within error // of the files after this one
 		err := dir.Write(ctx, names[i], func(w io.Writer) (err error) {
-			if files[i], err = arrayfile.Begin(w, arrayfile.NPY, nil, list[i]); err != nil {
+			if files[i], err = sessionfile.Begin(w, sessionfile.NPY, nil, list[i]); err != nil {
 				return err
 			}
 			if within = write(i + 1); within != nil {

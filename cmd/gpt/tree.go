@@ -13,7 +13,6 @@ import (
 	"picogpt/cmd/gpt/internal/form"
 	"picogpt/cmd/gpt/internal/pages"
 	"picogpt/decode"
-	"picogpt/internal/amount"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/quote"
@@ -234,7 +233,7 @@ func (c *treeCommand) print(a *app, p *prompt, found *treeFound) error {
 
 // summary says what the texts have together, and what another one can have.
 func (t *treeFound) summary() string {
-	text := fmt.Sprintf("%s, %s together; no other above %s", amount.Count(len(t.Texts), "text"),
+	text := fmt.Sprintf("%s, %s together; no other above %s", quote.Count(len(t.Texts), "text"),
 		percent(t.Total), percent(t.Rest))
 	if n := len(t.Texts); n > 0 && t.Rest > t.Texts[n-1].Prob*(1+0x1p-40) {
 		text += ": the budget is spent, and more of them may be likelier"

@@ -11,13 +11,13 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"picogpt/cmd/gpt/internal/receipt"
 	"picogpt/cmd/gpt/internal/show"
 	"picogpt/decode"
-	"picogpt/internal/amount"
+	"picogpt/internal/chat"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/quote"
-	"picogpt/internal/receipt"
 	"picogpt/internal/strictjson"
 	"picogpt/model"
 )
@@ -95,7 +95,7 @@ func (c *verifyCommand) Run(a *app) error {
 	defer made.close()
 	for i, want := range all {
 		if want.Digest == nil && i == 0 {
-			a.Notef(receipt.NoDigest, c.name())
+			a.Notef(strictjson.NoDigest, c.name())
 		}
 		err := made.verify(a, want)
 		if err != nil && len(all) > 1 {
@@ -185,13 +185,13 @@ func (v *verified) close() {
 func (v *verified) counted() string {
 	var all []string
 	if v.texts > 1 {
-		all = append(all, amount.Count(v.texts, "text"))
+		all = append(all, quote.Count(v.texts, "text"))
 	}
 	if v.texts > 0 {
-		all = append(all, amount.Count(v.tokens, "token"))
+		all = append(all, quote.Count(v.tokens, "token"))
 	}
 	if v.candidates > 0 || v.texts == 0 {
-		all = append(all, amount.Count(v.candidates, "candidate"))
+		all = append(all, quote.Count(v.candidates, "candidate"))
 	}
 	return strings.Join(all, ", ")
 }
@@ -311,7 +311,7 @@ func (v *verified) next(a *app, r *receipt.Receipt) error {
 
 // checkReceipt compares the checkpoint, before anything is made with another.
 func checkReceipt(a *app, r *receipt.Receipt) error {
-	if err := cmp.Or(r.Formats.Check(), r.CheckArithmetic(), receipt.CheckRules(r.Rules)); err != nil {
+	if err := cmp.Or(r.Formats.Check(), r.CheckArithmetic(), chat.CheckRules(r.Rules)); err != nil {
 		return err
 	}
 	ck, err := a.open()

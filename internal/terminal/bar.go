@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"picogpt/internal/amount"
+	"picogpt/internal/quote"
 )
 
 // A Bar counts items or bytes. It is set by one goroutine and read by another.
@@ -100,7 +100,7 @@ func (b *Bar) status() state {
 		s.parts = append(s.parts, b.amount(b.done, b.total))
 	case b.length > 0:
 		s.share = float64(b.read) / float64(b.length)
-		s.parts = append(s.parts, b.amount(b.done, 0), amount.Size(b.read)+" of "+amount.Size(b.length))
+		s.parts = append(s.parts, b.amount(b.done, 0), quote.Size(b.read)+" of "+quote.Size(b.length))
 	default:
 		s.bar = false
 		s.parts = append(s.parts, b.amount(b.done, 0))
@@ -122,9 +122,9 @@ func (b *Bar) status() state {
 func (b *Bar) amount(done, total int64) string {
 	switch {
 	case b.unit == "" && total > 0:
-		return amount.Size(done) + " of " + amount.Size(total)
+		return quote.Size(done) + " of " + quote.Size(total)
 	case b.unit == "":
-		return amount.Size(done)
+		return quote.Size(done)
 	case total > 0:
 		return fmt.Sprintf("%d of %d %s", done, total, b.unit)
 	}
@@ -134,7 +134,7 @@ func (b *Bar) amount(done, total int64) string {
 func (b *Bar) rate(took time.Duration) string {
 	rate := float64(b.done) / max(took.Seconds(), 1e-9)
 	if b.unit == "" {
-		return amount.Size(int64(rate)) + "/s"
+		return quote.Size(int64(rate)) + "/s"
 	}
 	digits := 0
 	if rate > 0 && rate < 10 {

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"math/big"
 
-	"picogpt/internal/mapped"
+	"picogpt/internal/folder"
 	"picogpt/internal/pickle"
 	"picogpt/internal/quote"
 )
@@ -96,7 +96,7 @@ func number(v any) string {
 
 // locate finds the storages in the order of their keys, from byte at on, and returns the end of the
 // last one.
-func (s *storages) locate(file mapped.File, at int64, keys any) (int64, error) {
+func (s *storages) locate(file folder.Mapped, at int64, keys any) (int64, error) {
 	list, ok := keys.(*pickle.List)
 	if !ok {
 		return 0, fmt.Errorf("the list of storages: %s, want a list", pickle.Kind(keys))

@@ -13,7 +13,7 @@ import (
 	"io/fs"
 	"math/big"
 
-	"picogpt/internal/mapped"
+	"picogpt/internal/folder"
 )
 
 // A File is an open file of torch.save.
@@ -22,12 +22,12 @@ type File struct {
 	// are not PyTorch's tensors and storages are pickle.Objects.
 	Root any
 
-	file mapped.File
+	file folder.Mapped
 }
 
 // Open opens and checks a file. Its errors do not name the file.
 func Open(fsys fs.FS, name string) (*File, error) {
-	file, err := mapped.OpenParts(fsys, name, nil)
+	file, err := folder.MapParts(fsys, name, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 
 	"picogpt/dev/fixture"
 	"picogpt/internal/folder"
-	"picogpt/internal/mapped"
+
 	"picogpt/internal/pickle"
 	"picogpt/kernels"
 	"picogpt/weights"
@@ -309,7 +309,7 @@ func FuzzObject(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		a, err := readArchive(mapped.File{Bytes: b})
+		a, err := readArchive(folder.Mapped{Bytes: b})
 		if err != nil {
 			f.Fatal(err)
 		}

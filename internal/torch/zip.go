@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"picogpt/internal/mapped"
+	"picogpt/internal/folder"
 	"picogpt/internal/pickle"
 	"picogpt/internal/quote"
 )
@@ -33,7 +33,7 @@ const (
 // An archive is a zip whose directory was read. Only the directory decides about an entry: local
 // headers may leave sizes out, and are read together with their entry.
 type archive struct {
-	file    mapped.File
+	file    folder.Mapped
 	entries map[string]entry
 }
 
@@ -174,7 +174,7 @@ func (a *archive) begin(e entry) (int64, error) {
 }
 
 // readArchive reads the directory of a zip, and checks that no two entries share bytes or a name.
-func readArchive(file mapped.File) (*archive, error) {
+func readArchive(file folder.Mapped) (*archive, error) {
 	directory, count, at, err := findDirectory(file)
 	if err != nil {
 		return nil, err
@@ -214,7 +214,7 @@ func readArchive(file mapped.File) (*archive, error) {
 // findDirectory returns the directory of a zip, the number of entries that it announces, and its
 // offset.
 func findDirectory(
-	file mapped.File,
+	file folder.Mapped,
 ) (directory []byte, count uint64, at int64, err error) {
 	most := min(file.Size(), endSize+largestComment)
 	tail, err := file.Part(file.Size()-most, most)
@@ -250,7 +250,7 @@ func findDirectory(
 }
 
 // findEnd64 returns the record that large zips have before the last one.
-func findEnd64(file mapped.File, endAt uint64) (end []byte, ok bool, err error) {
+func findEnd64(file folder.Mapped, endAt uint64) (end []byte, ok bool, err error) {
 	if endAt < locator64Size {
 		return nil, false, nil
 	}

@@ -5,7 +5,7 @@ package demo
 import (
 	"encoding/binary"
 
-	"picogpt/internal/mapped"
+	"picogpt/internal/folder"
 )
 
 // Of the embedding's rows, the first tensor of the file, 41,590 belong to tokens that did not occur in
@@ -33,7 +33,7 @@ func unpack(packed []byte) []byte {
 		kept += int(marks[row/8] >> (row % 8) & 1)
 	}
 	// on small pages it takes twice as long as the copies
-	whole := mapped.Kept(head + len(stored) + (rows-kept)*rowBytes)
+	whole := folder.Kept(head + len(stored) + (rows-kept)*rowBytes)
 	to := whole[copy(whole, packed[:head]):]
 	for row := range rows {
 		if marks[row/8]>>(row%8)&1 == 1 {

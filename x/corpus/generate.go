@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"picogpt/internal/lines"
 	"picogpt/internal/option"
-	"picogpt/internal/scorelines"
 	"picogpt/x/corpus/internal/job"
 )
 
@@ -100,7 +100,7 @@ func (c *generateCommand) generateOptions() (job.GenerateOptions, error) {
 	case c.Fields == nil:
 		return o, nil
 	}
-	o.Fields, err = scorelines.ParseFields(c.Fields, textFields)
+	o.Fields, err = lines.ParseFields(c.Fields, textFields)
 	switch {
 	case err != nil:
 		return o, usagef("--fields: %w; the fields are %s", err, strings.Join(textFields, ", "))

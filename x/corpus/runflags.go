@@ -14,8 +14,8 @@ import (
 
 	"picogpt/checkpoint"
 	"picogpt/checkpoint/hub"
+	"picogpt/internal/lines"
 	"picogpt/internal/outfile"
-	"picogpt/internal/scorelines"
 	"picogpt/kernels"
 	"picogpt/x/corpus/internal/input"
 	"picogpt/x/corpus/internal/job"
@@ -155,8 +155,8 @@ func (c *scoreCommand) recordFields() ([]string, error) {
 	if c.Fields == nil {
 		return nil, nil
 	}
-	known := append([]string{"source"}, scorelines.Fields()...)
-	names, err := scorelines.ParseFields(c.Fields, known)
+	known := append([]string{"source"}, lines.Fields()...)
+	names, err := lines.ParseFields(c.Fields, known)
 	switch {
 	case err != nil:
 		return nil, usagef("--fields: %w; the fields are %s", err, strings.Join(known, ", "))

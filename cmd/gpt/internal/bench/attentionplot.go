@@ -10,7 +10,7 @@ import (
 	"io"
 	"math"
 
-	"picogpt/internal/plot"
+	"picogpt/internal/webparts"
 )
 
 const (
@@ -52,9 +52,9 @@ func (a *Attention) SVG(w io.Writer) error {
 }
 
 // plotAxes span all points.
-func (a *Attention) plotAxes() (x, y plot.Log) {
-	x = plot.Log{Low: math.Inf(1), From: plotLeft, To: plotRight}
-	y = plot.Log{Low: math.Inf(1), From: plotBottom, To: plotTop}
+func (a *Attention) plotAxes() (x, y webparts.Log) {
+	x = webparts.Log{Low: math.Inf(1), From: plotLeft, To: plotRight}
+	y = webparts.Log{Low: math.Inf(1), From: plotBottom, To: plotTop}
 	for _, s := range a.Series {
 		for _, p := range s.Points {
 			x.Low, x.High = min(x.Low, float64(p.Tokens)), max(x.High, float64(p.Tokens))
@@ -67,7 +67,7 @@ func (a *Attention) plotAxes() (x, y plot.Log) {
 	return x, y.Rounded()
 }
 
-func (a *Attention) plotSeries(b *bytes.Buffer, i int, x, y plot.Log) {
+func (a *Attention) plotSeries(b *bytes.Buffer, i int, x, y webparts.Log) {
 	s, color := &a.Series[i], plotColors[i%len(plotColors)]
 	fmt.Fprintf(b, `<polyline fill="none" stroke="%s" stroke-width="2" points="`, color)
 	for _, p := range s.Points {

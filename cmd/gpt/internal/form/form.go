@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"picogpt/cmd/gpt/internal/resume"
+	"picogpt/cmd/gpt/internal/records"
 	"picogpt/constrain"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
@@ -208,8 +208,8 @@ func (f *Form) schemaItself() bool {
 }
 
 // Settings are the flags as a run that continues compares them. Files count by what is in them.
-func (f *Form) Settings(read ReadFile, rules int) (list []resume.Setting, err error) {
-	add := func(name, value string) { list = append(list, resume.Setting{Name: name, Value: value}) }
+func (f *Form) Settings(read ReadFile, rules int) (list []records.Setting, err error) {
+	add := func(name, value string) { list = append(list, records.Setting{Name: name, Value: value}) }
 	digest := func(text string) string {
 		sum := sha256.Sum256([]byte(text))
 		return hex.EncodeToString(sum[:8])

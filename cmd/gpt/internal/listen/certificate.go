@@ -8,7 +8,6 @@ import (
 	"os"
 	"sync/atomic"
 
-	"picogpt/cmd/gpt/internal/filewatch"
 	"picogpt/internal/fault"
 )
 
@@ -24,7 +23,7 @@ func ReadCertificate(cert, key string) (*Certificate, error) {
 	c := &Certificate{names: []string{cert, key}}
 	var err error
 	if regular(cert) && regular(key) {
-		if c.contents, err = filewatch.Read(c.names...); err == nil {
+		if c.contents, err = Read(c.names...); err == nil {
 			err = c.set(c.contents)
 		}
 	} else {
@@ -57,7 +56,7 @@ func (c *Certificate) Watch(ctx context.Context, changed func(error)) {
 	if c.contents == nil {
 		return
 	}
-	filewatch.Watch(ctx, c.contents, func(contents []string, err error) {
+	Watch(ctx, c.contents, func(contents []string, err error) {
 		if err == nil {
 			err = c.set(contents)
 		}

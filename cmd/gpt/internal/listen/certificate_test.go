@@ -17,8 +17,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"picogpt/cmd/gpt/internal/filewatch"
 )
 
 // selfSigned returns a certificate with a serial number, and its key, as PEM.
@@ -86,7 +84,7 @@ func TestACertificateIsReadAgain(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go c.Watch(ctx, func(err error) { told = append(told, err) })
-		later := func() { time.Sleep(filewatch.Every + time.Second); synctest.Wait() }
+		later := func() { time.Sleep(Every + time.Second); synctest.Wait() }
 		later()
 		if got := serial(t, c); got != 1 || len(told) != 0 {
 			t.Errorf("certificate %d, told %v", got, told)

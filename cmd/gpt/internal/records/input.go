@@ -7,7 +7,6 @@ import (
 	"io"
 	"sync/atomic"
 
-	"picogpt/cmd/gpt/internal/resume"
 	"picogpt/internal/fault"
 	"picogpt/internal/rows"
 	"picogpt/internal/terminal"
@@ -16,7 +15,7 @@ import (
 // An Input is rows, of which the first may have their records already.
 type Input struct {
 	*rows.Reader
-	From  resume.Mark  // rows up to here have them
+	From  Mark         // rows up to here have them
 	Err   error        // of reading, after the last row
 	known atomic.Int64 // bytes of the file up to there
 }
@@ -50,7 +49,7 @@ func (in *Input) show(b *terminal.Bar, done int) {
 }
 
 // skip reads the rows that have results, up to a mark.
-func skip(in *rows.Reader, from resume.Mark) error {
+func skip(in *rows.Reader, from Mark) error {
 	err := in.Skip(from.Line, from.Input)
 	var changed *rows.ChangedError
 	if errors.As(err, &changed) {

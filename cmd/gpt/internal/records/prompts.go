@@ -12,16 +12,15 @@ import (
 
 	"picogpt/batch"
 	"picogpt/cmd/gpt/internal/process"
-	"picogpt/cmd/gpt/internal/resume"
+
+	"picogpt/cmd/gpt/internal/receipt"
 	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/decode"
-	"picogpt/internal/amount"
 	"picogpt/internal/fault"
-	"picogpt/internal/promptlines"
+	"picogpt/internal/lines"
 	"picogpt/internal/quote"
-	"picogpt/internal/receipt"
 	"picogpt/internal/rows"
-	"picogpt/internal/scorelines"
+
 	"picogpt/internal/strictjson"
 	"picogpt/internal/terminal"
 	"picogpt/model"
@@ -43,13 +42,13 @@ type Prompts struct {
 
 	Model   *model.Model
 	Options decode.Options
-	Samples int              // of each prompt
-	Forms   []string         // flags that the texts must fit, for errors
-	Healer  *textio.Healer   // nil: without --heal
-	Form    promptlines.Form // of the objects
+	Samples int            // of each prompt
+	Forms   []string       // flags that the texts must fit, for errors
+	Healer  *textio.Healer // nil: without --heal
+	Form    lines.Form     // of the objects
 
 	Input   *Input
-	Prompts promptlines.Input
+	Prompts lines.PromptReader
 	Out     *Records
 
 	// Receipts, if it is not nil, gets a line for each row that has texts: what Receipt makes of
@@ -114,7 +113,7 @@ func (r *Prompts) Run() error {
 	}
 	took := time.Since(start)
 	r.Logf("%s in %s, %.0f tokens/s",
-		amount.Count(r.tokens, "token"), amount.Duration(took), amount.Rate(r.tokens, took))
+		quote.Count(r.tokens, "token"), quote.Duration(took), quote.Rate(r.tokens, took))
 	return fault.First(ctx.Err(), r.Input.Err)
 }
 
@@ -196,7 +195,7 @@ func (r *Prompts) continues(ctx context.Context, b *batch.Batcher, j *line) {
 			j.tokens++ // it is not among them
 		}
 		var line []byte
-		if line, j.Err = strictjson.Line(promptlines.Record{
+		if line, j.Err = strictjson.Line(lines.TextRecord{
 			Line: j.First, ID: j.id, Sample: s,
 		}); j.Err != nil {
 			return
@@ -217,7 +216,7 @@ func (r *Prompts) answer(j *line) error {
 	if j.Err != nil {
 		r.state.Errors++
 		r.Console.NoteDuring(r.bar, "%s: line %d: %s", r.Input.Name, j.First, quote.OneLine(j.Err))
-		e := scorelines.Error{Line: j.First, ID: j.id, Error: quote.OneLine(j.Err)}
+		e := lines.Error{Line: j.First, ID: j.id, Error: quote.OneLine(j.Err)}
 		var err error
 		if j.record, err = strictjson.Line(e); err != nil {
 			return err
@@ -228,7 +227,7 @@ func (r *Prompts) answer(j *line) error {
 		return err
 	}
 	r.Input.show(r.bar, r.answered)
-	if err := r.Out.Write(j.record, resume.Mark{Line: j.Last, Input: j.Digest, State: state}); err != nil ||
+	if err := r.Out.Write(j.record, Mark{Line: j.Last, Input: j.Digest, State: state}); err != nil ||
 		j.receipt == nil {
 		return err
 	}
@@ -242,7 +241,7 @@ func (r *Prompts) Bad() error {
 	if n == 0 {
 		return nil
 	}
-	err := fmt.Errorf("%d of %s could not be continued", n, amount.Count(r.state.Lines, "prompt"))
+	err := fmt.Errorf("%d of %s could not be continued", n, quote.Count(r.state.Lines, "prompt"))
 	if r.answered > 0 && !r.objects && !r.Prompts.Table {
 		err = fault.Hint(err, `a line is an object such as {"prompt":"Once upon a time"}`)
 	}

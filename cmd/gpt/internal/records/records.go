@@ -9,7 +9,7 @@ import (
 	"os"
 
 	"picogpt/cmd/gpt/internal/process"
-	"picogpt/cmd/gpt/internal/resume"
+
 	"picogpt/internal/fault"
 	"picogpt/internal/outfile"
 )
@@ -56,7 +56,7 @@ func stdoutIsNot(inputs *outfile.Inputs) error {
 // the target's own. settings returns what the records depend on; it is not called for stdout and
 // devices. unsealed tells the user that an earlier version wrote the file's journal.
 func (t *Target) Open(
-	stdout io.Writer, o resume.Options, settings func() ([]resume.Setting, error),
+	stdout io.Writer, o Options, settings func() ([]Setting, error),
 	unsealed func(journal string),
 ) (r *Records, err error) {
 	if t.Out == nil {
@@ -68,7 +68,7 @@ func (t *Target) Open(
 			return nil, err
 		}
 	}
-	f, err := resume.Open(*t.Out, o)
+	f, err := Open(*t.Out, o)
 	if err != nil {
 		return nil, hinted(err)
 	}
@@ -80,11 +80,11 @@ func (t *Target) Open(
 
 // hinted adds what can be done about a file that is there.
 func hinted(err error) error {
-	var mismatch *resume.MismatchError
+	var mismatch *MismatchError
 	switch {
 	case errors.As(err, &mismatch):
 		return fault.Hint(err, "--force in place of --resume begins anew")
-	case errors.Is(err, resume.ErrForeign):
+	case errors.Is(err, ErrForeign):
 		return fault.Hint(err,
 			"give --out another name, or move that file away; --force writes over it")
 	case errors.Is(err, outfile.ErrExists):
@@ -96,19 +96,19 @@ func hinted(err error) error {
 // Records are written one by one, each at once.
 type Records struct {
 	stdout io.Writer
-	file   *resume.File // in place of stdout, if not nil
+	file   *File // in place of stdout, if not nil
 }
 
 // Last is the mark that is continued from.
-func (r *Records) Last() resume.Mark {
+func (r *Records) Last() Mark {
 	if r.file == nil {
-		return resume.Mark{}
+		return Mark{}
 	}
 	return r.file.Last()
 }
 
 // Write writes one record, a line with its end.
-func (r *Records) Write(record []byte, m resume.Mark) error {
+func (r *Records) Write(record []byte, m Mark) error {
 	if r.file == nil {
 		_, err := r.stdout.Write(record)
 		return err

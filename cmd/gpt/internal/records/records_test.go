@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/cmd/gpt/internal/resume"
 	"picogpt/internal/outfile"
 )
 
@@ -28,14 +27,14 @@ func TestTargetsThatAreRefused(t *testing.T) {
 }
 
 func TestRecordsOnStdoutAndInAFileThatIsContinued(t *testing.T) {
-	settings := func() ([]resume.Setting, error) {
-		return []resume.Setting{{Name: "a", Value: "1"}}, nil
+	settings := func() ([]Setting, error) {
+		return []Setting{{Name: "a", Value: "1"}}, nil
 	}
 	unsealed := func(string) { t.Error("a journal without a digest") }
 	var stdout strings.Builder
-	r, err := new(Target).Open(&stdout, resume.Options{}, settings, unsealed)
+	r, err := new(Target).Open(&stdout, Options{}, settings, unsealed)
 	if err == nil {
-		err = r.Close(r.Write([]byte("one\n"), resume.Mark{Line: 1}))
+		err = r.Close(r.Write([]byte("one\n"), Mark{Line: 1}))
 	}
 	if err != nil || stdout.String() != "one\n" || r.Last().Line != 0 {
 		t.Errorf("stdout: %q, %v", &stdout, err)
@@ -43,14 +42,14 @@ func TestRecordsOnStdoutAndInAFileThatIsContinued(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "out.jsonl")
 	for line := 1; line <= 2; line++ {
 		target := Target{Out: &name, Resume: line > 1}
-		r, err := target.Open(&stdout, resume.Options{Program: "test"}, settings, unsealed)
+		r, err := target.Open(&stdout, Options{Program: "test"}, settings, unsealed)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if r.Last().Line != line-1 || r.Setting("a") != "1" {
 			t.Errorf("run %d continues after line %d, a is %q", line, r.Last().Line, r.Setting("a"))
 		}
-		mark := resume.Mark{Line: line, Input: fmt.Sprint(line)}
+		mark := Mark{Line: line, Input: fmt.Sprint(line)}
 		if err := r.Close(r.Write(fmt.Appendln(nil, line), mark)); err != nil {
 			t.Fatal(err)
 		}

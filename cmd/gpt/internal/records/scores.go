@@ -9,10 +9,9 @@ import (
 	"iter"
 	"strconv"
 
-	"picogpt/cmd/gpt/internal/resume"
 	"picogpt/eval"
+	"picogpt/internal/lines"
 	"picogpt/internal/rows"
-	"picogpt/internal/scorelines"
 	"picogpt/internal/strictjson"
 	"picogpt/model"
 )
@@ -21,7 +20,7 @@ import (
 type Scores struct {
 	Texts
 	Options eval.ScoreOptions
-	Lines   scorelines.Output
+	Lines   lines.Output
 	Out     *Records
 	Silent  bool         // write no records
 	Total   eval.Summary // of all lines, those of an earlier run included
@@ -49,7 +48,7 @@ func (s *Scores) Run(m *model.Model, t eval.Tokenizer) error {
 
 // answer writes the score of a row.
 func (s *Scores) answer(score *eval.Scored) (tokens int, err error) {
-	row := score.Tag.(*scorelines.Row)
+	row := score.Tag.(*lines.Row)
 	r := s.Lines.Record(row, score)
 	if err := s.Total.Add(&r.Record); err != nil {
 		return 0, err
@@ -58,13 +57,13 @@ func (s *Scores) answer(score *eval.Scored) (tokens int, err error) {
 }
 
 // fail writes why a row cannot be scored.
-func (s *Scores) fail(row *scorelines.Row, err error) error {
+func (s *Scores) fail(row *lines.Row, err error) error {
 	s.Total.Err()
 	return s.write(row, s.Lines.Error(row, err))
 }
 
 // write writes a record, to the file only where stdout is for the summary.
-func (s *Scores) write(row *scorelines.Row, record any) error {
+func (s *Scores) write(row *lines.Row, record any) error {
 	if s.Silent {
 		return nil
 	}
@@ -76,7 +75,7 @@ func (s *Scores) write(row *scorelines.Row, record any) error {
 	if err != nil {
 		return err
 	}
-	return s.Out.Write(b, resume.Mark{Line: row.Last, Input: row.Digest, State: state})
+	return s.Out.Write(b, Mark{Line: row.Last, Input: row.Digest, State: state})
 }
 
 // withMember is an object as a line, with another value of a member.

@@ -11,11 +11,10 @@ import (
 	"time"
 
 	"picogpt/cmd/gpt/internal/process"
-	"picogpt/cmd/gpt/internal/resume"
+
 	"picogpt/eval"
-	"picogpt/internal/amount"
+	"picogpt/internal/lines"
 	"picogpt/internal/quote"
-	"picogpt/internal/scorelines"
 	"picogpt/internal/terminal"
 )
 
@@ -27,7 +26,7 @@ type Texts struct {
 	Bar     bool // show how far the run is
 
 	Input    *Input
-	Requests scorelines.Input
+	Requests lines.RequestReader
 
 	bar *terminal.Bar
 }
@@ -45,7 +44,7 @@ func (t *Texts) requests(yield func(eval.Request) bool) {
 // the row of a text that has none, and why, after the user was told.
 func Answer[A any](
 	t *Texts, answers func(context.Context, iter.Seq[eval.Request]) iter.Seq2[A, error],
-	take func(*A) (tokens int, err error), fail func(*scorelines.Row, error) error,
+	take func(*A) (tokens int, err error), fail func(*lines.Row, error) error,
 ) error {
 	t.bar = terminal.NewBar("lines")
 	ctx, release := t.Signals.Graceful()
@@ -59,7 +58,7 @@ func Answer[A any](
 		var bad *eval.RequestError
 		switch {
 		case errors.As(err, &bad):
-			row := bad.Tag.(*scorelines.Row)
+			row := bad.Tag.(*lines.Row)
 			t.Console.NoteDuring(t.bar, "%s: line %d: %s", t.Input.Name, row.First,
 				quote.OneLine(bad.Err))
 			err = fail(row, bad.Err)
@@ -75,14 +74,14 @@ func Answer[A any](
 		t.Input.show(t.bar, done)
 	}
 	took := time.Since(start)
-	t.Logf("%d tokens in %s, %.0f tokens/s", tokens, amount.Duration(took),
-		amount.Rate(tokens, took))
+	t.Logf("%d tokens in %s, %.0f tokens/s", tokens, quote.Duration(took),
+		quote.Rate(tokens, took))
 	return t.Input.Err
 }
 
 // Lines writes answers as objects on lines, to stdout or a file that a later run can continue.
 type Lines struct {
-	Output scorelines.Output
+	Output lines.Output
 	Out    *Records
 	Total  struct { // of an earlier run too
 		Lines  int `json:"lines"`
@@ -100,7 +99,7 @@ func (l *Lines) Begin(t *Texts) error {
 }
 
 // Write writes the record of a row.
-func (l *Lines) Write(row *scorelines.Row, record any) error {
+func (l *Lines) Write(row *lines.Row, record any) error {
 	l.Total.Lines++
 	b, err := l.Output.Line(row, record)
 	if err != nil {
@@ -110,7 +109,7 @@ func (l *Lines) Write(row *scorelines.Row, record any) error {
 	if err != nil {
 		return err
 	}
-	return l.Out.Write(b, resume.Mark{Line: row.Last, Input: row.Digest, State: state})
+	return l.Out.Write(b, Mark{Line: row.Last, Input: row.Digest, State: state})
 }
 
 // Failed returns an error if some rows have no answer: they could not be what done says.
@@ -122,7 +121,7 @@ func (l *Lines) Failed(done string) error {
 }
 
 // Fail writes the record of a row that has no answer.
-func (l *Lines) Fail(row *scorelines.Row, err error) error {
+func (l *Lines) Fail(row *lines.Row, err error) error {
 	l.Total.Errors++
 	return l.Write(row, l.Output.Error(row, err))
 }

@@ -12,10 +12,10 @@ import (
 	"os"
 	"slices"
 
-	"picogpt/internal/amount"
 	"picogpt/internal/fault"
 	"picogpt/internal/folder"
 	"picogpt/internal/outfile"
+	"picogpt/internal/quote"
 	"picogpt/model"
 )
 
@@ -138,7 +138,7 @@ func (f *File) Restore(
 // Anew is the line for the user if Restore had a problem.
 func Anew(problem string, s *model.Session) string {
 	if n := s.Len(); n > 0 {
-		return problem + ": computed anew after " + amount.Count(n, "token")
+		return problem + ": computed anew after " + quote.Count(n, "token")
 	}
 	return problem + ": computed anew"
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"picogpt/inside"
-	"picogpt/internal/amount"
+	"picogpt/internal/quote"
 	"picogpt/internal/webparts"
 )
 
@@ -69,7 +69,7 @@ func (a *Attribution) Bars(top, columns int) string {
 		fmt.Fprintf(&b, numbers+"%s\n", part.Name, part.Value, bar)
 	}
 	if more := len(parts) - top; more > 0 {
-		fmt.Fprintf(&b, numbers+"\n", amount.Count(more, "other part"), rest)
+		fmt.Fprintf(&b, numbers+"\n", quote.Count(more, "other part"), rest)
 	}
 	fmt.Fprintf(&b, numbers+"\n"+numbers+"\n", "sum", a.Sum, "difference", a.Difference)
 	return b.String()

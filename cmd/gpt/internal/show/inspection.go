@@ -12,9 +12,9 @@ import (
 
 	"picogpt/checkpoint"
 	"picogpt/checkpoint/hub"
-	"picogpt/internal/amount"
 	"picogpt/internal/fault"
-	"picogpt/internal/mapped"
+	"picogpt/internal/folder"
+	"picogpt/internal/quote"
 	"picogpt/model"
 	"picogpt/weights"
 )
@@ -165,9 +165,9 @@ func InspectRemote(
 	switch {
 	case far.Err() != nil:
 		return nil, nil, far.Err()
-	case errors.Is(err, mapped.ErrFar):
+	case errors.Is(err, folder.ErrFar):
 		err = fault.Hint(err, fmt.Sprintf("gpt pull %s downloads it (%s), then gpt inspect %s shows it",
-			name, amount.Size(far.Size), name))
+			name, quote.Size(far.Size), name))
 	}
 	return i, problem, err
 }

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"text/tabwriter"
 
-	"picogpt/internal/amount"
+	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
 	"picogpt/model"
 )
@@ -20,7 +20,7 @@ import (
 func (i *Inspection) Text() []byte {
 	var b bytes.Buffer
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(&b, "%s\n", amount.Count(len(i.Tensors), "tensor"))
+	fmt.Fprintf(&b, "%s\n", quote.Count(len(i.Tensors), "tensor"))
 	for _, t := range i.Tensors {
 		mark := ""
 		switch {
@@ -57,14 +57,14 @@ func (i *Inspection) Text() []byte {
 		fmt.Fprintf(w, "tokenizer\t%s\n", i.Vocab)
 	}
 	fmt.Fprintf(w, "parameters\t%d\n", i.Parameters)
-	fmt.Fprintf(w, "bytes\t%d\t%s\n", i.Bytes, amount.LongSize(i.Bytes))
+	fmt.Fprintf(w, "bytes\t%d\t%s\n", i.Bytes, quote.LongSize(i.Bytes))
 	if i.Format != "" {
 		fmt.Fprintf(w, "format\t%s\n", i.Format)
 	}
-	fmt.Fprintf(w, "memory at full context\t%d\t%s\n", i.Memory.Total, amount.LongSize(i.Memory.Total))
-	fmt.Fprintf(w, "  weights\t%d\t%s\n", i.Memory.Weights, amount.LongSize(i.Memory.Weights))
+	fmt.Fprintf(w, "memory at full context\t%d\t%s\n", i.Memory.Total, quote.LongSize(i.Memory.Total))
+	fmt.Fprintf(w, "  weights\t%d\t%s\n", i.Memory.Weights, quote.LongSize(i.Memory.Weights))
 	fmt.Fprintf(w, "  keys and values\t%d\t%s, of %d positions\n", i.Memory.KeyValues,
-		amount.LongSize(i.Memory.KeyValues), i.Config.Positions)
+		quote.LongSize(i.Memory.KeyValues), i.Config.Positions)
 	w.Flush()
 	return b.Bytes()
 }

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"picogpt/internal/amount"
 	"picogpt/internal/quote"
 	"picogpt/tokenizer"
 )
@@ -27,7 +26,7 @@ func Missing(t *tokenizer.Tokenizer, most int) string {
 	if most > 0 && len(list) > most {
 		list = append(list[:most:most], fmt.Sprintf("and %d more", len(list)-most))
 	}
-	return fmt.Sprintf("no token for %s of 256, and %s: %s", amount.Count(len(missing), "byte"), fate,
+	return fmt.Sprintf("no token for %s of 256, and %s: %s", quote.Count(len(missing), "byte"), fate,
 		strings.Join(list, ", "))
 }
 

@@ -10,7 +10,6 @@ import (
 	"picogpt/checkpoint"
 	"picogpt/checkpoint/hub"
 	"picogpt/cmd/gpt/internal/checkpoints"
-	"picogpt/internal/amount"
 	"picogpt/internal/quote"
 	"picogpt/internal/terminal"
 	"picogpt/model"
@@ -79,7 +78,7 @@ func Models(models []Model) []byte {
 		case problem != "":
 			runs = "on ids alone: " + problem
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", m.Name, amount.Size(m.Bytes), format, terminal.Printable(runs))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", m.Name, quote.Size(m.Bytes), format, terminal.Printable(runs))
 	}
 	w.Flush()
 	return b.Bytes()

@@ -10,7 +10,6 @@ import (
 
 	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/decode"
-	"picogpt/internal/amount"
 	"picogpt/internal/fault"
 	"picogpt/internal/quote"
 	"picogpt/model"
@@ -110,7 +109,7 @@ func (t *Next) Table() string {
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	if more := t.left - len(t.Candidates); more > 0 {
-		fmt.Fprintf(&b, "%7s  %s with %s together\n", "", amount.Count(more, "more token"),
+		fmt.Fprintf(&b, "%7s  %s with %s together\n", "", quote.Count(more, "more token"),
 			Percent(t.rest, 2))
 	}
 	if len(t.steps) > 0 {

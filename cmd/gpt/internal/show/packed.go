@@ -8,7 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"picogpt/internal/amount"
+	"picogpt/internal/quote"
 	"picogpt/x/textzip"
 )
 
@@ -33,8 +33,8 @@ func Packed(i textzip.Info) []byte {
 		kinds = []string{"none"}
 	}
 	fmt.Fprintf(w, "blocks\t%s\n", strings.Join(kinds, ", "))
-	fmt.Fprintf(w, "text\t%d\t%s\n", i.Text, amount.LongSize(i.Text))
-	fmt.Fprintf(w, "bytes\t%d\t%s", i.Bytes, amount.LongSize(i.Bytes))
+	fmt.Fprintf(w, "text\t%d\t%s\n", i.Text, quote.LongSize(i.Text))
+	fmt.Fprintf(w, "bytes\t%d\t%s", i.Bytes, quote.LongSize(i.Bytes))
 	if i.Text > 0 {
 		fmt.Fprintf(w, ", %.3f bits a byte of text", 8*float64(i.Bytes)/float64(i.Text))
 	}

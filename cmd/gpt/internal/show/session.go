@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"text/tabwriter"
 
-	"picogpt/internal/amount"
+	"picogpt/internal/quote"
 	"picogpt/model"
 )
 
@@ -36,9 +36,9 @@ func (s Session) Text() []byte {
 	fmt.Fprintf(w, "arithmetic\t%d\n", s.Arithmetic)
 	fmt.Fprintf(w, "tokens\t%d\n", len(s.Tokens))
 	if s.Note != "" {
-		fmt.Fprintf(w, "note\t%s\n", amount.LongSize(int64(len(s.Note))))
+		fmt.Fprintf(w, "note\t%s\n", quote.LongSize(int64(len(s.Note))))
 	}
-	fmt.Fprintf(w, "bytes\t%d\t%s\n", s.Bytes, amount.LongSize(s.Bytes))
+	fmt.Fprintf(w, "bytes\t%d\t%s\n", s.Bytes, quote.LongSize(s.Bytes))
 	w.Flush()
 	return b.Bytes()
 }

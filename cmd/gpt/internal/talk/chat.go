@@ -11,12 +11,11 @@ import (
 	"strings"
 	"sync"
 
-	"picogpt/cmd/gpt/internal/infile"
 	"picogpt/cmd/gpt/internal/process"
 	"picogpt/cmd/gpt/internal/sessionfile"
 	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/decode"
-	"picogpt/internal/dialog"
+	"picogpt/internal/chat"
 	"picogpt/internal/fault"
 	"picogpt/internal/outfile"
 	"picogpt/internal/rows"
@@ -29,14 +28,14 @@ type Chat struct {
 	Console *terminal.Console
 	Signals *process.Signals
 	Out     *process.Output
-	Files   *infile.Files                    // stdin, and what /load reads
+	Files   *textio.Files                    // stdin, and what /load reads
 	Writing func(force bool) outfile.Options // the rules for what /save writes
 	Report  func(error) int                  // tells the user of an error
 	AtEnd   func()                           // is called before a signal ends the process
 
 	ModelName string
 
-	Dialog   *dialog.Chat
+	Dialog   *chat.Chat
 	Settings Settings
 	Seed     uint64 // of the next answer
 
@@ -73,7 +72,7 @@ type Settings interface {
 	Recorded() []string
 	Files() map[string]string
 
-	// Rules is the version of what the options mean: receipt.Rules, unless a saved chat is older.
+	// Rules is the version of what the options mean: chat.Rules, unless a saved chat is older.
 	Rules() int
 
 	// Decode returns what an answer of this seed is made with.

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"picogpt/internal/amount"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/option"
@@ -90,7 +89,7 @@ func (c *Chat) undo(rest string) error {
 		}
 	}
 	if n > len(c.Dialog.Turns) {
-		return fault.Usagef("/undo: want %s to take back, found %d", amount.Count(n, "turn"),
+		return fault.Usagef("/undo: want %s to take back, found %d", quote.Count(n, "turn"),
 			len(c.Dialog.Turns))
 	}
 	last := c.Dialog.Turns[len(c.Dialog.Turns)-n]
@@ -99,7 +98,7 @@ func (c *Chat) undo(rest string) error {
 		return err
 	}
 	c.notice("taken back from %s on; %s left", quote.Short(last.Text, 40),
-		amount.Count(len(c.Dialog.Turns), "turn"))
+		quote.Count(len(c.Dialog.Turns), "turn"))
 	return nil
 }
 

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"picogpt/cmd/gpt/internal/infile"
 	"picogpt/cmd/gpt/internal/lineedit"
 	"picogpt/cmd/gpt/internal/process"
+	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/internal/rows"
 	"picogpt/internal/terminal"
 )
@@ -56,7 +56,7 @@ func (s *scriptLines) next() (string, error) {
 	line, err := s.source.Next()
 	if s.source.Line == 1 && err == nil {
 		if line, err = rows.TrimMark(line); err != nil {
-			err = infile.Error(s.source.Name, err)
+			err = textio.Error(s.source.Name, err)
 		}
 	}
 	return string(rows.TrimEnd(line)), err

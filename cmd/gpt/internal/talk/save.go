@@ -12,13 +12,13 @@ import (
 	"strings"
 
 	"picogpt/cmd/gpt/internal/sessionfile"
-	"picogpt/internal/amount"
-	"picogpt/internal/chattemplate"
-	"picogpt/internal/dialog"
+	"picogpt/internal/chat"
+	"picogpt/internal/quote"
+	"picogpt/internal/strictjson"
+
+	"picogpt/cmd/gpt/internal/receipt"
 	"picogpt/internal/fault"
 	"picogpt/internal/outfile"
-	"picogpt/internal/quote"
-	"picogpt/internal/receipt"
 )
 
 // save writes the conversation.
@@ -31,7 +31,7 @@ func (c *Chat) save(rest string) error {
 		if err := c.write(); err != nil {
 			return err
 		}
-		c.notice("saved %s to %s", amount.Count(len(c.Dialog.Turns), "turn"), c.File.Path)
+		c.notice("saved %s to %s", quote.Count(len(c.Dialog.Turns), "turn"), c.File.Path)
 		return nil
 	}
 	if path == "" || path == "--force" {
@@ -56,7 +56,7 @@ func (c *Chat) save(rest string) error {
 		}
 		return err
 	}
-	c.notice("saved %s to %s", amount.Count(len(c.Dialog.Turns), "turn"), path)
+	c.notice("saved %s to %s", quote.Count(len(c.Dialog.Turns), "turn"), path)
 	return nil
 }
 
@@ -88,7 +88,7 @@ func (c *Chat) load(path string) error {
 	if err != nil {
 		return err
 	}
-	s, err := dialog.Parse(text)
+	s, err := chat.Parse(text)
 	if err != nil {
 		return fmt.Errorf("%s: want a conversation that /save wrote: %w", path, err)
 	}
@@ -96,18 +96,18 @@ func (c *Chat) load(path string) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	c.changed = true
-	c.notice("loaded %s from %s", amount.Count(len(c.Dialog.Turns), "turn"), path)
+	c.notice("loaded %s from %s", quote.Count(len(c.Dialog.Turns), "turn"), path)
 	return nil
 }
 
 // take makes the saved conversation of a file this one.
-func (c *Chat) take(path string, s *dialog.Saved) error {
+func (c *Chat) take(path string, s *chat.Saved) error {
 	digest, err := c.digest()
 	if err != nil {
 		return err
 	}
 	m := c.model()
-	switch own := receipt.FormatsOf(m); {
+	switch own := chat.FormatsOf(m); {
 	case digest != s.Model:
 		return fault.Hint(fmt.Errorf("model: %s has the digest %s, want %s", c.ModelName, digest,
 			quote.Short(s.Model, 40)), "gpt chat -m DIR opens another checkpoint")
@@ -122,9 +122,9 @@ func (c *Chat) take(path string, s *dialog.Saved) error {
 		return err
 	}
 	if s.Digest == nil {
-		c.Console.Notef(receipt.NoDigest, path)
+		c.Console.Notef(strictjson.NoDigest, path)
 	}
-	t, err := chattemplate.New(s.Template, c.Dialog.Tokenizer)
+	t, err := chat.New(s.Template, c.Dialog.Tokenizer)
 	if err != nil {
 		return fmt.Errorf("template: %w", err)
 	}
@@ -150,12 +150,12 @@ func (c *Chat) resume() error {
 	if file == nil && problem == "" {
 		return nil
 	}
-	var s *dialog.Saved
+	var s *chat.Saved
 	own := c.Dialog.Template
 	if file != nil {
 		s, err = c.Dialog.Resume(context.Background(), file, restored)
 	}
-	if file == nil || errors.Is(err, dialog.ErrOther) {
+	if file == nil || errors.Is(err, chat.ErrOther) {
 		c.Console.Notef("%s: a conversation begins anew, and takes its place", problem)
 		return nil
 	}
@@ -174,7 +174,7 @@ func (c *Chat) resume() error {
 	if s != nil && !c.Seeded {
 		c.Seed = s.Seed
 	}
-	c.notice("%s from %s", amount.Count(len(c.Dialog.Turns), "turn"), c.File.Path)
+	c.notice("%s from %s", quote.Count(len(c.Dialog.Turns), "turn"), c.File.Path)
 	return nil
 }
 
@@ -185,7 +185,7 @@ func (c *Chat) digest() (string, error) {
 }
 
 // resumeSettings takes the options of a conversation, but for those that are set.
-func (c *Chat) resumeSettings(s *dialog.Saved) error {
+func (c *Chat) resumeSettings(s *chat.Saved) error {
 	given := c.Settings.Options()
 	if err := c.Settings.Load(s.Rules, s.Options, s.Files); err != nil {
 		return fmt.Errorf("options: %w", err)

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"picogpt/decode"
-	"picogpt/internal/amount"
+	"picogpt/internal/quote"
 	"picogpt/sample"
 )
 
@@ -20,7 +20,7 @@ func ByFlags(err error, forms []string) error {
 	if !errors.As(err, &none) {
 		return err
 	}
-	after := fmt.Sprintf("after %s no token is left to choose", amount.Count(none.Position+1, "token"))
+	after := fmt.Sprintf("after %s no token is left to choose", quote.Count(none.Position+1, "token"))
 	var flags []string
 	for _, step := range none.Took {
 		switch step {

@@ -6,15 +6,15 @@ import (
 	"io"
 
 	"picogpt/decode"
-	"picogpt/internal/promptlines"
+	"picogpt/internal/lines"
 	"picogpt/internal/strictjson"
 	"picogpt/sample"
 )
 
 // A Form says which fields the objects of a run have.
 type Form struct {
-	promptlines.Form
-	Begin func(*promptlines.Sample) // completes the object of a text that begins; may be nil
+	lines.Form
+	Begin func(*lines.Sample) // completes the object of a text that begins; may be nil
 }
 
 // Interrupted is the finish_reason of a text that Ctrl-C or an error ended.
@@ -30,7 +30,7 @@ type jsonPrinter struct {
 	form   Form
 	seed   uint64
 	prompt []int
-	now    *promptlines.Sample // nil between samples
+	now    *lines.Sample // nil between samples
 }
 
 func (p *jsonPrinter) Streams() bool { return false }

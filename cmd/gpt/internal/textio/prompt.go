@@ -12,7 +12,7 @@ import (
 
 	"picogpt/cmd/gpt/internal/process"
 	"picogpt/decode"
-	"picogpt/internal/amount"
+	"picogpt/internal/quote"
 	"picogpt/internal/terminal"
 	"picogpt/tokenizer"
 )
@@ -44,7 +44,7 @@ func (p Prompt) Read(source io.Reader) (ids []int, dropped int, text string, err
 	encoder := p.Tokenizer.ForPrompts().NewEncoder(max(ShownIDs, p.Context+1))
 	r := &promptReader{Prompt: p, encoder: encoder}
 	defer p.Console.ShowProgress(func() string {
-		return "reading the prompt, " + amount.LongSize(r.bytes.Load())
+		return "reading the prompt, " + quote.LongSize(r.bytes.Load())
 	})()
 	if _, err := io.CopyBuffer(struct{ io.Writer }{r}, struct{ io.Reader }{source},
 		make([]byte, 1<<16)); err != nil {

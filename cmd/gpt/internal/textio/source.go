@@ -7,7 +7,6 @@ import (
 	"os"
 	"strings"
 
-	"picogpt/cmd/gpt/internal/infile"
 	"picogpt/internal/fault"
 	"picogpt/internal/quote"
 )
@@ -21,28 +20,28 @@ type Source struct {
 }
 
 // Declare remembers the file that Open will open.
-func (s *Source) Declare(f *infile.Files) {
+func (s *Source) Declare(f *Files) {
 	switch {
 	case s.File != nil:
 		f.WillRead(*s.File, "")
-	case len(s.Words) == 0 && infile.Readable(f.Stdin):
+	case len(s.Words) == 0 && Readable(f.Stdin):
 		f.WillRead("-", "")
 	}
 }
 
 // Read returns the text, and false if there is none.
-func (s *Source) Read(f *infile.Files) (text string, given bool, err error) {
+func (s *Source) Read(f *Files) (text string, given bool, err error) {
 	r, err := s.Open(f, false)
 	if r == nil || err != nil {
 		return "", false, err
 	}
 	defer r.Close()
-	text, err = infile.Whole(r)
+	text, err = Whole(r)
 	return text, true, err
 }
 
 // Open returns a reader of the text, nil if there is none. A byte order mark stays with mark.
-func (s *Source) Open(f *infile.Files, mark bool) (io.ReadCloser, error) {
+func (s *Source) Open(f *Files, mark bool) (io.ReadCloser, error) {
 	switch {
 	case len(s.Words) > 0 && s.File != nil:
 		return nil, fault.Usagef("text in the arguments and --file: want one of them")
@@ -53,7 +52,7 @@ func (s *Source) Open(f *infile.Files, mark bool) (io.ReadCloser, error) {
 		return io.NopCloser(strings.NewReader(text)), nil
 	case s.File != nil:
 		return f.OpenText(*s.File, "", mark)
-	case !infile.Readable(f.Stdin):
+	case !Readable(f.Stdin):
 		return nil, nil
 	}
 	return f.OpenText("-", "", mark)
@@ -61,7 +60,7 @@ func (s *Source) Open(f *infile.Files, mark bool) (io.ReadCloser, error) {
 
 // OpenBoth is Open where a file and words are one text: the file, a newline unless it ends in one,
 // and the words.
-func (s *Source) OpenBoth(f *infile.Files) (io.ReadCloser, error) {
+func (s *Source) OpenBoth(f *Files) (io.ReadCloser, error) {
 	if s.File == nil || len(s.Words) == 0 {
 		return s.Open(f, false)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"picogpt/cmd/gpt/internal/process"
 	"picogpt/decode"
-	"picogpt/internal/amount"
+	"picogpt/internal/quote"
 	"picogpt/internal/terminal"
 )
 
@@ -59,13 +59,13 @@ func (t *Timing) count(token decode.Token) int64 {
 func (t *Timing) label() string {
 	n, first := t.tokens.Load(), time.Duration(t.first.Load())
 	if n == 0 && t.Whole {
-		return "searching after " + amount.Count(t.Prompt, "token")
+		return "searching after " + quote.Count(t.Prompt, "token")
 	}
 	if n == 0 {
-		return fmt.Sprintf("reading %s", amount.Count(t.Prompt, "token"))
+		return fmt.Sprintf("reading %s", quote.Count(t.Prompt, "token"))
 	}
-	return fmt.Sprintf("%s, %.1f tokens/s", amount.Count(int(n), "token"),
-		amount.Rate(int(n), time.Since(t.Start)-first))
+	return fmt.Sprintf("%s, %.1f tokens/s", quote.Count(int(n), "token"),
+		quote.Rate(int(n), time.Since(t.Start)-first))
 }
 
 // Print prints texts as they arrive, in the order of the samples. Ctrl-C calls cancel once there is
@@ -104,32 +104,32 @@ func (t *Timing) Print(
 func (t *Timing) Log(notef, logf func(format string, args ...any), begun time.Time) {
 	if t.dropped > 0 {
 		notef("the prompt does not fit the context: its oldest %s dropped",
-			amount.Count(t.dropped, "token"))
+			quote.Count(t.dropped, "token"))
 	}
 	if t.slides > 0 {
-		notef("the context slid on %s: %s dropped", amount.Count(t.slides, "time"),
-			amount.Count(t.slid, "token"))
+		notef("the context slid on %s: %s dropped", quote.Count(t.slides, "time"),
+			quote.Count(t.slid, "token"))
 	}
 	n, first := int(t.tokens.Load()), time.Duration(t.first.Load())
 	if n == 0 {
 		return
 	}
 	if t.Whole {
-		logf("search: %s read and %s written in %s", amount.Count(t.Prompt, "token"),
-			amount.Count(n, "token"), amount.Duration(first))
-		logf("total: %s from the start", amount.Duration(time.Since(begun)))
+		logf("search: %s read and %s written in %s", quote.Count(t.Prompt, "token"),
+			quote.Count(n, "token"), quote.Duration(first))
+		logf("total: %s from the start", quote.Duration(time.Since(begun)))
 		return
 	}
-	logf("prefill: %s in %s, %.0f tokens/s", amount.Count(t.Prompt, "token"),
-		amount.Duration(first), amount.Rate(t.Prompt, first))
+	logf("prefill: %s in %s, %.0f tokens/s", quote.Count(t.Prompt, "token"),
+		quote.Duration(first), quote.Rate(t.Prompt, first))
 	rest := time.Since(t.Start) - first
 	if n > 1 {
-		logf("decode: %s in %s, %s a token, %.1f tokens/s", amount.Count(n-1, "token"),
-			amount.Duration(rest),
-			amount.Duration(rest/time.Duration(n-1)), amount.Rate(n-1, rest))
+		logf("decode: %s in %s, %s a token, %.1f tokens/s", quote.Count(n-1, "token"),
+			quote.Duration(rest),
+			quote.Duration(rest/time.Duration(n-1)), quote.Rate(n-1, rest))
 	}
 	if t.Asks {
-		logf("guessed: %s of %d", amount.Count(t.guessed, "token"), n)
+		logf("guessed: %s of %d", quote.Count(t.guessed, "token"), n)
 	}
-	logf("total: %s from the start", amount.Duration(time.Since(begun)))
+	logf("total: %s from the start", quote.Duration(time.Since(begun)))
 }

@@ -8,7 +8,7 @@ import (
 	"math"
 	"strings"
 
-	"picogpt/internal/plot"
+	"picogpt/internal/webparts"
 )
 
 // Widths are in thousandths of the picture's, which depends on the window; heights are in pixels.
@@ -53,7 +53,7 @@ type hit struct{ At, Width, Text string }
 // A span is the part of a histogram that is drawn: bins first to last.
 type span struct {
 	*Histogram
-	axis         plot.Log
+	axis         webparts.Log
 	first, last  int
 	total        int64
 	before, past int64 // number of documents on both sides that are not drawn
@@ -79,7 +79,7 @@ func (r *Report) span() (span, bool) {
 		s.past += s.Counts[s.last]
 	}
 	low, high := edge(s.first), edge(s.last+1)
-	s.axis = plot.Log{Low: low, High: high, From: 0, To: chartWidth}
+	s.axis = webparts.Log{Low: low, High: high, From: 0, To: chartWidth}
 	if r.Filter != nil {
 		for _, c := range r.Filter.Cuts {
 			if c.Perplexity >= low/10 && c.Perplexity <= high*10 {
@@ -266,7 +266,7 @@ func (s *span) hits() []hit {
 }
 
 // kept returns the part of the axis that all cuts keep; without a filter, all of it.
-func (f *Filter) kept(axis plot.Log) (from, to float64) {
+func (f *Filter) kept(axis webparts.Log) (from, to float64) {
 	low, high := f.limits()
 	place := func(v float64) float64 {
 		return axis.At(math.Min(math.Max(v, axis.Low), axis.High))

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"picogpt/internal/plot"
 	"picogpt/internal/quote"
+	"picogpt/internal/webparts"
 )
 
 // The least widths of the picture, in pixels: in a window of 320 pixels, and in the narrowest
@@ -35,7 +35,7 @@ type cutLabel struct {
 }
 
 // labels returns the labels of the cuts on the axis, and the number of their rows.
-func (f *Filter) labels(axis plot.Log) (labels []cutLabel, rows int) {
+func (f *Filter) labels(axis webparts.Log) (labels []cutLabel, rows int) {
 	for _, c := range f.Cuts {
 		if !(c.Perplexity >= axis.Low && c.Perplexity <= axis.High) {
 			continue

@@ -12,8 +12,8 @@ import (
 	"picogpt/checkpoint"
 	"picogpt/decode"
 	"picogpt/eval"
-	"picogpt/internal/promptlines"
-	"picogpt/internal/scorelines"
+	"picogpt/internal/lines"
+
 	"picogpt/model"
 	"picogpt/sample"
 	"picogpt/x/corpus/internal/ledger"
@@ -71,9 +71,9 @@ type generator struct {
 	batcher *batch.Batcher
 	options decode.Options
 	samples int
-	in      promptlines.Input
-	form    promptlines.Form
-	out     scorelines.Output
+	in      lines.PromptReader
+	form    lines.Form
+	out     lines.Output
 }
 
 func (r *run) newGenerator() (*generator, error) {
@@ -90,10 +90,10 @@ func (r *run) newGenerator() (*generator, error) {
 		batcher: batch.New(l.Model, batch.Options{
 			MaxStreams: textsTogether, MaxDelay: time.Second,
 		}),
-		in: promptlines.Input{TextField: r.job.Fields.Text, Tokenizer: l.Tokenizer,
+		in: lines.PromptReader{TextField: r.job.Fields.Text, Tokenizer: l.Tokenizer,
 			Missing: l.Missing, Special: r.job.Fields.Special},
-		form: promptlines.Form{Text: l.Tokenizer != nil, Top: o.Top > 0},
-		out:  scorelines.Output{Fields: o.Fields, Keep: o.Keep},
+		form: lines.Form{Text: l.Tokenizer != nil, Top: o.Top > 0},
+		out:  lines.Output{Fields: o.Fields, Keep: o.Keep},
 	}, nil
 }
 
@@ -112,7 +112,7 @@ func (g *generator) begin(ctx context.Context, it *item) *text {
 	for _, m := range it.Object {
 		t.size += len(m.Value)
 	}
-	var p promptlines.Prompt
+	var p lines.Prompt
 	switch {
 	case it.Err != nil:
 	case it.Object != nil:
@@ -163,9 +163,9 @@ func (g *generator) finish(ctx context.Context, o *outcome, ids []int, seed uint
 }
 
 // add adds one of the texts of an item to its outcome.
-func (g *generator) add(o *outcome, s *promptlines.Sample) error {
+func (g *generator) add(o *outcome, s *lines.Sample) error {
 	row := &o.item.Row
-	line, err := g.out.Line(row, promptlines.Record{
+	line, err := g.out.Line(row, lines.TextRecord{
 		Source: row.Source, Line: row.First, ID: row.ID, Sample: s,
 	})
 	if err != nil {
@@ -180,7 +180,7 @@ func (g *generator) add(o *outcome, s *promptlines.Sample) error {
 // The manifest's digest is an eval.Digest of a Record for each text, also for each of several
 // samples of a prompt: of the id, the generated tokens (the member ids, without one that ends a
 // text) and their log-probabilities (the member logprobs).
-func generated(to *ledger.Entry, row *scorelines.Row, s *promptlines.Sample) *eval.Record {
+func generated(to *ledger.Entry, row *lines.Row, s *lines.Sample) *eval.Record {
 	r := &eval.Record{ID: row.ID, Tokens: s.IDs}
 	for i := range s.LogProbs {
 		r.LogProbs = append(r.LogProbs, &s.LogProbs[i])

@@ -20,8 +20,8 @@ import (
 	"picogpt/decode"
 	"picogpt/dev/testmodel"
 	"picogpt/eval"
+	"picogpt/internal/lines"
 	"picogpt/internal/rows"
-	"picogpt/internal/scorelines"
 	"picogpt/model"
 	"picogpt/sample"
 	"picogpt/tokenizer"
@@ -206,7 +206,7 @@ func TestRowsThatCannotBeContinuedAreSetAside(t *testing.T) {
 		t.Errorf("%+v\nwant\n%+v", b, a)
 	}
 	for i, line := range linesOf(t, j, "errors/*") {
-		var e scorelines.Error
+		var e lines.Error
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			t.Fatal(err)
 		}

@@ -14,8 +14,8 @@ import (
 	"iter"
 
 	"picogpt/eval"
+	"picogpt/internal/lines"
 	"picogpt/internal/rows"
-	"picogpt/internal/scorelines"
 	"picogpt/x/corpus/internal/input"
 	"picogpt/x/corpus/internal/job"
 	"picogpt/x/corpus/internal/ledger"
@@ -23,7 +23,7 @@ import (
 
 // An item is a row with its id and its position.
 type item struct {
-	scorelines.Row
+	lines.Row
 	form      string
 	order     int    // index of the source
 	canonical []byte // id in the form for comparisons

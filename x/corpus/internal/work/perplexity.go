@@ -10,7 +10,7 @@ import (
 	"math"
 
 	"picogpt/eval"
-	"picogpt/internal/scorelines"
+	"picogpt/internal/lines"
 )
 
 // perplexity measures each document of the items.
@@ -66,7 +66,7 @@ func (r *run) documents(it *item) ([]eval.Document, error) {
 	}
 	q := eval.Request{Text: it.Text}
 	if it.Object != nil {
-		in := scorelines.Input{TextField: r.job.Fields.Text}
+		in := lines.RequestReader{TextField: r.job.Fields.Text}
 		var err error
 		if q, err = in.Object(it.Object); err != nil {
 			return nil, err

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"picogpt/eval"
-	"picogpt/internal/scorelines"
+	"picogpt/internal/lines"
 	"picogpt/x/corpus/internal/job"
 	"picogpt/x/corpus/internal/ledger"
 	"picogpt/x/corpus/internal/storage"
@@ -210,7 +210,7 @@ func (r *run) setAside(ctx context.Context, o *outcome) error {
 			return err
 		}
 	}
-	var out scorelines.Output
+	var out lines.Output
 	record := out.Error(&o.item.Row, o.err)
 	line, err := out.Line(&o.item.Row, record)
 	if err != nil {

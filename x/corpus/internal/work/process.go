@@ -13,7 +13,7 @@ import (
 
 	"picogpt/checkpoint"
 	"picogpt/eval"
-	"picogpt/internal/scorelines"
+	"picogpt/internal/lines"
 	"picogpt/model"
 	"picogpt/tokenizer"
 	"picogpt/weights/demo"
@@ -186,7 +186,7 @@ func open(m job.Model) (*checkpoint.Checkpoint, error) {
 func (l *Loaded) encoder(special bool) eval.Tokenizer {
 	switch {
 	case l.Tokenizer == nil:
-		return scorelines.IDs{Missing: l.Missing}
+		return lines.IDs{Missing: l.Missing}
 	case special:
 		return l.Tokenizer.WithSpecial()
 	}

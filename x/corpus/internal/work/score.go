@@ -8,14 +8,14 @@ import (
 	"iter"
 
 	"picogpt/eval"
-	"picogpt/internal/scorelines"
+	"picogpt/internal/lines"
 )
 
 // score makes the records of gpt score.
 func (r *run) score(ctx context.Context, items iter.Seq[*item]) iter.Seq2[outcome, error] {
 	o := &r.job.Score
-	in := scorelines.Input{TextField: r.job.Fields.Text}
-	out := scorelines.Output{Fields: o.Fields, Keep: o.Keep, Offsets: o.Offsets}
+	in := lines.RequestReader{TextField: r.job.Fields.Text}
+	out := lines.Output{Fields: o.Fields, Keep: o.Keep, Offsets: o.Offsets}
 	requests := func(yield func(eval.Request) bool) {
 		for it := range items {
 			q := eval.Request{Text: it.Text, Err: it.Err}
@@ -47,7 +47,7 @@ func (r *run) score(ctx context.Context, items iter.Seq[*item]) iter.Seq2[outcom
 }
 
 // scored returns the outcome of a score.
-func (r *run) scored(out *scorelines.Output, s *eval.Scored) (o outcome, err error) {
+func (r *run) scored(out *lines.Output, s *eval.Scored) (o outcome, err error) {
 	o.item = s.Tag.(*item)
 	record := out.Record(&o.item.Row, s)
 	o.records = []*eval.Record{&record.Record}

@@ -6,7 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 
-	"picogpt/internal/promptlines"
+	"picogpt/internal/lines"
 )
 
 // seedOf returns the seed of the first text that continues a prompt; text i, counted from 0, has
@@ -26,7 +26,7 @@ import (
 //	             and the JSON without white space between its parts for any other value
 //	          p: the SHA-256 of the text's UTF-8, 32 bytes
 //	          t: the SHA-256 of the token ids, each an integer, 32 bytes
-func seedOf(seed uint64, canonical []byte, p *promptlines.Prompt) uint64 {
+func seedOf(seed uint64, canonical []byte, p *lines.Prompt) uint64 {
 	integer := binary.LittleEndian.AppendUint64
 	kind, value := byte('i'), canonical
 	switch {

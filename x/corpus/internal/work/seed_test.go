@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"picogpt/eval"
-	"picogpt/internal/promptlines"
+	"picogpt/internal/lines"
 )
 
 // The seeds are those of this program in Python, which knows the comment of seedOf only:
@@ -28,22 +28,22 @@ func TestSeedsAreThoseOfTheDefinition(t *testing.T) {
 	for _, c := range []struct {
 		seed   uint64
 		id     string
-		prompt promptlines.Prompt
+		prompt lines.Prompt
 		want   uint64
 	}{
-		{1, `"b"`, promptlines.Prompt{Text: &prompt}, 1405882226211727},
-		{1, `"b"`, promptlines.Prompt{Text: &none}, 1405882226211727},
-		{1, `"\u0062"`, promptlines.Prompt{IDs: []int{7}}, 1405882226211727},
-		{1, `"é\n"`, promptlines.Prompt{Text: &prompt}, 6231728571285254},
-		{math.MaxUint64, "7", promptlines.Prompt{Text: &prompt}, 5814229589601491},
-		{0, ` { "a": [1] } `, promptlines.Prompt{Text: &prompt}, 4938905564564082},
-		{0, `""`, promptlines.Prompt{Text: &prompt}, 7484465845246228},
-		{1, "", promptlines.Prompt{Text: &prompt, IDs: []int{7}}, 7124790828205034},
-		{1, "null", promptlines.Prompt{Text: &prompt}, 7124790828205034},
-		{0, "", promptlines.Prompt{Text: &none}, 3834631716877656},
-		{1, "", promptlines.Prompt{IDs: []int{7454, 2402}}, 3359984860973214},
-		{1, "", promptlines.Prompt{}, 266514247954945},
-		{1, `"b"`, promptlines.Prompt{Text: &prompt, Seed: &own}, math.MaxUint64},
+		{1, `"b"`, lines.Prompt{Text: &prompt}, 1405882226211727},
+		{1, `"b"`, lines.Prompt{Text: &none}, 1405882226211727},
+		{1, `"\u0062"`, lines.Prompt{IDs: []int{7}}, 1405882226211727},
+		{1, `"é\n"`, lines.Prompt{Text: &prompt}, 6231728571285254},
+		{math.MaxUint64, "7", lines.Prompt{Text: &prompt}, 5814229589601491},
+		{0, ` { "a": [1] } `, lines.Prompt{Text: &prompt}, 4938905564564082},
+		{0, `""`, lines.Prompt{Text: &prompt}, 7484465845246228},
+		{1, "", lines.Prompt{Text: &prompt, IDs: []int{7}}, 7124790828205034},
+		{1, "null", lines.Prompt{Text: &prompt}, 7124790828205034},
+		{0, "", lines.Prompt{Text: &none}, 3834631716877656},
+		{1, "", lines.Prompt{IDs: []int{7454, 2402}}, 3359984860973214},
+		{1, "", lines.Prompt{}, 266514247954945},
+		{1, `"b"`, lines.Prompt{Text: &prompt, Seed: &own}, math.MaxUint64},
 	} {
 		canonical, err := eval.CanonicalID(json.RawMessage(c.id))
 		if err != nil {

@@ -1,0 +1,108 @@
+package listen
+
+// Reads files again while a program runs: keys and certificates that somebody
+// replaces.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+)
+
+// Every is how long a change can last until Watch has seen it. Watch looks a little more often, and
+// when it finds a change once more a moment later. A change in that moment waits for the next look,
+// which takes another moment.
+const (
+	Every  = 10 * time.Second
+	moment = time.Second / 2
+)
+
+// most is the largest file, in bytes: keys and certificates are small.
+const most = 1 << 20
+
+// Read returns the contents of files, each of at most 1 MiB.
+func Read(names ...string) ([]string, error) {
+	all := make([]string, len(names))
+	for i, name := range names {
+		var err error
+		if all[i], err = read(name); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+func read(name string) (string, error) {
+	info, err := os.Stat(name) // before it is opened: a pipe would wait for who writes to it
+	if err == nil && !info.Mode().IsRegular() {
+		err = wrong(name, "want a file that can be read again, found another kind")
+	}
+	if err != nil {
+		return "", err
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && len(text) > most {
+		err = wrong(name, fmt.Sprintf("want at most %d bytes, found more", most))
+	}
+	return string(text), err
+}
+
+func wrong(name, what string) error {
+	return &os.PathError{Op: "read", Path: name, Err: errors.New(what)}
+}
+
+// Watch reads the files again every 9 s, until ctx is done. It calls changed with their contents
+// when these are not the last ones, and with an error when they cannot be read, once for each. It
+// compares contents, because a mounted secret changes by a symbolic link somewhere above the file.
+// Contents that are others a moment later are still being written: they wait for the next look.
+func Watch(
+	ctx context.Context, last []string, changed func(contents []string, err error), names ...string,
+) {
+	told := ""
+	for sleep(ctx, Every-2*moment) {
+		now, err := Read(names...)
+		if err == nil && !slices.Equal(now, last) {
+			before := now
+			if !sleep(ctx, moment) {
+				return
+			}
+			if now, err = Read(names...); err == nil && !slices.Equal(now, before) {
+				told = ""
+				continue
+			}
+		}
+		switch {
+		case err != nil:
+			if err.Error() != told {
+				told = err.Error()
+				changed(nil, err)
+			}
+			continue
+		case !slices.Equal(now, last):
+			changed(now, nil)
+			last = now
+		}
+		told = ""
+	}
+}
+
+// sleep waits, and reports whether ctx still goes on.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}

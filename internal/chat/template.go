@@ -1,0 +1,181 @@
+package chat
+
+// Turns a line of a conversation into the ids that a model is given for it, by
+// a template in the syntax of Go's text/template.
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"text/template"
+
+	"picogpt/tokenizer"
+)
+
+// A Line is the data of a template: a line of a conversation.
+type Line struct {
+	Text  string
+	Turn  int    // its number, from 0: of a line that is no user's, the number of those before it
+	Ended bool   // the answer before it ended with the end of text, which the model has read
+	Role  string // whose line it is: User, System or Developer; "" is User
+}
+
+// The roles of lines. What the assistant says stands in no template.
+const (
+	User      = "user"
+	System    = "system"
+	Developer = "developer"
+)
+
+// The templates that need no file.
+const (
+	Plain    = `{{if and .Turn (not .Ended)}}{{"\n"}}{{end}}{{.Text}}`
+	DialoGPT = `{{if and .Turn (not .Ended)}}<|endoftext|>{{end}}{{.Text}}<|endoftext|>`
+)
+
+// A Template turns lines into ids. It is safe for concurrent use.
+type Template struct {
+	Source string
+
+	template  *template.Template
+	tokenizer *tokenizer.Tokenizer
+	special   []string // texts of special tokens
+}
+
+// New parses a template, and tries it. An error is an *Error, or says that the line is not in it.
+func New(source string, t *tokenizer.Tokenizer) (*Template, error) {
+	parsed, err := parseBounded(source)
+	if err != nil {
+		return nil, err
+	}
+	made := &Template{Source: source, template: parsed, tokenizer: t}
+	for _, id := range t.Special() {
+		if text, err := t.Text(id); err == nil && text != "" {
+			made.special = append(made.special, text)
+		}
+	}
+	const probe = "a line that nobody writes"
+	text, err := made.execute(Line{Text: probe})
+	if err == nil && !strings.Contains(text, probe) {
+		err = errors.New("want {{.Text}} in it, which is the line")
+	}
+	return made, err
+}
+
+// An Error is a mistake in a template. It begins with its position, line 1:2, and names no Go
+// types.
+type Error struct{ message string }
+
+func (e *Error) Error() string { return e.message }
+
+func explain(err error) error {
+	var own *Error
+	if errors.As(err, &own) {
+		return own
+	}
+	plain := strings.NewReplacer("template: line:", "line ", " in type chat.Line", "",
+		"chat.Line", "a line")
+	return &Error{plain.Replace(err.Error())}
+}
+
+func (c *Template) execute(t Line) (string, error) {
+	x := &execution{steps: mostSteps, written: mostWritten(t.Text), made: mostMade(t.Text)}
+	own, err := c.template.Clone()
+	if err == nil {
+		own.Funcs(x.functions()).Funcs(template.FuncMap{counter: x.count})
+		err = own.Execute(x, t)
+	}
+	if err != nil {
+		return "", explain(err)
+	}
+	return x.text.String(), nil
+}
+
+// Encode returns the ids of a line. Special tokens of the template are single ids; those in the
+// line are ordinary text: marks split them until the template's are found. A template without .Role
+// is for the lines of users: others stand as lines of their own.
+func (c *Template) Encode(t Line) ([]int, error) {
+	if t.Role == "" {
+		t.Role = User
+	}
+	if t.Role != User && !strings.Contains(c.Source, ".Role") {
+		if t.Text += "\n"; t.Turn > 0 {
+			t.Text = "\n" + t.Text
+		}
+		return c.tokenizer.Encode(t.Text)
+	}
+	mark, torn := unusedMark(t.Text), false
+	for _, name := range c.special {
+		if strings.Contains(t.Text, name) {
+			t.Text, torn = strings.ReplaceAll(t.Text, name, name[:1]+mark+name[1:]), true
+		}
+	}
+	text, err := c.execute(t)
+	if err != nil {
+		return nil, err
+	}
+	if !torn {
+		return c.tokenizer.WithSpecial().Encode(text)
+	}
+	var ids []int
+	rest := specials{text: text, names: c.special, next: make([]int, len(c.special))}
+	for rest.at < len(text) {
+		before, name := rest.cut()
+		part, err := c.tokenizer.Encode(strings.ReplaceAll(before, mark, ""))
+		if err != nil {
+			return nil, err
+		}
+		if ids = append(ids, part...); name != "" {
+			id, err := c.tokenizer.WithSpecial().Encode(name)
+			if err != nil {
+				return nil, err
+			}
+			ids = append(ids, id...)
+		}
+	}
+	return ids, nil
+}
+
+// unusedMark returns a short text that does not occur in a line: a number between zero bytes.
+func unusedMark(line string) string {
+	used := map[string]bool{}
+	for part := range strings.SplitSeq(line, "\x00") {
+		if len(part) < 20 {
+			used[part] = true
+		}
+	}
+	for n := 0; ; n++ {
+		if text := strconv.Itoa(n); !used[text] {
+			return "\x00" + text + "\x00"
+		}
+	}
+}
+
+// specials is a text that is cut at its special tokens. It searches for each once from a position
+// on.
+type specials struct {
+	text  string
+	names []string
+	at    int   // the text before it is cut off
+	next  []int // the position of each name at or after at; less if it is not known
+}
+
+// cut cuts off the text before the first special token, and that token: the longest if several
+// begin there.
+func (s *specials) cut() (before, name string) {
+	from, first := s.at, len(s.text)
+	for i, n := range s.names {
+		if s.next[i] <= from {
+			if s.next[i] = len(s.text); from < len(s.text) {
+				if at := strings.Index(s.text[from:], n); at >= 0 {
+					s.next[i] = from + at
+				}
+			}
+		}
+		if at := s.next[i]; at < first || at == first && at < len(s.text) && len(n) > len(name) {
+			first, name = at, n
+		}
+	}
+	s.at = first + len(name)
+	return s.text[from:first], name
+}
