@@ -8,27 +8,14 @@ import (
 	"slices"
 
 	"picogpt/constrain/internal/meter"
+	"picogpt/decode/matcher"
 )
 
-// A Matcher follows one text, token by token. *Text implements it; a program may bring its own. One
-// goroutine at a time may use a Matcher; its forks may be used concurrently with it.
-type Matcher interface {
-	// Mask sets the bit of each id that may come next, id 64i+j in bit j of open[i], and clears all
-	// others. open may have more bits than there are ids, or fewer. After a token that ends the
-	// text no id is open. An error means that the rules exceed a bound here, so that the text
-	// cannot continue.
-	Mask(open []uint64) error
+// A Matcher is what package decode asks of a text's form. *Text implements it.
+type Matcher = matcher.Matcher
 
-	// Accept adds an id to the text. It returns an error, and changes nothing, if the id is not
-	// open.
-	Accept(id int) error
-
-	// Rewind removes the newest n ids.
-	Rewind(n int) error
-
-	// Fork returns an independent Matcher of the same text.
-	Fork() Matcher
-}
+// A NotOpenError says that a constraint does not allow an id at its position.
+type NotOpenError = matcher.NotOpenError
 
 // A Constraint is what texts must match, compiled for a vocabulary. Any number of texts may use it
 // concurrently.
@@ -76,16 +63,6 @@ func (c *Constraint) Start() (*Text, error) {
 // where the text may end, and their bytes do not count. Without ids no token ends the text. A
 // grammar can still read an end token that has no bytes by its name or number.
 func (t *Text) EndWith(ids []int) { t.ends = slices.Clone(ids) }
-
-// A NotOpenError says that a constraint does not allow an id at its position.
-type NotOpenError struct {
-	ID    int
-	Bytes []byte
-}
-
-func (e *NotOpenError) Error() string {
-	return fmt.Sprintf("id %d (%q) does not fit the constraint here", e.ID, e.Bytes)
-}
 
 func (t *Text) now() any { return t.states[len(t.states)-1] }
 
@@ -148,14 +125,14 @@ func (t *Text) Accept(id int) error {
 		t.states, t.ended = append(t.states, t.now()), true
 		return nil
 	case end && (id >= v.Size() || len(v.Bytes(id)) > 0):
-		return &NotOpenError{id, v.Bytes(id)}
+		return &NotOpenError{ID: id, Bytes: v.Bytes(id)}
 	}
 	next, err := t.of.form.Accept(t.now(), id)
 	if err != nil {
 		return err
 	}
 	if next == nil {
-		return &NotOpenError{id, v.Bytes(id)}
+		return &NotOpenError{ID: id, Bytes: v.Bytes(id)}
 	}
 	t.states = append(t.states, next)
 	return nil
