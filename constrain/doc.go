@@ -34,12 +34,12 @@
 //     grammar have stacks. So the cost of a regex depends on what its texts visit: (a+)+b compiles
 //     at once.
 //   - internal/schema: [JSONSchema] compiles schemas to values (value.go): what may come, by type.
-//     Combinations become alternatives (expand.go), values that cannot exist are found and left out
-//     (satisfy.go), and the state of a text is a stack of open objects and arrays with the part
-//     that is being read (json.go). Strings read patterns as one complete automaton (strings.go);
-//     numbers compare their digits with bounds (number.go). Characters, items and properties are
-//     counted beside the automata, so maxLength 100000 costs nothing. Masks of strings and numbers
-//     do not depend on what is around them, and are stored (mask.go, lexmask.go).
+//     Combinations become alternatives (alternative.go), values that cannot exist are found and left
+//     out, and the state of a text is a stack of open objects and arrays with the part that is being
+//     read (form.go). Strings read patterns as one complete automaton (string.go); numbers compare
+//     their digits with bounds (number.go). Characters, items and properties are counted beside the
+//     automata, so maxLength 100000 costs nothing. Masks of strings and numbers do not depend on what
+//     is around them, and are stored (mask.go).
 //   - What both need is below them: networks, machines and tables (internal/automaton), sets of
 //     characters (internal/charset), the trie (internal/trie), and the work of compiling, counted
 //     (internal/meter).

@@ -1,6 +1,6 @@
 package schema
 
-// Negate: the schema of all values that a schema does not accept, for not, if, and oneOf.
+// Negation: the schema of all values that a schema does not accept, for not, if, and oneOf.
 
 import (
 	"fmt"

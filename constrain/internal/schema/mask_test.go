@@ -3,13 +3,45 @@ package schema
 // Masks: what they cost, counted in visits of nodes, and that shortcuts change nothing.
 
 import (
+	"context"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 
-	"picogpt/dev/cases"
-	"picogpt/dev/walks"
+	"picogpt/constrain/internal/meter"
+	"picogpt/constrain/internal/trie"
+	"picogpt/internal/testing/cases"
+	"picogpt/internal/testing/walks"
 )
+
+// gpt2 is GPT-2's vocabulary, for all tests.
+var gpt2 = sync.OnceValue(func() *Vocabulary {
+	ids, err := trie.New(walks.Tokens(), []int{walks.EndOfText}, nil)
+	if err != nil {
+		panic(err)
+	}
+	return &Vocabulary{Trie: ids}
+})
+
+func newForm(schema string, o Options) (*Form, []string, error) {
+	return Compile(gpt2(), []byte(schema), o, meter.New(context.Background(), nil, nil, len(schema)))
+}
+
+func compile(t *testing.T, schema string, o Options) *Form {
+	t.Helper()
+	f, _, err := newForm(schema, o)
+	if err != nil {
+		t.Fatalf("%s: %v", schema, err)
+	}
+	return f
+}
+
+// accepts reports whether a text of JSON has the form.
+func accepts(f *Form, text string) bool {
+	t := walks.Of(f)
+	return walks.Feed(t, text) && t.Complete()
+}
 
 // counted are schemas with counted repeats, and others whose masks are found by looking ahead.
 var counted = []struct {

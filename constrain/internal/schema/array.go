@@ -1,14 +1,64 @@
 package schema
 
-// Unique: arrays whose items differ. A frame keeps the items so far, as it keeps names.
+// Arrays: their items, also those that must differ: a frame keeps the items so far, as it keeps
+// names.
 
-import (
-	"fmt"
-	"math/big"
-	"slices"
+import "fmt"
 
-	"picogpt/constrain/internal/automaton"
-)
+// An arraySpec says which arrays are allowed.
+type arraySpec struct {
+	prefix   []*value
+	items    *value
+	min, max int // max -1: any number
+	unique   bool
+	from     *schema // for errors
+}
+
+// item returns the value of the i-th item.
+func (s *arraySpec) item(i int) *value {
+	if i < len(s.prefix) {
+		return s.prefix[i]
+	}
+	return s.items
+}
+
+// array adds the arrays of an alternative to a value.
+func (c *compiler) array(v *value, a alternative) {
+	s := &arraySpec{max: -1}
+	prefix := 0
+	for _, id := range a {
+		p := c.all[id]
+		s.min = max(s.min, p.minItems)
+		if p.unique {
+			s.unique, s.from = true, p
+		}
+		s.max = tighter(s.max, p.maxItems)
+		prefix = max(prefix, len(p.prefix))
+	}
+	if s.max >= 0 && s.min > s.max {
+		return
+	}
+	for i := range prefix + 1 {
+		if c.meter.Charge(4+4*len(a)) != nil {
+			return // build returns the error
+		}
+		var conj []*schema
+		for _, id := range a {
+			switch p := c.all[id]; {
+			case i < len(p.prefix):
+				conj = append(conj, p.prefix[i])
+			case p.items != nil:
+				conj = append(conj, p.items)
+			}
+		}
+		if item := c.valueOf(conj...); i < prefix {
+			s.prefix = append(s.prefix, item)
+		} else {
+			s.items = item
+		}
+	}
+	v.arrays = append(v.arrays, s)
+}
 
 // unique prepares an array of unique items. What comes from few values is listed. Of others an item
 // can always be continued to one that was not there yet: strings that may be longer, whole numbers.
@@ -67,40 +117,6 @@ func (c *compiler) unique(s *arraySpec) error {
 	return nil
 }
 
-// endless reports whether after any beginning of a string there are infinitely many.
-func (s *stringSpec) endless() bool {
-	if s.max >= 0 {
-		return false
-	}
-	return s.table == nil || !slices.ContainsFunc(s.table.Count, func(n int) bool {
-		return n < automaton.Unbounded
-	})
-}
-
-// size returns the number of whole numbers of a spec; -1 if there are more than a billion.
-func (s *numberSpec) size() int {
-	n, most := new(big.Int), big.NewInt(automaton.Unbounded)
-	for i, side := range []*bounds{s.pos, s.neg} {
-		if side == nil {
-			continue
-		}
-		lo, _ := new(big.Int).SetString(side.loInt, 10)
-		hi, _ := new(big.Int).SetString(side.hiInt, 10)
-		m := new(big.Int).SetUint64(s.multiple)
-		if lo.Sign() > 0 {
-			lo.Sub(lo, big.NewInt(1))
-			n.Sub(n, lo.Div(lo, m))
-		} else if i == 0 {
-			n.Add(n, big.NewInt(1)) // 0, which is not counted below it
-		}
-		n.Add(n, hi.Div(hi, m))
-	}
-	if n.Cmp(most) > 0 {
-		return -1
-	}
-	return int(n.Int64())
-}
-
 // few returns the JSON of all values, sorted; ok is false if they are many.
 func (c *compiler) few(v *value) (texts []string, ok bool) {
 	for _, word := range []struct {
@@ -131,18 +147,6 @@ func (c *compiler) few(v *value) (texts []string, ok bool) {
 	}
 	texts = sortedTexts(texts)
 	return texts, len(texts) <= maxFew
-}
-
-// each calls f with the numbers that begin with a text.
-func (s *numberSpec) each(st numberState, text string, f func(string)) {
-	if s.accepts(st) {
-		f(text)
-	}
-	for _, b := range []byte("-0123456789") {
-		if next, ok := s.step(st, b); ok {
-			s.each(next, text+string([]byte{b}), f)
-		}
-	}
 }
 
 // listed returns the value of some texts of JSON.
@@ -196,25 +200,4 @@ func (j *Form) doneItem(f *frame, text string) part {
 	g := *f
 	g.used = &used{text, f.used}
 	return j.done(&g)
-}
-
-// canonicalWhole returns a whole number in digits as it is kept: -0 is 0.
-func canonicalWhole(text string) string {
-	if text == "-0" {
-		return "0"
-	}
-	return text
-}
-
-// fresh reports whether a number that begins with a text is not yet an item.
-func (s *numberSpec) fresh(st numberState, text string, f *frame) bool {
-	if s.accepts(st) && !f.has(canonicalWhole(text)) {
-		return true
-	}
-	for _, b := range []byte("0123456789") {
-		if next, ok := s.step(st, b); ok && s.fresh(next, text+string([]byte{b}), f) {
-			return true
-		}
-	}
-	return false
 }
