@@ -30,7 +30,7 @@
 //
 //   - internal/grammar: [Regex], [Choice] and [Grammar] are compiled to a network of nodes over
 //     characters. A machine makes the states of its automaton, sets of positions in the network,
-//     when a text first reaches them, and stores masks with them (mask.go). The positions of a
+//     when a text first reaches them, and stores masks with them (form.go). The positions of a
 //     grammar have stacks. So the cost of a regex depends on what its texts visit: (a+)+b compiles
 //     at once.
 //   - internal/schema: [JSONSchema] compiles schemas to values (value.go): what may come, by type.

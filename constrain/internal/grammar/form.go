@@ -1,13 +1,17 @@
 // Package grammar has the forms whose texts are read by rules: regexes, grammars and choices. Their
-// parsers make networks; this file has the masks, each a walk over the trie of the ids with a
-// machine, stored with the state of the machine.
+// parsers make networks (gbnf.go). A [Form] has the masks: each is a walk over the trie of the ids
+// with a machine, stored with the state of the machine.
 package grammar
 
+// Form: texts of a network and their masks; and choices, one of several strings.
+
 import (
+	"fmt"
 	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"unicode/utf8"
 
 	"picogpt/constrain/internal/automaton"
 	"picogpt/constrain/internal/charset"
@@ -267,4 +271,87 @@ func Regex(v *trie.Trie, re string, m *meter.Meter) (*Form, error) {
 	}
 	f, err := newForm(what, v, n, m)
 	return f, m.Named(what, err)
+}
+
+// Forced returns the bytes that must follow a state, at most so many and a character. It follows
+// the rules while they read one character and nothing else.
+func (f *Form) Forced(state any, most int) (forced []byte) {
+	places := state.([]place)
+	if len(places) != 1 || places[0].Form != charset.Border || f.Busy() {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	defer f.measure()
+	f.m.Begin()
+	for at := places[0].at; len(forced) < most; {
+		r, ok := f.m.Only(at)
+		if !ok {
+			break
+		}
+		at = f.m.Step(at, f.m.Alpha.Of(r))
+		if f.m.Err != nil || at == automaton.Dead {
+			break
+		}
+		forced = utf8.AppendRune(forced, r)
+	}
+	return forced
+}
+
+const maxChoices = 1 << 20 // bytes
+
+// Choice returns the form of texts that are one of some strings.
+func Choice(v *trie.Trie, choices []string, m *meter.Meter) (*Form, error) {
+	if len(choices) == 0 {
+		return nil, fmt.Errorf("choice: want at least one string, found none")
+	}
+	total := 0
+	for i, c := range choices {
+		if !utf8.ValidString(c) {
+			return nil, fmt.Errorf("choice %d: %s is not valid UTF-8", i+1, quote.Short(c, 60))
+		}
+		if total += len(c); total > maxChoices {
+			return nil, fmt.Errorf("choices: want %d bytes at most, found more", maxChoices)
+		}
+		if err := m.Charge(48 + len(c)); err != nil {
+			return nil, fmt.Errorf("choices: %w", err)
+		}
+	}
+	sorted := slices.Clone(choices)
+	slices.Sort(sorted)
+	n := automaton.NewNetwork(2*maxChoices, m)
+	n.Rule("choice", addChoices(n, sorted, m))
+	f, err := newForm("choice", v, n, m)
+	return f, m.Named("choices", err)
+}
+
+// addChoices adds a tree of sorted strings and returns its root.
+func addChoices(n *automaton.Network, sorted []string, m *meter.Meter) int32 {
+	end, root := n.End(), n.Split()
+	path, before := []int32{root}, "" // the nodes of the previous string
+	for _, s := range sorted {
+		if m.Failed() != nil {
+			break
+		}
+		same := 0
+		for same < len(s) && same < len(before) && s[same] == before[same] {
+			same++
+		}
+		for same > 0 && same < len(s) && !utf8.RuneStart(s[same]) {
+			same--
+		}
+		if same == len(before) && same == len(s) && same > 0 {
+			continue
+		}
+		depth := utf8.RuneCountInString(s[:same])
+		path = path[:depth+1]
+		for _, r := range s[same:] {
+			next := n.Split()
+			n.Lead(path[len(path)-1], n.Read(charset.Of(r), next))
+			path = append(path, next)
+		}
+		n.Lead(path[len(path)-1], end)
+		before = s
+	}
+	return root
 }
