@@ -150,7 +150,8 @@ type typeSchemas struct {
 	defs  *members
 }
 
-// mostFloat32 is the greatest float32 as encoding/json writes it, which is a little more than it is.
+// mostFloat32 is the greatest float32 as encoding/json writes it, which is a little more than it
+// is.
 const mostFloat32 = "3.4028235e+38"
 
 // timePattern is what encoding/json reads of the format date-time.

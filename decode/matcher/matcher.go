@@ -4,8 +4,8 @@ package matcher
 
 import "fmt"
 
-// A Matcher follows one text, token by token. *constrain.Text implements it; a program may bring its
-// own. One goroutine at a time may use a Matcher; its forks may be used concurrently with it.
+// A Matcher follows one text, token by token. *constrain.Text implements it; a program may bring
+// its own. One goroutine at a time may use a Matcher; its forks may be used concurrently with it.
 type Matcher interface {
 	// Mask sets the bit of each id that may come next, id 64i+j in bit j of open[i], and clears all
 	// others. open may have more bits than there are ids, or fewer. After a token that ends the

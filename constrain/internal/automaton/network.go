@@ -1,7 +1,8 @@
 // Package automaton makes automata over characters. It knows no vocabulary.
 //
-//   - A [Network] is rules of nodes that read characters (network.go). [Regex] and [Pattern] make some
-//     (regex.go), from RE2's syntax, Python's and ECMA-262's (dialect.go), with lookaheads (look.go).
+//   - A [Network] is rules of nodes that read characters (network.go). [Regex] and [Pattern] make
+//     some (regex.go), from RE2's syntax, Python's and ECMA-262's (dialect.go), with lookaheads
+//     (look.go).
 //   - A [Machine] makes the states of a network when a text first reaches them (machine.go).
 //   - A [Table] is several machines as one, complete before it is used (table.go), and knows the
 //     number and the lengths of the strings that follow a state (tablestrings.go).
