@@ -1,6 +1,7 @@
 package constrain
 
-// Typed forms: the JSON of a Go type, as a schema.
+// Typed forms: the JSON of a Go type, as a schema. The tags are those of invopop/jsonschema. Its
+// schemas let through what encoding/json cannot decode, so it is not used here.
 
 import (
 	"bytes"
