@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/walks"
+	"picogpt/dev/cases"
+	"picogpt/dev/walks"
 )
 
 // accepts feeds a text byte by byte. It reports whether the text can begin so, and whether it may

@@ -13,9 +13,9 @@ import (
 	"sync"
 	"testing"
 
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/walks"
+	"picogpt/dev/cases"
+	"picogpt/dev/fixture"
+	"picogpt/dev/walks"
 )
 
 // constraints are some of every kind.

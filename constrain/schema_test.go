@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/judge"
+	"picogpt/dev/judge"
 )
 
 func compile(t *testing.T, schema string, o SchemaOptions) *Constraint {

@@ -6,7 +6,7 @@ package decode
 import (
 	"slices"
 
-	"picogpt/guess"
+	"picogpt/decode/guess"
 	"picogpt/model"
 	"picogpt/sample"
 )

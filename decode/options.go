@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"picogpt/guess"
+	"picogpt/decode/guess"
 	"picogpt/internal/option"
 	"picogpt/model"
 	"picogpt/sample"

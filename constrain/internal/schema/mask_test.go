@@ -11,8 +11,8 @@ import (
 
 	"picogpt/constrain/internal/meter"
 	"picogpt/constrain/internal/trie"
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/walks"
+	"picogpt/dev/cases"
+	"picogpt/dev/walks"
 )
 
 // gpt2 is GPT-2's vocabulary, for all tests.
