@@ -202,25 +202,6 @@ func TestStepsAreBounded(t *testing.T) {
 	}
 }
 
-// TestMemoryOfPatternsIsBounded: a look behind keeps what it knows of the whole text.
-func TestMemoryOfPatternsIsBounded(t *testing.T) {
-	text := strings.Repeat("a", 200_000)
-	p, err := newRegex(`(?<=(?:a?){2000}b)c`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	run := p.(*regex).run(passage{text: text, bound: &bound{bytes: len(text)}})
-	err = run.matches(func(int, int) {})
-	words := 0
-	for _, b := range slices.Concat(run.failed.blocks, run.matched.blocks) {
-		words += len(b)
-	}
-	if most := (work+workFor*len(text)+pauseFor)/blockWork + markBlock*len(run.program)/64; err == nil ||
-		words > most {
-		t.Errorf("%d words, want at most %d; %v", words, most, err)
-	}
-}
-
 // TestStepsOfDecodersAreBounded, and those of all normalized tokens together.
 func TestStepsOfDecodersAreBounded(t *testing.T) {
 	model := object{"type": "WordLevel", "unk_token": "?", "vocab": object{"?": 0, "a": 1}}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"picogpt/tokenizer/internal/regex"
 )
 
 // A normalizer rewrites a text. With track, the result knows its origin.
@@ -37,37 +39,15 @@ func (lowercase) normalize(p passage, track bool) passage {
 
 const lowerASCII = "abcdefghijklmnopqrstuvwxyz"
 
-// lowerOf returns the lower case of a rune, or "" if that is the rune itself. It is that of Unicode
-// 17.0 with any version of Go.
+// lowerOf returns the lower case of a rune, or "" if that is the rune itself.
 func lowerOf(r rune) string {
 	if r == 'İ' {
 		return "i̇"
 	}
-	lower := unicode.ToLower(r)
-	if lower == r {
-		lower = laterLower(r)
+	if lower := regex.Lower(r); lower != r {
+		return string(lower)
 	}
-	if lower == r {
-		return ""
-	}
-	return string(lower)
-}
-
-// laterLower returns the lower case of letters that Unicode has had since 15.1.
-func laterLower(r rune) rune {
-	switch {
-	case r == 0x1C89, r == 0xA7CC, r == 0xA7CE, r == 0xA7D2, r == 0xA7D4, r == 0xA7DA:
-		return r + 1
-	case r == 0xA7CB:
-		return 0x264
-	case r == 0xA7DC:
-		return 0x19B
-	case 0x10D50 <= r && r <= 0x10D65:
-		return r + 0x20
-	case 0x16EA0 <= r && r <= 0x16EB8:
-		return r + 0x1B
-	}
-	return r
+	return ""
 }
 
 // strip implements Strip: it removes white space at the ends.

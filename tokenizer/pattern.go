@@ -5,6 +5,8 @@ package tokenizer
 import (
 	"strings"
 	"unicode/utf8"
+
+	"picogpt/tokenizer/internal/regex"
 )
 
 // A pattern finds its matches in a text, from left to right and without overlap.
@@ -85,4 +87,25 @@ func (everyCharacter) matches(p passage, match func(from, to int)) error {
 		i += size
 	}
 	return nil
+}
+
+// regexPattern matches a regular expression.
+type regexPattern struct{ *regex.Regex }
+
+func (r regexPattern) matches(p passage, match func(from, to int)) error {
+	return r.Matches(p.text, p.bound.work, match)
+}
+
+// newRegex compiles a regular expression. Unsupported syntax is an error that names it.
+func newRegex(text string) (pattern, error) {
+	switch text {
+	case gpt2Pattern, gpt2PatternShort:
+		return gpt2Pieces{}, nil
+	case `[\s\S]`:
+		return everyCharacter{}, nil
+	case "":
+		return everywhere{}, nil
+	}
+	r, err := regex.Compile(text)
+	return regexPattern{r}, err
 }

@@ -259,16 +259,6 @@ func refuse(value *strictjson.Reader, key string) error {
 		quote.Plain(value.Text(), 60))
 }
 
-// quoted quotes the first of texts that is not nil.
-func quoted(texts ...*string) string {
-	for _, text := range texts {
-		if text != nil {
-			return quote.Short(*text, 60)
-		}
-	}
-	return "none"
-}
-
 // readAdded reads added_tokens. As in Hugging Face's library, tokens that are not special are found
 // in any text.
 func (v *vocabulary) readAdded(r *strictjson.Reader) error {

@@ -1,23 +1,24 @@
-// Regular expressions in tokenizers: Oniguruma's syntax and choice of match (the first alternative
-// that matches, the longest repetition first), in linear time. Package regexp has no lookahead and
-// no Unicode \s, and finding all matches can take it quadratic time. They are read in
-// regexparse.go and regexbracket.go, compiled in regexcompile.go, and their sets of characters are
-// in charset.go. References to what was matched before (\1), recursion, \X and \K are refused, and
-// one letter is the upper or lower case of one letter: ß is not that of ss.
+// Package regex finds the matches of the regular expressions in Hugging Face's tokenizers: with
+// Oniguruma's syntax and choice of match (the first alternative that matches, the longest repetition
+// first), in linear time. Package regexp has no lookahead and no Unicode \s, and finding all matches
+// can take it quadratic time. [Compile] reads them (parse.go, compile.go), and [Regex.Matches] runs
+// the program; set.go has the sets of characters. References to what was matched before (\1),
+// recursion, \X and \K are refused, and one letter is the upper or lower case of one letter: ß is not
+// that of ss.
 //
 // A program is run with backtracking. Whether a fork at a position of the text leads to a match
 // does not depend on the way to it, so each such pair is tried once, for all matches together.
-
-package tokenizer
+package regex
 
 import (
 	"fmt"
 	"unicode/utf8"
+
+	"picogpt/internal/quote"
 )
 
-// A regex is a compiled regular expression.
-type regex struct {
-	text    string
+// A Regex is a compiled regular expression.
+type Regex struct {
 	program []instruction
 
 	runs     int  // opRuns
@@ -30,7 +31,7 @@ type operation uint8
 const (
 	opSet    operation = iota // one character of set, then the next instruction
 	opBack                    // the same for the character before, which it reads backward
-	opRun                     // characters of set, as many as there are up to x, without a way back; y is its number
+	opRun                     // run y: up to x characters of set, all there are, without a way back
 	opFork                    // first x, then y
 	opJump                    // x
 	opLoop                    // y if fork x has begun here, so that no loop repeats nothing; else x
@@ -48,7 +49,7 @@ type instruction struct {
 }
 
 // asserted reports whether an assertion holds: one of ^ $ b B A z Z G.
-func (r *regexRun) asserted(in *instruction, at int) bool {
+func (r *run) asserted(in *instruction, at int) bool {
 	text := r.text
 	switch in.x {
 	case '^':
@@ -71,27 +72,27 @@ func (r *regexRun) asserted(in *instruction, at int) bool {
 	return (before == after) == (in.x == 'B')
 }
 
-// A regexRun is a search in one text.
-type regexRun struct {
-	*regex
-	bound   *bound
+// A run is a search in one text.
+type run struct {
+	*Regex
+	work    func(steps int) error
 	text    string
 	begin   int // where the search for the current match began
 	failed  marks
 	matched marks // within opLook and opNoLook
-	forks   []regexFork
-	path    []regexState // the current path, which has not failed yet
-	runs    []Span       // by opRun: the last one without a bound
-	marked  int          // steps
-	steps   int          // all steps that bound does not know of yet
-	over    bool         // there are too many
+	forks   []fork
+	path    []state  // the current path, which has not failed yet
+	runs    [][2]int // by opRun: the ends of the last one without a bound
+	marked  int      // steps
+	steps   int      // all steps that work does not know of yet
+	over    bool     // there are too many
 }
 
-// A regexState is an instruction at a byte of the text.
-type regexState struct{ at, pc int }
+// A state is an instruction at a byte of the text.
+type state struct{ at, pc int }
 
-// A regexFork is the alternative that is tried after a failure, with the path to it.
-type regexFork struct{ at, pc, path int }
+// A fork is the alternative that is tried after a failure, with the path to it.
+type fork struct{ at, pc, path int }
 
 // marks are a bit for each instruction at each byte of the text, in blocks of positions. Blocks
 // before the current match are used again, so that the memory does not grow with the text.
@@ -109,7 +110,7 @@ const (
 	blockWork = 16  // steps for a new word of a block: their number bounds the memory, too
 )
 
-func (m *marks) word(s regexState) (word *uint64, bit uint64) {
+func (m *marks) word(s state) (word *uint64, bit uint64) {
 	b := uint(s.at) / markBlock
 	if b >= uint(len(m.blocks)) || m.blocks[b] == nil {
 		m.grow(int(b))
@@ -143,31 +144,33 @@ func (m *marks) drop(before int) {
 	}
 }
 
-func (g *regex) matches(p passage, match func(from, to int)) error {
-	return g.run(p).matches(match)
+// Matches calls match for each match in a text, from left to right and without overlap. It calls work
+// with the number of steps that it has taken since the last call; an error of it ends the search.
+func (g *Regex) Matches(text string, work func(steps int) error, match func(from, to int)) error {
+	return g.run(text, work).matches(match)
 }
 
 // run returns a search for all matches in a text.
-func (g *regex) run(p passage) *regexRun {
-	r := &regexRun{regex: g, bound: p.bound, text: p.text, runs: make([]Span, g.runs)}
+func (g *Regex) run(text string, work func(steps int) error) *run {
+	r := &run{Regex: g, work: work, text: text, runs: make([][2]int, g.runs)}
 	r.forget()
 	return r
 }
 
 // forget drops all marks.
-func (r *regexRun) forget() {
+func (r *run) forget() {
 	none := marks{width: len(r.program), most: len(r.text) + 1, steps: &r.steps}
 	r.failed, r.matched = none, none
 }
 
-// tell tells the bound of the steps.
-func (r *regexRun) tell() error {
-	err := r.bound.work(r.steps)
+// tell tells of the steps.
+func (r *run) tell() error {
+	err := r.work(r.steps)
 	r.steps, r.over = 0, err != nil
 	return err
 }
 
-func (r *regexRun) matches(match func(from, to int)) error {
+func (r *run) matches(match func(from, to int)) error {
 	last := -1 // end of the last match
 	for r.begin < len(r.text) || r.begin == len(r.text) && r.text != "" {
 		from, end := r.search()
@@ -186,7 +189,7 @@ func (r *regexRun) matches(match func(from, to int)) error {
 }
 
 // search returns the next match, or -1 for its end if there is none.
-func (r *regexRun) search() (from, end int) {
+func (r *run) search() (from, end int) {
 	if r.anchored {
 		r.forget()
 	}
@@ -204,7 +207,7 @@ func (r *regexRun) search() (from, end int) {
 }
 
 // next returns the character at a byte, and its length; ok is false at the end of the text.
-func (r *regexRun) next(at int) (c rune, size int, ok bool) {
+func (r *run) next(at int) (c rune, size int, ok bool) {
 	if at >= len(r.text) {
 		return 0, 0, false
 	}
@@ -219,7 +222,7 @@ func (r *regexRun) next(at int) (c rune, size int, ok bool) {
 }
 
 // last returns the character before a byte, and its length; ok is false at the start of the text.
-func (r *regexRun) last(at int) (c rune, size int, ok bool) {
+func (r *run) last(at int) (c rune, size int, ok bool) {
 	c, size = utf8.DecodeLastRuneInString(r.text[:at])
 	if c == utf8.RuneError && size == 1 {
 		c = noRune
@@ -229,12 +232,12 @@ func (r *regexRun) last(at int) (c rune, size int, ok bool) {
 
 // from returns the end of the match of the part of the program that begins at pc, or -1 if there is
 // none. The part belongs to the operation within; opMatch stands for the whole program.
-func (r *regexRun) from(pc, at int, within operation) int {
+func (r *run) from(pc, at int, within operation) int {
 	forks, path := len(r.forks), len(r.path)
 	defer func() { r.forks, r.path = r.forks[:forks], r.path[:path] }()
 	for {
-		next, to, ok := r.step(regexState{at, pc}, within)
-		if r.steps++; r.steps >= pauseFor {
+		next, to, ok := r.step(state{at, pc}, within)
+		if r.steps++; r.steps >= tellFor {
 			r.tell()
 		}
 		switch {
@@ -264,7 +267,7 @@ func (r *regexRun) from(pc, at int, within operation) int {
 
 // step executes one instruction. It returns the next one, -1 for a match, and the new position; ok
 // is false if the text does not match.
-func (r *regexRun) step(s regexState, within operation) (next, to int, ok bool) {
+func (r *run) step(s state, within operation) (next, to int, ok bool) {
 	at, in := s.at, &r.program[s.pc]
 	switch in.op { // only what costs more than to ask again is marked
 	case opSet:
@@ -280,7 +283,7 @@ func (r *regexRun) step(s regexState, within operation) (next, to int, ok bool) 
 	case opJump:
 		return in.x, at, true
 	case opLoop:
-		if word, bit := r.failed.word(regexState{at, in.x}); *word&bit != 0 {
+		if word, bit := r.failed.word(state{at, in.x}); *word&bit != 0 {
 			return in.y, at, true
 		}
 		return in.x, at, true
@@ -306,17 +309,17 @@ func (r *regexRun) step(s regexState, within operation) (next, to int, ok bool) 
 	case opLook, opNoLook:
 		return in.x, at, r.from(s.pc+1, at, opLook) >= 0 == (in.op == opLook)
 	}
-	r.forks = append(r.forks, regexFork{at, in.y, len(r.path)}) // opFork
+	r.forks = append(r.forks, fork{at, in.y, len(r.path)}) // opFork
 	return in.x, at, true
 }
 
 // runEnd returns the end of a run of characters. Runs without a bound that end at one place are read
 // once.
-func (r *regexRun) runEnd(s regexState) int {
+func (r *run) runEnd(s state) int {
 	in := &r.program[s.pc]
 	known := &r.runs[in.y]
-	if in.x == unbounded && known.Start <= s.at && s.at < known.End {
-		return known.End
+	if in.x == unbounded && known[0] <= s.at && s.at < known[1] {
+		return known[1]
 	}
 	at := s.at
 	for n := 0; n != in.x; n++ {
@@ -327,42 +330,35 @@ func (r *regexRun) runEnd(s regexState) int {
 		at += size
 	}
 	r.steps += at - s.at
-	*known = Span{s.at, at}
+	*known = [2]int{s.at, at}
 	return at
 }
 
-// newRegex compiles a regular expression. Unsupported syntax is an error that names it.
-func newRegex(text string) (pattern, error) {
-	switch text {
-	case gpt2Pattern, gpt2PatternShort:
-		return gpt2Pieces{}, nil
-	case `[\s\S]`:
-		return everyCharacter{}, nil
-	case "":
-		return everywhere{}, nil
-	}
+// Compile compiles a regular expression. Unsupported syntax is an error that names it.
+func Compile(text string) (*Regex, error) {
 	if len(text) > maxRegex {
 		return nil, fmt.Errorf("%d bytes, want at most %d", len(text), maxRegex)
 	}
-	p := regexParser{text: text}
+	p := parser{text: text}
 	tree, err := p.alternatives(0)
 	if err == nil && p.at < len(text) {
 		err = fmt.Errorf(") without (")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the pattern %s: byte %d: %w", quoted(&text), p.at, err)
+		return nil, fmt.Errorf("the pattern %s: byte %d: %w", quote.Short(text, 60), p.at, err)
 	}
-	c := regexCompiler{regex: &regex{text: text}}
+	c := compiler{Regex: &Regex{}}
 	if err := c.compile(tree, false); err != nil {
-		return nil, fmt.Errorf("the pattern %s: %w", quoted(&text), err)
+		return nil, fmt.Errorf("the pattern %s: %w", quote.Short(text, 60), err)
 	}
 	c.emit(instruction{op: opMatch})
-	return c.regex, nil
+	return c.Regex, nil
 }
 
-// Bounds on a regular expression.
+// Bounds on a regular expression and on a search.
 const (
 	maxRegex   = 2 << 10 // bytes
 	maxProgram = 4 << 10 // instructions
 	maxNesting = 20
+	tellFor    = 64 << 10 // steps that work does not know of
 )

@@ -1,6 +1,6 @@
 // Sets of characters.
 
-package tokenizer
+package regex
 
 import (
 	"math/rand/v2"

@@ -1,6 +1,6 @@
-// Compiling regular expressions: from a tree of nodes to a program.
+// From the tree of a regular expression to its program.
 
-package tokenizer
+package regex
 
 import (
 	"errors"
@@ -8,15 +8,15 @@ import (
 	"slices"
 )
 
-// A regexNode is a part of a regular expression.
-type regexNode struct {
+// A node is a part of a regular expression.
+type node struct {
 	kind        nodeKind
 	set         *charset
-	list        []*regexNode // of the others; one of them but in sequences and alternatives
-	least, most int          // repeated
-	lazy        bool         // the shortest repetition first
-	not         bool         // the negative of a look
-	letter      byte         // of an assertion
+	list        []*node // of the others; one of them but in sequences and alternatives
+	least, most int     // repeated
+	lazy        bool    // the shortest repetition first
+	not         bool    // the negative of a look
+	letter      byte    // of an assertion
 }
 
 type nodeKind int
@@ -35,19 +35,19 @@ const (
 // unbounded is a number of repetitions without a bound.
 const unbounded = -1
 
-type regexCompiler struct {
-	*regex
+type compiler struct {
+	*Regex
 	nodes int // that were compiled: a repetition of nothing has no instructions
 }
 
 // emit appends an instruction and returns its index.
-func (c *regexCompiler) emit(in instruction) int {
+func (c *compiler) emit(in instruction) int {
 	c.program = append(c.program, in)
 	return len(c.program) - 1
 }
 
 // compile appends the program of a node. If back is set, it reads backward.
-func (c *regexCompiler) compile(n *regexNode, back bool) error {
+func (c *compiler) compile(n *node, back bool) error {
 	if c.nodes++; max(len(c.program), c.nodes/4) > maxProgram {
 		return fmt.Errorf("more than %d steps", maxProgram)
 	}
@@ -106,7 +106,7 @@ func (c *regexCompiler) compile(n *regexNode, back bool) error {
 }
 
 // alone returns the only node of alternatives and sequences.
-func (n *regexNode) alone() *regexNode {
+func (n *node) alone() *node {
 	for (n.kind == nodeSequence || n.kind == nodeAlternatives) && len(n.list) == 1 {
 		n = n.list[0]
 	}
@@ -114,12 +114,12 @@ func (n *regexNode) alone() *regexNode {
 }
 
 // isRun reports whether the node is the longest repetition of a set.
-func (n *regexNode) isRun() bool {
+func (n *node) isRun() bool {
 	return n.kind == nodeRepeat && n.list[0].alone().kind == nodeSet && !n.lazy
 }
 
 // inner appends an instruction with a program of its own.
-func (c *regexCompiler) inner(op operation, n *regexNode, back bool) error {
+func (c *compiler) inner(op operation, n *node, back bool) error {
 	at := c.emit(instruction{op: op})
 	if err := c.compile(n, back); err != nil {
 		return err
@@ -129,7 +129,7 @@ func (c *regexCompiler) inner(op operation, n *regexNode, back bool) error {
 	return nil
 }
 
-func (c *regexCompiler) alternatives(list []*regexNode, back bool) error {
+func (c *compiler) alternatives(list []*node, back bool) error {
 	var ends []int
 	for i, part := range list {
 		fork := -1
@@ -151,7 +151,7 @@ func (c *regexCompiler) alternatives(list []*regexNode, back bool) error {
 }
 
 // repeat appends the program of a repetition: the least number of copies, then forks.
-func (c *regexCompiler) repeat(n *regexNode, back bool) error {
+func (c *compiler) repeat(n *node, back bool) error {
 	for range n.least {
 		if err := c.compile(n.list[0], back); err != nil {
 			return err

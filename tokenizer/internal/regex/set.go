@@ -1,6 +1,6 @@
-// Sets of characters in regular expressions.
+// Sets of characters: those that have names, and what brackets make of them.
 
-package tokenizer
+package regex
 
 import (
 	_ "embed"
@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// setRanges is written by internal/genproperties: the sets that have names in Oniguruma. An entry is
+// setRanges is written by tokenizer/internal/tables: the sets that have names in Oniguruma. An entry is
 // the length of its names and these names, lower case, with spaces between; the length of its
 // ranges; and for each range the distance from the end of the last one, and its number of
 // characters. All numbers are uvarints.
@@ -125,6 +125,31 @@ var caseOrbits = sync.OnceValue(func() (orbits [][]rune) {
 	}
 	return orbits
 })
+
+// Lower returns the lower case of a letter: that of Unicode 17.0 with any version of Go.
+func Lower(r rune) rune {
+	if lower := unicode.ToLower(r); lower != r {
+		return lower
+	}
+	return laterLower(r)
+}
+
+// laterLower returns the lower case of letters that Unicode has had since 15.1.
+func laterLower(r rune) rune {
+	switch {
+	case r == 0x1C89, r == 0xA7CC, r == 0xA7CE, r == 0xA7D2, r == 0xA7D4, r == 0xA7DA:
+		return r + 1
+	case r == 0xA7CB:
+		return 0x264
+	case r == 0xA7DC:
+		return 0x19B
+	case 0x10D50 <= r && r <= 0x10D65:
+		return r + 0x20
+	case 0x16EA0 <= r && r <= 0x16EB8:
+		return r + 0x1B
+	}
+	return r
+}
 
 // A charset is a runeSet in a form that is asked fast.
 type charset struct {
