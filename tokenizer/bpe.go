@@ -67,6 +67,13 @@ func (p *pairTable) rank(left, right uint32) uint32 {
 	return p.slot(left, right).next - 1 // 0 in a free slot gives none
 }
 
+// inOrder returns the pairs in the order of their ranks.
+func (p *pairTable) inOrder() []pairSlot {
+	used := slices.DeleteFunc(slices.Clone(p.slots), func(s pairSlot) bool { return s.next == 0 })
+	slices.SortFunc(used, func(a, b pairSlot) int { return int(a.next) - int(b.next) })
+	return used
+}
+
 // shortPiece is the length up to which comparing all pairs for each merge is faster than a heap.
 const shortPiece = 64
 

@@ -215,20 +215,6 @@ func (f *modelFile) wordPiece(v *vocabulary, unknown uint32) (model, error) {
 	return newWordPiece(v, f.prefix, unknown, f.longest), nil
 }
 
-// newWordPiece returns a WordPiece model of a vocabulary. A token with the prefix of continued
-// words can also begin a word, if the text has that prefix.
-func newWordPiece(v *vocabulary, prefix string, unknown uint32, longest int) *wordPiece {
-	begins, continues := make([]treeText, 0, len(v.ids)), make([]treeText, 0, len(v.ids))
-	for text, id := range v.ids {
-		begins = append(begins, treeText{text, id})
-		if rest, ok := strings.CutPrefix(text, prefix); ok && rest != "" {
-			continues = append(continues, treeText{rest, id})
-		}
-	}
-	return &wordPiece{begins: newPrefixTree(begins), continues: newPrefixTree(continues),
-		unknown: unknown, longest: longest}
-}
-
 func (f *modelFile) unigram(v *vocabulary) (model, error) {
 	m := &unigram{scores: v.scores, ids: v.ids, unknown: none,
 		unscored: worst(v.scores) - unknownPenalty}

@@ -1,13 +1,17 @@
-// The tokenizer files of a checkpoint.
+// The tokenizer files of a checkpoint, but tokenizer.json and spiece.model, which have files of their
+// own.
 
 package tokenizer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"picogpt/internal/folder"
@@ -212,4 +216,219 @@ func readFile(fsys fs.FS, name string) (data string, found bool, err error) {
 		return "", false, fmt.Errorf("%s: not valid UTF-8", folder.Path(fsys, name))
 	}
 	return string(b), true, nil
+}
+
+const configName = "tokenizer_config.json"
+
+// A tokenizerConfig is what tokenizer_config.json and special_tokens_map.json, which transformers
+// writes beside vocabularies, say about ids.
+type tokenizerConfig struct {
+	class string            // tokenizer_class
+	flags map[string]bool   // do_lower_case and others
+	names map[string]string // unk_token and others
+	added []addedToken      // added_tokens_decoder, by id
+}
+
+// flag returns the value of a flag in the files, or otherwise if they have none.
+func (c *tokenizerConfig) flag(name string, otherwise bool) bool {
+	if value, given := c.flags[name]; given {
+		return value
+	}
+	return otherwise
+}
+
+// special returns the special tokens that the files name, and the given others.
+func (c *tokenizerConfig) special(others ...string) []string {
+	var names []string
+	for _, name := range c.names {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return append(names, others...)
+}
+
+// readConfig reads both files, if they exist.
+func readConfig(fsys fs.FS) (tokenizerConfig, error) {
+	c := tokenizerConfig{flags: map[string]bool{}, names: map[string]string{}}
+	for _, name := range []string{"special_tokens_map.json", configName} {
+		text, found, err := readFile(fsys, name)
+		if err == nil && found {
+			err = c.read(text)
+			if err != nil {
+				err = fmt.Errorf("%s: %w", folder.Path(fsys, name), err)
+			}
+		}
+		if err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+func (c *tokenizerConfig) read(text string) error {
+	r := strictjson.NewReader(text)
+	err := r.Object(func(key string) error {
+		value, err := r.Value()
+		if err != nil || value.Text() == "null" {
+			return err
+		}
+		switch key {
+		case "add_prefix_space", "do_lower_case", "tokenize_chinese_chars", "strip_accents":
+			c.flags[key], err = value.Bool()
+		case "tokenizer_class":
+			c.class, err = value.String()
+		case "added_tokens_decoder":
+			err = c.readAdded(value)
+		case "additional_special_tokens":
+		default:
+			if strings.HasSuffix(key, "_token") {
+				err = c.readName(key, value)
+			}
+		}
+		if err != nil {
+			err = fmt.Errorf("%s: %w", quote.Plain(key, 60), err)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.End()
+}
+
+// readName reads the name of a special token: a string, or an object with its content.
+func (c *tokenizerConfig) readName(key string, value *strictjson.Reader) (err error) {
+	switch value.Kind() {
+	case '"':
+		c.names[key], err = value.String()
+	case '{':
+		err = members(value, func(member string, value *strictjson.Reader) (err error) {
+			if member == "content" {
+				c.names[key], err = value.String()
+			}
+			return err
+		})
+	}
+	return err
+}
+
+// readAdded reads added_tokens_decoder, an object of id and token.
+func (c *tokenizerConfig) readAdded(r *strictjson.Reader) error {
+	err := members(r, func(key string, value *strictjson.Reader) error {
+		id, err := strconv.Atoi(key)
+		if err != nil || id < 0 || id >= maxIDs {
+			return value.Errorf("%s, want an id from 0 to %d", quote.Short(key, 60), maxIDs-1)
+		}
+		token, err := readAddedMembers(value)
+		token.id = id
+		c.added = append(c.added, token)
+		return err
+	})
+	slices.SortFunc(c.added, func(a, b addedToken) int { return cmp.Compare(a.id, b.id) })
+	return err
+}
+
+const vocabTextName = "vocab.txt"
+
+// loadWordPiece loads vocab.txt. Settings that tokenizer_config.json does not have are those of
+// transformers' BertTokenizer.
+func loadWordPiece(fsys fs.FS, texts []string) (*Tokenizer, error) {
+	c, err := readConfig(fsys)
+	if err != nil {
+		return nil, err
+	}
+	v, err := parseVocabText(texts[0])
+	if err == nil {
+		err = v.addNamed(c.special("[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", folder.Path(fsys, vocabTextName), err)
+	}
+	if err := v.loadAdded(fsys, &c); err != nil {
+		return nil, err
+	}
+	unknown := "[UNK]"
+	if name, given := c.names["unk_token"]; given {
+		unknown = name
+	}
+	return newBert(v, bertNormalizer{clean: true, chinese: c.flag("tokenize_chinese_chars", true),
+		accents: c.flag("strip_accents", c.flag("do_lower_case", true)),
+		lower:   c.flag("do_lower_case", true)}, v.id(unknown)), nil
+}
+
+// newBert returns a tokenizer with BERT's pipeline.
+func newBert(v *vocabulary, rules bertNormalizer, unknown uint32) *Tokenizer {
+	table := newTokens(v.tokens)
+	t := &Tokenizer{tokens: table, kind: kindWordPiece, normalizers: []normalizer{rules},
+		splitters: []splitter{words{single: isBertPunctuation}},
+		model:     newWordPiece(v, "##", unknown, 100),
+		decoding:  decoding{table, []decodeStep{wordPieces("##", true)}}, start: -1, endOfText: -1}
+	t.finish(v)
+	return t
+}
+
+// parseVocabText reads a vocab.txt: one token on each line, whose number is its id. If a token stands on two lines the later one counts. An empty
+// line is an id without a token.
+func parseVocabText(text string) (*vocabulary, error) {
+	v := &vocabulary{name: vocabTextName, ids: map[string]uint32{}}
+	for line := range strings.Lines(text) {
+		token := strings.TrimRightFunc(line, unicode.IsSpace)
+		if len(v.tokens) == maxIDs {
+			return nil, fmt.Errorf("line %d: more than %d tokens", len(v.tokens)+1, maxIDs)
+		}
+		if len(token) > maxPiece {
+			return nil, fmt.Errorf("line %d: a token of %d bytes, want at most %d", len(v.tokens)+1,
+				len(token), maxPiece)
+		}
+		if before, twice := v.ids[token]; twice {
+			v.tokens[before] = ""
+		}
+		if token != "" {
+			v.ids[token] = uint32(len(v.tokens))
+		}
+		v.tokens = append(v.tokens, token)
+	}
+	if len(v.ids) == 0 {
+		return nil, fmt.Errorf("no tokens")
+	}
+	return v, nil
+}
+
+// addNamed makes the named tokens of the vocabulary special.
+func (v *vocabulary) addNamed(names []string) error {
+	for _, name := range names {
+		id, ok := v.ids[name]
+		if !ok || v.addedText[name] {
+			continue
+		}
+		if err := v.addToken(addedToken{text: name, id: int(id), special: true,
+			asked: true}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadAdded adds the tokens of added_tokens.json and of added_tokens_decoder in
+// tokenizer_config.json.
+func (v *vocabulary) loadAdded(fsys fs.FS, c *tokenizerConfig) error {
+	const name = "added_tokens.json"
+	text, found, err := readFile(fsys, name)
+	if err == nil && found {
+		if err = v.parseSpecial(text); err != nil {
+			err = fmt.Errorf("%s: %w", folder.Path(fsys, name), err)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	for _, token := range c.added {
+		if v.addedText[token.text] {
+			continue
+		}
+		if err := v.addToken(token); err != nil {
+			return fmt.Errorf("%s: added_tokens_decoder: %w", folder.Path(fsys, configName), err)
+		}
+	}
+	return nil
 }

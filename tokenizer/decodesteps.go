@@ -1,5 +1,5 @@
-// From ids back to text: the decoder of a vocabulary, as steps that rewrite the tokens one by one.
-// A step keeps what it needs to know of earlier tokens in its state.
+// The steps of a decoder, which rewrite the tokens one by one. A step keeps what it needs to know of
+// earlier tokens in its state.
 
 package tokenizer
 
@@ -8,113 +8,6 @@ import (
 	"strings"
 	"unicode/utf8"
 )
-
-// decoding says how the tokens of a vocabulary are joined. Without steps, a text is its tokens,
-// joined.
-type decoding struct {
-	*tokens
-	steps []decodeStep
-}
-
-// A decodeStep is a step of a decoder.
-type decodeStep interface {
-	// push takes the text of one token and returns the text that is certain.
-	push(s *decodeState, text string) string
-	// flush returns the remaining text at the end.
-	flush(s *decodeState) string
-}
-
-// decodeState is the state of a step in one text.
-type decodeState struct {
-	tokens int // before this one
-	held   string
-	last   rune   // last rune that was returned
-	all    []byte // of a wholeText
-	first  bool   // the text, or all, begins here
-	bound  *bound // of the decoder
-}
-
-// decoder returns a decoder for the beginning of a text or, if within is set, for the middle of
-// one.
-func (d *decoding) decoder(within bool) Decoder {
-	if len(d.steps) == 0 {
-		return plainDecoder{d.tokens}
-	}
-	states := make([]decodeState, len(d.steps))
-	if within {
-		for i := range states {
-			states[i].tokens = 1
-		}
-	}
-	return newStepDecoder(d, states, bound{})
-}
-
-// A plainDecoder returns the bytes of each token; it has no state.
-type plainDecoder struct{ *tokens }
-
-func (d plainDecoder) Push(id int) (string, error) { return d.token(id) }
-func (d plainDecoder) Flush() string               { return "" }
-func (d plainDecoder) Fork() Decoder               { return d }
-
-// A stepDecoder is a decoder in the middle of a text.
-type stepDecoder struct {
-	*decoding
-	states []decodeState // [steps]
-	bound  bound         // of the text so far
-}
-
-func newStepDecoder(d *decoding, states []decodeState, b bound) *stepDecoder {
-	s := &stepDecoder{d, states, b}
-	for i := range s.states {
-		s.states[i].bound = &s.bound
-	}
-	return s
-}
-
-func (d *stepDecoder) Push(id int) (string, error) {
-	text, err := d.token(id)
-	if err != nil {
-		return "", err
-	}
-	d.bound.bytes += len(text)
-	for i, step := range d.steps {
-		if err := d.bound.work(workPart + len(text)); err != nil {
-			return "", err
-		}
-		text = step.push(&d.states[i], text)
-		d.states[i].tokens++
-	}
-	return text, d.bound.err
-}
-
-func (d *stepDecoder) Flush() string {
-	text := ""
-	for i, step := range d.steps {
-		if text != "" {
-			text = step.push(&d.states[i], text)
-		}
-		text += step.flush(&d.states[i])
-	}
-	return text
-}
-
-// flushed is Flush, with an error if the rest is too long.
-func flushed(d Decoder) (string, error) {
-	text := d.Flush()
-	if s, ok := d.(*stepDecoder); ok && s.bound.err != nil {
-		return "", s.bound.err
-	}
-	return text, nil
-}
-
-func (d *stepDecoder) Fork() Decoder {
-	states := slices.Clone(d.states)
-	for i := range states {
-		states[i].all = slices.Clip(states[i].all) // what is appended is each decoder's own
-		d.states[i].all = states[i].all
-	}
-	return newStepDecoder(d.decoding, states, d.bound)
-}
 
 // eachToken is a step that rewrites a token by itself; first is true for the first token of the
 // text.
