@@ -64,7 +64,7 @@ func fromTable(table string) *Tokenizer {
 	return s.tokenizer(added, endOfText)
 }
 
-// classes is written by internal/genclasses, which documents its layout. Package unicode's tables
+// classes is written by internal/gentables, which documents its layout. Package unicode's tables
 // cannot be used: they have Unicode 15.0, tiktoken's have 16.0, and ids must not change with the
 // version of Go.
 //

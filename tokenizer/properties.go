@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// propertyRanges is written by internal/genproperties, which documents its layout. Package unicode
+// propertyRanges is written by internal/gentables, which documents its layout. Package unicode
 // cannot be used: the parts of that library use the tables of Unicode 8.0 to 17.0.
 //
 //go:embed properties.bin

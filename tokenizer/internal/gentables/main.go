@@ -1,14 +1,17 @@
-// Command genproperties writes tokenizer/properties.bin, the properties of each code point in the
-// parts of Hugging Face's tokenizers library, and tokenizer/sets.bin, the sets of code points that
-// have names in its regular expressions. The parts use different versions of Unicode (8.0 to 17.0
+// Command gentables writes the tables of characters: tokenizer/properties.bin, the properties of each
+// code point in the parts of Hugging Face's tokenizers library; tokenizer/internal/regex/sets.bin, the
+// sets of code points that have names in its regular expressions; and tokenizer/classes.bin, the
+// classes that GPT-2's pattern distinguishes. The parts use different versions of Unicode (8.0 to 17.0
 // in one release), so bench/tokenizers/properties.mjs asks the library, and this command reads its
 // answer:
 //
-//	go run ./tokenizer/internal/genproperties properties.json tokenizer
+//	go run ./tokenizer/internal/gentables properties.json tokenizer
 //
-// The layout of sets.bin is in tokenizer/charset.go. That of properties.bin: pairs of little-endian
-// uint32s, ascending. A pair is a code point, and the properties of it and of all code points up to
-// the next pair's (bit i is the i-th of names).
+// The layout of sets.bin is in tokenizer/internal/regex/set.go. The others have little-endian uint32s,
+// ascending. That of properties.bin: pairs of a code point, and the properties of it and of all code
+// points up to the next pair's (bit i is the i-th of names). That of classes.bin: code point<<2 | class
+// of all code points up to the next entry's. The sets are of Unicode 16.0, as OpenAI's tiktoken has it
+// (npm package 1.0.22, and any built with Rust's regex-syntax 0.8.5 or later); the tests know if not.
 package main
 
 import (
@@ -19,6 +22,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"unicode"
 
 	"golang.org/x/text/unicode/rangetable"
@@ -31,7 +35,7 @@ var names = []string{"space", "rustWord", "numeric", "bertPunctuation", "bertAcc
 
 func main() {
 	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: genproperties properties.json DIR")
+		fmt.Fprintln(os.Stderr, "usage: gentables properties.json DIR")
 		os.Exit(2)
 	}
 	if err := run(os.Args[1], os.Args[2]); err != nil {
@@ -75,10 +79,33 @@ func run(from, to string) error {
 			table = binary.LittleEndian.AppendUint32(table, properties[c])
 		}
 	}
-	if err := os.WriteFile(filepath.Join(to, "properties.bin"), table, 0o666); err != nil {
-		return err
+	for name, table := range map[string][]byte{"properties.bin": table,
+		"internal/regex/sets.bin": packed(whole.Sets), "classes.bin": classes(whole.Sets)} {
+		if err := os.WriteFile(filepath.Join(to, name), table, 0o666); err != nil {
+			return err
+		}
 	}
-	return os.WriteFile(filepath.Join(to, "sets.bin"), packed(whole.Sets), 0o666)
+	return nil
+}
+
+// classes returns the classes in the layout of classes.bin: 0 symbol, 1 letter, 2 number, 3 white
+// space.
+func classes(sets map[string][][2]rune) (table []byte) {
+	var list [unicode.MaxRune + 1]uint32
+	for names, set := range sets {
+		class := slices.Index([]string{"l", "n", "space"}, strings.Fields(names)[0])
+		for _, r := range set {
+			for c := r[0]; c <= r[1] && class >= 0; c++ {
+				list[c] = uint32(class + 1)
+			}
+		}
+	}
+	for c, class := range list {
+		if c == 0 || class != list[c-1] {
+			table = binary.LittleEndian.AppendUint32(table, uint32(c)<<2|class)
+		}
+	}
+	return table
 }
 
 // packed returns sets in the layout of sets.bin.
