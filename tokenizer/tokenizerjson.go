@@ -78,10 +78,12 @@ func (f *tokenizerFile) member(r *strictjson.Reader, key string) error {
 func (f *tokenizerFile) tokenizer() (*Tokenizer, error) {
 	t := &Tokenizer{start: -1, endOfText: -1}
 	var err error
-	if t.normalizers, err = readNormalizers(f.normalizer); err != nil {
+	t.normalizers, err = readParts("normalizer", f.normalizer, (*component).normalizer)
+	if err != nil {
 		return nil, err
 	}
-	if t.splitters, err = readSplitters(f.preTokenizer); err != nil {
+	t.splitters, err = readParts("pre_tokenizer", f.preTokenizer, (*component).splitter)
+	if err != nil {
 		return nil, err
 	}
 	for _, s := range t.splitters {
@@ -285,6 +287,7 @@ type component struct {
 	steps   []component                   // of a Sequence
 	members map[string]*strictjson.Reader // those that are not null
 	regexes *int                          // bytes of all in the list that it stands in
+	err     error                         // the first of what was read of its members
 }
 
 // maxComponent bounds the bytes of a component. The largest, sentencepiece's rules, have less than
@@ -365,59 +368,57 @@ func (c *component) flat(list []component) []component {
 	return list
 }
 
-// failed returns an error that names the component and the member.
-func (c *component) failed(member string, err error) error {
-	if err != nil {
-		err = fmt.Errorf("%s: %s: %w", quote.Plain(c.kind, 60), member, err)
+// fail keeps an error of a member, if it is the first.
+func (c *component) fail(member string, err error) {
+	if err != nil && c.err == nil {
+		c.err = fmt.Errorf("%s: %s: %w", quote.Plain(c.kind, 60), member, err)
 	}
-	return err
 }
 
-// bool sets *to to the value of a member, if it is present.
-func (c *component) bool(member string, to *bool) (err error) {
-	if value := c.members[member]; value != nil {
-		*to, err = value.Bool()
+// readMember returns the value of a member, or otherwise if there is none.
+func readMember[T any](
+	c *component, member string, otherwise T, read func(*strictjson.Reader) (T, error),
+) T {
+	value := c.members[member]
+	if value == nil {
+		return otherwise
 	}
-	return c.failed(member, err)
+	found, err := read(value)
+	c.fail(member, err)
+	return found
 }
 
-// text sets *to to the value of a member, if it is present.
-func (c *component) text(member string, to *string) (err error) {
-	if value := c.members[member]; value != nil {
-		*to, err = value.String()
-	}
-	return c.failed(member, err)
+func (c *component) bool(member string, otherwise bool) bool {
+	return readMember(c, member, otherwise, (*strictjson.Reader).Bool)
+}
+
+func (c *component) text(member, otherwise string) string {
+	return readMember(c, member, otherwise, (*strictjson.Reader).String)
 }
 
 // character is text for a member whose value must be one character.
-func (c *component) character(member string, to *string) error {
-	if err := c.text(member, to); err != nil {
-		return err
+func (c *component) character(member, otherwise string) string {
+	text := c.text(member, otherwise)
+	if utf8.RuneCountInString(text) != 1 {
+		c.fail(member, fmt.Errorf("%s, want one character", quote.Short(text, 60)))
 	}
-	if utf8.RuneCountInString(*to) != 1 {
-		return c.failed(member, fmt.Errorf("%s, want one character", quote.Short(*to, 60)))
-	}
-	return nil
+	return text
 }
 
-// natural sets *to to the value of a member, if it is present.
-func (c *component) natural(member string, to *int) error {
-	value := c.members[member]
-	if value == nil {
-		return nil
-	}
-	n, err := value.Natural(math.MaxInt32)
-	*to = int(n)
-	return c.failed(member, err)
+func (c *component) natural(member string) int {
+	return int(readMember(c, member, 0, func(value *strictjson.Reader) (int64, error) {
+		return value.Natural(math.MaxInt32)
+	}))
 }
 
 // pattern reads the member pattern: {"String": …} or {"Regex": …}.
-func (c *component) pattern() (p pattern, err error) {
+func (c *component) pattern() (p pattern) {
 	value := c.members["pattern"]
 	if value == nil {
-		return nil, c.failed("pattern", fmt.Errorf("none, want a String or a Regex"))
+		c.fail("pattern", errors.New("none, want a String or a Regex"))
+		return nil
 	}
-	err = members(value, func(key string, value *strictjson.Reader) error {
+	err := members(value, func(key string, value *strictjson.Reader) error {
 		text, err := value.String()
 		switch {
 		case err != nil:
@@ -434,9 +435,10 @@ func (c *component) pattern() (p pattern, err error) {
 		return err
 	})
 	if err == nil && p == nil {
-		err = fmt.Errorf("want a String or a Regex")
+		err = errors.New("want a String or a Regex")
 	}
-	return p, c.failed("pattern", err)
+	c.fail("pattern", err)
+	return p
 }
 
 // readAddedToken reads an element of added_tokens.
