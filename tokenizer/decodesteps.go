@@ -5,6 +5,7 @@ package tokenizer
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -103,19 +104,8 @@ func byteOf(token string) (b byte, ok bool) {
 	if len(token) != 6 || token[:3] != "<0x" || token[5] != '>' {
 		return 0, false
 	}
-	for _, c := range []byte(token[3:5]) {
-		switch {
-		case '0' <= c && c <= '9':
-			b = b<<4 + (c - '0')
-		case 'A' <= c && c <= 'F':
-			b = b<<4 + (c - 'A' + 10)
-		case 'a' <= c && c <= 'f':
-			b = b<<4 + (c - 'a' + 10)
-		default:
-			return 0, false
-		}
-	}
-	return b, true
+	n, err := strconv.ParseUint(token[3:5], 16, 8)
+	return byte(n), err == nil
 }
 
 // stripTokens implements Strip: it removes a character at the ends of each token.

@@ -60,8 +60,7 @@ func fromTable(table string) *Tokenizer {
 	endOfText := 256 + merges
 	text = append(text, EndOfTextToken...)
 	s.text, s.start = string(text), append(start, uint32(len(text)))
-	added := []addedToken{{text: EndOfTextToken, id: endOfText, special: true, asked: true}}
-	return s.tokenizer(added, endOfText)
+	return s.tokenizer([]addedToken{specialToken(EndOfTextToken, endOfText)}, endOfText)
 }
 
 // classes is written by internal/gentables, which documents its layout. Package unicode's tables

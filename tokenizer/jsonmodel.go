@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -96,17 +97,14 @@ func (f *modelFile) member(r *strictjson.Reader, key string) (err error) {
 const maxAffix = 64
 
 // models are the supported types of models.
-var models = []string{"BPE", "WordPiece", "Unigram", "WordLevel"}
+var models = []string{kindBPE, kindWordPiece, kindUnigram, kindWordLevel}
 
 // complete returns the vocabulary with everything that could only be read after it.
 func (f *modelFile) complete(added *strictjson.Reader) (*vocabulary, error) {
 	if f.vocab == nil {
 		return nil, errors.New("no model.vocab")
 	}
-	f.kind = f.inferred()
-	switch f.kind {
-	case "BPE", "WordPiece", "WordLevel", "Unigram":
-	default:
+	if f.kind = f.inferred(); !slices.Contains(models, f.kind) {
 		return nil, fmt.Errorf("model: %s: not supported, want one of %s", quote.Plain(f.kind, 60),
 			strings.Join(models, ", "))
 	}
@@ -164,29 +162,19 @@ func (v *vocabulary) missing() (bytes []byte) {
 
 // build sets the tokenizer's model.
 func (f *modelFile) build(t *Tokenizer, v *vocabulary) error {
-	unknown, known := v.ids[f.unknown]
-	if !known {
-		unknown = none
-	}
-	switch f.kind {
-	case "BPE":
-		t.kind = kindBPE
+	var err error
+	switch unknown := v.id(f.unknown); f.kind {
+	case kindBPE:
 		t.model = f.charBPE(v, unknown)
-	case "WordPiece":
-		t.kind = kindWordPiece
-		m, err := f.wordPiece(v, unknown)
-		t.model = m
-		return err
-	case "WordLevel":
-		t.kind = kindWordLevel
+	case kindWordPiece:
+		t.model, err = f.wordPiece(v, unknown)
+	case kindWordLevel:
 		t.model = &wordLevel{ids: v.ids, unknown: unknown}
-	case "Unigram":
-		t.kind = kindUnigram
-		m, err := f.unigram(v)
-		t.model = m
-		return err
+	case kindUnigram:
+		t.model, err = f.unigram(v)
 	}
-	return nil
+	t.kind = f.kind
+	return err
 }
 
 func (f *modelFile) charBPE(v *vocabulary, unknown uint32) model {
@@ -217,7 +205,7 @@ func (f *modelFile) wordPiece(v *vocabulary, unknown uint32) (model, error) {
 
 func (f *modelFile) unigram(v *vocabulary) (model, error) {
 	m := &unigram{scores: v.scores, ids: v.ids, unknown: none,
-		unscored: worst(v.scores) - unknownPenalty}
+		unscored: slices.Min(v.scores) - unknownPenalty}
 	if f.hasID {
 		if m.unknown = uint32(f.unknownID); f.unknownID >= len(v.scores) {
 			return nil, fmt.Errorf("model.unk_id: %d, want less than the %d pieces", f.unknownID,

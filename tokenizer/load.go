@@ -62,34 +62,29 @@ func LoadFS(fsys fs.FS) (*Tokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return loadOthers(fsys, c.class)
+	return loadOthers(fsys, c)
 }
 
 // A source is a set of files that hold a vocabulary.
 type source struct {
 	class string // a part of the name of transformers' class
-	files []string
-	load  func(fsys fs.FS, texts []string) (*Tokenizer, error)
+	names []string
+	load  func(fsys fs.FS, c *tokenizerConfig, names, texts []string) (*Tokenizer, error)
 }
 
-// sources returns all sources, in the order of preference.
-func sources() []source {
-	return []source{
+// loadOthers loads the files of the class that the files name, or the first that are present.
+func loadOthers(fsys fs.FS, c *tokenizerConfig) (*Tokenizer, error) {
+	list := []source{ // in the order of preference
 		{"GPT2", []string{"vocab.json", "merges.txt"}, loadPair},
 		{"GPT2", []string{"encoder.json", "vocab.bpe"}, loadPair},
-		{"Bert", []string{vocabTextName}, loadWordPiece},
-		{"T5", []string{pieceName}, loadPieces(pieceName)},
-		{"GPTSw3", []string{pieceName}, loadPieces(pieceName)},
-		{"GPTSw3", []string{otherPieceName}, loadPieces(otherPieceName)},
+		{"Bert", []string{"vocab.txt"}, loadWordPiece},
+		{"T5", []string{"spiece.model"}, loadPieces},
+		{"GPTSw3", []string{"spiece.model"}, loadPieces},
+		{"GPTSw3", []string{"tokenizer.model"}, loadPieces},
 	}
-}
-
-// loadOthers loads the files of the named class, or the first that are present.
-func loadOthers(fsys fs.FS, class string) (*Tokenizer, error) {
-	list := sources()
 	slices.SortStableFunc(list, func(a, b source) int {
 		named := func(s source) int {
-			if strings.HasPrefix(class, s.class) {
+			if strings.HasPrefix(c.class, s.class) {
 				return 0
 			}
 			return 1
@@ -98,9 +93,9 @@ func loadOthers(fsys fs.FS, class string) (*Tokenizer, error) {
 	})
 	var half error
 	for _, s := range list {
-		texts := make([]string, len(s.files))
+		texts := make([]string, len(s.names))
 		there, missing := "", ""
-		for i, name := range s.files {
+		for i, name := range s.names {
 			text, found, err := readFile(fsys, name)
 			if err != nil {
 				return nil, err
@@ -114,7 +109,7 @@ func loadOthers(fsys fs.FS, class string) (*Tokenizer, error) {
 		switch {
 		case there == "":
 		case missing == "":
-			return s.load(fsys, texts)
+			return s.load(fsys, c, s.names, texts)
 		case half == nil:
 			half = fmt.Errorf("%s: no such file, but %s is there: a tokenizer needs both",
 				folder.Path(fsys, missing), there)
@@ -127,40 +122,25 @@ func loadOthers(fsys fs.FS, class string) (*Tokenizer, error) {
 }
 
 // loadPair loads vocab.json and merges.txt, or OpenAI's files with other names.
-func loadPair(fsys fs.FS, texts []string) (*Tokenizer, error) {
-	c, err := readConfig(fsys)
+func loadPair(fsys fs.FS, c *tokenizerConfig, names, texts []string) (*Tokenizer, error) {
+	r := strictjson.NewReader(texts[0])
+	v, err := readVocab(names[0], r)
+	if err == nil {
+		err = r.End()
+	}
 	if err != nil {
-		return nil, err
+		return nil, inFile(fsys, names[0], err)
 	}
-	names := []string{"vocab.json", "merges.txt"}
-	if _, found, _ := readFile(fsys, names[0]); !found {
-		names = []string{"encoder.json", "vocab.bpe"}
-	}
-	v, err := parseVocab(texts[0])
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", folder.Path(fsys, names[0]), err)
-	}
-	v.name = names[0]
 	if err := v.parseMerges(texts[1]); err != nil {
-		return nil, fmt.Errorf("%s: %w", folder.Path(fsys, names[1]), err)
+		return nil, inFile(fsys, names[1], err)
 	}
-	if err := v.loadAdded(fsys, &c); err != nil {
+	if err := v.loadAdded(fsys, c); err != nil {
 		return nil, err
 	}
 	if err := v.addNamed(c.special()); err != nil {
-		return nil, fmt.Errorf("%s: %w", folder.Path(fsys, configName), err)
+		return nil, inFile(fsys, configName, err)
 	}
 	return v.tokenizer(splitting{prefixSpace: c.flag("add_prefix_space", false)}), nil
-}
-
-// parseVocab reads a vocab.json.
-func parseVocab(text string) (*vocabulary, error) {
-	r := strictjson.NewReader(text)
-	v, err := readVocab("vocab.json", r)
-	if err != nil {
-		return nil, err
-	}
-	return v, r.End()
 }
 
 // parseMerges reads a merges.txt.
@@ -172,12 +152,7 @@ func (v *vocabulary) parseMerges(text string) error {
 		if line == "" || strings.HasPrefix(line, "#version") {
 			continue
 		}
-		left, right, ok := strings.Cut(line, " ")
-		if !ok || strings.Contains(right, " ") {
-			return fmt.Errorf("line %d: %s, want two tokens with a space between", number,
-				quote.Short(line, 60))
-		}
-		if err := v.addMerge(left, right); err != nil {
+		if err := v.addPair(line); err != nil {
 			return fmt.Errorf("line %d: %w", number, err)
 		}
 	}
@@ -192,7 +167,7 @@ func (v *vocabulary) parseSpecial(text string) error {
 		if err != nil {
 			return err
 		}
-		if err := v.addToken(addedToken{text: text, id: int(id), special: true, asked: true}); err != nil {
+		if err := v.addToken(specialToken(text, int(id))); err != nil {
 			return r.Errorf("%v", err)
 		}
 		return nil
@@ -211,11 +186,19 @@ func readFile(fsys fs.FS, name string) (data string, found bool, err error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", false, nil
 	case err != nil:
-		return "", false, fmt.Errorf("%s: %w", folder.Path(fsys, name), err)
-	case name != pieceName && name != otherPieceName && !utf8.Valid(b):
+		return "", false, inFile(fsys, name, err)
+	case !strings.HasSuffix(name, ".model") && !utf8.Valid(b):
 		return "", false, fmt.Errorf("%s: not valid UTF-8", folder.Path(fsys, name))
 	}
 	return string(b), true, nil
+}
+
+// inFile names the file of an error.
+func inFile(fsys fs.FS, name string, err error) error {
+	if err != nil {
+		err = fmt.Errorf("%s: %w", folder.Path(fsys, name), err)
+	}
+	return err
 }
 
 const configName = "tokenizer_config.json"
@@ -248,18 +231,15 @@ func (c *tokenizerConfig) special(others ...string) []string {
 }
 
 // readConfig reads both files, if they exist.
-func readConfig(fsys fs.FS) (tokenizerConfig, error) {
-	c := tokenizerConfig{flags: map[string]bool{}, names: map[string]string{}}
+func readConfig(fsys fs.FS) (*tokenizerConfig, error) {
+	c := &tokenizerConfig{flags: map[string]bool{}, names: map[string]string{}}
 	for _, name := range []string{"special_tokens_map.json", configName} {
 		text, found, err := readFile(fsys, name)
 		if err == nil && found {
-			err = c.read(text)
-			if err != nil {
-				err = fmt.Errorf("%s: %w", folder.Path(fsys, name), err)
-			}
+			err = inFile(fsys, name, c.read(text))
 		}
 		if err != nil {
-			return c, err
+			return nil, err
 		}
 	}
 	return c, nil
@@ -328,32 +308,26 @@ func (c *tokenizerConfig) readAdded(r *strictjson.Reader) error {
 	return err
 }
 
-const vocabTextName = "vocab.txt"
-
 // loadWordPiece loads vocab.txt. Settings that tokenizer_config.json does not have are those of
 // transformers' BertTokenizer.
-func loadWordPiece(fsys fs.FS, texts []string) (*Tokenizer, error) {
-	c, err := readConfig(fsys)
-	if err != nil {
-		return nil, err
-	}
+func loadWordPiece(fsys fs.FS, c *tokenizerConfig, names, texts []string) (*Tokenizer, error) {
 	v, err := parseVocabText(texts[0])
 	if err == nil {
 		err = v.addNamed(c.special("[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", folder.Path(fsys, vocabTextName), err)
+		return nil, inFile(fsys, names[0], err)
 	}
-	if err := v.loadAdded(fsys, &c); err != nil {
+	if err := v.loadAdded(fsys, c); err != nil {
 		return nil, err
 	}
 	unknown := "[UNK]"
 	if name, given := c.names["unk_token"]; given {
 		unknown = name
 	}
+	lower := c.flag("do_lower_case", true)
 	return newBert(v, bertNormalizer{clean: true, chinese: c.flag("tokenize_chinese_chars", true),
-		accents: c.flag("strip_accents", c.flag("do_lower_case", true)),
-		lower:   c.flag("do_lower_case", true)}, v.id(unknown)), nil
+		accents: c.flag("strip_accents", lower), lower: lower}, v.id(unknown)), nil
 }
 
 // newBert returns a tokenizer with BERT's pipeline.
@@ -367,10 +341,10 @@ func newBert(v *vocabulary, rules bertNormalizer, unknown uint32) *Tokenizer {
 	return t
 }
 
-// parseVocabText reads a vocab.txt: one token on each line, whose number is its id. If a token stands on two lines the later one counts. An empty
-// line is an id without a token.
+// parseVocabText reads a vocab.txt: one token on each line, whose number is its id. If a token stands
+// on two lines the later one counts. An empty line is an id without a token.
 func parseVocabText(text string) (*vocabulary, error) {
-	v := &vocabulary{name: vocabTextName, ids: map[string]uint32{}}
+	v := &vocabulary{name: "vocab.txt", ids: map[string]uint32{}}
 	for line := range strings.Lines(text) {
 		token := strings.TrimRightFunc(line, unicode.IsSpace)
 		if len(v.tokens) == maxIDs {
@@ -401,8 +375,7 @@ func (v *vocabulary) addNamed(names []string) error {
 		if !ok || v.addedText[name] {
 			continue
 		}
-		if err := v.addToken(addedToken{text: name, id: int(id), special: true,
-			asked: true}); err != nil {
+		if err := v.addToken(specialToken(name, int(id))); err != nil {
 			return err
 		}
 	}
@@ -415,9 +388,7 @@ func (v *vocabulary) loadAdded(fsys fs.FS, c *tokenizerConfig) error {
 	const name = "added_tokens.json"
 	text, found, err := readFile(fsys, name)
 	if err == nil && found {
-		if err = v.parseSpecial(text); err != nil {
-			err = fmt.Errorf("%s: %w", folder.Path(fsys, name), err)
-		}
+		err = inFile(fsys, name, v.parseSpecial(text))
 	}
 	if err != nil {
 		return err
@@ -427,7 +398,7 @@ func (v *vocabulary) loadAdded(fsys fs.FS, c *tokenizerConfig) error {
 			continue
 		}
 		if err := v.addToken(token); err != nil {
-			return fmt.Errorf("%s: added_tokens_decoder: %w", folder.Path(fsys, configName), err)
+			return inFile(fsys, configName, fmt.Errorf("added_tokens_decoder: %w", err))
 		}
 	}
 	return nil

@@ -70,12 +70,7 @@ func FromParts(p Parts) (*Tokenizer, error) {
 		}
 	}
 	for i, merge := range p.Merges {
-		left, right, ok := strings.Cut(merge, " ")
-		if !ok || strings.Contains(right, " ") {
-			return nil, fmt.Errorf("merges[%d]: %s, want two tokens with a space between", i,
-				quote.Short(merge, 60))
-		}
-		if err := v.addMerge(left, right); err != nil {
+		if err := v.addPair(merge); err != nil {
 			return nil, fmt.Errorf("merges[%d]: %w", i, err)
 		}
 	}
@@ -155,19 +150,18 @@ func FromBytes(list [][]byte, endOfText int) (*Tokenizer, error) {
 	case endOfText < -1 || endOfText >= len(list):
 		return nil, fmt.Errorf("end-of-text id %d: want one of the %d tokens", endOfText, len(list))
 	}
-	table := &tokens{start: make([]uint32, 1, len(list)+1)}
-	var text strings.Builder
+	texts, length := make([]string, len(list)), 0
 	for id, token := range list {
-		if text.Len()+len(token) > maxFileSize {
+		if length+len(token) > maxFileSize {
 			return nil, fmt.Errorf("tokens: more than %d bytes, want at most that", maxFileSize)
 		}
 		if id == endOfText && len(token) == 0 {
 			token = []byte(EndOfTextToken)
 		}
-		text.Write(token)
-		table.start = append(table.start, uint32(text.Len()))
+		texts[id] = string(token)
+		length += len(token)
 	}
-	table.text = text.String()
+	table := newTokens(texts)
 	if own := GPT2(); endOfText == own.endOfText && table.text == own.tokens.text &&
 		slices.Equal(table.start, own.tokens.start) {
 		return own, nil
@@ -175,7 +169,7 @@ func FromBytes(list [][]byte, endOfText int) (*Tokenizer, error) {
 	var added []addedToken
 	if endOfText >= 0 {
 		token, _ := table.token(endOfText)
-		added = []addedToken{{text: token, id: endOfText, special: true, asked: true}}
+		added = []addedToken{specialToken(token, endOfText)}
 	}
 	t := &Tokenizer{tokens: table, kind: kindOnlyBytes, model: onlyBytes{},
 		decoding: decoding{tokens: table}, start: -1, endOfText: endOfText}

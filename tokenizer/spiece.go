@@ -16,15 +16,8 @@ import (
 
 	"github.com/rivo/uniseg"
 
-	"picogpt/internal/folder"
 	"picogpt/internal/format/protobuf"
 	"picogpt/internal/quote"
-)
-
-// The names of such files, of which the first is taken.
-const (
-	pieceName      = "spiece.model"
-	otherPieceName = "tokenizer.model"
 )
 
 // A pieceFile holds the fields of a spiece.model.
@@ -45,34 +38,22 @@ type sentencePiece struct {
 	kind  Kind // GGUF's numbers come from here
 }
 
-// loadPieces returns a function that returns the tokenizer of a spiece.model with that name. It also
-// reads do_lower_case of tokenizer_config.json.
-func loadPieces(name string) func(fsys fs.FS, texts []string) (*Tokenizer, error) {
-	return func(fsys fs.FS, texts []string) (*Tokenizer, error) {
-		t, v, err := parsePieces(texts[0])
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", folder.Path(fsys, name), err)
-		}
-		return t, t.finishPieces(fsys, v)
-	}
-}
-
-// finishPieces adds what other files say.
-func (t *Tokenizer) finishPieces(fsys fs.FS, v *vocabulary) error {
-	c, err := readConfig(fsys)
+// loadPieces loads a spiece.model, and of tokenizer_config.json do_lower_case.
+func loadPieces(fsys fs.FS, c *tokenizerConfig, names, texts []string) (*Tokenizer, error) {
+	t, v, err := parsePieces(texts[0])
 	if err != nil {
-		return err
+		return nil, inFile(fsys, names[0], err)
 	}
 	if c.flag("do_lower_case", false) {
 		t.normalizers = append([]normalizer{lowercase{}}, t.normalizers...)
 	}
-	if err := v.loadAdded(fsys, &c); err != nil {
-		return err
+	if err := v.loadAdded(fsys, c); err != nil {
+		return nil, err
 	}
 	t.tokens = newTokens(v.tokens)
 	t.decoding.tokens = t.tokens
 	t.finish(v)
-	return nil
+	return t, nil
 }
 
 // parsePieces returns the pipeline of a spiece.model, without added tokens, and its vocabulary.
@@ -107,8 +88,7 @@ func parsePieces(data string) (*Tokenizer, *vocabulary, error) {
 	}
 	for id, p := range f.pieces {
 		if p.kind == Control || p.kind == Unknown {
-			if err := v.addToken(addedToken{text: p.text, id: id, special: true,
-				asked: true}); err != nil {
+			if err := v.addToken(specialToken(p.text, id)); err != nil {
 				return nil, nil, err
 			}
 		}

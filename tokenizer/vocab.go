@@ -79,6 +79,15 @@ func (v *vocabulary) set(id int, token string) error {
 	return nil
 }
 
+// addPair appends the merge of two tokens with a space between.
+func (v *vocabulary) addPair(pair string) error {
+	left, right, ok := strings.Cut(pair, " ")
+	if !ok || strings.Contains(right, " ") {
+		return fmt.Errorf("%s, want two tokens with a space between", quote.Short(pair, 60))
+	}
+	return v.addMerge(left, right)
+}
+
 // addMerge appends the merge of two tokens. Its rank is its index.
 func (v *vocabulary) addMerge(left, right string) error {
 	if len(v.merges) == maxMerges {
@@ -203,8 +212,7 @@ func (v *vocabulary) endOfText() int {
 	if !ok {
 		return -1
 	}
-	v.added = append(v.added, addedToken{text: EndOfTextToken, id: int(id), special: true,
-		asked: true})
+	v.added = append(v.added, specialToken(EndOfTextToken, int(id)))
 	return int(id)
 }
 
