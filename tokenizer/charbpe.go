@@ -11,7 +11,7 @@ import (
 // charBPE implements BPE.
 type charBPE struct {
 	merges
-	ids            map[string]uint32
+	ids            idTable
 	ascii          [utf8.RuneSelf]uint32 // ids of characters without affixes, or none
 	prefix, suffix string                // of every part but a piece's first, and of its last part
 	unknown        uint32                // none if there is no such token
@@ -33,11 +33,7 @@ func (m *charBPE) setMerges(list [][3]uint32, ids int) {
 		m.merged[rank] = merge[2]
 	}
 	for c := range m.ascii {
-		id, ok := m.ids[string(rune(c))]
-		if !ok {
-			id = none
-		}
-		m.ascii[c] = id
+		m.ascii[c] = m.ids.id(string(rune(c)))
 	}
 }
 
@@ -221,11 +217,7 @@ func (m *charBPE) symbol(text string, i, size int) (id uint32, written string) {
 	if i+size == len(text) && m.suffix != "" {
 		written += m.suffix
 	}
-	id, ok := m.ids[written]
-	if !ok {
-		id = none
-	}
-	return id, written
+	return m.ids.id(written), written
 }
 
 // bytes adds a symbol for each byte of a character's written form, if all have one.

@@ -6,6 +6,7 @@ package tokenizer
 import (
 	_ "embed"
 	"runtime"
+	"strings"
 	"sync"
 	"unicode/utf8"
 
@@ -121,8 +122,11 @@ func classOf(r rune) class {
 	return class(classEntry(from) & 3)
 }
 
-func classEntry(i int) uint32 {
-	b := classes[4*i : 4*i+4]
+func classEntry(i int) uint32 { return numberAt(classes, i) }
+
+// numberAt returns number i of a table of little-endian numbers.
+func numberAt(table string, i int) uint32 {
+	b := table[4*i : 4*i+4]
 	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
 }
 
@@ -169,16 +173,9 @@ func pieceLen(s string) int {
 
 // contractionLen returns the length of the 's, 't, 're, 've, 'm, 'll or 'd at the start of s, or 0.
 func contractionLen(s string) int {
-	if len(s) > 1 {
-		switch s[1] {
-		case 's', 't', 'm', 'd':
-			return 2
-		}
-	}
-	if len(s) > 2 {
-		switch s[1:3] {
-		case "re", "ve", "ll":
-			return 3
+	for _, ending := range [...]string{"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"} {
+		if strings.HasPrefix(s, ending) {
+			return len(ending)
 		}
 	}
 	return 0

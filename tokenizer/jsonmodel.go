@@ -163,7 +163,7 @@ func (v *vocabulary) missing() (bytes []byte) {
 // build sets the tokenizer's model.
 func (f *modelFile) build(t *Tokenizer, v *vocabulary) error {
 	var err error
-	switch unknown := v.id(f.unknown); f.kind {
+	switch unknown := v.ids.id(f.unknown); f.kind {
 	case kindBPE:
 		t.model = f.charBPE(v, unknown)
 	case kindWordPiece:
@@ -223,19 +223,11 @@ func (f *modelFile) unigram(v *vocabulary) (model, error) {
 	return m, nil
 }
 
-// id returns the id of a token, or none.
-func (v *vocabulary) id(token string) uint32 {
-	if id, ok := v.ids[token]; ok {
-		return id
-	}
-	return none
-}
-
 // byteTokens returns the ids of the tokens that stand for single bytes.
 func (v *vocabulary) byteTokens() *[256]uint32 {
 	ids := new([256]uint32)
 	for b := range ids {
-		ids[b] = v.id(fmt.Sprintf("<0x%02X>", b))
+		ids[b] = v.ids.id(fmt.Sprintf("<0x%02X>", b))
 	}
 	return ids
 }

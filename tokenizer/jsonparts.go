@@ -114,11 +114,14 @@ func (c *component) splitter() splitter {
 	return nil
 }
 
-// behavior reads the member behavior.
+// behavior reads the member behavior, which is Isolated if it is empty.
 func (c *component) behavior() behavior {
-	b, err := behaviorOf(c.text("behavior", ""))
-	c.fail("behavior", err)
-	return b
+	name := c.text("behavior", "")
+	i := slices.Index(behaviors, name)
+	if i < 0 && name != "" {
+		c.fail("behavior", fmt.Errorf("behavior %q: not supported, want one of %q", name, behaviors))
+	}
+	return behavior(max(i, 0))
 }
 
 // metaspace reads a Metaspace, which may be a pre-tokenizer or a decoder.

@@ -56,7 +56,8 @@ func LoadFS(fsys fs.FS) (*Tokenizer, error) {
 		return nil, err
 	}
 	if found {
-		return parseTokenizerJSON(folder.Path(fsys, name), data)
+		t, err := parseTokenizerJSON(data)
+		return t, inFile(fsys, name, err)
 	}
 	c, err := readConfig(fsys)
 	if err != nil {
@@ -327,7 +328,7 @@ func loadWordPiece(fsys fs.FS, c *tokenizerConfig, names, texts []string) (*Toke
 	}
 	lower := c.flag("do_lower_case", true)
 	return newBert(v, bertNormalizer{clean: true, chinese: c.flag("tokenize_chinese_chars", true),
-		accents: c.flag("strip_accents", lower), lower: lower}, v.id(unknown)), nil
+		accents: c.flag("strip_accents", lower), lower: lower}, v.ids.id(unknown)), nil
 }
 
 // newBert returns a tokenizer with BERT's pipeline.

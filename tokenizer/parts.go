@@ -185,7 +185,7 @@ func Characters(stoi map[string]int) (*Tokenizer, error) {
 	if len(stoi) == 0 {
 		return nil, fmt.Errorf("stoi: no characters, want at least one")
 	}
-	list := []string{}
+	v := &vocabulary{}
 	for _, text := range slices.Sorted(maps.Keys(stoi)) {
 		id := stoi[text]
 		switch {
@@ -195,14 +195,9 @@ func Characters(stoi map[string]int) (*Tokenizer, error) {
 			return nil, fmt.Errorf("stoi: %s has id %d, want 0 to %d", quote.Short(text, 60), id,
 				maxIDs-1)
 		}
-		for len(list) <= id {
-			list = append(list, "")
+		if err := v.set(id, text); err != nil {
+			return nil, fmt.Errorf("stoi: %w", err)
 		}
-		if list[id] != "" {
-			return nil, fmt.Errorf("stoi: id %d is given twice, to %s and %s", id,
-				quote.Short(list[id], 60), quote.Short(text, 60))
-		}
-		list[id] = text
 	}
 	ids := make(map[string]uint32, len(stoi))
 	var longer []addedToken
@@ -212,10 +207,11 @@ func Characters(stoi map[string]int) (*Tokenizer, error) {
 			longer = append(longer, addedToken{text: text, id: id})
 		}
 	}
-	table := newTokens(list)
-	t := &Tokenizer{tokens: table, kind: kindCharacters, splitters: []splitter{patternSplitter{pattern: everyCharacter{}}},
-		model:    &wordLevel{ids: ids, unknown: none},
-		decoding: decoding{tokens: table}, start: -1, endOfText: -1}
+	table := newTokens(v.tokens)
+	t := &Tokenizer{tokens: table, kind: kindCharacters,
+		splitters: []splitter{patternSplitter{pattern: everyCharacter{}}},
+		model:     &wordLevel{ids: ids, unknown: none},
+		decoding:  decoding{tokens: table}, start: -1, endOfText: -1}
 	t.add(longer)
 	return t, nil
 }

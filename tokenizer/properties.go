@@ -37,16 +37,12 @@ type properties struct {
 // propertyTable is built on the first call, in 0.3 ms.
 var propertyTable = sync.OnceValue(func() *properties {
 	t := new(properties)
-	entry := func(i int, at int) uint32 {
-		b := propertyRanges[8*i+at : 8*i+at+4]
-		return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
-	}
 	uniform := map[property]uint16{}
 	next, is := 0, property(0)
 	for page := range t.index {
 		from, to := page<<8, (page+1)<<8
 		begins := func() bool {
-			return next < len(propertyRanges)/8 && int(entry(next, 0)) < to
+			return next < len(propertyRanges)/8 && int(numberAt(propertyRanges, 2*next)) < to
 		}
 		if number, ok := uniform[is]; ok && !begins() {
 			t.index[page] = number
@@ -55,8 +51,8 @@ var propertyTable = sync.OnceValue(func() *properties {
 		changes := false
 		var list [256]property
 		for c := from; c < to; c++ {
-			if begins() && int(entry(next, 0)) == c {
-				is = property(entry(next, 4))
+			if begins() && int(numberAt(propertyRanges, 2*next)) == c {
+				is = property(numberAt(propertyRanges, 2*next+1))
 				next++
 				changes = changes || c > from
 			}

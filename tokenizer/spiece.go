@@ -78,9 +78,10 @@ func parsePieces(data string) (*Tokenizer, *vocabulary, error) {
 			return nil, nil, fmt.Errorf("piece %d: %w", id, err)
 		}
 	}
+	user := newPrefixTree(f.texts(User))
 	kind, m := kindUnigram, model(f.unigram(v))
 	if f.model == 2 {
-		b, err := f.bpe(v)
+		b, err := f.bpe(v, user)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -93,13 +94,7 @@ func parsePieces(data string) (*Tokenizer, *vocabulary, error) {
 			}
 		}
 	}
-	var user []treeText
-	for id, p := range f.pieces {
-		if p.kind == User {
-			user = append(user, treeText{p.text, uint32(id)})
-		}
-	}
-	rules := &pieceRules{user: newPrefixTree(user), prefix: f.prefix && !f.suffix,
+	rules := &pieceRules{user: user, prefix: f.prefix && !f.suffix,
 		suffix: f.prefix && f.suffix, tidy: f.tidy, escape: f.escape}
 	if len(f.rules) > 0 {
 		var err error
@@ -113,6 +108,16 @@ func parsePieces(data string) (*Tokenizer, *vocabulary, error) {
 	return t, v, nil
 }
 
+// texts returns the pieces of some kinds.
+func (f *pieceFile) texts(kinds ...Kind) (list []treeText) {
+	for id, p := range f.pieces {
+		if slices.Contains(kinds, p.kind) {
+			list = append(list, treeText{p.text, uint32(id)})
+		}
+	}
+	return list
+}
+
 // unigram returns a Unigram model of the pieces. User-defined pieces win over all others; control
 // and unused pieces do not occur in texts.
 func (f *pieceFile) unigram(v *vocabulary) *unigram {
@@ -124,19 +129,15 @@ func (f *pieceFile) unigram(v *vocabulary) *unigram {
 		}
 	}
 	m.unscored = float64(least - unknownPenalty)
-	var texts []treeText
 	for id, p := range f.pieces {
 		switch p.kind {
 		case Unknown:
 			m.unknown = uint32(id)
 		case User:
 			m.scores[id] = 0 // above the logarithm of any probability
-			fallthrough
-		case Normal:
-			texts = append(texts, treeText{p.text, uint32(id)})
 		}
 	}
-	m.pieces = newPrefixTree(texts)
+	m.pieces = newPrefixTree(f.texts(Normal, User))
 	if f.byteFallback {
 		m.byteID = v.byteTokens()
 	}
@@ -146,22 +147,18 @@ func (f *pieceFile) unigram(v *vocabulary) *unigram {
 // bpe returns a BPE model of the pieces. Any two neighbours whose text is a piece can be merged; the
 // piece of the greatest score is made first. User-defined pieces stay as they are; control, unused
 // and byte pieces do not occur in texts.
-func (f *pieceFile) bpe(v *vocabulary) (*charBPE, error) {
-	m := &charBPE{ids: map[string]uint32{}, unknown: none, fuse: true}
-	var user []treeText
+func (f *pieceFile) bpe(v *vocabulary, user *prefixTree) (*charBPE, error) {
+	m := &charBPE{ids: map[string]uint32{}, unknown: none, fuse: true, user: user}
 	var order []uint32 // pieces that merges may make
 	for id, p := range f.pieces {
 		switch p.kind {
 		case Unknown:
 			m.unknown = uint32(id)
-		case User:
-			user = append(user, treeText{p.text, uint32(id)})
 		case Normal:
 			m.ids[p.text] = uint32(id)
 			order = append(order, uint32(id))
 		}
 	}
-	m.user = newPrefixTree(user)
 	slices.SortStableFunc(order, func(a, b uint32) int {
 		return cmp.Compare(f.pieces[b].score, f.pieces[a].score)
 	})

@@ -3,7 +3,6 @@
 package tokenizer
 
 import (
-	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -35,7 +34,7 @@ const (
 )
 
 // behaviors are the names of behaviors in files.
-var behaviors = [...]string{"Isolated", "Removed", "Contiguous", "MergedWithPrevious",
+var behaviors = []string{"Isolated", "Removed", "Contiguous", "MergedWithPrevious",
 	"MergedWithNext"}
 
 func (s patternSplitter) split(p passage, track bool, emit func(passage) error) (err error) {
@@ -225,16 +224,6 @@ func chain(splitters []splitter, p passage, track bool, emit func(passage) error
 	return splitters[0].split(p, track, func(part passage) error {
 		return chain(splitters[1:], part, track, emit)
 	})
-}
-
-// behaviorOf returns the behavior of that name; "" is Isolated.
-func behaviorOf(name string) (behavior, error) {
-	for i, known := range behaviors {
-		if name == known || name == "" {
-			return behavior(i), nil
-		}
-	}
-	return 0, fmt.Errorf("behavior %q: not supported, want one of %q", name, behaviors)
 }
 
 // A pattern finds its matches in a text, from left to right and without overlap.

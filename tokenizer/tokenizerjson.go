@@ -17,15 +17,7 @@ import (
 // parseTokenizerJSON returns the Tokenizer of a tokenizer.json. Settings that would change ids and
 // that this package does not support are refused by name. Post-processors add tokens only if a
 // caller asks for them, which generation does not do, and truncation and padding are for batches.
-func parseTokenizerJSON(name, data string) (*Tokenizer, error) {
-	t, err := readTokenizerJSON(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return t, nil
-}
-
-func readTokenizerJSON(data string) (*Tokenizer, error) {
+func parseTokenizerJSON(data string) (*Tokenizer, error) {
 	var f tokenizerFile
 	r := strictjson.NewReader(data)
 	if err := r.Object(func(key string) error { return f.member(r, key) }); err != nil {
@@ -270,7 +262,10 @@ func (v *vocabulary) readAdded(r *strictjson.Reader) error {
 		return nil
 	}
 	return r.Array(func(i int) error {
-		token, err := readAddedToken(r)
+		token, err := readAddedMembers(r)
+		if err == nil && token.id < 0 {
+			err = fmt.Errorf("no id from 0 to %d", maxIDs-1)
+		}
 		if err == nil {
 			err = v.addToken(token)
 		}
@@ -439,15 +434,6 @@ func (c *component) pattern() (p pattern) {
 	}
 	c.fail("pattern", err)
 	return p
-}
-
-// readAddedToken reads an element of added_tokens.
-func readAddedToken(r *strictjson.Reader) (addedToken, error) {
-	token, err := readAddedMembers(r)
-	if err == nil && token.id < 0 {
-		err = fmt.Errorf("no id from 0 to %d", maxIDs-1)
-	}
-	return token, err
 }
 
 // readAddedMembers reads the members of an added token. The id is −1 if there is none.

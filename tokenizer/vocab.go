@@ -25,7 +25,7 @@ const (
 // byte alphabet.
 type vocabulary struct {
 	name   string // of the table of ids, for errors: vocab.json
-	ids    map[string]uint32
+	ids    idTable
 	tokens []string    // by id; "" if no token has it
 	merges [][3]uint32 // in rank order: left, right, what they make
 	prefix string      // of tokens that continue a word; a merge leaves it out
@@ -35,6 +35,17 @@ type vocabulary struct {
 
 	added     []addedToken
 	addedText map[string]bool
+}
+
+// An idTable has the ids of tokens.
+type idTable map[string]uint32
+
+// id returns the id of a token, or none.
+func (t idTable) id(token string) uint32 {
+	if id, ok := t[token]; ok {
+		return id
+	}
+	return none
 }
 
 // readVocab reads an object of token → id. Errors name the byte.
@@ -163,14 +174,12 @@ func (v *vocabulary) byteLevel(rules splitting) (level *byteLevel, endOfText int
 	}
 	ordinary := make([]bool, len(v.tokens)) // tokens that bytes and merges give
 	for b, r := range alphabet.runes {
-		id, ok := v.ids[string(r)]
-		if ok {
-			ordinary[id] = true
-		} else {
-			id = none
+		id := v.ids.id(string(r))
+		if s.byteID[b] = id; id == none {
 			s.complete = false
+		} else {
+			ordinary[id] = true
 		}
-		s.byteID[b] = id
 	}
 	for rank, m := range v.merges {
 		s.pairs.set(m[0], m[1], uint32(rank))
