@@ -4,7 +4,6 @@
 package tokenizer
 
 import (
-	_ "embed"
 	"runtime"
 	"strings"
 	"sync"
@@ -64,13 +63,6 @@ func fromTable(table string) *Tokenizer {
 	return s.tokenizer([]addedToken{specialToken(EndOfTextToken, endOfText)}, endOfText)
 }
 
-// classes is written by internal/gentables, which documents its layout. Package unicode's tables
-// cannot be used: they have Unicode 15.0, tiktoken's have 16.0, and ids must not change with the
-// version of Go.
-//
-//go:embed classes.bin
-var classes string
-
 // gpt2Pattern is the pattern that pieceLen implements (openai/gpt-2, src/encoder.py). Merges never
 // cross the border of two pieces.
 const gpt2Pattern = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
@@ -101,33 +93,8 @@ func classify(s string) (class, int) {
 		}
 		return symbol, 1
 	}
-	r, size := utf8.DecodeRuneInString(s)
-	if r == utf8.RuneError && size == 1 {
-		return symbol, 1
-	}
-	return classOf(r), size
-}
-
-// classOf returns the class of the last entry that is not after r.
-func classOf(r rune) class {
-	from, to := 0, len(classes)/4 // entry from is not after r; entry to is
-	for to-from > 1 {
-		middle := int(uint(from+to) / 2)
-		if classEntry(middle)>>2 <= uint32(r) {
-			from = middle
-		} else {
-			to = middle
-		}
-	}
-	return class(classEntry(from) & 3)
-}
-
-func classEntry(i int) uint32 { return numberAt(classes, i) }
-
-// numberAt returns number i of a table of little-endian numbers.
-func numberAt(table string, i int) uint32 {
-	b := table[4*i : 4*i+4]
-	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
+	_, is, size := propertyTable().next(s)
+	return class(is >> classBits), size
 }
 
 // pieceLen returns the length of the first piece of s, which is not empty. It tries the pattern's

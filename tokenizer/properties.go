@@ -1,4 +1,5 @@
-// The properties of characters in Hugging Face's library.
+// The properties of characters: their class in GPT-2's pattern, and what Hugging Face's library takes
+// them for.
 
 package tokenizer
 
@@ -8,8 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// propertyRanges is written by internal/gentables, which documents its layout. Package unicode
-// cannot be used: the parts of that library use the tables of Unicode 8.0 to 17.0.
+// propertyRanges is written by internal/gentables, which documents its layout. Package unicode's
+// tables cannot be used: they have Unicode 15.0, tiktoken's have 16.0, the parts of Hugging Face's
+// library 8.0 to 17.0, and ids must not change with the version of Go.
 //
 //go:embed properties.bin
 var propertyRanges string
@@ -26,7 +28,15 @@ const (
 	isBertDropped                          // removed by BertNormalizer's clean_text
 	isAccent                               // removed by StripAccents
 	isLater                                // newer than the library's normalization forms
+
+	classBits = iota // and above: the class in GPT-2's pattern
 )
+
+// numberAt returns number i of a table of little-endian numbers.
+func numberAt(table string, i int) uint32 {
+	b := table[4*i : 4*i+4]
+	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
+}
 
 // properties is a table with a page for every 256 code points; equal pages are stored once.
 type properties struct {

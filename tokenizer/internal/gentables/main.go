@@ -1,17 +1,16 @@
 // Command gentables writes the tables of characters: tokenizer/properties.bin, the properties of each
-// code point in the parts of Hugging Face's tokenizers library; tokenizer/internal/regex/sets.bin, the
-// sets of code points that have names in its regular expressions; and tokenizer/classes.bin, the
-// classes that GPT-2's pattern distinguishes. The parts use different versions of Unicode (8.0 to 17.0
-// in one release), so bench/tokenizers/properties.mjs asks the library, and this command reads its
-// answer:
+// code point in the parts of Hugging Face's tokenizers library and its class in GPT-2's pattern, and
+// tokenizer/internal/regex/sets.bin, the sets of code points that have names in the library's regular
+// expressions. The parts use different versions of Unicode (8.0 to 17.0 in one release), so
+// bench/tokenizers/properties.mjs asks the library, and this command reads its answer:
 //
 //	go run ./tokenizer/internal/gentables properties.json tokenizer
 //
-// The layout of sets.bin is in tokenizer/internal/regex/set.go. The others have little-endian uint32s,
-// ascending. That of properties.bin: pairs of a code point, and the properties of it and of all code
-// points up to the next pair's (bit i is the i-th of names). That of classes.bin: code point<<2 | class
-// of all code points up to the next entry's. The sets are of Unicode 16.0, as OpenAI's tiktoken has it
-// (npm package 1.0.22, and any built with Rust's regex-syntax 0.8.5 or later); the tests know if not.
+// The layout of sets.bin is in tokenizer/internal/regex/set.go. That of properties.bin: pairs of
+// little-endian uint32s, ascending. A pair is a code point, and the properties of it and of all code
+// points up to the next pair's: bit i is the i-th of propertyNames, and the bits above are the class. The sets
+// are of Unicode 16.0, as OpenAI's tiktoken has it (npm package 1.0.22, and any built with Rust's
+// regex-syntax 0.8.5 or later); a test knows if they are not.
 package main
 
 import (
@@ -28,9 +27,9 @@ import (
 	"golang.org/x/text/unicode/rangetable"
 )
 
-// names are in the order of the constants in tokenizer/properties.go. The library is not asked for
+// propertyNames are in the order of the constants in tokenizer/properties.go. The library is not asked for
 // the last: it normalizes by Unicode 9.0, which changes no later characters.
-var names = []string{"space", "rustWord", "numeric", "bertPunctuation", "bertAccent", "bertDropped",
+var propertyNames = []string{"space", "rustWord", "numeric", "bertPunctuation", "bertAccent", "bertDropped",
 	"accent", "later"}
 
 func main() {
@@ -58,7 +57,7 @@ func run(from, to string) error {
 	}
 	answer := whole.Properties
 	properties := make([]uint32, unicode.MaxRune+1)
-	for bit, name := range names[:len(names)-1] {
+	for bit, name := range propertyNames[:len(propertyNames)-1] {
 		if len(answer[name]) == 0 {
 			return fmt.Errorf("%s: no answer for %s", from, name)
 		}
@@ -68,44 +67,29 @@ func run(from, to string) error {
 			}
 		}
 	}
+	for names, set := range whole.Sets { // 0 symbol, 1 letter, 2 number, 3 white space
+		class := 1 + slices.Index([]string{"l", "n", "space"}, strings.Fields(names)[0])
+		for _, r := range set {
+			for c := r[0]; c <= r[1]; c++ {
+				properties[c] |= uint32(class) << len(propertyNames)
+			}
+		}
+	}
 	assigned := rangetable.Assigned("9.0.0")
 	var table []byte
 	for c := range properties {
 		if !unicode.Is(assigned, rune(c)) {
-			properties[c] |= 1 << (len(names) - 1)
+			properties[c] |= 1 << (len(propertyNames) - 1)
 		}
 		if c == 0 || properties[c] != properties[c-1] {
 			table = binary.LittleEndian.AppendUint32(table, uint32(c))
 			table = binary.LittleEndian.AppendUint32(table, properties[c])
 		}
 	}
-	for name, table := range map[string][]byte{"properties.bin": table,
-		"internal/regex/sets.bin": packed(whole.Sets), "classes.bin": classes(whole.Sets)} {
-		if err := os.WriteFile(filepath.Join(to, name), table, 0o666); err != nil {
-			return err
-		}
+	if err := os.WriteFile(filepath.Join(to, "properties.bin"), table, 0o666); err != nil {
+		return err
 	}
-	return nil
-}
-
-// classes returns the classes in the layout of classes.bin: 0 symbol, 1 letter, 2 number, 3 white
-// space.
-func classes(sets map[string][][2]rune) (table []byte) {
-	var list [unicode.MaxRune + 1]uint32
-	for names, set := range sets {
-		class := slices.Index([]string{"l", "n", "space"}, strings.Fields(names)[0])
-		for _, r := range set {
-			for c := r[0]; c <= r[1] && class >= 0; c++ {
-				list[c] = uint32(class + 1)
-			}
-		}
-	}
-	for c, class := range list {
-		if c == 0 || class != list[c-1] {
-			table = binary.LittleEndian.AppendUint32(table, uint32(c)<<2|class)
-		}
-	}
-	return table
+	return os.WriteFile(filepath.Join(to, "internal/regex/sets.bin"), packed(whole.Sets), 0o666)
 }
 
 // packed returns sets in the layout of sets.bin.
