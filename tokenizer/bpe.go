@@ -152,12 +152,14 @@ func (m *merges) newMerging(n int, part func(i int) uint32) *merging {
 	return g
 }
 
-// all does all merges.
-func (m *merging) all() {
-	for {
-		if _, _, ok := m.next(); !ok {
-			return
-		}
+// many merges n parts, any number of them, and calls emit with each token and the parts from to to that it has.
+func (m *merges) many(n int, part func(i int) uint32, emit func(token uint32, from, to int)) {
+	g, more := m.newMerging(n, part), true
+	for more {
+		_, _, more = g.next()
+	}
+	for i := 0; i < n; i = int(g.list[i].next) {
+		emit(g.list[i].part, i, int(g.list[i].next))
 	}
 }
 

@@ -140,11 +140,8 @@ func (s *byteLevel) appendLongPiece(ids []int, piece string) []int {
 
 // appendMerged is appendPiece with the parts in a linked list and the possible merges in a heap.
 func (s *byteLevel) appendMerged(ids []int, piece string) []int {
-	m := s.newMerging(len(piece), func(i int) uint32 { return s.byteID[piece[i]] })
-	m.all()
-	for i := 0; i < len(m.list); i = int(m.list[i].next) {
-		ids = append(ids, int(m.list[i].part))
-	}
+	s.many(len(piece), func(i int) uint32 { return s.byteID[piece[i]] },
+		func(token uint32, _, _ int) { ids = append(ids, int(token)) })
 	return ids
 }
 

@@ -99,11 +99,8 @@ func (m *charBPE) tokenize(e *encoded, p passage) error {
 func (m *charBPE) merge(e *encoded, p passage, s *symbols, from, to int) {
 	ids := s.ids[from:to]
 	if len(ids) > shortPiece {
-		g := m.newMerging(len(ids), func(i int) uint32 { return ids[i] })
-		g.all()
-		for i := 0; i < len(g.list); i = int(g.list[i].next) {
-			m.add(e, p, g.list[i].part, s.of(from+i, int(g.list[i].next)-i))
-		}
+		m.many(len(ids), func(i int) uint32 { return ids[i] },
+			func(token uint32, i, end int) { m.add(e, p, token, s.of(from+i, end-i)) })
 		return
 	}
 	var part, counts [shortPiece]uint32

@@ -99,7 +99,11 @@ type decoding struct {
 type decodeStep interface {
 	// push takes the text of one token and returns the text that is certain.
 	push(s *decodeState, text string) string
-	// flush returns the remaining text at the end.
+}
+
+// A holdingStep is a step that may hold text back: flush returns it at the end.
+type holdingStep interface {
+	decodeStep
 	flush(s *decodeState) string
 }
 
@@ -172,7 +176,9 @@ func (d *stepDecoder) Flush() string {
 		if text != "" {
 			text = step.push(&d.states[i], text)
 		}
-		text += step.flush(&d.states[i])
+		if holding, ok := step.(holdingStep); ok {
+			text += holding.flush(&d.states[i])
+		}
 	}
 	return text
 }

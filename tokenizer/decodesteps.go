@@ -20,8 +20,6 @@ func (f eachToken) push(s *decodeState, text string) string {
 	return made
 }
 
-func (eachToken) flush(*decodeState) string { return "" }
-
 func (f eachToken) fused() decodeStep {
 	return wholeText(func(_ *decodeState, text string, first bool) string { return f(text, first) })
 }
@@ -124,8 +122,6 @@ func (t stripTokens) push(_ *decodeState, text string) string {
 	return text
 }
 
-func (stripTokens) flush(*decodeState) string { return "" }
-
 func (t stripTokens) fused() decodeStep {
 	if t.stop == 0 {
 		return stripText{t.content, t.start}
@@ -147,8 +143,6 @@ type replaceTokens struct {
 func (t replaceTokens) push(s *decodeState, text string) string {
 	return replacing(t).normalize(passage{text: text, bound: s.bound}, false).text
 }
-
-func (replaceTokens) flush(*decodeState) string { return "" }
 
 func (t replaceTokens) fused() decodeStep {
 	if text, ok := t.pattern.(literal); ok {
@@ -208,8 +202,6 @@ func (t stripText) push(s *decodeState, text string) string {
 	return text
 }
 
-func (stripText) flush(*decodeState) string { return "" }
-
 // suffixes implements BPEDecoder: the mark of a word's end becomes a space, except at the end of
 // the text.
 type suffixes string
@@ -255,8 +247,6 @@ func (joinedCJK) push(s *decodeState, text string) string {
 	}
 	return text
 }
-
-func (joinedCJK) flush(*decodeState) string { return "" }
 
 // isWide reports whether a character is written without spaces around it.
 func isWide(r rune) bool {

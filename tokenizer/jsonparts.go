@@ -17,9 +17,9 @@ import (
 
 // readParts reads a member of the file as its steps, each with make.
 func readParts[T any](
-	member string, value *strictjson.Reader, make func(*component) T,
+	parts map[string]*strictjson.Reader, member string, make func(*component) T,
 ) (list []T, err error) {
-	steps, err := readSteps(value)
+	steps, err := readSteps(parts[member])
 	for i := 0; i < len(steps) && err == nil; i++ {
 		list = append(list, make(&steps[i]))
 		err = steps[i].err

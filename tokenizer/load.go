@@ -83,17 +83,11 @@ func loadOthers(fsys fs.FS, c *tokenizerConfig) (*Tokenizer, error) {
 		{"GPTSw3", []string{"spiece.model"}, loadPieces},
 		{"GPTSw3", []string{"tokenizer.model"}, loadPieces},
 	}
-	slices.SortStableFunc(list, func(a, b source) int {
-		named := func(s source) int {
-			if strings.HasPrefix(c.class, s.class) {
-				return 0
-			}
-			return 1
-		}
-		return named(a) - named(b)
+	named := slices.DeleteFunc(slices.Clone(list), func(s source) bool {
+		return !strings.HasPrefix(c.class, s.class)
 	})
 	var half error
-	for _, s := range list {
+	for _, s := range append(named, list...) {
 		texts := make([]string, len(s.names))
 		there, missing := "", ""
 		for i, name := range s.names {

@@ -44,13 +44,9 @@ func (s *spelling) single(id uint32) bool {
 }
 
 // merge returns the tokens of parts, all merged at once.
-func (s *spelling) merge(parts []uint32) []uint32 {
-	g := s.newMerging(len(parts), func(i int) uint32 { return parts[i] })
-	g.all()
-	var tokens []uint32
-	for i := 0; i < len(g.list); i = int(g.list[i].next) {
-		tokens = append(tokens, g.list[i].part)
-	}
+func (s *spelling) merge(parts []uint32) (tokens []uint32) {
+	s.many(len(parts), func(i int) uint32 { return parts[i] },
+		func(token uint32, _, _ int) { tokens = append(tokens, token) })
 	return tokens
 }
 

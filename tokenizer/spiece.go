@@ -240,8 +240,6 @@ func (t pieceTokens) push(s *decodeState, text string) string {
 	return strings.ReplaceAll(text, "▁", " ")
 }
 
-func (pieceTokens) flush(*decodeState) string { return "" }
-
 // read reads the message ModelProto.
 func (f *pieceFile) read(data []byte) error {
 	err := protobuf.Fields(data, func(number int, n uint64, b []byte) error {

@@ -18,7 +18,7 @@ import (
 // that this package does not support are refused by name. Post-processors add tokens only if a
 // caller asks for them, which generation does not do, and truncation and padding are for batches.
 func parseTokenizerJSON(data string) (*Tokenizer, error) {
-	var f tokenizerFile
+	f := tokenizerFile{parts: map[string]*strictjson.Reader{}}
 	r := strictjson.NewReader(data)
 	if err := r.Object(func(key string) error { return f.member(r, key) }); err != nil {
 		return nil, err
@@ -34,8 +34,8 @@ func parseTokenizerJSON(data string) (*Tokenizer, error) {
 
 // A tokenizerFile holds what was read of a tokenizer.json.
 type tokenizerFile struct {
-	model                                     modelFile
-	added, normalizer, preTokenizer, decoding *strictjson.Reader
+	model modelFile
+	parts map[string]*strictjson.Reader // the other members
 }
 
 // member reads a member of the whole file.
@@ -50,14 +50,8 @@ func (f *tokenizerFile) member(r *strictjson.Reader, key string) error {
 	}
 	switch key {
 	case "version", "truncation", "padding":
-	case "added_tokens":
-		f.added = value
-	case "pre_tokenizer":
-		f.preTokenizer = value
-	case "normalizer":
-		f.normalizer = value
-	case "decoder":
-		f.decoding = value
+	case "added_tokens", "normalizer", "pre_tokenizer", "decoder":
+		f.parts[key] = value
 	case "post_processor":
 		return checkPostProcessor(value)
 	default:
@@ -70,11 +64,11 @@ func (f *tokenizerFile) member(r *strictjson.Reader, key string) error {
 func (f *tokenizerFile) tokenizer() (*Tokenizer, error) {
 	t := &Tokenizer{start: -1, endOfText: -1}
 	var err error
-	t.normalizers, err = readParts("normalizer", f.normalizer, (*component).normalizer)
+	t.normalizers, err = readParts(f.parts, "normalizer", (*component).normalizer)
 	if err != nil {
 		return nil, err
 	}
-	t.splitters, err = readParts("pre_tokenizer", f.preTokenizer, (*component).splitter)
+	t.splitters, err = readParts(f.parts, "pre_tokenizer", (*component).splitter)
 	if err != nil {
 		return nil, err
 	}
@@ -83,18 +77,19 @@ func (f *tokenizerFile) tokenizer() (*Tokenizer, error) {
 		rewritten := len(t.normalizers) > 0 || len(t.splitters) > 1
 		t.origins = t.origins || ok && m.scheme == first && rewritten
 	}
-	v, err := f.model.complete(f.added)
+	v, err := f.model.complete(f.parts["added_tokens"])
 	if err != nil {
 		return nil, err
 	}
 	if err := v.normalizeAdded(t.normalizers); err != nil {
 		return nil, err
 	}
-	decoders, err := readSteps(f.decoding)
+	decoder := f.parts["decoder"]
+	decoders, err := readSteps(decoder)
 	if err != nil {
 		return nil, fmt.Errorf("decoder: %w", err)
 	}
-	given := f.decoding != nil && f.decoding.Text() != "null"
+	given := decoder != nil && decoder.Text() != "null"
 	other := func(c component) bool { return c.kind != "ByteLevel" }
 	if f.readsBytes(t) && !slices.ContainsFunc(decoders, other) {
 		return f.byteLevel(t, v), nil
