@@ -152,8 +152,8 @@ func (m *merges) newMerging(n int, part func(i int) uint32) *merging {
 	return g
 }
 
-// many merges n parts, however many they are. It calls emit with each token and the parts from to to
-// that it has.
+// many merges n parts, however many they are. It calls emit with each token and the parts from to
+// to that it has.
 func (m *merges) many(n int, part func(i int) uint32, emit func(token uint32, from, to int)) {
 	g, more := m.newMerging(n, part), true
 	for more {

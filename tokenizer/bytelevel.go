@@ -1,6 +1,6 @@
-// Byte-level BPE, GPT-2's scheme: a text is split into pieces (gpt2.go), and the bytes of each piece
-// are merged into tokens (bpe.go). The bytes of the tokens, joined, are the text, without the bytes
-// that the vocabulary has no token for.
+// Byte-level BPE, GPT-2's scheme: a text is split into pieces (gpt2.go), and the bytes of each
+// piece are merged into tokens (bpe.go). The bytes of the tokens, joined, are the text, without the
+// bytes that the vocabulary has no token for.
 
 package tokenizer
 
@@ -57,8 +57,8 @@ func (s *byteLevel) tokenize(e *encoded, p passage) error {
 	return nil
 }
 
-// place appends the spans of the ids of a passage, those from index first on. A byte without a token
-// is within a span only if it stands between the bytes of one token.
+// place appends the spans of the ids of a passage, those from index first on. A byte without a
+// token is within a span only if it stands between the bytes of one token.
 func (s *byteLevel) place(e *encoded, first int, p passage) {
 	if !e.wantSpans {
 		return

@@ -1,5 +1,5 @@
-// The steps of a decoder, which rewrite the tokens one by one. A step keeps what it needs to know of
-// earlier tokens in its state.
+// The steps of a decoder, which rewrite the tokens one by one. A step keeps what it needs to know
+// of earlier tokens in its state.
 
 package tokenizer
 
@@ -250,7 +250,7 @@ func (joinedCJK) push(s *decodeState, text string) string {
 
 // isWide reports whether a character is written without spaces around it.
 func isWide(r rune) bool {
-	return r >= 0x2E80 && (isChinese(r) || 0x2E80 <= r && r <= 0x312F || 0x31A0 <= r && r <= 0x33FF ||
+	return r >= 0x2E80 && (isChinese(r) || r <= 0x312F || 0x31A0 <= r && r <= 0x33FF ||
 		0xFE30 <= r && r <= 0xFE4F || 0xFF01 <= r && r <= 0xFFEF)
 }
 

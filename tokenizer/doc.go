@@ -31,9 +31,9 @@
 // A text passes through these stages: added tokens are found in it; normalizers rewrite the parts
 // between them; more added tokens are found in the normalized parts; splitters divide the rest; and
 // a model makes ids of each part. Ids pass back through the steps of a decoder.
-// [Tokenizer.EncodeSpans] and [Tokenizer.DecodeSpans] also return the bytes of the original text for
-// each id, whatever the normalizers did. In byte-level BPE, but not in every kind of vocabulary, the
-// bytes of a text's tokens, joined, are the text: callers must not rely on it.
+// [Tokenizer.EncodeSpans] and [Tokenizer.DecodeSpans] also return the bytes of the original text
+// for each id, whatever the normalizers did. In byte-level BPE, but not in every kind of
+// vocabulary, the bytes of a text's tokens, joined, are the text: callers must not rely on it.
 //
 // Ids are those of Hugging Face's tokenizers 0.23.2 and, for spiece.model, those of sentencepiece
 // itself. Bytes that are not valid UTF-8 are single characters that no table knows: unknown ones,
@@ -62,8 +62,8 @@
 // text. The rules of Unicode make at most 11 bytes of one.
 //
 // The time is O(n log n) for any text: a megabyte of one letter takes 0.15 s. Besides the text and
-// its ids, a long word takes no memory with byte-level BPE, WordPiece and Unigram, and 5 to 10 bytes
-// for each character with other BPE.
+// its ids, a long word takes no memory with byte-level BPE, WordPiece and Unigram, and 5 to 10
+// bytes for each character with other BPE.
 //
 // # tiktoken-go
 //

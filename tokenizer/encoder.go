@@ -30,7 +30,8 @@ func (t *Tokenizer) NewEncoder(keep int) *Encoder {
 	if t.normal.any {
 		e.added = t.normal
 	}
-	if t.level != nil && t.level.spells() && !t.prompt && !e.added.odd && !(t.raw.any && t.normal.any) {
+	if t.level != nil && t.level.spells() && !t.prompt && !e.added.odd &&
+		!(t.raw.any && t.normal.any) {
 		e.chunk = t.level.chunks(keep)
 	}
 	return e

@@ -190,8 +190,8 @@ func (f *modelFile) charBPE(v *vocabulary, unknown uint32) model {
 func (f *modelFile) wordPiece(v *vocabulary, unknown uint32) (model, error) {
 	for id, text := range v.tokens {
 		if len(text) > maxPiece {
-			return nil, fmt.Errorf("model.vocab: token %d has %d bytes, want at most %d", id, len(text),
-				maxPiece)
+			return nil, fmt.Errorf("model.vocab: token %d has %d bytes, want at most %d", id,
+				len(text), maxPiece)
 		}
 	}
 	if f.prefix == "" {

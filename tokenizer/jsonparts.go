@@ -78,8 +78,8 @@ func (c *component) normalizer() normalizer {
 		b.accents = c.bool("strip_accents", b.lower)
 		return b
 	}
-	c.unknown("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "Strip", "StripAccents", "Replace", "Prepend",
-		"Nmt", "Precompiled", "BertNormalizer", "ByteLevel", "Sequence")
+	c.unknown("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "Strip", "StripAccents", "Replace",
+		"Prepend", "Nmt", "Precompiled", "BertNormalizer", "ByteLevel", "Sequence")
 	return nil
 }
 
@@ -119,7 +119,8 @@ func (c *component) behavior() behavior {
 	name := c.text("behavior", "")
 	i := slices.Index(behaviors, name)
 	if i < 0 && name != "" {
-		c.fail("behavior", fmt.Errorf("behavior %q: not supported, want one of %q", name, behaviors))
+		c.fail("behavior", fmt.Errorf("behavior %q: not supported, want one of %q", name,
+			behaviors))
 	}
 	return behavior(max(i, 0))
 }
@@ -205,7 +206,7 @@ func (c *component) decodeStep() decodeStep {
 	case "BPEDecoder":
 		return suffixes(c.text("suffix", "</w>"))
 	}
-	c.unknown("ByteLevel", "WordPiece", "Metaspace", "ByteFallback", "BPEDecoder", "Replace", "Strip",
-		"Fuse", "Sequence")
+	c.unknown("ByteLevel", "WordPiece", "Metaspace", "ByteFallback", "BPEDecoder", "Replace",
+		"Strip", "Fuse", "Sequence")
 	return nil
 }

@@ -1,5 +1,5 @@
-// The tokenizer files of a checkpoint, but tokenizer.json and spiece.model, which have files of their
-// own.
+// The tokenizer files of a checkpoint, but tokenizer.json and spiece.model, which have files of
+// their own.
 
 package tokenizer
 
@@ -173,8 +173,8 @@ func (v *vocabulary) parseSpecial(text string) error {
 	return r.End()
 }
 
-// readFile reads a file, which must be valid UTF-8 unless it is sentencepiece's, and reports whether
-// it exists.
+// readFile reads a file, which must be valid UTF-8 unless it is sentencepiece's, and reports
+// whether it exists.
 func readFile(fsys fs.FS, name string) (data string, found bool, err error) {
 	b, err := folder.Read(fsys, name, maxFileSize)
 	switch {
@@ -336,8 +336,8 @@ func newBert(v *vocabulary, rules bertNormalizer, unknown uint32) *Tokenizer {
 	return t
 }
 
-// parseVocabText reads a vocab.txt: one token on each line, whose number is its id. If a token stands
-// on two lines the later one counts. An empty line is an id without a token.
+// parseVocabText reads a vocab.txt: one token on each line, whose number is its id. If a token
+// stands on two lines the later one counts. An empty line is an id without a token.
 func parseVocabText(text string) (*vocabulary, error) {
 	v := &vocabulary{name: "vocab.txt", ids: map[string]uint32{}}
 	for line := range strings.Lines(text) {

@@ -10,9 +10,9 @@
 //     parts if each two neighbours are: the first merge to cross a border would be the same without
 //     the other tokens.
 //
-// Both hold for any list of merges. So it is enough to store the last token of each e(i) for as many
-// parts as the longest token has and, for the ids, to go back from token to token. The tokens that
-// the encodings of all the newest prefixes have in common are in every encoding of the piece,
+// Both hold for any list of merges. So it is enough to store the last token of each e(i) for as
+// many parts as the longest token has and, for the ids, to go back from token to token. The tokens
+// that the encodings of all the newest prefixes have in common are in every encoding of the piece,
 // whatever follows: they are emitted and dropped. (GitHub's crate bpe encodes like this,
 // github.com/github/rust-gems, for merges in the order of training; files may have others.)
 
@@ -202,8 +202,8 @@ type ends struct {
 	left, right []stage
 }
 
-// borders decides whether byte-pair encoding leaves two neighbouring tokens apart. It caches its results, so that only one
-// goroutine may use it.
+// borders decides whether byte-pair encoding leaves two neighbouring tokens apart. It caches its
+// results, so that only one goroutine may use it.
 //
 // Two tokens u, v are the encoding of their parts if no merge ever crosses the border between them.
 // Until one does, the merges inside u happen in the order of encoding u alone, and those inside v

@@ -174,10 +174,10 @@ func isChinese(r rune) bool {
 		0xF900 <= r && r <= 0xFAFF || 0x2F800 <= r && r <= 0x2FA1F
 }
 
-// form is one of Unicode's normalization forms NFC, NFD, NFKC and NFKD, as in Hugging Face's library:
-// by Unicode 9.0, which changes no later characters, and for runs of marks of any length. The package
-// norm has the tables of characters. Its own forms cannot be used for a text that changes: its tables
-// are newer, and it breaks runs of more than 30 marks (UAX15-D4).
+// form is one of Unicode's normalization forms NFC, NFD, NFKC and NFKD, as in Hugging Face's
+// library: by Unicode 9.0, which changes no later characters, and for runs of marks of any length.
+// The package norm has the tables of characters. Its own forms cannot be used for a text that
+// changes: its tables are newer, and it breaks runs of more than 30 marks (UAX15-D4).
 type form struct{ norm.Form }
 
 func (f form) normalize(p passage, track bool) passage {

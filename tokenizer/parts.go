@@ -1,5 +1,5 @@
-// Vocabularies of other files (a GGUF file, llm.c's gpt2_tokenizer.bin, nanoGPT's meta.pkl), and the
-// files that other programs read.
+// Vocabularies of other files (a GGUF file, llm.c's gpt2_tokenizer.bin, nanoGPT's meta.pkl), and
+// the files that other programs read.
 
 package tokenizer
 
@@ -179,8 +179,8 @@ func FromBytes(list [][]byte, endOfText int) (*Tokenizer, error) {
 
 // Characters returns the tokenizer of a table of characters and their ids, stoi in nanoGPT's
 // meta.pkl. Encode returns an error that names the first character of a text that has no id. Keys
-// of several characters, such as <UNK> or whole words, are added tokens: found in a text as they are
-// written, the longest first. Characters returns an error if two keys have the same id.
+// of several characters, such as <UNK> or whole words, are added tokens: found in a text as they
+// are written, the longest first. Characters returns an error if two keys have the same id.
 func Characters(stoi map[string]int) (*Tokenizer, error) {
 	if len(stoi) == 0 {
 		return nil, fmt.Errorf("stoi: no characters, want at least one")

@@ -1,5 +1,5 @@
-// Passages: parts of a text in the pipeline, which know their origin, and the bound on what rules may
-// make of one.
+// Passages: parts of a text in the pipeline, which know their origin, and the bound on what rules
+// may make of one.
 
 package tokenizer
 
@@ -109,9 +109,9 @@ func (w *rewriting) result() passage {
 }
 
 // A bound is on the bytes by which all rules together lengthen one text, and on their steps: a file
-// of some bytes can say that each letter becomes a million, or that a thousand patterns are tried at
-// each. No rule of Unicode makes more than 11 bytes of one, and spelling bytes as characters at most
-// doubles that; the patterns of gpt-4o take 10 to 120 steps for a byte.
+// of some bytes can say that each letter becomes a million, or that a thousand patterns are tried
+// at each. No rule of Unicode makes more than 11 bytes of one, and spelling bytes as characters at
+// most doubles that; the patterns of gpt-4o take 10 to 120 steps for a byte.
 type bound struct {
 	bytes  int // of the text
 	grown  int
@@ -138,8 +138,8 @@ func (b *bound) grow(bytes int) bool {
 	}
 	b.grown += max(0, bytes)
 	if most := growth + growthFor*b.bytes; b.grown > most && b.err == nil {
-		b.err = fmt.Errorf("a text of %d bytes grows by more than %d by the rules of the vocabulary",
-			b.bytes, most)
+		b.err = fmt.Errorf("a text of %d bytes grows by more than %d "+
+			"by the rules of the vocabulary", b.bytes, most)
 	}
 	return b.work(workPart) == nil
 }
@@ -151,8 +151,8 @@ func (b *bound) work(steps int) error {
 	}
 	b.worked += steps
 	if most := work + workFor*b.bytes; b.worked > most && b.err == nil {
-		b.err = fmt.Errorf("a text of %d bytes takes more than %d steps by the rules of the vocabulary",
-			b.bytes, most)
+		b.err = fmt.Errorf("a text of %d bytes takes more than %d steps "+
+			"by the rules of the vocabulary", b.bytes, most)
 	}
 	if b.since += steps; b.since >= pauseFor && b.err == nil && b.pause != nil {
 		b.err, b.since = b.pause(), 0

@@ -1,5 +1,5 @@
-// The properties of characters: their class in GPT-2's pattern, and what Hugging Face's library takes
-// them for.
+// The properties of characters: their class in GPT-2's pattern, and what Hugging Face's library
+// takes them for.
 
 package tokenizer
 

@@ -1,5 +1,5 @@
-// The spelling of tokens: the parts that byte-pair encoding merges into each, and the matcher, which
-// finds the tokens at the end of a text by their parts.
+// The spelling of tokens: the parts that byte-pair encoding merges into each, and the matcher,
+// which finds the tokens at the end of a text by their parts.
 
 package tokenizer
 
@@ -134,7 +134,9 @@ func (l *longPieces) prepare(spell func() *spelling) bool {
 
 // neighbours reports whether two parts may become parts of one token. If not, no merge crosses the
 // border between them.
-func (l *longPieces) neighbours(left, right uint32) bool { return l.inside.rank(left, right) != none }
+func (l *longPieces) neighbours(left, right uint32) bool {
+	return l.inside.rank(left, right) != none
+}
 
 // get returns an encoder of a long piece. The caller must return it with put.
 func (l *longPieces) get() *longPiece {
@@ -146,8 +148,8 @@ func (l *longPieces) get() *longPiece {
 
 func (l *longPieces) put(p *longPiece) { l.pool.Put(p) }
 
-// A matcher reads a text part by part and finds the tokens that are suffixes of it: the automaton of
-// Aho and Corasick ("Efficient string matching", 1975) over the tokens' parts. Its nodes are the
+// A matcher reads a text part by part and finds the tokens that are suffixes of it: the automaton
+// of Aho and Corasick ("Efficient string matching", 1975) over the tokens' parts. Its nodes are the
 // prefixes of tokens; node 0 is the empty one. It is immutable.
 type matcher struct {
 	children pairTable // (node, part) → node
@@ -215,8 +217,7 @@ func (m *matcher) link(twigs []twig) {
 		order[node] = uint32(node)
 	}
 	slices.SortStableFunc(order, func(a, b uint32) int {
-		return cmp.Compare(twigs[a].depth,
-			twigs[b].depth)
+		return cmp.Compare(twigs[a].depth, twigs[b].depth)
 	})
 	for _, node := range order[1:] {
 		if t := twigs[node]; t.depth > 1 {

@@ -64,7 +64,8 @@ func parsePieces(data string) (*Tokenizer, *vocabulary, error) {
 	}
 	switch {
 	case f.model != 1 && f.model != 2:
-		return nil, nil, fmt.Errorf("model_type %d: not supported, want 1 (Unigram) or 2 (BPE)", f.model)
+		return nil, nil, fmt.Errorf("model_type %d: not supported, want 1 (Unigram) or 2 (BPE)",
+			f.model)
 	case len(f.pieces) == 0:
 		return nil, nil, errors.New("no pieces")
 	}
@@ -144,9 +145,9 @@ func (f *pieceFile) unigram(v *vocabulary) *unigram {
 	return m
 }
 
-// bpe returns a BPE model of the pieces. Any two neighbours whose text is a piece can be merged; the
-// piece of the greatest score is made first. User-defined pieces stay as they are; control, unused
-// and byte pieces do not occur in texts.
+// bpe returns a BPE model of the pieces. Any two neighbours whose text is a piece can be merged;
+// the piece of the greatest score is made first. User-defined pieces stay as they are; control,
+// unused and byte pieces do not occur in texts.
 func (f *pieceFile) bpe(v *vocabulary, user *prefixTree) (*charBPE, error) {
 	m := &charBPE{ids: map[string]uint32{}, unknown: none, fuse: true, user: user}
 	var order []uint32 // pieces that merges may make
@@ -182,7 +183,7 @@ func (f *pieceFile) bpe(v *vocabulary, user *prefixTree) (*charBPE, error) {
 	}
 	m.setMerges(nil, len(v.tokens))
 	m.merges = merges{newPairTable(len(pairs)), order}
-	for _, p := range pairs { // all that make one piece have one rank: the leftmost of them is first
+	for _, p := range pairs { // all that make one piece have one rank: the leftmost is first
 		m.pairs.set(p.left, p.right, p.rank)
 	}
 	if f.byteFallback {
@@ -220,8 +221,8 @@ func (f *pieceFile) decoder() []decodeStep {
 	return []decodeStep{pieceTokens{bytes, f.prefix || f.tidy, f.tidy}}
 }
 
-// pieceTokens turns pieces into text. It removes the space that was put before the text, or all that
-// are there if texts have none of their own.
+// pieceTokens turns pieces into text. It removes the space that was put before the text, or all
+// that are there if texts have none of their own.
 type pieceTokens struct {
 	bytes map[string]bool
 	strip bool
@@ -342,7 +343,8 @@ func (m *charsmap) find(s string, longest bool) (text string, length int) {
 	at := offset(m.units[0])
 	for i := range len(s) {
 		at ^= uint32(s[i])
-		if s[i] == 0 || int64(at) >= int64(len(m.units)) || m.units[at]&(1<<31|0xff) != uint32(s[i]) {
+		if s[i] == 0 || int64(at) >= int64(len(m.units)) ||
+			m.units[at]&(1<<31|0xff) != uint32(s[i]) {
 			break
 		}
 		leaf := m.units[at]&(1<<8) != 0

@@ -248,8 +248,8 @@ func (l literal) matches(p passage, match func(from, to int)) error {
 	return nil
 }
 
-// everywhere is the empty pattern: it matches before each character and at the end of a text that is
-// not empty.
+// everywhere is the empty pattern: it matches before each character and at the end of a text that
+// is not empty.
 type everywhere struct{}
 
 func (everywhere) matches(p passage, match func(from, to int)) error {

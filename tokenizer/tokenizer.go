@@ -1,5 +1,5 @@
-// The Tokenizer: a vocabulary and the pipeline from text to ids and back, and what it has encoded so
-// far.
+// The Tokenizer: a vocabulary and the pipeline from text to ids and back, and what it has encoded
+// so far.
 
 package tokenizer
 
@@ -83,8 +83,8 @@ func (t *Tokenizer) OnUnknown(tell func(text string)) *Tokenizer {
 	return &told
 }
 
-// Unknown returns the id of the token for text that the vocabulary does not know, and whether it has
-// one.
+// Unknown returns the id of the token for text that the vocabulary does not know, and whether it
+// has one.
 func (t *Tokenizer) Unknown() (id int, ok bool) {
 	unknown := uint32(none)
 	switch m := t.model.(type) {
@@ -124,8 +124,8 @@ func (t *Tokenizer) Kind() string { return t.kind }
 // returned the tokenizer. The text may be any bytes: a byte that is no part of valid UTF-8 is split
 // off like a symbol, and keeps its value. A part of the text that the vocabulary has no token for
 // becomes its token for unknown text; is dropped if byte-level BPE has none ([Tokenizer.Missing]);
-// else the error names the byte. GPT2 has a token for every byte. For valid UTF-8 and GPT2 the ids are
-// those of OpenAI's tiktoken (r50k_base, encode_ordinary).
+// else the error names the byte. GPT2 has a token for every byte. For valid UTF-8 and GPT2 the ids
+// are those of OpenAI's tiktoken (r50k_base, encode_ordinary).
 func (t *Tokenizer) Encode(text string) ([]int, error) {
 	e := encoded{ids: make([]int, 0, len(text)/4+1)} // English has about 4.4 bytes a token
 	err := t.encode(&e, text)
@@ -170,7 +170,8 @@ func (t *Tokenizer) encode(e *encoded, text string) error {
 // stand there.
 func (t *Tokenizer) knowsNothing(text string, ids []int) bool {
 	id, ok := t.Unknown()
-	if !ok || len(ids) == 0 || slices.ContainsFunc(ids, func(other int) bool { return other != id }) {
+	differs := func(other int) bool { return other != id }
+	if !ok || len(ids) == 0 || slices.ContainsFunc(ids, differs) {
 		return false
 	}
 	own, err := t.tokens.token(id)
@@ -279,8 +280,8 @@ func (t *Tokenizer) Gaps() (ids []int) {
 }
 
 // Missing returns the bytes, in ascending order, that a vocabulary of byte-level BPE has no token
-// for, and the id that stands in texts for each: -1 if they are dropped. It returns nil for GPT2, and
-// for vocabularies of other kinds, whose unknown characters are no list.
+// for, and the id that stands in texts for each: -1 if they are dropped. It returns nil for GPT2,
+// and for vocabularies of other kinds, whose unknown characters are no list.
 func (t *Tokenizer) Missing() (bytes []byte, unknown int) {
 	if len(t.missing) == 0 {
 		return nil, -1

@@ -144,31 +144,19 @@ func (v *vocabulary) normalizeAdded(normalizers []normalizer) error {
 // readsBytes reports whether the model is BPE over only the bytes that ByteLevel spells: then it
 // can read the bytes themselves.
 func (f *tokenizerFile) readsBytes(t *Tokenizer) bool {
-	if !f.model.plainBPE() || len(t.splitters) == 0 {
-		return false
-	}
-	if _, last := t.splitters[len(t.splitters)-1].(levelSplitter); !last {
-		return false
-	}
-	for _, s := range t.splitters[:len(t.splitters)-1] {
-		if _, before := s.(levelSplitter); before {
-			return false
-		}
-	}
-	for _, n := range t.normalizers {
-		if _, spelled := n.(*byteAlphabet); spelled {
-			return false
-		}
-	}
-	return true
+	spelled := func(n normalizer) bool { _, is := n.(*byteAlphabet); return is }
+	last := len(t.splitters) - 1
+	return f.model.plainBPE() && last >= 0 && slices.IndexFunc(t.splitters, isLevel) == last &&
+		!slices.ContainsFunc(t.normalizers, spelled)
 }
 
 // spellsBytes reports whether the model is BPE over bytes that are spelled as characters.
 func (f *tokenizerFile) spellsBytes(t *Tokenizer) bool {
-	level := func(s splitter) bool { _, is := s.(levelSplitter); return is }
-	return f.model.kind == "BPE" && f.model.prefix == "" && f.model.suffix == "" &&
-		!f.model.byteFallback && slices.ContainsFunc(t.splitters, level)
+	return f.model.kind == kindBPE && f.model.prefix == "" && f.model.suffix == "" &&
+		!f.model.byteFallback && slices.ContainsFunc(t.splitters, isLevel)
 }
+
+func isLevel(s splitter) bool { _, is := s.(levelSplitter); return is }
 
 // byteLevel returns a Tokenizer with a model of bytes, which is the whole pipeline if nothing else
 // is needed.
@@ -198,7 +186,8 @@ func (f *tokenizerFile) splitsCharacters(t *Tokenizer) bool {
 	}
 	s, ok := t.splitters[0].(patternSplitter)
 	none := s.behavior == removed && s.invert // text between the matches, which is all of it
-	return ok && (s == patternSplitter{pattern: everyCharacter{}} || s.pattern == everywhere{} && !none)
+	return ok && (s == patternSplitter{pattern: everyCharacter{}} ||
+		s.pattern == everywhere{} && !none)
 }
 
 // finish sets the added tokens of a pipeline, and the tokens that begin and end texts.
@@ -210,7 +199,8 @@ func (t *Tokenizer) finish(v *vocabulary) {
 		}
 	}
 	find := func(text string) int {
-		i := slices.IndexFunc(v.added, func(a addedToken) bool { return a.special && a.text == text })
+		is := func(a addedToken) bool { return a.special && a.text == text }
+		i := slices.IndexFunc(v.added, is)
 		if i < 0 {
 			return -1
 		}

@@ -16,8 +16,8 @@ type model interface {
 	tokenize(e *encoded, p passage) error
 }
 
-// wordPiece implements WordPiece, BERT's model: the longest token with which a word begins, then the
-// longest that continues it, to the end of the word.
+// wordPiece implements WordPiece, BERT's model: the longest token with which a word begins, then
+// the longest that continues it, to the end of the word.
 type wordPiece struct {
 	begins    *prefixTree // tokens that begin a word
 	continues *prefixTree // tokens after the first, without their ##

@@ -1,16 +1,16 @@
-// Command gentables writes the tables of characters: tokenizer/properties.bin, the properties of each
-// code point in the parts of Hugging Face's tokenizers library and its class in GPT-2's pattern, and
-// tokenizer/internal/regex/sets.bin, the sets of code points that have names in the library's regular
-// expressions. The parts use different versions of Unicode (8.0 to 17.0 in one release), so
-// bench/tokenizers/properties.mjs asks the library, and this command reads its answer:
+// Command gentables writes the tables of characters: tokenizer/properties.bin, the properties of
+// each code point in the parts of Hugging Face's tokenizers library and its class in GPT-2's
+// pattern, and tokenizer/internal/regex/sets.bin, the sets of code points that have names in the
+// library's regular expressions. The parts use different versions of Unicode (8.0 to 17.0 in one
+// release), so bench/tokenizers/properties.mjs asks the library, and this command reads its answer:
 //
 //	go run ./tokenizer/internal/gentables properties.json tokenizer
 //
 // The layout of sets.bin is in tokenizer/internal/regex/set.go. That of properties.bin: pairs of
-// little-endian uint32s, ascending. A pair is a code point, and the properties of it and of all code
-// points up to the next pair's: bit i is the i-th of propertyNames, and the bits above are the class. The sets
-// are of Unicode 16.0, as OpenAI's tiktoken has it (npm package 1.0.22, and any built with Rust's
-// regex-syntax 0.8.5 or later); a test knows if they are not.
+// little-endian uint32s, ascending. A pair is a code point, and the properties of it and of all
+// code points up to the next pair's: bit i is the i-th of propertyNames, and the bits above are the
+// class. The sets are of Unicode 16.0, as OpenAI's tiktoken has it (npm package 1.0.22, and any
+// built with Rust's regex-syntax 0.8.5 or later); a test knows if they are not.
 package main
 
 import (
@@ -27,10 +27,10 @@ import (
 	"golang.org/x/text/unicode/rangetable"
 )
 
-// propertyNames are in the order of the constants in tokenizer/properties.go. The library is not asked for
-// the last: it normalizes by Unicode 9.0, which changes no later characters.
-var propertyNames = []string{"space", "rustWord", "numeric", "bertPunctuation", "bertAccent", "bertDropped",
-	"accent", "later"}
+// propertyNames are in the order of the constants in tokenizer/properties.go. The library is not
+// asked for the last: it normalizes by Unicode 9.0, which changes no later characters.
+var propertyNames = []string{"space", "rustWord", "numeric", "bertPunctuation", "bertAccent",
+	"bertDropped", "accent", "later"}
 
 func main() {
 	if len(os.Args) != 3 {

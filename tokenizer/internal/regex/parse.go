@@ -1,5 +1,5 @@
-// Parsing regular expressions, as Oniguruma's default syntax has them: their groups and repetitions,
-// then the sets of characters in brackets and what is written with a backslash.
+// Parsing regular expressions, as Oniguruma's default syntax has them: their groups and
+// repetitions, then the sets of characters in brackets and what is written with a backslash.
 
 package regex
 

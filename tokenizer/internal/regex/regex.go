@@ -1,10 +1,10 @@
 // Package regex finds the matches of the regular expressions in Hugging Face's tokenizers: with
-// Oniguruma's syntax and choice of match (the first alternative that matches, the longest repetition
-// first), in linear time. Package regexp has no lookahead and no Unicode \s, and finding all matches
-// can take it quadratic time. [Compile] reads them (parse.go, compile.go), and [Regex.Matches] runs
-// the program; set.go has the sets of characters. References to what was matched before (\1),
-// recursion, \X and \K are refused, and one letter is the upper or lower case of one letter: ß is not
-// that of ss.
+// Oniguruma's syntax and choice of match (the first alternative that matches, the longest
+// repetition first), in linear time. Package regexp has no lookahead and no Unicode \s, and finding
+// all matches can take it quadratic time. [Compile] reads them (parse.go, compile.go), and
+// [Regex.Matches] runs the program; set.go has the sets of characters. References to what was
+// matched before (\1), recursion, \X and \K are refused, and one letter is the upper or lower case
+// of one letter: ß is not that of ss.
 //
 // A program is run with backtracking. Whether a fork at a position of the text leads to a match
 // does not depend on the way to it, so each such pair is tried once, for all matches together.
@@ -144,8 +144,9 @@ func (m *marks) drop(before int) {
 	}
 }
 
-// Matches calls match for each match in a text, from left to right and without overlap. It calls work
-// with the number of steps that it has taken since the last call; an error of it ends the search.
+// Matches calls match for each match in a text, from left to right and without overlap. It calls
+// work with the number of steps that it has taken since the last call; an error of it ends the
+// search.
 func (g *Regex) Matches(text string, work func(steps int) error, match func(from, to int)) error {
 	return g.run(text, work).matches(match)
 }
@@ -313,8 +314,8 @@ func (r *run) step(s state, within operation) (next, to int, ok bool) {
 	return in.x, at, true
 }
 
-// runEnd returns the end of a run of characters. Runs without a bound that end at one place are read
-// once.
+// runEnd returns the end of a run of characters. Runs without a bound that end at one place are
+// read once.
 func (r *run) runEnd(s state) int {
 	in := &r.program[s.pc]
 	known := &r.runs[in.y]
