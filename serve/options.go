@@ -1,8 +1,10 @@
 package serve
 
-// The options of a Server.
+// The options of a Server, and the fingerprint of what it answers with.
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"math"
@@ -172,4 +174,19 @@ func (o *Options) check(m *model.Model, tok *tokenizer.Tokenizer) error {
 			rows)
 	}
 	return nil
+}
+
+// FingerprintOf returns an Options.Fingerprint that tells models and number formats apart: with the
+// same one, and the same seed, the texts are the same. weights and tokenizer are the digests of the
+// checkpoint's files, vectors those of Options.Steer.
+func FingerprintOf(m *model.Model, weights, tokenizer string, vectors ...Steering) string {
+	all := sha256.New()
+	fmt.Fprintln(all, weights, tokenizer, m.Format(), m.CacheFormat())
+	writeSteering(all, vectors)
+	config, before := m.Config(), m.Config()
+	before.Generation = model.Generation{} // which no digest covers
+	if ends := config.EndTokens(); !slices.Equal(ends, before.EndTokens()) {
+		fmt.Fprintln(all, ends)
+	}
+	return "fp_" + hex.EncodeToString(all.Sum(nil)[:8])
 }

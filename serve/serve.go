@@ -18,11 +18,15 @@ package serve
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -253,4 +257,168 @@ func (s *Server) end(v *visit) {
 		s.metrics.firstToken.Observe(v.note.firstToken.Seconds())
 	}
 	v.log(s.options.Log)
+}
+
+// A Gate is the handler of a listener whose Server is still being made, while the model is loaded:
+// /health is 200, and all else 503 with Retry-After. From Open on it is the Server. The zero value
+// is ready.
+type Gate struct {
+	Log *slog.Logger // as Options.Log; nil means no log
+
+	server atomic.Pointer[Server]
+}
+
+// Open makes s answer.
+func (g *Gate) Open(s *Server) { g.server.Store(s) }
+
+func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s := g.server.Load(); s != nil {
+		s.ServeHTTP(w, r)
+		return
+	}
+	g.refuse(w, r, r.URL.Path == "/health")
+}
+
+// Metrics returns the handler of Server.Metrics, before Open that of a server without any.
+func (g *Gate) Metrics(loopback bool) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s := g.server.Load(); s != nil {
+			s.Metrics(loopback).ServeHTTP(w, r)
+			return
+		}
+		g.refuse(w, r, false)
+	})
+}
+
+// refuse answers while there is no Server: asks says that the request is whether the process lives.
+// It does not read the body.
+func (g *Gate) refuse(w http.ResponseWriter, r *http.Request, asks bool) {
+	v := newVisit(w, r, patient())
+	defer v.release()
+	switch path := r.URL.Path; {
+	case asks && (r.Method == http.MethodGet || r.Method == http.MethodHead):
+		v.route.probe = true
+		healthy(v)
+	default:
+		v.route.probe = path == "/ready" || path == "/metrics"
+		v.fail(errorf(http.StatusServiceUnavailable, "loading", "the model is being loaded"))
+	}
+	if g.Log != nil {
+		v.log(g.Log)
+	}
+}
+
+// Metrics returns the handler of a listener of its own, for those who watch the server: /metrics,
+// without a key, and nothing else. loopback says that it listens on a loopback address; it then
+// checks a request's Host, as Options.Loopback does.
+func (s *Server) Metrics(loopback bool) http.Handler {
+	found := s.routes["/metrics"]
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.visited(w, r, func(v *visit) error {
+			known := r.URL.Path == found.pattern
+			if known {
+				v.route = found
+			}
+			if loopback && !s.door.knows(r.Host) {
+				return errUnknownHost()
+			}
+			return s.dispatch(v, found, known)
+		})
+	})
+}
+
+func (s *Server) health(v *visit) error {
+	healthy(v)
+	return nil
+}
+
+func healthy(v *visit) { v.reply(http.StatusOK, []byte(`{"status":"ok"}`)) }
+
+// ready answers load balancers: 503 once the end has begun.
+func (s *Server) ready(v *visit) error {
+	if s.queue.draining.Load() || s.retired.Load() {
+		return errDraining()
+	}
+	v.reply(http.StatusOK, []byte(`{"status":"ready"}`))
+	return nil
+}
+
+// Retire makes /ready say that the server accepts no requests, so that balancers look for another.
+// Until they have found one, requests are answered as before, each on a connection that ends with
+// its answer.
+func (s *Server) Retire() { s.retired.Store(true) }
+
+// Drain makes the server refuse new requests, and /ready report that. Requests in progress end as
+// usual.
+func (s *Server) Drain() { s.queue.drain() }
+
+// version answers as vLLM does.
+func (s *Server) version(v *visit) error {
+	return v.replyJSON(map[string]string{"version": s.options.Version})
+}
+
+// aModel is the JSON of a model, with OpenAI's and vLLM's fields.
+type aModel struct {
+	ID          string `json:"id"`
+	Object      string `json:"object"`
+	Created     int64  `json:"created"`
+	OwnedBy     string `json:"owned_by"`
+	MaxModelLen int    `json:"max_model_len"`
+
+	Steer  []string `json:"steer,omitempty"`  // the control vectors that requests may name
+	Inside bool     `json:"inside,omitempty"` // /inside answers, and edits are taken
+}
+
+func (s *Server) describe(id string) aModel {
+	return aModel{
+		ID: id, Object: "model", Created: s.created.Unix(), OwnedBy: "picogpt",
+		MaxModelLen: s.model.Config().Positions, Steer: s.steerings(),
+		Inside: !s.options.NoInside && s.canTrace() == nil,
+	}
+}
+
+func (s *Server) models(v *visit) error {
+	all := []aModel{s.describe(s.options.Name)}
+	for _, id := range s.options.Aliases {
+		all = append(all, s.describe(id))
+	}
+	return v.replyJSON(struct {
+		Object string   `json:"object"`
+		Data   []aModel `json:"data"`
+	}{"list", all})
+}
+
+// modelPath returns the model's id in the path of one model. The id may have slashes.
+func modelPath(path string) (id string, ok bool) {
+	id, ok = strings.CutPrefix(path, "/v1/models/")
+	return id, ok && id != ""
+}
+
+func (s *Server) oneModel(v *visit, id string) error {
+	if err := s.checkModel(&id); err != nil {
+		return err
+	}
+	return v.replyJSON(s.describe(id))
+}
+
+// checkModel returns an error if the name is none of the model's. A nil name is accepted.
+func (s *Server) checkModel(name *string) error {
+	names := append([]string{s.options.Name}, s.options.Aliases...)
+	if name == nil || slices.Contains(names, *name) {
+		return nil
+	}
+	e := errorf(http.StatusNotFound, "model_not_found", "model: %s is not here, want %s",
+		quote.Short(*name, 80), strings.Join(names, " or "))
+	e.param = "model"
+	return e
+}
+
+// replyJSON answers with the JSON of a value.
+func (v *visit) replyJSON(value any) error {
+	b, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	v.reply(http.StatusOK, b)
+	return nil
 }

@@ -1,12 +1,14 @@
 package serve
 
-// A visit: one request, its answer, and the log's record of both.
+// A visit: one request, its answer, its ids, and its line in the access log.
 
 import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/hex"
 	"errors"
+	"log/slog"
 	"math"
 	"net/http"
 	"strconv"
@@ -14,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"picogpt/batch"
 	"picogpt/internal/quote"
 )
 
@@ -211,4 +214,187 @@ func (v *visit) ignore(names []string) {
 	if shown := header(names); shown != "" {
 		v.Header().Set("X-Ignored-Fields", shown)
 	}
+}
+
+// mostID is the longest X-Request-Id that is taken, in bytes.
+const mostID = 128
+
+// requestID returns the client's X-Request-Id, if it has one and no more, of letters, digits, dot,
+// underscore and hyphen; else "".
+func requestID(h http.Header) string {
+	sent := h.Values("X-Request-Id")
+	if len(sent) != 1 || len(sent[0]) > mostID ||
+		strings.ContainsFunc(sent[0], func(r rune) bool { return !inID(r) }) {
+		return ""
+	}
+	return sent[0]
+}
+
+func inID(r rune) bool {
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' ||
+		strings.ContainsRune("._-", r)
+}
+
+// A trace is the place of a request in a distributed trace, as W3C's Trace Context has it
+// (https://www.w3.org/TR/trace-context/).
+type trace struct {
+	header string // traceparent: the client's, or made here, in the form of version 00
+	id     string // of the trace: 32 hexadecimal digits
+	parent string // the client's span: 16 digits; "" if the trace begins here
+	span   string // the request's own: 16 digits
+}
+
+// traceOf continues the trace of a request's traceparent if that is valid, else begins one.
+func traceOf(h http.Header) trace {
+	var random [24]byte
+	rand.Read(random[:]) // never fails
+	t := trace{span: hex.EncodeToString(random[16:])}
+	if sent := h.Values("Traceparent"); len(sent) == 1 && isTraceparent(sent[0]) {
+		t.header, t.id, t.parent = "00"+sent[0][2:55], sent[0][3:35], sent[0][36:52]
+		return t
+	}
+	t.id = hex.EncodeToString(random[:16])
+	t.header = "00-" + t.id + "-" + t.span + "-01" // 01: it is recorded, in the log
+	return t
+}
+
+// isTraceparent reports whether s is VERSION-TRACE-PARENT-FLAGS of 2, 32, 16 and 2 lower-case
+// hexadecimal digits. Versions after 00 may add fields; ff is none. Ids of zeros are invalid.
+func isTraceparent(s string) bool {
+	const shape = "00-00000000000000000000000000000000-0000000000000000-00"
+	if len(s) < len(shape) {
+		return false
+	}
+	fields, more := s[:len(shape)], s[len(shape):]
+	for i := range len(shape) {
+		if digit := strings.IndexByte("0123456789abcdef", fields[i]) >= 0; digit != (shape[i] == '0') ||
+			shape[i] == '-' && fields[i] != '-' {
+			return false
+		}
+	}
+	return strings.Trim(fields[3:35], "0") != "" && strings.Trim(fields[36:52], "0") != "" &&
+		fields[:2] != "ff" && (more == "" || fields[:2] != "00" && more[0] == '-')
+}
+
+// log writes the line of a visit to the access log, without texts and keys.
+func (v *visit) log(to *slog.Logger) {
+	level := v.level()
+	if !to.Enabled(context.Background(), level) {
+		return
+	}
+	n := &v.note
+	line := []slog.Attr{slog.String("request", v.name)}
+	if v.name != v.id { // the answer's JSON has the server's
+		line = append(line, slog.String("id", v.id))
+	}
+	line = append(line, slog.String("trace_id", v.trace.id), slog.String("span_id", v.trace.span))
+	if v.trace.parent != "" {
+		line = append(line, slog.String("parent_id", v.trace.parent))
+	}
+	line = append(line, slog.String("client", v.request.RemoteAddr))
+	if at := v.client.address; !strings.HasPrefix(v.request.RemoteAddr, at+":") && at != "" { // of a proxy, or a /64
+		line = append(line, slog.String("address", at))
+	}
+	if v.client.key != "" {
+		line = append(line, slog.String("key", v.client.key))
+	}
+	if agent := v.request.UserAgent(); agent != "" {
+		line = append(line, slog.String("agent", quote.Plain(agent, 200)))
+	}
+	line = append(line,
+		slog.String("method", quote.Plain(v.request.Method, 20)), slog.String("path", v.path()),
+		slog.Int("status", v.status), slog.Int64("bytes", v.bytes),
+		milliseconds("took_ms", time.Since(v.start)))
+	if n.prompts > 0 {
+		line = append(line, slog.Int("prompts", n.prompts), slog.Int("choices", n.choices),
+			slog.Bool("stream", n.stream), slog.Int("prompt_tokens", n.promptTokens),
+			slog.Int("completion_tokens", n.completionTokens))
+	}
+	if n.seeded {
+		line = append(line, slog.Uint64("seed", n.seed))
+	}
+	if n.firstToken > 0 {
+		line = append(line, milliseconds("first_token_ms", n.firstToken))
+	}
+	line = append(line, n.phases.attributes()...)
+	if names := header(n.ignored); names != "" {
+		line = append(line, slog.String("ignored", names))
+	}
+	line = append(line, failure(v.failed)...)
+	to.LogAttrs(context.Background(), level, "request", line...)
+}
+
+// level is that of a visit's line. Probes that were answered as they mostly are would hide all
+// other lines.
+func (v *visit) level() slog.Level {
+	switch {
+	case v.route.probe &&
+		(v.status == http.StatusOK || v.status == http.StatusServiceUnavailable):
+		return slog.LevelDebug
+	case v.status >= 500:
+		return slog.LevelError
+	}
+	return slog.LevelInfo
+}
+
+// milliseconds is a duration for programs that read the log: a number, to the microsecond, whose
+// unit its name has.
+func milliseconds(name string, d time.Duration) slog.Attr {
+	return slog.Float64(name, float64(d.Microseconds())/1e3)
+}
+
+// phases says where the time of a request's texts went: from the first that was submitted until one
+// had a place, from there until one had its first token, and from there to the end.
+type phases struct{ submitted, placed, first, last time.Time }
+
+// add adds the texts of a prompt that has ended.
+func (p *phases) add(g *batch.Progress) {
+	earliest(&p.submitted, g.Submitted)
+	earliest(&p.placed, g.Placed)
+	earliest(&p.first, g.First)
+	p.last = time.Now()
+}
+
+// earliest sets *t to u if u is earlier. The zero time is none.
+func earliest(t *time.Time, u time.Time) {
+	if t.IsZero() || !u.IsZero() && u.Before(*t) {
+		*t = u
+	}
+}
+
+// attributes returns the phases that began.
+func (p *phases) attributes() (all []slog.Attr) {
+	times := []time.Time{p.submitted, p.placed, p.first, p.last}
+	for i, name := range []string{"queue_ms", "prompt_ms", "decode_ms"} {
+		from, to := times[i], times[i+1]
+		if from.IsZero() {
+			break
+		}
+		if to.IsZero() { // the phase was the last one
+			to = p.last
+		}
+		all = append(all, milliseconds(name, to.Sub(from)))
+	}
+	return all
+}
+
+// failure returns the attributes of an error. A message about a field quotes the client's value,
+// which may be a text: the log has only its kind and the field.
+func failure(err error) []slog.Attr {
+	var known *apiError
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &known):
+		return []slog.Attr{slog.String("error", err.Error())}
+	}
+	what := known.code
+	if what == "" {
+		what = known.kind()
+	}
+	attrs := []slog.Attr{slog.String("error", what)}
+	if known.param != "" {
+		attrs = append(attrs, slog.String("field", known.param))
+	}
+	return attrs
 }
