@@ -5,8 +5,10 @@ package serve
 import (
 	"bufio"
 	"math"
+	"net/http"
 	"slices"
 	"strconv"
+	"time"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -206,14 +208,16 @@ func (v *visit) sendAnswer(a *answer) error {
 	return nil
 }
 
-// answerParts writes the body of an answer that is sent in parts.
+// answerParts writes the body of a successful answer in parts. All parts together have the time of
+// one write, because unsent data stays in memory.
 type answerParts struct{ *visit }
 
 func (p answerParts) Write(b []byte) (int, error) {
-	if err := p.replyPart(b); err != nil {
-		return 0, err
+	if p.status == 0 {
+		p.beginJSON(http.StatusOK)
+		p.deadline = time.Now().Add(p.patience.write)
 	}
-	return len(b), nil
+	return p.visit.Write(b)
 }
 
 // A logprobs is the log-probabilities of a completion: four lists, each with an element for every
@@ -239,6 +243,27 @@ func (j *job) logprobsJSON(entries []entry) any {
 	return lists
 }
 
+// writeScores writes the JSON object of an entry, whose members the caller adds: null if nothing
+// precedes the token.
+func (x *entry) writeScores(e *jsontext.Encoder, members func(add func(string, any))) error {
+	if math.IsNaN(x.logProb) {
+		return e.WriteToken(jsontext.Null)
+	}
+	err := e.WriteToken(jsontext.BeginObject)
+	members(func(name string, value any) {
+		if err == nil {
+			err = e.WriteToken(jsontext.String(name))
+		}
+		if err == nil {
+			err = json.MarshalEncode(e, value)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return e.WriteToken(jsontext.EndObject)
+}
+
 // likeliest is the JSON object of the likeliest tokens in place of one, and of that one if it is
 // not among them. The likeliest comes first, and each name once.
 type likeliest struct {
@@ -247,33 +272,19 @@ type likeliest struct {
 }
 
 func (l likeliest) MarshalJSONTo(e *jsontext.Encoder) error {
-	if math.IsNaN(l.entry.logProb) {
-		return e.WriteToken(jsontext.Null)
-	}
-	var names []string
-	member := func(id int, x float64) error {
-		name := l.job.name(id)
-		if slices.Contains(names, name) {
-			return nil
+	return l.entry.writeScores(e, func(add func(string, any)) {
+		var names []string
+		member := func(id int, x float64) {
+			if name := l.job.name(id); !slices.Contains(names, name) {
+				names = append(names, name)
+				add(name, logProb(x))
+			}
 		}
-		names = append(names, name)
-		if err := e.WriteToken(jsontext.String(name)); err != nil {
-			return err
+		for _, a := range l.entry.top {
+			member(a.ID, a.LogProb)
 		}
-		return json.MarshalEncode(e, logProb(x))
-	}
-	if err := e.WriteToken(jsontext.BeginObject); err != nil {
-		return err
-	}
-	for _, a := range l.entry.top {
-		if err := member(a.ID, a.LogProb); err != nil {
-			return err
-		}
-	}
-	if err := member(l.entry.id, l.entry.logProb); err != nil {
-		return err
-	}
-	return e.WriteToken(jsontext.EndObject)
+		member(l.entry.id, l.entry.logProb)
+	})
 }
 
 func (j *job) name(id int) string { return j.server.vocabulary.name(id, j.idTokens) }
@@ -295,38 +306,26 @@ type promptScore struct {
 }
 
 func (p promptScore) MarshalJSONTo(e *jsontext.Encoder) error {
-	if math.IsNaN(p.entry.logProb) {
-		return e.WriteToken(jsontext.Null)
-	}
-	member := func(id, rank int, x float64) error {
-		if err := e.WriteToken(jsontext.String(strconv.Itoa(id))); err != nil {
-			return err
+	x := p.entry
+	own := slices.IndexFunc(x.top, func(a sample.Alternative) bool { return a.ID == x.id })
+	return x.writeScores(e, func(add func(string, any)) {
+		member := func(id, rank int, x float64) {
+			one := rankedToken{LogProb: logProb(x)}
+			if rank > 0 {
+				one.Rank = &rank
+			}
+			if j := p.job; j.server.vocabulary.has(id) {
+				one.Text = characters(j.server.vocabulary.texts[id])
+			}
+			add(strconv.Itoa(id), one)
 		}
-		one := rankedToken{LogProb: logProb(x)}
-		if rank > 0 {
-			one.Rank = &rank
+		member(x.id, own+1, x.logProb)
+		for i, a := range x.top {
+			if i != own {
+				member(a.ID, i+1, a.LogProb)
+			}
 		}
-		if j := p.job; j.server.vocabulary.has(id) {
-			one.Text = characters(j.server.vocabulary.texts[id])
-		}
-		return json.MarshalEncode(e, one)
-	}
-	if err := e.WriteToken(jsontext.BeginObject); err != nil {
-		return err
-	}
-	own := slices.IndexFunc(p.entry.top, func(a sample.Alternative) bool { return a.ID == p.entry.id })
-	if err := member(p.entry.id, own+1, p.entry.logProb); err != nil {
-		return err
-	}
-	for i, a := range p.entry.top {
-		if i == own {
-			continue
-		}
-		if err := member(a.ID, i+1, a.LogProb); err != nil {
-			return err
-		}
-	}
-	return e.WriteToken(jsontext.EndObject)
+	})
 }
 
 // A rankedToken is a token with its place among the likeliest, from 1; the rank is null if it is not

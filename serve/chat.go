@@ -47,7 +47,7 @@ func (s *Server) parseChat(body string) (*completion, error) {
 		delete(table, name)
 	}
 	table["messages"] = readMessages(&messages, &q.ignored)
-	table["logprobs"], table["top_logprobs"] = yes(&listed), whole(&top, 0, mostTop)
+	table["logprobs"], table["top_logprobs"] = yes(&listed), whole(0, mostTop)(&top)
 	if err := q.parse(s, body, table, "messages"); err != nil {
 		return nil, err
 	}

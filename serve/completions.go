@@ -3,6 +3,7 @@ package serve
 // /v1/completions: generates the texts of a request, in the batch, or by a search beside it.
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
@@ -196,15 +197,7 @@ func (j *job) best() []*choice {
 	}
 	var best []*choice
 	for of := range slices.Chunk(j.choices, drawn) {
-		slices.SortStableFunc(of, func(a, b *choice) int {
-			switch {
-			case a.mean() > b.mean():
-				return -1
-			case a.mean() < b.mean():
-				return 1
-			}
-			return 0
-		})
+		slices.SortStableFunc(of, func(a, b *choice) int { return cmp.Compare(b.mean(), a.mean()) })
 		best = append(best, of[:j.n]...)
 	}
 	for i, c := range best {

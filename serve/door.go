@@ -28,8 +28,8 @@ func newDoor(o *Options) door {
 }
 
 // admit lets a request in, or refuses it. It answers OPTIONS itself: done is then true.
-func (d *door) admit(v *visit, found route) (done bool, err error) {
-	r := v.request
+func (d *door) admit(v *visit) (done bool, err error) {
+	r, found := v.request, v.route
 	if d.options.Loopback && !d.knows(r.Host) {
 		return false, errUnknownHost()
 	}
@@ -45,7 +45,7 @@ func (d *door) admit(v *visit, found route) (done bool, err error) {
 	}
 	if d.keys.wanted && !found.open && !d.keys.admit(v) {
 		want := "Bearer"
-		if found.get != nil && !strings.HasPrefix(r.URL.Path, "/v1/") {
+		if found.method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/v1/") {
 			// browsers then ask for a password
 			want = `Basic realm="gpt"`
 		}
@@ -104,18 +104,6 @@ func (d *door) allow(v *visit) bool {
 		}
 	}
 	return true
-}
-
-// methods lists the methods of a route.
-func (r route) methods() string {
-	var all []string
-	if r.get != nil {
-		all = append(all, http.MethodGet, http.MethodHead)
-	}
-	if r.post != nil {
-		all = append(all, http.MethodPost)
-	}
-	return strings.Join(append(all, http.MethodOptions), ", ")
 }
 
 // A client is who a request belongs to. Clients take turns, and have shares of what is bounded.

@@ -4,9 +4,7 @@ package serve
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/binary"
-	"math"
 	"net/http"
 	"strconv"
 	"time"
@@ -19,27 +17,21 @@ import (
 
 // An embedding is the fields of a request.
 type embedding struct {
-	model      *string
-	input      prompts
-	format     string
-	dimensions *int
+	input  prompts
+	format string
 }
 
 func (s *Server) embeddings(v *visit) error {
 	q := embedding{format: "float"}
 	width := s.model.Config().Embd
-	release, err := s.readRequest(v, map[string]field{
-		"model": optional(&q.model, text), "input": q.input.read(s, "input"),
-		"encoding_format": text(&q.format), "user": anyText,
-		"dimensions": optional(&q.dimensions, upTo(width, width)),
+	release, err := s.readRequest(v, nil, map[string]field{
+		"input": q.input.read(s, "input"), "encoding_format": text(&q.format), "user": anyText,
+		"dimensions": whole(width, width)(new(int)),
 	}, "input")
 	if err != nil {
 		return err
 	}
 	defer release()
-	if err := s.checkModel(q.model); err != nil {
-		return err
-	}
 	if q.format != "float" && q.format != "base64" {
 		return fieldf("encoding_format", "want float or base64, found %s", short(q.format))
 	}
@@ -47,7 +39,10 @@ func (s *Server) embeddings(v *visit) error {
 	how := eval.Pooling(s.options.Pooling)
 	tokens, err := s.evaluate(v, q.input, how.From, func(i int, rows []float32) {
 		pooled := how.Vector(rows, width, true)
-		list.Data[i] = embedded{"embedding", i, vector{pooled, q.format == "base64"}}
+		list.Data[i] = embedded{"embedding", i, vector(pooled)}
+		if q.format == "base64" { // of the bits, little-endian
+			list.Data[i].Embedding, _ = binary.Append(nil, binary.LittleEndian, pooled)
+		}
 	})
 	if err != nil {
 		return err
@@ -137,27 +132,15 @@ type embeddings struct {
 type embedded struct {
 	Object    string `json:"object"`
 	Index     int    `json:"index"`
-	Embedding vector `json:"embedding"`
+	Embedding any    `json:"embedding"` // a vector, or bytes, whose JSON is their base64
 }
 
-// A vector is written as numbers, or as the base64 of their bits, little-endian.
-type vector struct {
-	numbers []float32
-	encoded bool
-}
+// A vector is numbers, each in the fewest digits that are read as the same one.
+type vector []float32
 
 func (v vector) MarshalJSONTo(e *jsontext.Encoder) error {
-	b := e.AvailableBuffer()
-	if v.encoded {
-		bits := make([]byte, 0, 4*len(v.numbers))
-		for _, x := range v.numbers {
-			bits = binary.LittleEndian.AppendUint32(bits, math.Float32bits(x))
-		}
-		b = append(b, '"')
-		return e.WriteValue(append(base64.StdEncoding.AppendEncode(b, bits), '"'))
-	}
-	b = append(b, '[')
-	for i, x := range v.numbers {
+	b := append(e.AvailableBuffer(), '[')
+	for i, x := range v {
 		if i > 0 {
 			b = append(b, ',')
 		}
@@ -168,18 +151,14 @@ func (v vector) MarshalJSONTo(e *jsontext.Encoder) error {
 
 // classify answers /classify: the labels of texts, with vLLM's fields.
 func (s *Server) classify(v *visit) error {
-	var name *string
 	var input prompts
-	release, err := s.readRequest(v, map[string]field{
-		"model": optional(&name, text), "input": input.read(s, "input"), "user": anyText,
+	release, err := s.readRequest(v, nil, map[string]field{
+		"input": input.read(s, "input"), "user": anyText,
 	}, "input")
 	if err != nil {
 		return err
 	}
 	defer release()
-	if err := s.checkModel(name); err != nil {
-		return err
-	}
 	switch head := s.options.Head; {
 	case head == nil:
 		return errorf(http.StatusNotFound, "", "this model has no head that classifies texts")

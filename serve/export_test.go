@@ -25,7 +25,7 @@ func (s *Server) SetPatience(body, write, ping time.Duration) {
 
 // AddRoute makes a path call f.
 func (s *Server) AddRoute(path string, f func()) {
-	s.routes[path] = route{get: func(v *visit) error { f(); return nil }, pattern: path}
+	s.routes[path] = route{method: "GET", answer: func(v *visit) error { f(); return nil }, pattern: path}
 }
 
 // PrefixHits returns how many tokens of prompts were found in the cache.
@@ -60,7 +60,7 @@ func (s *Server) Forms() int {
 
 // AddStream makes a path stream n tokens that cost no computation.
 func (s *Server) AddStream(path string, n int) {
-	s.routes[path] = route{get: func(v *visit) error {
+	s.routes[path] = route{method: "GET", answer: func(v *visit) error {
 		j := &job{completion: newCompletion(), server: s, visit: v}
 		j.stream, j.prompt = true, prompts{{}}
 		e, c := &events{job: j}, j.newChoice(&j.prompt[0], 0)

@@ -85,12 +85,7 @@ func asBody(err error) error {
 }
 
 // text reads a string.
-func text(to *string) field {
-	return func(r *strictjson.Reader) (err error) {
-		*to, err = ownString(r)
-		return err
-	}
-}
+func text(to *string) field { return reads(to, ownString) }
 
 // ownString reads a string into memory of its own; as a part of the body it would keep all of that.
 func ownString(r *strictjson.Reader) (string, error) {
@@ -99,20 +94,16 @@ func ownString(r *strictjson.Reader) (string, error) {
 }
 
 // atMost reads a string of at most so many bytes.
-func atMost(to *string, most int) field {
-	return func(r *strictjson.Reader) error {
-		s, err := r.String()
-		if err == nil && len(s) > most {
-			return r.Errorf("want at most %d bytes, found %d", most, len(s))
-		}
-		*to = strings.Clone(s)
-		return err
+func atMost(most int) func(*string) field {
+	return func(to *string) field {
+		return reads(to, func(r *strictjson.Reader) (string, error) {
+			s, err := r.String()
+			if err == nil && len(s) > most {
+				return "", r.Errorf("want at most %d bytes, found %d", most, len(s))
+			}
+			return strings.Clone(s), err
+		})
 	}
-}
-
-// mostBytes is atMost with the bound first, for optional.
-func mostBytes(most int) func(*string) field {
-	return func(to *string) field { return atMost(to, most) }
 }
 
 // anyText reads a string and drops it.
@@ -129,13 +120,25 @@ func optional[T any](to **T, read func(*T) field) field {
 	}
 }
 
-// yes reads true or false.
-func yes(to *bool) field {
+// reads reads a value by a function that returns it.
+func reads[T any](to *T, read func(*strictjson.Reader) (T, error)) field {
 	return func(r *strictjson.Reader) (err error) {
-		*to, err = r.Bool()
+		*to, err = read(r)
 		return err
 	}
 }
+
+// noting returns a field that calls then once it is read.
+func noting(read field, then func()) field {
+	return func(r *strictjson.Reader) error {
+		err := read(r)
+		then()
+		return err
+	}
+}
+
+// yes reads true or false.
+func yes(to *bool) field { return reads(to, (*strictjson.Reader).Bool) }
 
 // number reads a number from least to most.
 func number(to *float64, least, most float64) field {
@@ -154,13 +157,9 @@ func number(to *float64, least, most float64) field {
 }
 
 // whole reads a whole number from least to most, as wholeNumber does.
-func whole(to *int, least, most int) field {
-	return func(r *strictjson.Reader) error {
-		n, err := wholeNumber(r, least, most)
-		if err == nil {
-			*to = n
-		}
-		return err
+func whole(least, most int) func(*int) field {
+	return func(to *int) field {
+		return reads(to, func(r *strictjson.Reader) (int, error) { return wholeNumber(r, least, most) })
 	}
 }
 
@@ -175,11 +174,6 @@ func wholeNumber(r *strictjson.Reader, least, most int) (int, error) {
 		return 0, r.Errorf("want a whole number from %d to %d, found %s", least, most, short(written))
 	}
 	return int(x), nil
-}
-
-// upTo is whole with the bounds first, for optional.
-func upTo(least, most int) func(*int) field {
-	return func(to *int) field { return whole(to, least, most) }
 }
 
 // anySeed reads a seed. It accepts 16.0 and 1e3, as whole does.
@@ -204,48 +198,6 @@ func anySeed(to *uint64) field {
 
 // mostString bounds each string of a list, in bytes.
 const mostString = 1024
-
-// texts reads a list of at most so many strings, none of them empty.
-func texts(to *[]string, most int) field {
-	return func(r *strictjson.Reader) error {
-		return r.Array(func(i int) error {
-			if i == most {
-				return r.Errorf("want at most %d strings, found more", most)
-			}
-			var s string
-			err := atMost(&s, mostString)(r)
-			if err != nil {
-				return err
-			}
-			if s == "" {
-				return r.Errorf("string %d: want at least one byte, found none", i+1)
-			}
-			*to = append(*to, s)
-			return nil
-		})
-	}
-}
-
-// oneOrMore is texts, or a single string. An empty list counts as absent.
-func oneOrMore(to *[]string, most int) field {
-	return func(r *strictjson.Reader) error {
-		switch r.Kind() {
-		case '[':
-			return texts(to, most)(r)
-		case '"':
-			var s string
-			if err := atMost(&s, mostString)(r); err != nil {
-				return err
-			}
-			if s == "" {
-				return r.Errorf("want at least one byte, found none")
-			}
-			*to = []string{s}
-			return nil
-		}
-		return wrong(r, "a string or a list of strings")
-	}
-}
 
 // ids reads a list of at most so many ids below size.
 func ids(to *[]int, size, most int) field {
@@ -323,14 +275,33 @@ func header(names []string) string {
 	return strings.Join(slices.Compact(shown), ", ")
 }
 
-// stringList reads the strings of an option, or a single string where that is allowed.
+// stringList reads the strings of an option, none of them empty, or a single string where that is
+// allowed. An empty list counts as absent.
 func stringList(o *option.Option, to *[]string) field {
-	read := texts(to, o.Field.Most)
-	if o.Field.Single {
-		read = oneOrMore(to, o.Field.Most)
+	add := func(r *strictjson.Reader, place string, n ...any) error {
+		var s string
+		err := atMost(mostString)(&s)(r)
+		if err == nil && s == "" {
+			return r.Errorf(place+"want at least one byte, found none", n...)
+		}
+		*to = append(*to, s)
+		return err
 	}
-	return func(r *strictjson.Reader) error {
-		if err := read(r); err != nil || o.Check == nil {
+	return func(r *strictjson.Reader) (err error) {
+		switch kind := r.Kind(); {
+		case o.Field.Single && kind == '"':
+			err = add(r, "")
+		case o.Field.Single && kind != '[':
+			return wrong(r, "a string or a list of strings")
+		default:
+			err = r.Array(func(i int) error {
+				if i == o.Field.Most {
+					return r.Errorf("want at most %d strings, found more", o.Field.Most)
+				}
+				return add(r, "string %d: ", i+1)
+			})
+		}
+		if err != nil || o.Check == nil {
 			return err
 		}
 		if wrong := o.Check(); wrong != "" {
@@ -409,7 +380,7 @@ func written(to option.Value, bounds option.Range, most int) field {
 		var x float64
 		var text string
 		if bounds == (option.Range{}) {
-			if err := atMost(&text, most)(r); err != nil {
+			if err := atMost(most)(&text)(r); err != nil {
 				return err
 			}
 		} else {

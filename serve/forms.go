@@ -52,10 +52,7 @@ func (f *form) addFields(table map[string]field, ignored *[]string) {
 
 // given returns a field that also notes that the request has it.
 func (f *form) given(name string, read field) field {
-	return func(r *strictjson.Reader) error {
-		f.fields = append(f.fields, name)
-		return read(r)
-	}
+	return noting(read, func() { f.fields = append(f.fields, name) })
 }
 
 // list reads choices. An empty list counts as absent.
@@ -87,8 +84,7 @@ func (f *form) anyObject(name string) field {
 		wanted, err := r.Bool()
 		if wanted {
 			f.fields = append(f.fields, name)
-			f.schema = new(string)
-			*f.schema = anObject
+			f.schema = new(anObject)
 		}
 		return err
 	}
@@ -119,8 +115,7 @@ func asJSON(to **string) field {
 		if err != nil {
 			return err
 		}
-		s := strings.Clone(v.Text())
-		*to = &s
+		*to = new(strings.Clone(v.Text()))
 		return nil
 	}
 }
@@ -156,8 +151,7 @@ func (f *form) responseFormat(ignored *[]string) field {
 		case err != nil || kind == "" || kind == "text":
 			return err
 		case kind == "json_object":
-			schema = new(string)
-			*schema = anObject
+			schema = new(anObject)
 		case kind != "json_schema":
 			return r.Errorf("want the type text, json_object or json_schema, found %s", short(kind))
 		case schema == nil:

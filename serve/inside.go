@@ -38,23 +38,21 @@ type look struct {
 
 func (s *Server) inside(v *visit) error {
 	q := look{top: 5, sources: 8, parts: 16}
-	var name *string
 	var ignored []string
 	table := map[string]field{
-		"model": optional(&name, text), "prompt": q.prompt.read(s, "prompt"), "user": anyText,
-		"at":     optional(&q.at, upTo(0, s.model.Config().Positions-1)),
+		"prompt": q.prompt.read(s, "prompt"), "user": anyText,
+		"at":     optional(&q.at, whole(0, s.model.Config().Positions-1)),
 		"target": s.readToken(&q.target), "against": s.readToken(&q.against),
-		"top": whole(&q.top, 1, mostLens), "sources": whole(&q.sources, 1, mostSources),
-		"parts": whole(&q.parts, 1, mostParts),
+		"top": whole(1, mostLens)(&q.top), "sources": whole(1, mostSources)(&q.sources),
+		"parts": whole(1, mostParts)(&q.parts),
 	}
 	q.changes.addFields(s, table, &ignored)
-	release, err := s.readRequest(v, table, "prompt")
+	release, err := s.readRequest(v, &ignored, table, "prompt")
 	if err != nil {
 		return err
 	}
 	defer release()
-	v.ignore(append(v.note.ignored, ignored...))
-	if err := cmp.Or(s.checkModel(name), s.canTrace()); err != nil {
+	if err := s.canTrace(); err != nil {
 		return err
 	}
 	if len(q.prompt) != 1 {
@@ -160,7 +158,7 @@ func (s *Server) readToken(to *aToken) field {
 			return wrong(r, "one token, as a string or an id")
 		}
 		var word string
-		if err := atMost(&word, mostWord)(r); err != nil {
+		if err := atMost(mostWord)(&word)(r); err != nil {
 			return err
 		}
 		ids, err := s.vocabulary.Encode(word)
@@ -212,10 +210,7 @@ type source struct {
 }
 
 func (x source) MarshalJSONTo(e *jsontext.Encoder) error {
-	b := append(e.AvailableBuffer(), '[')
-	b = append(strconv.AppendInt(b, int64(x.position), 10), ',')
-	b = strconv.AppendFloat(b, float64(x.weight), 'g', -1, 32)
-	return e.WriteValue(append(b, ']'))
+	return vector{float32(x.position), x.weight}.MarshalJSONTo(e)
 }
 
 // newInside makes an answer of what was found for a token of a text.

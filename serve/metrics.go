@@ -100,67 +100,50 @@ func newMetrics(s *Server) *metrics {
 			"goversion": runtime.Version(), "arithmetic": strconv.Itoa(engine.Arithmetic),
 		},
 	}, func() float64 { return 1 }))
-	labelled.MustRegister(s.gauges()...)
+	labelled.MustRegister(collector{s})
 	return m
 }
 
-// gauges returns the metrics that are read, not counted.
-func (s *Server) gauges() (all []prometheus.Collector) {
-	gauge := func(name, help string, value func(batch.Stats) float64) {
-		all = append(all, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help},
-			func() float64 { return value(s.batcher.Stats()) }))
+// A collector makes metrics of what is counted elsewhere: by the Batcher, and the queue.
+type collector struct{ *Server }
+
+func (c collector) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByCollect(c, to) }
+
+func (c collector) Collect(to chan<- prometheus.Metric) {
+	const gauge, counter = prometheus.GaugeValue, prometheus.CounterValue
+	desc := func(name, help string) *prometheus.Desc { return prometheus.NewDesc(name, help, nil, nil) }
+	d, used := c.batcher.Stats(), 0.0
+	if d.CacheLimit > 0 {
+		used = float64(d.CacheBytes) / float64(d.CacheLimit)
 	}
-	counter := func(name, help string, value func(batch.Stats) float64) {
-		all = append(all, prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help},
-			func() float64 { return value(s.batcher.Stats()) }))
+	for _, x := range []struct {
+		kind       prometheus.ValueType
+		name, help string
+		value      float64
+	}{
+		{gauge, "num_requests_running", "Texts that are being written.", float64(d.Running)},
+		{gauge, "num_requests_waiting", "Texts that wait for a place.",
+			float64(max(0, c.queue.count()-d.Running))},
+		{gauge, "kv_cache_usage_perc", "The part of --cache-bytes that is used; 0 without a limit.", used},
+		{gauge, "kv_cache_bytes", "Bytes of the caches of all texts.", float64(d.CacheBytes)},
+		{counter, "num_preemptions_total", "Texts that lost their place because the cache was full.",
+			float64(d.Preemptions)},
+		{counter, "prompt_tokens_total", "Tokens of prompts that were evaluated.", float64(d.PromptTokens)},
+		{counter, "generation_tokens_total", "New tokens.", float64(d.NewTokens)},
+		{counter, "prefix_cache_queries_total", "Tokens of prompts that were looked for in the cache.",
+			float64(d.PrefixQueries)},
+		{counter, "prefix_cache_hits_total", "Of these, tokens that needed no evaluation.",
+			float64(d.PrefixHits)},
+	} {
+		to <- prometheus.MustNewConstMetric(desc(x.name, x.help), x.kind, x.value)
 	}
-	gauge("num_requests_running", "Texts that are being written.",
-		func(d batch.Stats) float64 { return float64(d.Running) })
-	gauge("num_requests_waiting", "Texts that wait for a place.",
-		func(d batch.Stats) float64 { return float64(max(0, s.queue.count()-d.Running)) })
-	gauge("kv_cache_usage_perc", "The part of --cache-bytes that is used; 0 without a limit.",
-		func(d batch.Stats) float64 {
-			if d.CacheLimit == 0 {
-				return 0
-			}
-			return float64(d.CacheBytes) / float64(d.CacheLimit)
-		})
-	gauge("kv_cache_bytes", "Bytes of the caches of all texts.",
-		func(d batch.Stats) float64 { return float64(d.CacheBytes) })
-	counter("num_preemptions_total", "Texts that lost their place because the cache was full.",
-		func(d batch.Stats) float64 { return float64(d.Preemptions) })
-	counter("prompt_tokens_total", "Tokens of prompts that were evaluated.",
-		func(d batch.Stats) float64 { return float64(d.PromptTokens) })
-	counter("generation_tokens_total", "New tokens.",
-		func(d batch.Stats) float64 { return float64(d.NewTokens) })
-	counter("prefix_cache_queries_total", "Tokens of prompts that were looked for in the cache.",
-		func(d batch.Stats) float64 { return float64(d.PrefixQueries) })
-	counter("prefix_cache_hits_total", "Of these, tokens that needed no evaluation.",
-		func(d batch.Stats) float64 { return float64(d.PrefixHits) })
-	return append(all, iterations{s.batcher, prometheus.NewDesc("iteration_tokens_total",
-		"Tokens that a step of the batch evaluated.", nil, nil)})
-}
-
-// iterations is a histogram that the Batcher counts; its buckets are vLLM's.
-type iterations struct {
-	batcher *batch.Batcher
-	desc    *prometheus.Desc
-}
-
-func (i iterations) Describe(to chan<- *prometheus.Desc) { to <- i.desc }
-
-func (i iterations) Collect(to chan<- prometheus.Metric) {
-	d, buckets, steps := i.batcher.Stats(), map[float64]uint64{}, uint64(0)
+	buckets, steps := map[float64]uint64{}, uint64(0) // vLLM's
 	for k, size := range batch.StepSizes {
 		steps += uint64(d.StepsOf[k])
 		buckets[float64(size)] = steps
 	}
-	to <- prometheus.MustNewConstHistogram(i.desc, uint64(d.Steps), float64(d.Rows), buckets)
-}
-
-func (s *Server) showMetrics(v *visit) error {
-	s.metrics.page.ServeHTTP(v, v.request)
-	return nil
+	to <- prometheus.MustNewConstHistogram(desc("iteration_tokens_total",
+		"Tokens that a step of the batch evaluated."), uint64(d.Steps), float64(d.Rows), buckets)
 }
 
 // A pace records when the tokens of one prompt arrived.

@@ -132,6 +132,9 @@ func (o Options) withDefaults(positions int) Options {
 	return o
 }
 
+// ids returns the names of the model.
+func (o *Options) ids() []string { return append([]string{o.Name}, o.Aliases...) }
+
 // orDefault sets *v to value if it is zero.
 func orDefault[T comparable](v *T, value T) {
 	var zero T

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -113,10 +112,7 @@ func (s *Server) encode(ctx context.Context, client string, q *completion) error
 	if len(q.prompt) == 0 {
 		q.prompt = prompts{{}}
 	}
-	field, wanted, newest := "prompt", q.allowance(), q.newest
-	if q.chat {
-		field = "messages"
-	}
+	field, wanted, newest := q.promptField(), q.allowance(), q.newest
 	if newest < 0 {
 		newest = max(1, s.room-min(s.room, q.MaxTokens))
 	}
@@ -135,6 +131,14 @@ func (s *Server) encode(ctx context.Context, client string, q *completion) error
 		}
 	}
 	return nil
+}
+
+// promptField returns the field that has the prompts.
+func (q *completion) promptField() string {
+	if q.chat {
+		return "messages"
+	}
+	return "prompt"
 }
 
 // An allowance is how many new tokens a request wants after a prompt.
@@ -239,6 +243,9 @@ func (s *Server) idsOf(
 	return ids, nil
 }
 
+// contextExceeded is OpenAI's code for a text that is too long.
+const contextExceeded = "context_length_exceeded"
+
 // tooLong returns the error for a prompt that does not fit into the context with the new tokens that
 // are wanted: about the prompt, unless fewer new ones would fit. atLeast is "" or "at least ".
 func tooLong(field string, positions, prompt int, atLeast string, wanted allowance) error {
@@ -252,9 +259,8 @@ func tooLong(field string, positions, prompt int, atLeast string, wanted allowan
 	case wanted.least > 0:
 		found += fmt.Sprintf(" in the prompt, and at least %d to write", wanted.least)
 	}
-	e := errorf(http.StatusBadRequest, "context_length_exceeded",
-		"%s: this model's maximum context length is %d tokens, %s", field, positions, found)
-	e.param = field
+	e := fieldf(field, "this model's maximum context length is %d tokens, %s", positions, found)
+	e.code = contextExceeded
 	return e
 }
 
@@ -276,10 +282,9 @@ func (s *Server) fits(field string, prompt, tokens int, more int64) error {
 	if limit == 0 || need <= limit {
 		return nil
 	}
-	e := errorf(http.StatusBadRequest, "context_length_exceeded",
-		"%s: %d tokens, and %d in max_tokens, can take %d bytes of the server's cache, which has %d",
-		field, prompt, tokens, need, limit)
-	e.param = field
+	e := fieldf(field, "%d tokens, and %d in max_tokens, can take %d bytes of the server's cache, "+
+		"which has %d", prompt, tokens, need, limit)
+	e.code = contextExceeded
 	return e
 }
 
@@ -317,11 +322,7 @@ func (j *job) fitsCache(p *prompt) error {
 		more += j.server.model.SessionBytes(max(1, len(g.Negative))+max(0, p.tokens-1)) +
 			j.otherBeams(len(g.Negative), p.tokens)
 	}
-	field := "prompt"
-	if j.chat {
-		field = "messages"
-	}
-	return j.server.fits(field, len(p.ids), p.tokens, more)
+	return j.server.fits(j.promptField(), len(p.ids), p.tokens, more)
 }
 
 // otherBeams returns the bytes of all beams but one, of so many tokens, after a prompt. They share the

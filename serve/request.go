@@ -31,7 +31,6 @@ type completion struct {
 	ignoreEOS        bool
 	echo, stream     bool
 	usage, usages    bool // usage at the end of a stream; in each of its chunks
-	hasStreamOptions bool
 	idTokens, idsToo bool // return_tokens_as_token_ids, return_token_ids
 	promptLogprobs   *int
 	skipSpecial      bool // skip_special_tokens
@@ -132,9 +131,9 @@ func (q *completion) fields(s *Server) map[string]field {
 		"suffix": text(&q.suffix),
 		"user":   anyText, // accepted and not used
 
-		"cache_salt": atMost(&q.salt, mostSalt),
+		"cache_salt": atMost(mostSalt)(&q.salt),
 
-		"best_of": optional(&q.bestOf, upTo(1, s.options.MaxN)),
+		"best_of": optional(&q.bestOf, whole(1, s.options.MaxN)),
 
 		"echo":   yes(&q.echo),
 		"stream": yes(&q.stream),
@@ -142,17 +141,14 @@ func (q *completion) fields(s *Server) map[string]field {
 		"return_tokens_as_token_ids": yes(&q.idTokens),
 		"return_token_ids":           yes(&q.idsToo),
 
-		"prompt_logprobs":        optional(&q.promptLogprobs, upTo(0, mostTop)),
+		"prompt_logprobs":        optional(&q.promptLogprobs, whole(0, mostTop)),
 		"skip_special_tokens":    yes(&q.skipSpecial),
-		"truncate_prompt_tokens": whole(&q.newest, -1, option.Most),
+		"truncate_prompt_tokens": whole(-1, option.Most)(&q.newest),
 		"use_beam_search":        yes(&q.searched),
-	}
-	options := object("stream_options", &q.ignored, map[string]field{
-		"include_usage": yes(&q.usage), "continuous_usage_stats": yes(&q.usages),
-	})
-	table["stream_options"] = func(r *strictjson.Reader) error {
-		q.hasStreamOptions = true
-		return options(r)
+
+		"stream_options": object("stream_options", &q.ignored, map[string]field{
+			"include_usage": yes(&q.usage), "continuous_usage_stats": yes(&q.usages),
+		}),
 	}
 	q.form.addFields(table, &q.ignored)
 	q.changes.addFields(s, table, &q.ignored)
@@ -164,7 +160,7 @@ func (q *completion) fields(s *Server) map[string]field {
 	// OpenAI's two names; GuideLLM sends both, with one number
 	table["max_completion_tokens"] = q.limitedBy(table, "max_completion_tokens")
 	table["max_tokens"] = q.limitedBy(table, "max_tokens")
-	table["logprobs"] = optional(&q.logprobs, upTo(0, mostTop))
+	table["logprobs"] = optional(&q.logprobs, whole(0, mostTop))
 	table["temperature"] = noting(table["temperature"], func() { q.heated = true })
 	// llama.cpp's names
 	table["repeat_penalty"] = table["repetition_penalty"]
@@ -178,7 +174,7 @@ func (q *completion) fields(s *Server) map[string]field {
 // readProbs reads n_probs, which is logprobs where it is above 0.
 func (q *completion) readProbs(r *strictjson.Reader) error {
 	n := 0
-	if err := whole(&n, 0, mostTop)(r); err != nil || n == 0 || q.logprobs != nil {
+	if err := whole(0, mostTop)(&n)(r); err != nil || n == 0 || q.logprobs != nil {
 		return err
 	}
 	q.logprobs = &n
@@ -200,15 +196,6 @@ func (q *completion) limitedBy(table map[string]field, name string) field {
 	}
 }
 
-// noting returns a field that calls then once it is read.
-func noting(read field, then func()) field {
-	return func(r *strictjson.Reader) error {
-		err := read(r)
-		then()
-		return err
-	}
-}
-
 // fieldOf returns the field of an option.
 func fieldOf(o *option.Option, vocabulary int) field {
 	r := o.Field.Range
@@ -219,7 +206,7 @@ func fieldOf(o *option.Option, vocabulary int) field {
 	case *float64:
 		return number(p, r.From, r.To)
 	case *int:
-		return whole(p, int(r.From), int(r.To))
+		return whole(int(r.From), int(r.To))(p)
 	case *uint64:
 		return anySeed(p)
 	case *bool:
@@ -248,7 +235,7 @@ func (q *completion) check(s *Server) error {
 	switch {
 	case q.suffix != "":
 		return fieldf("suffix", "this model continues texts, and cannot fill one in")
-	case q.hasStreamOptions && !q.stream && (q.usage || q.usages):
+	case !q.stream && (q.usage || q.usages):
 		return fieldf("stream_options", "want stream, found it false or absent")
 	case q.bestOf != nil && *q.bestOf < q.n:
 		return fieldf("best_of", "want at least n, which is %d, found %d", q.n, *q.bestOf)

@@ -53,7 +53,7 @@ type Server struct {
 	encoding   *turns // turns of long texts
 	searches   *turns // of searches, and of what is asked of the inside
 	routes     map[string]route
-	page       http.Handler
+	page       handler
 	door       door
 	queue      queue
 	patience   patience
@@ -97,7 +97,7 @@ func New(m *model.Model, tok *tokenizer.Tokenizer, o Options) (*Server, error) {
 	s := &Server{
 		template: template,
 		options:  o, model: m, vocabulary: newVocabulary(tok), plain: tok,
-		ends: m.Config().EndTokens(), page: page.Handler(),
+		ends: m.Config().EndTokens(), page: show(page.Handler()),
 		batcher: batch.New(m, o.Batcher), created: time.Now(),
 	}
 	s.room = cacheRoom(m)
@@ -128,38 +128,82 @@ func (s *Server) Close() error {
 // sent.
 type handler func(v *visit) error
 
-// A route is the handlers of a path, by method. GET also serves HEAD.
-type route struct {
-	get, post handler
-	open      bool   // needs no key
-	probe     bool   // is asked again and again by what watches the server
-	pattern   string // its name in metrics: the path, or what stands for many
+// show returns the handler of what is not a handler of the server's own.
+func show(h http.Handler) handler {
+	return func(v *visit) error {
+		h.ServeHTTP(v, v.request)
+		return nil
+	}
 }
 
-// table returns the routes.
+// A route is what answers the requests of a path.
+type route struct {
+	pattern string  // its name in metrics: the path, or what stands for many
+	method  string  // the one that it has; GET also serves HEAD
+	answer  handler // nil: there is no such path
+	open    bool    // needs no key
+	probe   bool    // is asked again and again by what watches the server
+}
+
+// other is the pattern of the paths that are not there.
+const other = "other"
+
+// table returns the routes by their paths. An http.ServeMux would have other answers: it redirects
+// //health to /health, and says in text what it does not find.
 func (s *Server) table() map[string]route {
-	all := map[string]route{
-		"/v1/completions":      {post: s.completions},
-		"/v1/chat/completions": {post: s.chat},
-		"/v1/embeddings":       {post: s.embeddings},
-		"/classify":            {post: s.classify},
-		"/v1/models":           {get: s.models},
-		"/tokenize":            {post: s.tokenize},
-		"/detokenize":          {post: s.detokenize},
-		"/tokenizer_info":      {get: s.tokenizerInfo},
-		"/version":             {get: s.version},
-		"/health":              {get: s.health, open: true, probe: true},
-		"/ready":               {get: s.ready, open: true, probe: true},
-		"/metrics":             {get: s.showMetrics, probe: true},
+	const get, post = http.MethodGet, http.MethodPost
+	routes := map[string]route{}
+	for _, r := range []route{
+		{pattern: "/v1/completions", method: post, answer: s.completions},
+		{pattern: "/v1/chat/completions", method: post, answer: s.chat},
+		{pattern: "/v1/embeddings", method: post, answer: s.embeddings},
+		{pattern: "/classify", method: post, answer: s.classify},
+		{pattern: "/v1/models", method: get, answer: s.models},
+		{pattern: "/tokenize", method: post, answer: s.tokenize},
+		{pattern: "/detokenize", method: post, answer: s.detokenize},
+		{pattern: "/tokenizer_info", method: get, answer: s.tokenizerInfo},
+		{pattern: "/version", method: get, answer: s.version},
+		{pattern: "/health", method: get, answer: health, open: true, probe: true},
+		{pattern: "/ready", method: get, answer: s.ready, open: true, probe: true},
+		{pattern: "/metrics", method: get, answer: show(s.metrics.page), probe: true},
+		{pattern: "/inside", method: post, answer: s.inside},
+	} {
+		routes[r.pattern] = r
 	}
-	if !s.options.NoInside {
-		all["/inside"] = route{post: s.inside}
+	if s.options.NoInside {
+		delete(routes, "/inside")
 	}
-	for path, r := range all {
-		r.pattern = path
-		all[path] = r
+	return routes
+}
+
+// find returns the route of a path.
+func (s *Server) find(path string) route {
+	if found, ok := s.routes[path]; ok {
+		return found
 	}
-	return all
+	if id, ok := strings.CutPrefix(path, "/v1/models/"); ok && id != "" { // which may have slashes
+		return route{pattern: "/v1/models/{id}", method: http.MethodGet,
+			answer: func(v *visit) error { return s.oneModel(v, id) }}
+	}
+	if page.Has(path) {
+		pattern := "/"
+		if path != pattern {
+			pattern = "/page/{file}"
+		}
+		return route{pattern: pattern, method: http.MethodGet, answer: s.page}
+	}
+	return route{pattern: other}
+}
+
+// methods lists the methods of a route.
+func (r route) methods() string {
+	switch r.method {
+	case "":
+		return "OPTIONS"
+	case http.MethodGet:
+		return "GET, HEAD, OPTIONS"
+	}
+	return r.method + ", OPTIONS"
 }
 
 // ServeHTTP answers a request.
@@ -181,70 +225,41 @@ func (s *Server) visited(w http.ResponseWriter, r *http.Request, answer handler)
 
 // answer finds the route of a request, and calls its handler.
 func (s *Server) answer(v *visit) error {
-	found, ok := s.find(v.request.URL.Path)
-	v.route = found
-	if done, err := s.door.admit(v, found); done || err != nil {
+	v.route = s.find(v.request.URL.Path)
+	if done, err := s.door.admit(v); done || err != nil {
 		return err
 	}
 	v.tenant = s.tenant(v.client)
 	v.endWith(s.closing)
-	return s.dispatch(v, found, ok)
+	return s.dispatch(v)
 }
 
-// dispatch calls the handler that a route has for a request's method.
-func (s *Server) dispatch(v *visit, found route, ok bool) error {
-	if !ok {
+// dispatch calls the handler that a visit's route has for the request's method.
+func (s *Server) dispatch(v *visit) error {
+	found, method := v.route, v.request.Method
+	switch {
+	case found.answer == nil:
 		return errorf(http.StatusNotFound, "", "%s: no such path", v.path())
-	}
-	switch method := v.request.Method; {
-	case found.get != nil && (method == http.MethodGet || method == http.MethodHead):
-		return found.get(v)
-	case found.post != nil && method == http.MethodPost:
-		return found.post(v)
+	case method == found.method, method == http.MethodHead && found.method == http.MethodGet:
+		return found.answer(v)
 	}
 	v.Header().Set("Allow", found.methods())
 	return errorf(http.StatusMethodNotAllowed, "", "method %s: want %s for %s",
-		quote.Plain(v.request.Method, 20), found.methods(), v.path())
-}
-
-// find returns the route of a path.
-func (s *Server) find(path string) (route, bool) {
-	if found, ok := s.routes[path]; ok {
-		return found, true
-	}
-	if id, ok := modelPath(path); ok {
-		get := func(v *visit) error { return s.oneModel(v, id) }
-		return route{get: get, pattern: "/v1/models/{id}"}, true
-	}
-	if page.Has(path) {
-		pattern := "/"
-		if path != pattern {
-			pattern = "/page/{file}"
-		}
-		return route{get: s.showPage, pattern: pattern}, true
-	}
-	return route{pattern: "other"}, false
-}
-
-func (s *Server) showPage(v *visit) error {
-	s.page.ServeHTTP(v, v.request)
-	return nil
+		quote.Plain(method, 20), found.methods(), v.path())
 }
 
 // leave ends a visit. A panic ends this request only.
 func (s *Server) leave(v *visit) {
-	if p := recover(); p != nil {
-		if p == http.ErrAbortHandler {
-			s.end(v)
-			panic(p)
-		}
+	defer s.end(v) // also if the answer is aborted
+	switch p := recover(); p {
+	case nil:
+	case http.ErrAbortHandler:
+		panic(p)
+	default:
 		s.options.Log.Error("panic", "request", v.name, "panic", fmt.Sprint(p),
 			"stack", string(debug.Stack()))
-		defer s.end(v) // fail may have to abort the answer
 		v.fail(errors.New("panic"))
-		return
 	}
-	s.end(v)
 }
 
 // end logs a visit, and ends it.
@@ -295,12 +310,11 @@ func (g *Gate) Metrics(loopback bool) http.Handler {
 func (g *Gate) refuse(w http.ResponseWriter, r *http.Request, asks bool) {
 	v := newVisit(w, r, patient())
 	defer v.release()
-	switch path := r.URL.Path; {
-	case asks && (r.Method == http.MethodGet || r.Method == http.MethodHead):
+	if asks && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 		v.route.probe = true
-		healthy(v)
-	default:
-		v.route.probe = path == "/ready" || path == "/metrics"
+		health(v)
+	} else {
+		v.route.probe = r.URL.Path == "/ready" || r.URL.Path == "/metrics"
 		v.fail(errorf(http.StatusServiceUnavailable, "loading", "the model is being loaded"))
 	}
 	if g.Log != nil {
@@ -312,27 +326,23 @@ func (g *Gate) refuse(w http.ResponseWriter, r *http.Request, asks bool) {
 // without a key, and nothing else. loopback says that it listens on a loopback address; it then
 // checks a request's Host, as Options.Loopback does.
 func (s *Server) Metrics(loopback bool) http.Handler {
-	found := s.routes["/metrics"]
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.visited(w, r, func(v *visit) error {
-			known := r.URL.Path == found.pattern
-			if known {
-				v.route = found
+			if r.URL.Path == "/metrics" {
+				v.route = s.routes["/metrics"]
 			}
 			if loopback && !s.door.knows(r.Host) {
 				return errUnknownHost()
 			}
-			return s.dispatch(v, found, known)
+			return s.dispatch(v)
 		})
 	})
 }
 
-func (s *Server) health(v *visit) error {
-	healthy(v)
+func health(v *visit) error {
+	v.reply(http.StatusOK, []byte(`{"status":"ok"}`))
 	return nil
 }
-
-func healthy(v *visit) { v.reply(http.StatusOK, []byte(`{"status":"ok"}`)) }
 
 // ready answers load balancers: 503 once the end has begun.
 func (s *Server) ready(v *visit) error {
@@ -378,20 +388,14 @@ func (s *Server) describe(id string) aModel {
 }
 
 func (s *Server) models(v *visit) error {
-	all := []aModel{s.describe(s.options.Name)}
-	for _, id := range s.options.Aliases {
+	var all []aModel
+	for _, id := range s.options.ids() {
 		all = append(all, s.describe(id))
 	}
 	return v.replyJSON(struct {
 		Object string   `json:"object"`
 		Data   []aModel `json:"data"`
 	}{"list", all})
-}
-
-// modelPath returns the model's id in the path of one model. The id may have slashes.
-func modelPath(path string) (id string, ok bool) {
-	id, ok = strings.CutPrefix(path, "/v1/models/")
-	return id, ok && id != ""
 }
 
 func (s *Server) oneModel(v *visit, id string) error {
@@ -403,13 +407,12 @@ func (s *Server) oneModel(v *visit, id string) error {
 
 // checkModel returns an error if the name is none of the model's. A nil name is accepted.
 func (s *Server) checkModel(name *string) error {
-	names := append([]string{s.options.Name}, s.options.Aliases...)
-	if name == nil || slices.Contains(names, *name) {
+	if name == nil || slices.Contains(s.options.ids(), *name) {
 		return nil
 	}
-	e := errorf(http.StatusNotFound, "model_not_found", "model: %s is not here, want %s",
-		quote.Short(*name, 80), strings.Join(names, " or "))
-	e.param = "model"
+	e := fieldf("model", "%s is not here, want %s", quote.Short(*name, 80),
+		strings.Join(s.options.ids(), " or "))
+	e.status, e.code = http.StatusNotFound, "model_not_found"
 	return e
 }
 

@@ -206,7 +206,7 @@ func (s *Server) readEdit(
 ) (e model.Edit, err error) {
 	e.Head = model.AllHeads
 	config, op, at := s.model.Config(), "", ""
-	position := func(to *int) field { return whole(to, 0, config.Positions) }
+	position := whole(0, config.Positions)
 	err = object("edits", ignored, map[string]field{
 		"at": func(r *strictjson.Reader) error {
 			err := text(&at)(r)
@@ -215,7 +215,7 @@ func (s *Server) readEdit(
 			}
 			return err
 		},
-		"head": whole(&e.Head, model.AllHeads, config.Head-1),
+		"head": whole(model.AllHeads, config.Head-1)(&e.Head),
 		"op":   text(&op), "values": readValues(&e.Values, values),
 		"from": position(&e.From), "to": position(&e.To),
 		"keys_from": position(&e.KeysFrom), "keys_to": position(&e.KeysTo),

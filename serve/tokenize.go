@@ -4,11 +4,11 @@ package serve
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	"picogpt/internal/strictjson"
 	"picogpt/tokenizer"
 )
 
@@ -89,54 +89,56 @@ type silentDecoder struct {
 }
 
 func (d silentDecoder) Push(id int) (string, error) {
-	for _, quiet := range d.ids {
-		if id == quiet {
-			return "", nil
-		}
+	if slices.Contains(d.ids, id) {
+		return "", nil
 	}
 	return d.Decoder.Push(id)
 }
 
 func (d silentDecoder) Fork() tokenizer.Decoder { return silentDecoder{d.Decoder.Fork(), d.ids} }
 
-// readRequest reads the body of a request by a table of fields, of which one of needed must be
-// there.
+// readRequest reads the body of a request by a table of fields and the field model. One of needed
+// must be there. nested has the unknown fields inside of others; nil: there are none.
 func (s *Server) readRequest(
-	v *visit, table map[string]field, needed ...string,
+	v *visit, nested *[]string, table map[string]field, needed ...string,
 ) (release func(), err error) {
+	var name *string
+	table["model"] = optional(&name, text)
 	body, release, err := s.read(v)
 	if err != nil {
 		return nil, err
 	}
 	n := needs(table, needed...)
 	ignored, err := readFields("", body, table)
-	if err := n.check(err, ignored, table); err != nil {
-		release()
-		return nil, err
+	if err = n.check(err, ignored, table); err == nil {
+		if nested != nil {
+			ignored = append(ignored, *nested...)
+		}
+		v.ignore(ignored)
+		err = s.checkModel(name)
 	}
-	v.ignore(ignored)
-	return release, nil
+	if err != nil {
+		release()
+	}
+	return release, err
 }
 
 // mostText is the most bytes of a text that /tokenize accepts, and that /detokenize returns.
 const mostText = 1 << 20
 
 func (s *Server) tokenize(v *visit) error {
-	var name, prompt, content *string
+	var prompt, content *string
 	var pieces, strs bool
-	release, err := s.readRequest(v, map[string]field{
-		"model": optional(&name, text), "prompt": optional(&prompt, mostBytes(mostText)),
-		"content": optional(&content, mostBytes(mostText)), "with_pieces": yes(&pieces),
-		"return_token_strs": yes(&strs), "add_special_tokens": yes(new(bool)),
-		"add_special": yes(new(bool)), "parse_special": yes(new(bool)),
+	release, err := s.readRequest(v, nil, map[string]field{
+		"prompt": optional(&prompt, atMost(mostText)), "content": optional(&content, atMost(mostText)),
+		"with_pieces": yes(&pieces), "return_token_strs": yes(&strs),
+		"add_special_tokens": yes(new(bool)), "add_special": yes(new(bool)),
+		"parse_special": yes(new(bool)),
 	}, "prompt", "content")
 	if err != nil {
 		return err
 	}
 	defer release()
-	if err := s.checkModel(name); err != nil {
-		return err
-	}
 	if (prompt == nil) == (content == nil) {
 		return fieldf("prompt", "want it, or content in the way of llama-server, and not both")
 	}
@@ -225,23 +227,16 @@ func (s *Server) replyLarge(v *visit, b []byte) error {
 }
 
 func (s *Server) detokenize(v *visit) error {
-	var name *string
 	var tokens []int
 	given := false
-	release, err := s.readRequest(v, map[string]field{
-		"model": optional(&name, text),
-		"tokens": func(r *strictjson.Reader) error {
-			given = true
-			return ids(&tokens, len(s.vocabulary.texts), mostText)(r)
-		},
+	read := ids(&tokens, len(s.vocabulary.texts), mostText)
+	release, err := s.readRequest(v, nil, map[string]field{
+		"tokens": noting(read, func() { given = true }),
 	}, "tokens")
 	if err != nil {
 		return err
 	}
 	defer release()
-	if err := s.checkModel(name); err != nil {
-		return err
-	}
 	if !given {
 		return fieldf("tokens", "want a list of ids, found none")
 	}

@@ -5,7 +5,6 @@ package serve
 import (
 	"errors"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -26,11 +25,7 @@ type need struct {
 func needs(table map[string]field, fields ...string) *need {
 	n := &need{fields: fields}
 	for _, name := range fields {
-		read := table[name]
-		table[name] = func(r *strictjson.Reader) error {
-			n.given = true
-			return read(r)
-		}
+		table[name] = noting(table[name], func() { n.given = true })
 	}
 	return n
 }
@@ -231,13 +226,14 @@ func decides(r *strictjson.Reader, path, body string) (wrong *apiError, err erro
 		d.instead != "" && v == canonical(member(body, d.instead))) {
 		return nil, nil
 	}
-	want := "want it left out"
+	want := "it left out"
 	if d.instead != "" {
-		want = "want " + d.instead + " in its place"
+		want = d.instead + " in its place"
 	}
-	return &apiError{status: http.StatusBadRequest, param: path, code: "unsupported_parameter",
-		message: path + ": this server has no such field, and its answer would not be what is asked " +
-			"for: " + want + ", found " + kindOf(text)}, nil
+	wrong = fieldf(path, "this server has no such field, and its answer would not be what is asked "+
+		"for: want %s, found %s", want, kindOf(text))
+	wrong.code = "unsupported_parameter"
+	return wrong, nil
 }
 
 // canonical returns a value as canonical JSON, or "" if it is longer than mostOff, or invalid.

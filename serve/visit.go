@@ -66,7 +66,7 @@ func newVisit(w http.ResponseWriter, r *http.Request, p patience) *visit {
 	v := &visit{
 		ResponseWriter: w, request: r, control: http.NewResponseController(w), id: rand.Text(),
 		start: time.Now(), patience: p, trace: traceOf(r.Header),
-		route: route{pattern: "other"}, unread: r.ContentLength != 0,
+		route: route{pattern: other}, unread: r.ContentLength != 0,
 	}
 	if v.unread { // also one that nobody reads: net/http takes it before the answer
 		v.control.SetReadDeadline(v.start.Add(p.body))
@@ -146,19 +146,6 @@ func (v *visit) beginJSON(status int) {
 	v.Header().Set("Content-Type", "application/json")
 	v.Header().Set("Cache-Control", "no-store")
 	v.WriteHeader(status)
-}
-
-// replyPart sends a part of a successful answer. All parts together have the time of one write,
-// because unsent data stays in memory.
-func (v *visit) replyPart(b []byte) error {
-	if v.status == 0 {
-		v.beginJSON(http.StatusOK)
-		v.deadline = time.Now().Add(v.patience.write)
-	}
-	if _, err := v.Write(b); err != nil {
-		return errGone
-	}
-	return nil
 }
 
 // fail sends an error if no other answer has begun; if one has, it aborts the connection.
@@ -282,25 +269,24 @@ func (v *visit) log(to *slog.Logger) {
 	if !to.Enabled(context.Background(), level) {
 		return
 	}
-	n := &v.note
+	n, from := &v.note, v.request.RemoteAddr
 	line := []slog.Attr{slog.String("request", v.name)}
+	text := func(name, value string) { // "" is left out
+		if value != "" {
+			line = append(line, slog.String(name, value))
+		}
+	}
 	if v.name != v.id { // the answer's JSON has the server's
-		line = append(line, slog.String("id", v.id))
+		text("id", v.id)
 	}
 	line = append(line, slog.String("trace_id", v.trace.id), slog.String("span_id", v.trace.span))
-	if v.trace.parent != "" {
-		line = append(line, slog.String("parent_id", v.trace.parent))
+	text("parent_id", v.trace.parent)
+	line = append(line, slog.String("client", from))
+	if at := v.client.address; !strings.HasPrefix(from, at+":") { // of a proxy, or a /64
+		text("address", at)
 	}
-	line = append(line, slog.String("client", v.request.RemoteAddr))
-	if at := v.client.address; !strings.HasPrefix(v.request.RemoteAddr, at+":") && at != "" { // of a proxy, or a /64
-		line = append(line, slog.String("address", at))
-	}
-	if v.client.key != "" {
-		line = append(line, slog.String("key", v.client.key))
-	}
-	if agent := v.request.UserAgent(); agent != "" {
-		line = append(line, slog.String("agent", quote.Plain(agent, 200)))
-	}
+	text("key", v.client.key)
+	text("agent", quote.Plain(v.request.UserAgent(), 200))
 	line = append(line,
 		slog.String("method", quote.Plain(v.request.Method, 20)), slog.String("path", v.path()),
 		slog.Int("status", v.status), slog.Int64("bytes", v.bytes),
@@ -317,9 +303,7 @@ func (v *visit) log(to *slog.Logger) {
 		line = append(line, milliseconds("first_token_ms", n.firstToken))
 	}
 	line = append(line, n.phases.attributes()...)
-	if names := header(n.ignored); names != "" {
-		line = append(line, slog.String("ignored", names))
-	}
+	text("ignored", header(n.ignored))
 	line = append(line, failure(v.failed)...)
 	to.LogAttrs(context.Background(), level, "request", line...)
 }
@@ -388,11 +372,7 @@ func failure(err error) []slog.Attr {
 	case !errors.As(err, &known):
 		return []slog.Attr{slog.String("error", err.Error())}
 	}
-	what := known.code
-	if what == "" {
-		what = known.kind()
-	}
-	attrs := []slog.Attr{slog.String("error", what)}
+	attrs := []slog.Attr{slog.String("error", cmp.Or(known.code, known.kind()))}
 	if known.param != "" {
 		attrs = append(attrs, slog.String("field", known.param))
 	}
