@@ -126,9 +126,9 @@ func (b *Batcher) Generate(
 
 // Samples streams n continuations of one prompt, which is evaluated once: sample i, marked by
 // Token.Sample, is token for token what Generate gives with Seed+i. The tokens of a sample come in
-// order, those of different samples as they are chosen. A *sample.NoIDError and a
-// *decode.ConstraintError end one sample, that of the Token that comes with them: unless the caller
-// breaks, the others continue. Any other error ends all of them.
+// order, those of different samples as they are chosen. An error that IsDeadEnd ends one sample, that
+// of the Token that comes with it: unless the caller breaks, the others continue. Any other error
+// ends all of them.
 func (b *Batcher) Samples(
 	ctx context.Context, prompt []int, n int, o decode.Options,
 ) iter.Seq2[decode.Token, error] {

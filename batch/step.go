@@ -334,12 +334,17 @@ func (b *Batcher) noteFirst(r *request) {
 	}
 }
 
+// IsDeadEnd reports whether an error is one text's own: the options leave no id that may come next.
+func IsDeadEnd(err error) bool {
+	var none *sample.NoIDError
+	var form *decode.ConstraintError
+	return errors.As(err, &none) || errors.As(err, &form)
+}
+
 // fails notes an error that is one sample's own. It returns false for another, and for a request of
 // one sample.
 func (r *request) fails(i int, err error) bool {
-	var none *sample.NoIDError
-	var form *decode.ConstraintError
-	if r.samples == 1 || !errors.As(err, &none) && !errors.As(err, &form) {
+	if r.samples == 1 || !IsDeadEnd(err) {
 		return false
 	}
 	r.failed[i] = err

@@ -176,8 +176,7 @@ func (j *job) chatLogprobs(entries []entry) *chatLogprobs {
 func (j *job) chatToken(id int, x float64) chatToken {
 	t := chatToken{Token: j.name(id), LogProb: logProb(x)}
 	if !math.IsNaN(x) && j.server.vocabulary.has(id) {
-		bytes := j.server.vocabulary.bytes(id)
-		t.Bytes = &bytes
+		t.Bytes = new(j.server.vocabulary.bytes(id))
 	}
 	return t
 }

@@ -23,10 +23,6 @@ type door struct {
 	origin  *http.CrossOriginProtection
 }
 
-func newDoor(o *Options) door {
-	return door{options: o, keys: newKeys(o), origin: http.NewCrossOriginProtection()}
-}
-
 // admit lets a request in, or refuses it. It answers OPTIONS itself: done is then true.
 func (d *door) admit(v *visit) (done bool, err error) {
 	r, found := v.request, v.route

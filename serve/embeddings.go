@@ -25,7 +25,7 @@ func (s *Server) embeddings(v *visit) error {
 	q := embedding{format: "float"}
 	width := s.model.Config().Embd
 	release, err := s.readRequest(v, nil, map[string]field{
-		"input": q.input.read(s, "input"), "encoding_format": text(&q.format), "user": anyText,
+		"input": q.input.read(s), "encoding_format": text(&q.format), "user": anyText,
 		"dimensions": whole(width, width)(new(int)),
 	}, "input")
 	if err != nil {
@@ -52,29 +52,40 @@ func (s *Server) embeddings(v *visit) error {
 	return nil
 }
 
-// evaluate evaluates the texts of a request, and calls use with the hidden states [tokens, n_embd]
-// of each, from the token on that from returns for a number of tokens. It returns the number of
-// their tokens.
+// evaluate evaluates the texts of a request in the batch, several at a time, and calls use with the
+// hidden states [tokens, n_embd] of each, from the token on that from returns for a number of tokens.
+// It returns the number of their tokens.
 func (s *Server) evaluate(
 	v *visit, input prompts, from func(n int) int, use func(int, []float32),
 ) (tokens int, err error) {
 	if len(input) == 0 {
 		return 0, fieldf("input", "want a string, strings, ids or lists of ids, found none")
 	}
-	place, err := s.queue.reserve(v, len(input))
-	if err != nil {
-		return 0, err
-	}
-	defer place.release()
-	ctx, cancel := s.bounded(v)
-	defer cancel()
-	if tokens, err = s.encodeInput(ctx, v.client.id, input); err == nil {
-		v.note.prompts, v.note.promptTokens = len(input), tokens
-		if err = place.expect(float64(tokens), 0); err == nil {
-			err = s.states(ctx, v, place, input, from, use)
+	err = s.placed(v, len(input), func(ctx context.Context, p *place) error {
+		if tokens, err = s.encodeInput(ctx, v.client.id, input); err != nil {
+			return err
 		}
-	}
-	return tokens, s.explain(v, err)
+		v.note.prompts, v.note.promptTokens = len(input), tokens
+		if err := p.expect(float64(tokens), 0); err != nil {
+			return err
+		}
+		progress := make([]batch.Progress, len(input))
+		defer func() {
+			for i := range progress {
+				v.note.phases.add(&progress[i])
+			}
+		}()
+		return s.each(ctx, len(input), func(ctx context.Context, i int) error {
+			ids := input[i].ids
+			rows, err := s.batcher.States(ctx, batch.Request{Prompt: ids, Client: v.client.id,
+				Salt: saltOf(v.tenant, ""), Progress: &progress[i], Begun: &p.begun}, from(len(ids)))
+			if err == nil {
+				use(i, rows)
+			}
+			return err
+		})
+	})
+	return tokens, err
 }
 
 // encodeInput returns the ids of the texts, and how many there are.
@@ -94,28 +105,6 @@ func (s *Server) encodeInput(
 		}
 	}
 	return tokens, nil
-}
-
-// states evaluates texts in the batch, several at a time.
-func (s *Server) states(
-	ctx context.Context, v *visit, p *place, input prompts, from func(n int) int,
-	use func(int, []float32),
-) error {
-	progress := make([]batch.Progress, len(input))
-	defer func() {
-		for i := range progress {
-			v.note.phases.add(&progress[i])
-		}
-	}()
-	return s.each(ctx, len(input), func(ctx context.Context, i int) error {
-		ids := input[i].ids
-		rows, err := s.batcher.States(ctx, batch.Request{Prompt: ids, Client: v.client.id,
-			Salt: saltOf(v.tenant, ""), Progress: &progress[i], Begun: &p.begun}, from(len(ids)))
-		if err == nil {
-			use(i, rows)
-		}
-		return err
-	})
 }
 
 // embeddings is the JSON of an answer.
@@ -153,7 +142,7 @@ func (v vector) MarshalJSONTo(e *jsontext.Encoder) error {
 func (s *Server) classify(v *visit) error {
 	var input prompts
 	release, err := s.readRequest(v, nil, map[string]field{
-		"input": input.read(s, "input"), "user": anyText,
+		"input": input.read(s), "user": anyText,
 	}, "input")
 	if err != nil {
 		return err

@@ -118,10 +118,8 @@ func (s *Server) explain(v *visit, err error) error {
 	case errors.Is(err, model.ErrCacheFull):
 		return errorf(http.StatusServiceUnavailable, "cache_full",
 			"the memory for the cache does not hold this text")
-	case errors.As(err, &option):
+	case errors.As(err, &option), batch.IsDeadEnd(err):
 		return errorf(http.StatusBadRequest, "", "%v", err)
-	case isDeadEnd(err):
-		return asDeadEnd(err)
 	case errors.As(err, &negative):
 		return fieldf("negative_prompt", "%v", err)
 	case errors.As(err, &long):
@@ -139,13 +137,13 @@ const finishError = "error"
 func (j *job) deadEnd(
 	choices []*choice, err error, took func(*choice, *decode.Token) error,
 ) error {
-	if !isDeadEnd(err) {
+	if !batch.IsDeadEnd(err) {
 		return err
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, c := range choices {
-		c.finish, c.failed = finishError, asDeadEnd(err)
+		c.finish, c.failed = finishError, errorf(http.StatusBadRequest, "", "%v", err)
 		c.text = append(c.text, c.raw[min(c.shown, len(c.raw)):]...) // it could have become a stop string
 		j.ended(c)
 		if err := took(c, nil); err != nil {
@@ -155,17 +153,9 @@ func (j *job) deadEnd(
 	return nil
 }
 
-func isDeadEnd(err error) bool {
-	var none *sample.NoIDError
-	var form *decode.ConstraintError
-	return errors.As(err, &none) || errors.As(err, &form)
-}
-
-func asDeadEnd(err error) *apiError { return errorf(http.StatusBadRequest, "", "%v", err) }
-
 // allFailed returns the error of the first choice if all are dead ends.
 func (j *job) allFailed() error {
-	var first *apiError
+	var first error
 	for _, c := range j.choices {
 		switch {
 		case c.finish == "": // a search found fewer
@@ -174,9 +164,6 @@ func (j *job) allFailed() error {
 		case first == nil:
 			first = c.failed
 		}
-	}
-	if first == nil {
-		return nil
 	}
 	return first
 }

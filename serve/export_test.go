@@ -32,7 +32,7 @@ func (s *Server) AddRoute(path string, f func()) {
 func (s *Server) PrefixHits() int { return int(s.batcher.Stats().PrefixHits) }
 
 // Waiting returns how many texts have room in the queue.
-func (s *Server) Waiting() int { return s.queue.count() }
+func (s *Server) Waiting() int { return int(s.queue.texts.Load()) }
 
 // Bodies returns how many bytes of bodies are held.
 func (s *Server) Bodies() int64 { return s.bodies.total() }

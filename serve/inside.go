@@ -40,7 +40,7 @@ func (s *Server) inside(v *visit) error {
 	q := look{top: 5, sources: 8, parts: 16}
 	var ignored []string
 	table := map[string]field{
-		"prompt": q.prompt.read(s, "prompt"), "user": anyText,
+		"prompt": q.prompt.read(s), "user": anyText,
 		"at":     optional(&q.at, whole(0, s.model.Config().Positions-1)),
 		"target": s.readToken(&q.target), "against": s.readToken(&q.against),
 		"top": whole(1, mostLens)(&q.top), "sources": whole(1, mostSources)(&q.sources),
@@ -58,18 +58,13 @@ func (s *Server) inside(v *visit) error {
 	if len(q.prompt) != 1 {
 		return fieldf("prompt", "want one text, found %d", len(q.prompt))
 	}
-	place, err := s.queue.reserve(v, 1)
-	if err != nil {
-		return err
-	}
-	defer place.release()
-	ctx, cancel := s.bounded(v)
-	defer cancel()
-	answer, err := s.lookInside(ctx, v, place, &q)
-	if err != nil {
-		return s.explain(v, q.changes.blame(err))
-	}
-	return s.replyLarge(v, encode(answer))
+	return s.placed(v, 1, func(ctx context.Context, place *place) error {
+		answer, err := s.lookInside(ctx, v, place, &q)
+		if err != nil {
+			return q.changes.blame(err)
+		}
+		return s.replyLarge(v, encode(answer))
+	})
 }
 
 // canTrace returns an error where a device computes the model: it makes no edits.
@@ -228,8 +223,7 @@ func (s *Server) newInside(q *look, ids []int, at int, found *inside.Position) *
 	token := func(id int) insideToken { return insideToken{id, s.vocabulary.name(id, false)} }
 	a.Target = token(found.Target)
 	if id := q.against.id; id != nil {
-		against := token(*id)
-		a.Against = &against
+		a.Against = new(token(*id))
 	}
 	if x := found.Attribution; x != nil {
 		slices.SortStableFunc(x.Parts, func(a, b inside.Part) int {

@@ -123,7 +123,7 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 	}{
 		{gauge, "num_requests_running", "Texts that are being written.", float64(d.Running)},
 		{gauge, "num_requests_waiting", "Texts that wait for a place.",
-			float64(max(0, c.queue.count()-d.Running))},
+			float64(max(0, int(c.queue.texts.Load())-d.Running))},
 		{gauge, "kv_cache_usage_perc", "The part of --cache-bytes that is used; 0 without a limit.", used},
 		{gauge, "kv_cache_bytes", "Bytes of the caches of all texts.", float64(d.CacheBytes)},
 		{counter, "num_preemptions_total", "Texts that lost their place because the cache was full.",

@@ -104,22 +104,13 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// The defaults of Options.
-const (
-	defaultName       = "model"
-	defaultMaxQueue   = 256
-	defaultMaxPrompts = 1024
-	defaultMaxN       = 128
-	defaultStreams    = 16
-)
-
 func (o Options) withDefaults(positions int) Options {
-	orDefault(&o.Name, defaultName)
-	orDefault(&o.MaxQueue, defaultMaxQueue)
-	orDefault(&o.MaxPrompts, defaultMaxPrompts)
-	orDefault(&o.MaxN, defaultMaxN)
+	orDefault(&o.Name, "model")
+	orDefault(&o.MaxQueue, 256)
+	orDefault(&o.MaxPrompts, 1024)
+	orDefault(&o.MaxN, 128)
 	orDefault(&o.MaxBody, DefaultMaxBody(positions))
-	orDefault(&o.Batcher.MaxStreams, defaultStreams)
+	orDefault(&o.Batcher.MaxStreams, 16)
 	orDefault(&o.Pooling, "mean")
 	orDefault(&o.CacheShare, ShareKey)
 	o.Steer = slices.Clone(o.Steer)

@@ -30,7 +30,7 @@ type prompt struct {
 type prompts []prompt
 
 // read reads a prompt of any of the four types. An absent prompt is one prompt, the end of text.
-func (p *prompts) read(s *Server, name string) field {
+func (p *prompts) read(s *Server) field {
 	most := s.options.MaxPrompts
 	return func(r *strictjson.Reader) error {
 		switch r.Kind() {
@@ -57,13 +57,13 @@ func (p *prompts) read(s *Server, name string) field {
 			case kind != '0' && i == most:
 				return r.Errorf("want at most %d prompts, found more", most)
 			}
-			return p.element(r, kind, s, name)
+			return p.element(r, kind, s)
 		})
 	}
 }
 
 // element reads an element of a list.
-func (p *prompts) element(r *strictjson.Reader, kind byte, s *Server, name string) error {
+func (p *prompts) element(r *strictjson.Reader, kind byte, s *Server) error {
 	vocabulary, positions := s.model.Config().VocabSize, s.model.Config().Positions
 	switch kind {
 	case '"':

@@ -3,6 +3,7 @@ package serve
 // The queue: how many texts are requested and not finished, and how long another would wait.
 
 import (
+	"context"
 	"math"
 	"net/http"
 	"sync"
@@ -14,7 +15,7 @@ import (
 type queue struct {
 	room     shares // of texts, waiting and in progress; fewer than there are if requests are large
 	texts    atomic.Int64
-	draining atomic.Bool
+	draining atomic.Bool // all further requests are refused
 	backlog  backlog
 }
 
@@ -61,6 +62,18 @@ func (q *queue) reserve(v *visit, n int) (*place, error) {
 	return p, nil
 }
 
+// placed calls do with the context of a request and room for its n texts.
+func (s *Server) placed(v *visit, n int, do func(context.Context, *place) error) error {
+	p, err := s.queue.reserve(v, n)
+	if err != nil {
+		return err
+	}
+	defer p.release()
+	ctx, cancel := s.bounded(v)
+	defer cancel()
+	return s.explain(v, do(ctx, p))
+}
+
 // full returns the error of a request for n texts for which there is no room, with the time in which
 // as many will have had a slot.
 func (q *queue) full(n int, format string, args ...any) *apiError {
@@ -92,11 +105,6 @@ func (p *place) release() {
 	p.queue.texts.Add(-int64(p.texts))
 	p.texts = 0
 }
-
-// drain makes the queue refuse all further requests.
-func (q *queue) drain() { q.draining.Store(true) }
-
-func (q *queue) count() int { return int(q.texts.Load()) }
 
 func errDraining() error {
 	return errorf(http.StatusServiceUnavailable, "shutting_down", "the server is shutting down")

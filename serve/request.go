@@ -15,7 +15,8 @@ import (
 	"picogpt/search"
 )
 
-// A completion is the fields of a request. Pointers are nil where the request lacks the field.
+// A completion is the fields of a request. Pointers are nil, and bestOf is 0, where the request
+// lacks the field.
 type completion struct {
 	decode.Options // from the fields; complete adds the rest
 
@@ -25,7 +26,7 @@ type completion struct {
 	limit  string // the field that says how many new tokens there may be; "": MaxTokens is a default
 
 	n                int
-	bestOf           *int
+	bestOf           int
 	logprobs         *int
 	stopIDs          []int
 	ignoreEOS        bool
@@ -112,10 +113,7 @@ func (q *completion) settle() {
 		q.RepeatPenalty, q.FrequencyPenalty, q.PresencePenalty = 0, 0, 0
 	}
 	if q.searched {
-		q.beams.Beams, q.beams.Return = q.n, q.n
-		if q.bestOf != nil {
-			q.beams.Beams = *q.bestOf
-		}
+		q.beams.Beams, q.beams.Return = cmp.Or(q.bestOf, q.n), q.n
 		if !q.heated { // else the beams are sampled
 			q.Temperature = 0
 		}
@@ -127,13 +125,13 @@ func (q *completion) fields(s *Server) map[string]field {
 	vocabulary := s.model.Config().VocabSize
 	table := map[string]field{
 		"model":  optional(&q.model, text),
-		"prompt": q.prompt.read(s, "prompt"),
+		"prompt": q.prompt.read(s),
 		"suffix": text(&q.suffix),
 		"user":   anyText, // accepted and not used
 
 		"cache_salt": atMost(mostSalt)(&q.salt),
 
-		"best_of": optional(&q.bestOf, whole(1, s.options.MaxN)),
+		"best_of": whole(1, s.options.MaxN)(&q.bestOf),
 
 		"echo":   yes(&q.echo),
 		"stream": yes(&q.stream),
@@ -237,11 +235,11 @@ func (q *completion) check(s *Server) error {
 		return fieldf("suffix", "this model continues texts, and cannot fill one in")
 	case !q.stream && (q.usage || q.usages):
 		return fieldf("stream_options", "want stream, found it false or absent")
-	case q.bestOf != nil && *q.bestOf < q.n:
-		return fieldf("best_of", "want at least n, which is %d, found %d", q.n, *q.bestOf)
+	case q.bestOf != 0 && q.bestOf < q.n:
+		return fieldf("best_of", "want at least n, which is %d, found %d", q.n, q.bestOf)
 	case q.drawn() > q.n && q.stream:
 		return fieldf("best_of", "the best are known at the end: want n, which is %d, for a "+
-			"stream, found %d", q.n, *q.bestOf)
+			"stream, found %d", q.n, q.bestOf)
 	case len(q.prompt)*q.drawn() > max(s.options.MaxPrompts, s.options.MaxN):
 		return fieldf("n", "want at most %d texts for all prompts together, found %d prompts of %d",
 			max(s.options.MaxPrompts, s.options.MaxN), len(q.prompt), q.drawn())
@@ -287,10 +285,10 @@ func (q *completion) scored() bool {
 
 // drawn returns how many texts are generated for a prompt. n of them are sent.
 func (q *completion) drawn() int {
-	if q.bestOf == nil || q.searched {
+	if q.searched {
 		return q.n
 	}
-	return *q.bestOf
+	return cmp.Or(q.bestOf, q.n)
 }
 
 // complete adds to a request's options what only the server knows: ids, and the tokens of texts.

@@ -101,7 +101,7 @@ func New(m *model.Model, tok *tokenizer.Tokenizer, o Options) (*Server, error) {
 		batcher: batch.New(m, o.Batcher), created: time.Now(),
 	}
 	s.room = cacheRoom(m)
-	s.door = newDoor(&s.options)
+	s.door = door{&s.options, newKeys(&s.options), http.NewCrossOriginProtection()}
 	s.forms = newForms(s.vocabulary, s.ends)
 	s.queue.room = newShares(int64(o.MaxQueue + o.Batcher.MaxStreams))
 	s.queue.backlog = backlog{most: o.MaxWait, slots: o.Batcher.MaxStreams,
@@ -119,7 +119,7 @@ func New(m *model.Model, tok *tokenizer.Tokenizer, o Options) (*Server, error) {
 // Close ends all requests with an error, and waits for the computations of the batch. A second Close
 // does nothing.
 func (s *Server) Close() error {
-	s.queue.drain()
+	s.queue.draining.Store(true)
 	s.close(errDraining())
 	return s.batcher.Close()
 }
@@ -360,7 +360,7 @@ func (s *Server) Retire() { s.retired.Store(true) }
 
 // Drain makes the server refuse new requests, and /ready report that. Requests in progress end as
 // usual.
-func (s *Server) Drain() { s.queue.drain() }
+func (s *Server) Drain() { s.queue.draining.Store(true) }
 
 // version answers as vLLM does.
 func (s *Server) version(v *visit) error {

@@ -3,6 +3,7 @@ package serve
 // The vocabulary: the texts of tokens; /tokenize and /detokenize.
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strconv"
@@ -146,29 +147,23 @@ func (s *Server) tokenize(v *visit) error {
 	if asked == nil {
 		asked, field = content, "content"
 	}
-	place, err := s.queue.reserve(v, 1)
-	if err != nil {
-		return err
-	}
-	defer place.release()
-	ctx, cancel := s.bounded(v)
-	defer cancel()
-	ids, err := s.idsOf(ctx, v.client.id, s.vocabulary.Tokenizer, *asked, field)
-	if err != nil {
-		return s.explain(v, err)
-	}
-	answer := tokenized{Tokens: ids}
-	if pieces {
-		answer.Tokens = s.pieces(ids)
-	}
-	if prompt != nil {
-		answer.vllm = &vllm{Count: len(ids), MaxModelLen: s.model.Config().Positions}
-		if strs {
-			names := s.names(ids)
-			answer.TokenStrs = &names
+	return s.placed(v, 1, func(ctx context.Context, _ *place) error {
+		ids, err := s.idsOf(ctx, v.client.id, s.vocabulary.Tokenizer, *asked, field)
+		if err != nil {
+			return err
 		}
-	}
-	return s.replyLarge(v, encode(answer))
+		answer := tokenized{Tokens: ids}
+		if pieces {
+			answer.Tokens = s.pieces(ids)
+		}
+		if prompt != nil {
+			answer.vllm = &vllm{Count: len(ids), MaxModelLen: s.model.Config().Positions}
+			if strs {
+				answer.TokenStrs = new(s.names(ids))
+			}
+		}
+		return s.replyLarge(v, encode(answer))
+	})
 }
 
 // tokenized is the JSON of /tokenize.

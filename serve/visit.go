@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"math"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -203,23 +204,15 @@ func (v *visit) ignore(names []string) {
 	}
 }
 
-// mostID is the longest X-Request-Id that is taken, in bytes.
-const mostID = 128
+// clientID is what X-Request-Id may be.
+var clientID = regexp.MustCompile(`^[0-9A-Za-z._-]{1,128}$`)
 
-// requestID returns the client's X-Request-Id, if it has one and no more, of letters, digits, dot,
-// underscore and hyphen; else "".
+// requestID returns the client's X-Request-Id, if it has one and no more, else "".
 func requestID(h http.Header) string {
-	sent := h.Values("X-Request-Id")
-	if len(sent) != 1 || len(sent[0]) > mostID ||
-		strings.ContainsFunc(sent[0], func(r rune) bool { return !inID(r) }) {
-		return ""
+	if sent := h.Values("X-Request-Id"); len(sent) == 1 && clientID.MatchString(sent[0]) {
+		return sent[0]
 	}
-	return sent[0]
-}
-
-func inID(r rune) bool {
-	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' ||
-		strings.ContainsRune("._-", r)
+	return ""
 }
 
 // A trace is the place of a request in a distributed trace, as W3C's Trace Context has it
@@ -231,36 +224,27 @@ type trace struct {
 	span   string // the request's own: 16 digits
 }
 
+// traceparent is VERSION-TRACE-PARENT-FLAGS of 2, 32, 16 and 2 lower-case hexadecimal digits.
+// Versions after 00 may add fields; ff is none. Ids of zeros are invalid.
+var traceparent = regexp.MustCompile(
+	`^(?:(00)|[0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$`)
+
 // traceOf continues the trace of a request's traceparent if that is valid, else begins one.
 func traceOf(h http.Header) trace {
 	var random [24]byte
 	rand.Read(random[:]) // never fails
 	t := trace{span: hex.EncodeToString(random[16:])}
-	if sent := h.Values("Traceparent"); len(sent) == 1 && isTraceparent(sent[0]) {
-		t.header, t.id, t.parent = "00"+sent[0][2:55], sent[0][3:35], sent[0][36:52]
-		return t
+	if sent := h.Values("Traceparent"); len(sent) == 1 {
+		m := traceparent.FindStringSubmatch(sent[0])
+		if m != nil && sent[0][:2] != "ff" && (m[1] == "" || m[4] == "") &&
+			strings.Trim(m[2], "0") != "" && strings.Trim(m[3], "0") != "" {
+			t.header, t.id, t.parent = "00"+sent[0][2:55], m[2], m[3]
+			return t
+		}
 	}
 	t.id = hex.EncodeToString(random[:16])
 	t.header = "00-" + t.id + "-" + t.span + "-01" // 01: it is recorded, in the log
 	return t
-}
-
-// isTraceparent reports whether s is VERSION-TRACE-PARENT-FLAGS of 2, 32, 16 and 2 lower-case
-// hexadecimal digits. Versions after 00 may add fields; ff is none. Ids of zeros are invalid.
-func isTraceparent(s string) bool {
-	const shape = "00-00000000000000000000000000000000-0000000000000000-00"
-	if len(s) < len(shape) {
-		return false
-	}
-	fields, more := s[:len(shape)], s[len(shape):]
-	for i := range len(shape) {
-		if digit := strings.IndexByte("0123456789abcdef", fields[i]) >= 0; digit != (shape[i] == '0') ||
-			shape[i] == '-' && fields[i] != '-' {
-			return false
-		}
-	}
-	return strings.Trim(fields[3:35], "0") != "" && strings.Trim(fields[36:52], "0") != "" &&
-		fields[:2] != "ff" && (more == "" || fields[:2] != "00" && more[0] == '-')
 }
 
 // log writes the line of a visit to the access log, without texts and keys.
