@@ -37,6 +37,13 @@ func (s *Server) Waiting() int { return int(s.queue.texts.Load()) }
 // Bodies returns how many bytes of bodies are held.
 func (s *Server) Bodies() int64 { return s.bodies.total() }
 
+// total returns the sum of all shares.
+func (s *shares) total() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sum
+}
+
 // KeptForms is how many compiled forms the cache holds at most.
 const KeptForms = keptForms
 
@@ -103,10 +110,10 @@ func (s *Server) SearchTurns() int {
 func (s *Server) Steps() int { return int(s.batcher.Stats().Steps) }
 
 // Decisives returns the paths of the fields that decide what an answer is.
-func Decisives() []string { return slices.Sorted(maps.Keys(decisives)) }
+func Decisives() []string { return slices.Sorted(maps.Keys(decisives())) }
 
 // Off returns the values of a decisive field that ask for nothing.
-func Off(path string) []string { return strings.Fields(decisives[path].off) }
+func Off(path string) []string { return strings.Fields(decisives()[path].off) }
 
 // SetRate says how many tokens a second the batch makes.
 func (s *Server) SetRate(perSecond float64) {

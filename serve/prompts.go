@@ -31,7 +31,7 @@ type prompts []prompt
 
 // read reads a prompt of any of the four types. An absent prompt is one prompt, the end of text.
 func (p *prompts) read(s *Server) field {
-	most := s.options.MaxPrompts
+	most, config := s.options.MaxPrompts, s.model.Config()
 	return func(r *strictjson.Reader) error {
 		switch r.Kind() {
 		case '"':
@@ -43,7 +43,7 @@ func (p *prompts) read(s *Server) field {
 			return wrong(r, "a string, a list of strings, a list of ids or a list of those")
 		}
 		kind := byte(0) // of the first element
-		return r.Array(func(i int) error {
+		return r.Array(func(i int) (err error) {
 			if i == 0 {
 				kind = r.Kind()
 			}
@@ -54,49 +54,37 @@ func (p *prompts) read(s *Server) field {
 				return wrong(r, map[byte]string{
 					'"': "a string, as before", '0': "an id, as before", '[': "a list, as before",
 				}[kind])
-			case kind != '0' && i == most:
+			case kind == '0':
+				if i == 0 {
+					*p = prompts{{asIDs: true}}
+				}
+				return (*p)[0].readID(r, &config)
+			case i == most:
 				return r.Errorf("want at most %d prompts, found more", most)
 			}
-			return p.element(r, kind, s)
+			one := prompt{asIDs: kind == '['}
+			if kind == '"' {
+				one.text, err = r.String()
+			} else {
+				err = r.Array(func(int) error { return one.readID(r, &config) })
+				if err == nil && len(one.ids) == 0 {
+					return r.Errorf("list %d: want at least one id, found none", i+1)
+				}
+			}
+			*p = append(*p, one)
+			return err
 		})
 	}
 }
 
-// element reads an element of a list.
-func (p *prompts) element(r *strictjson.Reader, kind byte, s *Server) error {
-	vocabulary, positions := s.model.Config().VocabSize, s.model.Config().Positions
-	switch kind {
-	case '"':
-		text, err := r.String()
-		*p = append(*p, prompt{text: text})
-		return err
-	case '0':
-		id, err := wholeNumber(r, 0, vocabulary-1)
-		if len(*p) == 0 {
-			*p = prompts{{asIDs: true}}
-		}
-		(*p)[0].add(id, positions)
-		return err
+// readID reads another id. Of a prompt that is too long for the context it holds the newest ids only,
+// which are all that truncate_prompt_tokens can leave.
+func (p *prompt) readID(r *strictjson.Reader, config *model.Config) error {
+	id, err := wholeNumber(r, 0, config.VocabSize-1)
+	if p.ids = append(p.ids, id); len(p.ids) > 2*config.Positions {
+		p.keep(config.Positions)
 	}
-	one := prompt{asIDs: true}
-	err := r.Array(func(i int) error {
-		id, err := wholeNumber(r, 0, vocabulary-1)
-		one.add(id, positions)
-		return err
-	})
-	if err == nil && len(one.ids) == 0 {
-		return r.Errorf("list %d: want at least one id, found none", len(*p)+1)
-	}
-	*p = append(*p, one)
 	return err
-}
-
-// add adds an id. Of a prompt that is too long for the context it holds the newest ids only, which
-// are all that truncate_prompt_tokens can leave.
-func (p *prompt) add(id, positions int) {
-	if p.ids = append(p.ids, id); len(p.ids) > 2*positions {
-		p.keep(positions)
-	}
 }
 
 // keep leaves out all ids but the newest n.

@@ -172,10 +172,3 @@ func (s *shares) remove(held *share) {
 		delete(s.clients, held.client)
 	}
 }
-
-// total returns the sum of all shares.
-func (s *shares) total() int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.sum
-}

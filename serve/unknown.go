@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/agnivade/levenshtein"
 	"github.com/go-json-experiment/json/jsontext"
@@ -75,128 +76,93 @@ func nearest(name string, table map[string]field, needed []string) (near string)
 	return near
 }
 
-// Fields of other servers that decide what an answer is: without them it would be another one, and
-// nobody would notice. A request that has one is refused.
-
-// A decisive is such a field.
+// A decisive is fields of other servers that decide what an answer is: without them it would be
+// another one, and nobody would notice. A request that has one is refused.
 type decisive struct {
+	paths   string // with a space between them
 	off     string // the values that ask for nothing, as canonical JSON, with a space between them
 	instead string // what has its effect here, or ""
 }
 
-// decisives holds all of them, by their path. Where a path of the server has a field of that name,
-// it is read as usual. One that says again what the field instead of it says is ignored, and named,
-// and so is what is not here, because it changes only odds, speed, costs or what comes beside the
-// answer.
-var decisives = map[string]decisive{
+// decisiveFields are all of them. Where a path of the server has a field of that name, it is read as
+// usual. One that says again what the field instead of it says is ignored, and named, and so is what
+// is not here, because it changes only odds, speed, costs or what comes beside the answer.
+var decisiveFields = []decisive{
 	// who answers, and with what
-	"tool_choice":        {off: `"auto" "none" ""`},
-	"functions":          {off: `[]`},
-	"function_call":      {off: `"auto" "none" ""`},
-	"web_search_options": {}, // {} searches, too
-	"modalities":         {off: `[] ["text"]`},
-	"audio":              {off: `{}`},
-	"lora":               {off: `[] ""`},
-	"lora_request":       {off: `{} ""`},
-	"lora_path":          {off: `[] ""`},
-	"adapter_id":         {off: `""`},
-	"adapters":           {off: `""`},
-	"background":         {off: `false`},
-	"logits_processors":  {off: `[]`},
-	"extra_body":         {off: `{}`}, // OpenAI's client sends what is in it, never the name
-
-	"custom_logit_processor": {off: `""`},
-
+	{"tool_choice function_call", `"auto" "none" ""`, ""},
+	{"functions logits_processors", `[]`, ""},
+	{"web_search_options", ``, ""}, // {} searches, too
+	{"modalities", `[] ["text"]`, ""},
+	{"audio extra_body", `{}`, ""}, // OpenAI's client sends what is in extra_body, never the name
+	{"lora lora_path", `[] ""`, ""},
+	{"lora_request", `{} ""`, ""},
+	{"adapter_id adapters custom_logit_processor", `""`, ""},
+	{"background", `false`, ""},
 	// what the text must be
-	"grammar":                   {off: `""`, instead: "structured_outputs"},
-	"grammar_string":            {off: `""`, instead: "structured_outputs"},
-	"json_schema":               {off: `""`, instead: "response_format"},
-	"format":                    {off: `"" "text"`, instead: "response_format"},
-	"regex":                     {off: `""`, instead: "structured_outputs"},
-	"ebnf":                      {off: `""`, instead: "structured_outputs"},
-	"text":                      {off: `"" {} {"format":{"type":"text"}}`},
-	"structural_tag":            {off: `""`},
-	"guided_whitespace_pattern": {off: `""`},
-	"response_format.schema":    {instead: "response_format.json_schema"},
-
-	"structured_outputs.structural_tag":         {off: `""`},
-	"structured_outputs.whitespace_pattern":     {off: `""`},
-	"structured_outputs.disable_any_whitespace": {off: `false`},
-
+	{"grammar grammar_string regex ebnf", `""`, "structured_outputs"},
+	{"json_schema", `""`, "response_format"},
+	{"format", `"" "text"`, "response_format"},
+	{"text", `"" {} {"format":{"type":"text"}}`, ""},
+	{"structural_tag guided_whitespace_pattern structured_outputs.structural_tag " +
+		"structured_outputs.whitespace_pattern", `""`, ""},
+	{"response_format.schema", ``, "response_format.json_schema"},
+	{"structured_outputs.disable_any_whitespace", `false`, ""},
 	// what it follows
-	"prompt":                 {off: `"" []`, instead: "messages"},
-	"input":                  {off: `"" []`, instead: "prompt or messages"},
-	"messages":               {off: `[]`, instead: "prompt or input"},
-	"instructions":           {off: `""`, instead: "a message of the system"},
-	"system":                 {off: `"" []`, instead: "a message of the system"},
-	"system_prompt":          {off: `""`, instead: "a message of the system"},
-	"suffix":                 {off: `""`},
-	"prompt_embeds":          {off: `"" []`},
-	"image_data":             {off: `[]`},
-	"images":                 {off: `[]`},
-	"multimodal_data":        {off: `[]`},
-	"documents":              {off: `[]`},
-	"previous_response_id":   {off: `""`},
-	"conversation":           {off: `"" {}`},
-	"chat_template":          {off: `""`},
-	"template":               {off: `""`},
-	"chat_template_kwargs":   {off: `{}`},
-	"add_generation_prompt":  {off: `true`},
-	"continue_final_message": {off: `false`},
-	"echo":                   {off: `false`},
-	"input_prefix":           {off: `""`},
-	"input_suffix":           {off: `""`},
-	"input_extra":            {off: `[]`},
-	"truncate_prompt_tokens": {off: `0 -1`},
-	"messages.tool_calls":    {off: `[]`},
-	"messages.function_call": {},
-	"messages.audio":         {},
-	"messages.refusal":       {off: `""`},
-	"messages.prefix":        {off: `false`},
-	"messages.partial":       {off: `false`},
-	"messages.images":        {off: `[]`},
-
+	{"prompt", `"" []`, "messages"},
+	{"input", `"" []`, "prompt or messages"},
+	{"messages", `[]`, "prompt or input"},
+	{"instructions system_prompt", `""`, "a message of the system"},
+	{"system", `"" []`, "a message of the system"},
+	{"suffix previous_response_id chat_template template input_prefix input_suffix " +
+		"messages.refusal", `""`, ""},
+	{"prompt_embeds", `"" []`, ""},
+	{"image_data images multimodal_data documents input_extra messages.tool_calls " +
+		"messages.images", `[]`, ""},
+	{"conversation", `"" {}`, ""},
+	{"chat_template_kwargs", `{}`, ""},
+	{"add_generation_prompt", `true`, ""},
+	{"continue_final_message echo messages.prefix messages.partial", `false`, ""},
+	{"truncate_prompt_tokens", `0 -1`, ""},
+	{"messages.function_call messages.audio", ``, ""},
 	// which tokens it may have, where it ends, and which of several texts it is
-	"n_predict":            {off: `-1`, instead: "max_tokens"},
-	"num_predict":          {off: `-1`, instead: "max_tokens"},
-	"max_new_tokens":       {instead: "max_tokens"},
-	"max_length":           {instead: "max_tokens"},
-	"max_output_tokens":    {instead: "max_tokens"},
-	"min_new_tokens":       {off: `0`, instead: "min_tokens"},
-	"min_length":           {off: `0`, instead: "min_tokens"},
-	"t_max_predict_ms":     {off: `0 -1`},
-	"n_indent":             {off: `0`},
-	"stop_sequences":       {off: `[]`, instead: "stop"},
-	"stop_strings":         {off: `"" []`, instead: "stop"},
-	"stopping_strings":     {off: `"" []`, instead: "stop"},
-	"stop_regex":           {off: `"" []`},
-	"no_stop_trim":         {off: `false`, instead: "include_stop_str_in_output"},
-	"ban_eos_token":        {off: `false`, instead: "ignore_eos"},
-	"custom_token_bans":    {off: `""`, instead: "logit_bias"},
-	"banned_tokens":        {off: `"" []`, instead: "logit_bias"},
-	"banned_strings":       {off: `"" []`, instead: "bad_words"},
-	"suppress_tokens":      {off: `[]`, instead: "logit_bias"},
-	"bad_words_ids":        {off: `[]`, instead: "bad_words"},
-	"force_words_ids":      {off: `[]`},
-	"samplers":             {off: `"" [] ` + allSamplers}, // which there are, not how strong
-	"n_cmpl":               {off: `1`, instead: "n"},
-	"num_return_sequences": {off: `1`, instead: "n"},
-	"num_beams":            {off: `1`, instead: "use_beam_search"},
-
+	{"n_predict num_predict", `-1`, "max_tokens"},
+	{"max_new_tokens max_length max_output_tokens", ``, "max_tokens"},
+	{"min_new_tokens min_length", `0`, "min_tokens"},
+	{"t_max_predict_ms", `0 -1`, ""},
+	{"n_indent", `0`, ""},
+	{"stop_sequences", `[]`, "stop"},
+	{"stop_strings stopping_strings", `"" []`, "stop"},
+	{"stop_regex", `"" []`, ""},
+	{"no_stop_trim", `false`, "include_stop_str_in_output"},
+	{"ban_eos_token", `false`, "ignore_eos"},
+	{"custom_token_bans", `""`, "logit_bias"},
+	{"banned_tokens", `"" []`, "logit_bias"},
+	{"banned_strings", `"" []`, "bad_words"},
+	{"suppress_tokens", `[]`, "logit_bias"},
+	{"bad_words_ids", `[]`, "bad_words"},
+	{"force_words_ids", `[]`, ""},
+	{"samplers", `"" [] ` + allSamplers, ""}, // which there are, not how strong
+	{"n_cmpl num_return_sequences", `1`, "n"},
+	{"num_beams", `1`, "use_beam_search"},
 	// what a vector or a label is
-	"input_type":       {off: `""`},
-	"instruction":      {off: `""`},
-	"pooling":          {off: `""`},
-	"normalize":        {off: `true`},
-	"embd_normalize":   {off: `2`},
-	"embed_dtype":      {off: `"float32"`},
-	"endianness":       {off: `"native" "little"`},
-	"prompt_name":      {off: `""`},
-	"softmax":          {off: `true`},
-	"activation":       {off: `true`},
-	"use_activation":   {off: `true`},
-	"return_full_text": {off: `false`, instead: "echo"},
+	{"input_type instruction pooling prompt_name", `""`, ""},
+	{"normalize softmax activation use_activation", `true`, ""},
+	{"embd_normalize", `2`, ""},
+	{"embed_dtype", `"float32"`, ""},
+	{"endianness", `"native" "little"`, ""},
+	{"return_full_text", `false`, "echo"},
 }
+
+// decisives returns the decisive fields by their paths.
+var decisives = sync.OnceValue(func() map[string]decisive {
+	all := map[string]decisive{}
+	for _, d := range decisiveFields {
+		for path := range strings.FieldsSeq(d.paths) {
+			all[path] = d
+		}
+	}
+	return all
+})
 
 // allSamplers are llama.cpp's, as its pages send them where nobody chose some.
 const allSamplers = `"edkypmxt" "edskypmxt" ["penalties","dry","top_n_sigma","top_k","typ_p",` +
@@ -217,7 +183,7 @@ func decides(r *strictjson.Reader, path, body string) (wrong *apiError, err erro
 		_, rest, _ = strings.Cut(rest, "]")
 		plain = from + rest
 	}
-	d, ok := decisives[plain]
+	d, ok := decisives()[plain]
 	if !ok || value.Text() == "null" {
 		return nil, nil
 	}
