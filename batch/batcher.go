@@ -14,9 +14,9 @@
 //	node         the radix tree that finds the one that has the most tokens in common with a prompt
 //	Stats        counts, for operators
 //
-// A step is one Eval: the next token of each text that has a slot, and as much of the new prompts as
-// the budget allows. A text loses its slot to others when its caller is slow to take its tokens, or
-// when the cache is full and it came last; it continues when it has a slot again. A caller's own
+// A step is one Eval: the next token of each text that has a slot, and as much of the new prompts
+// as the budget allows. A text loses its slot to others when its caller is slow to take its tokens,
+// or when the cache is full and it came last; it continues when it has a slot again. A caller's own
 // code, as in a context, a vocabulary or a constraint, can delay or end its own request only.
 package batch
 
@@ -56,8 +56,8 @@ type Options struct {
 	PrefixBytes int64
 }
 
-// A Batcher writes many texts at once. They join the batch between two steps, and leave it when they
-// end.
+// A Batcher writes many texts at once. They join the batch between two steps, and leave it when
+// they end.
 //
 // A caller that is slow to take its tokens delays no other: its text pauses when a few tokens are
 // not taken, and after ten times MaxDelay it gives its slot to others. When it continues, its
@@ -126,9 +126,9 @@ func (b *Batcher) Generate(
 
 // Samples streams n continuations of one prompt, which is evaluated once: sample i, marked by
 // Token.Sample, is token for token what Generate gives with Seed+i. The tokens of a sample come in
-// order, those of different samples as they are chosen. An error that IsDeadEnd ends one sample, that
-// of the Token that comes with it: unless the caller breaks, the others continue. Any other error
-// ends all of them.
+// order, those of different samples as they are chosen. An error that IsDeadEnd ends one sample,
+// that of the Token that comes with it: unless the caller breaks, the others continue. Any other
+// error ends all of them.
 func (b *Batcher) Samples(
 	ctx context.Context, prompt []int, n int, o decode.Options,
 ) iter.Seq2[decode.Token, error] {

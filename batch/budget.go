@@ -156,9 +156,9 @@ func (w work) share(prompts []*portion, most float64) (sum float64, cut bool) {
 	return sum, cut
 }
 
-// A rate learns from the rounds of the loop how many tokens a second the texts advance while no slot
-// is free. Of the latest some remembered count; those in which a slot was free say nothing of a batch
-// in which none is.
+// A rate learns from the rounds of the loop how many tokens a second the texts advance while no
+// slot is free. Of the latest some remembered count; those in which a slot was free say nothing of
+// a batch in which none is.
 type rate struct {
 	last            time.Time // the end of the round before, if no slot was free in it; else zero
 	done            int64     // tokens until then
@@ -168,10 +168,11 @@ type rate struct {
 
 const (
 	remembered  = 256 // rounds count, in the mean
-	leastRounds = 32  // before them a single one that was slow, such as the first, would say too much
+	leastRounds = 32  // before them a slow one, such as the first, would say too much
 )
 
-// observe learns from a round that ended now, and until which so many tokens of all texts were done.
+// observe learns from a round that ended now, and until which so many tokens of all texts were
+// done.
 func (r *rate) observe(now time.Time, done int64, full bool) {
 	if full && !r.last.IsZero() {
 		const keep = 1 - 1.0/remembered

@@ -70,7 +70,8 @@ func (r *request) families() []family {
 
 // addLive adds a text that is written, unless the cache has more of its tokens than it holds.
 func (c *prefixCache) addLive(t *task) {
-	p := &prefix{tokens: slices.Clone(t.Context()), taken: t.taken, client: t.request.client, live: t}
+	p := &prefix{tokens: slices.Clone(t.Context()), taken: t.taken, client: t.request.client,
+		live: t}
 	for _, in := range t.request.families() {
 		if tree := c.trees[in]; tree != nil {
 			if _, n := tree.find(p.tokens); n > t.Pending().Held+1 {
@@ -361,8 +362,8 @@ func (p *prefix) coming(tokens []int) bool {
 		common(p.live.ahead(), tokens) == len(tokens)
 }
 
-// ahead returns the tokens of a text's context that are evaluated before its next token. Its session
-// may hold more: guesses that were right.
+// ahead returns the tokens of a text's context that are evaluated before its next token. Its
+// session may hold more: guesses that were right.
 func (t *task) ahead() []int {
 	p := t.Pending()
 	return t.Context()[:min(p.Held+p.Rows, len(t.Context()))]

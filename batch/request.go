@@ -25,8 +25,8 @@ type Request struct {
 
 	// Client identifies the client. Of the requests that wait for a slot, those of the client with
 	// the fewest slots come first, and among equals those of the client that has waited longest for
-	// a turn. Where no slot is free, a client that has two more gives one, once the text that has it
-	// has had 8 steps. Requests without it are of one client.
+	// a turn. Where no slot is free, a client that has two more gives one, once the text that has
+	// it has had 8 steps. Requests without it are of one client.
 	Client string
 
 	// Salt keeps texts apart: evaluated prompts are shared only with texts of the same salt. The
@@ -66,8 +66,8 @@ func KeyOf(edits []model.Edit) string {
 	for i := range edits {
 		e := &edits[i]
 		b = append(append(b, e.Op...), 0)
-		for _, n := range []int{int(e.At.Kind), e.At.Layer, e.Head, e.From, e.To, e.KeysFrom, e.KeysTo,
-			len(e.Values)} {
+		for _, n := range []int{int(e.At.Kind), e.At.Layer, e.Head, e.From, e.To, e.KeysFrom,
+			e.KeysTo, len(e.Values)} {
 			b = binary.LittleEndian.AppendUint64(b, uint64(n))
 		}
 		for _, x := range e.Values {
@@ -132,13 +132,14 @@ type request struct {
 	panicked any                  // set before the end
 }
 
-// newRequest returns what is wanted as a request whose first text is a stream, with room for so many
-// tokens that the caller has not taken.
+// newRequest returns what is wanted as a request whose first text is a stream, with room for so
+// many tokens that the caller has not taken.
 func newRequest(wanted *Request, first *decode.Stream, tokens int) *request {
 	o := &wanted.Options
-	r := &request{client: wanted.Client, salt: saltOf(wanted), prompt: len(first.Context()), samples: 1,
-		begun: cmp.Or(wanted.Begun, new(atomic.Int32)), progress: cmp.Or(wanted.Progress, &Progress{}),
-		scored: o.Echo != decode.EchoNone, top: o.Top, tokens: make(chan decode.Token, tokens)}
+	r := &request{client: wanted.Client, salt: saltOf(wanted), prompt: len(first.Context()),
+		begun:    cmp.Or(wanted.Begun, new(atomic.Int32)),
+		progress: cmp.Or(wanted.Progress, &Progress{}), scored: o.Echo != decode.EchoNone,
+		top: o.Top, samples: 1, tokens: make(chan decode.Token, tokens)}
 	r.waiting = []*task{{Stream: first, request: r}}
 	return r
 }

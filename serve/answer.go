@@ -39,8 +39,8 @@ type usage struct {
 	Details *promptDetails `json:"prompt_tokens_details,omitzero"`
 }
 
-// promptDetails tell how many tokens of the prompts needed no evaluation because the same client had
-// asked for it before. What others asked is not told.
+// promptDetails tell how many tokens of the prompts needed no evaluation because the same client
+// had asked for it before. What others asked is not told.
 type promptDetails struct {
 	Cached int `json:"cached_tokens"`
 }
@@ -328,8 +328,8 @@ func (p promptScore) MarshalJSONTo(e *jsontext.Encoder) error {
 	})
 }
 
-// A rankedToken is a token with its place among the likeliest, from 1; the rank is null if it is not
-// among those that are told.
+// A rankedToken is a token with its place among the likeliest, from 1; the rank is null if it is
+// not among those that are told.
 type rankedToken struct {
 	LogProb logProb `json:"logprob"`
 	Rank    *int    `json:"rank"`

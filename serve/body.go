@@ -73,7 +73,7 @@ func (s *Server) read(v *visit) (whole string, release func(), err error) {
 			u.finish()
 			return string(body), u.share.release, nil
 		}
-		if !u.advance(n) { // an error of reading, the deadline's too, ends a request of HTTP/1 itself
+		if !u.advance(n) { // an error of reading, also the deadline's, ends a request of HTTP/1
 			why := v.gone()
 			if err == nil || why != errGone || v.request.ProtoMajor > 1 {
 				return "", nil, why
@@ -173,7 +173,7 @@ func newLag(grace time.Duration, now time.Time) lag {
 
 // after returns the time until which the next byte has to come, when n more have come now.
 func (l *lag) after(n int, now time.Time) time.Time {
-	const each = time.Second / bodyRate * 21 / 20 // of exactly this rate, pieces come late now and then
+	const each = time.Second / bodyRate * 21 / 20 // exactly at this rate pieces come late now and then
 	l.bytes += int64(n)
 	l.until = earlier(l.until.Add(time.Duration(n)*each), now.Add(l.grace))
 	return earlier(l.until, l.start.Add(max(l.grace, time.Duration(l.bytes)*each)))
@@ -186,14 +186,14 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// drainBytes is how much of a body that is not read is drained at most: a client that still sends it
-// would lose the answer with the connection.
+// drainBytes is how much of a body that is not read is drained at most: a client that still sends
+// it would lose the answer with the connection.
 const drainBytes = 1 << 20
 
 // refuse sends the answer to a request that fails. If its body was not read, one that comes at once
 // is taken before, so that the connection can be used again; else what comes is taken after.
 func (v *visit) refuse(e *apiError) {
-	waits := v.request.Header.Get("Expect") != "" && !v.reading // the client, until it is told to send
+	waits := v.request.Header.Get("Expect") != "" && !v.reading // until it is told to send
 	if !v.unread || v.request.ProtoMajor > 1 || waits {
 		v.reply(e.status, e.body())
 		return

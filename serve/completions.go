@@ -67,16 +67,11 @@ func (s *Server) bounded(v *visit) (context.Context, context.CancelFunc) {
 }
 
 // begin reserves room in the queue, and only then encodes the prompts.
-func (j *job) begin(ctx context.Context) error {
-	var err error
+func (j *job) begin(ctx context.Context) (err error) {
 	j.place, err = j.server.queue.reserve(j.visit, max(1, len(j.prompt))*j.drawn())
 	if err != nil {
 		return err
 	}
-	return j.prepare(ctx)
-}
-
-func (j *job) prepare(ctx context.Context) (err error) {
 	if err := j.server.encode(ctx, j.visit.client.id, j.completion); err != nil {
 		return err
 	}
@@ -275,7 +270,8 @@ func (j *job) follow(
 	}()
 	for t, err := range j.server.batcher.Run(ctx, batch.Request{
 		Prompt: j.prompt[i].ids, Options: o, Samples: len(choices), Client: j.visit.client.id,
-		Salt: saltOf(j.visit.tenant, j.salt), EditsKey: j.editsKey, Progress: &p.progress, Begun: &j.place.begun,
+		Salt: saltOf(j.visit.tenant, j.salt), EditsKey: j.editsKey, Progress: &p.progress,
+		Begun: &j.place.begun,
 	}) {
 		if err != nil {
 			if err := j.deadEnd(choices[t.Sample:t.Sample+1], err, took); err != nil {

@@ -91,7 +91,8 @@ func (d *door) allow(v *visit) bool {
 	default:
 		return false
 	}
-	h.Set("Access-Control-Expose-Headers", "X-Request-Id, X-Ignored-Fields, X-Schema-Notes, X-Seed, Retry-After")
+	h.Set("Access-Control-Expose-Headers",
+		"X-Request-Id, X-Ignored-Fields, X-Schema-Notes, X-Seed, Retry-After")
 	if r.Method == http.MethodOptions {
 		h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, OPTIONS")
 		h.Set("Access-Control-Max-Age", "600")
@@ -104,8 +105,8 @@ func (d *door) allow(v *visit) bool {
 
 // A client is who a request belongs to. Clients take turns, and have shares of what is bounded.
 type client struct {
-	// id tells the client from others: by its key where keys have several names, else by its address.
-	// One key for all tells nobody apart.
+	// id tells the client from others: by its key where keys have several names, else by its
+	// address. One key for all tells nobody apart.
 	id string
 
 	key     string // the name of its key; "" for a request that has none

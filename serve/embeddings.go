@@ -53,8 +53,8 @@ func (s *Server) embeddings(v *visit) error {
 }
 
 // evaluate evaluates the texts of a request in the batch, several at a time, and calls use with the
-// hidden states [tokens, n_embd] of each, from the token on that from returns for a number of tokens.
-// It returns the number of their tokens.
+// hidden states [tokens, n_embd] of each, from the token on that from returns for a number of
+// tokens. It returns the number of their tokens.
 func (s *Server) evaluate(
 	v *visit, input prompts, from func(n int) int, use func(int, []float32),
 ) (tokens int, err error) {
@@ -78,7 +78,8 @@ func (s *Server) evaluate(
 		return s.each(ctx, len(input), func(ctx context.Context, i int) error {
 			ids := input[i].ids
 			rows, err := s.batcher.States(ctx, batch.Request{Prompt: ids, Client: v.client.id,
-				Salt: saltOf(v.tenant, ""), Progress: &progress[i], Begun: &p.begun}, from(len(ids)))
+				Salt: saltOf(v.tenant, ""), Begun: &p.begun, Progress: &progress[i],
+			}, from(len(ids)))
 			if err == nil {
 				use(i, rows)
 			}

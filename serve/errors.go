@@ -22,7 +22,7 @@ type apiError struct {
 	message string
 	param   string        // the field; "" if none is wrong
 	code    string        // "" is null
-	retry   time.Duration // after which it may succeed, of a 429 or 503; less than a second: at once
+	retry   time.Duration // after which it may succeed, of a 429 or 503; below a second: at once
 }
 
 func (e *apiError) Error() string { return e.message }
@@ -144,7 +144,7 @@ func (j *job) deadEnd(
 	defer j.mu.Unlock()
 	for _, c := range choices {
 		c.finish, c.failed = finishError, errorf(http.StatusBadRequest, "", "%v", err)
-		c.text = append(c.text, c.raw[min(c.shown, len(c.raw)):]...) // it could have become a stop string
+		c.text = append(c.text, c.raw[min(c.shown, len(c.raw)):]...) // perhaps of a stop string
 		j.ended(c)
 		if err := took(c, nil); err != nil {
 			return err

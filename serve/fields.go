@@ -24,8 +24,8 @@ const (
 )
 
 // readFields reads an object by a table of fields. It returns the names of those that the table
-// lacks, at most keptUnknown; one of decisives is an error at the end. An explicit null counts as an
-// absent field. within is the path of the object, with a point at its end, or "".
+// lacks, at most keptUnknown; one of decisives is an error at the end. An explicit null counts as
+// an absent field. within is the path of the object, with a point at its end, or "".
 func readFields(within, body string, fields map[string]field) (ignored []string, err error) {
 	r, unknown := strictjson.NewReader(body), 0
 	var asked *apiError // of the first that is decisive
@@ -142,25 +142,23 @@ func yes(to *bool) field { return reads(to, (*strictjson.Reader).Bool) }
 
 // number reads a number from least to most.
 func number(to *float64, least, most float64) field {
-	return func(r *strictjson.Reader) error {
+	return reads(to, func(r *strictjson.Reader) (float64, error) {
 		written, err := r.Number()
 		if err != nil {
-			return err
+			return 0, err
 		}
 		x, err := strconv.ParseFloat(written, 64)
 		if err != nil || !(x >= least && x <= most) {
-			return r.Errorf("want a number from %v to %v, found %s", least, most, short(written))
+			return 0, r.Errorf("want a number from %v to %v, found %s", least, most, short(written))
 		}
-		*to = x
-		return nil
-	}
+		return x, nil
+	})
 }
 
 // whole reads a whole number from least to most, as wholeNumber does.
 func whole(least, most int) func(*int) field {
-	return func(to *int) field {
-		return reads(to, func(r *strictjson.Reader) (int, error) { return wholeNumber(r, least, most) })
-	}
+	read := func(r *strictjson.Reader) (int, error) { return wholeNumber(r, least, most) }
+	return func(to *int) field { return reads(to, read) }
 }
 
 // wholeNumber reads a whole number from least to most. It accepts 16.0, as JavaScript does.
@@ -171,7 +169,8 @@ func wholeNumber(r *strictjson.Reader, least, most int) (int, error) {
 	}
 	x, err := strconv.ParseFloat(written, 64)
 	if err != nil || x != math.Trunc(x) || !(x >= float64(least) && x <= float64(most)) {
-		return 0, r.Errorf("want a whole number from %d to %d, found %s", least, most, short(written))
+		return 0, r.Errorf("want a whole number from %d to %d, found %s", least, most,
+			short(written))
 	}
 	return int(x), nil
 }

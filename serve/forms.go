@@ -5,11 +5,11 @@ package serve
 
 import (
 	"cmp"
-	"container/list"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 
@@ -188,8 +188,7 @@ type forms struct {
 	turns      *turns
 
 	mu    sync.Mutex
-	known map[formKey]*list.Element // of *aForm
-	order *list.List                // the newest first
+	known []*aForm // the last used at the end
 }
 
 type formKey [sha256.Size]byte
@@ -214,7 +213,7 @@ func newForms(v vocabulary, ends []int) *forms {
 		vocabulary: sync.OnceValues(func() (*constrain.Vocabulary, error) {
 			return constrain.VocabularyOf(v, ends)
 		}),
-		turns: newTurns(), order: list.New(), known: map[formKey]*list.Element{},
+		turns: newTurns(),
 	}
 }
 
@@ -266,22 +265,23 @@ func (c *forms) compiled(ctx context.Context, v *visit, f *form) (*constrain.Con
 func (c *forms) find(key formKey) *aForm {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e, ok := c.known[key]
-	if !ok {
+	i := slices.IndexFunc(c.known, func(f *aForm) bool { return f.key == key })
+	if i < 0 {
 		return nil
 	}
-	c.order.MoveToFront(e)
-	return e.Value.(*aForm)
+	found := c.known[i]
+	c.known = append(slices.Delete(c.known, i, i+1), found)
+	return found
 }
 
 // add adds a form to the cache, and removes others until the cache is within its limits.
 func (c *forms) add(made *aForm) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, ok := c.known[made.key]; ok || made.bytes() > mostKeptBytes {
+	if c.find(made.key) != nil || made.bytes() > mostKeptBytes {
 		return
 	}
-	c.known[made.key] = c.order.PushFront(made)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.known = append(c.known, made)
 	for c.shrink() {
 	}
 }
@@ -290,11 +290,10 @@ func (c *forms) add(made *aForm) {
 // least recently used one of the client that has the most. It reports whether it removed one.
 func (c *forms) shrink() bool {
 	held, total, most := map[string]int{}, 0, ""
-	for e := c.order.Front(); e != nil; e = e.Next() {
-		f := e.Value.(*aForm)
+	for i, f := range slices.Backward(c.known) {
 		n := f.bytes()
 		if n > mostKeptBytes {
-			c.drop(e)
+			c.known = slices.Delete(c.known, i, i+1)
 			return true
 		}
 		total += n
@@ -302,23 +301,18 @@ func (c *forms) shrink() bool {
 			most = f.client
 		}
 	}
-	if total <= keptFormBytes && c.order.Len() <= keptForms {
+	if total <= keptFormBytes && len(c.known) <= keptForms {
 		return false
 	}
-	for e := c.order.Back(); e != nil; e = e.Prev() {
-		if e.Value.(*aForm).client == most {
-			c.drop(e)
-			return true
-		}
-	}
-	return false
+	i := slices.IndexFunc(c.known, func(f *aForm) bool { return f.client == most })
+	c.known = slices.Delete(c.known, i, i+1)
+	return true
 }
-
-func (c *forms) drop(e *list.Element) { delete(c.known, c.order.Remove(e).(*aForm).key) }
 
 // key returns the key of a form in the cache. Tenants have different keys.
 func (f *form) key(tenant string) formKey {
-	b, _ := json.Marshal([]any{tenant, f.schema, f.open, f.regex, f.grammar, f.choice}) // strings have JSON
+	// strings have JSON
+	b, _ := json.Marshal([]any{tenant, f.schema, f.open, f.regex, f.grammar, f.choice})
 	return sha256.Sum256(b)
 }
 

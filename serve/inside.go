@@ -77,8 +77,8 @@ func (s *Server) canTrace() error {
 	return nil
 }
 
-// lookInside answers a request. It takes its turn among the searches, and reads the text in parts as
-// they do; what it does then for one token is no more than one of the parts.
+// lookInside answers a request. It takes its turn among the searches, and reads the text in parts
+// as they do; what it does then for one token is no more than one of the parts.
 func (s *Server) lookInside(
 	ctx context.Context, v *visit, place *place, q *look,
 ) (*insideAnswer, error) {
@@ -132,7 +132,8 @@ func (q *look) metric() (*inside.Metric, error) {
 	case q.target.id == nil:
 		return nil, nil
 	case q.against.id != nil && *q.against.id == *q.target.id:
-		return nil, fieldf("against", "want another token than target, found %d twice", *q.target.id)
+		return nil, fieldf("against", "want another token than target, found %d twice",
+			*q.target.id)
 	}
 	return &inside.Metric{Target: *q.target.id, Against: q.against.id}, nil
 }

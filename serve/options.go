@@ -37,8 +37,8 @@ type Options struct {
 
 	// Keys holds the API keys. A request must have one of them, as Authorization: Bearer KEY or as
 	// the password of basic authentication, for every path but /health and /ready. If there are
-	// none, requests need no key. Their names are "#1", "#2" and so on; NamedKeys have names of their
-	// own, and SetNamedKeys replaces them. Whoever has the same name is the same client.
+	// none, requests need no key. Their names are "#1", "#2" and so on; NamedKeys have names of
+	// their own, and SetNamedKeys replaces them. Whoever has the same name is the same client.
 	Keys      []string
 	NamedKeys []Key
 
@@ -53,7 +53,8 @@ type Options struct {
 	Hosts    []string
 
 	// TrustedProxies are the addresses of proxies whose X-Forwarded-For says who the client is. A
-	// client is a key, where keys have several names, or else an address: the /64 of an IPv6 address.
+	// client is a key, where keys have several names, or else an address: the /64 of an IPv6
+	// address.
 	TrustedProxies []netip.Prefix
 
 	MaxQueue   int   // how many texts may wait; more are refused with 429. 0 means 256
@@ -63,13 +64,14 @@ type Options struct {
 
 	// CacheShare says who shares evaluated prompts and compiled forms, and can so find out by the
 	// time of an answer what another has asked: ShareKey, which is the default, ShareClient or
-	// ShareAll. Where there are no keys, ShareKey means ShareAll if Loopback is set, else ShareClient.
+	// ShareAll. Where there are no keys, ShareKey means ShareAll if Loopback is set, else
+	// ShareClient.
 	CacheShare string
 
 	// MaxWait bounds how long a text is expected to wait for its first token: by the tokens of the
-	// texts that are to be written before it, and as many a second as the batch had lately. What would
-	// wait longer is refused with 429, and a Retry-After of the seconds until it would not. 0 means no
-	// bound.
+	// texts that are to be written before it, and as many a second as the batch had lately. What
+	// would wait longer is refused with 429, and a Retry-After of the seconds until it would not. 0
+	// means no bound.
 	MaxWait time.Duration
 
 	// Timeout bounds the time of a request, from its body to the end of the answer. 0 means none.
@@ -82,8 +84,8 @@ type Options struct {
 	// which is the default, "last" or "weighted": see [eval.Pooling].
 	Pooling string
 
-	// Head is the head of a checkpoint that classifies texts, for /classify. Nil means that requests
-	// for it are refused.
+	// Head is the head of a checkpoint that classifies texts, for /classify. Nil means that
+	// requests for it are refused.
 	Head *checkpoint.Head
 
 	// Template is the text around each message of a user for /v1/chat/completions, in the syntax of
@@ -91,16 +93,16 @@ type Options struct {
 	// that conversations are refused.
 	Template string
 
-	// Steer are the control vectors that requests may ask for by name, in the field steer. A model on
-	// a GPU has none.
+	// Steer are the control vectors that requests may ask for by name, in the field steer. A model
+	// on a GPU has none.
 	Steer []Steering
 
 	// NoInside refuses POST /inside, and the field edits. Else requests may read and change what a
 	// model on the processor computes inside.
 	NoInside bool
 
-	// Log receives a line for each request, and panics; never a text or a key. Those of probes are at
-	// slog.LevelDebug. Nil means no log.
+	// Log receives a line for each request, and panics; never a text or a key. Those of probes are
+	// at slog.LevelDebug. Nil means no log.
 	Log *slog.Logger
 }
 
@@ -149,13 +151,15 @@ func (o *Options) check(m *model.Model, tok *tokenizer.Tokenizer) error {
 		}
 	}
 	if o.MaxBody > math.MaxInt64/bodiesAtOnce {
-		return fmt.Errorf("max body %d: want at most %d", o.MaxBody, int64(math.MaxInt64/bodiesAtOnce))
+		return fmt.Errorf("max body %d: want at most %d", o.MaxBody,
+			int64(math.MaxInt64/bodiesAtOnce))
 	}
 	if err := eval.Pooling(o.Pooling).Check(); err != nil {
 		return err
 	}
 	if share := o.CacheShare; share != ShareKey && share != ShareClient && share != ShareAll {
-		return fmt.Errorf("cache share %q: want %s, %s or %s", share, ShareKey, ShareClient, ShareAll)
+		return fmt.Errorf("cache share %q: want %s, %s or %s", share, ShareKey, ShareClient,
+			ShareAll)
 	}
 	if err := checkKeys(o.Keys, o.NamedKeys); err != nil {
 		return err

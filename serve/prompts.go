@@ -77,8 +77,8 @@ func (p *prompts) read(s *Server) field {
 	}
 }
 
-// readID reads another id. Of a prompt that is too long for the context it holds the newest ids only,
-// which are all that truncate_prompt_tokens can leave.
+// readID reads another id. Of a prompt that is too long for the context it holds the newest ids
+// only, which are all that truncate_prompt_tokens can leave.
 func (p *prompt) readID(r *strictjson.Reader, config *model.Config) error {
 	id, err := wholeNumber(r, 0, config.VocabSize-1)
 	if p.ids = append(p.ids, id); len(p.ids) > 2*config.Positions {
@@ -234,8 +234,8 @@ func (s *Server) idsOf(
 // contextExceeded is OpenAI's code for a text that is too long.
 const contextExceeded = "context_length_exceeded"
 
-// tooLong returns the error for a prompt that does not fit into the context with the new tokens that
-// are wanted: about the prompt, unless fewer new ones would fit. atLeast is "" or "at least ".
+// tooLong returns the error for a prompt that does not fit into the context with the new tokens
+// that are wanted: about the prompt, unless fewer new ones would fit. atLeast is "" or "at least ".
 func tooLong(field string, positions, prompt int, atLeast string, wanted allowance) error {
 	found := fmt.Sprintf("found %s%d", atLeast, prompt)
 	switch {
@@ -313,8 +313,8 @@ func (j *job) fitsCache(p *prompt) error {
 	return j.server.fits(j.promptField(), len(p.ids), p.tokens, more)
 }
 
-// otherBeams returns the bytes of all beams but one, of so many tokens, after a prompt. They share the
-// prompt's full pages, and its last one is there once more, for the session that read it.
+// otherBeams returns the bytes of all beams but one, of so many tokens, after a prompt. They share
+// the prompt's full pages, and its last one is there once more, for the session that read it.
 func (j *job) otherBeams(prompt, tokens int) int64 {
 	if j.beams.Beams < 2 {
 		return 0

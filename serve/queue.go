@@ -49,13 +49,13 @@ func (q *queue) reserve(v *visit, n int) (*place, error) {
 		}
 		return kept
 	}, func() {
-		v.end(q.full(n, "the queue is full, and of the client with most texts in it the newest request "+
-			"makes room for others"))
+		v.end(q.full(n, "the queue is full, and of the client with most texts in it the newest "+
+			"request makes room for others"))
 	})
 	if !p.share.take(q.amount(n)) {
 		p.share.release()
-		return nil, q.full(n, "%d texts wait or are being written, and %d more are too many: want at "+
-			"most %d", q.texts.Load(), n, q.room.most)
+		return nil, q.full(n, "%d texts wait or are being written, and %d more are too many: want "+
+			"at most %d", q.texts.Load(), n, q.room.most)
 	}
 	p.load.client, p.load.texts = v.client.id, n
 	q.texts.Add(int64(n))
@@ -74,16 +74,17 @@ func (s *Server) placed(v *visit, n int, do func(context.Context, *place) error)
 	return s.explain(v, do(ctx, p))
 }
 
-// full returns the error of a request for n texts for which there is no room, with the time in which
-// as many will have had a slot.
+// full returns the error of a request for n texts for which there is no room, with the time in
+// which as many will have had a slot.
 func (q *queue) full(n int, format string, args ...any) *apiError {
 	e := errorf(http.StatusTooManyRequests, "queue_full", format, args...)
 	e.retry = q.backlog.until(n)
 	return e
 }
 
-// expect says how many tokens the texts of a place are, and how many of these are new ones, or refuses
-// them where they would wait too long: before anything is computed for them. No tokens need no slot.
+// expect says how many tokens the texts of a place are, and how many of these are new ones, or
+// refuses them where they would wait too long: before anything is computed for them. No tokens need
+// no slot.
 func (p *place) expect(tokens, fresh float64) error {
 	if tokens == 0 {
 		return nil
@@ -110,8 +111,8 @@ func errDraining() error {
 	return errorf(http.StatusServiceUnavailable, "shutting_down", "the server is shutting down")
 }
 
-// A backlog holds the requests whose texts the batch writes, with their work in tokens: those of the
-// prompt, and as many new ones as texts lately had of those that they were allowed.
+// A backlog holds the requests whose texts the batch writes, with their work in tokens: those of
+// the prompt, and as many new ones as texts lately had of those that they were allowed.
 type backlog struct {
 	most  time.Duration  // that a text may wait; 0: no bound
 	slots int            // of the batch
@@ -135,8 +136,8 @@ func (p *place) waiting() float64 {
 	return p.load.each * float64(max(0, p.load.texts-int(p.begun.Load())))
 }
 
-// add adds the work of a request, so many tokens and of these so many new ones, or returns an error if
-// its first text would wait too long.
+// add adds the work of a request, so many tokens and of these so many new ones, or returns an error
+// if its first text would wait too long.
 func (b *backlog) add(p *place, tokens, fresh float64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -163,9 +164,9 @@ func (b *backlog) remove(p *place) {
 	delete(b.places, p)
 }
 
-// wait returns how long the first text of a request would wait for a slot, if it has so many tokens.
-// Before it come all of its client's, and of each other client no more than that: clients have turns.
-// Before all of them comes what the first text that has a slot still lacks.
+// wait returns how long the first text of a request would wait for a slot, if it has so many
+// tokens. Before it come all of its client's, and of each other client no more than that: clients
+// have turns. Before all of them comes what the first text that has a slot still lacks.
 func (b *backlog) wait(p *place, tokens float64) time.Duration {
 	rate := b.rate()
 	if rate <= 0 || int(p.queue.texts.Load())-p.load.texts < b.slots { // a slot is free
@@ -185,8 +186,8 @@ func (b *backlog) wait(p *place, tokens float64) time.Duration {
 	return seconds(ahead / rate)
 }
 
-// free returns after how many tokens of the batch a slot is there for a client: at once if it has two
-// fewer than another, else when the first text ends.
+// free returns after how many tokens of the batch a slot is there for a client: at once if it has
+// two fewer than another, else when the first text ends.
 func (b *backlog) free(client string) float64 {
 	held, least := map[string]int{}, math.Inf(1)
 	for p := range b.places {
@@ -211,7 +212,8 @@ func seconds(n float64) time.Duration {
 	return time.Duration(math.Min(n, 1e6) * float64(time.Second))
 }
 
-// until returns in how long so many of the texts that wait will have had a slot: 0 if nothing is known.
+// until returns in how long so many of the texts that wait will have had a slot: 0 if nothing is
+// known.
 func (b *backlog) until(n int) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -23,7 +23,7 @@ type completion struct {
 	model  *string
 	prompt prompts
 	suffix string
-	limit  string // the field that says how many new tokens there may be; "": MaxTokens is a default
+	limit  string // the field that says how many new tokens there may be; "": a default
 
 	n                int
 	bestOf           int

@@ -116,8 +116,8 @@ func New(m *model.Model, tok *tokenizer.Tokenizer, o Options) (*Server, error) {
 	return s, nil
 }
 
-// Close ends all requests with an error, and waits for the computations of the batch. A second Close
-// does nothing.
+// Close ends all requests with an error, and waits for the computations of the batch. A second
+// Close does nothing.
 func (s *Server) Close() error {
 	s.queue.draining.Store(true)
 	s.close(errDraining())

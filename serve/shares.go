@@ -91,10 +91,10 @@ func (h *share) take(n int64) bool {
 
 // makeRoom returns the shares to take away before n more are added to one of another client.
 func (s *shares) makeRoom(more *share, n int64) (taken []*share, ok bool) {
-	left := map[*share]bool{}     // that are going to be taken away
-	sums := map[*holder]int64{}   // of these
-	own := s.clients[more.client] //
-	after := own.sum + n          // what the client will have
+	left := map[*share]bool{}   // that are going to be taken away
+	sums := map[*holder]int64{} // of these
+	own := s.clients[more.client]
+	after := own.sum + n // what the client will have
 	for need := s.sum + n - s.most; need > 0; {
 		var from *holder
 		var next *share
@@ -104,7 +104,8 @@ func (s *shares) makeRoom(more *share, n int64) (taken []*share, ok bool) {
 				continue
 			}
 			newest := h.newest(left)
-			if newest == nil || from != nil && sum == from.sum-sums[from] && newest.order < next.order {
+			if newest == nil ||
+				from != nil && sum == from.sum-sums[from] && newest.order < next.order {
 				continue
 			}
 			from, next = h, newest

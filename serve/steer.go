@@ -33,13 +33,15 @@ type steered struct {
 	scale float64
 }
 
-// checkSteering returns an error for vectors that requests could not ask for, or the model not make.
+// checkSteering returns an error for vectors that requests could not ask for, or the model not
+// make.
 func checkSteering(m *model.Model, list []Steering) error {
 	for i := range list {
 		s := &list[i]
 		switch {
 		case s.Name == "" || len(s.Name) > mostName:
-			return fmt.Errorf("steering %d: a name of %d bytes, want 1 to %d", i, len(s.Name), mostName)
+			return fmt.Errorf("steering %d: a name of %d bytes, want 1 to %d", i, len(s.Name),
+				mostName)
 		case slices.ContainsFunc(list[:i], func(o Steering) bool { return o.Name == s.Name }):
 			return fmt.Errorf("steering %s: two vectors of that name", short(s.Name))
 		case len(s.Vector) == 0:
@@ -48,7 +50,8 @@ func checkSteering(m *model.Model, list []Steering) error {
 		err := s.Vector.Check(m.Config())
 		if err == nil {
 			var edits []model.Edit
-			if edits, err = steer.Edits([]steer.Scaled{{Vector: s.Vector, Scale: s.Scale}}); err == nil {
+			edits, err = steer.Edits([]steer.Scaled{{Vector: s.Vector, Scale: s.Scale}})
+			if err == nil {
 				err = m.CheckEdits(edits)
 			}
 		}
@@ -101,8 +104,8 @@ func (s *Server) steering(name string) *Steering {
 func (s *Server) noSteering(name string) string {
 	names := s.steerings()
 	if len(names) == 0 {
-		return "this server has no control vectors (gpt serve --steer NAME=FILE loads one), found " +
-			short(name)
+		return "this server has no control vectors (gpt serve --steer NAME=FILE loads one), " +
+			"found " + short(name)
 	}
 	return "want " + strings.Join(names, ", ") + ", found " + short(name)
 }
@@ -152,7 +155,8 @@ func (c *changes) all(s *Server) ([]model.Edit, error) {
 	var list []steer.Scaled
 	for _, w := range c.steer {
 		v := s.steering(w.name)
-		list = append(list, steer.Scaled{Vector: v.Vector, Scale: float32(float64(v.Scale) * w.scale)})
+		scale := float32(float64(v.Scale) * w.scale)
+		list = append(list, steer.Scaled{Vector: v.Vector, Scale: scale})
 	}
 	edits, err := steer.Edits(list)
 	if err != nil {
@@ -161,8 +165,8 @@ func (c *changes) all(s *Server) ([]model.Edit, error) {
 	return append(edits, c.own...), nil
 }
 
-// blame returns the error of numbers that are not finite as one of the fields that caused it, if the
-// request has any.
+// blame returns the error of numbers that are not finite as one of the fields that caused it, if
+// the request has any.
 func (c *changes) blame(err error) error {
 	var infinite *model.NonFiniteError
 	if !errors.As(err, &infinite) && !errors.Is(err, inspect.ErrNonFinite) {
@@ -232,7 +236,8 @@ func readValues(to *[]float32, count *int) field {
 	return func(r *strictjson.Reader) error {
 		return r.Array(func(int) error {
 			if *count++; *count > mostValues {
-				return r.Errorf("want at most %d numbers in all edits together, found more", mostValues)
+				return r.Errorf("want at most %d numbers in all edits together, found more",
+					mostValues)
 			}
 			written, err := r.Number()
 			if err != nil {

@@ -4,6 +4,7 @@ package serve
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -66,10 +67,9 @@ func (v *vocabulary) name(id int, asID bool) string {
 	if utf8.ValidString(text) {
 		return text
 	}
-	const digits = "0123456789abcdef"
 	b := []byte("bytes:")
 	for i := range len(text) {
-		b = append(b, '\\', 'x', digits[text[i]>>4], digits[text[i]&15])
+		b = fmt.Appendf(b, `\x%02x`, text[i])
 	}
 	return string(b)
 }
@@ -131,10 +131,10 @@ func (s *Server) tokenize(v *visit) error {
 	var prompt, content *string
 	var pieces, strs bool
 	release, err := s.readRequest(v, nil, map[string]field{
-		"prompt": optional(&prompt, atMost(mostText)), "content": optional(&content, atMost(mostText)),
-		"with_pieces": yes(&pieces), "return_token_strs": yes(&strs),
-		"add_special_tokens": yes(new(bool)), "add_special": yes(new(bool)),
-		"parse_special": yes(new(bool)),
+		"prompt":  optional(&prompt, atMost(mostText)),
+		"content": optional(&content, atMost(mostText)), "with_pieces": yes(&pieces),
+		"return_token_strs": yes(&strs), "add_special_tokens": yes(new(bool)),
+		"add_special": yes(new(bool)), "parse_special": yes(new(bool)),
 	}, "prompt", "content")
 	if err != nil {
 		return err

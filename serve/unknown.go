@@ -1,6 +1,7 @@
 package serve
 
-// Fields that the server does not know: those that are refused, and those that may be a misspelt one.
+// Fields that the server does not know: those that are refused, and those that may be a misspelt
+// one.
 
 import (
 	"errors"
@@ -84,9 +85,9 @@ type decisive struct {
 	instead string // what has its effect here, or ""
 }
 
-// decisiveFields are all of them. Where a path of the server has a field of that name, it is read as
-// usual. One that says again what the field instead of it says is ignored, and named, and so is what
-// is not here, because it changes only odds, speed, costs or what comes beside the answer.
+// decisiveFields are all of them. Where a path of the server has a field of that name, it is read
+// as usual. One that says again what the field instead of it says is ignored, and named, and so is
+// what is not here, because it changes only odds, speed, costs or what comes beside the answer.
 var decisiveFields = []decisive{
 	// who answers, and with what
 	{"tool_choice function_call", `"auto" "none" ""`, ""},
@@ -171,8 +172,8 @@ const allSamplers = `"edkypmxt" "edskypmxt" ["penalties","dry","top_n_sigma","to
 // mostOff is more bytes than any value of decisive.off has, with some space in it.
 const mostOff = 256
 
-// decides reads the value of a field of an object, body, that a table lacks. wrong is not nil if the
-// field is a decisive one, and the value asks for something.
+// decides reads the value of a field of an object, body, that a table lacks. wrong is not nil if
+// the field is a decisive one, and the value asks for something.
 func decides(r *strictjson.Reader, path, body string) (wrong *apiError, err error) {
 	value, err := r.Raw()
 	if err != nil {
@@ -196,8 +197,8 @@ func decides(r *strictjson.Reader, path, body string) (wrong *apiError, err erro
 	if d.instead != "" {
 		want = d.instead + " in its place"
 	}
-	wrong = fieldf(path, "this server has no such field, and its answer would not be what is asked "+
-		"for: want %s, found %s", want, kindOf(text))
+	wrong = fieldf(path, "this server has no such field, and its answer would not be what is "+
+		"asked for: want %s, found %s", want, kindOf(text))
 	wrong.code = "unsupported_parameter"
 	return wrong, nil
 }

@@ -182,8 +182,7 @@ func (v *visit) gone() error {
 }
 
 // formNotes says in a header of the answer what of a schema restricts nothing, and that its objects
-// are closed. The log has no such
-// line: it would quote the client.
+// are closed. The log has no such line: it would quote the client.
 func (v *visit) formNotes(notes []string) {
 	shown := strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
