@@ -1,12 +1,20 @@
 // Package serve answers OpenAI's completions API over a model: an [http.Handler] that a program
 // mounts. All requests share one [batch.Batcher].
 //
-//	s, err := serve.New(m, tok, serve.Options{Name: "gpt2"})
-//	if err != nil {
-//		log.Fatal(err)
-//	}
-//	defer s.Close()
-//	log.Fatal(http.ListenAndServe("127.0.0.1:8080", s))
+// The types, in an order to read them:
+//
+//	Server      the handler, with its routes; it is made of Options, and behind a Gate before that
+//	visit       one request: its answer, its ids, its line in the log
+//	door        lets a request in: hosts, origins, keys; it says which client asks
+//	field       reads one field; a request is an object that is read by a table of them
+//	completion  the fields of a request for texts
+//	prompt      its tokens, and how many new ones may follow
+//	job         a completion that is answered, whole or in events
+//	choice      one of its texts; an answer is the JSON of several
+//	form        a constraint on a text; forms compiles them, and keeps some
+//	queue       the texts that wait; its backlog says for how long
+//	shares      who has how much of what is bounded; turns say who computes next
+//	metrics     what is counted, under vLLM's names
 //
 // An answer with a seed depends on the request alone: it is the text that [decode.Generate] gives,
 // whatever else the server does. Choice j of a prompt has the seed seed + j.
