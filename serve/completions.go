@@ -24,6 +24,9 @@ type job struct {
 	visit  *visit
 	used   usage
 
+	// took is called for each token after its choice has it, one call at a time.
+	took func(*choice, *decode.Token) error
+
 	mu      sync.Mutex // guards the fields below, used, and the visit
 	choices []*choice  // in the order of the prompts, drawn() of each
 	place   *place     // in the queue; nil: refused
@@ -33,23 +36,22 @@ func (s *Server) completions(v *visit) error { return s.generate(v, s.parseCompl
 
 // generate answers a request for texts.
 func (s *Server) generate(v *visit, parse func(body string) (*completion, error)) error {
-	body, release, err := s.read(v)
+	body, err := s.read(v)
 	if err != nil {
 		return err
 	}
-	release = sync.OnceFunc(release)
-	defer release() // also after a panic
 	q, err := parse(body)
 	if err != nil {
 		return err
 	}
-	j := &job{completion: q, server: s, visit: v}
+	j := &job{completion: q, server: s, visit: v,
+		took: func(*choice, *decode.Token) error { return nil }}
 	defer j.leave()
 	ctx, cancel := s.bounded(v)
 	defer cancel()
 	err = j.begin(ctx)
 	j.form = form{} // it is compiled, and may be large
-	if release(); err != nil {
+	if v.body.release(); err != nil {
 		return s.explain(v, err)
 	}
 	if q.stream {
@@ -173,11 +175,7 @@ func (j *job) leave() {
 
 // answerWhole generates all texts, and sends the answer.
 func (j *job) answerWhole(ctx context.Context) error {
-	err := j.write(ctx, func(*choice, *decode.Token) error { return nil })
-	if err == nil {
-		err = j.allFailed()
-	}
-	if err != nil {
+	if err := j.write(ctx); err != nil {
 		return err
 	}
 	return j.visit.sendAnswer(j.newAnswer(j.best(), &j.used))
@@ -201,12 +199,12 @@ func (j *job) best() []*choice {
 	return best
 }
 
-// write generates the texts of all prompts concurrently. It calls took, if not nil, for each token
-// after its choice has it, one call at a time.
-func (j *job) write(ctx context.Context, took func(*choice, *decode.Token) error) error {
-	err := j.server.each(ctx, len(j.prompt),
-		func(ctx context.Context, i int) error { return j.follow(ctx, i, took) })
-	return j.server.explain(j.visit, j.changes.blame(err))
+// write generates the texts of all prompts concurrently. It is an error if all are dead ends.
+func (j *job) write(ctx context.Context) error {
+	if err := j.server.each(ctx, len(j.prompt), j.follow); err != nil {
+		return j.server.explain(j.visit, j.changes.blame(err))
+	}
+	return j.allFailed()
 }
 
 // each calls do for 0 to n−1 at the same time, and returns the first error, with which it ends the
@@ -222,7 +220,7 @@ func (s *Server) each(ctx context.Context, n int, do func(context.Context, int) 
 		running.Go(func() {
 			defer func() {
 				if p := recover(); p != nil {
-					cancel(&panicError{p, debug.Stack()})
+					cancel(panicError(fmt.Sprintf("panic: %v\n%s", p, debug.Stack())))
 				}
 			}()
 			if err := do(ctx, i); err != nil {
@@ -235,28 +233,23 @@ func (s *Server) each(ctx context.Context, n int, do func(context.Context, int) 
 }
 
 // A panicError is a panic of another goroutine.
-type panicError struct {
-	value any
-	stack []byte
-}
+type panicError string
 
-func (e *panicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.value, e.stack) }
+func (e panicError) Error() string { return string(e) }
 
 // follow generates the texts of one prompt.
-func (j *job) follow(
-	ctx context.Context, i int, took func(*choice, *decode.Token) error,
-) error {
+func (j *job) follow(ctx context.Context, i int) error {
 	choices := j.choices[i*j.drawn() : (i+1)*j.drawn()]
 	if j.MaxTokens == 0 && !j.scored() { // nothing to compute
 		for _, c := range choices {
-			if err := j.take(c, nil, took); err != nil {
+			if err := j.take(c, nil); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 	if j.searched {
-		return j.deadEnd(choices, j.search(ctx, &j.prompt[i], choices, took), took)
+		return j.deadEnd(choices, j.search(ctx, &j.prompt[i], choices))
 	}
 	o := j.Options
 	o.MaxTokens = j.prompt[i].tokens
@@ -274,7 +267,7 @@ func (j *job) follow(
 		Begun: &j.place.begun,
 	}) {
 		if err != nil {
-			if err := j.deadEnd(choices[t.Sample:t.Sample+1], err, took); err != nil {
+			if err := j.deadEnd(choices[t.Sample:t.Sample+1], err); err != nil {
 				return err
 			}
 			continue
@@ -282,7 +275,7 @@ func (j *job) follow(
 		if !t.Prompt {
 			j.server.metrics.token(p, t.Sample)
 		}
-		if err := j.take(choices[t.Sample], &t, took); err != nil {
+		if err := j.take(choices[t.Sample], &t); err != nil {
 			return err
 		}
 	}
@@ -290,7 +283,7 @@ func (j *job) follow(
 }
 
 // take adds a token to its choice. A nil token ends a text that has no tokens.
-func (j *job) take(c *choice, t *decode.Token, took func(*choice, *decode.Token) error) error {
+func (j *job) take(c *choice, t *decode.Token) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if t == nil {
@@ -308,7 +301,7 @@ func (j *job) take(c *choice, t *decode.Token, took func(*choice, *decode.Token)
 	if c.finish != "" {
 		j.ended(c)
 	}
-	return took(c, t)
+	return j.took(c, t)
 }
 
 // ended counts the end of a choice.
@@ -343,9 +336,7 @@ func (s *Server) readPrompt(
 // choices for which there is no text get none. Searches take turns as long texts do, and read their
 // prompt in parts: each Eval has at most searchRows rows or those of the beams, of which there are
 // no more than the batch has slots, and other texts have theirs in between.
-func (j *job) search(
-	ctx context.Context, p *prompt, choices []*choice, took func(*choice, *decode.Token) error,
-) error {
+func (j *job) search(ctx context.Context, p *prompt, choices []*choice) error {
 	s := j.server
 	turn, err := s.searches.enter(ctx, j.visit.client.id, len(p.ids))
 	if err != nil {
@@ -367,7 +358,7 @@ func (j *job) search(
 	}
 	for i := range found {
 		for k := range found[i].Tokens {
-			if err := j.take(choices[i], &found[i].Tokens[k], took); err != nil {
+			if err := j.take(choices[i], &found[i].Tokens[k]); err != nil {
 				return err
 			}
 		}

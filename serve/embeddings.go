@@ -24,14 +24,13 @@ type embedding struct {
 func (s *Server) embeddings(v *visit) error {
 	q := embedding{format: "float"}
 	width := s.model.Config().Embd
-	release, err := s.readRequest(v, nil, map[string]field{
+	err := s.readRequest(v, nil, map[string]field{
 		"input": q.input.read(s), "encoding_format": text(&q.format), "user": anyText,
 		"dimensions": whole(width, width)(new(int)),
 	}, "input")
 	if err != nil {
 		return err
 	}
-	defer release()
 	if q.format != "float" && q.format != "base64" {
 		return fieldf("encoding_format", "want float or base64, found %s", short(q.format))
 	}
@@ -142,13 +141,12 @@ func (v vector) MarshalJSONTo(e *jsontext.Encoder) error {
 // classify answers /classify: the labels of texts, with vLLM's fields.
 func (s *Server) classify(v *visit) error {
 	var input prompts
-	release, err := s.readRequest(v, nil, map[string]field{
+	err := s.readRequest(v, nil, map[string]field{
 		"input": input.read(s), "user": anyText,
 	}, "input")
 	if err != nil {
 		return err
 	}
-	defer release()
 	switch head := s.options.Head; {
 	case head == nil:
 		return errorf(http.StatusNotFound, "", "this model has no head that classifies texts")

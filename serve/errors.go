@@ -97,7 +97,7 @@ func asAPI(err error) *apiError {
 // server's own fault is returned unchanged.
 func (s *Server) explain(v *visit, err error) error {
 	var (
-		panicked *panicError
+		panicked panicError
 		option   *sample.OptionError
 		long     *model.ContextError
 		negative *decode.NegativeError
@@ -134,9 +134,7 @@ const finishError = "error"
 
 // deadEnd ends choices for which no id may come next, with their texts so far. It returns an error
 // of another kind.
-func (j *job) deadEnd(
-	choices []*choice, err error, took func(*choice, *decode.Token) error,
-) error {
+func (j *job) deadEnd(choices []*choice, err error) error {
 	if !batch.IsDeadEnd(err) {
 		return err
 	}
@@ -146,7 +144,7 @@ func (j *job) deadEnd(
 		c.finish, c.failed = finishError, errorf(http.StatusBadRequest, "", "%v", err)
 		c.text = append(c.text, c.raw[min(c.shown, len(c.raw)):]...) // perhaps of a stop string
 		j.ended(c)
-		if err := took(c, nil); err != nil {
+		if err := j.took(c, nil); err != nil {
 			return err
 		}
 	}

@@ -47,11 +47,10 @@ func (s *Server) inside(v *visit) error {
 		"parts": whole(1, mostParts)(&q.parts),
 	}
 	q.changes.addFields(s, table, &ignored)
-	release, err := s.readRequest(v, &ignored, table, "prompt")
+	err := s.readRequest(v, &ignored, table, "prompt")
 	if err != nil {
 		return err
 	}
-	defer release()
 	if err := s.canTrace(); err != nil {
 		return err
 	}

@@ -226,7 +226,8 @@ func (s *Server) visited(w http.ResponseWriter, r *http.Request, answer handler)
 	v.client = s.options.clientOf(r)
 	defer v.release()
 	defer s.leave(v)
-	if err := answer(v); err != nil {
+	err := answer(v)
+	if v.body.release(); err != nil {
 		v.fail(err)
 	}
 }
@@ -259,7 +260,9 @@ func (s *Server) dispatch(v *visit) error {
 // leave ends a visit. A panic ends this request only.
 func (s *Server) leave(v *visit) {
 	defer s.end(v) // also if the answer is aborted
-	switch p := recover(); p {
+	p := recover()
+	v.body.release()
+	switch p {
 	case nil:
 	case http.ErrAbortHandler:
 		panic(p)

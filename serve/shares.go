@@ -153,8 +153,11 @@ func (h *share) give(n int64) {
 	h.of.clients[h.client].sum -= n
 }
 
-// release gives all of a share back. A second call does nothing.
+// release gives all of a share back. A second call does nothing, nor one for no share.
 func (h *share) release() {
+	if h == nil {
+		return
+	}
 	h.of.mu.Lock()
 	defer h.of.mu.Unlock()
 	if !h.lost {

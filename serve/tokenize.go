@@ -102,26 +102,23 @@ func (d silentDecoder) Fork() tokenizer.Decoder { return silentDecoder{d.Decoder
 // must be there. nested has the unknown fields inside of others; nil: there are none.
 func (s *Server) readRequest(
 	v *visit, nested *[]string, table map[string]field, needed ...string,
-) (release func(), err error) {
+) error {
 	var name *string
 	table["model"] = optional(&name, text)
-	body, release, err := s.read(v)
+	body, err := s.read(v)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	n := needs(table, needed...)
 	ignored, err := readFields("", body, table)
-	if err = n.check(err, ignored, table); err == nil {
-		if nested != nil {
-			ignored = append(ignored, *nested...)
-		}
-		v.ignore(ignored)
-		err = s.checkModel(name)
+	if err := n.check(err, ignored, table); err != nil {
+		return err
 	}
-	if err != nil {
-		release()
+	if nested != nil {
+		ignored = append(ignored, *nested...)
 	}
-	return release, err
+	v.ignore(ignored)
+	return s.checkModel(name)
 }
 
 // mostText is the most bytes of a text that /tokenize accepts, and that /detokenize returns.
@@ -130,7 +127,7 @@ const mostText = 1 << 20
 func (s *Server) tokenize(v *visit) error {
 	var prompt, content *string
 	var pieces, strs bool
-	release, err := s.readRequest(v, nil, map[string]field{
+	err := s.readRequest(v, nil, map[string]field{
 		"prompt":  optional(&prompt, atMost(mostText)),
 		"content": optional(&content, atMost(mostText)), "with_pieces": yes(&pieces),
 		"return_token_strs": yes(&strs), "add_special_tokens": yes(new(bool)),
@@ -139,7 +136,6 @@ func (s *Server) tokenize(v *visit) error {
 	if err != nil {
 		return err
 	}
-	defer release()
 	if (prompt == nil) == (content == nil) {
 		return fieldf("prompt", "want it, or content in the way of llama-server, and not both")
 	}
@@ -225,13 +221,12 @@ func (s *Server) detokenize(v *visit) error {
 	var tokens []int
 	given := false
 	read := ids(&tokens, len(s.vocabulary.texts), mostText)
-	release, err := s.readRequest(v, nil, map[string]field{
+	err := s.readRequest(v, nil, map[string]field{
 		"tokens": noting(read, func() { given = true }),
 	}, "tokens")
 	if err != nil {
 		return err
 	}
-	defer release()
 	if !given {
 		return fieldf("tokens", "want a list of ids, found none")
 	}

@@ -44,6 +44,7 @@ type visit struct {
 	dropped  bool       // the client reads too slowly while others need the memory
 	unread   bool       // the request has a body that was not read to its end
 	reading  bool       // the body was begun to be read
+	body     *share     // the memory that it takes; nil: it was not read
 
 	status int // 0 before the answer begins; statusGone if the client went before its end
 	bytes  int64
