@@ -61,8 +61,19 @@ func (s *Server) evaluate(
 		return 0, fieldf("input", "want a string, strings, ids or lists of ids, found none")
 	}
 	err = s.placed(v, len(input), func(ctx context.Context, p *place) error {
-		if tokens, err = s.encodeInput(ctx, v.client.id, input); err != nil {
-			return err
+		for i := range input {
+			text := &input[i]
+			if !text.asIDs && text.text == "" {
+				return fieldf("input", "text %d: want at least one byte, found none", i+1)
+			}
+			err := s.encodeOne(ctx, v.client.id, text, "input", 0, allowance{})
+			if err != nil {
+				return err
+			}
+			if err := s.fits("input", len(text.ids), 0, 0); err != nil {
+				return err
+			}
+			tokens += len(text.ids)
 		}
 		v.note.prompts, v.note.promptTokens = len(input), tokens
 		if err := p.expect(float64(tokens), 0); err != nil {
@@ -86,25 +97,6 @@ func (s *Server) evaluate(
 		})
 	})
 	return tokens, err
-}
-
-// encodeInput returns the ids of the texts, and how many there are.
-func (s *Server) encodeInput(
-	ctx context.Context, client string, input prompts,
-) (tokens int, err error) {
-	for i := range input {
-		if p := &input[i]; !p.asIDs && p.text == "" {
-			return 0, fieldf("input", "text %d: want at least one byte, found none", i+1)
-		}
-		if err := s.encodeOne(ctx, client, &input[i], "input", 0, allowance{}); err != nil {
-			return 0, err
-		}
-		tokens += len(input[i].ids)
-		if err := s.fits("input", len(input[i].ids), 0, 0); err != nil {
-			return 0, err
-		}
-	}
-	return tokens, nil
 }
 
 // embeddings is the JSON of an answer.

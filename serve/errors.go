@@ -86,8 +86,7 @@ func (e *apiError) body() []byte {
 // asAPI returns err as an apiError. Any other error is a fault of the server, and its message goes
 // to the log only.
 func asAPI(err error) *apiError {
-	var known *apiError
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*apiError](err); ok {
 		return known
 	}
 	return errorf(http.StatusInternalServerError, "internal_error", "the server made a mistake")

@@ -128,13 +128,11 @@ func (q *completion) fields(s *Server) map[string]field {
 		"prompt": q.prompt.read(s),
 		"suffix": text(&q.suffix),
 		"user":   anyText, // accepted and not used
-
-		"cache_salt": atMost(mostSalt)(&q.salt),
-
-		"best_of": whole(1, s.options.MaxN)(&q.bestOf),
-
 		"echo":   yes(&q.echo),
 		"stream": yes(&q.stream),
+
+		"best_of":    whole(1, s.options.MaxN)(&q.bestOf),
+		"cache_salt": atMost(mostSalt)(&q.salt),
 
 		"return_tokens_as_token_ids": yes(&q.idTokens),
 		"return_token_ids":           yes(&q.idsToo),

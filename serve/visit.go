@@ -175,8 +175,7 @@ var errGone = errors.New("the client is gone")
 
 // gone returns why a request was ended: an error for its client, or errGone.
 func (v *visit) gone() error {
-	var known *apiError
-	if errors.As(context.Cause(v.request.Context()), &known) {
+	if known, ok := errors.AsType[*apiError](context.Cause(v.request.Context())); ok {
 		return known
 	}
 	return errGone
