@@ -12,7 +12,8 @@ import (
 	"strconv"
 	"strings"
 
-	"picogpt/inspect"
+	"picogpt/inside"
+	"picogpt/inside/steer"
 	"picogpt/internal/strictjson"
 	"picogpt/model"
 )
@@ -169,7 +170,7 @@ func (c *changes) all(s *Server) ([]model.Edit, error) {
 // the request has any.
 func (c *changes) blame(err error) error {
 	var infinite *model.NonFiniteError
-	if !errors.As(err, &infinite) && !errors.Is(err, inspect.ErrNonFinite) {
+	if !errors.As(err, &infinite) && !errors.Is(err, inside.ErrNonFinite) {
 		return err
 	}
 	switch {
