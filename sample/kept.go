@@ -1,11 +1,12 @@
 package sample
 
-// The ids that may still be drawn, from which the steps remove some.
-
 import (
 	"math"
 	"slices"
+	"sync"
 )
+
+// The ids that may still be drawn, from which the steps remove some.
 
 // kept holds the ids that may still be drawn, those of a weight above 0, in ascending order. A
 // place is an index into its slices.
@@ -146,3 +147,142 @@ func (k *kept) shutID(id int) {
 		k.scores[place], k.holes = math.Inf(-1), true
 	}
 }
+
+// Ids that may not be drawn, whatever their scores are.
+
+// shutMasked removes the ids that the constraint does not allow.
+func (s *Sampler) shutMasked() { s.shutBut(s.Open) }
+
+// shutOthers removes the ids that are not among Params.Allowed.
+func (s *Sampler) shutOthers() {
+	if s.shutBut(s.allowed); s.allowed != nil {
+		s.note("allowed tokens")
+	}
+}
+
+// allowedMask returns Params.Allowed as a mask; nil if all ids are.
+func (p *Params) allowedMask() []uint64 {
+	if len(p.Allowed) == 0 {
+		return nil
+	}
+	mask := make([]uint64, slices.Max(p.Allowed)/64+1)
+	for _, id := range p.Allowed {
+		mask[id/64] |= 1 << (id % 64)
+	}
+	return mask
+}
+
+// shutBut removes the ids whose bits are not set in a mask. Nil has all of them set, and bits beyond
+// its end are not.
+func (s *Sampler) shutBut(open []uint64) {
+	if open == nil {
+		return
+	}
+	s.holes = true
+	for id := min(64*len(open), len(s.scores)); id < len(s.scores); id++ {
+		s.scores[id] = math.Inf(-1)
+	}
+	for i, word := range open {
+		if word == math.MaxUint64 || 64*i >= len(s.scores) {
+			continue
+		}
+		scores := s.scores[64*i : min(64*i+64, len(s.scores))]
+		for j := range scores {
+			if word&1 == 0 {
+				scores[j] = math.Inf(-1)
+			}
+			word >>= 1
+		}
+	}
+}
+
+// shutGaps removes the ids that the vocabulary does not have.
+func (s *Sampler) shutGaps() {
+	for _, id := range s.gaps {
+		s.shutID(id)
+	}
+}
+
+// NewMask returns memory for Open, with a bit for each of so many ids; its contents are undefined.
+// It is valid until the next call for a sampler with the same memory.
+func (s *Sampler) NewMask(ids int) []uint64 {
+	s.mask = resized(s.mask, (ids+63)/64)
+	return s.mask
+}
+
+// shutBarred removes the ids of Barred.
+func (s *Sampler) shutBarred() {
+	for _, id := range s.Barred {
+		s.shutID(id)
+	}
+	if s.Barred != nil {
+		s.note("ban")
+	}
+}
+
+// maskSteps returns the steps that come before all others: they remove ids, whatever their scores
+// are.
+func maskSteps() []step {
+	always := func(*Params) bool { return true }
+	return []step{
+		{name: "vocabulary", on: always, do: (*Sampler).shutGaps},
+		{name: "constraint", on: always, do: (*Sampler).shutMasked},
+		{name: "ban", on: always, do: (*Sampler).shutBarred},
+		{name: "allowed tokens", on: always, do: (*Sampler).shutOthers},
+	}
+}
+
+// Memory for the choices of samplers that run together.
+
+// scratch is the working memory of a choice; nothing in it outlives the choice.
+type scratch struct {
+	kept
+	maxima []float64 // of each run of scores, before any filter; empty once scores change
+	runs   []float64 // maxima of runs of other numbers
+	terms  []float64 // [up to stretch] of a sum
+	places []int32   // places of kept that a filter leaves
+	items  []item    // the last few that reach searches
+
+	mask     []uint64  // the ids that a constraint allows
+	context  []int     // the tokens before the choice
+	rows     int       // one more than the largest id that has a logit
+	counts   []int32   // by id, 0 between uses
+	repeats  []int     // DRY's lengths of repetitions
+	nearness []float64 // distance of each surprise from the entropy
+}
+
+// A Pool is working memory for samplers that run together. It grows with the number of choices made
+// at the same time, not with the number of samplers. The zero value is empty.
+type Pool struct {
+	mu   sync.Mutex
+	free []*scratch
+}
+
+// Lend gives a sampler memory to choose in, until Return. With a nil Pool it keeps its own.
+func (p *Pool) Lend(s *Sampler) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := len(p.free)
+	if n == 0 {
+		s.scratch = &scratch{}
+		return
+	}
+	s.scratch = p.free[n-1]
+	p.free = p.free[:n-1]
+}
+
+// Return takes back the memory that Lend gave to a sampler.
+func (p *Pool) Return(s *Sampler) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.free = append(p.free, s.scratch)
+}
+
+// resized returns a slice of length n in b's memory, or in new memory if b is too small.
+func resized[T any](b []T, n int) []T { return slices.Grow(b[:0], n)[:n] }

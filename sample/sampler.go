@@ -1,7 +1,5 @@
 package sample
 
-// From one row of logits to one token.
-
 import (
 	"cmp"
 	"math"
@@ -10,6 +8,8 @@ import (
 	"picogpt/kernels"
 	"picogpt/model"
 )
+
+// From one row of logits to one token.
 
 // A Sampler chooses tokens as the package comment defines. It owns its random numbers and its
 // working memory: after the first row, choosing allocates nothing. It serves one timeline, one call
@@ -228,4 +228,79 @@ func firstNonFinite(logits []float32) int {
 	return slices.IndexFunc(logits, func(x float32) bool {
 		return math.Float32bits(x)&0x7f800000 == 0x7f800000
 	})
+}
+
+// What searches use of a sampler: scores, and the ids that the filters leave, without a draw.
+
+// Scores returns the logits after all steps before the filters, [vocabulary] or up to IDs.Size:
+// -Inf for ids that may not be drawn. They are valid until the sampler's next call.
+func (s *Sampler) Scores(logits []float32, context []int) ([]float64, error) {
+	err := s.score(Row{Logits: logits}, context)
+	return s.scores, err
+}
+
+// EachKept calls f for each id that the filters leave, in ascending order, with its score divided
+// by the temperature. It uses none of the random numbers of the draws.
+func (s *Sampler) EachKept(logits []float32, context []int, f func(id int, score float64)) error {
+	from := Row{Logits: logits}
+	if err := s.score(from, context); err != nil {
+		return err
+	}
+	if err := s.filter(from, s.likeliest()); err != nil {
+		return err
+	}
+	for i, score := range s.scores {
+		if s.weights[i] != 0 {
+			f(s.id(i), score/s.by)
+		}
+	}
+	return nil
+}
+
+// The distribution of the next token, and how many ids each step left.
+
+// A Distribution is what the next token is drawn from.
+type Distribution struct {
+	Chances []Chance // of the ids that may be drawn: likeliest first, equal ones by id
+	Steps   []Step   // that the options ask for, in order
+}
+
+// A Chance is an id that may be drawn, and its probability of being drawn.
+type Chance struct {
+	ID   int
+	Prob float64
+}
+
+// A Step is one step of the choice, under its name in [SamplerNames] or in the package comment, and
+// the number of ids that are left after it.
+type Step struct {
+	Name string
+	Left int
+}
+
+// Distribution returns what [Sampler.Next] would draw from. It uses no random number.
+func (s *Sampler) Distribution(logits []float32, context []int) (Distribution, error) {
+	before := s.State
+	var d Distribution
+	s.trace = func(name string, left int) { d.Steps = append(d.Steps, Step{name, left}) }
+	defer func() { s.State, s.trace = before, nil }()
+	if err := s.score(Row{Logits: logits}, context); err != nil {
+		return Distribution{}, err
+	}
+	best := s.likeliest()
+	if s.params.Temperature == 0 {
+		d.Steps = append(d.Steps, Step{"temperature", 1})
+		d.Chances = []Chance{{best, 1}}
+		return d, nil
+	}
+	if err := s.filter(Row{Logits: logits}, best); err != nil {
+		return Distribution{}, err
+	}
+	for i, w := range s.weights {
+		d.Chances = append(d.Chances, Chance{s.id(i), w / s.mass})
+	}
+	slices.SortFunc(d.Chances, func(a, b Chance) int {
+		return cmp.Or(cmp.Compare(b.Prob, a.Prob), cmp.Compare(a.ID, b.ID))
+	})
+	return d, nil
 }

@@ -1,14 +1,15 @@
 package sample
 
-// Typical: the ids whose surprise is nearest to the entropy.
-
 import (
 	"cmp"
 	"math"
 	"slices"
 
 	"picogpt/internal/option"
+	"picogpt/kernels"
 )
+
+// Typical: the ids whose surprise is nearest to the entropy.
 
 func typicalStep() step {
 	return step{
@@ -112,4 +113,142 @@ func (s *Sampler) nearest() []int32 {
 		return cmp.Or(cmp.Compare(s.nearness[b], s.nearness[a]), cmp.Compare(a, b))
 	})
 	return places
+}
+
+// Top-h: the likeliest ids that have a share of the entropy.
+
+func topHStep() step {
+	return step{
+		name: "top-h", kind: filter, do: (*Sampler).applyTopH,
+		on: func(p *Params) bool { return p.TopH != 0 },
+		table: func(p *Params) []option.Option {
+			return []option.Option{{
+				Name: "top-h", Value: &p.TopH, Range: option.Range{To: 1},
+				Want: "a number from 0 to 1", Default: "0",
+				Flag: option.Flag{Name: "top-h", Holder: "H", Group: option.Filters,
+					Help: "choose among the likeliest tokens that have the share H of the entropy; " +
+						"0 is off"},
+				Field: option.Field{Name: "top_h"},
+				Setting: option.Setting{Group: "More filters", Label: "Top-h", Max: 1, Step: 0.01,
+					Help: "Only the likeliest tokens, up to this part of the entropy. 0 is off."},
+			}}
+		},
+	}
+}
+
+// mostTopH is how many ids top-h looks at.
+const mostTopH = 100
+
+// applyTopH keeps, of the 100 likeliest, the beginning whose share of their entropy is at most
+// TopH.
+func (s *Sampler) applyTopH() {
+	s.removeShut()
+	if len(s.scores) > mostTopH {
+		least := s.kthLargest(s.scores, mostTopH)
+		s.weighed = false
+		s.keep(s.atLeast(s.scores, least))
+	}
+	s.need()
+	places := s.inOrder()
+	places = places[:min(mostTopH, len(places))]
+	mass := 0.0
+	for _, place := range places {
+		mass += s.weights[place]
+	}
+	logMass := kernels.Log64(mass)
+	surprise := func(place int32) float64 {
+		p := s.weights[place] / mass
+		if p == 0 {
+			return 0
+		}
+		return float64(p * (logMass - s.logWeight(int(place))))
+	}
+	entropy := 0.0
+	for _, place := range places {
+		entropy += surprise(place)
+	}
+	most := s.params.TopH * entropy
+	most += float64(most * 0x1p-40) // allows for rounding
+	through, n := 0.0, 0
+	for n < len(places) {
+		if through += surprise(places[n]); n > 0 && through > most {
+			break
+		}
+		n++
+	}
+	places = places[:n]
+	slices.Sort(places)
+	s.keep(places)
+}
+
+// Epsilon and eta: the ids above a probability, which is fixed or falls as the entropy rises.
+
+func epsilonStep() step {
+	return step{
+		name: "epsilon", also: "epsilon-cutoff", kind: filter, do: (*Sampler).applyEpsilon,
+		on: func(p *Params) bool { return p.Epsilon != 0 },
+		table: func(p *Params) []option.Option {
+			return []option.Option{{
+				Name: "epsilon", Value: &p.Epsilon, Range: option.Range{To: belowOne},
+				Want: "a number from 0 (off) to below 1", Default: "0",
+				Flag: option.Flag{Name: "epsilon", Holder: "P", Group: option.Filters,
+					Others: "epsilon-cutoff",
+					Help:   "choose among tokens at least P likely; 0 is off"},
+				Field: option.Field{Name: "epsilon_cutoff"},
+				Setting: option.Setting{Group: "More filters", Label: "Epsilon",
+					Max: 0.5, Step: 0.001, Slider: 0.05,
+					Help: "Only tokens at least so likely. 0 is off."},
+			}}
+		},
+	}
+}
+
+// belowOne is the largest number below 1. A limit of 1 would remove every token.
+var belowOne = math.Nextafter(1, 0)
+
+func etaStep() step {
+	return step{
+		name: "eta", also: "eta-cutoff", kind: filter, do: (*Sampler).applyEta,
+		on: func(p *Params) bool { return p.Eta != 0 },
+		table: func(p *Params) []option.Option {
+			return []option.Option{{
+				Name: "eta", Value: &p.Eta, Range: option.Range{To: belowOne},
+				Want: "a number from 0 (off) to below 1", Default: "0",
+				Flag: option.Flag{Name: "eta", Holder: "P", Group: option.Filters,
+					Others: "eta-cutoff",
+					Help: "choose among tokens at least P likely, or less where the model is " +
+						"unsure; 0 is off"},
+				Field: option.Field{Name: "eta_cutoff"},
+				Setting: option.Setting{Group: "More filters", Label: "Eta",
+					Max: 0.5, Step: 0.001, Slider: 0.05,
+					Help: "The same, less strict where the model is unsure. 0 is off."},
+			}}
+		},
+	}
+}
+
+// applyEpsilon removes the ids less likely than Epsilon.
+func (s *Sampler) applyEpsilon() {
+	s.ready()
+	s.removeUnlikely(s.params.Epsilon)
+}
+
+// applyEta removes the ids less likely than Eta, or than sqrt(Eta)·exp(-entropy) if that is less.
+func (s *Sampler) applyEta() {
+	s.ready()
+	entropy, _ := s.entropy()
+	eta := s.params.Eta
+	eta = min(eta, math.Sqrt(eta)*kernels.Exp64(-entropy))
+	s.removeUnlikely(eta)
+}
+
+// removeUnlikely removes the ids less likely than p. Where fewer than s.least would stay, it keeps
+// so many of the likeliest, and all that equal the last of them.
+func (s *Sampler) removeUnlikely(p float64) {
+	places := s.atLeast(s.weights, p*s.mass)
+	if n := min(s.least, len(s.scores)); len(places) < n {
+		least := s.scores[s.inOrder()[n-1]]
+		places = s.atLeast(s.scores, least)
+	}
+	s.keep(places)
 }
