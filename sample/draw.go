@@ -1,5 +1,7 @@
 package sample
 
+// Weights of the ids that may be drawn: their sums, their entropy, and the draw.
+
 import (
 	"math"
 	"math/rand/v2"
@@ -8,19 +10,12 @@ import (
 	"picogpt/kernels"
 )
 
-// Weights of the ids that may be drawn, and the draw.
-
 // likeliest returns the place of the largest score, of equal ones that of the lowest id.
 func (s *Sampler) likeliest() int {
 	const run = kernels.MaximaRun
 	s.maxima = resized(s.maxima, (len(s.scores)+run-1)/run)
 	s.Leaves.Maxima(s.maxima, s.scores)
-	best := 0
-	for i, x := range s.maxima {
-		if x > s.maxima[best] {
-			best = i
-		}
-	}
+	best := kernels.Argmax(s.maxima)
 	return best*run + slices.Index(s.scores[best*run:], s.maxima[best])
 }
 
@@ -79,8 +74,6 @@ func (s *Sampler) draw() int {
 
 // uniform returns the next number of [0, 1).
 func uniform(random *rand.PCG) float64 { return float64(random.Uint64()>>11) * 0x1p-53 }
-
-// The entropy of the ids that may be drawn: how unsure the model is.
 
 // entropy returns the entropy of the ids that may be drawn, in nats, and the logarithm of the mass.
 // The logarithm of a probability is its score divided by the temperature, minus logMass.

@@ -1,5 +1,7 @@
 package sample
 
+// From one row of logits to one token, or to all that may be drawn.
+
 import (
 	"cmp"
 	"math"
@@ -8,8 +10,6 @@ import (
 	"picogpt/kernels"
 	"picogpt/model"
 )
-
-// From one row of logits to one token.
 
 // A Sampler chooses tokens as the package comment defines. It owns its random numbers and its
 // working memory: after the first row, choosing allocates nothing. It serves one timeline, one call
@@ -184,7 +184,7 @@ func (s *Sampler) left() (n int) {
 // filters.
 func (s *Sampler) score(from Row, context []int) error {
 	if !s.load(from, context) {
-		return &model.NonFiniteError{Position: len(context) - 1, ID: firstNonFinite(from.Logits)}
+		return &model.NonFiniteError{Position: len(context) - 1, ID: kernels.FirstNonFinite(from.Logits)}
 	}
 	for i := range s.ahead {
 		s.ahead[i].do(s)
@@ -223,15 +223,6 @@ func (s *Sampler) load(from Row, context []int) bool {
 	return finite
 }
 
-// firstNonFinite returns the place of the first NaN or infinity.
-func firstNonFinite(logits []float32) int {
-	return slices.IndexFunc(logits, func(x float32) bool {
-		return math.Float32bits(x)&0x7f800000 == 0x7f800000
-	})
-}
-
-// What searches use of a sampler: scores, and the ids that the filters leave, without a draw.
-
 // Scores returns the logits after all steps before the filters, [vocabulary] or up to IDs.Size:
 // -Inf for ids that may not be drawn. They are valid until the sampler's next call.
 func (s *Sampler) Scores(logits []float32, context []int) ([]float64, error) {
@@ -256,8 +247,6 @@ func (s *Sampler) EachKept(logits []float32, context []int, f func(id int, score
 	}
 	return nil
 }
-
-// The distribution of the next token, and how many ids each step left.
 
 // A Distribution is what the next token is drawn from.
 type Distribution struct {
