@@ -50,7 +50,7 @@ func TestAdaptive(t *testing.T) {
 						one.Prob, want[one.ID])
 				}
 			}
-			adaptiveStep().drew(s, c.drawn[i]) // nothing is filtered: each place is its id
+			adaptiveStep.drew(s, c.drawn[i]) // nothing is filtered: each place is its id
 		}
 	}
 }

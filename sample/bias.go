@@ -1,5 +1,7 @@
 package sample
 
+// Numbers that are added to logits: of tokens, and of sequences of tokens.
+
 import (
 	"fmt"
 	"math"
@@ -11,8 +13,6 @@ import (
 	"picogpt/internal/quote"
 )
 
-// Numbers that are added to logits.
-
 // A Bias adds Value to the logit of the last of its ids where the context ends with the others,
 // which a bias of one id does everywhere. A Value of -Inf removes the id. Several biases of an id
 // add up.
@@ -22,24 +22,22 @@ type Bias struct {
 	Text  string // in place of IDs: Params.Open finds them
 }
 
-func biasStep() step {
-	return step{
-		name: "logit-bias", kind: first, do: (*Sampler).addBiases,
-		on: func(p *Params) bool { return len(p.Bias) > 0 },
-		table: func(p *Params) []option.Option {
-			return []option.Option{{
-				Name: "bias", Value: (*biases)(&p.Bias), Check: func() string { return wrongBias(p.Bias) },
-				Flag: option.Flag{Name: "logit-bias", Holder: "ID|TEXT=X", Group: option.Wanted,
-					Help: "add X to the logit of a token, which is its id or its text, as in " +
-						"' Lily=5'; -inf forbids the token; the flag may be repeated"},
-				Field: option.Field{Name: "logit_bias", Range: option.Range{From: -100, To: 100}},
-				Setting: option.Setting{Group: "Words and tokens", Label: "Bias of tokens",
-					Read: "bias",
-					Help: "An id and a number a line, such as 198 -5: less than 0 makes the token " +
-						"rarer, -100 forbids it."},
-			}}
-		},
-	}
+var biasStep = step{
+	name: "logit-bias", kind: first, do: (*Sampler).addBiases,
+	on: func(p *Params) bool { return len(p.Bias) > 0 },
+	table: func(p *Params) []option.Option {
+		return []option.Option{{
+			Name: "bias", Value: (*biases)(&p.Bias), Check: func() string { return wrongBias(p.Bias) },
+			Flag: option.Flag{Name: "logit-bias", Holder: "ID|TEXT=X", Group: option.Wanted,
+				Help: "add X to the logit of a token, which is its id or its text, as in " +
+					"' Lily=5'; -inf forbids the token; the flag may be repeated"},
+			Field: option.Field{Name: "logit_bias", Range: option.Range{From: -100, To: 100}},
+			Setting: option.Setting{Group: "Words and tokens", Label: "Bias of tokens",
+				Read: "bias",
+				Help: "An id and a number a line, such as 198 -5: less than 0 makes the token " +
+					"rarer, -100 forbids it."},
+		}}
+	},
 }
 
 func wrongBias(all []Bias) string {
@@ -133,26 +131,22 @@ func endsWith(tokens, end []int) bool {
 	return true
 }
 
-// Biases of sequences of tokens, which are given as texts.
-
-func sequenceBiasStep() step {
-	return step{
-		name: "sequence-bias", kind: first, do: (*Sampler).addSequenceBiases,
-		on: func(p *Params) bool { return len(p.SequenceBias) > 0 },
-		table: func(p *Params) []option.Option {
-			return []option.Option{{
-				Name: "sequence bias", Value: (*sequenceBiases)(&p.SequenceBias),
-				Check: func() string { return wrongBias(p.SequenceBias) },
-				Flag: option.Flag{Name: "sequence-bias", Holder: "TEXT=X", Group: option.Wanted,
-					Help: "add X to the logit of the last token of TEXT where the text so far ends " +
-						"with its others, as in ' red apple=-5'; TEXT is several tokens, or one, as " +
-						"it is written, so that a space before a word counts; -inf forbids TEXT; the " +
-						"flag may be repeated"},
-				Field: option.Field{Name: "sequence_bias", Most: 1000,
-					Range: option.Range{From: -100, To: 100}},
-			}}
-		},
-	}
+var sequenceBiasStep = step{
+	name: "sequence-bias", kind: first, do: (*Sampler).addSequenceBiases,
+	on: func(p *Params) bool { return len(p.SequenceBias) > 0 },
+	table: func(p *Params) []option.Option {
+		return []option.Option{{
+			Name: "sequence bias", Value: (*sequenceBiases)(&p.SequenceBias),
+			Check: func() string { return wrongBias(p.SequenceBias) },
+			Flag: option.Flag{Name: "sequence-bias", Holder: "TEXT=X", Group: option.Wanted,
+				Help: "add X to the logit of the last token of TEXT where the text so far ends " +
+					"with its others, as in ' red apple=-5'; TEXT is several tokens, or one, as " +
+					"it is written, so that a space before a word counts; -inf forbids TEXT; the " +
+					"flag may be repeated"},
+			Field: option.Field{Name: "sequence_bias", Most: 1000,
+				Range: option.Range{From: -100, To: 100}},
+		}}
+	},
 }
 
 func (s *Sampler) addSequenceBiases() { s.add(s.params.SequenceBias) }

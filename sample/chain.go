@@ -1,5 +1,7 @@
 package sample
 
+// The steps of a sampler: their table, their order, and the error where they leave no id.
+
 import (
 	"fmt"
 	"math/rand/v2"
@@ -8,8 +10,6 @@ import (
 
 	"picogpt/internal/option"
 )
-
-// The steps of a sampler: their table, their order, and whose definitions they follow.
 
 // A step changes which ids may be drawn, or how likely they are.
 type step struct {
@@ -44,10 +44,10 @@ const (
 // steps returns all steps but those that mask ids, in the order in which help lists their options.
 func steps() []step {
 	return []step{
-		temperatureStep(), topKStep(), topPStep(), minPStep(), typicalStep(), epsilonStep(),
-		etaStep(), topHStep(), topNSigmaStep(), xtcStep(), mirostatStep(), adaptiveStep(),
-		penaltiesStep(), noRepeatStep(), dryStep(), biasStep(), minTokensStep(), guidanceStep(),
-		sequenceBiasStep(), lengthDecayStep(),
+		temperatureStep, topKStep, topPStep, minPStep, typicalStep, epsilonStep,
+		etaStep, topHStep, topNSigmaStep, xtcStep, mirostatStep, adaptiveStep,
+		penaltiesStep, noRepeatStep, dryStep, biasStep, minTokensStep, guidanceStep,
+		sequenceBiasStep, lengthDecayStep,
 	}
 }
 
@@ -176,8 +176,6 @@ func (s *Sampler) plan(p *Params) error {
 	}
 	return nil
 }
-
-// The error where no id is left to draw: it names the steps that removed the ids.
 
 // A NoIDError says that the options leave no id to draw.
 type NoIDError struct {

@@ -1,5 +1,8 @@
 package sample
 
+// DRY, "don't repeat yourself" (text-generation-webui's pull request 5677, llama.cpp's 9702): an id
+// that would continue a repetition of the newest tokens is penalised by the repetition's length.
+
 import (
 	"context"
 	"fmt"
@@ -12,9 +15,6 @@ import (
 	"picogpt/kernels"
 	"picogpt/model"
 )
-
-// DRY, "don't repeat yourself" (text-generation-webui's pull request 5677, llama.cpp's 9702): an id
-// that would continue a repetition of the newest tokens is penalised by the repetition's length.
 
 // DRY penalises an id that would repeat what followed the newest tokens when they occurred before:
 // its logit loses Multiplier·Base^(length - AllowedLength), where length is that of the repetition,
@@ -30,11 +30,9 @@ type DRY struct {
 	Breakers [][]int
 }
 
-func dryStep() step {
-	return step{
-		name: "dry", kind: ofContext, do: (*Sampler).applyDRY, table: dryTable,
-		on: func(p *Params) bool { return p.DRY.Multiplier != 0 && p.DRY.Base >= 1 },
-	}
+var dryStep = step{
+	name: "dry", kind: ofContext, do: (*Sampler).applyDRY, table: dryTable,
+	on: func(p *Params) bool { return p.DRY.Multiplier != 0 && p.DRY.Base >= 1 },
 }
 
 func dryTable(p *Params) []option.Option {
@@ -204,8 +202,6 @@ func (s *Sampler) sinceBreaker(w []int) int {
 	}
 	return n
 }
-
-// DRY's breakers as strings: the ids in which one begins, and the ids that follow it.
 
 // Limits of breakers, far above what is usual: names, punctuation and line ends.
 const (

@@ -21,11 +21,9 @@ type Guidance struct {
 	Text     string  // in place of Negative, for Params.Open
 }
 
-func guidanceStep() step {
-	return step{
-		name: "guidance", kind: ahead, do: (*Sampler).guide, table: guidanceTable,
-		on: func(p *Params) bool { return p.Guidance.On() },
-	}
+var guidanceStep = step{
+	name: "guidance", kind: ahead, do: (*Sampler).guide, table: guidanceTable,
+	on: func(p *Params) bool { return p.Guidance.On() },
 }
 
 func guidanceTable(p *Params) []option.Option {

@@ -1,12 +1,12 @@
 package sample
 
+// The ids that may still be drawn, those that never may, and the memory for them.
+
 import (
 	"math"
 	"slices"
 	"sync"
 )
-
-// The ids that may still be drawn, from which the steps remove some.
 
 // kept holds the ids that may still be drawn, those of a weight above 0, in ascending order. A
 // place is an index into its slices.
@@ -148,8 +148,6 @@ func (k *kept) shutID(id int) {
 	}
 }
 
-// Ids that may not be drawn, whatever their scores are.
-
 // shutMasked removes the ids that the constraint does not allow.
 func (s *Sampler) shutMasked() { s.shutBut(s.Open) }
 
@@ -231,8 +229,6 @@ func maskSteps() []step {
 		{name: "allowed tokens", on: always, do: (*Sampler).shutOthers},
 	}
 }
-
-// Memory for the choices of samplers that run together.
 
 // scratch is the working memory of a choice; nothing in it outlives the choice.
 type scratch struct {

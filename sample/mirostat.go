@@ -1,5 +1,7 @@
 package sample
 
+// Steps that remember: Mirostat's limit, the mean of adaptive-p, XTC's own random numbers.
+
 import (
 	"math"
 
@@ -17,13 +19,11 @@ type Mirostat struct {
 	Eta     float64 // how fast the limit follows; 0.1 is usual
 }
 
-func mirostatStep() step {
-	return step{
-		name: "mirostat", kind: instead, do: (*Sampler).applyMirostat, drew: (*Sampler).follow,
-		on:    func(p *Params) bool { return p.Mirostat.Version != 0 },
-		begin: func(p *Params, s *State) { s.mu = 2 * p.Mirostat.Tau },
-		table: mirostatTable,
-	}
+var mirostatStep = step{
+	name: "mirostat", kind: instead, do: (*Sampler).applyMirostat, drew: (*Sampler).follow,
+	on:    func(p *Params) bool { return p.Mirostat.Version != 0 },
+	begin: func(p *Params, s *State) { s.mu = 2 * p.Mirostat.Tau },
+	table: mirostatTable,
 }
 
 func mirostatTable(p *Params) []option.Option {
@@ -146,18 +146,16 @@ type Adaptive struct {
 	Decay  float64 // the weight of a token relative to the next, in [0, 0.99]; 0.9 is usual
 }
 
-func adaptiveStep() step {
-	return step{
-		name: "adaptive-p", kind: last, do: (*Sampler).applyAdaptive, table: adaptiveTable,
-		on: func(p *Params) bool { return p.Adaptive.Target > 0 },
-		begin: func(p *Params, s *State) {
-			n := 1 / (1 - p.Adaptive.Decay)
-			s.drawn = average{sum: p.Adaptive.Target * n, n: n}
-		},
-		drew: func(s *Sampler, place int) {
-			s.State.drawn.add(s.nearness[place], s.params.Adaptive.Decay)
-		},
-	}
+var adaptiveStep = step{
+	name: "adaptive-p", kind: last, do: (*Sampler).applyAdaptive, table: adaptiveTable,
+	on: func(p *Params) bool { return p.Adaptive.Target > 0 },
+	begin: func(p *Params, s *State) {
+		n := 1 / (1 - p.Adaptive.Decay)
+		s.drawn = average{sum: p.Adaptive.Target * n, n: n}
+	},
+	drew: func(s *Sampler, place int) {
+		s.State.drawn.add(s.nearness[place], s.params.Adaptive.Decay)
+	},
 }
 
 func adaptiveTable(p *Params) []option.Option {
@@ -212,11 +210,9 @@ func (s *Sampler) applyAdaptive() {
 // XTC, "exclude top choices" (text-generation-webui, llama.cpp): with some probability, of the ids
 // that are likely enough all but the least likely are removed.
 
-func xtcStep() step {
-	return step{
-		name: "xtc", kind: filter, do: (*Sampler).applyXTC, table: xtcTable,
-		on: func(p *Params) bool { return p.XTCProbability != 0 },
-	}
+var xtcStep = step{
+	name: "xtc", kind: filter, do: (*Sampler).applyXTC, table: xtcTable,
+	on: func(p *Params) bool { return p.XTCProbability != 0 },
 }
 
 func xtcTable(p *Params) []option.Option {

@@ -1,5 +1,7 @@
 package sample
 
+// The options of a sampler: their table, their checks, and the texts that become ids.
+
 import (
 	"bytes"
 	"context"
@@ -12,8 +14,6 @@ import (
 	"picogpt/internal/quote"
 	"picogpt/tokenizer"
 )
-
-// The options of a sampler.
 
 // Params are the options of the choice of a token from logits. The zero value is greedy: it chooses
 // the largest logit, and all else is off. The package comment gives the order in which the options
@@ -88,8 +88,6 @@ type Params struct {
 	Generated int
 }
 
-// Checks of the options.
-
 // An OptionError is a mistake in the options: they are wrong for every model and every prompt.
 type OptionError struct{ Err error }
 
@@ -106,8 +104,6 @@ func (p *Params) Check() error {
 }
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
-
-// The table of the options. The options of a step are in the file of the step.
 
 func init() { option.Register((*Params).table) }
 
@@ -191,8 +187,6 @@ func (o *order) Set(text string) error {
 }
 
 func (o *order) String() string { return string(*o) }
-
-// Options that are texts, which a tokenizer turns into ids.
 
 // Open turns the texts in p into tokens of t: those of Bias, each of which must be one token, those
 // of SequenceBias, that of Guidance, and DRY's breakers unless p has DRYStrings. A text that cannot

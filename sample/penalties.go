@@ -1,5 +1,7 @@
 package sample
 
+// Penalties for ids that occurred before, and for sequences of ids.
+
 import (
 	"math"
 	"slices"
@@ -7,18 +9,14 @@ import (
 	"picogpt/internal/option"
 )
 
-// Penalties for ids that occurred before: repetition, frequency and presence.
-
-func penaltiesStep() step {
-	return step{
-		name: "penalties",
-		also: "repeat-penalty repetition-penalty frequency-penalty presence-penalty",
-		kind: ofContext, do: (*Sampler).applyPenalties, table: penaltyTable,
-		on: func(p *Params) bool {
-			return p.RepeatPenalty != 0 && p.RepeatPenalty != 1 || p.FrequencyPenalty != 0 ||
-				p.PresencePenalty != 0
-		},
-	}
+var penaltiesStep = step{
+	name: "penalties",
+	also: "repeat-penalty repetition-penalty frequency-penalty presence-penalty",
+	kind: ofContext, do: (*Sampler).applyPenalties, table: penaltyTable,
+	on: func(p *Params) bool {
+		return p.RepeatPenalty != 0 && p.RepeatPenalty != 1 || p.FrequencyPenalty != 0 ||
+			p.PresencePenalty != 0
+	},
 }
 
 func penaltyTable(p *Params) []option.Option {
@@ -146,25 +144,23 @@ func (s *Sampler) zeroCounts() []int32 {
 
 // No sequence of n ids occurs twice.
 
-func noRepeatStep() step {
-	return step{
-		name: "no-repeat-ngram", also: "no-repeat-ngram-size", kind: ofContext, do: (*Sampler).shutNgrams,
-		on: func(p *Params) bool { return p.NoRepeatNgram > 0 },
-		table: func(p *Params) []option.Option {
-			return []option.Option{{
-				Name: "no-repeat n-gram", Value: &p.NoRepeatNgram, Want: "0 (off) or more",
-				Default: "0",
-				Flag: option.Flag{Name: "no-repeat-ngram", Holder: "N", Group: option.Repetition,
-					Others: "no-repeat-ngram-size ngram",
-					Help:   "write no sequence of N tokens twice; 0 is off"},
-				Field: option.Field{Name: "no_repeat_ngram_size",
-					Range: option.Range{To: option.Most}},
-				Setting: option.Setting{Group: "Repetition", Label: "No repeated n-gram",
-					Max: 100, Step: 1, Slider: 10,
-					Help: "No sequence of so many tokens occurs twice. 0 is off."},
-			}}
-		},
-	}
+var noRepeatStep = step{
+	name: "no-repeat-ngram", also: "no-repeat-ngram-size", kind: ofContext, do: (*Sampler).shutNgrams,
+	on: func(p *Params) bool { return p.NoRepeatNgram > 0 },
+	table: func(p *Params) []option.Option {
+		return []option.Option{{
+			Name: "no-repeat n-gram", Value: &p.NoRepeatNgram, Want: "0 (off) or more",
+			Default: "0",
+			Flag: option.Flag{Name: "no-repeat-ngram", Holder: "N", Group: option.Repetition,
+				Others: "no-repeat-ngram-size ngram",
+				Help:   "write no sequence of N tokens twice; 0 is off"},
+			Field: option.Field{Name: "no_repeat_ngram_size",
+				Range: option.Range{To: option.Most}},
+			Setting: option.Setting{Group: "Repetition", Label: "No repeated n-gram",
+				Max: 100, Step: 1, Slider: 10,
+				Help: "No sequence of so many tokens occurs twice. 0 is off."},
+		}}
+	},
 }
 
 // shutNgrams removes the ids that would complete an n-gram that occurred before.

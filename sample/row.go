@@ -1,5 +1,7 @@
 package sample
 
+// The logits after a context, the score of a token, and the ids that score best.
+
 import (
 	"cmp"
 	"math/bits"
@@ -8,8 +10,6 @@ import (
 	"picogpt/kernels"
 	"picogpt/model"
 )
-
-// The logits after a context: all of them, or the greatest where those decide.
 
 // A Row is the logits after a token.
 type Row struct {
@@ -115,8 +115,6 @@ func (s *Sampler) Decisive(vocabulary int) int {
 	}
 	return k
 }
-
-// The score of a token, and the ids that score best.
 
 // LogProb returns the natural logarithm of the probability that logits [vocabulary] give to id: the
 // log-softmax of the model's own logits in float64, before penalty, temperature and filters, over

@@ -1,5 +1,7 @@
 package sample
 
+// Filters by the scores: top-k, min-p, top-n-sigma.
+
 import (
 	"cmp"
 	"math"
@@ -11,24 +13,22 @@ import (
 
 // Top-k: the ids of the greatest scores, found without sorting the vocabulary.
 
-func topKStep() step {
-	return step{
-		name: "top-k", kind: filter, do: (*Sampler).applyTopK,
-		on: func(p *Params) bool { return p.TopK != 0 },
-		table: func(p *Params) []option.Option {
-			return []option.Option{{
-				Name: "top-k", Value: &p.TopK, Want: "0 (off) or more",
-				Default: "0", Usual: "40", In: option.Corpus,
-				Settle: func() { p.TopK = max(0, p.TopK) }, // in requests, -1 is off
-				Flag: option.Flag{Name: "top-k", Holder: "K", Group: option.WhichOnes, Others: "k",
-					Help: "choose among the K likeliest tokens; 0 is no limit"},
-				Field: option.Field{Name: "top_k", Range: option.Range{From: -1, To: option.Most}},
-				Setting: option.Setting{Group: "Filters", Label: "Top-k",
-					Max: 1000, Step: 1, Slider: 100,
-					Help: "Only so many of the likeliest tokens. 0 is off."},
-			}}
-		},
-	}
+var topKStep = step{
+	name: "top-k", kind: filter, do: (*Sampler).applyTopK,
+	on: func(p *Params) bool { return p.TopK != 0 },
+	table: func(p *Params) []option.Option {
+		return []option.Option{{
+			Name: "top-k", Value: &p.TopK, Want: "0 (off) or more",
+			Default: "0", Usual: "40", In: option.Corpus,
+			Settle: func() { p.TopK = max(0, p.TopK) }, // in requests, -1 is off
+			Flag: option.Flag{Name: "top-k", Holder: "K", Group: option.WhichOnes, Others: "k",
+				Help: "choose among the K likeliest tokens; 0 is no limit"},
+			Field: option.Field{Name: "top_k", Range: option.Range{From: -1, To: option.Most}},
+			Setting: option.Setting{Group: "Filters", Label: "Top-k",
+				Max: 1000, Step: 1, Slider: 100,
+				Help: "Only so many of the likeliest tokens. 0 is off."},
+		}}
+	},
 }
 
 // applyTopK removes the ids below the k-th largest score, and those that are never drawn. Division
@@ -85,24 +85,22 @@ func (s *Sampler) inOrder() []int32 {
 
 // Min-p: the ids that are likely enough compared with the likeliest.
 
-func minPStep() step {
-	return step{
-		name: "min-p", kind: filter, do: (*Sampler).applyMinP,
-		on: func(p *Params) bool { return p.MinP != 0 },
-		table: func(p *Params) []option.Option {
-			return []option.Option{{
-				Name: "min-p", Value: &p.MinP, Range: option.Range{To: 1},
-				Want: "a number from 0 (off) to 1", Default: "0", In: option.Corpus,
-				Flag: option.Flag{Name: "min-p", Holder: "P", Group: option.WhichOnes,
-					Help: "choose among tokens at least P times as likely as the likeliest; " +
-						"0 is no limit"},
-				Field: option.Field{Name: "min_p"},
-				Setting: option.Setting{Group: "Filters", Label: "Min-p", Max: 1, Step: 0.01,
-					Help: "Only tokens that have this part of the likeliest one's probability. " +
-						"0 is off."},
-			}}
-		},
-	}
+var minPStep = step{
+	name: "min-p", kind: filter, do: (*Sampler).applyMinP,
+	on: func(p *Params) bool { return p.MinP != 0 },
+	table: func(p *Params) []option.Option {
+		return []option.Option{{
+			Name: "min-p", Value: &p.MinP, Range: option.Range{To: 1},
+			Want: "a number from 0 (off) to 1", Default: "0", In: option.Corpus,
+			Flag: option.Flag{Name: "min-p", Holder: "P", Group: option.WhichOnes,
+				Help: "choose among tokens at least P times as likely as the likeliest; " +
+					"0 is no limit"},
+			Field: option.Field{Name: "min_p"},
+			Setting: option.Setting{Group: "Filters", Label: "Min-p", Max: 1, Step: 0.01,
+				Help: "Only tokens that have this part of the likeliest one's probability. " +
+					"0 is off."},
+		}}
+	},
 }
 
 // applyMinP removes the ids less likely than MinP times the likeliest, whose weight is 1.
@@ -122,27 +120,25 @@ func (s *Sampler) applyMinP() {
 
 // Top-n-sigma: the ids whose scores are within some standard deviations of the largest.
 
-func topNSigmaStep() step {
-	return step{
-		name: "top-n-sigma", also: "top-nsigma", kind: filter, do: (*Sampler).applyTopNSigma,
-		on: func(p *Params) bool { return p.TopNSigma != 0 },
-		table: func(p *Params) []option.Option {
-			return []option.Option{{
-				Name: "top-n-sigma", Value: &p.TopNSigma, Want: "0 or a finite number above it",
-				Default: "0",
-				Settle:  func() { p.TopNSigma = max(0, p.TopNSigma) }, // in requests, -1 is off
-				Flag: option.Flag{Name: "top-n-sigma", Holder: "N", Group: option.Filters,
-					Others: "top-nsigma nsigma", Help: "choose among tokens whose logit is at most N " +
-						"standard deviations below the greatest; 0 is off"},
-				Field: option.Field{Name: "top_n_sigma",
-					Range: option.Range{From: -1, To: option.MostNumber}},
-				Setting: option.Setting{Group: "More filters", Label: "Top-n-sigma",
-					Max: 20, Step: 0.1, Slider: 5,
-					Help: "Only tokens within so many standard deviations of the largest logit. " +
-						"0 is off."},
-			}}
-		},
-	}
+var topNSigmaStep = step{
+	name: "top-n-sigma", also: "top-nsigma", kind: filter, do: (*Sampler).applyTopNSigma,
+	on: func(p *Params) bool { return p.TopNSigma != 0 },
+	table: func(p *Params) []option.Option {
+		return []option.Option{{
+			Name: "top-n-sigma", Value: &p.TopNSigma, Want: "0 or a finite number above it",
+			Default: "0",
+			Settle:  func() { p.TopNSigma = max(0, p.TopNSigma) }, // in requests, -1 is off
+			Flag: option.Flag{Name: "top-n-sigma", Holder: "N", Group: option.Filters,
+				Others: "top-nsigma nsigma", Help: "choose among tokens whose logit is at most N " +
+					"standard deviations below the greatest; 0 is off"},
+			Field: option.Field{Name: "top_n_sigma",
+				Range: option.Range{From: -1, To: option.MostNumber}},
+			Setting: option.Setting{Group: "More filters", Label: "Top-n-sigma",
+				Max: 20, Step: 0.1, Slider: 5,
+				Help: "Only tokens within so many standard deviations of the largest logit. " +
+					"0 is off."},
+		}}
+	},
 }
 
 // applyTopNSigma removes the ids whose score is below the largest by more than TopNSigma times the

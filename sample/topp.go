@@ -1,5 +1,7 @@
 package sample
 
+// Top-p: the likeliest ids that together have a probability, found without sorting the vocabulary.
+
 import (
 	"cmp"
 	"math"
@@ -10,27 +12,23 @@ import (
 	"picogpt/model"
 )
 
-// Top-p: the likeliest ids that together have a probability, found without sorting the vocabulary.
-
-func topPStep() step {
-	return step{
-		name: "top-p", kind: filter, do: (*Sampler).applyTopP,
-		on: func(p *Params) bool { return p.TopP != 0 && p.TopP != 1 },
-		table: func(p *Params) []option.Option {
-			return []option.Option{{
-				Name: "top-p", Value: &p.TopP, Range: option.Range{To: 1},
-				Want: "a number from 0 to 1 (off)", Default: "1", In: option.Corpus,
-				Settle: func() { leastForZero(&p.TopP) },
-				Flag: option.Flag{Name: "top-p", Holder: "P", Group: option.WhichOnes,
-					Others: "nucleus p", Help: "choose among the likeliest tokens that have the " +
-						"probability P together; 1 is no limit"},
-				Field: option.Field{Name: "top_p"},
-				Setting: option.Setting{Group: "Filters", Label: "Top-p",
-					Min: 0.01, Max: 1, Step: 0.01,
-					Help: "Only the likeliest tokens that together have this probability. 1 is off."},
-			}}
-		},
-	}
+var topPStep = step{
+	name: "top-p", kind: filter, do: (*Sampler).applyTopP,
+	on: func(p *Params) bool { return p.TopP != 0 && p.TopP != 1 },
+	table: func(p *Params) []option.Option {
+		return []option.Option{{
+			Name: "top-p", Value: &p.TopP, Range: option.Range{To: 1},
+			Want: "a number from 0 to 1 (off)", Default: "1", In: option.Corpus,
+			Settle: func() { leastForZero(&p.TopP) },
+			Flag: option.Flag{Name: "top-p", Holder: "P", Group: option.WhichOnes,
+				Others: "nucleus p", Help: "choose among the likeliest tokens that have the " +
+					"probability P together; 1 is no limit"},
+			Field: option.Field{Name: "top_p"},
+			Setting: option.Setting{Group: "Filters", Label: "Top-p",
+				Min: 0.01, Max: 1, Step: 0.01,
+				Help: "Only the likeliest tokens that together have this probability. 1 is off."},
+		}}
+	},
 }
 
 // leastForZero replaces 0 by the smallest number above it. As in Hugging Face, a filter that a user

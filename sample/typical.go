@@ -1,5 +1,7 @@
 package sample
 
+// Filters by probability and entropy: typical, top-h, epsilon, eta.
+
 import (
 	"cmp"
 	"math"
@@ -11,26 +13,24 @@ import (
 
 // Typical: the ids whose surprise is nearest to the entropy.
 
-func typicalStep() step {
-	return step{
-		name: "typical", also: "typ-p typical-p", kind: filter, do: (*Sampler).applyTypical,
-		on: func(p *Params) bool { return p.Typical != 0 && p.Typical != 1 },
-		table: func(p *Params) []option.Option {
-			return []option.Option{{
-				Name: "typical", Value: &p.Typical, Range: option.Range{To: 1},
-				Want: "a number from 0 to 1", Default: "1",
-				Settle: func() { leastForZero(&p.Typical) },
-				Flag: option.Flag{Name: "typical", Holder: "P", Group: option.Filters,
-					Others: "typical-p", Help: "choose among the tokens whose surprise is nearest to " +
-						"what is expected, that have the probability P together; 1 is off"},
-				Field: option.Field{Name: "typical_p"},
-				Setting: option.Setting{Group: "More filters", Label: "Typical",
-					Min: 0.01, Max: 1, Step: 0.01,
-					Help: "Only tokens about as surprising as expected here, up to this " +
-						"probability. 1 is off."},
-			}}
-		},
-	}
+var typicalStep = step{
+	name: "typical", also: "typ-p typical-p", kind: filter, do: (*Sampler).applyTypical,
+	on: func(p *Params) bool { return p.Typical != 0 && p.Typical != 1 },
+	table: func(p *Params) []option.Option {
+		return []option.Option{{
+			Name: "typical", Value: &p.Typical, Range: option.Range{To: 1},
+			Want: "a number from 0 to 1", Default: "1",
+			Settle: func() { leastForZero(&p.Typical) },
+			Flag: option.Flag{Name: "typical", Holder: "P", Group: option.Filters,
+				Others: "typical-p", Help: "choose among the tokens whose surprise is nearest to " +
+					"what is expected, that have the probability P together; 1 is off"},
+			Field: option.Field{Name: "typical_p"},
+			Setting: option.Setting{Group: "More filters", Label: "Typical",
+				Min: 0.01, Max: 1, Step: 0.01,
+				Help: "Only tokens about as surprising as expected here, up to this " +
+					"probability. 1 is off."},
+		}}
+	},
 }
 
 // applyTypical keeps the ids whose surprise is nearest to the entropy, as many as together have the
@@ -117,23 +117,21 @@ func (s *Sampler) nearest() []int32 {
 
 // Top-h: the likeliest ids that have a share of the entropy.
 
-func topHStep() step {
-	return step{
-		name: "top-h", kind: filter, do: (*Sampler).applyTopH,
-		on: func(p *Params) bool { return p.TopH != 0 },
-		table: func(p *Params) []option.Option {
-			return []option.Option{{
-				Name: "top-h", Value: &p.TopH, Range: option.Range{To: 1},
-				Want: "a number from 0 to 1", Default: "0",
-				Flag: option.Flag{Name: "top-h", Holder: "H", Group: option.Filters,
-					Help: "choose among the likeliest tokens that have the share H of the entropy; " +
-						"0 is off"},
-				Field: option.Field{Name: "top_h"},
-				Setting: option.Setting{Group: "More filters", Label: "Top-h", Max: 1, Step: 0.01,
-					Help: "Only the likeliest tokens, up to this part of the entropy. 0 is off."},
-			}}
-		},
-	}
+var topHStep = step{
+	name: "top-h", kind: filter, do: (*Sampler).applyTopH,
+	on: func(p *Params) bool { return p.TopH != 0 },
+	table: func(p *Params) []option.Option {
+		return []option.Option{{
+			Name: "top-h", Value: &p.TopH, Range: option.Range{To: 1},
+			Want: "a number from 0 to 1", Default: "0",
+			Flag: option.Flag{Name: "top-h", Holder: "H", Group: option.Filters,
+				Help: "choose among the likeliest tokens that have the share H of the entropy; " +
+					"0 is off"},
+			Field: option.Field{Name: "top_h"},
+			Setting: option.Setting{Group: "More filters", Label: "Top-h", Max: 1, Step: 0.01,
+				Help: "Only the likeliest tokens, up to this part of the entropy. 0 is off."},
+		}}
+	},
 }
 
 // mostTopH is how many ids top-h looks at.
@@ -183,48 +181,44 @@ func (s *Sampler) applyTopH() {
 
 // Epsilon and eta: the ids above a probability, which is fixed or falls as the entropy rises.
 
-func epsilonStep() step {
-	return step{
-		name: "epsilon", also: "epsilon-cutoff", kind: filter, do: (*Sampler).applyEpsilon,
-		on: func(p *Params) bool { return p.Epsilon != 0 },
-		table: func(p *Params) []option.Option {
-			return []option.Option{{
-				Name: "epsilon", Value: &p.Epsilon, Range: option.Range{To: belowOne},
-				Want: "a number from 0 (off) to below 1", Default: "0",
-				Flag: option.Flag{Name: "epsilon", Holder: "P", Group: option.Filters,
-					Others: "epsilon-cutoff",
-					Help:   "choose among tokens at least P likely; 0 is off"},
-				Field: option.Field{Name: "epsilon_cutoff"},
-				Setting: option.Setting{Group: "More filters", Label: "Epsilon",
-					Max: 0.5, Step: 0.001, Slider: 0.05,
-					Help: "Only tokens at least so likely. 0 is off."},
-			}}
-		},
-	}
+var epsilonStep = step{
+	name: "epsilon", also: "epsilon-cutoff", kind: filter, do: (*Sampler).applyEpsilon,
+	on: func(p *Params) bool { return p.Epsilon != 0 },
+	table: func(p *Params) []option.Option {
+		return []option.Option{{
+			Name: "epsilon", Value: &p.Epsilon, Range: option.Range{To: belowOne},
+			Want: "a number from 0 (off) to below 1", Default: "0",
+			Flag: option.Flag{Name: "epsilon", Holder: "P", Group: option.Filters,
+				Others: "epsilon-cutoff",
+				Help:   "choose among tokens at least P likely; 0 is off"},
+			Field: option.Field{Name: "epsilon_cutoff"},
+			Setting: option.Setting{Group: "More filters", Label: "Epsilon",
+				Max: 0.5, Step: 0.001, Slider: 0.05,
+				Help: "Only tokens at least so likely. 0 is off."},
+		}}
+	},
 }
 
 // belowOne is the largest number below 1. A limit of 1 would remove every token.
 var belowOne = math.Nextafter(1, 0)
 
-func etaStep() step {
-	return step{
-		name: "eta", also: "eta-cutoff", kind: filter, do: (*Sampler).applyEta,
-		on: func(p *Params) bool { return p.Eta != 0 },
-		table: func(p *Params) []option.Option {
-			return []option.Option{{
-				Name: "eta", Value: &p.Eta, Range: option.Range{To: belowOne},
-				Want: "a number from 0 (off) to below 1", Default: "0",
-				Flag: option.Flag{Name: "eta", Holder: "P", Group: option.Filters,
-					Others: "eta-cutoff",
-					Help: "choose among tokens at least P likely, or less where the model is " +
-						"unsure; 0 is off"},
-				Field: option.Field{Name: "eta_cutoff"},
-				Setting: option.Setting{Group: "More filters", Label: "Eta",
-					Max: 0.5, Step: 0.001, Slider: 0.05,
-					Help: "The same, less strict where the model is unsure. 0 is off."},
-			}}
-		},
-	}
+var etaStep = step{
+	name: "eta", also: "eta-cutoff", kind: filter, do: (*Sampler).applyEta,
+	on: func(p *Params) bool { return p.Eta != 0 },
+	table: func(p *Params) []option.Option {
+		return []option.Option{{
+			Name: "eta", Value: &p.Eta, Range: option.Range{To: belowOne},
+			Want: "a number from 0 (off) to below 1", Default: "0",
+			Flag: option.Flag{Name: "eta", Holder: "P", Group: option.Filters,
+				Others: "eta-cutoff",
+				Help: "choose among tokens at least P likely, or less where the model is " +
+					"unsure; 0 is off"},
+			Field: option.Field{Name: "eta_cutoff"},
+			Setting: option.Setting{Group: "More filters", Label: "Eta",
+				Max: 0.5, Step: 0.001, Slider: 0.05,
+				Help: "The same, less strict where the model is unsure. 0 is off."},
+		}}
+	},
 }
 
 // applyEpsilon removes the ids less likely than Epsilon.
