@@ -111,7 +111,7 @@ func (s *Sampler) add(biases []Bias) {
 			continue
 		}
 		if math.IsInf(b.Value, -1) {
-			s.shutID(b.IDs[last])
+			s.shut(b.IDs[last])
 		} else if place, ok := s.place(b.IDs[last]); ok {
 			s.scores[place] += b.Value
 		}
@@ -120,15 +120,7 @@ func (s *Sampler) add(biases []Bias) {
 
 func endsWith(tokens, end []int) bool {
 	from := len(tokens) - len(end)
-	if from < 0 {
-		return false
-	}
-	for i, id := range end {
-		if tokens[from+i] != id {
-			return false
-		}
-	}
-	return true
+	return from >= 0 && slices.Equal(tokens[from:], end)
 }
 
 var sequenceBiasStep = step{

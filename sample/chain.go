@@ -212,7 +212,7 @@ func (s *Sampler) noID(from Row) error {
 		}
 		left = n
 	}
-	for _, step := range slices.Concat(s.ahead, s.masks, s.before) {
+	for _, step := range slices.Concat(s.ahead, maskSteps, s.before) {
 		take(step)
 	}
 	if left > 0 {

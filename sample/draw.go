@@ -26,9 +26,12 @@ func (s *Sampler) maximum(x []float64) float64 {
 	return slices.Max(s.runs)
 }
 
-// weigh computes the weights of the kept ids, and their sum. It subtracts the largest score first:
-// exp cannot overflow, nor can a tiny temperature make Inf - Inf.
+// weigh computes the weights of the kept ids, and their sum, unless they are known. It subtracts
+// the largest score first: exp cannot overflow, nor can a tiny temperature make Inf - Inf.
 func (s *Sampler) weigh() {
+	if s.weighed {
+		return
+	}
 	s.weighed = true
 	s.weights, s.mass = resized(s.weights, len(s.scores)), 0
 	for i := 0; i < len(s.scores); i += stretch {
@@ -40,13 +43,6 @@ func (s *Sampler) weigh() {
 
 // stretch is how many weights are computed together, so that they stay in the first-level cache.
 const stretch = 1024
-
-// need computes the weights of the kept ids, unless they are known.
-func (s *Sampler) need() {
-	if !s.weighed {
-		s.weigh()
-	}
-}
 
 // draw draws a place of kept, with one random number.
 func (s *Sampler) draw() int {

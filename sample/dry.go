@@ -131,16 +131,12 @@ func (s *Sampler) applyDRY() {
 			lengths[id] = max(lengths[id], int32(length+1))
 		}
 	}
-	for _, id := range w {
-		if id < 0 || id >= len(lengths) || lengths[id] == 0 {
-			continue
+	s.spend(w, func(id int, x float64, n int32) float64 {
+		if s.breaks(id) {
+			return x
 		}
-		length := int(lengths[id]) - 1
-		lengths[id] = 0
-		if place, ok := s.place(id); ok && !s.breaks(id) {
-			s.change(place, s.scores[place]-d.penalty(length))
-		}
-	}
+		return x - d.penalty(int(n)-1)
+	})
 }
 
 // breaks reports whether an id is a breaker by itself.

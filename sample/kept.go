@@ -111,7 +111,7 @@ func (s *Sampler) removeShut() {
 // ready brings the weights and the mass up to date.
 func (s *Sampler) ready() {
 	s.removeShut()
-	s.need()
+	s.weigh()
 }
 
 // keepOrLikeliest removes all places but the given ones. Where those are fewer than s.least, it
@@ -141,21 +141,29 @@ func (k *kept) change(place int, score float64) {
 	}
 }
 
-// shutID makes the id at a place one that is never drawn.
-func (k *kept) shutID(id int) {
-	if place, ok := k.place(id); ok {
-		k.scores[place], k.holes = math.Inf(-1), true
+// shut makes ids some that are never drawn.
+func (k *kept) shut(ids ...int) {
+	for _, id := range ids {
+		if place, ok := k.place(id); ok {
+			k.scores[place], k.holes = math.Inf(-1), true
+		}
 	}
 }
 
-// shutMasked removes the ids that the constraint does not allow.
-func (s *Sampler) shutMasked() { s.shutBut(s.Open) }
-
-// shutOthers removes the ids that are not among Params.Allowed.
-func (s *Sampler) shutOthers() {
-	if s.shutBut(s.allowed); s.allowed != nil {
-		s.note("allowed tokens")
-	}
+// maskSteps come before all others: they remove ids, whatever their scores are.
+var maskSteps = []step{
+	{name: "vocabulary", do: func(s *Sampler) { s.shut(s.gaps...) }},
+	{name: "constraint", do: func(s *Sampler) { s.shutBut(s.Open) }},
+	{name: "ban", do: func(s *Sampler) {
+		if s.shut(s.Barred...); s.Barred != nil {
+			s.note("ban")
+		}
+	}},
+	{name: "allowed tokens", do: func(s *Sampler) {
+		if s.shutBut(s.allowed); s.allowed != nil {
+			s.note("allowed tokens")
+		}
+	}},
 }
 
 // allowedMask returns Params.Allowed as a mask; nil if all ids are.
@@ -194,40 +202,11 @@ func (s *Sampler) shutBut(open []uint64) {
 	}
 }
 
-// shutGaps removes the ids that the vocabulary does not have.
-func (s *Sampler) shutGaps() {
-	for _, id := range s.gaps {
-		s.shutID(id)
-	}
-}
-
 // NewMask returns memory for Open, with a bit for each of so many ids; its contents are undefined.
 // It is valid until the next call for a sampler with the same memory.
 func (s *Sampler) NewMask(ids int) []uint64 {
 	s.mask = resized(s.mask, (ids+63)/64)
 	return s.mask
-}
-
-// shutBarred removes the ids of Barred.
-func (s *Sampler) shutBarred() {
-	for _, id := range s.Barred {
-		s.shutID(id)
-	}
-	if s.Barred != nil {
-		s.note("ban")
-	}
-}
-
-// maskSteps returns the steps that come before all others: they remove ids, whatever their scores
-// are.
-func maskSteps() []step {
-	always := func(*Params) bool { return true }
-	return []step{
-		{name: "vocabulary", on: always, do: (*Sampler).shutGaps},
-		{name: "constraint", on: always, do: (*Sampler).shutMasked},
-		{name: "ban", on: always, do: (*Sampler).shutBarred},
-		{name: "allowed tokens", on: always, do: (*Sampler).shutOthers},
-	}
 }
 
 // scratch is the working memory of a choice; nothing in it outlives the choice.

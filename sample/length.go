@@ -40,7 +40,7 @@ var lengthDecayStep = step{
 				switch {
 				case d.Start < 0:
 					return fmt.Sprintf(": start %d: want 0 or more", d.Start)
-				case d.Factor < 0 || !finite(d.Factor):
+				case !(0 <= d.Factor && d.Factor <= math.MaxFloat64):
 					return fmt.Sprintf(": factor %v: want 0 (off) or a finite number above it",
 						d.Factor)
 				}
@@ -78,9 +78,7 @@ func (d *LengthDecay) String() string {
 // shutEnds removes the ids that end the text while it has fewer than MinTokens new tokens.
 func (s *Sampler) shutEnds() {
 	if s.State.Generated < s.params.MinTokens {
-		for _, id := range s.ends {
-			s.shutID(id)
-		}
+		s.shut(s.ends...)
 	}
 }
 

@@ -56,17 +56,13 @@ func mirostatTable(p *Params) []option.Option {
 	}}
 }
 
-// applyMirostat removes ids in place of the filters.
+// applyMirostat removes ids in place of the filters. Version 2 keeps those whose surprise is at most
+// mu, or the likeliest if there are none.
 func (s *Sampler) applyMirostat() {
 	if s.params.Mirostat.Version == 1 {
 		s.applyMirostat1()
 		return
 	}
-	s.applyMirostat2()
-}
-
-// applyMirostat2 keeps the ids whose surprise is at most mu, or the likeliest if there are none.
-func (s *Sampler) applyMirostat2() {
 	s.ready()
 	least := s.mass * kernels.Exp64(-s.State.mu*math.Ln2)
 	if places := s.atLeast(s.weights, least); len(places) > 0 {
@@ -83,15 +79,21 @@ const fitted = 100
 // assumes that probabilities fall with a power of the rank, which it fits to the likeliest ids.
 func (s *Sampler) applyMirostat1() {
 	s.ready()
-	k := s.fit()
-	if k < float64(len(s.scores)) {
-		s.takeLikeliest(max(1, int(k)))
+	if k := s.fit(); k < float64(len(s.scores)) {
+		n := max(1, int(k))
+		s.keepTop(n)
+		s.keepLikeliest(n)
+		s.weigh()
 	}
 }
 
 // fit returns how many ids version 1 keeps.
 func (s *Sampler) fit() float64 {
-	logs := s.likeliestLogs(fitted)
+	logs := s.nearness[:0] // of the weights
+	for _, place := range Likeliest(s.scores, fitted) {
+		logs = append(logs, s.logWeight(place))
+	}
+	s.nearness = logs
 	products, squares := 0.0, 0.0
 	for i := 0; i+1 < len(logs); i++ {
 		t := kernels.Log64(float64(i+2) / float64(i+1))
@@ -108,26 +110,6 @@ func (s *Sampler) fit() float64 {
 		share = e / (1 - power(n, -e))
 	}
 	return power(share*kernels.Exp64(s.State.mu*math.Ln2), 1/slope)
-}
-
-// likeliestLogs returns the logarithms of the weights of the n likeliest ids, the likeliest first.
-func (s *Sampler) likeliestLogs(n int) []float64 {
-	s.nearness = s.nearness[:0]
-	for _, place := range Likeliest(s.scores, n) {
-		s.nearness = append(s.nearness, s.logWeight(place))
-	}
-	return s.nearness
-}
-
-// takeLikeliest keeps the k ids of the largest scores, and computes their weights.
-func (s *Sampler) takeLikeliest(k int) {
-	if k < len(s.scores) {
-		least := s.kthLargest(s.scores, k)
-		s.weighed = false
-		s.keep(s.atLeast(s.scores, least))
-	}
-	s.keepLikeliest(k)
-	s.need()
 }
 
 // follow updates mu after the token at a place was drawn.

@@ -101,7 +101,7 @@ func (s *Sampler) applyPenalties() {
 		return otherwise
 	}
 	if p := o.RepeatPenalty; p != 0 && p != 1 {
-		s.count(s.penalised(withPrompt(true)), func(x float64, _ int32) float64 {
+		s.count(s.penalised(withPrompt(true)), func(_ int, x float64, _ int32) float64 {
 			if x < 0 {
 				return x * p
 			}
@@ -109,28 +109,34 @@ func (s *Sampler) applyPenalties() {
 		})
 	}
 	if o.FrequencyPenalty != 0 || o.PresencePenalty != 0 {
-		s.count(s.penalised(withPrompt(s.llama)), func(x float64, n int32) float64 {
+		s.count(s.penalised(withPrompt(s.llama)), func(_ int, x float64, n int32) float64 {
 			return x - float64(float64(n)*o.FrequencyPenalty) - o.PresencePenalty
 		})
 	}
 }
 
-// count replaces the score of each of the ids by score(x, n), where n is how often the id occurs.
-func (s *Sampler) count(ids []int, score func(x float64, n int32) float64) {
+// count replaces the score x of each of the ids by score(id, x, n), where n is how often it occurs.
+func (s *Sampler) count(ids []int, score func(id int, x float64, n int32) float64) {
 	counts := s.zeroCounts()
 	for _, id := range ids {
 		if 0 <= id && id < len(counts) {
 			counts[id]++
 		}
 	}
+	s.spend(ids, score)
+}
+
+// spend replaces the score of each of the ids that has a count by score(id, x, count), and sets the
+// counts back to 0.
+func (s *Sampler) spend(ids []int, score func(id int, x float64, n int32) float64) {
 	for _, id := range ids {
-		if id < 0 || id >= len(counts) || counts[id] == 0 {
+		if id < 0 || id >= len(s.counts) || s.counts[id] == 0 {
 			continue
 		}
 		if place, ok := s.place(id); ok {
-			s.change(place, score(s.scores[place], counts[id]))
+			s.change(place, score(id, s.scores[place], s.counts[id]))
 		}
-		counts[id] = 0
+		s.counts[id] = 0
 	}
 }
 
@@ -172,7 +178,7 @@ func (s *Sampler) shutNgrams() {
 	newest := s.context[len(s.context)-(n-1):] // [n-1]
 	for i := n - 1; i < len(s.context); i++ {
 		if slices.Equal(s.context[i-(n-1):i], newest) {
-			s.shutID(s.context[i])
+			s.shut(s.context[i])
 		}
 	}
 }

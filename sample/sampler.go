@@ -39,7 +39,6 @@ type Sampler struct {
 
 	llama  bool   // the definitions are llama.cpp's
 	ahead  []step // come first, and see all ids
-	masks  []step // remove ids, whatever their scores are
 	before []step // apply to the logits, greedy or not
 	steps  []step // decide what may be drawn
 	drew   []func(s *Sampler, place int)
@@ -76,7 +75,7 @@ func NewSampler(p Params, ids IDs) (*Sampler, error) {
 	s := &Sampler{
 		params: p, llama: p.Samplers == samplersLlamaCpp, least: 1, limit: math.MaxInt,
 		ends: ids.Ends, gaps: ids.Gaps, breakers: dryBreakers(p.DRY.Breakers),
-		scratch: &scratch{}, masks: maskSteps(), allowed: p.allowedMask(),
+		scratch: &scratch{}, allowed: p.allowedMask(),
 	}
 	if ids.Size > 0 {
 		s.limit = ids.Size
@@ -190,8 +189,8 @@ func (s *Sampler) score(from Row, context []int) error {
 		s.ahead[i].do(s)
 		s.note(s.ahead[i].name)
 	}
-	for i := range s.masks {
-		s.masks[i].do(s)
+	for i := range maskSteps {
+		maskSteps[i].do(s)
 	}
 	for i := range s.before {
 		s.before[i].do(s)

@@ -53,6 +53,15 @@ func (s *Sampler) applyTopK() {
 	}
 }
 
+// keepTop keeps the k ids of the largest scores, and those that equal the least of them.
+func (s *Sampler) keepTop(k int) {
+	if k < len(s.scores) {
+		least := s.kthLargest(s.scores, k)
+		s.weighed = false
+		s.keep(s.atLeast(s.scores, least))
+	}
+}
+
 // kthLargest returns the k-th largest of x, for 0 < k <= len(x).
 func (s *Sampler) kthLargest(x []float64, k int) float64 {
 	s.weights = resized(s.weights, max(len(x), len(s.scores)))[:len(x)]
@@ -69,16 +78,16 @@ func (s *Sampler) keepLikeliest(k int) {
 	if len(s.scores) <= k {
 		return
 	}
-	places := s.inOrder()[:k]
+	places := s.inOrder(s.scores)[:k]
 	slices.Sort(places)
 	s.keep(places)
 }
 
-// inOrder returns all places, the largest scores first.
-func (s *Sampler) inOrder() []int32 {
-	places := s.atLeast(s.scores, math.Inf(-1))
+// inOrder returns all places, the largest of x first.
+func (s *Sampler) inOrder(x []float64) []int32 {
+	places := s.atLeast(x, math.Inf(-1))
 	slices.SortFunc(places, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(s.scores[b], s.scores[a]), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(x[b], x[a]), cmp.Compare(a, b))
 	})
 	return places
 }

@@ -122,7 +122,7 @@ func (s *Sampler) bracket(remove float64) (low, high float64) {
 
 // sortTopP is applyTopP by the sums that decide: it sorts, which takes far longer.
 func (s *Sampler) sortTopP(want float64) {
-	places := s.inOrder()
+	places := s.inOrder(s.scores)
 	before := 0.0
 	for i, place := range places {
 		if before >= want && i >= s.least {

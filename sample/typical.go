@@ -3,7 +3,6 @@ package sample
 // Filters by probability and entropy: typical, top-h, epsilon, eta.
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -56,7 +55,7 @@ func (s *Sampler) applyTypical() {
 	}
 	places := s.atLeast(s.nearness, least)
 	if len(places) < s.least {
-		places = s.nearest()[:min(s.least, len(s.scores))]
+		places = s.inOrder(s.nearness)[:min(s.least, len(s.scores))]
 		slices.Sort(places)
 	}
 	s.keep(places)
@@ -94,7 +93,7 @@ func (s *Sampler) applyTypicalLlama(want, least, above float64, found bool) {
 
 // sortTypical is applyTypicalLlama by the sums that decide: it sorts.
 func (s *Sampler) sortTypical(want float64) {
-	sum, places := 0.0, s.nearest()
+	sum, places := 0.0, s.inOrder(s.nearness)
 	for i, place := range places {
 		if sum += s.weights[place]; sum > want {
 			places = places[:i+1]
@@ -104,15 +103,6 @@ func (s *Sampler) sortTypical(want float64) {
 	slices.Sort(places)
 	s.keep(places)
 	s.relevel()
-}
-
-// nearest returns all places in the order of nearness.
-func (s *Sampler) nearest() []int32 {
-	places := s.atLeast(s.nearness, math.Inf(-1))
-	slices.SortFunc(places, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(s.nearness[b], s.nearness[a]), cmp.Compare(a, b))
-	})
-	return places
 }
 
 // Top-h: the likeliest ids that have a share of the entropy.
@@ -141,13 +131,9 @@ const mostTopH = 100
 // TopH.
 func (s *Sampler) applyTopH() {
 	s.removeShut()
-	if len(s.scores) > mostTopH {
-		least := s.kthLargest(s.scores, mostTopH)
-		s.weighed = false
-		s.keep(s.atLeast(s.scores, least))
-	}
-	s.need()
-	places := s.inOrder()
+	s.keepTop(mostTopH)
+	s.weigh()
+	places := s.inOrder(s.scores)
 	places = places[:min(mostTopH, len(places))]
 	mass := 0.0
 	for _, place := range places {
@@ -241,7 +227,7 @@ func (s *Sampler) applyEta() {
 func (s *Sampler) removeUnlikely(p float64) {
 	places := s.atLeast(s.weights, p*s.mass)
 	if n := min(s.least, len(s.scores)); len(places) < n {
-		least := s.scores[s.inOrder()[n-1]]
+		least := s.scores[s.inOrder(s.scores)[n-1]]
 		places = s.atLeast(s.scores, least)
 	}
 	s.keep(places)
