@@ -23,7 +23,7 @@ type Bias struct {
 }
 
 var biasStep = step{
-	name: "logit-bias", kind: first, do: (*Sampler).addBiases,
+	name: "logit-bias", kind: first, do: func(s *Sampler) { s.add(s.params.Bias) },
 	on: func(p *Params) bool { return len(p.Bias) > 0 },
 	table: func(p *Params) []option.Option {
 		return []option.Option{{
@@ -99,8 +99,6 @@ func (b *biases) String() string {
 	return strings.Join(all, ",")
 }
 
-func (s *Sampler) addBiases() { s.add(s.params.Bias) }
-
 // add adds biases to the scores.
 func (s *Sampler) add(biases []Bias) {
 	for i := range biases {
@@ -124,11 +122,11 @@ func endsWith(tokens, end []int) bool {
 }
 
 var sequenceBiasStep = step{
-	name: "sequence-bias", kind: first, do: (*Sampler).addSequenceBiases,
+	name: "sequence-bias", kind: first, do: func(s *Sampler) { s.add(s.params.SequenceBias) },
 	on: func(p *Params) bool { return len(p.SequenceBias) > 0 },
 	table: func(p *Params) []option.Option {
 		return []option.Option{{
-			Name: "sequence bias", Value: (*sequenceBiases)(&p.SequenceBias),
+			Name: "sequence bias", Value: sequenceBiases{(*biases)(&p.SequenceBias)},
 			Check: func() string { return wrongBias(p.SequenceBias) },
 			Flag: option.Flag{Name: "sequence-bias", Holder: "TEXT=X", Group: option.Wanted,
 				Help: "add X to the logit of the last token of TEXT where the text so far ends " +
@@ -141,13 +139,11 @@ var sequenceBiasStep = step{
 	},
 }
 
-func (s *Sampler) addSequenceBiases() { s.add(s.params.SequenceBias) }
-
 // sequenceBiases is Params.SequenceBias as the value of an option.
-type sequenceBiases []Bias
+type sequenceBiases struct{ *biases }
 
 // Set adds a bias, given as TEXT=X.
-func (b *sequenceBiases) Set(s string) error {
+func (b sequenceBiases) Set(s string) error {
 	text, x, ok := cutBias(s)
 	if !ok {
 		return fmt.Errorf(" %s: want TEXT=X, such as ' red apple=-5' or ' red apple=-inf'",
@@ -158,12 +154,6 @@ func (b *sequenceBiases) Set(s string) error {
 }
 
 // Add adds a bias of a text.
-func (b *sequenceBiases) Add(text string, x float64) {
-	*b = append(*b, Bias{Text: text, Value: x})
+func (b sequenceBiases) Add(text string, x float64) {
+	*b.biases = append(*b.biases, Bias{Text: text, Value: x})
 }
-
-func (b *sequenceBiases) Repeats() bool { return true }
-
-func (b *sequenceBiases) NeedsText() bool { return (*biases)(b).NeedsText() }
-
-func (b *sequenceBiases) String() string { return (*biases)(b).String() }

@@ -131,7 +131,7 @@ func TestSequencesThatAreNone(t *testing.T) {
 		"a=inf": ` "a=inf": want TEXT=X`,
 		"a=NaN": ` "a=NaN": want TEXT=X`,
 	} {
-		err := (*sequenceBiases)(&all.SequenceBias).Set(value)
+		err := sequenceBiases{(*biases)(&all.SequenceBias)}.Set(value)
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", value, err, want)
 		}
@@ -141,7 +141,7 @@ func TestSequencesThatAreNone(t *testing.T) {
 		" a =1": {Text: " a ", Value: 1},
 	} {
 		all = Params{}
-		err := (*sequenceBiases)(&all.SequenceBias).Set(value)
+		err := sequenceBiases{(*biases)(&all.SequenceBias)}.Set(value)
 		if err != nil || len(all.SequenceBias) != 1 || all.SequenceBias[0].Text != want.Text ||
 			all.SequenceBias[0].Value != want.Value {
 			t.Errorf("%q: %+v and %v, want %+v", value, all.SequenceBias, err, want)
