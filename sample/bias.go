@@ -27,7 +27,8 @@ var biasStep = step{
 	on: func(p *Params) bool { return len(p.Bias) > 0 },
 	table: func(p *Params) []option.Option {
 		return []option.Option{{
-			Name: "bias", Value: (*biases)(&p.Bias), Check: func() string { return wrongBias(p.Bias) },
+			Name: "bias", Value: (*biases)(&p.Bias),
+			Check: func() string { return wrongBias(p.Bias) },
 			Flag: option.Flag{Name: "logit-bias", Holder: "ID|TEXT=X", Group: option.Wanted,
 				Help: "add X to the logit of a token, which is its id or its text, as in " +
 					"' Lily=5'; -inf forbids the token; the flag may be repeated"},

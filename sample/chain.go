@@ -182,7 +182,8 @@ type NoIDError struct {
 	Position int // of the logits, in the context
 
 	// Took names the steps that removed ids, in their order: names of Steps, "vocabulary" for ids
-	// that it does not have, "constraint", "ban" for ids that would begin a banned string, and "allowed tokens".
+	// that it does not have, "constraint", "ban" for ids that would begin a banned string, and
+	// "allowed tokens".
 	Took []string
 }
 

@@ -3,8 +3,8 @@
 //
 // Its types, in the order in which they are best read:
 //
-//   - [Sampler] chooses one token after another: [Sampler.Next] takes the logits after a context and
-//     returns a token; [Sampler.Scores] and [Sampler.EachKept] serve searches, which choose
+//   - [Sampler] chooses one token after another: [Sampler.Next] takes the logits after a context
+//     and returns a token; [Sampler.Scores] and [Sampler.EachKept] serve searches, which choose
 //     tokens themselves.
 //   - [Params] are its options, each a field. Those of [Bias], [Guidance], [DRY], [LengthDecay],
 //     [Mirostat] and [Adaptive] are several numbers.

@@ -9,10 +9,9 @@ import (
 	"picogpt/kernels"
 )
 
-// Mirostat (Basu and others, arXiv 2007.14966): a limit that moves, so that the surprise of the
-// drawn tokens stays near a target. The definitions are llama.cpp's.
-
-// Mirostat replaces all filters. It follows the temperature.
+// Mirostat (Basu and others, arXiv 2007.14966) is a limit that moves, so that the surprise of the
+// drawn tokens stays near a target. The definitions are llama.cpp's. It replaces all filters, and
+// follows the temperature.
 type Mirostat struct {
 	Version int     // 1 or 2; 0 means off
 	Tau     float64 // the target, in bits; 5 is usual
@@ -56,8 +55,8 @@ func mirostatTable(p *Params) []option.Option {
 	}}
 }
 
-// applyMirostat removes ids in place of the filters. Version 2 keeps those whose surprise is at most
-// mu, or the likeliest if there are none.
+// applyMirostat removes ids in place of the filters. Version 2 keeps those whose surprise is at
+// most mu, or the likeliest if there are none.
 func (s *Sampler) applyMirostat() {
 	if s.params.Mirostat.Version == 1 {
 		s.applyMirostat1()
@@ -119,10 +118,9 @@ func (s *Sampler) follow(place int) {
 	s.State.mu -= float64(m.Eta * (surprise - m.Tau))
 }
 
-// Adaptive-p (llama.cpp): it makes tokens likely whose probability is near a target, and moves the
-// target so that the mean probability of the drawn tokens stays near the requested one.
-
-// Adaptive is the options of adaptive-p, which replaces the probabilities after all filters.
+// Adaptive is adaptive-p (llama.cpp): after all filters, it makes tokens likely whose probability is
+// near a target, and moves the target so that the mean probability of the drawn tokens stays near
+// the requested one.
 type Adaptive struct {
 	Target float64 // the mean probability of the drawn tokens, in [0, 1]; 0 means off
 	Decay  float64 // the weight of a token relative to the next, in [0, 0.99]; 0.9 is usual
@@ -189,9 +187,8 @@ func (s *Sampler) applyAdaptive() {
 	s.largest, s.by, s.weighed = s.maximum(s.scores), 1, false
 }
 
-// XTC, "exclude top choices" (text-generation-webui, llama.cpp): with some probability, of the ids
-// that are likely enough all but the least likely are removed.
-
+// xtcStep is XTC, "exclude top choices" (text-generation-webui, llama.cpp): with some probability,
+// of the ids that are likely enough all but the least likely are removed.
 var xtcStep = step{
 	name: "xtc", kind: filter, do: (*Sampler).applyXTC, table: xtcTable,
 	on: func(p *Params) bool { return p.XTCProbability != 0 },

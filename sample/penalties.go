@@ -148,8 +148,7 @@ func (s *Sampler) zeroCounts() []int32 {
 	return s.counts
 }
 
-// No sequence of n ids occurs twice.
-
+// noRepeatStep lets no sequence of n ids occur twice.
 var noRepeatStep = step{
 	name: "no-repeat-ngram", also: "no-repeat-ngram-size", kind: ofContext, do: (*Sampler).shutNgrams,
 	on: func(p *Params) bool { return p.NoRepeatNgram > 0 },

@@ -183,7 +183,8 @@ func (s *Sampler) left() (n int) {
 // filters.
 func (s *Sampler) score(from Row, context []int) error {
 	if !s.load(from, context) {
-		return &model.NonFiniteError{Position: len(context) - 1, ID: kernels.FirstNonFinite(from.Logits)}
+		return &model.NonFiniteError{Position: len(context) - 1,
+			ID: kernels.FirstNonFinite(from.Logits)}
 	}
 	for i := range s.ahead {
 		s.ahead[i].do(s)

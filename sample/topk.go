@@ -11,8 +11,7 @@ import (
 	"picogpt/kernels"
 )
 
-// Top-k: the ids of the greatest scores, found without sorting the vocabulary.
-
+// topKStep is top-k: the ids of the greatest scores, found without sorting the vocabulary.
 var topKStep = step{
 	name: "top-k", kind: filter, do: (*Sampler).applyTopK,
 	on: func(p *Params) bool { return p.TopK != 0 },
@@ -92,8 +91,7 @@ func (s *Sampler) inOrder(x []float64) []int32 {
 	return places
 }
 
-// Min-p: the ids that are likely enough compared with the likeliest.
-
+// minPStep is min-p: the ids that are likely enough compared with the likeliest.
 var minPStep = step{
 	name: "min-p", kind: filter, do: (*Sampler).applyMinP,
 	on: func(p *Params) bool { return p.MinP != 0 },
@@ -127,8 +125,7 @@ func (s *Sampler) applyMinP() {
 	s.keepOrLikeliest(s.atLeast(s.weights, s.params.MinP))
 }
 
-// Top-n-sigma: the ids whose scores are within some standard deviations of the largest.
-
+// topNSigmaStep is top-n-sigma: the ids within some standard deviations of the largest score.
 var topNSigmaStep = step{
 	name: "top-n-sigma", also: "top-nsigma", kind: filter, do: (*Sampler).applyTopNSigma,
 	on: func(p *Params) bool { return p.TopNSigma != 0 },

@@ -10,8 +10,7 @@ import (
 	"picogpt/kernels"
 )
 
-// Typical: the ids whose surprise is nearest to the entropy.
-
+// typicalStep is typical: the ids whose surprise is nearest to the entropy.
 var typicalStep = step{
 	name: "typical", also: "typ-p typical-p", kind: filter, do: (*Sampler).applyTypical,
 	on: func(p *Params) bool { return p.Typical != 0 && p.Typical != 1 },
@@ -105,8 +104,7 @@ func (s *Sampler) sortTypical(want float64) {
 	s.relevel()
 }
 
-// Top-h: the likeliest ids that have a share of the entropy.
-
+// topHStep is top-h: the likeliest ids that have a share of the entropy.
 var topHStep = step{
 	name: "top-h", kind: filter, do: (*Sampler).applyTopH,
 	on: func(p *Params) bool { return p.TopH != 0 },
@@ -165,8 +163,8 @@ func (s *Sampler) applyTopH() {
 	s.keep(places)
 }
 
-// Epsilon and eta: the ids above a probability, which is fixed or falls as the entropy rises.
-
+// epsilonStep and etaStep are the ids above a probability, which is fixed or falls as the entropy
+// rises.
 var epsilonStep = step{
 	name: "epsilon", also: "epsilon-cutoff", kind: filter, do: (*Sampler).applyEpsilon,
 	on: func(p *Params) bool { return p.Epsilon != 0 },
