@@ -21,7 +21,8 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/dev/docs"
+	"picogpt/internal/testing/cases"
+	"picogpt/internal/testing/docs"
 )
 
 // usual are the variables and types that the documents' Go uses without declaring them.
@@ -128,6 +129,7 @@ func exports(t *testing.T, paths []string) importer.Lookup {
 }
 
 func TestTheDocumentsGoCompiles(t *testing.T) {
+	cases.NotShort(t)
 	files, err := docs.Files(".")
 	if err != nil {
 		t.Fatal(err)

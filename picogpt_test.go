@@ -19,6 +19,8 @@ import (
 	"picogpt/decode"
 	"picogpt/dev/fixture"
 	"picogpt/eval"
+	"picogpt/internal/testing/cases"
+	"picogpt/internal/testing/fixture"
 	"picogpt/model"
 	"picogpt/sample"
 	"picogpt/weights/demo"
@@ -75,6 +77,7 @@ func sampling(tokens int, seed uint64) picogpt.Options {
 // A text is that of package decode with the same options: Sampling has the command's, and what
 // needs a tokenizer has the checkpoint's.
 func TestTheOptionsAreDecodes(t *testing.T) {
+	cases.NotShort(t)
 	g := openDemo(t)
 	lily, err := g.Tokenizer().Encode(" Lily")
 	if err != nil || len(lily) != 1 {

@@ -18,9 +18,10 @@ import (
 
 	"picogpt/constrain"
 	"picogpt/decode"
-	"picogpt/dev/fixture"
-	"picogpt/dev/testmodel"
-	"picogpt/dev/texts"
+	"picogpt/internal/testing/cases"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testmodel"
+	"picogpt/internal/testing/texts"
 	"picogpt/model"
 	"picogpt/sample"
 	"picogpt/tokenizer"
@@ -133,6 +134,7 @@ func (v *visitor) check(t *testing.T, got [][]decode.Token, n int, err error) {
 }
 
 func TestTextsInABatchAreWhatGenerateGivesWhoeverComesAndGoes(t *testing.T) {
+	cases.NotShort(t)
 	m := tiny(t, fixture.Options{})
 	visitors := sized(60, 3000)
 	for _, o := range []Options{

@@ -17,6 +17,9 @@ import (
 	"picogpt/dev/testmodel"
 	"picogpt/internal/cpu"
 	"picogpt/internal/engine"
+	"picogpt/internal/testing/cases"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/model/stack"
@@ -68,6 +71,7 @@ func counted(t testing.TB, cacheBytes int64) (*model.Model, *counter) {
 }
 
 func TestAPrefixOf32PromptsIsEvaluatedOnce(t *testing.T) {
+	cases.NotShort(t)
 	const texts, prefix, own = 32, 900, 8
 	random := rand.New(rand.NewPCG(3, 4))
 	begin := randomIDs(random, prefix)

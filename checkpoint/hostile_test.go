@@ -10,8 +10,9 @@ import (
 	"testing"
 
 	"picogpt/checkpoint"
-	"picogpt/dev/fixture"
-	"picogpt/dev/watchdog"
+	"picogpt/internal/testing/cases"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/watchdog"
 	"picogpt/model"
 )
 
@@ -31,6 +32,7 @@ func run(t *testing.T, dir string) error {
 }
 
 func TestHostileFiles(t *testing.T) {
+	cases.NotShort(t)
 	dir := t.TempDir()
 	all, err := fixture.Hostiles("testdata/hostile.tar.gz", dir)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/dev/cases"
-	"picogpt/dev/judge"
-	"picogpt/dev/walks"
+	"picogpt/internal/testing/cases"
+	"picogpt/internal/testing/judge"
+	"picogpt/internal/testing/walks"
 )
 
 // written has n texts of a constraint judged.
@@ -59,6 +59,7 @@ var judged = []string{
 }
 
 func TestWhatIsWrittenUnderASchemaIsValid(t *testing.T) {
+	cases.NotShort(t)
 	for _, schema := range judged {
 		check := judge.Schema(t, schema)
 		for _, space := range []int{0, NoSpace, 3} {

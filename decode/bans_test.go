@@ -9,8 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/dev/fixture"
-	"picogpt/dev/testmodel"
+	"picogpt/internal/testing/cases"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/sample"
 )
@@ -99,6 +100,7 @@ func firstOf(text string, list []string) int {
 }
 
 func TestBannedStringsGoBackToWhereTheyBegan(t *testing.T) {
+	cases.NotShort(t)
 	m, tok := testmodel.Demo(t, model.Options{}), demoTokenizer(t)
 	prompt, err := tok.Encode("Once upon a time")
 	if err != nil {

@@ -5,13 +5,15 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/dev/testmodel"
+	"picogpt/internal/testing/cases"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/sample"
 	"picogpt/tokenizer"
 )
 
 func TestADistributionHasNoIDThatCompletesABannedString(t *testing.T) {
+	cases.NotShort(t)
 	m, tok := testmodel.Demo(t, model.Options{}), tokenizer.GPT2()
 	prompt, err := tok.Encode("Tom said: é, Once upon a ti")
 	if err != nil {

@@ -18,6 +18,8 @@ import (
 	"picogpt/dev/fixture"
 	"picogpt/eval"
 	"picogpt/internal/folder"
+	"picogpt/internal/testing/cases"
+	"picogpt/internal/testing/fixture"
 	"picogpt/model"
 	"picogpt/tokenizer"
 	"picogpt/weights"
@@ -114,6 +116,7 @@ func TestClassesAreThoseOfFloat64(t *testing.T) {
 }
 
 func TestClassesInBatches(t *testing.T) {
+	cases.NotShort(t)
 	for _, perToken := range []bool{false, true} {
 		m, h := classifier(t, 2, perToken)
 		requests := []eval.Request{{Text: "naïve 🙂 text", Tag: "a"}, {Text: ""}, {Tokens: []int{5}},

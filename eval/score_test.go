@@ -16,6 +16,8 @@ import (
 
 	"picogpt/dev/testmodel"
 	"picogpt/eval"
+	"picogpt/internal/testing/cases"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )
@@ -73,6 +75,7 @@ func TestTextsOfNoTokenAndOfOne(t *testing.T) {
 }
 
 func TestPairsAreCutAsByLMEval(t *testing.T) {
+	cases.NotShort(t)
 	m, tok := testmodel.Demo(t, model.Options{}), tokenizer.GPT2()
 	for _, c := range []struct {
 		context, continuation string

@@ -21,6 +21,10 @@ import (
 	"picogpt/dev/testmodel"
 	"picogpt/dev/watchdog"
 	"picogpt/eval"
+	"picogpt/internal/testing/cases"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testmodel"
+	"picogpt/internal/testing/watchdog"
 	"picogpt/model"
 )
 
@@ -188,6 +192,7 @@ func poisoned(t *testing.T) *model.Model {
 }
 
 func TestOneBadTextEndsNeitherABatchNorACorpus(t *testing.T) {
+	cases.NotShort(t)
 	m := poisoned(t)
 	var requests []eval.Request
 	for i, r := range related() {
@@ -248,6 +253,7 @@ func TestAModelThatIsClosedEndsTheScore(t *testing.T) {
 }
 
 func TestABoundedCacheMakesBatchesSmallerAndChangesNothing(t *testing.T) {
+	cases.NotShort(t)
 	config, file := fixture.Checkpoint(fixture.Options{Seed: 1, Positions: 200}) // four pages of 64
 	requests := related()
 	requests = append(requests, eval.Request{Text: strings.Repeat("abcde", 30)},

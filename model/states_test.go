@@ -12,8 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/dev/fixture"
-	"picogpt/dev/testmodel"
+	"picogpt/internal/testing/cases"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
 )
@@ -65,6 +66,7 @@ func TestHiddenStatesAreThoseOfFloat64(t *testing.T) {
 }
 
 func TestHiddenStatesInABatch(t *testing.T) {
+	cases.NotShort(t)
 	config, file := fixture.Checkpoint(fixture.Options{Seed: 3, Positions: 600, Vocab: 53})
 	r := rand.New(rand.NewPCG(7, 7))
 	alone := testmodel.New(t, config, file, model.Options{Threads: 1, Kernel: "go"})

@@ -11,8 +11,9 @@ import (
 	"sync"
 	"testing"
 
-	"picogpt/dev/fixture"
-	"picogpt/dev/testmodel"
+	"picogpt/internal/testing/cases"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
 )
@@ -161,6 +162,7 @@ func scaleOf(x []float32) float64 {
 
 // TestATraceHasTheSameBits reads every point in ways that must not matter.
 func TestATraceHasTheSameBits(t *testing.T) {
+	cases.NotShort(t)
 	ids := insideAnswers(t).IDs[0]
 	edits := []model.Edit{
 		{At: model.Point{Kind: model.ResidMid, Layer: 1}, Head: model.AllHeads, Op: model.Scale,

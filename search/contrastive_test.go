@@ -11,8 +11,9 @@ import (
 	"testing"
 
 	"picogpt/decode"
-	"picogpt/dev/fixture"
-	"picogpt/dev/testmodel"
+	"picogpt/internal/testing/cases"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/sample"
 )
@@ -26,6 +27,7 @@ func collectContrast(
 }
 
 func TestContrastiveSearchIsHuggingFacesOnTheDemo(t *testing.T) {
+	cases.NotShort(t)
 	var cases []struct {
 		PromptIDs []int     `json:"prompt_ids"`
 		MaxNew    int       `json:"max_new"`

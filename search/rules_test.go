@@ -20,6 +20,10 @@ import (
 	"picogpt/dev/toys"
 	"picogpt/internal/cpu"
 	"picogpt/internal/engine"
+	"picogpt/internal/testing/cases"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testmodel"
+	"picogpt/internal/testing/toys"
 	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/model/stack"
@@ -81,6 +85,7 @@ func TestBeamsHaveNoBannedStrings(t *testing.T) {
 
 // TestBansCutFromBeams repeatedly bans a part of the text that was found.
 func TestBansCutFromBeams(t *testing.T) {
+	cases.NotShort(t)
 	m, tok := testmodel.Demo(t, model.Options{}), tokenizer.GPT2()
 	r := rand.New(rand.NewPCG(22, 3))
 	written, stuck := 0, 0

@@ -8,7 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/chat"
+	"picogpt/internal/chattemplate"
+	"picogpt/internal/testing/cases"
 	"picogpt/serve"
 )
 
@@ -24,7 +25,8 @@ var asking = map[string]struct{ path, field, value string }{
 
 // TestParametersAreHonouredHarmlessOrRefused: each of the API's, and of vLLM's and llama.cpp's.
 func TestParametersAreHonouredHarmlessOrRefused(t *testing.T) {
-	c := start(t, serve.Options{Template: chat.Plain})
+	cases.NotShort(t)
+	c := start(t, serve.Options{Template: chattemplate.Plain})
 	refused, plain := map[string]bool{}, map[string]string{}
 	for line := range strings.Lines(parameters) {
 		words := strings.SplitN(strings.TrimSpace(line), " ", 4)

@@ -11,8 +11,9 @@ import (
 
 	"picogpt/batch"
 	"picogpt/decode"
-	"picogpt/dev/testmodel"
-	"picogpt/internal/chat"
+	"picogpt/internal/chattemplate"
+	"picogpt/internal/testing/cases"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/sample"
 	"picogpt/search"
@@ -21,6 +22,7 @@ import (
 )
 
 func TestFieldsThatChooseTokens(t *testing.T) {
+	cases.NotShort(t)
 	m := testmodel.Demo(t, model.Options{Threads: 1})
 	c := startWith(t, m, serve.Options{})
 	const prompt = "Once upon a time"
@@ -103,6 +105,7 @@ func TestFieldsThatChooseTokensAreRefused(t *testing.T) {
 }
 
 func TestBeamsAreThoseOfSearch(t *testing.T) {
+	cases.NotShort(t)
 	m := testmodel.Demo(t, model.Options{Threads: 1})
 	c := startWith(t, m, serve.Options{})
 	prompts := []string{"Once upon a time", strings.Repeat("The cat sat on the mat. ", 12)}

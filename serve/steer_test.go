@@ -17,6 +17,9 @@ import (
 	"picogpt/inside/steer"
 	"picogpt/internal/cpu"
 	"picogpt/internal/engine"
+	"picogpt/internal/testing/cases"
+	"picogpt/internal/testing/testmodel"
+	"picogpt/internal/testing/texts"
 	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/model/stack"
@@ -54,6 +57,7 @@ func editsOf(t *testing.T, list ...steer.Scaled) []model.Edit {
 
 // 40 requests in one batch: each has the text and the numbers of the same edits alone.
 func TestSteeredRequestsAreAnsweredBesideOthers(t *testing.T) {
+	cases.NotShort(t)
 	m := testmodel.Demo(t, model.Options{Threads: 2})
 	o := serve.Options{Steer: two()}
 	o.Batcher.MaxStreams, o.Batcher.PrefixBytes = 40, 1<<30

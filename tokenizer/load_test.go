@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"picogpt/internal/folder"
+	"picogpt/internal/testing/cases"
 )
 
 // same checks that tok has GPT-2's tokens and gives GPT-2's ids.
@@ -116,6 +117,7 @@ func TestMergeOrderDecides(t *testing.T) {
 // TestRandomVocabularies compares with BPE on strings, for merges in any order, so that late ones
 // make the parts of early ones.
 func TestRandomVocabularies(t *testing.T) {
+	cases.NotShort(t)
 	random := rand.New(rand.NewPCG(5, 6))
 	for range 100 {
 		tokens := []string{"a", "b", "c", "d"}

@@ -8,7 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/dev/watchdog"
+	"picogpt/internal/testing/cases"
+	"picogpt/internal/testing/watchdog"
 )
 
 // malformed lists files that must be refused, and words of the reason.
@@ -252,6 +253,7 @@ func hostileHeaders() map[string][]byte {
 }
 
 func TestHostileHeadersCostLittle(t *testing.T) {
+	cases.NotShort(t)
 	for name, b := range hostileHeaders() {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "m.safetensors")

@@ -15,6 +15,8 @@ import (
 	"picogpt/checkpoint/hub"
 	"picogpt/dev/fakehub"
 	"picogpt/internal/filelock"
+	"picogpt/internal/testing/cases"
+	"picogpt/internal/testing/fakehub"
 )
 
 // leftovers returns the files in the cache that are not finished, by name.
@@ -63,6 +65,7 @@ func cutOff(t *testing.T, h *fakehub.Hub, o hub.Options, n int) error {
 // TestAPullGoesOn is cut 100 times at random. Each pull begins where the one before it ended, and
 // nothing has its final name before it is whole.
 func TestAPullGoesOn(t *testing.T) {
+	cases.NotShort(t)
 	repo, random := gpt2("a/b"), rand.New(rand.NewPCG(3, 29))
 	body := repo.Files["model.safetensors"]
 	h, o := start(t, repo)

@@ -15,10 +15,14 @@ import (
 	"picogpt/dev/fakehub"
 	"picogpt/dev/fixture"
 	"picogpt/internal/folder"
+	"picogpt/internal/testing/cases"
+	"picogpt/internal/testing/fakehub"
+	"picogpt/internal/testing/fixture"
 	"picogpt/weights"
 )
 
 func TestLookReadsHeadersAlone(t *testing.T) {
+	cases.NotShort(t)
 	config, file := fixture.Checkpoint(fixture.Options{Embd: 240, Head: 3}) // 2 MB
 	repo := &fakehub.Repo{Name: "a/b", Files: map[string][]byte{"config.json": config,
 		"model.safetensors": file}}

@@ -15,6 +15,9 @@ import (
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/internal/engine"
+	"picogpt/internal/testing/cases"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/model/stack"
@@ -168,6 +171,7 @@ func (s *snapshot) check(t *testing.T, at int) {
 // TestADeviceThatFailsAtAnyCall makes each call of some work fail, one after the other. It also
 // does so with a driver that records, where all later calls fail too.
 func TestADeviceThatFailsAtAnyCall(t *testing.T) {
+	cases.NotShort(t)
 	t.Run("for good", func(t *testing.T) { failsAtAnyCall(t, false) })
 	t.Run("once, recorded", func(t *testing.T) { failsAtAnyCall(t, true) })
 }

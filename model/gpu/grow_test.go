@@ -12,6 +12,9 @@ import (
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/internal/engine"
+	"picogpt/internal/testing/cases"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
 )
@@ -196,6 +199,7 @@ func TestWhatDoesNotFitIsNotTried(t *testing.T) {
 
 // TestNoMemoryAtAnyAllocation: each allocation of a pool that grows fails, one after the other.
 func TestNoMemoryAtAnyAllocation(t *testing.T) {
+	cases.NotShort(t)
 	for _, inPlace := range []bool{false, true} {
 		for at := 1; ; at++ {
 			p, d := newTestPool(t, inPlace, 40*testPage)

@@ -7,14 +7,16 @@ import (
 	"slices"
 	"testing"
 
-	"picogpt/dev/fixture"
-	"picogpt/dev/testmodel"
+	"picogpt/internal/testing/cases"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 )
 
 // TestLaunchesOfALayer counts those of texts of so many new tokens each, in models of one layer and
 // of two.
 func TestLaunchesOfALayer(t *testing.T) {
+	cases.NotShort(t)
 	type kind struct {
 		format string
 		layers int

@@ -17,6 +17,8 @@ import (
 
 	"picogpt/decode"
 	"picogpt/internal/option"
+	"picogpt/internal/surprise"
+	"picogpt/internal/testing/cases"
 	"picogpt/internal/webparts"
 	"picogpt/serve/page"
 )
@@ -266,6 +268,7 @@ func TestColoursHaveContrast(t *testing.T) {
 }
 
 func TestModules(t *testing.T) {
+	cases.NotShort(t)
 	node, err := exec.LookPath("node")
 	if err != nil {
 		t.Skip("no node on this machine; TestThePage… run the modules in Chromium")

@@ -5,8 +5,9 @@ package cuda
 import (
 	"testing"
 
-	"picogpt/dev/ptx"
-	"picogpt/model/gpu"
+	"picogpt/gpu"
+	"picogpt/internal/ptx"
+	"picogpt/internal/testing/cases"
 )
 
 // chainCounts counts a linear layer [768, out] in f16, by groups of all segments or of each.
@@ -46,6 +47,7 @@ func chainCounts(t *testing.T, kernel string, items, wide, high, rows, out, each
 // TestRowsShareWhatLocalMemoryGives: with more rows there are more multiplications for each number
 // that is read from local memory, and for each instruction.
 func TestRowsShareWhatLocalMemoryGives(t *testing.T) {
+	cases.NotShort(t)
 	const out = 128
 	for _, c := range []struct {
 		kernel            string

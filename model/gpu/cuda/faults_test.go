@@ -228,6 +228,7 @@ func floatBytes(x []float32) (b []byte) {
 }
 
 func TestWhatIsRightDoesNotDependOnTheOrder(t *testing.T) {
+	cases.NotShort(t)
 	for _, m := range regexp.MustCompile(`\.entry (\w+)\(`).FindAllStringSubmatch(kernels, -1) {
 		if !strings.Contains(kernels[strings.Index(kernels, m[0]):], "bar.sync") {
 			continue
@@ -243,6 +244,7 @@ func TestWhatIsRightDoesNotDependOnTheOrder(t *testing.T) {
 }
 
 func TestEveryRemovedBarrierIsCaught(t *testing.T) {
+	cases.NotShort(t)
 	const barrier = "	bar.sync 	0;\n"
 	for name, text := range shipped() {
 		n := strings.Count(text, barrier)
@@ -272,6 +274,7 @@ func kernelAt(text string, at int) string {
 
 // Whoever compiles without -ffp-contract=off gets fma where the source has a product and a sum.
 func TestEveryContractionIsCaught(t *testing.T) {
+	cases.NotShort(t)
 	all := contracted(kernels)
 	if len(all) < 4 {
 		t.Fatalf("%d products feed sums", len(all))

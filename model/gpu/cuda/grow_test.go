@@ -14,6 +14,9 @@ import (
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/internal/engine"
+	"picogpt/internal/testing/cases"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/model/gpu"
 )
@@ -97,6 +100,7 @@ func TestABufferGrowsWhereItIs(t *testing.T) {
 
 // TestGrowingCanFailAtAnyCall: everything that can be given back is.
 func TestGrowingCanFailAtAnyCall(t *testing.T) {
+	cases.NotShort(t)
 	f := newFake(t)
 	l := f.direct()
 	for n := 1; ; n++ {
@@ -132,6 +136,7 @@ func TestGrowingCanFailAtAnyCall(t *testing.T) {
 // TestPagesGrowWhereTheyAre: a model whose pages do not fit into the memory twice has all of it, to
 // the same bits, and recordings stay. Devices without mapped memory have less at a time.
 func TestPagesGrowWhereTheyAre(t *testing.T) {
+	cases.NotShort(t)
 	config, file := fixture.Checkpoint(fixture.Options{Seed: 6, Positions: 400, Layer: 1, Embd: 32,
 		Head: 1, Inner: 8})
 	const page = 32 * 2 * 64 * 4 // 16 KiB; a step has four of them

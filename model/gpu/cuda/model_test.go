@@ -14,6 +14,9 @@ import (
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/internal/engine"
+	"picogpt/internal/testing/cases"
+	"picogpt/internal/testing/fixture"
+	"picogpt/internal/testing/testmodel"
 	"picogpt/model"
 	"picogpt/model/gpu"
 )
@@ -29,6 +32,7 @@ func (f *fake) device() *gpu.Device {
 }
 
 func TestAModelThroughTheLibrary(t *testing.T) {
+	cases.NotShort(t)
 	config, file := fixture.Checkpoint(fixture.Options{Seed: 6, Vocab: 31, Positions: 99, Layer: 2})
 	f := newFake(t)
 	d := f.device()
@@ -58,6 +62,7 @@ func TestAModelThroughTheLibrary(t *testing.T) {
 }
 
 func TestTwoModelsAndManyGoroutinesOnOneDevice(t *testing.T) {
+	cases.NotShort(t)
 	config, file := fixture.Checkpoint(fixture.Options{Seed: 7, Positions: 20, Layer: 1})
 	f := newFake(t)
 	o := model.Options{Device: f.device(), Threads: 1}
@@ -96,6 +101,7 @@ func TestTwoModelsAndManyGoroutinesOnOneDevice(t *testing.T) {
 // TestTwoModelsOnEachOfTwoDevices: they are opened, evaluated and closed at the same time, each in its
 // own device's context, and give the processor's bits.
 func TestTwoModelsOnEachOfTwoDevices(t *testing.T) {
+	cases.NotShort(t)
 	f := newFake(t)
 	f.devices = 2
 	all, err := devices(f.file())

@@ -12,6 +12,9 @@ import (
 
 	"picogpt/internal/chat"
 	"picogpt/internal/fault"
+	"picogpt/internal/receipt"
+	"picogpt/internal/strictjson"
+	"picogpt/internal/testing/cases"
 )
 
 // A kept file is one that gpt writes and reads again. read returns its content, or why it is
@@ -74,6 +77,7 @@ func keptFiles(t *testing.T) map[string]keptFile {
 }
 
 func TestNoFlippedBitOfAKeptFileChangesWhatItHolds(t *testing.T) {
+	cases.NotShort(t)
 	for name, file := range keptFiles(t) {
 		want, err := file.read(string(file.line))
 		if err != nil {

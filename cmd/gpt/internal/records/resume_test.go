@@ -14,6 +14,7 @@ import (
 
 	"picogpt/internal/filelock"
 	"picogpt/internal/outfile"
+	"picogpt/internal/testing/cases"
 )
 
 // record returns the record that the runs of these tests write for a line of an input.
@@ -111,6 +112,7 @@ func (f *File) closeFiles(t *testing.T) {
 }
 
 func TestAKilledRunContinuesToTheSameBytes(t *testing.T) {
+	cases.NotShort(t)
 	want := whole(t)
 	dir := t.TempDir()
 	rng := rand.New(rand.NewPCG(3, 4))

@@ -8,6 +8,7 @@ import (
 
 	"picogpt/cmd/gpt/internal/show"
 	"picogpt/internal/terminal"
+	"picogpt/internal/testing/cases"
 )
 
 func TestTriangleHasASignForEachWeight(t *testing.T) {
@@ -58,6 +59,7 @@ func TestLongTextsShowTheLargestWeights(t *testing.T) {
 }
 
 func TestPicturesOfAttentionFitTheTerminal(t *testing.T) {
+	cases.NotShort(t)
 	for tokens := 1; tokens <= 1200; tokens += 1 + tokens/9 {
 		a, names := show.Attention{}, []string{}
 		for i := range tokens {
