@@ -14,7 +14,7 @@ import (
 	"picogpt"
 	"picogpt/constrain"
 	"picogpt/decode"
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
 	"picogpt/sample"
 )
 

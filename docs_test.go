@@ -21,8 +21,8 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/docs"
+	"picogpt/dev/cases"
+	"picogpt/dev/docs"
 )
 
 // usual are the variables and types that the documents' Go uses without declaring them.

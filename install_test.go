@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
 )
 
 // installs finds README's line. A release has the module's address in it, and is not fetched here.

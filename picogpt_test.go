@@ -17,10 +17,10 @@ import (
 	"picogpt/checkpoint"
 	"picogpt/constrain"
 	"picogpt/decode"
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/eval"
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/fixture"
+
 	"picogpt/model"
 	"picogpt/sample"
 	"picogpt/weights/demo"

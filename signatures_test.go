@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
 )
 
 // opaque are the only places of types that nobody outside can name, with the reason.

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"picogpt/decode"
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/testmodel"
+	"picogpt/dev/cases"
+	"picogpt/dev/testmodel"
 	"picogpt/model"
 	"picogpt/sample"
 )

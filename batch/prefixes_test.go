@@ -13,13 +13,12 @@ import (
 	"time"
 
 	"picogpt/decode"
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/internal/cpu"
 	"picogpt/internal/engine"
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/testmodel"
+
 	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/model/stack"

@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"picogpt/decode"
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/testmodel"
-	"picogpt/internal/testing/texts"
+	"picogpt/dev/cases"
+	"picogpt/dev/fixture"
+	"picogpt/dev/testmodel"
+	"picogpt/dev/texts"
 	"picogpt/model"
 )
 

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"picogpt/decode"
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/testmodel"
+	"picogpt/dev/cases"
+	"picogpt/dev/fixture"
+	"picogpt/dev/testmodel"
 	"picogpt/model"
 	"picogpt/sample"
 )

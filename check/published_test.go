@@ -17,10 +17,10 @@ import (
 
 	"picogpt/check"
 	"picogpt/checkpoint"
+	"picogpt/dev/cases"
 	"picogpt/dev/testmodel"
 	"picogpt/eval"
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/testmodel"
+
 	"picogpt/model"
 	"picogpt/tokenizer"
 )

@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"picogpt/checkpoint"
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/fixture"
+	"picogpt/dev/cases"
+	"picogpt/dev/fixture"
 	"picogpt/model"
 	"picogpt/weights/demo"
 )

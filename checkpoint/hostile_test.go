@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"picogpt/checkpoint"
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/watchdog"
+	"picogpt/dev/cases"
+	"picogpt/dev/fixture"
+	"picogpt/dev/watchdog"
 	"picogpt/model"
 )
 

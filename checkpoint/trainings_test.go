@@ -17,12 +17,11 @@ import (
 	"testing"
 
 	"picogpt/checkpoint"
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/watchdog"
 	"picogpt/internal/folder"
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/watchdog"
+
 	"picogpt/model"
 )
 

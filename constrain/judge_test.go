@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/judge"
-	"picogpt/internal/testing/walks"
+	"picogpt/dev/cases"
+	"picogpt/dev/judge"
+	"picogpt/dev/walks"
 )
 
 // written has n texts of a constraint judged.

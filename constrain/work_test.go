@@ -14,7 +14,7 @@ import (
 	"picogpt/constrain/internal/grammar"
 	"picogpt/constrain/internal/meter"
 	"picogpt/constrain/internal/schema"
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
 )
 
 // A hostile is a family of forms, each n large.

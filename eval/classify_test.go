@@ -15,11 +15,11 @@ import (
 	"testing"
 
 	"picogpt/checkpoint"
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/eval"
 	"picogpt/internal/folder"
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/fixture"
+
 	"picogpt/model"
 	"picogpt/tokenizer"
 	"picogpt/weights"

@@ -17,14 +17,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/dev/watchdog"
 	"picogpt/eval"
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/testmodel"
-	"picogpt/internal/testing/watchdog"
+
 	"picogpt/model"
 )
 

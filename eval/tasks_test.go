@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/testmodel"
 	"picogpt/eval"
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/testmodel"
+
 	"picogpt/model"
 	"picogpt/tokenizer"
 )

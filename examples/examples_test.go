@@ -21,7 +21,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
 )
 
 // sources returns the main.go of each program, by its name.

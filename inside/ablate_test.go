@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/inspect"
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/testmodel"
+	"picogpt/dev/cases"
+	"picogpt/dev/fixture"
+	"picogpt/dev/testmodel"
+	"picogpt/inside"
 	"picogpt/model"
 )
 

@@ -11,10 +11,10 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"picogpt/inspect"
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/testmodel"
+	"picogpt/dev/cases"
+	"picogpt/dev/fixture"
+	"picogpt/dev/testmodel"
+	"picogpt/inside"
 	"picogpt/kernels"
 	"picogpt/model"
 )

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"picogpt/inspect"
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/testmodel"
+	"picogpt/dev/cases"
+	"picogpt/dev/fixture"
+	"picogpt/dev/testmodel"
+	"picogpt/inside"
 	"picogpt/model"
 )
 

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"testing"
 
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/testmodel"
+	"picogpt/dev/cases"
+	"picogpt/dev/fixture"
+	"picogpt/dev/testmodel"
 	"picogpt/model"
 )
 

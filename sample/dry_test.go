@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
 	"picogpt/tokenizer"
 )
 

@@ -15,15 +15,13 @@ import (
 
 	"picogpt/constrain"
 	"picogpt/decode"
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/dev/toys"
 	"picogpt/internal/cpu"
 	"picogpt/internal/engine"
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/testmodel"
-	"picogpt/internal/testing/toys"
+
 	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/model/stack"

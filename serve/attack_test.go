@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/testmodel"
-	"picogpt/internal/testing/watchdog"
+	"picogpt/dev/cases"
+	"picogpt/dev/testmodel"
+	"picogpt/dev/watchdog"
 	"picogpt/model"
 	"picogpt/serve"
 	"picogpt/tokenizer"

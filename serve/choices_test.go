@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"picogpt/decode"
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/testmodel"
+	"picogpt/dev/cases"
+	"picogpt/dev/testmodel"
 	"picogpt/model"
 	"picogpt/sample"
 	"picogpt/serve"

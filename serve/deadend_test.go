@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
 	"picogpt/serve"
 )
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/chattemplate"
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
+	"picogpt/internal/chat"
 	"picogpt/serve"
 )
 
@@ -26,7 +26,7 @@ var asking = map[string]struct{ path, field, value string }{
 // TestParametersAreHonouredHarmlessOrRefused: each of the API's, and of vLLM's and llama.cpp's.
 func TestParametersAreHonouredHarmlessOrRefused(t *testing.T) {
 	cases.NotShort(t)
-	c := start(t, serve.Options{Template: chattemplate.Plain})
+	c := start(t, serve.Options{Template: chat.Plain})
 	refused, plain := map[string]bool{}, map[string]string{}
 	for line := range strings.Lines(parameters) {
 		words := strings.SplitN(strings.TrimSpace(line), " ", 4)

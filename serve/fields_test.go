@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"picogpt/decode"
+	"picogpt/dev/cases"
 	"picogpt/dev/testmodel"
 	"picogpt/internal/option"
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/testmodel"
+
 	"picogpt/model"
 	"picogpt/serve"
 )

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"picogpt/constrain"
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
 )
 
 // formsOf makes the forms of a vocabulary of bytes.

@@ -17,9 +17,10 @@ import (
 
 	"picogpt/batch"
 	"picogpt/decode"
-	"picogpt/inspect"
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/testmodel"
+	"picogpt/dev/cases"
+	"picogpt/dev/testmodel"
+	"picogpt/inside"
+	"picogpt/inside/steer"
 	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/sample"

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/testmodel"
-	"picogpt/internal/testing/toys"
+	"picogpt/dev/cases"
+	"picogpt/dev/testmodel"
+	"picogpt/dev/toys"
 	"picogpt/model"
 	"picogpt/serve"
 )

@@ -11,9 +11,9 @@ import (
 
 	"picogpt/batch"
 	"picogpt/decode"
-	"picogpt/internal/chattemplate"
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/testmodel"
+	"picogpt/dev/cases"
+	"picogpt/dev/testmodel"
+	"picogpt/internal/chat"
 	"picogpt/model"
 	"picogpt/sample"
 	"picogpt/search"

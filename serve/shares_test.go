@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
 )
 
 // A table is shares whose requests have names: a client's letter and a number.

@@ -12,14 +12,13 @@ import (
 	"testing"
 
 	"picogpt/decode"
+	"picogpt/dev/cases"
 	"picogpt/dev/testmodel"
 	"picogpt/dev/texts"
 	"picogpt/inside/steer"
 	"picogpt/internal/cpu"
 	"picogpt/internal/engine"
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/testmodel"
-	"picogpt/internal/testing/texts"
+
 	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/model/stack"

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
 	"picogpt/serve"
 )
 

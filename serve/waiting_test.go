@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"picogpt/batch"
-	"picogpt/internal/chattemplate"
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/testmodel"
+	"picogpt/dev/cases"
+	"picogpt/dev/testmodel"
+	"picogpt/internal/chat"
 	"picogpt/model"
 	"picogpt/serve"
 )

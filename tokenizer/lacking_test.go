@@ -11,7 +11,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
 )
 
 // keptBytes is a text without the bytes that a vocabulary drops.

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/internal/folder"
-	"picogpt/internal/testing/cases"
 )
 
 // same checks that tok has GPT-2's tokens and gives GPT-2's ids.

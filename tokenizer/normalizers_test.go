@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
 )
 
 func TestForms(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
 )
 
 // bombs are parts of a tokenizer.json that make much of a letter.

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"testing"
 
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
 )
 
 func TestPatterns(t *testing.T) {

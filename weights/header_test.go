@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/watchdog"
+	"picogpt/dev/cases"
+	"picogpt/dev/watchdog"
 )
 
 // malformed lists files that must be refused, and words of the reason.

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
 )
 
 func noise(n int) []byte {

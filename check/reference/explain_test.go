@@ -10,7 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
 )
 
 var anyHead = ExplainOptions{Block: -1, Head: -1}

@@ -13,10 +13,9 @@ import (
 	"testing"
 
 	"picogpt/checkpoint/hub"
+	"picogpt/dev/cases"
 	"picogpt/dev/fakehub"
 	"picogpt/internal/filelock"
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/fakehub"
 )
 
 // leftovers returns the files in the cache that are not finished, by name.

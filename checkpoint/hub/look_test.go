@@ -12,12 +12,11 @@ import (
 
 	"picogpt/checkpoint"
 	"picogpt/checkpoint/hub"
+	"picogpt/dev/cases"
 	"picogpt/dev/fakehub"
 	"picogpt/dev/fixture"
 	"picogpt/internal/folder"
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/fakehub"
-	"picogpt/internal/testing/fixture"
+
 	"picogpt/weights"
 )
 

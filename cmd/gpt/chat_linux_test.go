@@ -16,9 +16,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/testterminal"
-	"picogpt/internal/testing/watchdog"
+	"picogpt/dev/cases"
+	"picogpt/dev/testterminal"
+	"picogpt/dev/watchdog"
 )
 
 // A typist is a person at the terminal of a gpt chat.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
 )
 
 func TestAClosedStdoutIsAnError(t *testing.T) {

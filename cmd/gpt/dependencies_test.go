@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
 )
 
 // goTool runs the go command and returns what it prints.

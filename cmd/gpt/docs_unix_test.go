@@ -14,11 +14,11 @@ import (
 	"syscall"
 	"testing"
 
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/docs"
-	"picogpt/internal/testing/fakehub"
-	"picogpt/internal/testing/picture"
-	"picogpt/internal/testing/watchdog"
+	"picogpt/dev/cases"
+	"picogpt/dev/docs"
+	"picogpt/dev/fakehub"
+	"picogpt/dev/picture"
+	"picogpt/dev/watchdog"
 )
 
 // address is where gpt serve listens by default. Commands get the address of a server of their own.

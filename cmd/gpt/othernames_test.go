@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
-	"picogpt/internal/testing/cases"
 )
 
 func TestFlagsOfOtherProgramsAreExplained(t *testing.T) {

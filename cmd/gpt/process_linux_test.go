@@ -15,8 +15,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/testterminal"
+	"picogpt/dev/cases"
+	"picogpt/dev/testterminal"
 )
 
 // theEnd is what a test writes to a terminal behind all that a program has written.

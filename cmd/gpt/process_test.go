@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/watchdog"
+	"picogpt/dev/cases"
+	"picogpt/dev/watchdog"
 )
 
 // started runs gpt with its streams at hand. Reading stops after a minute, whatever happens.

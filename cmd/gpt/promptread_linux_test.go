@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"testing"
 
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/textio"
+	"picogpt/cmd/gpt/internal/textio"
+	"picogpt/dev/cases"
 )
 
 // TestALongPromptTakesLittleMemory gives more text than is held. It comes back before what follows

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/fakehub"
-	"picogpt/internal/testing/testterminal"
+	"picogpt/dev/cases"
+	"picogpt/dev/fakehub"
+	"picogpt/dev/testterminal"
 )
 
 func TestAPullShowsABarOnATerminal(t *testing.T) {

@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/fakehub"
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/watchdog"
+	"picogpt/dev/cases"
+	"picogpt/dev/fakehub"
+	"picogpt/dev/fixture"
+	"picogpt/dev/watchdog"
 )
 
 // pullHub starts a hub with a model, a/b, whose weights come slowly, and returns the environment

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/testterminal"
+	"picogpt/dev/cases"
+	"picogpt/dev/testterminal"
 )
 
 // obeyed finds what a terminal would obey.

@@ -3,8 +3,8 @@ package main
 import (
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/internal/engine"
-	"picogpt/internal/testing/cases"
 )
 
 // recorded are the digests by the version of the arithmetic. If the digest changes, the bits that

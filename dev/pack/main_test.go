@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
 )
 
 // made returns a folder with a binary of that name and two manual pages, and the binary's path.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"text/template"
 
-	"picogpt/internal/chattemplate"
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
+	"picogpt/internal/chat"
 	"picogpt/tokenizer"
 )
 

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/watchdog"
+	"picogpt/dev/cases"
+	"picogpt/dev/watchdog"
 )
 
 // plain turns values into Go's own, as deep as they are made here.

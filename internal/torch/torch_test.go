@@ -13,10 +13,10 @@ import (
 
 	"picogpt/dev/fixture"
 	"picogpt/internal/folder"
-	"picogpt/internal/format/pickle"
-	"picogpt/internal/mapped"
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/fixture"
+	"picogpt/internal/pickle"
+
+	"picogpt/dev/cases"
+
 	"picogpt/kernels"
 	"picogpt/weights"
 )

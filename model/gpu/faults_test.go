@@ -12,12 +12,11 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/internal/engine"
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/testmodel"
+
 	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/model/stack"

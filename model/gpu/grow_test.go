@@ -9,12 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/internal/engine"
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/testmodel"
+
 	"picogpt/kernels"
 	"picogpt/model"
 )

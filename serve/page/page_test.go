@@ -16,9 +16,8 @@ import (
 	"testing"
 
 	"picogpt/decode"
+	"picogpt/dev/cases"
 	"picogpt/internal/option"
-	"picogpt/internal/surprise"
-	"picogpt/internal/testing/cases"
 	"picogpt/internal/webparts"
 	"picogpt/serve/page"
 )

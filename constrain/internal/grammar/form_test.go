@@ -89,6 +89,7 @@ func TestAMaskWaitsForNoOther(t *testing.T) {
 }
 
 func TestStatesThatAreForgottenChangeNothing(t *testing.T) {
+	cases.NotShort(t)
 	const re = `(?s:.*)a.{300}|[a-f]{2,400}`
 	judge := regexp.MustCompile(`\A(?:` + re + `)\z`)
 	f := compile(t, re)

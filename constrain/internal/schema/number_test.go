@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
 )
 
 // shortTexts calls f for all texts of up to n of some bytes.

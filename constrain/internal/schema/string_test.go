@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/judge"
-	"picogpt/internal/testing/walks"
+	"picogpt/dev/cases"
+	"picogpt/dev/judge"
+	"picogpt/dev/walks"
 )
 
 func TestOnlyWhatMustIsEscaped(t *testing.T) {

@@ -5,9 +5,9 @@ package cuda
 import (
 	"testing"
 
-	"picogpt/gpu"
-	"picogpt/internal/ptx"
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
+	"picogpt/dev/ptx"
+	"picogpt/model/gpu"
 )
 
 // chainCounts counts a linear layer [768, out] in f16, by groups of all segments or of each.

@@ -16,9 +16,9 @@ import (
 	"sync"
 	"testing"
 
-	"picogpt/gpu"
-	"picogpt/internal/ptx"
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
+	"picogpt/dev/ptx"
+	"picogpt/model/gpu"
 )
 
 // connections are the ways to a fake: through C, and without.

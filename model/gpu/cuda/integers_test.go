@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"picogpt/gpu"
-	"picogpt/internal/ptx"
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
+	"picogpt/dev/ptx"
+	"picogpt/model/gpu"
 )
 
 // integerCounts counts a linear layer [768, out], without the quantization of its inputs.

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/cases"
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/testmodel"
+	"picogpt/dev/cases"
+	"picogpt/dev/fixture"
+	"picogpt/dev/testmodel"
 	"picogpt/model"
 )
 

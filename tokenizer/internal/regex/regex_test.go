@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
 )
 
 // steps returns the forks, looks and runs that all matches of a pattern in a text take.

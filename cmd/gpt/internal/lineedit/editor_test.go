@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
 )
 
 // editing returns an editor in the middle of a line. No goroutine reads: the test passes the keys.

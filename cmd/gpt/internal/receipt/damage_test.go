@@ -12,9 +12,8 @@ import (
 
 	"picogpt/internal/chat"
 	"picogpt/internal/fault"
-	"picogpt/internal/receipt"
-	"picogpt/internal/strictjson"
-	"picogpt/internal/testing/cases"
+
+	"picogpt/dev/cases"
 )
 
 // A kept file is one that gpt writes and reads again. read returns its content, or why it is

@@ -10,7 +10,7 @@ import (
 
 	"picogpt/checkpoint"
 	"picogpt/decode"
-	"picogpt/internal/testing/cases"
+	"picogpt/dev/cases"
 	"picogpt/model"
 	"picogpt/sample"
 	"picogpt/search"

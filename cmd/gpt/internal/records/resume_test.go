@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/internal/filelock"
 	"picogpt/internal/outfile"
-	"picogpt/internal/testing/cases"
 )
 
 // record returns the record that the runs of these tests write for a line of an input.

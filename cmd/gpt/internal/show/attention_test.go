@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"picogpt/cmd/gpt/internal/show"
+	"picogpt/dev/cases"
 	"picogpt/internal/terminal"
-	"picogpt/internal/testing/cases"
 )
 
 func TestTriangleHasASignForEachWeight(t *testing.T) {
