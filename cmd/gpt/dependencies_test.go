@@ -18,7 +18,7 @@ import (
 func goTool(t *testing.T, env []string, args ...string) string {
 	t.Helper()
 	c := exec.Command("go", args...)
-	c.Env = append(c.Environ(), env...)
+	c.Env = append(append(c.Environ(), "GOWORK=off"), env...)
 	out, err := c.CombinedOutput()
 	if err != nil {
 		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
