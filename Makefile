@@ -112,8 +112,9 @@ digest: ## one SHA-256 of logits and texts in every number format: the same on e
 	@go run ./dev/digest
 
 bits: digest ## what a new machine must pass: the digest, and the tests of bits
-	go test -count=1 ./dev/digest
-	go test -short ./kernels ./model ./decode ./tokenizer ./weights
+	go test -count=1 ./internal/digest
+	go test -short ./kernels
+	go test ./model ./decode ./tokenizer ./weights
 
 # The texts have copyrights of their own: gpt check tells where they are. Without them it compares
 # what needs none.

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"picogpt/checkpoint/hub"
+	"picogpt/dev/cases"
 	"picogpt/dev/fakehub"
 	"picogpt/internal/filelock"
 )
@@ -63,6 +64,7 @@ func cutOff(t *testing.T, h *fakehub.Hub, o hub.Options, n int) error {
 // TestAPullGoesOn is cut 100 times at random. Each pull begins where the one before it ended, and
 // nothing has its final name before it is whole.
 func TestAPullGoesOn(t *testing.T) {
+	cases.NotShort(t)
 	repo, random := gpt2("a/b"), rand.New(rand.NewPCG(3, 29))
 	body := repo.Files["model.safetensors"]
 	h, o := start(t, repo)

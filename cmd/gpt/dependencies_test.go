@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"picogpt/dev/cases"
 )
 
 // goTool runs the go command and returns what it prints.
@@ -27,6 +29,7 @@ func goTool(t *testing.T, env []string, args ...string) string {
 }
 
 func TestOnlyDriversLinkSystemLibraries(t *testing.T) {
+	cases.NotShort(t)
 	module := strings.TrimSpace(goTool(t, nil, "list", "-m")) // which may have been renamed
 	foreign := func(args ...string) (found []string) {
 		list := goTool(t, nil, append([]string{"list", "-deps"}, args...)...)
@@ -92,6 +95,7 @@ func TestNoSolversAreLinked(t *testing.T) {
 // A start compiles no regular expression: a command compiles those that it uses, in a
 // sync.OnceValue. It took a millisecond, of the eight of gpt version.
 func TestTheStartCompilesNoRegex(t *testing.T) {
+	cases.NotShort(t)
 	module := strings.TrimSpace(goTool(t, nil, "list", "-m"))
 	files := goTool(t, nil, "list", "-deps", "-f", "{{$d := .}}{{range .GoFiles}}{{$d.ImportPath}}\t"+
 		"{{$d.Dir}}/{{.}}\n{{end}}", ".")

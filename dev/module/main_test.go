@@ -92,6 +92,7 @@ func fileURL(path string) string {
 }
 
 func TestTheModuleIsRenamed(t *testing.T) {
+	cases.NotShort(t)
 	dir, proxy := renamed(t)
 	for dep := range strings.Lines(golang(t, dir, "", "", "list", "-deps", "-test", "./...")) {
 		if strings.HasPrefix(dep, "picogpt") {

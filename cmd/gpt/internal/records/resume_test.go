@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/internal/filelock"
 	"picogpt/internal/outfile"
 )
@@ -111,6 +112,7 @@ func (f *File) closeFiles(t *testing.T) {
 }
 
 func TestAKilledRunContinuesToTheSameBytes(t *testing.T) {
+	cases.NotShort(t)
 	want := whole(t)
 	dir := t.TempDir()
 	rng := rand.New(rand.NewPCG(3, 4))
