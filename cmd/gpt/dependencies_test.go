@@ -20,7 +20,7 @@ import (
 func goTool(t *testing.T, env []string, args ...string) string {
 	t.Helper()
 	c := exec.Command("go", args...)
-	c.Env = append(c.Environ(), env...)
+	c.Env = append(append(c.Environ(), "GOWORK=off"), env...)
 	out, err := c.CombinedOutput()
 	if err != nil {
 		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
@@ -35,7 +35,7 @@ func TestOnlyDriversLinkSystemLibraries(t *testing.T) {
 		list := goTool(t, nil, append([]string{"list", "-deps"}, args...)...)
 		for dep := range strings.Lines(list) {
 			dep = strings.TrimSpace(dep)
-			if strings.Contains(dep, "purego") || strings.HasPrefix(dep, module+"/gpu") {
+			if strings.Contains(dep, "purego") || strings.HasPrefix(dep, module+"/model/gpu") {
 				found = append(found, dep)
 			}
 		}
@@ -43,16 +43,16 @@ func TestOnlyDriversLinkSystemLibraries(t *testing.T) {
 	}
 	all := strings.Fields(goTool(t, nil, "list", module+"/..."))
 	all = slices.DeleteFunc(all, func(p string) bool {
-		return strings.HasPrefix(p, module+"/gpu") || p == module+"/internal/ptx" ||
-			p == module+"/internal/testing/testdevice"
+		return strings.HasPrefix(p, module+"/model/gpu") || p == module+"/dev/ptx" ||
+			p == module+"/dev/testdevice"
 	})
 	if found := foreign(all...); len(found) > 0 {
 		t.Errorf("all packages but the drivers import %v", found)
 	}
-	if found := foreign(module + "/gpu"); !slices.Equal(found, []string{module + "/gpu"}) {
+	if found := foreign(module + "/model/gpu"); !slices.Equal(found, []string{module + "/model/gpu"}) {
 		t.Errorf("package gpu imports %v", found)
 	}
-	if found := foreign("-tags", "gpu", "."); !slices.Contains(found, module+"/gpu/opencl") {
+	if found := foreign("-tags", "gpu", "."); !slices.Contains(found, module+"/model/gpu/opencl") {
 		t.Errorf("with -tags gpu the program imports %v", found)
 	}
 }
