@@ -108,9 +108,9 @@ func openAdapterBin(fsys fs.FS, name string) (_ *weights.Tensors, err error) {
 			err = errors.Join(err, file.Close())
 		}
 	}()
-	root, ok := file.Root.(*pickle.Dict)
-	if !ok {
-		return nil, fmt.Errorf("%s: %s, want a dict of tensors", path, pickle.Kind(file.Root))
+	root, err := file.Dict()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	source := weights.Source{Name: path, Size: file.Size(), Close: file.Close}
 	used := int64(0)

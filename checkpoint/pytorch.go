@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"picogpt/internal/folder"
-	"picogpt/internal/pickle"
 	"picogpt/internal/quote"
 	"picogpt/internal/torch"
 	"picogpt/model"
@@ -44,24 +43,23 @@ func openPyTorch(fsys fs.FS, name string, o Options) (f found, err error) {
 		}
 		return s.open(fsys, nil, o)
 	}
-	root, err := s.openFile(fsys, name)
+	file, err := s.openFile(fsys, name)
 	if err == nil {
-		err = s.find(root)
+		err = s.find(file.Root)
 	}
 	if err != nil {
 		return found{}, fmt.Errorf("%s: %w", s.path, err)
 	}
-	return s.open(fsys, root, o)
+	return s.open(fsys, file.Root, o)
 }
 
-// openFile opens a file and returns the saved object.
-func (s *state) openFile(fsys fs.FS, name string) (root any, err error) {
+// openFile opens one of the files.
+func (s *state) openFile(fsys fs.FS, name string) (*torch.File, error) {
 	file, err := torch.Open(fsys, name)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		s.files = append(s.files, file)
 	}
-	s.files = append(s.files, file)
-	return file.Root, nil
+	return file, err
 }
 
 // openShards adds the tensors of the files of an index.
@@ -73,12 +71,12 @@ func (s *state) openShards(fsys fs.FS, name string) error {
 	holder := map[string]string{}
 	for _, shard := range index.Shards() {
 		from := len(s.names)
-		root, err := s.openFile(fsys, shard)
-		if _, ok := root.(*pickle.Dict); err == nil && !ok {
-			err = fmt.Errorf("%s, want a dict of tensors", pickle.Kind(root))
+		file, err := s.openFile(fsys, shard)
+		if err == nil {
+			_, err = file.Dict()
 		}
 		if err == nil {
-			err = s.take(root)
+			err = s.take(file.Root)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", folder.Path(fsys, shard), err)
