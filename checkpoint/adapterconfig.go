@@ -22,8 +22,6 @@ import (
 	"picogpt/internal/strictjson"
 )
 
-const adapterConfigName = "adapter_config.json"
-
 // An adapterConfig is what an adapter_config.json says of a LoRA adapter.
 type adapterConfig struct {
 	base  string // the model that it was trained on, NAME or NAME@REVISION, "" if none is said
@@ -59,12 +57,12 @@ func AdapterBase(path string) (string, error) {
 // readAdapterConfig reads the config of the adapter in fsys. Errors name the file.
 func readAdapterConfig(fsys fs.FS) (c adapterConfig, err error) {
 	const most = 1 << 20
-	text, err := folder.Read(fsys, adapterConfigName, most)
+	text, err := folder.Read(fsys, folder.AdapterConfig, most)
 	if err == nil {
 		c, err = parseAdapterConfig(text)
 	}
 	if err != nil {
-		err = fmt.Errorf("%s: %w", folder.Path(fsys, adapterConfigName), err)
+		err = fmt.Errorf("%s: %w", folder.Path(fsys, folder.AdapterConfig), err)
 	}
 	return c, err
 }

@@ -21,8 +21,7 @@ import (
 // Companions returns the names of the files that Convert copies from the folder of a checkpoint, if
 // they are there.
 func Companions() []string {
-	return append(slices.Clone(tokenizerFiles[:]),
-		"generation_config.json", "chat_template.jinja")
+	return append(slices.Clone(tokenizerFiles[:]), folder.Generation, folder.ChatTemplate)
 }
 
 // maxCompanion bounds the size of a file that is copied, in bytes. The tokenizer reads no larger
@@ -64,10 +63,10 @@ func (c *Checkpoint) companions(v *Conversion) error {
 // huggingFaceName returns the name that Hugging Face's libraries have for a file.
 func huggingFaceName(name string) string {
 	switch name {
-	case "encoder.json": // OpenAI's names
-		return "vocab.json"
-	case "vocab.bpe":
-		return "merges.txt"
+	case folder.Encoder: // OpenAI's names
+		return folder.Vocab
+	case folder.VocabBPE:
+		return folder.Merges
 	}
 	return name
 }
@@ -93,7 +92,7 @@ func (c *Checkpoint) read(name string) ([]byte, error) {
 // configFile returns the bytes of config.json. If the checkpoint was read from one, it is that file
 // without the number format of its tensors.
 func (c *Checkpoint) configFile() ([]byte, error) {
-	if data, err := c.read("config.json"); err == nil {
+	if data, err := c.read(folder.Config); err == nil {
 		theirs, err := model.ParseConfig(data)
 		theirs.Generation = c.Config.Generation
 		if len(theirs.EOSTokenIDs) == 0 {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"picogpt/internal/folder"
 	"slices"
 	"strings"
 
@@ -19,12 +20,12 @@ import (
 
 // toSafetensors prepares a folder for Hugging Face's libraries.
 func (c *Checkpoint) toSafetensors() (*Conversion, error) {
-	v := &Conversion{Weights: "model.safetensors"}
+	v := &Conversion{Weights: folder.Safetensors}
 	config, err := c.configFile()
 	if err != nil {
 		return nil, err
 	}
-	v.Files = []SmallFile{{Name: "config.json", Data: config}}
+	v.Files = []SmallFile{{Name: folder.Config, Data: config}}
 	unused := c.Unused()
 	v.write = func(w io.Writer, format string, tensors []weights.Tensor) error {
 		tensors = c.carried(tensors, unused)
@@ -204,7 +205,7 @@ func (c *Checkpoint) toNanoGPT() (*Conversion, error) {
 	} else if untied {
 		return nil, fmt.Errorf("%s: %w", c.Tensors.Name(), errHead)
 	}
-	v := &Conversion{Weights: "ckpt.pt"}
+	v := &Conversion{Weights: folder.NanoGPT}
 	if tanhGELU(f.Activation) {
 		v.Notes = append(v.Notes, fmt.Sprintf("nanoGPT's files do not say the activation (%s): "+
 			"gpt --gelu tanh computes the same; nanoGPT itself takes GELU's exact form since "+
@@ -236,10 +237,10 @@ func (c *Checkpoint) toNanoGPT() (*Conversion, error) {
 func (c *Checkpoint) nanoCompanions(v *Conversion) error {
 	if c.vocabulary != nil && c.format == "nanogpt" {
 		data, err := c.vocabulary.raw()
-		v.Files = []SmallFile{{Name: "meta.pkl", Data: data}}
+		v.Files = []SmallFile{{Name: folder.Characters, Data: data}}
 		return err
 	}
-	if err := c.companions(v); err != nil || slices.Contains(v.Names(), generationName) {
+	if err := c.companions(v); err != nil || slices.Contains(v.Names(), folder.Generation) {
 		return err
 	}
 	start, _ := c.Config.StartToken()
@@ -250,7 +251,7 @@ func (c *Checkpoint) nanoCompanions(v *Conversion) error {
 	}
 	text := fmt.Appendf(nil, `{"bos_token_id":%d,"eos_token_id":`, start)
 	text, err := indented(append(strictjson.AppendIDs(text, ends), '}'))
-	v.Files = append(v.Files, SmallFile{Name: generationName, Data: text})
+	v.Files = append(v.Files, SmallFile{Name: folder.Generation, Data: text})
 	return err
 }
 

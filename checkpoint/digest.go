@@ -68,9 +68,9 @@ func checksums(pieces [][]byte) []uint32 {
 
 // tokenizerFiles are the names of all files that a tokenizer may be read from.
 var tokenizerFiles = [...]string{
-	"tokenizer.json", "vocab.json", "merges.txt", "added_tokens.json", "tokenizer_config.json",
-	"special_tokens_map.json", "encoder.json", "vocab.bpe", "vocab.txt", "spiece.model",
-	"tokenizer.model",
+	folder.Tokenizer, folder.Vocab, folder.Merges, folder.AddedTokens, folder.TokenizerConfig,
+	folder.SpecialTokens, folder.Encoder, folder.VocabBPE, folder.VocabText, folder.Pieces,
+	folder.OtherPieces,
 }
 
 func hasTokenizerFile(fsys fs.FS) bool {

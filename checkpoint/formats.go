@@ -71,7 +71,7 @@ func (f *found) tell(notes ...string) {
 // tellUnknown tells which fields of a config.json of Hugging Face's are not known. Where the config is
 // not theirs, or cannot be read, somebody else reads it.
 func (f *found) tellUnknown(fsys fs.FS) {
-	const name = "config.json"
+	const name = folder.Config
 	if f.format == "gguf" || f.format == "tensorflow" || f.format == "llm.c" {
 		return // which do not read it
 	}

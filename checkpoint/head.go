@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"picogpt/internal/folder"
 	"slices"
 	"strconv"
 	"strings"
@@ -175,8 +176,8 @@ func (h *Head) settle(c *Checkpoint) error {
 	for i := range h.Labels {
 		h.Labels[i] = "LABEL_" + strconv.Itoa(i)
 	}
-	labels, where := c.labels, "adapter_config.json"
-	data, err := c.read("config.json")
+	labels, where := c.labels, folder.AdapterConfig
+	data, err := c.read(folder.Config)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -185,7 +186,7 @@ func (h *Head) settle(c *Checkpoint) error {
 			switch {
 			case string(value) == "null":
 			case key == "id2label" && labels == nil:
-				where, labels = "config.json", value
+				where, labels = folder.Config, value
 			case key == "problem_type":
 				if h.Problem, err = strictjson.String(value); err != nil {
 					err = fmt.Errorf("problem_type: %w", err)

@@ -96,11 +96,11 @@ func (o *openAdapter) note() string {
 func (o *openAdapter) unread() (all []string) {
 	if n := len(o.left); n > 0 {
 		all = append(all, fmt.Sprintf("%s: %d of %d modules are left out, because %s does not "+
-			"name them: %s", o.path, n, o.modules, adapterConfigName, quote.Some(o.left)))
+			"name them: %s", o.path, n, o.modules, folder.AdapterConfig, quote.Some(o.left)))
 	}
 	if len(o.config.unknown) > 0 {
 		all = append(all, fmt.Sprintf("%s: not known, and without effect: %s",
-			folder.Path(o.files, adapterConfigName), quote.Some(o.config.unknown)))
+			folder.Path(o.files, folder.AdapterConfig), quote.Some(o.config.unknown)))
 	}
 	return all
 }
@@ -128,7 +128,7 @@ func (m *merging) add(o *openAdapter) error {
 		return err
 	}
 	if len(products) == 0 && len(o.left) > 0 && !m.hasTarget(o) {
-		return fmt.Errorf("%s: target_modules names no layer of %s", adapterConfigName, m.base.Name())
+		return fmt.Errorf("%s: target_modules names no layer of %s", folder.AdapterConfig, m.base.Name())
 	}
 	for _, name := range slices.Sorted(maps.Keys(whole)) {
 		if err := m.replace(name, whole[name], o); err != nil {

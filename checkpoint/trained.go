@@ -46,7 +46,7 @@ func (s *stack) describe(fsys fs.FS, root any) (d description, err error) {
 		d.where = s.path + ": " + d.where
 		return d, nil
 	}
-	const name = "config.json"
+	const name = folder.Config
 	path := folder.Path(fsys, name)
 	b, err := folder.Read(fsys, name, 1<<20)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -145,7 +145,7 @@ func (s *stack) configOf(fsys fs.FS, root any, o Options) (f found, fill filling
 	switch {
 	case errors.Is(err, errNoHeads) && d.from == nowhere:
 		err = fmt.Errorf("%s: %w, and %s does not say n_head: put the model's config.json beside it, "+
-			"or give --n-head", folder.Path(fsys, "config.json"), fs.ErrNotExist, s.path)
+			"or give --n-head", folder.Path(fsys, folder.Config), fs.ErrNotExist, s.path)
 	case errors.Is(err, errNoHeads):
 		err = fmt.Errorf("%s: %w: give --n-head", d.where, err)
 	case err != nil:

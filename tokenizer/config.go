@@ -15,8 +15,6 @@ import (
 	"picogpt/internal/strictjson"
 )
 
-const configName = "tokenizer_config.json"
-
 // A tokenizerConfig is the union of what both files say about ids.
 type tokenizerConfig struct {
 	class string            // tokenizer_class
@@ -46,7 +44,7 @@ func (c *tokenizerConfig) special(others ...string) []string {
 // readConfig reads both files, if they exist.
 func readConfig(fsys fs.FS) (tokenizerConfig, error) {
 	c := tokenizerConfig{flags: map[string]bool{}, names: map[string]string{}}
-	for _, name := range []string{"special_tokens_map.json", configName} {
+	for _, name := range []string{folder.SpecialTokens, folder.TokenizerConfig} {
 		text, found, err := readFile(fsys, name)
 		if err == nil && found {
 			err = c.read(text)

@@ -46,7 +46,7 @@ func Load(dir string) (*Tokenizer, error) {
 
 // LoadFS is Load for the files in fsys.
 func LoadFS(fsys fs.FS) (*Tokenizer, error) {
-	const name = "tokenizer.json"
+	const name = folder.Tokenizer
 	data, found, err := readFile(fsys, name)
 	if err != nil {
 		return nil, err
@@ -71,12 +71,12 @@ type source struct {
 // sources returns all sources, in the order of preference.
 func sources() []source {
 	return []source{
-		{"GPT2", []string{"vocab.json", "merges.txt"}, loadPair},
-		{"GPT2", []string{"encoder.json", "vocab.bpe"}, loadPair},
-		{"Bert", []string{vocabTextName}, loadWordPiece},
-		{"T5", []string{pieceName}, loadPieces(pieceName)},
-		{"GPTSw3", []string{pieceName}, loadPieces(pieceName)},
-		{"GPTSw3", []string{otherPieceName}, loadPieces(otherPieceName)},
+		{"GPT2", []string{folder.Vocab, folder.Merges}, loadPair},
+		{"GPT2", []string{folder.Encoder, folder.VocabBPE}, loadPair},
+		{"Bert", []string{folder.VocabText}, loadWordPiece},
+		{"T5", []string{folder.Pieces}, loadPieces(folder.Pieces)},
+		{"GPTSw3", []string{folder.Pieces}, loadPieces(folder.Pieces)},
+		{"GPTSw3", []string{folder.OtherPieces}, loadPieces(folder.OtherPieces)},
 	}
 }
 
@@ -128,9 +128,9 @@ func loadPair(fsys fs.FS, texts []string) (*Tokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := []string{"vocab.json", "merges.txt"}
+	names := []string{folder.Vocab, folder.Merges}
 	if _, found, _ := readFile(fsys, names[0]); !found {
-		names = []string{"encoder.json", "vocab.bpe"}
+		names = []string{folder.Encoder, folder.VocabBPE}
 	}
 	v, err := parseVocab(texts[0])
 	if err != nil {
@@ -144,7 +144,7 @@ func loadPair(fsys fs.FS, texts []string) (*Tokenizer, error) {
 		return nil, err
 	}
 	if err := v.addNamed(c.special()); err != nil {
-		return nil, fmt.Errorf("%s: %w", folder.Path(fsys, configName), err)
+		return nil, fmt.Errorf("%s: %w", folder.Path(fsys, folder.TokenizerConfig), err)
 	}
 	return v.tokenizer(splitting{prefixSpace: c.flag("add_prefix_space", false)}), nil
 }
@@ -152,7 +152,7 @@ func loadPair(fsys fs.FS, texts []string) (*Tokenizer, error) {
 // parseVocab reads a vocab.json.
 func parseVocab(text string) (*vocabulary, error) {
 	r := strictjson.NewReader(text)
-	v, err := readVocab("vocab.json", r)
+	v, err := readVocab(folder.Vocab, r)
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +208,7 @@ func readFile(fsys fs.FS, name string) (data string, found bool, err error) {
 		return "", false, nil
 	case err != nil:
 		return "", false, fmt.Errorf("%s: %w", folder.Path(fsys, name), err)
-	case name != pieceName && name != otherPieceName && !utf8.Valid(b):
+	case name != folder.Pieces && name != folder.OtherPieces && !utf8.Valid(b):
 		return "", false, fmt.Errorf("%s: not valid UTF-8", folder.Path(fsys, name))
 	}
 	return string(b), true, nil

@@ -12,8 +12,6 @@ import (
 	"picogpt/internal/folder"
 )
 
-const vocabTextName = "vocab.txt"
-
 // loadWordPiece loads vocab.txt. Settings that tokenizer_config.json does not have are those of
 // transformers' BertTokenizer.
 func loadWordPiece(fsys fs.FS, texts []string) (*Tokenizer, error) {
@@ -26,7 +24,7 @@ func loadWordPiece(fsys fs.FS, texts []string) (*Tokenizer, error) {
 		err = v.addNamed(c.special("[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", folder.Path(fsys, vocabTextName), err)
+		return nil, fmt.Errorf("%s: %w", folder.Path(fsys, folder.VocabText), err)
 	}
 	if err := v.loadAdded(fsys, &c); err != nil {
 		return nil, err
@@ -54,7 +52,7 @@ func newBert(v *vocabulary, rules bertNormalizer, unknown uint32) *Tokenizer {
 // parseVocabText reads a vocab.txt. If a token stands on two lines the later one counts. An empty
 // line is an id without a token.
 func parseVocabText(text string) (*vocabulary, error) {
-	v := &vocabulary{name: vocabTextName, ids: map[string]uint32{}}
+	v := &vocabulary{name: folder.VocabText, ids: map[string]uint32{}}
 	for line := range strings.Lines(text) {
 		token := strings.TrimRightFunc(line, unicode.IsSpace)
 		if len(v.tokens) == maxIDs {
@@ -96,7 +94,7 @@ func (v *vocabulary) addNamed(names []string) error {
 // loadAdded adds the tokens of added_tokens.json and of added_tokens_decoder in
 // tokenizer_config.json.
 func (v *vocabulary) loadAdded(fsys fs.FS, c *tokenizerConfig) error {
-	const name = "added_tokens.json"
+	const name = folder.AddedTokens
 	text, found, err := readFile(fsys, name)
 	if err == nil && found {
 		if err = v.parseSpecial(text); err != nil {
@@ -111,7 +109,8 @@ func (v *vocabulary) loadAdded(fsys fs.FS, c *tokenizerConfig) error {
 			continue
 		}
 		if err := v.addToken(token); err != nil {
-			return fmt.Errorf("%s: added_tokens_decoder: %w", folder.Path(fsys, configName), err)
+			return fmt.Errorf("%s: added_tokens_decoder: %w",
+				folder.Path(fsys, folder.TokenizerConfig), err)
 		}
 	}
 	return nil

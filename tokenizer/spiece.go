@@ -17,12 +17,6 @@ import (
 	"picogpt/internal/quote"
 )
 
-// The names of such files, of which the first is taken.
-const (
-	pieceName      = "spiece.model"
-	otherPieceName = "tokenizer.model"
-)
-
 // A pieceFile holds the fields of a spiece.model.
 type pieceFile struct {
 	pieces       []sentencePiece

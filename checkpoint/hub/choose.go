@@ -9,6 +9,7 @@ import (
 	"maps"
 	"path"
 	"path/filepath"
+	"picogpt/internal/folder"
 	"slices"
 	"strings"
 
@@ -19,23 +20,22 @@ import (
 
 // companions are the files besides the weights that a checkpoint may have, without config.json.
 var companions = [...]string{
-	"generation_config.json", "tokenizer.json", "vocab.json", "merges.txt", "added_tokens.json",
-	"special_tokens_map.json", "tokenizer_config.json", "vocab.txt", "spiece.model",
-	"tokenizer.model",
-	"chat_template.jinja", "meta.pkl",
+	folder.Generation, folder.Tokenizer, folder.Vocab, folder.Merges, folder.AddedTokens,
+	folder.SpecialTokens, folder.TokenizerConfig, folder.VocabText, folder.Pieces,
+	folder.OtherPieces, folder.ChatTemplate, folder.Characters,
 }
 
 // weightsNames are the names of weights that stand beside a config.json, the best first. Those that
 // end in .index.json list the files.
 var weightsNames = [...]string{
-	"model.safetensors", "model.safetensors.index.json",
-	"pytorch_model.bin", "pytorch_model.bin.index.json",
+	folder.Safetensors, folder.SafetensorsIndex,
+	folder.PyTorch, folder.PyTorchIndex,
 }
 
 // choose plans the download of all that a checkpoint needs. The weights come last: a checkpoint
 // whose tokenizer is missing could be taken for one with another tokenizer.
 func (r *repo) choose(ctx context.Context) error {
-	const config = "config.json"
+	const config = folder.Config
 	if r.o.Part != "" {
 		return r.choosePart(ctx)
 	}
@@ -122,7 +122,7 @@ func WithPart(files []string, part string) (found []string) {
 
 // adapterFiles are those of a LoRA adapter, of which one of the two last is there.
 var adapterFiles = [...]string{
-	"adapter_config.json", "adapter_model.safetensors", "adapter_model.bin",
+	folder.AdapterConfig, folder.Adapter, folder.AdapterPyTorch,
 }
 
 // adapterAlone plans an adapter that the cache has, while the hub cannot be asked.
@@ -282,12 +282,12 @@ func onlyCheckpoint(listed []string) ([]string, error) {
 // tensorflow returns the other files of a TensorFlow checkpoint, or nil if file belongs to another
 // kind.
 func tensorflow(names []string, file string) (files []string) {
-	if file != "checkpoint" && path.Ext(file) != ".index" {
+	if file != folder.TensorFlow && path.Ext(file) != ".index" {
 		return nil
 	}
 	for _, name := range names {
 		if name != file && (path.Ext(name) == ".index" || strings.Contains(name, ".data-") ||
-			slices.Contains([]string{"hparams.json", "encoder.json", "vocab.bpe"}, name)) {
+			slices.Contains([]string{folder.HParams, folder.Encoder, folder.VocabBPE}, name)) {
 			files = append(files, name)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"picogpt/internal/folder"
 	"slices"
 )
 
@@ -43,7 +44,7 @@ func Pull(ctx context.Context, name Name, o Options, files ...string) (*Snapshot
 			return nil, fmt.Errorf("%s: folder: %w", name.Repo, err)
 		}
 	}
-	first := "config.json"
+	first := folder.Config
 	if len(files) > 0 {
 		first = files[0]
 	}
@@ -107,5 +108,5 @@ func (r *repo) takeAll(ctx context.Context) error {
 
 // isSmall reports whether a file is known not to hold weights.
 func isSmall(file string) bool {
-	return file == "config.json" || slices.Contains(companions[:], file)
+	return file == folder.Config || slices.Contains(companions[:], file)
 }

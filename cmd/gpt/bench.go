@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"picogpt/internal/folder"
 	"strconv"
 
 	"picogpt/checkpoint"
@@ -182,7 +183,7 @@ func (a *app) randomModel(ctx context.Context, shape string) (dir string, err er
 		return dir, err
 	}
 	defer m.Close()
-	return dir, m.Save(context.Background(), filepath.Join(dir, "model.safetensors"))
+	return dir, m.Save(context.Background(), filepath.Join(dir, folder.Safetensors))
 }
 
 // benchStart measures processes of this program, with a prompt of ids and with one of text.

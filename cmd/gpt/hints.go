@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"picogpt/internal/folder"
 	"strings"
 
 	"picogpt/checkpoint/hub"
@@ -32,7 +33,7 @@ func hintFor(err error) string {
 		return "HF_HOME or HF_HUB_CACHE names one, and so does a home folder"
 	case errors.Is(err, fs.ErrNotExist) && strings.Contains(err.Error(), "~/"):
 		return checkpoints.TildeHint
-	case errors.Is(err, fs.ErrNotExist) && strings.Contains(err.Error(), "config.json") &&
+	case errors.Is(err, fs.ErrNotExist) && strings.Contains(err.Error(), folder.Config) &&
 		!strings.Contains(err.Error(), "put the model's config.json"): // it has a hint of its own
 		return checkpoints.Hint
 	}
