@@ -1,6 +1,6 @@
-package checkpoint
-
 // LoRA adapters as PEFT saves them: their tensors, and the weights of the base that each belongs to.
+
+package checkpoint
 
 import (
 	"errors"

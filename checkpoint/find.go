@@ -1,6 +1,6 @@
-package checkpoint
-
 // Finding the file of a folder that is the checkpoint.
+
+package checkpoint
 
 import (
 	"fmt"

@@ -1,7 +1,7 @@
-package checkpoint
-
 // generation_config.json: the tokens that begin and end the texts of Hugging Face's generate, and how
 // it chooses the others.
+
+package checkpoint
 
 import (
 	"encoding/json"

@@ -1,6 +1,6 @@
-package checkpoint
-
 // Heads: the last layer of a classifier, and what its outputs mean.
+
+package checkpoint
 
 import (
 	"encoding/json"
@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"picogpt/internal/folder"
 	"slices"
 	"strconv"
 	"strings"
 
+	"picogpt/internal/folder"
 	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
 	"picogpt/kernels"

@@ -1,6 +1,6 @@
-package checkpoint
-
 // llm.c: a model.bin, and the list of tokens in the same folder.
+
+package checkpoint
 
 import (
 	"encoding/binary"

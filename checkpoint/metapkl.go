@@ -1,7 +1,7 @@
-package checkpoint
-
 // nanoGPT's meta.pkl, the characters of a character-level data set: {vocab_size, stoi, itos}. It is in
 // the folder of ckpt.pt, or where nanoGPT has it, with the data.
+
+package checkpoint
 
 import (
 	"errors"

@@ -1,7 +1,7 @@
-package checkpoint
-
 // TensorFlow: OpenAI's own checkpoints, which picoGPT downloads: hparams.json, encoder.json,
 // vocab.bpe, and model.ckpt in three files, of which the index and the data are read.
+
+package checkpoint
 
 import (
 	"encoding/binary"

@@ -5,9 +5,10 @@ package tokenizer
 import (
 	"encoding/json"
 	"fmt"
-	"picogpt/internal/folder"
 	"slices"
 	"strings"
+
+	"picogpt/internal/folder"
 )
 
 // Files returns the tokenizer files of a checkpoint by name, from which [Load] and Hugging Face's

@@ -11,8 +11,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"picogpt/internal/folder"
 
+	"picogpt/internal/folder"
 	"picogpt/model"
 	"picogpt/weights"
 )

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"picogpt/internal/folder"
 	"strconv"
 
 	"picogpt/checkpoint"
@@ -15,6 +14,7 @@ import (
 	"picogpt/cmd/gpt/internal/bench"
 	"picogpt/cmd/gpt/internal/checkpoints"
 	"picogpt/internal/cli"
+	"picogpt/internal/folder"
 	"picogpt/internal/terminal"
 	"picogpt/model"
 )

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"picogpt/internal/folder"
 	"strings"
 
 	"picogpt/checkpoint/hub"
@@ -15,6 +14,7 @@ import (
 	"picogpt/decode"
 	"picogpt/internal/chat"
 	"picogpt/internal/fault"
+	"picogpt/internal/folder"
 	"picogpt/model"
 )
 

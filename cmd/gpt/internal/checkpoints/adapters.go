@@ -9,13 +9,13 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"picogpt/internal/folder"
 	"strconv"
 	"strings"
 
 	"picogpt/checkpoint"
 	"picogpt/checkpoint/hub"
 	"picogpt/internal/fault"
+	"picogpt/internal/folder"
 )
 
 const adapterHint = "an adapter is a directory with adapter_config.json and " +
