@@ -6,8 +6,21 @@
 //	m, err := model.New(ctx, c.Config, c.Tensors, model.Options{})
 //	tok, err := c.Tokenizer()
 //
-// The rules for what a checkpoint does not say are all here: which tokenizer it has, and where a
-// text begins and ends.
+// Its types, in the order in which they are best read:
+//
+//   - [Checkpoint] is what Open returns. The rules for what its files do not say are all here:
+//     which tokenizer it has, and where a text begins and ends.
+//   - [Options] settle what some formats leave open, and hold the adapters.
+//   - [Adapter] is a LoRA adapter, which is merged into the weights (adapter.go, adapterconfig.go,
+//     merge.go).
+//   - [Head] is the last layer of a classifier, and what its outputs mean.
+//   - [Conversion] is a checkpoint that is to be written in another format: the weights, and each
+//     [SmallFile] beside them.
+//
+// On the way into a Checkpoint find.go chooses the file of a folder, and formats.go the format by
+// the file's bytes. Each format has a file (gguf.go, llmc.go, pytorch.go, tensorflow.go), which
+// returns a found. Of a training's file, settings.go finds the config, names.go the names of the
+// tensors, and arrange.go makes the model's tensors of them.
 package checkpoint
 
 import (

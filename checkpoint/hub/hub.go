@@ -6,9 +6,20 @@
 //	snapshot, err := hub.Pull(ctx, name, o)
 //	gpt, err := picogpt.Open(ctx, snapshot.Dir)
 //
-// Find searches the cache and sends no request; Pull downloads what is missing; List lists the
-// cache, Snapshot.Verify checks its files, and Remove removes a repository; Look reads the headers
-// of files without downloading them. Only Environment reads environment variables.
+// Its types, in the order in which they are best read:
+//
+//   - [Name] is the name of a repository and a revision of it.
+//   - [Options] say where the cache and the hub are. Only [Environment] reads environment
+//     variables.
+//   - [Snapshot] is what the cache has of a repository: [Find] searches it and sends no request,
+//     [List] lists the cache, and [Pull] downloads what is missing, which it tells in [Progress].
+//     Snapshot.Verify checks the files, each a [Checked]; [Remove] removes a repository.
+//   - [Remote] is a checkpoint at the hub: [Look] reads the headers of its files without
+//     downloading them.
+//   - [FolderError] says in which folders of a repository checkpoints are.
+//
+// Inside, a repo (repo.go) is a repository at one commit: it asks the hub by a client (client.go)
+// and the cache by a store (cache.go). A download (fetch.go) is one file on its way.
 //
 // Each file that Pull downloads is checked against the hash that is its name in the cache, and
 // appears there only when it is complete and right. Nothing else is trusted either: names from a
