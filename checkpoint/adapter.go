@@ -1,6 +1,6 @@
-package checkpoint
-
 // LoRA adapters as PEFT saves them: their tensors, and the weights of the base that each belongs to.
+
+package checkpoint
 
 import (
 	"errors"
@@ -60,20 +60,20 @@ func (a Adapter) open() (*openAdapter, error) {
 	o.config, err = readAdapterConfig(fsys)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: no %s in this directory%s, want an adapter as PEFT saves it",
-			folder.Path(fsys, "."), adapterConfigName, lastAdapter(fsys))
+			folder.Path(fsys, "."), folder.AdapterConfig, lastAdapter(fsys))
 	} else if err != nil {
 		return nil, err
 	}
-	const name = "adapter_model.safetensors"
+	const name = folder.Adapter
 	o.path = folder.Path(fsys, name)
 	if o.tensors, err = weights.OpenFS(fsys, name); !errors.Is(err, fs.ErrNotExist) {
 		return o, err
 	}
-	const older = "adapter_model.bin"
+	const older = folder.AdapterPyTorch
 	o.path = folder.Path(fsys, older)
 	if o.tensors, err = openAdapterBin(fsys, older); errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%s: no %s or %s beside the %s", folder.Path(fsys, "."), name, older,
-			adapterConfigName)
+			folder.AdapterConfig)
 	}
 	return o, err
 }
@@ -81,7 +81,7 @@ func (a Adapter) open() (*openAdapter, error) {
 // lastAdapter names the adapter that a training has saved last in the folder, if there is one.
 func lastAdapter(fsys fs.FS) string {
 	for _, dir := range trained(fsys) {
-		if _, err := fs.Stat(fsys, dir+"/"+adapterConfigName); err == nil {
+		if _, err := fs.Stat(fsys, dir+"/"+folder.AdapterConfig); err == nil {
 			return ", but in its " + dir
 		}
 	}
@@ -108,9 +108,9 @@ func openAdapterBin(fsys fs.FS, name string) (_ *weights.Tensors, err error) {
 			err = errors.Join(err, file.Close())
 		}
 	}()
-	root, ok := file.Root.(*pickle.Dict)
-	if !ok {
-		return nil, fmt.Errorf("%s: %s, want a dict of tensors", path, pickle.Kind(file.Root))
+	root, err := file.Dict()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	source := weights.Source{Name: path, Size: file.Size(), Close: file.Close}
 	used := int64(0)

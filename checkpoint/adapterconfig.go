@@ -1,7 +1,7 @@
-package checkpoint
-
 // The adapter_config.json of PEFT: which low-rank products are added to which weights, how strongly,
 // and what else an adapter of other kinds would compute.
+
+package checkpoint
 
 import (
 	"bytes"
@@ -13,7 +13,9 @@ import (
 	"math"
 	"reflect"
 	"regexp"
+	"regexp/syntax"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -21,8 +23,6 @@ import (
 	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
 )
-
-const adapterConfigName = "adapter_config.json"
 
 // An adapterConfig is what an adapter_config.json says of a LoRA adapter.
 type adapterConfig struct {
@@ -59,12 +59,12 @@ func AdapterBase(path string) (string, error) {
 // readAdapterConfig reads the config of the adapter in fsys. Errors name the file.
 func readAdapterConfig(fsys fs.FS) (c adapterConfig, err error) {
 	const most = 1 << 20
-	text, err := folder.Read(fsys, adapterConfigName, most)
+	text, err := folder.Read(fsys, folder.AdapterConfig, most)
 	if err == nil {
 		c, err = parseAdapterConfig(text)
 	}
 	if err != nil {
-		err = fmt.Errorf("%s: %w", folder.Path(fsys, adapterConfigName), err)
+		err = fmt.Errorf("%s: %w", folder.Path(fsys, folder.AdapterConfig), err)
 	}
 	return c, err
 }
@@ -253,4 +253,229 @@ func checkInit(value string) error {
 			"it with PEFT's path_initial_model_for_weight_conversion"
 	}
 	return fmt.Errorf("init_lora_weights: %s: %s", quote.Plain(value, 40), why)
+}
+
+// Which modules an adapter_config.json names: target_modules, exclude_modules, layers_to_transform,
+// layers_pattern and modules_to_save, as PEFT's check_target_module_exists reads them.
+
+// targets say which modules of a model have products.
+type targets struct {
+	of, except names
+	allLinear  bool // every layer but the head
+	layers     []int
+	isLayered  bool             // layers says which
+	layer      []*regexp.Regexp // whose first group is a module's layer; the first that matches counts
+	saves      []string         // modules_to_save: whole tensors beside the stack
+	classifies bool             // task_type: SEQ_CLS, whose head is trained whole
+}
+
+// names are a list of modules, or a regular expression for whole names.
+type names struct {
+	list    []string
+	pattern *regexp.Regexp // nil for a list
+	ahead   []ahead        // what its beginning asks for
+}
+
+// An ahead is Python's (?=…) or (?!…) at the beginning of a regular expression, which Go's do not
+// have.
+type ahead struct {
+	pattern *regexp.Regexp
+	want    bool
+}
+
+// has reports whether a module is named.
+func (n names) has(module string) bool {
+	if n.pattern != nil {
+		return n.pattern.MatchString(module) && !slices.ContainsFunc(n.ahead, func(a ahead) bool {
+			return a.pattern.MatchString(module) != a.want
+		})
+	}
+	return slices.ContainsFunc(n.list, func(name string) bool {
+		return module == name || strings.HasSuffix(module, "."+name)
+	})
+}
+
+// take reads one key, and reports whether it is one of these.
+func (t *targets) take(key string, value json.RawMessage) (taken bool, err error) {
+	const allLinear = `"all-linear"`
+	switch key {
+	case "target_modules":
+		if t.allLinear = strings.EqualFold(string(value), allLinear); !t.allLinear {
+			t.of, err = parseNames(value)
+		}
+	case "exclude_modules":
+		t.except, err = parseNames(value)
+	case "layers_to_transform":
+		err = t.takeLayers(value)
+	case "layers_pattern":
+		err = t.takeLayerPatterns(value)
+	case "modules_to_save":
+		err = json.Unmarshal(value, &t.saves)
+	case "task_type":
+		t.classifies = string(value) == `"SEQ_CLS"`
+		return false, nil
+	default:
+		return false, nil
+	}
+	return true, err
+}
+
+// parseNames reads a list of strings, or a string, which is a regular expression.
+func parseNames(value json.RawMessage) (n names, err error) {
+	if value[0] != '"' {
+		return n, json.Unmarshal(value, &n.list)
+	}
+	var text string
+	if err := json.Unmarshal(value, &text); err != nil {
+		return n, err
+	}
+	rest := strings.TrimPrefix(text, "^")
+	for strings.HasPrefix(rest, "(?!") || strings.HasPrefix(rest, "(?=") {
+		end := outside(rest[3:], ')')
+		if end < 0 || outside(rest[3+end+1:], '|') >= 0 || len(n.ahead) == 8 {
+			break // pythons returns an error
+		}
+		a := ahead{want: rest[2] == '='}
+		if a.pattern, err = pythons("^(?:", rest[3:3+end], ")"); err != nil {
+			return n, err
+		}
+		n.ahead, rest = append(n.ahead, a), rest[3+end+1:]
+	}
+	n.pattern, err = pythons("^(?:", rest, ")$")
+	return n, err
+}
+
+// outside returns the index of the first c in a regular expression that is in no group or class, or
+// -1.
+func outside(text string, c byte) int {
+	depth, inClass := 0, false
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] == '\\':
+			i++
+		case inClass:
+			inClass = text[i] != ']'
+		case text[i] == c && depth == 0:
+			return i
+		case text[i] == '[':
+			inClass = true
+		case text[i] == '(':
+			depth++
+		case text[i] == ')':
+			depth--
+		}
+	}
+	return -1
+}
+
+// pythons compiles a regular expression of a config between others. Python's that Go does not have
+// are errors, and so is what could take much memory.
+func pythons(before, text, after string) (*regexp.Regexp, error) {
+	const longest, repeated, program = 1000, 100, 500 // bytes, and instructions of repetitions
+	fail := fmt.Errorf("%s: not a regular expression that is supported: want no (?=, \\1 or "+
+		"many repetitions", quote.Plain(text, 40))
+	if len(text) > longest || strings.Contains(text, "{") && len(text) > repeated {
+		return nil, fail
+	}
+	tree, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return nil, fail
+	}
+	code, err := syntax.Compile(tree.Simplify())
+	if err != nil || strings.Contains(text, "{") && len(code.Inst) > program {
+		return nil, fail
+	}
+	re, err := regexp.Compile(before + text + after)
+	if err != nil {
+		return nil, fail
+	}
+	return re, nil
+}
+
+// takeLayers reads a number or a list of them.
+func (t *targets) takeLayers(value json.RawMessage) error {
+	if value[0] != '[' {
+		value = slices.Concat([]byte("["), value, []byte("]"))
+	}
+	if err := json.Unmarshal(value, &t.layers); err != nil {
+		return errors.New("want a whole number or a list of them")
+	}
+	t.isLayered = len(t.layers) > 0
+	return nil
+}
+
+// takeLayerPatterns reads what stands before a layer's number: a regular expression or a list.
+func (t *targets) takeLayerPatterns(value json.RawMessage) error {
+	if value[0] == '"' {
+		value = slices.Concat([]byte("["), value, []byte("]"))
+	}
+	var all []string
+	if err := json.Unmarshal(value, &all); err != nil {
+		return err
+	}
+	if len(all) > 100 {
+		return fmt.Errorf("%d patterns, want at most 100", len(all))
+	}
+	for _, text := range all {
+		if text == "" {
+			continue
+		}
+		re, err := pythons(`^(?:|.*?\.)(?:`, text, `)\.(?P<layer>\d+)\.`)
+		if err != nil {
+			return err
+		}
+		t.layer = append(t.layer, re)
+	}
+	return nil
+}
+
+// check checks what the keys say together, and sets what PEFT does where they say nothing.
+func (t *targets) check() error {
+	isText := t.allLinear || t.of.pattern != nil
+	switch {
+	case isText && t.isLayered:
+		return errors.New("layers_to_transform: not with target_modules that is one string")
+	case isText && len(t.layer) > 0:
+		return errors.New("layers_pattern: not with target_modules that is one string")
+	case len(t.layer) > 0 && !t.isLayered:
+		return errors.New("layers_pattern: not without layers_to_transform")
+	}
+	if t.isLayered && len(t.layer) == 0 {
+		t.layer = []*regexp.Regexp{regexp.MustCompile(`^.*?\.[^.]*\.(?P<layer>\d+)\.`)}
+	}
+	if !isText && t.of.list == nil {
+		t.of.list = []string{"c_attn"} // PEFT's own choice for GPT-2
+	}
+	return nil
+}
+
+// has reports whether a module has a product.
+func (t *targets) has(module string) bool {
+	switch {
+	case t.except.has(module) || t.isSaved(module):
+		return false
+	case t.allLinear:
+		return !slices.Contains([]string{"transformer.wte", "transformer.wpe", "wte", "wpe", "lm_head"},
+			module) && !(t.classifies && module == "score")
+	}
+	return t.of.has(module) && (!t.isLayered || slices.Contains(t.of.list, module) ||
+		t.isInLayers(module)) // a whole name says its layer itself
+}
+
+// isInLayers reports whether a module is in one of the layers.
+func (t *targets) isInLayers(module string) bool {
+	for _, re := range t.layer {
+		if m := re.FindStringSubmatch(module); m != nil {
+			n, err := strconv.Atoi(m[re.SubexpIndex("layer")])
+			return err == nil && slices.Contains(t.layers, n)
+		}
+	}
+	return false
+}
+
+// isSaved reports whether a module, or one that it is in, was trained whole.
+func (t *targets) isSaved(module string) bool {
+	return slices.ContainsFunc(t.saves, func(name string) bool {
+		return strings.Contains("."+module+".", "."+name+".")
+	})
 }

@@ -1,6 +1,6 @@
-package checkpoint
-
 // Tensors under other names, or with other shapes, as the ones that the model has.
+
+package checkpoint
 
 import (
 	"errors"

@@ -1,16 +1,30 @@
+// A checkpoint in another format: what each format can say of a model, and the files beside the
+// weights.
+
 package checkpoint
 
-// A checkpoint in another format.
-
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"maps"
 	"path"
+	"reflect"
+	"slices"
+	"strings"
 
+	"picogpt/internal/folder"
+	"picogpt/internal/gguf"
 	"picogpt/internal/outfile"
 	"picogpt/internal/quote"
+	"picogpt/internal/strictjson"
+	"picogpt/internal/torch"
 	"picogpt/model"
+	"picogpt/tokenizer"
 	"picogpt/weights"
 )
 
@@ -105,4 +119,411 @@ func (v *Conversion) WriteWeights(ctx context.Context, w io.Writer, m *model.Mod
 	return m.Export(ctx, func(tensors []weights.Tensor) error {
 		return v.write(outfile.Cancellable(ctx, w), m.Format(), tensors)
 	})
+}
+
+// What each format can say of a model, and what it cannot.
+
+// toSafetensors prepares a folder for Hugging Face's libraries.
+func (c *Checkpoint) toSafetensors() (*Conversion, error) {
+	v := &Conversion{Weights: folder.Safetensors}
+	config, err := c.configFile()
+	if err != nil {
+		return nil, err
+	}
+	v.Files = []SmallFile{{Name: folder.Config, Data: config}}
+	unused := c.Unused()
+	v.write = func(w io.Writer, format string, tensors []weights.Tensor) error {
+		tensors = c.carried(tensors, unused)
+		return weights.Write(w, map[string]string{"format": "pt", "picogpt.format": format}, tensors)
+	}
+	return v, c.companions(v)
+}
+
+// carried returns the decoder's tensors with those that it does not use, as the file has them. The
+// decoder's names begin with "transformer." then, as Hugging Face's models with other heads have
+// them.
+func (c *Checkpoint) carried(tensors []weights.Tensor, unused []string) []weights.Tensor {
+	if len(unused) == 0 {
+		return tensors
+	}
+	for i, t := range tensors {
+		if !strings.HasPrefix(t.Name, "lm_head.") {
+			tensors[i].Name = "transformer." + t.Name
+		}
+	}
+	for _, name := range unused {
+		t, _ := c.Tensors.Tensor(name)
+		tensors = append(tensors, t)
+	}
+	return tensors
+}
+
+// Portable returns an error if the weights are in q8 or q4, in blocks that only this project reads.
+func (c *Checkpoint) Portable() error {
+	for _, t := range c.Tensors.All() {
+		if t.DType == weights.U8 && strings.HasSuffix(t.Name, "wte.weight") {
+			return fmt.Errorf("%s: quantized in a layout that only this project reads: "+
+				"convert the checkpoint that it was made of", c.Tensors.Name())
+		}
+	}
+	return nil
+}
+
+// A limit is a field that a format cannot say, with the value that other readers of the file would
+// take.
+type limit struct {
+	field string
+	found any
+	fits  bool
+	means any // what a file of the format means
+}
+
+// refuse returns an error for the first field that a file of the format cannot say, because such a
+// file would compute something else.
+func (c *Checkpoint) refuse(format string, more ...limit) error {
+	if err := c.Portable(); err != nil {
+		return err
+	}
+	if unused := c.Unused(); len(unused) > 0 {
+		return fmt.Errorf("%s: %s: no part of the decoder, and a file of %s cannot hold it: "+
+			"one of safetensors can", c.Tensors.Name(), unused[0], format)
+	}
+	f := c.Config
+	for _, l := range append([]limit{
+		{"scale_attn_weights", f.ScaleAttnWeights, f.ScaleAttnWeights, true},
+		{"scale_attn_by_inverse_layer_idx", f.ScaleAttnByInverseLayerIdx,
+			!f.ScaleAttnByInverseLayerIdx, false},
+	}, more...) {
+		if !l.fits {
+			return fmt.Errorf("%s: %s: %v, but a file of %s cannot say it and means %v: "+
+				"it would compute something else", c.Tensors.Name(), l.field, l.found, format, l.means)
+		}
+	}
+	return nil
+}
+
+// tanhGELU reports whether an activation is the tanh form of GELU, by any of its names.
+func tanhGELU(a model.Activation) bool { return a.Plain() == model.GELUNew }
+
+// toGGUF prepares a single file for llama.cpp.
+func (c *Checkpoint) toGGUF() (*Conversion, error) {
+	f := c.Config.Activation
+	err := c.refuse("GGUF", limit{"activation_function", f, tanhGELU(f), model.GELUNew})
+	if err != nil {
+		return nil, err
+	}
+	v := &Conversion{Weights: "model.gguf"}
+	vocabulary := c.ggufTokens(v)
+	v.write = func(w io.Writer, format string, tensors []weights.Tensor) error {
+		pairs := append(ggufPairs(&c.Config, format), vocabulary...)
+		for i, t := range tensors {
+			tensors[i] = turned(t)
+			tensors[i].Name = ggufName(t.Name)
+		}
+		return gguf.Write(w, pairs, tensors)
+	}
+	return v, nil
+}
+
+// ggufPairs returns the metadata that describe the model. format is the number format of its
+// matrices.
+func ggufPairs(c *model.Config, format string) []gguf.Pair {
+	fileTypes := map[string]uint32{"f32": 0, "f16": 1, "bf16": 32} // llama.cpp's numbers
+	return []gguf.Pair{
+		{Key: "general.architecture", Value: "gpt2"},
+		{Key: "general.type", Value: "model"},
+		{Key: "general.file_type", Value: fileTypes[format]},
+		{Key: "gpt2.block_count", Value: uint32(c.Layer)},
+		{Key: "gpt2.context_length", Value: uint32(c.Positions)},
+		{Key: "gpt2.embedding_length", Value: uint32(c.Embd)},
+		{Key: "gpt2.feed_forward_length", Value: uint32(c.Inner)},
+		{Key: "gpt2.attention.head_count", Value: uint32(c.Head)},
+		{Key: "gpt2.attention.layer_norm_epsilon", Value: float32(c.LayerNormEpsilon)},
+		{Key: "gpt2.vocab_size", Value: uint32(c.VocabSize)},
+	}
+}
+
+// ggufTokens returns the metadata of the tokenizer. If there is none, each token is a filler:
+// llama.cpp's own way to say it (no_vocab) ends programs that ask for the text of a token.
+func (c *Checkpoint) ggufTokens(v *Conversion) []gguf.Pair {
+	p, err := c.ownParts()
+	if err != nil {
+		v.Notes = append(v.Notes, fmt.Sprintf("the file has no tokenizer and works on ids: %v", err))
+		p = tokenizer.Parts{}
+	}
+	kinds := make([]int32, c.Config.VocabSize)
+	for id := range kinds {
+		if id == len(p.Tokens) { // a row without a token
+			p.Tokens = append(p.Tokens, filler(id))
+			p.Kinds = append(p.Kinds, tokenizer.Unused)
+		}
+		kinds[id] = int32(p.Kinds[id])
+	}
+	pairs := []gguf.Pair{
+		{Key: ggufTokenizer + "model", Value: "gpt2"},
+		{Key: ggufTokenizer + "pre", Value: "gpt-2"},
+		{Key: ggufTokenizer + "tokens", Value: p.Tokens},
+		{Key: ggufTokenizer + "token_type", Value: kinds},
+		{Key: ggufTokenizer + "merges", Value: p.Merges},
+	}
+	if id, ok := c.Config.StartToken(); ok {
+		pairs = append(pairs, gguf.Pair{Key: ggufTokenizer + "bos_token_id", Value: uint32(id)})
+	}
+	if ids := c.Config.EndTokens(); len(ids) > 0 {
+		pairs = append(pairs, gguf.Pair{Key: ggufTokenizer + "eos_token_id", Value: uint32(ids[0])})
+		if len(ids) > 1 {
+			v.Notes = append(v.Notes, fmt.Sprintf("a GGUF file has one token that ends a text: "+
+				"%d is written, %v are not", ids[0], ids[1:]))
+		}
+	} else if id, ok := c.tokenizersEnd(); ok {
+		v.Notes = append(v.Notes, fmt.Sprintf("no token ends a text, which a GGUF file cannot say: "+
+			"programs that read it take the tokenizer's, %d", id))
+	}
+	return append(pairs, gguf.Pair{Key: ggufTokenizer + "add_bos_token", Value: false})
+}
+
+// turned returns a tensor for formats that store the matrices of linear layers as [out, in].
+func turned(t weights.Tensor) weights.Tensor {
+	for _, name := range []string{"attn.c_attn", "attn.c_proj", "mlp.c_fc", "mlp.c_proj"} {
+		if strings.HasSuffix(t.Name, name+".weight") {
+			return t.Transposed()
+		}
+	}
+	return t
+}
+
+var errHead = errors.New("lm_head.weight: differs from wte.weight, but nanoGPT has one matrix " +
+	"for both")
+
+// toNanoGPT prepares a folder with a ckpt.pt for nanoGPT.
+func (c *Checkpoint) toNanoGPT() (*Conversion, error) {
+	f := c.Config
+	err := c.refuse("nanoGPT", limit{"n_inner", f.Inner, f.Inner == 4*f.Embd, 4 * f.Embd},
+		limit{"layer_norm_epsilon", f.LayerNormEpsilon, float32(f.LayerNormEpsilon) == 1e-5, 1e-5},
+		limit{"activation_function", f.Activation,
+			tanhGELU(f.Activation) || f.Activation.Plain() == model.GELU, model.GELU})
+	if err != nil {
+		return nil, err
+	}
+	if untied, err := c.Untied(); err != nil {
+		return nil, err
+	} else if untied {
+		return nil, fmt.Errorf("%s: %w", c.Tensors.Name(), errHead)
+	}
+	v := &Conversion{Weights: folder.NanoGPT}
+	if tanhGELU(f.Activation) {
+		v.Notes = append(v.Notes, fmt.Sprintf("nanoGPT's files do not say the activation (%s): "+
+			"gpt --gelu tanh computes the same; nanoGPT itself takes GELU's exact form since "+
+			"May 2023, which is close to it", f.Activation))
+	}
+	if err := c.nanoCompanions(v); err != nil {
+		return nil, err
+	}
+	v.write = func(w io.Writer, _ string, tensors []weights.Tensor) error {
+		state, err := nanoState(tensors)
+		if err != nil {
+			return err
+		}
+		// Arguments that nanoGPT has as floats are written as whole numbers: with weights_only,
+		// PyTorch 1.13 refuses floats.
+		args := torch.Dict{{Key: "n_layer", Value: c.Config.Layer},
+			{Key: "n_head", Value: c.Config.Head}, {Key: "n_embd", Value: c.Config.Embd},
+			{Key: "block_size", Value: c.Config.Positions}, {Key: "bias", Value: true},
+			{Key: "vocab_size", Value: c.Config.VocabSize}, {Key: "dropout", Value: 0}}
+		return torch.Write(w, torch.Dict{{Key: "model", Value: state},
+			{Key: "model_args", Value: args}, {Key: "iter_num", Value: 0},
+			{Key: "best_val_loss", Value: 1_000_000_000}, {Key: "config", Value: torch.Dict{}}})
+	}
+	return v, nil
+}
+
+// nanoCompanions adds meta.pkl, if the tokenizer is in one, or the tokenizer's files, and the tokens
+// that begin and end a text, if the tokenizer does not say them.
+func (c *Checkpoint) nanoCompanions(v *Conversion) error {
+	if c.vocabulary != nil && c.format == "nanogpt" {
+		data, err := c.vocabulary.raw()
+		v.Files = []SmallFile{{Name: folder.Characters, Data: data}}
+		return err
+	}
+	if err := c.companions(v); err != nil || slices.Contains(v.Names(), folder.Generation) {
+		return err
+	}
+	start, _ := c.Config.StartToken()
+	ends := c.Config.EndTokens()
+	id, ok := c.tokenizersEnd()
+	if len(ends) == 0 || ok && start == id && slices.Equal(ends, []int{id}) {
+		return nil // as it is read where no file says it
+	}
+	text := fmt.Appendf(nil, `{"bos_token_id":%d,"eos_token_id":`, start)
+	text, err := indented(append(strictjson.AppendIDs(text, ends), '}'))
+	v.Files = append(v.Files, SmallFile{Name: folder.Generation, Data: text})
+	return err
+}
+
+// nanoState returns the tensors as the state dict of nanoGPT's model, whose head is the embedding.
+func nanoState(tensors []weights.Tensor) (state torch.Dict, err error) {
+	var embedding weights.Tensor
+	for _, t := range tensors {
+		switch t.Name {
+		case "wte.weight":
+			embedding = t
+		case "lm_head.weight":
+			return nil, errHead // m is a model of another checkpoint
+		}
+		state = append(state, torch.Member{Key: "transformer." + t.Name, Value: turned(t)})
+	}
+	return append(state, torch.Member{Key: "lm_head.weight", Value: embedding}), nil
+}
+
+// The files that lie beside the weights and that a conversion copies.
+
+// Companions returns the names of the files that Convert copies from the folder of a checkpoint, if
+// they are there.
+func Companions() []string {
+	return append(slices.Clone(tokenizerFiles[:]), folder.Generation, folder.ChatTemplate)
+}
+
+// maxCompanion bounds the size of a file that is copied, in bytes. The tokenizer reads no larger
+// one.
+const maxCompanion = 32 << 20
+
+// companions adds the companions of the checkpoint, or the files of the tokenizer that is in it.
+func (c *Checkpoint) companions(v *Conversion) error {
+	if c.vocabulary == nil {
+		for _, name := range Companions() {
+			data, err := c.read(name)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			} else if err != nil {
+				return err
+			}
+			if to := huggingFaceName(name); !slices.Contains(v.Names(), to) {
+				v.Files = append(v.Files, SmallFile{Name: to, Data: data})
+			}
+		}
+		if own, err := c.own(); own != nil || err != nil {
+			return nil // Tokenizer returns that error
+		}
+	}
+	t, err := c.Tokenizer()
+	var files map[string][]byte
+	if err == nil {
+		files, err = t.Files()
+	}
+	if err != nil {
+		v.Notes = append(v.Notes, fmt.Sprintf("the tokenizer is not written: %v", err))
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		v.Files = append(v.Files, SmallFile{name, files[name], c.vocabulary == nil})
+	}
+	return nil
+}
+
+// huggingFaceName returns the name that Hugging Face's libraries have for a file.
+func huggingFaceName(name string) string {
+	switch name {
+	case folder.Encoder: // OpenAI's names
+		return folder.Vocab
+	case folder.VocabBPE:
+		return folder.Merges
+	}
+	return name
+}
+
+// read returns a file beside the weights.
+func (c *Checkpoint) read(name string) ([]byte, error) {
+	files := c.files
+	if slices.Contains(tokenizerFiles[:], name) {
+		files = c.words
+	}
+	data, err := folder.Read(files, name, maxCompanion)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, lost := fs.Lstat(files, name); lost == nil {
+			err = errors.New("a link to a file that is not there")
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", folder.Path(files, name), err)
+	}
+	return data, nil
+}
+
+// configFile returns the bytes of config.json. If the checkpoint was read from one, it is that file
+// without the number format of its tensors.
+func (c *Checkpoint) configFile() ([]byte, error) {
+	if data, err := c.read(folder.Config); err == nil {
+		theirs, err := model.ParseConfig(data)
+		theirs.Generation = c.Config.Generation
+		if len(theirs.EOSTokenIDs) == 0 {
+			theirs.EOSTokenIDs = c.Config.EOSTokenIDs // the tokenizer's
+		}
+		if err == nil && reflect.DeepEqual(theirs, c.Config) {
+			return c.changedConfig(data, c.adapted)
+		}
+	}
+	config := c.Config
+	config.Architectures = []string{"GPT2LMHeadModel"}
+	text, err := json.Marshal(config)
+	if err != nil {
+		return nil, err
+	}
+	// Hugging Face's libraries also write n_ctx, and a single end token without a list.
+	add := fmt.Appendf(nil, `{"n_ctx":%d,`, config.Positions)
+	if ends := config.EOSTokenIDs; len(ends) == 1 {
+		text = bytes.Replace(text, fmt.Appendf(nil, `"eos_token_id":[%d]`, ends[0]),
+			fmt.Appendf(nil, `"eos_token_id":%d`, ends[0]), 1)
+	}
+	if text, err = indented(append(add, text[1:]...)); err != nil {
+		return nil, err
+	}
+	return c.changedConfig(text, true)
+}
+
+// changedConfig returns a config.json without the keys that tell Hugging Face's libraries the number
+// format in which to load the tensors: they would round tensors in another format to it. anew says
+// that the file does not describe the checkpoint's head, if it has one.
+func (c *Checkpoint) changedConfig(text []byte, anew bool) ([]byte, error) {
+	drop := []string{"torch_dtype", "dtype"}
+	var add []byte
+	if h, err := c.Head(); err == nil && anew {
+		drop = append(drop, "architectures", "id2label", "label2id", "problem_type")
+		add = h.config()
+	}
+	changed, found := []byte("{"), add != nil
+	err := strictjson.Members(text, func(key string, value json.RawMessage) error {
+		if slices.Contains(drop, key) {
+			found = true
+			return nil
+		}
+		name, err := json.Marshal(key)
+		changed = append(append(append(append(changed, name...), ':'), value...), ',')
+		return err
+	})
+	if err != nil || !found {
+		return text, err
+	}
+	return indented(append(bytes.TrimSuffix(append(changed, add...), []byte(",")), '}'))
+}
+
+func indented(text []byte) ([]byte, error) {
+	var b bytes.Buffer
+	err := json.Indent(&b, text, "", "  ")
+	return append(b.Bytes(), '\n'), err
+}
+
+// ownParts returns the tokenizer for a GGUF file, or an error that says why there is none.
+func (c *Checkpoint) ownParts() (tokenizer.Parts, error) {
+	t, err := c.Tokenizer()
+	if err != nil {
+		return tokenizer.Parts{}, err
+	}
+	p, ok := t.Parts()
+	switch {
+	case !ok:
+		err = errors.New("only byte-level BPE that splits a text as GPT-2 does can be in a GGUF file")
+	case len(p.Tokens) > c.Config.VocabSize:
+		err = fmt.Errorf("%d tokens, but the model has rows for %d", len(p.Tokens),
+			c.Config.VocabSize)
+	}
+	return p, err
 }

@@ -1,6 +1,6 @@
-package checkpoint
-
 // Finding the file of a folder that is the checkpoint.
+
+package checkpoint
 
 import (
 	"fmt"
@@ -18,13 +18,13 @@ import (
 // may be present. Names that trainings give a checkpoint come before those that only look like one:
 // an array that was written beside it may have any name.
 var preferred = [...][]string{
-	{"model.safetensors"}, {"model.safetensors.index.json"},
-	{"pytorch_model.bin"}, {"pytorch_model.bin.index.json"},
-	{"ckpt.pt"},
+	{folder.Safetensors}, {folder.SafetensorsIndex},
+	{folder.PyTorch}, {folder.PyTorchIndex},
+	{folder.NanoGPT},
 	{"*.safetensors"},
 	{"*.gguf"},
-	{"checkpoint"}, {"model.ckpt.index"},
-	{"model.bin"},
+	{folder.TensorFlow}, {"model.ckpt.index"},
+	{folder.LLMC},
 	{"*.pt", "*.pth", "*.bin", "*.ckpt"}, // if their bytes show it
 }
 
@@ -76,7 +76,7 @@ func Candidates(names []string) []string {
 
 // candidates is Candidates, and reports whether the names alone decide.
 func candidates(names []string) (all []string, sure bool) {
-	if slices.Contains(names, "ckpt.pt") && !slices.Contains(names, "config.json") {
+	if slices.Contains(names, folder.NanoGPT) && !slices.Contains(names, folder.Config) {
 		// nanoGPT's says its config itself, which a safetensors file does not
 		names = slices.DeleteFunc(slices.Clone(names), isSafetensorsName)
 	}
@@ -114,7 +114,7 @@ func matching(names, patterns []string) (all []string) {
 func nothing(fsys fs.FS, names []string) string {
 	const want = "want model.safetensors, pytorch_model.bin, ckpt.pt, a .gguf file, " +
 		"TensorFlow's model.ckpt or llm.c's model.bin"
-	if slices.Contains(names, adapterConfigName) {
+	if slices.Contains(names, folder.AdapterConfig) {
 		what := "no checkpoint in this directory, but an adapter, "
 		c, err := readAdapterConfig(fsys)
 		switch {
@@ -178,8 +178,10 @@ func distributed(dir string) string {
 func nanoOut(fsys fs.FS) string {
 	list, _ := fs.ReadDir(fsys, ".")
 	for _, e := range list {
-		if _, err := fs.Stat(fsys, e.Name()+"/ckpt.pt"); err == nil && strings.HasPrefix(e.Name(), "out") {
-			return e.Name()
+		name := e.Name()
+		_, err := fs.Stat(fsys, name+"/"+folder.NanoGPT)
+		if err == nil && strings.HasPrefix(name, "out") {
+			return name
 		}
 	}
 	return ""
@@ -201,7 +203,7 @@ func trained(fsys fs.FS) (dirs []string) {
 			for _, f := range files {
 				names = append(names, f.Name())
 			}
-			if len(Candidates(names)) > 0 || slices.Contains(names, adapterConfigName) {
+			if len(Candidates(names)) > 0 || slices.Contains(names, folder.AdapterConfig) {
 				dirs, steps[e.Name()] = append(dirs, e.Name()), n
 			}
 		}
@@ -232,10 +234,9 @@ func Part(name, taken string) bool {
 	if path.Ext(name) == ".gguf" {
 		return taken == ""
 	}
-	parts := []string{"config.json", "*.safetensors", "*.safetensors.index.json", "*.bin",
-		"*.bin.index.json", "*.pt", "*.pth", "*.ckpt", "meta.pkl", "checkpoint", "*.index",
-		"*.data-*-of-*",
-		"hparams.json", "encoder.json", "vocab.bpe"}
+	parts := []string{folder.Config, "*.safetensors", "*.safetensors.index.json", "*.bin",
+		"*.bin.index.json", "*.pt", "*.pth", "*.ckpt", folder.Characters, folder.TensorFlow,
+		"*.index", "*.data-*-of-*", folder.HParams, folder.Encoder, folder.VocabBPE}
 	return slices.ContainsFunc(append(parts, Companions()...), func(pattern string) bool {
 		ok, _ := path.Match(pattern, name)
 		return ok

@@ -1,7 +1,7 @@
-package checkpoint
-
 // generation_config.json: the tokens that begin and end the texts of Hugging Face's generate, and how
 // it chooses the others.
+
+package checkpoint
 
 import (
 	"encoding/json"
@@ -15,8 +15,6 @@ import (
 	"picogpt/model"
 )
 
-const generationName = "generation_config.json"
-
 // readGeneration reads the generation_config.json beside the weights. A file of GGUF, TensorFlow's or
 // llm.c's says itself what there is to say: one beside it is another checkpoint's.
 //
@@ -27,7 +25,7 @@ func (c *Checkpoint) readGeneration(o Options) error {
 	if o.wordsOnly || !slices.Contains(formats, c.format) {
 		return nil
 	}
-	data, err := c.read(generationName)
+	data, err := c.read(folder.Generation)
 	if errors.Is(err, fs.ErrNotExist) {
 		c.readLegacyGeneration()
 		return nil
@@ -36,7 +34,7 @@ func (c *Checkpoint) readGeneration(o Options) error {
 	var others []string
 	if err == nil {
 		if g, others, err = model.ParseGeneration(data, c.Config.VocabSize); err != nil {
-			err = fmt.Errorf("%s: %w", folder.Path(c.files, generationName), err)
+			err = fmt.Errorf("%s: %w", folder.Path(c.files, folder.Generation), err)
 		}
 	}
 	if err != nil && json.Valid(data) {
@@ -54,17 +52,17 @@ func (c *Checkpoint) readGeneration(o Options) error {
 		g.EOSTokenIDs = nil
 	default:
 		c.Notes = append(c.Notes, fmt.Sprintf("%s names no token that ends a text, and outranks "+
-			"config.json, which names %v: no token does", generationName, theirs))
+			"config.json, which names %v: no token does", folder.Generation, theirs))
 	}
 	c.Config.Generation = g
-	c.noteNotTaken(generationName, others)
+	c.noteNotTaken(folder.Generation, others)
 	return nil
 }
 
 // readLegacyGeneration notes the fields in config.json, where they were before 2023.
 func (c *Checkpoint) readLegacyGeneration() {
-	if data, err := c.read("config.json"); err == nil {
-		c.noteNotTaken("config.json", model.LegacyGeneration(data))
+	if data, err := c.read(folder.Config); err == nil {
+		c.noteNotTaken(folder.Config, model.LegacyGeneration(data))
 	}
 }
 

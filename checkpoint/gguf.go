@@ -1,18 +1,18 @@
-package checkpoint
-
 // GGUF: one file that holds everything, the tokenizer too.
+
+package checkpoint
 
 import (
 	"errors"
 	"fmt"
 	"io/fs"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"picogpt/internal/folder"
 	"picogpt/internal/gguf"
-
 	"picogpt/internal/quote"
 	"picogpt/model"
 	"picogpt/tokenizer"
@@ -256,4 +256,141 @@ func ggufMetadata(f *gguf.File) map[string]string {
 		}
 	}
 	return m
+}
+
+// The names of tensors in GGUF files.
+
+// A pairOfNames is a tensor's name in GGUF and in Hugging Face's files.
+type pairOfNames struct {
+	gguf, name string
+	turned     bool // [out, in] in GGUF, [in, out] in Hugging Face's
+}
+
+var (
+	ggufWhole = [...]pairOfNames{
+		{"token_embd.weight", "wte.weight", false}, {"position_embd.weight", "wpe.weight", false},
+		{"output_norm.weight", "ln_f.weight", false}, {"output_norm.bias", "ln_f.bias", false},
+		{"output.weight", "lm_head.weight", false},
+	}
+	ggufLayer = [...]pairOfNames{
+		{"attn_norm.weight", "ln_1.weight", false}, {"attn_norm.bias", "ln_1.bias", false},
+		{"attn_qkv.weight", "attn.c_attn.weight", true}, {"attn_qkv.bias", "attn.c_attn.bias", false},
+		{"attn_output.weight", "attn.c_proj.weight", true},
+		{"attn_output.bias", "attn.c_proj.bias", false},
+		{"ffn_norm.weight", "ln_2.weight", false}, {"ffn_norm.bias", "ln_2.bias", false},
+		{"ffn_up.weight", "mlp.c_fc.weight", true}, {"ffn_up.bias", "mlp.c_fc.bias", false},
+		{"ffn_down.weight", "mlp.c_proj.weight", true}, {"ffn_down.bias", "mlp.c_proj.bias", false},
+	}
+)
+
+// ggufTensor returns a tensor with Hugging Face's name and orientation.
+func ggufTensor(t gguf.Tensor) (weights.Tensor, error) {
+	to := weights.Tensor{}
+	prefix, names, rest := "", ggufWhole[:], t.Name
+	if layer, ok := strings.CutPrefix(t.Name, "blk."); ok {
+		number, part, _ := strings.Cut(layer, ".")
+		if n, err := strconv.Atoi(number); err != nil || strconv.Itoa(n) != number || n < 0 {
+			return to, fmt.Errorf("%s: unknown tensor, want blk.0 and so on", t.Name)
+		}
+		prefix, names, rest = "h."+number+".", ggufLayer[:], part
+	}
+	i := slices.IndexFunc(names, func(p pairOfNames) bool { return p.gguf == rest })
+	if i < 0 {
+		return to, fmt.Errorf("%s: unknown tensor, want those of the architecture gpt2", t.Name)
+	}
+	to = t.Elements()
+	if names[i].turned {
+		if len(t.Shape) != 2 {
+			return to, fmt.Errorf("%s: %d dimensions, want 2", t.Name, len(t.Shape))
+		}
+		to = to.Transposed()
+	}
+	to.Name = prefix + names[i].name
+	return to, nil
+}
+
+// ggufName returns the GGUF name for a name of Hugging Face's.
+func ggufName(name string) string {
+	prefix, names, rest := "", ggufWhole[:], name
+	if layer, ok := strings.CutPrefix(name, "h."); ok {
+		number, part, _ := strings.Cut(layer, ".")
+		prefix, names, rest = "blk."+number+".", ggufLayer[:], part
+	}
+	for _, p := range names {
+		if p.name == rest {
+			return prefix + p.gguf
+		}
+	}
+	return name // not reached: the model has no others
+}
+
+// The tokenizer in a GGUF file.
+
+// filler returns the text of a row of the embedding that has no token.
+func filler(id int) string { return fmt.Sprintf("[PAD%d]", id) }
+
+// ggufWithoutTokens reports whether a file says that it has no tokenizer, or has only fillers, as
+// Convert writes them.
+func ggufWithoutTokens(f *gguf.File) bool {
+	if s, _, err := f.Text(ggufTokenizer + "model"); err == nil && (s == "no_vocab" || s == "none") {
+		return true
+	}
+	kinds, err := f.Uints(ggufTokenizer + "token_type")
+	return err == nil && len(kinds) > 0 && !slices.ContainsFunc(kinds, func(kind int) bool {
+		return tokenizer.Kind(kind) != tokenizer.Unused
+	})
+}
+
+// ggufVocabulary returns the tokenizer in a file. One that has only fillers counts as absent.
+func ggufVocabulary(f *gguf.File, rows int) (*tokenizer.Tokenizer, error) {
+	if s, _, err := f.Text(ggufTokenizer + "model"); err == nil && (s == "no_vocab" || s == "none") {
+		return nil, fmt.Errorf("%smodel: %s: %w", ggufTokenizer, s, ErrNoTokenizer)
+	}
+	for _, want := range []struct{ key, value string }{{"model", "gpt2"}, {"pre", "gpt-2"}} {
+		s, ok, err := f.Text(ggufTokenizer + want.key)
+		if err != nil {
+			return nil, err
+		}
+		// Files from before May 2024 have no "pre".
+		if s != want.value && (ok || want.key == "model") {
+			return nil, fmt.Errorf("%s%s: %s, want %q", ggufTokenizer, want.key, quote.Short(s, 40),
+				want.value)
+		}
+	}
+	var p tokenizer.Parts
+	var err error
+	if p.Tokens, err = f.Texts(ggufTokenizer + "tokens"); err != nil {
+		return nil, err
+	}
+	if n := len(p.Tokens); n > rows {
+		return nil, fmt.Errorf("%stokens: %d, want %d, one for each row of token_embd.weight",
+			ggufTokenizer, n, rows)
+	}
+	if p.Merges, err = f.Texts(ggufTokenizer + "merges"); err != nil {
+		return nil, err
+	}
+	kinds, err := f.Uints(ggufTokenizer + "token_type")
+	if err != nil {
+		return nil, err
+	}
+	tokens := len(p.Tokens)
+	for i, k := range kinds {
+		kind := tokenizer.Kind(k)
+		// Converters of 2023 wrote the fillers as user-defined tokens.
+		if i < len(p.Tokens) && kind == tokenizer.User && p.Tokens[i] == filler(i) {
+			kind = tokenizer.Unused
+		}
+		if kind == tokenizer.Unused {
+			tokens--
+		}
+		p.Kinds = append(p.Kinds, kind)
+	}
+	if tokens == 0 && len(kinds) > 0 {
+		return nil, fmt.Errorf("%stokens: only fillers: %w", ggufTokenizer, ErrNoTokenizer)
+	}
+	t, err := tokenizer.FromParts(p)
+	if err != nil {
+		return nil, fmt.Errorf("%s%w", ggufTokenizer, err)
+	}
+	return t, nil
 }

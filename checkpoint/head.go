@@ -1,6 +1,6 @@
-package checkpoint
-
 // Heads: the last layer of a classifier, and what its outputs mean.
+
+package checkpoint
 
 import (
 	"encoding/json"
@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"picogpt/internal/folder"
 	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
 	"picogpt/kernels"
@@ -175,8 +176,8 @@ func (h *Head) settle(c *Checkpoint) error {
 	for i := range h.Labels {
 		h.Labels[i] = "LABEL_" + strconv.Itoa(i)
 	}
-	labels, where := c.labels, "adapter_config.json"
-	data, err := c.read("config.json")
+	labels, where := c.labels, folder.AdapterConfig
+	data, err := c.read(folder.Config)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -185,7 +186,7 @@ func (h *Head) settle(c *Checkpoint) error {
 			switch {
 			case string(value) == "null":
 			case key == "id2label" && labels == nil:
-				where, labels = "config.json", value
+				where, labels = folder.Config, value
 			case key == "problem_type":
 				if h.Problem, err = strictjson.String(value); err != nil {
 					err = fmt.Errorf("problem_type: %w", err)

@@ -1,6 +1,6 @@
-package checkpoint
-
 // llm.c: a model.bin, and the list of tokens in the same folder.
+
+package checkpoint
 
 import (
 	"encoding/binary"
@@ -63,7 +63,7 @@ func readLLMC(path string, file folder.Mapped) (found, error) {
 
 // llmcTokens returns the name of the list of tokens, "" if there is none.
 func llmcTokens(fsys fs.FS) string {
-	for _, name := range []string{"gpt2_tokenizer.bin", "tokenizer.bin"} {
+	for _, name := range []string{folder.LLMCTokens, folder.LLMCTokensToo} {
 		if _, err := fs.Stat(fsys, name); err == nil {
 			return name
 		}

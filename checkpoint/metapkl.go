@@ -1,7 +1,7 @@
-package checkpoint
-
 // nanoGPT's meta.pkl, the characters of a character-level data set: {vocab_size, stoi, itos}. It is in
 // the folder of ckpt.pt, or where nanoGPT has it, with the data.
+
+package checkpoint
 
 import (
 	"errors"
@@ -16,14 +16,11 @@ import (
 	"picogpt/tokenizer"
 )
 
-const (
-	metaName    = "meta.pkl"
-	largestMeta = 8 << 20 // bytes: about 40 for each Unicode character
-)
+const largestMeta = 8 << 20 // bytes: about 40 for each Unicode character
 
 // hasMeta reports whether a folder has a meta.pkl.
 func hasMeta(fsys fs.FS) bool {
-	_, err := fs.Stat(fsys, metaName)
+	_, err := fs.Stat(fsys, folder.Characters)
 	return err == nil
 }
 
@@ -72,9 +69,9 @@ func dataset(root any) string {
 // number of the model's ids.
 func readMeta(fsys fs.FS, size int) (*vocabulary, error) {
 	fail := func(err error) (*vocabulary, error) {
-		return nil, fmt.Errorf("%s: %w", folder.Path(fsys, metaName), err)
+		return nil, fmt.Errorf("%s: %w", folder.Path(fsys, folder.Characters), err)
 	}
-	data, err := folder.Read(fsys, metaName, largestMeta)
+	data, err := folder.Read(fsys, folder.Characters, largestMeta)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	} else if err != nil {

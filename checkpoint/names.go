@@ -1,7 +1,7 @@
-package checkpoint
-
 // The names that programs have for GPT-2's tensors, and what stands before them. The names here are
 // Hugging Face's, which nanoGPT and minGPT share.
+
+package checkpoint
 
 import (
 	"fmt"

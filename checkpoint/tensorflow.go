@@ -1,7 +1,7 @@
-package checkpoint
-
 // TensorFlow: OpenAI's own checkpoints, which picoGPT downloads: hparams.json, encoder.json,
 // vocab.bpe, and model.ckpt in three files, of which the index and the data are read.
+
+package checkpoint
 
 import (
 	"encoding/binary"
@@ -35,7 +35,7 @@ func isTensorFlow(p probe) bool {
 	if n := len(p.tail); n >= 8 && binary.LittleEndian.Uint64(p.tail[n-8:]) == 0xdb4775248b80fb57 {
 		return true
 	}
-	return p.name == "checkpoint" || strings.HasSuffix(p.name, tensorflowIndex) ||
+	return p.name == folder.TensorFlow || strings.HasSuffix(p.name, tensorflowIndex) ||
 		strings.Contains(p.name, tensorflowData)
 }
 
@@ -47,7 +47,7 @@ func openTensorFlow(fsys fs.FS, name string, _ Options) (found, error) {
 	}
 	f := found{format: "tensorflow"}
 	if f.config, err = readHParams(fsys); err != nil {
-		return found{}, fmt.Errorf("%s: %w", folder.Path(fsys, hparams), err)
+		return found{}, fmt.Errorf("%s: %w", folder.Path(fsys, folder.HParams), err)
 	}
 	index := prefix + tensorflowIndex
 	b, err := folder.Read(fsys, index, largestIndex)
@@ -92,13 +92,11 @@ func tensorflowPrefix(fsys fs.FS, name string) (string, error) {
 	return "", errors.New("no model_checkpoint_path")
 }
 
-const hparams = "hparams.json"
-
 // readHParams returns the config of hparams.json. Errors do not name the file.
 func readHParams(fsys fs.FS) (model.Config, error) {
 	c := model.DefaultConfig()
 	c.BOSTokenID, c.EOSTokenIDs = nil, nil // the tokenizer sets these
-	b, err := folder.Read(fsys, hparams, 1<<20)
+	b, err := folder.Read(fsys, folder.HParams, 1<<20)
 	if err != nil {
 		return c, err
 	}

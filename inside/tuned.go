@@ -11,7 +11,6 @@ import (
 	"strconv"
 
 	"picogpt/internal/folder"
-	"picogpt/internal/pickle"
 	"picogpt/internal/quote"
 	"picogpt/internal/torch"
 	"picogpt/kernels"
@@ -85,22 +84,18 @@ func checkTunedConfig(b []byte, c model.Config) error {
 
 // take finds the tensors of each layer.
 func (t *Tuned) take(c model.Config) error {
-	root, ok := t.file.Root.(*pickle.Dict)
-	if !ok {
-		return fmt.Errorf("%s, want a dict of tensors", pickle.Kind(t.file.Root))
+	saved, err := t.file.Dict()
+	if err != nil {
+		return err
 	}
 	taken := map[string]bool{}
 	tensor := func(name string, shape ...int) ([]float32, error) {
 		taken[name] = true
-		v, ok := root.Get(name)
-		if !ok {
-			return nil, fmt.Errorf("%s: missing", name)
+		found, err := t.file.Tensor(name)
+		if err != nil {
+			return nil, err
 		}
-		saved, ok := v.(*torch.Tensor)
-		if !ok {
-			return nil, fmt.Errorf("%s: %s, want a tensor", name, pickle.Kind(v))
-		}
-		w, err := saved.Weights(name)
+		w, err := found.Weights(name)
 		if err == nil && !slices.Equal(w.Shape, shape) {
 			err = fmt.Errorf("%s: shape %v, want %v", name, w.Shape, shape)
 		}
@@ -128,7 +123,7 @@ func (t *Tuned) take(c model.Config) error {
 		t.layers = append(t.layers, stack.Linear{Bias: bias, Weight: kernels.Matrix{
 			Format: kernels.F32, Layout: kernels.OutIn, In: c.Embd, Out: c.Embd, F32: weight}})
 	}
-	for _, key := range root.Keys {
+	for _, key := range saved.Keys {
 		if name, ok := key.(string); !ok || !taken[name] {
 			return fmt.Errorf("%s: not of a tuned lens of %d layers",
 				quote.Plain(fmt.Sprint(key), 40), c.Layer)

@@ -78,7 +78,7 @@ type Model struct {
 // ReadConfigFS reads the config.json of the checkpoint in fsys. Its errors begin with the file's
 // name.
 func ReadConfigFS(fsys fs.FS) (Config, error) {
-	const name = "config.json"
+	const name = folder.Config
 	b, err := folder.Read(fsys, name, maxConfig)
 	if err != nil {
 		return Config{}, fmt.Errorf("%s: %w", folder.Path(fsys, name), err)

@@ -50,7 +50,7 @@ func Load(dir string) (*Tokenizer, error) {
 
 // LoadFS is Load for the files in fsys.
 func LoadFS(fsys fs.FS) (*Tokenizer, error) {
-	const name = "tokenizer.json"
+	const name = folder.Tokenizer
 	data, found, err := readFile(fsys, name)
 	if err != nil {
 		return nil, err
@@ -76,12 +76,12 @@ type source struct {
 // loadOthers loads the files of the class that the files name, or the first that are present.
 func loadOthers(fsys fs.FS, c *tokenizerConfig) (*Tokenizer, error) {
 	list := []source{ // in the order of preference
-		{"GPT2", []string{"vocab.json", "merges.txt"}, loadPair},
-		{"GPT2", []string{"encoder.json", "vocab.bpe"}, loadPair},
-		{"Bert", []string{"vocab.txt"}, loadWordPiece},
-		{"T5", []string{"spiece.model"}, loadPieces},
-		{"GPTSw3", []string{"spiece.model"}, loadPieces},
-		{"GPTSw3", []string{"tokenizer.model"}, loadPieces},
+		{"GPT2", []string{folder.Vocab, folder.Merges}, loadPair},
+		{"GPT2", []string{folder.Encoder, folder.VocabBPE}, loadPair},
+		{"Bert", []string{folder.VocabText}, loadWordPiece},
+		{"T5", []string{folder.Pieces}, loadPieces},
+		{"GPTSw3", []string{folder.Pieces}, loadPieces},
+		{"GPTSw3", []string{folder.OtherPieces}, loadPieces},
 	}
 	named := slices.DeleteFunc(slices.Clone(list), func(s source) bool {
 		return !strings.HasPrefix(c.class, s.class)
@@ -196,7 +196,7 @@ func inFile(fsys fs.FS, name string, err error) error {
 	return err
 }
 
-const configName = "tokenizer_config.json"
+const configName = folder.TokenizerConfig
 
 // A tokenizerConfig is what tokenizer_config.json and special_tokens_map.json, which transformers
 // writes beside vocabularies, say about ids.
@@ -228,7 +228,7 @@ func (c *tokenizerConfig) special(others ...string) []string {
 // readConfig reads both files, if they exist.
 func readConfig(fsys fs.FS) (*tokenizerConfig, error) {
 	c := &tokenizerConfig{flags: map[string]bool{}, names: map[string]string{}}
-	for _, name := range []string{"special_tokens_map.json", configName} {
+	for _, name := range []string{folder.SpecialTokens, configName} {
 		text, found, err := readFile(fsys, name)
 		if err == nil && found {
 			err = inFile(fsys, name, c.read(text))
@@ -339,7 +339,7 @@ func newBert(v *vocabulary, rules bertNormalizer, unknown uint32) *Tokenizer {
 // parseVocabText reads a vocab.txt: one token on each line, whose number is its id. If a token
 // stands on two lines the later one counts. An empty line is an id without a token.
 func parseVocabText(text string) (*vocabulary, error) {
-	v := &vocabulary{name: "vocab.txt", ids: map[string]uint32{}}
+	v := &vocabulary{name: folder.VocabText, ids: map[string]uint32{}}
 	for line := range strings.Lines(text) {
 		token := strings.TrimRightFunc(line, unicode.IsSpace)
 		if len(v.tokens) == maxIDs {
@@ -380,7 +380,7 @@ func (v *vocabulary) addNamed(names []string) error {
 // loadAdded adds the tokens of added_tokens.json and of added_tokens_decoder in
 // tokenizer_config.json.
 func (v *vocabulary) loadAdded(fsys fs.FS, c *tokenizerConfig) error {
-	const name = "added_tokens.json"
+	const name = folder.AddedTokens
 	text, found, err := readFile(fsys, name)
 	if err == nil && found {
 		err = inFile(fsys, name, v.parseSpecial(text))

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"picogpt/internal/folder"
 	"picogpt/internal/quote"
 )
 
@@ -287,8 +288,8 @@ func (p *Parts) files() (map[string][]byte, error) {
 	}
 	ids, err := json.Marshal(vocab)
 	merges := "#version: 0.2\n" + strings.Join(append(slices.Clone(p.Merges), ""), "\n")
-	return map[string][]byte{"tokenizer.json": whole, "vocab.json": ids,
-		"merges.txt": []byte(merges)}, err
+	return map[string][]byte{folder.Tokenizer: whole, folder.Vocab: ids,
+		folder.Merges: []byte(merges)}, err
 }
 
 // files returns the file of a vocabulary of characters. In Hugging Face's library a regular
@@ -314,5 +315,5 @@ func (m *wordLevel) files(tokens []addedToken) (map[string][]byte, error) {
 		Decoder: map[string]any{"type": "Fuse"},
 		Model:   map[string]any{"type": "WordLevel", "vocab": m.ids, "unk_token": unknown},
 	})
-	return map[string][]byte{"tokenizer.json": whole}, err
+	return map[string][]byte{folder.Tokenizer: whole}, err
 }

@@ -1,9 +1,12 @@
-// Opening weights: a file, or an index of shards.
+// Opening weights: safetensors files, an index of shards, and files that are read in parts.
 
 package weights
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -77,4 +80,106 @@ func openIndex(fsys fs.FS, name string) (_ *Tensors, err error) {
 		return nil, err
 	}
 	return t, nil
+}
+
+// FromBytes returns the tensors of a safetensors file that is already in memory. The tensors' Data
+// are parts of b, which must not change while they are in use. Errors begin with name.
+func FromBytes(name string, b []byte) (*Tensors, error) {
+	t := newTensors(name)
+	hdr, err := readHeader(bytes.NewReader(b), int64(len(b)), maxHeader)
+	if err == nil {
+		err = t.add(folder.Mapped{Bytes: b}, hdr.tensors(b), hdr.metadata)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return t, nil
+}
+
+// addSafetensors opens one safetensors file, whose header may take up to budget bytes, into t and
+// returns the header's size.
+func (t *Tensors) addSafetensors(fsys fs.FS, name string, budget int64) (int64, error) {
+	var hdr *header
+	file, err := folder.MapParts(fsys, name, func(r io.ReaderAt, size int64) (err error) {
+		hdr, err = readHeader(r, size, budget)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	tensors := hdr.far
+	if !file.IsFar() {
+		tensors = func() []Tensor { return hdr.tensors(file.Bytes) }
+	}
+	if err := t.add(file, tensors(), hdr.metadata); err != nil {
+		file.Close()
+		return 0, err
+	}
+	return hdr.size, nil
+}
+
+// far returns the tensors of a file on another machine.
+func (h *header) far() []Tensor {
+	all := make([]Tensor, len(h.entries))
+	for i, e := range h.entries {
+		all[i] = Tensor{Name: e.name, DType: e.dtype, Shape: e.shape, Fill: Far}
+	}
+	return all
+}
+
+// tensors returns the tensors of a file with these bytes. The header was checked against their
+// number.
+func (h *header) tensors(file []byte) []Tensor {
+	data := file[8+h.size:]
+	all := make([]Tensor, len(h.entries))
+	for i, e := range h.entries {
+		all[i] = Tensor{Name: e.name, DType: e.dtype, Shape: e.shape,
+			Data: data[e.begin:e.end:e.end]}
+	}
+	return all
+}
+
+// A File is a file that is read in parts.
+type File struct {
+	io.ReaderAt
+	Name string // for messages
+	Size int64  // bytes
+}
+
+// FromReaders returns the tensors of safetensors files: one file, or the shards of a checkpoint. It
+// reads only their headers; Tensor.Fill reads elements. It checks them as Open checks files.
+func FromReaders(files ...File) (*Tensors, error) {
+	if len(files) == 0 {
+		return nil, errors.New("no files, want one or more")
+	}
+	t, budget := newTensors(files[0].Name), int64(maxHeader)
+	for _, f := range files {
+		hdr, err := readHeader(f, f.Size, budget)
+		if err == nil {
+			budget -= hdr.size
+			err = t.take(hdr.distant(f), hdr.metadata)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Name, err)
+		}
+		t.size += f.Size
+	}
+	return t, nil
+}
+
+// distant returns the tensors of a file whose elements are read only when they are needed.
+func (h *header) distant(file io.ReaderAt) []Tensor {
+	all := make([]Tensor, len(h.entries))
+	for i, e := range h.entries {
+		begin := 8 + h.size + e.begin
+		all[i] = Tensor{Name: e.name, DType: e.dtype, Shape: e.shape,
+			Fill: func(dst []byte, from int64) error {
+				n, err := file.ReadAt(dst, begin+from)
+				if n == len(dst) {
+					return nil
+				}
+				return err
+			}}
+	}
+	return all
 }

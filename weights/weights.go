@@ -1,9 +1,16 @@
 // Package weights turns checkpoint files into named, typed, checked tensors.
 //
-// Open opens a safetensors file, or the index of a sharded checkpoint. Files are mapped; nothing is
-// read before it is used, and no tensor is copied. OpenFS does the same in any fs.FS, and FromBytes
-// for a file in memory. Readers of other formats pass their tensors to New. The result is always a
-// Tensors, whatever the format. Package checkpoint finds the weights of a directory.
+// Its types, in the order in which they are best read:
+//
+//   - [Tensors] are the open weights of one checkpoint, whatever the format. [Open] opens a
+//     safetensors file, or the index of a sharded checkpoint. Files are mapped; nothing is read
+//     before it is used, and no tensor is copied. [OpenFS] does the same in any fs.FS, and
+//     [FromBytes] for a file in memory. Package checkpoint finds the weights of a directory.
+//   - [Tensor] is one of them: a name, a [DType], a shape and its bytes. [Write] and [WriteFile]
+//     write a file of them.
+//   - [Index] names the file of each tensor of a sharded checkpoint.
+//   - [Source] is what readers of other formats pass to [New].
+//   - [File] is a file that [FromReaders] reads in parts.
 //
 // Every file may be hostile: Open reads only a header of bounded size, checks every entry of it
 // against the file, and returns a one-line error that names the file, the tensor, what was wanted

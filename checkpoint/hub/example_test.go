@@ -36,6 +36,13 @@ func Example() {
 	fmt.Print(text)
 }
 
+// A name is that of a repository. A revision may follow: a branch, a tag or a commit.
+func ExampleParseName() {
+	name, err := hub.ParseName("openai-community/gpt2@main")
+	fmt.Println(name.Repo, name.Revision, err)
+	// Output: openai-community/gpt2 main <nil>
+}
+
 // Find looks into the cache and asks nobody.
 func ExampleFind() {
 	o := hub.Options{Cache: "/data/huggingface/hub"}

@@ -37,7 +37,7 @@ func Find(name Name, o Options) (*Snapshot, error) {
 	for _, n := range append([]Name{name}, name.sameRepo()...) {
 		s := find(n, o)
 		switch {
-		case s != nil && s.Has("config.json"):
+		case s != nil && s.Has(folder.Config):
 			return s, nil
 		case s != nil && partial == nil:
 			partial = s

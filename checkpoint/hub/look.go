@@ -53,7 +53,7 @@ func Look(ctx context.Context, name Name, o Options, files ...string) (*Remote, 
 }
 
 func (l *Remote) look(ctx context.Context, names []string) error {
-	const config = "config.json"
+	const config = folder.Config
 	r := l.repo
 	if err := r.settle(ctx, r.at(config)); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (l *Remote) Open(name string) (fs.File, error) {
 	}
 	if err == nil && has {
 		limit := int64(maxSmall)
-		if name == "config.json" {
+		if name == folder.Config {
 			limit = maxIndex
 		}
 		var b []byte

@@ -1,12 +1,21 @@
-// Pull: a checkpoint's files, from the hub into the cache.
+// Pull: the files that make a checkpoint, from the hub into the cache.
 
 package hub
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"path"
+	"path/filepath"
 	"slices"
+	"strings"
+
+	"picogpt/checkpoint"
+	"picogpt/internal/folder"
+	"picogpt/internal/quote"
+	"picogpt/weights"
 )
 
 // Pull downloads the files of a checkpoint that the cache does not have, and returns its snapshot:
@@ -43,7 +52,7 @@ func Pull(ctx context.Context, name Name, o Options, files ...string) (*Snapshot
 			return nil, fmt.Errorf("%s: folder: %w", name.Repo, err)
 		}
 	}
-	first := "config.json"
+	first := folder.Config
 	if len(files) > 0 {
 		first = files[0]
 	}
@@ -107,5 +116,297 @@ func (r *repo) takeAll(ctx context.Context) error {
 
 // isSmall reports whether a file is known not to hold weights.
 func isSmall(file string) bool {
-	return file == "config.json" || slices.Contains(companions[:], file)
+	return file == folder.Config || slices.Contains(companions[:], file)
+}
+
+// companions are the files besides the weights that a checkpoint may have, without config.json.
+var companions = [...]string{
+	folder.Generation, folder.Tokenizer, folder.Vocab, folder.Merges, folder.AddedTokens,
+	folder.SpecialTokens, folder.TokenizerConfig, folder.VocabText, folder.Pieces,
+	folder.OtherPieces, folder.ChatTemplate, folder.Characters,
+}
+
+// weightsNames are the names of weights that stand beside a config.json, the best first. Those that
+// end in .index.json list the files.
+var weightsNames = [...]string{
+	folder.Safetensors, folder.SafetensorsIndex,
+	folder.PyTorch, folder.PyTorchIndex,
+}
+
+// choose plans the download of all that a checkpoint needs. The weights come last: a checkpoint
+// whose tokenizer is missing could be taken for one with another tokenizer.
+func (r *repo) choose(ctx context.Context) error {
+	const config = folder.Config
+	if r.o.Part != "" {
+		return r.choosePart(ctx)
+	}
+	has, err := r.find(ctx, config)
+	if err != nil {
+		return err
+	}
+	if has {
+		b, err := r.read(ctx, config, maxIndex)
+		if err == nil && r.o.CheckConfig != nil {
+			if err = r.o.CheckConfig(b); err != nil {
+				err = fmt.Errorf("%s/%s: %w", r.name.Repo, r.at(config), err)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		named, err := r.namedWeights(ctx)
+		if err != nil {
+			return err
+		}
+		if len(named) > 0 {
+			return r.wantAll(ctx, append(slices.Clone(companions[:]), named...), named)
+		}
+	}
+	if r.alone != nil {
+		return r.adapterAlone(ctx)
+	}
+	only, err := r.listedWeights(ctx)
+	if err != nil {
+		return err
+	}
+	return r.wantAll(ctx, append(slices.Clone(companions[:]), only...), only)
+}
+
+// choosePart plans the download of the GGUF file that Options.Part names.
+func (r *repo) choosePart(ctx context.Context) error {
+	found, err := r.withPart(ctx)
+	if err != nil {
+		return err
+	}
+	return r.wantAll(ctx, found, found)
+}
+
+// withPart returns the one GGUF file that Options.Part names.
+func (r *repo) withPart(ctx context.Context) ([]string, error) {
+	var files []string
+	if r.alone == nil {
+		var err error
+		if files, err = r.listed(ctx); err != nil {
+			return nil, err
+		}
+	} else {
+		s := Snapshot{Dir: filepath.Join(r.store.snapshot(r.commit), native(r.o.Folder))}
+		files = s.Files()
+	}
+	found := WithPart(files, r.o.Part)
+	if len(found) == 1 {
+		return found, nil
+	}
+	if len(found) == 0 {
+		found = slices.DeleteFunc(files, func(name string) bool { return path.Ext(name) != ".gguf" })
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("%s: %s: %w, of which GGUF files are some", r.name.Repo,
+			quote.Plain(r.o.Part, 40), ErrNoWeights)
+	}
+	return nil, fmt.Errorf("%s: %s: %w: %s", r.name.Repo, quote.Plain(r.o.Part, 40), ErrChoose,
+		few(found))
+}
+
+// WithPart returns the GGUF files whose names have a part, in any case: gpt2.Q4_K_M.gguf has the
+// parts gpt2 and Q4_K_M, and not Q4_K.
+func WithPart(files []string, part string) (found []string) {
+	for _, name := range files {
+		base, is := strings.CutSuffix(strings.ToLower(path.Base(name)), ".gguf")
+		parts := strings.FieldsFunc(base, func(r rune) bool { return r == '.' || r == '-' })
+		if is && slices.Contains(parts, strings.ToLower(part)) {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
+// adapterFiles are those of a LoRA adapter, of which one of the two last is there.
+var adapterFiles = [...]string{
+	folder.AdapterConfig, folder.Adapter, folder.AdapterPyTorch,
+}
+
+// adapterAlone plans an adapter that the cache has, while the hub cannot be asked.
+func (r *repo) adapterAlone(ctx context.Context) error {
+	var cached []string
+	for _, name := range adapterFiles {
+		has, err := r.find(ctx, name)
+		if err != nil {
+			return err
+		}
+		if has {
+			cached = append(cached, name)
+		}
+	}
+	if len(cached) < 2 {
+		return r.lacks("weights")
+	}
+	return r.wantAll(ctx, append(slices.Clone(companions[:]), cached...), cached)
+}
+
+// listedWeights returns the files of the only checkpoint in the list of a repository's files.
+func (r *repo) listedWeights(ctx context.Context) ([]string, error) {
+	listed, err := r.listed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	only, err := onlyCheckpoint(listed)
+	var in *FolderError
+	if errors.As(err, &in) {
+		in.Repo = r.name.Repo
+		for i, dir := range in.Folders {
+			in.Folders[i] = r.at(dir)
+		}
+		return nil, err
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.name.Repo, err)
+	}
+	return only, nil
+}
+
+// listed returns the files of the repository in the checkpoint's folder, relative to it.
+func (r *repo) listed(ctx context.Context) (files []string, err error) {
+	all, err := r.list(ctx)
+	if r.o.Folder == "" {
+		return all, err
+	}
+	for _, name := range all {
+		if rest, in := strings.CutPrefix(name, r.o.Folder+"/"); in {
+			files = append(files, rest)
+		}
+	}
+	if err == nil && len(files) == 0 {
+		err = &noFile{r.commit, r.name.Repo, r.o.Folder + "/"}
+	}
+	return files, err
+}
+
+// lacks returns the error for something that the cache does not have while the hub cannot be asked.
+func (r *repo) lacks(what string) error {
+	return fmt.Errorf("%s: the cache has no %s of it, and %w", r.name, what, r.alone)
+}
+
+// wantAll plans the download of those of files that the repository has. A needed file that it does
+// not have is an error.
+func (r *repo) wantAll(ctx context.Context, files, needed []string) error {
+	for _, file := range files {
+		has, err := r.find(ctx, file)
+		if err != nil {
+			return err
+		}
+		if !has && slices.Contains(needed, file) {
+			if r.alone != nil {
+				return r.lacks(r.at(file))
+			}
+			return &noFile{r.commit, r.name.Repo, r.at(file)}
+		}
+		r.want(r.at(file))
+	}
+	return nil
+}
+
+// namedWeights returns the best weights that stand beside a config.json: one file, or an index and
+// its shards. It returns nil if there are none.
+func (r *repo) namedWeights(ctx context.Context) ([]string, error) {
+	for _, name := range weightsNames {
+		has, err := r.find(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case has && strings.HasSuffix(name, ".index.json"):
+			return r.shards(ctx, name)
+		case has:
+			return []string{name}, nil
+		}
+	}
+	return nil, nil
+}
+
+// shards returns an index and the files that it lists.
+func (r *repo) shards(ctx context.Context, index string) ([]string, error) {
+	b, err := r.read(ctx, index, maxIndex)
+	if err != nil {
+		return nil, err
+	}
+	names, err := weights.Shards(b)
+	if err != nil {
+		return nil, fmt.Errorf("%s/%s: %w", r.name.Repo, r.at(index), err)
+	}
+	for _, name := range names {
+		if err := checkFile(name); err != nil {
+			return nil, fmt.Errorf("%s/%s: %w", r.name.Repo, r.at(index), err)
+		}
+	}
+	return append(names, index), nil
+}
+
+// onlyCheckpoint returns the files of the only checkpoint in a repository's list, by the rules that
+// checkpoint.Open has for a folder. Several give ErrChoose, those in folders a FolderError, none
+// gives ErrNoWeights.
+func onlyCheckpoint(listed []string) ([]string, error) {
+	var others []string
+	below := map[string][]string{} // folder -> its files
+	top := slices.DeleteFunc(slices.Clone(listed), func(name string) bool {
+		switch ext := path.Ext(name); {
+		case slices.Contains([]string{".h5", ".msgpack", ".onnx", ".ot", ".npz"}, ext):
+			others = append(others, name)
+		case strings.Contains(name, "/"):
+			below[path.Dir(name)] = append(below[path.Dir(name)], path.Base(name))
+		}
+		return strings.Contains(name, "/")
+	})
+	maps.DeleteFunc(below, func(_ string, names []string) bool {
+		return len(checkpoint.Candidates(names)) == 0
+	})
+	switch found := checkpoint.Candidates(top); {
+	case len(found) == 1:
+		return append(tensorflow(top, found[0]), found[0]), nil
+	case len(found) > 1:
+		return nil, fmt.Errorf("%w: %s", ErrChoose, few(found))
+	case slices.Contains(top, adapterFiles[0]):
+		for _, name := range adapterFiles[1:] {
+			if slices.Contains(top, name) {
+				return []string{adapterFiles[0], name}, nil
+			}
+		}
+		return nil, fmt.Errorf("%w, only %s", ErrNoWeights, adapterFiles[0])
+	case len(below) > 0:
+		return nil, &FolderError{Folders: slices.Sorted(maps.Keys(below))}
+	case len(others) > 0:
+		return nil, fmt.Errorf("%w, only %s", ErrNoWeights, few(others))
+	}
+	return nil, ErrNoWeights
+}
+
+// tensorflow returns the other files of a TensorFlow checkpoint, or nil if file belongs to another
+// kind.
+func tensorflow(names []string, file string) (files []string) {
+	if file != folder.TensorFlow && path.Ext(file) != ".index" {
+		return nil
+	}
+	for _, name := range names {
+		if name != file && (path.Ext(name) == ".index" || strings.Contains(name, ".data-") ||
+			slices.Contains([]string{folder.HParams, folder.Encoder, folder.VocabBPE}, name)) {
+			files = append(files, name)
+		}
+	}
+	return files
+}
+
+// few returns the first names, and the number of the others.
+func few(names []string) string {
+	const most = 8
+	var b strings.Builder
+	for i, name := range names[:min(len(names), most)] {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(quote.Plain(name, 80))
+	}
+	if len(names) > most {
+		fmt.Fprintf(&b, " and %d more", len(names)-most)
+	}
+	return b.String()
 }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"picogpt/internal/folder"
 	"picogpt/model"
 	"picogpt/weights"
 )
@@ -44,10 +45,10 @@ func Write(ctx context.Context, dir string, c model.Config, seed uint64) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "config.json"), config, 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, folder.Config), config, 0o666); err != nil {
 		return err
 	}
-	f, err := os.Create(filepath.Join(dir, "model.safetensors"))
+	f, err := os.Create(filepath.Join(dir, folder.Safetensors))
 	if err != nil {
 		return err
 	}

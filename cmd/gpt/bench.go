@@ -15,6 +15,8 @@ import (
 	"picogpt/cmd/gpt/internal/checkpoints"
 	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/internal/cli"
+	"picogpt/internal/folder"
+
 	"picogpt/model"
 )
 
@@ -182,7 +184,7 @@ func (a *app) randomModel(ctx context.Context, shape string) (dir string, err er
 		return dir, err
 	}
 	defer m.Close()
-	return dir, m.Save(context.Background(), filepath.Join(dir, "model.safetensors"))
+	return dir, m.Save(context.Background(), filepath.Join(dir, folder.Safetensors))
 }
 
 // benchStart measures processes of this program, with a prompt of ids and with one of text.

@@ -267,7 +267,7 @@ func (a *app) openOnlyTokenizer() (*tokenizer.Tokenizer, error) {
 	}
 	if a.Model == nil {
 		// without the weights, which would be made
-		return checkpoint.OpenTokenizerFS(folder.Memory{"config.json": demo.Config()})
+		return checkpoint.OpenTokenizerFS(folder.Memory{folder.Config: demo.Config()})
 	}
 	path, err := a.modelPath()
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"picogpt/decode"
 	"picogpt/internal/chat"
 	"picogpt/internal/fault"
+	"picogpt/internal/folder"
 	"picogpt/model"
 )
 
@@ -32,7 +33,7 @@ func hintFor(err error) string {
 		return "HF_HOME or HF_HUB_CACHE names one, and so does a home folder"
 	case errors.Is(err, fs.ErrNotExist) && strings.Contains(err.Error(), "~/"):
 		return checkpoints.TildeHint
-	case errors.Is(err, fs.ErrNotExist) && strings.Contains(err.Error(), "config.json") &&
+	case errors.Is(err, fs.ErrNotExist) && strings.Contains(err.Error(), folder.Config) &&
 		!strings.Contains(err.Error(), "put the model's config.json"): // it has a hint of its own
 		return checkpoints.Hint
 	}

@@ -1,5 +1,11 @@
 // Package folder reads the files of one checkpoint in a directory, in memory or in any other fs.FS.
-// Files may be hostile: only regular ones are opened, and reading is bounded.
+// Files may be hostile: only regular ones are opened, and reading is bounded. names.go has the names
+// of the files.
+//
+//   - [Dir] is a directory, and [Memory] files in memory. [Open] and [Read] open and read a file of
+//     these or of another fs.FS.
+//   - [Mapped] is the bytes of an open file: [Map] and [MapParts] map it if the system can.
+//   - [FarFile] is a file on another machine, of which parts are read.
 package folder
 
 import (

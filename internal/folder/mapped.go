@@ -1,7 +1,7 @@
-package folder
+// The files of a checkpoint as bytes. They are mapped if the system can, else read; files in memory
+// are used in place, and of files on another machine parts are read.
 
-// Opens the files of a checkpoint as bytes. They are mapped if the system can, else
-// read; files in memory are used in place.
+package folder
 
 import (
 	"bytes"
@@ -160,3 +160,21 @@ func Kept(n int) []byte {
 	LargePages(b)
 	return b
 }
+
+// A FarFile is an open file of which each part that is read has a cost, because it is on another
+// machine. Whoever needs all bytes of a file refuses it.
+type FarFile struct {
+	*io.SectionReader
+	info memoryInfo
+}
+
+// NewFarFile returns a file of that name and size.
+func NewFarFile(r io.ReaderAt, name string, size int64) *FarFile {
+	return &FarFile{io.NewSectionReader(r, 0, size), memoryInfo{name, size}}
+}
+
+// Stat implements fs.File.
+func (f *FarFile) Stat() (fs.FileInfo, error) { return f.info, nil }
+
+// Close does nothing.
+func (f *FarFile) Close() error { return nil }

@@ -1,6 +1,6 @@
-package pickle
-
 // The opcodes that name, call and complete objects. What the caller does not know stays inert.
+
+package pickle
 
 import (
 	"errors"

@@ -1,6 +1,6 @@
-package pickle
-
 // The stack machine: executes one opcode after another, as Python's pickletools describes them.
+
+package pickle
 
 import (
 	"errors"

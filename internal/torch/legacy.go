@@ -1,7 +1,7 @@
-package torch
-
 // The form before the zip form: five pickles, then the storages, each after the number of its
 // elements.
+
+package torch
 
 import (
 	"encoding/binary"

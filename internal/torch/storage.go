@@ -1,6 +1,6 @@
-package torch
-
 // Storages, and the names that a pickle may use.
+
+package torch
 
 import (
 	"errors"

@@ -10,10 +10,12 @@ package torch
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math/big"
 
 	"picogpt/internal/folder"
+	"picogpt/internal/pickle"
 )
 
 // A File is an open file of torch.save.
@@ -46,6 +48,32 @@ func Open(fsys fs.FS, name string) (*File, error) {
 		return nil, errors.Join(err, file.Close())
 	}
 	return f, nil
+}
+
+// Dict returns the saved object, which must be a dict.
+func (f *File) Dict() (*pickle.Dict, error) {
+	d, ok := f.Root.(*pickle.Dict)
+	if !ok {
+		return nil, fmt.Errorf("%s, want a dict of tensors", pickle.Kind(f.Root))
+	}
+	return d, nil
+}
+
+// Tensor returns the tensor of the saved dict that has this name.
+func (f *File) Tensor(name string) (*Tensor, error) {
+	d, err := f.Dict()
+	if err != nil {
+		return nil, err
+	}
+	v, ok := d.Get(name)
+	if !ok {
+		return nil, fmt.Errorf("%s: missing", name)
+	}
+	t, ok := v.(*Tensor)
+	if !ok {
+		return nil, fmt.Errorf("%s: %s, want a tensor", name, pickle.Kind(v))
+	}
+	return t, nil
 }
 
 // Size returns the bytes of the file.

@@ -1,6 +1,6 @@
-package torch
-
 // Writing nested values and tensors in the zip form, as torch.save does.
+
+package torch
 
 import (
 	"archive/zip"

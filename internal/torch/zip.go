@@ -1,7 +1,7 @@
-package torch
-
 // The zip form: data.pkl is the object; data/0, data/1, … are the storages, each as in memory. All
 // are in one folder.
+
+package torch
 
 import (
 	"bytes"

@@ -37,9 +37,9 @@ func FS() fs.FS { return files{} }
 type files struct{}
 
 func (files) Open(name string) (fs.File, error) {
-	all := folder.Memory{"config.json": config, "model.safetensors": nil}
-	if name == "model.safetensors" || name == "." {
-		all["model.safetensors"] = weights()
+	all := folder.Memory{folder.Config: config, folder.Safetensors: nil}
+	if name == folder.Safetensors || name == "." {
+		all[folder.Safetensors] = weights()
 	}
 	return all.Open(name)
 }

@@ -15,6 +15,7 @@ import (
 	"picogpt/checkpoint"
 	"picogpt/checkpoint/hub"
 	"picogpt/internal/fault"
+	"picogpt/internal/folder"
 )
 
 const adapterHint = "an adapter is a directory with adapter_config.json and " +
@@ -88,8 +89,7 @@ func (f *Finder) locateAdapter(name string) (string, error) {
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {
 		dir = filepath.Dir(path)
 	}
-	for _, file := range []string{"adapter_config.json", "adapter_model.safetensors",
-		"adapter_model.bin"} {
+	for _, file := range []string{folder.AdapterConfig, folder.Adapter, folder.AdapterPyTorch} {
 		f.Inputs.Add(filepath.Join(dir, file), "--adapter")
 	}
 	return path, nil

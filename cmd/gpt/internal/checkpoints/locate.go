@@ -16,6 +16,7 @@ import (
 	"picogpt/checkpoint"
 	"picogpt/checkpoint/hub"
 	"picogpt/internal/fault"
+	"picogpt/internal/folder"
 	"picogpt/internal/outfile"
 )
 
@@ -175,7 +176,8 @@ func (f *Finder) NoteTokenizer(name string) {
 	if err != nil || where.Snapshot == nil {
 		return
 	}
-	files := []string{"tokenizer.json", "vocab.json", "vocab.txt", "spiece.model", "tokenizer.model"}
+	files := []string{folder.Tokenizer, folder.Vocab, folder.VocabText, folder.Pieces,
+		folder.OtherPieces}
 	if !slices.ContainsFunc(files, where.Snapshot.Has) &&
 		slices.ContainsFunc(files, where.Snapshot.Unknown) {
 		f.Notef("%s: the cache has no tokenizer of it, so GPT-2's is taken; gpt pull %s "+

@@ -15,6 +15,7 @@ import (
 
 	"picogpt/checkpoint/hub"
 	"picogpt/internal/fault"
+	"picogpt/internal/folder"
 	"picogpt/internal/quote"
 )
 
@@ -148,9 +149,8 @@ func (w *Wanted) page(rest, s string) error {
 
 // take sets what the path of a file means: the file, or the checkpoint that it is a part of.
 func (w *Wanted) take(file string) {
-	parts := []string{"config.json", "model.safetensors", "model.safetensors.index.json",
-		"pytorch_model.bin", "pytorch_model.bin.index.json", "README.md", "adapter_config.json",
-		"adapter_model.safetensors"}
+	parts := []string{folder.Config, folder.Safetensors, folder.SafetensorsIndex, folder.PyTorch,
+		folder.PyTorchIndex, "README.md", folder.AdapterConfig, folder.Adapter}
 	if file == "" || !slices.Contains(parts, path.Base(file)) {
 		w.File = file
 		return

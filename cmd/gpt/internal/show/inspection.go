@@ -70,7 +70,7 @@ func newInspection(name string, config model.Config, file *weights.Tensors) *Ins
 
 // takeGeneration takes the ids of a generation_config.json for config.json's, which they outrank.
 func (i *Inspection) takeGeneration() {
-	const name = "generation_config.json"
+	const name = folder.Generation
 	g := i.Config.Generation
 	i.IDsFrom = map[string]string{}
 	if g.BOSTokenID != nil {
