@@ -44,32 +44,6 @@ func newAttribute(a *app) *cli.Command {
 			a.flags(f, evaluates|edited|cjkSpaces)
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
-		Long: `
-The logit of a token is a sum over the parts of the model: each writes into the residual stream, and
-the unembedding reads it. gpt attribute shows how much each part adds to the logit of one token less
-that of another, or less the mean of all: direct logit attribution. What a part does through later
-parts counts as theirs; to see the whole effect of a head, switch it off (--ablate 3.1).
-
-The parts, layers and heads from 0:
-
-embed	the token itself
-pos	its position
-head 3.1	head 1 of the attention of layer 3, without bias
-attn_bias 3	the bias of the attention's output in layer 3
-mlp 3	the MLP of layer 3
-ln_f.b	the bias of the last LayerNorm
-
-Their sum is the difference of the logits, but for rounding; with weights in q8 or q4 only about so,
-because activations are rounded too.
-
---json prints one object: tokens (ids of the text), target and against (ids), difference (of the
-model's logits), sum (of the parts) and parts, an object from each part's name to its value.
-
-Examples:
-
-  gpt attribute "Once upon a time, there was a little girl named"
-  gpt attribute --target " Lily" --against " Tim" "There was a girl named"
-  gpt attribute --json --tokens 464,3797 --target 373`,
 	}
 }
 

@@ -59,27 +59,6 @@ func newBenchEngine(a *app) *cli.Command {
 			a.flags(f, evaluates)
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
-		Long: `
-Measures in turn what this machine can do (reading memory, multiplying and adding) and what
-the model reaches, on the threads that --threads gives. Each ratio is what was reached, divided by
-the limit that was measured beside it.
-
-Decoding reads every weight for each token, so the speed of the memory limits it; the speed of
-arithmetic limits prompts, of which the last layer is computed for the last token only: what is
-saved so is not counted. Decoding begins with an empty session; the line "decode at" compares a
-short past with a long one; the line "rows" compares one token with several in one evaluation, each
-with its logits, as speculation needs them. Choosing a token runs on one thread, from logits that
-are normally distributed with deviation 3. Starting up is measured in new processes, from exec to
-the first token.
-
-With --device the limits are the device's own: its memory, and its multipliers.
-
-Examples:
-
-  gpt bench
-  gpt bench --random gpt2 --dtype q8 --threads 2
-  gpt bench --random gpt2 --cache-dtype f16       # long texts
-  gpt bench -m ~/models/gpt2 --json`,
 	}
 }
 

@@ -41,20 +41,6 @@ func newBenchAttention(a *app) *cli.Command {
 		},
 		Run:     func(*cli.Flags) error { return c.Run(a) },
 		Instead: map[string]string{"device": "attention is measured on the processor"},
-		Long: `
-Measures attention on one sequence of growing length and of width 512: a single head,
-several heads one by one and at once, and linear attention, each with its projections of queries,
-keys and values; then three workloads of many sequences. All of it runs on the processor.
-
-Ratios are of the speed of multiplying and adding, measured before and after. Keys that are hidden
-and exponentials do not count as work. The exponent is fitted to the longest three lengths: 2 is
-quadratic, 1 is linear.
-
-Examples:
-
-  gpt bench attention
-  gpt bench attention --max-tokens 4096 --threads 2 --plot attention.svg
-  gpt bench attention --json`,
 	}
 }
 

@@ -49,19 +49,6 @@ func newBenchTable(a *app) *cli.Command {
 		},
 		Run:     func(*cli.Flags) error { return c.Run(a) },
 		Instead: map[string]string{"dtype": "--dtypes takes several formats"},
-		Long: `
-Measures random weights of several shapes, or the model that --model names, in several number
-formats: texts that are written greedily, alone and side by side, each with a prompt of one token;
-and a prompt of many tokens up to the first token after it. On a GPU a share is of its bandwidth,
-measured beside it, with each weight read once for each step.
-
-Random weights of gpt2-xl take 6.2 GB of the temporary directory.
-
-Examples:
-
-  gpt bench table --device cuda
-  gpt bench table --device auto --shapes gpt2 --dtypes f16,q8 --sessions 1,64
-  gpt bench table -m ~/models/gpt2`,
 	}
 }
 

@@ -46,35 +46,6 @@ func newCheck(a *app) *cli.Command {
 			a.flags(f, evaluates)
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
-		Long: `
-Compares the engine with picoGPT in float64 (package reference), which shares no code with it: it
-reads safetensors with nlpodyssey/safetensors, tokenizes with tiktoken-go and multiplies with gonum.
-For whoever converts, trains or ports a checkpoint, or runs it on a new machine or GPU. The config,
-every weight, the ids of the text, the logits after each token, the tokens that follow greedily and
-the perplexity are compared. The table says for each how far the two are apart, and where.
-
-With f32, f16 and bf16 and the f32 cache, logits must be within 1e-4 of the largest; if they are
-not, the exit status is 1, and the last line names the place: a field of the config, a weight, a
-token, or the part of the model that differs first. A greedy token that differs where two logits
-are nearer than that is a tie. With q8, q4 and the f16 cache the table shows what these lose: the
-Kullback-Leibler divergence in nats, how often the first choice is the same, the perplexity.
-
-Tokenizers that are not byte-level BPE, or whose merges tiktoken-go may take in another order, are
-not compared. Files in other formats than safetensors go through the engine's reader. Where that is
-so, the table says it. The reference takes 8 bytes of memory for each weight, and seconds.
-
-With --json the object has rows (what, compared, difference, bound, the engine's and the reference's
-value, where, verdict), place, which is empty where they agree, and agree.
-
---published measures what others have published of GPT-2: picoGPT's example, perplexities of
-WikiText-2 and LAMBADA. Give the texts as FILEs; the table says where those are that it does not have.
-
-Examples:
-
-  gpt check
-  gpt check -m ~/models/mine --text "A text of the kind that the model is for."
-  gpt check -m ~/models/mine --dtype q8 book.txt
-  gpt check -m gpt2 --published wiki.test.raw lambada_test.jsonl`,
 	}
 }
 

@@ -89,35 +89,6 @@ func newChoose(a *app) *cli.Command {
 			a.flags(f, evaluates|edited|cjkSpaces)
 		},
 		Run: func(f *cli.Flags) error { return c.Run(a, f) },
-		Long: `
-Shows the probability of each choice if one of them must follow the prompt: the model's own, at
-temperature 1 and without filters. They add up to 1. A choice counts with all sequences of tokens
-that spell it, and the space before it belongs to it: " yes".
-
-gpt --choice draws one of the choices token by token, and each token from those that the form leaves
-open: that favours choices that begin with a likely token. Here a choice has what the model gives to
-the whole of it.
-
-Where one choice begins another, both follow at once, and their probabilities cannot be compared:
---end or --suffix tells them apart.
-
-The likeliest spellings are summed first. What is not summed is bounded by the probability of its
-beginning, and the last line says how much that is: each probability is at most so far from its true
-value.
-
---json prints one object:
-
-choices	the choices, the likeliest first, as objects
-text	the choice
-prob	its probability, given that one of the choices follows
-logprob	the natural logarithm of its probability by itself, as far as it is summed
-unseen	how far a prob is from its true value at most
-
-Examples:
-
-  gpt choose --choices ' yes, no, maybe' "Was Lily happy? The answer is"
-  gpt choose --choice ' cat' --choice ' cat and a dog' --end "Lily had a"
-  gpt choose --json --suffix . --choices ' sad, happy' "Tom was very"`,
 	}
 }
 

@@ -8,8 +8,8 @@ import "picogpt/internal/cli"
 func commands(a *app) *cli.Command {
 	generate := newGenerate(a)
 	root := &cli.Command{
-		Name: "gpt", Short: "write text with GPT-2 models", Overview: overview, More: moreHelp,
-		Topics: topics, Elsewhere: elsewhere(), Words: otherWords, Manual: manual,
+		Name: "gpt", Short: "write text with GPT-2 models",
+		Elsewhere: elsewhere(), Words: otherWords,
 		Check:   func(*cli.Flags, []string) error { return a.validate() },
 		Default: generate,
 		Commands: []*cli.Command{
@@ -24,7 +24,9 @@ func commands(a *app) *cli.Command {
 		},
 	}
 	root.Commands = append(root.Commands, newHelp(a, root), newCompletion(a, root))
-	return cli.New(root)
+	cli.New(root)
+	explain(root)
+	return root
 }
 
 // parse returns what a command line asks for.

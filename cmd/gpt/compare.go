@@ -44,30 +44,6 @@ func newCompare(a *app) *cli.Command {
 		},
 		Run:     func(*cli.Flags) error { return c.Run(a) },
 		Instead: map[string]string{"model": "the checkpoints are arguments: gpt compare A B FILE"},
-		Long: `
-Prints how far model B is from model A on the text of the files: what a quantization has cost,
-what a training has changed. The text is read and cut into windows as by gpt perplexity.
-
-perplexity	of both, as gpt perplexity has it
-KL(A‖B)	the Kullback-Leibler divergence of the prediction of B from that of A before each
-	token, Σ p ln(p/q) over the vocabulary, in nats: 0 where both predict the same
-first choice	for how many tokens both models think the same token the likeliest
-|Δ ln p|	by how much the log-probabilities of the text's own tokens differ
-
-The table has the tokens with the greatest divergence: the position in the text, what each model
-thought of the token that stands there, and its own first choice. Numbers depend on the checkpoints,
-their formats, the text and the protocol, and on nothing else. Ctrl-C prints the result so far,
-marked as partial.
-
-Both models must have the same vocabulary. --adapter and --dtype are A's; B as a format of A has the
-adapter too. A checkpoint B has the format of its file.
-
-Examples:
-
-  gpt compare demo q4 book.txt
-  gpt compare ~/models/gpt2 ~/models/gpt2-tuned book.txt --top 30
-  gpt compare gpt2 gpt2 book.txt --adapter ./my-lora    (what it changes)
-  gpt compare --dtype f32 gpt2 q8 --stride 512 --json --wikitext wiki.test.raw`,
 	}
 }
 

@@ -25,13 +25,6 @@ func newCompletion(a *app, root *cli.Command) *cli.Command {
 		Short: "print a script that completes command lines",
 		Args:  []cli.Arg{shell, words},
 		Run:   func(*cli.Flags) error { return c.Run(a, root) },
-		Long: `
-Prints a script. With it the shell completes commands, flags, their values, the names of files, and
-those of models that were pulled.
-
-source <(gpt completion bash)	now, or always as a line of ~/.bashrc
-gpt completion zsh > "${fpath[1]}/_gpt"	always in zsh
-gpt completion fish > ~/.config/fish/completions/gpt.fish	always in fish`,
 	}
 }
 

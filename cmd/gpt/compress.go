@@ -46,27 +46,6 @@ func newCompress(a *app) *cli.Command {
 			a.flags(f, evaluates)
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
-		Long: `
-Writes FILE.gptz, from which gpt decompress makes the same bytes again, on every machine:
-with any processor or GPU, threads and kernels. It wants the same model in the same number format,
-which the file names; gpt inspect FILE.gptz shows them.
-
-The better the model predicts a text, the fewer bytes it takes: perplexity P of T tokens gives
-T × log2(P) / 8. English takes a fifth to a ninth of its bytes with GPT-2, by the size of the model,
-where xz takes a third; the embedded demo does so for stories as it tells them, and is worse than xz
-elsewhere. What the model does worse than zstd at, binary files for example, is zstd's, or stored.
-
-It is slow: each token is evaluated, as gpt perplexity does. With GPT-2 of 124M and two cores expect
-3 kB/s, and of decompressing 0.4 kB/s for one stream, 1.5 kB/s for eight. It is a delight, and a
-proof that the probabilities have the same bits everywhere; for bulk zstd is the tool.
-
-Where FILE is given, its .gptz is there when it is complete, or not at all.
-
-Examples:
-
-  gpt compress story.txt
-  gpt compress -m gpt2 --dtype q8 book.txt -o book.gptz
-  tar c notes | gpt compress > notes.gptz`,
 	}
 }
 

@@ -41,39 +41,6 @@ func newConvert(a *app) *cli.Command {
 		},
 		Run:     func(*cli.Flags) error { return c.Run(a) },
 		Instead: map[string]string{"model": "the checkpoint is an argument: gpt convert MODEL OUT"},
-		Long: `
-Writes a checkpoint in the format of other programs. Any that -m takes can be read, demo
-too. The new one gives the same logits, bit for bit.
-
-OUT's ending says the format where --to does not, and what would deny it is refused.
-
-  safetensors  a directory as Hugging Face's libraries load it: config.json,
-               model.safetensors, the tokenizer's files
-  gguf         one file as llama.cpp loads it, with the tokenizer in it
-  nanogpt      a directory with ckpt.pt, as nanoGPT's sample.py loads it,
-               without an optimizer
-
-Matrices keep their number format, or take the one of --dtype: f32, f16 or bf16. What a GGUF file
-quantizes becomes f32, which holds its exact weights. gpt quantize writes q8 and q4, which only this
-program reads. With --adapter the weights are merged in float32 before. Masks are left out. Tensors
-that no part of the decoder uses, as the heads of other tasks, are carried over as they are to
-safetensors; other formats cannot hold them, and refuse.
-
-A format that cannot say what the model computes is refused, and the field named: GGUF has only
-GPT-2's activation and scales of attention, nanoGPT only GELU, a head that is the embedding, and an
-MLP four times as wide as the model. nanoGPT's files do not say which form of GELU: open those of
-GPT-2 with --gelu tanh.
-
-A directory that is new appears when all of it is written. In one that is there, other files stay.
-After an error or Ctrl-C nothing of the new checkpoint is left. The checkpoint that is read is never
-written over.
-
-Examples:
-
-  gpt convert model.gguf ~/models/mine
-  gpt convert ~/models/gpt2 gpt2.gguf --dtype f16
-  gpt convert out/ckpt.pt ~/models/mine --gelu tanh
-  gpt convert gpt2 ~/models/merged --adapter ./my-lora`,
 	}
 }
 

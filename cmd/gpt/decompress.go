@@ -43,19 +43,6 @@ func newDecompress(a *app) *cli.Command {
 			a.flags(f, evaluates)
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
-		Long: `
-Writes the text of FILE to stdout. It wants the model that the file was compressed with, and
-takes its number formats from the file; gpt inspect FILE shows what the file wants.
-
-Every part of the text is checked before it is written: what comes out is right, also if an error
-comes after it. A file, but not a pipe, is checked as a whole before its first part is evaluated, and
-refused if one bit of it is another. With --out, FILE is there when it is complete, or not at all.
-
-Examples:
-
-  gpt decompress story.txt.gptz
-  gpt decompress -m gpt2 book.gptz -o book.txt
-  gpt decompress < notes.gptz | tar x`,
 	}
 }
 

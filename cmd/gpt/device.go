@@ -79,21 +79,6 @@ func newDevices(a *app) *cli.Command {
 			f.Add(&c.JSON, "--json", "print one JSON object for each device, a line each")
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
-		Long: `
-Shows what can compute a model: the processor, and each device for which the system has a
-driver, with its memory, what it lacks, and the result of the probe. The probe compares single
-operations and a small model with what the processor computes. A device gives the processor's bits,
-or is refused.
-
---device takes what stands in the first column, or a part of a device's name, vendor, platform or
-version; a GPU of two drivers counts once, as CUDA's. --device auto takes the first GPU that passes
-the probe, and never OpenCL on a processor, which is slower than the processor's own kernels: name
-that one (pocl). Drivers are in programs that are built with go build -tags gpu ./cmd/gpt.
-
-Examples:
-
-  gpt devices
-  gpt --device opencl:0 "Once upon a time"`,
 	}
 }
 

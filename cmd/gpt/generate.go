@@ -71,7 +71,6 @@ func newGenerate(a *app) *cli.Command {
 		},
 		Check: c.checkFlags,
 		Run:   func(f *cli.Flags) error { return c.Run(a, f) },
-		Long:  generateHelp,
 	}
 }
 

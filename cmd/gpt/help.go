@@ -5,45 +5,55 @@ package main
 import (
 	"cmp"
 	"context"
+	"embed"
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"picogpt/internal/cli"
+	"picogpt/internal/option"
 	"picogpt/internal/outfile"
 	"picogpt/internal/terminal"
 )
 
-const overview = `
-gpt writes text with GPT-2 models. A seed gives the same text on every machine.
+// helpTexts are the texts of help/: of each command, by its name with hyphens (help/models-list.txt),
+// of each topic, of the sections that the manual page has and help has not, and of the overview.
+//
+//go:embed help
+var helpTexts embed.FS
 
-gpt "Once upon a time"	a story by the embedded demo model
-gpt -m gpt2 -n 50 "The end"	another model, at most 50 new tokens
-gpt COMMAND ... [flags]	one of these commands:
-`
+// helpText is a text of help/, "" where there is none. The paragraphs are those of cli.Page.
+func helpText(name string) string {
+	text, err := helpTexts.ReadFile("help/" + strings.ReplaceAll(name, " ", "-") + ".txt")
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
 
-const moreHelp = `
-gpt COMMAND --help explains a command; gpt help sampling, forms, search, prompts, output or inside
-has more of gpt generate. Flags may stand anywhere.
-`
+// explain gives the program its texts.
+func explain(root *cli.Command) {
+	root.Overview, root.More = helpText("overview"), helpText("more")
+	root.All(func(c *cli.Command) { c.Long = cmp.Or(c.Long, helpText(c.Path())) })
+	// The topics are the pages of gpt help that have more of the flags of gpt generate.
+	root.Topics = []cli.Topic{
+		topic("sampling", "more filters, repetition, single tokens",
+			option.Filters, option.Repetition, option.Wanted),
+		topic("forms", "texts that fit a choice, a regex, a JSON Schema, a grammar",
+			"A form for the text:"),
+		topic("search", "beams, contrastive search; guesses that make texts faster",
+			option.Searches, option.Guessing),
+		topic("prompts", "where prompts come from; many prompts", otherPrompts),
+		topic("output", "JSON, ids, tokens as they come; receipts", option.Output),
+		topic("inside", "heads switched off, tokens hidden, control vectors", editGroup),
+	}
+	root.Manual = []cli.Topic{topic("environment", ""), topic("exit status", "")}
+}
 
-// manual is what the manual page has and help has not.
-var manual = []cli.Topic{
-	{Name: "environment", Long: `
-GPT_MODEL	the checkpoint, where -m names none
-GPT_DEVICE	what computes, where --device says nothing
-GPT_KERNEL	the kernels of the processor: go, avx2, avx2vnni, avx512 or neon; default: the fastest
-GPT_API_KEY	the key that clients of gpt serve need
-HF_TOKEN, HF_TOKEN_PATH	a token of the Hugging Face hub, or the file that has one
-HF_HOME, HF_HUB_CACHE	where the hub's cache is
-HF_ENDPOINT	another hub
-HF_HUB_OFFLINE, TRANSFORMERS_OFFLINE	with 1, nothing asks the hub`},
-	{Name: "exit status", Long: `
-0	the results are written, or their reader closed the pipe, as head does
-1	something failed: a line on stderr names it, and the next may have a hint
-2	the command line is wrong
-130, 143	Ctrl-C or SIGTERM ended the process`},
+func topic(name, short string, groups ...string) cli.Topic {
+	return cli.Topic{Name: name, Short: short, Long: helpText(name), Groups: groups}
 }
 
 // helpCommand is gpt help, which prints what --help does.

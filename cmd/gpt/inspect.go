@@ -37,35 +37,6 @@ func newInspect(a *app) *cli.Command {
 			a.flags(f, opens|cacheDtype)
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
-		Long: `
-Shows the config, each tensor with its shape and type, the number of parameters, the bytes
-of the files, and the memory that the weights and one session at the model's full context need.
-bos_token_id and eos_token_id are those of generation_config.json where it has them, and that file is
-named beside them; with --json in ids_from.
-Tensors that nothing uses are marked as ignored: masks, and heads of other tasks. The head of a
-classifier is marked as one for gpt classify.
-
-A checkpoint that cannot run is shown as far as it can be read. The reason goes to stderr, and the
-exit status is 1.
-
-Of a file that gpt compress has written it shows what the file wants: the model's digest, number
-formats, window and streams, and how many bytes of text it holds.
-
-Of a file that --session has written it shows the digest and the number formats of the model that it
-belongs to, and how many tokens it holds; with --json their ids. It checks all checksums.
-
-With --remote, MODEL is a repository of the hub, as for gpt pull; NAME:Q8_0 is one GGUF file of
-several. The headers of safetensors, PyTorch's and GGUF files are read by requests for parts of
-them, and the tokenizer's files, which have 1 or 2 MB; with -v, stderr says how many bytes came. No
-weights are read: a head that is the embedding once more counts as weights of its own, unless the
-header shows it.
-
-Examples:
-
-  gpt inspect
-  gpt inspect ~/models/gpt2 --json
-  gpt inspect --remote openai-community/gpt2-xl
-  gpt inspect --remote OWNER/gpt2-gguf:Q8_0`,
 	}
 }
 

@@ -48,39 +48,6 @@ func newLens(a *app) *cli.Command {
 			a.flags(f, evaluates|edited|cjkSpaces)
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
-		Long: `
-Shows for each layer what the model would predict if the layers from it on did nothing: the logit
-lens. Line 0 reads the embeddings alone, the last line is what the model predicts, to the last bit.
-Each cell is the likeliest token after the one above it, with its probability: as a colour on a
-terminal, elsewhere in percent. Of a text that does not fit a terminal the last tokens are shown.
-
-With --at N or --target TOKEN one token of the text has a table of its own, the last unless N says
-otherwise: for each layer the likeliest tokens, the entropy of the prediction, its divergence from
-what the model predicts (kl), both in nats, and the rank of TOKEN: how many tokens are likelier.
-
---json prints one object:
-
-tokens	the ids of the text
-from	the position of the first column of lens, if that is not 0
-target	the id of --target
-lens	for each layer, for each token, an object with
-top	the likeliest ids, at most --top K
-p	their probabilities
-entropy	of the prediction, in nats
-kl	Σ p ln(p/q), in nats: p is what the model predicts, q the layer
-rank	of the target: how many logits are greater
-target_p	its probability
-
-Without help a logit lens tells little of the first layers, which do not yet write in the terms of
-the last. --tuned DIR takes a tuned lens as it is published (Belrose et al., 2023): a matrix and a
-bias for each layer, trained for the model, that translate what a layer has.
-
-Examples:
-
-  gpt lens "The cat sat on the"
-  gpt lens --target " Lily" "Once upon a time, there was a little girl named"
-  gpt lens --html lens.html -f story.txt
-  gpt lens --json --at -1 "The cat" | jq .lens[-1][0].top`,
 	}
 }
 

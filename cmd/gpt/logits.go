@@ -51,28 +51,6 @@ func newLogits(a *app) *cli.Command {
 			}
 			return c.runReference(a)
 		},
-		Long: `
-Prints one object, {"tokens":[…],"logits":[…]}: the ids of the text, and for each id of the
-vocabulary its logit as the next token. Each number is the shortest decimal that gives the same
-float32 back, so the output is the model's arithmetic to the last bit. Those of --engine reference
-are float64s.
-
-With --top K the object has top in place of logits: the K likeliest ids, the likeliest first, each
-an object with id, text, logit and logprob, the natural logarithm of its probability.
-
-With -o FILE.npy or FILE.safetensors the logits are an array of float32, [vocab_size], or [tokens,
-vocab_size] with --positions all: less than half of the bytes, and the same bits. It is written as
-it is computed: memory does not grow with the text. The tensor of safetensors is logits; the
-metadata has the model's digest, the tokens, the text and the version.
-
-The text is TEXT, the text of a file (-f FILE; -f - is stdin), or what comes through a pipe.
-
-Examples:
-
-  gpt logits --top 5 "The cat sat on the"
-  gpt logits --tokens 7454,2402,257,640
-  gpt logits --positions all -f story.txt > logits.json
-  gpt logits --positions all -f story.txt -o logits.npy`,
 	}
 }
 

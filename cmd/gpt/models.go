@@ -36,18 +36,6 @@ func newModelsList(a *app) *cli.Command {
 			f.Add(&c.JSON, "--json", "print one JSON object")
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
-		Long: `
-Lists demo, the model inside of gpt, and those in the Hugging Face cache, where gpt pull
-and Python's tools put them: the name that -m takes, the size of the files, the format and whether gpt runs the model, on ids
-alone if its tokenizer cannot be read, or why not. Configs, tokenizers and headers are read, and no
-weights. HF_HUB_CACHE and HF_HOME say where the cache is.
-
-Examples:
-
-  gpt models
-  gpt models --json
-  gpt models verify
-  gpt models rm gpt2-xl`,
 	}
 }
 

@@ -25,18 +25,6 @@ func newModelsVerify(a *app) *cli.Command {
 		Args:  []cli.Arg{cli.Words(&names, "name", "models as gpt models lists them; all without it")},
 		Flags: func(f *cli.Flags) { f.Add(&json, "--json", "print one JSON object for each, a line each") },
 		Run:   func(*cli.Flags) error { return a.verifyModels(names, json) },
-		Long: `
-Reads the files of models in the Hugging Face cache and compares each with the hash that
-the hub gave it, which is the name of the file that its link leads to; without links, what Python's
-tools recorded, or the name of a blob with the same bytes. No request is sent. A file that is damaged
-or not there, or whose hash is not known, is named, and the exit status is 1: gpt pull --verify NAME
-asks the hub, and downloads what is damaged again. What an interrupted pull has left is named too;
-gpt pull NAME continues it.
-
-Examples:
-
-  gpt models verify
-  gpt models verify gpt2 || gpt pull --verify gpt2`,
 	}
 }
 
@@ -172,16 +160,6 @@ func newModelsRemove(a *app) *cli.Command {
 			f.Add(&json, "--json", "print one JSON object for each, a line each")
 		},
 		Run: func(*cli.Flags) error { return a.removeModels(append([]string{first}, more...), json) },
-		Long: `
-Removes models from the Hugging Face cache, for Python's tools too. Of NAME it removes all
-revisions and what is unfinished, of NAME@REV that revision, with the files that no other has; where
-one of the names is not there, it removes nothing. What is removed is gone: gpt pull NAME downloads
-it again. A model that another process downloads at this moment stays.
-
-Examples:
-
-  gpt models rm gpt2-xl
-  gpt models rm nferruz/ProtGPT2@refs/pr/1`,
 	}
 }
 

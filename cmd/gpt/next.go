@@ -38,35 +38,6 @@ func newNext(a *app) *cli.Command {
 			a.flags(f, evaluates|edited|cjkSpaces)
 		},
 		Run: func(f *cli.Flags) error { return c.Run(a, f) },
-		Long: `
-Shows from which tokens gpt generate would choose the next one, and how likely each is. The
-flags are those of gpt generate, but all of them are off unless given, and the temperature is 1: so
-that without flags the table shows the model's own distribution. Below it stands how many tokens
-each filter left.
-
-With --ban S the tokens are left out that would complete S at once, in their own bytes or together
-with the --new tokens before them. gpt generate also goes back to where S began.
-
---json prints one object:
-
-prompt_ids	the ids of the prompt
-candidates	the tokens that are left, the likeliest first, at most --top of them, as objects
-id	the token
-text	its text; null where the checkpoint has no tokenizer
-logit	what the model says of it
-logprob	the natural logarithm of the probability that the model gives it
-prob	its probability after everything that is asked for
-
---receipt FILE keeps what made the table; gpt verify FILE makes it again, on this machine or another.
-
-The prompt is TEXT, the text of a file (-f FILE; -f - is stdin), or what comes through a pipe; or
-ids, with --tokens.
-
-Examples:
-
-  gpt next "The cat"
-  gpt next --top-p 0.9 --temp 0.7 "Once upon a"
-  gpt next --json --top 0 --min-p 0.01 --tokens 464,3797`,
 	}
 }
 

@@ -58,37 +58,6 @@ func newPatch(a *app) *cli.Command {
 			a.flags(f, evaluates|cjkSpaces)
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
-		Long: `
-Activation patching. Of two texts that differ in a word, one makes the model expect the target, the
-other not. gpt patch runs the corrupted text again and again, each time with what the clean text has
-at one place: in one layer at one position, or with --at z in one head of one layer. Where the target
-comes back, the place holds what makes the difference.
-
-The difference is the logit of --target less that of --against, after the last token. The table shows
-how much of it comes back: 1 is the clean text's difference, 0 the corrupted one's. Below 0 the place
-speaks for the other side; above 1 it does more than all others together.
-
---noising goes the other way: it runs the clean text with what the corrupted one has, and the numbers
-are how much is left: 0 where the place is needed. Without it, 1 is where the place is enough.
-
-The two texts must have as many tokens: gpt tokenize shows them. Rows and columns are those that fit
-the terminal. All runs have the bits that they would have alone; what stands before the first
-difference is evaluated once.
-
---json prints one object:
-
-target, against	ids; no against is the mean of all logits
-ids	of the clean text and of the corrupted one
-clean, corrupted	their differences of logits
-share	what the table shows: for each layer a list, of positions or of heads
-hook_resid_pre	the differences of the patched texts, in the same form; or another point's name
-noising	true with --noising
-
-Examples:
-
-  gpt patch --target " dog" --against " cat" "My dog. The" "My cat. The"
-  gpt patch --at z --json --tokens 1,2,3 --tokens 1,4,3 --target 5 --against 6
-  gpt patch --html dog.html --target " dog" "My dog. My" "My cat. My"`,
 	}
 }
 

@@ -54,29 +54,6 @@ func newPerplexity(a *app) *cli.Command {
 			}
 			return c.Run(a)
 		},
-		Long: `
-Prints the perplexity of the files: e to the power of the mean negative log-likelihood of
-their tokens. Several files are measured as one text; with --protocol lm-eval each is a document of
-its own. Data of gzip and zstd are decompressed. Every byte counts, a newline at the end too, but
-for a byte order mark. The number depends on the checkpoint, its number format, the text and the
-protocol, and on nothing else. On a terminal numbers have 6 digits, in a pipe and in JSON all. Ctrl-C
-prints the result so far, marked as partial.
-
-hf	Hugging Face's strided windows: windows advance by --stride, and each token is counted once, but
-	for the first, which nothing precedes. The published numbers are of --stride 1024 and 512, with
-	--wikitext on the raw test file of WikiText-2.
-lm-eval	lm-evaluation-harness's rolling windows: <|endoftext|> stands before each document, and
-	every token is counted. With --wikitext pages are cut apart and detokenized; the published number
-	is the perplexity per word.
-llama.cpp	llama.cpp's chunks, which do not overlap: the second half of each is counted, and there
-	is a standard error. Its own default is --window 512.
-
-Examples:
-
-  gpt perplexity book.txt
-  gpt perplexity --wikitext --stride 512 -m ~/models/gpt2 wiki.test.raw
-  gpt perplexity --protocol lm-eval --json book.txt
-  gpt perplexity book.txt --expect 20.0222    (from 20.02215 to 20.02225)`,
 	}
 }
 

@@ -33,23 +33,6 @@ func newQuantize(a *app) *cli.Command {
 		},
 		Run:     func(*cli.Flags) error { return c.Run(a) },
 		Instead: map[string]string{"model": "the checkpoint is an argument: gpt quantize MODEL OUT"},
-		Long: `
-Writes config.json, model.safetensors in the format that --dtype names, and the
-tokenizer's files, if there are any. The new checkpoint is used like any other; it is mapped, not
-converted, when it is opened. q8 and q4 hold the matrices in blocks of 32 with a scale (q4 keeps the
-embedding in 8 bits); the layout is this project's own. Masks are left out, and heads of other tasks
-keep their number format. A weight that f16 or bf16 cannot hold is an error, and so is a matrix of
-which all becomes zero; a line on stderr says where a block or a row does, or more than 0.1 % of a
-matrix in f16.
-
-A directory that is new appears when all of it is written. In one that is there, other files stay.
-After an error or Ctrl-C nothing of the new checkpoint is left. The checkpoint that is read is never
-written over.
-
-Examples:
-
-  gpt quantize ~/models/gpt2 ~/models/gpt2-q8 --dtype q8
-  gpt -m ~/models/gpt2-q8 "In a shocking finding,"`,
 	}
 }
 

@@ -80,64 +80,8 @@ func newServe(a *app) *cli.Command {
 			c.Much.flags(f)
 			a.flags(f, evaluates|cjkSpaces)
 		},
-		Run: func(*cli.Flags) error { return c.Run(a) },
-		Long: `
-Answers requests as OpenAI's completions API does, for any client of it: curl, the OpenAI
-libraries, lm-evaluation-harness, LangChain. At / there is a page to try the model on. Requests
-share one batch: many at once cost little more than one.
-
-A request with a seed is answered with the same text, whatever else the server does, and with the
-text of gpt for the same options: {"prompt": P, "max_tokens": N, "temperature": T, "seed": S} is
-gpt --special -n N --temp T --top-k 0 --seed S P. Choice j of n has the seed S+j. Without a seed
-the server draws one; the header X-Seed tells it. Seeds are whole numbers from -2^63 to 2^64-1, more
-than OpenAI's; a negative one is its two's complement.
-
-/v1/completions	string, strings, ids or lists of ids; n, best_of, echo, logprobs, stop, logit_bias,
-	penalties, stream; also top_k, min_p, repetition_penalty, min_tokens, ignore_eos,
-	stop_token_ids, bad_words, structured_outputs, json_open; allowed_token_ids, guidance_scale,
-	negative_prompt, prompt_logprobs, truncate_prompt_tokens, include_stop_str_in_output,
-	skip_special_tokens; ` +
-			manyFields() + `; use_beam_search with n or best_of beams, at most --max-streams,
-	length_penalty, early_stopping, and no sampling without a temperature; llama.cpp's n_probs,
-	repeat_penalty, repeat_last_n; steer, a list of control vectors of --steer, each
-	{"name": NAME, "scale": 1}; edits, a list of changes inside of the model, such as
-	{"at": "blocks.3.attn.hook_z", "head": 1, "op": "set", "values": [0]}
-/v1/models	the one model, under each --model-name
-/v1/embeddings	vectors of texts, made as --pooling says
-/classify	labels of texts, with vLLM's fields, where the checkpoint has a classifier's head
-/v1/chat/completions	conversations, with --template; roles system, developer, user, assistant
-/inside	what the model computes for a token of a text: where heads look, what each layer would
-	predict, which parts add up to a logit; from the processor, not a GPU
-/version	the version of gpt
-/tokenize, /detokenize, /tokenizer_info	text to ids and back
-/health, /ready	whether the process lives, and whether it takes requests
-/metrics	numbers for Prometheus; with --metrics-addr without the key, on another port
-
-Fields that it does not know are ignored, and named in the header X-Ignored-Fields; in a request
-without a prompt they are errors, and so are always those of other servers that decide what an
-answer is, such as tool_choice required, grammar, lora, n_predict, chat_template. /tokenize takes at most 1 MiB of text. The queue is bounded, in
-texts and in time: a request that finds it full, or would wait for longer than --max-wait, gets status
-429, which clients answer by trying again after the seconds in Retry-After; of the client with most
-texts, the newest makes room for clients that have none. A stream that waits has its headers and a
-comment after three seconds. A client that goes away ends its texts.
-
-/health is 200 from the start; /ready, and all else, is 503 until the model is loaded. SIGTERM and
-Ctrl-C make /ready 503 at once; requests are answered for --grace more, then no new ones; what is
-being written comes to its end, for at most --drain. Texts that are left get an error, for which
-streams have a second. The status is then 0. A second signal, and one before the model is loaded, ends
-the program at once, with status 143, or 130 for Ctrl-C.
-
-On 127.0.0.1 only this machine can ask. For others, listen on --addr 0.0.0.0:8080, with a key and
-with TLS or behind a proxy. A key in $GPT_API_KEY is not seen in the list of processes.
-
-Examples:
-
-  gpt serve
-  curl 127.0.0.1:8080/v1/completions -d '{"prompt":"Once upon a time","seed":1}'
-  curl -N 127.0.0.1:8080/v1/completions -d '{"prompt": "Lily", "stream": true}'
-  gpt serve -m ~/models/gpt2 --dtype q8 --cache-bytes 2GB
-  GPT_API_KEY=$(cat key) gpt serve --addr 0.0.0.0:8080
-  OPENAI_BASE_URL=http://127.0.0.1:8080/v1 OPENAI_API_KEY=none python3 client.py`,
+		Run:  func(*cli.Flags) error { return c.Run(a) },
+		Long: strings.Replace(helpText("serve"), "{FIELDS}", manyFields(), 1),
 	}
 }
 

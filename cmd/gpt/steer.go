@@ -53,32 +53,6 @@ func newSteer(a *app) *cli.Command {
 			a.flags(f, evaluates|cjkSpaces)
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
-		Long: `
-A control vector is a direction for each layer. Added to what flows from layer to layer, the residual
-stream, it makes a model write more of something: gpt --steer FILE:SCALE adds it, in gpt serve each
-request chooses. It needs no training, only prompts with the thing and prompts without it. Those that
-differ in nothing else work best: the same sentences, happy and sad. A dozen of each may do, a
-hundred do better.
-
-Each prompt is evaluated, and what the model has for its last token after each layer is taken. Layers
-count from 0, and the first has no direction, as in llama.cpp. --method mean is the mean of the
-positive ones less that of the negative ones: scale 1 is as far as the two kinds are apart. --method
-pca takes line i of both files as a pair, and finds the direction along which the pairs' differences
-differ most, as repeng's pca_diff. Its length is 1, so that it wants a larger scale.
-
-The table says for each layer how long its direction is, and how long the stream is that it is added
-to: a scale that makes the direction as long as the stream leaves little of what the model had to
-say; begin with a tenth, in the layers of the middle (--steer FILE:SCALE@4-8). A negative scale makes
-the model write less of it.
-
-The numbers do not depend on the batch, the threads or the machine.
-
-Examples:
-
-  gpt steer --positive happy.txt --negative sad.txt -o happy.gguf
-  gpt --steer happy.gguf:0.3 --temp 0 "One day, a girl"
-  gpt --steer happy.gguf:-0.2@2-3 --steer formal.gguf:0.1 "Dear"
-  gpt serve --steer happy=happy.gguf`,
 	}
 }
 

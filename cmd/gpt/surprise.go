@@ -46,18 +46,6 @@ func newSurprise(a *app) *cli.Command {
 			a.flags(f, evaluates|cjkSpaces)
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
-		Long: `
-Shows for each token of the text how far it was from what the model expected. The rank of a
-token is the number of tokens that the model thought likelier: 0 is the model's first choice. On a
-terminal the ranks are colours; elsewhere each token has a line of numbers.
-
-The text is TEXT, the text of a file (-f FILE; -f - is stdin), or what comes through a pipe.
-
-Examples:
-
-  gpt surprise "The cat sat on the moon."
-  gpt -m ~/models/gpt2 surprise -f essay.txt --html essay.html
-  gpt surprise --by surprisal --bos "Once upon a time"`,
 	}
 }
 

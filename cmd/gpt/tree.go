@@ -54,37 +54,6 @@ func newTree(a *app) *cli.Command {
 			a.flags(f, evaluates|edited|cjkSpaces)
 		},
 		Run: func(f *cli.Flags) error { return c.Run(a, f) },
-		Long: `
-Finds the likeliest texts that may follow the prompt, each with its probability. A text is a
-sequence of tokens that has ended, or has -n tokens, at temperature 1 and without filters; the same
-characters in other tokens are another text. Under a form only texts of the form count, with the
-probability that the model gives them without it. With --heal each text begins with the characters
-that were taken back from the prompt.
-
-The likeliest beginnings are extended first, so that a text is printed when no other can be
-likelier. The last line says what the texts have together, and how likely another one can be at
-most. If --budget is spent before, the order is not proven, and that line says how far.
-
---json prints one object:
-
-texts	the likeliest first, as objects
-text	its characters
-ids	its tokens
-prob	its probability
-logprob	the natural logarithm of that
-finish	end_of_text, length or stop, as in gpt generate
-total	the probability of these texts together
-rest	no other text is likelier
-unseen	what all other texts have together at most
-rows	how many tokens were evaluated beside the prompt
-
-Ctrl-C prints what has been found.
-
-Examples:
-
-  gpt tree --min-prob 0.01 -n 8 "The cat"
-  gpt tree --top 5 --regex ' [A-Z][a-z]+' "Her name was"
-  gpt tree --html tree.html -n 4 "Once upon a"`,
 	}
 }
 

@@ -48,41 +48,6 @@ func newVerify(a *app) *cli.Command {
 			"hide":        "the receipt has the edits",
 			"steer":       "the receipt has the edits",
 		},
-		Long: `
-Makes the texts of a receipt again, and compares: the digest of the model, each new id, why
-the texts ended, and the digests of the logits before each token. The exit status is 0 where all are
-the same, and 1 where something differs; a line on stderr then says what differs first. Tokens and
-texts are counted from 0.
-
-A receipt is one JSON object, and holds all but the checkpoint, which -m names as for gpt
-generate; of gpt generate --prompts the file has one on each line, for each line that was continued:
-
-model	the digest of the checkpoint's config and weights
-formats	the number formats of the weights and of the cache
-rules	the version of what the options mean; without it, the oldest
-prompt_ids	the ids of the prompt
-options	the flags that were given, of those that say which tokens follow
-files	the texts of the files that options name, if there are any
-edits	what --ablate, --hide and --steer change, as values: verify needs no file of a control vector
-seed	the seed
-ids	the new ids, without the one that ended the text
-finish_reason	end_of_text, stop or length
-logits	a digest of the logits before each new token, the one that ended the text too
-token_logits	the first 8 digits of the digest of each of those rows of logits
-texts	in place of these four, where there are several texts, an object for each with the four
-next	in place of them, of gpt next: candidates, each with id, logprob and prob, and logits
-digest	the SHA-256 of all the above, so that damage is seen; earlier versions wrote none
-
-The threads, the processor, the batches and guesses (--lookup, --draft) change nothing of it, and
-are no part of a receipt.
-
-Examples:
-
-  gpt --receipt lily.json --seed 1 -n 40 "Lily said"
-  gpt verify lily.json
-  gpt verify -m ~/models/gpt2 story.json
-  gpt --receipt all.json --prompts prompts.jsonl --samples 2
-  gpt verify all.json`,
 	}
 }
 

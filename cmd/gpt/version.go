@@ -34,11 +34,6 @@ func newVersion(a *app) *cli.Command {
 		Name: "version", Group: "about", Short: "print the version, and what the build is made of",
 		Flags: func(f *cli.Flags) { f.Add(&c.JSON, "--json", "print one JSON object") },
 		Run:   func(*cli.Flags) error { return printVersion(a, c.JSON) },
-		Long: `
-Prints the version, its commit and the release of Go, the fastest kernels that this processor has,
-the version of the arithmetic, and on Linux the shared libraries that the program needs to start:
-none where it was built with CGO_ENABLED=0, libc where Go found a C compiler. Programs of the same
-arithmetic give the same bits: the same logits, texts of seeds and digests, on every machine.`,
 	}
 }
 
