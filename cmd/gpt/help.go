@@ -1,6 +1,6 @@
 package main
 
-// gpt help: the overview, the page of a command, that of a topic, and the manual pages.
+// gpt help and gpt completion: pages of help, manual pages, and what the shell offers.
 
 import (
 	"cmp"
@@ -12,11 +12,14 @@ import (
 	"strings"
 	"time"
 
+	"picogpt/checkpoint/hub"
 	"picogpt/internal/cli"
 	"picogpt/internal/option"
 	"picogpt/internal/outfile"
 	"picogpt/internal/terminal"
 )
+
+// gpt help: the overview, the page of a command, that of a topic, and the manual pages.
 
 // helpTexts are the texts of help/: of each command, by its name with hyphens (help/models-list.txt),
 // of each topic, of the sections that the manual page has and help has not, and of the overview.
@@ -129,5 +132,53 @@ func manualPages(root *cli.Command) map[string]string {
 // printPage prints a page of help as wide as the terminal.
 func (a *app) printPage(page func(width int) string) error {
 	_, err := a.stdout.WriteString(page(terminal.Columns(a.stdout.File)))
+	return err
+}
+
+// gpt completion: what the shell offers for the word under the cursor.
+
+type completionCommand struct {
+	Shell string
+	Words []string
+}
+
+func newCompletion(a *app, root *cli.Command) *cli.Command {
+	c := &completionCommand{}
+	shell := cli.Word(&c.Shell, "shell", "bash, zsh or fish")
+	shell.Values = cli.Shells()
+	words := cli.Words(&c.Words, "words", "")
+	words.Hidden = true
+	return &cli.Command{
+		Name: "completion", Group: "about",
+		Short: "print a script that completes command lines",
+		Args:  []cli.Arg{shell, words},
+		Run:   func(*cli.Flags) error { return c.Run(a, root) },
+	}
+}
+
+func (c *completionCommand) Run(a *app, root *cli.Command) error {
+	if len(c.Words) == 0 {
+		script, err := cli.Script(c.Shell)
+		if err != nil {
+			return err
+		}
+		_, err = a.stdout.Write(script)
+		return err
+	}
+	done := cli.Complete(root, c.Shell, c.Words)
+	if done.Models {
+		all, _ := hub.List(a.finder.CacheOptions())
+		for _, s := range all {
+			done.Add(done.Before, s.Name.String(), "in the Hugging Face cache")
+		}
+	}
+	var b strings.Builder
+	for _, w := range done.Words {
+		b.WriteString(w.Word + "\t" + w.Help + "\n")
+	}
+	if done.Files {
+		b.WriteString(":files\n")
+	}
+	_, err := a.stdout.WriteString(b.String())
 	return err
 }
