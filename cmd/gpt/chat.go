@@ -37,8 +37,8 @@ func newChat(a *app) *cli.Command {
 				file in the syntax of Go's text/template; default: nothing, so that the model
 				continues one text`)
 			f.Add(&c.Session, "--session FILE",
-				`continue the conversation that FILE keeps, and keep it there at the end, with what the
-				model has computed of it`)
+				`continue the conversation that FILE keeps, and keep it there at the end, with what
+				the model has computed of it`)
 			f.Add(&c.Force, "--force", "write over the file of --session if it holds something else")
 			a.addRawControls(f)
 			addChatFlags(f)

@@ -159,8 +159,8 @@ func newCheck(a *app) *cli.Command {
 			f.Add(&c.Text, "--text TEXT", "compare on TEXT")
 			f.Add(&c.Tokens, "--tokens IDS", "compare on token ids: 1,2,3 or [1,2,3]")
 			f.Add(&c.N, "-n, --max-tokens N",
-				`how many tokens are compared, with those that follow greedily; default: tokens times
-				weights are at most 2·10¹⁰, within the context`)
+				`how many tokens are compared, with those that follow greedily; default: tokens
+				times weights are at most 2·10¹⁰, within the context`)
 			f.Add(&c.Published, "--published",
 				"measure what others have published of this model, on the texts that FILEs hold")
 			f.Add(&c.JSON, "--json", "print one JSON object")

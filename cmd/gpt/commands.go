@@ -66,8 +66,8 @@ func parse(a *app, args []string) (run func() error, err error) {
 	}, nil
 }
 
-// What flags and commands are called elsewhere: in transformers, llama.cpp, vLLM, Ollama, nanoGPT and
-// OpenAI's API, and what people guess.
+// What flags and commands are called elsewhere: in transformers, llama.cpp, vLLM, Ollama, nanoGPT
+// and OpenAI's API, and what people guess.
 
 // otherNames are the flags of other programs, by what they mean here. Those of options are said in
 // their table.

@@ -31,8 +31,8 @@ func newCompare(a *app) *cli.Command {
 		Name: "compare", Group: "measure",
 		Short: "measure how far two models or formats of one are apart",
 		Args: []cli.Arg{
-			cli.Word(&c.A, "a", `a checkpoint, as for --model; demo is the embedded one, unless there is
-				a file of that name`),
+			cli.Word(&c.A, "a", `a checkpoint, as for --model; demo is the embedded one, unless
+				there is a file of that name`),
 			cli.Word(&c.B, "b", "another one, or f16, bf16, q8 or q4, which is A in that format"),
 			c.arg(),
 		},
@@ -154,8 +154,8 @@ func (c *comparisonCommand) openB(a *app, files []string, text eval.Text) (_ *se
 	return &secondModel{m, a.modelName(), opened}, err
 }
 
-// sameTokens refuses a current checkpoint whose ids are not those of a tokenizer: in the vocabulary,
-// or in the text. Given ids need no tokenizer.
+// sameTokens refuses a current checkpoint whose ids are not those of a tokenizer: in the
+// vocabulary, or in the text. Given ids need no tokenizer.
 func (c *comparisonCommand) sameTokens(
 	a *app, t *tokenizer.Tokenizer, files []string, text eval.Text,
 ) error {

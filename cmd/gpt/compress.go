@@ -212,8 +212,8 @@ func (c *decompressCommand) Run(a *app) error {
 	}))
 }
 
-// checkPacked checks a file from its beginning to its end, and returns to the beginning. It returns the
-// bytes of the text.
+// checkPacked checks a file from its beginning to its end, and returns to the beginning. It returns
+// the bytes of the text.
 func checkPacked(in packed, limit int64) (int64, error) {
 	if _, err := in.file.Seek(0, io.SeekStart); err != nil {
 		return 0, err
@@ -346,8 +346,8 @@ func (a *app) openPacked(name, out *string, command string) (p packed, err error
 	return p, err
 }
 
-// packTo opens the output and calls work with it. A file is there afterwards if all went well. total
-// is how many bytes progress is called with in the end, 0 if that is not known.
+// packTo opens the output and calls work with it. A file is there afterwards if all went well.
+// total is how many bytes progress is called with in the end, 0 if that is not known.
 func (a *app) packTo(
 	out string, rules outfile.Options, total int64,
 	work func(ctx context.Context, w io.Writer, progress func(int64)) error,
@@ -397,7 +397,8 @@ func (f *failing) Write(b []byte) (n int, err error) {
 	return n, err
 }
 
-// toFile writes to a file what write prints to stdout. The file is there afterwards if all went well.
+// toFile writes to a file what write prints to stdout. The file is there afterwards if all went
+// well.
 func (a *app) toFile(out string, rules outfile.Options, write func() error) error {
 	var own error // of write, which is not about the file
 	err := outfile.WriteFile(context.Background(), out, rules, func(w io.Writer) error {

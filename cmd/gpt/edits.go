@@ -35,14 +35,14 @@ const editGroup = "Changes inside of the model:"
 func (e *editFlags) flags(f *cli.Flags) {
 	f.Group(editGroup)
 	f.Add(&e.Ablate, "--ablate LAYER.HEAD|POINT",
-		`set what a head of attention computes to 0: 3.1 is head 1 of layer 3, both from 0; or all of
-		a point, such as mlp_out.2 or attn_out.2; may be repeated`)
+		`set what a head of attention computes to 0: 3.1 is head 1 of layer 3, both from 0; or all
+		of a point, such as mlp_out.2 or attn_out.2; may be repeated`)
 	f.Add(&e.Hide, "--hide TO:FROM[@LAYER.HEAD]",
 		`hide the token at position FROM, from 0, from the attention of that at TO: in all heads, or
 		in those of @LAYER, or in one; may be repeated`)
 	f.Add(&e.Steer, "--steer FILE[:SCALE][@LAYERS]",
-		`add a control vector (GGUF, as llama.cpp has it) times SCALE after the layers that it has, or
-		after those of LAYERS, such as 2-5; may be repeated`)
+		`add a control vector (GGUF, as llama.cpp has it) times SCALE after the layers that it has,
+		or after those of LAYERS, such as 2-5; may be repeated`)
 }
 
 // list returns the flags as they were given.
@@ -109,7 +109,8 @@ func (e *editFlags) refuse(flag string) error {
 	return nil
 }
 
-// within refuses what would change a token after a text of so many, of a command that continues none.
+// within refuses what would change a token after a text of so many, of a command that continues
+// none.
 func (e *editFlags) within(tokens int) error {
 	for _, value := range e.Hide {
 		edit, err := parseHide(value)
@@ -124,7 +125,8 @@ func (e *editFlags) within(tokens int) error {
 	return nil
 }
 
-// modelEdits returns the edits that the flags ask for of the current checkpoint, or those of a receipt.
+// modelEdits returns the edits that the flags ask for of the current checkpoint, or those of a
+// receipt.
 func (a *app) modelEdits() ([]model.Edit, error) {
 	e := &a.Edits
 	if e.given() == "" {

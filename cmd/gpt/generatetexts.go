@@ -224,24 +224,24 @@ func formFlags(f *cli.Flags, c *form.Form) {
 		"the new text is this string, or one of several; the flag may be repeated")
 	f.Add(&c.Choices, "--choices A,B,C", `the new text is one of these strings; \, is a comma in one`)
 	f.Add(&c.Regex, "--regex RE",
-		`the new text matches this regular expression from beginning to end: RE2's syntax, and Python's
-		lookaheads, {,n}, \uXXXX and \Z; \d, \w and \b know ASCII only`)
+		`the new text matches this regular expression from beginning to end: RE2's syntax, and
+		Python's lookaheads, {,n}, \uXXXX and \Z; \d, \w and \b know ASCII only`)
 	f.Add(&c.JSONSchema, "--json-schema FILE",
 		`the new text is JSON that this JSON Schema accepts; FILE, or the schema itself: {} is any
 		JSON; - is stdin`)
 	f.Add(&c.JSONOpen, "--json-open",
-		`objects may have other properties than those that the schema names; else they have none, unless
-		it has additionalProperties or its like`)
+		`objects may have other properties than those that the schema names; else they have none,
+		unless it has additionalProperties or its like`)
 	f.Add(&c.JSONClosed, "--json-closed", "what is done without --json-open")
 	f.Add(&c.JSONStrict, "--json-strict",
-		`refuse a schema of which something restricts nothing, such as a format that is not known; else
-		that is told`)
+		`refuse a schema of which something restricts nothing, such as a format that is not known;
+		else that is told`)
 	f.Add(&c.JSONSpace, "--json-space HOW",
 		`white space in the JSON: one (after each colon and comma, or none; the default), none, or a
 		number: up to so many spaces, tabs and newlines wherever JSON allows them`)
 	f.Add(&c.Grammar, "--grammar FILE",
-		`the new text is what rule root of this grammar describes (GBNF, as llama.cpp reads it); - is
-		stdin`)
+		`the new text is what rule root of this grammar describes (GBNF, as llama.cpp reads it); -
+		is stdin`)
 }
 
 // openForm makes o constrain the text. t is the tokenizer, if one is open.

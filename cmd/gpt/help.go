@@ -21,8 +21,9 @@ import (
 
 // gpt help: the overview, the page of a command, that of a topic, and the manual pages.
 
-// helpTexts are the texts of help/: of each command, by its name with hyphens (help/models-list.txt),
-// of each topic, of the sections that the manual page has and help has not, and of the overview.
+// helpTexts are the texts of help/: of each command, by its name with hyphens
+// (help/models-list.txt), of each topic, of the sections that the manual page has and help has not,
+// and of the overview.
 //
 //go:embed help
 var helpTexts embed.FS
@@ -119,7 +120,8 @@ func (c *helpCommand) writeManual(ctx context.Context, a *app, root *cli.Command
 	return f.Commit(ctx)
 }
 
-// manualPages are the manual pages, dated by the build's commit: the same build gives the same pages.
+// manualPages are the manual pages, dated by the build's commit: the same build gives the same
+// pages.
 func manualPages(root *cli.Command) map[string]string {
 	b := thisBuild()
 	day, err := time.Parse(time.DateOnly, cmp.Or(b.Date, "2026-01-01"))

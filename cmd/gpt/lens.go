@@ -39,8 +39,8 @@ func newLens(a *app) *cli.Command {
 		Flags: func(f *cli.Flags) {
 			c.Text.flags(f)
 			f.Add(&c.Target, "--target TOKEN",
-				`show the rank and the probability of TOKEN, such as " Paris"; an id if the prompt is given
-				with --tokens`)
+				`show the rank and the probability of TOKEN, such as " Paris"; an id if the prompt
+				is given with --tokens`)
 			f.Add(&c.At, "--at N",
 				"show what would follow the token at position N alone, from 0; -1 is the last")
 			f.Add(&c.Tuned, "--tuned DIR",
@@ -164,8 +164,8 @@ func newAttribute(a *app) *cli.Command {
 		Flags: func(f *cli.Flags) {
 			c.Text.flags(f)
 			f.Add(&c.Target, "--target TOKEN",
-				`the token whose logit is explained, such as " Paris"; an id if the prompt is given with
-				--tokens; default: the likeliest`)
+				`the token whose logit is explained, such as " Paris"; an id if the prompt is given
+				with --tokens; default: the likeliest`)
 			f.Add(&c.Against, "--against TOKEN",
 				"explain its logit less that of this token; default: less the mean of all logits")
 			f.Add(&c.At, "--at N [-1]",

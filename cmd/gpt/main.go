@@ -4,18 +4,18 @@
 //	gpt -m DIR "In a shocking finding,"    a checkpoint as Hugging Face stores it
 //	gpt --help
 //
-// Each command is a struct with a method Run, in a file of its name or beside the command that is most
-// like it; commands.go lists them, and help/ has their texts.
+// Each command is a struct with a method Run, in a file of its name or beside the command that is
+// most like it; commands.go lists them, and help/ has their texts.
 //
 //	main, output                    the process, its streams and hints; colours, pages, arrays
 //	commands, help                  the command line; pages of help, manual pages, completion
-//	checkpoint, device, edits       what a command works on, what computes it, what it changes inside
+//	checkpoint, version, edits      what a command works on, what computes it, what it changes
 //	prompt, rows                    one text, and files of many
 //	generate, generateoptions, generatetexts, search, prompts, reference, session, receipt
 //	                                gpt generate: its run, and what its flags are for
 //	serve, servestart               gpt serve: its flags, and its addresses and keys
 //	insidetext                      what commands about the inside of a model share
-//	version, choose, next, lens, check, convert, compress, perplexity
+//	choose, next, lens, check, convert, compress, perplexity
 //	                                several commands each, as the first line says
 //
 // Results go to stdout, everything else to stderr. The exit status is 0, 1 for a failure, 2 for
@@ -179,8 +179,8 @@ func (g *globals) flags(f *cli.Flags, which globalFlags) {
 		{cacheBytes, &g.CacheBytes, "--cache-bytes SIZE",
 			"at most that much memory for keys and values, such as 512MiB; default: no limit", nil},
 		{device, &g.Device, "--device NAME",
-			`what computes: cpu, auto (the first GPU that gives the processor's bits), or a part of a
-			name that gpt devices lists; default: $GPT_DEVICE, or cpu`, nil},
+			`what computes: cpu, auto (the first GPU that gives the processor's bits), or a part of
+			a name that gpt devices lists; default: $GPT_DEVICE, or cpu`, nil},
 		{engineFlag, &g.Engine, "--engine NAME",
 			"fast, or reference: picoGPT in float64, slow", []string{"fast", "reference"}},
 		{cjkSpaces, &g.CJKSpaces, "--cjk-spaces",

@@ -119,7 +119,8 @@ func (c *perplexityCommand) measure(
 	return a.measure(m, text, o)
 }
 
-// digits is how many digits of a perplexity are printed: 6 for people, −1, which is all, for programs.
+// digits is how many digits of a perplexity are printed: 6 for people, −1, which is all, for
+// programs.
 func (a *app) digits() int {
 	if a.stdout.Terminal {
 		return 6

@@ -77,8 +77,8 @@ func (c *pullCommand) print(a *app, path string) error {
 	return err
 }
 
-// offerPull asks, where a person can answer, whether a model is to be pulled that is not here. Where
-// it is not wanted, opening the model says what is wrong. nil is no model.
+// offerPull asks, where a person can answer, whether a model is to be pulled that is not here.
+// Where it is not wanted, opening the model says what is wrong. nil is no model.
 func (a *app) offerPull(name *string) error {
 	if name == nil || a.Terminal() == nil || !terminal.Is(a.files.Stdin) || a.finder.CacheOptions().Offline {
 		return nil

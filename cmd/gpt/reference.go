@@ -121,7 +121,8 @@ func (a *app) openReference(c *checkpoint.Checkpoint) (*reference.Model, error) 
 func (a *app) readReference(
 	ck *checkpoint.Checkpoint, least int64, note string,
 ) (*reference.Model, string, error) {
-	// Matrices are garbage as soon as they are used. They must not take as much again as the weights.
+	// Matrices are garbage as soon as they are used. They must not take as much again as the
+	// weights.
 	a.garbage = debug.SetGCPercent(10)
 	bar := terminal.NewByteBar("loading " + a.modelName() + " as float64")
 	defer a.ShowBar(bar)()

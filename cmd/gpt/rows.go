@@ -199,9 +199,9 @@ type promptForm struct {
 // flags adds the flags. names are those of the form, such as "--input-format".
 func (c *promptForm) flags(f *cli.Flags, names string) {
 	f.Add(&c.Input, names+" FORM [auto]",
-		`what the prompts' file is: lines (a prompt each), jsonl (objects with prompt, or tokens), csv,
-		tsv (tables) or auto (by the end of the file's name, else jsonl if it begins with {, else
-		lines)`).OneOf("auto", "lines", "jsonl", "csv", "tsv")
+		`what the prompts' file is: lines (a prompt each), jsonl (objects with prompt, or tokens),
+		csv, tsv (tables) or auto (by the end of the file's name, else jsonl if it begins with {,
+		else lines)`).OneOf("auto", "lines", "jsonl", "csv", "tsv")
 	f.Add(&c.TextField, "--text-field NAME",
 		"the field or column that holds the prompt; default: prompt")
 }

@@ -51,23 +51,23 @@ func newServe(a *app) *cli.Command {
 			f.Add(&c.Host, "--host HOST", "the host of --addr alone: 0.0.0.0 is every network's")
 			f.Add(&c.Port, "--port PORT", "the port of --addr alone")
 			f.Add(&c.Metrics, "--metrics-addr HOST:PORT",
-				`serve /metrics on this address too, without a key and nothing else: for Prometheus, on
-				a network that clients do not reach`)
+				`serve /metrics on this address too, without a key and nothing else: for Prometheus,
+				on a network that clients do not reach`)
 			f.Add(&c.ModelName, "--model-name NAME",
-				`the model's id in requests, or one of several, of which answers have the first; default:
-				the name of the checkpoint's folder, or demo`)
+				`the model's id in requests, or one of several, of which answers have the first;
+				default: the name of the checkpoint's folder, or demo`)
 			f.Add(&c.Template, "--template NAME|FILE",
 				`answer /v1/chat/completions, with this around each message of a user, as gpt chat
 				has it: dialogpt, or a file in the syntax of Go's text/template; those of the system
 				and of developers are lines of their own, or the template has .Role; default: refuse
 				chats`)
 			f.Add(&c.Pooling, "--pooling HOW [mean]",
-				`how /v1/embeddings makes one vector of those of a text's tokens: mean, weighted (the
-				mean with weights 1, 2, 3, …), or last for that of the last token`).
+				`how /v1/embeddings makes one vector of those of a text's tokens: mean, weighted
+				(the mean with weights 1, 2, 3, …), or last for that of the last token`).
 				OneOf("mean", "weighted", "last")
 			f.Add(&c.Steer, "--steer NAME=FILE[:SCALE][@LAYERS]",
-				`a control vector (gpt steer makes one) that requests may name in the field steer; SCALE
-				multiplies theirs; may be repeated`)
+				`a control vector (gpt steer makes one) that requests may name in the field steer;
+				SCALE multiplies theirs; may be repeated`)
 			f.Add(&c.Inside, "--inside HOW [on]",
 				`on: requests may ask what the model computes for a token, and edit it: /inside, the
 				field edits, and a panel of the page; off: they are refused`).OneOf("on", "off")
@@ -105,8 +105,8 @@ func (w *whoFlags) flags(f *cli.Flags) {
 		`a request must have this key, or one of several, but on /health and /ready; default:
 		$GPT_API_KEY, or none`)
 	f.Add(&w.APIKeyFile, "--api-key-file FILE",
-		`a name and a key a line; # begins a comment. Each name has its turns and its share. The file
-		is read again when it changes, and texts of keys that are gone end`)
+		`a name and a key a line; # begins a comment. Each name has its turns and its share. The
+		file is read again when it changes, and texts of keys that are gone end`)
 	f.Add(&w.TrustedProxy, "--trusted-proxy CIDR",
 		`behind proxies of this network, such as 10.0.0.0/8, the client is the last address of
 		X-Forwarded-For outside it; the flag may be repeated`)
@@ -116,8 +116,8 @@ func (w *whoFlags) flags(f *cli.Flags) {
 	f.Add(&w.AllowHost, "--allow-host NAME",
 		"on a loopback address, take requests for this host name too: a proxy's on this machine")
 	f.Add(&w.CacheShare, "--cache-share WHO [key]",
-		`who shares prompts that are evaluated already, and can find out by the time of an answer what
-		others have asked: key, client or all; key without keys is client, or all on a loopback
+		`who shares prompts that are evaluated already, and can find out by the time of an answer
+		what others have asked: key, client or all; key without keys is client, or all on a loopback
 		address`).OneOf(serve.ShareKey, serve.ShareClient, serve.ShareAll)
 	f.Add(&w.TLSCert, "--tls-cert FILE", "serve HTTPS with this certificate, and --tls-key")
 	f.Add(&w.TLSKey, "--tls-key FILE", "the private key of --tls-cert")
@@ -144,9 +144,9 @@ func (m *muchFlags) flags(f *cli.Flags) {
 	f.Add(&m.MaxQueue, "--max-queue N [256]",
 		"texts that wait at most; further requests get status 429")
 	f.Add(&m.MaxWait, "--max-wait TIME [30s]",
-		`how long a text may have to wait for its first token, by the tokens before it and those that
-		were written a second lately; more get status 429, and Retry-After says when to come; 0 is no
-		bound`)
+		`how long a text may have to wait for its first token, by the tokens before it and those
+		that were written a second lately; more get status 429, and Retry-After says when to come; 0
+		is no bound`)
 	f.Add(&m.MaxPrompts, "--max-prompts N [1024]", "prompts of one request at most")
 	f.Add(&m.MaxN, "--max-n N [128]", "n and best_of of a request at most")
 	m.MaxBody = -1

@@ -43,8 +43,8 @@ func newSteer(a *app) *cli.Command {
 			c.Form.flags(f, "--input, --input-format")
 			addSpecial(f, &c.Special)
 			f.Add(&c.Method, "--method HOW [mean]",
-				`mean: the difference of the means; pca: the first principal component of the differences
-				of pairs`).OneOf("mean", "pca")
+				`mean: the difference of the means; pca: the first principal component of the
+				differences of pairs`).OneOf("mean", "pca")
 			f.Add(&c.Batch, "--batch N",
 				"how many prompts run together, which changes no bit; default: chosen for speed")
 			f.Add(&c.Out, "-o, --out FILE", "the control vector: GGUF, as llama.cpp reads it")

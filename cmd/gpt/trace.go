@@ -45,7 +45,8 @@ func newTrace(a *app) *cli.Command {
 			f.Add(&c.Limit, "--limit SIZE [1GiB]", "refuse to write more than that")
 			f.Add(&c.As, "--as VIEW [raw]",
 				`raw: as the checkpoint's model computes, and Hugging Face's; transformerlens: as
-				the model that TransformerLens makes of it by default`).OneOf("raw", "transformerlens")
+				the model that TransformerLens makes of it by
+				default`).OneOf("raw", "transformerlens")
 			a.flags(f, evaluates|edited|cjkSpaces)
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
