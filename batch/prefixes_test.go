@@ -260,7 +260,7 @@ func TestNobodyWaitsForATextWhoseCallerIsSlow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.queue.push(newRequest(st, &decode.Options{}, buffered))
+		b.queue.push(newRequest(&Request{}, st, buffered))
 		b.assign()
 		if i == 2 { // the first continues, and its tokens are not taken
 			for range buffered {

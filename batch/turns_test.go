@@ -86,7 +86,7 @@ func TestTurnsBecomeLonger(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := newRequest(st, &decode.Options{}, buffered)
+		r := newRequest(&Request{}, st, buffered)
 		r.client = client
 		b.queue.push(r)
 		return r

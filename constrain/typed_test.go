@@ -395,8 +395,8 @@ func TestTheEdgesOfIntegersInStrings(t *testing.T) {
 
 type hiddenBase struct{ X int8 }
 
-// named has names that encoding/json takes from the tag, or does not, and an embedded struct that is
-// not exported but has a name.
+// named has names that encoding/json takes from the tag, or does not, and an embedded struct that
+// is not exported but has a name.
 type named struct {
 	hiddenBase `json:"base"`
 	A          int8 `json:"€"`

@@ -278,8 +278,8 @@ func TestTheFirstPlacesAreWorkToo(t *testing.T) {
 	}
 }
 
-// TestManyStacksAreDear: forms whose rules lead to very many stacks are refused before they have made
-// many of them, whatever leads there: the memory says how many they made.
+// TestManyStacksAreDear: forms whose rules lead to very many stacks are refused before they have
+// made many of them, whatever leads there: the memory says how many they made.
 func TestManyStacksAreDear(t *testing.T) {
 	gpt2()
 	for name, rule := range map[string]string{"two": `r%d r%d`, "two or one": `r%d r%d | r%d`, "optional": `r%d? r%d?`,
@@ -318,8 +318,8 @@ func TestAmbiguousGrammarsRun(t *testing.T) {
 	}
 }
 
-// TestLongRegexesAreParsedAside: parsing cannot pause. Each is parsed once, and its tree is not written
-// out as text again, which takes a millisecond for each class such as [^/].
+// TestLongRegexesAreParsedAside: parsing cannot pause. Each is parsed once, and its tree is not
+// written out as text again, which takes a millisecond for each class such as [^/].
 func TestLongRegexesAreParsedAside(t *testing.T) {
 	gone := errors.New("gone")
 	for _, n := range []int{3, 3000} {

@@ -276,7 +276,7 @@ func FuzzTokenizerJSON(f *testing.F) {
 	f.Add(`{"added_tokens":[{"id":7,"content":"<x>"}],"pre_tokenizer":{"type":"ByteLevel","use_regex":false},"model":{"merges":[["a","\u0062"]],"vocab":{"a":0,"b":1,"ab":2}}}`)
 	f.Add(`{"pre_tokenizer":{"type":"Sequence","pretokenizers":[{"type":"Split","pattern":{"Regex":"x"},"behavior":"Isolated"},{"type":"ByteLevel","use_regex":false}]},"model":{}}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		tok, err := parseTokenizerJSON("tokenizer.json", text)
+		tok, err := parseTokenizerJSON(text)
 		usable(t, tok, err, text)
 	})
 }

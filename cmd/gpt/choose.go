@@ -181,15 +181,12 @@ func chosenTable(found search.Choices) string {
 	for i, k := range found.Choices {
 		pad := strings.Repeat(" ", width-len([]rune(names[i])))
 		bar := strings.Repeat("█", int(k.Prob*columns+0.5))
-		b.WriteString(strings.TrimRight(fmt.Sprintf("%8s  %s%s  %s", percent(k.Prob), names[i], pad,
-			bar), " ") + "\n")
+		b.WriteString(strings.TrimRight(fmt.Sprintf("%8s  %s%s  %s", show.Percent(k.Prob, 2),
+			names[i], pad, bar), " ") + "\n")
 	}
-	fmt.Fprintf(&b, "\neach within %s, for no more is unseen\n", percent(found.Unseen))
+	fmt.Fprintf(&b, "\neach within %s, for no more is unseen\n", show.Percent(found.Unseen, 2))
 	return b.String()
 }
-
-// percent is a probability as choices and trees show it.
-func percent(p float64) string { return show.Percent(p, 2) }
 
 // gpt tree: the likeliest texts, proven.
 
@@ -360,7 +357,7 @@ func (c *treeCommand) print(a *app, p *prompt, found *treeFound) error {
 	}
 	var b strings.Builder
 	for _, t := range found.Texts {
-		fmt.Fprintf(&b, "%8s  %s\n", percent(t.Prob), quote.Short(t.Text, 10000))
+		fmt.Fprintf(&b, "%8s  %s\n", show.Percent(t.Prob, 2), quote.Short(t.Text, 10000))
 	}
 	if len(found.Texts) > 0 {
 		b.WriteString("\n")
@@ -373,7 +370,7 @@ func (c *treeCommand) print(a *app, p *prompt, found *treeFound) error {
 // summary says what the texts have together, and what another one can have.
 func (t *treeFound) summary() string {
 	text := fmt.Sprintf("%s, %s together; no other above %s", quote.Count(len(t.Texts), "text"),
-		percent(t.Total), percent(t.Rest))
+		show.Percent(t.Total, 2), show.Percent(t.Rest, 2))
 	if n := len(t.Texts); n > 0 && t.Rest > t.Texts[n-1].Prob*(1+0x1p-40) {
 		text += ": the budget is spent, and more of them may be likelier"
 	}

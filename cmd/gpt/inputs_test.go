@@ -21,7 +21,7 @@ func TestFilesAreOpenedInOnePlace(t *testing.T) {
 	}
 	var names []string
 	for _, folder := range []string{
-		".", "internal/talk", "internal/checkpoints", "internal/infile",
+		".", "internal/talk", "internal/checkpoints", "../../internal/infile",
 		"internal/records", "internal/form", "internal/show",
 		"internal/textio",
 	} {
