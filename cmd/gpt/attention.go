@@ -36,7 +36,8 @@ func newAttention(a *app) *cli.Command {
 				"in place of a text, take N random tokens twice, which only induction can continue")
 			f.Add(&c.Seed, "--seed S [0]", "the seed of --repeat")
 			f.Add(&c.Head, "--head LAYER.HEAD",
-				`show the weights of one head, token by token: 3.1 is head 1 of layer 3, both from 0`)
+				`show the weights of one head, token by token: 3.1 is head 1 of layer 3, both from
+				0`)
 			c.Out.flags(f)
 			a.flags(f, evaluates|edited|cjkSpaces)
 		},
@@ -107,7 +108,8 @@ func (c *attentionCommand) show(
 	page := names.picture(a, m, ids)
 	page.Layer, page.Head = layer, head
 	if c.Out.Page.HTML != nil { // Heads refuses a text that is longer than n_positions
-		page.Attention = pages.NewAttention(page.Layers, page.Heads, min(len(ids), m.Config().Positions))
+		page.Attention = pages.NewAttention(page.Layers, page.Heads,
+			min(len(ids), m.Config().Positions))
 	}
 	weights := make([][]float32, len(ids)) // of the head
 	o.Pattern = func(at, position int, pattern []float32) {

@@ -396,8 +396,8 @@ func (c *benchAttentionCommand) Run(a *app) error {
 		return err
 	}
 	if c.Plot != "" {
-		if err := outfile.FlagError("--plot", outfile.WriteFile(ctx, c.Plot, a.writing(c.Force, outfile.SVG),
-			r.SVG)); err != nil {
+		if err := outfile.FlagError("--plot", outfile.WriteFile(ctx, c.Plot,
+			a.writing(c.Force, outfile.SVG), r.SVG)); err != nil {
 			return err
 		}
 	}

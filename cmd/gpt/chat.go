@@ -39,7 +39,8 @@ func newChat(a *app) *cli.Command {
 			f.Add(&c.Session, "--session FILE",
 				`continue the conversation that FILE keeps, and keep it there at the end, with what
 				the model has computed of it`)
-			f.Add(&c.Force, "--force", "write over the file of --session if it holds something else")
+			f.Add(&c.Force, "--force",
+				"write over the file of --session if it holds something else")
 			a.addRawControls(f)
 			addChatFlags(f)
 			a.flags(f, evaluates|edited|cjkSpaces)

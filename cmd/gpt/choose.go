@@ -155,7 +155,8 @@ func (c *chooseCommand) choose(
 	defer a.ShowProgress(func() string { return fmt.Sprintf("%d tokens evaluated", rows.Load()) })()
 	s := m.NewSession()
 	defer s.Release()
-	found, err := search.Choose(context.Background(), s, ids, tok, choices, c.ChooseOptions) // Ctrl-C ends it
+	ctx := context.Background() // Ctrl-C ends the process
+	found, err := search.Choose(ctx, s, ids, tok, choices, c.ChooseOptions)
 	var prefix *search.PrefixError
 	var wrong *sample.OptionError
 	switch {
@@ -209,7 +210,8 @@ func newTree(a *app) *cli.Command {
 			c.Source.flags(f)
 			f.Add(&c.MinProb, "--min-prob P [0]", "all texts whose probability is at least P")
 			f.Add(&c.Top, "--top N",
-				"the N likeliest texts; 0 is any number; default: 20, or any number with --min-prob")
+				`the N likeliest texts; 0 is any number; default: 20, or any number with
+				--min-prob`)
 			f.Add(&c.MaxTokens, "-n, --max-tokens N [8]",
 				"a text is complete with N tokens; 0, and -1, is at the end of the context")
 			f.Add(&c.Budget, "--budget N [10000]",
@@ -278,7 +280,8 @@ func (c *treeCommand) check() error {
 	var wrong *sample.OptionError
 	if err := c.Check(); errors.As(err, &wrong) {
 		text := err.Error()
-		for _, name := range [][2]string{{"least probability", "--min-prob"}, {"budget", "--budget"},
+		for _, name := range [][2]string{
+			{"least probability", "--min-prob"}, {"budget", "--budget"},
 			{"top", "--top"}, {"tokens", "--max-tokens"}} {
 			text = strings.Replace(text, name[0]+" ", name[1]+" ", 1)
 		}
@@ -353,7 +356,8 @@ func (c *treeCommand) print(a *app, p *prompt, found *treeFound) error {
 	case c.JSON:
 		return strictjson.Print(a.stdout, found)
 	case c.Page.HTML != nil:
-		return c.Page.write(a, func(w io.Writer) error { return found.page(a.modelName(), p.text, w) })
+		return c.Page.write(a,
+			func(w io.Writer) error { return found.page(a.modelName(), p.text, w) })
 	}
 	var b strings.Builder
 	for _, t := range found.Texts {

@@ -75,8 +75,9 @@ func (c *classifyCommand) Run(a *app) error {
 	}
 	head, err := ck.Head()
 	if errors.Is(err, checkpoint.ErrNoHead) {
-		err = fault.Hint(err, "to choose among labels by their likelihood: gpt score, with context "+
-			"and continuation")
+		err = fault.Hint(err,
+			"to choose among labels by their likelihood: gpt score, with context "+
+				"and continuation")
 	}
 	if err != nil {
 		return err
@@ -155,7 +156,8 @@ type classRecord struct {
 
 // classRecordOf is the record of a row.
 func classRecordOf(row *lines.Row, c *eval.Classified, h *checkpoint.Head) classRecord {
-	r := classRecord{Line: row.First, ID: row.ID, Tokens: c.Tokens, Dropped: c.Dropped, Text: c.Text}
+	r := classRecord{Line: row.First, ID: row.ID, Tokens: c.Tokens, Dropped: c.Dropped,
+		Text: c.Text}
 	if !h.PerToken {
 		one := c.Classes[0]
 		r.Label, r.Scores, r.Logits = one.Label, labelled{h.Labels, one.Scores}, one.Logits

@@ -20,7 +20,8 @@ func commands(a *app) *cli.Command {
 		Commands: []*cli.Command{
 			generate, newChat(a), newServe(a), newVerify(a),
 			newNext(a), newChoose(a), newTree(a), newLogits(a), newTrace(a), newSurprise(a),
-			newLens(a), newAttention(a), newAttribute(a), newPatch(a), newSteer(a), newExplain(a), newTokenize(a),
+			newLens(a), newAttention(a), newAttribute(a), newPatch(a), newSteer(a), newExplain(a),
+			newTokenize(a),
 			newPerplexity(a), newCompare(a), newScore(a), newEmbed(a), newClassify(a), newEval(a),
 			newCheck(a), newBench(a),
 			newCompress(a), newDecompress(a),
@@ -128,13 +129,15 @@ var otherNames = []cli.Elsewhere{
 		"tokenizer tokenizer-name tokenizer-path vocab vocab-file"},
 	{"tokens are drawn, but for --temp 0, which takes the likeliest", "do-sample sampling"},
 	{"a text is written while it comes", "stream streaming no-stream"},
-	{"a base model has no system prompt; what it is to read is the prompt", "system sys system-prompt"},
+	{"a base model has no system prompt; what it is to read is the prompt",
+		"system sys system-prompt"},
 	{"the prompt stands before its text; --no-display-prompt omits it", "echo"},
 	{"$'a\\nb' of the shell has a line break", "escape e"},
 	{"no code of a checkpoint runs", "trust-remote-code"},
 	{"there is no such flag here, and no need of one",
-		"mmap no-mmap mlock flash-attn fa numa ubatch-size ub cont-batching cb enforce-eager use-cache " +
-			"no-cache enable-prefix-caching tensor-parallel-size tp swap-space max-num-batched-tokens jinja"},
+		"mmap no-mmap mlock flash-attn fa numa ubatch-size ub cont-batching cb enforce-eager " +
+			"use-cache no-cache enable-prefix-caching tensor-parallel-size tp swap-space " +
+			"max-num-batched-tokens jinja"},
 	{"-v says more; without it only the text and what is wrong are written",
 		"quiet q silent log-disable no-progress"},
 }
@@ -167,7 +170,8 @@ var otherWords = []cli.Elsewhere{
 func (a *app) noteOther(means, word string) {
 	switch {
 	case means == "gpt generate":
-		a.Notef("%s is %s here: the prompt is what follows it, and -m NAME names the model", word, means)
+		a.Notef("%s is %s here: the prompt is what follows it, and -m NAME names the model", word,
+			means)
 	case strings.Contains(word, " "):
 		a.Notef("%s is %s here", word, means)
 	default:

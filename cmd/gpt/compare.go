@@ -97,7 +97,8 @@ type current struct {
 // exchange makes another checkpoint the current one, and keeps in c which it was.
 func (a *app) exchange(c *current) {
 	was := current{a.Model, a.Adapters, a.adapters, a.Dtype, a.opened}
-	a.Model, a.Adapters, a.adapters, a.Dtype, a.opened = c.name, c.names, c.adapters, c.dtype, c.opened
+	a.Model, a.Adapters, a.adapters, a.Dtype, a.opened = c.name, c.names, c.adapters, c.dtype,
+		c.opened
 	*c = was
 }
 
@@ -116,7 +117,8 @@ func (b *secondModel) close() {
 }
 
 // openB loads B, whose tokenizer must be the current checkpoint's.
-func (c *comparisonCommand) openB(a *app, files []string, text eval.Text) (_ *secondModel, err error) {
+func (c *comparisonCommand) openB(a *app, files []string, text eval.Text) (_ *secondModel,
+	err error) {
 	if slices.Contains([]string{"f16", "bf16", "q8", "q4"}, c.B) {
 		other := current{a.Model, a.Adapters, a.adapters, c.B, a.opened}
 		a.exchange(&other)
@@ -168,7 +170,8 @@ func (c *comparisonCommand) sameTokens(
 	for id := range max(t.Size(), own.Size()) {
 		want, _ := t.Text(id)
 		if got, _ := own.Text(id); got != want {
-			return fmt.Errorf("%s: another vocabulary: id %d is %q, want %q, as A has", a.modelName(), id,
+			return fmt.Errorf("%s: another vocabulary: id %d is %q, want %q, as A has",
+				a.modelName(), id,
 				got, want)
 		}
 	}

@@ -61,7 +61,8 @@ func newCompress(a *app) *cli.Command {
 }
 
 func (c *compressCommand) Run(a *app) error {
-	err := cmp.Or(fault.NotNegative("--streams", c.Streams), fault.NotNegative("--window", c.Window))
+	err := cmp.Or(fault.NotNegative("--streams", c.Streams),
+		fault.NotNegative("--window", c.Window))
 	if err != nil {
 		return err
 	}
@@ -194,22 +195,22 @@ func (c *decompressCommand) Run(a *app) error {
 		whole = in
 	}
 	a.formatsOf(h)
-	return c.failed(in, a.packTo(in.out, a.writing(c.Force, outfile.Any), total, func(ctx context.Context, w io.Writer,
-		progress func(int64)) error {
-		m, err := a.openModel()
-		if err != nil {
+	return c.failed(in, a.packTo(in.out, a.writing(c.Force, outfile.Any), total,
+		func(ctx context.Context, w io.Writer, progress func(int64)) error {
+			m, err := a.openModel()
+			if err != nil {
+				return err
+			}
+			defer m.Close()
+			z, err := textzip.NewReader(ctx, whole, a.opened, m,
+				textzip.ReadOptions{Limit: limit, Progress: progress})
+			if err != nil {
+				return err
+			}
+			defer z.Close()
+			_, err = io.Copy(w, z)
 			return err
-		}
-		defer m.Close()
-		z, err := textzip.NewReader(ctx, whole, a.opened, m,
-			textzip.ReadOptions{Limit: limit, Progress: progress})
-		if err != nil {
-			return err
-		}
-		defer z.Close()
-		_, err = io.Copy(w, z)
-		return err
-	}))
+		}))
 }
 
 // checkPacked checks a file from its beginning to its end, and returns to the beginning. It returns

@@ -50,8 +50,9 @@ func newConvert(a *app) *cli.Command {
 
 func (c *convertCommand) Run(a *app) error {
 	if a.Dtype == "q8" || a.Dtype == "q4" {
-		return fault.Hint(usagef("--dtype %s: want auto, f32, f16 or bf16, which other programs read",
-			a.Dtype), "gpt quantize writes q8 and q4")
+		return fault.Hint(
+			usagef("--dtype %s: want auto, f32, f16 or bf16, which other programs read",
+				a.Dtype), "gpt quantize writes q8 and q4")
 	}
 	if c.To == "" {
 		c.To = "safetensors"
@@ -75,8 +76,9 @@ func (c *convertCommand) Run(a *app) error {
 	}
 	out, err := a.newCheckpoint(c.Out, v, c.Force)
 	if errors.Is(err, outfile.ErrEnding) {
-		err = fault.Hint(err, "OUT.gguf is one file, of --to gguf; --to nanogpt makes OUT/ckpt.pt, "+
-			"--to safetensors OUT/model.safetensors")
+		err = fault.Hint(err,
+			"OUT.gguf is one file, of --to gguf; --to nanogpt makes OUT/ckpt.pt, "+
+				"--to safetensors OUT/model.safetensors")
 	}
 	if err != nil {
 		return err
@@ -112,8 +114,9 @@ func newQuantize(a *app) *cli.Command {
 			f.Add(&c.Force, "--force", "write over the files of a checkpoint that is there")
 			a.flags(f, adapterFlag|geluFlag|threads|dtype|verbose)
 		},
-		Run:     func(*cli.Flags) error { return c.Run(a) },
-		Instead: map[string]string{"model": "the checkpoint is an argument: gpt quantize MODEL OUT"},
+		Run: func(*cli.Flags) error { return c.Run(a) },
+		Instead: map[string]string{
+			"model": "the checkpoint is an argument: gpt quantize MODEL OUT"},
 	}
 }
 

@@ -72,7 +72,8 @@ func (e *editFlags) hint(err error) string {
 	var infinite *model.NonFiniteError
 	if flag := e.given(); flag != "" &&
 		(errors.As(err, &infinite) || errors.Is(err, inside.ErrNonFinite)) {
-		return flag + " changes the model's numbers: without it, or with a smaller scale, they may be finite"
+		return flag +
+			" changes the model's numbers: without it, or with a smaller scale, they may be finite"
 	}
 	return ""
 }
@@ -103,8 +104,9 @@ func (e *editFlags) check(device, said string) error {
 // refuse refuses a flag that keeps a session, beside flags that change the model.
 func (e *editFlags) refuse(flag string) error {
 	if given := e.given(); given != "" {
-		return usagef("%s and %s: want one of them, because the file would hold keys and values of "+
-			"an edited model, which say nothing of that", flag, given)
+		return usagef(
+			"%s and %s: want one of them, because the file would hold keys and values of "+
+				"an edited model, which say nothing of that", flag, given)
 	}
 	return nil
 }
@@ -194,7 +196,8 @@ func (a *app) readVector(s *steerValue, c model.Config) (steer.Vector, error) {
 		return v, nil
 	}
 	if v = v.Between(s.layers[0], s.layers[1]); len(v) == 0 {
-		return nil, usagef("--steer %s: the file has no direction of these layers", quoteShort(s.given))
+		return nil, usagef(
+			"--steer %s: the file has no direction of these layers", quoteShort(s.given))
 	}
 	return v, nil
 }
@@ -213,7 +216,8 @@ func parseAblate(value string) (model.Edit, error) {
 	}
 	p, err := model.ParsePoint(value)
 	if err != nil {
-		return e, usagef("--ablate %s: want LAYER.HEAD, such as 3.1, or a point: %w", quoteShort(value), err)
+		return e, usagef("--ablate %s: want LAYER.HEAD, such as 3.1, or a point: %w",
+			quoteShort(value), err)
 	}
 	if e.At = p; !p.Kind.TakesEdits() {
 		return e, usagef("--ablate %s: such a point can be read, not changed", quoteShort(value))
@@ -229,16 +233,19 @@ var hideForm = sync.OnceValue(func() *regexp.Regexp {
 func parseHide(value string) (model.Edit, error) {
 	m := hideForm().FindStringSubmatch(value)
 	if m == nil {
-		return model.Edit{}, usagef("--hide %s: want TO:FROM or TO:FROM@LAYER.HEAD, such as 12:3@2.1",
+		return model.Edit{}, usagef(
+			"--hide %s: want TO:FROM or TO:FROM@LAYER.HEAD, such as 12:3@2.1",
 			quoteShort(value))
 	}
 	to, from := number(m[1]), number(m[2])
 	if from > to {
-		return model.Edit{}, usagef("--hide %s: the token at %d sees none after it, want FROM from 0 to %d",
+		return model.Edit{}, usagef(
+			"--hide %s: the token at %d sees none after it, want FROM from 0 to %d",
 			quoteShort(value), to, to)
 	}
-	e := model.Edit{At: model.Point{Kind: model.Pattern, Layer: model.AllLayers}, Head: model.AllHeads,
-		Op: model.Hide, From: to, To: to + 1, KeysFrom: from, KeysTo: from + 1}
+	e := model.Edit{At: model.Point{Kind: model.Pattern, Layer: model.AllLayers},
+		Head: model.AllHeads,
+		Op:   model.Hide, From: to, To: to + 1, KeysFrom: from, KeysTo: from + 1}
 	if m[3] != "" {
 		e.At.Layer = number(m[3])
 	}
@@ -273,7 +280,8 @@ func parseSteer(value string) (steerValue, error) {
 			s.layers[1] = number(m[3])
 		}
 		if s.layers[1] < from {
-			return s, usagef("--steer %s: layers %d to %d, want the smaller one first", quoteShort(value),
+			return s, usagef(
+				"--steer %s: layers %d to %d, want the smaller one first", quoteShort(value),
 				from, s.layers[1])
 		}
 	}

@@ -121,8 +121,9 @@ func (c *embedCommand) settleFormat() error {
 	switch {
 	case *c.Format == "jsonl":
 	case out == "" || out == "-" || outfile.IsStream(out):
-		return usagef("--format %s: want --out FILE, and no pipe: the number of rows is written at "+
-			"its beginning, at the end", *c.Format)
+		return usagef(
+			"--format %s: want --out FILE, and no pipe: the number of rows is written at "+
+				"its beginning, at the end", *c.Format)
 	case c.JSON:
 		return usagef("--json: want --format jsonl, found %s", *c.Format)
 	case c.Target.Resume:
@@ -144,7 +145,8 @@ func (c *embedCommand) checkTarget(a *app) error {
 	if *c.Format == "jsonl" {
 		err := a.checkTarget(&c.Target)
 		if errors.Is(err, outfile.ErrEnding) {
-			err = fault.Hint(err, "a name that ends in .npy or .safetensors has a row for each text")
+			err = fault.Hint(err,
+				"a name that ends in .npy or .safetensors has a row for each text")
 		}
 		return err
 	}

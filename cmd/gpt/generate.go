@@ -152,13 +152,15 @@ func (c *generateCommand) Run(a *app, f *cli.Flags) error {
 	if out := c.Many.Target.Out; err == nil && c.Many.Prompts == nil && out != nil && *out != "-" {
 		err = outfile.FlagError("--out", outfile.Check(*out, c.writing(a)))
 		if errors.Is(err, outfile.ErrEnding) {
-			err = fault.Hint(err, "--json writes JSON; --output text a text under any name of texts")
+			err = fault.Hint(err,
+				"--json writes JSON; --output text a text under any name of texts")
 		}
 	}
 	if err != nil {
 		return err
 	}
-	a.noteWithout(withoutEffect(append(option.Of(&o), option.Of(&c.Search.BeamOptions)...), &o, given,
+	a.noteWithout(withoutEffect(append(option.Of(&o), option.Of(&c.Search.BeamOptions)...), &o,
+		given,
 		c.Search.asked() != ""))
 	switch {
 	case c.Many.Prompts != nil:
@@ -272,8 +274,9 @@ func (c *generateCommand) write(
 		tokens = receipt.Keep(tokens, &all)
 	}
 	t := textio.Timing{
-		Start: time.Now(), Prompt: max(1, len(p.ids)-c.Session.held), Whole: c.Search.Beams != 0 || c.Exact,
-		Asks: o.Lookup > 0 || o.Draft != nil, Bar: bar,
+		Start: time.Now(), Prompt: max(1, len(p.ids)-c.Session.held),
+		Whole: c.Search.Beams != 0 || c.Exact,
+		Asks:  o.Lookup > 0 || o.Draft != nil, Bar: bar,
 	}
 	err = t.Print(textio.WithDropped(tokens, p.dropped), print, a.stdout, &a.Console, &a.Signals,
 		cancel)
@@ -281,7 +284,8 @@ func (c *generateCommand) write(
 		t.Log(a.Notef, a.logf, a.start)
 	}
 	if incomplete > 0 {
-		a.Notef("%s: %s ended before it was complete", c.Form.Asked(), quote.Count(incomplete, "text"))
+		a.Notef("%s: %s ended before it was complete", c.Form.Asked(),
+			quote.Count(incomplete, "text"))
 	}
 	return all, exactHint(overflowHint(err))
 }

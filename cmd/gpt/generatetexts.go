@@ -61,9 +61,10 @@ func openOptions(a *app, t *tokenizer.Tokenizer, o *decode.Options) (err error) 
 
 // needsText reports whether flags need the tokens' text, whatever the prompt and the output are.
 func (c *generateCommand) needsText() bool {
-	return c.Form.Asked() != "" || slices.ContainsFunc(option.Of(&c.Options), func(o option.Option) bool {
-		return o.NeedsText()
-	})
+	return c.Form.Asked() != "" ||
+		slices.ContainsFunc(option.Of(&c.Options), func(o option.Option) bool {
+			return o.NeedsText()
+		})
 }
 
 // vocabulary finds the tokenizer that the prompt and the output need, nil if ids will do, and gives
@@ -222,7 +223,8 @@ func formFlags(f *cli.Flags, c *form.Form) {
 	f.Group("A form for the text:")
 	f.Add(&c.Choice, "--choice STRING",
 		"the new text is this string, or one of several; the flag may be repeated")
-	f.Add(&c.Choices, "--choices A,B,C", `the new text is one of these strings; \, is a comma in one`)
+	f.Add(&c.Choices, "--choices A,B,C",
+		`the new text is one of these strings; \, is a comma in one`)
 	f.Add(&c.Regex, "--regex RE",
 		`the new text matches this regular expression from beginning to end: RE2's syntax, and
 		Python's lookaheads, {,n}, \uXXXX and \Z; \d, \w and \b know ASCII only`)

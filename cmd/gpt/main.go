@@ -162,10 +162,12 @@ func (g *globals) flags(f *cli.Flags, which globalFlags) {
 			llm.c), or the NAME or NAME@REV of a model that was pulled; default: $GPT_MODEL, or the
 			embedded demo`, nil},
 		{adapterFlag, &g.Adapters, "--adapter DIR|NAME",
-			`LoRA adapter of PEFT, also DIR:SCALE; may be repeated; without -m its base is the model`,
+			`LoRA adapter of PEFT, also DIR:SCALE; may be repeated; without -m its base is the
+			model`,
 			nil},
 		{geluFlag, &g.GELU, "--gelu FORM",
-			`GELU: erf, or tanh for nanoGPT's of before May 2023, where no file says it; default: erf`,
+			`GELU: erf, or tanh for nanoGPT's of before May 2023, where no file says it; default:
+			erf`,
 			[]string{"tanh", "erf"}},
 		{geluFlag, &g.Heads, "--n-head N", "attention heads, where no config says it", nil},
 		{threads, &g.Threads, "-t, --threads N",
@@ -243,7 +245,7 @@ type app struct {
 	temps   outfile.Temps // of the files being written, removed when the process ends
 
 	adapters []checkpoint.Adapter // that --adapter names
-	baseOf   string               // the adapter whose base is the model, "" if -m or $GPT_MODEL says it
+	baseOf   string               // the adapter whose base is the model, "" if it is named
 
 	optionFiles optionFiles // that options name
 	rules       int         // what options mean: chat.Rules, or the version of what is read
@@ -317,13 +319,15 @@ func overflowHint(err error) error {
 	case !errors.As(err, &context) && !errors.As(err, &long):
 		return err
 	case errors.As(err, &negative):
-		return fault.Hint(err, "--negative and the new tokens share a context of their own: a shorter TEXT "+
-			"or a smaller -n fits; --overflow=slide drops the oldest tokens of TEXT")
+		return fault.Hint(err,
+			"--negative and the new tokens share a context of their own: a shorter TEXT "+
+				"or a smaller -n fits; --overflow=slide drops the oldest tokens of TEXT")
 
 	case context != nil && context.Held > 0 && context.Held <= context.Positions:
 		fits := context.Positions - context.Held + 1
-		return fault.Hint(err, fmt.Sprintf("-n %d fits; --overflow=truncate drops the oldest tokens of "+
-			"the prompt, --overflow=slide writes on past the context's end", fits))
+		return fault.Hint(err,
+			fmt.Sprintf("-n %d fits; --overflow=truncate drops the oldest tokens of "+
+				"the prompt, --overflow=slide writes on past the context's end", fits))
 	}
 	return fault.Hint(err,
 		"--overflow=truncate and --overflow=slide drop the oldest tokens of the prompt")

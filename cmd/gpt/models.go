@@ -92,9 +92,12 @@ func newModelsVerify(a *app) *cli.Command {
 	return &cli.Command{
 		Name:  "verify",
 		Short: "check the files of models against their hashes",
-		Args:  []cli.Arg{cli.Words(&names, "name", "models as gpt models lists them; all without it")},
-		Flags: func(f *cli.Flags) { f.Add(&json, "--json", "print one JSON object for each, a line each") },
-		Run:   func(*cli.Flags) error { return a.verifyModels(names, json) },
+		Args: []cli.Arg{cli.Words(&names, "name",
+			"models as gpt models lists them; all without it")},
+		Flags: func(f *cli.Flags) {
+			f.Add(&json, "--json", "print one JSON object for each, a line each")
+		},
+		Run: func(*cli.Flags) error { return a.verifyModels(names, json) },
 	}
 }
 
@@ -142,7 +145,8 @@ func (a *app) verifyModels(names []string, json bool) error {
 	}
 	if damaged != "" {
 		return fault.Hint(errors.New("files are damaged"), fmt.Sprintf(
-			"gpt pull --verify %s downloads those of it again; gpt models rm %[1]s removes it", damaged))
+			"gpt pull --verify %s downloads those of it again; gpt models rm %[1]s removes it",
+			damaged))
 	}
 	if unchecked != "" {
 		return fault.Hint(errors.New("not all files could be checked"),
@@ -191,7 +195,8 @@ func (a *app) verifyModel(s *hub.Snapshot, json bool) (wrong, unchecked bool, er
 			quote.Size(done))
 	}
 	if left := s.Unfinished(); left > 0 {
-		lines += fmt.Sprintf("%s: %s of an unfinished download: gpt pull %[1]s continues it\n", s.Name,
+		lines += fmt.Sprintf("%s: %s of an unfinished download: gpt pull %[1]s continues it\n",
+			s.Name,
 			quote.Size(left))
 	}
 	if json {
@@ -223,13 +228,16 @@ func newModelsRemove(a *app) *cli.Command {
 		Name:  "rm",
 		Short: "remove models from the cache",
 		Args: []cli.Arg{
-			cli.Word(&first, "name", "a model as gpt models lists it; NAME@REV is one revision of it"),
+			cli.Word(&first, "name",
+				"a model as gpt models lists it; NAME@REV is one revision of it"),
 			cli.Words(&more, "name", "more of them"),
 		},
 		Flags: func(f *cli.Flags) {
 			f.Add(&json, "--json", "print one JSON object for each, a line each")
 		},
-		Run: func(*cli.Flags) error { return a.removeModels(append([]string{first}, more...), json) },
+		Run: func(*cli.Flags) error {
+			return a.removeModels(append([]string{first}, more...), json)
+		},
 	}
 }
 

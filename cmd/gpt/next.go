@@ -56,7 +56,8 @@ func (c *nextCommand) flags(f *cli.Flags) {
 	f.Add(&c.Generated, "--new N [0]", "count the last N tokens of the prompt as generated ones")
 	f.Add(&c.JSON, "--json", "print one JSON object")
 	c.Receipt.flags(f)
-	f.Find("receipt").Help = "write to FILE what the table was made from and what came out: gpt verify " +
+	f.Find("receipt").Help = "write to FILE what the table was made from and what came out: gpt " +
+		"verify " +
 		"FILE makes it again and compares"
 	f.Add(&c.Force, "--force", "write over the file that --receipt names, if it is there")
 	f.AddOptions(option.In(option.Of(&c.Options), option.Next), false)

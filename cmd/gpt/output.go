@@ -88,10 +88,11 @@ func (p *pageFile) write(a *app, draw func(io.Writer) error) error {
 	}
 	ctx, release := a.Graceful()
 	defer release()
-	err := outfile.WriteFile(ctx, *p.HTML, a.writing(p.Force, outfile.HTML), func(w io.Writer) error {
-		_, err := w.Write(page.Bytes())
-		return err
-	})
+	err := outfile.WriteFile(ctx, *p.HTML, a.writing(p.Force, outfile.HTML),
+		func(w io.Writer) error {
+			_, err := w.Write(page.Bytes())
+			return err
+		})
 	return outfile.FlagError("--html", err)
 }
 
@@ -116,7 +117,8 @@ func (o *arrayOutput) check(a *app) error {
 	if sessionfile.FormatOf(*o.Out) == "" {
 		return usagef("--out %s: want a name that ends in .npy or .safetensors", quoteShort(*o.Out))
 	}
-	return outfile.FlagError("--out", outfile.Check(*o.Out, o.rules(a, sessionfile.FormatOf(*o.Out))))
+	return outfile.FlagError("--out",
+		outfile.Check(*o.Out, o.rules(a, sessionfile.FormatOf(*o.Out))))
 }
 
 // rules are those for a file of arrays.

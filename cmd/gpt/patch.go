@@ -38,13 +38,15 @@ func newPatch(a *app) *cli.Command {
 		Short: "find where the difference between two texts is made",
 		Args: []cli.Arg{
 			cli.OptionalWord(&c.Clean, "clean", "the text after which the target is likely"),
-			cli.OptionalWord(&c.Corrupted, "corrupted", "one of as many tokens, after which it is not"),
+			cli.OptionalWord(&c.Corrupted, "corrupted",
+				"one of as many tokens, after which it is not"),
 		},
 		Flags: func(f *cli.Flags) {
 			f.Add(&c.Tokens, "--tokens IDS",
 				"token ids in place of a text, twice: 1,2,3 or [1,2,3]")
 			addSpecial(f, &c.Special)
-			f.Add(&c.Target, "--target TOKEN", "the token whose logit is explained (ids with --tokens)")
+			f.Add(&c.Target, "--target TOKEN",
+				"the token whose logit is explained (ids with --tokens)")
 			f.Add(&c.Against, "--against TOKEN",
 				"the token whose logit is subtracted; default: the mean of all logits")
 			f.Add(&c.At, "--at POINT [resid_pre]",
@@ -95,8 +97,9 @@ func (c *patchCommand) Run(a *app) error {
 	defer release()
 	bar := terminal.NewBar("runs")
 	end := a.ShowBar(bar)
-	t, err := inside.Patch(ctx, m, clean.ids, corrupted.ids, metric, inside.PatchOptions{At: at.Kind,
-		Noising: c.Noising, Progress: func(done, total int) { bar.Set(done, total, "") }})
+	t, err := inside.Patch(ctx, m, clean.ids, corrupted.ids, metric,
+		inside.PatchOptions{At: at.Kind,
+			Noising: c.Noising, Progress: func(done, total int) { bar.Set(done, total, "") }})
 	end()
 	if err != nil {
 		return err
@@ -161,11 +164,13 @@ func unequal(names *tokenNames, clean, corrupted []int) error {
 		}
 		return strings.Join(list, " ")
 	}
-	return usagef("the clean text has %d tokens and the corrupted one %d, want as many: from token %d "+
-		"on, %s and %s", len(clean), len(corrupted), first, say(clean), say(corrupted))
+	return usagef(
+		"the clean text has %d tokens and the corrupted one %d, want as many: from token %d "+
+			"on, %s and %s", len(clean), len(corrupted), first, say(clean), say(corrupted))
 }
 
-func (c *patchCommand) print(a *app, m *model.Model, names *tokenNames, t *inside.PatchTable) error {
+func (c *patchCommand) print(a *app, m *model.Model, names *tokenNames,
+	t *inside.PatchTable) error {
 	if c.Output.JSON {
 		return strictjson.Print(a.stdout, t)
 	}
@@ -187,12 +192,14 @@ func (c *patchCommand) print(a *app, m *model.Model, names *tokenNames, t *insid
 		p := names.picture(a, m, t.IDs[0])
 		p.View, p.Patch = "patch", &pages.Patch{Rows: t.Share, Heads: t.At.PerHead(),
 			About: fmt.Sprintf("The %s is %s after this text, the clean one, and %s after the "+
-				"corrupted one, which has %s. A cell is %s in one place: 1 is the clean difference, 0 "+
-				"the corrupted one.", metric, minus(t.Clean), minus(t.Corrupted), differences(names, t),
+				"corrupted one, which has %s. A cell is %s in one place: 1 is the clean "+
+				"difference, 0 the corrupted one.", metric, minus(t.Clean), minus(t.Corrupted),
+				differences(names, t),
 				into)}
 		return c.Output.Page.write(a, p.Page)
 	}
-	values := show.Wrapped(fmt.Sprintf("%s: %.3f clean, %.3f corrupted", metric, t.Clean, t.Corrupted),
+	values := show.Wrapped(fmt.Sprintf("%s: %.3f clean, %.3f corrupted", metric, t.Clean,
+		t.Corrupted),
 		a.columns())
 	scale := show.Wrapped(into+": 1 is clean, 0 is corrupted", a.columns())
 	_, err := fmt.Fprintf(a.stdout, "%s\n%s\n\n%s", values, scale,
@@ -208,7 +215,8 @@ func differences(names *tokenNames, t *inside.PatchTable) string {
 	const most = 5
 	var list []string
 	for i, id := range t.IDs[1] {
-		other := webparts.Quoted(names.name(id)) + " for " + webparts.Quoted(names.name(t.IDs[0][i]))
+		other := webparts.Quoted(names.name(id)) + " for " +
+			webparts.Quoted(names.name(t.IDs[0][i]))
 		if id != t.IDs[0][i] && !slices.Contains(list, other) {
 			list = append(list, other)
 		}

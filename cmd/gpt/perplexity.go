@@ -56,7 +56,8 @@ func newPerplexity(a *app) *cli.Command {
 		},
 		Run: func(f *cli.Flags) error {
 			if a.asReference() {
-				err := onlyReference(f.Given(), "protocol", "window", "stride", "wikitext", "tokens",
+				err := onlyReference(f.Given(), "protocol", "window", "stride", "wikitext",
+					"tokens",
 					"special", "json", "expect", "tolerance", "model", "adapter", "gelu", "verbose")
 				if err != nil {
 					return err

@@ -46,7 +46,8 @@ func newPull(a *app) *cli.Command {
 			f.Add(&c.Folder, "--subfolder FOLDER",
 				"the folder of the repository that the checkpoint, or each FILE, is in")
 			f.Add(&c.Verify, "--verify",
-				"check the hashes of the files that are there too; damaged ones are downloaded again")
+				`check the hashes of the files that are there too; damaged ones are downloaded
+				again`)
 			f.Add(&c.JSON, "--json", "print one JSON object, with name and path")
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
@@ -80,7 +81,8 @@ func (c *pullCommand) print(a *app, path string) error {
 // offerPull asks, where a person can answer, whether a model is to be pulled that is not here.
 // Where it is not wanted, opening the model says what is wrong. nil is no model.
 func (a *app) offerPull(name *string) error {
-	if name == nil || a.Terminal() == nil || !terminal.Is(a.files.Stdin) || a.finder.CacheOptions().Offline {
+	if name == nil || a.Terminal() == nil || !terminal.Is(a.files.Stdin) ||
+		a.finder.CacheOptions().Offline {
 		return nil
 	}
 	if _, err := a.finder.Locate(*name); !errors.Is(err, hub.ErrAbsent) {
@@ -161,7 +163,8 @@ func (c *pullCommand) pull(a *app) (path string, err error) {
 // tryPulled opens what was pulled, so that it is known now if it cannot run.
 func (a *app) tryPulled(name hub.Name, path string) {
 	if base, err := checkpoint.AdapterBase(path); err == nil {
-		if _, none := a.finder.OpenAt(path, "", checkpoint.Options{}); errors.Is(none, fs.ErrNotExist) {
+		_, none := a.finder.OpenAt(path, "", checkpoint.Options{})
+		if errors.Is(none, fs.ErrNotExist) {
 			a.adapterPulled(name, base)
 			return
 		}

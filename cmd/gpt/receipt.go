@@ -61,7 +61,8 @@ func (f *receiptFlag) failed(err error) error { return outfile.FlagError("--rece
 
 // write writes what a function writes; after an error there is no file.
 func (f *receiptFlag) write(a *app, force bool, write func(io.Writer) error) error {
-	return f.failed(outfile.WriteFile(context.Background(), *f.Receipt, a.writing(force, outfile.JSON), write))
+	return f.failed(outfile.WriteFile(context.Background(), *f.Receipt,
+		a.writing(force, outfile.JSON), write))
 }
 
 // writeOne writes a receipt.
@@ -78,7 +79,8 @@ func (f *receiptFlag) writeOne(a *app, force bool, r *receipt.Receipt) error {
 
 // newReceipt begins a receipt of the open checkpoint.
 func (a *app) newReceipt(prompt []int, options []string, seed uint64) (*receipt.Receipt, error) {
-	r := &receipt.Receipt{Rules: a.rules, PromptIDs: append([]int{}, prompt...), Options: options, Seed: seed,
+	r := &receipt.Receipt{Rules: a.rules, PromptIDs: append([]int{}, prompt...), Options: options,
+		Seed:  seed,
 		Files: a.optionFiles.texts}
 	ck, err := a.open()
 	if err == nil {
@@ -184,7 +186,8 @@ func newVerify(a *app) *cli.Command {
 		Short: "make the texts of a receipt again, and compare",
 		Args: []cli.Arg{
 			cli.Word(&c.Receipt, "receipt",
-				"the file that gpt generate --receipt FILE or gpt next --receipt FILE wrote; - is stdin"),
+				`the file that gpt generate --receipt FILE or gpt next --receipt FILE wrote; - is
+				stdin`),
 		},
 		Flags: func(f *cli.Flags) {
 			f.Add(&c.JSON, "--json", "print one JSON object, also where something differs")

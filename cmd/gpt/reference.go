@@ -210,7 +210,8 @@ func (c *generateCommand) runReference(a *app, o decode.Options) error {
 		w.total += max(1, c.Samples) * (len(first.Context()) + i)
 	}
 	if c.MaxTokens == 0 { // which takes hours for a large model
-		long := fmt.Sprintf("have %s, whose passes read %d in all", quote.Count(most, "token"), w.total)
+		long := fmt.Sprintf("have %s, whose passes read %d in all", quote.Count(most, "token"),
+			w.total)
 		if o.Overflow == decode.OverflowSlide {
 			long = "have no end"
 		}
@@ -263,7 +264,8 @@ func (c *generateCommand) encodeReference(
 			return nil, err
 		}
 		if len(p.text) > most {
-			return nil, errors.New("prompt: more than 1 MiB, want at most that with --engine reference")
+			return nil, errors.New(
+				"prompt: more than 1 MiB, want at most that with --engine reference")
 		}
 		if c.Prompt.Special {
 			e = e.WithSpecial()

@@ -104,7 +104,8 @@ func (in *textInput) settle(c *textSource) error {
 			return usagef("--text-field: want a name, found nothing")
 		}
 		if in.lines.Texts {
-			return fault.Hint(usagef("--text-field: %s has no fields, its lines are texts", in.Name),
+			return fault.Hint(usagef("--text-field: %s has no fields, its lines are texts",
+				in.Name),
 				"--input says what they are: csv, tsv, jsonl")
 		}
 	}

@@ -185,7 +185,8 @@ func (c *generateCommand) checkExact(given map[string]bool) error {
 func exactHint(err error) error {
 	var none *search.AcceptanceError
 	if errors.As(err, &none) && none.Fit > 0 {
-		return fault.Hint(err, "--max-draws N allows more; a prompt after which the form is likely needs fewer")
+		return fault.Hint(err,
+			"--max-draws N allows more; a prompt after which the form is likely needs fewer")
 	}
 	return err
 }
@@ -221,7 +222,8 @@ func (c *generateCommand) declareDraft(a *app) {
 	if c.DraftName == nil || *c.DraftName == "q8" || *c.DraftName == "q4" {
 		return
 	}
-	if where, err := a.finder.Locate(*c.DraftName); err == nil { // else opening it reports the error
+	// An error is reported when it is opened.
+	if where, err := a.finder.Locate(*c.DraftName); err == nil {
 		a.finder.WillRead(where.Path, "--draft")
 	}
 }

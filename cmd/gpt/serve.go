@@ -140,7 +140,8 @@ type muchFlags struct {
 func (m *muchFlags) flags(f *cli.Flags) {
 	f.Add(&m.MaxStreams, "--max-streams N [16]", "texts that are written side by side; others wait")
 	f.Add(&m.MaxDelay, "--max-delay TIME [100ms]",
-		"how long a token may wait while prompts of others are read; long prompts are read in parts")
+		`how long a token may wait while prompts of others are read; long prompts are read in
+		parts`)
 	f.Add(&m.MaxQueue, "--max-queue N [256]",
 		"texts that wait at most; further requests get status 429")
 	f.Add(&m.MaxWait, "--max-wait TIME [30s]",
@@ -151,7 +152,8 @@ func (m *muchFlags) flags(f *cli.Flags) {
 	f.Add(&m.MaxN, "--max-n N [128]", "n and best_of of a request at most")
 	m.MaxBody = -1
 	f.Add(&m.MaxBody, "--max-body SIZE",
-		"bytes of a request at most; default: 7 KiB for each token of the context, and at least 1 MiB")
+		`bytes of a request at most; default: 7 KiB for each token of the context, and at least
+		1 MiB`)
 	f.Add(&m.Timeout, "--timeout TIME [10m]", "time of an answer at most; 0 is none")
 	f.Add(&m.Grace, "--grace TIME [0s]",
 		`after SIGTERM, time in which requests are still answered, while /ready is 503: until
@@ -316,8 +318,9 @@ func (c *serveCommand) options(a *app) (serve.Options, error) {
 		Keys: who.APIKey, Origins: who.CORSOrigin, Hosts: who.AllowHost,
 		CacheShare: who.CacheShare,
 		MaxQueue:   much.MaxQueue, MaxPrompts: much.MaxPrompts, MaxN: much.MaxN,
-		MaxWait: much.MaxWait, Timeout: much.Timeout, Pooling: c.Pooling, NoInside: c.Inside == "off",
-		Batcher: batch.Options{MaxStreams: much.MaxStreams, MaxDelay: much.MaxDelay},
+		MaxWait: much.MaxWait, Timeout: much.Timeout, Pooling: c.Pooling,
+		NoInside: c.Inside == "off",
+		Batcher:  batch.Options{MaxStreams: much.MaxStreams, MaxDelay: much.MaxDelay},
 	}
 	if key := os.Getenv("GPT_API_KEY"); key != "" && len(o.Keys) == 0 && who.APIKeyFile == nil {
 		o.Keys = []string{key}
@@ -363,8 +366,9 @@ func (c *serveCommand) options(a *app) (serve.Options, error) {
 	}
 	for _, origin := range o.Origins {
 		if !isOrigin(origin) {
-			return o, usagef("--cors-origin %s: want an origin as https://example.org, null or *, and "+
-				"nothing after the host and the port", quoteShort(origin))
+			return o, usagef(
+				"--cors-origin %s: want an origin as https://example.org, null or *, and "+
+					"nothing after the host and the port", quoteShort(origin))
 		}
 	}
 	if err := cmp.Or(fault.NoneEmpty("--model-name", c.ModelName),
@@ -430,7 +434,8 @@ func (c *serveCommand) name(a *app) string {
 func manyFields() string {
 	var names []string
 	for _, o := range option.Of(new(decode.Options)) {
-		if g := o.Flag.Group; o.Field.Name != "" && (g == option.Filters || g == option.Repetition) {
+		if g := o.Flag.Group; o.Field.Name != "" &&
+			(g == option.Filters || g == option.Repetition) {
 			names = append(names, o.Field.Name)
 		}
 	}

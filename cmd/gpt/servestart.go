@@ -67,7 +67,8 @@ func (c *serveCommand) settleAddr() error {
 		host = strings.TrimSuffix(strings.TrimPrefix(*c.Host, "["), "]")
 		_, err := netip.ParseAddr(host)
 		if host == "" || err != nil && strings.ContainsAny(host, ":/") {
-			return usagef("--host %s: want the name or the number of one, such as 127.0.0.1 or 0.0.0.0",
+			return usagef(
+				"--host %s: want the name or the number of one, such as 127.0.0.1 or 0.0.0.0",
 				quoteShort(*c.Host))
 		}
 	}
@@ -129,7 +130,8 @@ func (c *serveCommand) announce(
 		"threads", m.Threads(), "context", m.Config().Positions,
 		"cache_bytes", m.CacheLimit(), "max_streams", c.Much.MaxStreams,
 		"max_delay", c.Much.MaxDelay.String(), "max_queue", o.MaxQueue,
-		"max_wait", o.MaxWait.String(), "max_prompts", o.MaxPrompts, "max_n", o.MaxN, "max_body", o.MaxBody,
+		"max_wait", o.MaxWait.String(), "max_prompts", o.MaxPrompts, "max_n", o.MaxN,
+		"max_body", o.MaxBody,
 		"timeout", o.Timeout.String(), "grace", c.Much.Grace.String(),
 		"drain", c.Much.Drain.String(), "keys", len(o.Keys)+len(o.NamedKeys))
 	told := o.Log
@@ -161,8 +163,10 @@ func (c *serveCommand) warnings(
 	}
 	context := m.Config().Positions
 	if need, limit := m.SessionBytes(context), m.CacheLimit(); 0 < limit && limit < need {
-		all = append(all, fmt.Sprintf("--cache-bytes %d holds no text of the whole context: one of %d "+
-			"tokens can take %d bytes, and longer requests than fit are refused", limit, context, need))
+		all = append(all,
+			fmt.Sprintf("--cache-bytes %d holds no text of the whole context: one of %d "+
+				"tokens can take %d bytes, and longer requests than fit are refused", limit,
+				context, need))
 	}
 	return all
 }

@@ -79,7 +79,8 @@ func (s *sessionFlag) open(
 	held, says, problem, err := s.file.Restore(context.Background(), m)
 	end()
 	if err == nil && says != nil && len(says.Note) > 0 && !s.ReadOnly && !s.file.Force {
-		err = fault.Hint(fmt.Errorf("%s: a conversation of gpt chat, which would be lost", s.file.Path),
+		err = fault.Hint(fmt.Errorf("%s: a conversation of gpt chat, which would be lost",
+			s.file.Path),
 			"--session-read-only begins with it and leaves it as it is, --force replaces it")
 	}
 	if err != nil {

@@ -70,7 +70,8 @@ func (c *steerCommand) Run(a *app) error {
 		return err
 	}
 	defer negative.Close()
-	if err := outfile.FlagError("--out", outfile.Check(*c.Out, a.writing(c.Force, outfile.GGUF))); err != nil {
+	if err := outfile.FlagError("--out",
+		outfile.Check(*c.Out, a.writing(c.Force, outfile.GGUF))); err != nil {
 		return err
 	}
 	t, err := a.openTokenizer()
@@ -113,7 +114,8 @@ func (c *steerCommand) Run(a *app) error {
 func (c *steerCommand) check(a *app) error {
 	switch {
 	case c.Positive == nil || c.Negative == nil:
-		return fault.Hint(usagef("want --positive FILE and --negative FILE"), "gpt steer --help says how")
+		return fault.Hint(usagef("want --positive FILE and --negative FILE"),
+			"gpt steer --help says how")
 	case *c.Positive == "-" && *c.Negative == "-":
 		return usagef("--positive - and --negative -: want stdin for one of them")
 	case c.Out == nil:
@@ -163,9 +165,10 @@ func (l *promptList) read() error {
 
 // write writes the vector, and prints the table.
 func (c *steerCommand) write(ctx context.Context, a *app, made steer.Made) error {
-	err := outfile.WriteFile(ctx, *c.Out, a.writing(c.Force, outfile.GGUF), func(w io.Writer) error {
-		return made.Vector.Write(w, "gpt2")
-	})
+	err := outfile.WriteFile(ctx, *c.Out, a.writing(c.Force, outfile.GGUF),
+		func(w io.Writer) error {
+			return made.Vector.Write(w, "gpt2")
+		})
 	if err != nil || outfile.IsStream(*c.Out) {
 		return outfile.FlagError("--out", err)
 	}

@@ -28,7 +28,8 @@ func newTokenize(a *app) *cli.Command {
 			fileFlag(f, &c.Text)
 			f.Add(&c.Decode, "--decode", "read ids, and print the text that they stand for")
 			addSpecial(f, &c.Special)
-			f.Add(&c.JSON, "--json", "with --decode: print the text as a JSON string; ids are JSON already")
+			f.Add(&c.JSON, "--json",
+				"with --decode: print the text as a JSON string; ids are JSON already")
 			a.addRawControls(f)
 			a.flags(f, modelFlag|adapterFlag|engineFlag|cjkSpaces|verbose)
 		},

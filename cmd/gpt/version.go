@@ -70,7 +70,8 @@ func printVersion(a *app, asJSON bool) error {
 	}
 	text += fmt.Sprintf("kernels %s, arithmetic %d\n", b.Kernels, b.Arithmetic)
 	if b.Libraries != nil {
-		text += fmt.Sprintf("shared libraries: %s\n", cmp.Or(strings.Join(b.Libraries, ", "), "none"))
+		text += fmt.Sprintf("shared libraries: %s\n",
+			cmp.Or(strings.Join(b.Libraries, ", "), "none"))
 	}
 	_, err := a.stdout.WriteString(text)
 	return err
