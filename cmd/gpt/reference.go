@@ -222,10 +222,10 @@ func (c *generateCommand) runReference(a *app, o decode.Options) error {
 		return err
 	}
 	w.watch(m)
-	_, err = c.write(a, text, p, o, c.Search.newScores(), w.bar,
-		func(ctx context.Context) iter.Seq2[decode.Token, error] {
-			return referenceTexts(ctx, m, ck.Config, p.ids, max(1, c.Samples), o, w)
-		})
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	_, err = c.write(a, text, p, o, c.Search.newScores(), w.bar, cancel,
+		referenceTexts(ctx, m, ck.Config, p.ids, max(1, c.Samples), o, w))
 	return err
 }
 
