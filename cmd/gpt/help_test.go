@@ -11,7 +11,8 @@ import (
 	"picogpt/model"
 )
 
-// helpPages are the overview, the pages of the commands and those of the topics, by what follows gpt help.
+// helpPages are the overview, the pages of the commands and those of the topics, by what follows
+// gpt help.
 func helpPages(t *testing.T, width int) map[string]string {
 	t.Helper()
 	root := commands(newApp())
@@ -159,8 +160,8 @@ func TestHelpIsShort(t *testing.T) {
 	}
 }
 
-// Each command has a manual page that explains each of its flags, in lines that mandoc reads. CI also
-// runs make man-lint.
+// Each command has a manual page that explains each of its flags, in lines that mandoc reads. CI
+// also runs make man-lint.
 func TestManualPages(t *testing.T) {
 	root := commands(newApp())
 	written := manualPages(root)
