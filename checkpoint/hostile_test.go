@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"picogpt/checkpoint"
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/watchdog"
 	"picogpt/model"
@@ -31,6 +32,7 @@ func run(t *testing.T, dir string) error {
 }
 
 func TestHostileFiles(t *testing.T) {
+	cases.NotShort(t)
 	dir := t.TempDir()
 	all, err := fixture.Hostiles("testdata/hostile.tar.gz", dir)
 	if err != nil {

@@ -59,6 +59,7 @@ var judged = []string{
 }
 
 func TestWhatIsWrittenUnderASchemaIsValid(t *testing.T) {
+	cases.NotShort(t)
 	for _, schema := range judged {
 		check := judge.Schema(t, schema)
 		for _, space := range []int{0, NoSpace, 3} {

@@ -46,6 +46,7 @@ func constraints(t *testing.T) map[string]*Constraint {
 }
 
 func TestAnIdIsOpenExactlyIfItIsAccepted(t *testing.T) {
+	cases.NotShort(t)
 	v := gpt2()
 	for name, c := range constraints(t) {
 		w := walks.New(rand.New(rand.NewPCG(3, 9)))

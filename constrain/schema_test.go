@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/judge"
 )
 
@@ -419,6 +420,7 @@ func TestAConditionKeepsTheOrder(t *testing.T) {
 // TestTaggedBranchesCostWhatTheyAre: three hundred tagged branches of oneOf take little more work
 // than those of anyOf, and as much again where they are twice as many.
 func TestTaggedBranchesCostWhatTheyAre(t *testing.T) {
+	cases.NotShort(t)
 	schema := func(keyword string, n int) string {
 		return `{"` + keyword + `":[` + list(n, ",", numbered(`{"type":"object","required":["tool","n"],"properties":{`+
 			`"tool":{"const":"t%d"},"n":{"type":"integer","minimum":%d}},"additionalProperties":false}`)) + `]}`

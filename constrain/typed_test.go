@@ -345,6 +345,7 @@ func (d *deep) obeys() error {
 }
 
 func TestTypedTextsAreDecodedAndValuesAreTaken(t *testing.T) {
+	cases.NotShort(t)
 	t.Run("person", func(t *testing.T) { checkTyped(t, func(p person) error { return p.obeys() }) })
 	t.Run("deep", func(t *testing.T) { checkTyped(t, func(d deep) error { return d.obeys() }) })
 	t.Run("colour", func(t *testing.T) {

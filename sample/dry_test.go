@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/tokenizer"
 )
 
@@ -44,6 +45,7 @@ func dryTexts() []string {
 }
 
 func TestDRYStringsBeginWhereTheDefinitionSays(t *testing.T) {
+	cases.NotShort(t)
 	v := tokenizer.GPT2()
 	for _, text := range dryTexts() {
 		got, err := DRYBreakers(v, text)
@@ -58,6 +60,7 @@ func TestDRYStringsBeginWhereTheDefinitionSays(t *testing.T) {
 
 // TestDRYStringsAreTheirSequences chooses with strings and with their sequences from DRYBreakers.
 func TestDRYStringsAreTheirSequences(t *testing.T) {
+	cases.NotShort(t)
 	v, r := tokenizer.GPT2(), rand.New(rand.NewPCG(22, 5))
 	all := dryTexts()
 	ids, err := v.Encode("Lily: \"the the\n\n the the\" é Lily:aaaaaaaaa\nLil* the the the the the the the the the")

@@ -105,6 +105,7 @@ var likenesses = map[string]func(r *rand.Rand, id int) float64{
 
 // TestFiltersEqualASort tries every combination of the options on logits of every likeness.
 func TestFiltersEqualASort(t *testing.T) {
+	cases.NotShort(t)
 	r := rand.New(rand.NewPCG(3, 4))
 	sizes := []int{1, 2, 3, 17, 64, 65, 400}
 	if cases.Long {

@@ -7,14 +7,16 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/testing/fixture"
-	"picogpt/internal/testing/testmodel"
+	"picogpt/dev/cases"
+	"picogpt/dev/fixture"
+	"picogpt/dev/testmodel"
 	"picogpt/model"
 	"picogpt/serve"
 	"picogpt/tokenizer"
 )
 
 func TestWhatCanNeverFitIsRefused(t *testing.T) {
+	cases.NotShort(t)
 	free := testmodel.Demo(t, model.Options{Threads: 1})
 	m := testmodel.Demo(t, model.Options{Threads: 1, CacheBytes: free.SessionBytes(100)})
 	c := startWith(t, m, serve.Options{Template: "{{.Text}}"})
@@ -63,6 +65,7 @@ func TestWhatCanNeverFitIsRefused(t *testing.T) {
 // The beams of a text need their pages at the same time: what the check lets in ends with 200, however
 // small the cache is, and what it refuses is 400, at once and not after other texts have ended.
 func TestBeamsThatCanNeverFitAreRefused(t *testing.T) {
+	cases.NotShort(t)
 	// pages are counted alike in small models
 	config, file := fixture.Checkpoint(fixture.Options{Vocab: 257, Positions: 256})
 	dir := t.TempDir()

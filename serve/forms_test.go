@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"picogpt/constrain"
+	"picogpt/dev/cases"
 )
 
 // formsOf makes the forms of a vocabulary of bytes.
@@ -28,6 +29,7 @@ func formsOf(t *testing.T) (*forms, *constrain.Vocabulary) {
 // TestALargeFormPushesNobodysOut: forms of a client with large ones are removed before those of
 // others, and a form that is too large is not cached at all.
 func TestALargeFormPushesNobodysOut(t *testing.T) {
+	cases.NotShort(t)
 	c, v := formsOf(t)
 	sized := map[int]*constrain.Constraint{} // forms of equal sizes need not be compiled again
 	put := func(client string, i, bytes int) formKey {

@@ -9,9 +9,12 @@ import (
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"picogpt/dev/cases"
 )
 
 func TestForms(t *testing.T) {
+	cases.NotShort(t)
 	for _, test := range []struct {
 		form       norm.Form
 		text, want string

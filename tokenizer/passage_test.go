@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"picogpt/dev/cases"
 )
 
 // bombs are parts of a tokenizer.json that make much of a letter.
@@ -167,6 +169,7 @@ func TestEncoderAsksBetweenSteps(t *testing.T) {
 
 // TestStepsAreBounded: rules that make little of a text, and read it again and again.
 func TestStepsAreBounded(t *testing.T) {
+	cases.NotShort(t)
 	much := func(name string, steps ...object) object {
 		return object{"type": "Sequence", name: slices.Concat(steps[:1], slices.Repeat(steps[1:], 1000))}
 	}
@@ -204,6 +207,7 @@ func TestStepsAreBounded(t *testing.T) {
 
 // TestStepsOfDecodersAreBounded, and those of all normalized tokens together.
 func TestStepsOfDecodersAreBounded(t *testing.T) {
+	cases.NotShort(t)
 	model := object{"type": "WordLevel", "unk_token": "?", "vocab": object{"?": 0, "a": 1}}
 	for name, step := range map[string]object{
 		"Strip":      {"type": "Strip", "content": "b", "start": 1000, "stop": 1000},

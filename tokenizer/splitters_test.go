@@ -9,9 +9,12 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"picogpt/dev/cases"
 )
 
 func TestPatterns(t *testing.T) {
+	cases.NotShort(t)
 	path := "testdata/patterns.jsonl"
 	if other := os.Getenv("GPT_PATTERNS"); other != "" {
 		path = other

@@ -17,9 +17,9 @@ import (
 	"picogpt/checkpoint/random"
 	"picogpt/cmd/gpt/internal/bench"
 	"picogpt/cmd/gpt/internal/checkpoints"
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/internal/cli"
 	"picogpt/internal/outfile"
-	"picogpt/internal/terminal"
 	"picogpt/kernels"
 	"picogpt/model"
 )

@@ -16,13 +16,13 @@ import (
 
 	"picogpt/cmd/gpt/internal/process"
 	"picogpt/cmd/gpt/internal/show"
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/outfile"
 	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
-	"picogpt/internal/terminal"
 	"picogpt/x/textzip"
 )
 

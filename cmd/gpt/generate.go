@@ -12,6 +12,7 @@ import (
 
 	"picogpt/cmd/gpt/internal/form"
 	"picogpt/cmd/gpt/internal/process"
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/decode"
 	"picogpt/internal/cli"
@@ -19,7 +20,6 @@ import (
 	"picogpt/internal/option"
 	"picogpt/internal/outfile"
 	"picogpt/internal/quote"
-	"picogpt/internal/terminal"
 	"picogpt/model"
 	"picogpt/search"
 	"picogpt/tokenizer"

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"picogpt/checkpoint/hub"
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/internal/cli"
 	"picogpt/internal/option"
 	"picogpt/internal/outfile"
-	"picogpt/internal/terminal"
 )
 
 // gpt help: the overview, the page of a command, that of a topic, and the manual pages.

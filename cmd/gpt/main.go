@@ -38,6 +38,7 @@ import (
 	"picogpt/checkpoint/hub"
 	"picogpt/cmd/gpt/internal/checkpoints"
 	"picogpt/cmd/gpt/internal/process"
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/decode"
 	"picogpt/internal/chat"
@@ -45,7 +46,6 @@ import (
 	"picogpt/internal/fault"
 	"picogpt/internal/outfile"
 	"picogpt/internal/quote"
-	"picogpt/internal/terminal"
 	"picogpt/kernels"
 	"picogpt/model"
 )

@@ -11,11 +11,11 @@ import (
 	"picogpt/checkpoint/hub"
 	"picogpt/cmd/gpt/internal/checkpoints"
 	"picogpt/cmd/gpt/internal/show"
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
-	"picogpt/internal/terminal"
 	"picogpt/weights/demo"
 )
 

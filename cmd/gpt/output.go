@@ -13,11 +13,11 @@ import (
 	"os"
 
 	"picogpt/cmd/gpt/internal/sessionfile"
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/outfile"
 	"picogpt/internal/strictjson"
-	"picogpt/internal/terminal"
 	"picogpt/model"
 )
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"picogpt/cmd/gpt/internal/surprise"
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/eval"
 	"picogpt/internal/cli"
@@ -20,7 +21,6 @@ import (
 	"picogpt/internal/lines"
 	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
-	"picogpt/internal/terminal"
 	"picogpt/internal/webparts"
 	"picogpt/model"
 )

@@ -23,6 +23,7 @@ var rowsOf = []int{1, 2, 3, 5, 8, 9, 32, 33, 64, 65, 130}
 // TestIntegersOfThePTX is TestIntegersOnADevice where there is none. Of the PTX for sm_80 only the
 // kernels of many rows are others.
 func TestIntegersOfThePTX(t *testing.T) {
+	cases.NotShort(t)
 	for name, of := range map[string]struct {
 		text string
 		rows []int

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/model"
@@ -15,6 +16,7 @@ import (
 // TestLaunchesOfALayer counts those of texts of so many new tokens each, in models of one layer and
 // of two.
 func TestLaunchesOfALayer(t *testing.T) {
+	cases.NotShort(t)
 	type kind struct {
 		format string
 		layers int

@@ -18,6 +18,7 @@ import (
 
 // TestTilesOfThePTX is TestTilesOnADevice where there is none.
 func TestTilesOfThePTX(t *testing.T) {
+	cases.NotShort(t)
 	program, err := ptx.Parse(cuda.PTX())
 	if err != nil {
 		t.Fatal(err)

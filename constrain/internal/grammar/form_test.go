@@ -39,6 +39,7 @@ func compile(t *testing.T, re string) *Form {
 
 // TestMasksAreThoseOfAWalk: a mask is the same with and without looking ahead.
 func TestMasksAreThoseOfAWalk(t *testing.T) {
+	cases.NotShort(t)
 	v := gpt2()
 	for _, re := range []string{`.{0,99}`, `[^x]{0,300}y?`, `(.{0,9}\n){0,20}`,
 		`[\x20-\x{10ffff}]{3,9}`, `[^\n]{2,60}\n`} {
@@ -88,6 +89,7 @@ func TestAMaskWaitsForNoOther(t *testing.T) {
 }
 
 func TestStatesThatAreForgottenChangeNothing(t *testing.T) {
+	cases.NotShort(t)
 	const re = `(?s:.*)a.{300}|[a-f]{2,400}`
 	judge := regexp.MustCompile(`\A(?:` + re + `)\z`)
 	f := compile(t, re)

@@ -62,6 +62,7 @@ var counted = []struct {
 // TestMasksAreThoseOfAWalk: a mask is the same with and without looking ahead, and those of counted
 // repeats need no walk over the vocabulary.
 func TestMasksAreThoseOfAWalk(t *testing.T) {
+	cases.NotShort(t)
 	for _, x := range counted {
 		form := compile(t, x.text, Options{})
 		var visits []int

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/judge"
 	"picogpt/dev/walks"
 )
@@ -93,6 +94,7 @@ var template = regexp.MustCompile("(?i)^(?:(?:[^\\x00-\\x20\"'<>%\\\\^`{|}]|%[0-
 	"(?:[a-z0-9_]|%[0-9a-f]{2})+(?::[1-9][0-9]{0,3}|\\*)?(?:,(?:[a-z0-9_]|%[0-9a-f]{2})+(?::[1-9][0-9]{0,3}|\\*)?)*\\})*$")
 
 func TestFormatsTakeWhatHasThem(t *testing.T) {
+	cases.NotShort(t)
 	for name := range formats() {
 		if _, ok := formatted[name]; !ok && !slices.Contains(texts("date time date-time ipv4 ipv6 uuid"), name) {
 			t.Errorf("format %s has no test", name)

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"picogpt/dev/cases"
 )
 
 // steps returns the forks, looks and runs that all matches of a pattern in a text take.
@@ -64,6 +66,7 @@ func TestRegexesAreLinear(t *testing.T) {
 // TestAtomicGroupsAreBounded: only they can read one part of a text again and again, which is an
 // error of that text.
 func TestAtomicGroupsAreBounded(t *testing.T) {
+	cases.NotShort(t)
 	const pattern = `(?>(?:a|b)*)c|a`
 	if _, err := steps(t, pattern, strings.Repeat("ab", 50)); err != nil {
 		t.Error(err)

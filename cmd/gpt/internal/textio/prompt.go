@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 
 	"picogpt/cmd/gpt/internal/process"
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/internal/quote"
-	"picogpt/internal/terminal"
 	"picogpt/tokenizer"
 )
 
