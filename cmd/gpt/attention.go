@@ -36,52 +36,12 @@ func newAttention(a *app) *cli.Command {
 				"in place of a text, take N random tokens twice, which only induction can continue")
 			f.Add(&c.Seed, "--seed S [0]", "the seed of --repeat")
 			f.Add(&c.Head, "--head LAYER.HEAD",
-				`show the weights of one head, token by token: 3.1 is head 1 of layer 3, both from 0`)
+				`show the weights of one head, token by token: 3.1 is head 1 of layer 3, both from
+				0`)
 			c.Out.flags(f)
 			a.flags(f, evaluates|edited|cjkSpaces)
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
-		Long: `
-A head of attention reads, for each token, from that token and those before it; the weights say how
-much from which, and add up to 1. Shows a line for each head: how it looks on average. The means are
-over all tokens but the first, which has nothing else to look at.
-
-previous	the weight of the token before
-first	the weight of the first token, where many heads look when they have nothing to do
-self	the weight of the token itself
-duplicate	the weight of earlier tokens that are the same
-induction	the weight of the tokens after these: what came next the last time
-entropy	how much the weights spread, in nats: 0 is all on one token
-distance	how many tokens back the head looks
-
-Duplicate and induction are means over the tokens that occur before, and - if there are none.
-
---repeat N shows induction heads: the text is what stands before a text (bos_token_id, else
-eos_token_id, else 0), and twice the same N random tokens, all different. The means are over the
-second half. There the weights of duplicate are those N tokens back, and of induction N-1 back; a
-head of induction has nearly 1.
-
---head 3.1 draws the weights of one head: each row is a token, the columns are the tokens that it
-looks at. Of a text that is too long for the terminal it lists the three that each token looks at
-most.
-
---json prints one object:
-
-tokens	the ids of the text
-from	the first position that counts, from 0
-repeats	how many tokens from there on occur before
-heads	an object for each head: layer, head, and the columns of the table by their names
-pattern	with --head: its weights, an array for each token
-
-The text is TEXT, the text of a file (-f FILE; -f - is stdin), or what comes through a pipe; or
-ids, with --tokens.
-
-Examples:
-
-  gpt attention "Tom went to the park. Tom"
-  gpt attention --head 2.0 "Tom went to the park. Tom"
-  gpt attention --html page.html -f story.txt
-  gpt attention --repeat 50 | sort -k6 -nr | head`,
 	}
 }
 
@@ -148,7 +108,8 @@ func (c *attentionCommand) show(
 	page := names.picture(a, m, ids)
 	page.Layer, page.Head = layer, head
 	if c.Out.Page.HTML != nil { // Heads refuses a text that is longer than n_positions
-		page.Attention = pages.NewAttention(page.Layers, page.Heads, min(len(ids), m.Config().Positions))
+		page.Attention = pages.NewAttention(page.Layers, page.Heads,
+			min(len(ids), m.Config().Positions))
 	}
 	weights := make([][]float32, len(ids)) // of the head
 	o.Pattern = func(at, position int, pattern []float32) {

@@ -5,9 +5,13 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
+	"text/tabwriter"
 
 	"picogpt/checkpoint"
 	"picogpt/checkpoint/random"
@@ -16,7 +20,8 @@ import (
 	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/internal/cli"
 	"picogpt/internal/folder"
-
+	"picogpt/internal/outfile"
+	"picogpt/kernels"
 	"picogpt/model"
 )
 
@@ -61,27 +66,6 @@ func newBenchEngine(a *app) *cli.Command {
 			a.flags(f, evaluates)
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
-		Long: `
-Measures in turn what this machine can do (reading memory, multiplying and adding) and what
-the model reaches, on the threads that --threads gives. Each ratio is what was reached, divided by
-the limit that was measured beside it.
-
-Decoding reads every weight for each token, so the speed of the memory limits it; the speed of
-arithmetic limits prompts, of which the last layer is computed for the last token only: what is
-saved so is not counted. Decoding begins with an empty session; the line "decode at" compares a
-short past with a long one; the line "rows" compares one token with several in one evaluation, each
-with its logits, as speculation needs them. Choosing a token runs on one thread, from logits that
-are normally distributed with deviation 3. Starting up is measured in new processes, from exec to
-the first token.
-
-With --device the limits are the device's own: its memory, and its multipliers.
-
-Examples:
-
-  gpt bench
-  gpt bench --random gpt2 --dtype q8 --threads 2
-  gpt bench --random gpt2 --cache-dtype f16       # long texts
-  gpt bench -m ~/models/gpt2 --json`,
 	}
 }
 
@@ -215,4 +199,216 @@ func (a *app) benchStart(ctx context.Context, c model.Config, r *bench.Result) e
 		args = append(args, "--device="+*a.Device)
 	}
 	return r.MeasureStart(ctx, c, self, args, a.logf)
+}
+
+// gpt bench table: several shapes in several number formats, one after the other.
+
+type benchTableCommand struct {
+	Shapes       []string
+	Dtypes       []string
+	Sessions     []int
+	PromptTokens int
+	GenTokens    int
+	Rounds       int
+	JSON         bool
+}
+
+func newBenchTable(a *app) *cli.Command {
+	c := &benchTableCommand{}
+	return &cli.Command{
+		Name:  "table",
+		Short: "measure several shapes in several number formats",
+		Flags: func(f *cli.Flags) {
+			f.Add(cli.Commas(&c.Shapes), "--shapes A,B [gpt2,gpt2-xl]",
+				`shapes of random weights, with commas between them: gpt2, gpt2-medium, gpt2-large,
+				gpt2-xl`)
+			f.Add(cli.Commas(&c.Dtypes), "--dtypes A,B [f32,f16,q8]",
+				"number formats of the weights, with commas between them")
+			f.Add(cli.Commas(&c.Sessions), "--sessions N,M [1,8,64]", "texts side by side")
+			f.Add(&c.PromptTokens, "--prompt-tokens N [512]",
+				"tokens of the prompt, as far as the context holds them")
+			f.Add(&c.GenTokens, "--gen-tokens N [64]",
+				"tokens of each text, as far as the context holds them")
+			f.Add(&c.Rounds, "--rounds N [3]",
+				"how often everything is measured; the medians are printed")
+			f.Add(&c.JSON, "--json", "print one JSON object for each row")
+			a.flags(f, evaluates&^dtype)
+		},
+		Run:     func(*cli.Flags) error { return c.Run(a) },
+		Instead: map[string]string{"dtype": "--dtypes takes several formats"},
+	}
+}
+
+func (c *benchTableCommand) Run(a *app) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	ctx, release := a.Graceful()
+	defer release()
+	shapes := c.Shapes
+	if a.Model != nil {
+		shapes = []string{""}
+	}
+	for _, shape := range shapes {
+		if err := c.shape(ctx, a, shape); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *benchTableCommand) check() error {
+	for _, n := range slices.Concat(c.Sessions, []int{c.PromptTokens, c.GenTokens, c.Rounds}) {
+		if n < 1 {
+			return usagef("--sessions, --prompt-tokens, --gen-tokens and --rounds: found %d, "+
+				"want at least 1", n)
+		}
+	}
+	for _, shape := range c.Shapes {
+		if _, err := random.Shape(shape); err != nil {
+			return usagef("--shapes: %q, want %s", shape, strings.Join(random.Shapes(), ", "))
+		}
+	}
+	for _, dtype := range c.Dtypes {
+		if all := model.Formats(); !slices.Contains(all, dtype) {
+			return usagef("--dtypes: %q, want %s", dtype, strings.Join(all, ", "))
+		}
+	}
+	return nil
+}
+
+// shape measures the rows of one shape, or of the model that the flags name.
+func (c *benchTableCommand) shape(ctx context.Context, a *app, shape string) error {
+	name := a.modelName()
+	if shape != "" {
+		a.globals.Dtype = "f32"
+		dir, err := a.randomModel(ctx, shape)
+		if dir != "" {
+			defer func() {
+				a.close() // some systems do not remove a file that is mapped
+				a.temps.Remove(dir)
+				a.globals.Model = nil
+			}()
+		}
+		if err != nil {
+			return err
+		}
+		a.globals.Model, name = &dir, "random "+shape
+	}
+	t := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	if !c.JSON {
+		fmt.Fprintf(a.stdout, "%s\n", name)
+		fmt.Fprintf(t, "  format\tmemory\ttexts\ttokens/s\tshare\tprompt of %d\n", c.PromptTokens)
+	}
+	for _, dtype := range c.Dtypes {
+		a.globals.Dtype = dtype
+		if err := c.format(ctx, a, t, name); err != nil {
+			return err
+		}
+	}
+	return t.Flush()
+}
+
+// format measures a model in one format, and prints a row for each number of texts.
+func (c *benchTableCommand) format(
+	ctx context.Context, a *app, t *tabwriter.Writer, name string,
+) error {
+	m, err := a.openModel()
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	end := a.ShowProgress(func() string { return "measuring " + name + ", " + a.Dtype })
+	r, err := bench.MeasureRow(ctx, m, bench.TableOptions{Sessions: c.Sessions,
+		PromptTokens: c.PromptTokens, GenTokens: c.GenTokens, Rounds: c.Rounds})
+	end()
+	if err != nil {
+		return err
+	}
+	r.Model = name
+	if c.JSON {
+		b, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		_, err = a.stdout.Write(append(b, '\n'))
+		return err
+	}
+	r.Print(t)
+	return nil
+}
+
+// gpt bench attention: the attention family, time against tokens.
+
+type benchAttentionCommand struct {
+	MaxTokens int
+	Rounds    int
+	JSON      bool
+	Plot      string
+	Force     bool
+}
+
+func newBenchAttention(a *app) *cli.Command {
+	c := &benchAttentionCommand{}
+	return &cli.Command{
+		Name:  "attention",
+		Short: "measure attention alone, softmax and linear",
+		Flags: func(f *cli.Flags) {
+			f.Add(&c.MaxTokens, "--max-tokens N [16384]",
+				"tokens of the longest sequence; lengths double from 1024 on")
+			f.Add(&c.Rounds, "--rounds N [3]",
+				"how often everything is measured; the medians are printed")
+			f.Add(&c.JSON, "--json", "print one JSON object")
+			f.Add(&c.Plot, "--plot FILE.svg", "draw the times as a picture")
+			f.Add(&c.Force, "--force", "write over the file that --plot names, if it is there")
+			a.flags(f, threads)
+		},
+		Run:     func(*cli.Flags) error { return c.Run(a) },
+		Instead: map[string]string{"device": "attention is measured on the processor"},
+	}
+}
+
+func (c *benchAttentionCommand) Run(a *app) error {
+	if c.Rounds < 1 || c.MaxTokens < 64 || c.MaxTokens > 1<<18 {
+		return usagef("--rounds %d --max-tokens %d: want at least 1 round, and 64 to %d tokens",
+			c.Rounds, c.MaxTokens, 1<<18)
+	}
+	if c.Plot != "" {
+		err := outfile.FlagError("--plot", outfile.Check(c.Plot, a.writing(c.Force, outfile.SVG)))
+		if err != nil {
+			return err
+		}
+	}
+	kernel := os.Getenv("GPT_KERNEL")
+	if kernel != "" && !slices.Contains(kernels.Variants(), kernel) {
+		return fmt.Errorf("GPT_KERNEL: %q, want one that this machine has: %s", kernel,
+			strings.Join(kernels.Variants(), ", "))
+	}
+	ctx, release := a.Graceful()
+	defer release()
+	bar := terminal.NewShareBar("measuring")
+	end := a.ShowBar(bar)
+	r, err := bench.MeasureAttention(ctx, bench.AttentionOptions{
+		MaxTokens: c.MaxTokens, Rounds: c.Rounds, Threads: a.Threads, Kernel: kernel,
+		Progress: bar.SetShare,
+	})
+	end()
+	if err != nil {
+		return err
+	}
+	if c.Plot != "" {
+		if err := outfile.FlagError("--plot", outfile.WriteFile(ctx, c.Plot,
+			a.writing(c.Force, outfile.SVG), r.SVG)); err != nil {
+			return err
+		}
+	}
+	if c.JSON {
+		b, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		_, err = a.stdout.Write(append(b, '\n'))
+		return err
+	}
+	return r.Print(a.stdout)
 }

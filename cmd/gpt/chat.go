@@ -37,67 +37,15 @@ func newChat(a *app) *cli.Command {
 				file in the syntax of Go's text/template; default: nothing, so that the model
 				continues one text`)
 			f.Add(&c.Session, "--session FILE",
-				`continue the conversation that FILE keeps, and keep it there at the end, with what the
-				model has computed of it`)
-			f.Add(&c.Force, "--force", "write over the file of --session if it holds something else")
+				`continue the conversation that FILE keeps, and keep it there at the end, with what
+				the model has computed of it`)
+			f.Add(&c.Force, "--force",
+				"write over the file of --session if it holds something else")
 			a.addRawControls(f)
 			addChatFlags(f)
 			a.flags(f, evaluates|edited|cjkSpaces)
 		},
 		Run: func(f *cli.Flags) error { return c.Run(a, f) },
-		Long: `
-Each line is a turn: the model reads it after all that was said before, and answers. The
-answer comes as it is made, and ends as the model ends it, after --max-tokens tokens (256 unless
-given), or before a --stop string. On a terminal lines can be edited, the arrow keys bring back
-earlier ones, and Ctrl-C stops an answer; Ctrl-C twice at the prompt, or Ctrl-D, ends the program,
-and Ctrl-Z suspends it.
-On a terminal without a cursor (TERM=dumb) all is the same but that lines cannot be edited. Where
-stdin is no terminal, each line of it is a turn, empty lines are skipped, and the answers go to
-stdout; the first mistake ends it.
-
-A line that begins with / is a command (// begins a line with a slash):
-
-/undo [N]	take the last turn back, or the last N
-/retry	answer the last line again, with the next seed
-/seed [N]	make N the seed of the next answer; without N, show the seeds
-/set [NAME [VALUE]]	set a flag such as temp, or add to one that may be repeated, such as stop;
-	without VALUE go back to its default; alone, show what is set
-/save [FILE]	write the conversation: its ids and options; /save --force FILE writes over a file;
-	without FILE, write the file of --session now
-/load FILE	go on with a saved conversation: the next answers are those that would have followed
-/help	list the commands
-/quit	end the program, as Ctrl-D does
-
-The seed of the first answer is --seed, and each answer's is one more than the last one's: the
-same lines with the same flags give the same conversation on every machine. Flags that choose
-tokens are those of gpt generate. What no longer fits the model's context is dropped from the
-beginning.
-
-With --session FILE the conversation is that of FILE, if it is there, with its options, template and
-next seed, where flags say no others; at the end, also by Ctrl-C, FILE has the new turns. So a long
-conversation goes on at once: nothing of it is computed again. What gpt generate --session has
-written can be what a conversation begins with. gpt help prompts has more about such files.
-
-A base model such as GPT-2 continues a text. Without --template the conversation is that text:
-each line begins a new line of it. A template makes of each line what the model is given, with
-these fields; a newline at the end of the file is not part of it:
-
-.Text	the line
-.Turn	its number, from 0
-.Ended	whether the answer before it ended with the end-of-text token, which the model has then read
-.Role	whose line it is: user; in gpt serve also system or developer
-
-Special tokens such as <|endoftext|> are read as such in the template, and are ordinary text in a
-line. dialogpt is
-
-  {{if and .Turn (not .Ended)}}<|endoftext|>{{end}}{{.Text}}<|endoftext|>
-
-Examples:
-
-  gpt chat
-  gpt chat -m ~/models/DialoGPT-small --template dialogpt --top-p 0.9
-  gpt chat --session tale.session
-  gpt chat --seed 1 < lines.txt > answers.txt`,
 	}
 }
 

@@ -1,6 +1,6 @@
 package main
 
-// gpt check: a second opinion on a checkpoint.
+// gpt inspect and gpt check: what a checkpoint holds, and a second opinion on it.
 
 import (
 	"errors"
@@ -10,12 +10,133 @@ import (
 
 	"picogpt/check"
 	"picogpt/checkpoint"
+	"picogpt/checkpoint/hub"
+	"picogpt/cmd/gpt/internal/checkpoints"
+	"picogpt/cmd/gpt/internal/show"
 	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
+	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
 )
+
+// gpt inspect: what a checkpoint holds, and what it needs.
+
+type inspectCommand struct {
+	Path   *string
+	Remote bool
+	Folder *string
+	JSON   bool
+}
+
+func newInspect(a *app) *cli.Command {
+	c := &inspectCommand{}
+	return &cli.Command{
+		Name: "inspect", Group: "models",
+		Short: "show what a checkpoint holds and how much memory it needs",
+		Args: []cli.Arg{
+			cli.OptionalWord(&c.Path, "model", `the checkpoint to show, as for
+				--model, a .gptz file, or a file of --session`),
+		},
+		Flags: func(f *cli.Flags) {
+			f.Add(&c.Remote, "--remote",
+				"show a checkpoint at the Hugging Face hub, and download none of its weights")
+			f.Add(&c.Folder, "--subfolder FOLDER",
+				"with --remote: the folder of the repository that the checkpoint is in")
+			f.Add(&c.JSON, "--json", "print one JSON object")
+			a.flags(f, opens|cacheDtype)
+		},
+		Run: func(*cli.Flags) error { return c.Run(a) },
+	}
+}
+
+func (c *inspectCommand) Run(a *app) error {
+	if c.Path != nil && *c.Path == "" {
+		return usagef("model: want a directory or a file, found nothing")
+	}
+	if c.Folder != nil && !c.Remote {
+		return usagef("--subfolder: want it with --remote, or a path")
+	}
+	if c.Path != nil && !c.Remote {
+		if is, err := a.inspectPacked(*c.Path, c.JSON); is {
+			return err
+		}
+		if is, err := a.inspectSession(*c.Path, c.JSON); is {
+			return err
+		}
+	}
+	inspect := a.inspectLocal
+	if c.Remote {
+		inspect = a.inspectRemote
+	}
+	i, problem, err := inspect(c)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		err = strictjson.Print(a.stdout, i)
+	} else {
+		_, err = a.stdout.Write(i.Text())
+	}
+	if err != nil {
+		return err
+	}
+	return problem
+}
+
+// inspectLocal inspects a checkpoint on this machine. problem says why it cannot run.
+func (a *app) inspectLocal(c *inspectCommand) (i *show.Inspection, problem, err error) {
+	if c.Path != nil {
+		if err := a.fromArgument("model", *c.Path); err != nil {
+			return nil, nil, err
+		}
+	}
+	opened, err := a.open()
+	if err != nil {
+		return nil, nil, err
+	}
+	i, problem = show.Inspect(a.modelName(), opened, a.CacheDtype)
+	return i, problem, nil
+}
+
+// inspectRemote inspects a checkpoint at the hub. The error says why it cannot run or be shown.
+func (a *app) inspectRemote(c *inspectCommand) (i *show.Inspection, problem, err error) {
+	if c.Path == nil {
+		return nil, nil, usagef("--remote: want the name of a repository, as gpt2, found none")
+	}
+	o, err := a.finder.HubOptions()
+	if err != nil {
+		return nil, nil, err
+	}
+	w, err := checkpoints.PullName(*c.Path, o.Endpoint, nil, c.Folder)
+	if err != nil {
+		return nil, nil, err
+	}
+	name, files := w.Name, []string(nil)
+	if o.Folder, o.Part = w.Folder, w.Part; w.File != "" {
+		files = []string{w.File}
+	}
+	o.Progress = func(p hub.Progress) { a.Notef("%s: %s", p.File, p.Note) }
+	ctx, release := a.Graceful()
+	defer release()
+	defer a.ShowProgress(func() string { return "reading " + name.String() })()
+	far, err := hub.Look(ctx, name, o, files...)
+	if err != nil {
+		return nil, nil, checkpoints.HubError(name, o, err)
+	}
+	defer far.Close()
+	i, problem, err = show.InspectRemote(name, far,
+		checkpoint.Options{GELU: a.GELU, Heads: a.Heads}, a.CacheDtype)
+	if err != nil {
+		err = checkpoints.HubError(name, o, err)
+	}
+	a.EndProgress()
+	a.logf("commit %s, %s fetched", far.Commit, quote.Count(int(far.Fetched()), "byte"))
+	return i, problem, err
+}
+
+// gpt check: a second opinion on a checkpoint.
 
 type compareCommand struct {
 	Files     []string
@@ -38,43 +159,14 @@ func newCheck(a *app) *cli.Command {
 			f.Add(&c.Text, "--text TEXT", "compare on TEXT")
 			f.Add(&c.Tokens, "--tokens IDS", "compare on token ids: 1,2,3 or [1,2,3]")
 			f.Add(&c.N, "-n, --max-tokens N",
-				`how many tokens are compared, with those that follow greedily; default: tokens times
-				weights are at most 2·10¹⁰, within the context`)
+				`how many tokens are compared, with those that follow greedily; default: tokens
+				times weights are at most 2·10¹⁰, within the context`)
 			f.Add(&c.Published, "--published",
 				"measure what others have published of this model, on the texts that FILEs hold")
 			f.Add(&c.JSON, "--json", "print one JSON object")
 			a.flags(f, evaluates)
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
-		Long: `
-Compares the engine with picoGPT in float64 (package reference), which shares no code with it: it
-reads safetensors with nlpodyssey/safetensors, tokenizes with tiktoken-go and multiplies with gonum.
-For whoever converts, trains or ports a checkpoint, or runs it on a new machine or GPU. The config,
-every weight, the ids of the text, the logits after each token, the tokens that follow greedily and
-the perplexity are compared. The table says for each how far the two are apart, and where.
-
-With f32, f16 and bf16 and the f32 cache, logits must be within 1e-4 of the largest; if they are
-not, the exit status is 1, and the last line names the place: a field of the config, a weight, a
-token, or the part of the model that differs first. A greedy token that differs where two logits
-are nearer than that is a tie. With q8, q4 and the f16 cache the table shows what these lose: the
-Kullback-Leibler divergence in nats, how often the first choice is the same, the perplexity.
-
-Tokenizers that are not byte-level BPE, or whose merges tiktoken-go may take in another order, are
-not compared. Files in other formats than safetensors go through the engine's reader. Where that is
-so, the table says it. The reference takes 8 bytes of memory for each weight, and seconds.
-
-With --json the object has rows (what, compared, difference, bound, the engine's and the reference's
-value, where, verdict), place, which is empty where they agree, and agree.
-
---published measures what others have published of GPT-2: picoGPT's example, perplexities of
-WikiText-2 and LAMBADA. Give the texts as FILEs; the table says where those are that it does not have.
-
-Examples:
-
-  gpt check
-  gpt check -m ~/models/mine --text "A text of the kind that the model is for."
-  gpt check -m ~/models/mine --dtype q8 book.txt
-  gpt check -m gpt2 --published wiki.test.raw lambada_test.jsonl`,
 	}
 }
 

@@ -289,9 +289,10 @@ func (a *app) hintTokenizer(err error) error {
 	if lost != nil {
 		return err
 	}
-	return fault.Hint(err, "give ids with --tokens or in rows with tokens, or put the model's tokenizer.json "+
-		"(or vocab.json and merges.txt, or meta.pkl of nanoGPT's data/DATASET)"+
-		" into "+filepath.Clean(weights.Dir(path)))
+	return fault.Hint(err,
+		"give ids with --tokens or in rows with tokens, or put the model's tokenizer.json "+
+			"(or vocab.json and merges.txt, or meta.pkl of nanoGPT's data/DATASET)"+
+			" into "+filepath.Clean(weights.Dir(path)))
 }
 
 // modelPath returns where the checkpoint of -m is.
@@ -325,7 +326,8 @@ func (a *app) writing(force bool, kind outfile.Kind) outfile.Options {
 			a.finder.WillRead(path, "")
 		}
 	}
-	return outfile.Options{Kind: kind, Force: force, Raw: a.stdout.Raw, Inputs: &a.files.Inputs, Temps: &a.temps}
+	return outfile.Options{Kind: kind, Force: force, Raw: a.stdout.Raw, Inputs: &a.files.Inputs,
+		Temps: &a.temps}
 }
 
 // writingLines returns the rules for records, whose own flags say what is forced.

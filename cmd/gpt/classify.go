@@ -51,43 +51,6 @@ func newClassify(a *app) *cli.Command {
 			a.flags(f, evaluates|cjkSpaces)
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
-		Long: `
-Prints an object for each text of the input, in order. The input is what gpt score reads: lines,
-objects or a table; gpt score --help says more. The checkpoint has a head: score.weight of Hugging
-Face's GPT2ForSequenceClassification, which reads the last token, classifier.weight of
-GPT2ForTokenClassification, which reads each token, or multiple_choice_head.summary of
-GPT2DoubleHeadsModel; or --adapter names an adapter that was trained with one. Labels are those of
-id2label in config.json, else LABEL_0, LABEL_1 and so on. An object of the output has
-
-line	the line on which the text begins, from 1
-id	the id of the input's object, if it has one
-tokens	the ids
-tokens_dropped	with --truncate, how many tokens of the end were left out
-text	the text, where the input has no ids
-label	the label of the greatest logit
-scores	an object of each label's probability: by softmax, so that they add up to 1; or each by
-	itself, for problem_type multi_label_classification and where there is one label only; for
-	problem_type regression the logits themselves
-logits	the head's outputs
-
-Of a head for tokens label, scores and logits are lists with an element for each token, and offsets
-says where each token begins and ends in text, in characters.
-
-The numbers do not depend on the batch, the threads or the machine. There is no padding, so that
-nothing depends on a padding token. A text that cannot be classified gives an object with line and
-error, and a message on stderr; the exit status is then 1.
-
-With --out FILE, FILE.resume remembers the model, the options and how much of the input is answered,
-and --resume continues after that, as for gpt score.
-
-A model without a head can choose among labels by how likely it thinks them: gpt score with context
-and continuation, or Choose in Go.
-
-Examples:
-
-  gpt classify -m ~/models/sentiment --text "I loved it."
-  gpt classify reviews.csv --text-field review --fields label --keep
-  gpt classify --adapter ./toxic comments.jsonl -o labels.jsonl --resume`,
 	}
 }
 
@@ -112,8 +75,9 @@ func (c *classifyCommand) Run(a *app) error {
 	}
 	head, err := ck.Head()
 	if errors.Is(err, checkpoint.ErrNoHead) {
-		err = fault.Hint(err, "to choose among labels by their likelihood: gpt score, with context "+
-			"and continuation")
+		err = fault.Hint(err,
+			"to choose among labels by their likelihood: gpt score, with context "+
+				"and continuation")
 	}
 	if err != nil {
 		return err
@@ -192,7 +156,8 @@ type classRecord struct {
 
 // classRecordOf is the record of a row.
 func classRecordOf(row *lines.Row, c *eval.Classified, h *checkpoint.Head) classRecord {
-	r := classRecord{Line: row.First, ID: row.ID, Tokens: c.Tokens, Dropped: c.Dropped, Text: c.Text}
+	r := classRecord{Line: row.First, ID: row.ID, Tokens: c.Tokens, Dropped: c.Dropped,
+		Text: c.Text}
 	if !h.PerToken {
 		one := c.Classes[0]
 		r.Label, r.Scores, r.Logits = one.Label, labelled{h.Labels, one.Scores}, one.Logits

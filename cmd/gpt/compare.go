@@ -31,8 +31,8 @@ func newCompare(a *app) *cli.Command {
 		Name: "compare", Group: "measure",
 		Short: "measure how far two models or formats of one are apart",
 		Args: []cli.Arg{
-			cli.Word(&c.A, "a", `a checkpoint, as for --model; demo is the embedded one, unless there is
-				a file of that name`),
+			cli.Word(&c.A, "a", `a checkpoint, as for --model; demo is the embedded one, unless
+				there is a file of that name`),
 			cli.Word(&c.B, "b", "another one, or f16, bf16, q8 or q4, which is A in that format"),
 			c.arg(),
 		},
@@ -44,30 +44,6 @@ func newCompare(a *app) *cli.Command {
 		},
 		Run:     func(*cli.Flags) error { return c.Run(a) },
 		Instead: map[string]string{"model": "the checkpoints are arguments: gpt compare A B FILE"},
-		Long: `
-Prints how far model B is from model A on the text of the files: what a quantization has cost,
-what a training has changed. The text is read and cut into windows as by gpt perplexity.
-
-perplexity	of both, as gpt perplexity has it
-KL(A‖B)	the Kullback-Leibler divergence of the prediction of B from that of A before each
-	token, Σ p ln(p/q) over the vocabulary, in nats: 0 where both predict the same
-first choice	for how many tokens both models think the same token the likeliest
-|Δ ln p|	by how much the log-probabilities of the text's own tokens differ
-
-The table has the tokens with the greatest divergence: the position in the text, what each model
-thought of the token that stands there, and its own first choice. Numbers depend on the checkpoints,
-their formats, the text and the protocol, and on nothing else. Ctrl-C prints the result so far,
-marked as partial.
-
-Both models must have the same vocabulary. --adapter and --dtype are A's; B as a format of A has the
-adapter too. A checkpoint B has the format of its file.
-
-Examples:
-
-  gpt compare demo q4 book.txt
-  gpt compare ~/models/gpt2 ~/models/gpt2-tuned book.txt --top 30
-  gpt compare gpt2 gpt2 book.txt --adapter ./my-lora    (what it changes)
-  gpt compare --dtype f32 gpt2 q8 --stride 512 --json --wikitext wiki.test.raw`,
 	}
 }
 
@@ -121,7 +97,8 @@ type current struct {
 // exchange makes another checkpoint the current one, and keeps in c which it was.
 func (a *app) exchange(c *current) {
 	was := current{a.Model, a.Adapters, a.adapters, a.Dtype, a.opened}
-	a.Model, a.Adapters, a.adapters, a.Dtype, a.opened = c.name, c.names, c.adapters, c.dtype, c.opened
+	a.Model, a.Adapters, a.adapters, a.Dtype, a.opened = c.name, c.names, c.adapters, c.dtype,
+		c.opened
 	*c = was
 }
 
@@ -140,7 +117,8 @@ func (b *secondModel) close() {
 }
 
 // openB loads B, whose tokenizer must be the current checkpoint's.
-func (c *comparisonCommand) openB(a *app, files []string, text eval.Text) (_ *secondModel, err error) {
+func (c *comparisonCommand) openB(a *app, files []string, text eval.Text) (_ *secondModel,
+	err error) {
 	if slices.Contains([]string{"f16", "bf16", "q8", "q4"}, c.B) {
 		other := current{a.Model, a.Adapters, a.adapters, c.B, a.opened}
 		a.exchange(&other)
@@ -178,8 +156,8 @@ func (c *comparisonCommand) openB(a *app, files []string, text eval.Text) (_ *se
 	return &secondModel{m, a.modelName(), opened}, err
 }
 
-// sameTokens refuses a current checkpoint whose ids are not those of a tokenizer: in the vocabulary,
-// or in the text. Given ids need no tokenizer.
+// sameTokens refuses a current checkpoint whose ids are not those of a tokenizer: in the
+// vocabulary, or in the text. Given ids need no tokenizer.
 func (c *comparisonCommand) sameTokens(
 	a *app, t *tokenizer.Tokenizer, files []string, text eval.Text,
 ) error {
@@ -192,7 +170,8 @@ func (c *comparisonCommand) sameTokens(
 	for id := range max(t.Size(), own.Size()) {
 		want, _ := t.Text(id)
 		if got, _ := own.Text(id); got != want {
-			return fmt.Errorf("%s: another vocabulary: id %d is %q, want %q, as A has", a.modelName(), id,
+			return fmt.Errorf("%s: another vocabulary: id %d is %q, want %q, as A has",
+				a.modelName(), id,
 				got, want)
 		}
 	}

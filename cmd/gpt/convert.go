@@ -1,16 +1,20 @@
 package main
 
-// gpt convert: a checkpoint in another file format.
+// gpt convert and gpt quantize: a checkpoint in another file format, or number format.
 
 import (
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"picogpt/checkpoint"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/outfile"
 )
+
+// gpt convert: a checkpoint in another file format.
 
 type convertCommand struct {
 	From  string
@@ -41,46 +45,14 @@ func newConvert(a *app) *cli.Command {
 		},
 		Run:     func(*cli.Flags) error { return c.Run(a) },
 		Instead: map[string]string{"model": "the checkpoint is an argument: gpt convert MODEL OUT"},
-		Long: `
-Writes a checkpoint in the format of other programs. Any that -m takes can be read, demo
-too. The new one gives the same logits, bit for bit.
-
-OUT's ending says the format where --to does not, and what would deny it is refused.
-
-  safetensors  a directory as Hugging Face's libraries load it: config.json,
-               model.safetensors, the tokenizer's files
-  gguf         one file as llama.cpp loads it, with the tokenizer in it
-  nanogpt      a directory with ckpt.pt, as nanoGPT's sample.py loads it,
-               without an optimizer
-
-Matrices keep their number format, or take the one of --dtype: f32, f16 or bf16. What a GGUF file
-quantizes becomes f32, which holds its exact weights. gpt quantize writes q8 and q4, which only this
-program reads. With --adapter the weights are merged in float32 before. Masks are left out. Tensors
-that no part of the decoder uses, as the heads of other tasks, are carried over as they are to
-safetensors; other formats cannot hold them, and refuse.
-
-A format that cannot say what the model computes is refused, and the field named: GGUF has only
-GPT-2's activation and scales of attention, nanoGPT only GELU, a head that is the embedding, and an
-MLP four times as wide as the model. nanoGPT's files do not say which form of GELU: open those of
-GPT-2 with --gelu tanh.
-
-A directory that is new appears when all of it is written. In one that is there, other files stay.
-After an error or Ctrl-C nothing of the new checkpoint is left. The checkpoint that is read is never
-written over.
-
-Examples:
-
-  gpt convert model.gguf ~/models/mine
-  gpt convert ~/models/gpt2 gpt2.gguf --dtype f16
-  gpt convert out/ckpt.pt ~/models/mine --gelu tanh
-  gpt convert gpt2 ~/models/merged --adapter ./my-lora`,
 	}
 }
 
 func (c *convertCommand) Run(a *app) error {
 	if a.Dtype == "q8" || a.Dtype == "q4" {
-		return fault.Hint(usagef("--dtype %s: want auto, f32, f16 or bf16, which other programs read",
-			a.Dtype), "gpt quantize writes q8 and q4")
+		return fault.Hint(
+			usagef("--dtype %s: want auto, f32, f16 or bf16, which other programs read",
+				a.Dtype), "gpt quantize writes q8 and q4")
 	}
 	if c.To == "" {
 		c.To = "safetensors"
@@ -104,8 +76,9 @@ func (c *convertCommand) Run(a *app) error {
 	}
 	out, err := a.newCheckpoint(c.Out, v, c.Force)
 	if errors.Is(err, outfile.ErrEnding) {
-		err = fault.Hint(err, "OUT.gguf is one file, of --to gguf; --to nanogpt makes OUT/ckpt.pt, "+
-			"--to safetensors OUT/model.safetensors")
+		err = fault.Hint(err,
+			"OUT.gguf is one file, of --to gguf; --to nanogpt makes OUT/ckpt.pt, "+
+				"--to safetensors OUT/model.safetensors")
 	}
 	if err != nil {
 		return err
@@ -114,6 +87,61 @@ func (c *convertCommand) Run(a *app) error {
 	for _, note := range v.Notes {
 		a.Notef("%s", note)
 	}
+	a.uses = everyTensor // the conversion carries them
+	return a.write(out)
+}
+
+// gpt quantize: a checkpoint in another number format.
+
+type quantizeCommand struct {
+	From  string
+	To    string
+	Force bool
+}
+
+func newQuantize(a *app) *cli.Command {
+	c := &quantizeCommand{}
+	return &cli.Command{
+		Name: "quantize", Group: "models",
+		Short: "write a checkpoint in another number format",
+		Args: []cli.Arg{
+			cli.Word(&c.From, "model",
+				`the checkpoint to read, as for --model; demo is the embedded one, unless there is a
+				file of that name`),
+			cli.Word(&c.To, "out", "the directory to write; it is made if it is not there"),
+		},
+		Flags: func(f *cli.Flags) {
+			f.Add(&c.Force, "--force", "write over the files of a checkpoint that is there")
+			a.flags(f, adapterFlag|geluFlag|threads|dtype|verbose)
+		},
+		Run: func(*cli.Flags) error { return c.Run(a) },
+		Instead: map[string]string{
+			"model": "the checkpoint is an argument: gpt quantize MODEL OUT"},
+	}
+}
+
+func (c *quantizeCommand) Run(a *app) error {
+	if a.Dtype == "auto" {
+		return fault.Hint(usagef("--dtype: missing, want the format to write"),
+			"--dtype q8 takes a quarter of f32's space, q4 less than a fifth")
+	}
+	if err := a.fromArgument("model", c.From); err != nil {
+		return err
+	}
+	opened, err := a.open()
+	if err != nil {
+		return err
+	}
+	v, err := opened.Convert("safetensors")
+	if err != nil {
+		return err
+	}
+	v.Files = slices.DeleteFunc(v.Files, func(f checkpoint.SmallFile) bool { return f.Assumed })
+	out, err := a.newCheckpoint(c.To, v, c.Force)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
 	a.uses = everyTensor // the conversion carries them
 	return a.write(out)
 }

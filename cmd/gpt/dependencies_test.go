@@ -57,8 +57,9 @@ func TestOnlyDriversLinkSystemLibraries(t *testing.T) {
 	}
 }
 
-// TestTheProgramNeedsNoCgo: without cgo, and without directives for the dynamic linker as packages have
-// that load libraries, what Go links is static. TestREADMEsLineMakesAStaticProgram looks at it.
+// TestTheProgramNeedsNoCgo: without cgo, and without directives for the dynamic linker as packages
+// have that load libraries, what Go links is static. TestREADMEsLineMakesAStaticProgram looks at
+// it.
 func TestTheProgramNeedsNoCgo(t *testing.T) {
 	files := goTool(t, []string{"CGO_ENABLED=1"}, "list", "-deps", "-f",
 		"{{if not .Standard}}{{$d := .Dir}}{{range .CgoFiles}}\t{{$d}}/{{.}}\n{{end}}"+
@@ -119,7 +120,8 @@ func TestTheStartCompilesNoRegex(t *testing.T) {
 	}
 }
 
-// TestVersionNamesLibc compares what gpt version reads of this program with how Go says it built it.
+// TestVersionNamesLibc compares what gpt version reads of this program with how Go says it built
+// it.
 func TestVersionNamesLibc(t *testing.T) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -36,8 +36,8 @@ func namedDevice(name string) (engine.Device, error) {
 	return nil, err
 }
 
-// automaticDevice returns the first GPU that passes the probe, or nil for the processor, and what to
-// tell of that.
+// automaticDevice returns the first GPU that passes the probe, or nil for the processor, and what
+// to tell of that.
 func automaticDevice(ctx context.Context) (engine.Device, string) {
 	devices, missing := drivers.Devices()
 	d, refused := gpu.Automatic(ctx, devices)

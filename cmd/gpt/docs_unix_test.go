@@ -87,8 +87,8 @@ type reader struct {
 	hub    *fakehub.Hub // nil if there is none
 }
 
-// run runs a command and returns what is then on the terminal, and the status. gpt serve lives until
-// the next one, as in a terminal of its own.
+// run runs a command and returns what is then on the terminal, and the status. gpt serve lives
+// until the next one, as in a terminal of its own.
 func (r *reader) run(text string) (string, int) {
 	r.t.Helper()
 	if simple := docs.Simple(text); len(simple) == 1 && len(simple[0]) > 1 &&

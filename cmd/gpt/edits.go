@@ -35,14 +35,14 @@ const editGroup = "Changes inside of the model:"
 func (e *editFlags) flags(f *cli.Flags) {
 	f.Group(editGroup)
 	f.Add(&e.Ablate, "--ablate LAYER.HEAD|POINT",
-		`set what a head of attention computes to 0: 3.1 is head 1 of layer 3, both from 0; or all of
-		a point, such as mlp_out.2 or attn_out.2; may be repeated`)
+		`set what a head of attention computes to 0: 3.1 is head 1 of layer 3, both from 0; or all
+		of a point, such as mlp_out.2 or attn_out.2; may be repeated`)
 	f.Add(&e.Hide, "--hide TO:FROM[@LAYER.HEAD]",
 		`hide the token at position FROM, from 0, from the attention of that at TO: in all heads, or
 		in those of @LAYER, or in one; may be repeated`)
 	f.Add(&e.Steer, "--steer FILE[:SCALE][@LAYERS]",
-		`add a control vector (GGUF, as llama.cpp has it) times SCALE after the layers that it has, or
-		after those of LAYERS, such as 2-5; may be repeated`)
+		`add a control vector (GGUF, as llama.cpp has it) times SCALE after the layers that it has,
+		or after those of LAYERS, such as 2-5; may be repeated`)
 }
 
 // list returns the flags as they were given.
@@ -72,7 +72,8 @@ func (e *editFlags) hint(err error) string {
 	var infinite *model.NonFiniteError
 	if flag := e.given(); flag != "" &&
 		(errors.As(err, &infinite) || errors.Is(err, inside.ErrNonFinite)) {
-		return flag + " changes the model's numbers: without it, or with a smaller scale, they may be finite"
+		return flag +
+			" changes the model's numbers: without it, or with a smaller scale, they may be finite"
 	}
 	return ""
 }
@@ -103,13 +104,15 @@ func (e *editFlags) check(device, said string) error {
 // refuse refuses a flag that keeps a session, beside flags that change the model.
 func (e *editFlags) refuse(flag string) error {
 	if given := e.given(); given != "" {
-		return usagef("%s and %s: want one of them, because the file would hold keys and values of "+
-			"an edited model, which say nothing of that", flag, given)
+		return usagef(
+			"%s and %s: want one of them, because the file would hold keys and values of "+
+				"an edited model, which say nothing of that", flag, given)
 	}
 	return nil
 }
 
-// within refuses what would change a token after a text of so many, of a command that continues none.
+// within refuses what would change a token after a text of so many, of a command that continues
+// none.
 func (e *editFlags) within(tokens int) error {
 	for _, value := range e.Hide {
 		edit, err := parseHide(value)
@@ -124,7 +127,8 @@ func (e *editFlags) within(tokens int) error {
 	return nil
 }
 
-// modelEdits returns the edits that the flags ask for of the current checkpoint, or those of a receipt.
+// modelEdits returns the edits that the flags ask for of the current checkpoint, or those of a
+// receipt.
 func (a *app) modelEdits() ([]model.Edit, error) {
 	e := &a.Edits
 	if e.given() == "" {
@@ -192,7 +196,8 @@ func (a *app) readVector(s *steerValue, c model.Config) (steer.Vector, error) {
 		return v, nil
 	}
 	if v = v.Between(s.layers[0], s.layers[1]); len(v) == 0 {
-		return nil, usagef("--steer %s: the file has no direction of these layers", quoteShort(s.given))
+		return nil, usagef(
+			"--steer %s: the file has no direction of these layers", quoteShort(s.given))
 	}
 	return v, nil
 }
@@ -211,7 +216,8 @@ func parseAblate(value string) (model.Edit, error) {
 	}
 	p, err := model.ParsePoint(value)
 	if err != nil {
-		return e, usagef("--ablate %s: want LAYER.HEAD, such as 3.1, or a point: %w", quoteShort(value), err)
+		return e, usagef("--ablate %s: want LAYER.HEAD, such as 3.1, or a point: %w",
+			quoteShort(value), err)
 	}
 	if e.At = p; !p.Kind.TakesEdits() {
 		return e, usagef("--ablate %s: such a point can be read, not changed", quoteShort(value))
@@ -227,16 +233,19 @@ var hideForm = sync.OnceValue(func() *regexp.Regexp {
 func parseHide(value string) (model.Edit, error) {
 	m := hideForm().FindStringSubmatch(value)
 	if m == nil {
-		return model.Edit{}, usagef("--hide %s: want TO:FROM or TO:FROM@LAYER.HEAD, such as 12:3@2.1",
+		return model.Edit{}, usagef(
+			"--hide %s: want TO:FROM or TO:FROM@LAYER.HEAD, such as 12:3@2.1",
 			quoteShort(value))
 	}
 	to, from := number(m[1]), number(m[2])
 	if from > to {
-		return model.Edit{}, usagef("--hide %s: the token at %d sees none after it, want FROM from 0 to %d",
+		return model.Edit{}, usagef(
+			"--hide %s: the token at %d sees none after it, want FROM from 0 to %d",
 			quoteShort(value), to, to)
 	}
-	e := model.Edit{At: model.Point{Kind: model.Pattern, Layer: model.AllLayers}, Head: model.AllHeads,
-		Op: model.Hide, From: to, To: to + 1, KeysFrom: from, KeysTo: from + 1}
+	e := model.Edit{At: model.Point{Kind: model.Pattern, Layer: model.AllLayers},
+		Head: model.AllHeads,
+		Op:   model.Hide, From: to, To: to + 1, KeysFrom: from, KeysTo: from + 1}
 	if m[3] != "" {
 		e.At.Layer = number(m[3])
 	}
@@ -271,7 +280,8 @@ func parseSteer(value string) (steerValue, error) {
 			s.layers[1] = number(m[3])
 		}
 		if s.layers[1] < from {
-			return s, usagef("--steer %s: layers %d to %d, want the smaller one first", quoteShort(value),
+			return s, usagef(
+				"--steer %s: layers %d to %d, want the smaller one first", quoteShort(value),
 				from, s.layers[1])
 		}
 	}

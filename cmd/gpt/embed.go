@@ -66,37 +66,6 @@ func newEmbed(a *app) *cli.Command {
 			a.flags(f, evaluates|cjkSpaces)
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
-		Long: `
-Prints an object for each text of the input, in order. The input is what gpt score reads: lines,
-objects or a table; gpt score --help says more. An object of the output has
-
-line	the line on which the text begins, from 1
-id	the id of the input's object, if it has one
-tokens	the ids
-tokens_dropped	with --truncate, how many tokens of the end were left out
-embedding	the vector, n_embd numbers; each is the shortest decimal that gives the same float32
-
-The vectors do not depend on the batch, the threads or the machine. With a layer below the last, the
-layers above are not computed. GPT-2 was not trained for similarity: of cosines between such vectors
-only the order means something, and for short texts the first token, which every vector of it has,
-counts much.
-
---format npy is one file for numpy.load; --format safetensors has one tensor, embeddings, and in its
-metadata pooling, layer and normalized. Their rows are the objects' order.
-
-A text without a vector, because it is empty, longer than the context, or malformed, gives an object
-with line and error, or a row of NaN, and a message on stderr; the exit status is then 1. Empty
-lines among objects are skipped.
-
-With --out FILE, FILE.resume remembers the model, the options and how much of the input is answered,
-and --resume continues after that, as for gpt score. A matrix appears when it is whole.
-
-Examples:
-
-  gpt embed --text "The cat sat on the mat."
-  gpt embed sentences.txt -o vectors.npy --normalize
-  gpt embed reviews.csv --text-field review --layer 6 -o v.safetensors
-  gpt embed pairs.jsonl -o vectors.jsonl --resume`,
 	}
 }
 
@@ -152,8 +121,9 @@ func (c *embedCommand) settleFormat() error {
 	switch {
 	case *c.Format == "jsonl":
 	case out == "" || out == "-" || outfile.IsStream(out):
-		return usagef("--format %s: want --out FILE, and no pipe: the number of rows is written at "+
-			"its beginning, at the end", *c.Format)
+		return usagef(
+			"--format %s: want --out FILE, and no pipe: the number of rows is written at "+
+				"its beginning, at the end", *c.Format)
 	case c.JSON:
 		return usagef("--json: want --format jsonl, found %s", *c.Format)
 	case c.Target.Resume:
@@ -175,7 +145,8 @@ func (c *embedCommand) checkTarget(a *app) error {
 	if *c.Format == "jsonl" {
 		err := a.checkTarget(&c.Target)
 		if errors.Is(err, outfile.ErrEnding) {
-			err = fault.Hint(err, "a name that ends in .npy or .safetensors has a row for each text")
+			err = fault.Hint(err,
+				"a name that ends in .npy or .safetensors has a row for each text")
 		}
 		return err
 	}

@@ -29,9 +29,6 @@ func newEval(a *app) *cli.Command {
 		Name: "eval", Group: "measure",
 		Short:    "run a benchmark (LAMBADA or multiple choice)",
 		Commands: []*cli.Command{newLambada(a), newChoice(a)},
-		Long: `
-Prints the result of a benchmark as text, or as one JSON object with --json. Only log-likelihoods
-are compared; no text is written.`,
 	}
 }
 
@@ -70,17 +67,6 @@ func newLambada(a *app) *cli.Command {
 			a.flags(f, evaluates)
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
-		Long: `
-Each line of FILE is an object with text, as in OpenAI's lambada_test.jsonl. As in the task
-lambada_openai of lm-evaluation-harness, the text is cut at its last space, which belongs to the
-last word. The word counts as right if each of its tokens is the likeliest. The perplexity is e to
-the power of the mean negative log-likelihood of the last words.
-
-A broken line is reported, the others count, and the exit status is 1.
-
-Examples:
-
-  gpt -m ~/models/gpt2 eval lambada lambada_test.jsonl`,
 	}
 }
 
@@ -238,18 +224,6 @@ func newChoice(a *app) *cli.Command {
 			a.flags(f, evaluates)
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
-		Long: `
-Each line of FILE is an object with context, choices (an array of texts) and answer (the
-number of the right choice, from 0, or its text). Each choice is scored as the continuation of the
-context, as gpt score does it. There are three accuracies, for three ways to compare choices: by the
-log-likelihood of the choice (sum), divided by the number of its tokens (mean), or divided by the
-number of its bytes in FILE (bytes).
-
-A broken line is reported, the others count, and the exit status is 1.
-
-Examples:
-
-  gpt eval choice questions.jsonl --json`,
 	}
 }
 

@@ -33,25 +33,6 @@ func newExplain(a *app) *cli.Command {
 			a.flags(f, opens)
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
-		Long: `
-A lesson in nine screens: how GPT-2 turns a text into its next token. Each screen has one step with
-the real shapes and numbers of your text, and the lines of Go that compute it: tokens and ids,
-embeddings, layer norm, queries and keys, one head's attention, the MLP, the residual stream from
-block to block, logits, and the token that is picked. On a terminal, Enter shows the next screen and
-q ends; in a pipe all of them come at once.
-
-The lines are those of reference/gpt2.go, which is picoGPT in Go and fits on a few pages: read it
-whole afterwards. It computes in float64, which takes 8 bytes of memory for each weight. A text of a
-few words, up to 64 tokens, is best: try one in which a word depends on another.
-
-Shapes are written in brackets, rows first: [3, 128] is 3 vectors of 128 numbers. a @ b multiplies
-matrices, and -> leads from what a step is given to what it returns.
-
-Examples:
-
-  gpt explain "The cat"
-  gpt explain --block 0 --head 1 "Lily and Tom went to the park. Lily"
-  gpt -m ~/models/gpt2 explain "The capital of France is" | less`,
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 
 	"picogpt/cmd/gpt/internal/form"
 	"picogpt/cmd/gpt/internal/process"
-	"picogpt/cmd/gpt/internal/receipt"
 	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/decode"
@@ -71,7 +70,6 @@ func newGenerate(a *app) *cli.Command {
 		},
 		Check: c.checkFlags,
 		Run:   func(f *cli.Flags) error { return c.Run(a, f) },
-		Long:  generateHelp,
 	}
 }
 
@@ -153,13 +151,15 @@ func (c *generateCommand) Run(a *app, f *cli.Flags) error {
 	if out := c.Many.Target.Out; err == nil && c.Many.Prompts == nil && out != nil && *out != "-" {
 		err = outfile.FlagError("--out", outfile.Check(*out, c.writing(a)))
 		if errors.Is(err, outfile.ErrEnding) {
-			err = fault.Hint(err, "--json writes JSON; --output text a text under any name of texts")
+			err = fault.Hint(err,
+				"--json writes JSON; --output text a text under any name of texts")
 		}
 	}
 	if err != nil {
 		return err
 	}
-	a.noteWithout(withoutEffect(append(option.Of(&o), option.Of(&c.Search.BeamOptions)...), &o, given,
+	a.noteWithout(withoutEffect(append(option.Of(&o), option.Of(&c.Search.BeamOptions)...), &o,
+		given,
 		c.Search.asked() != ""))
 	switch {
 	case c.Many.Prompts != nil:
@@ -224,10 +224,10 @@ func (c *generateCommand) runOne(a *app, f *cli.Flags, o decode.Options) error {
 		return err
 	}
 	scores := c.Search.newScores()
-	tokens, err := c.write(a, decoderOf(tok), p, o, scores, nil,
-		func(ctx context.Context) iter.Seq2[decode.Token, error] {
-			return c.Session.keep(c.texts(ctx, s, rest, o, scores))
-		})
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	tokens, err := c.write(a, decoderOf(tok), p, o, scores, nil, cancel,
+		c.texts(ctx, s, rest, o, scores))
 	err = fault.First(c.Session.save(a, s), err)
 	if err != nil || c.Receipt.Receipt == nil {
 		return err
@@ -255,34 +255,49 @@ func (c *generateCommand) declare(a *app) {
 }
 
 // write writes the texts that follow a prompt. It returns their tokens if a receipt wants them.
-// bar, if it is not nil, shows how far they are.
+// bar, if it is not nil, shows how far they are. cancel ends them.
 func (c *generateCommand) write(
 	a *app, tok decoder, p prompt, o decode.Options, scores *searchScores, bar *terminal.Bar,
-	texts func(context.Context) iter.Seq2[decode.Token, error],
+	cancel func(), texts iter.Seq2[decode.Token, error],
 ) (all []decode.Token, err error) {
 	print, err := c.printer(a, tok, p, o.Seed, scores)
 	if err != nil {
 		return nil, err
 	}
 	a.logf("seed: %d", o.Seed)
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	incomplete := 0
-	tokens := textio.Counted(c.named(texts(ctx)), &incomplete)
-	if c.Receipt.Receipt != nil {
-		tokens = receipt.Keep(tokens, &all)
+	incomplete, begun := 0, map[int]bool{}
+	tokens := func(yield func(decode.Token, error) bool) {
+		for t, err := range c.named(texts) {
+			if t.Incomplete {
+				incomplete++
+			}
+			if err == nil {
+				if c.Receipt.Receipt != nil {
+					all = append(all, t)
+				}
+				c.Session.begun, c.Session.last = true, t
+				if !begun[t.Sample] { // what was dropped while the prompt was read
+					begun[t.Sample] = true
+					t.Dropped += p.dropped
+				}
+			}
+			if !yield(t, err) {
+				return
+			}
+		}
 	}
 	t := textio.Timing{
-		Start: time.Now(), Prompt: max(1, len(p.ids)-c.Session.held), Whole: c.Search.Beams != 0 || c.Exact,
-		Asks: o.Lookup > 0 || o.Draft != nil, Bar: bar,
+		Start: time.Now(), Prompt: max(1, len(p.ids)-c.Session.held),
+		Whole: c.Search.Beams != 0 || c.Exact,
+		Asks:  o.Lookup > 0 || o.Draft != nil, Bar: bar,
 	}
-	err = t.Print(textio.WithDropped(tokens, p.dropped), print, a.stdout, &a.Console, &a.Signals,
-		cancel)
+	err = t.Print(tokens, print, a.stdout, &a.Console, &a.Signals, cancel)
 	if !errors.Is(err, process.ErrClosedPipe) {
 		t.Log(a.Notef, a.logf, a.start)
 	}
 	if incomplete > 0 {
-		a.Notef("%s: %s ended before it was complete", c.Form.Asked(), quote.Count(incomplete, "text"))
+		a.Notef("%s: %s ended before it was complete", c.Form.Asked(),
+			quote.Count(incomplete, "text"))
 	}
 	return all, exactHint(overflowHint(err))
 }

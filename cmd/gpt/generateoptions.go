@@ -19,7 +19,8 @@ func (c *generateCommand) takeStdin(a *app) error {
 	a.files.StdinTaken = true
 	switch file, prompts := p.Text.File, c.Many.Prompts; {
 	case file != nil && *file == "-", prompts != nil && *prompts == "-",
-		file == nil && prompts == nil && len(p.Text.Words) == 0 && p.Prompt == nil && p.Tokens == nil:
+		file == nil && prompts == nil && len(p.Text.Words) == 0 && p.Prompt == nil &&
+			p.Tokens == nil:
 		return usagef("%s -: want a file, because stdin has the prompt", flag)
 	}
 	return nil

@@ -1,49 +1,63 @@
 package main
 
-// gpt help: the overview, the page of a command, that of a topic, and the manual pages.
+// gpt help and gpt completion: pages of help, manual pages, and what the shell offers.
 
 import (
 	"cmp"
 	"context"
+	"embed"
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
+	"picogpt/checkpoint/hub"
 	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/internal/cli"
+	"picogpt/internal/option"
 	"picogpt/internal/outfile"
 )
 
-const overview = `
-gpt writes text with GPT-2 models. A seed gives the same text on every machine.
+// gpt help: the overview, the page of a command, that of a topic, and the manual pages.
 
-gpt "Once upon a time"	a story by the embedded demo model
-gpt -m gpt2 -n 50 "The end"	another model, at most 50 new tokens
-gpt COMMAND ... [flags]	one of these commands:
-`
+// helpTexts are the texts of help/: of each command, by its name with hyphens
+// (help/models-list.txt), of each topic, of the sections that the manual page has and help has not,
+// and of the overview.
+//
+//go:embed help
+var helpTexts embed.FS
 
-const moreHelp = `
-gpt COMMAND --help explains a command; gpt help sampling, forms, search, prompts, output or inside
-has more of gpt generate. Flags may stand anywhere.
-`
+// helpText is a text of help/, "" where there is none. The paragraphs are those of cli.Page.
+func helpText(name string) string {
+	text, err := helpTexts.ReadFile("help/" + strings.ReplaceAll(name, " ", "-") + ".txt")
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
 
-// manual is what the manual page has and help has not.
-var manual = []cli.Topic{
-	{Name: "environment", Long: `
-GPT_MODEL	the checkpoint, where -m names none
-GPT_DEVICE	what computes, where --device says nothing
-GPT_KERNEL	the kernels of the processor: go, avx2, avx2vnni, avx512 or neon; default: the fastest
-GPT_API_KEY	the key that clients of gpt serve need
-HF_TOKEN, HF_TOKEN_PATH	a token of the Hugging Face hub, or the file that has one
-HF_HOME, HF_HUB_CACHE	where the hub's cache is
-HF_ENDPOINT	another hub
-HF_HUB_OFFLINE, TRANSFORMERS_OFFLINE	with 1, nothing asks the hub`},
-	{Name: "exit status", Long: `
-0	the results are written, or their reader closed the pipe, as head does
-1	something failed: a line on stderr names it, and the next may have a hint
-2	the command line is wrong
-130, 143	Ctrl-C or SIGTERM ended the process`},
+// explain gives the program its texts.
+func explain(root *cli.Command) {
+	root.Overview, root.More = helpText("overview"), helpText("more")
+	root.All(func(c *cli.Command) { c.Long = cmp.Or(c.Long, helpText(c.Path())) })
+	// The topics are the pages of gpt help that have more of the flags of gpt generate.
+	root.Topics = []cli.Topic{
+		topic("sampling", "more filters, repetition, single tokens",
+			option.Filters, option.Repetition, option.Wanted),
+		topic("forms", "texts that fit a choice, a regex, a JSON Schema, a grammar",
+			"A form for the text:"),
+		topic("search", "beams, contrastive search; guesses that make texts faster",
+			option.Searches, option.Guessing),
+		topic("prompts", "where prompts come from; many prompts", otherPrompts),
+		topic("output", "JSON, ids, tokens as they come; receipts", option.Output),
+		topic("inside", "heads switched off, tokens hidden, control vectors", editGroup),
+	}
+	root.Manual = []cli.Topic{topic("environment", ""), topic("exit status", "")}
+}
+
+func topic(name, short string, groups ...string) cli.Topic {
+	return cli.Topic{Name: name, Short: short, Long: helpText(name), Groups: groups}
 }
 
 // helpCommand is gpt help, which prints what --help does.
@@ -106,7 +120,8 @@ func (c *helpCommand) writeManual(ctx context.Context, a *app, root *cli.Command
 	return f.Commit(ctx)
 }
 
-// manualPages are the manual pages, dated by the build's commit: the same build gives the same pages.
+// manualPages are the manual pages, dated by the build's commit: the same build gives the same
+// pages.
 func manualPages(root *cli.Command) map[string]string {
 	b := thisBuild()
 	day, err := time.Parse(time.DateOnly, cmp.Or(b.Date, "2026-01-01"))
@@ -119,5 +134,53 @@ func manualPages(root *cli.Command) map[string]string {
 // printPage prints a page of help as wide as the terminal.
 func (a *app) printPage(page func(width int) string) error {
 	_, err := a.stdout.WriteString(page(terminal.Columns(a.stdout.File)))
+	return err
+}
+
+// gpt completion: what the shell offers for the word under the cursor.
+
+type completionCommand struct {
+	Shell string
+	Words []string
+}
+
+func newCompletion(a *app, root *cli.Command) *cli.Command {
+	c := &completionCommand{}
+	shell := cli.Word(&c.Shell, "shell", "bash, zsh or fish")
+	shell.Values = cli.Shells()
+	words := cli.Words(&c.Words, "words", "")
+	words.Hidden = true
+	return &cli.Command{
+		Name: "completion", Group: "about",
+		Short: "print a script that completes command lines",
+		Args:  []cli.Arg{shell, words},
+		Run:   func(*cli.Flags) error { return c.Run(a, root) },
+	}
+}
+
+func (c *completionCommand) Run(a *app, root *cli.Command) error {
+	if len(c.Words) == 0 {
+		script, err := cli.Script(c.Shell)
+		if err != nil {
+			return err
+		}
+		_, err = a.stdout.Write(script)
+		return err
+	}
+	done := cli.Complete(root, c.Shell, c.Words)
+	if done.Models {
+		all, _ := hub.List(a.finder.CacheOptions())
+		for _, s := range all {
+			done.Add(done.Before, s.Name.String(), "in the Hugging Face cache")
+		}
+	}
+	var b strings.Builder
+	for _, w := range done.Words {
+		b.WriteString(w.Word + "\t" + w.Help + "\n")
+	}
+	if done.Files {
+		b.WriteString(":files\n")
+	}
+	_, err := a.stdout.WriteString(b.String())
 	return err
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -10,13 +11,14 @@ import (
 	"picogpt/model"
 )
 
-// helpPages are the overview, the pages of the commands and those of the topics, by what follows gpt help.
+// helpPages are the overview, the pages of the commands and those of the topics, by what follows
+// gpt help.
 func helpPages(t *testing.T, width int) map[string]string {
 	t.Helper()
 	root := commands(newApp())
 	all := map[string]string{}
 	root.All(func(c *cli.Command) { all[c.Path()] = c.Help(width) })
-	for _, topic := range topics {
+	for _, topic := range root.Topics {
 		page, err := root.Find([]string{topic.Name})
 		if err != nil {
 			t.Fatal(err)
@@ -107,8 +109,30 @@ func TestEachFlagIsOnOnePage(t *testing.T) {
 	}
 }
 
+// Each text of help/ is that of a command, a topic or a section, and each of these has one.
+func TestEachHelpTextIsUsed(t *testing.T) {
+	root := commands(newApp())
+	want := map[string]bool{"overview": true, "more": true}
+	root.All(func(c *cli.Command) {
+		if c.Default == nil && c.Path() != "help" {
+			want[c.Path()] = true
+		}
+	})
+	for _, topic := range slices.Concat(root.Topics, root.Manual) {
+		want[topic.Name] = true
+	}
+	for name := range want {
+		if helpText(name) == "" {
+			t.Errorf("help/%s.txt: want a text", strings.ReplaceAll(name, " ", "-"))
+		}
+	}
+	if files, err := helpTexts.ReadDir("help"); err != nil || len(files) != len(want) {
+		t.Errorf("%d texts (%v), want %d", len(files), err, len(want))
+	}
+}
+
 func topicNames() (names []string) {
-	for _, topic := range topics {
+	for _, topic := range commands(newApp()).Topics {
 		names = append(names, topic.Name)
 	}
 	return names
@@ -136,8 +160,8 @@ func TestHelpIsShort(t *testing.T) {
 	}
 }
 
-// Each command has a manual page that explains each of its flags, in lines that mandoc reads. CI also
-// runs make man-lint.
+// Each command has a manual page that explains each of its flags, in lines that mandoc reads. CI
+// also runs make man-lint.
 func TestManualPages(t *testing.T) {
 	root := commands(newApp())
 	written := manualPages(root)

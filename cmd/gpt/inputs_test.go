@@ -18,10 +18,11 @@ func TestFilesAreOpenedInOnePlace(t *testing.T) {
 		"bench.go":                     "checkpoint.Open",          // the random checkpoint that the command has written
 		"internal/checkpoints/open.go": "checkpoint.OpenTokenizer", // remembered before
 		"version.go":                   "os.ReadFile",              // what the system says of the process
+		"internal/records/journal.go":  "os.Open",                  // the output that is continued, and its journal
 	}
 	var names []string
 	for _, folder := range []string{
-		".", "internal/talk", "internal/checkpoints", "internal/infile",
+		".", "internal/talk", "internal/checkpoints",
 		"internal/records", "internal/form", "internal/show",
 		"internal/textio",
 	} {
@@ -51,7 +52,7 @@ func TestFilesAreOpenedInOnePlace(t *testing.T) {
 			}
 			found++
 			if opener := of.Name + "." + s.Sel.Name; elsewhere[name] != opener {
-				t.Errorf("%s: %s, want a method of infile or checkpoints", name, opener)
+				t.Errorf("%s: %s, want a method of textio or checkpoints", name, opener)
 			}
 			return true
 		})

@@ -19,7 +19,8 @@ import (
 	"picogpt/weights"
 )
 
-// insideAnswers returns the answers of float64, and a function that runs the command and reads its JSON.
+// insideAnswers returns the answers of float64, and a function that runs the command and reads its
+// JSON.
 func insideAnswers(t *testing.T) (*fixture.InsideAnswers, func(into any, args ...string)) {
 	want, err := fixture.Inside()
 	if err != nil {
@@ -103,8 +104,8 @@ func TestAttributionOfTheCommandIsThatOfFloat64(t *testing.T) {
 	}
 }
 
-// A tuned lens of zeros changes nothing, and one with a bias every layer but the last, which it does
-// not have.
+// A tuned lens of zeros changes nothing, and one with a bias every layer but the last, which it
+// does not have.
 func TestTunedLensOfTheCommand(t *testing.T) {
 	_, gpt := insideAnswers(t)
 	const layers, embd = 4, 128

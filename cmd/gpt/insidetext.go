@@ -145,7 +145,8 @@ func addAttention(p *pages.Picture, m *model.Model, ids []int) error {
 	points := []model.Point{{Kind: model.Pattern, Layer: model.AllLayers}}
 	read := func(r model.Reading) { p.Attention.Take(r.At.Layer, r.Index, r.Data) }
 	return model.Cause(m.Eval(context.Background(), model.Input{Session: session, Tokens: ids,
-		NoLogits: true, Trace: &model.Trace{Points: points, Read: read}})) // Ctrl-C ends the process
+		NoLogits: true,
+		Trace:    &model.Trace{Points: points, Read: read}})) // Ctrl-C ends the process
 }
 
 // A focus is a text, the position of one of its tokens, and the token that may follow it.

@@ -1,6 +1,6 @@
 package main
 
-// gpt lens: what each layer would predict.
+// gpt lens and gpt attribute: what each layer would predict, and what each part adds to a logit.
 
 import (
 	"context"
@@ -14,8 +14,11 @@ import (
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/strictjson"
+	"picogpt/kernels"
 	"picogpt/model"
 )
+
+// gpt lens: what each layer would predict.
 
 type lensCommand struct {
 	Text   promptSource
@@ -36,8 +39,8 @@ func newLens(a *app) *cli.Command {
 		Flags: func(f *cli.Flags) {
 			c.Text.flags(f)
 			f.Add(&c.Target, "--target TOKEN",
-				`show the rank and the probability of TOKEN, such as " Paris"; an id if the prompt is given
-				with --tokens`)
+				`show the rank and the probability of TOKEN, such as " Paris"; an id if the prompt
+				is given with --tokens`)
 			f.Add(&c.At, "--at N",
 				"show what would follow the token at position N alone, from 0; -1 is the last")
 			f.Add(&c.Tuned, "--tuned DIR",
@@ -48,39 +51,6 @@ func newLens(a *app) *cli.Command {
 			a.flags(f, evaluates|edited|cjkSpaces)
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
-		Long: `
-Shows for each layer what the model would predict if the layers from it on did nothing: the logit
-lens. Line 0 reads the embeddings alone, the last line is what the model predicts, to the last bit.
-Each cell is the likeliest token after the one above it, with its probability: as a colour on a
-terminal, elsewhere in percent. Of a text that does not fit a terminal the last tokens are shown.
-
-With --at N or --target TOKEN one token of the text has a table of its own, the last unless N says
-otherwise: for each layer the likeliest tokens, the entropy of the prediction, its divergence from
-what the model predicts (kl), both in nats, and the rank of TOKEN: how many tokens are likelier.
-
---json prints one object:
-
-tokens	the ids of the text
-from	the position of the first column of lens, if that is not 0
-target	the id of --target
-lens	for each layer, for each token, an object with
-top	the likeliest ids, at most --top K
-p	their probabilities
-entropy	of the prediction, in nats
-kl	Σ p ln(p/q), in nats: p is what the model predicts, q the layer
-rank	of the target: how many logits are greater
-target_p	its probability
-
-Without help a logit lens tells little of the first layers, which do not yet write in the terms of
-the last. --tuned DIR takes a tuned lens as it is published (Belrose et al., 2023): a matrix and a
-bias for each layer, trained for the model, that translate what a layer has.
-
-Examples:
-
-  gpt lens "The cat sat on the"
-  gpt lens --target " Lily" "Once upon a time, there was a little girl named"
-  gpt lens --html lens.html -f story.txt
-  gpt lens --json --at -1 "The cat" | jq .lens[-1][0].top`,
 	}
 }
 
@@ -173,4 +143,115 @@ func (n *tokenNames) lens(t *inside.LensTable) *pages.Lens {
 		l.Layers = append(l.Layers, cells)
 	}
 	return l
+}
+
+// gpt attribute: what each part of the model adds to a logit.
+
+type attributeCommand struct {
+	Text            promptSource
+	Target, Against *string
+	At              int
+	Top             int
+	Out             insideOutput
+}
+
+func newAttribute(a *app) *cli.Command {
+	c := &attributeCommand{}
+	return &cli.Command{
+		Name: "attribute", Group: "look",
+		Short: "show what each part of the model adds to a logit",
+		Args:  []cli.Arg{wordsArg(&c.Text.Text)},
+		Flags: func(f *cli.Flags) {
+			c.Text.flags(f)
+			f.Add(&c.Target, "--target TOKEN",
+				`the token whose logit is explained, such as " Paris"; an id if the prompt is given
+				with --tokens; default: the likeliest`)
+			f.Add(&c.Against, "--against TOKEN",
+				"explain its logit less that of this token; default: less the mean of all logits")
+			f.Add(&c.At, "--at N [-1]",
+				"explain what follows the token at position N, from 0; -1 is the last")
+			f.Add(&c.Top, "--top K [20]", "show the K largest parts, and the rest as one; 0 is all")
+			c.Out.flags(f)
+			a.flags(f, evaluates|edited|cjkSpaces)
+		},
+		Run: func(*cli.Flags) error { return c.Run(a) },
+	}
+}
+
+func (c *attributeCommand) Run(a *app) error {
+	err := fault.First(fault.NotNegative("--top", c.Top), c.Out.check(a, "gpt attribute", &c.Text))
+	if err != nil {
+		return err
+	}
+	f, err := a.focus(&c.Text, &c.At, c.Target)
+	if err != nil {
+		return err
+	}
+	q := inside.Metric{Target: -1}
+	if f.target != nil {
+		q.Target = *f.target
+	}
+	if c.Against != nil {
+		id, err := f.names.find("--against", *c.Against)
+		if err != nil {
+			return err
+		}
+		q.Against = &id
+	}
+	m, err := a.openModel()
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	made, err := c.compute(a, m, f.ids[:f.at+1], q)
+	if err != nil {
+		return err
+	}
+	shown := &show.Attribution{Tokens: f.ids[:f.at+1], Attribution: made, Name: f.names.name}
+	return c.show(a, m, f.names, f.ids, shown)
+}
+
+// compute finds the target, if the flags name none, and what adds to its logit.
+func (c *attributeCommand) compute(
+	a *app, m *model.Model, ids []int, q inside.Metric,
+) (*inside.Attribution, error) {
+	if most := m.Config().Positions; len(ids) > most {
+		return nil, fmt.Errorf("prompt of %d tokens: want at most %d (n_positions)", len(ids), most)
+	}
+	defer a.ShowProgress(func() string { return "reading" })()
+	ctx := context.Background() // Ctrl-C ends the process
+	if c.Target == nil {
+		s := m.NewSession()
+		defer s.Release()
+		if err := m.Eval(ctx, model.Input{Session: s, Tokens: ids}); err != nil {
+			return nil, err
+		}
+		q.Target = kernels.Argmax(s.Logits())
+	}
+	return inside.Attribute(ctx, m, ids, q)
+}
+
+func (c *attributeCommand) show(
+	a *app, m *model.Model, names *tokenNames, ids []int, made *show.Attribution,
+) error {
+	switch {
+	case c.Out.JSON:
+		return strictjson.Print(a.stdout, made)
+	case c.Out.Page.HTML == nil:
+		_, err := a.stdout.WriteString(made.Bars(c.Top, a.columns()))
+		return err
+	}
+	p := names.picture(a, m, ids)
+	p.At, p.View = len(made.Tokens)-1, "attribution"
+	p.Parts = &pages.Parts{Target: names.name(made.Target), At: p.At, Difference: made.Difference}
+	if made.Against != nil {
+		p.Parts.Against = names.name(*made.Against)
+	}
+	for _, part := range made.Parts {
+		p.Parts.Parts = append(p.Parts.Parts, pages.Part(part))
+	}
+	if err := addAttention(p, m, ids); err != nil {
+		return err
+	}
+	return c.Out.Page.write(a, p.Page)
 }

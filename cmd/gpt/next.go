@@ -1,20 +1,28 @@
 package main
 
-// gpt next: the distribution of the next token, as a table or as JSON.
+// gpt next and gpt logits: what a model says of the next token.
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"sync/atomic"
 
 	"picogpt/checkpoint"
 	"picogpt/cmd/gpt/internal/receipt"
+	"picogpt/cmd/gpt/internal/sessionfile"
 	"picogpt/cmd/gpt/internal/show"
 	"picogpt/decode"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
+	"picogpt/internal/lines"
 	"picogpt/internal/option"
 	"picogpt/internal/strictjson"
+	"picogpt/model"
 	"picogpt/tokenizer"
 )
+
+// gpt next: the distribution of the next token, as a table or as JSON.
 
 type nextCommand struct {
 	Prompt promptSource
@@ -38,35 +46,6 @@ func newNext(a *app) *cli.Command {
 			a.flags(f, evaluates|edited|cjkSpaces)
 		},
 		Run: func(f *cli.Flags) error { return c.Run(a, f) },
-		Long: `
-Shows from which tokens gpt generate would choose the next one, and how likely each is. The
-flags are those of gpt generate, but all of them are off unless given, and the temperature is 1: so
-that without flags the table shows the model's own distribution. Below it stands how many tokens
-each filter left.
-
-With --ban S the tokens are left out that would complete S at once, in their own bytes or together
-with the --new tokens before them. gpt generate also goes back to where S began.
-
---json prints one object:
-
-prompt_ids	the ids of the prompt
-candidates	the tokens that are left, the likeliest first, at most --top of them, as objects
-id	the token
-text	its text; null where the checkpoint has no tokenizer
-logit	what the model says of it
-logprob	the natural logarithm of the probability that the model gives it
-prob	its probability after everything that is asked for
-
---receipt FILE keeps what made the table; gpt verify FILE makes it again, on this machine or another.
-
-The prompt is TEXT, the text of a file (-f FILE; -f - is stdin), or what comes through a pipe; or
-ids, with --tokens.
-
-Examples:
-
-  gpt next "The cat"
-  gpt next --top-p 0.9 --temp 0.7 "Once upon a"
-  gpt next --json --top 0 --min-p 0.01 --tokens 464,3797`,
 	}
 }
 
@@ -77,7 +56,8 @@ func (c *nextCommand) flags(f *cli.Flags) {
 	f.Add(&c.Generated, "--new N [0]", "count the last N tokens of the prompt as generated ones")
 	f.Add(&c.JSON, "--json", "print one JSON object")
 	c.Receipt.flags(f)
-	f.Find("receipt").Help = "write to FILE what the table was made from and what came out: gpt verify " +
+	f.Find("receipt").Help = "write to FILE what the table was made from and what came out: gpt " +
+		"verify " +
 		"FILE makes it again and compares"
 	f.Add(&c.Force, "--force", "write over the file that --receipt names, if it is there")
 	f.AddOptions(option.In(option.Of(&c.Options), option.Next), false)
@@ -196,4 +176,112 @@ func (c *nextCommand) tokenizer(a *app, p *prompt) (*tokenizer.Tokenizer, error)
 		err = p.encode(tok.ForPrompts(), c.Prompt.Special)
 	}
 	return tok, err
+}
+
+// gpt logits: what the model makes of some tokens, as JSON or as an array.
+
+type logitsCommand struct {
+	Prompt    promptSource
+	Positions string
+	Top       int
+	To        arrayOutput
+}
+
+func newLogits(a *app) *cli.Command {
+	c := &logitsCommand{}
+	return &cli.Command{
+		Name: "logits", Group: "look",
+		Short: "print the logits of the next token, as JSON or for NumPy",
+		Args:  []cli.Arg{wordsArg(&c.Prompt.Text)},
+		Flags: func(f *cli.Flags) {
+			c.Prompt.flags(f)
+			f.Add(&c.Positions, "--positions WHICH [last]",
+				"last: the logits after the last token; all: an array with those after each token").
+				OneOf("last", "all")
+			f.Add(&c.Top, "--top K",
+				"print the K likeliest next tokens; default: the logits of all ids")
+			c.To.flags(f, `write an array of float32 in place of JSON; FILE ends in .npy or
+				.safetensors`)
+			jsonAlready(f)
+			a.flags(f, evaluates|edited|engineFlag|cjkSpaces)
+		},
+		Run: func(f *cli.Flags) error {
+			if !a.asReference() {
+				return c.Run(a)
+			}
+			err := onlyReference(f.Given(), "file", "tokens", "special", "positions", "top", "json",
+				"model", "adapter", "gelu", "verbose")
+			if err != nil {
+				return err
+			}
+			return c.runReference(a)
+		},
+	}
+}
+
+func (c *logitsCommand) Run(a *app) error {
+	if err := fault.NotNegative("--top", c.Top); err != nil {
+		return err
+	}
+	if c.To.Out != nil && c.Top > 0 {
+		return usagef("--out and --top: want one of them, because an array holds all logits")
+	}
+	c.Prompt.declare(a)
+	if err := c.To.check(a); err != nil {
+		return err
+	}
+	p, err := c.Prompt.given(a)
+	if err != nil {
+		return err
+	}
+	if len(p.ids) == 0 && !p.asText {
+		return usagef("--tokens: want at least one id, found none")
+	}
+	w := show.Logits{Top: c.Top}
+	if p.asText || c.Top > 0 {
+		if w.Tokenizer, err = c.Prompt.tokenizer(a, &p, lines.IDs{}); err != nil {
+			return err
+		}
+	}
+	if err := a.Edits.within(max(1, len(p.ids))); err != nil {
+		return err
+	}
+	m, err := a.openModel()
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	return c.write(a, m, w, &p)
+}
+
+func (c *logitsCommand) write(a *app, m *model.Model, w show.Logits, p *prompt) error {
+	ctx := context.Background() // Ctrl-C ends the process
+	label := func() string { return fmt.Sprintf("reading %d tokens", len(p.ids)) }
+	rows, all := show.LastLogits(ctx, m.NewSession(), p.ids), c.Positions == "all"
+	if all {
+		var done atomic.Int64
+		rows = show.AllLogits(ctx, m.NewSession(), p.ids, &done)
+		label = func() string { return fmt.Sprintf("%d of %d tokens", done.Load(), len(p.ids)) }
+	}
+	if !all || !a.stdout.Terminal || c.To.Out != nil {
+		defer a.ShowProgress(label)()
+	}
+	if c.To.Out == nil {
+		return w.Write(a.stdout, m, p.ids, rows, all)
+	}
+	shape := []int{m.Config().VocabSize}
+	if all {
+		shape = []int{len(p.ids), m.Config().VocabSize}
+	}
+	return c.To.write(a, m, p, nil, func(f *sessionfile.Writer) error {
+		for row, err := range rows {
+			if err == nil {
+				err = f.Write(row)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}, sessionfile.Array{Name: "logits", Shape: shape})
 }

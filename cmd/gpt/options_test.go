@@ -67,8 +67,8 @@ func TestAFlagIsAnOption(t *testing.T) {
 	}
 }
 
-// TestSurfacesHaveTheirOptions: gpt next and gpt chat have the flags of the table that say so, and no
-// others of it.
+// TestSurfacesHaveTheirOptions: gpt next and gpt chat have the flags of the table that say so, and
+// no others of it.
 func TestSurfacesHaveTheirOptions(t *testing.T) {
 	surfaces := map[string]option.Surfaces{"next": option.Next, "chat": option.Chat}
 	root := commands(newApp())

@@ -41,7 +41,8 @@ func TestFlagsOfOtherProgramsAreExplained(t *testing.T) {
 	}
 }
 
-// What is suggested is there, and no flag is in the table that gpt generate has beside what it means.
+// What is suggested is there, and no flag is in the table that gpt generate has beside what it
+// means.
 func TestTheTableOfOtherNames(t *testing.T) {
 	cases.NotShort(t)
 	root := commands(newApp())
@@ -73,7 +74,8 @@ func TestTheTableOfOtherNames(t *testing.T) {
 	}
 }
 
-// Each word of other programs means a command that is there, or is explained, and none is one of ours.
+// Each word of other programs means a command that is there, or is explained, and none is one of
+// ours.
 func TestTheTableOfOtherWords(t *testing.T) {
 	root := commands(newApp())
 	seen := map[string]bool{}

@@ -38,13 +38,15 @@ func newPatch(a *app) *cli.Command {
 		Short: "find where the difference between two texts is made",
 		Args: []cli.Arg{
 			cli.OptionalWord(&c.Clean, "clean", "the text after which the target is likely"),
-			cli.OptionalWord(&c.Corrupted, "corrupted", "one of as many tokens, after which it is not"),
+			cli.OptionalWord(&c.Corrupted, "corrupted",
+				"one of as many tokens, after which it is not"),
 		},
 		Flags: func(f *cli.Flags) {
 			f.Add(&c.Tokens, "--tokens IDS",
 				"token ids in place of a text, twice: 1,2,3 or [1,2,3]")
 			addSpecial(f, &c.Special)
-			f.Add(&c.Target, "--target TOKEN", "the token whose logit is explained (ids with --tokens)")
+			f.Add(&c.Target, "--target TOKEN",
+				"the token whose logit is explained (ids with --tokens)")
 			f.Add(&c.Against, "--against TOKEN",
 				"the token whose logit is subtracted; default: the mean of all logits")
 			f.Add(&c.At, "--at POINT [resid_pre]",
@@ -58,37 +60,6 @@ func newPatch(a *app) *cli.Command {
 			a.flags(f, evaluates|cjkSpaces)
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
-		Long: `
-Activation patching. Of two texts that differ in a word, one makes the model expect the target, the
-other not. gpt patch runs the corrupted text again and again, each time with what the clean text has
-at one place: in one layer at one position, or with --at z in one head of one layer. Where the target
-comes back, the place holds what makes the difference.
-
-The difference is the logit of --target less that of --against, after the last token. The table shows
-how much of it comes back: 1 is the clean text's difference, 0 the corrupted one's. Below 0 the place
-speaks for the other side; above 1 it does more than all others together.
-
---noising goes the other way: it runs the clean text with what the corrupted one has, and the numbers
-are how much is left: 0 where the place is needed. Without it, 1 is where the place is enough.
-
-The two texts must have as many tokens: gpt tokenize shows them. Rows and columns are those that fit
-the terminal. All runs have the bits that they would have alone; what stands before the first
-difference is evaluated once.
-
---json prints one object:
-
-target, against	ids; no against is the mean of all logits
-ids	of the clean text and of the corrupted one
-clean, corrupted	their differences of logits
-share	what the table shows: for each layer a list, of positions or of heads
-hook_resid_pre	the differences of the patched texts, in the same form; or another point's name
-noising	true with --noising
-
-Examples:
-
-  gpt patch --target " dog" --against " cat" "My dog. The" "My cat. The"
-  gpt patch --at z --json --tokens 1,2,3 --tokens 1,4,3 --target 5 --against 6
-  gpt patch --html dog.html --target " dog" "My dog. My" "My cat. My"`,
 	}
 }
 
@@ -126,8 +97,9 @@ func (c *patchCommand) Run(a *app) error {
 	defer release()
 	bar := terminal.NewBar("runs")
 	end := a.ShowBar(bar)
-	t, err := inside.Patch(ctx, m, clean.ids, corrupted.ids, metric, inside.PatchOptions{At: at.Kind,
-		Noising: c.Noising, Progress: func(done, total int) { bar.Set(done, total, "") }})
+	t, err := inside.Patch(ctx, m, clean.ids, corrupted.ids, metric,
+		inside.PatchOptions{At: at.Kind,
+			Noising: c.Noising, Progress: func(done, total int) { bar.Set(done, total, "") }})
 	end()
 	if err != nil {
 		return err
@@ -192,11 +164,13 @@ func unequal(names *tokenNames, clean, corrupted []int) error {
 		}
 		return strings.Join(list, " ")
 	}
-	return usagef("the clean text has %d tokens and the corrupted one %d, want as many: from token %d "+
-		"on, %s and %s", len(clean), len(corrupted), first, say(clean), say(corrupted))
+	return usagef(
+		"the clean text has %d tokens and the corrupted one %d, want as many: from token %d "+
+			"on, %s and %s", len(clean), len(corrupted), first, say(clean), say(corrupted))
 }
 
-func (c *patchCommand) print(a *app, m *model.Model, names *tokenNames, t *inside.PatchTable) error {
+func (c *patchCommand) print(a *app, m *model.Model, names *tokenNames,
+	t *inside.PatchTable) error {
 	if c.Output.JSON {
 		return strictjson.Print(a.stdout, t)
 	}
@@ -218,12 +192,14 @@ func (c *patchCommand) print(a *app, m *model.Model, names *tokenNames, t *insid
 		p := names.picture(a, m, t.IDs[0])
 		p.View, p.Patch = "patch", &pages.Patch{Rows: t.Share, Heads: t.At.PerHead(),
 			About: fmt.Sprintf("The %s is %s after this text, the clean one, and %s after the "+
-				"corrupted one, which has %s. A cell is %s in one place: 1 is the clean difference, 0 "+
-				"the corrupted one.", metric, minus(t.Clean), minus(t.Corrupted), differences(names, t),
+				"corrupted one, which has %s. A cell is %s in one place: 1 is the clean "+
+				"difference, 0 the corrupted one.", metric, minus(t.Clean), minus(t.Corrupted),
+				differences(names, t),
 				into)}
 		return c.Output.Page.write(a, p.Page)
 	}
-	values := show.Wrapped(fmt.Sprintf("%s: %.3f clean, %.3f corrupted", metric, t.Clean, t.Corrupted),
+	values := show.Wrapped(fmt.Sprintf("%s: %.3f clean, %.3f corrupted", metric, t.Clean,
+		t.Corrupted),
 		a.columns())
 	scale := show.Wrapped(into+": 1 is clean, 0 is corrupted", a.columns())
 	_, err := fmt.Fprintf(a.stdout, "%s\n%s\n\n%s", values, scale,
@@ -239,7 +215,8 @@ func differences(names *tokenNames, t *inside.PatchTable) string {
 	const most = 5
 	var list []string
 	for i, id := range t.IDs[1] {
-		other := webparts.Quoted(names.name(id)) + " for " + webparts.Quoted(names.name(t.IDs[0][i]))
+		other := webparts.Quoted(names.name(id)) + " for " +
+			webparts.Quoted(names.name(t.IDs[0][i]))
 		if id != t.IDs[0][i] && !slices.Contains(list, other) {
 			list = append(list, other)
 		}

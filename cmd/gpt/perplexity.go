@@ -1,21 +1,31 @@
 package main
 
-// gpt perplexity: how well a model predicts a text, by one of the published protocols.
+// gpt perplexity and gpt surprise: how well a model predicts a text, and each token of it.
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math"
+	"os"
 	"time"
 
+	"picogpt/cmd/gpt/internal/surprise"
 	"picogpt/cmd/gpt/internal/terminal"
+	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/eval"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
+	"picogpt/internal/lines"
 	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
+	"picogpt/internal/webparts"
 	"picogpt/model"
 )
+
+// gpt perplexity: how well a model predicts a text, by one of the published protocols.
 
 type perplexityCommand struct {
 	protocolText
@@ -46,7 +56,8 @@ func newPerplexity(a *app) *cli.Command {
 		},
 		Run: func(f *cli.Flags) error {
 			if a.asReference() {
-				err := onlyReference(f.Given(), "protocol", "window", "stride", "wikitext", "tokens",
+				err := onlyReference(f.Given(), "protocol", "window", "stride", "wikitext",
+					"tokens",
 					"special", "json", "expect", "tolerance", "model", "adapter", "gelu", "verbose")
 				if err != nil {
 					return err
@@ -54,29 +65,6 @@ func newPerplexity(a *app) *cli.Command {
 			}
 			return c.Run(a)
 		},
-		Long: `
-Prints the perplexity of the files: e to the power of the mean negative log-likelihood of
-their tokens. Several files are measured as one text; with --protocol lm-eval each is a document of
-its own. Data of gzip and zstd are decompressed. Every byte counts, a newline at the end too, but
-for a byte order mark. The number depends on the checkpoint, its number format, the text and the
-protocol, and on nothing else. On a terminal numbers have 6 digits, in a pipe and in JSON all. Ctrl-C
-prints the result so far, marked as partial.
-
-hf	Hugging Face's strided windows: windows advance by --stride, and each token is counted once, but
-	for the first, which nothing precedes. The published numbers are of --stride 1024 and 512, with
-	--wikitext on the raw test file of WikiText-2.
-lm-eval	lm-evaluation-harness's rolling windows: <|endoftext|> stands before each document, and
-	every token is counted. With --wikitext pages are cut apart and detokenized; the published number
-	is the perplexity per word.
-llama.cpp	llama.cpp's chunks, which do not overlap: the second half of each is counted, and there
-	is a standard error. Its own default is --window 512.
-
-Examples:
-
-  gpt perplexity book.txt
-  gpt perplexity --wikitext --stride 512 -m ~/models/gpt2 wiki.test.raw
-  gpt perplexity --protocol lm-eval --json book.txt
-  gpt perplexity book.txt --expect 20.0222    (from 20.02215 to 20.02225)`,
 	}
 }
 
@@ -132,7 +120,8 @@ func (c *perplexityCommand) measure(
 	return a.measure(m, text, o)
 }
 
-// digits is how many digits of a perplexity are printed: 6 for people, −1, which is all, for programs.
+// digits is how many digits of a perplexity are printed: 6 for people, −1, which is all, for
+// programs.
 func (a *app) digits() int {
 	if a.stdout.Terminal {
 		return 6
@@ -176,4 +165,204 @@ func (a *app) measure(m *model.Model, text eval.Text, o eval.Options) (eval.Resu
 			float64(bar.Done())/took.Seconds())
 	}
 	return r, err
+}
+
+// The text of gpt perplexity and gpt compare, and the protocol that cuts it into windows.
+
+// A protocolText is what the flags say of a text that a protocol measures.
+type protocolText struct {
+	Files    []string
+	Protocol string
+	Window   int
+	Stride   int
+	WikiText bool
+	Tokens   *string
+	Special  bool
+}
+
+func (c *protocolText) arg() cli.Arg {
+	return cli.Words(&c.Files, "file",
+		"text files; - is stdin; default: what comes through a pipe")
+}
+
+func (c *protocolText) flags(f *cli.Flags) {
+	f.Add(&c.Protocol, "--protocol NAME [hf]",
+		`how the text is cut and what is counted: hf, lm-eval or llama.cpp, which gpt perplexity
+		--help explains`).
+		OneOf("hf", "lm-eval", "llama.cpp")
+	f.Add(&c.Window, "--window N", "tokens of a window; default: the model's n_positions")
+	f.Add(&c.Stride, "--stride N",
+		"for hf, how many tokens windows advance; default: the window")
+	f.Add(&c.WikiText, "--wikitext",
+		"read the files as raw WikiText, as the protocol's publisher does")
+	f.Add(&c.Tokens, "--tokens IDS",
+		`token ids in place of files: 1,2,3 or [1,2,3], or the name of a file with such ids;
+		- is stdin`)
+	addSpecial(f, &c.Special)
+}
+
+// options are those of the protocol.
+func (c *protocolText) options() (eval.Options, error) {
+	return eval.Options{Protocol: eval.Protocol(c.Protocol), Window: c.Window, Stride: c.Stride},
+		cmp.Or(fault.NotNegative("--window", c.Window), fault.NotNegative("--stride", c.Stride))
+}
+
+// read returns the contents of the files, or of what --tokens names. command is what reads them.
+func (c *protocolText) read(a *app, command string) ([]string, error) {
+	names := c.Files
+	if c.Tokens != nil {
+		switch {
+		case len(names) > 0:
+			return nil, usagef("--tokens and files: want one of them")
+		case c.WikiText:
+			return nil, usagef("--tokens and --wikitext: want one of them")
+		}
+		if _, err := os.Stat(*c.Tokens); err != nil && *c.Tokens != "-" {
+			return []string{*c.Tokens}, nil
+		}
+		names = []string{*c.Tokens}
+	}
+	if len(names) == 0 {
+		if !textio.Readable(a.files.Stdin) {
+			return nil, fault.Hint(usagef("no text"), "give files, or a text through a pipe")
+		}
+		names = []string{"-"}
+	}
+	files := make([]string, len(names))
+	for i, name := range names {
+		text, err := a.files.Text(name, "")
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fault.Hint(err, "to measure a text itself: printf %s TEXT | "+command)
+		}
+		if err != nil {
+			return nil, err
+		}
+		files[i] = text
+	}
+	return files, nil
+}
+
+// text encodes the files, or reads them as ids.
+func (c *protocolText) text(a *app, files []string) (eval.Text, error) {
+	defer a.ShowProgress(func() string { return "tokenizing" })()
+	if c.Tokens != nil {
+		ids, err := textio.ParseIDs(files[0])
+		if err != nil {
+			return eval.Text{}, usagef("--tokens: %w", err)
+		}
+		if t, err := a.openTokenizer(); err == nil {
+			return eval.NewTokens(ids, t), nil
+		}
+		return eval.NewTokens(ids, nil), nil // no tokenizer: words and bytes remain unknown
+	}
+	t, err := a.openTokenizer()
+	if err != nil {
+		return eval.Text{}, err
+	}
+	if c.Special {
+		t = t.WithSpecial()
+	}
+	start := time.Now()
+	text := eval.NewText
+	if c.WikiText {
+		text = eval.NewWikiText
+	}
+	result, err := text(eval.Protocol(c.Protocol), t, files...)
+	a.logf("tokenizing: %s", quote.Duration(time.Since(start)))
+	return result, err
+}
+
+// gpt surprise: how surprising each token of a text is, as a picture.
+
+type surpriseCommand struct {
+	Text  promptSource
+	By    string
+	Page  pageFile
+	BOS   bool
+	Top   int
+	Color string
+	JSON  bool
+}
+
+func newSurprise(a *app) *cli.Command {
+	c := &surpriseCommand{}
+	return &cli.Command{
+		Name: "surprise", Group: "look",
+		Short: "show how surprising each token of a text is",
+		Args:  []cli.Arg{wordsArg(&c.Text.Text)},
+		Flags: func(f *cli.Flags) {
+			c.Text.flags(f)
+			f.Add(&c.By, "--by SCALE [rank]",
+				`what the colours show: rank (how many tokens the model thought likelier) or
+				surprisal (in bits)`).OneOf("rank", "surprisal")
+			c.Page.flags(f)
+			f.Add(&c.JSON, "--json", "print one JSON object, which is that of gpt score --text")
+			f.Add(&c.BOS, "--bos",
+				"put <|endoftext|> before the text, so that its first token has a colour too")
+			f.Add(&c.Top, "--top K",
+				"how many alternatives the page shows for each token; default: 8")
+			addColor(f, &c.Color)
+			a.flags(f, evaluates|cjkSpaces)
+		},
+		Run: func(*cli.Flags) error { return c.Run(a) },
+	}
+}
+
+func (c *surpriseCommand) Run(a *app) error {
+	if err := fault.NotNegative("--top", c.Top); err != nil {
+		return err
+	}
+	if c.JSON && c.Page.HTML != nil {
+		return usagef("--json and --html: want one of them")
+	}
+	if err := c.Page.check(a, &c.Text); err != nil {
+		return err
+	}
+	p, err := c.Text.given(a)
+	if err != nil {
+		return err
+	}
+	t, err := c.Text.tokenizer(a, &p, lines.IDs{Before: " "})
+	if err != nil {
+		return err
+	}
+	picture := surprise.Picture{Model: a.modelName(), By: webparts.Scale(c.By)}
+	picture.Score, err = c.score(a, eval.Request{Tokens: p.ids}, t)
+	if err != nil {
+		return err
+	}
+	return c.draw(a, picture)
+}
+
+// score is the text's score.
+func (c *surpriseCommand) score(a *app, r eval.Request, t eval.Tokenizer) (eval.Scored, error) {
+	m, err := a.openModel()
+	if err != nil {
+		return eval.Scored{}, err
+	}
+	defer m.Close()
+	o := eval.ScoreOptions{BOS: c.BOS}
+	switch {
+	case c.JSON:
+		o.Top = c.Top
+	case c.Page.HTML != nil:
+		o.Top = cmp.Or(c.Top, 8)
+	}
+	defer a.ShowProgress(func() string { return "reading" })()
+	return eval.ScoreOne(context.Background(), m, t, r, o)
+}
+
+func (c *surpriseCommand) draw(a *app, p surprise.Picture) error {
+	if c.Page.HTML != nil {
+		return c.Page.write(a, p.Page)
+	}
+	if c.JSON {
+		record := p.Score.Record()
+		record.Line = 1
+		return strictjson.Print(a.stdout, record)
+	}
+	if a.colored(c.Color) {
+		return p.Terminal(a.stdout.Painted())
+	}
+	return p.Table(a.stdout)
 }

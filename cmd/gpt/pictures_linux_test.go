@@ -1,7 +1,7 @@
 package main
 
-// The pictures of terminals in docs/pictures: commands are run on a terminal again, and what is then
-// on it is compared. With -update they are drawn anew.
+// The pictures of terminals in docs/pictures: commands are run on a terminal again, and what is
+// then on it is compared. With -update they are drawn anew.
 
 import (
 	"os"

@@ -148,8 +148,8 @@ func (s *generateSource) open(a *app) (p prompt, close func(), err error) {
 	return p, func() { text.Close() }, err
 }
 
-// errPromptAndText and errTokensAndText are of words in the arguments that are a part of what a flag
-// should have.
+// errPromptAndText and errTokensAndText are of words in the arguments that are a part of what a
+// flag should have.
 func errPromptAndText() error {
 	return fault.Hint(usagef("--prompt and a text in the arguments: want one of them"),
 		"a prompt of several words goes into quotes: -p \"Once upon a time\"")

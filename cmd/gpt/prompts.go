@@ -48,7 +48,8 @@ func (c *generateCommand) checkPrompts() error {
 		return usagef("--resume: want --prompts FILE with it")
 	case c.Many.Prompts == nil && t.Force && t.Out == nil && c.Receipt.Receipt == nil &&
 		c.Session.Session == nil:
-		return usagef("--force: want --out, --receipt or --session with it, whose file is written over")
+		return usagef(
+			"--force: want --out, --receipt or --session with it, whose file is written over")
 	case c.Many.Prompts == nil:
 		return nil
 	case len(one.Text.Words) > 0 || one.Text.File != nil || one.Prompt != nil || one.Tokens != nil:
@@ -56,7 +57,8 @@ func (c *generateCommand) checkPrompts() error {
 	case c.Search.asked() != "":
 		return usagef("--prompts and %s: want one of them", c.Search.asked())
 	case c.Receipt.Receipt != nil && t.Resume:
-		return usagef("--receipt and --resume: want one of them, because a receipt is of a whole run")
+		return usagef(
+			"--receipt and --resume: want one of them, because a receipt is of a whole run")
 	case c.Output != "auto" && c.Output != "json":
 		return usagef("--prompts and --output %s: want --output json, which is the default here",
 			c.Output)
@@ -74,7 +76,8 @@ func (c *generateCommand) runPrompts(
 	}
 	defer source.Close()
 	if source.Form == "lines" && c.Many.Form.TextField != nil {
-		return fault.Hint(usagef("--text-field: %s has no fields, its lines are prompts", source.Name),
+		return fault.Hint(usagef("--text-field: %s has no fields, its lines are prompts",
+			source.Name),
 			"--input-format says what they are: csv, tsv, jsonl")
 	}
 	if err := a.checkTarget(&c.Many.Target); err != nil {

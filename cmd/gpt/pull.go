@@ -46,51 +46,11 @@ func newPull(a *app) *cli.Command {
 			f.Add(&c.Folder, "--subfolder FOLDER",
 				"the folder of the repository that the checkpoint, or each FILE, is in")
 			f.Add(&c.Verify, "--verify",
-				"check the hashes of the files that are there too; damaged ones are downloaded again")
+				`check the hashes of the files that are there too; damaged ones are downloaded
+				again`)
 			f.Add(&c.JSON, "--json", "print one JSON object, with name and path")
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
-		Long: `
-Downloads a checkpoint from huggingface.co into the cache that Hugging Face's own tools
-use: what Python has pulled is not downloaded again, and Python finds what gpt pulls. After it, -m
-NAME runs the model in every command. The folder of the files is printed.
-
-Of a repository it takes config.json, the weights (model.safetensors, else pytorch_model.bin, else
-the one other checkpoint that gpt reads) and the tokenizer's files. Where there are several, as of
-GGUF, it lists them, and FILE takes one; the path of that file is printed. A config that gpt cannot
-run ends it before the weights come. Of a LoRA adapter it takes adapter_config.json and its tensors,
-and says which model is its base: gpt pull BASE, then gpt --adapter NAME.
-
-Each file is checked against its hash, and appears in the cache when all of it is right. A pull that
-was interrupted, with Ctrl-C or by a crash, continues where it was when it is run again. Files that
-are there already are taken as they are; if the model cannot be opened, or with --verify, they are
-checked, and what is damaged is named and downloaded again.
-
-NAME is OWNER/REPO or gpt2, gpt2-medium, gpt2-large, gpt2-xl, distilgpt2; NAME@REV is another
-revision than main: a branch, a tag, a commit, or refs/pr/22 for a pull request, which anybody may
-have written. NAME:Q8_0 is the GGUF file of several whose name has that part, and --subfolder takes
-the checkpoint in a folder. Names as hf://OWNER/REPO/FILE, and the addresses of the site's pages, are
-understood; -m understands all of these too, for what was pulled.
-
-The environment's variables are those of Hugging Face's tools:
-
-HF_HOME, HF_HUB_CACHE	where the cache is; ~/.cache/huggingface/hub without them
-HF_TOKEN, HF_TOKEN_PATH	the token for private and gated repositories, or its file; without them
-	$HF_HOME/token, which hf auth login writes; it is sent to the hub and to no other host
-HF_ENDPOINT	another hub than https://huggingface.co
-HF_HUB_OFFLINE	1 for no request at all
-HF_HUB_ETAG_TIMEOUT	seconds to wait for an answer (10)
-HF_HUB_DOWNLOAD_TIMEOUT	seconds to wait for the next bytes (10)
-HTTPS_PROXY, NO_PROXY	a proxy, and the hosts that need none
-
-Examples:
-
-  gpt pull gpt2 && gpt -m gpt2 "In a shocking finding,"
-  gpt pull nferruz/ProtGPT2@refs/pr/1
-  gpt pull OWNER/gpt2-gguf gpt2.Q8_0.gguf
-  gpt pull OWNER/gpt2-gguf:Q8_0 && gpt -m OWNER/gpt2-gguf:Q8_0 "The cat"
-  gpt pull OWNER/REPO --subfolder checkpoint-500
-  gpt -m "$(gpt pull distilgpt2)" "The cat"`,
 	}
 }
 
@@ -118,10 +78,11 @@ func (c *pullCommand) print(a *app, path string) error {
 	return err
 }
 
-// offerPull asks, where a person can answer, whether a model is to be pulled that is not here. Where
-// it is not wanted, opening the model says what is wrong. nil is no model.
+// offerPull asks, where a person can answer, whether a model is to be pulled that is not here.
+// Where it is not wanted, opening the model says what is wrong. nil is no model.
 func (a *app) offerPull(name *string) error {
-	if name == nil || a.Terminal() == nil || !terminal.Is(a.files.Stdin) || a.finder.CacheOptions().Offline {
+	if name == nil || a.Terminal() == nil || !terminal.Is(a.files.Stdin) ||
+		a.finder.CacheOptions().Offline {
 		return nil
 	}
 	if _, err := a.finder.Locate(*name); !errors.Is(err, hub.ErrAbsent) {
@@ -202,7 +163,8 @@ func (c *pullCommand) pull(a *app) (path string, err error) {
 // tryPulled opens what was pulled, so that it is known now if it cannot run.
 func (a *app) tryPulled(name hub.Name, path string) {
 	if base, err := checkpoint.AdapterBase(path); err == nil {
-		if _, none := a.finder.OpenAt(path, "", checkpoint.Options{}); errors.Is(none, fs.ErrNotExist) {
+		_, none := a.finder.OpenAt(path, "", checkpoint.Options{})
+		if errors.Is(none, fs.ErrNotExist) {
 			a.adapterPulled(name, base)
 			return
 		}

@@ -3,19 +3,30 @@ package main
 // --engine reference: picoGPT in float64 (package reference) in place of the engine.
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"iter"
 	"maps"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"picogpt/check"
 	"picogpt/check/reference"
 	"picogpt/checkpoint"
 	"picogpt/cmd/gpt/internal/process"
+	"picogpt/cmd/gpt/internal/show"
 	"picogpt/cmd/gpt/internal/terminal"
+	"picogpt/cmd/gpt/internal/textio"
+	"picogpt/decode"
+	"picogpt/eval"
 	"picogpt/internal/fault"
+	"picogpt/internal/option"
 	"picogpt/internal/quote"
+	"picogpt/model"
 	"picogpt/tokenizer"
 	"picogpt/weights"
 	"picogpt/weights/demo"
@@ -110,7 +121,8 @@ func (a *app) openReference(c *checkpoint.Checkpoint) (*reference.Model, error) 
 func (a *app) readReference(
 	ck *checkpoint.Checkpoint, least int64, note string,
 ) (*reference.Model, string, error) {
-	// Matrices are garbage as soon as they are used. They must not take as much again as the weights.
+	// Matrices are garbage as soon as they are used. They must not take as much again as the
+	// weights.
 	a.garbage = debug.SetGCPercent(10)
 	bar := terminal.NewByteBar("loading " + a.modelName() + " as float64")
 	defer a.ShowBar(bar)()
@@ -149,4 +161,334 @@ func (w *referenceWork) watch(m *reference.Model) {
 // begin says what the next pass is.
 func (w *referenceWork) begin(what string, tokens int) {
 	w.what, w.done, w.pass = what, w.done+w.pass, tokens
+}
+
+// gpt generate --engine reference: decode's streams over the logits of package reference.
+
+// referenceDoes are the flags that go with --engine reference: those of sampling whose texts need
+// no tokenizer of the engine's, and those of the prompt, the end and the output.
+func (c *generateCommand) referenceDoes() []string {
+	does := []string{"file", "prompt", "tokens", "special", "model", "adapter", "gelu", "verbose",
+		"output", "json", "out", "force", "no-display-prompt", "samples", "max-tokens", "overflow",
+		"stop", "keep-stop", "eos", "min-tokens", "length-decay", "logprobs", "raw-control-chars"}
+	for _, o := range option.Of(&c.Params) {
+		name := o.Flag.Name
+		if name != "guidance" && name != "negative" && name != "logit-bias" &&
+			name != "sequence-bias" && !strings.HasPrefix(name, "dry-") {
+			does = append(does, name)
+		}
+	}
+	return does
+}
+
+// runReference writes the texts of a prompt.
+func (c *generateCommand) runReference(a *app, o decode.Options) error {
+	ck, err := a.open()
+	if err != nil {
+		return err
+	}
+	p, closePrompt, err := c.Prompt.open(a)
+	if err != nil {
+		return err
+	}
+	defer closePrompt()
+	text, err := c.encodeReference(a, &p, &o)
+	if err != nil {
+		return err
+	}
+	if err := show.CheckIDs(ck.Config, p.ids); err != nil {
+		return err
+	}
+	first, err := decode.NewDetached(ck.Config, p.ids, o) // its errors come before the weights
+	if err != nil {
+		return overflowHint(err)
+	}
+	a.chooses = true
+	w := &referenceWork{bar: terminal.NewShareBar("reading")}
+	most := c.newTokens(ck.Config.Positions, first)
+	for i := range most {
+		w.total += max(1, c.Samples) * (len(first.Context()) + i)
+	}
+	if c.MaxTokens == 0 { // which takes hours for a large model
+		long := fmt.Sprintf("have %s, whose passes read %d in all", quote.Count(most, "token"),
+			w.total)
+		if o.Overflow == decode.OverflowSlide {
+			long = "have no end"
+		}
+		a.Notef("--engine reference: without -n N the text may %s", long)
+	}
+	m, err := a.openReference(ck)
+	if err != nil {
+		return err
+	}
+	w.watch(m)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	_, err = c.write(a, text, p, o, c.Search.newScores(), w.bar, cancel,
+		referenceTexts(ctx, m, ck.Config, p.ids, max(1, c.Samples), o, w))
+	return err
+}
+
+// newTokens is how many tokens a text has at most, those of one context where there is no end.
+func (c *generateCommand) newTokens(positions int, first *decode.Stream) int {
+	if c.MaxTokens > 0 {
+		return c.MaxTokens
+	}
+	return positions - len(first.Context()) + 1
+}
+
+// encodeReference reads the prompt, and gives o its vocabulary. The decoder is nil where there are
+// only ids.
+func (c *generateCommand) encodeReference(
+	a *app, p *prompt, o *decode.Options,
+) (decoder, error) {
+	e, err := a.referenceEncoder()
+	switch {
+	case err == nil:
+		o.Vocabulary = newReferenceVocabulary(e)
+	case p.asText || c.Output == "text" || len(o.Stop) > 0:
+		return nil, err
+	default: // the ids that may be drawn are the engine's
+		ck, err := a.open()
+		if err != nil {
+			return nil, err
+		}
+		if size, gaps, err := ck.Vocabulary(); err == nil {
+			o.Vocabulary = decode.OnlyIDs(size, gaps)
+		}
+		return nil, nil
+	}
+	if p.asText {
+		const most = 1 << 20 // its time is quadratic in places
+		if p.text, err = textio.Whole(io.LimitReader(p.source, most+1)); err != nil {
+			return nil, err
+		}
+		if len(p.text) > most {
+			return nil, errors.New(
+				"prompt: more than 1 MiB, want at most that with --engine reference")
+		}
+		if c.Prompt.Special {
+			e = e.WithSpecial()
+		}
+		if p.ids, err = e.Encode(p.text); err != nil {
+			return nil, err
+		}
+	}
+	return e, nil
+}
+
+// referenceTexts are the tokens of n texts that follow a prompt, text after text.
+func referenceTexts(
+	ctx context.Context, m *reference.Model, config model.Config, prompt []int, n int,
+	o decode.Options, w *referenceWork,
+) iter.Seq2[decode.Token, error] {
+	return func(yield func(decode.Token, error) bool) {
+		logits := make([]float32, m.HParams.Vocab)
+		for i := range n {
+			own := o
+			own.Seed += uint64(i)
+			st, err := decode.NewDetached(config, prompt, own)
+			if err != nil {
+				yield(decode.Token{}, err)
+				return
+			}
+			for k := 1; !st.Done(); k++ {
+				context := st.Context()
+				w.begin(fmt.Sprintf("token %d", k), len(context))
+				all, err := m.Logits(ctx, context) // [n_seq, n_vocab]
+				if err != nil {
+					yield(decode.Token{}, err)
+					return
+				}
+				for id, v := range all.Row(len(context) - 1) {
+					logits[id] = float32(v)
+				}
+				t, err := st.Push(logits)
+				t.Sample = i
+				if !yield(t, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// A referenceVocabulary gives streams the reference's bytes.
+type referenceVocabulary struct {
+	*reference.Encoder
+	size int
+	gaps []int
+}
+
+func newReferenceVocabulary(e *reference.Encoder) referenceVocabulary {
+	ids := e.IDs()
+	v := referenceVocabulary{Encoder: e, size: ids[len(ids)-1] + 1}
+	for id := range v.size {
+		if _, has := slices.BinarySearch(ids, id); !has {
+			v.gaps = append(v.gaps, id)
+		}
+	}
+	return v
+}
+
+// Size and Gaps are decode.Vocabulary's.
+func (v referenceVocabulary) Size() int   { return v.size }
+func (v referenceVocabulary) Gaps() []int { return v.gaps }
+
+// Text returns the bytes of one id.
+func (v referenceVocabulary) Text(id int) (string, error) { return v.Decode([]int{id}) }
+
+// NewDecoder returns a decoder, for which the bytes of each id are certain at once.
+func (v referenceVocabulary) NewDecoder([]int) tokenizer.Decoder { return referenceDecoder{v} }
+
+type referenceDecoder struct{ referenceVocabulary }
+
+func (d referenceDecoder) Push(id int) (string, error) { return d.Text(id) }
+func (d referenceDecoder) Flush() string               { return "" }
+func (d referenceDecoder) Fork() tokenizer.Decoder     { return d }
+
+// gpt logits and gpt perplexity with --engine reference.
+
+// runReference prints the reference's logits, in float64.
+func (c *logitsCommand) runReference(a *app) error {
+	if err := fault.NotNegative("--top", c.Top); err != nil {
+		return err
+	}
+	p, err := c.Prompt.given(a)
+	if err != nil {
+		return err
+	}
+	if len(p.ids) == 0 && !p.asText {
+		return usagef("--tokens: want at least one id, found none")
+	}
+	ck, err := a.open()
+	if err != nil {
+		return err
+	}
+	w := show.Logits{Top: c.Top, Tokenizer: noTexts{}}
+	if p.asText || c.Top > 0 {
+		e, err := a.referenceIDs(&p, c.Prompt.Special, ck.Config.Positions)
+		if err != nil {
+			return err
+		}
+		if e != nil {
+			w.Tokenizer = newReferenceVocabulary(e)
+		}
+	}
+	if err := show.CheckTokens(ck.Config, p.ids); err != nil {
+		return err
+	}
+	m, err := a.openReference(ck)
+	if err != nil {
+		return err
+	}
+	work := &referenceWork{bar: terminal.NewShareBar("reading"), total: len(p.ids)}
+	work.begin("reading", len(p.ids))
+	work.watch(m)
+	end := a.ShowBar(work.bar)
+	logits, err := m.Logits(context.Background(), p.ids) // Ctrl-C ends the process
+	end()
+	if err != nil {
+		return err
+	}
+	rows := func(yield func([]float64, error) bool) {
+		for i := range p.ids {
+			if (c.Positions == "all" || i == len(p.ids)-1) && !yield(logits.Row(i), nil) {
+				return
+			}
+		}
+	}
+	return w.WriteReference(a.stdout, p.ids, rows, c.Positions == "all")
+}
+
+// noTexts is the vocabulary of a model that has only ids.
+type noTexts struct{}
+
+func (noTexts) Text(int) (string, error) { return "", nil }
+
+// measureReference measures the files by Hugging Face's protocol.
+func (c *perplexityCommand) measureReference(
+	a *app, files []string, o eval.Options,
+) (r eval.Result, err error) {
+	if o.Protocol != eval.HF {
+		return r, usagef("--protocol %s: want hf with --engine reference", o.Protocol)
+	}
+	ck, err := a.open()
+	if err != nil {
+		return r, err
+	}
+	text, err := c.referenceText(a, files)
+	if err != nil {
+		return r, err
+	}
+	total, err := eval.NewTotal(o, ck.Config)
+	if err != nil {
+		return r, err
+	}
+	d := text.Documents[0]
+	if err := show.CheckIDs(ck.Config, d.Tokens); err != nil {
+		return r, err
+	}
+	measured := eval.Measured{Tokens: len(d.Tokens), Words: d.Words, Bytes: d.Bytes}
+	enough := *total
+	enough.Add(&measured)
+	if _, err := enough.Result(); err != nil { // before anything is loaded
+		return r, err
+	}
+	m, err := a.openReference(ck)
+	if err != nil {
+		return r, err
+	}
+	score, interrupted := a.scoreReference(m, d.Tokens, o)
+	measured.Windows, measured.Scored = []float64{score.NLL * float64(score.Scored)}, score.Scored
+	total.Add(&measured)
+	r, err = total.Result()
+	r.SHA256, r.DType, r.Partial = text.SHA256, "f64 by --engine reference", interrupted != nil
+	return r, fault.First(interrupted, err)
+}
+
+// referenceText encodes the files, or reads them as ids.
+func (c *perplexityCommand) referenceText(a *app, files []string) (eval.Text, error) {
+	defer a.ShowProgress(func() string { return "tokenizing" })()
+	if c.Tokens != nil {
+		ids, err := textio.ParseIDs(files[0])
+		if err != nil {
+			return eval.Text{}, usagef("--tokens: %w", err)
+		}
+		return eval.NewTokens(ids, nil), nil
+	}
+	e, err := a.referenceEncoder()
+	if err != nil {
+		return eval.Text{}, err
+	}
+	if c.Special {
+		e = e.WithSpecial()
+	}
+	if c.WikiText {
+		return eval.NewWikiText(eval.HF, e, files...)
+	}
+	return eval.NewText(eval.HF, e, files...)
+}
+
+// scoreReference scores tokens with a progress bar. Ctrl-C ends it early.
+func (a *app) scoreReference(
+	m *reference.Model, ids []int, o eval.Options,
+) (reference.Score, error) {
+	ctx, release := a.Graceful()
+	defer release()
+	stride := o.Stride
+	if stride == 0 {
+		stride = o.Window
+	}
+	if stride == 0 {
+		stride = m.HParams.Positions
+	}
+	w := &referenceWork{bar: terminal.NewShareBar("scoring"), total: len(ids)}
+	w.begin("scoring", min(len(ids), stride))
+	w.watch(m)
+	defer a.ShowBar(w.bar)()
+	s, err := m.Perplexity(ctx, ids, o.Window, o.Stride, func(tokens int, so reference.Score) {
+		w.begin(fmt.Sprintf("perplexity %.4f", so.Perplexity()), min(stride, len(ids)-tokens))
+	})
+	return s, err
 }

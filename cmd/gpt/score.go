@@ -62,64 +62,6 @@ func newScore(a *app) *cli.Command {
 			a.flags(f, evaluates|edited|cjkSpaces)
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
-		Long: `
-Prints an object for each text of the input, in order. The input is one of
-
-lines	a text on each line, in UTF-8
-jsonl	an object on each line, with text, or with context and continuation, or with tokens
-	(ids, which need no tokenizer)
-csv, tsv	a table whose first line names the columns: text, or context and continuation. Fields
-	may be quoted, as RFC 4180 has it, and then hold line feeds
-
-plain or compressed by gzip or zstd, with or without a byte order mark. What its first bytes show to
-be binary, or one JSON array, is refused; --input lines scores the lines of anything, as they stand.
---text-field names another field or column to read. An object
-of the output has
-
-line	the line on which the text begins, from 1
-id	the id of the input's object, if it has one
-tokens	the ids
-text	the text that was scored
-offsets	where each token begins and ends in text
-logprobs	the natural logarithm of the probability of each token
-ranks	how many tokens the model thought likelier
-entropies	of the prediction of each token, in nats
-sum_logprob	the sum of logprobs
-mean_logprob	their mean
-greedy	whether each token is the likeliest
-context_dropped	how many tokens of the context did not fit
-top	with --top K, the K likeliest tokens in place of each
-
-Nothing precedes the first token of a text, so its numbers are null, unless --bos is given. --fields
-writes only the fields that it names. --keep adds the fields of the input, as they stand; one that
-has the name of a field of the output gives way.
-
-Of a context and a continuation the continuation is scored. As in lm-evaluation-harness, white space
-at the end of the context is moved to the continuation; its tokens are those of both texts together,
-without as many as the context has alone. A context that is too long loses its beginning, and
-<|endoftext|> takes the place of an empty one. A text that is longer than the model's context is
-scored in windows that advance by half the context.
-
-A text that cannot be scored gives an object with line and error, and a message on stderr; the exit
-status is then 1. Empty lines are skipped, but where lines are texts. Each text is answered without
-waiting for the next one.
-
---summary prints one object in place of those of the texts, which --out still writes: lines (texts,
-scored and in error together), errors, tokens (that have a log-probability), sum_logprob, perplexity
-and digest. Two runs have the same digest if they scored texts of the same ids and tokens with the
-same bits, in whatever order and form; go doc eval.Digest says how it is made.
-
-With --out FILE, FILE.resume remembers the model, the options and how much of the input is answered.
---resume continues after that, however the earlier run ended, and refuses another model, other
-options, and an input whose answered lines were changed; new lines may follow them. The file ends as
-an uninterrupted run would leave it.
-
-Examples:
-
-  gpt score --text "The cat sat on the mat."
-  gpt score < sentences.txt | jq .mean_logprob
-  gpt score reviews.csv.gz --text-field review --fields mean_logprob --keep
-  gpt score pairs.jsonl -o scores.jsonl --resume`,
 	}
 }
 

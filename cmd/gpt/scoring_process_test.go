@@ -28,8 +28,8 @@ func TestCtrlCPrintsThePartialPerplexity(t *testing.T) {
 	if err := os.WriteFile(file, bytes.Repeat([]byte("Once upon a time there was a cat. "), 1<<14), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	// The first windows may take their time on a busy machine: what was interrupted too early is tried
-	// again.
+	// The first windows may take their time on a busy machine: what was interrupted too early is
+	// tried again.
 	for wait := 200 * time.Millisecond; wait < 20*time.Second; wait *= 2 {
 		cmd, stdout, _ := started(t, "perplexity", "--json", "--batch", "1", "--threads", "1", file)
 		time.Sleep(wait)

@@ -114,8 +114,8 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	ended(ts, neg, args[0], args[1:])
 }
 
-// refused STATUS gpt ARG... runs gpt, which must end with that status, print nothing on stdout, and on
-// stderr one line that says why and at most one hint.
+// refused STATUS gpt ARG... runs gpt, which must end with that status, print nothing on stdout, and
+// on stderr one line that says why and at most one hint.
 func refused(ts *testscript.TestScript, neg bool, args []string) {
 	stdout, stderr := ended(ts, neg, args[0], args[1:])
 	if stdout != "" {
@@ -186,8 +186,8 @@ func input(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Value(scriptGPTKey{}).(*scriptGPT).stdin = ts.ReadFile(args[0])
 }
 
-// variables returns the names of the variables that an environment and the scripts of a folder have,
-// and an error if one of those gives gpt a stdin that it does not get.
+// variables returns the names of the variables that an environment and the scripts of a folder
+// have, and an error if one of those gives gpt a stdin that it does not get.
 func variables(dir string, environment []string) ([]string, error) {
 	names := map[string]bool{"HF_HOME": true, "HF_ENDPOINT": true} // of the command hub
 	for _, variable := range environment {

@@ -51,23 +51,23 @@ func newServe(a *app) *cli.Command {
 			f.Add(&c.Host, "--host HOST", "the host of --addr alone: 0.0.0.0 is every network's")
 			f.Add(&c.Port, "--port PORT", "the port of --addr alone")
 			f.Add(&c.Metrics, "--metrics-addr HOST:PORT",
-				`serve /metrics on this address too, without a key and nothing else: for Prometheus, on
-				a network that clients do not reach`)
+				`serve /metrics on this address too, without a key and nothing else: for Prometheus,
+				on a network that clients do not reach`)
 			f.Add(&c.ModelName, "--model-name NAME",
-				`the model's id in requests, or one of several, of which answers have the first; default:
-				the name of the checkpoint's folder, or demo`)
+				`the model's id in requests, or one of several, of which answers have the first;
+				default: the name of the checkpoint's folder, or demo`)
 			f.Add(&c.Template, "--template NAME|FILE",
 				`answer /v1/chat/completions, with this around each message of a user, as gpt chat
 				has it: dialogpt, or a file in the syntax of Go's text/template; those of the system
 				and of developers are lines of their own, or the template has .Role; default: refuse
 				chats`)
 			f.Add(&c.Pooling, "--pooling HOW [mean]",
-				`how /v1/embeddings makes one vector of those of a text's tokens: mean, weighted (the
-				mean with weights 1, 2, 3, …), or last for that of the last token`).
+				`how /v1/embeddings makes one vector of those of a text's tokens: mean, weighted
+				(the mean with weights 1, 2, 3, …), or last for that of the last token`).
 				OneOf("mean", "weighted", "last")
 			f.Add(&c.Steer, "--steer NAME=FILE[:SCALE][@LAYERS]",
-				`a control vector (gpt steer makes one) that requests may name in the field steer; SCALE
-				multiplies theirs; may be repeated`)
+				`a control vector (gpt steer makes one) that requests may name in the field steer;
+				SCALE multiplies theirs; may be repeated`)
 			f.Add(&c.Inside, "--inside HOW [on]",
 				`on: requests may ask what the model computes for a token, and edit it: /inside, the
 				field edits, and a panel of the page; off: they are refused`).OneOf("on", "off")
@@ -80,64 +80,8 @@ func newServe(a *app) *cli.Command {
 			c.Much.flags(f)
 			a.flags(f, evaluates|cjkSpaces)
 		},
-		Run: func(*cli.Flags) error { return c.Run(a) },
-		Long: `
-Answers requests as OpenAI's completions API does, for any client of it: curl, the OpenAI
-libraries, lm-evaluation-harness, LangChain. At / there is a page to try the model on. Requests
-share one batch: many at once cost little more than one.
-
-A request with a seed is answered with the same text, whatever else the server does, and with the
-text of gpt for the same options: {"prompt": P, "max_tokens": N, "temperature": T, "seed": S} is
-gpt --special -n N --temp T --top-k 0 --seed S P. Choice j of n has the seed S+j. Without a seed
-the server draws one; the header X-Seed tells it. Seeds are whole numbers from -2^63 to 2^64-1, more
-than OpenAI's; a negative one is its two's complement.
-
-/v1/completions	string, strings, ids or lists of ids; n, best_of, echo, logprobs, stop, logit_bias,
-	penalties, stream; also top_k, min_p, repetition_penalty, min_tokens, ignore_eos,
-	stop_token_ids, bad_words, structured_outputs, json_open; allowed_token_ids, guidance_scale,
-	negative_prompt, prompt_logprobs, truncate_prompt_tokens, include_stop_str_in_output,
-	skip_special_tokens; ` +
-			manyFields() + `; use_beam_search with n or best_of beams, at most --max-streams,
-	length_penalty, early_stopping, and no sampling without a temperature; llama.cpp's n_probs,
-	repeat_penalty, repeat_last_n; steer, a list of control vectors of --steer, each
-	{"name": NAME, "scale": 1}; edits, a list of changes inside of the model, such as
-	{"at": "blocks.3.attn.hook_z", "head": 1, "op": "set", "values": [0]}
-/v1/models	the one model, under each --model-name
-/v1/embeddings	vectors of texts, made as --pooling says
-/classify	labels of texts, with vLLM's fields, where the checkpoint has a classifier's head
-/v1/chat/completions	conversations, with --template; roles system, developer, user, assistant
-/inside	what the model computes for a token of a text: where heads look, what each layer would
-	predict, which parts add up to a logit; from the processor, not a GPU
-/version	the version of gpt
-/tokenize, /detokenize, /tokenizer_info	text to ids and back
-/health, /ready	whether the process lives, and whether it takes requests
-/metrics	numbers for Prometheus; with --metrics-addr without the key, on another port
-
-Fields that it does not know are ignored, and named in the header X-Ignored-Fields; in a request
-without a prompt they are errors, and so are always those of other servers that decide what an
-answer is, such as tool_choice required, grammar, lora, n_predict, chat_template. /tokenize takes at most 1 MiB of text. The queue is bounded, in
-texts and in time: a request that finds it full, or would wait for longer than --max-wait, gets status
-429, which clients answer by trying again after the seconds in Retry-After; of the client with most
-texts, the newest makes room for clients that have none. A stream that waits has its headers and a
-comment after three seconds. A client that goes away ends its texts.
-
-/health is 200 from the start; /ready, and all else, is 503 until the model is loaded. SIGTERM and
-Ctrl-C make /ready 503 at once; requests are answered for --grace more, then no new ones; what is
-being written comes to its end, for at most --drain. Texts that are left get an error, for which
-streams have a second. The status is then 0. A second signal, and one before the model is loaded, ends
-the program at once, with status 143, or 130 for Ctrl-C.
-
-On 127.0.0.1 only this machine can ask. For others, listen on --addr 0.0.0.0:8080, with a key and
-with TLS or behind a proxy. A key in $GPT_API_KEY is not seen in the list of processes.
-
-Examples:
-
-  gpt serve
-  curl 127.0.0.1:8080/v1/completions -d '{"prompt":"Once upon a time","seed":1}'
-  curl -N 127.0.0.1:8080/v1/completions -d '{"prompt": "Lily", "stream": true}'
-  gpt serve -m ~/models/gpt2 --dtype q8 --cache-bytes 2GB
-  GPT_API_KEY=$(cat key) gpt serve --addr 0.0.0.0:8080
-  OPENAI_BASE_URL=http://127.0.0.1:8080/v1 OPENAI_API_KEY=none python3 client.py`,
+		Run:  func(*cli.Flags) error { return c.Run(a) },
+		Long: strings.Replace(helpText("serve"), "{FIELDS}", manyFields(), 1),
 	}
 }
 
@@ -161,8 +105,8 @@ func (w *whoFlags) flags(f *cli.Flags) {
 		`a request must have this key, or one of several, but on /health and /ready; default:
 		$GPT_API_KEY, or none`)
 	f.Add(&w.APIKeyFile, "--api-key-file FILE",
-		`a name and a key a line; # begins a comment. Each name has its turns and its share. The file
-		is read again when it changes, and texts of keys that are gone end`)
+		`a name and a key a line; # begins a comment. Each name has its turns and its share. The
+		file is read again when it changes, and texts of keys that are gone end`)
 	f.Add(&w.TrustedProxy, "--trusted-proxy CIDR",
 		`behind proxies of this network, such as 10.0.0.0/8, the client is the last address of
 		X-Forwarded-For outside it; the flag may be repeated`)
@@ -172,8 +116,8 @@ func (w *whoFlags) flags(f *cli.Flags) {
 	f.Add(&w.AllowHost, "--allow-host NAME",
 		"on a loopback address, take requests for this host name too: a proxy's on this machine")
 	f.Add(&w.CacheShare, "--cache-share WHO [key]",
-		`who shares prompts that are evaluated already, and can find out by the time of an answer what
-		others have asked: key, client or all; key without keys is client, or all on a loopback
+		`who shares prompts that are evaluated already, and can find out by the time of an answer
+		what others have asked: key, client or all; key without keys is client, or all on a loopback
 		address`).OneOf(serve.ShareKey, serve.ShareClient, serve.ShareAll)
 	f.Add(&w.TLSCert, "--tls-cert FILE", "serve HTTPS with this certificate, and --tls-key")
 	f.Add(&w.TLSKey, "--tls-key FILE", "the private key of --tls-cert")
@@ -196,18 +140,20 @@ type muchFlags struct {
 func (m *muchFlags) flags(f *cli.Flags) {
 	f.Add(&m.MaxStreams, "--max-streams N [16]", "texts that are written side by side; others wait")
 	f.Add(&m.MaxDelay, "--max-delay TIME [100ms]",
-		"how long a token may wait while prompts of others are read; long prompts are read in parts")
+		`how long a token may wait while prompts of others are read; long prompts are read in
+		parts`)
 	f.Add(&m.MaxQueue, "--max-queue N [256]",
 		"texts that wait at most; further requests get status 429")
 	f.Add(&m.MaxWait, "--max-wait TIME [30s]",
-		`how long a text may have to wait for its first token, by the tokens before it and those that
-		were written a second lately; more get status 429, and Retry-After says when to come; 0 is no
-		bound`)
+		`how long a text may have to wait for its first token, by the tokens before it and those
+		that were written a second lately; more get status 429, and Retry-After says when to come; 0
+		is no bound`)
 	f.Add(&m.MaxPrompts, "--max-prompts N [1024]", "prompts of one request at most")
 	f.Add(&m.MaxN, "--max-n N [128]", "n and best_of of a request at most")
 	m.MaxBody = -1
 	f.Add(&m.MaxBody, "--max-body SIZE",
-		"bytes of a request at most; default: 7 KiB for each token of the context, and at least 1 MiB")
+		`bytes of a request at most; default: 7 KiB for each token of the context, and at least
+		1 MiB`)
 	f.Add(&m.Timeout, "--timeout TIME [10m]", "time of an answer at most; 0 is none")
 	f.Add(&m.Grace, "--grace TIME [0s]",
 		`after SIGTERM, time in which requests are still answered, while /ready is 503: until
@@ -372,8 +318,9 @@ func (c *serveCommand) options(a *app) (serve.Options, error) {
 		Keys: who.APIKey, Origins: who.CORSOrigin, Hosts: who.AllowHost,
 		CacheShare: who.CacheShare,
 		MaxQueue:   much.MaxQueue, MaxPrompts: much.MaxPrompts, MaxN: much.MaxN,
-		MaxWait: much.MaxWait, Timeout: much.Timeout, Pooling: c.Pooling, NoInside: c.Inside == "off",
-		Batcher: batch.Options{MaxStreams: much.MaxStreams, MaxDelay: much.MaxDelay},
+		MaxWait: much.MaxWait, Timeout: much.Timeout, Pooling: c.Pooling,
+		NoInside: c.Inside == "off",
+		Batcher:  batch.Options{MaxStreams: much.MaxStreams, MaxDelay: much.MaxDelay},
 	}
 	if key := os.Getenv("GPT_API_KEY"); key != "" && len(o.Keys) == 0 && who.APIKeyFile == nil {
 		o.Keys = []string{key}
@@ -419,8 +366,9 @@ func (c *serveCommand) options(a *app) (serve.Options, error) {
 	}
 	for _, origin := range o.Origins {
 		if !isOrigin(origin) {
-			return o, usagef("--cors-origin %s: want an origin as https://example.org, null or *, and "+
-				"nothing after the host and the port", quoteShort(origin))
+			return o, usagef(
+				"--cors-origin %s: want an origin as https://example.org, null or *, and "+
+					"nothing after the host and the port", quoteShort(origin))
 		}
 	}
 	if err := cmp.Or(fault.NoneEmpty("--model-name", c.ModelName),
@@ -486,7 +434,8 @@ func (c *serveCommand) name(a *app) string {
 func manyFields() string {
 	var names []string
 	for _, o := range option.Of(new(decode.Options)) {
-		if g := o.Flag.Group; o.Field.Name != "" && (g == option.Filters || g == option.Repetition) {
+		if g := o.Flag.Group; o.Field.Name != "" &&
+			(g == option.Filters || g == option.Repetition) {
 			names = append(names, o.Field.Name)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"os"
 
 	"picogpt/cmd/gpt/internal/sessionfile"
@@ -25,9 +24,10 @@ type sessionFlag struct {
 	Session  *string
 	ReadOnly bool
 
-	file *sessionfile.File // nil: none
-	last *decode.Token     // that came
-	held int               // tokens of the prompt that the file had
+	file  *sessionfile.File // nil: none
+	begun bool              // a token came
+	last  decode.Token      // the last that came
+	held  int               // tokens of the prompt that the file had
 }
 
 func (s *sessionFlag) flags(f *cli.Flags) {
@@ -79,7 +79,8 @@ func (s *sessionFlag) open(
 	held, says, problem, err := s.file.Restore(context.Background(), m)
 	end()
 	if err == nil && says != nil && len(says.Note) > 0 && !s.ReadOnly && !s.file.Force {
-		err = fault.Hint(fmt.Errorf("%s: a conversation of gpt chat, which would be lost", s.file.Path),
+		err = fault.Hint(fmt.Errorf("%s: a conversation of gpt chat, which would be lost",
+			s.file.Path),
 			"--session-read-only begins with it and leaves it as it is, --force replaces it")
 	}
 	if err != nil {
@@ -94,29 +95,10 @@ func (s *sessionFlag) open(
 	return held, prompt[s.held:], nil
 }
 
-// keep remembers the last of the tokens.
-func (s *sessionFlag) keep(
-	tokens iter.Seq2[decode.Token, error],
-) iter.Seq2[decode.Token, error] {
-	if s.file == nil {
-		return tokens
-	}
-	return func(yield func(decode.Token, error) bool) {
-		for t, err := range tokens {
-			if err == nil {
-				s.last = &t
-			}
-			if !yield(t, err) {
-				return
-			}
-		}
-	}
-}
-
 // save writes the session of a text that has begun, also if it was stopped. The last token of a
 // text that ended by its length is a part of it, and not evaluated yet.
 func (s *sessionFlag) save(a *app, held *model.Session) error {
-	if s.file == nil || s.ReadOnly || s.last == nil {
+	if s.file == nil || s.ReadOnly || !s.begun {
 		return nil
 	}
 	defer a.ShowProgress(func() string { return "writing " + s.file.Path })()

@@ -43,8 +43,8 @@ func newSteer(a *app) *cli.Command {
 			c.Form.flags(f, "--input, --input-format")
 			addSpecial(f, &c.Special)
 			f.Add(&c.Method, "--method HOW [mean]",
-				`mean: the difference of the means; pca: the first principal component of the differences
-				of pairs`).OneOf("mean", "pca")
+				`mean: the difference of the means; pca: the first principal component of the
+				differences of pairs`).OneOf("mean", "pca")
 			f.Add(&c.Batch, "--batch N",
 				"how many prompts run together, which changes no bit; default: chosen for speed")
 			f.Add(&c.Out, "-o, --out FILE", "the control vector: GGUF, as llama.cpp reads it")
@@ -53,32 +53,6 @@ func newSteer(a *app) *cli.Command {
 			a.flags(f, evaluates|cjkSpaces)
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
-		Long: `
-A control vector is a direction for each layer. Added to what flows from layer to layer, the residual
-stream, it makes a model write more of something: gpt --steer FILE:SCALE adds it, in gpt serve each
-request chooses. It needs no training, only prompts with the thing and prompts without it. Those that
-differ in nothing else work best: the same sentences, happy and sad. A dozen of each may do, a
-hundred do better.
-
-Each prompt is evaluated, and what the model has for its last token after each layer is taken. Layers
-count from 0, and the first has no direction, as in llama.cpp. --method mean is the mean of the
-positive ones less that of the negative ones: scale 1 is as far as the two kinds are apart. --method
-pca takes line i of both files as a pair, and finds the direction along which the pairs' differences
-differ most, as repeng's pca_diff. Its length is 1, so that it wants a larger scale.
-
-The table says for each layer how long its direction is, and how long the stream is that it is added
-to: a scale that makes the direction as long as the stream leaves little of what the model had to
-say; begin with a tenth, in the layers of the middle (--steer FILE:SCALE@4-8). A negative scale makes
-the model write less of it.
-
-The numbers do not depend on the batch, the threads or the machine.
-
-Examples:
-
-  gpt steer --positive happy.txt --negative sad.txt -o happy.gguf
-  gpt --steer happy.gguf:0.3 --temp 0 "One day, a girl"
-  gpt --steer happy.gguf:-0.2@2-3 --steer formal.gguf:0.1 "Dear"
-  gpt serve --steer happy=happy.gguf`,
 	}
 }
 
@@ -96,7 +70,8 @@ func (c *steerCommand) Run(a *app) error {
 		return err
 	}
 	defer negative.Close()
-	if err := outfile.FlagError("--out", outfile.Check(*c.Out, a.writing(c.Force, outfile.GGUF))); err != nil {
+	if err := outfile.FlagError("--out",
+		outfile.Check(*c.Out, a.writing(c.Force, outfile.GGUF))); err != nil {
 		return err
 	}
 	t, err := a.openTokenizer()
@@ -139,7 +114,8 @@ func (c *steerCommand) Run(a *app) error {
 func (c *steerCommand) check(a *app) error {
 	switch {
 	case c.Positive == nil || c.Negative == nil:
-		return fault.Hint(usagef("want --positive FILE and --negative FILE"), "gpt steer --help says how")
+		return fault.Hint(usagef("want --positive FILE and --negative FILE"),
+			"gpt steer --help says how")
 	case *c.Positive == "-" && *c.Negative == "-":
 		return usagef("--positive - and --negative -: want stdin for one of them")
 	case c.Out == nil:
@@ -189,9 +165,10 @@ func (l *promptList) read() error {
 
 // write writes the vector, and prints the table.
 func (c *steerCommand) write(ctx context.Context, a *app, made steer.Made) error {
-	err := outfile.WriteFile(ctx, *c.Out, a.writing(c.Force, outfile.GGUF), func(w io.Writer) error {
-		return made.Vector.Write(w, "gpt2")
-	})
+	err := outfile.WriteFile(ctx, *c.Out, a.writing(c.Force, outfile.GGUF),
+		func(w io.Writer) error {
+			return made.Vector.Write(w, "gpt2")
+		})
 	if err != nil || outfile.IsStream(*c.Out) {
 		return outfile.FlagError("--out", err)
 	}

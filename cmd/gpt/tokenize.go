@@ -28,7 +28,8 @@ func newTokenize(a *app) *cli.Command {
 			fileFlag(f, &c.Text)
 			f.Add(&c.Decode, "--decode", "read ids, and print the text that they stand for")
 			addSpecial(f, &c.Special)
-			f.Add(&c.JSON, "--json", "with --decode: print the text as a JSON string; ids are JSON already")
+			f.Add(&c.JSON, "--json",
+				"with --decode: print the text as a JSON string; ids are JSON already")
 			a.addRawControls(f)
 			a.flags(f, modelFlag|adapterFlag|engineFlag|cjkSpaces|verbose)
 		},
@@ -42,29 +43,6 @@ func newTokenize(a *app) *cli.Command {
 			}
 			return c.Run(a)
 		},
-		Long: `
-Prints the ids of the text as one JSON array. With --decode it reads such an array, and
-prints exactly the bytes that the ids stand for; a newline is added on a terminal only.
-
-The text is TEXT, the text of a file (-f FILE; -f - is stdin), or what comes through a pipe. Every
-byte counts, those of a byte order mark too. The tokenizer is the checkpoint's own; where it has
-none, and its vocabulary is large enough, it is GPT-2's. gpt inspect says of which kind it is.
-
-Some vocabularies of byte-level BPE have no token for some bytes, because their training text had
-none. Such bytes are dropped, as Hugging Face's library does, or become the token for unknown text
-if the file names one; a note says which, and gpt inspect lists all of them.
-
-The text of a WordPiece vocabulary, as Chinese models have, has a space between the characters; with
---cjk-spaces=false it is as gpt generate writes it. [CLS] and its like in the text are single ids
-there, and other special tokens only with --special. gpt generate puts a [CLS] before a prompt that
-has none; gpt tokenize does not.
-
-Examples:
-
-  gpt tokenize "Hello, world"
-  gpt tokenize --decode 15496,11,995
-  gpt tokenize < book.txt | gpt tokenize --decode | cmp - book.txt
-  gpt -m ~/models/codeparrot tokenize --special "<|endoftext|>def"`,
 	}
 }
 

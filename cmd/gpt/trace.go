@@ -45,57 +45,13 @@ func newTrace(a *app) *cli.Command {
 			f.Add(&c.Limit, "--limit SIZE [1GiB]", "refuse to write more than that")
 			f.Add(&c.As, "--as VIEW [raw]",
 				`raw: as the checkpoint's model computes, and Hugging Face's; transformerlens: as
-				the model that TransformerLens makes of it by default`).OneOf("raw", "transformerlens")
+				the model that TransformerLens makes of it by
+				default`).OneOf("raw", "transformerlens")
 			a.flags(f, evaluates|edited|cjkSpaces)
 		},
-		Run:  func(*cli.Flags) error { return c.Run(a) },
-		Long: traceHelp,
+		Run: func(*cli.Flags) error { return c.Run(a) },
 	}
 }
-
-const traceHelp = `
-Evaluates a text and writes what the model has at some points, for all tokens, as arrays of float32.
-The values do not depend on the threads, the division of the text or the machine. Memory does not
-grow with the number of points: rows go to the file as they are computed. How much it will be is
-told before.
-
-The points, by TransformerLens's names, in the order in which they are computed; N is a layer, from
-0. In brackets the shape of the array, T tokens:
-
-hook_embed	the row of wte [T, n_embd]
-hook_pos_embed	the row of wpe [T, n_embd]
-blocks.N.hook_resid_pre	the residual stream before the block [T, n_embd]
-blocks.N.ln1.hook_scale	√(variance + epsilon) [T, 1]
-blocks.N.ln1.hook_normalized	after ln_1 [T, n_embd]
-blocks.N.attn.hook_q	queries, not yet scaled [T, n_head, head_dim]
-blocks.N.attn.hook_k	keys, not yet rounded for the cache [T, n_head, head_dim]
-blocks.N.attn.hook_v	values, not yet rounded for the cache [T, n_head, head_dim]
-blocks.N.attn.hook_attn_scores	scores before the softmax [n_head, to, from]; -inf for later tokens
-blocks.N.attn.hook_pattern	attention weights [n_head, to, from]; 0 for later tokens
-blocks.N.attn.hook_z	weighted sums of values [T, n_head, head_dim]
-blocks.N.hook_attn_out	what attention adds to the stream [T, n_embd]
-blocks.N.hook_resid_mid	the stream after that [T, n_embd]
-blocks.N.ln2.hook_scale	√(variance + epsilon) [T, 1]
-blocks.N.ln2.hook_normalized	after ln_2 [T, n_embd]
-blocks.N.mlp.hook_pre	before the activation [T, n_inner]
-blocks.N.mlp.hook_post	after the activation [T, n_inner]
-blocks.N.hook_mlp_out	what the MLP adds to the stream [T, n_embd]
-blocks.N.hook_resid_post	the stream after the block [T, n_embd]
-ln_final.hook_scale	√(variance + epsilon) [T, 1]
-ln_final.hook_normalized	after ln_f [T, n_embd]
-
-Short names without blocks and hook_ are the same points: resid_pre.N, q.N, mlp_out.N, ln1_scale.N,
-final_normalized. A * stands for anything: resid_post.*, blocks.3.*, *.hook_pattern, or all: '*'.
-
-The arrays have the names of their points, and safetensors the metadata model (a digest), dtype,
-tokens, text, view, version, and edits: --ablate, --hide and --steer change what is computed.
-
-Examples:
-
-  gpt trace "The cat sat" --points 'resid_post.*' -o cat.safetensors
-  gpt trace -f story.txt --points pattern.3,z.3 --npy story
-  gpt trace "The cat sat" --points '*' --as transformerlens -o cat.safetensors
-  gpt trace "The cat sat" --points mlp_out.2 --ablate 1.0 -o without.safetensors`
 
 func (c *traceCommand) Run(a *app) error {
 	if err := c.check(a); err != nil {

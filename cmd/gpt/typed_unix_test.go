@@ -2,8 +2,8 @@
 
 package main
 
-// The commands that README.md and docs/ name without their outputs, run in a folder that has what they
-// name.
+// The commands that README.md and docs/ name without their outputs, run in a folder that has what
+// they name.
 
 import (
 	"bytes"

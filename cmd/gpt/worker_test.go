@@ -1,7 +1,7 @@
 package main
 
-// How scripts run gpt: usually in a process that runs one command line after the other, because a start
-// takes longer than most of them do; with the build tag long in a process of its own.
+// How scripts run gpt: usually in a process that runs one command line after the other, because a
+// start takes longer than most of them do; with the build tag long in a process of its own.
 
 import (
 	"bytes"

@@ -6,13 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"strings"
 	"sync/atomic"
 
 	"picogpt/cmd/gpt/internal/process"
 	"picogpt/cmd/gpt/internal/terminal"
-	"picogpt/decode"
 	"picogpt/internal/quote"
 	"picogpt/tokenizer"
 )
@@ -96,28 +94,6 @@ type PromptTooLong struct{ context int }
 func (e *PromptTooLong) Error() string {
 	return fmt.Sprintf("prompt of more than %d tokens: want at most %d (n_positions)", e.context,
 		e.context)
-}
-
-// WithDropped adds the tokens that were dropped while the prompt was read to the number that each
-// text reports.
-func WithDropped(
-	tokens iter.Seq2[decode.Token, error], dropped int,
-) iter.Seq2[decode.Token, error] {
-	if dropped == 0 {
-		return tokens
-	}
-	return func(yield func(decode.Token, error) bool) {
-		begun := map[int]bool{}
-		for t, err := range tokens {
-			if err == nil && !begun[t.Sample] {
-				begun[t.Sample] = true
-				t.Dropped += dropped
-			}
-			if !yield(t, err) {
-				return
-			}
-		}
-	}
 }
 
 // line returns a file's text and a newline, unless the text ends in one.

@@ -1,0 +1,190 @@
+package main
+
+// What commands write beside text: colours of a terminal, pages for a browser, and arrays.
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+
+	"picogpt/cmd/gpt/internal/sessionfile"
+	"picogpt/cmd/gpt/internal/terminal"
+	"picogpt/internal/cli"
+	"picogpt/internal/fault"
+	"picogpt/internal/outfile"
+	"picogpt/internal/strictjson"
+	"picogpt/model"
+)
+
+// What a terminal gets: colours, and control characters of texts.
+
+// addColor adds --color.
+func addColor(f *cli.Flags, p *string) {
+	f.Add(p, "--color WHEN [auto]",
+		"when to use colours: auto (on a terminal, unless $NO_COLOR is set), always or never").
+		OneOf("auto", "always", "never")
+}
+
+// addRawControls adds --raw-control-chars.
+func (a *app) addRawControls(f *cli.Flags) {
+	f.Add(&a.stdout.Raw, "--raw-control-chars",
+		`on a terminal, write control characters of texts as they are, not as \x1b; pipes and files
+		always get them so`)
+}
+
+// colored reports whether to use colours on stdout, as a value of --color has it.
+func (a *app) colored(when string) bool {
+	return when == "always" || when == "auto" && a.stdout.Terminal && os.Getenv("NO_COLOR") == ""
+}
+
+// columns returns how many columns stdout has; 0 means any number, of a pipe or a file.
+func (a *app) columns() int {
+	if a.stdout.Terminal {
+		return terminal.Columns(a.stdout.File)
+	}
+	return 0
+}
+
+// --html: a page for a browser, as a file that needs no other.
+
+// A pageFile is where a command writes its page.
+type pageFile struct {
+	HTML  *string // nil: nowhere
+	Force bool
+}
+
+func (p *pageFile) flags(f *cli.Flags) {
+	f.Add(&p.HTML, "--html FILE",
+		"write a page for a browser to FILE, which needs no other files; - is stdout")
+	f.Add(&p.Force, "--force", "write over the file that --html names, if it is there")
+}
+
+// check refuses a page that cannot be written, before anything is read: among others one in the
+// place of a text that the command reads.
+func (p *pageFile) check(a *app, texts ...*promptSource) error {
+	if p.HTML == nil || *p.HTML == "-" {
+		return nil
+	}
+	for _, s := range texts {
+		s.declare(a)
+	}
+	return outfile.FlagError("--html", outfile.Check(*p.HTML, a.writing(p.Force, outfile.HTML)))
+}
+
+// write writes the page that a function draws.
+func (p *pageFile) write(a *app, draw func(io.Writer) error) error {
+	var page bytes.Buffer
+	if err := draw(&page); err != nil {
+		return err
+	}
+	if *p.HTML == "-" {
+		_, err := a.stdout.Write(page.Bytes())
+		return err
+	}
+	ctx, release := a.Graceful()
+	defer release()
+	err := outfile.WriteFile(ctx, *p.HTML, a.writing(p.Force, outfile.HTML),
+		func(w io.Writer) error {
+			_, err := w.Write(page.Bytes())
+			return err
+		})
+	return outfile.FlagError("--html", err)
+}
+
+// Arrays of float32 that a command writes for NumPy and safetensors.
+
+// An arrayOutput is the file of arrays that --out names.
+type arrayOutput struct {
+	Out   *string
+	Force bool
+}
+
+func (o *arrayOutput) flags(f *cli.Flags, help string) {
+	f.Add(&o.Out, "-o, --out FILE", help)
+	f.Add(&o.Force, "--force", "write over what is to be written, if it is there")
+}
+
+// check refuses a file that cannot be written, before anything is computed.
+func (o *arrayOutput) check(a *app) error {
+	if o.Out == nil {
+		return nil
+	}
+	if sessionfile.FormatOf(*o.Out) == "" {
+		return usagef("--out %s: want a name that ends in .npy or .safetensors", quoteShort(*o.Out))
+	}
+	return outfile.FlagError("--out",
+		outfile.Check(*o.Out, o.rules(a, sessionfile.FormatOf(*o.Out))))
+}
+
+// rules are those for a file of arrays.
+func (o *arrayOutput) rules(a *app, f sessionfile.Format) outfile.Options {
+	return a.writing(o.Force, arrayKind(f))
+}
+
+func arrayKind(f sessionfile.Format) outfile.Kind {
+	if f == sessionfile.NPY {
+		return outfile.NPY
+	}
+	return outfile.Safetensors
+}
+
+// write writes a file of arrays. Its metadata say what computed them, of what, and more.
+func (o *arrayOutput) write(
+	a *app, m *model.Model, p *prompt, more map[string]string, put func(*sessionfile.Writer) error,
+	arrays ...sessionfile.Array,
+) error {
+	format, metadata := sessionfile.FormatOf(*o.Out), map[string]string{}
+	if format == sessionfile.Safetensors {
+		var err error
+		if metadata, err = a.describe(m, p); err != nil {
+			return err
+		}
+		maps.Copy(metadata, more)
+	}
+	var own error // not about the output
+	err := outfile.WriteFile(context.Background(), *o.Out, o.rules(a, format),
+		func(w io.Writer) error {
+			f, err := sessionfile.Begin(w, format, metadata, arrays...)
+			if err != nil {
+				return err
+			}
+			if err = put(f); err == nil {
+				return f.End()
+			}
+			var failed *fs.PathError
+			if !errors.As(err, &failed) {
+				own = err
+			}
+			return err
+		})
+	return fault.First(own, outfile.FlagError("--out", err))
+}
+
+// describe says which model computes arrays, and of what.
+func (a *app) describe(m *model.Model, p *prompt) (map[string]string, error) {
+	ck, err := a.open()
+	if err != nil {
+		return nil, err
+	}
+	digest, err := ck.Digest()
+	d := map[string]string{"model": digest, "dtype": m.Format(), "version": versionName(),
+		"tokens": string(strictjson.AppendIDs(nil, p.ids))}
+	if p.asText {
+		d["text"] = p.text
+	}
+	if edits := a.Edits.list(); len(edits) > 0 {
+		b, _ := json.Marshal(edits) // strings always have JSON
+		d["edits"] = string(b)
+	}
+	return d, err
+}
+
+// --json, which every command has that prints what a program may read.
+
+// jsonAlready adds --json to a command that prints JSON in any case.
+func jsonAlready(f *cli.Flags) { f.Add(new(bool), "--json", "no effect: what is printed is JSON") }
