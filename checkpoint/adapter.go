@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"picogpt/internal/folder"
-	"picogpt/internal/pickle"
 	"picogpt/internal/quote"
 	"picogpt/internal/torch"
 	"picogpt/kernels"
@@ -120,7 +119,7 @@ func openAdapterBin(fsys fs.FS, name string) (_ *weights.Tensors, err error) {
 		name, named := key.(string)
 		if !ok || !named {
 			return nil, fmt.Errorf("%s: %s: %s, want a tensor", path,
-				quote.Plain(fmt.Sprint(key), 80), pickle.Kind(v))
+				quote.Plain(fmt.Sprint(key), 80), torch.Kind(v))
 		}
 		t, err := tensor.Weights(name)
 		if err != nil {

@@ -326,13 +326,13 @@ func (c *Checkpoint) toNanoGPT() (*Conversion, error) {
 		}
 		// Arguments that nanoGPT has as floats are written as whole numbers: with weights_only,
 		// PyTorch 1.13 refuses floats.
-		args := torch.Dict{{Key: "n_layer", Value: c.Config.Layer},
+		args := torch.Members{{Key: "n_layer", Value: c.Config.Layer},
 			{Key: "n_head", Value: c.Config.Head}, {Key: "n_embd", Value: c.Config.Embd},
 			{Key: "block_size", Value: c.Config.Positions}, {Key: "bias", Value: true},
 			{Key: "vocab_size", Value: c.Config.VocabSize}, {Key: "dropout", Value: 0}}
-		return torch.Write(w, torch.Dict{{Key: "model", Value: state},
+		return torch.Write(w, torch.Members{{Key: "model", Value: state},
 			{Key: "model_args", Value: args}, {Key: "iter_num", Value: 0},
-			{Key: "best_val_loss", Value: 1_000_000_000}, {Key: "config", Value: torch.Dict{}}})
+			{Key: "best_val_loss", Value: 1_000_000_000}, {Key: "config", Value: torch.Members{}}})
 	}
 	return v, nil
 }
@@ -361,7 +361,7 @@ func (c *Checkpoint) nanoCompanions(v *Conversion) error {
 }
 
 // nanoState returns the tensors as the state dict of nanoGPT's model, whose head is the embedding.
-func nanoState(tensors []weights.Tensor) (state torch.Dict, err error) {
+func nanoState(tensors []weights.Tensor) (state torch.Members, err error) {
 	var embedding weights.Tensor
 	for _, t := range tensors {
 		switch t.Name {

@@ -240,7 +240,7 @@ func TestDigestsTellAdaptersAndScalesApart(t *testing.T) {
 	l := newLora(2, 4, weights.F32)
 	l.pair("transformer.h.0.attn.c_attn", 2, 15, 45)
 	st := l.write(t)
-	var state torch.Dict
+	var state torch.Members
 	for _, name := range l.names {
 		state = append(state, torch.Member{Key: name, Value: l.data[name]})
 	}

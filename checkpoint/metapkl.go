@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"picogpt/internal/folder"
-	"picogpt/internal/pickle"
 	"picogpt/internal/quote"
+	"picogpt/internal/torch"
 	"picogpt/tokenizer"
 )
 
@@ -46,12 +46,12 @@ func nanoMeta(fsys fs.FS, root any, size int) (*vocabulary, error) {
 // dataset returns the name of the data set that a checkpoint of nanoGPT's was trained on, if it is
 // that of a folder, else "".
 func dataset(root any) string {
-	top, ok := root.(*pickle.Dict)
+	top, ok := root.(*torch.Dict)
 	if !ok {
 		return ""
 	}
 	v, _ := top.Get("config")
-	config, ok := v.(*pickle.Dict)
+	config, ok := v.(*torch.Dict)
 	if !ok {
 		return ""
 	}
@@ -96,13 +96,13 @@ func readMeta(fsys fs.FS, size int) (*vocabulary, error) {
 
 // parseMeta returns stoi of a meta.pkl. It is an error if itos disagrees.
 func parseMeta(data []byte) (map[string]int, error) {
-	v, err := pickle.Load(data, pickle.Options{})
+	v, err := torch.Load(data, torch.Options{})
 	if err != nil {
 		return nil, err
 	}
-	root, ok := v.(*pickle.Dict)
+	root, ok := v.(*torch.Dict)
 	if !ok {
-		return nil, fmt.Errorf("%s, want a dict of vocab_size, stoi and itos", pickle.Kind(v))
+		return nil, fmt.Errorf("%s, want a dict of vocab_size, stoi and itos", torch.Kind(v))
 	}
 	to, err := dictOf(root, "stoi")
 	if err != nil {
@@ -118,8 +118,8 @@ func parseMeta(data []byte) (map[string]int, error) {
 		v, _ := to.Get(key)
 		id, isInt := v.(int64)
 		if !isString || !isInt || int64(int(id)) != id {
-			return nil, fmt.Errorf("stoi: %s for %s, want ids of strings", pickle.Kind(v),
-				pickle.Kind(key))
+			return nil, fmt.Errorf("stoi: %s for %s, want ids of strings", torch.Kind(v),
+				torch.Kind(key))
 		}
 		if back, _ := from.Get(id); back != text {
 			return nil, fmt.Errorf("stoi and itos disagree on id %d, %s", id, quote.Short(text, 20))
@@ -132,14 +132,14 @@ func parseMeta(data []byte) (map[string]int, error) {
 	return stoi, nil
 }
 
-func dictOf(root *pickle.Dict, key string) (*pickle.Dict, error) {
+func dictOf(root *torch.Dict, key string) (*torch.Dict, error) {
 	v, ok := root.Get(key)
 	if !ok {
 		return nil, fmt.Errorf("%s: missing, want a dict", key)
 	}
-	d, ok := v.(*pickle.Dict)
+	d, ok := v.(*torch.Dict)
 	if !ok {
-		return nil, fmt.Errorf("%s: %s, want a dict", key, pickle.Kind(v))
+		return nil, fmt.Errorf("%s: %s, want a dict", key, torch.Kind(v))
 	}
 	return d, nil
 }

@@ -16,7 +16,7 @@ import (
 
 // nanoArgs returns what nanoGPT says of its model.
 func nanoArgs() torch.Member {
-	return torch.Member{Key: "model_args", Value: torch.Dict{{Key: "n_layer", Value: 3},
+	return torch.Member{Key: "model_args", Value: torch.Members{{Key: "n_layer", Value: 3},
 		{Key: "n_head", Value: 3}, {Key: "n_embd", Value: 15}, {Key: "block_size", Value: 23},
 		{Key: "bias", Value: true}, {Key: "vocab_size", Value: 64}, {Key: "dropout", Value: 0}}}
 }
@@ -30,7 +30,7 @@ func nanoCheckpoint(t *testing.T, dataset any, more ...torch.Member) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var state torch.Dict
+	var state torch.Members
 	for _, x := range tensors.All() {
 		if len(x.Shape) == 2 && strings.HasPrefix(x.Name, "h.") {
 			x = x.Transposed()
@@ -38,8 +38,8 @@ func nanoCheckpoint(t *testing.T, dataset any, more ...torch.Member) []byte {
 		state = append(state, torch.Member{Key: "_orig_mod.transformer." + x.Name, Value: x})
 	}
 	var b bytes.Buffer
-	err = torch.Write(&b, append(torch.Dict{{Key: "model", Value: state},
-		{Key: "config", Value: torch.Dict{{Key: "dataset", Value: dataset}}}}, more...))
+	err = torch.Write(&b, append(torch.Members{{Key: "model", Value: state},
+		{Key: "config", Value: torch.Members{{Key: "dataset", Value: dataset}}}}, more...))
 	if err != nil {
 		t.Fatal(err)
 	}

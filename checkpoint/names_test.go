@@ -255,7 +255,7 @@ func pickled(t *testing.T, files folder.Memory) folder.Memory {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var state torch.Dict
+	var state torch.Members
 	for _, x := range tensors.All() {
 		state = append(state, torch.Member{Key: x.Name, Value: x})
 	}

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"picogpt/internal/folder"
-	"picogpt/internal/pickle"
 	"picogpt/internal/quote"
 	"picogpt/internal/torch"
 	"picogpt/model"
@@ -195,7 +194,7 @@ var usual = [...]string{"model", "state_dict", "model_state_dict", "model_state"
 // find adds the tensors of the one state dict in a saved object: the object itself, or one of its
 // values.
 func (s *state) find(root any) error {
-	dict, ok := root.(*pickle.Dict)
+	dict, ok := root.(*torch.Dict)
 	if !ok {
 		if modules(root) == nil {
 			return notADict(root)
@@ -246,7 +245,7 @@ func (s *state) take(root any) error {
 			s.names = append(s.names, name)
 			s.tensors = append(s.tensors, t)
 		case isOdd(v): // it may be a tensor of any kind
-			kind := pickle.Kind(v)
+			kind := torch.Kind(v)
 			if !strings.Contains(kind, ",") { // else it says what is wanted
 				kind += ", want a tensor"
 			}
@@ -264,7 +263,7 @@ func isOdd(v any) bool {
 }
 
 // holdsTensors reports whether a value of a dict is a tensor of a layer.
-func holdsTensors(d *pickle.Dict) bool {
+func holdsTensors(d *torch.Dict) bool {
 	return slices.ContainsFunc(d.Keys, func(key any) bool {
 		v, _ := d.Get(key)
 		name, named := key.(string)
@@ -302,12 +301,12 @@ func (s *state) visit(prefix string, v any, depth int, f func(string, any) error
 	const deepest, most, longest = 64, 1 << 18, 512
 	dicts := modules(v)
 	if dicts != nil {
-		if a := activation(v.(*pickle.Object)); a != "" {
+		if a := activation(v.(*torch.Object)); a != "" {
 			s.activation = a
 		}
 	}
 	if d := entries(v); d != nil {
-		dicts = []*pickle.Dict{d}
+		dicts = []*torch.Dict{d}
 	}
 	switch {
 	case dicts == nil && prefix == "":
@@ -341,15 +340,15 @@ func (s *state) visit(prefix string, v any, depth int, f func(string, any) error
 
 // modules returns the dicts of an nn.Module's parameters, buffers and modules, or nil if v is not
 // one.
-func modules(v any) []*pickle.Dict {
+func modules(v any) []*torch.Dict {
 	all := attributes(v)
 	if all == nil {
 		return nil
 	}
-	var dicts []*pickle.Dict
+	var dicts []*torch.Dict
 	for _, name := range []string{"_parameters", "_buffers", "_modules"} {
 		v, _ := all.Get(name)
-		d, ok := v.(*pickle.Dict)
+		d, ok := v.(*torch.Dict)
 		if !ok {
 			return nil
 		}
@@ -359,7 +358,7 @@ func modules(v any) []*pickle.Dict {
 }
 
 // activation returns the activation that a module computes, or "" if it is none that is known.
-func activation(o *pickle.Object) model.Activation {
+func activation(o *torch.Object) model.Activation {
 	switch o.Class.Name {
 	case "GELU":
 		form, _ := attributes(o).Get("approximate")
@@ -387,11 +386,11 @@ func activation(o *pickle.Object) model.Activation {
 }
 
 // entries returns a dict, or the entries of an object that is a kind of dict; nil for others.
-func entries(v any) *pickle.Dict {
+func entries(v any) *torch.Dict {
 	switch v := v.(type) {
-	case *pickle.Dict:
+	case *torch.Dict:
 		return v
-	case *pickle.Object:
+	case *torch.Object:
 		return v.Dict
 	}
 	return nil
@@ -399,26 +398,26 @@ func entries(v any) *pickle.Dict {
 
 // attributes returns the attributes of an object, or nil. Where its class has __slots__, they are
 // the second of two dicts.
-func attributes(v any) *pickle.Dict {
-	o, ok := v.(*pickle.Object)
+func attributes(v any) *torch.Dict {
+	o, ok := v.(*torch.Object)
 	if !ok {
 		return nil
 	}
 	state := o.State
-	if pair, ok := state.(pickle.Tuple); ok && len(pair) == 2 && pair[0] == nil {
+	if pair, ok := state.(torch.Tuple); ok && len(pair) == 2 && pair[0] == nil {
 		state = pair[1]
 	}
-	d, _ := state.(*pickle.Dict)
+	d, _ := state.(*torch.Dict)
 	return d
 }
 
 // notADict says what a file holds that is neither a dict nor a module.
 func notADict(root any) error {
-	err := fmt.Errorf("%s, want a dict of tensors: save model.state_dict()", pickle.Kind(root))
-	if o, ok := root.(*pickle.Object); ok && (strings.HasSuffix(o.Class.Name, "TrainingArguments") ||
+	err := fmt.Errorf("%s, want a dict of tensors: save model.state_dict()", torch.Kind(root))
+	if o, ok := root.(*torch.Object); ok && (strings.HasSuffix(o.Class.Name, "TrainingArguments") ||
 		strings.HasPrefix(o.Class.Module, "transformers.train")) {
 		err = fmt.Errorf("%s; this is training_args.bin, the options of a training: the weights are "+
-			"in another file", pickle.Kind(root))
+			"in another file", torch.Kind(root))
 	}
 	return err
 }

@@ -12,9 +12,9 @@ import (
 	"slices"
 
 	"picogpt/internal/folder"
-	"picogpt/internal/pickle"
 	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
+	"picogpt/internal/torch"
 	"picogpt/model"
 )
 
@@ -39,7 +39,7 @@ type description struct {
 
 // describe returns what the saved object says, root or nil, or else the config.json beside it.
 func (s *stack) describe(fsys fs.FS, root any) (d description, err error) {
-	if top, ok := root.(*pickle.Dict); ok {
+	if top, ok := root.(*torch.Dict); ok {
 		if v, ok := top.Get("model_args"); ok {
 			d = description{settingsOf(v), modelArgs, s.path + ": model_args"}
 			return d, checkArgs(d.settings)
@@ -218,7 +218,7 @@ func settleMegatron(s settings) error {
 
 // rowOrder returns the version of Megatron's order of rows that a saved object says.
 func rowOrder(root any) int {
-	d, ok := root.(*pickle.Dict)
+	d, ok := root.(*torch.Dict)
 	if !ok {
 		return 0
 	}
@@ -378,11 +378,11 @@ func asJSON(v any) (json.RawMessage, bool) {
 	case string:
 		text, _ := json.Marshal(x[:min(len(x), 100)])
 		return text, true
-	case pickle.Tuple:
+	case torch.Tuple:
 		return container(len(x), "[]", "[0]"), true
-	case *pickle.List:
+	case *torch.List:
 		return container(len(x.Items), "[]", "[0]"), true
-	case *pickle.Dict:
+	case *torch.Dict:
 		return container(len(x.Keys), "{}", `{"0":0}`), true
 	}
 	return nil, false
@@ -445,7 +445,7 @@ func inFile(root any) (s settings, from source, where string) {
 }
 
 // held returns the entries of a dict or the attributes of an object, or nil.
-func held(v any) *pickle.Dict {
+func held(v any) *torch.Dict {
 	if d := entries(v); d != nil {
 		return d
 	}
@@ -453,7 +453,7 @@ func held(v any) *pickle.Dict {
 }
 
 // among returns the first of a dict's values that says n_head, and is no module.
-func among(d *pickle.Dict) (s settings, from source, where string) {
+func among(d *torch.Dict) (s settings, from source, where string) {
 	for _, key := range d.Keys[:min(len(d.Keys), mostSettings)] {
 		v, _ := d.Get(key)
 		name, ok := key.(string)

@@ -50,7 +50,7 @@ func newTunedFile(layers, embd int) *tunedFile {
 // write writes the folder of the lens.
 func (f *tunedFile) write(t testing.TB) string {
 	t.Helper()
-	dir, dict := t.TempDir(), torch.Dict{}
+	dir, dict := t.TempDir(), torch.Members{}
 	for i := range f.a {
 		n := len(f.b[i])
 		for name, x := range map[string][]float32{"weight": f.a[i], "bias": f.b[i]} {

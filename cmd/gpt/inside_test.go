@@ -110,7 +110,7 @@ func TestTunedLensOfTheCommand(t *testing.T) {
 	_, gpt := insideAnswers(t)
 	const layers, embd = 4, 128
 	lens := func(bias byte) (table inside.LensTable) {
-		dir, dict := t.TempDir(), torch.Dict{}
+		dir, dict := t.TempDir(), torch.Members{}
 		for i := range layers {
 			zeros := make([]byte, 4*embd*embd)
 			values := make([]byte, 4*embd)

@@ -10,7 +10,7 @@ import (
 	"math/big"
 
 	"picogpt/internal/folder"
-	"picogpt/internal/pickle"
+
 	"picogpt/internal/quote"
 )
 
@@ -26,7 +26,7 @@ func (f *File) readLegacy() error {
 		if err == nil {
 			err = f.readPickles(start)
 		}
-		if n >= min(f.Size(), most) || !errors.Is(err, pickle.ErrShort) {
+		if n >= min(f.Size(), most) || !errors.Is(err, ErrShort) {
 			return err
 		}
 		n = min(2*n, f.Size())
@@ -36,7 +36,7 @@ func (f *File) readLegacy() error {
 // readPickles reads the object, of which the bytes are a beginning of the file.
 func (f *File) readPickles(file []byte) error {
 	s := storages{byKey: map[string]*storage{}, find: func(*storage) error { return nil }}
-	d := pickle.NewDecoder(file, s.options(f))
+	d := NewDecoder(file, s.options(f))
 	if err := readPreamble(d); err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (f *File) readPickles(file []byte) error {
 
 // readPreamble reads the pickles before the object: a magic number, a version, and the machine on
 // which the file was saved.
-func readPreamble(d *pickle.Decoder) error {
+func readPreamble(d *Decoder) error {
 	magic, err := d.Next()
 	if err != nil {
 		return err
@@ -76,9 +76,9 @@ func readPreamble(d *pickle.Decoder) error {
 	if err != nil {
 		return fmt.Errorf("what machine it was saved on: %w", err)
 	}
-	machine, ok := info.(*pickle.Dict)
+	machine, ok := info.(*Dict)
 	if !ok {
-		return fmt.Errorf("what machine it was saved on: %s, want a dict", pickle.Kind(info))
+		return fmt.Errorf("what machine it was saved on: %s, want a dict", Kind(info))
 	}
 	if little, _ := machine.Get("little_endian"); little != true {
 		return errors.New("little_endian: not True: numbers in the other byte order")
@@ -91,15 +91,15 @@ func number(v any) string {
 	if n, ok := v.(int64); ok {
 		return fmt.Sprint(n)
 	}
-	return pickle.Kind(v)
+	return Kind(v)
 }
 
 // locate finds the storages in the order of their keys, from byte at on, and returns the end of the
 // last one.
 func (s *storages) locate(file folder.Mapped, at int64, keys any) (int64, error) {
-	list, ok := keys.(*pickle.List)
+	list, ok := keys.(*List)
 	if !ok {
-		return 0, fmt.Errorf("the list of storages: %s, want a list", pickle.Kind(keys))
+		return 0, fmt.Errorf("the list of storages: %s, want a list", Kind(keys))
 	}
 	if len(list.Items) != len(s.byKey) {
 		return 0, fmt.Errorf("a list of %d storages, but the tensors have %d", len(list.Items),

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 
-	"picogpt/internal/pickle"
 	"picogpt/internal/quote"
 	"picogpt/weights"
 )
@@ -51,8 +50,8 @@ func otherStorages() map[string]otherStorage {
 }
 
 // options returns what a pickle of a file may refer to.
-func (s *storages) options(f *File) pickle.Options {
-	return pickle.Options{
+func (s *storages) options(f *File) Options {
+	return Options{
 		Global:     f.global,
 		Persistent: s.persistent,
 	}
@@ -70,18 +69,18 @@ func (f *File) global(module, name string) any {
 	case module == "torch" && types[name] != "":
 		return storageClass(types[name])
 	case module == "torch" && name == "Size":
-		return pickle.Func(size)
+		return Func(size)
 	case module == "torch" && name == "Tensor", module == "torch.nn.parameter" && name == "Parameter":
 		return tensorClass{}
 	case module == "torch._utils" && name == "_rebuild_tensor_v2":
-		return pickle.Func(f.rebuild)
+		return Func(f.rebuild)
 	case module == "torch._utils" && (name == "_rebuild_parameter" ||
 		name == "_rebuild_parameter_with_state"):
-		return pickle.Func(parameter)
+		return Func(parameter)
 	case module == "torch._utils":
 		return rebuildOther(name)
 	case module == "torch._tensor" && name == "_rebuild_from_type_v2":
-		return pickle.Func(f.fromType)
+		return Func(f.fromType)
 	}
 	if other, ok := otherStorages()[module+"."+name]; ok {
 		return other
@@ -95,7 +94,7 @@ type tensorClass struct{}
 // persistent returns the storage for an id: ('storage', class, key, location, numel), and None in
 // files of the older form. The location is the device from which it was saved.
 func (s *storages) persistent(id any) (any, error) {
-	t, ok := id.(pickle.Tuple)
+	t, ok := id.(Tuple)
 	if ok && len(t) == 4 && t[0] == "module" { // a class with its source, in the older form
 		return t[1], nil
 	}
@@ -110,15 +109,15 @@ func (s *storages) persistent(id any) (any, error) {
 	if other.kind != "" {
 		class, ok = storageClass(weights.U8), true
 	}
-	if unknown, is := t[1].(*pickle.Class); is && s.apart {
-		return &pickle.Object{Class: unknown, Args: t}, nil // an error only where it is needed
+	if unknown, is := t[1].(*Class); is && s.apart {
+		return &Object{Class: unknown, Args: t}, nil // an error only where it is needed
 	}
 	if !ok {
-		return nil, fmt.Errorf("a storage whose class is %s", pickle.Kind(t[1]))
+		return nil, fmt.Errorf("a storage whose class is %s", Kind(t[1]))
 	}
 	key, ok := t[2].(string)
 	if !ok {
-		return nil, fmt.Errorf("a storage whose key is %s, want a string", pickle.Kind(t[2]))
+		return nil, fmt.Errorf("a storage whose key is %s, want a string", Kind(t[2]))
 	}
 	if len(t) == 6 && t[5] != nil {
 		return nil, fmt.Errorf("storage %s: a view of another one, as PyTorch 0.3 wrote: save it anew",

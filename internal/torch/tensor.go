@@ -9,7 +9,6 @@ import (
 	"slices"
 	"unsafe"
 
-	"picogpt/internal/pickle"
 	"picogpt/internal/quote"
 	"picogpt/weights"
 )
@@ -28,13 +27,13 @@ type Tensor struct {
 
 // rebuild implements _rebuild_tensor_v2(storage, offset, size, stride, requires_grad, hooks,
 // metadata).
-func (f *File) rebuild(args pickle.Tuple) (any, error) {
+func (f *File) rebuild(args Tuple) (any, error) {
 	if len(args) < 6 || len(args) > 7 {
 		return nil, fmt.Errorf("a tensor of %d arguments, want 6", len(args))
 	}
 	switch s := args[0].(type) {
-	case *pickle.Object: // of numbers that are not known
-		return &pickle.Object{Class: s.Class, Args: args}, nil
+	case *Object: // of numbers that are not known
+		return &Object{Class: s.Class, Args: args}, nil
 	case *storage:
 		if s.other.kind != "" {
 			return &Other{"a tensor of " + s.other.kind, wantFloats}, nil
@@ -43,10 +42,10 @@ func (f *File) rebuild(args pickle.Tuple) (any, error) {
 	t := &Tensor{file: f}
 	var ok bool
 	if t.storage, ok = args[0].(*storage); !ok {
-		return nil, fmt.Errorf("a tensor of %s, want a storage", pickle.Kind(args[0]))
+		return nil, fmt.Errorf("a tensor of %s, want a storage", Kind(args[0]))
 	}
 	if t.offset, ok = args[1].(int64); !ok {
-		return nil, fmt.Errorf("a tensor whose offset is %s", pickle.Kind(args[1]))
+		return nil, fmt.Errorf("a tensor whose offset is %s", Kind(args[1]))
 	}
 	shape, err := integers("size", args[2])
 	if err != nil {
@@ -56,7 +55,7 @@ func (f *File) rebuild(args pickle.Tuple) (any, error) {
 		return nil, err
 	}
 	if len(args) == 7 {
-		if err := plain(args[6]); err != nil {
+		if err := unchanged(args[6]); err != nil {
 			return nil, err
 		}
 	}
@@ -67,15 +66,15 @@ func (f *File) rebuild(args pickle.Tuple) (any, error) {
 	return t, nil
 }
 
-// plain refuses metadata, which say that the elements are the storage's numbers negated or
+// unchanged refuses metadata, which say that the elements are the storage's numbers negated or
 // conjugated: PyTorch applies these when it reads them.
-func plain(metadata any) error {
-	d, ok := metadata.(*pickle.Dict)
+func unchanged(metadata any) error {
+	d, ok := metadata.(*Dict)
 	if metadata == nil || ok && len(d.Keys) == 0 {
 		return nil
 	}
 	if !ok {
-		return fmt.Errorf("a tensor whose metadata are %s, want a dict", pickle.Kind(metadata))
+		return fmt.Errorf("a tensor whose metadata are %s, want a dict", Kind(metadata))
 	}
 	return fmt.Errorf("a tensor with metadata, %s: save x.resolve_neg().resolve_conj()",
 		quote.Short(fmt.Sprint(d.Keys[0]), 40))
@@ -83,15 +82,15 @@ func plain(metadata any) error {
 
 // integers returns the values of a tuple of a few integers.
 func integers(what string, v any) ([]int64, error) {
-	t, ok := v.(pickle.Tuple)
+	t, ok := v.(Tuple)
 	if !ok || len(t) > maxRank {
 		return nil, fmt.Errorf("a tensor whose %s is %s, want a tuple of at most %d", what,
-			pickle.Kind(v), maxRank)
+			Kind(v), maxRank)
 	}
 	all := make([]int64, len(t))
 	for i, x := range t {
 		if all[i], ok = x.(int64); !ok {
-			return nil, fmt.Errorf("a tensor whose %s has %s, want integers", what, pickle.Kind(x))
+			return nil, fmt.Errorf("a tensor whose %s has %s, want integers", what, Kind(x))
 		}
 	}
 	return all, nil
@@ -143,9 +142,9 @@ func product(a, b int64) int64 {
 }
 
 // size implements torch.Size(tuple), which is a tuple.
-func size(args pickle.Tuple) (any, error) {
+func size(args Tuple) (any, error) {
 	if len(args) == 1 {
-		if t, ok := args[0].(pickle.Tuple); ok {
+		if t, ok := args[0].(Tuple); ok {
 			return t, nil
 		}
 	}
@@ -154,10 +153,10 @@ func size(args pickle.Tuple) (any, error) {
 
 // parameter implements _rebuild_parameter(tensor, requires_grad, hooks) and
 // _rebuild_parameter_with_state(tensor, requires_grad, hooks, attributes), which are the tensor.
-func parameter(args pickle.Tuple) (any, error) {
+func parameter(args Tuple) (any, error) {
 	if len(args) == 3 || len(args) == 4 {
 		switch t := args[0].(type) {
-		case *Tensor, *Other, *pickle.Object: // of numbers that are not known
+		case *Tensor, *Other, *Object: // of numbers that are not known
 			return t, nil
 		}
 	}
@@ -166,14 +165,14 @@ func parameter(args pickle.Tuple) (any, error) {
 
 // fromType implements _rebuild_from_type_v2(function, class, arguments, state): the function's
 // result, without attributes.
-func (f *File) fromType(args pickle.Tuple) (any, error) {
+func (f *File) fromType(args Tuple) (any, error) {
 	if len(args) != 4 {
 		return nil, fmt.Errorf("a tensor of a type with %d arguments, want 4", len(args))
 	}
-	of, _ := args[2].(pickle.Tuple)
-	called, isCalled := args[0].(*pickle.Class)
-	_, isFunc := args[0].(pickle.Func)
-	class, isClass := args[1].(*pickle.Class)
+	of, _ := args[2].(Tuple)
+	called, isCalled := args[0].(*Class)
+	_, isFunc := args[0].(Func)
+	class, isClass := args[1].(*Class)
 	_, isTensor := args[1].(tensorClass)
 	switch {
 	case isCalled:
@@ -321,7 +320,7 @@ func rebuildOther(name string) any {
 	var o Other
 	switch name {
 	case "_rebuild_tensor_v3": // of numbers that have no class of storages
-		return pickle.Func(ofType)
+		return Func(ofType)
 	case "_rebuild_sparse_tensor":
 		o = Other{"a sparse tensor", "want a dense one: save x.to_dense()"}
 	case "_rebuild_qtensor":
@@ -333,15 +332,15 @@ func rebuildOther(name string) any {
 	default:
 		return nil
 	}
-	return pickle.Func(func(pickle.Tuple) (any, error) { return &o, nil })
+	return Func(func(Tuple) (any, error) { return &o, nil })
 }
 
 // ofType implements _rebuild_tensor_v3(storage, offset, size, stride, requires_grad, hooks, dtype,
 // metadata).
-func ofType(args pickle.Tuple) (any, error) {
+func ofType(args Tuple) (any, error) {
 	kind := "a type that is not known"
 	if len(args) > 6 {
-		if c, ok := args[6].(*pickle.Class); ok {
+		if c, ok := args[6].(*Class); ok {
 			kind = quote.Plain(c.Name, 40)
 		}
 	}

@@ -15,7 +15,6 @@ import (
 	"math/big"
 
 	"picogpt/internal/folder"
-	"picogpt/internal/pickle"
 )
 
 // A File is an open file of torch.save.
@@ -51,10 +50,10 @@ func Open(fsys fs.FS, name string) (*File, error) {
 }
 
 // Dict returns the saved object, which must be a dict.
-func (f *File) Dict() (*pickle.Dict, error) {
-	d, ok := f.Root.(*pickle.Dict)
+func (f *File) Dict() (*Dict, error) {
+	d, ok := f.Root.(*Dict)
 	if !ok {
-		return nil, fmt.Errorf("%s, want a dict of tensors", pickle.Kind(f.Root))
+		return nil, fmt.Errorf("%s, want a dict of tensors", Kind(f.Root))
 	}
 	return d, nil
 }
@@ -71,7 +70,7 @@ func (f *File) Tensor(name string) (*Tensor, error) {
 	}
 	t, ok := v.(*Tensor)
 	if !ok {
-		return nil, fmt.Errorf("%s: %s, want a tensor", name, pickle.Kind(v))
+		return nil, fmt.Errorf("%s: %s, want a tensor", name, Kind(v))
 	}
 	return t, nil
 }

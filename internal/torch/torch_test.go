@@ -13,7 +13,6 @@ import (
 
 	"picogpt/dev/fixture"
 	"picogpt/internal/folder"
-	"picogpt/internal/pickle"
 
 	"picogpt/dev/cases"
 
@@ -105,7 +104,7 @@ func TestFilesOfPyTorch(t *testing.T) {
 	for _, form := range []string{"zip", "legacy"} {
 		for protocol := 2; protocol <= 5; protocol++ {
 			name := fmt.Sprintf("%s%d.pt", form, protocol)
-			d := open(t, name).Root.(*pickle.Dict)
+			d := open(t, name).Root.(*Dict)
 			if len(d.Keys) != len(wants) {
 				t.Errorf("%s: %v", name, d.Keys)
 			}
@@ -113,7 +112,7 @@ func TestFilesOfPyTorch(t *testing.T) {
 				v, _ := d.Get(c.name)
 				x, ok := v.(*Tensor)
 				if !ok {
-					t.Errorf("%s: %s: %s", name, c.name, pickle.Kind(v))
+					t.Errorf("%s: %s: %s", name, c.name, Kind(v))
 					continue
 				}
 				if got := numbers(t, x, c.name); !slices.Equal(got, c.want) ||
@@ -134,7 +133,7 @@ func TestFilesOfPyTorch(t *testing.T) {
 
 // TestPartsOfViews: a part of any view is that part of the whole.
 func TestPartsOfViews(t *testing.T) {
-	d := open(t, "zip2.pt").Root.(*pickle.Dict)
+	d := open(t, "zip2.pt").Root.(*Dict)
 	for _, key := range d.Keys {
 		v, _ := d.Get(key)
 		w, err := v.(*Tensor).Weights(key.(string))
@@ -163,7 +162,7 @@ func TestPartsOfViews(t *testing.T) {
 
 // TestStoragesInOrderAreUsedInPlace: and nothing is made of them.
 func TestStoragesInOrderAreUsedInPlace(t *testing.T) {
-	d := open(t, "zip2.pt").Root.(*pickle.Dict)
+	d := open(t, "zip2.pt").Root.(*Dict)
 	for _, name := range []string{"f32", "f16", "i64", "parameter", "scalar"} {
 		v, _ := d.Get(name)
 		if w, err := v.(*Tensor).Weights(name); err != nil || w.Data == nil {
@@ -173,18 +172,18 @@ func TestStoragesInOrderAreUsedInPlace(t *testing.T) {
 }
 
 func TestOtherObjects(t *testing.T) {
-	d := open(t, "nested.pt").Root.(*pickle.Dict)
+	d := open(t, "nested.pt").Root.(*Dict)
 	state, _ := d.Get("state")
-	if x, ok := state.(*pickle.Dict); !ok || len(x.Keys) != 2 {
-		t.Errorf("state: %s", pickle.Kind(state))
+	if x, ok := state.(*Dict); !ok || len(x.Keys) != 2 {
+		t.Errorf("state: %s", Kind(state))
 	}
-	if size, _ := d.Get("size"); len(size.(pickle.Tuple)) != 2 {
-		t.Errorf("size: %s", pickle.Kind(size))
+	if size, _ := d.Get("size"); len(size.(Tuple)) != 2 {
+		t.Errorf("size: %s", Kind(size))
 	}
-	module, ok := open(t, "module.pt").Root.(*pickle.Object)
-	if want := (pickle.Class{Module: "torch.nn.modules.linear", Name: "Linear"}); !ok ||
+	module, ok := open(t, "module.pt").Root.(*Object)
+	if want := (Class{Module: "torch.nn.modules.linear", Name: "Linear"}); !ok ||
 		*module.Class != want {
-		t.Errorf("module: %s", pickle.Kind(module))
+		t.Errorf("module: %s", Kind(module))
 	}
 	for name, want := range map[string]string{
 		"script.pt": "a TorchScript program",
@@ -216,13 +215,13 @@ func TestTensorsOfOtherKinds(t *testing.T) {
 		kinds[dtype] = "a tensor of " + dtype + want
 	}
 	for _, name := range []string{"others-zip.pt", "others-legacy.pt"} {
-		d := open(t, name).Root.(*pickle.Dict)
+		d := open(t, name).Root.(*Dict)
 		if len(d.Keys) != len(kinds) {
 			t.Errorf("%s: %v", name, d.Keys)
 		}
 		for _, key := range d.Keys {
 			v, _ := d.Get(key)
-			if kind := pickle.Kind(v); kind != kinds[key.(string)] {
+			if kind := Kind(v); kind != kinds[key.(string)] {
 				t.Errorf("%s: %s: %s, want %s", name, key, kind, kinds[key.(string)])
 			}
 		}
@@ -241,13 +240,13 @@ func TestMetadata(t *testing.T) {
 		"}X\x03\x00\x00\x00neg\x88s.": `a tensor with metadata, "neg"`,
 		"K\x01.":                      "a tensor whose metadata are an integer, want a dict",
 	} {
-		metadata, err := pickle.Load([]byte(text), pickle.Options{})
+		metadata, err := Load([]byte(text), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		f := &File{}
-		_, err = f.rebuild(pickle.Tuple{&storage{key: "0", dtype: weights.F32, count: 3}, int64(0),
-			pickle.Tuple{int64(3)}, pickle.Tuple{int64(1)}, false, nil, metadata})
+		_, err = f.rebuild(Tuple{&storage{key: "0", dtype: weights.F32, count: 3}, int64(0),
+			Tuple{int64(3)}, Tuple{int64(1)}, false, nil, metadata})
 		if want == "" && err != nil || want != "" && (err == nil ||
 			!strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: error %v, want %q", text, err, want)
@@ -262,7 +261,7 @@ func read(t *testing.T, b []byte) error {
 		return err
 	}
 	defer f.Close()
-	d, ok := f.Root.(*pickle.Dict)
+	d, ok := f.Root.(*Dict)
 	if !ok {
 		return nil
 	}

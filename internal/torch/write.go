@@ -14,19 +14,19 @@ import (
 	"picogpt/weights"
 )
 
-// A Member is a key of a dict and its value: an int, bool, string, Dict, or weights.Tensor
+// A Member is a key of a dict and its value: an int, bool, string, Members, or weights.Tensor
 // of F32, F16 or BF16.
 type Member struct {
 	Key   string
 	Value any
 }
 
-// A Dict is a Python dict with its members in order.
-type Dict []Member
+// Members are a Python dict with its members in order.
+type Members []Member
 
 // Write writes a file that torch.load reads, also with weights_only: the same dict gives the same
 // bytes. Tensors of the same name share their elements, which are written once.
-func Write(w io.Writer, d Dict) error {
+func Write(w io.Writer, d Members) error {
 	p := pickler{keys: map[string]int{}}
 	p.bytes.WriteString("\x80\x02") // protocol 2
 	if err := p.value(d); err != nil {
@@ -119,7 +119,7 @@ type pickler struct {
 // value writes a value, which has one of the types of a Member.
 func (p *pickler) value(v any) error {
 	switch v := v.(type) {
-	case Dict:
+	case Members:
 		p.bytes.WriteString("}(") // EMPTY_DICT, MARK
 		for _, m := range v {
 			p.text(m.Key)

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"picogpt/internal/folder"
-	"picogpt/internal/pickle"
+
 	"picogpt/weights"
 )
 
@@ -15,8 +15,8 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	matrix := weights.Tensor{Name: "a", DType: weights.F32, Shape: []int{2, 3},
 		Data: []byte("abcdefghijklmnopqrstuvwx")}
 	halves := weights.Tensor{Name: "b", DType: weights.BF16, Shape: []int{3}, Data: []byte("abcdef")}
-	written := Dict{{"model", Dict{{"one", matrix}, {"two", halves}, {"three", matrix}}},
-		{"n", 7}, {"large", 1 << 40}, {"yes", true}, {"no", false}, {"text", "é"}, {"empty", Dict{}}}
+	written := Members{{"model", Members{{"one", matrix}, {"two", halves}, {"three", matrix}}},
+		{"n", 7}, {"large", 1 << 40}, {"yes", true}, {"no", false}, {"text", "é"}, {"empty", Members{}}}
 	var b bytes.Buffer
 	if err := Write(&b, written); err != nil {
 		t.Fatal(err)
@@ -26,7 +26,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	root := f.Root.(*pickle.Dict)
+	root := f.Root.(*Dict)
 	for key, want := range map[string]any{"n": int64(7), "large": int64(1 << 40), "yes": true,
 		"no": false, "text": "é"} {
 		if got, _ := root.Get(key); got != want {
@@ -35,7 +35,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	}
 	model, _ := root.Get("model")
 	tensor := func(key string) *Tensor {
-		x, _ := model.(*pickle.Dict).Get(key)
+		x, _ := model.(*Dict).Get(key)
 		return x.(*Tensor)
 	}
 	for key, want := range map[string]weights.Tensor{"one": matrix, "two": halves, "three": matrix} {
@@ -66,9 +66,9 @@ func TestWhatCannotBeWritten(t *testing.T) {
 	for want, v := range map[string]any{
 		"x: a value of type float64":        1.5,
 		"x: type U8, want F32, F16 or BF16": weights.Tensor{DType: weights.U8},
-		"x: y: a value of type []int":       Dict{{"y", []int{1}}},
+		"x: y: a value of type []int":       Members{{"y", []int{1}}},
 	} {
-		if err := Write(&bytes.Buffer{}, Dict{{"x", v}}); err == nil || err.Error() != want {
+		if err := Write(&bytes.Buffer{}, Members{{"x", v}}); err == nil || err.Error() != want {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}

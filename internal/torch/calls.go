@@ -1,6 +1,6 @@
 // The opcodes that name, call and complete objects. What the caller does not know stays inert.
 
-package pickle
+package torch
 
 import (
 	"errors"

@@ -1,6 +1,6 @@
 // The effects of the opcodes.
 
-package pickle
+package torch
 
 import (
 	"encoding/binary"

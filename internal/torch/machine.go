@@ -1,6 +1,6 @@
 // The stack machine: executes one opcode after another, as Python's pickletools describes them.
 
-package pickle
+package torch
 
 import (
 	"errors"

@@ -1,7 +1,7 @@
 // What a pickle may name and what it may call: names of data alone. A name is judged where it is
 // read and a call where it is made, so that it does not matter what becomes of the value.
 
-package pickle
+package torch
 
 import (
 	"maps"

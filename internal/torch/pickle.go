@@ -1,4 +1,6 @@
-// Package pickle reads Python pickles that hold plain values, and the objects that its caller
+package torch
+
+// Pickles: it reads Python pickles that hold plain values, and the objects that its caller
 // knows. It executes no code: a pickle is a program for a small stack machine, and only the opcodes
 // that such values need are supported. Every other opcode is an error that names it. A name or a
 // call that would be code in Python is an error wherever it stands (names.go). Another class or
@@ -12,7 +14,6 @@
 // Pickles may be hostile. Memory is bounded and does not depend on a number in the file, time is
 // linear in the bytes, and nothing recurses. The protocols are those of Python's pickletools
 // module, whose names the errors use.
-package pickle
 
 import (
 	"fmt"
