@@ -1,6 +1,6 @@
 # The commands of this project, each one line to copy. CI runs .ci/run.
 
-.PHONY: build dist man man-lint image corpus-image test long race fuzz digest bits weights bench gpu-bench gpu-kit pictures lint staticcheck staticcheck-modules actionlint vulncheck module ptx
+.PHONY: build dist man man-lint image corpus-image work test long race fuzz digest bits weights bench gpu-bench gpu-kit pictures lint staticcheck staticcheck-modules actionlint vulncheck module ptx
 
 build: ## one static binary: ./gpt
 	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o gpt ./cmd/gpt
@@ -10,7 +10,7 @@ build: ## one static binary: ./gpt
 VERSION ?= $(shell git describe --tags --always --dirty)
 COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null)
 DATE ?= $(shell TZ=UTC git log -1 --format=%cd --date=format-local:%Y-%m-%d 2>/dev/null)
-RELEASE_GO = env -u GOFLAGS -u GOAMD64 -u GOARM64 -u GOEXPERIMENT CGO_ENABLED=0
+RELEASE_GO = env -u GOFLAGS -u GOAMD64 -u GOARM64 -u GOEXPERIMENT CGO_ENABLED=0 GOWORK=off
 RELEASE_FLAGS = -trimpath -buildvcs=false -ldflags="-s -w -buildid= \
 	-X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.date=$(DATE)"
 RELEASE = $(RELEASE_GO) go build $(RELEASE_FLAGS)
@@ -63,6 +63,12 @@ dist/corpus/%: FORCE
 	set -e; target=$*; cd x/corpus && GOOS=$${target%-*} GOARCH=$${target#*-} $(RELEASE) -o ../../$@/corpus .
 FORCE:
 
+# CI, releases and their tests are by each go.mod alone: GOWORK=off.
+work: ## go.work, with which an editor sees every module; git ignores it
+	rm -f go.work go.work.sum
+	go work init
+	go work use -r .
+
 test: ## everything that needs no other machine
 	go test ./...
 
@@ -73,37 +79,42 @@ long: ## every case where test takes a sample; make long CASES=3 THIRD=0 is a pa
 	go test -tags long -timeout 180m $$(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | \
 		awk -v third='$(THIRD)' 'third == "" || NR % 3 == third % 3')
 
-# The packages that start goroutines, without what the detector multiplies and cannot find anything in:
-# tests of leaves, and of arithmetic whose threads other tests have too. Where a package only lends
-# what it has to goroutines, the test that does so is run.
+# The packages that start goroutines, by dev/changed/parts.txt, without what the detector multiplies and
+# cannot find anything in: tests of leaves, and of arithmetic whose threads other tests have too. Where
+# a package only lends what it has to goroutines, or starts few, the tests that do so are run.
+RACE ?= $(eval RACE := $$(shell go run ./dev/changed race))$(RACE)
 RACELESS := TestVariants|TestBitsAreTheSame|TestLinearIsItsDefinition|TestConvert|AreAccurate|IsAccurate
 RACELESS := $(RACELESS)|KeepWhatIsNotFinite|KeepsWhatIsNotFinite|TestFormatsKeepTheirBits|NotFiniteAreAnError
+LENDING := ./tokenizer ./x/attention ./cmd/gpt
+ALONE = $(filter-out $(LENDING) ./x/corpus,$(RACE))
+LENT := TestManyGoroutines|TestLayerIsShared|TestAFileOfKeys|TestItAnswersWhile
 
-race: ## what runs side by side, under the race detector
-	go test -race -short -skip '$(RACELESS)' ./kernels ./model ./batch ./serve ./cmd/gpt/internal/listen ./cmd/gpt/internal/listen
-	go test -race -run 'TestManyGoroutines|TestLayerIsShared' ./tokenizer ./x/attention
+race: ## what runs side by side, under the race detector: make race RACE=./batch
+	$(if $(ALONE),go test -race -short -skip '$(RACELESS)' $(ALONE))
+	$(if $(filter $(LENDING),$(RACE)),go test -race -run '$(LENT)' $(filter $(LENDING),$(RACE)))
+	$(if $(filter ./x/corpus,$(RACE)),cd x/corpus && go test -race -short ./internal/...)
 
 # A number of executions and not a time: at the end of a time, Go before 1.27 may report its own
 # deadline as a failure (go.dev/issue/75804), most often for FuzzRoundTrip on a busy machine.
 # Targets that do fewer than 2000 executions a second have a tenth of them.
 FUZZTIME ?= 100000x
 SLOWFUZZ := FuzzBody FuzzHeaders FuzzNames FuzzEncoder FuzzText FuzzSchema FuzzTuned
-fuzz: ## every fuzz target for FUZZTIME
-	@go list -f '{{.ImportPath}} {{.Dir}} {{join .TestGoFiles " "}} {{join .XTestGoFiles " "}}' ./... | \
-	while read -r p dir files; do \
-		for f in $$(cd $$dir && sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' $$files /dev/null); do \
-			n=$(FUZZTIME); case " $(SLOWFUZZ) " in *" $$f "*) n=$(FUZZTIME:0x=x);; esac; \
-			echo "$$p $$f $$n"; \
-			go test -run '^$$' -fuzz "^$$f$$" -fuzztime $$n -fuzzminimizetime 10x $$p </dev/null || exit 1; \
-		done; \
+FUZZ ?= $(shell go run ./dev/changed fuzz)
+fuzz: ## every fuzz target for FUZZTIME, or some: make fuzz FUZZ=weights:FuzzOpen
+	@set -e; for at in $(FUZZ); do \
+		target=$${at#*:}; n=$(FUZZTIME); \
+		case " $(SLOWFUZZ) " in *" $$target "*) n=$(FUZZTIME:0x=x);; esac; \
+		echo "$$at $$n"; \
+		(cd $${at%:*} && go test -run '^$$' -fuzz "^$$target$$" -fuzztime $$n -fuzzminimizetime 10x); \
 	done
 
 digest: ## one SHA-256 of logits and texts in every number format: the same on every machine
 	@go run ./dev/digest
 
 bits: digest ## what a new machine must pass: the digest, and the tests of bits
-	go test -count=1 ./dev/digest
-	go test -short ./kernels ./model ./decode ./tokenizer ./weights
+	go test -count=1 ./internal/digest
+	go test -short ./kernels
+	go test ./model ./decode ./tokenizer ./weights
 
 # The texts have copyrights of their own: gpt check tells where they are. Without them it compares
 # what needs none.
@@ -142,7 +153,7 @@ gpu-bench: ## the speeds of 124M and 1.5B on the GPU that $GPT_DEVICE names, cud
 # files where go test runs them, in the folder of their package.
 KIT = dist/gpu-kit
 XZ ?= -9
-KIT_GO = env -u GOFLAGS CGO_ENABLED=0 GOOS=linux GOARCH=amd64 go
+KIT_GO = env -u GOFLAGS CGO_ENABLED=0 GOWORK=off GOOS=linux GOARCH=amd64 go
 KIT_FLAGS = -trimpath -buildvcs=false -tags gpu -ldflags="-s -w -buildid="
 gpu-kit: ## what tries a GPU in nine minutes, for Linux on x86-64: dist/gpu-kit.tar.xz
 	rm -rf $(KIT) && mkdir -p $(KIT)

@@ -14,6 +14,7 @@ import (
 	"picogpt"
 	"picogpt/constrain"
 	"picogpt/decode"
+	"picogpt/dev/cases"
 	"picogpt/sample"
 )
 
@@ -44,6 +45,7 @@ type asked struct {
 
 // TestAskDecodesWhatIsWritten draws answers, which their tags allow, and asks again with the seed.
 func TestAskDecodesWhatIsWritten(t *testing.T) {
+	cases.NotShort(t)
 	gpt := openExample()
 	defer gpt.Close()
 	ctx := t.Context()

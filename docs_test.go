@@ -21,6 +21,7 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/docs"
 )
 
@@ -128,6 +129,7 @@ func exports(t *testing.T, paths []string) importer.Lookup {
 }
 
 func TestTheDocumentsGoCompiles(t *testing.T) {
+	cases.NotShort(t)
 	files, err := docs.Files(".")
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"picogpt/dev/cases"
 )
 
 // installs finds README's line. A release has the module's address in it, and is not fetched here.
@@ -22,6 +24,7 @@ var installs = regexp.MustCompile(`(?m)^((?:\w+=\w+ )*go install )\S*/cmd/gpt(?:
 // line that leaves it on links libc, or without a compiler fails. Where there is no sh, the sources
 // say as much: TestTheProgramNeedsNoCgo of cmd/gpt.
 func TestREADMEsLineMakesAStaticProgram(t *testing.T) {
+	cases.NotShort(t)
 	sh, err := exec.LookPath("sh")
 	if err != nil {
 		t.Skip("no sh to run README's line with")

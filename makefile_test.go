@@ -1,12 +1,14 @@
 package picogpt_test
 
-// The Makefile has the targets that it lists, and those that CI and documents name. Checkouts have the
-// bytes that were committed.
+// The Makefile has the targets that it lists, and those that CI and documents name; the tests that
+// these name are there. Checkouts have the bytes that were committed.
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -51,6 +53,47 @@ func TestTargetsAreThere(t *testing.T) {
 	}
 	if len(wanted) < 20 {
 		t.Errorf("%d targets are named, want more", len(wanted))
+	}
+}
+
+// TestNamedTestsAreThere: a part of CI that names tests runs none if they have other names now.
+func TestNamedTestsAreThere(t *testing.T) {
+	function := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	var names []string
+	err := filepath.WalkDir(".", func(file string, e fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(file, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(file)
+		for _, m := range function.FindAllStringSubmatch(string(text), -1) {
+			names = append(names, m[1])
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for file, pattern := range map[string]string{
+		"Makefile": `(?m)^(?:RACELESS|LENT) := (?:\$\(RACELESS\)\|)?(.*)$`,
+		".ci/run":  `(?:-run|bytes\+?=) ?'\|?([^']+)'`,
+	} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(string(text), -1) {
+			for _, name := range regexp.MustCompile(`[|()]+`).Split(m[1], -1) {
+				name, _, _ = strings.Cut(name, "/") // subtests
+				of, err := regexp.Compile(name)
+				if seen++; err != nil || !slices.ContainsFunc(names, of.MatchString) {
+					t.Errorf("%s: no test %s (%v)", file, name, err)
+				}
+			}
+		}
+	}
+	if seen < 50 {
+		t.Errorf("%d tests are named, want more", seen)
 	}
 }
 

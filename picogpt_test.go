@@ -17,8 +17,10 @@ import (
 	"picogpt/checkpoint"
 	"picogpt/constrain"
 	"picogpt/decode"
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/eval"
+
 	"picogpt/model"
 	"picogpt/sample"
 	"picogpt/weights/demo"
@@ -75,6 +77,7 @@ func sampling(tokens int, seed uint64) picogpt.Options {
 // A text is that of package decode with the same options: Sampling has the command's, and what
 // needs a tokenizer has the checkpoint's.
 func TestTheOptionsAreDecodes(t *testing.T) {
+	cases.NotShort(t)
 	g := openDemo(t)
 	lily, err := g.Tokenizer().Encode(" Lily")
 	if err != nil || len(lily) != 1 {

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"picogpt/dev/cases"
 )
 
 // opaque are the only places of types that nobody outside can name, with the reason.
@@ -32,6 +34,7 @@ type listed struct {
 // fields and methods of each public package, and the types that they are made of. An alias of a type
 // in an internal package is such a type too: its documentation has no fields.
 func TestSignaturesHaveNoTypeThatNobodyCanRead(t *testing.T) {
+	cases.NotShort(t)
 	all, err := packages()
 	if err != nil {
 		t.Fatal(err)

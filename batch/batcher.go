@@ -1,7 +1,24 @@
+// Package batch writes texts for many callers at once, as one continuous batch on one model: token
+// for token what [decode.Generate] gives with the same prompt and options.
+//
+// The types, in an order to read them:
+//
+//	Batcher      takes requests from any number of goroutines; Options bounds slots, delay, memory
+//	Request      one text, or several samples of one prompt, and whose they are; Progress, its times
+//	request      the same inside: the channel of its tokens, and why it ended
+//	queue        requests that have had no slot yet: clients take turns
+//	schedule     the state of the one goroutine that makes steps while there are requests
+//	task         a text that has a slot, or waits for one: a [decode.Stream]
+//	budget       how much of new prompts fits into the time that others may wait for their token
+//	prefixCache  sessions of texts that are written or have ended, for texts that begin alike
+//	node         the radix tree that finds the one that has the most tokens in common with a prompt
+//	Stats        counts, for operators
+//
+// A step is one Eval: the next token of each text that has a slot, and as much of the new prompts
+// as the budget allows. A text loses its slot to others when its caller is slow to take its tokens,
+// or when the cache is full and it came last; it continues when it has a slot again. A caller's own
+// code, as in a context, a vocabulary or a constraint, can delay or end its own request only.
 package batch
-
-// Generation for many callers at once: the exported calls. loop.go has the goroutine that serves
-// them.
 
 import (
 	"context"
@@ -39,10 +56,8 @@ type Options struct {
 	PrefixBytes int64
 }
 
-// A Batcher writes many texts at once, as one continuous batch on one model: each step evaluates
-// the next token of every text, and as much of new prompts as MaxDelay allows. Requests come from
-// any number of goroutines; their texts join between two steps, and leave when they end. Each text
-// is token for token what [decode.Generate] gives with the same prompt and options.
+// A Batcher writes many texts at once. They join the batch between two steps, and leave it when
+// they end.
 //
 // A caller that is slow to take its tokens delays no other: its text pauses when a few tokens are
 // not taken, and after ten times MaxDelay it gives its slot to others. When it continues, its
@@ -111,9 +126,9 @@ func (b *Batcher) Generate(
 
 // Samples streams n continuations of one prompt, which is evaluated once: sample i, marked by
 // Token.Sample, is token for token what Generate gives with Seed+i. The tokens of a sample come in
-// order, those of different samples as they are chosen. A *sample.NoIDError and a
-// *decode.ConstraintError end one sample, that of the Token that comes with them: unless the caller
-// breaks, the others continue. Any other error ends all of them.
+// order, those of different samples as they are chosen. An error that IsDeadEnd ends one sample,
+// that of the Token that comes with it: unless the caller breaks, the others continue. Any other
+// error ends all of them.
 func (b *Batcher) Samples(
 	ctx context.Context, prompt []int, n int, o decode.Options,
 ) iter.Seq2[decode.Token, error] {
@@ -142,20 +157,13 @@ func (b *Batcher) run(ctx context.Context, wanted Request, n int) iter.Seq2[deco
 			yield(decode.Token{}, err)
 			return
 		}
-		r := newRequest(st, &wanted.Options, buffered*min(n, b.options.MaxStreams))
-		r.samples, r.client, r.salt = n, wanted.Client, saltOf(&wanted)
-		r.failed = make([]error, n)
+		r := newRequest(&wanted, st, buffered*min(n, b.options.MaxStreams))
+		r.samples, r.failed = n, make([]error, n)
 		st.SetPool(&b.pool)
 		st.GuessForced()
 		if st.SetAccess(decode.AccessNever); n > 1 {
 			st.SetAccess(decode.AccessForks)
 			r.waiting[0].parent = true
-		}
-		if wanted.Progress != nil {
-			r.progress = wanted.Progress
-		}
-		if wanted.Begun != nil {
-			r.begun = wanted.Begun
 		}
 		b.serve(caller, r, yield)
 	}
@@ -188,7 +196,7 @@ func (b *Batcher) Continue(
 		st.SetPool(&b.pool)
 		st.GuessForced()
 		st.SetAccess(decode.AccessAtEnd)
-		r := newRequest(st, &o, buffered)
+		r := newRequest(&Request{}, st, buffered)
 		r.lent = true
 		defer func() {
 			unseen := 0
@@ -224,4 +232,32 @@ func (b *Batcher) kick() {
 	case b.wake <- struct{}{}:
 	default:
 	}
+}
+
+// States evaluates the prompt of a request in the batch, in turns with other texts, and returns the
+// hidden states after ln_f of its tokens from index from on, [len(prompt)-from, n_embd]. No token
+// follows: the request's Options and Samples are not used. While the text has a slot, the hidden
+// states take memory beside the cache.
+func (b *Batcher) States(ctx context.Context, wanted Request, from int) ([]float32, error) {
+	if from < 0 || from >= max(1, len(wanted.Prompt)) {
+		return nil, fmt.Errorf("states: from token %d of %d: want one of them", from,
+			len(wanted.Prompt))
+	}
+	caller, err := watch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	st, err := decode.NewReading(b.model.NewSession(), wanted.Prompt, from)
+	if err != nil {
+		return nil, err
+	}
+	wanted.Options = decode.Options{}
+	r := newRequest(&wanted, st, 1)
+	r.apart = from == 0
+	st.SetAccess(decode.AccessNever)
+	b.serve(caller, r, func(_ decode.Token, failed error) bool {
+		err = failed
+		return true
+	})
+	return r.states, err
 }

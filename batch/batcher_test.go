@@ -18,6 +18,7 @@ import (
 
 	"picogpt/constrain"
 	"picogpt/decode"
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/dev/texts"
@@ -133,6 +134,7 @@ func (v *visitor) check(t *testing.T, got [][]decode.Token, n int, err error) {
 }
 
 func TestTextsInABatchAreWhatGenerateGivesWhoeverComesAndGoes(t *testing.T) {
+	cases.NotShort(t)
 	m := tiny(t, fixture.Options{})
 	visitors := sized(60, 3000)
 	for _, o := range []Options{

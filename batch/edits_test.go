@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"picogpt/decode"
+	"picogpt/dev/cases"
 	"picogpt/dev/testmodel"
 	"picogpt/model"
 	"picogpt/sample"
@@ -25,6 +26,7 @@ func added(layer, at int, x float32) model.Edit {
 // 40 texts in one batch, three quarters of them steered in three ways, with prompts that begin alike:
 // each is what it is alone.
 func TestSteeredTextsInABatchAreWhatTheyAreAlone(t *testing.T) {
+	cases.NotShort(t)
 	b := newBatcher(t, testmodel.Demo(t, model.Options{Threads: 2}),
 		Options{MaxStreams: 40, PrefixBytes: 1 << 30})
 	alone := testmodel.Demo(t, model.Options{Threads: 1})

@@ -1,6 +1,7 @@
 package batch
 
-// The prefix cache: sessions that texts may begin with, found by their tokens.
+// The prefix cache: a text that gets a slot begins with the longest prefix of its tokens that other
+// texts have evaluated. A radix tree finds it.
 
 import (
 	"container/list"
@@ -69,7 +70,8 @@ func (r *request) families() []family {
 
 // addLive adds a text that is written, unless the cache has more of its tokens than it holds.
 func (c *prefixCache) addLive(t *task) {
-	p := &prefix{tokens: slices.Clone(t.Context()), taken: t.taken, client: t.request.client, live: t}
+	p := &prefix{tokens: slices.Clone(t.Context()), taken: t.taken, client: t.request.client,
+		live: t}
 	for _, in := range t.request.families() {
 		if tree := c.trees[in]; tree != nil {
 			if _, n := tree.find(p.tokens); n > t.Pending().Held+1 {
@@ -221,4 +223,252 @@ func (b *Batcher) makeRoom() bool {
 		}
 	}
 	return false
+}
+
+// matchAll looks for prefixes of the texts that have just been given a slot. A text whose prefix is
+// about to be evaluated for another one waits for that.
+func (b *Batcher) matchAll() {
+	for _, t := range b.running {
+		if t.matched {
+			continue
+		}
+		p := t.Pending()
+		if t.request.lent || t.request.apart || p.Held > 0 || p.Rows+p.Guide == 0 {
+			t.matched = true
+		} else {
+			b.match(t)
+		}
+		t.lost()
+	}
+}
+
+// lost counts that most of what was evaluated for a text is gone, now that it has a slot again.
+func (t *task) lost() {
+	if !t.matched || t.had == 0 {
+		return
+	}
+	if p := t.Pending(); p.Held < t.had/2 || p.Guide > 1 {
+		t.turns++
+	}
+	t.had = 0
+}
+
+// match makes a text take over the longest evaluated prefix, unless a longer one is being
+// evaluated.
+func (b *Batcher) match(t *task) {
+	c, n := &b.prefixes, 0
+	t.taken = nil
+	p, most := c.match(t)
+	if p != nil {
+		now, tokens := p.now(), t.Context()[:most]
+		held := common(now.Session.Tokens(), tokens)
+		if most >= c.least && held < most && p.coming(tokens) {
+			return
+		}
+		if held >= c.least {
+			n = held
+			t.TakeOver(now, n)
+			t.taken = p.parts(n)
+			c.touch(p)
+		}
+	}
+	t.matched = true
+	b.countMatch(t, n)
+	c.addLive(t)
+}
+
+// match returns the prefix that has the most in common with a text, and how many of its tokens the
+// text can use when they are evaluated.
+func (c *prefixCache) match(t *task) (p *prefix, n int) {
+	r := t.request
+	in := family{r.salt, unscored}
+	if r.scored && r.echo == nil { // else its scores are there already
+		if in.top = r.top; r.top > mostTop {
+			return nil, 0
+		}
+	}
+	tree := c.trees[in]
+	if tree == nil {
+		return nil, 0
+	}
+	if p, n = tree.find(t.Context()); p == nil {
+		return nil, 0
+	}
+	n = t.Usable(p.now(), n)
+	if p.live != nil {
+		n = min(n, len(p.live.ahead()))
+	}
+	return p, n
+}
+
+// countMatch counts how many tokens of a text were found.
+func (b *Batcher) countMatch(t *task, n int) {
+	if t.request.counted {
+		return // the text was suspended
+	}
+	t.request.counted = true
+	b.counters.prefixQueries.Add(int64(len(t.Context())))
+	b.counters.prefixHits.Add(int64(n))
+	t.request.progress.Cached = n
+	t.request.progress.Own = of(t.taken, t.request.client)
+}
+
+// A part is tokens of a session, up to an end, that were evaluated for one client.
+type part struct {
+	end    int
+	client string
+}
+
+// parts returns for whom the first n tokens of a prefix were evaluated.
+func (p *prefix) parts(n int) (all []part) {
+	for _, part := range append(slices.Clone(p.taken), part{n, p.client}) {
+		part.end = min(part.end, n)
+		if last := len(all) - 1; last >= 0 && all[last].client == part.client {
+			all[last].end = part.end
+		} else {
+			all = append(all, part)
+		}
+		if part.end == n {
+			break
+		}
+	}
+	return all
+}
+
+// of returns how many tokens of parts were evaluated for a client.
+func of(parts []part, client string) (n int) {
+	begin := 0
+	for _, part := range parts {
+		if part.client == client {
+			n += part.end - begin
+		}
+		begin = part.end
+	}
+	return n
+}
+
+// now returns the evaluated part of a prefix.
+func (p *prefix) now() decode.Evaluated {
+	if p.live != nil {
+		return p.live.Evaluated()
+	}
+	return p.evaluated
+}
+
+// coming reports whether all of tokens will be evaluated for the text of a prefix, whose caller is
+// not slow.
+func (p *prefix) coming(tokens []int) bool {
+	return p.live != nil && p.live.request.room() &&
+		common(p.live.ahead(), tokens) == len(tokens)
+}
+
+// ahead returns the tokens of a text's context that are evaluated before its next token. Its
+// session may hold more: guesses that were right.
+func (t *task) ahead() []int {
+	p := t.Pending()
+	return t.Context()[:min(p.Held+p.Rows, len(t.Context()))]
+}
+
+// A radix tree of texts: which of them has the most tokens in common with a prompt.
+
+// A node is a run of tokens that all texts below it have in common. The root has no tokens.
+type node struct {
+	parent *node // nil: the root
+	from   int   // tokens before the run
+	tokens []int
+	next   map[int]*node // by their first tokens
+	leaf   *prefix       // the one that ends here, or nil: then there are several in next
+}
+
+func newTree() *node { return &node{next: map[int]*node{}} }
+
+// end returns how many tokens there are up to the end of the node's run.
+func (n *node) end() int { return n.from + len(n.tokens) }
+
+// walk follows tokens from the root as far as the tree has them. It returns the node at which it
+// ends, and how many tokens it has followed.
+func (n *node) walk(tokens []int) (at *node, held int) {
+	for {
+		held += common(n.tokens, tokens[held:])
+		if held < n.end() || held == len(tokens) || n.next[tokens[held]] == nil {
+			return n, held
+		}
+		n = n.next[tokens[held]]
+	}
+}
+
+// find returns a prefix that has the most tokens in common, and how many; nil if none has any.
+func (n *node) find(tokens []int) (p *prefix, held int) {
+	at, held := n.walk(tokens)
+	if held == 0 {
+		return nil, 0
+	}
+	return at.any(), held
+}
+
+// any returns a prefix at the node or below it.
+func (n *node) any() *prefix {
+	for n.leaf == nil {
+		for _, next := range n.next {
+			n = next
+			break
+		}
+	}
+	return n.leaf
+}
+
+// add adds a prefix and returns its node: nil if the tree has one with the same tokens.
+func (n *node) add(p *prefix) *node {
+	at, held := n.walk(p.tokens)
+	if held < at.end() {
+		at = at.split(held)
+	}
+	if held < len(p.tokens) {
+		to := &node{parent: at, from: held, tokens: p.tokens[held:], next: map[int]*node{}}
+		at.next[p.tokens[held]] = to
+		at = to
+	}
+	if at.leaf != nil {
+		return nil
+	}
+	at.leaf = p
+	return at
+}
+
+// split cuts the node's run after so many tokens from the root, and returns the node of its first
+// part.
+func (n *node) split(end int) *node {
+	first := n.tokens[:end-n.from]
+	to := &node{parent: n.parent, from: n.from, tokens: first, next: map[int]*node{}}
+	n.parent.next[first[0]] = to
+	n.parent, n.from, n.tokens = to, end, n.tokens[len(first):]
+	to.next[n.tokens[0]] = n
+	return to
+}
+
+// remove removes the prefix that ends at the node, and the nodes that no other prefix needs.
+func (n *node) remove() {
+	n.leaf = nil
+	for n.parent != nil && n.leaf == nil && len(n.next) == 0 {
+		delete(n.parent.next, n.tokens[0])
+		n = n.parent
+	}
+	if n.parent == nil || n.leaf != nil || len(n.next) > 1 {
+		return
+	}
+	for _, next := range n.next { // the only one takes the node's place
+		next.tokens = next.any().tokens[n.from:next.end()]
+		next.parent, next.from = n.parent, n.from
+		n.parent.next[next.tokens[0]] = next
+	}
+}
+
+// common returns how many tokens a and b have in common at the beginning.
+func common(a, b []int) int {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return min(len(a), len(b))
 }

@@ -13,10 +13,12 @@ import (
 	"time"
 
 	"picogpt/decode"
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/internal/cpu"
 	"picogpt/internal/engine"
+
 	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/model/stack"
@@ -68,6 +70,7 @@ func counted(t testing.TB, cacheBytes int64) (*model.Model, *counter) {
 }
 
 func TestAPrefixOf32PromptsIsEvaluatedOnce(t *testing.T) {
+	cases.NotShort(t)
 	const texts, prefix, own = 32, 900, 8
 	random := rand.New(rand.NewPCG(3, 4))
 	begin := randomIDs(random, prefix)
@@ -260,7 +263,7 @@ func TestNobodyWaitsForATextWhoseCallerIsSlow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.queue.push(newRequest(st, &decode.Options{}, buffered))
+		b.queue.push(newRequest(&Request{}, st, buffered))
 		b.assign()
 		if i == 2 { // the first continues, and its tokens are not taken
 			for range buffered {

@@ -1,12 +1,15 @@
 package batch
 
-// A caller's request to a Batcher, and the channel of its tokens.
+// A caller's request, the channel of its tokens, and the queue of requests that have had no slot.
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"math"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -22,8 +25,8 @@ type Request struct {
 
 	// Client identifies the client. Of the requests that wait for a slot, those of the client with
 	// the fewest slots come first, and among equals those of the client that has waited longest for
-	// a turn. Where no slot is free, a client that has two more gives one, once the text that has it
-	// has had 8 steps. Requests without it are of one client.
+	// a turn. Where no slot is free, a client that has two more gives one, once the text that has
+	// it has had 8 steps. Requests without it are of one client.
 	Client string
 
 	// Salt keeps texts apart: evaluated prompts are shared only with texts of the same salt. The
@@ -63,8 +66,8 @@ func KeyOf(edits []model.Edit) string {
 	for i := range edits {
 		e := &edits[i]
 		b = append(append(b, e.Op...), 0)
-		for _, n := range []int{int(e.At.Kind), e.At.Layer, e.Head, e.From, e.To, e.KeysFrom, e.KeysTo,
-			len(e.Values)} {
+		for _, n := range []int{int(e.At.Kind), e.At.Layer, e.Head, e.From, e.To, e.KeysFrom,
+			e.KeysTo, len(e.Values)} {
 			b = binary.LittleEndian.AppendUint64(b, uint64(n))
 		}
 		for _, x := range e.Values {
@@ -129,11 +132,14 @@ type request struct {
 	panicked any                  // set before the end
 }
 
-// newRequest returns a request whose first text is a stream, with room for so many tokens that the
-// caller has not taken.
-func newRequest(first *decode.Stream, o *decode.Options, tokens int) *request {
-	r := &request{prompt: len(first.Context()), progress: &Progress{}, samples: 1, begun: new(atomic.Int32),
-		scored: o.Echo != decode.EchoNone, top: o.Top, tokens: make(chan decode.Token, tokens)}
+// newRequest returns what is wanted as a request whose first text is a stream, with room for so
+// many tokens that the caller has not taken.
+func newRequest(wanted *Request, first *decode.Stream, tokens int) *request {
+	o := &wanted.Options
+	r := &request{client: wanted.Client, salt: saltOf(wanted), prompt: len(first.Context()),
+		begun:    cmp.Or(wanted.Begun, new(atomic.Int32)),
+		progress: cmp.Or(wanted.Progress, &Progress{}), scored: o.Echo != decode.EchoNone,
+		top: o.Top, samples: 1, tokens: make(chan decode.Token, tokens)}
 	r.waiting = []*task{{Stream: first, request: r}}
 	return r
 }
@@ -195,4 +201,131 @@ func (b *Batcher) serve(ctx callerContext, r *request, yield func(decode.Token, 
 			return
 		}
 	}
+}
+
+// The context of a Batcher's caller. Its methods may be any code: they may panic, wait, or call the
+// Batcher. They are therefore called in the caller's goroutine, or by package context for it, and
+// never by the Batcher's goroutine, on which all texts depend.
+
+// An ending is why a caller's context ended: an error, or a panic of one of its methods.
+type ending struct {
+	err      error
+	panicked any
+}
+
+// A callerContext is a caller's context whose methods do not panic, once the first calls have not.
+type callerContext struct {
+	context.Context
+	done  <-chan struct{}
+	ended *ending // before the call; nil: it had not
+}
+
+// watch calls a context's methods for the first time, in the caller's goroutine.
+func watch(ctx context.Context) (w callerContext, err error) {
+	if ctx == nil {
+		return w, model.ErrNoContext
+	}
+	w = callerContext{Context: ctx, done: ctx.Done()}
+	if err := ctx.Err(); err != nil {
+		w.ended = &ending{err: err}
+	}
+	return w, nil
+}
+
+func (w callerContext) Done() <-chan struct{} { return w.done }
+
+// Err returns the error that package context asks for when Done is closed. It is never nil.
+func (w callerContext) Err() error { return w.ending().err }
+
+func (w callerContext) Value(key any) any {
+	defer func() { _ = recover() }()
+	return w.Context.Value(key)
+}
+
+// ending returns why a context has ended.
+func (w callerContext) ending() (e *ending) {
+	defer func() {
+		if p := recover(); p != nil {
+			e = &ending{fmt.Errorf("panic: %v", p), p}
+		}
+	}()
+	if err := w.Context.Err(); err != nil {
+		return &ending{err: err}
+	}
+	return &ending{err: context.Canceled}
+}
+
+// cancelled makes the Batcher's goroutine end a request, unless it is told to already.
+func (b *Batcher) cancelled(r *request, e *ending) {
+	if r.ended.CompareAndSwap(nil, e) {
+		b.kick()
+	}
+}
+
+// A queue holds requests that have had no slot yet, by client, those of each in the order of their
+// calls.
+type queue struct {
+	clients map[string]*client // that have a request here
+	turns   []*client          // the same clients: who has waited longest for a turn comes first
+	n       int                // requests
+}
+
+// A client is a client that has requests in the queue.
+type client struct {
+	name     string
+	requests []*request
+}
+
+func newQueue() queue { return queue{clients: map[string]*client{}} }
+
+// push adds a request behind its client's others.
+func (q *queue) push(r *request) {
+	c := q.clients[r.client]
+	if c == nil {
+		c = &client{name: r.client}
+		q.clients[r.client], q.turns = c, append(q.turns, c)
+	}
+	c.requests = append(c.requests, r)
+	q.n++
+}
+
+// next returns the request whose turn it is, of the client that has the fewest slots. It returns
+// nil if the queue is empty.
+func (q *queue) next(slots map[string]int) *request {
+	var next *client
+	for _, c := range q.turns {
+		if next == nil || slots[c.name] < slots[next.name] {
+			next = c
+		}
+	}
+	if next == nil {
+		return nil
+	}
+	return next.requests[0]
+}
+
+// pop removes a request, the first of its client, whose next turn comes after those of all others.
+func (q *queue) pop(r *request) {
+	c := q.clients[r.client]
+	c.requests = slices.Delete(c.requests, 0, 1)
+	q.turns = slices.DeleteFunc(q.turns, func(other *client) bool { return other == c })
+	q.n--
+	if len(c.requests) > 0 {
+		q.turns = append(q.turns, c)
+	} else {
+		delete(q.clients, r.client)
+	}
+}
+
+// remove removes the requests for which gone returns true.
+func (q *queue) remove(gone func(*request) bool) {
+	q.turns = slices.DeleteFunc(q.turns, func(c *client) bool {
+		before := len(c.requests)
+		c.requests = slices.DeleteFunc(c.requests, gone)
+		q.n -= before - len(c.requests)
+		if len(c.requests) == 0 {
+			delete(q.clients, c.name)
+		}
+		return len(c.requests) == 0
+	})
 }

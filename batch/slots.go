@@ -166,8 +166,8 @@ func (b *Batcher) end(r *request, err error) {
 	close(r.tokens)
 }
 
-// patience returns how long a slot that others wait for may wait for its text's caller, all in all: a
-// caller that takes a token now and then keeps it no longer than one that takes none.
+// patience returns how long a slot that others wait for may wait for its text's caller, all in all:
+// a caller that takes a token now and then keeps it no longer than one that takes none.
 func (b *Batcher) patience() time.Duration {
 	return max(10*b.options.MaxDelay, time.Millisecond)
 }
@@ -177,9 +177,9 @@ func (b *Batcher) patience() time.Duration {
 // has twice as many: so it comes to its end, and not much is evaluated in vain.
 const leastTurn = 8
 
-// reclaim takes a slot for the next request: that of a text that has waited too long for its caller,
-// or one of a client that has more slots than that of the next request will have: of a text that
-// waits for a mask, or else of the client with most, that of the text which has had it for the
+// reclaim takes a slot for the next request: that of a text that has waited too long for its
+// caller, or one of a client that has more slots than that of the next request will have: of a text
+// that waits for a mask, or else of the client with most, that of the text which has had it for the
 // longest time, if its turn is over. It reports whether it took one.
 func (b *Batcher) reclaim(next *request) bool {
 	var over *task

@@ -54,7 +54,7 @@ func TestSlotsAreGivenInTheOrderOfTheCalls(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		calls = append(calls, newRequest(st, &decode.Options{}, buffered))
+		calls = append(calls, newRequest(&Request{}, st, buffered))
 	}
 	for _, r := range calls {
 		b.queue.push(r)
@@ -194,7 +194,7 @@ func TestACallerThatTakesATokenNowAndThenLosesItsSlot(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := newRequest(st, &decode.Options{}, 1)
+		r := newRequest(&Request{}, st, 1)
 		b.queue.push(r)
 		return r
 	}
@@ -246,7 +246,7 @@ func TestWhoLeavesAFullCache(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := newRequest(st, &decode.Options{}, buffered)
+			r := newRequest(&Request{}, st, buffered)
 			r.lent = lent
 			b.queue.push(r)
 			b.assign()

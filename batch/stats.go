@@ -19,7 +19,7 @@ type Stats struct {
 
 	Rows          int64 // tokens that were evaluated
 	Steps         int64
-	StepsOf       [len(StepSizes) + 1]int64 // the steps by their rows: the first size that holds them
+	StepsOf       [len(StepSizes) + 1]int64 // the steps by the first size that holds their rows
 	PromptTokens  int64                     // of prompts that are evaluated; samples share theirs
 	NewTokens     int64
 	PrefixQueries int64 // tokens of prompts that were looked up in the prefix cache
@@ -31,8 +31,9 @@ type Stats struct {
 	Rate float64
 }
 
-// StepSizes are the numbers of rows by which Stats.StepsOf counts steps, each that of the steps with at
-// most so many rows and more than the size before; the last count is of those with more than all.
+// StepSizes are the numbers of rows by which Stats.StepsOf counts steps, each that of the steps
+// with at most so many rows and more than the size before; the last count is of those with more
+// than all.
 var StepSizes = [...]int{1, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384}
 
 // counters are what Stats are made of. The Batcher's goroutine writes them.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"picogpt/decode"
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/dev/texts"
@@ -129,6 +130,7 @@ func (g *guest) visit(t *testing.T, b *Batcher) {
 }
 
 func TestTextsAreWhatGenerateGivesWhateverElseRuns(t *testing.T) {
+	cases.NotShort(t)
 	config, file := fixture.Checkpoint(roomy)
 	alone := testmodel.New(t, config, file, model.Options{Threads: 2})
 	one := alone.NewSession()

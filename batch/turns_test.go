@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"picogpt/decode"
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/model"
@@ -20,6 +21,7 @@ import (
 // written, nor for one whose prompt is read. The first request of the other ends before any of these
 // does, and each text is what Generate gives.
 func TestAClientWithOneRequestWaitsForNoLongText(t *testing.T) {
+	cases.NotShort(t)
 	config, file := fixture.Checkpoint(roomy)
 	alone := testmodel.New(t, config, file, model.Options{Threads: 1})
 	m := testmodel.New(t, config, file, model.Options{Threads: 1})
@@ -86,7 +88,7 @@ func TestTurnsBecomeLonger(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := newRequest(st, &decode.Options{}, buffered)
+		r := newRequest(&Request{}, st, buffered)
 		r.client = client
 		b.queue.push(r)
 		return r

@@ -13,6 +13,7 @@ import (
 	"picogpt/check/reference"
 	"picogpt/eval"
 	"picogpt/internal/quote"
+	"picogpt/kernels"
 	"picogpt/model"
 )
 
@@ -110,7 +111,7 @@ func evaluate(
 	ids = ids[:len(ids):len(ids)] // the caller's stay as they are
 	for n := len(ids) + new; err == nil && len(rows) < n; {
 		if len(rows) == len(ids) {
-			ids = append(ids, first(rows[len(rows)-1]))
+			ids = append(ids, kernels.Argmax(rows[len(rows)-1]))
 		}
 		id := ids[len(rows)]
 		if err = m.Eval(ctx, model.Input{Session: s, Tokens: []int{id}}); err == nil {
@@ -118,17 +119,6 @@ func evaluate(
 		}
 	}
 	return ids, rows, err
-}
-
-// first returns the id of the largest logit, the lowest among equals.
-func first(row []float32) int {
-	best := 0
-	for i, v := range row {
-		if v > row[best] {
-			best = i
-		}
-	}
-	return best
 }
 
 // A gap is the largest difference between two rows of logits.
@@ -290,7 +280,7 @@ func (c *comparison) loss(ids []int, engine [][]float32, oracle *reference.Matri
 		if mean += kl / float64(len(engine)); kl > most {
 			most, at = kl, i
 		}
-		if first(e) == floats.MaxIdx(r) {
+		if kernels.Argmax(e) == floats.MaxIdx(r) {
 			same++
 		}
 	}

@@ -17,8 +17,10 @@ import (
 
 	"picogpt/check"
 	"picogpt/checkpoint"
+	"picogpt/dev/cases"
 	"picogpt/dev/testmodel"
 	"picogpt/eval"
+
 	"picogpt/model"
 	"picogpt/tokenizer"
 )
@@ -110,6 +112,7 @@ func TestGPT2sAreKnownByTheirConfigs(t *testing.T) {
 // The demo stands in for GPT-2, and a table for the published one: its numbers are those of package
 // eval, or wrong.
 func TestPublicationsAreMeasured(t *testing.T) {
+	cases.NotShort(t)
 	m, tok := testmodel.Demo(t, model.Options{Format: "f32"}), tokenizer.GPT2()
 	wiki := " \n = The Cat = \n \n The cat sat on the mat , and she was happy . \n \n = A Dog = \n" +
 		" \n A dog was sad . The cat saw him @-@ and smiled . \n"

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"picogpt/checkpoint"
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/model"
 	"picogpt/weights/demo"
@@ -53,6 +54,7 @@ func sameLogits(t *testing.T, about string, got, want [][]float32) {
 // TestConvertedCheckpointsGiveTheSameBits converts each format to each other one, and the results
 // to each again.
 func TestConvertedCheckpointsGiveTheSameBits(t *testing.T) {
+	cases.NotShort(t)
 	ids := []int{57, 7, 25, 4, 20, 63, 0}
 	for from, targets := range map[string][]string{
 		"hf": checkpoint.Targets(), "tf": checkpoint.Targets(), "bin-bf16": checkpoint.Targets(),

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"picogpt/checkpoint"
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/watchdog"
 	"picogpt/internal/folder"
@@ -35,6 +36,7 @@ func run(t *testing.T, dir string) error {
 }
 
 func TestHostileFiles(t *testing.T) {
+	cases.NotShort(t)
 	dir := t.TempDir()
 	all, err := fixture.Hostiles("testdata/hostile.tar.gz", dir)
 	if err != nil {

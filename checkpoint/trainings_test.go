@@ -17,9 +17,11 @@ import (
 	"testing"
 
 	"picogpt/checkpoint"
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/watchdog"
 	"picogpt/internal/folder"
+
 	"picogpt/model"
 )
 
@@ -35,6 +37,7 @@ type training struct {
 }
 
 func TestTrainings(t *testing.T) {
+	cases.NotShort(t)
 	dir := t.TempDir()
 	b, err := fixture.Unpack("testdata/trainings.tar.gz", dir)
 	if err != nil {
@@ -96,6 +99,7 @@ func farthest(got [][]float32, want [][]float64) float64 {
 // TestBombsAroundTheStateDict: dicts that hold each other many times over, or that are very many,
 // take little time and memory, and what looks for the state dict among them ends.
 func TestBombsAroundTheStateDict(t *testing.T) {
+	cases.NotShort(t)
 	repeat := strings.Repeat
 	text := func(s string) string { return "X" + string(binary.LittleEndian.AppendUint32(nil, uint32(len(s)))) + s }
 	// each dict holds the one before it twice: 2^100 leaves

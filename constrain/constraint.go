@@ -1,34 +1,24 @@
 package constrain
 
-// Constraint and Matcher: what a text must match, and the state of one text.
+// Constraint and Text: what a text must match, and the state of one text: the ids that may come
+// next, and what it must continue with.
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 
+	"picogpt/constrain/internal/grammar"
 	"picogpt/constrain/internal/meter"
+	"picogpt/decode/matcher"
 )
 
-// A Matcher follows one text, token by token. *Text implements it; a program may bring its own. One
-// goroutine at a time may use a Matcher; its forks may be used concurrently with it.
-type Matcher interface {
-	// Mask sets the bit of each id that may come next, id 64i+j in bit j of open[i], and clears all
-	// others. open may have more bits than there are ids, or fewer. After a token that ends the
-	// text no id is open. An error means that the rules exceed a bound here, so that the text
-	// cannot continue.
-	Mask(open []uint64) error
+// A Matcher is what package decode asks of a text's form. *Text implements it.
+type Matcher = matcher.Matcher
 
-	// Accept adds an id to the text. It returns an error, and changes nothing, if the id is not
-	// open.
-	Accept(id int) error
-
-	// Rewind removes the newest n ids.
-	Rewind(n int) error
-
-	// Fork returns an independent Matcher of the same text.
-	Fork() Matcher
-}
+// A NotOpenError says that a constraint does not allow an id at its position.
+type NotOpenError = matcher.NotOpenError
 
 // A Constraint is what texts must match, compiled for a vocabulary. Any number of texts may use it
 // concurrently.
@@ -39,8 +29,8 @@ type Constraint struct {
 }
 
 // Notes says what a schema contains that restricts nothing, though its author may have meant it to,
-// such as formats that nobody defines; and, with [SchemaOptions].Closed, that objects are closed, or
-// which one could not be. Each is one line.
+// such as formats that nobody defines; and, with [SchemaOptions].Closed, that objects are closed,
+// or which one could not be. Each is one line.
 func (c *Constraint) Notes() []string { return slices.Clone(c.notes) }
 
 // Bytes returns approximately how much memory the constraint takes now: the compiled form, and what
@@ -76,16 +66,6 @@ func (c *Constraint) Start() (*Text, error) {
 // where the text may end, and their bytes do not count. Without ids no token ends the text. A
 // grammar can still read an end token that has no bytes by its name or number.
 func (t *Text) EndWith(ids []int) { t.ends = slices.Clone(ids) }
-
-// A NotOpenError says that a constraint does not allow an id at its position.
-type NotOpenError struct {
-	ID    int
-	Bytes []byte
-}
-
-func (e *NotOpenError) Error() string {
-	return fmt.Sprintf("id %d (%q) does not fit the constraint here", e.ID, e.Bytes)
-}
 
 func (t *Text) now() any { return t.states[len(t.states)-1] }
 
@@ -148,14 +128,14 @@ func (t *Text) Accept(id int) error {
 		t.states, t.ended = append(t.states, t.now()), true
 		return nil
 	case end && (id >= v.Size() || len(v.Bytes(id)) > 0):
-		return &NotOpenError{id, v.Bytes(id)}
+		return &NotOpenError{ID: id, Bytes: v.Bytes(id)}
 	}
 	next, err := t.of.form.Accept(t.now(), id)
 	if err != nil {
 		return err
 	}
 	if next == nil {
-		return &NotOpenError{id, v.Bytes(id)}
+		return &NotOpenError{ID: id, Bytes: v.Bytes(id)}
 	}
 	t.states = append(t.states, next)
 	return nil
@@ -176,4 +156,72 @@ func (t *Text) Rewind(n int) error {
 // Fork implements Matcher.
 func (t *Text) Fork() Matcher {
 	return &Text{of: t.of, ends: t.ends, states: slices.Clone(t.states), ended: t.ended}
+}
+
+// Forced returns the bytes that must follow, at most so many and a character: every text of the
+// form that begins like this one continues with them. It looks no further where the text may end,
+// where it may continue in two ways, and where finding out takes long; so it may return fewer.
+func (t *Text) Forced(most int) (forced []byte) {
+	if t.ended {
+		return nil
+	}
+	if f, ok := t.of.form.(*grammar.Form); ok {
+		return f.Forced(t.now(), most)
+	}
+	v := t.of.vocab.ids
+	ahead := &Text{of: t.of, ends: t.ends, states: []any{t.now()}}
+	var open []uint64
+	for len(forced) < most && !ahead.Busy() && !ahead.divided() {
+		if open == nil {
+			open = make([]uint64, v.Words())
+		}
+		if ahead.maskWithin(open, forcedSteps) != nil {
+			break
+		}
+		b, ok := v.First(open)
+		if !ok || ahead.Accept(v.Alone(b)) != nil {
+			break
+		}
+		forced = append(forced, b)
+	}
+	return forced
+}
+
+// forcedSteps bounds the search for a mask.
+const forcedSteps = 1 << 10
+
+// divided reports whether the text may continue with two bytes of a few, which takes less time
+// than its mask.
+func (t *Text) divided() bool {
+	v, ways := t.of.vocab.ids, 0
+	for _, b := range []byte(`e1" ,]}0`) {
+		id := v.Alone(b)
+		if id < 0 {
+			continue
+		}
+		if next, err := t.of.form.Accept(t.now(), id); err == nil && next != nil {
+			if ways++; ways > 1 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Prefixes yields the ids that may come next where some bytes are forced, those with which the
+// bytes begin, and how many bytes each has: the shortest first.
+func (t *Text) Prefixes(forced []byte) iter.Seq2[int, int] {
+	return func(yield func(id, n int) bool) {
+		v, at := t.of.vocab.ids, 0
+		for i, b := range forced {
+			if at = v.Child(at, b); at < 0 {
+				return
+			}
+			for id := range v.Same(at) {
+				if !slices.Contains(t.ends, id) && !yield(id, i+1) {
+					return
+				}
+			}
+		}
+	}
 }

@@ -13,6 +13,19 @@
 //		err = text.Accept(id)
 //	}
 //
+// # Types, in the order of reading
+//
+//   - [Vocabulary]: the bytes of a model's ids, arranged once for all constraints (forms.go).
+//   - [Compiler]: compiles forms for a vocabulary, under a context and in counted steps;
+//     [JSONSchema], [Regex], [Grammar] and [Choice] do without. [SchemaOptions] decide what a
+//     schema leaves open.
+//   - [Constraint]: a compiled form, which any number of texts may use (constraint.go).
+//   - [Text]: the state of one text: its masks, and what must follow. It is a [Matcher], which is
+//     what package decode asks for.
+//   - [NotOpenError], [WorkError]: an id that does not fit, a form that takes too much work.
+//   - [For] and [SchemaFor]: the JSON of a Go type (typed.go), by its fields and their tags
+//     (typedfields.go).
+//
 // # What is open
 //
 // An id is open if, after its bytes, some text of the form can still follow. An id that ends a text
@@ -30,16 +43,16 @@
 //
 //   - internal/grammar: [Regex], [Choice] and [Grammar] are compiled to a network of nodes over
 //     characters. A machine makes the states of its automaton, sets of positions in the network,
-//     when a text first reaches them, and stores masks with them (mask.go). The positions of a
+//     when a text first reaches them, and stores masks with them (form.go). The positions of a
 //     grammar have stacks. So the cost of a regex depends on what its texts visit: (a+)+b compiles
 //     at once.
 //   - internal/schema: [JSONSchema] compiles schemas to values (value.go): what may come, by type.
-//     Combinations become alternatives (expand.go), values that cannot exist are found and left out
-//     (satisfy.go), and the state of a text is a stack of open objects and arrays with the part
-//     that is being read (json.go). Strings read patterns as one complete automaton (strings.go);
-//     numbers compare their digits with bounds (number.go). Characters, items and properties are
-//     counted beside the automata, so maxLength 100000 costs nothing. Masks of strings and numbers
-//     do not depend on what is around them, and are stored (mask.go, lexmask.go).
+//     Combinations become alternatives (alternative.go), values that cannot exist are found and
+//     left out, and the state of a text is a stack of open objects and arrays with the part that is
+//     being read (form.go). Strings read patterns as one complete automaton (string.go); numbers
+//     compare their digits with bounds (number.go). Characters, items and properties are counted
+//     beside the automata, so maxLength 100000 costs nothing. Masks of strings and numbers do not
+//     depend on what is around them, and are stored (mask.go).
 //   - What both need is below them: networks, machines and tables (internal/automaton), sets of
 //     characters (internal/charset), the trie (internal/trie), and the work of compiling, counted
 //     (internal/meter).
@@ -47,18 +60,18 @@
 // # JSON Schema
 //
 // Drafts 3, 4, 6, 7, 2019-09 and 2020-12, as $schema says; without it, or with an unknown one,
-// 2020-12. A schema in the text may have a $schema of its own. A keyword is followed where its draft
-// knows it: type, enum, const, properties, required, additionalProperties, patternProperties,
+// 2020-12. A schema in the text may have a $schema of its own. A keyword is followed where its
+// draft knows it: type, enum, const, properties, required, additionalProperties, patternProperties,
 // propertyNames, minProperties, maxProperties, dependentRequired, dependentSchemas, items,
 // prefixItems, minItems, maxItems, uniqueItems, minLength, maxLength, pattern (anywhere in the
 // string; ECMA-262's syntax as far as RE2 has it, and lookaheads), format, minimum, maximum,
 // exclusiveMinimum, exclusiveMaximum, multipleOf, allOf, anyOf, oneOf, not, if, then, else, $ref,
-// $defs, definitions, $id and $anchor within the schema; $dynamicRef and $recursiveRef where the text
-// has one schema that they could lead to; of older drafts, extends, disallow, divisibleBy, required
-// true, exclusiveMinimum true, and id; and in them, and without $schema, items as an array,
-// additionalItems and dependencies. Until draft 7, what stands beside $ref is ignored. What is
-// ignored though another draft, or another place, would follow it is in [Constraint.Notes]. Unknown
-// keywords are ignored, and what is in them is no schema; contains, unevaluatedItems and
+// $defs, definitions, $id and $anchor within the schema; $dynamicRef and $recursiveRef where the
+// text has one schema that they could lead to; of older drafts, extends, disallow, divisibleBy,
+// required true, exclusiveMinimum true, and id; and in them, and without $schema, items as an
+// array, additionalItems and dependencies. Until draft 7, what stands beside $ref is ignored. What
+// is ignored though another draft, or another place, would follow it is in [Constraint.Notes].
+// Unknown keywords are ignored, and what is in them is no schema; contains, unevaluatedItems and
 // unevaluatedProperties are errors.
 //
 // Under not and if, and in branches of oneOf that can hold together, these have no negation and
@@ -69,12 +82,12 @@
 // each could be longer.
 //
 // Formats of strings are those of the draft except idn-email and idn-hostname, OpenAPI's byte, and
-// those of zod: base64, base64url, jwt (three parts of base64url), cidrv4, cidrv6, e164, guid, cuid,
-// cuid2, ulid, nanoid, xid, ksuid. Email addresses have no quotes, and a domain with a point; hosts
-// have no punycode; a scheme of a URI is followed by something; regexes are what ECMA-262, RE2 and
-// Python read alike, with groups three deep, no lookaheads and no names. Formats of numbers
-// are bounds: int8 to int64, uint8 to uint64, float, double. idn-email and idn-hostname are
-// errors. Any other format restricts nothing, as the draft says; [Constraint.Notes] has it, and
+// those of zod: base64, base64url, jwt (three parts of base64url), cidrv4, cidrv6, e164, guid,
+// cuid, cuid2, ulid, nanoid, xid, ksuid. Email addresses have no quotes, and a domain with a point;
+// hosts have no punycode; a scheme of a URI is followed by something; regexes are what ECMA-262,
+// RE2 and Python read alike, with groups three deep, no lookaheads and no names. Formats of numbers
+// are bounds: int8 to int64, uint8 to uint64, float, double. idn-email and idn-hostname are errors.
+// Any other format restricts nothing, as the draft says; [Constraint.Notes] has it, and
 // [SchemaOptions].Strict refuses it.
 //
 // Every text is valid. Every valid instance can be written as one of these texts: no white space
@@ -93,9 +106,9 @@
 // schema 4 MiB, 2048 combinations of alternatives and 20000 kinds of values; a pattern of a schema
 // 10000 states. The work of compiling is counted in steps of some nanoseconds: 64 million, and 64
 // for each byte. A form that exceeds a bound is refused with one line when it is compiled, on every
-// machine alike; the files bounds.go have the bounds. [Compiler] compiles under a context, and lets
-// other work run. Mask or Accept returns an error for a text that one form could read in very many
-// ways (1024 for schemas, 8192 positions for regexes and grammars), or whose mask would visit more
-// than a million such positions (200,000 in rules that call one another), or 33 million nodes for a
-// schema. Texts store at most 4096 states and 512 masks of a machine, and 8 MiB of masks of a schema.
+// machine alike. [Compiler] compiles under a context, and lets other work run. Mask or Accept
+// returns an error for a text that one form could read in very many ways (1024 for schemas, 8192
+// positions for regexes and grammars), or whose mask would visit more than a million such positions
+// (200,000 in rules that call one another), or 33 million nodes for a schema. Texts store at most
+// 4096 states and 512 masks of a machine, and 8 MiB of masks of a schema.
 package constrain

@@ -8,7 +8,7 @@ import (
 )
 
 // A loop without a model: of the ids that are open, it takes the one with the most bytes.
-func Example() {
+func ExampleVocabulary() {
 	tokens := [][]byte{nil} // id 0 ends a text
 	for b := range 256 {
 		tokens = append(tokens, []byte{byte(b)})

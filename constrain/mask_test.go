@@ -3,12 +3,18 @@ package constrain
 // Masks against single ids: an id is open exactly if it can be accepted; and matchers' histories.
 
 import (
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
+	"strings"
+	"sync"
 	"testing"
 
 	"picogpt/dev/cases"
+	"picogpt/dev/fixture"
 	"picogpt/dev/walks"
 )
 
@@ -40,6 +46,7 @@ func constraints(t *testing.T) map[string]*Constraint {
 }
 
 func TestAnIdIsOpenExactlyIfItIsAccepted(t *testing.T) {
+	cases.NotShort(t)
 	v := gpt2()
 	for name, c := range constraints(t) {
 		w := walks.New(rand.New(rand.NewPCG(3, 9)))
@@ -389,6 +396,112 @@ func TestMasksOfConditionsNamesAndUniqueItems(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+		}
+	}
+}
+
+// TestALongMaskIsGivenUp: with few steps there is no mask and no error, and a later attempt
+// succeeds.
+func TestALongMaskIsGivenUp(t *testing.T) {
+	v := gpt2()
+	for _, x := range []hostile{
+		{`{"type":"string","pattern":"^([a-z]{0,99},)*$","maxLength":5000,"minLength":4000}`, 's', nil},
+		{`{"type":"string","pattern":"[^a]b","minLength":5,"maxLength":80}`, 's', nil},
+		{`{"type":"string","pattern":"^(é|.{3}ü)*.{0,12}$","maxLength":90}`, 's', nil},
+		{`.{0,99}`, 'r', nil}, {`(.{0,9}\n){0,20}`, 'r', nil},
+		{`root ::= [^\n]{2,60} "\n"`, 'g', nil},
+	} {
+		_, c, err := work(x, x.name, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := c.Start()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x.kind == 's' {
+			walks.Feed(text, `"`)
+		}
+		open, want := make([]uint64, v.Words()), make([]uint64, v.Words())
+		if done, err := text.MaskWithin(open, 10); done || err != nil {
+			t.Errorf("%s: in 10 steps: %v, %v", x.name, done, err)
+		}
+		if err := text.Mask(want); err != nil {
+			t.Fatal(err)
+		}
+		if done, err := text.MaskWithin(open, 1<<20); !done || err != nil || !slices.Equal(open, want) {
+			t.Errorf("%s: %v, %v, or another mask", x.name, done, err)
+		}
+	}
+}
+
+// Masks that others found by brute force over GPT-2's vocabulary.
+
+const endOfText = walks.EndOfText
+
+// gpt2 returns GPT-2's vocabulary, arranged once for all tests.
+var gpt2 = sync.OnceValue(func() *Vocabulary {
+	v, err := NewVocabulary(walks.Tokens(), VocabularyOptions{Ends: []int{endOfText}})
+	if err != nil {
+		panic(err)
+	}
+	return v
+})
+
+func TestMasksAreThoseOfBruteForce(t *testing.T) {
+	var cases []struct {
+		Regex  string
+		Schema json.RawMessage
+		Prefix []int
+		Count  int
+		Sha256 string
+		First  []int
+		Ids    []int
+		EOS    bool
+	}
+	if err := fixture.Decoding("masks", &cases); err != nil || len(cases) != 53 {
+		t.Fatalf("%d cases, want 53: %v", len(cases), err)
+	}
+	for i, c := range cases {
+		var constraint *Constraint
+		var err error
+		if c.Schema != nil {
+			constraint, err = JSONSchema(gpt2(), c.Schema, SchemaOptions{Space: NoSpace})
+		} else {
+			constraint, err = Regex(gpt2(), c.Regex)
+		}
+		if err != nil {
+			t.Errorf("case %d: %v", i, err)
+			continue
+		}
+		text, err := constraint.Start()
+		if err != nil {
+			t.Fatal(err)
+		}
+		prefix := make([]byte, len(c.Prefix))
+		for i, b := range c.Prefix {
+			prefix[i] = byte(b)
+		}
+		if !walks.Feed(text, string(prefix)) {
+			t.Fatalf("case %d: %q is refused", i, prefix)
+		}
+		mask := make([]uint64, gpt2().Words())
+		if err := text.Mask(mask); err != nil {
+			t.Fatal(err)
+		}
+		ids := walks.Opened(mask)
+		eos := len(ids) > 0 && ids[len(ids)-1] == endOfText
+		if eos {
+			ids = ids[:len(ids)-1]
+		}
+		list := make([]string, len(ids))
+		for i, id := range ids {
+			list[i] = strconv.Itoa(id)
+		}
+		sum := sha256.Sum256([]byte(strings.Join(list, ",")))
+		if got := fmt.Sprintf("%x", sum[:8]); got != c.Sha256 || eos != c.EOS {
+			t.Errorf("case %d: %s %s after %q: %d ids (%s), end %v; want %d (%s), end %v", i,
+				c.Regex, c.Schema, prefix, len(ids), got, eos, c.Count, c.Sha256, c.EOS)
 		}
 	}
 }

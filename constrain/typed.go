@@ -1,6 +1,7 @@
 package constrain
 
-// Typed forms: the JSON of a Go type, as a schema.
+// Typed forms: the JSON of a Go type, as a schema. The tags are those of invopop/jsonschema. Its
+// schemas let through what encoding/json cannot decode, so it is not used here.
 
 import (
 	"bytes"
@@ -150,7 +151,8 @@ type typeSchemas struct {
 	defs  *members
 }
 
-// mostFloat32 is the greatest float32 as encoding/json writes it, which is a little more than it is.
+// mostFloat32 is the greatest float32 as encoding/json writes it, which is a little more than it
+// is.
 const mostFloat32 = "3.4028235e+38"
 
 // timePattern is what encoding/json reads of the format date-time.

@@ -345,6 +345,7 @@ func (d *deep) obeys() error {
 }
 
 func TestTypedTextsAreDecodedAndValuesAreTaken(t *testing.T) {
+	cases.NotShort(t)
 	t.Run("person", func(t *testing.T) { checkTyped(t, func(p person) error { return p.obeys() }) })
 	t.Run("deep", func(t *testing.T) { checkTyped(t, func(d deep) error { return d.obeys() }) })
 	t.Run("colour", func(t *testing.T) {
@@ -395,8 +396,8 @@ func TestTheEdgesOfIntegersInStrings(t *testing.T) {
 
 type hiddenBase struct{ X int8 }
 
-// named has names that encoding/json takes from the tag, or does not, and an embedded struct that is
-// not exported but has a name.
+// named has names that encoding/json takes from the tag, or does not, and an embedded struct that
+// is not exported but has a name.
 type named struct {
 	hiddenBase `json:"base"`
 	A          int8 `json:"€"`

@@ -1,14 +1,21 @@
 package constrain
 
-// Typed forms: the fields of structs, as encoding/json has them.
+// Typed forms: the fields of a struct as encoding/json writes them, and their tags jsonschema, as
+// github.com/invopop/jsonschema has them.
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
+	"math/big"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
+
+	"picogpt/constrain/internal/schema"
+	"picogpt/internal/quote"
 )
 
 // A typedField is a field that encoding/json writes.
@@ -201,4 +208,263 @@ func (c *typeSchemas) ofField(f *typedField, tags *typedTags) (*members, error) 
 // scalar reports whether the option string of the tag json has an effect on a type.
 func scalar(t reflect.Type) bool {
 	return t.Kind() >= reflect.Bool && t.Kind() <= reflect.Float64 || t.Kind() == reflect.String
+}
+
+// typedTags are the tags of a field.
+type typedTags struct {
+	required, nullable bool
+	groups             map[string][]string // by oneOf and anyOf: of oneof_required and anyof_required
+	types              []string            // of oneof_type or anyof_type
+	keyword            string              // oneOf or anyOf
+	title, description string
+	rest               []typedTag // keywords that depend on the type
+}
+
+// A typedTag is a part of the tag jsonschema.
+type typedTag struct {
+	key, value string
+	has        bool // it has a value
+}
+
+// readTags reads the tags of a field.
+func readTags(f *typedField) (*typedTags, error) {
+	t := &typedTags{groups: map[string][]string{}, description: f.Tag.Get("jsonschema_description")}
+	text := f.Tag.Get("jsonschema")
+	if text == "" {
+		return t, nil
+	}
+	for _, part := range splitTag(text) {
+		tag := typedTag{}
+		tag.key, tag.value, tag.has = strings.Cut(part, "=")
+		switch tag.key {
+		case "":
+		case "required":
+			t.required = true
+		case "nullable":
+			t.nullable = true
+		case "title":
+			t.title = tag.value
+		case "description":
+			t.description = tag.value
+		case "oneof_required", "anyof_required":
+			keyword := tag.key[:3] + "Of"
+			t.groups[keyword] = append(t.groups[keyword], tag.value)
+		case "oneof_type", "anyof_type":
+			t.keyword, t.types = tag.key[:3]+"Of", strings.Split(tag.value, ";")
+		case "readOnly", "writeOnly", "deprecated", "anchor":
+		case "oneof_ref", "anyof_ref", "type":
+			return nil, tagError(f.path, tag.key, "want the Go type to say it")
+		default:
+			t.rest = append(t.rest, tag)
+		}
+	}
+	return t, nil
+}
+
+// splitTag splits a tag at its commas. After a backslash a comma is a part of a value.
+func splitTag(tag string) (parts []string) {
+	part := ""
+	for i := 0; i < len(tag); i++ {
+		switch {
+		case tag[i] == '\\' && i+1 < len(tag) && tag[i+1] == ',':
+			part += ","
+			i++
+		case tag[i] == ',':
+			parts, part = append(parts, strings.TrimSpace(part)), ""
+		default:
+			part += tag[i : i+1]
+		}
+	}
+	return append(parts, strings.TrimSpace(part))
+}
+
+func tagError(path, key, want string) error {
+	return fmt.Errorf("%s: jsonschema %s: %s", path, key, want)
+}
+
+// either returns the schema of oneof_type and anyof_type, on a field of any value.
+func (t *typedTags) either(of reflect.Type, path string) (*members, error) {
+	if of != reflect.TypeFor[any]() && of != reflect.TypeFor[json.RawMessage]() {
+		return nil, tagError(path, strings.ToLower(t.keyword)+"_type", fmt.Sprintf("want a field of type "+
+			"any or json.RawMessage, found %s", of))
+	}
+	var list []*members
+	for _, name := range t.types {
+		if !schema.IsType(name) {
+			return nil, tagError(path, strings.ToLower(t.keyword)+"_type", "want types of JSON with ; "+
+				"between them, found "+quote.Short(name, 40))
+		}
+		list = append(list, schemaOfKind(name))
+	}
+	s := &members{}
+	s.set(t.keyword, list)
+	return s, nil
+}
+
+// apply adds the tags to the schema of the field's type. A $ref stays as it is, beside them.
+func (t *typedTags) apply(s *members, path string, of reflect.Type) (*members, error) {
+	for _, tag := range t.rest {
+		if err := applyTag(s, tag, path, of); err != nil {
+			return nil, err
+		}
+	}
+	if t.title != "" {
+		s.set("title", t.title)
+	}
+	if t.description != "" {
+		s.set("description", t.description)
+	}
+	return s, nil
+}
+
+// tagKinds are the types of JSON that a keyword restricts, and what its value is.
+var tagKinds = map[string]struct {
+	types []string
+	value byte // n: a count, 0: a number, b: true or false, s: a string
+}{
+	"minLength": {[]string{"string"}, 'n'}, "maxLength": {[]string{"string"}, 'n'},
+	"pattern": {[]string{"string"}, 's'}, "format": {[]string{"string", "integer", "number"}, 's'},
+	"minimum": {[]string{"integer", "number"}, '0'}, "maximum": {[]string{"integer", "number"}, '0'},
+	"exclusiveMinimum": {[]string{"integer", "number"}, '0'},
+	"exclusiveMaximum": {[]string{"integer", "number"}, '0'},
+	"multipleOf":       {[]string{"integer", "number"}, '0'},
+	"minItems":         {[]string{"array"}, 'n'}, "maxItems": {[]string{"array"}, 'n'},
+	"uniqueItems": {[]string{"array"}, 'b'}, "minProperties": {[]string{"object"}, 'n'},
+	"maxProperties": {[]string{"object"}, 'n'},
+}
+
+// applyTag adds one keyword to a schema, or to that of the items.
+func applyTag(s *members, tag typedTag, path string, of reflect.Type) error {
+	kind, _ := s.values["type"].(string)
+	known, ok := tagKinds[tag.key]
+	value := tag.key == "enum" || tag.key == "default" || tag.key == "example"
+	if items, is := s.values["items"].(*members); is && (!ok && tag.key == "enum" || ok &&
+		!slices.Contains(known.types, kind)) {
+		return applyTag(items, tag, path+"[]", of.Elem())
+	}
+	switch {
+	case value:
+		return applyValue(s, tag, kind, path, of)
+	case !ok:
+		return tagError(path, tag.key, "the keyword is not known")
+	case !slices.Contains(known.types, kind):
+		return tagError(path, tag.key, fmt.Sprintf("want a field of type %s of JSON, found Go's %s",
+			strings.Join(known.types, " or "), of))
+	}
+	switch known.value {
+	case 's':
+		if _, had := s.values[tag.key]; had {
+			return tagError(path, tag.key, "the type says it already")
+		}
+		s.set(tag.key, tag.value)
+		return nil
+	case 'b':
+		if tag.has && tag.value != "true" && tag.value != "false" {
+			return tagError(path, tag.key, "want true or false, found "+quote.Short(tag.value, 40))
+		}
+		s.set(tag.key, tag.value != "false")
+		return nil
+	case 'n':
+		n, err := strconv.ParseUint(tag.value, 10, 31)
+		if err != nil {
+			return tagError(path, tag.key, "want a whole number from 0, found "+quote.Short(tag.value, 40))
+		}
+		if had, is := s.values[tag.key].(int); is && had != int(n) {
+			return tagError(path, tag.key, fmt.Sprintf("want the array's length %d, found %d", had, n))
+		}
+		s.set(tag.key, n)
+	default:
+		if err := applyNumber(s, tag, path); err != nil {
+			return err
+		}
+	}
+	return between(s, tag, path)
+}
+
+// between returns an error where the bounds of a schema leave nothing.
+func between(s *members, tag typedTag, path string) error {
+	for _, of := range [][2]string{
+		{"minLength", "maxLength"}, {"minItems", "maxItems"}, {"minProperties", "maxProperties"},
+		{"minimum", "maximum"}, {"exclusiveMinimum", "maximum"}, {"minimum", "exclusiveMaximum"},
+		{"exclusiveMinimum", "exclusiveMaximum"},
+	} {
+		least, ok := jsonNumber(fmt.Sprint(s.values[of[0]]))
+		most, ok2 := jsonNumber(fmt.Sprint(s.values[of[1]]))
+		if !ok || !ok2 {
+			continue
+		}
+		n := least.Cmp(most)
+		if n > 0 || n == 0 && (of[0] == "exclusiveMinimum" || of[1] == "exclusiveMaximum") {
+			return tagError(path, tag.key, fmt.Sprintf("want something between %s %v and %s %v, found nothing",
+				of[0], s.values[of[0]], of[1], s.values[of[1]]))
+		}
+	}
+	return nil
+}
+
+// applyNumber adds a keyword whose value is a number. Bounds of the type that are narrower stay.
+func applyNumber(s *members, tag typedTag, path string) error {
+	got, ok := jsonNumber(tag.value)
+	if !ok {
+		return tagError(path, tag.key, "want a number, found "+quote.Short(tag.value, 40))
+	}
+	if had, is := s.values[tag.key]; is {
+		of, _ := jsonNumber(fmt.Sprint(had))
+		if n := got.Cmp(of); tag.key == "minimum" && n < 0 || tag.key == "maximum" && n > 0 {
+			return nil
+		}
+	}
+	s.set(tag.key, json.Number(tag.value))
+	return nil
+}
+
+// jsonNumber reads a number as JSON has it.
+func jsonNumber(text string) (*big.Rat, bool) {
+	var n json.Number
+	if len(text) > 40 || json.Unmarshal([]byte(text), &n) != nil || strings.HasPrefix(text, `"`) {
+		return nil, false
+	}
+	return new(big.Rat).SetString(text)
+}
+
+// applyValue adds a value to enum, default or examples.
+func applyValue(s *members, tag typedTag, kind, path string, of reflect.Type) error {
+	var value any = tag.value
+	ok := true
+	switch kind {
+	case "string", "array", "object": // of the last two only as an annotation
+	case "integer", "number":
+		n, is := jsonNumber(tag.value)
+		ok = is && (tag.key != "enum" || within(n, kind, s))
+		value = json.Number(tag.value)
+	case "boolean":
+		ok = tag.value == "true" || tag.value == "false"
+		value = tag.value == "true"
+	default:
+		ok = tag.key != "enum"
+	}
+	switch {
+	case !ok && kind == "":
+		return tagError(path, tag.key, fmt.Sprintf("want a field of type string, integer, number or boolean "+
+			"of JSON, found Go's %s", of))
+	case !ok, tag.key == "enum" && (kind == "array" || kind == "object"):
+		return tagError(path, tag.key, fmt.Sprintf("want a value of the type %s of JSON, found %s",
+			kind, quote.Short(tag.value, 40)))
+	case tag.key == "default":
+		s.set("default", value)
+	case tag.key == "example":
+		list, _ := s.values["examples"].([]any)
+		s.set("examples", append(list, value))
+	default:
+		list, _ := s.values["enum"].([]any)
+		s.set("enum", append(list, value))
+	}
+	return nil
+}
+
+// within reports whether a number is of a schema's type and between its bounds.
+func within(n *big.Rat, kind string, s *members) bool {
+	least, ok := jsonNumber(fmt.Sprint(s.values["minimum"]))
+	most, ok2 := jsonNumber(fmt.Sprint(s.values["maximum"]))
+	return (kind != "integer" || n.IsInt()) && (!ok || n.Cmp(least) >= 0) && (!ok2 || n.Cmp(most) <= 0)
 }

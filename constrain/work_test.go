@@ -14,6 +14,7 @@ import (
 	"picogpt/constrain/internal/grammar"
 	"picogpt/constrain/internal/meter"
 	"picogpt/constrain/internal/schema"
+	"picogpt/dev/cases"
 )
 
 // A hostile is a family of forms, each n large.
@@ -131,6 +132,7 @@ var linear = []hostile{
 
 // TestWorkGrowsWithTheLength: twice the form is at most a little more than twice the work.
 func TestWorkGrowsWithTheLength(t *testing.T) {
+	cases.NotShort(t)
 	const n = 800
 	for _, h := range linear {
 		short, long := h.text(n), h.text(2*n)
@@ -204,6 +206,7 @@ var beyond = []struct {
 // TestWorkIsBounded: a form that costs too much is refused after as many steps as it may take, in
 // one line that names the bound.
 func TestWorkIsBounded(t *testing.T) {
+	cases.NotShort(t)
 	for _, x := range beyond {
 		text := x.text(x.n)
 		m, _, err := work(x.hostile, text, nil)
@@ -223,6 +226,7 @@ func TestWorkIsBounded(t *testing.T) {
 
 // TestTheWorkStopsWhereNobodyWaits: the caller is asked often, and its error ends compiling.
 func TestTheWorkStopsWhereNobodyWaits(t *testing.T) {
+	cases.NotShort(t)
 	gone := errors.New("gone")
 	for _, h := range linear {
 		text := h.text(1000)
@@ -278,9 +282,10 @@ func TestTheFirstPlacesAreWorkToo(t *testing.T) {
 	}
 }
 
-// TestManyStacksAreDear: forms whose rules lead to very many stacks are refused before they have made
-// many of them, whatever leads there: the memory says how many they made.
+// TestManyStacksAreDear: forms whose rules lead to very many stacks are refused before they have
+// made many of them, whatever leads there: the memory says how many they made.
 func TestManyStacksAreDear(t *testing.T) {
+	cases.NotShort(t)
 	gpt2()
 	for name, rule := range map[string]string{"two": `r%d r%d`, "two or one": `r%d r%d | r%d`, "optional": `r%d? r%d?`,
 		"repeated": `(r%d* r%d)*`, "nothing": `r%d ("" | ` + strings.Repeat(`"" | `, 500) + `"") r%d`} {
@@ -318,8 +323,8 @@ func TestAmbiguousGrammarsRun(t *testing.T) {
 	}
 }
 
-// TestLongRegexesAreParsedAside: parsing cannot pause. Each is parsed once, and its tree is not written
-// out as text again, which takes a millisecond for each class such as [^/].
+// TestLongRegexesAreParsedAside: parsing cannot pause. Each is parsed once, and its tree is not
+// written out as text again, which takes a millisecond for each class such as [^/].
 func TestLongRegexesAreParsedAside(t *testing.T) {
 	gone := errors.New("gone")
 	for _, n := range []int{3, 3000} {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/model"
@@ -99,6 +100,7 @@ func firstOf(text string, list []string) int {
 }
 
 func TestBannedStringsGoBackToWhereTheyBegan(t *testing.T) {
+	cases.NotShort(t)
 	m, tok := testmodel.Demo(t, model.Options{}), demoTokenizer(t)
 	prompt, err := tok.Encode("Once upon a time")
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/testmodel"
 	"picogpt/model"
 	"picogpt/sample"
@@ -12,6 +13,7 @@ import (
 )
 
 func TestADistributionHasNoIDThatCompletesABannedString(t *testing.T) {
+	cases.NotShort(t)
 	m, tok := testmodel.Demo(t, model.Options{}), tokenizer.GPT2()
 	prompt, err := tok.Encode("Tom said: é, Once upon a ti")
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/model"
@@ -84,6 +85,7 @@ var writers = map[string]writer{
 // so on, in every way. The text has none of them, and equals the text of going back without holding
 // back.
 func TestBansCutFromTheTextBefore(t *testing.T) {
+	cases.NotShort(t)
 	m := tiny(t, fixture.Options{})
 	r := rand.New(rand.NewPCG(22, 2))
 	for i := range sized(14, 4000) {
@@ -108,6 +110,7 @@ func TestBansCutFromTheTextBefore(t *testing.T) {
 
 // TestBansCutWhereTheContextSlides goes back to before the oldest tokens were dropped.
 func TestBansCutWhereTheContextSlides(t *testing.T) {
+	cases.NotShort(t)
 	m := tiny(t, fixture.Options{})
 	r := rand.New(rand.NewPCG(22, 8))
 	for i := range sized(8, 1000) {
@@ -133,6 +136,7 @@ func TestBansCutWhereTheContextSlides(t *testing.T) {
 // TestBansCutFromStories does so with the demo model, together with everything else that ends
 // texts, begins them or goes back: stop strings, forms and healed prompts.
 func TestBansCutFromStories(t *testing.T) {
+	cases.NotShort(t)
 	m, tok := testmodel.Demo(t, model.Options{}), tokenizer.GPT2()
 	form := regex(t, "[ -~]{20,60}[.!?]")
 	r := rand.New(rand.NewPCG(22, 3))

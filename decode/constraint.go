@@ -4,9 +4,12 @@ package decode
 // constraint accepts each token that is taken.
 
 import (
-	"picogpt/constrain"
+	"picogpt/decode/matcher"
 	"picogpt/sample"
 )
+
+// A Matcher is what a text must match, and the state of that text. Package constrain has some.
+type Matcher = matcher.Matcher
 
 // A ConstraintError says that the text cannot follow its Options.Constraint any further: the form
 // costs more than package constrain allows.
@@ -17,7 +20,7 @@ func (e *ConstraintError) Error() string { return "constraint: " + e.Err.Error()
 func (e *ConstraintError) Unwrap() error { return e.Err }
 
 // constraintOf returns a fork of the options' constraint that knows which ids end the text, or nil.
-func constraintOf(o *Options, ends []int) constrain.Matcher {
+func constraintOf(o *Options, ends []int) Matcher {
 	if o.Constraint == nil {
 		return nil
 	}
@@ -131,7 +134,7 @@ func (s *Stream) FindMask(steps int) (rest func()) {
 	if ok || m.panicked != nil {
 		return nil
 	}
-	return func() { m.find(func() error { return form.(constrain.Matcher).Mask(m.open) }) }
+	return func() { m.find(func() error { return form.(Matcher).Mask(m.open) }) }
 }
 
 // Busy reports whether Next would have to wait for the mask of another text.
@@ -154,5 +157,3 @@ func (m *mask) take(s *sample.Sampler) error {
 	s.Open = m.open
 	return m.err
 }
-
-var _ quick = (*constrain.Text)(nil)

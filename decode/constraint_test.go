@@ -32,7 +32,12 @@ var gpt2 = sync.OnceValue(func() *constrain.Vocabulary {
 	return v
 })
 
-func matcher(t *testing.T, c *constrain.Constraint, err error) constrain.Matcher {
+var (
+	_ quick   = (*constrain.Text)(nil)
+	_ forcing = (*constrain.Text)(nil)
+)
+
+func started(t *testing.T, c *constrain.Constraint, err error) constrain.Matcher {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +52,7 @@ func matcher(t *testing.T, c *constrain.Constraint, err error) constrain.Matcher
 func regex(t *testing.T, re string) constrain.Matcher {
 	t.Helper()
 	c, err := constrain.Regex(gpt2(), re)
-	return matcher(t, c, err)
+	return started(t, c, err)
 }
 
 // joined returns the text of tokens and how it ended.
@@ -118,7 +123,7 @@ func TestJSONUnderASchema(t *testing.T) {
 		"age":{"type":"integer","minimum":0,"maximum":99}},"required":["name","age"],
 		"additionalProperties":false}`
 	c, err := constrain.JSONSchema(gpt2(), []byte(schema), constrain.SchemaOptions{})
-	o := Options{Vocabulary: tokenizer.GPT2(), Constraint: matcher(t, c, err), MaxTokens: 60}
+	o := Options{Vocabulary: tokenizer.GPT2(), Constraint: started(t, c, err), MaxTokens: 60}
 	for seed := range 5 {
 		o.Temperature, o.Seed = float64(seed%3), uint64(seed)
 		text, finish := joined(allTokens(t, Generate(context.Background(), m.NewSession(), []int{0}, o)))

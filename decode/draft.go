@@ -6,7 +6,6 @@ package decode
 import (
 	"slices"
 
-	"picogpt/constrain"
 	"picogpt/decode/guess"
 	"picogpt/model"
 	"picogpt/sample"
@@ -128,8 +127,8 @@ type guessed struct {
 	*Stream
 	inTurn    *turns
 	place     int
-	copied    sample.Sampler    // a copy of the stream's, with memory of its own
-	rehearsed constrain.Matcher // a fork of the stream's; nil: none
+	copied    sample.Sampler // a copy of the stream's, with memory of its own
+	rehearsed Matcher        // a fork of the stream's; nil: none
 }
 
 func (g *guessed) Pending() int      { return g.pending() }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"picogpt/constrain"
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/model"
@@ -92,6 +93,7 @@ func formed(
 // with those of forms that do not say what they force: over forms, seeds, samplers, banned and stop
 // strings, contexts that slide, callers that break off, prompt lookup, and numbers of threads.
 func TestForcedDraftsChangeNoToken(t *testing.T) {
+	cases.NotShort(t)
 	tok := tokenizer.GPT2()
 	config, file := fixture.Checkpoint(fixture.Options{Vocab: 50257, Positions: 64})
 	models := map[string]*model.Model{

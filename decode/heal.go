@@ -8,8 +8,6 @@ import (
 	"iter"
 	"math"
 	"slices"
-
-	"picogpt/constrain"
 )
 
 // A Healing takes back the last tokens of a prompt, because the text that follows may spell their
@@ -89,7 +87,7 @@ func (h *Healing) index() {
 
 // Matcher returns the constraint on the new text: first the bytes taken back, and then form, or no
 // constraint if form is nil. Streams whose options have the Healing need none.
-func (h *Healing) Matcher(form constrain.Matcher) constrain.Matcher {
+func (h *Healing) Matcher(form Matcher) Matcher {
 	return &healed{Healing: h, form: form}
 }
 
@@ -103,8 +101,8 @@ func (t *healed) EndWith(ids []int) {
 // A healed is the constraint on one text.
 type healed struct {
 	*Healing
-	form  constrain.Matcher // of the text after Bytes; nil: none
-	steps []healedStep      // of each token
+	form  Matcher      // of the text after Bytes; nil: none
+	steps []healedStep // of each token
 }
 
 // A healedStep is the state after a token.
@@ -120,7 +118,7 @@ func (t *healed) place() int {
 	return 0
 }
 
-// Mask implements constrain.Matcher.
+// Mask implements Matcher.
 func (t *healed) Mask(open []uint64) error {
 	clear(open)
 	set := func(id int) {
@@ -150,7 +148,7 @@ func (t *healed) Mask(open []uint64) error {
 // form. In the order of bytes, ids with a common prefix follow each other: the prefix is tried
 // once.
 func (t *healed) maskLonger(at int, set func(id int)) {
-	var trial constrain.Matcher
+	var trial Matcher
 	if t.form != nil {
 		trial = t.form.Fork()
 	}
@@ -182,7 +180,7 @@ func (t *healed) maskLonger(at int, set func(id int)) {
 
 // feed gives bytes to a form, each as the id of its own token, until one does not fit. It returns
 // how many fitted.
-func (t *healed) feed(form constrain.Matcher, text []byte) int {
+func (t *healed) feed(form Matcher, text []byte) int {
 	for i, b := range text {
 		if id := t.byID[b]; id < 0 || form.Accept(id) != nil {
 			return i
@@ -191,7 +189,7 @@ func (t *healed) feed(form constrain.Matcher, text []byte) int {
 	return len(text)
 }
 
-// Accept implements constrain.Matcher.
+// Accept implements Matcher.
 func (t *healed) Accept(id int) error {
 	step := healedStep{place: len(t.taken)}
 	fits := id >= 0 && id < len(t.tokens)
@@ -225,7 +223,7 @@ func (t *healed) Accept(id int) error {
 	return nil
 }
 
-// Rewind implements constrain.Matcher.
+// Rewind implements Matcher.
 func (t *healed) Rewind(n int) error {
 	if n < 0 || n > len(t.steps) {
 		return fmt.Errorf("rewind by %d tokens: want 0 to %d", n, len(t.steps))
@@ -243,8 +241,8 @@ func (t *healed) Rewind(n int) error {
 	return nil
 }
 
-// Fork implements constrain.Matcher.
-func (t *healed) Fork() constrain.Matcher {
+// Fork implements Matcher.
+func (t *healed) Fork() Matcher {
 	f := &healed{Healing: t.Healing, steps: slices.Clone(t.steps)}
 	if t.form != nil {
 		f.form = t.form.Fork()

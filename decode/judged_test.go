@@ -67,7 +67,7 @@ func judgedForms(t *testing.T) (forms []form) {
 	for _, schema := range judgedSchemas {
 		for _, space := range []int{0, constrain.NoSpace, 2} {
 			c, err := constrain.JSONSchema(gpt2(), []byte(schema), constrain.SchemaOptions{Space: space})
-			forms = append(forms, form{schema, matcher(t, c, err), judge.Schema(t, schema)})
+			forms = append(forms, form{schema, started(t, c, err), judge.Schema(t, schema)})
 		}
 	}
 	for _, re := range judgedRegexes {
@@ -76,7 +76,7 @@ func judgedForms(t *testing.T) (forms []form) {
 	}
 	for _, choices := range judgedChoices {
 		c, err := constrain.Choice(gpt2(), choices...)
-		forms = append(forms, form{strings.Join(choices, "|"), matcher(t, c, err),
+		forms = append(forms, form{strings.Join(choices, "|"), started(t, c, err),
 			func(text string) error { return verdict(slices.Contains(choices, text)) }})
 	}
 	for grammar, judge := range map[string]func(string) bool{
@@ -90,7 +90,7 @@ func judgedForms(t *testing.T) (forms []form) {
 		},
 	} {
 		c, err := constrain.Grammar(gpt2(), grammar)
-		f := form{grammar, matcher(t, c, err), func(text string) error { return verdict(judge(text)) }}
+		f := form{grammar, started(t, c, err), func(text string) error { return verdict(judge(text)) }}
 		forms = append(forms, f, f)
 	}
 	return forms

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"picogpt/constrain"
 	"picogpt/decode/guess"
 	"picogpt/internal/option"
 	"picogpt/model"
@@ -59,7 +58,7 @@ type Options struct {
 	// text may end. Where no id ends texts, a text ends, with FinishStop, when it is of the form
 	// and nothing can follow; while more may follow it continues, up to MaxTokens or the context's
 	// end. Nil means that every id is open.
-	Constraint constrain.Matcher
+	Constraint Matcher
 
 	// OpenMass makes each token under a Constraint have its Token.Open.
 	OpenMass bool

@@ -5,7 +5,6 @@ package decode
 import (
 	"slices"
 
-	"picogpt/constrain"
 	"picogpt/model"
 	"picogpt/sample"
 	"picogpt/tokenizer"
@@ -46,13 +45,13 @@ type Stream struct {
 	decoder tokenizer.Decoder // nil without a Vocabulary
 	text    *textStream
 
-	constraint constrain.Matcher // nil: none
-	mask       *mask             // of the constraint, computed before it was needed; nil: none
-	guide      *guide            // nil: none
-	bans       *bans             // nil: none
-	echo       *echo             // nil: none
-	reading    *reading          // nil: none
-	trace      *model.Trace      // of Options.Edits; nil: none
+	constraint Matcher      // nil: none
+	mask       *mask        // of the constraint, computed before it was needed; nil: none
+	guide      *guide       // nil: none
+	bans       *bans        // nil: none
+	echo       *echo        // nil: none
+	reading    *reading     // nil: none
+	trace      *model.Trace // of Options.Edits; nil: none
 
 	context []int // what the next token follows; the session holds the first of them
 	n       int   // new tokens so far

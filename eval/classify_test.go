@@ -15,9 +15,11 @@ import (
 	"testing"
 
 	"picogpt/checkpoint"
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/eval"
 	"picogpt/internal/folder"
+
 	"picogpt/model"
 	"picogpt/tokenizer"
 	"picogpt/weights"
@@ -114,6 +116,7 @@ func TestClassesAreThoseOfFloat64(t *testing.T) {
 }
 
 func TestClassesInBatches(t *testing.T) {
+	cases.NotShort(t)
 	for _, perToken := range []bool{false, true} {
 		m, h := classifier(t, 2, perToken)
 		requests := []eval.Request{{Text: "naïve 🙂 text", Tag: "a"}, {Text: ""}, {Tokens: []int{5}},

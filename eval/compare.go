@@ -201,7 +201,7 @@ func (c *comparer) readA(row model.Row, target int) {
 	c.lse[i] = c.models[0].Leaves().LogSumExp(row.Logits)
 	c.rows[i] = Difference{ID: target}
 	c.rows[i].LogProbs[0] = float64(row.Logits[target]) - c.lse[i]
-	c.rows[i].Choices[0] = greediest(row.Logits)
+	c.rows[i].Choices[0] = kernels.Argmax(row.Logits)
 }
 
 // readB compares a row of B with that of A.
@@ -210,19 +210,8 @@ func (c *comparer) readB(row model.Row, target int) {
 	lse := leaves.LogSumExp(row.Logits)
 	d := &c.rows[i]
 	d.LogProbs[1] = float64(row.Logits[target]) - lse
-	d.Choices[1] = greediest(row.Logits)
+	d.Choices[1] = kernels.Argmax(row.Logits)
 	d.KL = divergence(leaves, c.logits[i*vocab:][:vocab], row.Logits, c.lse[i], lse)
-}
-
-// greediest returns the least id with the greatest logit.
-func greediest(logits []float32) int {
-	best := 0
-	for id, v := range logits {
-		if v > logits[best] {
-			best = id
-		}
-	}
-	return best
 }
 
 // divergence returns Σ p·ln(p/q) of the logits of p and of q, whose log-sum-exps are given; 0 for

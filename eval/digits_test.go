@@ -97,6 +97,7 @@ func few(t *testing.T, m *model.Model) map[string]string {
 }
 
 func TestDemoDigits(t *testing.T) {
+	cases.NotShort(t)
 	options := measured
 	if !cases.Long && !*update { // the test below has the others
 		options = []eval.Options{measured[0], measured[1], measured[3], measured[5]}
@@ -125,6 +126,7 @@ func TestDemoDigits(t *testing.T) {
 }
 
 func TestDigitsDoNotDependOnBatchThreadsOrKernels(t *testing.T) {
+	cases.NotShort(t)
 	var want map[string]string
 	readJSON(t, "testdata/digits.json", &want)
 	options := measured
@@ -157,6 +159,7 @@ func TestDigitsDoNotDependOnBatchThreadsOrKernels(t *testing.T) {
 }
 
 func TestAgreesWithPyTorchOnStories(t *testing.T) {
+	cases.NotShort(t)
 	stories, err := fixture.TinyStories()
 	if err != nil {
 		t.Fatal(err)

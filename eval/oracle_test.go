@@ -156,6 +156,7 @@ func close32(t testing.TB, what string, got, want float64) {
 }
 
 func TestPerplexityAgreesWithTheDefinitions(t *testing.T) {
+	cases.NotShort(t)
 	o := readOracle(t)
 	_, ids := story(t)
 	models := map[string]*model.Model{"demo": testmodel.Demo(t, model.Options{}),

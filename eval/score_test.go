@@ -14,8 +14,10 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/testmodel"
 	"picogpt/eval"
+
 	"picogpt/model"
 	"picogpt/tokenizer"
 )
@@ -73,6 +75,7 @@ func TestTextsOfNoTokenAndOfOne(t *testing.T) {
 }
 
 func TestPairsAreCutAsByLMEval(t *testing.T) {
+	cases.NotShort(t)
 	m, tok := testmodel.Demo(t, model.Options{}), tokenizer.GPT2()
 	for _, c := range []struct {
 		context, continuation string

@@ -17,10 +17,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/dev/watchdog"
 	"picogpt/eval"
+
 	"picogpt/model"
 )
 
@@ -188,6 +190,7 @@ func poisoned(t *testing.T) *model.Model {
 }
 
 func TestOneBadTextEndsNeitherABatchNorACorpus(t *testing.T) {
+	cases.NotShort(t)
 	m := poisoned(t)
 	var requests []eval.Request
 	for i, r := range related() {
@@ -248,6 +251,7 @@ func TestAModelThatIsClosedEndsTheScore(t *testing.T) {
 }
 
 func TestABoundedCacheMakesBatchesSmallerAndChangesNothing(t *testing.T) {
+	cases.NotShort(t)
 	config, file := fixture.Checkpoint(fixture.Options{Seed: 1, Positions: 200}) // four pages of 64
 	requests := related()
 	requests = append(requests, eval.Request{Text: strings.Repeat("abcde", 30)},

@@ -10,8 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/testmodel"
 	"picogpt/eval"
+
 	"picogpt/model"
 	"picogpt/tokenizer"
 )
@@ -37,6 +39,7 @@ func continuation(t *testing.T, m *model.Model, context, text string) (sum float
 }
 
 func TestLambada(t *testing.T) {
+	cases.NotShort(t)
 	m := testmodel.Demo(t, model.Options{})
 	texts := []string{"Once upon a time", "The children went to the zebra", "Tom has a car",
 		"Lily and Tom went to the park.\n\n\"Hello,\" said Tom"}
@@ -70,6 +73,7 @@ func TestLambada(t *testing.T) {
 }
 
 func TestChoice(t *testing.T) {
+	cases.NotShort(t)
 	m := testmodel.Demo(t, model.Options{})
 	// By sum, by mean and by bytes different choices win, if the choices are as different as these.
 	questions := []eval.Question{

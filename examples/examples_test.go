@@ -20,6 +20,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"picogpt/dev/cases"
 )
 
 // sources returns the main.go of each program, by its name.
@@ -94,6 +96,7 @@ func main() {
 }
 
 func TestThePrograms(t *testing.T) {
+	cases.NotShort(t)
 	program := build(t)
 	command := func(args ...string) *exec.Cmd {
 		c := exec.CommandContext(t.Context(), program, args...)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/inside"
@@ -38,6 +39,7 @@ func knockout(t testing.TB, m *model.Model, ids []int, q inside.Metric, layer, h
 
 // The metric is the difference of the two logits of an answer that are the greatest.
 func TestAblationIsThatOfFloat64(t *testing.T) {
+	cases.NotShort(t)
 	answers, m, compared := answers(t), testmodel.Demo(t, model.Options{Threads: 2}), 0
 	ids := answers.IDs[0]
 	for _, c := range answers.Cases {

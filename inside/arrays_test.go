@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/inside"
@@ -114,6 +115,7 @@ func TestArraysAreThoseOfFloat64(t *testing.T) {
 // A text that fills the context takes several passes. Its arrays have the same bits for any threads
 // and kernels, and those of the text in pieces.
 func TestArraysHaveTheSameBits(t *testing.T) {
+	cases.NotShort(t)
 	config, file := fixture.Checkpoint(fixture.Options{Positions: 530, DType: "F16"})
 	ids := make([]int, 530)
 	for i := range ids {

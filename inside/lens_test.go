@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/inside"
@@ -46,6 +47,7 @@ func near(t testing.TB, what string, got, want, within float64) {
 }
 
 func TestLensIsThatOfFloat64(t *testing.T) {
+	cases.NotShort(t)
 	want, m := answers(t), testmodel.Demo(t, model.Options{Threads: 2})
 	vocab := float64(m.Config().VocabSize)
 	for prompt, ids := range want.IDs {
@@ -89,6 +91,7 @@ func TestLensIsThatOfFloat64(t *testing.T) {
 // The last row is the logits of the model, whatever the threads and kernels, and also where the text
 // is longer than what is read at a time.
 func TestLastRowOfTheLensIsTheLogits(t *testing.T) {
+	cases.NotShort(t)
 	config, file := fixture.Checkpoint(fixture.Options{Positions: 300, DType: "F16"})
 	ids := make([]int, 290)
 	for i := range ids {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/inside"
@@ -50,6 +51,7 @@ func add(layer, from, to int, by float32) model.Edit {
 }
 
 func TestEachRunOfASweepHasTheBitsOfTheRunAlone(t *testing.T) {
+	cases.NotShort(t)
 	config, file := fixture.Checkpoint(fixture.Options{Positions: 300, DType: "F16"})
 	ids := make([]int, 130)
 	for i := range ids {
@@ -82,6 +84,7 @@ func TestEachRunOfASweepHasTheBitsOfTheRunAlone(t *testing.T) {
 // What a sweep holds at a time shows what it evaluates: a page that is computed anew is one that is
 // not shared.
 func TestASweepSharesWhatIsNotEdited(t *testing.T) {
+	cases.NotShort(t)
 	config, file := fixture.Checkpoint(fixture.Options{Positions: 1024})
 	m, ids := testmodel.New(t, config, file, model.Options{Threads: 2}), make([]int, 1000)
 	const page = 64 // positions

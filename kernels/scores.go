@@ -73,6 +73,29 @@ func (l Leaves) SumAtLeast(weights, scores []float64, least float64) float64 {
 	return l.variant().sumAtLeast(weights[:len(scores)], scores, least)
 }
 
+// Argmax returns the index of the greatest of x, which has at least one number and no NaN; of equal
+// ones the first.
+func Argmax[T float32 | float64](x []T) int {
+	best := 0
+	for i, v := range x {
+		if v > x[best] {
+			best = i
+		}
+	}
+	return best
+}
+
+// FirstNonFinite returns the index of the first NaN or infinity, or −1.
+func FirstNonFinite(x []float32) int {
+	const exponent = 0xff << 23
+	for i, v := range x {
+		if math.Float32bits(v)&exponent == exponent {
+			return i
+		}
+	}
+	return -1
+}
+
 func exp64s(y, x []float64, max, by float64) {
 	for i, v := range x {
 		y[i] = Exp64(float64(float64(v-max) / by))
@@ -93,15 +116,7 @@ func widen64(y []float64, x []float32) bool {
 	return allFinite(x)
 }
 
-func allFinite(x []float32) bool {
-	const exponent = 0xff << 23
-	for _, v := range x {
-		if math.Float32bits(v)&exponent == exponent {
-			return false
-		}
-	}
-	return true
-}
+func allFinite(x []float32) bool { return FirstNonFinite(x) < 0 }
 
 func maxima(y, x []float64) {
 	for i := range y {

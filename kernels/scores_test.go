@@ -327,3 +327,22 @@ func BenchmarkScores(b *testing.B) {
 		run("within all", func() { v.within(places, x, -100, math.Inf(1)) })
 	}
 }
+
+func TestTheFirstOfARow(t *testing.T) {
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	for _, c := range []struct {
+		x            []float32
+		most, broken int
+	}{
+		{[]float32{3}, 0, -1}, {[]float32{-1, 2, 2, 0}, 1, -1}, {[]float32{-inf, -inf}, 0, 0},
+		{[]float32{1, inf, inf}, 1, 1}, {[]float32{-2, -inf, -1}, 2, 1},
+		{[]float32{1, math.MaxFloat32, nan}, 1, 2},
+	} {
+		if most := Argmax(c.x); most != c.most {
+			t.Errorf("%v: the greatest is %d, want %d", c.x, most, c.most)
+		}
+		if broken := FirstNonFinite(c.x); broken != c.broken {
+			t.Errorf("%v: the first that is not finite is %d, want %d", c.x, broken, c.broken)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"log"
 
 	"picogpt/checkpoint"
+	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/weights/demo"
 )
@@ -32,23 +33,13 @@ func ExampleModel_Eval() {
 		if err := m.Eval(context.Background(), model.Input{Session: s, Tokens: next}); err != nil {
 			log.Fatal(err)
 		}
-		next = []int{likeliest(s.Logits())}
+		next = []int{kernels.Argmax(s.Logits())}
 		fmt.Println(s.Tokens(), next)
 	}
 	// Output:
 	// [7454 2402] [257]
 	// [7454 2402 257] [640]
 	// [7454 2402 257 640] [11]
-}
-
-// likeliest returns the id of the greatest of the logits [n_vocab].
-func likeliest(logits []float32) (best int) {
-	for id, x := range logits {
-		if x > logits[best] {
-			best = id
-		}
-	}
-	return best
 }
 
 // Two continuations of "The dog" share its memory, and are evaluated together.
@@ -65,6 +56,6 @@ func ExampleSession_Fork() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(a.Tokens(), likeliest(a.Logits()), b.Tokens(), likeliest(b.Logits()))
+	fmt.Println(a.Tokens(), kernels.Argmax(a.Logits()), b.Tokens(), kernels.Argmax(b.Logits()))
 	// Output: [464 3290 373] 845 [464 3290 4966] 1497
 }

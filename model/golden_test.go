@@ -11,6 +11,7 @@ import (
 
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
+	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/weights"
 )
@@ -37,16 +38,6 @@ func visit(t testing.TB, m *model.Model, ids []int) [][]float32 {
 		t.Fatal(err)
 	}
 	return rows
-}
-
-func argmax(x []float32) int {
-	best := 0
-	for i, v := range x {
-		if v > x[best] {
-			best = i
-		}
-	}
-	return best
 }
 
 // checkLogits holds promise 1: within 1e-4 of the largest logit.
@@ -105,7 +96,7 @@ func TestDemoTellsPyTorchsStories(t *testing.T) {
 	for _, g := range stories.Greedy {
 		s, ids := m.NewSession(), g.PromptIDs
 		for i, want := range g.IDs {
-			got := argmax(eval(t, s, ids...))
+			got := kernels.Argmax(eval(t, s, ids...))
 			if got != want {
 				t.Fatalf("%q: token %d is %d, want %d", g.Prompt, i, got, want)
 			}
@@ -146,7 +137,7 @@ func TestNanoSortSortsEverything(t *testing.T) {
 			if i >= count[0]+count[1] {
 				want = 2
 			}
-			got := argmax(eval(t, s, ids...))
+			got := kernels.Argmax(eval(t, s, ids...))
 			if got != want {
 				t.Fatalf("%v: digit %d is %d, want %d", digits, i, got, want)
 			}

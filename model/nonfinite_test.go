@@ -115,6 +115,7 @@ func lengths(m *model.Model) []int {
 // Each kind of weight in turn, in the first layer and in the last, used by the first token and by
 // all others.
 func TestWeightsThatAreNotFiniteAreAnError(t *testing.T) {
+	cases.NotShort(t)
 	const embd = 15
 	type site struct {
 		tensor string

@@ -201,6 +201,7 @@ func (w *world) change() {
 }
 
 func TestSessionsHoldWhatAReplayGives(t *testing.T) {
+	cases.NotShort(t)
 	o := fixture.Options{Seed: 7, Positions: 150, Layer: 2}
 	config, file := fixture.Checkpoint(o)
 	for seed := range uint64(cases.Sized(2, 100)) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/model"
@@ -13,6 +14,7 @@ import (
 // TestSessionBytesAreEnoughAndNeeded: with so many bytes a session comes to n tokens in steps of any
 // size, and with one byte less not in all.
 func TestSessionBytesAreEnoughAndNeeded(t *testing.T) {
+	cases.NotShort(t)
 	config, file := fixture.Checkpoint(fixture.Options{Positions: 300})
 	for _, format := range []string{"f32", "f16"} {
 		with := func(limit int64) *model.Model {

@@ -119,6 +119,7 @@ func randomSession(t *testing.T, m *model.Model, r *rand.Rand, vocab int) *model
 var snapshotFormats = []string{"auto", "f32", "q8", "f16"}
 
 func TestARestoredSessionContinuesWithTheSameBits(t *testing.T) {
+	cases.NotShort(t)
 	each := cases.Sized(3, 1000/len(shapes))
 	for i, name := range slices.Sorted(maps.Keys(shapes)) {
 		t.Run(name, func(t *testing.T) {

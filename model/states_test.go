@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/kernels"
@@ -65,6 +66,7 @@ func TestHiddenStatesAreThoseOfFloat64(t *testing.T) {
 }
 
 func TestHiddenStatesInABatch(t *testing.T) {
+	cases.NotShort(t)
 	config, file := fixture.Checkpoint(fixture.Options{Seed: 3, Positions: 600, Vocab: 53})
 	r := rand.New(rand.NewPCG(7, 7))
 	alone := testmodel.New(t, config, file, model.Options{Threads: 1, Kernel: "go"})

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/kernels"
@@ -161,6 +162,7 @@ func scaleOf(x []float32) float64 {
 
 // TestATraceHasTheSameBits reads every point in ways that must not matter.
 func TestATraceHasTheSameBits(t *testing.T) {
+	cases.NotShort(t)
 	ids := insideAnswers(t).IDs[0]
 	edits := []model.Edit{
 		{At: model.Point{Kind: model.ResidMid, Layer: 1}, Head: model.AllHeads, Op: model.Scale,

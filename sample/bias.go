@@ -1,6 +1,6 @@
 package sample
 
-// Numbers that are added to logits.
+// Numbers that are added to logits: of tokens, and of sequences of tokens.
 
 import (
 	"fmt"
@@ -22,24 +22,23 @@ type Bias struct {
 	Text  string // in place of IDs: Params.Open finds them
 }
 
-func biasStep() step {
-	return step{
-		name: "logit-bias", kind: first, do: (*Sampler).addBiases,
-		on: func(p *Params) bool { return len(p.Bias) > 0 },
-		table: func(p *Params) []option.Option {
-			return []option.Option{{
-				Name: "bias", Value: (*biases)(&p.Bias), Check: func() string { return wrongBias(p.Bias) },
-				Flag: option.Flag{Name: "logit-bias", Holder: "ID|TEXT=X", Group: option.Wanted,
-					Help: "add X to the logit of a token, which is its id or its text, as in " +
-						"' Lily=5'; -inf forbids the token; the flag may be repeated"},
-				Field: option.Field{Name: "logit_bias", Range: option.Range{From: -100, To: 100}},
-				Setting: option.Setting{Group: "Words and tokens", Label: "Bias of tokens",
-					Read: "bias",
-					Help: "An id and a number a line, such as 198 -5: less than 0 makes the token " +
-						"rarer, -100 forbids it."},
-			}}
-		},
-	}
+var biasStep = step{
+	name: "logit-bias", kind: first, do: func(s *Sampler) { s.add(s.params.Bias) },
+	on: func(p *Params) bool { return len(p.Bias) > 0 },
+	table: func(p *Params) []option.Option {
+		return []option.Option{{
+			Name: "bias", Value: (*biases)(&p.Bias),
+			Check: func() string { return wrongBias(p.Bias) },
+			Flag: option.Flag{Name: "logit-bias", Holder: "ID|TEXT=X", Group: option.Wanted,
+				Help: "add X to the logit of a token, which is its id or its text, as in " +
+					"' Lily=5'; -inf forbids the token; the flag may be repeated"},
+			Field: option.Field{Name: "logit_bias", Range: option.Range{From: -100, To: 100}},
+			Setting: option.Setting{Group: "Words and tokens", Label: "Bias of tokens",
+				Read: "bias",
+				Help: "An id and a number a line, such as 198 -5: less than 0 makes the token " +
+					"rarer, -100 forbids it."},
+		}}
+	},
 }
 
 func wrongBias(all []Bias) string {
@@ -101,8 +100,6 @@ func (b *biases) String() string {
 	return strings.Join(all, ",")
 }
 
-func (s *Sampler) addBiases() { s.add(s.params.Bias) }
-
 // add adds biases to the scores.
 func (s *Sampler) add(biases []Bias) {
 	for i := range biases {
@@ -113,7 +110,7 @@ func (s *Sampler) add(biases []Bias) {
 			continue
 		}
 		if math.IsInf(b.Value, -1) {
-			s.shutID(b.IDs[last])
+			s.shut(b.IDs[last])
 		} else if place, ok := s.place(b.IDs[last]); ok {
 			s.scores[place] += b.Value
 		}
@@ -122,13 +119,42 @@ func (s *Sampler) add(biases []Bias) {
 
 func endsWith(tokens, end []int) bool {
 	from := len(tokens) - len(end)
-	if from < 0 {
-		return false
+	return from >= 0 && slices.Equal(tokens[from:], end)
+}
+
+var sequenceBiasStep = step{
+	name: "sequence-bias", kind: first, do: func(s *Sampler) { s.add(s.params.SequenceBias) },
+	on: func(p *Params) bool { return len(p.SequenceBias) > 0 },
+	table: func(p *Params) []option.Option {
+		return []option.Option{{
+			Name: "sequence bias", Value: sequenceBiases{(*biases)(&p.SequenceBias)},
+			Check: func() string { return wrongBias(p.SequenceBias) },
+			Flag: option.Flag{Name: "sequence-bias", Holder: "TEXT=X", Group: option.Wanted,
+				Help: "add X to the logit of the last token of TEXT where the text so far ends " +
+					"with its others, as in ' red apple=-5'; TEXT is several tokens, or one, as " +
+					"it is written, so that a space before a word counts; -inf forbids TEXT; the " +
+					"flag may be repeated"},
+			Field: option.Field{Name: "sequence_bias", Most: 1000,
+				Range: option.Range{From: -100, To: 100}},
+		}}
+	},
+}
+
+// sequenceBiases is Params.SequenceBias as the value of an option.
+type sequenceBiases struct{ *biases }
+
+// Set adds a bias, given as TEXT=X.
+func (b sequenceBiases) Set(s string) error {
+	text, x, ok := cutBias(s)
+	if !ok {
+		return fmt.Errorf(" %s: want TEXT=X, such as ' red apple=-5' or ' red apple=-inf'",
+			quote.Short(s, 40))
 	}
-	for i, id := range end {
-		if tokens[from+i] != id {
-			return false
-		}
-	}
-	return true
+	b.Add(text, x)
+	return nil
+}
+
+// Add adds a bias of a text.
+func (b sequenceBiases) Add(text string, x float64) {
+	*b.biases = append(*b.biases, Bias{Text: text, Value: x})
 }

@@ -1,12 +1,23 @@
 // Package sample chooses a token from a row of logits: guidance, biases, penalties, the
 // temperature, the filters, and one draw.
 //
-// [Params] are the options. A [Sampler] chooses one token after another: [Sampler.Next] takes the
-// logits after a context and returns a token, [Sampler.Distribution] returns what Next would draw
-// from, and [Sampler.Scores] and [Sampler.EachKept] serve searches, which choose tokens themselves.
-// The package knows nothing of text, sessions or models. Package decode does: its Stream sets the
-// fields of a Sampler before each choice. [LogProb] returns the score of a token, [Likeliest] the
-// ids of the greatest logits.
+// Its types, in the order in which they are best read:
+//
+//   - [Sampler] chooses one token after another: [Sampler.Next] takes the logits after a context
+//     and returns a token; [Sampler.Scores] and [Sampler.EachKept] serve searches, which choose
+//     tokens themselves.
+//   - [Params] are its options, each a field. Those of [Bias], [Guidance], [DRY], [LengthDecay],
+//     [Mirostat] and [Adaptive] are several numbers.
+//   - [IDs] says which ids a vocabulary has, and which of them end a text.
+//   - [State] is what one choice leaves to the next. A copy of it goes back.
+//   - [Row] is the logits after a token, or the greatest where [Sampler.Decisive] says that they
+//     are enough. [LogProb] is the score of a token, [Likeliest] the ids of the greatest logits.
+//   - [Distribution] is what Next would draw from, and how many ids each step left.
+//
+// A step is a variable in the file of its family (topk.go, topp.go, typical.go, mirostat.go,
+// penalties.go, dry.go, ...): its name, its options, when it is on, what it does. chain.go lists
+// the steps and puts those that are on in order. The package knows nothing of text, sessions or
+// models. Package decode does: its Stream sets the fields of a Sampler before each choice.
 //
 // # From logits to a token
 //

@@ -21,11 +21,9 @@ type Guidance struct {
 	Text     string  // in place of Negative, for Params.Open
 }
 
-func guidanceStep() step {
-	return step{
-		name: "guidance", kind: ahead, do: (*Sampler).guide, table: guidanceTable,
-		on: func(p *Params) bool { return p.Guidance.On() },
-	}
+var guidanceStep = step{
+	name: "guidance", kind: ahead, do: (*Sampler).guide, table: guidanceTable,
+	on: func(p *Params) bool { return p.Guidance.On() },
 }
 
 func guidanceTable(p *Params) []option.Option {
@@ -108,10 +106,7 @@ func (s *Sampler) guide() {
 	if s.params.Earlier {
 		all = s.scores
 	}
-	largest := math.Inf(-1)
-	for _, x := range all {
-		largest = max(largest, x)
-	}
+	largest := s.maximum(all)
 	s.weights = resized(s.weights, len(all))
 	s.Leaves.Exp64s(s.weights, all, largest, 1)
 	ours := largest + kernels.Log64(s.Leaves.Sum64(s.weights, 0))

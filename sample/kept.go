@@ -1,10 +1,11 @@
 package sample
 
-// The ids that may still be drawn, from which the steps remove some.
+// The ids that may still be drawn, those that never may, and the memory for them.
 
 import (
 	"math"
 	"slices"
+	"sync"
 )
 
 // kept holds the ids that may still be drawn, those of a weight above 0, in ascending order. A
@@ -110,7 +111,7 @@ func (s *Sampler) removeShut() {
 // ready brings the weights and the mass up to date.
 func (s *Sampler) ready() {
 	s.removeShut()
-	s.need()
+	s.weigh()
 }
 
 // keepOrLikeliest removes all places but the given ones. Where those are fewer than s.least, it
@@ -140,9 +141,123 @@ func (k *kept) change(place int, score float64) {
 	}
 }
 
-// shutID makes the id at a place one that is never drawn.
-func (k *kept) shutID(id int) {
-	if place, ok := k.place(id); ok {
-		k.scores[place], k.holes = math.Inf(-1), true
+// shut makes ids some that are never drawn.
+func (k *kept) shut(ids ...int) {
+	for _, id := range ids {
+		if place, ok := k.place(id); ok {
+			k.scores[place], k.holes = math.Inf(-1), true
+		}
 	}
 }
+
+// maskSteps come before all others: they remove ids, whatever their scores are.
+var maskSteps = []step{
+	{name: "vocabulary", do: func(s *Sampler) { s.shut(s.gaps...) }},
+	{name: "constraint", do: func(s *Sampler) { s.shutBut(s.Open) }},
+	{name: "ban", do: func(s *Sampler) {
+		if s.shut(s.Barred...); s.Barred != nil {
+			s.note("ban")
+		}
+	}},
+	{name: "allowed tokens", do: func(s *Sampler) {
+		if s.shutBut(s.allowed); s.allowed != nil {
+			s.note("allowed tokens")
+		}
+	}},
+}
+
+// allowedMask returns Params.Allowed as a mask; nil if all ids are.
+func (p *Params) allowedMask() []uint64 {
+	if len(p.Allowed) == 0 {
+		return nil
+	}
+	mask := make([]uint64, slices.Max(p.Allowed)/64+1)
+	for _, id := range p.Allowed {
+		mask[id/64] |= 1 << (id % 64)
+	}
+	return mask
+}
+
+// shutBut removes the ids whose bits are not set in a mask. Nil has all of them set, and bits beyond
+// its end are not.
+func (s *Sampler) shutBut(open []uint64) {
+	if open == nil {
+		return
+	}
+	s.holes = true
+	for id := min(64*len(open), len(s.scores)); id < len(s.scores); id++ {
+		s.scores[id] = math.Inf(-1)
+	}
+	for i, word := range open {
+		if word == math.MaxUint64 || 64*i >= len(s.scores) {
+			continue
+		}
+		scores := s.scores[64*i : min(64*i+64, len(s.scores))]
+		for j := range scores {
+			if word&1 == 0 {
+				scores[j] = math.Inf(-1)
+			}
+			word >>= 1
+		}
+	}
+}
+
+// NewMask returns memory for Open, with a bit for each of so many ids; its contents are undefined.
+// It is valid until the next call for a sampler with the same memory.
+func (s *Sampler) NewMask(ids int) []uint64 {
+	s.mask = resized(s.mask, (ids+63)/64)
+	return s.mask
+}
+
+// scratch is the working memory of a choice; nothing in it outlives the choice.
+type scratch struct {
+	kept
+	maxima []float64 // of each run of scores, before any filter; empty once scores change
+	runs   []float64 // maxima of runs of other numbers
+	terms  []float64 // [up to stretch] of a sum
+	places []int32   // places of kept that a filter leaves
+	items  []item    // the last few that reach searches
+
+	mask     []uint64  // the ids that a constraint allows
+	context  []int     // the tokens before the choice
+	rows     int       // one more than the largest id that has a logit
+	counts   []int32   // by id, 0 between uses
+	repeats  []int     // DRY's lengths of repetitions
+	nearness []float64 // distance of each surprise from the entropy
+}
+
+// A Pool is working memory for samplers that run together. It grows with the number of choices made
+// at the same time, not with the number of samplers. The zero value is empty.
+type Pool struct {
+	mu   sync.Mutex
+	free []*scratch
+}
+
+// Lend gives a sampler memory to choose in, until Return. With a nil Pool it keeps its own.
+func (p *Pool) Lend(s *Sampler) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := len(p.free)
+	if n == 0 {
+		s.scratch = &scratch{}
+		return
+	}
+	s.scratch = p.free[n-1]
+	p.free = p.free[:n-1]
+}
+
+// Return takes back the memory that Lend gave to a sampler.
+func (p *Pool) Return(s *Sampler) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.free = append(p.free, s.scratch)
+}
+
+// resized returns a slice of length n in b's memory, or in new memory if b is too small.
+func resized[T any](b []T, n int) []T { return slices.Grow(b[:0], n)[:n] }

@@ -12,50 +12,46 @@ import (
 	"picogpt/internal/quote"
 )
 
-func minTokensStep() step {
-	return step{
-		name: "min-tokens", kind: ofLength, do: (*Sampler).shutEnds,
-		on: func(p *Params) bool { return p.MinTokens > 0 },
-		table: func(p *Params) []option.Option {
-			return []option.Option{{
-				Name: "min tokens", Value: &p.MinTokens, Want: "0 (off) or more", Default: "0",
-				Flag: option.Flag{Name: "min-tokens", Holder: "N", Group: option.Wanted,
-					Others: "min-length min-new-tokens min-len",
-					Help:   "do not end the text before N new tokens"},
-				Field: option.Field{Name: "min_tokens", Range: option.Range{To: option.Most}},
-				Setting: option.Setting{Group: "End", Label: "At least",
-					Max: 4096, Step: 1, Slider: 256,
-					Help: "The text does not end before so many new tokens."},
-			}}
-		},
-	}
+var minTokensStep = step{
+	name: "min-tokens", kind: ofLength, do: (*Sampler).shutEnds,
+	on: func(p *Params) bool { return p.MinTokens > 0 },
+	table: func(p *Params) []option.Option {
+		return []option.Option{{
+			Name: "min tokens", Value: &p.MinTokens, Want: "0 (off) or more", Default: "0",
+			Flag: option.Flag{Name: "min-tokens", Holder: "N", Group: option.Wanted,
+				Others: "min-length min-new-tokens min-len",
+				Help:   "do not end the text before N new tokens"},
+			Field: option.Field{Name: "min_tokens", Range: option.Range{To: option.Most}},
+			Setting: option.Setting{Group: "End", Label: "At least",
+				Max: 4096, Step: 1, Slider: 256,
+				Help: "The text does not end before so many new tokens."},
+		}}
+	},
 }
 
-func lengthDecayStep() step {
-	return step{
-		name: "length-decay", kind: ofLength, do: (*Sampler).decayLength,
-		on: func(p *Params) bool { return p.LengthDecay.Factor != 0 && p.LengthDecay.Factor != 1 },
-		table: func(p *Params) []option.Option {
-			d := &p.LengthDecay
-			return []option.Option{{
-				Name: "length decay", Value: d,
-				Check: func() string {
-					switch {
-					case d.Start < 0:
-						return fmt.Sprintf(": start %d: want 0 or more", d.Start)
-					case d.Factor < 0 || !finite(d.Factor):
-						return fmt.Sprintf(": factor %v: want 0 (off) or a finite number above it",
-							d.Factor)
-					}
-					return ""
-				},
-				Flag: option.Flag{Name: "length-decay", Holder: "START,FACTOR", Group: option.Wanted,
-					Others: "exponential-decay-length-penalty",
-					Help: "from START new tokens on, make the end likelier by the factor at each " +
-						"token"},
-			}}
-		},
-	}
+var lengthDecayStep = step{
+	name: "length-decay", kind: ofLength, do: (*Sampler).decayLength,
+	on: func(p *Params) bool { return p.LengthDecay.Factor != 0 && p.LengthDecay.Factor != 1 },
+	table: func(p *Params) []option.Option {
+		d := &p.LengthDecay
+		return []option.Option{{
+			Name: "length decay", Value: d,
+			Check: func() string {
+				switch {
+				case d.Start < 0:
+					return fmt.Sprintf(": start %d: want 0 or more", d.Start)
+				case !(0 <= d.Factor && d.Factor <= math.MaxFloat64):
+					return fmt.Sprintf(": factor %v: want 0 (off) or a finite number above it",
+						d.Factor)
+				}
+				return ""
+			},
+			Flag: option.Flag{Name: "length-decay", Holder: "START,FACTOR", Group: option.Wanted,
+				Others: "exponential-decay-length-penalty",
+				Help: "from START new tokens on, make the end likelier by the factor at each " +
+					"token"},
+		}}
+	},
 }
 
 // Set reads START,FACTOR.
@@ -82,9 +78,7 @@ func (d *LengthDecay) String() string {
 // shutEnds removes the ids that end the text while it has fewer than MinTokens new tokens.
 func (s *Sampler) shutEnds() {
 	if s.State.Generated < s.params.MinTokens {
-		for _, id := range s.ends {
-			s.shutID(id)
-		}
+		s.shut(s.ends...)
 	}
 }
 

@@ -1,23 +1,22 @@
 package sample
 
-// Penalties for ids that occurred before: repetition, frequency and presence.
+// Penalties for ids that occurred before, and for sequences of ids.
 
 import (
 	"math"
+	"slices"
 
 	"picogpt/internal/option"
 )
 
-func penaltiesStep() step {
-	return step{
-		name: "penalties",
-		also: "repeat-penalty repetition-penalty frequency-penalty presence-penalty",
-		kind: ofContext, do: (*Sampler).applyPenalties, table: penaltyTable,
-		on: func(p *Params) bool {
-			return p.RepeatPenalty != 0 && p.RepeatPenalty != 1 || p.FrequencyPenalty != 0 ||
-				p.PresencePenalty != 0
-		},
-	}
+var penaltiesStep = step{
+	name: "penalties",
+	also: "repeat-penalty repetition-penalty frequency-penalty presence-penalty",
+	kind: ofContext, do: (*Sampler).applyPenalties, table: penaltyTable,
+	on: func(p *Params) bool {
+		return p.RepeatPenalty != 0 && p.RepeatPenalty != 1 || p.FrequencyPenalty != 0 ||
+			p.PresencePenalty != 0
+	},
 }
 
 func penaltyTable(p *Params) []option.Option {
@@ -102,7 +101,7 @@ func (s *Sampler) applyPenalties() {
 		return otherwise
 	}
 	if p := o.RepeatPenalty; p != 0 && p != 1 {
-		s.count(s.penalised(withPrompt(true)), func(x float64, _ int32) float64 {
+		s.count(s.penalised(withPrompt(true)), func(_ int, x float64, _ int32) float64 {
 			if x < 0 {
 				return x * p
 			}
@@ -110,28 +109,34 @@ func (s *Sampler) applyPenalties() {
 		})
 	}
 	if o.FrequencyPenalty != 0 || o.PresencePenalty != 0 {
-		s.count(s.penalised(withPrompt(s.llama)), func(x float64, n int32) float64 {
+		s.count(s.penalised(withPrompt(s.llama)), func(_ int, x float64, n int32) float64 {
 			return x - float64(float64(n)*o.FrequencyPenalty) - o.PresencePenalty
 		})
 	}
 }
 
-// count replaces the score of each of the ids by score(x, n), where n is how often the id occurs.
-func (s *Sampler) count(ids []int, score func(x float64, n int32) float64) {
+// count replaces the score x of each of the ids by score(id, x, n), where n is how often it occurs.
+func (s *Sampler) count(ids []int, score func(id int, x float64, n int32) float64) {
 	counts := s.zeroCounts()
 	for _, id := range ids {
 		if 0 <= id && id < len(counts) {
 			counts[id]++
 		}
 	}
+	s.spend(ids, score)
+}
+
+// spend replaces the score of each of the ids that has a count by score(id, x, count), and sets the
+// counts back to 0.
+func (s *Sampler) spend(ids []int, score func(id int, x float64, n int32) float64) {
 	for _, id := range ids {
-		if id < 0 || id >= len(counts) || counts[id] == 0 {
+		if id < 0 || id >= len(s.counts) || s.counts[id] == 0 {
 			continue
 		}
 		if place, ok := s.place(id); ok {
-			s.change(place, score(s.scores[place], counts[id]))
+			s.change(place, score(id, s.scores[place], s.counts[id]))
 		}
-		counts[id] = 0
+		s.counts[id] = 0
 	}
 }
 
@@ -141,4 +146,38 @@ func (s *Sampler) zeroCounts() []int32 {
 		s.counts = make([]int32, s.rows)
 	}
 	return s.counts
+}
+
+// noRepeatStep lets no sequence of n ids occur twice.
+var noRepeatStep = step{
+	name: "no-repeat-ngram", also: "no-repeat-ngram-size", kind: ofContext, do: (*Sampler).shutNgrams,
+	on: func(p *Params) bool { return p.NoRepeatNgram > 0 },
+	table: func(p *Params) []option.Option {
+		return []option.Option{{
+			Name: "no-repeat n-gram", Value: &p.NoRepeatNgram, Want: "0 (off) or more",
+			Default: "0",
+			Flag: option.Flag{Name: "no-repeat-ngram", Holder: "N", Group: option.Repetition,
+				Others: "no-repeat-ngram-size ngram",
+				Help:   "write no sequence of N tokens twice; 0 is off"},
+			Field: option.Field{Name: "no_repeat_ngram_size",
+				Range: option.Range{To: option.Most}},
+			Setting: option.Setting{Group: "Repetition", Label: "No repeated n-gram",
+				Max: 100, Step: 1, Slider: 10,
+				Help: "No sequence of so many tokens occurs twice. 0 is off."},
+		}}
+	},
+}
+
+// shutNgrams removes the ids that would complete an n-gram that occurred before.
+func (s *Sampler) shutNgrams() {
+	n := s.params.NoRepeatNgram
+	if len(s.context)+1 < n {
+		return
+	}
+	newest := s.context[len(s.context)-(n-1):] // [n-1]
+	for i := n - 1; i < len(s.context); i++ {
+		if slices.Equal(s.context[i-(n-1):i], newest) {
+			s.shut(s.context[i])
+		}
+	}
 }

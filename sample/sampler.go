@@ -1,6 +1,6 @@
 package sample
 
-// From one row of logits to one token.
+// From one row of logits to one token, or to all that may be drawn.
 
 import (
 	"cmp"
@@ -39,7 +39,6 @@ type Sampler struct {
 
 	llama  bool   // the definitions are llama.cpp's
 	ahead  []step // come first, and see all ids
-	masks  []step // remove ids, whatever their scores are
 	before []step // apply to the logits, greedy or not
 	steps  []step // decide what may be drawn
 	drew   []func(s *Sampler, place int)
@@ -76,7 +75,7 @@ func NewSampler(p Params, ids IDs) (*Sampler, error) {
 	s := &Sampler{
 		params: p, llama: p.Samplers == samplersLlamaCpp, least: 1, limit: math.MaxInt,
 		ends: ids.Ends, gaps: ids.Gaps, breakers: dryBreakers(p.DRY.Breakers),
-		scratch: &scratch{}, masks: maskSteps(), allowed: p.allowedMask(),
+		scratch: &scratch{}, allowed: p.allowedMask(),
 	}
 	if ids.Size > 0 {
 		s.limit = ids.Size
@@ -184,14 +183,15 @@ func (s *Sampler) left() (n int) {
 // filters.
 func (s *Sampler) score(from Row, context []int) error {
 	if !s.load(from, context) {
-		return &model.NonFiniteError{Position: len(context) - 1, ID: firstNonFinite(from.Logits)}
+		return &model.NonFiniteError{Position: len(context) - 1,
+			ID: kernels.FirstNonFinite(from.Logits)}
 	}
 	for i := range s.ahead {
 		s.ahead[i].do(s)
 		s.note(s.ahead[i].name)
 	}
-	for i := range s.masks {
-		s.masks[i].do(s)
+	for i := range maskSteps {
+		maskSteps[i].do(s)
 	}
 	for i := range s.before {
 		s.before[i].do(s)
@@ -223,9 +223,73 @@ func (s *Sampler) load(from Row, context []int) bool {
 	return finite
 }
 
-// firstNonFinite returns the place of the first NaN or infinity.
-func firstNonFinite(logits []float32) int {
-	return slices.IndexFunc(logits, func(x float32) bool {
-		return math.Float32bits(x)&0x7f800000 == 0x7f800000
+// Scores returns the logits after all steps before the filters, [vocabulary] or up to IDs.Size:
+// -Inf for ids that may not be drawn. They are valid until the sampler's next call.
+func (s *Sampler) Scores(logits []float32, context []int) ([]float64, error) {
+	err := s.score(Row{Logits: logits}, context)
+	return s.scores, err
+}
+
+// EachKept calls f for each id that the filters leave, in ascending order, with its score divided
+// by the temperature. It uses none of the random numbers of the draws.
+func (s *Sampler) EachKept(logits []float32, context []int, f func(id int, score float64)) error {
+	from := Row{Logits: logits}
+	if err := s.score(from, context); err != nil {
+		return err
+	}
+	if err := s.filter(from, s.likeliest()); err != nil {
+		return err
+	}
+	for i, score := range s.scores {
+		if s.weights[i] != 0 {
+			f(s.id(i), score/s.by)
+		}
+	}
+	return nil
+}
+
+// A Distribution is what the next token is drawn from.
+type Distribution struct {
+	Chances []Chance // of the ids that may be drawn: likeliest first, equal ones by id
+	Steps   []Step   // that the options ask for, in order
+}
+
+// A Chance is an id that may be drawn, and its probability of being drawn.
+type Chance struct {
+	ID   int
+	Prob float64
+}
+
+// A Step is one step of the choice, under its name in [SamplerNames] or in the package comment, and
+// the number of ids that are left after it.
+type Step struct {
+	Name string
+	Left int
+}
+
+// Distribution returns what [Sampler.Next] would draw from. It uses no random number.
+func (s *Sampler) Distribution(logits []float32, context []int) (Distribution, error) {
+	before := s.State
+	var d Distribution
+	s.trace = func(name string, left int) { d.Steps = append(d.Steps, Step{name, left}) }
+	defer func() { s.State, s.trace = before, nil }()
+	if err := s.score(Row{Logits: logits}, context); err != nil {
+		return Distribution{}, err
+	}
+	best := s.likeliest()
+	if s.params.Temperature == 0 {
+		d.Steps = append(d.Steps, Step{"temperature", 1})
+		d.Chances = []Chance{{best, 1}}
+		return d, nil
+	}
+	if err := s.filter(Row{Logits: logits}, best); err != nil {
+		return Distribution{}, err
+	}
+	for i, w := range s.weights {
+		d.Chances = append(d.Chances, Chance{s.id(i), w / s.mass})
+	}
+	slices.SortFunc(d.Chances, func(a, b Chance) int {
+		return cmp.Or(cmp.Compare(b.Prob, a.Prob), cmp.Compare(a.ID, b.ID))
 	})
+	return d, nil
 }

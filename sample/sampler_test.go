@@ -228,6 +228,7 @@ func TestIDsWithoutATokenAreNeverDrawn(t *testing.T) {
 }
 
 func TestNeighbouringSeedsDrawIndependently(t *testing.T) {
+	cases.NotShort(t)
 	logits := make([]float32, 16)
 	const seeds = 1 << 14
 	var counts [16]int

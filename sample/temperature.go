@@ -9,12 +9,10 @@ import (
 	"picogpt/kernels"
 )
 
-func temperatureStep() step {
-	return step{
-		name: "temperature", also: "temp dynatemp", kind: ofHeat, do: (*Sampler).setTemperature,
-		on:    func(p *Params) bool { return p.Temperature != 1 || p.TempRange != 0 },
-		table: temperatureTable,
-	}
+var temperatureStep = step{
+	name: "temperature", also: "temp dynatemp", kind: ofHeat, do: (*Sampler).setTemperature,
+	on:    func(p *Params) bool { return p.Temperature != 1 || p.TempRange != 0 },
+	table: temperatureTable,
 }
 
 func temperatureTable(p *Params) []option.Option {

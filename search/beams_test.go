@@ -92,6 +92,7 @@ func (c *beamCase) check(t *testing.T, got []Beam) {
 }
 
 func TestBeamSearchIsHuggingFacesOnTheDemo(t *testing.T) {
+	cases.NotShort(t)
 	m := testmodel.Demo(t, model.Options{})
 	tok := demoTokenizer(t)
 	for _, key := range []string{"beam", "group_beam"} {

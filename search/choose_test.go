@@ -198,6 +198,7 @@ func TestChoicesAreSumsOverAllSpellings(t *testing.T) {
 }
 
 func TestShortChoicesOfGPT2sVocabulary(t *testing.T) {
+	cases.NotShort(t)
 	m := testmodel.Demo(t, model.Options{})
 	tok := tokenizer.GPT2()
 	r := rand.New(rand.NewPCG(3, 4))

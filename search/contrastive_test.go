@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"picogpt/decode"
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/model"
@@ -26,6 +27,7 @@ func collectContrast(
 }
 
 func TestContrastiveSearchIsHuggingFacesOnTheDemo(t *testing.T) {
+	cases.NotShort(t)
 	var cases []struct {
 		PromptIDs []int     `json:"prompt_ids"`
 		MaxNew    int       `json:"max_new"`

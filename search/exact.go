@@ -9,8 +9,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"picogpt/constrain"
 	"picogpt/decode"
+	"picogpt/decode/matcher"
 	"picogpt/internal/option"
 	"picogpt/model"
 	"picogpt/sample"
@@ -143,7 +143,7 @@ func Exact(
 type exact struct {
 	ExactOptions
 	root   *decode.Stream // without a session, and without the form
-	form   constrain.Matcher
+	form   decode.Matcher
 	start  *model.Session // holds the prompt
 	grown  *model.Session // holds the prompt, and tokens of the last draw
 	before []int          // the prompt's tokens, and those before
@@ -317,7 +317,7 @@ func (d *drawn) draw(at float64, turn uint64) int32 {
 // know finds what may follow a beginning, of which the stream has the tokens, and how likely each
 // id is among all that the options leave.
 func (e *exact) know(
-	ctx context.Context, d *drawn, st *decode.Stream, form constrain.Matcher,
+	ctx context.Context, d *drawn, st *decode.Stream, form decode.Matcher,
 ) error {
 	if d.made {
 		return nil
@@ -379,7 +379,7 @@ func (r *route) Mask(open []uint64) error {
 
 func (r *route) Accept(id int) error {
 	if r.at == len(r.ids) || id != r.ids[r.at] {
-		return &constrain.NotOpenError{ID: id}
+		return &matcher.NotOpenError{ID: id}
 	}
 	r.at++
 	return nil
@@ -390,4 +390,4 @@ func (r *route) Rewind(n int) error {
 	return nil
 }
 
-func (r *route) Fork() constrain.Matcher { f := *r; return &f }
+func (r *route) Fork() decode.Matcher { f := *r; return &f }

@@ -15,11 +15,13 @@ import (
 
 	"picogpt/constrain"
 	"picogpt/decode"
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/dev/toys"
 	"picogpt/internal/cpu"
 	"picogpt/internal/engine"
+
 	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/model/stack"
@@ -81,6 +83,7 @@ func TestBeamsHaveNoBannedStrings(t *testing.T) {
 
 // TestBansCutFromBeams repeatedly bans a part of the text that was found.
 func TestBansCutFromBeams(t *testing.T) {
+	cases.NotShort(t)
 	m, tok := testmodel.Demo(t, model.Options{}), tokenizer.GPT2()
 	r := rand.New(rand.NewPCG(22, 3))
 	written, stuck := 0, 0

@@ -11,7 +11,6 @@ import (
 	"math"
 	"slices"
 
-	"picogpt/constrain"
 	"picogpt/decode"
 	"picogpt/kernels"
 	"picogpt/model"
@@ -30,7 +29,7 @@ type TreeOptions struct {
 
 	EndOfText  []int             // as in decode.Options
 	Vocabulary decode.Vocabulary // as in decode.Options
-	Constraint constrain.Matcher // as in decode.Options; a text that does not fit it is none
+	Constraint decode.Matcher    // as in decode.Options; a text that does not fit it is none
 
 	Progress func(rows int) // after each Eval: tokens evaluated
 }
@@ -93,11 +92,11 @@ type Tree struct {
 
 // branch is what a Tree knows of a node.
 type branch struct {
-	form   constrain.Matcher // nil: none
-	leaves []shoot           // complete texts, in the order of ids
-	inner  []shoot           // beginnings of others
-	lost   logSum            // of ids that are too unlikely to follow
-	most   float64           // the greatest of these
+	form   decode.Matcher // nil: none
+	leaves []shoot        // complete texts, in the order of ids
+	inner  []shoot        // beginnings of others
+	lost   logSum         // of ids that are too unlikely to follow
+	most   float64        // the greatest of these
 	err    error
 }
 
@@ -129,7 +128,7 @@ func NewTree(ctx context.Context, s *model.Session, prompt []int, o TreeOptions)
 			t.gaps[id] = true
 		}
 	}
-	var form constrain.Matcher
+	var form decode.Matcher
 	if o.Constraint != nil {
 		form = o.Constraint.Fork()
 		if f, ok := form.(interface{ EndWith(ids []int) }); ok {
@@ -283,7 +282,7 @@ func (t *Tree) room() (inner, leaves int) {
 	return inner, leaves
 }
 
-func complete(form constrain.Matcher) bool {
+func complete(form decode.Matcher) bool {
 	f, ok := form.(interface{ Complete() bool })
 	return form != nil && (!ok || f.Complete())
 }

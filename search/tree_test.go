@@ -115,6 +115,7 @@ func (b *brute) checkTree(o TreeOptions, all []every) {
 }
 
 func TestTreesAreExhaustiveSearches(t *testing.T) {
+	cases.NotShort(t)
 	r := rand.New(rand.NewPCG(5, 6))
 	for i := range cases.Sized(6, 60) {
 		m := tiny(t, fixture.Options{Seed: uint64(i)})
@@ -168,6 +169,7 @@ func (f *twoLetters) Complete() bool          { return f.bytes >= 2 }
 // Texts of GPT-2's vocabulary: each is scored by itself, fits its form, and is followed by less
 // likely ones.
 func TestTreesOfGPT2sVocabulary(t *testing.T) {
+	cases.NotShort(t)
 	m, tok := testmodel.Demo(t, model.Options{}), tokenizer.GPT2()
 	prompt, err := tok.Encode("The cat")
 	if err != nil {
@@ -228,6 +230,7 @@ func TestTreesOfGPT2sVocabulary(t *testing.T) {
 
 // A budget bounds what is evaluated and what waits. What it leaves out is in the bound.
 func TestABudgetBoundsATree(t *testing.T) {
+	cases.NotShort(t)
 	m := tiny(t, fixture.Options{})
 	b := newBrute(t, m, []int{3}, fewTokens)
 	all := b.everyText(3, nil)
@@ -238,7 +241,7 @@ func TestABudgetBoundsATree(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		came := map[string]bool{}
+		came, next := map[string]bool{}, 0
 		for text, err := range tree.Texts(t.Context()) {
 			if err != nil {
 				t.Fatal(err)
@@ -248,13 +251,11 @@ func TestABudgetBoundsATree(t *testing.T) {
 					len(tree.leaves), len(tree.held))
 			}
 			came[fmtIDs(text.Tokens)] = true
-			for _, e := range all { // the likeliest that has not come
-				if !came[fmtInts(e.ids)] {
-					if e.prob() > text.Rest*(1+1e-11) {
-						t.Fatalf("budget %d: %v is left, %v at most", budget, e.prob(), text.Rest)
-					}
-					break
-				}
+			for next < len(all) && came[fmtInts(all[next].ids)] {
+				next++ // to the likeliest that has not come
+			}
+			if next < len(all) && all[next].prob() > text.Rest*(1+1e-11) {
+				t.Fatalf("budget %d: %v is left, %v at most", budget, all[next].prob(), text.Rest)
 			}
 		}
 		sum := tree.Unseen()
@@ -280,6 +281,7 @@ func fmtInts(list []int) string {
 
 // A loop that ends early, and a context that is cancelled, lose nothing: another loop continues.
 func TestATreeContinues(t *testing.T) {
+	cases.NotShort(t)
 	var want []string
 	for threads := 1; threads <= 3; threads++ {
 		m := testmodel.Demo(t, model.Options{Threads: threads})

@@ -5,11 +5,16 @@ package serve
 import (
 	"bufio"
 	"math"
+	"net/http"
+	"slices"
 	"strconv"
+	"time"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"picogpt/sample"
 )
 
 // An answer is the JSON of /v1/completions and /v1/chat/completions, or of one event of a stream.
@@ -34,8 +39,8 @@ type usage struct {
 	Details *promptDetails `json:"prompt_tokens_details,omitzero"`
 }
 
-// promptDetails tell how many tokens of the prompts needed no evaluation because the same client had
-// asked for it before. What others asked is not told.
+// promptDetails tell how many tokens of the prompts needed no evaluation because the same client
+// had asked for it before. What others asked is not told.
 type promptDetails struct {
 	Cached int `json:"cached_tokens"`
 }
@@ -203,12 +208,130 @@ func (v *visit) sendAnswer(a *answer) error {
 	return nil
 }
 
-// answerParts writes the body of an answer that is sent in parts.
+// answerParts writes the body of a successful answer in parts. All parts together have the time of
+// one write, because unsent data stays in memory.
 type answerParts struct{ *visit }
 
 func (p answerParts) Write(b []byte) (int, error) {
-	if err := p.replyPart(b); err != nil {
-		return 0, err
+	if p.status == 0 {
+		p.beginJSON(http.StatusOK)
+		p.deadline = time.Now().Add(p.patience.write)
 	}
-	return len(b), nil
+	return p.visit.Write(b)
+}
+
+// A logprobs is the log-probabilities of a completion: four lists, each with an element for every
+// token.
+type logprobs struct {
+	Tokens   []string    `json:"tokens"`
+	LogProbs []logProb   `json:"token_logprobs"`
+	Top      []likeliest `json:"top_logprobs"`
+	Offsets  []int       `json:"text_offset"`
+}
+
+// logprobsJSON returns the log-probabilities of a choice, in the format of its endpoint.
+func (j *job) logprobsJSON(entries []entry) any {
+	if j.chat {
+		return j.chatLogprobs(entries)
+	}
+	n := len(entries)
+	lists := &logprobs{make([]string, n), make([]logProb, n), make([]likeliest, n), make([]int, n)}
+	for i, e := range entries {
+		lists.Tokens[i], lists.LogProbs[i] = j.name(e.id), logProb(e.logProb)
+		lists.Top[i], lists.Offsets[i] = likeliest{j, &entries[i]}, e.offset
+	}
+	return lists
+}
+
+// writeScores writes the JSON object of an entry, whose members the caller adds: null if nothing
+// precedes the token.
+func (x *entry) writeScores(e *jsontext.Encoder, members func(add func(string, any))) error {
+	if math.IsNaN(x.logProb) {
+		return e.WriteToken(jsontext.Null)
+	}
+	err := e.WriteToken(jsontext.BeginObject)
+	members(func(name string, value any) {
+		if err == nil {
+			err = e.WriteToken(jsontext.String(name))
+		}
+		if err == nil {
+			err = json.MarshalEncode(e, value)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return e.WriteToken(jsontext.EndObject)
+}
+
+// likeliest is the JSON object of the likeliest tokens in place of one, and of that one if it is
+// not among them. The likeliest comes first, and each name once.
+type likeliest struct {
+	job   *job
+	entry *entry
+}
+
+func (l likeliest) MarshalJSONTo(e *jsontext.Encoder) error {
+	return l.entry.writeScores(e, func(add func(string, any)) {
+		var names []string
+		member := func(id int, x float64) {
+			if name := l.job.name(id); !slices.Contains(names, name) {
+				names = append(names, name)
+				add(name, logProb(x))
+			}
+		}
+		for _, a := range l.entry.top {
+			member(a.ID, a.LogProb)
+		}
+		member(l.entry.id, l.entry.logProb)
+	})
+}
+
+func (j *job) name(id int) string { return j.server.vocabulary.name(id, j.idTokens) }
+
+// promptScores returns vLLM's prompt_logprobs of a prompt.
+func (j *job) promptScores(p *prompt) []promptScore {
+	all := make([]promptScore, len(p.scores))
+	for i := range p.scores {
+		all[i] = promptScore{j, &p.scores[i]}
+	}
+	return all
+}
+
+// A promptScore is the JSON object of a token of a prompt and of the likeliest in its place, by id:
+// the token comes first. It is null for the first token, which nothing precedes.
+type promptScore struct {
+	job   *job
+	entry *entry
+}
+
+func (p promptScore) MarshalJSONTo(e *jsontext.Encoder) error {
+	x := p.entry
+	own := slices.IndexFunc(x.top, func(a sample.Alternative) bool { return a.ID == x.id })
+	return x.writeScores(e, func(add func(string, any)) {
+		member := func(id, rank int, x float64) {
+			one := rankedToken{LogProb: logProb(x)}
+			if rank > 0 {
+				one.Rank = &rank
+			}
+			if j := p.job; j.server.vocabulary.has(id) {
+				one.Text = characters(j.server.vocabulary.texts[id])
+			}
+			add(strconv.Itoa(id), one)
+		}
+		member(x.id, own+1, x.logProb)
+		for i, a := range x.top {
+			if i != own {
+				member(a.ID, i+1, a.LogProb)
+			}
+		}
+	})
+}
+
+// A rankedToken is a token with its place among the likeliest, from 1; the rank is null if it is
+// not among those that are told.
+type rankedToken struct {
+	LogProb logProb `json:"logprob"`
+	Rank    *int    `json:"rank"`
+	Text    string  `json:"decoded_token"`
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/testmodel"
 	"picogpt/dev/watchdog"
 	"picogpt/model"
@@ -24,6 +25,7 @@ import (
 // TestFormsThatCost: regexes, schemas and grammars that take much time or memory, while others are
 // served.
 func TestFormsThatCost(t *testing.T) {
+	cases.NotShort(t)
 	c := start(t, serve.Options{})
 	bodies := []string{
 		`"guided_regex":"(a+)+b"`, // CVE-2026-55574
@@ -71,6 +73,7 @@ func TestFormsThatCost(t *testing.T) {
 
 // TestANewFormEachTime fills the cache of compiled forms (CVE-2025-29770).
 func TestANewFormEachTime(t *testing.T) {
+	cases.NotShort(t)
 	c := start(t, serve.Options{})
 	for i := range serve.KeptForms + 9 {
 		a := c.complete(fmt.Sprintf(`{"max_tokens":9,"guided_choice":["%d"],"prompt":"a"}`, i))
@@ -104,6 +107,7 @@ func TestLogitBiasForEveryID(t *testing.T) {
 
 // TestLargeBodiesDoNotAddUp slowly sends more bytes than the server holds at a time.
 func TestLargeBodiesDoNotAddUp(t *testing.T) {
+	cases.NotShort(t)
 	m := testmodel.Demo(t, model.Options{Threads: 1})
 	c := startWith(t, m, serve.Options{MaxBody: 1 << 20})
 	var slow []net.Conn

@@ -28,7 +28,6 @@ const freeBody = 1024
 // An upload is a body that is being read.
 type upload struct {
 	visit *visit
-	share *share
 
 	mu    sync.Mutex // guards the fields below, and the deadline of reading
 	lag   lag
@@ -36,25 +35,20 @@ type upload struct {
 	cut   bool // its request has ended, perhaps because others need its memory
 }
 
-// read returns the body, and a function to call when it is no longer used.
-func (s *Server) read(v *visit) (whole string, release func(), err error) {
+// read returns the body. The visit has its share of the memory, until it is released.
+func (s *Server) read(v *visit) (string, error) {
 	for _, coding := range v.request.Header.Values("Content-Encoding") {
 		if c := strings.TrimSpace(coding); c != "" && !strings.EqualFold(c, "identity") {
 			v.Header().Set("Accept-Encoding", "identity")
-			return "", nil, errorf(http.StatusUnsupportedMediaType, "unsupported_encoding",
+			return "", errorf(http.StatusUnsupportedMediaType, "unsupported_encoding",
 				"Content-Encoding: want identity, which is none, found %s", short(c))
 		}
 	}
 	if v.request.ContentLength > s.options.MaxBody { // refused without reading it
-		return "", nil, s.bodyError(v, &http.MaxBytesError{Limit: s.options.MaxBody})
+		return "", s.bodyError(v, &http.MaxBytesError{Limit: s.options.MaxBody})
 	}
 	u := &upload{visit: v, lag: newLag(s.patience.body, time.Now())}
-	u.share = s.bodies.hold(v.client.id, u.stage, u.end)
-	defer func() {
-		if err != nil {
-			u.share.release()
-		}
-	}()
+	v.body = s.bodies.hold(v.client.id, u.stage, u.end)
 	defer context.AfterFunc(v.request.Context(), u.interrupt)() // it would wait for the next bytes
 	v.reading = true
 	u.advance(0)
@@ -62,8 +56,8 @@ func (s *Server) read(v *visit) (whole string, release func(), err error) {
 	for body := make([]byte, 0, min(freeBody, s.options.MaxBody+1)); ; {
 		if len(body) == cap(body) { // memory follows the bytes received, not those announced
 			size := min(2*int64(cap(body)), s.options.MaxBody+1)
-			if !u.share.take(size - int64(cap(body))) {
-				return "", nil, errNoMemory()
+			if !v.body.take(size - int64(cap(body))) {
+				return "", errNoMemory()
 			}
 			body = append(make([]byte, 0, size), body...)
 		}
@@ -71,16 +65,16 @@ func (s *Server) read(v *visit) (whole string, release func(), err error) {
 		body = body[:len(body)+n]
 		if err == io.EOF {
 			u.finish()
-			return string(body), u.share.release, nil
+			return string(body), nil
 		}
-		if !u.advance(n) { // an error of reading, the deadline's too, ends a request of HTTP/1 itself
+		if !u.advance(n) { // an error of reading, also the deadline's, ends a request of HTTP/1
 			why := v.gone()
 			if err == nil || why != errGone || v.request.ProtoMajor > 1 {
-				return "", nil, why
+				return "", why
 			}
 		}
 		if err != nil {
-			return "", nil, s.bodyError(v, err)
+			return "", s.bodyError(v, err)
 		}
 	}
 }
@@ -173,7 +167,7 @@ func newLag(grace time.Duration, now time.Time) lag {
 
 // after returns the time until which the next byte has to come, when n more have come now.
 func (l *lag) after(n int, now time.Time) time.Time {
-	const each = time.Second / bodyRate * 21 / 20 // of exactly this rate, pieces come late now and then
+	const each = time.Second / bodyRate * 21 / 20 // exactly at this rate pieces come late now and then
 	l.bytes += int64(n)
 	l.until = earlier(l.until.Add(time.Duration(n)*each), now.Add(l.grace))
 	return earlier(l.until, l.start.Add(max(l.grace, time.Duration(l.bytes)*each)))
@@ -186,14 +180,14 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// drainBytes is how much of a body that is not read is drained at most: a client that still sends it
-// would lose the answer with the connection.
+// drainBytes is how much of a body that is not read is drained at most: a client that still sends
+// it would lose the answer with the connection.
 const drainBytes = 1 << 20
 
 // refuse sends the answer to a request that fails. If its body was not read, one that comes at once
 // is taken before, so that the connection can be used again; else what comes is taken after.
 func (v *visit) refuse(e *apiError) {
-	waits := v.request.Header.Get("Expect") != "" && !v.reading // the client, until it is told to send
+	waits := v.request.Header.Get("Expect") != "" && !v.reading // until it is told to send
 	if !v.unread || v.request.ProtoMajor > 1 || waits {
 		v.reply(e.status, e.body())
 		return

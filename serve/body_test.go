@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/testmodel"
 	"picogpt/model"
 	"picogpt/tokenizer"
@@ -24,6 +25,7 @@ const everyField = `"model":"model","user":"somebody","cache_salt":"a salt","sto
 // TestNothingOfABodyStays looks for strings that are a part of the body, and would keep all of it,
 // in the memory of a request while its texts are generated.
 func TestNothingOfABodyStays(t *testing.T) {
+	cases.NotShort(t)
 	s, err := New(testmodel.Demo(t, model.Options{Threads: 1}), tokenizer.GPT2(),
 		Options{Template: "{{.Text}}"})
 	if err != nil {

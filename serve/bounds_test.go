@@ -10,12 +10,14 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/testmodel"
 	"picogpt/model"
 	"picogpt/serve"
 )
 
 func TestTextsOfARequestAreBounded(t *testing.T) {
+	cases.NotShort(t)
 	c := start(t, serve.Options{Template: "{{.Text}}", MaxBody: 32 << 20})
 	long := func(n int) string { return strings.Repeat("x", n) }
 	many := func(n int, format string) string {

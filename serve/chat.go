@@ -47,7 +47,7 @@ func (s *Server) parseChat(body string) (*completion, error) {
 		delete(table, name)
 	}
 	table["messages"] = readMessages(&messages, &q.ignored)
-	table["logprobs"], table["top_logprobs"] = yes(&listed), whole(&top, 0, mostTop)
+	table["logprobs"], table["top_logprobs"] = yes(&listed), whole(0, mostTop)(&top)
 	if err := q.parse(s, body, table, "messages"); err != nil {
 		return nil, err
 	}
@@ -176,8 +176,7 @@ func (j *job) chatLogprobs(entries []entry) *chatLogprobs {
 func (j *job) chatToken(id int, x float64) chatToken {
 	t := chatToken{Token: j.name(id), LogProb: logProb(x)}
 	if !math.IsNaN(x) && j.server.vocabulary.has(id) {
-		bytes := j.server.vocabulary.bytes(id)
-		t.Bytes = &bytes
+		t.Bytes = new(j.server.vocabulary.bytes(id))
 	}
 	return t
 }

@@ -115,8 +115,9 @@ func (c *choice) end(j *job, t *decode.Token) {
 	}
 }
 
-// stopString returns which string ended a text that was shown up to a byte: that stands after it and
-// was complete first, so the shortest, or with kept stands before it and began first, so the longest.
+// stopString returns which string ended a text that was shown up to a byte: that stands after it
+// and was complete first, so the shortest, or with kept stands before it and began first, so the
+// longest.
 func stopString(raw string, shown int, stops []string, kept bool) (found string) {
 	for _, s := range stops {
 		switch {
@@ -141,7 +142,8 @@ func (c *choice) sent() {
 	clear(c.entries) // frees their alternatives
 	c.echo, c.text, c.entries, c.ids, c.first = "", c.text[:0], c.entries[:0], c.ids[:0], false
 	if c.finish != "" {
-		*c = choice{index: c.index, finish: c.finish, failed: c.failed, tokens: c.tokens, allowed: c.allowed}
+		*c = choice{index: c.index, finish: c.finish, failed: c.failed, tokens: c.tokens,
+			allowed: c.allowed}
 	}
 }
 
@@ -160,7 +162,7 @@ func (o *runeOffsets) next(id int, prompt bool) int {
 	if o.prompt == "" {
 		return o.add(text)
 	}
-	rest, from, to := o.prompt, 0, 0 // text is in rest[from:to], with dropped bytes inside and before
+	rest, from, to := o.prompt, 0, 0 // text is in rest[from:to], with dropped bytes
 	for i := range len(text) {
 		for prompt && to < len(rest) && rest[to] != text[i] {
 			to++

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"picogpt/decode"
+	"picogpt/dev/cases"
 	"picogpt/dev/testmodel"
 	"picogpt/model"
 	"picogpt/sample"
@@ -127,6 +128,7 @@ func TestEchoIsThePromptAsItCame(t *testing.T) {
 }
 
 func TestOptionsAreDecodes(t *testing.T) {
+	cases.NotShort(t)
 	m := testmodel.Demo(t, model.Options{Threads: 1})
 	c := startWith(t, m, serve.Options{})
 	base := decode.Options{MaxTokens: 12, Params: sample.Params{Temperature: 1, Seed: 11}}
@@ -241,6 +243,7 @@ func TestWithoutASeedOneIsDrawnAndTold(t *testing.T) {
 
 // TestFormsAreFollowed: forms of all kinds; objects are closed, and open where the request says so.
 func TestFormsAreFollowed(t *testing.T) {
+	cases.NotShort(t)
 	c := start(t, serve.Options{})
 	const ofA = `{"type":"object","properties":{"a":{"const":1}},"minProperties":1}`
 	for fields, check := range map[string]func(text string) bool{

@@ -1,8 +1,9 @@
 package serve
 
-// /v1/completions: generates the texts of a request.
+// /v1/completions: generates the texts of a request, in the batch, or by a search beside it.
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
@@ -12,6 +13,8 @@ import (
 
 	"picogpt/batch"
 	"picogpt/decode"
+	"picogpt/model"
+	"picogpt/search"
 )
 
 // A job is a request that is being answered.
@@ -20,6 +23,9 @@ type job struct {
 	server *Server
 	visit  *visit
 	used   usage
+
+	// took is called for each token after its choice has it, one call at a time.
+	took func(*choice, *decode.Token) error
 
 	mu      sync.Mutex // guards the fields below, used, and the visit
 	choices []*choice  // in the order of the prompts, drawn() of each
@@ -30,23 +36,22 @@ func (s *Server) completions(v *visit) error { return s.generate(v, s.parseCompl
 
 // generate answers a request for texts.
 func (s *Server) generate(v *visit, parse func(body string) (*completion, error)) error {
-	body, release, err := s.read(v)
+	body, err := s.read(v)
 	if err != nil {
 		return err
 	}
-	release = sync.OnceFunc(release)
-	defer release() // also after a panic
 	q, err := parse(body)
 	if err != nil {
 		return err
 	}
-	j := &job{completion: q, server: s, visit: v}
+	j := &job{completion: q, server: s, visit: v,
+		took: func(*choice, *decode.Token) error { return nil }}
 	defer j.leave()
 	ctx, cancel := s.bounded(v)
 	defer cancel()
 	err = j.begin(ctx)
 	j.form = form{} // it is compiled, and may be large
-	if release(); err != nil {
+	if v.body.release(); err != nil {
 		return s.explain(v, err)
 	}
 	if q.stream {
@@ -64,16 +69,11 @@ func (s *Server) bounded(v *visit) (context.Context, context.CancelFunc) {
 }
 
 // begin reserves room in the queue, and only then encodes the prompts.
-func (j *job) begin(ctx context.Context) error {
-	var err error
+func (j *job) begin(ctx context.Context) (err error) {
 	j.place, err = j.server.queue.reserve(j.visit, max(1, len(j.prompt))*j.drawn())
 	if err != nil {
 		return err
 	}
-	return j.prepare(ctx)
-}
-
-func (j *job) prepare(ctx context.Context) (err error) {
 	if err := j.server.encode(ctx, j.visit.client.id, j.completion); err != nil {
 		return err
 	}
@@ -175,11 +175,7 @@ func (j *job) leave() {
 
 // answerWhole generates all texts, and sends the answer.
 func (j *job) answerWhole(ctx context.Context) error {
-	err := j.write(ctx, func(*choice, *decode.Token) error { return nil })
-	if err == nil {
-		err = j.allFailed()
-	}
-	if err != nil {
+	if err := j.write(ctx); err != nil {
 		return err
 	}
 	return j.visit.sendAnswer(j.newAnswer(j.best(), &j.used))
@@ -194,15 +190,7 @@ func (j *job) best() []*choice {
 	}
 	var best []*choice
 	for of := range slices.Chunk(j.choices, drawn) {
-		slices.SortStableFunc(of, func(a, b *choice) int {
-			switch {
-			case a.mean() > b.mean():
-				return -1
-			case a.mean() < b.mean():
-				return 1
-			}
-			return 0
-		})
+		slices.SortStableFunc(of, func(a, b *choice) int { return cmp.Compare(b.mean(), a.mean()) })
 		best = append(best, of[:j.n]...)
 	}
 	for i, c := range best {
@@ -211,12 +199,12 @@ func (j *job) best() []*choice {
 	return best
 }
 
-// write generates the texts of all prompts concurrently. It calls took, if not nil, for each token
-// after its choice has it, one call at a time.
-func (j *job) write(ctx context.Context, took func(*choice, *decode.Token) error) error {
-	err := j.server.each(ctx, len(j.prompt),
-		func(ctx context.Context, i int) error { return j.follow(ctx, i, took) })
-	return j.server.explain(j.visit, j.changes.blame(err))
+// write generates the texts of all prompts concurrently. It is an error if all are dead ends.
+func (j *job) write(ctx context.Context) error {
+	if err := j.server.each(ctx, len(j.prompt), j.follow); err != nil {
+		return j.server.explain(j.visit, j.changes.blame(err))
+	}
+	return j.allFailed()
 }
 
 // each calls do for 0 to n−1 at the same time, and returns the first error, with which it ends the
@@ -232,7 +220,7 @@ func (s *Server) each(ctx context.Context, n int, do func(context.Context, int) 
 		running.Go(func() {
 			defer func() {
 				if p := recover(); p != nil {
-					cancel(&panicError{p, debug.Stack()})
+					cancel(panicError(fmt.Sprintf("panic: %v\n%s", p, debug.Stack())))
 				}
 			}()
 			if err := do(ctx, i); err != nil {
@@ -245,28 +233,23 @@ func (s *Server) each(ctx context.Context, n int, do func(context.Context, int) 
 }
 
 // A panicError is a panic of another goroutine.
-type panicError struct {
-	value any
-	stack []byte
-}
+type panicError string
 
-func (e *panicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.value, e.stack) }
+func (e panicError) Error() string { return string(e) }
 
 // follow generates the texts of one prompt.
-func (j *job) follow(
-	ctx context.Context, i int, took func(*choice, *decode.Token) error,
-) error {
+func (j *job) follow(ctx context.Context, i int) error {
 	choices := j.choices[i*j.drawn() : (i+1)*j.drawn()]
 	if j.MaxTokens == 0 && !j.scored() { // nothing to compute
 		for _, c := range choices {
-			if err := j.take(c, nil, took); err != nil {
+			if err := j.take(c, nil); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 	if j.searched {
-		return j.deadEnd(choices, j.search(ctx, &j.prompt[i], choices, took), took)
+		return j.deadEnd(choices, j.search(ctx, &j.prompt[i], choices))
 	}
 	o := j.Options
 	o.MaxTokens = j.prompt[i].tokens
@@ -280,10 +263,11 @@ func (j *job) follow(
 	}()
 	for t, err := range j.server.batcher.Run(ctx, batch.Request{
 		Prompt: j.prompt[i].ids, Options: o, Samples: len(choices), Client: j.visit.client.id,
-		Salt: saltOf(j.visit.tenant, j.salt), EditsKey: j.editsKey, Progress: &p.progress, Begun: &j.place.begun,
+		Salt: saltOf(j.visit.tenant, j.salt), EditsKey: j.editsKey, Progress: &p.progress,
+		Begun: &j.place.begun,
 	}) {
 		if err != nil {
-			if err := j.deadEnd(choices[t.Sample:t.Sample+1], err, took); err != nil {
+			if err := j.deadEnd(choices[t.Sample:t.Sample+1], err); err != nil {
 				return err
 			}
 			continue
@@ -291,7 +275,7 @@ func (j *job) follow(
 		if !t.Prompt {
 			j.server.metrics.token(p, t.Sample)
 		}
-		if err := j.take(choices[t.Sample], &t, took); err != nil {
+		if err := j.take(choices[t.Sample], &t); err != nil {
 			return err
 		}
 	}
@@ -299,7 +283,7 @@ func (j *job) follow(
 }
 
 // take adds a token to its choice. A nil token ends a text that has no tokens.
-func (j *job) take(c *choice, t *decode.Token, took func(*choice, *decode.Token) error) error {
+func (j *job) take(c *choice, t *decode.Token) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if t == nil {
@@ -317,7 +301,7 @@ func (j *job) take(c *choice, t *decode.Token, took func(*choice, *decode.Token)
 	if c.finish != "" {
 		j.ended(c)
 	}
-	return took(c, t)
+	return j.took(c, t)
 }
 
 // ended counts the end of a choice.
@@ -325,4 +309,59 @@ func (j *job) ended(c *choice) {
 	j.server.metrics.finished.WithLabelValues(c.finish).Inc()
 	j.server.queue.backlog.ended(c.allowed, c.tokens)
 	j.place.finish()
+}
+
+// Texts that are searched for (use_beam_search): beside the batch, one search at a time.
+
+// searchRows is how many tokens of the prompt of a search are evaluated at a time.
+const searchRows = 64
+
+// readPrompt evaluates all ids but the last in parts, and returns the last.
+func (s *Server) readPrompt(
+	ctx context.Context, session *model.Session, ids []int, edits []model.Edit,
+) (last []int, err error) {
+	for len(ids) > 1 {
+		n := min(searchRows, len(ids)-1)
+		in := model.Input{Session: session, Tokens: ids[:n], NoLogits: true,
+			Trace: model.Editing(edits)}
+		if err := s.model.Eval(ctx, in); err != nil {
+			return nil, err
+		}
+		ids = ids[n:]
+	}
+	return ids, nil
+}
+
+// search finds the best texts of a prompt, and gives them to its choices, the best to the first;
+// choices for which there is no text get none. Searches take turns as long texts do, and read their
+// prompt in parts: each Eval has at most searchRows rows or those of the beams, of which there are
+// no more than the batch has slots, and other texts have theirs in between.
+func (j *job) search(ctx context.Context, p *prompt, choices []*choice) error {
+	s := j.server
+	turn, err := s.searches.enter(ctx, j.visit.client.id, len(p.ids))
+	if err != nil {
+		return err
+	}
+	defer s.searches.leave(turn)
+	j.place.begun.Add(int32(len(choices)))
+	session := s.model.NewSession()
+	defer session.Release()
+	last, err := s.readPrompt(ctx, session, p.ids, j.Options.Edits)
+	if err != nil {
+		return err
+	}
+	o := j.Options
+	o.MaxTokens = p.tokens
+	found, err := search.Beams(ctx, session, last, j.beams, o)
+	if err != nil {
+		return err
+	}
+	for i := range found {
+		for k := range found[i].Tokens {
+			if err := j.take(choices[i], &found[i].Tokens[k]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

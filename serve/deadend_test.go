@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/serve"
 )
 
@@ -43,6 +44,7 @@ func split(t *testing.T, about string, choices []failedChoice) (whole, dead int)
 }
 
 func TestADeadEndEndsItsOwnChoice(t *testing.T) {
+	cases.NotShort(t)
 	c := start(t, serve.Options{})
 	for about, body := range map[string]string{
 		"samples":    `{"prompt":"Once","n":16,` + forked + "}",

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/internal/chat"
 	"picogpt/serve"
 )
@@ -24,6 +25,7 @@ var asking = map[string]struct{ path, field, value string }{
 
 // TestParametersAreHonouredHarmlessOrRefused: each of the API's, and of vLLM's and llama.cpp's.
 func TestParametersAreHonouredHarmlessOrRefused(t *testing.T) {
+	cases.NotShort(t)
 	c := start(t, serve.Options{Template: chat.Plain})
 	refused, plain := map[string]bool{}, map[string]string{}
 	for line := range strings.Lines(parameters) {

@@ -5,6 +5,7 @@ package serve_test
 import (
 	"encoding/base64"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -202,5 +203,28 @@ func TestIDsOfAnswersAreTheServers(t *testing.T) {
 			t.Errorf("id %q in %s", id, text)
 		}
 		seen[id] = true
+	}
+}
+
+// TestPathsAreTakenAsTheyAre: an http.ServeMux would redirect these to other paths, or say in text
+// what is wrong.
+func TestPathsAreTakenAsTheyAre(t *testing.T) {
+	c := start(t, serve.Options{})
+	for _, path := range []string{"//health", "/v1/../health", "/health/", "/v1/models/",
+		"/v1/completions/"} {
+		for _, method := range []string{"GET", "HEAD", "POST", "OPTIONS"} {
+			w := httptest.NewRecorder()
+			r := httptest.NewRequest(method, "/", nil)
+			r.URL.Path = path
+			c.server.ServeHTTP(w, r)
+			status, allow, kind := http.StatusNotFound, "", "application/json"
+			if method == "OPTIONS" {
+				status, allow, kind = http.StatusNoContent, "OPTIONS", ""
+			}
+			h := w.Header()
+			if w.Code != status || h.Get("Allow") != allow || h.Get("Content-Type") != kind {
+				t.Errorf("%s %s: %d %v", method, path, w.Code, h)
+			}
+		}
 	}
 }

@@ -1,14 +1,13 @@
 package serve
 
-// /v1/embeddings: a vector for each text, from the model's hidden states after ln_f.
+// /v1/embeddings and /classify: vectors and labels of texts, from hidden states after ln_f.
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/binary"
-	"math"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -18,25 +17,18 @@ import (
 
 // An embedding is the fields of a request.
 type embedding struct {
-	model      *string
-	input      prompts
-	format     string
-	dimensions *int
+	input  prompts
+	format string
 }
 
 func (s *Server) embeddings(v *visit) error {
 	q := embedding{format: "float"}
 	width := s.model.Config().Embd
-	release, err := s.readRequest(v, map[string]field{
-		"model": optional(&q.model, text), "input": q.input.read(s, "input"),
-		"encoding_format": text(&q.format), "user": anyText,
-		"dimensions": optional(&q.dimensions, upTo(width, width)),
+	err := s.readRequest(v, nil, map[string]field{
+		"input": q.input.read(s), "encoding_format": text(&q.format), "user": anyText,
+		"dimensions": whole(width, width)(new(int)),
 	}, "input")
 	if err != nil {
-		return err
-	}
-	defer release()
-	if err := s.checkModel(q.model); err != nil {
 		return err
 	}
 	if q.format != "float" && q.format != "base64" {
@@ -46,7 +38,10 @@ func (s *Server) embeddings(v *visit) error {
 	how := eval.Pooling(s.options.Pooling)
 	tokens, err := s.evaluate(v, q.input, how.From, func(i int, rows []float32) {
 		pooled := how.Vector(rows, width, true)
-		list.Data[i] = embedded{"embedding", i, vector{pooled, q.format == "base64"}}
+		list.Data[i] = embedded{"embedding", i, vector(pooled)}
+		if q.format == "base64" { // of the bits, little-endian
+			list.Data[i].Embedding, _ = binary.Append(nil, binary.LittleEndian, pooled)
+		}
 	})
 	if err != nil {
 		return err
@@ -56,70 +51,52 @@ func (s *Server) embeddings(v *visit) error {
 	return nil
 }
 
-// evaluate evaluates the texts of a request, and calls use with the hidden states [tokens, n_embd]
-// of each, from the token on that from returns for a number of tokens. It returns the number of
-// their tokens.
+// evaluate evaluates the texts of a request in the batch, several at a time, and calls use with the
+// hidden states [tokens, n_embd] of each, from the token on that from returns for a number of
+// tokens. It returns the number of their tokens.
 func (s *Server) evaluate(
 	v *visit, input prompts, from func(n int) int, use func(int, []float32),
 ) (tokens int, err error) {
 	if len(input) == 0 {
 		return 0, fieldf("input", "want a string, strings, ids or lists of ids, found none")
 	}
-	place, err := s.queue.reserve(v, len(input))
-	if err != nil {
-		return 0, err
-	}
-	defer place.release()
-	ctx, cancel := s.bounded(v)
-	defer cancel()
-	if tokens, err = s.encodeInput(ctx, v.client.id, input); err == nil {
+	err = s.placed(v, len(input), func(ctx context.Context, p *place) error {
+		for i := range input {
+			text := &input[i]
+			if !text.asIDs && text.text == "" {
+				return fieldf("input", "text %d: want at least one byte, found none", i+1)
+			}
+			err := s.encodeOne(ctx, v.client.id, text, "input", 0, allowance{})
+			if err != nil {
+				return err
+			}
+			if err := s.fits("input", len(text.ids), 0, 0); err != nil {
+				return err
+			}
+			tokens += len(text.ids)
+		}
 		v.note.prompts, v.note.promptTokens = len(input), tokens
-		if err = place.expect(float64(tokens), 0); err == nil {
-			err = s.states(ctx, v, place, input, from, use)
+		if err := p.expect(float64(tokens), 0); err != nil {
+			return err
 		}
-	}
-	return tokens, s.explain(v, err)
-}
-
-// encodeInput returns the ids of the texts, and how many there are.
-func (s *Server) encodeInput(
-	ctx context.Context, client string, input prompts,
-) (tokens int, err error) {
-	for i := range input {
-		if p := &input[i]; !p.asIDs && p.text == "" {
-			return 0, fieldf("input", "text %d: want at least one byte, found none", i+1)
-		}
-		if err := s.encodeOne(ctx, client, &input[i], "input", 0, allowance{}); err != nil {
-			return 0, err
-		}
-		tokens += len(input[i].ids)
-		if err := s.fits("input", len(input[i].ids), 0, 0); err != nil {
-			return 0, err
-		}
-	}
-	return tokens, nil
-}
-
-// states evaluates texts in the batch, several at a time.
-func (s *Server) states(
-	ctx context.Context, v *visit, p *place, input prompts, from func(n int) int,
-	use func(int, []float32),
-) error {
-	progress := make([]batch.Progress, len(input))
-	defer func() {
-		for i := range progress {
-			v.note.phases.add(&progress[i])
-		}
-	}()
-	return s.each(ctx, len(input), func(ctx context.Context, i int) error {
-		ids := input[i].ids
-		rows, err := s.batcher.States(ctx, batch.Request{Prompt: ids, Client: v.client.id,
-			Salt: saltOf(v.tenant, ""), Progress: &progress[i], Begun: &p.begun}, from(len(ids)))
-		if err == nil {
-			use(i, rows)
-		}
-		return err
+		progress := make([]batch.Progress, len(input))
+		defer func() {
+			for i := range progress {
+				v.note.phases.add(&progress[i])
+			}
+		}()
+		return s.each(ctx, len(input), func(ctx context.Context, i int) error {
+			ids := input[i].ids
+			rows, err := s.batcher.States(ctx, batch.Request{Prompt: ids, Client: v.client.id,
+				Salt: saltOf(v.tenant, ""), Begun: &p.begun, Progress: &progress[i],
+			}, from(len(ids)))
+			if err == nil {
+				use(i, rows)
+			}
+			return err
+		})
 	})
+	return tokens, err
 }
 
 // embeddings is the JSON of an answer.
@@ -136,31 +113,70 @@ type embeddings struct {
 type embedded struct {
 	Object    string `json:"object"`
 	Index     int    `json:"index"`
-	Embedding vector `json:"embedding"`
+	Embedding any    `json:"embedding"` // a vector, or bytes, whose JSON is their base64
 }
 
-// A vector is written as numbers, or as the base64 of their bits, little-endian.
-type vector struct {
-	numbers []float32
-	encoded bool
-}
+// A vector is numbers, each in the fewest digits that are read as the same one.
+type vector []float32
 
 func (v vector) MarshalJSONTo(e *jsontext.Encoder) error {
-	b := e.AvailableBuffer()
-	if v.encoded {
-		bits := make([]byte, 0, 4*len(v.numbers))
-		for _, x := range v.numbers {
-			bits = binary.LittleEndian.AppendUint32(bits, math.Float32bits(x))
-		}
-		b = append(b, '"')
-		return e.WriteValue(append(base64.StdEncoding.AppendEncode(b, bits), '"'))
-	}
-	b = append(b, '[')
-	for i, x := range v.numbers {
+	b := append(e.AvailableBuffer(), '[')
+	for i, x := range v {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		b = strconv.AppendFloat(b, float64(x), 'g', -1, 32)
 	}
 	return e.WriteValue(append(b, ']'))
+}
+
+// classify answers /classify: the labels of texts, with vLLM's fields.
+func (s *Server) classify(v *visit) error {
+	var input prompts
+	err := s.readRequest(v, nil, map[string]field{
+		"input": input.read(s), "user": anyText,
+	}, "input")
+	if err != nil {
+		return err
+	}
+	switch head := s.options.Head; {
+	case head == nil:
+		return errorf(http.StatusNotFound, "", "this model has no head that classifies texts")
+	case head.PerToken:
+		return errorf(http.StatusNotFound, "", "this model's head classifies tokens, not texts; "+
+			"gpt classify answers that")
+	}
+	list := classes{ID: "classify-" + v.id, Object: "list", Created: time.Now().Unix(),
+		Model: s.options.Name, Data: make([]class, len(input))}
+	tokens, err := s.evaluate(v, input, eval.Last.From, func(i int, hidden []float32) {
+		c := eval.ClassOf(s.options.Head, hidden)
+		list.Data[i] = class{i, c.Label, c.Scores, len(c.Scores)}
+	})
+	if err != nil {
+		return err
+	}
+	list.Usage.Prompt, list.Usage.Total = tokens, tokens
+	v.reply(http.StatusOK, encode(&list))
+	return nil
+}
+
+// classes is the JSON of an answer.
+type classes struct {
+	ID      string  `json:"id"`
+	Object  string  `json:"object"`
+	Created int64   `json:"created"`
+	Model   string  `json:"model"`
+	Data    []class `json:"data"`
+	Usage   struct {
+		Prompt     int `json:"prompt_tokens"`
+		Total      int `json:"total_tokens"`
+		Completion int `json:"completion_tokens"`
+	} `json:"usage"`
+}
+
+type class struct {
+	Index  int       `json:"index"`
+	Label  string    `json:"label"`
+	Scores []float64 `json:"probs"` // of a regression, its numbers
+	Labels int       `json:"num_classes"`
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // A program mounts the server beside its other handlers.
-func Example() {
+func ExampleServer() {
 	c, err := checkpoint.OpenFS(demo.FS())
 	if err != nil {
 		log.Fatal(err)

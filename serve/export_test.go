@@ -25,17 +25,24 @@ func (s *Server) SetPatience(body, write, ping time.Duration) {
 
 // AddRoute makes a path call f.
 func (s *Server) AddRoute(path string, f func()) {
-	s.routes[path] = route{get: func(v *visit) error { f(); return nil }, pattern: path}
+	s.routes[path] = route{method: "GET", answer: func(v *visit) error { f(); return nil }, pattern: path}
 }
 
 // PrefixHits returns how many tokens of prompts were found in the cache.
 func (s *Server) PrefixHits() int { return int(s.batcher.Stats().PrefixHits) }
 
 // Waiting returns how many texts have room in the queue.
-func (s *Server) Waiting() int { return s.queue.count() }
+func (s *Server) Waiting() int { return int(s.queue.texts.Load()) }
 
 // Bodies returns how many bytes of bodies are held.
 func (s *Server) Bodies() int64 { return s.bodies.total() }
+
+// total returns the sum of all shares.
+func (s *shares) total() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sum
+}
 
 // KeptForms is how many compiled forms the cache holds at most.
 const KeptForms = keptForms
@@ -60,7 +67,7 @@ func (s *Server) Forms() int {
 
 // AddStream makes a path stream n tokens that cost no computation.
 func (s *Server) AddStream(path string, n int) {
-	s.routes[path] = route{get: func(v *visit) error {
+	s.routes[path] = route{method: "GET", answer: func(v *visit) error {
 		j := &job{completion: newCompletion(), server: s, visit: v}
 		j.stream, j.prompt = true, prompts{{}}
 		e, c := &events{job: j}, j.newChoice(&j.prompt[0], 0)
@@ -103,10 +110,10 @@ func (s *Server) SearchTurns() int {
 func (s *Server) Steps() int { return int(s.batcher.Stats().Steps) }
 
 // Decisives returns the paths of the fields that decide what an answer is.
-func Decisives() []string { return slices.Sorted(maps.Keys(decisives)) }
+func Decisives() []string { return slices.Sorted(maps.Keys(decisives())) }
 
 // Off returns the values of a decisive field that ask for nothing.
-func Off(path string) []string { return strings.Fields(decisives[path].off) }
+func Off(path string) []string { return strings.Fields(decisives()[path].off) }
 
 // SetRate says how many tokens a second the batch makes.
 func (s *Server) SetRate(perSecond float64) {

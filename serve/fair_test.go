@@ -34,6 +34,7 @@ func from(address string) []string { return []string{"X-Forwarded-For", address}
 // connections than the queue has room for, with requests of one text, of many samples or of many
 // prompts. Another finds room each time, and some of the first are told to come again.
 func TestAClientWithManyConnectionsShutsNobodyOut(t *testing.T) {
+	cases.NotShort(t)
 	for _, x := range []struct {
 		about, body string
 		connections int

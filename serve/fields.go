@@ -24,8 +24,8 @@ const (
 )
 
 // readFields reads an object by a table of fields. It returns the names of those that the table
-// lacks, at most keptUnknown; one of decisives is an error at the end. An explicit null counts as an
-// absent field. within is the path of the object, with a point at its end, or "".
+// lacks, at most keptUnknown; one of decisives is an error at the end. An explicit null counts as
+// an absent field. within is the path of the object, with a point at its end, or "".
 func readFields(within, body string, fields map[string]field) (ignored []string, err error) {
 	r, unknown := strictjson.NewReader(body), 0
 	var asked *apiError // of the first that is decisive
@@ -85,12 +85,7 @@ func asBody(err error) error {
 }
 
 // text reads a string.
-func text(to *string) field {
-	return func(r *strictjson.Reader) (err error) {
-		*to, err = ownString(r)
-		return err
-	}
-}
+func text(to *string) field { return reads(to, ownString) }
 
 // ownString reads a string into memory of its own; as a part of the body it would keep all of that.
 func ownString(r *strictjson.Reader) (string, error) {
@@ -99,20 +94,16 @@ func ownString(r *strictjson.Reader) (string, error) {
 }
 
 // atMost reads a string of at most so many bytes.
-func atMost(to *string, most int) field {
-	return func(r *strictjson.Reader) error {
-		s, err := r.String()
-		if err == nil && len(s) > most {
-			return r.Errorf("want at most %d bytes, found %d", most, len(s))
-		}
-		*to = strings.Clone(s)
-		return err
+func atMost(most int) func(*string) field {
+	return func(to *string) field {
+		return reads(to, func(r *strictjson.Reader) (string, error) {
+			s, err := r.String()
+			if err == nil && len(s) > most {
+				return "", r.Errorf("want at most %d bytes, found %d", most, len(s))
+			}
+			return strings.Clone(s), err
+		})
 	}
-}
-
-// mostBytes is atMost with the bound first, for optional.
-func mostBytes(most int) func(*string) field {
-	return func(to *string) field { return atMost(to, most) }
 }
 
 // anyText reads a string and drops it.
@@ -129,39 +120,45 @@ func optional[T any](to **T, read func(*T) field) field {
 	}
 }
 
-// yes reads true or false.
-func yes(to *bool) field {
+// reads reads a value by a function that returns it.
+func reads[T any](to *T, read func(*strictjson.Reader) (T, error)) field {
 	return func(r *strictjson.Reader) (err error) {
-		*to, err = r.Bool()
+		*to, err = read(r)
 		return err
 	}
 }
+
+// noting returns a field that calls then once it is read.
+func noting(read field, then func()) field {
+	return func(r *strictjson.Reader) error {
+		err := read(r)
+		then()
+		return err
+	}
+}
+
+// yes reads true or false.
+func yes(to *bool) field { return reads(to, (*strictjson.Reader).Bool) }
 
 // number reads a number from least to most.
 func number(to *float64, least, most float64) field {
-	return func(r *strictjson.Reader) error {
+	return reads(to, func(r *strictjson.Reader) (float64, error) {
 		written, err := r.Number()
 		if err != nil {
-			return err
+			return 0, err
 		}
 		x, err := strconv.ParseFloat(written, 64)
 		if err != nil || !(x >= least && x <= most) {
-			return r.Errorf("want a number from %v to %v, found %s", least, most, short(written))
+			return 0, r.Errorf("want a number from %v to %v, found %s", least, most, short(written))
 		}
-		*to = x
-		return nil
-	}
+		return x, nil
+	})
 }
 
 // whole reads a whole number from least to most, as wholeNumber does.
-func whole(to *int, least, most int) field {
-	return func(r *strictjson.Reader) error {
-		n, err := wholeNumber(r, least, most)
-		if err == nil {
-			*to = n
-		}
-		return err
-	}
+func whole(least, most int) func(*int) field {
+	read := func(r *strictjson.Reader) (int, error) { return wholeNumber(r, least, most) }
+	return func(to *int) field { return reads(to, read) }
 }
 
 // wholeNumber reads a whole number from least to most. It accepts 16.0, as JavaScript does.
@@ -172,14 +169,10 @@ func wholeNumber(r *strictjson.Reader, least, most int) (int, error) {
 	}
 	x, err := strconv.ParseFloat(written, 64)
 	if err != nil || x != math.Trunc(x) || !(x >= float64(least) && x <= float64(most)) {
-		return 0, r.Errorf("want a whole number from %d to %d, found %s", least, most, short(written))
+		return 0, r.Errorf("want a whole number from %d to %d, found %s", least, most,
+			short(written))
 	}
 	return int(x), nil
-}
-
-// upTo is whole with the bounds first, for optional.
-func upTo(least, most int) func(*int) field {
-	return func(to *int) field { return whole(to, least, most) }
 }
 
 // anySeed reads a seed. It accepts 16.0 and 1e3, as whole does.
@@ -204,48 +197,6 @@ func anySeed(to *uint64) field {
 
 // mostString bounds each string of a list, in bytes.
 const mostString = 1024
-
-// texts reads a list of at most so many strings, none of them empty.
-func texts(to *[]string, most int) field {
-	return func(r *strictjson.Reader) error {
-		return r.Array(func(i int) error {
-			if i == most {
-				return r.Errorf("want at most %d strings, found more", most)
-			}
-			var s string
-			err := atMost(&s, mostString)(r)
-			if err != nil {
-				return err
-			}
-			if s == "" {
-				return r.Errorf("string %d: want at least one byte, found none", i+1)
-			}
-			*to = append(*to, s)
-			return nil
-		})
-	}
-}
-
-// oneOrMore is texts, or a single string. An empty list counts as absent.
-func oneOrMore(to *[]string, most int) field {
-	return func(r *strictjson.Reader) error {
-		switch r.Kind() {
-		case '[':
-			return texts(to, most)(r)
-		case '"':
-			var s string
-			if err := atMost(&s, mostString)(r); err != nil {
-				return err
-			}
-			if s == "" {
-				return r.Errorf("want at least one byte, found none")
-			}
-			*to = []string{s}
-			return nil
-		}
-		return wrong(r, "a string or a list of strings")
-	}
-}
 
 // ids reads a list of at most so many ids below size.
 func ids(to *[]int, size, most int) field {
@@ -321,4 +272,125 @@ func header(names []string) string {
 	}
 	slices.Sort(shown)
 	return strings.Join(slices.Compact(shown), ", ")
+}
+
+// stringList reads the strings of an option, none of them empty, or a single string where that is
+// allowed. An empty list counts as absent.
+func stringList(o *option.Option, to *[]string) field {
+	add := func(r *strictjson.Reader, place string, n ...any) error {
+		var s string
+		err := atMost(mostString)(&s)(r)
+		if err == nil && s == "" {
+			return r.Errorf(place+"want at least one byte, found none", n...)
+		}
+		*to = append(*to, s)
+		return err
+	}
+	return func(r *strictjson.Reader) (err error) {
+		switch kind := r.Kind(); {
+		case o.Field.Single && kind == '"':
+			err = add(r, "")
+		case o.Field.Single && kind != '[':
+			return wrong(r, "a string or a list of strings")
+		default:
+			err = r.Array(func(i int) error {
+				if i == o.Field.Most {
+					return r.Errorf("want at most %d strings, found more", o.Field.Most)
+				}
+				return add(r, "string %d: ", i+1)
+			})
+		}
+		if err != nil || o.Check == nil {
+			return err
+		}
+		if wrong := o.Check(); wrong != "" {
+			return r.Errorf("%s", strings.TrimPrefix(wrong, ": "))
+		}
+		return nil
+	}
+}
+
+// biases reads an object of numbers by ids.
+func biases(to option.Biases, bounds option.Range, vocabulary int) field {
+	return func(r *strictjson.Reader) error {
+		if r.Kind() != '{' {
+			return wrong(r, "an object")
+		}
+		return r.Object(func(name string) error {
+			id, err := strconv.Atoi(name)
+			if err != nil || id < 0 || id >= vocabulary || name != strconv.Itoa(id) {
+				return r.Errorf("want ids from 0 to %d, found %s", vocabulary-1, short(name))
+			}
+			var x float64
+			if err := number(&x, bounds.From, bounds.To)(r); err != nil {
+				return err
+			}
+			to.Add(id, x)
+			return nil
+		})
+	}
+}
+
+// textBiases reads an object of numbers by texts, of which it may have so many.
+func textBiases(to option.TextBiases, bounds option.Range, most int) field {
+	return func(r *strictjson.Reader) error {
+		if r.Kind() != '{' {
+			return wrong(r, "an object")
+		}
+		n := 0
+		return r.Object(func(text string) error {
+			var x float64
+			if n++; n > most {
+				return r.Errorf("want at most %d texts", most)
+			}
+			if text == "" || len(text) > mostString {
+				return r.Errorf("want texts of 1 to %d bytes, found %d", mostString, len(text))
+			}
+			if err := number(&x, bounds.From, bounds.To)(r); err != nil {
+				return err
+			}
+			to.Add(strings.Clone(text), x)
+			return nil
+		})
+	}
+}
+
+// word reads one of some words. true and false, where they are words, may be JSON's.
+func word(to *string, words []string) field {
+	return func(r *strictjson.Reader) (err error) {
+		if k := r.Kind(); k == 't' || k == 'f' {
+			var is bool
+			is, err = r.Bool()
+			*to = strconv.FormatBool(is)
+		} else {
+			*to, err = ownString(r)
+		}
+		if err == nil && !slices.Contains(words, *to) {
+			return r.Errorf("want %s, found %s", strings.Join(words, ", "), short(*to))
+		}
+		return err
+	}
+}
+
+// written reads the value of an option that has a syntax of its own: a number, if it has bounds, or
+// a text of at most so many bytes.
+func written(to option.Value, bounds option.Range, most int) field {
+	return func(r *strictjson.Reader) error {
+		var x float64
+		var text string
+		if bounds == (option.Range{}) {
+			if err := atMost(most)(&text)(r); err != nil {
+				return err
+			}
+		} else {
+			if err := number(&x, bounds.From, bounds.To)(r); err != nil {
+				return err
+			}
+			text = strconv.FormatFloat(x, 'g', -1, 64)
+		}
+		if err := to.Set(text); err != nil {
+			return r.Errorf("%s", strings.TrimPrefix(err.Error(), ": "))
+		}
+		return nil
+	}
 }

@@ -10,8 +10,10 @@ import (
 	"testing"
 
 	"picogpt/decode"
+	"picogpt/dev/cases"
 	"picogpt/dev/testmodel"
 	"picogpt/internal/option"
+
 	"picogpt/model"
 	"picogpt/serve"
 )
@@ -176,6 +178,7 @@ func TestFieldsThatAreRefused(t *testing.T) {
 }
 
 func TestNullsAndEmptyListsAreAbsent(t *testing.T) {
+	cases.NotShort(t)
 	c := start(t, serve.Options{})
 	want := c.complete(`{"seed":3,"max_tokens":5}`)
 	fields := strings.Fields(
@@ -328,6 +331,7 @@ func TestTheContextIsTheLimit(t *testing.T) {
 
 // TestADefaultIsCutToTheContext: what nobody sent refuses nothing, as long as a token fits.
 func TestADefaultIsCutToTheContext(t *testing.T) {
+	cases.NotShort(t)
 	free := testmodel.Demo(t, model.Options{Threads: 1})
 	small := testmodel.Demo(t, model.Options{Threads: 1, CacheBytes: free.SessionBytes(100)})
 	ids := func(n int) string { return "[" + strings.TrimSuffix(strings.Repeat("464,", n), ",") + "]" }
@@ -367,6 +371,7 @@ func TestADefaultIsCutToTheContext(t *testing.T) {
 
 // TestWholeNumbersMayHaveAPoint, as languages write them whose numbers are floats.
 func TestWholeNumbersMayHaveAPoint(t *testing.T) {
+	cases.NotShort(t)
 	c := start(t, serve.Options{})
 	for whole, pointed := range map[string]string{
 		`"prompt":[50256,464]`:              `"prompt":[50256.0,4.64e2]`,

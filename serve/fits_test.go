@@ -7,12 +7,16 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/cases"
+	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/model"
 	"picogpt/serve"
+	"picogpt/tokenizer"
 )
 
 func TestWhatCanNeverFitIsRefused(t *testing.T) {
+	cases.NotShort(t)
 	free := testmodel.Demo(t, model.Options{Threads: 1})
 	m := testmodel.Demo(t, model.Options{Threads: 1, CacheBytes: free.SessionBytes(100)})
 	c := startWith(t, m, serve.Options{Template: "{{.Text}}"})
@@ -61,17 +65,29 @@ func TestWhatCanNeverFitIsRefused(t *testing.T) {
 // The beams of a text need their pages at the same time: what the check lets in ends with 200, however
 // small the cache is, and what it refuses is 400, at once and not after other texts have ended.
 func TestBeamsThatCanNeverFitAreRefused(t *testing.T) {
-	free := testmodel.Demo(t, model.Options{Threads: 1})
-	for _, guided := range []string{"", `,"guidance_scale":1.5,"negative_prompt":"a cat and a dog"`} {
+	cases.NotShort(t)
+	// pages are counted alike in small models
+	config, file := fixture.Checkpoint(fixture.Options{Vocab: 257, Positions: 256})
+	dir := t.TempDir()
+	if err := fixture.ByteTokenizer(dir); err != nil {
+		t.Fatal(err)
+	}
+	tok, err := tokenizer.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	free := testmodel.New(t, config, file, model.Options{Threads: 1})
+	for _, guided := range []string{"", `,"guidance_scale":1.5,"negative_prompt":"a cat"`} {
 		served, refused := 0, 0
 		for _, texts := range []int64{1, 2, 4, 8} { // of 100 tokens, which the cache holds
-			m := testmodel.Demo(t, model.Options{Threads: 1, CacheBytes: texts * free.SessionBytes(100)})
-			c := startWith(t, m, serve.Options{})
+			m := testmodel.New(t, config, file,
+				model.Options{Threads: 1, CacheBytes: texts * free.SessionBytes(100)})
+			c := startTokenizer(t, m, tok, serve.Options{})
 			for _, prompt := range []int{1, 30, 63, 64, 100} {
 				for _, beams := range []int{2, 5} {
 					for _, most := range []int{3, 40, 70} {
 						body := fmt.Sprintf(`{"prompt":[%s7],"max_tokens":%d,"n":%d,"use_beam_search":true,
-							"ignore_eos":true%s}`, strings.Repeat("464,", prompt-1), most, beams, guided)
+							"ignore_eos":true%s}`, strings.Repeat("64,", prompt-1), most, beams, guided)
 						r, text := c.post("/v1/completions", body)
 						switch {
 						case r.StatusCode == 200:

@@ -1,17 +1,177 @@
 package serve
 
-// Compiled forms: they are compiled in turns, and cached.
+// Forms: constraints on a text, by the names of vLLM's and OpenAI's fields; compiled in turns, and
+// cached.
 
 import (
-	"container/list"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"slices"
+	"strings"
 	"sync"
 
 	"picogpt/constrain"
+	"picogpt/internal/strictjson"
 )
+
+// A form is a constraint on a text. At most one of the four kinds is given.
+type form struct {
+	schema, regex, grammar *string
+	choice                 []string
+	open                   bool // objects may have other names than those of the schema
+
+	fields []string // the names of the fields that gave one
+}
+
+// Limits of forms. Package constrain bounds what they compile to.
+const (
+	mostForm        = 256 << 10 // bytes of a schema or a grammar
+	mostChoices     = 10000
+	mostChoiceBytes = 1 << 20 // package constrain's limit
+)
+
+// addFields adds the fields of a form to a table: vLLM's, its older ones, and OpenAI's for chats.
+func (f *form) addFields(table map[string]field, ignored *[]string) {
+	table["structured_outputs"] = object("structured_outputs", ignored, map[string]field{
+		"json":        f.given("structured_outputs.json", asJSON(&f.schema)),
+		"regex":       f.given("structured_outputs.regex", asText(&f.regex)),
+		"grammar":     f.given("structured_outputs.grammar", asText(&f.grammar)),
+		"choice":      f.list("structured_outputs.choice"),
+		"json_object": f.anyObject("structured_outputs.json_object"),
+	})
+	table["guided_json"] = f.given("guided_json", asJSON(&f.schema))
+	table["guided_regex"] = f.given("guided_regex", asText(&f.regex))
+	table["guided_grammar"] = f.given("guided_grammar", asText(&f.grammar))
+	table["guided_choice"] = f.list("guided_choice")
+	table["response_format"] = f.responseFormat(ignored)
+	table["json_open"] = yes(&f.open)
+}
+
+// given returns a field that also notes that the request has it.
+func (f *form) given(name string, read field) field {
+	return noting(read, func() { f.fields = append(f.fields, name) })
+}
+
+// list reads choices. An empty list counts as absent.
+func (f *form) list(name string) field {
+	return func(r *strictjson.Reader) error {
+		size := 0
+		err := r.Array(func(i int) error {
+			if i == mostChoices {
+				return r.Errorf("want at most %d strings, found more", mostChoices)
+			}
+			s, err := r.String()
+			if size += len(s); size > mostChoiceBytes {
+				return r.Errorf("want at most %d bytes in all strings, found more", mostChoiceBytes)
+			}
+			f.choice = append(f.choice, strings.Clone(s))
+			return err
+		})
+		if len(f.choice) > 0 {
+			f.fields = append(f.fields, name)
+		}
+		return err
+	}
+}
+
+const anObject = `{"type":"object"}`
+
+func (f *form) anyObject(name string) field {
+	return func(r *strictjson.Reader) error {
+		wanted, err := r.Bool()
+		if wanted {
+			f.fields = append(f.fields, name)
+			f.schema = new(anObject)
+		}
+		return err
+	}
+}
+
+// asText reads a string that compiles to a form.
+func asText(to **string) field {
+	return func(r *strictjson.Reader) error {
+		s, err := ownString(r)
+		*to = &s
+		return checkForm(r, s, err)
+	}
+}
+
+// asJSON reads a schema, as JSON or as a string that has it.
+func asJSON(to **string) field {
+	return func(r *strictjson.Reader) error {
+		if r.Kind() == '"' {
+			return asText(to)(r)
+		}
+		v, err := r.Raw()
+		if err == nil {
+			err = checkForm(r, v.Text(), nil)
+		}
+		if err == nil {
+			err = v.Distinct()
+		}
+		if err != nil {
+			return err
+		}
+		*to = new(strings.Clone(v.Text()))
+		return nil
+	}
+}
+
+func checkForm(r *strictjson.Reader, s string, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case strings.TrimSpace(s) == "":
+		return r.Errorf("want at least one byte, found none")
+	case len(s) > mostForm:
+		return r.Errorf("want at most %d bytes, found %d", mostForm, len(s))
+	}
+	return nil
+}
+
+// responseFormat reads OpenAI's field: text, json_object, or json_schema with a schema.
+func (f *form) responseFormat(ignored *[]string) field {
+	return func(r *strictjson.Reader) error {
+		var kind string
+		var schema *string
+		inner := object("response_format.json_schema", ignored, map[string]field{
+			"name": anyText, "description": anyText, "strict": yes(new(bool)),
+			"schema": asJSON(&schema),
+		})
+		err := object("response_format", ignored, map[string]field{
+			"type": text(&kind), "json_schema": inner,
+		})(r)
+		switch {
+		case err == nil && schema != nil && kind != "json_schema":
+			return r.Errorf("want the type json_schema with json_schema, found %s",
+				cmp.Or(short(kind), "none"))
+		case err != nil || kind == "" || kind == "text":
+			return err
+		case kind == "json_object":
+			schema = new(anObject)
+		case kind != "json_schema":
+			return r.Errorf("want the type text, json_object or json_schema, found %s", short(kind))
+		case schema == nil:
+			return r.Errorf("want json_schema with a schema, found none")
+		}
+		f.fields, f.schema = append(f.fields, "response_format"), schema
+		return nil
+	}
+}
+
+// check refuses a request with two forms.
+func (f *form) check() error {
+	if len(f.fields) > 1 {
+		return fieldf(f.fields[1], "want one form for the text, found %s too", f.fields[0])
+	}
+	if f.open && f.schema == nil {
+		return fieldf("json_open", "want a JSON Schema with it, such as response_format has")
+	}
+	return nil
+}
 
 // Limits of the cache of compiled forms. A form grows with the texts that use it, so the sum is
 // computed again for each new form.
@@ -28,8 +188,7 @@ type forms struct {
 	turns      *turns
 
 	mu    sync.Mutex
-	known map[formKey]*list.Element // of *aForm
-	order *list.List                // the newest first
+	known []*aForm // the last used at the end
 }
 
 type formKey [sha256.Size]byte
@@ -54,7 +213,7 @@ func newForms(v vocabulary, ends []int) *forms {
 		vocabulary: sync.OnceValues(func() (*constrain.Vocabulary, error) {
 			return constrain.VocabularyOf(v, ends)
 		}),
-		turns: newTurns(), order: list.New(), known: map[formKey]*list.Element{},
+		turns: newTurns(),
 	}
 }
 
@@ -106,22 +265,23 @@ func (c *forms) compiled(ctx context.Context, v *visit, f *form) (*constrain.Con
 func (c *forms) find(key formKey) *aForm {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e, ok := c.known[key]
-	if !ok {
+	i := slices.IndexFunc(c.known, func(f *aForm) bool { return f.key == key })
+	if i < 0 {
 		return nil
 	}
-	c.order.MoveToFront(e)
-	return e.Value.(*aForm)
+	found := c.known[i]
+	c.known = append(slices.Delete(c.known, i, i+1), found)
+	return found
 }
 
 // add adds a form to the cache, and removes others until the cache is within its limits.
 func (c *forms) add(made *aForm) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, ok := c.known[made.key]; ok || made.bytes() > mostKeptBytes {
+	if c.find(made.key) != nil || made.bytes() > mostKeptBytes {
 		return
 	}
-	c.known[made.key] = c.order.PushFront(made)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.known = append(c.known, made)
 	for c.shrink() {
 	}
 }
@@ -130,11 +290,10 @@ func (c *forms) add(made *aForm) {
 // least recently used one of the client that has the most. It reports whether it removed one.
 func (c *forms) shrink() bool {
 	held, total, most := map[string]int{}, 0, ""
-	for e := c.order.Front(); e != nil; e = e.Next() {
-		f := e.Value.(*aForm)
+	for i, f := range slices.Backward(c.known) {
 		n := f.bytes()
 		if n > mostKeptBytes {
-			c.drop(e)
+			c.known = slices.Delete(c.known, i, i+1)
 			return true
 		}
 		total += n
@@ -142,23 +301,18 @@ func (c *forms) shrink() bool {
 			most = f.client
 		}
 	}
-	if total <= keptFormBytes && c.order.Len() <= keptForms {
+	if total <= keptFormBytes && len(c.known) <= keptForms {
 		return false
 	}
-	for e := c.order.Back(); e != nil; e = e.Prev() {
-		if e.Value.(*aForm).client == most {
-			c.drop(e)
-			return true
-		}
-	}
-	return false
+	i := slices.IndexFunc(c.known, func(f *aForm) bool { return f.client == most })
+	c.known = slices.Delete(c.known, i, i+1)
+	return true
 }
-
-func (c *forms) drop(e *list.Element) { delete(c.known, c.order.Remove(e).(*aForm).key) }
 
 // key returns the key of a form in the cache. Tenants have different keys.
 func (f *form) key(tenant string) formKey {
-	b, _ := json.Marshal([]any{tenant, f.schema, f.open, f.regex, f.grammar, f.choice}) // strings have JSON
+	// strings have JSON
+	b, _ := json.Marshal([]any{tenant, f.schema, f.open, f.regex, f.grammar, f.choice})
 	return sha256.Sum256(b)
 }
 

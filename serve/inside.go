@@ -38,40 +38,32 @@ type look struct {
 
 func (s *Server) inside(v *visit) error {
 	q := look{top: 5, sources: 8, parts: 16}
-	var name *string
 	var ignored []string
 	table := map[string]field{
-		"model": optional(&name, text), "prompt": q.prompt.read(s, "prompt"), "user": anyText,
-		"at":     optional(&q.at, upTo(0, s.model.Config().Positions-1)),
+		"prompt": q.prompt.read(s), "user": anyText,
+		"at":     optional(&q.at, whole(0, s.model.Config().Positions-1)),
 		"target": s.readToken(&q.target), "against": s.readToken(&q.against),
-		"top": whole(&q.top, 1, mostLens), "sources": whole(&q.sources, 1, mostSources),
-		"parts": whole(&q.parts, 1, mostParts),
+		"top": whole(1, mostLens)(&q.top), "sources": whole(1, mostSources)(&q.sources),
+		"parts": whole(1, mostParts)(&q.parts),
 	}
 	q.changes.addFields(s, table, &ignored)
-	release, err := s.readRequest(v, table, "prompt")
+	err := s.readRequest(v, &ignored, table, "prompt")
 	if err != nil {
 		return err
 	}
-	defer release()
-	v.ignore(append(v.note.ignored, ignored...))
-	if err := cmp.Or(s.checkModel(name), s.canTrace()); err != nil {
+	if err := s.canTrace(); err != nil {
 		return err
 	}
 	if len(q.prompt) != 1 {
 		return fieldf("prompt", "want one text, found %d", len(q.prompt))
 	}
-	place, err := s.queue.reserve(v, 1)
-	if err != nil {
-		return err
-	}
-	defer place.release()
-	ctx, cancel := s.bounded(v)
-	defer cancel()
-	answer, err := s.lookInside(ctx, v, place, &q)
-	if err != nil {
-		return s.explain(v, q.changes.blame(err))
-	}
-	return s.replyLarge(v, encode(answer))
+	return s.placed(v, 1, func(ctx context.Context, place *place) error {
+		answer, err := s.lookInside(ctx, v, place, &q)
+		if err != nil {
+			return q.changes.blame(err)
+		}
+		return s.replyLarge(v, encode(answer))
+	})
 }
 
 // canTrace returns an error where a device computes the model: it makes no edits.
@@ -84,8 +76,8 @@ func (s *Server) canTrace() error {
 	return nil
 }
 
-// lookInside answers a request. It takes its turn among the searches, and reads the text in parts as
-// they do; what it does then for one token is no more than one of the parts.
+// lookInside answers a request. It takes its turn among the searches, and reads the text in parts
+// as they do; what it does then for one token is no more than one of the parts.
 func (s *Server) lookInside(
 	ctx context.Context, v *visit, place *place, q *look,
 ) (*insideAnswer, error) {
@@ -139,7 +131,8 @@ func (q *look) metric() (*inside.Metric, error) {
 	case q.target.id == nil:
 		return nil, nil
 	case q.against.id != nil && *q.against.id == *q.target.id:
-		return nil, fieldf("against", "want another token than target, found %d twice", *q.target.id)
+		return nil, fieldf("against", "want another token than target, found %d twice",
+			*q.target.id)
 	}
 	return &inside.Metric{Target: *q.target.id, Against: q.against.id}, nil
 }
@@ -160,7 +153,7 @@ func (s *Server) readToken(to *aToken) field {
 			return wrong(r, "one token, as a string or an id")
 		}
 		var word string
-		if err := atMost(&word, mostWord)(r); err != nil {
+		if err := atMost(mostWord)(&word)(r); err != nil {
 			return err
 		}
 		ids, err := s.vocabulary.Encode(word)
@@ -212,10 +205,7 @@ type source struct {
 }
 
 func (x source) MarshalJSONTo(e *jsontext.Encoder) error {
-	b := append(e.AvailableBuffer(), '[')
-	b = append(strconv.AppendInt(b, int64(x.position), 10), ',')
-	b = strconv.AppendFloat(b, float64(x.weight), 'g', -1, 32)
-	return e.WriteValue(append(b, ']'))
+	return vector{float32(x.position), x.weight}.MarshalJSONTo(e)
 }
 
 // newInside makes an answer of what was found for a token of a text.
@@ -233,8 +223,7 @@ func (s *Server) newInside(q *look, ids []int, at int, found *inside.Position) *
 	token := func(id int) insideToken { return insideToken{id, s.vocabulary.name(id, false)} }
 	a.Target = token(found.Target)
 	if id := q.against.id; id != nil {
-		against := token(*id)
-		a.Against = &against
+		a.Against = new(token(*id))
 	}
 	if x := found.Attribution; x != nil {
 		slices.SortStableFunc(x.Parts, func(a, b inside.Part) int {

@@ -17,6 +17,7 @@ import (
 
 	"picogpt/batch"
 	"picogpt/decode"
+	"picogpt/dev/cases"
 	"picogpt/dev/testmodel"
 	"picogpt/inside"
 	"picogpt/inside/steer"
@@ -73,6 +74,7 @@ func headsOffEdits() []model.Edit {
 }
 
 func TestInsideIsWhatInspectSays(t *testing.T) {
+	cases.NotShort(t)
 	m := testmodel.Demo(t, model.Options{Threads: 2})
 	c := startWith(t, m, serve.Options{Steer: two()})
 	tok := tokenizer.GPT2()
@@ -303,6 +305,7 @@ func (c *client) askInside(ctx context.Context, body string, header ...string) i
 // client asks, and has its turn among the first; and a text of 200 tokens comes to its end long
 // before all are answered, because it has a step between any two parts of them.
 func TestManyWhoLookInsideDelayNobody(t *testing.T) {
+	cases.NotShort(t)
 	m := testmodel.Demo(t, model.Options{Threads: 1})
 	var log record // a line for each request when it has ended
 	c := startWith(t, m, behind(serve.Options{Log: slog.New(slog.NewTextHandler(&log, nil))}))
@@ -403,6 +406,7 @@ func TestWhoLooksInsideAndGoesFreesItsTurn(t *testing.T) {
 // 24 texts in one batch, with edits and without, twice, so that there are prefixes: each is what it
 // is alone.
 func TestTextsWithEditsAreAnsweredBesideOthers(t *testing.T) {
+	cases.NotShort(t)
 	m := testmodel.Demo(t, model.Options{Threads: 2})
 	o := serve.Options{Steer: two(), Batcher: batch.Options{MaxStreams: 24, PrefixBytes: 1 << 28}}
 	c := startWith(t, m, o)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"picogpt/batch"
@@ -30,8 +31,8 @@ type metrics struct {
 // The buckets of seconds are vLLM's, of vllm/v1/metrics, so that its dashboards show both; those
 // before them are for small models, whose tokens take less than vLLM's first bucket.
 var (
-	firstTokens = []float64{.001, .005, .01, .02, .04, .06, .08, .1, .25, .5, .75, 1, 2.5, 5, 7.5, 10,
-		20, 40, 80, 160, 640, 2560}
+	firstTokens = []float64{.001, .005, .01, .02, .04, .06, .08, .1, .25, .5, .75, 1, 2.5, 5, 7.5,
+		10, 20, 40, 80, 160, 640, 2560}
 	betweenTokens = []float64{.0005, .001, .0025, .005,
 		.01, .025, .05, .075, .1, .15, .2, .3, .4, .5, .75, 1, 2.5, 5, 7.5, 10, 20, 40, 80}
 	latencies = []float64{.001, .003, .01, .03, .1,
@@ -58,26 +59,20 @@ func newMetrics(s *Server) *metrics {
 	ours := prometheus.WrapRegistererWith(prometheus.Labels{"model_name": s.options.Name}, registry)
 	labelled := prometheus.WrapRegistererWithPrefix("vllm:", ours)
 	m := &metrics{page: promhttp.HandlerFor(registry, promhttp.HandlerOpts{})}
-	counters := func(to prometheus.Registerer, name, help string, labels ...string,
-	) *prometheus.CounterVec {
-		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-		to.MustRegister(c) // panics if a name occurs twice
-		return c
-	}
 	histogram := func(name, help string, buckets []float64) prometheus.Histogram {
-		o := prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}
-		h := prometheus.NewHistogram(o)
-		labelled.MustRegister(h)
-		return h
+		return promauto.With(labelled).NewHistogram(
+			prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets})
 	}
-	m.finished = counters(labelled, "request_success_total", "Texts that came to their end.",
-		"finished_reason")
+	m.finished = promauto.With(labelled).NewCounterVec(prometheus.CounterOpts{
+		Name: "request_success_total", Help: "Texts that came to their end.",
+	}, []string{"finished_reason"})
 	for _, reason := range []string{"stop", "length", "abort", finishError} {
 		m.finished.WithLabelValues(reason) // exported as 0 from the start
 	}
-	m.answers = counters(ours, "http_requests_total",
-		"Requests that were answered, by the route's pattern, or other.", "handler", "status")
-
+	m.answers = promauto.With(ours).NewCounterVec(prometheus.CounterOpts{
+		Name: "http_requests_total",
+		Help: "Requests that were answered, by the route's pattern, or other.",
+	}, []string{"handler", "status"})
 	m.firstToken = histogram("time_to_first_token_seconds",
 		"From a request to its first new token.", firstTokens)
 	m.betweenTokens = histogram("inter_token_latency_seconds", "From token to token of a text.",
@@ -92,75 +87,63 @@ func newMetrics(s *Server) *metrics {
 	tokens := tokenBuckets(s.model.Config().Positions)
 	m.promptTokens = histogram("request_prompt_tokens", "Tokens of a request's prompts.", tokens)
 	m.newTokens = histogram("request_generation_tokens", "New tokens of a request.", tokens)
-	ours.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	promauto.With(ours).NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "gpt_build_info",
-		Help: "1. The labels say which build serves; those of the same arithmetic give the same bits.",
+		Help: "1. The labels say which build serves; those of the same arithmetic give the same " +
+			"bits.",
 		ConstLabels: prometheus.Labels{
 			"version": s.options.Version, "commit": s.options.Commit,
 			"goversion": runtime.Version(), "arithmetic": strconv.Itoa(engine.Arithmetic),
 		},
-	}, func() float64 { return 1 }))
-	labelled.MustRegister(s.gauges()...)
+	}, func() float64 { return 1 })
+	labelled.MustRegister(collector{s})
 	return m
 }
 
-// gauges returns the metrics that are read, not counted.
-func (s *Server) gauges() (all []prometheus.Collector) {
-	gauge := func(name, help string, value func(batch.Stats) float64) {
-		all = append(all, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help},
-			func() float64 { return value(s.batcher.Stats()) }))
+// A collector makes metrics of what is counted elsewhere: by the Batcher, and the queue.
+type collector struct{ *Server }
+
+func (c collector) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByCollect(c, to) }
+
+func (c collector) Collect(to chan<- prometheus.Metric) {
+	const gauge, counter = prometheus.GaugeValue, prometheus.CounterValue
+	desc := func(name, help string) *prometheus.Desc {
+		return prometheus.NewDesc(name, help, nil, nil)
 	}
-	counter := func(name, help string, value func(batch.Stats) float64) {
-		all = append(all, prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help},
-			func() float64 { return value(s.batcher.Stats()) }))
+	d, used := c.batcher.Stats(), 0.0
+	if d.CacheLimit > 0 {
+		used = float64(d.CacheBytes) / float64(d.CacheLimit)
 	}
-	gauge("num_requests_running", "Texts that are being written.",
-		func(d batch.Stats) float64 { return float64(d.Running) })
-	gauge("num_requests_waiting", "Texts that wait for a place.",
-		func(d batch.Stats) float64 { return float64(max(0, s.queue.count()-d.Running)) })
-	gauge("kv_cache_usage_perc", "The part of --cache-bytes that is used; 0 without a limit.",
-		func(d batch.Stats) float64 {
-			if d.CacheLimit == 0 {
-				return 0
-			}
-			return float64(d.CacheBytes) / float64(d.CacheLimit)
-		})
-	gauge("kv_cache_bytes", "Bytes of the caches of all texts.",
-		func(d batch.Stats) float64 { return float64(d.CacheBytes) })
-	counter("num_preemptions_total", "Texts that lost their place because the cache was full.",
-		func(d batch.Stats) float64 { return float64(d.Preemptions) })
-	counter("prompt_tokens_total", "Tokens of prompts that were evaluated.",
-		func(d batch.Stats) float64 { return float64(d.PromptTokens) })
-	counter("generation_tokens_total", "New tokens.",
-		func(d batch.Stats) float64 { return float64(d.NewTokens) })
-	counter("prefix_cache_queries_total", "Tokens of prompts that were looked for in the cache.",
-		func(d batch.Stats) float64 { return float64(d.PrefixQueries) })
-	counter("prefix_cache_hits_total", "Of these, tokens that needed no evaluation.",
-		func(d batch.Stats) float64 { return float64(d.PrefixHits) })
-	return append(all, iterations{s.batcher, prometheus.NewDesc("iteration_tokens_total",
-		"Tokens that a step of the batch evaluated.", nil, nil)})
-}
-
-// iterations is a histogram that the Batcher counts; its buckets are vLLM's.
-type iterations struct {
-	batcher *batch.Batcher
-	desc    *prometheus.Desc
-}
-
-func (i iterations) Describe(to chan<- *prometheus.Desc) { to <- i.desc }
-
-func (i iterations) Collect(to chan<- prometheus.Metric) {
-	d, buckets, steps := i.batcher.Stats(), map[float64]uint64{}, uint64(0)
+	for _, x := range []struct {
+		kind       prometheus.ValueType
+		value      float64
+		name, help string
+	}{
+		{gauge, float64(d.Running), "num_requests_running", "Texts that are being written."},
+		{gauge, float64(max(0, int(c.queue.texts.Load())-d.Running)), "num_requests_waiting",
+			"Texts that wait for a place."},
+		{gauge, used, "kv_cache_usage_perc",
+			"The part of --cache-bytes that is used; 0 without a limit."},
+		{gauge, float64(d.CacheBytes), "kv_cache_bytes", "Bytes of the caches of all texts."},
+		{counter, float64(d.Preemptions), "num_preemptions_total",
+			"Texts that lost their place because the cache was full."},
+		{counter, float64(d.PromptTokens), "prompt_tokens_total",
+			"Tokens of prompts that were evaluated."},
+		{counter, float64(d.NewTokens), "generation_tokens_total", "New tokens."},
+		{counter, float64(d.PrefixQueries), "prefix_cache_queries_total",
+			"Tokens of prompts that were looked for in the cache."},
+		{counter, float64(d.PrefixHits), "prefix_cache_hits_total",
+			"Of these, tokens that needed no evaluation."},
+	} {
+		to <- prometheus.MustNewConstMetric(desc(x.name, x.help), x.kind, x.value)
+	}
+	buckets, steps := map[float64]uint64{}, uint64(0) // vLLM's
 	for k, size := range batch.StepSizes {
 		steps += uint64(d.StepsOf[k])
 		buckets[float64(size)] = steps
 	}
-	to <- prometheus.MustNewConstHistogram(i.desc, uint64(d.Steps), float64(d.Rows), buckets)
-}
-
-func (s *Server) showMetrics(v *visit) error {
-	s.metrics.page.ServeHTTP(v, v.request)
-	return nil
+	to <- prometheus.MustNewConstHistogram(desc("iteration_tokens_total",
+		"Tokens that a step of the batch evaluated."), uint64(d.Steps), float64(d.Rows), buckets)
 }
 
 // A pace records when the tokens of one prompt arrived.

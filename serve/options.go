@@ -1,8 +1,10 @@
 package serve
 
-// The options of a Server.
+// The options of a Server, and the fingerprint of what it answers with.
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"math"
@@ -35,8 +37,8 @@ type Options struct {
 
 	// Keys holds the API keys. A request must have one of them, as Authorization: Bearer KEY or as
 	// the password of basic authentication, for every path but /health and /ready. If there are
-	// none, requests need no key. Their names are "#1", "#2" and so on; NamedKeys have names of their
-	// own, and SetNamedKeys replaces them. Whoever has the same name is the same client.
+	// none, requests need no key. Their names are "#1", "#2" and so on; NamedKeys have names of
+	// their own, and SetNamedKeys replaces them. Whoever has the same name is the same client.
 	Keys      []string
 	NamedKeys []Key
 
@@ -51,7 +53,8 @@ type Options struct {
 	Hosts    []string
 
 	// TrustedProxies are the addresses of proxies whose X-Forwarded-For says who the client is. A
-	// client is a key, where keys have several names, or else an address: the /64 of an IPv6 address.
+	// client is a key, where keys have several names, or else an address: the /64 of an IPv6
+	// address.
 	TrustedProxies []netip.Prefix
 
 	MaxQueue   int   // how many texts may wait; more are refused with 429. 0 means 256
@@ -61,13 +64,14 @@ type Options struct {
 
 	// CacheShare says who shares evaluated prompts and compiled forms, and can so find out by the
 	// time of an answer what another has asked: ShareKey, which is the default, ShareClient or
-	// ShareAll. Where there are no keys, ShareKey means ShareAll if Loopback is set, else ShareClient.
+	// ShareAll. Where there are no keys, ShareKey means ShareAll if Loopback is set, else
+	// ShareClient.
 	CacheShare string
 
 	// MaxWait bounds how long a text is expected to wait for its first token: by the tokens of the
-	// texts that are to be written before it, and as many a second as the batch had lately. What would
-	// wait longer is refused with 429, and a Retry-After of the seconds until it would not. 0 means no
-	// bound.
+	// texts that are to be written before it, and as many a second as the batch had lately. What
+	// would wait longer is refused with 429, and a Retry-After of the seconds until it would not. 0
+	// means no bound.
 	MaxWait time.Duration
 
 	// Timeout bounds the time of a request, from its body to the end of the answer. 0 means none.
@@ -80,8 +84,8 @@ type Options struct {
 	// which is the default, "last" or "weighted": see [eval.Pooling].
 	Pooling string
 
-	// Head is the head of a checkpoint that classifies texts, for /classify. Nil means that requests
-	// for it are refused.
+	// Head is the head of a checkpoint that classifies texts, for /classify. Nil means that
+	// requests for it are refused.
 	Head *checkpoint.Head
 
 	// Template is the text around each message of a user for /v1/chat/completions, in the syntax of
@@ -89,35 +93,26 @@ type Options struct {
 	// that conversations are refused.
 	Template string
 
-	// Steer are the control vectors that requests may ask for by name, in the field steer. A model on
-	// a GPU has none.
+	// Steer are the control vectors that requests may ask for by name, in the field steer. A model
+	// on a GPU has none.
 	Steer []Steering
 
 	// NoInside refuses POST /inside, and the field edits. Else requests may read and change what a
 	// model on the processor computes inside.
 	NoInside bool
 
-	// Log receives a line for each request, and panics; never a text or a key. Those of probes are at
-	// slog.LevelDebug. Nil means no log.
+	// Log receives a line for each request, and panics; never a text or a key. Those of probes are
+	// at slog.LevelDebug. Nil means no log.
 	Log *slog.Logger
 }
 
-// The defaults of Options.
-const (
-	defaultName       = "model"
-	defaultMaxQueue   = 256
-	defaultMaxPrompts = 1024
-	defaultMaxN       = 128
-	defaultStreams    = 16
-)
-
 func (o Options) withDefaults(positions int) Options {
-	orDefault(&o.Name, defaultName)
-	orDefault(&o.MaxQueue, defaultMaxQueue)
-	orDefault(&o.MaxPrompts, defaultMaxPrompts)
-	orDefault(&o.MaxN, defaultMaxN)
+	orDefault(&o.Name, "model")
+	orDefault(&o.MaxQueue, 256)
+	orDefault(&o.MaxPrompts, 1024)
+	orDefault(&o.MaxN, 128)
 	orDefault(&o.MaxBody, DefaultMaxBody(positions))
-	orDefault(&o.Batcher.MaxStreams, defaultStreams)
+	orDefault(&o.Batcher.MaxStreams, 16)
 	orDefault(&o.Pooling, "mean")
 	orDefault(&o.CacheShare, ShareKey)
 	o.Steer = slices.Clone(o.Steer)
@@ -129,6 +124,9 @@ func (o Options) withDefaults(positions int) Options {
 	}
 	return o
 }
+
+// ids returns the names of the model.
+func (o *Options) ids() []string { return append([]string{o.Name}, o.Aliases...) }
 
 // orDefault sets *v to value if it is zero.
 func orDefault[T comparable](v *T, value T) {
@@ -153,13 +151,15 @@ func (o *Options) check(m *model.Model, tok *tokenizer.Tokenizer) error {
 		}
 	}
 	if o.MaxBody > math.MaxInt64/bodiesAtOnce {
-		return fmt.Errorf("max body %d: want at most %d", o.MaxBody, int64(math.MaxInt64/bodiesAtOnce))
+		return fmt.Errorf("max body %d: want at most %d", o.MaxBody,
+			int64(math.MaxInt64/bodiesAtOnce))
 	}
 	if err := eval.Pooling(o.Pooling).Check(); err != nil {
 		return err
 	}
 	if share := o.CacheShare; share != ShareKey && share != ShareClient && share != ShareAll {
-		return fmt.Errorf("cache share %q: want %s, %s or %s", share, ShareKey, ShareClient, ShareAll)
+		return fmt.Errorf("cache share %q: want %s, %s or %s", share, ShareKey, ShareClient,
+			ShareAll)
 	}
 	if err := checkKeys(o.Keys, o.NamedKeys); err != nil {
 		return err
@@ -172,4 +172,19 @@ func (o *Options) check(m *model.Model, tok *tokenizer.Tokenizer) error {
 			rows)
 	}
 	return nil
+}
+
+// FingerprintOf returns an Options.Fingerprint that tells models and number formats apart: with the
+// same one, and the same seed, the texts are the same. weights and tokenizer are the digests of the
+// checkpoint's files, vectors those of Options.Steer.
+func FingerprintOf(m *model.Model, weights, tokenizer string, vectors ...Steering) string {
+	all := sha256.New()
+	fmt.Fprintln(all, weights, tokenizer, m.Format(), m.CacheFormat())
+	writeSteering(all, vectors)
+	config, before := m.Config(), m.Config()
+	before.Generation = model.Generation{} // which no digest covers
+	if ends := config.EndTokens(); !slices.Equal(ends, before.EndTokens()) {
+		fmt.Fprintln(all, ends)
+	}
+	return "fp_" + hex.EncodeToString(all.Sum(nil)[:8])
 }

@@ -1,16 +1,16 @@
 package serve
 
-// Prompts: strings, ids, or lists of either, and their tokens.
+// Prompts: strings, ids, or lists of either, their tokens, and which are too long.
 
 import (
 	"context"
 	"fmt"
 	"math"
-	"net/http"
 	"slices"
 	"strings"
 
 	"picogpt/internal/strictjson"
+	"picogpt/model"
 	"picogpt/tokenizer"
 )
 
@@ -30,8 +30,8 @@ type prompt struct {
 type prompts []prompt
 
 // read reads a prompt of any of the four types. An absent prompt is one prompt, the end of text.
-func (p *prompts) read(s *Server, name string) field {
-	most := s.options.MaxPrompts
+func (p *prompts) read(s *Server) field {
+	most, config := s.options.MaxPrompts, s.model.Config()
 	return func(r *strictjson.Reader) error {
 		switch r.Kind() {
 		case '"':
@@ -43,7 +43,7 @@ func (p *prompts) read(s *Server, name string) field {
 			return wrong(r, "a string, a list of strings, a list of ids or a list of those")
 		}
 		kind := byte(0) // of the first element
-		return r.Array(func(i int) error {
+		return r.Array(func(i int) (err error) {
 			if i == 0 {
 				kind = r.Kind()
 			}
@@ -54,49 +54,37 @@ func (p *prompts) read(s *Server, name string) field {
 				return wrong(r, map[byte]string{
 					'"': "a string, as before", '0': "an id, as before", '[': "a list, as before",
 				}[kind])
-			case kind != '0' && i == most:
+			case kind == '0':
+				if i == 0 {
+					*p = prompts{{asIDs: true}}
+				}
+				return (*p)[0].readID(r, &config)
+			case i == most:
 				return r.Errorf("want at most %d prompts, found more", most)
 			}
-			return p.element(r, kind, s, name)
+			one := prompt{asIDs: kind == '['}
+			if kind == '"' {
+				one.text, err = r.String()
+			} else {
+				err = r.Array(func(int) error { return one.readID(r, &config) })
+				if err == nil && len(one.ids) == 0 {
+					return r.Errorf("list %d: want at least one id, found none", i+1)
+				}
+			}
+			*p = append(*p, one)
+			return err
 		})
 	}
 }
 
-// element reads an element of a list.
-func (p *prompts) element(r *strictjson.Reader, kind byte, s *Server, name string) error {
-	vocabulary, positions := s.model.Config().VocabSize, s.model.Config().Positions
-	switch kind {
-	case '"':
-		text, err := r.String()
-		*p = append(*p, prompt{text: text})
-		return err
-	case '0':
-		id, err := wholeNumber(r, 0, vocabulary-1)
-		if len(*p) == 0 {
-			*p = prompts{{asIDs: true}}
-		}
-		(*p)[0].add(id, positions)
-		return err
+// readID reads another id. Of a prompt that is too long for the context it holds the newest ids
+// only, which are all that truncate_prompt_tokens can leave.
+func (p *prompt) readID(r *strictjson.Reader, config *model.Config) error {
+	id, err := wholeNumber(r, 0, config.VocabSize-1)
+	if p.ids = append(p.ids, id); len(p.ids) > 2*config.Positions {
+		p.keep(config.Positions)
 	}
-	one := prompt{asIDs: true}
-	err := r.Array(func(i int) error {
-		id, err := wholeNumber(r, 0, vocabulary-1)
-		one.add(id, positions)
-		return err
-	})
-	if err == nil && len(one.ids) == 0 {
-		return r.Errorf("list %d: want at least one id, found none", len(*p)+1)
-	}
-	*p = append(*p, one)
 	return err
-}
-
-// add adds an id. Of a prompt that is too long for the context it holds the newest ids only, which
-// are all that truncate_prompt_tokens can leave.
-func (p *prompt) add(id, positions int) {
-	if p.ids = append(p.ids, id); len(p.ids) > 2*positions {
-		p.keep(positions)
-	}
 }
 
 // keep leaves out all ids but the newest n.
@@ -112,10 +100,7 @@ func (s *Server) encode(ctx context.Context, client string, q *completion) error
 	if len(q.prompt) == 0 {
 		q.prompt = prompts{{}}
 	}
-	field, wanted, newest := "prompt", q.allowance(), q.newest
-	if q.chat {
-		field = "messages"
-	}
+	field, wanted, newest := q.promptField(), q.allowance(), q.newest
 	if newest < 0 {
 		newest = max(1, s.room-min(s.room, q.MaxTokens))
 	}
@@ -134,6 +119,14 @@ func (s *Server) encode(ctx context.Context, client string, q *completion) error
 		}
 	}
 	return nil
+}
+
+// promptField returns the field that has the prompts.
+func (q *completion) promptField() string {
+	if q.chat {
+		return "messages"
+	}
+	return "prompt"
 }
 
 // An allowance is how many new tokens a request wants after a prompt.
@@ -238,8 +231,11 @@ func (s *Server) idsOf(
 	return ids, nil
 }
 
-// tooLong returns the error for a prompt that does not fit into the context with the new tokens that
-// are wanted: about the prompt, unless fewer new ones would fit. atLeast is "" or "at least ".
+// contextExceeded is OpenAI's code for a text that is too long.
+const contextExceeded = "context_length_exceeded"
+
+// tooLong returns the error for a prompt that does not fit into the context with the new tokens
+// that are wanted: about the prompt, unless fewer new ones would fit. atLeast is "" or "at least ".
 func tooLong(field string, positions, prompt int, atLeast string, wanted allowance) error {
 	found := fmt.Sprintf("found %s%d", atLeast, prompt)
 	switch {
@@ -251,8 +247,86 @@ func tooLong(field string, positions, prompt int, atLeast string, wanted allowan
 	case wanted.least > 0:
 		found += fmt.Sprintf(" in the prompt, and at least %d to write", wanted.least)
 	}
-	e := errorf(http.StatusBadRequest, "context_length_exceeded",
-		"%s: this model's maximum context length is %d tokens, %s", field, positions, found)
-	e.param = field
+	e := fieldf(field, "this model's maximum context length is %d tokens, %s", positions, found)
+	e.code = contextExceeded
 	return e
 }
+
+// cacheRoom returns how many tokens of a text are sure to fit into a model's cache if no other has
+// any of it: at most the context.
+func cacheRoom(m *model.Model) int {
+	n := m.Config().Positions
+	for limit := m.CacheLimit(); limit > 0 && n > 0 && m.SessionBytes(n) > limit; {
+		n--
+	}
+	return n
+}
+
+// fits returns an error for a text of a prompt and so many tokens that the cache may not hold, even
+// alone. more is what is there beside it, in bytes.
+func (s *Server) fits(field string, prompt, tokens int, more int64) error {
+	limit := s.model.CacheLimit()
+	need := s.model.SessionBytes(prompt+max(0, tokens-1)) + more // the last token is not evaluated
+	if limit == 0 || need <= limit {
+		return nil
+	}
+	e := fieldf(field, "%d tokens, and %d in max_tokens, can take %d bytes of the server's cache, "+
+		"which has %d", prompt, tokens, need, limit)
+	e.code = contextExceeded
+	return e
+}
+
+// checkCache refuses a request of which the cache may not hold a text, or the beams of one. Several
+// samples have their prompt once more, and share its full pages. A default of max_tokens becomes as
+// small as it must be, there and after the other context of guidance.
+func (j *job) checkCache() error {
+	if j.MaxTokens == 0 && !j.scored() { // nothing is computed
+		return nil
+	}
+	for i := range j.prompt {
+		p, least := &j.prompt[i], j.allowance().least
+		if g := j.Guidance; g.On() {
+			p.tokens = max(least, min(p.tokens, j.server.model.Config().Positions-len(g.Negative)))
+		}
+		err := j.fitsCache(p)
+		for err != nil && p.tokens > least {
+			p.tokens--
+			err = j.fitsCache(p)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fitsCache returns an error for a prompt whose texts the cache may not hold.
+func (j *job) fitsCache(p *prompt) error {
+	more := j.otherBeams(len(p.ids), p.tokens)
+	if j.drawn() > 1 && j.beams.Beams < 2 {
+		more += j.pageBytes()
+	}
+	if g := j.Guidance; g.On() {
+		more += j.server.model.SessionBytes(max(1, len(g.Negative))+max(0, p.tokens-1)) +
+			j.otherBeams(len(g.Negative), p.tokens)
+	}
+	return j.server.fits(j.promptField(), len(p.ids), p.tokens, more)
+}
+
+// otherBeams returns the bytes of all beams but one, of so many tokens, after a prompt. They share
+// the prompt's full pages, and its last one is there once more, for the session that read it.
+func (j *job) otherBeams(prompt, tokens int) int64 {
+	if j.beams.Beams < 2 {
+		return 0
+	}
+	own := prompt%pageTokens + max(0, tokens-1)
+	return int64(j.beams.Beams-1)*j.server.model.SessionBytes(own) + j.pageBytes()
+}
+
+func (j *job) pageBytes() int64 {
+	m := j.server.model
+	return m.SessionBytes(2*pageTokens) - m.SessionBytes(pageTokens)
+}
+
+// pageTokens is how many tokens a page of the cache has.
+const pageTokens = 64

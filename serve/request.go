@@ -1,35 +1,37 @@
 package serve
 
-// The request of /v1/completions: its fields, their types and their limits.
+// The request of /v1/completions: its fields, their limits, and package decode's options.
 
 import (
 	"cmp"
+	"context"
 	"math/rand/v2"
 	"slices"
 
+	"picogpt/batch"
 	"picogpt/decode"
 	"picogpt/internal/option"
 	"picogpt/internal/strictjson"
 	"picogpt/search"
 )
 
-// A completion is the fields of a request. Pointers are nil where the request lacks the field.
+// A completion is the fields of a request. Pointers are nil, and bestOf is 0, where the request
+// lacks the field.
 type completion struct {
 	decode.Options // from the fields; complete adds the rest
 
 	model  *string
 	prompt prompts
 	suffix string
-	limit  string // the field that says how many new tokens there may be; "": MaxTokens is a default
+	limit  string // the field that says how many new tokens there may be; "": a default
 
 	n                int
-	bestOf           *int
+	bestOf           int
 	logprobs         *int
 	stopIDs          []int
 	ignoreEOS        bool
 	echo, stream     bool
 	usage, usages    bool // usage at the end of a stream; in each of its chunks
-	hasStreamOptions bool
 	idTokens, idsToo bool // return_tokens_as_token_ids, return_token_ids
 	promptLogprobs   *int
 	skipSpecial      bool // skip_special_tokens
@@ -111,10 +113,7 @@ func (q *completion) settle() {
 		q.RepeatPenalty, q.FrequencyPenalty, q.PresencePenalty = 0, 0, 0
 	}
 	if q.searched {
-		q.beams.Beams, q.beams.Return = q.n, q.n
-		if q.bestOf != nil {
-			q.beams.Beams = *q.bestOf
-		}
+		q.beams.Beams, q.beams.Return = cmp.Or(q.bestOf, q.n), q.n
 		if !q.heated { // else the beams are sampled
 			q.Temperature = 0
 		}
@@ -126,31 +125,26 @@ func (q *completion) fields(s *Server) map[string]field {
 	vocabulary := s.model.Config().VocabSize
 	table := map[string]field{
 		"model":  optional(&q.model, text),
-		"prompt": q.prompt.read(s, "prompt"),
+		"prompt": q.prompt.read(s),
 		"suffix": text(&q.suffix),
 		"user":   anyText, // accepted and not used
-
-		"cache_salt": atMost(&q.salt, mostSalt),
-
-		"best_of": optional(&q.bestOf, upTo(1, s.options.MaxN)),
-
 		"echo":   yes(&q.echo),
 		"stream": yes(&q.stream),
+
+		"best_of":    whole(1, s.options.MaxN)(&q.bestOf),
+		"cache_salt": atMost(mostSalt)(&q.salt),
 
 		"return_tokens_as_token_ids": yes(&q.idTokens),
 		"return_token_ids":           yes(&q.idsToo),
 
-		"prompt_logprobs":        optional(&q.promptLogprobs, upTo(0, mostTop)),
+		"prompt_logprobs":        optional(&q.promptLogprobs, whole(0, mostTop)),
 		"skip_special_tokens":    yes(&q.skipSpecial),
-		"truncate_prompt_tokens": whole(&q.newest, -1, option.Most),
+		"truncate_prompt_tokens": whole(-1, option.Most)(&q.newest),
 		"use_beam_search":        yes(&q.searched),
-	}
-	options := object("stream_options", &q.ignored, map[string]field{
-		"include_usage": yes(&q.usage), "continuous_usage_stats": yes(&q.usages),
-	})
-	table["stream_options"] = func(r *strictjson.Reader) error {
-		q.hasStreamOptions = true
-		return options(r)
+
+		"stream_options": object("stream_options", &q.ignored, map[string]field{
+			"include_usage": yes(&q.usage), "continuous_usage_stats": yes(&q.usages),
+		}),
 	}
 	q.form.addFields(table, &q.ignored)
 	q.changes.addFields(s, table, &q.ignored)
@@ -162,7 +156,7 @@ func (q *completion) fields(s *Server) map[string]field {
 	// OpenAI's two names; GuideLLM sends both, with one number
 	table["max_completion_tokens"] = q.limitedBy(table, "max_completion_tokens")
 	table["max_tokens"] = q.limitedBy(table, "max_tokens")
-	table["logprobs"] = optional(&q.logprobs, upTo(0, mostTop))
+	table["logprobs"] = optional(&q.logprobs, whole(0, mostTop))
 	table["temperature"] = noting(table["temperature"], func() { q.heated = true })
 	// llama.cpp's names
 	table["repeat_penalty"] = table["repetition_penalty"]
@@ -176,7 +170,7 @@ func (q *completion) fields(s *Server) map[string]field {
 // readProbs reads n_probs, which is logprobs where it is above 0.
 func (q *completion) readProbs(r *strictjson.Reader) error {
 	n := 0
-	if err := whole(&n, 0, mostTop)(r); err != nil || n == 0 || q.logprobs != nil {
+	if err := whole(0, mostTop)(&n)(r); err != nil || n == 0 || q.logprobs != nil {
 		return err
 	}
 	q.logprobs = &n
@@ -198,15 +192,6 @@ func (q *completion) limitedBy(table map[string]field, name string) field {
 	}
 }
 
-// noting returns a field that calls then once it is read.
-func noting(read field, then func()) field {
-	return func(r *strictjson.Reader) error {
-		err := read(r)
-		then()
-		return err
-	}
-}
-
 // fieldOf returns the field of an option.
 func fieldOf(o *option.Option, vocabulary int) field {
 	r := o.Field.Range
@@ -217,7 +202,7 @@ func fieldOf(o *option.Option, vocabulary int) field {
 	case *float64:
 		return number(p, r.From, r.To)
 	case *int:
-		return whole(p, int(r.From), int(r.To))
+		return whole(int(r.From), int(r.To))(p)
 	case *uint64:
 		return anySeed(p)
 	case *bool:
@@ -246,13 +231,13 @@ func (q *completion) check(s *Server) error {
 	switch {
 	case q.suffix != "":
 		return fieldf("suffix", "this model continues texts, and cannot fill one in")
-	case q.hasStreamOptions && !q.stream && (q.usage || q.usages):
+	case !q.stream && (q.usage || q.usages):
 		return fieldf("stream_options", "want stream, found it false or absent")
-	case q.bestOf != nil && *q.bestOf < q.n:
-		return fieldf("best_of", "want at least n, which is %d, found %d", q.n, *q.bestOf)
+	case q.bestOf != 0 && q.bestOf < q.n:
+		return fieldf("best_of", "want at least n, which is %d, found %d", q.n, q.bestOf)
 	case q.drawn() > q.n && q.stream:
 		return fieldf("best_of", "the best are known at the end: want n, which is %d, for a "+
-			"stream, found %d", q.n, *q.bestOf)
+			"stream, found %d", q.n, q.bestOf)
 	case len(q.prompt)*q.drawn() > max(s.options.MaxPrompts, s.options.MaxN):
 		return fieldf("n", "want at most %d texts for all prompts together, found %d prompts of %d",
 			max(s.options.MaxPrompts, s.options.MaxN), len(q.prompt), q.drawn())
@@ -298,8 +283,42 @@ func (q *completion) scored() bool {
 
 // drawn returns how many texts are generated for a prompt. n of them are sent.
 func (q *completion) drawn() int {
-	if q.bestOf == nil || q.searched {
+	if q.searched {
 		return q.n
 	}
-	return *q.bestOf
+	return cmp.Or(q.bestOf, q.n)
+}
+
+// complete adds to a request's options what only the server knows: ids, and the tokens of texts.
+func (s *Server) complete(ctx context.Context, q *completion) error {
+	o := &q.Options
+	var err error
+	if o.Edits, err = q.changes.all(s); err != nil {
+		return err
+	}
+	if len(o.Edits) > 0 { // once for all texts of the request
+		q.editsKey = batch.KeyOf(o.Edits)
+	}
+	o.Vocabulary = s.vocabulary.Tokenizer
+	for _, top := range []*int{q.logprobs, q.promptLogprobs} {
+		if top != nil {
+			o.Top = max(o.Top, *top)
+		}
+	}
+	if q.scored() {
+		o.Echo = decode.EchoPrompt
+		if o.MaxTokens == 0 {
+			o.Echo = decode.EchoOnly
+		}
+	}
+	switch {
+	case q.ignoreEOS:
+		o.EndOfText = append([]int{}, q.stopIDs...)
+		if q.skipSpecial {
+			o.Vocabulary = silent{s.vocabulary.Tokenizer, s.ends} // the end of text adds no text
+		}
+	case len(q.stopIDs) > 0:
+		o.EndOfText = slices.Concat(s.ends, q.stopIDs)
+	}
+	return o.Open(ctx, s.vocabulary.Tokenizer)
 }

@@ -62,6 +62,7 @@ func essence(t testing.TB, text string) string {
 }
 
 func TestSeedsAloneAndUnderLoad(t *testing.T) {
+	cases.NotShort(t)
 	n := cases.Of(16, 1000)
 	m := testmodel.Demo(t, model.Options{CacheBytes: 24 << 20})
 	o := serve.Options{
@@ -136,6 +137,7 @@ func (c *client) leaveEarly(ctx context.Context, r *rand.Rand) {
 
 // TestManyClientsAtOnce sends all of them at once: each is answered, or told to try again.
 func TestManyClientsAtOnce(t *testing.T) {
+	cases.NotShort(t)
 	clients, each := cases.Of(30, 1000), cases.Of(2, 10)
 	m := testmodel.Demo(t, model.Options{CacheBytes: 24 << 20})
 	c := startWith(t, m, serve.Options{MaxQueue: clients * 2 / 3, Fingerprint: "fp"})
@@ -189,6 +191,7 @@ func TestManyClientsAtOnce(t *testing.T) {
 // TestTextsAreThoseOfDecode compares bytes while others are generated. cmd/gpt compares the
 // command.
 func TestTextsAreThoseOfDecode(t *testing.T) {
+	cases.NotShort(t)
 	m := testmodel.Demo(t, model.Options{Threads: 1})
 	c := startWith(t, m, serve.Options{})
 	var done sync.WaitGroup

@@ -11,6 +11,7 @@ import (
 
 	"picogpt/batch"
 	"picogpt/decode"
+	"picogpt/dev/cases"
 	"picogpt/dev/testmodel"
 	"picogpt/internal/chat"
 	"picogpt/model"
@@ -21,6 +22,7 @@ import (
 )
 
 func TestFieldsThatChooseTokens(t *testing.T) {
+	cases.NotShort(t)
 	m := testmodel.Demo(t, model.Options{Threads: 1})
 	c := startWith(t, m, serve.Options{})
 	const prompt = "Once upon a time"
@@ -103,6 +105,7 @@ func TestFieldsThatChooseTokensAreRefused(t *testing.T) {
 }
 
 func TestBeamsAreThoseOfSearch(t *testing.T) {
+	cases.NotShort(t)
 	m := testmodel.Demo(t, model.Options{Threads: 1})
 	c := startWith(t, m, serve.Options{})
 	prompts := []string{"Once upon a time", strings.Repeat("The cat sat on the mat. ", 12)}

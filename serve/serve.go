@@ -1,12 +1,20 @@
 // Package serve answers OpenAI's completions API over a model: an [http.Handler] that a program
 // mounts. All requests share one [batch.Batcher].
 //
-//	s, err := serve.New(m, tok, serve.Options{Name: "gpt2"})
-//	if err != nil {
-//		log.Fatal(err)
-//	}
-//	defer s.Close()
-//	log.Fatal(http.ListenAndServe("127.0.0.1:8080", s))
+// The types, in an order to read them:
+//
+//	Server      the handler, with its routes; it is made of Options, and behind a Gate before that
+//	visit       one request: its answer, its ids, its line in the log
+//	door        lets a request in: hosts, origins, keys; it says which client asks
+//	field       reads one field; a request is an object that is read by a table of them
+//	completion  the fields of a request for texts
+//	prompt      its tokens, and how many new ones may follow
+//	job         a completion that is answered, whole or in events
+//	choice      one of its texts; an answer is the JSON of several
+//	form        a constraint on a text; forms compiles them, and keeps some
+//	queue       the texts that wait; its backlog says for how long
+//	shares      who has how much of what is bounded; turns say who computes next
+//	metrics     what is counted, under vLLM's names
 //
 // An answer with a seed depends on the request alone: it is the text that [decode.Generate] gives,
 // whatever else the server does. Choice j of a prompt has the seed seed + j.
@@ -18,11 +26,15 @@ package serve
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -49,7 +61,7 @@ type Server struct {
 	encoding   *turns // turns of long texts
 	searches   *turns // of searches, and of what is asked of the inside
 	routes     map[string]route
-	page       http.Handler
+	page       handler
 	door       door
 	queue      queue
 	patience   patience
@@ -93,11 +105,11 @@ func New(m *model.Model, tok *tokenizer.Tokenizer, o Options) (*Server, error) {
 	s := &Server{
 		template: template,
 		options:  o, model: m, vocabulary: newVocabulary(tok), plain: tok,
-		ends: m.Config().EndTokens(), page: page.Handler(),
+		ends: m.Config().EndTokens(), page: show(page.Handler()),
 		batcher: batch.New(m, o.Batcher), created: time.Now(),
 	}
 	s.room = cacheRoom(m)
-	s.door = newDoor(&s.options)
+	s.door = door{&s.options, newKeys(&s.options), http.NewCrossOriginProtection()}
 	s.forms = newForms(s.vocabulary, s.ends)
 	s.queue.room = newShares(int64(o.MaxQueue + o.Batcher.MaxStreams))
 	s.queue.backlog = backlog{most: o.MaxWait, slots: o.Batcher.MaxStreams,
@@ -112,10 +124,10 @@ func New(m *model.Model, tok *tokenizer.Tokenizer, o Options) (*Server, error) {
 	return s, nil
 }
 
-// Close ends all requests with an error, and waits for the computations of the batch. A second Close
-// does nothing.
+// Close ends all requests with an error, and waits for the computations of the batch. A second
+// Close does nothing.
 func (s *Server) Close() error {
-	s.queue.drain()
+	s.queue.draining.Store(true)
 	s.close(errDraining())
 	return s.batcher.Close()
 }
@@ -124,38 +136,82 @@ func (s *Server) Close() error {
 // sent.
 type handler func(v *visit) error
 
-// A route is the handlers of a path, by method. GET also serves HEAD.
-type route struct {
-	get, post handler
-	open      bool   // needs no key
-	probe     bool   // is asked again and again by what watches the server
-	pattern   string // its name in metrics: the path, or what stands for many
+// show returns the handler of what is not a handler of the server's own.
+func show(h http.Handler) handler {
+	return func(v *visit) error {
+		h.ServeHTTP(v, v.request)
+		return nil
+	}
 }
 
-// table returns the routes.
+// A route is what answers the requests of a path.
+type route struct {
+	pattern string  // its name in metrics: the path, or what stands for many
+	method  string  // the one that it has; GET also serves HEAD
+	answer  handler // nil: there is no such path
+	open    bool    // needs no key
+	probe   bool    // is asked again and again by what watches the server
+}
+
+// other is the pattern of the paths that are not there.
+const other = "other"
+
+// table returns the routes by their paths. An http.ServeMux would have other answers: it redirects
+// //health to /health, and says in text what it does not find.
 func (s *Server) table() map[string]route {
-	all := map[string]route{
-		"/v1/completions":      {post: s.completions},
-		"/v1/chat/completions": {post: s.chat},
-		"/v1/embeddings":       {post: s.embeddings},
-		"/classify":            {post: s.classify},
-		"/v1/models":           {get: s.models},
-		"/tokenize":            {post: s.tokenize},
-		"/detokenize":          {post: s.detokenize},
-		"/tokenizer_info":      {get: s.tokenizerInfo},
-		"/version":             {get: s.version},
-		"/health":              {get: s.health, open: true, probe: true},
-		"/ready":               {get: s.ready, open: true, probe: true},
-		"/metrics":             {get: s.showMetrics, probe: true},
+	const get, post = http.MethodGet, http.MethodPost
+	routes := map[string]route{}
+	for _, r := range []route{
+		{pattern: "/v1/completions", method: post, answer: s.completions},
+		{pattern: "/v1/chat/completions", method: post, answer: s.chat},
+		{pattern: "/v1/embeddings", method: post, answer: s.embeddings},
+		{pattern: "/classify", method: post, answer: s.classify},
+		{pattern: "/v1/models", method: get, answer: s.models},
+		{pattern: "/tokenize", method: post, answer: s.tokenize},
+		{pattern: "/detokenize", method: post, answer: s.detokenize},
+		{pattern: "/tokenizer_info", method: get, answer: s.tokenizerInfo},
+		{pattern: "/version", method: get, answer: s.version},
+		{pattern: "/health", method: get, answer: health, open: true, probe: true},
+		{pattern: "/ready", method: get, answer: s.ready, open: true, probe: true},
+		{pattern: "/metrics", method: get, answer: show(s.metrics.page), probe: true},
+		{pattern: "/inside", method: post, answer: s.inside},
+	} {
+		routes[r.pattern] = r
 	}
-	if !s.options.NoInside {
-		all["/inside"] = route{post: s.inside}
+	if s.options.NoInside {
+		delete(routes, "/inside")
 	}
-	for path, r := range all {
-		r.pattern = path
-		all[path] = r
+	return routes
+}
+
+// find returns the route of a path.
+func (s *Server) find(path string) route {
+	if found, ok := s.routes[path]; ok {
+		return found
 	}
-	return all
+	if id, ok := strings.CutPrefix(path, "/v1/models/"); ok && id != "" { // which may have slashes
+		return route{pattern: "/v1/models/{id}", method: http.MethodGet,
+			answer: func(v *visit) error { return s.oneModel(v, id) }}
+	}
+	if page.Has(path) {
+		pattern := "/"
+		if path != pattern {
+			pattern = "/page/{file}"
+		}
+		return route{pattern: pattern, method: http.MethodGet, answer: s.page}
+	}
+	return route{pattern: other}
+}
+
+// methods lists the methods of a route.
+func (r route) methods() string {
+	switch r.method {
+	case "":
+		return "OPTIONS"
+	case http.MethodGet:
+		return "GET, HEAD, OPTIONS"
+	}
+	return r.method + ", OPTIONS"
 }
 
 // ServeHTTP answers a request.
@@ -170,77 +226,51 @@ func (s *Server) visited(w http.ResponseWriter, r *http.Request, answer handler)
 	v.client = s.options.clientOf(r)
 	defer v.release()
 	defer s.leave(v)
-	if err := answer(v); err != nil {
+	err := answer(v)
+	if v.body.release(); err != nil {
 		v.fail(err)
 	}
 }
 
 // answer finds the route of a request, and calls its handler.
 func (s *Server) answer(v *visit) error {
-	found, ok := s.find(v.request.URL.Path)
-	v.route = found
-	if done, err := s.door.admit(v, found); done || err != nil {
+	v.route = s.find(v.request.URL.Path)
+	if done, err := s.door.admit(v); done || err != nil {
 		return err
 	}
 	v.tenant = s.tenant(v.client)
 	v.endWith(s.closing)
-	return s.dispatch(v, found, ok)
+	return s.dispatch(v)
 }
 
-// dispatch calls the handler that a route has for a request's method.
-func (s *Server) dispatch(v *visit, found route, ok bool) error {
-	if !ok {
+// dispatch calls the handler that a visit's route has for the request's method.
+func (s *Server) dispatch(v *visit) error {
+	found, method := v.route, v.request.Method
+	switch {
+	case found.answer == nil:
 		return errorf(http.StatusNotFound, "", "%s: no such path", v.path())
-	}
-	switch method := v.request.Method; {
-	case found.get != nil && (method == http.MethodGet || method == http.MethodHead):
-		return found.get(v)
-	case found.post != nil && method == http.MethodPost:
-		return found.post(v)
+	case method == found.method, method == http.MethodHead && found.method == http.MethodGet:
+		return found.answer(v)
 	}
 	v.Header().Set("Allow", found.methods())
 	return errorf(http.StatusMethodNotAllowed, "", "method %s: want %s for %s",
-		quote.Plain(v.request.Method, 20), found.methods(), v.path())
-}
-
-// find returns the route of a path.
-func (s *Server) find(path string) (route, bool) {
-	if found, ok := s.routes[path]; ok {
-		return found, true
-	}
-	if id, ok := modelPath(path); ok {
-		get := func(v *visit) error { return s.oneModel(v, id) }
-		return route{get: get, pattern: "/v1/models/{id}"}, true
-	}
-	if page.Has(path) {
-		pattern := "/"
-		if path != pattern {
-			pattern = "/page/{file}"
-		}
-		return route{get: s.showPage, pattern: pattern}, true
-	}
-	return route{pattern: "other"}, false
-}
-
-func (s *Server) showPage(v *visit) error {
-	s.page.ServeHTTP(v, v.request)
-	return nil
+		quote.Plain(method, 20), found.methods(), v.path())
 }
 
 // leave ends a visit. A panic ends this request only.
 func (s *Server) leave(v *visit) {
-	if p := recover(); p != nil {
-		if p == http.ErrAbortHandler {
-			s.end(v)
-			panic(p)
-		}
+	defer s.end(v) // also if the answer is aborted
+	p := recover()
+	v.body.release()
+	switch p {
+	case nil:
+	case http.ErrAbortHandler:
+		panic(p)
+	default:
 		s.options.Log.Error("panic", "request", v.name, "panic", fmt.Sprint(p),
 			"stack", string(debug.Stack()))
-		defer s.end(v) // fail may have to abort the answer
 		v.fail(errors.New("panic"))
-		return
 	}
-	s.end(v)
 }
 
 // end logs a visit, and ends it.
@@ -253,4 +283,156 @@ func (s *Server) end(v *visit) {
 		s.metrics.firstToken.Observe(v.note.firstToken.Seconds())
 	}
 	v.log(s.options.Log)
+}
+
+// A Gate is the handler of a listener whose Server is still being made, while the model is loaded:
+// /health is 200, and all else 503 with Retry-After. From Open on it is the Server. The zero value
+// is ready.
+type Gate struct {
+	Log *slog.Logger // as Options.Log; nil means no log
+
+	server atomic.Pointer[Server]
+}
+
+// Open makes s answer.
+func (g *Gate) Open(s *Server) { g.server.Store(s) }
+
+func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s := g.server.Load(); s != nil {
+		s.ServeHTTP(w, r)
+		return
+	}
+	g.refuse(w, r, r.URL.Path == "/health")
+}
+
+// Metrics returns the handler of Server.Metrics, before Open that of a server without any.
+func (g *Gate) Metrics(loopback bool) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s := g.server.Load(); s != nil {
+			s.Metrics(loopback).ServeHTTP(w, r)
+			return
+		}
+		g.refuse(w, r, false)
+	})
+}
+
+// refuse answers while there is no Server: asks says that the request is whether the process lives.
+// It does not read the body.
+func (g *Gate) refuse(w http.ResponseWriter, r *http.Request, asks bool) {
+	v := newVisit(w, r, patient())
+	defer v.release()
+	if asks && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+		v.route.probe = true
+		health(v)
+	} else {
+		v.route.probe = r.URL.Path == "/ready" || r.URL.Path == "/metrics"
+		v.fail(errorf(http.StatusServiceUnavailable, "loading", "the model is being loaded"))
+	}
+	if g.Log != nil {
+		v.log(g.Log)
+	}
+}
+
+// Metrics returns the handler of a listener of its own, for those who watch the server: /metrics,
+// without a key, and nothing else. loopback says that it listens on a loopback address; it then
+// checks a request's Host, as Options.Loopback does.
+func (s *Server) Metrics(loopback bool) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.visited(w, r, func(v *visit) error {
+			if r.URL.Path == "/metrics" {
+				v.route = s.routes["/metrics"]
+			}
+			if loopback && !s.door.knows(r.Host) {
+				return errUnknownHost()
+			}
+			return s.dispatch(v)
+		})
+	})
+}
+
+func health(v *visit) error {
+	v.reply(http.StatusOK, []byte(`{"status":"ok"}`))
+	return nil
+}
+
+// ready answers load balancers: 503 once the end has begun.
+func (s *Server) ready(v *visit) error {
+	if s.queue.draining.Load() || s.retired.Load() {
+		return errDraining()
+	}
+	v.reply(http.StatusOK, []byte(`{"status":"ready"}`))
+	return nil
+}
+
+// Retire makes /ready say that the server accepts no requests, so that balancers look for another.
+// Until they have found one, requests are answered as before, each on a connection that ends with
+// its answer.
+func (s *Server) Retire() { s.retired.Store(true) }
+
+// Drain makes the server refuse new requests, and /ready report that. Requests in progress end as
+// usual.
+func (s *Server) Drain() { s.queue.draining.Store(true) }
+
+// version answers as vLLM does.
+func (s *Server) version(v *visit) error {
+	return v.replyJSON(map[string]string{"version": s.options.Version})
+}
+
+// aModel is the JSON of a model, with OpenAI's and vLLM's fields.
+type aModel struct {
+	ID          string `json:"id"`
+	Object      string `json:"object"`
+	Created     int64  `json:"created"`
+	OwnedBy     string `json:"owned_by"`
+	MaxModelLen int    `json:"max_model_len"`
+
+	Steer  []string `json:"steer,omitempty"`  // the control vectors that requests may name
+	Inside bool     `json:"inside,omitempty"` // /inside answers, and edits are taken
+}
+
+func (s *Server) describe(id string) aModel {
+	return aModel{
+		ID: id, Object: "model", Created: s.created.Unix(), OwnedBy: "picogpt",
+		MaxModelLen: s.model.Config().Positions, Steer: s.steerings(),
+		Inside: !s.options.NoInside && s.canTrace() == nil,
+	}
+}
+
+func (s *Server) models(v *visit) error {
+	var all []aModel
+	for _, id := range s.options.ids() {
+		all = append(all, s.describe(id))
+	}
+	return v.replyJSON(struct {
+		Object string   `json:"object"`
+		Data   []aModel `json:"data"`
+	}{"list", all})
+}
+
+func (s *Server) oneModel(v *visit, id string) error {
+	if err := s.checkModel(&id); err != nil {
+		return err
+	}
+	return v.replyJSON(s.describe(id))
+}
+
+// checkModel returns an error if the name is none of the model's. A nil name is accepted.
+func (s *Server) checkModel(name *string) error {
+	if name == nil || slices.Contains(s.options.ids(), *name) {
+		return nil
+	}
+	e := fieldf("model", "%s is not here, want %s", quote.Short(*name, 80),
+		strings.Join(s.options.ids(), " or "))
+	e.status, e.code = http.StatusNotFound, "model_not_found"
+	return e
+}
+
+// replyJSON answers with the JSON of a value.
+func (v *visit) replyJSON(value any) error {
+	b, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	v.reply(http.StatusOK, b)
+	return nil
 }

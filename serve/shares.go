@@ -91,10 +91,10 @@ func (h *share) take(n int64) bool {
 
 // makeRoom returns the shares to take away before n more are added to one of another client.
 func (s *shares) makeRoom(more *share, n int64) (taken []*share, ok bool) {
-	left := map[*share]bool{}     // that are going to be taken away
-	sums := map[*holder]int64{}   // of these
-	own := s.clients[more.client] //
-	after := own.sum + n          // what the client will have
+	left := map[*share]bool{}   // that are going to be taken away
+	sums := map[*holder]int64{} // of these
+	own := s.clients[more.client]
+	after := own.sum + n // what the client will have
 	for need := s.sum + n - s.most; need > 0; {
 		var from *holder
 		var next *share
@@ -104,7 +104,8 @@ func (s *shares) makeRoom(more *share, n int64) (taken []*share, ok bool) {
 				continue
 			}
 			newest := h.newest(left)
-			if newest == nil || from != nil && sum == from.sum-sums[from] && newest.order < next.order {
+			if newest == nil ||
+				from != nil && sum == from.sum-sums[from] && newest.order < next.order {
 				continue
 			}
 			from, next = h, newest
@@ -152,8 +153,11 @@ func (h *share) give(n int64) {
 	h.of.clients[h.client].sum -= n
 }
 
-// release gives all of a share back. A second call does nothing.
+// release gives all of a share back. A second call does nothing, nor one for no share.
 func (h *share) release() {
+	if h == nil {
+		return
+	}
 	h.of.mu.Lock()
 	defer h.of.mu.Unlock()
 	if !h.lost {
@@ -171,11 +175,4 @@ func (s *shares) remove(held *share) {
 	if len(h.shares) == 0 {
 		delete(s.clients, held.client)
 	}
-}
-
-// total returns the sum of all shares.
-func (s *shares) total() int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.sum
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"picogpt/dev/cases"
 )
 
 // A table is shares whose requests have names: a client's letter and a number.
@@ -100,6 +102,7 @@ func TestTheClientWithMostMakesRoom(t *testing.T) {
 // TestAClientWithNothingFindsRoom as long as another has two that can be taken away, whatever came
 // before.
 func TestAClientWithNothingFindsRoom(t *testing.T) {
+	cases.NotShort(t)
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		b := newTable(t, 1+r.Int64N(12))

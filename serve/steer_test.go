@@ -12,11 +12,13 @@ import (
 	"testing"
 
 	"picogpt/decode"
+	"picogpt/dev/cases"
 	"picogpt/dev/testmodel"
 	"picogpt/dev/texts"
 	"picogpt/inside/steer"
 	"picogpt/internal/cpu"
 	"picogpt/internal/engine"
+
 	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/model/stack"
@@ -54,6 +56,7 @@ func editsOf(t *testing.T, list ...steer.Scaled) []model.Edit {
 
 // 40 requests in one batch: each has the text and the numbers of the same edits alone.
 func TestSteeredRequestsAreAnsweredBesideOthers(t *testing.T) {
+	cases.NotShort(t)
 	m := testmodel.Demo(t, model.Options{Threads: 2})
 	o := serve.Options{Steer: two()}
 	o.Batcher.MaxStreams, o.Batcher.PrefixBytes = 40, 1<<30

@@ -25,13 +25,11 @@ func (j *job) answerInParts(ctx context.Context) error {
 	e := &events{job: j, waits: true}
 	stop := sync.OnceFunc(e.keepAlive())
 	defer stop() // also after a panic
-	err := j.write(ctx, e.took)
+	j.took = e.took
+	err := j.write(ctx)
 	stop()
 	j.mu.Lock() // a comment may be being written
 	defer j.mu.Unlock()
-	if err == nil {
-		err = j.allFailed()
-	}
 	if err == nil {
 		return e.end()
 	}
@@ -39,10 +37,8 @@ func (j *job) answerInParts(ctx context.Context) error {
 		return err
 	}
 	j.visit.failed = err
-	e.buf = append(append(e.buf, "data: "...), asAPI(err).body()...)
-	e.buf = append(e.buf, "\n\ndata: [DONE]\n\n"...)
-	e.send() // an error means that the client is gone
-	return nil
+	e.data(asAPI(err).body())
+	return e.close()
 }
 
 // took sends the text of a token.
@@ -69,17 +65,24 @@ func (e *events) took(c *choice, t *decode.Token) error {
 // event adds an event to the buffer.
 func (e *events) event(choices []*choice, used *usage) {
 	e.waits = false
-	e.buf = append(e.buf, "data: "...)
-	e.buf = append(e.buf, encode(e.job.newAnswer(choices, used))...)
-	e.buf = append(e.buf, "\n\n"...)
+	e.data(encode(e.job.newAnswer(choices, used)))
 }
 
-// end sends the usage, if the client wants it, and the last line.
+func (e *events) data(b []byte) {
+	e.buf = append(append(append(e.buf, "data: "...), b...), "\n\n"...)
+}
+
+// end sends the usage, if the client wants it, and closes the stream.
 func (e *events) end() error {
 	if e.job.usage {
 		e.event(nil, &e.job.used)
 	}
-	e.buf = append(e.buf, "data: [DONE]\n\n"...)
+	return e.close()
+}
+
+// close sends the last line.
+func (e *events) close() error {
+	e.data([]byte("[DONE]"))
 	e.send() // an error means that the client is gone
 	return nil
 }

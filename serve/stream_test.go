@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/serve"
 )
 
@@ -60,6 +61,7 @@ func whole(t testing.TB, body string) (a answer, chunks int) {
 }
 
 func TestAStreamIsTheAnswerInParts(t *testing.T) {
+	cases.NotShort(t)
 	c := start(t, serve.Options{Fingerprint: "fp_1"})
 	for _, fields := range []string{
 		`"prompt":"Once upon a time","max_tokens":20`,

@@ -21,7 +21,7 @@ func TestAFieldIsAFlag(t *testing.T) {
 	}
 	defer s.Close()
 	walked := 0
-	for i, o := range newCompletion().table(defaultMaxN) {
+	for i, o := range newCompletion().table(128) {
 		var written, read string
 		switch o.Value.(type) {
 		case *float64:
@@ -42,7 +42,7 @@ func TestAFieldIsAFlag(t *testing.T) {
 		}
 		walked++
 		byFlag := newCompletion()
-		table := byFlag.table(defaultMaxN)
+		table := byFlag.table(128)
 		if err := table[i].Set(written); err != nil {
 			t.Errorf("%s: %v", o.Name, err)
 		}

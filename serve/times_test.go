@@ -25,8 +25,8 @@ func TestAnswersAreOfTheTimeOfTheirRequest(t *testing.T) {
 	var began int64
 	for path, follows := range map[string]string{"/v1/completions": `"prompt":"a"`,
 		"/v1/chat/completions": `"messages":[{"role":"user","content":"a"}]`} {
-		handle := s.routes[path].post
-		s.routes[path] = route{post: func(v *visit) error {
+		handle := s.routes[path].answer
+		s.routes[path] = route{method: "POST", answer: func(v *visit) error {
 			v.start = v.start.Add(-time.Hour)
 			began = v.start.Unix()
 			return handle(v)

@@ -1,50 +1,139 @@
 package serve
 
-// /tokenize and /detokenize, as clients of vLLM and llama-server use them.
+// The vocabulary: the texts of tokens; /tokenize and /detokenize.
 
 import (
+	"context"
+	"fmt"
 	"net/http"
+	"slices"
+	"strconv"
+	"strings"
 	"unicode/utf8"
 
-	"picogpt/internal/strictjson"
+	"picogpt/tokenizer"
 )
 
-// readRequest reads the body of a request by a table of fields, of which one of needed must be
-// there.
+// A vocabulary is the tokenizer, with tables that are used at every token.
+type vocabulary struct {
+	*tokenizer.Tokenizer          // reads special tokens in a text as their ids
+	texts                []string // of each token by itself; "" where an id has none
+	longest              int      // bytes of the longest
+	drops                bool     // some bytes of a text have no token, and no id
+}
+
+func newVocabulary(t *tokenizer.Tokenizer) vocabulary {
+	v := vocabulary{Tokenizer: t.WithSpecial(), texts: make([]string, t.Size()), longest: 1}
+	missing, unknown := t.Missing()
+	v.drops = len(missing) > 0 && unknown < 0
+	for id := range v.texts {
+		v.texts[id], _ = t.Text(id) // a gap has no text
+		v.longest = max(v.longest, len(v.texts[id]))
+	}
+	return v
+}
+
+// has reports whether the vocabulary, which may be smaller than the model's, has an id.
+func (v *vocabulary) has(id int) bool { return id < len(v.texts) && v.texts[id] != "" }
+
+// bytes returns the bytes of a token, as numbers.
+func (v *vocabulary) bytes(id int) []int {
+	bytes := make([]int, len(v.texts[id]))
+	for i, x := range []byte(v.texts[id]) {
+		bytes[i] = int(x)
+	}
+	return bytes
+}
+
+// textOf returns the text of ids. It skips ids that have no token.
+func (v *vocabulary) textOf(ids []int) string {
+	var b strings.Builder
+	d := v.NewDecoder(nil)
+	for _, id := range ids {
+		text, _ := d.Push(id) // an unknown id has no effect
+		b.WriteString(text)
+	}
+	b.WriteString(d.Flush())
+	return b.String()
+}
+
+// name returns the name of a token in log-probabilities. JSON cannot hold a part of a character: it
+// is written as OpenAI did, bytes:\xe2\x80.
+func (v *vocabulary) name(id int, asID bool) string {
+	if asID || !v.has(id) {
+		return "token_id:" + strconv.Itoa(id)
+	}
+	text := v.texts[id]
+	if utf8.ValidString(text) {
+		return text
+	}
+	b := []byte("bytes:")
+	for i := range len(text) {
+		b = fmt.Appendf(b, `\x%02x`, text[i])
+	}
+	return string(b)
+}
+
+// A silent vocabulary has tokens that add nothing to a text.
+type silent struct {
+	*tokenizer.Tokenizer
+	ids []int
+}
+
+func (s silent) NewDecoder(before []int) tokenizer.Decoder {
+	return silentDecoder{s.Tokenizer.NewDecoder(before), s.ids}
+}
+
+type silentDecoder struct {
+	tokenizer.Decoder
+	ids []int
+}
+
+func (d silentDecoder) Push(id int) (string, error) {
+	if slices.Contains(d.ids, id) {
+		return "", nil
+	}
+	return d.Decoder.Push(id)
+}
+
+func (d silentDecoder) Fork() tokenizer.Decoder { return silentDecoder{d.Decoder.Fork(), d.ids} }
+
+// readRequest reads the body of a request by a table of fields and the field model. One of needed
+// must be there. nested has the unknown fields inside of others; nil: there are none.
 func (s *Server) readRequest(
-	v *visit, table map[string]field, needed ...string,
-) (release func(), err error) {
-	body, release, err := s.read(v)
+	v *visit, nested *[]string, table map[string]field, needed ...string,
+) error {
+	var name *string
+	table["model"] = optional(&name, text)
+	body, err := s.read(v)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	n := needs(table, needed...)
 	ignored, err := readFields("", body, table)
 	if err := n.check(err, ignored, table); err != nil {
-		release()
-		return nil, err
+		return err
+	}
+	if nested != nil {
+		ignored = append(ignored, *nested...)
 	}
 	v.ignore(ignored)
-	return release, nil
+	return s.checkModel(name)
 }
 
 // mostText is the most bytes of a text that /tokenize accepts, and that /detokenize returns.
 const mostText = 1 << 20
 
 func (s *Server) tokenize(v *visit) error {
-	var name, prompt, content *string
+	var prompt, content *string
 	var pieces, strs bool
-	release, err := s.readRequest(v, map[string]field{
-		"model": optional(&name, text), "prompt": optional(&prompt, mostBytes(mostText)),
-		"content": optional(&content, mostBytes(mostText)), "with_pieces": yes(&pieces),
+	err := s.readRequest(v, nil, map[string]field{
+		"prompt":  optional(&prompt, atMost(mostText)),
+		"content": optional(&content, atMost(mostText)), "with_pieces": yes(&pieces),
 		"return_token_strs": yes(&strs), "add_special_tokens": yes(new(bool)),
 		"add_special": yes(new(bool)), "parse_special": yes(new(bool)),
 	}, "prompt", "content")
 	if err != nil {
-		return err
-	}
-	defer release()
-	if err := s.checkModel(name); err != nil {
 		return err
 	}
 	if (prompt == nil) == (content == nil) {
@@ -54,29 +143,23 @@ func (s *Server) tokenize(v *visit) error {
 	if asked == nil {
 		asked, field = content, "content"
 	}
-	place, err := s.queue.reserve(v, 1)
-	if err != nil {
-		return err
-	}
-	defer place.release()
-	ctx, cancel := s.bounded(v)
-	defer cancel()
-	ids, err := s.idsOf(ctx, v.client.id, s.vocabulary.Tokenizer, *asked, field)
-	if err != nil {
-		return s.explain(v, err)
-	}
-	answer := tokenized{Tokens: ids}
-	if pieces {
-		answer.Tokens = s.pieces(ids)
-	}
-	if prompt != nil {
-		answer.vllm = &vllm{Count: len(ids), MaxModelLen: s.model.Config().Positions}
-		if strs {
-			names := s.names(ids)
-			answer.TokenStrs = &names
+	return s.placed(v, 1, func(ctx context.Context, _ *place) error {
+		ids, err := s.idsOf(ctx, v.client.id, s.vocabulary.Tokenizer, *asked, field)
+		if err != nil {
+			return err
 		}
-	}
-	return s.replyLarge(v, encode(answer))
+		answer := tokenized{Tokens: ids}
+		if pieces {
+			answer.Tokens = s.pieces(ids)
+		}
+		if prompt != nil {
+			answer.vllm = &vllm{Count: len(ids), MaxModelLen: s.model.Config().Positions}
+			if strs {
+				answer.TokenStrs = new(s.names(ids))
+			}
+		}
+		return s.replyLarge(v, encode(answer))
+	})
 }
 
 // tokenized is the JSON of /tokenize.
@@ -135,21 +218,13 @@ func (s *Server) replyLarge(v *visit, b []byte) error {
 }
 
 func (s *Server) detokenize(v *visit) error {
-	var name *string
 	var tokens []int
 	given := false
-	release, err := s.readRequest(v, map[string]field{
-		"model": optional(&name, text),
-		"tokens": func(r *strictjson.Reader) error {
-			given = true
-			return ids(&tokens, len(s.vocabulary.texts), mostText)(r)
-		},
+	read := ids(&tokens, len(s.vocabulary.texts), mostText)
+	err := s.readRequest(v, nil, map[string]field{
+		"tokens": noting(read, func() { given = true }),
 	}, "tokens")
 	if err != nil {
-		return err
-	}
-	defer release()
-	if err := s.checkModel(name); err != nil {
 		return err
 	}
 	if !given {

@@ -1,19 +1,23 @@
 package serve
 
-// A visit: one request, its answer, and the log's record of both.
+// A visit: one request, its answer, its ids, and its line in the access log.
 
 import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/hex"
 	"errors"
+	"log/slog"
 	"math"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"picogpt/batch"
 	"picogpt/internal/quote"
 )
 
@@ -40,6 +44,7 @@ type visit struct {
 	dropped  bool       // the client reads too slowly while others need the memory
 	unread   bool       // the request has a body that was not read to its end
 	reading  bool       // the body was begun to be read
+	body     *share     // the memory that it takes; nil: it was not read
 
 	status int // 0 before the answer begins; statusGone if the client went before its end
 	bytes  int64
@@ -63,7 +68,7 @@ func newVisit(w http.ResponseWriter, r *http.Request, p patience) *visit {
 	v := &visit{
 		ResponseWriter: w, request: r, control: http.NewResponseController(w), id: rand.Text(),
 		start: time.Now(), patience: p, trace: traceOf(r.Header),
-		route: route{pattern: "other"}, unread: r.ContentLength != 0,
+		route: route{pattern: other}, unread: r.ContentLength != 0,
 	}
 	if v.unread { // also one that nobody reads: net/http takes it before the answer
 		v.control.SetReadDeadline(v.start.Add(p.body))
@@ -145,19 +150,6 @@ func (v *visit) beginJSON(status int) {
 	v.WriteHeader(status)
 }
 
-// replyPart sends a part of a successful answer. All parts together have the time of one write,
-// because unsent data stays in memory.
-func (v *visit) replyPart(b []byte) error {
-	if v.status == 0 {
-		v.beginJSON(http.StatusOK)
-		v.deadline = time.Now().Add(v.patience.write)
-	}
-	if _, err := v.Write(b); err != nil {
-		return errGone
-	}
-	return nil
-}
-
 // fail sends an error if no other answer has begun; if one has, it aborts the connection.
 func (v *visit) fail(err error) {
 	v.failed = err
@@ -183,16 +175,14 @@ var errGone = errors.New("the client is gone")
 
 // gone returns why a request was ended: an error for its client, or errGone.
 func (v *visit) gone() error {
-	var known *apiError
-	if errors.As(context.Cause(v.request.Context()), &known) {
+	if known, ok := errors.AsType[*apiError](context.Cause(v.request.Context())); ok {
 		return known
 	}
 	return errGone
 }
 
 // formNotes says in a header of the answer what of a schema restricts nothing, and that its objects
-// are closed. The log has no such
-// line: it would quote the client.
+// are closed. The log has no such line: it would quote the client.
 func (v *visit) formNotes(notes []string) {
 	shown := strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
@@ -211,4 +201,163 @@ func (v *visit) ignore(names []string) {
 	if shown := header(names); shown != "" {
 		v.Header().Set("X-Ignored-Fields", shown)
 	}
+}
+
+// clientID is what X-Request-Id may be.
+var clientID = regexp.MustCompile(`^[0-9A-Za-z._-]{1,128}$`)
+
+// requestID returns the client's X-Request-Id, if it has one and no more, else "".
+func requestID(h http.Header) string {
+	if sent := h.Values("X-Request-Id"); len(sent) == 1 && clientID.MatchString(sent[0]) {
+		return sent[0]
+	}
+	return ""
+}
+
+// A trace is the place of a request in a distributed trace, as W3C's Trace Context has it
+// (https://www.w3.org/TR/trace-context/).
+type trace struct {
+	header string // traceparent: the client's, or made here, in the form of version 00
+	id     string // of the trace: 32 hexadecimal digits
+	parent string // the client's span: 16 digits; "" if the trace begins here
+	span   string // the request's own: 16 digits
+}
+
+// traceparent is VERSION-TRACE-PARENT-FLAGS of 2, 32, 16 and 2 lower-case hexadecimal digits.
+// Versions after 00 may add fields; ff is none. Ids of zeros are invalid.
+var traceparent = regexp.MustCompile(
+	`^(?:(00)|[0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$`)
+
+// traceOf continues the trace of a request's traceparent if that is valid, else begins one.
+func traceOf(h http.Header) trace {
+	var random [24]byte
+	rand.Read(random[:]) // never fails
+	t := trace{span: hex.EncodeToString(random[16:])}
+	if sent := h.Values("Traceparent"); len(sent) == 1 {
+		m := traceparent.FindStringSubmatch(sent[0])
+		if m != nil && sent[0][:2] != "ff" && (m[1] == "" || m[4] == "") &&
+			strings.Trim(m[2], "0") != "" && strings.Trim(m[3], "0") != "" {
+			t.header, t.id, t.parent = "00"+sent[0][2:55], m[2], m[3]
+			return t
+		}
+	}
+	t.id = hex.EncodeToString(random[:16])
+	t.header = "00-" + t.id + "-" + t.span + "-01" // 01: it is recorded, in the log
+	return t
+}
+
+// log writes the line of a visit to the access log, without texts and keys.
+func (v *visit) log(to *slog.Logger) {
+	level := v.level()
+	if !to.Enabled(context.Background(), level) {
+		return
+	}
+	n, from := &v.note, v.request.RemoteAddr
+	line := []slog.Attr{slog.String("request", v.name)}
+	text := func(name, value string) { // "" is left out
+		if value != "" {
+			line = append(line, slog.String(name, value))
+		}
+	}
+	if v.name != v.id { // the answer's JSON has the server's
+		text("id", v.id)
+	}
+	line = append(line, slog.String("trace_id", v.trace.id), slog.String("span_id", v.trace.span))
+	text("parent_id", v.trace.parent)
+	line = append(line, slog.String("client", from))
+	if at := v.client.address; !strings.HasPrefix(from, at+":") { // of a proxy, or a /64
+		text("address", at)
+	}
+	text("key", v.client.key)
+	text("agent", quote.Plain(v.request.UserAgent(), 200))
+	line = append(line,
+		slog.String("method", quote.Plain(v.request.Method, 20)), slog.String("path", v.path()),
+		slog.Int("status", v.status), slog.Int64("bytes", v.bytes),
+		milliseconds("took_ms", time.Since(v.start)))
+	if n.prompts > 0 {
+		line = append(line, slog.Int("prompts", n.prompts), slog.Int("choices", n.choices),
+			slog.Bool("stream", n.stream), slog.Int("prompt_tokens", n.promptTokens),
+			slog.Int("completion_tokens", n.completionTokens))
+	}
+	if n.seeded {
+		line = append(line, slog.Uint64("seed", n.seed))
+	}
+	if n.firstToken > 0 {
+		line = append(line, milliseconds("first_token_ms", n.firstToken))
+	}
+	line = append(line, n.phases.attributes()...)
+	text("ignored", header(n.ignored))
+	line = append(line, failure(v.failed)...)
+	to.LogAttrs(context.Background(), level, "request", line...)
+}
+
+// level is that of a visit's line. Probes that were answered as they mostly are would hide all
+// other lines.
+func (v *visit) level() slog.Level {
+	switch {
+	case v.route.probe &&
+		(v.status == http.StatusOK || v.status == http.StatusServiceUnavailable):
+		return slog.LevelDebug
+	case v.status >= 500:
+		return slog.LevelError
+	}
+	return slog.LevelInfo
+}
+
+// milliseconds is a duration for programs that read the log: a number, to the microsecond, whose
+// unit its name has.
+func milliseconds(name string, d time.Duration) slog.Attr {
+	return slog.Float64(name, float64(d.Microseconds())/1e3)
+}
+
+// phases says where the time of a request's texts went: from the first that was submitted until one
+// had a place, from there until one had its first token, and from there to the end.
+type phases struct{ submitted, placed, first, last time.Time }
+
+// add adds the texts of a prompt that has ended.
+func (p *phases) add(g *batch.Progress) {
+	earliest(&p.submitted, g.Submitted)
+	earliest(&p.placed, g.Placed)
+	earliest(&p.first, g.First)
+	p.last = time.Now()
+}
+
+// earliest sets *t to u if u is earlier. The zero time is none.
+func earliest(t *time.Time, u time.Time) {
+	if t.IsZero() || !u.IsZero() && u.Before(*t) {
+		*t = u
+	}
+}
+
+// attributes returns the phases that began.
+func (p *phases) attributes() (all []slog.Attr) {
+	times := []time.Time{p.submitted, p.placed, p.first, p.last}
+	for i, name := range []string{"queue_ms", "prompt_ms", "decode_ms"} {
+		from, to := times[i], times[i+1]
+		if from.IsZero() {
+			break
+		}
+		if to.IsZero() { // the phase was the last one
+			to = p.last
+		}
+		all = append(all, milliseconds(name, to.Sub(from)))
+	}
+	return all
+}
+
+// failure returns the attributes of an error. A message about a field quotes the client's value,
+// which may be a text: the log has only its kind and the field.
+func failure(err error) []slog.Attr {
+	var known *apiError
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &known):
+		return []slog.Attr{slog.String("error", err.Error())}
+	}
+	attrs := []slog.Attr{slog.String("error", cmp.Or(known.code, known.kind()))}
+	if known.param != "" {
+		attrs = append(attrs, slog.String("field", known.param))
+	}
+	return attrs
 }

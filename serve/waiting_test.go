@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"picogpt/batch"
+	"picogpt/dev/cases"
 	"picogpt/dev/testmodel"
 	"picogpt/internal/chat"
 	"picogpt/model"
@@ -77,6 +78,7 @@ func TestAWaitingStreamThatFailsSaysSo(t *testing.T) {
 
 // TestWhatWouldWaitTooLongIsRefused by the tokens that wait, at a rate that the test sets.
 func TestWhatWouldWaitTooLongIsRefused(t *testing.T) {
+	cases.NotShort(t)
 	m := testmodel.Demo(t, model.Options{Threads: 1})
 	c := startWith(t, m, serve.Options{Keys: []string{"a", "b"}, MaxWait: 30 * time.Second,
 		Template: chat.Plain, Batcher: batch.Options{MaxStreams: 1, MaxDelay: time.Hour}})

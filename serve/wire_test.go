@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"picogpt/batch"
+	"picogpt/dev/cases"
 	"picogpt/dev/testmodel"
 	"picogpt/internal/chat"
 	"picogpt/model"
@@ -60,6 +61,7 @@ var wireServers = map[string]struct {
 }
 
 func TestTheWire(t *testing.T) {
+	cases.NotShort(t)
 	files, err := filepath.Glob("testdata/wire/*.txt")
 	if err != nil || len(files) < 40 {
 		t.Fatalf("%d files, %v, want 40", len(files), err)

@@ -25,6 +25,11 @@ type addedToken struct {
 	rightStrip bool // takes the white space after it
 }
 
+// specialToken returns a special token that is ordinary text unless it is asked for.
+func specialToken(text string, id int) addedToken {
+	return addedToken{text: text, id: id, special: true, asked: true}
+}
+
 // addedTokens are the added tokens of one pass.
 type addedTokens struct {
 	byFirst [256][]addedToken // by first byte, sorted

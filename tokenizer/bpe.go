@@ -67,6 +67,13 @@ func (p *pairTable) rank(left, right uint32) uint32 {
 	return p.slot(left, right).next - 1 // 0 in a free slot gives none
 }
 
+// inOrder returns the pairs in the order of their ranks.
+func (p *pairTable) inOrder() []pairSlot {
+	used := slices.DeleteFunc(slices.Clone(p.slots), func(s pairSlot) bool { return s.next == 0 })
+	slices.SortFunc(used, func(a, b pairSlot) int { return int(a.next) - int(b.next) })
+	return used
+}
+
 // shortPiece is the length up to which comparing all pairs for each merge is faster than a heap.
 const shortPiece = 64
 
@@ -145,12 +152,15 @@ func (m *merges) newMerging(n int, part func(i int) uint32) *merging {
 	return g
 }
 
-// all does all merges.
-func (m *merging) all() {
-	for {
-		if _, _, ok := m.next(); !ok {
-			return
-		}
+// many merges n parts, however many they are. It calls emit with each token and the parts from to
+// to that it has.
+func (m *merges) many(n int, part func(i int) uint32, emit func(token uint32, from, to int)) {
+	g, more := m.newMerging(n, part), true
+	for more {
+		_, _, more = g.next()
+	}
+	for i := 0; i < n; i = int(g.list[i].next) {
+		emit(g.list[i].part, i, int(g.list[i].next))
 	}
 }
 

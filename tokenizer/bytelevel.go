@@ -1,10 +1,13 @@
-// Byte-level BPE, GPT-2's scheme: a text is split into pieces (split.go), and the bytes of each
+// Byte-level BPE, GPT-2's scheme: a text is split into pieces (gpt2.go), and the bytes of each
 // piece are merged into tokens (bpe.go). The bytes of the tokens, joined, are the text, without the
 // bytes that the vocabulary has no token for.
 
 package tokenizer
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // byteLevel is a byte-level BPE vocabulary. It is a model; for texts that no normalizer changes and
 // that only GPT-2's pattern splits, it is splitter and model in one.
@@ -54,8 +57,8 @@ func (s *byteLevel) tokenize(e *encoded, p passage) error {
 	return nil
 }
 
-// place appends the spans of the ids of a passage, those from index first on. A byte without a token
-// is within a span only if it stands between the bytes of one token.
+// place appends the spans of the ids of a passage, those from index first on. A byte without a
+// token is within a span only if it stands between the bytes of one token.
 func (s *byteLevel) place(e *encoded, first int, p passage) {
 	if !e.wantSpans {
 		return
@@ -137,11 +140,8 @@ func (s *byteLevel) appendLongPiece(ids []int, piece string) []int {
 
 // appendMerged is appendPiece with the parts in a linked list and the possible merges in a heap.
 func (s *byteLevel) appendMerged(ids []int, piece string) []int {
-	m := s.newMerging(len(piece), func(i int) uint32 { return s.byteID[piece[i]] })
-	m.all()
-	for i := 0; i < len(m.list); i = int(m.list[i].next) {
-		ids = append(ids, int(m.list[i].part))
-	}
+	s.many(len(piece), func(i int) uint32 { return s.byteID[piece[i]] },
+		func(token uint32, _, _ int) { ids = append(ids, int(token)) })
 	return ids
 }
 
@@ -188,4 +188,61 @@ func (s *byteLevel) tokenizer(added []addedToken, endOfText int) *Tokenizer {
 	}
 	t.add(added)
 	return t
+}
+
+// A byteAlphabet is the way in which GPT-2's files write bytes as printable runes (openai/gpt-2,
+// src/encoder.py, bytes_to_unicode): printable Latin-1 as itself, the others as U+0100 and
+// following.
+type byteAlphabet struct {
+	runes [256]rune
+	bytes [256 + 68]int16 // by rune; −1 if not in the alphabet
+}
+
+func newByteAlphabet() *byteAlphabet {
+	a := new(byteAlphabet)
+	for i := range a.bytes {
+		a.bytes[i] = -1
+	}
+	next := rune(256)
+	for b := range rune(256) {
+		r := b
+		if !('!' <= b && b <= '~' || '¡' <= b && b <= '¬' || '®' <= b) {
+			r = next
+			next++
+		}
+		a.runes[b] = r
+		a.bytes[r] = int16(b)
+	}
+	return a
+}
+
+// appendBytes appends the bytes of a token. A token with a rune outside the alphabet stands for
+// itself, as in Hugging Face's ByteLevel decoder.
+func (a *byteAlphabet) appendBytes(dst []byte, token string) []byte {
+	from := len(dst)
+	for _, r := range token {
+		if int(r) >= len(a.bytes) || a.bytes[r] < 0 {
+			return append(dst[:from], token...)
+		}
+		dst = append(dst, byte(a.bytes[r]))
+	}
+	return dst
+}
+
+// spell returns bytes in the byte alphabet.
+func (a *byteAlphabet) spell(bytes string) string {
+	var b strings.Builder
+	for i := range len(bytes) {
+		b.WriteRune(a.runes[bytes[i]])
+	}
+	return b.String()
+}
+
+// normalize implements the normalizer ByteLevel: it writes each byte in the byte alphabet.
+func (a *byteAlphabet) normalize(p passage, track bool) passage {
+	w := rewrite(p, track)
+	for i := range len(p.text) {
+		w.replace(i, i+1, string(a.runes[p.text[i]]))
+	}
+	return w.result()
 }

@@ -11,7 +11,7 @@ import (
 // charBPE implements BPE.
 type charBPE struct {
 	merges
-	ids            map[string]uint32
+	ids            idTable
 	ascii          [utf8.RuneSelf]uint32 // ids of characters without affixes, or none
 	prefix, suffix string                // of every part but a piece's first, and of its last part
 	unknown        uint32                // none if there is no such token
@@ -33,11 +33,7 @@ func (m *charBPE) setMerges(list [][3]uint32, ids int) {
 		m.merged[rank] = merge[2]
 	}
 	for c := range m.ascii {
-		id, ok := m.ids[string(rune(c))]
-		if !ok {
-			id = none
-		}
-		m.ascii[c] = id
+		m.ascii[c] = m.ids.id(string(rune(c)))
 	}
 }
 
@@ -103,11 +99,8 @@ func (m *charBPE) tokenize(e *encoded, p passage) error {
 func (m *charBPE) merge(e *encoded, p passage, s *symbols, from, to int) {
 	ids := s.ids[from:to]
 	if len(ids) > shortPiece {
-		g := m.newMerging(len(ids), func(i int) uint32 { return ids[i] })
-		g.all()
-		for i := 0; i < len(g.list); i = int(g.list[i].next) {
-			m.add(e, p, g.list[i].part, s.of(from+i, int(g.list[i].next)-i))
-		}
+		m.many(len(ids), func(i int) uint32 { return ids[i] },
+			func(token uint32, i, end int) { m.add(e, p, token, s.of(from+i, end-i)) })
 		return
 	}
 	var part, counts [shortPiece]uint32
@@ -221,11 +214,7 @@ func (m *charBPE) symbol(text string, i, size int) (id uint32, written string) {
 	if i+size == len(text) && m.suffix != "" {
 		written += m.suffix
 	}
-	id, ok := m.ids[written]
-	if !ok {
-		id = none
-	}
-	return id, written
+	return m.ids.id(written), written
 }
 
 // bytes adds a symbol for each byte of a character's written form, if all have one.

@@ -1,28 +1,39 @@
-// Package tokenizer turns text into the token ids of GPT-2 class models and back.
-//
-// [GPT2] is GPT-2's own vocabulary, embedded in 200 KB; [Load] reads the tokenizer files of a
-// checkpoint: tokenizer.json, vocab.json with merges.txt, vocab.txt or spiece.model (of Unigram or
-// BPE, also called tokenizer.model). [FromParts],
-// [FromBytes] and [Characters] take vocabularies from inside other files. [Tokenizer.Encode] then
-// returns ids, [Tokenizer.Decode] bytes, and [Tokenizer.Stream] text as ids arrive, never a part of
-// a rune:
+// Package tokenizer turns text into the token ids of GPT-2 class models and back:
 //
 //	tok := tokenizer.GPT2()
 //	ids, err := tok.Encode("Hello world")    // [15496 995]
 //	text, err := tok.Decode(ids)             // "Hello world"
 //
-// [Tokenizer.EncodeSpans] and [Tokenizer.DecodeSpans] also return the bytes of the text for each
-// id. A [Decoder] takes one id at a time, and an [Encoder] a text in parts; for byte-level BPE its
-// memory does not grow with the text. In byte-level BPE, but not in every kind of vocabulary, the
-// bytes of a text's tokens, joined, are the text: callers must not rely on it.
+// Its types in reading order, first what GPT-2 needs:
+//
+//   - [Tokenizer]: a vocabulary and the pipeline from text to ids and back; [GPT2] is GPT-2's own,
+//     which is embedded in 200 KB, and gpt2.go has its pattern
+//   - byteLevel: GPT-2's scheme, pieces of a text as bytes that are merged into tokens
+//   - merges (bpe.go): byte-pair encoding of one piece, and longPiece that of a very long one, by
+//     the spelling of tokens
+//   - [Encoder]: a text that arrives in parts; for byte-level BPE its memory does not grow with it
+//   - [Decoder]: one id at a time; [Tokenizer.Stream] never returns a part of a rune
+//   - vocabulary: tokens and merges as files have them. [Load] reads those of a checkpoint:
+//     tokenizer.json, vocab.json with merges.txt, vocab.txt or spiece.model (also tokenizer.model)
+//   - [Parts]: a vocabulary inside another file; so are those of [FromBytes] and [Characters]
+//
+// Then what other models need, as Hugging Face's tokenizers library has it:
+//
+//   - passage: a part of a text that knows its origin, and the bound on what rules make of it
+//   - addedTokens, normalizer, splitter, decodeStep: the stages of the pipeline. internal/regex has
+//     their patterns, properties.go what characters are
+//   - model: charBPE, wordPiece, unigram and wordLevel, which make ids of a part of a text
+//   - tokenizerFile: tokenizer.json, whose stages are in jsonparts.go and models in jsonmodel.go
+//   - pieceFile: spiece.model, with sentencepiece's own rules
 //
 // # The pipeline
 //
 // A text passes through these stages: added tokens are found in it; normalizers rewrite the parts
 // between them; more added tokens are found in the normalized parts; splitters divide the rest; and
 // a model makes ids of each part. Ids pass back through the steps of a decoder.
-// [Tokenizer.EncodeSpans] returns the bytes of the original text for each id, whatever the
-// normalizers did.
+// [Tokenizer.EncodeSpans] and [Tokenizer.DecodeSpans] also return the bytes of the original text
+// for each id, whatever the normalizers did. In byte-level BPE, but not in every kind of
+// vocabulary, the bytes of a text's tokens, joined, are the text: callers must not rely on it.
 //
 // Ids are those of Hugging Face's tokenizers 0.23.2 and, for spiece.model, those of sentencepiece
 // itself. Bytes that are not valid UTF-8 are single characters that no table knows: unknown ones,
@@ -40,19 +51,19 @@
 // WithSpecial. An unknown id is an error.
 //
 // Some vocabularies of byte-level BPE have no token for some bytes: those that were trained without
-// an initial alphabet lack what the training text did not have. As in Hugging Face's library, Encode
-// drops such bytes after the text is divided into pieces and before anything is merged, or gives the
-// token that the file names for unknown text. [Tokenizer.Missing] lists them. Texts without such
-// bytes are not affected; of others the rest comes back. Spans are still of the original text.
+// an initial alphabet lack what the training text did not have. As in Hugging Face's library,
+// Encode drops such bytes after the text is divided into pieces and before anything is merged, or
+// gives the token that the file names for unknown text. [Tokenizer.Missing] lists them. Texts
+// without such bytes are not affected; of others the rest comes back. Spans are still of the
+// original text.
 //
 // What the rules of a file may make of a text is bounded: all its normalizers, splitters and
 // decoders together may lengthen it by 32 times its bytes and 64 KiB, and more is an error of that
 // text. The rules of Unicode make at most 11 bytes of one.
 //
-// The time is O(n log n) for any
-// text: a megabyte of one letter takes 0.15 s. Besides the text and its ids, a long word takes no
-// memory with byte-level BPE, WordPiece and Unigram, and 5 to 10 bytes for each character with
-// other BPE.
+// The time is O(n log n) for any text: a megabyte of one letter takes 0.15 s. Besides the text and
+// its ids, a long word takes no memory with byte-level BPE, WordPiece and Unigram, and 5 to 10
+// bytes for each character with other BPE.
 //
 // # tiktoken-go
 //

@@ -150,6 +150,7 @@ func jumble(random *rand.Rand, size int) string {
 }
 
 func TestEncoderIsEncode(t *testing.T) {
+	cases.NotShort(t)
 	added := func(top, _ map[string]any) {
 		top["added_tokens"] = []any{
 			map[string]any{"id": 300, "content": "<x>", "special": false},
@@ -213,6 +214,7 @@ func FuzzEncoder(f *testing.F) {
 // TestEncoderMemory encodes texts of one piece, for which Encode takes 100 bytes for each of the
 // text, and of many. What is certain on the way is nearly all.
 func TestEncoderMemory(t *testing.T) {
+	cases.NotShort(t)
 	size := cases.Of(1<<20, 300<<20)
 	encode(t, GPT2(), strings.Repeat("a", 2*waitFor)) // what is made once
 	for _, unit := range []string{"a", " ", "abracadabra", "0123456789", "=-", "a b"} {

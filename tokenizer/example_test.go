@@ -7,7 +7,7 @@ import (
 	"picogpt/tokenizer"
 )
 
-func ExampleTokenizer_Encode() {
+func ExampleTokenizer() {
 	tok := tokenizer.GPT2()
 	ids, err := tok.Encode("Hello world<|endoftext|>")
 	fmt.Println(ids, err)

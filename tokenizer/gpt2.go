@@ -1,10 +1,13 @@
-// GPT-2's own vocabulary, embedded.
+// GPT-2's own vocabulary, which is embedded, and its pattern, which splits a text into pieces: by
+// hand, in one pass without backtracking.
 
 package tokenizer
 
 import (
 	"runtime"
+	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"picogpt/tokenizer/r50k"
 )
@@ -57,6 +60,90 @@ func fromTable(table string) *Tokenizer {
 	endOfText := 256 + merges
 	text = append(text, EndOfTextToken...)
 	s.text, s.start = string(text), append(start, uint32(len(text)))
-	added := []addedToken{{text: EndOfTextToken, id: endOfText, special: true, asked: true}}
-	return s.tokenizer(added, endOfText)
+	return s.tokenizer([]addedToken{specialToken(EndOfTextToken, endOfText)}, endOfText)
+}
+
+// gpt2Pattern is the pattern that pieceLen implements (openai/gpt-2, src/encoder.py). Merges never
+// cross the border of two pieces.
+const gpt2Pattern = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
+
+// gpt2PatternShort is the same pattern in tiktoken's form.
+const gpt2PatternShort = `'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
+
+// A class is one of the sets of characters that the pattern distinguishes.
+type class uint8
+
+const (
+	symbol class = iota // [^\s\p{L}\p{N}], and any byte that is no part of valid UTF-8
+	letter              // \p{L}
+	number              // \p{N}
+	space               // \s
+)
+
+// classify returns the class of the first rune of s, which is not empty, and its length in bytes.
+func classify(s string) (class, int) {
+	if c := s[0]; c < utf8.RuneSelf {
+		switch {
+		case 'a' <= c|0x20 && c|0x20 <= 'z':
+			return letter, 1
+		case '0' <= c && c <= '9':
+			return number, 1
+		case c == ' ' || '\t' <= c && c <= '\r':
+			return space, 1
+		}
+		return symbol, 1
+	}
+	_, is, size := propertyTable().next(s)
+	return class(is >> classBits), size
+}
+
+// pieceLen returns the length of the first piece of s, which is not empty. It tries the pattern's
+// alternatives in order. After a run of white space it reads at most one rune of it again, so that
+// a whole text takes linear time.
+func pieceLen(s string) int {
+	if s[0] == '\'' {
+		if n := contractionLen(s); n > 0 {
+			return n
+		}
+	}
+	lead := 0 // the optional space before a word
+	if s[0] == ' ' && len(s) > 1 {
+		lead = 1
+	}
+	if kind, size := classify(s[lead:]); kind != space {
+		end := lead + size
+		for end < len(s) {
+			next, size := classify(s[end:])
+			if next != kind {
+				break
+			}
+			end += size
+		}
+		return end
+	}
+	// White space: all of it at the end of the text; otherwise all except the last rune, with which
+	// a word may begin; but at least one rune.
+	end, last := 0, 0
+	for end < len(s) {
+		kind, size := classify(s[end:])
+		if kind != space {
+			if last > 0 {
+				return last
+			}
+			return end
+		}
+		last = end
+		end += size
+	}
+	return end
+}
+
+// contractionLen returns the length of the 's, 't, 're, 've, 'm, 'll or 'd at the start of s, or 0.
+func contractionLen(s string) int {
+	for _, ending := range [...]string{"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"} {
+		if strings.HasPrefix(s, ending) {
+			return len(ending)
+		}
+	}
+	return 0
 }

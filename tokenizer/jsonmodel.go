@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -96,17 +97,14 @@ func (f *modelFile) member(r *strictjson.Reader, key string) (err error) {
 const maxAffix = 64
 
 // models are the supported types of models.
-var models = []string{"BPE", "WordPiece", "Unigram", "WordLevel"}
+var models = []string{kindBPE, kindWordPiece, kindUnigram, kindWordLevel}
 
 // complete returns the vocabulary with everything that could only be read after it.
 func (f *modelFile) complete(added *strictjson.Reader) (*vocabulary, error) {
 	if f.vocab == nil {
 		return nil, errors.New("no model.vocab")
 	}
-	f.kind = f.inferred()
-	switch f.kind {
-	case "BPE", "WordPiece", "WordLevel", "Unigram":
-	default:
+	if f.kind = f.inferred(); !slices.Contains(models, f.kind) {
 		return nil, fmt.Errorf("model: %s: not supported, want one of %s", quote.Plain(f.kind, 60),
 			strings.Join(models, ", "))
 	}
@@ -164,29 +162,19 @@ func (v *vocabulary) missing() (bytes []byte) {
 
 // build sets the tokenizer's model.
 func (f *modelFile) build(t *Tokenizer, v *vocabulary) error {
-	unknown, known := v.ids[f.unknown]
-	if !known {
-		unknown = none
-	}
-	switch f.kind {
-	case "BPE":
-		t.kind = kindBPE
+	var err error
+	switch unknown := v.ids.id(f.unknown); f.kind {
+	case kindBPE:
 		t.model = f.charBPE(v, unknown)
-	case "WordPiece":
-		t.kind = kindWordPiece
-		m, err := f.wordPiece(v, unknown)
-		t.model = m
-		return err
-	case "WordLevel":
-		t.kind = kindWordLevel
+	case kindWordPiece:
+		t.model, err = f.wordPiece(v, unknown)
+	case kindWordLevel:
 		t.model = &wordLevel{ids: v.ids, unknown: unknown}
-	case "Unigram":
-		t.kind = kindUnigram
-		m, err := f.unigram(v)
-		t.model = m
-		return err
+	case kindUnigram:
+		t.model, err = f.unigram(v)
 	}
-	return nil
+	t.kind = f.kind
+	return err
 }
 
 func (f *modelFile) charBPE(v *vocabulary, unknown uint32) model {
@@ -202,8 +190,8 @@ func (f *modelFile) charBPE(v *vocabulary, unknown uint32) model {
 func (f *modelFile) wordPiece(v *vocabulary, unknown uint32) (model, error) {
 	for id, text := range v.tokens {
 		if len(text) > maxPiece {
-			return nil, fmt.Errorf("model.vocab: token %d has %d bytes, want at most %d", id, len(text),
-				maxPiece)
+			return nil, fmt.Errorf("model.vocab: token %d has %d bytes, want at most %d", id,
+				len(text), maxPiece)
 		}
 	}
 	if f.prefix == "" {
@@ -215,23 +203,9 @@ func (f *modelFile) wordPiece(v *vocabulary, unknown uint32) (model, error) {
 	return newWordPiece(v, f.prefix, unknown, f.longest), nil
 }
 
-// newWordPiece returns a WordPiece model of a vocabulary. A token with the prefix of continued
-// words can also begin a word, if the text has that prefix.
-func newWordPiece(v *vocabulary, prefix string, unknown uint32, longest int) *wordPiece {
-	begins, continues := make([]treeText, 0, len(v.ids)), make([]treeText, 0, len(v.ids))
-	for text, id := range v.ids {
-		begins = append(begins, treeText{text, id})
-		if rest, ok := strings.CutPrefix(text, prefix); ok && rest != "" {
-			continues = append(continues, treeText{rest, id})
-		}
-	}
-	return &wordPiece{begins: newPrefixTree(begins), continues: newPrefixTree(continues),
-		unknown: unknown, longest: longest}
-}
-
 func (f *modelFile) unigram(v *vocabulary) (model, error) {
 	m := &unigram{scores: v.scores, ids: v.ids, unknown: none,
-		unscored: worst(v.scores) - unknownPenalty}
+		unscored: slices.Min(v.scores) - unknownPenalty}
 	if f.hasID {
 		if m.unknown = uint32(f.unknownID); f.unknownID >= len(v.scores) {
 			return nil, fmt.Errorf("model.unk_id: %d, want less than the %d pieces", f.unknownID,
@@ -249,19 +223,11 @@ func (f *modelFile) unigram(v *vocabulary) (model, error) {
 	return m, nil
 }
 
-// id returns the id of a token, or none.
-func (v *vocabulary) id(token string) uint32 {
-	if id, ok := v.ids[token]; ok {
-		return id
-	}
-	return none
-}
-
 // byteTokens returns the ids of the tokens that stand for single bytes.
 func (v *vocabulary) byteTokens() *[256]uint32 {
 	ids := new([256]uint32)
 	for b := range ids {
-		ids[b] = v.id(fmt.Sprintf("<0x%02X>", b))
+		ids[b] = v.ids.id(fmt.Sprintf("<0x%02X>", b))
 	}
 	return ids
 }

@@ -15,194 +15,130 @@ import (
 	"picogpt/internal/strictjson"
 )
 
-// unknownType returns the error for an unknown component.
-func unknownType(c *component, known ...string) error {
-	return fmt.Errorf("%s: not supported, want %s", quote.Plain(c.kind, 60),
+// readParts reads a member of the file as its steps, each with make.
+func readParts[T any](
+	parts map[string]*strictjson.Reader, member string, make func(*component) T,
+) (list []T, err error) {
+	steps, err := readSteps(parts[member])
+	for i := 0; i < len(steps) && err == nil; i++ {
+		list = append(list, make(&steps[i]))
+		err = steps[i].err
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", member, err)
+	}
+	return list, nil
+}
+
+// unknown refuses a component of an unknown type.
+func (c *component) unknown(known ...string) {
+	c.err = fmt.Errorf("%s: not supported, want %s", quote.Plain(c.kind, 60),
 		strings.Join(known, ", "))
 }
 
-// readNormalizers reads the member normalizer.
-func readNormalizers(value *strictjson.Reader) (list []normalizer, err error) {
-	steps, err := readSteps(value)
-	for _, step := range steps {
-		var n normalizer
-		if err == nil {
-			n, err = newNormalizer(&step)
-		}
-		list = append(list, n)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("normalizer: %w", err)
-	}
-	return list, nil
-}
-
-func newNormalizer(c *component) (normalizer, error) {
+func (c *component) normalizer() normalizer {
 	switch c.kind {
 	case "NFC":
-		return form{norm.NFC}, nil
+		return form{norm.NFC}
 	case "NFD":
-		return form{norm.NFD}, nil
+		return form{norm.NFD}
 	case "NFKC":
-		return form{norm.NFKC}, nil
+		return form{norm.NFKC}
 	case "NFKD":
-		return form{norm.NFKD}, nil
+		return form{norm.NFKD}
 	case "Lowercase":
-		return lowercase{}, nil
+		return lowercase{}
 	case "StripAccents":
-		return dropping{isAccent}, nil
+		return dropping{isAccent}
 	case "Nmt":
-		return nmt{}, nil
+		return nmt{}
 	case "ByteLevel":
-		return newByteAlphabet(), nil
+		return newByteAlphabet()
 	case "Strip":
-		s := strip{true, true}
-		err := c.bool("strip_left", &s.left)
-		if err == nil {
-			err = c.bool("strip_right", &s.right)
-		}
-		return s, err
+		return strip{c.bool("strip_left", true), c.bool("strip_right", true)}
 	case "Prepend":
-		text := ""
-		err := c.text("prepend", &text)
-		return prepend(text), err
+		return prepend(c.text("prepend", ""))
 	case "Replace":
-		r := replacing{}
-		err := c.text("content", &r.with)
-		if err == nil {
-			r.pattern, err = c.pattern()
-		}
-		return r, err
+		return replacing{with: c.text("content", ""), pattern: c.pattern()}
 	case "Precompiled":
-		text := ""
-		if err := c.text("precompiled_charsmap", &text); err != nil || text == "" {
-			return strip{}, err // which changes nothing
+		text := c.text("precompiled_charsmap", "")
+		if text == "" {
+			return strip{} // which changes nothing
 		}
 		rules, err := base64.StdEncoding.DecodeString(text)
-		if err != nil {
-			return nil, c.failed("precompiled_charsmap", err)
-		}
-		m, err := newCharsmap(rules)
-		return clusterRules{m}, c.failed("precompiled_charsmap", err)
-	case "BertNormalizer":
-		return newBertNormalizer(c)
-	}
-	return nil, unknownType(c, "NFC", "NFD", "NFKC", "NFKD", "Lowercase", "Strip", "StripAccents",
-		"Replace", "Prepend", "Nmt", "Precompiled", "BertNormalizer", "ByteLevel", "Sequence")
-}
-
-func newBertNormalizer(c *component) (normalizer, error) {
-	b := bertNormalizer{clean: true, chinese: true, lower: true}
-	for _, option := range []struct {
-		name string
-		to   *bool
-	}{{"clean_text", &b.clean}, {"handle_chinese_chars", &b.chinese}, {"lowercase", &b.lower}} {
-		if err := c.bool(option.name, option.to); err != nil {
-			return nil, err
-		}
-	}
-	b.accents = b.lower
-	return b, c.bool("strip_accents", &b.accents)
-}
-
-// readSplitters reads the member pre_tokenizer.
-func readSplitters(value *strictjson.Reader) (list []splitter, err error) {
-	steps, err := readSteps(value)
-	for _, step := range steps {
-		var s splitter
+		m := &charsmap{}
 		if err == nil {
-			s, err = newSplitter(&step)
+			m, err = newCharsmap(rules)
 		}
-		list = append(list, s)
+		c.fail("precompiled_charsmap", err)
+		return clusterRules{m}
+	case "BertNormalizer":
+		b := bertNormalizer{clean: c.bool("clean_text", true),
+			chinese: c.bool("handle_chinese_chars", true), lower: c.bool("lowercase", true)}
+		b.accents = c.bool("strip_accents", b.lower)
+		return b
 	}
-	if err != nil {
-		return nil, fmt.Errorf("pre_tokenizer: %w", err)
-	}
-	return list, nil
+	c.unknown("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "Strip", "StripAccents", "Replace",
+		"Prepend", "Nmt", "Precompiled", "BertNormalizer", "ByteLevel", "Sequence")
+	return nil
 }
 
-func newSplitter(c *component) (splitter, error) {
+func (c *component) splitter() splitter {
 	switch c.kind {
 	case "ByteLevel":
-		prefixed, regex := false, true
-		err := c.bool("add_prefix_space", &prefixed)
-		if err == nil {
-			err = c.bool("use_regex", &regex)
-		}
-		return levelSplitter{splitting{whole: !regex, prefixSpace: prefixed}, newByteAlphabet()}, err
+		return levelSplitter{splitting{prefixSpace: c.bool("add_prefix_space", false),
+			whole: !c.bool("use_regex", true)}, newByteAlphabet()}
 	case "Digits":
-		alone := false
-		err := c.bool("individual_digits", &alone)
 		s := patternSplitter{pattern: single(isNumeric), behavior: contiguous}
-		if alone {
+		if c.bool("individual_digits", false) {
 			s.behavior = isolated
 		}
-		return s, err
+		return s
 	case "Punctuation":
-		behavior, err := c.behavior()
-		return patternSplitter{pattern: single(isBertPunctuation), behavior: behavior}, err
+		return patternSplitter{pattern: single(isBertPunctuation), behavior: c.behavior()}
 	case "Split":
-		p, err := c.pattern()
-		s := patternSplitter{pattern: p}
-		if err == nil {
-			s.behavior, err = c.behavior()
-		}
-		if err == nil {
-			err = c.bool("invert", &s.invert)
-		}
-		return s, err
+		return patternSplitter{c.pattern(), c.behavior(), c.bool("invert", false)}
 	case "CharDelimiterSplit":
-		text := ""
-		err := c.character("delimiter", &text)
-		return patternSplitter{pattern: literal(text), behavior: removed}, err
+		return patternSplitter{pattern: literal(c.character("delimiter", "")), behavior: removed}
 	case "Whitespace":
-		return words{joined: isAddedWord}, nil
+		return words{joined: isAddedWord}
 	case "WhitespaceSplit":
-		return words{}, nil
+		return words{}
 	case "BertPreTokenizer":
-		return words{single: isBertPunctuation}, nil
+		return words{single: isBertPunctuation}
 	case "Metaspace":
-		return newMetaspace(c)
+		return c.metaspace()
 	}
-	return nil, unknownType(c, "ByteLevel", "Split", "Digits", "Punctuation", "Whitespace",
-		"WhitespaceSplit", "CharDelimiterSplit", "BertPreTokenizer", "Metaspace", "Sequence")
+	c.unknown("ByteLevel", "Split", "Digits", "Punctuation", "Whitespace", "WhitespaceSplit",
+		"CharDelimiterSplit", "BertPreTokenizer", "Metaspace", "Sequence")
+	return nil
 }
 
-// behavior reads the member behavior.
-func (c *component) behavior() (behavior, error) {
-	name := ""
-	if err := c.text("behavior", &name); err != nil {
-		return 0, err
+// behavior reads the member behavior, which is Isolated if it is empty.
+func (c *component) behavior() behavior {
+	name := c.text("behavior", "")
+	i := slices.Index(behaviors, name)
+	if i < 0 && name != "" {
+		c.fail("behavior", fmt.Errorf("behavior %q: not supported, want one of %q", name,
+			behaviors))
 	}
-	b, err := behaviorOf(name)
-	return b, c.failed("behavior", err)
+	return behavior(max(i, 0))
 }
 
-// newMetaspace reads a Metaspace, which may be a pre-tokenizer or a decoder.
-func newMetaspace(c *component) (metaspace, error) {
-	m := metaspace{mark: "▁", cut: true}
-	if err := c.character("replacement", &m.mark); err != nil {
-		return m, err
-	}
-	if err := c.bool("split", &m.cut); err != nil {
-		return m, err
-	}
-	prefixed, scheme := true, "always"
-	if err := c.bool("add_prefix_space", &prefixed); err != nil {
-		return m, err
-	}
-	if !prefixed {
+// metaspace reads a Metaspace, which may be a pre-tokenizer or a decoder.
+func (c *component) metaspace() metaspace {
+	m := metaspace{mark: c.character("replacement", "▁"), cut: c.bool("split", true)}
+	scheme := "always"
+	if !c.bool("add_prefix_space", true) {
 		scheme = "never"
 	}
-	if err := c.text("prepend_scheme", &scheme); err != nil {
-		return m, err
-	}
+	scheme = c.text("prepend_scheme", scheme)
 	at := slices.Index([]string{"always", "first", "never"}, scheme)
 	if m.scheme = prepending(at); at < 0 {
-		return m, c.failed("prepend_scheme", fmt.Errorf("%s: not supported, "+
-			"want always, first or never", quote.Short(scheme, 60)))
+		c.fail("prepend_scheme", fmt.Errorf("%s: not supported, want always, first or never",
+			quote.Short(scheme, 60)))
 	}
-	return m, nil
+	return m
 }
 
 // checkPostProcessor refuses a post-processor unless it is known only to add tokens that a caller
@@ -216,7 +152,8 @@ func checkPostProcessor(value *strictjson.Reader) error {
 		"Sequence"}
 	for _, step := range c.flat(nil) {
 		if !slices.Contains(known, step.kind) {
-			return fmt.Errorf("post_processor: %w", unknownType(&step, known...))
+			step.unknown(known...)
+			return fmt.Errorf("post_processor: %w", step.err)
 		}
 	}
 	return nil
@@ -234,9 +171,9 @@ func newDecoder(list []component, given bool) (steps []decodeStep, err error) {
 			fused = true
 			continue
 		}
-		step, err := newDecodeStep(&part)
-		if err != nil {
-			return nil, fmt.Errorf("decoder: %w", err)
+		step := part.decodeStep()
+		if part.err != nil {
+			return nil, fmt.Errorf("decoder: %w", part.err)
 		}
 		if each, ok := step.(tokenStep); ok && fused {
 			step = each.fused()
@@ -247,49 +184,29 @@ func newDecoder(list []component, given bool) (steps []decodeStep, err error) {
 	return steps, nil
 }
 
-func newDecodeStep(c *component) (decodeStep, error) {
+func (c *component) decodeStep() decodeStep {
 	switch c.kind {
 	case "Strip":
-		text, start, stop := " ", 0, 0
-		err := c.character("content", &text)
-		if err == nil {
-			err = c.natural("start", &start)
-		}
-		if err == nil {
-			err = c.natural("stop", &stop)
-		}
-		start, stop = min(start, maxAddedLen), min(stop, maxAddedLen)
-		return stripTokens{text, start, stop}, err
+		return stripTokens{c.character("content", " "), min(c.natural("start"), maxAddedLen),
+			min(c.natural("stop"), maxAddedLen)}
 	case "Replace":
-		with := ""
-		err := c.text("content", &with)
-		var p pattern
-		if err == nil {
-			p, err = c.pattern()
-		}
-		return replaceTokens{p, with}, err
+		return replaceTokens{with: c.text("content", ""), pattern: c.pattern()}
 	case "ByteLevel":
 		alphabet := newByteAlphabet()
 		return eachToken(func(text string, _ bool) string {
 			return string(alphabet.appendBytes(nil, text))
-		}), nil
+		})
 	case "WordPiece":
-		prefix, cleanup := "##", true
-		err := c.text("prefix", &prefix)
-		if err == nil {
-			err = c.bool("cleanup", &cleanup)
-		}
-		return wordPieces(prefix, cleanup), err
+		return wordPieces(c.text("prefix", "##"), c.bool("cleanup", true))
 	case "Metaspace":
-		m, err := newMetaspace(c)
-		return metaspaces(m.mark, m.scheme), err
+		m := c.metaspace()
+		return metaspaces(m.mark, m.scheme)
 	case "ByteFallback":
-		return eachToken(byteTokens), nil
+		return eachToken(byteTokens)
 	case "BPEDecoder":
-		text := "</w>"
-		err := c.text("suffix", &text)
-		return suffixes(text), err
+		return suffixes(c.text("suffix", "</w>"))
 	}
-	return nil, unknownType(c, "ByteLevel", "WordPiece", "Metaspace", "ByteFallback", "BPEDecoder",
-		"Replace", "Strip", "Fuse", "Sequence")
+	c.unknown("ByteLevel", "WordPiece", "Metaspace", "ByteFallback", "BPEDecoder", "Replace",
+		"Strip", "Fuse", "Sequence")
+	return nil
 }

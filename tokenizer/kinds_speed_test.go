@@ -76,6 +76,7 @@ func speedKinds(t testing.TB) map[string]*Tokenizer {
 
 // TestALotOfAnyKind is the guard against quadratic time: of a megabyte with -tags long.
 func TestALotOfAnyKind(t *testing.T) {
+	cases.NotShort(t)
 	toks := kinds(t)
 	for name, tok := range speedKinds(t) {
 		toks[name] = tok

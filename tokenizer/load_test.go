@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/internal/folder"
 )
 
@@ -116,6 +117,7 @@ func TestMergeOrderDecides(t *testing.T) {
 // TestRandomVocabularies compares with BPE on strings, for merges in any order, so that late ones
 // make the parts of early ones.
 func TestRandomVocabularies(t *testing.T) {
+	cases.NotShort(t)
 	random := rand.New(rand.NewPCG(5, 6))
 	for range 100 {
 		tokens := []string{"a", "b", "c", "d"}

@@ -196,7 +196,7 @@ func FuzzVocabText(f *testing.F) {
 		if v.addNamed([]string{"[UNK]", "[CLS]"}) != nil {
 			return
 		}
-		usable(t, newBert(v, bertNormalizer{true, true, true, true}, v.id("[UNK]")), nil, text)
+		usable(t, newBert(v, bertNormalizer{true, true, true, true}, v.ids.id("[UNK]")), nil, text)
 	})
 }
 

@@ -49,6 +49,7 @@ func TestLongWordsHaveTheIDsOfTheMerges(t *testing.T) {
 
 // TestLongWordsTryFewTokens: of a run of - GPT-2 has 30 tokens, of which 15 were tried for each byte.
 func TestLongWordsTryFewTokens(t *testing.T) {
+	cases.NotShort(t)
 	l := levelOf(GPT2())
 	l.long.prepare(l.spellBytes)
 	words := longWords(rand.New(rand.NewPCG(13, 14)), 1<<16)
@@ -79,6 +80,7 @@ func allocated(f func()) uint64 {
 // that for the outgrown slices of ids, a few bytes for each byte of the word, and 3 MiB if the
 // collector has taken the scratch memory. Merging the whole word took 75 more for each byte.
 func TestLongWordsTakeLittleMemory(t *testing.T) {
+	cases.NotShort(t)
 	const n = 1 << 18
 	tok := GPT2()
 	words := longWords(rand.New(rand.NewPCG(11, 12)), n)
@@ -96,6 +98,7 @@ func TestLongWordsTakeLittleMemory(t *testing.T) {
 
 // TestAnEncoderWhoseIDsAreTaken hands on all ids of a text on the way, and holds little of it.
 func TestAnEncoderWhoseIDsAreTaken(t *testing.T) {
+	cases.NotShort(t)
 	tok := GPT2()
 	words := longWords(rand.New(rand.NewPCG(13, 14)), 3*waitFor)
 	for _, name := range cases.Keys(words, 5, 1) {
@@ -125,6 +128,7 @@ func TestAnEncoderWhoseIDsAreTaken(t *testing.T) {
 // twin that merges all of a word at once: other programs' kinds with their affixes and bytes, and
 // random merges, some of which give a token in several ways.
 func TestLongWordsOfCharactersHaveTheIDsOfTheMerges(t *testing.T) {
+	cases.NotShort(t)
 	random, long := rand.New(rand.NewPCG(15, 16)), 0
 	same := func(name string, tok, twin *Tokenizer, words map[string]string) {
 		t.Helper()
@@ -215,6 +219,7 @@ func randomCharBPE(t testing.TB, random *rand.Rand) *Tokenizer {
 // TestLongWordsOfPiecesHaveTheIDsOfTheWhole compares Unigram's search, which emits certain pieces
 // early, with a search of the whole word.
 func TestLongWordsOfPiecesHaveTheIDsOfTheWhole(t *testing.T) {
+	cases.NotShort(t)
 	random, cuts := rand.New(rand.NewPCG(19, 20)), 0
 	toks, twins := kinds(t), kinds(t)
 	for name, tok := range toks {

@@ -33,7 +33,7 @@ var tiktokenGo = sync.OnceValue(func() *tiktoken.Tiktoken {
 // by, do not have.
 func newer(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool {
-		kind := classOf(r)
+		kind, _ := classify(string(r))
 		return (kind == letter) != unicode.IsLetter(r) || (kind == number) != unicode.IsNumber(r)
 	})
 }

@@ -1,13 +1,17 @@
-// Vocabularies that other files hold: a GGUF file, llm.c's gpt2_tokenizer.bin, nanoGPT's meta.pkl.
+// Vocabularies of other files (a GGUF file, llm.c's gpt2_tokenizer.bin, nanoGPT's meta.pkl), and
+// the files that other programs read.
 
 package tokenizer
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"picogpt/internal/folder"
 	"picogpt/internal/quote"
 )
 
@@ -67,12 +71,7 @@ func FromParts(p Parts) (*Tokenizer, error) {
 		}
 	}
 	for i, merge := range p.Merges {
-		left, right, ok := strings.Cut(merge, " ")
-		if !ok || strings.Contains(right, " ") {
-			return nil, fmt.Errorf("merges[%d]: %s, want two tokens with a space between", i,
-				quote.Short(merge, 60))
-		}
-		if err := v.addMerge(left, right); err != nil {
+		if err := v.addPair(merge); err != nil {
 			return nil, fmt.Errorf("merges[%d]: %w", i, err)
 		}
 	}
@@ -138,22 +137,6 @@ func (t *Tokenizer) Parts() (p Parts, ok bool) {
 	return p, true
 }
 
-// spell returns bytes in the byte alphabet.
-func (a *byteAlphabet) spell(bytes string) string {
-	var b strings.Builder
-	for i := range len(bytes) {
-		b.WriteRune(a.runes[bytes[i]])
-	}
-	return b.String()
-}
-
-// inOrder returns the pairs in the order of their ranks.
-func (p *pairTable) inOrder() []pairSlot {
-	used := slices.DeleteFunc(slices.Clone(p.slots), func(s pairSlot) bool { return s.next == 0 })
-	slices.SortFunc(used, func(a, b pairSlot) int { return int(a.next) - int(b.next) })
-	return used
-}
-
 // FromBytes returns the tokenizer of a list of the bytes of each id, which llm.c's
 // gpt2_tokenizer.bin holds. Such files have no merges: if the tokens are GPT-2's own, FromBytes
 // returns [GPT2], which has them; any other vocabulary turns only ids into text, and Encode returns
@@ -168,19 +151,18 @@ func FromBytes(list [][]byte, endOfText int) (*Tokenizer, error) {
 	case endOfText < -1 || endOfText >= len(list):
 		return nil, fmt.Errorf("end-of-text id %d: want one of the %d tokens", endOfText, len(list))
 	}
-	table := &tokens{start: make([]uint32, 1, len(list)+1)}
-	var text strings.Builder
+	texts, length := make([]string, len(list)), 0
 	for id, token := range list {
-		if text.Len()+len(token) > maxFileSize {
+		if length+len(token) > maxFileSize {
 			return nil, fmt.Errorf("tokens: more than %d bytes, want at most that", maxFileSize)
 		}
 		if id == endOfText && len(token) == 0 {
 			token = []byte(EndOfTextToken)
 		}
-		text.Write(token)
-		table.start = append(table.start, uint32(text.Len()))
+		texts[id] = string(token)
+		length += len(token)
 	}
-	table.text = text.String()
+	table := newTokens(texts)
 	if own := GPT2(); endOfText == own.endOfText && table.text == own.tokens.text &&
 		slices.Equal(table.start, own.tokens.start) {
 		return own, nil
@@ -188,10 +170,150 @@ func FromBytes(list [][]byte, endOfText int) (*Tokenizer, error) {
 	var added []addedToken
 	if endOfText >= 0 {
 		token, _ := table.token(endOfText)
-		added = []addedToken{{text: token, id: endOfText, special: true, asked: true}}
+		added = []addedToken{specialToken(token, endOfText)}
 	}
 	t := &Tokenizer{tokens: table, kind: kindOnlyBytes, model: onlyBytes{},
 		decoding: decoding{tokens: table}, start: -1, endOfText: endOfText}
 	t.add(added)
 	return t, nil
+}
+
+// Characters returns the tokenizer of a table of characters and their ids, stoi in nanoGPT's
+// meta.pkl. Encode returns an error that names the first character of a text that has no id. Keys
+// of several characters, such as <UNK> or whole words, are added tokens: found in a text as they
+// are written, the longest first. Characters returns an error if two keys have the same id.
+func Characters(stoi map[string]int) (*Tokenizer, error) {
+	if len(stoi) == 0 {
+		return nil, fmt.Errorf("stoi: no characters, want at least one")
+	}
+	v := &vocabulary{}
+	for _, text := range slices.Sorted(maps.Keys(stoi)) {
+		id := stoi[text]
+		switch {
+		case text == "" || !utf8.ValidString(text):
+			return nil, fmt.Errorf("stoi: %s, want one character or more", quote.Short(text, 60))
+		case id < 0 || id >= maxIDs:
+			return nil, fmt.Errorf("stoi: %s has id %d, want 0 to %d", quote.Short(text, 60), id,
+				maxIDs-1)
+		}
+		if err := v.set(id, text); err != nil {
+			return nil, fmt.Errorf("stoi: %w", err)
+		}
+	}
+	ids := make(map[string]uint32, len(stoi))
+	var longer []addedToken
+	for text, id := range stoi {
+		ids[text] = uint32(id)
+		if utf8.RuneCountInString(text) > 1 {
+			longer = append(longer, addedToken{text: text, id: id})
+		}
+	}
+	table := newTokens(v.tokens)
+	t := &Tokenizer{tokens: table, kind: kindCharacters,
+		splitters: []splitter{patternSplitter{pattern: everyCharacter{}}},
+		model:     &wordLevel{ids: ids, unknown: none},
+		decoding:  decoding{tokens: table}, start: -1, endOfText: -1}
+	t.add(longer)
+	return t, nil
+}
+
+// newTokens returns the table of tokens by id.
+func newTokens(list []string) *tokens {
+	t := &tokens{text: strings.Join(list, ""), start: make([]uint32, 1, len(list)+1)}
+	for _, token := range list {
+		t.start = append(t.start, t.start[len(t.start)-1]+uint32(len(token)))
+	}
+	return t
+}
+
+// Files returns the tokenizer files of a checkpoint by name, from which [Load] and Hugging Face's
+// library read the same tokenizer: vocab.json, merges.txt and tokenizer.json for a byte-level BPE
+// vocabulary that splits texts as GPT-2 does, and tokenizer.json for characters. For any other
+// vocabulary it returns an error: such a vocabulary was read from files, which can be copied.
+func (t *Tokenizer) Files() (map[string][]byte, error) {
+	if p, ok := t.Parts(); ok {
+		return p.files()
+	}
+	if m, ok := t.model.(*wordLevel); ok && t.kind == kindCharacters {
+		return m.files(append(t.raw.all(), t.normal.all()...))
+	}
+	return nil, fmt.Errorf("only byte-level BPE and characters can be written: copy the files " +
+		"of this tokenizer")
+}
+
+// A jsonFile is a tokenizer.json.
+type jsonFile struct {
+	Version       string      `json:"version"`
+	Truncation    any         `json:"truncation"`
+	Padding       any         `json:"padding"`
+	Added         []jsonAdded `json:"added_tokens"`
+	Normalizer    any         `json:"normalizer"`
+	PreTokenizer  any         `json:"pre_tokenizer"`
+	PostProcessor any         `json:"post_processor"`
+	Decoder       any         `json:"decoder"`
+	Model         any         `json:"model"`
+}
+
+type jsonAdded struct {
+	ID         int    `json:"id"`
+	Content    string `json:"content"`
+	SingleWord bool   `json:"single_word"`
+	LStrip     bool   `json:"lstrip"`
+	RStrip     bool   `json:"rstrip"`
+	Normalized bool   `json:"normalized"`
+	Special    bool   `json:"special"`
+}
+
+// files returns the files of a byte-level BPE vocabulary.
+func (p *Parts) files() (map[string][]byte, error) {
+	vocab := map[string]int{}
+	added := []jsonAdded{}
+	for id, text := range p.Tokens {
+		switch p.Kinds[id] {
+		case Unused:
+			continue
+		case Control, User:
+			added = append(added, jsonAdded{ID: id, Content: text, Special: p.Kinds[id] == Control})
+		}
+		vocab[text] = id
+	}
+	level := map[string]any{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true,
+		"use_regex": true}
+	whole, err := json.Marshal(jsonFile{
+		Version: "1.0", Added: added, PreTokenizer: level, PostProcessor: level, Decoder: level,
+		Model: map[string]any{"type": "BPE", "vocab": vocab, "merges": slices.Clone(p.Merges)},
+	})
+	if err != nil {
+		return nil, err
+	}
+	ids, err := json.Marshal(vocab)
+	merges := "#version: 0.2\n" + strings.Join(append(slices.Clone(p.Merges), ""), "\n")
+	return map[string][]byte{folder.Tokenizer: whole, folder.Vocab: ids,
+		folder.Merges: []byte(merges)}, err
+}
+
+// files returns the file of a vocabulary of characters. In Hugging Face's library a regular
+// expression that matches each of them splits a text into characters. Added tokens are in the
+// vocabulary, too: else that library gives them other ids.
+func (m *wordLevel) files(tokens []addedToken) (map[string][]byte, error) {
+	added := []jsonAdded{}
+	for _, t := range tokens {
+		added = append(added, jsonAdded{t.id, t.text, t.singleWord, t.leftStrip, t.rightStrip,
+			t.normalized, t.special})
+	}
+	unknown := "<unk>" // of which the vocabulary has none
+	for text, id := range m.ids {
+		if id == m.unknown {
+			unknown = text
+		}
+	}
+	slices.SortFunc(added, func(a, b jsonAdded) int { return a.ID - b.ID })
+	whole, err := json.Marshal(jsonFile{
+		Version: "1.0", Added: added,
+		PreTokenizer: map[string]any{"type": "Split", "behavior": "Isolated", "invert": false,
+			"pattern": map[string]any{"Regex": `[\s\S]`}},
+		Decoder: map[string]any{"type": "Fuse"},
+		Model:   map[string]any{"type": "WordLevel", "vocab": m.ids, "unk_token": unknown},
+	})
+	return map[string][]byte{folder.Tokenizer: whole}, err
 }

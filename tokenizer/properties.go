@@ -1,4 +1,5 @@
-// The properties of characters in Hugging Face's library.
+// The properties of characters: their class in GPT-2's pattern, and what Hugging Face's library
+// takes them for.
 
 package tokenizer
 
@@ -8,8 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// propertyRanges is written by internal/genproperties, which documents its layout. Package unicode
-// cannot be used: the parts of that library use the tables of Unicode 8.0 to 17.0.
+// propertyRanges is written by internal/gentables, which documents its layout. Package unicode's
+// tables cannot be used: they have Unicode 15.0, tiktoken's have 16.0, the parts of Hugging Face's
+// library 8.0 to 17.0, and ids must not change with the version of Go.
 //
 //go:embed properties.bin
 var propertyRanges string
@@ -26,7 +28,15 @@ const (
 	isBertDropped                          // removed by BertNormalizer's clean_text
 	isAccent                               // removed by StripAccents
 	isLater                                // newer than the library's normalization forms
+
+	classBits = iota // and above: the class in GPT-2's pattern
 )
+
+// numberAt returns number i of a table of little-endian numbers.
+func numberAt(table string, i int) uint32 {
+	b := table[4*i : 4*i+4]
+	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
+}
 
 // properties is a table with a page for every 256 code points; equal pages are stored once.
 type properties struct {
@@ -37,16 +47,12 @@ type properties struct {
 // propertyTable is built on the first call, in 0.3 ms.
 var propertyTable = sync.OnceValue(func() *properties {
 	t := new(properties)
-	entry := func(i int, at int) uint32 {
-		b := propertyRanges[8*i+at : 8*i+at+4]
-		return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
-	}
 	uniform := map[property]uint16{}
 	next, is := 0, property(0)
 	for page := range t.index {
 		from, to := page<<8, (page+1)<<8
 		begins := func() bool {
-			return next < len(propertyRanges)/8 && int(entry(next, 0)) < to
+			return next < len(propertyRanges)/8 && int(numberAt(propertyRanges, 2*next)) < to
 		}
 		if number, ok := uniform[is]; ok && !begins() {
 			t.index[page] = number
@@ -55,8 +61,8 @@ var propertyTable = sync.OnceValue(func() *properties {
 		changes := false
 		var list [256]property
 		for c := from; c < to; c++ {
-			if begins() && int(entry(next, 0)) == c {
-				is = property(entry(next, 4))
+			if begins() && int(numberAt(propertyRanges, 2*next)) == c {
+				is = property(numberAt(propertyRanges, 2*next+1))
 				next++
 				changes = changes || c > from
 			}

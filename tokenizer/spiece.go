@@ -5,15 +5,18 @@ package tokenizer
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
-	"picogpt/internal/folder"
-	"picogpt/internal/format/protobuf"
+	"github.com/rivo/uniseg"
+
+	"picogpt/internal/protobuf"
 	"picogpt/internal/quote"
 )
 
@@ -35,34 +38,22 @@ type sentencePiece struct {
 	kind  Kind // GGUF's numbers come from here
 }
 
-// loadPieces returns a function that returns the tokenizer of a spiece.model with that name. It also
-// reads do_lower_case of tokenizer_config.json.
-func loadPieces(name string) func(fsys fs.FS, texts []string) (*Tokenizer, error) {
-	return func(fsys fs.FS, texts []string) (*Tokenizer, error) {
-		t, v, err := parsePieces(texts[0])
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", folder.Path(fsys, name), err)
-		}
-		return t, t.finishPieces(fsys, v)
-	}
-}
-
-// finishPieces adds what other files say.
-func (t *Tokenizer) finishPieces(fsys fs.FS, v *vocabulary) error {
-	c, err := readConfig(fsys)
+// loadPieces loads a spiece.model, and of tokenizer_config.json do_lower_case.
+func loadPieces(fsys fs.FS, c *tokenizerConfig, names, texts []string) (*Tokenizer, error) {
+	t, v, err := parsePieces(texts[0])
 	if err != nil {
-		return err
+		return nil, inFile(fsys, names[0], err)
 	}
 	if c.flag("do_lower_case", false) {
 		t.normalizers = append([]normalizer{lowercase{}}, t.normalizers...)
 	}
-	if err := v.loadAdded(fsys, &c); err != nil {
-		return err
+	if err := v.loadAdded(fsys, c); err != nil {
+		return nil, err
 	}
 	t.tokens = newTokens(v.tokens)
 	t.decoding.tokens = t.tokens
 	t.finish(v)
-	return nil
+	return t, nil
 }
 
 // parsePieces returns the pipeline of a spiece.model, without added tokens, and its vocabulary.
@@ -73,7 +64,8 @@ func parsePieces(data string) (*Tokenizer, *vocabulary, error) {
 	}
 	switch {
 	case f.model != 1 && f.model != 2:
-		return nil, nil, fmt.Errorf("model_type %d: not supported, want 1 (Unigram) or 2 (BPE)", f.model)
+		return nil, nil, fmt.Errorf("model_type %d: not supported, want 1 (Unigram) or 2 (BPE)",
+			f.model)
 	case len(f.pieces) == 0:
 		return nil, nil, errors.New("no pieces")
 	}
@@ -87,9 +79,10 @@ func parsePieces(data string) (*Tokenizer, *vocabulary, error) {
 			return nil, nil, fmt.Errorf("piece %d: %w", id, err)
 		}
 	}
+	user := newPrefixTree(f.texts(User))
 	kind, m := kindUnigram, model(f.unigram(v))
 	if f.model == 2 {
-		b, err := f.bpe(v)
+		b, err := f.bpe(v, user)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -97,19 +90,12 @@ func parsePieces(data string) (*Tokenizer, *vocabulary, error) {
 	}
 	for id, p := range f.pieces {
 		if p.kind == Control || p.kind == Unknown {
-			if err := v.addToken(addedToken{text: p.text, id: id, special: true,
-				asked: true}); err != nil {
+			if err := v.addToken(specialToken(p.text, id)); err != nil {
 				return nil, nil, err
 			}
 		}
 	}
-	var user []treeText
-	for id, p := range f.pieces {
-		if p.kind == User {
-			user = append(user, treeText{p.text, uint32(id)})
-		}
-	}
-	rules := &pieceRules{user: newPrefixTree(user), prefix: f.prefix && !f.suffix,
+	rules := &pieceRules{user: user, prefix: f.prefix && !f.suffix,
 		suffix: f.prefix && f.suffix, tidy: f.tidy, escape: f.escape}
 	if len(f.rules) > 0 {
 		var err error
@@ -123,6 +109,16 @@ func parsePieces(data string) (*Tokenizer, *vocabulary, error) {
 	return t, v, nil
 }
 
+// texts returns the pieces of some kinds.
+func (f *pieceFile) texts(kinds ...Kind) (list []treeText) {
+	for id, p := range f.pieces {
+		if slices.Contains(kinds, p.kind) {
+			list = append(list, treeText{p.text, uint32(id)})
+		}
+	}
+	return list
+}
+
 // unigram returns a Unigram model of the pieces. User-defined pieces win over all others; control
 // and unused pieces do not occur in texts.
 func (f *pieceFile) unigram(v *vocabulary) *unigram {
@@ -134,44 +130,36 @@ func (f *pieceFile) unigram(v *vocabulary) *unigram {
 		}
 	}
 	m.unscored = float64(least - unknownPenalty)
-	var texts []treeText
 	for id, p := range f.pieces {
 		switch p.kind {
 		case Unknown:
 			m.unknown = uint32(id)
 		case User:
 			m.scores[id] = 0 // above the logarithm of any probability
-			fallthrough
-		case Normal:
-			texts = append(texts, treeText{p.text, uint32(id)})
 		}
 	}
-	m.pieces = newPrefixTree(texts)
+	m.pieces = newPrefixTree(f.texts(Normal, User))
 	if f.byteFallback {
 		m.byteID = v.byteTokens()
 	}
 	return m
 }
 
-// bpe returns a BPE model of the pieces. Any two neighbours whose text is a piece can be merged; the
-// piece of the greatest score is made first. User-defined pieces stay as they are; control, unused
-// and byte pieces do not occur in texts.
-func (f *pieceFile) bpe(v *vocabulary) (*charBPE, error) {
-	m := &charBPE{ids: map[string]uint32{}, unknown: none, fuse: true}
-	var user []treeText
+// bpe returns a BPE model of the pieces. Any two neighbours whose text is a piece can be merged;
+// the piece of the greatest score is made first. User-defined pieces stay as they are; control,
+// unused and byte pieces do not occur in texts.
+func (f *pieceFile) bpe(v *vocabulary, user *prefixTree) (*charBPE, error) {
+	m := &charBPE{ids: map[string]uint32{}, unknown: none, fuse: true, user: user}
 	var order []uint32 // pieces that merges may make
 	for id, p := range f.pieces {
 		switch p.kind {
 		case Unknown:
 			m.unknown = uint32(id)
-		case User:
-			user = append(user, treeText{p.text, uint32(id)})
 		case Normal:
 			m.ids[p.text] = uint32(id)
 			order = append(order, uint32(id))
 		}
 	}
-	m.user = newPrefixTree(user)
 	slices.SortStableFunc(order, func(a, b uint32) int {
 		return cmp.Compare(f.pieces[b].score, f.pieces[a].score)
 	})
@@ -195,7 +183,7 @@ func (f *pieceFile) bpe(v *vocabulary) (*charBPE, error) {
 	}
 	m.setMerges(nil, len(v.tokens))
 	m.merges = merges{newPairTable(len(pairs)), order}
-	for _, p := range pairs { // all that make one piece have one rank: the leftmost of them is first
+	for _, p := range pairs { // all that make one piece have one rank: the leftmost is first
 		m.pairs.set(p.left, p.right, p.rank)
 	}
 	if f.byteFallback {
@@ -233,8 +221,8 @@ func (f *pieceFile) decoder() []decodeStep {
 	return []decodeStep{pieceTokens{bytes, f.prefix || f.tidy, f.tidy}}
 }
 
-// pieceTokens turns pieces into text. It removes the space that was put before the text, or all that
-// are there if texts have none of their own.
+// pieceTokens turns pieces into text. It removes the space that was put before the text, or all
+// that are there if texts have none of their own.
 type pieceTokens struct {
 	bytes map[string]bool
 	strip bool
@@ -252,8 +240,6 @@ func (t pieceTokens) push(s *decodeState, text string) string {
 	}
 	return strings.ReplaceAll(text, "▁", " ")
 }
-
-func (pieceTokens) flush(*decodeState) string { return "" }
 
 // read reads the message ModelProto.
 func (f *pieceFile) read(data []byte) error {
@@ -321,4 +307,167 @@ func (f *pieceFile) normalizer(number int, n uint64, b []byte) error {
 		f.escape = n != 0
 	}
 	return nil
+}
+
+// A charsmap is a set of sentencepiece's normalization rules: texts and their replacements,
+// precompiled to a double-array trie (Aoe 1989, as Darts-clone stores it). A spiece.model has these
+// bytes, and a tokenizer.json has them in base64; the two readers apply them differently.
+type charsmap struct {
+	units []uint32 // of the trie
+	texts string   // the replacements, each ended by NUL
+}
+
+// newCharsmap reads rules: the length of the trie in bytes, the trie, the texts.
+func newCharsmap(rules []byte) (*charsmap, error) {
+	if len(rules) < 4 {
+		return nil, errors.New("rules of less than 4 bytes")
+	}
+	size, rest := int64(binary.LittleEndian.Uint32(rules)), rules[4:]
+	if size%4 != 0 || size == 0 || size > int64(len(rest)) {
+		return nil, fmt.Errorf("a trie of %d bytes in rules of %d", size, len(rules))
+	}
+	m := &charsmap{units: make([]uint32, size/4), texts: string(rest[size:])}
+	for i := range m.units {
+		m.units[i] = binary.LittleEndian.Uint32(rest[4*i:])
+	}
+	if !utf8.ValidString(m.texts) {
+		return nil, errors.New("texts that are not valid UTF-8")
+	}
+	return m, nil
+}
+
+// find returns the replacement of the shortest beginning of s that has a rule, or of the longest,
+// and the length of that beginning; 0 if there is none.
+func (m *charsmap) find(s string, longest bool) (text string, length int) {
+	offset := func(unit uint32) uint32 { return unit >> 10 << (unit & (1 << 9) >> 6) }
+	at := offset(m.units[0])
+	for i := range len(s) {
+		at ^= uint32(s[i])
+		if s[i] == 0 || int64(at) >= int64(len(m.units)) ||
+			m.units[at]&(1<<31|0xff) != uint32(s[i]) {
+			break
+		}
+		leaf := m.units[at]&(1<<8) != 0
+		at ^= offset(m.units[at])
+		if !leaf || int64(at) >= int64(len(m.units)) {
+			continue
+		}
+		if from := int64(m.units[at] & (1<<31 - 1)); from < int64(len(m.texts)) {
+			text, _, _ = strings.Cut(m.texts[from:], "\x00")
+			length = i + 1
+			if !longest {
+				break
+			}
+		}
+	}
+	return text, length
+}
+
+// clusterRules implements Precompiled, as in Hugging Face's library. If a rule matches the
+// beginning of a grapheme cluster of less than 6 bytes, its text replaces the whole cluster;
+// otherwise the rules apply to single characters.
+type clusterRules struct{ *charsmap }
+
+func (c clusterRules) normalize(p passage, track bool) passage {
+	w := rewrite(p, track)
+	state := -1
+	rest, at := p.text, 0
+	for rest != "" {
+		var cluster string
+		cluster, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
+		if len(cluster) < 6 {
+			if text, n := c.find(cluster, false); n > 0 {
+				w.replace(at, at+len(cluster), text)
+				at += len(cluster)
+				continue
+			}
+		}
+		for cluster != "" {
+			_, size := utf8.DecodeRuneInString(cluster)
+			if text, n := c.find(cluster[:size], false); n > 0 {
+				w.replace(at, at+size, text)
+			}
+			cluster = cluster[size:]
+			at += size
+		}
+	}
+	return w.result()
+}
+
+// pieceRules is sentencepiece's own normalizer: the longest rule at each position, then the rules
+// for spaces.
+type pieceRules struct {
+	rules  *charsmap   // nil if there are none
+	user   *prefixTree // pieces that no rule may change
+	prefix bool        // a space is put before the text
+	suffix bool        // a space is put after the text
+	tidy   bool        // remove spaces at the ends, and join others to one
+	escape bool        // spaces become ▁
+}
+
+// next returns the replacement of the beginning of s, and the length of that beginning.
+func (n *pieceRules) next(s string) (text string, length int) {
+	if _, length = n.user.longest(s); length > 0 {
+		return s[:length], length
+	}
+	if n.rules != nil {
+		if text, length = n.rules.find(s, true); length > 0 {
+			return text, length
+		}
+	}
+	r, size := utf8.DecodeRuneInString(s)
+	if r == utf8.RuneError && size == 1 {
+		return "\uFFFD", 1
+	}
+	return s[:size], size
+}
+
+func (n *pieceRules) normalize(p passage, track bool) passage {
+	at := 0
+	for n.tidy && at < len(p.text) {
+		text, size := n.next(p.text[at:])
+		if text != " " {
+			break
+		}
+		at += size
+	}
+	if at == len(p.text) {
+		return p.slice(at, at)
+	}
+	space := " "
+	if n.escape {
+		space = "▁"
+	}
+	w := rewrite(p, track)
+	w.replace(0, at, "")
+	if n.prefix {
+		w.replace(at, at, space)
+	}
+	afterSpace := n.tidy
+	for at < len(p.text) {
+		text, size := n.next(p.text[at:])
+		if afterSpace {
+			text = strings.TrimLeft(text, " ")
+		}
+		if text != "" {
+			afterSpace = n.tidy && strings.HasSuffix(text, " ")
+		}
+		if n.escape {
+			text = strings.ReplaceAll(text, " ", space)
+		}
+		if text != p.text[at:at+size] {
+			w.replace(at, at+size, text)
+		}
+		at += size
+	}
+	p = w.result()
+	for n.tidy && strings.HasSuffix(p.text, space) {
+		p = p.slice(0, len(p.text)-len(space))
+	}
+	if n.suffix {
+		w := rewrite(p, track)
+		w.replace(len(p.text), len(p.text), space)
+		p = w.result()
+	}
+	return p
 }

@@ -1,7 +1,5 @@
-// The Tokenizer: a vocabulary and the pipeline from text to ids. Its stages are in files of their
-// own: added.go finds added tokens; normalize.go and others rewrite a text; pretokenize.go splits
-// it; bytelevel.go, charbpe.go, wordpiece.go, unigram.go and wordlevel.go are models, which turn
-// the parts into ids; decoding.go turns ids back into text.
+// The Tokenizer: a vocabulary and the pipeline from text to ids and back, and what it has encoded
+// so far.
 
 package tokenizer
 
@@ -9,6 +7,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"picogpt/internal/quote"
 )
 
 // EndOfTextToken is the text of GPT-2's end-of-text token.
@@ -82,8 +83,8 @@ func (t *Tokenizer) OnUnknown(tell func(text string)) *Tokenizer {
 	return &told
 }
 
-// Unknown returns the id of the token for text that the vocabulary does not know, and whether it has
-// one.
+// Unknown returns the id of the token for text that the vocabulary does not know, and whether it
+// has one.
 func (t *Tokenizer) Unknown() (id int, ok bool) {
 	unknown := uint32(none)
 	switch m := t.model.(type) {
@@ -123,8 +124,8 @@ func (t *Tokenizer) Kind() string { return t.kind }
 // returned the tokenizer. The text may be any bytes: a byte that is no part of valid UTF-8 is split
 // off like a symbol, and keeps its value. A part of the text that the vocabulary has no token for
 // becomes its token for unknown text; is dropped if byte-level BPE has none ([Tokenizer.Missing]);
-// else the error names the byte. GPT2 has a token for every byte. For valid UTF-8 and GPT2 the ids are
-// those of OpenAI's tiktoken (r50k_base, encode_ordinary).
+// else the error names the byte. GPT2 has a token for every byte. For valid UTF-8 and GPT2 the ids
+// are those of OpenAI's tiktoken (r50k_base, encode_ordinary).
 func (t *Tokenizer) Encode(text string) ([]int, error) {
 	e := encoded{ids: make([]int, 0, len(text)/4+1)} // English has about 4.4 bytes a token
 	err := t.encode(&e, text)
@@ -169,7 +170,8 @@ func (t *Tokenizer) encode(e *encoded, text string) error {
 // stand there.
 func (t *Tokenizer) knowsNothing(text string, ids []int) bool {
 	id, ok := t.Unknown()
-	if !ok || len(ids) == 0 || slices.ContainsFunc(ids, func(other int) bool { return other != id }) {
+	differs := func(other int) bool { return other != id }
+	if !ok || len(ids) == 0 || slices.ContainsFunc(ids, differs) {
 		return false
 	}
 	own, err := t.tokens.token(id)
@@ -278,8 +280,8 @@ func (t *Tokenizer) Gaps() (ids []int) {
 }
 
 // Missing returns the bytes, in ascending order, that a vocabulary of byte-level BPE has no token
-// for, and the id that stands in texts for each: -1 if they are dropped. It returns nil for GPT2, and
-// for vocabularies of other kinds, whose unknown characters are no list.
+// for, and the id that stands in texts for each: -1 if they are dropped. It returns nil for GPT2,
+// and for vocabularies of other kinds, whose unknown characters are no list.
 func (t *Tokenizer) Missing() (bytes []byte, unknown int) {
 	if len(t.missing) == 0 {
 		return nil, -1
@@ -319,3 +321,96 @@ func (t *tokens) length(id int) int { return int(t.start[id+1] - t.start[id]) }
 
 // size returns the number of ids, with those that no token has.
 func (t *tokens) size() int { return len(t.start) - 1 }
+
+// A Span is a range of bytes of a text, [Start, End).
+type Span struct{ Start, End int }
+
+// encoded is the result of encoding so far.
+type encoded struct {
+	ids       []int
+	spans     []Span // [len(ids)] if wantSpans
+	wantSpans bool
+	special   bool // special tokens in the text become their ids
+	track     bool // passages know their origin
+	pause     func() error
+	arcSpace  []arc
+	symbols   symbols
+}
+
+// add appends one token. A span never begins before the one before it: without this rule it would
+// if bytes of a character come before unknown characters that wait (charbpe.go).
+func (e *encoded) add(id int, s Span) {
+	e.ids = append(e.ids, id)
+	if e.wantSpans {
+		if n := len(e.spans); n > 0 {
+			s.Start = max(s.Start, e.spans[n-1].Start)
+			s.End = max(s.Start, s.End)
+		}
+		e.spans = append(e.spans, s)
+	}
+}
+
+// cut removes tokens, so that n are left.
+func (e *encoded) cut(n int) {
+	e.ids = e.ids[:n]
+	if e.wantSpans {
+		e.spans = e.spans[:n]
+	}
+}
+
+// unknown appends the token for text that the vocabulary has no token for. If there is no such
+// token, it returns an error that names the first character and its byte.
+func (e *encoded) unknown(id uint32, p passage, from, to int) error {
+	if id == none {
+		_, size := utf8.DecodeRuneInString(p.text[from:])
+		return fmt.Errorf("byte %d of the text, %s: the vocabulary has no token for it",
+			p.span(from, to).Start, quote.Short(p.text[from:from+size], 60))
+	}
+	e.add(int(id), p.span(from, to))
+	return nil
+}
+
+// bytes appends a token for each byte, if all bytes have one.
+func (e *encoded) bytes(ids *[256]uint32, p passage, from, to int) bool {
+	for i := from; i < to; i++ {
+		if ids[p.text[i]] == none {
+			return false
+		}
+	}
+	for i := from; i < to; i++ {
+		e.add(int(ids[p.text[i]]), p.span(i, i+1))
+	}
+	return true
+}
+
+// arcs returns n arcs, which the caller sets.
+func (e *encoded) arcs(n int) []arc {
+	if cap(e.arcSpace) < n {
+		e.arcSpace = make([]arc, n+n/2)
+	}
+	return e.arcSpace[:n]
+}
+
+// Bytes returns the bytes of each id in a text, [Size]: nil for special tokens and for ids without
+// a token. Package constrain makes its vocabulary from it.
+func (t *Tokenizer) Bytes() ([][]byte, error) {
+	all := make([][]byte, t.Size())
+	b := bound{bytes: len(t.tokens.text)}
+	for id := range all {
+		if t.tokens.length(id) == 0 {
+			continue
+		}
+		text, err := t.Text(id)
+		if b.grow(len(text) - t.tokens.length(id)); err == nil {
+			err = b.err
+		}
+		if err != nil {
+			return nil, err
+		}
+		all[id] = []byte(text)
+	}
+	for _, id := range t.Special() {
+		all[id] = nil
+	}
+	return all, nil
+}

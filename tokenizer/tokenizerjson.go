@@ -1,12 +1,14 @@
-// tokenizer.json, the one-file form of Hugging Face's tokenizers library. Its normalizers,
-// pre-tokenizers and decoders are read in jsonparts.go, its models in jsonmodel.go.
+// tokenizer.json, the one-file form of Hugging Face's tokenizers library, as its components. Its
+// normalizers, pre-tokenizers and decoders are read in jsonparts.go, its models in jsonmodel.go.
 
 package tokenizer
 
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"unicode/utf8"
 
 	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
@@ -15,16 +17,8 @@ import (
 // parseTokenizerJSON returns the Tokenizer of a tokenizer.json. Settings that would change ids and
 // that this package does not support are refused by name. Post-processors add tokens only if a
 // caller asks for them, which generation does not do, and truncation and padding are for batches.
-func parseTokenizerJSON(name, data string) (*Tokenizer, error) {
-	t, err := readTokenizerJSON(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return t, nil
-}
-
-func readTokenizerJSON(data string) (*Tokenizer, error) {
-	var f tokenizerFile
+func parseTokenizerJSON(data string) (*Tokenizer, error) {
+	f := tokenizerFile{parts: map[string]*strictjson.Reader{}}
 	r := strictjson.NewReader(data)
 	if err := r.Object(func(key string) error { return f.member(r, key) }); err != nil {
 		return nil, err
@@ -40,8 +34,8 @@ func readTokenizerJSON(data string) (*Tokenizer, error) {
 
 // A tokenizerFile holds what was read of a tokenizer.json.
 type tokenizerFile struct {
-	model                                     modelFile
-	added, normalizer, preTokenizer, decoding *strictjson.Reader
+	model modelFile
+	parts map[string]*strictjson.Reader // the other members
 }
 
 // member reads a member of the whole file.
@@ -56,14 +50,8 @@ func (f *tokenizerFile) member(r *strictjson.Reader, key string) error {
 	}
 	switch key {
 	case "version", "truncation", "padding":
-	case "added_tokens":
-		f.added = value
-	case "pre_tokenizer":
-		f.preTokenizer = value
-	case "normalizer":
-		f.normalizer = value
-	case "decoder":
-		f.decoding = value
+	case "added_tokens", "normalizer", "pre_tokenizer", "decoder":
+		f.parts[key] = value
 	case "post_processor":
 		return checkPostProcessor(value)
 	default:
@@ -76,10 +64,12 @@ func (f *tokenizerFile) member(r *strictjson.Reader, key string) error {
 func (f *tokenizerFile) tokenizer() (*Tokenizer, error) {
 	t := &Tokenizer{start: -1, endOfText: -1}
 	var err error
-	if t.normalizers, err = readNormalizers(f.normalizer); err != nil {
+	t.normalizers, err = readParts(f.parts, "normalizer", (*component).normalizer)
+	if err != nil {
 		return nil, err
 	}
-	if t.splitters, err = readSplitters(f.preTokenizer); err != nil {
+	t.splitters, err = readParts(f.parts, "pre_tokenizer", (*component).splitter)
+	if err != nil {
 		return nil, err
 	}
 	for _, s := range t.splitters {
@@ -87,18 +77,19 @@ func (f *tokenizerFile) tokenizer() (*Tokenizer, error) {
 		rewritten := len(t.normalizers) > 0 || len(t.splitters) > 1
 		t.origins = t.origins || ok && m.scheme == first && rewritten
 	}
-	v, err := f.model.complete(f.added)
+	v, err := f.model.complete(f.parts["added_tokens"])
 	if err != nil {
 		return nil, err
 	}
 	if err := v.normalizeAdded(t.normalizers); err != nil {
 		return nil, err
 	}
-	decoders, err := readSteps(f.decoding)
+	decoder := f.parts["decoder"]
+	decoders, err := readSteps(decoder)
 	if err != nil {
 		return nil, fmt.Errorf("decoder: %w", err)
 	}
-	given := f.decoding != nil && f.decoding.Text() != "null"
+	given := decoder != nil && decoder.Text() != "null"
 	other := func(c component) bool { return c.kind != "ByteLevel" }
 	if f.readsBytes(t) && !slices.ContainsFunc(decoders, other) {
 		return f.byteLevel(t, v), nil
@@ -153,31 +144,19 @@ func (v *vocabulary) normalizeAdded(normalizers []normalizer) error {
 // readsBytes reports whether the model is BPE over only the bytes that ByteLevel spells: then it
 // can read the bytes themselves.
 func (f *tokenizerFile) readsBytes(t *Tokenizer) bool {
-	if !f.model.plainBPE() || len(t.splitters) == 0 {
-		return false
-	}
-	if _, last := t.splitters[len(t.splitters)-1].(levelSplitter); !last {
-		return false
-	}
-	for _, s := range t.splitters[:len(t.splitters)-1] {
-		if _, before := s.(levelSplitter); before {
-			return false
-		}
-	}
-	for _, n := range t.normalizers {
-		if _, spelled := n.(*byteAlphabet); spelled {
-			return false
-		}
-	}
-	return true
+	spelled := func(n normalizer) bool { _, is := n.(*byteAlphabet); return is }
+	last := len(t.splitters) - 1
+	return f.model.plainBPE() && last >= 0 && slices.IndexFunc(t.splitters, isLevel) == last &&
+		!slices.ContainsFunc(t.normalizers, spelled)
 }
 
 // spellsBytes reports whether the model is BPE over bytes that are spelled as characters.
 func (f *tokenizerFile) spellsBytes(t *Tokenizer) bool {
-	level := func(s splitter) bool { _, is := s.(levelSplitter); return is }
-	return f.model.kind == "BPE" && f.model.prefix == "" && f.model.suffix == "" &&
-		!f.model.byteFallback && slices.ContainsFunc(t.splitters, level)
+	return f.model.kind == kindBPE && f.model.prefix == "" && f.model.suffix == "" &&
+		!f.model.byteFallback && slices.ContainsFunc(t.splitters, isLevel)
 }
+
+func isLevel(s splitter) bool { _, is := s.(levelSplitter); return is }
 
 // byteLevel returns a Tokenizer with a model of bytes, which is the whole pipeline if nothing else
 // is needed.
@@ -207,7 +186,8 @@ func (f *tokenizerFile) splitsCharacters(t *Tokenizer) bool {
 	}
 	s, ok := t.splitters[0].(patternSplitter)
 	none := s.behavior == removed && s.invert // text between the matches, which is all of it
-	return ok && (s == patternSplitter{pattern: everyCharacter{}} || s.pattern == everywhere{} && !none)
+	return ok && (s == patternSplitter{pattern: everyCharacter{}} ||
+		s.pattern == everywhere{} && !none)
 }
 
 // finish sets the added tokens of a pipeline, and the tokens that begin and end texts.
@@ -219,7 +199,8 @@ func (t *Tokenizer) finish(v *vocabulary) {
 		}
 	}
 	find := func(text string) int {
-		i := slices.IndexFunc(v.added, func(a addedToken) bool { return a.special && a.text == text })
+		is := func(a addedToken) bool { return a.special && a.text == text }
+		i := slices.IndexFunc(v.added, is)
 		if i < 0 {
 			return -1
 		}
@@ -259,16 +240,6 @@ func refuse(value *strictjson.Reader, key string) error {
 		quote.Plain(value.Text(), 60))
 }
 
-// quoted quotes the first of texts that is not nil.
-func quoted(texts ...*string) string {
-	for _, text := range texts {
-		if text != nil {
-			return quote.Short(*text, 60)
-		}
-	}
-	return "none"
-}
-
 // readAdded reads added_tokens. As in Hugging Face's library, tokens that are not special are found
 // in any text.
 func (v *vocabulary) readAdded(r *strictjson.Reader) error {
@@ -276,7 +247,10 @@ func (v *vocabulary) readAdded(r *strictjson.Reader) error {
 		return nil
 	}
 	return r.Array(func(i int) error {
-		token, err := readAddedToken(r)
+		token, err := readAddedMembers(r)
+		if err == nil && token.id < 0 {
+			err = fmt.Errorf("no id from 0 to %d", maxIDs-1)
+		}
 		if err == nil {
 			err = v.addToken(token)
 		}
@@ -285,4 +259,192 @@ func (v *vocabulary) readAdded(r *strictjson.Reader) error {
 		}
 		return nil
 	})
+}
+
+// A component is a normalizer, pre-tokenizer, post-processor or decoder.
+type component struct {
+	kind    string                        // "type"
+	steps   []component                   // of a Sequence
+	members map[string]*strictjson.Reader // those that are not null
+	regexes *int                          // bytes of all in the list that it stands in
+	err     error                         // the first of what was read of its members
+}
+
+// maxComponent bounds the bytes of a component. The largest, sentencepiece's rules, have less than
+// 1 MB.
+const maxComponent = 8 << 20
+
+// maxSteps bounds the steps of a component: each may read the whole text.
+const maxSteps = 1 << 10
+
+// maxRegexes bounds the bytes of all regular expressions in a component: each of their sets of
+// characters takes some kB, and some time.
+const maxRegexes = 16 << 10
+
+// readSteps reads a component as its steps.
+func readSteps(r *strictjson.Reader) ([]component, error) {
+	c, err := readComponent(r)
+	list, regexes := c.flat(nil), 0
+	for i := range list {
+		list[i].regexes = &regexes
+	}
+	if err == nil && len(list) > maxSteps {
+		err = fmt.Errorf("%d steps, want at most %d", len(list), maxSteps)
+	}
+	return list, err
+}
+
+// readComponent reads a component. Null gives a Sequence without steps.
+func readComponent(r *strictjson.Reader) (component, error) {
+	c := component{members: map[string]*strictjson.Reader{}}
+	if r == nil || r.Text() == "null" {
+		c.kind = "Sequence"
+		return c, nil
+	}
+	if r.Left() > maxComponent {
+		return c, r.Errorf("a value of %d bytes, want at most %d", r.Left(), maxComponent)
+	}
+	err := members(r, func(key string, value *strictjson.Reader) (err error) {
+		switch key {
+		case "type":
+			c.kind, err = value.String()
+		case "normalizers", "pretokenizers", "decoders", "processors":
+			err = value.Array(func(int) error {
+				part, err := value.Value()
+				if err != nil {
+					return err
+				}
+				step, err := readComponent(part)
+				c.steps = append(c.steps, step)
+				return err
+			})
+		default:
+			c.members[key] = value
+		}
+		return err
+	})
+	return c, err
+}
+
+// members reads an object, and calls visit for each member that is not null.
+func members(r *strictjson.Reader, visit func(key string, value *strictjson.Reader) error) error {
+	return r.Object(func(key string) error {
+		value, err := r.Value()
+		if err != nil || value.Text() == "null" {
+			return err
+		}
+		return visit(key, value)
+	})
+}
+
+// flat appends the steps of the component, and of sequences inside it, to list.
+func (c *component) flat(list []component) []component {
+	if c.kind != "Sequence" {
+		return append(list, *c)
+	}
+	for i := range c.steps {
+		list = c.steps[i].flat(list)
+	}
+	return list
+}
+
+// fail keeps an error of a member, if it is the first.
+func (c *component) fail(member string, err error) {
+	if err != nil && c.err == nil {
+		c.err = fmt.Errorf("%s: %s: %w", quote.Plain(c.kind, 60), member, err)
+	}
+}
+
+// readMember returns the value of a member, or otherwise if there is none.
+func readMember[T any](
+	c *component, member string, otherwise T, read func(*strictjson.Reader) (T, error),
+) T {
+	value := c.members[member]
+	if value == nil {
+		return otherwise
+	}
+	found, err := read(value)
+	c.fail(member, err)
+	return found
+}
+
+func (c *component) bool(member string, otherwise bool) bool {
+	return readMember(c, member, otherwise, (*strictjson.Reader).Bool)
+}
+
+func (c *component) text(member, otherwise string) string {
+	return readMember(c, member, otherwise, (*strictjson.Reader).String)
+}
+
+// character is text for a member whose value must be one character.
+func (c *component) character(member, otherwise string) string {
+	text := c.text(member, otherwise)
+	if utf8.RuneCountInString(text) != 1 {
+		c.fail(member, fmt.Errorf("%s, want one character", quote.Short(text, 60)))
+	}
+	return text
+}
+
+func (c *component) natural(member string) int {
+	return int(readMember(c, member, 0, func(value *strictjson.Reader) (int64, error) {
+		return value.Natural(math.MaxInt32)
+	}))
+}
+
+// pattern reads the member pattern: {"String": …} or {"Regex": …}.
+func (c *component) pattern() (p pattern) {
+	value := c.members["pattern"]
+	if value == nil {
+		c.fail("pattern", errors.New("none, want a String or a Regex"))
+		return nil
+	}
+	err := members(value, func(key string, value *strictjson.Reader) error {
+		text, err := value.String()
+		switch {
+		case err != nil:
+		case key == "String" && text != "":
+			p = literal(text)
+		case key == "String":
+			p = everywhere{}
+		case key == "Regex":
+			if *c.regexes += len(text); *c.regexes > maxRegexes {
+				return fmt.Errorf("more than %d bytes of regular expressions", maxRegexes)
+			}
+			p, err = newRegex(text)
+		}
+		return err
+	})
+	if err == nil && p == nil {
+		err = errors.New("want a String or a Regex")
+	}
+	c.fail("pattern", err)
+	return p
+}
+
+// readAddedMembers reads the members of an added token. The id is −1 if there is none.
+func readAddedMembers(r *strictjson.Reader) (token addedToken, err error) {
+	token.id = -1
+	err = members(r, func(key string, value *strictjson.Reader) (err error) {
+		switch key {
+		case "id":
+			var id int64
+			id, err = value.Natural(maxIDs - 1)
+			token.id = int(id)
+		case "content":
+			token.text, err = value.String()
+		case "special":
+			token.special, err = value.Bool()
+			token.asked = token.special
+		case "normalized":
+			token.normalized, err = value.Bool()
+		case "single_word":
+			token.singleWord, err = value.Bool()
+		case "lstrip":
+			token.leftStrip, err = value.Bool()
+		case "rstrip":
+			token.rightStrip, err = value.Bool()
+		}
+		return err
+	})
+	return token, err
 }

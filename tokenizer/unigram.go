@@ -5,7 +5,6 @@ package tokenizer
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"unicode/utf8"
 )
@@ -205,13 +204,4 @@ func (m *unigram) named(e *encoded, p passage, l *lattice) error {
 		return nil
 	}
 	return e.unknown(m.unknown, p, from, to)
-}
-
-// worst returns the least score.
-func worst(scores []float64) float64 {
-	least := math.Inf(1)
-	for _, score := range scores {
-		least = min(least, score)
-	}
-	return least
 }

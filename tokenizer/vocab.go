@@ -25,7 +25,7 @@ const (
 // byte alphabet.
 type vocabulary struct {
 	name   string // of the table of ids, for errors: vocab.json
-	ids    map[string]uint32
+	ids    idTable
 	tokens []string    // by id; "" if no token has it
 	merges [][3]uint32 // in rank order: left, right, what they make
 	prefix string      // of tokens that continue a word; a merge leaves it out
@@ -35,6 +35,17 @@ type vocabulary struct {
 
 	added     []addedToken
 	addedText map[string]bool
+}
+
+// An idTable has the ids of tokens.
+type idTable map[string]uint32
+
+// id returns the id of a token, or none.
+func (t idTable) id(token string) uint32 {
+	if id, ok := t[token]; ok {
+		return id
+	}
+	return none
 }
 
 // readVocab reads an object of token → id. Errors name the byte.
@@ -77,6 +88,15 @@ func (v *vocabulary) set(id int, token string) error {
 	}
 	v.tokens[id] = token
 	return nil
+}
+
+// addPair appends the merge of two tokens with a space between.
+func (v *vocabulary) addPair(pair string) error {
+	left, right, ok := strings.Cut(pair, " ")
+	if !ok || strings.Contains(right, " ") {
+		return fmt.Errorf("%s, want two tokens with a space between", quote.Short(pair, 60))
+	}
+	return v.addMerge(left, right)
 }
 
 // addMerge appends the merge of two tokens. Its rank is its index.
@@ -154,14 +174,12 @@ func (v *vocabulary) byteLevel(rules splitting) (level *byteLevel, endOfText int
 	}
 	ordinary := make([]bool, len(v.tokens)) // tokens that bytes and merges give
 	for b, r := range alphabet.runes {
-		id, ok := v.ids[string(r)]
-		if ok {
-			ordinary[id] = true
-		} else {
-			id = none
+		id := v.ids.id(string(r))
+		if s.byteID[b] = id; id == none {
 			s.complete = false
+		} else {
+			ordinary[id] = true
 		}
-		s.byteID[b] = id
 	}
 	for rank, m := range v.merges {
 		s.pairs.set(m[0], m[1], uint32(rank))
@@ -203,8 +221,7 @@ func (v *vocabulary) endOfText() int {
 	if !ok {
 		return -1
 	}
-	v.added = append(v.added, addedToken{text: EndOfTextToken, id: int(id), special: true,
-		asked: true})
+	v.added = append(v.added, specialToken(EndOfTextToken, int(id)))
 	return int(id)
 }
 
@@ -217,43 +234,4 @@ func (v *vocabulary) verbatim(ordinary []bool) map[int]bool {
 		ids[token.id] = !ordinary[token.id]
 	}
 	return ids
-}
-
-// A byteAlphabet is the way in which GPT-2's files write bytes as printable runes (openai/gpt-2,
-// src/encoder.py, bytes_to_unicode): printable Latin-1 as itself, the others as U+0100 and
-// following.
-type byteAlphabet struct {
-	runes [256]rune
-	bytes [256 + 68]int16 // by rune; −1 if not in the alphabet
-}
-
-func newByteAlphabet() *byteAlphabet {
-	a := new(byteAlphabet)
-	for i := range a.bytes {
-		a.bytes[i] = -1
-	}
-	next := rune(256)
-	for b := range rune(256) {
-		r := b
-		if !('!' <= b && b <= '~' || '¡' <= b && b <= '¬' || '®' <= b) {
-			r = next
-			next++
-		}
-		a.runes[b] = r
-		a.bytes[r] = int16(b)
-	}
-	return a
-}
-
-// appendBytes appends the bytes of a token. A token with a rune outside the alphabet stands for
-// itself, as in Hugging Face's ByteLevel decoder.
-func (a *byteAlphabet) appendBytes(dst []byte, token string) []byte {
-	from := len(dst)
-	for _, r := range token {
-		if int(r) >= len(a.bytes) || a.bytes[r] < 0 {
-			return append(dst[:from], token...)
-		}
-		dst = append(dst, byte(a.bytes[r]))
-	}
-	return dst
 }

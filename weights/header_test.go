@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/watchdog"
 )
 
@@ -252,6 +253,7 @@ func hostileHeaders() map[string][]byte {
 }
 
 func TestHostileHeadersCostLittle(t *testing.T) {
+	cases.NotShort(t)
 	for name, b := range hostileHeaders() {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "m.safetensors")

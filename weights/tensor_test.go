@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math/rand/v2"
 	"testing"
+
+	"picogpt/dev/cases"
 )
 
 func noise(n int) []byte {
@@ -16,6 +18,7 @@ func noise(n int) []byte {
 // TestTransposed: shapes around the sizes of pieces, elements of every size, with Data and with
 // Fill, as a whole and from every kind of position.
 func TestTransposed(t *testing.T) {
+	cases.NotShort(t)
 	for _, dtype := range []DType{U8, F16, F32, F64} {
 		width := dtype.Size()
 		for _, shape := range [][2]int{{1, 1}, {1, 7}, {7, 1}, {3, 5}, {255, 257}, {256, 512},

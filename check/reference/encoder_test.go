@@ -30,6 +30,7 @@ func gpt2Encoder(t testing.TB) *Encoder {
 
 // The answers are those of OpenAI's tiktoken (npm package 1.0.22) for 1,510 texts.
 func TestIDsAreTiktokens(t *testing.T) {
+	cases.NotShort(t)
 	texts, err := fixture.Tiktoken()
 	if err != nil || len(texts) != 1510 {
 		t.Fatalf("%d texts, %v", len(texts), err)
@@ -203,6 +204,7 @@ func TestWhatTheEncoderCannotDoIsNamed(t *testing.T) {
 // tiktoken merges by the token that two neighbours make. "abc" is made of a and bc; where ab is
 // merged first, BPE never makes it, and tiktoken does.
 func TestWhereTiktokenDiffersFromBPEIsSaid(t *testing.T) {
+	cases.NotShort(t)
 	if err := gpt2Encoder(t).Exact(); err != nil {
 		t.Errorf("GPT-2's merges: %v", err)
 	}
@@ -223,6 +225,7 @@ func TestWhereTiktokenDiffersFromBPEIsSaid(t *testing.T) {
 
 // TestLongPieces: tiktoken-go would take hours for them.
 func TestLongPieces(t *testing.T) {
+	cases.NotShort(t)
 	e, err := GPT2Encoder()
 	if err != nil {
 		t.Fatal(err)

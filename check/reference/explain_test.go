@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"picogpt/dev/cases"
 )
 
 var anyHead = ExplainOptions{Block: -1, Head: -1}
@@ -45,6 +47,7 @@ func TestALessonIsTheForwardPass(t *testing.T) {
 
 // Screens fit a terminal, quote whole functions, and show the numbers.
 func TestALessonCanBeRead(t *testing.T) {
+	cases.NotShort(t)
 	m := openDemo(t)
 	ids, err := m.Encoder.Encode("Lily and Tom went to the park. Lily")
 	if err != nil {

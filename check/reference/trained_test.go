@@ -16,6 +16,7 @@ import (
 )
 
 func TestDemoTellsPyTorchsStory(t *testing.T) {
+	cases.NotShort(t)
 	p, hp := load(t, demo.Config(), demo.Weights())
 	stories, err := fixture.TinyStories()
 	if err != nil {

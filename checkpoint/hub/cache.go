@@ -31,8 +31,8 @@ import (
 	"strings"
 	"time"
 
-	"picogpt/internal/filelock"
 	"picogpt/internal/folder"
+	"picogpt/internal/outfile"
 )
 
 // A store is the folder of one repository in the cache. Names below are paths with slashes in it.
@@ -299,7 +299,7 @@ func (s *store) lock(
 		if err != nil {
 			return none, false, nil
 		}
-		taken, err := filelock.Try(f)
+		taken, err := outfile.TryLock(f)
 		switch {
 		case err != nil: // the system has no locks
 			f.Close()

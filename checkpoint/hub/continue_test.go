@@ -13,8 +13,9 @@ import (
 	"testing"
 
 	"picogpt/checkpoint/hub"
+	"picogpt/dev/cases"
 	"picogpt/dev/fakehub"
-	"picogpt/internal/filelock"
+	"picogpt/internal/outfile"
 )
 
 // leftovers returns the files in the cache that are not finished, by name.
@@ -63,6 +64,7 @@ func cutOff(t *testing.T, h *fakehub.Hub, o hub.Options, n int) error {
 // TestAPullGoesOn is cut 100 times at random. Each pull begins where the one before it ended, and
 // nothing has its final name before it is whole.
 func TestAPullGoesOn(t *testing.T) {
+	cases.NotShort(t)
 	repo, random := gpt2("a/b"), rand.New(rand.NewPCG(3, 29))
 	body := repo.Files["model.safetensors"]
 	h, o := start(t, repo)
@@ -213,7 +215,7 @@ func TestALeftoverOfALiveProcessIsNotTaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if taken, err := filelock.Try(f); taken || err != nil {
+	if taken, err := outfile.TryLock(f); taken || err != nil {
 		t.Skip("no locks here: ", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

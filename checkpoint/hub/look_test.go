@@ -12,13 +12,16 @@ import (
 
 	"picogpt/checkpoint"
 	"picogpt/checkpoint/hub"
+	"picogpt/dev/cases"
 	"picogpt/dev/fakehub"
 	"picogpt/dev/fixture"
 	"picogpt/internal/folder"
+
 	"picogpt/weights"
 )
 
 func TestLookReadsHeadersAlone(t *testing.T) {
+	cases.NotShort(t)
 	config, file := fixture.Checkpoint(fixture.Options{Embd: 240, Head: 3}) // 2 MB
 	repo := &fakehub.Repo{Name: "a/b", Files: map[string][]byte{"config.json": config,
 		"model.safetensors": file}}

@@ -12,8 +12,8 @@ import (
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/strictjson"
+	"picogpt/kernels"
 	"picogpt/model"
-	"picogpt/sample"
 )
 
 type attributeCommand struct {
@@ -121,7 +121,7 @@ func (c *attributeCommand) compute(
 		if err := m.Eval(ctx, model.Input{Session: s, Tokens: ids}); err != nil {
 			return nil, err
 		}
-		q.Target = sample.Likeliest(s.Logits(), 1)[0]
+		q.Target = kernels.Argmax(s.Logits())
 	}
 	return inside.Attribute(ctx, m, ids, q)
 }

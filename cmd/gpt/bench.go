@@ -13,9 +13,9 @@ import (
 	"picogpt/checkpoint/random"
 	"picogpt/cmd/gpt/internal/bench"
 	"picogpt/cmd/gpt/internal/checkpoints"
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/internal/cli"
 	"picogpt/internal/folder"
-	"picogpt/internal/terminal"
 	"picogpt/model"
 )
 

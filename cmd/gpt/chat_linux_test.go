@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/testterminal"
 	"picogpt/dev/watchdog"
 )
@@ -160,6 +161,7 @@ func endlessDemo(t *testing.T) string {
 }
 
 func TestCtrlCStopsTheAnswerAndNotTheChat(t *testing.T) {
+	cases.NotShort(t)
 	p := chatting(t, "-m", endlessDemo(t), "--seed", "1", "-n", "100000000")
 	for round := range 2 {
 		p.types("Once upon a time\r")
@@ -187,6 +189,7 @@ func TestCtrlCStopsTheAnswerAndNotTheChat(t *testing.T) {
 // TestCtrlCIsTheSameWhereLinesCannotBeEdited tries terminals that know no cursor, or that have no
 // width yet, as containers do, or little.
 func TestCtrlCIsTheSameWhereLinesCannotBeEdited(t *testing.T) {
+	cases.NotShort(t)
 	model := endlessDemo(t)
 	for _, c := range []struct {
 		kind    string
@@ -220,6 +223,7 @@ func TestCtrlCIsTheSameWhereLinesCannotBeEdited(t *testing.T) {
 }
 
 func TestASignalEndsAChatAndGivesTheTerminalBack(t *testing.T) {
+	cases.NotShort(t)
 	p := chatting(t, "-m", endlessDemo(t), "-n", "100000000")
 	before := p.echoes()
 	p.types("Once upon a time\r")
@@ -236,6 +240,7 @@ func TestASignalEndsAChatAndGivesTheTerminalBack(t *testing.T) {
 
 // TestCtrlZSuspendsAChat uses a shell with jobs: at the prompt, and within an answer.
 func TestCtrlZSuspendsAChat(t *testing.T) {
+	cases.NotShort(t)
 	const ctrlZ = "\x1a"
 	chat := "gpt chat -n 100000000 --seed 1 -m " + endlessDemo(t)
 	script := filepath.Join(t.TempDir(), "script") // it is stopped with the chat

@@ -204,12 +204,9 @@ func chosenTable(found search.Choices) string {
 	for i, k := range found.Choices {
 		pad := strings.Repeat(" ", width-len([]rune(names[i])))
 		bar := strings.Repeat("█", int(k.Prob*columns+0.5))
-		b.WriteString(strings.TrimRight(fmt.Sprintf("%8s  %s%s  %s", percent(k.Prob), names[i], pad,
-			bar), " ") + "\n")
+		b.WriteString(strings.TrimRight(fmt.Sprintf("%8s  %s%s  %s", show.Percent(k.Prob, 2),
+			names[i], pad, bar), " ") + "\n")
 	}
-	fmt.Fprintf(&b, "\neach within %s, for no more is unseen\n", percent(found.Unseen))
+	fmt.Fprintf(&b, "\neach within %s, for no more is unseen\n", show.Percent(found.Unseen, 2))
 	return b.String()
 }
-
-// percent is a probability as choices and trees show it.
-func percent(p float64) string { return show.Percent(p, 2) }

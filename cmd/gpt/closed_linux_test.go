@@ -6,9 +6,12 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"picogpt/dev/cases"
 )
 
 func TestAClosedStdoutIsAnError(t *testing.T) {
+	cases.NotShort(t)
 	const line = "gpt: writing to stdout: it is closed\n"
 	for _, args := range []string{"--version", "--help", "-n 2 -p Hi", "tokenize Hi", "next Hi",
 		"completion bash", "score --text Hi", "score --text Hi --summary", "help"} {

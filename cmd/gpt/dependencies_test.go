@@ -12,13 +12,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"picogpt/dev/cases"
 )
 
 // goTool runs the go command and returns what it prints.
 func goTool(t *testing.T, env []string, args ...string) string {
 	t.Helper()
 	c := exec.Command("go", args...)
-	c.Env = append(c.Environ(), env...)
+	c.Env = append(append(c.Environ(), "GOWORK=off"), env...)
 	out, err := c.CombinedOutput()
 	if err != nil {
 		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
@@ -27,12 +29,13 @@ func goTool(t *testing.T, env []string, args ...string) string {
 }
 
 func TestOnlyDriversLinkSystemLibraries(t *testing.T) {
+	cases.NotShort(t)
 	module := strings.TrimSpace(goTool(t, nil, "list", "-m")) // which may have been renamed
 	foreign := func(args ...string) (found []string) {
 		list := goTool(t, nil, append([]string{"list", "-deps"}, args...)...)
 		for dep := range strings.Lines(list) {
 			dep = strings.TrimSpace(dep)
-			if strings.Contains(dep, "purego") || strings.HasPrefix(dep, module+"/gpu") {
+			if strings.Contains(dep, "purego") || strings.HasPrefix(dep, module+"/model/gpu") {
 				found = append(found, dep)
 			}
 		}
@@ -40,16 +43,16 @@ func TestOnlyDriversLinkSystemLibraries(t *testing.T) {
 	}
 	all := strings.Fields(goTool(t, nil, "list", module+"/..."))
 	all = slices.DeleteFunc(all, func(p string) bool {
-		return strings.HasPrefix(p, module+"/gpu") || p == module+"/internal/ptx" ||
-			p == module+"/internal/testing/testdevice"
+		return strings.HasPrefix(p, module+"/model/gpu") || p == module+"/dev/ptx" ||
+			p == module+"/dev/testdevice"
 	})
 	if found := foreign(all...); len(found) > 0 {
 		t.Errorf("all packages but the drivers import %v", found)
 	}
-	if found := foreign(module + "/gpu"); !slices.Equal(found, []string{module + "/gpu"}) {
+	if found := foreign(module + "/model/gpu"); !slices.Equal(found, []string{module + "/model/gpu"}) {
 		t.Errorf("package gpu imports %v", found)
 	}
-	if found := foreign("-tags", "gpu", "."); !slices.Contains(found, module+"/gpu/opencl") {
+	if found := foreign("-tags", "gpu", "."); !slices.Contains(found, module+"/model/gpu/opencl") {
 		t.Errorf("with -tags gpu the program imports %v", found)
 	}
 }
@@ -92,6 +95,7 @@ func TestNoSolversAreLinked(t *testing.T) {
 // A start compiles no regular expression: a command compiles those that it uses, in a
 // sync.OnceValue. It took a millisecond, of the eight of gpt version.
 func TestTheStartCompilesNoRegex(t *testing.T) {
+	cases.NotShort(t)
 	module := strings.TrimSpace(goTool(t, nil, "list", "-m"))
 	files := goTool(t, nil, "list", "-deps", "-f", "{{$d := .}}{{range .GoFiles}}{{$d.ImportPath}}\t"+
 		"{{$d.Dir}}/{{.}}\n{{end}}", ".")

@@ -100,6 +100,7 @@ type parsed struct {
 }
 
 func TestLogitsAreExact(t *testing.T) {
+	cases.NotShort(t)
 	goldens, err := fixture.Goldens()
 	if err != nil {
 		t.Fatal(err)

@@ -31,6 +31,7 @@ func logitsOf(dir string) (stdout, stderr string, status int, memory int64) {
 }
 
 func TestHostileFilesEndInOneLine(t *testing.T) {
+	cases.NotShort(t)
 	dir := t.TempDir()
 	all, err := fixture.Hostiles("../../checkpoint/testdata/hostile.tar.gz", dir)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 )
@@ -42,6 +43,7 @@ func TestFlagsOfOtherProgramsAreExplained(t *testing.T) {
 
 // What is suggested is there, and no flag is in the table that gpt generate has beside what it means.
 func TestTheTableOfOtherNames(t *testing.T) {
+	cases.NotShort(t)
 	root := commands(newApp())
 	flags := map[string]bool{}
 	root.All(func(c *cli.Command) {

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/testterminal"
 )
 
@@ -78,6 +79,7 @@ func TestHelpIsAsWideAsTheTerminalAnd80InAPipe(t *testing.T) {
 
 // TestPerplexitiesHave6DigitsOnATerminal, and all of them in a pipe and in --json.
 func TestPerplexitiesHave6DigitsOnATerminal(t *testing.T) {
+	cases.NotShort(t)
 	dir := t.TempDir()
 	text := write(t, dir, "a.txt", "Tom had a ball.\nLily ran to him.\n")
 	examples := write(t, dir, "a.jsonl", `{"text":"Lily ran to Tom"}`+"\n"+`{"text":"Tom had a ball"}`+"\n")
@@ -153,6 +155,7 @@ func TestCompressTellsBothSizesOnATerminal(t *testing.T) {
 // TestProgressEndsBeforeTextThatAProgramBehindThePipeShows on the same terminal. picoGPT is slow
 // enough for a line of progress.
 func TestProgressEndsBeforeTextThatAProgramBehindThePipeShows(t *testing.T) {
+	cases.NotShort(t)
 	p := typing(t, "xterm", 80, "sh", "-c",
 		`gpt --engine reference -n 32 --seed 124 "Once upon a time" | fold -s`)
 	p.ends(0)

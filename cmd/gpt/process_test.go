@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/watchdog"
 )
 
@@ -60,6 +61,7 @@ func status(err error) int {
 var endless = []string{"--threads", "1", "-n", "20", "--seed", "1", "--samples", "1000000", "Once upon a time"}
 
 func TestCtrlCKeepsTheTextSoFarAndExits130(t *testing.T) {
+	cases.NotShort(t)
 	want, err := exec.Command("gpt", "-n", "20", "--seed", "1", "--samples", "50", "Once upon a time").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -152,6 +154,7 @@ func TestTextComesAsItIsMade(t *testing.T) {
 }
 
 func TestAClosedPipeEndsItQuietly(t *testing.T) {
+	cases.NotShort(t)
 	for _, output := range []string{"text", "ids", "json"} {
 		cmd, stdout, stderr := started(t, append([]string{"--output", output}, endless...)...)
 		if _, err := io.ReadFull(stdout, make([]byte, 5)); err != nil {
@@ -172,6 +175,7 @@ func TestAClosedPipeEndsItQuietly(t *testing.T) {
 }
 
 func TestBytesOnStdinThatAreNotReadAreNoticed(t *testing.T) {
+	cases.NotShort(t)
 	pipe := func(held string, open bool) *os.File {
 		r, w, err := os.Pipe()
 		if err != nil {

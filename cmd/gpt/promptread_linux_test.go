@@ -9,11 +9,13 @@ import (
 	"testing"
 
 	"picogpt/cmd/gpt/internal/textio"
+	"picogpt/dev/cases"
 )
 
 // TestALongPromptTakesLittleMemory gives more text than is held. It comes back before what follows
 // it, and not again before the second text.
 func TestALongPromptTakesLittleMemory(t *testing.T) {
+	cases.NotShort(t)
 	const size = 3 * textio.HeldText / 2
 	prompt := strings.Repeat("y\n", size/2)
 	cmd := exec.Command("gpt", "generate", "--overflow", "slide", "-n", "3", "--seed", "1",

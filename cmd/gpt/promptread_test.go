@@ -45,6 +45,7 @@ func writeOn(t *testing.T, prompt string, args ...string) (samples []lines.Sampl
 // TestALongPromptIsWhatItsNewestTokensAre compares with the ids of encoding the whole, of which as
 // many are given as --overflow keeps. Long runs have more ids than are shown.
 func TestALongPromptIsWhatItsNewestTokensAre(t *testing.T) {
+	cases.NotShort(t)
 	const context, fresh = 256, 5 // n_positions of the demo
 	random := rand.New(rand.NewPCG(1, 2))
 	noise := make([]byte, 150_000)
@@ -89,6 +90,7 @@ func TestALongPromptIsWhatItsNewestTokensAre(t *testing.T) {
 
 // TestAPromptThatIsTooLongIsNotReadToItsEnd gives gpt a stdin that never ends.
 func TestAPromptThatIsTooLongIsNotReadToItsEnd(t *testing.T) {
+	cases.NotShort(t)
 	for _, unit := range []string{"a", " ", "Once upon a time ", "日"} {
 		cmd := exec.Command("gpt", "generate", "-n", "1")
 		stdin, err := cmd.StdinPipe()

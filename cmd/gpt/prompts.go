@@ -17,8 +17,8 @@ import (
 	"picogpt/decode"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
-	"picogpt/internal/option"
 	"picogpt/internal/lines"
+	"picogpt/internal/option"
 	"picogpt/internal/strictjson"
 	"picogpt/model"
 )

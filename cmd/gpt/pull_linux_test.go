@@ -8,11 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/fakehub"
 	"picogpt/dev/testterminal"
 )
 
 func TestAPullShowsABarOnATerminal(t *testing.T) {
+	cases.NotShort(t)
 	h, _, env := pullHub(t)
 	h.Break(fakehub.For("files", "GET", "/model.safetensors", 0,
 		fakehub.Slow(400, 15*time.Millisecond)))

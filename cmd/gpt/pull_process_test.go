@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/fakehub"
 	"picogpt/dev/fixture"
 	"picogpt/dev/watchdog"
@@ -102,6 +103,7 @@ func wantPulled(t *testing.T, env []string) {
 }
 
 func TestTwoPullsAtOnceDownloadOnce(t *testing.T) {
+	cases.NotShort(t)
 	h, cache, env := pullHub(t)
 	var all sync.WaitGroup
 	for range 3 {
@@ -130,6 +132,7 @@ func TestTwoPullsAtOnceDownloadOnce(t *testing.T) {
 
 // TestTwoPullsWithoutLocks has a file where the folder of locks should be.
 func TestTwoPullsWithoutLocks(t *testing.T) {
+	cases.NotShort(t)
 	_, cache, env := pullHub(t)
 	if err := os.MkdirAll(cache, 0o777); err != nil {
 		t.Fatal(err)
@@ -201,6 +204,7 @@ func TestCtrlCEndsAPullCleanly(t *testing.T) {
 
 // TestAWaitForALockEndsWithCtrlC has a process that holds the lock of the weights.
 func TestAWaitForALockEndsWithCtrlC(t *testing.T) {
+	cases.NotShort(t)
 	_, cache, env := pullHub(t)
 	first := pulling(t, env)
 	incomplete(t, cache)

@@ -63,11 +63,13 @@ func TestCtrlCPrintsThePartialPerplexity(t *testing.T) {
 }
 
 func TestScoreContinuesHoweverItEnds(t *testing.T) {
+	cases.NotShort(t)
 	line := "The cat number %d sat on the mat, and the dog saw it.\n"
 	continuesHoweverItEnds(t, line, "--batch 4", "score", "IN")
 }
 
 func TestGenerateContinuesHoweverItEnds(t *testing.T) {
+	cases.NotShort(t)
 	line := `{"prompt":"The cat number %d","id":"x"}` + "\n"
 	continuesHoweverItEnds(t, line, "--threads 1", "--prompts", "IN", "-n", "4", "--seed", "1")
 }

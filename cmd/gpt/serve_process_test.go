@@ -106,6 +106,7 @@ func (s *served) post(body string, header ...string) (int, string) {
 }
 
 func TestServeGivesTheTextsOfTheCommand(t *testing.T) {
+	cases.NotShort(t)
 	s, gpt := serveDemo(t, nil, "--log", "off"), gpt(t)
 	for _, x := range [][2]string{
 		{`"temperature":0.9,"seed":5`, "--temp 0.9 --top-k 0 --seed 5"},
@@ -153,6 +154,7 @@ func TestTheStartWarnsOfAnOpenDoor(t *testing.T) {
 }
 
 func TestSIGTERMDrains(t *testing.T) {
+	cases.NotShort(t)
 	s := serveDemo(t, nil, "--drain", "1h")
 	answered := make(chan int, 1)
 	go func() { status, _ := s.post(fmt.Sprintf(longAnswer, 120, 3)); answered <- status }()

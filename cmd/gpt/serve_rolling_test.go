@@ -90,6 +90,7 @@ func (s *served) text(body string) (text string, err error) {
 }
 
 func TestARollingRestartLosesNothing(t *testing.T) {
+	cases.NotShort(t)
 	clients, each, restarts := cases.Of(3, 16), cases.Of(4, 60), cases.Of(1, 4)
 	server := func() *served {
 		return serveDemo(t, nil, "--log", "off", "--grace", "20ms", "--drain", "1h", "--max-queue", "1000")

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/testterminal"
 )
 
@@ -28,6 +29,7 @@ const shownOrders = `A\x1b]52;c;QQ==\x07\x1b[2J\x0d\x7f\x9b31m\x08B`
 
 // TestATerminalIsShownTexts compares what a pipe gets, which are the bytes, with a terminal.
 func TestATerminalIsShownTexts(t *testing.T) {
+	cases.NotShort(t)
 	packed := filepath.Join(t.TempDir(), "packed.gptz")
 	pack := exec.Command("gpt", "compress", "--out", packed, "-")
 	pack.Stdin = strings.NewReader(orders)
@@ -104,6 +106,7 @@ func TestNamesOfFilesGiveNoOrders(t *testing.T) {
 
 // TestJSONOnATerminalIsTheSameJSON of texts with control characters that JSON does not spell out.
 func TestJSONOnATerminalIsTheSameJSON(t *testing.T) {
+	cases.NotShort(t)
 	dir := t.TempDir()
 	lines := write(t, dir, "lines.txt", "a\x7f\u009b\n")
 	for _, args := range [][]string{

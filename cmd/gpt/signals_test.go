@@ -98,6 +98,7 @@ func largeTemporary(dir string) (found bool) {
 }
 
 func TestASignalWhileACheckpointIsWrittenLeavesNothing(t *testing.T) {
+	cases.NotShort(t)
 	dir := t.TempDir()
 	quantizeDemo(t, filepath.Join(dir, "old"))
 	type interruption struct {
@@ -158,6 +159,7 @@ func TestASignalWhileArraysAreWrittenLeavesNothing(t *testing.T) {
 }
 
 func TestWhatSIGKILLLeavesIsNoCheckpoint(t *testing.T) {
+	cases.NotShort(t)
 	dir := t.TempDir()
 	killed := false
 	for try := 0; try < 20 && !killed; try++ {
@@ -192,6 +194,7 @@ func TestWhatSIGKILLLeavesIsNoCheckpoint(t *testing.T) {
 }
 
 func TestSIGKILLWhileASessionIsWrittenLeavesTheOldOne(t *testing.T) {
+	cases.NotShort(t)
 	dir := t.TempDir()
 	path, killed := filepath.Join(dir, "s"), 0
 	run := []string{"--session", path, "--temp", "0", "-n", "240", "--eos", "none", "Lily"}

@@ -12,6 +12,7 @@ import (
 
 	"picogpt/cmd/gpt/internal/form"
 	"picogpt/cmd/gpt/internal/pages"
+	"picogpt/cmd/gpt/internal/show"
 	"picogpt/decode"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
@@ -221,7 +222,7 @@ func (c *treeCommand) print(a *app, p *prompt, found *treeFound) error {
 	}
 	var b strings.Builder
 	for _, t := range found.Texts {
-		fmt.Fprintf(&b, "%8s  %s\n", percent(t.Prob), quote.Short(t.Text, 10000))
+		fmt.Fprintf(&b, "%8s  %s\n", show.Percent(t.Prob, 2), quote.Short(t.Text, 10000))
 	}
 	if len(found.Texts) > 0 {
 		b.WriteString("\n")
@@ -234,7 +235,7 @@ func (c *treeCommand) print(a *app, p *prompt, found *treeFound) error {
 // summary says what the texts have together, and what another one can have.
 func (t *treeFound) summary() string {
 	text := fmt.Sprintf("%s, %s together; no other above %s", quote.Count(len(t.Texts), "text"),
-		percent(t.Total), percent(t.Rest))
+		show.Percent(t.Total, 2), show.Percent(t.Rest, 2))
 	if n := len(t.Texts); n > 0 && t.Rest > t.Texts[n-1].Prob*(1+0x1p-40) {
 		text += ": the budget is spent, and more of them may be likelier"
 	}

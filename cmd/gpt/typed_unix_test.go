@@ -36,6 +36,7 @@ var slow = []string{"gpt check", "gpt --engine reference"}
 
 // TestCommandsOfTheDocumentsRun runs README.md's, and with the build tag long all.
 func TestCommandsOfTheDocumentsRun(t *testing.T) {
+	cases.NotShort(t)
 	skipped := map[string]bool{}
 	for name, blocks := range documents(t) {
 		if !cases.Long && name != "README.md" {

@@ -92,6 +92,7 @@ func fileURL(path string) string {
 }
 
 func TestTheModuleIsRenamed(t *testing.T) {
+	cases.NotShort(t)
 	dir, proxy := renamed(t)
 	for dep := range strings.Lines(golang(t, dir, "", "", "list", "-deps", "-test", "./...")) {
 		if strings.HasPrefix(dep, "picogpt") {
@@ -102,7 +103,7 @@ func TestTheModuleIsRenamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if all := p.modules(); len(all) < 5 || all[0] != "." || !slices.Contains(all, "corpus") {
+	if all := p.modules(); len(all) < 5 || all[0] != "." || !slices.Contains(all, "x/corpus") {
 		t.Fatalf("modules %q", all)
 	}
 	for _, m := range p.modules() {
@@ -159,7 +160,7 @@ func checkSums(t *testing.T, p *project, proxy string) {
 	if err := json.Unmarshal([]byte(out), &of); err != nil || of.Error != "" {
 		t.Fatal(err, of.Error)
 	}
-	for _, m := range []string{"corpus", "bench/serve", "bench/tokenizers"} {
+	for _, m := range []string{"x/corpus", "x/bench/serve", "x/bench/tokenizers"} {
 		b, err := p.read(m + "/go.sum")
 		if err != nil {
 			t.Fatal(err)
@@ -180,13 +181,13 @@ func TestOthersInstallIt(t *testing.T) {
 	}
 	dir, proxy := renamed(t)
 	cache := t.TempDir()
-	golang(t, t.TempDir(), proxy, cache, "install", address+"/bench/serve@"+release)
+	golang(t, t.TempDir(), proxy, cache, "install", address+"/x/bench/serve@"+release)
 	golang(t, t.TempDir(), proxy, cache, "install", address+"/cmd/gpt@"+release)
 	out, err := exec.Command(filepath.Join(cache, "gpt"), "version").Output()
 	if err != nil || !strings.HasPrefix(string(out), "gpt "+release+", ") {
 		t.Errorf("%q, %v", out, err)
 	}
-	golang(t, filepath.Join(dir, "bench", "tokenizers"), proxy, cache, "build", "-o", os.DevNull, ".")
+	golang(t, filepath.Join(dir, "x", "bench", "tokenizers"), proxy, cache, "build", "-o", os.DevNull, ".")
 }
 
 // A release is a commit beside the branch, which has the address before.

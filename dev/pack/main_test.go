@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"picogpt/dev/cases"
 )
 
 // made returns a folder with a binary of that name and two manual pages, and the binary's path.
@@ -124,6 +126,7 @@ func TestWindowsHasAZip(t *testing.T) {
 
 // The folder, the times of the files and their modes leave no trace.
 func TestTheSameFilesGiveTheSameBytes(t *testing.T) {
+	cases.NotShort(t)
 	for _, name := range []string{"gpt-v1", "gpt-v1.exe"} {
 		var archives [2][]byte
 		for i := range archives {

@@ -6,12 +6,14 @@ import (
 	"testing"
 	"text/template"
 
+	"picogpt/dev/cases"
 	"picogpt/internal/chat"
 	"picogpt/tokenizer"
 )
 
 // TestATemplateIsBounded: without limits each of these would take minutes or gigabytes.
 func TestATemplateIsBounded(t *testing.T) {
+	cases.NotShort(t)
 	doubled := `{{define "0"}}%s{{end}}`
 	for n := 1; n < 40; n++ {
 		doubled += fmt.Sprintf(`{{define "%d"}}{{template "%d"}}{{template "%[2]d"}}{{end}}`, n, n-1)
@@ -61,6 +63,7 @@ func TestATemplateIsBounded(t *testing.T) {
 
 // TestABoundedTemplateWritesWhatItSays compares the output with text/template's own.
 func TestABoundedTemplateWritesWhatItSays(t *testing.T) {
+	cases.NotShort(t)
 	gpt2 := tokenizer.GPT2()
 	for _, source := range []string{
 		chat.Plain, `Q: {{.Text}}` + "\nA:",
@@ -99,6 +102,7 @@ func TestABoundedTemplateWritesWhatItSays(t *testing.T) {
 
 // TestTearingALineIsLinear: a line has many zero bytes and special tokens.
 func TestTearingALineIsLinear(t *testing.T) {
+	cases.NotShort(t)
 	gpt2 := tokenizer.GPT2()
 	c, err := chat.New("{{.Text}}<|endoftext|>", gpt2)
 	if err != nil {

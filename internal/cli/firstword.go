@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"picogpt/internal/fault"
+	"picogpt/internal/quote"
 )
 
 // looksLikeCommand reports whether a word is made as the names of commands are: of lower-case ASCII
@@ -39,7 +40,7 @@ func (s *scan) takeOther(word string) error {
 	means := s.command.calledElsewhere(word)
 	path, isCommand := strings.CutPrefix(means, root.Name+" ")
 	if !isCommand {
-		return fault.Hint(fault.Usagef("%s is not a command", quoteShort(word)),
+		return fault.Hint(fault.Usagef("%s is not a command", quote.Short(word, 40)),
 			means+". To use the word as a prompt: "+root.Default.program()+" "+word)
 	}
 	s.other = Elsewhere{means, strings.TrimSpace(s.command.Path() + " " + word)}
@@ -79,7 +80,7 @@ func (s *scan) refusal() error {
 		more = " To use the word as a prompt: " + c.Default.program() + " " + s.bare
 	}
 	if strings.Trim(s.bare, "-") == "" && c.parent == nil {
-		return fault.Hint(fault.Usagef("%s is not a command", quoteShort(s.bare)),
+		return fault.Hint(fault.Usagef("%s is not a command", quote.Short(s.bare, 40)),
 			c.program()+" -f - reads the prompt from stdin")
 	}
 	return c.notACommand(s.bare, near, more)
@@ -118,9 +119,9 @@ func (s *scan) wrongFlag(near string) (wrong error) {
 // notACommand is the error of a word that stands where a command below c is wanted. The hint names
 // near, the command that was likely meant, if there is one, and ends with more.
 func (c *Command) notACommand(word, near, more string) error {
-	err := fault.Usagef("%s is not a command", quoteShort(word))
+	err := fault.Usagef("%s is not a command", quote.Short(word, 40))
 	if c.parent != nil {
-		err = fault.Usagef("%s is not a command of %s", quoteShort(word), c.program())
+		err = fault.Usagef("%s is not a command of %s", quote.Short(word, 40), c.program())
 	}
 	hint := c.program() + " --help lists the commands."
 	if near != "" {

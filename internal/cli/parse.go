@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"picogpt/internal/fault"
+	"picogpt/internal/quote"
 )
 
 // A Line is what a command line asks for.
@@ -71,8 +72,8 @@ func (l *Line) settle(s *scan) error {
 			if last < 0 && command.has("model") {
 				hint = "-m NAME names the model; " + hint
 			}
-			return fault.Hint(fault.Usagef("%s: %s is an argument too many", command.Path(), quoteShort(word)),
-				hint)
+			return fault.Hint(fault.Usagef("%s: %s is an argument too many", command.Path(),
+				quote.Short(word, 40)), hint)
 		}
 		arg := arguments[min(i, last)]
 		if arg.Values != nil && !slices.Contains(arg.Values, word) && late == nil {
@@ -207,7 +208,7 @@ func (s *scan) flag(arg string, next []string) (taken int, err error) {
 		if s.find(name[:at]) != nil {
 			hint = "a flag and its value are two words, without quotes around both, or " + name[:at] + "=..."
 		}
-		return 0, fault.Hint(fault.Usagef("%s is no flag", quoteShort(arg)), hint)
+		return 0, fault.Hint(fault.Usagef("%s is no flag", quote.Short(arg, 40)), hint)
 	}
 	if !strings.HasPrefix(arg, "--") {
 		return s.shortFlags(arg, next)

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"picogpt/internal/fault"
-	"picogpt/internal/quote"
 )
 
 // An unknownFlagError is the error of a flag that a command does not have.
@@ -130,6 +129,3 @@ func (c *Command) meaning(name string) string {
 	}
 	return ""
 }
-
-// quoteShort quotes what a user wrote.
-func quoteShort(s string) string { return quote.Short(s, 40) }

@@ -99,6 +99,7 @@ func bitsOf(x []float32) (b []uint32) {
 // TestRowsThatNobodyReads compares passes of which some rows are read with passes of which all are:
 // keys, values, logits, hidden states and errors are the same.
 func TestRowsThatNobodyReads(t *testing.T) {
+	cases.NotShort(t)
 	r := rand.New(rand.NewPCG(7, 1))
 	for _, variant := range []string{"", "go"} {
 		team, err := kernels.NewTeam(2, variant)

@@ -56,6 +56,7 @@ func many(t *testing.T, p *stack.Params, workers int) (all [][]float32) {
 
 // TestManyWorkersComputeTheSameBits: at the widths of GPT-2's smallest model.
 func TestManyWorkersComputeTheSameBits(t *testing.T) {
+	cases.NotShort(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	formats := []kernels.Format{kernels.F32, kernels.Q8}
 	if cases.Long {

@@ -100,6 +100,7 @@ func count(t *testing.T, p *stack.Params, workers, rows int) (operations []count
 // of the workers has work if all tasks are equal: at least 0.55, or all heads in a token's
 // attention and where keys are stored. With -v it prints all operations.
 func TestManyWorkersHaveTasks(t *testing.T) {
+	cases.NotShort(t)
 	formats, sizes := []kernels.Format{kernels.F32, kernels.Q8}, []int{2, 16, 64}
 	if cases.Long {
 		formats = append(formats, kernels.F16, kernels.Q4)

@@ -5,7 +5,6 @@ package engine
 
 import (
 	"cmp"
-	"math"
 	"sync/atomic"
 
 	"picogpt/kernels"
@@ -125,7 +124,7 @@ func (o *Outputs) Deliver(w *kernels.Worker) {
 		from := t % parts * each
 		logits := o.Logits[t/parts*v:][from:min(from+each, v)]
 		if !leaves.Finite(logits) {
-			id := from + firstNonFinite(logits)
+			id := from + kernels.FirstNonFinite(logits)
 			o.report(&NonFiniteError{Span: span, Token: token, ID: id})
 		}
 		if s := &o.pass.Spans[span]; s.Logits != nil && token == len(s.Tokens)-1 {
@@ -160,7 +159,7 @@ func (o *Outputs) HandOut(w *kernels.Worker, layer int, x []float32, only []int)
 		}
 		hidden := x[r*n : (r+1)*n : (r+1)*n]
 		if !leaves.Finite(hidden) {
-			o.report(&NonFiniteError{Span: span, Token: token, ID: firstNonFinite(hidden)})
+			o.report(&NonFiniteError{Span: span, Token: token, ID: kernels.FirstNonFinite(hidden)})
 			continue
 		}
 		o.pass.Visit(span, token, Row{Hidden: hidden})
@@ -187,17 +186,6 @@ func (o *Outputs) Visited() bool {
 		}
 	}
 	return false
-}
-
-// firstNonFinite returns the index of the first NaN or infinity, or −1.
-func firstNonFinite(x []float32) int {
-	const exponent = 0xff << 23
-	for i, v := range x {
-		if math.Float32bits(v)&exponent == exponent {
-			return i
-		}
-	}
-	return -1
 }
 
 // report stores found unless an earlier logit was found, so that the error does not depend on the

@@ -5,9 +5,17 @@
 // and their help, the contents of receipts, the server's fields and the page's settings.
 //
 // A new option needs a row in such a table, and the code that applies it.
+//
+// An [Option] is a row, with its [Flag], [Field], [Setting] and [Range]; [In], [Find] and [Wanting]
+// look rows up. value.go reads, checks and prints what a row's Value points to: [Option.Set],
+// [Check], [CheckFlags], whose errors are [Error]s. A [Value] has a syntax of its own.
 package option
 
-import "math"
+import (
+	"math"
+	"reflect"
+	"slices"
+)
 
 // An Option is one row of the table.
 type Option struct {
@@ -137,4 +145,84 @@ type Setting struct {
 	Slider float64 // where a slider ends before Max, or 0
 	Read   string  // the function of values.js that reads it; "" for none
 	Always bool    // it is sent even if it equals Option.Default
+}
+
+// tables has a func(*T) []Option for each struct T of the library that is registered. They are
+// found here and not by methods, so that no signature of a public package has a type that only
+// programs of this module can name.
+var tables = map[reflect.Type]any{}
+
+// Register says how the options of a type of structs are listed. Packages call it when they are
+// initialized.
+func Register[T any](table func(*T) []Option) { tables[reflect.TypeFor[T]()] = table }
+
+// Of returns the options of a struct whose type is registered, bound to its fields: those of
+// sample.Params, decode.Options and search.BeamOptions.
+func Of[T any](options *T) []Option {
+	return tables[reflect.TypeFor[T]()].(func(*T) []Option)(options)
+}
+
+// In returns the options that belong to at least one of the surfaces.
+func In(options []Option, surfaces Surfaces) []Option {
+	return slices.DeleteFunc(slices.Clone(options), func(o Option) bool {
+		return o.In&surfaces == 0 || o.Flag.Name == ""
+	})
+}
+
+// Find returns the option of a flag, or nil.
+func Find(options []Option, flag string) *Option {
+	i := slices.IndexFunc(options, func(o Option) bool { return o.Flag.Name == flag })
+	if i < 0 {
+		return nil
+	}
+	return &options[i]
+}
+
+// Wanting calls f with each flag that was given without any of the flags it needs, and with those.
+func Wanting(options []Option, given func(flag string) bool, f func(flag, want string)) {
+	for _, o := range options {
+		if given(o.Flag.Name) && len(o.With) > 0 && !slices.ContainsFunc(o.With, given) {
+			f("--"+o.Flag.Name, wanted(options, o.With))
+		}
+	}
+}
+
+// wanted returns the flags as a list; a single one has the placeholder of its value.
+func wanted(options []Option, flags []string) string {
+	var names []string
+	for _, flag := range flags {
+		names = append(names, "--"+flag)
+	}
+	if o := Find(options, flags[0]); o != nil && len(flags) == 1 {
+		names[0] += " " + o.Flag.Holder
+	}
+	return listed(names)
+}
+
+// Options that stand in no struct of the library: functions take them as arguments.
+
+// Samples returns the option of how many texts are written for a prompt.
+func Samples(n *int) Option {
+	return Option{
+		Name: "samples", Value: n, Want: "at least 1", Range: Range{From: 1}, Default: "1",
+		In: Corpus | Receipts,
+		Flag: Flag{Name: "samples", Holder: "N", Group: HowMuch,
+			Others: "num-samples n-samples num-return-sequences best-of count completions",
+			Help:   "write N texts; text i, counted from 0, is what seed S+i gives alone"},
+		Field: Field{Name: "n", Range: Range{From: 1, To: 128}},
+		Setting: Setting{Group: "Completion", Label: "Samples", Min: 1, Max: 16, Step: 1,
+			Slider: 8, Help: "More than one are shown side by side, to choose from."},
+	}
+}
+
+// Contrastive returns the option of search.Contrastive's alpha, which is nil without that search.
+func Contrastive(alpha **float64) Option {
+	return Option{
+		Name: "contrastive alpha", Value: alpha, Range: Range{To: 1},
+		Want: "a number from 0 to 1", In: Receipts,
+		Flag: Flag{Name: "contrastive", Holder: "ALPHA", Group: Searches,
+			Others: "penalty-alpha",
+			Help: "contrastive search: of the --top-k likeliest tokens (4 unless given) take a " +
+				"likely one that is unlike the text before it; 0 is greedy, 0.6 is usual"},
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -77,16 +78,11 @@ func (o *Option) check() error {
 // has reports whether a number is in the range. It returns true for other values.
 func (r Range) has(value any) bool {
 	var x float64
-	switch p := value.(type) {
-	case *float64:
-		x = *p
-	case *int:
-		x = float64(*p)
-	case **float64:
-		if *p == nil {
-			return true
-		}
-		x = **p
+	switch v := deref(value).(type) {
+	case float64:
+		x = v
+	case int:
+		x = float64(v)
 	default:
 		return true
 	}
@@ -267,20 +263,13 @@ func (o *Option) String() string {
 		return fmt.Sprintf("%q", *p)
 	case *[]int:
 		return strings.Trim(strings.ReplaceAll(fmt.Sprint(*p), " ", ","), "[]")
-	case **bool:
-		if *p == nil {
-			return ""
-		}
-		return strconv.FormatBool(**p)
-	case **float64:
-		if *p == nil {
-			return ""
-		}
-		return fmt.Sprint(**p)
 	case Value:
 		return p.String()
 	}
-	return fmt.Sprint(deref(o.Value))
+	if x := deref(o.Value); x != nil {
+		return fmt.Sprint(x)
+	}
+	return ""
 }
 
 // On reports whether the value has an effect: whether it differs from the default of the API.
@@ -310,21 +299,14 @@ func (o *Option) Repeats() bool {
 	return false
 }
 
-// deref returns the value that a pointer to a number or a string points to.
+// deref returns the value that a pointer leads to, nil if a pointer on the way is.
 func deref(value any) any {
-	switch p := value.(type) {
-	case *float64:
-		return *p
-	case **float64:
-		return **p
-	case *int:
-		return *p
-	case *uint64:
-		return *p
-	case *bool:
-		return *p
-	case *string:
-		return *p
+	v := reflect.ValueOf(value)
+	for v.Kind() == reflect.Pointer {
+		v = v.Elem()
 	}
-	return value
+	if !v.IsValid() {
+		return nil
+	}
+	return v.Interface()
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/watchdog"
 )
 
@@ -104,6 +105,7 @@ func TestValuesOfEveryOpcode(t *testing.T) {
 // TestPythonsPickles: what Python itself writes. It runs where there is a Python; the table above
 // is its twin.
 func TestPythonsPickles(t *testing.T) {
+	cases.NotShort(t)
 	const program = `
 import pickle, sys, collections
 d = {'vocab_size': 3, 'stoi': {'a': 0, 'é': 1, '\n': 2}, 'itos': {0: 'a', 1: 'é', 2: '\n'},
@@ -251,6 +253,7 @@ func TestMalformedPickles(t *testing.T) {
 
 // TestBombs: no pickle takes much more memory than it has bytes, nor time that grows faster.
 func TestBombs(t *testing.T) {
+	cases.NotShort(t)
 	const size = 8 << 20
 	long := string(binary.LittleEndian.AppendUint32([]byte("X"), 1<<20)) + strings.Repeat("a", 1<<20)
 	for name, part := range map[string]string{

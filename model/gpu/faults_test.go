@@ -12,9 +12,11 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/internal/engine"
+
 	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/model/stack"
@@ -168,6 +170,7 @@ func (s *snapshot) check(t *testing.T, at int) {
 // TestADeviceThatFailsAtAnyCall makes each call of some work fail, one after the other. It also
 // does so with a driver that records, where all later calls fail too.
 func TestADeviceThatFailsAtAnyCall(t *testing.T) {
+	cases.NotShort(t)
 	t.Run("for good", func(t *testing.T) { failsAtAnyCall(t, false) })
 	t.Run("once, recorded", func(t *testing.T) { failsAtAnyCall(t, true) })
 }

@@ -9,9 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/internal/engine"
+
 	"picogpt/kernels"
 	"picogpt/model"
 )
@@ -196,6 +198,7 @@ func TestWhatDoesNotFitIsNotTried(t *testing.T) {
 
 // TestNoMemoryAtAnyAllocation: each allocation of a pool that grows fails, one after the other.
 func TestNoMemoryAtAnyAllocation(t *testing.T) {
+	cases.NotShort(t)
 	for _, inPlace := range []bool{false, true} {
 		for at := 1; ; at++ {
 			p, d := newTestPool(t, inPlace, 40*testPage)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/model"
@@ -15,13 +16,25 @@ import (
 // TestLaunchesOfALayer counts those of texts of so many new tokens each, in models of one layer and
 // of two.
 func TestLaunchesOfALayer(t *testing.T) {
-	launches := func(format string, layers int, tokens []int) int {
+	cases.NotShort(t)
+	type kind struct {
+		format string
+		layers int
+	}
+	models, fakes := map[kind]*model.Model{}, map[kind]*fakeDriver{}
+	for layers := 1; layers <= 2; layers++ {
 		config, file := fixture.Checkpoint(fixture.Options{Embd: 768, Head: 12, Inner: 96,
 			Layer: layers, Vocab: 300, Positions: 70})
-		fake := newFake(t)
-		m := testmodel.New(t, config, file, model.Options{Format: format, Threads: 1,
-			Device: NewDevice(Info{Name: "fake"},
-				func() (Driver, error) { return fake, nil }).WithoutProbe()})
+		for _, format := range []string{"f32", "f16", "bf16", "q8", "q4"} {
+			fake := newFake(t)
+			fakes[kind{format, layers}] = fake
+			models[kind{format, layers}] = testmodel.New(t, config, file, model.Options{
+				Format: format, Threads: 1, Device: NewDevice(Info{Name: "fake"},
+					func() (Driver, error) { return fake, nil }).WithoutProbe()})
+		}
+	}
+	launches := func(format string, layers int, tokens []int) int {
+		m, fake := models[kind{format, layers}], fakes[kind{format, layers}]
 		var batch []model.Input
 		for _, n := range tokens {
 			batch = append(batch, model.Input{Session: m.NewSession(), Tokens: make([]int, n)})
@@ -29,6 +42,9 @@ func TestLaunchesOfALayer(t *testing.T) {
 		fake.launches = 0
 		if err := m.Eval(t.Context(), batch...); err != nil {
 			t.Fatal(err)
+		}
+		for _, in := range batch {
+			in.Session.Release()
 		}
 		return fake.launches
 	}

@@ -18,6 +18,7 @@ import (
 
 // TestTilesOfThePTX is TestTilesOnADevice where there is none.
 func TestTilesOfThePTX(t *testing.T) {
+	cases.NotShort(t)
 	program, err := ptx.Parse(cuda.PTX())
 	if err != nil {
 		t.Fatal(err)
@@ -25,7 +26,8 @@ func TestTilesOfThePTX(t *testing.T) {
 	tiles(t, ptx.Device(program))
 }
 
-// tiles straddles the edges of slabs, segments, items and groups.
+// tiles straddles the edges of slabs, segments, items and groups. Wide layers have only the tiles that
+// are chosen for them.
 func tiles(t *testing.T, d *gpu.Device) {
 	team, err := kernels.NewTeam(0, "")
 	if err != nil {
@@ -53,7 +55,10 @@ func tiles(t *testing.T, d *gpu.Device) {
 		m = kernels.Convert(team, formats[turn%3], &m)
 		want := make([]float32, rows*out)
 		team.Run(func(w *kernels.Worker) { kernels.Linear(w, want, x, rows, &m, bias) })
-		all := leaves.Tiles(&m, bias, x, rows)
+		all := map[string][]float32{}
+		if out <= 129 {
+			all = leaves.Tiles(&m, bias, x, rows)
+		}
 		all["as chosen"] = leaves.Linear(&m, bias, x, rows)
 		for name, got := range all {
 			what := fmt.Sprintf("%v, %d rows, %d to %d, %s", formats[turn%3], rows, in, out, name)
@@ -69,7 +74,7 @@ func tiles(t *testing.T, d *gpu.Device) {
 			check(rows, in, outs[(i+3*n)%len(outs)])
 		}
 	}
-	check(65, 260, 2304)
+	check(65, 260, 2304) // as wide as c_attn
 	if cases.Long {
 		check(512, 264, 3100) // groups are chosen that take all segments
 	}

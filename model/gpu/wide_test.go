@@ -7,15 +7,18 @@ import (
 	"slices"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/internal/engine"
+
 	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/model/stack"
 )
 
 func TestWidePassesAreRecorded(t *testing.T) {
+	cases.NotShort(t)
 	for _, s := range []struct{ embd, heads int }{{768, 12}, {1600, 25}, {448, 4}} {
 		t.Run(fmt.Sprint(s.embd), func(t *testing.T) {
 			config, file := fixture.Checkpoint(fixture.Options{Embd: s.embd, Head: s.heads,
@@ -86,6 +89,7 @@ func evaluated(t *testing.T, m *model.Model, count *Recorded, sizes map[int]bool
 
 // TestAStepIsNotWaitedFor before its end, unless the device has got very much work.
 func TestAStepIsNotWaitedFor(t *testing.T) {
+	cases.NotShort(t)
 	config, file := fixture.Checkpoint(fixture.Options{Embd: 768, Head: 12, Layer: 2, Vocab: 300,
 		Positions: 200})
 	fake := newFake(t)

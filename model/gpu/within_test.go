@@ -17,6 +17,7 @@ import (
 )
 
 func TestLaunchesKeepWithinTheirBuffers(t *testing.T) {
+	cases.NotShort(t)
 	team, err := kernels.NewTeam(1, "")
 	if err != nil {
 		t.Fatal(err)

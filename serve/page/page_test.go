@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"picogpt/decode"
+	"picogpt/dev/cases"
 	"picogpt/internal/option"
 	"picogpt/internal/webparts"
 	"picogpt/serve/page"
@@ -266,6 +267,7 @@ func TestColoursHaveContrast(t *testing.T) {
 }
 
 func TestModules(t *testing.T) {
+	cases.NotShort(t)
 	node, err := exec.LookPath("node")
 	if err != nil {
 		t.Skip("no node on this machine; TestThePage… run the modules in Chromium")

@@ -108,6 +108,7 @@ func TestLinear(t *testing.T) {
 
 // The causal form is right, and has the same bits for any division into calls, on any team.
 func TestLinearState(t *testing.T) {
+	cases.NotShort(t)
 	r, turn := rand.New(rand.NewPCG(23, 24)), 0
 	for name, options := range linearOptions {
 		for _, s := range linearSizes {

@@ -81,6 +81,7 @@ func problems(r *rand.Rand) map[string]problem {
 }
 
 func TestScaledDotProduct(t *testing.T) {
+	cases.NotShort(t)
 	for name, p := range problems(rand.New(rand.NewPCG(1, 2))) {
 		t.Run(name, func(t *testing.T) {
 			out, weights, mean := p.run(newTeam(t, 2, ""))
@@ -94,6 +95,7 @@ func TestScaledDotProduct(t *testing.T) {
 
 // The same bits on any number of threads and every variant, with the weights and without.
 func TestScaledDotProductSameBits(t *testing.T) {
+	cases.NotShort(t)
 	for name, p := range problems(rand.New(rand.NewPCG(3, 4))) {
 		t.Run(name, func(t *testing.T) {
 			want, wantWeights, wantMean := p.run(newTeam(t, 1, "go"))

@@ -62,6 +62,7 @@ func input(random *rand.Rand, sources []byte) []byte {
 
 // Files and bare payloads: blocks of files may be zstd's.
 func TestAnyTextComesBack(t *testing.T) {
+	cases.NotShort(t)
 	z := tiny(t, model.Options{Threads: 1})
 	all := sources(t)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -90,6 +91,7 @@ func TestAnyTextComesBack(t *testing.T) {
 }
 
 func TestATextOfTheModelTakesFewBytesAndComesBackFromManyStreams(t *testing.T) {
+	cases.NotShort(t)
 	z := tiny(t, model.Options{Threads: 2})
 	for _, streams := range []int{1, cases.Of(2, 7)} {
 		text := z.likely(min(streams-1, 1)*streams*4096+500, streams, 1)
@@ -216,6 +218,7 @@ func TestFilesAreTheSameForEveryKernelThreadAndWrite(t *testing.T) {
 }
 
 func TestFilesOfTheDemoAreTheSameForEveryKernel(t *testing.T) {
+	cases.NotShort(t)
 	text := sources(t)[:cases.Of(24, 3000)]
 	var want []byte
 	for _, kernel := range kernels.Variants() {

@@ -7,9 +7,24 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"unsafe"
 
 	"picogpt/constrain/internal/charset"
 	"picogpt/constrain/internal/meter"
+)
+
+// Bounds of machines.
+const (
+	// states that are stored; if there are more, all are dropped and made again
+	maxStates = 4096
+	maxMasks  = 512     // masks that are stored
+	maxItems  = 8192    // positions in the network that one state may hold
+	maxHeld   = 1 << 20 // positions of all stored states
+	maxSeen   = 1 << 12 // positions for which a machine keeps memory
+	MaxWork   = 1 << 20 // positions that may be visited for one mask
+	// positions without a stack that are visited in the time of one that has a stack, or of making
+	// a stack
+	stackWork = 2
 )
 
 // A Machine runs a network. Its states are sets of positions, as in any automaton that is made from
@@ -382,4 +397,23 @@ func (m *Machine) Matches(text string) (bool, error) {
 		s = m.Step(s, m.Alpha.Of(r))
 	}
 	return s.Accepts, m.Err
+}
+
+// Bytes returns the memory of a machine, where a mask has some words.
+func (m *Machine) Bytes(words int) int {
+	const ofState, ofPlace, ofStack = 160, 24, 64
+	return m.fixed + ofState*len(m.states) + ofPlace*m.kept + ofStack*len(m.stacks) + 8*m.masks*words
+}
+
+// weigh returns the memory of the immutable parts.
+func (m *Machine) weigh() int {
+	n := len(m.net.nodes)*(int(unsafe.Sizeof(node{}))+int(unsafe.Sizeof(position{}))+4) +
+		m.Alpha.Size()*6 + len(m.reads)*(24+(len(m.Alpha.Members)+63)/64*8)
+	for i := range m.net.nodes {
+		n += 4 * len(m.net.nodes[i].more)
+	}
+	for _, s := range m.net.sets {
+		n += 8*len(s) + 120
+	}
+	return n
 }

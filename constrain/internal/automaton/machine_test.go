@@ -10,8 +10,8 @@ import (
 	"picogpt/constrain/internal/meter"
 )
 
-// double returns the network of rules of which each calls the next one twice, and the last one reads
-// a letter or nothing: a text may begin at 2^n places.
+// double returns the network of rules of which each calls the next one twice, and the last one
+// reads a letter or nothing: a text may begin at 2^n places.
 func double(n int, m *meter.Meter) *Network {
 	net := NewNetwork(MaxNodes, m)
 	rules := make([]int32, n+1)

@@ -1,7 +1,14 @@
-// Package automaton makes automata over characters: a Network of rules, a Machine that makes the
-// states of a network when a text first reaches them, and a Table, which is complete before it is
-// used. It knows no vocabulary.
+// Package automaton makes automata over characters. It knows no vocabulary.
+//
+//   - A [Network] is rules of nodes that read characters (network.go). [Regex] and [Pattern] make
+//     some (regex.go), from RE2's syntax, Python's and ECMA-262's (dialect.go), with lookaheads
+//     (look.go).
+//   - A [Machine] makes the states of a network when a text first reaches them (machine.go).
+//   - A [Table] is several machines as one, complete before it is used (table.go), and knows the
+//     number and the lengths of the strings that follow a state (tablestrings.go).
 package automaton
+
+// Network: rules of nodes that read characters.
 
 import (
 	"fmt"
@@ -10,6 +17,10 @@ import (
 	"picogpt/constrain/internal/charset"
 	"picogpt/constrain/internal/meter"
 )
+
+// MaxNodes is the number of nodes of a network at most. This and all bounds here are counts, so
+// that every machine gives the same result.
+const MaxNodes = 1 << 17
 
 // A Network is a set of nodes that read characters, choose, call rules or end them. A regex is a
 // network with one rule; a grammar has several, and its automaton needs a stack.
@@ -154,8 +165,9 @@ func (n *Network) prune() error {
 	return err
 }
 
-// ending returns the nodes from which a rule can end, if it can pass those nodes that read something
-// for which pass holds. A node is visited again only when this was found of one of its successors.
+// ending returns the nodes from which a rule can end, if it can pass those nodes that read
+// something for which pass holds. A node is visited again only when this was found of one of its
+// successors.
 func (n *Network) ending(pass func(*node) bool) (is []bool, err error) {
 	is = make([]bool, len(n.nodes))
 	before := make([][]int32, len(n.nodes)) // the predecessors of each node
@@ -214,4 +226,73 @@ func (n *Network) tails() {
 			node.ret = -1
 		}
 	}
+}
+
+// Left recursion: rules that call themselves before they have read anything.
+
+// LeftRecursion returns the name of a rule that calls itself before it has read anything.
+func (n *Network) LeftRecursion() (rule string, found bool, err error) {
+	empty, err := n.ending(func(*node) bool { return false }) // without reading anything more
+	if err != nil {
+		return "", false, err
+	}
+	ruleAt := map[int32]int{}
+	for i, r := range n.rules {
+		ruleAt[r.start] = i
+	}
+	calls := make([][]int, len(n.rules)) // the rules that a rule may begin with
+	for i, r := range n.rules {
+		if calls[i], err = n.firstCalls(r.start, empty, ruleAt); err != nil {
+			return "", false, err
+		}
+	}
+	const open, done = 1, 2
+	color, next := make([]uint8, len(calls)), make([]int, len(calls))
+	for i := range calls {
+		path := []int{i} // not recursive: grammars may be deep
+		for len(path) > 0 {
+			at := path[len(path)-1]
+			if color[at] == done || next[at] == len(calls[at]) {
+				color[at] = done
+				path = path[:len(path)-1]
+				continue
+			}
+			color[at] = open
+			to := calls[at][next[at]]
+			next[at]++
+			if color[to] == open {
+				return n.rules[to].name, true, nil
+			}
+			path = append(path, to)
+		}
+	}
+	return "", false, nil
+}
+
+// firstCalls returns the rules that may be called from a node before anything is read.
+func (n *Network) firstCalls(
+	start int32, empty []bool, ruleAt map[int32]int,
+) (calls []int, err error) {
+	seen := map[int32]bool{start: true}
+	for todo := []int32{start}; len(todo) > 0; {
+		node := &n.nodes[todo[len(todo)-1]]
+		todo = todo[:len(todo)-1]
+		more := node.more
+		if err := n.meter.Charge(12 + 8*len(more)); err != nil {
+			return nil, err
+		}
+		if node.kind == callNode {
+			calls = append(calls, ruleAt[node.to])
+			if empty[node.to] {
+				more = []int32{node.ret}
+			}
+		}
+		for _, to := range more {
+			if !seen[to] {
+				seen[to] = true
+				todo = append(todo, to)
+			}
+		}
+	}
+	return calls, nil
 }

@@ -1,11 +1,12 @@
 package automaton
 
-// Regex: RE2's syntax as a network.
+// Regex: RE2's syntax as a network; and ECMA-262's patterns, which match anywhere in a string.
 
 import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -14,6 +15,8 @@ import (
 	"picogpt/constrain/internal/meter"
 	"picogpt/internal/quote"
 )
+
+const maxPattern = 1 << 16 // bytes of a regex
 
 // Regex returns the network of a regex in RE2's syntax, with some of Python's.
 func Regex(what, re string, meter *meter.Meter) (*Network, error) {
@@ -368,4 +371,57 @@ func instSet(inst *syntax.Inst) charset.Set {
 		set = append(set, charset.Range{Lo: inst.Rune[i], Hi: inst.Rune[i+1]})
 	}
 	return charset.Normal(set)
+}
+
+// Pattern returns the machine of the strings in which a pattern of ECMA-262's syntax matches
+// somewhere; nil if it matches nothing. The machine is for tables.
+func Pattern(what, p string, meter *meter.Meter) (*Machine, error) {
+	if len(p) > maxPattern {
+		return nil, fmt.Errorf("%s: %d bytes, want %d at most", what, len(p), maxPattern)
+	}
+	p, looks, err := dialect(what, p, false)
+	if err != nil {
+		return nil, err
+	}
+	n := NewNetwork(MaxNodes, meter)
+	dotAll := charset.Of('\n', '\r', 0x2028, 0x2029).Not()
+	r := &regexCompiler{n: n, dotAll: dotAll, looks: looks, edit: anywhere}
+	if n, err = r.compile(what, p); err != nil {
+		return nil, err
+	}
+	m, err := newMachine(what, n, meter)
+	if m != nil {
+		m.meter = meter
+	}
+	return m, err
+}
+
+// anywhere returns a regex for texts in which another one matches somewhere. It removes ^ at the
+// beginning and $ at the end, because assertions make an automaton larger.
+func anywhere(tree *syntax.Regexp) *syntax.Regexp {
+	any := &syntax.Regexp{Op: syntax.OpStar, Sub: []*syntax.Regexp{{Op: syntax.OpAnyChar}}}
+	all := []*syntax.Regexp{any, tree, any}
+	if tree.Op == syntax.OpConcat {
+		sub, first, last := tree.Sub, []*syntax.Regexp{any}, []*syntax.Regexp{any}
+		if sub[0].Op == syntax.OpBeginText {
+			sub, first = sub[1:], nil
+		}
+		if n := len(sub); n > 0 && sub[n-1].Op == syntax.OpEndText {
+			sub, last = sub[:n-1], nil
+		}
+		if !slices.ContainsFunc(sub, asserts) {
+			all = slices.Concat(first, sub, last)
+		}
+	}
+	return &syntax.Regexp{Op: syntax.OpConcat, Sub: all}
+}
+
+// asserts reports whether a regex contains an assertion.
+func asserts(tree *syntax.Regexp) bool {
+	switch tree.Op {
+	case syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText,
+		syntax.OpWordBoundary, syntax.OpNoWordBoundary:
+		return true
+	}
+	return slices.ContainsFunc(tree.Sub, asserts)
 }

@@ -12,6 +12,12 @@ import (
 	"picogpt/constrain/internal/meter"
 )
 
+// Bounds of tables.
+const (
+	maxTable       = 1 << 18 // cells
+	maxTableStates = 10000
+)
+
 // A Table is a deterministic automaton for strings. State 0 is the start.
 type Table struct {
 	Alpha   *charset.Alphabet
@@ -328,3 +334,15 @@ func (t *Table) Clone() *Table {
 
 // Few reports whether so many strings, or fewer, follow some beginning of a string.
 func (t *Table) Few(n int) bool { return t != nil && t.fewest <= n }
+
+// Bytes returns the memory of a table.
+func (t *Table) Bytes() int {
+	n := 4*len(t.next) + 20*t.states() + 6*t.Alpha.Size()
+	for _, lengths := range t.Lengths {
+		n += 24 + 8*len(lengths)
+	}
+	if t.Loose != nil { // it shares everything else
+		n += 4 * t.states()
+	}
+	return n
+}

@@ -1,12 +1,15 @@
 package grammar
 
-// GBNF: the grammars of llama.cpp.
+// GBNF: the grammars of llama.cpp, parsed and as a network.
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
+	"picogpt/constrain/internal/automaton"
 	"picogpt/constrain/internal/charset"
 	"picogpt/constrain/internal/meter"
 	"picogpt/constrain/internal/trie"
@@ -239,4 +242,291 @@ func (p *gbnf) sequence(nested bool) (s gbnfSequence, err error) {
 		s = append(s, item)
 		p.space(nested)
 	}
+}
+
+// The items of a sequence: literals, classes, tokens, groups and repetitions.
+
+func (p *gbnf) literal(item *gbnfItem) error {
+	p.at++
+	for p.next() != '"' {
+		r, err := p.char()
+		if err != nil {
+			return err
+		}
+		item.text = append(item.text, r)
+	}
+	p.at++
+	return nil
+}
+
+func (p *gbnf) class(item *gbnfItem) error {
+	p.at++
+	not := p.next() == '^'
+	if not {
+		p.at++
+	}
+	var ranges []charset.Range
+	for p.next() != ']' {
+		lo, err := p.char()
+		if err != nil {
+			return err
+		}
+		hi := lo
+		if p.next() == '-' && p.at+1 < len(p.text) && p.text[p.at+1] != ']' {
+			p.at++
+			if hi, err = p.char(); err != nil {
+				return err
+			}
+		}
+		ranges = append(ranges, charset.Range{Lo: lo, Hi: hi})
+	}
+	p.at++
+	item.kind, item.set = gbnfSet, charset.Normal(ranges)
+	if not {
+		item.set = item.set.Not()
+	}
+	return nil
+}
+
+// char reads a character of a literal or a class.
+func (p *gbnf) char() (rune, error) {
+	if p.at >= len(p.text) {
+		return 0, fmt.Errorf("want a character, found the end")
+	}
+	if p.text[p.at] != '\\' {
+		r, size := utf8.DecodeRuneInString(p.text[p.at:])
+		p.at += size
+		return r, nil
+	}
+	from := p.at
+	p.at++
+	c := p.next()
+	p.at++
+	switch c {
+	case 't':
+		return '\t', nil
+	case 'r':
+		return '\r', nil
+	case 'n':
+		return '\n', nil
+	case '\\', '"', '[', ']':
+		return rune(c), nil
+	}
+	digits := map[byte]int{'x': 2, 'u': 4, 'U': 8}[c]
+	if digits > 0 && p.at+digits <= len(p.text) {
+		v, err := strconv.ParseUint(p.text[p.at:p.at+digits], 16, 32)
+		if err == nil && v <= unicode.MaxRune {
+			p.at += digits
+			return rune(v), nil
+		}
+	}
+	p.at = min(from, len(p.text))
+	return 0, fmt.Errorf("want an escape (\\n \\r \\t \\\\ \\\" \\[ \\] \\xXX \\uXXXX \\UXXXXXXXX), "+
+		"found %s", p.found())
+}
+
+// token reads <[id]> or <text>, with an optional ! before it.
+func (p *gbnf) token(item *gbnfItem) error {
+	item.kind = gbnfToken
+	if p.next() == '!' {
+		item.not = true
+		p.at++
+	}
+	from := p.at
+	if p.next() != '<' {
+		return fmt.Errorf("want < after !, found %s", p.found())
+	}
+	for p.next() != '>' {
+		if p.at >= len(p.text) || p.next() == '\n' {
+			p.at = from
+			return fmt.Errorf("want > after %s", p.found())
+		}
+		p.at++
+	}
+	p.at++
+	name := p.text[from:p.at]
+	if len(name) > 4 && name[1] == '[' && name[len(name)-2] == ']' {
+		id, err := strconv.ParseUint(name[2:len(name)-2], 10, 31)
+		if err != nil || int(id) >= p.vocab.Size {
+			return fmt.Errorf("token %s: want ids below %d", quote.Short(name, 40), p.vocab.Size)
+		}
+		item.id = int(id)
+		return nil
+	}
+	id, ok := p.vocab.Find(name)
+	if !ok {
+		return fmt.Errorf("%s is not one token of the vocabulary", quote.Short(name, 40))
+	}
+	item.id = id
+	return nil
+}
+
+func (p *gbnf) group(item *gbnfItem) (err error) {
+	if p.depth++; p.depth > maxNesting {
+		return fmt.Errorf("more than %d groups in groups", maxNesting)
+	}
+	p.at++
+	p.space(true)
+	item.kind = gbnfGroup
+	if item.group, err = p.choice(true); err != nil {
+		return err
+	}
+	if p.next() != ')' {
+		return fmt.Errorf("want ), found %s", p.found())
+	}
+	p.at++
+	p.depth--
+	return nil
+}
+
+// repetition reads * + ? {m} {m,} or {m,n}.
+func (p *gbnf) repetition(item *gbnfItem, nested bool) error {
+	least, most := 0, -1
+	c := p.next()
+	p.at++
+	switch c {
+	case '+':
+		least = 1
+	case '?':
+		most = 1
+	case '{':
+		var err error
+		if least, most, err = p.counts(nested); err != nil {
+			return err
+		}
+	}
+	if item.min != 1 || item.max != 1 { // a repetition of a repetition
+		inner := *item
+		*item = gbnfItem{kind: gbnfGroup, group: gbnfChoice{{inner}}}
+	}
+	item.min, item.max = least, most
+	return nil
+}
+
+func (p *gbnf) counts(nested bool) (least, most int, err error) {
+	p.space(nested)
+	if least, err = p.number(); err != nil {
+		return 0, 0, err
+	}
+	p.space(nested)
+	most = least
+	if p.next() == ',' {
+		p.at++
+		p.space(nested)
+		most = -1
+		if c := p.next(); c >= '0' && c <= '9' {
+			if most, err = p.number(); err != nil {
+				return 0, 0, err
+			}
+		}
+		p.space(nested)
+	}
+	if p.next() != '}' {
+		return 0, 0, fmt.Errorf("want }, found %s", p.found())
+	}
+	p.at++
+	if most >= 0 && most < least {
+		return 0, 0, fmt.Errorf("repetition {%d,%d}: want the smaller number first", least, most)
+	}
+	return least, most, nil
+}
+
+func (p *gbnf) number() (int, error) {
+	from := p.at
+	for c := p.next(); c >= '0' && c <= '9'; c = p.next() {
+		p.at++
+	}
+	n, err := strconv.Atoi(p.text[from:p.at])
+	if err != nil || n > maxRepetition {
+		p.at = from
+		return 0, fmt.Errorf("want a number of repetitions from 0 to %d, found %s", maxRepetition,
+			p.found())
+	}
+	return n, nil
+}
+
+// The rules of a grammar as a network.
+
+// A gbnfBuilder makes the nodes of a grammar. It builds each rule from its end to its beginning.
+type gbnfBuilder struct {
+	n      *automaton.Network
+	meter  *meter.Meter
+	rules  map[string]gbnfChoice
+	starts map[string]int32
+}
+
+// network returns the network of all rules, root first.
+func (p *gbnf) network() (*automaton.Network, error) {
+	n := automaton.NewNetwork(automaton.MaxNodes, p.meter)
+	b := &gbnfBuilder{n: n, meter: p.meter, rules: p.rules, starts: map[string]int32{}}
+	names := []string{"root"}
+	for _, name := range p.order {
+		if name != "root" {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		b.starts[name] = n.Split()
+		n.Rule(name, b.starts[name])
+	}
+	for _, name := range names {
+		more := b.choice(p.rules[name], n.End())
+		if err := n.Check("rule " + quote.Plain(name, 40)); err != nil {
+			return nil, err
+		}
+		n.Lead(b.starts[name], more...)
+	}
+	return n, nil
+}
+
+// choice returns the first nodes of the alternatives. Each alternative continues at to.
+func (b *gbnfBuilder) choice(choice gbnfChoice, to int32) (more []int32) {
+	for _, s := range choice {
+		more = append(more, b.sequence(s, to))
+	}
+	return more
+}
+
+func (b *gbnfBuilder) sequence(s gbnfSequence, to int32) int32 {
+	for i := len(s) - 1; i >= 0 && !b.n.Full(); i-- {
+		to = b.repeat(&s[i], to)
+	}
+	return to
+}
+
+// repeat returns the first node of an item that comes from min to max times.
+func (b *gbnfBuilder) repeat(item *gbnfItem, to int32) int32 {
+	b.meter.Charge(8) // an item may have no nodes
+	if item.max < 0 {
+		loop := b.n.Split()
+		body := b.item(item, loop)
+		b.n.Lead(loop, body, to)
+		to = loop
+	}
+	after := to
+	for i := item.min; i < item.max && !b.n.Full(); i++ { // each of these is optional
+		to = b.n.Split(b.item(item, to), after)
+	}
+	for i := 0; i < item.min && !b.n.Full(); i++ {
+		to = b.item(item, to)
+	}
+	return to
+}
+
+// item returns the first node of an item that comes once.
+func (b *gbnfBuilder) item(item *gbnfItem, to int32) int32 {
+	switch item.kind {
+	case gbnfText:
+		for i := len(item.text) - 1; i >= 0; i-- {
+			to = b.n.Read(charset.Of(item.text[i]), to)
+		}
+		return to
+	case gbnfSet:
+		return b.n.Read(item.set, to)
+	case gbnfRule:
+		return b.n.Call(b.starts[item.rule], to)
+	case gbnfToken:
+		return b.n.Token(item.id, item.not, to)
+	}
+	return b.n.Split(b.choice(item.group, to)...)
 }

@@ -1,11 +1,14 @@
 package schema
 
-// Alternatives: combinations of plain schemas that must hold together.
+// Alternatives: combinations of plain schemas that must hold together, into which references, enum
+// and combinations of schemas are expanded.
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 )
 
 // An alternative is the ids of plain schemas, ascending, all of which must hold. Their $ref, allOf,
@@ -119,4 +122,326 @@ func (c *compiler) typesOf(a alternative) (allowed types, whole bool) {
 		allowed &= t &^ integerType
 	}
 	return allowed, whole
+}
+
+// allows reports whether the lists of an alternative contain a word.
+func (c *compiler) allows(a alternative, word string) bool {
+	for _, id := range a {
+		s := c.all[id]
+		c.meter.Charge(len(s.texts))
+		if s.hasTexts && !slices.Contains(s.texts, word) {
+			return false
+		}
+	}
+	return true
+}
+
+// expand returns the alternatives of a schema.
+func (c *compiler) expand(s *schema) (alts []alternative, err error) {
+	if alts, ok := c.expanded[s]; ok {
+		return alts, nil
+	}
+	if c.expanding[s] {
+		return nil, fmt.Errorf("%s: $ref leads back here without a part of the value between",
+			s.at())
+	}
+	if err := c.deeper(s.from); err != nil {
+		return nil, err
+	}
+	c.expanding[s] = true
+	defer func() {
+		c.depth--
+		delete(c.expanding, s)
+	}()
+	if s.never {
+		c.expanded[s] = nil
+		return nil, nil
+	}
+	lists, err := c.lists(s)
+	if err != nil {
+		return nil, err
+	}
+	if alts, err = c.join(s, lists); err != nil {
+		return nil, err
+	}
+	c.expanded[s] = alts
+	return alts, c.exclude(s)
+}
+
+// lists returns lists of alternatives; one of each list must hold.
+func (c *compiler) lists(s *schema) (lists [][]alternative, err error) {
+	if s.plain() {
+		lists = append(lists, []alternative{{s.id}})
+	}
+	if s.hasEnum {
+		alts, err := c.enumerated(s.enum)
+		if err != nil {
+			return nil, err
+		}
+		lists = append(lists, alts)
+	}
+	all := slices.Clone(s.allOf)
+	if s.ref != nil {
+		all = append(all, s.ref)
+	}
+	all = append(all, s.also...)
+	if s.not != nil {
+		none, err := c.negate(c.open(s.not))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, none)
+	}
+	for _, part := range all {
+		alts, err := c.expand(part)
+		if err != nil {
+			return nil, err
+		}
+		lists = append(lists, alts)
+	}
+	one, err := c.alone(s)
+	if err != nil {
+		return nil, err
+	}
+	cases, err := c.cases(s)
+	if err != nil {
+		return nil, err
+	}
+	for _, choice := range [][]*schema{s.anyOf, one, cases} {
+		if choice == nil {
+			continue
+		}
+		var union []alternative
+		for _, part := range choice {
+			alts, err := c.expand(part)
+			if err != nil {
+				return nil, err
+			}
+			if err := c.meter.Charge(4 + len(alts)); err != nil {
+				return nil, err
+			}
+			union = append(union, alts...)
+		}
+		lists = append(lists, union)
+	}
+	return lists, nil
+}
+
+// alone returns the branches of a oneOf, each without those that could hold with it.
+func (c *compiler) alone(s *schema) ([]*schema, error) {
+	one := slices.Clone(s.oneOf)
+	for i := range one {
+		parts := []*schema{one[i]}
+		for _, j := range c.overlaps[s.from][i] {
+			n, err := c.negate(c.open(s.oneOf[j]))
+			if err != nil {
+				return nil, fmt.Errorf("%s: oneOf of which branches %d and %d can both hold: %w", s.at(),
+					min(i, j), max(i, j), err)
+			}
+			parts = append(parts, n)
+		}
+		if len(parts) > 1 {
+			one[i] = c.allOf(s.from, parts...)
+		}
+	}
+	return one, nil
+}
+
+// cases returns the two alternatives of if: it holds with then, or does not hold with else.
+func (c *compiler) cases(s *schema) ([]*schema, error) {
+	if s.when == nil {
+		return nil, nil
+	}
+	when := c.open(s.when)
+	yes, no := []*schema{when}, []*schema{}
+	if s.then != nil {
+		yes = append(yes, s.then)
+	}
+	n, err := c.negate(when)
+	if err != nil {
+		return nil, err
+	}
+	if no = append(no, n); s.otherwise != nil {
+		no = append(no, s.otherwise)
+	}
+	return []*schema{c.allOf(s.from, yes...), c.allOf(s.from, no...)}, nil
+}
+
+// exclude records that no two branches of a oneOf may hold together.
+func (c *compiler) exclude(s *schema) error {
+	if len(s.oneOf) < 2 {
+		return nil
+	}
+	rest := *s                            // all other keywords
+	rest.id, rest.oneOf = len(c.all), nil // the conditions too
+	c.all = append(c.all, &rest)
+	apart, pairs := c.tagged(s.oneOf), 0
+	for i := range s.oneOf {
+		for j := range i {
+			if err := c.meter.Charge(2); err != nil {
+				return err
+			}
+			if apart(i, j) {
+				continue
+			}
+			if pairs++; pairs > maxPairs {
+				return fmt.Errorf("%s: oneOf of %d branches, want a required property with another const "+
+					"in each, or %d at most", s.at(), len(s.oneOf), maxBranches)
+			}
+			if slices.Contains(c.overlaps[s.from][i], j) {
+				continue
+			}
+			both := c.valueOf(c.open(&rest), c.open(s.oneOf[i]), c.open(s.oneOf[j]))
+			c.oneOf = append(c.oneOf, exclusive{s, j, i, both})
+		}
+	}
+	return nil
+}
+
+// tagged returns a function that reports whether a property tells two branches apart: of all
+// objects that a branch accepts it has one of some strings, and of those of the other it has none
+// of these. The property is the one that most branches have.
+func (c *compiler) tagged(branches []*schema) (apart func(i, j int) bool) {
+	tags := make([]map[string][]string, len(branches))
+	count := map[string]int{}
+	best := ""
+	for i, b := range branches {
+		tags[i] = map[string][]string{}
+		c.tags(b, tags[i], 0)
+		for name := range tags[i] {
+			count[name]++
+		}
+	}
+	for name, n := range count {
+		if n > count[best] || n == count[best] && name < best {
+			best = name
+		}
+	}
+	return func(i, j int) bool {
+		a, b := tags[i][best], tags[j][best]
+		return a != nil && b != nil && !slices.ContainsFunc(a, func(text string) bool {
+			return slices.Contains(b, text)
+		})
+	}
+}
+
+// tags finds the required properties of a schema of objects that are one of a few strings.
+func (c *compiler) tags(s *schema, tags map[string][]string, depth int) {
+	const most, deepest = 8, 8 // strings of one tag, and schemas that lead to it
+	if depth > deepest || c.meter.Charge(8+2*len(s.properties)) != nil {
+		return
+	}
+	if s.ref != nil {
+		c.tags(s.ref, tags, depth+1)
+	}
+	for _, part := range s.allOf {
+		c.tags(part, tags, depth+1)
+	}
+	if s.types != objectType {
+		return
+	}
+	for _, p := range s.properties {
+		v := p.value
+		if !v.hasEnum || len(v.enum) > most || !slices.Contains(s.required, p.name) {
+			continue
+		}
+		texts := []string{}
+		for _, item := range v.enum {
+			if item.kind == '"' {
+				texts = append(texts, item.text)
+			}
+		}
+		if len(texts) == len(v.enum) {
+			tags[p.name] = texts
+		}
+	}
+}
+
+// enumerated returns the alternatives of an enum: one for its strings, one for its numbers, and one
+// for each other value.
+func (c *compiler) enumerated(values []*jsonValue) (alts []alternative, err error) {
+	groups := map[types]*schema{}
+	add := func(t types, text string, v *jsonValue) {
+		s := groups[t]
+		if s == nil {
+			s = c.newSchema(v)
+			s.types, s.hasTexts = t, true
+			groups[t] = s
+			alts = append(alts, alternative{s.id})
+		}
+		s.texts = append(s.texts, text)
+	}
+	for _, v := range values {
+		work := 4
+		switch v.kind {
+		case '"':
+			add(stringType, v.text, v)
+		case '0':
+			text := canonicalNumber(v.text)
+			work += 50 + len(text)
+			add(numberType, text, v)
+		case 't', 'f':
+			add(booleanType, v.text, v)
+		case 'n':
+			add(nullType, v.text, v)
+		default:
+			work += 16 * len(v.items)
+			alts = append(alts, alternative{c.constant(v).id})
+		}
+		if err := c.meter.Charge(work); err != nil {
+			return nil, err
+		}
+	}
+	return alts, nil
+}
+
+// constant returns a plain schema for a single value.
+func (c *compiler) constant(v *jsonValue) *schema {
+	if s := c.constants[v]; s != nil {
+		return s
+	}
+	s := c.newSchema(v)
+	c.constants[v] = s
+	var parts []*schema
+	for _, item := range v.items {
+		part := c.newSchema(item)
+		part.enum, part.hasEnum = []*jsonValue{item}, true
+		parts = append(parts, part)
+	}
+	switch v.kind {
+	case '{':
+		s.types, s.free, s.required = objectType, true, v.keys
+		s.additional = c.never(v)
+		for i, key := range v.keys {
+			s.properties = append(s.properties, property{key, parts[i]})
+		}
+		s.lookUp()
+	case '[':
+		s.types, s.prefix = arrayType, parts
+		s.minItems, s.maxItems = len(parts), len(parts)
+	}
+	return s
+}
+
+// canonicalNumber returns a number as texts write it: whole numbers in digits, others as
+// encoding/json writes them if that is the same number.
+func canonicalNumber(text string) string {
+	d, err := parseDecimal(text)
+	if err != nil || d.point > 4096 || d.point < -4096 {
+		return text
+	}
+	sign := ""
+	if d.neg && !d.zero() {
+		sign = "-"
+	}
+	if d.whole() {
+		return sign + d.integer()
+	}
+	f, _ := strconv.ParseFloat(text, 64)
+	if b, err := json.Marshal(f); err == nil {
+		if e, err := parseDecimal(string(b)); err == nil && e.cmp(d) == 0 {
+			return string(b)
+		}
+	}
+	return sign + d.integer() + "." + d.fraction()
 }

@@ -1,7 +1,7 @@
 package schema
 
-// Closed: objects with no other names than those that their schemas have, where JSON Schema lets any
-// name follow. Texts are made so; what judges a text compiles without it.
+// Closed: objects with no other names than those that their schemas have, where JSON Schema lets
+// any name follow. Texts are made so; what judges a text compiles without it.
 
 import (
 	"fmt"
@@ -112,14 +112,6 @@ func (c *compiler) close(s *objectSpec, a alternative) *objectSpec {
 	}
 	c.meter.Charge(8 * len(s.names))
 	return &closed
-}
-
-// nothing returns a schema that accepts nothing, always the same one.
-func (c *compiler) nothing() *schema {
-	if c.none == nil {
-		c.none = c.never(c.document.root)
-	}
-	return c.none
 }
 
 // widen opens the objects of the values that no closed object has, though an open one has: first

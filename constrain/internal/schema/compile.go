@@ -1,6 +1,18 @@
+// Package schema has the forms whose texts are JSON that a schema accepts. Its files, in the order
+// of the work:
+//
+//   - A schema's text is read as a tree (jsonvalue.go), which knows its draft and what a $ref names
+//     (document.go), and parsed keyword by keyword (schema.go, format.go).
+//   - Combinations become alternatives of plain schemas (alternative.go), not and its like become
+//     what they leave (negation.go).
+//   - [Compile] makes values of the alternatives, sets of JSON values by their type (value.go):
+//     numbers (numberspec.go, number.go), strings (string.go), arrays (array.go) and objects
+//     (object.go, closed.go).
+//   - A [Form] reads a text as parts of values (part.go, form.go), and has the masks: of each part,
+//     the ids that may follow (mask.go).
 package schema
 
-// Compile: the text of a schema becomes values.
+// Compile: the text of a schema becomes values; and the bounds of all of it.
 
 import (
 	"errors"
@@ -20,6 +32,30 @@ type Options struct {
 
 // NoSpace is constrain.NoSpace.
 const NoSpace = -1
+
+// Bounds on the result of compiling.
+const (
+	maxSpace        = 64
+	maxSchemaBytes  = 4 << 20
+	maxPointer      = 1 << 14 // bytes of the JSON pointer to a part of a schema
+	maxDepth        = 20000   // of schemas within schemas and behind $ref
+	maxAlternatives = 2048    // combinations of alternatives
+	maxValues       = 20000   // kinds of values
+	maxBranches     = 100     // of oneOf, without a tag
+	maxPairs        = maxBranches * (maxBranches - 1) / 2
+	maxFew          = 1000 // values of the items of an array with uniqueItems
+	maxNotes        = 20
+	maxScale        = 17  // digits after the point of a divisor
+	maxPoint        = 400 // digits before the point of numbers of JSON: float64 ends at 309
+)
+
+// Bounds on the matching of a text.
+const (
+	maxVisits    = 1 << 25 // nodes of tries that are visited for one mask of a schema
+	maxParts     = 1024    // ways to read one text of JSON
+	maxReachable = 1 << 12 // results of the arithmetic of one divisor that are stored
+	maxLexBytes  = 8 << 20 // of masks that a schema or a vocabulary stores
+)
 
 // A compiler compiles the values of a schema.
 type compiler struct {
@@ -206,6 +242,17 @@ func (c *compiler) add(v *value, a alternative) error {
 	}
 	if allowed&objectType != 0 {
 		return c.object(v, a)
+	}
+	return nil
+}
+
+// note keeps what is said of a schema; with Strict it is an error.
+func (c *compiler) note(what, effect string) error {
+	if c.options.Strict {
+		return errors.New(what)
+	}
+	if len(c.notes) < maxNotes {
+		c.notes = append(c.notes, what+", "+effect)
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package schema
 // Formats of strings, as regular expressions.
 
 import (
-	"errors"
 	"fmt"
 	"math/big"
 	"strings"
@@ -19,11 +18,11 @@ type format struct {
 }
 
 // formats returns the formats that strings are held to: those of draft 2020-12, of OpenAPI, and of
-// zod. A text of one is valid for ajv too: RFC 3339 for dates, times and durations,
-// with leap days, and leap seconds if the offset is whole or half hours; RFC 5321 for addresses
-// that need no quotes, at domains with a point; RFC 1123 for hosts, without punycode; RFC 2673 and
-// 4291; RFC 3986, 3987 and 6570; RFC 4122; RFC 4648; RFC 6901; regexes that ECMA-262, RE2 and Python
-// read alike, with groups three deep.
+// zod. A text of one is valid for ajv too: RFC 3339 for dates, times and durations, with leap days,
+// and leap seconds if the offset is whole or half hours; RFC 5321 for addresses that need no
+// quotes, at domains with a point; RFC 1123 for hosts, without punycode; RFC 2673 and 4291; RFC
+// 3986, 3987 and 6570; RFC 4122; RFC 4648; RFC 6901; regexes that ECMA-262, RE2 and Python read
+// alike, with groups three deep.
 var formats = sync.OnceValue(func() map[string]format {
 	return map[string]format{
 		"date":      {patterns: []string{`^` + dateFormat + `$`}},
@@ -125,17 +124,6 @@ func (c *compiler) formatOf(s *schema, in, v *jsonValue) error {
 	}
 	return c.note(fmt.Sprintf("%s: format %s is not known", in.at(), quote.Short(name, 40)),
 		"and restricts nothing")
-}
-
-// note keeps what is said of a schema; with Strict it is an error.
-func (c *compiler) note(what, effect string) error {
-	if c.options.Strict {
-		return errors.New(what)
-	}
-	if len(c.notes) < maxNotes {
-		c.notes = append(c.notes, what+", "+effect)
-	}
-	return nil
 }
 
 const (

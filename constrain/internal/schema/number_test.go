@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"picogpt/dev/cases"
 )
 
 // shortTexts calls f for all texts of up to n of some bytes.
@@ -124,6 +126,7 @@ func (s *numberSpec) has(text string) bool {
 // TestMultiplesOfDecimals: every short text, against exact arithmetic. Numbers have no more digits
 // after the point than the divisor.
 func TestMultiplesOfDecimals(t *testing.T) {
+	cases.NotShort(t)
 	plain := regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`)
 	texts := map[string]*big.Rat{}
 	rat := func(text string) *big.Rat { r, _ := new(big.Rat).SetString(text); return r }

@@ -1,6 +1,7 @@
 package schema
 
-// The specs of numbers: the bounds and divisors of all schemas that must hold.
+// The specs of numbers: the bounds, divisors and lists of all schemas that must hold, in exact
+// arithmetic.
 
 import (
 	"fmt"
@@ -8,7 +9,185 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
+	"strings"
+
+	"picogpt/internal/quote"
 )
+
+// A decimal is a number: 0.digits times ten to the power of point. The first and the last digit are
+// not 0; zero has no digits.
+type decimal struct {
+	neg    bool
+	digits string
+	point  int
+}
+
+// parseDecimal reads a number in JSON's syntax.
+func parseDecimal(text string) (*decimal, error) {
+	d := &decimal{}
+	mantissa, exponent := text, 0
+	if i := strings.IndexAny(text, "eE"); i >= 0 {
+		var err error
+		if exponent, err = strconv.Atoi(text[i+1:]); err != nil || exponent > 1e6 || exponent < -1e6 {
+			return nil, fmt.Errorf("number %s: want exponents within a million",
+				quote.Short(text, 40))
+		}
+		mantissa = text[:i]
+	}
+	if len(mantissa) > 4096 {
+		return nil, fmt.Errorf("number %s: want 4096 digits at most", quote.Short(text, 40))
+	}
+	mantissa, d.neg = strings.CutPrefix(mantissa, "-")
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	digits := strings.TrimLeft(whole+fraction, "0")
+	d.point = len(whole) + exponent - (len(whole) + len(fraction) - len(digits))
+	d.digits = strings.TrimRight(digits, "0")
+	if d.digits == "" {
+		d.point = 0
+	}
+	return d, nil
+}
+
+func (d *decimal) zero() bool { return d.digits == "" }
+
+func (d *decimal) whole() bool { return len(d.digits) <= d.point }
+
+// integer returns the digits before the point, at least one.
+func (d *decimal) integer() string {
+	switch {
+	case d.point <= 0:
+		return "0"
+	case len(d.digits) >= d.point:
+		return d.digits[:d.point]
+	}
+	return d.digits + strings.Repeat("0", d.point-len(d.digits))
+}
+
+// fraction returns the digits after the point.
+func (d *decimal) fraction() string {
+	switch {
+	case len(d.digits) <= d.point:
+		return ""
+	case d.point >= 0:
+		return d.digits[d.point:]
+	}
+	return strings.Repeat("0", -d.point) + d.digits
+}
+
+// cmp compares two decimals.
+func (d *decimal) cmp(e *decimal) int {
+	a, b := d.sign(), e.sign()
+	if a != b || a == 0 {
+		return a - b
+	}
+	return a * d.cmpMagnitude(e)
+}
+
+func (d *decimal) sign() int {
+	switch {
+	case d.zero():
+		return 0
+	case d.neg:
+		return -1
+	}
+	return 1
+}
+
+func (d *decimal) cmpMagnitude(e *decimal) int {
+	switch {
+	case d.zero() || e.zero():
+		return len(d.digits) - len(e.digits)
+	case d.point != e.point:
+		return d.point - e.point
+	}
+	return strings.Compare(d.digits, e.digits)
+}
+
+// rat returns the number as a fraction; its exponent must be small.
+func (d *decimal) rat() *big.Rat {
+	r, _ := new(big.Rat).SetString("0" + d.digits + "e" + strconv.Itoa(d.point-len(d.digits)))
+	if d.neg {
+		r.Neg(r)
+	}
+	return r
+}
+
+// neighbour returns the next float64 above or below a number, which is the bound that an exclusive
+// one leaves.
+func (d *decimal) neighbour(up bool) *decimal {
+	text := "0." + d.digits + "0e" + strconv.Itoa(d.point)
+	if d.neg {
+		text = "-" + text
+	}
+	f, _ := strconv.ParseFloat(text, 64)
+	if math.IsInf(f, 0) {
+		return d
+	}
+	f = math.Nextafter(f, map[bool]float64{true: math.Inf(1), false: math.Inf(-1)}[up])
+	return ofFloat(f)
+}
+
+func ofFloat(f float64) *decimal {
+	f = max(-math.MaxFloat64, min(f, math.MaxFloat64))
+	d, _ := parseDecimal(strconv.FormatFloat(f, 'e', -1, 64))
+	return d
+}
+
+// round returns the next whole number, above or below, or the number itself if it is whole.
+func (d *decimal) round(up bool) *decimal {
+	switch {
+	case d.whole():
+		return d
+	case up:
+		return d.floor(1)
+	}
+	return d.floor(0)
+}
+
+// floor returns the greatest whole number that is not above a number, and more.
+func (d *decimal) floor(more int64) *decimal {
+	n, _ := new(big.Int).SetString(d.integer(), 10)
+	if d.neg {
+		n.Neg(n)
+		if !d.whole() {
+			more--
+		}
+	}
+	r, _ := parseDecimal(n.Add(n, big.NewInt(more)).String())
+	return r
+}
+
+// roundAt returns the next number with some digits after the point, or the number itself.
+func (d *decimal) roundAt(digits int, up bool) *decimal {
+	if d.zero() {
+		return d
+	}
+	r := *(&decimal{d.neg, d.digits, d.point + digits}).round(up)
+	if !r.zero() {
+		r.point -= digits
+	}
+	return &r
+}
+
+// inReach returns the bound itself or, if that is so near to 0 that no float64 is between, the next
+// float64: no text of a number has a million zeros.
+func (d *decimal) inReach(lower bool) *decimal {
+	if d.zero() || d.point > -maxPoint {
+		return d
+	}
+	if d.neg == lower { // a lower bound below 0, an upper one above it
+		return &decimal{}
+	}
+	return &decimal{neg: d.neg, digits: "5", point: 1 - mostPower}
+}
+
+// laterDecimal returns the number that is further in the direction of a sign; nil is none.
+func laterDecimal(a, b *decimal, sign int) *decimal {
+	if a == nil || b != nil && sign*b.cmp(a) > 0 {
+		return b
+	}
+	return a
+}
 
 // newNumber returns the spec of numbers from lo to hi that are multiples of multiple / 10^scale; a
 // bound of nil is none.
@@ -149,4 +328,110 @@ func (c *compiler) multipleOf(a alternative, whole bool) (uint64, int, bool, err
 		return 0, 0, false, tooLargeDivisor(c.all[a[0]])
 	}
 	return multiple.Num().Uint64(), scale, whole, nil
+}
+
+// exclusiveBound returns the bound that an exclusive bound leaves: the next whole number, or the
+// next float64, so that no text is equal to the bound when a program reads it as a float64.
+func exclusiveBound(d *decimal, whole, lower bool) *decimal {
+	if d.point > maxPoint { // beyond all numbers; its digits may be a million
+		return d
+	}
+	if !whole {
+		return d.neighbour(lower)
+	}
+	if !d.whole() {
+		return d.round(lower)
+	}
+	if lower {
+		return d.floor(1)
+	}
+	return d.floor(-1)
+}
+
+// commonMultiple returns the least common multiple of two fractions.
+func commonMultiple(m, d *big.Rat) *big.Rat {
+	num, denom := new(big.Int), new(big.Int)
+	num.Mul(m.Num(), d.Num()).Div(num, new(big.Int).GCD(nil, nil, m.Num(), d.Num()))
+	denom.GCD(nil, nil, m.Denom(), d.Denom())
+	return new(big.Rat).SetFrac(num, denom)
+}
+
+func tooLargeDivisor(s *schema) error {
+	return fmt.Errorf("%s: multipleOf: want numbers whose least common multiple has 17 digits at most",
+		s.at())
+}
+
+// listed reports whether the numbers come from a list.
+func (c *compiler) listed(a alternative) bool {
+	return slices.ContainsFunc(a, func(id int) bool {
+		return c.all[id].hasTexts && c.all[id].types == numberType
+	})
+}
+
+// intersectTexts returns the texts that are in both lists; a nil list contains everything.
+func intersectTexts(a, b []string) []string {
+	both, in, seen := []string{}, map[string]bool{}, map[string]bool{}
+	for _, text := range a {
+		in[text] = true
+	}
+	for _, text := range b {
+		if (a == nil || in[text]) && !seen[text] {
+			seen[text] = true
+			both = append(both, text)
+		}
+	}
+	return both
+}
+
+// listedNumbers adds the numbers of a list for which the whole alternative holds.
+func (c *compiler) listedNumbers(v *value, a alternative, texts []string, whole bool) error {
+	var kept []string
+	for _, text := range texts {
+		if err := c.meter.Charge(64 + len(text)*(1+len(a))); err != nil {
+			return err
+		}
+		d, err := parseDecimal(text)
+		if err != nil {
+			return err
+		}
+		if d.point > 4096 || d.point < -4096 {
+			return fmt.Errorf("%s: number %.40s is too large or too small", c.all[a[0]].at(), text)
+		}
+		if (!whole || d.whole()) && c.holdsNumber(a, d) {
+			kept = append(kept, text)
+		}
+	}
+	if len(kept) > 0 {
+		v.numbers = append(v.numbers, &numberSpec{texts: sortedTexts(kept)})
+	}
+	return nil
+}
+
+// holdsNumber reports whether the keywords for numbers hold for d.
+func (c *compiler) holdsNumber(a alternative, d *decimal) bool {
+	for _, id := range a {
+		s := c.all[id]
+		if s.multiple != nil { // a division of long numbers
+			figures := len(d.digits) + max(d.point, -d.point)
+			if c.meter.Charge(1000+figures*figures/2048) != nil {
+				return false
+			}
+		}
+		if s.fraction && d.whole() ||
+			s.minimum != nil && d.cmp(s.minimum) < 0 || s.maximum != nil && d.cmp(s.maximum) > 0 ||
+			s.exclusiveMin != nil && d.cmp(s.exclusiveMin) <= 0 ||
+			s.exclusiveMax != nil && d.cmp(s.exclusiveMax) >= 0 {
+			return false
+		}
+		if s.multiple != nil && !new(big.Rat).Quo(d.rat(), s.multiple).IsInt() {
+			return false
+		}
+	}
+	return true
+}
+
+func sortedTexts(texts []string) []string {
+	texts = slices.Clone(texts)
+	slices.Sort(texts)
+	return slices.Compact(texts)
 }

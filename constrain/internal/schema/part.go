@@ -1,8 +1,13 @@
 package schema
 
-// Part: one way to read what comes next in a text of JSON.
+// Part: one way to read what comes next in a text of JSON; and frame: the object or array around
+// it, with the properties that may come next.
 
-import "slices"
+import (
+	"slices"
+
+	"picogpt/constrain/internal/automaton"
+)
 
 // A part is one way to read what comes next.
 type part struct {
@@ -121,4 +126,138 @@ func (p part) equal(q part) bool {
 // sameList reports whether two slices are the same list.
 func sameList(a, b []string) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// A frame is an open container. Frames are immutable.
+type frame struct {
+	up     *frame
+	object *objectSpec
+	array  *arraySpec
+	next   int32 // the first ordered name that may still come
+	count  int32 // properties or items so far
+	others int32 // number of names that are not known ones
+	free   int32 // number of names without order so far
+	used   *used // names without order and others, the newest first
+	needed int32 // number of required names without order so far
+}
+
+// used is a list of names.
+type used struct {
+	name string
+	up   *used
+}
+
+func (f *frame) has(name string) bool {
+	for u := f.used; u != nil; u = u.up {
+		if u.name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// equal reports whether two frames and all frames around them are the same.
+func (f *frame) equal(g *frame) bool {
+	for f != g {
+		if f == nil || g == nil || f.object != g.object || f.array != g.array ||
+			f.next != g.next || f.count != g.count {
+			return false
+		}
+		for u, w := f.used, g.used; u != w; u, w = u.up, w.up {
+			if u == nil || w == nil || u.name != w.name {
+				return false
+			}
+		}
+		f, g = f.up, g.up
+	}
+	return true
+}
+
+// feasible reports whether an object can be completed.
+func (s *objectSpec) feasible(f *frame) bool {
+	needed := s.neededFrom[f.next] + s.neededFree - int(f.needed)
+	if s.max >= 0 && int(f.count)+needed > s.max {
+		return false
+	}
+	if int(f.count) >= s.min {
+		return true
+	}
+	possible := s.possibleFrom[f.next] + s.possibleFree - int(f.free)
+	if s.others != nil {
+		possible += s.left(f)
+	}
+	return int(f.count)+possible >= s.min
+}
+
+// left returns how many other names are still possible.
+func (s *objectSpec) left(f *frame) int {
+	t := s.others.table
+	if t == nil || t.Count[0] >= automaton.Unbounded {
+		return automaton.Unbounded
+	}
+	return t.Count[0] - s.inOther - int(f.others)
+}
+
+// mayClose reports whether an object may end here.
+func (s *objectSpec) mayClose(f *frame) bool {
+	return int(f.count) >= s.min && s.neededFrom[f.next] == 0 && int(f.needed) == s.neededFree
+}
+
+// after returns the frame after a known name; ok is false if the name is not allowed, or if the
+// object could not be completed after it. The list of used names does not contain the name yet.
+func (f *frame) after(i int) (g frame, ok bool) {
+	s := f.object
+	n := &s.names[i]
+	g = *f
+	g.count++
+	if i < s.ordered {
+		if i < int(f.next) || s.neededFrom[f.next] != s.neededFrom[i] {
+			return g, false
+		}
+		g.next = int32(i) + 1
+	} else {
+		if s.neededFrom[f.next] > 0 || f.has(n.name) {
+			return g, false
+		}
+		g.next = int32(s.ordered)
+		g.free++
+		if n.required {
+			g.needed++
+		}
+	}
+	return g, n.value.possible && s.feasible(&g)
+}
+
+// afterOther returns the frame after an unknown name, with the same ok.
+func (f *frame) afterOther() (g frame, ok bool) {
+	s := f.object
+	if s.others == nil || s.neededFrom[f.next] > 0 || s.left(f) <= 0 {
+		return g, false
+	}
+	g = *f
+	g.count++
+	g.others++
+	g.next = int32(s.ordered)
+	return g, s.feasible(&g)
+}
+
+// names returns the known names that may come next, sorted by their bytes.
+func (f *frame) names() (list []int32) {
+	for _, i := range f.object.sorted {
+		if _, ok := f.after(int(i)); ok {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// mayContinue reports whether any name may come next.
+func (f *frame) mayContinue() bool {
+	if _, ok := f.afterOther(); ok {
+		return true
+	}
+	return slices.ContainsFunc(f.object.sorted, func(i int32) bool {
+		_, ok := f.after(int(i))
+		return ok
+	})
 }

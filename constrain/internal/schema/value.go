@@ -1,8 +1,15 @@
 package schema
 
-// Value: the allowed JSON values, compiled from the schemas that must hold.
+// Value: the allowed JSON values, compiled from the schemas that must hold; and which of them
+// exist, so that no text is led to a value that cannot be written.
 
-import "slices"
+import (
+	"slices"
+
+	"picogpt/constrain/internal/automaton"
+	"picogpt/constrain/internal/charset"
+	"picogpt/constrain/internal/meter"
+)
 
 // A value is a set of JSON values, by their type.
 type value struct {
@@ -16,75 +23,257 @@ type value struct {
 	possible bool // there is such a value
 }
 
-// trivial reports whether a schema accepts everything.
-func (s *schema) trivial() bool {
-	return !s.never && !s.plain() && !s.hasEnum && s.ref == nil && s.allOf == nil &&
-		s.anyOf == nil && s.oneOf == nil && s.also == nil && s.not == nil && s.when == nil
+// satisfy finds the possible values, by the least fixed point, and drops everything else.
+func (c *compiler) satisfy() error {
+	for _, v := range c.order {
+		for _, s := range v.arrays {
+			if s.unique {
+				if err := c.unique(s); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	list := slices.Clone(c.order)
+	slices.Reverse(list) // usually parts before the values that contain them
+	if err := c.widen(list); err != nil {
+		return err
+	}
+	if err := c.findAgain(list); err != nil {
+		return err
+	}
+	for _, v := range list {
+		if err := c.meter.Charge(4 * v.parts()); err != nil {
+			return err
+		}
+		v.arrays = slices.DeleteFunc(v.arrays, func(s *arraySpec) bool { return !s.exists() })
+		v.objects = slices.DeleteFunc(v.objects, func(s *objectSpec) bool { return !s.exists(c.meter) })
+		for _, s := range v.arrays {
+			s.finish()
+		}
+		for _, s := range v.objects {
+			s.finish(c.meter, c.plain)
+		}
+		v.objects = slices.DeleteFunc(v.objects, func(s *objectSpec) bool {
+			return !s.feasible(&frame{object: s})
+		})
+	}
+	return c.meter.Failed()
 }
 
-// allows reports whether the lists of an alternative contain a word.
-func (c *compiler) allows(a alternative, word string) bool {
-	for _, id := range a {
-		s := c.all[id]
-		c.meter.Charge(len(s.texts))
-		if s.hasTexts && !slices.Contains(s.texts, word) {
+// findPossible marks the possible values. A value that is not marked is visited again when one of
+// its parts is marked.
+func (c *compiler) findPossible(list []*value) error {
+	wholes := map[*value][]*value{} // the values that contain a value as a part
+	for _, v := range list {
+		if err := c.meter.Charge(4 + 4*v.parts()); err != nil {
+			return err
+		}
+		v.eachPart(func(part *value) { wholes[part] = append(wholes[part], v) })
+	}
+	waiting := map[*value]bool{}
+	for todo := list; len(todo) > 0; {
+		var next []*value
+		for _, v := range todo {
+			delete(waiting, v)
+			if v.possible {
+				continue
+			}
+			if err := c.meter.Charge(8 + 2*v.parts()); err != nil {
+				return err
+			}
+			if !v.exists(c.meter) {
+				continue
+			}
+			v.possible = true
+			c.meter.Charge(4 * len(wholes[v]))
+			for _, whole := range wholes[v] {
+				if !whole.possible && !waiting[whole] {
+					waiting[whole], next = true, append(next, whole)
+				}
+			}
+		}
+		todo = next
+	}
+	return nil
+}
+
+// eachPart calls f with the values of names and items; it may call f several times for a value.
+func (v *value) eachPart(f func(*value)) {
+	for _, s := range v.arrays {
+		for _, item := range s.prefix {
+			f(item)
+		}
+		f(s.items)
+	}
+	for _, s := range v.objects {
+		for i := range s.names {
+			f(s.names[i].value)
+		}
+		for _, other := range s.values {
+			f(other)
+		}
+	}
+}
+
+// parts returns the number of calls that eachPart makes.
+func (v *value) parts() (n int) {
+	v.eachPart(func(*value) { n++ })
+	return n
+}
+
+// exists reports whether a value is possible, from what is known of its parts.
+func (v *value) exists(m *meter.Meter) bool {
+	return v.null || v.yes || v.no || len(v.numbers) > 0 || len(v.strings) > 0 ||
+		slices.ContainsFunc(v.arrays, (*arraySpec).exists) ||
+		slices.ContainsFunc(v.objects, func(s *objectSpec) bool { return s.exists(m) })
+}
+
+func (s *arraySpec) exists() bool {
+	for i := 0; i < s.min; i++ {
+		if !s.item(i).possible {
 			return false
+		}
+		if i > len(s.prefix) {
+			break
 		}
 	}
 	return true
 }
 
-// An arraySpec says which arrays are allowed.
-type arraySpec struct {
-	prefix   []*value
-	items    *value
-	min, max int // max -1: any number
-	unique   bool
-	from     *schema // for errors
+// finish limits the length to the possible items.
+func (s *arraySpec) finish() {
+	for i := range len(s.prefix) + 1 {
+		if !s.item(i).possible && (s.max < 0 || i < s.max) {
+			s.max = i
+		}
+	}
 }
 
-// item returns the value of the i-th item.
-func (s *arraySpec) item(i int) *value {
-	if i < len(s.prefix) {
-		return s.prefix[i]
+// exists reports whether there is such an object.
+func (s *objectSpec) exists(m *meter.Meter) bool {
+	needed, possible := 0, 0
+	for i := range s.names {
+		n := &s.names[i]
+		if n.value.possible {
+			possible++
+		} else if n.required {
+			return false
+		}
+		if n.required {
+			needed++
+		}
 	}
-	return s.items
+	return (s.max < 0 || needed <= s.max) &&
+		(possible >= s.min || possible+s.countOthers(m) >= s.min)
 }
 
-// array adds the arrays of an alternative to a value.
-func (c *compiler) array(v *value, a alternative) {
-	s := &arraySpec{max: -1}
-	prefix := 0
-	for _, id := range a {
-		p := c.all[id]
-		s.min = max(s.min, p.minItems)
-		if p.unique {
-			s.unique, s.from = true, p
-		}
-		s.max = tighter(s.max, p.maxItems)
-		prefix = max(prefix, len(p.prefix))
+// countOthers returns the number of possible names besides the known ones, at most unbounded.
+func (s *objectSpec) countOthers(m *meter.Meter) int {
+	if s.others == nil {
+		return 0
 	}
-	if s.max >= 0 && s.min > s.max {
-		return
-	}
-	for i := range prefix + 1 {
-		if c.meter.Charge(4+4*len(a)) != nil {
-			return // build returns the error
+	t := s.others.table
+	if t == nil {
+		if s.values[0].possible {
+			return automaton.Unbounded
 		}
-		var conj []*schema
-		for _, id := range a {
-			switch p := c.all[id]; {
-			case i < len(p.prefix):
-				conj = append(conj, p.prefix[i])
-			case p.items != nil:
-				conj = append(conj, p.items)
+		return 0
+	}
+	possible := func(kind int) bool { return s.values[kind].possible }
+	if !slices.ContainsFunc(s.values, func(v *value) bool { return v.possible }) {
+		return 0
+	}
+	u := t.Clone()
+	if ok, err := u.Finish(m, nil, possible); !ok || err != nil {
+		return 0
+	}
+	return u.Count[0] - s.known(m, u)
+}
+
+// known returns how many of the known names a table of other names contains too.
+func (s *objectSpec) known(m *meter.Meter, t *automaton.Table) (n int) {
+	if t.Count[0] >= automaton.Unbounded {
+		return 0
+	}
+	spec := &stringSpec{table: t, max: -1}
+	for i := range s.names {
+		m.Charge(4 + len(s.names[i].name))
+		if spec.has(s.names[i].name) {
+			n++
+		}
+	}
+	return n
+}
+
+// finish computes the counts after the possible values are known.
+func (s *objectSpec) finish(m *meter.Meter, plain charset.Set) {
+	if s.countOthers(m) == 0 {
+		s.others = nil
+	} else if t := s.others.table; t != nil {
+		t = t.Clone()
+		t.Finish(m, plain, func(kind int) bool { return s.values[kind].possible })
+		s.others.table = t
+		s.inOther = s.known(m, t)
+	}
+	s.neededFrom = make([]int, s.ordered+1)
+	s.possibleFrom = make([]int, s.ordered+1)
+	for i := len(s.names) - 1; i >= 0; i-- {
+		n := &s.names[i]
+		needed, possible := 0, 0
+		if n.required {
+			needed = 1
+		}
+		if n.value.possible {
+			possible = 1
+		}
+		if i < s.ordered {
+			s.neededFrom[i] = s.neededFrom[i+1] + needed
+			s.possibleFrom[i] = s.possibleFrom[i+1] + possible
+		} else {
+			s.neededFree += needed
+			s.possibleFree += possible
+		}
+	}
+}
+
+// weigh returns the memory of some values; it counts each once.
+func weigh(values []*value) (n int) {
+	tables := map[*automaton.Table]bool{}
+	ofString := func(s *stringSpec) {
+		if n += 160; s.table != nil && !tables[s.table] {
+			tables[s.table] = true
+			n += s.table.Bytes()
+		}
+		for i := range s.texts {
+			n += 32 + len(s.texts[i]) + len(s.escaped[i])
+		}
+	}
+	for _, v := range values {
+		n += 240
+		for _, s := range v.numbers {
+			if n += 1000; s.multiple > 1 {
+				n += 80 * maxReachable
+			}
+			for _, text := range s.texts {
+				n += 16 + len(text)
 			}
 		}
-		if item := c.valueOf(conj...); i < prefix {
-			s.prefix = append(s.prefix, item)
-		} else {
-			s.items = item
+		for _, s := range v.strings {
+			ofString(s)
+		}
+		for _, s := range v.arrays {
+			n += 64 + 8*len(s.prefix)
+		}
+		for _, s := range v.objects {
+			n += 240 + 8*len(s.values)
+			for i := range s.names {
+				n += 120 + 2*len(s.names[i].name)
+			}
+			if s.others != nil {
+				ofString(s.others)
+			}
 		}
 	}
-	v.arrays = append(v.arrays, s)
+	return n
 }

@@ -80,6 +80,7 @@ func (w way) options() model.Options {
 }
 
 func TestPTXGivesTheProcessorsBits(t *testing.T) {
+	cases.NotShort(t)
 	devices := map[string]*gpu.Device{}
 	for name, text := range shipped() {
 		program, err := ptx.Parse(text)

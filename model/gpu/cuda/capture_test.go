@@ -342,6 +342,7 @@ func TestTheDriverOnARealDevice(t *testing.T) {
 
 // TestWidePassesThroughTheLibrary has GPT-2's own widths. The device computes nothing.
 func TestWidePassesThroughTheLibrary(t *testing.T) {
+	cases.NotShort(t)
 	for _, s := range cases.Some([]struct{ embd, heads int }{{768, 12}, {1600, 25}, {448, 4}}, 2, 2) {
 		t.Run(fmt.Sprint(s.embd), func(t *testing.T) {
 			config, file := fixture.Checkpoint(fixture.Options{Embd: s.embd, Head: s.heads,
@@ -382,6 +383,7 @@ func TestWidePassesThroughTheLibrary(t *testing.T) {
 
 // TestTheProbeRecords: a device whose recordings give other bits is found out when it is opened.
 func TestTheProbeRecords(t *testing.T) {
+	cases.NotShort(t)
 	f := newFake(t)
 	all, err := devices(f.file())
 	if err != nil {
@@ -401,6 +403,7 @@ func TestTheProbeRecords(t *testing.T) {
 // TestAWideModelThroughTheLibrary computes: passes that are launched, recorded and replayed have
 // the processor's bits.
 func TestAWideModelThroughTheLibrary(t *testing.T) {
+	cases.NotShort(t)
 	texts := 2
 	if cases.Long {
 		texts = 64

@@ -5,6 +5,7 @@ package cuda
 import (
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/ptx"
 	"picogpt/model/gpu"
 )
@@ -46,6 +47,7 @@ func chainCounts(t *testing.T, kernel string, items, wide, high, rows, out, each
 // TestRowsShareWhatLocalMemoryGives: with more rows there are more multiplications for each number
 // that is read from local memory, and for each instruction.
 func TestRowsShareWhatLocalMemoryGives(t *testing.T) {
+	cases.NotShort(t)
 	const out = 128
 	for _, c := range []struct {
 		kernel            string

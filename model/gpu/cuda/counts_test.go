@@ -45,6 +45,7 @@ func tokenCounts(t *testing.T, format string, embd, layers, vocab int) ptx.Count
 // same, and every 64 ids; so small models say what the 12 layers and 50,257 ids of GPT-2 124M take.
 // With the build tag long they have its widths, and -v prints that.
 func TestATokenLoadsEachWeightOnce(t *testing.T) {
+	cases.NotShort(t)
 	embd := 256 // whole segments: past the end of one, numbers are loaded again
 	if cases.Long {
 		embd = 768

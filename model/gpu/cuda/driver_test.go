@@ -16,6 +16,7 @@ import (
 	"sync"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/ptx"
 	"picogpt/model/gpu"
 )
@@ -152,6 +153,7 @@ func TestFreedAndForgotten(t *testing.T) {
 // Call n fails, alone or with all calls after it. The error has the library's text; nothing
 // crashes, and everything that can be released is.
 func TestAnyCallCanFail(t *testing.T) {
+	cases.NotShort(t)
 	f := newFake(t)
 	l := f.direct()
 	for _, lost := range []bool{false, true} {

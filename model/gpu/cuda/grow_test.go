@@ -11,9 +11,11 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/internal/engine"
+
 	"picogpt/model"
 	"picogpt/model/gpu"
 )
@@ -97,6 +99,7 @@ func TestABufferGrowsWhereItIs(t *testing.T) {
 
 // TestGrowingCanFailAtAnyCall: everything that can be given back is.
 func TestGrowingCanFailAtAnyCall(t *testing.T) {
+	cases.NotShort(t)
 	f := newFake(t)
 	l := f.direct()
 	for n := 1; ; n++ {
@@ -132,6 +135,7 @@ func TestGrowingCanFailAtAnyCall(t *testing.T) {
 // TestPagesGrowWhereTheyAre: a model whose pages do not fit into the memory twice has all of it, to
 // the same bits, and recordings stay. Devices without mapped memory have less at a time.
 func TestPagesGrowWhereTheyAre(t *testing.T) {
+	cases.NotShort(t)
 	config, file := fixture.Checkpoint(fixture.Options{Seed: 6, Positions: 400, Layer: 1, Embd: 32,
 		Head: 1, Inner: 8})
 	const page = 32 * 2 * 64 * 4 // 16 KiB; a step has four of them

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/ptx"
 	"picogpt/model/gpu"
 )
@@ -54,6 +55,7 @@ func integerCounts(
 // TestIntegersAreMultipliedTogether: a product of a weight and an input is half of a dp2a, or a 64th of
 // an item's two mma, and its share of what is around.
 func TestIntegersAreMultipliedTogether(t *testing.T) {
+	cases.NotShort(t)
 	const out = 64
 	for _, c := range []struct {
 		name, text, kernel string

@@ -22,6 +22,7 @@ import (
 )
 
 func TestALoadOf64UsersThroughTheLibrary(t *testing.T) {
+	cases.NotShort(t)
 	for _, s := range cases.Some([]struct{ embd, heads int }{{768, 12}, {1600, 25}}, 1, 1) {
 		t.Run(fmt.Sprint(s.embd), func(t *testing.T) {
 			config, file := fixture.Checkpoint(fixture.Options{Embd: s.embd, Head: s.heads,

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/model"
@@ -19,6 +20,7 @@ import (
 // TestNoMemoryAtAnyTime: each time that a model asks for memory, of the device or of the host, there
 // is none, one after the other. Sessions stay as they were, and then continue.
 func TestNoMemoryAtAnyTime(t *testing.T) {
+	cases.NotShort(t)
 	config, file := fixture.Checkpoint(fixture.Options{Positions: 200, Layer: 1, Embd: 64, Head: 1,
 		Inner: 8})
 	f := newFake(t)

@@ -11,9 +11,11 @@ import (
 	"sync"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/internal/engine"
+
 	"picogpt/model"
 	"picogpt/model/gpu"
 )
@@ -29,6 +31,7 @@ func (f *fake) device() *gpu.Device {
 }
 
 func TestAModelThroughTheLibrary(t *testing.T) {
+	cases.NotShort(t)
 	config, file := fixture.Checkpoint(fixture.Options{Seed: 6, Vocab: 31, Positions: 99, Layer: 2})
 	f := newFake(t)
 	d := f.device()
@@ -58,6 +61,7 @@ func TestAModelThroughTheLibrary(t *testing.T) {
 }
 
 func TestTwoModelsAndManyGoroutinesOnOneDevice(t *testing.T) {
+	cases.NotShort(t)
 	config, file := fixture.Checkpoint(fixture.Options{Seed: 7, Positions: 20, Layer: 1})
 	f := newFake(t)
 	o := model.Options{Device: f.device(), Threads: 1}
@@ -96,6 +100,7 @@ func TestTwoModelsAndManyGoroutinesOnOneDevice(t *testing.T) {
 // TestTwoModelsOnEachOfTwoDevices: they are opened, evaluated and closed at the same time, each in its
 // own device's context, and give the processor's bits.
 func TestTwoModelsOnEachOfTwoDevices(t *testing.T) {
+	cases.NotShort(t)
 	f := newFake(t)
 	f.devices = 2
 	all, err := devices(f.file())

@@ -24,6 +24,7 @@ func tiny(t *testing.T, o fixture.Options) *model.Model {
 }
 
 func TestMeasureTakesTinyModels(t *testing.T) {
+	cases.NotShort(t)
 	models := []fixture.Options{{Positions: 2, Vocab: 1, Layer: 1},
 		{Positions: 9, Vocab: 70, Layer: 1}}
 	if cases.Long {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"picogpt/dev/cases"
 )
 
 // editing returns an editor in the middle of a line. No goroutine reads: the test passes the keys.
@@ -100,6 +102,7 @@ func TestTheEndsOfLines(t *testing.T) {
 
 // TestTheScreenShowsTheLine presses random keys on terminals of several sizes.
 func TestTheScreenShowsTheLine(t *testing.T) {
+	cases.NotShort(t)
 	keys := []string{"a", "b", " ", "x y", "日", "e\u0301", "long words of a line ", "\x01", "\x05",
 		"\x1b[D", "\x1b[D", "\x1b[C", "\x7f", "\x04", "\x17", "\x0b", "\x19", "\t.", "\x1bb", "\x1bf",
 		"\x1b[A", "\x1b[B", "日本語の長い文章です", "\x0c"}

@@ -12,6 +12,8 @@ import (
 
 	"picogpt/internal/chat"
 	"picogpt/internal/fault"
+
+	"picogpt/dev/cases"
 )
 
 // A kept file is one that gpt writes and reads again. read returns its content, or why it is
@@ -74,6 +76,7 @@ func keptFiles(t *testing.T) map[string]keptFile {
 }
 
 func TestNoFlippedBitOfAKeptFileChangesWhatItHolds(t *testing.T) {
+	cases.NotShort(t)
 	for name, file := range keptFiles(t) {
 		want, err := file.read(string(file.line))
 		if err != nil {

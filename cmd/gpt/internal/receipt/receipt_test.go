@@ -10,6 +10,7 @@ import (
 
 	"picogpt/checkpoint"
 	"picogpt/decode"
+	"picogpt/dev/cases"
 	"picogpt/model"
 	"picogpt/sample"
 	"picogpt/search"
@@ -43,6 +44,7 @@ func contrastive(
 }
 
 func TestTheLogitsOfAReceiptAreThoseThatChoseItsTokens(t *testing.T) {
+	cases.NotShort(t)
 	ck, err := checkpoint.OpenFS(demo.FS())
 	if err != nil {
 		t.Fatal(err)

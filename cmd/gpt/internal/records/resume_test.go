@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/filelock"
+	"picogpt/dev/cases"
 	"picogpt/internal/outfile"
 )
 
@@ -111,6 +111,7 @@ func (f *File) closeFiles(t *testing.T) {
 }
 
 func TestAKilledRunContinuesToTheSameBytes(t *testing.T) {
+	cases.NotShort(t)
 	want := whole(t)
 	dir := t.TempDir()
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -349,7 +350,7 @@ func TestOneProcessAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer probe.Close()
-	if taken, _ := filelock.Try(probe); !taken || runtime.GOOS == "windows" {
+	if taken, _ := outfile.TryLock(probe); !taken || runtime.GOOS == "windows" {
 		t.Skip("a system without locks")
 	}
 	forced := options(false)

@@ -7,7 +7,8 @@ import (
 	"testing"
 
 	"picogpt/cmd/gpt/internal/show"
-	"picogpt/internal/terminal"
+	"picogpt/cmd/gpt/internal/terminal"
+	"picogpt/dev/cases"
 )
 
 func TestTriangleHasASignForEachWeight(t *testing.T) {
@@ -58,6 +59,7 @@ func TestLongTextsShowTheLargestWeights(t *testing.T) {
 }
 
 func TestPicturesOfAttentionFitTheTerminal(t *testing.T) {
+	cases.NotShort(t)
 	for tokens := 1; tokens <= 1200; tokens += 1 + tokens/9 {
 		a, names := show.Attention{}, []string{}
 		for i := range tokens {

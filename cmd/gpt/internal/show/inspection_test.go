@@ -108,6 +108,7 @@ func TestRemoteInspectionIsTheLocalOne(t *testing.T) {
 
 // TestRemoteTrainings does what trainings leave behind: prefixes, dialects, heads, optimizers.
 func TestRemoteTrainings(t *testing.T) {
+	cases.NotShort(t)
 	dir := t.TempDir()
 	b, err := fixture.Unpack("../../../../checkpoint/testdata/trainings.tar.gz", dir)
 	if err != nil {
@@ -133,6 +134,7 @@ func TestRemoteTrainings(t *testing.T) {
 
 // TestRemoteHostileFiles: each is refused with the words that it is refused with here.
 func TestRemoteHostileFiles(t *testing.T) {
+	cases.NotShort(t)
 	dir := t.TempDir()
 	all, err := fixture.Hostiles("../../../../checkpoint/testdata/hostile.tar.gz", dir)
 	if err != nil {

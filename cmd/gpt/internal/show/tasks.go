@@ -35,8 +35,8 @@ func (t Task) String() string {
 	return s + "\n"
 }
 
-// percent is an accuracy for people, with its standard error where there is one.
-func percent(a eval.Accuracy) string {
+// accuracy is an accuracy for people, with its standard error where there is one.
+func accuracy(a eval.Accuracy) string {
 	if math.IsNaN(a.StdErr) {
 		return fmt.Sprintf("%.2f %%", 100*a.Value)
 	}
@@ -53,7 +53,7 @@ func Lambada(t Task, r eval.LambadaResult, digits int) (object any, text string)
 	}{t, strictjson.Number(r.Perplexity), strictjson.Number(r.Accuracy.Value),
 		strictjson.Number(r.Accuracy.StdErr)}
 	return object, fmt.Sprintf("%v%-12s %s per last word\n%-12s %s\n", t, "perplexity",
-		strconv.FormatFloat(r.Perplexity, 'g', digits, 64), "accuracy", percent(r.Accuracy))
+		strconv.FormatFloat(r.Perplexity, 'g', digits, 64), "accuracy", accuracy(r.Accuracy))
 }
 
 // Choice returns the result of multiple choice as an object, and as a text.
@@ -69,8 +69,8 @@ func Choice(t Task, r eval.ChoiceResult) (object any, text string) {
 	}{t, strictjson.Number(r.BySum.Value), strictjson.Number(r.BySum.StdErr),
 		strictjson.Number(r.ByMean.Value), strictjson.Number(r.ByMean.StdErr),
 		strictjson.Number(r.ByByte.Value), strictjson.Number(r.ByByte.StdErr)}
-	return object, fmt.Sprintf("%v%-12s %s\n%-12s %s\n%-12s %s\n", t, "by sum", percent(r.BySum),
-		"by mean", percent(r.ByMean), "by bytes", percent(r.ByByte))
+	return object, fmt.Sprintf("%v%-12s %s\n%-12s %s\n%-12s %s\n", t, "by sum", accuracy(r.BySum),
+		"by mean", accuracy(r.ByMean), "by bytes", accuracy(r.ByByte))
 }
 
 // Formats names the number formats of a model and, where it is not the default, of its cache.

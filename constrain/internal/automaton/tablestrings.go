@@ -1,0 +1,272 @@
+package automaton
+
+// Table: the strings that follow a state: their number, where they end, and their lengths.
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"unicode"
+
+	"picogpt/constrain/internal/meter"
+)
+
+// countStrings counts the strings from each state; the number is unbounded if there is a cycle. A
+// class counts as many times as it has characters.
+func (t *Table) countStrings() {
+	width := make([]int, t.classes)
+	for piece, c := range t.Alpha.Pieces(0, unicode.MaxRune) {
+		width[c] += int(piece.Hi-piece.Lo) + 1
+	}
+	t.Count = make([]int, t.states())
+	const open = 1
+	color := make([]uint8, t.states())
+	type visit struct {
+		state int32
+		class int
+	}
+	for path := []visit{{}}; len(path) > 0; {
+		at := &path[len(path)-1]
+		if at.class == 0 {
+			color[at.state] = open
+			if t.Kind[at.state] >= 0 {
+				t.Count[at.state] = 1
+			}
+		}
+		if at.class == t.classes {
+			color[at.state]++
+			path = path[:len(path)-1]
+			if len(path) > 0 { // the predecessor has advanced beyond this class
+				up := path[len(path)-1]
+				t.add(up.state, at.state, width[up.class-1])
+			}
+			continue
+		}
+		n := t.Row(at.state)[at.class]
+		from, w := at.state, width[at.class]
+		at.class++
+		switch {
+		case n < 0:
+		case color[n] == 0:
+			path = append(path, visit{state: n})
+		case color[n] == open:
+			t.Count[from] = Unbounded
+		default:
+			t.add(from, n, w)
+		}
+	}
+	cycles := make([]bool, t.states())
+	for s, n := range t.Count {
+		cycles[s] = n == Unbounded
+	}
+	t.leading(cycles, nil)
+	for s, leads := range cycles {
+		if leads {
+			t.Count[s] = Unbounded
+		}
+	}
+}
+
+func (t *Table) add(to, from int32, width int) {
+	if n := t.Count[from]; n >= Unbounded || n > (Unbounded-t.Count[to])/width {
+		t.Count[to] = Unbounded
+	} else {
+		t.Count[to] += n * width
+	}
+}
+
+// before returns the predecessors of each state by characters of some classes; nil: of all.
+func (t *Table) before(asked []bool) [][]int32 {
+	before := make([][]int32, t.states())
+	for s := range t.Kind {
+		for c, n := range t.Row(int32(s)) {
+			if n >= 0 && (asked == nil || asked[c]) {
+				before[n] = append(before[n], int32(s))
+			}
+		}
+	}
+	return before
+}
+
+// leading marks the states from which characters of some classes (nil: all) lead to a marked one.
+func (t *Table) leading(marked, asked []bool) {
+	before := t.before(asked)
+	var todo []int32
+	for s, is := range marked {
+		if is {
+			todo = append(todo, int32(s))
+		}
+	}
+	for len(todo) > 0 {
+		s := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, p := range before[s] {
+			if !marked[p] {
+				marked[p], todo = true, append(todo, p)
+			}
+		}
+	}
+}
+
+// endless returns the states from which no sequence of characters of some classes (nil: all) leads
+// to a state where no string continues.
+func (t *Table) endless(classes []uint16) []bool {
+	var asked []bool
+	if classes != nil {
+		asked = make([]bool, t.classes)
+		for _, c := range classes {
+			asked[c] = true
+		}
+	}
+	states := make([]bool, t.states()) // the others, at first
+	for s := range states {
+		for c, n := range t.Row(int32(s)) {
+			states[s] = states[s] || n < 0 && (asked == nil || asked[c])
+		}
+	}
+	t.leading(states, asked)
+	for s := range states {
+		states[s] = !states[s]
+	}
+	return states
+}
+
+// farthest returns the number of characters within which a string can end from any state.
+func (t *Table) farthest() (most int) {
+	before := t.before(nil)
+	far := make([]int, t.states())
+	var todo []int32
+	for s := range far {
+		if far[s] = -1; t.Kind[s] >= 0 {
+			far[s], todo = 0, append(todo, int32(s))
+		}
+	}
+	for i := 0; i < len(todo); i++ {
+		s := todo[i]
+		most = max(most, far[s])
+		for _, p := range before[s] {
+			if far[p] < 0 {
+				far[p], todo = far[s]+1, append(todo, p)
+			}
+		}
+	}
+	return most
+}
+
+// Measure computes the lengths of strings from each state, up to most characters (-1: all lengths).
+func (t *Table) Measure(what string, most int, m *meter.Meter) error {
+	loose := *t
+	words := (t.states() + 63) / 64
+	ending := make([]uint64, words) // the states from which a string ends after n characters
+	for s, k := range t.Kind {
+		if k >= 0 {
+			ending[s/64] |= 1 << (s % 64)
+		}
+	}
+	everywhere := !slices.ContainsFunc(t.Kind, func(k int32) bool { return k < 0 })
+	after, edges := t.after()
+	rows, seen := [][]uint64{ending}, map[string]int{bitKey(ending): 0}
+	t.loop = -1
+	for n := 0; most < 0 || n < most; n++ {
+		if err := m.Charge(16 + edges/2 + 8*words); err != nil {
+			return err
+		}
+		set := make([]uint64, words)
+		for s, states := range after {
+			for _, to := range states {
+				if ending[to/64]>>(to%64)&1 != 0 {
+					set[s/64] |= 1 << (s % 64)
+					break
+				}
+			}
+		}
+		key := bitKey(set)
+		if i, ok := seen[key]; ok {
+			if t.loop = i; n == 0 && everywhere {
+				return nil // any number of characters may follow any state
+			}
+			break
+		}
+		if len(rows)*words > 1<<17 || n > 1<<14 {
+			return fmt.Errorf("%s: pattern and length together are too much", what)
+		}
+		seen[key] = n + 1
+		rows, ending = append(rows, set), set
+	}
+	t.Loose, t.rows = &loose, len(rows)
+	t.Lengths = make([][]uint64, t.states())
+	for s := range t.Lengths {
+		if err := m.Charge(4 + t.rows/8); err != nil {
+			return err
+		}
+		t.Lengths[s] = make([]uint64, (t.rows+63)/64)
+		for n, row := range rows {
+			t.Lengths[s][n/64] |= row[s/64] >> (s % 64) & 1 << (n % 64)
+		}
+	}
+	return nil
+}
+
+// after returns the successors of each state, without duplicates, and the number of all of them.
+func (t *Table) after() (after [][]int32, edges int) {
+	after = make([][]int32, t.states())
+	for s := range after {
+		states := slices.Clone(t.Row(int32(s)))
+		slices.Sort(states)
+		states = slices.Compact(states)
+		if len(states) > 0 && states[0] < 0 {
+			states = states[1:]
+		}
+		after[s] = states
+		edges += len(states)
+	}
+	return after, edges
+}
+
+func bitKey(set []uint64) string {
+	key := make([]byte, 0, 8*len(set))
+	for _, w := range set {
+		key = binary.LittleEndian.AppendUint64(key, w)
+	}
+	return string(key)
+}
+
+// Ends reports whether a string from a state can end after lo to hi characters; hi -1 means any
+// number.
+func (t *Table) Ends(s int32, lo, hi int) bool {
+	lo = max(lo, 0)
+	if hi < 0 {
+		hi = max(lo, t.rows) + t.rows // beyond the rows, the lengths repeat
+	}
+	lengths := t.Lengths[s]
+	if anyBit(lengths, lo, min(hi, t.rows-1)) {
+		return true
+	}
+	if lo = max(lo, t.rows); t.loop < 0 || lo > hi {
+		return false
+	}
+	period := t.rows - t.loop
+	if hi-lo+1 >= period {
+		return anyBit(lengths, t.loop, t.rows-1)
+	}
+	from, to := t.loop+(lo-t.loop)%period, t.loop+(hi-t.loop)%period
+	if from <= to {
+		return anyBit(lengths, from, to)
+	}
+	return anyBit(lengths, from, t.rows-1) || anyBit(lengths, t.loop, to)
+}
+
+// anyBit reports whether a bit from lo to hi is set.
+func anyBit(bits []uint64, lo, hi int) bool {
+	for lo <= hi {
+		w := bits[lo/64] >> (lo % 64) << (lo % 64)
+		if end := lo | 63; end >= hi {
+			return w<<(63-hi%64) != 0
+		}
+		if w != 0 {
+			return true
+		}
+		lo = lo/64*64 + 64
+	}
+	return false
+}

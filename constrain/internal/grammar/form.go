@@ -1,0 +1,357 @@
+// Package grammar has the forms whose texts are read by rules: regexes, grammars and choices. Their
+// parsers make networks (gbnf.go). A [Form] has the masks: each is a walk over the trie of the ids
+// with a machine, stored with the state of the machine.
+package grammar
+
+// Form: texts of a network and their masks; and choices, one of several strings.
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"unicode/utf8"
+
+	"picogpt/constrain/internal/automaton"
+	"picogpt/constrain/internal/charset"
+	"picogpt/constrain/internal/meter"
+	"picogpt/constrain/internal/trie"
+	"picogpt/internal/quote"
+)
+
+// A Form follows texts of a network: of a regex, a grammar or choices. Any number of texts
+// may use it concurrently.
+type Form struct {
+	vocab   *trie.Trie
+	plainly []uint16 // the classes that have characters of plain ids
+	size    atomic.Int64
+	long    atomic.Int32 // masks that are being computed and may take long
+
+	mu sync.Mutex // for the machine
+	m  *automaton.Machine
+}
+
+// A place is a state of the machine and an incomplete character.
+type place struct {
+	at *automaton.State
+	charset.Partial
+}
+
+// newForm returns the form of a network. Characters that no id stands for are not in its texts.
+func newForm(
+	what string, v *trie.Trie, n *automaton.Network, meter *meter.Meter,
+) (*Form, error) {
+	if len(v.Lost) > 0 {
+		n.Only(v.Lost.Not())
+	}
+	m, err := automaton.NewMachine(what, n, meter)
+	if err != nil {
+		return nil, err
+	}
+	f := &Form{vocab: v, m: m, plainly: m.Alpha.Those(v.Plainly)}
+	f.measure()
+	return f, nil
+}
+
+// measure records the memory. The caller holds f.mu, or nobody else has the form yet.
+func (f *Form) measure() { f.size.Store(int64(f.m.Bytes(f.vocab.Words()))) }
+
+// Bytes returns the memory in bytes, approximately.
+func (f *Form) Bytes() int { return int(f.size.Load()) }
+
+// Busy reports whether Accept may have to wait for the mask of another text.
+func (f *Form) Busy() bool { return f.long.Load() > 0 }
+
+// Start returns the state of an empty text: places, several if a token can be read both as its
+// bytes and as a whole.
+func (f *Form) Start() any { return []place{{at: f.m.First}} }
+
+// Accepts reports whether a text may end.
+func (f *Form) Accepts(state any) bool {
+	return slices.ContainsFunc(state.([]place), func(s place) bool {
+		return s.Form == charset.Border && s.at.Accepts
+	})
+}
+
+// Mask adds the open ids, except those that end a text, in some steps at most.
+func (f *Form) Mask(state any, open []uint64, steps int) error {
+	quick := steps < automaton.MaxWork
+	switch {
+	case !quick:
+		f.long.Add(1)
+		defer f.long.Add(-1)
+		f.mu.Lock()
+		steps = math.MaxInt // the machine has its own bound
+	case !f.mu.TryLock():
+		return meter.ErrSteps
+	}
+	defer f.mu.Unlock()
+	defer f.measure()
+	f.m.Begin()
+	if quick {
+		f.m.Limit(steps, meter.ErrSteps)
+	}
+	for _, s := range state.([]place) {
+		if s.at != automaton.Dead {
+			f.maskOf(s, open, steps)
+		}
+		if f.m.Err != nil {
+			return f.m.Err
+		}
+	}
+	return nil
+}
+
+// maskOf sets the ids that may follow a state. It stores them if no character is incomplete.
+func (f *Form) maskOf(s place, open []uint64, steps int) {
+	s.at = f.m.Current(s.at)
+	if s.Form != charset.Border {
+		f.walk(f.vocab.Nodes, s, open, steps)
+		return
+	}
+	if s.at.Mask == nil {
+		mask := make([]uint64, len(open))
+		f.vocab.WalkPlain(f.ahead(s.at), mask, func(nodes []trie.Node) {
+			f.walk(nodes, s, mask, steps)
+		})
+		f.m.EachToken(s.at, func(id int32, not bool) { f.openToken(mask, id, not) })
+		if f.m.Err != nil {
+			return
+		}
+		f.m.Keep(s.at, mask)
+	}
+	for i, w := range s.at.Mask {
+		open[i] |= w
+	}
+}
+
+// ahead looks ahead from a state. It does so only if the machine distinguishes few characters.
+func (f *Form) ahead(s *automaton.State) trie.LookAhead {
+	if len(f.plainly) > trie.MaxAbreast {
+		return trie.LookAhead{}
+	}
+	type follow = func(s *automaton.State, live bool)
+	return trie.Ahead(s, len(f.vocab.Plain)-1, func(s *automaton.State, _ int, to follow) {
+		if f.m.Work > automaton.MaxWork/8 { // the walk needs the rest
+			to(s, true)
+			to(automaton.Dead, false)
+			return
+		}
+		for _, class := range f.plainly {
+			next := f.m.Step(s, class)
+			to(next, next != automaton.Dead)
+		}
+	})
+}
+
+// walk sets the ids whose bytes may follow a state.
+func (f *Form) walk(nodes []trie.Node, s place, open []uint64, steps int) {
+	v := f.vocab
+	path := make([]place, v.Longest+1) // the state after each byte of the node
+	path[0] = s
+	visited := 0
+	for i := 1; i < len(nodes) && f.m.Err == nil; {
+		if visited++; visited > steps {
+			f.m.Err = meter.ErrSteps
+			return
+		}
+		n := &nodes[i]
+		next, ok := f.stepByte(path[n.Depth-1], n.Byte)
+		if !ok {
+			i += int(n.Size)
+			continue
+		}
+		path[n.Depth] = next
+		v.Open(open, n.ID)
+		i++
+	}
+}
+
+// stepByte returns the state after a byte; ok is false if no text of the form has it there.
+func (f *Form) stepByte(s place, b byte) (next place, ok bool) {
+	if s.Form != charset.Border {
+		p, ok := s.NextUTF8(b)
+		if !ok {
+			return s, false
+		}
+		return f.arrive(s.at, p)
+	}
+	if b < 0x80 {
+		next.at = f.m.Step(s.at, f.m.Alpha.ASCII[b])
+		return next, next.at != automaton.Dead
+	}
+	p, ok := charset.StartUTF8(b)
+	if !ok {
+		return s, false
+	}
+	return f.arrive(s.at, p)
+}
+
+// arrive checks that an incomplete character can become one that may follow.
+func (f *Form) arrive(s *automaton.State, p charset.Partial) (place, bool) {
+	lo, hi := p.Runes()
+	if p.Left == 0 {
+		next := f.m.Step(s, f.m.Alpha.Of(lo))
+		return place{at: next}, next != automaton.Dead
+	}
+	live := f.m.Alpha.Any(lo, hi, func(class uint16) bool {
+		return f.m.Step(s, class) != automaton.Dead
+	})
+	return place{s, p}, live
+}
+
+// openToken sets the id of a token that is read as a whole, or all others that have bytes.
+func (f *Form) openToken(open []uint64, token int32, not bool) {
+	if !not {
+		open[token>>6] |= 1 << (token & 63)
+		return
+	}
+	for id := range f.vocab.Size {
+		if id != int(token) && len(f.vocab.Bytes[id]) > 0 {
+			open[id>>6] |= 1 << (id & 63)
+		}
+	}
+}
+
+// Accept returns the state after an id, or nil if the id is not open.
+func (f *Form) Accept(state any, id int) (any, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	defer f.measure()
+	f.m.Begin()
+	var after []place
+	add := func(s place) {
+		if !slices.Contains(after, s) {
+			after = append(after, s)
+		}
+	}
+	bytes := f.vocab.Bytes[id]
+	for _, s := range state.([]place) {
+		if next, ok := f.run(s, bytes); ok {
+			add(next)
+		}
+		if s.Form != charset.Border {
+			continue
+		}
+		whole := f.m.AfterToken(s.at, func(token int32, not bool) bool {
+			return (id == int(token)) != not && (!not || len(bytes) > 0)
+		})
+		if whole != automaton.Dead {
+			add(place{at: whole})
+		}
+	}
+	if f.m.Err != nil || len(after) == 0 {
+		return nil, f.m.Err
+	}
+	return after, nil
+}
+
+// run returns the state after some bytes.
+func (f *Form) run(s place, bytes []byte) (place, bool) {
+	if len(bytes) == 0 || s.at == automaton.Dead {
+		return s, false
+	}
+	for _, b := range bytes {
+		next, ok := f.stepByte(s, b)
+		if !ok {
+			return s, false
+		}
+		s = next
+	}
+	return s, true
+}
+
+// Regex returns the form of texts that match a regex.
+func Regex(v *trie.Trie, re string, m *meter.Meter) (*Form, error) {
+	what := "regex " + quote.Short(re, 60)
+	n, err := automaton.Regex(what, re, m)
+	if err != nil {
+		return nil, m.Named(what, err)
+	}
+	f, err := newForm(what, v, n, m)
+	return f, m.Named(what, err)
+}
+
+// Forced returns the bytes that must follow a state, at most so many and a character. It follows
+// the rules while they read one character and nothing else.
+func (f *Form) Forced(state any, most int) (forced []byte) {
+	places := state.([]place)
+	if len(places) != 1 || places[0].Form != charset.Border || f.Busy() {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	defer f.measure()
+	f.m.Begin()
+	for at := places[0].at; len(forced) < most; {
+		r, ok := f.m.Only(at)
+		if !ok {
+			break
+		}
+		at = f.m.Step(at, f.m.Alpha.Of(r))
+		if f.m.Err != nil || at == automaton.Dead {
+			break
+		}
+		forced = utf8.AppendRune(forced, r)
+	}
+	return forced
+}
+
+const maxChoices = 1 << 20 // bytes
+
+// Choice returns the form of texts that are one of some strings.
+func Choice(v *trie.Trie, choices []string, m *meter.Meter) (*Form, error) {
+	if len(choices) == 0 {
+		return nil, fmt.Errorf("choice: want at least one string, found none")
+	}
+	total := 0
+	for i, c := range choices {
+		if !utf8.ValidString(c) {
+			return nil, fmt.Errorf("choice %d: %s is not valid UTF-8", i+1, quote.Short(c, 60))
+		}
+		if total += len(c); total > maxChoices {
+			return nil, fmt.Errorf("choices: want %d bytes at most, found more", maxChoices)
+		}
+		if err := m.Charge(48 + len(c)); err != nil {
+			return nil, fmt.Errorf("choices: %w", err)
+		}
+	}
+	sorted := slices.Clone(choices)
+	slices.Sort(sorted)
+	n := automaton.NewNetwork(2*maxChoices, m)
+	n.Rule("choice", addChoices(n, sorted, m))
+	f, err := newForm("choice", v, n, m)
+	return f, m.Named("choices", err)
+}
+
+// addChoices adds a tree of sorted strings and returns its root.
+func addChoices(n *automaton.Network, sorted []string, m *meter.Meter) int32 {
+	end, root := n.End(), n.Split()
+	path, before := []int32{root}, "" // the nodes of the previous string
+	for _, s := range sorted {
+		if m.Failed() != nil {
+			break
+		}
+		same := 0
+		for same < len(s) && same < len(before) && s[same] == before[same] {
+			same++
+		}
+		for same > 0 && same < len(s) && !utf8.RuneStart(s[same]) {
+			same--
+		}
+		if same == len(before) && same == len(s) && same > 0 {
+			continue
+		}
+		depth := utf8.RuneCountInString(s[:same])
+		path = path[:depth+1]
+		for _, r := range s[same:] {
+			next := n.Split()
+			n.Lead(path[len(path)-1], n.Read(charset.Of(r), next))
+			path = append(path, next)
+		}
+		n.Lead(path[len(path)-1], end)
+		before = s
+	}
+	return root
+}

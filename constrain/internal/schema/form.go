@@ -1,0 +1,491 @@
+package schema
+
+// Form: the text of a value, byte by byte. Open containers are a stack of frames. A part is what is
+// being read. If a text can be read in several ways, each way is a part.
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+
+	"picogpt/constrain/internal/charset"
+)
+
+// A Form follows texts of JSON. Any number of texts may use it concurrently.
+type Form struct {
+	vocab *Vocabulary
+	first *value
+	after uint8 // white space after : and ,
+	other uint8 // and at other positions
+
+	masks lexMasks
+	fixed int // bytes of memory, without the masks
+}
+
+func newJSON(v *Vocabulary, first *value, all []*value, o Options) *Form {
+	j := &Form{vocab: v, first: first, fixed: weigh(all)}
+	switch {
+	case o.Space == 0:
+		j.after = 1
+	case o.Space > 0:
+		j.after, j.other = uint8(o.Space), uint8(o.Space)
+	}
+	return j
+}
+
+// Bytes returns the memory in bytes, approximately.
+func (j *Form) Bytes() int { return j.fixed + int(j.masks.held.Load()) }
+
+// Busy reports whether accept may have to wait: only masks take locks.
+func (j *Form) Busy() bool { return false }
+
+// Start returns the state of an empty text.
+func (j *Form) Start() any { return []part{{kind: partValue, value: j.first}} }
+
+// Accepts reports whether a text may end.
+func (j *Form) Accepts(state any) bool {
+	return slices.ContainsFunc(state.([]part), func(p part) bool {
+		return p.frame == nil && (p.kind == partDone || p.ends())
+	})
+}
+
+// Accept returns the state after an id, or nil if the id is not open.
+func (j *Form) Accept(state any, id int) (any, error) {
+	parts, work := state.([]part), 0
+	bytes := j.vocab.Bytes[id]
+	for _, b := range bytes {
+		next, err := j.stepAll(nil, parts, b, &work)
+		if err != nil {
+			return nil, err
+		}
+		parts = next
+	}
+	if len(bytes) == 0 || len(parts) == 0 {
+		return nil, nil
+	}
+	return parts, nil
+}
+
+// ends reports whether a part may end here. It is for parts that have no last byte of their own.
+func (p *part) ends() bool {
+	switch p.kind {
+	case partNumber:
+		return p.number.accepts(p.digits)
+	case partNumberList:
+		return int(p.at) == len(p.list[p.lo])
+	}
+	return false
+}
+
+// complete returns a number that may end here, in an array of unique items also its text.
+func (p *part) complete() (string, bool) {
+	if !p.ends() {
+		return "", false
+	}
+	if p.kind == partNumberList {
+		return p.list[p.lo], true
+	}
+	text := canonicalWhole(p.raw)
+	return text, !p.frame.unique() || !p.frame.has(text)
+}
+
+// done returns the part after a value.
+func (j *Form) done(f *frame) part {
+	if f == nil {
+		return part{}
+	}
+	return part{kind: partAfter, frame: f, space: j.other}
+}
+
+func isSpace(b byte) bool { return b == ' ' || b == '\n' || b == '\t' }
+
+// step appends the parts after a byte.
+func (j *Form) step(to []part, p *part, b byte) []part {
+	if p.space > 0 && isSpace(b) && (b == ' ' || j.other > 0) {
+		q := *p
+		q.space--
+		return append(to, q)
+	}
+	switch p.kind {
+	case partValue:
+		return j.stepValue(to, p, b)
+	case partWord:
+		if p.rest[0] != b {
+			return to
+		}
+		if len(p.rest) == 1 {
+			return append(to, j.doneItem(p.frame, p.raw))
+		}
+		q := *p
+		q.rest = p.rest[1:]
+		return append(to, q)
+	case partString:
+		return j.stepString(to, p, b)
+	case partOther:
+		return j.stepOther(to, p, b)
+	case partList:
+		return j.stepList(to, p, b)
+	case partNumber, partNumberList:
+		return j.stepNumber(to, p, b)
+	case partName:
+		return j.stepName(to, p, b)
+	case partKey:
+		if b == '"' {
+			return j.key(to, p.frame)
+		}
+	case partColon:
+		if b == ':' {
+			return append(to, part{kind: partValue, frame: p.frame, value: p.value, space: j.after})
+		}
+	case partAfter, partEnd:
+		return j.stepAfter(to, p, b)
+	}
+	return to
+}
+
+// stepValue begins a value.
+func (j *Form) stepValue(to []part, p *part, b byte) []part {
+	v := p.value
+	switch {
+	case b == '"':
+		for _, s := range v.strings {
+			if s.texts != nil {
+				if list := p.frame.left(s.escaped, `"`); len(list) > 0 {
+					to = append(to, part{kind: partList, frame: p.frame, list: list, hi: int32(len(list))})
+				}
+				continue
+			}
+			kind := partString
+			if p.frame.unique() {
+				kind = partOther // which keeps its text
+			}
+			to = append(to, part{kind: kind, frame: p.frame, str: s})
+		}
+	case b == '-' || b >= '0' && b <= '9':
+		for _, s := range v.numbers {
+			q := numberPart(s, p.frame)
+			to = j.stepNumber(to, &q, b)
+		}
+	case b == '{':
+		for _, s := range v.objects {
+			f := &frame{up: p.frame, object: s}
+			if f.mayContinue() {
+				to = append(to, part{kind: partKey, frame: f, space: j.other})
+			}
+			if s.mayClose(f) {
+				to = append(to, part{kind: partEnd, frame: f, space: j.other})
+			}
+		}
+	case b == '[':
+		for _, s := range v.arrays {
+			f := &frame{up: p.frame, array: s}
+			if s.max != 0 {
+				to = append(to, j.item(f, j.other))
+			}
+			if s.min == 0 {
+				to = append(to, part{kind: partEnd, frame: f, space: j.other})
+			}
+		}
+	case b == 'n' && v.null:
+		to = wordPart(to, p.frame, "null")
+	case b == 't' && v.yes:
+		to = wordPart(to, p.frame, "true")
+	case b == 'f' && v.no:
+		to = wordPart(to, p.frame, "false")
+	}
+	return to
+}
+
+// wordPart begins null, true or false.
+func wordPart(to []part, f *frame, text string) []part {
+	if f.unique() && f.has(text) {
+		return to
+	}
+	return append(to, part{kind: partWord, frame: f, rest: text[1:], raw: text})
+}
+
+// numberPart returns the part of a number before its first byte.
+func numberPart(s *numberSpec, f *frame) part {
+	if s.texts != nil {
+		list := f.left(s.texts, "")
+		return part{kind: partNumberList, frame: f, list: list, hi: int32(len(list))}
+	}
+	return part{kind: partNumber, frame: f, number: s}
+}
+
+// item returns the part of the next item of an array.
+func (j *Form) item(f *frame, space uint8) part {
+	g := *f
+	g.count++
+	return part{kind: partValue, frame: &g, value: f.array.item(int(f.count)), space: space}
+}
+
+func (j *Form) stepString(to []part, p *part, b byte) []part {
+	st, verdict := p.str.step(p.string, b)
+	switch verdict {
+	case closes:
+		return append(to, j.done(p.frame))
+	case goesOn:
+		q := *p
+		q.string = st
+		return append(to, q)
+	}
+	return to
+}
+
+// narrow returns the range of those from lo to hi that have b at index at. They are sorted.
+func narrow(lo, hi, at int32, b byte, text func(i int32) string) (int32, int32) {
+	begins := func(least int) int32 { // the first whose byte there is at least least
+		return lo + int32(sort.Search(int(hi-lo), func(i int) bool {
+			t := text(lo + int32(i))
+			return len(t) > int(at) && int(t[at]) >= least
+		}))
+	}
+	return begins(int(b)), begins(int(b) + 1)
+}
+
+func (j *Form) stepList(to []part, p *part, b byte) []part {
+	if b == '"' && int(p.at) == len(p.list[p.lo]) {
+		return append(to, j.doneItem(p.frame, `"`+p.list[p.lo]))
+	}
+	q := *p
+	q.lo, q.hi = narrow(p.lo, p.hi, p.at, b, func(i int32) string { return p.list[i] })
+	if q.at++; q.lo < q.hi {
+		to = append(to, q)
+	}
+	return to
+}
+
+// stepNumber continues a number, or ends it with a byte after it.
+func (j *Form) stepNumber(to []part, p *part, b byte) []part {
+	q := *p
+	if p.kind == partNumber {
+		var ok bool
+		if q.digits, ok = p.number.step(p.digits, b); ok {
+			if p.frame.unique() {
+				if q.raw += string([]byte{b}); !q.number.fresh(q.digits, q.raw, p.frame) {
+					return to
+				}
+			}
+			return append(to, q)
+		}
+	} else {
+		q.lo, q.hi = narrow(p.lo, p.hi, p.at, b, func(i int32) string { return p.list[i] })
+		if q.at++; q.lo < q.hi {
+			return append(to, q)
+		}
+	}
+	if p.lo < p.hi || p.kind == partNumber {
+		if text, ok := p.complete(); ok && p.frame != nil {
+			after := j.doneItem(p.frame, text)
+			return j.step(to, &after, b)
+		}
+	}
+	return to
+}
+
+// stepAfter ends a container or continues with its next part.
+func (j *Form) stepAfter(to []part, p *part, b byte) []part {
+	f := p.frame
+	switch {
+	case f.object != nil && b == '}' && f.object.mayClose(f):
+		return append(to, j.done(f.up))
+	case f.array != nil && b == ']' && int(f.count) >= f.array.min:
+		return append(to, j.done(f.up))
+	case p.kind == partEnd || b != ',':
+	case f.object != nil:
+		if f.mayContinue() {
+			return append(to, part{kind: partKey, frame: f, space: j.after})
+		}
+	case f.array.max < 0 || int(f.count) < f.array.max:
+		return append(to, j.item(f, j.after))
+	}
+	return to
+}
+
+// stepAll appends the parts after a byte for all parts, without duplicates. It adds the cost to
+// work.
+func (j *Form) stepAll(
+	to []part, parts []part, b byte, work *int,
+) ([]part, error) {
+	first := len(to)
+	for i := range parts {
+		*work += parts[i].cost()
+		to = j.step(to, &parts[i], b)
+	}
+	if n := len(to) - first; n > 1 {
+		to = to[:first+distinctParts(to[first:], work)]
+	}
+	if len(to)-first > maxParts {
+		return to, fmt.Errorf("schema: the text can be read in more than %d ways", maxParts)
+	}
+	return to, nil
+}
+
+// The names of an object's properties.
+
+// key begins a name.
+func (j *Form) key(to []part, f *frame) []part {
+	if names := f.names(); len(names) > 0 {
+		to = append(to, part{kind: partName, frame: f, names: names, hi: int32(len(names))})
+	}
+	if _, ok := f.afterOther(); ok {
+		to = append(to, part{kind: partOther, frame: f, str: f.object.others})
+	}
+	return to
+}
+
+func (j *Form) stepName(to []part, p *part, b byte) []part {
+	names := p.frame.object.names
+	if first := int(p.names[p.lo]); b == '"' && int(p.at) == len(names[first].escaped) {
+		f, _ := p.frame.after(first) // names returned only names that are allowed
+		if first >= p.frame.object.ordered {
+			f.used = &used{names[first].name, f.used}
+		}
+		return append(to, part{kind: partColon, frame: &f, value: names[first].value,
+			space: j.other})
+	}
+	q := *p
+	q.lo, q.hi = narrow(p.lo, p.hi, p.at, b,
+		func(i int32) string { return names[p.names[i]].escaped })
+	if q.at++; q.lo < q.hi {
+		to = append(to, q)
+	}
+	return to
+}
+
+func (j *Form) stepOther(to []part, p *part, b byte) []part {
+	st, verdict := p.str.step(p.string, b)
+	switch verdict {
+	case closes:
+		if q, ok := j.endOther(p, p.raw, st.at); ok {
+			return append(to, q)
+		}
+	case goesOn:
+		q := *p
+		q.string, q.raw = st, p.raw+string([]byte{b})
+		if p.frame.unique() || !p.frame.crowded(&q) {
+			return append(to, q)
+		}
+	}
+	return to
+}
+
+// endOther returns the part after an unknown name; ok is false if the name was already used or is a
+// known one.
+func (j *Form) endOther(p *part, raw string, at int32) (part, bool) {
+	name := unescapeJSON(raw)
+	if p.frame.unique() { // a string in an array; lists have it as JSON
+		text := `"` + escapeJSON(name)
+		return j.doneItem(p.frame, text), !p.frame.has(text)
+	}
+	o := p.frame.object
+	if _, known := o.index[name]; known || p.frame.has(name) {
+		return part{}, false
+	}
+	f, ok := p.frame.afterOther()
+	if !ok {
+		return part{}, false
+	}
+	f.used = &used{name, f.used}
+	value := o.values[0]
+	if t := p.str.table; t != nil {
+		value = o.values[t.Kind[at]]
+	}
+	return part{kind: partColon, frame: &f, value: value, space: j.other}, true
+}
+
+// crowded reports whether all names that begin as a part does are used or known. That is only
+// possible if few names begin so.
+func (f *frame) crowded(p *part) bool {
+	t := p.str.table
+	if t == nil || !t.Few(f.taken()) {
+		return false
+	}
+	switch p.string.Form {
+	case charset.Border:
+	case charset.UTF8of2, charset.UTF8of3, charset.UTF8of4:
+		return f.crowdedBytes(p)
+	default:
+		return false // after an escape that must be one, the next character decides
+	}
+	if t.Count[p.string.at] > f.taken() {
+		return false
+	}
+	prefix := unescapeJSON(p.raw)
+	taken := map[string]bool{}
+	take := func(name string) {
+		if len(name) >= len(prefix) && name[:len(prefix)] == prefix && p.str.has(name) {
+			taken[name] = true
+		}
+	}
+	for u := f.used; u != nil; u = u.up {
+		take(u.name)
+	}
+	for i := range f.object.names {
+		take(f.object.names[i].name)
+	}
+	return len(taken) >= t.Count[p.string.at]
+}
+
+// taken returns how many names may be used or known.
+func (f *frame) taken() int { return int(f.count) + len(f.object.names) }
+
+// crowdedBytes is crowded after some bytes of a character.
+func (f *frame) crowdedBytes(p *part) bool {
+	lo, hi := p.string.Runes()
+	read := int(p.string.Form-charset.UTF8of2) + 2 - int(p.string.Left)
+	for piece := range p.str.table.Alpha.Pieces(lo, hi) {
+		for r := piece.Lo; r <= piece.Hi; r++ {
+			st, verdict := p.str.complete(p.string, r)
+			if verdict == impossible {
+				break // as are all of its class
+			}
+			q := part{frame: f, str: p.str, string: st, raw: p.raw[:len(p.raw)-read] + string(r)}
+			if !f.crowded(&q) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// fewNames adds the ids that continue another name in a case where few names begin like it. It
+// leaves out ids that lead only to used or known names.
+func (w *jsonWalk) fewNames(i int, p *part) {
+	v := w.j.vocab.Trie
+	least := p.frame.taken()
+	from := v.Nodes[i].Depth
+	path := make([]stringState, v.Longest+1)
+	path[from] = p.string
+	raw := func(k int, to uint16) string { return p.raw + string(v.Bytes[v.Below(k)][from:to]) }
+	for k, end := i+1, i+int(v.Nodes[i].Size); k < end; {
+		// a name may be compared with all names that are used or known
+		if w.work += 1 + least; w.over() {
+			return
+		}
+		n := &v.Nodes[k]
+		st, verdict := p.str.step(path[n.Depth-1], n.Byte)
+		switch verdict {
+		case closes:
+			if q, ok := w.j.endOther(p, raw(k, n.Depth-1), st.at); ok {
+				v.Open(w.open, n.ID)
+				w.walk(k, &q)
+			}
+			k += int(n.Size)
+			continue
+		case goesOn:
+			q := part{frame: p.frame, str: p.str, string: st}
+			if st.Form != charset.Border || p.str.table.Count[st.at] <= least {
+				q.raw = raw(k, n.Depth)
+			}
+			if !p.frame.crowded(&q) {
+				path[n.Depth] = st
+				v.Open(w.open, n.ID)
+				k++
+				continue
+			}
+		}
+		k += int(n.Size)
+	}
+}

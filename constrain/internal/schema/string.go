@@ -1,0 +1,546 @@
+package schema
+
+// Strings: the lengths, patterns and lists of all schemas that must hold; and the allowed JSON
+// strings, byte by byte with their escapes.
+
+import (
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"picogpt/constrain/internal/automaton"
+	"picogpt/constrain/internal/charset"
+	"picogpt/constrain/internal/meter"
+	"picogpt/internal/quote"
+)
+
+// A stringSpec says which strings are allowed: of some length, matching patterns, or from a list.
+type stringSpec struct {
+	table    *automaton.Table // nil: any characters
+	min, max int              // characters; max -1: any number
+	escapes  escapes
+	texts    []string // nil: no list
+	escaped  []string // texts in JSON, without the quotes, sorted
+}
+
+// escapes says which escapes a string may have.
+type escapes uint8
+
+const (
+	looseEscapes escapes = iota // all of JSON's; a lone \ud800 stands for U+FFFD
+	allEscapes                  // all that stand for characters
+	fewEscapes                  // only for characters that must be escaped
+)
+
+// A stringState is the state within a string, after its first quote.
+type stringState struct {
+	charset.Partial
+	at int32 // state of the table
+	n  int32 // characters so far
+}
+
+// verdict is the effect of a byte on a string.
+type verdict uint8
+
+const (
+	impossible verdict = iota
+	goesOn
+	closes
+)
+
+// step returns the state after a byte.
+func (s *stringSpec) step(st stringState, b byte) (stringState, verdict) {
+	switch st.Form {
+	case charset.Border:
+		if plainByte(b) {
+			return s.complete(st, rune(b))
+		}
+		return s.stepBorder(st, b)
+	case charset.UTF8of2, charset.UTF8of3, charset.UTF8of4:
+		p, ok := st.NextUTF8(b)
+		if !ok {
+			return st, impossible
+		}
+		return s.arrive(st, p)
+	case charset.Escape:
+		return s.stepEscape(st, b)
+	case charset.HighEscape:
+		if st.Left == 2 && b == '\\' {
+			st.Left = 1
+			return st, goesOn
+		}
+		if st.Left == 1 && b == 'u' {
+			st.Form, st.Left, st.V = charset.LowHex, 4, 0
+			return st, goesOn
+		}
+		return st, impossible
+	}
+	d, ok := charset.HexDigit(b)
+	if !ok {
+		return st, impossible
+	}
+	p := st.Partial
+	p.V, p.Left = p.V<<4|d, p.Left-1
+	return s.arriveHex(st, p)
+}
+
+// plainByte reports whether a byte of a string is a character that stands for itself.
+func plainByte(b byte) bool { return b >= 0x20 && b < 0x80 && b != '"' && b != '\\' }
+
+func (s *stringSpec) stepBorder(st stringState, b byte) (stringState, verdict) {
+	switch {
+	case b == '"':
+		if s.mayEnd(st) {
+			return st, closes
+		}
+		return st, impossible
+	case b == '\\':
+		p := charset.Partial{Form: charset.Escape}
+		st.Partial = p
+		if s.escapes == fewEscapes {
+			if s.reaches(st, 0, 0x1f) || s.reaches(st, '"', '"') || s.reaches(st, '\\', '\\') {
+				return st, goesOn
+			}
+			return st, impossible
+		}
+		if s.reaches(st, 0, unicode.MaxRune) {
+			return st, goesOn
+		}
+		return st, impossible
+	case b < 0x20:
+		return st, impossible
+	}
+	p, ok := charset.StartUTF8(b)
+	if !ok {
+		return st, impossible
+	}
+	return s.arrive(st, p)
+}
+
+// arrive adds a part of a character of UTF-8.
+func (s *stringSpec) arrive(st stringState, p charset.Partial) (stringState, verdict) {
+	lo, hi := p.Runes()
+	if p.Left == 0 {
+		return s.complete(st, lo)
+	}
+	st.Partial = p
+	if lo <= hi && s.reaches(st, lo, hi) {
+		return st, goesOn
+	}
+	return st, impossible
+}
+
+func (s *stringSpec) stepEscape(st stringState, b byte) (stringState, verdict) {
+	switch b {
+	case '"', '\\':
+		return s.complete(st, rune(b))
+	case '/':
+		if s.escapes == fewEscapes {
+			return st, impossible
+		}
+		return s.complete(st, '/')
+	case 'b':
+		return s.complete(st, '\b')
+	case 'f':
+		return s.complete(st, '\f')
+	case 'n':
+		return s.complete(st, '\n')
+	case 'r':
+		return s.complete(st, '\r')
+	case 't':
+		return s.complete(st, '\t')
+	case 'u':
+		p := charset.Partial{Form: charset.HexDigits, Left: 4}
+		if s.escapes == looseEscapes {
+			p.Form = charset.LooseHex
+		}
+		return s.arriveHex(st, p)
+	}
+	return st, impossible
+}
+
+// arriveHex adds some of the four digits of an escape.
+func (s *stringSpec) arriveHex(st stringState, p charset.Partial) (stringState, verdict) {
+	st.Partial = p
+	if p.Form == charset.LooseHex {
+		if p.Left == 0 {
+			return s.complete(st, 0xfffd)
+		}
+		return st, goesOn
+	}
+	lo, hi := p.Runes()
+	if p.Form == charset.LowHex {
+		switch {
+		case lo > hi:
+			return st, impossible
+		case p.Left == 0:
+			return s.complete(st, lo)
+		case s.reaches(st, lo, hi):
+			return st, goesOn
+		}
+		return st, impossible
+	}
+	if s.escapes == fewEscapes {
+		hi = min(hi, 0x1f)
+	}
+	if p.Left == 0 && lo <= hi && (lo < 0xd800 || lo > 0xdfff) {
+		return s.complete(st, lo)
+	}
+	first, last := max(lo, 0xd800), min(hi, 0xdbff) // the first halves of pairs
+	pair := first <= last &&
+		s.reaches(st, (first-0xd800)<<10+0x10000, (last-0xd800)<<10+0x103ff)
+	if p.Left == 0 && pair {
+		st.Partial = charset.Partial{Form: charset.HighEscape, Left: 2, High: uint16(lo)}
+		return st, goesOn
+	}
+	if p.Left > 0 && (pair || s.reaches(st, lo, min(hi, 0xd7ff)) ||
+		s.reaches(st, max(lo, 0xe000), hi)) {
+		return st, goesOn
+	}
+	return st, impossible
+}
+
+// complete adds a complete character.
+func (s *stringSpec) complete(st stringState, r rune) (stringState, verdict) {
+	st.Partial = charset.Partial{}
+	st.n++
+	if t := s.table; t != nil {
+		st.at = t.Step(st.at, t.Alpha.Of(r))
+	}
+	if !s.live(st) {
+		return st, impossible
+	}
+	return st, goesOn
+}
+
+// live reports whether a string can still end.
+func (s *stringSpec) live(st stringState) bool {
+	if st.at < 0 || s.max >= 0 && int(st.n) > s.max {
+		return false
+	}
+	if s.table == nil || s.table.Lengths == nil {
+		return true
+	}
+	return s.ends(st)
+}
+
+// ends reports whether a string of an allowed length continues from a state.
+func (s *stringSpec) ends(st stringState) bool {
+	hi := -1
+	if s.max >= 0 {
+		hi = s.max - int(st.n)
+	}
+	return s.table.Ends(st.at, s.min-int(st.n), hi)
+}
+
+// roomy reports whether the length bounds allow all strings that continue with at most chars
+// characters: each of them can end at an allowed length.
+func (s *stringSpec) roomy(st stringState, chars int) bool {
+	// the string is too short to end; whole says that it can continue
+	t, more := s.table, int(st.n) < s.min
+	if s.max < 0 {
+		return !more || t.Whole[st.at]
+	}
+	return int(st.n)+chars+t.Far <= s.max && (!more || t.Whole[st.at] && s.min+t.Far <= s.max)
+}
+
+// mayEnd reports whether the string may end here.
+func (s *stringSpec) mayEnd(st stringState) bool {
+	return int(st.n) >= s.min && (s.table == nil || s.table.Kind[st.at] >= 0)
+}
+
+// reaches reports whether a character from lo to hi may follow.
+func (s *stringSpec) reaches(st stringState, lo, hi rune) bool {
+	if lo > hi {
+		return false
+	}
+	after := stringState{n: st.n + 1}
+	if s.table == nil {
+		return s.live(after)
+	}
+	row := s.table.Row(st.at)
+	return s.table.Alpha.Any(lo, hi, func(class uint16) bool {
+		after.at = row[class]
+		return s.live(after)
+	})
+}
+
+// has reports whether the spec, without its list, allows a text.
+func (s *stringSpec) has(text string) bool {
+	st := stringState{}
+	for _, r := range text {
+		var v verdict
+		if st, v = s.complete(st, r); v == impossible {
+			return false
+		}
+	}
+	return s.mayEnd(st)
+}
+
+// endless reports whether after any beginning of a string there are infinitely many.
+func (s *stringSpec) endless() bool {
+	if s.max >= 0 {
+		return false
+	}
+	return s.table == nil || !slices.ContainsFunc(s.table.Count, func(n int) bool {
+		return n < automaton.Unbounded
+	})
+}
+
+// escapeJSON returns a text as in JSON, without quotes and with only the necessary escapes.
+func escapeJSON(s string) string {
+	b, _ := jsontext.AppendQuote(nil, s) // invalid bytes are U+FFFD
+	return string(b[1 : len(b)-1])
+}
+
+// unescapeJSON returns the characters of a string of JSON, without its quotes.
+func unescapeJSON(raw string) string {
+	if strings.IndexByte(raw, '\\') < 0 {
+		return raw
+	}
+	b, _ := jsontext.AppendUnquote(nil, `"`+raw+`"`)
+	return string(b)
+}
+
+// A stringWish is what all schemas of an alternative say of strings.
+type stringWish struct {
+	min, max int // characters; max -1: any number
+	patterns []string
+	texts    []string // nil: no list
+	from     *schema  // one of the schemas, for errors
+}
+
+// tighter returns the tighter of two upper bounds; -1 is none.
+func tighter(a, b int) int {
+	if a < 0 || b >= 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// wanted collects what an alternative says of strings. An error of the meter stays with it.
+func (c *compiler) wanted(a alternative) *stringWish {
+	s := &stringWish{max: -1}
+	for _, id := range a {
+		p := c.all[id]
+		if s.from == nil || p.pattern != nil || p.unlike != "" || p.format != "" {
+			s.from = p
+		}
+		s.min = max(s.min, p.minLength)
+		s.max = tighter(s.max, p.maxLength)
+		if p.pattern != nil {
+			if c.meter.Charge(64+64*len(*p.pattern)) != nil {
+				return s
+			}
+			s.patterns = append(s.patterns, s.counted(*p.pattern))
+		}
+		if p.unlike != "" {
+			s.patterns = append(s.patterns, unlike+p.unlike)
+		}
+		if p.format != "" {
+			f := formats()[p.format]
+			if s.patterns = append(s.patterns, f.patterns...); f.max > 0 {
+				s.max = tighter(s.max, f.max)
+			}
+		}
+		if p.hasTexts {
+			if c.meter.Charge(8*len(s.texts)+16*len(p.texts)) != nil {
+				return s
+			}
+			s.texts = intersectTexts(s.texts, p.texts)
+		}
+	}
+	return s
+}
+
+// str adds the strings of an alternative to a value.
+func (c *compiler) str(v *value, a alternative) error {
+	w := c.wanted(a)
+	if err := c.meter.Failed(); err != nil {
+		return err
+	}
+	s := &stringSpec{min: w.min, max: w.max}
+	patterns, texts, from := w.patterns, w.texts, w.from
+	if s.max >= 0 && s.min > s.max || s.min >= automaton.Unbounded {
+		return nil
+	}
+	if len(patterns) == 0 && texts == nil && s.min == 0 && s.max < 0 {
+		s = c.anyString
+	}
+	if len(patterns) > 0 {
+		t, err := c.table(from, patterns, s.min, s.max)
+		if t == nil || err != nil {
+			return err
+		}
+		s.table = t
+	}
+	switch {
+	case s == c.anyString:
+	case len(patterns) > 0:
+		s.escapes = fewEscapes
+	default:
+		s.escapes = allEscapes
+	}
+	if !s.live(stringState{}) {
+		return nil
+	}
+	if texts != nil {
+		s = s.list(texts, c.meter)
+		if len(s.texts) == 0 {
+			return nil
+		}
+	}
+	if !slices.Contains(v.strings, s) {
+		v.strings = append(v.strings, s)
+	}
+	return nil
+}
+
+// list returns the spec of the texts that s allows.
+func (s *stringSpec) list(texts []string, m *meter.Meter) *stringSpec {
+	l := &stringSpec{texts: []string{}}
+	for _, text := range texts {
+		if m.Charge(32+4*len(text)) != nil {
+			break
+		}
+		if s.has(text) {
+			l.texts = append(l.texts, text)
+			l.escaped = append(l.escaped, escapeJSON(text))
+		}
+	}
+	l.escaped = sortedTexts(l.escaped)
+	return l
+}
+
+// table returns the automaton of strings that match all patterns, or nil if there are none.
+func (c *compiler) table(from *schema, patterns []string, lo, hi int) (*automaton.Table, error) {
+	for _, p := range patterns {
+		c.meter.Charge(64 + 8*len(p))
+	}
+	patterns = sortedTexts(patterns)
+	key := fmt.Sprintf("%q %d %d", patterns, lo, hi)
+	if t, ok := c.tables[key]; ok {
+		return t, nil
+	}
+	what := from.at()
+	machines, err := c.patterns(what, patterns)
+	if err != nil || machines == nil {
+		return nil, err
+	}
+	t, err := automaton.NewTable(what, machines, true, c.meter)
+	if err != nil {
+		return nil, err
+	}
+	switch ok, err := t.Finish(c.meter, c.plain, func(int) bool { return true }); {
+	case err != nil:
+		return nil, err
+	case !ok:
+		t = nil
+	case lo > 0 || hi >= 0:
+		if err := t.Measure(what, hi, c.meter); err != nil {
+			return nil, err
+		}
+	}
+	c.tables[key] = t
+	return t, nil
+}
+
+// unlike is before a pattern that must not match.
+const unlike = "\x00"
+
+// patterns compiles patterns, which may match anywhere in a string. It returns nil if one of them
+// matches nothing.
+func (c *compiler) patterns(
+	what string, patterns []string,
+) (machines []*automaton.Machine, err error) {
+	for _, p := range patterns {
+		p, not := strings.CutPrefix(p, unlike)
+		m, err := automaton.Pattern(what+": pattern "+quote.Short(p, 60), p, c.meter)
+		if err != nil {
+			return nil, err
+		}
+		if m == nil && !not {
+			return nil, nil
+		}
+		if m == nil { // nothing matches it
+			if m, err = automaton.Pattern(what, "", c.meter); err != nil {
+				return nil, err
+			}
+			not = false
+		}
+		m.Not = not
+		machines = append(machines, m)
+	}
+	return machines, nil
+}
+
+// Counted patterns: a number of characters of one kind. The number is counted beside the automaton.
+
+// repeated matches ^X{m,n}$ and its parts.
+var repeated = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\A\^(.+)\{([0-9]{1,9})(,([0-9]{0,9}))?\}\$\z`)
+})
+
+// lookedAt matches a lookahead at the beginning that is about the length of the text. What zod says
+// of hosts lets a point follow the length: here it counts, so that some hosts with a point at their
+// end are too long.
+var lookedAt = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\A\^\(\?=\.\{([0-9]{1,9}),([0-9]{0,9})\}(?:\\\.\?)?\$\)`)
+})
+
+// counted returns a pattern that, together with the lengths of s, which it changes, has the same
+// meaning as pattern: ^[a-z]{3,500}$ becomes ^[a-z]*$ and lengths from 3 to 500.
+func (s *stringWish) counted(pattern string) string {
+	if sized := lookedAt().FindStringSubmatch(pattern); sized != nil {
+		s.bound(sized[1], sized[2], sized[2] == "")
+		s.patterns = append(s.patterns, "^.*$")
+		pattern = "^" + pattern[len(sized[0]):]
+	}
+	parts := repeated().FindStringSubmatch(automaton.ECMAEscapes(pattern))
+	if parts == nil {
+		return pattern
+	}
+	plain := "^" + parts[1] + "*$"
+	tree, err := syntax.Parse(plain, syntax.Perl)
+	if err != nil || !isStar(tree) {
+		return pattern
+	}
+	most := parts[4]
+	if parts[3] == "" {
+		most = parts[2]
+	}
+	s.bound(parts[2], most, most == "")
+	return plain
+}
+
+// bound adds bounds of the length to those of s.
+func (s *stringWish) bound(least, most string, open bool) {
+	n, _ := strconv.Atoi(least)
+	s.min = max(s.min, n)
+	if n, _ = strconv.Atoi(most); !open {
+		s.max = tighter(s.max, n)
+	}
+}
+
+// isStar reports whether a pattern is any number of characters of one kind.
+func isStar(tree *syntax.Regexp) bool {
+	if tree.Op != syntax.OpConcat || len(tree.Sub) != 3 ||
+		tree.Sub[0].Op != syntax.OpBeginText || tree.Sub[1].Op != syntax.OpStar ||
+		tree.Sub[2].Op != syntax.OpEndText {
+		return false
+	}
+	switch one := tree.Sub[1].Sub[0]; one.Op {
+	case syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		return true
+	case syntax.OpLiteral:
+		return len(one.Rune) == 1
+	}
+	return false
+}
