@@ -393,7 +393,7 @@ func (v *vocabulary) loadAdded(fsys fs.FS, c *tokenizerConfig) error {
 			continue
 		}
 		if err := v.addToken(token); err != nil {
-			return inFile(fsys, configName, fmt.Errorf("added_tokens_decoder: %w", err))
+			return inFile(fsys, folder.TokenizerConfig, fmt.Errorf("added_tokens_decoder: %w", err))
 		}
 	}
 	return nil
