@@ -16,7 +16,7 @@ import (
 
 	"github.com/rivo/uniseg"
 
-	"picogpt/internal/format/protobuf"
+	"picogpt/internal/protobuf"
 	"picogpt/internal/quote"
 )
 

@@ -15,7 +15,7 @@ import (
 	"picogpt/checkpoint/hub"
 	"picogpt/dev/cases"
 	"picogpt/dev/fakehub"
-	"picogpt/internal/filelock"
+	"picogpt/internal/outfile"
 )
 
 // leftovers returns the files in the cache that are not finished, by name.
@@ -215,7 +215,7 @@ func TestALeftoverOfALiveProcessIsNotTaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if taken, err := filelock.Try(f); taken || err != nil {
+	if taken, err := outfile.TryLock(f); taken || err != nil {
 		t.Skip("no locks here: ", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -11,7 +11,7 @@ import (
 
 	"picogpt/checkpoint/hub"
 	"picogpt/dev/fakehub"
-	"picogpt/internal/filelock"
+	"picogpt/internal/outfile"
 )
 
 // damage changes a byte of a file, behind its link.
@@ -122,7 +122,7 @@ func TestRemove(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if busy, err := filelock.Try(f); err == nil && !busy {
+	if busy, err := outfile.TryLock(f); err == nil && !busy {
 		if _, _, err := hub.Remove(name("a/b"), o); !errors.Is(err, hub.ErrBusy) {
 			t.Errorf("while a pull goes on: %v", err)
 		}

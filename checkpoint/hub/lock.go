@@ -10,7 +10,7 @@ import (
 	"path"
 	"time"
 
-	"picogpt/internal/filelock"
+	"picogpt/internal/outfile"
 )
 
 // lock takes the lock of a blob and returns the function that releases it, and whether it is taken.
@@ -35,7 +35,7 @@ func (s *store) lock(
 		if err != nil {
 			return none, false, nil
 		}
-		taken, err := filelock.Try(f)
+		taken, err := outfile.TryLock(f)
 		switch {
 		case err != nil: // the system has no locks
 			f.Close()

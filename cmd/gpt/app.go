@@ -10,12 +10,12 @@ import (
 	"picogpt/checkpoint"
 	"picogpt/cmd/gpt/internal/checkpoints"
 	"picogpt/cmd/gpt/internal/process"
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/internal/chat"
 	"picogpt/internal/cli"
 	"picogpt/internal/outfile"
 	"picogpt/internal/quote"
-	"picogpt/internal/terminal"
 	"picogpt/kernels"
 	"picogpt/model"
 )

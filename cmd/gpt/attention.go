@@ -9,10 +9,10 @@ import (
 
 	"picogpt/cmd/gpt/internal/pages"
 	"picogpt/cmd/gpt/internal/show"
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/inside"
 	"picogpt/internal/cli"
 	"picogpt/internal/strictjson"
-	"picogpt/internal/terminal"
 	"picogpt/model"
 )
 

@@ -13,8 +13,8 @@ import (
 	"picogpt/checkpoint/random"
 	"picogpt/cmd/gpt/internal/bench"
 	"picogpt/cmd/gpt/internal/checkpoints"
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/internal/cli"
-	"picogpt/internal/terminal"
 	"picogpt/model"
 )
 

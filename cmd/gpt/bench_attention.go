@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"picogpt/cmd/gpt/internal/bench"
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/internal/cli"
 	"picogpt/internal/outfile"
-	"picogpt/internal/terminal"
 	"picogpt/kernels"
 )
 

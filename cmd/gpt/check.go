@@ -10,11 +10,11 @@ import (
 
 	"picogpt/check"
 	"picogpt/checkpoint"
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/strictjson"
-	"picogpt/internal/terminal"
 )
 
 type compareCommand struct {

@@ -5,8 +5,8 @@ package main
 import (
 	"os"
 
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/internal/cli"
-	"picogpt/internal/terminal"
 )
 
 // addColor adds --color.

@@ -9,11 +9,11 @@ import (
 
 	"picogpt/checkpoint"
 	"picogpt/cmd/gpt/internal/show"
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/eval"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/strictjson"
-	"picogpt/internal/terminal"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )

@@ -10,12 +10,12 @@ import (
 	"strings"
 
 	"picogpt/cmd/gpt/internal/show"
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/internal/cli"
 	"picogpt/internal/engine"
 	"picogpt/internal/fault"
 	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
-	"picogpt/internal/terminal"
 	"picogpt/kernels"
 )
 

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"picogpt/cmd/gpt/internal/show"
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/eval"
 	"picogpt/internal/cli"
@@ -19,7 +20,6 @@ import (
 	"picogpt/internal/quote"
 	"picogpt/internal/rows"
 	"picogpt/internal/strictjson"
-	"picogpt/internal/terminal"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )

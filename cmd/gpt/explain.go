@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"picogpt/check/reference"
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/internal/cli"
-	"picogpt/internal/terminal"
 )
 
 type explainCommand struct {

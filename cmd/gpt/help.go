@@ -10,9 +10,9 @@ import (
 	"slices"
 	"time"
 
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/internal/cli"
 	"picogpt/internal/outfile"
-	"picogpt/internal/terminal"
 )
 
 const overview = `

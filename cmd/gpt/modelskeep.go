@@ -9,11 +9,11 @@ import (
 
 	"picogpt/checkpoint/hub"
 	"picogpt/cmd/gpt/internal/checkpoints"
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
-	"picogpt/internal/terminal"
 )
 
 func newModelsVerify(a *app) *cli.Command {

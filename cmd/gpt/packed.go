@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"picogpt/cmd/gpt/internal/process"
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/internal/fault"
 	"picogpt/internal/outfile"
 	"picogpt/internal/quote"
-	"picogpt/internal/terminal"
 )
 
 // A packed is the input of gpt compress and gpt decompress, and where the output goes.

@@ -10,12 +10,12 @@ import (
 
 	"picogpt/cmd/gpt/internal/pages"
 	"picogpt/cmd/gpt/internal/show"
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/inside"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/strictjson"
-	"picogpt/internal/terminal"
 	"picogpt/internal/webparts"
 	"picogpt/model"
 )

@@ -8,12 +8,12 @@ import (
 	"math"
 	"time"
 
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/eval"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
-	"picogpt/internal/terminal"
 	"picogpt/model"
 )
 

@@ -13,10 +13,10 @@ import (
 	"picogpt/checkpoint"
 	"picogpt/checkpoint/hub"
 	"picogpt/cmd/gpt/internal/checkpoints"
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/internal/cli"
 	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
-	"picogpt/internal/terminal"
 	"picogpt/model"
 )
 

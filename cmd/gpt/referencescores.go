@@ -8,10 +8,10 @@ import (
 
 	"picogpt/check/reference"
 	"picogpt/cmd/gpt/internal/show"
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/eval"
 	"picogpt/internal/fault"
-	"picogpt/internal/terminal"
 )
 
 // runReference prints the reference's logits, in float64.

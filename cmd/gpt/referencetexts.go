@@ -13,11 +13,11 @@ import (
 
 	"picogpt/check/reference"
 	"picogpt/cmd/gpt/internal/show"
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/decode"
 	"picogpt/internal/option"
 	"picogpt/internal/quote"
-	"picogpt/internal/terminal"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )

@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 
 	"picogpt/checkpoint"
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/inside/steer"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
@@ -18,7 +19,6 @@ import (
 	"picogpt/internal/outfile"
 	"picogpt/internal/rows"
 	"picogpt/internal/strictjson"
-	"picogpt/internal/terminal"
 )
 
 type steerCommand struct {

@@ -9,8 +9,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-
-	"picogpt/internal/filelock"
 )
 
 // A temporary file or folder is locked as long as its process lives: one that is not locked is left
@@ -84,7 +82,7 @@ func lockTemp(path string) (lock *os.File, swept bool) {
 	if err != nil {
 		return nil, os.IsNotExist(err)
 	}
-	taken, err := filelock.Try(f)
+	taken, err := TryLock(f)
 	if err != nil {
 		f.Close()
 		return nil, false

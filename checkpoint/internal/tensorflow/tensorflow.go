@@ -9,7 +9,7 @@ import (
 	"math"
 	"math/bits"
 
-	"picogpt/internal/format/protobuf"
+	"picogpt/internal/protobuf"
 	"picogpt/weights"
 )
 

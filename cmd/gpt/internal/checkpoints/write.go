@@ -10,9 +10,9 @@ import (
 	"slices"
 
 	"picogpt/checkpoint"
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/internal/folder"
 	"picogpt/internal/outfile"
-	"picogpt/internal/terminal"
 	"picogpt/model"
 )
 

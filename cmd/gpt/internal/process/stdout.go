@@ -11,8 +11,8 @@ import (
 	"runtime"
 	"syscall"
 
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/internal/quote"
-	"picogpt/internal/terminal"
 )
 
 // ErrClosedPipe says that the reader of the output has closed it.

@@ -7,9 +7,9 @@ import (
 	"io"
 	"sync/atomic"
 
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/internal/fault"
 	"picogpt/internal/rows"
-	"picogpt/internal/terminal"
 )
 
 // An Input is rows, of which the first may have their records already.

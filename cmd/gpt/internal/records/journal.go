@@ -18,7 +18,6 @@ import (
 	"slices"
 	"strings"
 
-	"picogpt/internal/filelock"
 	"picogpt/internal/outfile"
 )
 
@@ -83,7 +82,7 @@ func (f *File) lockJournal() error {
 	if runtime.GOOS == "windows" { // where a lock would also keep this process from writing
 		return nil
 	}
-	if taken, _ := filelock.Try(f.locked); taken { // a file system may have no locks
+	if taken, _ := outfile.TryLock(f.locked); taken { // a file system may have no locks
 		return f.mismatch("another process writes to it")
 	}
 	return nil

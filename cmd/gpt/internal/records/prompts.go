@@ -21,8 +21,8 @@ import (
 	"picogpt/internal/quote"
 	"picogpt/internal/rows"
 
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/internal/strictjson"
-	"picogpt/internal/terminal"
 	"picogpt/model"
 )
 

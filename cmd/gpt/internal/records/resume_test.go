@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"picogpt/dev/cases"
-	"picogpt/internal/filelock"
 	"picogpt/internal/outfile"
 )
 
@@ -351,7 +350,7 @@ func TestOneProcessAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer probe.Close()
-	if taken, _ := filelock.Try(probe); !taken || runtime.GOOS == "windows" {
+	if taken, _ := outfile.TryLock(probe); !taken || runtime.GOOS == "windows" {
 		t.Skip("a system without locks")
 	}
 	forced := options(false)

@@ -12,10 +12,10 @@ import (
 
 	"picogpt/cmd/gpt/internal/process"
 
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/eval"
 	"picogpt/internal/lines"
 	"picogpt/internal/quote"
-	"picogpt/internal/terminal"
 )
 
 // Texts are the rows of a file that are requests. The fields are set before they are answered.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/inside"
-	"picogpt/internal/terminal"
 )
 
 // An Attention is the scores of heads, and the weights of one.

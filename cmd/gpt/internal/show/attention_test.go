@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"picogpt/cmd/gpt/internal/show"
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/dev/cases"
-	"picogpt/internal/terminal"
 )
 
 func TestTriangleHasASignForEachWeight(t *testing.T) {

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/eval"
 	"picogpt/internal/quote"
-	"picogpt/internal/terminal"
 	"picogpt/tokenizer"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"picogpt/internal/terminal"
+	"picogpt/cmd/gpt/internal/terminal"
 )
 
 // A Grid is a table of cells, with a name for each row and column.

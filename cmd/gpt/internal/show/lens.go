@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/inside"
-	"picogpt/internal/terminal"
 	"picogpt/internal/webparts"
 )
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/inside"
-	"picogpt/internal/terminal"
 )
 
 // testLens is a table of n tokens and 2 layers, whose names have so many characters as their ids say.

@@ -10,8 +10,8 @@ import (
 	"picogpt/checkpoint"
 	"picogpt/checkpoint/hub"
 	"picogpt/cmd/gpt/internal/checkpoints"
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/internal/quote"
-	"picogpt/internal/terminal"
 	"picogpt/model"
 )
 

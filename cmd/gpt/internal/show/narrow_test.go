@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/eval"
 	"picogpt/inside"
-	"picogpt/internal/terminal"
 )
 
 // fits reports lines that are wider than so many columns.

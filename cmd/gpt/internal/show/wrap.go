@@ -5,7 +5,7 @@ package show
 import (
 	"strings"
 
-	"picogpt/internal/terminal"
+	"picogpt/cmd/gpt/internal/terminal"
 )
 
 // wrapped returns a text with its pieces in lines of so many columns, 0 for one line. A piece that is

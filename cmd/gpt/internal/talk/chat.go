@@ -13,13 +13,13 @@ import (
 
 	"picogpt/cmd/gpt/internal/process"
 	"picogpt/cmd/gpt/internal/sessionfile"
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/decode"
 	"picogpt/internal/chat"
 	"picogpt/internal/fault"
 	"picogpt/internal/outfile"
 	"picogpt/internal/rows"
-	"picogpt/internal/terminal"
 	"picogpt/model"
 )
 

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/dev/watchdog"
-	"picogpt/internal/terminal"
 )
 
 // brokenLines are those of a terminal that is gone.

@@ -11,9 +11,9 @@ import (
 
 	"picogpt/cmd/gpt/internal/lineedit"
 	"picogpt/cmd/gpt/internal/process"
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/internal/rows"
-	"picogpt/internal/terminal"
 )
 
 // lines are where the lines come from.

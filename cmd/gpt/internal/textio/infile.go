@@ -12,9 +12,9 @@ import (
 	"strings"
 
 	"picogpt/cmd/gpt/internal/process"
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/internal/outfile"
 	"picogpt/internal/rows"
-	"picogpt/internal/terminal"
 )
 
 // Files are the inputs of a command. The use that its methods take is the flag that names a file,

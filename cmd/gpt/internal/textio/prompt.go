@@ -11,9 +11,9 @@ import (
 	"sync/atomic"
 
 	"picogpt/cmd/gpt/internal/process"
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/decode"
 	"picogpt/internal/quote"
-	"picogpt/internal/terminal"
 	"picogpt/tokenizer"
 )
 

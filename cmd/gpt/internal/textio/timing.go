@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"picogpt/cmd/gpt/internal/process"
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/decode"
 	"picogpt/internal/quote"
-	"picogpt/internal/terminal"
 )
 
 // A Timing counts tokens.

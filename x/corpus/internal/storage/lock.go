@@ -6,7 +6,7 @@ import (
 	"errors"
 	"os"
 
-	"picogpt/internal/filelock"
+	"picogpt/internal/outfile"
 )
 
 // lockName is the locked file in a folder. It is removed with the lock.
@@ -24,9 +24,9 @@ func Lock(folder string, shared bool) (release func(), err error) {
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return nil, err
 	}
-	try, name := filelock.Try, Join(folder, lockName)
+	try, name := outfile.TryLock, Join(folder, lockName)
 	if shared {
-		try = filelock.TryShared
+		try = outfile.LockShared
 	}
 	for {
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o666)

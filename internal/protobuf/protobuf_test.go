@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/internal/format/protobuf"
+	"picogpt/internal/protobuf"
 )
 
 // TestFields: every wire type, and every message that is cut or has another.

@@ -1,6 +1,6 @@
 //go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
 
-package filelock
+package outfile
 
 import (
 	"errors"
@@ -25,12 +25,12 @@ func TestALockIsTakenUntilItsFileIsClosed(t *testing.T) {
 			f     *os.File
 			taken bool
 		}{{first, false}, {second, true}, {first, false}} {
-			if taken, err := Try(try.f); taken != try.taken || err != nil {
+			if taken, err := TryLock(try.f); taken != try.taken || err != nil {
 				t.Errorf("taken %v, error %v, want taken %v", taken, err, try.taken)
 			}
 		}
 		first.Close()
-		if taken, err := Try(second); taken || err != nil {
+		if taken, err := TryLock(second); taken || err != nil {
 			t.Errorf("after the other is closed: taken %v, error %v", taken, err)
 		}
 		second.Close()
@@ -48,14 +48,14 @@ func TestSharedLocks(t *testing.T) {
 		defer f.Close()
 		files[i] = f
 	}
-	for i, try := range []func(*os.File) (bool, error){TryShared, TryShared, Try} {
+	for i, try := range []func(*os.File) (bool, error){TryLockShared, TryLockShared, TryLock} {
 		if taken, err := try(files[i]); taken != (i == 2) || err != nil {
 			t.Errorf("%d: taken %v, error %v", i, taken, err)
 		}
 	}
 	files[0].Close()
 	files[1].Close()
-	if taken, err := Try(files[2]); taken || err != nil {
+	if taken, err := TryLock(files[2]); taken || err != nil {
 		t.Errorf("after both are closed: taken %v, error %v", taken, err)
 	}
 }
