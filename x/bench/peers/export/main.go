@@ -33,7 +33,7 @@ func main() {
 	}
 }
 
-func export(from, random string, useDemo bool, out string, prompt, gen int) error {
+func export(from, shaped string, useDemo bool, out string, prompt, gen int) error {
 	if out == "" {
 		return fmt.Errorf("-out: want a directory")
 	}
@@ -41,8 +41,8 @@ func export(from, random string, useDemo bool, out string, prompt, gen int) erro
 		return err
 	}
 	switch {
-	case random != "":
-		shape, err := random.Shape(random)
+	case shaped != "":
+		shape, err := random.Shape(shaped)
 		if err != nil {
 			return err
 		}

@@ -26,7 +26,7 @@ func Lock(folder string, shared bool) (release func(), err error) {
 	}
 	try, name := outfile.TryLock, Join(folder, lockName)
 	if shared {
-		try = outfile.LockShared
+		try = outfile.TryLockShared
 	}
 	for {
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o666)

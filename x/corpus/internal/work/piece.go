@@ -148,7 +148,7 @@ type run struct {
 	piece   *job.Piece
 	loaded  *Loaded
 
-	shard, errors *lines
+	shard, errors *lineFile
 	ledger        *ledger.Writer
 	seen          hash.Hash // of the rows' contents
 	digest        eval.Digest
@@ -255,21 +255,21 @@ func (r *run) method() method {
 	}[r.job.Command]
 }
 
-// lines is a file of lines that is being written; nil writes nothing.
-type lines struct {
+// lineFile is a file of lines that is being written; nil writes nothing.
+type lineFile struct {
 	file   *storage.File
 	buffer *bufio.Writer
 }
 
-func createLines(ctx context.Context, name string) (*lines, error) {
+func createLines(ctx context.Context, name string) (*lineFile, error) {
 	f, err := storage.Create(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	return &lines{f, bufio.NewWriterSize(f, 1<<18)}, nil
+	return &lineFile{f, bufio.NewWriterSize(f, 1<<18)}, nil
 }
 
-func (l *lines) write(line []byte) error {
+func (l *lineFile) write(line []byte) error {
 	if l == nil || line == nil {
 		return nil
 	}
@@ -277,7 +277,7 @@ func (l *lines) write(line []byte) error {
 	return err
 }
 
-func (l *lines) commit() error {
+func (l *lineFile) commit() error {
 	if l == nil {
 		return nil
 	}
@@ -287,7 +287,7 @@ func (l *lines) commit() error {
 	return l.file.Commit()
 }
 
-func (l *lines) abort() {
+func (l *lineFile) abort() {
 	if l != nil {
 		l.file.Abort()
 	}

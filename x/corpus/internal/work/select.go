@@ -89,7 +89,7 @@ var errChanged = errors.New("the input has changed since it was scored")
 
 // read writes the kept rows. Scored rows have an entry in the ledger, in the same order; the others
 // had errors.
-func (k *Kept) read(ctx context.Context, j *job.Job, s *Selection, file *lines) error {
+func (k *Kept) read(ctx context.Context, j *job.Job, s *Selection, file *lineFile) error {
 	next, stop := iter.Pull2(ledger.Read(ctx, j.Ledger(&s.Piece)))
 	defer stop()
 	entry, err, more := next()
@@ -129,7 +129,7 @@ func (k *Kept) read(ctx context.Context, j *job.Job, s *Selection, file *lines) 
 }
 
 // take decides about a document.
-func (k *Kept) take(it *item, e *ledger.Entry, cuts *ledger.Cuts, field string, to *lines) error {
+func (k *Kept) take(it *item, e *ledger.Entry, cuts *ledger.Cuts, field string, to *lineFile) error {
 	key, ranked := e.RankKey()
 	switch {
 	case !ranked:
