@@ -14,6 +14,14 @@
 // batch, so that many cost little more than one, and each text is the same as if it were alone.
 // [GPT.Scores] and [GPT.Answers] process many texts at once.
 //
+// Its types, in the order to read them:
+//
+//   - [GPT] is an open checkpoint; [Config] opens one with other number formats, threads or adapters.
+//   - [Options] say how a text is written, and [Sampling] has some that are usual; a [Token] is what
+//     comes of it, piece after piece.
+//   - [Chat] is a conversation, and [Turn] a line of it with its answer.
+//   - [CutError] is the error of [Ask] where a text ended before its value.
+//
 // The packages that it uses can be used by themselves: package checkpoint opens the files, model
 // computes logits, decode chooses tokens, eval scores, tokenizer turns text into ids and back. The
 // folder docs has recipes, in embedding.md, and the folder examples has programs.

@@ -7,6 +7,14 @@
 //		check.Expect(t, "models/mine", "A text of the kind that the model is for.")
 //	}
 //
+// Its types, in the order to read them:
+//
+//   - [Pair] is a checkpoint, opened by the engine and by the reference; [Options] say what of it is
+//     compared.
+//   - [Report] is what came of that: each [Row] is one thing that was compared, with a [Verdict].
+//   - [Publication] is what others measured of a checkpoint: each [Claim] is a number of a [Kind],
+//     on a [KnownText].
+//
 // A Publication compares a known checkpoint with the numbers that others have published of it.
 package check
 

@@ -11,7 +11,7 @@ import (
 )
 
 // The config and the tensors go to model.New. For a folder or a file, begin with checkpoint.Open.
-func ExampleOpenFS() {
+func ExampleCheckpoint() {
 	c, err := checkpoint.OpenFS(demo.FS())
 	if err != nil {
 		log.Fatal(err)

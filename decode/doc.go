@@ -14,6 +14,17 @@
 // also go back: it takes back a token that would complete a string of Options.Ban, and draws
 // another one with the random number of the same position.
 //
+// Its types, in the order to read them:
+//
+//   - [Stream] is a text in the making; [Options] say how it is written and when it ends.
+//   - [Token] is a piece of it, [PromptTokens] the scores of its prompt, as [Echo] asks for them.
+//   - [Overflow] says what happens where the context is full.
+//   - [Matcher] is a form: which ids may come next; [Vocabulary] says which ids there are.
+//   - [Healing] takes back the last tokens of a prompt, so that a text may go on inside one.
+//   - [Pending] counts what a stream evaluates before its next token; [Evaluated] is the part of a
+//     text that is evaluated.
+//   - [ConstraintError] and [NegativeError] say what of the options went wrong.
+//
 // Sample i of [Samples] uses Seed+i, and is the text that Generate gives with Seed+i, on every
 // machine.
 package decode

@@ -12,6 +12,16 @@
 //	a, err := eval.Choose(ctx, m, tok, "It was", " good", " bad")
 //	fmt.Println(a.Best, a.Probabilities)
 //
+// Its types, in the order to read them:
+//
+//   - [Perplexity] measures a text by a [Protocol], which says which tokens count, and after what;
+//     [Options] have one, and a [Result] is what comes.
+//   - [Request] asks for the score of a text, and [Scored] is the answer, [Token] by token.
+//   - [Question] is a context with several continuations, and [Answer] says which is the likeliest.
+//   - [Embedded] is the vector of a text, [Classified] its label.
+//   - [Document] is a text of many that are measured apart; [Measured] are added up.
+//   - [Comparison] is two models on one text.
+//
 // The JSON of a score is a Record, a line of gpt score's output. A Digest of records tells whether
 // two runs gave the same scores.
 //

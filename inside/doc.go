@@ -1,12 +1,24 @@
-// Package inspect says what a model does inside: what each layer would predict (Lens), which parts
+// Package inside says what a model does inside: what each layer would predict (Lens), which parts
 // add up to a logit (Attribute), which values make the difference between two texts (Patch), and
 // what becomes of a logit without a part (Ablate) or without seeing a token (Knockout). Sweep is for
 // experiments of your own: one text with many lists of edits. At is for one position of a session:
 // its attention, lens and attribution, from one pass. Heads says where each head of attention looks.
 // ReadArrays hands out what is computed, raw or as TransformerLens has it.
 //
-//	table, err := inspect.Lens(ctx, m, tokens, inspect.LensOptions{})
+//	table, err := inside.Lens(ctx, m, tokens, inside.LensOptions{})
 //	fmt.Println(table.Layers[3][len(tokens)-1].Top)
+//
+// Its types, in the order to read them:
+//
+//   - [LensTable] is what each layer would predict, each cell a [Prediction]; [Tuned] is a lens that
+//     was trained.
+//   - [Metric] is what is asked of a prediction: a logit, or the difference of two.
+//   - [Attribution] is a metric as a sum of [Parts].
+//   - [PatchTable] is how much of a difference each value makes.
+//   - [Effects] is what becomes of a metric without a part.
+//   - [HeadTable] has the scores of the heads of attention, each a [HeadScore].
+//   - [Position] is all of that at one position of a session.
+//   - [Array] is values of the forward pass as a file has them.
 //
 // Everything is computed by model.Eval, with a model.Trace that reads points of the forward
 // pass, and by the same kernels: there is no second forward pass. So a number depends on

@@ -1,5 +1,14 @@
 // Package kernels is the arithmetic of the engine on plain slices. It does not know GPT.
 //
+// Its types, in the order to read them:
+//
+//   - [Team] is the workers that compute together, a [Worker] one of them.
+//   - [Matrix] is weights in a [Format] and a [Layout]; [Panels] are columns as a tile reads them.
+//   - [Attention] is some queries of a head, and what comes of them; [KV] is keys or values of a
+//     block of positions. [HeadRows] say where those of each head are.
+//   - [Activation] is the function between the two layers of an MLP.
+//   - [Leaves] are the operations of one variant.
+//
 // # The same bits everywhere
 //
 // Each kernel fixes the order of its floating-point operations as part of its definition. Tiling,

@@ -13,6 +13,16 @@
 // goroutine at a time. [Model.Eval] is the only way to evaluate tokens: a prompt, a decoding step,
 // many sessions at once and the check of many drafted tokens are all calls of it.
 //
+// Its types, in the order to read them:
+//
+//   - [Model] is the weights; [Config] says their sizes, and [Options] how they are held.
+//   - [Session] is tokens with their keys and values.
+//   - [Input] is a session and the tokens that Eval appends to it; its Visit gets a [Row] for each,
+//     with the logits or, as [States] ask for it, a hidden state.
+//   - [Trace] reads and changes what a pass computes, at a [Point], by an [Edit].
+//   - [Snapshot] is what a file says of the session in it.
+//   - [Generation] is the settings that a checkpoint brings along.
+//
 // [Session.Save] and [Model.Restore] write a session to a file and read it, which is much quicker
 // than to evaluate its tokens again, and gives the same bits.
 //

@@ -3,6 +3,14 @@
 // the meaning of the context. [Choose] returns how likely some texts are, each whole,
 // [Exact] draws whole texts of a form, and a [Tree] yields the likeliest texts of all.
 //
+// Its types, in the order to read them:
+//
+//   - [Beams] finds texts, each a [Beam]; [BeamOptions] say how many are held, and when it ends.
+//   - [Choices] are texts with their probabilities, each a [Choice]; [ChooseOptions] say how they
+//     are counted, and a [Speller] how they are tokenized.
+//   - [Tree] is all texts of a model, and [Likely] one that it yields; [TreeOptions] bound it.
+//   - [ExactOptions] bound the drafts of Exact, whose [AcceptanceError] says that too few were taken.
+//
 // Beams and Contrastive drive streams of package decode, and share its rules for constraints, stop
 // strings, banned strings and the end of a text.
 package search

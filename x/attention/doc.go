@@ -10,6 +10,14 @@
 //	[Cache]                  keys and values so far: causal attention token by token
 //	[Linear], [LinearState]  φ(q)·(φ(k)ᵀ·v), whose cost grows with the tokens, not with their square
 //
+// Its types, in the order to read them:
+//
+//   - [Layer] is attention with its projections; [Sizes] and [Options] say what a call is of.
+//   - [Mask] hides keys from queries.
+//   - [Cache] is keys and values so far.
+//   - [Head] is the parameters of a single head.
+//   - [LinearState] is what linear attention keeps of all tokens; [LinearOptions] have its φ.
+//
 // The decoder does not use this package: its attention over a cache is kernels.CausalAttention,
 // which [Cache] uses too.
 //

@@ -14,6 +14,13 @@
 // are used as whole numbers ("frequencies"), from which a range coder (Martin, 1979) writes
 // −log₂(probability) bits for each token.
 //
+// Its types, in the order to read them:
+//
+//   - [Writer] compresses, with [Options]; [Reader] brings the text back, within [ReadOptions].
+//   - [Header] is what a file says of itself; [Info] is what Inspect finds without a model.
+//   - [MismatchError] says what of the model is other than the file's, [LimitError] which limit of a
+//     reader a file is above.
+//
 // # Groups and streams
 //
 // The text is cut into groups of Options.Streams × 64 KiB; the last may be shorter. A group is cut
