@@ -40,7 +40,9 @@ var standard = []string{"bufio", "bytes", "context", "embed", "encoding/json", "
 	"time"}
 
 // nested are packages of this module that are no folders of its root.
-var nested = []string{"gpu/cuda", "gpu/drivers", "gpu/opencl", "serve/page", "weights/demo"}
+var nested = []string{"check/reference", "checkpoint/hub", "decode/guess", "inside/steer", "model/gpu",
+	"model/gpu/cuda", "model/gpu/drivers", "model/gpu/opencl", "serve/page", "weights/demo", "x/attention",
+	"x/textzip"}
 
 // pathOf returns the path of the package with a name, "" if there is none.
 func pathOf(module, name string) string {

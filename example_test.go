@@ -55,7 +55,7 @@ func TestTheREADMEShowsTheExample(t *testing.T) {
 // is printed below it in the example's output.
 func TestTheRecipesAreExamples(t *testing.T) {
 	var sources []string
-	for _, pattern := range []string{"*_test.go", "hub/*_test.go", "examples/*/*.go"} {
+	for _, pattern := range []string{"*_test.go", "checkpoint/hub/*_test.go", "examples/*/*.go"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

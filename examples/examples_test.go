@@ -239,7 +239,7 @@ func TestNoLoopForgetsItsError(t *testing.T) {
 		"MeasureEach", "Contrastive"}
 	fset, seen := token.NewFileSet(), 0
 	for _, pattern := range []string{"*/*.go", "../recipes_test.go", "../example_test.go",
-		"../*/example*_test.go"} {
+		"../*/example*_test.go", "../*/*/example*_test.go"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

@@ -38,7 +38,7 @@ func TestPTXIsOfTheseSources(t *testing.T) {
 			sum.Write(text)
 		}
 	}
-	want := fmt.Sprintf("// gpu/kernels %x\n", sum.Sum(nil))
+	want := fmt.Sprintf("// model/gpu/kernels %x\n", sum.Sum(nil))
 	for name, text := range shipped() {
 		if got, _, _ := strings.Cut(text, "\n"); got+"\n" != want {
 			t.Errorf("%s begins with %q, want %q: run make ptx", name, got, want)
