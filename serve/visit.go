@@ -204,11 +204,13 @@ func (v *visit) ignore(names []string) {
 }
 
 // clientID is what X-Request-Id may be.
-var clientID = regexp.MustCompile(`^[0-9A-Za-z._-]{1,128}$`)
+var clientID = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[0-9A-Za-z._-]{1,128}$`)
+})
 
 // requestID returns the client's X-Request-Id, if it has one and no more, else "".
 func requestID(h http.Header) string {
-	if sent := h.Values("X-Request-Id"); len(sent) == 1 && clientID.MatchString(sent[0]) {
+	if sent := h.Values("X-Request-Id"); len(sent) == 1 && clientID().MatchString(sent[0]) {
 		return sent[0]
 	}
 	return ""
@@ -225,8 +227,10 @@ type trace struct {
 
 // traceparent is VERSION-TRACE-PARENT-FLAGS of 2, 32, 16 and 2 lower-case hexadecimal digits.
 // Versions after 00 may add fields; ff is none. Ids of zeros are invalid.
-var traceparent = regexp.MustCompile(
-	`^(?:(00)|[0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$`)
+var traceparent = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(
+		`^(?:(00)|[0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$`)
+})
 
 // traceOf continues the trace of a request's traceparent if that is valid, else begins one.
 func traceOf(h http.Header) trace {
@@ -234,7 +238,7 @@ func traceOf(h http.Header) trace {
 	rand.Read(random[:]) // never fails
 	t := trace{span: hex.EncodeToString(random[16:])}
 	if sent := h.Values("Traceparent"); len(sent) == 1 {
-		m := traceparent.FindStringSubmatch(sent[0])
+		m := traceparent().FindStringSubmatch(sent[0])
 		if m != nil && sent[0][:2] != "ff" && (m[1] == "" || m[4] == "") &&
 			strings.Trim(m[2], "0") != "" && strings.Trim(m[3], "0") != "" {
 			t.header, t.id, t.parent = "00"+sent[0][2:55], m[2], m[3]

@@ -21,7 +21,7 @@ type measured struct {
 	Prefill                 float64 `json:"prefill_ms"`
 }
 
-// Results are what bench/peers/run --json prints.
+// Results are what x/bench/peers/run --json prints.
 type results struct {
 	Threads int
 	Prompt  int `json:"prompt_tokens"`
@@ -30,9 +30,9 @@ type results struct {
 
 func newestResults(t *testing.T) (r results) {
 	t.Helper()
-	files, err := filepath.Glob(project + "bench/peers/results/*.json")
+	files, err := filepath.Glob(project + "x/bench/peers/results/*.json")
 	if err != nil || len(files) == 0 {
-		t.Fatalf("results of bench/peers: %v, %v", files, err)
+		t.Fatalf("results of x/bench/peers: %v, %v", files, err)
 	}
 	text, err := os.ReadFile(slices.Max(files))
 	if err == nil {
