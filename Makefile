@@ -133,7 +133,7 @@ bench: ## each kernel beside gonum's, for benchstat
 # second file is for sm_80 (Ampere) and later, which multiply matrices of integers. clang writes it for
 # sm_70 too: for sm_80 it would write max.NaN, which makes +0 of ReLU's −0.
 PTX ?= model/gpu/cuda
-ptx: ## the kernels for the CUDA driver: model/gpu/cuda/gpt2.ptx and gpt2_sm80.ptx; wants clang-16
+ptx: ## the kernels for the CUDA driver: model/gpu/cuda/gpt2.ptx.gz and gpt2_sm80.ptx.gz; wants clang-16
 	@command -v clang-16 >/dev/null || { echo "no clang-16: apt-get install clang-16"; exit 1; }
 	@set -e; sum=$$(cat model/gpu/kernels/*.cl model/gpu/kernels/*.h | \
 		if command -v sha256sum >/dev/null; then sha256sum; else shasum -a 256; fi | cut -c 1-64); \
@@ -141,7 +141,7 @@ ptx: ## the kernels for the CUDA driver: model/gpu/cuda/gpt2.ptx and gpt2_sm80.p
 		echo "clang-16 model/gpu/kernels/gpt2.cl: $$1"; \
 		clang-16 -x cuda model/gpu/kernels/gpt2.cl -nocudainc -nocudalib --cuda-device-only \
 			--cuda-gpu-arch=sm_70 -ffp-contract=off -O3 $$2 -S -o $$1; \
-		{ echo "// model/gpu/kernels $$sum"; sed "$$3" $$1; } >$$1.new && mv $$1.new $$1; \
+		{ echo "// model/gpu/kernels $$sum"; sed "$$3" $$1; } | gzip -9n >$$1.gz && rm $$1; \
 	}; \
 	make $(PTX)/gpt2.ptx; \
 	make $(PTX)/gpt2_sm80.ptx -DMATRICES 's/^[.]version 6.0$$/.version 7.0/; s/^[.]target sm_70$$/.target sm_80/'

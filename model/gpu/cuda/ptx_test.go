@@ -16,6 +16,8 @@ import (
 	"picogpt/dev/ptx"
 )
 
+var kernels, kernels80 = PTX(), PTX80()
+
 // shipped returns the PTX that ships, by the names of the files.
 func shipped() map[string]string {
 	return map[string]string{"gpt2.ptx": kernels, "gpt2_sm80.ptx": kernels80}
@@ -59,11 +61,11 @@ func TestPTXIsWhatClangMakes(t *testing.T) {
 		t.Fatalf("make ptx: %v\n%s", err, out)
 	}
 	for name, want := range shipped() {
-		text, err := os.ReadFile(filepath.Join(made, name))
+		packed, err := os.ReadFile(filepath.Join(made, name+".gz"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if string(text) != want {
+		if unpacked(packed)() != want {
 			t.Errorf("make ptx gives other PTX than %s: run it, and commit what it writes", name)
 		}
 	}
