@@ -112,7 +112,7 @@ digest: ## one SHA-256 of logits and texts in every number format: the same on e
 	@go run ./dev/digest
 
 bits: digest ## what a new machine must pass: the digest, and the tests of bits
-	go test -count=1 ./internal/digest
+	go test -count=1 ./dev/digest
 	go test -short ./kernels
 	go test ./model ./decode ./tokenizer ./weights
 

@@ -1,6 +1,6 @@
 package textzip
 
-// Speeds, of a model of GPT-2's size: go test -run - -bench . ./textzip
+// Speeds, of a model of GPT-2's size: go test -run - -bench . ./x/textzip
 
 import (
 	"context"
