@@ -77,7 +77,7 @@ var builtGPT = sync.OnceValues(func() (string, error) {
 	}
 	name := filepath.Join(filepath.Dir(here), "gpt")
 	cmd := exec.Command("go", "build", "-o", name, "./cmd/gpt")
-	cmd.Dir = ".."
+	cmd.Dir = "../.."
 	cmd.Stderr = os.Stderr
 	return name, cmd.Run()
 })

@@ -21,7 +21,7 @@ import (
 func TestTheServerTakesTheseArguments(t *testing.T) {
 	gpt := filepath.Join(t.TempDir(), "gpt")
 	build := exec.Command("go", "build", "-o", gpt, "./cmd/gpt")
-	build.Dir = ".."
+	build.Dir = "../.."
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
