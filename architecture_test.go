@@ -269,7 +269,8 @@ func TestRoomsKeepTheirBudgets(t *testing.T) {
 	names = append(names, shared...)
 	maps.Copy(rows, more)
 	sum := 0
-	for room, is := range rooms(t, names) {
+	measured := rooms(t, names)
+	for room, is := range measured {
 		if room == "dev" {
 			continue
 		}
@@ -300,6 +301,11 @@ func TestRoomsKeepTheirBudgets(t *testing.T) {
 		}
 		if most := 25; is.files > most && room != "cmd/gpt" && room != "kernels" || is.files > 45 {
 			t.Errorf("%s has %d files in its folder, want %d at most", room, is.files, most)
+		}
+	}
+	for _, room := range names {
+		if _, is := measured[room]; !is {
+			t.Errorf("ARCHITECTURE.md has %s, where no Go is", room)
 		}
 	}
 	if sum > mostLines {
@@ -402,14 +408,16 @@ func errorsOr(err, other error) error {
 
 // alone says why a package of under 150 lines with under three importers is a package.
 var alone = map[string]string{
-	"internal/protobuf":        "what tokenizer and checkpoint read may stand in neither",
-	"checkpoint/random":        "programs of x/bench write such checkpoints, as a test of batch does",
-	"constrain/internal/meter": "all engines of forms count their work with it",
-	"tokenizer/r50k":           "embedded data",
-	"weights/demo":             "embedded data",
-	"serve/page":               "embedded data",
-	"model/gpu/drivers":        "a build tag decides what it imports",
-	"model/gpu/internal/dl":    "behind a build tag",
+	"cmd/gpt/internal/arrayfile":   "arrays are read together with nothing else",
+	"cmd/gpt/internal/sessionfile": "commands and conversations keep their sessions in such files, by the same rules",
+	"internal/protobuf":            "what tokenizer and checkpoint read may stand in neither",
+	"checkpoint/random":            "programs of x/bench write such checkpoints, as a test of batch does",
+	"constrain/internal/meter":     "all engines of forms count their work with it",
+	"tokenizer/r50k":               "embedded data",
+	"weights/demo":                 "embedded data",
+	"serve/page":                   "embedded data",
+	"model/gpu/drivers":            "a build tag decides what it imports",
+	"model/gpu/internal/dl":        "behind a build tag",
 }
 
 func TestPackagesStandWhereTheyAreUsed(t *testing.T) {
@@ -515,6 +523,29 @@ var listOfTypes = regexp.MustCompile(`(?m)\border\b[^\n]*\n\n(?:(?:  |\t).*\n)+`
 
 // listedType is a line of a package comment that lists a type: its name comes first.
 var listedType = regexp.MustCompile(`(?m)^(?:  - |\t)\[?([A-Za-z]\w*)\]?(?:[:,]| +\S| (?:is|are|makes|says|chooses)\b)`)
+
+func TestEachPackageSaysWhatItIs(t *testing.T) {
+	for folder := range imports(t) {
+		files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for _, name := range files {
+			f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.PackageClauseOnly|parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if name := f.Name.Name; f.Doc != nil && (name == "main" ||
+				strings.HasPrefix(f.Doc.Text(), "Package "+name+" ")) {
+				n++
+			}
+		}
+		if n != 1 {
+			t.Errorf("%s has %d package comments of its name, want one", folder, n)
+		}
+	}
+}
 
 func TestAPackageCommentIsAMap(t *testing.T) {
 	names, _ := table(t, "room")

@@ -23,7 +23,6 @@ import (
 
 // TestSameBitsWithACacheInF16 is TestSameBits with a cache in F16.
 func TestSameBitsWithACacheInF16(t *testing.T) {
-	cases.NotShort(t)
 	for turn, name := range []string{"small and odd", "two panels"} {
 		o := shapes[name]
 		config, file := fixture.Checkpoint(o)

@@ -13,8 +13,8 @@ import (
 	"slices"
 	"strconv"
 
+	"picogpt/cmd/gpt/internal/arrayfile"
 	"picogpt/cmd/gpt/internal/records"
-	"picogpt/cmd/gpt/internal/sessionfile"
 
 	"picogpt/eval"
 	"picogpt/internal/cli"
@@ -116,7 +116,7 @@ func (c *embedCommand) settleFormat() error {
 		out = *c.Target.Out
 	}
 	if c.Format == nil {
-		c.Format = new(cmp.Or(string(sessionfile.FormatOf(out)), "jsonl"))
+		c.Format = new(cmp.Or(string(arrayfile.FormatOf(out)), "jsonl"))
 	}
 	switch {
 	case *c.Format == "jsonl":
@@ -137,7 +137,7 @@ func (c *embedCommand) settleFormat() error {
 
 // rules are those for a matrix.
 func (c *embedCommand) rules(a *app) outfile.Options {
-	return a.writing(c.Target.Force, arrayKind(sessionfile.Format(*c.Format)))
+	return a.writing(c.Target.Force, arrayKind(arrayfile.Format(*c.Format)))
 }
 
 // checkTarget refuses what cannot be written.
@@ -214,11 +214,11 @@ type embedRecord struct {
 func (c *embedCommand) matrix(
 	a *app, m *model.Model, texts *records.Texts, embed embedder,
 ) error {
-	array := sessionfile.Array{Name: "embeddings", Shape: []int{sessionfile.Rows, m.Config().Embd}}
+	array := arrayfile.Array{Name: "embeddings", Shape: []int{arrayfile.Rows, m.Config().Embd}}
 	metadata := map[string]string{"pooling": c.Pooling, "layer": c.layer(m),
 		"normalized": strconv.FormatBool(c.Options.Normalize)}
 	missing := slices.Repeat([]float32{float32(math.NaN())}, m.Config().Embd)
-	var matrix *sessionfile.Writer
+	var matrix *arrayfile.Writer
 	var written, own error // own is not about the output
 	var total records.Lines
 	put := func(row []float32) error {
@@ -228,7 +228,7 @@ func (c *embedCommand) matrix(
 	}
 	err := outfile.WriteFile(context.Background(), *c.Target.Out, c.rules(a),
 		func(w io.Writer) (err error) {
-			matrix, err = sessionfile.Begin(w, sessionfile.Format(*c.Format), metadata, array)
+			matrix, err = arrayfile.Begin(w, arrayfile.Format(*c.Format), metadata, array)
 			if err != nil {
 				return err
 			}

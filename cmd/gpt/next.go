@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 
 	"picogpt/checkpoint"
+	"picogpt/cmd/gpt/internal/arrayfile"
 	"picogpt/cmd/gpt/internal/receipt"
-	"picogpt/cmd/gpt/internal/sessionfile"
 	"picogpt/cmd/gpt/internal/show"
 	"picogpt/decode"
 	"picogpt/internal/cli"
@@ -273,7 +273,7 @@ func (c *logitsCommand) write(a *app, m *model.Model, w show.Logits, p *prompt) 
 	if all {
 		shape = []int{len(p.ids), m.Config().VocabSize}
 	}
-	return c.To.write(a, m, p, nil, func(f *sessionfile.Writer) error {
+	return c.To.write(a, m, p, nil, func(f *arrayfile.Writer) error {
 		for row, err := range rows {
 			if err == nil {
 				err = f.Write(row)
@@ -283,5 +283,5 @@ func (c *logitsCommand) write(a *app, m *model.Model, w show.Logits, p *prompt) 
 			}
 		}
 		return nil
-	}, sessionfile.Array{Name: "logits", Shape: shape})
+	}, arrayfile.Array{Name: "logits", Shape: shape})
 }

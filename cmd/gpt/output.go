@@ -12,7 +12,7 @@ import (
 	"maps"
 	"os"
 
-	"picogpt/cmd/gpt/internal/sessionfile"
+	"picogpt/cmd/gpt/internal/arrayfile"
 	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
@@ -114,20 +114,20 @@ func (o *arrayOutput) check(a *app) error {
 	if o.Out == nil {
 		return nil
 	}
-	if sessionfile.FormatOf(*o.Out) == "" {
+	if arrayfile.FormatOf(*o.Out) == "" {
 		return usagef("--out %s: want a name that ends in .npy or .safetensors", quoteShort(*o.Out))
 	}
 	return outfile.FlagError("--out",
-		outfile.Check(*o.Out, o.rules(a, sessionfile.FormatOf(*o.Out))))
+		outfile.Check(*o.Out, o.rules(a, arrayfile.FormatOf(*o.Out))))
 }
 
 // rules are those for a file of arrays.
-func (o *arrayOutput) rules(a *app, f sessionfile.Format) outfile.Options {
+func (o *arrayOutput) rules(a *app, f arrayfile.Format) outfile.Options {
 	return a.writing(o.Force, arrayKind(f))
 }
 
-func arrayKind(f sessionfile.Format) outfile.Kind {
-	if f == sessionfile.NPY {
+func arrayKind(f arrayfile.Format) outfile.Kind {
+	if f == arrayfile.NPY {
 		return outfile.NPY
 	}
 	return outfile.Safetensors
@@ -135,11 +135,11 @@ func arrayKind(f sessionfile.Format) outfile.Kind {
 
 // write writes a file of arrays. Its metadata say what computed them, of what, and more.
 func (o *arrayOutput) write(
-	a *app, m *model.Model, p *prompt, more map[string]string, put func(*sessionfile.Writer) error,
-	arrays ...sessionfile.Array,
+	a *app, m *model.Model, p *prompt, more map[string]string, put func(*arrayfile.Writer) error,
+	arrays ...arrayfile.Array,
 ) error {
-	format, metadata := sessionfile.FormatOf(*o.Out), map[string]string{}
-	if format == sessionfile.Safetensors {
+	format, metadata := arrayfile.FormatOf(*o.Out), map[string]string{}
+	if format == arrayfile.Safetensors {
 		var err error
 		if metadata, err = a.describe(m, p); err != nil {
 			return err
@@ -149,7 +149,7 @@ func (o *arrayOutput) write(
 	var own error // not about the output
 	err := outfile.WriteFile(context.Background(), *o.Out, o.rules(a, format),
 		func(w io.Writer) error {
-			f, err := sessionfile.Begin(w, format, metadata, arrays...)
+			f, err := arrayfile.Begin(w, format, metadata, arrays...)
 			if err != nil {
 				return err
 			}

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"picogpt/cmd/gpt/internal/sessionfile"
+	"picogpt/cmd/gpt/internal/arrayfile"
 	"picogpt/cmd/gpt/internal/show"
 	"picogpt/inside"
 	"picogpt/internal/cli"
@@ -105,7 +105,7 @@ func (c *traceCommand) check(a *app) error {
 			"'resid_post.*' is the stream after each layer")
 	case (c.To.Out == nil) == (c.NPY == nil):
 		return usagef("want --out FILE or --npy DIR")
-	case c.To.Out != nil && sessionfile.FormatOf(*c.To.Out) != sessionfile.Safetensors:
+	case c.To.Out != nil && arrayfile.FormatOf(*c.To.Out) != arrayfile.Safetensors:
 		return usagef("--out %s: want a name that ends in .safetensors; --npy DIR writes files of "+
 			"NumPy", quoteShort(*c.To.Out))
 	case c.To.Out != nil && outfile.IsStream(*c.To.Out):
@@ -181,9 +181,9 @@ func (c *traceCommand) checkSize(a *app, arrays []inside.Array, tokens int) erro
 }
 
 // shapes are the arrays as package arrayfile has them.
-func shapes(arrays []inside.Array) (all []sessionfile.Array) {
+func shapes(arrays []inside.Array) (all []arrayfile.Array) {
 	for _, x := range arrays {
-		all = append(all, sessionfile.Array{Name: x.Point.String(), Shape: x.Shape})
+		all = append(all, arrayfile.Array{Name: x.Point.String(), Shape: x.Shape})
 	}
 	return all
 }
@@ -200,7 +200,7 @@ func (c *traceCommand) read(
 func (c *traceCommand) writeFile(
 	a *app, m *model.Model, p *prompt, arrays []inside.Array,
 ) error {
-	return c.To.write(a, m, p, map[string]string{"view": c.As}, func(f *sessionfile.Writer) error {
+	return c.To.write(a, m, p, map[string]string{"view": c.As}, func(f *arrayfile.Writer) error {
 		return c.read(m, p, arrays, f.WriteAt)
 	}, shapes(arrays)...)
 }
@@ -218,7 +218,7 @@ func (c *traceCommand) writeFolder(
 		return outfile.FlagError("--npy", err)
 	}
 	defer dir.Close()
-	ctx, files := context.Background(), make([]*sessionfile.Writer, len(list))
+	ctx, files := context.Background(), make([]*arrayfile.Writer, len(list))
 	var write func(i int) error
 	write = func(i int) error {
 		if i == len(list) {
@@ -232,7 +232,7 @@ func (c *traceCommand) writeFolder(
 		}
 		var within error // of the files after this one
 		err := dir.Write(ctx, names[i], func(w io.Writer) (err error) {
-			if files[i], err = sessionfile.Begin(w, sessionfile.NPY, nil, list[i]); err != nil {
+			if files[i], err = arrayfile.Begin(w, arrayfile.NPY, nil, list[i]); err != nil {
 				return err
 			}
 			if within = write(i + 1); within != nil {

@@ -1,8 +1,7 @@
+// Package chat is a conversation with a model: turns of ids, a template around each line
+// (template.go), and the session that has read them. Ids are kept, not text, which may have other
+// ids when it is encoded again. A conversation is saved as an object of JSON (saved.go).
 package chat
-
-// Is a conversation with a model: turns of ids, a template around each line, and the
-// session that has read them. Ids are kept, not text, which may have other ids when it is encoded
-// again.
 
 import (
 	"context"

@@ -1,7 +1,7 @@
 package chat
 
-// Turns a line of a conversation into the ids that a model is given for it, by
-// a template in the syntax of Go's text/template.
+// What stands around a line of a conversation: a template in the syntax of Go's text/template makes
+// of it what the model is given, as ids.
 
 import (
 	"errors"

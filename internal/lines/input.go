@@ -1,8 +1,5 @@
 package lines
 
-// Reads requests for scores from rows, and writes records as lines of JSON. gpt
-// score and module picogpt/corpus share it.
-
 // Requests from rows.
 
 import (

@@ -1,9 +1,9 @@
-package lines
-
-// Reads prompts from rows, and writes generated texts as lines of JSON. gpt
-// generate --prompts and module picogpt/corpus share it.
-
 // Prompts from objects and texts.
+
+// Package lines is what a row of a file asks for, and what is answered as a line of JSON: prompts
+// that texts continue ([PromptReader], [Sample], [TextRecord]), and texts that are scored
+// ([RequestReader], [ScoreRecord]). The command and module picogpt/x/corpus share it.
+package lines
 
 import (
 	"cmp"

@@ -1,6 +1,6 @@
 package quote
 
-// Writes numbers as people read them: counts, sizes in bytes, durations and rates.
+// Numbers as people read them: counts, sizes in bytes, durations and rates.
 
 import (
 	"fmt"

@@ -1,5 +1,5 @@
-// Package quote formats text from files and users for error messages: on one line, printable, and
-// shortened; and for terminals, which show its control characters.
+// Package quote is what errors and terminals show: text from files and users on one line, printable,
+// and shortened; its control characters spelt out; and numbers as people read them (amount.go).
 package quote
 
 import (

@@ -16,7 +16,7 @@ import (
 
 // readLegacy reads the object of a file in the older form.
 func (f *File) readLegacy() error {
-	const usual, most = 256 << 10, 16 << 20 // bytes of all pickles; package pickle reads no more
+	const usual, most = 256 << 10, 16 << 20 // bytes of all pickles; Read takes no more
 	n := f.Size()
 	if f.file.IsFar() {
 		n = min(n, usual)

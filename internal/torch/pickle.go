@@ -1,7 +1,7 @@
 package torch
 
-// Pickles: it reads Python pickles that hold plain values, and the objects that its caller
-// knows. It executes no code: a pickle is a program for a small stack machine, and only the opcodes
+// Python's pickles, of plain values and of objects that the caller knows. No code is executed: a
+// pickle is a program for a small stack machine, and only the opcodes
 // that such values need are supported. Every other opcode is an error that names it. A name or a
 // call that would be code in Python is an error wherever it stands (names.go). Another class or
 // function that the caller does not know becomes a Class, and what it makes an Object: values that

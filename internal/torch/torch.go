@@ -1,6 +1,6 @@
 // Package torch reads the files of PyTorch's torch.save: plain values, dicts of them, and tensors
 // that refer to the file's storages. It reads the zip form (since PyTorch 1.6) and the older form.
-// It executes no code: what is neither becomes one of package pickle's Objects, which do nothing.
+// It executes no code: what is neither becomes an Object, which does nothing.
 //
 // The file is mapped. A storage is not touched before one of its tensors is read, so that an
 // optimizer's state in the same file costs nothing. Of a file on another machine (folder.FarFile)
@@ -19,7 +19,7 @@ import (
 
 // A File is an open file of torch.save.
 type File struct {
-	// Root is the saved object: package pickle's values, with *Tensors for tensors. Its classes that
+	// Root is the saved object: the values of pickle.go, with *Tensors for tensors. Its classes that
 	// are not PyTorch's tensors and storages are pickle.Objects.
 	Root any
 

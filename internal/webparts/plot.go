@@ -1,6 +1,6 @@
 package webparts
 
-// Computes logarithmic axes for pictures: the coordinates of numbers, and ticks.
+// Logarithmic axes of pictures: the coordinates of numbers, and ticks.
 
 import "math"
 

@@ -1,5 +1,6 @@
-// Package webparts is what pages share: colours, styles and scripts, and a text that is cut at its
-// tokens, with nothing in it that a page may not hold.
+// Package webparts is what pages share: colours, styles and scripts, a text that is cut at its tokens,
+// with nothing in it that a page may not hold, how surprising a token is (scale.go), and logarithmic
+// axes (plot.go).
 package webparts
 
 import (

@@ -26,8 +26,7 @@ func TestTilesOfThePTX(t *testing.T) {
 	tiles(t, ptx.Device(program))
 }
 
-// tiles straddles the edges of slabs, segments, items and groups. Wide layers have only the tiles that
-// are chosen for them.
+// tiles straddles the edges of slabs, segments, items and groups.
 func tiles(t *testing.T, d *gpu.Device) {
 	team, err := kernels.NewTeam(0, "")
 	if err != nil {
@@ -55,10 +54,7 @@ func tiles(t *testing.T, d *gpu.Device) {
 		m = kernels.Convert(team, formats[turn%3], &m)
 		want := make([]float32, rows*out)
 		team.Run(func(w *kernels.Worker) { kernels.Linear(w, want, x, rows, &m, bias) })
-		all := map[string][]float32{}
-		if out <= 129 {
-			all = leaves.Tiles(&m, bias, x, rows)
-		}
+		all := leaves.Tiles(&m, bias, x, rows)
 		all["as chosen"] = leaves.Linear(&m, bias, x, rows)
 		for name, got := range all {
 			what := fmt.Sprintf("%v, %d rows, %d to %d, %s", formats[turn%3], rows, in, out, name)

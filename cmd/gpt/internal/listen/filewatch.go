@@ -1,7 +1,6 @@
 package listen
 
-// Reads files again while a program runs: keys and certificates that somebody
-// replaces.
+// Files that are read again while the server runs: keys and certificates that somebody replaces.
 
 import (
 	"context"

@@ -1,7 +1,6 @@
 package records
 
-// Writes records, one per line, so that a later run can continue where this one was
-// stopped.
+// Records, one per line, of which a later run can continue where this one was stopped.
 //
 // Beside the file of records is a journal, FILE.resume. Its first line holds what the records
 // depend on: the program, the model, the options. Each further line is a mark: it says how many

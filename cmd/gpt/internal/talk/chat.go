@@ -1,4 +1,4 @@
-// Package chat is a conversation with a model: lines are read, answered and remembered, and lines
+// Package talk is a conversation with a model: lines are read, answered and remembered, and lines
 // that begin with / are commands.
 package talk
 

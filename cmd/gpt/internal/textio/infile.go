@@ -1,7 +1,7 @@
 package textio
 
-// Opens the files that a user names to be read, and stdin for "-". It remembers
-// them, so that no output takes the place of one.
+// The files that a user names to be read, and stdin for "-". They are remembered, so that no output
+// takes the place of one.
 
 import (
 	"bufio"

@@ -1,7 +1,6 @@
-package sessionfile
-
-// Writes arrays of float32 as files that NumPy and safetensors read. The shapes
+// Package arrayfile writes arrays of float32 as files that NumPy and safetensors read. The shapes
 // stand at the beginning of a file, so they are known before its numbers.
+package arrayfile
 
 import (
 	"encoding/binary"

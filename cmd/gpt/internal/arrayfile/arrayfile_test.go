@@ -1,4 +1,4 @@
-package sessionfile
+package arrayfile
 
 // Files, read back: safetensors with package weights, NumPy's as its format says.
 
