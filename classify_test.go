@@ -31,7 +31,7 @@ func TestClassify(t *testing.T) {
 		t.Fatal(err)
 	}
 	gpt, err := picogpt.OpenFS(t.Context(), folder.Memory{"config.json": demo.Config(),
-		"model.safetensors": file.Bytes()})
+		"model.safetensors": file.Bytes()}, picogpt.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestClassify(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 
-	none, err := picogpt.OpenFS(t.Context(), demo.FS())
+	none, err := picogpt.OpenFS(t.Context(), demo.FS(), picogpt.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

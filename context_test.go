@@ -42,7 +42,7 @@ func TestANilContextIsAnError(t *testing.T) {
 		model.Input{Session: held, Tokens: []int{1, 2}}); err != nil {
 		t.Fatal(err)
 	}
-	c, err := checkpoint.OpenFS(demo.FS())
+	c, err := checkpoint.OpenFS(demo.FS(), "", checkpoint.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,8 +63,8 @@ func TestANilContextIsAnError(t *testing.T) {
 	forms := constrain.Compiler{Vocabulary: v}
 	texts := slices.Values([]string{"a text of words"})
 	for name, got := range map[string]error{
-		"Open":     second(picogpt.Open(none, "checkpoint/testdata/formats/hf")),
-		"OpenFS":   second(picogpt.OpenFS(none, demo.FS())),
+		"Open":     second(picogpt.Open(none, "checkpoint/testdata/formats/hf", picogpt.Config{})),
+		"OpenFS":   second(picogpt.OpenFS(none, demo.FS(), picogpt.Config{})),
 		"Generate": last(g.Generate(none, "x", picogpt.Options{})),
 		"Samples":  last(g.Samples(none, "x", 2, picogpt.Options{})),
 		"Score":    second(g.Score(none, "a text")),

@@ -18,7 +18,7 @@ import (
 
 func Example() {
 	ctx := context.Background()
-	gpt, err := picogpt.OpenFS(ctx, demo.FS()) // or Open(ctx, "models/gpt2")
+	gpt, err := picogpt.OpenFS(ctx, demo.FS(), picogpt.Config{}) // or Open(ctx, "models/gpt2", …)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func copied(t *testing.T) string {
 }
 
 func openThreads(t *testing.T, dir string) *picogpt.GPT {
-	g, err := picogpt.Config{Model: model.Options{Threads: 3}}.Open(context.Background(), dir)
+	g, err := picogpt.Open(context.Background(), dir, picogpt.Config{Model: model.Options{Threads: 3}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 // Package picogpt is the front door: it opens a checkpoint, and writes, scores and chooses text.
 //
-//	gpt, err := picogpt.Open(ctx, "models/gpt2")
+//	gpt, err := picogpt.Open(ctx, "models/gpt2", picogpt.Config{})
 //	defer gpt.Close()
 //	text, err := gpt.Complete(ctx, "Once upon a time", picogpt.Sampling())
 //	for t, err := range gpt.Generate(ctx, "Once upon a time", picogpt.Options{MaxTokens: 40}) {
@@ -69,25 +69,19 @@ type Config struct {
 
 // Open opens the checkpoint at path: a file of weights in any format that package checkpoint reads,
 // with config.json and the tokenizer's files beside it where the format needs them, or a directory
-// that holds one. See [checkpoint.Options.Open].
-func Open(ctx context.Context, path string) (*GPT, error) { return Config{}.Open(ctx, path) }
-
-// OpenFS opens the checkpoint whose files are in fsys. OpenFS(ctx, demo.FS()) opens the small model
-// of package weights/demo, which needs no files.
-func OpenFS(ctx context.Context, fsys fs.FS) (*GPT, error) { return Config{}.OpenFS(ctx, fsys) }
-
-// Open is the function Open, with c.
-func (c Config) Open(ctx context.Context, path string) (*GPT, error) {
-	opened, err := c.Checkpoint.Open(path)
+// that holds one. See [checkpoint.Open].
+func Open(ctx context.Context, path string, c Config) (*GPT, error) {
+	opened, err := checkpoint.Open(path, c.Checkpoint)
 	if err != nil {
 		return nil, err
 	}
 	return c.make(ctx, opened)
 }
 
-// OpenFS is the function OpenFS, with c.
-func (c Config) OpenFS(ctx context.Context, fsys fs.FS) (*GPT, error) {
-	opened, err := c.Checkpoint.OpenFS(fsys)
+// OpenFS opens the checkpoint whose files are in fsys. That of demo.FS(), in package weights/demo, is
+// a small model that needs no files.
+func OpenFS(ctx context.Context, fsys fs.FS, c Config) (*GPT, error) {
+	opened, err := checkpoint.OpenFS(fsys, "", c.Checkpoint)
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ import (
 
 func openDemo(t testing.TB) *picogpt.GPT {
 	t.Helper()
-	g, err := picogpt.OpenFS(context.Background(), demo.FS())
+	g, err := picogpt.OpenFS(context.Background(), demo.FS(), picogpt.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,7 +249,7 @@ func TestASeedIsDrawnAndTold(t *testing.T) {
 
 func TestAConfigReachesTheModelAndTheBatcher(t *testing.T) {
 	c := picogpt.Config{Model: model.Options{Threads: 1, Format: "q8", CacheBytes: 1000}}
-	g, err := c.OpenFS(context.Background(), demo.FS())
+	g, err := picogpt.OpenFS(context.Background(), demo.FS(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,8 +262,8 @@ func TestAConfigReachesTheModelAndTheBatcher(t *testing.T) {
 			t.Errorf("error %v, want ErrCacheFull", err)
 		}
 	}
-	if _, err := (picogpt.Config{Model: model.Options{Format: "q3"}}).OpenFS(context.Background(),
-		demo.FS()); err == nil {
+	if _, err := picogpt.OpenFS(context.Background(),
+		demo.FS(), picogpt.Config{Model: model.Options{Format: "q3"}}); err == nil {
 		t.Error("format q3 is accepted")
 	}
 }
@@ -300,7 +300,7 @@ func TestScoreAndChoose(t *testing.T) {
 
 func TestTheDoorSaysWhatIsWrong(t *testing.T) {
 	ctx := context.Background()
-	if _, err := picogpt.Open(ctx, t.TempDir()); err == nil ||
+	if _, err := picogpt.Open(ctx, t.TempDir(), picogpt.Config{}); err == nil ||
 		!strings.Contains(err.Error(), "no checkpoint in this directory") {
 		t.Errorf("no checkpoint: error %v", err)
 	}
@@ -308,7 +308,7 @@ func TestTheDoorSaysWhatIsWrong(t *testing.T) {
 	if err := fixture.Write(dir, fixture.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := picogpt.Open(ctx, dir); !errors.Is(err, checkpoint.ErrNoTokenizer) {
+	if _, err := picogpt.Open(ctx, dir, picogpt.Config{}); !errors.Is(err, checkpoint.ErrNoTokenizer) {
 		t.Errorf("no tokenizer: error %v", err)
 	}
 	g := openDemo(t)

@@ -25,7 +25,7 @@ import (
 )
 
 func openExample() *picogpt.GPT {
-	gpt, err := picogpt.OpenFS(context.Background(), demo.FS())
+	gpt, err := picogpt.OpenFS(context.Background(), demo.FS(), picogpt.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func openExample() *picogpt.GPT {
 
 func ExampleOpenFS() {
 	ctx := context.Background()
-	gpt, err := picogpt.OpenFS(ctx, demo.FS())
+	gpt, err := picogpt.OpenFS(ctx, demo.FS(), picogpt.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func ExampleConfig() {
 		Model:   model.Options{Threads: 2, Format: "q8", CacheBytes: 1 << 30},
 		Batcher: batch.Options{MaxStreams: 8, PrefixBytes: 256 << 20},
 	}
-	gpt, err := c.OpenFS(ctx, demo.FS())
+	gpt, err := picogpt.OpenFS(ctx, demo.FS(), c)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -292,7 +292,7 @@ func ExampleOpenFS_embed() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	gpt, err := picogpt.OpenFS(ctx, folder)
+	gpt, err := picogpt.OpenFS(ctx, folder, picogpt.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -23,7 +23,7 @@ import (
 // A web service: each request joins the batch, is written as its tokens come, and leaves the batch
 // when its client does.
 func ExampleBatcher() {
-	ck, err := checkpoint.OpenFS(demo.FS()) // Open takes a folder
+	ck, err := checkpoint.OpenFS(demo.FS(), "", checkpoint.Options{}) // Open takes a folder
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -263,7 +263,7 @@ func TestBadInputIsRefusedBeforeAnythingIsRead(t *testing.T) {
 	if err := fixture.Write(dir, fixture.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	c, err := checkpoint.Open(dir)
+	c, err := checkpoint.Open(dir, checkpoint.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

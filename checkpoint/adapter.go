@@ -65,7 +65,7 @@ func (a Adapter) open() (*openAdapter, error) {
 	}
 	const name = folder.Adapter
 	o.path = folder.Path(fsys, name)
-	if o.tensors, err = weights.OpenFS(fsys, name); !errors.Is(err, fs.ErrNotExist) {
+	if o.tensors, err = weights.Open(fsys, name); !errors.Is(err, fs.ErrNotExist) {
 		return o, err
 	}
 	const older = folder.AdapterPyTorch

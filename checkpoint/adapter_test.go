@@ -69,7 +69,7 @@ func TestAdaptersAgreeWithFloat64(t *testing.T) {
 	for name, subject := range map[string]string{"dora": "use_dora: true", "ia3": "peft_type: IA3",
 		"prompt-tuning": "peft_type: PROMPT_TUNING"} {
 		o := checkpoint.Options{Adapters: []checkpoint.Adapter{{Path: filepath.Join(adapters, name)}}}
-		if _, err := o.OpenFS(demo.FS()); err == nil || !strings.Contains(err.Error(), subject) {
+		if _, err := checkpoint.OpenFS(demo.FS(), "", o); err == nil || !strings.Contains(err.Error(), subject) {
 			t.Errorf("%s: %v, want %s", name, err, subject)
 		}
 	}
@@ -78,7 +78,7 @@ func TestAdaptersAgreeWithFloat64(t *testing.T) {
 // adapted returns a model of the demo with adapters.
 func adapted(t *testing.T, with ...checkpoint.Adapter) *model.Model {
 	t.Helper()
-	c, err := checkpoint.Options{Adapters: with}.OpenFS(demo.FS())
+	c, err := checkpoint.OpenFS(demo.FS(), "", checkpoint.Options{Adapters: with})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,7 +293,7 @@ func TestAdaptersThatAreRefused(t *testing.T) {
 	} {
 		l := good()
 		c.change(l)
-		opened, err := checkpoint.Options{Adapters: []checkpoint.Adapter{{Path: l.write(t)}}}.Open(dir)
+		opened, err := checkpoint.Open(dir, checkpoint.Options{Adapters: []checkpoint.Adapter{{Path: l.write(t)}}})
 		if err == nil { // what only the elements tell
 			_, err = model.New(t.Context(), opened.Config, opened.Tensors, model.Options{Threads: 1})
 			opened.Close()
@@ -305,7 +305,7 @@ func TestAdaptersThatAreRefused(t *testing.T) {
 	for _, key := range []string{"lora_dropout", "megatron_core", "fan_in_fan_out", "later"} {
 		l := good()
 		l.config[key] = true
-		if c, err := (checkpoint.Options{Adapters: []checkpoint.Adapter{{Path: l.write(t)}}}).Open(dir); err != nil {
+		if c, err := checkpoint.Open(dir, checkpoint.Options{Adapters: []checkpoint.Adapter{{Path: l.write(t)}}}); err != nil {
 			t.Errorf("%s: %v, want it passed by", key, err)
 		} else {
 			c.Close()
@@ -330,7 +330,7 @@ func TestFilesOfAdaptersThatAreNotThere(t *testing.T) {
 		"adapter_config.json: ":            {Path: filesIn(t, map[string][]byte{"adapter_config.json": []byte("{")})},
 		"scale +Inf, want a finite number": {Path: dir, Scale: &infinite},
 	} {
-		_, err := checkpoint.Options{Adapters: []checkpoint.Adapter{a}}.Open(dir)
+		_, err := checkpoint.Open(dir, checkpoint.Options{Adapters: []checkpoint.Adapter{a}})
 		wantText(t, err, want)
 	}
 	run := t.TempDir()
@@ -345,11 +345,11 @@ func TestFilesOfAdaptersThatAreNotThere(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, err := checkpoint.Options{Adapters: []checkpoint.Adapter{{Path: run}}}.Open(dir)
+	_, err := checkpoint.Open(dir, checkpoint.Options{Adapters: []checkpoint.Adapter{{Path: run}}})
 	wantText(t, err, "no adapter_config.json in this directory, but in its checkpoint-500")
 	// A folder with an adapter is no checkpoint, and says whose it is.
 	_, err = checkpoint.Open(filesIn(t, map[string][]byte{"adapter_config.json": config,
-		"adapter_model.safetensors": nil}))
+		"adapter_model.safetensors": nil}), checkpoint.Options{})
 	wantText(t, err, "no checkpoint in this directory, but an adapter, whose base model is gpt2")
 	for base, path := range map[string]string{"a/b@v2": filesIn(t, map[string][]byte{
 		"adapter_config.json": []byte(`{"peft_type": "LORA", "base_model_name_or_path": "a/b",
@@ -364,7 +364,7 @@ func TestFilesOfAdaptersThatAreNotThere(t *testing.T) {
 // TestTheFirstPatternThatMatches, at the end of a module's name, after a dot or at its start.
 func TestTheFirstPatternThatMatches(t *testing.T) {
 	dir := write(t, fixture.Options{Layer: 12}, nil)
-	before, err := checkpoint.Open(dir)
+	before, err := checkpoint.Open(dir, checkpoint.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -407,7 +407,7 @@ func TestTokensThatWereAddedBeforeTheTraining(t *testing.T) {
 	l.add(peft+"transformer.wte.weight", 29, 15)
 	l.data[peft+"lm_head.weight"] = l.data[peft+"transformer.wte.weight"]
 	alone := l.write(t)
-	_, err := checkpoint.Options{Adapters: []checkpoint.Adapter{{Path: alone}}}.Open(dir)
+	_, err := checkpoint.Open(dir, checkpoint.Options{Adapters: []checkpoint.Adapter{{Path: alone}}})
 	wantText(t, err, "29 rows of wte.weight, but 27 of lm_head.weight")
 
 	head := l.data[peft+"lm_head.weight"]
@@ -513,7 +513,7 @@ func TestDamagedAdapters(t *testing.T) {
 			if err := os.WriteFile(path, b, 0o666); err != nil {
 				t.Fatal(err)
 			}
-			c, err := checkpoint.Options{Adapters: []checkpoint.Adapter{{Path: folder}}}.Open(dir)
+			c, err := checkpoint.Open(dir, checkpoint.Options{Adapters: []checkpoint.Adapter{{Path: folder}}})
 			if err != nil {
 				refused++
 				if strings.ContainsAny(err.Error(), "\x1b\x00") {

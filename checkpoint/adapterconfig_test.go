@@ -36,7 +36,7 @@ func opensAdapter(t *testing.T, base string, l *lora, members string) (*checkpoi
 	if err := os.WriteFile(folder+"/adapter_config.json", []byte(config), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	c, err := checkpoint.Options{Adapters: []checkpoint.Adapter{{Path: folder}}}.Open(base)
+	c, err := checkpoint.Open(base, checkpoint.Options{Adapters: []checkpoint.Adapter{{Path: folder}}})
 	if err == nil {
 		t.Cleanup(func() { c.Close() })
 	}
@@ -45,7 +45,7 @@ func opensAdapter(t *testing.T, base string, l *lora, members string) (*checkpoi
 
 func TestModulesThatAConfigNames(t *testing.T) {
 	base, l := everyModule(t)
-	before, err := checkpoint.Open(base)
+	before, err := checkpoint.Open(base, checkpoint.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func TestUnknownFieldsAreTold(t *testing.T) {
 		if err := os.WriteFile(base+"/config.json", text, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		c, err := checkpoint.Open(base)
+		c, err := checkpoint.Open(base, checkpoint.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

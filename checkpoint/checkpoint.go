@@ -1,7 +1,7 @@
 // Package checkpoint opens a checkpoint: its config, its tensors, its tokenizer, and the tokens
 // that begin and end a text.
 //
-//	c, err := checkpoint.Open("models/gpt2")
+//	c, err := checkpoint.Open("models/gpt2", checkpoint.Options{})
 //	defer c.Close()
 //	m, err := model.New(ctx, c.Config, c.Tensors, model.Options{})
 //	tok, err := c.Tokenizer()
@@ -102,34 +102,23 @@ type Options struct {
 	wordsOnly bool // only the tokenizer is wanted, for which n_head does not matter
 }
 
-// Open opens the checkpoint at path with the default Options. See [Options.Open].
-func Open(path string) (*Checkpoint, error) { return Options{}.Open(path) }
-
-// OpenFS opens the checkpoint in fsys with the default Options. See [Options.OpenFS].
-func OpenFS(fsys fs.FS) (*Checkpoint, error) { return Options{}.OpenFS(fsys) }
-
 // Open opens the checkpoint at path: a file of weights in any format, with its other files in the
 // same directory, or a directory that holds a checkpoint. Of a directory it takes the first of:
 // model.safetensors, pytorch_model.bin, nanoGPT's ckpt.pt, another safetensors file, GGUF,
 // TensorFlow's model.ckpt, llm.c's model.bin. Two files of one kind are an error. Beside a ckpt.pt
 // safetensors count only with a config.json, which their tensors need. The format is found from the
 // bytes of a file, not from its name. Errors name the file.
-func (o Options) Open(path string) (*Checkpoint, error) {
+func Open(path string, o Options) (*Checkpoint, error) {
 	fsys, name, err := folder.Split(path)
 	if err != nil {
 		return nil, err
 	}
-	return o.open(fsys, name)
+	return OpenFS(fsys, name, o)
 }
 
-// OpenFS opens the checkpoint whose files are in fsys, such as demo.FS().
-func (o Options) OpenFS(fsys fs.FS) (*Checkpoint, error) { return o.open(fsys, "") }
-
-// OpenFile opens the checkpoint whose weights, or whose index of shards, are the file of that name
-// in fsys.
-func (o Options) OpenFile(fsys fs.FS, name string) (*Checkpoint, error) { return o.open(fsys, name) }
-
-func (o Options) open(fsys fs.FS, name string) (*Checkpoint, error) {
+// OpenFS opens the checkpoint whose files are in fsys, such as demo.FS(), and whose weights, or whose
+// index of shards, are the file of that name. For "" it finds the file as Open does in a directory.
+func OpenFS(fsys fs.FS, name string, o Options) (*Checkpoint, error) {
 	if o.GELU != "" && o.GELU != "tanh" && o.GELU != "erf" {
 		return nil, fmt.Errorf("gelu: %s, want tanh or erf", quote.Short(o.GELU, 20))
 	}
@@ -276,13 +265,6 @@ func OpenTokenizer(path string) (*tokenizer.Tokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return openTokenizer(fsys, name)
-}
-
-// OpenTokenizerFS is OpenTokenizer for the files in fsys.
-func OpenTokenizerFS(fsys fs.FS) (*tokenizer.Tokenizer, error) { return openTokenizer(fsys, "") }
-
-func openTokenizer(fsys fs.FS, name string) (*tokenizer.Tokenizer, error) {
 	if name == "" {
 		name, _ = find(fsys)
 	}
@@ -294,7 +276,7 @@ func openTokenizer(fsys fs.FS, name string) (*tokenizer.Tokenizer, error) {
 	}
 	// The tokenizer, or the config that says whether it is GPT-2's, may be in the checkpoint
 	// itself.
-	c, err := Options{wordsOnly: true}.open(fsys, name)
+	c, err := OpenFS(fsys, name, Options{wordsOnly: true})
 	if err != nil {
 		return nil, err
 	}
@@ -305,12 +287,12 @@ func openTokenizer(fsys fs.FS, name string) (*tokenizer.Tokenizer, error) {
 // ownTokenizer returns the tokenizer of the files in fsys, or nil if GPT-2's is to be taken. It
 // reads the config if config is nil and it needs one.
 func ownTokenizer(fsys fs.FS, config *model.Config) (*tokenizer.Tokenizer, error) {
-	own, err := tokenizer.LoadFS(fsys)
+	own, err := tokenizer.Load(fsys)
 	if !errors.Is(err, tokenizer.ErrNone) {
 		return own, err
 	}
 	if config == nil {
-		c, err := model.ReadConfigFS(fsys)
+		c, err := model.ReadConfig(fsys)
 		if err != nil {
 			return nil, err
 		}

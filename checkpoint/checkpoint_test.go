@@ -47,14 +47,14 @@ func TestOpenDirectoryFileAndFS(t *testing.T) {
 	dir := write(t, fixture.Options{}, letters())
 	file := filepath.Join(dir, "model.safetensors")
 	byPath := func(path string) func() (*checkpoint.Checkpoint, error) {
-		return func() (*checkpoint.Checkpoint, error) { return checkpoint.Open(path) }
+		return func() (*checkpoint.Checkpoint, error) { return checkpoint.Open(path, checkpoint.Options{}) }
 	}
 	for name, open := range map[string]func() (*checkpoint.Checkpoint, error){
 		"directory": byPath(dir),
 		"file":      byPath(file),
 		"fs.FS": func() (*checkpoint.Checkpoint,
 			error) {
-			return checkpoint.OpenFS(os.DirFS(dir))
+			return checkpoint.OpenFS(os.DirFS(dir), "", checkpoint.Options{})
 		},
 	} {
 		c, err := open()
@@ -84,7 +84,7 @@ func TestOpenDirectoryFileAndFS(t *testing.T) {
 }
 
 func TestTheDemoIsUsedInPlace(t *testing.T) {
-	c, err := checkpoint.OpenFS(demo.FS())
+	c, err := checkpoint.OpenFS(demo.FS(), "", checkpoint.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestStartAndEndTokens(t *testing.T) {
 		{"GPT-2's stands in", none, 50257, nil, 50256, []int{50256}},
 	} {
 		dir := write(t, fixture.Options{Vocab: c.vocab, Config: c.config}, c.files)
-		ck, err := checkpoint.Open(dir)
+		ck, err := checkpoint.Open(dir, checkpoint.Options{})
 		if err != nil {
 			t.Errorf("%s: %v", c.about, err)
 			continue
@@ -169,7 +169,7 @@ func TestWhoseTokenizer(t *testing.T) {
 		{"half of one", size, map[string]string{"vocab.json": "{}"}, 0, "merges.txt: no such file"},
 	} {
 		dir := write(t, fixture.Options{Vocab: c.vocab, Embd: 3, Head: 3, Layer: 1}, c.files)
-		ck, err := checkpoint.Open(dir)
+		ck, err := checkpoint.Open(dir, checkpoint.Options{})
 		if err != nil {
 			t.Errorf("%s: %v", c.about, err)
 			continue
@@ -229,7 +229,7 @@ func TestPartsThatAreMissingAreNamed(t *testing.T) {
 		empty:                        empty + ": no checkpoint in this directory",
 		noWeights:                    noWeights + ": no checkpoint in this directory",
 	} {
-		_, err := checkpoint.Open(path)
+		_, err := checkpoint.Open(path, checkpoint.Options{})
 		if !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", path, err, want)
 		}
@@ -239,7 +239,7 @@ func TestPartsThatAreMissingAreNamed(t *testing.T) {
 // digests opens a checkpoint and returns the model's digest and the tokenizer's.
 func digests(t *testing.T, dir string) [2]string {
 	t.Helper()
-	c, err := checkpoint.Open(dir)
+	c, err := checkpoint.Open(dir, checkpoint.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -280,7 +280,7 @@ func opensWith(t *testing.T, change func(string) string, more ...string) error {
 	if err := to.Close(); err != nil {
 		t.Fatal(err)
 	}
-	c, err := checkpoint.OpenFS(folder.Memory{"ckpt.pt": b.Bytes()})
+	c, err := checkpoint.OpenFS(folder.Memory{"ckpt.pt": b.Bytes()}, "", checkpoint.Options{})
 	if err == nil {
 		err = c.Close()
 	}

@@ -96,7 +96,7 @@ func TestConvertedVocabulariesSayTheSame(t *testing.T) {
 	for _, from := range []string{"hf", "tf", "gguf/f32.gguf"} {
 		c, m := opened(t, filepath.Join(formats, from), checkpoint.Options{})
 		for _, to := range checkpoint.Targets() {
-			again, err := tanh(to).Open(converted(t, c, m, to))
+			again, err := checkpoint.Open(converted(t, c, m, to), tanh(to))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -309,7 +309,7 @@ func TestConfigFile(t *testing.T) {
 
 // TestTheNumberFormatOfTheSourceIsNotSaid: Hugging Face's libraries would round to it.
 func TestTheNumberFormatOfTheSourceIsNotSaid(t *testing.T) {
-	c, err := checkpoint.OpenFS(demo.FS())
+	c, err := checkpoint.OpenFS(demo.FS(), "", checkpoint.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

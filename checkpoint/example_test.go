@@ -12,7 +12,7 @@ import (
 
 // The config and the tensors go to model.New. For a folder or a file, begin with checkpoint.Open.
 func ExampleCheckpoint() {
-	c, err := checkpoint.OpenFS(demo.FS())
+	c, err := checkpoint.OpenFS(demo.FS(), "", checkpoint.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func TestADirectoryHoldsOneCheckpoint(t *testing.T) {
 		{"then the only one", []string{"any.safetensors", tiny(t, "a"), "a.gguf", "x"}, "a"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f, err := checkpoint.Open(folderOf(t, c.files...))
+			f, err := checkpoint.Open(folderOf(t, c.files...), checkpoint.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,7 +106,7 @@ func TestAFolderOfATrainer(t *testing.T) {
 			"checkpoint-1000, the newest of 2, as a Trainer saves them: name " +
 			filepath.Join(dir, "checkpoint-1000")},
 	} {
-		if _, err := checkpoint.Open(dir); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if _, err := checkpoint.Open(dir, checkpoint.Options{}); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 		if err := os.WriteFile(filepath.Join(dir, x.file), nil, 0o666); err != nil {
@@ -114,7 +114,7 @@ func TestAFolderOfATrainer(t *testing.T) {
 		}
 		want = x.want
 	}
-	if _, err := checkpoint.Open(dir); err == nil || err.Error() != want ||
+	if _, err := checkpoint.Open(dir, checkpoint.Options{}); err == nil || err.Error() != want ||
 		!errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v, want %s", err, want)
 	}
@@ -132,7 +132,7 @@ func TestADistributedCheckpointBelow(t *testing.T) {
 	}
 	want := "pytorch_model_fsdp_0 is a checkpoint of torch.distributed.checkpoint, which is not read: " +
 		"python -m torch.distributed.checkpoint.format_utils dcp_to_torch " + below + " "
-	if _, err := checkpoint.Open(dir); err == nil || !strings.Contains(err.Error(), want) {
+	if _, err := checkpoint.Open(dir, checkpoint.Options{}); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)
 	}
 }
@@ -155,7 +155,7 @@ func TestFilesOfOtherPrograms(t *testing.T) {
 		".metadata":    {"\x80\x02N.", "the index of a checkpoint of torch.distributed.checkpoint"},
 	} {
 		dir := folderOf(t, name, c.text)
-		_, err := checkpoint.Open(filepath.Join(dir, name))
+		_, err := checkpoint.Open(filepath.Join(dir, name), checkpoint.Options{})
 		if err == nil || !strings.Contains(err.Error(), ": "+c.want) {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
@@ -190,7 +190,7 @@ func TestADirectoryWithoutOneSaysWhatItHas(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := folderOf(t, c.files...)
-			_, err := checkpoint.Open(dir)
+			_, err := checkpoint.Open(dir, checkpoint.Options{})
 			if err == nil {
 				t.Fatal("no error")
 			}
@@ -220,7 +220,7 @@ func TestTheTreeOfNanoGPT(t *testing.T) {
 	}
 	want := dir + ": no checkpoint in this directory, but in out-shakespeare-char, as nanoGPT saves it: " +
 		"name " + out
-	if _, err := checkpoint.Open(dir); err == nil || err.Error() != want {
+	if _, err := checkpoint.Open(dir, checkpoint.Options{}); err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 }

@@ -100,13 +100,13 @@ type vocabulary struct {
 // openSafetensors opens a safetensors file, or an index of shards, with config.json in the same
 // folder.
 func openSafetensors(fsys fs.FS, name string, o Options) (found, error) {
-	config, err := model.ReadConfigFS(fsys)
+	config, err := model.ReadConfig(fsys)
 	if err != nil && (o.Heads == 0 || !errors.Is(err, fs.ErrNotExist)) {
 		return found{}, err
 	}
 	f := found{format: "safetensors", config: config}
 	said := err == nil
-	if f.tensors, err = weights.OpenFS(fsys, name); err != nil {
+	if f.tensors, err = weights.Open(fsys, name); err != nil {
 		return found{}, err
 	}
 	all, renamed := restored(f.tensors)

@@ -47,7 +47,7 @@ func TestGenerationConfigOutranksConfig(t *testing.T) {
 		}
 		o := fixture.Options{Vocab: 29, Config: c.config}
 		dir := write(t, o, files)
-		ck, err := checkpoint.Open(dir)
+		ck, err := checkpoint.Open(dir, checkpoint.Options{})
 		if err != nil {
 			t.Errorf("%s: %v", c.about, err)
 			continue
@@ -96,7 +96,7 @@ func TestWholeFilesNeedNoGenerationConfig(t *testing.T) {
 			}
 			files[name] = &fstest.MapFile{Data: data}
 		}
-		c, err := checkpoint.Options{}.OpenFile(files, file)
+		c, err := checkpoint.OpenFS(files, file, checkpoint.Options{})
 		if err != nil {
 			t.Errorf("%s: %v", kind, err)
 			continue
@@ -116,7 +116,7 @@ func TestAGenerationConfigThatIsNoJSON(t *testing.T) {
 	} {
 		dir := write(t, fixture.Options{Vocab: 29, Config: map[string]any{"eos_token_id": 5}},
 			map[string]string{"generation_config.json": text})
-		c, err := checkpoint.Open(dir)
+		c, err := checkpoint.Open(dir, checkpoint.Options{})
 		if err != nil {
 			t.Errorf("%.40q: %v", text, err)
 			continue
@@ -137,7 +137,7 @@ func TestAGenerationConfigThatIsNoJSON(t *testing.T) {
 func TestABrokenGenerationConfigIsNamed(t *testing.T) {
 	for _, text := range []string{"[]", "null", `{"eos_token_id": "x"}`} {
 		dir := write(t, fixture.Options{}, map[string]string{"generation_config.json": text})
-		c, err := checkpoint.Open(dir)
+		c, err := checkpoint.Open(dir, checkpoint.Options{})
 		if err == nil {
 			c.Close()
 		}

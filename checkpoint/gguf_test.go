@@ -45,7 +45,7 @@ func TestGGUFRefusesAnotherArchitectureByItsKey(t *testing.T) {
 			if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
 				t.Fatal(err)
 			}
-			_, err := checkpoint.Open(path)
+			_, err := checkpoint.Open(path, checkpoint.Options{})
 			if err == nil || strings.Count(err.Error(), key) != 1 ||
 				strings.Contains(err.Error(), "\n") || strings.Count(err.Error(), "want") != 1 {
 				t.Errorf("%s: %v: %v, want one error", key, value, err)

@@ -57,7 +57,7 @@ func opened(
 	t *testing.T, path string, o checkpoint.Options,
 ) (*checkpoint.Checkpoint, *model.Model) {
 	t.Helper()
-	c, err := o.Open(path)
+	c, err := checkpoint.Open(path, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func logits(t *testing.T, m *model.Model, ids []int) (all [][]float32) {
 }
 
 func TestEveryFormatAgreesWithFloat64(t *testing.T) {
-	expect, err := weights.Open(formats + "/expect.safetensors")
+	expect, err := weights.Open(os.DirFS(formats), "expect.safetensors")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func TestTheSameNumbersGiveTheSameBits(t *testing.T) {
 // TestCharactersBesideNanoGPT: meta.pkl is the vocabulary.
 func TestCharactersBesideNanoGPT(t *testing.T) {
 	for _, path := range []string{"nanogpt", "nanogpt/ckpt.pt"} {
-		c, err := checkpoint.Open(filepath.Join(formats, path))
+		c, err := checkpoint.Open(filepath.Join(formats, path), checkpoint.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +208,7 @@ func TestCharactersBesideNanoGPT(t *testing.T) {
 func TestVocabulariesInsideFormats(t *testing.T) {
 	_, texts := goldens(t)
 	for _, path := range []string{"gguf/f32.gguf", "gguf/kquants.gguf", "tf", "llmc/model.bin"} {
-		c, err := checkpoint.Open(filepath.Join(formats, path))
+		c, err := checkpoint.Open(filepath.Join(formats, path), checkpoint.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -255,7 +255,7 @@ func TestPathsOfOtherMachines(t *testing.T) {
 	want := filepath.Join(dir, "checkpoint") + `: model_checkpoint_path: ` +
 		`"/content/models/124M/model.ckpt", want the plain name of a file beside it: ` +
 		`open the .index file itself`
-	if _, err := checkpoint.Open(dir); err == nil || err.Error() != want {
+	if _, err := checkpoint.Open(dir, checkpoint.Options{}); err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 	opened(t, filepath.Join(dir, "model.ckpt.index"), checkpoint.Options{})

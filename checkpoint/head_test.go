@@ -39,7 +39,7 @@ func withHead(
 		t.Fatal(err)
 	}
 	c, err := checkpoint.OpenFS(folder.Memory{"config.json": fixture.Config(o),
-		"model.safetensors": b.Bytes()})
+		"model.safetensors": b.Bytes()}, "", checkpoint.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ import (
 
 // run does with a checkpoint what gpt logits does.
 func run(t *testing.T, dir string) error {
-	c, err := checkpoint.Open(dir)
+	c, err := checkpoint.Open(dir, checkpoint.Options{})
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func use(t *testing.T, about string, files folder.Memory) {
 			t.Errorf("%s: error of several lines: %q", about, err)
 		}
 	}
-	c, err := checkpoint.OpenFS(files)
+	c, err := checkpoint.OpenFS(files, "", checkpoint.Options{})
 	if check(err); err != nil {
 		return
 	}

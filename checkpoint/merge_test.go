@@ -35,7 +35,7 @@ func TestWhatIsMerged(t *testing.T) {
 			l.config["use_rslora"] = true
 		}
 		with := checkpoint.Adapter{Path: l.write(t), Scale: &scale}
-		before, err := checkpoint.Open(dir)
+		before, err := checkpoint.Open(dir, checkpoint.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +113,7 @@ func sameAsFloat64(
 func TestPartsOfAMergedTensor(t *testing.T) {
 	for _, dir := range []string{"gguf/q8_0.gguf", "nanogpt", "hf"} {
 		path := filepath.Join(formats, dir)
-		c, err := checkpoint.Open(path)
+		c, err := checkpoint.Open(path, checkpoint.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +122,7 @@ func TestPartsOfAMergedTensor(t *testing.T) {
 		l := newLora(5, 3, weights.F32)
 		l.pair("transformer.h.1.mlp.c_fc", 5, n, 4*n)
 		o := checkpoint.Options{Adapters: []checkpoint.Adapter{{Path: l.write(t)}}}
-		if c, err = o.Open(path); err != nil {
+		if c, err = checkpoint.Open(path, o); err != nil {
 			t.Fatal(err)
 		}
 		defer c.Close()
@@ -157,7 +157,7 @@ func TestSeveralAdaptersAddUp(t *testing.T) {
 	second.add(peft+module+".bias", 60)
 	half := 0.5
 	with := []checkpoint.Adapter{{Path: first.write(t)}, {Path: second.write(t), Scale: &half}}
-	before, err := checkpoint.Open(dir)
+	before, err := checkpoint.Open(dir, checkpoint.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestSeveralAdaptersAddUp(t *testing.T) {
 		t.Errorf("bias %v, %v: the scale is of the product only", x, err)
 	}
 	with = append(with, with[1])
-	_, err = checkpoint.Options{Adapters: with}.Open(dir)
+	_, err = checkpoint.Open(dir, checkpoint.Options{Adapters: with})
 	wantText(t, err, "h.1.mlp.c_fc.bias: ", "replaces that tensor too")
 }
 
@@ -194,7 +194,7 @@ func TestAnAdapterOfTheEmbeddingIsNoneOfTheHead(t *testing.T) {
 	l := newLora(2, 4, weights.F32)
 	l.pair("transformer.wte", 2, 27, 15)
 	c, m := opened(t, dir, checkpoint.Options{Adapters: []checkpoint.Adapter{{Path: l.write(t)}}})
-	was, err := checkpoint.Open(dir)
+	was, err := checkpoint.Open(dir, checkpoint.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +251,7 @@ func TestDigestsTellAdaptersAndScalesApart(t *testing.T) {
 	config, _ := json.Marshal(l.config)
 	bin := filesIn(t, map[string][]byte{"adapter_config.json": config, "adapter_model.bin": b.Bytes()})
 	digest := func(with ...checkpoint.Adapter) string {
-		c, err := checkpoint.Options{Adapters: with}.Open(dir)
+		c, err := checkpoint.Open(dir, checkpoint.Options{Adapters: with})
 		if err != nil {
 			t.Fatal(err)
 		}

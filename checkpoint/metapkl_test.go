@@ -88,7 +88,7 @@ func TestMetaWhereNanoGPTHasIt(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		ck, err := checkpoint.Open(filepath.Join(dir, filepath.FromSlash(c.out)))
+		ck, err := checkpoint.Open(filepath.Join(dir, filepath.FromSlash(c.out)), checkpoint.Options{})
 		if err != nil {
 			t.Errorf("%v in %s: %v", c.dataset, c.out, err)
 			continue
@@ -121,7 +121,7 @@ func TestMetaOfATrainingWithoutArguments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := checkpoint.Options{Heads: 3}.Open(filepath.Join(dir, "out"))
+	c, err := checkpoint.Open(filepath.Join(dir, "out"), checkpoint.Options{Heads: 3})
 	if err != nil {
 		t.Fatal(err)
 	}

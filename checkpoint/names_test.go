@@ -72,7 +72,7 @@ func TestPrefixesGo(t *testing.T) {
 		{"a.b.c.transformer.", "a.b.c.", "transformer.wte.weight"},
 		{"transformer._orig_mod.", "", "transformer.wte.weight"}, {"net.gpt.", "net.", "wte.weight"},
 	} {
-		c, err := checkpoint.OpenFS(renamed(t, o, under(x.stack, x.beside)))
+		c, err := checkpoint.OpenFS(renamed(t, o, under(x.stack, x.beside)), "", checkpoint.Options{})
 		if err != nil {
 			t.Errorf("%s: %v", x.stack, err)
 			continue
@@ -108,7 +108,7 @@ func TestWhatNamesAreRefused(t *testing.T) {
 		{"", "transformer.", "two models, with wte.weight and transformer.wte.weight, want one"},
 		{"", "_orig_mod.", "wte.weight: there twice, as wte.weight and _orig_mod.wte.weight, want it once"},
 	} {
-		_, err := checkpoint.OpenFS(renamed(t, fixture.Options{}, twice(x.first, x.second)))
+		_, err := checkpoint.OpenFS(renamed(t, fixture.Options{}, twice(x.first, x.second)), "", checkpoint.Options{})
 		if want := "model.safetensors: " + x.want; err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}
@@ -122,7 +122,7 @@ func TestWhatNamesAreRefused(t *testing.T) {
 	})
 	const want = "model.safetensors: lm_head.weight: there twice, as model.lm_head.weight and " +
 		"lm_head.weight, want it once"
-	if _, err := checkpoint.OpenFS(files); err == nil || err.Error() != want {
+	if _, err := checkpoint.OpenFS(files, "", checkpoint.Options{}); err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 }
@@ -145,7 +145,7 @@ func TestLinearLayersOfNanoGPTInSafetensors(t *testing.T) {
 		o     checkpoint.Options
 	}{{plain, checkpoint.Options{}}, {turned, checkpoint.Options{}},
 		{alone, checkpoint.Options{Heads: 3, GELU: "tanh"}}} {
-		c, err := x.o.OpenFS(x.files)
+		c, err := checkpoint.OpenFS(x.files, "", x.o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,7 +160,7 @@ func TestLinearLayersOfNanoGPTInSafetensors(t *testing.T) {
 		}
 		sameLogits(t, "turned", logits(t, m, ids), want)
 	}
-	if _, err := checkpoint.OpenFS(alone); err == nil || !strings.Contains(err.Error(), "config.json") {
+	if _, err := checkpoint.OpenFS(alone, "", checkpoint.Options{}); err == nil || !strings.Contains(err.Error(), "config.json") {
 		t.Errorf("without n_head: %v", err)
 	}
 }
@@ -214,7 +214,7 @@ func TestATensorThatIsWrittenOnce(t *testing.T) {
 			}
 			continue
 		}
-		c, err := checkpoint.OpenFS(files)
+		c, err := checkpoint.OpenFS(files, "", checkpoint.Options{})
 		if err == nil {
 			_, err = model.New(t.Context(), c.Config, c.Tensors, model.Options{Threads: 1})
 			c.Close()
@@ -269,7 +269,7 @@ func pickled(t *testing.T, files folder.Memory) folder.Memory {
 // logitsOf returns the logits of the checkpoint in files.
 func logitsOf(t *testing.T, files folder.Memory, ids []int) [][]float32 {
 	t.Helper()
-	c, err := checkpoint.OpenFS(files)
+	c, err := checkpoint.OpenFS(files, "", checkpoint.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

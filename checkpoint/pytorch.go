@@ -116,7 +116,7 @@ func (s *state) open(fsys fs.FS, root any, o Options) (found, error) {
 	}
 	stack, err := newStack(s.path, all)
 	if errors.Is(err, errNoEmbedding) { // a config may say that this is another architecture
-		if _, other := model.ReadConfigFS(fsys); other != nil && !errors.Is(other, fs.ErrNotExist) {
+		if _, other := model.ReadConfig(fsys); other != nil && !errors.Is(other, fs.ErrNotExist) {
 			err = other
 		}
 	}

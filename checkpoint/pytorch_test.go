@@ -58,7 +58,7 @@ func TestMinGPTsOwnConfig(t *testing.T) {
 	} {
 		config := `{"system":{"work_dir":"./out"},"data":{"block_size":32},"model":` + own +
 			`,"trainer":{"max_iters":null}}`
-		c, err := checkpoint.OpenFS(folder.Memory{"model.pt": b, "config.json": []byte(config)})
+		c, err := checkpoint.OpenFS(folder.Memory{"model.pt": b, "config.json": []byte(config)}, "", checkpoint.Options{})
 		if want != "" {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v, want %q", own, err, want)
@@ -70,7 +70,7 @@ func TestMinGPTsOwnConfig(t *testing.T) {
 			continue
 		}
 		defer c.Close()
-		hf, err := checkpoint.Open("testdata/mingpt")
+		hf, err := checkpoint.Open("testdata/mingpt", checkpoint.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +103,7 @@ func TestWhichGELU(t *testing.T) {
 		{"bin-zip", "tanh", "", 0, "gelu: tanh, but this checkpoint (pytorch) says"},
 		{"nanogpt", "exact", "", 0, `gelu: "exact", want tanh or erf`},
 	} {
-		ck, err := checkpoint.Options{GELU: c.gelu}.Open(filepath.Join(formats, c.path))
+		ck, err := checkpoint.Open(filepath.Join(formats, c.path), checkpoint.Options{GELU: c.gelu})
 		if c.err != "" {
 			if err == nil || !strings.HasPrefix(err.Error(), c.err) {
 				t.Errorf("%s, %q: %v, want %q", c.path, c.gelu, err, c.err)
@@ -144,7 +144,7 @@ func TestModelArgs(t *testing.T) {
 			t.Fatalf("%q is not in the file", c.from)
 		}
 		files["ckpt.pt"] = bytes.Replace(b, []byte(c.from), []byte(c.to), 1)
-		ck, err := checkpoint.OpenFS(files)
+		ck, err := checkpoint.OpenFS(files, "", checkpoint.Options{})
 		if err == nil {
 			defer ck.Close()
 		}
@@ -172,7 +172,7 @@ func TestMeta(t *testing.T) {
 	} {
 		files := nanoGPT(t)
 		files["meta.pkl"] = []byte("\x80\x02}(" + meta + "u.")
-		c, err := checkpoint.OpenFS(files)
+		c, err := checkpoint.OpenFS(files, "", checkpoint.Options{})
 		if want != "" {
 			if err == nil || !strings.HasPrefix(err.Error(), "meta.pkl: ") ||
 				!strings.Contains(err.Error(), want) {
@@ -204,7 +204,7 @@ func TestLongerEntriesOfMeta(t *testing.T) {
 		"X\x04\x00\x00\x00itos}(K\x00U\x01aK\x01U\x05<UNK>K\x02U\x03catuu."
 	files := nanoGPT(t)
 	files["meta.pkl"] = []byte(meta)
-	c, err := checkpoint.OpenFS(files)
+	c, err := checkpoint.OpenFS(files, "", checkpoint.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func TestLongerEntriesOfMeta(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	back, err := tokenizer.LoadFS(folder.Memory(again))
+	back, err := tokenizer.Load(folder.Memory(again))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +225,13 @@ func TestLongerEntriesOfMeta(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	alone, err := checkpoint.OpenTokenizerFS(folder.Memory{"model.pt": state, "meta.pkl": []byte(meta)})
+	dir := t.TempDir()
+	for name, data := range map[string][]byte{"model.pt": state, "meta.pkl": []byte(meta)} {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	alone, err := checkpoint.OpenTokenizer(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +253,7 @@ func TestNoConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = checkpoint.OpenFS(folder.Memory{"pytorch_model.bin": b})
+	_, err = checkpoint.OpenFS(folder.Memory{"pytorch_model.bin": b}, "", checkpoint.Options{})
 	if !errors.Is(err, fs.ErrNotExist) || !strings.HasSuffix(err.Error(), "and pytorch_model.bin "+
 		"does not say n_head: put the model's config.json beside it, or give --n-head") {
 		t.Errorf("%v", err)
@@ -277,7 +283,7 @@ func FuzzNanoGPT(f *testing.F) {
 		if len(meta) > 0 {
 			files["meta.pkl"] = meta
 		}
-		c, err := checkpoint.OpenFS(files)
+		c, err := checkpoint.OpenFS(files, "", checkpoint.Options{})
 		if err != nil {
 			if strings.ContainsAny(err.Error(), "\n\x1b") || len(err.Error()) > 600 {
 				t.Errorf("not one plain line: %q", err)

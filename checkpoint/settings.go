@@ -122,7 +122,7 @@ func (s *stack) configOf(fsys fs.FS, root any, o Options) (f found, fill filling
 		}
 	}
 	if d.from == configJSON && !s.outIn { // Hugging Face's own
-		f.config, err = model.ReadConfigFS(fsys)
+		f.config, err = model.ReadConfig(fsys)
 		return f, fill, err
 	}
 	if d.from == modelArgs {

@@ -55,7 +55,7 @@ func TestTrainings(t *testing.T) {
 		t.Errorf("%d files", len(all.Cases))
 	}
 	for _, x := range all.Cases {
-		c, err := checkpoint.Options{GELU: x.GELU, Heads: x.Heads}.Open(filepath.Join(dir, x.Name))
+		c, err := checkpoint.Open(filepath.Join(dir, x.Name), checkpoint.Options{GELU: x.GELU, Heads: x.Heads})
 		var m *model.Model
 		if err == nil {
 			defer c.Close()
@@ -135,7 +135,7 @@ func TestBombsAroundTheStateDict(t *testing.T) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		stop := watchdog.Start(t, "%s", name)
-		_, err := checkpoint.OpenFS(folder.Memory{"ckpt.pt": zipOf(t, "\x80\x02"+pickle+".")})
+		_, err := checkpoint.OpenFS(folder.Memory{"ckpt.pt": zipOf(t, "\x80\x02"+pickle+".")}, "", checkpoint.Options{})
 		stop()
 		runtime.ReadMemStats(&after)
 		if err == nil || strings.ContainsAny(err.Error(), "\n\x1b") || len(err.Error()) > 500 {

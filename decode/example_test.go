@@ -14,9 +14,9 @@ import (
 )
 
 // loadDemo returns a model of the demo checkpoint, which is in the program. For one in a folder,
-// begin with checkpoint.Open(path).
+// begin with checkpoint.Open.
 func loadDemo() *model.Model {
-	c, err := checkpoint.OpenFS(demo.FS())
+	c, err := checkpoint.OpenFS(demo.FS(), "", checkpoint.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

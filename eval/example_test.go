@@ -15,9 +15,9 @@ import (
 )
 
 // load returns a model of the demo checkpoint, which is in the program. For one in a folder, begin
-// with checkpoint.Open(path).
+// with checkpoint.Open.
 func load() *model.Model {
-	c, err := checkpoint.OpenFS(demo.FS())
+	c, err := checkpoint.OpenFS(demo.FS(), "", checkpoint.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -324,7 +324,7 @@ func readConfig(path string) (Config, error) {
 	if err != nil {
 		return Config{}, err
 	}
-	return ReadConfigFS(fsys)
+	return ReadConfig(fsys)
 }
 
 func TestConfigFilesAreReadWithinBounds(t *testing.T) {

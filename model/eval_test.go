@@ -343,7 +343,7 @@ func TestSaveAfterCloseIsAnError(t *testing.T) {
 func TestAContextEndsLoadingAndSaving(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	c, err := checkpoint.OpenFS(demo.FS())
+	c, err := checkpoint.OpenFS(demo.FS(), "", checkpoint.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

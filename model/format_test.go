@@ -110,7 +110,7 @@ func TestAQuantizedFileIsOnlyWhatItIs(t *testing.T) {
 	if err := q8.Save(context.Background(), path); err != nil {
 		t.Fatal(err)
 	}
-	f, err := weights.Open(path)
+	f, err := weights.Open(os.DirFS(filepath.Dir(path)), filepath.Base(path))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -151,7 +151,7 @@ func TestNanoSortSortsEverything(t *testing.T) {
 
 func TestNanoSortAgreesWithItsMakers(t *testing.T) {
 	m := nanoSort(t)
-	f, err := weights.Open("../../shared/models/nano-sort/partials.safetensors")
+	f, err := weights.Open(os.DirFS("../../shared/models/nano-sort"), "partials.safetensors")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -75,9 +75,9 @@ type Model struct {
 	eval evaluation
 }
 
-// ReadConfigFS reads the config.json of the checkpoint in fsys. Its errors begin with the file's
+// ReadConfig reads the config.json of the checkpoint in fsys. Its errors begin with the file's
 // name.
-func ReadConfigFS(fsys fs.FS) (Config, error) {
+func ReadConfig(fsys fs.FS) (Config, error) {
 	const name = folder.Config
 	b, err := folder.Read(fsys, name, maxConfig)
 	if err != nil {

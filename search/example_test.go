@@ -14,7 +14,7 @@ import (
 )
 
 func loadExample() *model.Model {
-	c, err := checkpoint.OpenFS(demo.FS())
+	c, err := checkpoint.OpenFS(demo.FS(), "", checkpoint.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

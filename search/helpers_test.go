@@ -27,7 +27,7 @@ func tiny(t *testing.T, o fixture.Options) *model.Model {
 
 func demoTokenizer(t *testing.T) *tokenizer.Tokenizer {
 	t.Helper()
-	ck, err := checkpoint.OpenFS(demo.FS())
+	ck, err := checkpoint.OpenFS(demo.FS(), "", checkpoint.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

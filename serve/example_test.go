@@ -17,7 +17,7 @@ import (
 
 // A program mounts the server beside its other handlers.
 func ExampleServer() {
-	c, err := checkpoint.OpenFS(demo.FS())
+	c, err := checkpoint.OpenFS(demo.FS(), "", checkpoint.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

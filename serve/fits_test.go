@@ -4,6 +4,7 @@ package serve_test
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -72,7 +73,7 @@ func TestBeamsThatCanNeverFitAreRefused(t *testing.T) {
 	if err := fixture.ByteTokenizer(dir); err != nil {
 		t.Fatal(err)
 	}
-	tok, err := tokenizer.Load(dir)
+	tok, err := tokenizer.Load(os.DirFS(dir))
 	if err != nil {
 		t.Fatal(err)
 	}

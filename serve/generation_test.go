@@ -25,7 +25,7 @@ func TestTheEndOfGenerationConfig(t *testing.T) {
 		if ends != "" {
 			files["generation_config.json"] = []byte(`{"eos_token_id":` + ends + `}`)
 		}
-		ck, err := checkpoint.OpenFS(files)
+		ck, err := checkpoint.OpenFS(files, "", checkpoint.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

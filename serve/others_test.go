@@ -136,7 +136,7 @@ func TestClassify(t *testing.T) {
 		t.Fatal(err)
 	}
 	ck, err := checkpoint.OpenFS(folder.Memory{"config.json": demo.Config(),
-		"model.safetensors": file.Bytes()})
+		"model.safetensors": file.Bytes()}, "", checkpoint.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

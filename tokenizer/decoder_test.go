@@ -167,9 +167,9 @@ func TestDecodersAfterFuse(t *testing.T) {
 		if err := json.Unmarshal(line, &c); err != nil || len(c.Texts) != len(ids) {
 			t.Fatal(len(c.Texts), err)
 		}
-		tok, err := Load(write(t, map[string]string{"tokenizer.json": toJSON(object{
+		tok, err := Load(os.DirFS(write(t, map[string]string{"tokenizer.json": toJSON(object{
 			"decoder": object{"type": "Sequence", "decoders": c.Decoders},
-			"model":   object{"type": "WordLevel", "unk_token": "<unk>", "vocab": vocab}})}))
+			"model":   object{"type": "WordLevel", "unk_token": "<unk>", "vocab": vocab}})})))
 		if err != nil {
 			t.Errorf("%s: %v", c.Decoders, err)
 			continue

@@ -47,7 +47,7 @@ func speedKinds(t testing.TB) map[string]*Tokenizer {
 		pieces = append(pieces, []any{"▁" + w, score}, []any{w, score - 1})
 	}
 	load := func(files map[string]string) *Tokenizer {
-		tok, err := Load(write(t, files))
+		tok, err := Load(os.DirFS(write(t, files)))
 		if err != nil {
 			t.Fatal(err)
 		}

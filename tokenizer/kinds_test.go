@@ -54,7 +54,7 @@ func kinds(t testing.TB) map[string]*Tokenizer {
 	}
 	toks := map[string]*Tokenizer{}
 	for _, path := range dirs {
-		tok, err := Load(filepath.Dir(path))
+		tok, err := Load(os.DirFS(filepath.Dir(path)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,10 +112,10 @@ func checkSpans(t *testing.T, text string, spans []Span) {
 // TestOfEqualWaysUnigramTakesTheFirst, the one whose last piece is the longest, as Hugging Face's
 // library does.
 func TestOfEqualWaysUnigramTakesTheFirst(t *testing.T) {
-	tok, err := Load(write(t, map[string]string{"tokenizer.json": toJSON(object{"model": object{
+	tok, err := Load(os.DirFS(write(t, map[string]string{"tokenizer.json": toJSON(object{"model": object{
 		"type": "Unigram", "unk_id": 0,
 		"vocab": [][]any{{"<unk>", 0.0}, {"a", -1.0}, {"b", -1.0}, {"c", -1.0}, {"ab", -2.0}, {"bc", -2.0}},
-	}})}))
+	}})})))
 	if err != nil {
 		t.Fatal(err)
 	}

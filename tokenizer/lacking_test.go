@@ -27,7 +27,7 @@ func keptBytes(tok *Tokenizer, text string) string {
 func TestLacking(t *testing.T) {
 	toks := map[string]*Tokenizer{}
 	for _, kind := range []string{"level", "space", "unknown", "fused"} {
-		tok, err := Load(filepath.Join("testdata/lacking", kind))
+		tok, err := Load(os.DirFS(filepath.Join("testdata/lacking", kind)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,7 +189,7 @@ func TestMissing(t *testing.T) {
 		"characters": {map[string]string{"tokenizer.json": kindFile(t, "characters",
 			"tokenizer.json")}, 0, -1, ""},
 	} {
-		tok, err := Load(write(t, test.files))
+		tok, err := Load(os.DirFS(write(t, test.files)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -209,8 +209,8 @@ func TestMissing(t *testing.T) {
 // TestASpaceThatIsMissing: add_prefix_space puts a space before a text, which is dropped if the
 // vocabulary has none.
 func TestASpaceThatIsMissing(t *testing.T) {
-	tok, err := Load(write(t, map[string]string{"vocab.json": `{"a": 0, "b": 1, "ab": 4}`,
-		"merges.txt": "a b", "tokenizer_config.json": `{"add_prefix_space": true}`}))
+	tok, err := Load(os.DirFS(write(t, map[string]string{"vocab.json": `{"a": 0, "b": 1, "ab": 4}`,
+		"merges.txt": "a b", "tokenizer_config.json": `{"add_prefix_space": true}`})))
 	if err != nil {
 		t.Fatal(err)
 	}

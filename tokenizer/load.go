@@ -19,12 +19,12 @@ import (
 	"picogpt/internal/strictjson"
 )
 
-// ErrNone is the error of [Load], wrapped, for a directory without tokenizer files. It wraps
+// ErrNone is the error of [Load], wrapped, for a folder without tokenizer files. It wraps
 // fs.ErrNotExist.
 var ErrNone = fmt.Errorf("no tokenizer files: %w", fs.ErrNotExist)
 
-// Load returns the tokenizer of the directory dir, or of the directory of the file dir. If there
-// are several kinds of files it takes the first of these, as Hugging Face's transformers does:
+// Load returns the tokenizer of the files in fsys, such as os.DirFS(dir). If there are several kinds
+// of files it takes the first of these, as Hugging Face's transformers does:
 //
 //   - tokenizer.json, which has everything;
 //   - vocab.json with merges.txt, or encoder.json with vocab.bpe, as OpenAI named them: byte-level
@@ -40,16 +40,7 @@ var ErrNone = fmt.Errorf("no tokenizer files: %w", fs.ErrNotExist)
 // of a pair is, it is another error.
 //
 // A file may have at most 32 MiB and 1,048,576 ids. An error names the file, and the byte or line.
-func Load(dir string) (*Tokenizer, error) {
-	fsys, _, err := folder.Split(dir)
-	if err != nil {
-		return nil, err
-	}
-	return LoadFS(fsys)
-}
-
-// LoadFS is Load for the files in fsys.
-func LoadFS(fsys fs.FS) (*Tokenizer, error) {
+func Load(fsys fs.FS) (*Tokenizer, error) {
 	const name = folder.Tokenizer
 	data, found, err := readFile(fsys, name)
 	if err != nil {
@@ -113,7 +104,11 @@ func loadOthers(fsys fs.FS, c *tokenizerConfig) (*Tokenizer, error) {
 	if half != nil {
 		return nil, half
 	}
-	return nil, fmt.Errorf("%s: %w", folder.Path(fsys, "."), ErrNone)
+	err := ErrNone
+	if _, none := fs.Stat(fsys, "."); none != nil {
+		err = folder.Cause(none)
+	}
+	return nil, fmt.Errorf("%s: %w", folder.Path(fsys, "."), err)
 }
 
 // loadPair loads vocab.json and merges.txt, or OpenAI's files with other names.

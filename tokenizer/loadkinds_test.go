@@ -28,7 +28,7 @@ func TestVocabText(t *testing.T) {
 		for _, name := range []string{"vocab.txt", "tokenizer_config.json"} {
 			files[name] = kindFile(t, kind, name)
 		}
-		tok, err := Load(write(t, files))
+		tok, err := Load(os.DirFS(write(t, files)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,8 +61,8 @@ func TestVocabText(t *testing.T) {
 // TestSentencePiece compares with Google's own library, whose ids differ from the other one's in
 // some cases.
 func TestSentencePiece(t *testing.T) {
-	tok, err := Load(write(t, map[string]string{
-		"spiece.model": kindFile(t, "unigram-charsmap", "spiece.model")}))
+	tok, err := Load(os.DirFS(write(t, map[string]string{
+		"spiece.model": kindFile(t, "unigram-charsmap", "spiece.model")})))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestWhichFileCounts(t *testing.T) {
 				files[name] = text
 			}
 		}
-		tok, err := Load(write(t, files))
+		tok, err := Load(os.DirFS(write(t, files)))
 		if err != nil || tok.Kind() != test.want {
 			t.Errorf("want %s: %v, %v", test.want, tok, err)
 		}
@@ -142,7 +142,7 @@ func TestBertConfig(t *testing.T) {
 		for name, text := range test.files {
 			files[name] = text
 		}
-		tok, err := Load(write(t, files))
+		tok, err := Load(os.DirFS(write(t, files)))
 		if err != nil {
 			t.Errorf("%v: %v", test.files, err)
 			continue

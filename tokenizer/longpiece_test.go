@@ -4,6 +4,7 @@ package tokenizer
 
 import (
 	"math/rand/v2"
+	"os"
 	"runtime"
 	"slices"
 	"strconv"
@@ -209,7 +210,7 @@ func randomCharBPE(t testing.TB, random *rand.Rand) *Tokenizer {
 	if suffix != "" {
 		model["end_of_word_suffix"] = suffix
 	}
-	tok, err := Load(write(t, map[string]string{"tokenizer.json": toJSON(object{"model": model})}))
+	tok, err := Load(os.DirFS(write(t, map[string]string{"tokenizer.json": toJSON(object{"model": model})})))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@
 package tokenizer
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -181,7 +182,7 @@ func TestFilesOfGPT2(t *testing.T) {
 	pair := map[string]string{"vocab.json": text["vocab.json"], "merges.txt": text["merges.txt"]}
 	one := map[string]string{"tokenizer.json": text["tokenizer.json"]}
 	for name, files := range map[string]map[string]string{"pair": pair, "one": one} {
-		tok, err := Load(write(t, files))
+		tok, err := Load(os.DirFS(write(t, files)))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

@@ -5,6 +5,7 @@ package tokenizer
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -39,7 +40,7 @@ func bombs() map[string]object {
 func TestRulesAreBounded(t *testing.T) {
 	for name, rules := range bombs() {
 		rules["model"] = object{"type": "WordLevel", "unk_token": "?", "vocab": object{"?": 0}}
-		tok, err := Load(write(t, map[string]string{"tokenizer.json": toJSON(rules)}))
+		tok, err := Load(os.DirFS(write(t, map[string]string{"tokenizer.json": toJSON(rules)})))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -59,10 +60,10 @@ func TestRulesAreBounded(t *testing.T) {
 
 // TestRulesOfUnicodeAreNotTooLong: what Unicode makes of texts is within the bound, however long they are.
 func TestRulesOfUnicodeAreNotTooLong(t *testing.T) {
-	tok, err := Load(write(t, map[string]string{"tokenizer.json": toJSON(object{
+	tok, err := Load(os.DirFS(write(t, map[string]string{"tokenizer.json": toJSON(object{
 		"normalizer":    object{"type": "NFKD"},
 		"pre_tokenizer": object{"type": "Metaspace"},
-		"model":         object{"type": "WordLevel", "unk_token": "?", "vocab": object{"?": 0}}})}))
+		"model":         object{"type": "WordLevel", "unk_token": "?", "vocab": object{"?": 0}}})})))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,9 +80,9 @@ func TestDecodersAreBounded(t *testing.T) {
 		"a regex, fused": append([]object{{"type": "Fuse"}}, slices.Repeat([]object{{"type": "Replace",
 			"pattern": object{"Regex": "a$|"}, "content": "aa"}}, 26)...),
 	} {
-		tok, err := Load(write(t, map[string]string{"tokenizer.json": toJSON(object{
+		tok, err := Load(os.DirFS(write(t, map[string]string{"tokenizer.json": toJSON(object{
 			"decoder": object{"type": "Sequence", "decoders": steps},
-			"model":   object{"type": "WordLevel", "unk_token": "?", "vocab": object{"?": 0, "a": 1}}})}))
+			"model":   object{"type": "WordLevel", "unk_token": "?", "vocab": object{"?": 0, "a": 1}}})})))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,10 +106,10 @@ func TestBytesOfAllTokensAreBounded(t *testing.T) {
 	for i := range 100 {
 		vocab[strings.Repeat("a", i+1)] = i
 	}
-	tok, err := Load(write(t, map[string]string{"tokenizer.json": toJSON(object{
+	tok, err := Load(os.DirFS(write(t, map[string]string{"tokenizer.json": toJSON(object{
 		"decoder": object{"type": "Replace", "pattern": object{"String": "a"},
 			"content": strings.Repeat("b", 600)},
-		"model": object{"type": "WordLevel", "vocab": vocab}})}))
+		"model": object{"type": "WordLevel", "vocab": vocab}})})))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,14 +125,14 @@ func TestAddedTokensAreBounded(t *testing.T) {
 	rules := bombs()["Replace"]
 	rules["added_tokens"] = []object{{"id": 1, "content": "a", "normalized": true}}
 	rules["model"] = object{"type": "WordLevel", "unk_token": "?", "vocab": object{"?": 0}}
-	_, err := Load(write(t, map[string]string{"tokenizer.json": toJSON(rules)}))
+	_, err := Load(os.DirFS(write(t, map[string]string{"tokenizer.json": toJSON(rules)})))
 	if want := "added token 1, normalized: a text of 1 bytes grows by"; err == nil ||
 		!strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want …%s…", err, want)
 	}
 	rules["normalizer"] = object{"type": "Sequence", "normalizers": slices.Repeat(
 		[]object{{"type": "NFC"}}, 1025)}
-	_, err = Load(write(t, map[string]string{"tokenizer.json": toJSON(rules)}))
+	_, err = Load(os.DirFS(write(t, map[string]string{"tokenizer.json": toJSON(rules)})))
 	if want := "normalizer: 1025 steps, want at most 1024"; err == nil ||
 		!strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want …%s…", err, want)
@@ -148,7 +149,7 @@ func TestEncoderAsksBetweenSteps(t *testing.T) {
 		"parts": {"pre_tokenizer": object{"type": "WhitespaceSplit"}},
 	} {
 		rules["model"] = object{"type": "WordLevel", "unk_token": "?", "vocab": object{"?": 0}}
-		tok, err := Load(write(t, map[string]string{"tokenizer.json": toJSON(rules)}))
+		tok, err := Load(os.DirFS(write(t, map[string]string{"tokenizer.json": toJSON(rules)})))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,7 +190,7 @@ func TestStepsAreBounded(t *testing.T) {
 			"pre_tokenizer": split("Regex", strings.Repeat("a", 2000)+"b")},
 	} {
 		rules["model"] = object{"type": "WordLevel", "unk_token": "?", "vocab": object{"?": 0}}
-		tok, err := Load(write(t, map[string]string{"tokenizer.json": toJSON(rules)}))
+		tok, err := Load(os.DirFS(write(t, map[string]string{"tokenizer.json": toJSON(rules)})))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -214,8 +215,8 @@ func TestStepsOfDecodersAreBounded(t *testing.T) {
 		"WordPiece":  {"type": "WordPiece"},
 		"BPEDecoder": {"type": "BPEDecoder", "suffix": ""},
 	} {
-		tok, err := Load(write(t, map[string]string{"tokenizer.json": toJSON(object{"model": model,
-			"decoder": object{"type": "Sequence", "decoders": slices.Repeat([]object{step}, 1000)}})}))
+		tok, err := Load(os.DirFS(write(t, map[string]string{"tokenizer.json": toJSON(object{"model": model,
+			"decoder": object{"type": "Sequence", "decoders": slices.Repeat([]object{step}, 1000)}})})))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -228,9 +229,9 @@ func TestStepsOfDecodersAreBounded(t *testing.T) {
 	for i := range 2000 {
 		added = append(added, object{"id": i + 2, "content": fmt.Sprintf("<%d>", i), "normalized": true})
 	}
-	_, err := Load(write(t, map[string]string{"tokenizer.json": toJSON(object{"model": model,
+	_, err := Load(os.DirFS(write(t, map[string]string{"tokenizer.json": toJSON(object{"model": model,
 		"normalizer": object{"type": "Sequence", "normalizers": slices.Repeat([]object{{"type": "Replace",
-			"pattern": object{"Regex": "(?:<?){900}b"}, "content": ""}}, 1000)}, "added_tokens": added})}))
+			"pattern": object{"Regex": "(?:<?){900}b"}, "content": ""}}, 1000)}, "added_tokens": added})})))
 	if want := "normalized: a text of "; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want …%s…", err, want)
 	}
@@ -250,8 +251,8 @@ func TestLongTokensTakeLittle(t *testing.T) {
 	}
 	model := object{"type": "BPE", "vocab": vocab, "merges": merges}
 	for name, rules := range map[string]object{"bytes": {"type": "ByteLevel"}, "characters": nil} {
-		tok, err := Load(write(t, map[string]string{"tokenizer.json": toJSON(object{"model": model,
-			"pre_tokenizer": rules})}))
+		tok, err := Load(os.DirFS(write(t, map[string]string{"tokenizer.json": toJSON(object{"model": model,
+			"pre_tokenizer": rules})})))
 		if err != nil {
 			t.Fatal(err)
 		}

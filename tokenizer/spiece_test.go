@@ -34,7 +34,7 @@ func TestSentencePieces(t *testing.T) {
 		tok := toks[c.Model]
 		if tok == nil {
 			var err error
-			tok, err = Load(write(t, map[string]string{"tokenizer.model": pieceModel(t, c.Model+".model")}))
+			tok, err = Load(os.DirFS(write(t, map[string]string{"tokenizer.model": pieceModel(t, c.Model+".model")})))
 			if err != nil {
 				t.Fatalf("%s: %v", c.Model, err)
 			}
@@ -58,7 +58,7 @@ func TestSentencePieces(t *testing.T) {
 // merging all of it gives, with pieces in it that are never merged.
 func TestLongTextsOfSentencePieces(t *testing.T) {
 	for _, name := range []string{"bpe", "bytes"} {
-		tok, err := Load(write(t, map[string]string{"tokenizer.model": pieceModel(t, name+".model")}))
+		tok, err := Load(os.DirFS(write(t, map[string]string{"tokenizer.model": pieceModel(t, name+".model")})))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +90,7 @@ func TestSentencePiecesRefused(t *testing.T) {
 		"the character 'ω' is no piece: not supported":                              model + "\x0a\x0a\x0a\x03aω\x15\x00\x00\x80\xbf",
 		"tokenizer.model: no pieces":                                                "IQ== 0\nIg== 1\n",
 	} {
-		_, err := Load(write(t, map[string]string{"tokenizer.model": file}))
+		_, err := Load(os.DirFS(write(t, map[string]string{"tokenizer.model": file})))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want …%s…", err, want)
 		}
@@ -103,7 +103,7 @@ func TestSpieceComesBeforeTokenizerModel(t *testing.T) {
 		"tokenizer.model": pieceModel(t, "bpe.model")}
 	for class, kind := range map[string]string{"": "Unigram", "T5Tokenizer": "Unigram"} {
 		both["tokenizer_config.json"] = toJSON(object{"tokenizer_class": class})
-		tok, err := Load(write(t, both))
+		tok, err := Load(os.DirFS(write(t, both)))
 		if err != nil || tok.Kind() != kind {
 			t.Errorf("%s: %v, want %s", class, err, kind)
 		}

@@ -40,7 +40,7 @@ func TestPatterns(t *testing.T) {
 			"pre_tokenizer": object{"type": "Split", "pattern": c.Pattern, "behavior": c.Behavior,
 				"invert": c.Invert},
 			"normalizer": object{"type": "Replace", "pattern": c.Pattern, "content": "-"}}
-		tok, err := Load(write(t, map[string]string{"tokenizer.json": toJSON(file)}))
+		tok, err := Load(os.DirFS(write(t, map[string]string{"tokenizer.json": toJSON(file)})))
 		if err != nil {
 			t.Errorf("%s: %v", c.Pattern, err)
 			continue

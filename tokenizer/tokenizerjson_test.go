@@ -4,6 +4,7 @@ package tokenizer
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -20,8 +21,8 @@ func loadJSON(t *testing.T, change func(top, model object)) (*Tokenizer, error) 
 	t.Helper()
 	vocab := byteVocab(0)
 	vocab["ab"], vocab["Ġa"] = 256, 257
-	return Load(write(t, map[string]string{"tokenizer.json": tokenizerJSON(vocab,
-		[]string{"a b", "Ġ a"}, change)}))
+	return Load(os.DirFS(write(t, map[string]string{"tokenizer.json": tokenizerJSON(vocab,
+		[]string{"a b", "Ġ a"}, change)})))
 }
 
 func TestTokenizerJSONRules(t *testing.T) {

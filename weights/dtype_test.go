@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"path/filepath"
+	"os"
 	"testing"
 	"unsafe"
 )
@@ -112,7 +112,7 @@ func TestAlignedTensorsAreViewsAndOthersCopies(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := put(t, "model.safetensors", file.String())
-	f, err := Open(filepath.Join(dir, "model.safetensors"))
+	f, err := Open(os.DirFS(dir), "model.safetensors")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -176,7 +176,7 @@ func TestMalformedFilesAreRefusedByName(t *testing.T) {
 			_, err := FromBytes("some.file", c.file)
 			wantError(t, err, append(c.want, "some.file: ")...)
 			dir := put(t, "model.safetensors", string(c.file))
-			_, err = Open(filepath.Join(dir, "model.safetensors"))
+			_, err = Open(os.DirFS(dir), "model.safetensors")
 			wantError(t, err, append(c.want, filepath.Join(dir, "model.safetensors")+": ")...)
 		})
 	}
@@ -263,7 +263,7 @@ func TestHostileHeadersCostLittle(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			stop := watchdog.Start(t, "%d bytes", len(b))
-			f, err := Open(path)
+			f, err := openPath(path)
 			stop()
 			runtime.ReadMemStats(&after)
 			if err == nil {

@@ -15,22 +15,11 @@ import (
 	"picogpt/internal/folder"
 )
 
-// Open opens a safetensors file, or a *.safetensors.index.json with its shards. checkpoint.Open
-// finds the file of a directory, and opens other formats too.
-func Open(path string) (*Tensors, error) {
-	fsys, name, err := folder.Split(path)
-	if err == nil && name == "" {
-		err = fmt.Errorf("%s: a directory, want a safetensors file or an index of shards", path)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return OpenFS(fsys, name)
-}
-
-// OpenFS is Open for the file of that name in fsys. Files in memory, such as those of demo.FS, are
-// used in place; others are read.
-func OpenFS(fsys fs.FS, name string) (*Tensors, error) {
+// Open opens the safetensors file of that name in fsys, or the *.safetensors.index.json with its
+// shards. Files of a directory (os.DirFS) are mapped, those in memory, such as demo.FS has, are used in
+// place, and others are read. checkpoint.Open finds the file of a directory, and opens other formats
+// too.
+func Open(fsys fs.FS, name string) (*Tensors, error) {
 	if strings.HasSuffix(name, ".json") {
 		return openIndex(fsys, name)
 	}

@@ -26,10 +26,14 @@ func names(f *Tensors) string {
 	return strings.Join(list, " ")
 }
 
+func openPath(path string) (*Tensors, error) {
+	return Open(folder.Dir(filepath.Dir(path)), filepath.Base(path))
+}
+
 func TestPathsThatAreNoFiles(t *testing.T) {
 	dir := t.TempDir()
 	missing := filepath.Join(dir, "none.safetensors")
-	_, err := Open(missing)
+	_, err := openPath(missing)
 	wantError(t, err, missing+": ")
 	if !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v is not ErrNotExist", err)
@@ -37,16 +41,14 @@ func TestPathsThatAreNoFiles(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "model.safetensors"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Open(dir)
-	wantError(t, err, dir+": a directory, want a safetensors file")
-	_, err = OpenFS(folder.Dir(dir), "model.safetensors")
+	_, err = Open(folder.Dir(dir), "model.safetensors")
 	wantError(t, err, "a directory, want a regular file")
 	if err := os.Symlink("nowhere", filepath.Join(dir, "dangling")); err == nil {
-		_, err = Open(filepath.Join(dir, "dangling"))
+		_, err = Open(os.DirFS(dir), "dangling")
 		wantError(t, err, "dangling: ")
 	}
 	if _, err := os.Stat(os.DevNull); err == nil && filepath.IsAbs(os.DevNull) {
-		_, err = Open(os.DevNull)
+		_, err = openPath(os.DevNull)
 		wantError(t, err, "a device, want a regular file")
 	}
 }
@@ -68,10 +70,10 @@ func TestShardsMakeOneCheckpoint(t *testing.T) {
 	dir := put(t,
 		"s2.safetensors", tiny("b"), "s1.safetensors", tiny("a"), "s10.safetensors", tiny("c"),
 		"model.safetensors.index.json", `{"weight_map":{"b":"s2.safetensors","c":"s10.safetensors","a":"s1.safetensors"},"metadata":null}`)
-	index := filepath.Join(dir, "model.safetensors.index.json")
+	const index = "model.safetensors.index.json"
 	for _, open := range []func() (*Tensors, error){
-		func() (*Tensors, error) { return Open(index) },
-		func() (*Tensors, error) { return OpenFS(os.DirFS(dir), filepath.Base(index)) },
+		func() (*Tensors, error) { return Open(folder.Dir(dir), index) },
+		func() (*Tensors, error) { return Open(os.DirFS(dir), index) },
 	} {
 		f, err := open()
 		if err != nil {
@@ -140,7 +142,7 @@ func TestMalformedIndexesAreRefusedByName(t *testing.T) {
 			dir := put(t, "model.safetensors.index.json", c.index,
 				"s1.safetensors", tiny("a"), "s2.safetensors", tiny("b"), "again.safetensors",
 				tiny("a"), "bad.safetensors", "x")
-			_, err := Open(filepath.Join(dir, "model.safetensors.index.json"))
+			_, err := Open(os.DirFS(dir), "model.safetensors.index.json")
 			wantError(t, err, append(c.want, dir)...)
 		})
 	}
@@ -154,9 +156,9 @@ func TestHeadersOfAllShardsShareOneBound(t *testing.T) {
 	}
 	dir := put(t, "s1.safetensors", half("a"), "s2.safetensors", half("b"),
 		"model.safetensors.index.json", `{"weight_map":{"a":"s1.safetensors","b":"s2.safetensors"}}`)
-	_, err := Open(filepath.Join(dir, "model.safetensors.index.json"))
+	_, err := Open(os.DirFS(dir), "model.safetensors.index.json")
 	wantError(t, err, "s2.safetensors: ", "header of", "want at most")
-	f, err := Open(filepath.Join(dir, "s2.safetensors"))
+	f, err := Open(os.DirFS(dir), "s2.safetensors")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,8 +17,6 @@ func TestNamedPipesAreRefusedAtOnce(t *testing.T) {
 	if err := unix.Mkfifo(path, 0o666); err != nil {
 		t.Skip("no named pipes here:", err)
 	}
-	_, err := Open(path)
-	wantError(t, err, path+": a pipe, want a regular file")
-	_, err = OpenFS(folder.Dir(filepath.Dir(path)), "model.safetensors")
+	_, err := Open(folder.Dir(filepath.Dir(path)), "model.safetensors")
 	wantError(t, err, path+": a pipe, want a regular file")
 }

@@ -4,8 +4,7 @@
 //
 //   - [Tensors] are the open weights of one checkpoint, whatever the format. [Open] opens a
 //     safetensors file, or the index of a sharded checkpoint. Files are mapped; nothing is read
-//     before it is used, and no tensor is copied. [OpenFS] does the same in any fs.FS, and
-//     [FromBytes] for a file in memory. Package checkpoint finds the weights of a directory.
+//     before it is used, and no tensor is copied. [FromBytes] does the same for a file in memory. Package checkpoint finds the weights of a directory.
 //   - [Tensor] is one of them: a name, a [DType], a shape and its bytes. [Write] and [WriteFile]
 //     write a file of them.
 //   - [Index] names the file of each tensor of a sharded checkpoint.

@@ -45,7 +45,7 @@ func TestWhatIsWrittenOpensTheSame(t *testing.T) {
 	if err := WriteFile(context.Background(), path, meta, all); err != nil {
 		t.Fatal(err)
 	}
-	f, err := Open(path)
+	f, err := openPath(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func TestReplacingAnOpenFileLeavesItsReaderAlone(t *testing.T) {
 	}
 	open := func() *Tensors {
 		t.Helper()
-		opened, err := Open(path)
+		opened, err := openPath(path)
 		if err != nil {
 			t.Fatal(err)
 		}

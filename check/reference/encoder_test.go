@@ -99,7 +99,7 @@ func TestEveryFormOfTheFilesIsReadAsTheProjectDoes(t *testing.T) {
 		"tokenizer.json": {"tokenizer.json": all["tokenizer.json"]},
 		"all":            all,
 	} {
-		tok, err := tokenizer.LoadFS(folder)
+		tok, err := tokenizer.Load(folder)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -70,7 +70,7 @@ func openNanoSort(t *testing.T) (*Params, HParams) {
 
 func TestNanoSortsIntermediateValues(t *testing.T) {
 	p, hp := openNanoSort(t)
-	f, err := weights.Open(filepath.Join(nanoSort, "partials.safetensors"))
+	f, err := weights.Open(os.DirFS(nanoSort), "partials.safetensors")
 	if err != nil {
 		t.Fatal(err)
 	}

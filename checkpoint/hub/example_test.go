@@ -22,7 +22,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	gpt, err := picogpt.Open(ctx, snapshot.Dir)
+	gpt, err := picogpt.Open(ctx, snapshot.Dir, picogpt.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}

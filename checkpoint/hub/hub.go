@@ -4,7 +4,7 @@
 //	o, err := hub.Environment() // HF_HOME, HF_TOKEN and the others
 //	name, err := hub.ParseName("openai-community/gpt2")
 //	snapshot, err := hub.Pull(ctx, name, o)
-//	gpt, err := picogpt.Open(ctx, snapshot.Dir)
+//	gpt, err := picogpt.Open(ctx, snapshot.Dir, picogpt.Config{})
 //
 // Its types, in the order in which they are best read:
 //

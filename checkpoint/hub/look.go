@@ -17,7 +17,7 @@ import (
 )
 
 // A Remote is a checkpoint at the hub. It is a folder of its files, an fs.FS for
-// checkpoint.Options.OpenFile, which can be read until the context of Look ends, by one goroutine
+// checkpoint.OpenFS, which can be read until the context of Look ends, by one goroutine
 // at a time. Of the weights, parts that are read are requested; other files are requested whole, and
 // their hashes are checked.
 type Remote struct {

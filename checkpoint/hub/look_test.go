@@ -41,7 +41,7 @@ func TestLookReadsHeadersAlone(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		c, err := checkpoint.Options{}.OpenFile(r, r.Weights)
+		c, err := checkpoint.OpenFS(r, r.Weights, checkpoint.Options{})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -117,7 +117,7 @@ func TestLookRefuses(t *testing.T) {
 			return err
 		}
 		defer r.Close()
-		if _, err = (checkpoint.Options{}).OpenFile(r, r.Weights); err != nil && r.Err() != nil {
+		if _, err = checkpoint.OpenFS(r, r.Weights, checkpoint.Options{}); err != nil && r.Err() != nil {
 			err = r.Err()
 		}
 		return err

@@ -157,7 +157,7 @@ func (a *app) randomModel(ctx context.Context, shape string) (dir string, err er
 		a.Dtype == "f32" {
 		return dir, err
 	}
-	random, err := checkpoint.Open(dir)
+	random, err := checkpoint.Open(dir, checkpoint.Options{})
 	if err != nil {
 		return dir, err
 	}

@@ -18,7 +18,6 @@ import (
 	"picogpt/cmd/gpt/internal/show"
 	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/internal/fault"
-	"picogpt/internal/folder"
 	"picogpt/internal/outfile"
 	"picogpt/internal/quote"
 	"picogpt/kernels"
@@ -81,7 +80,7 @@ func (a *app) open() (*checkpoint.Checkpoint, error) {
 	var err error
 	o := checkpoint.Options{GELU: a.GELU, Heads: a.Heads, Adapters: a.adapters}
 	if a.Model == nil {
-		c, err = o.OpenFS(demo.FS())
+		c, err = checkpoint.OpenFS(demo.FS(), "", o)
 	} else {
 		c, err = a.finder.Open(*a.Model, "", o)
 	}
@@ -266,8 +265,7 @@ func (a *app) openOnlyTokenizer() (*tokenizer.Tokenizer, error) {
 		return t, a.hintTokenizer(err)
 	}
 	if a.Model == nil {
-		// without the weights, which would be made
-		return checkpoint.OpenTokenizerFS(folder.Memory{folder.Config: demo.Config()})
+		return tokenizer.GPT2(), nil // the demo's, whose weights would be made
 	}
 	path, err := a.modelPath()
 	if err != nil {

@@ -77,7 +77,7 @@ func (c *modelsCommand) Run(a *app) error {
 
 // embedded is the demo, which every gpt has.
 func embedded() show.Model {
-	c, err := checkpoint.OpenFS(demo.FS())
+	c, err := checkpoint.OpenFS(demo.FS(), "", checkpoint.Options{})
 	if err == nil {
 		defer c.Close()
 	}

@@ -287,7 +287,7 @@ func (g *generateCommand) openDraft(
 // openDraftFile opens the checkpoint of a draft model.
 func (a *app) openDraftFile(name string) (*checkpoint.Checkpoint, error) {
 	if checkpoints.IsDemo(name) {
-		return checkpoint.OpenFS(demo.FS())
+		return checkpoint.OpenFS(demo.FS(), "", checkpoint.Options{})
 	}
 	if err := a.offerPull(&name); err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ import (
 // several at a time: here the demo guesses for itself, in q8. The text is the same without it.
 func Example() {
 	ctx := context.Background()
-	c, err := checkpoint.OpenFS(demo.FS())
+	c, err := checkpoint.OpenFS(demo.FS(), "", checkpoint.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

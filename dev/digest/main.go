@@ -58,7 +58,7 @@ func digest(ctx context.Context) (string, error) {
 
 // add adds what the demo computes in one format.
 func add(ctx context.Context, h hash.Hash, o model.Options) error {
-	c, err := checkpoint.OpenFS(demo.FS())
+	c, err := checkpoint.OpenFS(demo.FS(), "", checkpoint.Options{})
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func Try(config, file []byte, o model.Options) (*model.Model, error) {
 // Open returns a model of the checkpoint at path. The test closes both at its end.
 func Open(t testing.TB, path string, o model.Options) *model.Model {
 	t.Helper()
-	c, err := checkpoint.Open(path)
+	c, err := checkpoint.Open(path, checkpoint.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func main() {
 	seed := flag.Uint64("seed", 0, "of the answers; 0: another one each time")
 	flag.Parse()
 	ctx := context.Background()
-	gpt, err := picogpt.OpenFS(ctx, files)
+	gpt, err := picogpt.OpenFS(ctx, files, picogpt.Config{})
 	check(err)
 	defer gpt.Close()
 	chat, err := gpt.NewChat("{{if .Turn}}\n{{end}}{{.Text}}\n")

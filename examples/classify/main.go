@@ -32,7 +32,7 @@ func main() {
 	}
 
 	ctx := context.Background()
-	gpt, err := picogpt.OpenFS(ctx, files)
+	gpt, err := picogpt.OpenFS(ctx, files, picogpt.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -29,7 +29,7 @@ func main() {
 	flag.Func("m", "a checkpoint", func(dir string) error { files = os.DirFS(dir); return nil })
 	flag.Parse()
 	text := cmp.Or(flag.Arg(0), "The girl was named Lily. She lost her ball. She was very sad.")
-	gpt, err := picogpt.OpenFS(context.Background(), files)
+	gpt, err := picogpt.OpenFS(context.Background(), files, picogpt.Config{})
 	check(err)
 	defer gpt.Close()
 

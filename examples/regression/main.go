@@ -25,7 +25,7 @@ func main() {
 	file := flag.String("f", "examples/regression/story.txt", "the text")
 	flag.Parse()
 	ctx := context.Background()
-	gpt, err := picogpt.OpenFS(ctx, files)
+	gpt, err := picogpt.OpenFS(ctx, files, picogpt.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}

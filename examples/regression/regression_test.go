@@ -10,7 +10,7 @@ import (
 )
 
 func TestPerplexity(t *testing.T) {
-	gpt, err := picogpt.OpenFS(t.Context(), demo.FS())
+	gpt, err := picogpt.OpenFS(t.Context(), demo.FS(), picogpt.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

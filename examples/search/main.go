@@ -27,7 +27,7 @@ func main() {
 		texts = []string{"The puppy ran after the ball.", "Mom baked a cake for the party.",
 			"It was a dark and rainy day.", "The dog likes to run and play with his toy."}
 	}
-	gpt, err := picogpt.OpenFS(context.Background(), files)
+	gpt, err := picogpt.OpenFS(context.Background(), files, picogpt.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}

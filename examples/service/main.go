@@ -25,7 +25,7 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	gpt, err := picogpt.OpenFS(ctx, demo.FS()) // or Open(ctx, "models/gpt2")
+	gpt, err := picogpt.OpenFS(ctx, demo.FS(), picogpt.Config{}) // or Open(ctx, "models/gpt2", …)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -23,7 +23,7 @@ var ctx = context.Background()
 // open returns a conversation with the demo, without turns.
 func open(t *testing.T, template string, o model.Options) *Chat {
 	t.Helper()
-	c, err := checkpoint.OpenFS(demo.FS())
+	c, err := checkpoint.OpenFS(demo.FS(), "", checkpoint.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package gguf
 
 import (
 	"bytes"
+	"os"
 	"strings"
 	"testing"
 
@@ -11,7 +12,7 @@ import (
 // TestBlocksHaveTheExactWeights compares random blocks of every type with the weights that ggml's C
 // code gives, which are the exact ones rounded once.
 func TestBlocksHaveTheExactWeights(t *testing.T) {
-	golden, err := weights.Open("testdata/blocks.safetensors")
+	golden, err := weights.Open(os.DirFS("testdata"), "blocks.safetensors")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ import (
 
 func TestPicturesShowThePage(t *testing.T) {
 	const seed, most, token = 1, 100, 56
-	gpt, err := picogpt.OpenFS(t.Context(), demo.FS())
+	gpt, err := picogpt.OpenFS(t.Context(), demo.FS(), picogpt.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,7 +50,7 @@ func withTheDemo(t *testing.T, o serve.Options) tab {
 func TestTheDemoInABrowser(t *testing.T) {
 	t.Parallel()
 	b := withTheDemo(t, serve.Options{})
-	gpt, err := picogpt.OpenFS(t.Context(), demo.FS())
+	gpt, err := picogpt.OpenFS(t.Context(), demo.FS(), picogpt.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

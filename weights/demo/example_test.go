@@ -10,7 +10,7 @@ import (
 
 func Example() {
 	ctx := context.Background()
-	gpt, err := picogpt.OpenFS(ctx, demo.FS())
+	gpt, err := picogpt.OpenFS(ctx, demo.FS(), picogpt.Config{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -6,6 +6,7 @@ package attention_test
 import (
 	"math"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"picogpt/kernels"
@@ -73,7 +74,7 @@ func goldenFiles() []string {
 
 func TestGoldens(t *testing.T) {
 	for _, path := range goldenFiles() {
-		file, err := weights.Open(path)
+		file, err := weights.Open(os.DirFS(filepath.Dir(path)), filepath.Base(path))
 		if err != nil {
 			t.Fatal(err)
 		}

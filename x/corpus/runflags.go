@@ -143,7 +143,7 @@ func (f *runFlags) openModel(path string) error {
 	if path == "" {
 		return nil
 	}
-	c, err := checkpoint.Options{GELU: f.GELU}.Open(path)
+	c, err := checkpoint.Open(path, checkpoint.Options{GELU: f.GELU})
 	if err == nil {
 		err = c.Close()
 	}

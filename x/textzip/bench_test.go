@@ -22,7 +22,7 @@ func small(b *testing.B) (z zipper, ids []int) {
 	if err := fixture.Write(dir, o); err != nil {
 		b.Fatal(err)
 	}
-	c, err := checkpoint.Open(dir)
+	c, err := checkpoint.Open(dir, checkpoint.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -280,7 +280,7 @@ func TestTokenizersThatLoseBytesAreRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		c, err := checkpoint.Open(dir)
+		c, err := checkpoint.Open(dir, checkpoint.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

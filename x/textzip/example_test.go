@@ -15,7 +15,7 @@ import (
 
 func Example() {
 	ctx := context.Background()
-	c, err := checkpoint.OpenFS(demo.FS()) // or checkpoint.Open("models/gpt2")
+	c, err := checkpoint.OpenFS(demo.FS(), "", checkpoint.Options{}) // or Open("models/gpt2", …)
 	if err != nil {
 		log.Fatal(err)
 	}

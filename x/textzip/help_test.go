@@ -36,7 +36,7 @@ func tiny(t testing.TB, o model.Options) zipper {
 	if err := fixture.ByteTokenizer(dir); err != nil {
 		t.Fatal(err)
 	}
-	c, err := checkpoint.Open(dir)
+	c, err := checkpoint.Open(dir, checkpoint.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func tiny(t testing.TB, o model.Options) zipper {
 // story is the demo.
 func story(t testing.TB, o model.Options) zipper {
 	t.Helper()
-	c, err := checkpoint.OpenFS(demo.FS())
+	c, err := checkpoint.OpenFS(demo.FS(), "", checkpoint.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,7 +54,7 @@ func run(dir string) error {
 		}
 		tok := open[r.Kind]
 		if tok == nil {
-			if tok, err = tokenizer.Load(filepath.Join(dir, r.Kind)); err != nil {
+			if tok, err = tokenizer.Load(os.DirFS(filepath.Join(dir, r.Kind))); err != nil {
 				return err
 			}
 			tok = tok.WithSpecial()

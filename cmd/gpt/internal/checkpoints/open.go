@@ -17,7 +17,7 @@ func (f *Finder) OpenAt(
 	path, use string, o checkpoint.Options,
 ) (*checkpoint.Checkpoint, error) {
 	f.WillRead(path, use)
-	return o.Open(path)
+	return checkpoint.Open(path, o)
 }
 
 // OpenTokenizerAt opens the tokenizer of the checkpoint at path, which need not have weights.

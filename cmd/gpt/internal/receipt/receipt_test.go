@@ -45,7 +45,7 @@ func contrastive(
 
 func TestTheLogitsOfAReceiptAreThoseThatChoseItsTokens(t *testing.T) {
 	cases.NotShort(t)
-	ck, err := checkpoint.OpenFS(demo.FS())
+	ck, err := checkpoint.OpenFS(demo.FS(), "", checkpoint.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

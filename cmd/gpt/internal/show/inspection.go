@@ -155,7 +155,7 @@ func inspectWith(
 func InspectRemote(
 	name hub.Name, far *hub.Remote, o checkpoint.Options, cache string,
 ) (i *Inspection, problem, err error) {
-	c, err := o.OpenFile(far, far.Weights)
+	c, err := checkpoint.OpenFS(far, far.Weights, o)
 	if err == nil {
 		defer c.Close()
 		i, problem = inspectWith(name.String(), c, cache, func() (string, []string, error) {

@@ -48,7 +48,7 @@ func unread(here, there *show.Inspection) {
 // fetched so many bytes. file is that of the weights, or "".
 func both(t *testing.T, dir, file string, o checkpoint.Options) (here, there string, bytes int64) {
 	t.Helper()
-	c, err := o.Open(filepath.Join(dir, file))
+	c, err := checkpoint.Open(filepath.Join(dir, file), o)
 	var local, remote *show.Inspection
 	if err == nil {
 		local, _ = show.Inspect("", c, "f32")

@@ -21,7 +21,7 @@ type source struct {
 
 // openCheckpoint opens a directory and refuses what llama.cpp's gpt2 graph cannot compute.
 func openCheckpoint(dir string) (*source, error) {
-	opened, err := checkpoint.Open(dir)
+	opened, err := checkpoint.Open(dir, checkpoint.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -57,7 +57,7 @@ func writeJob(path string, c *source, dir string, prompt, gen int) error {
 // vocabulary.
 func ours(dir string) (greedy, error) {
 	ctx := context.Background()
-	c, err := checkpoint.Open(dir)
+	c, err := checkpoint.Open(dir, checkpoint.Options{})
 	if err != nil {
 		return greedy{}, err
 	}

@@ -177,9 +177,9 @@ func load(ctx context.Context, m job.Model) (*Loaded, error) {
 func open(m job.Model) (*checkpoint.Checkpoint, error) {
 	o := checkpoint.Options{GELU: m.GELU}
 	if m.Path == "" {
-		return o.OpenFS(demo.FS())
+		return checkpoint.OpenFS(demo.FS(), "", o)
 	}
-	return o.Open(m.Path)
+	return checkpoint.Open(m.Path, o)
 }
 
 // encoder returns the tokenizer for texts. If there is none, each use of it returns an error.
