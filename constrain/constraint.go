@@ -9,8 +9,8 @@ import (
 	"math"
 	"slices"
 
+	"picogpt/constrain/internal/automaton"
 	"picogpt/constrain/internal/grammar"
-	"picogpt/constrain/internal/meter"
 	"picogpt/decode/matcher"
 )
 
@@ -80,7 +80,7 @@ func (t *Text) Mask(open []uint64) error { return t.maskWithin(open, math.MaxInt
 // attempt takes fewer steps.
 func (t *Text) MaskWithin(open []uint64, steps int) (done bool, err error) {
 	err = t.maskWithin(open, steps)
-	if err == meter.ErrSteps {
+	if err == automaton.ErrSteps {
 		return false, nil
 	}
 	return true, err

@@ -53,9 +53,8 @@
 //     compare their digits with bounds (number.go). Characters, items and properties are counted
 //     beside the automata, so maxLength 100000 costs nothing. Masks of strings and numbers do not
 //     depend on what is around them, and are stored (mask.go).
-//   - What both need is below them: networks, machines and tables (internal/automaton), sets of
-//     characters (internal/charset), the trie (internal/trie), and the work of compiling, counted
-//     (internal/meter).
+//   - What both need is below them: sets of characters, networks, machines and tables, and the work
+//     of compiling, counted (internal/automaton), and the trie (internal/trie).
 //
 // # JSON Schema
 //

@@ -6,8 +6,8 @@ import (
 	"context"
 	"fmt"
 
+	"picogpt/constrain/internal/automaton"
 	"picogpt/constrain/internal/grammar"
-	"picogpt/constrain/internal/meter"
 	"picogpt/constrain/internal/schema"
 	"picogpt/constrain/internal/trie"
 )
@@ -171,8 +171,8 @@ type Compiler struct {
 }
 
 // meter returns what counts the work of compiling a form of so many bytes.
-func (c Compiler) meter(ctx context.Context, bytes int) *meter.Meter {
-	m := meter.New(ctx, c.Pause, c.Aside, bytes)
+func (c Compiler) meter(ctx context.Context, bytes int) *automaton.Meter {
+	m := automaton.NewMeter(ctx, c.Pause, c.Aside, bytes)
 	m.Exceeded = func(most, bytes int) error { return &WorkError{most, bytes} }
 	return m
 }

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"picogpt/constrain/internal/meter"
+	"picogpt/constrain/internal/automaton"
 	"picogpt/dev/cases"
 )
 
@@ -140,9 +140,9 @@ func TestHostileFormsAreCompiledWithinTheirBounds(t *testing.T) {
 		f := forger{rand.New(rand.NewPCG(uint64(seed), 12))}
 		h, text := f.form()
 		name := fmt.Sprintf("seed %d: %c %.80q (%d bytes)", seed, h.kind, text, len(text))
-		var m *meter.Meter
+		var m *automaton.Meter
 		before, widest := 0, 0
-		m = meter.New(context.Background(), func(context.Context) error {
+		m = automaton.NewMeter(context.Background(), func(context.Context) error {
 			widest, before = max(widest, m.Used-before), m.Used
 			return nil
 		}, nil, len(text))

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/constrain/internal/automaton"
 	"picogpt/constrain/internal/grammar"
-	"picogpt/constrain/internal/meter"
 	"picogpt/constrain/internal/schema"
 	"picogpt/dev/cases"
 )
@@ -38,13 +38,13 @@ func numbered(format string) func(i int) string {
 }
 
 // work compiles a form and returns the meter that counted.
-func work(h hostile, text string, pause func(context.Context) error) (*meter.Meter, *Constraint, error) {
+func work(h hostile, text string, pause func(context.Context) error) (*automaton.Meter, *Constraint, error) {
 	m := Compiler{Pause: pause}.meter(context.Background(), len(text))
 	c, err := compileWith(h, text, m)
 	return m, c, err
 }
 
-func compileWith(h hostile, text string, m *meter.Meter) (*Constraint, error) {
+func compileWith(h hostile, text string, m *automaton.Meter) (*Constraint, error) {
 	v := gpt2()
 	var f *grammar.Form
 	var err error
@@ -273,7 +273,7 @@ func TestTheFirstPlacesAreWorkToo(t *testing.T) {
 	}
 	calls := 0
 	large, _, err := work(h, double(12), func(context.Context) error { calls++; return nil })
-	if err != nil || large.Used < 3*small.Used/2 || calls < large.Used/meter.PauseWork/2 {
+	if err != nil || large.Used < 3*small.Used/2 || calls < large.Used/automaton.PauseWork/2 {
 		t.Errorf("%d steps, then %d and %d pauses, %v: want twice as many steps, each counted",
 			small.Used, large.Used, calls, err)
 	}
@@ -335,7 +335,7 @@ func TestLongRegexesAreParsedAside(t *testing.T) {
 				text = `{"type":"string","pattern":"^` + long + `$"}`
 			}
 			asides := 0
-			m := meter.New(context.Background(), nil,
+			m := automaton.NewMeter(context.Background(), nil,
 				func(_ context.Context, work func()) error { asides++; work(); return nil }, len(text))
 			if _, err := compileWith(form, text, m); err != nil && n == 3 {
 				t.Error(err)
@@ -343,7 +343,7 @@ func TestLongRegexesAreParsedAside(t *testing.T) {
 			if asides != min(n/3000, 1) {
 				t.Errorf("%s of %d bytes: %d times aside", form.name, len(text), asides)
 			}
-			m = meter.New(context.Background(), nil,
+			m = automaton.NewMeter(context.Background(), nil,
 				func(_ context.Context, work func()) error { return gone }, len(text))
 			if _, err := compileWith(form, text, m); n > 3 && !errors.Is(err, gone) {
 				t.Errorf("%s: %v, want %v", form.name, err, gone)

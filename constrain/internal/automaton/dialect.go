@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"picogpt/constrain/internal/charset"
 	"picogpt/internal/quote"
 )
 
@@ -222,7 +221,7 @@ func isPair(p string) bool {
 
 func isHex(s string) bool {
 	for i := range len(s) {
-		if _, ok := charset.HexDigit(s[i]); !ok {
+		if _, ok := HexDigit(s[i]); !ok {
 			return false
 		}
 	}

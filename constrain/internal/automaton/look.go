@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"picogpt/constrain/internal/charset"
 )
 
 // A looker makes a deterministic automaton of a network with lookaheads. A place is a node and the
@@ -18,7 +16,7 @@ import (
 type looker struct {
 	what  string
 	n     *Network
-	alpha *charset.Alphabet
+	alpha *Alphabet
 	reads []map[uint16]bool // [charset] its classes
 
 	sets  []lookSet
@@ -41,7 +39,7 @@ type lookPlace struct {
 
 // withoutLooks returns a network for the same texts.
 func (n *Network) withoutLooks(what string) (*Network, error) {
-	alpha, err := charset.NewAlphabet(what, n.sets, n.meter)
+	alpha, err := NewAlphabet(what, n.sets, n.meter)
 	if err != nil {
 		return nil, err
 	}

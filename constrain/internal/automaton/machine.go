@@ -8,9 +8,6 @@ import (
 	"runtime"
 	"slices"
 	"unsafe"
-
-	"picogpt/constrain/internal/charset"
-	"picogpt/constrain/internal/meter"
 )
 
 // Bounds of machines.
@@ -33,13 +30,13 @@ const (
 // at a time may use a machine.
 type Machine struct {
 	net     *Network
-	Alpha   *charset.Alphabet
-	reads   [][]uint64   // [charset] bit class: the charset contains these characters
-	tooMuch error        // the error for a text
-	meter   *meter.Meter // while a table is made from the machine
-	First   *State       // the state at the beginning of a text
-	Not     bool         // for a table: what does not match
-	fixed   int          // bytes of memory of the fields above
+	Alpha   *Alphabet
+	reads   [][]uint64 // [charset] bit class: the charset contains these characters
+	tooMuch error      // the error for a text
+	meter   *Meter     // while a table is made from the machine
+	First   *State     // the state at the beginning of a text
+	Not     bool       // for a table: what does not match
+	fixed   int        // bytes of memory of the fields above
 
 	age    int // how often all states were dropped
 	states map[string]*State
@@ -93,7 +90,7 @@ type State struct {
 var Dead = &State{}
 
 // NewMachine returns the machine of a network. what is for errors.
-func NewMachine(what string, n *Network, meter *meter.Meter) (*Machine, error) {
+func NewMachine(what string, n *Network, meter *Meter) (*Machine, error) {
 	m, err := newMachine(what, n, meter)
 	if m == nil && err == nil {
 		err = fmt.Errorf("%s: no text can match it", what)
@@ -102,7 +99,7 @@ func NewMachine(what string, n *Network, meter *meter.Meter) (*Machine, error) {
 }
 
 // newMachine is NewMachine, but for networks without texts, of which it returns nil.
-func newMachine(what string, n *Network, meter *meter.Meter) (*Machine, error) {
+func newMachine(what string, n *Network, meter *Meter) (*Machine, error) {
 	if err := n.prune(); err != nil {
 		return nil, err
 	}
@@ -113,7 +110,7 @@ func newMachine(what string, n *Network, meter *meter.Meter) (*Machine, error) {
 		return nil, nil
 	}
 	n.tails()
-	alpha, err := charset.NewAlphabet(what, n.sets, meter)
+	alpha, err := NewAlphabet(what, n.sets, meter)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +169,7 @@ func (m *Machine) Current(s *State) *State {
 
 // Begin starts counting the work of a call.
 func (m *Machine) Begin() {
-	m.Work, m.pause, m.most, m.over, m.Err = 0, meter.PauseWork, MaxWork, m.tooMuch, nil
+	m.Work, m.pause, m.most, m.over, m.Err = 0, PauseWork, MaxWork, m.tooMuch, nil
 	if len(m.states) > maxStates || m.masks > maxMasks || len(m.stacks) > 16*maxStates {
 		m.Forget()
 	}
@@ -258,7 +255,7 @@ func (m *Machine) closure(from []position) *State {
 			work += stackWork * (1 + len(n.more)/2)
 		}
 		if m.Work += work; m.Work >= m.pause {
-			m.pause = m.Work + meter.PauseWork
+			m.pause = m.Work + PauseWork
 			runtime.Gosched() // other texts are being written
 		}
 		if err := m.meter.Charge(8 * work); err != nil {

@@ -5,14 +5,11 @@ package automaton
 import (
 	"context"
 	"testing"
-
-	"picogpt/constrain/internal/charset"
-	"picogpt/constrain/internal/meter"
 )
 
 // double returns the network of rules of which each calls the next one twice, and the last one
 // reads a letter or nothing: a text may begin at 2^n places.
-func double(n int, m *meter.Meter) *Network {
+func double(n int, m *Meter) *Network {
 	net := NewNetwork(MaxNodes, m)
 	rules := make([]int32, n+1)
 	for i := range rules {
@@ -22,7 +19,7 @@ func double(n int, m *meter.Meter) *Network {
 	for i := range n {
 		net.Lead(rules[i], net.Call(rules[i+1], net.Call(rules[i+1], net.End())))
 	}
-	net.Lead(rules[n], net.Read(charset.Of('a'), net.End()), net.End())
+	net.Lead(rules[n], net.Read(SetOf('a'), net.End()), net.End())
 	return net
 }
 
@@ -31,7 +28,7 @@ func double(n int, m *meter.Meter) *Network {
 func TestTheFirstPlacesAreCounted(t *testing.T) {
 	used := map[int]int{}
 	for _, n := range []int{11, 12} {
-		work := meter.New(context.Background(), nil, nil, 0)
+		work := NewMeter(context.Background(), nil, nil, 0)
 		m, err := NewMachine("test", double(n, work), work)
 		if err != nil {
 			t.Fatal(err)
@@ -46,7 +43,7 @@ func TestTheFirstPlacesAreCounted(t *testing.T) {
 	if used[12] < 3*used[11]/2 {
 		t.Errorf("%d steps, then %d: want twice as many", used[11], used[12])
 	}
-	work := meter.New(context.Background(), nil, nil, 0)
+	work := NewMeter(context.Background(), nil, nil, 0)
 	if _, err := NewMachine("test", double(1000, work), work); err == nil {
 		t.Error("a network that can begin in too many places has a machine")
 	}

@@ -6,6 +6,8 @@
 //   - A [Machine] makes the states of a network when a text first reaches them (machine.go).
 //   - A [Table] is several machines as one, complete before it is used (table.go), and knows the
 //     number and the lengths of the strings that follow a state (tablestrings.go).
+//   - A [Set] is of characters, and an [Alphabet] the classes that a machine tells apart (charset.go).
+//   - A [Meter] counts the work of compiling (meter.go).
 package automaton
 
 // Network: rules of nodes that read characters.
@@ -13,9 +15,6 @@ package automaton
 import (
 	"fmt"
 	"slices"
-
-	"picogpt/constrain/internal/charset"
-	"picogpt/constrain/internal/meter"
 )
 
 // MaxNodes is the number of nodes of a network at most. This and all bounds here are counts, so
@@ -26,12 +25,12 @@ const MaxNodes = 1 << 17
 // network with one rule; a grammar has several, and its automaton needs a stack.
 type Network struct {
 	nodes []node
-	sets  []charset.Set // what the nodes read, without duplicates
+	sets  []Set // what the nodes read, without duplicates
 	known map[string]int32
-	large map[*charset.Range]int32 // large sets by their addresses
+	large map[*Range]int32 // large sets by their addresses
 	rules []rule
 	limit int // nodes at most
-	meter *meter.Meter
+	meter *Meter
 }
 
 type rule struct {
@@ -65,8 +64,8 @@ const (
 )
 
 // NewNetwork returns a network of at most some nodes.
-func NewNetwork(limit int, m *meter.Meter) *Network {
-	return &Network{known: map[string]int32{}, large: map[*charset.Range]int32{}, limit: limit,
+func NewNetwork(limit int, m *Meter) *Network {
+	return &Network{known: map[string]int32{}, large: map[*Range]int32{}, limit: limit,
 		meter: m}
 }
 
@@ -91,11 +90,11 @@ func (n *Network) Check(what string) error {
 }
 
 // Read adds a node that reads a character of a set.
-func (n *Network) Read(set charset.Set, to int32) int32 {
+func (n *Network) Read(set Set, to int32) int32 {
 	return n.add(node{kind: readNode, set: n.charset(set), to: to})
 }
 
-func (n *Network) charset(set charset.Set) int32 {
+func (n *Network) charset(set Set) int32 {
 	if len(set) > 4 {
 		if i, ok := n.large[&set[0]]; ok {
 			return i
@@ -116,7 +115,7 @@ func (n *Network) charset(set charset.Set) int32 {
 }
 
 // Only leaves out all characters beyond a set.
-func (n *Network) Only(set charset.Set) {
+func (n *Network) Only(set Set) {
 	for i, s := range n.sets {
 		n.sets[i] = s.And(set)
 	}

@@ -11,15 +11,13 @@ import (
 	"sync"
 	"unicode"
 
-	"picogpt/constrain/internal/charset"
-	"picogpt/constrain/internal/meter"
 	"picogpt/internal/quote"
 )
 
 const maxPattern = 1 << 16 // bytes of a regex
 
 // Regex returns the network of a regex in RE2's syntax, with some of Python's.
-func Regex(what, re string, meter *meter.Meter) (*Network, error) {
+func Regex(what, re string, meter *Meter) (*Network, error) {
 	if len(re) > maxPattern {
 		return nil, fmt.Errorf("%s: %d bytes, want %d at most", what, len(re), maxPattern)
 	}
@@ -33,7 +31,7 @@ func Regex(what, re string, meter *meter.Meter) (*Network, error) {
 
 // parseRegex parses a regex within the limits on its length. An edit, if not nil, changes its tree.
 func parseRegex(
-	what, re string, edit func(*syntax.Regexp) *syntax.Regexp, m *meter.Meter,
+	what, re string, edit func(*syntax.Regexp) *syntax.Regexp, m *Meter,
 ) (prog *syntax.Prog, err error) {
 	if len(re) > maxPattern {
 		return nil, fmt.Errorf("%s: %d bytes, want %d at most", what, len(re), maxPattern)
@@ -133,8 +131,8 @@ type regexCompiler struct {
 	pass   int32
 	known  map[regexKey]int32
 	todo   []regexKey
-	dotAll charset.Set
-	sets   map[*rune]charset.Set // large classes by their addresses
+	dotAll Set
+	sets   map[*rune]Set // large classes by their addresses
 }
 
 type regexKey struct {
@@ -154,22 +152,22 @@ const (
 	other             // any other
 )
 
-var wordSet = charset.Set{{Lo: '0', Hi: '9'}, {Lo: 'A', Hi: 'Z'}, {Lo: '_', Hi: '_'},
+var wordSet = Set{{Lo: '0', Hi: '9'}, {Lo: 'A', Hi: 'Z'}, {Lo: '_', Hi: '_'},
 	{Lo: 'a', Hi: 'z'}}
 
 // of returns the characters of a side.
-func (s side) of() charset.Set {
+func (s side) of() Set {
 	switch s {
 	case line:
-		return charset.Of('\n')
+		return SetOf('\n')
 	case word:
 		return wordSet
 	case other:
-		return charset.Normal(append(charset.Of('\n'), wordSet...)).Not()
+		return NormalSet(append(SetOf('\n'), wordSet...)).Not()
 	case edge:
 		return nil
 	}
-	return charset.Any()
+	return AnyRune()
 }
 
 // compile adds a rule for the regex to the network, and returns the network, or another one for the
@@ -190,7 +188,7 @@ func (r *regexCompiler) compile(what, re string) (*Network, error) {
 		}
 	}
 	r.end, r.pass = r.n.End(), r.n.add(node{kind: passNode})
-	r.known, r.sets = map[regexKey]int32{}, map[*rune]charset.Set{}
+	r.known, r.sets = map[regexKey]int32{}, map[*rune]Set{}
 	first := regexKey{pc: uint32(r.progs[0].Start)}
 	if r.sides {
 		first.before = edge
@@ -335,7 +333,7 @@ func (r *regexCompiler) characters(p regexKey, inst *syntax.Inst) (more []int32)
 }
 
 // set returns the characters of an instruction. Repeated classes are sorted once.
-func (r *regexCompiler) set(inst *syntax.Inst) charset.Set {
+func (r *regexCompiler) set(inst *syntax.Inst) Set {
 	if len(inst.Rune) <= 8 {
 		return instSet(inst)
 	}
@@ -349,33 +347,33 @@ func (r *regexCompiler) set(inst *syntax.Inst) charset.Set {
 }
 
 // instSet returns the characters of an instruction.
-func instSet(inst *syntax.Inst) charset.Set {
+func instSet(inst *syntax.Inst) Set {
 	switch inst.Op {
 	case syntax.InstRuneAny:
-		return charset.Any()
+		return AnyRune()
 	case syntax.InstRuneAnyNotNL:
-		return charset.Of('\n').Not()
+		return SetOf('\n').Not()
 	}
 	if len(inst.Rune) == 1 {
 		r := inst.Rune[0]
-		set := []charset.Range{{Lo: r, Hi: r}}
+		set := []Range{{Lo: r, Hi: r}}
 		if syntax.Flags(inst.Arg)&syntax.FoldCase != 0 {
 			for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
-				set = append(set, charset.Range{Lo: f, Hi: f})
+				set = append(set, Range{Lo: f, Hi: f})
 			}
 		}
-		return charset.Normal(set)
+		return NormalSet(set)
 	}
-	var set []charset.Range
+	var set []Range
 	for i := 0; i+1 < len(inst.Rune); i += 2 {
-		set = append(set, charset.Range{Lo: inst.Rune[i], Hi: inst.Rune[i+1]})
+		set = append(set, Range{Lo: inst.Rune[i], Hi: inst.Rune[i+1]})
 	}
-	return charset.Normal(set)
+	return NormalSet(set)
 }
 
 // Pattern returns the machine of the strings in which a pattern of ECMA-262's syntax matches
 // somewhere; nil if it matches nothing. The machine is for tables.
-func Pattern(what, p string, meter *meter.Meter) (*Machine, error) {
+func Pattern(what, p string, meter *Meter) (*Machine, error) {
 	if len(p) > maxPattern {
 		return nil, fmt.Errorf("%s: %d bytes, want %d at most", what, len(p), maxPattern)
 	}
@@ -384,7 +382,7 @@ func Pattern(what, p string, meter *meter.Meter) (*Machine, error) {
 		return nil, err
 	}
 	n := NewNetwork(MaxNodes, meter)
-	dotAll := charset.Of('\n', '\r', 0x2028, 0x2029).Not()
+	dotAll := SetOf('\n', '\r', 0x2028, 0x2029).Not()
 	r := &regexCompiler{n: n, dotAll: dotAll, looks: looks, edit: anywhere}
 	if n, err = r.compile(what, p); err != nil {
 		return nil, err

@@ -7,9 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"unicode"
-
-	"picogpt/constrain/internal/charset"
-	"picogpt/constrain/internal/meter"
 )
 
 // Bounds of tables.
@@ -20,7 +17,7 @@ const (
 
 // A Table is a deterministic automaton for strings. State 0 is the start.
 type Table struct {
-	Alpha   *charset.Alphabet
+	Alpha   *Alphabet
 	classes int
 	next    []int32 // [state, class]; -1 if no string follows
 	// [state] the patterns that a string which ends here matches; -1 if it may not end
@@ -45,12 +42,12 @@ const Unbounded = 1 << 30
 
 // NewTable runs machines in parallel. With all set, a string must match all of them; otherwise the
 // kinds say which ones it matches.
-func NewTable(what string, machines []*Machine, all bool, meter *meter.Meter) (*Table, error) {
-	var sets []charset.Set
+func NewTable(what string, machines []*Machine, all bool, meter *Meter) (*Table, error) {
+	var sets []Set
 	for _, m := range machines {
 		sets = append(sets, m.net.sets...)
 	}
-	alpha, err := charset.NewAlphabet(what, sets, meter)
+	alpha, err := NewAlphabet(what, sets, meter)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +63,7 @@ func NewTable(what string, machines []*Machine, all bool, meter *meter.Meter) (*
 
 type tableBuilder struct {
 	t        *Table
-	meter    *meter.Meter
+	meter    *Meter
 	machines []*Machine
 	all      bool
 	starts   []*State
@@ -171,7 +168,7 @@ func (t *Table) states() int { return len(t.Kind) }
 // computes what masks need. plain is the set of characters of plain ids. It reports whether there
 // is any string.
 func (t *Table) Finish(
-	m *meter.Meter, plain charset.Set, possible func(kind int) bool,
+	m *Meter, plain Set, possible func(kind int) bool,
 ) (bool, error) {
 	if err := m.Charge(12 * len(t.next)); err != nil {
 		return false, err
@@ -204,7 +201,7 @@ func (t *Table) Finish(
 }
 
 // minimize joins equivalent states.
-func (t *Table) minimize(m *meter.Meter) error {
+func (t *Table) minimize(m *Meter) error {
 	group := slices.Clone(t.Kind)
 	for groups, rounds := 0, 0; ; rounds++ {
 		if rounds == 40 { // a long chain; the result is only larger than necessary
@@ -272,7 +269,7 @@ func (t *Table) join(group []int32) {
 }
 
 // Union returns the machine of the strings of several tables, for another table.
-func Union(what string, tables []*Table, m *meter.Meter) (*Machine, error) {
+func Union(what string, tables []*Table, m *Meter) (*Machine, error) {
 	n := NewNetwork(MaxNodes, m)
 	var starts []int32
 	for _, t := range tables {
@@ -294,7 +291,7 @@ func (t *Table) addTo(n *Network) int32 {
 	}
 	end := n.End()
 	for s := range t.Kind {
-		sets := map[int32]charset.Set{}
+		sets := map[int32]Set{}
 		row := t.Row(int32(s))
 		var order []int32
 		for piece, class := range t.Alpha.Pieces(0, unicode.MaxRune) {

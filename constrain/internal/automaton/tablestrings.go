@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"unicode"
-
-	"picogpt/constrain/internal/meter"
 )
 
 // countStrings counts the strings from each state; the number is unbounded if there is a cycle. A
@@ -154,7 +152,7 @@ func (t *Table) farthest() (most int) {
 }
 
 // Measure computes the lengths of strings from each state, up to most characters (-1: all lengths).
-func (t *Table) Measure(what string, most int, m *meter.Meter) error {
+func (t *Table) Measure(what string, most int, m *Meter) error {
 	loose := *t
 	words := (t.states() + 63) / 64
 	ending := make([]uint64, words) // the states from which a string ends after n characters

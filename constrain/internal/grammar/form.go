@@ -14,8 +14,7 @@ import (
 	"unicode/utf8"
 
 	"picogpt/constrain/internal/automaton"
-	"picogpt/constrain/internal/charset"
-	"picogpt/constrain/internal/meter"
+
 	"picogpt/constrain/internal/trie"
 	"picogpt/internal/quote"
 )
@@ -35,12 +34,12 @@ type Form struct {
 // A place is a state of the machine and an incomplete character.
 type place struct {
 	at *automaton.State
-	charset.Partial
+	automaton.Partial
 }
 
 // newForm returns the form of a network. Characters that no id stands for are not in its texts.
 func newForm(
-	what string, v *trie.Trie, n *automaton.Network, meter *meter.Meter,
+	what string, v *trie.Trie, n *automaton.Network, meter *automaton.Meter,
 ) (*Form, error) {
 	if len(v.Lost) > 0 {
 		n.Only(v.Lost.Not())
@@ -70,7 +69,7 @@ func (f *Form) Start() any { return []place{{at: f.m.First}} }
 // Accepts reports whether a text may end.
 func (f *Form) Accepts(state any) bool {
 	return slices.ContainsFunc(state.([]place), func(s place) bool {
-		return s.Form == charset.Border && s.at.Accepts
+		return s.Form == automaton.Border && s.at.Accepts
 	})
 }
 
@@ -84,13 +83,13 @@ func (f *Form) Mask(state any, open []uint64, steps int) error {
 		f.mu.Lock()
 		steps = math.MaxInt // the machine has its own bound
 	case !f.mu.TryLock():
-		return meter.ErrSteps
+		return automaton.ErrSteps
 	}
 	defer f.mu.Unlock()
 	defer f.measure()
 	f.m.Begin()
 	if quick {
-		f.m.Limit(steps, meter.ErrSteps)
+		f.m.Limit(steps, automaton.ErrSteps)
 	}
 	for _, s := range state.([]place) {
 		if s.at != automaton.Dead {
@@ -106,7 +105,7 @@ func (f *Form) Mask(state any, open []uint64, steps int) error {
 // maskOf sets the ids that may follow a state. It stores them if no character is incomplete.
 func (f *Form) maskOf(s place, open []uint64, steps int) {
 	s.at = f.m.Current(s.at)
-	if s.Form != charset.Border {
+	if s.Form != automaton.Border {
 		f.walk(f.vocab.Nodes, s, open, steps)
 		return
 	}
@@ -153,7 +152,7 @@ func (f *Form) walk(nodes []trie.Node, s place, open []uint64, steps int) {
 	visited := 0
 	for i := 1; i < len(nodes) && f.m.Err == nil; {
 		if visited++; visited > steps {
-			f.m.Err = meter.ErrSteps
+			f.m.Err = automaton.ErrSteps
 			return
 		}
 		n := &nodes[i]
@@ -170,7 +169,7 @@ func (f *Form) walk(nodes []trie.Node, s place, open []uint64, steps int) {
 
 // stepByte returns the state after a byte; ok is false if no text of the form has it there.
 func (f *Form) stepByte(s place, b byte) (next place, ok bool) {
-	if s.Form != charset.Border {
+	if s.Form != automaton.Border {
 		p, ok := s.NextUTF8(b)
 		if !ok {
 			return s, false
@@ -181,7 +180,7 @@ func (f *Form) stepByte(s place, b byte) (next place, ok bool) {
 		next.at = f.m.Step(s.at, f.m.Alpha.ASCII[b])
 		return next, next.at != automaton.Dead
 	}
-	p, ok := charset.StartUTF8(b)
+	p, ok := automaton.StartUTF8(b)
 	if !ok {
 		return s, false
 	}
@@ -189,7 +188,7 @@ func (f *Form) stepByte(s place, b byte) (next place, ok bool) {
 }
 
 // arrive checks that an incomplete character can become one that may follow.
-func (f *Form) arrive(s *automaton.State, p charset.Partial) (place, bool) {
+func (f *Form) arrive(s *automaton.State, p automaton.Partial) (place, bool) {
 	lo, hi := p.Runes()
 	if p.Left == 0 {
 		next := f.m.Step(s, f.m.Alpha.Of(lo))
@@ -231,7 +230,7 @@ func (f *Form) Accept(state any, id int) (any, error) {
 		if next, ok := f.run(s, bytes); ok {
 			add(next)
 		}
-		if s.Form != charset.Border {
+		if s.Form != automaton.Border {
 			continue
 		}
 		whole := f.m.AfterToken(s.at, func(token int32, not bool) bool {
@@ -263,7 +262,7 @@ func (f *Form) run(s place, bytes []byte) (place, bool) {
 }
 
 // Regex returns the form of texts that match a regex.
-func Regex(v *trie.Trie, re string, m *meter.Meter) (*Form, error) {
+func Regex(v *trie.Trie, re string, m *automaton.Meter) (*Form, error) {
 	what := "regex " + quote.Short(re, 60)
 	n, err := automaton.Regex(what, re, m)
 	if err != nil {
@@ -277,7 +276,7 @@ func Regex(v *trie.Trie, re string, m *meter.Meter) (*Form, error) {
 // the rules while they read one character and nothing else.
 func (f *Form) Forced(state any, most int) (forced []byte) {
 	places := state.([]place)
-	if len(places) != 1 || places[0].Form != charset.Border || f.Busy() {
+	if len(places) != 1 || places[0].Form != automaton.Border || f.Busy() {
 		return nil
 	}
 	f.mu.Lock()
@@ -301,7 +300,7 @@ func (f *Form) Forced(state any, most int) (forced []byte) {
 const maxChoices = 1 << 20 // bytes
 
 // Choice returns the form of texts that are one of some strings.
-func Choice(v *trie.Trie, choices []string, m *meter.Meter) (*Form, error) {
+func Choice(v *trie.Trie, choices []string, m *automaton.Meter) (*Form, error) {
 	if len(choices) == 0 {
 		return nil, fmt.Errorf("choice: want at least one string, found none")
 	}
@@ -326,7 +325,7 @@ func Choice(v *trie.Trie, choices []string, m *meter.Meter) (*Form, error) {
 }
 
 // addChoices adds a tree of sorted strings and returns its root.
-func addChoices(n *automaton.Network, sorted []string, m *meter.Meter) int32 {
+func addChoices(n *automaton.Network, sorted []string, m *automaton.Meter) int32 {
 	end, root := n.End(), n.Split()
 	path, before := []int32{root}, "" // the nodes of the previous string
 	for _, s := range sorted {
@@ -347,7 +346,7 @@ func addChoices(n *automaton.Network, sorted []string, m *meter.Meter) int32 {
 		path = path[:depth+1]
 		for _, r := range s[same:] {
 			next := n.Split()
-			n.Lead(path[len(path)-1], n.Read(charset.Of(r), next))
+			n.Lead(path[len(path)-1], n.Read(automaton.SetOf(r), next))
 			path = append(path, next)
 		}
 		n.Lead(path[len(path)-1], end)

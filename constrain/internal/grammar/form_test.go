@@ -13,7 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"picogpt/constrain/internal/meter"
+	"picogpt/constrain/internal/automaton"
 	"picogpt/constrain/internal/trie"
 	"picogpt/dev/cases"
 	"picogpt/dev/walks"
@@ -30,7 +30,7 @@ var gpt2 = sync.OnceValue(func() *trie.Trie {
 
 func compile(t *testing.T, re string) *Form {
 	t.Helper()
-	f, err := Regex(gpt2(), re, meter.New(context.Background(), nil, nil, len(re)))
+	f, err := Regex(gpt2(), re, automaton.NewMeter(context.Background(), nil, nil, len(re)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestAMaskWaitsForNoOther(t *testing.T) {
 	open := make([]uint64, gpt2().Words())
 	f.mu.Lock()
 	f.long.Add(1)
-	if err := f.Mask(f.Start(), open, 1<<20-1); err != meter.ErrSteps || !f.Busy() {
+	if err := f.Mask(f.Start(), open, 1<<20-1); err != automaton.ErrSteps || !f.Busy() {
 		t.Errorf("a form that is busy: %v, busy %v", err, f.Busy())
 	}
 	f.long.Add(-1)

@@ -10,8 +10,7 @@ import (
 	"unicode/utf8"
 
 	"picogpt/constrain/internal/automaton"
-	"picogpt/constrain/internal/charset"
-	"picogpt/constrain/internal/meter"
+
 	"picogpt/constrain/internal/trie"
 	"picogpt/internal/quote"
 )
@@ -23,7 +22,7 @@ const (
 )
 
 // GBNF returns the form of texts that match rule root of a grammar.
-func GBNF(v *trie.Trie, text string, m *meter.Meter) (*Form, error) {
+func GBNF(v *trie.Trie, text string, m *automaton.Meter) (*Form, error) {
 	if len(text) > maxGrammar {
 		return nil, fmt.Errorf("grammar: %d bytes, want %d at most", len(text), maxGrammar)
 	}
@@ -52,7 +51,7 @@ type gbnf struct {
 	text  string
 	at    int
 	depth int
-	meter *meter.Meter
+	meter *automaton.Meter
 	vocab *trie.Trie
 	order []string // the names of rules
 	rules map[string]gbnfChoice
@@ -67,7 +66,7 @@ type gbnfSequence []gbnfItem
 type gbnfItem struct {
 	min, max int
 	text     []rune // a literal
-	set      charset.Set
+	set      automaton.Set
 	rule     string
 	group    gbnfChoice
 	id       int // a token
@@ -220,7 +219,7 @@ func (p *gbnf) sequence(nested bool) (s gbnfSequence, err error) {
 			err = p.group(&item)
 		case c == '.':
 			p.at++
-			item.kind, item.set = gbnfSet, charset.Any()
+			item.kind, item.set = gbnfSet, automaton.AnyRune()
 		case c == '*' || c == '+' || c == '?' || c == '{':
 			if len(s) == 0 {
 				return nil, fmt.Errorf("want something before %c", c)
@@ -265,7 +264,7 @@ func (p *gbnf) class(item *gbnfItem) error {
 	if not {
 		p.at++
 	}
-	var ranges []charset.Range
+	var ranges []automaton.Range
 	for p.next() != ']' {
 		lo, err := p.char()
 		if err != nil {
@@ -278,10 +277,10 @@ func (p *gbnf) class(item *gbnfItem) error {
 				return err
 			}
 		}
-		ranges = append(ranges, charset.Range{Lo: lo, Hi: hi})
+		ranges = append(ranges, automaton.Range{Lo: lo, Hi: hi})
 	}
 	p.at++
-	item.kind, item.set = gbnfSet, charset.Normal(ranges)
+	item.kind, item.set = gbnfSet, automaton.NormalSet(ranges)
 	if not {
 		item.set = item.set.Not()
 	}
@@ -450,7 +449,7 @@ func (p *gbnf) number() (int, error) {
 // A gbnfBuilder makes the nodes of a grammar. It builds each rule from its end to its beginning.
 type gbnfBuilder struct {
 	n      *automaton.Network
-	meter  *meter.Meter
+	meter  *automaton.Meter
 	rules  map[string]gbnfChoice
 	starts map[string]int32
 }
@@ -518,7 +517,7 @@ func (b *gbnfBuilder) item(item *gbnfItem, to int32) int32 {
 	switch item.kind {
 	case gbnfText:
 		for i := len(item.text) - 1; i >= 0; i-- {
-			to = b.n.Read(charset.Of(item.text[i]), to)
+			to = b.n.Read(automaton.SetOf(item.text[i]), to)
 		}
 		return to
 	case gbnfSet:

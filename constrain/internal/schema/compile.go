@@ -20,8 +20,6 @@ import (
 	"slices"
 
 	"picogpt/constrain/internal/automaton"
-	"picogpt/constrain/internal/charset"
-	"picogpt/constrain/internal/meter"
 )
 
 // Options are constrain.SchemaOptions.
@@ -80,8 +78,8 @@ type compiler struct {
 	opened    map[*schema]*schema
 	none      *schema // which accepts nothing
 	depth     int
-	plain     charset.Set // the characters of plain ids
-	meter     *meter.Meter
+	plain     automaton.Set // the characters of plain ids
+	meter     *automaton.Meter
 }
 
 // An exclusive is two branches of a oneOf with what holds for both: no value may be in it.
@@ -94,7 +92,7 @@ type exclusive struct {
 // Compile returns the form of texts of JSON that a schema accepts, and notes about what restricts
 // nothing.
 func Compile(
-	v *Vocabulary, text []byte, o Options, m *meter.Meter,
+	v *Vocabulary, text []byte, o Options, m *automaton.Meter,
 ) (*Form, []string, error) {
 	if len(text) > maxSchemaBytes {
 		return nil, nil, fmt.Errorf("schema: %d bytes, want %d at most", len(text), maxSchemaBytes)

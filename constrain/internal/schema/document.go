@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"picogpt/constrain/internal/meter"
+	"picogpt/constrain/internal/automaton"
 	"picogpt/internal/quote"
 )
 
@@ -128,7 +128,7 @@ type document struct {
 }
 
 // readDocument finds the schemas of a text. With fixed no $schema counts.
-func readDocument(root *jsonValue, fixed bool, m *meter.Meter) *document {
+func readDocument(root *jsonValue, fixed bool, m *automaton.Meter) *document {
 	d := &document{root: root, places: map[string]*jsonValue{"": root}, dynamic: map[string]int{}}
 	survey(d, root, scope{draft: undeclared, base: &url.URL{}, fixed: fixed}, m)
 	return d
@@ -137,7 +137,7 @@ func readDocument(root *jsonValue, fixed bool, m *meter.Meter) *document {
 // survey gives the schemas in a value their scopes, and places those with an $id or an anchor in d;
 // of equal ones, the first. Without d no $id counts. What stands in keywords that the draft does
 // not know is no schema.
-func survey(d *document, v *jsonValue, in scope, m *meter.Meter) {
+func survey(d *document, v *jsonValue, in scope, m *automaton.Meter) {
 	if v.kind != '{' || v.scope != nil || m.Charge(4+len(v.keys)/2) != nil {
 		return
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"sort"
 
-	"picogpt/constrain/internal/charset"
+	"picogpt/constrain/internal/automaton"
 )
 
 // A Form follows texts of JSON. Any number of texts may use it concurrently.
@@ -403,8 +403,8 @@ func (f *frame) crowded(p *part) bool {
 		return false
 	}
 	switch p.string.Form {
-	case charset.Border:
-	case charset.UTF8of2, charset.UTF8of3, charset.UTF8of4:
+	case automaton.Border:
+	case automaton.UTF8of2, automaton.UTF8of3, automaton.UTF8of4:
 		return f.crowdedBytes(p)
 	default:
 		return false // after an escape that must be one, the next character decides
@@ -434,7 +434,7 @@ func (f *frame) taken() int { return int(f.count) + len(f.object.names) }
 // crowdedBytes is crowded after some bytes of a character.
 func (f *frame) crowdedBytes(p *part) bool {
 	lo, hi := p.string.Runes()
-	read := int(p.string.Form-charset.UTF8of2) + 2 - int(p.string.Left)
+	read := int(p.string.Form-automaton.UTF8of2) + 2 - int(p.string.Left)
 	for piece := range p.str.table.Alpha.Pieces(lo, hi) {
 		for r := piece.Lo; r <= piece.Hi; r++ {
 			st, verdict := p.str.complete(p.string, r)
@@ -476,7 +476,7 @@ func (w *jsonWalk) fewNames(i int, p *part) {
 			continue
 		case goesOn:
 			q := part{frame: p.frame, str: p.str, string: st}
-			if st.Form != charset.Border || p.str.table.Count[st.at] <= least {
+			if st.Form != automaton.Border || p.str.table.Count[st.at] <= least {
 				q.raw = raw(k, n.Depth)
 			}
 			if !p.frame.crowded(&q) {

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"picogpt/constrain/internal/meter"
+	"picogpt/constrain/internal/automaton"
 	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
 )
@@ -31,7 +31,7 @@ type jsonValue struct {
 }
 
 // parseJSON reads one value.
-func parseJSON(text string, m *meter.Meter) (*jsonValue, error) {
+func parseJSON(text string, m *automaton.Meter) (*jsonValue, error) {
 	r := strictjson.NewReader(text)
 	v, err := readJSON(r, nil, "", m)
 	if err != nil {
@@ -40,7 +40,7 @@ func parseJSON(text string, m *meter.Meter) (*jsonValue, error) {
 	return v, r.End()
 }
 
-func readJSON(r *strictjson.Reader, up *jsonValue, name string, m *meter.Meter) (*jsonValue, error) {
+func readJSON(r *strictjson.Reader, up *jsonValue, name string, m *automaton.Meter) (*jsonValue, error) {
 	v := &jsonValue{kind: r.Kind(), up: up, name: name}
 	if up != nil {
 		v.pointer = up.pointer + 1 + len(name)

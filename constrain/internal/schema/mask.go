@@ -10,8 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"picogpt/constrain/internal/charset"
-	"picogpt/constrain/internal/meter"
+	"picogpt/constrain/internal/automaton"
+
 	"picogpt/constrain/internal/trie"
 )
 
@@ -24,7 +24,7 @@ func (j *Form) Mask(state any, open []uint64, steps int) error {
 			break
 		}
 	}
-	if w.err == meter.ErrSteps && steps >= maxVisits {
+	if w.err == automaton.ErrSteps && steps >= maxVisits {
 		return fmt.Errorf("schema: a mask needs more than %d steps", maxVisits)
 	}
 	return w.err
@@ -34,7 +34,7 @@ func (j *Form) Mask(state any, open []uint64, steps int) error {
 // has failed.
 func (w *jsonWalk) over() bool {
 	if w.err == nil && w.work > w.most {
-		w.err = meter.ErrSteps
+		w.err = automaton.ErrSteps
 	}
 	return w.err != nil
 }
@@ -236,7 +236,7 @@ func (l *lexMasks) get(key lexKey, w *jsonWalk, find func() *lexMask) *lexMask {
 	if w.most == maxVisits {
 		l.mu.Lock()
 	} else if !l.mu.TryLock() { // another goroutine computes one, which may take long
-		w.err = meter.ErrSteps
+		w.err = automaton.ErrSteps
 		return nil
 	}
 	defer l.mu.Unlock()
@@ -270,7 +270,7 @@ type lexKey struct {
 	any    uint8 // 1: all numbers, 2: all whole numbers
 	node   int32
 	escapes
-	charset.Partial
+	automaton.Partial
 	at     int32
 	n      int32 // 1 + characters, if a table's result depends on their number
 	room   int32 // characters that may come
@@ -381,7 +381,7 @@ func (m *lexMask) add(open []uint64) {
 
 func (w *jsonWalk) findString(m *lexMask, from int, p *part) {
 	v := w.j.vocab.Trie
-	if from > 0 || p.string.Form != charset.Border {
+	if from > 0 || p.string.Form != automaton.Border {
 		w.findInTrie(m, v.Nodes, from, p)
 		return
 	}
@@ -399,12 +399,12 @@ func (w *jsonWalk) findInTrie(m *lexMask, nodes []trie.Node, from int, p *part) 
 		if w.work++; w.work > w.most {
 			return
 		}
-		if w.work%meter.PauseWork == 0 {
+		if w.work%automaton.PauseWork == 0 {
 			runtime.Gosched() // other texts are being written
 		}
 		n := &nodes[k]
 		before := &path[n.Depth-1]
-		if t := s.table; t != nil && before.Form == charset.Border && plainByte(n.Byte) {
+		if t := s.table; t != nil && before.Form == automaton.Border && plainByte(n.Byte) {
 			at := t.Step(before.at, t.Alpha.ASCII[n.Byte])
 			path[n.Depth] = stringState{at: at, n: before.n + 1}
 			if !s.live(path[n.Depth]) {

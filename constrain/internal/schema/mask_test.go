@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"picogpt/constrain/internal/meter"
+	"picogpt/constrain/internal/automaton"
 	"picogpt/constrain/internal/trie"
 	"picogpt/dev/cases"
 	"picogpt/dev/walks"
@@ -25,7 +25,7 @@ var gpt2 = sync.OnceValue(func() *Vocabulary {
 })
 
 func newForm(schema string, o Options) (*Form, []string, error) {
-	return Compile(gpt2(), []byte(schema), o, meter.New(context.Background(), nil, nil, len(schema)))
+	return Compile(gpt2(), []byte(schema), o, automaton.NewMeter(context.Background(), nil, nil, len(schema)))
 }
 
 func compile(t *testing.T, schema string, o Options) *Form {

@@ -16,8 +16,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"picogpt/constrain/internal/automaton"
-	"picogpt/constrain/internal/charset"
-	"picogpt/constrain/internal/meter"
+
 	"picogpt/internal/quote"
 )
 
@@ -41,7 +40,7 @@ const (
 
 // A stringState is the state within a string, after its first quote.
 type stringState struct {
-	charset.Partial
+	automaton.Partial
 	at int32 // state of the table
 	n  int32 // characters so far
 }
@@ -58,31 +57,31 @@ const (
 // step returns the state after a byte.
 func (s *stringSpec) step(st stringState, b byte) (stringState, verdict) {
 	switch st.Form {
-	case charset.Border:
+	case automaton.Border:
 		if plainByte(b) {
 			return s.complete(st, rune(b))
 		}
 		return s.stepBorder(st, b)
-	case charset.UTF8of2, charset.UTF8of3, charset.UTF8of4:
+	case automaton.UTF8of2, automaton.UTF8of3, automaton.UTF8of4:
 		p, ok := st.NextUTF8(b)
 		if !ok {
 			return st, impossible
 		}
 		return s.arrive(st, p)
-	case charset.Escape:
+	case automaton.Escape:
 		return s.stepEscape(st, b)
-	case charset.HighEscape:
+	case automaton.HighEscape:
 		if st.Left == 2 && b == '\\' {
 			st.Left = 1
 			return st, goesOn
 		}
 		if st.Left == 1 && b == 'u' {
-			st.Form, st.Left, st.V = charset.LowHex, 4, 0
+			st.Form, st.Left, st.V = automaton.LowHex, 4, 0
 			return st, goesOn
 		}
 		return st, impossible
 	}
-	d, ok := charset.HexDigit(b)
+	d, ok := automaton.HexDigit(b)
 	if !ok {
 		return st, impossible
 	}
@@ -102,7 +101,7 @@ func (s *stringSpec) stepBorder(st stringState, b byte) (stringState, verdict) {
 		}
 		return st, impossible
 	case b == '\\':
-		p := charset.Partial{Form: charset.Escape}
+		p := automaton.Partial{Form: automaton.Escape}
 		st.Partial = p
 		if s.escapes == fewEscapes {
 			if s.reaches(st, 0, 0x1f) || s.reaches(st, '"', '"') || s.reaches(st, '\\', '\\') {
@@ -117,7 +116,7 @@ func (s *stringSpec) stepBorder(st stringState, b byte) (stringState, verdict) {
 	case b < 0x20:
 		return st, impossible
 	}
-	p, ok := charset.StartUTF8(b)
+	p, ok := automaton.StartUTF8(b)
 	if !ok {
 		return st, impossible
 	}
@@ -125,7 +124,7 @@ func (s *stringSpec) stepBorder(st stringState, b byte) (stringState, verdict) {
 }
 
 // arrive adds a part of a character of UTF-8.
-func (s *stringSpec) arrive(st stringState, p charset.Partial) (stringState, verdict) {
+func (s *stringSpec) arrive(st stringState, p automaton.Partial) (stringState, verdict) {
 	lo, hi := p.Runes()
 	if p.Left == 0 {
 		return s.complete(st, lo)
@@ -157,9 +156,9 @@ func (s *stringSpec) stepEscape(st stringState, b byte) (stringState, verdict) {
 	case 't':
 		return s.complete(st, '\t')
 	case 'u':
-		p := charset.Partial{Form: charset.HexDigits, Left: 4}
+		p := automaton.Partial{Form: automaton.HexDigits, Left: 4}
 		if s.escapes == looseEscapes {
-			p.Form = charset.LooseHex
+			p.Form = automaton.LooseHex
 		}
 		return s.arriveHex(st, p)
 	}
@@ -167,16 +166,16 @@ func (s *stringSpec) stepEscape(st stringState, b byte) (stringState, verdict) {
 }
 
 // arriveHex adds some of the four digits of an escape.
-func (s *stringSpec) arriveHex(st stringState, p charset.Partial) (stringState, verdict) {
+func (s *stringSpec) arriveHex(st stringState, p automaton.Partial) (stringState, verdict) {
 	st.Partial = p
-	if p.Form == charset.LooseHex {
+	if p.Form == automaton.LooseHex {
 		if p.Left == 0 {
 			return s.complete(st, 0xfffd)
 		}
 		return st, goesOn
 	}
 	lo, hi := p.Runes()
-	if p.Form == charset.LowHex {
+	if p.Form == automaton.LowHex {
 		switch {
 		case lo > hi:
 			return st, impossible
@@ -197,7 +196,7 @@ func (s *stringSpec) arriveHex(st stringState, p charset.Partial) (stringState, 
 	pair := first <= last &&
 		s.reaches(st, (first-0xd800)<<10+0x10000, (last-0xd800)<<10+0x103ff)
 	if p.Left == 0 && pair {
-		st.Partial = charset.Partial{Form: charset.HighEscape, Left: 2, High: uint16(lo)}
+		st.Partial = automaton.Partial{Form: automaton.HighEscape, Left: 2, High: uint16(lo)}
 		return st, goesOn
 	}
 	if p.Left > 0 && (pair || s.reaches(st, lo, min(hi, 0xd7ff)) ||
@@ -209,7 +208,7 @@ func (s *stringSpec) arriveHex(st stringState, p charset.Partial) (stringState, 
 
 // complete adds a complete character.
 func (s *stringSpec) complete(st stringState, r rune) (stringState, verdict) {
-	st.Partial = charset.Partial{}
+	st.Partial = automaton.Partial{}
 	st.n++
 	if t := s.table; t != nil {
 		st.at = t.Step(st.at, t.Alpha.Of(r))
@@ -404,7 +403,7 @@ func (c *compiler) str(v *value, a alternative) error {
 }
 
 // list returns the spec of the texts that s allows.
-func (s *stringSpec) list(texts []string, m *meter.Meter) *stringSpec {
+func (s *stringSpec) list(texts []string, m *automaton.Meter) *stringSpec {
 	l := &stringSpec{texts: []string{}}
 	for _, text := range texts {
 		if m.Charge(32+4*len(text)) != nil {

@@ -7,8 +7,6 @@ import (
 	"slices"
 
 	"picogpt/constrain/internal/automaton"
-	"picogpt/constrain/internal/charset"
-	"picogpt/constrain/internal/meter"
 )
 
 // A value is a set of JSON values, by their type.
@@ -123,7 +121,7 @@ func (v *value) parts() (n int) {
 }
 
 // exists reports whether a value is possible, from what is known of its parts.
-func (v *value) exists(m *meter.Meter) bool {
+func (v *value) exists(m *automaton.Meter) bool {
 	return v.null || v.yes || v.no || len(v.numbers) > 0 || len(v.strings) > 0 ||
 		slices.ContainsFunc(v.arrays, (*arraySpec).exists) ||
 		slices.ContainsFunc(v.objects, func(s *objectSpec) bool { return s.exists(m) })
@@ -151,7 +149,7 @@ func (s *arraySpec) finish() {
 }
 
 // exists reports whether there is such an object.
-func (s *objectSpec) exists(m *meter.Meter) bool {
+func (s *objectSpec) exists(m *automaton.Meter) bool {
 	needed, possible := 0, 0
 	for i := range s.names {
 		n := &s.names[i]
@@ -169,7 +167,7 @@ func (s *objectSpec) exists(m *meter.Meter) bool {
 }
 
 // countOthers returns the number of possible names besides the known ones, at most unbounded.
-func (s *objectSpec) countOthers(m *meter.Meter) int {
+func (s *objectSpec) countOthers(m *automaton.Meter) int {
 	if s.others == nil {
 		return 0
 	}
@@ -192,7 +190,7 @@ func (s *objectSpec) countOthers(m *meter.Meter) int {
 }
 
 // known returns how many of the known names a table of other names contains too.
-func (s *objectSpec) known(m *meter.Meter, t *automaton.Table) (n int) {
+func (s *objectSpec) known(m *automaton.Meter, t *automaton.Table) (n int) {
 	if t.Count[0] >= automaton.Unbounded {
 		return 0
 	}
@@ -207,7 +205,7 @@ func (s *objectSpec) known(m *meter.Meter, t *automaton.Table) (n int) {
 }
 
 // finish computes the counts after the possible values are known.
-func (s *objectSpec) finish(m *meter.Meter, plain charset.Set) {
+func (s *objectSpec) finish(m *automaton.Meter, plain automaton.Set) {
 	if s.countOthers(m) == 0 {
 		s.others = nil
 	} else if t := s.others.table; t != nil {

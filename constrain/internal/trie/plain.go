@@ -7,7 +7,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"picogpt/constrain/internal/charset"
+	"picogpt/constrain/internal/automaton"
 )
 
 // sortPlain divides the ids into two groups. Plain ids are whole characters that JSON does not
@@ -40,11 +40,11 @@ func (v *Trie) sortPlain() {
 		}
 	}
 	v.odd, v.oddAt = v.part(isOdd)
-	var ranges []charset.Range
+	var ranges []automaton.Range
 	for r := range runes {
-		ranges = append(ranges, charset.Range{Lo: r, Hi: r})
+		ranges = append(ranges, automaton.Range{Lo: r, Hi: r})
 	}
-	v.Plainly = charset.Normal(ranges)
+	v.Plainly = automaton.NormalSet(ranges)
 }
 
 // plainLength returns the number of characters of some bytes, or -1 if they are not plain.

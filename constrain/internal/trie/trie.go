@@ -13,7 +13,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"picogpt/constrain/internal/charset"
+	"picogpt/constrain/internal/automaton"
 )
 
 // A Trie holds the bytes of a model's ids, arranged for masks. It is immutable, and any number of
@@ -24,14 +24,14 @@ type Trie struct {
 	Nodes   []Node   // the trie in the order of a depth-first walk; Nodes[0] is the root
 	twins   []int32  // [size] the next id with the same bytes, or -1
 	names   map[string]int
-	Lost    charset.Set // characters that only an id of ends stands for: they cannot be written
-	Longest int         // bytes of the longest id
-	Widest  int         // characters of the longest id; incomplete ones at its ends count too
+	Lost    automaton.Set // characters that only an id of ends stands for: they cannot be written
+	Longest int           // bytes of the longest id
+	Widest  int           // characters of the longest id; incomplete ones at its ends count too
 
-	Plainly charset.Set // the characters of plain ids
-	Plain   [][]uint64  // [n] the ids of at most n characters that need no escapes in JSON
-	odd     []Node      // a trie of the other ids
-	oddAt   []int32     // the indexes of its nodes in nodes
+	Plainly automaton.Set // the characters of plain ids
+	Plain   [][]uint64    // [n] the ids of at most n characters that need no escapes in JSON
+	odd     []Node        // a trie of the other ids
+	oddAt   []int32       // the indexes of its nodes in nodes
 	long    [len(depths)]longTrie
 }
 
@@ -105,7 +105,7 @@ func (v *Trie) complete(tokens [][]byte) error {
 			return fmt.Errorf("the id that is byte 0x%02x alone ends the text: want another, for "+
 				"characters need this one", b)
 		default:
-			v.Lost = charset.Normal(append(v.Lost, charset.Range{Lo: rune(b), Hi: rune(b)}))
+			v.Lost = automaton.NormalSet(append(v.Lost, automaton.Range{Lo: rune(b), Hi: rune(b)}))
 		}
 	}
 	return nil

@@ -1,6 +1,6 @@
-// Package meter counts the work of compiling a form, so that its bounds are the same on every
-// machine.
-package meter
+// The work of compiling a form, counted, so that its bounds are the same on every machine.
+
+package automaton
 
 import (
 	"context"
@@ -37,8 +37,8 @@ type Meter struct {
 	Exceeded func(most, bytes int) error
 }
 
-// New returns a meter for a form of some bytes, with Pause and Aside of constrain.Compiler.
-func New(ctx context.Context, pause func(context.Context) error,
+// NewMeter returns a meter for a form of some bytes, with Pause and Aside of constrain.Compiler.
+func NewMeter(ctx context.Context, pause func(context.Context) error,
 	aside func(context.Context, func()) error, bytes int,
 ) *Meter {
 	m := &Meter{ctx: ctx, pause: pause, beside: aside, bytes: bytes, next: PauseWork,

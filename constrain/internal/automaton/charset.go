@@ -1,14 +1,13 @@
-// Package charset has sets of characters, the classes that an automaton distinguishes, and
-// characters of which only some bytes are known.
-package charset
+// Sets of characters, the classes that an automaton distinguishes, and characters of which only some
+// bytes are known.
+
+package automaton
 
 import (
 	"fmt"
 	"iter"
 	"sort"
 	"unicode"
-
-	"picogpt/constrain/internal/meter"
 )
 
 // A Range is the characters from lo to hi, both included.
@@ -18,8 +17,8 @@ type Range struct{ Lo, Hi rune }
 // least one character.
 type Set []Range
 
-// Normal sorts ranges and joins those that overlap or touch.
-func Normal(ranges []Range) Set {
+// NormalSet sorts ranges and joins those that overlap or touch.
+func NormalSet(ranges []Range) Set {
 	sort.Slice(ranges, func(i, j int) bool { return ranges[i].Lo < ranges[j].Lo })
 	var s Set
 	for _, r := range ranges {
@@ -32,17 +31,17 @@ func Normal(ranges []Range) Set {
 	return s
 }
 
-// Of returns the set of some characters.
-func Of(runes ...rune) Set {
+// SetOf returns the set of some characters.
+func SetOf(runes ...rune) Set {
 	ranges := make([]Range, len(runes))
 	for i, r := range runes {
 		ranges[i] = Range{r, r}
 	}
-	return Normal(ranges)
+	return NormalSet(ranges)
 }
 
-// Any returns the set of all characters.
-func Any() Set { return Set{{0, unicode.MaxRune}} }
+// AnyRune returns the set of all characters.
+func AnyRune() Set { return Set{{0, unicode.MaxRune}} }
 
 // Not returns the set of all other characters.
 func (s Set) Not() Set {
@@ -98,7 +97,7 @@ type Alphabet struct {
 const maxClasses = 1 << 12
 
 // NewAlphabet returns the coarsest alphabet for some charsets.
-func NewAlphabet(what string, sets []Set, m *meter.Meter) (*Alphabet, error) {
+func NewAlphabet(what string, sets []Set, m *Meter) (*Alphabet, error) {
 	type event struct {
 		at  rune
 		set int32
@@ -156,7 +155,7 @@ func (a *Alphabet) piece(r rune) int {
 	return sort.Search(len(a.starts), func(i int) bool { return a.starts[i] > r }) - 1
 }
 
-// Of returns the class of a character.
+// SetOf returns the class of a character.
 func (a *Alphabet) Of(r rune) uint16 {
 	if r < 128 {
 		return a.ASCII[r]
@@ -167,7 +166,7 @@ func (a *Alphabet) Of(r rune) uint16 {
 // beyond is of for characters beyond ASCII: so short, of is inlined.
 func (a *Alphabet) beyond(r rune) uint16 { return a.class[a.piece(r)] }
 
-// Any reports whether a property holds for the class of a character from lo to hi.
+// AnyRune reports whether a property holds for the class of a character from lo to hi.
 func (a *Alphabet) Any(lo, hi rune, holds func(class uint16) bool) bool {
 	if lo > hi {
 		return false
