@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"math/big"
+	"picogpt/internal/strictjson"
 	"reflect"
 	"regexp"
 	"strconv"
@@ -131,11 +132,8 @@ func (m *members) MarshalJSON() ([]byte, error) {
 
 // marshal is json.Marshal without escapes of HTML.
 func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return bytes.TrimSpace(b.Bytes()), err
+	b, err := strictjson.Line(v)
+	return bytes.TrimSpace(b), err
 }
 
 func schemaOfKind(kind string) *members {

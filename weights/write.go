@@ -3,7 +3,6 @@
 package weights
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -13,6 +12,7 @@ import (
 	"slices"
 
 	"picogpt/internal/outfile"
+	"picogpt/internal/strictjson"
 )
 
 // dataAlign is the alignment of the data in a written file: a multiple of a cache line, and so of
@@ -154,9 +154,6 @@ func (t Tensor) checkShape() error {
 
 // appendString appends a JSON string. It does not escape <, > and &.
 func appendString(b []byte, s string) []byte {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	enc.Encode(s) // strings always encode
-	return append(b, bytes.TrimSuffix(buf.Bytes(), []byte("\n"))...)
+	line, _ := strictjson.Line(s) // a string always has JSON
+	return append(b, line[:len(line)-1]...)
 }
