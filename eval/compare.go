@@ -20,8 +20,8 @@ type Comparison struct {
 	A, B     Result // as Measure gives them; the caller sets Model
 	Compared int    // predictions
 
-	// Of KL(A‖B) = Σ p·ln(p/q), where p is A's prediction and q is B's, in nats: the mean, the value
-	// that 99 % of the predictions do not exceed (the nearest rank), and the greatest.
+	// Of KL(A‖B) = Σ p·ln(p/q), where p is A's prediction and q is B's, in nats: the mean, the
+	// value that 99 % of the predictions do not exceed (the nearest rank), and the greatest.
 	KL, KL99, KLMax float64
 
 	Agreement float64 // the share of the predictions with the same first choice
@@ -39,8 +39,8 @@ type Difference struct {
 	LogProbs [2]float64 `json:"logprobs"` // of the token, by A and by B
 	Choices  [2]int     `json:"choices"`  // the first choices; of equal logits, the least id
 
-	// Set by the caller, where there is a tokenizer: the text before the token, the token's, and those
-	// of the choices.
+	// Set by the caller, where there is a tokenizer: the text before the token, the token's, and
+	// those of the choices.
 	Before string   `json:"before,omitempty"`
 	Text   string   `json:"text,omitempty"`
 	Chosen []string `json:"chosen,omitempty"`
@@ -69,13 +69,13 @@ func (c Comparison) MarshalJSON() ([]byte, error) {
 const compareRows = 64
 
 // Compare compares model b with model a on a text, in the windows of the protocol that o names; the
-// default window is the shorter context of the two. Most are the top tokens with the greatest KL, of
-// equal ones the earlier first. o.Batch is not read; the Perplexity of its Progress is a's.
+// default window is the shorter context of the two. Most are the top tokens with the greatest KL,
+// of equal ones the earlier first. o.Batch is not read; the Perplexity of its Progress is a's.
 //
-// The models must have the same vocabulary; whether its ids stand for the same texts is the caller's
-// to know. If ctx ends, or logits are not finite, Compare returns the error, and the comparison of
-// the windows before it, whose results are marked Partial. Sums run over the tokens in the order of
-// the text. Memory holds 64 rows of logits, and a number for each token.
+// The models must have the same vocabulary; whether its ids stand for the same texts is the
+// caller's to know. If ctx ends, or logits are not finite, Compare returns the error, and the
+// comparison of the windows before it, whose results are marked Partial. Sums run over the tokens
+// in the order of the text. Memory holds 64 rows of logits, and a number for each token.
 func Compare(
 	ctx context.Context, a, b *model.Model, text Text, o Options, top int,
 ) (Comparison, error) {

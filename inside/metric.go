@@ -1,13 +1,17 @@
 package inside
 
-// What the tools ask of logits, and which texts they take.
-
 import (
+	"bytes"
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"picogpt/model"
 )
+
+// What the tools ask of logits, and which texts they take.
 
 // ErrNonFinite is in the error of Lens, Attribute or At where a number that they report would be a NaN
 // or an infinity, though the model's logits are not.
@@ -64,4 +68,115 @@ func checkText(m *model.Model, tokens []int) error {
 		}
 	}
 	return nil
+}
+
+// Parts of the model by name, each with a number.
+
+// A Part is a part of the model, such as "embed", "head 3.1" (layer 3, head 1) or "mlp 2", and what
+// it is worth.
+type Part struct {
+	Name  string
+	Value float64
+}
+
+// Parts are some parts in an order. In JSON they are an object, in this order.
+type Parts []Part
+
+// Value returns the value of a part, and whether there is one of that name.
+func (p Parts) Value(name string) (float64, bool) {
+	for _, part := range p {
+		if part.Name == name {
+			return part.Value, true
+		}
+	}
+	return 0, false
+}
+
+// MarshalJSON writes {"embed":0.1,"head 0.0":0.2}.
+func (p Parts) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, part := range p {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		value, err := json.Marshal(part.Value)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", part.Name, err)
+		}
+		name, _ := json.Marshal(part.Name) // a string always has JSON
+		b.Write(append(append(name, ':'), value...))
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (p *Parts) UnmarshalJSON(b []byte) error {
+	d := json.NewDecoder(strings.NewReader(string(b)))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return fmt.Errorf("parts: want an object")
+	}
+	*p = Parts{}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return err
+		}
+		part := Part{Name: name.(string)} // the decoder takes no other name
+		if err := d.Decode(&part.Value); err != nil {
+			return fmt.Errorf("parts: %w", err)
+		}
+		*p = append(*p, part)
+	}
+	return nil
+}
+
+// Records: what a pass computed at some points.
+
+// A record holds the values of points for some tokens. Points whose width depends on the position
+// cannot be in it.
+type record struct {
+	points []model.Point
+	rows   map[model.Point]*values
+}
+
+// values are those of a point: [tokens, width].
+type values struct {
+	width int
+	data  []float32
+}
+
+// row returns the values for one token.
+func (v *values) row(i int) []float32 { return v.data[i*v.width : (i+1)*v.width] }
+
+// newRecord makes room for the points of so many tokens.
+func newRecord(m *model.Model, tokens int, points ...model.Point) (*record, error) {
+	all, err := m.Points(points...)
+	if err != nil {
+		return nil, err
+	}
+	r := &record{all, map[model.Point]*values{}}
+	for _, p := range all {
+		width := m.Width(p, 0)
+		r.rows[p] = &values{width, make([]float32, tokens*width)}
+	}
+	return r, nil
+}
+
+// trace returns a trace that records Tokens[from:], the first of them as token 0.
+func (r *record) trace(from int) *model.Trace {
+	return &model.Trace{Points: r.points, From: from, Read: func(v model.Reading) {
+		copy(r.rows[v.At].row(v.Index-from), v.Data) // each call has memory of its own
+	}}
+}
+
+// run evaluates tokens in a session, and records those from an index on.
+func (r *record) run(ctx context.Context, s *model.Session, tokens []int, from int) error {
+	return eval(ctx, s.Model(), model.Input{Session: s, Tokens: tokens, Trace: r.trace(from)})
+}
+
+// eval is Eval. Its errors do not number the inputs, which the caller of this package has not made.
+func eval(ctx context.Context, m *model.Model, batch ...model.Input) error {
+	return model.Cause(m.Eval(ctx, batch...))
 }

@@ -1,7 +1,5 @@
 package inside
 
-// Activation patching: which values make the difference between two texts.
-
 import (
 	"context"
 	"encoding/json"
@@ -12,6 +10,80 @@ import (
 
 	"picogpt/model"
 )
+
+// Sweeps: one text with many lists of edits.
+
+// sweepRows and sweepRuns bound the rows and the runs of one Eval, and so its memory.
+const sweepRows, sweepRuns = 512, 32
+
+// Sweep evaluates a text once for each run, with the edits of the run, and calls each, run by run,
+// with the logits after the last token [vocab_size]. They are those of the run alone, to the last
+// bit, and valid only during the call. A run costs the tokens from its first edited one on, at
+// least the last token: what stands before them is evaluated once for all. Runs are evaluated side
+// by side: at most 32, of 512 tokens together, and as many as Options.CacheBytes allows. An error
+// that one run causes names its number.
+func Sweep(ctx context.Context, m *model.Model, tokens []int, runs [][]model.Edit,
+	each func(run int, logits []float32)) error {
+	if err := checkText(m, tokens); err != nil {
+		return err
+	}
+	for i, edits := range runs {
+		if err := m.CheckEdits(edits); err != nil {
+			return runError(i, err)
+		}
+	}
+	last := len(tokens) - 1 // it is evaluated in each run, for its logits
+	from, shared := make([]int, len(runs)), 0
+	for i, edits := range runs {
+		from[i] = last
+		for _, e := range edits {
+			from[i] = min(from[i], e.From)
+		}
+		shared = max(shared, from[i])
+	}
+	s := m.NewSession()
+	defer s.Release()
+	if shared > 0 {
+		in := model.Input{Session: s, Tokens: tokens[:shared], NoLogits: true}
+		if err := eval(ctx, m, in); err != nil {
+			return err
+		}
+	}
+	for first, most := 0, sweepRuns; first < len(runs); {
+		var batch []model.Input
+		for rows := 0; first+len(batch) < len(runs) && len(batch) < most; {
+			i := first + len(batch)
+			rows += len(tokens) - from[i]
+			if rows > sweepRows && len(batch) > 0 {
+				break
+			}
+			batch = append(batch, model.Input{Session: s.Fork(from[i]), Tokens: tokens[from[i]:],
+				Trace: model.Editing(runs[i])})
+		}
+		err := m.Eval(ctx, batch...)
+		for i := range batch {
+			if err == nil {
+				each(first+i, batch[i].Session.Logits())
+			}
+			batch[i].Session.Release()
+		}
+		if errors.Is(err, model.ErrCacheFull) && len(batch) > 1 {
+			most = len(batch) / 2
+			continue
+		}
+		if in := (*model.InputError)(nil); errors.As(err, &in) {
+			return runError(first+in.Input, in.Err)
+		} else if err != nil {
+			return err
+		}
+		first += len(batch)
+	}
+	return nil
+}
+
+func runError(run int, err error) error { return fmt.Errorf("run %d: %w", run, err) }
+
+// Activation patching: which values make the difference between two texts.
 
 // PatchOptions say what Patch puts in the place of what. The zero value puts clean's residual stream
 // into corrupted.
@@ -186,4 +258,179 @@ func (t *PatchTable) MarshalJSON() ([]byte, error) {
 // kindName returns the name of a kind of each block: that of a point without "blocks.3.".
 func kindName(k model.Kind) string {
 	return strings.TrimPrefix(model.Point{Kind: k, Layer: model.AllLayers}.String(), "blocks.*.")
+}
+
+// Ablation and attention knockout: what a Metric is without a part of the model.
+
+// Effects hold what a Metric becomes when one part of the model at a time is changed.
+type Effects struct {
+	Metric
+	Difference float64 `json:"difference"` // the Metric of the unedited model
+
+	// The Metric with each of the parts changed, in the order in which they are computed.
+	Parts Parts `json:"parts"`
+}
+
+// AblateOptions say what stands in the place of what a part has computed. The zero value means
+// zeros.
+type AblateOptions struct {
+	// Mean, if not nil, are texts: the mean of the part over all their tokens, each of which counts
+	// the same, stands at every position.
+	Mean [][]int
+
+	// Resample, if not nil, is another text of the same length: what the part computes for it stands
+	// at the same positions.
+	Resample []int
+}
+
+// Ablate takes away each head ("head 3.1": its z, at all positions), each attention ("attn 3":
+// hook_attn_out, with its bias) and each MLP ("mlp 3": hook_mlp_out), one at a time.
+func Ablate(ctx context.Context, m *model.Model, tokens []int, metric Metric, o AblateOptions,
+) (*Effects, error) {
+	if err := checkAblate(m, tokens, metric, o); err != nil {
+		return nil, err
+	}
+	rec, err := newRecord(m, 1, partPoints...) // one row, of zeros, for all tokens
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case o.Mean != nil:
+		err = rec.means(ctx, m, o.Mean)
+	case o.Resample != nil:
+		if rec, err = newRecord(m, len(tokens), partPoints...); err == nil {
+			s := m.NewSession()
+			defer s.Release()
+			err = rec.run(ctx, s, o.Resample, 0)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	names, runs := []string{"all"}, [][]model.Edit{nil}
+	for _, p := range rec.points {
+		add := func(name string, head int, values []float32) {
+			names = append(names, name)
+			runs = append(runs, []model.Edit{{At: p, Head: head, Op: model.Set, To: len(tokens),
+				Values: values}})
+		}
+		switch all := rec.rows[p]; p.Kind {
+		case model.Z:
+			for h := range m.Config().Head {
+				add(fmt.Sprintf("head %d.%d", p.Layer, h), h, all.head(h, m.Config().Head, 0))
+			}
+		case model.AttnOut:
+			add(fmt.Sprintf("attn %d", p.Layer), model.AllHeads, all.data)
+		case model.MLPOut:
+			add(fmt.Sprintf("mlp %d", p.Layer), model.AllHeads, all.data)
+		}
+	}
+	return effects(ctx, m, tokens, metric, names, runs)
+}
+
+// partPoints are where Ablate takes parts away.
+var partPoints = []model.Point{{Kind: model.Z, Layer: model.AllLayers},
+	{Kind: model.AttnOut, Layer: model.AllLayers}, {Kind: model.MLPOut, Layer: model.AllLayers}}
+
+func checkAblate(m *model.Model, tokens []int, metric Metric, o AblateOptions) error {
+	if err := checkText(m, tokens); err != nil {
+		return err
+	}
+	if o.Mean != nil && o.Resample != nil {
+		return errors.New("ablate: mean and resample, want one of them")
+	}
+	if o.Mean != nil && len(o.Mean) == 0 {
+		return errors.New("ablate: mean of no texts, want at least one")
+	}
+	for i, text := range o.Mean {
+		if err := checkText(m, text); err != nil {
+			return fmt.Errorf("mean: text %d: %w", i, err)
+		}
+	}
+	if o.Resample != nil {
+		if len(o.Resample) != len(tokens) {
+			return fmt.Errorf("resample: %d tokens, want %d as the text has", len(o.Resample),
+				len(tokens))
+		}
+		if err := checkText(m, o.Resample); err != nil {
+			return fmt.Errorf("resample: %w", err)
+		}
+	}
+	return metric.check(m)
+}
+
+// means fills a record of one row with the means of its points over all tokens of some texts. The
+// sums are in float64, token by token.
+func (r *record) means(ctx context.Context, m *model.Model, texts [][]int) error {
+	sums, count := map[model.Point][]float64{}, 0
+	for _, text := range texts {
+		part, err := newRecord(m, len(text), r.points...)
+		if err != nil {
+			return err
+		}
+		s := m.NewSession()
+		err = part.run(ctx, s, text, 0)
+		s.Release()
+		if err != nil {
+			return err
+		}
+		for _, p := range r.points {
+			v := part.rows[p]
+			if sums[p] == nil {
+				sums[p] = make([]float64, v.width)
+			}
+			for i, x := range v.data {
+				sums[p][i%v.width] += float64(x)
+			}
+		}
+		count += len(text)
+	}
+	for p, sum := range sums {
+		for i, x := range sum {
+			r.rows[p].data[i] = float32(x / float64(count))
+		}
+	}
+	return nil
+}
+
+// Knockout hides each position from the last token, one at a time ("token 0" and so on), and so says
+// from where the last token gets what the Metric needs: in the heads of a layer, or one of them;
+// model.AllLayers and model.AllHeads stand for all. Source: Geva et al., "Dissecting Recall of
+// Factual Associations in Auto-Regressive Language Models", 2023.
+func Knockout(ctx context.Context, m *model.Model, tokens []int, metric Metric, layer, head int,
+) (*Effects, error) {
+	if err := checkText(m, tokens); err != nil {
+		return nil, err
+	}
+	if err := metric.check(m); err != nil {
+		return nil, err
+	}
+	last := len(tokens) - 1
+	names, runs := []string{"all"}, [][]model.Edit{nil}
+	for i := range tokens {
+		names = append(names, fmt.Sprintf("token %d", i))
+		runs = append(runs, []model.Edit{{At: model.Point{Kind: model.Pattern, Layer: layer},
+			Head: head, Op: model.Hide, From: last, To: last + 1, KeysFrom: i, KeysTo: i + 1}})
+	}
+	if err := m.CheckEdits(runs[1]); err != nil {
+		return nil, fmt.Errorf("knockout: %w", err)
+	}
+	return effects(ctx, m, tokens, metric, names, runs)
+}
+
+// effects evaluates a text once for each part: the first is the whole model.
+func effects(ctx context.Context, m *model.Model, tokens []int, metric Metric, names []string,
+	runs [][]model.Edit) (*Effects, error) {
+	e := &Effects{Metric: metric}
+	err := Sweep(ctx, m, tokens, runs, func(run int, logits []float32) {
+		if value := metric.Of(logits); run == 0 {
+			e.Difference = value
+		} else {
+			e.Parts = append(e.Parts, Part{names[run], value})
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
 }

@@ -1,13 +1,16 @@
 package eval
 
-// Choosing among continuations: the likeliest one for each question, and how often that is right.
+// Tasks: the likeliest of several continuations for each question, and benchmarks, which count how
+// often it is right: of choices, and of the last word (LAMBADA).
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
+	"strings"
 
 	"picogpt/kernels"
 	"picogpt/model"
@@ -57,14 +60,7 @@ func Choose(
 	ctx context.Context, m *model.Model, tok Tokenizer, context string, choices ...string,
 ) (Answer, error) {
 	questions := slices.Values([]Question{{Context: context, Choices: choices}})
-	for a, err := range Answers(ctx, m, tok, questions, ScoreOptions{}) {
-		var bad *RequestError
-		if errors.As(err, &bad) {
-			err = bad.Err
-		}
-		return a, err
-	}
-	return Answer{}, ctx.Err()
+	return only(ctx, Answers(ctx, m, tok, questions, ScoreOptions{}))
 }
 
 // Answers yields one Answer for each question, in order. It scores them in batches as Score does:
@@ -164,6 +160,26 @@ func (q *openQuestion) answer() (Answer, error) {
 	return a, nil
 }
 
+// TaskOptions say how to run a benchmark.
+type TaskOptions struct {
+	Batch    int            // texts in one Eval, as in ScoreOptions
+	Progress func(done int) // if not nil, called after each example
+
+	// Skip, if not nil, is called for each example that cannot be scored, with its index and the
+	// error; the benchmark continues without the example. If Skip is nil, such an example ends the
+	// benchmark.
+	Skip func(example int, err error)
+}
+
+// An Accuracy is a share of right answers, and its standard error √(p·(1−p)/(n−1)), which is NaN if
+// n is 1.
+type Accuracy struct{ Value, StdErr float64 }
+
+func accuracy(right, n int) Accuracy {
+	p := float64(right) / float64(n)
+	return Accuracy{p, math.Sqrt(float64(p*(1-p)) / float64(n-1))}
+}
+
 // A ChoiceResult is the accuracy of three ways to choose. Its numbers are NaN if there are no
 // examples.
 type ChoiceResult struct {
@@ -250,4 +266,53 @@ func (q *Question) best(scores []Scored, way int) int {
 		}
 	}
 	return best
+}
+
+// A LambadaResult is the result of Lambada. Its numbers are NaN if there are no examples.
+type LambadaResult struct {
+	Examples   int
+	Perplexity float64  // exp(−mean log-likelihood of the last word)
+	Accuracy   Accuracy // of the greedy choice, all tokens of the word
+	Partial    bool     // an error ended the measurement before the last example
+}
+
+// Lambada measures how well the last word of each text is predicted from the rest, as defined by
+// lm-evaluation-harness's lambada_openai: the text is cut at its last space, and the space belongs
+// to the word. On an error, such as the context's, it also returns the result for the texts before
+// it.
+func Lambada(ctx context.Context, m *model.Model, tok Tokenizer, texts iter.Seq[string],
+	o TaskOptions) (LambadaResult, error) {
+	requests := func(yield func(Request) bool) {
+		for text := range texts {
+			at := strings.LastIndexByte(text, ' ')
+			if !yield(Request{Context: text[:max(at, 0)], Text: " " + text[at+1:], Pair: true}) {
+				return
+			}
+		}
+	}
+	var r LambadaResult
+	var sum float64
+	right := 0
+	var err error
+	for s, e := range Score(ctx, m, tok, requests, ScoreOptions{Batch: o.Batch}) {
+		if bad := (*RequestError)(nil); errors.As(e, &bad) && o.Skip != nil {
+			o.Skip(bad.Index, bad.Err)
+			continue
+		}
+		if err = e; err != nil {
+			break
+		}
+		r.Examples++
+		sum += s.Sum
+		if s.Greedy {
+			right++
+		}
+		if o.Progress != nil {
+			o.Progress(r.Examples)
+		}
+	}
+	r.Partial = err != nil
+	r.Perplexity = kernels.Exp64(-sum / float64(r.Examples))
+	r.Accuracy = accuracy(right, r.Examples)
+	return r, err
 }
