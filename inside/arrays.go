@@ -1,5 +1,8 @@
 package inside
 
+// Arrays: what a pass computes at points, for all tokens of a text, raw or in another view: the
+// same computation in TransformerLens's coordinates.
+
 import (
 	"context"
 	"math"
@@ -8,8 +11,6 @@ import (
 	"picogpt/kernels"
 	"picogpt/model"
 )
-
-// Arrays: what a pass computes at points, for all tokens of a text.
 
 // An Array is what a point has for all tokens of a text, row-major, as TransformerLens's cache has
 // it but for the batch: [n_head, tokens, tokens] of a Pattern and of Scores, where those of a token
@@ -129,8 +130,6 @@ func (r *arrayReader) row(i, token int, x []float32) error {
 	}
 	return nil
 }
-
-// Views: the same computation in other coordinates.
 
 // A View says in which coordinates values are.
 type View string

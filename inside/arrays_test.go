@@ -1,5 +1,8 @@
 package inside_test
 
+// Arrays beside float64, and to the last bit; and TransformerLens's view of them, beside a model
+// whose weights are really processed, in float64.
+
 import (
 	"bytes"
 	"context"
@@ -18,8 +21,6 @@ import (
 	"picogpt/model"
 	"picogpt/weights"
 )
-
-// Arrays beside float64, and to the last bit.
 
 // everyPoint are all points of a model.
 func everyPoint(t testing.TB, m *model.Model) []model.Point {
@@ -205,8 +206,6 @@ func TestArraysThatCannotBeKeptEndTheWork(t *testing.T) {
 		t.Error("a layer that is not there")
 	}
 }
-
-// TransformerLens's view beside a model whose weights are really processed, in float64.
 
 // A matrix is [len(v)/n, n].
 type matrix struct {

@@ -1,5 +1,8 @@
 package inside
 
+// Direct logit attribution: which parts add up to a difference of logits. And At, which tells all
+// of one position from one pass.
+
 import (
 	"context"
 	"fmt"
@@ -10,8 +13,6 @@ import (
 	"picogpt/model"
 	"picogpt/model/stack"
 )
-
-// Direct logit attribution: which parts add up to a difference of logits.
 
 // An Attribution divides a Metric into what each part of the model has written to the last token's
 // residual stream.
@@ -204,8 +205,6 @@ func (d *direction) parts(rec *record, heads [][]float32) (all Parts) {
 	return append(all, Part{"ln_f.b", d.bias})
 }
 
-// One position: all that is computed there, from one pass.
-
 // AtOptions say what At reports. The zero value explains the likeliest next token.
 type AtOptions struct {
 	Top    int          // how many of the likeliest tokens of each layer; 0 means 5
@@ -223,8 +222,8 @@ type Position struct {
 
 // At evaluates one token after those that a session holds, and reports what Lens and Attribute do,
 // and the attention weights, at its position. The session then holds the token; it has the bits of
-// a text that is evaluated at once. The work and the memory are those of 1 + n_layer + n_head tokens
-// at most, whatever the length of the text.
+// a text that is evaluated at once. The work and the memory are those of 1 + n_layer + n_head
+// tokens at most, whatever the length of the text.
 func At(ctx context.Context, s *model.Session, token int, o AtOptions) (*Position, error) {
 	m, layers := s.Model(), s.Model().Config().Layer
 	if o.Metric != nil {

@@ -1,5 +1,7 @@
 package inside_test
 
+// Attribution beside float64. One position: what Lens, Attribute and a trace say of it.
+
 import (
 	"context"
 	"encoding/json"
@@ -15,8 +17,6 @@ import (
 	"picogpt/inside"
 	"picogpt/model"
 )
-
-// Attribution beside float64.
 
 func attribute(
 	t testing.TB, m *model.Model, ids []int, metric inside.Metric,
@@ -109,8 +109,6 @@ func TestAttributeRefuses(t *testing.T) {
 		}
 	}
 }
-
-// One position: what Lens, Attribute and a trace say of it.
 
 // read makes a session of some tokens, a few at a time.
 func read(t testing.TB, m *model.Model, ids []int, edits []model.Edit) *model.Session {

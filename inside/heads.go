@@ -51,8 +51,9 @@ type HeadScore struct {
 }
 
 // Heads computes the scores of all heads for a text of two tokens or more. It holds a few numbers
-// for each head and token, not the weights. Weights that are not finite are an error, ErrNonFinite. Induction is that of Olsson et al., "In-context Learning
-// and Induction Heads", 2022; the others are those of TransformerLens.
+// for each head and token, not the weights. Weights that are not finite are an error, ErrNonFinite.
+// Induction is that of Olsson et al., "In-context Learning and Induction Heads", 2022; the others
+// are those of TransformerLens.
 func Heads(
 	ctx context.Context, m *model.Model, tokens []int, o HeadsOptions,
 ) (*HeadTable, error) {
@@ -160,8 +161,8 @@ func (t *HeadTable) average(all []looks, layers, heads int) {
 
 // Repeated returns a text in which only induction can know what comes next: the token that stands
 // before a text (bos_token_id, else eos_token_id, else 0), and twice the same n ids, which are
-// random, and different from it and from each other. The seed determines them on every machine. With
-// HeadsOptions.From n+1 the scores are those of the second half.
+// random, and different from it and from each other. The seed determines them on every machine.
+// With HeadsOptions.From n+1 the scores are those of the second half.
 func Repeated(m *model.Model, n int, seed uint64) ([]int, error) {
 	c := m.Config()
 	first, _ := c.StartToken()

@@ -178,8 +178,8 @@ func TestPatchingOfTheInductionModel(t *testing.T) {
 	}
 }
 
-// scale returns the factor by which a LayerNorm whose gain is for one stream (by the sum and the sum
-// of squares of its elements) multiplies another.
+// scale returns the factor by which a LayerNorm whose gain is for one stream (by the sum and the
+// sum of squares of its elements) multiplies another.
 func scale(sum, squares float64, stream []float64) float64 {
 	const n = 2*testmodel.InductionVocab + testmodel.InductionPositions
 	deviation := func(sum, squares float64) float64 {

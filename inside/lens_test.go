@@ -1,5 +1,7 @@
 package inside_test
 
+// The lens beside float64, and beside the logits to the last bit.
+
 import (
 	"context"
 	"encoding/json"
@@ -19,8 +21,6 @@ import (
 	"picogpt/kernels"
 	"picogpt/model"
 )
-
-// The lens beside float64, and beside the logits to the last bit.
 
 func answers(t testing.TB) *fixture.InsideAnswers {
 	t.Helper()
@@ -89,8 +89,8 @@ func TestLensIsThatOfFloat64(t *testing.T) {
 	}
 }
 
-// The last row is the logits of the model, whatever the threads and kernels, and also where the text
-// is longer than what is read at a time.
+// The last row is the logits of the model, whatever the threads and kernels, and also where the
+// text is longer than what is read at a time.
 func TestLastRowOfTheLensIsTheLogits(t *testing.T) {
 	cases.NotShort(t)
 	config, file := fixture.Checkpoint(fixture.Options{Positions: 300, DType: "F16"})

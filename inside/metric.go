@@ -1,5 +1,8 @@
 package inside
 
+// Metrics: what the tools ask of logits, of which texts, and what they hold of a pass: parts of the
+// model by name, and records of points.
+
 import (
 	"bytes"
 	"context"
@@ -11,10 +14,8 @@ import (
 	"picogpt/model"
 )
 
-// What the tools ask of logits, and which texts they take.
-
-// ErrNonFinite is in the error of Lens, Attribute or At where a number that they report would be a NaN
-// or an infinity, though the model's logits are not.
+// ErrNonFinite is in the error of Lens, Attribute or At where a number that they report would be a
+// NaN or an infinity, though the model's logits are not.
 var ErrNonFinite = errors.New("not finite")
 
 // A Metric is the number that the tools explain: the logit of Target minus that of Against, or
@@ -69,8 +70,6 @@ func checkText(m *model.Model, tokens []int) error {
 	}
 	return nil
 }
-
-// Parts of the model by name, each with a number.
 
 // A Part is a part of the model, such as "embed", "head 3.1" (layer 3, head 1) or "mlp 2", and what
 // it is worth.
@@ -132,8 +131,6 @@ func (p *Parts) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Records: what a pass computed at some points.
-
 // A record holds the values of points for some tokens. Points whose width depends on the position
 // cannot be in it.
 type record struct {
@@ -149,6 +146,15 @@ type values struct {
 
 // row returns the values for one token.
 func (v *values) row(i int) []float32 { return v.data[i*v.width : (i+1)*v.width] }
+
+// head returns the values of a head from a token on: [tokens-from, width/heads].
+func (v *values) head(head, heads, from int) (all []float32) {
+	dim := v.width / heads
+	for i := from; i < len(v.data)/v.width; i++ {
+		all = append(all, v.row(i)[head*dim:(head+1)*dim]...)
+	}
+	return all
+}
 
 // newRecord makes room for the points of so many tokens.
 func newRecord(m *model.Model, tokens int, points ...model.Point) (*record, error) {

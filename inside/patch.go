@@ -1,5 +1,8 @@
 package inside
 
+// Experiments that change a text's pass at one place at a time: sweeps of any edits, activation
+// patching, ablation and attention knockout.
+
 import (
 	"context"
 	"encoding/json"
@@ -10,8 +13,6 @@ import (
 
 	"picogpt/model"
 )
-
-// Sweeps: one text with many lists of edits.
 
 // sweepRows and sweepRuns bound the rows and the runs of one Eval, and so its memory.
 const sweepRows, sweepRuns = 512, 32
@@ -83,10 +84,8 @@ func Sweep(ctx context.Context, m *model.Model, tokens []int, runs [][]model.Edi
 
 func runError(run int, err error) error { return fmt.Errorf("run %d: %w", run, err) }
 
-// Activation patching: which values make the difference between two texts.
-
-// PatchOptions say what Patch puts in the place of what. The zero value puts clean's residual stream
-// into corrupted.
+// PatchOptions say what Patch puts in the place of what. The zero value puts clean's residual
+// stream into corrupted.
 type PatchOptions struct {
 	// At is the kind of point: one that takes edits and that each block has, such as ResidPre,
 	// AttnOut, MLPOut or Z. The zero value means ResidPre.
@@ -111,8 +110,8 @@ type PatchTable struct {
 	// positions, where heads have values of their own.
 	Values [][]float64
 
-	// (value − Corrupted)/(Clean − Corrupted): 1 where the Metric is the clean text's, 0 where it is
-	// the corrupted one's. So it is what has been restored, or with Noising what has been left.
+	// (value − Corrupted)/(Clean − Corrupted): 1 where the Metric is the clean text's, 0 where it
+	// is the corrupted one's. So it is what has been restored, or with Noising what has been left.
 	Share [][]float64
 }
 
@@ -203,15 +202,6 @@ func patches(m *model.Model, rec *record, common int) (runs [][]model.Edit) {
 	return runs
 }
 
-// head returns the values of a head from a token on: [tokens-from, width/heads].
-func (v *values) head(head, heads, from int) (all []float32) {
-	dim := v.width / heads
-	for i := from; i < len(v.data)/v.width; i++ {
-		all = append(all, v.row(i)[head*dim:(head+1)*dim]...)
-	}
-	return all
-}
-
 // sweep fills the rows of the table, a row for each layer.
 func (t *PatchTable) sweep(ctx context.Context, m *model.Model, tokens []int, runs [][]model.Edit,
 	progress func(done, runs int)) error {
@@ -260,8 +250,6 @@ func kindName(k model.Kind) string {
 	return strings.TrimPrefix(model.Point{Kind: k, Layer: model.AllLayers}.String(), "blocks.*.")
 }
 
-// Ablation and attention knockout: what a Metric is without a part of the model.
-
 // Effects hold what a Metric becomes when one part of the model at a time is changed.
 type Effects struct {
 	Metric
@@ -278,8 +266,8 @@ type AblateOptions struct {
 	// the same, stands at every position.
 	Mean [][]int
 
-	// Resample, if not nil, is another text of the same length: what the part computes for it stands
-	// at the same positions.
+	// Resample, if not nil, is another text of the same length: what the part computes for it
+	// stands at the same positions.
 	Resample []int
 }
 
@@ -393,10 +381,10 @@ func (r *record) means(ctx context.Context, m *model.Model, texts [][]int) error
 	return nil
 }
 
-// Knockout hides each position from the last token, one at a time ("token 0" and so on), and so says
-// from where the last token gets what the Metric needs: in the heads of a layer, or one of them;
-// model.AllLayers and model.AllHeads stand for all. Source: Geva et al., "Dissecting Recall of
-// Factual Associations in Auto-Regressive Language Models", 2023.
+// Knockout hides each position from the last token, one at a time ("token 0" and so on), and so
+// says from where the last token gets what the Metric needs: in the heads of a layer, or one of
+// them; model.AllLayers and model.AllHeads stand for all. Source: Geva et al., "Dissecting Recall
+// of Factual Associations in Auto-Regressive Language Models", 2023.
 func Knockout(ctx context.Context, m *model.Model, tokens []int, metric Metric, layer, head int,
 ) (*Effects, error) {
 	if err := checkText(m, tokens); err != nil {

@@ -1,5 +1,7 @@
 package inside_test
 
+// Patching, ablation and knockout: beside float64, and beside edits made by hand.
+
 import (
 	"context"
 	"encoding/json"
@@ -15,8 +17,6 @@ import (
 	"picogpt/inside"
 	"picogpt/model"
 )
-
-// Patching beside float64.
 
 func patch(t testing.TB, m *model.Model, clean, corrupted []int, q inside.Metric,
 	o inside.PatchOptions) *inside.PatchTable {
@@ -170,8 +170,6 @@ func TestPatchRefuses(t *testing.T) {
 		t.Error("caches are left")
 	}
 }
-
-// Ablation and knockout beside float64, and beside edits made by hand.
 
 func ablate(t testing.TB, m *model.Model, ids []int, q inside.Metric, o inside.AblateOptions,
 ) *inside.Effects {

@@ -1,5 +1,7 @@
 package inside_test
 
+// Tuned lenses beside a plain computation, the files that are refused, and files of any bytes.
+
 import (
 	"bytes"
 	"context"
@@ -20,8 +22,6 @@ import (
 	"picogpt/model"
 	"picogpt/weights"
 )
-
-// Tuned lenses beside a plain computation, and the files that are refused.
 
 // A tunedFile is a lens as it is published: [n_layer], a matrix [out][in] and a bias.
 type tunedFile struct {
@@ -198,8 +198,6 @@ func TestTunedLensesOfOtherModelsAreRefused(t *testing.T) {
 		t.Errorf("another model: %v", err)
 	}
 }
-
-// Tuned lenses, from files of any bytes.
 
 func FuzzTuned(f *testing.F) {
 	config, file := fixture.Checkpoint(fixture.Options{})

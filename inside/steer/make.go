@@ -1,5 +1,7 @@
 package steer
 
+// Making: the directions between what a model computes for prompts of two kinds.
+
 import (
 	"context"
 	"errors"
@@ -9,20 +11,18 @@ import (
 	"picogpt/model"
 )
 
-// Making: the directions between what a model computes for prompts of two kinds.
-
 // A Method says how prompts of two kinds become directions.
 type Method string
 
 // The methods.
 const (
-	// Mean is the difference of the means, as in contrastive activation addition (Rimsky and others,
-	// 2023): with scale 1 it moves the mean of one kind to that of the other.
+	// Mean is the difference of the means, as in contrastive activation addition (Rimsky and
+	// others, 2023): with scale 1 it moves the mean of one kind to that of the other.
 	Mean Method = "mean"
 
-	// PCA is the first principal component of the differences of pairs, as repeng's pca_diff: they are
-	// centred, the direction has length 1, and its sign is that of most pairs; where as many pairs
-	// are on either side, that of the sum of the differences.
+	// PCA is the first principal component of the differences of pairs, as repeng's pca_diff: they
+	// are centred, the direction has length 1, and its sign is that of most pairs; where as many
+	// pairs are on either side, that of the sum of the differences.
 	PCA Method = "pca"
 )
 
@@ -37,8 +37,8 @@ type Options struct {
 type Made struct {
 	Vector Vector
 
-	// Stream is for each block the mean length of the residual stream after it, at the last tokens of
-	// all prompts: what a direction is added to.
+	// Stream is for each block the mean length of the residual stream after it, at the last tokens
+	// of all prompts: what a direction is added to.
 	Stream map[int]float64
 }
 
@@ -66,9 +66,9 @@ const (
 	mostBytes    = 4 << 30
 )
 
-// Make returns the vector that leads from the negative prompts to the positive ones, each the ids of
-// one text: a direction for each block from 1 on, by what the model computes after it for the last
-// token, blocks.N.hook_resid_post. The bits do not depend on the batch, the threads or the
+// Make returns the vector that leads from the negative prompts to the positive ones, each the ids
+// of one text: a direction for each block from 1 on, by what the model computes after it for the
+// last token, blocks.N.hook_resid_post. The bits do not depend on the batch, the threads or the
 // processor. Mean takes any numbers of prompts, PCA pairs: positive[i] and negative[i]. A prompt
 // that cannot be evaluated is a *PromptError.
 func Make(
@@ -278,14 +278,13 @@ func (k *maker) made(ctx context.Context, positive, negative int) (Made, error) 
 	return made, nil
 }
 
-// The first principal component, by power iteration: every product is rounded before it is added, so
-// that no processor fuses them, and every sum has one order.
-
 // iterations of the power iteration. It may end before, where nothing changes any more.
 const iterations = 1000
 
-// component returns the first principal component of rows [n, width]: of length 1, with the sign that
-// most rows have along it, or else their sum. It is nil if all rows are equal.
+// component returns the first principal component of rows [n, width]: of length 1, with the sign
+// that most rows have along it, or else their sum. It is nil if all rows are equal. Here and below
+// every product is rounded before it is added, so that no processor fuses them, and every sum has
+// one order.
 func component(rows [][]float32) []float64 {
 	mean := make([]float64, len(rows[0]))
 	for j := range mean {
@@ -322,8 +321,8 @@ func component(rows [][]float32) []float64 {
 	return direction
 }
 
-// first returns the first right singular vector of x [n, width], nil if x is 0. It iterates over the
-// smaller one of x xᵀ and xᵀ x.
+// first returns the first right singular vector of x [n, width], nil if x is 0. It iterates over
+// the smaller one of x xᵀ and xᵀ x.
 func first(x [][]float64) []float64 {
 	if len(x) > len(x[0]) {
 		return power(gram(transposed(x))) // [width, width]
@@ -342,8 +341,8 @@ func first(x [][]float64) []float64 {
 }
 
 // power returns the eigenvector of the largest eigenvalue of a symmetric matrix without negative
-// ones, of length 1; nil if the matrix is 0. The start is fixed: numbers of a small generator, which
-// no eigenvector is orthogonal to but by chance.
+// ones, of length 1; nil if the matrix is 0. The start is fixed: numbers of a small generator,
+// which no eigenvector is orthogonal to but by chance.
 func power(a [][]float64) []float64 {
 	v, next := make([]float64, len(a)), make([]float64, len(a))
 	state := uint64(1)

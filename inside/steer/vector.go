@@ -2,6 +2,9 @@
 // stream, make a model write more of something. Files are llama.cpp's.
 package steer
 
+// Vectors: what they add where, their sums, and their files: GGUF of the architecture
+// controlvector, as llama.cpp and repeng write them.
+
 import (
 	"encoding/binary"
 	"errors"
@@ -18,8 +21,6 @@ import (
 	"picogpt/model"
 	"picogpt/weights"
 )
-
-// Vectors: what they add where, and their sums.
 
 // A Vector is a control vector: for the number of a block, from 1, the direction [n_embd] that is
 // added to the residual stream after it, blocks.N.hook_resid_post, of every token. As in llama.cpp
@@ -96,8 +97,7 @@ func checkFinite(direction []float32) error {
 	return nil
 }
 
-// Files: GGUF of the architecture controlvector, as llama.cpp and repeng write them.
-
+// What a file has in common with others, and bounds of what it has.
 const (
 	architecture = "controlvector"
 	prefix       = "direction."

@@ -1,5 +1,8 @@
 package steer
 
+// Vectors as llama.cpp has them: beside float64, written and read, and files that lie, of any
+// bytes.
+
 import (
 	"bytes"
 	"context"
@@ -17,10 +20,8 @@ import (
 	"picogpt/weights"
 )
 
-// Vectors as llama.cpp has them: beside float64, written and read, and files that lie.
-
-// A file of direction.2 is added after block 2, counted from 0, to every token: what float64 says of
-// that is in the answers.
+// A file of direction.2 is added after block 2, counted from 0, to every token: what float64 says
+// of that is in the answers.
 func TestADirectionIsAddedAfterItsBlock(t *testing.T) {
 	answers, err := fixture.Inside()
 	if err != nil {
@@ -161,8 +162,6 @@ func TestFilesThatAreNoVectorsAreRefused(t *testing.T) {
 		}
 	}
 }
-
-// Files of control vectors, from bytes of any kind.
 
 func FuzzVector(f *testing.F) {
 	for _, v := range []Vector{{1: {0.5, -1}}, {2: {1}, 11: {3}}, {65535: {1e30, 0, float32(math.Copysign(0, -1))}}} {
