@@ -2,8 +2,6 @@
 
 package model_test
 
-// Promise 2 on a GPU, the one that $GPT_DEVICE names: its logits are the processor's, bit for bit.
-
 import (
 	"context"
 	"errors"
@@ -11,7 +9,9 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -22,6 +22,8 @@ import (
 	"picogpt/kernels"
 	"picogpt/model"
 )
+
+// Promise 2 on a GPU, the one that $GPT_DEVICE names: its logits are the processor's, bit for bit.
 
 // onBoth runs a test for each number format of weights, with the model on the processor and on the
 // device. Caches are in F32 and F16 by turns, or in the long run in both.
@@ -152,7 +154,8 @@ func TestADeviceGivesTheSameHiddenStates(t *testing.T) {
 	}
 }
 
-// TestADeviceNamesTheSameNonFiniteLogit: keys and values that overflow, some in a cache in F16 only.
+// TestADeviceNamesTheSameNonFiniteLogit: keys and values that overflow, some in a cache in F16
+// only.
 func TestADeviceNamesTheSameNonFiniteLogit(t *testing.T) {
 	d, failed := testdevice.Open(t), 0
 	for _, bias := range []float64{1e4, 7e4, 1e18, 3e37} {
@@ -236,5 +239,78 @@ func TestADeviceHandsOutTheBestOfRows(t *testing.T) {
 	}
 	if n := 90 + 88 - 14 - 1; chosen < n-9 || chosen > n {
 		t.Errorf("%d rows by their best logits, want %d", chosen, n)
+	}
+}
+
+// TestADeviceGivesTheSameBitsOfWideModels has layers as wide as those of GPT-2 124M and 1.5B, and
+// vocabularies of several groups: prompts, tokens one by one, and many texts in a pass.
+func TestADeviceGivesTheSameBitsOfWideModels(t *testing.T) {
+	prompts, texts := []int{5, 1, 130, 1}, 20
+	if strings.HasPrefix(os.Getenv("GPT_DEVICE"), "ptx") { // an instruction takes far longer
+		prompts, texts = []int{3, 1}, 2
+	}
+	for _, s := range []struct{ embd, heads int }{{768, 12}, {1600, 25}} {
+		t.Run(fmt.Sprint(s.embd), func(t *testing.T) {
+			o := fixture.Options{Seed: 8, Vocab: 2100, Positions: 140, Embd: s.embd, Head: s.heads,
+				Layer: 1}
+			config, file := fixture.Checkpoint(o)
+			onBoth(t, config, file, func(t *testing.T, processor, device *model.Model) {
+				want, got := processor.NewSession(), device.NewSession()
+				r := rand.New(rand.NewPCG(8, 9))
+				for _, n := range prompts {
+					ids := tokens(r, n, o.Vocab)
+					sameBits(t, fmt.Sprint(n, " tokens"), eval(t, got, ids...), eval(t, want, ids...))
+				}
+				side := func(m *model.Model) (rows [][]float32) {
+					batch := make([]model.Input, texts)
+					for i := range batch {
+						batch[i] = model.Input{Session: m.NewSession(), Tokens: []int{7 * i}}
+					}
+					if err := m.Eval(t.Context(), batch...); err != nil {
+						t.Fatal(err)
+					}
+					for _, in := range batch {
+						rows = append(rows, in.Session.Logits())
+					}
+					return rows
+				}
+				wants := side(processor)
+				for i, row := range side(device) {
+					sameBits(t, fmt.Sprintf("text %d of %d", i, texts), row, wants[i])
+				}
+			})
+		})
+	}
+}
+
+// TestADeviceGivesTheSameBitsOfALongText has more than 1024 keys, which a group of attention has in
+// local memory at a time, and goes one by one over the edge of a page.
+func TestADeviceGivesTheSameBitsOfALongText(t *testing.T) {
+	o := fixture.Options{Seed: 3, Vocab: 40, Positions: 1200, Embd: 20, Head: 2, Inner: 16, Layer: 1}
+	config, file := fixture.Checkpoint(o)
+	onBoth(t, config, file, func(t *testing.T, processor, device *model.Model) {
+		want, got := processor.NewSession(), device.NewSession()
+		r := rand.New(rand.NewPCG(3, 4))
+		for _, n := range []int{1020, 1, 1, 1, 1, 1, 1, 60, 1, 1, 1, 1, 1, 50, 1} {
+			ids := tokens(r, n, o.Vocab)
+			sameBits(t, fmt.Sprintf("%d tokens up to %d", n, want.Len()+n), eval(t, got, ids...),
+				eval(t, want, ids...))
+		}
+	})
+}
+
+// Sessions that a processor saves and a GPU continues, and the other way.
+
+func TestADeviceContinuesSessionsOfTheProcessor(t *testing.T) {
+	device := testdevice.Open(t)
+	on := func(o model.Options) model.Options { o.Device = device; return o }
+	for i, name := range slices.Sorted(maps.Keys(shapes)) {
+		t.Run(name, func(t *testing.T) {
+			f := newFleet(t, name, snapshotFormats[i%4], on, on, on)
+			r := rand.New(rand.NewPCG(81, uint64(i)))
+			for range cases.Sized(4, 1000/len(shapes)) {
+				f.check(t, r)
+			}
+		})
 	}
 }

@@ -84,7 +84,8 @@ func TestSameBits(t *testing.T) {
 	}
 }
 
-// checkWays evaluates in every way, or where the kernels are pure Go, which is slow, in one of them.
+// checkWays evaluates in every way, or where the kernels are pure Go, which is slow, in one of
+// them.
 func checkWays(t *testing.T, m *model.Model, r *rand.Rand, ids []int, want [][]float32, turn int) {
 	ways := []func(){
 		func() { checkWhole(t, m, ids, want) },

@@ -1,6 +1,6 @@
-// Reading generation_config.json: which ids begin and end the texts that are made.
-
 package model
+
+// Reading generation_config.json: which ids begin and end the texts that are made.
 
 import (
 	"encoding/json"
@@ -91,8 +91,8 @@ func LegacyGeneration(config []byte) (others []string) {
 	return others
 }
 
-// choosing returns the fields of transformers' GenerationConfig (5.24) that say which tokens follow,
-// each with the number that changes nothing, "" if there is none.
+// choosing returns the fields of transformers' GenerationConfig (5.24) that say which tokens
+// follow, each with the number that changes nothing, "" if there is none.
 func choosing() map[string]string {
 	return map[string]string{
 		"max_length": "20", "max_new_tokens": "", "min_length": "0", "min_new_tokens": "0",

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestGenerationConfigs: what transformers 5.24 has in model.generation_config of these files, for a
-// model of 100 ids whose config.json has bos_token_id 12 and eos_token_id 14.
+// TestGenerationConfigs: what transformers 5.24 has in model.generation_config of these files, for
+// a model of 100 ids whose config.json has bos_token_id 12 and eos_token_id 14.
 func TestGenerationConfigs(t *testing.T) {
 	for _, c := range []struct{ json, want, others string }{
 		{`{}`, "bos 12 eos []", ""},

@@ -1,6 +1,39 @@
+// Package model is the GPT-2 decoder: tokens in, logits out, nothing else.
+//
+//	c, err := checkpoint.Open("models/gpt2")
+//	defer c.Close()
+//	m, err := model.New(ctx, c.Config, c.Tensors, model.Options{})
+//	defer m.Close()
+//	s := m.NewSession()
+//	err = m.Eval(ctx, model.Input{Session: s, Tokens: ids})
+//	next := s.Logits() // [vocab_size], after the last token
+//
+// There are three lifetimes. A [Config] is a value. A [Model] is weights, immutable and shared by
+// all sessions. A [Session] is one sequence of tokens with its key/value cache, used by one
+// goroutine at a time. [Model.Eval] is the only way to evaluate tokens: a prompt, a decoding step,
+// many sessions at once and the check of many drafted tokens are all calls of it.
+//
+// Its types, in the order to read them:
+//
+//   - [Model] is the weights; [Config] says their sizes, and [Options] how they are held.
+//   - [Session] is tokens with their keys and values.
+//   - [Input] is a session and the tokens that Eval appends to it; its Visit gets a [Row] for each,
+//     with the logits or, as [States] ask for it, a hidden state.
+//   - [Trace] reads and changes what a pass computes, at a [Point], by an [Edit].
+//   - [Snapshot] is what a file says of the session in it.
+//   - [Generation] is the settings that a checkpoint brings along.
+//
+// [Session.Save] and [Model.Restore] write a session to a file and read it, which is much quicker
+// than to evaluate its tokens again, and gives the same bits.
+//
+// The logits are the same to the last bit for any number of threads, any batch, any division of the
+// tokens over calls of Eval, and any kernels.
+//
+// The forward pass on the processor is in package internal/cpu, forward.go. Package reference has
+// the same model in float64, for reading.
 package model
 
-// Model: weights and workers, from opening to Close.
+// Models: weights and workers, from opening to Close.
 
 import (
 	"cmp"
@@ -90,11 +123,11 @@ func ReadConfig(fsys fs.FS) (Config, error) {
 	return c, nil
 }
 
-// New returns a model of a configuration and of the tensors of an open checkpoint, usually the Config
-// and Tensors that checkpoint.Open returns. The tensors must stay open until the model is closed:
-// weights whose number format is not converted stay in the mapped files. Tensor names may have the
-// prefix "transformer.". Every tensor of the stack must be there with its shape, and no others. New
-// checks before each tensor whether ctx has ended.
+// New returns a model of a configuration and of the tensors of an open checkpoint, usually the
+// Config and Tensors that checkpoint.Open returns. The tensors must stay open until the model is
+// closed: weights whose number format is not converted stay in the mapped files. Tensor names may
+// have the prefix "transformer.". Every tensor of the stack must be there with its shape, and no
+// others. New checks before each tensor whether ctx has ended.
 func New(ctx context.Context, c Config, tensors *weights.Tensors, o Options) (*Model, error) {
 	if ctx == nil {
 		return nil, ErrNoContext
@@ -202,6 +235,19 @@ func closedUnless(open bool) error {
 
 func (m *Model) end() { m.turn <- struct{}{} }
 
+// Work calls f on every worker of the model, at the same time, while no Eval runs. So f can run
+// operations of package kernels on the weights, with the bits that Eval has. The rules of
+// Input.Visit hold for f. The errors are those of Eval that no input causes; with one of them f has
+// not run.
+func (m *Model) Work(ctx context.Context, f func(w *kernels.Worker)) error {
+	if err := m.begin(ctx); err != nil {
+		return err
+	}
+	defer m.end()
+	m.team.Run(f)
+	return nil
+}
+
 // Close ends the workers and releases the memory of the device. It waits for a running Eval. A
 // second Close does nothing. The tensors that New was given stay open.
 func (m *Model) Close() error {
@@ -236,6 +282,10 @@ func (r *resources) close() (err error) {
 
 // Config returns the model's configuration.
 func (m *Model) Config() Config { return m.config }
+
+// Params returns the sizes and the weights of the model, under GPT-2's names. They must not be
+// changed.
+func (m *Model) Params() *stack.Params { return m.params }
 
 // Format returns the number format of the matrices, as stored or converted: "f32", "f16", "bf16",
 // "q8" or "q4", which has the embedding in q8. It is "f32" of floats in several formats: logits
@@ -275,8 +325,8 @@ func (m *Model) Leaves() kernels.Leaves { return m.team.Leaves() }
 // several sessions share count once.
 func (m *Model) CacheBytes() int64 { return m.cache.Used() }
 
-// SessionBytes returns how many bytes of the cache a session takes at most on its way to n tokens, in
-// Evals of any size, if it shares none. Where Options.CacheBytes is smaller, an Eval before may
+// SessionBytes returns how many bytes of the cache a session takes at most on its way to n tokens,
+// in Evals of any size, if it shares none. Where Options.CacheBytes is smaller, an Eval before may
 // return ErrCacheFull, whatever other sessions have.
 func (m *Model) SessionBytes(n int) int64 {
 	room := cpu.MostRoom(n)

@@ -75,8 +75,8 @@ type Trace struct {
 	From   int     // Tokens[From:] are read
 
 	// Read is called once for each of the points and tokens, under the rules of Input.Visit: the
-	// workers call it, several at a time, and Reading.Data is valid only during the call. The points
-	// of a token come in the order in which they are computed; tokens come in any order.
+	// workers call it, several at a time, and Reading.Data is valid only during the call. The
+	// points of a token come in the order in which they are computed; tokens come in any order.
 	Read func(Reading)
 
 	// Edits are applied in their order, each after its point is computed and before it is read.

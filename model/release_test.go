@@ -1,16 +1,19 @@
 package model_test
 
-// A session's pages are released once: by its methods, the garbage collector, or both at the same
-// time.
+// Memory is given back once: a session's pages by its methods, the garbage collector, or both at
+// the same time; workers and the device when nothing refers to a model any more.
 
 import (
 	"context"
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/internal/engine"
@@ -236,4 +239,178 @@ func TestCallersErrorsPanic(t *testing.T) {
 	fresh := m.NewSession()
 	eval(t, fresh, 1, 2, 3)
 	sameBits(t, "afterwards", eval(t, s, 6), eval(t, fresh, 6))
+}
+
+// stormRounds is how many forks each goroutine of a storm makes: for about 20 s in exhaustive runs
+// and under the race detector.
+func stormRounds() int {
+	switch {
+	case raced:
+		return 8000
+	case cases.Long:
+		return 80_000
+	}
+	return 500
+}
+
+// Eight goroutines fork a parent of 4,004 positions, and give the forks up in one way or another.
+func TestForksAreGivenUpBesideTheCollector(t *testing.T) {
+	config, file := fixture.Checkpoint(fixture.Options{Positions: 4100, Layer: 1})
+	m := testmodel.New(t, config, file, model.Options{})
+	ids := make([]int, 4004)
+	for i := range ids {
+		ids[i] = i * i % 29
+	}
+	parent := m.NewSession()
+	eval(t, parent, ids...)
+	before, used := slices.Clone(eval(t, parent.Fork(4003), ids[4003])), parent.Bytes()
+
+	var done atomic.Bool
+	var others, collector sync.WaitGroup
+	collector.Go(func() {
+		for !done.Load() {
+			runtime.GC()
+		}
+	})
+	for g := range 8 {
+		others.Go(func() {
+			for i := range stormRounds() {
+				giveUp(m, parent, g+i)
+			}
+		})
+	}
+	others.Wait()
+	done.Store(true)
+	collector.Wait()
+
+	sameBits(t, "a fork of the parent afterwards", eval(t, parent.Fork(4003), ids[4003]), before)
+	collectUntil(t, func() bool { return m.CacheBytes() == used },
+		func() string { return fmt.Sprintf("%d bytes of cache, want %d", m.CacheBytes(), used) })
+	parent.Release() // a forgotten fork that shares all of its pages may still be there
+	collectUntil(t, func() bool { return m.CacheBytes() == 0 },
+		func() string { return fmt.Sprintf("%d bytes of cache when all is released", m.CacheBytes()) })
+}
+
+// giveUp makes a fork whose last use is one of the methods of a session.
+func giveUp(m *model.Model, parent *model.Session, way int) {
+	f := parent.Fork(parent.Len() - way%70)
+	switch way % 6 {
+	case 0, 1:
+		f.Release()
+	case 2:
+		f.Truncate(0)
+	case 3:
+		f.Bytes()
+	case 4:
+		f.Fork(f.Len() / 2)
+	case 5:
+		m.NewSession().Take(f)
+	}
+}
+
+// collectUntil runs the garbage collector until done, a bounded number of times.
+func collectUntil(t *testing.T, done func() bool, found func() string) {
+	t.Helper()
+	for range 2000 {
+		if done() {
+			return
+		}
+		runtime.GC()
+	}
+	t.Error(found())
+}
+
+// A closingDevice counts how often it is closed.
+type closingDevice struct {
+	watchedDevice
+	closes atomic.Int32
+}
+
+func (d *closingDevice) Open(
+	ctx context.Context, p *stack.Params, b *engine.Budget, team *kernels.Team,
+) (engine.Backend, error) {
+	_, err := d.watchedDevice.Open(ctx, p, b, team)
+	return d, err
+}
+
+func (d *closingDevice) Close() error {
+	if d.closes.Add(1); d.during != nil {
+		d.during()
+	}
+	return nil
+}
+
+func forgettable(t *testing.T, o model.Options) *model.Model {
+	t.Helper()
+	config, file := fixture.Checkpoint(fixture.Options{})
+	m, err := testmodel.Try(config, file, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func checkClosed(t *testing.T, about string, d *closingDevice) {
+	t.Helper()
+	found := func() string { return fmt.Sprintf("%s: closed %d times", about, d.closes.Load()) }
+	collectUntil(t, func() bool { return d.closes.Load() > 0 }, found)
+	if collect(); d.closes.Load() > 1 {
+		t.Error(found())
+	}
+}
+
+func TestAForgottenModelIsClosed(t *testing.T) {
+	ids := []int{1, 2, 3}
+	for about, use := range map[string]func(m *model.Model, d *closingDevice){
+		"never used": func(*model.Model, *closingDevice) {},
+		"used":       func(m *model.Model, _ *closingDevice) { eval(t, m.NewSession(), ids...) },
+		"closed":     func(m *model.Model, _ *closingDevice) { m.Close(); m.Close() },
+		"closed beside the collector": func(m *model.Model, d *closingDevice) {
+			d.during = collect
+			m.Close()
+		},
+		"a Visit panics": func(m *model.Model, _ *closingDevice) {
+			defer func() { _ = recover() }()
+			_ = m.Eval(context.Background(), model.Input{Session: m.NewSession(), Tokens: ids,
+				Visit: func(model.Row) { panic(m) }})
+		},
+	} {
+		d := &closingDevice{watchedDevice: watchedDevice{listDevice: &listDevice{}}}
+		use(forgettable(t, model.Options{Device: d}), d)
+		checkClosed(t, about, d)
+	}
+}
+
+func TestASessionKeepsItsModel(t *testing.T) {
+	d := &closingDevice{watchedDevice: watchedDevice{listDevice: &listDevice{}}}
+	s := forgettable(t, model.Options{Device: d}).NewSession()
+	for n := range 5 {
+		collect()
+		eval(t, s, n)
+	}
+	if n := d.closes.Load(); n != 0 {
+		t.Fatalf("closed %d times while a session is there", n)
+	}
+	runtime.KeepAlive(s)
+	s = nil
+	checkClosed(t, "with its session", d)
+}
+
+// Workers that have computed a pass, or unwound from one, end as well.
+func TestAForgottenModelLeavesNoWorkers(t *testing.T) {
+	before := runtime.NumGoroutine()
+	for range 3 {
+		m := forgettable(t, model.Options{Threads: 4})
+		s := m.NewSession()
+		eval(t, s, 1, 2, 3)
+		func() {
+			defer func() { _ = recover() }()
+			_ = m.Eval(context.Background(), model.Input{Session: s, Tokens: []int{1, 2, 3},
+				Visit: func(model.Row) { panic(m) }})
+		}()
+	}
+	collectUntil(t, func() bool { return runtime.NumGoroutine() <= before },
+		func() string {
+			return fmt.Sprintf("%d goroutines, %d before", runtime.NumGoroutine(), before)
+		})
 }
