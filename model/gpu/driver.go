@@ -1,8 +1,13 @@
 package gpu
 
-// What a driver provides: memory, and launches of the kernels in gpu/kernels.
+// Drivers: what they provide, memory and launches of the kernels in gpu/kernels; and the kernels'
+// source text.
 
-import "math"
+import (
+	"embed"
+	"math"
+	"strings"
+)
 
 // A Driver is one open device with the kernels compiled for it. One goroutine at a time calls its
 // methods. Writes, copies and launches take effect in the order of the calls, and may be unfinished
@@ -38,9 +43,9 @@ type Recorder interface {
 	Driver
 
 	// Record calls launches and stores the launches that it makes, without running them. launches
-	// calls only Launch, of kernels that were launched before, and what a Pinner allows. Every other
-	// call fails meanwhile, because nothing runs that could be waited for. The error is the driver's
-	// or that of launches.
+	// calls only Launch, of kernels that were launched before, and what a Pinner allows. Every
+	// other call fails meanwhile, because nothing runs that could be waited for. The error is the
+	// driver's or that of launches.
 	Record(launches func() error) (Recording, error)
 
 	// Replay runs the launches of a recording. The memory they use must not have been freed.
@@ -110,3 +115,28 @@ type Arg struct {
 func memory(b Buffer) Arg { return Arg{uint64(b), 8} }
 func integer(n int) Arg   { return Arg{uint64(uint32(n)), 4} }
 func float(f float32) Arg { return Arg{uint64(math.Float32bits(f)), 4} }
+
+//go:embed kernels
+var files embed.FS
+
+// Source returns the kernels as one text: kernels/gpt2.cl with its includes replaced by their
+// files.
+func Source() string {
+	var all strings.Builder
+	for line := range strings.Lines(read("gpt2.cl")) {
+		if name, ok := strings.CutPrefix(strings.TrimSpace(line), `#include "`); ok {
+			line = read(strings.TrimSuffix(name, `"`))
+		}
+		all.WriteString(line)
+	}
+	return all.String()
+}
+
+// read returns an embedded file.
+func read(name string) string {
+	text, err := files.ReadFile("kernels/" + name)
+	if err != nil {
+		panic(err) // the build has other files
+	}
+	return string(text)
+}

@@ -1,14 +1,18 @@
 package gpu
 
+// Plans of passes, the scratch memory for their rows, and the tiles that a layer of many rows has.
+
 import (
 	"slices"
 	"testing"
 
 	"picogpt/internal/engine"
+	"picogpt/kernels"
+	"picogpt/model/stack"
 )
 
-// TestAGroupOfAttentionHasRowsOfOneText: each row of a pass is in one group, and no group goes past the
-// end of its text.
+// TestAGroupOfAttentionHasRowsOfOneText: each row of a pass is in one group, and no group goes past
+// the end of its text.
 func TestAGroupOfAttentionHasRowsOfOneText(t *testing.T) {
 	pass, text := &engine.Pass{}, []int{} // of each row
 	for i, n := range []int{1, leastTiled, queries + 1, leastTiled - 1, 2 * queries, 1, queries - 1} {
@@ -83,8 +87,8 @@ func TestRowsThatPadAPass(t *testing.T) {
 	}
 }
 
-// TestRowsOfTheLastBlock are listed, and numbered anew, whatever room the memory of the plan has: it
-// may have to grow between any two of them.
+// TestRowsOfTheLastBlock are listed, and numbered anew, whatever room the memory of the plan has:
+// it may have to grow between any two of them.
 func TestRowsOfTheLastBlock(t *testing.T) {
 	const texts = 40
 	pass, last := &engine.Pass{}, []int32{}
@@ -111,6 +115,57 @@ func TestRowsOfTheLastBlock(t *testing.T) {
 			if got := l.words[l.attendFor.list+2*i]; got != last[i] {
 				t.Fatalf("room for %d words: attention of row %d, want %d", room, got, last[i])
 			}
+		}
+	}
+}
+
+// TestPartsHaveRoomForEveryBlock: a file may have blocks in Q8, whose layers are one part, before
+// blocks of floats.
+func TestPartsHaveRoomForEveryBlock(t *testing.T) {
+	p := &stack.Params{Vocab: 9, Embd: 300, Heads: 1, Inner: 700}
+	for _, f := range []kernels.Format{kernels.Q8, kernels.F32} {
+		of := func(in, out int) stack.Linear {
+			return stack.Linear{Weight: kernels.Matrix{Format: f, In: in, Out: out}}
+		}
+		p.H = append(p.H, stack.Block{CAttn: of(300, 900), AttnProj: of(300, 300),
+			CFC: of(300, 700), MLPProj: of(700, 300)})
+	}
+	fake := newFake(t)
+	s, err := newScratch(fake, p, 0, 16, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fake.live[s.parts], int64(4*16*2*900); got < want {
+		t.Errorf("%d bytes of parts, want %d: c_attn in floats has two segments", got, want)
+	}
+}
+
+func TestTilesOfALayer(t *testing.T) {
+	many, most := manyTile(1), mostTile(1)
+	for _, c := range []struct {
+		what          string
+		rows, in, out int
+		want          tile
+	}{
+		{"64 texts, 124M's c_attn", 64, 768, 2304, many},
+		{"64 texts, 124M's c_proj", 64, 768, 768, many},
+		{"64 texts, 1.5B's c_fc", 64, 1600, 6400, many},
+		{"a prompt, 124M's c_attn", 512, 768, 2304, most},
+		{"a prompt, 124M's c_proj", 512, 768, 768, many},
+		{"a prompt, 124M's c_fc", 512, 768, 3072, many},
+		{"a prompt, 124M's mlp.c_proj", 512, 3072, 768, many},
+		{"a prompt, 1.5B's c_attn", 512, 1600, 4800, most},
+		{"a prompt, 1.5B's mlp.c_proj", 512, 6400, 1600, most},
+		{"a prompt, 355M's c_fc: each group adds four segments up, which is as many rounds", 512, 1024,
+			4096, mostTile(4)},
+		{"a prompt, 774M's c_attn", 512, 1280, 3840, mostTile(5)},
+		{"a prompt, two segments", 512, 264, 3100, mostTile(2)},
+		{"few outputs", 512, 768, 64, many},
+		{"few rows", fewRows + 1, 40, 128, many},
+		{"one segment", engine.PassRows, 100, 4096, most},
+	} {
+		if got := tilesOf(c.rows, c.out, groups(c.in, segment)); got != c.want {
+			t.Errorf("%s: %+v, want %+v", c.what, got, c.want)
 		}
 	}
 }

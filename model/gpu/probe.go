@@ -244,8 +244,8 @@ func probeModel(
 	return nil
 }
 
-// eachTile chooses one kind of tiles after the other, so that a small model has them all. Of the two
-// layers with two segments, the last of each block, one has them added up by its groups.
+// eachTile chooses one kind of tiles after the other, so that a small model has them all. Of the
+// two layers with two segments, the last of each block, one has them added up by its groups.
 func eachTile() func(rows, out, segments int) tile {
 	turn := 0
 	return func(_, _, segments int) tile {

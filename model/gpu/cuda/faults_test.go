@@ -154,7 +154,8 @@ func run(p *ptx.Program, kernel string, data, order uint64) ([]byte, error) {
 // right is the program that ships.
 var right = sync.OnceValues(func() (*ptx.Program, error) { return ptx.Parse(kernels) })
 
-// rightBits has what the right kernels give: a function of a kernel and a seed, for all faults of it.
+// rightBits has what the right kernels give: a function of a kernel and a seed, for all faults of
+// it.
 var rightBits sync.Map
 
 // wrong says what is wrong with a kernel of a text of PTX, or nothing.

@@ -97,8 +97,8 @@ func TestTwoModelsAndManyGoroutinesOnOneDevice(t *testing.T) {
 	}
 }
 
-// TestTwoModelsOnEachOfTwoDevices: they are opened, evaluated and closed at the same time, each in its
-// own device's context, and give the processor's bits.
+// TestTwoModelsOnEachOfTwoDevices: they are opened, evaluated and closed at the same time, each in
+// its own device's context, and give the processor's bits.
 func TestTwoModelsOnEachOfTwoDevices(t *testing.T) {
 	cases.NotShort(t)
 	f := newFake(t)
