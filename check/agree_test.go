@@ -164,8 +164,8 @@ func TestTextsAreCompared(t *testing.T) {
 	}
 }
 
-// tiktoken merges two tokens whenever they make a token: "q" and "zj" here, though the list only says
-// how "qz" and "j" make "qzj". Then its ids are no second opinion.
+// tiktoken merges two tokens whenever they make a token: "q" and "zj" here, though the list only
+// says how "qz" and "j" make "qzj". Then its ids are no second opinion.
 func TestMergesThatTiktokenTakesOtherwiseAreSaid(t *testing.T) {
 	dir := t.TempDir()
 	writeText(t, dir, fixture.Options{Positions: 64}, func(tokens, merges []string) {

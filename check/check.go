@@ -20,12 +20,15 @@ package check
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	"io/fs"
+	"strings"
 
 	"picogpt/check/reference"
-	"picogpt/internal/quote"
+	"picogpt/checkpoint"
+	"picogpt/eval"
 	"picogpt/model"
 	"picogpt/tokenizer"
 	"picogpt/weights"
@@ -149,61 +152,152 @@ func (e *LengthError) Error() string {
 	return fmt.Sprintf("the text has %d tokens, want at most n_positions, %d", e.Tokens, e.Positions)
 }
 
-// text returns the ids that are compared, and compares the tokenizers.
-func (c *comparison) text() ([]int, error) {
-	n := c.N
-	if n == 0 {
-		n = Tokens(c.report.Weights, c.Model.Config().Positions)
+func (c *comparison) note(format string, args ...any) {
+	c.report.Notes = append(c.report.Notes, fmt.Sprintf(format, args...))
+}
+
+// Open returns the Pair of the checkpoint at path, and what closes it. Of o, Format, CacheFormat
+// and Device say what is compared.
+func Open(ctx context.Context, path string, o model.Options) (p Pair, close func(), err error) {
+	c, err := checkpoint.Open(path)
+	if err != nil {
+		return Pair{}, nil, err
 	}
-	c.report.Tokens, c.report.Greedy = n, min(n/4, 32)
-	ids, err := c.ids()
+	defer func() {
+		if err != nil {
+			c.Close()
+		}
+	}()
+	p = Pair{Tensors: c.Tensors, Options: o}
+	if p.Reference, _, err = Read(c, nil, reference.Options{}); err != nil {
+		return Pair{}, nil, err
+	}
+	p.Tokenizer, err = c.Tokenizer()
+	if err != nil && !errors.Is(err, checkpoint.ErrNoTokenizer) {
+		return Pair{}, nil, err
+	}
+	if p.Model, err = model.New(ctx, c.Config, c.Tensors, o); err != nil {
+		return Pair{}, nil, err
+	}
+	return p, func() { p.Model.Close(); c.Close() }, nil
+}
+
+// Expect compares the engine with the reference on the checkpoint at path and a text, and fails the
+// test, with the table, if they differ. The text is cut after Tokens; "" is a passage of this
+// package, or random ids where the checkpoint has no tokenizer. If the two cannot be compared, the
+// test ends.
+//
+//	func TestModel(t *testing.T) {
+//		check.Expect(t, "models/mine", "A text of the kind that the model is for.")
+//	}
+func Expect(t eval.TB, path, text string) *Report {
+	t.Helper()
+	p, close, err := Open(context.Background(), path, model.Options{})
+	if err != nil {
+		t.Fatalf("%v", err)
+		return nil
+	}
+	defer close()
+	var o Options
+	if text != "" {
+		o.Text = &text
+	}
+	r, err := p.Compare(context.Background(), o)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+		return nil
+	}
+	if !r.Agree {
+		t.Errorf("%s: %v\n\n%v", path, r.Err(), r)
+	}
+	return r
+}
+
+// Read returns package reference's model of a checkpoint that the engine has opened. Where the
+// format is safetensors, the reference reads the files itself: those that the engine has taken, or
+// files if it is not nil. Tensors of other formats come through the engine's readers, and the note
+// says so. That the tensors fit the configuration is checked before any of them is read; the error
+// has both readings.
+func Read(
+	c *checkpoint.Checkpoint, files fs.FS, o reference.Options,
+) (m *reference.Model, note string, err error) {
+	if c.Portable() != nil {
+		return nil, "", fmt.Errorf("%s: quantized weights, which the reference does not read: compare "+
+			"the checkpoint that they were made of, in that number format", c.Tensors.Name())
+	}
+	_, _, mismatch := model.Check(c.Config, c.Tensors)
+	if mismatch != nil { // the reference's opinion is wanted too, and no weights
+		o.Before = func(int64) error { return errFits }
+	}
+	switch path := c.Tensors.Name(); {
+	case c.Adapted():
+		note = "the reference reads no adapters: it has the merged weights from the engine, and only " +
+			"what follows is compared"
+		m, err = converted(c, o)
+		if err == nil && files != nil {
+			m.Encoder, m.NoEncoder = reference.OpenEncoderFS(files)
+		}
+	case c.Rearranged():
+		note = "the reference reads no names and shapes but GPT-2's own: it has config and weights from " +
+			"the engine's reader, and only what follows is compared"
+		m, err = converted(c, o)
+	case c.Format() != "safetensors":
+		note = fmt.Sprintf("the reference reads no %s: it has config and weights from the engine's "+
+			"reader, and only what follows is compared", c.Format())
+		m, err = converted(c, o)
+	case files != nil:
+		m, err = o.OpenFS(files)
+	case strings.HasSuffix(path, ".json"): // an index
+		m, err = o.Open(weights.Dir(path))
+	default:
+		m, err = o.Open(path)
+	}
+	switch {
+	case mismatch == nil:
+		return m, note, err
+	case errors.Is(err, errFits):
+		return nil, "", fmt.Errorf("%w; the reference finds no fault", mismatch)
+	}
+	return nil, "", fmt.Errorf("%w; the reference says: %w", mismatch, err)
+}
+
+// errFits ends the reference's reading where nothing but the shapes was asked for.
+var errFits = errors.New("the tensors fit")
+
+// converted is the reference's model of the engine's configuration and tensors.
+func converted(c *checkpoint.Checkpoint, o reference.Options) (*reference.Model, error) {
+	config, err := json.Marshal(c.Config)
 	if err != nil {
 		return nil, err
 	}
-	if most := n - c.report.Greedy; len(ids) > most {
-		c.note("the first %s of the text's %d are compared, and %d that follow greedily",
-			quote.Count(most, "token"), len(ids), c.report.Greedy)
-		ids = ids[:most]
+	hp, err := reference.ParseHParams(config)
+	if err != nil {
+		return nil, err
 	}
-	c.report.Tokens = len(ids) + c.report.Greedy
-	return ids, nil
+	m, err := o.New(hp, source{c.Tensors})
+	if err == nil {
+		m.Encoder, m.NoEncoder = reference.OpenEncoder(weights.Dir(c.Tensors.Name()))
+	}
+	return m, err
 }
 
-// ids are those of the text, those that were given, or random ones where there is no tokenizer.
-func (c *comparison) ids() ([]int, error) {
-	if c.IDs != nil {
-		return c.IDs, nil
+// A source is the engine's tensors for the reference.
+type source struct{ *weights.Tensors }
+
+func (s source) Names() (names []string) {
+	for _, t := range s.All() {
+		names = append(names, t.Name)
 	}
-	text := passage
-	if c.Text != nil {
-		text = *c.Text
-	}
-	// tiktoken-go's time is quadratic in a long word, and N tokens need no more of the text.
-	if n := 1 << 16; len(text) > n {
-		text = text[:tokenizer.WholeRunes(text[:n])]
-		c.note("only the text's first %d bytes are tokenized", len(text))
-	}
-	if c.Tokenizer == nil {
-		return c.random("the checkpoint has no tokenizer"), nil
-	}
-	ids, err := c.encode(text)
-	if err != nil && c.Text == nil { // a vocabulary of a few characters
-		return c.random(err.Error()), nil
-	}
-	return ids, err
+	return names
 }
 
-// random returns ids of a fixed seed.
-func (c *comparison) random(why string) []int {
-	c.report.add(Row{What: "ids", Verdict: NotCompared, Where: why + ": ids of a fixed seed"})
-	rng := rand.New(rand.NewPCG(1, 2))
-	ids := make([]int, c.report.Tokens-c.report.Greedy)
-	for i := range ids {
-		ids[i] = rng.IntN(c.Model.Config().VocabSize)
-	}
-	return ids
+func (s source) Shape(name string) ([]int, bool) {
+	t, ok := s.Tensor(name)
+	return t.Shape, ok
 }
 
-func (c *comparison) note(format string, args ...any) {
-	c.report.Notes = append(c.report.Notes, fmt.Sprintf(format, args...))
+func (s source) Read(name string) ([]float64, error) {
+	t, _ := s.Tensor(name)
+	x, err := t.Float32s()
+	return widen(x), err
 }

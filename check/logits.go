@@ -48,8 +48,8 @@ func (c *comparison) logits(text []int) error {
 	return c.nameThePlace(ids[:broken+1], min(len(text), broken+1))
 }
 
-// infinite compares the last row of logits, which the engine refuses, and returns the engine's error
-// if the reference has no finite numbers there either.
+// infinite compares the last row of logits, which the engine refuses, and returns the engine's
+// error if the reference has no finite numbers there either.
 func (c *comparison) infinite(ids []int, together int, refused error) error {
 	c.progress("the reference", 0.3)
 	oracle, err := c.oracle(ids)

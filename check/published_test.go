@@ -1,6 +1,7 @@
 package check_test
 
-// What others have published, measured again: with OpenAI's checkpoint, and with one that stands in.
+// What others have published, measured again: with OpenAI's checkpoint, and with one that stands
+// in.
 
 import (
 	"context"

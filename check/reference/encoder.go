@@ -216,7 +216,8 @@ func (e *Encoder) Exact() error {
 }
 
 // bpe is the function of that name in encoder.py: it merges a piece, the pair of the lowest rank
-// first, all places of it at once. see, if it is not nil, is called with the parts before each merge.
+// first, all places of it at once. see, if it is not nil, is called with the parts before each
+// merge.
 func bpe(piece string, ranks map[[2]string]int, see func(parts []string)) []string {
 	parts := make([]string, len(piece))
 	for i := range parts {

@@ -12,7 +12,7 @@
 //	for id, err := range m.Generate(ctx, ids, 8, nil) { … }
 //
 // The files are picoGPT's: gpt2.go is gpt2.py on gonum, encoder.go and vocab.go are encoder.py on
-// tiktoken-go, load.go and params.go are utils.py on nlpodyssey/safetensors.
+// tiktoken-go, model.go and params.go are utils.py on nlpodyssey/safetensors.
 package reference
 
 import (
@@ -21,7 +21,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// gelu is the tanh form, GPT-2's own ("gelu_new" in a config); variants.go has the others.
+// gelu is the tanh form, GPT-2's own ("gelu_new" in a config); params.go has the others.
 func gelu(x float64) float64 {
 	return 0.5 * x * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)))
 }

@@ -1,12 +1,26 @@
-// A whole picoGPT: text in, text out.
+// A whole picoGPT: opened from its files, as picoGPT's utils.py does, where nlpodyssey/safetensors
+// reads the weights; then text in, text out.
+
 package reference
 
 import (
 	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"iter"
 	"math"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 
+	"github.com/nlpodyssey/safetensors"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -17,6 +31,307 @@ type Model struct {
 
 	Encoder   *Encoder // nil if the tokenizer is of a kind that it does not do
 	NoEncoder error    // why there is none
+}
+
+// Options say how a checkpoint is opened. The zero value is usual.
+type Options struct {
+	// Memory, if it is not 0, is the most bytes that the weights may take. A larger model is an
+	// error before any of it is read.
+	Memory int64
+
+	// Before, if it is not nil, is called with the bytes that the weights will take, 8 for each,
+	// before any of them is read. Its error ends Open.
+	Before func(bytes int64) error
+
+	// Progress, if it is not nil, is called after each tensor.
+	Progress func(done, total int64)
+}
+
+// Open opens the checkpoint in a folder with the default Options.
+func Open(dir string) (*Model, error) { return Options{}.Open(dir) }
+
+// Open opens the checkpoint in a folder, as Hugging Face's transformers writes it: config.json, and
+// model.safetensors or its parts with model.safetensors.index.json; or a file of weights, with its
+// config.json beside it. The tokenizer is the checkpoint's own: vocab.json and merges.txt, or what
+// tokenizer.json has of byte-level BPE. Where there is none, it is GPT-2's if the vocabulary has
+// room for it. Any other kind is no error: Model.NoEncoder says what it is.
+//
+// Nothing is loaded if a tensor is not what the config says.
+func (o Options) Open(dir string) (*Model, error) {
+	name := "model.safetensors"
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		dir, name = filepath.Split(dir)
+	}
+	dir = filepath.Clean(dir)
+	m, err := o.openFS(os.DirFS(dir), name)
+	var lost *fs.PathError
+	if errors.As(err, &lost) {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, lost.Path), lost.Err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	return m, nil
+}
+
+// OpenFS is Open for the files in fsys.
+func (o Options) OpenFS(fsys fs.FS) (*Model, error) { return o.openFS(fsys, "model.safetensors") }
+
+func (o Options) openFS(fsys fs.FS, name string) (*Model, error) {
+	config, err := fs.ReadFile(fsys, "config.json")
+	if err != nil {
+		return nil, err
+	}
+	hp, err := ParseHParams(config)
+	if err != nil {
+		return nil, err
+	}
+	files, err := openFiles(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	defer files.close()
+	m, err := o.New(hp, files)
+	if err != nil {
+		return nil, err
+	}
+	m.Encoder, m.NoEncoder = OpenEncoderFS(fsys)
+	return m, nil
+}
+
+// A Source has tensors with Hugging Face's names.
+type Source interface {
+	// Names returns the names of all tensors.
+	Names() []string
+
+	// Shape returns the shape of a tensor, and whether there is one of that name.
+	Shape(name string) (shape []int, ok bool)
+
+	// Read returns a tensor's values in row-major order.
+	Read(name string) ([]float64, error)
+}
+
+// New returns a Model without an Encoder, with the weights of a source, as FromTensors takes them.
+// All shapes are checked before anything is read.
+func (o Options) New(hp HParams, s Source) (*Model, error) {
+	if err := checkLayers(hp, s.Names()); err != nil {
+		return nil, err
+	}
+	check := reader{shapeOnly: true, get: func(name string) ([]float64, []int, bool) {
+		shape, ok := s.Shape(name)
+		return nil, shape, ok
+	}}
+	if check.params(hp); check.err != nil {
+		return nil, fmt.Errorf("%w by config.json", check.err)
+	}
+	bytes := 8 * check.values
+	if o.Memory > 0 && bytes > o.Memory {
+		return nil, fmt.Errorf("memory: %d weights take %.1f GB as float64, 8 bytes each, and "+
+			"%.1f GB are free", check.values, float64(bytes)/1e9, float64(o.Memory)/1e9)
+	}
+	if o.Before != nil {
+		if err := o.Before(bytes); err != nil {
+			return nil, err
+		}
+	}
+	var failed error
+	done, read := int64(0), map[string][]float64{}
+	p, err := FromTensors(hp, func(name string) ([]float64, []int, bool) {
+		shape, ok := s.Shape(name)
+		if !ok || failed != nil {
+			return nil, nil, false
+		}
+		data, again := read[name]
+		if !again {
+			if data, failed = s.Read(name); failed != nil {
+				return nil, nil, false
+			}
+			read[name] = data
+			if done += 8 * int64(len(data)); o.Progress != nil {
+				o.Progress(done, bytes)
+			}
+		}
+		return data, shape, true
+	})
+	if failed != nil {
+		return nil, failed
+	}
+	return &Model{HParams: hp, Params: p}, err
+}
+
+// checkLayers refuses tensors of blocks that the config does not have.
+func checkLayers(hp HParams, names []string) error {
+	for _, name := range names {
+		rest, ok := strings.CutPrefix(strings.TrimPrefix(name, "transformer."), "h.")
+		number, _, _ := strings.Cut(rest, ".")
+		if layer, err := strconv.Atoi(number); ok && err == nil && layer >= hp.Layer {
+			return fmt.Errorf("%s: a tensor of block %d, want blocks 0 to %d by n_layer %d of "+
+				"config.json", name, layer, hp.Layer-1, hp.Layer)
+		}
+	}
+	return nil
+}
+
+// files are the tensors of one or more safetensors files. Headers are read at once, tensors one by
+// one.
+type files struct {
+	tensors map[string]tensor
+	open    []fs.File
+	buffer  []byte // for the bytes of one tensor after another
+}
+
+// A tensor is a place in a file.
+type tensor struct {
+	*safetensors.TensorInfo
+	file string
+	from io.ReaderAt // at offset 0 the data begin
+}
+
+func openFiles(fsys fs.FS, name string) (*files, error) {
+	names := []string{name}
+	var index struct {
+		Map map[string]string `json:"weight_map"`
+	}
+	if _, err := fs.Stat(fsys, name); errors.Is(err, fs.ErrNotExist) {
+		found, err := readJSON(fsys, "model.safetensors.index.json", &index)
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			names = nil
+			for _, part := range index.Map {
+				if !slices.Contains(names, part) {
+					names = append(names, part)
+				}
+			}
+		}
+	}
+	f := &files{tensors: map[string]tensor{}}
+	for _, name := range names {
+		if err := f.add(fsys, path.Clean(name)); err != nil {
+			f.close()
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+// add reads the header of a file: its length, and JSON that says where each tensor is.
+func (f *files) add(fsys fs.FS, name string) error {
+	file, err := fsys.Open(name)
+	if err != nil {
+		return err
+	}
+	f.open = append(f.open, file)
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	from, ok := file.(io.ReaderAt)
+	if !ok || !info.Mode().IsRegular() {
+		return fmt.Errorf("%s: want a regular file", name)
+	}
+	var length [8]byte
+	if _, err := from.ReadAt(length[:], 0); err != nil {
+		return fmt.Errorf("%s: no header: %w", name, err)
+	}
+	n := binary.LittleEndian.Uint64(length[:])
+	if n > uint64(info.Size())-8 {
+		return fmt.Errorf("%s: a header of %d bytes in a file of %d", name, n, info.Size())
+	}
+	header := make([]byte, n)
+	if _, err := from.ReadAt(header, 8); err != nil {
+		return fmt.Errorf("%s: header: %w", name, err)
+	}
+	var m safetensors.Metadata
+	if err := json.Unmarshal(header, &m); err != nil {
+		return fmt.Errorf("%s: header: %w", name, err)
+	}
+	size := info.Size() - 8 - int64(n)
+	for tensorName, t := range m.Tensors() {
+		begin, end := t.DataOffsets[0], t.DataOffsets[1]
+		if begin > end || end > uint64(size) {
+			return fmt.Errorf("%s: %s: bytes %d to %d of %d", name, tensorName, begin, end, size)
+		}
+		f.tensors[tensorName] = tensor{t, name, io.NewSectionReader(from, 8+int64(n), size)}
+	}
+	return nil
+}
+
+func (f *files) close() {
+	for _, file := range f.open {
+		file.Close()
+	}
+}
+
+// Names implements Source.
+func (f *files) Names() []string {
+	var names []string
+	for name := range f.tensors {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Shape implements Source.
+func (f *files) Shape(name string) ([]int, bool) {
+	t, ok := f.tensors[name]
+	if !ok {
+		return nil, false
+	}
+	shape := make([]int, len(t.Shape))
+	for i, n := range t.Shape {
+		shape[i] = int(min(n, math.MaxInt))
+	}
+	return shape, true
+}
+
+// Read implements Source.
+func (f *files) Read(name string) ([]float64, error) {
+	t := f.tensors[name]
+	n := int(t.DataOffsets[1] - t.DataOffsets[0])
+	f.buffer = slices.Grow(f.buffer[:0], n)
+	b := f.buffer[:n]
+	if _, err := t.from.ReadAt(b, int64(t.DataOffsets[0])); err != nil {
+		return nil, fmt.Errorf("%s: %s: %w", t.file, name, err)
+	}
+	view, err := safetensors.NewTensorView(t.DType, t.Shape, b)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s: %w", t.file, name, err)
+	}
+	values, err := widen(view)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s: %w", t.file, name, err)
+	}
+	return values, nil
+}
+
+// widen returns the values of a tensor.
+func widen(t safetensors.TensorView) ([]float64, error) {
+	b := t.Data()
+	var value func(i int) float64
+	switch t.DType() {
+	case safetensors.F64:
+		value = func(i int) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:])) }
+	case safetensors.F32:
+		value = func(i int) float64 {
+			return float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:])))
+		}
+	case safetensors.F16:
+		value = func(i int) float64 { return fromHalf(binary.LittleEndian.Uint16(b[2*i:])) }
+	case safetensors.BF16: // the upper half of an F32
+		value = func(i int) float64 {
+			return float64(math.Float32frombits(uint32(binary.LittleEndian.Uint16(b[2*i:])) << 16))
+		}
+	default:
+		return nil, fmt.Errorf("numbers of type %s, want F64, F32, F16 or BF16", t.DType())
+	}
+	values := make([]float64, len(b)/int(t.DType().Size()))
+	for i := range values {
+		values[i] = value(i)
+	}
+	return values, nil
 }
 
 // Logits is GPT2 with the model's weights. It ends with ctx, between two blocks.

@@ -1,13 +1,70 @@
 package check
 
-// Tokenizers: the vocabularies, and the ids of a text.
+// The text that is compared: which it is, the vocabularies, and its ids.
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 
 	"picogpt/internal/quote"
+	"picogpt/tokenizer"
 )
+
+// text returns the ids that are compared, and compares the tokenizers.
+func (c *comparison) text() ([]int, error) {
+	n := c.N
+	if n == 0 {
+		n = Tokens(c.report.Weights, c.Model.Config().Positions)
+	}
+	c.report.Tokens, c.report.Greedy = n, min(n/4, 32)
+	ids, err := c.ids()
+	if err != nil {
+		return nil, err
+	}
+	if most := n - c.report.Greedy; len(ids) > most {
+		c.note("the first %s of the text's %d are compared, and %d that follow greedily",
+			quote.Count(most, "token"), len(ids), c.report.Greedy)
+		ids = ids[:most]
+	}
+	c.report.Tokens = len(ids) + c.report.Greedy
+	return ids, nil
+}
+
+// ids are those of the text, those that were given, or random ones where there is no tokenizer.
+func (c *comparison) ids() ([]int, error) {
+	if c.IDs != nil {
+		return c.IDs, nil
+	}
+	text := passage
+	if c.Text != nil {
+		text = *c.Text
+	}
+	// tiktoken-go's time is quadratic in a long word, and N tokens need no more of the text.
+	if n := 1 << 16; len(text) > n {
+		text = text[:tokenizer.WholeRunes(text[:n])]
+		c.note("only the text's first %d bytes are tokenized", len(text))
+	}
+	if c.Tokenizer == nil {
+		return c.random("the checkpoint has no tokenizer"), nil
+	}
+	ids, err := c.encode(text)
+	if err != nil && c.Text == nil { // a vocabulary of a few characters
+		return c.random(err.Error()), nil
+	}
+	return ids, err
+}
+
+// random returns ids of a fixed seed.
+func (c *comparison) random(why string) []int {
+	c.report.add(Row{What: "ids", Verdict: NotCompared, Where: why + ": ids of a fixed seed"})
+	rng := rand.New(rand.NewPCG(1, 2))
+	ids := make([]int, c.report.Tokens-c.report.Greedy)
+	for i := range ids {
+		ids[i] = rng.IntN(c.Model.Config().VocabSize)
+	}
+	return ids
+}
 
 // encode returns the engine's ids of a text, and compares them with the reference's.
 func (c *comparison) encode(text string) ([]int, error) {
@@ -122,3 +179,17 @@ func splitMerge(merge string, spelled map[string]string) [2]string {
 	left, right, _ := strings.Cut(merge, " ")
 	return [2]string{spelled[left], spelled[right]}
 }
+
+// passage is the text that is compared if no other is given: contractions, numbers, white space,
+// symbols and several scripts, so that tokenizers have something to disagree about.
+const passage = `In 1843, Ada Lovelace wrote down how an engine that was never built could compute
+the numbers of Bernoulli. She didn't have one to try it on; it's said that she'd have liked to.
+"We may say most aptly," she noted, "that the Analytical Engine weaves algebraical patterns just
+as the Jacquard loom weaves flowers and leaves."   A hundred years later there were 3 of them, then
+10, and today 1,000,000,000: every telephone is one.
+
+	for i := 0; i < 64; i++ { sum += weights[i] * x[i] } // 2.5e-7 off, so what?
+
+Ein Maßstab für Größe: naïve café, Ørsted, Łódź. Привет, мир! 你好,世界。こんにちは。 안녕하세요. שלום, مرحبا.
+Prices rose 12½ % to €99.99 (≈ $108), they've said; I'll wait, you're right, we'd better not. 👩‍🔬🚀 END
+`
