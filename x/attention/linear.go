@@ -69,12 +69,13 @@ type linearMemory struct {
 	worker       [][]float32 // for each worker
 }
 
-func (m *linearMemory) workers(n, size int) {
-	for len(m.worker) < n {
-		m.worker = append(m.worker, nil)
+// growEach makes room for n floats for each worker of a team.
+func growEach(worker *[][]float32, team *kernels.Team, n int) {
+	for len(*worker) < team.Size() {
+		*worker = append(*worker, nil)
 	}
-	for i := range n {
-		m.worker[i] = grow(&m.worker[i], size)
+	for i := range team.Size() {
+		(*worker)[i] = grow(&(*worker)[i], n)
 	}
 }
 
@@ -89,13 +90,13 @@ const (
 func (c *linearCall) prepare(team *kernels.Team, s Sizes, o LinearOptions, m *linearMemory) {
 	o.complete(s.KeyDim)
 	c.Sizes, c.LinearOptions, c.linearMemory = s, o, m
-	c.blocks = (s.Keys + kernels.Block - 1) / kernels.Block
+	c.blocks = tiles(s.Keys, kernels.Block)
 	n, f := s.Batch*s.Heads, o.Features
 	m.keys = grow(&m.keys, n*c.blocks*f*kernels.Block)
 	m.values = grow(&m.values, n*c.blocks*kernels.Block*s.ValueDim)
 	m.parts = grow(&m.parts, n*c.blocks*f)
 	m.sums, m.z = grow(&m.sums, n*f*s.ValueDim), grow(&m.z, n*f)
-	m.workers(team.Size(), max(kernels.Block*f, 2*sumRows*sumCols,
+	growEach(&m.worker, team, max(kernels.Block*f, 2*sumRows*sumCols,
 		linearRows*(padded(f)+padded(s.ValueDim))))
 }
 
@@ -159,12 +160,13 @@ func (c *linearCall) pack(w *kernels.Worker, head, block int) {
 	kernels.Transpose(c.keys[at*f*kernels.Block:], kernels.Block, rows, f, n, f)
 	values := c.panels(at)
 	values.PackRows(0, c.v.at(b, h, first), c.v.row, n)
-	sumRowsOf(w, c.parts[at*f:(at+1)*f], rows, n)
+	part := c.parts[at*f : (at+1)*f]
+	clear(part)
+	plusRows(w, part, rows, n)
 }
 
-// sumRowsOf sets dst to the sum of n rows of x, as long as dst.
-func sumRowsOf(w *kernels.Worker, dst, x []float32, n int) {
-	clear(dst)
+// plusRows adds n rows of x, as long as dst, to dst.
+func plusRows(w *kernels.Worker, dst, x []float32, n int) {
 	for i := range n {
 		w.Plus(dst, x[i*len(dst):(i+1)*len(dst)])
 	}

@@ -90,13 +90,7 @@ func (s *LinearState) prepare(team *kernels.Team, out, q, k, v view, tokens int)
 	c.keys = grow(&c.keys, n*c.blocks*f*kernels.Block)
 	c.values = grow(&c.values, n*c.blocks*kernels.Block*s.dv)
 	c.parts, c.z = grow(&c.parts, n*c.blocks*f), grow(&c.z, n*c.blocks*f)
-	for len(c.worker) < team.Size() {
-		c.worker = append(c.worker, nil)
-	}
-	for i := range c.worker {
-		c.worker[i] = grow(&c.worker[i], max(kernels.Block*f,
-			sumRows*panelCols+kernels.Block*sumCols))
-	}
+	growEach(&c.worker, team, max(kernels.Block*f, sumRows*panelCols+kernels.Block*sumCols))
 }
 
 // block returns the positions from … to of the new tokens in the i-th of these blocks.
@@ -148,9 +142,7 @@ func (s *LinearState) pack(w *kernels.Worker, head, i int) {
 	s.options.mapRows(w, rows, f, c.k.at(b, h, row), c.k.row, s.dk, n)
 	kernels.Transpose(keys[from%size:], size, rows, f, n, f)
 	values.PackRows(from%size, c.v.at(b, h, row), c.v.row, n)
-	for j := range n {
-		w.Plus(part, rows[j*f:(j+1)*f])
-	}
+	plusRows(w, part, rows, n)
 	at = head*(c.end-c.start) + row
 	features, scores := c.features[at*ldf:][:n*ldf], c.scores[at*size:][:n*size]
 	s.options.mapRows(w, features, ldf, c.q.at(b, h, row), c.q.row, s.dk, n)
