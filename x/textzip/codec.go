@@ -1,10 +1,14 @@
 package textzip
 
-// What a writer and a reader have in common: the model, and how a group is cut.
+// Codecs: what a writer and a reader have in common, the model, and how a group is cut. A group's
+// text becomes a payload by windows of all streams, evaluated as prompts are; a payload becomes the
+// text by a token of each stream in turn, all in one Eval.
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"math/bits"
 	"sync"
 
 	"picogpt/checkpoint"
@@ -95,4 +99,199 @@ func (k *codec) cut(text []byte) [][]byte {
 		segments[i] = text[i*len(text)/n : (i+1)*len(text)/n]
 	}
 	return segments
+}
+
+// A window is a part of a stream that is evaluated at once.
+type window struct {
+	inputs  []int    // [≤ Window]
+	targets []int    // predicted by the last inputs
+	symbols []symbol // of the targets
+}
+
+// windows returns the windows of a stream's tokens. Symbols are written to symbols.
+func (k *codec) windows(tokens []int, symbols []symbol) (all []window) {
+	for from := 0; from < len(tokens); {
+		begin, to := from-k.Overlap, from-k.Overlap+k.Window+1
+		var inputs []int
+		if from == 0 {
+			to = min(k.Window, len(tokens))
+			inputs = append([]int{k.start}, tokens[:to-1]...)
+		} else {
+			to = min(to, len(tokens))
+			inputs = tokens[begin : to-1]
+		}
+		all = append(all, window{inputs, tokens[from:to], symbols[from:to]})
+		from = to
+	}
+	return all
+}
+
+// encode returns the payload of a group, or nil if its tokens do not give it back, or as soon as
+// they cost more than most bytes. done is called with the share that is evaluated.
+func (k *codec) encode(
+	ctx context.Context, text []byte, most int, done func(float64),
+) ([]byte, error) {
+	var streams [][]symbol
+	var all []window
+	tokens := 0
+	for _, segment := range k.cut(text) {
+		ids, err := k.tokenizer.Encode(string(segment))
+		if err != nil || !bytes.Equal(join(k.bytes, ids), segment) {
+			return nil, nil
+		}
+		symbols := make([]symbol, len(ids))
+		streams = append(streams, symbols)
+		all = append(all, k.windows(ids, symbols)...)
+		tokens += len(ids)
+	}
+	evaluated, cost := 0, 0 // cost is in bits, each token's rounded down
+	for len(all) > 0 {
+		n, rows := 0, 0
+		for ; n < len(all) && rows < engine.PassRows; n++ { // a pass at least, if there is as much
+			rows += len(all[n].inputs)
+			evaluated += len(all[n].targets)
+		}
+		if err := k.evaluate(ctx, all[:n]); err != nil {
+			return nil, err
+		}
+		for _, w := range all[:n] {
+			for _, s := range w.symbols {
+				cost += bits.Len64(s.total/s.size) - 1
+			}
+		}
+		if cost/8 > most {
+			return nil, nil
+		}
+		all = all[n:]
+		done(float64(evaluated) / float64(tokens))
+	}
+	return interleave(streams), nil
+}
+
+// evaluate computes the symbols of windows.
+func (k *codec) evaluate(ctx context.Context, windows []window) error {
+	batch := make([]model.Input, len(windows))
+	for i, w := range windows {
+		first := len(w.inputs) - len(w.targets)
+		batch[i] = model.Input{
+			Session: k.model.NewSession(), Tokens: w.inputs, NoLogits: true, VisitFrom: first,
+			Visit: func(row model.Row) {
+				f := k.rows.Get().(*frequencies)
+				defer k.rows.Put(f)
+				if f.set(k.model.Leaves(), row.Logits); f.total > 0 {
+					w.symbols[row.Index-first] = f.symbol(w.targets[row.Index-first])
+				}
+			},
+		}
+	}
+	defer func() {
+		for _, in := range batch {
+			in.Session.Release()
+		}
+	}()
+	return model.Cause(k.model.Eval(ctx, batch...))
+}
+
+// interleave encodes the first symbol of each stream, then the second of each, and so on: the order
+// in which a reader finds them.
+func interleave(streams [][]symbol) []byte {
+	e := newEncoder()
+	for i, left := 0, true; left; i++ {
+		left = false
+		for _, s := range streams {
+			if i < len(s) {
+				e.encode(s[i])
+				left = true
+			}
+		}
+	}
+	return e.end()
+}
+
+// A stream is a segment that is being read.
+type stream struct {
+	*frequencies
+	text    []byte // of its tokens; it is as long as the segment in the end
+	size    int    // bytes of the segment
+	session *model.Session
+	tokens  []int // the last ones, at least Overlap of them
+	next    []int // to evaluate
+}
+
+// decode returns the text of a payload: n bytes, or an error. done is called with the bytes that
+// are read.
+func (k *codec) decode(
+	ctx context.Context, payload []byte, n int, done func(int),
+) (text []byte, err error) {
+	text = make([]byte, n)
+	var streams, active []*stream
+	for _, segment := range k.cut(text) {
+		streams = append(streams, &stream{
+			frequencies: newFrequencies(k.model.Config().VocabSize), text: segment[:0],
+			size: len(segment), session: k.model.NewSession(), next: []int{k.start},
+		})
+	}
+	defer func() {
+		for _, s := range streams {
+			s.session.Release()
+		}
+	}()
+	active = append(active, streams...)
+	in := newDecoder(payload)
+	for read := 0; len(active) > 0; {
+		if err := k.step(ctx, active); err != nil {
+			return nil, err
+		}
+		left := active[:0]
+		for _, s := range active {
+			before := len(s.text)
+			if err := k.take(s, in); err != nil {
+				return nil, err
+			}
+			read += len(s.text) - before
+			if len(s.text) < s.size {
+				left = append(left, s)
+			}
+		}
+		active = left
+		done(read)
+	}
+	return text, nil
+}
+
+// step evaluates the next tokens of all streams.
+func (k *codec) step(ctx context.Context, streams []*stream) error {
+	batch := make([]model.Input, len(streams))
+	for i, s := range streams {
+		batch[i] = model.Input{
+			Session: s.session, Tokens: s.next, NoLogits: true, VisitFrom: len(s.next) - 1,
+			Visit: func(row model.Row) { s.set(k.model.Leaves(), row.Logits) },
+		}
+	}
+	return model.Cause(k.model.Eval(ctx, batch...))
+}
+
+// take appends the next token of a stream.
+func (k *codec) take(s *stream, in *decoder) error {
+	value := in.value(s.total)
+	if value >= s.total {
+		return damaged("the payload is no text's")
+	}
+	id, symbol := s.find(value)
+	if id >= len(k.bytes) || len(k.bytes[id]) == 0 || len(k.bytes[id]) > s.size-len(s.text) {
+		return damaged("the payload is no text's")
+	}
+	in.take(symbol)
+	s.text = append(s.text, k.bytes[id]...)
+	if len(s.tokens) >= 2*k.Overlap {
+		s.tokens = append(s.tokens[:0], s.tokens[len(s.tokens)-k.Overlap+1:]...)
+	}
+	s.tokens = append(s.tokens, id)
+	s.next = append(s.next[:0], id)
+	if s.session.Len() == k.Window {
+		s.session.Release()
+		s.session = k.model.NewSession()
+		s.next = append(s.next[:0], s.tokens[len(s.tokens)-k.Overlap:]...)
+	}
+	return nil
 }
