@@ -9,6 +9,8 @@
 // WriteFile for a file that is complete or does not exist, and Folder for several such files.
 package outfile
 
+// The rules: what may be written, which files a process reads, and what the ending of a name says.
+
 import (
 	"errors"
 	"fmt"
@@ -16,10 +18,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/term"
 
+	"picogpt/internal/fault"
 	"picogpt/internal/folder"
 	"picogpt/internal/quote"
 )
@@ -39,6 +44,20 @@ var ErrExists = errors.New("there already")
 
 // ErrNoName is the error for an empty path.
 var ErrNoName = errors.New("want a path, found nothing")
+
+// FlagError is an error of this package about the file that a flag names, for the command line. It
+// is nil for nil.
+func FlagError(flag string, err error) error {
+	switch {
+	case errors.Is(err, ErrInput), errors.Is(err, ErrEnding):
+		return fault.Usagef("%s %w", flag, err)
+	case errors.Is(err, ErrNoName):
+		return fault.Usagef("%s: %w", flag, err)
+	case errors.Is(err, ErrExists):
+		return fault.Hint(err, "--force writes over it")
+	}
+	return err
+}
 
 // Check returns the error that writing to path would give now. It changes nothing. Call it before
 // long work.
@@ -168,4 +187,174 @@ func (o Options) writer(f *os.File) (to io.Writer, flush func() error) {
 		shown = quote.NewShownJSON(f)
 	}
 	return shown, shown.Flush
+}
+
+// A Kind is what is written to a file or a directory, in words.
+type Kind string
+
+// The kinds. A name without an ending, or with one that stands for no format, will do for each.
+const (
+	Any         Kind = "" // bytes that the user knows
+	Text        Kind = "text"
+	Formed      Kind = "text of a form" // that the user knows
+	JSONLines   Kind = "JSON lines"
+	JSON        Kind = "JSON"
+	HTML        Kind = "HTML"
+	SVG         Kind = "SVG"
+	GGUF        Kind = "GGUF"
+	NPY         Kind = "an array of NumPy"
+	Safetensors Kind = "safetensors"
+	Packed      Kind = "compressed by gpt"
+	Session     Kind = "a session"
+	Directory   Kind = "a directory"
+)
+
+// Endings are those of names that a kind may have, without the dot; a directory's stands for no
+// format. JSON is text, and llama.cpp's prompt caches are called .bin.
+func (k Kind) Endings() []string {
+	switch k {
+	case Text:
+		return []string{"txt", "text", "md"}
+	case Formed:
+		return []string{"txt", "text", "md", "json", "jsonl", "ndjson", "csv", "tsv", "xml", "yaml",
+			"yml", "html", "htm", "xhtml", "svg"}
+	case JSONLines:
+		return []string{"jsonl", "ndjson", "json", "txt"}
+	case JSON:
+		return []string{"json", "jsonl", "ndjson", "txt"}
+	case HTML:
+		return []string{"html", "htm", "xhtml"}
+	case SVG:
+		return []string{"svg"}
+	case GGUF:
+		return []string{"gguf"}
+	case NPY:
+		return []string{"npy"}
+	case Safetensors:
+		return []string{"safetensors"}
+	case Packed:
+		return []string{"gptz"}
+	case Session:
+		return []string{"session", "bin"}
+	}
+	return nil
+}
+
+// formats are the endings that stand for a format, ours and others'.
+const formats = " gguf ggml ggjt safetensors pt pth bin ckpt pkl pickle h5 hdf5 keras onnx msgpack " +
+	"pb tflite npy npz mat gptz parquet arrow feather orc avro csv tsv xls xlsx ods db sqlite json " +
+	"jsonl ndjson yaml yml xml txt text md html htm xhtml doc docx odt rtf epub pdf ps eps svg png " +
+	"jpg jpeg gif webp bmp tif tiff zip gz tgz tar bz2 xz zst lz4 br 7z rar "
+
+// ErrEnding is wrapped by the error for a name whose ending stands for another format.
+var ErrEnding = errors.New("its ending stands for another format")
+
+// Check returns an error for a name whose ending stands for another format. A directory's may have
+// any, if a slash follows.
+func (k Kind) Check(name string) error {
+	ending := strings.TrimPrefix(strings.ToLower(filepath.Ext(name)), ".")
+	may := k.Endings()
+	if k == Any || ending == "" || slices.Contains(may, ending) ||
+		!strings.Contains(formats, " "+ending+" ") {
+		return nil
+	}
+	want := "without ." + ending
+	if last := len(may) - 1; last >= 0 {
+		want = strings.Join(may[:last], ", .") + " or ." + may[last]
+		want = "that ends in ." + strings.TrimPrefix(want, " or .")
+	}
+	return &endingError{fmt.Sprintf("%s: what is written is %s: want a name %s", name, k, want)}
+}
+
+type endingError struct{ text string }
+
+func (e *endingError) Error() string { return e.text }
+func (e *endingError) Unwrap() error { return ErrEnding }
+
+// Inputs records the files that a process reads, so that no output replaces one. Files are compared
+// by identity; a file that was replaced since it was opened is also compared by its path. The zero
+// value can be used, and nil holds no files. Its methods may be called concurrently.
+type Inputs struct {
+	mu    sync.Mutex
+	files []inputFile
+}
+
+type inputFile struct {
+	path string // "" for a file that has none
+	info fs.FileInfo
+	use  string
+}
+
+// Continued is the use of a file that the process may write again, because its contents are
+// continued.
+const Continued = "continued"
+
+// ErrInput is wrapped by the error for an output that is also an input.
+var ErrInput = errors.New("that is the input")
+
+// Open opens a file for reading and records it. The use is for messages, for example "--grammar";
+// "" means the text or the model that the process works on.
+func (in *Inputs) Open(path, use string) (*os.File, error) {
+	f, err := os.Open(path)
+	if err == nil {
+		in.addFile(path, f, use)
+	}
+	return f, err
+}
+
+// Add records a file that will be opened. It ignores a file that does not exist: opening it returns
+// that error.
+func (in *Inputs) Add(path, use string) {
+	if info, err := os.Stat(path); err == nil {
+		in.add(inputFile{path, info, use})
+	}
+}
+
+// AddFile records an open file, such as stdin.
+func (in *Inputs) AddFile(f *os.File, use string) { in.addFile("", f, use) }
+
+func (in *Inputs) addFile(path string, f *os.File, use string) {
+	if info, err := f.Stat(); err == nil {
+		in.add(inputFile{path, info, use})
+	}
+}
+
+func (in *Inputs) add(file inputFile) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if !slices.ContainsFunc(in.files, func(known inputFile) bool {
+		return known.path == file.path && known.use == file.use && os.SameFile(known.info, file.info)
+	}) {
+		in.files = append(in.files, file)
+	}
+}
+
+// Refuse returns an error if the file is an input, and nil if it may be written.
+func (in *Inputs) Refuse(info fs.FileInfo) error {
+	if in == nil {
+		return nil
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for _, file := range in.files {
+		switch {
+		case file.use == Continued || !file.is(info):
+		case file.use == "":
+			return ErrInput
+		default:
+			return fmt.Errorf("%w of %s", ErrInput, file.use)
+		}
+	}
+	return nil
+}
+
+func (file *inputFile) is(info fs.FileInfo) bool {
+	if os.SameFile(file.info, info) {
+		return true
+	}
+	if file.path == "" {
+		return false
+	}
+	now, err := os.Stat(file.path)
+	return err == nil && os.SameFile(now, info)
 }
