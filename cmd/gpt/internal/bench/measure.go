@@ -6,16 +6,15 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"os"
+	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"picogpt/kernels"
 	"picogpt/model"
+	"picogpt/sample"
 )
 
 // Progress is called with what is being measured, and how much of the work is done by then, 0 to 1.
@@ -328,28 +327,6 @@ func (b *meter) memory(r *Result) error {
 	return nil
 }
 
-// resident returns the process's resident memory in 10⁶ bytes: its own, and pages of mapped files.
-// Where the system does not tell, it is what Go took from the system, and 0.
-func resident() (own, mapped float64) {
-	text, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return float64(m.Sys-m.HeapReleased) / 1e6, 0
-	}
-	for line := range strings.Lines(string(text)) {
-		name, rest, _ := strings.Cut(line, ":")
-		kb, _ := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 64)
-		switch name {
-		case "RssAnon", "RssShmem":
-			own += kb * 1024 / 1e6
-		case "RssFile":
-			mapped += kb * 1024 / 1e6
-		}
-	}
-	return own, mapped
-}
-
 // median averages the two in the middle of an even number, which none of gonum/stat's quantiles
 // does.
 func median(x []float64) float64 {
@@ -358,4 +335,106 @@ func median(x []float64) float64 {
 	}
 	s := slices.Sorted(slices.Values(x))
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+}
+
+// rowCounts are how many rows are measured, as far as the context holds them.
+var rowCounts = []int{1, 2, 4, 8}
+
+func rowsName(n int) string { return fmt.Sprint(n, " rows") }
+
+// severalRows measures rows of one session with logits for each, which is what speculation
+// evaluates, after a context of at tokens, each number in turn.
+func (b *meter) severalRows(at int) error {
+	s, err := b.prefilled(at)
+	if err != nil {
+		return err
+	}
+	counts, steps := b.rowCounts(at), []func() error{}
+	for _, n := range counts {
+		in := model.Input{Session: s, Tokens: b.prompt[:n], NoLogits: true,
+			Visit: func(model.Row) {}}
+		steps = append(steps, func() error {
+			defer s.Truncate(at)
+			return b.eval(in)
+		})
+	}
+	took, err := b.inTurn(16, steps...)
+	if err != nil {
+		return err
+	}
+	for i, n := range counts {
+		b.add(rowsName(n), took[i])
+		b.add(rowsName(n)+" ratio", took[i]/took[0])
+	}
+	return nil
+}
+
+// rowCounts returns those that the context holds after at tokens.
+func (b *meter) rowCounts(at int) (counts []int) {
+	for _, n := range rowCounts {
+		if at+n <= b.m.Config().Positions {
+			counts = append(counts, n)
+		}
+	}
+	return counts
+}
+
+func (b *meter) rows(at int) Rows {
+	r := Rows{At: at}
+	for _, n := range b.rowCounts(at) {
+		r.Rows = append(r.Rows, n)
+		r.MS = append(r.MS, b.median(rowsName(n))*1e3)
+		r.Ratio = append(r.Ratio, b.median(rowsName(n)+" ratio"))
+	}
+	return r
+}
+
+// choices are the ways to choose that are measured.
+var choices = []struct {
+	name   string
+	params sample.Params
+}{
+	{"greedy", sample.Params{}},
+	{"top-k", sample.Params{Temperature: 0.8, TopK: 40, TopP: 0.95, MinP: 0.05, RepeatPenalty: 1.1,
+		RepeatLastN: 64}},
+	{"top-p", sample.Params{Temperature: 0.8, TopP: 0.95}},
+}
+
+// choosing returns a step for each of choices, by itself: one goroutine, no model. The logits are
+// not the model's, whose weights may be random: they are as unequal as a trained model's, normal
+// with a deviation of 3.
+func (b *meter) choosing() (steps []func() error, err error) {
+	r := rand.New(rand.NewPCG(1, 2))
+	logits := make([]float32, b.m.Config().VocabSize)
+	for i := range logits {
+		logits[i] = float32(r.NormFloat64() * 3)
+	}
+	for _, c := range choices {
+		s, err := sample.NewSampler(c.params, sample.IDs{})
+		if err != nil {
+			return nil, err
+		}
+		s.Leaves = b.m.Leaves()
+		steps = append(steps, func() error {
+			_, err := s.Next(logits, b.prompt)
+			return err
+		})
+	}
+	return steps, nil
+}
+
+// choose measures choosing once.
+func (b *meter) choose() error {
+	steps, err := b.choosing()
+	if err != nil {
+		return err
+	}
+	took, err := b.inTurn(64, steps...)
+	if err != nil {
+		return err
+	}
+	for i, c := range choices {
+		b.add(c.name, took[i])
+	}
+	return nil
 }

@@ -1,23 +1,30 @@
 // Package show is what commands show of models: objects for JSON, and the same as text for people.
 package show
 
-// What a checkpoint holds, and what it needs.
-
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"text/tabwriter"
 
 	"picogpt/checkpoint"
 	"picogpt/checkpoint/hub"
 	"picogpt/internal/fault"
 	"picogpt/internal/folder"
 	"picogpt/internal/quote"
+	"picogpt/internal/strictjson"
 	"picogpt/model"
+	"picogpt/tokenizer"
 	"picogpt/weights"
 )
+
+// What a checkpoint holds, and what it needs.
 
 // An Inspection is what gpt inspect prints.
 type Inspection struct {
@@ -222,3 +229,121 @@ func (t *inspectedTensor) parameters(c model.Config) int64 {
 // isHead reports whether a tensor is weights for the logits. A head that is wte once more is not
 // read.
 func isHead(name string) bool { return strings.HasPrefix(name, "lm_head.") }
+
+// An inspection for people.
+
+// Text lays an inspection out for people: what a model is and needs comes last, where a terminal
+// still shows it.
+func (i *Inspection) Text() []byte {
+	var b bytes.Buffer
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(&b, "%s\n", quote.Count(len(i.Tensors), "tensor"))
+	for _, t := range i.Tensors {
+		mark := ""
+		switch {
+		case t.Ignored:
+			mark = "\tignored"
+		case t.Head:
+			mark = "\tfor gpt classify"
+		case t.Added:
+			mark = "\tzeros, in no file"
+		}
+		fmt.Fprintf(w, "  %s\t%s\t%v\t%d%s\n", t.Name, t.DType, t.Shape, t.Bytes, mark)
+	}
+	w.Flush()
+	if len(i.Metadata) > 0 {
+		fmt.Fprint(&b, "\nmetadata\n")
+		for _, key := range slices.Sorted(maps.Keys(i.Metadata)) {
+			fmt.Fprintf(&b, "  %q: %q\n", key, i.Metadata[key])
+		}
+	}
+	fmt.Fprint(&b, "\nconfig\n")
+	for _, line := range configLines(i.Config) {
+		if from := i.IDsFrom[line[0]]; from != "" {
+			line[1] += "\t" + from
+		}
+		fmt.Fprintf(w, "  %s\t%s\n", line[0], line[1])
+	}
+	w.Flush()
+	fmt.Fprintf(w, "\nmodel\t%s\n", i.Model)
+	fmt.Fprintf(w, "file\t%s\n", i.Source)
+	for _, note := range i.Notes {
+		fmt.Fprintf(w, "note\t%s\n", note)
+	}
+	if i.Vocab != "" {
+		fmt.Fprintf(w, "tokenizer\t%s\n", i.Vocab)
+	}
+	fmt.Fprintf(w, "parameters\t%d\n", i.Parameters)
+	fmt.Fprintf(w, "bytes\t%d\t%s\n", i.Bytes, quote.LongSize(i.Bytes))
+	if i.Format != "" {
+		fmt.Fprintf(w, "format\t%s\n", i.Format)
+	}
+	fmt.Fprintf(w, "memory at full context\t%d\t%s\n", i.Memory.Total, quote.LongSize(i.Memory.Total))
+	fmt.Fprintf(w, "  weights\t%d\t%s\n", i.Memory.Weights, quote.LongSize(i.Memory.Weights))
+	fmt.Fprintf(w, "  keys and values\t%d\t%s, of %d positions\n", i.Memory.KeyValues,
+		quote.LongSize(i.Memory.KeyValues), i.Config.Positions)
+	w.Flush()
+	return b.Bytes()
+}
+
+// configLines lists a config's fields under their names in config.json.
+func configLines(c model.Config) (lines [][2]string) {
+	b, err := json.Marshal(c)
+	if err != nil {
+		return nil
+	}
+	strictjson.Members(b, func(key string, value json.RawMessage) error {
+		lines = append(lines, [2]string{key, string(value)})
+		return nil
+	})
+	return lines
+}
+
+// Bytes that a vocabulary has no token for.
+
+// Missing says which bytes a vocabulary has no token for, and what becomes of them in texts; "" if
+// there are none. It lists the first so many ranges of bytes; 0 lists all.
+func Missing(t *tokenizer.Tokenizer, most int) string {
+	missing, unknown := t.Missing()
+	if len(missing) == 0 {
+		return ""
+	}
+	fate := "texts lose them"
+	if token, err := t.Text(unknown); err == nil {
+		fate = "in texts each becomes " + quote.Plain(token, 40)
+	}
+	list := byteRanges(missing)
+	if most > 0 && len(list) > most {
+		list = append(list[:most:most], fmt.Sprintf("and %d more", len(list)-most))
+	}
+	return fmt.Sprintf("no token for %s of 256, and %s: %s", quote.Count(len(missing), "byte"), fate,
+		strings.Join(list, ", "))
+}
+
+// byteRanges names bytes, which ascend: "<", 0x7f, 0xc0-0xc3.
+func byteRanges(list []byte) (names []string) {
+	for i := 0; i < len(list); {
+		last := i
+		for last+1 < len(list) && list[last+1] == list[last]+1 &&
+			isPrinted(list[last+1]) == isPrinted(list[i]) {
+			last++
+		}
+		if last == i {
+			names = append(names, byteName(list[i]))
+		} else {
+			names = append(names, byteName(list[i])+"-"+byteName(list[last]))
+		}
+		i = last + 1
+	}
+	return names
+}
+
+func isPrinted(b byte) bool { return ' ' <= b && b < 0x7f }
+
+// byteName names a byte: as it is printed, or by its value.
+func byteName(b byte) string {
+	if isPrinted(b) {
+		return strconv.Quote(string(rune(b)))
+	}
+	return fmt.Sprintf("0x%02x", b)
+}

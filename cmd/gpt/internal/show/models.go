@@ -1,19 +1,22 @@
 package show
 
-// The models of a cache.
-
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 
 	"picogpt/checkpoint"
 	"picogpt/checkpoint/hub"
 	"picogpt/cmd/gpt/internal/checkpoints"
 	"picogpt/cmd/gpt/internal/terminal"
+	"picogpt/internal/cli"
 	"picogpt/internal/quote"
 	"picogpt/model"
+	"picogpt/x/textzip"
 )
+
+// The models of a cache.
 
 // A Model is a model in the cache, or in the program.
 type Model struct {
@@ -80,6 +83,102 @@ func Models(models []Model) []byte {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", m.Name, quote.Size(m.Bytes), format, terminal.Printable(runs))
 	}
+	w.Flush()
+	return b.Bytes()
+}
+
+// What can compute a model.
+
+// A Device is what gpt devices prints of one.
+type Device struct {
+	Device   string   `json:"device"`
+	Name     string   `json:"name"`
+	Platform string   `json:"platform"`
+	Memory   int64    `json:"memory_bytes,omitempty"`
+	Lacks    []string `json:"lacks"`
+	Probe    string   `json:"probe"` // "passed", or why not
+}
+
+// Show writes a device: its name and memory, its platform, and what the probe says.
+func (d *Device) Show(p *cli.Page) {
+	const indent = 10
+	about := d.Name
+	if d.Memory > 0 {
+		about += fmt.Sprintf(", %.1f GB", float64(d.Memory)/1e9)
+	}
+	probe := "probe passed"
+	if d.Probe != "passed" {
+		probe = "refused: " + d.Probe
+	}
+	p.Wrap(fmt.Sprintf("%-*s", indent, d.Device), indent, about)
+	for _, text := range []string{d.Platform, probe} {
+		p.Wrap(strings.Repeat(" ", indent), indent, text)
+	}
+}
+
+// What a file of a session holds.
+
+// A Session is the description of a file that keeps a session.
+type Session struct {
+	Model      string `json:"model"` // digest
+	Format     string `json:"format"`
+	Cache      string `json:"cache"`
+	Arithmetic int    `json:"arithmetic"`
+	Tokens     []int  `json:"tokens"`
+	Note       string `json:"note,omitempty"` // gpt chat's is the conversation
+	Bytes      int64  `json:"bytes"`
+}
+
+// SessionOf describes a file of that size.
+func SessionOf(s *model.Snapshot, size int64) Session {
+	return Session{s.Model, s.Weights, s.Cache, s.Arithmetic, s.Tokens, string(s.Note), size}
+}
+
+// Text lays the description out for people.
+func (s Session) Text() []byte {
+	var b bytes.Buffer
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "model\t%s\n", s.Model)
+	fmt.Fprintf(w, "format\t%s\n", Formats(s.Format, s.Cache))
+	fmt.Fprintf(w, "arithmetic\t%d\n", s.Arithmetic)
+	fmt.Fprintf(w, "tokens\t%d\n", len(s.Tokens))
+	if s.Note != "" {
+		fmt.Fprintf(w, "note\t%s\n", quote.LongSize(int64(len(s.Note))))
+	}
+	fmt.Fprintf(w, "bytes\t%d\t%s\n", s.Bytes, quote.LongSize(s.Bytes))
+	w.Flush()
+	return b.Bytes()
+}
+
+// What a file of gpt compress wants and holds.
+
+// Packed lays the description of a .gptz file out for people.
+func Packed(i textzip.Info) []byte {
+	var b bytes.Buffer
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "model\t%s\n", i.Name)
+	fmt.Fprintf(w, "digest\t%s\n", i.Model)
+	fmt.Fprintf(w, "tokenizer\t%s\n", i.Tokenizer)
+	fmt.Fprintf(w, "format\t%s\n", Formats(i.Format, i.Cache))
+	fmt.Fprintf(w, "arithmetic\t%d\n", i.Arithmetic)
+	fmt.Fprintf(w, "window\t%d\toverlap %d\n", i.Window, i.Overlap)
+	fmt.Fprintf(w, "streams\t%d\n", i.Streams)
+	var kinds []string
+	for _, kind := range []string{"model", "zstd", "stored"} {
+		if n := i.Blocks[kind]; n > 0 {
+			kinds = append(kinds, fmt.Sprintf("%d %s", n, kind))
+		}
+	}
+	if len(kinds) == 0 {
+		kinds = []string{"none"}
+	}
+	fmt.Fprintf(w, "blocks\t%s\n", strings.Join(kinds, ", "))
+	fmt.Fprintf(w, "text\t%d\t%s\n", i.Text, quote.LongSize(i.Text))
+	fmt.Fprintf(w, "bytes\t%d\t%s", i.Bytes, quote.LongSize(i.Bytes))
+	if i.Text > 0 {
+		fmt.Fprintf(w, ", %.3f bits a byte of text", 8*float64(i.Bytes)/float64(i.Text))
+	}
+	fmt.Fprintln(w)
 	w.Flush()
 	return b.Bytes()
 }

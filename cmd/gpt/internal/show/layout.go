@@ -1,13 +1,15 @@
 package show
 
-// Tables of numbers that fit a terminal.
-
 import (
+	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"picogpt/cmd/gpt/internal/terminal"
 )
+
+// Tables of numbers that fit a terminal.
 
 // A Grid is a table of cells, with a name for each row and column.
 type Grid struct {
@@ -103,4 +105,42 @@ func (g *Grid) write(b *strings.Builder, names int, columns []int, from, to int)
 	for i, name := range g.Rows {
 		line(name, g.Cells[i])
 	}
+}
+
+// Lines that fit a terminal.
+
+// wrapped returns a text with its pieces in lines of so many columns, 0 for one line. A piece that is
+// longer has a line of its own. between stands between two pieces of a line.
+func wrapped(pieces []string, between string, columns int) string {
+	var b strings.Builder
+	at := 0
+	for i, piece := range pieces {
+		width := terminal.Width(piece)
+		switch room := columns - at - len(between); {
+		case i == 0:
+		case columns > 0 && width > room:
+			b.WriteByte('\n')
+			at = 0
+		default:
+			b.WriteString(between)
+			at += len(between)
+		}
+		b.WriteString(piece)
+		at += width
+	}
+	return b.String()
+}
+
+// Wrapped returns a sentence in lines of so many columns, 0 for one line.
+func Wrapped(sentence string, columns int) string {
+	return wrapped(strings.Split(sentence, " "), " ", columns)
+}
+
+// Percent is a probability with so many digits after the point. A small one has two significant
+// digits, so that none but 0 looks like nothing.
+func Percent(p float64, digits int) string {
+	if p > 0 && p < math.Pow10(-digits-1) {
+		return fmt.Sprintf("%.2g%%", 100*p)
+	}
+	return fmt.Sprintf("%.*f%%", digits, 100*p)
 }

@@ -1,12 +1,16 @@
 package bench
 
+// Processes: from exec to the first token, and the memory that one takes.
+
 // Starting up: a process from exec to its first token.
 
 import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,4 +78,39 @@ func (r *Result) MeasureStart(
 		r.Start.TextMS = 0
 	}
 	return ctx.Err()
+}
+
+// resident returns the process's resident memory in 10⁶ bytes: its own, and pages of mapped files.
+// Where the system does not tell, it is what Go took from the system, and 0.
+func resident() (own, mapped float64) {
+	mb := memoryStatus()
+	if mb == nil {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return float64(m.Sys-m.HeapReleased) / 1e6, 0
+	}
+	return mb["RssAnon"] + mb["RssShmem"], mb["RssFile"]
+}
+
+// resetPeak has Linux forget the most memory that the process held.
+func resetPeak() { _ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }
+
+// peakResident returns the most memory that the process held, in 10⁶ bytes, or 0 where the system
+// does not tell.
+func peakResident() float64 { return memoryStatus()["VmHWM"] }
+
+// memoryStatus returns what Linux tells of the process's memory, in 10⁶ bytes, nil where the system
+// does not tell.
+func memoryStatus() map[string]float64 {
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return nil
+	}
+	mb := map[string]float64{}
+	for line := range strings.Lines(string(text)) {
+		name, rest, _ := strings.Cut(line, ":")
+		kb, _ := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 64)
+		mb[name] = kb * 1024 / 1e6
+	}
+	return mb
 }
