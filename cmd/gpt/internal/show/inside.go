@@ -1,5 +1,8 @@
 package show
 
+// What a model does inside: what each layer would predict, where heads of attention look, and what
+// parts add to a logit.
+
 import (
 	"cmp"
 	"fmt"
@@ -12,8 +15,6 @@ import (
 	"picogpt/internal/quote"
 	"picogpt/internal/webparts"
 )
-
-// What each layer would predict, as tables.
 
 // A Lens is what gpt lens shows.
 type Lens struct {
@@ -149,8 +150,6 @@ func (l *Lens) Column(columns int) string {
 	return b.String()
 }
 
-// Where heads of attention look: a line for each head, or the weights of one.
-
 // An Attention is the scores of heads, and the weights of one.
 type Attention struct {
 	*inside.HeadTable
@@ -181,25 +180,16 @@ func (a *Attention) Table(columns int) string {
 			widths[i] = max(widths[i], len("  ")+len(cell))
 		}
 	}
-	var b strings.Builder
-	for from := 1; from < len(widths); {
-		to := from + 1
-		for to < len(widths) && (columns == 0 || widths[0]+sum(widths[from:to+1]) <= columns) {
-			to++
-		}
-		if from > 1 {
-			b.WriteByte('\n')
-		}
-		for _, row := range rows {
-			fmt.Fprintf(&b, "%*s", widths[0], row[0])
-			for i := from; i < to; i++ {
-				fmt.Fprintf(&b, "%*s", widths[i], row[i])
+	return inTables(widths[0], widths[1:], cmp.Or(columns, math.MaxInt),
+		func(b *strings.Builder, from, to int) {
+			for _, row := range rows {
+				fmt.Fprintf(b, "%*s", widths[0], row[0])
+				for i, cell := range row[1+from : 1+to] {
+					fmt.Fprintf(b, "%*s", widths[1+from+i], cell)
+				}
+				b.WriteByte('\n')
 			}
-			b.WriteByte('\n')
-		}
-		from = to
-	}
-	return b.String()
+		})
 }
 
 // shades are the signs of weights from 0, 0.05, 0.25, 0.5 and 0.75 on.
@@ -291,23 +281,6 @@ func (a *Attention) sources(names []string, digits, widest, top int) string {
 	return trimmed(lines)
 }
 
-// trimmed returns the lines without spaces at their ends.
-func trimmed(lines []string) string {
-	var b strings.Builder
-	for _, l := range lines {
-		b.WriteString(strings.TrimRight(l, " ") + "\n")
-	}
-	return b.String()
-}
-
-// pad makes a name so many columns wide.
-func pad(name string, columns int) string {
-	name = terminal.Cut(name, columns)
-	return name + strings.Repeat(" ", columns-terminal.Width(name))
-}
-
-// What the parts of a model add to a logit, as bars.
-
 // An Attribution is what gpt attribute shows.
 type Attribution struct {
 	Tokens []int `json:"tokens"`
@@ -326,9 +299,9 @@ func (a *Attribution) title() string {
 		webparts.Quoted(a.Name(a.Target)), against)
 }
 
-// Bars is a table of the parts, the largest first, whatever their sign: of at most so many (0 is all),
-// and the rest as one number. Lines have at most so many columns, if columns is not 0 and there is
-// room for the numbers.
+// Bars is a table of the parts, the largest first, whatever their sign: of at most so many (0 is
+// all), and the rest as one number. Lines have at most so many columns, if columns is not 0 and
+// there is room for the numbers.
 func (a *Attribution) Bars(top, columns int) string {
 	parts := slices.Clone(a.Parts)
 	slices.SortStableFunc(parts, func(p, q inside.Part) int {

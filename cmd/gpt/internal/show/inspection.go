@@ -1,6 +1,8 @@
 // Package show is what commands show of models: objects for JSON, and the same as text for people.
 package show
 
+// Inspections: what a checkpoint holds, and what it needs; and their text for people.
+
 import (
 	"bytes"
 	"context"
@@ -23,8 +25,6 @@ import (
 	"picogpt/tokenizer"
 	"picogpt/weights"
 )
-
-// What a checkpoint holds, and what it needs.
 
 // An Inspection is what gpt inspect prints.
 type Inspection struct {
@@ -125,8 +125,8 @@ func Inspect(name string, c *checkpoint.Checkpoint, cache string) (i *Inspection
 	})
 }
 
-// inspectWith is Inspect with a function that returns the model's number format and the tensors that it
-// ignores.
+// inspectWith is Inspect with a function that returns the model's number format and the tensors
+// that it ignores.
 func inspectWith(
 	name string, c *checkpoint.Checkpoint, cache string, try func() (string, []string, error),
 ) (i *Inspection, problem error) {
@@ -230,8 +230,6 @@ func (t *inspectedTensor) parameters(c model.Config) int64 {
 // read.
 func isHead(name string) bool { return strings.HasPrefix(name, "lm_head.") }
 
-// An inspection for people.
-
 // Text lays an inspection out for people: what a model is and needs comes last, where a terminal
 // still shows it.
 func (i *Inspection) Text() []byte {
@@ -298,8 +296,6 @@ func configLines(c model.Config) (lines [][2]string) {
 	})
 	return lines
 }
-
-// Bytes that a vocabulary has no token for.
 
 // Missing says which bytes a vocabulary has no token for, and what becomes of them in texts; "" if
 // there are none. It lists the first so many ranges of bytes; 0 lists all.

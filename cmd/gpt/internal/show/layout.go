@@ -1,5 +1,7 @@
 package show
 
+// Layouts: tables and lines that fit a terminal.
+
 import (
 	"fmt"
 	"math"
@@ -8,8 +10,6 @@ import (
 
 	"picogpt/cmd/gpt/internal/terminal"
 )
-
-// Tables of numbers that fit a terminal.
 
 // A Grid is a table of cells, with a name for each row and column.
 type Grid struct {
@@ -31,6 +31,16 @@ func (g *Grid) Text(width int) string {
 			names, columns = g.widths()
 		}
 	}
+	return inTables(names, columns, width, func(b *strings.Builder, from, to int) {
+		g.write(b, names, columns, from, to)
+	})
+}
+
+// inTables returns several tables, one below the other, each with the names of the rows and with as
+// many of the columns as fit into a width. write writes a table of the columns from one to another.
+func inTables(
+	names int, columns []int, width int, write func(b *strings.Builder, from, to int),
+) string {
 	var b strings.Builder
 	for from := 0; from < len(columns); {
 		to := from + 1
@@ -40,7 +50,7 @@ func (g *Grid) Text(width int) string {
 		if from > 0 {
 			b.WriteByte('\n')
 		}
-		g.write(&b, names, columns, from, to)
+		write(&b, from, to)
 		from = to
 	}
 	return b.String()
@@ -107,10 +117,47 @@ func (g *Grid) write(b *strings.Builder, names int, columns []int, from, to int)
 	}
 }
 
-// Lines that fit a terminal.
+// table aligns cells: the first columns at their right, so many of them, the others at their left.
+func table(rows [][]string, right int) string {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], terminal.Width(cell))
+		}
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		line := ""
+		for i, cell := range row {
+			pad := strings.Repeat(" ", widths[i]-terminal.Width(cell))
+			if i < right {
+				line += pad + cell + "  "
+			} else {
+				line += cell + pad + "  "
+			}
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return b.String()
+}
 
-// wrapped returns a text with its pieces in lines of so many columns, 0 for one line. A piece that is
-// longer has a line of its own. between stands between two pieces of a line.
+// trimmed returns the lines without spaces at their ends.
+func trimmed(lines []string) string {
+	var b strings.Builder
+	for _, l := range lines {
+		b.WriteString(strings.TrimRight(l, " ") + "\n")
+	}
+	return b.String()
+}
+
+// pad makes a name so many columns wide.
+func pad(name string, columns int) string {
+	name = terminal.Cut(name, columns)
+	return name + strings.Repeat(" ", columns-terminal.Width(name))
+}
+
+// wrapped returns a text with its pieces in lines of so many columns, 0 for one line. A piece that
+// is longer has a line of its own. between stands between two pieces of a line.
 func wrapped(pieces []string, between string, columns int) string {
 	var b strings.Builder
 	at := 0

@@ -1,5 +1,7 @@
 package show
 
+// What is shown on narrow terminals, and small probabilities.
+
 import (
 	"fmt"
 	"strings"
@@ -9,8 +11,6 @@ import (
 	"picogpt/eval"
 	"picogpt/inside"
 )
-
-// What is shown on narrow terminals.
 
 // fits reports lines that are wider than so many columns.
 func fits(t *testing.T, text string, columns int) {

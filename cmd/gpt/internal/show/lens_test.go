@@ -10,7 +10,8 @@ import (
 	"picogpt/inside"
 )
 
-// testLens is a table of n tokens and 2 layers, whose names have so many characters as their ids say.
+// testLens is a table of n tokens and 2 layers, whose names have so many characters as their ids
+// say.
 func testLens(n int) *Lens {
 	l := &Lens{&inside.LensTable{Layers: make([][]inside.Prediction, 3)}, func(id int) string {
 		return strings.Repeat("x", id)

@@ -1,5 +1,7 @@
 package show
 
+// Logits as JSON, and the distribution of the next token.
+
 import (
 	"bytes"
 	"context"
@@ -21,8 +23,6 @@ import (
 	"picogpt/sample"
 	"picogpt/tokenizer"
 )
-
-// Logits as JSON.
 
 // Logits writes one object of ids and what follows them.
 type Logits struct {
@@ -147,12 +147,7 @@ func AllLogits(
 
 // evalOne is Eval of one input, whose errors need not say which one they are about.
 func evalOne(ctx context.Context, in model.Input) error {
-	err := in.Session.Model().Eval(ctx, in)
-	var refused *model.InputError
-	if errors.As(err, &refused) {
-		return refused.Err
-	}
-	return err
+	return model.Cause(in.Session.Model().Eval(ctx, in))
 }
 
 // CheckTokens says what Eval would say of all ids at once.
@@ -175,8 +170,6 @@ func CheckIDs(c model.Config, ids []int) error {
 	}
 	return nil
 }
-
-// The distribution of the next token.
 
 // A Next is what gpt next shows.
 type Next struct {

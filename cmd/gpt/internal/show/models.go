@@ -1,5 +1,8 @@
 package show
 
+// What stands in lists: the models of a cache, what can compute them, files of sessions and of
+// texts that are compressed.
+
 import (
 	"bytes"
 	"fmt"
@@ -15,8 +18,6 @@ import (
 	"picogpt/model"
 	"picogpt/x/textzip"
 )
-
-// The models of a cache.
 
 // A Model is a model in the cache, or in the program.
 type Model struct {
@@ -87,8 +88,6 @@ func Models(models []Model) []byte {
 	return b.Bytes()
 }
 
-// What can compute a model.
-
 // A Device is what gpt devices prints of one.
 type Device struct {
 	Device   string   `json:"device"`
@@ -115,8 +114,6 @@ func (d *Device) Show(p *cli.Page) {
 		p.Wrap(strings.Repeat(" ", indent), indent, text)
 	}
 }
-
-// What a file of a session holds.
 
 // A Session is the description of a file that keeps a session.
 type Session struct {
@@ -149,8 +146,6 @@ func (s Session) Text() []byte {
 	w.Flush()
 	return b.Bytes()
 }
-
-// What a file of gpt compress wants and holds.
 
 // Packed lays the description of a .gptz file out for people.
 func Packed(i textzip.Info) []byte {

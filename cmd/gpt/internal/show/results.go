@@ -1,5 +1,7 @@
 package show
 
+// Results: of benchmarks, and of two models on one text.
+
 import (
 	"fmt"
 	"math"
@@ -12,8 +14,6 @@ import (
 	"picogpt/internal/strictjson"
 	"picogpt/tokenizer"
 )
-
-// The results of benchmarks.
 
 // A Task is what the results of all benchmarks have.
 type Task struct {
@@ -76,24 +76,6 @@ func Choice(t Task, r eval.ChoiceResult) (object any, text string) {
 	return object, fmt.Sprintf("%v%-12s %s\n%-12s %s\n%-12s %s\n", t, "by sum", accuracy(r.BySum),
 		"by mean", accuracy(r.ByMean), "by bytes", accuracy(r.ByByte))
 }
-
-// Formats names the number formats of a model and, where it is not the default, of its cache.
-func Formats(dtype, cache string) string {
-	if cache = NotF32(cache); cache != "" {
-		dtype += ", cache " + cache
-	}
-	return dtype
-}
-
-// NotF32 is the format of a cache where results name it: one of f32 is not mentioned.
-func NotF32(cache string) string {
-	if cache == "f32" {
-		return ""
-	}
-	return cache
-}
-
-// Two models on one text.
 
 // NameDifferences gives the tokens of a comparison of a text their texts.
 func NameDifferences(most []eval.Difference, text eval.Text, t *tokenizer.Tokenizer) {
@@ -197,26 +179,18 @@ func ending(text string, columns int) string {
 	}
 }
 
-// table aligns cells: the first columns at their right, so many of them, the others at their left.
-func table(rows [][]string, right int) string {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], terminal.Width(cell))
-		}
+// Formats names the number formats of a model and, where it is not the default, of its cache.
+func Formats(dtype, cache string) string {
+	if cache = NotF32(cache); cache != "" {
+		dtype += ", cache " + cache
 	}
-	var b strings.Builder
-	for _, row := range rows {
-		line := ""
-		for i, cell := range row {
-			pad := strings.Repeat(" ", widths[i]-terminal.Width(cell))
-			if i < right {
-				line += pad + cell + "  "
-			} else {
-				line += cell + pad + "  "
-			}
-		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	return dtype
+}
+
+// NotF32 is the format of a cache where results name it: one of f32 is not mentioned.
+func NotF32(cache string) string {
+	if cache == "f32" {
+		return ""
 	}
-	return b.String()
+	return cache
 }
