@@ -255,7 +255,9 @@ func (k configKeys) config() (c Config, err error) {
 		}
 		c.Activation = Activation(s)
 	}
-	check(k.tokens(&c))
+	bos, eos, e := k.tokens(c.VocabSize)
+	check(e)
+	c.BOSTokenID, c.EOSTokenIDs = bos, eos
 	if v, ok := k.get("architectures"); ok {
 		// A value of any other type is ignored: it changes no arithmetic.
 		c.Architectures = architectures(v)
@@ -329,19 +331,19 @@ func (k configKeys) epsilon(dst *float64) error {
 	return nil
 }
 
-// tokens sets the ids that begin and end a text. As in Hugging Face's library, an absent key means
-// 50256 and null means none. Ids outside the vocabulary are left out: they can never be sampled.
-func (k configKeys) tokens(c *Config) error {
-	bos, err := k.ids("bos_token_id", c.VocabSize)
+// tokens returns the ids that begin and end a text. As in Hugging Face's library, an absent key
+// means 50256 and null means none. Ids outside the vocabulary are left out: they can never be
+// sampled.
+func (k configKeys) tokens(vocab int) (bos *int, eos []int, err error) {
+	first, err := k.ids("bos_token_id", vocab)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	c.BOSTokenID = nil
-	if len(bos) > 0 {
-		c.BOSTokenID = &bos[0]
+	if len(first) > 0 {
+		bos = &first[0]
 	}
-	c.EOSTokenIDs, err = k.ids("eos_token_id", c.VocabSize)
-	return err
+	eos, err = k.ids("eos_token_id", vocab)
+	return bos, eos, err
 }
 
 // ids reads a token id or a list of them, as generation_config.json has.

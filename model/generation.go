@@ -45,24 +45,16 @@ func ParseGeneration(b []byte, vocabulary int) (g Generation, others []string, e
 	if err != nil {
 		return g, nil, err
 	}
-	if _, ok := keys["bos_token_id"]; ok {
-		ids, err := keys.ids("bos_token_id", vocabulary)
-		if err != nil {
-			return g, nil, err
-		}
-		if len(ids) > 0 {
-			g.BOSTokenID = &ids[0]
+	for _, name := range []string{"bos_token_id", "eos_token_id"} {
+		if keys[name] == nil { // here, unlike in config.json, it means none
+			keys[name] = json.RawMessage("null")
 		}
 	}
-	g.EOSTokenIDs = []int{}
-	if _, ok := keys["eos_token_id"]; ok {
-		ids, err := keys.ids("eos_token_id", vocabulary)
-		if err != nil {
-			return g, nil, err
-		}
-		g.EOSTokenIDs = append(g.EOSTokenIDs, ids...)
+	bos, eos, err := keys.tokens(vocabulary)
+	if err != nil {
+		return g, nil, err
 	}
-	return g, others, nil
+	return Generation{bos, append([]int{}, eos...)}, others, nil
 }
 
 // quoteNonNumbers returns JSON with NaN, Infinity and -Infinity as strings: Python writes and reads

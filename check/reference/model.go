@@ -78,11 +78,7 @@ func (o Options) Open(dir string) (*Model, error) {
 func (o Options) OpenFS(fsys fs.FS) (*Model, error) { return o.openFS(fsys, "model.safetensors") }
 
 func (o Options) openFS(fsys fs.FS, name string) (*Model, error) {
-	config, err := fs.ReadFile(fsys, "config.json")
-	if err != nil {
-		return nil, err
-	}
-	hp, err := ParseHParams(config)
+	hp, err := readHParams(fsys)
 	if err != nil {
 		return nil, err
 	}
@@ -97,6 +93,15 @@ func (o Options) openFS(fsys fs.FS, name string) (*Model, error) {
 	}
 	m.Encoder, m.NoEncoder = OpenEncoderFS(fsys)
 	return m, nil
+}
+
+// readHParams reads the config.json in fsys.
+func readHParams(fsys fs.FS) (HParams, error) {
+	config, err := fs.ReadFile(fsys, "config.json")
+	if err != nil {
+		return HParams{}, err
+	}
+	return ParseHParams(config)
 }
 
 // A Source has tensors with Hugging Face's names.

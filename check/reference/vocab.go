@@ -59,11 +59,7 @@ func OpenEncoderFS(fsys fs.FS) (*Encoder, error) {
 			return nil, fmt.Errorf("%s: want vocab.json and merges.txt, a byte-level BPE", name)
 		}
 	}
-	config, err := fs.ReadFile(fsys, "config.json")
-	if err != nil {
-		return nil, err
-	}
-	hp, err := ParseHParams(config)
+	hp, err := readHParams(fsys)
 	if err != nil {
 		return nil, err
 	}
