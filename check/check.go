@@ -159,7 +159,7 @@ func (c *comparison) note(format string, args ...any) {
 // Open returns the Pair of the checkpoint at path, and what closes it. Of o, Format, CacheFormat
 // and Device say what is compared.
 func Open(ctx context.Context, path string, o model.Options) (p Pair, close func(), err error) {
-	c, err := checkpoint.Open(path)
+	c, err := checkpoint.Open(path, checkpoint.Options{})
 	if err != nil {
 		return Pair{}, nil, err
 	}

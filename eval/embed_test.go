@@ -199,7 +199,7 @@ func classifier(t testing.TB, labels int, perToken bool) (*model.Model, *checkpo
 		t.Fatal(err)
 	}
 	c, err := checkpoint.OpenFS(folder.Memory{"config.json": demo.Config(),
-		"model.safetensors": file.Bytes()})
+		"model.safetensors": file.Bytes()}, "", checkpoint.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
