@@ -149,7 +149,8 @@ func (o Options) Fits(config model.Config, tok *tokenizer.Tokenizer) error {
 type LengthError struct{ Tokens, Positions int }
 
 func (e *LengthError) Error() string {
-	return fmt.Sprintf("the text has %d tokens, want at most n_positions, %d", e.Tokens, e.Positions)
+	return fmt.Sprintf("the text has %d tokens, want at most n_positions, %d", e.Tokens,
+		e.Positions)
 }
 
 func (c *comparison) note(format string, args ...any) {
@@ -222,8 +223,9 @@ func Read(
 	c *checkpoint.Checkpoint, files fs.FS, o reference.Options,
 ) (m *reference.Model, note string, err error) {
 	if c.Portable() != nil {
-		return nil, "", fmt.Errorf("%s: quantized weights, which the reference does not read: compare "+
-			"the checkpoint that they were made of, in that number format", c.Tensors.Name())
+		return nil, "", fmt.Errorf("%s: quantized weights, which the reference does not read: "+
+			"compare the checkpoint that they were made of, in that number format",
+			c.Tensors.Name())
 	}
 	_, _, mismatch := model.Check(c.Config, c.Tensors)
 	if mismatch != nil { // the reference's opinion is wanted too, and no weights
@@ -231,19 +233,19 @@ func Read(
 	}
 	switch path := c.Tensors.Name(); {
 	case c.Adapted():
-		note = "the reference reads no adapters: it has the merged weights from the engine, and only " +
-			"what follows is compared"
+		note = "the reference reads no adapters: it has the merged weights from the engine, and " +
+			"only what follows is compared"
 		m, err = converted(c, o)
 		if err == nil && files != nil {
 			m.Encoder, m.NoEncoder = reference.OpenEncoderFS(files)
 		}
 	case c.Rearranged():
-		note = "the reference reads no names and shapes but GPT-2's own: it has config and weights from " +
-			"the engine's reader, and only what follows is compared"
+		note = "the reference reads no names and shapes but GPT-2's own: it has config and " +
+			"weights from the engine's reader, and only what follows is compared"
 		m, err = converted(c, o)
 	case c.Format() != "safetensors":
-		note = fmt.Sprintf("the reference reads no %s: it has config and weights from the engine's "+
-			"reader, and only what follows is compared", c.Format())
+		note = fmt.Sprintf("the reference reads no %s: it has config and weights from the "+
+			"engine's reader, and only what follows is compared", c.Format())
 		m, err = converted(c, o)
 	case files != nil:
 		m, err = o.OpenFS(files)

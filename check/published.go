@@ -45,7 +45,7 @@ type Kind string
 // The kinds of claims.
 const (
 	Continuation    Kind = "continuation"     // 40 greedy tokens, line feeds at the end aside
-	Perplexity      Kind = "perplexity"       // Hugging Face's windows, WikiText's lines joined as there
+	Perplexity      Kind = "perplexity"       // Hugging Face's windows and joined lines of WikiText
 	WordPerplexity  Kind = "word perplexity"  // lm-eval's, WikiText's pages detokenized as there
 	LastWord        Kind = "last word"        // the perplexity of lm-eval's lambada_openai
 	LastWordPercent Kind = "last word, right" // and its accuracy in percent
@@ -87,9 +87,9 @@ func Publications() []Publication {
 		{"openai-community/gpt2", 50257, 1024, 768, 12, 12, []Claim{
 			{What: "greedy, 40 tokens", By: "picoGPT's README", Kind: Continuation,
 				Prompt: "Alan Turing theorized that computers would one day become",
-				Want: " the most powerful machines on the planet.\n\nThe computer is a machine that " +
-					"can perform complex calculations, and it can perform these calculations in a " +
-					"way that is very similar to the human brain."},
+				Want: " the most powerful machines on the planet.\n\nThe computer is a machine " +
+					"that can perform complex calculations, and it can perform these " +
+					"calculations in a way that is very similar to the human brain."},
 			strided(1024, "29.94"),
 			{What: "WikiText-2, lm-eval, a word", By: harness, Kind: WordPerplexity,
 				Text: wikiText, Want: "37.37"},

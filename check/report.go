@@ -162,7 +162,8 @@ func (r *Report) cells() (cells [][]string, width []int) {
 		case row.Difference != 0:
 			diff = fmt.Sprintf("%.3g", row.Difference)
 		}
-		cells = append(cells, []string{row.What, row.Compared, diff, string(row.Verdict), row.Where})
+		cells = append(cells, []string{row.What, row.Compared, diff, string(row.Verdict),
+			row.Where})
 	}
 	width = make([]int, len(cells[0]))
 	for _, line := range cells {

@@ -133,7 +133,8 @@ func (o *EmbedOptions) states(c model.Config) (*model.States, error) {
 		s.Layer = *o.Layer
 	}
 	if s.Layer < 0 || s.Layer > c.Layer {
-		return nil, fmt.Errorf("layer %d: want 0 (the embeddings) to %d (after ln_f)", s.Layer, c.Layer)
+		return nil, fmt.Errorf("layer %d: want 0 (the embeddings) to %d (after ln_f)", s.Layer,
+			c.Layer)
 	}
 	return s, nil
 }

@@ -88,7 +88,7 @@ type Options struct {
 	Window   int      // tokens of context at most; 0 is n_positions
 	Stride   int      // HF only: how many tokens windows advance; 0 is Window
 
-	Batch    int            // windows in one Eval; 0 is as many as fill a pass. It changes no digit.
+	Batch    int            // windows in one Eval; 0: as many as fill a pass. It changes no digit.
 	Progress func(Progress) // if not nil, called after each Eval of Measure
 }
 

@@ -25,12 +25,12 @@ type Record struct {
 	Text      string          `json:"text"`                      // the scored text
 	Offsets   [][2]int        `json:"offsets"`                   // where each token is in Text
 	LogProbs  []*float64      `json:"logprobs"`                  // natural logarithms
-	Ranks     []*int          `json:"ranks"`                     // number of ids with a greater logit
+	Ranks     []*int          `json:"ranks"`                     // ids with a greater logit
 	Entropies []*float64      `json:"entropies"`                 // in nats
 	Sum       float64         `json:"sum_logprob"`               // of LogProbs
 	Mean      *float64        `json:"mean_logprob"`              // of LogProbs
 	Greedy    bool            `json:"greedy"`                    // every token is the greedy choice
-	Dropped   int             `json:"context_dropped,omitempty"` // tokens of the context that were left out
+	Dropped   int             `json:"context_dropped,omitempty"` // tokens that were left out
 	Top       [][]Alternative `json:"top,omitempty"`             // for each token
 }
 

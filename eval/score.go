@@ -168,7 +168,7 @@ type job struct {
 	hidden int              // tokens that are not part of the scored text: the BOS, the context
 	text   string           // the scored text
 	spans  []tokenizer.Span // [len(tokens)-hidden] where in text
-	drop   int              // tokens of the context that are left out, because the model has too few positions
+	drop   int              // tokens of the context that are left out: it is too long
 	parts  []*sequence
 	err    error
 

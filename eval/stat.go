@@ -14,7 +14,7 @@ import (
 type Stat struct {
 	ID      int
 	LogProb float64
-	Rank    int     // the number of ids with a greater logit; ids of equal logits have the same rank
+	Rank    int     // how many ids have a greater logit; ids of equal logits have the same rank
 	Greedy  bool    // it is the greedy choice: its rank is 0, and it is the lowest such id
 	Entropy float64 // of the prediction, in nats
 

@@ -215,7 +215,7 @@ type AtOptions struct {
 // A Position is what a model computes for one token of a text.
 type Position struct {
 	Attention   [][]float32  // [n_layer][n_head, position+1]: weights, of the token itself last
-	Lens        []Prediction // [n_layer+1]: as LensTable.Layers, with the rank of the Metric's target
+	Lens        []Prediction // [n_layer+1]: as LensTable.Layers, with the rank of the target
 	Target      int          // the Metric's
 	Attribution *Attribution // nil with edits of the residual stream: its parts do not add up
 }
@@ -232,7 +232,8 @@ func At(ctx context.Context, s *model.Session, token int, o AtOptions) (*Positio
 		}
 	}
 	at := s.Len()
-	l := &lens{m: m, o: LensOptions{Top: o.Top, From: at}, layers: layers, vocab: m.Config().VocabSize}
+	l := &lens{m: m, o: LensOptions{Top: o.Top, From: at}, layers: layers,
+		vocab: m.Config().VocabSize}
 	if err := l.checkTop(); err != nil {
 		return nil, err
 	}

@@ -150,7 +150,8 @@ func Patch(ctx context.Context, m *model.Model, clean, corrupted []int, metric M
 		t.Clean, t.Corrupted = t.Corrupted, t.Clean
 	}
 	if t.Clean == t.Corrupted {
-		return nil, fmt.Errorf("the metric of both texts is %.4g, want two that differ in it", t.Clean)
+		return nil, fmt.Errorf("the metric of both texts is %.4g, want two that differ in it",
+			t.Clean)
 	}
 	runs := patches(m, rec, whole.Matches(from))
 	source.Release() // the runs may need the memory

@@ -157,7 +157,8 @@ func isKnown(key string) bool {
 			return true
 		}
 	}
-	for _, end := range []string{"_token_id", "_token_ids", "_token", "_tokens", "_pdrop", "dropout"} {
+	for _, end := range []string{"_token_id", "_token_ids", "_token", "_tokens", "_pdrop",
+		"dropout"} {
 		if strings.HasSuffix(key, end) {
 			return true
 		}

@@ -111,7 +111,8 @@ func (s *Snapshot) read() error {
 	case tokens.Len() > most || tokens.Len() <= most-kernels.Block:
 		return fmt.Errorf("%d tokens, want those of %d pages", tokens.Len(), len(s.pages))
 	case note.DType != weights.U8 || len(note.Shape) != 1 || note.Len() > maxNote:
-		return fmt.Errorf("note: %s %v, want U8 of at most %d bytes", note.DType, note.Shape, maxNote)
+		return fmt.Errorf("note: %s %v, want U8 of at most %d bytes", note.DType, note.Shape,
+			maxNote)
 	}
 	ids, err := tokens.Bytes()
 	if err == nil {
@@ -143,8 +144,8 @@ func (s *Snapshot) check(m *Model, digest string) error {
 	case s.Model != digest:
 		return fmt.Errorf("model: digest %.40q, want %s", s.Model, digest)
 	case s.Weights != m.Format() || s.Cache != m.CacheFormat():
-		return fmt.Errorf("formats: weights %.40q and cache %.40q, want %s and %s", s.Weights, s.Cache,
-			m.Format(), m.CacheFormat())
+		return fmt.Errorf("formats: weights %.40q and cache %.40q, want %s and %s", s.Weights,
+			s.Cache, m.Format(), m.CacheFormat())
 	case s.Arithmetic != engine.Arithmetic:
 		return fmt.Errorf("arithmetic: version %d, want %d", s.Arithmetic, engine.Arithmetic)
 	case len(s.Tokens) > p.Positions:

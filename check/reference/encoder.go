@@ -60,7 +60,8 @@ func newEncoder(vocab map[string]int, merges [][2]string, added []AddedToken) (*
 		token := m[0] + m[1]
 		id, ok := vocab[token]
 		if !ok {
-			return nil, fmt.Errorf("merge %d makes %q, which the vocabulary does not have", i, token)
+			return nil, fmt.Errorf("merge %d makes %q, which the vocabulary does not have", i,
+				token)
 		}
 		if _, twice := ranks[token]; !twice {
 			ranks[token] = len(e.ids)
@@ -136,8 +137,8 @@ func (e *Encoder) ordinary(ids []int, text string, at int) ([]int, error) {
 		}
 	}
 	if from, n := longestPiece(text); n > mostPiece {
-		return nil, fmt.Errorf("byte %d of the text: %d bytes without a place to cut them, want at "+
-			"most %d: tiktoken-go would take too long", at+from, n, mostPiece)
+		return nil, fmt.Errorf("byte %d of the text: %d bytes without a place to cut them, want "+
+			"at most %d: tiktoken-go would take too long", at+from, n, mostPiece)
 	}
 	for _, rank := range e.core.EncodeOrdinary(text) {
 		ids = append(ids, e.ids[rank])
@@ -201,15 +202,15 @@ func (e *Encoder) Exact() error {
 	for rank, m := range e.merges {
 		token := m[0] + m[1]
 		if made[token] {
-			return fmt.Errorf("merges: two make %q, so that tiktoken's ids may be others than BPE's",
-				token)
+			return fmt.Errorf("merges: two make %q, so that tiktoken's ids may be others than "+
+				"BPE's", token)
 		}
 		ranks[m], made[token] = rank, true
 	}
 	for _, m := range e.merges {
 		if parts := bpe(m[0]+m[1], ranks, nil); len(parts) > 1 {
-			return fmt.Errorf("merges: %q encodes as %q, so that tiktoken's ids may be others than "+
-				"BPE's", m[0]+m[1], parts)
+			return fmt.Errorf("merges: %q encodes as %q, so that tiktoken's ids may be others "+
+				"than BPE's", m[0]+m[1], parts)
 		}
 	}
 	return nil

@@ -202,8 +202,8 @@ negative ones, and goes back to %d. Of the last token in block %d, %d of the
 activation%s
 
 [%d, %d] -> [%d, %d] -> [%d, %d]
-`, hp.Inner, hp.Activation, hp.Embd, l.block, active, hp.Inner, few(row), n, hp.Embd, n, hp.Inner, n,
-		hp.Embd)
+`, hp.Inner, hp.Activation, hp.Embd, l.block, active, hp.Inner, few(row), n, hp.Embd, n, hp.Inner,
+		n, hp.Embd)
 	source := quoted("linear") + "\n\n" + quoted("ffn")
 	if hp.Activation == "gelu_new" || hp.Activation == "gelu_pytorch_tanh" {
 		source += "\n\n" + quoted("gelu")

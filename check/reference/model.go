@@ -318,7 +318,9 @@ func widen(t safetensors.TensorView) ([]float64, error) {
 	var value func(i int) float64
 	switch t.DType() {
 	case safetensors.F64:
-		value = func(i int) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:])) }
+		value = func(i int) float64 {
+			return math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+		}
 	case safetensors.F32:
 		value = func(i int) float64 {
 			return float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:])))
@@ -411,7 +413,8 @@ func (m *Model) Perplexity(
 	}
 	switch {
 	case window < 2 || window > m.HParams.Positions:
-		return Score{}, fmt.Errorf("window: %d, want 2 to n_positions, %d", window, m.HParams.Positions)
+		return Score{}, fmt.Errorf("window: %d, want 2 to n_positions, %d", window,
+			m.HParams.Positions)
 	case stride < 1 || stride > window:
 		return Score{}, fmt.Errorf("stride: %d, want 1 to %d, the window", stride, window)
 	case len(ids) < 2:

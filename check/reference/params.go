@@ -64,7 +64,8 @@ func ParseHParams(config []byte) (HParams, error) {
 	case c.Cross:
 		return HParams{}, fmt.Errorf("config: add_cross_attention true, want false")
 	case min(c.Vocab, c.Positions, c.Embd, c.Head, c.Layer, c.Inner) < 1:
-		return HParams{}, fmt.Errorf("config: vocab_size %d, n_positions %d, n_embd %d, n_head %d, n_layer %d, n_inner %d, want all positive",
+		return HParams{}, fmt.Errorf("config: vocab_size %d, n_positions %d, n_embd %d, n_head "+
+			"%d, n_layer %d, n_inner %d, want all positive",
 			c.Vocab, c.Positions, c.Embd, c.Head, c.Layer, c.Inner)
 	case c.Embd%c.Head != 0:
 		return HParams{}, fmt.Errorf("config: n_embd %d, want a multiple of n_head, %d", c.Embd,

@@ -102,20 +102,21 @@ func (o *Options) check(c model.Config, positive, negative [][]int) error {
 	p, n := len(positive), len(negative)
 	switch {
 	case c.Layer < 2:
-		return fmt.Errorf("the model has %d layer, want 2 or more: a control vector has no direction "+
-			"for the first", c.Layer)
+		return fmt.Errorf("the model has %d layer, want 2 or more: a control vector has no "+
+			"direction for the first", c.Layer)
 	case p == 0 || n == 0:
 		return fmt.Errorf("%d positive and %d negative prompts, want some of both", p, n)
 	case o.Method == "" || o.Method == Mean:
 	case o.Method != PCA:
 		return fmt.Errorf("method %q, want mean or pca", string(o.Method))
 	case p != n:
-		return fmt.Errorf("pca: %d positive and %d negative prompts, want pairs: as many of both", p, n)
+		return fmt.Errorf("pca: %d positive and %d negative prompts, want pairs: as many of both",
+			p, n)
 	case p < 2:
 		return errors.New("pca: 1 pair of prompts, want 2 or more")
 	case int64(p)*int64(c.Layer-1)*int64(c.Embd)*4 > mostBytes:
-		return fmt.Errorf("pca: %d pairs of prompts, want at most %d for this model; mean takes any "+
-			"number", p, mostBytes/4/((c.Layer-1)*c.Embd))
+		return fmt.Errorf("pca: %d pairs of prompts, want at most %d for this model; mean takes "+
+			"any number", p, mostBytes/4/((c.Layer-1)*c.Embd))
 	}
 	for side, list := range [][][]int{positive, negative} {
 		for i, ids := range list {
@@ -257,8 +258,8 @@ func (k *maker) made(ctx context.Context, positive, negative int) (Made, error) 
 				rows[r] = d[from:to]
 			}
 			if direction = component(rows); direction == nil {
-				return Made{}, fmt.Errorf("pca: after block %d the differences of all pairs are the same, "+
-					"want pairs that differ; mean takes them", n)
+				return Made{}, fmt.Errorf("pca: after block %d the differences of all pairs are "+
+					"the same, want pairs that differ; mean takes them", n)
 			}
 		}
 		made.Vector[n] = make([]float32, k.width)
@@ -272,8 +273,8 @@ func (k *maker) made(ctx context.Context, positive, negative int) (Made, error) 
 		made.Stream[n] = k.stream[i] / float64(positive+negative)
 	}
 	if same {
-		return Made{}, errors.New("the positive and the negative prompts are the same for the model: " +
-			"all directions are 0")
+		return Made{}, errors.New("the positive and the negative prompts are the same for the " +
+			"model: all directions are 0")
 	}
 	return made, nil
 }

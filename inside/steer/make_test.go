@@ -56,11 +56,13 @@ func TestVectorsAreThoseOfNumPy(t *testing.T) {
 			}
 			for j, x := range want {
 				if d := math.Abs(float64(got.Vector[i+1][j]) - x); !(d <= 1e-4*largest) {
-					t.Errorf("%s: direction.%d: number %d is %v, want %v", method, i+1, j, got.Vector[i+1][j], x)
+					t.Errorf("%s: direction.%d: number %d is %v, want %v", method, i+1, j, got.Vector[i+1][j],
+						x)
 				}
 			}
 			if d := math.Abs(got.Stream[i+1] - a.Stream[i]); !(d <= 1e-5*a.Stream[i]) {
-				t.Errorf("%s: stream of block %d: %v, want %v", method, i+1, got.Stream[i+1], a.Stream[i])
+				t.Errorf("%s: stream of block %d: %v, want %v", method, i+1, got.Stream[i+1],
+					a.Stream[i])
 			}
 		}
 	}

@@ -38,11 +38,12 @@ func (v Vector) Length(n int) float64 { return math.Sqrt(project(v[n], v[n])) }
 func (v Vector) Check(c model.Config) error {
 	for _, n := range v.Layers() {
 		if n < 1 || n >= c.Layer {
-			return fmt.Errorf("direction.%d: the model has the blocks 1 to %d that a control vector can "+
-				"be for", n, c.Layer-1)
+			return fmt.Errorf("direction.%d: the model has the blocks 1 to %d that a control "+
+				"vector can be for", n, c.Layer-1)
 		}
 		if len(v[n]) != c.Embd {
-			return fmt.Errorf("direction.%d: %d numbers, want %d, the model's n_embd", n, len(v[n]), c.Embd)
+			return fmt.Errorf("direction.%d: %d numbers, want %d, the model's n_embd", n, len(v[n]),
+				c.Embd)
 		}
 	}
 	return nil
@@ -130,8 +131,8 @@ func Parse(b []byte) (Vector, error) {
 			return nil, err
 		}
 		if t.Type != gguf.F32 || len(t.Shape) != 1 {
-			return nil, fmt.Errorf("%s: type %s, shape %d, want F32 of one dimension", t.Name, t.Type,
-				t.Shape)
+			return nil, fmt.Errorf("%s: type %s, shape %d, want F32 of one dimension", t.Name,
+				t.Type, t.Shape)
 		}
 		if width == 0 {
 			width = t.Shape[0]

@@ -33,7 +33,7 @@ import (
 type Options struct {
 	Kind    Kind    // what is written, which the ending of a name must not deny
 	Force   bool    // regular files may be overwritten
-	Raw     bool    // a terminal gets control characters as they are, and not as quote.Shown has them
+	Raw     bool    // a terminal gets control characters as they are, not as quote.Shown has them
 	Private bool    // of WriteFile: only their owner may read and write the file
 	Inputs  *Inputs // never overwritten, not even with Force
 	Temps   *Temps  // records the temporary files; nil for a new one
@@ -241,10 +241,10 @@ func (k Kind) Endings() []string {
 }
 
 // formats are the endings that stand for a format, ours and others'.
-const formats = " gguf ggml ggjt safetensors pt pth bin ckpt pkl pickle h5 hdf5 keras onnx msgpack " +
-	"pb tflite npy npz mat gptz parquet arrow feather orc avro csv tsv xls xlsx ods db sqlite json " +
-	"jsonl ndjson yaml yml xml txt text md html htm xhtml doc docx odt rtf epub pdf ps eps svg png " +
-	"jpg jpeg gif webp bmp tif tiff zip gz tgz tar bz2 xz zst lz4 br 7z rar "
+const formats = " gguf ggml ggjt safetensors pt pth bin ckpt pkl pickle h5 hdf5 keras onnx " +
+	"msgpack pb tflite npy npz mat gptz parquet arrow feather orc avro csv tsv xls xlsx ods db " +
+	"sqlite json jsonl ndjson yaml yml xml txt text md html htm xhtml doc docx odt rtf epub pdf " +
+	"ps eps svg png jpg jpeg gif webp bmp tif tiff zip gz tgz tar bz2 xz zst lz4 br 7z rar "
 
 // ErrEnding is wrapped by the error for a name whose ending stands for another format.
 var ErrEnding = errors.New("its ending stands for another format")
@@ -323,7 +323,8 @@ func (in *Inputs) add(file inputFile) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if !slices.ContainsFunc(in.files, func(known inputFile) bool {
-		return known.path == file.path && known.use == file.use && os.SameFile(known.info, file.info)
+		return known.path == file.path && known.use == file.use &&
+			os.SameFile(known.info, file.info)
 	}) {
 		in.files = append(in.files, file)
 	}

@@ -159,8 +159,8 @@ func (b *backend) lastOnly(p *engine.Pass) error {
 	for i := range p.Spans {
 		s := &p.Spans[i]
 		if n := len(b.params.H); s.Hidden && s.Layer != n {
-			return fmt.Errorf("hidden states of layer %d: a GPU gives those of layer %d only, want "+
-				"the processor (--device cpu), whose numbers are the same", s.Layer, n)
+			return fmt.Errorf("hidden states of layer %d: a GPU gives those of layer %d only, "+
+				"want the processor (--device cpu), whose numbers are the same", s.Layer, n)
 		}
 		s.Hidden = false
 	}

@@ -295,8 +295,8 @@ func (nowhere) Alloc(int64) (Buffer, error) { return 1, nil }
 func (b *backend) fits() error {
 	weights := paramBytes(b.params)
 	if most := b.info.Memory; most > 0 && weights > most {
-		return fmt.Errorf("the weights take %d bytes, want at most the device's memory of %d", weights,
-			most)
+		return fmt.Errorf("the weights take %d bytes, want at most the device's memory of %d",
+			weights, most)
 	}
 	rows, free := b.rowBytes(1), b.freeMemory()
 	if all := weights + rows + b.pool.page; all > free {

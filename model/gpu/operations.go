@@ -300,7 +300,7 @@ func (q *queue) copy(to, from Buffer, at, n int64) {
 
 const (
 	mostSpan  = 64  // dimensions of a head that one group of attention computes, at most
-	leastSpan = 16  // and at least: 32 bytes of a value in half precision, which a GPU loads at once
+	leastSpan = 16  // and at least: 32 bytes of values in half precision, which a GPU loads at once
 	fewGroups = 128 // as many as a large GPU runs at a time
 )
 

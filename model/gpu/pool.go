@@ -278,8 +278,8 @@ func (p *pool) here() error {
 	}
 	b, err := p.driver.Alloc(int64(len(p.away)))
 	if err != nil {
-		return fmt.Errorf("%w: the device has no room for the %d bytes of pages that are in use: %w",
-			engine.ErrCacheFull, len(p.away), err)
+		return fmt.Errorf("%w: the device has no room for the %d bytes of pages that are in use: "+
+			"%w", engine.ErrCacheFull, len(p.away), err)
 	}
 	return p.back(b)
 }

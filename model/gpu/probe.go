@@ -237,8 +237,8 @@ func probeModel(
 		}
 	}
 	if got.best != want.best || got.sum != want.sum {
-		return fmt.Errorf("%s: of the last row logit %d is the greatest, and %x the logarithm of the "+
-			"sum of all, want %d and %x", other, got.best, math.Float64bits(got.sum), want.best,
+		return fmt.Errorf("%s: of the last row logit %d is the greatest, and %x the logarithm of "+
+			"the sum of all, want %d and %x", other, got.best, math.Float64bits(got.sum), want.best,
 			math.Float64bits(want.sum))
 	}
 	return nil

@@ -54,7 +54,9 @@ type recording struct {
 // attend together.
 func (r *recordings) fit(p *engine.Pass, rows int) bool {
 	return r.recorder != nil && rows <= mostFew &&
-		!slices.ContainsFunc(p.Spans, func(s engine.Span) bool { return len(s.Tokens) >= leastTiled })
+		!slices.ContainsFunc(p.Spans, func(s engine.Span) bool {
+			return len(s.Tokens) >= leastTiled
+		})
 }
 
 // forget drops all recordings, because the memory that they use is about to change.

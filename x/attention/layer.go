@@ -184,8 +184,9 @@ func (l *Layer) NextLinear(
 // fits panics unless a cache or state has the layer's sizes.
 func (l *Layer) fits(what string, batch, heads, dk, dv, want int) {
 	if batch != want || heads != l.heads || dk != l.dk || dv != l.dv {
-		panic(fmt.Sprintf("attention: the %s is [batch heads key_dim value_dim] = [%d %d %d %d], want [%d %d %d %d]",
-			what, batch, heads, dk, dv, want, l.heads, l.dk, l.dv))
+		panic(fmt.Sprintf("attention: the %s is [batch heads key_dim value_dim] = "+
+			"[%d %d %d %d], want [%d %d %d %d]", what, batch, heads, dk, dv, want, l.heads,
+			l.dk, l.dv))
 	}
 }
 

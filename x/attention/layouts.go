@@ -144,7 +144,8 @@ func (h *Head) projections(in, dk, dv int) (q, k, v projection) {
 func newLayer(q, k, v projection, out *projection, heads int) *Layer {
 	dk, dv := q.weight.Out, v.weight.Out
 	if heads < 1 || dk%heads != 0 || dv%heads != 0 {
-		panic(fmt.Sprintf("attention: %d heads of queries %d wide and values %d wide, want a divisor of both", heads, dk, dv))
+		panic(fmt.Sprintf("attention: %d heads of queries %d wide and values %d wide, want a "+
+			"divisor of both", heads, dk, dv))
 	}
 	return &Layer{heads: heads, width: q.weight.In, dk: dk / heads, dv: dv / heads,
 		scale: headScale(dk / heads),

@@ -323,7 +323,8 @@ func (m *Mask) check(s Sizes) {
 	}
 	for i, n := range m.Shape {
 		if n != full[i] && (n != 1 || i == 3) {
-			panic(fmt.Sprintf("attention: Mask.Shape is %v, want [batch heads queries keys] = %v, or 1 in place of the first three", m.Shape, full))
+			panic(fmt.Sprintf("attention: Mask.Shape is %v, want [batch heads queries keys] = "+
+				"%v, or 1 in place of the first three", m.Shape, full))
 		}
 	}
 	if m.Add != nil {

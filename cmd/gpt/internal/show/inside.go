@@ -255,7 +255,8 @@ func (a *Attention) triangle(names []string, digits, widest, cell, columns int) 
 	}
 	var legend []string
 	for i, shade := range shades[1:] {
-		legend = append(legend, fmt.Sprintf("%s < %g", strings.TrimSpace(shades[i].signs), shade.from))
+		legend = append(legend, fmt.Sprintf("%s < %g", strings.TrimSpace(shades[i].signs),
+			shade.from))
 	}
 	legend = append(legend, shades[len(shades)-1].signs+" more")
 	return trimmed(append(lines, "", wrapped(legend, "   ", columns)))

@@ -29,11 +29,11 @@ import (
 // An Inspection is what gpt inspect prints.
 type Inspection struct {
 	Model    string            `json:"model"`
-	Config   model.Config      `json:"config"`              // with the ids of generation_config.json
-	IDsFrom  map[string]string `json:"ids_from,omitempty"`  // the file that has them, if it is that one
+	Config   model.Config      `json:"config"`              // with generation_config.json's ids
+	IDsFrom  map[string]string `json:"ids_from,omitempty"`  // the file, where it has them
 	Source   string            `json:"source"`              // the format of the file: "safetensors"
 	Vocab    string            `json:"tokenizer,omitempty"` // its kind
-	Notes    []string          `json:"notes"`               // what the files leave open, and how it was settled
+	Notes    []string          `json:"notes"`               // what files leave open, and the answer
 	Format   string            `json:"format"`              // "" if the model cannot run
 	Metadata map[string]string `json:"metadata"`
 	Tensors  []inspectedTensor `json:"tensors"`
@@ -51,7 +51,7 @@ type inspectedTensor struct {
 	Shape   []int  `json:"shape"`
 	Bytes   int64  `json:"bytes"`
 	Ignored bool   `json:"ignored,omitempty"`
-	Head    bool   `json:"head,omitempty"`  // of a classifier: only gpt classify and /classify use it
+	Head    bool   `json:"head,omitempty"`  // for gpt classify and /classify only
 	Added   bool   `json:"added,omitempty"` // in no file: zeros
 }
 
@@ -276,7 +276,8 @@ func (i *Inspection) Text() []byte {
 	if i.Format != "" {
 		fmt.Fprintf(w, "format\t%s\n", i.Format)
 	}
-	fmt.Fprintf(w, "memory at full context\t%d\t%s\n", i.Memory.Total, quote.LongSize(i.Memory.Total))
+	fmt.Fprintf(w, "memory at full context\t%d\t%s\n", i.Memory.Total,
+		quote.LongSize(i.Memory.Total))
 	fmt.Fprintf(w, "  weights\t%d\t%s\n", i.Memory.Weights, quote.LongSize(i.Memory.Weights))
 	fmt.Fprintf(w, "  keys and values\t%d\t%s, of %d positions\n", i.Memory.KeyValues,
 		quote.LongSize(i.Memory.KeyValues), i.Config.Positions)
@@ -312,8 +313,8 @@ func Missing(t *tokenizer.Tokenizer, most int) string {
 	if most > 0 && len(list) > most {
 		list = append(list[:most:most], fmt.Sprintf("and %d more", len(list)-most))
 	}
-	return fmt.Sprintf("no token for %s of 256, and %s: %s", quote.Count(len(missing), "byte"), fate,
-		strings.Join(list, ", "))
+	return fmt.Sprintf("no token for %s of 256, and %s: %s", quote.Count(len(missing), "byte"),
+		fate, strings.Join(list, ", "))
 }
 
 // byteRanges names bytes, which ascend: "<", 0x7f, 0xc0-0xc3.

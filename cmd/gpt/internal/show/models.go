@@ -82,7 +82,8 @@ func Models(models []Model) []byte {
 		case problem != "":
 			runs = "on ids alone: " + problem
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", m.Name, quote.Size(m.Bytes), format, terminal.Printable(runs))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", m.Name, quote.Size(m.Bytes), format,
+			terminal.Printable(runs))
 	}
 	w.Flush()
 	return b.Bytes()

@@ -103,7 +103,8 @@ func Comparison(c *eval.Comparison, digits int) string {
 	if c.A.Partial {
 		line("partial", "the text was not compared to its end")
 	}
-	line("protocol", "%s: window %d, stride %d, BOS %s", c.A.Protocol, c.A.Window, c.A.Stride, c.A.BOS)
+	line("protocol", "%s: window %d, stride %d, BOS %s", c.A.Protocol, c.A.Window, c.A.Stride,
+		c.A.BOS)
 	line("A", "%s, %s", c.A.Model, Formats(c.A.DType, c.A.CacheDType))
 	line("B", "%s, %s", c.B.Model, Formats(c.B.DType, c.B.CacheDType))
 	line("tokens", "%d, %d of them compared", c.A.Tokens, c.Compared)
@@ -173,7 +174,8 @@ func ending(text string, columns int) string {
 		if n < len(r) {
 			cut = "…"
 		}
-		if end := cut + strconv.Quote(string(r[len(r)-n:])); n == 0 || terminal.Width(end) <= columns {
+		end := cut + strconv.Quote(string(r[len(r)-n:]))
+		if n == 0 || terminal.Width(end) <= columns {
 			return end
 		}
 	}
