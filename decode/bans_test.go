@@ -41,7 +41,7 @@ func rewritten(
 	}
 	for len(tokens) < o.MaxTokens {
 		// Each position has its own random number, however many tokens were tried there.
-		s, err := sample.NewSampler(plain.Params, idsOf(&plain, end))
+		s, err := sample.NewSampler(plain.Params, plain.ids(end))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -264,7 +264,7 @@ func TestForksGoBackByThemselves(t *testing.T) {
 				streams = append(streams, streams[last].Fork())
 				texts = append(texts, slices.Clone(texts[last]))
 			}
-			if err := evaluate(t.Context(), m, streams, nil); err != nil {
+			if err := m.Eval(t.Context(), inputs(streams, nil)...); err != nil {
 				t.Fatal(err)
 			}
 			for i, s := range streams {
@@ -305,7 +305,7 @@ func TestMemoryIsGivenBackAmidBannedStrings(t *testing.T) {
 		var got []int
 		for len(got) <= ends {
 			if !st.Ready() {
-				if err := evaluate(t.Context(), m, []*Stream{st}, nil); err != nil {
+				if err := m.Eval(t.Context(), inputs([]*Stream{st}, nil)...); err != nil {
 					t.Fatal(err)
 				}
 			}

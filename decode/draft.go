@@ -1,9 +1,12 @@
 package decode
 
 // Speculation in one stream: guessed tokens are evaluated with the context, and join the text as
-// long as they are the tokens that are chosen anyway.
+// long as they are the tokens that are chosen anyway. A Drafter guesses them, or the stream itself,
+// from what its form forces.
 
 import (
+	"iter"
+	"maps"
 	"slices"
 
 	"picogpt/decode/guess"
@@ -159,4 +162,221 @@ func (g *guessed) Choose(logits []float32, context []int) (int, error) {
 		err = g.rehearsed.Accept(id)
 	}
 	return id, err
+}
+
+// Forced text: where a constraint leaves one continuation, its tokens are guessed, and
+// evaluated with the text. Which tokens spell it, the model decides all the same.
+
+// A forcing is a Matcher that knows what must follow. *constrain.Text is one.
+type forcing interface {
+	Forced(most int) []byte                     // bytes that must follow
+	Prefixes(forced []byte) iter.Seq2[int, int] // ids with which they begin, by length
+}
+
+const (
+	mostForced  = 8    // ids that are guessed at a time
+	forcedBytes = 64   // bytes that are looked at for them
+	mostHabits  = 1024 // spellings that a text remembers
+
+	// forcedRows is how many rows a step of several texts has at most because of guesses: in more,
+	// a row costs what it would cost later, and those of wrong guesses are lost.
+	forcedRows = 16
+
+	// leastForced is how probable a guess must be, with all those before it: the row of a guess
+	// takes about 0.4 of a step's time in the demo, whose steps are short, and less elsewhere.
+	leastForced = 0.4
+)
+
+// A forcedText guesses for one text. What it guesses depends on the text and its logits only, on no
+// time, so that the tokens of several texts come in the same order on every machine.
+type forcedText struct {
+	encode func(string) ([]int, error) // of the vocabulary; nil: it has none
+	habits map[string]int              // the id that came last where these bytes were forced
+	odds   [habit + 1]forcedOdds
+	ahead  []forcedGuess // for the tokens that follow the context
+	at     int           // the context's length then
+}
+
+// A forcedGuess is the guess for one token.
+type forcedGuess struct {
+	id   int
+	kind forcedKind
+	rest string // the bytes that are forced there
+	idle bool   // it is not probable enough: it serves to learn
+}
+
+// A forcedKind says what speaks for a guess.
+type forcedKind uint8
+
+const (
+	edge      forcedKind = iota // it takes all forced bytes: a longer token may come in its place
+	unusual                     // the tokenizer would spell the bytes otherwise
+	canonical                   // it is the tokenizer's own
+	habit                       // it came here before
+)
+
+// forcedOdds count how often guesses of a kind were right. Old counts fade.
+type forcedOdds struct{ right, all float64 }
+
+func (o *forcedOdds) observe(right bool) {
+	const most = 24
+	if o.all++; right {
+		o.right++
+	}
+	if o.all > most {
+		o.right, o.all = o.right*most/o.all, most
+	}
+}
+
+// value counts what is known of a kind beforehand as two guesses.
+func (o *forcedOdds) value(kind forcedKind) float64 {
+	prior := [...]float64{edge: 0.3, unusual: 0.5, canonical: 0.8, habit: 0.8}
+	return (o.right + 2*prior[kind]) / (o.all + 2)
+}
+
+// GuessForced makes the stream guess the tokens of text that its constraint forces. Its driver calls
+// [Stream.DraftForced] before each Input. Token.Guessed does not tell of these guesses.
+func (s *Stream) GuessForced() {
+	if _, ok := s.constraint.(forcing); !ok || s.guide != nil || s.forced != nil {
+		return
+	}
+	s.forced = &forcedText{}
+	if v, ok := s.options.Vocabulary.(interface{ Encode(string) ([]int, error) }); ok {
+		s.forced.encode = v.Encode
+	}
+}
+
+// DraftForced drafts the tokens that are guessed to follow, unless there is a draft already, and
+// returns how many there are, given how many texts the next Eval has. The text does not depend on
+// them: the next Input has them after its one token.
+func (s *Stream) DraftForced(texts int) int {
+	f := s.forced
+	if f == nil || s.done || len(f.ahead) == 0 || f.at != len(s.context) || len(s.draft.ids) > 0 ||
+		s.pending() != 1 || s.echo.waiting() {
+		return 0
+	}
+	most := max(0, min(len(f.ahead), s.room(), forcedRows/max(1, texts)-1))
+	var ids []int
+	for _, g := range f.ahead[:most] {
+		if g.idle {
+			break
+		}
+		ids = append(ids, g.id)
+	}
+	if len(ids) > 0 {
+		s.propose(ids)
+		s.draft.own = true
+	}
+	return len(ids)
+}
+
+// DropDraft removes a draft, and reports whether there was one: an Eval may have failed because of
+// it.
+func (s *Stream) DropDraft() bool {
+	had := len(s.draft.ids) > 0
+	s.propose(nil)
+	return had
+}
+
+// foresee guesses what follows an id that is chosen from some logits. The logits of the next tokens
+// are not known; these tell at least which tokens the model has in use.
+func (s *Stream) foresee(id int, from sample.Row) []forcedGuess {
+	f := s.forced
+	if f == nil || from.IDs != nil || s.Busy() || len(s.draft.ids) > 0 && s.draft.ids[0] == id {
+		return nil
+	}
+	after := s.constraint.Fork()
+	if after.Accept(id) != nil {
+		return nil
+	}
+	form := after.(forcing)
+	rest := form.Forced(forcedBytes)
+	whole := len(rest) < forcedBytes
+	var list []forcedGuess
+	for p := 1.0; len(rest) > 0 && len(list) < mostForced && (whole || len(rest) > forcedBytes/4); {
+		g, n := f.guess(form, rest, from.Logits)
+		if n == 0 {
+			break
+		}
+		p *= f.odds[g.kind].value(g.kind)
+		g.idle = p < leastForced
+		if list = append(list, g); g.idle {
+			break
+		}
+		rest = rest[n:]
+	}
+	return list
+}
+
+// guess returns the guess for one token where some bytes are forced, and how many of them it has;
+// 0 if there is none.
+func (f *forcedText) guess(form forcing, rest []byte, logits []float32) (g forcedGuess, bytes int) {
+	own, tokens := -1, []int(nil)
+	if f.encode != nil {
+		tokens, _ = f.encode(string(rest))
+	}
+	if len(tokens) > 0 {
+		own = tokens[0]
+	}
+	known, ok := f.habits[string(rest)]
+	g = forcedGuess{id: -1, kind: unusual, rest: string(rest)}
+	best := float32(0)
+	for id, n := range form.Prefixes(rest) {
+		if id >= len(logits) {
+			continue
+		}
+		score := logits[id]
+		if id == own {
+			score++ // that much more probable than by the last token's logits
+		}
+		if ok && id == known {
+			g.id, g.kind, bytes = id, habit, n
+			return g, bytes
+		}
+		if g.id < 0 || score > best {
+			g.id, bytes, best = id, n, score
+		}
+	}
+	switch {
+	case bytes == len(rest):
+		g.kind = edge
+	case g.id == own:
+		g.kind = canonical
+	}
+	return g, bytes
+}
+
+// learn compares the guess for a token, if there is one, with the token.
+func (f *forcedText) learn(id, context int, next []forcedGuess) {
+	if f == nil {
+		return
+	}
+	if f.at != context {
+		f.ahead = nil
+	}
+	if len(f.ahead) > 0 {
+		g := f.ahead[0]
+		f.odds[g.kind].observe(g.id == id)
+		if f.habits == nil || len(f.habits) == mostHabits {
+			f.habits = map[string]int{}
+		}
+		f.habits[g.rest] = id
+		if f.ahead = f.ahead[1:]; g.id != id {
+			f.ahead = nil
+		}
+	}
+	if next != nil {
+		f.ahead = next
+	}
+	f.at = context + 1
+}
+
+// fork returns a copy that learns by itself.
+func (f *forcedText) fork() *forcedText {
+	if f == nil {
+		return nil
+	}
+	c := *f
+	c.habits = maps.Clone(f.habits)
+	return &c
 }

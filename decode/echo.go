@@ -1,9 +1,10 @@
 package decode
 
-// Scored prompts: the prompt's tokens come first, each with its log-probability.
+// What is known of the prompt: its tokens' scores, which come first, or their hidden states.
 
 import (
 	"errors"
+	"iter"
 	"math"
 	"slices"
 
@@ -57,12 +58,11 @@ type scored struct {
 	top     []sample.Alternative
 }
 
-// newEcho returns the echo of the last tokens of a context, which are those left of the prompt.
-func newEcho(o *Options, context []int, prompt, dropped int) (*echo, error) {
+// newEcho returns the echo of a context's tokens after the first from: those left of the prompt.
+func newEcho(o *Options, context []int, from, dropped int) (*echo, error) {
 	if o.Echo == EchoNone {
 		return nil, nil
 	}
-	from := max(0, len(context)-prompt)
 	if from == len(context) {
 		return nil, errors.New("echo: want a prompt of at least one token, found none")
 	}
@@ -170,4 +170,82 @@ func (s *Stream) giveEcho(n int) {
 		s.settle(len(s.ahead()))
 		s.done = true
 	}
+}
+
+// PromptTokens are the tokens of a scored prompt: see [Options.Echo].
+type PromptTokens struct{ echo *echo }
+
+// Tokens yields the tokens, marked as those of the given sample.
+func (p *PromptTokens) Tokens(sample int) iter.Seq[Token] {
+	return func(yield func(Token) bool) {
+		for i := range p.echo.scores {
+			if !yield(p.echo.token(i, sample)) {
+				return
+			}
+		}
+	}
+}
+
+// TakePrompt returns all tokens of a scored prompt together, once all of them are evaluated; Next
+// then returns none of them. It returns nil before that, without [Options.Echo], and after Next or
+// TakePrompt has returned some. With EchoOnly the stream is then done.
+func (s *Stream) TakePrompt() *PromptTokens {
+	if s.echo == nil || s.echo.given > 0 || s.pending() > 0 {
+		return nil
+	}
+	s.giveEcho(len(s.echo.scores))
+	return &PromptTokens{s.echo}
+}
+
+// A reading holds the hidden states of a text's tokens. Nil means that they are not wanted.
+type reading struct {
+	from  int // the first token whose hidden state is wanted
+	last  model.States
+	width int
+	rows  []float32 // [len(context)-from, n_embd]; nil until the first is evaluated
+	at    int       // of the first row of an Eval in the context
+}
+
+// NewReading returns a stream that evaluates tokens after those of s, and chooses no token:
+// [Stream.TakeStates] returns their hidden states, those of the token at index from and of all
+// after it. An empty list stands for a token, as in [NewStream].
+func NewReading(s *model.Session, tokens []int, from int) (*Stream, error) {
+	st, err := NewStream(s, tokens, Options{MaxTokens: 1}) // the one that is never chosen
+	if err != nil {
+		return nil, err
+	}
+	c := s.Model().Config()
+	st.reading = &reading{from: s.Len() + from, last: model.States{Layer: c.Layer}, width: c.Embd}
+	return st, nil
+}
+
+// want makes Eval hand out the hidden states of an input. at is the position of its first row in
+// the context, whose length is given.
+func (r *reading) want(in *model.Input, at, length int) {
+	if r == nil {
+		return
+	}
+	if r.at = at; at+len(in.Tokens) <= r.from {
+		return
+	}
+	if r.rows == nil {
+		r.rows = make([]float32, (length-r.from)*r.width)
+	}
+	in.States, in.Visit, in.VisitFrom = &r.last, r.see, max(0, r.from-at)
+}
+
+// see keeps a hidden state. A row may come again, with the same bits.
+func (r *reading) see(row model.Row) {
+	copy(r.rows[(r.at+row.Index-r.from)*r.width:], row.Hidden)
+}
+
+// TakeStates returns the hidden states that a stream of NewReading has read, [tokens, n_embd], once
+// all are evaluated; the stream is then done. It returns nil before that, and for other streams.
+func (s *Stream) TakeStates() []float32 {
+	if s.reading == nil || s.done || s.pending() > 0 {
+		return nil
+	}
+	s.settle(len(s.context))
+	s.done = true
+	return s.reading.rows
 }

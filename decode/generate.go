@@ -1,6 +1,6 @@
 package decode
 
-// Generation on a model's session: the calls a Go user sees.
+// Generate and Samples, and the loop that drives their streams: its steps, and the order of tokens.
 
 import (
 	"context"
@@ -12,41 +12,6 @@ import (
 	"picogpt/decode/guess"
 	"picogpt/model"
 	"picogpt/sample"
-)
-
-// A Token is one new token of a sample, or one token of the prompt.
-type Token struct {
-	Sample  int     // the index of its sample, for Samples; 0 from Generate
-	ID      int     // in the model's vocabulary
-	LogProb float64 // see sample.LogProb
-	Text    string  // the text that became certain: see Options.Vocabulary and Options.Stop
-	Dropped int     // how many of the context's oldest tokens were dropped before it was chosen
-	Finish  string  // why the sample ends with this token; "" if it continues
-	Score   float64 // see search.Contrastive; 0 elsewhere
-	Guessed bool    // speculation had guessed it: see Options.Lookup
-	Prompt  bool    // it is a token of the prompt: see Options.Echo
-	Seed    uint64  // set by package picogpt, in a sample's last token; 0 elsewhere
-
-	// Incomplete: the sample ends here before its text is of the form that Options.Constraint
-	// demands. Constraints report that by a method Complete() bool, which *constrain.Text has. They
-	// know the tokens, so that what a stop string cuts off counts as a part of the text.
-	Incomplete bool
-
-	// Open is the probability that the model gives, at this token, to all ids together that the
-	// Constraint leaves open: 1 where it shuts nothing likely. It is 0 unless Options.OpenMass asks
-	// for it, and where a search chose the token.
-	Open float64
-
-	// Top is the likeliest tokens at its position, the likeliest first, if Options.Top asks for
-	// them.
-	Top []sample.Alternative
-}
-
-// Why a sample ended.
-const (
-	FinishStop      = "stop"        // a stop string or a constraint is complete; the former is cut
-	FinishEndOfText = "end_of_text" // the token is one of EndOfText; it has no text of its own
-	FinishLength    = "length"      // MaxTokens, the context's end, or the prompt's with EchoOnly
 )
 
 // Generate appends prompt to session s and streams the tokens that follow, each as soon as it is
@@ -97,8 +62,8 @@ func Samples(
 	ctx context.Context, s *model.Session, prompt []int, n int, o Options,
 ) iter.Seq2[Token, error] {
 	return func(yield func(Token, error) bool) {
-		if err := checkSamples(n); err != nil {
-			yield(Token{}, err)
+		if n < 1 {
+			yield(Token{}, fmt.Errorf("samples %d: want at least 1", n))
 			return
 		}
 		parent, err := NewStream(s, prompt, o)
@@ -132,13 +97,6 @@ func Samples(
 	}
 }
 
-func checkSamples(n int) error {
-	if n < 1 {
-		return fmt.Errorf("samples %d: want at least 1", n)
-	}
-	return nil
-}
-
 // Prefill evaluates the context, for forks of the stream that alone choose tokens. After an error
 // the stream is stopped.
 func (s *Stream) Prefill(ctx context.Context) error {
@@ -149,7 +107,7 @@ func (s *Stream) Prefill(ctx context.Context) error {
 	case s.pending() == 0:
 		err = ctx.Err()
 	default:
-		err = evaluate(ctx, s.session.Model(), []*Stream{s}, nil)
+		err = s.session.Model().Eval(ctx, inputs([]*Stream{s}, nil)...)
 	}
 	if err != nil {
 		s.Stop()
@@ -179,10 +137,12 @@ func run(
 		}
 		err := drafter.Begin(ctx)
 		if err == nil {
-			err = evaluate(ctx, m, streams, batch)
+			if batch = inputs(streams, batch); len(batch) > 0 {
+				err = m.Eval(ctx, batch...)
+			}
 		}
 		if err != nil && ctx.Err() == nil && dropDrafts(drafter, streams) {
-			err = evaluate(ctx, m, streams, batch)
+			err = m.Eval(ctx, inputs(streams, batch)...)
 		}
 		if err != nil {
 			yield(Token{}, model.Cause(err))
@@ -214,18 +174,17 @@ func run(
 }
 
 // dropDrafts removes all drafts, and reports whether there were any.
-func dropDrafts(drafter *guess.Drafter, streams []*Stream) bool {
-	dropped := drafter.Drop()
+func dropDrafts(drafter *guess.Drafter, streams []*Stream) (dropped bool) {
 	for _, s := range streams {
 		dropped = s.DropDraft() || dropped
 	}
+	drafter.Drop()
 	return dropped
 }
 
-// evaluate evaluates what streams need for their next tokens.
-func evaluate(
-	ctx context.Context, m *model.Model, streams []*Stream, batch []model.Input,
-) error {
+// inputs returns what streams need before their next tokens, in the memory of batch.
+func inputs(streams []*Stream, batch []model.Input) []model.Input {
+	batch = batch[:0]
 	for _, s := range streams {
 		if in, ok := s.Input(0); ok {
 			batch = append(batch, in)
@@ -234,8 +193,65 @@ func evaluate(
 			batch = append(batch, in)
 		}
 	}
-	if len(batch) == 0 {
-		return nil
+	return batch
+}
+
+// mostAhead bounds how many tokens of a text wait for those of slower ones.
+const mostAhead = 1024
+
+// turns yields the tokens of texts in turn: the n-th of each text that has so many, and then the
+// next of any. How many tokens an Eval gives to a text follows from guesses, and how many are
+// guessed from measured times; their order must not. An error has its place as a token has.
+type turns struct {
+	waiting [][]turn // by text: taken, and not yielded yet
+	ended   []bool   // by text: no more are taken
+	next    int      // the text whose turn it is
+}
+
+type turn struct {
+	Token
+	err error
+}
+
+func newTurns(texts int) *turns {
+	return &turns{waiting: make([][]turn, texts), ended: make([]bool, texts)}
+}
+
+// add takes a token of the i-th text, or its error.
+func (q *turns) add(i int, t Token, err error) {
+	q.waiting[i] = append(q.waiting[i], turn{t, err})
+}
+
+// end says that no more tokens of the i-th text come, and yields as pass does.
+func (q *turns) end(i int, yield func(Token, error) bool) bool {
+	q.ended[i] = true
+	return q.pass(yield)
+}
+
+// room returns how many more tokens of the i-th text may wait.
+func (q *turns) room(i int) int { return max(0, mostAhead-len(q.waiting[i])) }
+
+// pass yields the tokens whose turn it is. It returns false after an error, or if the caller wants
+// no more.
+func (q *turns) pass(yield func(Token, error) bool) bool {
+	for passed := 0; passed < len(q.waiting); {
+		i := q.next
+		list := q.waiting[i]
+		if len(list) == 0 && !q.ended[i] {
+			return true
+		}
+		q.next = (i + 1) % len(q.waiting)
+		if passed++; len(list) == 0 {
+			continue
+		}
+		t := list[0]
+		if q.waiting[i] = list[1:]; len(list) == 1 {
+			q.waiting[i] = list[:0]
+		}
+		if !yield(t.Token, t.err) || t.err != nil {
+			return false
+		}
+		passed = 0
 	}
-	return m.Eval(ctx, batch...)
+	return true
 }

@@ -340,12 +340,12 @@ func TestTheConfigsIdsCountWhereTheVocabularyHasThem(t *testing.T) {
 		{map[string]any{"bos_token_id": nil, "eos_token_id": []int{50256, 4, 5}}, 4, []int{4, 5}},
 	} {
 		m := tiny(t, fixture.Options{Config: c.config})
-		l := limitsOf(m, &Options{})
+		l := limitsOf(m.Config(), m.Leaves(), &Options{})
 		if l.first != c.first || !slices.Equal(l.endOfText, c.end) || l.context != 23 ||
 			l.vocabulary != 29 {
 			t.Errorf("%v: %+v, want first %d, end of text %v", c.config, l, c.first, c.end)
 		}
-		if l := limitsOf(m, &Options{EndOfText: []int{}}); len(l.endOfText) != 0 {
+		if l := limitsOf(m.Config(), m.Leaves(), &Options{EndOfText: []int{}}); len(l.endOfText) != 0 {
 			t.Errorf("%v: end of text %v where none was asked for", c.config, l.endOfText)
 		}
 	}

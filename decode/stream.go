@@ -1,10 +1,55 @@
+// Package decode writes text: the loop around a model's session, the conditions that end a text,
+// and the strings that it may not contain.
+//
+// [Generate] continues one session and streams its tokens; [Samples] draws several continuations of
+// one prompt, a few at a time in one Eval. Package [picogpt/batch] does both for many callers at
+// once. [Echo] scores the prompt too. Package search chooses tokens by more than the logits before
+// them, and package guess proposes drafts.
+//
+// All of them drive [Stream], the state machine that returns what to evaluate and takes the logits.
+// Sampling, stop strings, overflow and log-probabilities are there and nowhere else. It is exported
+// for programs that have a loop of their own.
+//
+// Package [picogpt/sample] chooses a token from logits: [Options] embeds its Params. A stream can
+// also go back: it takes back a token that would complete a string of Options.Ban, and draws
+// another one with the random number of the same position.
+//
+// Its types, in the order to read them:
+//
+//   - [Stream] is a text in the making; [Options] say how it is written and when it ends.
+//   - [Token] is a piece of it, [PromptTokens] the scores of its prompt, as [Echo] asks for them.
+//   - [Overflow] says what happens where the context is full.
+//   - [Matcher] is a form: which ids may come next; [Vocabulary] says which ids there are.
+//   - [Healing] takes back the last tokens of a prompt, so that a text may go on inside one.
+//   - [Pending] counts what a stream evaluates before its next token; [Evaluated] is the part of a
+//     text that is evaluated.
+//   - [ConstraintError] and [NegativeError] say what of the options went wrong.
+//
+// Sample i of [Samples] uses Seed+i, and is the text that Generate gives with Seed+i, on every
+// machine.
 package decode
 
-// One text in progress: what to evaluate next, and the token that follows.
+// A text in the making: what fits its context, what is evaluated next, and the token that follows.
+// The other files, in an order to read them:
+//
+//	session.go     the session of a stream: how it grows, goes back, and is shared
+//	choice.go      the choice of a token, by package sample or by the caller
+//	text.go        the text of the tokens, and how it ends
+//	generate.go    Generate and Samples: the loop that drives streams
+//	draft.go       guessed tokens, with package guess or from a form
+//	constraint.go  what steers the new tokens: forms with their masks, and guidance
+//	bans.go        banned strings, for which the text goes back
+//	heal.go        prompts that end inside a word
+//	echo.go        what is known of the prompt: scores and hidden states
+//	options.go     the options, and their table of flags, fields and checks
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
 	"slices"
 
+	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/sample"
 	"picogpt/tokenizer"
@@ -73,14 +118,18 @@ type Stream struct {
 // eos_token_id. Nothing runs yet. Options that cannot be followed, and a prompt that does not fit
 // the context, are errors.
 func NewStream(s *model.Session, prompt []int, o Options) (*Stream, error) {
-	if err := o.Draft.Check(s.Model()); err != nil {
+	m := s.Model()
+	if err := o.Draft.Check(m); err != nil {
 		return nil, err
 	}
-	if err := s.Model().CheckEdits(o.Edits); err != nil {
+	if err := m.CheckEdits(o.Edits); err != nil {
 		return nil, &sample.OptionError{Err: err}
 	}
-	st, err := newStream(limitsOf(s.Model(), &o), s.Tokens(), prompt, o)
+	st, err := newStream(limitsOf(m.Config(), m.Leaves(), &o), s.Tokens(), prompt, o)
 	if err != nil {
+		return nil, err
+	}
+	if st.guide, err = newGuide(m, st); err != nil {
 		return nil, err
 	}
 	st.session, st.base = s, s.Len()
@@ -93,22 +142,27 @@ func NewStream(s *model.Session, prompt []int, o Options) (*Stream, error) {
 	case st.echo != nil:
 		st.echo.follows(sample.WholeRow(s.Logits(), st.limits.leaves), o.Top)
 	}
-	if o.Echo == EchoOnly {
-		return st, nil
-	}
-	if st.guide, err = newGuide(s.Model(), st.limits, st.context, &o); err != nil {
-		st.undo()
-		return nil, err
-	}
 	return st, nil
 }
 
-// newStream returns a stream without a session.
+// NewDetached returns a stream without a session, for logits that no session has: those after
+// [Stream.Context] go to Push, until the stream is done. c has the context's length, the vocabulary
+// and the ids that begin and end texts. Errors are those of NewStream, and one for an option that
+// needs a session: Ban, Echo, Guidance, Lookup, Draft.
+func NewDetached(c model.Config, prompt []int, o Options) (*Stream, error) {
+	if len(o.Ban) > 0 || o.Echo != "" || o.Guidance.On() || o.Lookup > 0 || o.Draft != nil {
+		return nil, errors.New("detached stream: want no banned strings, echo, guidance or guesses, " +
+			"which need a session")
+	}
+	return newStream(limitsOf(c, kernels.Leaves{}, &o), nil, prompt, o)
+}
+
+// newStream returns a stream without a session, after the tokens held.
 func newStream(l limits, held, prompt []int, o Options) (*Stream, error) {
 	if err := o.checkOwn(); err != nil {
 		return nil, err
 	}
-	sampler, err := sample.NewSampler(o.Params, idsOf(&o, l.endOfText))
+	sampler, err := sample.NewSampler(o.Params, o.ids(l.endOfText))
 	if err != nil {
 		return nil, err
 	}
@@ -116,34 +170,114 @@ func newStream(l limits, held, prompt []int, o Options) (*Stream, error) {
 	if o.Echo == EchoOnly {
 		o.MaxTokens = 1 // never chosen
 	}
-	if err := l.check(&o); err != nil {
-		return nil, err
-	}
-	context, dropped, err := fit(l, held, prompt, &o)
+	context, dropped, err := l.fit(held, prompt, &o)
 	if err != nil {
 		return nil, err
 	}
 	s := &Stream{options: o, limits: l, sampler: sampler, context: context, dropped: dropped,
 		trace: model.Editing(o.Edits)}
-	prompted := len(prompt)
-	if len(held) == 0 {
-		prompted = len(context) // an empty prompt stands for a token
-	}
-	if s.echo, err = newEcho(&o, context, prompted, dropped); err != nil {
+	if s.echo, err = newEcho(&o, context, max(0, len(held)-dropped), dropped); err != nil {
 		return nil, err
 	}
-	s.constraint = constraintOf(&o, l.endOfText)
-	exempt := 0
-	if h := o.Healing; h != nil {
-		s.constraint, exempt = h.Matcher(s.constraint), len(h.Bytes)
-	}
-	s.text, s.bans = newTextStream(o.Stop, o.KeepStop, exempt), newBans(o.Ban, exempt)
+	form, exempt := formOf(&o, l.endOfText)
+	s.constraint, s.text, s.bans = form, newTextStream(o.Stop, o.KeepStop, exempt), newBans(o.Ban, exempt)
 	if o.Vocabulary != nil {
 		s.decoder = o.Vocabulary.NewDecoder(context)
 	}
 	s.visit, s.isEnough = s.see, s.enough
 	return s, nil
 }
+
+// limits are what a model allows a text. first is the token that an empty prompt stands for, or -1
+// if there is none.
+type limits struct {
+	context, vocabulary, first int
+	endOfText                  []int
+	leaves                     kernels.Leaves // the kernels that the model computes with
+}
+
+// limitsOf returns the limits of a model, as the options change them.
+func limitsOf(c model.Config, leaves kernels.Leaves, o *Options) limits {
+	l := limits{context: c.Positions, vocabulary: c.VocabSize, first: -1, endOfText: o.EndOfText,
+		leaves: leaves}
+	if id, ok := c.StartToken(); ok {
+		l.first = id
+	}
+	if o.EndOfText == nil {
+		l.endOfText = c.EndTokens()
+	}
+	return l
+}
+
+// fit returns, before anything runs, the context of the first new token: the tokens that the
+// session held, then the prompt, without the dropped tokens, which are the oldest. It is an error
+// if the vocabulary lacks an id of the options, or the context has no room.
+func (l *limits) fit(held, prompt []int, o *Options) (context []int, dropped int, err error) {
+	err = cmp.Or(l.has("end-of-text", l.endOfText), l.has("allowed", o.Allowed))
+	for _, b := range o.Bias {
+		err = cmp.Or(err, l.has("bias of", b.IDs))
+	}
+	for _, b := range o.SequenceBias {
+		err = cmp.Or(err, l.has("sequence bias of", b.IDs))
+	}
+	if len(held)+len(prompt) == 0 {
+		prompt = []int{l.first}
+		if l.first < 0 {
+			err = cmp.Or(err, errNoStart)
+		}
+	}
+	length := len(held) + len(prompt)
+	switch o.Overflow {
+	case OverflowTruncate:
+		if o.MaxTokens > 0 && o.MaxTokens <= l.context {
+			dropped = max(0, length-(l.context-o.MaxTokens+1))
+			break
+		}
+		fallthrough
+	case OverflowSlide:
+		if length > l.context {
+			dropped = length - newestHalf(l.context)
+		}
+	default:
+		err = cmp.Or(err, l.room(len(held), len(prompt), o.MaxTokens))
+	}
+	return slices.Concat(held, prompt)[dropped:], dropped, err
+}
+
+var errNoStart = errors.New("empty prompt: want a bos_token_id or eos_token_id in the vocabulary " +
+	"to start from, found none")
+
+// has returns an error if the vocabulary lacks one of the ids.
+func (l *limits) has(what string, ids []int) error {
+	for _, id := range ids {
+		if id < 0 || id >= l.vocabulary {
+			return fmt.Errorf("%s id %d: want 0 to %d", what, id, l.vocabulary-1)
+		}
+	}
+	return nil
+}
+
+// room returns an error if a prompt and new tokens do not fit the context after the tokens held.
+func (l *limits) room(held, prompt, maxTokens int) error {
+	length := held + prompt
+	if length > l.context {
+		full := &model.ContextError{Held: held, Added: prompt, Positions: l.context}
+		return fmt.Errorf("prompt of %d tokens: %w", prompt, full)
+	}
+	if maxTokens-1 > l.context-length {
+		full := &model.ContextError{Held: length, Added: maxTokens - 1, Positions: l.context}
+		return fmt.Errorf("prompt of %d tokens and %d new ones (the last takes no position): %w",
+			prompt, maxTokens, full)
+	}
+	return nil
+}
+
+// newestHalf returns how many tokens stay when the context is full. Positions are absolute in
+// GPT-2, so all that stays is evaluated again.
+func newestHalf(context int) int { return max(1, context/2) }
+
+// newest returns the last n of the tokens, or all if there are fewer.
+func newest(tokens []int, n int) []int { return tokens[max(0, len(tokens)-n):] }
 
 // Fork returns a stream that continues from here independently, on a fork of the session, with the
 // same random numbers to come. It computes nothing, and uses no cache memory until the two differ.
@@ -165,6 +299,10 @@ func (s *Stream) Fork() *Stream {
 
 // Session returns the stream's session: the given one, or a fork's own.
 func (s *Stream) Session() *model.Session { return s.session }
+
+// Context returns the tokens that the next one follows: after OverflowSlide, those that stay. The
+// slice is the stream's memory: do not change it.
+func (s *Stream) Context() []int { return s.context }
 
 // Done reports whether the text has ended: with a token that has a Finish, an error, or Stop.
 func (s *Stream) Done() bool { return s.done && !s.bans.waiting() }
@@ -270,4 +408,24 @@ func (s *Stream) Stop() {
 	}
 	s.undo()
 	s.guide.forget()
+}
+
+// extend appends id to the context. If that is full, the context restarts with its newest half.
+func (s *Stream) extend(id int) {
+	s.guide.extend(id, &s.limits)
+	s.context = append(s.context, id)
+	if len(s.context) <= s.limits.context {
+		return
+	}
+	s.dropped = len(s.context) - newestHalf(s.limits.context)
+	if s.bans != nil { // the text may go back to dropped tokens
+		s.context = slices.Clone(s.context)
+		s.bans.slides++
+	}
+	s.context = append(s.context[:0], s.context[s.dropped:]...)
+	if s.access == AccessNever {
+		s.Release()
+	} else {
+		s.renew(0)
+	}
 }

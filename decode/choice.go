@@ -1,9 +1,11 @@
 package decode
 
-// The choice of a token, from the logits after all of the context.
+// The choice of a token, from the logits after all of the context: by package sample, or by the
+// caller, as package search does.
 
 import (
 	"errors"
+	"fmt"
 
 	"picogpt/model"
 	"picogpt/sample"
@@ -70,24 +72,35 @@ func (s *Stream) prepare() error {
 
 // choose makes the choice that follows the context, given the logits after it.
 func (s *Stream) choose(from sample.Row) {
+	c := choice{made: true}
+	c.err = s.Sampling(func(sampler *sample.Sampler) error {
+		id, err := sampler.Choose(from, s.context)
+		if err != nil {
+			return err
+		}
+		c.Candidate = from.Candidate(id, s.options.Top, sampler.State)
+		if s.options.OpenMass && s.constraint != nil {
+			c.open = from.Mass(sampler.Open)
+		}
+		c.ahead = s.foresee(id, from)
+		return nil
+	})
+	s.next = c
+}
+
+// Sampling calls f with the stream's sampler, prepared with the constraint, the banned strings and
+// the guidance of the next token. Changes that f makes to the sampler's State are undone. It may
+// run on a worker, for several streams at a time.
+func (s *Stream) Sampling(f func(*sample.Sampler) error) error {
 	before := s.sampler.State
 	s.shared.Lend(s.sampler)
 	defer s.shared.Return(s.sampler)
-	id, err := 0, s.prepare()
+	err := s.prepare()
 	if err == nil {
-		id, err = s.sampler.Choose(from, s.context)
+		err = f(s.sampler)
 	}
-	after := s.sampler.State
 	s.sampler.State = before
-	if err != nil {
-		s.next = choice{made: true, err: err}
-		return
-	}
-	s.next = choice{made: true, Candidate: from.Candidate(id, s.options.Top, after)}
-	if s.options.OpenMass && s.constraint != nil {
-		s.next.open = from.Mass(s.sampler.Open)
-	}
-	s.next.ahead = s.foresee(id, from)
+	return err
 }
 
 // take turns the choice into a token, and updates the stream.
@@ -147,4 +160,63 @@ func (s *Stream) Distribution() (sample.Distribution, error) {
 		s.sampler.Barred = []int{} // not nil: the step is listed, whatever it removes
 	}
 	return s.sampler.Distribution(s.here().Logits, s.context)
+}
+
+// ErrBanned is the error of [Stream.Take] where the text then contains a banned string.
+var ErrBanned = errors.New("stream: the token completes a banned string")
+
+// Push is Next for logits [vocabulary] of the caller: those of the session, changed, or those of
+// several models together. It has the same conditions as Next.
+func (s *Stream) Push(logits []float32) (Token, error) {
+	err := s.awaits()
+	if s.bans != nil && !s.done {
+		err = errors.New("stream: want no banned strings with Push, which cannot go back")
+	}
+	if err != nil {
+		return Token{Sample: s.sample}, err
+	}
+	s.choose(sample.WholeRow(logits, s.limits.leaves))
+	return s.take()
+}
+
+// Take makes a candidate of the caller the next token, as Next does with its own choice. It has the
+// same conditions as Next. With Options.Ban, where Next would go back, the error is ErrBanned.
+func (s *Stream) Take(c sample.Candidate) (Token, error) {
+	if err := s.awaits(); err != nil {
+		return Token{Sample: s.sample}, err
+	}
+	s.next = choice{made: true, Candidate: c}
+	t, err := s.take()
+	if err == nil && s.bans != nil && s.bans.began >= 0 {
+		s.Stop()
+		return Token{Sample: s.sample}, ErrBanned
+	}
+	return t, err
+}
+
+// awaits returns an error if no token can be chosen now.
+func (s *Stream) awaits() error {
+	if s.done {
+		return errors.New("stream: it is done, and takes no more logits")
+	}
+	if s.echo != nil {
+		return ErrNoEcho
+	}
+	if n := s.pending(); n > 0 {
+		return fmt.Errorf("stream: logits before %d of its tokens are evaluated, want them after", n)
+	}
+	return nil
+}
+
+// Renew makes the stream evaluate all of its context again, with the tokens that the session held
+// before.
+func (s *Stream) Renew() { s.renew(0) }
+
+// Shorten ends the text n tokens before MaxTokens and the context do, for a search that evaluates
+// its last token too.
+func (s *Stream) Shorten(n int) {
+	if s.options.MaxTokens > 0 {
+		s.options.MaxTokens -= n
+	}
+	s.limits.context -= n
 }
