@@ -264,7 +264,11 @@ func TestForksGoBackByThemselves(t *testing.T) {
 				streams = append(streams, streams[last].Fork())
 				texts = append(texts, slices.Clone(texts[last]))
 			}
-			if err := m.Eval(t.Context(), inputs(streams, nil)...); err != nil {
+			var batch []model.Input
+			for _, s := range streams {
+				batch = s.inputs(batch)
+			}
+			if err := m.Eval(t.Context(), batch...); err != nil {
 				t.Fatal(err)
 			}
 			for i, s := range streams {
@@ -305,7 +309,7 @@ func TestMemoryIsGivenBackAmidBannedStrings(t *testing.T) {
 		var got []int
 		for len(got) <= ends {
 			if !st.Ready() {
-				if err := m.Eval(t.Context(), inputs([]*Stream{st}, nil)...); err != nil {
+				if err := m.Eval(t.Context(), st.inputs(nil)...); err != nil {
 					t.Fatal(err)
 				}
 			}

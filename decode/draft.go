@@ -106,23 +106,21 @@ func (d *draft) clone() draft {
 	return c
 }
 
-// drafterOf returns the drafter for streams that run together, as their options ask; nil if there
-// is none. Guidance would need guesses for two contexts.
+// drafterOf returns the drafter for streams that run together, as their options ask and their forms
+// force; nil if there is none. Guidance would need guesses for two contexts.
 func drafterOf(m *model.Model, streams []*Stream, inTurn *turns) *guess.Drafter {
-	if len(streams) == 0 {
-		return nil
-	}
-	s := streams[0]
-	o := &s.options
-	if o.Guidance.On() || o.Draft == nil && o.Lookup == 0 {
-		return nil
-	}
+	o, forced := &streams[0].options, false
 	texts := make([]guess.Text, len(streams))
 	for i, s := range streams {
+		s.GuessForced()
+		forced = forced || s.forced != nil
 		texts[i] = &guessed{Stream: s, inTurn: inTurn, place: i}
 	}
-	return guess.New(m, guess.Options{Lookup: o.Lookup, Model: o.Draft, Ends: s.limits.endOfText,
-		Always: o.alwaysDraft}, texts)
+	if o.Guidance.On() || o.Draft == nil && o.Lookup == 0 && !forced {
+		return nil
+	}
+	return guess.New(m, guess.Options{Lookup: o.Lookup, Model: o.Draft,
+		Ends: streams[0].limits.endOfText, Always: o.alwaysDraft}, texts)
 }
 
 // A guessed is a stream as a guess.Drafter sees it, with a rehearsal of its choices.
@@ -137,7 +135,7 @@ type guessed struct {
 func (g *guessed) Pending() int      { return g.pending() }
 func (g *guessed) Room() int         { return min(g.room(), g.inTurn.room(g.place)) }
 func (g *guessed) Propose(ids []int) { g.propose(ids) }
-func (g *guessed) Drafted() int      { return len(g.draft.ids) }
+func (g *guessed) Guess() int        { return g.DraftForced(len(g.inTurn.waiting)) }
 
 // Rehearse implements guess.Text.
 func (g *guessed) Rehearse() {
@@ -192,7 +190,7 @@ const (
 type forcedText struct {
 	encode func(string) ([]int, error) // of the vocabulary; nil: it has none
 	habits map[string]int              // the id that came last where these bytes were forced
-	odds   [habit + 1]forcedOdds
+	odds   [habit + 1]guess.Odds
 	ahead  []forcedGuess // for the tokens that follow the context
 	at     int           // the context's length then
 }
@@ -215,32 +213,14 @@ const (
 	habit                       // it came here before
 )
 
-// forcedOdds count how often guesses of a kind were right. Old counts fade.
-type forcedOdds struct{ right, all float64 }
-
-func (o *forcedOdds) observe(right bool) {
-	const most = 24
-	if o.all++; right {
-		o.right++
-	}
-	if o.all > most {
-		o.right, o.all = o.right*most/o.all, most
-	}
-}
-
-// value counts what is known of a kind beforehand as two guesses.
-func (o *forcedOdds) value(kind forcedKind) float64 {
-	prior := [...]float64{edge: 0.3, unusual: 0.5, canonical: 0.8, habit: 0.8}
-	return (o.right + 2*prior[kind]) / (o.all + 2)
-}
-
 // GuessForced makes the stream guess the tokens of text that its constraint forces. Its driver calls
 // [Stream.DraftForced] before each Input. Token.Guessed does not tell of these guesses.
 func (s *Stream) GuessForced() {
 	if _, ok := s.constraint.(forcing); !ok || s.guide != nil || s.forced != nil {
 		return
 	}
-	s.forced = &forcedText{}
+	s.forced = &forcedText{odds: [...]guess.Odds{edge: {Prior: 0.3}, unusual: {Prior: 0.5},
+		canonical: {Prior: 0.8}, habit: {Prior: 0.8}}}
 	if v, ok := s.options.Vocabulary.(interface{ Encode(string) ([]int, error) }); ok {
 		s.forced.encode = v.Encode
 	}
@@ -298,7 +278,7 @@ func (s *Stream) foresee(id int, from sample.Row) []forcedGuess {
 		if n == 0 {
 			break
 		}
-		p *= f.odds[g.kind].value(g.kind)
+		p *= f.odds[g.kind].Value()
 		g.idle = p < leastForced
 		if list = append(list, g); g.idle {
 			break
@@ -356,7 +336,11 @@ func (f *forcedText) learn(id, context int, next []forcedGuess) {
 	}
 	if len(f.ahead) > 0 {
 		g := f.ahead[0]
-		f.odds[g.kind].observe(g.id == id)
+		if g.id == id {
+			f.odds[g.kind].Observe(1, false)
+		} else {
+			f.odds[g.kind].Observe(0, true)
+		}
 		if f.habits == nil || len(f.habits) == mostHabits {
 			f.habits = map[string]int{}
 		}

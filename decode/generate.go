@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"picogpt/decode/guess"
 	"picogpt/model"
 	"picogpt/sample"
 )
@@ -107,7 +106,7 @@ func (s *Stream) Prefill(ctx context.Context) error {
 	case s.pending() == 0:
 		err = ctx.Err()
 	default:
-		err = s.session.Model().Eval(ctx, inputs([]*Stream{s}, nil)...)
+		err = s.session.Model().Eval(ctx, s.inputs(nil)...)
 	}
 	if err != nil {
 		s.Stop()
@@ -127,22 +126,17 @@ func run(
 	inTurn := newTurns(len(streams))
 	drafter := drafterOf(m, streams, inTurn)
 	defer drafter.End()
-	for _, s := range streams {
-		s.GuessForced()
-	}
 	batch := make([]model.Input, 0, len(streams))
 	for slices.ContainsFunc(streams, func(s *Stream) bool { return !s.Done() }) {
-		for _, s := range streams {
-			s.DraftForced(len(streams))
-		}
 		err := drafter.Begin(ctx)
-		if err == nil {
-			if batch = inputs(streams, batch); len(batch) > 0 {
+		for again := err == nil; again; again = err != nil && ctx.Err() == nil && drafter.Drop() {
+			batch = batch[:0]
+			for _, s := range streams {
+				batch = s.inputs(batch)
+			}
+			if len(batch) > 0 {
 				err = m.Eval(ctx, batch...)
 			}
-		}
-		if err != nil && ctx.Err() == nil && dropDrafts(drafter, streams) {
-			err = m.Eval(ctx, inputs(streams, batch)...)
 		}
 		if err != nil {
 			yield(Token{}, model.Cause(err))
@@ -171,29 +165,6 @@ func run(
 		drafter.Learn()
 	}
 	return true
-}
-
-// dropDrafts removes all drafts, and reports whether there were any.
-func dropDrafts(drafter *guess.Drafter, streams []*Stream) (dropped bool) {
-	for _, s := range streams {
-		dropped = s.DropDraft() || dropped
-	}
-	drafter.Drop()
-	return dropped
-}
-
-// inputs returns what streams need before their next tokens, in the memory of batch.
-func inputs(streams []*Stream, batch []model.Input) []model.Input {
-	batch = batch[:0]
-	for _, s := range streams {
-		if in, ok := s.Input(0); ok {
-			batch = append(batch, in)
-		}
-		if in, ok := s.Guide(0); ok {
-			batch = append(batch, in)
-		}
-	}
-	return batch
 }
 
 // mostAhead bounds how many tokens of a text wait for those of slower ones.

@@ -354,6 +354,17 @@ func (s *Stream) Input(rows int) (in model.Input, ok bool) {
 	return in, true
 }
 
+// inputs adds all that is evaluated before the next token to a batch.
+func (s *Stream) inputs(batch []model.Input) []model.Input {
+	if in, ok := s.Input(0); ok {
+		batch = append(batch, in)
+	}
+	if in, ok := s.Guide(0); ok {
+		batch = append(batch, in)
+	}
+	return batch
+}
+
 // see scores a token of the prompt or chooses the next token, on a worker. A panic, as of a
 // constraint, would end the Eval of all streams: Next raises it instead.
 func (s *Stream) see(r model.Row) {

@@ -261,8 +261,6 @@ func (g *generateCommand) openDraft(
 	}
 	var draft *model.Model
 	o.Draft = &guess.Model{
-		Size:    guess.SizeOf(c.Config, options.Format, m),
-		Opening: guess.OpeningTime(c.Config, options.Format),
 		Open: func(ctx context.Context) (*model.Model, error) {
 			var err error
 			if draft, err = model.New(ctx, c.Config, c.Tensors, options); err != nil {
@@ -276,6 +274,7 @@ func (g *generateCommand) openDraft(
 			return draft, nil
 		},
 	}
+	o.Draft.Estimate(c.Config, options.Format, m)
 	return func() {
 		if draft != nil {
 			draft.Close()

@@ -18,7 +18,7 @@ func (w written) Done() bool                           { return false }
 func (w written) Pending() int                         { return 1 }
 func (w written) Room() int                            { return 10 }
 func (w written) Propose([]int)                        {}
-func (w written) Drafted() int                         { return 0 }
+func (w written) Guess() int                           { return 0 }
 func (w written) Rehearse()                            {}
 func (w written) Choose([]float32, []int) (int, error) { return 0, nil }
 

@@ -30,7 +30,7 @@ func (m toyMachine) step(rows int) float64 {
 // without.
 func (m toyMachine) write(texts, tokens, most int, random *rand.Rand) (with, without float64) {
 	var p pace
-	kind := odds{prior: 0.7}
+	kind := Odds{Prior: 0.7}
 	p.guess.mean = m.guess
 	done := make([]int, texts)
 	noisy := func(x float64) float64 { return x * (1 + m.noise*random.Float64()) }
@@ -38,7 +38,7 @@ func (m toyMachine) write(texts, tokens, most int, random *rand.Rand) (with, wit
 		var all []outlook
 		for _, n := range done {
 			if n < tokens {
-				all = append(all, outlook{kind.value(), min(most, tokens-n-1)})
+				all = append(all, outlook{kind.Value(), min(most, tokens-n-1)})
 			}
 		}
 		if len(all) == 0 {
@@ -56,7 +56,7 @@ func (m toyMachine) write(texts, tokens, most int, random *rand.Rand) (with, wit
 				right++
 			}
 			if m.guess == 0 || k > 0 {
-				kind.observe(right, right < max(k, 1) && (k > 0 || random.Float64() >= m.right))
+				kind.Observe(right, right < max(k, 1) && (k > 0 || random.Float64() >= m.right))
 			} else {
 				kind.fade()
 			}
