@@ -25,12 +25,7 @@ func (e *ConstraintError) Unwrap() error { return e.Err }
 // formOf returns what a text must match, nil if that is nothing, given which ids end it. Of what it
 // returns, the first bytes are those that healing took back.
 func formOf(o *Options, ends []int) (form Matcher, healed int) {
-	if o.Constraint != nil {
-		form = o.Constraint.Fork()
-		if f, ok := form.(interface{ EndWith(ids []int) }); ok {
-			f.EndWith(ends)
-		}
-	}
+	form = matcher.Begin(o.Constraint, ends)
 	if h := o.Healing; h != nil {
 		return h.Matcher(form), len(h.Bytes)
 	}

@@ -15,11 +15,16 @@
 // strings, banned strings and the end of a text.
 package search
 
-// Beam search: the exported API. A step of the search is in step.go.
+// Beam search: its texts and its options. How they compete in a step is in group.go.
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
 
 	"picogpt/decode"
 	"picogpt/internal/option"
@@ -130,6 +135,65 @@ func (b BeamOptions) withDefaults() BeamOptions {
 	return b
 }
 
+func init() { option.Register((*BeamOptions).table) }
+
+// table returns all options of a beam search, bound to the fields of b: option.Of finds it.
+func (b *BeamOptions) table() []option.Option {
+	with := []string{"beams"}
+	return []option.Option{{
+		Name: "beams", Value: &b.Beams, Range: option.Range{To: mostBeams},
+		Want: fmt.Sprintf("1 to %d", mostBeams), In: option.Receipts,
+		Flag: option.Flag{Name: "beams", Holder: "N", Group: option.Searches,
+			Others: "num-beams beam-size beam-width beam-search use-beam-search n-beams",
+			Range:  option.Range{From: 1}, Want: "at least 1",
+			Help: "beam search: N texts go on side by side, and the likeliest whole text wins; a " +
+				"--temp given too samples them"},
+	}, {
+		Name: "return", Value: &b.Return, Want: "0 (one) or more", Default: "1", With: with,
+		In: option.Receipts,
+		Flag: option.Flag{Name: "return", Holder: "K", Group: option.Searches,
+			Range: option.Range{From: 1}, Want: "at least 1",
+			Help: "print the K best texts of the beams"},
+	}, {
+		Name: "length penalty", Value: &b.LengthPenalty,
+		Range: option.Range{From: -math.MaxFloat64}, Want: "a finite number", Default: "1",
+		With: with, In: option.Receipts,
+		Flag: option.Flag{Name: "length-penalty", Holder: "L", Group: option.Searches,
+			Help: "the score of a text is its log-probability divided by its length to the power " +
+				"of L: above 0 favours long texts, below 0 short ones"},
+		Field: option.Field{Name: "length_penalty", Range: option.Range{From: -100, To: 100}},
+	}, {
+		Name: "early stopping", Value: (*string)(&b.EarlyStopping), With: with,
+		Words: []string{string(EarlyStoppingTrue), string(EarlyStoppingFalse),
+			string(EarlyStoppingNever)},
+		Want: fmt.Sprintf("%q, %q or %q", EarlyStoppingTrue, EarlyStoppingFalse,
+			EarlyStoppingNever),
+		Default: string(EarlyStoppingFalse), In: option.Receipts,
+		Flag: option.Flag{Name: "early-stopping", Holder: "HOW", Group: option.Searches,
+			Help: "when N texts have ended: true ends the search, false goes on while the best " +
+				"text that runs scores better as it is, never while any could"},
+		Field: option.Field{Name: "early_stopping"},
+	}, {
+		Name: "beam groups", Value: &b.Groups, Want: "0 (one) or more", Default: "1", With: with,
+		In: option.Receipts,
+		Idle: func() string {
+			if b.Groups > 1 && b.Diversity == 0 {
+				return "without --diversity D they all search alike"
+			}
+			return ""
+		},
+		Flag: option.Flag{Name: "beam-groups", Holder: "G", Group: option.Searches,
+			Others: "num-beam-groups", Range: option.Range{From: 1}, Want: "at least 1",
+			Help: "diverse beam search: divide the beams into G groups"},
+	}, {
+		Name: "diversity", Value: &b.Diversity, Want: "0 or a finite number above it",
+		Default: "0", With: []string{"beam-groups"}, In: option.Receipts,
+		Flag: option.Flag{Name: "diversity", Holder: "D", Group: option.Searches,
+			Others: "diversity-penalty",
+			Help:   "what a token loses for each beam of an earlier group that has just taken it"},
+	}}
+}
+
 // Beams appends prompt to session s and searches for the continuations of the best scores. It
 // returns the best first. It follows Hugging Face transformers from 4.50 on
 // (GenerationMixin._beam_search), in all but the order of equal scores, which they leave open: here
@@ -184,3 +248,63 @@ func Beams(
 
 var errNoBeam = errors.New("beams: no text is left: no token may follow any of them; want fewer " +
 	"bans, biases or filters, or another form")
+
+// A Beam is a text of a search. The beams that [Beams] returns have ended.
+type Beam struct {
+	Tokens []decode.Token // the last one has a Finish; Sample is the rank of the text, from 0
+	Score  float64        // set when it has ended
+
+	// While it runs:
+	stream *decode.Stream
+	place  int     // rank among the running beams
+	sum    float64 // of the log-probabilities that the search uses
+
+	// In a step:
+	row        sample.Row   // the logits after its last token, all of them
+	logProbs   []float32    // log-softmax of the logits, [vocabulary], which processors change
+	candidates []candidate  // the ids after it that the step may consider
+	after      sample.State // of the sampler, the same after each of them
+	err        error
+}
+
+// Text returns the text of the tokens, "" without an Options.Vocabulary.
+func (b Beam) Text() string {
+	var text strings.Builder
+	for _, t := range b.Tokens {
+		text.WriteString(t.Text)
+	}
+	return text.String()
+}
+
+// last returns the newest token.
+func (b *Beam) last() decode.Token { return b.Tokens[len(b.Tokens)-1] }
+
+// follow returns a beam with one more id, with the top likeliest ids beside it.
+func (b *Beam) follow(c candidate, top int) (*Beam, error) {
+	f := &Beam{stream: b.stream.Fork(), sum: c.sum}
+	t, err := f.stream.Take(b.row.Candidate(c.id, top, b.after))
+	if err != nil {
+		f.stream.Release()
+		return nil, err
+	}
+	f.Tokens = append(slices.Clone(b.Tokens), t)
+	return f, nil
+}
+
+// reuse takes the memory of a beam that no longer runs.
+func (b *Beam) reuse(old *Beam) {
+	b.row, b.logProbs, b.candidates = old.row, old.logProbs, old.candidates
+}
+
+// A candidate is an id that may follow a beam.
+type candidate struct {
+	beam *Beam
+	id   int
+	sum  float64 // of the beam and the id
+}
+
+// better orders candidates: the greater sum first, then the better beam, then the lower id.
+func better(a, b candidate) int {
+	return cmp.Or(cmp.Compare(b.sum, a.sum), cmp.Compare(a.beam.place, b.beam.place),
+		cmp.Compare(a.id, b.id))
+}

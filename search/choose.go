@@ -102,11 +102,7 @@ func Choose(
 	if err := sum.first(ctx); err != nil {
 		return Choices{}, err
 	}
-	for {
-		next := sum.next()
-		if len(next) == 0 {
-			break
-		}
+	for next := sum.next(); len(next) > 0; next = sum.next() {
 		if err := sum.eval(ctx, next); err != nil {
 			return Choices{}, err
 		}
@@ -215,31 +211,6 @@ func newChoiceSum(tok Speller, choices []string, o ChooseOptions) (*choiceSum, e
 	return s, nil
 }
 
-// reach returns the places that tokens lead to.
-func (s *speller) reach(start *place) map[*place]bool {
-	reached, ahead := map[*place]bool{start: true}, []*place{start}
-	for len(ahead) > 0 {
-		p := ahead[len(ahead)-1]
-		ahead = ahead[:len(ahead)-1]
-		for _, step := range s.steps(p) {
-			if !reached[step.to] {
-				reached[step.to] = true
-				ahead = append(ahead, step.to)
-			}
-		}
-	}
-	return reached
-}
-
-func join(tokens [][]byte, ids []int) (all []byte) {
-	for _, id := range ids {
-		if id < len(tokens) {
-			all = append(all, tokens[id]...)
-		}
-	}
-	return all
-}
-
 // see notes how likely each step after a node is. It may run for several nodes at a time.
 func (s *choiceSum) see(n *spelledNode, r sample.Row) {
 	d := &n.data
@@ -299,20 +270,13 @@ func (s *choiceSum) ahead(n *spelledNode, id int) *spelledNode {
 		}
 	}
 	a := n.follow(id, 0)
-	for _, step := range s.speller.steps(s.placeOf(n)) {
+	for _, step := range s.speller.steps(n.data.at) {
 		if step.id == id {
 			a.data.at = step.to
 		}
 	}
 	n.data.ahead = append(n.data.ahead, a)
 	return a
-}
-
-func (s *choiceSum) placeOf(n *spelledNode) *place {
-	if n.parent == nil {
-		return s.start
-	}
-	return n.data.at
 }
 
 func (s *choiceSum) evalNew(ctx context.Context, nodes []*spelledNode) error {
@@ -340,7 +304,7 @@ func (s *choiceSum) eval(ctx context.Context, nodes []*spelledNode) error {
 func (s *choiceSum) settle(n *spelledNode) {
 	d := &n.data
 	if s.End && d.at.text >= 0 {
-		s.seen[d.at.text].addTimes(n.log, d.end)
+		s.seen[d.at.text].add(n.log + d.end.log())
 	}
 	for i, step := range s.speller.steps(d.at) {
 		log := n.log + d.steps[i]
@@ -430,35 +394,4 @@ func (s *choiceSum) result() Choices {
 		c.Choices = append(c.Choices, Choice{text, kernels.Exp64(log - total.log()), log})
 	}
 	return c
-}
-
-// A logSum is a sum of numbers that are given by their natural logarithms. The order in which they
-// are added decides its bits. The zero value is 0.
-type logSum struct {
-	most float64 // the greatest logarithm
-	sum  float64 // of all, divided by that number; 0: nothing was added
-}
-
-func (l *logSum) add(log float64) {
-	switch {
-	case log == math.Inf(-1):
-	case l.sum == 0:
-		l.most, l.sum = log, 1
-	case log <= l.most:
-		l.sum += kernels.Exp64(log - l.most)
-	default:
-		l.sum = float64(l.sum*kernels.Exp64(l.most-log)) + 1
-		l.most = log
-	}
-}
-
-// addTimes adds all of another sum, multiplied by a number.
-func (l *logSum) addTimes(log float64, other logSum) { l.add(log + other.log()) }
-
-// log returns the logarithm of the sum.
-func (l logSum) log() float64 {
-	if l.sum == 0 {
-		return math.Inf(-1)
-	}
-	return l.most + kernels.Log64(l.sum)
 }

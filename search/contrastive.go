@@ -3,6 +3,7 @@ package search
 // Contrastive search: likely tokens that do not repeat the meaning of the context.
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -167,16 +168,9 @@ func (c *contrast) step(ctx context.Context) (decode.Token, error) {
 	if err := c.grown.Model().Eval(ctx, batch...); err != nil {
 		return decode.Token{}, model.Cause(err)
 	}
-	best := slices.MaxFunc(c.tries, func(a, b try) int { // the first among equals
-		switch {
-		case a.score > b.score:
-			return 1
-		case a.score < b.score:
-			return -1
-		}
-		return 0
-	})
-	return c.choose(best)
+	return c.choose(slices.MaxFunc(c.tries, func(a, b try) int { // the first among equals
+		return cmp.Compare(a.score, b.score)
+	}))
 }
 
 // candidates fills tries with the likeliest ids.

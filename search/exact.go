@@ -142,12 +142,10 @@ func Exact(
 // An exact draws texts of a form.
 type exact struct {
 	ExactOptions
-	root   *decode.Stream // without a session, and without the form
-	form   decode.Matcher
-	start  *model.Session // holds the prompt
-	grown  *model.Session // holds the prompt, and tokens of the last draw
-	before []int          // the prompt's tokens, and those before
-
+	root      *decode.Stream // without a session, and without the form
+	form      decode.Matcher
+	start     *model.Session // holds the prompt
+	grown     *model.Session // holds the prompt, and tokens of the last draw
 	wantsMass bool
 	tree      *drawn
 	kept      int    // ids of distributions in tree
@@ -181,19 +179,15 @@ func newExact(
 	if o.Constraint == nil {
 		return nil, &sample.OptionError{Err: fmt.Errorf("exact draws: want a form, found none")}
 	}
-	e := &exact{ExactOptions: x, tree: &drawn{}, form: o.Constraint.Fork(), wantsMass: o.OpenMass}
-	if f, ok := e.form.(interface{ EndWith(ids []int) }); ok {
-		f.EndWith(o.EndOfText)
-	}
-	o.Constraint, o.Lookup, o.Draft = nil, 0, nil
-	at, err := explore(ctx, s, prompt, func(*node[branch], sample.Row) {})
-	if err != nil {
+	e := &exact{ExactOptions: x, tree: &drawn{}, wantsMass: o.OpenMass,
+		form: matcher.Begin(o.Constraint, o.EndOfText)}
+	var err error
+	if e.start, err = start(ctx, s, prompt); err != nil {
 		return nil, err
 	}
-	e.start = at.root.session
-	e.before = slices.Clone(e.start.Tokens())
 	e.grown = e.start.Fork(e.start.Len())
-	if e.root, err = decode.NewDetached(s.Model().Config(), e.before, o); err != nil {
+	o.Constraint, o.Lookup, o.Draft = nil, 0, nil
+	if e.root, err = decode.NewDetached(s.Model().Config(), e.start.Tokens(), o); err != nil {
 		e.end()
 		return nil, err
 	}

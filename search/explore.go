@@ -5,8 +5,10 @@ package search
 
 import (
 	"context"
+	"math"
 	"slices"
 
+	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/sample"
 )
@@ -43,11 +45,22 @@ type explorer[T any] struct {
 	rows int        // tokens evaluated so far, without the context
 }
 
-// explore evaluates a prompt on a fork of a session, and calls see with the logits after it. An
-// empty prompt stands for what decode.NewStream says.
+// explore evaluates a prompt as start does, and calls see with the logits after it.
 func explore[T any](
 	ctx context.Context, s *model.Session, prompt []int, see func(*node[T], sample.Row),
 ) (*explorer[T], error) {
+	on, err := start(ctx, s, prompt)
+	if err != nil {
+		return nil, err
+	}
+	root := &node[T]{session: on}
+	see(root, sample.WholeRow(on.Logits(), on.Model().Leaves()))
+	return &explorer[T]{root: root}, nil
+}
+
+// start evaluates a prompt on a fork of a session, which then has the logits after it. An empty
+// prompt stands for what decode.NewStream says.
+func start(ctx context.Context, s *model.Session, prompt []int) (*model.Session, error) {
 	m, held := s.Model(), s.Len()
 	if id, ok := m.Config().StartToken(); held+len(prompt) == 0 && ok {
 		prompt = []int{id}
@@ -56,16 +69,14 @@ func explore[T any](
 		held--
 		prompt = s.Tokens()[held:]
 	}
-	root := &node[T]{session: s.Fork(held)}
+	on := s.Fork(held)
 	if held == 0 || len(prompt) > 0 {
-		in := model.Input{Session: root.session, Tokens: prompt}
-		if err := m.Eval(ctx, in); err != nil {
-			root.forget()
+		if err := m.Eval(ctx, model.Input{Session: on, Tokens: prompt}); err != nil {
+			on.Release()
 			return nil, model.Cause(err)
 		}
 	}
-	see(root, sample.WholeRow(root.session.Logits(), m.Leaves()))
-	return &explorer[T]{root: root}, nil
+	return on, nil
 }
 
 // room returns how many tokens after the context the model can evaluate.
@@ -154,4 +165,32 @@ func (e *explorer[T]) end() {
 		n.forget()
 	}
 	e.root.forget()
+}
+
+// A logSum is a sum of numbers that are given by their natural logarithms. The order in which they
+// are added decides its bits. The zero value is 0.
+type logSum struct {
+	most float64 // the greatest logarithm
+	sum  float64 // of all, divided by that number; 0: nothing was added
+}
+
+func (l *logSum) add(log float64) {
+	switch {
+	case log == math.Inf(-1):
+	case l.sum == 0:
+		l.most, l.sum = log, 1
+	case log <= l.most:
+		l.sum += kernels.Exp64(log - l.most)
+	default:
+		l.sum = float64(l.sum*kernels.Exp64(l.most-log)) + 1
+		l.most = log
+	}
+}
+
+// log returns the logarithm of the sum.
+func (l logSum) log() float64 {
+	if l.sum == 0 {
+		return math.Inf(-1)
+	}
+	return l.most + kernels.Log64(l.sum)
 }

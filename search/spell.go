@@ -110,3 +110,28 @@ func (s *speller) walk(p *place, lo, hi, depth int, found func(id int, to *place
 		}
 	}
 }
+
+// reach returns the places that tokens lead to.
+func (s *speller) reach(start *place) map[*place]bool {
+	reached, ahead := map[*place]bool{start: true}, []*place{start}
+	for len(ahead) > 0 {
+		p := ahead[len(ahead)-1]
+		ahead = ahead[:len(ahead)-1]
+		for _, step := range s.steps(p) {
+			if !reached[step.to] {
+				reached[step.to] = true
+				ahead = append(ahead, step.to)
+			}
+		}
+	}
+	return reached
+}
+
+func join(tokens [][]byte, ids []int) (all []byte) {
+	for _, id := range ids {
+		if id < len(tokens) {
+			all = append(all, tokens[id]...)
+		}
+	}
+	return all
+}

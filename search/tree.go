@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"picogpt/decode"
+	"picogpt/decode/matcher"
 	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/sample"
@@ -77,7 +78,6 @@ type Tree struct {
 	*explorer[branch]
 	context []int // tokens before the texts
 	longest int   // tokens of a text
-	ending  map[int]bool
 	gaps    map[int]bool
 	least   float64 // the logarithm of MinProb
 
@@ -117,28 +117,16 @@ func NewTree(ctx context.Context, s *model.Session, prompt []int, o TreeOptions)
 	if o.EndOfText == nil {
 		o.EndOfText = s.Model().Config().EndTokens()
 	}
-	t := &Tree{TreeOptions: o, ending: map[int]bool{}, gaps: map[int]bool{}, most: math.Inf(-1),
-		cutInner: math.Inf(-1), cutLeaf: math.Inf(-1)}
-	t.least = kernels.Log64(o.MinProb)
-	for _, id := range o.EndOfText {
-		t.ending[id] = true
-	}
+	t := &Tree{TreeOptions: o, gaps: map[int]bool{}, most: math.Inf(-1), cutInner: math.Inf(-1),
+		cutLeaf: math.Inf(-1), least: kernels.Log64(o.MinProb), longest: cmp.Or(o.MaxTokens, math.MaxInt)}
 	if v, ok := o.Vocabulary.(interface{ Gaps() []int }); ok {
 		for _, id := range v.Gaps() {
 			t.gaps[id] = true
 		}
 	}
-	var form decode.Matcher
-	if o.Constraint != nil {
-		form = o.Constraint.Fork()
-		if f, ok := form.(interface{ EndWith(ids []int) }); ok {
-			f.EndWith(o.EndOfText)
-		}
-	}
-	t.longest = cmp.Or(o.MaxTokens, math.MaxInt)
 	var err error
 	t.explorer, err = explore(ctx, s, prompt, func(n *branchNode, r sample.Row) {
-		n.data.form = form
+		n.data.form = matcher.Begin(o.Constraint, o.EndOfText)
 		left := s.Model().Config().Positions - n.session.Len()
 		t.longest = min(t.longest, left+1)
 		t.context = slices.Clone(n.session.Tokens())
@@ -252,7 +240,7 @@ func (t *Tree) see(n *branchNode, r sample.Row) {
 		}
 		any = true
 		s, to, cut := shoot{n, id, n.log + r.LogProb(id)}, &d.inner, t.cutInner
-		if t.ending[id] || n.depth+1 == t.longest {
+		if slices.Contains(t.EndOfText, id) || n.depth+1 == t.longest {
 			to, cut = &d.leaves, t.cutLeaf
 		}
 		if s.log < t.least || s.log <= cut {
@@ -269,19 +257,7 @@ func (t *Tree) see(n *branchNode, r sample.Row) {
 
 type shoots = []shoot
 
-// room returns how many beginnings and how many whole texts are kept: what the budget can follow,
-// and what can still be wanted.
-func (t *Tree) room() (inner, leaves int) {
-	inner, leaves = math.MaxInt, math.MaxInt
-	if t.Budget > 0 {
-		inner, leaves = max(0, t.Budget-t.rows), t.Budget
-	}
-	if t.Top > 0 && t.Constraint == nil { // a constraint may refuse some
-		leaves = t.Top - t.found
-	}
-	return inner, leaves
-}
-
+// complete reports whether a text is of the form; false without a form.
 func complete(form decode.Matcher) bool {
 	f, ok := form.(interface{ Complete() bool })
 	return form != nil && (!ok || f.Complete())
@@ -300,12 +276,20 @@ func (t *Tree) settle(n *branchNode) error {
 	return nil
 }
 
-// sort puts the likeliest first, and drops what there is no room for.
+// sort puts the likeliest first, and drops the beginnings that the budget cannot follow and the texts
+// that can no longer be wanted.
 func (t *Tree) sort() {
-	inner, leaves := t.room()
+	inner, leaves := math.MaxInt, math.MaxInt
+	if t.Budget > 0 {
+		inner, leaves = max(0, t.Budget-t.rows), t.Budget
+	}
+	enough := t.Top > 0 && t.Constraint == nil // a constraint may refuse some
+	if enough {
+		leaves = t.Top - t.found
+	}
 	t.cutInner, t.cutLeaf = t.keep(&t.inner, inner), t.keep(&t.leaves, leaves)
-	if t.Top > 0 && t.Constraint == nil {
-		t.cutInner = max(t.cutInner, t.cutLeaf) // enough texts are likelier
+	if enough {
+		t.cutInner = max(t.cutInner, t.cutLeaf) // as many texts are likelier
 	}
 }
 
@@ -376,7 +360,7 @@ func (t *Tree) text(leaf shoot) (text Likely, ok bool, err error) {
 	switch form := leaf.from.data.form; {
 	case leaf.id < 0:
 		finish = decode.FinishStop
-	case t.ending[leaf.id]:
+	case slices.Contains(t.EndOfText, leaf.id):
 		finish = decode.FinishEndOfText
 	case form != nil:
 		form = form.Fork()
@@ -410,7 +394,7 @@ func (t *Tree) spell(text *Likely, path []int, logs []float64, finish string) (e
 	}
 	d := t.Vocabulary.NewDecoder(t.context)
 	for i, id := range path {
-		if t.ending[id] {
+		if slices.Contains(t.EndOfText, id) {
 			continue
 		}
 		if text.Tokens[i].Text, err = d.Push(id); err != nil {

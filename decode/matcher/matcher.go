@@ -24,6 +24,19 @@ type Matcher interface {
 	Fork() Matcher
 }
 
+// Begin returns a fork of m for a new text, or nil for nil. It knows which ids end the text, if m has
+// a method for that, as *constrain.Text has.
+func Begin(m Matcher, ends []int) Matcher {
+	if m == nil {
+		return nil
+	}
+	fork := m.Fork()
+	if f, ok := fork.(interface{ EndWith(ids []int) }); ok {
+		f.EndWith(ends)
+	}
+	return fork
+}
+
 // A NotOpenError says that a Matcher does not allow an id at its position.
 type NotOpenError struct {
 	ID    int

@@ -1,10 +1,11 @@
 package search
 
-// A step of beam search: from the logits after each beam to the next beams.
+// A group of beams, which compete: from the logits after each of them to the next ones.
 
 import (
 	"cmp"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -21,10 +22,9 @@ type beamSearch struct {
 	leaves  kernels.Leaves
 	groups  []*group
 	random  rand.PCG
-	ends    []int        // ids that end the text
-	ending  map[int]bool // the same
-	longest int          // the most new tokens
-	length  int          // new tokens of the running beams
+	ends    []int // ids that end the text
+	longest int   // the most new tokens
+	length  int   // new tokens of the running beams
 }
 
 // A group is the beams that compete: all of them, except in diverse beam search.
@@ -40,14 +40,11 @@ type group struct {
 func newBeamSearch(b BeamOptions, o decode.Options, root *decode.Stream) *beamSearch {
 	m := root.Session().Model()
 	s := &beamSearch{
-		BeamOptions: b, options: o, leaves: m.Leaves(), ends: o.EndOfText, ending: map[int]bool{},
+		BeamOptions: b, options: o, leaves: m.Leaves(), ends: o.EndOfText,
 		longest: m.Config().Positions - len(root.Context()) + 1,
 	}
 	if s.ends == nil {
 		s.ends = m.Config().EndTokens()
-	}
-	for _, id := range s.ends {
-		s.ending[id] = true
 	}
 	if n := o.MaxTokens; n > 0 {
 		s.longest = min(s.longest, n)
@@ -126,6 +123,78 @@ func (s *beamSearch) advance() error {
 // groups, or on the second context of guidance.
 func (g *group) ranksLate() bool { return g.Groups > 1 || g.options.Guidance.On() }
 
+// wide returns how many candidates of all beams a step considers.
+func (g *group) wide() int {
+	if g.Beams == 1 {
+		return 1
+	}
+	return max(2, 1+len(g.ends)) * g.size
+}
+
+// rank finds the candidates after one beam that the step may consider: the best, or, if it draws
+// some, all that the filters keep.
+func (g *group) rank(b *Beam) error {
+	b.candidates = b.candidates[:0]
+	add := func(id int, score float64) {
+		b.candidates = append(b.candidates, candidate{b, id, b.sum + score})
+	}
+	return b.stream.Sampling(func(s *sample.Sampler) error {
+		if g.options.Temperature != 0 {
+			if g.Beams > 1 {
+				s.KeepAtLeast(g.wide() / g.size) // so that each beam can continue
+			}
+			err := s.EachKept(b.logProbs, b.stream.Context(), add)
+			b.after = s.State.After()
+			return err
+		}
+		b.after = s.State.After()
+		scores, err := s.Scores(b.logProbs, b.stream.Context())
+		if err != nil {
+			return err
+		}
+		for _, id := range sample.Likeliest(scores, g.wide()) {
+			if !math.IsInf(scores[id], -1) {
+				add(id, scores[id])
+			}
+		}
+		return nil
+	})
+}
+
+// draw draws some of the candidates, without replacement, in proportion to the exponential of their
+// sums.
+func (g *group) draw(all []candidate) []candidate {
+	most := slices.MaxFunc(all, func(a, b candidate) int { return cmp.Compare(a.sum, b.sum) }).sum
+	weights := make([]float64, len(all))
+	for i, c := range all {
+		weights[i] = kernels.Exp64(c.sum - most)
+	}
+	var drawn []candidate
+	for range g.wide() {
+		mass, last := 0.0, -1
+		for i, w := range weights {
+			if mass += w; w > 0 {
+				last = i
+			}
+		}
+		if last < 0 {
+			break
+		}
+		at := float64(g.random.Uint64()>>11) * 0x1p-53 * mass // [0, mass)
+		below := 0.0
+		i := slices.IndexFunc(weights, func(w float64) bool {
+			below += w
+			return at < below
+		})
+		if i < 0 { // not reached: at is below the mass
+			i = last
+		}
+		drawn = append(drawn, all[i])
+		weights[i] = 0
+	}
+	return drawn
+}
+
 // advance performs the step of one group.
 func (g *group) advance(taken map[int]int) error {
 	var all []candidate
@@ -168,7 +237,7 @@ func (g *group) follow(all []candidate) (next []*Beam, err error) {
 		if g.enough(rank, len(next)) {
 			break
 		}
-		if rank >= g.size && g.ending[c.id] { // neither kept nor continued
+		if rank >= g.size && slices.Contains(g.ends, c.id) { // neither kept nor continued
 			continue
 		}
 		b, err := c.beam.follow(c, g.options.Top)
@@ -271,4 +340,43 @@ func (g *group) release() {
 		b.stream.Release()
 	}
 	g.running = nil
+}
+
+// Diverse beam search: the special rules of groups of beams. They are those of Hugging Face
+// transformers 4.56 (BeamSearchScorer), which differ in two points: an ended text counts when the
+// group checks whether it may stop, and open texts count when the length is reached.
+
+// lower lowers the log-probabilities after one beam of the ids that earlier groups took in this
+// step.
+func (g *group) lower(b *Beam, taken map[int]int) {
+	for id, n := range taken {
+		b.logProbs[id] = float32(float64(b.logProbs[id]) - float64(g.Diversity*float64(n)))
+	}
+}
+
+// pad adds to taken the padding of a group that is done: an id that ends the text.
+func (g *group) pad(taken map[int]int) {
+	if len(g.ends) > 0 {
+		taken[g.ends[0]] += g.size
+	}
+}
+
+// open reports whether a beam that has ended counts as open by the rules: one at the greatest
+// length.
+func (g *group) open(b *Beam) bool {
+	return g.Groups > 1 && b.last().Finish == decode.FinishLength
+}
+
+// settleDiverse notes whether the group is done.
+func (g *group) settleDiverse(all []candidate) {
+	full := len(g.finished) == g.size
+	switch {
+	case full && g.hopeless(all[0].sum), len(g.running) == 0:
+		g.done = true
+	case g.running[0].stream.Done(): // and so are all others
+		for _, b := range g.running {
+			g.finish(b)
+		}
+		g.done = true
+	}
 }
