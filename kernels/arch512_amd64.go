@@ -11,7 +11,11 @@ import "unsafe"
 func avx512Variant(v variant) *variant {
 	v.name = "avx512"
 	v.tile, v.tileAhead = tileFast512, tileAVX512
-	v.chains, v.chains16 = chainsFast512, chains16Fast512
+	byFloats := chainsLeaves[float32]{chainAVX2, chains2AVX512, chains3AVX512, chains6AVX512}
+	v.chains = byFloats.chains
+	v.chains16 = chains16By(
+		chainsLeaves[uint16]{nil, chains2F16AVX512, chains3F16AVX512, chains6F16AVX512},
+		chainsLeaves[uint16]{nil, chains2BF16AVX512, chains3BF16AVX512, chains6BF16AVX512})
 	v.chainRows, v.chainRows16 = chainRowsFast512, chainRows16Fast512
 	setExpAVX512(&v)
 	setQuantAVX512(&v)

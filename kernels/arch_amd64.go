@@ -7,13 +7,16 @@ package kernels
 
 // avx2Variant returns the variant for processors with AVX2, FMA and F16C.
 func avx2Variant() *variant {
+	byFloats := chainsLeaves[float32]{chainAVX2, chains2AVX2, chains3AVX2, chains6AVX2}
 	return &variant{
-		name:       "avx2",
-		tile:       tileAVX2,
-		chain:      chainAVX2,
-		chain16:    chain16Fast,
-		chains:     chainsFast,
-		chains16:   chains16Fast,
+		name:    "avx2",
+		tile:    tileAVX2,
+		chain:   chainAVX2,
+		chain16: chain16Fast,
+		chains:  byFloats.chains,
+		chains16: chains16By(
+			chainsLeaves[uint16]{nil, chains2F16AVX2, chains3F16AVX2, chains6F16AVX2},
+			chainsLeaves[uint16]{nil, chains2BF16AVX2, chains3BF16AVX2, chains6BF16AVX2}),
 		pack:       packAVX2,
 		pack16:     pack16Fast,
 		packLanes:  packLanesFast,

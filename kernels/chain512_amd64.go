@@ -71,18 +71,3 @@ func chains3BF16AVX512(y []float32, ldy int, x []float32, w []uint16, ldw, n, co
 
 //go:noescape
 func chains2BF16AVX512(y []float32, ldy int, x []float32, w []uint16, ldw, n, cols int)
-
-func chainsFast512(y []float32, ldy int, x, w []float32, ldw, count, n, cols int) {
-	together(y, ldy, x, w, ldw, count, n, cols, chainsLeaves[float32]{chainAVX2, chains2AVX512,
-		chains3AVX512, chains6AVX512})
-}
-
-func chains16Fast512(
-	y []float32, ldy int, x []float32, w []uint16, ldw, count, n, cols int, bf16 bool,
-) {
-	chains16With(y, ldy, x, w, ldw, count, n, cols, bf16,
-		chainsLeaves[uint16]{two: chains2F16AVX512, three: chains3F16AVX512,
-			six: chains6F16AVX512},
-		chainsLeaves[uint16]{two: chains2BF16AVX512, three: chains3BF16AVX512,
-			six: chains6BF16AVX512})
-}

@@ -80,57 +80,30 @@ func chains3BF16AVX2(y []float32, ldy int, x []float32, w []uint16, ldw, n, cols
 //go:noescape
 func chains2BF16AVX2(y []float32, ldy int, x []float32, w []uint16, ldw, n, cols int)
 
-func chainsFast(y []float32, ldy int, x, w []float32, ldw, count, n, cols int) {
-	together(y, ldy, x, w, ldw, count, n, cols, chainsLeaves[float32]{chainAVX2, chains2AVX2,
-		chains3AVX2, chains6AVX2})
-}
-
-func chains16Fast(
-	y []float32, ldy int, x []float32, w []uint16, ldw, count, n, cols int, bf16 bool,
-) {
-	chains16With(y, ldy, x, w, ldw, count, n, cols, bf16,
-		chainsLeaves[uint16]{two: chains2F16AVX2, three: chains3F16AVX2, six: chains6F16AVX2},
-		chainsLeaves[uint16]{two: chains2BF16AVX2, three: chains3BF16AVX2, six: chains6BF16AVX2})
-}
-
-// chains16With is chains16 with the leaves for F16 or BF16; for a single segment it calls
-// chain16Fast.
-func chains16With(
-	y []float32, ldy int, x []float32, w []uint16, ldw, count, n, cols int, bf16 bool,
-	ofF16, ofBF16 chainsLeaves[uint16],
-) {
-	leaves := ofF16
-	if bf16 {
-		leaves = ofBF16
-	}
-	leaves.one = func(y, x []float32, w []uint16, ldw int) { chain16Fast(y, x, w, ldw, bf16) }
-	together(y, ldy, x, w, ldw, count, n, cols, leaves)
-}
-
 // chainsLeaves continue the sums of 6, 3, 2 or 1 segments at a time.
 type chainsLeaves[T float32 | uint16] struct {
 	one             func(y, x []float32, w []T, ldw int)
 	two, three, six func(y []float32, ldy int, x []float32, w []T, ldw, n, cols int)
 }
 
-// together divides count segments among the leaves.
-func together[T float32 | uint16](
-	y []float32, ldy int, x []float32, w []T, ldw, count, n, cols int, leaves chainsLeaves[T],
+// chains is chains or chains16: it divides the segments among the leaves.
+func (l *chainsLeaves[T]) chains(
+	y []float32, ldy int, x []float32, w []T, ldw, count, n, cols int,
 ) {
 	if n == 0 {
 		return
 	}
 	whole := cols &^ (panelCols - 1)
 	for each := 0; count > 0; count -= each {
-		leaf := leaves.two
+		leaf := l.two
 		switch {
 		case count == 1 || whole == 0:
 			each = 1
-			leaves.one(y[:cols], x[:n], w, ldw)
+			l.one(y[:cols], x[:n], w, ldw)
 		case count >= 6:
-			each, leaf = 6, leaves.six
+			each, leaf = 6, l.six
 		case count == 3 || count == 5:
-			each, leaf = 3, leaves.three
+			each, leaf = 3, l.three
 		default:
 			each = 2
 		}
@@ -138,14 +111,30 @@ func together[T float32 | uint16](
 			leaf(y, ldy, x, w, ldw, n, whole)
 			for s := range each {
 				if whole < cols {
-					leaves.one(y[s*ldy+whole:s*ldy+cols], x[s*segment:][:n],
-						w[s*segment*ldw+whole:], ldw)
+					l.one(y[s*ldy+whole:s*ldy+cols], x[s*segment:][:n], w[s*segment*ldw+whole:], ldw)
 				}
 			}
 		}
 		if count > each {
 			y, x, w = y[each*ldy:], x[each*segment:], w[each*segment*ldw:]
 		}
+	}
+}
+
+// chains16By returns chains16 by the leaves for F16 or BF16, and chain16Fast for one segment.
+func chains16By(f16, bf16 chainsLeaves[uint16]) func(
+	y []float32, ldy int, x []float32, w []uint16, ldw, count, n, cols int, isBF16 bool,
+) {
+	f16.one = func(y, x []float32, w []uint16, ldw int) { chain16Fast(y, x, w, ldw, false) }
+	bf16.one = func(y, x []float32, w []uint16, ldw int) { chain16Fast(y, x, w, ldw, true) }
+	return func(
+		y []float32, ldy int, x []float32, w []uint16, ldw, count, n, cols int, isBF16 bool,
+	) {
+		leaves := &f16
+		if isBF16 {
+			leaves = &bf16
+		}
+		leaves.chains(y, ldy, x, w, ldw, count, n, cols)
 	}
 }
 

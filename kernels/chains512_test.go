@@ -1,6 +1,6 @@
 package kernels
 
-// chains512Model is chainsFast512: a row of w of each segment at a time, 16 columns in a register. A
+// chains512Model is the chains of avx512: a row of w of each segment at a time, 16 columns in a register. A
 // segment by itself, and what is left of a row, are not in 512 bits.
 func chains512Model(y []float32, ldy int, x, w []float32, ldw, count, n, cols int) {
 	if n == 0 {

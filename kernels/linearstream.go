@@ -113,36 +113,36 @@ func rangeStart(in, r, ranges int) int {
 }
 
 // run computes the inputs from … to: first the segment that the next range continues, then the
-// segments of its own, and last the segment that the previous range has begun. task is the number
-// of the task.
+// segments of its own, several at a time if the rows of weights are short, and last the segment that
+// the previous range has begun. task is the number of the task.
 func (s *stream) run(from, to, task int) {
-	passed, last := s.w.team.streams.passed, to
-	if to < s.m.In && to%segment != 0 {
+	m, v, passed, last := s.m, s.w.team.variant, s.w.team.streams.passed, to
+	if to < m.In && to%segment != 0 {
 		last = to / segment * segment
 		s.begin(last/segment, 1)
 		s.chain(last, to)
 		s.w.team.tell(&passed[task].Uint32, 1)
 	}
-	first := (from + segment - 1) / segment * segment
-	s.whole(first, last)
+	first, ld := (from+segment-1)/segment*segment, m.stride()
+	k, count := first, max(0, last-first)/segment
+	if s.rows == 1 && count > 1 && ld*m.weightBytes() < wideRow {
+		s.begin(k/segment, count)
+		y, x, at := s.sums[k/segment*m.Out+s.col:], s.x[k:], k*ld+s.col
+		if m.Format == F32 {
+			v.chains(y, m.Out, x, m.F32[at:], ld, count, segment, s.cols)
+		} else {
+			v.chains16(y, m.Out, x, m.F16[at:], ld, count, segment, s.cols, m.bf16())
+		}
+		k += count * segment
+	}
+	for ; k < last || k == 0; k += segment {
+		s.begin(k/segment, 1)
+		s.chain(k, min(k+segment, last))
+	}
 	if from < first {
 		s.await(&passed[task-1].Uint32, 1)
 		passed[task-1].Store(0)
 		s.chain(from, first)
-	}
-}
-
-// whole computes the segments from … to, several at a time if the rows of weights are short.
-func (s *stream) whole(from, to int) {
-	count := max(0, to-from) / segment
-	if s.rows == 1 && count > 1 && s.m.stride()*s.m.weightBytes() < wideRow {
-		s.begin(from/segment, count)
-		s.chains(from, count)
-		from += count * segment
-	}
-	for ; from < to || from == 0; from += segment {
-		s.begin(from/segment, 1)
-		s.chain(from, min(from+segment, to))
 	}
 }
 
@@ -165,17 +165,6 @@ func (s *stream) chain(from, to int) {
 		return
 	}
 	s.m.chainRows(s.w.team.variant, y, s.m.Out, s.x, s.packed, s.rows, from, to, s.col, s.cols)
-}
-
-// chains continues the sums of some whole segments, the first of which begins at input from.
-func (s *stream) chains(from, count int) {
-	v, m := s.w.team.variant, s.m
-	y, x, at := s.sums[from/segment*m.Out+s.col:], s.x[from:], from*m.stride()+s.col
-	if m.Format == F32 {
-		v.chains(y, m.Out, x, m.F32[at:], m.stride(), count, segment, s.cols)
-	} else {
-		v.chains16(y, m.Out, x, m.F16[at:], m.stride(), count, segment, s.cols, m.bf16())
-	}
 }
 
 // fold adds the sums of the segments first … last-1 to those of segment 0, in order.

@@ -16,7 +16,7 @@ type Team struct {
 	variant *variant
 	workers []Worker
 	start   []chan func(*Worker) // one for each worker but the first
-	solo    *Team                // of one worker, for Alone; nil if this team has only one worker
+	solo    *Team                // of one worker, for Alone and RunAlone; nil if this team has only one worker
 
 	running sync.Mutex // held by Run
 	closed  bool       // guarded by running
@@ -156,6 +156,34 @@ func (t *Team) Run(body func(w *Worker)) {
 	body(w)
 	w.Sync()
 	returned = true
+}
+
+// RunAlone is Run for a worker that is a team of one: the other workers are not woken.
+func (t *Team) RunAlone(body func(w *Worker)) {
+	if t.solo == nil {
+		t.Run(body)
+		return
+	}
+	t.lock()
+	defer t.running.Unlock()
+	if !t.closed {
+		t.workers[0].goroutine.Store(t.goroutine())
+		defer t.workers[0].goroutine.Store(0)
+		t.solo.Run(body)
+	}
+}
+
+// Alone returns the first worker as a team of one, for work that is too small to share, and nil to
+// the other workers. What that team computes ends before the next barrier of w: the bits do not
+// depend on it.
+func (w *Worker) Alone() *Worker {
+	switch t := w.team.solo; {
+	case t == nil:
+		return w
+	case w.id == 0:
+		return &t.workers[0]
+	}
+	return nil
 }
 
 // lock waits for a running Run. It panics if the caller is part of that Run.

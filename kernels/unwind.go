@@ -105,6 +105,9 @@ func (t *Team) reset() {
 	t.arrived.Store(0)
 	t.streams.reset()
 	t.phase.Store(t.phase.Load() &^ aborted)
+	if t.solo != nil {
+		t.solo.reset()
+	}
 }
 
 // repeat fails in the caller's goroutine as a worker has failed in its own. If it is a panic that

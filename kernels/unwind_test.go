@@ -141,7 +141,12 @@ func TestAFailureAlone(t *testing.T) {
 			for name, run := range map[string]func(func(*Worker)){
 				"RunAlone": team.RunAlone,
 				"Alone": func(body func(*Worker)) {
-					team.Run(func(w *Worker) { Alone(w, body) })
+					team.Run(func(w *Worker) {
+						if one := w.Alone(); one != nil {
+							body(one)
+						}
+						w.Sync()
+					})
 				},
 			} {
 				what := fmt.Sprintf("%d threads, %s in %s", threads, f.name, name)

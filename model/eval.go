@@ -136,7 +136,26 @@ func (m *Model) Eval(ctx context.Context, batch ...Input) error {
 		return err
 	}
 	defer m.end()
-	return m.eval.run(ctx, batch)
+	e := &m.eval
+	e.batch = append(e.batch[:0], batch...) // a copy: the caller's batch can stay on its stack
+	e.reserved, e.whole = 0, false
+	defer e.end()
+	for i := range e.batch {
+		e.batch[i].NoLogits = e.batch[i].NoLogits || e.batch[i].States != nil
+		m.bindTrace(&e.batch[i])
+		if err := e.batch[i].Session.reserve(&e.batch[i], &e.spare); err != nil {
+			return &InputError{i, err}
+		}
+		e.reserved++
+	}
+	for next := (part{}); next.input < len(e.batch); {
+		next = e.plan(next)
+		if err := m.backend.Run(ctx, &e.pass); err != nil {
+			return e.explain(err)
+		}
+	}
+	e.whole = true
+	return nil
 }
 
 func (m *Model) check(batch []Input) error {
@@ -195,32 +214,8 @@ func (e *evaluation) init(m *Model) {
 	e.pass.Visit = e.visit // assigned once, because a method value is an allocation
 }
 
-// run reserves room for a batch, evaluates it pass by pass, and commits it. If it ends early, also
-// by a panic in a Visit, the sessions are as they were.
-func (e *evaluation) run(ctx context.Context, batch []Input) error {
-	e.batch = append(e.batch[:0], batch...) // a copy: the caller's batch can stay on its stack
-	e.reserved, e.whole = 0, false
-	defer e.end()
-	for i := range e.batch {
-		e.batch[i].NoLogits = e.batch[i].NoLogits || e.batch[i].States != nil
-		e.model.bindTrace(&e.batch[i])
-		if err := e.batch[i].Session.reserve(&e.batch[i], &e.spare); err != nil {
-			return &InputError{i, err}
-		}
-		e.reserved++
-	}
-	for next := (part{}); next.input < len(e.batch); {
-		next = e.plan(next)
-		if err := e.model.backend.Run(ctx, &e.pass); err != nil {
-			return e.explain(err)
-		}
-	}
-	e.whole = true
-	return nil
-}
-
-// end commits a batch whose passes have all run; otherwise it rolls back the reservations. Then it
-// drops its references to the callers' memory.
+// end commits a batch whose passes have all run; otherwise, as after a panic in a Visit, it rolls
+// back the reservations. Then it drops its references to the callers' memory.
 func (e *evaluation) end() {
 	for i := range e.batch[:e.reserved] {
 		if in := &e.batch[i]; e.whole && e.model.keeps(in) {

@@ -21,8 +21,7 @@ type backend struct {
 	ctx  context.Context
 	pass *engine.Pass
 
-	// assigned once, because a method value is an allocation
-	wholePass, onlyLayers func(*kernels.Worker)
+	wholePass func(*kernels.Worker) // forward; made once, because a method value is an allocation
 
 	rows  int            // of the pass
 	spans []kernels.Span // the inputs of attention for each span
@@ -50,7 +49,7 @@ var _ engine.Backend = (*backend)(nil)
 func New(team *kernels.Team, p *stack.Params, cache *engine.Budget) engine.Backend {
 	b := &backend{params: p, team: team}
 	b.pool.params, b.pool.budget = p, cache
-	b.wholePass, b.onlyLayers = b.forward, b.layers
+	b.wholePass = b.forward
 	b.last.divide(&p.H[len(p.H)-1].CAttn)
 	return b
 }

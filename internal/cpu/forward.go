@@ -9,35 +9,27 @@ import (
 	"picogpt/model/stack"
 )
 
-// forward computes the rows of a pass and hands out the wanted logits.
+// forward computes the rows of a pass and hands out the wanted logits. Of a small pass, the first
+// worker computes the layers by itself while the others wait.
 func (b *backend) forward(w *kernels.Worker) {
+	one := w
 	if b.alone {
-		kernels.Alone(w, b.onlyLayers)
-	} else {
-		b.layers(w)
+		one = w.Alone()
+	}
+	if one != nil {
+		b.embed(one)
+		b.handOut(one, 0)
+		for i := 0; i < b.depth && b.block(one, i); i++ {
+			b.handOut(one, i+1)
+		}
+	}
+	if b.alone {
+		w.Sync()
 	}
 	if !b.stopped.Load() && b.depth == len(b.params.H) {
 		b.at(w, stack.FinalScale, 0)
 		b.at(w, stack.FinalNormalized, 0)
 		b.logitsOfRows(w)
-	}
-}
-
-// layers: the embedding and the blocks.
-func (b *backend) layers(w *kernels.Worker) {
-	b.embed(w)
-	b.handOut(w, 0)
-	for i := range b.depth {
-		if w.ID() == 0 {
-			if err := b.ctx.Err(); err != nil {
-				b.ended = err
-				b.stopped.Store(true)
-			}
-		}
-		if !b.block(w, i) {
-			return
-		}
-		b.handOut(w, i+1)
 	}
 }
 
@@ -78,6 +70,12 @@ func (b *backend) embed(w *kernels.Worker) {
 // workers alike.
 func (b *backend) block(w *kernels.Worker, layer int) bool {
 	h, n := &b.params.H[layer], b.rows
+	if w.ID() == 0 {
+		if err := b.ctx.Err(); err != nil {
+			b.ended = err
+			b.stopped.Store(true)
+		}
+	}
 
 	// x, norm and sum are [rows, n_embd]
 	b.at(w, stack.ResidPre, layer)
