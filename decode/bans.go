@@ -109,14 +109,11 @@ func (s *Stream) barredHere() (ids []int) {
 
 // nextHeld is Next for a stream with banned strings, whose next token is ready or chosen.
 func (s *Stream) nextHeld() (t Token, ok bool, err error) {
-	b := s.bans
-	if !b.waiting() {
-		if err := s.takeOrGoBack(); err != nil {
-			return Token{Sample: s.sample}, false, err
-		}
+	if !s.bans.waiting() {
+		err = s.takeOrGoBack()
 	}
-	if !b.waiting() {
-		return Token{Sample: s.sample}, false, nil
+	if err != nil || !s.bans.waiting() {
+		return Token{Sample: s.sample}, false, err
 	}
 	return s.giveOut(), true, nil
 }

@@ -5,6 +5,7 @@ package decode
 
 import (
 	"fmt"
+	"slices"
 
 	"picogpt/decode/matcher"
 	"picogpt/model"
@@ -55,12 +56,7 @@ func (s *Stream) constrain() error {
 }
 
 func empty(mask []uint64) bool {
-	for _, w := range mask {
-		if w != 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(mask, func(w uint64) bool { return w != 0 })
 }
 
 // comply makes the constraint accept a token.

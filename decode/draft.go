@@ -213,8 +213,8 @@ const (
 	habit                       // it came here before
 )
 
-// GuessForced makes the stream guess the tokens of text that its constraint forces. Its driver calls
-// [Stream.DraftForced] before each Input. Token.Guessed does not tell of these guesses.
+// GuessForced makes the stream guess the tokens of text that its constraint forces. Its driver
+// calls [Stream.DraftForced] before each Input. Token.Guessed does not tell of these guesses.
 func (s *Stream) GuessForced() {
 	if _, ok := s.constraint.(forcing); !ok || s.guide != nil || s.forced != nil {
 		return
@@ -336,11 +336,11 @@ func (f *forcedText) learn(id, context int, next []forcedGuess) {
 	}
 	if len(f.ahead) > 0 {
 		g := f.ahead[0]
+		right := 0
 		if g.id == id {
-			f.odds[g.kind].Observe(1, false)
-		} else {
-			f.odds[g.kind].Observe(0, true)
+			right = 1
 		}
+		f.odds[g.kind].Observe(right, right == 0)
 		if f.habits == nil || len(f.habits) == mostHabits {
 			f.habits = map[string]int{}
 		}

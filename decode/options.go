@@ -1,7 +1,7 @@
 package decode
 
-// The options of a text: what they mean, their checks, and their table. Package sample has the table
-// of those that choose a token.
+// The options of a text: what they mean, their checks, and their table. Package sample has those
+// that choose a token.
 
 import (
 	"errors"
@@ -166,12 +166,12 @@ func init() { option.Register((*Options).table) }
 
 // table returns all options, bound to the fields of o: option.Of finds it.
 func (o *Options) table() []option.Option {
-	return slices.Concat(o.lengthTable(), option.Of(&o.Params), o.wantedTable(), o.guessTable())
+	return slices.Concat(o.lengthTable(), option.Of(&o.Params), o.wantedTable())
 }
 
 // ownTable returns the table without package sample's options.
 func (o *Options) ownTable() []option.Option {
-	return slices.Concat(o.lengthTable(), o.wantedTable(), o.guessTable())
+	return slices.Concat(o.lengthTable(), o.wantedTable())
 }
 
 // lengthTable returns the options of a text's length.
@@ -224,7 +224,8 @@ func (o *Options) lengthTable() []option.Option {
 	}}
 }
 
-// wantedTable returns the options of a text's contents, and of its end.
+// wantedTable returns the options of a text's contents, of its end, and of speculation, which changes
+// no token.
 func (o *Options) wantedTable() []option.Option {
 	const in = option.Chat | option.Next | option.Receipts
 	return []option.Option{{
@@ -256,12 +257,7 @@ func (o *Options) wantedTable() []option.Option {
 		Field: option.Field{Name: "logprobs", Range: option.Range{To: 100}},
 		Setting: option.Setting{Group: "Display", Label: "Alternatives", Value: "8", Always: true,
 			Min: 1, Max: 100, Step: 1, Slider: 20, Help: "How many a token comes with."},
-	}}
-}
-
-// guessTable returns the options of speculation, which changes no token.
-func (o *Options) guessTable() []option.Option {
-	return []option.Option{{
+	}, {
 		Name: "lookup", Value: &o.Lookup, Want: "0 (off) or more", Default: "0", In: option.Chat,
 		Flag: option.Flag{Name: "lookup", Holder: "N", Group: option.Guessing, Want: "0 or more",
 			Others: "prompt-lookup-num-tokens prompt-lookup lookup-ngram",

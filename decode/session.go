@@ -37,10 +37,16 @@ func (t *timeline) pending(context []int) int {
 // does not change until settle.
 func (t *timeline) renew(n int) {
 	if t.session != nil {
-		if t.anew != nil {
-			t.anew.Release()
-		}
+		t.drop()
 		t.anew = t.session.Fork(n)
+	}
+}
+
+// drop gives back the session of a context that does not begin as the session does.
+func (t *timeline) drop() {
+	if t.anew != nil {
+		t.anew.Release()
+		t.anew = nil
 	}
 }
 
@@ -70,8 +76,7 @@ func (t *timeline) goBackTo(context []int) {
 	}
 	last := len(context) - 1
 	if t.anew != nil && t.anew.Matches(context) < min(last, t.anew.Len()) {
-		t.anew.Release()
-		t.anew = nil
+		t.drop()
 	}
 	same := min(last, t.grows().Matches(context))
 	if t.anew == nil && same < t.base {
@@ -83,10 +88,7 @@ func (t *timeline) goBackTo(context []int) {
 
 // undo makes the session hold the tokens that it held when settle was last called.
 func (t *timeline) undo() {
-	if t.anew != nil {
-		t.anew.Release()
-		t.anew = nil
-	}
+	t.drop()
 	if t.session != nil {
 		t.session.Truncate(t.base)
 	}

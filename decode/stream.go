@@ -180,7 +180,8 @@ func newStream(l limits, held, prompt []int, o Options) (*Stream, error) {
 		return nil, err
 	}
 	form, exempt := formOf(&o, l.endOfText)
-	s.constraint, s.text, s.bans = form, newTextStream(o.Stop, o.KeepStop, exempt), newBans(o.Ban, exempt)
+	s.constraint, s.bans = form, newBans(o.Ban, exempt)
+	s.text = newTextStream(o.Stop, o.KeepStop, exempt)
 	if o.Vocabulary != nil {
 		s.decoder = o.Vocabulary.NewDecoder(context)
 	}

@@ -118,7 +118,8 @@ func NewTree(ctx context.Context, s *model.Session, prompt []int, o TreeOptions)
 		o.EndOfText = s.Model().Config().EndTokens()
 	}
 	t := &Tree{TreeOptions: o, gaps: map[int]bool{}, most: math.Inf(-1), cutInner: math.Inf(-1),
-		cutLeaf: math.Inf(-1), least: kernels.Log64(o.MinProb), longest: cmp.Or(o.MaxTokens, math.MaxInt)}
+		cutLeaf: math.Inf(-1), least: kernels.Log64(o.MinProb)}
+	t.longest = cmp.Or(o.MaxTokens, math.MaxInt)
 	if v, ok := o.Vocabulary.(interface{ Gaps() []int }); ok {
 		for _, id := range v.Gaps() {
 			t.gaps[id] = true
@@ -276,8 +277,8 @@ func (t *Tree) settle(n *branchNode) error {
 	return nil
 }
 
-// sort puts the likeliest first, and drops the beginnings that the budget cannot follow and the texts
-// that can no longer be wanted.
+// sort puts the likeliest first, and drops the beginnings that the budget cannot follow and the
+// texts that can no longer be wanted.
 func (t *Tree) sort() {
 	inner, leaves := math.MaxInt, math.MaxInt
 	if t.Budget > 0 {

@@ -43,8 +43,8 @@ type Options struct {
 	Always bool   // drafts are as long as possible, whatever they cost: for tests
 }
 
-// A Drafter drafts for texts that run together. A nil Drafter drafts nothing. For each step its
-// methods are called in turn: Begin, Drop if the step fails, Took for each token, Paused, and Learn.
+// A Drafter drafts for texts that run together. A nil Drafter drafts nothing. In each step its
+// methods are called in turn: Begin, Drop if it fails, Took for each token, Paused, and Learn.
 // End is the last call.
 type Drafter struct {
 	guesser  guesser // nil: the texts alone guess
@@ -351,20 +351,10 @@ func (p *pace) length(texts int, all []outlook, guessing float64) int {
 		if rate := tokens / took; rate > most {
 			best, most, p.promise = k, rate, rate*plain/float64(texts)
 		}
-		if !longer(all, k) {
+		if !slices.ContainsFunc(all, func(o outlook) bool { return o.most > k }) {
 			return best
 		}
 	}
-}
-
-// longer reports whether any draft can have more than k guesses.
-func longer(all []outlook, k int) bool {
-	for _, o := range all {
-		if o.most > k {
-			return true
-		}
-	}
-	return false
 }
 
 // Odds count how often guesses of one kind were right. Old counts fade.

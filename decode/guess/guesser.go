@@ -1,7 +1,7 @@
 package guess
 
-// The guessers. Prompt lookup: the tokens that followed an earlier occurrence of the newest ones may
-// follow again. And a smaller model.
+// The guessers: prompt lookup, by which the tokens that followed an earlier occurrence of the newest
+// ones follow again, and a smaller model.
 
 import (
 	"context"
