@@ -1,11 +1,13 @@
 package decode
 
-// Texts under a constraint fit it, however they are chosen.
+// Texts under a constraint fit it, however they are chosen; and what the model gives to the form.
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	"testing"
 
 	"picogpt/constrain"
+	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/model"
 	"picogpt/sample"
@@ -222,5 +225,83 @@ func TestTheBytesOfATokenizer(t *testing.T) {
 	}
 	if i := slices.IndexFunc(all[:50256], func(b []byte) bool { return len(b) == 0 }); i >= 0 {
 		t.Errorf("id %d has no bytes", i)
+	}
+}
+
+// Token.Open is what the model gives to the ids that the form leaves open.
+
+func TestTheOpenMassIsTheModels(t *testing.T) {
+	m := testmodel.Demo(t, model.Options{})
+	tok := tokenizer.GPT2()
+	prompt, err := tok.Encode("The cat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, re := range []string{` [a-z]{2,9} [a-z]+\.`, `[^q]{3,30}`, " was"} {
+		o := Options{Vocabulary: tok, Constraint: regex(t, re), OpenMass: true, MaxTokens: 8,
+			Params: sample.Params{Temperature: 1.5, Seed: 3, RepeatPenalty: 1.2}}
+		tokens := allTokens(t, Generate(context.Background(), m.NewSession(), prompt, o))
+		o.OpenMass, o.Lookup, o.alwaysDraft = false, 0, false
+		for i, plain := range allTokens(t, Generate(context.Background(), m.NewSession(), prompt, o)) {
+			if plain.ID != tokens[i].ID || plain.Open != 0 {
+				t.Errorf("%s: token %d is %d with mass %v, want %d without", re, i, plain.ID, plain.Open,
+					tokens[i].ID)
+			}
+		}
+		form, s := regex(t, re), m.NewSession()
+		mask := make([]uint64, gpt2().Words())
+		after := prompt
+		for i, token := range tokens {
+			if err := m.Eval(context.Background(), model.Input{Session: s, Tokens: after}); err != nil {
+				t.Fatal(err)
+			}
+			if err := form.Mask(mask); err != nil {
+				t.Fatal(err)
+			}
+			open, all := 0.0, 0.0
+			for id, x := range s.Logits() {
+				p := math.Exp(float64(x))
+				all += p
+				if mask[id>>6]>>(id&63)&1 == 1 {
+					open += p
+				}
+			}
+			if want := open / all; math.Abs(token.Open-want) > 1e-9*want+1e-12 || want == 0 {
+				t.Errorf("%s: token %d (%q): open %v, want %v", re, i, token.Text, token.Open, want)
+			}
+			if err := form.Accept(token.ID); err != nil {
+				t.Fatal(err)
+			}
+			after = []int{token.ID}
+		}
+	}
+}
+
+// Where no id is left, every way to generate a text returns the error.
+
+// TestALateStepThatLeavesNoIDIsAnErrorEverywhere has a step after top-k that removes the only id.
+func TestALateStepThatLeavesNoIDIsAnErrorEverywhere(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	for _, rest := range []string{"", ",top-p", ",typical", ",min-p,temperature", ",top-h,xtc,eta"} {
+		o := Options{MaxTokens: 9, EndOfText: []int{}, Params: sample.Params{Temperature: 1,
+			TopK: 1, TopP: 0.9, Typical: 0.9, MinP: 0.1, TopH: 0.5, XTCProbability: 1, Eta: 0.1,
+			Samplers: "top-k,no-repeat-ngram" + rest, NoRepeatNgram: 1}}
+		guessed := o
+		guessed.Lookup, guessed.alwaysDraft = 5, true
+		for name, texts := range map[string]iter.Seq2[Token, error]{
+			"alone":    Generate(t.Context(), m.NewSession(), []int{1}, o),
+			"guessed":  Generate(t.Context(), m.NewSession(), []int{1}, guessed),
+			"a sample": Samples(t.Context(), m.NewSession(), []int{1}, 2, o),
+			"a batch":  InABatch(t, m, 0, []int{1}, 1, o),
+		} {
+			var last error
+			for _, err := range texts {
+				last = err
+			}
+			var none *sample.NoIDError
+			if !errors.As(last, &none) {
+				t.Errorf("%s, %s: %v, want that no id is left", name, o.Samplers, last)
+			}
+		}
 	}
 }

@@ -1,10 +1,11 @@
 package decode
 
-// A device may return only the best logits of a row where these decide: the texts are the same.
+// The choice of a token: from whole rows or from the best logits of them, and as in other programs.
 
 import (
 	"context"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"sync/atomic"
@@ -12,6 +13,7 @@ import (
 
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
+	"picogpt/dev/toys"
 	"picogpt/internal/cpu"
 	"picogpt/internal/engine"
 	"picogpt/kernels"
@@ -19,6 +21,8 @@ import (
 	"picogpt/model/stack"
 	"picogpt/sample"
 )
+
+// A device may return only the best logits of a row where these decide: the texts are the same.
 
 // A bestDevice is the processor, except that it returns a Best wherever it may, and counts.
 type bestDevice struct{ whole, best atomic.Int64 }
@@ -180,5 +184,101 @@ func TestDraftsNeedWholeRows(t *testing.T) {
 	if plain := collect(t, m.NewSession(), []int{1, 2, 1, 2, 1}, o); !slices.EqualFunc(drafted, plain,
 		func(a, b Token) bool { return a.ID == b.ID && a.LogProb == b.LogProb }) {
 		t.Errorf("drafts give %v, want %v", drafted, plain)
+	}
+}
+
+// Whole texts with options that depend on the context, against Hugging Face's.
+
+// TestGreedyWithContextStepsIsHuggingFaces writes whole texts.
+func TestGreedyWithContextStepsIsHuggingFaces(t *testing.T) {
+	var cases []struct {
+		Prompt   []int `json:"prompt_ids"`
+		IDs, EOS []int
+		MaxNew   int       `json:"max_new"`
+		Ngram    int       `json:"no_repeat_ngram_size"`
+		Repeat   float64   `json:"repetition_penalty"`
+		Min      int       `json:"min_new_tokens"`
+		Bad      [][]int   `json:"bad_words_ids"`
+		Decay    []float64 `json:"exponential_decay_length_penalty"`
+		Guidance float64   `json:"guidance_scale"`
+	}
+	if err := fixture.Decoding("greedy", &cases); err != nil {
+		t.Fatal(err)
+	}
+	m := testmodel.Demo(t, model.Options{})
+	for _, c := range cases {
+		if c.Guidance != 0 {
+			continue
+		}
+		o := Options{MaxTokens: c.MaxNew, EndOfText: append([]int{}, c.EOS...),
+			Params: sample.Params{NoRepeatNgram: c.Ngram, RepeatPenalty: c.Repeat,
+				MinTokens: c.Min}}
+		for _, ids := range c.Bad {
+			o.Bias = append(o.Bias, sample.Bias{IDs: ids, Value: math.Inf(-1)})
+		}
+		if c.Decay != nil {
+			o.LengthDecay = sample.LengthDecay{Start: int(c.Decay[0]), Factor: c.Decay[1]}
+		}
+		tokens := collect(t, m.NewSession(), c.Prompt, o)
+		if got := ids(tokens); !slices.Equal(got, c.IDs) {
+			t.Errorf("%+v: %v, want %v", c, got, c.IDs)
+		}
+	}
+}
+
+// Greedy texts of a toy model equal those of another program.
+
+func TestGreedyIsHuggingFacesOnAToy(t *testing.T) {
+	var cases []struct {
+		Prompt    []int     `json:"prompt"`
+		MaxNew    int       `json:"max_new"`
+		EOS       []int     `json:"eos"`
+		NoRepeat  int       `json:"no_repeat_ngram_size"`
+		Penalty   float64   `json:"repetition_penalty"`
+		MinNew    int       `json:"min_new_tokens"`
+		Guidance  float64   `json:"guidance_scale"`
+		Negative  []int     `json:"negative"`
+		Decay     []float64 `json:"exponential_decay_length_penalty"`
+		ForcedEOS []int     `json:"forced_eos_token_id"`
+		IDs       []int     `json:"ids"`
+	}
+	if err := fixture.Decoding("toy_greedy", &cases); err != nil || len(cases) != 9 {
+		t.Fatalf("%d cases, want 9: %v", len(cases), err)
+	}
+	m := testmodel.Toy(t)
+	for _, c := range cases {
+		o := Options{MaxTokens: c.MaxNew, EndOfText: append([]int{}, c.EOS...),
+			Params: sample.Params{NoRepeatNgram: c.NoRepeat, RepeatPenalty: c.Penalty,
+				MinTokens: c.MinNew}}
+		if c.Decay != nil {
+			o.LengthDecay = sample.LengthDecay{Start: int(c.Decay[0]), Factor: c.Decay[1]}
+		}
+		if c.Guidance != 0 {
+			o.Guidance = &sample.Guidance{Scale: c.Guidance, Negative: c.Negative}
+		}
+		if c.ForcedEOS != nil {
+			o.Constraint = &toys.EndAt{End: c.ForcedEOS[0], Left: c.MaxNew}
+		}
+		if got := ids(collect(t, m.NewSession(), c.Prompt, o)); !slices.Equal(got, c.IDs) {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
+// TestStreamsComputeWithTheModelsKernels checks that choosing uses the kernels that the model was
+// told to run.
+func TestStreamsComputeWithTheModelsKernels(t *testing.T) {
+	for _, name := range kernels.Variants() {
+		m := testmodel.Demo(t, model.Options{Kernel: name})
+		st, err := NewStream(m.NewSession(), []int{1}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what, leaves := range map[string]kernels.Leaves{"the sampler": st.sampler.Leaves,
+			"log-probabilities": st.limits.leaves, "a fork": st.Fork().sampler.Leaves} {
+			if got := leaves.Variant(); got != name {
+				t.Errorf("kernels %q: %s computes with %q", name, what, got)
+			}
+		}
 	}
 }
