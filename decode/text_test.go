@@ -198,7 +198,7 @@ func (g gapped) Gaps() []int { return g.gaps }
 
 func demoTokenizer(t *testing.T) *tokenizer.Tokenizer {
 	t.Helper()
-	ck, err := checkpoint.OpenFS(demo.FS())
+	ck, err := checkpoint.OpenFS(demo.FS(), "", checkpoint.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
