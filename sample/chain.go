@@ -15,7 +15,7 @@ import (
 type step struct {
 	name string
 	kind kind
-	also string // its other names in a list of samplers, separated by spaces
+	also []string // its other names in a list of samplers
 
 	table func(p *Params) []option.Option // its options; the first turns it on
 	on    func(p *Params) bool
@@ -53,16 +53,6 @@ func steps() []step {
 
 // listed reports whether Params.Samplers may name the step.
 func (s *step) listed() bool { return s.kind == ofContext || s.kind == ofHeat || s.kind == filter }
-
-// isNamed reports whether the step has a name in a list of samplers.
-func (s *step) isNamed(name string) bool {
-	for also := range strings.FieldsSeq(s.also) {
-		if also == name {
-			return true
-		}
-	}
-	return s.name == name
-}
 
 // Orders that have a name.
 const (
@@ -109,7 +99,9 @@ func (p *Params) samplerList() ([]step, error) {
 	found := make([]step, 0, len(all))
 	for name := range strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' || r == ';' }) {
 		name = strings.ReplaceAll(strings.TrimSpace(name), "_", "-")
-		i := slices.IndexFunc(all, func(s step) bool { return s.listed() && s.isNamed(name) })
+		i := slices.IndexFunc(all, func(s step) bool {
+			return s.listed() && (s.name == name || slices.Contains(s.also, name))
+		})
 		switch {
 		case i < 0:
 			return nil, fmt.Errorf(": %q is none, want %s, %s or a list of %s", name, samplersHF,

@@ -11,7 +11,7 @@ import (
 
 var penaltiesStep = step{
 	name: "penalties",
-	also: "repeat-penalty repetition-penalty frequency-penalty presence-penalty",
+	also: []string{"repeat-penalty", "repetition-penalty", "frequency-penalty", "presence-penalty"},
 	kind: ofContext, do: (*Sampler).applyPenalties, table: penaltyTable,
 	on: func(p *Params) bool {
 		return p.RepeatPenalty != 0 && p.RepeatPenalty != 1 || p.FrequencyPenalty != 0 ||
@@ -150,8 +150,8 @@ func (s *Sampler) zeroCounts() []int32 {
 
 // noRepeatStep lets no sequence of n ids occur twice.
 var noRepeatStep = step{
-	name: "no-repeat-ngram", also: "no-repeat-ngram-size", kind: ofContext, do: (*Sampler).shutNgrams,
-	on: func(p *Params) bool { return p.NoRepeatNgram > 0 },
+	name: "no-repeat-ngram", also: []string{"no-repeat-ngram-size"}, kind: ofContext,
+	do: (*Sampler).shutNgrams, on: func(p *Params) bool { return p.NoRepeatNgram > 0 },
 	table: func(p *Params) []option.Option {
 		return []option.Option{{
 			Name: "no-repeat n-gram", Value: &p.NoRepeatNgram, Want: "0 (off) or more",

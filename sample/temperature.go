@@ -10,9 +10,9 @@ import (
 )
 
 var temperatureStep = step{
-	name: "temperature", also: "temp dynatemp", kind: ofHeat, do: (*Sampler).setTemperature,
-	on:    func(p *Params) bool { return p.Temperature != 1 || p.TempRange != 0 },
-	table: temperatureTable,
+	name: "temperature", also: []string{"temp", "dynatemp"}, kind: ofHeat,
+	do: (*Sampler).setTemperature, table: temperatureTable,
+	on: func(p *Params) bool { return p.Temperature != 1 || p.TempRange != 0 },
 }
 
 func temperatureTable(p *Params) []option.Option {

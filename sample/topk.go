@@ -127,7 +127,7 @@ func (s *Sampler) applyMinP() {
 
 // topNSigmaStep is top-n-sigma: the ids within some standard deviations of the largest score.
 var topNSigmaStep = step{
-	name: "top-n-sigma", also: "top-nsigma", kind: filter, do: (*Sampler).applyTopNSigma,
+	name: "top-n-sigma", also: []string{"top-nsigma"}, kind: filter, do: (*Sampler).applyTopNSigma,
 	on: func(p *Params) bool { return p.TopNSigma != 0 },
 	table: func(p *Params) []option.Option {
 		return []option.Option{{

@@ -12,8 +12,8 @@ import (
 
 // typicalStep is typical: the ids whose surprise is nearest to the entropy.
 var typicalStep = step{
-	name: "typical", also: "typ-p typical-p", kind: filter, do: (*Sampler).applyTypical,
-	on: func(p *Params) bool { return p.Typical != 0 && p.Typical != 1 },
+	name: "typical", also: []string{"typ-p", "typical-p"}, kind: filter,
+	do: (*Sampler).applyTypical, on: func(p *Params) bool { return p.Typical != 0 && p.Typical != 1 },
 	table: func(p *Params) []option.Option {
 		return []option.Option{{
 			Name: "typical", Value: &p.Typical, Range: option.Range{To: 1},
@@ -166,7 +166,7 @@ func (s *Sampler) applyTopH() {
 // epsilonStep and etaStep are the ids above a probability, which is fixed or falls as the entropy
 // rises.
 var epsilonStep = step{
-	name: "epsilon", also: "epsilon-cutoff", kind: filter, do: (*Sampler).applyEpsilon,
+	name: "epsilon", also: []string{"epsilon-cutoff"}, kind: filter, do: (*Sampler).applyEpsilon,
 	on: func(p *Params) bool { return p.Epsilon != 0 },
 	table: func(p *Params) []option.Option {
 		return []option.Option{{
@@ -187,7 +187,7 @@ var epsilonStep = step{
 var belowOne = math.Nextafter(1, 0)
 
 var etaStep = step{
-	name: "eta", also: "eta-cutoff", kind: filter, do: (*Sampler).applyEta,
+	name: "eta", also: []string{"eta-cutoff"}, kind: filter, do: (*Sampler).applyEta,
 	on: func(p *Params) bool { return p.Eta != 0 },
 	table: func(p *Params) []option.Option {
 		return []option.Option{{
