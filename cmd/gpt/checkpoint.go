@@ -17,6 +17,7 @@ import (
 	"picogpt/cmd/gpt/internal/checkpoints"
 	"picogpt/cmd/gpt/internal/show"
 	"picogpt/cmd/gpt/internal/terminal"
+	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/outfile"
 	"picogpt/internal/quote"
@@ -44,14 +45,26 @@ func (g *globals) modelName() string {
 	return name
 }
 
-// settleModel finds the adapters, and takes their base as the model if a flag could have named
-// another and has not.
-func (a *app) settleModel(named bool) error {
+// settleModel offers to pull the model that a flag names. It finds the adapters, and takes their
+// base as the model if a flag could have named another and has not.
+func (a *app) settleModel(line *cli.Line) error {
+	if line.Help || line.Version {
+		return nil
+	}
+	named := line.Flags.Find("model") != nil
+	if named {
+		if err := a.offerPull(a.Model); err != nil {
+			return err
+		}
+	}
 	for _, value := range a.Adapters {
 		name := checkpoints.AdapterName(value)
 		if err := a.offerPull(&name); err != nil {
 			return err
 		}
+	}
+	if len(a.Adapters) == 0 {
+		return nil
 	}
 	var err error
 	a.adapters, err = a.finder.Adapters(a.Adapters)

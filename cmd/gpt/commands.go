@@ -36,7 +36,7 @@ func commands(a *app) *cli.Command {
 }
 
 // parse returns what a command line asks for.
-func parse(a *app, args []string) (run func() error, err error) {
+func parse(a *app, args []string) (*cli.Line, error) {
 	line, err := cli.Parse(commands(a), args)
 	if line != nil && line.Other[0] != "" && !line.Help {
 		a.noteOther(line.Other[0], line.Other[1])
@@ -45,26 +45,13 @@ func parse(a *app, args []string) (run func() error, err error) {
 	case err != nil:
 		return nil, err
 	case line.Help:
-		return func() error { return a.printPage(line.Command.Help) }, nil
+		line.Run = func(*cli.Flags) error { return a.printPage(line.Command.Help) }
 	case line.Version:
-		return func() error { return printVersion(a, false) }, nil
+		line.Run = func(*cli.Flags) error { return printVersion(a, false) }
+	default:
+		a.bareWord = line.Bare
 	}
-	a.bareWord = line.Bare
-	hasModel := line.Flags.Find("model") != nil
-	return func() error {
-		if hasModel {
-			if err := a.offerPull(a.Model); err != nil {
-				return err
-			}
-		}
-		if len(a.Adapters) == 0 {
-			return line.Run()
-		}
-		if err := a.settleModel(hasModel); err != nil {
-			return err
-		}
-		return line.Run()
-	}, nil
+	return line, nil
 }
 
 // What flags and commands are called elsewhere: in transformers, llama.cpp, vLLM, Ollama, nanoGPT

@@ -8,7 +8,6 @@ import (
 	"iter"
 	"math/rand/v2"
 	"slices"
-	"time"
 
 	"picogpt/cmd/gpt/internal/form"
 	"picogpt/cmd/gpt/internal/process"
@@ -265,33 +264,34 @@ func (c *generateCommand) write(
 		return nil, err
 	}
 	a.logf("seed: %d", o.Seed)
+	t := textio.Timing{
+		Printer: print, Out: a.stdout, Console: &a.Console, Signals: &a.Signals, Cancel: cancel,
+		Prompt: max(1, len(p.ids)-c.Session.held), Bar: bar,
+		Whole: c.Search.Beams != 0 || c.Exact, Asks: o.Lookup > 0 || o.Draft != nil,
+	}
+	t.Begin()
 	incomplete, begun := 0, map[int]bool{}
-	tokens := func(yield func(decode.Token, error) bool) {
-		for t, err := range c.named(texts) {
-			if t.Incomplete {
-				incomplete++
-			}
-			if err == nil {
-				if c.Receipt.Receipt != nil {
-					all = append(all, t)
-				}
-				c.Session.begun, c.Session.last = true, t
-				if !begun[t.Sample] { // what was dropped while the prompt was read
-					begun[t.Sample] = true
-					t.Dropped += p.dropped
-				}
-			}
-			if !yield(t, err) {
-				return
-			}
+	for token, failed := range texts {
+		if failed != nil {
+			err = t.Fail(textio.ByFlags(failed, c.forms()))
+			break
+		}
+		if token.Incomplete {
+			incomplete++
+		}
+		if c.Receipt.Receipt != nil {
+			all = append(all, token)
+		}
+		c.Session.begun, c.Session.last = true, token
+		if !begun[token.Sample] { // what was dropped while the prompt was read
+			begun[token.Sample] = true
+			token.Dropped += p.dropped
+		}
+		if err = t.Token(token); err != nil {
+			break
 		}
 	}
-	t := textio.Timing{
-		Start: time.Now(), Prompt: max(1, len(p.ids)-c.Session.held),
-		Whole: c.Search.Beams != 0 || c.Exact,
-		Asks:  o.Lookup > 0 || o.Draft != nil, Bar: bar,
-	}
-	err = t.Print(tokens, print, a.stdout, &a.Console, &a.Signals, cancel)
+	t.End()
 	if !errors.Is(err, process.ErrClosedPipe) {
 		t.Log(a.Notef, a.logf, a.start)
 	}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
@@ -207,13 +206,6 @@ func (c *generateCommand) forms() (flags []string) {
 		flags = append(flags, form)
 	}
 	return flags
-}
-
-// named are tokens whose error names flags.
-func (c *generateCommand) named(
-	tokens iter.Seq2[decode.Token, error],
-) iter.Seq2[decode.Token, error] {
-	return textio.WithFlags(tokens, c.forms())
 }
 
 // The flags of the form of a text, and what they mean for a model.

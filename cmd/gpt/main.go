@@ -59,12 +59,15 @@ func main() {
 // run does what the command line says.
 func run(a *app, args []string) error {
 	a.Watch(a.atSignal)
-	run, err := parse(a, args)
+	line, err := parse(a, args)
 	if err != nil {
 		return err
 	}
 	defer a.close()
-	err = fault.First(run(), a.stdout.Flush())
+	if err = a.settleModel(line); err == nil {
+		err = line.Run(line.Flags)
+	}
+	err = fault.First(err, a.stdout.Flush())
 	if err == nil || errors.Is(err, context.Canceled) {
 		a.noteBareWord()
 	}

@@ -16,6 +16,7 @@ import (
 
 	"picogpt/cmd/gpt/internal/receipt"
 	"picogpt/cmd/gpt/internal/show"
+	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/decode"
 	"picogpt/internal/chat"
 	"picogpt/internal/cli"
@@ -376,12 +377,12 @@ func (v *verified) write(a *app, r *receipt.Receipt) error {
 	var tokens []decode.Token
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	all := g.named(g.texts(ctx, v.model.NewSession(), p.ids, o, g.Search.newScores()))
+	all := g.texts(ctx, v.model.NewSession(), p.ids, o, g.Search.newScores())
 	var same atomic.Int64
 	end := a.ShowProgress(func() string {
 		return fmt.Sprintf("token %d of %d", same.Load(), r.Tokens())
 	})
-	err = r.Follow(receipt.Keep(all, &tokens), &same)
+	err = textio.ByFlags(r.Follow(receipt.Keep(all, &tokens), &same), g.forms())
 	end()
 	if err != nil {
 		return err

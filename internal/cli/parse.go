@@ -14,7 +14,8 @@ import (
 // A Line is what a command line asks for.
 type Line struct {
 	Command *Command
-	Flags   *Flags // of Command, or of its default command
+	Flags   *Flags // of Command, or of its default command, as Run is
+	Run     func(*Flags) error
 	Help    bool   // the page of Command is asked for; else
 	Version bool   // the program's version is; else Command is to run
 	Bare    string // the first word, where it may be the name of a command, and is none
@@ -23,9 +24,6 @@ type Line struct {
 	// after the path of the command that it stood below.
 	Other Elsewhere
 }
-
-// Run runs the command.
-func (l *Line) Run() error { return l.Command.main().Run(l.Flags) }
 
 // Parse sets the flags and arguments of the command that args name. The command is the default one
 // where there is no word, or where the first one is no command's name; whether it may then be an
@@ -54,6 +52,7 @@ func Parse(root *Command, args []string) (*Line, error) {
 	if s.command == root && (len(s.words) > 0 || !line.Help) {
 		line.Command = root.main()
 	}
+	line.Run = line.Command.main().Run
 	return line, line.settle(s)
 }
 
@@ -87,7 +86,7 @@ func (l *Line) settle(s *scan) error {
 		return nil
 	case late != nil:
 		return late
-	case l.Command.main().Run == nil:
+	case l.Run == nil:
 		return fault.Hint(fault.Usagef("%s: want one of its commands, found none", l.Command.Path()),
 			l.Command.program()+" --help lists them")
 	}

@@ -186,8 +186,8 @@ func (r *Prompts) continues(ctx context.Context, b *batch.Batcher, j *line) {
 	if r.Receipts != nil {
 		tokens = receipt.Keep(tokens, &all)
 	}
-	samples, err := r.Form.Collect(textio.WithFlags(tokens, r.Forms), n, j.seed, j.ids)
-	if j.Err = err; err != nil {
+	samples, err := r.Form.Collect(tokens, n, j.seed, j.ids)
+	if j.Err = textio.ByFlags(err, r.Forms); err != nil {
 		return
 	}
 	for _, s := range samples {

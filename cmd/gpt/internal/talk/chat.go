@@ -168,8 +168,8 @@ func (c *Chat) stream(text string, o decode.Options) (err error) {
 	var shown strings.Builder
 	var last decode.Token
 	n := 0
-	for token, failed := range textio.WithFlags(c.Dialog.Answer(ctx, text, o), c.Settings.Forms()) {
-		if err = failed; err != nil {
+	for token, failed := range c.Dialog.Answer(ctx, text, o) {
+		if err = textio.ByFlags(failed, c.Settings.Forms()); err != nil {
 			break
 		}
 		stop()

@@ -5,10 +5,8 @@ package textio
 import (
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 
-	"picogpt/decode"
 	"picogpt/internal/quote"
 	"picogpt/sample"
 )
@@ -39,18 +37,5 @@ func ByFlags(err error, forms []string) error {
 	default:
 		return fmt.Errorf("%s: %s and %s together allow none", after,
 			strings.Join(flags[:last], ", "), flags[last])
-	}
-}
-
-// WithFlags returns tokens whose error names flags, as ByFlags does.
-func WithFlags(
-	tokens iter.Seq2[decode.Token, error], forms []string,
-) iter.Seq2[decode.Token, error] {
-	return func(yield func(decode.Token, error) bool) {
-		for t, err := range tokens {
-			if !yield(t, ByFlags(err, forms)) {
-				return
-			}
-		}
 	}
 }

@@ -3,10 +3,8 @@ package textio
 // Timings of a generation, for -v and for the line of progress.
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"sync/atomic"
 	"time"
 
@@ -16,15 +14,21 @@ import (
 	"picogpt/internal/quote"
 )
 
-// A Timing counts tokens.
+// A Timing prints texts as their tokens arrive, in the order of the samples, and counts the tokens.
 type Timing struct {
-	Start  time.Time
+	Printer
+	Out     *process.Output
+	Console *terminal.Console
+	Signals *process.Signals
+	Cancel  func() // what Ctrl-C calls once there is output; before that, it ends the process
+
 	Prompt int  // tokens
 	Whole  bool // the tokens come when the text is complete
 	Asks   bool // the run guesses tokens
 
 	Bar *terminal.Bar // shown in place of the numbers of tokens; nil: none
 
+	start  time.Time
 	tokens atomic.Int64
 	first  atomic.Int64 // nanoseconds from start to the first token, when the prompt is evaluated
 
@@ -38,7 +42,7 @@ type Timing struct {
 func (t *Timing) count(token decode.Token) int64 {
 	n := t.tokens.Add(1)
 	if n == 1 {
-		t.first.Store(int64(time.Since(t.Start)))
+		t.first.Store(int64(time.Since(t.start)))
 		t.begun = map[int]bool{}
 	}
 	if token.Guessed {
@@ -65,39 +69,41 @@ func (t *Timing) label() string {
 		return fmt.Sprintf("reading %s", quote.Count(t.Prompt, "token"))
 	}
 	return fmt.Sprintf("%s, %.1f tokens/s", quote.Count(int(n), "token"),
-		quote.Rate(int(n), time.Since(t.Start)-first))
+		quote.Rate(int(n), time.Since(t.start)-first))
 }
 
-// Print prints texts as they arrive, in the order of the samples. Ctrl-C calls cancel once there is
-// output; before that, it ends the process. Where the texts may be seen as they come, the line of
-// progress ends with the first printed token, which would stand behind it.
-func (t *Timing) Print(
-	tokens iter.Seq2[decode.Token, error], p Printer, out *process.Output,
-	console *terminal.Console, signals *process.Signals, cancel context.CancelFunc,
-) (err error) {
+// Begin shows the line of progress, until End.
+func (t *Timing) Begin() {
+	t.start = time.Now()
 	if t.Bar == nil {
-		console.ShowProgress(t.label)
+		t.Console.ShowProgress(t.label)
 	} else {
-		console.ShowBar(t.Bar)
+		t.Console.ShowBar(t.Bar)
 	}
-	defer console.EndProgress()
-	for token, failed := range tokens {
-		if failed != nil {
-			console.EndProgress()
-			return errors.Join(p.Interrupt(), failed)
-		}
-		if t.count(token) == 1 {
-			signals.SetCancel(cancel)
-			defer signals.SetCancel(nil)
-			if p.Streams() && out.Seen {
-				console.EndProgress()
-			}
-		}
-		if err := p.Token(token); err != nil {
-			return err
+}
+
+// Token prints a token. Where the texts may be seen as they come, the line of progress ends with
+// the first one, which would stand behind it.
+func (t *Timing) Token(token decode.Token) error {
+	if t.count(token) == 1 {
+		t.Signals.SetCancel(t.Cancel)
+		if t.Streams() && t.Out.Seen {
+			t.Console.EndProgress()
 		}
 	}
-	return nil
+	return t.Printer.Token(token)
+}
+
+// Fail ends the texts in progress with an error.
+func (t *Timing) Fail(err error) error {
+	t.Console.EndProgress()
+	return errors.Join(t.Interrupt(), err)
+}
+
+// End ends what Begin has begun.
+func (t *Timing) End() {
+	t.Signals.SetCancel(nil)
+	t.Console.EndProgress()
 }
 
 // Log notes how many tokens were dropped, and logs the timings. The process began at begun.
@@ -122,7 +128,7 @@ func (t *Timing) Log(notef, logf func(format string, args ...any), begun time.Ti
 	}
 	logf("prefill: %s in %s, %.0f tokens/s", quote.Count(t.Prompt, "token"),
 		quote.Duration(first), quote.Rate(t.Prompt, first))
-	rest := time.Since(t.Start) - first
+	rest := time.Since(t.start) - first
 	if n > 1 {
 		logf("decode: %s in %s, %s a token, %.1f tokens/s", quote.Count(n-1, "token"),
 			quote.Duration(rest),
