@@ -70,8 +70,7 @@ func (c *explainCommand) Run(a *app) error {
 		return err
 	}
 	m.Encoder = e
-	w := &referenceWork{bar: terminal.NewShareBar("computing"), total: len(p.ids)}
-	w.begin("computing", len(p.ids))
+	w := newWork("computing", len(p.ids), len(p.ids))
 	w.watch(m)
 	end := a.ShowBar(w.bar)
 	steps, err := m.Explain(context.Background(), p.ids, o) // Ctrl-C ends the process

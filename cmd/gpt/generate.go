@@ -125,13 +125,9 @@ func (c *generateCommand) checkFlags(f *cli.Flags, words []string) error {
 
 func (c *generateCommand) Run(a *app, f *cli.Flags) error {
 	given := f.Given()
-	if err := fault.First(c.takeJSON(given), checkNeeds(c.table(), given)); err != nil {
+	if err := fault.First(c.takeJSON(given), checkNeeds(c.table(), given),
+		a.checkEngine("generate", given)); err != nil {
 		return err
-	}
-	if a.asReference() {
-		if err := onlyReference(given, c.referenceDoes()...); err != nil {
-			return err
-		}
 	}
 	o, err := c.settle(given)
 	if err == nil {
@@ -164,9 +160,10 @@ func (c *generateCommand) Run(a *app, f *cli.Flags) error {
 	case c.Many.Prompts != nil:
 		return c.runPrompts(a, o, given["seed"], f.Options(recordable))
 	case c.Many.Target.Out != nil && *c.Many.Target.Out != "-":
-		return a.toFile(*c.Many.Target.Out, c.writing(a), func() error { return c.runOne(a, f, o) })
+		return a.toFile(*c.Many.Target.Out, c.writing(a),
+			func() error { return a.backend().generate(c, f, o) })
 	}
-	return c.runOne(a, f, o)
+	return a.backend().generate(c, f, o)
 }
 
 // writing returns the rules for the file of one prompt.
@@ -181,11 +178,9 @@ func (c *generateCommand) writing(a *app) outfile.Options {
 	return a.writing(c.Many.Target.Force, kind)
 }
 
-// runOne answers one prompt.
-func (c *generateCommand) runOne(a *app, f *cli.Flags, o decode.Options) error {
-	if a.asReference() {
-		return c.runReference(a, o)
-	}
+// generate answers one prompt.
+func (e fastEngine) generate(c *generateCommand, f *cli.Flags, o decode.Options) error {
+	a := e.app
 	a.chooses = true
 	m, err := a.openModel()
 	if err != nil {

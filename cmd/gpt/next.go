@@ -205,22 +205,13 @@ func newLogits(a *app) *cli.Command {
 			jsonAlready(f)
 			a.flags(f, evaluates|edited|engineFlag|cjkSpaces)
 		},
-		Run: func(f *cli.Flags) error {
-			if !a.asReference() {
-				return c.Run(a)
-			}
-			err := onlyReference(f.Given(), "file", "tokens", "special", "positions", "top", "json",
-				"model", "adapter", "gelu", "verbose")
-			if err != nil {
-				return err
-			}
-			return c.runReference(a)
-		},
+		Run: func(f *cli.Flags) error { return c.Run(a, f) },
 	}
 }
 
-func (c *logitsCommand) Run(a *app) error {
-	if err := fault.NotNegative("--top", c.Top); err != nil {
+func (c *logitsCommand) Run(a *app, f *cli.Flags) error {
+	err := fault.First(a.checkEngine("logits", f.Given()), fault.NotNegative("--top", c.Top))
+	if err != nil {
 		return err
 	}
 	if c.To.Out != nil && c.Top > 0 {
@@ -237,9 +228,14 @@ func (c *logitsCommand) Run(a *app) error {
 	if len(p.ids) == 0 && !p.asText {
 		return usagef("--tokens: want at least one id, found none")
 	}
+	return a.backend().logits(c, &p)
+}
+
+// logits writes the logits of the model.
+func (a fastEngine) logits(c *logitsCommand, p *prompt) (err error) {
 	w := show.Logits{Top: c.Top}
 	if p.asText || c.Top > 0 {
-		if w.Tokenizer, err = c.Prompt.tokenizer(a, &p, lines.IDs{}); err != nil {
+		if w.Tokenizer, err = c.Prompt.tokenizer(a.app, p, lines.IDs{}); err != nil {
 			return err
 		}
 	}
@@ -251,7 +247,7 @@ func (c *logitsCommand) Run(a *app) error {
 		return err
 	}
 	defer m.Close()
-	return c.write(a, m, w, &p)
+	return c.write(a.app, m, w, p)
 }
 
 func (c *logitsCommand) write(a *app, m *model.Model, w show.Logits, p *prompt) error {

@@ -54,21 +54,14 @@ func newPerplexity(a *app) *cli.Command {
 				digit`)
 			a.flags(f, evaluates|edited|engineFlag)
 		},
-		Run: func(f *cli.Flags) error {
-			if a.asReference() {
-				err := onlyReference(f.Given(), "protocol", "window", "stride", "wikitext",
-					"tokens",
-					"special", "json", "expect", "tolerance", "model", "adapter", "gelu", "verbose")
-				if err != nil {
-					return err
-				}
-			}
-			return c.Run(a)
-		},
+		Run: func(f *cli.Flags) error { return c.Run(a, f) },
 	}
 }
 
-func (c *perplexityCommand) Run(a *app) error {
+func (c *perplexityCommand) Run(a *app, f *cli.Flags) error {
+	if err := a.checkEngine("perplexity", f.Given()); err != nil {
+		return err
+	}
 	expected, err := c.expected()
 	if err != nil {
 		return err
@@ -82,12 +75,7 @@ func (c *perplexityCommand) Run(a *app) error {
 	if err = cmp.Or(err, fault.NotNegative("--batch", o.Batch)); err != nil {
 		return err
 	}
-	var r eval.Result
-	if a.asReference() {
-		r, err = c.measureReference(a, files, o)
-	} else {
-		r, err = c.measure(a, files, o)
-	}
+	r, err := a.backend().measure(c, files, o)
 	if err != nil && r.Scored == 0 {
 		return err
 	}
@@ -105,10 +93,10 @@ func (c *perplexityCommand) Run(a *app) error {
 }
 
 // measure measures the files.
-func (c *perplexityCommand) measure(
-	a *app, files []string, o eval.Options,
+func (a fastEngine) measure(
+	c *perplexityCommand, files []string, o eval.Options,
 ) (eval.Result, error) {
-	text, err := c.text(a, files)
+	text, err := c.text(a.app, files)
 	if err != nil {
 		return eval.Result{}, err
 	}
@@ -117,7 +105,7 @@ func (c *perplexityCommand) measure(
 		return eval.Result{}, err
 	}
 	defer m.Close()
-	return a.measure(m, text, o)
+	return a.run(m, text, o)
 }
 
 // digits is how many digits of a perplexity are printed: 6 for people, −1, which is all, for
@@ -148,8 +136,8 @@ func (c *perplexityCommand) expected() (e eval.Expectation, err error) {
 	return e, nil
 }
 
-// measure runs the protocol with a progress bar. Ctrl-C ends it early.
-func (a *app) measure(m *model.Model, text eval.Text, o eval.Options) (eval.Result, error) {
+// run runs the protocol with a progress bar. Ctrl-C ends it early.
+func (a fastEngine) run(m *model.Model, text eval.Text, o eval.Options) (eval.Result, error) {
 	ctx, release := a.Graceful()
 	defer release()
 	bar := terminal.NewBar("tokens")
@@ -246,9 +234,9 @@ func (c *protocolText) read(a *app, command string) ([]string, error) {
 func (c *protocolText) text(a *app, files []string) (eval.Text, error) {
 	defer a.ShowProgress(func() string { return "tokenizing" })()
 	if c.Tokens != nil {
-		ids, err := textio.ParseIDs(files[0])
+		ids, err := c.ids(files)
 		if err != nil {
-			return eval.Text{}, usagef("--tokens: %w", err)
+			return eval.Text{}, err
 		}
 		if t, err := a.openTokenizer(); err == nil {
 			return eval.NewTokens(ids, t), nil
@@ -263,13 +251,26 @@ func (c *protocolText) text(a *app, files []string) (eval.Text, error) {
 		t = t.WithSpecial()
 	}
 	start := time.Now()
-	text := eval.NewText
-	if c.WikiText {
-		text = eval.NewWikiText
-	}
-	result, err := text(eval.Protocol(c.Protocol), t, files...)
+	text, err := c.encode(t, files)
 	a.logf("tokenizing: %s", quote.Duration(time.Since(start)))
-	return result, err
+	return text, err
+}
+
+// ids are those that --tokens gives, as read returns them.
+func (c *protocolText) ids(files []string) ([]int, error) {
+	ids, err := textio.ParseIDs(files[0])
+	if err != nil {
+		return nil, usagef("--tokens: %w", err)
+	}
+	return ids, nil
+}
+
+// encode encodes the files for the protocol.
+func (c *protocolText) encode(e eval.Encoder, files []string) (eval.Text, error) {
+	if c.WikiText {
+		return eval.NewWikiText(eval.Protocol(c.Protocol), e, files...)
+	}
+	return eval.NewText(eval.Protocol(c.Protocol), e, files...)
 }
 
 // gpt surprise: how surprising each token of a text is, as a picture.

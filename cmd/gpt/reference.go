@@ -1,6 +1,6 @@
 package main
 
-// --engine reference: picoGPT in float64 (package reference) in place of the engine.
+// --engine: the fast one, or reference, which is picoGPT in float64 (package reference).
 
 import (
 	"context"
@@ -23,30 +23,96 @@ import (
 	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/decode"
 	"picogpt/eval"
+	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/option"
 	"picogpt/internal/quote"
+	"picogpt/internal/strictjson"
 	"picogpt/model"
+	"picogpt/sample"
 	"picogpt/tokenizer"
 	"picogpt/weights"
 	"picogpt/weights/demo"
 )
 
-// asReference reports whether --engine asks for the reference.
-func (g *globals) asReference() bool { return g.Engine == "reference" }
+// A backend makes ids of texts, and logits of ids: each command that has --engine asks it for what
+// the command shows.
+type backend interface {
+	tokenize(c *tokenizeCommand, text io.Reader) error
+	generate(c *generateCommand, f *cli.Flags, o decode.Options) error
+	logits(c *logitsCommand, p *prompt) error
+	measure(c *perplexityCommand, files []string, o eval.Options) (eval.Result, error)
+}
 
-// onlyReference refuses flags that the reference does not do.
-func onlyReference(given map[string]bool, does ...string) error {
+// fastEngine and referenceEngine are the engines of an app.
+type (
+	fastEngine      struct{ *app }
+	referenceEngine struct{ *app }
+)
+
+// backend returns what --engine names.
+func (a *app) backend() backend {
+	if a.Engine == "reference" {
+		return referenceEngine{a}
+	}
+	return fastEngine{a}
+}
+
+// referenceDoes are the flags of commands that go with --engine reference: of gpt generate those of
+// sampling whose texts need no tokenizer of the engine's, and those of the prompt, the end and the
+// output.
+func referenceDoes(command string) []string {
+	does := strings.Fields(map[string]string{
+		"tokenize": "file decode special json raw-control-chars model verbose",
+		"logits":   "file tokens special positions top json model adapter gelu verbose",
+		"perplexity": "protocol window stride wikitext tokens special json expect tolerance model " +
+			"adapter gelu verbose",
+		"generate": "file prompt tokens special model adapter gelu verbose output json out force " +
+			"no-display-prompt samples max-tokens overflow stop keep-stop eos min-tokens " +
+			"length-decay logprobs raw-control-chars",
+	}[command])
+	for _, o := range option.Of(new(sample.Params)) {
+		if name := o.Flag.Name; command == "generate" && !strings.HasPrefix(name, "dry-") &&
+			!slices.Contains([]string{"guidance", "negative", "logit-bias", "sequence-bias"}, name) {
+			does = append(does, name)
+		}
+	}
+	return does
+}
+
+// checkEngine refuses flags of a command that the engine does not do.
+func (a *app) checkEngine(command string, given map[string]bool) error {
+	does := append(referenceDoes(command), "engine")
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if name != "engine" && !slices.Contains(does, name) {
+		if a.Engine == "reference" && !slices.Contains(does, name) {
 			return usagef("--%s: want none with --engine reference, which does not do it", name)
 		}
 	}
 	return nil
 }
 
-// referenceEncoder is the checkpoint's tokenizer as package reference reads it.
-func (a *app) referenceEncoder() (e *reference.Encoder, err error) {
+func (a referenceEngine) tokenize(c *tokenizeCommand, text io.Reader) error {
+	e, err := a.referenceEncoder(c.Special)
+	switch {
+	case err != nil:
+		return err
+	case c.Decode:
+		return c.decode(a.app, e, text)
+	}
+	whole, err := textio.Whole(text)
+	if err != nil {
+		return err
+	}
+	ids, err := e.Encode(whole)
+	if err == nil {
+		_, err = a.stdout.Write(append(strictjson.AppendIDs(nil, ids), '\n'))
+	}
+	return err
+}
+
+// referenceEncoder is the checkpoint's tokenizer as package reference reads it, with special tokens
+// in texts or without.
+func (a *app) referenceEncoder(special bool) (e *reference.Encoder, err error) {
 	if a.Model == nil {
 		e, err = reference.OpenEncoderFS(demo.FS())
 	} else {
@@ -56,30 +122,28 @@ func (a *app) referenceEncoder() (e *reference.Encoder, err error) {
 		}
 		e, err = reference.OpenEncoder(weights.Dir(path))
 	}
-	if err == nil {
-		return e, nil
+	if err != nil {
+		t, other := a.openOnlyTokenizer()
+		if other != nil || t != tokenizer.GPT2() {
+			return nil, fault.Hint(fmt.Errorf("--engine reference: %w", err),
+				"it does byte-level BPE only; --tokens takes ids in place of a text")
+		}
+		e, err = reference.GPT2Encoder() // of a file that has no config.json beside it
 	}
-	if t, other := a.openOnlyTokenizer(); other == nil && t == tokenizer.GPT2() {
-		return reference.GPT2Encoder() // of a file that has no config.json beside it
+	if err == nil && special {
+		e = e.WithSpecial()
 	}
-	return nil, fault.Hint(fmt.Errorf("--engine reference: %w", err),
-		"it does byte-level BPE only; --tokens takes ids in place of a text")
+	return e, err
 }
 
 // referenceIDs returns the reference's tokenizer, and encodes the prompt if it is a text: at most n
 // tokens. A prompt of ids needs no tokenizer, and the Encoder is nil if there is none.
 func (a *app) referenceIDs(p *prompt, special bool, n int) (*reference.Encoder, error) {
-	e, err := a.referenceEncoder()
-	if err != nil {
-		if p.asText {
-			return nil, err
-		}
+	e, err := a.referenceEncoder(special && p.asText)
+	switch {
+	case err != nil && !p.asText:
 		return nil, nil
-	}
-	if p.asText {
-		if special {
-			e = e.WithSpecial()
-		}
+	case err == nil && p.asText:
 		p.ids, err = encodeAtMost(e, p.text, n)
 	}
 	return e, err
@@ -148,6 +212,11 @@ type referenceWork struct {
 	pass        int // tokens of this pass
 }
 
+// newWork is of so many tokens in all, and of the first pass.
+func newWork(what string, total, pass int) *referenceWork {
+	return &referenceWork{bar: terminal.NewShareBar(what), what: what, total: total, pass: pass}
+}
+
 // watch makes the model report its blocks.
 func (w *referenceWork) watch(m *reference.Model) {
 	layers := m.HParams.Layer
@@ -165,34 +234,17 @@ func (w *referenceWork) begin(what string, tokens int) {
 
 // gpt generate --engine reference: decode's streams over the logits of package reference.
 
-// referenceDoes are the flags that go with --engine reference: those of sampling whose texts need
-// no tokenizer of the engine's, and those of the prompt, the end and the output.
-func (c *generateCommand) referenceDoes() []string {
-	does := []string{"file", "prompt", "tokens", "special", "model", "adapter", "gelu", "verbose",
-		"output", "json", "out", "force", "no-display-prompt", "samples", "max-tokens", "overflow",
-		"stop", "keep-stop", "eos", "min-tokens", "length-decay", "logprobs", "raw-control-chars"}
-	for _, o := range option.Of(&c.Params) {
-		name := o.Flag.Name
-		if name != "guidance" && name != "negative" && name != "logit-bias" &&
-			name != "sequence-bias" && !strings.HasPrefix(name, "dry-") {
-			does = append(does, name)
-		}
-	}
-	return does
-}
-
-// runReference writes the texts of a prompt.
-func (c *generateCommand) runReference(a *app, o decode.Options) error {
+func (a referenceEngine) generate(c *generateCommand, _ *cli.Flags, o decode.Options) error {
 	ck, err := a.open()
 	if err != nil {
 		return err
 	}
-	p, closePrompt, err := c.Prompt.open(a)
+	p, closePrompt, err := c.Prompt.open(a.app)
 	if err != nil {
 		return err
 	}
 	defer closePrompt()
-	text, err := c.encodeReference(a, &p, &o)
+	text, err := a.encodePrompt(c, &p, &o)
 	if err != nil {
 		return err
 	}
@@ -204,7 +256,7 @@ func (c *generateCommand) runReference(a *app, o decode.Options) error {
 		return overflowHint(err)
 	}
 	a.chooses = true
-	w := &referenceWork{bar: terminal.NewShareBar("reading")}
+	w := newWork("reading", 0, 0)
 	most := c.newTokens(ck.Config.Positions, first)
 	for i := range most {
 		w.total += max(1, c.Samples) * (len(first.Context()) + i)
@@ -224,7 +276,7 @@ func (c *generateCommand) runReference(a *app, o decode.Options) error {
 	w.watch(m)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	_, err = c.write(a, text, p, o, c.Search.newScores(), w.bar, cancel,
+	_, err = c.write(a.app, text, p, o, c.Search.newScores(), w.bar, cancel,
 		referenceTexts(ctx, m, ck.Config, p.ids, max(1, c.Samples), o, w))
 	return err
 }
@@ -237,12 +289,12 @@ func (c *generateCommand) newTokens(positions int, first *decode.Stream) int {
 	return positions - len(first.Context()) + 1
 }
 
-// encodeReference reads the prompt, and gives o its vocabulary. The decoder is nil where there are
-// only ids.
-func (c *generateCommand) encodeReference(
-	a *app, p *prompt, o *decode.Options,
+// encodePrompt reads the prompt, and gives o its vocabulary. The decoder is nil where there are only
+// ids.
+func (a *app) encodePrompt(
+	c *generateCommand, p *prompt, o *decode.Options,
 ) (decoder, error) {
-	e, err := a.referenceEncoder()
+	e, err := a.referenceEncoder(false)
 	switch {
 	case err == nil:
 		o.Vocabulary = newReferenceVocabulary(e)
@@ -349,25 +401,15 @@ func (d referenceDecoder) Fork() tokenizer.Decoder     { return d }
 
 // gpt logits and gpt perplexity with --engine reference.
 
-// runReference prints the reference's logits, in float64.
-func (c *logitsCommand) runReference(a *app) error {
-	if err := fault.NotNegative("--top", c.Top); err != nil {
-		return err
-	}
-	p, err := c.Prompt.given(a)
-	if err != nil {
-		return err
-	}
-	if len(p.ids) == 0 && !p.asText {
-		return usagef("--tokens: want at least one id, found none")
-	}
+// logits prints the reference's logits, in float64.
+func (a referenceEngine) logits(c *logitsCommand, p *prompt) error {
 	ck, err := a.open()
 	if err != nil {
 		return err
 	}
 	w := show.Logits{Top: c.Top, Tokenizer: noTexts{}}
 	if p.asText || c.Top > 0 {
-		e, err := a.referenceIDs(&p, c.Prompt.Special, ck.Config.Positions)
+		e, err := a.referenceIDs(p, c.Prompt.Special, ck.Config.Positions)
 		if err != nil {
 			return err
 		}
@@ -382,8 +424,7 @@ func (c *logitsCommand) runReference(a *app) error {
 	if err != nil {
 		return err
 	}
-	work := &referenceWork{bar: terminal.NewShareBar("reading"), total: len(p.ids)}
-	work.begin("reading", len(p.ids))
+	work := newWork("reading", len(p.ids), len(p.ids))
 	work.watch(m)
 	end := a.ShowBar(work.bar)
 	logits, err := m.Logits(context.Background(), p.ids) // Ctrl-C ends the process
@@ -406,9 +447,9 @@ type noTexts struct{}
 
 func (noTexts) Text(int) (string, error) { return "", nil }
 
-// measureReference measures the files by Hugging Face's protocol.
-func (c *perplexityCommand) measureReference(
-	a *app, files []string, o eval.Options,
+// measure measures the files by Hugging Face's protocol.
+func (a referenceEngine) measure(
+	c *perplexityCommand, files []string, o eval.Options,
 ) (r eval.Result, err error) {
 	if o.Protocol != eval.HF {
 		return r, usagef("--protocol %s: want hf with --engine reference", o.Protocol)
@@ -417,7 +458,7 @@ func (c *perplexityCommand) measureReference(
 	if err != nil {
 		return r, err
 	}
-	text, err := c.referenceText(a, files)
+	text, err := a.textOf(c, files)
 	if err != nil {
 		return r, err
 	}
@@ -447,27 +488,18 @@ func (c *perplexityCommand) measureReference(
 	return r, fault.First(interrupted, err)
 }
 
-// referenceText encodes the files, or reads them as ids.
-func (c *perplexityCommand) referenceText(a *app, files []string) (eval.Text, error) {
+// textOf encodes the files, or reads them as ids.
+func (a *app) textOf(c *perplexityCommand, files []string) (eval.Text, error) {
 	defer a.ShowProgress(func() string { return "tokenizing" })()
 	if c.Tokens != nil {
-		ids, err := textio.ParseIDs(files[0])
-		if err != nil {
-			return eval.Text{}, usagef("--tokens: %w", err)
-		}
-		return eval.NewTokens(ids, nil), nil
+		ids, err := c.ids(files)
+		return eval.NewTokens(ids, nil), err
 	}
-	e, err := a.referenceEncoder()
+	e, err := a.referenceEncoder(c.Special)
 	if err != nil {
 		return eval.Text{}, err
 	}
-	if c.Special {
-		e = e.WithSpecial()
-	}
-	if c.WikiText {
-		return eval.NewWikiText(eval.HF, e, files...)
-	}
-	return eval.NewText(eval.HF, e, files...)
+	return c.encode(e, files)
 }
 
 // scoreReference scores tokens with a progress bar. Ctrl-C ends it early.
@@ -483,8 +515,7 @@ func (a *app) scoreReference(
 	if stride == 0 {
 		stride = m.HParams.Positions
 	}
-	w := &referenceWork{bar: terminal.NewShareBar("scoring"), total: len(ids)}
-	w.begin("scoring", min(len(ids), stride))
+	w := newWork("scoring", len(ids), min(len(ids), stride))
 	w.watch(m)
 	defer a.ShowBar(w.bar)()
 	s, err := m.Perplexity(ctx, ids, o.Window, o.Stride, func(tokens int, so reference.Score) {

@@ -33,20 +33,14 @@ func newTokenize(a *app) *cli.Command {
 			a.addRawControls(f)
 			a.flags(f, modelFlag|adapterFlag|engineFlag|cjkSpaces|verbose)
 		},
-		Run: func(f *cli.Flags) error {
-			if a.asReference() {
-				err := onlyReference(f.Given(), "file", "decode", "special", "json",
-					"raw-control-chars", "model", "verbose")
-				if err != nil {
-					return err
-				}
-			}
-			return c.Run(a)
-		},
+		Run: func(f *cli.Flags) error { return c.Run(a, f) },
 	}
 }
 
-func (c *tokenizeCommand) Run(a *app) error {
+func (c *tokenizeCommand) Run(a *app, f *cli.Flags) error {
+	if err := a.checkEngine("tokenize", f.Given()); err != nil {
+		return err
+	}
 	text, err := c.Text.Open(&a.files, !c.Decode)
 	if err != nil {
 		return err
@@ -55,9 +49,10 @@ func (c *tokenizeCommand) Run(a *app) error {
 		return fault.Hint(usagef("nothing to tokenize"), textHint)
 	}
 	defer text.Close()
-	if a.asReference() {
-		return c.runReference(a, text)
-	}
+	return a.backend().tokenize(c, text)
+}
+
+func (a fastEngine) tokenize(c *tokenizeCommand, text io.Reader) error {
 	t, err := a.openOnlyTokenizer()
 	if err != nil {
 		return err
@@ -67,34 +62,11 @@ func (c *tokenizeCommand) Run(a *app) error {
 	}
 	switch {
 	case c.Decode:
-		return c.decode(a, t, text)
+		return c.decode(a.app, t, text)
 	case c.Special:
 		t = t.WithSpecial()
 	}
 	return textio.WriteIDs(a.stdout, a.noteMissing(t), text)
-}
-
-// runReference does it with the reference's encoder.
-func (c *tokenizeCommand) runReference(a *app, text io.Reader) error {
-	e, err := a.referenceEncoder()
-	switch {
-	case err != nil:
-		return err
-	case c.Decode:
-		return c.decode(a, e, text)
-	case c.Special:
-		e = e.WithSpecial()
-	}
-	whole, err := textio.Whole(text)
-	if err != nil {
-		return err
-	}
-	ids, err := e.Encode(whole)
-	if err != nil {
-		return err
-	}
-	_, err = a.stdout.Write(append(strictjson.AppendIDs(nil, ids), '\n'))
-	return err
 }
 
 // decode prints the text of ids.
