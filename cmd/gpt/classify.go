@@ -4,17 +4,15 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
-	"strconv"
-	"strings"
 
 	"picogpt/checkpoint"
 	"picogpt/cmd/gpt/internal/records"
-
 	"picogpt/eval"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
@@ -22,29 +20,23 @@ import (
 )
 
 type classifyCommand struct {
-	From    textSource
+	textsCommand
 	Options eval.ClassifyOptions
-	Fields  []string
-	Keep    bool
-	Special bool
-	Target  records.Target
 }
 
 func newClassify(a *app) *cli.Command {
-	c := &classifyCommand{From: textSource{verb: "classify"}}
+	c := &classifyCommand{textsCommand: textsCommand{From: textSource{verb: "classify"},
+		known: lines.FieldsOf[classRecord]()}}
 	return &cli.Command{
 		Name: "classify", Group: "measure",
 		Short: "label texts with a classifier's checkpoint",
 		Args:  []cli.Arg{c.From.arg()},
 		Flags: func(f *cli.Flags) {
 			c.From.flags(f)
-			f.Add(cli.Commas(&c.Fields), "--fields LIST",
-				"write only these fields, for example id,label; default: all")
-			f.Add(&c.Keep, "--keep", "write the fields of the input too")
+			c.fields(f, "id,label")
 			f.Add(&c.Options.Truncate, "--truncate",
 				"leave out the end of a text that is longer than the context; default: an error")
-			f.Add(&c.Options.Batch, "--batch N",
-				"how many texts run together, which changes no digit; default: chosen for speed")
+			addBatch(f, &c.Options.Batch, "texts", "digit")
 			addSpecial(f, &c.Special)
 			targetFlags(f, &c.Target)
 			jsonAlready(f)
@@ -55,89 +47,52 @@ func newClassify(a *app) *cli.Command {
 }
 
 func (c *classifyCommand) Run(a *app) error {
-	if err := fault.NotNegative("--batch", c.Options.Batch); err != nil {
-		return err
-	}
-	if err := c.checkFields(); err != nil {
-		return err
-	}
-	in, err := c.From.open(a)
+	err := cmp.Or(fault.NotNegative("--batch", c.Options.Batch), c.checkFields())
 	if err != nil {
 		return err
 	}
-	defer in.Close()
-	if err := a.checkTarget(&c.Target); err != nil {
+	var head *checkpoint.Head
+	r, err := c.open(a, func() (err error) {
+		head, err = c.head(a)
+		return err
+	})
+	if err != nil {
 		return err
 	}
+	defer r.close()
+	var counts records.Counts
+	settings := []records.Setting{setting("labels", fmt.Sprintf("%s %q", head.Problem, head.Labels)),
+		setting("--truncate", c.Options.Truncate)}
+	classify := func(
+		ctx context.Context, q iter.Seq[eval.Request],
+	) iter.Seq2[eval.Classified, error] {
+		return eval.Classify(ctx, r.model, prompts(r.tokenizer), head, q, c.Options)
+	}
+	err = writeRecords(a, &c.textsCommand, r, &records.Lines{Total: &counts}, settings, classify,
+		func(made *eval.Classified) (*lines.Row, any, int, error) {
+			counts.Lines++
+			row := made.Tag.(*lines.Row)
+			return row, classRecordOf(row, made, head), len(made.Tokens), nil
+		})
+	return fault.First(err, counts.Failed("classified"))
+}
+
+// head checks the target, and returns the head of the checkpoint.
+func (c *classifyCommand) head(a *app) (*checkpoint.Head, error) {
+	if err := a.checkTarget(&c.Target); err != nil {
+		return nil, err
+	}
+	a.uses = checkpoint.HeadTensor
 	ck, err := a.open()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	head, err := ck.Head()
 	if errors.Is(err, checkpoint.ErrNoHead) {
-		err = fault.Hint(err,
-			"to choose among labels by their likelihood: gpt score, with context "+
-				"and continuation")
+		err = fault.Hint(err, "to choose among labels by their likelihood: gpt score, with context "+
+			"and continuation")
 	}
-	if err != nil {
-		return err
-	}
-	t, err := a.idTokenizer(in, c.Special)
-	if err != nil {
-		return err
-	}
-	a.uses = checkpoint.HeadTensor
-	m, err := a.openModel()
-	if err != nil {
-		return err
-	}
-	defer m.Close()
-	out, err := a.openRecords(&c.Target, m, "gpt classify", c.settings(in, head), nil)
-	if err != nil {
-		return err
-	}
-	l := records.Lines{Output: lines.Output{Fields: c.Fields, Keep: c.Keep}, Out: out}
-	texts := in.texts(a, c.Target.Out != nil)
-	classify := func(
-		ctx context.Context, r iter.Seq[eval.Request],
-	) iter.Seq2[eval.Classified, error] {
-		return eval.Classify(ctx, m, prompts(t), head, r, c.Options)
-	}
-	if err = l.Begin(&texts); err == nil {
-		err = records.Answer(&texts, classify, func(r *eval.Classified) (int, error) {
-			row := r.Tag.(*lines.Row)
-			return len(r.Tokens), l.Write(row, classRecordOf(row, r, head))
-		}, l.Fail)
-	}
-	return fault.First(out.Close(err), l.Failed("classified"))
-}
-
-// checkFields refuses names that no record has.
-func (c *classifyCommand) checkFields() error {
-	if c.Fields == nil {
-		return nil
-	}
-	known := lines.FieldsOf[classRecord]()
-	names, err := lines.ParseFields(c.Fields, known)
-	if err == nil && len(names) == 0 {
-		err = errors.New("want names, found nothing")
-	}
-	if err != nil {
-		return fault.Hint(usagef("--fields: %w", err), "the fields are "+strings.Join(known, ", "))
-	}
-	c.Fields = names
-	return nil
-}
-
-// settings are the options that the output depends on.
-func (c *classifyCommand) settings(in *textInput, h *checkpoint.Head) []records.Setting {
-	return append(in.settings(), []records.Setting{
-		{Name: "labels", Value: fmt.Sprintf("%s %q", h.Problem, h.Labels)},
-		{Name: "--truncate", Value: strconv.FormatBool(c.Options.Truncate)},
-		{Name: "--special", Value: strconv.FormatBool(c.Special)},
-		{Name: "--fields", Value: strconv.Quote(strings.Join(c.Fields, ","))},
-		{Name: "--keep", Value: strconv.FormatBool(c.Keep)},
-	}...)
+	return head, err
 }
 
 // A classRecord is one line of the output. Label, Scores and Logits are lists for a head that is

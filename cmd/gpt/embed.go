@@ -15,7 +15,6 @@ import (
 
 	"picogpt/cmd/gpt/internal/arrayfile"
 	"picogpt/cmd/gpt/internal/records"
-
 	"picogpt/eval"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
@@ -25,19 +24,15 @@ import (
 )
 
 type embedCommand struct {
-	From    textSource
+	textsCommand
 	Options eval.EmbedOptions
 	Pooling string
-	Keep    bool
-	Special bool
-
-	Format *string
-	JSON   bool
-	Target records.Target
+	Format  *string
+	JSON    bool
 }
 
 func newEmbed(a *app) *cli.Command {
-	c := &embedCommand{From: textSource{verb: "embed"}}
+	c := &embedCommand{textsCommand: textsCommand{From: textSource{verb: "embed"}}}
 	return &cli.Command{
 		Name: "embed", Group: "measure",
 		Short: "turn texts into vectors: hidden states, pooled",
@@ -53,9 +48,8 @@ func newEmbed(a *app) *cli.Command {
 			f.Add(&c.Options.Normalize, "--normalize", "make each vector's length 1")
 			f.Add(&c.Options.Truncate, "--truncate",
 				"leave out the end of a text that is longer than the context; default: an error")
-			f.Add(&c.Keep, "--keep", "write the fields of the input too")
-			f.Add(&c.Options.Batch, "--batch N",
-				"how many texts run together, which changes no bit; default: chosen for speed")
+			c.fields(f, "")
+			addBatch(f, &c.Options.Batch, "texts", "bit")
 			addSpecial(f, &c.Special)
 			f.Add(&c.Format, "--format FORM",
 				`jsonl (an object for each text), npy or safetensors (one matrix of float32, a row
@@ -77,37 +71,22 @@ func (c *embedCommand) Run(a *app) error {
 	if err := c.settleFormat(); err != nil {
 		return err
 	}
-	in, err := c.From.open(a)
+	r, err := c.open(a, func() error { return c.check(a) })
 	if err != nil {
 		return err
 	}
-	defer in.Close()
-	if err := c.checkTarget(a); err != nil {
-		return err
+	defer r.close()
+	var counts records.Counts
+	embed := func(ctx context.Context, q iter.Seq[eval.Request]) iter.Seq2[eval.Embedded, error] {
+		return eval.Embed(ctx, r.model, prompts(r.tokenizer), q, c.Options)
 	}
-	if err := c.checkLayer(a); err != nil {
-		return err
+	if *c.Format == "jsonl" {
+		err = c.lines(a, r, &counts, embed)
+	} else {
+		err = c.matrix(a, r, &counts, embed)
 	}
-	t, err := a.idTokenizer(in, c.Special)
-	if err != nil {
-		return err
-	}
-	m, err := a.openModel()
-	if err != nil {
-		return err
-	}
-	defer m.Close()
-	texts := in.texts(a, c.Target.Out != nil)
-	embed := func(ctx context.Context, r iter.Seq[eval.Request]) iter.Seq2[eval.Embedded, error] {
-		return eval.Embed(ctx, m, prompts(t), r, c.Options)
-	}
-	if *c.Format != "jsonl" {
-		return c.matrix(a, m, &texts, embed)
-	}
-	return c.lines(a, in, m, &texts, embed)
+	return fault.First(err, counts.Failed("embedded"))
 }
-
-type embedder = func(context.Context, iter.Seq[eval.Request]) iter.Seq2[eval.Embedded, error]
 
 // settleFormat settles the format, and refuses what it cannot be.
 func (c *embedCommand) settleFormat() error {
@@ -140,23 +119,20 @@ func (c *embedCommand) rules(a *app) outfile.Options {
 	return a.writing(c.Target.Force, arrayKind(arrayfile.Format(*c.Format)))
 }
 
-// checkTarget refuses what cannot be written.
-func (c *embedCommand) checkTarget(a *app) error {
+// check refuses what cannot be written, and a layer that the model does not have, or not on this
+// device.
+func (c *embedCommand) check(a *app) (err error) {
 	if *c.Format == "jsonl" {
-		err := a.checkTarget(&c.Target)
+		err = a.checkTarget(&c.Target)
 		if errors.Is(err, outfile.ErrEnding) {
 			err = fault.Hint(err,
 				"a name that ends in .npy or .safetensors has a row for each text")
 		}
-		return err
+	} else {
+		err = outfile.FlagError("--out", outfile.Check(*c.Target.Out, c.rules(a)))
 	}
-	return outfile.FlagError("--out", outfile.Check(*c.Target.Out, c.rules(a)))
-}
-
-// checkLayer refuses a layer that the model does not have, or not on this device.
-func (c *embedCommand) checkLayer(a *app) error {
-	if c.Options.Layer == nil {
-		return nil
+	if err != nil || c.Options.Layer == nil {
+		return err
 	}
 	ck, err := a.open()
 	if err != nil {
@@ -177,28 +153,17 @@ func (c *embedCommand) checkLayer(a *app) error {
 
 // lines writes an object for each text.
 func (c *embedCommand) lines(
-	a *app, in *textInput, m *model.Model, texts *records.Texts, embed embedder,
+	a *app, r *textRun, counts *records.Counts, embed records.Answers[eval.Embedded],
 ) error {
-	settings := append(in.settings(), []records.Setting{
-		{Name: "--pooling", Value: c.Pooling}, {Name: "--layer", Value: c.layer(m)},
-		{Name: "--normalize", Value: strconv.FormatBool(c.Options.Normalize)},
-		{Name: "--truncate", Value: strconv.FormatBool(c.Options.Truncate)},
-		{Name: "--special", Value: strconv.FormatBool(c.Special)},
-		{Name: "--keep", Value: strconv.FormatBool(c.Keep)},
-	}...)
-	out, err := a.openRecords(&c.Target, m, "gpt embed", settings, nil)
-	if err != nil {
-		return err
-	}
-	l := records.Lines{Output: lines.Output{Keep: c.Keep}, Out: out}
-	if err = l.Begin(texts); err == nil {
-		err = records.Answer(texts, embed, func(e *eval.Embedded) (int, error) {
+	settings := []records.Setting{setting("--pooling", c.Pooling), setting("--layer", c.layer(r.model)),
+		setting("--normalize", c.Options.Normalize), setting("--truncate", c.Options.Truncate)}
+	return writeRecords(a, &c.textsCommand, r, &records.Lines{Total: counts}, settings, embed,
+		func(e *eval.Embedded) (*lines.Row, any, int, error) {
+			counts.Lines++
 			row := e.Tag.(*lines.Row)
-			return len(e.Tokens), l.Write(row, embedRecord{row.First, row.ID, e.Tokens, e.Dropped,
-				e.Vector})
-		}, l.Fail)
-	}
-	return fault.First(out.Close(err), l.Failed("embedded"))
+			record := embedRecord{row.First, row.ID, e.Tokens, e.Dropped, e.Vector}
+			return row, record, len(e.Tokens), nil
+		})
 }
 
 // An embedRecord is one line of the output.
@@ -212,17 +177,16 @@ type embedRecord struct {
 
 // matrix writes a row for each text.
 func (c *embedCommand) matrix(
-	a *app, m *model.Model, texts *records.Texts, embed embedder,
+	a *app, r *textRun, counts *records.Counts, embed records.Answers[eval.Embedded],
 ) error {
-	array := arrayfile.Array{Name: "embeddings", Shape: []int{arrayfile.Rows, m.Config().Embd}}
-	metadata := map[string]string{"pooling": c.Pooling, "layer": c.layer(m),
+	width := r.model.Config().Embd
+	array := arrayfile.Array{Name: "embeddings", Shape: []int{arrayfile.Rows, width}}
+	metadata := map[string]string{"pooling": c.Pooling, "layer": c.layer(r.model),
 		"normalized": strconv.FormatBool(c.Options.Normalize)}
-	missing := slices.Repeat([]float32{float32(math.NaN())}, m.Config().Embd)
+	missing := slices.Repeat([]float32{float32(math.NaN())}, width)
 	var matrix *arrayfile.Writer
 	var written, own error // own is not about the output
-	var total records.Lines
 	put := func(row []float32) error {
-		total.Total.Lines++
 		written = matrix.Write(row)
 		return written
 	}
@@ -232,10 +196,11 @@ func (c *embedCommand) matrix(
 			if err != nil {
 				return err
 			}
-			err = records.Answer(texts, embed, func(e *eval.Embedded) (int, error) {
+			err = records.Answer(&r.Texts, embed, func(e *eval.Embedded) (int, error) {
+				counts.Lines++
 				return len(e.Tokens), put(e.Vector)
 			}, func(*lines.Row, error) error {
-				total.Total.Errors++
+				counts.Err()
 				return put(missing)
 			})
 			if err != nil {
@@ -246,7 +211,7 @@ func (c *embedCommand) matrix(
 			}
 			return matrix.End()
 		})
-	return fault.First(own, outfile.FlagError("--out", err), total.Failed("embedded"))
+	return fault.First(own, outfile.FlagError("--out", err))
 }
 
 // layer is the layer in words.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,6 +21,7 @@ import (
 	"picogpt/internal/fault"
 	"picogpt/internal/lines"
 	"picogpt/internal/rows"
+	"picogpt/model"
 	"picogpt/tokenizer"
 )
 
@@ -128,22 +130,14 @@ func (in *textInput) settle(c *textSource) error {
 	return nil
 }
 
-// texts are the rows as requests. elsewhere says that the answers do not go to stdout.
-func (in *textInput) texts(a *app, elsewhere bool) records.Texts {
-	return records.Texts{Console: &a.Console, Signals: &a.Signals, Logf: a.logf,
-		Bar: elsewhere || !a.stdout.Terminal, Input: &in.Input, Requests: in.lines}
-}
-
 // settings are what the output depends on.
 func (in *textInput) settings() []records.Setting {
 	form := in.Form
 	if in.Raw {
 		form += ", as they stand"
 	}
-	return []records.Setting{
-		{Name: "--input", Value: form},
-		{Name: "--text-field", Value: strconv.Quote(in.lines.TextField)},
-	}
+	return []records.Setting{setting("--input", form),
+		setting("--text-field", strconv.Quote(in.lines.TextField))}
 }
 
 // notText says what may be done with an input whose lines are no texts.
@@ -168,6 +162,105 @@ func (c *textSource) notText(err error) error {
 var plainWord = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[A-Za-z0-9_./][A-Za-z0-9_./-]*$`)
 })
+
+// A textsCommand is what commands have in common that write a record for each of many texts.
+type textsCommand struct {
+	From    textSource
+	Fields  []string
+	Keep    bool
+	Special bool
+	Target  records.Target
+
+	known []string // the fields that records can have; nil: without --fields
+}
+
+// fields adds the flags of which fields are written. example is of --fields.
+func (c *textsCommand) fields(f *cli.Flags, example string) {
+	if c.known != nil {
+		f.Add(cli.Commas(&c.Fields), "--fields LIST",
+			"write only these fields, for example "+example+"; default: all")
+	}
+	f.Add(&c.Keep, "--keep", "write the fields of the input too")
+}
+
+// addBatch adds --batch.
+func addBatch(f *cli.Flags, p *int, what, unchanged string) {
+	f.Add(p, "--batch N", fmt.Sprintf(
+		"how many %s run together, which changes no %s; default: chosen for speed", what, unchanged))
+}
+
+// checkFields refuses names that no record has.
+func (c *textsCommand) checkFields() (err error) {
+	if c.Fields == nil {
+		return nil
+	}
+	if c.Fields, err = lines.ParseFields(c.Fields, c.known); err == nil && len(c.Fields) == 0 {
+		err = errors.New("want names, found nothing")
+	}
+	if err != nil {
+		err = fault.Hint(usagef("--fields: %w", err),
+			"the fields are "+strings.Join(c.known, ", "))
+	}
+	return err
+}
+
+// A textRun is a run of such a command: its input, and what answers it.
+type textRun struct {
+	*textInput
+	records.Texts
+	tokenizer eval.Tokenizer
+	model     *model.Model
+}
+
+// open opens the input, and what answers it if it is ready, which checks the target too.
+func (c *textsCommand) open(a *app, ready func() error) (*textRun, error) {
+	in, err := c.From.open(a)
+	if err != nil {
+		return nil, err
+	}
+	r := &textRun{textInput: in}
+	if err = ready(); err == nil {
+		r.tokenizer, err = a.idTokenizer(in, c.Special)
+	}
+	if err == nil {
+		r.model, err = a.openModel()
+	}
+	if err != nil {
+		in.Close()
+		return nil, err
+	}
+	r.Texts = records.Texts{Console: &a.Console, Signals: &a.Signals, Logf: a.logf,
+		Bar: c.Target.Out != nil || !a.stdout.Terminal, Input: &in.Input, Requests: in.lines}
+	return r, nil
+}
+
+func (r *textRun) close() {
+	r.model.Close()
+	r.Close()
+}
+
+// writeRecords writes the records of a command's answers. settings are its options that they depend on.
+func writeRecords[A any](
+	a *app, c *textsCommand, r *textRun, l *records.Lines, settings []records.Setting,
+	answers records.Answers[A], record func(*A) (*lines.Row, any, int, error),
+) (err error) {
+	settings = slices.Concat(r.settings(), settings,
+		[]records.Setting{setting("--special", c.Special)})
+	if c.known != nil {
+		settings = append(settings, setting("--fields", strconv.Quote(strings.Join(c.Fields, ","))))
+	}
+	settings = append(settings, setting("--keep", c.Keep))
+	if l.Out, err = a.openRecords(&c.Target, r.model, "gpt "+c.From.verb, settings, nil); err != nil {
+		return err
+	}
+	l.Output.Fields, l.Output.Keep = c.Fields, c.Keep
+	return l.Out.Close(records.Write(&r.Texts, l, answers, record))
+}
+
+// setting is an option that records depend on.
+func setting(name string, value any) records.Setting {
+	return records.Setting{Name: name, Value: fmt.Sprint(value)}
+}
 
 // prompts is a tokenizer for texts that are evaluated as prompts are.
 func prompts(t eval.Tokenizer) eval.Tokenizer {

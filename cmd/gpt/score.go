@@ -4,15 +4,13 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
-	"fmt"
+	"iter"
 	"slices"
-	"strconv"
-	"strings"
 
 	"picogpt/cmd/gpt/internal/process"
 	"picogpt/cmd/gpt/internal/records"
-
 	"picogpt/eval"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
@@ -20,42 +18,32 @@ import (
 )
 
 type scoreCommand struct {
-	From    textSource
-	Fields  []string
-	Keep    bool
+	textsCommand
 	Summary bool
-
-	BOS     bool
-	Top     int
+	Options eval.ScoreOptions
 	Offsets string
-	Batch   int
-	Special bool
-
-	Target records.Target
 }
 
 func newScore(a *app) *cli.Command {
-	c := &scoreCommand{From: textSource{verb: "score"}}
+	c := &scoreCommand{
+		textsCommand: textsCommand{From: textSource{verb: "score"}, known: lines.Fields()}}
 	return &cli.Command{
 		Name: "score", Group: "measure",
 		Short: "print the log-likelihood of each token of many texts",
 		Args:  []cli.Arg{c.From.arg()},
 		Flags: func(f *cli.Flags) {
 			c.From.flags(f)
-			f.Add(cli.Commas(&c.Fields), "--fields LIST",
-				"write only these fields, for example id,mean_logprob; default: all")
-			f.Add(&c.Keep, "--keep", "write the fields of the input too")
+			c.fields(f, "id,mean_logprob")
 			f.Add(&c.Summary, "--summary",
 				"print one object for all of the input, in place of an object for each line")
-			f.Add(&c.BOS, "--bos",
+			f.Add(&c.Options.BOS, "--bos",
 				"put <|endoftext|> before a text, so that its first token is scored too")
-			f.Add(&c.Top, "--top K",
+			f.Add(&c.Options.Top, "--top K",
 				"print the K likeliest tokens in place of each token too; default: none")
 			f.Add(&c.Offsets, "--offsets UNIT [chars]",
 				`what offsets count: chars (code points, as in Python), utf16 (as in JavaScript) or
 				bytes (of UTF-8)`).OneOf("chars", "utf16", "bytes")
-			f.Add(&c.Batch, "--batch N",
-				"how many texts run together, which changes no digit; default: chosen for speed")
+			addBatch(f, &c.Options.Batch, "texts", "digit")
 			addSpecial(f, &c.Special)
 			targetFlags(f, &c.Target)
 			jsonAlready(f)
@@ -66,87 +54,52 @@ func newScore(a *app) *cli.Command {
 }
 
 func (c *scoreCommand) Run(a *app) error {
-	err := cmp.Or(fault.NotNegative("--top", c.Top), fault.NotNegative("--batch", c.Batch))
+	o := c.Options
+	err := cmp.Or(fault.NotNegative("--top", o.Top), fault.NotNegative("--batch", o.Batch),
+		c.checkFields())
 	if err != nil {
 		return err
 	}
-	if err := c.checkFields(); err != nil {
-		return err
-	}
-	in, err := c.From.open(a)
+	r, err := c.open(a, func() error { return a.checkTarget(&c.Target) })
 	if err != nil {
 		return err
 	}
-	defer in.Close()
-	if err := a.checkTarget(&c.Target); err != nil {
-		return err
+	defer r.close()
+	r.Bar = r.Bar || c.Summary
+	var total eval.Summary // of all lines, those of an earlier run included
+	l := &records.Lines{Output: lines.Output{Offsets: eval.Unit(c.Offsets)}, Total: &total,
+		Silent: c.Summary && c.Target.Out == nil}
+	settings := []records.Setting{setting("--bos", o.BOS), setting("--top", o.Top),
+		setting("--offsets", c.Offsets)}
+	score := func(ctx context.Context, q iter.Seq[eval.Request]) iter.Seq2[eval.Scored, error] {
+		return eval.Score(ctx, r.model, r.tokenizer, q, o)
 	}
-	t, err := a.idTokenizer(in, c.Special)
-	if err != nil {
-		return err
+	err = writeRecords(a, &c.textsCommand, r, l, settings, score,
+		func(s *eval.Scored) (*lines.Row, any, int, error) {
+			row := s.Tag.(*lines.Row)
+			record := l.Output.Record(row, s)
+			return row, record, s.Count, total.Add(&record.Record)
+		})
+	if l.Out != nil && c.Summary && !errors.Is(err, process.ErrClosedPipe) {
+		line, failed := records.Summary(total, a.digits(), err != nil)
+		if failed == nil {
+			_, failed = a.stdout.Write(line)
+		}
+		err = fault.First(failed, err)
 	}
-	m, err := a.openModel()
-	if err != nil {
-		return err
-	}
-	defer m.Close()
-	out, err := a.openRecords(&c.Target, m, "gpt score", c.settings(in), nil)
-	if err != nil {
-		return err
-	}
-	run := records.Scores{
-		Texts:   in.texts(a, c.Target.Out != nil || c.Summary),
-		Options: eval.ScoreOptions{BOS: c.BOS, Top: c.Top, Batch: c.Batch},
-		Lines:   lines.Output{Fields: c.Fields, Keep: c.Keep, Offsets: eval.Unit(c.Offsets)},
-		Out:     out,
-		Silent:  c.Summary && c.Target.Out == nil,
-	}
-	err = out.Close(run.Run(m, t))
-	if c.Summary && !errors.Is(err, process.ErrClosedPipe) {
-		err = fault.First(c.summary(a, &run, err != nil), err)
-	}
-	if err == nil && run.Total.Errors > 0 {
-		err = fmt.Errorf("%d of %d lines could not be scored", run.Total.Errors, run.Total.Lines)
-	}
-	return err
+	return fault.First(err, records.Counts{Lines: total.Lines, Errors: total.Errors}.Failed("scored"))
 }
 
-// summary prints what all rows came to, those of an earlier run included.
-func (c *scoreCommand) summary(a *app, run *records.Scores, partial bool) error {
-	line, err := run.Summary(a.digits(), partial)
-	if err == nil {
-		_, err = a.stdout.Write(line)
-	}
-	return err
-}
-
-// checkFields refuses names that no record has.
+// checkFields refuses names that no record has, or not these.
 func (c *scoreCommand) checkFields() error {
-	if c.Fields == nil {
-		return nil
-	}
-	if len(c.Fields) == 0 {
+	if c.Fields != nil && len(c.Fields) == 0 {
 		return usagef("--fields: want names, found nothing")
 	}
-	names, err := lines.ParseFields(c.Fields, lines.Fields())
-	if err != nil {
-		return fault.Hint(usagef("--fields: %w", err),
-			"the fields are "+strings.Join(lines.Fields(), ", "))
+	if err := c.textsCommand.checkFields(); err != nil {
+		return err
 	}
-	if c.Fields = names; c.Top == 0 && slices.Contains(names, "top") {
+	if c.Options.Top == 0 && slices.Contains(c.Fields, "top") {
 		return usagef("--fields: top wants --top K")
 	}
 	return nil
-}
-
-// settings are the options that the output depends on.
-func (c *scoreCommand) settings(in *textInput) []records.Setting {
-	return append(in.settings(), []records.Setting{
-		{Name: "--bos", Value: strconv.FormatBool(c.BOS)},
-		{Name: "--top", Value: strconv.Itoa(c.Top)},
-		{Name: "--offsets", Value: c.Offsets},
-		{Name: "--special", Value: strconv.FormatBool(c.Special)},
-		{Name: "--fields", Value: strconv.Quote(strings.Join(c.Fields, ","))},
-		{Name: "--keep", Value: strconv.FormatBool(c.Keep)},
-	}...)
 }

@@ -12,16 +12,14 @@ import (
 
 	"picogpt/batch"
 	"picogpt/cmd/gpt/internal/process"
-
 	"picogpt/cmd/gpt/internal/receipt"
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/decode"
 	"picogpt/internal/fault"
 	"picogpt/internal/lines"
 	"picogpt/internal/quote"
 	"picogpt/internal/rows"
-
-	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/internal/strictjson"
 	"picogpt/model"
 )
@@ -57,16 +55,10 @@ type Prompts struct {
 	Receipt  func(prompt []int, seed uint64, start []int, tokens []decode.Token) ([]byte, error)
 
 	bar      *terminal.Bar
-	state    promptsState
+	state    Counts
 	answered int  // lines, now
 	tokens   int  // made now
 	objects  bool // some lines were
-}
-
-// A promptsState is what a later run needs to continue this one.
-type promptsState struct {
-	Lines  int `json:"lines"`
-	Errors int `json:"errors"`
 }
 
 // begin takes up what an earlier run has done.
@@ -74,11 +66,7 @@ func (r *Prompts) begin() (err error) {
 	if seed := r.Out.Setting("--seed"); seed != "" { // none on stdout and in a device
 		r.Options.Seed, err = strconv.ParseUint(seed, 10, 64)
 	}
-	last := r.Out.Last()
-	if r.Input.From = last; last.State != nil && err == nil {
-		err = json.Unmarshal(last.State, &r.state)
-	}
-	return err
+	return fault.First(err, r.Out.Continue(r.Input, &r.state))
 }
 
 // Run writes the texts side by side, and the objects in the order of the lines.
@@ -222,16 +210,11 @@ func (r *Prompts) answer(j *line) error {
 			return err
 		}
 	}
-	state, err := json.Marshal(r.state)
-	if err != nil {
-		return err
-	}
 	r.Input.show(r.bar, r.answered)
-	if err := r.Out.Write(j.record, Mark{Line: j.Last, Input: j.Digest, State: state}); err != nil ||
-		j.receipt == nil {
-		return err
+	err := r.Out.Put(j.record, &j.Row, r.state)
+	if err == nil && j.receipt != nil {
+		_, err = r.Receipts.Write(j.receipt)
 	}
-	_, err = r.Receipts.Write(j.receipt)
 	return err
 }
 

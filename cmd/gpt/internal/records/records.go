@@ -4,14 +4,15 @@
 package records
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
 
 	"picogpt/cmd/gpt/internal/process"
-
 	"picogpt/internal/fault"
 	"picogpt/internal/outfile"
+	"picogpt/internal/rows"
 )
 
 // A Target is where records go.
@@ -105,6 +106,24 @@ func (r *Records) Last() Mark {
 		return Mark{}
 	}
 	return r.file.Last()
+}
+
+// Continue takes up the state that an earlier run has left after its last row.
+func (r *Records) Continue(in *Input, state any) error {
+	last := r.Last()
+	if in.From = last; last.State == nil {
+		return nil
+	}
+	return json.Unmarshal(last.State, state)
+}
+
+// Put writes the record of a row, after which a later run continues with the state.
+func (r *Records) Put(record []byte, of *rows.Row, state any) error {
+	b, err := json.Marshal(state)
+	if err != nil {
+		return err
+	}
+	return r.Write(record, Mark{Line: of.Last, Input: of.Digest, State: b})
 }
 
 // Write writes one record, a line with its end.

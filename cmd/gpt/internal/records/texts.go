@@ -1,21 +1,24 @@
 package records
 
-// Texts: rows that are answered together, and in their order.
+// Texts: rows that are answered together, and written in their order.
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
+	"strconv"
 	"time"
 
 	"picogpt/cmd/gpt/internal/process"
-
 	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/eval"
 	"picogpt/internal/lines"
 	"picogpt/internal/quote"
+	"picogpt/internal/rows"
+	"picogpt/internal/strictjson"
 )
 
 // Texts are the rows of a file that are requests. The fields are set before they are answered.
@@ -40,10 +43,13 @@ func (t *Texts) requests(yield func(eval.Request) bool) {
 	}
 }
 
+// Answers are those to requests, in their order.
+type Answers[A any] = func(context.Context, iter.Seq[eval.Request]) iter.Seq2[A, error]
+
 // Answer answers the texts. take gets each answer, and returns how many tokens it is of; fail gets
 // the row of a text that has none, and why, after the user was told.
 func Answer[A any](
-	t *Texts, answers func(context.Context, iter.Seq[eval.Request]) iter.Seq2[A, error],
+	t *Texts, answers Answers[A],
 	take func(*A) (tokens int, err error), fail func(*lines.Row, error) error,
 ) error {
 	t.bar = terminal.NewBar("lines")
@@ -83,45 +89,81 @@ func Answer[A any](
 type Lines struct {
 	Output lines.Output
 	Out    *Records
-	Total  struct { // of an earlier run too
-		Lines  int `json:"lines"`
-		Errors int `json:"errors"`
-	}
+	Silent bool               // write none: the total is what is wanted
+	Total  interface{ Err() } // of an earlier run too; Err counts a row that has no answer
 }
 
-// Begin takes up what an earlier run has done. Call it before the texts are answered.
-func (l *Lines) Begin(t *Texts) error {
-	last := l.Out.Last()
-	if t.Input.From = last; last.State == nil {
+// Write answers the texts, and writes a record for each. record returns that of an answer, with the
+// row and the number of tokens that the answer is of.
+func Write[A any](
+	t *Texts, l *Lines, answers Answers[A],
+	record func(*A) (row *lines.Row, record any, tokens int, err error),
+) error {
+	if err := l.Out.Continue(t.Input, l.Total); err != nil {
+		return err
+	}
+	return Answer(t, answers, func(a *A) (int, error) {
+		row, record, tokens, err := record(a)
+		if err != nil {
+			return 0, err
+		}
+		return tokens, l.write(row, record)
+	}, func(row *lines.Row, err error) error {
+		l.Total.Err()
+		return l.write(row, l.Output.Error(row, err))
+	})
+}
+
+// write writes the record of a row.
+func (l *Lines) write(row *lines.Row, record any) error {
+	if l.Silent {
 		return nil
 	}
-	return json.Unmarshal(last.State, &l.Total)
-}
-
-// Write writes the record of a row.
-func (l *Lines) Write(row *lines.Row, record any) error {
-	l.Total.Lines++
 	b, err := l.Output.Line(row, record)
 	if err != nil {
 		return err
 	}
-	state, err := json.Marshal(l.Total)
-	if err != nil {
-		return err
-	}
-	return l.Out.Write(b, Mark{Line: row.Last, Input: row.Digest, State: state})
+	return l.Out.Put(b, &row.Row, l.Total)
+}
+
+// Counts count rows: it is the least that a later run needs.
+type Counts struct {
+	Lines  int `json:"lines"`
+	Errors int `json:"errors"`
+}
+
+// Err counts a row that has no answer.
+func (c *Counts) Err() {
+	c.Lines++
+	c.Errors++
 }
 
 // Failed returns an error if some rows have no answer: they could not be what done says.
-func (l *Lines) Failed(done string) error {
-	if l.Total.Errors == 0 {
+func (c Counts) Failed(done string) error {
+	if c.Errors == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d of %d lines could not be %s", l.Total.Errors, l.Total.Lines, done)
+	return fmt.Errorf("%d of %d lines could not be %s", c.Errors, c.Lines, done)
 }
 
-// Fail writes the record of a row that has no answer.
-func (l *Lines) Fail(row *lines.Row, err error) error {
-	l.Total.Errors++
-	return l.Write(row, l.Output.Error(row, err))
+// Summary returns the sums of all scores as an object. The perplexity has so many digits, or all
+// where digits is below 0. partial says that rows are missing.
+func Summary(total eval.Summary, digits int, partial bool) ([]byte, error) {
+	b, err := strictjson.Line(total)
+	if p := total.Perplexity(); err == nil && digits >= 0 && p-p == 0 { // a number
+		var o rows.Object
+		if o, err = rows.ParseObject(b); err != nil {
+			return nil, err
+		}
+		for i := range o {
+			if o[i].Key == "perplexity" {
+				o[i].Value = json.RawMessage(strconv.FormatFloat(p, 'g', digits, 64))
+			}
+		}
+		b, err = o.Line()
+	}
+	if err == nil && partial {
+		b = append(bytes.TrimSuffix(b, []byte("}\n")), ",\"partial\":true}\n"...)
+	}
+	return b, err
 }
