@@ -12,7 +12,6 @@ import (
 	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/inside"
 	"picogpt/internal/cli"
-	"picogpt/internal/strictjson"
 	"picogpt/model"
 )
 
@@ -94,7 +93,7 @@ func (c *attentionCommand) check(a *app) error {
 	if c.Head != nil && headName().FindStringSubmatch(*c.Head) == nil {
 		return usagef("--head %s: want LAYER.HEAD, such as 3.1", quoteShort(*c.Head))
 	}
-	return c.Out.check(a, "gpt attention", &c.Prompt)
+	return c.Out.checkInside(a, "gpt attention", &c.Prompt)
 }
 
 // show computes the scores and prints what is asked for.
@@ -131,7 +130,17 @@ func (c *attentionCommand) show(
 		at := layer*page.Heads + head
 		shown.Heads, shown.Pattern = table.Heads[at:at+1], weights
 	}
-	return c.print(a, shown, page, names)
+	return c.Out.show(a, shown, page.Page, func() error {
+		text := shown.Table(a.columns())
+		if c.Head != nil {
+			var tokens []string
+			for _, id := range shown.Tokens {
+				tokens = append(tokens, quoteShort(names.name(id)))
+			}
+			text += "\n" + shown.Picture(tokens, terminal.Columns(a.stdout.File))
+		}
+		return a.printText(text)
+	})
 }
 
 // head returns the layer and the head of --head, 0.0 without it.
@@ -144,25 +153,4 @@ func (c *attentionCommand) head(of model.Config) (layer, head int, err error) {
 		return 0, 0, usagef("--head %s: %s", *c.Head, wrong)
 	}
 	return e.At.Layer, e.Head, nil
-}
-
-func (c *attentionCommand) print(
-	a *app, shown *show.Attention, page *pages.Picture, names *tokenNames,
-) error {
-	switch {
-	case c.Out.Page.HTML != nil:
-		return c.Out.Page.write(a, page.Page)
-	case c.Out.JSON:
-		return strictjson.Print(a.stdout, shown)
-	}
-	text := shown.Table(a.columns())
-	if c.Head != nil {
-		var tokens []string
-		for _, id := range shown.Tokens {
-			tokens = append(tokens, quoteShort(names.name(id)))
-		}
-		text += "\n" + shown.Picture(tokens, terminal.Columns(a.stdout.File))
-	}
-	_, err := a.stdout.WriteString(text)
-	return err
 }

@@ -117,14 +117,19 @@ func (c *benchEngineCommand) Run(a *app) error {
 	}
 	a.EndProgress()
 	if c.JSON {
-		b, err := json.Marshal(r)
-		if err != nil {
-			return err
-		}
-		_, err = a.stdout.Write(append(b, '\n'))
-		return err
+		return a.printResult(r)
 	}
 	return r.Print(a.stdout)
+}
+
+// printResult prints what was measured as a line of JSON.
+func (a *app) printResult(r any) error {
+	b, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	_, err = a.stdout.Write(append(b, '\n'))
+	return err
 }
 
 func (c *benchEngineCommand) check() error {
@@ -327,12 +332,7 @@ func (c *benchTableCommand) format(
 	}
 	r.Model = name
 	if c.JSON {
-		b, err := json.Marshal(r)
-		if err != nil {
-			return err
-		}
-		_, err = a.stdout.Write(append(b, '\n'))
-		return err
+		return a.printResult(r)
 	}
 	r.Print(t)
 	return nil
@@ -403,12 +403,7 @@ func (c *benchAttentionCommand) Run(a *app) error {
 		}
 	}
 	if c.JSON {
-		b, err := json.Marshal(r)
-		if err != nil {
-			return err
-		}
-		_, err = a.stdout.Write(append(b, '\n'))
-		return err
+		return a.printResult(r)
 	}
 	return r.Print(a.stdout)
 }

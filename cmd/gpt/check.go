@@ -18,7 +18,6 @@ import (
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/quote"
-	"picogpt/internal/strictjson"
 )
 
 // gpt inspect: what a checkpoint holds, and what it needs.
@@ -74,15 +73,7 @@ func (c *inspectCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		err = strictjson.Print(a.stdout, i)
-	} else {
-		_, err = a.stdout.Write(i.Text())
-	}
-	if err != nil {
-		return err
-	}
-	return problem
+	return fault.First(a.print(c.JSON, i, string(i.Text())), problem)
 }
 
 // inspectLocal inspects a checkpoint on this machine. problem says why it cannot run.
@@ -277,13 +268,7 @@ func (c *compareCommand) compare(a *app, p check.Pair, o check.Options) (*check.
 }
 
 func (c *compareCommand) print(a *app, r *check.Report) error {
-	var err error
-	if c.JSON {
-		err = strictjson.Print(a.stdout, r)
-	} else {
-		_, err = a.stdout.WriteString(r.Text(a.columns()))
-	}
-	return fault.First(err, r.Err())
+	return fault.First(a.print(c.JSON, r, r.Text(a.columns())), r.Err())
 }
 
 // published measures what was published of the model.

@@ -19,7 +19,6 @@ import (
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/quote"
-	"picogpt/internal/strictjson"
 	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/sample"
@@ -70,7 +69,7 @@ func (s *optionalPrompt) encoded(a *app) (prompt, *tokenizer.Tokenizer, error) {
 	}
 	tok, err := a.openTokenizer()
 	if err == nil && p.asText {
-		err = p.encode(tok.ForPrompts(), s.Special)
+		p.ids, err = encode(tok.ForPrompts(), p.text, s.Special)
 	}
 	return p, tok, err
 }
@@ -140,11 +139,7 @@ func (c *chooseCommand) Run(a *app, f *cli.Flags) error {
 	slices.SortStableFunc(found.Choices, func(a, b search.Choice) int {
 		return cmp.Compare(b.Prob, a.Prob)
 	})
-	if c.JSON {
-		return strictjson.Print(a.stdout, found)
-	}
-	_, err = a.stdout.WriteString(chosenTable(found))
-	return err
+	return a.print(c.JSON, found, chosenTable(found))
 }
 
 func (c *chooseCommand) choose(
@@ -196,8 +191,7 @@ type treeCommand struct {
 	Form   form.Form
 	search.TreeOptions
 	Heal bool
-	JSON bool
-	Page pageFile
+	Out  insideOutput
 }
 
 func newTree(a *app) *cli.Command {
@@ -217,8 +211,7 @@ func newTree(a *app) *cli.Command {
 			f.Add(&c.Budget, "--budget N [10000]",
 				"evaluate at most N tokens beside the prompt; 0 is no bound, and needs --min-prob")
 			f.Add(&c.Heal, "--heal", "take back the end of the prompt where it may be in a word")
-			f.Add(&c.JSON, "--json", "print one JSON object")
-			c.Page.flags(f)
+			c.Out.flags(f)
 			formFlags(f, &c.Form)
 			a.flags(f, evaluates|edited|cjkSpaces)
 		},
@@ -251,10 +244,8 @@ func (c *treeCommand) Run(a *app, f *cli.Flags) error {
 	if !given["top"] && c.MinProb == 0 {
 		c.Top = 20
 	}
-	if c.JSON && c.Page.HTML != nil {
-		return usagef("--json and --html: want one of them")
-	}
-	err := fault.First(c.check(), c.Form.Check(), c.Page.check(a, &c.Source.promptSource))
+	err := fault.First(c.Out.checkOne(), c.check(), c.Form.Check(),
+		c.Out.check(a, &c.Source.promptSource))
 	if err != nil {
 		return err
 	}
@@ -352,13 +343,7 @@ func collectTree(ctx context.Context, tree *search.Tree) (*treeFound, error) {
 }
 
 func (c *treeCommand) print(a *app, p *prompt, found *treeFound) error {
-	switch {
-	case c.JSON:
-		return strictjson.Print(a.stdout, found)
-	case c.Page.HTML != nil:
-		return c.Page.write(a,
-			func(w io.Writer) error { return found.page(a.modelName(), p.text, w) })
-	}
+	page := func(w io.Writer) error { return found.page(a.modelName(), p.text, w) }
 	var b strings.Builder
 	for _, t := range found.Texts {
 		fmt.Fprintf(&b, "%8s  %s\n", show.Percent(t.Prob, 2), quote.Short(t.Text, 10000))
@@ -367,8 +352,7 @@ func (c *treeCommand) print(a *app, p *prompt, found *treeFound) error {
 		b.WriteString("\n")
 	}
 	b.WriteString(found.summary() + "\n")
-	_, err := a.stdout.WriteString(b.String())
-	return err
+	return c.Out.show(a, found, page, func() error { return a.printText(b.String()) })
 }
 
 // summary says what the texts have together, and what another one can have.

@@ -13,7 +13,6 @@ import (
 	"picogpt/eval"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
-	"picogpt/internal/strictjson"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )
@@ -209,9 +208,5 @@ func (c *comparisonCommand) compare(
 	if t, err := a.openTokenizer(); err == nil {
 		show.NameDifferences(r.Most, text, t)
 	}
-	if c.JSON {
-		return fault.First(strictjson.Print(a.stdout, r), err)
-	}
-	_, e := a.stdout.WriteString(show.Comparison(&r, a.digits()))
-	return fault.First(e, err)
+	return fault.First(a.print(c.JSON, r, show.Comparison(&r, a.digits())), err)
 }

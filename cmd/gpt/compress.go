@@ -22,7 +22,6 @@ import (
 	"picogpt/internal/fault"
 	"picogpt/internal/outfile"
 	"picogpt/internal/quote"
-	"picogpt/internal/strictjson"
 	"picogpt/x/textzip"
 )
 
@@ -286,11 +285,7 @@ func (a *app) inspectPacked(name string, json bool) (is bool, err error) {
 	if err != nil {
 		return true, fmt.Errorf("%s: %w", name, err)
 	}
-	if json {
-		return true, strictjson.Print(a.stdout, i)
-	}
-	_, err = a.stdout.Write(show.Packed(i))
-	return true, err
+	return true, a.print(json, i, string(show.Packed(i)))
 }
 
 // What gpt compress and gpt decompress have in common: input, output, progress.

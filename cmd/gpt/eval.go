@@ -19,7 +19,6 @@ import (
 	"picogpt/internal/lines"
 	"picogpt/internal/quote"
 	"picogpt/internal/rows"
-	"picogpt/internal/strictjson"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )
@@ -162,12 +161,7 @@ func (r *taskRun) run(benchmark func(ctx context.Context) error,
 		return err
 	}
 	object, text := result()
-	if r.source.JSON {
-		err = fault.First(strictjson.Print(r.stdout, object), err)
-	} else {
-		_, e := r.stdout.WriteString(text)
-		err = fault.First(e, err)
-	}
+	err = fault.First(r.print(r.source.JSON, object, text), err)
 	if err == nil && r.skipped > 0 {
 		err = fmt.Errorf("%d of %d examples could not be scored", r.skipped,
 			r.skipped+int(r.bar.Done()))

@@ -133,8 +133,7 @@ func manualPages(root *cli.Command) map[string]string {
 
 // printPage prints a page of help as wide as the terminal.
 func (a *app) printPage(page func(width int) string) error {
-	_, err := a.stdout.WriteString(page(terminal.Columns(a.stdout.File)))
-	return err
+	return a.printText(page(terminal.Columns(a.stdout.File)))
 }
 
 // gpt completion: what the shell offers for the word under the cursor.
@@ -164,8 +163,7 @@ func (c *completionCommand) Run(a *app, root *cli.Command) error {
 		if err != nil {
 			return err
 		}
-		_, err = a.stdout.Write(script)
-		return err
+		return a.printText(string(script))
 	}
 	done := cli.Complete(root, c.Shell, c.Words)
 	if done.Models {
@@ -181,6 +179,5 @@ func (c *completionCommand) Run(a *app, root *cli.Command) error {
 	if done.Files {
 		b.WriteString(":files\n")
 	}
-	_, err := a.stdout.WriteString(b.String())
-	return err
+	return a.printText(b.String())
 }

@@ -5,14 +5,14 @@ package main
 
 import (
 	"context"
-	"errors"
+	"io"
 	"strconv"
 	"strings"
 
-	"picogpt/checkpoint"
 	"picogpt/cmd/gpt/internal/pages"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
+	"picogpt/internal/strictjson"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )
@@ -28,13 +28,34 @@ func (o *insideOutput) flags(f *cli.Flags) {
 	o.Page.flags(f)
 }
 
-// check refuses, before anything is read, a page that cannot be written, and a GPU. command is the
-// name of the command, such as "gpt lens"; texts are what it reads.
-func (o *insideOutput) check(a *app, command string, texts ...*promptSource) error {
+// checkOne refuses two forms.
+func (o *insideOutput) checkOne() error {
 	if o.JSON && o.Page.HTML != nil {
 		return usagef("--json and --html: want one of them")
 	}
-	return fault.First(a.onProcessor(command), o.Page.check(a, texts...))
+	return nil
+}
+
+// check refuses two forms, and, before anything is read, a page that cannot be written. texts are
+// what the command reads.
+func (o *insideOutput) check(a *app, texts ...*promptSource) error {
+	return fault.First(o.checkOne(), o.Page.check(a, texts...))
+}
+
+// checkInside is check of a command that looks inside of the model, such as "gpt lens".
+func (o *insideOutput) checkInside(a *app, command string, texts ...*promptSource) error {
+	return fault.First(o.checkOne(), a.onProcessor(command), o.Page.check(a, texts...))
+}
+
+// show prints what a command found: v as JSON, the page that page draws, or what text prints.
+func (o *insideOutput) show(a *app, v any, page func(io.Writer) error, text func() error) error {
+	switch {
+	case o.JSON:
+		return strictjson.Print(a.stdout, v)
+	case o.Page.HTML != nil:
+		return o.Page.write(a, page)
+	}
+	return text()
 }
 
 // onProcessor refuses a command that looks inside of the model, on a GPU.
@@ -64,17 +85,13 @@ func (a *app) nameTokens(special bool, prompts ...*prompt) (*tokenNames, error) 
 			return nil, usagef("--tokens: want at least one id, found none")
 		}
 	}
-	t, err := a.openTokenizer()
-	if n.byID && errors.Is(err, checkpoint.ErrNoTokenizer) {
-		return n, nil
-	}
-	n.tokenizer = t
 	for _, p := range prompts {
-		if err == nil && p.asText {
-			err = p.encode(t.ForPrompts(), special)
+		var err error
+		if n.tokenizer, err = p.tokenizer(a, special, true); err != nil {
+			return n, err
 		}
 	}
-	return n, err
+	return n, nil
 }
 
 // name returns a token's text, as it stands in the middle of a text.
@@ -136,17 +153,25 @@ func (n *tokenNames) picture(a *app, m *model.Model, ids []int) *pages.Picture {
 	return p
 }
 
-// addAttention adds the weights of all heads to the page of a text: a pass more, and on the page
-// 1 MB for 100 tokens of GPT-2.
-func addAttention(p *pages.Picture, m *model.Model, ids []int) error {
-	p.Attention = pages.NewAttention(p.Layers, p.Heads, len(ids))
-	session := m.NewSession()
-	defer session.Release()
-	points := []model.Point{{Kind: model.Pattern, Layer: model.AllLayers}}
-	read := func(r model.Reading) { p.Attention.Take(r.At.Layer, r.Index, r.Data) }
-	return model.Cause(m.Eval(context.Background(), model.Input{Session: session, Tokens: ids,
-		NoLogits: true,
-		Trace:    &model.Trace{Points: points, Read: read}})) // Ctrl-C ends the process
+// page draws the page of a text with what add adds to it, and the weights of all heads: a pass
+// more, and on the page 1 MB for 100 tokens of GPT-2.
+func (f *focus) page(a *app, m *model.Model, add func(*pages.Picture)) func(io.Writer) error {
+	return func(w io.Writer) error {
+		p := f.names.picture(a, m, f.ids)
+		p.At = f.at
+		add(p)
+		p.Attention = pages.NewAttention(p.Layers, p.Heads, len(f.ids))
+		session := m.NewSession()
+		defer session.Release()
+		points := []model.Point{{Kind: model.Pattern, Layer: model.AllLayers}}
+		read := func(r model.Reading) { p.Attention.Take(r.At.Layer, r.Index, r.Data) }
+		err := m.Eval(context.Background(), model.Input{Session: session, Tokens: f.ids, NoLogits: true,
+			Trace: &model.Trace{Points: points, Read: read}}) // Ctrl-C ends the process
+		if err != nil {
+			return model.Cause(err)
+		}
+		return p.Page(w)
+	}
 }
 
 // A focus is a text, the position of one of its tokens, and the token that may follow it.

@@ -13,7 +13,6 @@ import (
 	"picogpt/inside"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
-	"picogpt/internal/strictjson"
 	"picogpt/kernels"
 	"picogpt/model"
 )
@@ -60,7 +59,7 @@ func (c *lensCommand) Run(a *app) error {
 			a.files.WillRead(filepath.Join(*c.Tuned, name), "--tuned")
 		}
 	}
-	err := fault.First(fault.NotNegative("--top", c.Top), c.Out.check(a, "gpt lens", &c.Text))
+	err := fault.First(fault.NotNegative("--top", c.Top), c.Out.checkInside(a, "gpt lens", &c.Text))
 	if err != nil {
 		return err
 	}
@@ -81,49 +80,35 @@ func (c *lensCommand) Run(a *app) error {
 		}
 		defer o.Tuned.Close()
 	}
-	return c.show(a, m, f.names, f.ids, f.at, o)
+	return c.show(a, m, &f, o)
 }
 
 // show computes what is asked for, and prints it.
-func (c *lensCommand) show(
-	a *app, m *model.Model, names *tokenNames, ids []int, at int, o inside.LensOptions,
-) error {
-	page, table := c.Out.Page.HTML != nil, !c.Out.JSON && c.Out.Page.HTML == nil
+func (c *lensCommand) show(a *app, m *model.Model, f *focus, o inside.LensOptions) error {
+	page, table, ids := c.Out.Page.HTML != nil, !c.Out.JSON && c.Out.Page.HTML == nil, f.ids
 	one := !page && (c.At != nil || table && c.Target != nil)
 	switch columns := a.columns(); {
 	case one:
-		ids, o.From = ids[:at+1], at
+		ids, o.From = ids[:f.at+1], f.at
 	case table && columns > 0:
 		o.From = max(0, len(ids)-show.MostColumns(columns))
 	}
-	lens, err := c.compute(a, m, ids, o)
-	switch {
-	case err != nil:
+	end := a.ShowProgress(func() string { return "reading" })
+	lens, err := inside.Lens(context.Background(), m, ids, o) // Ctrl-C ends the process
+	end()
+	if err != nil {
 		return err
-	case page:
-		p := names.picture(a, m, ids)
-		p.At, p.View, p.Lens = at, "lens", names.lens(lens)
-		if err := addAttention(p, m, ids); err != nil {
-			return err
+	}
+	return c.Out.show(a, lens, f.page(a, m, func(p *pages.Picture) {
+		p.View, p.Lens = "lens", f.names.lens(lens)
+	}), func() error {
+		t := show.Lens{LensTable: lens, Name: f.names.name}
+		if one {
+			return a.printText(t.Column(a.columns()))
 		}
-		return c.Out.Page.write(a, p.Page)
-	case c.Out.JSON:
-		return strictjson.Print(a.stdout, lens)
-	}
-	t := show.Lens{LensTable: lens, Name: names.name}
-	if one {
-		_, err = a.stdout.WriteString(t.Column(a.columns()))
+		_, err = io.WriteString(a.stdout.Painted(), t.Grid(a.columns(), a.colored(c.Color)))
 		return err
-	}
-	_, err = io.WriteString(a.stdout.Painted(), t.Grid(a.columns(), a.colored(c.Color)))
-	return err
-}
-
-func (c *lensCommand) compute(
-	a *app, m *model.Model, ids []int, o inside.LensOptions,
-) (*inside.LensTable, error) {
-	defer a.ShowProgress(func() string { return "reading" })()
-	return inside.Lens(context.Background(), m, ids, o) // Ctrl-C ends the process
+	})
 }
 
 // lens returns a table as a page has it.
@@ -179,7 +164,8 @@ func newAttribute(a *app) *cli.Command {
 }
 
 func (c *attributeCommand) Run(a *app) error {
-	err := fault.First(fault.NotNegative("--top", c.Top), c.Out.check(a, "gpt attribute", &c.Text))
+	err := fault.First(fault.NotNegative("--top", c.Top),
+		c.Out.checkInside(a, "gpt attribute", &c.Text))
 	if err != nil {
 		return err
 	}
@@ -208,7 +194,9 @@ func (c *attributeCommand) Run(a *app) error {
 		return err
 	}
 	shown := &show.Attribution{Tokens: f.ids[:f.at+1], Attribution: made, Name: f.names.name}
-	return c.show(a, m, f.names, f.ids, shown)
+	return c.Out.show(a, shown, f.page(a, m, func(p *pages.Picture) {
+		p.View, p.Parts = "attribution", f.names.parts(made, f.at)
+	}), func() error { return a.printText(shown.Bars(c.Top, a.columns())) })
 }
 
 // compute finds the target, if the flags name none, and what adds to its logit.
@@ -231,27 +219,14 @@ func (c *attributeCommand) compute(
 	return inside.Attribute(ctx, m, ids, q)
 }
 
-func (c *attributeCommand) show(
-	a *app, m *model.Model, names *tokenNames, ids []int, made *show.Attribution,
-) error {
-	switch {
-	case c.Out.JSON:
-		return strictjson.Print(a.stdout, made)
-	case c.Out.Page.HTML == nil:
-		_, err := a.stdout.WriteString(made.Bars(c.Top, a.columns()))
-		return err
-	}
-	p := names.picture(a, m, ids)
-	p.At, p.View = len(made.Tokens)-1, "attribution"
-	p.Parts = &pages.Parts{Target: names.name(made.Target), At: p.At, Difference: made.Difference}
+// parts returns what adds to a logit as a page has it.
+func (n *tokenNames) parts(made *inside.Attribution, at int) *pages.Parts {
+	p := &pages.Parts{Target: n.name(made.Target), At: at, Difference: made.Difference}
 	if made.Against != nil {
-		p.Parts.Against = names.name(*made.Against)
+		p.Against = n.name(*made.Against)
 	}
 	for _, part := range made.Parts {
-		p.Parts.Parts = append(p.Parts.Parts, pages.Part(part))
+		p.Parts = append(p.Parts, pages.Part(part))
 	}
-	if err := addAttention(p, m, ids); err != nil {
-		return err
-	}
-	return c.Out.Page.write(a, p.Page)
+	return p
 }

@@ -62,17 +62,18 @@ func (c *modelsCommand) Run(a *app) error {
 			c.Close()
 		}
 	}
-	if c.JSON {
-		return strictjson.Print(a.stdout, struct {
-			Cache  string       `json:"cache"`
-			Models []show.Model `json:"models"`
-		}{o.Cache, models})
+	if len(all) == 0 && !c.JSON {
+		a.noteNone(o)
 	}
-	if len(all) == 0 {
-		a.Notef("no models in %s; gpt pull gpt2 downloads GPT-2", o.Cache)
-	}
-	_, err = a.stdout.Write(show.Models(models))
-	return err
+	return a.print(c.JSON, struct {
+		Cache  string       `json:"cache"`
+		Models []show.Model `json:"models"`
+	}{o.Cache, models}, string(show.Models(models)))
+}
+
+// noteNone tells that the cache is empty.
+func (a *app) noteNone(o hub.Options) {
+	a.Notef("no models in %s; gpt pull gpt2 downloads GPT-2", o.Cache)
 }
 
 // embedded is the demo, which every gpt has.
@@ -129,7 +130,7 @@ func (a *app) verifyModels(names []string, json bool) error {
 		all = append(all, s)
 	}
 	if len(all) == 0 {
-		a.Notef("no models in %s; gpt pull gpt2 downloads GPT-2", o.Cache)
+		a.noteNone(o)
 	}
 	var damaged, unchecked string
 	for _, s := range all {
@@ -199,12 +200,8 @@ func (a *app) verifyModel(s *hub.Snapshot, json bool) (wrong, unchecked bool, er
 			s.Name,
 			quote.Size(left))
 	}
-	if json {
-		return wrong, unchecked, strictjson.Print(a.stdout, verifiedModel{s.Name.String(),
-			!wrong && !unchecked, files - len(unknown), unknown, done, s.Unfinished(), problems})
-	}
-	_, err = a.stdout.WriteString(lines)
-	return wrong, unchecked, err
+	return wrong, unchecked, a.print(json, verifiedModel{s.Name.String(), !wrong && !unchecked,
+		files - len(unknown), unknown, done, s.Unfinished(), problems}, lines)
 }
 
 // cached returns the snapshot of a name in the cache.

@@ -4,11 +4,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 
-	"picogpt/checkpoint"
 	"picogpt/cmd/gpt/internal/arrayfile"
 	"picogpt/cmd/gpt/internal/receipt"
 	"picogpt/cmd/gpt/internal/show"
@@ -17,7 +15,6 @@ import (
 	"picogpt/internal/fault"
 	"picogpt/internal/lines"
 	"picogpt/internal/option"
-	"picogpt/internal/strictjson"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )
@@ -108,7 +105,7 @@ func (c *nextCommand) Run(a *app, f *cli.Flags) error {
 	if len(p.ids) == 0 && !p.asText {
 		return usagef("--tokens: want at least one id, found none")
 	}
-	tok, err := c.tokenizer(a, &p)
+	tok, err := p.tokenizer(a, c.Prompt.Special, true)
 	if err != nil {
 		return err
 	}
@@ -127,12 +124,7 @@ func (c *nextCommand) Run(a *app, f *cli.Flags) error {
 		return err
 	}
 	t.Name(tok)
-	if c.JSON {
-		err = strictjson.Print(a.stdout, t)
-	} else {
-		_, err = a.stdout.WriteString(t.Table())
-	}
-	if err != nil || c.Receipt.Receipt == nil {
+	if err = a.print(c.JSON, t, t.Table()); err != nil || c.Receipt.Receipt == nil {
 		return err
 	}
 	r, err := a.newReceipt(p.ids, f.Options(recordableNext), o.Seed)
@@ -163,19 +155,6 @@ func candidates(t *show.Next) []receipt.Candidate {
 		all = append(all, receipt.Candidate{ID: k.ID, LogProb: k.LogProb, Prob: k.Prob})
 	}
 	return all
-}
-
-// tokenizer returns the tokenizer, nil where ids were given and there is none, and encodes p if it
-// is a text.
-func (c *nextCommand) tokenizer(a *app, p *prompt) (*tokenizer.Tokenizer, error) {
-	tok, err := a.openTokenizer()
-	switch {
-	case !p.asText && errors.Is(err, checkpoint.ErrNoTokenizer):
-		return nil, nil
-	case err == nil && p.asText:
-		err = p.encode(tok.ForPrompts(), c.Prompt.Special)
-	}
-	return tok, err
 }
 
 // gpt logits: what the model makes of some tokens, as JSON or as an array.
@@ -235,7 +214,7 @@ func (c *logitsCommand) Run(a *app, f *cli.Flags) error {
 func (a fastEngine) logits(c *logitsCommand, p *prompt) (err error) {
 	w := show.Logits{Top: c.Top}
 	if p.asText || c.Top > 0 {
-		if w.Tokenizer, err = c.Prompt.tokenizer(a.app, p, lines.IDs{}); err != nil {
+		if w.Tokenizer, err = p.shownBy(a.app, c.Prompt.Special, lines.IDs{}); err != nil {
 			return err
 		}
 	}

@@ -23,6 +23,19 @@ import (
 
 // What a terminal gets: colours, and control characters of texts.
 
+// print prints what a command found: v as a line of JSON, or a text.
+func (a *app) print(asJSON bool, v any, text string) error {
+	if asJSON {
+		return strictjson.Print(a.stdout, v)
+	}
+	return a.printText(text)
+}
+
+func (a *app) printText(text string) error {
+	_, err := a.stdout.WriteString(text)
+	return err
+}
+
 // addColor adds --color.
 func addColor(f *cli.Flags, p *string) {
 	f.Add(p, "--color WHEN [auto]",

@@ -66,7 +66,7 @@ func newPatch(a *app) *cli.Command {
 func (c *patchCommand) Run(a *app) error {
 	prompts, err := c.prompts()
 	if err == nil {
-		err = c.Output.check(a, "gpt patch")
+		err = c.Output.checkInside(a, "gpt patch")
 	}
 	if err != nil {
 		return err

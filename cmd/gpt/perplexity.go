@@ -20,7 +20,6 @@ import (
 	"picogpt/internal/fault"
 	"picogpt/internal/lines"
 	"picogpt/internal/quote"
-	"picogpt/internal/strictjson"
 	"picogpt/internal/webparts"
 	"picogpt/model"
 )
@@ -80,12 +79,7 @@ func (c *perplexityCommand) Run(a *app, f *cli.Flags) error {
 		return err
 	}
 	r.Model = a.modelName()
-	if c.JSON {
-		err = fault.First(strictjson.Print(a.stdout, r), err)
-	} else {
-		_, e := a.stdout.WriteString(r.Digits(a.digits()))
-		err = fault.First(e, err)
-	}
+	err = fault.First(a.print(c.JSON, r, r.Digits(a.digits())), err)
 	if c.Expect != nil && err == nil {
 		err = expected.Check(r.Perplexity)
 	}
@@ -278,11 +272,10 @@ func (c *protocolText) encode(e eval.Encoder, files []string) (eval.Text, error)
 type surpriseCommand struct {
 	Text  promptSource
 	By    string
-	Page  pageFile
+	Out   insideOutput
 	BOS   bool
 	Top   int
 	Color string
-	JSON  bool
 }
 
 func newSurprise(a *app) *cli.Command {
@@ -296,8 +289,8 @@ func newSurprise(a *app) *cli.Command {
 			f.Add(&c.By, "--by SCALE [rank]",
 				`what the colours show: rank (how many tokens the model thought likelier) or
 				surprisal (in bits)`).OneOf("rank", "surprisal")
-			c.Page.flags(f)
-			f.Add(&c.JSON, "--json", "print one JSON object, which is that of gpt score --text")
+			c.Out.Page.flags(f)
+			f.Add(&c.Out.JSON, "--json", "print one JSON object, which is that of gpt score --text")
 			f.Add(&c.BOS, "--bos",
 				"put <|endoftext|> before the text, so that its first token has a colour too")
 			f.Add(&c.Top, "--top K",
@@ -310,20 +303,15 @@ func newSurprise(a *app) *cli.Command {
 }
 
 func (c *surpriseCommand) Run(a *app) error {
-	if err := fault.NotNegative("--top", c.Top); err != nil {
-		return err
-	}
-	if c.JSON && c.Page.HTML != nil {
-		return usagef("--json and --html: want one of them")
-	}
-	if err := c.Page.check(a, &c.Text); err != nil {
+	err := fault.First(fault.NotNegative("--top", c.Top), c.Out.check(a, &c.Text))
+	if err != nil {
 		return err
 	}
 	p, err := c.Text.given(a)
 	if err != nil {
 		return err
 	}
-	t, err := c.Text.tokenizer(a, &p, lines.IDs{Before: " "})
+	t, err := p.shownBy(a, c.Text.Special, lines.IDs{Before: " "})
 	if err != nil {
 		return err
 	}
@@ -344,9 +332,9 @@ func (c *surpriseCommand) score(a *app, r eval.Request, t eval.Tokenizer) (eval.
 	defer m.Close()
 	o := eval.ScoreOptions{BOS: c.BOS}
 	switch {
-	case c.JSON:
+	case c.Out.JSON:
 		o.Top = c.Top
-	case c.Page.HTML != nil:
+	case c.Out.Page.HTML != nil:
 		o.Top = cmp.Or(c.Top, 8)
 	}
 	defer a.ShowProgress(func() string { return "reading" })()
@@ -354,16 +342,12 @@ func (c *surpriseCommand) score(a *app, r eval.Request, t eval.Tokenizer) (eval.
 }
 
 func (c *surpriseCommand) draw(a *app, p surprise.Picture) error {
-	if c.Page.HTML != nil {
-		return c.Page.write(a, p.Page)
-	}
-	if c.JSON {
-		record := p.Score.Record()
-		record.Line = 1
-		return strictjson.Print(a.stdout, record)
-	}
-	if a.colored(c.Color) {
-		return p.Terminal(a.stdout.Painted())
-	}
-	return p.Table(a.stdout)
+	record := p.Score.Record()
+	record.Line = 1
+	return c.Out.show(a, record, p.Page, func() error {
+		if a.colored(c.Color) {
+			return p.Terminal(a.stdout.Painted())
+		}
+		return p.Table(a.stdout)
+	})
 }

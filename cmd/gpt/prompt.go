@@ -96,17 +96,27 @@ func (s *promptSource) given(a *app) (prompt, error) {
 // textHint says how a command gets its text.
 const textHint = "give a text as an argument, with --file, or through a pipe"
 
-// tokenizer returns the tokenizer that shows tokens, and encodes p if it is a text. Where ids were
-// given and the checkpoint has no tokenizer, missing stands in for it.
-func (s *promptSource) tokenizer(a *app, p *prompt, missing lines.IDs) (eval.Tokenizer, error) {
+// tokenizer returns the checkpoint's tokenizer, and encodes p if it is a text, as one that is to be
+// continued or as a whole. Where ids were given and there is none, it is nil.
+func (p *prompt) tokenizer(a *app, special, continued bool) (*tokenizer.Tokenizer, error) {
 	t, err := a.openTokenizer()
 	switch {
 	case !p.asText && errors.Is(err, checkpoint.ErrNoTokenizer):
-		return missing, nil
+		return nil, nil
+	case err == nil && p.asText && continued:
+		p.ids, err = encode(t.ForPrompts(), p.text, special)
 	case err == nil && p.asText:
-		err = p.encode(t, s.Special)
+		p.ids, err = encode(t, p.text, special)
 	}
 	return t, err
+}
+
+// shownBy is tokenizer for a text as a whole. Where it is nil, missing stands in for it.
+func (p *prompt) shownBy(a *app, special bool, missing lines.IDs) (eval.Tokenizer, error) {
+	if t, err := p.tokenizer(a, special, false); t != nil || err != nil {
+		return t, err
+	}
+	return missing, nil
 }
 
 // A generateSource is what gpt generate writes on from. A file and a text in the arguments are one
@@ -174,13 +184,6 @@ func (s *generateSource) promptText(a *app) (io.ReadCloser, error) {
 		return nil, nil
 	}
 	return s.Text.OpenBoth(&a.files)
-}
-
-// encode fills in the ids of a text.
-func (p *prompt) encode(t *tokenizer.Tokenizer, special bool) error {
-	ids, err := encode(t, p.text, special)
-	p.ids = ids
-	return err
 }
 
 // encode is the tokenizer's Encode, with special tokens in the text or without.

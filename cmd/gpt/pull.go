@@ -16,7 +16,6 @@ import (
 	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/internal/cli"
 	"picogpt/internal/quote"
-	"picogpt/internal/strictjson"
 	"picogpt/model"
 )
 
@@ -68,14 +67,10 @@ func (c *pullCommand) Run(a *app) error {
 
 // print prints what -m takes.
 func (c *pullCommand) print(a *app, path string) error {
-	if c.JSON {
-		return strictjson.Print(a.stdout, struct {
-			Name string `json:"name"`
-			Path string `json:"path"`
-		}{c.Name, path})
-	}
-	_, err := a.stdout.WriteString(path + "\n")
-	return err
+	return a.print(c.JSON, struct {
+		Name string `json:"name"`
+		Path string `json:"path"`
+	}{c.Name, path}, path+"\n")
 }
 
 // offerPull asks, where a person can answer, whether a model is to be pulled that is not here.

@@ -409,7 +409,7 @@ func (v *verified) next(a *app, r *receipt.Receipt) error {
 		return fmt.Errorf("options: %w", err)
 	}
 	p := prompt{ids: r.PromptIDs}
-	tok, err := c.tokenizer(a, &p)
+	tok, err := p.tokenizer(a, false, true)
 	if err == nil {
 		err = c.open(a, tok, p.ids, &o)
 	}

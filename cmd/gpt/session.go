@@ -15,7 +15,6 @@ import (
 	"picogpt/internal/fault"
 	"picogpt/internal/outfile"
 	"picogpt/internal/quote"
-	"picogpt/internal/strictjson"
 	"picogpt/model"
 )
 
@@ -133,12 +132,7 @@ func (a *app) inspectSession(name string, json bool) (is bool, err error) {
 	if err == nil {
 		damage := file.Check()
 		shown := show.SessionOf(file, info.Size())
-		if json {
-			err = strictjson.Print(a.stdout, shown)
-		} else {
-			_, err = a.stdout.Write(shown.Text())
-		}
-		err = fault.First(err, damage)
+		err = fault.First(a.print(json, shown, string(shown.Text())), damage)
 	}
 	if err != nil {
 		err = fmt.Errorf("%s: snapshot: %w", name, err)

@@ -18,7 +18,6 @@ import (
 	"picogpt/internal/lines"
 	"picogpt/internal/outfile"
 	"picogpt/internal/rows"
-	"picogpt/internal/strictjson"
 )
 
 type steerCommand struct {
@@ -172,32 +171,22 @@ func (c *steerCommand) write(ctx context.Context, a *app, made steer.Made) error
 	if err != nil || outfile.IsStream(*c.Out) {
 		return outfile.FlagError("--out", err)
 	}
-	if c.JSON {
-		return printSteer(a, made)
-	}
-	var table bytes.Buffer
-	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(w, "layer\tlength\tof a stream of\t\n")
-	for _, n := range made.Vector.Layers() {
-		fmt.Fprintf(w, "%d\t%.4g\t%.4g\t\n", n, made.Vector.Length(n), made.Stream[n])
-	}
-	w.Flush()
-	_, err = a.stdout.Write(table.Bytes())
-	return err
-}
-
-// printSteer prints the table as JSON.
-func printSteer(a *app, made steer.Made) error {
 	type layer struct {
 		Layer  int     `json:"layer"`
 		Length float64 `json:"length"`
 		Stream float64 `json:"stream"`
 	}
-	all := []layer{}
-	for _, n := range made.Vector.Layers() {
-		all = append(all, layer{n, float64(made.Vector.Length(n)), float64(made.Stream[n])})
-	}
-	return strictjson.Print(a.stdout, struct {
+	all := struct {
 		Layers []layer `json:"layers"`
-	}{all})
+	}{[]layer{}}
+	var table bytes.Buffer
+	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(w, "layer\tlength\tof a stream of\t\n")
+	for _, n := range made.Vector.Layers() {
+		length, stream := made.Vector.Length(n), made.Stream[n]
+		all.Layers = append(all.Layers, layer{n, float64(length), float64(stream)})
+		fmt.Fprintf(w, "%d\t%.4g\t%.4g\t\n", n, length, stream)
+	}
+	w.Flush()
+	return a.print(c.JSON, all, table.String())
 }

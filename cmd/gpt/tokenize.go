@@ -8,7 +8,6 @@ import (
 	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
-	"picogpt/internal/strictjson"
 )
 
 type tokenizeCommand struct {
@@ -83,12 +82,9 @@ func (c *tokenizeCommand) decode(a *app, t decoder, list io.Reader) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return strictjson.Print(a.stdout, text)
-	}
+	end := ""
 	if a.stdout.Terminal {
-		text += "\n"
+		end = "\n"
 	}
-	_, err = a.stdout.WriteString(text)
-	return err
+	return a.print(c.JSON, text, text+end)
 }

@@ -20,7 +20,6 @@ import (
 	"picogpt/internal/engine"
 	"picogpt/internal/fault"
 	"picogpt/internal/quote"
-	"picogpt/internal/strictjson"
 	"picogpt/kernels"
 )
 
@@ -61,9 +60,6 @@ type build struct {
 func printVersion(a *app, asJSON bool) error {
 	b := thisBuild()
 	b.Libraries = libraries()
-	if asJSON {
-		return strictjson.Print(a.stdout, b)
-	}
 	text := fmt.Sprintf("gpt %s, %s %s/%s\n", b.Version, b.Go, b.OS, b.Arch)
 	if b.Commit != "" {
 		text += fmt.Sprintf("commit %s, %s\n", b.Commit, b.Date)
@@ -73,8 +69,7 @@ func printVersion(a *app, asJSON bool) error {
 		text += fmt.Sprintf("shared libraries: %s\n",
 			cmp.Or(strings.Join(b.Libraries, ", "), "none"))
 	}
-	_, err := a.stdout.WriteString(text)
-	return err
+	return a.print(asJSON, b, text)
 }
 
 func thisBuild() build {
@@ -214,11 +209,7 @@ func (c *devicesCommand) Run(a *app) error {
 
 // show prints a device.
 func (c *devicesCommand) show(a *app, d show.Device) error {
-	if c.JSON {
-		return strictjson.Print(a.stdout, d)
-	}
 	p := &cli.Page{Width: max(60, min(terminal.Columns(a.stdout.File), 100))}
 	d.Show(p)
-	_, err := a.stdout.Write([]byte(p.String()))
-	return err
+	return a.print(c.JSON, d, p.String())
 }
