@@ -47,24 +47,18 @@ func (s *optionalPrompt) flags(f *cli.Flags) {
 	f.Add(&s.Prompt, "-p, --prompt TEXT", "take TEXT as the prompt, whatever it looks like")
 }
 
-// given is promptSource.given with --prompt.
-func (s *optionalPrompt) given(a *app) (prompt, error) {
+// encoded returns the prompt, with ids, and the tokenizer.
+func (s *optionalPrompt) encoded(a *app) (p prompt, t *tokenizer.Tokenizer, err error) {
 	switch {
 	case s.Prompt == nil:
 	case len(s.Text.Words) > 0:
-		return prompt{}, errPromptAndText()
+		return p, nil, errPromptAndText()
 	case s.Text.File != nil || s.Tokens != nil:
-		return prompt{}, usagef("--prompt and another prompt: want one of them")
+		return p, nil, usagef("--prompt and another prompt: want one of them")
 	default:
 		s.Text.Words = []string{*s.Prompt}
 	}
-	return s.promptSource.given(a)
-}
-
-// encoded is given, with ids, and the tokenizer.
-func (s *optionalPrompt) encoded(a *app) (prompt, *tokenizer.Tokenizer, error) {
-	p, err := s.given(a)
-	if err != nil {
+	if p, err = s.given(a); err != nil {
 		return p, nil, err
 	}
 	tok, err := a.openTokenizer()

@@ -11,6 +11,7 @@ import (
 
 	"picogpt/cmd/gpt/internal/form"
 	"picogpt/cmd/gpt/internal/process"
+	"picogpt/cmd/gpt/internal/receipt"
 	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/decode"
@@ -222,18 +223,11 @@ func (e fastEngine) generate(c *generateCommand, f *cli.Flags, o decode.Options)
 	defer cancel()
 	tokens, err := c.write(a, decoderOf(tok), p, o, scores, nil, cancel,
 		c.texts(ctx, s, rest, o, scores))
-	err = fault.First(c.Session.save(a, s), err)
-	if err != nil || c.Receipt.Receipt == nil {
+	if err = fault.First(c.Session.save(a, s), err); err != nil {
 		return err
 	}
-	r, err := a.newReceipt(promptIDs, f.Options(recordable), o.Seed)
-	if err == nil {
-		err = fillReceipt(a, r, m, p.ids, tokens)
-	}
-	if err != nil {
-		return err
-	}
-	return c.Receipt.writeOne(a, c.Many.Target.Force, r)
+	return c.Receipt.make(a, c.Many.Target.Force, promptIDs, f.Options(recordable), o.Seed,
+		func(r *receipt.Receipt) error { return fillReceipt(a, r, m, p.ids, tokens) })
 }
 
 // declare remembers the files that the flags name.

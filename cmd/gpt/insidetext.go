@@ -104,6 +104,18 @@ func (n *tokenNames) name(id int) string {
 	return "#" + strconv.Itoa(id)
 }
 
+// some names the first tokens, at most so many.
+func (n *tokenNames) some(ids []int, most int) string {
+	var list []string
+	for _, id := range ids[:min(len(ids), most)] {
+		list = append(list, quoteShort(n.name(id)))
+	}
+	if len(ids) > most {
+		list = append(list, "…")
+	}
+	return strings.Join(list, " ")
+}
+
 // find returns the one token that a flag names: by its text, or by its id where the prompt came
 // with --tokens.
 func (n *tokenNames) find(flag, value string) (int, error) {
@@ -122,16 +134,8 @@ func (n *tokenNames) find(flag, value string) (int, error) {
 	if len(ids) == 0 {
 		return 0, usagef("%s: want a token, found nothing", flag)
 	}
-	const most = 6
-	var found []string
-	for _, id := range ids[:min(len(ids), most)] {
-		found = append(found, quoteShort(n.name(id)))
-	}
-	if len(ids) > most {
-		found = append(found, "…")
-	}
 	err = usagef("%s %s: want one token, found %d: %s", flag, quoteShort(value), len(ids),
-		strings.Join(found, " "))
+		n.some(ids, 6))
 	return 0, fault.Hint(err, `most tokens of words begin with their space: `+flag+` " dog"`)
 }
 

@@ -211,10 +211,15 @@ func (a *app) cached(name string, o hub.Options) (*hub.Snapshot, error) {
 		return nil, err
 	}
 	s, err := hub.Find(n, o)
+	return s, absent(err)
+}
+
+// absent adds to an error about a model that is not in the cache what is.
+func absent(err error) error {
 	if errors.Is(err, hub.ErrAbsent) {
 		err = fault.Hint(err, "gpt models lists what is there")
 	}
-	return s, err
+	return err
 }
 
 func newModelsRemove(a *app) *cli.Command {
@@ -247,11 +252,8 @@ func (a *app) removeModels(words []string, json bool) error {
 		if names[i], err = checkpoints.HubName(word, o.Endpoint); err == nil {
 			err = hub.CheckRemove(names[i], o)
 		}
-		if errors.Is(err, hub.ErrAbsent) {
-			err = fault.Hint(err, "gpt models lists what is there")
-		}
 		if err != nil {
-			return err
+			return absent(err)
 		}
 	}
 	for _, name := range names {

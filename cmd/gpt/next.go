@@ -124,17 +124,11 @@ func (c *nextCommand) Run(a *app, f *cli.Flags) error {
 		return err
 	}
 	t.Name(tok)
-	if err = a.print(c.JSON, t, t.Table()); err != nil || c.Receipt.Receipt == nil {
+	if err = a.print(c.JSON, t, t.Table()); err != nil {
 		return err
 	}
-	r, err := a.newReceipt(p.ids, f.Options(recordableNext), o.Seed)
-	if err == nil {
-		err = r.FillNext(m, t.Logits, candidates(t))
-	}
-	if err != nil {
-		return err
-	}
-	return c.Receipt.writeOne(a, c.Force, r)
+	return c.Receipt.make(a, c.Force, p.ids, f.Options(recordableNext), o.Seed,
+		func(r *receipt.Receipt) error { return r.FillNext(m, t.Logits, candidates(t)) })
 }
 
 // open gives o what its texts are in tokens, for a prompt.

@@ -3,7 +3,9 @@ package main
 // gpt patch: which values make the difference between two texts.
 
 import (
+	"cmp"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strings"
@@ -15,7 +17,6 @@ import (
 	"picogpt/inside"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
-	"picogpt/internal/strictjson"
 	"picogpt/internal/webparts"
 	"picogpt/model"
 )
@@ -97,9 +98,9 @@ func (c *patchCommand) Run(a *app) error {
 	defer release()
 	bar := terminal.NewBar("runs")
 	end := a.ShowBar(bar)
-	t, err := inside.Patch(ctx, m, clean.ids, corrupted.ids, metric,
-		inside.PatchOptions{At: at.Kind,
-			Noising: c.Noising, Progress: func(done, total int) { bar.Set(done, total, "") }})
+	t, err := inside.Patch(ctx, m, clean.ids, corrupted.ids, metric, inside.PatchOptions{
+		At: at.Kind, Noising: c.Noising,
+		Progress: func(done, total int) { bar.Set(done, total, "") }})
 	end()
 	if err != nil {
 		return err
@@ -150,30 +151,16 @@ func unequal(names *tokenNames, clean, corrupted []int) error {
 		last++
 	}
 	say := func(ids []int) string {
-		const most = 8
-		ids = ids[first : len(ids)-last]
-		var list []string
-		for _, id := range ids[:min(len(ids), most)] {
-			list = append(list, quoteShort(names.name(id)))
-		}
-		if len(ids) > most {
-			list = append(list, "…")
-		}
-		if len(ids) == 0 {
-			return "nothing"
-		}
-		return strings.Join(list, " ")
+		return cmp.Or(names.some(ids[first:len(ids)-last], 8), "nothing")
 	}
 	return usagef(
 		"the clean text has %d tokens and the corrupted one %d, want as many: from token %d "+
 			"on, %s and %s", len(clean), len(corrupted), first, say(clean), say(corrupted))
 }
 
-func (c *patchCommand) print(a *app, m *model.Model, names *tokenNames,
-	t *inside.PatchTable) error {
-	if c.Output.JSON {
-		return strictjson.Print(a.stdout, t)
-	}
+func (c *patchCommand) print(
+	a *app, m *model.Model, names *tokenNames, t *inside.PatchTable,
+) error {
 	quoted := quoteShort
 	if c.Output.Page.HTML != nil {
 		quoted = webparts.Quoted
@@ -188,23 +175,20 @@ func (c *patchCommand) print(a *app, m *model.Model, names *tokenNames,
 	if t.Noising {
 		into = "the clean text with the corrupted one's " + c.At
 	}
-	if c.Output.Page.HTML != nil {
+	return c.Output.show(a, t, func(w io.Writer) error {
 		p := names.picture(a, m, t.IDs[0])
 		p.View, p.Patch = "patch", &pages.Patch{Rows: t.Share, Heads: t.At.PerHead(),
 			About: fmt.Sprintf("The %s is %s after this text, the clean one, and %s after the "+
 				"corrupted one, which has %s. A cell is %s in one place: 1 is the clean "+
 				"difference, 0 the corrupted one.", metric, minus(t.Clean), minus(t.Corrupted),
-				differences(names, t),
-				into)}
-		return c.Output.Page.write(a, p.Page)
-	}
-	values := show.Wrapped(fmt.Sprintf("%s: %.3f clean, %.3f corrupted", metric, t.Clean,
-		t.Corrupted),
-		a.columns())
-	scale := show.Wrapped(into+": 1 is clean, 0 is corrupted", a.columns())
-	_, err := fmt.Fprintf(a.stdout, "%s\n%s\n\n%s", values, scale,
-		patchGrid(names, t).Text(terminal.Columns(a.stdout.File)))
-	return err
+				differences(names, t), into)}
+		return p.Page(w)
+	}, func() error {
+		values := fmt.Sprintf("%s: %.3f clean, %.3f corrupted", metric, t.Clean, t.Corrupted)
+		return a.printText(fmt.Sprintf("%s\n%s\n\n%s", show.Wrapped(values, a.columns()),
+			show.Wrapped(into+": 1 is clean, 0 is corrupted", a.columns()),
+			patchGrid(names, t).Text(terminal.Columns(a.stdout.File))))
+	})
 }
 
 // minus writes a number with the minus sign that the page has elsewhere.

@@ -66,9 +66,22 @@ func (f *receiptFlag) write(a *app, force bool, write func(io.Writer) error) err
 		a.writing(force, outfile.JSON), write))
 }
 
-// writeOne writes a receipt.
-func (f *receiptFlag) writeOne(a *app, force bool, r *receipt.Receipt) error {
-	line, err := r.Line()
+// make writes the receipt of a prompt, if one is asked for. fill completes it.
+func (f *receiptFlag) make(
+	a *app, force bool, prompt []int, options []string, seed uint64,
+	fill func(*receipt.Receipt) error,
+) error {
+	if f.Receipt == nil {
+		return nil
+	}
+	r, err := a.newReceipt(prompt, options, seed)
+	if err == nil {
+		err = fill(r)
+	}
+	var line []byte
+	if err == nil {
+		line, err = r.Line()
+	}
 	if err != nil {
 		return err
 	}
@@ -81,8 +94,7 @@ func (f *receiptFlag) writeOne(a *app, force bool, r *receipt.Receipt) error {
 // newReceipt begins a receipt of the open checkpoint.
 func (a *app) newReceipt(prompt []int, options []string, seed uint64) (*receipt.Receipt, error) {
 	r := &receipt.Receipt{Rules: a.rules, PromptIDs: append([]int{}, prompt...), Options: options,
-		Seed:  seed,
-		Files: a.optionFiles.texts}
+		Seed: seed, Files: a.optionFiles.texts}
 	ck, err := a.open()
 	if err == nil {
 		r.Model, err = ck.Digest()

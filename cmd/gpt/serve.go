@@ -312,15 +312,17 @@ func parseNamedSteer(value string) (name string, s steerValue, err error) {
 func (c *serveCommand) options(a *app) (serve.Options, error) {
 	who, much := &c.Who, &c.Much
 	build := thisBuild()
-	name, aliases := c.names(a)
 	o := serve.Options{
-		Version: build.Version, Commit: build.Commit, Name: name, Aliases: aliases,
+		Version: build.Version, Commit: build.Commit,
 		Keys: who.APIKey, Origins: who.CORSOrigin, Hosts: who.AllowHost,
 		CacheShare: who.CacheShare,
 		MaxQueue:   much.MaxQueue, MaxPrompts: much.MaxPrompts, MaxN: much.MaxN,
 		MaxWait: much.MaxWait, Timeout: much.Timeout, Pooling: c.Pooling,
 		NoInside: c.Inside == "off",
 		Batcher:  batch.Options{MaxStreams: much.MaxStreams, MaxDelay: much.MaxDelay},
+	}
+	if o.Name = c.name(a); len(c.ModelName) > 0 {
+		o.Name, o.Aliases = c.ModelName[0], c.ModelName[1:]
 	}
 	if key := os.Getenv("GPT_API_KEY"); key != "" && len(o.Keys) == 0 && who.APIKeyFile == nil {
 		o.Keys = []string{key}
@@ -398,18 +400,9 @@ func isOrigin(s string) bool {
 	return err == nil && u.Host != "" && s == u.Scheme+"://"+u.Host && s == strings.ToLower(s)
 }
 
-// names are the model's id, that of its folder unless --model-name gives another, and its aliases.
-func (c *serveCommand) names(a *app) (name string, aliases []string) {
-	if len(c.ModelName) > 0 {
-		return c.ModelName[0], c.ModelName[1:]
-	}
-	return c.name(a), nil
-}
-
 // name is the name of the model's folder.
 func (c *serveCommand) name(a *app) string {
-	switch {
-	case a.Model == nil:
+	if a.Model == nil {
 		return "demo"
 	}
 	path, err := filepath.Abs(*a.Model)
