@@ -193,7 +193,12 @@ func (c *decompressCommand) Run(a *app) error {
 		}
 		whole = in
 	}
-	a.formatsOf(h)
+	if a.Dtype == "auto" { // flags say no others
+		a.Dtype = h.Format
+	}
+	if a.CacheDtype == "f32" {
+		a.CacheDtype = h.Cache
+	}
 	return c.failed(in, a.packTo(in.out, a.writing(c.Force, outfile.Any), total,
 		func(ctx context.Context, w io.Writer, progress func(int64)) error {
 			m, err := a.openModel()
@@ -226,16 +231,6 @@ func checkPacked(in packed, limit int64) (int64, error) {
 		_, err = in.file.Seek(0, io.SeekStart)
 	}
 	return i.Text, err
-}
-
-// formatsOf takes the number formats from the file, unless flags say others.
-func (a *app) formatsOf(h textzip.Header) {
-	if a.Dtype == "auto" {
-		a.Dtype = h.Format
-	}
-	if a.CacheDtype == "f32" {
-		a.CacheDtype = h.Cache
-	}
 }
 
 // failed names the file in an error of its content, and says what would read it.

@@ -288,7 +288,12 @@ func (c *generateCommand) write(
 		a.Notef("%s: %s ended before it was complete", c.Form.Asked(),
 			quote.Count(incomplete, "text"))
 	}
-	return all, exactHint(overflowHint(err))
+	err = overflowHint(err)
+	if none := (*search.AcceptanceError)(nil); errors.As(err, &none) && none.Fit > 0 {
+		err = fault.Hint(err,
+			"--max-draws N allows more; a prompt after which the form is likely needs fewer")
+	}
+	return all, err
 }
 
 // readText reads the text of p to its end, and fills in its ids.

@@ -1,14 +1,29 @@
 package main
 
-// The flags of gpt generate, checked: what does not go together, and what has no effect.
+// What flags of gpt generate mean: together, for a model, and in its tokens.
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
+	"picogpt/checkpoint"
+	"picogpt/cmd/gpt/internal/form"
+	"picogpt/cmd/gpt/internal/textio"
+	"picogpt/constrain"
 	"picogpt/decode"
+	"picogpt/internal/cli"
 	"picogpt/internal/fault"
+	"picogpt/internal/lines"
 	"picogpt/internal/option"
+	"picogpt/internal/quote"
+	"picogpt/model"
+	"picogpt/tokenizer"
 )
+
+// The flags of gpt generate, checked: what does not go together, and what has no effect.
 
 // takeStdin lets an option have stdin for its file, unless the prompt comes from there.
 func (c *generateCommand) takeStdin(a *app) error {
@@ -131,26 +146,18 @@ func checkNeeds(table []option.Option, given map[string]bool) (err error) {
 	return err
 }
 
-// sampling are the flags that are on and without effect where nothing is drawn, the filters first.
-func sampling(table []option.Option) []string { return append(filters(table), others(table)...) }
-
-// filters are the flags of the filters that are on.
-func filters(table []option.Option) []string {
-	return on(table, func(o *option.Option) bool { return o.Filter })
-}
-
-// others are the flags that are on, without effect where nothing is drawn, and no filters.
-func others(table []option.Option) []string {
-	return on(table, func(o *option.Option) bool { return o.Drawn && !o.Filter })
-}
-
-func on(table []option.Option, f func(*option.Option) bool) (flags []string) {
+// sampling are the flags that are on and without effect where nothing is drawn: the filters, and
+// the others.
+func sampling(table []option.Option) (filters, others []string) {
 	for i := range table {
-		if o := &table[i]; f(o) && o.On() {
-			flags = append(flags, o.Flag.Name)
+		switch o := &table[i]; {
+		case o.Filter && o.On():
+			filters = append(filters, o.Flag.Name)
+		case o.Drawn && o.On():
+			others = append(others, o.Flag.Name)
 		}
 	}
-	return flags
+	return filters, others
 }
 
 // withoutEffect tells which of the flags that were given have no effect, and why: those of a
@@ -177,14 +184,15 @@ func withoutEffect(
 			note(flag, "--guidance evaluates two texts, and nothing is guessed for them")
 		}
 	}
+	filters, others := sampling(table)
 	switch {
 	case searches:
 	case o.Temperature == 0:
-		for _, flag := range sampling(table) {
+		for _, flag := range append(filters, others...) {
 			note(flag, "--temp 0 takes the likeliest token")
 		}
 	case o.Mirostat.Version != 0:
-		for _, flag := range filters(table) {
+		for _, flag := range filters {
 			note(flag, "--mirostat takes the place of all filters")
 		}
 	}
@@ -196,4 +204,259 @@ func (a *app) noteWithout(notes []string) {
 	for _, note := range notes {
 		a.Notef("without effect: %s", note)
 	}
+}
+
+// What gpt generate needs of a tokenizer: texts in flags, a vocabulary, and the form of output.
+
+// openTexts gives o what texts of the flags mean in the model's tokens. t is the tokenizer, if one
+// is open.
+func (c *generateCommand) openTexts(
+	a *app, m *model.Model, t *tokenizer.Tokenizer, o *decode.Options,
+) error {
+	if err := openOptions(a, t, o); err != nil {
+		return err
+	}
+	if o.EndOfText == nil && a.rules < 1 {
+		o.EndOfText = append([]int{}, a.byRules(m.Config()).EndTokens()...)
+	}
+	return a.openForm(&c.Form, m, t, o)
+}
+
+// openOptions gives o what its texts are in tokens, and the rules of what is read. t is the
+// tokenizer, if one is open.
+func openOptions(a *app, t *tokenizer.Tokenizer, o *decode.Options) (err error) {
+	o.Earlier = a.rules < 1
+	for _, row := range option.Of(o) {
+		if t == nil && row.NeedsText() {
+			if t, err = a.openTokenizer(); err != nil {
+				return fmt.Errorf("--%s: %w", row.Flag.Name, err)
+			}
+		}
+	}
+	if t == nil {
+		return nil
+	}
+	err = o.Open(context.Background(), t)
+	if byFlag := option.ByFlag(err); byFlag != err {
+		return fault.Usage{Err: byFlag}
+	}
+	return err
+}
+
+// needsText reports whether flags need the tokens' text, whatever the prompt and the output are.
+func (c *generateCommand) needsText() bool {
+	return c.Form.Asked() != "" ||
+		slices.ContainsFunc(option.Of(&c.Options), func(o option.Option) bool {
+			return o.NeedsText()
+		})
+}
+
+// vocabulary finds the tokenizer that the prompt and the output need, nil if ids will do, and gives
+// o its vocabulary. The ids that may be drawn are those of the tokenizer in every form of output,
+// so that the same seed draws the same.
+func (c *generateCommand) vocabulary(
+	a *app, p *prompt, o *decode.Options,
+) (*tokenizer.Tokenizer, error) {
+	ck, err := a.open()
+	if err != nil {
+		return nil, err
+	}
+	if c.Output == "ids" && !p.asText && !c.needsText() {
+		size, gaps, err := ck.Vocabulary()
+		if err == nil {
+			o.Vocabulary = decode.OnlyIDs(size, gaps)
+		}
+		a.noteWithoutText(err)
+		return nil, nil
+	}
+	tok, err := a.openTokenizer()
+	switch {
+	case err == nil:
+		o.Vocabulary = tok
+		return tok, nil
+	case p.asText || c.Output == "text" || c.needsText():
+		return nil, err
+	}
+	a.noteWithoutText(err)
+	return nil, nil
+}
+
+// noteWithoutText says why there is no text, only ids. Where there is no tokenizer, that needs no
+// word.
+func (a *app) noteWithoutText(err error) {
+	if err != nil && !errors.Is(err, checkpoint.ErrNoTokenizer) {
+		a.Notef("no text, only ids: %s", quote.OneLine(err))
+	}
+}
+
+// newHealer returns what takes back the ends of prompts.
+func (a *app) newHealer(m *model.Model) (*textio.Healer, error) {
+	t, err := a.openTokenizer()
+	if err != nil {
+		return nil, err
+	}
+	_, fromNothing := m.Config().StartToken()
+	return textio.NewHealer(t, fromNothing)
+}
+
+// heal takes back the end of a prompt.
+func (a *app) heal(m *model.Model, prompt []int) (*decode.Healing, error) {
+	h, err := a.newHealer(m)
+	if err != nil {
+		return nil, err
+	}
+	return h.Heal(prompt)
+}
+
+// healIfAsked takes back the end of p, with --heal.
+func (c *generateCommand) healIfAsked(
+	a *app, m *model.Model, p *prompt, o *decode.Options,
+) (err error) {
+	if !c.Heal {
+		return nil
+	}
+	if o.Healing, err = a.heal(m, p.ids); err != nil {
+		return err
+	}
+	p.ids = o.Healing.Prompt
+	end := string(o.Healing.Bytes)
+	if text, found := strings.CutSuffix(p.text, end); found {
+		p.text = text
+	} else if p.asText { // the end of a long text, which was printed while it was read
+		p.printed = len(end)
+	}
+	return nil
+}
+
+// A decoder gives the text of ids; nil is none.
+type decoder interface {
+	Decode(ids []int) (string, error)
+}
+
+// decoderOf is the tokenizer as a decoder, if there is one.
+func decoderOf(t *tokenizer.Tokenizer) decoder {
+	if t == nil {
+		return nil
+	}
+	return t
+}
+
+// printer makes the printer for --output. tok may be nil, if the ids are there.
+func (c *generateCommand) printer(
+	a *app, tok decoder, p prompt, seed uint64, scores *searchScores,
+) (textio.Printer, error) {
+	form := c.Output
+	if form == "auto" && tok == nil {
+		form = "ids"
+	}
+	switch form {
+	case "json":
+		return textio.JSON(a.stdout, c.jsonForm(tok, scores, seed), seed, p.ids), nil
+	case "events":
+		return textio.Events(a.stdout, c.jsonForm(tok, scores, seed)), nil
+	case "ids":
+		if c.NoDisplayPrompt {
+			p.ids = nil
+		}
+		return textio.IDs(a.stdout, p.ids), nil
+	}
+	text := p.text
+	if !p.asText {
+		var err error
+		if text, err = tok.Decode(p.ids); err != nil {
+			return nil, err
+		}
+	}
+	if c.NoDisplayPrompt {
+		text, p.printed = "", 0
+	}
+	return textio.Text(a.stdout, text, p.printed), nil
+}
+
+// jsonForm says what the objects have.
+func (c *generateCommand) jsonForm(
+	tok decoder, scores *searchScores, seed uint64,
+) textio.Form {
+	begin := func(s *lines.Sample) { scores.begin(s, seed) }
+	return textio.Form{Form: lines.Form{Text: tok != nil, Top: c.Top > 0,
+		Open: c.tellsOpen()}, Begin: begin}
+}
+
+// forms are the flags that the text must fit.
+func (c *generateCommand) forms() (flags []string) {
+	if c.Heal {
+		flags = append(flags, "--heal")
+	}
+	if form := c.Form.Asked(); form != "" {
+		flags = append(flags, form)
+	}
+	return flags
+}
+
+// The flags of the form of a text, and what they mean for a model.
+
+// formFlags adds the flags of a form.
+func formFlags(f *cli.Flags, c *form.Form) {
+	f.Group("A form for the text:")
+	f.Add(&c.Choice, "--choice STRING",
+		"the new text is this string, or one of several; the flag may be repeated")
+	f.Add(&c.Choices, "--choices A,B,C",
+		`the new text is one of these strings; \, is a comma in one`)
+	f.Add(&c.Regex, "--regex RE",
+		`the new text matches this regular expression from beginning to end: RE2's syntax, and
+		Python's lookaheads, {,n}, \uXXXX and \Z; \d, \w and \b know ASCII only`)
+	f.Add(&c.JSONSchema, "--json-schema FILE",
+		`the new text is JSON that this JSON Schema accepts; FILE, or the schema itself: {} is any
+		JSON; - is stdin`)
+	f.Add(&c.JSONOpen, "--json-open",
+		`objects may have other properties than those that the schema names; else they have none,
+		unless it has additionalProperties or its like`)
+	f.Add(&c.JSONClosed, "--json-closed", "what is done without --json-open")
+	f.Add(&c.JSONStrict, "--json-strict",
+		`refuse a schema of which something restricts nothing, such as a format that is not known;
+		else that is told`)
+	f.Add(&c.JSONSpace, "--json-space HOW",
+		`white space in the JSON: one (after each colon and comma, or none; the default), none, or a
+		number: up to so many spaces, tabs and newlines wherever JSON allows them`)
+	f.Add(&c.Grammar, "--grammar FILE",
+		`the new text is what rule root of this grammar describes (GBNF, as llama.cpp reads it); -
+		is stdin`)
+}
+
+// openForm makes o constrain the text. t is the tokenizer, if one is open.
+func (a *app) openForm(
+	f *form.Form, m *model.Model, t *tokenizer.Tokenizer, o *decode.Options,
+) (err error) {
+	if f.Asked() == "" {
+		return nil
+	}
+	if t == nil {
+		if t, err = a.openTokenizer(); err != nil {
+			return fmt.Errorf("%s: %w", f.Asked(), err)
+		}
+	}
+	ends := o.EndOfText
+	if ends == nil {
+		ends = m.Config().EndTokens()
+	}
+	v, err := constrain.VocabularyOf(t, ends)
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.Asked(), err)
+	}
+	c, err := f.Compile(v, a.optionFile, a.rules)
+	if err != nil {
+		return err
+	}
+	for _, note := range c.Notes() { // each once: a conversation makes the form again for each line
+		if !slices.Contains(a.formNotes, note) {
+			a.formNotes = append(a.formNotes, note)
+			a.Notef("%s: %s", f.Asked(), note)
+		}
+	}
+	text, err := c.Start()
+	if err != nil {
+		return fault.Usage{Err: err}
+	}
+	o.Constraint = text
+	return nil
 }

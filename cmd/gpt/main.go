@@ -5,17 +5,17 @@
 //	gpt --help
 //
 // Each command is a struct with a method Run, in a file of its name or beside the command that is
-// most like it; commands.go lists them, and help/ has their texts.
+// most like it; commands.go lists them, and help/ has their texts. What an engine does (--engine) is
+// a method of the engine: see reference.go.
 //
 //	main, output                    the process, its streams and hints; colours, pages, arrays
-//	commands, help                  the command line; pages of help, manual pages, completion
+//	commands                        the command line; pages of help, manual pages, completion
 //	checkpoint, version, edits      what a command works on, what computes it, what it changes
 //	prompt, rows                    one text, and files of many
-//	generate, generateoptions, generatetexts, search, prompts, reference, session, receipt
+//	generate, generateoptions, search, prompts, reference, receipt, chat
 //	                                gpt generate: its run, and what its flags are for
 //	serve, servestart               gpt serve: its flags, and its addresses and keys
-//	insidetext                      what commands about the inside of a model share
-//	choose, next, lens, check, convert, compress, perplexity
+//	check, choose, compress, eval, lens, models, next, patch, perplexity, score
 //	                                several commands each, as the first line says
 //
 // Results go to stdout, everything else to stderr. The exit status is 0, 1 for a failure, 2 for
@@ -68,8 +68,9 @@ func run(a *app, args []string) error {
 		err = line.Run(line.Flags)
 	}
 	err = fault.First(err, a.stdout.Flush())
-	if err == nil || errors.Is(err, context.Canceled) {
-		a.noteBareWord()
+	if a.bareWord != "" && (err == nil || errors.Is(err, context.Canceled)) {
+		a.Notef("%s is no command, so it was the prompt; gpt --help lists the commands",
+			quoteShort(a.bareWord))
 	}
 	if err == nil {
 		a.files.NoteStdinLeft()
@@ -97,14 +98,6 @@ func (a *app) report(err error) int {
 		return 2
 	}
 	return 1
-}
-
-// noteBareWord tells that a word that names no command was the prompt, once its text is written.
-func (a *app) noteBareWord() {
-	if a.bareWord != "" {
-		a.Notef("%s is no command, so it was the prompt; gpt --help lists the commands",
-			quoteShort(a.bareWord))
-	}
 }
 
 // The process: its streams, the global flags, and what signals do.

@@ -320,7 +320,14 @@ func (c *surpriseCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return c.draw(a, picture)
+	record := picture.Score.Record()
+	record.Line = 1
+	return c.Out.show(a, record, picture.Page, func() error {
+		if a.colored(c.Color) {
+			return picture.Terminal(a.stdout.Painted())
+		}
+		return picture.Table(a.stdout)
+	})
 }
 
 // score is the text's score.
@@ -339,15 +346,4 @@ func (c *surpriseCommand) score(a *app, r eval.Request, t eval.Tokenizer) (eval.
 	}
 	defer a.ShowProgress(func() string { return "reading" })()
 	return eval.ScoreOne(context.Background(), m, t, r, o)
-}
-
-func (c *surpriseCommand) draw(a *app, p surprise.Picture) error {
-	record := p.Score.Record()
-	record.Line = 1
-	return c.Out.show(a, record, p.Page, func() error {
-		if a.colored(c.Color) {
-			return p.Terminal(a.stdout.Painted())
-		}
-		return p.Table(a.stdout)
-	})
 }

@@ -118,7 +118,7 @@ func (c *generateCommand) runPrompts(
 		return err
 	}
 	settings := slices.Concat(c.settings(), form, c.Many.Form.settings(source))
-	seed := []records.Setting{{Name: "--seed", Value: decimal(o.Seed)}}
+	seed := []records.Setting{{Name: "--seed", Value: strconv.FormatUint(o.Seed, 10)}}
 	if seeded {
 		settings, seed = append(settings, seed...), nil
 	}
@@ -160,8 +160,6 @@ func (a *app) receiptOf(m *model.Model, options []string) (
 	}, err
 }
 
-func decimal(x uint64) string { return strconv.FormatUint(x, 10) }
-
 // settings returns the options that the output depends on, without the seed.
 func (c *generateCommand) settings() (all []records.Setting) {
 	for _, o := range c.table() {
@@ -175,8 +173,7 @@ func (c *generateCommand) settings() (all []records.Setting) {
 		}
 		all = append(all, records.Setting{Name: "--" + o.Flag.Name, Value: value, Default: first})
 	}
-	return append(all, records.Setting{Name: "--heal", Value: strconv.FormatBool(c.Heal)},
-		records.Setting{Name: "--special", Value: strconv.FormatBool(c.Prompt.Special)})
+	return append(all, setting("--heal", c.Heal), setting("--special", c.Prompt.Special))
 }
 
 // targetFlags adds the flags of a target of records.
@@ -231,19 +228,16 @@ func (a *app) checkpointSettings(m *model.Model) ([]records.Setting, error) {
 		return nil, err
 	}
 	tokenizer, err := c.TokenizerDigest()
-	settings := []records.Setting{
-		{Name: "model", Value: weights}, {Name: "--dtype", Value: m.Format()},
-		{Name: "tokenizer", Value: tokenizer},
-		{Name: rulesSetting, Value: strconv.Itoa(a.rules), Default: "0"},
-	}
+	settings := []records.Setting{setting("model", weights), setting("--dtype", m.Format()),
+		setting("tokenizer", tokenizer),
+		{Name: rulesSetting, Value: strconv.Itoa(a.rules), Default: "0"}}
 	if m.CacheFormat() != "f32" { // journals were written before there was another
-		settings = append(settings,
-			records.Setting{Name: "--cache-dtype", Value: m.CacheFormat()})
+		settings = append(settings, setting("--cache-dtype", m.CacheFormat()))
 	}
 	if edits := m.Edits(); len(edits) > 0 && err == nil {
 		var digest *string
 		if digest, err = strictjson.Digest(edits); err == nil {
-			settings = append(settings, records.Setting{Name: "edits", Value: *digest})
+			settings = append(settings, setting("edits", *digest))
 		}
 	}
 	return settings, err

@@ -69,7 +69,8 @@ func (c *generateCommand) checkSampled() error {
 	if c.Search.asked() == "" || c.Temperature != 0 {
 		return nil
 	}
-	for _, flag := range sampling(c.table()) {
+	filters, others := sampling(c.table())
+	for _, flag := range append(filters, others...) {
 		switch {
 		case c.Search.Beams != 0:
 			return usagef("--beams and --%s: want --temp T too, which samples the beams", flag)
@@ -179,16 +180,6 @@ func (c *generateCommand) checkExact(given map[string]bool) error {
 		return fault.Usage{Err: option.ByFlag(err)}
 	}
 	return nil
-}
-
-// exactHint adds what helps where draws are not enough.
-func exactHint(err error) error {
-	var none *search.AcceptanceError
-	if errors.As(err, &none) && none.Fit > 0 {
-		return fault.Hint(err,
-			"--max-draws N allows more; a prompt after which the form is likely needs fewer")
-	}
-	return err
 }
 
 // Guesses that make gpt generate faster: prompt lookup and draft models.
