@@ -80,17 +80,12 @@ func (c *benchEngineCommand) Run(a *app) error {
 		return usagef("--random and --adapter: want one of them")
 	}
 	if c.Random != "" {
-		dir, err := a.randomModel(ctx, c.Random)
-		if dir != "" {
-			defer func() {
-				a.close() // some systems do not remove a file that is mapped
-				a.temps.Remove(dir)
-			}()
-		}
+		remove, err := a.useRandom(ctx, c.Random)
+		defer remove()
 		if err != nil {
 			return err
 		}
-		a.globals.Model, a.globals.Dtype = &dir, "auto"
+		a.Dtype = "auto"
 		name = "random " + c.Random
 	}
 	m, err := a.openModel()
@@ -147,6 +142,20 @@ func (c *benchEngineCommand) check() error {
 	return nil
 }
 
+// useRandom makes a random checkpoint the current one, until it is removed.
+func (a *app) useRandom(ctx context.Context, shape string) (remove func(), err error) {
+	dir, err := a.randomModel(ctx, shape)
+	if dir == "" {
+		return func() {}, err
+	}
+	a.Model = &dir
+	return func() {
+		a.close() // some systems do not remove a file that is mapped
+		a.temps.Remove(dir)
+		a.Model = nil
+	}, err
+}
+
 // randomModel writes a random checkpoint in the format of --dtype to a temporary directory, which
 // the caller removes.
 func (a *app) randomModel(ctx context.Context, shape string) (dir string, err error) {
@@ -183,8 +192,7 @@ func (a *app) benchStart(ctx context.Context, c model.Config, r *bench.Result) e
 		return err
 	}
 	args := []string{"generate", "--max-tokens=1", "--temp=0", "--output=ids",
-		"--threads=" + strconv.Itoa(a.Threads), "--dtype=" + a.Dtype,
-		"--cache-dtype=" + a.CacheDtype}
+		fmt.Sprint("--threads=", a.Threads), "--dtype=" + a.Dtype, "--cache-dtype=" + a.CacheDtype}
 	switch {
 	case a.Model != nil:
 		args = append(args, "--model="+*a.Model)
@@ -224,9 +232,8 @@ func newBenchTable(a *app) *cli.Command {
 		Name:  "table",
 		Short: "measure several shapes in several number formats",
 		Flags: func(f *cli.Flags) {
-			f.Add(cli.Commas(&c.Shapes), "--shapes A,B [gpt2,gpt2-xl]",
-				`shapes of random weights, with commas between them: gpt2, gpt2-medium, gpt2-large,
-				gpt2-xl`)
+			f.Add(cli.Commas(&c.Shapes), "--shapes A,B [gpt2,gpt2-xl]", `shapes of random weights,
+				with commas between them: gpt2, gpt2-medium, gpt2-large, gpt2-xl`)
 			f.Add(cli.Commas(&c.Dtypes), "--dtypes A,B [f32,f16,q8]",
 				"number formats of the weights, with commas between them")
 			f.Add(cli.Commas(&c.Sessions), "--sessions N,M [1,8,64]", "texts side by side")
@@ -286,19 +293,12 @@ func (c *benchTableCommand) check() error {
 func (c *benchTableCommand) shape(ctx context.Context, a *app, shape string) error {
 	name := a.modelName()
 	if shape != "" {
-		a.globals.Dtype = "f32"
-		dir, err := a.randomModel(ctx, shape)
-		if dir != "" {
-			defer func() {
-				a.close() // some systems do not remove a file that is mapped
-				a.temps.Remove(dir)
-				a.globals.Model = nil
-			}()
-		}
+		a.Dtype, name = "f32", "random "+shape
+		remove, err := a.useRandom(ctx, shape)
+		defer remove()
 		if err != nil {
 			return err
 		}
-		a.globals.Model, name = &dir, "random "+shape
 	}
 	t := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	if !c.JSON {

@@ -38,13 +38,11 @@ func newChat(a *app) *cli.Command {
 		Name: "chat", Group: "write",
 		Short: "talk with a model, line by line",
 		Flags: func(f *cli.Flags) {
-			f.Add(&c.Template, "--template NAME|FILE",
-				`what stands around each line: dialogpt (turns end with the end-of-text token), or a
-				file in the syntax of Go's text/template; default: nothing, so that the model
-				continues one text`)
-			f.Add(&c.Session, "--session FILE",
-				`continue the conversation that FILE keeps, and keep it there at the end, with what
-				the model has computed of it`)
+			f.Add(&c.Template, "--template NAME|FILE", `what stands around each line: dialogpt
+				(turns end with the end-of-text token), or a file in the syntax of Go's
+				text/template; default: nothing, so that the model continues one text`)
+			f.Add(&c.Session, "--session FILE", `continue the conversation that FILE keeps, and keep
+				it there at the end, with what the model has computed of it`)
 			f.Add(&c.Force, "--force",
 				"write over the file of --session if it holds something else")
 			a.addRawControls(f)
@@ -108,9 +106,7 @@ func (c *chatCommand) Run(a *app, f *cli.Flags) (err error) {
 }
 
 // readChatTemplate returns the template that --template names, the plain one without it.
-func (a *app) readChatTemplate(
-	name *string, t *tokenizer.Tokenizer,
-) (*chat.Template, error) {
+func (a *app) readChatTemplate(name *string, t *tokenizer.Tokenizer) (*chat.Template, error) {
 	if name == nil {
 		return chat.New(chat.Plain, t)
 	}
@@ -283,9 +279,8 @@ type sessionFlag struct {
 }
 
 func (s *sessionFlag) flags(f *cli.Flags) {
-	f.Add(&s.Session, "--session FILE",
-		`continue what FILE holds: the tokens that it and the prompt begin with in common are not
-		computed again; afterwards FILE holds prompt and text`)
+	f.Add(&s.Session, "--session FILE", `continue what FILE holds: the tokens that it and the prompt
+		begin with in common are not computed again; afterwards FILE holds prompt and text`)
 	f.Add(&s.ReadOnly, "--session-read-only", "leave the file of --session as it is")
 }
 
@@ -321,9 +316,7 @@ func sessionError(err error) error { return outfile.FlagError("--session", err) 
 
 // open returns a session that holds what the file and the prompt have in common, and the rest of
 // the prompt. Without --session it is empty.
-func (s *sessionFlag) open(
-	a *app, m *model.Model, prompt []int,
-) (*model.Session, []int, error) {
+func (s *sessionFlag) open(a *app, m *model.Model, prompt []int) (*model.Session, []int, error) {
 	if s.file == nil {
 		return m.NewSession(), prompt, nil
 	}

@@ -152,9 +152,8 @@ func newCheck(a *app) *cli.Command {
 		Flags: func(f *cli.Flags) {
 			f.Add(&c.Text, "--text TEXT", "compare on TEXT")
 			f.Add(&c.Tokens, "--tokens IDS", "compare on token ids: 1,2,3 or [1,2,3]")
-			f.Add(&c.N, "-n, --max-tokens N",
-				`how many tokens are compared, with those that follow greedily; default: tokens
-				times weights are at most 2·10¹⁰, within the context`)
+			f.Add(&c.N, "-n, --max-tokens N", `how many tokens are compared, with those that follow
+				greedily; default: tokens times weights are at most 2·10¹⁰, within the context`)
 			f.Add(&c.Published, "--published",
 				"measure what others have published of this model, on the texts that FILEs hold")
 			f.Add(&c.JSON, "--json", "print one JSON object")
@@ -192,17 +191,27 @@ func (c *compareCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	p, note, err := c.pair(a, ck)
+	m, note, err := a.readReference(ck, 1e9,
+		"the reference takes %s of memory, 8 bytes for each weight")
 	if err != nil {
+		return err
+	}
+	p := check.Pair{Tensors: ck.Tensors, Options: a.modelOptions(), Reference: m, Tokenizer: tok}
+	if p.Model, err = a.openModel(); err != nil {
 		return err
 	}
 	defer p.Model.Close()
-	p.Tokenizer = tok
-	r, err := c.compare(a, p, o)
+	bar := terminal.NewShareBar("checking " + a.modelName())
+	ctx, release := a.Graceful()
+	defer release()
+	end := a.ShowBar(bar)
+	o.Progress = bar.SetShare
+	r, err := p.Compare(ctx, o)
+	end()
 	if err != nil {
 		return err
 	}
-	if note != "" {
+	if r.Model = a.modelName(); note != "" {
 		r.Notes = append([]string{note}, r.Notes...)
 	}
 	return c.print(a, r)
@@ -242,32 +251,6 @@ func (c *compareCommand) options(a *app) (o check.Options, err error) {
 		o.Text = &text
 	}
 	return o, err
-}
-
-// pair is the checkpoint as the reference and the engine read it.
-func (c *compareCommand) pair(
-	a *app, ck *checkpoint.Checkpoint,
-) (p check.Pair, note string, err error) {
-	p = check.Pair{Tensors: ck.Tensors, Options: a.modelOptions()}
-	if p.Reference, note, err = a.readReference(ck, 1e9,
-		"the reference takes %s of memory, 8 bytes for each weight"); err != nil {
-		return p, note, err
-	}
-	p.Model, err = a.openModel()
-	return p, note, err
-}
-
-func (c *compareCommand) compare(a *app, p check.Pair, o check.Options) (*check.Report, error) {
-	ctx, release := a.Graceful()
-	defer release()
-	bar := terminal.NewShareBar("checking " + a.modelName())
-	defer a.ShowBar(bar)()
-	o.Progress = bar.SetShare
-	r, err := p.Compare(ctx, o)
-	if err == nil {
-		r.Model = a.modelName()
-	}
-	return r, err
 }
 
 func (c *compareCommand) print(a *app, r *check.Report) error {

@@ -194,9 +194,6 @@ func (a *app) noteNotTaken(bar *terminal.Bar) {
 	}
 }
 
-// everyTensor is app.uses for commands that use all tensors.
-func everyTensor(string) bool { return true }
-
 // modelOptions are what the flags say of a model, when the device is chosen.
 func (a *app) modelOptions() model.Options {
 	return model.Options{
@@ -302,10 +299,9 @@ func (a *app) hintTokenizer(err error) error {
 	if lost != nil {
 		return err
 	}
-	return fault.Hint(err,
-		"give ids with --tokens or in rows with tokens, or put the model's tokenizer.json "+
-			"(or vocab.json and merges.txt, or meta.pkl of nanoGPT's data/DATASET)"+
-			" into "+filepath.Clean(weights.Dir(path)))
+	return fault.Hint(err, "give ids with --tokens or in rows with tokens, or put the model's "+
+		"tokenizer.json (or vocab.json and merges.txt, or meta.pkl of nanoGPT's data/DATASET) "+
+		"into "+filepath.Clean(weights.Dir(path)))
 }
 
 // modelPath returns where the checkpoint of -m is.
@@ -365,7 +361,8 @@ func (a *app) newCheckpoint(
 
 // write loads the model, in the format that --dtype names, and writes the new checkpoint.
 func (a *app) write(n *checkpoints.New) error {
-	a.chosen.known = true // the processor: nothing is evaluated
+	a.chosen.known = true                      // the processor: nothing is evaluated
+	a.uses = func(string) bool { return true } // the conversion carries all tensors
 	m, err := a.openModel()
 	if err != nil {
 		return err
@@ -397,15 +394,12 @@ func newConvert(a *app) *cli.Command {
 		Name: "convert", Group: "models",
 		Short: "write a checkpoint in the file format of other programs",
 		Args: []cli.Arg{
-			cli.Word(&c.From, "model",
-				`the checkpoint to read, as for --model; demo is the embedded one, unless there is a
-				file of that name`),
+			fromArg(&c.From),
 			cli.Word(&c.Out, "out", "what to write: the file of a GGUF, else a directory"),
 		},
 		Flags: func(f *cli.Flags) {
-			f.Add(&c.To, "--to FORMAT",
-				`file format to write: safetensors, gguf or nanogpt; default: gguf where OUT ends in
-				.gguf, else safetensors`).
+			f.Add(&c.To, "--to FORMAT", `file format to write: safetensors, gguf or nanogpt;
+				default: gguf where OUT ends in .gguf, else safetensors`).
 				OneOf("safetensors", "gguf", "nanogpt")
 			f.Add(&c.Force, "--force",
 				"write over a file or the files of a checkpoint that is there")
@@ -418,9 +412,8 @@ func newConvert(a *app) *cli.Command {
 
 func (c *convertCommand) Run(a *app) error {
 	if a.Dtype == "q8" || a.Dtype == "q4" {
-		return fault.Hint(
-			usagef("--dtype %s: want auto, f32, f16 or bf16, which other programs read",
-				a.Dtype), "gpt quantize writes q8 and q4")
+		return fault.Hint(usagef("--dtype %s: want auto, f32, f16 or bf16, which other programs "+
+			"read", a.Dtype), "gpt quantize writes q8 and q4")
 	}
 	if c.To == "" {
 		c.To = "safetensors"
@@ -428,25 +421,14 @@ func (c *convertCommand) Run(a *app) error {
 			c.To = "gguf"
 		}
 	}
-	if err := a.fromArgument("model", c.From); err != nil {
-		return err
-	}
-	opened, err := a.open()
-	if err != nil {
-		return err
-	}
-	if err := opened.Portable(); err != nil {
-		return err
-	}
-	v, err := opened.Convert(c.To)
+	v, err := a.conversion(c.From, c.To, (*checkpoint.Checkpoint).Portable)
 	if err != nil {
 		return err
 	}
 	out, err := a.newCheckpoint(c.Out, v, c.Force)
 	if errors.Is(err, outfile.ErrEnding) {
-		err = fault.Hint(err,
-			"OUT.gguf is one file, of --to gguf; --to nanogpt makes OUT/ckpt.pt, "+
-				"--to safetensors OUT/model.safetensors")
+		err = fault.Hint(err, "OUT.gguf is one file, of --to gguf; --to nanogpt makes "+
+			"OUT/ckpt.pt, --to safetensors OUT/model.safetensors")
 	}
 	if err != nil {
 		return err
@@ -455,8 +437,30 @@ func (c *convertCommand) Run(a *app) error {
 	for _, note := range v.Notes {
 		a.Notef("%s", note)
 	}
-	a.uses = everyTensor // the conversion carries them
 	return a.write(out)
+}
+
+// fromArg is the argument of the checkpoint to read.
+func fromArg(from *string) cli.Arg {
+	return cli.Word(from, "model", `the checkpoint to read, as for --model; demo is the embedded
+		one, unless there is a file of that name`)
+}
+
+// conversion makes an argument the current checkpoint, and converts it, if check finds no fault.
+func (a *app) conversion(
+	from, format string, check func(*checkpoint.Checkpoint) error,
+) (*checkpoint.Conversion, error) {
+	if err := a.fromArgument("model", from); err != nil {
+		return nil, err
+	}
+	opened, err := a.open()
+	if err == nil && check != nil {
+		err = check(opened)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return opened.Convert(format)
 }
 
 // gpt quantize: a checkpoint in another number format.
@@ -473,9 +477,7 @@ func newQuantize(a *app) *cli.Command {
 		Name: "quantize", Group: "models",
 		Short: "write a checkpoint in another number format",
 		Args: []cli.Arg{
-			cli.Word(&c.From, "model",
-				`the checkpoint to read, as for --model; demo is the embedded one, unless there is a
-				file of that name`),
+			fromArg(&c.From),
 			cli.Word(&c.To, "out", "the directory to write; it is made if it is not there"),
 		},
 		Flags: func(f *cli.Flags) {
@@ -493,14 +495,7 @@ func (c *quantizeCommand) Run(a *app) error {
 		return fault.Hint(usagef("--dtype: missing, want the format to write"),
 			"--dtype q8 takes a quarter of f32's space, q4 less than a fifth")
 	}
-	if err := a.fromArgument("model", c.From); err != nil {
-		return err
-	}
-	opened, err := a.open()
-	if err != nil {
-		return err
-	}
-	v, err := opened.Convert("safetensors")
+	v, err := a.conversion(c.From, "safetensors", nil)
 	if err != nil {
 		return err
 	}
@@ -510,6 +505,5 @@ func (c *quantizeCommand) Run(a *app) error {
 		return err
 	}
 	defer out.Close()
-	a.uses = everyTensor // the conversion carries them
 	return a.write(out)
 }

@@ -197,9 +197,8 @@ func newTree(a *app) *cli.Command {
 		Flags: func(f *cli.Flags) {
 			c.Source.flags(f)
 			f.Add(&c.MinProb, "--min-prob P [0]", "all texts whose probability is at least P")
-			f.Add(&c.Top, "--top N",
-				`the N likeliest texts; 0 is any number; default: 20, or any number with
-				--min-prob`)
+			f.Add(&c.Top, "--top N", `the N likeliest texts; 0 is any number; default: 20, or any
+				number with --min-prob`)
 			f.Add(&c.MaxTokens, "-n, --max-tokens N [8]",
 				"a text is complete with N tokens; 0, and -1, is at the end of the context")
 			f.Add(&c.Budget, "--budget N [10000]",

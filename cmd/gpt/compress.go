@@ -353,25 +353,35 @@ func (a *app) packTo(
 		}
 		bar.SetBytes(n, total)
 	}
-	var own error // of the work, which is not about the output
 	run := func(w io.Writer) error {
 		defer a.EndProgress()
-		to := &failing{Writer: w}
-		err := work(ctx, to, progress)
-		if to.err == nil {
-			own = err
-		}
-		return err
+		return work(ctx, w, progress)
 	}
 	if out == "-" {
 		err = run(a.stdout)
 	} else {
-		err = outfile.FlagError("--out", outfile.WriteFile(ctx, out, rules, run))
+		err = writeOut(ctx, out, rules, run)
 	}
 	if err == nil {
 		a.logf("%s in %s", quote.Size(bar.Done()), quote.Duration(time.Since(start)))
 	}
-	return fault.First(own, err)
+	return err
+}
+
+// writeOut writes the file of --out. Errors that are not about the file do not name the flag.
+func writeOut(
+	ctx context.Context, out string, rules outfile.Options, write func(io.Writer) error,
+) error {
+	var own error
+	err := outfile.WriteFile(ctx, out, rules, func(w io.Writer) error {
+		to := &failing{Writer: w}
+		err := write(to)
+		if to.err == nil {
+			own = err
+		}
+		return err
+	})
+	return fault.First(own, outfile.FlagError("--out", err))
 }
 
 // A failing writer remembers that it could not write.
@@ -391,16 +401,10 @@ func (f *failing) Write(b []byte) (n int, err error) {
 // toFile writes to a file what write prints to stdout. The file is there afterwards if all went
 // well.
 func (a *app) toFile(out string, rules outfile.Options, write func() error) error {
-	var own error // of write, which is not about the file
-	err := outfile.WriteFile(context.Background(), out, rules, func(w io.Writer) error {
-		to, stdout := &failing{Writer: w}, a.stdout
-		a.stdout = process.OutputTo(to)
+	return writeOut(context.Background(), out, rules, func(w io.Writer) error {
+		stdout := a.stdout
+		a.stdout = process.OutputTo(w)
 		defer func() { a.stdout = stdout }()
-		err := write()
-		if to.err == nil {
-			own = err
-		}
-		return err
+		return write()
 	})
-	return fault.First(own, outfile.FlagError("--out", err))
 }

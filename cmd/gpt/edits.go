@@ -49,9 +49,8 @@ func (e *editFlags) flags(f *cli.Flags) {
 	f.Add(&e.Ablate, "--ablate LAYER.HEAD|POINT",
 		`set what a head of attention computes to 0: 3.1 is head 1 of layer 3, both from 0; or all
 		of a point, such as mlp_out.2 or attn_out.2; may be repeated`)
-	f.Add(&e.Hide, "--hide TO:FROM[@LAYER.HEAD]",
-		`hide the token at position FROM, from 0, from the attention of that at TO: in all heads, or
-		in those of @LAYER, or in one; may be repeated`)
+	f.Add(&e.Hide, "--hide TO:FROM[@LAYER.HEAD]", `hide the token at position FROM, from 0, from the
+		attention of that at TO: in all heads, or in those of @LAYER, or in one; may be repeated`)
 	f.Add(&e.Steer, "--steer FILE[:SCALE][@LAYERS]",
 		`add a control vector (GGUF, as llama.cpp has it) times SCALE after the layers that it has,
 		or after those of LAYERS, such as 2-5; may be repeated`)
@@ -116,9 +115,8 @@ func (e *editFlags) check(device, said string) error {
 // refuse refuses a flag that keeps a session, beside flags that change the model.
 func (e *editFlags) refuse(flag string) error {
 	if given := e.given(); given != "" {
-		return usagef(
-			"%s and %s: want one of them, because the file would hold keys and values of "+
-				"an edited model, which say nothing of that", flag, given)
+		return usagef("%s and %s: want one of them, because the file would hold keys and values "+
+			"of an edited model, which say nothing of that", flag, given)
 	}
 	return nil
 }
@@ -245,15 +243,13 @@ var hideForm = sync.OnceValue(func() *regexp.Regexp {
 func parseHide(value string) (model.Edit, error) {
 	m := hideForm().FindStringSubmatch(value)
 	if m == nil {
-		return model.Edit{}, usagef(
-			"--hide %s: want TO:FROM or TO:FROM@LAYER.HEAD, such as 12:3@2.1",
-			quoteShort(value))
+		return model.Edit{}, usagef("--hide %s: want TO:FROM or TO:FROM@LAYER.HEAD, such as "+
+			"12:3@2.1", quoteShort(value))
 	}
 	to, from := number(m[1]), number(m[2])
 	if from > to {
-		return model.Edit{}, usagef(
-			"--hide %s: the token at %d sees none after it, want FROM from 0 to %d",
-			quoteShort(value), to, to)
+		return model.Edit{}, usagef("--hide %s: the token at %d sees none after it, want FROM "+
+			"from 0 to %d", quoteShort(value), to, to)
 	}
 	e := model.Edit{At: model.Point{Kind: model.Pattern, Layer: model.AllLayers},
 		Head: model.AllHeads,
@@ -292,9 +288,8 @@ func parseSteer(value string) (steerValue, error) {
 			s.layers[1] = number(m[3])
 		}
 		if s.layers[1] < from {
-			return s, usagef(
-				"--steer %s: layers %d to %d, want the smaller one first", quoteShort(value),
-				from, s.layers[1])
+			return s, usagef("--steer %s: layers %d to %d, want the smaller one first",
+				quoteShort(value), from, s.layers[1])
 		}
 	}
 	if _, err := os.Lstat(s.path); err == nil {

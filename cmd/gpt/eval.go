@@ -215,9 +215,8 @@ func newChoice(a *app) *cli.Command {
 		Args:  []cli.Arg{c.Source.arg()},
 		Flags: func(f *cli.Flags) {
 			c.Source.flags(f)
-			f.Add(&c.Delimiter, "--delimiter STRING",
-				`what stands between context and choice; default: a space, unless one of them has
-				white space there`)
+			f.Add(&c.Delimiter, "--delimiter STRING", `what stands between context and choice;
+				default: a space, unless one of them has white space there`)
 			a.flags(f, evaluates)
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
@@ -315,23 +314,6 @@ func (c *comparisonCommand) Run(a *app) error {
 	return c.compare(a, m, b, text, o)
 }
 
-// A current is which checkpoint the app works on.
-type current struct {
-	name     *string
-	names    []string
-	adapters []checkpoint.Adapter
-	dtype    string
-	opened   *checkpoint.Checkpoint
-}
-
-// exchange makes another checkpoint the current one, and keeps in c which it was.
-func (a *app) exchange(c *current) {
-	was := current{a.Model, a.Adapters, a.adapters, a.Dtype, a.opened}
-	a.Model, a.Adapters, a.adapters, a.Dtype, a.opened = c.name, c.names, c.adapters, c.dtype,
-		c.opened
-	*c = was
-}
-
 // A secondModel is B.
 type secondModel struct {
 	*model.Model
@@ -349,23 +331,21 @@ func (b *secondModel) close() {
 // openB loads B, whose tokenizer must be the current checkpoint's.
 func (c *comparisonCommand) openB(a *app, files []string, text eval.Text) (_ *secondModel,
 	err error) {
+	was, adapters, first := a.globals, a.adapters, a.opened
+	defer func() {
+		if err != nil && a.opened != nil && a.opened != first {
+			a.opened.Close()
+		}
+		a.globals, a.adapters, a.opened = was, adapters, first
+	}()
 	if slices.Contains([]string{"f16", "bf16", "q8", "q4"}, c.B) {
-		other := current{a.Model, a.Adapters, a.adapters, c.B, a.opened}
-		a.exchange(&other)
-		defer a.exchange(&other)
+		a.Dtype = c.B
 		m, err := a.openModel()
 		return &secondModel{m, a.modelName(), nil}, err
 	}
 	t, known := a.openTokenizer()
-	other := current{dtype: "auto"}
-	vocabulary := a.opened.Config.VocabSize
-	a.exchange(&other)
-	defer func() {
-		if err != nil && a.opened != nil {
-			a.opened.Close()
-		}
-		a.exchange(&other)
-	}()
+	vocabulary := first.Config.VocabSize
+	a.Model, a.Adapters, a.adapters, a.Dtype, a.opened = nil, nil, nil, "auto", nil
 	if err := a.fromArgument("B", c.B); err != nil {
 		return nil, err
 	}
@@ -401,8 +381,7 @@ func (c *comparisonCommand) sameTokens(
 		want, _ := t.Text(id)
 		if got, _ := own.Text(id); got != want {
 			return fmt.Errorf("%s: another vocabulary: id %d is %q, want %q, as A has",
-				a.modelName(), id,
-				got, want)
+				a.modelName(), id, got, want)
 		}
 	}
 	if c.Tokens != nil {

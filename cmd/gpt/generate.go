@@ -79,9 +79,8 @@ func (c *generateCommand) flags(f *cli.Flags) {
 	f.AddOptions(c.table(), true)
 	c.Seed = uint64(rand.Uint32()) // short enough to type
 	formFlags(f, &c.Form)
-	f.Add(&c.Exact, "--exact",
-		`draw the text from those of the form as likely as they are without it, whole texts and not
-		token by token`)
+	f.Add(&c.Exact, "--exact", `draw the text from those of the form as likely as they are without
+		it, whole texts and not token by token`)
 	f.Add(&c.MaxDraws, "--max-draws N",
 		"give up --exact after N texts that are not of the form; default: 1000")
 	f.Group(option.Guessing)
@@ -96,9 +95,8 @@ func (c *generateCommand) flags(f *cli.Flags) {
 	f.Add(&c.NoDisplayPrompt, "--no-display-prompt", "print the new text only, without the prompt")
 	c.Receipt.flags(f)
 	f.Group(otherPrompts)
-	f.Add(&c.Heal, "--heal",
-		`let the new text begin inside the prompt's last word: tokens at its end are taken back, as
-		far as a longer token could begin there`)
+	f.Add(&c.Heal, "--heal", `let the new text begin inside the prompt's last word: tokens at its
+		end are taken back, as far as a longer token could begin there`)
 	c.Many.flags(f)
 	c.Session.flags(f)
 }
@@ -155,8 +153,7 @@ func (c *generateCommand) Run(a *app, f *cli.Flags) error {
 		return err
 	}
 	a.noteWithout(withoutEffect(append(option.Of(&o), option.Of(&c.Search.BeamOptions)...), &o,
-		given,
-		c.Search.asked() != ""))
+		given, c.Search.asked() != ""))
 	switch {
 	case c.Many.Prompts != nil:
 		return c.runPrompts(a, o, given["seed"], f.Options(recordable))

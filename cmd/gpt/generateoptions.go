@@ -374,9 +374,7 @@ func (c *generateCommand) printer(
 }
 
 // jsonForm says what the objects have.
-func (c *generateCommand) jsonForm(
-	tok decoder, scores *searchScores, seed uint64,
-) textio.Form {
+func (c *generateCommand) jsonForm(tok decoder, scores *searchScores, seed uint64) textio.Form {
 	begin := func(s *lines.Sample) { scores.begin(s, seed) }
 	return textio.Form{Form: lines.Form{Text: tok != nil, Top: c.Top > 0,
 		Open: c.tellsOpen()}, Begin: begin}
@@ -405,22 +403,18 @@ func formFlags(f *cli.Flags, c *form.Form) {
 	f.Add(&c.Regex, "--regex RE",
 		`the new text matches this regular expression from beginning to end: RE2's syntax, and
 		Python's lookaheads, {,n}, \uXXXX and \Z; \d, \w and \b know ASCII only`)
-	f.Add(&c.JSONSchema, "--json-schema FILE",
-		`the new text is JSON that this JSON Schema accepts; FILE, or the schema itself: {} is any
-		JSON; - is stdin`)
-	f.Add(&c.JSONOpen, "--json-open",
-		`objects may have other properties than those that the schema names; else they have none,
-		unless it has additionalProperties or its like`)
+	f.Add(&c.JSONSchema, "--json-schema FILE", `the new text is JSON that this JSON Schema accepts;
+		FILE, or the schema itself: {} is any JSON; - is stdin`)
+	f.Add(&c.JSONOpen, "--json-open", `objects may have other properties than those that the schema
+		names; else they have none, unless it has additionalProperties or its like`)
 	f.Add(&c.JSONClosed, "--json-closed", "what is done without --json-open")
-	f.Add(&c.JSONStrict, "--json-strict",
-		`refuse a schema of which something restricts nothing, such as a format that is not known;
-		else that is told`)
+	f.Add(&c.JSONStrict, "--json-strict", `refuse a schema of which something restricts nothing,
+		such as a format that is not known; else that is told`)
 	f.Add(&c.JSONSpace, "--json-space HOW",
 		`white space in the JSON: one (after each colon and comma, or none; the default), none, or a
 		number: up to so many spaces, tabs and newlines wherever JSON allows them`)
-	f.Add(&c.Grammar, "--grammar FILE",
-		`the new text is what rule root of this grammar describes (GBNF, as llama.cpp reads it); -
-		is stdin`)
+	f.Add(&c.Grammar, "--grammar FILE", `the new text is what rule root of this grammar describes
+		(GBNF, as llama.cpp reads it); - is stdin`)
 }
 
 // openForm makes o constrain the text. t is the tokenizer, if one is open.

@@ -39,9 +39,8 @@ func newLens(a *app) *cli.Command {
 		Args:  []cli.Arg{wordsArg(&c.Text.Text)},
 		Flags: func(f *cli.Flags) {
 			c.Text.flags(f)
-			f.Add(&c.Target, "--target TOKEN",
-				`show the rank and the probability of TOKEN, such as " Paris"; an id if the prompt
-				is given with --tokens`)
+			f.Add(&c.Target, "--target TOKEN", `show the rank and the probability of TOKEN, such as
+				" Paris"; an id if the prompt is given with --tokens`)
 			f.Add(&c.At, "--at N",
 				"show what would follow the token at position N alone, from 0; -1 is the last")
 			f.Add(&c.Tuned, "--tuned DIR",
@@ -150,9 +149,8 @@ func newAttribute(a *app) *cli.Command {
 		Args:  []cli.Arg{wordsArg(&c.Text.Text)},
 		Flags: func(f *cli.Flags) {
 			c.Text.flags(f)
-			f.Add(&c.Target, "--target TOKEN",
-				`the token whose logit is explained, such as " Paris"; an id if the prompt is given
-				with --tokens; default: the likeliest`)
+			f.Add(&c.Target, "--target TOKEN", `the token whose logit is explained, such as "
+				Paris"; an id if the prompt is given with --tokens; default: the likeliest`)
 			f.Add(&c.Against, "--against TOKEN",
 				"explain its logit less that of this token; default: less the mean of all logits")
 			f.Add(&c.At, "--at N [-1]",
@@ -254,9 +252,8 @@ func newAttention(a *app) *cli.Command {
 			f.Add(&c.Repeat, "--repeat N",
 				"in place of a text, take N random tokens twice, which only induction can continue")
 			f.Add(&c.Seed, "--seed S [0]", "the seed of --repeat")
-			f.Add(&c.Head, "--head LAYER.HEAD",
-				`show the weights of one head, token by token: 3.1 is head 1 of layer 3, both from
-				0`)
+			f.Add(&c.Head, "--head LAYER.HEAD", `show the weights of one head, token by token: 3.1
+				is head 1 of layer 3, both from 0`)
 			c.Out.flags(f)
 			a.flags(f, evaluates|edited|cjkSpaces)
 		},

@@ -316,15 +316,13 @@ func overflowHint(err error) error {
 	case !errors.As(err, &context) && !errors.As(err, &long):
 		return err
 	case errors.As(err, &negative):
-		return fault.Hint(err,
-			"--negative and the new tokens share a context of their own: a shorter TEXT "+
-				"or a smaller -n fits; --overflow=slide drops the oldest tokens of TEXT")
+		return fault.Hint(err, "--negative and the new tokens share a context of their own: a "+
+			"shorter TEXT or a smaller -n fits; --overflow=slide drops the oldest tokens of TEXT")
 
 	case context != nil && context.Held > 0 && context.Held <= context.Positions:
 		fits := context.Positions - context.Held + 1
-		return fault.Hint(err,
-			fmt.Sprintf("-n %d fits; --overflow=truncate drops the oldest tokens of "+
-				"the prompt, --overflow=slide writes on past the context's end", fits))
+		return fault.Hint(err, fmt.Sprintf("-n %d fits; --overflow=truncate drops the oldest "+
+			"tokens of the prompt, --overflow=slide writes on past the context's end", fits))
 	}
 	return fault.Hint(err,
 		"--overflow=truncate and --overflow=slide drop the oldest tokens of the prompt")

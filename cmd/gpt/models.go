@@ -150,9 +150,8 @@ func (a *app) verifyModels(names []string, json bool) error {
 		}
 	}
 	if damaged != "" {
-		return fault.Hint(errors.New("files are damaged"), fmt.Sprintf(
-			"gpt pull --verify %s downloads those of it again; gpt models rm %[1]s removes it",
-			damaged))
+		return fault.Hint(errors.New("files are damaged"), fmt.Sprintf("gpt pull --verify %s "+
+			"downloads those of it again; gpt models rm %[1]s removes it", damaged))
 	}
 	if unchecked != "" {
 		return fault.Hint(errors.New("not all files could be checked"),
@@ -202,8 +201,7 @@ func (a *app) verifyModel(s *hub.Snapshot, json bool) (wrong, unchecked bool, er
 	}
 	if left := s.Unfinished(); left > 0 {
 		lines += fmt.Sprintf("%s: %s of an unfinished download: gpt pull %[1]s continues it\n",
-			s.Name,
-			quote.Size(left))
+			s.Name, quote.Size(left))
 	}
 	return wrong, unchecked, a.print(json, verifiedModel{s.Name.String(), !wrong && !unchecked,
 		files - len(unknown), unknown, done, s.Unfinished(), problems}, lines)
@@ -307,9 +305,8 @@ func newPull(a *app) *cli.Command {
 				"a branch, a tag, a commit, or refs/pr/22 for a pull request; default: main")
 			f.Add(&c.Folder, "--subfolder FOLDER",
 				"the folder of the repository that the checkpoint, or each FILE, is in")
-			f.Add(&c.Verify, "--verify",
-				`check the hashes of the files that are there too; damaged ones are downloaded
-				again`)
+			f.Add(&c.Verify, "--verify", `check the hashes of the files that are there too; damaged
+				ones are downloaded again`)
 			f.Add(&c.JSON, "--json", "print one JSON object, with name and path")
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },

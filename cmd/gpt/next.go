@@ -56,8 +56,7 @@ func (c *nextCommand) flags(f *cli.Flags) {
 	f.Add(&c.JSON, "--json", "print one JSON object")
 	c.Receipt.flags(f)
 	f.Find("receipt").Help = "write to FILE what the table was made from and what came out: gpt " +
-		"verify " +
-		"FILE makes it again and compares"
+		"verify FILE makes it again and compares"
 	f.Add(&c.Force, "--force", "write over the file that --receipt names, if it is there")
 	f.AddOptions(option.In(option.Of(&c.Options), option.Next), false)
 	seed := f.Find("seed")

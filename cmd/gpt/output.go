@@ -45,9 +45,8 @@ func addColor(f *cli.Flags, p *string) {
 
 // addRawControls adds --raw-control-chars.
 func (a *app) addRawControls(f *cli.Flags) {
-	f.Add(&a.stdout.Raw, "--raw-control-chars",
-		`on a terminal, write control characters of texts as they are, not as \x1b; pipes and files
-		always get them so`)
+	f.Add(&a.stdout.Raw, "--raw-control-chars", `on a terminal, write control characters of texts as
+		they are, not as \x1b; pipes and files always get them so`)
 }
 
 // colored reports whether to use colours on stdout, as a value of --color has it.
@@ -130,8 +129,7 @@ func (o *arrayOutput) check(a *app) error {
 	if arrayfile.FormatOf(*o.Out) == "" {
 		return usagef("--out %s: want a name that ends in .npy or .safetensors", quoteShort(*o.Out))
 	}
-	return outfile.FlagError("--out",
-		outfile.Check(*o.Out, o.rules(a, arrayfile.FormatOf(*o.Out))))
+	return outfile.FlagError("--out", outfile.Check(*o.Out, o.rules(a, arrayfile.FormatOf(*o.Out))))
 }
 
 // rules are those for a file of arrays.

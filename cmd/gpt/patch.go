@@ -158,9 +158,8 @@ func unequal(names *tokenNames, clean, corrupted []int) error {
 	say := func(ids []int) string {
 		return cmp.Or(names.some(ids[first:len(ids)-last], 8), "nothing")
 	}
-	return usagef(
-		"the clean text has %d tokens and the corrupted one %d, want as many: from token %d "+
-			"on, %s and %s", len(clean), len(corrupted), first, say(clean), say(corrupted))
+	return usagef("the clean text has %d tokens and the corrupted one %d, want as many: from "+
+		"token %d on, %s and %s", len(clean), len(corrupted), first, say(clean), say(corrupted))
 }
 
 func (c *patchCommand) print(
@@ -422,9 +421,7 @@ func (c *traceCommand) read(
 }
 
 // writeFolder writes a file for each array. All are open while the text is read.
-func (c *traceCommand) writeFolder(
-	a *app, m *model.Model, p *prompt, arrays []inside.Array,
-) error {
+func (c *traceCommand) writeFolder(a *app, m *model.Model, p *prompt, arrays []inside.Array) error {
 	list, names := shapes(arrays), []string(nil)
 	for _, x := range list {
 		names = append(names, x.Name+".npy")

@@ -48,9 +48,8 @@ func newPerplexity(a *app) *cli.Command {
 			f.Add(&c.JSON, "--json", "print one JSON object")
 			f.Add(&c.Expect, "--expect NUMBER",
 				"exit with status 1 unless the perplexity per token is NUMBER, for tests")
-			f.Add(&c.Tolerance, "--tolerance X",
-				`how far it may be from the NUMBER of --expect; default: half a unit of its last
-				digit`)
+			f.Add(&c.Tolerance, "--tolerance X", `how far it may be from the NUMBER of --expect;
+				default: half a unit of its last digit`)
 			a.flags(f, evaluates|edited|engineFlag)
 		},
 		Run: func(f *cli.Flags) error { return c.Run(a, f) },
@@ -163,23 +162,19 @@ type protocolText struct {
 }
 
 func (c *protocolText) arg() cli.Arg {
-	return cli.Words(&c.Files, "file",
-		"text files; - is stdin; default: what comes through a pipe")
+	return cli.Words(&c.Files, "file", "text files; - is stdin; default: what comes through a pipe")
 }
 
 func (c *protocolText) flags(f *cli.Flags) {
-	f.Add(&c.Protocol, "--protocol NAME [hf]",
-		`how the text is cut and what is counted: hf, lm-eval or llama.cpp, which gpt perplexity
-		--help explains`).
+	f.Add(&c.Protocol, "--protocol NAME [hf]", `how the text is cut and what is counted: hf, lm-eval
+		or llama.cpp, which gpt perplexity --help explains`).
 		OneOf("hf", "lm-eval", "llama.cpp")
 	f.Add(&c.Window, "--window N", "tokens of a window; default: the model's n_positions")
-	f.Add(&c.Stride, "--stride N",
-		"for hf, how many tokens windows advance; default: the window")
+	f.Add(&c.Stride, "--stride N", "for hf, how many tokens windows advance; default: the window")
 	f.Add(&c.WikiText, "--wikitext",
 		"read the files as raw WikiText, as the protocol's publisher does")
-	f.Add(&c.Tokens, "--tokens IDS",
-		`token ids in place of files: 1,2,3 or [1,2,3], or the name of a file with such ids;
-		- is stdin`)
+	f.Add(&c.Tokens, "--tokens IDS", `token ids in place of files: 1,2,3 or [1,2,3], or the name of
+		a file with such ids; - is stdin`)
 	addSpecial(f, &c.Special)
 }
 

@@ -77,8 +77,7 @@ func (c *generateCommand) runPrompts(
 	defer source.Close()
 	if source.Form == "lines" && c.Many.Form.TextField != nil {
 		return fault.Hint(usagef("--text-field: %s has no fields, its lines are prompts",
-			source.Name),
-			"--input-format says what they are: csv, tsv, jsonl")
+			source.Name), "--input-format says what they are: csv, tsv, jsonl")
 	}
 	if err := a.checkTarget(&c.Many.Target); err != nil {
 		return err

@@ -36,9 +36,8 @@ type receiptFlag struct {
 }
 
 func (r *receiptFlag) flags(f *cli.Flags) {
-	f.Add(&r.Receipt, "--receipt FILE",
-		`write to FILE what the texts were made from and what came out: gpt verify FILE makes them
-		again and compares`)
+	f.Add(&r.Receipt, "--receipt FILE", `write to FILE what the texts were made from and what came
+		out: gpt verify FILE makes them again and compares`)
 }
 
 // check refuses receipts that cannot be written, before anything is loaded. stdout is what stdout
@@ -198,9 +197,8 @@ func newVerify(a *app) *cli.Command {
 		Name: "verify", Group: "write",
 		Short: "make the texts of a receipt again, and compare",
 		Args: []cli.Arg{
-			cli.Word(&c.Receipt, "receipt",
-				`the file that gpt generate --receipt FILE or gpt next --receipt FILE wrote; - is
-				stdin`),
+			cli.Word(&c.Receipt, "receipt", `the file that gpt generate --receipt FILE or gpt next
+				--receipt FILE wrote; - is stdin`),
 		},
 		Flags: func(f *cli.Flags) {
 			f.Add(&c.JSON, "--json", "print one JSON object, also where something differs")

@@ -291,9 +291,7 @@ func (c *generateCommand) newTokens(positions int, first *decode.Stream) int {
 
 // encodePrompt reads the prompt, and gives o its vocabulary. The decoder is nil where there are only
 // ids.
-func (a *app) encodePrompt(
-	c *generateCommand, p *prompt, o *decode.Options,
-) (decoder, error) {
+func (a *app) encodePrompt(c *generateCommand, p *prompt, o *decode.Options) (decoder, error) {
 	e, err := a.referenceEncoder(false)
 	switch {
 	case err == nil:

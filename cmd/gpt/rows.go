@@ -107,8 +107,7 @@ func (in *textInput) settle(c *textSource) error {
 		}
 		if in.lines.Texts {
 			return fault.Hint(usagef("--text-field: %s has no fields, its lines are texts",
-				in.Name),
-				"--input says what they are: csv, tsv, jsonl")
+				in.Name), "--input says what they are: csv, tsv, jsonl")
 		}
 	}
 	if err := in.Check(); err != nil {
@@ -198,8 +197,7 @@ func (c *textsCommand) checkFields() (err error) {
 		err = errors.New("want names, found nothing")
 	}
 	if err != nil {
-		err = fault.Hint(usagef("--fields: %w", err),
-			"the fields are "+strings.Join(c.known, ", "))
+		err = fault.Hint(usagef("--fields: %w", err), "the fields are "+strings.Join(c.known, ", "))
 	}
 	return err
 }

@@ -318,11 +318,19 @@ func (c *embedCommand) Run(a *app) error {
 	embed := func(ctx context.Context, q iter.Seq[eval.Request]) iter.Seq2[eval.Embedded, error] {
 		return eval.Embed(ctx, r.model, prompts(r.tokenizer), q, c.Options)
 	}
-	if *c.Format == "jsonl" {
-		err = c.lines(a, r, &counts, embed)
-	} else {
+	if *c.Format != "jsonl" {
 		err = c.matrix(a, r, &counts, embed)
+		return fault.First(err, counts.Failed("embedded"))
 	}
+	settings := []records.Setting{setting("--pooling", c.Pooling), setting("--layer", c.layer(r.model)),
+		setting("--normalize", c.Options.Normalize), setting("--truncate", c.Options.Truncate)}
+	err = writeRecords(a, &c.textsCommand, r, &records.Lines{Total: &counts}, settings, embed,
+		func(e *eval.Embedded) (*lines.Row, any, int, error) {
+			counts.Lines++
+			row := e.Tag.(*lines.Row)
+			record := embedRecord{row.First, row.ID, e.Tokens, e.Dropped, e.Vector}
+			return row, record, len(e.Tokens), nil
+		})
 	return fault.First(err, counts.Failed("embedded"))
 }
 
@@ -338,9 +346,8 @@ func (c *embedCommand) settleFormat() error {
 	switch {
 	case *c.Format == "jsonl":
 	case out == "" || out == "-" || outfile.IsStream(out):
-		return usagef(
-			"--format %s: want --out FILE, and no pipe: the number of rows is written at "+
-				"its beginning, at the end", *c.Format)
+		return usagef("--format %s: want --out FILE, and no pipe: the number of rows is written "+
+			"at its beginning, at the end", *c.Format)
 	case c.JSON:
 		return usagef("--json: want --format jsonl, found %s", *c.Format)
 	case c.Target.Resume:
@@ -387,21 +394,6 @@ func (c *embedCommand) check(a *app) (err error) {
 			"numbers are the same", l, n)
 	}
 	return nil
-}
-
-// lines writes an object for each text.
-func (c *embedCommand) lines(
-	a *app, r *textRun, counts *records.Counts, embed records.Answers[eval.Embedded],
-) error {
-	settings := []records.Setting{setting("--pooling", c.Pooling), setting("--layer", c.layer(r.model)),
-		setting("--normalize", c.Options.Normalize), setting("--truncate", c.Options.Truncate)}
-	return writeRecords(a, &c.textsCommand, r, &records.Lines{Total: counts}, settings, embed,
-		func(e *eval.Embedded) (*lines.Row, any, int, error) {
-			counts.Lines++
-			row := e.Tag.(*lines.Row)
-			record := embedRecord{row.First, row.ID, e.Tokens, e.Dropped, e.Vector}
-			return row, record, len(e.Tokens), nil
-		})
 }
 
 // An embedRecord is one line of the output.

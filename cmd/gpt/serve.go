@@ -45,9 +45,8 @@ func newServe(a *app) *cli.Command {
 		Name: "serve", Group: "write",
 		Short: "answer OpenAI's completions API, and show a page to try",
 		Flags: func(f *cli.Flags) {
-			f.Add(&c.Addr, "--addr HOST:PORT [127.0.0.1:8080]",
-				`address to listen on; port 0 is any free one, and the first line on stderr tells
-				which`)
+			f.Add(&c.Addr, "--addr HOST:PORT [127.0.0.1:8080]", `address to listen on; port 0 is any
+				free one, and the first line on stderr tells which`)
 			f.Add(&c.Host, "--host HOST", "the host of --addr alone: 0.0.0.0 is every network's")
 			f.Add(&c.Port, "--port PORT", "the port of --addr alone")
 			f.Add(&c.Metrics, "--metrics-addr HOST:PORT",
@@ -56,11 +55,10 @@ func newServe(a *app) *cli.Command {
 			f.Add(&c.ModelName, "--model-name NAME",
 				`the model's id in requests, or one of several, of which answers have the first;
 				default: the name of the checkpoint's folder, or demo`)
-			f.Add(&c.Template, "--template NAME|FILE",
-				`answer /v1/chat/completions, with this around each message of a user, as gpt chat
-				has it: dialogpt, or a file in the syntax of Go's text/template; those of the system
-				and of developers are lines of their own, or the template has .Role; default: refuse
-				chats`)
+			f.Add(&c.Template, "--template NAME|FILE", `answer /v1/chat/completions, with this
+				around each message of a user, as gpt chat has it: dialogpt, or a file in the syntax
+				of Go's text/template; those of the system and of developers are lines of their own,
+				or the template has .Role; default: refuse chats`)
 			f.Add(&c.Pooling, "--pooling HOW [mean]",
 				`how /v1/embeddings makes one vector of those of a text's tokens: mean, weighted
 				(the mean with weights 1, 2, 3, …), or last for that of the last token`).
@@ -101,9 +99,8 @@ type whoFlags struct {
 }
 
 func (w *whoFlags) flags(f *cli.Flags) {
-	f.Add(&w.APIKey, "--api-key KEY",
-		`a request must have this key, or one of several, but on /health and /ready; default:
-		$GPT_API_KEY, or none`)
+	f.Add(&w.APIKey, "--api-key KEY", `a request must have this key, or one of several, but on
+		/health and /ready; default: $GPT_API_KEY, or none`)
 	f.Add(&w.APIKeyFile, "--api-key-file FILE",
 		`a name and a key a line; # begins a comment. Each name has its turns and its share. The
 		file is read again when it changes, and texts of keys that are gone end`)
@@ -139,25 +136,21 @@ type muchFlags struct {
 
 func (m *muchFlags) flags(f *cli.Flags) {
 	f.Add(&m.MaxStreams, "--max-streams N [16]", "texts that are written side by side; others wait")
-	f.Add(&m.MaxDelay, "--max-delay TIME [100ms]",
-		`how long a token may wait while prompts of others are read; long prompts are read in
-		parts`)
+	f.Add(&m.MaxDelay, "--max-delay TIME [100ms]", `how long a token may wait while prompts of
+		others are read; long prompts are read in parts`)
 	f.Add(&m.MaxQueue, "--max-queue N [256]",
 		"texts that wait at most; further requests get status 429")
-	f.Add(&m.MaxWait, "--max-wait TIME [30s]",
-		`how long a text may have to wait for its first token, by the tokens before it and those
-		that were written a second lately; more get status 429, and Retry-After says when to come; 0
-		is no bound`)
+	f.Add(&m.MaxWait, "--max-wait TIME [30s]", `how long a text may have to wait for its first
+		token, by the tokens before it and those that were written a second lately; more get status
+		429, and Retry-After says when to come; 0 is no bound`)
 	f.Add(&m.MaxPrompts, "--max-prompts N [1024]", "prompts of one request at most")
 	f.Add(&m.MaxN, "--max-n N [128]", "n and best_of of a request at most")
 	m.MaxBody = -1
-	f.Add(&m.MaxBody, "--max-body SIZE",
-		`bytes of a request at most; default: 7 KiB for each token of the context, and at least
-		1 MiB`)
+	f.Add(&m.MaxBody, "--max-body SIZE", `bytes of a request at most; default: 7 KiB for each token
+		of the context, and at least 1 MiB`)
 	f.Add(&m.Timeout, "--timeout TIME [10m]", "time of an answer at most; 0 is none")
-	f.Add(&m.Grace, "--grace TIME [0s]",
-		`after SIGTERM, time in which requests are still answered, while /ready is 503: until
-		balancers send no more`)
+	f.Add(&m.Grace, "--grace TIME [0s]", `after SIGTERM, time in which requests are still answered,
+		while /ready is 503: until balancers send no more`)
 	f.Add(&m.Drain, "--drain TIME [10s]",
 		"then, time for what is being written; what is left after it ends with an error")
 }
@@ -216,9 +209,7 @@ func (c *serveCommand) Run(a *app) error {
 }
 
 // newServer makes the server of a model, and sets the options that follow from it.
-func (c *serveCommand) newServer(
-	a *app, m *model.Model, o *serve.Options,
-) (*serve.Server, error) {
+func (c *serveCommand) newServer(a *app, m *model.Model, o *serve.Options) (*serve.Server, error) {
 	t, err := a.openTokenizer()
 	if err != nil {
 		return nil, err
@@ -373,9 +364,8 @@ func (c *serveCommand) options(a *app) (serve.Options, error) {
 					"nothing after the host and the port", quoteShort(origin))
 		}
 	}
-	if err := cmp.Or(fault.NoneEmpty("--model-name", c.ModelName),
-		fault.NoneEmpty("--api-key", o.Keys),
-		fault.NoneEmpty("--allow-host", o.Hosts)); err != nil {
+	if err := cmp.Or(fault.NoneEmpty("--model-name", c.ModelName), fault.NoneEmpty("--api-key",
+		o.Keys), fault.NoneEmpty("--allow-host", o.Hosts)); err != nil {
 		return o, fault.Usage{Err: err}
 	}
 	return o, nil

@@ -67,9 +67,8 @@ func (c *serveCommand) settleAddr() error {
 		host = strings.TrimSuffix(strings.TrimPrefix(*c.Host, "["), "]")
 		_, err := netip.ParseAddr(host)
 		if host == "" || err != nil && strings.ContainsAny(host, ":/") {
-			return usagef(
-				"--host %s: want the name or the number of one, such as 127.0.0.1 or 0.0.0.0",
-				quoteShort(*c.Host))
+			return usagef("--host %s: want the name or the number of one, such as 127.0.0.1 or "+
+				"0.0.0.0", quoteShort(*c.Host))
 		}
 	}
 	if c.Port != nil {
@@ -154,19 +153,16 @@ func (c *serveCommand) announce(
 }
 
 // warnings says what is allowed, and probably not meant.
-func (c *serveCommand) warnings(
-	on *places, m *model.Model, o *serve.Options,
-) (all []string) {
+func (c *serveCommand) warnings(on *places, m *model.Model, o *serve.Options) (all []string) {
 	if !on.api.Loopback && len(o.Keys)+len(o.NamedKeys) == 0 {
 		all = append(all, fmt.Sprintf("--addr %s without a key: whoever reaches it may ask; "+
 			"$GPT_API_KEY, --api-key and --api-key-file set one", quote.Plain(c.Addr, 80)))
 	}
 	context := m.Config().Positions
 	if need, limit := m.SessionBytes(context), m.CacheLimit(); 0 < limit && limit < need {
-		all = append(all,
-			fmt.Sprintf("--cache-bytes %d holds no text of the whole context: one of %d "+
-				"tokens can take %d bytes, and longer requests than fit are refused", limit,
-				context, need))
+		all = append(all, fmt.Sprintf("--cache-bytes %d holds no text of the whole context: one "+
+			"of %d tokens can take %d bytes, and longer requests than fit are refused", limit,
+			context, need))
 	}
 	return all
 }

@@ -60,9 +60,7 @@ type Writer struct {
 }
 
 // Begin writes the beginning of a file. The metadata is for Safetensors, and short.
-func Begin(
-	w io.Writer, f Format, metadata map[string]string, arrays ...Array,
-) (*Writer, error) {
+func Begin(w io.Writer, f Format, metadata map[string]string, arrays ...Array) (*Writer, error) {
 	a := &Writer{w: w, format: f, metadata: metadata, arrays: arrays}
 	a.buffers.New = func() any { return new([]byte) }
 	at := int64(0)

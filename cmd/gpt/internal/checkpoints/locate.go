@@ -110,9 +110,7 @@ func otherRevisions(n hub.Name, o hub.Options) string {
 }
 
 // Open opens the checkpoint of a name, for the use that the flag says.
-func (f *Finder) Open(
-	name, use string, o checkpoint.Options,
-) (*checkpoint.Checkpoint, error) {
+func (f *Finder) Open(name, use string, o checkpoint.Options) (*checkpoint.Checkpoint, error) {
 	where, err := f.Locate(name)
 	if err != nil {
 		return nil, err

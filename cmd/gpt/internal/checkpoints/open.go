@@ -13,9 +13,7 @@ import (
 )
 
 // OpenAt opens the checkpoint at path, for the use that the flag says.
-func (f *Finder) OpenAt(
-	path, use string, o checkpoint.Options,
-) (*checkpoint.Checkpoint, error) {
+func (f *Finder) OpenAt(path, use string, o checkpoint.Options) (*checkpoint.Checkpoint, error) {
 	f.WillRead(path, use)
 	return checkpoint.Open(path, o)
 }

@@ -93,8 +93,7 @@ func (r *Receipt) Compare(want *Receipt) error {
 func (r *Text) compare(want *Text) error {
 	for i, row := range r.TokenLogits {
 		if i >= len(want.TokenLogits) || row != want.TokenLogits[i] {
-			return fmt.Errorf("logits before token %d of %d differ, its id does not", i,
-				len(r.IDs))
+			return fmt.Errorf("logits before token %d of %d differ, its id does not", i, len(r.IDs))
 		}
 	}
 	if len(r.TokenLogits) != len(want.TokenLogits) || r.Logits != want.Logits {

@@ -80,8 +80,7 @@ func Answer[A any](
 		t.Input.show(t.bar, done)
 	}
 	took := time.Since(start)
-	t.Logf("%d tokens in %s, %.0f tokens/s", tokens, quote.Duration(took),
-		quote.Rate(tokens, took))
+	t.Logf("%d tokens in %s, %.0f tokens/s", tokens, quote.Duration(took), quote.Rate(tokens, took))
 	return t.Input.Err
 }
 

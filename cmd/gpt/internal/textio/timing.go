@@ -131,8 +131,7 @@ func (t *Timing) Log(notef, logf func(format string, args ...any), begun time.Ti
 	rest := time.Since(t.start) - first
 	if n > 1 {
 		logf("decode: %s in %s, %s a token, %.1f tokens/s", quote.Count(n-1, "token"),
-			quote.Duration(rest),
-			quote.Duration(rest/time.Duration(n-1)), quote.Rate(n-1, rest))
+			quote.Duration(rest), quote.Duration(rest/time.Duration(n-1)), quote.Rate(n-1, rest))
 	}
 	if t.Asks {
 		logf("guessed: %s of %d", quote.Count(t.guessed, "token"), n)
