@@ -4,10 +4,15 @@
 package receipt
 
 import (
+	"encoding/hex"
+	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"picogpt/internal/chat"
 	"picogpt/internal/engine"
+	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
 	"picogpt/model"
 )
@@ -81,4 +86,203 @@ func (r *Receipt) Line() (line []byte, err error) {
 		return nil, err
 	}
 	return strictjson.Line(r)
+}
+
+// Receipts are read strictly: their own keys and no others.
+
+// ParseAll reads the receipts of a file: one, or one on each line.
+func ParseAll(text string) ([]*Receipt, error) {
+	lines := strings.Split(strings.TrimRight(text, "\r\n"), "\n")
+	for _, line := range lines {
+		line = strings.TrimSpace(line)
+		if len(lines) == 1 || !strings.HasPrefix(line, "{") || !strings.HasSuffix(line, "}") {
+			r, err := Parse(text) // a single one may stand on several lines
+			return []*Receipt{r}, err
+		}
+	}
+	all := make([]*Receipt, len(lines))
+	for i, line := range lines {
+		var err error
+		if all[i], err = Parse(line); err != nil {
+			return nil, fmt.Errorf("line %d: %w", i+1, err)
+		}
+	}
+	return all, nil
+}
+
+// Parse reads an object with the keys of a receipt, and no others.
+func Parse(text string) (*Receipt, error) {
+	r, one, has := &Receipt{}, &Text{}, map[string]bool{}
+	arithmetic := strictjson.NaturalField("arithmetic", &r.Arithmetic)
+	arithmetic.Optional = true
+	fields := []strictjson.Field{
+		strictjson.StringField("model", &r.Model),
+		r.Formats.Field(),
+		arithmetic,
+		chat.RulesField(&r.Rules),
+		strictjson.IDsField("prompt_ids", &r.PromptIDs),
+		strictjson.StringsField("options", &r.Options),
+		strictjson.TextsField("files", &r.Files),
+		editsField(&r.Edits),
+		strictjson.SeedField("seed", &r.Seed),
+		strictjson.OptionalStringField("digest", &r.Digest),
+	}
+	texts := strictjson.ListField("texts", "an array of texts", &r.Texts,
+		func(r *strictjson.Reader, t *Text) error { return strictjson.ReadFields(r, t.fields()) })
+	for _, f := range append(one.fields(), texts, r.nextField()) {
+		read := f.Read
+		f.Optional, f.Read = true, func(r *strictjson.Reader) error {
+			has[f.Key] = true
+			return read(r)
+		}
+		fields = append(fields, f)
+	}
+	if err := strictjson.ParseFields(text, fields); err != nil {
+		return r, err
+	}
+	switch {
+	case !has["texts"] && !has["next"]:
+		for _, f := range one.fields() {
+			if !has[f.Key] {
+				return r, fmt.Errorf("%s: missing", f.Key)
+			}
+		}
+		r.Text = one
+	case len(has) > 1:
+		return r, errors.New("want ids, texts or next, found two of them")
+	case has["texts"] && len(r.Texts) == 0:
+		return r, errors.New("texts: want at least one, found none")
+	}
+	return r, nil
+}
+
+func (t *Text) fields() []strictjson.Field {
+	return []strictjson.Field{
+		strictjson.IDsField("ids", &t.IDs),
+		strictjson.StringField("finish_reason", &t.FinishReason),
+		strictjson.StringField("logits", &t.Logits),
+		strictjson.StringsField("token_logits", &t.TokenLogits),
+	}
+}
+
+// nextField reads what may come next.
+func (r *Receipt) nextField() strictjson.Field {
+	return strictjson.Field{Key: "next", Want: "an object", Read: func(in *strictjson.Reader) error {
+		r.Next = &Next{}
+		return strictjson.ReadFields(in, []strictjson.Field{
+			strictjson.ListField("candidates", "an array of candidates", &r.Next.Candidates,
+				func(in *strictjson.Reader, c *Candidate) error {
+					return strictjson.ReadFields(in, []strictjson.Field{
+						strictjson.NaturalField("id", &c.ID),
+						number("logprob", &c.LogProb), number("prob", &c.Prob),
+					})
+				}),
+			strictjson.StringField("logits", &r.Next.Logits),
+		})
+	}}
+}
+
+// number reads the bits that a float64 was written with.
+func number(key string, to *float64) strictjson.Field {
+	return strictjson.Field{Key: key, Want: "a number", Read: func(r *strictjson.Reader) error {
+		digits, err := r.Number()
+		if err == nil {
+			*to, err = strconv.ParseFloat(digits, 64)
+		}
+		return err
+	}}
+}
+
+// The edits of a model in a receipt, read strictly.
+
+// editsField reads edits that may be missing; then *to stays nil. Whether a model can make them is
+// for model.New to say.
+func editsField(to *[]model.Edit) strictjson.Field {
+	f := strictjson.ListField("edits", "an array of edits", to, readEdit)
+	f.Optional = true
+	return f
+}
+
+func readEdit(r *strictjson.Reader, e *model.Edit) error {
+	var op string
+	e.Head = model.AllHeads
+	at := strictjson.Field{Key: "at", Want: "the name of a point"}
+	at.Read = func(r *strictjson.Reader) error {
+		name, err := r.String()
+		if err == nil {
+			e.At, err = model.ParsePoint(name)
+		}
+		return err
+	}
+	values := strictjson.ListField("values", "an array of numbers", &e.Values, readFloat)
+	values.Optional = true
+	fields := []strictjson.Field{at, strictjson.StringField("op", &op), values}
+	for _, number := range []struct {
+		key string
+		to  *int
+	}{{"head", &e.Head}, {"from", &e.From}, {"to", &e.To}, {"keys_from", &e.KeysFrom},
+		{"keys_to", &e.KeysTo}} {
+		f := strictjson.NaturalField(number.key, number.to)
+		f.Optional = true
+		fields = append(fields, f)
+	}
+	err := strictjson.ReadFields(r, fields)
+	e.Op = model.Op(op)
+	return err
+}
+
+func readFloat(r *strictjson.Reader, to *float32) error {
+	digits, err := r.Number()
+	if err != nil {
+		return err
+	}
+	x, err := strconv.ParseFloat(digits, 32)
+	*to = float32(x)
+	return err
+}
+
+// The receipt of what may come next.
+
+// Next is what may come next, as gpt next shows it.
+type Next struct {
+	Candidates []Candidate `json:"candidates"`
+	Logits     string      `json:"logits"` // the digest of the row
+}
+
+// A Candidate is a token that may come next.
+type Candidate struct {
+	ID      int     `json:"id"`
+	LogProb float64 `json:"logprob"` // the model's own
+	Prob    float64 `json:"prob"`    // after everything that was asked for
+}
+
+// FillNext completes the receipt of what may come next after logits [vocabulary], which has the
+// model's digest, the prompt, the options, the files and the seed.
+func (r *Receipt) FillNext(m *model.Model, logits []float32, all []Candidate) error {
+	r.Formats, r.Arithmetic, r.Edits = chat.FormatsOf(m), engine.Arithmetic, m.Edits()
+	sum := rowDigest(logits)
+	r.Next = &Next{Candidates: all, Logits: hex.EncodeToString(sum[:])}
+	return r.checkFiles()
+}
+
+// CompareNext returns an error if what may come next differs.
+func (r *Receipt) CompareNext(want *Receipt) error {
+	found, wanted := r.Next.Candidates, want.Next.Candidates
+	for i, c := range found {
+		if i >= len(wanted) {
+			break
+		}
+		if c != wanted[i] {
+			return fmt.Errorf("candidate %d of %d differs: id %d with probability %v, want id %d with %v",
+				i, len(wanted), c.ID, c.Prob, wanted[i].ID, wanted[i].Prob)
+		}
+	}
+	switch {
+	case len(found) != len(wanted):
+		return fmt.Errorf("candidates differ: %d, want %d", len(found), len(wanted))
+	case r.Next.Logits != want.Next.Logits:
+		return fmt.Errorf("logits differ: digest %s, want %s", r.Next.Logits,
+			quote.Short(want.Next.Logits, 40))
+	}
+	return nil
 }

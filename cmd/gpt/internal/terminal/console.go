@@ -3,11 +3,13 @@ package terminal
 // The console: stderr with notes, and at most one line of progress.
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 	"sync"
+	"time"
 
 	"picogpt/internal/quote"
 )
@@ -89,4 +91,95 @@ func (c *Console) EndProgress() {
 	if p != nil {
 		p.end()
 	}
+}
+
+// A line of progress, for what takes more than a second.
+
+// A progress is a line that a goroutine rewrites until it is ended.
+type progress struct {
+	now   func() state
+	since time.Time
+	wait  time.Duration // until the line appears
+	every time.Duration // from one line to the next
+	stop  chan struct{}
+	once  sync.Once
+	done  chan struct{}
+}
+
+// newProgress shows, a second from now on, what now returns.
+func newProgress(now func() state) *progress {
+	return &progress{
+		now: now, since: time.Now(), wait: time.Second, every: 200 * time.Millisecond,
+		stop: make(chan struct{}), done: make(chan struct{}),
+	}
+}
+
+// end wipes the line.
+func (p *progress) end() {
+	p.once.Do(func() { close(p.stop) })
+	<-p.done
+}
+
+func (p *progress) run(w *os.File) {
+	defer close(p.done)
+	written := 0 // columns that hold something
+	for wait := time.NewTimer(p.wait); ; wait.Reset(p.every) {
+		select {
+		case <-p.stop:
+			wait.Stop()
+			if written > 0 {
+				fmt.Fprintf(w, "\r%s\r", strings.Repeat(" ", min(written, roomOf(w))))
+			}
+			return
+		case <-wait.C:
+			now, room := p.now(), roomOf(w)
+			now.parts = append(now.parts, fmt.Sprintf("%d s", int(time.Since(p.since).Seconds())))
+			line := now.line(room)
+			columns := Width(line)
+			fmt.Fprintf(w, "\r%s%s", line, strings.Repeat(" ", max(0, min(written, room)-columns)))
+			written = columns
+		}
+	}
+}
+
+// roomOf returns how many columns a line on the terminal may take at this moment. The last column
+// stays free: writing to it makes some terminals begin a new line.
+func roomOf(w *os.File) int { return Columns(w) - 1 }
+
+// Lines that wait until a first line is known.
+
+// Hold keeps what would go to stderr until show is called, which writes a text before it. A writer
+// that was Stderr in between writes through from then on, and may be used from several goroutines.
+func (c *Console) Hold() (show func(first string)) {
+	h := &held{out: c.Stderr}
+	c.Stderr = h
+	return func(first string) {
+		c.Stderr = h.out
+		h.show(first)
+	}
+}
+
+// held holds what is written until it is shown.
+type held struct {
+	mu    sync.Mutex
+	out   io.Writer
+	lines bytes.Buffer
+	shown bool
+}
+
+func (h *held) Write(b []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.shown {
+		return h.out.Write(b)
+	}
+	return h.lines.Write(b)
+}
+
+func (h *held) show(first string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.shown = true
+	io.WriteString(h.out, first+h.lines.String()) // nobody to tell, if it fails
+	h.lines.Reset()
 }
