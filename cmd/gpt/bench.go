@@ -92,7 +92,6 @@ func (c *benchEngineCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	defer m.Close()
 	if name == demoName {
 		a.Notef("measuring %s; -m NAME and --random gpt2 measure other models", name)
 	}
@@ -322,7 +321,7 @@ func (c *benchTableCommand) format(
 	if err != nil {
 		return err
 	}
-	defer m.Close()
+	defer a.closeModels()
 	end := a.ShowProgress(func() string { return "measuring " + name + ", " + a.Dtype })
 	r, err := bench.MeasureRow(ctx, m, bench.TableOptions{Sessions: c.Sessions,
 		PromptTokens: c.PromptTokens, GenTokens: c.GenTokens, Rounds: c.Rounds})

@@ -78,7 +78,6 @@ func (c *chatCommand) Run(a *app, f *cli.Flags) (err error) {
 	if err != nil {
 		return err
 	}
-	defer m.Close()
 	t, err := a.openTokenizer()
 	if err != nil {
 		return err

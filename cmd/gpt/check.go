@@ -200,7 +200,6 @@ func (c *compareCommand) Run(a *app) error {
 	if p.Model, err = a.openModel(); err != nil {
 		return err
 	}
-	defer p.Model.Close()
 	bar := terminal.NewShareBar("checking " + a.modelName())
 	ctx, release := a.Graceful()
 	defer release()
@@ -284,7 +283,6 @@ func (c *compareCommand) published(a *app) error {
 	if err != nil {
 		return err
 	}
-	defer m.Close()
 	ctx, release := a.Graceful()
 	defer release()
 	bar := terminal.NewShareBar("measuring " + a.modelName())

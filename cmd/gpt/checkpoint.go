@@ -127,8 +127,17 @@ func (a *app) hintAtBase(err error) error {
 	return fault.Hint(fmt.Errorf("the base model of %s: %w", a.baseOf, err), hint)
 }
 
-// close closes the checkpoint, if it is open. No model may use it any more.
+// closeModels closes the models, and frees what they have taken.
+func (a *app) closeModels() {
+	for _, m := range a.models {
+		m.Close()
+	}
+	a.models = nil
+}
+
+// close closes the models and the checkpoint, if they are open.
 func (a *app) close() {
+	a.closeModels()
 	if a.garbage != 0 {
 		debug.SetGCPercent(a.garbage)
 	}
@@ -139,7 +148,7 @@ func (a *app) close() {
 }
 
 // openModel loads the checkpoint on the device that --device names, or on the kernels that
-// $GPT_KERNEL names, or the fastest.
+// $GPT_KERNEL names, or the fastest. close closes the model, if nobody did before.
 func (a *app) openModel() (*model.Model, error) {
 	if err := a.chooseDevice(); err != nil {
 		return nil, err
@@ -212,7 +221,11 @@ func (a *app) loadModel(o model.Options) (*model.Model, error) {
 		return nil, err
 	}
 	o.Digest = c.Digest
-	return model.New(context.Background(), a.byRules(c.Config), c.Tensors, o)
+	m, err := model.New(context.Background(), a.byRules(c.Config), c.Tensors, o)
+	if err == nil {
+		a.models = append(a.models, m)
+	}
+	return m, err
 }
 
 // byRules returns a config by the rules of what is read: by those of before, config.json alone says
@@ -367,7 +380,6 @@ func (a *app) write(n *checkpoints.New) error {
 	if err != nil {
 		return err
 	}
-	defer m.Close()
 	ctx, release := a.Graceful()
 	defer release()
 	if err := n.Write(ctx, m, &a.Console); err != nil {

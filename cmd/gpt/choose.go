@@ -114,7 +114,6 @@ func (c *chooseCommand) Run(a *app, f *cli.Flags) error {
 	if err != nil {
 		return err
 	}
-	defer m.Close()
 	if c.Heal {
 		healing, err := a.heal(m, p.ids)
 		if err != nil {
@@ -281,7 +280,6 @@ func (c *treeCommand) find(a *app, tok *tokenizer.Tokenizer, p *prompt) error {
 	if err != nil {
 		return err
 	}
-	defer m.Close()
 	var o decode.Options
 	if err := a.openForm(&c.Form, m, tok, &o); err != nil {
 		return err

@@ -81,7 +81,6 @@ func (c *compressCommand) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		defer m.Close()
 		to := &counter{Writer: w}
 		z, err := textzip.NewWriter(ctx, to, a.opened, m, textzip.Options{
 			Window: c.Window, Streams: c.Streams, Name: a.shortName(), Progress: progress,
@@ -205,7 +204,6 @@ func (c *decompressCommand) Run(a *app) error {
 			if err != nil {
 				return err
 			}
-			defer m.Close()
 			z, err := textzip.NewReader(ctx, whole, a.opened, m,
 				textzip.ReadOptions{Limit: limit, Progress: progress})
 			if err != nil {

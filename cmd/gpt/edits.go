@@ -398,7 +398,6 @@ func (c *steerCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	defer m.Close()
 	ctx, release := a.Graceful()
 	defer release()
 	bar := terminal.NewBar("prompts")

@@ -192,7 +192,6 @@ func (c *lambadaCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	defer run.model.Close()
 	var r eval.LambadaResult
 	return run.run(func(ctx context.Context) (err error) {
 		r, err = eval.Lambada(ctx, run.model, run.tok, slices.Values(texts), run.options())
@@ -235,7 +234,6 @@ func (c *choiceCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	defer run.model.Close()
 	var r eval.ChoiceResult
 	return run.run(func(ctx context.Context) (err error) {
 		r, err = eval.Choice(ctx, run.model, run.tok, slices.Values(questions), run.options())
@@ -310,7 +308,6 @@ func (c *comparisonCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	defer m.Close()
 	return c.compare(a, m, b, text, o)
 }
 

@@ -184,7 +184,6 @@ func (e fastEngine) generate(c *generateCommand, f *cli.Flags, o decode.Options)
 	if err != nil {
 		return err
 	}
-	defer m.Close()
 	p, closePrompt, err := c.Prompt.open(a)
 	if err != nil {
 		return err

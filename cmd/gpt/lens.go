@@ -73,7 +73,6 @@ func (c *lensCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	defer m.Close()
 	if c.Tuned != nil {
 		if o.Tuned, err = inside.OpenTuned(*c.Tuned, m); err != nil {
 			return fault.Hint(fmt.Errorf("--tuned: %w", err),
@@ -188,7 +187,6 @@ func (c *attributeCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	defer m.Close()
 	made, err := c.compute(a, m, f.ids[:f.at+1], q)
 	if err != nil {
 		return err
@@ -283,7 +281,6 @@ func (c *attentionCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	defer m.Close()
 	o := inside.HeadsOptions{}
 	if c.Repeat != nil {
 		if p.ids, err = inside.Repeated(m, *c.Repeat, c.Seed); err != nil {

@@ -233,6 +233,7 @@ type app struct {
 	finder checkpoints.Finder
 
 	opened  *checkpoint.Checkpoint // nil until open
+	models  []*model.Model         // that openModel has opened
 	noted   bool                   // what the vocabulary lacks
 	strange sync.Once              // tells of a text that the vocabulary does not know
 	garbage int                    // the percentage of it before readReference; 0: as it was

@@ -119,7 +119,6 @@ func (c *nextCommand) Run(a *app, f *cli.Flags) error {
 	if err != nil {
 		return err
 	}
-	defer m.Close()
 	t, err := show.LookNext(m, p.ids, o, c.Top)
 	if err != nil {
 		return err
@@ -220,7 +219,6 @@ func (a fastEngine) logits(c *logitsCommand, p *prompt) (err error) {
 	if err != nil {
 		return err
 	}
-	defer m.Close()
 	return c.write(a.app, m, w, p)
 }
 

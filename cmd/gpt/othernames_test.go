@@ -79,7 +79,7 @@ func TestTheTableOfOtherNames(t *testing.T) {
 func TestTheTableOfOtherWords(t *testing.T) {
 	root := commands(newApp())
 	seen := map[string]bool{}
-	for _, other := range otherWords {
+	for _, other := range inElsewhere("words") {
 		for _, word := range strings.Fields(other[1]) {
 			if root.Child(word) != nil || seen[word] {
 				t.Errorf("%s: want a word that no command and no other row has", word)

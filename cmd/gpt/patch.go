@@ -107,7 +107,6 @@ func (c *patchCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	defer m.Close()
 	ctx, release := a.Graceful()
 	defer release()
 	bar := terminal.NewBar("runs")
@@ -304,7 +303,6 @@ func (c *traceCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	defer m.Close()
 	arrays, err := inside.Arrays(m, len(p.ids), points...)
 	if err != nil {
 		return err

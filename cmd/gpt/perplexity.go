@@ -97,7 +97,6 @@ func (a fastEngine) measure(
 	if err != nil {
 		return eval.Result{}, err
 	}
-	defer m.Close()
 	return a.run(m, text, o)
 }
 
@@ -331,7 +330,6 @@ func (c *surpriseCommand) score(a *app, r eval.Request, t eval.Tokenizer) (eval.
 	if err != nil {
 		return eval.Scored{}, err
 	}
-	defer m.Close()
 	o := eval.ScoreOptions{BOS: c.BOS}
 	switch {
 	case c.Out.JSON:

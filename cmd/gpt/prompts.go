@@ -87,7 +87,6 @@ func (c *generateCommand) runPrompts(
 	if err != nil {
 		return err
 	}
-	defer m.Close()
 	run := records.Prompts{
 		Console: &a.Console, Signals: &a.Signals, Logf: a.logf,
 		Bar:   c.Many.Target.Out != nil || !a.stdout.Terminal,

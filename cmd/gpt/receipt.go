@@ -221,7 +221,6 @@ func (c *verifyCommand) Run(a *app) error {
 		return err
 	}
 	made := verified{}
-	defer made.close()
 	for i, want := range all {
 		if want.Digest == nil && i == 0 {
 			a.Notef(strictjson.NoDigest, c.name())
@@ -304,12 +303,6 @@ type verified struct {
 	texts, tokens, candidates int
 }
 
-func (v *verified) close() {
-	if v.model != nil {
-		v.model.Close()
-	}
-}
-
 // counted says what was made.
 func (v *verified) counted() string {
 	var all []string
@@ -355,7 +348,7 @@ func (v *verified) open(a *app, r *receipt.Receipt) error {
 	if err := checkReceipt(a, r); err != nil {
 		return err
 	}
-	v.close()
+	a.closeModels()
 	m, err := a.openModel()
 	v.model, v.of = m, r
 	return err

@@ -232,11 +232,6 @@ func (c *textsCommand) open(a *app, ready func() error) (*textRun, error) {
 	return r, nil
 }
 
-func (r *textRun) close() {
-	r.model.Close()
-	r.Close()
-}
-
 // writeRecords writes the records of a command's answers. settings are its options that they depend on.
 func writeRecords[A any](
 	a *app, c *textsCommand, r *textRun, l *records.Lines, settings []records.Setting,

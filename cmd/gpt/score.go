@@ -76,7 +76,7 @@ func (c *scoreCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	defer r.close()
+	defer r.Close()
 	r.Bar = r.Bar || c.Summary
 	var total eval.Summary // of all lines, those of an earlier run included
 	l := &records.Lines{Output: lines.Output{Offsets: eval.Unit(c.Offsets)}, Total: &total,
@@ -158,7 +158,7 @@ func (c *classifyCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	defer r.close()
+	defer r.Close()
 	var counts records.Counts
 	settings := []records.Setting{setting("labels", fmt.Sprintf("%s %q", head.Problem, head.Labels)),
 		setting("--truncate", c.Options.Truncate)}
@@ -313,7 +313,7 @@ func (c *embedCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	defer r.close()
+	defer r.Close()
 	var counts records.Counts
 	embed := func(ctx context.Context, q iter.Seq[eval.Request]) iter.Seq2[eval.Embedded, error] {
 		return eval.Embed(ctx, r.model, prompts(r.tokenizer), q, c.Options)

@@ -182,7 +182,6 @@ func (c *serveCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	defer m.Close()
 	s, err := c.newServer(a, m, &o)
 	if err != nil {
 		return err
