@@ -5,8 +5,8 @@
 //	gpt --help
 //
 // Each command is a struct with a method Run, in a file of its name or beside the command that is
-// most like it; commands.go lists them, and help/ has their texts. What an engine does (--engine) is
-// a method of the engine: see reference.go.
+// most like it; commands.go lists them, and help/ has their texts. What an engine does (--engine)
+// is a method of the engine: see reference.go.
 //
 //	main, output                    the process, its streams and hints; colours, pages, arrays
 //	commands                        the command line; pages of help, manual pages, completion

@@ -65,15 +65,16 @@ func referenceDoes(command string) []string {
 	does := strings.Fields(map[string]string{
 		"tokenize": "file decode special json raw-control-chars model verbose",
 		"logits":   "file tokens special positions top json model adapter gelu verbose",
-		"perplexity": "protocol window stride wikitext tokens special json expect tolerance model " +
-			"adapter gelu verbose",
-		"generate": "file prompt tokens special model adapter gelu verbose output json out force " +
-			"no-display-prompt samples max-tokens overflow stop keep-stop eos min-tokens " +
-			"length-decay logprobs raw-control-chars",
+		"perplexity": `protocol window stride wikitext tokens special json expect tolerance model
+			adapter gelu verbose`,
+		"generate": `file prompt tokens special model adapter gelu verbose output json out force
+			no-display-prompt samples max-tokens overflow stop keep-stop eos min-tokens length-decay
+			logprobs raw-control-chars`,
 	}[command])
+	const not = " guidance negative logit-bias sequence-bias "
 	for _, o := range option.Of(new(sample.Params)) {
 		if name := o.Flag.Name; command == "generate" && !strings.HasPrefix(name, "dry-") &&
-			!slices.Contains([]string{"guidance", "negative", "logit-bias", "sequence-bias"}, name) {
+			!strings.Contains(not, " "+name+" ") {
 			does = append(does, name)
 		}
 	}
@@ -289,8 +290,8 @@ func (c *generateCommand) newTokens(positions int, first *decode.Stream) int {
 	return positions - len(first.Context()) + 1
 }
 
-// encodePrompt reads the prompt, and gives o its vocabulary. The decoder is nil where there are only
-// ids.
+// encodePrompt reads the prompt, and gives o its vocabulary. The decoder is nil where there are
+// only ids.
 func (a *app) encodePrompt(c *generateCommand, p *prompt, o *decode.Options) (decoder, error) {
 	e, err := a.referenceEncoder(false)
 	switch {

@@ -184,8 +184,8 @@ func (c *textsCommand) fields(f *cli.Flags, example string) {
 
 // addBatch adds --batch.
 func addBatch(f *cli.Flags, p *int, what, unchanged string) {
-	f.Add(p, "--batch N", fmt.Sprintf(
-		"how many %s run together, which changes no %s; default: chosen for speed", what, unchanged))
+	f.Add(p, "--batch N", "how many "+what+" run together, which changes no "+unchanged+
+		"; default: chosen for speed")
 }
 
 // checkFields refuses names that no record has.
@@ -232,7 +232,8 @@ func (c *textsCommand) open(a *app, ready func() error) (*textRun, error) {
 	return r, nil
 }
 
-// writeRecords writes the records of a command's answers. settings are its options that they depend on.
+// writeRecords writes the records of a command's answers. settings are its options that they
+// depend on.
 func writeRecords[A any](
 	a *app, c *textsCommand, r *textRun, l *records.Lines, settings []records.Setting,
 	answers records.Answers[A], record func(*A) (*lines.Row, any, int, error),
@@ -243,7 +244,8 @@ func writeRecords[A any](
 		settings = append(settings, setting("--fields", strconv.Quote(strings.Join(c.Fields, ","))))
 	}
 	settings = append(settings, setting("--keep", c.Keep))
-	if l.Out, err = a.openRecords(&c.Target, r.model, "gpt "+c.From.verb, settings, nil); err != nil {
+	l.Out, err = a.openRecords(&c.Target, r.model, "gpt "+c.From.verb, settings, nil)
+	if err != nil {
 		return err
 	}
 	l.Output.Fields, l.Output.Keep = c.Fields, c.Keep

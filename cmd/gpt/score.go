@@ -99,7 +99,8 @@ func (c *scoreCommand) Run(a *app) error {
 		}
 		err = fault.First(failed, err)
 	}
-	return fault.First(err, records.Counts{Lines: total.Lines, Errors: total.Errors}.Failed("scored"))
+	counts := records.Counts{Lines: total.Lines, Errors: total.Errors}
+	return fault.First(err, counts.Failed("scored"))
 }
 
 // checkFields refuses names that no record has, or not these.
@@ -160,7 +161,8 @@ func (c *classifyCommand) Run(a *app) error {
 	}
 	defer r.Close()
 	var counts records.Counts
-	settings := []records.Setting{setting("labels", fmt.Sprintf("%s %q", head.Problem, head.Labels)),
+	labels := fmt.Sprintf("%s %q", head.Problem, head.Labels)
+	settings := []records.Setting{setting("labels", labels),
 		setting("--truncate", c.Options.Truncate)}
 	classify := func(
 		ctx context.Context, q iter.Seq[eval.Request],
@@ -188,8 +190,8 @@ func (c *classifyCommand) head(a *app) (*checkpoint.Head, error) {
 	}
 	head, err := ck.Head()
 	if errors.Is(err, checkpoint.ErrNoHead) {
-		err = fault.Hint(err, "to choose among labels by their likelihood: gpt score, with context "+
-			"and continuation")
+		err = fault.Hint(err, "to choose among labels by their likelihood: gpt score, with "+
+			"context and continuation")
 	}
 	return head, err
 }
@@ -322,7 +324,8 @@ func (c *embedCommand) Run(a *app) error {
 		err = c.matrix(a, r, &counts, embed)
 		return fault.First(err, counts.Failed("embedded"))
 	}
-	settings := []records.Setting{setting("--pooling", c.Pooling), setting("--layer", c.layer(r.model)),
+	settings := []records.Setting{
+		setting("--pooling", c.Pooling), setting("--layer", c.layer(r.model)),
 		setting("--normalize", c.Options.Normalize), setting("--truncate", c.Options.Truncate)}
 	err = writeRecords(a, &c.textsCommand, r, &records.Lines{Total: &counts}, settings, embed,
 		func(e *eval.Embedded) (*lines.Row, any, int, error) {

@@ -47,8 +47,8 @@ func Parse(root *Command, args []string) (*Line, error) {
 		return nil, s.refusal()
 	}
 	line := &Line{Command: s.command, Flags: s.command.Own(), Bare: s.bare, Other: s.other}
-	asked := func(g given) bool { return g.flag.Name == "help" } // --help=no is a wish for help too
-	line.Help = slices.ContainsFunc(s.given, asked)
+	// --help=no is a wish for help too
+	line.Help = slices.ContainsFunc(s.given, func(g given) bool { return g.flag.Name == "help" })
 	if s.command == root && (len(s.words) > 0 || !line.Help) {
 		line.Command = root.main()
 	}
