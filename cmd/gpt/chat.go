@@ -46,7 +46,15 @@ func newChat(a *app) *cli.Command {
 			f.Add(&c.Force, "--force",
 				"write over the file of --session if it holds something else")
 			a.addRawControls(f)
-			addChatFlags(f)
+			for _, flag := range generateFlags(new(generateCommand)).All {
+				if flag.Name == "max-tokens" {
+					flag.Help = fmt.Sprintf("end an answer after N tokens; default: %d",
+						chat.LongestAnswer)
+				}
+				if inChat(flag) {
+					f.AddFlag(flag)
+				}
+			}
 			a.flags(f, evaluates|edited|cjkSpaces)
 		},
 		Run: func(f *cli.Flags) error { return c.Run(a, f) },
@@ -151,18 +159,6 @@ func inChat(f *cli.Flag) bool {
 		return false
 	}
 	return recordable(f)
-}
-
-// addChatFlags adds the flags of gpt generate that gpt chat takes.
-func addChatFlags(f *cli.Flags) {
-	for _, flag := range generateFlags(new(generateCommand)).All {
-		if flag.Name == "max-tokens" {
-			flag.Help = fmt.Sprintf("end an answer after N tokens; default: %d", chat.LongestAnswer)
-		}
-		if inChat(flag) {
-			f.AddFlag(flag)
-		}
-	}
 }
 
 // chatSettings are the options that are set in a chat: see chat.Settings.

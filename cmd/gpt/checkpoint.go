@@ -100,7 +100,11 @@ func (a *app) open() (*checkpoint.Checkpoint, error) {
 		c, err = a.finder.Open(*a.Model, "", o)
 	}
 	if err != nil && a.baseOf != "" {
-		err = a.hintAtBase(err)
+		if _, lost := a.modelPath(); lost != nil { // it is the base that is not there
+			hint := fault.HintOf(err) + "; -m says which model takes its place"
+			err = fault.Hint(fmt.Errorf("the base model of %s: %w", a.baseOf, err),
+				strings.TrimPrefix(hint, "; "))
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -116,15 +120,6 @@ func (a *app) open() (*checkpoint.Checkpoint, error) {
 		}
 	}
 	return c, nil
-}
-
-// hintAtBase says of an error that the model is an adapter's base, if it is not there.
-func (a *app) hintAtBase(err error) error {
-	if _, lost := a.modelPath(); lost == nil {
-		return err
-	}
-	hint := strings.TrimPrefix(fault.HintOf(err)+"; -m says which model takes its place", "; ")
-	return fault.Hint(fmt.Errorf("the base model of %s: %w", a.baseOf, err), hint)
 }
 
 // closeModels closes the models, and frees what they have taken.

@@ -303,7 +303,12 @@ func (c *comparisonCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	defer b.close()
+	defer func() {
+		b.Close()
+		if b.opened != nil {
+			b.opened.Close()
+		}
+	}()
 	m, err := a.openModel()
 	if err != nil {
 		return err
@@ -316,13 +321,6 @@ type secondModel struct {
 	*model.Model
 	name   string
 	opened *checkpoint.Checkpoint // nil if it is A's
-}
-
-func (b *secondModel) close() {
-	b.Close()
-	if b.opened != nil {
-		b.opened.Close()
-	}
 }
 
 // openB loads B, whose tokenizer must be the current checkpoint's.

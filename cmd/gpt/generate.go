@@ -235,7 +235,13 @@ func (c *generateCommand) declare(a *app) {
 	for name, flag := range c.Form.Files {
 		a.files.WillRead(name, flag)
 	}
-	c.declareDraft(a)
+	if c.DraftName == nil || *c.DraftName == "q8" || *c.DraftName == "q4" {
+		return
+	}
+	// An error is reported when it is opened.
+	if where, err := a.finder.Locate(*c.DraftName); err == nil {
+		a.finder.WillRead(where.Path, "--draft")
+	}
 }
 
 // write writes the texts that follow a prompt. It returns their tokens if a receipt wants them.

@@ -314,9 +314,13 @@ func (c *attentionCommand) check(a *app) error {
 func (c *attentionCommand) show(
 	a *app, m *model.Model, names *tokenNames, ids []int, o inside.HeadsOptions,
 ) error {
-	layer, head, err := c.head(m.Config())
-	if err != nil {
-		return err
+	layer, head := 0, 0
+	if c.Head != nil {
+		e, _ := parseAblate(*c.Head) // check has seen that it is a head
+		if wrong := inModel(m.Config(), e); wrong != "" {
+			return usagef("--head %s: %s", *c.Head, wrong)
+		}
+		layer, head = e.At.Layer, e.Head
 	}
 	page := names.picture(a, m, ids)
 	page.Layer, page.Head = layer, head
@@ -355,16 +359,4 @@ func (c *attentionCommand) show(
 		}
 		return a.printText(text)
 	})
-}
-
-// head returns the layer and the head of --head, 0.0 without it.
-func (c *attentionCommand) head(of model.Config) (layer, head int, err error) {
-	if c.Head == nil {
-		return 0, 0, nil
-	}
-	e, _ := parseAblate(*c.Head) // check has seen that it is a head
-	if wrong := inModel(of, e); wrong != "" {
-		return 0, 0, usagef("--head %s: %s", *c.Head, wrong)
-	}
-	return e.At.Layer, e.Head, nil
 }

@@ -59,7 +59,12 @@ func (c *modelsCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	models := []show.Model{embedded()}
+	demonstration, err := checkpoint.OpenFS(demo.FS()) // which every gpt has
+	if err == nil {
+		defer demonstration.Close()
+	}
+	models := []show.Model{show.Embedded(checkpoints.DemoName, int64(len(demo.Weights())),
+		demonstration, err)}
 	for _, s := range all {
 		c, err := a.finder.OpenAt(s.Dir, "", checkpoint.Options{})
 		models = append(models, show.Describe(s, c, err))
@@ -79,15 +84,6 @@ func (c *modelsCommand) Run(a *app) error {
 // noteNone tells that the cache is empty.
 func (a *app) noteNone(o hub.Options) {
 	a.Notef("no models in %s; gpt pull gpt2 downloads GPT-2", o.Cache)
-}
-
-// embedded is the demo, which every gpt has.
-func embedded() show.Model {
-	c, err := checkpoint.OpenFS(demo.FS(), "", checkpoint.Options{})
-	if err == nil {
-		defer c.Close()
-	}
-	return show.Embedded(checkpoints.DemoName, int64(len(demo.Weights())), c, err)
 }
 
 // gpt models verify and rm: whether the files of the cache are right, and what is removed of it.

@@ -150,10 +150,17 @@ const otherPrompts = "Prompts:"
 // Call close when it is.
 func (s *generateSource) open(a *app) (p prompt, close func(), err error) {
 	close = func() {}
-	text, err := s.promptText(a)
-	if s.Tokens != nil && err == nil {
-		p, err = s.promptSource.read(a)
+	switch {
+	case s.Prompt != nil && len(s.Text.Words) > 0:
+		return p, close, errPromptAndText()
+	case s.Prompt != nil:
+		s.Text.Words = []string{*s.Prompt}
 	}
+	if s.Tokens != nil {
+		p, err = s.read(a)
+		return p, close, err
+	}
+	text, err := s.Text.OpenBoth(&a.files)
 	if text == nil || err != nil {
 		return p, close, err
 	}
@@ -176,22 +183,6 @@ func errPromptAndText() error {
 func errTokensAndText() error {
 	return fault.Hint(usagef("--tokens and a text: want one of them"),
 		"several ids are one word: --tokens 1,2,3")
-}
-
-// promptText returns a reader of the prompt's text, nil if there is none.
-func (s *generateSource) promptText(a *app) (io.ReadCloser, error) {
-	words := s.Text.Words
-	if s.Prompt != nil {
-		if len(words) > 0 {
-			return nil, errPromptAndText()
-		}
-		words = []string{*s.Prompt}
-	}
-	s.Text.Words = words
-	if s.Tokens != nil {
-		return nil, nil
-	}
-	return s.Text.OpenBoth(&a.files)
 }
 
 // encode is the tokenizer's Encode, with special tokens in the text or without.

@@ -258,7 +258,10 @@ func (a referenceEngine) generate(c *generateCommand, _ *cli.Flags, o decode.Opt
 	}
 	a.chooses = true
 	w := newWork("reading", 0, 0)
-	most := c.newTokens(ck.Config.Positions, first)
+	most := c.MaxTokens // of a text; those of one context where there is no end
+	if most <= 0 {
+		most = ck.Config.Positions - len(first.Context()) + 1
+	}
 	for i := range most {
 		w.total += max(1, c.Samples) * (len(first.Context()) + i)
 	}
@@ -280,14 +283,6 @@ func (a referenceEngine) generate(c *generateCommand, _ *cli.Flags, o decode.Opt
 	_, err = c.write(a.app, text, p, o, c.Search.newScores(), w.bar, cancel,
 		referenceTexts(ctx, m, ck.Config, p.ids, max(1, c.Samples), o, w))
 	return err
-}
-
-// newTokens is how many tokens a text has at most, those of one context where there is no end.
-func (c *generateCommand) newTokens(positions int, first *decode.Stream) int {
-	if c.MaxTokens > 0 {
-		return c.MaxTokens
-	}
-	return positions - len(first.Context()) + 1
 }
 
 // encodePrompt reads the prompt, and gives o its vocabulary. The decoder is nil where there are

@@ -208,17 +208,6 @@ func (c *generateCommand) checkGuesses() error {
 	return nil
 }
 
-// declareDraft remembers the files of the draft model.
-func (c *generateCommand) declareDraft(a *app) {
-	if c.DraftName == nil || *c.DraftName == "q8" || *c.DraftName == "q4" {
-		return
-	}
-	// An error is reported when it is opened.
-	if where, err := a.finder.Locate(*c.DraftName); err == nil {
-		a.finder.WillRead(where.Path, "--draft")
-	}
-}
-
 // openDraft makes o guess with a draft model, which is only loaded when guessing seems to be worth
 // it. Call release when the texts are written.
 func (g *generateCommand) openDraft(

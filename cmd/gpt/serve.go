@@ -175,7 +175,10 @@ func (c *serveCommand) Run(a *app) error {
 	defer on.close()
 	o.Loopback = on.api.Loopback
 	gate := &serve.Gate{Log: o.Log}
-	running := on.start(gate)
+	if on.metrics != nil {
+		on.metrics.Start(gate.Metrics(on.metrics.Loopback))
+	}
+	running := on.api.Start(gate)
 	a.uses = checkpoint.HeadTensor
 	a.chooses = true
 	m, err := a.openModel()
@@ -195,7 +198,13 @@ func (c *serveCommand) Run(a *app) error {
 		go watchKeys(ctx, *c.Who.APIKeyFile, keys, s, told)
 	}
 	if on.certificate != nil {
-		go watchCertificate(ctx, on.certificate, told)
+		go on.certificate.Watch(ctx, func(err error) {
+			if err != nil {
+				told.Error("the certificate is as before", "error", err.Error())
+				return
+			}
+			told.Info("the certificate was read again")
+		})
 	}
 	late, err := running.Wait(ctx, listen.Ending{
 		Grace: c.Much.Grace, Retire: s.Retire, Drain: c.Much.Drain, Refuse: s.Drain,

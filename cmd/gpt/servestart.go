@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -88,14 +87,6 @@ func (p *places) close() error {
 	return errors.Join(p.api.Close(), p.metrics.Close())
 }
 
-// start begins to answer.
-func (p *places) start(gate *serve.Gate) *listen.Running {
-	if p.metrics != nil {
-		p.metrics.Start(gate.Metrics(p.metrics.Loopback))
-	}
-	return p.api.Start(http.Handler(gate))
-}
-
 // newLog returns the log of --log, nil if that is off.
 func (c *serveCommand) newLog(a *app) *slog.Logger {
 	o := &slog.HandlerOptions{}
@@ -165,17 +156,6 @@ func (c *serveCommand) warnings(on *places, m *model.Model, o *serve.Options) (a
 			context, need))
 	}
 	return all
-}
-
-// watchCertificate reads a certificate again whenever its files change, until ctx is done.
-func watchCertificate(ctx context.Context, c *listen.Certificate, log *slog.Logger) {
-	c.Watch(ctx, func(err error) {
-		if err != nil {
-			log.Error("the certificate is as before", "error", err.Error())
-			return
-		}
-		log.Info("the certificate was read again")
-	})
 }
 
 // The file of keys of gpt serve, which is read again when it changes.
