@@ -59,7 +59,7 @@ func (c *modelsCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	demonstration, err := checkpoint.OpenFS(demo.FS()) // which every gpt has
+	demonstration, err := checkpoint.OpenFS(demo.FS(), "", checkpoint.Options{}) // which every gpt has
 	if err == nil {
 		defer demonstration.Close()
 	}

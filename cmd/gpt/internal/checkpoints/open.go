@@ -15,7 +15,7 @@ import (
 // OpenAt opens the checkpoint at path, for the use that the flag says.
 func (f *Finder) OpenAt(path, use string, o checkpoint.Options) (*checkpoint.Checkpoint, error) {
 	f.WillRead(path, use)
-	return o.Open(path)
+	return checkpoint.Open(path, o)
 }
 
 // OpenTokenizerAt opens the tokenizer of the checkpoint at path, which need not have weights.
