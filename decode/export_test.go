@@ -6,6 +6,7 @@ import (
 	"iter"
 	"testing"
 
+	"picogpt/constrain"
 	"picogpt/model"
 )
 
@@ -25,3 +26,11 @@ func (o Options) AlwaysDraft() Options {
 // does.
 var InABatch func(t testing.TB, m *model.Model, streams int, prompt []int, samples int,
 	o Options) iter.Seq2[Token, error]
+
+// Unforced makes the form not tell what it forces, so that there are no drafts of it.
+func (o Options) Unforced() Options {
+	if form, ok := o.Constraint.(*constrain.Text); ok {
+		o.Constraint = unforced{form}
+	}
+	return o
+}
