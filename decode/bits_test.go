@@ -50,7 +50,7 @@ func valuesOf(texts []*subject) [axes][]string {
 		cache:   {"a new session", "cut back", "a fork", "evicted", "a prefix of the Batcher's"},
 		split:   {"whole", "one by one", "in pieces"},
 		saved:   {"never saved", "saved and restored", "restored on another kernel"},
-		steered: {"edits of the text", "edits of the model"},
+		steered: {"no edits", "edits of the text", "edits of the model"},
 		drafted: {"no drafts", "drafts by lookup", "drafts of a model", "drafts of the form"},
 	}
 }
@@ -69,14 +69,14 @@ func apart(texts []*subject, a, b value) bool {
 		return a.is != b.is
 	case is(text, kernel): // of the demo, pure Go would take seconds
 		return texts[a.is].shape.Vocab == 0 && b.is == 0 && len(kernels.Variants()) > 1
-	case is(text, steered): // nothing is steered
-		return b.is == 1 && texts[a.is].edits == nil
+	case is(text, steered):
+		return (b.is == 0) != (texts[a.is].edits == nil)
 	case is(text, drafted): // nothing is forced, or guidance has two contexts, for which nobody guesses
 		return b.is == 3 && texts[a.is].form == "" || b.is > 0 && texts[a.is].options.Guidance != nil
 	case is(text, saved): // Save refuses what was edited
 		return b.is > 0 && texts[a.is].edits != nil && texts[a.is].edits[0].From == 0
 	case is(saved, steered): // Restore refuses a model with edits
-		return a.is > 0 && b.is == 1
+		return a.is > 0 && b.is == 2
 	case is(company, cache): // a Batcher's own sessions are its own
 		return (a.is == 3) != (b.is == 4) && (b.is > 0 || a.is != 3)
 	case is(company, saved):
@@ -187,11 +187,19 @@ func cover(t *testing.T, texts []*subject, values [axes][]string, all []pair) (c
 	return cells
 }
 
-// name says what a cell has that the baseline has not.
-func (w way) name(values [axes][]string) string {
-	list := []string{values[text][w[text]]}
-	for axis := text + 1; axis < axes; axis++ {
-		if w[axis] > 0 {
+// base returns the baseline of a text.
+func (l *lab) base(is int) (w way) {
+	if w[text] = is; l.texts[is].edits != nil {
+		w[steered] = 1
+	}
+	return w
+}
+
+// name says what a cell has that the baseline of its text has not.
+func (w way) name(l *lab, values [axes][]string) string {
+	list, base := []string{values[text][w[text]]}, l.base(w[text])
+	for axis := range axes {
+		if w[axis] != base[axis] {
 			list = append(list, values[axis][w[axis]])
 		}
 	}
@@ -216,20 +224,24 @@ func TestTheSameBits(t *testing.T) {
 		}
 	}
 	for _, w := range cells {
-		t.Run(w.name(values), func(t *testing.T) {
+		t.Run(w.name(l, values), func(t *testing.T) {
 			err := l.compute(w)
 			if err == nil {
 				return
 			}
 			var blamed []string
-			for axis := text + 1; axis < axes; axis++ {
-				without, only := w, way{text: w[text]}
-				without[axis], only[axis] = 0, w[axis]
-				what := values[axis][w[axis]]
-				if w[axis] > 0 && l.possible(without) && l.compute(without) == nil {
-					blamed = append(blamed, fmt.Sprintf("right with %q for %q", values[axis][0], what))
+			base := l.base(w[text])
+			for axis := range axes {
+				if w[axis] == base[axis] {
+					continue
 				}
-				if w[axis] > 0 && l.possible(only) && l.compute(only) != nil {
+				without, only := w, base
+				without[axis], only[axis] = base[axis], w[axis]
+				what := values[axis][w[axis]]
+				if l.possible(without) && l.compute(without) == nil {
+					blamed = append(blamed, fmt.Sprintf("right with %q for %q", values[axis][base[axis]], what))
+				}
+				if l.possible(only) && l.compute(only) != nil {
 					blamed = append(blamed, fmt.Sprintf("wrong with %q alone", what))
 				}
 			}
