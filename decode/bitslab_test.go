@@ -74,11 +74,11 @@ func (s spelled) Push(id int) (string, error)        { return string(s[id]), nil
 func (spelled) Flush() string                        { return "" }
 func (s spelled) Fork() tokenizer.Decoder            { return s }
 
-// add is an edit of the stream after block 1, from a position on.
+// add is an edit of the stream after the first block, from a position on.
 func add(width, from int) []model.Edit {
 	values := make([]float32, width)
 	values[3], values[width-1] = 2, -3
-	return []model.Edit{{At: model.Point{Kind: model.ResidPost, Layer: 1}, Head: model.AllHeads,
+	return []model.Edit{{At: model.Point{Kind: model.ResidPost, Layer: 0}, Head: model.AllHeads,
 		Op: model.Add, Values: values, From: from}}
 }
 
@@ -282,7 +282,12 @@ func (l *lab) compute(w way) error {
 	case r.err != nil:
 		return r.err
 	case !same(tokens, s.tokens):
-		return fmt.Errorf("other tokens: %v\nwant %v", tokens, s.tokens)
+		i := 0
+		for i < min(len(tokens), len(s.tokens)) && same(tokens[i:i+1], s.tokens[i:i+1]) {
+			i++
+		}
+		return fmt.Errorf("token %d of %v is other than in %v:\n%v, want\n%v", i, ids(tokens),
+			ids(s.tokens), tokens[i:min(i+1, len(tokens))], s.tokens[i:min(i+1, len(s.tokens))])
 	}
 	return nil
 }

@@ -172,8 +172,12 @@ func TestARepository(t *testing.T) {
 
 // TestEveryPackageThatStartsGoroutinesIsRaced, if it has tests.
 func TestEveryPackageThatStartsGoroutinesIsRaced(t *testing.T) {
-	starts := regexp.MustCompile(`(?m)^[^/"\n]*\bgo (func\b|[\w.]+\()|` +
+	starts := regexp.MustCompile(`^[^/"\n]*\bgo (func\b|[\w.]+\()|` +
 		`\bsync\.WaitGroup\b|\berrgroup\.|\.AfterFunc\(`)
+	likely := func(line string) bool { // the expression takes a second for all lines
+		return slices.ContainsFunc([]string{"go ", "WaitGroup", "errgroup", "AfterFunc"},
+			func(word string) bool { return strings.Contains(line, word) })
+	}
 	all := packagesOf(t, "../..")
 	var raced []string
 	for _, p := range readParts(all) {
@@ -195,14 +199,20 @@ func TestEveryPackageThatStartsGoroutinesIsRaced(t *testing.T) {
 		}
 		tested := slices.ContainsFunc(files, isTest)
 		for _, file := range files {
+			if !tested || isTest(file) {
+				continue
+			}
 			text, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if tested && !isTest(file) && starts.Match(text) {
-				found++
-				if !slices.Contains(raced, dir) {
-					t.Errorf("%s starts goroutines; parts.txt has no race:./%s", file, dir)
+			for line := range strings.Lines(string(text)) {
+				if likely(line) && starts.MatchString(line) {
+					found++
+					if !slices.Contains(raced, dir) {
+						t.Errorf("%s starts goroutines; parts.txt has no race:./%s", file, dir)
+					}
+					break
 				}
 			}
 		}
