@@ -45,7 +45,7 @@ func valuesOf(texts []*subject) [axes][]string {
 		text:    names,
 		kernel:  append([]string{"go"}, all...),
 		threads: {"1 thread", "2 threads", "3 threads", "7 threads"},
-		company: {"alone", "one of 3 samples", "in one Eval with others", "in a Batcher",
+		company: {"alone", "one of many samples", "in one Eval with others", "in a Batcher",
 			"a caller's session in a Batcher"},
 		cache:   {"a new session", "cut back", "a fork", "evicted", "a prefix of the Batcher's"},
 		split:   {"whole", "one by one", "in pieces"},
@@ -71,8 +71,8 @@ func apart(texts []*subject, a, b value) bool {
 		return texts[a.is].shape.Vocab == 0 && b.is == 0 && len(kernels.Variants()) > 1
 	case is(text, steered):
 		return (b.is == 0) != (texts[a.is].edits == nil)
-	case is(text, drafted): // nothing is forced, or guidance has two contexts, for which nobody guesses
-		return b.is == 3 && texts[a.is].form == "" || b.is > 0 && texts[a.is].options.Guidance != nil
+	case is(text, drafted): // nothing is forced
+		return b.is == 3 && texts[a.is].form == ""
 	case is(text, saved): // Save refuses what was edited
 		return b.is > 0 && texts[a.is].edits != nil && texts[a.is].edits[0].From == 0
 	case is(saved, steered): // Restore refuses a model with edits

@@ -99,10 +99,11 @@ func subjects() []*subject {
 	spelt := fixture.Options{Seed: 5, Vocab: 283, Positions: 160, Config: map[string]any{
 		"eos_token_id": 13, "bos_token_id": 13}}
 	greedy := func(n int) decode.Options { return decode.Options{MaxTokens: n, Top: 2, EndOfText: []int{}} }
-	drawn, guided, healed, formed := greedy(20), greedy(6), greedy(12), greedy(25)
+	drawn, guided, healed, formed := greedy(20), greedy(40), greedy(12), greedy(25)
 	drawn.Params = sample.Params{Temperature: 1.3, TopP: 0.95, RepeatPenalty: 1.2, RepeatLastN: 30,
 		Seed: 11}
-	guided.Guidance = &sample.Guidance{Scale: 1.5}
+	guided.Guidance = &sample.Guidance{Scale: 2, Negative: random(5, 29)}
+	guided.Overflow, guided.Temperature, guided.Seed = decode.OverflowSlide, 1, 6
 	healed.Vocabulary, healed.Ban, healed.Stop = spelling(), []string{"cc", "bd"}, []string{"aaa"}
 	formed.Vocabulary, formed.EndOfText = spelling(), []int{13}
 	formed.Temperature, formed.Seed, formed.OpenMass = 1.1, 3, true
@@ -123,7 +124,7 @@ func subjects() []*subject {
 		{name: "q4, cache in f16", shape: panels, format: "q4", cache: "f16", prompt: random(75, 130),
 			options: greedy(6)},
 		{name: "drawn", shape: small, cache: "f16", prompt: random(50, 53), options: drawn},
-		{name: "guided", shape: small, prompt: random(40, 53), options: guided},
+		{name: "guided", shape: fixture.Options{Vocab: 29}, prompt: random(9, 29), options: guided},
 		{name: "steered", shape: wide, prompt: random(68, 301), options: greedy(6), edits: add(72, 0)},
 		{name: "healed, banned, stopped", shape: spelt, prompt: append(slices.Concat(once, once), 2, 0),
 			options: healed, healed: true},
@@ -361,7 +362,7 @@ func (r *run) compare(row []float32, at int) {
 // prepared returns a session that holds a beginning of the prompt, or nothing.
 func (r *run) prepared() (*model.Session, error) {
 	s, n := r.model.NewSession(), len(r.prompt)
-	held := min(n-1, []int{n - 1, 64, n / 2, n * 2 / 3}[r.random.IntN(4)])
+	held := min(n-1, []int{n - 1, 63, 64, 65, n / 2, n * 2 / 3}[r.random.IntN(6)])
 	other := slices.Concat(r.prompt[:held], r.prompt[:min(n, r.model.Config().Positions-held)])
 	other[held] = (other[held] + 1) % r.model.Config().VocabSize
 	var err error
@@ -401,7 +402,15 @@ func (r *run) restored(s *model.Session) (*model.Session, error) {
 	if err := s.Save(r.ctx, &b); err != nil {
 		return nil, err
 	}
-	return r.model.Restore(r.ctx, bytes.NewReader(b.Bytes()), int64(b.Len()))
+	restored, err := r.model.Restore(r.ctx, bytes.NewReader(b.Bytes()), int64(b.Len()))
+	if err != nil {
+		return nil, err
+	}
+	var again bytes.Buffer
+	if err = restored.Save(r.ctx, &again); err == nil && !bytes.Equal(again.Bytes(), b.Bytes()) {
+		err = errors.New("saved again it is another file")
+	}
+	return restored, err
 }
 
 // write writes the text.
@@ -409,8 +418,17 @@ func (r *run) write(s *model.Session) ([]decode.Token, error) {
 	rest, o := r.prompt[s.Len():], r.options
 	switch {
 	case r.way[company] == 1:
-		o.Seed -= 2
-		return r.guesses(listed(decode.Samples(r.ctx, s, rest, 3, o), 2))
+		n := 3
+		if r.shape.Vocab == 29 { // the quick ones
+			n = 11
+		}
+		sample := r.random.IntN(n)
+		o.Seed -= uint64(sample)
+		tokens, err := r.guesses(listed(decode.Samples(r.ctx, s, rest, n, o), sample))
+		if err == nil && o.Overflow == "" && !slices.Equal(s.Tokens(), r.prompt) {
+			err = errors.New("the session does not hold the prompt")
+		}
+		return tokens, err
 	case r.way[company] >= 3:
 		return r.batched(s, rest)
 	case r.way[drafted] == 1 || r.way[drafted] == 2 || r.watched && r.way[company] == 0:
@@ -459,9 +477,10 @@ func (r *run) driven(s *model.Session, rest []int) (tokens []decode.Token, err e
 	if err != nil {
 		return nil, err
 	}
-	defer own.Stop()
 	own.GuessForced()
 	streams := []*decode.Stream{own}
+	cancelled, cancel := context.WithCancel(r.ctx)
+	cancel()
 	for step := 0; !own.Done(); step++ {
 		if r.way[company] == 2 && step%3 == 0 && step < 20 {
 			prompt, o := r.stranger(step / 3)
@@ -486,6 +505,15 @@ func (r *run) driven(s *model.Session, rest []int) (tokens []decode.Token, err e
 				batch = append(batch, in)
 			}
 		}
+		if r.way[company] == 2 && step%4 == 1 && len(batch) > 0 { // an Eval that fails, and a fork
+			if r.model.Eval(cancelled, batch...) == nil {
+				return nil, errors.New("a cancelled Eval returns no error")
+			}
+			forked := own.Fork()
+			own.Stop()
+			streams[slices.Index(streams, own)], own = forked, forked
+			continue
+		}
 		if len(batch) > 0 {
 			err = r.model.Eval(r.ctx, batch...)
 		}
@@ -505,6 +533,7 @@ func (r *run) driven(s *model.Session, rest []int) (tokens []decode.Token, err e
 	for _, st := range streams {
 		st.Stop()
 	}
+	s.Take(own.Session()) // which may be a fork's
 	return tokens, nil
 }
 
@@ -535,7 +564,7 @@ func (r *run) batched(s *model.Session, rest []int) ([]decode.Token, error) {
 		})
 	}
 	if r.way[company] == 4 {
-		return listed(b.Continue(r.ctx, s, rest, r.options), 0)
+		return r.continued(b, s, rest)
 	}
 	var p batch.Progress
 	tokens, err := listed(b.Run(r.ctx, batch.Request{Prompt: rest, Options: r.options, Progress: &p}), 0)
@@ -543,6 +572,30 @@ func (r *run) batched(s *model.Session, rest []int) ([]decode.Token, error) {
 		return nil, errors.New("no prefix was found")
 	}
 	return tokens, err
+}
+
+// continued writes the text on a caller's session, and where it depends on nothing but that, in two
+// parts.
+func (r *run) continued(b *batch.Batcher, s *model.Session, rest []int) ([]decode.Token, error) {
+	o, first := r.options, 1<<20
+	if o.Temperature == 0 && o.Vocabulary == nil && o.Overflow == "" && len(o.SequenceBias) == 0 {
+		first = 1 + r.random.IntN(len(r.tokens))
+	}
+	var tokens []decode.Token
+	for tok, err := range b.Continue(r.ctx, s, rest, o) {
+		if err != nil {
+			return nil, err
+		}
+		if tokens = append(tokens, tok); len(tokens) == first {
+			break
+		}
+	}
+	if n := len(tokens); n < len(r.tokens) {
+		o.MaxTokens = max(0, o.MaxTokens-n)
+		others, err := listed(b.Continue(r.ctx, s, []int{tokens[n-1].ID}, o), 0)
+		return append(tokens, others...), err
+	}
+	return tokens, nil
 }
 
 // end looks at the session that holds the text: the next row is the baseline's, also of what is saved
