@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/testbrowser"
 	"picogpt/internal/webparts"
 )
@@ -21,6 +22,7 @@ import (
 const byID = "document.getElementById"
 
 func TestPageInABrowserWithTheKeyboardOnly(t *testing.T) {
+	cases.NotShort(t) // the pages of package serve/page are in a browser
 	p := golden(t)
 	p.Layer = 1
 	path := filepath.Join(t.TempDir(), "page.html")

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/testbrowser"
 	"picogpt/internal/webparts"
 )
@@ -18,6 +19,7 @@ import (
 const detail = "['token','probability','rank','entropy'].map(n => document.getElementById('d-' + n).textContent).join('|')"
 
 func TestPageInABrowserWithTheKeyboardOnly(t *testing.T) {
+	cases.NotShort(t) // the pages of package serve/page are in a browser
 	p := picture(t, text+strings.Repeat("One day, the girl went to the park with her mom. ", 30),
 		webparts.ByRank)
 	path := filepath.Join(t.TempDir(), "page.html")
