@@ -4,11 +4,9 @@ package batch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"math"
-	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
@@ -18,10 +16,8 @@ import (
 
 	"picogpt/constrain"
 	"picogpt/decode"
-	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
-	"picogpt/dev/texts"
 	"picogpt/model"
 	"picogpt/sample"
 	"picogpt/tokenizer"
@@ -31,127 +27,6 @@ func newBatcher(t testing.TB, m *model.Model, o Options) *Batcher {
 	b := New(m, o)
 	t.Cleanup(func() { b.Close() })
 	return b
-}
-
-// A visitor is a caller of a Batcher that arrives, leaves and pauses at random.
-type visitor struct {
-	name   string
-	random *rand.Rand
-	prompt []int
-	o      decode.Options
-	want   [][]decode.Token // of each sample
-	guest  bool             // brings no session
-}
-
-func newVisitor(t *testing.T, m *model.Model, random *rand.Rand) *visitor {
-	all := texts.Ways()
-	names := slices.Sorted(func(yield func(string) bool) {
-		for name := range all {
-			if !yield(name) {
-				return
-			}
-		}
-	})
-	v := &visitor{name: names[random.IntN(len(names))], prompt: make([]int, 1+random.IntN(12))}
-	v.o, v.random = all[v.name], rand.New(rand.NewPCG(random.Uint64(), 0))
-	for i := range v.prompt {
-		v.prompt[i] = random.IntN(29)
-	}
-	for i := range 1 + 4*random.IntN(2) {
-		o := v.o
-		o.Seed += uint64(i)
-		tokens := collect(t, m.NewSession(), v.prompt, o)
-		for j := range tokens {
-			tokens[j].Sample = i
-		}
-		v.want = append(v.want, tokens)
-	}
-	return v
-}
-
-// visit makes one call and compares its tokens until the visitor leaves or the text ends.
-func (v *visitor) visit(t *testing.T, b *Batcher) {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	total := 0
-	for _, tokens := range v.want {
-		total += len(tokens)
-	}
-	at, way := v.random.IntN(total+1), v.random.IntN(4)
-	if way == 0 {
-		defer time.AfterFunc(time.Duration(v.random.IntN(3000))*time.Microsecond, cancel).Stop()
-	}
-	var session *model.Session
-	tokens := b.Generate(ctx, v.prompt, v.o)
-	if len(v.want) > 1 {
-		tokens = b.Samples(ctx, v.prompt, len(v.want), v.o)
-	} else if v.random.IntN(2) == 0 && !v.guest {
-		session = b.model.NewSession()
-		tokens = b.Continue(ctx, session, v.prompt, v.o)
-	}
-	got := make([][]decode.Token, len(v.want))
-	n, last := 0, error(nil)
-	for tok, err := range tokens {
-		if last = err; err != nil {
-			continue
-		}
-		n++
-		got[tok.Sample] = append(got[tok.Sample], tok)
-		if v.random.IntN(8) == 0 {
-			time.Sleep(time.Duration(v.random.IntN(200)) * time.Microsecond)
-		} else if v.random.IntN(40) == 0 {
-			time.Sleep(4 * time.Millisecond) // and the slot is gone
-		}
-		if way == 1 && n == at {
-			break
-		}
-		if way == 2 && n == at {
-			cancel()
-		}
-	}
-	v.check(t, got, n, last)
-	if session != nil {
-		y := yielded{IDs: ids(got[0]), Err: last}
-		if n > 0 {
-			y.Finish = got[0][n-1].Finish
-		}
-		checkHeld(t, session, v.prompt, y)
-		if v.o.Temperature == 0 {
-			checkGoesOn(t, session, v.prompt, y, v.o, v.want[0])
-		}
-	}
-}
-
-func (v *visitor) check(t *testing.T, got [][]decode.Token, n int, err error) {
-	if err != nil && !errors.Is(err, context.Canceled) {
-		t.Errorf("%s: %v", v.name, err)
-	}
-	for i, tokens := range got {
-		if want := v.want[i]; len(tokens) > len(want) || !same(tokens, want[:len(tokens)]) {
-			t.Errorf("%s, sample %d: %v, alone %v", v.name, i, ids(tokens), ids(want))
-		}
-	}
-}
-
-func TestTextsInABatchAreWhatGenerateGivesWhoeverComesAndGoes(t *testing.T) {
-	cases.NotShort(t)
-	m := tiny(t, fixture.Options{})
-	visitors := sized(60, 3000)
-	for _, o := range []Options{
-		{MaxStreams: 3, MaxDelay: time.Nanosecond}, // a row of a prompt at a time
-		{MaxStreams: 7, MaxDelay: 200 * time.Microsecond},
-		{},
-	} {
-		random := rand.New(rand.NewPCG(11, uint64(o.MaxStreams)))
-		b := newBatcher(t, m, o)
-		var group sync.WaitGroup
-		for range visitors {
-			v := newVisitor(t, m, random)
-			group.Go(func() { v.visit(t, b) })
-			time.Sleep(time.Duration(random.IntN(100)) * time.Microsecond)
-		}
-		group.Wait()
-	}
 }
 
 // A prompt that is not cut takes one step, in which its neighbour has a token or two. The number of

@@ -3,16 +3,11 @@ package batch
 // Texts that are edited, side by side with others.
 
 import (
-	"context"
 	"slices"
-	"sync"
 	"testing"
 
 	"picogpt/decode"
-	"picogpt/dev/cases"
-	"picogpt/dev/testmodel"
 	"picogpt/model"
-	"picogpt/sample"
 )
 
 // added is the edit that adds a direction with one number after a block.
@@ -21,66 +16,6 @@ func added(layer, at int, x float32) model.Edit {
 	direction[at] = x
 	return model.Edit{At: model.Point{Kind: model.ResidPost, Layer: layer}, Head: model.AllHeads,
 		Op: model.Add, Values: direction}
-}
-
-// 40 texts in one batch, three quarters of them steered in three ways, with prompts that begin alike:
-// each is what it is alone.
-func TestSteeredTextsInABatchAreWhatTheyAreAlone(t *testing.T) {
-	cases.NotShort(t)
-	b := newBatcher(t, testmodel.Demo(t, model.Options{Threads: 2}),
-		Options{MaxStreams: 40, PrefixBytes: 1 << 30})
-	alone := testmodel.Demo(t, model.Options{Threads: 1})
-	steerings := [][]model.Edit{nil, {added(1, 7, 3)}, {added(1, 7, -3)}, {added(1, 7, 3), added(3, 90, 8)}}
-	type text struct {
-		prompt []int
-		o      decode.Options
-		want   []decode.Token
-	}
-	var all []text
-	different := map[float64]bool{}
-	for i := range 40 {
-		x := text{prompt: append(upTo(1000, 1020), 257+i%5), o: decode.Options{MaxTokens: 3, Top: 2,
-			Params: sample.Params{Temperature: 1, Seed: uint64(i)}, Edits: steerings[i%4]}}
-		if i < 4 {
-			x.o.Echo = decode.EchoPrompt
-		}
-		x.want = collect(t, alone.NewSession(), x.prompt, x.o)
-		different[x.want[len(x.want)-3].Top[0].LogProb] = true
-		all = append(all, x)
-	}
-	var cached [4]int
-	for range 2 { // the second time there are prefixes
-		var running sync.WaitGroup
-		var mu sync.Mutex
-		for i, x := range all {
-			running.Go(func() {
-				var p Progress
-				var got []decode.Token
-				for tok, err := range b.Run(context.Background(), Request{Prompt: x.prompt, Options: x.o, Progress: &p}) {
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					got = append(got, tok)
-				}
-				if !same(got, x.want) {
-					t.Errorf("text %d: %v, want %v", i, got, x.want)
-				}
-				mu.Lock()
-				cached[i%4] += p.Cached
-				mu.Unlock()
-			})
-		}
-		running.Wait()
-	}
-	if len(different) < 20 { // the steering says something
-		t.Errorf("%d different texts, want 20", len(different))
-	}
-	for i, n := range cached {
-		if n == 0 {
-			t.Errorf("steering %d: no prefix is shared", i)
-		}
-	}
 }
 
 func TestTheKeyOfEditsIsThatOfTheirBits(t *testing.T) {

@@ -114,25 +114,24 @@ func crowded(t *testing.T, sessions int64) *model.Model {
 }
 
 func TestTextsTakeTurnsWhereTheCacheHasNoRoomForAll(t *testing.T) {
-	m := crowded(t, 3)
+	config, file := fixture.Checkpoint(roomy)
+	alone := testmodel.New(t, config, file, model.Options{Threads: 1})
+	m := testmodel.New(t, config, file, model.Options{Threads: 1,
+		CacheBytes: 3 * alone.SessionBytes(150)})
 	random := rand.New(rand.NewPCG(12, 0))
 	for range 2 {
 		b := newBatcher(t, m, Options{MaxDelay: 100 * time.Microsecond})
+		var prompts [][]int
 		var group sync.WaitGroup
 		for range sized(30, 500) {
-			v := newVisitor(t, tiny(t, fixture.Options{}), random)
-			v.guest = true
-			group.Go(func() { v.visit(t, b) })
+			g := newGuest(t, alone, random, &prompts)
+			group.Go(func() { g.visit(t, b) })
 		}
 		group.Wait()
 		b.Close()
 	}
-	var batch []model.Input // all room is free again
-	for range 3 {
-		batch = append(batch, model.Input{Session: m.NewSession(), Tokens: make([]int, 23)})
-	}
-	if err := m.Eval(context.Background(), batch...); err != nil {
-		t.Fatal(err)
+	if n := m.CacheBytes(); n != 0 {
+		t.Errorf("%d bytes of the cache stay in use", n)
 	}
 }
 

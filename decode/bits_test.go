@@ -68,7 +68,7 @@ func apart(texts []*subject, a, b value) bool {
 	case a.axis == b.axis:
 		return a.is != b.is
 	case is(text, kernel): // of the demo, pure Go would take seconds
-		return texts[a.is].shape.Vocab == 0 && b.is == 0 && len(kernels.Variants()) > 1
+		return texts[a.is].shape.Vocab == 0 && b.is == 0
 	case is(text, steered):
 		return (b.is == 0) != (texts[a.is].edits == nil)
 	case is(text, drafted): // nothing is forced

@@ -39,53 +39,6 @@ func TestGuidanceIsHuggingFaces(t *testing.T) {
 	}
 }
 
-// TestGuidanceIsTheSameInEveryWay samples with guidance alone, in a batch whose steps are short, as
-// a sample, with guesses and where the contexts slide.
-func TestGuidanceIsTheSameInEveryWay(t *testing.T) {
-	m := tiny(t, fixture.Options{})
-	for seed := range uint64(10) {
-		o := Options{MaxTokens: 40, EndOfText: []int{}, Overflow: OverflowSlide,
-			Params: sample.Params{Temperature: 1, Seed: seed,
-				Guidance: &sample.Guidance{Scale: 2, Negative: []int{3, 1, 4, 1, 5}}}}
-		prompt := []int{1, 2, 3, 4, 5, 6, 7, 8, 9}
-		want := ids(collect(t, m.NewSession(), prompt, o))
-		plain := o
-		plain.Guidance = nil
-		if slices.Equal(ids(collect(t, m.NewSession(), prompt, plain)), want) {
-			t.Errorf("seed %d: guidance changes nothing", seed)
-		}
-		guesses := o
-		guesses.Lookup, guesses.alwaysDraft = 4, true
-		if got := ids(collect(t, m.NewSession(), prompt, guesses)); !slices.Equal(got, want) {
-			t.Errorf("seed %d: with guesses %v, want %v", seed, got, want)
-		}
-		texts := make([][]int, 3)
-		first := o
-		first.Seed--
-		for token, err := range InABatch(t, m, 2, prompt, 3, first) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			texts[token.Sample] = append(texts[token.Sample], token.ID)
-		}
-		if !slices.Equal(texts[1], want) {
-			t.Errorf("seed %d: in a batch %v, want %v", seed, texts[1], want)
-		}
-		var sample []int
-		for token, err := range Samples(t.Context(), m.NewSession(), prompt, 2, first) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if token.Sample == 1 {
-				sample = append(sample, token.ID)
-			}
-		}
-		if !slices.Equal(sample, want) {
-			t.Errorf("seed %d: as a sample %v, want %v", seed, sample, want)
-		}
-	}
-}
-
 func TestANegativePromptThatDoesNotFitIsRefused(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	long := make([]int, m.Config().Positions)

@@ -15,67 +15,6 @@ import (
 	"picogpt/weights/demo"
 )
 
-// TestSamplesInOneBatchAreWhatTheirSeedsGiveAlone also ends them at different lengths, and slides
-// them at different times.
-func TestSamplesInOneBatchAreWhatTheirSeedsGiveAlone(t *testing.T) {
-	rule := func(tokens []int) []float32 {
-		logits := make([]float32, 26)
-		for i, id := range tokens {
-			logits[id] += float32(i%3) / 4
-		}
-		logits[25] = 1.5
-		return logits
-	}
-	l := small
-	l.endOfText = []int{25}
-	prompt := []int{3, 1, 4}
-	o := Options{MaxTokens: 60, Overflow: OverflowSlide, Vocabulary: letters(26),
-		Stop: []string{"ab", "ba"}, Params: sample.Params{Temperature: 1, TopP: 0.9, Seed: 100}}
-
-	const n = 12
-	parent, err := newStream(l, nil, prompt, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	parent.shared = &sample.Pool{}
-	var streams []*Stream
-	for i := range n {
-		streams = append(streams, parent.Sample(i))
-	}
-	var got [n][]Token
-	for len(streams) > 0 {
-		for _, st := range streams {
-			tok, err := st.Push(rule(st.context))
-			if err != nil {
-				t.Fatal(err)
-			}
-			got[tok.Sample] = append(got[tok.Sample], tok)
-		}
-		streams = slices.DeleteFunc(streams, (*Stream).Done)
-	}
-	lengths, slid := map[int]bool{}, false
-	for i := range n {
-		alone := o
-		alone.Seed += uint64(i)
-		want, err := play(&script{rule: rule}, l, prompt, alone)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for j := range want {
-			want[j].Sample = i
-			slid = slid || want[j].Dropped > 0
-		}
-		if !same(got[i], want) {
-			t.Errorf("sample %d: %v, alone %v", i, got[i], want)
-		}
-		lengths[len(want)] = true
-	}
-	if len(lengths) < 3 || !slid {
-		t.Errorf("the samples have %d different lengths and slid: %v; this test wants more variety",
-			len(lengths), slid)
-	}
-}
-
 // open returns a model of a checkpoint's bytes.
 func open(t testing.TB, config, file []byte, threads int) *model.Model {
 	t.Helper()
@@ -138,47 +77,6 @@ func TestASeedIsAPromise(t *testing.T) {
 				o)); !slices.Equal(got, want[i]) {
 				t.Errorf("%d threads, seed %d: %v, want %v", threads, o.Seed, got, want[i])
 			}
-		}
-	}
-}
-
-func TestSamplesAreWhatTheirSeedsGiveAlone(t *testing.T) {
-	m := tiny(t, fixture.Options{})
-	prompt := []int{3, 1, 4, 1, 5}
-	for _, o := range []Options{
-		{EndOfText: []int{2, 20}, Vocabulary: letters(29), Stop: []string{"ca", "ac"},
-			Params: sample.Params{Temperature: 1.2, Seed: 7}},
-		{MaxTokens: 40, Overflow: OverflowSlide, Params: sample.Params{Temperature: 0.9, TopK: 10,
-			Seed: 8}},
-	} {
-		const n = together + 3
-		got := make([][]Token, n)
-		s := m.NewSession()
-		for tok, err := range Samples(context.Background(), s, prompt, n, o) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			got[tok.Sample] = append(got[tok.Sample], tok)
-		}
-		if !slices.Equal(s.Tokens(), prompt) || s.Logits() == nil {
-			t.Errorf("the session holds %v after its samples, want the prompt, ready to go on",
-				s.Tokens())
-		}
-		for i := range n {
-			alone := o
-			alone.Seed += uint64(i)
-			want := collect(t, m.NewSession(), prompt, alone)
-			for j := range want {
-				want[j].Sample = i
-			}
-			if !same(got[i], want) {
-				t.Errorf("sample %d: %v, alone %v", i, got[i], want)
-			}
-		}
-	}
-	for _, err := range Samples(context.Background(), m.NewSession(), prompt, 0, Options{}) {
-		if err == nil || err.Error() != "samples 0: want at least 1" {
-			t.Errorf("no samples: %v", err)
 		}
 	}
 }

@@ -5,7 +5,6 @@ package decode_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -72,37 +71,6 @@ func step(t *testing.T, m *model.Model, random *rand.Rand, drives []*drive) {
 		}
 		if ok {
 			d.got = append(d.got, tok)
-		}
-	}
-}
-
-func TestStreamsInRandomPiecesAndCompanyGiveWhatGenerateGives(t *testing.T) {
-	m := tiny(t, fixture.Options{})
-	for round := range sized(3, 300) {
-		random := rand.New(rand.NewPCG(9, uint64(round)))
-		var drives, forks []*drive
-		for name, o := range ways() {
-			prompt := make([]int, 1+random.IntN(9))
-			drives = append(drives, newDrive(t, m, name, prompt, o))
-		}
-		open := slices.Clone(drives)
-		for len(open) > 0 {
-			step(t, m, random, open)
-			if d := open[random.IntN(len(open))]; len(forks) < 40 && random.IntN(3) == 0 {
-				f := *d
-				f.stream, f.got = d.stream.Fork(), slices.Clone(d.got)
-				f.about += fmt.Sprintf(", forked after %d tokens", len(d.got))
-				forks, open = append(forks, &f), append(open, &f)
-			}
-			open = slices.DeleteFunc(open, func(d *drive) bool { return d.stream.Done() })
-		}
-		for _, d := range append(drives, forks...) {
-			if !same(d.got, d.want) {
-				t.Errorf("%s: %v, Generate gives %v", d.about, ids(d.got), ids(d.want))
-			}
-		}
-		if len(forks) < 10 {
-			t.Errorf("%d forks, this test wants more", len(forks))
 		}
 	}
 }
