@@ -242,75 +242,83 @@ func TestADeviceHandsOutTheBestOfRows(t *testing.T) {
 	}
 }
 
-// TestADeviceGivesTheSameBitsOfWideModels has layers as wide as those of GPT-2 124M and 1.5B, and
-// vocabularies of several groups: prompts, tokens one by one, and many texts in a pass.
-func TestADeviceGivesTheSameBitsOfWideModels(t *testing.T) {
-	prompts, texts := []int{5, 1, 130, 1}, 20
-	if strings.HasPrefix(os.Getenv("GPT_DEVICE"), "ptx") { // an instruction takes far longer
-		prompts, texts = []int{3, 1}, 2
+// checkWays evaluates in every way, or where the kernels are pure Go, which is slow, in one of them.
+func checkWays(t *testing.T, m *model.Model, r *rand.Rand, ids []int, want [][]float32, turn int) {
+	ways := []func(){
+		func() { checkWhole(t, m, ids, want) },
+		func() { checkChunks(t, m, r, ids, want) },
+		func() { checkBatch(t, m, r, ids, want) },
+		func() { checkForkAndTruncate(t, m, ids, want) },
 	}
-	for _, s := range []struct{ embd, heads int }{{768, 12}, {1600, 25}} {
-		t.Run(fmt.Sprint(s.embd), func(t *testing.T) {
-			o := fixture.Options{Seed: 8, Vocab: 2100, Positions: 140, Embd: s.embd, Head: s.heads,
-				Layer: 1}
-			config, file := fixture.Checkpoint(o)
-			onBoth(t, config, file, func(t *testing.T, processor, device *model.Model) {
-				want, got := processor.NewSession(), device.NewSession()
-				r := rand.New(rand.NewPCG(8, 9))
-				for _, n := range prompts {
-					ids := tokens(r, n, o.Vocab)
-					sameBits(t, fmt.Sprint(n, " tokens"), eval(t, got, ids...), eval(t, want, ids...))
-				}
-				side := func(m *model.Model) (rows [][]float32) {
-					batch := make([]model.Input, texts)
-					for i := range batch {
-						batch[i] = model.Input{Session: m.NewSession(), Tokens: []int{7 * i}}
-					}
-					if err := m.Eval(t.Context(), batch...); err != nil {
-						t.Fatal(err)
-					}
-					for _, in := range batch {
-						rows = append(rows, in.Session.Logits())
-					}
-					return rows
-				}
-				wants := side(processor)
-				for i, row := range side(device) {
-					sameBits(t, fmt.Sprintf("text %d of %d", i, texts), row, wants[i])
-				}
-			})
-		})
+	if m.Kernel() == "go" {
+		ways = cases.Some(ways, 1, turn)
+	}
+	for _, check := range ways {
+		check()
 	}
 }
 
-// TestADeviceGivesTheSameBitsOfALongText has more than 1024 keys, which a group of attention has in
-// local memory at a time, and goes one by one over the edge of a page.
-func TestADeviceGivesTheSameBitsOfALongText(t *testing.T) {
-	o := fixture.Options{Seed: 3, Vocab: 40, Positions: 1200, Embd: 20, Head: 2, Inner: 16, Layer: 1}
-	config, file := fixture.Checkpoint(o)
-	onBoth(t, config, file, func(t *testing.T, processor, device *model.Model) {
-		want, got := processor.NewSession(), device.NewSession()
-		r := rand.New(rand.NewPCG(3, 4))
-		for _, n := range []int{1020, 1, 1, 1, 1, 1, 1, 60, 1, 1, 1, 1, 1, 50, 1} {
-			ids := tokens(r, n, o.Vocab)
-			sameBits(t, fmt.Sprintf("%d tokens up to %d", n, want.Len()+n), eval(t, got, ids...),
-				eval(t, want, ids...))
-		}
-	})
+func checkWhole(t *testing.T, m *model.Model, ids []int, want [][]float32) {
+	for i, row := range visit(t, m, ids) {
+		sameBits(t, fmt.Sprintf("whole, position %d", i), row, want[i])
+	}
+	sameBits(t, "whole, last", eval(t, m.NewSession(), ids...), want[len(ids)-1])
 }
 
-// Sessions that a processor saves and a GPU continues, and the other way.
+func checkChunks(t *testing.T, m *model.Model, r *rand.Rand, ids []int, want [][]float32) {
+	s := m.NewSession()
+	for s.Len() < len(ids) {
+		n := min(1+r.IntN(40), len(ids)-s.Len())
+		got := eval(t, s, ids[s.Len():s.Len()+n]...)
+		sameBits(t, fmt.Sprintf("a chunk of %d ending at %d", n, s.Len()), got, want[s.Len()-1])
+	}
+}
 
-func TestADeviceContinuesSessionsOfTheProcessor(t *testing.T) {
-	device := testdevice.Open(t)
-	on := func(o model.Options) model.Options { o.Device = device; return o }
-	for i, name := range slices.Sorted(maps.Keys(shapes)) {
-		t.Run(name, func(t *testing.T) {
-			f := newFleet(t, name, snapshotFormats[i%4], on, on, on)
-			r := rand.New(rand.NewPCG(81, uint64(i)))
-			for range cases.Sized(4, 1000/len(shapes)) {
-				f.check(t, r)
+// checkBatch runs sessions that are at different places of the same text, with chunks of different
+// lengths, in one Eval.
+func checkBatch(t *testing.T, m *model.Model, r *rand.Rand, ids []int, want [][]float32) {
+	batch := make([]model.Input, 9)
+	for i := range batch {
+		batch[i].Session = m.NewSession()
+	}
+	for range 6 {
+		for i := range batch {
+			at := batch[i].Session.Len()
+			n := 1
+			if r.IntN(2) == 0 {
+				n = 1 + r.IntN(20)
 			}
-		})
+			batch[i].Tokens = ids[at : at+n]
+		}
+		if err := m.Eval(context.Background(), batch...); err != nil {
+			t.Fatal(err)
+		}
+		for i := range batch {
+			s := batch[i].Session
+			sameBits(t, fmt.Sprintf("session %d of a batch, position %d", i, s.Len()-1), s.Logits(),
+				want[s.Len()-1])
+		}
 	}
+}
+
+func checkForkAndTruncate(t *testing.T, m *model.Model, ids []int, want [][]float32) {
+	s := m.NewSession()
+	eval(t, s, ids[:100]...)
+	full := s.Fork(100)
+	sameBits(t, "a fork's logits", full.Logits(), want[99])
+	early := s.Fork(70) // in the middle of a page
+	other := s.Fork(64)
+	// must not disturb the others
+	eval(t, other, tokens(rand.New(rand.NewPCG(9, 9)), 20, m.Config().VocabSize)...)
+	sameBits(t, "a fork goes on", eval(t, early, ids[70:90]...), want[89])
+	sameBits(t, "the original goes on", eval(t, s, ids[100:130]...), want[129])
+	sameBits(t, "a full fork goes on", eval(t, full, ids[100:101]...), want[100])
+	s.Truncate(33)
+	if s.Logits() != nil {
+		t.Error("a truncated session has logits")
+	}
+	eval(t, s, tokens(rand.New(rand.NewPCG(8, 8)), 50, m.Config().VocabSize)...)
+	s.Truncate(33)
+	sameBits(t, "after truncation", eval(t, s, ids[33:140]...), want[139])
+	sameBits(t, "a fork after all that", eval(t, early, ids[90:91]...), want[90])
 }

@@ -13,38 +13,12 @@ import (
 	"testing"
 
 	"picogpt/check/reference"
-	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/weights"
 )
-
-// TestSameBitsWithACacheInF16 is TestSameBits with a cache in F16.
-func TestSameBitsWithACacheInF16(t *testing.T) {
-	for turn, name := range []string{"small and odd", "two panels"} {
-		o := shapes[name]
-		config, file := fixture.Checkpoint(o)
-		r := rand.New(rand.NewPCG(1, 2))
-		ids := tokens(r, 150, o.Vocab)
-		options := model.Options{Threads: 1, Kernel: "go", CacheFormat: "f16"}
-		s := testmodel.New(t, config, file, options).NewSession()
-		want := make([][]float32, len(ids))
-		for i, id := range ids {
-			want[i] = append([]float32(nil), eval(t, s, id)...)
-		}
-		for _, kernel := range cases.Some(kernels.Variants(), 2, turn) {
-			for _, threads := range cases.Some([]int{2, 7}, 1, turn) {
-				t.Run(fmt.Sprintf("%s, %s, %d threads", name, kernel, threads), func(t *testing.T) {
-					options.Threads, options.Kernel = threads, kernel
-					m := testmodel.New(t, config, file, options)
-					checkWays(t, m, r, ids, want, turn)
-				})
-			}
-		}
-	}
-}
 
 // tinyKV is a checkpoint whose keys and values are so small that binary16 has few steps for them:
 // rounding them is far from nothing. What follows them is as much larger: in float32 the model
