@@ -209,8 +209,8 @@ func (w way) name(l *lab, values [axes][]string) string {
 }
 
 // TestTheSameBits compares each cell with the baseline of its text: each token with its
-// log-probability and its alternatives, and rows of logits. A cell that differs is computed again
-// with one value of the baseline, and with one value of its own.
+// log-probability and its alternatives, and rows of logits. Each of the first cells that differ is
+// computed again with one value of the baseline, and with one value of its own.
 func TestTheSameBits(t *testing.T) {
 	l := newLab(t)
 	values := valuesOf(l.texts)
@@ -225,6 +225,7 @@ func TestTheSameBits(t *testing.T) {
 			cells = append(cells, w)
 		}
 	}
+	wrong := 0
 	for _, w := range cells {
 		t.Run(w.name(l, values), func(t *testing.T) {
 			err := l.compute(w)
@@ -233,8 +234,9 @@ func TestTheSameBits(t *testing.T) {
 			}
 			var blamed []string
 			base := l.base(w[text])
+			wrong++
 			for axis := range axes {
-				if w[axis] == base[axis] {
+				if w[axis] == base[axis] || wrong > 5 { // of all cells it would take long
 					continue
 				}
 				without, only := w, base
