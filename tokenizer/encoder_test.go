@@ -65,7 +65,7 @@ func randomText(random *rand.Rand, letters, size int) string {
 // certain before the end.
 func TestLongPiecesInParts(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
-	rounds := cases.Of(150, 100_000)
+	rounds := cases.Sized(150, 100_000)
 	for round := range rounds {
 		letters := 1 + random.IntN(4)
 		tok := randomMerges(t, random, letters, 1+random.IntN(30))

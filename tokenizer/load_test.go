@@ -52,6 +52,7 @@ func TestGPT2Files(t *testing.T) {
 }
 
 func TestGPT2FilesWritten(t *testing.T) {
+	cases.NotShort(t) // TestFilesOfGPT2 reads two of these
 	vocab, merges := gpt2Files()
 	lines := strings.Split(strings.TrimSpace(merges), "\n")
 	pairs := make([][]string, len(lines))

@@ -122,6 +122,7 @@ func TestCopiesAreRecorded(t *testing.T) {
 
 // TestAReplayedPassIsOneLaunchAndOneWait, with the copies of the plan and of the best logits.
 func TestAReplayedPassIsOneLaunchAndOneWait(t *testing.T) {
+	cases.NotShort(t)
 	config, file := fixture.Checkpoint(fixture.Options{Vocab: 300, Positions: 70})
 	f := newFake(t)
 	f.idle = true
