@@ -29,22 +29,37 @@ const (
 	axes
 )
 
+// The values of axes, but for the baseline's, which are 0.
+const (
+	asSample, inEval, inBatcher, lentToBatcher = 1, 2, 3, 4 // company
+	cutBack, aFork, evicted, aPrefix           = 1, 2, 3, 4 // cache
+	restored, moved                            = 1, 2       // saved
+	byText, byModel                            = 1, 2       // steered
+	byLookup, byDraft, byForm                  = 1, 2, 3    // drafted
+)
+
 // A way is a cell of the table: the index of a value for each axis, or open.
 type way [axes]int
 
 const open = -1
 
+// teams are numbers of threads.
+var teams = []int{1, 2, 3, 7}
+
 // valuesOf are the names of the values of each axis.
 func valuesOf(texts []*subject) [axes][]string {
-	names := make([]string, len(texts))
+	names, threaded := make([]string, len(texts)), make([]string, len(teams))
 	for i, s := range texts {
 		names[i] = s.name
+	}
+	for i, n := range teams {
+		threaded[i] = fmt.Sprint(n, " threads")
 	}
 	all := slices.DeleteFunc(kernels.Variants(), func(name string) bool { return name == "go" })
 	return [axes][]string{
 		text:    names,
 		kernel:  append([]string{"go"}, all...),
-		threads: {"1 thread", "2 threads", "3 threads", "7 threads"},
+		threads: threaded,
 		company: {"alone", "one of many samples", "in one Eval with others", "in a Batcher",
 			"a caller's session in a Batcher"},
 		cache:   {"a new session", "cut back", "a fork", "evicted", "a prefix of the Batcher's"},
@@ -59,7 +74,7 @@ func valuesOf(texts []*subject) [axes][]string {
 type value struct{ axis, is int }
 
 // apart reports whether two values cannot be in one cell.
-func apart(texts []*subject, a, b value) bool {
+func (l *lab) apart(a, b value) bool {
 	if a.axis > b.axis {
 		a, b = b, a
 	}
@@ -68,35 +83,38 @@ func apart(texts []*subject, a, b value) bool {
 	case a.axis == b.axis:
 		return a.is != b.is
 	case is(text, kernel): // of the demo, pure Go would take seconds
-		return texts[a.is].shape.Vocab == 0 && b.is == 0
+		return l.texts[a.is].shape.Vocab == 0 && b.is == 0
 	case is(text, steered):
-		return (b.is == 0) != (texts[a.is].edits == nil)
+		return (b.is == 0) != (l.texts[a.is].edits == nil)
 	case is(text, drafted): // nothing is forced
-		return b.is == 3 && texts[a.is].form == ""
+		return b.is == byForm && l.texts[a.is].form == ""
 	case is(text, saved): // Save refuses what was edited
-		return b.is > 0 && texts[a.is].edits != nil && texts[a.is].edits[0].From == 0
+		return b.is > 0 && l.texts[a.is].edits != nil && l.texts[a.is].edits[0].From == 0
 	case is(saved, steered): // Restore refuses a model with edits
-		return a.is > 0 && b.is == 2
+		return a.is > 0 && b.is == byModel
 	case is(company, cache): // a Batcher's own sessions are its own
-		return (a.is == 3) != (b.is == 4) && (b.is > 0 || a.is != 3)
+		if a.is == inBatcher {
+			return b.is != 0 && b.is != aPrefix
+		}
+		return b.is == aPrefix
 	case is(company, saved):
-		return a.is == 3 && b.is > 0
+		return a.is == inBatcher && b.is > 0
 	case is(cache, steered): // a model edits all texts alike, so that nothing is shared wrongly
-		return a.is == 4 && b.is == 2
+		return a.is == aPrefix && b.is == byModel
 	case is(cache, saved):
-		return a.is == 4 && b.is > 0
+		return a.is == aPrefix && b.is > 0
 	case is(cache, drafted):
-		return a.is == 4 && (b.is == 1 || b.is == 2)
+		return a.is == aPrefix && (b.is == byLookup || b.is == byDraft)
 	case is(company, drafted): // only Generate and Samples ask for guesses
-		return a.is > 1 && (b.is == 1 || b.is == 2)
+		return a.is > asSample && (b.is == byLookup || b.is == byDraft)
 	}
 	return false
 }
 
 // fits reports whether a value can be in a cell.
-func (w *way) fits(texts []*subject, v value) bool {
+func (l *lab) fits(w *way, v value) bool {
 	for axis, is := range w {
-		if is != open && apart(texts, value{axis, is}, v) {
+		if is != open && l.apart(value{axis, is}, v) {
 			return false
 		}
 	}
@@ -107,16 +125,16 @@ func (w *way) fits(texts []*subject, v value) bool {
 type pair [2]value
 
 // pairs returns what cells together have to show.
-func pairs(texts []*subject, values [axes][]string, single bool) (all []pair) {
+func (l *lab) pairs(single bool) (all []pair) {
 	var list []value
-	for axis, names := range values {
+	for axis, names := range l.values {
 		for is := range names {
 			list = append(list, value{axis, is})
 		}
 	}
 	for i, a := range list {
 		for _, b := range list[i:] {
-			if single == (a == b) && !apart(texts, a, b) {
+			if single == (a == b) && !l.apart(a, b) {
 				all = append(all, pair{a, b})
 			}
 		}
@@ -126,7 +144,7 @@ func pairs(texts []*subject, values [axes][]string, single bool) (all []pair) {
 
 // cover returns few cells that show all pairs: each begins with one that is missing, and then has
 // the values that show the most others.
-func cover(t *testing.T, texts []*subject, values [axes][]string, all []pair) (cells []way) {
+func (l *lab) cover(t *testing.T, all []pair) (cells []way) {
 	missing := map[pair]bool{}
 	for _, p := range all {
 		missing[p] = true
@@ -148,9 +166,9 @@ func cover(t *testing.T, texts []*subject, values [axes][]string, all []pair) (c
 		}
 		type choice struct{ is, gain int }
 		var choices []choice
-		for i := range values[axis] {
-			is := (i + turn) % len(values[axis])
-			if !w.fits(texts, value{axis, is}) {
+		for i := range l.values[axis] {
+			is := (i + turn) % len(l.values[axis])
+			if !l.fits(w, value{axis, is}) {
 				continue
 			}
 			with, gain := *w, 0
@@ -181,7 +199,8 @@ func cover(t *testing.T, texts []*subject, values [axes][]string, all []pair) (c
 		}
 		w[p[0].axis], w[p[1].axis] = p[0].is, p[1].is
 		if !fill(&w, len(cells)) {
-			t.Errorf("no cell has %s with %s", values[p[0].axis][p[0].is], values[p[1].axis][p[1].is])
+			t.Errorf("no cell has %s with %s", l.values[p[0].axis][p[0].is],
+				l.values[p[1].axis][p[1].is])
 		}
 		shows(&w, func(p pair) { delete(missing, p) })
 		cells = append(cells, w)
@@ -192,17 +211,17 @@ func cover(t *testing.T, texts []*subject, values [axes][]string, all []pair) (c
 // base returns the baseline of a text.
 func (l *lab) base(is int) (w way) {
 	if w[text] = is; l.texts[is].edits != nil {
-		w[steered] = 1
+		w[steered] = byText
 	}
 	return w
 }
 
 // name says what a cell has that the baseline of its text has not.
-func (w way) name(l *lab, values [axes][]string) string {
-	list, base := []string{values[text][w[text]]}, l.base(w[text])
+func (l *lab) name(w way) string {
+	list, base := []string{l.values[text][w[text]]}, l.base(w[text])
 	for axis := range axes {
 		if w[axis] != base[axis] {
-			list = append(list, values[axis][w[axis]])
+			list = append(list, l.values[axis][w[axis]])
 		}
 	}
 	return strings.Join(list, ", ")
@@ -213,13 +232,12 @@ func (w way) name(l *lab, values [axes][]string) string {
 // computed again with one value of the baseline, and with one value of its own.
 func TestTheSameBits(t *testing.T) {
 	l := newLab(t)
-	values := valuesOf(l.texts)
-	cells := cover(t, l.texts, values, pairs(l.texts, values, cases.Short()))
+	cells := l.cover(t, l.pairs(cases.Short()))
 	t.Logf("%d cells", len(cells))
 	for r := rand.New(rand.NewPCG(1, 1)); cases.Long && len(cells) < 3000; { // any values together
 		var w way
 		for axis := range w {
-			w[axis] = r.IntN(len(values[axis]))
+			w[axis] = r.IntN(len(l.values[axis]))
 		}
 		if l.possible(w) {
 			cells = append(cells, w)
@@ -227,7 +245,7 @@ func TestTheSameBits(t *testing.T) {
 	}
 	wrong := 0
 	for _, w := range cells {
-		t.Run(w.name(l, values), func(t *testing.T) {
+		t.Run(l.name(w), func(t *testing.T) {
 			err := l.compute(w)
 			if err == nil {
 				return
@@ -241,9 +259,9 @@ func TestTheSameBits(t *testing.T) {
 				}
 				without, only := w, base
 				without[axis], only[axis] = base[axis], w[axis]
-				what := values[axis][w[axis]]
+				what, usual := l.values[axis][w[axis]], l.values[axis][base[axis]]
 				if l.possible(without) && l.compute(without) == nil {
-					blamed = append(blamed, fmt.Sprintf("right with %q for %q", values[axis][base[axis]], what))
+					blamed = append(blamed, fmt.Sprintf("right with %q for %q", usual, what))
 				}
 				if l.possible(only) && l.compute(only) != nil {
 					blamed = append(blamed, fmt.Sprintf("wrong with %q alone", what))
