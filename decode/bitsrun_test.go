@@ -18,7 +18,6 @@ import (
 	"picogpt/batch"
 	"picogpt/decode"
 	"picogpt/decode/guess"
-	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/sample"
 )
@@ -191,8 +190,12 @@ func (r *run) prepared() (*model.Session, error) {
 		return s, err
 	}
 	if r.way[saved] == moved {
-		o := model.Options{Kernel: kernels.Variants()[r.random.IntN(len(kernels.Variants()))],
-			Threads: 1 + r.random.IntN(3)}
+		names := r.values[kernel]
+		next := (r.way[kernel] + 1) % len(names)
+		if r.shape.Vocab == 0 { // the demo, which is never on the first, pure Go
+			next = len(names) - 1
+		}
+		o := model.Options{Kernel: names[next], Threads: 1 + r.random.IntN(3)}
 		r.model = r.lab.model(r.subject, o)
 	}
 	return r.restored(s)
