@@ -71,7 +71,7 @@ func counted(t testing.TB, cacheBytes int64) (*model.Model, *counter) {
 
 func TestAPrefixOf32PromptsIsEvaluatedOnce(t *testing.T) {
 	cases.NotShort(t)
-	const texts, prefix, own = 32, 900, 8
+	const texts, prefix, own = 32, 400, 8
 	random := rand.New(rand.NewPCG(3, 4))
 	begin := randomIDs(random, prefix)
 	var prompts [][]int

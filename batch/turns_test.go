@@ -26,7 +26,7 @@ func TestAClientWithOneRequestWaitsForNoLongText(t *testing.T) {
 	alone := testmodel.New(t, config, file, model.Options{Threads: 1})
 	m := testmodel.New(t, config, file, model.Options{Threads: 1})
 	b := newBatcher(t, m, Options{MaxStreams: 4, MaxDelay: time.Hour}) // nobody is slow
-	o := decode.Options{EndOfText: []int{}, Overflow: decode.OverflowSlide, MaxTokens: 3000,
+	o := decode.Options{EndOfText: []int{}, Overflow: decode.OverflowSlide, MaxTokens: 1000,
 		Params: sample.Params{Temperature: 1, Seed: 7}}
 	scored := o
 	scored.MaxTokens, scored.Echo, scored.Top = 100, decode.EchoPrompt, 2
