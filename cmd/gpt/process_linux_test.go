@@ -157,12 +157,13 @@ func TestCompressTellsBothSizesOnATerminal(t *testing.T) {
 func TestProgressEndsBeforeTextThatAProgramBehindThePipeShows(t *testing.T) {
 	cases.NotShort(t)
 	p := typing(t, "xterm", 80, "sh", "-c",
-		`gpt --engine reference -n 32 --seed 124 "Once upon a time" | fold -s`)
+		`gpt --engine reference -n 6 --temp 0 "Once upon a time, there was a little girl named Lily. `+
+			`She loved to play outside in" | fold -s`)
 	p.ends(0)
 	<-p.over
 	text := p.text.String()
 	want := "Once upon a time, there was a little girl named Lily. She loved to play outside \r\n" +
-		"with her toys and make things."
+		"in the sun. One day,"
 	at := strings.Index(text, want)
 	if at < 0 || strings.Contains(strings.ReplaceAll(text[at:], "\r\n", ""), "\r") {
 		t.Errorf("%q", text)

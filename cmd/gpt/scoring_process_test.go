@@ -31,7 +31,8 @@ func TestCtrlCPrintsThePartialPerplexity(t *testing.T) {
 	// The first windows may take their time on a busy machine: what was interrupted too early is
 	// tried again.
 	for wait := 200 * time.Millisecond; wait < 20*time.Second; wait *= 2 {
-		cmd, stdout, _ := started(t, "perplexity", "--json", "--batch", "1", "--threads", "1", file)
+		cmd, stdout, _ := started(t, "perplexity", "--json", "--window", "64", "--batch", "1", "--threads",
+			"1", file)
 		time.Sleep(wait)
 		if err := cmd.Process.Signal(os.Interrupt); err != nil {
 			t.Fatal(err)
