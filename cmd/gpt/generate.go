@@ -26,6 +26,7 @@ import (
 )
 
 type generateCommand struct {
+	app    *app
 	Prompt generateSource
 
 	decode.Options // as flags say them; settle makes of them what is meant
@@ -57,7 +58,7 @@ func (c *generateCommand) table() []option.Option {
 }
 
 func newGenerate(a *app) *cli.Command {
-	c := &generateCommand{}
+	c := &generateCommand{app: a}
 	return &cli.Command{
 		Name: "generate", Group: "write",
 		Short: "write text that continues a prompt (the default command)",
@@ -69,7 +70,7 @@ func newGenerate(a *app) *cli.Command {
 			a.flags(f, evaluates|edited|engineFlag|cjkSpaces)
 		},
 		Check: c.checkFlags,
-		Run:   func(f *cli.Flags) error { return c.Run(a, f) },
+		Run:   c.Run,
 	}
 }
 
@@ -122,7 +123,8 @@ func (c *generateCommand) checkFlags(f *cli.Flags, words []string) error {
 	return nil
 }
 
-func (c *generateCommand) Run(a *app, f *cli.Flags) error {
+func (c *generateCommand) Run(f *cli.Flags) error {
+	a := c.app
 	given := f.Given()
 	if err := fault.First(c.takeJSON(given), checkNeeds(c.table(), given),
 		a.checkEngine("generate", given)); err != nil {
