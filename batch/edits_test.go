@@ -1,6 +1,6 @@
 package batch
 
-// Texts that are edited, side by side with others.
+// The key of edits, by which texts share prompts.
 
 import (
 	"slices"

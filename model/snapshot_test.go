@@ -1,5 +1,8 @@
 package model_test
 
+// Sessions as files: their bytes, and what damage does to them. What was saved continues with the same
+// bits: TestTheSameBits in package decode.
+
 import (
 	"bytes"
 	"context"

@@ -88,6 +88,7 @@ func TestANewFormEachTime(t *testing.T) {
 
 // TestLogitBiasForEveryID: a request of half a megabyte succeeds.
 func TestLogitBiasForEveryID(t *testing.T) {
+	cases.NotShort(t)
 	c := start(t, serve.Options{})
 	var b strings.Builder
 	for id := range tokenizer.GPT2Size {

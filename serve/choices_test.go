@@ -21,6 +21,7 @@ import (
 )
 
 func TestBestOfSendsTheLikeliest(t *testing.T) {
+	cases.NotShort(t)
 	m := testmodel.Demo(t, model.Options{Threads: 1})
 	c := startWith(t, m, serve.Options{})
 	type text struct {

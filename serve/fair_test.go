@@ -143,6 +143,7 @@ func TestARequestThatMakesRoomAnswers429(t *testing.T) {
 
 // TestSlowReadersMakeRoom: texts that have begun, and that nobody reads, are not in the way of others.
 func TestSlowReadersMakeRoom(t *testing.T) {
+	cases.NotShort(t)
 	m := testmodel.Demo(t, model.Options{Threads: 1})
 	c := startWith(t, m, behind(serve.Options{MaxQueue: 2,
 		Batcher: batch.Options{MaxStreams: 2, MaxDelay: time.Millisecond}}))

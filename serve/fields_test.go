@@ -283,6 +283,7 @@ func TestTheModelMayBeLeftOutAndMustBeTheOne(t *testing.T) {
 }
 
 func TestTheContextIsTheLimit(t *testing.T) {
+	cases.NotShort(t)
 	c := start(t, serve.Options{Template: "{{.Text}}"})
 	ids := func(n int) string { return strings.TrimSuffix(strings.Repeat("5,", n), ",") }
 	if a := c.complete(

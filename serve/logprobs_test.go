@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"picogpt/decode"
+	"picogpt/dev/cases"
 	"picogpt/dev/testmodel"
 	"picogpt/eval"
 	"picogpt/model"
@@ -88,6 +89,7 @@ func TestNewTokensHaveTheModelsOwnLogProbabilities(t *testing.T) {
 // TestScoresAreThoseOfEval asks as lm-evaluation-harness does: with a context and its continuation
 // as a prompt, and one token more.
 func TestScoresAreThoseOfEval(t *testing.T) {
+	cases.NotShort(t)
 	m := testmodel.Demo(t, model.Options{Threads: 1})
 	c := startWith(t, m, serve.Options{})
 	tok := tokenizer.GPT2()

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"picogpt/batch"
+	"picogpt/dev/cases"
 	"picogpt/dev/testmodel"
 	"picogpt/dev/watchdog"
 	"picogpt/model"
@@ -172,6 +173,7 @@ func TestAReaderThatStopsLosesItsConnection(t *testing.T) {
 
 // TestCutsAtEveryStage cuts a request after each byte, and an answer after some.
 func TestCutsAtEveryStage(t *testing.T) {
+	cases.NotShort(t)
 	m := testmodel.Demo(t, model.Options{Threads: 1})
 	c := startWith(t, m, serve.Options{})
 	request := raw(`{"prompt":"Once upon a time","max_tokens":30,"stream":true,"n":3,"seed":1}`)

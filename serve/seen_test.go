@@ -17,6 +17,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
+	"picogpt/dev/cases"
 	"picogpt/serve"
 )
 
@@ -30,6 +31,7 @@ func metric(page, name string) string {
 // TestAnHourOfProbes is what probes and scrapes ask for in an hour, as often as the manifests have
 // it, beside one text: they are no texts, and no lines.
 func TestAnHourOfProbes(t *testing.T) {
+	cases.NotShort(t)
 	var log bytes.Buffer
 	c := start(t, serve.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
 	c.complete(`{"max_tokens":2}`)

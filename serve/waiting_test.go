@@ -131,6 +131,7 @@ func TestWhatWouldWaitTooLongIsRefused(t *testing.T) {
 
 // TestTheRateIsMeasured while all slots are taken.
 func TestTheRateIsMeasured(t *testing.T) {
+	cases.NotShort(t)
 	c := start(t, serve.Options{Batcher: batch.Options{MaxStreams: 2}})
 	c.complete(`{"max_tokens":5,"ignore_eos":true}`)
 	if rate := c.server.Rate(); rate != 0 {
