@@ -175,7 +175,9 @@ func (r *run) prepared() (*model.Session, error) {
 		err = r.eval(s, r.prompt[:held])
 	case cutBack:
 		err = r.eval(s, other)
-		s.Truncate(held)
+		if s.Truncate(held); s.Logits() != nil {
+			err = errors.Join(err, errors.New("a truncated session has logits"))
+		}
 	case aFork: // whose parent continues with other tokens
 		err = r.eval(s, r.prompt[:held])
 		parent := s
