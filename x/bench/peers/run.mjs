@@ -9,7 +9,7 @@ import { median } from "./median.mjs";
 
 const help = `x/bench/peers/run [flags]
   --random SHAPE      random weights of gpt2 (the default), gpt2-medium, gpt2-large or gpt2-xl
-  --model DIR         a checkpoint instead
+  --model DIR         a checkpoint instead, of any kind that gpt reads
   --threads N         2
   --prompt-tokens N   512
   --gen-tokens N      64
@@ -35,7 +35,7 @@ if (o.help) {
 }
 const here = import.meta.dirname, work = join(here, "work"), formats = o.formats.split(",");
 
-// Each peer: the program, and the file or directory it reads for a format. A format that is not there it does not have.
+// Each peer: the program, and the file that it reads for a format, or "" for the folder. A format that is not there it does not have.
 const peers = {
   "llama.cpp": { command: ["node", "llama.mjs"], files: { f32: "f32.gguf", f16: "f16.gguf", q8: "q8_0.gguf", q4: "q4_0.gguf" } },
   onnxruntime: { command: ["node", "onnx.mjs"], files: { f32: "f32.onnx", q8: "q8.onnx", q4: "q4.onnx" } },
@@ -54,8 +54,8 @@ function output(command, args) {
   return r.stdout;
 }
 
-// convert writes the files of a checkpoint, and returns where they and the checkpoint itself are.
-function convert(name, ...flags) {
+// convert writes the files of a checkpoint, and itself in float32, and returns where they are.
+function convert(name, source) {
   const files = join(work, name);
   try {
     if (o.keep) return { files, job: JSON.parse(readFileSync(join(files, "job.json"))) };
@@ -63,14 +63,13 @@ function convert(name, ...flags) {
     // not there yet
   }
   say(`writing ${name} for the peers`);
-  output(join(work, "export"), [...flags, "-prompt-tokens", o["prompt-tokens"], "-gen-tokens", o["gen-tokens"], "-out", files]);
+  output(join(here, "venv/bin/python"), ["export.py", join(work, "gpt"), source, files, o["prompt-tokens"], o["gen-tokens"]]);
   return { files, job: JSON.parse(readFileSync(join(files, "job.json"))) };
 }
 
 // runPeer returns what the peer's script answers, with the agreement of its tokens with ours.
-function runPeer(name, format, made, checkpoint, rounds) {
-  const [program, ...args] = peers[name].command, file = peers[name].files[format];
-  const path = file === "" ? checkpoint : join(made.files, file);
+function runPeer(name, format, made, rounds) {
+  const [program, ...args] = peers[name].command, path = join(made.files, peers[name].files[format]);
   const r = JSON.parse(output(program, [...args, path, join(made.files, "job.json"), o.threads, String(rounds)]));
   const want = made.job.greedy.ids, differs = want.findIndex((id, i) => id !== r.ids[i]);
   return { ...r, agree: differs < 0 ? want.length : differs, of: want.length };
@@ -90,16 +89,16 @@ function benchOurs(format, checkpoint) {
 // checkPeers has each peer write the demo checkpoint's tokens in every format, and returns what came of it by peer, of those that run at
 // all. In float32 they must be ours.
 function checkPeers(names) {
-  const made = convert("demo", "-demo"), checked = {};
+  const made = convert("demo", "demo"), checked = {};
   for (const name of names) {
     const results = {};
     try {
-      for (const format of formatsOf(name)) results[format] = runPeer(name, format, made, made.files, 0);
+      for (const format of formatsOf(name)) results[format] = runPeer(name, format, made, 0);
     } catch (e) {
       say(`${name}: left out: ${e.message}`);
       continue;
     }
-    const exact = results.f32 ?? runPeer(name, "f32", made, made.files, 0);
+    const exact = results.f32 ?? runPeer(name, "f32", made, 0);
     if (exact.agree < exact.of || exact.difference > 1e-3) {
       throw new Error(`${name}: demo checkpoint: ${exact.agree} of ${exact.of} greedy tokens as ours, logits within ${exact.difference}: not the same model`);
     }
@@ -116,12 +115,11 @@ function formatsOf(engine) {
 function measureAll() {
   mkdirSync(work, { recursive: true });
   output("go", ["build", "-C", "../../..", "-o", join(work, "gpt"), "./cmd/gpt"]);
-  output("go", ["build", "-o", join(work, "export"), "./export"]);
   const engines = o.engines.split(","), unknown = engines.find((e) => e !== "picogpt" && !peers[e]);
   if (unknown) throw new Error(`--engines: ${unknown}, want picogpt or one of ${Object.keys(peers)}`);
   const checked = checkPeers(engines.filter((e) => e !== "picogpt"));
   const shape = o.random ?? "gpt2";
-  const made = o.model ? convert("model", "-model", resolve(o.model)) : convert(shape, "-random", shape);
+  const made = o.model ? convert("model", resolve(o.model)) : convert(shape, `random:${shape}`);
   const checkpoint = o.model ? resolve(o.model) : made.files;
   const rows = [];
   for (const format of formats) { // what is compared runs one after another: shared machines drift
@@ -132,7 +130,7 @@ function measureAll() {
         rows.push(benchOurs(format, checkpoint));
         continue;
       }
-      const { ids, version, decode_ms, prefill_ms, ...greedy } = runPeer(engine, format, made, checkpoint, o.rounds);
+      const { ids, version, decode_ms, prefill_ms, ...greedy } = runPeer(engine, format, made, o.rounds);
       const { agree, of, difference } = checked[engine][format];
       rows.push({
         engine, version, format, decode_ms: median(decode_ms), prefill_ms: median(prefill_ms), rounds: { decode_ms, prefill_ms },
