@@ -189,7 +189,7 @@ staticcheck: ## what go vet does not find
 
 staticcheck-modules: ## … with the tag gpu, and in every other module
 	$(STATICCHECK) -tags gpu ./model/gpu/... ./cmd/gpt ./model
-	@set -e; for module in x/corpus x/deploy x/bench/*/go.mod; do \
+	@set -e; for module in cmd/gpt/browser x/corpus x/deploy x/bench/*/go.mod; do \
 		cd $(CURDIR)/$${module%go.mod} && echo "staticcheck $$module" && $(STATICCHECK) ./...; \
 	done
 

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"picogpt/dev/picture"
-	"picogpt/dev/testbrowser"
 )
 
 // pictures is the folder of the pictures.
@@ -72,13 +71,9 @@ func TestPicturesShowThePagesOfTheInside(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			picture.Page(t, pictures+s.file, [][]byte{html, []byte(s.click)}, func() []byte {
-				b := testbrowser.Open(t, "the picture is not drawn")
-				b.Call("Emulation.setScrollbarsHidden", map[string]any{"hidden": true}, nil)
-				b.Window(s.width, s.height, "light")
-				b.Open("file://"+page, "document.getElementById('text')")
-				b.Click("document.getElementById('" + s.click + "')")
-				return b.Screenshot()
+			picture.Page(t, pictures+s.file, [][]byte{html, []byte(s.click)}, func() picture.Shot {
+				return picture.Shot{Width: s.width, Height: s.height, URL: "file://" + page,
+					Click: "document.getElementById('" + s.click + "')"}
 			})
 		})
 	}

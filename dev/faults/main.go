@@ -143,21 +143,26 @@ type pkg struct {
 	Deps, TestImports, XTestImports, TestGoFiles, XTestGoFiles []string
 }
 
-// readImports returns the packages that have tests.
+// readImports returns the packages that have tests: those with the fewest dependencies first, and
+// those of the module browser last, which shows pages in Chromium.
 func readImports() (all []pkg) {
-	out, err := exec.Command("go", "list", "-json", "./...").Output()
-	check(err)
-	for d := json.NewDecoder(strings.NewReader(string(out))); d.More(); {
-		var p pkg
-		check(d.Decode(&p))
-		all = append(all, p)
+	for _, module := range []string{".", "cmd/gpt/browser"} {
+		out, err := exec.Command("go", "list", "-C", module, "-json", "./...").Output()
+		check(err)
+		begin := len(all)
+		for d := json.NewDecoder(strings.NewReader(string(out))); d.More(); {
+			var p pkg
+			check(d.Decode(&p))
+			all = append(all, p)
+		}
+		slices.SortStableFunc(all[begin:], func(a, b pkg) int { return len(a.Deps) - len(b.Deps) })
 	}
 	return all
 }
 
 // users returns the packages that can find a fault in a file: its own, and those that import it, or
-// whose tests do, those with the fewest dependencies first.
-func users(file string, all []pkg) (paths []string) {
+// whose tests do. Scripts of pages are run in the module browser alone.
+func users(file string, all []pkg) (found []pkg) {
 	dir, err := filepath.Abs(filepath.Dir(file))
 	check(err)
 	own := pkg{}
@@ -170,18 +175,21 @@ func users(file string, all []pkg) (paths []string) {
 	for _, p := range all {
 		deps[p.ImportPath] = p.Deps
 	}
-	slices.SortStableFunc(all, func(a, b pkg) int { return len(a.Deps) - len(b.Deps) })
-	paths = []string{own.ImportPath}
+	found = []pkg{own}
 	for _, p := range all {
 		uses := slices.Contains(p.Deps, own.ImportPath)
 		for _, i := range slices.Concat(p.TestImports, p.XTestImports) {
 			uses = uses || i == own.ImportPath || slices.Contains(deps[i], own.ImportPath)
 		}
 		if uses && p.ImportPath != own.ImportPath && len(p.TestGoFiles)+len(p.XTestGoFiles) > 0 {
-			paths = append(paths, p.ImportPath)
+			if filepath.Ext(file) == ".js" && strings.Contains(p.ImportPath, "/browser/") {
+				found = slices.Insert(found, 1, p)
+				continue
+			}
+			found = append(found, p)
 		}
 	}
-	return paths
+	return found
 }
 
 var failed = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
@@ -199,7 +207,7 @@ func find(file, text string, all []pkg) (string, error) {
 	check(err)
 	check(os.WriteFile(overlay, b, 0o666))
 	for _, p := range users(file, all) {
-		cmd := exec.Command("go", "test", "-failfast", "-vet=off", "-timeout=5m", p)
+		cmd := exec.Command("go", "test", "-C", p.Dir, "-failfast", "-vet=off", "-timeout=5m")
 		cmd.Env = append(os.Environ(), "GOFLAGS=-overlay="+overlay) // for go build in tests, too
 		out, err := cmd.CombinedOutput()
 		if err == nil {
@@ -209,9 +217,9 @@ func find(file, text string, all []pkg) (string, error) {
 			return "", fmt.Errorf("it does not compile:\n%s", out)
 		}
 		if name := failed.FindStringSubmatch(string(out)); name != nil {
-			return p + " " + name[1], nil
+			return p.ImportPath + " " + name[1], nil
 		}
-		return p + ": " + firstLine(string(out)), nil // a panic, or the time is over
+		return p.ImportPath + ": " + firstLine(string(out)), nil // a panic, or the time is over
 	}
 	return "", fmt.Errorf("no test finds it")
 }

@@ -4,12 +4,14 @@ package picture
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"flag"
 	"fmt"
 	"hash/crc32"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -76,18 +78,32 @@ func write(t *testing.T, file string, data []byte) {
 // largest is the size of a PNG at most, so that a clone stays small.
 const largest = 200_000
 
-// Page compares a PNG that a browser drew with what it was made from, or writes it: shoot draws it,
-// and the file has the digest of from. No browser is needed to compare.
-func Page(t *testing.T, file string, from [][]byte, shoot func() []byte) {
+// A Shot is a page in a window, after an expression of JavaScript has been awaited, unless it is "",
+// and the middle of what another one is was clicked.
+type Shot struct {
+	Width, Height  int
+	URL, Do, Click string
+}
+
+// Page compares a PNG that a browser drew with what it was made from, or writes it: the file has the
+// digest of from. No browser is needed to compare; what draws has a module of its own.
+func Page(t *testing.T, file string, from [][]byte, shot func() Shot) {
 	t.Helper()
 	mark := digest(from)
 	if *update {
-		defer func() {
-			if t.Skipped() { // by shoot
-				t.Errorf("%s: not drawn", file)
-			}
-		}()
-		write(t, file, marked(shoot(), mark))
+		module, err := exec.Command("go", "env", "GOMOD").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := shot()
+		cmd := exec.Command("go", "run", "-C", filepath.Join(filepath.Dir(string(module)), "cmd/gpt/browser"),
+			"./shoot", "-do", cmp.Or(s.Do, "0"), "-click", s.Click, fmt.Sprint(s.Width), fmt.Sprint(s.Height), s.URL)
+		cmd.Env, cmd.Stderr = append(os.Environ(), "GOWORK=off"), os.Stderr
+		png, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		write(t, file, marked(png, mark))
 		return
 	}
 	png, err := os.ReadFile(file)

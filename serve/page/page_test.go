@@ -270,7 +270,7 @@ func TestModules(t *testing.T) {
 	cases.NotShort(t)
 	node, err := exec.LookPath("node")
 	if err != nil {
-		t.Skip("no node on this machine; TestThePage… run the modules in Chromium")
+		t.Skip("no node on this machine; the tests of cmd/gpt/browser run them in Chromium")
 	}
 	out, err := exec.Command(node, "testdata/modules.test.mjs").CombinedOutput()
 	if err != nil {

@@ -1,5 +1,3 @@
-//go:build unix
-
 package page_test
 
 // The picture of the page in docs/pictures: the story of a seed, and what else the model thought of.
@@ -7,6 +5,8 @@ package page_test
 
 import (
 	"context"
+	"fmt"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,8 +15,11 @@ import (
 
 	"picogpt"
 	"picogpt/dev/picture"
+	"picogpt/dev/testmodel"
 	"picogpt/internal/webparts"
+	"picogpt/model"
 	"picogpt/serve"
+	"picogpt/tokenizer"
 	"picogpt/weights/demo"
 )
 
@@ -45,16 +48,36 @@ func TestPicturesShowThePage(t *testing.T) {
 		}
 		from = append(from, []byte(file), data)
 	}
-	picture.Page(t, "../../docs/pictures/page.png", from, func() []byte {
-		b := withTheDemo(t, serve.Options{})
-		b.Call("Emulation.setScrollbarsHidden", map[string]any{"hidden": true}, nil)
-		b.Window(1120, 720, "light")
-		b.set("seed", strconv.Itoa(seed))
-		b.set("max_tokens", strconv.Itoa(most))
-		b.Press("Control+Enter")
-		b.finished()
-		b.want(value, "Once upon a time"+text)
-		b.token(token)
-		return b.Screenshot()
+	picture.Page(t, "../../docs/pictures/page.png", from, func() picture.Shot {
+		s, err := serve.New(testmodel.Demo(t, model.Options{}), tokenizer.GPT2(), serve.Options{Name: "demo"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		listener := httptest.NewServer(s)
+		t.Cleanup(func() {
+			s.Close()
+			listener.Close()
+		})
+		return picture.Shot{Width: 1120, Height: 720, URL: listener.URL,
+			Do: fmt.Sprintf(`(async () => {
+				const byId = id => document.getElementById(id), text = byId("text");
+				const frame = () => new Promise(requestAnimationFrame);
+				while (!byId("model").textContent.includes("demo")) await frame();
+				for (const [id, value] of [["set-seed", %d], ["set-max_tokens", %d]]) {
+					byId(id).value = value;
+					byId(id).dispatchEvent(new Event("input", {bubbles: true}));
+				}
+				text.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", ctrlKey: true, bubbles: true}));
+				while (text.value !== %q || !byId("stop").hidden) await frame();
+				await frame();
+				await frame();
+			})()`, seed, most, "Once upon a time"+text),
+			Click: fmt.Sprintf(`(r => {
+				const range = document.createRange();
+				range.setStart(r.startContainer, r.startOffset);
+				range.setEnd(r.endContainer, r.endOffset);
+				return range;
+			})([...CSS.highlights].flatMap(([_, ranges]) => [...ranges]).
+				sort((a, b) => a.startOffset - b.startOffset)[%d])`, token)}
 	})
 }

@@ -1,5 +1,3 @@
-//go:build unix
-
 package surprise_test
 
 // The picture of the page in docs/pictures, which has the digest of the page.
@@ -10,7 +8,6 @@ import (
 	"testing"
 
 	drawn "picogpt/dev/picture"
-	"picogpt/dev/testbrowser"
 	"picogpt/internal/webparts"
 )
 
@@ -21,16 +18,12 @@ func TestPicturesShowThePage(t *testing.T) {
 		"The next day the dog came back with a piece of cheese. They lived happily ever after."
 	html := page(t, picture(t, story, webparts.ByRank))
 	from := [][]byte{[]byte(html)}
-	drawn.Page(t, "../../../../docs/pictures/surprise.png", from, func() []byte {
+	drawn.Page(t, "../../../../docs/pictures/surprise.png", from, func() drawn.Shot {
 		path := filepath.Join(t.TempDir(), "page.html")
 		if err := os.WriteFile(path, []byte(html), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		b := testbrowser.Open(t, "the picture is not drawn")
-		b.Call("Emulation.setScrollbarsHidden", map[string]any{"hidden": true}, nil)
-		b.Window(960, 772, "light")
-		b.Open("file://"+path, "document.getElementById('text')")
-		b.Click("document.getElementById('p30')")
-		return b.Screenshot()
+		return drawn.Shot{Width: 960, Height: 772, URL: "file://" + path,
+			Click: "document.getElementById('p30')"}
 	})
 }

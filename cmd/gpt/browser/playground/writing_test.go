@@ -1,6 +1,4 @@
-//go:build unix
-
-package page_test
+package playground_test
 
 // Writing with the model: completions, alternatives, samples, undo, surprise.
 

@@ -1,23 +1,22 @@
-//go:build unix
+package browser
 
-package testbrowser
-
-// Users' actions: windows, keys, clicks; and screenshots.
+// What users do: windows, keys, clicks; and what they see.
 
 import (
-	"encoding/base64"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // Window sets the size of the window and the colour scheme: light or dark.
 func (b *Tab) Window(width, height int, scheme string) {
 	b.t.Helper()
-	b.Call("Emulation.setDeviceMetricsOverride", map[string]any{
-		"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false,
-	}, nil)
+	do(b, chromedp.EmulateViewport(int64(width), int64(height)))
 	b.Call("Emulation.setEmulatedMedia", map[string]any{"features": []any{
 		map[string]any{"name": "prefers-color-scheme", "value": scheme},
 	}}, nil)
@@ -26,7 +25,7 @@ func (b *Tab) Window(width, height int, scheme string) {
 // Leave leaves the page, which ends everything that it still does.
 func (b *Tab) Leave() {
 	b.t.Helper()
-	b.Call("Page.navigate", map[string]any{"url": "about:blank"}, nil)
+	do(b, chromedp.Navigate("about:blank"))
 }
 
 // Open loads a page, and waits until an expression is true in it.
@@ -41,36 +40,46 @@ func (b *Tab) Open(url, ready string) {
 	b.Wait("document.readyState === 'complete' && (" + ready + ")")
 }
 
-// codes are the key codes of keys other than letters.
-var codes = map[string]int{"Tab": 9, "Enter": 13, "Escape": 27, "Space": 32, "End": 35, "Home": 36,
-	"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Backspace": 8}
-
-// modifiers are the bits of modifier keys.
-var modifiers = map[string]int{"Alt": 1, "Control": 2, "Meta": 4, "Shift": 8}
-
-// Press presses and releases keys: a, Tab, Control+Enter.
-func (b *Tab) Press(keys ...string) {
+// JS evaluates an expression and returns its value as fmt prints it.
+func (b *Tab) JS(expression string) string {
 	b.t.Helper()
-	for _, written := range keys {
-		parts := strings.Split(written, "+")
-		key, held := parts[len(parts)-1], 0
+	return fmt.Sprint(do(b, chromedp.Evaluate[any](expression, chromedp.EvalAwaitPromise)))
+}
+
+// Wait waits until an expression is true. chromedp.Poll would be at home in the document that is left
+// by a call of the protocol, such as Page.reload.
+func (b *Tab) Wait(expression string) {
+	b.t.Helper()
+	for late := time.Now().Add(patience / 2); b.JS("!!("+expression+")") != "true"; {
+		if time.Now().After(late) {
+			b.t.Fatalf("it does not become true: %s", expression)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+var keys = strings.NewReplacer("Tab", kb.Tab, "Enter", kb.Enter, "Escape", kb.Escape, "Space", " ",
+	"End", kb.End, "Home", kb.Home, "ArrowLeft", kb.ArrowLeft, "ArrowUp", kb.ArrowUp,
+	"ArrowRight", kb.ArrowRight, "ArrowDown", kb.ArrowDown, "Backspace", kb.Backspace)
+
+var modifiers = map[string]kb.Modifier{"Alt": kb.ModifierAlt, "Control": kb.ModifierCtrl,
+	"Meta": kb.ModifierMeta, "Shift": kb.ModifierShift}
+
+// Press presses and releases keys: a, Tab, Control+Enter. chromedp.KeyEvent would send a key and its
+// character one after the other, and the character to what the key has given the focus.
+func (b *Tab) Press(written ...string) {
+	b.t.Helper()
+	for _, w := range written {
+		parts, held := strings.Split(w, "+"), kb.ModifierNone
 		for _, modifier := range parts[:len(parts)-1] {
 			held |= modifiers[modifier]
 		}
-		p := map[string]any{"key": key, "code": key, "modifiers": held,
-			"windowsVirtualKeyCode": codes[key]}
-		switch {
-		case key == "Space":
-			p["key"], p["text"] = " ", " "
-		case key == "Enter" && held == 0:
-			p["text"] = "\r"
-		case len(key) == 1:
-			p["windowsVirtualKeyCode"] = int(strings.ToUpper(key)[0])
-			if held == 0 {
-				p["text"] = key
-			}
+		key := kb.Keys[[]rune(keys.Replace(parts[len(parts)-1]))[0]]
+		p := map[string]any{"type": "keyDown", "key": key.Key, "code": key.Code, "modifiers": held,
+			"windowsVirtualKeyCode": key.Windows}
+		if key.Print && held == kb.ModifierNone {
+			p["text"] = key.Text
 		}
-		p["type"] = "keyDown"
 		b.Call("Input.dispatchKeyEvent", p, nil)
 		delete(p, "text")
 		p["type"] = "keyUp"
@@ -93,10 +102,7 @@ func (b *Tab) Click(element string) {
 	if _, err := fmt.Sscan(place, &x, &y); err != nil {
 		b.t.Fatalf("%s: no place: %s", element, place)
 	}
-	for _, kind := range []string{"mousePressed", "mouseReleased"} {
-		b.Call("Input.dispatchMouseEvent", map[string]any{"type": kind, "x": x, "y": y,
-			"button": "left", "clickCount": 1}, nil)
-	}
+	do(b, chromedp.MouseClickXY(x, y))
 }
 
 // Shoot saves a screenshot in the folder that $SCREENSHOTS names, if it is set.
@@ -114,11 +120,5 @@ func (b *Tab) Shoot(name string) {
 // Screenshot returns what the window shows, as PNG.
 func (b *Tab) Screenshot() []byte {
 	b.t.Helper()
-	var r struct{ Data string }
-	b.Call("Page.captureScreenshot", map[string]any{"format": "png"}, &r)
-	png, err := base64.StdEncoding.DecodeString(r.Data)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return png
+	return do(b, chromedp.CaptureScreenshot())
 }

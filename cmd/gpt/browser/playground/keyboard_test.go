@@ -1,6 +1,4 @@
-//go:build unix
-
-package page_test
+package playground_test
 
 // The page without a mouse, and for users of screen readers.
 

@@ -1,6 +1,4 @@
-//go:build unix
-
-package page_test
+package playground_test
 
 // The page in a browser, with the fake server: the base of the tests in writing_test.go and
 // around_test.go. Without Chromium, those in page_test.go check the files.
@@ -13,18 +11,17 @@ import (
 	"sync"
 	"testing"
 
-	"picogpt/dev/cases"
-	"picogpt/dev/testbrowser"
+	"picogpt/cmd/gpt/browser"
 )
 
 func TestMain(m *testing.M) {
 	flag.Set("test.parallel", "3") // tabs wait for frames more than they compute
-	testbrowser.Main(m)
+	browser.Main(m)
 }
 
 // A tab is the page of a fake in a browser.
 type tab struct {
-	*testbrowser.Tab
+	*browser.Tab
 	*fake
 	t *testing.T
 }
@@ -106,9 +103,9 @@ func stories(t *testing.T, begin func(*testing.T, func(*fake)) tab) func(
 	}
 }
 
-func chromium(t *testing.T) *testbrowser.Tab {
+func chromium(t *testing.T) *browser.Tab {
 	t.Helper()
-	return testbrowser.Borrow(t, "TestThePage… check the files themselves")
+	return browser.Borrow(t)
 }
 
 func (b tab) load(url string) {

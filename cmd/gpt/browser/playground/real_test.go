@@ -1,6 +1,4 @@
-//go:build unix
-
-package page_test
+package playground_test
 
 // The page with its own server, and the demo.
 

@@ -1,6 +1,4 @@
-//go:build unix
-
-package page_test
+package playground_test
 
 // Everything around the writing: links, settings, code, keys, faults, and text that looks like
 // markup.

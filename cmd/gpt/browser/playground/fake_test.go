@@ -1,4 +1,4 @@
-package page_test
+package playground_test
 
 // A server of the same API with a made-up model, whose answers tests know and can hold.
 

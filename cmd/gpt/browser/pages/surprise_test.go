@@ -1,32 +1,34 @@
-//go:build unix
+package pages_test
 
-package surprise_test
-
-// The page in a browser. Without Chromium, the tests in surprise_test.go check what can be checked in the file.
+// The page of gpt surprise. What can be checked in the file, its own package's tests check.
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"picogpt/dev/cases"
-	"picogpt/dev/testbrowser"
+	"picogpt/cmd/gpt/browser"
+	"picogpt/cmd/gpt/internal/surprise"
+	"picogpt/dev/testmodel"
+	"picogpt/eval"
 	"picogpt/internal/webparts"
+	"picogpt/model"
+	"picogpt/tokenizer"
 )
 
 const detail = "['token','probability','rank','entropy'].map(n => document.getElementById('d-' + n).textContent).join('|')"
 
-func TestPageInABrowserWithTheKeyboardOnly(t *testing.T) {
-	cases.NotShort(t) // the pages of package serve/page are in a browser
-	p := picture(t, text+strings.Repeat("One day, the girl went to the park with her mom. ", 30),
-		webparts.ByRank)
-	path := filepath.Join(t.TempDir(), "page.html")
-	if err := os.WriteFile(path, []byte(page(t, p)), 0o666); err != nil {
+func TestSurpriseWithTheKeyboardOnly(t *testing.T) {
+	const text = "Once upon a time there was <b>a naïve 🙂 dragon</b> & \"friends\".\n\nThey \u009b[31mlived\x1b[0m.\n"
+	score, err := eval.ScoreOne(t.Context(), testmodel.Demo(t, model.Options{}), tokenizer.GPT2(),
+		eval.Request{Text: text + strings.Repeat("One day, the girl went to the park with her mom. ", 30)},
+		eval.ScoreOptions{Top: 5})
+	if err != nil {
 		t.Fatal(err)
 	}
-	b := testbrowser.Open(t, "TestPage… check the file itself")
+	p := surprise.Picture{Model: "the demo", By: webparts.ByRank, Score: score}
+	path := written(t, p.Page)
+	b := browser.Open(t)
 	open := func(width, height int, scheme string) {
 		t.Helper()
 		b.Window(width, height, scheme)

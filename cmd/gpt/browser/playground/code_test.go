@@ -1,6 +1,4 @@
-//go:build unix
-
-package page_test
+package playground_test
 
 // "View code": the shown code is run, and must send the page's request.
 

@@ -1,35 +1,26 @@
-//go:build unix
-
 package pages_test
 
-// The page in a browser. Without Chromium, the tests in inside_test.go check what can be checked in
-// the file.
+// The page of gpt attention and others. What can be checked in the file, its own package's tests
+// check.
 
 import (
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"picogpt/dev/cases"
-	"picogpt/dev/testbrowser"
+	"picogpt/cmd/gpt/browser"
 	"picogpt/internal/webparts"
 )
 
 const byID = "document.getElementById"
 
-func TestPageInABrowserWithTheKeyboardOnly(t *testing.T) {
-	cases.NotShort(t) // the pages of package serve/page are in a browser
-	p := golden(t)
+func TestInsideWithTheKeyboardOnly(t *testing.T) {
+	p, read := golden(t)
 	p.Layer = 1
-	path := filepath.Join(t.TempDir(), "page.html")
-	if err := os.WriteFile(path, []byte(page(t, p)), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	b := testbrowser.Open(t, "TestPage… check the file itself")
+	path := written(t, p.Page)
+	b := browser.Open(t)
 	open := func(width, height int, scheme string) {
 		t.Helper()
 		b.Window(width, height, scheme)
@@ -74,11 +65,6 @@ func TestPageInABrowserWithTheKeyboardOnly(t *testing.T) {
 	b.JS("document.activeElement.blur()")
 
 	// The underline of the text, the panel and the triangle are the chosen head's weights.
-	ids := make([]int, n)
-	for i := range ids {
-		ids[i] = p.Tokens[i].ID
-	}
-	_, read := attention(t, ids)
 	weights := read[3][n-2][2*(n-1) : 3*(n-1)]
 	most := slices.Index(weights, slices.Max(weights))
 	want(byID+"('d-sources').rows[0].cells[0].textContent", fmt.Sprint(most+1))

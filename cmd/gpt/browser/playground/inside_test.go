@@ -1,6 +1,4 @@
-//go:build unix
-
-package page_test
+package playground_test
 
 // The panel of what the model computed for a token, with the demo.
 
