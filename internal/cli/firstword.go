@@ -60,10 +60,10 @@ func (s *scan) takeOther(word string) error {
 // commands are, and other words follow, or it is a command's name misspelt. So no misspelt command
 // runs another one.
 func (s *scan) refused() bool {
-	switch {
+	switch c := s.command; {
 	case s.bare == "" || s.unknown != "": // the value of that flag, perhaps
 		return false
-	case s.command.parent != nil || len(s.words) > 1 || strings.Trim(s.bare, "-") == "":
+	case c.parent != nil || c.Default == nil || len(s.words) > 1 || strings.Trim(s.bare, "-") == "":
 		return true
 	}
 	return s.command.misspelt(s.bare) != ""
@@ -76,10 +76,10 @@ func (s *scan) refusal() error {
 	if err := s.wrongFlag(near); err != nil {
 		return err
 	}
-	if c.parent == nil {
+	if c.parent == nil && c.Default != nil {
 		more = " To use the word as a prompt: " + c.Default.program() + " " + s.bare
 	}
-	if strings.Trim(s.bare, "-") == "" && c.parent == nil {
+	if strings.Trim(s.bare, "-") == "" && more != "" {
 		return fault.Hint(fault.Usagef("%s is not a command", quote.Short(s.bare, 40)),
 			c.program()+" -f - reads the prompt from stdin")
 	}

@@ -179,3 +179,25 @@ func TestWordsOfOtherPrograms(t *testing.T) {
 		}
 	}
 }
+
+func TestAProgramWithoutADefaultCommand(t *testing.T) {
+	for line, want := range map[string]string{
+		"scoer":         `"scoer" is not a command: did you mean tool score?`,
+		"x.txt":         `"x.txt" is not a command: tool --help lists the commands`,
+		"hello, score":  `"hello," is not a command: tool --help lists the commands`,
+		"-":             `"-" is not a command: tool --help lists the commands`,
+		"score --help":  "",
+		"--help":        "",
+		"--scoer score": "unknown flag --scoer: tool score --help lists the flags; a text that begins with - goes after --",
+	} {
+		root := New(&Command{Name: "tool", Commands: []*Command{{Name: "score"}}})
+		_, err := Parse(root, strings.Fields(line))
+		got := ""
+		if err != nil {
+			got = err.Error() + ": " + fault.HintOf(err)
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", line, got, want)
+		}
+	}
+}

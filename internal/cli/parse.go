@@ -168,7 +168,7 @@ func (s *scan) apply(c *Command) error {
 
 // take adds one argument, and says how many of the next arguments belong to it.
 func (s *scan) take(arg string, next []string) (taken int, err error) {
-	root := s.command.parent == nil
+	free := s.command.parent == nil && s.command.Default != nil
 	switch first := len(s.words) == 0; {
 	case s.hasDash(arg):
 		return 0, fault.Hint(fault.Usagef("unknown flag %s", arg),
@@ -182,7 +182,7 @@ func (s *scan) take(arg string, next []string) (taken int, err error) {
 		s.command = s.command.Child(arg)
 	case first && s.command.calledElsewhere(arg) != "":
 		return 0, s.takeOther(arg)
-	case first && (root && looksLikeCommand(arg) || !root && len(s.command.Commands) > 0):
+	case first && (free && looksLikeCommand(arg) || !free && len(s.command.Commands) > 0):
 		s.bare = arg
 		fallthrough
 	default:

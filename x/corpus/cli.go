@@ -1,81 +1,98 @@
 package main
 
-// The grammar of the command line: our flags by kong, those of Beam by package flag, which it
-// registers them with.
+// The command line: our flags by package cli, as gpt has them, those of Beam by package flag, which
+// it registers them with.
 
 import (
 	"cmp"
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
-	"github.com/alecthomas/kong"
+	"golang.org/x/term"
+
+	"picogpt/internal/cli"
+	"picogpt/internal/fault"
 )
 
-// commands are what the first word may be.
-type commands struct {
-	Version kong.VersionFlag `help:"print the version"`
-
-	Score      scoreCommand      `cmd:"" help:"write the log-likelihood of each token of many texts"`
-	Filter     filterCommand     `cmd:"" help:"keep the texts whose perplexity is in a range"`
-	Perplexity perplexityCommand `cmd:"" help:"measure how well a model predicts a corpus"`
-	Generate   generateCommand   `cmd:"" help:"write texts that continue many prompts"`
-	Pool       poolCommand       `cmd:"" help:"start workers on this machine, for a runner elsewhere"`
+// A command is what the command line asks for.
+type command interface {
+	Run(*app) error
+	line() *cli.Command // without Run
 }
 
-// A command is what the command line asks for.
-type command interface{ Run(*app) error }
+// commandLine returns the grammar. Its commands set *asked to what they are.
+func commandLine(asked *command) *cli.Command {
+	root := &cli.Command{Name: "corpus", Overview: overview,
+		More: "corpus COMMAND --help explains a command."}
+	for _, c := range []command{&scoreCommand{}, &filterCommand{}, &perplexityCommand{},
+		&generateCommand{}, &poolCommand{}} {
+		line := c.line()
+		var stray []string
+		line.Args = []cli.Arg{cli.Words(&stray, "word", "")}
+		line.Args[0].Hidden = true
+		line.Run = func(*cli.Flags) error {
+			*asked = c
+			if stray != nil {
+				return fault.Hint(fault.Usagef("unexpected argument %s", stray[0]),
+					"wildcards of --input want quotes, so that no shell expands them")
+			}
+			return nil
+		}
+		root.Commands = append(root.Commands, line)
+	}
+	return cli.New(root)
+}
 
 // parse reads the command line. It returns nil where help was all that was wanted.
-func parse(args []string, stdout, stderr io.Writer) (command, error) {
-	var c commands
-	helped := false
-	k, err := kong.New(&c, kong.Name("corpus"), kong.Writers(stdout, stderr),
-		kong.Vars{"version": "corpus " + cmp.Or(version, "of a source tree")},
-		kong.Description(description), kong.Exit(func(int) { helped = true }),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}))
-	if err != nil {
-		return nil, err // a mistake in the grammar
-	}
-	c.Generate.given = map[string]bool{}
-	for _, n := range k.Model.Children {
-		if n.Name == "generate" {
-			addOptions(n, c.Generate.Options.Table(), c.Generate.given)
-		}
-		tellDefaults(n)
-	}
-	ours, beams := split(k.Model, args)
+func parse(args []string, stdout io.Writer) (asked command, err error) {
+	root := commandLine(&asked)
+	ours, beams := split(root, args)
 	if len(ours) == 0 {
 		ours = []string{"--help"}
 	}
-	ctx, err := k.Parse(ours)
-	if helped {
-		return nil, nil
-	}
-	if err != nil && len(ours) > 1 && strings.HasPrefix(err.Error(), "unexpected argument") {
-		err = fmt.Errorf("%w: wildcards of --input want quotes, so that no shell expands them", err)
-	}
-	if err != nil {
-		return nil, usageError{err}
+	line, err := cli.Parse(root, ours)
+	switch {
+	case err != nil:
+		return nil, err
+	case line.Help:
+		_, err = io.WriteString(stdout, line.Command.Help(columns(stdout)))
+		return nil, err
+	case line.Version:
+		_, err = fmt.Fprintln(stdout, "corpus", cmp.Or(version, "of a source tree"))
+		return nil, err
 	}
 	flag.CommandLine.SetOutput(io.Discard)
 	flag.CommandLine.Init("corpus", flag.ContinueOnError)
 	if err := flag.CommandLine.Parse(beams); err != nil {
-		return nil, usageError{err}
+		return nil, fault.Usage{Err: err}
 	}
-	return ctx.Selected().Target.Addr().Interface().(command), nil
+	err = line.Run()
+	return asked, err
 }
 
-const description = `Scores, filters, measures and continues many texts with GPT-2 models, on any
-runner of Apache Beam: in this process by default, and unchanged on Flink, Spark and Dataflow. A
-text has the same bits everywhere. Flags of Beam, such as --runner, --endpoint and
---environment_type, may stand among the others.`
+const overview = `Usage: corpus COMMAND [flags]
+
+Scores, filters, measures and continues many texts with GPT-2 models, on any runner of Apache Beam:
+in this process by default, and unchanged on Flink, Spark and Dataflow. A text has the same bits
+everywhere. Flags of Beam, such as --runner, --endpoint and --environment_type, may stand among the
+others.`
+
+// columns is how wide help may be.
+func columns(stdout io.Writer) int {
+	if file, ok := stdout.(*os.File); ok {
+		if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 0 {
+			return min(width, 100)
+		}
+	}
+	return 80
+}
 
 // split separates the flags that only Beam knows, with their values, from the other arguments.
-func split(app *kong.Application, args []string) (ours, beams []string) {
-	known := map[string]bool{}
-	names(app.Node, known)
+func split(root *cli.Command, args []string) (ours, beams []string) {
+	known := names(root)
 	for i := 0; i < len(args); i++ {
 		name, _, given := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
 		f := flag.Lookup(name)
@@ -98,23 +115,15 @@ func split(app *kong.Application, args []string) (ours, beams []string) {
 	return ours, beams
 }
 
-// tellDefaults adds the defaults to the help of a command's flags.
-func tellDefaults(n *kong.Node) {
-	for _, f := range n.Flags {
-		if f.HasDefault && f.Default != "" {
-			f.Help += "; default: " + f.Default
+// names are the flags of all commands.
+func names(root *cli.Command) map[string]bool {
+	all := map[string]bool{}
+	root.All(func(c *cli.Command) {
+		for _, f := range c.Own().All {
+			all[f.Name] = true
 		}
-	}
-}
-
-// names collects the flags of a command and of those under it.
-func names(n *kong.Node, to map[string]bool) {
-	for _, f := range n.Flags {
-		to[f.Name] = true
-	}
-	for _, child := range n.Children {
-		names(child, to)
-	}
+	})
+	return all
 }
 
 // bytesOf is a number of bytes, such as 64MiB.

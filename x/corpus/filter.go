@@ -6,34 +6,48 @@ import (
 	"math"
 	"slices"
 
+	"picogpt/internal/cli"
 	"picogpt/x/corpus/internal/job"
 )
 
 type filterCommand struct {
-	runFlags `embed:""`
+	runFlags
 
-	BOS        bool     `name:"bos" help:"put <|endoftext|> before a text, so that its first token is scored too"`
-	Keep       string   `placeholder:"LO..HI" help:"keep these shares of the documents, in the order of their perplexities: 0.1..0.7, 10%..70% or 0..1/3"`
-	Above      *float64 `placeholder:"X" help:"keep documents with a perplexity of X or more"`
-	Below      *float64 `placeholder:"X" help:"keep documents with a perplexity below X"`
-	ScoreField string   `placeholder:"NAME" default:"perplexity" help:"the member that is added to a document that is kept"`
+	BOS          bool
+	Keep         string
+	Above, Below *float64
+	ScoreField   string
 }
 
-// Help is the long text of --help.
-func (*filterCommand) Help() string {
-	return `Scores every document, then writes those that the cuts keep to OUT/kept-00000-of-00100.jsonl and
-so on, in the order of the input: each with its members as they are, and its perplexity as a member
-more. A line of text becomes an object with source, line and text. A member of a document that has
-the name of the new one gives way, as with gpt score --keep, and a line on stderr says in how many;
---score-field NAME keeps both.
+func (c *filterCommand) line() *cli.Command {
+	return &cli.Command{Name: "filter", Short: "keep the texts whose perplexity is in a range",
+		Long: filterHelp,
+		Flags: func(f *cli.Flags) {
+			c.add(f)
+			f.Add(&c.BOS, "--bos",
+				"put <|endoftext|> before a text, so that its first token is scored too")
+			f.Add(&c.Keep, "--keep LO..HI", `keep these shares of the documents, in the order of their
+				perplexities: 0.1..0.7, 10%..70% or 0..1/3`)
+			f.Add(&c.Above, "--above X", "keep documents with a perplexity of X or more")
+			f.Add(&c.Below, "--below X", "keep documents with a perplexity below X")
+			f.Add(&c.ScoreField, "--score-field NAME [perplexity]",
+				"the member that is added to a document that is kept")
+		}}
+}
+
+const filterHelp = `Scores every document, then writes those that the cuts keep to
+OUT/kept-00000-of-00100.jsonl and so on, in the order of the input: each with its members as they
+are, and its perplexity as a member more. A line of text becomes an object with source, line and
+text. A member of a document that has the name of the new one gives way, as with gpt score --keep,
+and a line on stderr says in how many; --score-field NAME keeps both.
 
 The perplexity of a document is exp(−S/n), where S is the sum of the log-probabilities of its n
 scored tokens. Documents with a perplexity are put in order: by it, then by their ids (numbers by
 value, before strings by their bytes; those without an id last), then by their place in the input.
-The first of n documents has rank 1. --keep LO..HI keeps the ranks r with ceil(LO·n) < r ≤ ceil(HI·n),
-computed exactly from the digits as they are written. So 0..0.1, 0.1..0.7 and 0.7..1 have each
-document once. Which documents these are does not depend on workers, nor on the files that the
-documents are in, as long as no two with equal perplexities have the same id or none.
+The first of n documents has rank 1. --keep LO..HI keeps the ranks r with ceil(LO·n) < r ≤
+ceil(HI·n), computed exactly from the digits as they are written. So 0..0.1, 0.1..0.7 and 0.7..1
+have each document once. Which documents these are does not depend on workers, nor on the files that
+the documents are in, as long as no two with equal perplexities have the same id or none.
 
 CCNet's head, middle and tail are thirds:
 
@@ -45,7 +59,6 @@ CCNet's head, middle and tail are thirds:
 has to hold; ranks are always those among all documents. Documents without a scored token have no
 perplexity, and are not kept. OUT/manifest.json has how many were kept, dropped, unranked and set
 aside, which together are all rows, and the perplexities at the cuts; OUT/report.html shows them.`
-}
 
 func (c *filterCommand) Run(a *app) error {
 	j, err := c.job(job.Filter)

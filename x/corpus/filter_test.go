@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"picogpt/internal/fault"
 	"slices"
 	"strings"
 	"testing"
@@ -341,7 +342,7 @@ func TestFilterRefuses(t *testing.T) {
 	} {
 		args := append([]string{"filter", "--input", "x", "-o", "y"}, strings.Fields(c.args)...)
 		err := run(t.Context(), args, &bytes.Buffer{}, &bytes.Buffer{})
-		var usage usageError
+		var usage fault.Usage
 		if err == nil || !errors.As(err, &usage) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", c.args, err, c.want)
 		}

@@ -6,35 +6,51 @@ import (
 	"slices"
 	"strings"
 
+	"picogpt/internal/cli"
+	"picogpt/internal/fault"
 	"picogpt/internal/lines"
 	"picogpt/internal/option"
 	"picogpt/x/corpus/internal/job"
 )
 
 type generateCommand struct {
-	runFlags `embed:""`
+	runFlags
+	flags *cli.Flags
 
-	Options job.GenerateOptions `kong:"-"` // those of the table
-	given   map[string]bool     // their flags that were given
-
-	Seed uint64 `placeholder:"S" default:"0" group:"Which tokens:" help:"the same seed gives the same texts; that of a record depends on it and on the record's id, or on its prompt where there is none"`
-
-	LogProbs int      `name:"logprobs" placeholder:"K" default:"0" group:"Output:" help:"write the K likeliest tokens in place of each"`
-	Fields   []string `placeholder:"LIST" group:"Output:" help:"write these fields of a record only"`
-	Keep     bool     `group:"Output:" help:"write the fields of the input too"`
+	Options  job.GenerateOptions // those of the table
+	Seed     uint64
+	LogProbs int
+	Fields   []string
+	Keep     bool
 }
 
-func (c *generateCommand) Help() string {
-	return `Writes what a model continues many prompts with, as gpt generate --prompts does for one file:
-many texts side by side, on any number of machines, and the same texts on each.
+func (c *generateCommand) line() *cli.Command {
+	return &cli.Command{Name: "generate", Short: "write texts that continue many prompts",
+		Long: generateHelp,
+		Flags: func(f *cli.Flags) {
+			c.add(f)
+			c.flags = f
+			f.AddOptions(c.Options.Table(), true)
+			f.Group("Which tokens:")
+			f.Add(&c.Seed, "--seed S [0]", `the same seed gives the same texts; that of a record depends
+				on it and on the record's id, or on its prompt where there is none`)
+			f.Group(option.Output)
+			f.Add(&c.LogProbs, "--logprobs K [0]", "write the K likeliest tokens in place of each")
+			f.Add(cli.Commas(&c.Fields), "--fields LIST", "write these fields of a record only")
+			f.Add(&c.Keep, "--keep", "write the fields of the input too")
+		}}
+}
+
+const generateHelp = `Writes what a model continues many prompts with, as gpt generate --prompts
+does for one file: many texts side by side, on any number of machines, and the same texts on each.
 
 The input is JSON objects on lines, each with prompt, or with tokens (an array of ids); with
 --text-field NAME the prompt is the field NAME. An object may have an id (--id-field) and a seed, a
 whole number. Of the forms lines and text, each text is a prompt.
 
 A text depends on the model, the options, the prompt and its seed, and on nothing else: not on the
-number of workers, the pieces, the shards or what was tried again. An object's own seed counts if
-it has one. Else the seed is made of --seed and the object's id, or of --seed and the prompt where
+number of workers, the pieces, the shards or what was tried again. An object's own seed counts if it
+has one. Else the seed is made of --seed and the object's id, or of --seed and the prompt where
 there is no id: so the same prompt twice without ids gives the same text twice. For different texts
 give ids or seeds, or ask for several with --samples N.
 
@@ -61,7 +77,6 @@ Examples:
   corpus generate --input prompts.jsonl --output out --seed 1 -n 200
   corpus generate --input '*.txt' --form lines --output out --samples 4
   corpus generate --input 'gs://b/*.jsonl.gz' --output gs://b/out --keep`
-}
 
 func (c *generateCommand) Run(a *app) error {
 	j, err := c.job(job.Generate)
@@ -70,7 +85,7 @@ func (c *generateCommand) Run(a *app) error {
 	}
 	o, err := c.generateOptions()
 	if err != nil {
-		return usageError{err}
+		return fault.Usage{Err: err}
 	}
 	j.Generate = job.GenerationOf(&o)
 	m, err := c.submit(a, j)
@@ -85,7 +100,8 @@ func (c *generateCommand) generateOptions() (job.GenerateOptions, error) {
 	o := c.Options
 	o.Seed, o.Top, o.Keep = c.Seed, c.LogProbs, c.Keep
 	table := o.Table()
-	err := option.CheckFlags(table, func(flag string) bool { return c.given[flag] })
+	given := c.flags.Given()
+	err := option.CheckFlags(table, func(flag string) bool { return given[flag] })
 	if err == nil {
 		meant := o
 		table := meant.Table()

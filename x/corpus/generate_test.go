@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/internal/fault"
 	"picogpt/internal/strictjson"
 	"picogpt/x/corpus/internal/finish"
 )
@@ -102,11 +103,11 @@ func TestMistakesInTheFlagsOfGenerate(t *testing.T) {
 		{"--fields=ids,logits", `--fields: "logits" is no field of the output; the fields are ` +
 			strings.Join(textFields, ", ")},
 		{"--fields=top", "--fields: top wants --logprobs K"},
-		{"--seed=-1", `--seed: expected a valid 64 bit uint but got "-1"`},
+		{"--seed=-1", `--seed: want a whole number, 0 or more, found "-1"`},
 	} {
 		var said bytes.Buffer
 		err := run(t.Context(), []string{"generate", "--input", file, "-o", out, c[0]}, &said, &said)
-		if usage := (usageError{}); !errors.As(err, &usage) || err.Error() != c[1] {
+		if usage := (fault.Usage{}); !errors.As(err, &usage) || err.Error() != c[1] {
 			t.Errorf("%s: %v, want %s", c[0], err, c[1])
 		}
 	}

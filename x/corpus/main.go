@@ -20,6 +20,7 @@ import (
 	"strings"
 	"syscall"
 
+	"picogpt/internal/fault"
 	"picogpt/internal/quote"
 	"picogpt/x/corpus/internal/worker"
 )
@@ -37,7 +38,7 @@ func main() {
 
 // run does what the command line says.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	command, err := parse(args, stdout, stderr)
+	command, err := parse(args, stdout)
 	if err != nil || command == nil {
 		return err
 	}
@@ -50,17 +51,12 @@ type app struct {
 	stdout, stderr io.Writer
 }
 
-// A usageError is a mistake in the command line. It ends the process with status 2.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
-// usagef makes a usageError.
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+// usagef is an error of usage, which ends the process with status 2.
+func usagef(format string, args ...any) error { return fault.Usagef(format, args...) }
 
 // report prints an error in one line, and returns the exit status.
 func report(stderr io.Writer, err error, interrupted bool) int {
-	var usage usageError
+	var usage fault.Usage
 	switch {
 	case err == nil:
 		return 0
@@ -68,7 +64,11 @@ func report(stderr io.Writer, err error, interrupted bool) int {
 		fmt.Fprintln(stderr, "corpus: interrupted; --resume continues")
 		return 130
 	}
-	fmt.Fprintf(stderr, "corpus: %s\n", strings.TrimSpace(err.Error()))
+	hint := fault.HintOf(err)
+	if hint != "" {
+		hint = "; " + hint
+	}
+	fmt.Fprintf(stderr, "corpus: %s%s\n", strings.TrimSpace(err.Error()), hint)
 	if errors.As(err, &usage) {
 		return 2
 	}

@@ -12,24 +12,38 @@ import (
 	"golang.org/x/term"
 
 	"picogpt/eval"
+	"picogpt/internal/cli"
 	"picogpt/x/corpus/internal/job"
 	"picogpt/x/corpus/internal/storage"
 )
 
 type perplexityCommand struct {
-	runFlags `embed:""`
+	runFlags
 
-	Protocol string `placeholder:"NAME" default:"lm-eval" enum:"hf,lm-eval,llama.cpp" help:"the definition: hf, lm-eval or llama.cpp"`
-	Window   int    `placeholder:"N" help:"tokens of context at most; 0 is the model's context"`
-	Stride   int    `placeholder:"N" help:"for hf: how far windows advance; 0 is the window"`
-	WikiText bool   `name:"wikitext" help:"the files are raw WikiText: its pages are the documents, detokenized"`
-	JSON     bool   `name:"json" help:"print one JSON object"`
+	Protocol       string
+	Window, Stride int
+	WikiText, JSON bool
 }
 
-func (c *perplexityCommand) Help() string {
-	return `Prints the perplexity of a corpus: the number that gpt perplexity prints for the same
-documents in the same order, to the last digit, however they are divided into files and pieces and
-wherever they are measured.
+func (c *perplexityCommand) line() *cli.Command {
+	return &cli.Command{Name: "perplexity", Short: "measure how well a model predicts a corpus",
+		Long: perplexityHelp,
+		Flags: func(f *cli.Flags) {
+			c.add(f)
+			f.Add(&c.Protocol, "--protocol NAME [lm-eval]", "the definition: hf, lm-eval or llama.cpp").
+				OneOf("hf", "lm-eval", "llama.cpp")
+			f.Add(&c.Window, "--window N",
+				"tokens of context at most; 0 is the model's context")
+			f.Add(&c.Stride, "--stride N", "for hf: how far windows advance; 0 is the window")
+			f.Add(&c.WikiText, "--wikitext",
+				"the files are raw WikiText: its pages are the documents, detokenized")
+			f.Add(&c.JSON, "--json", "print one JSON object")
+		}}
+}
+
+const perplexityHelp = `Prints the perplexity of a corpus: the number that gpt perplexity prints for
+the same documents in the same order, to the last digit, however they are divided into files and
+pieces and wherever they are measured.
 
 With --protocol lm-eval each text is a document of its own: a line, an object, or a file (--form
 text). The other protocols know one document only. Sums are added up in the order of the files and
@@ -41,7 +55,6 @@ Examples:
   corpus perplexity --input 'books/*.txt' --form text
   corpus perplexity --input 'shards/*.jsonl.gz' --order-field n --json
   corpus perplexity --input wiki.test.raw --wikitext`
-}
 
 func (c *perplexityCommand) Run(a *app) (err error) {
 	if c.Window < 0 || c.Stride < 0 {

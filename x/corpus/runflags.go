@@ -14,6 +14,7 @@ import (
 
 	"picogpt/checkpoint"
 	"picogpt/checkpoint/hub"
+	"picogpt/internal/cli"
 	"picogpt/internal/lines"
 	"picogpt/internal/outfile"
 	"picogpt/kernels"
@@ -23,37 +24,77 @@ import (
 )
 
 type runFlags struct {
-	Input     []string `placeholder:"PATTERN" required:"" sep:"none" help:"files to read: local, gs:// or s3://, with wildcards, ** for folders of any depth; may be given several times"`
-	Form      string   `placeholder:"FORM" default:"auto" enum:"auto,jsonl,lines,text,parquet" aliases:"input-format" help:"jsonl (an object a line), lines (a text a line), text (a text a file), parquet; auto looks at the name and the first byte"`
-	TextField string   `placeholder:"NAME" help:"the field with the text; else text, or context and continuation, or tokens; for generate prompt, or tokens"`
-	IDField   string   `name:"id-field" placeholder:"NAME" default:"id" help:"the field with a record's id"`
-	Special   bool     `help:"read <|endoftext|> and other special tokens in the text as such"`
+	Input              []string
+	Form               string
+	TextField, IDField string
+	Special            bool
+	OrderField         string
 
-	OrderField string `placeholder:"NAME" help:"add up in the order of this field, in place of the files' and lines'"`
+	Output        string
+	Resume, Force bool
+	MaxErrors     int
 
-	Output    string `short:"o" placeholder:"FOLDER" help:"where the results are written: a new folder, gs:// or s3://"`
-	Resume    bool   `help:"continue a run that was interrupted"`
-	Force     bool   `help:"write over what an earlier run has left in the folder"`
-	MaxErrors int    `placeholder:"N" default:"0" help:"records that may be set aside before the exit status is 1"`
+	Model, GELU, Dtype, CacheDtype string
+	Threads                        int
+	Device                         string
 
-	Model      string `short:"m" placeholder:"DIR|FILE|NAME" env:"GPT_MODEL" help:"the checkpoint, as for gpt; else the embedded demo"`
-	GELU       string `name:"gelu" placeholder:"FORM" enum:",tanh,erf" default:"" help:"the form of GELU where the checkpoint does not say: tanh or erf"`
-	Dtype      string `placeholder:"TYPE" default:"auto" enum:"auto,f32,f16,bf16,q8,q4" help:"the number format of the weights: f32, f16, bf16, q8, q4"`
-	CacheDtype string `placeholder:"TYPE" default:"f32" enum:"f32,f16" help:"the number format of keys and values: f32 or f16"`
-	Threads    int    `placeholder:"N" help:"threads of one process; 0 is one for each core"`
+	Workers        int
+	Share          string
+	PieceBytes     bytesOf
+	Quiet, Verbose bool
+}
 
-	Device string `placeholder:"NAME" env:"GPT_DEVICE" help:"what computes the model: cpu, auto (the first GPU that passes the probe), or a part of a GPU's name, on each worker's machine; wants a program built with -tags gpu; default: cpu"`
+// add adds them.
+func (r *runFlags) add(f *cli.Flags) {
+	f.Add(&r.Input, "--input PATTERN", `files to read: local, gs:// or s3://, with wildcards, ** for
+		folders of any depth; may be given several times`)
+	f.Add(&r.Form, "--form, --input-format FORM [auto]", `jsonl (an object a line), lines (a text a
+		line), text (a text a file), parquet; auto looks at the name and the first byte`).
+		OneOf("auto", "jsonl", "lines", "text", "parquet")
+	f.Add(&r.TextField, "--text-field NAME", `the field with the text; else text, or context and
+		continuation, or tokens; for generate prompt, or tokens`)
+	f.Add(&r.IDField, "--id-field NAME [id]", "the field with a record's id")
+	f.Add(&r.Special, "--special", "read <|endoftext|> and other special tokens in the text as such")
+	f.Add(&r.OrderField, "--order-field NAME",
+		"add up in the order of this field, in place of the files' and lines'")
 
-	Workers    int     `placeholder:"N" help:"pieces that one process works on side by side; they share the model and the threads; 0 is 2"`
-	Share      string  `placeholder:"I/N" help:"work on every N-th piece only, from the I-th: for N processes with one folder; after all of them, --resume finishes"`
-	PieceBytes bytesOf `placeholder:"SIZE" default:"1MiB" help:"how much input is one piece of work"`
-	Quiet      bool    `short:"q" help:"no progress and no summary"`
-	Verbose    bool    `short:"v" help:"show the runner's log"`
+	f.Add(&r.Output, "-o, --output FOLDER",
+		"where the results are written: a new folder, gs:// or s3://")
+	f.Add(&r.Resume, "--resume", "continue a run that was interrupted")
+	f.Add(&r.Force, "--force", "write over what an earlier run has left in the folder")
+	f.Add(&r.MaxErrors, "--max-errors N [0]",
+		"records that may be set aside before the exit status is 1")
+
+	f.Add(&r.Model, "-m, --model DIR|FILE|NAME",
+		"the checkpoint, as for gpt; default: $GPT_MODEL, or the embedded demo")
+	r.Model = os.Getenv("GPT_MODEL")
+	f.Add(&r.GELU, "--gelu FORM", "the form of GELU where the checkpoint does not say: tanh or erf").
+		OneOf("tanh", "erf")
+	f.Add(&r.Dtype, "--dtype TYPE [auto]",
+		"the number format of the weights: f32, f16, bf16, q8, q4").
+		OneOf("auto", "f32", "f16", "bf16", "q8", "q4")
+	f.Add(&r.CacheDtype, "--cache-dtype TYPE [f32]",
+		"the number format of keys and values: f32 or f16").OneOf("f32", "f16")
+	f.Add(&r.Threads, "--threads N", "threads of one process; 0 is one for each core")
+	f.Add(&r.Device, "--device NAME", `what computes the model: cpu, auto (the first GPU that passes
+		the probe), or a part of a GPU's name, on each worker's machine; wants a program built with
+		-tags gpu; default: $GPT_DEVICE, or cpu`)
+	r.Device = os.Getenv("GPT_DEVICE")
+
+	f.Add(&r.Workers, "--workers N", `pieces that one process works on side by side; they share the
+		model and the threads; 0 is 2`)
+	f.Add(&r.Share, "--share I/N", `work on every N-th piece only, from the I-th: for N processes with
+		one folder; after all of them, --resume finishes`)
+	f.Add(&r.PieceBytes, "--piece-bytes SIZE [1MiB]", "how much input is one piece of work")
+	f.Add(&r.Quiet, "-q, --quiet", "no progress and no summary")
+	f.Add(&r.Verbose, "-v, --verbose", "show the runner's log")
 }
 
 // job is what the flags say, checked as far as nothing must be read.
 func (f *runFlags) job(command string) (*job.Job, error) {
 	switch {
+	case f.Input == nil:
+		return nil, usagef("want --input PATTERN")
 	case f.Output == "" && command != job.Perplexity:
 		return nil, usagef("want --output FOLDER")
 	case f.Resume && f.Force:

@@ -4,31 +4,46 @@ package main
 
 import (
 	"picogpt/eval"
+	"picogpt/internal/cli"
 	"picogpt/x/corpus/internal/job"
 )
 
 type scoreCommand struct {
-	runFlags `embed:""`
+	runFlags
 
-	BOS     bool     `name:"bos" help:"put <|endoftext|> before a text, so that its first token is scored too"`
-	Top     int      `placeholder:"K" help:"write the K likeliest tokens in place of each"`
-	Offsets string   `placeholder:"UNIT" default:"chars" enum:"chars,utf16,bytes" help:"count offsets in chars, utf16 or bytes"`
-	Fields  []string `placeholder:"LIST" help:"write these fields of a record only"`
-	Keep    bool     `help:"write the fields of the input too"`
+	BOS     bool
+	Top     int
+	Offsets string
+	Fields  []string
+	Keep    bool
 }
 
-func (c *scoreCommand) Help() string {
-	return `Writes an object for each text to OUT/scores-00000-of-00100.jsonl and so on, in the order
-of the input: that of gpt score, with the source before its line. Rows that cannot be scored are in
-OUT/errors/, with their source, line and reason. OUT/manifest.json has what all came to, and a digest
-that is equal wherever the same texts got the same bits; gpt score --summary prints it too.
+func (c *scoreCommand) line() *cli.Command {
+	return &cli.Command{Name: "score", Short: "write the log-likelihood of each token of many texts",
+		Long: scoreHelp,
+		Flags: func(f *cli.Flags) {
+			c.add(f)
+			f.Add(&c.BOS, "--bos",
+				"put <|endoftext|> before a text, so that its first token is scored too")
+			f.Add(&c.Top, "--top K", "write the K likeliest tokens in place of each")
+			f.Add(&c.Offsets, "--offsets UNIT [chars]", "count offsets in chars, utf16 or bytes").
+				OneOf("chars", "utf16", "bytes")
+			f.Add(cli.Commas(&c.Fields), "--fields LIST", "write these fields of a record only")
+			f.Add(&c.Keep, "--keep", "write the fields of the input too")
+		}}
+}
+
+const scoreHelp = `Writes an object for each text to OUT/scores-00000-of-00100.jsonl and so on, in
+the order of the input: that of gpt score, with the source before its line. Rows that cannot be
+scored are in OUT/errors/, with their source, line and reason. OUT/manifest.json has what all came
+to, and a digest that is equal wherever the same texts got the same bits; gpt score --summary prints
+it too.
 
 Examples:
 
   corpus score --input 'texts/*.jsonl.gz' --output out
   corpus score --input 'books/*.parquet' --text-field body --output out
   corpus score --input 'gs://b/*.zst' --form lines --output gs://b/scores`
-}
 
 func (c *scoreCommand) Run(a *app) error {
 	j, err := c.job(job.Score)

@@ -3,6 +3,7 @@ package main
 // A run: from flags to a manifest.
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners"
 
+	"picogpt/internal/fault"
 	"picogpt/x/corpus/internal/finish"
 	"picogpt/x/corpus/internal/input"
 	"picogpt/x/corpus/internal/job"
@@ -85,7 +87,7 @@ func (f *runFlags) failure(err error) error {
 // check errs for what is wrong before any work is done.
 func (f *runFlags) check(a *app, j *job.Job) error {
 	if err := worker.Check(); err != nil {
-		return usageError{err}
+		return fault.Usage{Err: err}
 	}
 	if err := apart(j); err != nil {
 		return err
@@ -95,7 +97,7 @@ func (f *runFlags) check(a *app, j *job.Job) error {
 	}
 	if here() && j.Model.Device != "auto" {
 		if _, err := work.Device(a.ctx, j.Model.Device); err != nil {
-			return usageError{fmt.Errorf("--device: %w", err)}
+			return usagef("--device: %w", err)
 		}
 	}
 	return f.openModel(j.Model.Path)
@@ -141,3 +143,8 @@ func (f *runFlags) done(a *app, m *finish.Manifest) error {
 	}
 	return nil
 }
+
+// quiet is the SDK's logger where -v does not ask for it: what ends a run comes back as its error.
+type quiet struct{}
+
+func (quiet) Log(context.Context, beamlog.Severity, int, string) {}

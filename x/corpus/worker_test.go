@@ -46,7 +46,7 @@ func TestTheArgumentsOfTheManifests(t *testing.T) {
 		}
 		args := strings.Fields(strings.ReplaceAll(string(found[1]), "- ", " "))
 		t.Cleanup(func() { forget(args) })
-		parsed, err := parse(args, io.Discard, io.Discard)
+		parsed, err := parse(args, io.Discard)
 		if err != nil {
 			t.Fatalf("%s: %q: %v", name, args, err)
 		}
