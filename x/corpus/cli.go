@@ -69,7 +69,7 @@ func parse(args []string, stdout io.Writer) (asked command, err error) {
 	if err := flag.CommandLine.Parse(beams); err != nil {
 		return nil, fault.Usage{Err: err}
 	}
-	err = line.Run()
+	err = line.Run(line.Flags)
 	return asked, err
 }
 

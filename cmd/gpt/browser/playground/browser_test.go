@@ -55,7 +55,6 @@ func opened(t *testing.T, change func(*fake)) tab {
 // newTab returns a tab whose page is not yet as tests want it, with a fake that is as good as new.
 func newTab(t *testing.T, change func(*fake)) tab {
 	t.Helper()
-	cases.NotShort(t) // TestTheDemoInABrowser writes and edits, with the keyboard
 	b := chromium(t)
 	made, found := fakes.Load(b)
 	if !found {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/dev/cases"
 	"picogpt/serve"
 )
 
@@ -16,7 +15,6 @@ const loaded = "document.getElementById('inside').getAttribute('aria-busy') === 
 // written opens the page of a server of the demo, which continues a text.
 func written(t *testing.T, o serve.Options) tab {
 	t.Helper()
-	cases.NotShort(t)
 	b := withTheDemo(t, o)
 	b.set("seed", "7")
 	b.set("max_tokens", "20")
