@@ -15,10 +15,10 @@ func TestFilesAreOpenedInOnePlace(t *testing.T) {
 	openers := []string{"os.Open", "os.OpenFile", "os.ReadFile", "os.DirFS", "os.OpenRoot",
 		"checkpoint.Open", "checkpoint.OpenTokenizer", "weights.Open", "tokenizer.Load"}
 	elsewhere := map[string]string{
-		"bench.go":                     "checkpoint.Open",          // the random checkpoint that the command has written
-		"internal/checkpoints/open.go": "checkpoint.OpenTokenizer", // remembered before
-		"version.go":                   "os.ReadFile",              // what the system says of the process
-		"internal/records/journal.go":  "os.Open",                  // the output that is continued, and its journal
+		"bench.go":                     "checkpoint.Open",                          // the random checkpoint that the command has written
+		"internal/checkpoints/open.go": "checkpoint.Open checkpoint.OpenTokenizer", // remembered before
+		"version.go":                   "os.ReadFile",                              // what the system says of the process
+		"internal/records/journal.go":  "os.Open",                                  // the output that is continued, and its journal
 	}
 	var names []string
 	for _, folder := range []string{
@@ -51,13 +51,13 @@ func TestFilesAreOpenedInOnePlace(t *testing.T) {
 				return true
 			}
 			found++
-			if opener := of.Name + "." + s.Sel.Name; elsewhere[name] != opener {
+			if opener := of.Name + "." + s.Sel.Name; !slices.Contains(strings.Fields(elsewhere[name]), opener) {
 				t.Errorf("%s: %s, want a method of textio or checkpoints", name, opener)
 			}
 			return true
 		})
 	}
-	if found < 2 {
+	if found < 3 {
 		t.Errorf("%d openers seen, want those of open.go and bench.go", found)
 	}
 }
