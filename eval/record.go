@@ -14,6 +14,7 @@ import (
 	"math/bits"
 	"unicode/utf8"
 
+	"picogpt/internal/strictjson"
 	"picogpt/kernels"
 )
 
@@ -59,13 +60,7 @@ func (s *Scored) Record() Record {
 }
 
 // MarshalJSON writes the Record of s.
-func (s Scored) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(s.Record())
-	return b.Bytes(), err
-}
+func (s Scored) MarshalJSON() ([]byte, error) { return strictjson.Line(s.Record()) }
 
 // tagID returns the id for a Tag, or nil if the Tag is no id.
 func tagID(tag any) json.RawMessage {
