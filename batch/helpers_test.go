@@ -21,15 +21,14 @@ type (
 )
 
 var (
-	bySample    = texts.BySample
-	checkGoesOn = texts.CheckGoesOn
-	checkHeld   = texts.CheckHeld
-	collect     = texts.Collect
-	count       = texts.Count
-	ids         = texts.IDs
-	same        = texts.Same
-	sized       = cases.Sized
-	upTo        = texts.UpTo
+	bySample  = texts.BySample
+	checkHeld = texts.CheckHeld
+	collect   = texts.Collect
+	count     = texts.Count
+	ids       = texts.IDs
+	same      = texts.Same
+	sized     = cases.Sized
+	upTo      = texts.UpTo
 )
 
 // tiny returns a random model with a context of 23 and 29 ids.

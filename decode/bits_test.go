@@ -31,11 +31,11 @@ const (
 
 // The values of axes, but for the baseline's, which are 0.
 const (
-	asSample, inEval, inBatcher, lentToBatcher = 1, 2, 3, 4 // company
-	cutBack, aFork, evicted, aPrefix           = 1, 2, 3, 4 // cache
-	restored, moved                            = 1, 2       // saved
-	byText, byModel                            = 1, 2       // steered
-	byLookup, byDraft, byForm                  = 1, 2, 3    // drafted
+	asSample, inEval, inBatcher, lentToBatcher = 1, 2, 3, 4    // company
+	cutBack, aFork, evicted, aPrefix, cutWhole = 1, 2, 3, 4, 5 // cache
+	restored, moved                            = 1, 2          // saved
+	byText, byModel                            = 1, 2          // steered
+	byLookup, byDraft, byForm                  = 1, 2, 3       // drafted
 )
 
 // A way is a cell of the table: the index of a value for each axis, or open.
@@ -62,7 +62,8 @@ func valuesOf(texts []*subject) [axes][]string {
 		threads: threaded,
 		company: {"alone", "one of many samples", "in one Eval with others", "in a Batcher",
 			"a caller's session in a Batcher"},
-		cache:   {"a new session", "cut back", "a fork", "evicted", "a prefix of the Batcher's"},
+		cache: {"a new session", "cut back", "a fork", "evicted", "a prefix of the Batcher's",
+			"cut back to the whole prompt"},
 		split:   {"whole", "one by one", "in pieces"},
 		saved:   {"never saved", "saved and restored", "restored on another kernel"},
 		steered: {"no edits", "edits of the text", "edits of the model"},
@@ -88,6 +89,8 @@ func (l *lab) apart(a, b value) bool {
 		return (b.is == 0) != (l.texts[a.is].edits == nil)
 	case is(text, drafted): // nothing is forced
 		return b.is == byForm && l.texts[a.is].form == ""
+	case is(text, cache): // it would hold what edits change, and not be saved
+		return b.is == cutWhole && l.texts[a.is].edits != nil
 	case is(text, saved): // Save refuses what was edited
 		return b.is > 0 && l.texts[a.is].edits != nil && l.texts[a.is].edits[0].From == 0
 	case is(saved, steered): // Restore refuses a model with edits
@@ -100,7 +103,7 @@ func (l *lab) apart(a, b value) bool {
 	case is(company, saved):
 		return a.is == inBatcher && b.is > 0
 	case is(cache, steered): // a model edits all texts alike, so that nothing is shared wrongly
-		return a.is == aPrefix && b.is == byModel
+		return a.is == aPrefix && b.is == byModel || a.is == cutWhole && b.is > 0
 	case is(cache, saved):
 		return a.is == aPrefix && b.is > 0
 	case is(cache, drafted):

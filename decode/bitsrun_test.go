@@ -164,6 +164,9 @@ func (r *run) compare(row []float32, at int) {
 func (r *run) prepared() (*model.Session, error) {
 	s, n := r.model.NewSession(), len(r.prompt)
 	held := min(n-1, []int{n - 1, 63, 64, 65, n / 2, n * 2 / 3}[r.random.IntN(6)])
+	if r.way[cache] == cutWhole { // its last token is evaluated again
+		held = n
+	}
 	other := slices.Concat(r.prompt[:held], r.prompt[:min(n, r.model.Config().Positions-held)])
 	other[held] = (other[held] + 1) % r.model.Config().VocabSize
 	var err error
@@ -173,7 +176,7 @@ func (r *run) prepared() (*model.Session, error) {
 			return s, nil
 		}
 		err = r.eval(s, r.prompt[:held])
-	case cutBack:
+	case cutBack, cutWhole:
 		err = r.eval(s, other)
 		if s.Truncate(held); s.Logits() != nil {
 			err = errors.Join(err, errors.New("a truncated session has logits"))

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -54,16 +53,6 @@ func ids(tokens []Token) (ids []int) {
 		ids = append(ids, t.ID)
 	}
 	return ids
-}
-
-// same reports whether tokens are equal in all fields.
-func same(a, b []Token) bool {
-	return slices.EqualFunc(a, b, func(a, b Token) bool {
-		if math.IsNaN(a.LogProb) && math.IsNaN(b.LogProb) { // of a prompt's first token
-			a.LogProb, b.LogProb = 0, 0
-		}
-		return reflect.DeepEqual(a, b)
-	})
 }
 
 func text(tokens []Token) string {

@@ -39,6 +39,22 @@ func TestGuidanceIsHuggingFaces(t *testing.T) {
 	}
 }
 
+// A session that was cut back has no logits, and its guide has tokens to evaluate.
+func TestASessionThatHoldsThePromptIsGuided(t *testing.T) {
+	m := tiny(t, fixture.Options{})
+	o := Options{MaxTokens: 6, EndOfText: []int{},
+		Params: sample.Params{Guidance: &sample.Guidance{Scale: 2, Negative: []int{3}}}}
+	want := ids(collect(t, m.NewSession(), []int{1, 2}, o))
+	s := m.NewSession()
+	if err := m.Eval(t.Context(), model.Input{Session: s, Tokens: []int{1, 2, 4}}); err != nil {
+		t.Fatal(err)
+	}
+	s.Truncate(2)
+	if got := ids(collect(t, s, nil, o)); len(want) != 6 || !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 func TestANegativePromptThatDoesNotFitIsRefused(t *testing.T) {
 	m := tiny(t, fixture.Options{})
 	long := make([]int, m.Config().Positions)

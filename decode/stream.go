@@ -137,7 +137,7 @@ func NewStream(s *model.Session, prompt []int, o Options) (*Stream, error) {
 	case st.dropped > 0:
 		st.renew(0)
 	case s.Len() == 0:
-	case s.Logits() == nil && (st.pending() == 0 || st.echo != nil):
+	case s.Logits() == nil && (st.timeline.pending(st.ahead()) == 0 || st.echo != nil):
 		st.renew(s.Len() - 1) // truncated: its last token is evaluated again
 	case st.echo != nil:
 		st.echo.follows(sample.WholeRow(s.Logits(), st.limits.leaves), o.Top)

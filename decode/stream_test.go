@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"picogpt/decode"
 	. "picogpt/decode"
 	"picogpt/decode/guess"
 	"picogpt/dev/fixture"
@@ -148,14 +147,14 @@ func TestErrorsOfStreamsAreTheLastThingReported(t *testing.T) {
 // its own. The context slides on the way.
 func TestADetachedStreamChoosesAsGenerateDoes(t *testing.T) {
 	m := tiny(t, fixture.Options{})
-	o := decode.Options{MaxTokens: 40, Overflow: decode.OverflowSlide, EndOfText: []int{}, Top: 2}
+	o := Options{MaxTokens: 40, Overflow: OverflowSlide, EndOfText: []int{}, Top: 2}
 	o.Temperature, o.Seed, o.TopK, o.RepeatPenalty = 1, 7, 9, 1.3
 	want := collect(t, m.NewSession(), []int{1, 2, 17}, o)
-	st, err := decode.NewDetached(m.Config(), []int{1, 2, 17}, o)
+	st, err := NewDetached(m.Config(), []int{1, 2, 17}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got []decode.Token
+	var got []Token
 	for !st.Done() {
 		s := m.NewSession()
 		err := m.Eval(context.Background(), model.Input{Session: s, Tokens: st.Context()})
@@ -176,17 +175,17 @@ func TestADetachedStreamChoosesAsGenerateDoes(t *testing.T) {
 
 func TestADetachedStreamRefusesWhatNeedsASession(t *testing.T) {
 	c := tiny(t, fixture.Options{}).Config()
-	for name, o := range map[string]decode.Options{
-		"ban": {Ban: []string{"a"}}, "echo": {Echo: decode.EchoPrompt}, "lookup": {Lookup: 3},
+	for name, o := range map[string]Options{
+		"ban": {Ban: []string{"a"}}, "echo": {Echo: EchoPrompt}, "lookup": {Lookup: 3},
 		"draft":    {Draft: &guess.Model{}},
 		"guidance": {Params: sample.Params{Guidance: &sample.Guidance{Scale: 2}}},
 	} {
-		if _, err := decode.NewDetached(c, []int{1}, o); err == nil ||
+		if _, err := NewDetached(c, []int{1}, o); err == nil ||
 			!strings.Contains(err.Error(), "which need a session") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := decode.NewDetached(c, make([]int, 24), decode.Options{}); err == nil {
+	if _, err := NewDetached(c, make([]int, 24), Options{}); err == nil {
 		t.Error("24 tokens in a context of 23: no error")
 	}
 }

@@ -1,6 +1,6 @@
 // Package model is the GPT-2 decoder: tokens in, logits out, nothing else.
 //
-//	c, err := checkpoint.Open("models/gpt2")
+//	c, err := checkpoint.Open("models/gpt2", checkpoint.Options{})
 //	defer c.Close()
 //	m, err := model.New(ctx, c.Config, c.Tensors, model.Options{})
 //	defer m.Close()

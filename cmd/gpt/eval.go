@@ -339,7 +339,7 @@ func (c *comparisonCommand) openB(a *app, files []string, text eval.Text) (_ *se
 		return &secondModel{m, a.modelName(), nil}, err
 	}
 	t, known := a.openTokenizer()
-	vocabulary := first.Config.VocabSize
+	vocabulary := a.opened.Config.VocabSize
 	a.Model, a.Adapters, a.adapters, a.Dtype, a.opened = nil, nil, nil, "auto", nil
 	if err := a.fromArgument("B", c.B); err != nil {
 		return nil, err

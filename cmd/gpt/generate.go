@@ -263,6 +263,7 @@ func (c *generateCommand) write(
 		Whole: c.Search.Beams != 0 || c.Exact, Asks: o.Lookup > 0 || o.Draft != nil,
 	}
 	t.Begin()
+	defer t.End() // of a panic too
 	incomplete, begun := 0, map[int]bool{}
 	for token, failed := range texts {
 		if failed != nil {

@@ -188,7 +188,7 @@ func TestAProgramWithoutADefaultCommand(t *testing.T) {
 		"-":             `"-" is not a command: tool --help lists the commands`,
 		"score --help":  "",
 		"--help":        "",
-		"--scoer score": "unknown flag --scoer: tool score --help lists the flags; a text that begins with - goes after --",
+		"--scoer score": "unknown flag --scoer: tool score --help lists the flags",
 	} {
 		root := New(&Command{Name: "tool", Commands: []*Command{{Name: "score"}}})
 		_, err := Parse(root, strings.Fields(line))

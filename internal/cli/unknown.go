@@ -21,7 +21,10 @@ func (c *Command) unknownFlag(flag, full string) error {
 		c = c.main()
 	}
 	help, name := c.program()+" --help", strings.TrimLeft(flag, "-")
-	hint := help + " lists the flags; a text that begins with - goes after --"
+	hint := help + " lists the flags"
+	if c.root().Default != nil {
+		hint += "; a text that begins with - goes after --"
+	}
 	owners := c.root().owners(flag)
 	instead := c.main().Instead[full]
 	switch meant, near := c.meaning(name), c.nearestFlag(flag); {

@@ -1,7 +1,7 @@
 // Package textzip compresses text with a model: the likelier a model thinks the next token, the
 // fewer bits it takes. Any bytes can be compressed, and come back as they were.
 //
-//	c, err := checkpoint.Open("models/gpt2")
+//	c, err := checkpoint.Open("models/gpt2", checkpoint.Options{})
 //	m, err := model.New(ctx, c.Config, c.Tensors, model.Options{})
 //	w, err := textzip.NewWriter(ctx, file, c, m, textzip.Options{})
 //	io.Copy(w, text)
