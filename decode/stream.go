@@ -138,7 +138,8 @@ func NewStream(s *model.Session, prompt []int, o Options) (*Stream, error) {
 		st.renew(0)
 	case s.Len() == 0:
 	case s.Logits() == nil && (st.timeline.pending(st.ahead()) == 0 || st.echo != nil):
-		st.renew(s.Len() - 1) // truncated: its last token is evaluated again
+		// Truncated: its last token is evaluated again, whatever the guide has to evaluate.
+		st.renew(s.Len() - 1)
 	case st.echo != nil:
 		st.echo.follows(sample.WholeRow(s.Logits(), st.limits.leaves), o.Top)
 	}

@@ -1,19 +1,15 @@
 package main
 
-// gpt patch and gpt trace: values inside of the model, exchanged or written.
+// gpt patch: which values make the difference between two texts.
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"math"
-	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
-	"picogpt/cmd/gpt/internal/arrayfile"
 	"picogpt/cmd/gpt/internal/pages"
 	"picogpt/cmd/gpt/internal/show"
 	"picogpt/cmd/gpt/internal/terminal"
@@ -21,14 +17,9 @@ import (
 	"picogpt/inside"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
-	"picogpt/internal/folder"
-	"picogpt/internal/outfile"
-	"picogpt/internal/quote"
 	"picogpt/internal/webparts"
 	"picogpt/model"
 )
-
-// gpt patch: which values make the difference between two texts.
 
 type patchCommand struct {
 	Clean, Corrupted *string
@@ -238,226 +229,4 @@ func patchGrid(names *tokenNames, t *inside.PatchTable) *show.Grid {
 		g.Columns = append(g.Columns, name)
 	}
 	return g
-}
-
-// gpt trace: what the model computes inside, as arrays.
-
-type traceCommand struct {
-	Prompt promptSource
-	Points *string
-	As     string
-	To     arrayOutput
-	NPY    *string
-	Limit  quote.Bytes
-}
-
-func newTrace(a *app) *cli.Command {
-	c := &traceCommand{}
-	return &cli.Command{
-		Name: "trace", Group: "look",
-		Short: "write what the model computes inside, as arrays",
-		Args:  []cli.Arg{wordsArg(&c.Prompt.Text)},
-		Flags: func(f *cli.Flags) {
-			c.Prompt.flags(f)
-			f.Add(&c.Points, "--points NAMES",
-				"what is written: names of points with commas between them; * stands for anything")
-			c.To.flags(f, "write all arrays to FILE, which ends in .safetensors")
-			f.Add(&c.NPY, "--npy DIR", "write each array to a file POINT.npy in DIR")
-			f.Add(&c.Limit, "--limit SIZE [1GiB]", "refuse to write more than that")
-			f.Add(&c.As, "--as VIEW [raw]",
-				`raw: as the checkpoint's model computes, and Hugging Face's; transformerlens: as
-				the model that TransformerLens makes of it by
-				default`).OneOf("raw", "transformerlens")
-			a.flags(f, evaluates|edited|cjkSpaces)
-		},
-		Run: func(*cli.Flags) error { return c.Run(a) },
-	}
-}
-
-func (c *traceCommand) Run(a *app) error {
-	if err := c.check(a); err != nil {
-		return err
-	}
-	ck, err := a.open()
-	if err != nil {
-		return err
-	}
-	points, err := c.points(ck.Config.Layer)
-	if err != nil {
-		return err
-	}
-	p, err := c.Prompt.given(a)
-	if err != nil {
-		return err
-	}
-	if _, err := a.nameTokens(c.Prompt.Special, &p); err != nil {
-		return err
-	}
-	if err := a.Edits.within(len(p.ids)); err != nil {
-		return err
-	}
-	if err := show.CheckTokens(ck.Config, p.ids); err != nil {
-		return err
-	}
-	m, err := a.openModel()
-	if err != nil {
-		return err
-	}
-	arrays, err := inside.Arrays(m, len(p.ids), points...)
-	if err != nil {
-		return err
-	}
-	if err := c.checkSize(a, arrays, len(p.ids)); err != nil {
-		return err
-	}
-	defer a.ShowProgress(func() string { return "reading " + quote.Count(len(p.ids), "token") })()
-	if c.NPY != nil {
-		return c.writeFolder(a, m, &p, arrays)
-	}
-	return c.To.write(a, m, &p, map[string]string{"view": c.As}, func(f *arrayfile.Writer) error {
-		return c.read(m, &p, arrays, f.WriteAt)
-	}, shapes(arrays)...)
-}
-
-// check refuses what can be refused before anything is read.
-func (c *traceCommand) check(a *app) error {
-	switch {
-	case c.Points == nil:
-		return fault.Hint(usagef("want --points NAMES"), "gpt trace --help lists them; --points "+
-			"'resid_post.*' is the stream after each layer")
-	case (c.To.Out == nil) == (c.NPY == nil):
-		return usagef("want --out FILE or --npy DIR")
-	case c.To.Out != nil && arrayfile.FormatOf(*c.To.Out) != arrayfile.Safetensors:
-		return usagef("--out %s: want a name that ends in .safetensors; --npy DIR writes files of "+
-			"NumPy", quoteShort(*c.To.Out))
-	case c.To.Out != nil && outfile.IsStream(*c.To.Out):
-		return usagef("--out %s: want a file, because arrays are not written in order",
-			quoteShort(*c.To.Out))
-	}
-	c.Prompt.declare(a)
-	if c.NPY != nil {
-		if err := outfile.Directory.Check(*c.NPY); err != nil {
-			return outfile.FlagError("--npy", err)
-		}
-	}
-	return fault.First(a.onProcessor("gpt trace"), c.To.check(a))
-}
-
-// points returns the points that --points names.
-func (c *traceCommand) points(layers int) (all []model.Point, err error) {
-	for name := range strings.SplitSeq(*c.Points, ",") {
-		name = strings.TrimSpace(name)
-		p, err := model.ParsePoint(name)
-		if err != nil {
-			matches := matchPoints(name, layers)
-			if matches == nil {
-				return nil, usagef("--points: %w", err)
-			}
-			all = append(all, matches...)
-			continue
-		}
-		if why := inModel(model.Config{Layer: layers, Head: 1}, model.Edit{At: p}); why != "" {
-			return nil, usagef("--points %s: %s", p, why)
-		}
-		all = append(all, p)
-	}
-	return all, nil
-}
-
-// matchPoints returns the points whose names match a pattern with *.
-func matchPoints(pattern string, layers int) (all []model.Point) {
-	if !strings.Contains(pattern, "*") {
-		return nil
-	}
-	for _, name := range model.PointNames() {
-		p, _ := model.ParsePoint(name) // that is one
-		for layer := range layers {
-			if p.Layer = layer; p.Kind.Once() && layer > 0 {
-				break
-			}
-			if ok, _ := path.Match(pattern, p.String()); ok {
-				all = append(all, p)
-			}
-		}
-	}
-	return all
-}
-
-// checkSize tells how much will be written, and refuses too much.
-func (c *traceCommand) checkSize(a *app, arrays []inside.Array, tokens int) error {
-	size, to := int64(0), c.NPY
-	for _, x := range arrays {
-		size += x.Bytes()
-	}
-	if to == nil {
-		to = c.To.Out
-	}
-	text := fmt.Sprintf("%s: %s of %s, %s", *to, quote.Count(len(arrays), "array"),
-		quote.Count(tokens, "token"), quote.LongSize(size))
-	if size > int64(c.Limit) {
-		return fault.Hint(fmt.Errorf("%s, want at most %s", text, quote.LongSize(int64(c.Limit))),
-			"--limit SIZE allows more")
-	}
-	a.Notef("%s", text)
-	return nil
-}
-
-// shapes are the arrays as package arrayfile has them.
-func shapes(arrays []inside.Array) (all []arrayfile.Array) {
-	for _, x := range arrays {
-		all = append(all, arrayfile.Array{Name: x.Point.String(), Shape: x.Shape})
-	}
-	return all
-}
-
-// read evaluates the text.
-func (c *traceCommand) read(
-	m *model.Model, p *prompt, arrays []inside.Array, put func(i, at int, x []float32) error,
-) error {
-	ctx := context.Background() // Ctrl-C ends the process
-	return inside.ReadArrays(ctx, m, p.ids, inside.View(c.As), arrays, put)
-}
-
-// writeFolder writes a file for each array. All are open while the text is read.
-func (c *traceCommand) writeFolder(a *app, m *model.Model, p *prompt, arrays []inside.Array) error {
-	list, names := shapes(arrays), []string(nil)
-	for _, x := range list {
-		names = append(names, x.Name+".npy")
-	}
-	dir, err := outfile.NewFolder(*c.NPY, names, a.writing(c.To.Force, outfile.Directory))
-	if err != nil {
-		return outfile.FlagError("--npy", err)
-	}
-	defer dir.Close()
-	ctx, files := context.Background(), make([]*arrayfile.Writer, len(list))
-	var write func(i int) error
-	write = func(i int) error {
-		if i == len(list) {
-			return c.read(m, p, arrays, func(i, at int, x []float32) error {
-				err := files[i].WriteAt(0, at, x)
-				if err != nil {
-					err = fmt.Errorf("%s: %w", filepath.Join(*c.NPY, names[i]), folder.Cause(err))
-				}
-				return err
-			})
-		}
-		var within error // of the files after this one
-		err := dir.Write(ctx, names[i], func(w io.Writer) (err error) {
-			if files[i], err = arrayfile.Begin(w, arrayfile.NPY, nil, list[i]); err != nil {
-				return err
-			}
-			if within = write(i + 1); within != nil {
-				return within
-			}
-			return files[i].End()
-		})
-		if within != nil {
-			return within
-		}
-		return err
-	}
-	if err := write(0); err != nil {
-		return err
-	}
-	return outfile.FlagError("--npy", dir.Commit(ctx))
 }
