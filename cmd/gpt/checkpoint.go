@@ -1,6 +1,6 @@
 package main
 
-// The checkpoint that a command works on: its model, its tokenizer, and files written beside it.
+// The checkpoint that a command works on, the embedded demo or what -m names: model and tokenizer.
 
 import (
 	"context"
@@ -27,8 +27,6 @@ import (
 	"picogpt/weights"
 	"picogpt/weights/demo"
 )
-
-// The checkpoint that a command works on: the embedded demo, or what -m names.
 
 const demoName = "the embedded demo"
 

@@ -1,6 +1,6 @@
 package main
 
-// Changes inside of the model: --ablate, --hide and --steer.
+// --ablate, --hide and --steer: what changes inside of the model, wherever the command opens it.
 
 import (
 	"errors"
@@ -19,8 +19,6 @@ import (
 	"picogpt/internal/quote"
 	"picogpt/model"
 )
-
-// --ablate, --hide and --steer: what changes inside of the model, wherever the command opens it.
 
 // editFlags are flags that become edits of the model.
 type editFlags struct {
