@@ -411,7 +411,6 @@ var alone = map[string]string{
 	"cmd/gpt/internal/arrayfile":   "arrays are read together with nothing else",
 	"cmd/gpt/internal/sessionfile": "commands and conversations keep their sessions in such files, by the same rules",
 	"internal/protobuf":            "what tokenizer and checkpoint read may stand in neither",
-	"checkpoint/random":            "programs of x/bench write such checkpoints, as a test of batch does",
 	"constrain/internal/meter":     "all engines of forms count their work with it",
 	"tokenizer/r50k":               "embedded data",
 	"weights/demo":                 "embedded data",

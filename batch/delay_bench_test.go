@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"picogpt/batch"
-	"picogpt/checkpoint/random"
+	"picogpt/checkpoint"
 	"picogpt/decode"
 	"picogpt/dev/testmodel"
 	"picogpt/model"
@@ -23,12 +23,12 @@ import (
 // smallest returns the model.
 func smallest(b *testing.B) *model.Model {
 	b.Helper()
-	shape, err := random.Shape("gpt2")
+	shape, err := checkpoint.RandomShape("gpt2")
 	if err != nil {
 		b.Fatal(err)
 	}
 	dir := b.TempDir()
-	if err := random.Write(context.Background(), dir, shape, 1); err != nil {
+	if err := checkpoint.WriteRandom(context.Background(), dir, shape, 1); err != nil {
 		b.Fatal(err)
 	}
 	return testmodel.Open(b, dir, model.Options{})

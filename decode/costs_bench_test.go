@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"picogpt/checkpoint/random"
+	"picogpt/checkpoint"
 	"picogpt/constrain"
 	"picogpt/decode"
 	"picogpt/decode/guess"
@@ -30,12 +30,12 @@ func smallest(b *testing.B) *model.Model { return smallestIn(b, "") }
 
 func smallestIn(b *testing.B, format string) *model.Model {
 	b.Helper()
-	shape, err := random.Shape("gpt2")
+	shape, err := checkpoint.RandomShape("gpt2")
 	if err != nil {
 		b.Fatal(err)
 	}
 	dir := b.TempDir()
-	if err := random.Write(context.Background(), dir, shape, 1); err != nil {
+	if err := checkpoint.WriteRandom(context.Background(), dir, shape, 1); err != nil {
 		b.Fatal(err)
 	}
 	return testmodel.Open(b, dir, model.Options{Format: format})

@@ -14,7 +14,6 @@ import (
 	"text/tabwriter"
 
 	"picogpt/checkpoint"
-	"picogpt/checkpoint/random"
 	"picogpt/cmd/gpt/internal/bench"
 	"picogpt/cmd/gpt/internal/checkpoints"
 	"picogpt/cmd/gpt/internal/terminal"
@@ -158,7 +157,7 @@ func (a *app) useRandom(ctx context.Context, shape string) (remove func(), err e
 // randomModel writes a random checkpoint in the format of --dtype to a temporary directory, which
 // the caller removes.
 func (a *app) randomModel(ctx context.Context, shape string) (dir string, err error) {
-	config, err := random.Shape(shape)
+	config, err := checkpoint.RandomShape(shape)
 	if err != nil {
 		return "", err
 	}
@@ -166,7 +165,7 @@ func (a *app) randomModel(ctx context.Context, shape string) (dir string, err er
 		return "", err
 	}
 	defer a.ShowProgress(func() string { return "making random weights" })()
-	if err := random.Write(ctx, dir, config, 1); err != nil || a.Dtype == "auto" ||
+	if err := checkpoint.WriteRandom(ctx, dir, config, 1); err != nil || a.Dtype == "auto" ||
 		a.Dtype == "f32" {
 		return dir, err
 	}
@@ -276,8 +275,8 @@ func (c *benchTableCommand) check() error {
 		}
 	}
 	for _, shape := range c.Shapes {
-		if _, err := random.Shape(shape); err != nil {
-			return usagef("--shapes: %q, want %s", shape, strings.Join(random.Shapes(), ", "))
+		if _, err := checkpoint.RandomShape(shape); err != nil {
+			return usagef("--shapes: %q, want %s", shape, strings.Join(checkpoint.RandomShapes(), ", "))
 		}
 	}
 	for _, dtype := range c.Dtypes {

@@ -17,7 +17,7 @@ import (
 	"syscall"
 	"time"
 
-	"picogpt/checkpoint/random"
+	"picogpt/checkpoint"
 )
 
 const help = `serve: measure gpt serve as its clients see it.
@@ -126,7 +126,7 @@ func run(ctx context.Context) error {
 // random writes a checkpoint of random weights into a folder of dir, named by its shape.
 func (b *bench) random(ctx context.Context, dir, shape string) (string, error) {
 	b.progress("writing random weights of %s", shape)
-	c, err := random.Shape(shape)
+	c, err := checkpoint.RandomShape(shape)
 	if err != nil {
 		return "", err
 	}
@@ -134,7 +134,7 @@ func (b *bench) random(ctx context.Context, dir, shape string) (string, error) {
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		return "", err
 	}
-	return dir, random.Write(ctx, dir, c, 1)
+	return dir, checkpoint.WriteRandom(ctx, dir, c, 1)
 }
 
 // with starts a server, calls do, and stops the server.

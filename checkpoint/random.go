@@ -1,6 +1,6 @@
-// Package random writes checkpoints of GPT-2's shapes with random weights, so that speed can be
-// measured without a download.
-package random
+// Checkpoints of GPT-2's shapes with random weights, so that speed can be measured without a download.
+
+package checkpoint
 
 import (
 	"bufio"
@@ -17,11 +17,11 @@ import (
 	"picogpt/weights"
 )
 
-// Shapes returns the names that Shape knows, smallest first.
-func Shapes() []string { return []string{"gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl"} }
+// RandomShapes returns the names that RandomShape knows, smallest first.
+func RandomShapes() []string { return []string{"gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl"} }
 
-// Shape returns the configuration of one of GPT-2's four sizes.
-func Shape(name string) (model.Config, error) {
+// RandomShape returns the configuration of one of GPT-2's four sizes.
+func RandomShape(name string) (model.Config, error) {
 	c := model.DefaultConfig()
 	switch name {
 	case "gpt2":
@@ -32,15 +32,15 @@ func Shape(name string) (model.Config, error) {
 	case "gpt2-xl":
 		c.Embd, c.Layer, c.Head = 1600, 48, 25
 	default:
-		return c, fmt.Errorf("--random: %q, want one of %v", name, Shapes())
+		return c, fmt.Errorf("--random: %q, want one of %v", name, RandomShapes())
 	}
 	c.Inner = 4 * c.Embd
 	return c, nil
 }
 
-// Write writes a checkpoint of that shape into dir: float32 weights, uniform with standard
+// WriteRandom writes a checkpoint of that shape into dir: float32 weights, uniform with standard
 // deviation 0.02 as GPT-2 starts training with, the same for the same seed.
-func Write(ctx context.Context, dir string, c model.Config, seed uint64) error {
+func WriteRandom(ctx context.Context, dir string, c model.Config, seed uint64) error {
 	config, err := json.Marshal(c)
 	if err != nil {
 		return err
