@@ -175,7 +175,7 @@ gpu-kit: ## what tries a GPU in nine minutes, for Linux on x86-64: dist/gpu-kit.
 # Tests compare them: terminals and charts byte for byte, pages by what they were made from. Pages
 # want Chromium.
 pictures: ## what README and docs/ show, drawn anew in docs/pictures
-	go test -count=1 ./cmd/gpt ./serve/page ./cmd/gpt/internal/surprise ./dev/picture \
+	go test -count=1 ./cmd/gpt ./serve/page ./cmd/gpt/internal/pages ./dev/picture \
 		-run TestPictures -update
 
 lint:

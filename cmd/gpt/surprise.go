@@ -6,7 +6,7 @@ import (
 	"cmp"
 	"context"
 
-	"picogpt/cmd/gpt/internal/surprise"
+	"picogpt/cmd/gpt/internal/pages"
 	"picogpt/eval"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
@@ -60,7 +60,7 @@ func (c *surpriseCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	picture := surprise.Picture{Model: a.modelName(), By: webparts.Scale(c.By)}
+	picture := pages.Surprise{Model: a.modelName(), By: webparts.Scale(c.By)}
 	picture.Score, err = c.score(a, eval.Request{Tokens: p.ids}, t)
 	if err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"picogpt/cmd/gpt/browser"
-	"picogpt/cmd/gpt/internal/surprise"
+	"picogpt/cmd/gpt/internal/pages"
 	"picogpt/dev/testmodel"
 	"picogpt/eval"
 	"picogpt/internal/webparts"
@@ -26,7 +26,7 @@ func TestSurpriseWithTheKeyboardOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := surprise.Picture{Model: "the demo", By: webparts.ByRank, Score: score}
+	p := pages.Surprise{Model: "the demo", By: webparts.ByRank, Score: score}
 	path := written(t, p.Page)
 	b := browser.Open(t)
 	open := func(width, height int, scheme string) {

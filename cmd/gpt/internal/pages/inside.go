@@ -1,7 +1,7 @@
-// Package pages draws what a model computes for one text ([Picture]) and which texts are likely
-// ([Tree]) as pages for a browser, each one file, which needs no other. On top of a Picture is the
-// text; below it are the attention weights of all heads, what each layer would predict, what each
-// part adds to a logit, and what patching restores.
+// Package pages draws what a model computes for one text ([Picture]), how surprising each token of a
+// text is ([Surprise]), and which texts are likely ([Tree]), as pages for a browser, each one file,
+// which needs no other. On top of a Picture is the text; below it are the attention weights of all
+// heads, what each layer would predict, what each part adds to a logit, and what patching restores.
 package pages
 
 import (

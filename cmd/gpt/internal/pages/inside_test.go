@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"regexp"
@@ -93,7 +94,7 @@ func golden(t testing.TB) *pages.Picture {
 	return p
 }
 
-func page(t testing.TB, p *pages.Picture) string {
+func page(t testing.TB, p interface{ Page(io.Writer) error }) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := p.Page(&b); err != nil {

@@ -12,9 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"picogpt/cmd/gpt/internal/lineedit"
-	"picogpt/cmd/gpt/internal/process"
 	"picogpt/cmd/gpt/internal/terminal"
+	"picogpt/cmd/gpt/internal/process"
 	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/internal/rows"
 )
@@ -37,7 +36,7 @@ func (c *Chat) newLines() lines {
 	if !terminal.Is(c.Files.Stdin) {
 		return &scriptLines{source: s}
 	}
-	editor, err := lineedit.Open(c.Files.Stdin, c.Out.File)
+	editor, err := terminal.OpenEditor(c.Files.Stdin, c.Out.File)
 	if err != nil {
 		return &plainLines{scriptLines{source: s}, c.Console.Stderr}
 	}
@@ -90,7 +89,7 @@ func (p *plainLines) next() (string, error) {
 
 // typedLines are lines that are typed on a terminal.
 type typedLines struct {
-	*lineedit.Editor
+	*terminal.Editor
 	note func(format string, args ...any)
 }
 
@@ -111,10 +110,10 @@ func (t *typedLines) next() (string, error) {
 	for aborted := (time.Time{}); ; {
 		line, err := t.Line(prompt)
 		switch {
-		case errors.Is(err, lineedit.ErrAborted) && time.Since(aborted) > soonAgain:
+		case errors.Is(err, terminal.ErrAborted) && time.Since(aborted) > soonAgain:
 			t.note(endsAgain)
 			aborted = time.Now()
-		case errors.Is(err, lineedit.ErrAborted):
+		case errors.Is(err, terminal.ErrAborted):
 			return "", io.EOF
 		case err == io.EOF:
 			return "", err

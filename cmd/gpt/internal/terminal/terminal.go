@@ -1,5 +1,5 @@
-// Package terminal shows the work of a program: notes on stderr, one line of progress below
-// them on a terminal, and texts that fit its width.
+// Package terminal shows the work of a program: notes on stderr, one line of progress below them on a
+// terminal, and texts that fit its width. An [Editor] reads the lines that a user types there.
 package terminal
 
 import (

@@ -1,11 +1,11 @@
-// Package lineedit reads lines that a user types on a terminal, with the usual keys for editing and
-// for earlier lines.
+package terminal
+
+// Lines that a user types, with the usual keys for editing and for earlier lines.
 //
 // Characters that arrive together, as in a paste, are drawn once: the work is proportional to their
 // number. Ctrl-Z suspends the program and restores the state of the terminal.
 //
-// It needs a system with termios. See Open.
-package lineedit
+// It needs a system with termios. See OpenEditor.
 
 import (
 	"errors"
@@ -19,7 +19,7 @@ import (
 // ErrAborted is the error for a line that Ctrl-C has aborted.
 var ErrAborted = errors.New("aborted")
 
-// ErrUnsupported is the error of Open if lines cannot be edited.
+// ErrUnsupported is the error of OpenEditor if lines cannot be edited.
 var ErrUnsupported = errors.New("lines cannot be edited on this terminal")
 
 const (
@@ -73,7 +73,7 @@ const (
 	asItWas mode = iota
 	quiet        // it shows nothing, and Ctrl-C is a signal: used between lines
 	edited       // it shows nothing, and all keys are read
-	closed       // as it was before Open, for good
+	closed       // as it was before OpenEditor, for good
 )
 
 // A line is the line that is being edited.
@@ -87,8 +87,8 @@ type line struct {
 	tabbed []string
 }
 
-// Open takes over the terminal of in and out. Close gives it back.
-func Open(in, out *os.File) (*Editor, error) {
+// OpenEditor takes over the terminal of in and out. Close gives it back.
+func OpenEditor(in, out *os.File) (*Editor, error) {
 	t, err := openTerminal(in, out)
 	if err != nil {
 		return nil, err

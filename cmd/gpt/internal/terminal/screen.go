@@ -1,4 +1,4 @@
-package lineedit
+package terminal
 
 // Drawing: characters that were added at the end are only appended; otherwise the line is drawn
 // again.

@@ -1,4 +1,6 @@
-package surprise_test
+package pages_test
+
+// Scored texts as they are drawn. The digest of the page stands with its picture in docs/pictures.
 
 import (
 	"bytes"
@@ -7,12 +9,15 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 
-	"picogpt/cmd/gpt/internal/surprise"
+	"picogpt/cmd/gpt/internal/pages"
+	drawn "picogpt/dev/picture"
 	"picogpt/dev/testmodel"
 	"picogpt/eval"
 	"picogpt/internal/webparts"
@@ -23,7 +28,7 @@ import (
 const text = "Once upon a time there was <b>a naïve 🙂 dragon</b> & \"friends\".\n\nThey \u009b[31mlived\x1b[0m.\n"
 
 // picture returns text, scored with the demo checkpoint.
-func picture(t testing.TB, text string, by webparts.Scale) surprise.Picture {
+func picture(t testing.TB, text string, by webparts.Scale) pages.Surprise {
 	t.Helper()
 	m, o := testmodel.Demo(t, model.Options{}), eval.ScoreOptions{Top: 5}
 	score, err := eval.ScoreOne(context.Background(), m, tokenizer.GPT2(), eval.Request{Text: text},
@@ -31,7 +36,7 @@ func picture(t testing.TB, text string, by webparts.Scale) surprise.Picture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return surprise.Picture{Model: "the demo", By: by, Score: score}
+	return pages.Surprise{Model: "the demo", By: by, Score: score}
 }
 
 func TestTerminal(t *testing.T) {
@@ -101,14 +106,14 @@ func TestTextWithoutTokensIsDrawn(t *testing.T) {
 	}
 	s := eval.Scored{Text: "<a<<bé<", Tokens: []eval.Token{token(1, 2), token(4, 5), token(6, 7)}}
 	var b bytes.Buffer
-	if err := (surprise.Picture{Score: s, By: webparts.ByRank}).Terminal(&b); err != nil {
+	if err := (pages.Surprise{Score: s, By: webparts.ByRank}).Terminal(&b); err != nil {
 		t.Fatal(err)
 	}
 	drawn := regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(b.String(), "|")
 	if want := "|<a||<<bé<|\n"; !strings.HasPrefix(drawn, want) {
 		t.Errorf("%q, want %q first", drawn, want)
 	}
-	if p := page(t, surprise.Picture{Score: s}); !strings.Contains(p, ">&lt;&lt;bé&lt;</span>") {
+	if p := page(t, pages.Surprise{Score: s}); !strings.Contains(p, ">&lt;&lt;bé&lt;</span>") {
 		t.Error("the page lacks a part of the text")
 	}
 }
@@ -129,16 +134,7 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-func page(t testing.TB, p surprise.Picture) string {
-	t.Helper()
-	var b bytes.Buffer
-	if err := p.Page(&b); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}
-
-func TestPageNeedsNothingBesidesItself(t *testing.T) {
+func TestTheSurprisePageNeedsNothingBesidesItself(t *testing.T) {
 	html := page(t, picture(t, text, webparts.ByRank))
 	outside := regexp.MustCompile(`(?i)https?:|//[a-z]+\.|\bsrc\s*=|@import|url\(|<iframe|<object|fetch\(|XMLHttp|ZgotmplZ`)
 	if found := outside.FindString(html); found != "" {
@@ -290,4 +286,21 @@ func luminance(t *testing.T, hex string) float64 {
 		sum += weight * c
 	}
 	return sum
+}
+
+func TestPicturesShowThePage(t *testing.T) {
+	const story = "Once upon a time there was a little girl named Lily. She loved to play in the park " +
+		"with her dog. One day, the dog drove a submarine to the moon. Lily was very sad. " +
+		"\"Where is my dog?\" she said. Her mom gave her a big hug.\n" +
+		"The next day the dog came back with a piece of cheese. They lived happily ever after."
+	html := page(t, picture(t, story, webparts.ByRank))
+	from := [][]byte{[]byte(html)}
+	drawn.Page(t, "../../../../docs/pictures/surprise.png", from, func() drawn.Shot {
+		path := filepath.Join(t.TempDir(), "page.html")
+		if err := os.WriteFile(path, []byte(html), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return drawn.Shot{Width: 960, Height: 772, URL: "file://" + path,
+			Click: "document.getElementById('p30')"}
+	})
 }

@@ -1,4 +1,4 @@
-package lineedit
+package terminal
 
 // A terminal for the tests: a grid of cells that does what xterm does.
 
