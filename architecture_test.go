@@ -408,7 +408,6 @@ func errorsOr(err, other error) error {
 
 // alone says why a package of under 150 lines with under three importers is a package.
 var alone = map[string]string{
-	"cmd/gpt/internal/arrayfile":   "arrays are read together with nothing else",
 	"cmd/gpt/internal/sessionfile": "commands and conversations keep their sessions in such files, by the same rules",
 	"internal/protobuf":            "what tokenizer and checkpoint read may stand in neither",
 	"constrain/internal/meter":     "all engines of forms count their work with it",

@@ -178,7 +178,7 @@ func (s *chatSettings) Set(options []string) error {
 	if err != nil {
 		return err
 	}
-	if flag := w.Form.OfStdin(); flag != "" {
+	if flag := w.Form.ofStdin(); flag != "" {
 		return usagef("%s -: want a file, because stdin has the lines", flag)
 	}
 	tried := o

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"picogpt/cmd/gpt/internal/form"
 	"picogpt/cmd/gpt/internal/pages"
 	"picogpt/cmd/gpt/internal/show"
 	"picogpt/decode"
@@ -30,7 +29,7 @@ import (
 
 type chooseCommand struct {
 	Source optionalPrompt
-	form.Form
+	textForm
 	search.ChooseOptions
 	Heal bool
 	JSON bool
@@ -92,7 +91,7 @@ func newChoose(a *app) *cli.Command {
 }
 
 func (c *chooseCommand) Run(a *app, f *cli.Flags) error {
-	choices, err := c.Strings()
+	choices, err := c.choices()
 	given := f.Given()
 	switch {
 	case err != nil:
@@ -181,7 +180,7 @@ func chosenTable(found search.Choices) string {
 
 type treeCommand struct {
 	Source optionalPrompt
-	Form   form.Form
+	Form   textForm
 	search.TreeOptions
 	Heal bool
 	Out  insideOutput
@@ -236,12 +235,12 @@ func (c *treeCommand) Run(a *app, f *cli.Flags) error {
 	if !given["top"] && c.MinProb == 0 {
 		c.Top = 20
 	}
-	err := fault.First(c.Out.checkOne(), c.check(), c.Form.Check(),
+	err := fault.First(c.Out.checkOne(), c.check(), c.Form.check(),
 		c.Out.check(a, &c.Source.promptSource))
 	if err != nil {
 		return err
 	}
-	if flag := c.Form.OfStdin(); flag != "" {
+	if flag := c.Form.ofStdin(); flag != "" {
 		a.files.StdinTaken = true
 		if c.Source.Prompt == nil && len(c.Source.Text.Words) == 0 && c.Source.Tokens == nil &&
 			(c.Source.Text.File == nil || *c.Source.Text.File == "-") {

@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"picogpt/cmd/gpt/internal/form"
 	"picogpt/cmd/gpt/internal/process"
 	"picogpt/cmd/gpt/internal/receipt"
 	"picogpt/cmd/gpt/internal/terminal"
@@ -33,7 +32,7 @@ type generateCommand struct {
 	Samples        int
 
 	Heal   bool
-	Form   form.Form
+	Form   textForm
 	Search searchFlags
 
 	Exact    bool
@@ -170,7 +169,7 @@ func (c *generateCommand) Run(f *cli.Flags) error {
 func (c *generateCommand) writing(a *app) outfile.Options {
 	kind := outfile.JSON
 	switch {
-	case c.Output == "text" || c.Output == "auto" && c.Form.Asked() != "":
+	case c.Output == "text" || c.Output == "auto" && c.Form.asked() != "":
 		kind = outfile.Formed
 	case c.Output == "auto":
 		kind = outfile.Text
@@ -234,7 +233,7 @@ func (c *generateCommand) declare(a *app) {
 		c.Prompt.Text.File != nil {
 		c.Prompt.Text.Declare(&a.files)
 	}
-	for name, flag := range c.Form.Files {
+	for name, flag := range c.Form.files {
 		a.files.WillRead(name, flag)
 	}
 	if c.DraftName == nil || *c.DraftName == "q8" || *c.DraftName == "q4" {
@@ -290,7 +289,7 @@ func (c *generateCommand) write(
 		t.Log(a.Notef, a.logf, a.start)
 	}
 	if incomplete > 0 {
-		a.Notef("%s: %s ended before it was complete", c.Form.Asked(),
+		a.Notef("%s: %s ended before it was complete", c.Form.asked(),
 			quote.Count(incomplete, "text"))
 	}
 	err = overflowHint(err)

@@ -10,11 +10,8 @@ import (
 	"strings"
 
 	"picogpt/checkpoint"
-	"picogpt/cmd/gpt/internal/form"
 	"picogpt/cmd/gpt/internal/textio"
-	"picogpt/constrain"
 	"picogpt/decode"
-	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/lines"
 	"picogpt/internal/option"
@@ -27,7 +24,7 @@ import (
 
 // takeStdin lets an option have stdin for its file, unless the prompt comes from there.
 func (c *generateCommand) takeStdin(a *app) error {
-	flag, p := c.Form.OfStdin(), &c.Prompt
+	flag, p := c.Form.ofStdin(), &c.Prompt
 	if flag == "" {
 		return nil
 	}
@@ -60,7 +57,7 @@ func (c *generateCommand) writesJSON() bool {
 
 // tellsOpen reports whether objects have the mass that a form leaves open.
 func (c *generateCommand) tellsOpen() bool {
-	return c.writesJSON() && c.Form.Asked() != "" && c.Search.asked() == ""
+	return c.writesJSON() && c.Form.asked() != "" && c.Search.asked() == ""
 }
 
 // settle checks the flags together, fills in what depends on others, and makes decode's options of
@@ -80,7 +77,7 @@ func (c *generateCommand) settle(given map[string]bool) (decode.Options, error) 
 			"--output json and --output events have")
 	default:
 		err = fault.First(checkEnds(o), checkListed(o, table, given), meant.checkSearch(given),
-			c.checkGuesses(), c.Form.Check(), meant.checkExact(given))
+			c.checkGuesses(), c.Form.check(), meant.checkExact(given))
 	}
 	return *o, err
 }
@@ -245,7 +242,7 @@ func openOptions(a *app, t *tokenizer.Tokenizer, o *decode.Options) (err error) 
 
 // needsText reports whether flags need the tokens' text, whatever the prompt and the output are.
 func (c *generateCommand) needsText() bool {
-	return c.Form.Asked() != "" ||
+	return c.Form.asked() != "" ||
 		slices.ContainsFunc(option.Of(&c.Options), func(o option.Option) bool {
 			return o.NeedsText()
 		})
@@ -385,72 +382,8 @@ func (c *generateCommand) forms() (flags []string) {
 	if c.Heal {
 		flags = append(flags, "--heal")
 	}
-	if form := c.Form.Asked(); form != "" {
+	if form := c.Form.asked(); form != "" {
 		flags = append(flags, form)
 	}
 	return flags
-}
-
-// The flags of the form of a text, and what they mean for a model.
-
-// formFlags adds the flags of a form.
-func formFlags(f *cli.Flags, c *form.Form) {
-	f.Group("A form for the text:")
-	f.Add(&c.Choice, "--choice STRING",
-		"the new text is this string, or one of several; the flag may be repeated")
-	f.Add(&c.Choices, "--choices A,B,C",
-		`the new text is one of these strings; \, is a comma in one`)
-	f.Add(&c.Regex, "--regex RE",
-		`the new text matches this regular expression from beginning to end: RE2's syntax, and
-		Python's lookaheads, {,n}, \uXXXX and \Z; \d, \w and \b know ASCII only`)
-	f.Add(&c.JSONSchema, "--json-schema FILE", `the new text is JSON that this JSON Schema accepts;
-		FILE, or the schema itself: {} is any JSON; - is stdin`)
-	f.Add(&c.JSONOpen, "--json-open", `objects may have other properties than those that the schema
-		names; else they have none, unless it has additionalProperties or its like`)
-	f.Add(&c.JSONClosed, "--json-closed", "what is done without --json-open")
-	f.Add(&c.JSONStrict, "--json-strict", `refuse a schema of which something restricts nothing,
-		such as a format that is not known; else that is told`)
-	f.Add(&c.JSONSpace, "--json-space HOW",
-		`white space in the JSON: one (after each colon and comma, or none; the default), none, or a
-		number: up to so many spaces, tabs and newlines wherever JSON allows them`)
-	f.Add(&c.Grammar, "--grammar FILE", `the new text is what rule root of this grammar describes
-		(GBNF, as llama.cpp reads it); - is stdin`)
-}
-
-// openForm makes o constrain the text. t is the tokenizer, if one is open.
-func (a *app) openForm(
-	f *form.Form, m *model.Model, t *tokenizer.Tokenizer, o *decode.Options,
-) (err error) {
-	if f.Asked() == "" {
-		return nil
-	}
-	if t == nil {
-		if t, err = a.openTokenizer(); err != nil {
-			return fmt.Errorf("%s: %w", f.Asked(), err)
-		}
-	}
-	ends := o.EndOfText
-	if ends == nil {
-		ends = m.Config().EndTokens()
-	}
-	v, err := constrain.VocabularyOf(t, ends)
-	if err != nil {
-		return fmt.Errorf("%s: %w", f.Asked(), err)
-	}
-	c, err := f.Compile(v, a.optionFile, a.rules)
-	if err != nil {
-		return err
-	}
-	for _, note := range c.Notes() { // each once: a conversation makes the form again for each line
-		if !slices.Contains(a.formNotes, note) {
-			a.formNotes = append(a.formNotes, note)
-			a.Notef("%s: %s", f.Asked(), note)
-		}
-	}
-	text, err := c.Start()
-	if err != nil {
-		return fault.Usage{Err: err}
-	}
-	o.Constraint = text
-	return nil
 }

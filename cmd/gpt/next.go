@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"picogpt/cmd/gpt/internal/arrayfile"
 	"picogpt/cmd/gpt/internal/receipt"
 	"picogpt/cmd/gpt/internal/show"
 	"picogpt/decode"
@@ -239,15 +238,15 @@ func (c *logitsCommand) write(a *app, m *model.Model, w show.Logits, p *prompt) 
 	if all {
 		shape = []int{len(p.ids), m.Config().VocabSize}
 	}
-	return c.To.write(a, m, p, nil, func(f *arrayfile.Writer) error {
+	return c.To.write(a, m, p, nil, func(f *arrayWriter) error {
 		for row, err := range rows {
 			if err == nil {
-				err = f.Write(row)
+				err = f.write(row)
 			}
 			if err != nil {
 				return err
 			}
 		}
 		return nil
-	}, arrayfile.Array{Name: "logits", Shape: shape})
+	}, arrayShape{Name: "logits", Shape: shape})
 }

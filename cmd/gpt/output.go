@@ -1,24 +1,16 @@
 package main
 
-// What commands write beside text: colours of a terminal, pages for a browser, and arrays.
+// What commands write beside text: colours of a terminal, and pages for a browser.
 
 import (
 	"bytes"
-	"context"
-	"encoding/json"
-	"errors"
 	"io"
-	"io/fs"
-	"maps"
 	"os"
 
-	"picogpt/cmd/gpt/internal/arrayfile"
 	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/internal/cli"
-	"picogpt/internal/fault"
 	"picogpt/internal/outfile"
 	"picogpt/internal/strictjson"
-	"picogpt/model"
 )
 
 // What a terminal gets: colours, and control characters of texts.
@@ -106,93 +98,6 @@ func (p *pageFile) write(a *app, draw func(io.Writer) error) error {
 			return err
 		})
 	return outfile.FlagError("--html", err)
-}
-
-// Arrays of float32 that a command writes for NumPy and safetensors.
-
-// An arrayOutput is the file of arrays that --out names.
-type arrayOutput struct {
-	Out   *string
-	Force bool
-}
-
-func (o *arrayOutput) flags(f *cli.Flags, help string) {
-	f.Add(&o.Out, "-o, --out FILE", help)
-	f.Add(&o.Force, "--force", "write over what is to be written, if it is there")
-}
-
-// check refuses a file that cannot be written, before anything is computed.
-func (o *arrayOutput) check(a *app) error {
-	if o.Out == nil {
-		return nil
-	}
-	if arrayfile.FormatOf(*o.Out) == "" {
-		return usagef("--out %s: want a name that ends in .npy or .safetensors", quoteShort(*o.Out))
-	}
-	return outfile.FlagError("--out", outfile.Check(*o.Out, o.rules(a, arrayfile.FormatOf(*o.Out))))
-}
-
-// rules are those for a file of arrays.
-func (o *arrayOutput) rules(a *app, f arrayfile.Format) outfile.Options {
-	return a.writing(o.Force, arrayKind(f))
-}
-
-func arrayKind(f arrayfile.Format) outfile.Kind {
-	if f == arrayfile.NPY {
-		return outfile.NPY
-	}
-	return outfile.Safetensors
-}
-
-// write writes a file of arrays. Its metadata say what computed them, of what, and more.
-func (o *arrayOutput) write(
-	a *app, m *model.Model, p *prompt, more map[string]string, put func(*arrayfile.Writer) error,
-	arrays ...arrayfile.Array,
-) error {
-	format, metadata := arrayfile.FormatOf(*o.Out), map[string]string{}
-	if format == arrayfile.Safetensors {
-		var err error
-		if metadata, err = a.describe(m, p); err != nil {
-			return err
-		}
-		maps.Copy(metadata, more)
-	}
-	var own error // not about the output
-	err := outfile.WriteFile(context.Background(), *o.Out, o.rules(a, format),
-		func(w io.Writer) error {
-			f, err := arrayfile.Begin(w, format, metadata, arrays...)
-			if err != nil {
-				return err
-			}
-			if err = put(f); err == nil {
-				return f.End()
-			}
-			var failed *fs.PathError
-			if !errors.As(err, &failed) {
-				own = err
-			}
-			return err
-		})
-	return fault.First(own, outfile.FlagError("--out", err))
-}
-
-// describe says which model computes arrays, and of what.
-func (a *app) describe(m *model.Model, p *prompt) (map[string]string, error) {
-	ck, err := a.open()
-	if err != nil {
-		return nil, err
-	}
-	digest, err := ck.Digest()
-	d := map[string]string{"model": digest, "dtype": m.Format(), "version": versionName(),
-		"tokens": string(strictjson.AppendIDs(nil, p.ids))}
-	if p.asText {
-		d["text"] = p.text
-	}
-	if edits := a.Edits.list(); len(edits) > 0 {
-		b, _ := json.Marshal(edits) // strings always have JSON
-		d["edits"] = string(b)
-	}
-	return d, err
 }
 
 // --json, which every command has that prints what a program may read.

@@ -111,7 +111,7 @@ func (c *generateCommand) runPrompts(
 			return err
 		}
 	}
-	form, err := c.Form.Settings(a.optionFile, a.rules)
+	form, err := c.Form.settings(a.optionFile, a.rules)
 	if err != nil {
 		return err
 	}

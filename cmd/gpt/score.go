@@ -16,7 +16,6 @@ import (
 	"strconv"
 
 	"picogpt/checkpoint"
-	"picogpt/cmd/gpt/internal/arrayfile"
 	"picogpt/cmd/gpt/internal/process"
 	"picogpt/cmd/gpt/internal/records"
 	"picogpt/eval"
@@ -344,7 +343,7 @@ func (c *embedCommand) settleFormat() error {
 		out = *c.Target.Out
 	}
 	if c.Format == nil {
-		c.Format = new(cmp.Or(string(arrayfile.FormatOf(out)), "jsonl"))
+		c.Format = new(cmp.Or(string(arrayFormatOf(out)), "jsonl"))
 	}
 	switch {
 	case *c.Format == "jsonl":
@@ -364,7 +363,7 @@ func (c *embedCommand) settleFormat() error {
 
 // rules are those for a matrix.
 func (c *embedCommand) rules(a *app) outfile.Options {
-	return a.writing(c.Target.Force, arrayKind(arrayfile.Format(*c.Format)))
+	return a.writing(c.Target.Force, arrayKind(arrayFormat(*c.Format)))
 }
 
 // check refuses what cannot be written, and a layer that the model does not have, or not on this
@@ -413,19 +412,19 @@ func (c *embedCommand) matrix(
 	a *app, r *textRun, counts *records.Counts, embed records.Answers[eval.Embedded],
 ) error {
 	width := r.model.Config().Embd
-	array := arrayfile.Array{Name: "embeddings", Shape: []int{arrayfile.Rows, width}}
+	array := arrayShape{Name: "embeddings", Shape: []int{growingRows, width}}
 	metadata := map[string]string{"pooling": c.Pooling, "layer": c.layer(r.model),
 		"normalized": strconv.FormatBool(c.Options.Normalize)}
 	missing := slices.Repeat([]float32{float32(math.NaN())}, width)
-	var matrix *arrayfile.Writer
+	var matrix *arrayWriter
 	var written, own error // own is not about the output
 	put := func(row []float32) error {
-		written = matrix.Write(row)
+		written = matrix.write(row)
 		return written
 	}
 	err := outfile.WriteFile(context.Background(), *c.Target.Out, c.rules(a),
 		func(w io.Writer) (err error) {
-			matrix, err = arrayfile.Begin(w, arrayfile.Format(*c.Format), metadata, array)
+			matrix, err = beginArrays(w, arrayFormat(*c.Format), metadata, array)
 			if err != nil {
 				return err
 			}
@@ -442,7 +441,7 @@ func (c *embedCommand) matrix(
 				}
 				return err
 			}
-			return matrix.End()
+			return matrix.end()
 		})
 	return fault.First(own, outfile.FlagError("--out", err))
 }

@@ -164,7 +164,7 @@ func (c *generateCommand) checkExact(given map[string]bool) error {
 		return nil
 	case given["max-draws"] && c.MaxDraws < 1:
 		return usagef("--max-draws %d: want at least 1", c.MaxDraws)
-	case c.Form.Asked() == "":
+	case c.Form.asked() == "":
 		return fault.Hint(usagef("--exact: want a form, found none"),
 			"--choice, --choices, --regex, --json-schema and --grammar make one")
 	case c.Search.asked() != "":

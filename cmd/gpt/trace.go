@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"picogpt/cmd/gpt/internal/arrayfile"
 	"picogpt/cmd/gpt/internal/show"
 	"picogpt/inside"
 	"picogpt/internal/cli"
@@ -93,8 +92,8 @@ func (c *traceCommand) Run(a *app) error {
 	if c.NPY != nil {
 		return c.writeFolder(a, m, &p, arrays)
 	}
-	return c.To.write(a, m, &p, map[string]string{"view": c.As}, func(f *arrayfile.Writer) error {
-		return c.read(m, &p, arrays, f.WriteAt)
+	return c.To.write(a, m, &p, map[string]string{"view": c.As}, func(f *arrayWriter) error {
+		return c.read(m, &p, arrays, f.writeAt)
 	}, shapes(arrays)...)
 }
 
@@ -106,7 +105,7 @@ func (c *traceCommand) check(a *app) error {
 			"'resid_post.*' is the stream after each layer")
 	case (c.To.Out == nil) == (c.NPY == nil):
 		return usagef("want --out FILE or --npy DIR")
-	case c.To.Out != nil && arrayfile.FormatOf(*c.To.Out) != arrayfile.Safetensors:
+	case c.To.Out != nil && arrayFormatOf(*c.To.Out) != safetensorsArrays:
 		return usagef("--out %s: want a name that ends in .safetensors; --npy DIR writes files of "+
 			"NumPy", quoteShort(*c.To.Out))
 	case c.To.Out != nil && outfile.IsStream(*c.To.Out):
@@ -181,10 +180,10 @@ func (c *traceCommand) checkSize(a *app, arrays []inside.Array, tokens int) erro
 	return nil
 }
 
-// shapes are the arrays as package arrayfile has them.
-func shapes(arrays []inside.Array) (all []arrayfile.Array) {
+// shapes are the arrays as a file has them.
+func shapes(arrays []inside.Array) (all []arrayShape) {
 	for _, x := range arrays {
-		all = append(all, arrayfile.Array{Name: x.Point.String(), Shape: x.Shape})
+		all = append(all, arrayShape{Name: x.Point.String(), Shape: x.Shape})
 	}
 	return all
 }
@@ -208,12 +207,12 @@ func (c *traceCommand) writeFolder(a *app, m *model.Model, p *prompt, arrays []i
 		return outfile.FlagError("--npy", err)
 	}
 	defer dir.Close()
-	ctx, files := context.Background(), make([]*arrayfile.Writer, len(list))
+	ctx, files := context.Background(), make([]*arrayWriter, len(list))
 	var write func(i int) error
 	write = func(i int) error {
 		if i == len(list) {
 			return c.read(m, p, arrays, func(i, at int, x []float32) error {
-				err := files[i].WriteAt(0, at, x)
+				err := files[i].writeAt(0, at, x)
 				if err != nil {
 					err = fmt.Errorf("%s: %w", filepath.Join(*c.NPY, names[i]), folder.Cause(err))
 				}
@@ -222,13 +221,13 @@ func (c *traceCommand) writeFolder(a *app, m *model.Model, p *prompt, arrays []i
 		}
 		var within error // of the files after this one
 		err := dir.Write(ctx, names[i], func(w io.Writer) (err error) {
-			if files[i], err = arrayfile.Begin(w, arrayfile.NPY, nil, list[i]); err != nil {
+			if files[i], err = beginArrays(w, npyArrays, nil, list[i]); err != nil {
 				return err
 			}
 			if within = write(i + 1); within != nil {
 				return within
 			}
-			return files[i].End()
+			return files[i].end()
 		})
 		if within != nil {
 			return within

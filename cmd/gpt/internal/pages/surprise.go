@@ -155,13 +155,13 @@ type surpriseTokens struct {
 }
 
 type surpriseToken struct {
-	Text    string            `json:"text"`
-	ID      int               `json:"id"`
-	Piece   int               `json:"piece"`
-	Rank    int               `json:"rank"` // -1 if nothing precedes it
-	P       sixDigits         `json:"p"`
-	Bits    sixDigits         `json:"bits"`
-	Entropy sixDigits         `json:"entropy"`
+	Text    string        `json:"text"`
+	ID      int           `json:"id"`
+	Piece   int           `json:"piece"`
+	Rank    int           `json:"rank"` // -1 if nothing precedes it
+	P       sixDigits     `json:"p"`
+	Bits    sixDigits     `json:"bits"`
+	Entropy sixDigits     `json:"entropy"`
 	Top     []alternative `json:"top"` // the likeliest first
 }
 

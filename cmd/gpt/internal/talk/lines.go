@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/cmd/gpt/internal/process"
+	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/internal/rows"
 )

@@ -1,11 +1,13 @@
-// Package form is what flags say of the form of a text: choices, a regex, a JSON Schema, a grammar.
-package form
+package main
+
+// What flags say of the form of a text: choices, a regex, a JSON Schema, a grammar.
 
 import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"strconv"
@@ -13,13 +15,16 @@ import (
 
 	"picogpt/cmd/gpt/internal/records"
 	"picogpt/constrain"
+	"picogpt/decode"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/quote"
+	"picogpt/model"
+	"picogpt/tokenizer"
 )
 
-// A Form is these flags. The zero value asks for no form.
-type Form struct {
+// A textForm is these flags. The zero value asks for no form.
+type textForm struct {
 	Choice     []string
 	Choices    []string
 	Regex      *string
@@ -31,11 +36,11 @@ type Form struct {
 	Grammar    *string
 }
 
-// ReadFile returns the text of a file that a flag names.
-type ReadFile func(name, flag string) (text string, err error)
+// A readFile returns the text of a file that a flag names.
+type readFile func(name, flag string) (text string, err error)
 
-// Asked is the flag that constrains, "" without one.
-func (f *Form) Asked() string {
+// asked is the flag that constrains, "" without one.
+func (f *textForm) asked() string {
 	for _, flag := range f.given() {
 		return flag
 	}
@@ -43,7 +48,7 @@ func (f *Form) Asked() string {
 }
 
 // given are the flags that constrain. --choice and --choices go together, and are one of them.
-func (f *Form) given() (flags []string) {
+func (f *textForm) given() (flags []string) {
 	for _, flag := range []struct {
 		name string
 		on   bool
@@ -59,8 +64,8 @@ func (f *Form) given() (flags []string) {
 	return flags
 }
 
-// Check refuses flags that do not go together.
-func (f *Form) Check() error {
+// check refuses flags that do not go together.
+func (f *textForm) check() error {
 	if given := f.given(); len(given) > 1 {
 		return fault.Usagef("%s and %s: want one of them", given[0], given[1])
 	}
@@ -81,8 +86,8 @@ func (f *Form) Check() error {
 	return err
 }
 
-// OfStdin is the flag whose file is stdin, "" without one.
-func (f *Form) OfStdin() string {
+// ofStdin is the flag whose file is stdin, "" without one.
+func (f *textForm) ofStdin() string {
 	switch {
 	case f.JSONSchema != nil && *f.JSONSchema == "-":
 		return "--json-schema"
@@ -92,8 +97,8 @@ func (f *Form) OfStdin() string {
 	return ""
 }
 
-// Files yields the files that flags name, with the flags.
-func (f *Form) Files(yield func(name, flag string) bool) {
+// files yields the files that flags name, with the flags.
+func (f *textForm) files(yield func(name, flag string) bool) {
 	if f.Grammar != nil && !yield(*f.Grammar, "--grammar") {
 		return
 	}
@@ -103,7 +108,7 @@ func (f *Form) Files(yield func(name, flag string) bool) {
 }
 
 // choices are the strings of --choice and --choices.
-func (f *Form) choices() ([]string, error) {
+func (f *textForm) choices() ([]string, error) {
 	all := slices.Clone(f.Choice)
 	for _, list := range f.Choices {
 		items := cli.SplitCommas(list + ",") // which leaves an empty last one out
@@ -116,11 +121,8 @@ func (f *Form) choices() ([]string, error) {
 	return all, nil
 }
 
-// Strings are the strings of --choice and --choices.
-func (f *Form) Strings() ([]string, error) { return f.choices() }
-
 // space reads --json-space.
-func (f *Form) space() (int, error) {
+func (f *textForm) space() (int, error) {
 	if f.JSONSpace == nil || *f.JSONSpace == "one" {
 		return 0, nil
 	}
@@ -139,12 +141,12 @@ func (f *Form) space() (int, error) {
 
 // closed reports whether objects have only the names of their schemas. Before rules 1 of package
 // receipt they had them only with --json-closed.
-func (f *Form) closed(rules int) bool { return f.JSONClosed || rules >= 1 && !f.JSONOpen }
+func (f *textForm) closed(rules int) bool { return f.JSONClosed || rules >= 1 && !f.JSONOpen }
 
-// Compile makes the constraint, under the rules of a receipt. What is wrong with it is a
+// compile makes the constraint, under the rules of a receipt. What is wrong with it is a
 // fault.Usage.
-func (f *Form) Compile(
-	v *constrain.Vocabulary, read ReadFile, rules int,
+func (f *textForm) compile(
+	v *constrain.Vocabulary, read readFile, rules int,
 ) (c *constrain.Constraint, err error) {
 	switch {
 	case f.Regex != nil:
@@ -184,13 +186,13 @@ func (f *Form) Compile(
 		}
 	}
 	if err != nil {
-		return nil, fault.Usagef("%s: %w", f.Asked(), err)
+		return nil, fault.Usagef("%s: %w", f.asked(), err)
 	}
 	return c, nil
 }
 
 // schema is the text of the schema: the flag's own if it is JSON, else a file's.
-func (f *Form) schema(read ReadFile) (string, error) {
+func (f *textForm) schema(read readFile) (string, error) {
 	if f.schemaItself() {
 		return strings.TrimSpace(*f.JSONSchema), nil
 	}
@@ -202,20 +204,20 @@ func (f *Form) schema(read ReadFile) (string, error) {
 }
 
 // schemaItself reports whether the flag is a schema, and no file's name.
-func (f *Form) schemaItself() bool {
+func (f *textForm) schemaItself() bool {
 	text := strings.TrimSpace(*f.JSONSchema)
 	return strings.HasPrefix(text, "{") || text == "true" || text == "false"
 }
 
-// Settings are the flags as a run that continues compares them. Files count by what is in them.
-func (f *Form) Settings(read ReadFile, rules int) (list []records.Setting, err error) {
+// settings are the flags as a run that continues compares them. Files count by what is in them.
+func (f *textForm) settings(read readFile, rules int) (list []records.Setting, err error) {
 	add := func(name, value string) { list = append(list, records.Setting{Name: name, Value: value}) }
 	digest := func(text string) string {
 		sum := sha256.Sum256([]byte(text))
 		return hex.EncodeToString(sum[:8])
 	}
 	var text string
-	switch f.Asked() {
+	switch f.asked() {
 	case "--choice", "--choices":
 		all, _ := f.choices()        // which are checked
 		text, _ := json.Marshal(all) // strings have a JSON
@@ -233,4 +235,66 @@ func (f *Form) Settings(read ReadFile, rules int) (list []records.Setting, err e
 		add("--json-space", strconv.Itoa(space))
 	}
 	return list, err
+}
+
+// formFlags adds the flags of a form.
+func formFlags(f *cli.Flags, c *textForm) {
+	f.Group("A form for the text:")
+	f.Add(&c.Choice, "--choice STRING",
+		"the new text is this string, or one of several; the flag may be repeated")
+	f.Add(&c.Choices, "--choices A,B,C",
+		`the new text is one of these strings; \, is a comma in one`)
+	f.Add(&c.Regex, "--regex RE",
+		`the new text matches this regular expression from beginning to end: RE2's syntax, and
+		Python's lookaheads, {,n}, \uXXXX and \Z; \d, \w and \b know ASCII only`)
+	f.Add(&c.JSONSchema, "--json-schema FILE", `the new text is JSON that this JSON Schema accepts;
+		FILE, or the schema itself: {} is any JSON; - is stdin`)
+	f.Add(&c.JSONOpen, "--json-open", `objects may have other properties than those that the schema
+		names; else they have none, unless it has additionalProperties or its like`)
+	f.Add(&c.JSONClosed, "--json-closed", "what is done without --json-open")
+	f.Add(&c.JSONStrict, "--json-strict", `refuse a schema of which something restricts nothing,
+		such as a format that is not known; else that is told`)
+	f.Add(&c.JSONSpace, "--json-space HOW",
+		`white space in the JSON: one (after each colon and comma, or none; the default), none, or a
+		number: up to so many spaces, tabs and newlines wherever JSON allows them`)
+	f.Add(&c.Grammar, "--grammar FILE", `the new text is what rule root of this grammar describes
+		(GBNF, as llama.cpp reads it); - is stdin`)
+}
+
+// openForm makes o constrain the text. t is the tokenizer, if one is open.
+func (a *app) openForm(
+	f *textForm, m *model.Model, t *tokenizer.Tokenizer, o *decode.Options,
+) (err error) {
+	if f.asked() == "" {
+		return nil
+	}
+	if t == nil {
+		if t, err = a.openTokenizer(); err != nil {
+			return fmt.Errorf("%s: %w", f.asked(), err)
+		}
+	}
+	ends := o.EndOfText
+	if ends == nil {
+		ends = m.Config().EndTokens()
+	}
+	v, err := constrain.VocabularyOf(t, ends)
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.asked(), err)
+	}
+	c, err := f.compile(v, a.optionFile, a.rules)
+	if err != nil {
+		return err
+	}
+	for _, note := range c.Notes() { // each once: a conversation makes the form again for each line
+		if !slices.Contains(a.formNotes, note) {
+			a.formNotes = append(a.formNotes, note)
+			a.Notef("%s: %s", f.asked(), note)
+		}
+	}
+	text, err := c.Start()
+	if err != nil {
+		return fault.Usage{Err: err}
+	}
+	o.Constraint = text
+	return nil
 }

@@ -1,4 +1,4 @@
-package arrayfile
+package main
 
 // Files, read back: safetensors with package weights, NumPy's as its format says.
 
@@ -17,19 +17,19 @@ import (
 	"picogpt/weights"
 )
 
-// written returns the file that write writes.
-func written(
-	t *testing.T, f Format, arrays []Array, write func(*Writer) error,
+// writtenArrays returns the file that write writes.
+func writtenArrays(
+	t *testing.T, f arrayFormat, arrays []arrayShape, write func(*arrayWriter) error,
 ) (file []byte, err error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "m")
 	err = outfile.WriteFile(t.Context(), path, outfile.Options{}, func(w io.Writer) error {
-		a, err := Begin(w, f, map[string]string{"layer": "2"}, arrays...)
+		a, err := beginArrays(w, f, map[string]string{"layer": "2"}, arrays...)
 		if err == nil {
 			err = write(a)
 		}
 		if err == nil {
-			err = a.End()
+			err = a.end()
 		}
 		return err
 	})
@@ -65,18 +65,18 @@ func holds(t *testing.T, what string, b []byte, want []float32) {
 }
 
 func TestAnArrayGrows(t *testing.T) {
-	growing := []Array{{"embeddings", []int{Rows, 3}}}
+	growing := []arrayShape{{"embeddings", []int{growingRows, 3}}}
 	for n := range 12 {
 		want := numbers(3 * n)
-		rows := func(w *Writer) error {
+		rows := func(w *arrayWriter) error {
 			for i := range n {
-				if err := w.Write(want[3*i : 3*i+3]); err != nil {
+				if err := w.write(want[3*i : 3*i+3]); err != nil {
 					return err
 				}
 			}
 			return nil
 		}
-		npy, err := written(t, NPY, growing, rows)
+		npy, err := writtenArrays(t, npyArrays, growing, rows)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func TestAnArrayGrows(t *testing.T) {
 			t.Errorf("%q, want %q", npy[:128], head)
 		}
 		holds(t, "npy", npy[128:], want)
-		file, err := written(t, Safetensors, growing, rows)
+		file, err := writtenArrays(t, safetensorsArrays, growing, rows)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,17 +103,18 @@ func TestAnArrayGrows(t *testing.T) {
 }
 
 func TestArraysAreWrittenInAnyOrder(t *testing.T) {
-	arrays := []Array{{"a", []int{2, 3}}, {"b", []int{4, 1, 2}}, {"c", []int{5}}}
+	arrays := []arrayShape{{"a", []int{2, 3}}, {"b", []int{4, 1, 2}}, {"c", []int{5}}}
 	all := numbers(19)
-	inOrder, err := written(t, Safetensors, arrays, func(w *Writer) error { return w.Write(all) })
+	inOrder, err := writtenArrays(t, safetensorsArrays, arrays,
+		func(w *arrayWriter) error { return w.write(all) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	parts := [][3]int{{2, 3, 5}, {2, 0, 3}, {1, 6, 8}, {1, 0, 6}, {0, 1, 6}, {0, 0, 1}}
-	backwards, err := written(t, Safetensors, arrays, func(w *Writer) error {
+	backwards, err := writtenArrays(t, safetensorsArrays, arrays, func(w *arrayWriter) error {
 		for _, p := range parts {
 			from := []int{0, 6, 14}[p[0]]
-			if err := w.WriteAt(p[0], p[1], all[from+p[1]:from+p[2]]); err != nil {
+			if err := w.writeAt(p[0], p[1], all[from+p[1]:from+p[2]]); err != nil {
 				return err
 			}
 		}
@@ -148,20 +149,19 @@ func TestShapesOfNumPy(t *testing.T) {
 // A file whose numbers are not all written is no file.
 func TestNumbersThatAreMissingAreAnError(t *testing.T) {
 	for _, n := range []int{0, 5, 7} {
-		_, err := written(t, NPY, []Array{{"a", []int{2, 3}}}, func(w *Writer) error {
-			return w.Write(numbers(n))
-		})
+		_, err := writtenArrays(t, npyArrays, []arrayShape{{"a", []int{2, 3}}},
+			func(w *arrayWriter) error { return w.write(numbers(n)) })
 		if want := fmt.Sprintf("%d numbers, want 6", n); err == nil ||
 			!strings.HasSuffix(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
-	for name, arrays := range map[string][]Array{
+	for name, arrays := range map[string][]arrayShape{
 		"a: name used twice": {{"a", []int{1}}, {"a", []int{1}}},
 		"empty name":         {{"", []int{1}}},
 		"more elements":      {{"a", []int{1 << 20, 1 << 20, 1 << 30}}},
 	} {
-		_, err := written(t, Safetensors, arrays, func(*Writer) error { return nil })
+		_, err := writtenArrays(t, safetensorsArrays, arrays, func(*arrayWriter) error { return nil })
 		if err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("error %v, want %q", err, name)
 		}
@@ -169,9 +169,9 @@ func TestNumbersThatAreMissingAreAnError(t *testing.T) {
 }
 
 func TestFormatsByName(t *testing.T) {
-	for name, want := range map[string]Format{"a.npy": NPY, "x/A.NPY": NPY,
-		"b.safetensors": Safetensors, "npy": "", "a.json": "", "a.npy.gz": "", "": ""} {
-		if got := FormatOf(name); got != want {
+	for name, want := range map[string]arrayFormat{"a.npy": npyArrays, "x/A.NPY": npyArrays,
+		"b.safetensors": safetensorsArrays, "npy": "", "a.json": "", "a.npy.gz": "", "": ""} {
+		if got := arrayFormatOf(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
