@@ -1,10 +1,22 @@
-// Command gentables writes the tables of characters: tokenizer/properties.bin, the properties of
-// each code point in the parts of Hugging Face's tokenizers library and its class in GPT-2's
-// pattern, and tokenizer/internal/regex/sets.bin, the sets of code points that have names in the
-// library's regular expressions. The parts use different versions of Unicode (8.0 to 17.0 in one
-// release), so bench/tokenizers/properties.mjs asks the library, and this command reads its answer:
+// Command gentables writes the tables that package tokenizer embeds.
+//
+// Those of characters are tokenizer/properties.bin, the properties of each code point in the parts of
+// Hugging Face's tokenizers library and its class in GPT-2's pattern, and
+// tokenizer/internal/regex/sets.bin, the sets of code points that have names in the library's regular
+// expressions. The parts use different versions of Unicode (8.0 to 17.0 in one release), so
+// bench/tokenizers/properties.mjs asks the library, and this command reads its answer:
 //
 //	go run ./tokenizer/internal/gentables properties.json tokenizer
+//
+// tokenizer/r50k/r50k.bin is GPT-2's byte-level BPE in 200,256 bytes, from the ranks of OpenAI's
+// r50k_base. The module github.com/pkoukk/tiktoken-go-loader has them, among 6.8 MB of other
+// vocabularies, so that it is no dependency:
+//
+//	go mod download -json github.com/pkoukk/tiktoken-go-loader@v0.0.2 # says the folder, Dir
+//	go run ./tokenizer/internal/gentables DIR/assets/r50k_base.tiktoken tokenizer
+//
+// Its layout: 256 bytes, the byte that each of the ids 0 to 255 stands for; then for each of the ids
+// 256 to 50255 the two ids it is merged from, as little-endian uint16s, left before right.
 //
 // The layout of sets.bin is in tokenizer/internal/regex/set.go. That of properties.bin: pairs of
 // little-endian uint32s, ascending. A pair is a code point, and the properties of it and of all
@@ -34,7 +46,7 @@ var propertyNames = []string{"space", "rustWord", "numeric", "bertPunctuation", 
 
 func main() {
 	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: gentables properties.json DIR")
+		fmt.Fprintln(os.Stderr, "usage: gentables properties.json|r50k_base.tiktoken DIR")
 		os.Exit(2)
 	}
 	if err := run(os.Args[1], os.Args[2]); err != nil {
@@ -44,6 +56,17 @@ func main() {
 }
 
 func run(from, to string) error {
+	if strings.HasSuffix(from, ".tiktoken") {
+		ranks, err := readRanks(from)
+		if err != nil {
+			return err
+		}
+		table, err := compact(ranks)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(to, "r50k/r50k.bin"), table, 0o644)
+	}
 	b, err := os.ReadFile(from)
 	if err != nil {
 		return err

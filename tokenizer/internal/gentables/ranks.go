@@ -1,42 +1,33 @@
-// Command genr50k writes tokenizer/r50k/r50k.bin, GPT-2's byte-level BPE in 200,256 bytes, from the
-// ranks of OpenAI's r50k_base that github.com/pkoukk/tiktoken-go-loader carries. It is a module of
-// its own so that the loader, which embeds 6.8 MB of other vocabularies, is no dependency of
-// picogpt.
-//
-//	cd tokenizer/internal/genr50k && go run . ../../r50k/r50k.bin
-//
-// The layout: 256 bytes, the byte that each of the ids 0 to 255 stands for; then for each of the
-// ids 256 to 50255 the two ids it is merged from, as little-endian uint16s, left before right.
 package main
 
+// The table of GPT-2's vocabulary, from OpenAI's ranks.
+
 import (
+	"encoding/base64"
 	"encoding/binary"
 	"fmt"
 	"os"
-
-	loader "github.com/pkoukk/tiktoken-go-loader"
+	"strings"
 )
 
-func main() {
-	if len(os.Args) != 2 {
-		fail(fmt.Errorf("usage: genr50k FILE"))
+// readRanks reads a file of tiktoken, which has a line for each token: its bytes in base64, and its
+// rank.
+func readRanks(from string) (map[string]int, error) {
+	b, err := os.ReadFile(from)
+	ranks := map[string]int{}
+	for line := range strings.Lines(string(b)) {
+		var coded string
+		var rank int
+		if _, err := fmt.Sscan(line, &coded, &rank); err != nil {
+			return nil, fmt.Errorf("%s: %q: %w", from, line, err)
+		}
+		token, err := base64.StdEncoding.DecodeString(coded)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %q: %w", from, line, err)
+		}
+		ranks[string(token)] = rank
 	}
-	ranks, err := loader.NewOfflineLoader().LoadTiktokenBpe("r50k_base.tiktoken")
-	if err != nil {
-		fail(err)
-	}
-	table, err := compact(ranks)
-	if err != nil {
-		fail(err)
-	}
-	if err := os.WriteFile(os.Args[1], table, 0o644); err != nil {
-		fail(err)
-	}
-}
-
-func fail(err error) {
-	fmt.Fprintln(os.Stderr, "genr50k:", err)
-	os.Exit(1)
+	return ranks, err
 }
 
 // compact turns token → rank into the table.
