@@ -114,9 +114,8 @@ func (a *arrayWriter) head(rows int) ([]byte, error) {
 		return npyHead(shape(a.arrays[0]), a.header), nil
 	}
 	var tensors []weights.Tensor
-	for _, array := range a.arrays {
-		tensors = append(tensors, weights.Tensor{Name: array.Name, DType: weights.F32,
-			Shape: shape(array)})
+	for _, x := range a.arrays {
+		tensors = append(tensors, weights.Tensor{Name: x.Name, DType: weights.F32, Shape: shape(x)})
 	}
 	b, err := weights.Header(a.metadata, tensors)
 	if err == nil && len(b) < a.header { // spaces may follow

@@ -56,19 +56,15 @@ func main() {
 }
 
 func run(from, to string) error {
-	if strings.HasSuffix(from, ".tiktoken") {
-		ranks, err := readRanks(from)
-		if err != nil {
-			return err
-		}
-		table, err := compact(ranks)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(filepath.Join(to, "r50k/r50k.bin"), table, 0o644)
-	}
 	b, err := os.ReadFile(from)
 	if err != nil {
+		return err
+	}
+	if strings.HasSuffix(from, ".tiktoken") {
+		table, err := compact(b)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(to, "r50k/r50k.bin"), table, 0o666)
+		}
 		return err
 	}
 	var whole struct {

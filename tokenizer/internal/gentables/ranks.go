@@ -3,35 +3,36 @@ package main
 // The table of GPT-2's vocabulary, from OpenAI's ranks.
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
-	"os"
+	"strconv"
 	"strings"
 )
 
-// readRanks reads a file of tiktoken, which has a line for each token: its bytes in base64, and its
+// ranksOf reads a file of tiktoken, which has a line for each token: its bytes in base64, and its
 // rank.
-func readRanks(from string) (map[string]int, error) {
-	b, err := os.ReadFile(from)
+func ranksOf(file []byte) (map[string]int, error) {
 	ranks := map[string]int{}
-	for line := range strings.Lines(string(b)) {
-		var coded string
-		var rank int
-		if _, err := fmt.Sscan(line, &coded, &rank); err != nil {
-			return nil, fmt.Errorf("%s: %q: %w", from, line, err)
-		}
+	for line := range strings.Lines(string(file)) {
+		coded, number, _ := strings.Cut(strings.TrimSpace(line), " ")
 		token, err := base64.StdEncoding.DecodeString(coded)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %q: %w", from, line, err)
+		rank, wrong := strconv.Atoi(number)
+		if err = cmp.Or(err, wrong); err != nil {
+			return nil, fmt.Errorf("%q: %w", line, err)
 		}
 		ranks[string(token)] = rank
 	}
-	return ranks, err
+	return ranks, nil
 }
 
-// compact turns token → rank into the table.
-func compact(ranks map[string]int) ([]byte, error) {
+// compact turns a file of tiktoken into the table.
+func compact(file []byte) ([]byte, error) {
+	ranks, err := ranksOf(file)
+	if err != nil {
+		return nil, err
+	}
 	tokens := make([]string, len(ranks))
 	for token, rank := range ranks {
 		if rank < 0 || rank >= len(tokens) || tokens[rank] != "" {
