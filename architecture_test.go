@@ -406,13 +406,12 @@ func errorsOr(err, other error) error {
 	return other
 }
 
-// alone says why a package of under 150 lines with under three importers is a package.
+// alone says why a package of under 150 lines with under three importers is a package. A reason that
+// is not needed any more is a mistake too.
 var alone = map[string]string{
 	"cmd/gpt/internal/sessionfile": "commands and conversations keep their sessions in such files, by the same rules",
 	"internal/protobuf":            "what tokenizer and checkpoint read may stand in neither",
-	"constrain/internal/meter":     "all engines of forms count their work with it",
 	"tokenizer/r50k":               "embedded data",
-	"weights/demo":                 "embedded data",
 	"serve/page":                   "embedded data",
 	"model/gpu/drivers":            "a build tag decides what it imports",
 	"model/gpu/internal/dl":        "behind a build tag",
@@ -454,15 +453,21 @@ func TestPackagesStandWhereTheyAreUsed(t *testing.T) {
 			t.Errorf("%s: ARCHITECTURE.md's last cell is %q, want %s", p, row[len(row)-1], want)
 		}
 	}
+	exempt := regexp.MustCompile(`^(dev|examples|x)/`)
 	for p, n := range lines {
-		if n >= 150 || users[p] >= 3 || alone[p] != "" || slices.Contains(names, p) {
-			continue
+		small := n < 150 && users[p] > 0 && users[p] < 3 && !slices.Contains(names, p) &&
+			!exempt.MatchString(p)
+		switch {
+		case small && alone[p] == "":
+			t.Errorf("%s has %d lines and %d importers: join it to one of them", p, n, users[p])
+		case !small && alone[p] != "":
+			t.Errorf("%s has %d lines and %d importers: it needs no reason (%s)", p, n, users[p], alone[p])
 		}
-		if strings.HasPrefix(p, "dev/") || strings.HasPrefix(p, "examples") || strings.HasPrefix(p, "x/") ||
-			users[p] == 0 {
-			continue
+	}
+	for p := range alone {
+		if lines[p] == 0 {
+			t.Errorf("%s has a reason, and no Go", p)
 		}
-		t.Errorf("%s has %d lines and %d importers: join it to one of them", p, n, users[p])
 	}
 }
 
