@@ -18,7 +18,7 @@ import (
 type Command struct {
 	Name  string
 	Short string // its help in one line, without a full stop
-	Long  string // paragraphs of its page; see page.go
+	Long  string // paragraphs of its page; see help.go
 	Group string // of the commands beside it in the overview
 
 	Args  []Arg
@@ -51,7 +51,7 @@ type Command struct {
 // the page of that command.
 type Topic struct {
 	Name, Short string
-	Long        string   // paragraphs; see page.go
+	Long        string   // paragraphs; see help.go
 	Groups      []string // of flags
 }
 

@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"picogpt/kernels"
 	"picogpt/model/stack"
@@ -180,3 +181,82 @@ func (e *NonFiniteError) Error() string {
 
 // ErrCacheFull says that the budget does not have room for the pages that a pass needs.
 var ErrCacheFull = errors.New("cache full")
+
+// Arithmetic is the version of the order of operations that kernels/doc.go and this package's
+// callers define. It is raised whenever a bit of any result changes: of logits, or of the text of a
+// seed. Package dev/digest holds it to recorded bits.
+const Arithmetic = 1
+
+// Budget: the memory that the caches of a model take, and its bound.
+
+// A Budget counts the bytes of cache pages. It is safe for concurrent use.
+type Budget struct {
+	limit int64 // 0 for none
+	used  atomic.Int64
+}
+
+// NewBudget returns a budget of limit bytes; 0 means no limit.
+func NewBudget(limit int64) *Budget { return &Budget{limit: limit} }
+
+// Used returns the number of bytes that are taken.
+func (b *Budget) Used() int64 { return b.used.Load() }
+
+// Limit returns how many bytes may be taken; 0 means no limit.
+func (b *Budget) Limit() int64 { return b.limit }
+
+// Take takes n bytes, or returns an ErrCacheFull with the numbers.
+func (b *Budget) Take(n int64) error {
+	for {
+		used := b.used.Load()
+		if b.limit > 0 && n > b.limit-used {
+			return fmt.Errorf("%w: %d bytes in use and %d more, want at most %d", ErrCacheFull,
+				used, n, b.limit)
+		}
+		if b.used.CompareAndSwap(used, used+n) {
+			return nil
+		}
+	}
+}
+
+// Give gives n bytes back.
+func (b *Budget) Give(n int64) { b.used.Add(-n) }
+
+// Traces: the values of points that a caller reads, and the edits that change them.
+
+// A Trace says what a span's caller reads inside of the pass, and changes.
+type Trace struct {
+	Reads Points
+	From  int // Tokens[From:] are read
+
+	// Read is called for each point of Reads and each token that is read, by any worker, several at
+	// a time, with the values after the edits. i is the index of the token in the span. x is valid
+	// only during the call.
+	Read func(at stack.Point, i int, x []float32)
+
+	Edits []stack.Edit // applied in their order
+}
+
+// Points is a set of points: for each layer a bit for each kind. Kinds that there are once are in
+// layer 0.
+type Points []uint32
+
+// Add adds a point, or with AllLayers those of all layers.
+func (s Points) Add(p stack.Point) {
+	if p.Layer == stack.AllLayers && !p.Kind.Once() {
+		for i := range s {
+			s[i] |= 1 << p.Kind
+		}
+		return
+	}
+	s[max(0, p.Layer)] |= 1 << p.Kind
+}
+
+// Has reports whether a point is in the set.
+func (s Points) Has(p stack.Point) bool { return s != nil && s[p.Layer]>>p.Kind&1 != 0 }
+
+// Union adds all points of another set.
+func (s Points) Union(o Points) {
+	for i, kinds := range o {
+		s[i] |= kinds
+	}
+}

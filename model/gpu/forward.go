@@ -104,7 +104,7 @@ func (q *queue) block(layer int) {
 // attendLast is attention in the last block if not all rows are read: of norm [rows, n_embd] it
 // makes the results for the rows whose logits are wanted, and moves these rows of x to its
 // beginning. The pass then has these rows only. No bit depends on that: see
-// internal/cpu/lastblock.go.
+// internal/cpu/forward.go.
 func (q *queue) attendLast(layer int, scale float32) {
 	if q.plan.wanted > 0 {
 		q.attention(q.scratch.norm, layer, scale, q.plan.attendFor)

@@ -1,6 +1,6 @@
 package process
 
-// Stdout as an io.Writer whose errors say what they mean.
+// Stdout as an io.Writer whose errors say what they mean, and bytes that wait on stdin.
 
 import (
 	"errors"
@@ -104,4 +104,23 @@ func ClosedPipe(err error) bool {
 	const brokenPipe, noData = syscall.Errno(109), syscall.Errno(232) // Windows' words for it
 	return errors.Is(err, syscall.EPIPE) ||
 		runtime.GOOS == "windows" && (errors.Is(err, brokenPipe) || errors.Is(err, noData))
+}
+
+// Bytes that wait on stdin. They are never read to find out, and nothing waits for them.
+
+// BytesWait reports whether a pipe, a socket or a regular file has bytes to be read; false where
+// the system does not tell.
+func BytesWait(f *os.File) bool {
+	info, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	switch mode := info.Mode(); {
+	case mode.IsRegular():
+		at, err := f.Seek(0, io.SeekCurrent)
+		return err == nil && at < info.Size()
+	case mode&(fs.ModeNamedPipe|fs.ModeSocket) != 0:
+		return bufferedBytes(f) > 0
+	}
+	return false
 }
