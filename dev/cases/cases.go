@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"testing"
 )
 
 // Of returns how many of a number of cases to do. In long runs the environment variable CASES, if it is
@@ -36,4 +37,23 @@ func Some[T any](all []T, n, turn int) []T {
 // Keys returns the keys of a map, all or n of them: see Some.
 func Keys[V any](all map[string]V, n, turn int) []string {
 	return Some(slices.Sorted(maps.Keys(all)), n, turn)
+}
+
+// Sized is Of, and a fifth of some under -short, which is for the race detector.
+func Sized(some, all int) int {
+	if !Long && testing.Short() {
+		return max(1, some/5)
+	}
+	return Of(some, all)
+}
+
+// Short reports whether a test does one case of each kind: under -short, but not under the race
+// detector, which looks at what only many cases do.
+func Short() bool { return testing.Short() && !Long && !race }
+
+// NotShort leaves a test out where one case of each kind is done: quicker tests have its kind.
+func NotShort(t testing.TB) {
+	if t.Helper(); Short() {
+		t.Skip("not with -short: quicker tests are of the same kind")
+	}
 }
