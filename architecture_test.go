@@ -434,6 +434,11 @@ func TestPackagesStandWhereTheyAreUsed(t *testing.T) {
 			users[p]++
 		}
 	}
+	folders := slices.DeleteFunc(slices.Collect(maps.Keys(lines)),
+		func(p string) bool { return strings.HasPrefix(p, "dev/") })
+	if len(folders) > 75 {
+		t.Errorf("%d folders have Go, want 75 at most, without dev/", len(folders))
+	}
 	by := importers(t, append(names, shared...))
 	for p := range by {
 		if !slices.Contains(shared, p) {
