@@ -11,10 +11,13 @@ import (
 	"os"
 	"strings"
 
+	// The certificates of gs:// and s3://, where a machine has none: an image from scratch.
+	_ "golang.org/x/crypto/x509roots/fallback"
 	"golang.org/x/term"
 
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
+	"picogpt/x/corpus/internal/worker"
 )
 
 // A command is what the command line asks for.
@@ -145,3 +148,20 @@ func (b *bytesOf) UnmarshalText(text []byte) error {
 	*b = bytesOf(n * size)
 	return nil
 }
+
+// What starts workers for a runner: corpus pool.
+
+// version is set by the linker: make corpus-image.
+var version string
+
+type poolCommand struct{ Address string }
+
+func (c *poolCommand) line() *cli.Command {
+	return &cli.Command{Name: "pool", Short: "start workers on this machine, for a runner elsewhere",
+		Flags: func(f *cli.Flags) {
+			f.Add(&c.Address, "--address HOST:PORT [localhost:50000]",
+				"where a runner asks for workers")
+		}}
+}
+
+func (c *poolCommand) Run(a *app) error { return worker.Pool(a.ctx, c.Address, a.stderr) }

@@ -6,8 +6,10 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
+	"picogpt/internal/quote"
 	"picogpt/internal/webparts"
 )
 
@@ -291,4 +293,202 @@ func (f *Filter) limits() (low, high float64) {
 		}
 	}
 	return low, high
+}
+
+// Counting documents by perplexity, in constant memory. Every piece of a corpus adds to a
+// histogram.
+
+const (
+	binsPerDecade = 32
+	bins          = 12 * binsPerDecade // from 1 to 10¹²
+)
+
+// A Histogram counts documents in bins of perplexity: 32 bins for each power of ten, from 1 to
+// 10¹². Counts do not depend on the order of documents or of merges. The zero value is empty.
+type Histogram struct {
+	Counts [bins]int64 `json:"counts"`
+	Below  int64       `json:"below"` // a perplexity under 1
+	Above  int64       `json:"above"` // 10¹² or more
+	None   int64       `json:"none"`  // without a perplexity: NaN
+}
+
+// Add counts a document. NaN says that it has no perplexity.
+func (h *Histogram) Add(perplexity float64) {
+	switch {
+	case math.IsNaN(perplexity):
+		h.None++
+	case perplexity < 1:
+		h.Below++
+	case perplexity >= edge(bins):
+		h.Above++
+	default:
+		h.Counts[bin(perplexity)]++
+	}
+}
+
+// Merge adds the counts of another histogram.
+func (h *Histogram) Merge(other *Histogram) {
+	for i, n := range other.Counts {
+		h.Counts[i] += n
+	}
+	h.Below += other.Below
+	h.Above += other.Above
+	h.None += other.None
+}
+
+// Documents returns the number of documents with a perplexity.
+func (h *Histogram) Documents() int64 {
+	n := h.Below + h.Above
+	for _, c := range h.Counts {
+		n += c
+	}
+	return n
+}
+
+// bin returns the bin of a perplexity from 1 to below 10¹². The edges decide, not the logarithm,
+// whose rounding may differ between processors.
+func bin(perplexity float64) int {
+	i := min(int(math.Log10(perplexity)*binsPerDecade), bins-1)
+	for perplexity < edge(i) {
+		i--
+	}
+	for perplexity >= edge(i+1) {
+		i++
+	}
+	return i
+}
+
+// edge returns the perplexity with which bin i begins, 10^(i/32). Roots and products are rounded in
+// the same way everywhere, and powers of ten are exact.
+func edge(i int) float64 {
+	e, root := math.Pow10(i/binsPerDecade), 10.0
+	for bit := binsPerDecade / 2; bit > 0; bit /= 2 {
+		root = math.Sqrt(root)
+		if i&bit != 0 {
+			e *= root
+		}
+	}
+	return e
+}
+
+// The labels of cuts, arranged so that none covers another at any width of the picture.
+
+// The least widths of the picture, in pixels: in a window of 320 pixels, and in the narrowest
+// window with long labels. Labels may extend into its margins.
+const (
+	narrowChart, wideChart  = 200, 460
+	leftMargin, rightMargin = 44, 36
+
+	longestLabel = 24
+	// Sizes of a label in pixels: a character of the widest common fonts at 12 pixels, and the
+	// distance from its line.
+	characterWidth, labelDistance = 7.2, 6
+)
+
+// A cutLabel stands beside the top of its line, left or right. Its text is Long followed by Short;
+// in a narrow picture it is Short only.
+type cutLabel struct {
+	At          string // in percent
+	Y, LineTop  int
+	Left        bool
+	Long, Short string
+
+	x   float64 // from 0 to 1
+	row int     // from the bars upwards
+}
+
+// labels returns the labels of the cuts on the axis, and the number of their rows.
+func (f *Filter) labels(axis webparts.Log) (labels []cutLabel, rows int) {
+	for _, c := range f.Cuts {
+		if !(c.Perplexity >= axis.Low && c.Perplexity <= axis.High) {
+			continue
+		}
+		x := axis.At(c.Perplexity)
+		l := cutLabel{At: at(x), x: x / chartWidth, Short: brief(c.Perplexity)}
+		l.Long = strings.TrimSuffix(shorten(c.Label), l.Short)
+		if l.Long != "" && !strings.HasSuffix(l.Long, " ") {
+			l.Long += ": "
+		}
+		// On the side that is not kept, if there is room.
+		l.Left = !c.KeepsBelow
+		if !l.fits() {
+			l.Left = !l.Left
+		}
+		labels = append(labels, l)
+	}
+	return labels, arrange(labels)
+}
+
+func shorten(label string) string {
+	label = quote.Plain(label, 100)
+	if r := []rune(label); len(r) > longestLabel-9 { // with a number beside it
+		return string(r[:longestLabel-10]) + "…"
+	}
+	return label
+}
+
+// box returns the area of a label with its line at a width of the picture, in pixels.
+func (l *cutLabel) box(width float64) (from, to float64) {
+	text := l.Short
+	if width >= wideChart {
+		text = l.Long + l.Short
+	}
+	long := labelDistance + characterWidth*float64(len([]rune(text)))
+	if x := l.x * width; l.Left {
+		return x - long, x
+	} else {
+		return x, x + long
+	}
+}
+
+func (l *cutLabel) fits() bool {
+	for _, width := range []float64{narrowChart, wideChart} {
+		if from, to := l.box(width); from < -leftMargin || to > width+rightMargin {
+			return false
+		}
+	}
+	return true
+}
+
+// touches reports whether two labels or their lines would meet in one row. If they do not at the
+// least width, they do not at a greater one: the lines move apart, and labels stay as long as they
+// are.
+func (l *cutLabel) touches(m *cutLabel) bool {
+	for _, width := range []float64{narrowChart, wideChart} {
+		from, to := l.box(width)
+		if start, end := m.box(width); from <= end && start <= to {
+			return true
+		}
+	}
+	return false
+}
+
+// arrange assigns rows to labels and returns the number of rows. Of labels to the right of their
+// lines the rightmost is in the lowest row, of those to the left the leftmost: no line crosses
+// another's label.
+func arrange(labels []cutLabel) (rows int) {
+	order := make([]*cutLabel, len(labels))
+	for i := range labels {
+		order[i] = &labels[i]
+	}
+	slices.SortStableFunc(order, func(a, b *cutLabel) int {
+		switch {
+		case a.Left != b.Left && a.Left:
+			return 1
+		case a.Left != b.Left:
+			return -1
+		case a.Left == (a.x < b.x):
+			return -1
+		}
+		return 1
+	})
+	for i, l := range order {
+		for _, below := range order[:i] {
+			if l.touches(below) {
+				l.row = max(l.row, below.row+1)
+			}
+		}
+		rows = max(rows, l.row+1)
+	}
+	return rows
 }

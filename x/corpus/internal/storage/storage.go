@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,7 +19,11 @@ import (
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/gcs"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/local"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/s3"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"picogpt/internal/outfile"
 	"picogpt/internal/quote"
 )
 
@@ -244,4 +249,100 @@ func WriteFile(ctx context.Context, name string, data []byte) error {
 		return err
 	}
 	return f.Commit()
+}
+
+// All files of a store whose names begin with a prefix, in any folders.
+
+// Tree returns the files of gs:// or s3:// whose names begin with a prefix, which has no wildcards.
+func Tree(ctx context.Context, prefix string) ([]string, error) {
+	kind, rest, _ := strings.Cut(prefix, "://")
+	bucket, key, found := strings.Cut(rest, "/")
+	switch {
+	case !found:
+		return nil, errors.New("a wildcard in the name of a bucket")
+	case kind == "gs":
+		address := url.URL{Scheme: kind, Host: bucket, Path: "/" + key + "**"}
+		system, err := System(ctx, prefix)
+		if err != nil {
+			return nil, err
+		}
+		defer system.Close()
+		return system.List(ctx, address.String()) // Beam's ** matches any text
+	case kind == "s3":
+		return treeS3(ctx, bucket, key)
+	}
+	return nil, fmt.Errorf("** in names of %s://, want local ones, gs:// or s3://", kind)
+}
+
+// treeS3 is Tree for a bucket of S3, where Beam lists only single folders.
+func treeS3(ctx context.Context, bucket, prefix string) (names []string, _ error) {
+	c, err := config.LoadDefaultConfig(ctx)
+	if err != nil {
+		return nil, err
+	}
+	pages := s3.NewListObjectsV2Paginator(s3.NewFromConfig(c),
+		&s3.ListObjectsV2Input{Bucket: aws.String(bucket), Prefix: aws.String(prefix)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, object := range page.Contents {
+			names = append(names, "s3://"+bucket+"/"+aws.ToString(object.Key))
+		}
+	}
+	return names, nil
+}
+
+// Locks: one run at a time in a folder.
+
+// lockName is the locked file in a folder. It is removed with the lock.
+const lockName = ".lock"
+
+// ErrTaken says that another run works in a folder.
+var ErrTaken = errors.New("another run is at work there")
+
+// Lock creates and locks a folder until release is called or the process ends: for one process, or
+// shared by several. Stores and file systems without locks have no locks.
+func Lock(folder string, shared bool) (release func(), err error) {
+	if !local(folder) {
+		return func() {}, nil
+	}
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return nil, err
+	}
+	try, name := outfile.TryLock, Join(folder, lockName)
+	if shared {
+		try = outfile.TryLockShared
+	}
+	for {
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o666)
+		if err != nil {
+			return nil, err
+		}
+		if taken, _ := try(f); taken {
+			f.Close()
+			return nil, ErrTaken
+		}
+		if !there(f, name) { // the process that had the lock has removed the file
+			f.Close()
+			continue
+		}
+		return func() {
+			if !shared {
+				os.Remove(name)
+			}
+			f.Close()
+		}, nil
+	}
+}
+
+// there reports whether a file still has its name.
+func there(f *os.File, name string) bool {
+	ours, err := f.Stat()
+	if err != nil {
+		return true
+	}
+	now, err := os.Stat(name)
+	return err == nil && os.SameFile(ours, now)
 }

@@ -13,6 +13,7 @@ import (
 
 	"picogpt/checkpoint"
 	"picogpt/eval"
+	"picogpt/internal/engine"
 	"picogpt/internal/lines"
 	"picogpt/model"
 	"picogpt/tokenizer"
@@ -191,4 +192,16 @@ func (l *Loaded) encoder(special bool) eval.Tokenizer {
 		return l.Tokenizer.WithSpecial()
 	}
 	return l.Tokenizer
+}
+
+// What computes the models of a process: the processor, or a GPU of this machine. Which of them it
+// is changes no bit.
+
+// Device returns the device that a job names on this machine, or nil for the processor.
+func Device(ctx context.Context, name string) (engine.Device, error) {
+	name = strings.ToLower(strings.TrimSpace(name))
+	if name == "" || name == "cpu" {
+		return nil, nil
+	}
+	return device(ctx, name)
 }
