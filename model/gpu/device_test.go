@@ -48,7 +48,7 @@ func TestIntegersOnADevice(t *testing.T) {
 }
 
 // TestTilesOnADevice is TestTilesOfThePTX on a device.
-func TestTilesOnADevice(t *testing.T) { tiles(t, testdevice.Open(t)) }
+func TestTilesOnADevice(t *testing.T) { tiles(t, testdevice.Open(t), true) }
 
 // TestLinearOnADevice straddles the edges of segments, slabs, tiles and groups.
 func TestLinearOnADevice(t *testing.T) {

@@ -25,11 +25,12 @@ func TestTilesOfThePTX(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tiles(t, ptx.Device(program))
+	tiles(t, ptx.Device(program), cases.Long)
 }
 
-// tiles straddles the edges of slabs, segments, items and groups.
-func tiles(t *testing.T, d *gpu.Device) {
+// tiles straddles the edges of slabs, segments, items and groups. Of the wide layers only the tiles
+// that are chosen are compared; of others those are among all.
+func tiles(t *testing.T, d *gpu.Device, long bool) {
 	team, err := kernels.NewTeam(0, "")
 	if err != nil {
 		t.Fatal(err)
@@ -56,8 +57,13 @@ func tiles(t *testing.T, d *gpu.Device) {
 		m = kernels.Convert(team, formats[turn%3], &m)
 		want := make([]float32, rows*out)
 		team.Run(func(w *kernels.Worker) { kernels.Linear(w, want, x, rows, &m, bias) })
-		all := leaves.Tiles(&m, bias, x, rows)
-		all["as chosen"] = leaves.Linear(&m, bias, x, rows)
+		all := map[string][]float32{}
+		if out <= 129 {
+			all = leaves.Tiles(&m, bias, x, rows)
+		}
+		if out > 129 || rows <= 18 || long {
+			all["as chosen"] = leaves.Linear(&m, bias, x, rows)
+		}
 		for name, got := range all {
 			what := fmt.Sprintf("%v, %d rows, %d to %d, %s", formats[turn%3], rows, in, out, name)
 			sameBits(t, what, got, want)
@@ -67,12 +73,16 @@ func tiles(t *testing.T, d *gpu.Device) {
 		check(1+in%18, in, 5)
 	}
 	outs := []int{1, 63, 64, 65, 127, 128, 129}
-	for i, rows := range []int{17, 63, 64, 65, 127, 128, 129, 130, 255, 256, 257, 300} {
+	most := []int{17, 63, 64, 65, 127, 128, 129, 130, 257}
+	if long {
+		most = append(most, 255, 256, 300)
+	}
+	for i, rows := range most {
 		for n, in := range cases.Some([]int{255, 256, 257, 513, 768}, 1, i) {
 			check(rows, in, outs[(i+3*n)%len(outs)])
 		}
 	}
-	check(65, 260, 2304) // as wide as c_attn
+	check(17, 260, 2304) // as wide as c_attn
 	if cases.Long {
 		check(512, 264, 3100) // groups are chosen that take all segments
 	}
