@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"picogpt/checkpoint"
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/model"
 	"picogpt/weights"
@@ -214,6 +215,7 @@ func (l *lora) delta(module string, rank, in, out int, turned bool) []float64 {
 
 // TestAdaptersThatAreRefused: one line that names the tensor or the key.
 func TestAdaptersThatAreRefused(t *testing.T) {
+	cases.NotShort(t)
 	dir := write(t, fixture.Options{}, nil)
 	const module = "transformer.h.1.mlp.c_fc"
 	good := func() *lora {

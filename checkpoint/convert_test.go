@@ -309,6 +309,7 @@ func TestConfigFile(t *testing.T) {
 
 // TestTheNumberFormatOfTheSourceIsNotSaid: Hugging Face's libraries would round to it.
 func TestTheNumberFormatOfTheSourceIsNotSaid(t *testing.T) {
+	cases.NotShort(t)
 	c, err := checkpoint.OpenFS(demo.FS(), "", checkpoint.Options{})
 	if err != nil {
 		t.Fatal(err)

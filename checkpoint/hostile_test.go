@@ -73,6 +73,7 @@ const damages = 60
 
 // TestDamagedFiles flips a few bits of each golden file of a folder, mostly of its beginning.
 func TestDamagedFiles(t *testing.T) {
+	cases.NotShort(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, dir := range []string{"tf", "llmc", "gguf/f32.gguf", "gguf/f16.gguf", "gguf/q8_0.gguf",
 		"gguf/q4_0.gguf", "gguf/mixed.gguf", "gguf/kquants.gguf"} {

@@ -116,6 +116,7 @@ func TestNotesSayWhatIsClosed(t *testing.T) {
 // TestWhatIsWrittenClosedIsValid: of random schemas of all keywords, the closed form takes nothing
 // that the judge refuses, and has a text where the open one has.
 func TestWhatIsWrittenClosedIsValid(t *testing.T) {
+	cases.NotShort(t)
 	n := cases.Of(250, 20000)
 	m := maker{rand.New(rand.NewPCG(4, 12))}
 	narrower, taken := 0, 0

@@ -228,6 +228,7 @@ func (r lookRegex) matches(s string, at int) bool {
 }
 
 func TestRandomLookaheadsAreThoseOfBacktracking(t *testing.T) {
+	cases.NotShort(t)
 	m := maker{rand.New(rand.NewPCG(9, 7))}
 	matches, others := 0, 0
 	for range cases.Of(150, 3000) {

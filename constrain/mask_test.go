@@ -348,6 +348,7 @@ func TestTextsUseAConstraintSideBySide(t *testing.T) {
 // TestMasksOfConditionsNamesAndUniqueItems: on small vocabularies, an id is open exactly if it is
 // accepted, and something is open until a text ends.
 func TestMasksOfConditionsNamesAndUniqueItems(t *testing.T) {
+	cases.NotShort(t)
 	random := rand.New(rand.NewPCG(6, 12))
 	forms := []string{
 		`{"type":"object","patternProperties":{"^(x|a.*|é|è)$":{"type":"null"}},"additionalProperties":false,"minProperties":4}`,

@@ -354,6 +354,7 @@ func TestSpellingsOfDraft3(t *testing.T) {
 }
 
 func TestSpellingsOfOlderDraftsAndConditions(t *testing.T) {
+	cases.NotShort(t)
 	for _, x := range drafted {
 		held(t, x.schema, x.instances, judge.Schema(t, x.schema))
 	}

@@ -261,6 +261,7 @@ func TestTheWorkStopsWhereNobodyWaits(t *testing.T) {
 // TestTheFirstPlacesAreWorkToo: the positions at which a text may begin are found while the form is
 // compiled, so that this work is counted and pauses.
 func TestTheFirstPlacesAreWorkToo(t *testing.T) {
+	cases.NotShort(t)
 	double := func(n int) string {
 		return "root ::= r0\n" + list(n, "\n", func(i int) string {
 			return fmt.Sprintf("r%d ::= r%d r%d", i, i+1, i+1)

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/dev/toys"
@@ -71,6 +72,7 @@ func bestOf(logits []float32, k int) *stack.Best {
 }
 
 func TestTheBestLogitsGiveTheSameTexts(t *testing.T) {
+	cases.NotShort(t)
 	config, file := fixture.Checkpoint(fixture.Options{Vocab: 90, Positions: 60})
 	device := &bestDevice{}
 	whole := testmodel.New(t, config, file, model.Options{})
@@ -128,6 +130,7 @@ func TestTheBestLogitsGiveTheSameTexts(t *testing.T) {
 // TestTheBestLogitsMayBeEnough for top-p: of a large vocabulary some rows are handed out whole, and
 // the texts are the same.
 func TestTheBestLogitsMayBeEnough(t *testing.T) {
+	cases.NotShort(t)
 	config, file := fixture.Checkpoint(fixture.Options{Vocab: 400, Positions: 60})
 	device := &bestDevice{}
 	whole := testmodel.New(t, config, file, model.Options{})

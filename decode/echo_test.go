@@ -15,6 +15,7 @@ import (
 
 	"picogpt/batch"
 	. "picogpt/decode" // as the other tests of this package
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/model"
 	"picogpt/sample"
@@ -131,6 +132,7 @@ func TestAPromptsTokensComeFirstWithTheirScores(t *testing.T) {
 }
 
 func TestScoredPromptsInABatch(t *testing.T) {
+	cases.NotShort(t)
 	m := tiny(t, fixture.Options{})
 	prompt := append([]int{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8}, upTo(6, 17)...) // 23, the context
 	for _, delay := range []time.Duration{time.Nanosecond, 0} {

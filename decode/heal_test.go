@@ -251,6 +251,7 @@ func choosing(t *testing.T, list []string) (constrain.Matcher, func(string) bool
 // TestAFormBeginsAfterWhatWasTakenBack compares the ids that may come with brute force, at each
 // position of texts that continue and go back at random.
 func TestAFormBeginsAfterWhatWasTakenBack(t *testing.T) {
+	cases.NotShort(t)
 	tokens, tok := gpt2Bytes(t), tokenizer.GPT2()
 	random := rand.New(rand.NewPCG(5, 5))
 	lists := [][]string{
@@ -330,6 +331,7 @@ func TestAFormBeginsAfterWhatWasTakenBack(t *testing.T) {
 }
 
 func TestHealedTextsAreOfTheirForm(t *testing.T) {
+	cases.NotShort(t)
 	m, tok := testmodel.Demo(t, model.Options{}), tokenizer.GPT2()
 	ids, err := tok.Encode("The little gi")
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"picogpt/constrain"
 	"picogpt/decode/guess"
+	"picogpt/dev/cases"
 	"picogpt/dev/judge"
 	"picogpt/dev/testmodel"
 	"picogpt/kernels"
@@ -211,6 +212,7 @@ func TestTextsOfEveryFormAreAcceptedByItsJudge(t *testing.T) {
 
 // TestGuessesUnderFormsChangeNoByte also changes the kernels and the number of threads.
 func TestGuessesUnderFormsChangeNoByte(t *testing.T) {
+	cases.NotShort(t)
 	forms := append(judgedForms(t), form{})
 	r := rand.New(rand.NewPCG(12, 26))
 	near := testmodel.Demo(t, model.Options{Format: "q8"})

@@ -241,14 +241,15 @@ func TestBitsAreTheSameOnEveryMachine(t *testing.T) {
 			t.Errorf("%s: %q: %#016x, want %#016x", v.name, name, bits, want)
 		}
 	}
-	for _, v := range available {
+	some := available[:cases.Few(1, len(available), len(available))]
+	for _, v := range some {
 		for name, bits := range wholeBits(t, v.name) {
 			check(v, name, bits)
 		}
 	}
 	p := newPlacer(t)
 	for turn, l := range leafTests { // TestVariantsAreTheSame holds the variants to each other
-		variants := cases.Some(available, 2, turn)
+		variants := cases.Some(some, 2, turn)
 		for i, bits := range leafBits(t, &l, p, variants) {
 			check(variants[i], l.name, bits)
 		}

@@ -99,7 +99,7 @@ func TestLinearIsItsDefinition(t *testing.T) {
 			for _, layout := range []Layout{InOut, OutIn} {
 				m := randomMatrix(rng, format, layout, in, out)
 				bias := randoms(rng, out)
-				for _, rows := range cases.Some([]int{1, 9, 2, 13, 5, 26, 8, 66}, 3, turn) {
+				for _, rows := range cases.Some([]int{1, 9, 2, 13, 5, 26, 8, 66}, cases.Few(1, 3, 8), turn) {
 					x := randoms(rng, rows*in)
 					want := make([]float32, rows*out)
 					linearByDefinition(want, x, rows, m, bias)
@@ -127,8 +127,9 @@ func TestLinearIsItsDefinition(t *testing.T) {
 // The blocks of many rows, split for a few workers and for more than there are columns for.
 func TestLinearOfManyRowsIsItsDefinition(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 24))
-	for _, size := range [][4]int{{97, 20, 33, 1}, {98, 300, 97, 2}, {745, 11, 200, 31},
-		{800, 9, 40, 3}, {130, 40, 1700, 2}, {98, 1025, 50, 2}} {
+	sizes := [][4]int{{97, 20, 33, 1}, {98, 300, 97, 2}, {745, 11, 200, 31}, {800, 9, 40, 3},
+		{130, 40, 1700, 2}, {98, 1025, 50, 2}}
+	for _, size := range sizes[:cases.Few(2, len(sizes), len(sizes))] {
 		rows, in, out, threads := size[0], size[1], size[2], size[3]
 		for turn, format := range []Format{F32, BF16, F32, BF16} {
 			layout := []Layout{InOut, OutIn}[turn/2]
@@ -205,7 +206,7 @@ func TestColumns(t *testing.T) {
 				quantized := Convert(team, format, randomMatrix(rng, F32, InOut, in, out))
 				m = &quantized
 			}
-			for _, rows := range []int{1, 3, 50, 110} {
+			for _, rows := range cases.Some([]int{1, 3, 50, 110}, cases.Few(1, 4, 4), int(format)) {
 				from := rng.IntN(out)
 				n := rng.IntN(out-from) + 1
 				view, ok := m.Columns(from, n)

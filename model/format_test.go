@@ -70,6 +70,7 @@ func save(t *testing.T, m *model.Model, config []byte) *model.Model {
 }
 
 func TestFormatsAreAsCloseAsTheirBits(t *testing.T) {
+	cases.NotShort(t)
 	exact := testmodel.Demo(t, model.Options{Format: "f32"})
 	ids := []int{7454, 2402, 257, 640, 11, 612, 373, 257, 1310}
 	want := slices.Clone(eval(t, exact.NewSession(), ids...))

@@ -145,6 +145,7 @@ var lastUses = map[string]func(s *model.Session){
 }
 
 func TestNobodyUsesACacheWhileItIsGivenUp(t *testing.T) {
+	cases.NotShort(t)
 	config, file := fixture.Checkpoint(fixture.Options{})
 	for name, use := range lastUses {
 		d := &watchedDevice{listDevice: &listDevice{}}
@@ -255,6 +256,7 @@ func stormRounds() int {
 
 // Eight goroutines fork a parent of 4,004 positions, and give the forks up in one way or another.
 func TestForksAreGivenUpBesideTheCollector(t *testing.T) {
+	cases.NotShort(t)
 	config, file := fixture.Checkpoint(fixture.Options{Positions: 4100, Layer: 1})
 	m := testmodel.New(t, config, file, model.Options{})
 	ids := make([]int, 4004)
@@ -360,6 +362,7 @@ func checkClosed(t *testing.T, about string, d *closingDevice) {
 }
 
 func TestAForgottenModelIsClosed(t *testing.T) {
+	cases.NotShort(t)
 	ids := []int{1, 2, 3}
 	for about, use := range map[string]func(m *model.Model, d *closingDevice){
 		"never used": func(*model.Model, *closingDevice) {},

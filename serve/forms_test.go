@@ -94,6 +94,7 @@ func TestFormsOfTenantsAreKeptApart(t *testing.T) {
 
 // TestARefusalIsKept: the cache holds the error of a form that is refused at a high cost.
 func TestARefusalIsKept(t *testing.T) {
+	cases.NotShort(t)
 	c, v := formsOf(t)
 	c.vocabulary = func() (*constrain.Vocabulary, error) { return v, nil }
 	text := `{"enum":[` + strings.Repeat("1e4000,", 20000) + `1]}`

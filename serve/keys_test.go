@@ -7,12 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/testmodel"
 	"picogpt/model"
 	"picogpt/serve"
 )
 
 func TestTextsOfARemovedKeyEnd(t *testing.T) {
+	cases.NotShort(t)
 	m := testmodel.Demo(t, model.Options{Threads: 1})
 	c := startWith(t, m, serve.Options{Keys: []string{"old"},
 		NamedKeys: []serve.Key{{"alice", "a"}, {"bob", "b"}}})

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"picogpt/batch"
+	"picogpt/dev/cases"
 	"picogpt/serve"
 )
 
@@ -32,6 +33,7 @@ func (c *client) cached(prompt, fields string, header ...string) (told, found in
 }
 
 func TestWhoSharesPrompts(t *testing.T) {
+	cases.NotShort(t)
 	prompt := strings.TrimSuffix(strings.Repeat("The cat sat. ", 5), " ")
 	const tokens = 20
 	proxies := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}

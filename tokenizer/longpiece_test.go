@@ -254,6 +254,7 @@ func TestLongWordsOfPiecesHaveTheIDsOfTheWhole(t *testing.T) {
 
 // TestALongWordOfPiecesTakesAWindow: the search stores only what is not certain yet, not the word.
 func TestALongWordOfPiecesTakesAWindow(t *testing.T) {
+	cases.NotShort(t)
 	for name, tok := range kinds(t) {
 		m, ok := tok.model.(*unigram)
 		if !ok {

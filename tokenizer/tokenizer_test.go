@@ -80,6 +80,7 @@ func TestUnknownIDs(t *testing.T) {
 // TestLongPieces compares the array, the linked list and the encoding byte by byte with BPE on
 // strings, around the border of the first two.
 func TestLongPieces(t *testing.T) {
+	cases.NotShort(t)
 	tok := GPT2()
 	vocab, merges := gpt2Files()
 	ranks := map[[2]string]int{}
@@ -115,6 +116,7 @@ func TestLongPieces(t *testing.T) {
 // TestALotOfAnything is the guard against quadratic time, which would take many minutes: each
 // takes 0.02 to 0.2 s.
 func TestALotOfAnything(t *testing.T) {
+	cases.NotShort(t)
 	tok := GPT2()
 	for _, unit := range []string{"a", " ", "7", "!", "\n", "é", "\xff", "ab", "aaaaaaaab", " \n",
 		"a ", "\u3000", "'s", "= ", "日本語"} {

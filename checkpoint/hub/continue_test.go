@@ -115,6 +115,7 @@ func TestAPullGoesOn(t *testing.T) {
 
 // TestLeftovers: what pulls find that others have left.
 func TestLeftovers(t *testing.T) {
+	cases.NotShort(t)
 	repo := gpt2("a/b")
 	body := repo.Files["model.safetensors"]
 	etag := fakehub.Etag(body, true)

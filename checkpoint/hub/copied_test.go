@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"picogpt/checkpoint/hub"
+	"picogpt/dev/cases"
 	"picogpt/dev/fakehub"
 )
 
@@ -121,6 +122,7 @@ func TestHashesOfACacheWithoutLinks(t *testing.T) {
 // TestSnapshotsThatAreNoCommits: as in huggingface_hub, a revision may be a folder of its name, and
 // a reference may hold any name of a folder.
 func TestSnapshotsThatAreNoCommits(t *testing.T) {
+	cases.NotShort(t)
 	for _, c := range []struct{ folder, ref, name, listed string }{
 		{"main", "", "a/b", "a/b"},
 		{"v1.0", "", "a/b@v1.0", "a/b@v1.0"},
@@ -169,6 +171,7 @@ func TestSnapshotsThatAreNoCommits(t *testing.T) {
 
 // TestReferencesThatLeadElsewhere: no reference leads out of the snapshots.
 func TestReferencesThatLeadElsewhere(t *testing.T) {
+	cases.NotShort(t)
 	for _, ref := range []string{"..", ".", "", "../blobs", "/etc", "a/b", `..\blobs`, ".hidden",
 		strings.Repeat("a", 300), "a\x1bb", "\xff"} {
 		s, _, o := unlinked(t)

@@ -227,6 +227,7 @@ func TestFaultsThatDoNotPass(t *testing.T) {
 // TestWhatCannotHealIsAskedOnce: what another try cannot change ends the pull. An address that is
 // refused is worth another one, and the same address again is not.
 func TestWhatCannotHealIsAskedOnce(t *testing.T) {
+	cases.NotShort(t)
 	repo := gpt2("a/b")
 	closed := httptest.NewServer(nil)
 	closed.Close()

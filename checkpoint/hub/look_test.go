@@ -104,6 +104,7 @@ func TestLookReadsParts(t *testing.T) {
 }
 
 func TestLookRefuses(t *testing.T) {
+	cases.NotShort(t)
 	config, file := fixture.Checkpoint(fixture.Options{Embd: 240, Head: 3})
 	h, o := start(t, &fakehub.Repo{Name: "a/b", Files: map[string][]byte{"config.json": config,
 		"model.safetensors": file}})

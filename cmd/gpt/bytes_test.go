@@ -4,10 +4,13 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"picogpt/dev/cases"
 )
 
 // TestArgumentsKeepTheirBytes: what is typed need not be UTF-8.
 func TestArgumentsKeepTheirBytes(t *testing.T) {
+	cases.NotShort(t)
 	text := gpt(t)("generate", "caf\xe9", "-n", "1", "--temp", "0")
 	if !strings.HasPrefix(text, "caf\xe9") {
 		t.Errorf("text %q, want the prompt's bytes first", text)

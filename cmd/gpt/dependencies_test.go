@@ -86,6 +86,7 @@ func TestTheProgramNeedsNoCgo(t *testing.T) {
 
 // Gonum's package mat would bring its solvers with it, 1.9 MB: the program has its BLAS only.
 func TestNoSolversAreLinked(t *testing.T) {
+	cases.NotShort(t)
 	deps := strings.Fields(goTool(t, nil, "list", "-deps", "."))
 	if !slices.Contains(deps, "gonum.org/v1/gonum/blas/gonum") ||
 		slices.Contains(deps, "gonum.org/v1/gonum/mat") {

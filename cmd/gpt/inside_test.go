@@ -13,6 +13,7 @@ import (
 	"reflect"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/inside"
 	"picogpt/internal/torch"
@@ -43,6 +44,7 @@ func near(t *testing.T, what string, got, want, within float64) {
 }
 
 func TestLensOfTheCommandIsThatOfFloat64(t *testing.T) {
+	cases.NotShort(t)
 	want, gpt := insideAnswers(t)
 	const ranks = 50257 * 1e-3
 	for i, tokens := range want.IDs {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/picture"
 )
 
@@ -61,6 +62,7 @@ var pageScenes = []pageScene{{
 }}
 
 func TestPicturesShowThePagesOfTheInside(t *testing.T) {
+	cases.NotShort(t)
 	for _, s := range pageScenes {
 		t.Run(s.file, func(t *testing.T) {
 			page := filepath.Join(t.TempDir(), "page.html")

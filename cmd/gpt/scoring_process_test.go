@@ -24,6 +24,7 @@ import (
 )
 
 func TestCtrlCPrintsThePartialPerplexity(t *testing.T) {
+	cases.NotShort(t)
 	file := filepath.Join(t.TempDir(), "long.txt")
 	if err := os.WriteFile(file, bytes.Repeat([]byte("Once upon a time there was a cat. "), 1<<14), 0o666); err != nil {
 		t.Fatal(err)
@@ -176,6 +177,7 @@ func TestScoreAnswersALineBeforeTheNextOneComes(t *testing.T) {
 }
 
 func TestScoreReadsPastALineThatIsTooLong(t *testing.T) {
+	cases.NotShort(t)
 	cmd := exec.Command("gpt", "score", "--input", "lines")
 	cmd.Stdin = io.MultiReader(strings.NewReader("The cat\n"), strings.NewReader(strings.Repeat("a ", 16<<20)), strings.NewReader("\nThe dog\n"))
 	var stderr strings.Builder

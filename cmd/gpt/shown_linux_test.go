@@ -80,6 +80,7 @@ func TestAChatIsShownToATerminal(t *testing.T) {
 
 // TestNamesOfFilesGiveNoOrders on stderr, whatever that is. A name's line break begins no line.
 func TestNamesOfFilesGiveNoOrders(t *testing.T) {
+	cases.NotShort(t)
 	name := orders + "\ngpt: b.gguf"
 	dir := t.TempDir()
 	write(t, dir, name, "GGUF")
@@ -130,6 +131,7 @@ func TestJSONOnATerminalIsTheSameJSON(t *testing.T) {
 
 // TestJSONInAFileThatIsATerminalIsTheSameJSON as in others.
 func TestJSONInAFileThatIsATerminalIsTheSameJSON(t *testing.T) {
+	cases.NotShort(t)
 	lines := write(t, t.TempDir(), "lines.txt", "a\x7f\u009b\n")
 	for _, args := range [][]string{
 		{"score", lines},

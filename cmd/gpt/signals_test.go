@@ -137,6 +137,7 @@ func TestASignalWhileACheckpointIsWrittenLeavesNothing(t *testing.T) {
 }
 
 func TestASignalWhileArraysAreWrittenLeavesNothing(t *testing.T) {
+	cases.NotShort(t)
 	tokens := strings.TrimSuffix(strings.Repeat("262,", 256), ",") // all that the demo takes
 	for _, args := range [][]string{
 		{"logits", "--tokens", tokens, "--positions", "all", "-o", "l.npy"},

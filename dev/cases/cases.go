@@ -51,6 +51,14 @@ func Sized(some, all int) int {
 // detector, which looks at what only many cases do.
 func Short() bool { return testing.Short() && !Long && !race }
 
+// Few is Of, and fewer where one case of each kind is done.
+func Few(few, some, all int) int {
+	if Short() {
+		return few
+	}
+	return Of(some, all)
+}
+
 // NotShort leaves a test out where one case of each kind is done: quicker tests have its kind.
 func NotShort(t testing.TB) {
 	if t.Helper(); Short() {
