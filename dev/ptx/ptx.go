@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // A Program holds the kernels of one PTX module.
@@ -77,14 +78,23 @@ func Parse(text string) (*Program, error) {
 		}
 	}
 	for part := range strings.SplitSeq(rest, entry) {
-		k, err := parseKernel(part)
-		if err != nil {
-			return nil, err
+		known, found := parsed.Load(part)
+		if !found {
+			part = strings.Clone(part) // a program that a test has changed need not stay
+			k, err := parseKernel(part)
+			if err != nil {
+				return nil, err
+			}
+			known, _ = parsed.LoadOrStore(part, k)
 		}
+		k := known.(*kernel)
 		p.kernels[k.name] = k
 	}
 	return p, nil
 }
+
+// parsed are kernels by their text, which never change: tests load the same program many times.
+var parsed sync.Map
 
 // A parser reads one kernel.
 type parser struct {
