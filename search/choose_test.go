@@ -204,7 +204,7 @@ func TestShortChoicesOfGPT2sVocabulary(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	words := []string{" cat", " dog", " a", " he", " she", "s", "'s", ".", "!", "\n", " é", " sad", " on",
 		" box", " mom", "ing", "ed", " 3", ", so", "?\""}
-	for i := range cases.Sized(20, 200) {
+	for i := range cases.Sized(12, 200) {
 		prompt, err := tok.Encode([]string{"Once upon a time", "The cat", "Tom was very", "\""}[i%4])
 		if err != nil {
 			t.Fatal(err)

@@ -184,7 +184,7 @@ func TestTreesOfGPT2sVocabulary(t *testing.T) {
 		{Top: 5, MaxTokens: 6, Constraint: regex(t, re)},
 	} {
 		if o.Vocabulary = tok; o.MinProb == 0 {
-			o.Budget = 2000
+			o.Budget = 1000
 		}
 		tree, err := NewTree(t.Context(), m.NewSession(), prompt, o)
 		if err != nil {
@@ -283,12 +283,12 @@ func fmtInts(list []int) string {
 func TestATreeContinues(t *testing.T) {
 	cases.NotShort(t)
 	var want []string
-	for threads := 1; threads <= 3; threads++ {
+	for _, threads := range []int{1, 3} {
 		m := testmodel.Demo(t, model.Options{Threads: threads})
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		tree, err := NewTree(t.Context(), m.NewSession(), []int{464, 3797},
-			TreeOptions{Top: 30, MaxTokens: 4, Budget: 3000, Progress: func(rows int) {
+			TreeOptions{Top: 15, MaxTokens: 4, Budget: 1500, Progress: func(rows int) {
 				if rows > 100 {
 					cancel()
 				}
@@ -310,7 +310,7 @@ func TestATreeContinues(t *testing.T) {
 			}
 			ctx = t.Context()
 		}
-		if tree.Close(); len(got) != 30 || want != nil && !slices.Equal(got, want) {
+		if tree.Close(); len(got) != 15 || want != nil && !slices.Equal(got, want) {
 			t.Errorf("%d threads: %d texts, or others than with 1", threads, len(got))
 		}
 		want = got

@@ -420,13 +420,16 @@ func TestTextsWithEditsAreAnsweredBesideOthers(t *testing.T) {
 		{`,"edits":` + headsOff + `,"steer":[{"name":"warm"}]`, slices.Concat(warm, off)},
 	}
 	different := map[string]bool{}
+	var wants [16]string
+	for i := range wants {
+		text, tokens := direct(t, m, story, decode.Options{MaxTokens: 5, Edits: kinds[i%4].edits, Top: 1,
+			Params: sample.Params{Temperature: 1, Seed: uint64(i / 4)}})
+		wants[i], different[fmt.Sprint(tokens[0].Top)] = text, true
+	}
 	for range 2 {
 		var running sync.WaitGroup
-		for i := range 24 {
+		for i, want := range wants {
 			kind := kinds[i%4]
-			want, tokens := direct(t, m, story, decode.Options{MaxTokens: 5, Edits: kind.edits, Top: 1,
-				Params: sample.Params{Temperature: 1, Seed: uint64(i / 4)}})
-			different[fmt.Sprint(tokens[0].Top)] = true
 			running.Go(func() {
 				r, text := c.post("/v1/completions", fmt.Sprintf(
 					`{"prompt":%q,"max_tokens":5,"seed":%d%s}`, story, i/4, kind.field))

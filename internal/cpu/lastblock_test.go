@@ -109,7 +109,11 @@ func TestRowsThatNobodyReads(t *testing.T) {
 		defer team.Close()
 		for _, format := range []kernels.Format{kernels.F32, kernels.F16, kernels.BF16, kernels.Q8,
 			kernels.Q4} {
-			for _, width := range [][2]int{{48, 3}, {40, 2}} { // 40 cuts a block of Q8 and Q4
+			widths := [][2]int{{48, 3}, {40, 2}} // 40 cuts a block of Q8 and Q4
+			if variant == "go" { // takes long; the widths change from format to format
+				widths = cases.Some(widths, 1, int(format))
+			}
+			for _, width := range widths {
 				cacheFormat := []kernels.Format{kernels.F32, kernels.F16}[r.IntN(2)]
 				p := random(t, team, r, format, cacheFormat, width[0], width[1])
 				for round := range cases.Of(2, 30) {
