@@ -10,6 +10,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"hash/maphash"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -62,15 +63,26 @@ func (r *Repo) isLarge(name string) bool {
 	return !r.Small && !strings.HasSuffix(name, ".json") && !strings.HasSuffix(name, ".txt")
 }
 
-// Etag returns the hub's name for bytes: their SHA-256 for a large file, else git's SHA-1.
+// Etag returns the hub's name for bytes: their SHA-256 for a large file, else git's SHA-1. Each request
+// asks for those of all files: the sums of large ones are kept.
 func Etag(b []byte, large bool) string {
 	if large {
-		sum := sha256.Sum256(b)
-		return hex.EncodeToString(sum[:])
+		key := maphash.Bytes(seed, b)
+		etag, known := etags.Load(key)
+		if !known {
+			sum := sha256.Sum256(b)
+			etag, _ = etags.LoadOrStore(key, hex.EncodeToString(sum[:]))
+		}
+		return etag.(string)
 	}
 	sum := sha1.Sum(append(fmt.Appendf(nil, "blob %d\x00", len(b)), b...))
 	return hex.EncodeToString(sum[:])
 }
+
+var (
+	seed  = maphash.MakeSeed()
+	etags sync.Map // by a quick hash of the bytes, which tests change
+)
 
 // A Request is a request that the hub received.
 type Request struct {
