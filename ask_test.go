@@ -76,6 +76,7 @@ func TestAskDecodesWhatIsWritten(t *testing.T) {
 
 // TestAskSaysWhyThereIsNoAnswer: each error is one line, and the value is zero.
 func TestAskSaysWhyThereIsNoAnswer(t *testing.T) {
+	cases.NotShort(t)
 	gpt := openExample()
 	defer gpt.Close()
 	ctx := t.Context()

@@ -171,6 +171,7 @@ func TestCompleteTellsWhatALoopWould(t *testing.T) {
 }
 
 func TestManyUsersGetTheirOwnTexts(t *testing.T) {
+	cases.NotShort(t)
 	g := openDemo(t)
 	prompts := []string{"Once upon a time", "Tom and Sue", "The dog", "", "One day, a cat",
 		"It was hot."}

@@ -16,6 +16,7 @@ import (
 
 	"picogpt/constrain"
 	"picogpt/decode"
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/model"
@@ -32,6 +33,7 @@ func newBatcher(t testing.TB, m *model.Model, o Options) *Batcher {
 // A prompt that is not cut takes one step, in which its neighbour has a token or two. The number of
 // steps of a cut prompt depends on the speed of the machine: here about 80.
 func TestALongPromptIsCutWhileItsNeighbourGoesOn(t *testing.T) {
+	cases.NotShort(t)
 	m := testmodel.Demo(t, model.Options{Threads: 2})
 	b := newBatcher(t, m, Options{MaxDelay: time.Nanosecond})
 	o := decode.Options{Overflow: decode.OverflowSlide, EndOfText: []int{}}

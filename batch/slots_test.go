@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"picogpt/decode"
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/model"
@@ -114,6 +115,7 @@ func crowded(t *testing.T, sessions int64) *model.Model {
 }
 
 func TestTextsTakeTurnsWhereTheCacheHasNoRoomForAll(t *testing.T) {
+	cases.NotShort(t)
 	config, file := fixture.Checkpoint(roomy)
 	alone := testmodel.New(t, config, file, model.Options{Threads: 1})
 	m := testmodel.New(t, config, file, model.Options{Threads: 1,
@@ -138,6 +140,7 @@ func TestTextsTakeTurnsWhereTheCacheHasNoRoomForAll(t *testing.T) {
 // TestSamplesWithoutASlotLeaveTheCacheToOthers: the first sample ends when just as many tokens wait
 // as may, so that the second has no slot; the prompt's session is for it, and takes all of the cache.
 func TestSamplesWithoutASlotLeaveTheCacheToOthers(t *testing.T) {
+	cases.NotShort(t)
 	config, file := fixture.Checkpoint(roomy)
 	limit := testmodel.New(t, config, file, model.Options{Threads: 1}).SessionBytes(3 * 64) // 3 pages
 	m := testmodel.New(t, config, file, model.Options{Threads: 1, CacheBytes: limit})

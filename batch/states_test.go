@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"picogpt/decode"
+	"picogpt/dev/cases"
 	"picogpt/model"
 )
 
@@ -114,6 +115,7 @@ func TestHiddenStatesThatCannotBe(t *testing.T) {
 
 // TestHiddenStatesWhenTheCacheIsFull: texts lose their memory in turn, and all are read.
 func TestHiddenStatesWhenTheCacheIsFull(t *testing.T) {
+	cases.NotShort(t)
 	random := rand.New(rand.NewPCG(7, 8))
 	free, _ := counted(t, 0)
 	ids := randomIDs(random, 700)

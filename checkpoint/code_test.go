@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"picogpt/checkpoint"
+	"picogpt/dev/cases"
 	"picogpt/internal/folder"
 )
 
@@ -22,6 +23,7 @@ const (
 
 // TestCodeIsRefused has pairs of a key and a value for the dict of nanoGPT's file.
 func TestCodeIsRefused(t *testing.T) {
+	cases.NotShort(t)
 	for name, pair := range map[string]string{
 		"value":                                  x + call,
 		"key":                                    call + "N",

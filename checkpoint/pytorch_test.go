@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"picogpt/checkpoint"
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/internal/folder"
 	"picogpt/model"
@@ -263,6 +264,7 @@ func TestNoConfig(t *testing.T) {
 // FuzzNanoGPT: no bytes of ckpt.pt and meta.pkl cause a panic, and the result takes not much more
 // memory than the files.
 func FuzzNanoGPT(f *testing.F) {
+	cases.NotShort(f)
 	dir := f.TempDir()
 	all, err := fixture.Hostiles("testdata/hostile.tar.gz", dir)
 	if err != nil {

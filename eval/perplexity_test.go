@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/eval"
@@ -277,6 +278,7 @@ func measureShuffled(
 func shown(r eval.Result) string { return fmt.Sprintf("%+v", r) }
 
 func TestDocumentsMeasuredAnywhereAddUpToMeasure(t *testing.T) {
+	cases.NotShort(t)
 	models := []*model.Model{tinyModel(t, model.Options{}), tinyModel(t, model.Options{Threads: 3})}
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, o := range windowings {

@@ -90,6 +90,7 @@ func TestAQuickSourceFillsItsBatches(t *testing.T) {
 }
 
 func TestAContextEndsAScoreThatWaits(t *testing.T) {
+	cases.NotShort(t)
 	m := tinyModel(t, model.Options{})
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/inside"
@@ -151,6 +152,7 @@ func TestHeadScoresOfTheInductionModel(t *testing.T) {
 
 // The patterns that are handed out are all of them, and nothing depends on threads or kernels.
 func TestHeadScoresHaveTheSameBits(t *testing.T) {
+	cases.NotShort(t)
 	ids := answers(t).IDs[0]
 	var first *inside.HeadTable
 	for i, kernel := range kernels.Variants() {

@@ -139,6 +139,7 @@ func TestLastRowOfTheLensIsTheLogits(t *testing.T) {
 
 // The demo's logits after 60 tokens are more than exist at a time.
 func TestGroupsOfALensAreOneTable(t *testing.T) {
+	cases.NotShort(t)
 	m := testmodel.Demo(t, model.Options{Threads: 2})
 	ids := make([]int, 60)
 	for i := range ids {

@@ -191,6 +191,7 @@ func TestLinearDoesNotDependOnTheBatch(t *testing.T) {
 
 // TestColumns: some outputs of a matrix are those of the whole.
 func TestColumns(t *testing.T) {
+	cases.NotShort(t)
 	rng := rand.New(rand.NewPCG(3, 9))
 	for _, variant := range Variants() {
 		team, err := NewTeam(2, variant)
@@ -206,7 +207,7 @@ func TestColumns(t *testing.T) {
 				quantized := Convert(team, format, randomMatrix(rng, F32, InOut, in, out))
 				m = &quantized
 			}
-			for _, rows := range cases.Some([]int{1, 3, 50, 110}, cases.Few(1, 4, 4), int(format)) {
+			for _, rows := range []int{1, 3, 50, 110} {
 				from := rng.IntN(out)
 				n := rng.IntN(out-from) + 1
 				view, ok := m.Columns(from, n)

@@ -69,6 +69,7 @@ func counted(m, src *Matrix) (z Zeroed, all bool) {
 }
 
 func TestWhatBecomesZeroIsCounted(t *testing.T) {
+	cases.NotShort(t)
 	team, err := NewTeam(2, "")
 	if err != nil {
 		t.Fatal(err)

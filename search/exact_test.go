@@ -223,6 +223,7 @@ func TestExactChoicesOfGPT2sVocabulary(t *testing.T) {
 // A sample is the text that its seed gives alone, whatever the threads, with the tokens that
 // Generate would give for it; and the session ends as Generate leaves it.
 func TestExactSamplesAreTheirSeeds(t *testing.T) {
+	cases.NotShort(t)
 	tok := tokenizer.GPT2()
 	prompt, err := tok.Encode("The cat")
 	if err != nil {

@@ -81,7 +81,7 @@ func TestABoundedTemplateWritesWhatItSays(t *testing.T) {
 			t.Errorf("%.60s: %v", source, err)
 			continue
 		}
-		for turn, line := range []string{"hello", `"<&>" 'a'`, strings.Repeat("long ", 99999)} {
+		for turn, line := range []string{"hello", `"<&>" 'a'`, strings.Repeat("long ", 19999)} {
 			given := chat.Line{Text: line, Turn: turn, Role: chat.User}
 			var text strings.Builder
 			if err := plain.Execute(&text, given); err != nil {

@@ -80,6 +80,7 @@ func TestEveryTruncationIsRefused(t *testing.T) {
 }
 
 func TestEveryFlippedBitIsRefused(t *testing.T) {
+	cases.NotShort(t)
 	z := tiny(t, model.Options{Threads: 1})
 	file, text := threeBlocks(t, z)
 	step := cases.Of(101, 1)

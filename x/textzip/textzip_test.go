@@ -111,6 +111,7 @@ func TestATextOfTheModelTakesFewBytesAndComesBackFromManyStreams(t *testing.T) {
 // The ideal code length is what package eval's log-probabilities give in the windows that the
 // package comment defines, cut here by themselves.
 func TestPayloadsHaveTheIdealLength(t *testing.T) {
+	cases.NotShort(t)
 	type trial struct {
 		z    zipper
 		text []byte
@@ -179,6 +180,7 @@ func idealNats(z zipper, window, overlap int, text string) (nats float64) {
 
 // A reader evaluates token by token what a writer evaluates in windows, many or one at a time.
 func TestPayloadsDoNotDependOnTheBatch(t *testing.T) {
+	cases.NotShort(t)
 	z := tiny(t, model.Options{})
 	text := sources(t)[:8200]
 	k := z.codec(Options{Streams: 2})
