@@ -12,6 +12,7 @@ import (
 	"time"
 
 	. "picogpt/decode" // as the other tests of this package
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/model"
 	"picogpt/sample"
@@ -52,6 +53,7 @@ func (e *expiring) Err() error {
 // TestACancelAtAnyLookAtTheContextRepeatsNoToken cancels at each of the moments at which the
 // context is checked.
 func TestACancelAtAnyLookAtTheContextRepeatsNoToken(t *testing.T) {
+	cases.NotShort(t)
 	m := tiny(t, fixture.Options{})
 	prompt := []int{3, 1, 4}
 	for name, o := range endings() {

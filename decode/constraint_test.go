@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"picogpt/constrain"
+	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/model"
@@ -231,6 +232,7 @@ func TestTheBytesOfATokenizer(t *testing.T) {
 // Token.Open is what the model gives to the ids that the form leaves open.
 
 func TestTheOpenMassIsTheModels(t *testing.T) {
+	cases.NotShort(t)
 	m := testmodel.Demo(t, model.Options{})
 	tok := tokenizer.GPT2()
 	prompt, err := tok.Encode("The cat")

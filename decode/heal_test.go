@@ -157,6 +157,7 @@ func follow(t *testing.T, tokens [][]byte, h *Healing, random *rand.Rand) {
 // TestHealedTextsBeginWithWhatWasTakenBack also checks that stop and banned strings within those
 // bytes do not count, and that speculation and searches heal too.
 func TestHealedTextsBeginWithWhatWasTakenBack(t *testing.T) {
+	cases.NotShort(t)
 	m, tok := testmodel.Demo(t, model.Options{}), tokenizer.GPT2()
 	for prompt, first := range map[string]string{
 		"The little gi": " girl", "They went to the par": " park", "Onc": "Once",

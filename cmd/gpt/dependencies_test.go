@@ -61,6 +61,7 @@ func TestOnlyDriversLinkSystemLibraries(t *testing.T) {
 // have that load libraries, what Go links is static. TestREADMEsLineMakesAStaticProgram looks at
 // it.
 func TestTheProgramNeedsNoCgo(t *testing.T) {
+	cases.NotShort(t)
 	files := goTool(t, []string{"CGO_ENABLED=1"}, "list", "-deps", "-f",
 		"{{if not .Standard}}{{$d := .Dir}}{{range .CgoFiles}}\t{{$d}}/{{.}}\n{{end}}"+
 			"{{range .GoFiles}}{{$d}}/{{.}}\n{{end}}{{end}}", ".")

@@ -10,6 +10,7 @@ import (
 )
 
 func TestFlagsOfOtherProgramsAreExplained(t *testing.T) {
+	cases.NotShort(t)
 	for line, want := range map[string]string{
 		"--length 5": "did you mean --max-tokens?", "--max-length 5": "did you mean --max-tokens?",
 		"--max_len 5": "did you mean --max-tokens?", "--num-tokens 5": "did you mean --max-tokens?",
