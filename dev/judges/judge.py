@@ -101,7 +101,8 @@ class Judge:
 
     def end(self):
         """Judges the claims, each with a random of its own, and ends the program."""
-        print(f"{self.name}: seed {SEED}; {', '.join(' '.join(v) for v in self.versions.items())}", flush=True)
+        libraries = ", ".join(" ".join(v) for v in self.versions.items())
+        print(f"{self.name}: seed {SEED}; {libraries}", flush=True)
         failed = False
         for claim, function in self.claims:
             self.random = random.Random(f"{SEED} {claim.name}")
@@ -136,7 +137,8 @@ class Judge:
     def logits(self, model, ids, *flags):
         """The logits after each of the ids: float32 [tokens, vocab_size]."""
         out = self.folder() / "logits.npy"
-        self.run("logits", "-m", model, "--tokens", ",".join(map(str, ids)), "--positions", "all", "-o", out, *flags)
+        tokens = ",".join(map(str, ids))
+        self.run("logits", "-m", model, "--tokens", tokens, "--positions", "all", "-o", out, *flags)
         return numpy.load(out)
 
     @contextlib.contextmanager
@@ -144,8 +146,9 @@ class Judge:
         """A gpt serve with these flags: its address, to which clients add /v1."""
         log = self.folder() / "stderr"
         with log.open("wb") as stderr:
-            p = subprocess.Popen([self.gpt, "serve", "--addr", "127.0.0.1:0", "--log", "off", *map(str, args)],
-                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=stderr)
+            command = [self.gpt, "serve", "--addr", "127.0.0.1:0", "--log", "off", *map(str, args)]
+            p = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                 stderr=stderr)
         try:
             for _ in range(600):
                 _, listens, url = log.read_text().partition("gpt: listening on ")
