@@ -8,8 +8,8 @@
 
     judge.end()
 """
-import collections, contextlib, importlib.metadata, json, os, pathlib, random, shutil, signal, subprocess, sys
-import tempfile, time, traceback
+import collections, contextlib, importlib.metadata, json, os, pathlib, random, shutil, signal
+import subprocess, sys, tempfile, time, traceback
 import numpy
 
 HERE = pathlib.Path(__file__).parent
@@ -27,7 +27,7 @@ class Claim:
         self.skipped = collections.Counter()
 
     def same(self, what, ours, theirs):
-        """Nothing may differ: of arrays the type, the shape and each bit, but for those of a NaN."""
+        """Nothing may differ: of arrays the type, the shape and each bit, but a NaN's."""
         if hasattr(ours, "dtype") or hasattr(theirs, "dtype"):
             a, b = array(ours), array(theirs)
             same = a.dtype == b.dtype and a.shape == b.shape
@@ -41,8 +41,8 @@ class Claim:
         return self.count(same, what, ours, theirs)
 
     def near(self, what, ours, theirs, tolerance, exact=None):
-        """At most tolerance apart, in parts of the greatest of theirs. Beyond that, exact() makes the
-        values in float64: if ours are that near to them and theirs are not, it is the judge that rounds."""
+        """At most tolerance apart, in parts of the greatest of theirs. Beyond that, exact() makes
+        the values in float64: if ours are so near to them and theirs are not, the judge rounds."""
         ours = array(ours).astype(float)
         off = apart(ours, array(theirs).astype(float))
         if off <= tolerance or exact is None:
@@ -67,7 +67,7 @@ class Claim:
         self.differences.append((str(what), why))
 
     def skip(self, what, why):
-        """What is no case, and why: what is of the reason alone, the line counts it."""
+        """What is no case. The line counts each reason."""
         self.skipped[why] += 1
 
     def line(self):
@@ -114,7 +114,7 @@ class Judge:
             print(f"{self.name}: {claim.name} ({claim.by}): {claim.line()}", flush=True)
         if os.environ.get("RECORD") and not failed:
             found = {"seed": SEED, "date": time.strftime("%Y-%m-%d"), "claims": [{
-                "claim": c.name, "by": ", ".join(f"{b} {self.versions[b]}" for b in c.by.split(", ")),
+                "claim": c.name, "by": {by: self.versions[by] for by in c.by.split(", ")},
                 "cases": c.cases, "differences": len(c.differences), "rounded": c.rounded,
                 "skipped": sum(c.skipped.values())} for c, _ in self.claims]}
             (HERE / "results").mkdir(exist_ok=True)
@@ -125,8 +125,9 @@ class Judge:
     def both(self, *args, input=None):
         """Runs gpt and returns its exit status, stdout and stderr."""
         data = input.encode() if isinstance(input, str) else input
-        p = subprocess.run([self.gpt, *map(str, args)], input=data or b"", capture_output=True, timeout=600)
-        return p.returncode, p.stdout.decode(errors="surrogateescape"), p.stderr.decode(errors="replace")
+        p = subprocess.run([self.gpt, *map(str, args)], input=data or b"", capture_output=True,
+                           timeout=600)
+        return p.returncode, *(o.decode(errors="surrogateescape") for o in (p.stdout, p.stderr))
 
     def run(self, *args, input=None):
         """Runs gpt, which must not fail, and returns its stdout."""
@@ -174,21 +175,23 @@ class Judge:
         fields. The tokenizer is small (64 tokens of the repository), gpt2 (the demo's) or None."""
         import torch, transformers
         r, folder = self.random, self.folder()
-        files = {"small": ROOT / "checkpoint/testdata/formats/hf", None: None}.get(tokenizer, folder / "demo")
+        small = ROOT / "checkpoint/testdata/formats/hf"
+        files = {"small": small, "gpt2": folder / "demo"}.get(tokenizer)
         if tokenizer == "gpt2":
             self.run("convert", "demo", files)
-        n_head = r.choice([1, 2, 3, 4])
+        vocab, n_head = 50257 if tokenizer == "gpt2" else 64, r.choice([1, 2, 3, 4])
         config = transformers.GPT2Config(**{
-            "vocab_size": 50257 if tokenizer == "gpt2" else 64, "n_positions": r.choice([32, 48, 64]),
-            "n_head": n_head, "n_embd": n_head * r.choice([4, 8, 10, 16]), "n_layer": r.choice([1, 2, 3]),
+            "vocab_size": vocab, "n_positions": r.choice([32, 48, 64]),
+            "n_layer": r.choice([1, 2, 3]), "n_head": n_head,
+            "n_embd": n_head * r.choice([4, 8, 10, 16]),
             "n_inner": r.choice([None, 24, 50]), "layer_norm_epsilon": r.choice([1e-5, 1e-6, 1e-3]),
             "activation_function": r.choice(["gelu_new", "gelu_new", "gelu", "relu", "silu"]),
-            "scale_attn_weights": r.random() < .8, "scale_attn_by_inverse_layer_idx": r.random() < .3,
-            "bos_token_id": 50256 if tokenizer == "gpt2" else 63,
-            "eos_token_id": 50256 if tokenizer == "gpt2" else 63} | fields)
+            "scale_attn_weights": r.random() < .8,
+            "scale_attn_by_inverse_layer_idx": r.random() < .3,
+            "bos_token_id": vocab - 1, "eos_token_id": vocab - 1} | fields)
         torch.manual_seed(r.getrandbits(32))
         model = getattr(transformers, head)(config).eval()
-        with torch.no_grad(): # transformers' own gains are 1 and its biases 0, which would hide a fault
+        with torch.no_grad(): # transformers' gains of 1 and biases of 0 would hide a fault
             for name, p in model.named_parameters():
                 p.normal_(1. if name.endswith("weight") and ".ln_" in name else 0., .3)
         out = folder / "model"
@@ -211,7 +214,7 @@ def array(x):
 
 
 def apart(a, b):
-    """The greatest difference, in parts of the greatest of b; what is not finite must be the same."""
+    """The greatest difference, in parts of the greatest of b; infinite if places of NaN differ."""
     finite = numpy.isfinite(b)
     if a.shape != b.shape or not numpy.array_equal(a[~finite], b[~finite], equal_nan=True):
         return float("inf")

@@ -1,4 +1,4 @@
-"""llama.cpp's gguf judges GGUF files: what it writes opens here, and what is written here opens there."""
+"""llama.cpp's gguf judges GGUF files: its own open here, and those of gpt open there."""
 import json
 import gguf, numpy, safetensors.numpy, torch, transformers
 from gguf import GGMLQuantizationType as Type, quants
@@ -16,11 +16,11 @@ MATRICES = {"blk.0.attn_qkv": ("h.0.attn.c_attn", 3 * EMBD, EMBD),
 
 
 def blocks(rows, columns, kind, drawn):
-    """A matrix in the bytes of a type: of drawn bytes, or quantized by gguf where it can do that."""
+    """A matrix in the bytes of a type: drawn bytes, or weights that gguf quantizes."""
     r = numpy.random.default_rng(judge.random.getrandbits(64))
     size, length = gguf.GGML_QUANT_SIZES[kind]
     if not drawn:
-        scale = 10. ** r.uniform(-4, 2, (rows, columns // size, 1)) # each block has a scale of its own
+        scale = 10. ** r.uniform(-4, 2, (rows, columns // size, 1)) # a scale for each block
         weights = (r.standard_normal((rows, columns // size, size)) * scale).astype(numpy.float32)
         return quants.quantize(weights.reshape(rows, columns), kind).view(numpy.uint8)
     data = r.integers(0, 256, (rows * columns // size, length), dtype=numpy.uint8)
@@ -31,7 +31,7 @@ def blocks(rows, columns, kind, drawn):
 
 
 def written(path, kind, drawn):
-    """Writes a GPT-2 of one block with gguf, its matrices in a type; returns their bytes by name."""
+    """A GPT-2 of one block that gguf writes, its matrices in a type: their bytes by name."""
     w = gguf.GGUFWriter(path, "gpt2")
     w.add_context_length(32), w.add_embedding_length(EMBD), w.add_block_count(1)
     w.add_feed_forward_length(4 * EMBD), w.add_head_count(4), w.add_layer_norm_eps(1e-5)
@@ -94,40 +94,44 @@ def small(**fields):
                             scale_attn_by_inverse_layer_idx=False, **fields)
 
 
-@judge.claim("GGUF files of gpt convert hold the weights and tokens, rounded as said", by="gguf", least=500)
+@judge.claim("GGUF files of gpt convert hold the weights and tokens, rounded as said", by="gguf",
+             least=500)
 def _(claim):
     for _ in range(8):
         folder, model = small()
-        tensors = {k.removeprefix("transformer."): v.detach() for k, v in model.state_dict().items()}
-        for kind, float_type in (("F32", torch.float32), ("F16", torch.float16), ("BF16", torch.bfloat16)):
+        names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.GPT2, model.config.n_layer)
+        by = {names.get_name(name, (".weight", ".bias")): tensor
+              for name, tensor in model.transformer.state_dict().items()}
+        for kind, rounded in zip(("F32", "F16", "BF16"), (torch.float, torch.half, torch.bfloat16)):
             path = judge.folder() / "x.gguf"
             judge.run("convert", folder, path, "--dtype", kind.lower())
             file = gguf.GGUFReader(path)
-            names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.GPT2, model.config.n_layer)
-            by = {names.get_name(n, (".weight", ".bias")) or n: t for n, t in tensors.items() if n != "lm_head.weight"}
             claim.same(f"{kind}: names", sorted(t.name for t in file.tensors), sorted(by))
             for t in file.tensors:
                 want = by[t.name].T if by[t.name].ndim == 2 and "embd" not in t.name else by[t.name]
                 if t.tensor_type.name == kind:
-                    want = want.to(float_type).float()
-                claim.same(f"{kind} {t.name} {model.config.n_embd}", quants.dequantize(t.data, t.tensor_type), want)
+                    want = want.to(rounded).float()
+                what = f"{kind} {t.name} {list(want.shape)}"
+                claim.same(what, quants.dequantize(t.data, t.tensor_type), want)
             vocab = json.loads((folder / "vocab.json").read_text())
             tokens = file.fields["tokenizer.ggml.tokens"].contents()
             claim.same(f"{kind}: tokens", tokens, sorted(vocab, key=vocab.get))
 
 
-@judge.claim("transformers opens GGUF files of gpt convert, with the logits of gpt", by="transformers, torch", least=24)
+@judge.claim("transformers opens GGUF files of gpt convert, with the logits of gpt",
+             by="transformers, torch", least=24)
 def _(claim):
     for _ in range(8):
-        folder, model = small(n_positions=1024) # transformers does not read it from GGUF files
+        # transformers reads neither the positions nor n_inner of a GGUF file.
+        folder, model = small(n_positions=1024, n_inner=None)
         ids = [judge.random.randrange(64) for _ in range(judge.random.randint(1, 30))]
         for kind in ("f32", "f16", "bf16"):
             path = judge.folder() / "x.gguf"
             judge.run("convert", folder, path, "--dtype", kind)
             theirs = transformers.GPT2LMHeadModel.from_pretrained(path.parent, gguf_file="x.gguf")
             logits = lambda m: m(torch.tensor([ids])).logits[0]
-            claim.near(f"{kind} {ids} {model.config}", judge.logits(path, ids), logits(theirs.eval()), 3e-6,
-                       lambda: logits(theirs.double()))
+            claim.near(f"{kind} {ids} {model.config.to_diff_dict()}", judge.logits(path, ids),
+                       logits(theirs.eval()), 3e-6, lambda: logits(theirs.double()))
 
 
 judge.end()
