@@ -1,6 +1,6 @@
 # The commands of this project, each one line to copy. CI runs .ci/run.
 
-.PHONY: build dist man man-lint image corpus-image work test long race fuzz digest bits weights bench gpu-bench gpu-kit pictures lint staticcheck staticcheck-modules actionlint vulncheck module ptx
+.PHONY: build dist man man-lint image corpus-image work test long race fuzz digest bits weights judges bench gpu-bench gpu-kit pictures lint staticcheck staticcheck-modules actionlint vulncheck module ptx
 
 build: ## one static binary: ./gpt
 	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o gpt ./cmd/gpt
@@ -124,6 +124,12 @@ weights: ## a model of the hub against the reference and what was published: mak
 	go run ./cmd/gpt pull '$(MODEL)'
 	go run ./cmd/gpt check -m '$(MODEL)'
 	go run ./cmd/gpt check -m '$(MODEL)' --published $(TEXTS)
+
+# Each is a program of dev/judges; run says what they need. SEED= draws other cases.
+JUDGES ?=
+SEED ?= 1
+judges: ## other people's libraries judge gpt, in an environment of 6 GB: make judges JUDGES=quants SEED=2
+	SEED='$(SEED)' dev/judges/run $(JUDGES)
 
 bench: ## each kernel beside gonum's, for benchstat
 	go test -run '^$$' -bench . -count 6 ./kernels ./x/attention

@@ -47,6 +47,10 @@ func TestPartsOfAChange(t *testing.T) {
 			"archives", "kernels gpu"},
 		{"goroutines", "batch/batcher.go", "race:./batch", false,
 			"deploy", "race:./serve"},
+		{"a judge", "dev/judges/quants.py", "judges:quants", true,
+			"", ""},
+		{"what it judges", "internal/gguf/types.go", "judges:quants", false,
+			"", ""},
 		{"a workflow", ".github/workflows/ci.yml", "checks", true,
 			"", ""},
 	} {
