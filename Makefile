@@ -128,7 +128,7 @@ weights: ## a model of the hub against the reference and what was published: mak
 # Each is a program of dev/judges; run says what they need. SEED= draws other cases.
 JUDGES ?=
 SEED ?= 1
-judges: ## other people's libraries judge gpt, in an environment of 6 GB: make judges JUDGES=quants SEED=2
+judges: ## other people's libraries judge gpt, in an environment of 7 GB: make judges JUDGES=quants SEED=2
 	SEED='$(SEED)' dev/judges/run $(JUDGES)
 
 bench: ## each kernel beside gonum's, for benchstat
