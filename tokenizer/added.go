@@ -115,8 +115,10 @@ func (a *addedTokens) split(
 				return err
 			}
 		}
-		if err := token(found, p.slice(min(from, to), to)); err != nil {
-			return err
+		if from < to { // else it is white space, and the token before has taken all of it
+			if err := token(found, p.slice(from, to)); err != nil {
+				return err
+			}
 		}
 		done = to
 	}

@@ -117,6 +117,32 @@ func TestAddedTokens(t *testing.T) {
 	}
 }
 
+// TestAddedSpace: an added token of white space does not stand for what the one before it has taken.
+// The ids are those of tokenizers 0.23.3.
+func TestAddedSpace(t *testing.T) {
+	for _, test := range []struct {
+		left, right bool
+		text        string
+		want        []int
+	}{
+		{true, true, "x\t\t\t\t\t\tx", []int{'x', 300, 'x'}},
+		{true, true, "x\t\t\t\tx\t\t", []int{'x', 300, 'x', 300}},
+		{false, true, "x\t\t\t\t\t\tx", []int{'x', 300, 300, 300, 'x'}},
+		{true, false, "x\t\t\t\tx\t\t", []int{'x', 300, 300, 'x', 300}},
+	} {
+		tok, err := loadJSON(t, func(top, _ object) {
+			top["added_tokens"] = []any{object{"id": 300, "content": "\t\t", "lstrip": test.left,
+				"rstrip": test.right}}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := encode(t, tok, test.text); !equal(got, test.want) {
+			t.Errorf("%+v: %v", test, got)
+		}
+	}
+}
+
 // TestManyAddedTokens guards against a file that makes every byte of a text meet every added token:
 // minutes, not 0.1 s.
 func TestManyAddedTokens(t *testing.T) {
