@@ -119,8 +119,8 @@ func (f *pieceFile) texts(kinds ...Kind) (list []treeText) {
 	return list
 }
 
-// unigram returns a Unigram model of the pieces. User-defined pieces win over all others; control
-// and unused pieces do not occur in texts.
+// unigram returns a Unigram model of the pieces. User-defined pieces are likelier than all others,
+// and longer ones more so; control and unused pieces do not occur in texts.
 func (f *pieceFile) unigram(v *vocabulary) *unigram {
 	m := &unigram{scores: v.scores, unknown: none, single: true}
 	least := float32(math.Inf(1))
@@ -135,7 +135,7 @@ func (f *pieceFile) unigram(v *vocabulary) *unigram {
 		case Unknown:
 			m.unknown = uint32(id)
 		case User:
-			m.scores[id] = 0 // above the logarithm of any probability
+			m.scores[id] = .1*float64(len(p.text)) - .1 // that of sentencepiece 0.2.3, not the file's
 		}
 	}
 	m.pieces = newPrefixTree(f.texts(Normal, User))

@@ -23,7 +23,7 @@ models = {
     "user": dict(model_type="unigram", user_defined_symbols=["▁▁", "ab"], remove_extra_whitespaces=False),
 }
 texts = ["", "a", " ", "  ", "the model of <|user|> 12", " leading", "trailing ", "two  spaces", "a\nb",
-         "日本語", "😀", "x😀😀y", "▁a", "a▁b", "<s>a</s>", "<c>", "ab the abthe", "a" * 40, "--------", "é\u0301"]
+         "日本語", "😀", "x😀😀y", "▁a", "a▁b", "<s>a</s>", "<c>", "ab the abthe", "a" * 40, "--------", "é\u0301", "T▁▁ ", " is  a"]
 letters = list("aeinorst      \n.,-<12") + ["the ", "ing", " of", "<|user|>", "  ", "é", "漢"]
 texts += ["".join(random.choice(letters) for _ in range(random.randint(1, 30))) for _ in range(25)]
 with open(out + "/cases.jsonl", "w", encoding="utf-8") as cases:
