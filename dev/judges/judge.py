@@ -16,6 +16,22 @@ HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parent.parent
 SEED = int(os.environ.get("SEED", "1"))
 
+# Blocks of Unicode without surrogates, the first ones more often, and texts at which rules turn.
+SCRIPTS = [(0x20, 0x7e)] * 4 + [(0x61, 0x7a)] * 4 + [
+    (0, 0x1f), (0x7f, 0xff), (0x100, 0x24f), (0x250, 0x36f), (0x300, 0x36f), (0x370, 0x5ff),
+    (0x600, 0x8ff), (0x900, 0xdff), (0xe00, 0x11ff), (0x1100, 0x1200), (0x1e00, 0x20cf),
+    (0x2000, 0x206f), (0x20d0, 0x2fff), (0x3000, 0x30ff), (0x3400, 0x9fff), (0xac00, 0xd7ff),
+    (0xe000, 0xffff), (0x10000, 0x1ffff), (0x1f300, 0x1faff), (0x20000, 0x2ffff),
+    (0xe0000, 0xe01ff)]
+WORDS = [
+    "'s", "'ll", "'S", "'T", " I'm", "'re", "don't", "the", " of", "ing", "Hello", " World",
+    " ", "  ", "   ", "\n", "\n\n", "\r\n", "\t", "\x85", "\u00a0", "\u3000", "\u200b", "\ufeff",
+    "\u2028", "1234", "3.14", "٣٤", "x²", "\u0965", "你好", "世界", "日本語", "こんにちは", "안녕하세요",
+    "Привет", "İstanbul", "ΣΟΦΟΣ", "straße", "café", "cafe\u0301", "ﬁ", "①", "㍿", "Å", "½\u0301",
+    "e\u0301\u0323", "가", "\u1100\u1161\u11a8", "👍🏽", "❤️", "🇩🇪🇫", "👨\u200d👩\u200d👧", "\ud7ff",
+    "\ue000", "\ufffd", "\U0010ffff", "▁", "▁▁", "Ġ", "##", "##ing", "<0x41>", "!", "?!",
+    "...", "—", "“", "，", "。", "_", "-", "$", "|"]
+
 
 class Claim:
     """The cases of one claim. In what, a case says its input: of many differences the one with the
@@ -169,6 +185,40 @@ class Judge:
     def folder(self):
         """A new folder, which goes when the program ends."""
         return pathlib.Path(tempfile.mkdtemp(dir=self.folders.name))
+
+    def vocabulary(self, size, **files):
+        """A GPT-2 of so many ids that computes next to nothing, with the files of a tokenizer."""
+        import safetensors.numpy
+        folder, embd = self.folder(), 2
+        shapes = {"wte": [size, embd], "wpe": [4096, embd], "ln_f": [embd],
+                  "h.0.ln_1": [embd], "h.0.attn.c_attn": [embd, 3 * embd],
+                  "h.0.attn.c_proj": [embd, embd], "h.0.ln_2": [embd],
+                  "h.0.mlp.c_fc": [embd, 4 * embd], "h.0.mlp.c_proj": [4 * embd, embd]}
+        tensors = {name + ".weight": numpy.ones(shape, "f4") for name, shape in shapes.items()}
+        tensors |= {name + ".bias": numpy.zeros(shape[-1], "f4") for name, shape in shapes.items()
+                    if name not in ("wte", "wpe")}
+        safetensors.numpy.save_file(tensors, folder / "model.safetensors")
+        (folder / "config.json").write_text(json.dumps({
+            "model_type": "gpt2", "vocab_size": size, "n_positions": 4096, "n_embd": embd,
+            "n_layer": 1, "n_head": 1}))
+        for name, data in files.items():
+            (folder / name).write_bytes(data)
+        return folder
+
+    def text(self, words=()):
+        """A text of what tokenizers find hard: characters of many scripts, WORDS and words."""
+        r, parts = self.random, []
+        for _ in range(r.randint(1, 200 if r.random() < .01 else 20)):
+            kind = r.random()
+            if kind < .4:
+                first, last = r.choice(SCRIPTS)
+                part = chr(r.randint(first, last))
+            elif kind < .85:
+                part = r.choice(words if words and kind > .6 else WORDS)
+            else:
+                part = " "
+            parts.append(part * r.randint(2, 60) if r.random() < .03 else part)
+        return "".join(parts)
 
     def checkpoint(self, head="GPT2LMHeadModel", tokenizer="small", **fields):
         """What save_pretrained leaves of a random GPT-2, and the model: of a random config, but for
