@@ -147,7 +147,7 @@ def alike(ours, theirs):
 
 
 @judge.claim("ids, offsets and texts of kinds of tokenizer.json that are trained for it",
-             by="tokenizers, sentencepiece", least=KINDS * TEXTS * 2 - KINDS * 10)
+             by="tokenizers, sentencepiece", least=KINDS * TEXTS * 7 // 4)
 def _(claim):
     with open(os.devnull, "w") as null:
         os.dup2(null.fileno(), 2) # where panics are told
