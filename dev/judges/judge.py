@@ -255,7 +255,7 @@ def version(library):
     try:
         return importlib.metadata.version(library)
     except importlib.metadata.PackageNotFoundError:
-        npm = pathlib.Path(os.environ["JUDGES_NPM"], "node_modules", library, "package.json")
+        npm = pathlib.Path(os.environ["JUDGES_NPM"], "node_modules", library.removeprefix("npm "), "package.json")
         return json.loads(npm.read_text())["version"]
 
 
