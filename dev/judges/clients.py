@@ -108,8 +108,7 @@ def served():
 @judge.claim("a list of calls through Python's openai", by="openai, transformers, torch", least=100)
 def _(claim):
     with served() as url:
-        for _ in range(2):
-            openai_calls(claim, openai.OpenAI(base_url=url + "/v1", api_key=KEY, max_retries=0), url, Drawn())
+        openai_calls(claim, openai.OpenAI(base_url=url + "/v1", api_key=KEY, max_retries=0), url, Drawn())
 
 
 def openai_calls(claim, client, url, d):
@@ -227,6 +226,100 @@ def openai_calls(claim, client, url, d):
          ("BadRequestError", 400)),
         ("too great", lambda: fails(lambda: ask(prompt="a" * 4_000_000))[:2], ("APIStatusError", 413)),
     ])
+
+
+@judge.claim("a list of calls through litellm, langchain and instructor", by="litellm, langchain-openai, instructor",
+             least=25)
+def _(claim):
+    with served() as url:
+        d = Drawn()
+        at = {"api_base": url + "/v1", "api_key": KEY, "max_retries": 0}
+        lite = lambda **o: litellm.text_completion(**d.asked | at | {"model": "text-completion-openai/demo", "prompt": d.p} | o)
+        chat = lambda **o: litellm.completion(**d.asked | at | d.said | {"model": "openai/demo"} | o)
+        embed = lambda: litellm.embedding(model="openai/demo", input=[d.p, d.q], api_base=url + "/v1", api_key=KEY).data
+        shape = {"type": "json_schema", "json_schema": {"name": "pet", "schema": Pet.model_json_schema()}}
+        chain = langchain_openai.OpenAI(**d.asked, base_url=url + "/v1", api_key=KEY, max_retries=0)
+        talk = langchain_openai.ChatOpenAI(**d.asked, base_url=url + "/v1", api_key=KEY, max_retries=0)
+        form = langchain_openai.ChatOpenAI(**d.asked | {"max_tokens": 200}, base_url=url + "/v1", api_key=KEY)
+        vectors = langchain_openai.OpenAIEmbeddings(model="demo", base_url=url + "/v1", api_key=KEY,
+                                                    check_embedding_ctx_length=False)
+        def pet(mode):
+            teacher = instructor.from_openai(openai.OpenAI(base_url=url + "/v1", api_key=KEY), mode=mode)
+            teacher.on("completion:kwargs", lambda *a, **k: print(a, k))
+            return teacher.chat.completions.create(**d.asked | d.said | {"max_tokens": 150}, response_model=Pet, max_retries=0)
+
+        one, said = d.all()[0], d.chat()
+        both = torch.stack([vector(d.p), vector(d.q)])
+        judged(claim, d, [
+            ("litellm: text", lambda: lite().choices[0].text, one["text"]),
+            ("litellm: n", lambda: [c.text for c in lite(n=2).choices], lambda: [d.text(seed=d.s + i) for i in (0, 1)]),
+            ("litellm: usage", lambda: lite().usage.total_tokens, len(one["prompt_ids"] + one["ids"])),
+            ("litellm: echo", lambda: lite(echo=True).choices[0].text, d.p + one["text"]),
+            ("litellm: log-probabilities", lambda: lite(logprobs=1).choices[0].logprobs.token_logprobs, one["logprobs"]),
+            ("litellm: stream", lambda: "".join(x.choices[0].text or "" for x in lite(stream=True)), one["text"]),
+            ("litellm: chat", lambda: chat().choices[0].message.content, said),
+            ("litellm: at once", lambda: asyncio.run(litellm.acompletion(**d.asked | at | d.said | {"model": "openai/demo"}))
+             .choices[0].message.content, said),
+            ("litellm: chat stream", lambda: spoken(chat(stream=True)), said),
+            ("litellm: a schema", lambda: chat(max_tokens=200, response_format=shape).choices[0].message.content,
+             lambda: d.schema(Pet.model_json_schema())),
+            ("litellm: embeddings", lambda: [e["embedding"] for e in embed()], both),
+            ("litellm: suffix", lambda: fails(lambda: lite(suffix="x"))[:2], ("BadRequestError", 400)),
+            ("litellm: too long", lambda: fails(lambda: chat(max_tokens=999))[:2], ("ContextWindowExceededError", 400)),
+            ("litellm: key", lambda: fails(lambda: chat(api_key="no"))[:2], ("AuthenticationError", 401)),
+            ("litellm: model", lambda: fails(lambda: chat(model="openai/no"))[:2], ("NotFoundError", 404)),
+            ("langchain: text", lambda: chain.invoke(d.p), one["text"]),
+            ("langchain: stream", lambda: "".join(chain.stream(d.p)), one["text"]),
+            ("langchain: batch", lambda: chain.batch([d.p, d.q]), lambda: [d.text(prompt=p) for p in (d.p, d.q)]),
+            ("langchain: stop", lambda: chain.invoke(d.p, stop=["e"]), one["text"].split("e")[0]),
+            ("langchain: usage", lambda: chain.generate([d.p]).llm_output["token_usage"]["completion_tokens"], len(one["ids"])),
+            ("langchain: chat", lambda: talk.invoke(d.p).content, said),
+            ("langchain: chat stream", lambda: "".join(x.content for x in talk.stream(d.p)), said),
+            ("langchain: chat usage", lambda: talk.invoke(d.p).usage_metadata["input_tokens"], len(one["prompt_ids"]) + 1),
+            ("langchain: log-probabilities", lambda: [x["logprob"] for x in talk.bind(logprobs=True).invoke(d.p)
+                                                      .response_metadata["logprobs"]["content"]],
+             lambda: d.all(prompt=d.p + "<|endoftext|>")[0]["logprobs"]),
+            ("langchain: a schema", lambda: form.with_structured_output(Pet, method="json_schema").invoke(d.p),
+             lambda: Pet.model_validate_json(d.schema(to_strict_json_schema(Pet)))),
+            ("langchain: embeddings", lambda: vectors.embed_documents([d.p, d.q]), both),
+            ("langchain: model", lambda: fails(lambda: talk.bind(model="no").invoke(d.p))[:2], ("OpenAIModelNotFoundError", 404)),
+            ("instructor: a schema", lambda: type(pet(instructor.Mode.JSON_SCHEMA)).__name__, "Pet"),
+            ("instructor: tools", lambda: fails(lambda: pet(instructor.Mode.TOOLS))[0], "InstructorRetryException"),
+        ])
+
+
+@judge.claim("a list of calls through npm's openai, AI SDK and LangChain", least=15,
+             by="npm openai, ai, @ai-sdk/openai, @ai-sdk/openai-compatible, @langchain/openai")
+def _(claim):
+    with served() as url:
+        d = Drawn()
+        given = {"url": url + "/v1", "key": KEY, "p": d.p, "q": d.q, "seed": d.s, "temperature": d.t, "n": N,
+                 "schema": Pet.model_json_schema()}
+        p = subprocess.run(["node", "--input-type=module", "-"], input=(HERE / "clients.mjs").read_bytes(),
+                           cwd=os.environ["JUDGES_NPM"], env=os.environ | {"GIVEN": json.dumps(given)},
+                           stdout=subprocess.PIPE, timeout=300)
+        assert p.returncode == 0, "clients.mjs fails"
+        got = json.loads(p.stdout)
+        one, said, greedy = d.all()[0], d.chat(), d.text("--temp", 0)
+        two = [one["text"], d.text(seed=d.s + 1)]
+        wants = {
+            "openai: text": one["text"], "openai: n": two, "openai: stream": one["text"], "openai: chat": said,
+            "openai: chat stream": said, "openai: usage": [len(one["prompt_ids"]), len(one["ids"])],
+            "openai: stream's usage": [len(one["prompt_ids"]), len(one["ids"])],
+            "openai: log-probabilities": one["logprobs"], "openai: echo": [d.p + one["text"], len(one["prompt_ids"])],
+            "openai: a schema": d.schema(Pet.model_json_schema()), "openai: models": ["demo"],
+            "openai: embeddings": torch.stack([vector(d.p), vector(d.q)]),
+            "openai: too long": ["BadRequestError", 400, "context_length_exceeded", "max_tokens"],
+            "openai: model": ["NotFoundError", 404, "model_not_found", "model"],
+            "openai: key": ["AuthenticationError", 401, "invalid_api_key", None],
+            "compatible: text": one["text"], "compatible: stream": one["text"], "compatible: chat": said,
+            "compatible: usage": [len(one["prompt_ids"]), len(one["ids"])],
+            "AI SDK: text": one["text"], "AI SDK: chat": said, "AI SDK: chat stream": said,
+            "AI SDK: an object": json.loads(d.schema(Pet.model_json_schema())),
+            "AI SDK: embedding": vector(d.p), "AI SDK: key": ["AI_APICallError", 401],
+            "LangChain: texts": [greedy, d.text("--temp", 0, prompt=d.q)], "LangChain: stream": greedy,
+            "LangChain: embedding": vector(d.p)}
+        judged(claim, d, [(what, lambda what=what: got[what], want) for what, want in wants.items()])
 
 
 judge.end()
