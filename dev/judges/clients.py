@@ -1,5 +1,6 @@
 """Other people's clients judge gpt serve: each gets the text that gpt writes, and the errors it knows."""
-import asyncio, collections, json, os, pathlib, subprocess, traceback
+import asyncio, collections, json, os, subprocess, traceback
+from typing import Annotated
 import instructor, langchain_openai, litellm, numpy, openai, pydantic, torch, transformers
 from openai.lib._pydantic import to_strict_json_schema
 from judge import HERE, Judge
@@ -17,7 +18,7 @@ WORDS = sorted(w[1:] for w in tokenizer.get_vocab() if w[0] == "Ġ" and w[1:].is
 class Pet(pydantic.BaseModel):
     name: str = pydantic.Field(pattern="^[A-Z][a-z]{2,8}$")
     age: int = pydantic.Field(ge=1, le=30)
-    friends: list[str] = pydantic.Field(max_length=2)
+    friends: list[Annotated[str, pydantic.Field(max_length=9)]] = pydantic.Field(max_length=2)
 
 
 class Drawn:
@@ -245,7 +246,6 @@ def _(claim):
                                                     check_embedding_ctx_length=False)
         def pet(mode):
             teacher = instructor.from_openai(openai.OpenAI(base_url=url + "/v1", api_key=KEY), mode=mode)
-            teacher.on("completion:kwargs", lambda *a, **k: print(a, k))
             return teacher.chat.completions.create(**d.asked | d.said | {"max_tokens": 150}, response_model=Pet, max_retries=0)
 
         one, said = d.all()[0], d.chat()
@@ -283,7 +283,8 @@ def _(claim):
              lambda: Pet.model_validate_json(d.schema(to_strict_json_schema(Pet)))),
             ("langchain: embeddings", lambda: vectors.embed_documents([d.p, d.q]), both),
             ("langchain: model", lambda: fails(lambda: talk.bind(model="no").invoke(d.p))[:2], ("OpenAIModelNotFoundError", 404)),
-            ("instructor: a schema", lambda: type(pet(instructor.Mode.JSON_SCHEMA)).__name__, "Pet"),
+            ("instructor: a schema", lambda: pet(instructor.Mode.JSON_SCHEMA),
+             lambda: Pet.model_validate_json(d.schema(Pet.model_json_schema()))),
             ("instructor: tools", lambda: fails(lambda: pet(instructor.Mode.TOOLS))[0], "InstructorRetryException"),
         ])
 
@@ -302,6 +303,7 @@ def _(claim):
         got = json.loads(p.stdout)
         one, said, greedy = d.all()[0], d.chat(), d.text("--temp", 0)
         two = [one["text"], d.text(seed=d.s + 1)]
+        sdk = d.all("--stop", "\nuser:", prompt=f"user:\n{d.p}\n\nassistant:\n")[0] # what it makes of a prompt
         wants = {
             "openai: text": one["text"], "openai: n": two, "openai: stream": one["text"], "openai: chat": said,
             "openai: chat stream": said, "openai: usage": [len(one["prompt_ids"]), len(one["ids"])],
@@ -312,9 +314,9 @@ def _(claim):
             "openai: too long": ["BadRequestError", 400, "context_length_exceeded", "max_tokens"],
             "openai: model": ["NotFoundError", 404, "model_not_found", "model"],
             "openai: key": ["AuthenticationError", 401, "invalid_api_key", None],
-            "compatible: text": one["text"], "compatible: stream": one["text"], "compatible: chat": said,
-            "compatible: usage": [len(one["prompt_ids"]), len(one["ids"])],
-            "AI SDK: text": one["text"], "AI SDK: chat": said, "AI SDK: chat stream": said,
+            "compatible: text": sdk["text"], "compatible: stream": sdk["text"], "compatible: chat": said,
+            "compatible: usage": [len(sdk["prompt_ids"]), len(sdk["ids"])],
+            "AI SDK: text": sdk["text"], "AI SDK: chat": said, "AI SDK: chat stream": said,
             "AI SDK: an object": json.loads(d.schema(Pet.model_json_schema())),
             "AI SDK: embedding": vector(d.p), "AI SDK: key": ["AI_APICallError", 401],
             "LangChain: texts": [greedy, d.text("--temp", 0, prompt=d.q)], "LangChain: stream": greedy,
