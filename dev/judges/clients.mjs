@@ -6,6 +6,7 @@ import {OpenAI as LangChain, OpenAIEmbeddings} from '@langchain/openai'
 import {embed, generateText, jsonSchema, Output, streamText} from 'ai'
 import OpenAI from 'openai'
 
+globalThis.AI_SDK_LOG_WARNINGS = false
 const {url, key, p, q, seed, temperature, n, schema} = JSON.parse(process.env.GIVEN)
 const asked = {model: 'demo', prompt: p, max_tokens: n, seed, temperature}
 const said = {...asked, prompt: undefined, messages: [{role: 'user', content: p}]}

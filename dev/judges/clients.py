@@ -1,5 +1,5 @@
 """Other people's clients judge gpt serve: each gets the text that gpt writes, and the errors it knows."""
-import asyncio, json, os, subprocess, traceback
+import asyncio, json, logging, os, subprocess, traceback
 from typing import Annotated
 import instructor, langchain_openai, litellm, numpy, openai, pydantic, torch, transformers
 from openai.lib._pydantic import to_strict_json_schema
@@ -8,6 +8,8 @@ from judge import HERE, Judge
 judge = Judge("openai", "litellm", "langchain-openai", "instructor", "transformers", "torch",
               "npm openai", "ai", "@ai-sdk/openai", "@ai-sdk/openai-compatible", "@langchain/openai")
 KEY, N = "a-key", 12
+litellm.suppress_debug_info = True
+logging.disable(logging.CRITICAL) # what instructor says of errors
 demo = judge.folder()
 judge.run("convert", "demo", demo / "demo", "--dtype", "f32")
 tokenizer = transformers.AutoTokenizer.from_pretrained(demo / "demo")
@@ -259,7 +261,8 @@ def _(claim):
             ("langchain: a schema", lambda: form.with_structured_output(Pet, method="json_schema").invoke(d.p),
              lambda: d.pet(to_strict_json_schema(Pet))),
             ("langchain: embeddings", lambda: vectors.embed_documents([d.p, d.q]), d.vectors),
-            ("instructor: a schema", lambda: teacher(instructor.Mode.JSON_SCHEMA), d.pet),
+            ("instructor: a schema", lambda: teacher(instructor.Mode.JSON_SCHEMA).model_dump(),
+             lambda: d.pet().model_dump()),
             ("instructor: tools", lambda: fails(lambda: teacher(instructor.Mode.TOOLS))[0],
              "InstructorRetryException"),
         ])
