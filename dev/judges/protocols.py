@@ -69,7 +69,7 @@ def answers(results):
     return [(json.dumps(s["doc"]), [r[0] for r in s["resps"]]) for s in samples]
 
 
-@judge.claim("multiple choice: log-probabilities of float64, and the same accuracies", by=BY, least=600)
+@judge.claim("multiple choice: log-probabilities of float64, and the same accuracies", by=BY, least=168)
 def _(claim):
     for what, ours, theirs in evaluated("choices", 2, 8, n_positions=128):
         scored(claim, what, ours, theirs, True)
