@@ -38,8 +38,9 @@ def evaluated(kind, rounds, most, **checkpoint):
         # the first one: to hf the context is two shorter.
         hf = HFLM(str(path), device="cpu", dtype="float64", softmax_dtype="float64", max_length=length - 2)
         folder = judge.folder()
-        docs = [{"text": text(hf.tokenizer, most), "next": text(hf.tokenizer, 4), "label": judge.random.randrange(4),
-                 "choices": [" " + text(hf.tokenizer, 5) for _ in range(4)]} for _ in range(20)]
+        docs = [{"text": text(hf.tokenizer, most), "next": text(hf.tokenizer, 4),
+                 "choices": [" " + text(hf.tokenizer, 5) for _ in range(4)], "label": judge.random.randrange(4)}
+                for _ in range(20)]
         (folder / "docs.jsonl").write_text("".join(json.dumps(d) + "\n" for d in docs))
         (folder / "task.yaml").write_text(yaml.safe_dump(TASKS[kind] | {
             "task": "drawn", "dataset_path": "json", "test_split": "test",
