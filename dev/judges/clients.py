@@ -83,7 +83,7 @@ def fails(call):
     try:
         return f"no error: {call()}"
     except Exception as e:
-        return type(e).__name__, getattr(e, "status_code", None), getattr(e, "code", None), getattr(e, "param", None)
+        return type(e).__name__, *(getattr(e, field, None) for field in ("status_code", "code", "param"))
 
 
 @torch.no_grad()

@@ -160,7 +160,8 @@ def instance(s, root):
     if kind == "string":
         if known := PATTERNS.get(s.get("pattern")) or FORMATS.get(s.get("format")):
             at = r.randrange(len(known))
-            return known if r.random() < .5 else known[:at] + r.choice(["", "9", "b"]) + known[at + r.randint(0, 1):]
+            other = known[:at] + r.choice(["", "9", "b"]) + known[at + r.randint(0, 1):]
+            return known if r.random() < .5 else other
         n = r.choice([s.get("minLength", 0), s.get("maxLength", 9)]) + r.choice([-1, 0, 0, 1])
         return "".join(r.choice("ab é😀\"\\/\t\x7f") for _ in range(n))
     return {"boolean": r.random() < .5, "null": None}[kind]
