@@ -8,6 +8,7 @@ from judge import Judge
 judge = Judge("lm_eval", "transformers", "torch")
 BY = "lm_eval, transformers, torch"
 logging.disable(logging.WARNING)
+torch.set_num_threads(1) # of two, one waits where other programs run
 TASKS = {
     "choices": {"output_type": "multiple_choice", "doc_to_text": "{{text}}", "doc_to_choice": "{{choices}}",
                 "doc_to_target": "{{label}}", "num_fewshot": 2, "fewshot_split": "test",
