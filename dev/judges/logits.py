@@ -14,13 +14,14 @@ torch.set_num_threads(1)
 def random(**fields):
     """A checkpoint with what judge.checkpoint leaves out, its model, and the model in float64."""
     r = judge.random
-    n_head = r.choice([1, 2, 3, 5])
+    n_head, size = r.choice([1, 2, 3, 5]), r.choice([4, 8, 17, 20])
     folder, model = judge.checkpoint(**{
-        "n_head": n_head, "n_embd": n_head * r.choice([4, 8, 17, 20]),
+        "n_head": n_head, "n_embd": n_head * size,
         "n_layer": r.choice([1, 2, 3, 4]), "n_inner": r.choice([None, 1, 24, 51]),
         "activation_function": r.choice(ACTIVATIONS),
         "layer_norm_epsilon": r.choice([1e-12, 1e-5, 1e-3, .1, 2.]),
         "reorder_and_upcast_attn": r.random() < .5, "tie_word_embeddings": r.random() < .5,
+        "scale_attn_weights": size > 8 or r.random() < .5, # else scores are so great that both round
         "scale_attn_by_inverse_layer_idx": r.random() < .5} | fields)
     return folder, model, copy.deepcopy(model).double()
 
@@ -83,8 +84,10 @@ def _(claim):
         fields, names = {}, [None]
         if kind != "DoubleHeads":
             names = [f"it is {i}" for i in range(r.choice([1, 2, 3, 7]))]
-            problems = ["multi_label_classification", "regression"] + ["single_label_classification"] * (len(names) > 1)
-            fields = {"id2label": dict(enumerate(names)), "problem_type": r.choice([None, *problems])}
+            problem = r.choice([None, "multi_label_classification", "regression", "single_label_classification"])
+            if len(names) == 1 and problem == "single_label_classification": # the library refuses that
+                problem = None
+            fields = {"id2label": dict(enumerate(names)), "problem_type": problem}
         head = {"DoubleHeads": "GPT2DoubleHeadsModel"}.get(kind, "GPT2For" + kind)
         folder, model, exact = random(head=head, tie_word_embeddings=True, **fields)
         problem = fields.get("problem_type") if kind == "SequenceClassification" else None
@@ -133,7 +136,8 @@ def _(claim):
         ours = safetensors.numpy.load_file(path)
         for n, (a, b) in enumerate(zip(patterns(model), patterns(exact), strict=True)):
             what = f"layer {n}, {said(ids, model.config)}"
-            stream, pattern = (ours[f"blocks.{n}.{point}"] for point in ("hook_resid_pre", "attn.hook_pattern"))
+            stream, pattern = (ours[f"blocks.{n}.{point}"]
+                               for point in ("hook_resid_pre", "attn.hook_pattern"))
             claim.near(what, stream, theirs[n][0], TOLERANCE, lambda: right[n][0])
             claim.near(f"{what}: pattern", pattern, a[0], TOLERANCE, lambda: b[0])
         for n in range(len(theirs)): # the last is after ln_f
