@@ -53,11 +53,15 @@ def _(claim):
         for dtype in DTYPES:
             for shard in ("5GB", "9kB"):
                 for variant in (None, "fp16"):
+                    what = f"{dtype}, shards of {shard}, variant {variant}"
                     out = judge.folder()
                     copy.deepcopy(model).to(DTYPES[dtype]).save_pretrained(out, max_shard_size=shard, variant=variant)
-                    # With a variant the library wants its name; here the index of its shards says it.
-                    index = out / "model.safetensors.index.fp16.json"
-                    agree(claim, f"{dtype}, shards of {shard}, variant {variant}", index if index.exists() else out, model)
+                    if (out / "model.safetensors.index.fp16.json").exists():
+                        # The library opens these only where it is told the variant.
+                        _, _, err = judge.both("logits", "-m", out, "--tokens", "1")
+                        claim.same(f"{what}: {err}", "which of them is the checkpoint?" in err, True)
+                    else:
+                        agree(claim, what, out, model)
 
 
 @judge.claim("safetensors and accelerate: save_file, save_model, shards", by="safetensors, accelerate", least=42)
