@@ -1,5 +1,5 @@
-"""transformers, safetensors, PyTorch and accelerate judge checkpoints: the files that they leave give the
-same logits here, and those of gpt convert open there."""
+"""transformers, safetensors, PyTorch and accelerate judge checkpoints: the files that they leave give
+the same logits here, and those of gpt convert open there."""
 import collections, copy, json, shutil
 import accelerate, safetensors.torch, torch, transformers
 from judge import ROOT, Judge
@@ -55,7 +55,8 @@ def _(claim):
                 for variant in (None, "fp16"):
                     what = f"{dtype}, shards of {shard}, variant {variant}"
                     out = judge.folder()
-                    copy.deepcopy(model).to(DTYPES[dtype]).save_pretrained(out, max_shard_size=shard, variant=variant)
+                    saved = copy.deepcopy(model).to(DTYPES[dtype])
+                    saved.save_pretrained(out, max_shard_size=shard, variant=variant)
                     if (out / "model.safetensors.index.fp16.json").exists():
                         # The library opens these only where it is told the variant.
                         _, _, err = judge.both("logits", "-m", out, "--tokens", "1")
@@ -64,7 +65,8 @@ def _(claim):
                         agree(claim, what, out, model)
 
 
-@judge.claim("safetensors and accelerate: save_file, save_model, shards", by="safetensors, accelerate", least=42)
+@judge.claim("safetensors and accelerate: save_file, save_model, shards",
+             by="safetensors, accelerate", least=42)
 def _(claim):
     for _ in range(7):
         folder, model = random()
@@ -72,14 +74,14 @@ def _(claim):
         for shard in ("10GB", "9kB"):
             for safe in (True, False):
                 out = beside(folder)
-                accelerate.Accelerator().save_model(half, out, max_shard_size=shard, safe_serialization=safe)
+                accelerate.Accelerator().save_model(half, out, shard, safe_serialization=safe)
                 agree(claim, f"accelerate, {half.dtype}, shards of {shard}, safetensors {safe}", out, model)
         out = beside(folder)
         safetensors.torch.save_model(half, out / "model.safetensors")
         agree(claim, f"save_model, {half.dtype}", out, model)
         out = beside(folder)
-        safetensors.torch.save_file({k: v.clone() for k, v in half.state_dict().items()}, out / "x.safetensors",
-                                    metadata={"format": "pt", "by": "é"})
+        safetensors.torch.save_file({k: v.clone() for k, v in half.state_dict().items()},
+                                    out / "x.safetensors", metadata={"format": "pt", "by": "é"})
         agree(claim, f"save_file, {half.dtype}", out / "x.safetensors", model)
 
 
@@ -118,18 +120,21 @@ WAYS = {
     "parameters": lambda m: dict(m.named_parameters()),
     "clones": lambda m: {k: v.clone() for k, v in m.state_dict().items()},
     "whole module": lambda m: m,
-    **{key: lambda m, key=key: {key: m.state_dict(), "optimizer": trained(m).state_dict(), "epoch": 3, "loss": .5,
-                                "rng": torch.get_rng_state()} for key in ("model", "state_dict", "model_state_dict")},
+    **{key: lambda m, key=key: {key: m.state_dict(), "optimizer": trained(m).state_dict(), "epoch": 3,
+                                "loss": .5, "rng": torch.get_rng_state()}
+       for key in ("model", "state_dict", "model_state_dict")},
     "Lightning": lambda m: {
-        "epoch": 1, "global_step": 9, "pytorch-lightning_version": "2.5.0", "state_dict": prefixed("model.")(m),
-        "loops": {"fit_loop": {"state_dict": {}, "epoch_progress": {"total": {"ready": 1}}}}, "callbacks": {},
+        "epoch": 1, "global_step": 9, "pytorch-lightning_version": "2.5.0",
+        "state_dict": prefixed("model.")(m), "callbacks": {},
+        "loops": {"fit_loop": {"state_dict": {}, "epoch_progress": {"total": {"ready": 1}}}},
         "optimizer_states": [trained(m).state_dict()], "lr_schedulers": [], "hparams_name": "kwargs",
         "hyper_parameters": {"lr": 1e-3, "betas": (.9, .95)}},
     "DeepSpeed": lambda m: {
         "module": collections.OrderedDict(m.state_dict()), "buffer_names": [], "optimizer": None,
         "param_shapes": [{k: v.shape for k, v in m.state_dict().items()}], "frozen_param_shapes": None,
-        "lr_scheduler": None, "sparse_tensor_module_names": set(), "skipped_steps": 0, "global_steps": 9,
-        "dp_world_size": 1, "mp_world_size": 1, "ds_config": {"zero_optimization": {"stage": 0}}, "ds_version": "0.17"},
+        "lr_scheduler": None, "sparse_tensor_module_names": set(), "skipped_steps": 0,
+        "global_steps": 9, "dp_world_size": 1, "mp_world_size": 1, "ds_version": "0.17",
+        "ds_config": {"zero_optimization": {"stage": 0}}},
 }
 
 
@@ -142,17 +147,20 @@ def _(claim):
                 dtype = judge.random.choice(list(DTYPES))
                 name = judge.random.choice(["pytorch_model.bin", "model.pt", "x.pth", "x.ckpt"])
                 path = beside(folder) / name
-                torch.save(made(copy.deepcopy(model).to(DTYPES[dtype])), path, _use_new_zipfile_serialization=zipped)
+                torch.save(made(copy.deepcopy(model).to(DTYPES[dtype])), path,
+                           _use_new_zipfile_serialization=zipped)
                 agree(claim, f"{way}, {dtype}, zip {zipped}, {name}", path, model)
 
 
-@judge.claim("gpt convert: transformers has the same weights, logits, ids and chat template", by="transformers", least=216)
+@judge.claim("gpt convert: transformers has the same weights, logits, ids and chat template",
+             by="transformers", least=216)
 def _(claim):
     r = judge.random
     for _ in range(8):
         folder, model = random()
         tokenizer = transformers.GPT2Tokenizer.from_pretrained(folder)
-        tokenizer.chat_template = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}" + str(r.random())
+        tokenizer.chat_template = \
+            "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}" + str(r.random())
         tokenizer.save_pretrained(folder, save_jinja_files=r.random() < .5)
         for source in DTYPES:
             copy.deepcopy(model).to(DTYPES[source]).save_pretrained(folder)
@@ -169,7 +177,8 @@ def _(claim):
                 opened = transformers.AutoTokenizer.from_pretrained(out)
                 text = tokenizer.decode([r.randrange(63) for _ in range(20)])
                 claim.same(f"{what} {text}", opened(text)["input_ids"], tokenizer(text)["input_ids"])
-                talk = [{"role": r.choice(["user", "assistant"]), "content": text[i:]} for i in range(r.randint(1, 4))]
+                talk = [{"role": r.choice(["user", "assistant"]), "content": text[i:]}
+                        for i in range(r.randint(1, 4))]
                 claim.same(f"{what} {talk}", opened.apply_chat_template(talk, tokenize=False),
                            tokenizer.apply_chat_template(talk, tokenize=False))
 

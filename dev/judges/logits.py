@@ -84,9 +84,8 @@ def _(claim):
         fields, names = {}, [None]
         if kind != "DoubleHeads":
             names = [f"it is {i}" for i in range(r.choice([1, 2, 3, 7]))]
-            problem = r.choice([None, "multi_label_classification", "regression", "single_label_classification"])
-            if len(names) == 1 and problem == "single_label_classification": # the library refuses that
-                problem = None
+            problem = r.choice([None, "regression", "multi_label_classification"] +
+                               ["single_label_classification"] * (len(names) > 1))
             fields = {"id2label": dict(enumerate(names)), "problem_type": problem}
         head = {"DoubleHeads": "GPT2DoubleHeadsModel"}.get(kind, "GPT2For" + kind)
         folder, model, exact = random(head=head, tie_word_embeddings=True, **fields)
@@ -118,7 +117,7 @@ def _(claim):
 
 
 @judge.claim("hidden states and attention: gpt trace and gpt embed",
-             by="transformers, torch", least=175)
+             by="transformers, torch", least=130)
 @torch.no_grad()
 def _(claim):
     for _ in range(25):
@@ -201,8 +200,10 @@ def _(claim):
                        TOLERANCE, lambda: of(right))
             entropies = torch.cat([size, -(right.exp() * right).sum(-1)])
             claim.near(f"{what}: entropies", [size.item(), *got["entropies"][1:]], entropies, TOLERANCE)
-            ranks = (right > right.gather(1, next_ids)).sum(-1).tolist()
-            claim.same(f"{what}: ranks", got["ranks"][1:], ranks)
+            beyond = right - right.gather(1, next_ids)
+            alone = (beyond.abs() < TOLERANCE * size).sum(-1) == 1 # no other is all but as likely
+            ranks = torch.tensor(got["ranks"][1:])
+            claim.same(f"{what}: ranks", ranks[alone], (beyond > 0).sum(-1)[alone])
 
 
 judge.end()
