@@ -138,13 +138,8 @@ def _(claim):
             ours = numpy.zeros(VOCAB)
             for c in json.loads(out)["candidates"]:
                 ours[c["id"]] = c["prob"]
-            def right():
-                torch.set_default_dtype(torch.float64)
-                try:
-                    return distribution(exact, ids, new, fields, others)
-                finally:
-                    torch.set_default_dtype(torch.float32)
-            claim.near(what, ours, theirs, TOLERANCE, right)
+            claim.near(what, ours, theirs, TOLERANCE,
+                       lambda: distribution(exact, ids, new, fields, others))
 
 
 def texts(model, ids, most, fields, others):
