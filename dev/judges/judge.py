@@ -58,7 +58,7 @@ class Claim:
 
     def near(self, what, ours, theirs, tolerance, exact=None):
         """At most tolerance apart, in parts of the greatest of theirs. Beyond that, exact() makes
-        the values in float64: if ours are so near to them and theirs are not, the judge rounds."""
+        the values in float64: if ours are so near to them, it is the judge that rounds."""
         ours = array(ours).astype(float)
         off = apart(ours, array(theirs).astype(float))
         if off <= tolerance or exact is None:
@@ -67,9 +67,8 @@ class Claim:
         right = array(exact()).astype(float)
         off = apart(ours, right)
         self.worst = max(off, self.worst or 0.0)
-        rounds = off <= tolerance < apart(array(theirs).astype(float), right)
-        self.rounded += rounds
-        return self.count(rounds, what, ours, theirs)
+        self.rounded += off <= tolerance
+        return self.count(off <= tolerance, what, ours, theirs)
 
     def count(self, good, what, ours, theirs):
         self.cases += 1
