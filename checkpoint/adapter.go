@@ -156,8 +156,13 @@ func (o *openAdapter) parts() (products []*product, whole map[string]weights.Ten
 			if name = wholeName(name); name == "" || wrapped && !o.config.targets.has(layer) {
 				continue
 			}
-			if _, twice := whole[name]; twice {
-				return nil, nil, fmt.Errorf("%s: there twice, want it once", quote.Plain(name, 80))
+			if other, twice := whole[name]; twice {
+				// With bias="all" PEFT saves a bias of modules_to_save once more by its inner name.
+				if same, err := other.Equal(t); err != nil {
+					return nil, nil, err
+				} else if !same {
+					return nil, nil, fmt.Errorf("%s: there twice, want it once", quote.Plain(name, 80))
+				}
 			}
 			whole[name] = t
 			continue

@@ -315,6 +315,24 @@ func TestAdaptersThatAreRefused(t *testing.T) {
 	}
 }
 
+// TestABiasThatWasSavedTwice: with bias="all" PEFT writes that of a module of modules_to_save once
+// more, by the name that it has inside of PEFT.
+func TestABiasThatWasSavedTwice(t *testing.T) {
+	dir := write(t, fixture.Options{}, nil)
+	l := newLora(2, 4, weights.F32)
+	l.pair("transformer.h.0.mlp.c_fc", 2, 15, 60)
+	l.add(peft+"transformer.ln_f.bias", 15)
+	bias := l.data[peft+"transformer.ln_f.bias"]
+	again := bias
+	again.Name = peft + "transformer.ln_f.modules_to_save.bias"
+	l.names, l.data[again.Name] = append(l.names, again.Name), again
+	c, _ := opened(t, dir, checkpoint.Options{Adapters: []checkpoint.Adapter{{Path: l.write(t)}}})
+	got, _ := c.Tensors.Tensor("ln_f.bias")
+	if same, err := got.Equal(weights.Tensor{DType: weights.F32, Shape: bias.Shape, Data: bias.Data}); !same {
+		t.Errorf("ln_f.bias is not the adapter's: %v", err)
+	}
+}
+
 // TestFilesOfAdaptersThatAreNotThere, or are other things.
 func TestFilesOfAdaptersThatAreNotThere(t *testing.T) {
 	dir := write(t, fixture.Options{}, nil)
