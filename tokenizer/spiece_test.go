@@ -1,5 +1,5 @@
 // sentencepiece's own files, against sentencepiece: testdata/sentencepiece, which
-// bench/tokenizers/pieces.py writes.
+// x/bench/tokenizers/pieces.py writes.
 
 package tokenizer
 

@@ -1,5 +1,5 @@
 // The patterns of Split and Replace, against what Hugging Face's own library makes of texts with
-// them: testdata/patterns.jsonl, which bench/tokenizers/patterns.mjs writes.
+// them: testdata/patterns.jsonl, which x/bench/tokenizers/patterns.mjs writes.
 
 package tokenizer
 

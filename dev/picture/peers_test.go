@@ -1,6 +1,6 @@
 package picture
 
-// The chart and the tables of what bench/peers measured, made from its newest results.
+// The chart and the tables of what x/bench/peers measured, made from its newest results.
 
 import (
 	"encoding/json"

@@ -1,7 +1,7 @@
 package cpu
 
 // The forward pass. All workers run these functions together; each operation of package kernels
-// does the worker's share and ends with a barrier. reference/gpt2.go is the same in float64,
+// does the worker's share and ends with a barrier. check/reference/gpt2.go is the same in float64,
 // without cache and workers. at does nothing unless somebody reads or edits the point.
 
 import (

@@ -21,7 +21,7 @@
 package gpu
 
 // The forward pass. Each operation is one or a few launches, in order, which are in operations.go.
-// Compare internal/cpu/forward.go, and reference/gpt2.go, which is the same in float64.
+// Compare internal/cpu/forward.go, and check/reference/gpt2.go, which is the same in float64.
 
 import (
 	"context"

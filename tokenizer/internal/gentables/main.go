@@ -4,7 +4,7 @@
 // Hugging Face's tokenizers library and its class in GPT-2's pattern, and
 // tokenizer/internal/regex/sets.bin, the sets of code points that have names in the library's regular
 // expressions. The parts use different versions of Unicode (8.0 to 17.0 in one release), so
-// bench/tokenizers/properties.mjs asks the library, and this command reads its answer:
+// x/bench/tokenizers/properties.mjs asks the library, and this command reads its answer:
 //
 //	go run ./tokenizer/internal/gentables properties.json tokenizer
 //

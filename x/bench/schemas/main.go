@@ -3,7 +3,7 @@
 // texts of random walks over GPT-2's vocabulary must be valid. It prints the times of masks and of
 // compiling, and the memory of each schema.
 //
-//	cd bench/schemas && go run .
+//	cd x/bench/schemas && go run .
 //
 // With -everyday it runs schemas as zod, OpenAI's helper, typebox and pydantic emit them, which
 // everyday/emit.mjs and everyday/emit.py write; everyday/judge.cjs has ajv judge what was written.

@@ -1,7 +1,7 @@
 // Command serve measures gpt serve from its clients' side, and gpt bench in the same run. --help
 // describes the measurements.
 //
-//	go build -o gpt ./cmd/gpt && cd x/bench/serve && go run . ../../../../gpt
+//	go build -o gpt ./cmd/gpt && cd x/bench/serve && go run . ../../../gpt
 package main
 
 import (

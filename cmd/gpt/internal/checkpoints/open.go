@@ -2,7 +2,8 @@
 // A name is a path, or that of a model in the Hugging Face cache. Nothing here asks the network.
 package checkpoints
 
-// Opening: the files of a checkpoint are remembered, so that no output takes the place of one.
+// Finding and opening: the files of a checkpoint are remembered, so that no output takes the place of
+// one.
 
 import (
 	"errors"
@@ -23,39 +24,6 @@ import (
 	"picogpt/tokenizer"
 	"picogpt/weights"
 )
-
-// OpenAt opens the checkpoint at path, for the use that the flag says.
-func (f *Finder) OpenAt(path, use string, o checkpoint.Options) (*checkpoint.Checkpoint, error) {
-	f.WillRead(path, use)
-	return checkpoint.Open(path, o)
-}
-
-// OpenTokenizerAt opens the tokenizer of the checkpoint at path, which need not have weights.
-func (f *Finder) OpenTokenizerAt(path string) (*tokenizer.Tokenizer, error) {
-	f.WillRead(path, "")
-	return checkpoint.OpenTokenizer(path)
-}
-
-// WillRead remembers the files of the checkpoint at path: the weights' and those beside them, and
-// shards of any name. Where they cannot be listed, opening the checkpoint tells.
-func (f *Finder) WillRead(path, use string) {
-	dir, name, err := folder.Split(path)
-	if err != nil {
-		return
-	}
-	list, _ := fs.ReadDir(dir, ".")
-	for _, e := range list {
-		if e.Name() == name || checkpoint.Part(e.Name(), name) {
-			f.Inputs.Add(dir.Path(e.Name()), use)
-		}
-		if strings.HasSuffix(e.Name(), ".index.json") {
-			index, _ := weights.ReadIndex(dir, e.Name())
-			for _, shard := range index.Shards() {
-				f.Inputs.Add(dir.Path(shard), use)
-			}
-		}
-	}
-}
 
 // A Finder finds and opens checkpoints. What it opens is among its Inputs.
 type Finder struct {
@@ -170,6 +138,39 @@ func (f *Finder) Open(name, use string, o checkpoint.Options) (*checkpoint.Check
 		return nil, fault.Hint(err, "demo is a folder here; without -m the embedded demo runs")
 	}
 	return nil, f.hintAtCached(name, err)
+}
+
+// OpenAt opens the checkpoint at path, for the use that the flag says.
+func (f *Finder) OpenAt(path, use string, o checkpoint.Options) (*checkpoint.Checkpoint, error) {
+	f.WillRead(path, use)
+	return checkpoint.Open(path, o)
+}
+
+// OpenTokenizerAt opens the tokenizer of the checkpoint at path, which need not have weights.
+func (f *Finder) OpenTokenizerAt(path string) (*tokenizer.Tokenizer, error) {
+	f.WillRead(path, "")
+	return checkpoint.OpenTokenizer(path)
+}
+
+// WillRead remembers the files of the checkpoint at path: the weights' and those beside them, and
+// shards of any name. Where they cannot be listed, opening the checkpoint tells.
+func (f *Finder) WillRead(path, use string) {
+	dir, name, err := folder.Split(path)
+	if err != nil {
+		return
+	}
+	list, _ := fs.ReadDir(dir, ".")
+	for _, e := range list {
+		if e.Name() == name || checkpoint.Part(e.Name(), name) {
+			f.Inputs.Add(dir.Path(e.Name()), use)
+		}
+		if strings.HasSuffix(e.Name(), ".index.json") {
+			index, _ := weights.ReadIndex(dir, e.Name())
+			for _, shard := range index.Shards() {
+				f.Inputs.Add(dir.Path(shard), use)
+			}
+		}
+	}
 }
 
 // DemoName is the name of the checkpoint that is embedded in the program.
