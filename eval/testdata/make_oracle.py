@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The three perplexity protocols, token scores and the WikiText readers, written from their definitions in float64.
 
-    go test ./weights/demo -args -folder DEMO
+    go test ./weights/demo -args -folder "$PWD/DEMO"
     python3 eval/testdata/make_oracle.py DEMO
 
 It needs torch and numpy, reads story.txt, story.ids.json and wiki.txt, and writes oracle.json.

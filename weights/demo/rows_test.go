@@ -1,10 +1,10 @@
 package demo
 
 // What writes model.rows from a model.safetensors that was trained anew, and the files of the
-// checkpoint as they are. Paths are absolute:
+// checkpoint as they are. Paths are absolute, because a test runs in its package's folder:
 //
-//	go test ./weights/demo -args -pack FOLDER/model.safetensors
-//	go test ./weights/demo -args -folder FOLDER
+//	go test ./weights/demo -args -pack "$PWD/FOLDER/model.safetensors"
+//	go test ./weights/demo -args -folder "$PWD/FOLDER"
 
 import (
 	"bytes"
