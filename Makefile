@@ -113,7 +113,7 @@ digest: ## one SHA-256 of logits and texts in every number format: the same on e
 
 bits: digest ## what a new machine must pass: the digest, and the tests of bits
 	go test -count=1 ./dev/digest
-	go test -short ./kernels
+	go test ./kernels
 	go test ./model ./decode ./tokenizer ./weights
 
 # The texts have copyrights of their own: gpt check tells where they are. Without them it compares
