@@ -129,8 +129,10 @@ func TestTreesAreExhaustiveSearches(t *testing.T) {
 			}
 			b.checkTree(o, all)
 		}
-		b.checkTree(TreeOptions{Top: 15, MaxTokens: n, Budget: 10000, Constraint: &twoLetters{}},
-			b.everyText(n, regexp.MustCompile("^[ab]{2,}$")))
+		for _, top := range []int{1, 15} { // one letter may be the likeliest, and is refused
+			b.checkTree(TreeOptions{Top: top, MaxTokens: n, Budget: 10000, Constraint: &twoLetters{}},
+				b.everyText(n, regexp.MustCompile("^[ab]{2,}$")))
+		}
 	}
 }
 
