@@ -2,8 +2,8 @@
 // A name is a path, or that of a model in the Hugging Face cache. Nothing here asks the network.
 package checkpoints
 
-// Finding and opening: the files of a checkpoint are remembered, so that no output takes the place of
-// one.
+// Finding and opening: the files of a checkpoint are remembered, so that no output takes the place
+// of one.
 
 import (
 	"errors"
