@@ -71,7 +71,8 @@ func TestProofsHaveWhatTheJudgesFound(t *testing.T) {
 				version := c.By[library]
 				versions = append(versions, version)
 				if !strings.Contains(pinned, "\n"+library+"=="+version+" ") &&
-					!strings.Contains(pinned, fmt.Sprintf("%q: %q", library, version)) {
+					!strings.Contains(pinned, fmt.Sprintf("%q: %q",
+						strings.TrimPrefix(library, "npm "), version)) {
 					t.Errorf("%s: recorded of %s %s, which is not pinned", name, library, version)
 				}
 			}

@@ -27,8 +27,11 @@ def demo():
 def folders(n, **fields):
     """The demo and n random checkpoints, with ids that a text may have."""
     yield demo(), DEMO
-    fields = {"activation_function": "gelu_new", "vocab_size": 61, "tokenizer": None} | fields
-    for _ in range(n): # 61: TransformerLens cannot process what is as wide as its vocabulary
+    # TransformerLens scales attention even where scale_attn_weights is false, so that its logits are
+    # not transformers', and cannot process a model that is as wide as its vocabulary.
+    fields = {"activation_function": "gelu_new", "vocab_size": 61, "tokenizer": None,
+              "scale_attn_weights": True} | fields
+    for _ in range(n):
         yield judge.checkpoint(**fields)[0], range(61)
 
 
@@ -76,9 +79,6 @@ def _(claim):
     for folder, ids in folders(3):
         ids, tokens = text(ids)
         for view, processing in ("raw", {}), ("transformerlens", {"fold_ln": True}):
-            if processing and not opened(folder).config.scale_attn_weights:
-                claim.skip(view, "TransformerLens's processing drops scale_attn_weights: false")
-                continue
             out = judge.folder() / "points.safetensors"
             judge.run("trace", "-m", folder, "--tokens", tokens, "--points", "*", "--as", view,
                       "-o", out)
@@ -156,7 +156,7 @@ def _(claim):
 
 @judge.claim("what each part adds to a logit", by="transformer-lens", least=20)
 def _(claim):
-    for folder, ids in folders(4, scale_attn_weights=True):
+    for folder, ids in folders(4):
         for against in None, judge.random.choice(ids):
             some, tokens = text(ids)
             target = judge.random.choice([i for i in ids if i != against])

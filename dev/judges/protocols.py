@@ -5,8 +5,8 @@ from lm_eval.models.huggingface import HFLM
 from lm_eval.models.openai_completions import LocalCompletionsAPI
 from judge import Judge
 
-judge = Judge("lm_eval", "transformers", "torch")
-BY = "lm_eval, transformers, torch"
+judge = Judge("lm-eval", "transformers", "torch")
+BY = "lm-eval, transformers, torch"
 logging.disable(logging.WARNING)
 torch.set_num_threads(1) # of two, one waits where other programs run
 TASKS = {
