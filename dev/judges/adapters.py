@@ -66,7 +66,8 @@ def trained(base, config, head="GPT2LMHeadModel", **how):
     with torch.no_grad():
         for name, p in model.named_parameters():
             if (p.requires_grad or ".lora_" in name) and p.is_floating_point():
-                p.normal_(1. if "ln_" in name and name.endswith("weight") else 0., .3)
+                p.normal_(1. if "ln_" in name and name.endswith("weight") else 0.,
+                          .1 if ".lora_" in name else .3) # products that are as large as weights
     out = judge.folder()
     model.save_pretrained(out, **how)
     return out
@@ -198,14 +199,15 @@ def _(claim):
         settings = drawn(("r", "lora_alpha", "use_rslora", "bias", "rank_pattern"), .4)
         settings["modules_to_save"] = None if task else ["multiple_choice_head"]
         adapter = trained(base, peft.LoraConfig(task_type=task, **TRAINED | settings), head)
-        ids, model = some_ids(), loaded(base, [(adapter, 1)], head)
-        ours = json.loads(judge.run("classify", "-m", base, "--adapter", adapter, "--input",
-                                    "jsonl", input=json.dumps({"tokens": ids})))
+        texts, model = [some_ids() for _ in range(6)], loaded(base, [(adapter, 1)], head)
+        lines = judge.run("classify", "-m", base, "--adapter", adapter, "--input", "jsonl",
+                          input="\n".join(json.dumps({"tokens": ids}) for ids in texts))
+        ours = [numpy.ravel(json.loads(line)["logits"]) for line in lines.splitlines()]
 
         def theirs():
-            out = model(input_ids=torch.tensor([ids] if task else [[ids]]))
-            return (out.logits if task else out.mc_logits)[0]
-        claim.near(f"{head} {labels} {settings} {ids}", numpy.array(ours["logits"]), theirs(),
+            outs = [model(input_ids=torch.tensor([ids] if task else [[ids]])) for ids in texts]
+            return torch.cat([(o.logits if task else o.mc_logits).flatten() for o in outs])
+        claim.near(f"{head} {labels} {settings} {texts}", numpy.concatenate(ours), theirs(),
                    NEAR, lambda: model.double() and theirs())
 
 
