@@ -110,7 +110,7 @@ func TestRowsThatNobodyReads(t *testing.T) {
 		for _, format := range []kernels.Format{kernels.F32, kernels.F16, kernels.BF16, kernels.Q8,
 			kernels.Q4} {
 			widths := [][2]int{{48, 3}, {40, 2}} // 40 cuts a block of Q8 and Q4
-			if variant == "go" { // takes long; the widths change from format to format
+			if variant == "go" {                 // takes long; the widths change from format to format
 				widths = cases.Some(widths, 1, int(format))
 			}
 			for _, width := range widths {
