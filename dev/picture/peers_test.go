@@ -19,6 +19,24 @@ type measured struct {
 	Engine, Version, Format string
 	Decode                  float64 `json:"decode_ms"`
 	Prefill                 float64 `json:"prefill_ms"`
+
+	// Of some texts that decode together, by their number.
+	Together map[string]float64 `json:"tokens_per_s"`
+}
+
+// quantities are what was measured: how documents call it, a value, as it is written, and whether
+// the greatest is the best.
+var quantities = []struct {
+	name, format string
+	of           func(measured) float64
+	most         bool
+}{
+	{"Decoding, ms a token", "%.1f", func(m measured) float64 { return m.Decode }, false},
+	{"Prompt of 512, ms", "%.0f", func(m measured) float64 { return m.Prefill }, false},
+	{"8 texts together, tokens/s", "%.0f",
+		func(m measured) float64 { return m.Together["8"] }, true},
+	{"32 texts together, tokens/s", "%.0f",
+		func(m measured) float64 { return m.Together["32"] }, true},
 }
 
 // Results are what x/bench/peers/run --json prints.
@@ -60,7 +78,8 @@ var formats = [][2]string{{"f32", "f32"}, {"f16", "f16"}, {"q8", "8 bits"}, {"q4
 
 // engines are the engines that were measured, with their names in documents.
 func (r *results) engines() (all [][2]string) {
-	names := map[string]string{"onnxruntime": "ONNX Runtime", "pytorch": "PyTorch"}
+	names := map[string]string{"onnxruntime": "ONNX Runtime", "pytorch": "PyTorch",
+		"openvino": "OpenVINO", "ctranslate2": "CTranslate2"}
 	for _, row := range r.Rows {
 		if i := slices.IndexFunc(all, func(e [2]string) bool { return e[0] == row.Engine }); i < 0 {
 			name := names[row.Engine]
@@ -75,52 +94,70 @@ func (r *results) engines() (all [][2]string) {
 
 func TestPicturesShowThePeers(t *testing.T) {
 	r := newestResults(t)
-	c := Chart{Title: "Milliseconds of picogpt and of other engines, by number format",
-		Note: fmt.Sprintf("%d threads; less is better", r.Threads)}
-	decode := Panel{Title: "Decoding: ms a token"}
-	prompt := Panel{Title: fmt.Sprintf("Prompt of %d tokens: ms", r.Prompt)}
+	c := Chart{Title: "The speed of picogpt and of other engines, by number format",
+		Note: fmt.Sprintf("%d threads", r.Threads)}
 	for _, engine := range r.engines() {
 		c.Series = append(c.Series, engine[1])
 	}
-	for _, format := range formats {
-		d, p := Group{Name: format[1]}, Group{Name: format[1]}
-		for _, engine := range r.engines() {
-			m, found := r.of(engine[0], format[0])
-			decoded, read := "–", "–"
-			if found {
-				decoded, read = fmt.Sprintf("%.1f", m.Decode), fmt.Sprintf("%.0f", m.Prefill)
+	for _, q := range quantities {
+		p := Panel{Title: q.name}
+		for _, format := range formats {
+			g := Group{Name: format[1]}
+			for _, engine := range r.engines() {
+				m, _ := r.of(engine[0], format[0])
+				g.Values = append(g.Values, q.of(m))
+				g.Labels = append(g.Labels, fmt.Sprintf(q.format, q.of(m)))
 			}
-			d.Values, d.Labels = append(d.Values, m.Decode), append(d.Labels, decoded)
-			p.Values, p.Labels = append(p.Values, m.Prefill), append(p.Labels, read)
+			p.Groups = append(p.Groups, g)
 		}
-		decode.Groups, prompt.Groups = append(decode.Groups, d), append(prompt.Groups, p)
+		c.Panels = append(c.Panels, p)
 	}
-	c.Panels = []Panel{decode, prompt}
 	Compare(t, project+"docs/pictures/peers.svg", c.SVG())
 }
 
-// TestTablesHaveTheResults wants the rows of the documents' tables to be those of the results.
+// TestTablesHaveTheResults wants the rows of the documents' tables to be those of the results:
+// docs/numbers.md has each engine, README.md picogpt and the fastest of the others.
 func TestTablesHaveTheResults(t *testing.T) {
 	r := newestResults(t)
-	for _, file := range []string{"README.md", "docs/numbers.md"} {
-		text, err := os.ReadFile(project + file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, engine := range r.engines() {
-			row := "| " + engine[1]
-			if m, _ := r.of(engine[0], "f32"); m.Version != "" {
-				row += " (" + m.Version + ")"
-			}
-			for _, format := range formats {
-				row += " |"
-				if m, found := r.of(engine[0], format[0]); found {
-					row += fmt.Sprintf(" %.1f / %.0f", m.Decode, m.Prefill)
+	for _, q := range quantities {
+		fastest := "| " + q.name + " |"
+		for _, format := range formats {
+			ours, best, name := 0., 0., ""
+			for _, engine := range r.engines() {
+				m, _ := r.of(engine[0], format[0])
+				switch v := q.of(m); {
+				case engine[0] == "picogpt":
+					ours = v
+				case v > 0 && (best == 0 || v > best == q.most):
+					best, name = v, engine[1]
 				}
 			}
-			if row += " |\n"; !strings.Contains(string(text), row) {
-				t.Errorf("%s has no row\n%s", file, row)
+			fastest += fmt.Sprintf(" **"+q.format+"**, %s "+q.format+" |", ours, name, best)
+		}
+		wantRow(t, "README.md", fastest)
+		for _, engine := range r.engines() {
+			row, measured := "| "+engine[1]+" |", false
+			for _, format := range formats {
+				if m, _ := r.of(engine[0], format[0]); q.of(m) > 0 {
+					row += fmt.Sprintf(" "+q.format, q.of(m))
+					measured = true
+				}
+				row += " |"
+			}
+			if measured {
+				wantRow(t, "docs/numbers.md", row)
 			}
 		}
+	}
+}
+
+func wantRow(t *testing.T, file, row string) {
+	t.Helper()
+	text, err := os.ReadFile(project + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), row+"\n") {
+		t.Errorf("%s has no row\n%s", file, row)
 	}
 }

@@ -120,7 +120,7 @@ func colour(n int) string {
 
 // Charts of bars: groups of one bar for each of some series.
 
-// A Chart has panels side by side, each with an axis of its own that begins at 0.
+// A Chart has panels, two side by side, each with an axis of its own that begins at 0.
 type Chart struct {
 	Title  string // for those who cannot see it
 	Note   string // at the right of the legend
@@ -134,7 +134,7 @@ type Panel struct {
 	Groups []Group
 }
 
-// A Group has a value for each series, 0 where there is none, as it is written.
+// A Group has a value for each series, and how it is written; where it is 0 there is no bar.
 type Group struct {
 	Name   string
 	Values []float64
@@ -149,13 +149,15 @@ const (
 	sans                  = "system-ui,-apple-system,'Segoe UI',Helvetica,Arial,sans-serif"
 )
 
-var seriesColours = []string{"#0969da", "#e16f24", "#8c959f", "#8250df"}
+var seriesColours = []string{"#0969da", "#e16f24", "#8c959f", "#1a7f37", "#bf3989", "#8250df"}
 
 // SVG draws a chart.
 func (c *Chart) SVG() []byte {
-	group := float64(len(c.Series))*(barHeight+2) + groupGap
-	width := 2*margin + float64(len(c.Panels))*(panelWidth+panelGap) - panelGap
-	height := 2*margin + legendHeight + 30 + float64(len(c.Panels[0].Groups))*group - groupGap
+	width := 2*margin + 2*panelWidth + panelGap
+	height := 2*margin + legendHeight
+	for i := 0; i < len(c.Panels); i += 2 {
+		height += c.Panels[i].height()
+	}
 	var b strings.Builder
 	begin(&b, width, height, c.Title)
 	fmt.Fprintf(&b, `<g font-family="%s" font-size="13" fill="%s">`+"\n", sans, ink)
@@ -168,14 +170,36 @@ func (c *Chart) SVG() []byte {
 	}
 	fmt.Fprintf(&b, `<text x="%.4g" y="%.4g" text-anchor="end" fill="%s">%s</text>`+"\n",
 		width-margin, margin+13, faint, html.EscapeString(c.Note))
+	top := margin + legendHeight
 	for i, p := range c.Panels {
-		p.draw(&b, margin+float64(i)*(panelWidth+panelGap), margin+legendHeight, group)
+		p.draw(&b, margin+float64(i%2)*(panelWidth+panelGap), top)
+		if i%2 == 1 {
+			top += p.height()
+		}
 	}
 	b.WriteString("</g>\n</svg>\n")
 	return []byte(b.String())
 }
 
-func (p *Panel) draw(b *strings.Builder, left, top, height float64) {
+// bars returns how many bars a group has.
+func (g *Group) bars() (n int) {
+	for _, v := range g.Values {
+		if v > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+func (p *Panel) height() float64 {
+	height := 30.0
+	for _, g := range p.Groups {
+		height += float64(g.bars())*(barHeight+2) + groupGap
+	}
+	return height
+}
+
+func (p *Panel) draw(b *strings.Builder, left, top float64) {
 	most := 0.0
 	for _, g := range p.Groups {
 		most = max(most, slices.Max(g.Values))
@@ -185,18 +209,19 @@ func (p *Panel) draw(b *strings.Builder, left, top, height float64) {
 	top += 30
 	zero, room := left+nameWidth, panelWidth-nameWidth-labelWidth
 	for _, g := range p.Groups {
-		middle := top + (height-groupGap)/2 + 4
+		middle := top + float64(g.bars())*(barHeight+2)/2 + 4
 		fmt.Fprintf(b, `<text x="%.4g" y="%.4g" text-anchor="end">%s</text>`+"\n", zero-8, middle,
 			html.EscapeString(g.Name))
 		for i, v := range g.Values {
-			y := top + float64(i)*(barHeight+2)
-			if v > 0 {
-				fmt.Fprintf(b, `<rect x="%.4g" y="%.4g" width="%.4g" height="%.4g" rx="2" fill="%s"/>`+"\n",
-					zero, y, max(1, v/most*room), barHeight, seriesColours[i])
+			if v == 0 {
+				continue
 			}
+			fmt.Fprintf(b, `<rect x="%.4g" y="%.4g" width="%.4g" height="%.4g" rx="2" fill="%s"/>`+"\n",
+				zero, top, max(1, v/most*room), barHeight, seriesColours[i])
 			fmt.Fprintf(b, `<text x="%.4g" y="%.4g" font-size="12" fill="%s">%s</text>`+"\n",
-				zero+v/most*room+6, y+11.5, faint, html.EscapeString(g.Labels[i]))
+				zero+v/most*room+6, top+11.5, faint, html.EscapeString(g.Labels[i]))
+			top += barHeight + 2
 		}
-		top += height
+		top += groupGap
 	}
 }

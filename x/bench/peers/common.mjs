@@ -1,6 +1,7 @@
 // What the scripts of the peers share: their command line, the job and the answer.
 //
-//   node PEER.mjs MODEL JOB.json THREADS ROUNDS     prints {"version", "ids", "prefill_ms", "decode_ms"}; the times have an entry a round
+//   node PEER.mjs MODEL JOB.json THREADS ROUNDS FORMAT     prints {"version", "ids", "prefill_ms", "decode_ms"}, llama.mjs
+//   "together_ms" too, as common.py says; the times have an entry a round
 
 import { readFileSync } from "node:fs";
 import { median } from "./median.mjs";

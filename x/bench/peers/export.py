@@ -279,6 +279,7 @@ def write_job(gpt, out, c, prompt_tokens, gen_tokens):
     job = {"layers": c["n_layer"], "heads": c["n_head"], "head_size": c["n_embd"] // c["n_head"],
            "positions": c["n_positions"], "prompt": tokens[:prompt],  # to prefill
            "feed": tokens[:gen],  # to decode after it, one by one
+           "together": [8, 32],  # texts that decode those from their beginning
            "greedy": {"prompt": first, "ids": ids, "logits": logits[0].tolist(), "margin": margin}}
     json.dump(job, open(os.path.join(out, "job.json"), "w"))
 

@@ -3,7 +3,7 @@
 
 import { readFileSync } from "node:fs";
 import { getLlama, LlamaLogLevel } from "node-llama-cpp";
-import { answer, job, measure, model as path, nThreads } from "./common.mjs";
+import { answer, job, measure, model as path, nRounds, nThreads } from "./common.mjs";
 
 const llama = await getLlama({ gpu: false, build: "never", skipDownload: true, maxThreads: nThreads, logLevel: LlamaLogLevel.error });
 const model = await llama.loadModel({ modelPath: path });
@@ -16,6 +16,23 @@ const sequence = context.getSequence();
 async function generate(prompt) {
   await sequence.clearHistory();
   return sequence.evaluate(prompt, { temperature: 0, yieldEogToken: true });
+}
+
+// together has n texts decode from their beginning, each round anew: what each round's median step takes.
+async function together(n) {
+  const many = await model.createContext({ contextSize: 128, sequences: n, batchSize: Math.max(n, 32), threads: { ideal: nThreads, min: nThreads } });
+  const sequences = Array.from({ length: n }, () => many.getSequence());
+  let texts;
+  const { decode_ms } = await measure(
+    async () => {
+      await Promise.all(sequences.map((s) => s.clearHistory()));
+      texts = sequences.map((s) => s.evaluate(job.feed.slice(0, 1), { temperature: 0, yieldEogToken: true }));
+      await Promise.all(texts.map((t) => t.next()));
+    },
+    () => Promise.all(texts.map((t) => t.next())),
+  );
+  await many.dispose();
+  return decode_ms;
 }
 
 const ids = [];
@@ -31,6 +48,8 @@ const times = await measure(
   },
   () => tokens.next(),
 );
+times.together_ms = {};
+for (const n of nRounds > 0 ? job.together : []) times.together_ms[n] = await together(n);
 const nlc = JSON.parse(readFileSync(new URL("node_modules/node-llama-cpp/package.json", import.meta.url)));
 answer({ version: `node-llama-cpp ${nlc.version}`, ids, ...times });
 process.exit(0); // the binding's threads would keep it waiting

@@ -14,9 +14,8 @@ const help = `x/bench/peers/run [flags]
   --prompt-tokens N   512
   --gen-tokens N      64
   --rounds N          5, of which the table has medians
-  --engines LIST      picogpt,llama.cpp,onnxruntime,pytorch
+  --engines LIST      picogpt,llama.cpp,onnxruntime,openvino,ctranslate2,pytorch
   --formats LIST      f32,f16,q8,q4
-  --python PATH       python3, with PyTorch
   --json              print JSON instead of a table
   --keep              leave the converted files in work/ and use those that are there
 `;
@@ -24,8 +23,8 @@ const { values: o } = parseArgs({
   options: {
     random: { type: "string" }, model: { type: "string" }, threads: { type: "string", default: "2" },
     "prompt-tokens": { type: "string", default: "512" }, "gen-tokens": { type: "string", default: "64" },
-    rounds: { type: "string", default: "5" }, engines: { type: "string", default: "picogpt,llama.cpp,onnxruntime,pytorch" },
-    formats: { type: "string", default: "f32,f16,q8,q4" }, python: { type: "string", default: "python3" },
+    rounds: { type: "string", default: "5" }, formats: { type: "string", default: "f32,f16,q8,q4" },
+    engines: { type: "string", default: "picogpt,llama.cpp,onnxruntime,openvino,ctranslate2,pytorch" },
     json: { type: "boolean" }, keep: { type: "boolean" }, help: { type: "boolean", short: "h" },
   },
 });
@@ -34,12 +33,15 @@ if (o.help) {
   process.exit(0);
 }
 const here = import.meta.dirname, work = join(here, "work"), formats = o.formats.split(",");
+const python = join(here, "venv/bin/python");
 
 // Each peer: the program, and the file that it reads for a format, or "" for the folder. A format that is not there it does not have.
 const peers = {
   "llama.cpp": { command: ["node", "llama.mjs"], files: { f32: "f32.gguf", f16: "f16.gguf", q8: "q8_0.gguf", q4: "q4_0.gguf" } },
   onnxruntime: { command: ["node", "onnx.mjs"], files: { f32: "f32.onnx", q8: "q8.onnx", q4: "q4.onnx" } },
-  pytorch: { command: [o.python, "torch_gpt2.py"], files: { f32: "" } },
+  openvino: { command: [python, "openvino_gpt2.py"], files: { f32: "", f16: "", q8: "", q4: "" } },
+  ctranslate2: { command: [python, "ctranslate2_gpt2.py"], files: { f32: "", q8: "" } },
+  pytorch: { command: [python, "torch_gpt2.py"], files: { f32: "" } },
 };
 
 function say(text) {
@@ -63,27 +65,29 @@ function convert(name, source) {
     // not there yet
   }
   say(`writing ${name} for the peers`);
-  output(join(here, "venv/bin/python"), ["export.py", join(work, "gpt"), source, files, o["prompt-tokens"], o["gen-tokens"]]);
+  output(python, ["export.py", join(work, "gpt"), source, files, o["prompt-tokens"], o["gen-tokens"]]);
   return { files, job: JSON.parse(readFileSync(join(files, "job.json"))) };
 }
 
 // runPeer returns what the peer's script answers, with the agreement of its tokens with ours.
 function runPeer(name, format, made, rounds) {
   const [program, ...args] = peers[name].command, path = join(made.files, peers[name].files[format]);
-  const r = JSON.parse(output(program, [...args, path, join(made.files, "job.json"), o.threads, String(rounds)]));
+  const r = JSON.parse(output(program, [...args, path, join(made.files, "job.json"), o.threads, String(rounds), format]));
   const want = made.job.greedy.ids, differs = want.findIndex((id, i) => id !== r.ids[i]);
   return { ...r, agree: differs < 0 ? want.length : differs, of: want.length };
 }
 
-function benchOurs(format, checkpoint) {
-  const r = JSON.parse(output(join(work, "gpt"), [
+function benchOurs(format, checkpoint, together) {
+  const bench = (texts) => JSON.parse(output(join(work, "gpt"), [
     "bench", "--json", "--model", checkpoint, "--dtype", format, "--threads", o.threads, "--prompt-tokens", o["prompt-tokens"],
-    "--gen-tokens", o["gen-tokens"], "--rounds", o.rounds,
+    "--gen-tokens", o["gen-tokens"], "--rounds", o.rounds, "--batch", texts,
   ]));
+  const runs = together.map(bench), r = runs[0];
   // gpt bench decodes early and late in the context; the peers decode after the prompt: between the two, on the line through them.
   const at = (r.prefill.tokens + Number(o["gen-tokens"]) / 2 - r.context.at[0]) / (r.context.at[1] - r.context.at[0]);
   const decode = r.context.ms_at_50 + at * (r.context.ms_at_900 - r.context.ms_at_50);
-  return { engine: "picogpt", format, decode_ms: decode, prefill_ms: r.prefill.ms, bench: r };
+  const tokens = Object.fromEntries(runs.map((r, i) => [together[i], r.batch.tokens_per_s]));
+  return { engine: "picogpt", format, decode_ms: decode, prefill_ms: r.prefill.ms, tokens_per_s: tokens, bench: r };
 }
 
 // checkPeers has each peer write the demo checkpoint's tokens in every format, and returns what came of it by peer, of those that run at
@@ -127,14 +131,15 @@ function measureAll() {
       if (!formatsOf(engine).includes(format) || !(engine === "picogpt" || checked[engine])) continue;
       say(`${engine} ${format}`);
       if (engine === "picogpt") {
-        rows.push(benchOurs(format, checkpoint));
+        rows.push(benchOurs(format, checkpoint, made.job.together));
         continue;
       }
-      const { ids, version, decode_ms, prefill_ms, ...greedy } = runPeer(engine, format, made, o.rounds);
+      const { ids, version, decode_ms, prefill_ms, together_ms, ...greedy } = runPeer(engine, format, made, o.rounds);
+      const tokens = Object.entries(together_ms ?? {}).map(([texts, ms]) => [texts, (1e3 * texts) / median(ms)]);
       const { agree, of, difference } = checked[engine][format];
       rows.push({
-        engine, version, format, decode_ms: median(decode_ms), prefill_ms: median(prefill_ms), rounds: { decode_ms, prefill_ms },
-        greedy, demo: { agree, of, difference },
+        engine, version, format, decode_ms: median(decode_ms), prefill_ms: median(prefill_ms), tokens_per_s: Object.fromEntries(tokens),
+        rounds: { decode_ms, prefill_ms, together_ms }, greedy, demo: { agree, of, difference },
       });
     }
   }
@@ -148,10 +153,13 @@ function measureAll() {
 function table(r) {
   const line = (...cells) => `| ${cells.join(" | ")} |\n`;
   let text = `${r.model}, ${r.threads} threads, ${r.processor}; decoding after ${r.prompt_tokens} tokens\n\n`;
-  text += line("engine", "format", "decode, ms/token", `prefill ${r.prompt_tokens}, ms`, "demo's tokens as ours") + line("---", "---", "---:", "---:", "---:");
+  const together = Object.keys(r.rows[0].tokens_per_s);
+  const heads = ["decode, ms/token", `prefill ${r.prompt_tokens}, ms`, ...together.map((n) => `${n} texts, tokens/s`)];
+  text += line("engine", "format", ...heads, "demo's tokens as ours") + line("---", "---", ...heads.map(() => "---:"), "---:");
   for (const x of r.rows) {
     const agree = x.engine === "picogpt" ? "" : `${x.demo.agree} of ${x.demo.of}`;
-    text += line(x.version ?? x.engine, x.format, x.decode_ms.toFixed(1), x.prefill_ms.toFixed(0), agree);
+    text += line(x.version ?? x.engine, x.format, x.decode_ms.toFixed(1), x.prefill_ms.toFixed(0),
+      ...together.map((n) => x.tokens_per_s[n]?.toFixed(0) ?? ""), agree);
   }
   return text;
 }
