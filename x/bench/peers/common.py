@@ -49,8 +49,8 @@ def answer(version, ids, difference, step):
         for n in together:
             times.append(median_ms(lambda j, token: step([[token]] * n, j), job["feed"]))
         if i:
-            for all, ms in zip([prefill, decode, *together.values()], times):
-                all.append(ms)
+            for found, ms in zip([prefill, decode, *together.values()], times):
+                found.append(ms)
     print_answer(version, ids, difference, prefill, decode, together)
 
 

@@ -81,6 +81,6 @@ prefill, decode, together = [], [], {n: [] for n in job["together"]}
 for i in range(rounds + 1 if rounds else 0):  # the first is not counted
     times = [*measured([job["prompt"]])] + [measured([job["feed"][:1]] * n)[1] for n in together]
     if i:
-        for all, ms in zip([prefill, decode, *together.values()], times):
-            all.append(ms)
+        for found, ms in zip([prefill, decode, *together.values()], times):
+            found.append(ms)
 print_answer("CTranslate2 " + ctranslate2.__version__, ids, difference, prefill, decode, together)

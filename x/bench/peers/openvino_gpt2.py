@@ -2,9 +2,10 @@
 attention one operator. Command line and answer as in common.py."""
 
 from common import answer, epsilon, folder, form, greedy, job, threads, weights
-import contextlib, os, sys, nncf, numpy as np, openvino as ov
+import contextlib, logging, os, sys, nncf, numpy as np, openvino as ov
 from openvino import opset15 as op
 
+nncf.set_log_level(logging.ERROR)  # it logs to stdout, where the answer goes
 w, heads, size = weights(), job["heads"], job["head_size"]
 tokens = op.parameter([-1, -1], np.int64, "tokens")  # [texts, n]
 positions = op.parameter([-1, -1], np.int64, "positions")
