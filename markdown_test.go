@@ -39,7 +39,7 @@ func markdown(t *testing.T) map[string]*markdownPage {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && slices.Contains([]string{".git", "dist", "node_modules", "testdata",
+		case d.IsDir() && slices.Contains([]string{".git", "dist", "node_modules", "venv", "testdata",
 			"work"}, d.Name()):
 			return fs.SkipDir
 		case d.IsDir() || filepath.Ext(path) != ".md":
