@@ -71,7 +71,7 @@ func sources(t *testing.T) (all []sourceFile) {
 		if e.IsDir() {
 			_, err := os.Stat(filepath.Join(file, "go.mod"))
 			if file != "." && (err == nil || strings.HasPrefix(e.Name(), ".") || e.Name() == "testdata" ||
-				e.Name() == "dist" || e.Name() == "node_modules") {
+				e.Name() == "dist" || e.Name() == "node_modules" || e.Name() == "venv") {
 				return fs.SkipDir
 			}
 			return nil
