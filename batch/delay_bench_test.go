@@ -28,7 +28,7 @@ func smallest(b *testing.B) *model.Model {
 		b.Fatal(err)
 	}
 	dir := b.TempDir()
-	if err := checkpoint.WriteRandom(context.Background(), dir, shape, 1); err != nil {
+	if err := checkpoint.WriteRandom(context.Background(), dir, shape); err != nil {
 		b.Fatal(err)
 	}
 	return testmodel.Open(b, dir, model.Options{})

@@ -39,8 +39,8 @@ func RandomShape(name string) (model.Config, error) {
 }
 
 // WriteRandom writes a checkpoint of that shape into dir: float32 weights, uniform with standard
-// deviation 0.02 as GPT-2 starts training with, the same for the same seed.
-func WriteRandom(ctx context.Context, dir string, c model.Config, seed uint64) error {
+// deviation 0.02 as GPT-2 starts training with, the same each time.
+func WriteRandom(ctx context.Context, dir string, c model.Config) error {
 	config, err := json.Marshal(c)
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func WriteRandom(ctx context.Context, dir string, c model.Config, seed uint64) e
 		return err
 	}
 	w := bufio.NewWriterSize(f, 1<<20)
-	if err := weights.Write(w, nil, randomTensors(ctx, c, seed)); err != nil {
+	if err := weights.Write(w, nil, randomTensors(ctx, c)); err != nil {
 		f.Close()
 		return err
 	}
@@ -65,7 +65,7 @@ func WriteRandom(ctx context.Context, dir string, c model.Config, seed uint64) e
 }
 
 // randomTensors lists the tensors of a checkpoint, made as they are written.
-func randomTensors(ctx context.Context, c model.Config, seed uint64) []weights.Tensor {
+func randomTensors(ctx context.Context, c model.Config) []weights.Tensor {
 	var ts []weights.Tensor
 	tensor := func(name string, fill func(i uint64) float32, shape ...int) {
 		ts = append(ts, weights.Tensor{Name: name, DType: weights.F32, Shape: shape,
@@ -74,7 +74,7 @@ func randomTensors(ctx context.Context, c model.Config, seed uint64) []weights.T
 			}})
 	}
 	random := func(name string, shape ...int) {
-		s := seed<<32 + uint64(len(ts))
+		s := uint64(len(ts))
 		tensor(name, func(i uint64) float32 { return uniform(s, i) }, shape...)
 	}
 	one := func(uint64) float32 { return 1 }

@@ -165,7 +165,7 @@ func (a *app) randomModel(ctx context.Context, shape string) (dir string, err er
 		return "", err
 	}
 	defer a.ShowProgress(func() string { return "making random weights" })()
-	if err := checkpoint.WriteRandom(ctx, dir, config, 1); err != nil || a.Dtype == "auto" ||
+	if err := checkpoint.WriteRandom(ctx, dir, config); err != nil || a.Dtype == "auto" ||
 		a.Dtype == "f32" {
 		return dir, err
 	}

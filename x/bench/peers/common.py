@@ -5,7 +5,7 @@
 
 The times have an entry a round; those of texts together are by their number, a step of all."""
 
-import glob, json, os, statistics, sys, time
+import json, os, statistics, sys, time
 
 folder, job_path, threads, rounds, form = sys.argv[1:]
 threads, rounds = int(threads), int(rounds)
@@ -18,12 +18,8 @@ epsilon = config.get("layer_norm_epsilon", 1e-5)
 
 
 def weights():
-    """Returns the tensors of a checkpoint in float32, as gpt convert writes it."""
-    w = {}
-    for shard in glob.glob(os.path.join(folder, "model*.safetensors")):
-        w |= {name.removeprefix("transformer."): x
-              for name, x in safetensors.numpy.load_file(shard).items()}
-    return w
+    """Returns the tensors by GPT-2's names in float32, as export.py has gpt convert write them."""
+    return safetensors.numpy.load_file(os.path.join(folder, "model.safetensors"))
 
 
 def median_ms(step, tokens):

@@ -2,7 +2,7 @@
 time of one token of many is what they take, less the first, which is the prompt's."""
 
 from common import config, epsilon, folder, form, job, print_answer, rounds, threads, weights
-import json, os, sys, time, ctranslate2, numpy as np
+import os, sys, time, ctranslate2, numpy as np
 from ctranslate2.specs import common_spec, transformer_spec
 
 if config.get("activation_function") not in ("gelu_new", "gelu_pytorch_tanh") or epsilon != 1e-5:

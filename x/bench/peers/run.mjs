@@ -82,7 +82,7 @@ function benchOurs(format, checkpoint, together) {
     "bench", "--json", "--model", checkpoint, "--dtype", format, "--threads", o.threads, "--prompt-tokens", o["prompt-tokens"],
     "--gen-tokens", o["gen-tokens"], "--rounds", o.rounds, "--batch", texts,
   ]));
-  const runs = together.map(bench), r = runs[0];
+  const runs = together.map(bench), { model, ...r } = runs[0]; // the path of a file that goes again
   // gpt bench decodes early and late in the context; the peers decode after the prompt: between the two, on the line through them.
   const at = (r.prefill.tokens + Number(o["gen-tokens"]) / 2 - r.context.at[0]) / (r.context.at[1] - r.context.at[0]);
   const decode = r.context.ms_at_50 + at * (r.context.ms_at_900 - r.context.ms_at_50);

@@ -136,7 +136,7 @@ func (b *bench) random(ctx context.Context, dir, shape string) (string, error) {
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		return "", err
 	}
-	return dir, checkpoint.WriteRandom(ctx, dir, c, 1)
+	return dir, checkpoint.WriteRandom(ctx, dir, c)
 }
 
 // with starts a server, calls do, and stops the server.
