@@ -70,8 +70,7 @@ func sources(t *testing.T) (all []sourceFile) {
 		}
 		if e.IsDir() {
 			_, err := os.Stat(filepath.Join(file, "go.mod"))
-			if file != "." && (err == nil || strings.HasPrefix(e.Name(), ".") || e.Name() == "testdata" ||
-				e.Name() == "dist" || e.Name() == "node_modules" || e.Name() == "venv") {
+			if file != "." && (err == nil || strings.HasPrefix(e.Name(), ".") || notOurs(e.Name())) {
 				return fs.SkipDir
 			}
 			return nil

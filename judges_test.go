@@ -5,19 +5,17 @@ package picogpt_test
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "write what documents say of dev/judges/results")
+	"picogpt/dev/picture"
+)
 
 // A claim is what a judge recorded of one.
 type claim struct {
@@ -88,24 +86,9 @@ func TestProofsHaveWhatTheJudgesFound(t *testing.T) {
 	if judges == 0 {
 		t.Fatal("no judges")
 	}
-	count := fmt.Sprintf("%s cases by %d judges", thousands(cases), judges)
-	for file, part := range map[string]struct{ pattern, want string }{
-		"docs/proofs.md": {`\| judge \| claim \|.*\n(\|.*\n)*`, table},
-		"README.md":      {`[\d,]+ cases by \d+ judges`, count},
-	} {
-		was, pattern := text(file), regexp.MustCompile(part.pattern)
-		switch got := pattern.FindAllString(was, -1); {
-		case len(got) != 1:
-			t.Errorf("%s: %d times what matches %s, want once", file, len(got), part.pattern)
-		case got[0] != part.want && *update:
-			now := strings.Replace(was, got[0], part.want, 1)
-			if err := os.WriteFile(file, []byte(now), 0o666); err != nil {
-				t.Error(err)
-			}
-		case got[0] != part.want:
-			t.Errorf("%s has\n%s\nwant, as -update writes it,\n%s", file, got[0], part.want)
-		}
-	}
+	picture.Part(t, "docs/proofs.md", `\| judge \| claim \|.*\n(\|.*\n)*`, table)
+	picture.Part(t, "README.md", `[\d,]+ cases by \d+ judges`,
+		fmt.Sprintf("%s cases by %d judges", thousands(cases), judges))
 }
 
 // thousands writes 1234567 as 1,234,567.

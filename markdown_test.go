@@ -31,6 +31,11 @@ var (
 	identifier = regexp.MustCompile(`<a (?:id|name)="([^"]+)">`)
 )
 
+// notOurs reports whether a folder of that name has what programs make or install, or data of tests.
+func notOurs(name string) bool {
+	return slices.Contains([]string{"dist", "node_modules", "testdata", "venv", "work"}, name)
+}
+
 // markdown returns the project's pages by their paths.
 func markdown(t *testing.T) map[string]*markdownPage {
 	t.Helper()
@@ -39,8 +44,7 @@ func markdown(t *testing.T) map[string]*markdownPage {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && slices.Contains([]string{".git", "dist", "node_modules", "venv", "testdata",
-			"work"}, d.Name()):
+		case d.IsDir() && (d.Name() == ".git" || notOurs(d.Name())):
 			return fs.SkipDir
 		case d.IsDir() || filepath.Ext(path) != ".md":
 			return nil

@@ -1,6 +1,7 @@
 package picture
 
-// The files of pictures: compared, or written with the flag -update of the tests.
+// The files of pictures, and parts of documents: compared, or written with the flag -update of the
+// tests.
 
 import (
 	"bytes"
@@ -13,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -35,6 +37,24 @@ func Compare(t *testing.T, file string, want []byte) {
 		t.Errorf("%v: %s", err, advice)
 	} else if !bytes.Equal(got, want) {
 		t.Errorf("%s: not what is shown now: %s\n%s", file, advice, difference(string(got), string(want)))
+	}
+}
+
+// Part compares the one part of a document that matches a pattern, or writes it.
+func Part(t *testing.T, file, pattern, want string) {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch got := regexp.MustCompile(pattern).FindAllString(string(b), -1); {
+	case len(got) != 1:
+		t.Errorf("%s: %d times what matches %s, want once", file, len(got), pattern)
+	case got[0] == want:
+	case *update:
+		write(t, file, []byte(strings.Replace(string(b), got[0], want, 1)))
+	default:
+		t.Errorf("%s has\n%s\nwant, as -update writes it,\n%s", file, got[0], want)
 	}
 }
 
