@@ -21,7 +21,7 @@ func avx512Variant(v variant) *variant {
 	setQuantAVX512(&v)
 	v.exp64s, v.logSumExp = exp64sAVX512, logSumExpFast512
 	v.packLanes16 = packLanes16Fast
-	v.fmaPeak = fmaPeakFast512
+	v.fmaPeak, v.productPeak = fmaPeakFast512, productPeakFast512
 	v.chainKV = chainKVFast512
 	return &v
 }
@@ -58,3 +58,8 @@ func logSumExpFast512(x []float32) float64 { return logSumExpWith(x, sumExpAVX51
 func fmaPeakAVX512(iterations int) float32
 
 func fmaPeakFast512(iterations int) float64 { return countFMAs(iterations, fmaPeakAVX512) }
+
+// productPeakAVX512 is productPeakVNNI with 16 lanes.
+func productPeakAVX512(iterations int) float32
+
+func productPeakFast512(iterations int) float64 { return countFMAs(iterations, productPeakAVX512) }

@@ -56,8 +56,9 @@ func avx2Variant() *variant {
 		scaleAdd:    scaleAddAVX2,
 		errors4:     errors4AVX2,
 
-		fmaPeak:    fmaPeakFast,
-		readMemory: readMemoryAVX2,
+		fmaPeak:     fmaPeakFast,
+		productPeak: productPeakFast,
+		readMemory:  readMemoryAVX2,
 	}
 }
 
@@ -398,6 +399,15 @@ func convert16Fast(dst []float32, src []uint16, bf16 bool) {
 func fmaPeakAVX2(iterations int) float32
 
 func fmaPeakFast(iterations int) float64 { return countFMAs(iterations, fmaPeakAVX2) }
+
+// productPeakAVX2 and productPeakVNNI are the same on pairs of int16.
+func productPeakAVX2(iterations int) float32
+
+func productPeakFast(iterations int) float64 { return countFMAs(iterations, productPeakAVX2) }
+
+func productPeakVNNI(iterations int) float32
+
+func productPeakFastVNNI(iterations int) float64 { return countFMAs(iterations, productPeakVNNI) }
 
 // readMemoryAVX2 is readMemory on whole runs of 256 bytes.
 //

@@ -46,8 +46,9 @@ func archVariants() []*variant {
 		scaleAdd:    scaleAddNEON,
 		errors4:     errors4NEON,
 
-		fmaPeak:    fmaPeakFast,
-		readMemory: readMemoryNEON,
+		fmaPeak:     fmaPeakFast,
+		productPeak: productPeakFast,
+		readMemory:  readMemoryNEON,
 	}}
 }
 
@@ -348,6 +349,11 @@ func convert16Fast(dst []float32, src []uint16, bf16 bool) {
 func fmaPeakNEON(iterations int) float32
 
 func fmaPeakFast(iterations int) float64 { return countFMAs(iterations, fmaPeakNEON) }
+
+// productPeakNEON is the same with products of int16, four at a time.
+func productPeakNEON(iterations int) float32
+
+func productPeakFast(iterations int) float64 { return countFMAs(iterations, productPeakNEON) }
 
 // readMemoryNEON is readMemory on whole runs of 256 bytes.
 //

@@ -113,7 +113,7 @@ func BenchmarkPromptAttention(b *testing.B) {
 					work = min(work, time.Since(start))
 					start = time.Now()
 					operations := 0.0
-					team.Run(func(w *Worker) { operations = w.FMAPeak(1e5) })
+					team.Run(func(w *Worker) { operations = w.Peak(F32, 1e5) })
 					peak = max(peak, operations/time.Since(start).Seconds())
 				}
 				operations := 4 * float64(width) * float64(rows) * float64(rows+1) / 2

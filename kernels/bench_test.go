@@ -54,13 +54,15 @@ func report(b *testing.B, operations, bytes float64) {
 
 func BenchmarkLimits(b *testing.B) {
 	team := newTeam(b, benchThreads, "")
-	b.Run("fma", func(b *testing.B) {
-		var operations [benchThreads]float64
-		for b.Loop() {
-			team.Run(func(w *Worker) { operations[w.ID()] = w.FMAPeak(1e5) })
-		}
-		report(b, operations[0]+operations[1], 0)
-	})
+	for _, format := range []Format{F32, Q8} {
+		b.Run("peak "+format.String(), func(b *testing.B) {
+			var operations [benchThreads]float64
+			for b.Loop() {
+				team.Run(func(w *Worker) { operations[w.ID()] = w.Peak(format, 1e5) })
+			}
+			report(b, operations[0]+operations[1], 0)
+		})
+	}
 	b.Run("read", func(b *testing.B) {
 		memory := make([]byte, 512<<20)
 		for i := range memory {

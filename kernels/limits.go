@@ -5,9 +5,13 @@ package kernels
 
 import "encoding/binary"
 
-// FMAPeak only multiplies and adds in registers, iterations times 48 vectors, and returns how many
-// floating-point operations this worker did. It does not wait at a barrier.
-func (w *Worker) FMAPeak(iterations int) (operations float64) {
+// Peak only multiplies and adds in registers, by the instructions that the leaves of a format use,
+// iterations times 48 vectors, and returns how many operations this worker did, two to each
+// product: of float32, or of integers in Q8 and Q4. It does not wait at a barrier.
+func (w *Worker) Peak(f Format, iterations int) (operations float64) {
+	if f >= Q8 {
+		return w.team.variant.productPeak(iterations)
+	}
 	return w.team.variant.fmaPeak(iterations)
 }
 
@@ -34,6 +38,26 @@ func fmaPeak(iterations int) float64 {
 	})
 }
 
+// productPeak continues four independent sums of products of int16, each of which adds 1 to a sum.
+func productPeak(iterations int) float64 {
+	x := [...]int16{1, 1, 1, 1}
+	return countFMAs(iterations, func(iterations int) float32 { return products(x[:], x[0], iterations) })
+}
+
+// products is not inlined, so that nothing is known of what it multiplies.
+//
+//go:noinline
+func products(x []int16, w int16, iterations int) float32 {
+	var a, b, c, d int32
+	for range iterations {
+		a += int32(x[0]) * int32(w)
+		b += int32(x[1]) * int32(w)
+		c += int32(x[2]) * int32(w)
+		d += int32(x[3]) * int32(w)
+	}
+	return float32(a + b + c + d)
+}
+
 // countFMAs returns the number of operations of some iterations: two for each multiply-add that run
 // has counted, so that the result proves that they were done.
 func countFMAs(iterations int, run func(iterations int) float32) (operations float64) {
@@ -44,7 +68,7 @@ func countFMAs(iterations int, run func(iterations int) float32) (operations flo
 }
 
 // countable is the number of iterations that float32 counts exactly with any number of chains and
-// lanes: the sum is 384 for each in AVX2, 768 in AVX-512.
+// lanes: the sum is 384 for each in AVX2, 1536 for each with pairs of integers in AVX-512.
 const countable = 1 << 15
 
 // readMemory adds up the whole cache lines of b.

@@ -2,70 +2,44 @@
 
 #include "textflag.h"
 
-// What the machine can do at most.
+// What the machine can do at most, with 256-bit registers.
 
-#define TWELVE \
-	VFMADD231PS Y14, Y15, Y0   \
-	VFMADD231PS Y14, Y15, Y1   \
-	VFMADD231PS Y14, Y15, Y2   \
-	VFMADD231PS Y14, Y15, Y3   \
-	VFMADD231PS Y14, Y15, Y4   \
-	VFMADD231PS Y14, Y15, Y5   \
-	VFMADD231PS Y14, Y15, Y6   \
-	VFMADD231PS Y14, Y15, Y7   \
-	VFMADD231PS Y14, Y15, Y8   \
-	VFMADD231PS Y14, Y15, Y9   \
-	VFMADD231PS Y14, Y15, Y10  \
-	VFMADD231PS Y14, Y15, Y11
+#define S0 Y0
+#define S1 Y1
+#define S2 Y2
+#define S3 Y3
+#define S4 Y4
+#define S5 Y5
+#define S6 Y6
+#define S7 Y7
+#define S8 Y8
+#define S9 Y9
+#define S10 Y10
+#define S11 Y11
+#define ONES Y14
+#define ONES2 Y15
+
+#include "limits_amd64.h"
+
+// MADD is DOT without VNNI.
+#define MADD(sum) \
+	VPMADDWD ONES, ONES2, Y13  \
+	VPADDD   Y13, sum, sum
 
 // func fmaPeakAVX2(iterations int) float32
 TEXT ·fmaPeakAVX2(SB), NOSPLIT, $0-12
-	MOVQ iterations+0(FP), CX
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	VXORPS Y11, Y11, Y11
-	MOVL $0x3f800000, AX // 1: each multiply-add counts itself
-	VMOVD AX, X14
-	VBROADCASTSS X14, Y14
-	VMOVAPS Y14, Y15
+	PEAK(0x3f800000, FMA, NOTHING)
+	LANES
 
-loop:
-	SUBQ $1, CX
-	JLT  end
-	TWELVE
-	TWELVE
-	TWELVE
-	TWELVE
-	JMP  loop
+// func productPeakAVX2(iterations int) float32
+TEXT ·productPeakAVX2(SB), NOSPLIT, $0-12
+	PEAK(0x00010001, MADD, CONVERT)
+	LANES
 
-end:
-	VADDPS Y1, Y0, Y0
-	VADDPS Y3, Y2, Y2
-	VADDPS Y5, Y4, Y4
-	VADDPS Y7, Y6, Y6
-	VADDPS Y9, Y8, Y8
-	VADDPS Y11, Y10, Y10
-	VADDPS Y2, Y0, Y0
-	VADDPS Y6, Y4, Y4
-	VADDPS Y10, Y8, Y8
-	VADDPS Y4, Y0, Y0
-	VADDPS Y8, Y0, Y0
-	VHADDPS Y0, Y0, Y0
-	VHADDPS Y0, Y0, Y0
-	VEXTRACTF128 $1, Y0, X1
-	VADDSS X1, X0, X0
-	VMOVSS X0, ret+8(FP)
-	VZEROUPPER
-	RET
+// func productPeakVNNI(iterations int) float32
+TEXT ·productPeakVNNI(SB), NOSPLIT, $0-12
+	PEAK(0x00010001, DOT, CONVERT)
+	LANES
 
 // func readMemoryAVX2(b []byte) uint64
 // Four streams, a quarter of b each, a cache line at a time. One stream reaches two thirds of this on one thread, and telling the

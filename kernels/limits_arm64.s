@@ -5,65 +5,77 @@
 
 // What the machine can do at most.
 
-#define SIX(a) \
-	FMLA(30, 31, (a)+0)         \
-	FMLA(30, 31, (a)+1)         \
-	FMLA(30, 31, (a)+2)         \
-	FMLA(30, 31, (a)+3)         \
-	FMLA(30, 31, (a)+4)         \
-	FMLA(30, 31, (a)+5)
+#define SIX(OP, a) \
+	OP((a)+0)                   \
+	OP((a)+1)                   \
+	OP((a)+2)                   \
+	OP((a)+3)                   \
+	OP((a)+4)                   \
+	OP((a)+5)
 
-#define TWENTYFOUR \
-	SIX(0)                      \
-	SIX(6)                      \
-	SIX(12)                     \
-	SIX(18)
+// Registers 0 and 1 hold ones, 2 to 25 are sums.
+#define TWENTYFOUR(OP) \
+	SIX(OP, 2)                  \
+	SIX(OP, 8)                  \
+	SIX(OP, 14)                 \
+	SIX(OP, 20)
 
-#define ZERO6(a) \
-	ZERO((a)+0)                 \
-	ZERO((a)+1)                 \
-	ZERO((a)+2)                 \
-	ZERO((a)+3)                 \
-	ZERO((a)+4)                 \
-	ZERO((a)+5)
-
-// SUM6 adds six registers to the first of them.
-#define SUM6(a) \
-	FADD((a)+1, (a)+0, (a)+0)   \
-	FADD((a)+2, (a)+0, (a)+0)   \
-	FADD((a)+3, (a)+0, (a)+0)   \
-	FADD((a)+4, (a)+0, (a)+0)   \
-	FADD((a)+5, (a)+0, (a)+0)
+#define PRODUCTS(a) SMLAL(0, 0, 1, a)
+#define FMAS(a)     FMLA(0, 1, a)
+#define CONVERT(a)  SCVTF(a, a)
+#define ADD2(a)     FADD(a, 2, 2)
 
 // func fmaPeakNEON(iterations int) float32
 TEXT ·fmaPeakNEON(SB), NOSPLIT, $0-12
 	MOVD iterations+0(FP), R6
-	ZERO6(0)
-	ZERO6(6)
-	ZERO6(12)
-	ZERO6(18)
-	FMOVS $1.0, F30 // 1: each multiply-add counts itself
-	VDUP V30.S[0], V30.S4
-	MOV(30, 31)
+	TWENTYFOUR(ZERO)
+	FMOVS $1.0, F0 // each multiply-add counts itself
+	VDUP V0.S[0], V0.S4
+	MOV(0, 1)
 
 loop:
 	SUBS $1, R6
 	BLT  end
-	TWENTYFOUR
-	TWENTYFOUR
+	TWENTYFOUR(FMAS)
+	TWENTYFOUR(FMAS)
 	B    loop
 
 end:
-	SUM6(0)
-	SUM6(6)
-	SUM6(12)
-	SUM6(18)
-	FADD(6, 0, 0)
-	FADD(12, 0, 0)
-	FADD(18, 0, 0)
-	FADDP(0, 0, 0)
-	FADDP(0, 0, 0)
-	FMOVS F0, ret+8(FP)
+	ZERO(26)
+	SIX(ADD2, 3)
+	SIX(ADD2, 9)
+	SIX(ADD2, 15)
+	SIX(ADD2, 21)
+	FADDP(2, 2, 2)
+	FADDP(2, 2, 2)
+	FMOVS F2, ret+8(FP)
+	RET
+
+// func productPeakNEON(iterations int) float32
+TEXT ·productPeakNEON(SB), NOSPLIT, $0-12
+	MOVD iterations+0(FP), R6
+	TWENTYFOUR(ZERO)
+	MOVD $1, R5
+	VDUP R5, V0.H8
+	MOV(0, 1)
+
+loop:
+	SUBS $1, R6
+	BLT  end
+	TWENTYFOUR(PRODUCTS)
+	TWENTYFOUR(PRODUCTS)
+	B    loop
+
+end:
+	TWENTYFOUR(CONVERT)
+	ZERO(26)
+	SIX(ADD2, 3)
+	SIX(ADD2, 9)
+	SIX(ADD2, 15)
+	SIX(ADD2, 21)
+	FADDP(2, 2, 2)
+	FADDP(2, 2, 2)
+	FMOVS F2, ret+8(FP)
 	RET
 
 // func readMemoryNEON(b []byte) uint64
@@ -71,7 +83,7 @@ end:
 TEXT ·readMemoryNEON(SB), NOSPLIT, $0-32
 	MOVD b_base+0(FP), R5
 	MOVD b_len+8(FP), R6
-	ZERO6(0)
+	SIX(ZERO, 0)
 	ZERO(6)
 	ZERO(7)
 

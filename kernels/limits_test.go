@@ -30,16 +30,20 @@ func TestReadMemoryReadsEveryWord(t *testing.T) {
 
 // The variants count what they do in the registers that do it: with a multiply-add less the number
 // is another.
-func TestFMAPeakCountsWhatItDoes(t *testing.T) {
-	lanes := map[string]int{"go": 4, "avx2": 48 * 8, "avx2vnni": 48 * 8, "avx512": 48 * 16,
-		"neon": 48 * 4}
-	for _, v := range available {
-		for _, iterations := range []int{0, 1, 2, 3, 99, countable, 3*countable + 7} {
-			want := 2 * float64(lanes[v.name]) * float64(iterations)
-			if got := v.fmaPeak(iterations); got != want {
-				t.Errorf("%s: %d iterations did %v operations, want %v",
-					v.name, iterations, got, want)
+func TestPeakCountsWhatItDoes(t *testing.T) {
+	lanes := map[string][2]int{"go": {4, 4}, "avx2": {48 * 8, 48 * 16}, "avx2vnni": {48 * 8, 48 * 16},
+		"avx512": {48 * 16, 48 * 32}, "neon": {48 * 4, 48 * 4}}
+	for _, name := range Variants() {
+		newTeam(t, 1, name).Run(func(w *Worker) {
+			for i, format := range []Format{F32, Q8} {
+				for _, iterations := range []int{0, 1, 2, 3, 99, countable, 3*countable + 7} {
+					want := 2 * float64(lanes[name][i]) * float64(iterations)
+					if got := w.Peak(format, iterations); got != want {
+						t.Errorf("%s, %v: %d iterations did %v operations, want %v",
+							name, format, iterations, got, want)
+					}
+				}
 			}
-		}
+		})
 	}
 }

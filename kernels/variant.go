@@ -76,8 +76,8 @@ type variant struct {
 	scaleAdd func(y []float32, ldy int, bias, scales []float32, cols int)
 	errors4  func(errors *[quantCols]float32, values *tileValues, inverses *[quantCols]float32)
 
-	fmaPeak    func(iterations int) float64
-	readMemory func(b []byte) uint64
+	fmaPeak, productPeak func(iterations int) float64
+	readMemory           func(b []byte) uint64
 }
 
 // goVariant is the definition of every leaf operation.
@@ -123,8 +123,9 @@ var goVariant = &variant{
 	scaleAdd:    scaleAdd,
 	errors4:     errors4,
 
-	fmaPeak:    fmaPeak,
-	readMemory: readMemory,
+	fmaPeak:     fmaPeak,
+	productPeak: productPeak,
+	readMemory:  readMemory,
 }
 
 // available lists the variants of this processor, the fastest first. It is set once, before main,
