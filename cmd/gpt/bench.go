@@ -39,7 +39,7 @@ type benchEngineCommand struct {
 	Random       string
 	PromptTokens int
 	GenTokens    int
-	Batch        int
+	Batch        []int
 	Rounds       int
 	JSON         bool
 }
@@ -58,7 +58,7 @@ func newBenchEngine(a *app) *cli.Command {
 				"tokens of the prompt, as far as the context holds them")
 			f.Add(&c.GenTokens, "--gen-tokens N [64]",
 				"tokens to decode, as far as the context holds them")
-			f.Add(&c.Batch, "--batch N [8]", "sessions to decode together")
+			f.Add(cli.Commas(&c.Batch), "--batch N,M [8,32]", "sessions to decode together")
 			f.Add(&c.Rounds, "--rounds N [5]",
 				"how often everything is measured; the medians are printed")
 			f.Add(&c.JSON, "--json", "print one JSON object")
@@ -127,14 +127,14 @@ func (a *app) printResult(r any) error {
 
 func (c *benchEngineCommand) check() error {
 	for _, f := range []struct {
-		flag  string
-		value int
+		flag   string
+		values []int
 	}{
-		{"--prompt-tokens", c.PromptTokens}, {"--gen-tokens", c.GenTokens},
-		{"--batch", c.Batch}, {"--rounds", c.Rounds},
+		{"--prompt-tokens", []int{c.PromptTokens}}, {"--gen-tokens", []int{c.GenTokens}},
+		{"--batch", c.Batch}, {"--rounds", []int{c.Rounds}},
 	} {
-		if f.value < 1 {
-			return usagef("%s %d: want at least 1", f.flag, f.value)
+		if least := slices.Min(f.values); least < 1 {
+			return usagef("%s %d: want at least 1", f.flag, least)
 		}
 	}
 	return nil

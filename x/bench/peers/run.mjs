@@ -78,15 +78,14 @@ function runPeer(name, format, made, rounds) {
 }
 
 function benchOurs(format, checkpoint, together) {
-  const bench = (texts) => JSON.parse(output(join(work, "gpt"), [
+  const { model, ...r } = JSON.parse(output(join(work, "gpt"), [ // model is the path of a file that goes again
     "bench", "--json", "--model", checkpoint, "--dtype", format, "--threads", o.threads, "--prompt-tokens", o["prompt-tokens"],
-    "--gen-tokens", o["gen-tokens"], "--rounds", o.rounds, "--batch", texts,
+    "--gen-tokens", o["gen-tokens"], "--rounds", o.rounds, "--batch", together.join(","),
   ]));
-  const runs = together.map(bench), { model, ...r } = runs[0]; // the path of a file that goes again
   // gpt bench decodes early and late in the context; the peers decode after the prompt: between the two, on the line through them.
   const at = (r.prefill.tokens + Number(o["gen-tokens"]) / 2 - r.context.at[0]) / (r.context.at[1] - r.context.at[0]);
   const decode = r.context.ms_at_50 + at * (r.context.ms_at_900 - r.context.ms_at_50);
-  const tokens = Object.fromEntries(runs.map((r, i) => [together[i], r.batch.tokens_per_s]));
+  const tokens = Object.fromEntries(r.batch.map((b) => [b.sessions, b.tokens_per_s]));
   return { engine: "picogpt", format, decode_ms: decode, prefill_ms: r.prefill.ms, tokens_per_s: tokens, bench: r };
 }
 

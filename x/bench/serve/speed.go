@@ -29,14 +29,14 @@ func (b *bench) engine(ctx context.Context) (one, eight float64, err error) {
 		Decode struct {
 			MS float64 `json:"ms_per_token"`
 		}
-		Batch struct {
+		Batch [1]struct {
 			Speed float64 `json:"tokens_per_s"`
 		}
 	}
-	if err := json.Unmarshal(out, &r); err != nil || r.Decode.MS <= 0 || r.Batch.Speed <= 0 {
+	if err := json.Unmarshal(out, &r); err != nil || r.Decode.MS <= 0 || r.Batch[0].Speed <= 0 {
 		return 0, 0, fmt.Errorf("gpt bench --json: %s: want speeds, error %w", out, err)
 	}
-	return 1000 / r.Decode.MS, r.Batch.Speed, nil
+	return 1000 / r.Decode.MS, r.Batch[0].Speed, nil
 }
 
 // streams compares 1 and 8 clients with gpt bench.

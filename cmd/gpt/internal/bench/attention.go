@@ -136,10 +136,10 @@ func (b *meter) attention(l workload) (AttentionPoint, error) {
 		if err := b.ctx.Err(); err != nil {
 			return AttentionPoint{}, err
 		}
-		peak := b.fmaPeak()
+		peak := b.peak(kernels.F32)
 		runtime.GC() // one round's garbage is not the next one's memory
 		took := shortest(run)
-		peak = max(peak, b.fmaPeak())
+		peak = max(peak, b.peak(kernels.F32))
 		b.add("peak", peak)
 		times, ratios = append(times, took), append(ratios, l.operations/took/peak)
 	}

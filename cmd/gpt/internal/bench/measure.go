@@ -23,10 +23,10 @@ type Progress func(what string, share float64)
 // Options say what to measure. The zero value of a number takes its default; prompts and contexts
 // are shorter where the model's context is.
 type Options struct {
-	PromptTokens int // 512
-	GenTokens    int // 64
-	Batch        int // 8
-	Rounds       int // 5
+	PromptTokens int   // 512
+	GenTokens    int   // 64
+	Batch        []int // 8 and 32
+	Rounds       int   // 5
 	Progress     Progress
 }
 
@@ -34,10 +34,13 @@ func (o *Options) defaults(c model.Config) {
 	for _, d := range []struct {
 		n   *int
 		def int
-	}{{&o.PromptTokens, 512}, {&o.GenTokens, 64}, {&o.Batch, 8}, {&o.Rounds, 5}} {
+	}{{&o.PromptTokens, 512}, {&o.GenTokens, 64}, {&o.Rounds, 5}} {
 		if *d.n <= 0 {
 			*d.n = d.def
 		}
+	}
+	if len(o.Batch) == 0 {
+		o.Batch = []int{8, 32}
 	}
 	o.GenTokens = min(o.GenTokens, c.Positions-1)
 	o.PromptTokens = min(o.PromptTokens, c.Positions-o.GenTokens)
@@ -55,9 +58,9 @@ type meter struct {
 	buf  []byte        // far larger than any cache
 	next int           // where in buf readMemory goes on
 
-	iterations int       // of FMAPeak
-	operations float64   // of a prompt
-	flops      []float64 // of each worker, for FMAPeak
+	iterations map[kernels.Format]int // of Peak
+	operations []float64              // of each worker, for Peak
+	leaf       kernels.Format         // whose products weights take: F32 or Q8
 	prompt     []int
 	rounds     map[string][]float64
 
@@ -65,8 +68,8 @@ type meter struct {
 }
 
 func newMeter(ctx context.Context, team *kernels.Team, o Options) *meter {
-	return &meter{Options: o, ctx: ctx, team: team, iterations: 1 << 10,
-		flops: make([]float64, team.Size()), rounds: map[string][]float64{}}
+	return &meter{Options: o, ctx: ctx, team: team, iterations: map[kernels.Format]int{},
+		operations: make([]float64, team.Size()), rounds: map[string][]float64{}}
 }
 
 // Measure runs a model through everything but starting up, which takes a process (see StartUp). Its
@@ -84,6 +87,9 @@ func Measure(ctx context.Context, m *model.Model, o Options) (*Result, error) {
 	defer team.Close()
 	b := newMeter(ctx, team, o)
 	b.m = m
+	if f := m.Format(); f == kernels.Q8.String() || f == kernels.Q4.String() {
+		b.leaf = kernels.Q8
+	}
 	b.prompt = make([]int, max(o.PromptTokens, c.Positions))
 	for i := range b.prompt {
 		b.prompt[i] = (i*7919 + 11) % c.VocabSize
@@ -97,7 +103,6 @@ func Measure(ctx context.Context, m *model.Model, o Options) (*Result, error) {
 	for i := 0; i < len(b.buf); i += 4096 {
 		b.buf[i] = 1 // a page that was never written is all one page
 	}
-	b.multiply() // finds its number of iterations
 	for i := range o.Rounds {
 		o.Progress(fmt.Sprintf("round %d of %d", i+1, o.Rounds), float64(i)/float64(o.Rounds))
 		if err := b.round(c); err != nil {
@@ -119,50 +124,63 @@ func (b *meter) round(c model.Config) error {
 	if err != nil {
 		return err
 	}
-	batch := make([]model.Input, b.Batch)
-	for i := range batch {
-		t, err := b.prefilled(1)
-		if err != nil {
-			return err
-		}
-		batch[i] = model.Input{Session: t, Tokens: b.prompt[i%len(b.prompt):][:1]}
-	}
 	deviceRead, devicePeak, err := b.m.DeviceLimits(b.ctx)
 	if err != nil {
 		return err
 	}
-	readMemory, multiply := b.readMemory, b.multiply
+	readMemory, peak := b.readMemory, b.peak
 	if deviceRead > 0 { // the limits are the device's: the processor's do not matter
-		readMemory, multiply = func() error { return nil }, func() float64 { return 0 }
+		readMemory = func() error { return nil }
+		peak = func(kernels.Format) float64 { return devicePeak }
 	}
-	took, err := b.inTurn(b.GenTokens, readMemory, b.token(s),
-		func() error { return b.eval(batch...) })
+	steps := []func() error{readMemory, b.token(s)}
+	for _, n := range b.Batch {
+		batch := make([]model.Input, n)
+		for i := range batch {
+			t, err := b.prefilled(1)
+			if err != nil {
+				return err
+			}
+			defer t.Release()
+			batch[i] = model.Input{Session: t, Tokens: b.prompt[i%len(b.prompt):][:1]}
+		}
+		steps = append(steps, func() error { return b.eval(batch...) })
+	}
+	took, err := b.inTurn(b.GenTokens, steps...)
 	if err != nil {
 		return err
 	}
-	read, one, many := readBytes/took[0], took[1], took[2]
+	read, one, many := readBytes/took[0], took[1], took[2:]
 	if deviceRead > 0 {
 		read = deviceRead
 	}
 	b.add("read", read)
 	b.add("decode", one)
-	b.add("decode ratio", float64(b.m.Bytes())/one/read)
-	b.add("batch", many)
-	b.add("batch speedup", float64(b.Batch)*one/many)
+	weights := float64(b.m.Bytes()) / read
+	b.add("decode ratio", weights/one)
 
-	var flops float64
-	took, err = b.inTurn(3, func() error { flops = multiply(); return nil }, b.prefill)
-	if err != nil {
+	var fmas, products []float64
+	if took, err = b.inTurn(3, b.prefill, func() error {
+		fmas = append(fmas, peak(kernels.F32))
+		if b.leaf != kernels.F32 {
+			products = append(products, peak(b.leaf))
+		}
+		return nil
+	}); err != nil {
 		return err
 	}
-	peak := flops / took[0]
-	if devicePeak > 0 {
-		peak = devicePeak
+	fma := median(fmas)
+	leaf := fma
+	if products != nil {
+		leaf = median(products)
 	}
-	b.add("peak", peak)
-	b.add("prefill", took[1])
-	b.operations = prefillFlops(c, b.PromptTokens, devicePeak == 0)
-	b.add("prefill ratio", b.operations/took[1]/peak)
+	b.add("peak", fma)
+	b.add("leaf peak", leaf)
+	b.add("prefill", took[0])
+	linear, attention := prefillFlops(c, b.PromptTokens, devicePeak == 0)
+	b.add("prefill operations", linear+attention)
+	b.add("prefill ratio", (linear/leaf+attention/fma)/took[0])
+	b.batches(c, one, many, weights, leaf)
 
 	at50, at900 := contexts(c)
 	early, err := b.prefilled(at50)
@@ -184,6 +202,21 @@ func (b *meter) round(c model.Config) error {
 	}
 	return b.choose()
 }
+
+// batches adds the seconds that a token of each session took, beside one session's, beside reading
+// the weights once and beside multiplying with them, at the leaf's peak.
+func (b *meter) batches(c model.Config, one float64, many []float64, weights, peak float64) {
+	row, _ := prefillFlops(c, 1, false)
+	for i, n := range b.Batch {
+		name, multiplying := batchName(n), float64(n)*row/peak
+		b.add(name, many[i])
+		b.add(name+" speedup", float64(n)*one/many[i])
+		b.add(name+" ratio", max(weights, multiplying)/many[i])
+		b.add(name+" multiplying", multiplying/weights)
+	}
+}
+
+func batchName(n int) string { return fmt.Sprint(n, " sessions") }
 
 // inTurn runs the steps one after the other, n times, and returns each one's median time in
 // seconds.
@@ -214,10 +247,20 @@ func contexts(c model.Config) (early, late int) {
 func (b *meter) report(r *Result, c model.Config) {
 	const ms = 1e3
 	r.Limits = Limits{ReadGBps: b.median("read") / 1e9, FMAGFlops: b.median("peak") / 1e9}
+	if b.leaf != kernels.F32 {
+		r.Limits.IntegerGOps = b.median("leaf peak") / 1e9
+	}
 	r.Decode = Decode{b.median("decode") * ms, float64(b.m.Bytes()) / 1e9, b.median("decode ratio")}
 	r.Prefill = Prefill{b.PromptTokens, b.median("prefill") * ms,
-		b.operations / b.median("prefill") / 1e9, b.median("prefill ratio")}
-	r.Batch = Batch{b.Batch, float64(b.Batch) / b.median("batch"), b.median("batch speedup")}
+		b.median("prefill operations") / b.median("prefill") / 1e9, b.median("prefill ratio")}
+	for _, n := range b.Batch {
+		name, binds := batchName(n), Memory
+		if b.median(name+" multiplying") > 1 {
+			binds = Multiplying
+		}
+		r.Batch = append(r.Batch, Batch{n, float64(n) / b.median(name), b.median(name + " ratio"),
+			binds, b.median(name + " speedup")})
+	}
 	early, late := contexts(c)
 	r.Context = Context{[2]int{early, late}, b.median("at 50") * ms, b.median("at 900") * ms,
 		b.median("context ratio")}
@@ -226,16 +269,18 @@ func (b *meter) report(r *Result, c model.Config) {
 		b.median(choices[2].name) * ms}
 }
 
-// prefillFlops counts the linear layers, causal attention, and the head for one position. If
-// lastRead is set, so is the last layer, but for the keys and values of all positions.
-func prefillFlops(c model.Config, tokens int, lastRead bool) float64 {
+// prefillFlops counts the operations of the linear layers and the head for one position, and those
+// of causal attention. If lastRead is set, so is the last layer, but for the keys and values of all
+// positions.
+func prefillFlops(c model.Config, tokens int, lastRead bool) (linear, attention float64) {
 	t, l, d := float64(tokens), float64(c.Layer), float64(c.Embd)
-	linear := 4*d*d + 2*d*float64(c.Inner) // 12·d² where n_inner is 4·n_embd
-	n := 2*t*l*linear + 2*l*d*t*(t+1) + 2*float64(c.VocabSize)*d
-	if lastRead {
-		n -= 2*(t-1)*(linear-2*d*d) + 2*d*t*(t-1) // the other positions' part
+	layer := 4*d*d + 2*d*float64(c.Inner) // 12·d² where n_inner is 4·n_embd
+	linear, attention = 2*t*l*layer+2*float64(c.VocabSize)*d, 2*l*d*t*(t+1)
+	if lastRead { // the other positions' part
+		linear -= 2 * (t - 1) * (layer - 2*d*d)
+		attention -= 2 * d * t * (t - 1)
 	}
-	return n
+	return linear, attention
 }
 
 // readBytes is how much one pass of readMemory reads: many times a cache, and a part of the buffer,
@@ -249,27 +294,20 @@ func (b *meter) readMemory() error {
 	return nil
 }
 
-// multiply multiplies and adds for 40 ms or so, and returns how many operations that was.
-func (b *meter) multiply() (operations float64) {
-	for {
+// peak multiplies and adds for 40 ms or so, and returns operations a second.
+func (b *meter) peak(f kernels.Format) float64 {
+	for n := max(1<<10, b.iterations[f]); ; n *= 2 { // at first it is not known how many are needed
 		start := time.Now()
-		b.team.Run(func(w *kernels.Worker) { b.flops[w.ID()] = w.FMAPeak(b.iterations) })
-		if time.Since(start) > 40*time.Millisecond {
-			break
+		b.team.Run(func(w *kernels.Worker) { b.operations[w.ID()] = w.Peak(f, n) })
+		took := time.Since(start)
+		if b.iterations[f] = n; took > 40*time.Millisecond {
+			operations := 0.0
+			for _, worker := range b.operations {
+				operations += worker
+			}
+			return operations / took.Seconds()
 		}
-		b.iterations *= 2 // at first it is not known how many iterations take that long
 	}
-	for _, f := range b.flops {
-		operations += f
-	}
-	return operations
-}
-
-// fmaPeak returns operations a second.
-func (b *meter) fmaPeak() float64 {
-	b.multiply()
-	start := time.Now()
-	return b.multiply() / time.Since(start).Seconds()
 }
 
 func (b *meter) eval(batch ...model.Input) error { return b.m.Eval(b.ctx, batch...) }

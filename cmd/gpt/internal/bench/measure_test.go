@@ -34,14 +34,15 @@ func TestMeasureTakesTinyModels(t *testing.T) {
 	}
 	for _, o := range models {
 		r, err := Measure(context.Background(), tiny(t, o),
-			Options{Rounds: 1, GenTokens: 2, Batch: 20})
+			Options{Rounds: 1, GenTokens: 2, Batch: []int{1, 20}})
 		if err != nil {
 			t.Errorf("%+v: %v", o, err)
 			continue
 		}
 		for name, x := range map[string]float64{
-			"decode": r.Decode.MSPerToken, "prefill": r.Prefill.MS, "batch": r.Batch.TokensPerSec,
-			"early": r.Context.MSAt50, "late": r.Context.MSAt900, "row": r.Rows.MS[0],
+			"decode": r.Decode.MSPerToken, "prefill": r.Prefill.MS, "batch": r.Batch[1].TokensPerSec,
+			"batch ratio": r.Batch[1].Ratio,
+			"early":       r.Context.MSAt50, "late": r.Context.MSAt900, "row": r.Rows.MS[0],
 			"greedy": r.Choosing.GreedyMS, "top-k": r.Choosing.TopKMS, "top-p": r.Choosing.TopPMS,
 		} {
 			if !(x > 0) || math.IsInf(x, 0) {

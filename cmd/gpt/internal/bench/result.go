@@ -29,7 +29,7 @@ type Result struct {
 	Limits  Limits  `json:"limits"`
 	Decode  Decode  `json:"decode"`
 	Prefill Prefill `json:"prefill"`
-	Batch   Batch   `json:"batch"`
+	Batch   []Batch `json:"batch"`
 	Context Context `json:"context"`
 	Rows    Rows    `json:"rows"`
 	Start   Start   `json:"start"`
@@ -47,6 +47,8 @@ type Limits struct {
 	ReadGBps float64 `json:"read_gbps"` // 10⁹ bytes read from memory a second
 	// 10⁹ float32 operations a second, two to each fused multiply-add
 	FMAGFlops float64 `json:"fma_gflops"`
+	// in Q8 and Q4 10⁹ operations on integers a second, two to each product, of the leaf in use
+	IntegerGOps float64 `json:"integer_gops,omitempty"`
 }
 
 // Decode is one session, a token at a time from its beginning: Context says what a longer past
@@ -64,15 +66,24 @@ type Prefill struct {
 	// the operations that are done, over the time: 2·T·12·L·d² + 2·L·d·T·(T+1) + 2·V·d, without
 	// what the processor saves in the last layer, 2·(T-1)·10·d² + 2·d·T·(T-1)
 	GFlops float64 `json:"gflops"`
-	Ratio  float64 `json:"ratio"` // of the FMA peak
+	// of the FMA peak; in Q8 and Q4 weights count beside the peak of integers
+	Ratio float64 `json:"ratio"`
 }
 
 // Batch is several sessions, a token of each in one Eval, from their beginning too.
 type Batch struct {
 	Sessions     int     `json:"sessions"`
 	TokensPerSec float64 `json:"tokens_per_s"`
-	Speedup      float64 `json:"speedup"` // against one session
+	// of the limit: the weights are read once, and multiplied with a row of each session
+	Ratio   float64 `json:"ratio"`
+	Binds   string  `json:"binds"`   // what takes longer: Memory or Multiplying
+	Speedup float64 `json:"speedup"` // against one session
 }
+
+const (
+	Memory      = "memory"
+	Multiplying = "multiplying"
+)
 
 // Context is decoding early and late. Models with less context are measured at At[1] = n_positions
 // less a few.
@@ -113,17 +124,24 @@ func (r *Result) Print(w io.Writer) error {
 		left = max(left, utf8.RuneCountInString(what))
 		middle = max(middle, utf8.RuneCountInString(figure))
 	}
-	d, p, b, c := r.Decode, r.Prefill, r.Batch, r.Context
+	d, p, c := r.Decode, r.Prefill, r.Context
 	row("memory read", f("%.1f GB/s", r.Limits.ReadGBps), "limit of decoding")
-	row("multiply and add", f("%.0f GFLOP/s", r.Limits.FMAGFlops), "limit of prompts")
+	if r.Limits.IntegerGOps > 0 {
+		row("multiply integers", f("%.0f GOP/s", r.Limits.IntegerGOps), "limit of prompts")
+		row("multiply and add", f("%.0f GFLOP/s", r.Limits.FMAGFlops), "limit of their attention")
+	} else {
+		row("multiply and add", f("%.0f GFLOP/s", r.Limits.FMAGFlops), "limit of prompts")
+	}
 	row("decode", f("%.2f ms a token", d.MSPerToken),
 		f("%.2f of the limit (%.3f GB a token), %.0f tokens/s", d.Ratio, d.GBPerToken,
 			1e3/d.MSPerToken))
 	row(f("prompt of %d", p.Tokens), f("%.0f ms", p.MS),
 		f("%.2f of the limit (%.0f GFLOP/s), %.0f tokens/s", p.Ratio, p.GFlops,
 			float64(p.Tokens)/p.MS*1e3))
-	row(f("%d sessions", b.Sessions), f("%.0f tokens/s", b.TokensPerSec),
-		f("%.1f × one session", b.Speedup))
+	for _, b := range r.Batch {
+		row(f("%d sessions", b.Sessions), f("%.0f tokens/s", b.TokensPerSec),
+			f("%.2f of the limit (%s binds), %.1f × one session", b.Ratio, b.Binds, b.Speedup))
+	}
 	row(f("decode at %d, at %d", c.At[0], c.At[1]), f("%.2f ms, %.2f ms", c.MSAt50, c.MSAt900),
 		f("%.2f ×", c.Ratio))
 	at, times := r.Rows, ""

@@ -11,10 +11,11 @@ import (
 func TestBenchmarksFitTheTerminal(t *testing.T) {
 	r := &Result{Model: "random gpt2-medium", DType: "bf16", Cache: "f16", Kernel: "avx2vnni",
 		Threads: 128, Rounds: 100}
-	r.Limits.ReadGBps, r.Limits.FMAGFlops = 12345.6, 123456
+	r.Limits = Limits{ReadGBps: 12345.6, FMAGFlops: 123456, IntegerGOps: 123456}
 	r.Decode = Decode{MSPerToken: 12345.67, Ratio: 1.23, GBPerToken: 12.345}
 	r.Prefill = Prefill{Tokens: 1024, MS: 123456, Ratio: 0.99, GFlops: 12345}
-	r.Batch = Batch{Sessions: 1000, TokensPerSec: 12345, Speedup: 123.4}
+	r.Batch = []Batch{{Sessions: 1000, TokensPerSec: 12345, Ratio: 1.23, Binds: Multiplying,
+		Speedup: 123.4}}
 	r.Context.At = [2]int{50, 1000}
 	r.Context.MSAt50, r.Context.MSAt900, r.Context.Ratio = 12345.67, 12345.67, 12.34
 	r.Rows.At, r.Rows.Rows = 500, []int{1, 2, 4, 8, 16}
