@@ -98,6 +98,44 @@ GLOBL ·oddShifts(SB), RODATA|NOPTR, $16
 	WIDE((2*p+1))  \
 	odd((2*p+1))
 
+// ADDLAST adds the products with the last two pairs, whose weights are in Z16–Z19.
+#define ADDLAST(row, a, b) \
+	VPBROADCASTD 56 row, XX  \
+	VPDPWSSD     Z16, XX, a  \
+	VPDPWSSD     Z17, XX, b  \
+	VPBROADCASTD 60 row, XX  \
+	VPDPWSSD     Z18, XX, a  \
+	VPDPWSSD     Z19, XX, b
+
+// WIDEBLOCK is a block of eight rows of widened tiles. Four rows end before the others: the stores
+// of eight at once would keep the multiplications waiting.
+#define WIDEBLOCK \
+	PAIRSWIDE(EIGHT, EIGHT, 0)       \
+	PAIRSWIDE(EIGHT, EIGHT, 1)       \
+	PAIRSWIDE(EIGHT, EIGHT, 2)       \
+	PAIRSWIDE(EIGHT, EIGHT, 3)       \
+	PAIRSWIDE(EIGHT, EIGHT, 4)       \
+	PAIRSWIDE(EIGHT, EIGHT, 5)       \
+	PAIRSWIDE(EIGHT, EIGHT, 6)       \
+	VMOVDQU64 (128*14)(AX), Z16      \
+	VMOVDQU64 (128*14+64)(AX), Z17   \
+	VMOVDQU64 (128*15)(AX), Z18      \
+	VMOVDQU64 (128*15+64)(AX), Z19   \
+	WIDE(16)                         \
+	ADDLAST((R8), S0, S1)            \
+	ADDLAST((R8)(SI*1), S2, S3)      \
+	ADDLAST((R8)(SI*2), S4, S5)      \
+	ADDLAST((R8)(R10*1), S6, S7)     \
+	CHAINS4                          \
+	ADDLAST((R9), S8, S9)            \
+	ADDLAST((R9)(SI*1), S10, S11)    \
+	ADDLAST((R9)(SI*2), S12, S13)    \
+	ADDLAST((R9)(R10*1), S14, S15)   \
+	CHAIN(S8, S9)                    \
+	CHAIN(S10, S11)                  \
+	CHAIN(S12, S13)                  \
+	CHAIN(S14, S15)
+
 #define WIDEN8(rows, odd, p) \
 	AHEAD((64*p))   \
 	PAIR((2*p))     \
@@ -197,9 +235,7 @@ eight:
 
 wide:
 	STARTEIGHT(START8)
-	BLOCK(PAIRSWIDE, EIGHT, EIGHT)
-	WIDE(16)
-	CHAINEIGHT
+	WIDEBLOCK
 	END(2144)
 	JNZ wide
 	NEXT(8)
@@ -237,9 +273,7 @@ eight:
 
 wide:
 	STARTEIGHT(START4)
-	BLOCK(PAIRSWIDE, EIGHT, EIGHT)
-	WIDE(16)
-	CHAINEIGHT
+	WIDEBLOCK
 	END(2144)
 	JNZ wide
 	NEXT(8)
