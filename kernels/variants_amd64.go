@@ -14,6 +14,10 @@ import "golang.org/x/sys/cpu"
 // without AVX-512 read them faster by what they see themselves.
 var asksAhead bool
 
+// asksSecond says whether leaves of several rows in 512 bits ask the second-level cache for weights
+// that they need later, and not the first: AMD's processors read faster so.
+var asksSecond bool
+
 // isAMD reports whether AMD made this processor.
 func isAMD() bool
 
@@ -21,7 +25,7 @@ func isAMD() bool
 // and XGETBV because the operating system must save the wide registers.
 func archVariants() []*variant {
 	x := &cpu.X86
-	asksAhead = x.HasAVX512F || !isAMD()
+	asksAhead, asksSecond = x.HasAVX512F || !isAMD(), isAMD()
 	if !x.HasAVX2 || !x.HasFMA || !x.HasF16C {
 		return nil
 	}
