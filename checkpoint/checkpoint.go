@@ -104,10 +104,12 @@ type Options struct {
 
 // Open opens the checkpoint at path: a file of weights in any format, with its other files in the
 // same directory, or a directory that holds a checkpoint. Of a directory it takes the first of:
-// model.safetensors, pytorch_model.bin, nanoGPT's ckpt.pt, another safetensors file, GGUF,
-// TensorFlow's model.ckpt, llm.c's model.bin. Two files of one kind are an error. Beside a ckpt.pt
-// safetensors count only with a config.json, which their tensors need. The format is found from the
-// bytes of a file, not from its name. Errors name the file.
+// model.safetensors, pytorch_model.bin, nanoGPT's ckpt.pt, a variant of the first
+// (model.fp16.safetensors), another safetensors file, a variant of the second, GGUF, TensorFlow's
+// model.ckpt, llm.c's model.bin; of the first two and of variants it also takes shards, by their
+// index. Two files of one kind are an error. Beside a ckpt.pt safetensors count only with a
+// config.json, which their tensors need. The format is found from the bytes of a file, not from its
+// name. Errors name the file.
 func Open(path string, o Options) (*Checkpoint, error) {
 	fsys, name, err := folder.Split(path)
 	if err != nil {
@@ -122,9 +124,10 @@ func OpenFS(fsys fs.FS, name string, o Options) (*Checkpoint, error) {
 	if o.GELU != "" && o.GELU != "tanh" && o.GELU != "erf" {
 		return nil, fmt.Errorf("gelu: %s, want tanh or erf", quote.Short(o.GELU, 20))
 	}
+	var notes []string
 	if name == "" {
 		var err error
-		if name, err = find(fsys); err != nil {
+		if name, notes, err = find(fsys); err != nil {
 			return nil, err
 		}
 	}
@@ -132,6 +135,7 @@ func OpenFS(fsys fs.FS, name string, o Options) (*Checkpoint, error) {
 	if err != nil {
 		return nil, err
 	}
+	f.notes = append(notes, f.notes...)
 	if o.GELU != "" && !f.asksGELU {
 		f.tensors.Close()
 		return nil, fmt.Errorf("gelu: %s, but this checkpoint (%s) says its activation itself: %s",
@@ -266,7 +270,7 @@ func OpenTokenizer(path string) (*tokenizer.Tokenizer, error) {
 		return nil, err
 	}
 	if name == "" {
-		name, _ = find(fsys)
+		name, _, _ = find(fsys)
 	}
 	if f, err := formatOf(fsys, name); err != nil || f.own == nil || !f.own(fsys) {
 		own, err := ownTokenizer(fsys, nil)

@@ -21,26 +21,34 @@ var preferred = [...][]string{
 	{folder.Safetensors}, {folder.SafetensorsIndex},
 	{folder.PyTorch}, {folder.PyTorchIndex},
 	{folder.NanoGPT},
+	variants[:2],
 	{"*.safetensors"},
+	variants[2:],
 	{"*.gguf"},
 	{folder.TensorFlow}, {"model.ckpt.index"},
 	{folder.LLMC},
 	{"*.pt", "*.pth", "*.bin", "*.ckpt"}, // if their bytes show it
 }
 
+// variants are the names of variants of Hugging Face's files: safetensors, then PyTorch's.
+var variants = [...]string{
+	folder.Variants(folder.Safetensors), folder.Variants(folder.SafetensorsIndex),
+	folder.Variants(folder.PyTorch), folder.Variants(folder.PyTorchIndex),
+}
+
 // beside are the names of files that lie beside checkpoints and match the patterns above.
 var beside = [...]string{
 	"adapter_model.*", "training_args.*", "optimizer*", "scheduler*", "scaler*", "rng_state*",
-	"pytorch_model-*-of-*.bin", "model-*-of-*.safetensors",
+	"pytorch_model*-*-of-*.bin", "model*-*-of-*.safetensors", // shards, of variants too
 	"*_debug_state.bin", "*tokenizer.bin", // llm.c's
 }
 
-// find returns the name of the checkpoint's file in fsys.
-func find(fsys fs.FS) (string, error) {
+// find returns the name of the checkpoint's file in fsys, and notes for Checkpoint.Notes.
+func find(fsys fs.FS) (name string, notes []string, err error) {
 	dir := folder.Path(fsys, ".")
 	list, err := fs.ReadDir(fsys, ".")
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", dir, folder.Cause(err))
+		return "", nil, fmt.Errorf("%s: %w", dir, folder.Cause(err))
 	}
 	var names []string
 	for _, e := range list {
@@ -58,12 +66,17 @@ func find(fsys fs.FS) (string, error) {
 	switch len(all) {
 	case 0:
 	case 1:
-		return all[0], nil
+		others := slices.DeleteFunc(matching(names, variants[:]), func(v string) bool { return v == all[0] })
+		if len(others) > 0 {
+			notes = append(notes, fmt.Sprintf("%s is taken; variants are there too, %s: name the "+
+				"file that is wanted", all[0], quote.Some(others)))
+		}
+		return all[0], notes, nil
 	default:
-		return "", fmt.Errorf("%s: %s: which of them is the checkpoint? name the file", dir,
+		return "", nil, fmt.Errorf("%s: %s: which of them is the checkpoint? name the file", dir,
 			enumerate(all))
 	}
-	return "", absent(dir + ": " + nothing(fsys, names))
+	return "", nil, absent(dir + ": " + nothing(fsys, names))
 }
 
 // Candidates returns the names of a folder that Open looks at: the best one, or several of one
@@ -89,7 +102,7 @@ func candidates(names []string) (all []string, sure bool) {
 }
 
 func isSafetensorsName(name string) bool {
-	return strings.HasSuffix(name, ".safetensors") || strings.HasSuffix(name, ".safetensors.index.json")
+	return path.Ext(name) == ".safetensors" || path.Ext(folder.Indexed(name)) == ".safetensors"
 }
 
 // matching returns the names that match one of the patterns and none of beside.
@@ -234,10 +247,10 @@ func Part(name, taken string) bool {
 	if path.Ext(name) == ".gguf" {
 		return taken == ""
 	}
-	parts := []string{folder.Config, "*.safetensors", "*.safetensors.index.json", "*.bin",
-		"*.bin.index.json", "*.pt", "*.pth", "*.ckpt", folder.Characters, folder.TensorFlow,
-		"*.index", "*.data-*-of-*", folder.HParams, folder.Encoder, folder.VocabBPE}
-	return slices.ContainsFunc(append(parts, Companions()...), func(pattern string) bool {
+	parts := []string{folder.Config, "*.safetensors", "*.bin", "*.pt", "*.pth", "*.ckpt",
+		folder.Characters, folder.TensorFlow, "*.index", "*.data-*-of-*", folder.HParams,
+		folder.Encoder, folder.VocabBPE}
+	return folder.Indexed(name) != "" || slices.ContainsFunc(append(parts, Companions()...), func(pattern string) bool {
 		ok, _ := path.Match(pattern, name)
 		return ok
 	})

@@ -83,6 +83,20 @@ func TestArraysHideNoCheckpoint(t *testing.T) {
 		{"pytorch_model.bin.index.json t.safetensors", "pytorch_model.bin.index.json"},
 		{"t.safetensors config.json", "t.safetensors"},
 		{"t.safetensors m.gguf", "t.safetensors"},
+
+		{"model.fp16.safetensors config.json", "model.fp16.safetensors"},
+		{"model.safetensors.index.fp16.json model.fp16-00001-of-00001.safetensors config.json",
+			"model.safetensors.index.fp16.json"},
+		{"pytorch_model.bin.index.fp16.json pytorch_model.fp16-00001-of-00001.bin config.json",
+			"pytorch_model.bin.index.fp16.json"},
+		{"model.safetensors.index.fp16.json t.safetensors config.json",
+			"model.safetensors.index.fp16.json"},
+		{"model.safetensors.index.fp16.json ckpt.pt", "ckpt.pt"},
+		{"model.fp16.safetensors pytorch_model.fp16.bin config.json", "model.fp16.safetensors"},
+		{"pytorch_model.fp16.bin m.gguf config.json", "pytorch_model.fp16.bin"},
+		{"model.safetensors.index.fp16.json model.safetensors.index.json config.json",
+			"model.safetensors.index.json"},
+		{"model.fp16.safetensors pytorch_model.bin config.json", "pytorch_model.bin"},
 	} {
 		if got := checkpoint.Candidates(strings.Fields(c.files)); !slices.Equal(got, []string{c.want}) {
 			t.Errorf("of %s: %q, want %s", c.files, got, c.want)
@@ -185,6 +199,10 @@ func TestADirectoryWithoutOneSaysWhatItHas(t *testing.T) {
 			[]string{"no index of the shards", "model-00001-of-00002.safetensors"}},
 		{"llm.c's starter pack, less the weights", []string{"gpt2_tokenizer.bin", "x",
 			"gpt2_124M_debug_state.bin", "y"}, true, []string{"no checkpoint"}},
+		{"only shards of a variant", []string{"pytorch_model.fp16-00001-of-00002.bin", "x"}, true,
+			[]string{"no index of the shards", "pytorch_model.fp16-00001-of-00002.bin"}},
+		{"two variants", []string{"model.fp16.safetensors", "x", "model.safetensors.index.ema.json", "x"},
+			false, []string{"model.fp16.safetensors and model.safetensors.index.ema.json", "which of them"}},
 		{"two", []string{"a.safetensors", tiny(t, "a"), "b.safetensors", tiny(t, "b")}, false,
 			[]string{"a.safetensors and b.safetensors", "which of them"}},
 	} {

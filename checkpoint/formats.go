@@ -215,7 +215,7 @@ func (p probe) begins(magics ...string) bool {
 // of that format's reader.
 func isSafetensors(p probe) bool {
 	if strings.HasSuffix(p.name, ".safetensors") ||
-		strings.HasSuffix(p.name, ".index.json") && !isPyTorchIndex(p.name) {
+		folder.Indexed(p.name) != "" && !isPyTorchIndex(p.name) {
 		return true
 	}
 	return len(p.head) > 8 && p.head[8] == '{' &&

@@ -27,7 +27,7 @@ func isPyTorch(p probe) bool {
 	return p.begins("PK\x03\x04", "PK\x05\x06") || torch.IsLegacy(p.head) || isPyTorchIndex(p.name)
 }
 
-func isPyTorchIndex(name string) bool { return strings.HasSuffix(name, ".bin.index.json") }
+func isPyTorchIndex(name string) bool { return path.Ext(folder.Indexed(name)) == ".bin" }
 
 // openPyTorch opens a file that torch.save wrote, or an index of such files. It executes nothing in
 // them.

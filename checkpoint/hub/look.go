@@ -74,6 +74,9 @@ func (l *Remote) look(ctx context.Context, names []string) error {
 	if err == nil && len(names) == 0 {
 		names, err = r.listedWeights(ctx)
 	}
+	if err == nil {
+		names, err = r.whole(ctx, names)
+	}
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ import (
 // Pull downloads the files of a checkpoint that the cache does not have, and returns its snapshot:
 // config.json, the weights (model.safetensors, else its shards, else pytorch_model.bin, else its
 // shards, else the only other file of weights) and the tokenizer's files. If files is given, it
-// downloads those and no others.
+// downloads those and no others, but for the shards of an index.
 //
 // A revision that is a commit needs no request if the cache has everything. For any other revision
 // Pull asks the hub for its commit; if the hub is out of reach, Pull returns what the cache has,
@@ -66,7 +66,9 @@ func Pull(ctx context.Context, name Name, o Options, files ...string) (*Snapshot
 		}
 	}
 	if len(files) > 0 {
-		err = r.wantAll(ctx, files, files)
+		if files, err = r.whole(ctx, files); err == nil {
+			err = r.wantAll(ctx, files, files)
+		}
 	} else {
 		err = r.choose(ctx)
 	}
@@ -126,8 +128,7 @@ var companions = [...]string{
 	folder.OtherPieces, folder.ChatTemplate, folder.Characters,
 }
 
-// weightsNames are the names of weights that stand beside a config.json, the best first. Those that
-// end in .index.json list the files.
+// weightsNames are the names of weights that stand beside a config.json, the best first.
 var weightsNames = [...]string{
 	folder.Safetensors, folder.SafetensorsIndex,
 	folder.PyTorch, folder.PyTorchIndex,
@@ -159,7 +160,7 @@ func (r *repo) choose(ctx context.Context) error {
 			return err
 		}
 		if len(named) > 0 {
-			return r.wantAll(ctx, append(slices.Clone(companions[:]), named...), named)
+			return r.wantWeights(ctx, named)
 		}
 	}
 	if r.alone != nil {
@@ -169,7 +170,16 @@ func (r *repo) choose(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.wantAll(ctx, append(slices.Clone(companions[:]), only...), only)
+	return r.wantWeights(ctx, only)
+}
+
+// wantWeights plans the download of weights and of the companions.
+func (r *repo) wantWeights(ctx context.Context, names []string) error {
+	names, err := r.whole(ctx, names)
+	if err != nil {
+		return err
+	}
+	return r.wantAll(ctx, append(slices.Clone(companions[:]), names...), names)
 }
 
 // choosePart plans the download of the GGUF file that Options.Part names.
@@ -306,25 +316,43 @@ func (r *repo) wantAll(ctx context.Context, files, needed []string) error {
 	return nil
 }
 
-// namedWeights returns the best weights that stand beside a config.json: one file, or an index and
-// its shards. It returns nil if there are none.
+// namedWeights returns the best weights that stand beside a config.json: one file, or an index of
+// shards. It returns nil if there are none.
 func (r *repo) namedWeights(ctx context.Context) ([]string, error) {
 	for _, name := range weightsNames {
 		has, err := r.find(ctx, name)
 		if err != nil {
 			return nil, err
 		}
-		switch {
-		case has && strings.HasSuffix(name, ".index.json"):
-			return r.shards(ctx, name)
-		case has:
+		if has {
 			return []string{name}, nil
 		}
 	}
 	return nil, nil
 }
 
-// shards returns an index and the files that it lists.
+// whole returns files and, before each that is an index of shards, the shards.
+func (r *repo) whole(ctx context.Context, files []string) (all []string, err error) {
+	for _, name := range files {
+		if ext := path.Ext(folder.Indexed(name)); ext == ".safetensors" || ext == ".bin" {
+			has, err := r.find(ctx, name)
+			if err != nil {
+				return nil, err
+			}
+			if has {
+				shards, err := r.shards(ctx, name)
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, shards...)
+			}
+		}
+		all = append(all, name)
+	}
+	return all, nil
+}
+
+// shards returns the files that an index lists, which lie beside it.
 func (r *repo) shards(ctx context.Context, index string) ([]string, error) {
 	b, err := r.read(ctx, index, maxIndex)
 	if err != nil {
@@ -334,12 +362,13 @@ func (r *repo) shards(ctx context.Context, index string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s/%s: %w", r.name.Repo, r.at(index), err)
 	}
-	for _, name := range names {
-		if err := checkFile(name); err != nil {
+	for i, name := range names {
+		names[i] = path.Join(path.Dir(index), name)
+		if err := checkFile(names[i]); err != nil {
 			return nil, fmt.Errorf("%s/%s: %w", r.name.Repo, r.at(index), err)
 		}
 	}
-	return append(names, index), nil
+	return names, nil
 }
 
 // onlyCheckpoint returns the files of the only checkpoint in a repository's list, by the rules that

@@ -251,6 +251,7 @@ func TestWeightsByPreference(t *testing.T) {
 		return []string{stem + "-00001-of-00002" + ext, stem + "-00002-of-00002" + ext}
 	}
 	st, pt := shards("model", ".safetensors"), shards("pytorch_model", ".bin")
+	half, old := shards("model.fp16", ".safetensors"), shards("pytorch_model.fp16", ".bin")
 	repo := &fakehub.Repo{Name: "a/b", Files: map[string][]byte{
 		"config.json":                  []byte(`{}`),
 		"model.safetensors":            pattern(10),
@@ -262,9 +263,17 @@ func TestWeightsByPreference(t *testing.T) {
 		pt[0]:                          pattern(14),
 		pt[1]:                          pattern(15),
 		"gpt.gguf":                     pattern(16),
-		"training_args.bin":            pattern(17),
-		"optimizer.pt":                 pattern(18),
-		"model.onnx":                   pattern(19),
+
+		"model.safetensors.index.fp16.json": index(half...),
+		half[0]:                             pattern(21),
+		half[1]:                             pattern(22),
+		"pytorch_model.bin.index.fp16.json": index(old...),
+		old[0]:                              pattern(23),
+		old[1]:                              pattern(24),
+
+		"training_args.bin": pattern(17),
+		"optimizer.pt":      pattern(18),
+		"model.onnx":        pattern(19),
 	}}
 	_, o := start(t)
 	for _, want := range [][]string{
@@ -272,6 +281,8 @@ func TestWeightsByPreference(t *testing.T) {
 		append(slices.Clone(st), "model.safetensors.index.json"),
 		{"pytorch_model.bin"},
 		append(slices.Clone(pt), "pytorch_model.bin.index.json"),
+		append(slices.Clone(half), "model.safetensors.index.fp16.json"),
+		append(slices.Clone(old), "pytorch_model.bin.index.fp16.json"),
 		{"gpt.gguf"},
 	} {
 		h := fakehub.New(repo)
@@ -297,6 +308,37 @@ func TestWeightsByPreference(t *testing.T) {
 	_, err := hub.Pull(t.Context(), name("a/b"), o)
 	if !errors.Is(err, hub.ErrNoWeights) || !strings.Contains(err.Error(), ".onnx") {
 		t.Errorf("no weights: %v", err)
+	}
+}
+
+// TestAnIndexBringsItsShards: where it is named, and where there is no config.json.
+func TestAnIndexBringsItsShards(t *testing.T) {
+	const index, shard = "model.safetensors.index.fp16.json", "model.fp16-00001-of-00001.safetensors"
+	text := []byte(`{"weight_map": {"a": "` + shard + `"}}`)
+	h, o := start(t, &fakehub.Repo{Name: "a/b", Files: map[string][]byte{"config.json": []byte(`{}`),
+		"model.safetensors": pattern(10), "sub/" + index: text, "sub/" + shard: pattern(11)}})
+	s, err := hub.Pull(t.Context(), name("a/b"), o, "sub/"+index)
+	if err != nil || !slices.Equal(s.Files(), []string{"sub/" + shard, "sub/" + index}) {
+		t.Errorf("%v, %v", s.Files(), err)
+	}
+	r, err := hub.Look(t.Context(), name("a/b"), o, "sub/"+index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if r.Weights != index || r.Size != 11 {
+		t.Errorf("%s, %d bytes", r.Weights, r.Size)
+	}
+	o.Cache = filepath.Join(t.TempDir(), "hub")
+	h.Put(&fakehub.Repo{Name: "a/b", Files: map[string][]byte{index: text, shard: pattern(12)}})
+	s, err = hub.Pull(t.Context(), name("a/b"), o)
+	if err != nil || !slices.Equal(s.Files(), []string{shard, index}) {
+		t.Errorf("%v, %v", s, err)
+	}
+	h.Put(&fakehub.Repo{Name: "a/b", Files: map[string][]byte{index: text, shard: pattern(12),
+		"model.ema.safetensors": pattern(13)}})
+	if _, err = hub.Pull(t.Context(), name("a/b"), o); !errors.Is(err, hub.ErrChoose) {
+		t.Errorf("two variants: %v", err)
 	}
 }
 

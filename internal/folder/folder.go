@@ -15,6 +15,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -177,6 +178,23 @@ const (
 	TensorFlow       = "checkpoint" // names the files of TensorFlow's newest checkpoint
 	LLMC             = "model.bin"
 )
+
+// Variants returns the pattern of the names that variants of a file have, as Hugging Face's libraries
+// save them with variant="fp16": model.*.safetensors for model.safetensors.
+func Variants(name string) string {
+	ext := path.Ext(name)
+	return strings.TrimSuffix(name, ext) + ".*" + ext
+}
+
+// Indexed returns the name of the file whose shards an index of this name lists: model.safetensors for
+// model.safetensors.index.json, and for model.safetensors.index.fp16.json. "" if it is no index.
+func Indexed(name string) string {
+	of, rest, found := strings.Cut(name, ".index.")
+	if !found || rest != "json" && path.Ext(rest) != ".json" {
+		return ""
+	}
+	return of
+}
 
 // An adapter has a config, and one of the two files of weights.
 const (

@@ -66,6 +66,29 @@ func TestPathsForMessages(t *testing.T) {
 	}
 }
 
+func TestNamesOfVariantsAndIndexes(t *testing.T) {
+	for name, variants := range map[string]string{folder.Safetensors: "model.*.safetensors",
+		folder.SafetensorsIndex: "model.safetensors.index.*.json", folder.PyTorch: "pytorch_model.*.bin"} {
+		if got := folder.Variants(name); got != variants {
+			t.Errorf("%s: %s, want %s", name, got, variants)
+		}
+	}
+	for name, of := range map[string]string{
+		"model.safetensors.index.json":          "model.safetensors",
+		"model.safetensors.index.fp16.json":     "model.safetensors",
+		"in/a.folder/x.bin.index.b-1.2.json":    "in/a.folder/x.bin",
+		"pytorch_model.bin.index.fp16.json":     "pytorch_model.bin",
+		"model.safetensors.index.fp16.json.txt": "",
+		"model.index":                           "",
+		"index.json":                            "",
+		"model.safetensors":                     "",
+	} {
+		if got := folder.Indexed(name); got != of {
+			t.Errorf("%s: of %q, want %q", name, got, of)
+		}
+	}
+}
+
 func TestSplit(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a\xff") // no valid UTF-8, which some systems allow in names

@@ -164,7 +164,7 @@ func (f *Finder) WillRead(path, use string) {
 		if e.Name() == name || checkpoint.Part(e.Name(), name) {
 			f.Inputs.Add(dir.Path(e.Name()), use)
 		}
-		if strings.HasSuffix(e.Name(), ".index.json") {
+		if folder.Indexed(e.Name()) != "" {
 			index, _ := weights.ReadIndex(dir, e.Name())
 			for _, shard := range index.Shards() {
 				f.Inputs.Add(dir.Path(shard), use)
