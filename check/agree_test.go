@@ -37,6 +37,7 @@ var odd = []fixture.Options{
 	{Positions: 130, Layer: 1}, {Scale: 3}, {Scale: 0.01}, {QKVBias: 2},
 	{DType: weights.F16}, {DType: weights.BF16, Untied: true},
 	{DType: weights.F16, Embd: 48, Head: 6, Activation: "gelu"}, {Shards: 3, Prefix: true},
+	{Shards: 2, Variant: ".fp16"},
 }
 
 func TestOddCheckpointsAgree(t *testing.T) {

@@ -24,7 +24,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 
 	"picogpt/check/reference"
 	"picogpt/checkpoint"
@@ -249,8 +248,6 @@ func Read(
 		m, err = converted(c, o)
 	case files != nil:
 		m, err = o.OpenFS(files)
-	case strings.HasSuffix(path, ".json"): // an index
-		m, err = o.Open(weights.Dir(path))
 	default:
 		m, err = o.Open(path)
 	}

@@ -51,8 +51,8 @@ type Options struct {
 func Open(dir string) (*Model, error) { return Options{}.Open(dir) }
 
 // Open opens the checkpoint in a folder, as Hugging Face's transformers writes it: config.json, and
-// model.safetensors or its parts with model.safetensors.index.json; or a file of weights, with its
-// config.json beside it. The tokenizer is the checkpoint's own: vocab.json and merges.txt, or what
+// model.safetensors or its parts with model.safetensors.index.json; or a file of weights or an index,
+// with its config.json beside it. The tokenizer is the checkpoint's own: vocab.json and merges.txt, or what
 // tokenizer.json has of byte-level BPE. Where there is none, it is GPT-2's if the vocabulary has
 // room for it. Any other kind is no error: Model.NoEncoder says what it is.
 //
@@ -197,8 +197,12 @@ func openFiles(fsys fs.FS, name string) (*files, error) {
 	var index struct {
 		Map map[string]string `json:"weight_map"`
 	}
-	if _, err := fs.Stat(fsys, name); errors.Is(err, fs.ErrNotExist) {
-		found, err := readJSON(fsys, "model.safetensors.index.json", &index)
+	_, err := fs.Stat(fsys, name)
+	if name == "model.safetensors" && errors.Is(err, fs.ErrNotExist) {
+		name += ".index.json"
+	}
+	if strings.HasSuffix(name, ".json") {
+		found, err := readJSON(fsys, name, &index)
 		if err != nil {
 			return nil, err
 		}

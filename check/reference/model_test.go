@@ -23,13 +23,17 @@ func TestOpenReadsTheSameWeights(t *testing.T) {
 	for name, o := range map[string]fixture.Options{
 		"f32": {}, "f16": {DType: weights.F16}, "bf16": {DType: weights.BF16},
 		"prefix": {Prefix: true, Masks: true, Heads: true}, "untied": {Untied: true},
-		"shards": {Shards: 3},
+		"shards": {Shards: 3}, "shards of a variant": {Shards: 3, Variant: ".fp16"},
 	} {
 		dir := t.TempDir()
 		if err := fixture.Write(dir, o); err != nil {
 			t.Fatal(err)
 		}
-		m, err := Open(dir)
+		path := dir
+		if o.Variant != "" { // it is the index that is named
+			path = filepath.Join(dir, "model.safetensors.index"+o.Variant+".json")
+		}
+		m, err := Open(path)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
