@@ -96,6 +96,9 @@ func (c Config) make(ctx context.Context, opened *checkpoint.Checkpoint) (*GPT, 
 		if c.Model.Digest == nil {
 			c.Model.Digest = opened.Digest
 		}
+		if _, none := opened.Head(); none == nil { // to classify needs no output head
+			c.Model.Headless = true
+		}
 		m, err = model.New(ctx, opened.Config, opened.Tensors, c.Model)
 	}
 	if err != nil {

@@ -194,19 +194,26 @@ func (c *Checkpoint) Untied() (bool, error) {
 	if c.tied {
 		return false, nil
 	}
-	for _, head := range []string{"lm_head.weight", "lm_head.decoder.weight"} {
-		t, ok := c.Tensors.Tensor(head)
-		if !ok {
-			continue
-		}
-		wte, ok := c.Tensors.Tensor("transformer.wte.weight")
-		if !ok {
-			wte, _ = c.Tensors.Tensor("wte.weight")
-		}
-		same, err := t.Equal(wte)
-		return err == nil && !same, err
+	t, ok := outputHead(c.Tensors)
+	if !ok {
+		return false, nil
 	}
-	return false, nil
+	wte, ok := c.Tensors.Tensor("transformer.wte.weight")
+	if !ok {
+		wte, _ = c.Tensors.Tensor("wte.weight")
+	}
+	same, err := t.Equal(wte)
+	return err == nil && !same, err
+}
+
+// outputHead returns the weights of the logits, if they have a tensor of their own.
+func outputHead(of *weights.Tensors) (t weights.Tensor, ok bool) {
+	for _, name := range []string{headName, olderHeadName} {
+		if t, ok = of.Tensor(name); ok {
+			break
+		}
+	}
+	return t, ok
 }
 
 // Unused returns the names of the tensors that no part of the decoder uses and that are no causal

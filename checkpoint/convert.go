@@ -189,10 +189,12 @@ func (c *Checkpoint) refuse(format string, more ...limit) error {
 			"one of safetensors can", c.Tensors.Name(), unused[0], format)
 	}
 	f := c.Config
+	_, hasHead := outputHead(c.Tensors)
 	for _, l := range append([]limit{
 		{"scale_attn_weights", f.ScaleAttnWeights, f.ScaleAttnWeights, true},
 		{"scale_attn_by_inverse_layer_idx", f.ScaleAttnByInverseLayerIdx,
 			!f.ScaleAttnByInverseLayerIdx, false},
+		{"tie_word_embeddings", false, f.TieWordEmbeddings || hasHead, true}, // else there is no head
 	}, more...) {
 		if !l.fits {
 			return fmt.Errorf("%s: %s: %v, but a file of %s cannot say it and means %v: "+

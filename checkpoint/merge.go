@@ -168,17 +168,16 @@ func (m *merging) name(theirs string) (ours string, decoder bool) {
 	case "h", "wte", "wpe", "ln_f":
 		return m.prefix + ours, true
 	case "lm_head":
-		const older = "lm_head.decoder.weight"
-		if _, ok := m.base.Tensor(older); ok && ours == headName {
-			ours = older
+		if _, ok := m.base.Tensor(olderHeadName); ok && ours == headName {
+			ours = olderHeadName
 		}
 		return ours, true
 	}
 	return theirs, false
 }
 
-// headName is the name of the head's weights, which most files leave out, because it is wte.
-const headName = "lm_head.weight"
+// The names of the head's weights, which most files leave out, because it is wte.
+const headName, olderHeadName = "lm_head.weight", "lm_head.decoder.weight"
 
 // of returns the change of a weight, which is new if nothing has changed it. It returns nil if the
 // base has no such weight.

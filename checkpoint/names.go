@@ -36,7 +36,7 @@ const (
 func dialects() []dialect {
 	return []dialect{
 		{program: "GPT-2", embedding: "wte.weight", block: "h.",
-			heads: []string{"lm_head.weight", "lm_head.decoder.weight"}},
+			heads: []string{headName, olderHeadName}},
 		// Raschka, Build a Large Language Model (From Scratch), chapter 4
 		{program: "LLMs-from-scratch", embedding: "tok_emb.weight", own: []string{"trf_blocks"},
 			heads: []string{"out_head.weight"}, block: "trf_blocks.", settle: settleBook,

@@ -162,7 +162,7 @@ func (s *state) open(fsys fs.FS, root any, o Options) (found, error) {
 // reports whether it need not be made.
 func (s *state) tied(stack *stack) (index int, inPlace bool, err error) {
 	wte := stack.index["wte.weight"]
-	for _, name := range []string{"lm_head.weight", "lm_head.decoder.weight"} {
+	for _, name := range []string{headName, olderHeadName} {
 		i, ok := stack.index[name]
 		if ok && s.tensors[i].Same(s.tensors[wte]) {
 			inPlace, err = s.tensors[i].InPlace()

@@ -143,6 +143,9 @@ func (l *lens) check(tokens []int) error {
 	if err := checkText(l.m, tokens); err != nil {
 		return err
 	}
+	if l.m.Params().LMHead == nil {
+		return model.ErrNoLogits
+	}
 	if l.o.From < 0 || l.o.From >= len(tokens) {
 		return fmt.Errorf("lens: from position %d, want 0 to %d", l.o.From, len(tokens)-1)
 	}

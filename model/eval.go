@@ -124,8 +124,8 @@ func (e *NonFiniteError) Error() string {
 //
 // Eval changes all sessions or, on an error, none. An error that one input causes is an
 // *InputError. It wraps a *ContextError, a *NonFiniteError, ErrCacheFull (for the first input that
-// found no room), or the error of a caller's mistake: a token id outside the vocabulary, a session
-// of another model, a session that is in the batch twice, no tokens. Other errors are ErrClosed,
+// found no room), ErrNoLogits, or the error of a caller's mistake: a token id outside the vocabulary,
+// a session of another model, a session that is in the batch twice, no tokens. Other errors are ErrClosed,
 // ErrInVisit and the context's error. Eval checks the context before each layer. If Visit panics,
 // Eval panics with the same value, and the model can still be used.
 func (m *Model) Eval(ctx context.Context, batch ...Input) error {
@@ -173,6 +173,8 @@ func (m *Model) check(batch []Input) error {
 			return inputErrorf(i, "VisitFrom %d, want 0 or more", in.VisitFrom)
 		case in.Best < 0:
 			return inputErrorf(i, "Best %d, want 0 (all logits) or more", in.Best)
+		case m.noHead != nil && in.States == nil && (in.Visit != nil || !in.NoLogits):
+			return &InputError{i, m.noHead}
 		case in.States != nil && (in.States.Layer < 0 || in.States.Layer > m.config.Layer):
 			return inputErrorf(i, "States: layer %d, want 0 to %d", in.States.Layer, m.config.Layer)
 		}

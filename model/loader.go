@@ -34,6 +34,7 @@ type loader struct {
 	used    map[string]bool
 	ignored []string
 	zeroed  []string // which tensors have weights that become zero in the format, and how many
+	noHead  error    // why there is no head, nil if there is one
 	err     error
 	dry     bool // check only: no element is read
 
@@ -217,7 +218,7 @@ func (l *loader) embedding() kernels.Matrix {
 var headNames = []string{"lm_head.weight", "lm_head.decoder.weight"}
 
 // lmHead returns the head's weights. If the file has a head that differs from wte, it is used even
-// if the config says that they are tied.
+// if the config says that they are tied. If there is none it returns nil, and sets noHead.
 func (l *loader) lmHead(wte *kernels.Matrix) *kernels.Matrix {
 	embedding, _ := l.tensors.Tensor(l.prefix + "wte.weight")
 	for _, name := range headNames {
@@ -240,8 +241,9 @@ func (l *loader) lmHead(wte *kernels.Matrix) *kernels.Matrix {
 		return &m
 	}
 	if !l.config.TieWordEmbeddings {
-		l.fail("%s: missing, want shape [%d %d], since tie_word_embeddings is false", headNames[0],
-			l.config.VocabSize, l.config.Embd)
+		l.noHead = fmt.Errorf("%s: missing, want shape [%d %d], since tie_word_embeddings is false: %w",
+			headNames[0], l.config.VocabSize, l.config.Embd, ErrNoLogits)
+		return nil
 	}
 	return wte
 }
@@ -352,7 +354,7 @@ func (m *Model) tensors() []weights.Tensor {
 	}
 	ln("ln_f", p.LnF)
 	// a config that does not tie wants a head in the file, even if the head is wte
-	if p.LMHead != &p.WTE || !c.TieWordEmbeddings {
+	if p.LMHead != nil && (p.LMHead != &p.WTE || !c.TieWordEmbeddings) {
 		ts = append(ts, matrixTensor(headNames[0], p.LMHead))
 	}
 	return ts

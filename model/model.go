@@ -71,6 +71,11 @@ type Options struct {
 	// 64 positions; on the processor its last page has room for 8, 16, 32 or 64.
 	CacheBytes int64
 
+	// Headless takes a checkpoint without a head too, as those of classifiers are if their
+	// tie_word_embeddings is false: of its sessions Eval computes hidden states alone. Otherwise New
+	// returns an error that wraps ErrNoLogits.
+	Headless bool
+
 	// Edits change what the forward pass computes, in every Eval of every session, before those of
 	// the Input. See Edit.
 	Edits []Edit
@@ -97,6 +102,7 @@ type Model struct {
 	device  bool // computes the model; else the processor
 	ignored []string
 	notes   []string
+	noHead  error // of inputs that want logits; nil if there is a head
 	cache   *engine.Budget
 	edits   []Edit
 	digest  func() (string, error) // nil for none
@@ -146,7 +152,11 @@ func New(ctx context.Context, c Config, tensors *weights.Tensors, o Options) (*M
 	}
 	l := loader{ctx: ctx, config: c, tensors: tensors, team: team, progress: o.Progress}
 	l.wantCacheFormat(o.CacheFormat)
-	if m.params, err = l.load(o.Format); err == nil {
+	m.params, err = l.load(o.Format)
+	if m.noHead = l.noHead; err == nil && !o.Headless {
+		err = l.noHead
+	}
+	if err == nil {
 		m.format, m.ignored, m.notes = l.format, l.ignored, l.notes()
 		if err = m.takeEdits(o.Edits, o.Device); err == nil {
 			m.backend, err = m.open(ctx, o.Device)
@@ -163,7 +173,7 @@ func New(ctx context.Context, c Config, tensors *weights.Tensors, o Options) (*M
 	return m, nil
 }
 
-// Check returns what New would find in a configuration and tensors: the number format of the linear
+// Check returns what New, with Options.Headless, would find in a configuration and tensors: the number format of the linear
 // layers, and the names of the tensors that the model would ignore. It reads no element of the
 // tensors, so it does not find errors that only the elements show.
 func Check(c Config, tensors *weights.Tensors) (format string, ignored []string, err error) {
@@ -187,6 +197,9 @@ func (m *Model) open(ctx context.Context, d engine.Device) (engine.Backend, erro
 
 // ErrClosed is returned by Eval and Save of a closed model.
 var ErrClosed = errors.New("model: closed")
+
+// ErrNoLogits is wrapped in the error of New and Eval for a checkpoint that has no head.
+var ErrNoLogits = errors.New("no output head, so no logits")
 
 // ErrNoContext is returned by functions whose context argument is nil.
 var ErrNoContext = errors.New("context: nil, want one, such as context.Background()")

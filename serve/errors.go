@@ -117,7 +117,7 @@ func (s *Server) explain(v *visit, err error) error {
 	case errors.Is(err, model.ErrCacheFull):
 		return errorf(http.StatusServiceUnavailable, "cache_full",
 			"the memory for the cache does not hold this text")
-	case errors.As(err, &option), batch.IsDeadEnd(err):
+	case errors.As(err, &option), batch.IsDeadEnd(err), errors.Is(err, model.ErrNoLogits):
 		return errorf(http.StatusBadRequest, "", "%v", err)
 	case errors.As(err, &negative):
 		return fieldf("negative_prompt", "%v", err)

@@ -201,6 +201,7 @@ func (a *app) modelOptions() model.Options {
 	return model.Options{
 		Threads: a.Threads, Format: a.Dtype, Kernel: os.Getenv("GPT_KERNEL"),
 		CacheFormat: a.CacheDtype, CacheBytes: int64(a.CacheBytes), Device: a.chosen.device,
+		Headless: a.headless,
 	}
 }
 
@@ -217,6 +218,9 @@ func (a *app) loadModel(o model.Options) (*model.Model, error) {
 	m, err := model.New(context.Background(), a.byRules(c.Config), c.Tensors, o)
 	if err == nil {
 		a.models = append(a.models, m)
+	}
+	if errors.Is(err, model.ErrNoLogits) {
+		err = fault.Hint(err, "gpt classify, gpt embed and gpt trace need none")
 	}
 	return m, err
 }

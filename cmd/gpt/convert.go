@@ -36,6 +36,7 @@ func (a *app) newCheckpoint(
 func (a *app) write(n *checkpoints.New) error {
 	a.chosen.known = true                      // the processor: nothing is evaluated
 	a.uses = func(string) bool { return true } // the conversion carries all tensors
+	a.headless = true
 	m, err := a.openModel()
 	if err != nil {
 		return err

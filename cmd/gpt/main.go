@@ -253,6 +253,8 @@ type app struct {
 	// Others are told on stderr.
 	uses func(name string) bool
 
+	headless bool // whether the command does without logits, and the model without an output head
+
 	chooses bool // whether the command chooses tokens, as a generation_config.json says how
 
 	bareWord string // the prompt, where the name of a command may stand too; "" for others

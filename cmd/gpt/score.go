@@ -182,7 +182,7 @@ func (c *classifyCommand) head(a *app) (*checkpoint.Head, error) {
 	if err := a.checkTarget(&c.Target); err != nil {
 		return nil, err
 	}
-	a.uses = checkpoint.HeadTensor
+	a.uses, a.headless = checkpoint.HeadTensor, true
 	ck, err := a.open()
 	if err != nil {
 		return nil, err
@@ -310,6 +310,7 @@ func (c *embedCommand) Run(a *app) error {
 	if err := c.settleFormat(); err != nil {
 		return err
 	}
+	a.headless = true
 	r, err := c.open(a, func() error { return c.check(a) })
 	if err != nil {
 		return err

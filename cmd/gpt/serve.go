@@ -180,7 +180,7 @@ func (c *serveCommand) Run(a *app) error {
 	}
 	running := on.api.Start(gate)
 	a.uses = checkpoint.HeadTensor
-	a.chooses = true
+	a.chooses, a.headless = true, true
 	m, err := a.openModel()
 	if err != nil {
 		return err

@@ -83,6 +83,7 @@ func (c *steerCommand) Run(a *app) error {
 	if err := fault.First(positive.read(), negative.read()); err != nil {
 		return err
 	}
+	a.headless = true
 	m, err := a.openModel()
 	if err != nil {
 		return err

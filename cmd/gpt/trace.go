@@ -77,6 +77,7 @@ func (c *traceCommand) Run(a *app) error {
 	if err := show.CheckTokens(ck.Config, p.ids); err != nil {
 		return err
 	}
+	a.headless = true
 	m, err := a.openModel()
 	if err != nil {
 		return err

@@ -58,7 +58,7 @@ type loader struct {
 func (l *loader) load(p *stack.Params) (s tensors) {
 	s.wte = l.matrix(&p.WTE)
 	s.head = s.wte
-	if p.LMHead != &p.WTE {
+	if p.LMHead != nil && p.LMHead != &p.WTE {
 		s.head = l.matrix(p.LMHead)
 	}
 	s.wpe = l.floats(p.WPE)
@@ -78,7 +78,7 @@ func (l *loader) load(p *stack.Params) (s tensors) {
 // paramBytes returns the size of all parameters.
 func paramBytes(p *stack.Params) int64 {
 	n := p.WTE.Bytes() + 4*int64(len(p.WPE)+2*p.Embd)
-	if p.LMHead != &p.WTE {
+	if p.LMHead != nil && p.LMHead != &p.WTE {
 		n += p.LMHead.Bytes()
 	}
 	for i := range p.H {

@@ -32,7 +32,7 @@ type Params struct {
 	WPE []float32      // [n_positions, n_embd]
 	H   []Block        // [n_layer]
 	LnF Norm           // [n_embd]
-	// [vocab_size, n_embd]: &WTE, or lm_head if the checkpoint has one that differs
+	// [vocab_size, n_embd]: &WTE, or lm_head if the checkpoint has one that differs; nil for no head
 	LMHead *kernels.Matrix
 }
 
@@ -73,7 +73,10 @@ func (b *Block) Weights() int {
 // Bytes returns the number of bytes of weights that one decoding step reads: the linear layers and
 // the head.
 func (p *Params) Bytes() int64 {
-	n := p.LMHead.Bytes()
+	var n int64
+	if p.LMHead != nil {
+		n = p.LMHead.Bytes()
+	}
 	for i := range p.H {
 		for _, l := range p.H[i].Linears() {
 			n += l.Weight.Bytes()

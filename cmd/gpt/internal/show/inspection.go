@@ -116,7 +116,7 @@ func (i *Inspection) masks() []string {
 func Inspect(name string, c *checkpoint.Checkpoint, cache string) (i *Inspection, problem error) {
 	return inspectWith(name, c, cache, func() (string, []string, error) {
 		m, err := model.New(context.Background(), c.Config, c.Tensors,
-			model.Options{Threads: 1, CacheFormat: cache})
+			model.Options{Threads: 1, CacheFormat: cache, Headless: true})
 		if err != nil {
 			return "", nil, err
 		}
@@ -145,6 +145,11 @@ func inspectWith(
 	} else {
 		i.Problem = problem.Error()
 		i.ignore(i.masks())
+	}
+	if !c.Config.TieWordEmbeddings && !slices.ContainsFunc(i.Tensors, func(t inspectedTensor) bool {
+		return isHead(t.Name)
+	}) {
+		i.Notes = append(i.Notes, model.ErrNoLogits.Error()+": it classifies or embeds texts, and writes none")
 	}
 	untied, err := c.Untied()
 	if err != nil {
