@@ -21,6 +21,7 @@ import (
 type merging struct {
 	base    *weights.Tensors
 	prefix  string // of the names of the stack: "transformer." or ""
+	tied    bool   // a base without a head has wte for it
 	changes map[string]*change
 	grown   *openAdapter // whose vocabulary has another size than the base's, nil if none has
 }
@@ -35,7 +36,7 @@ type change struct {
 // merge merges the adapters into the checkpoint, in their order. The tensors that they do not change
 // are the base's own. After an error the caller still has to close f.tensors.
 func (f *found) merge(adapters []Adapter) (err error) {
-	m := merging{base: f.tensors, changes: map[string]*change{}}
+	m := merging{base: f.tensors, tied: f.config.TieWordEmbeddings, changes: map[string]*change{}}
 	if _, ok := m.base.Tensor("transformer.wte.weight"); ok {
 		m.prefix = "transformer."
 	}
@@ -186,7 +187,7 @@ func (m *merging) of(name string) *change {
 		return c
 	}
 	t, ok := m.base.Tensor(name)
-	if !ok && name == headName {
+	if !ok && name == headName && m.tied {
 		t, ok = m.base.Tensor(m.prefix + "wte.weight")
 		t.Name = headName
 	}
@@ -197,14 +198,14 @@ func (m *merging) of(name string) *change {
 }
 
 // replace puts a whole tensor of the adapter in the place of the base's. Beside the decoder there
-// may be others, the heads of other tasks: those that modules_to_save names.
+// may be others: an output head, and the heads of other tasks that modules_to_save names.
 func (m *merging) replace(theirs string, t weights.Tensor, o *openAdapter) error {
 	shown := quote.Plain(t.Name, 80)
 	name, decoder := m.name(theirs)
 	c := m.of(name)
 	if c == nil {
 		saved := func(module string) bool { return strings.HasPrefix(theirs, module+".") }
-		if decoder || !slices.ContainsFunc(o.config.targets.saves, saved) {
+		if decoder && name != headName || !decoder && !slices.ContainsFunc(o.config.targets.saves, saved) {
 			return fmt.Errorf("%s: the checkpoint %s has no such tensor", shown, m.base.Name())
 		}
 		c = &change{tensor: t}
@@ -306,7 +307,7 @@ func (m *merging) settleHead(f *found) error {
 	}
 	e, h := m.of(embedding), m.of(head)
 	if e == nil || h == nil {
-		return nil // model.New tells what is missing
+		return nil // model.New tells what is missing, if it is wanted
 	}
 	if m.grown != nil && e.tensor.Shape[0] != h.tensor.Shape[0] {
 		return fmt.Errorf("%s: %d rows of %s, but %d of %s: want both of the new vocabulary",

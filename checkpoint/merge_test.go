@@ -15,6 +15,7 @@ import (
 	"picogpt/checkpoint"
 	"picogpt/dev/fixture"
 	"picogpt/internal/torch"
+	"picogpt/model"
 	"picogpt/weights"
 )
 
@@ -223,6 +224,50 @@ func TestAnAdapterOfTheEmbeddingIsNoneOfTheHead(t *testing.T) {
 	if first, second := digests(t, to), digestOf(t, c); first[0] != second {
 		t.Errorf("digests %s and %s, want equal ones: the same tensors", first[0], second)
 	}
+}
+
+// TestAdaptersOfABaseWithoutAnOutputHead: the embedding stands in for none. A classifier stays one.
+func TestAdaptersOfABaseWithoutAnOutputHead(t *testing.T) {
+	dir := write(t, fixture.Options{Prefix: true, Heads: true,
+		Config: map[string]any{"tie_word_embeddings": false}}, nil)
+	open := func(l *lora) (*checkpoint.Checkpoint, error) {
+		return checkpoint.Open(dir, checkpoint.Options{Adapters: []checkpoint.Adapter{{Path: l.write(t)}}})
+	}
+	of := newLora(2, 4, weights.F32)
+	of.pair("transformer.wte", 2, 29, 15)
+	of.pair("transformer.h.0.attn.c_attn", 2, 15, 45)
+	c, err := open(of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, ok := c.Tensors.Tensor("lm_head.weight"); ok {
+		t.Error("an output head of the embedding")
+	}
+	if _, err := c.Head(); err != nil {
+		t.Error(err)
+	}
+	m, err := model.New(t.Context(), c.Config, c.Tensors, model.Options{Headless: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Close()
+	of.pair("lm_head", 2, 15, 29)
+	_, err = open(of)
+	wantText(t, err, "lm_head.lora_A.weight", "has no lm_head.weight")
+
+	whole := newLora(2, 4, weights.F32)
+	whole.config["modules_to_save"] = []string{"lm_head"}
+	whole.add(peft+"lm_head.weight", 29, 15)
+	if c, err = open(whole); err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if m, err = model.New(t.Context(), c.Config, c.Tensors, model.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	logits(t, m, []int{1, 2})
 }
 
 func digestOf(t *testing.T, c *checkpoint.Checkpoint) string {
