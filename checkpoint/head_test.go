@@ -9,6 +9,8 @@ import (
 	"errors"
 	"maps"
 	"math"
+	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +18,7 @@ import (
 	"picogpt/checkpoint"
 	"picogpt/dev/fixture"
 	"picogpt/internal/folder"
+	"picogpt/model"
 	"picogpt/weights"
 )
 
@@ -103,6 +106,66 @@ func TestLabelsAndProblems(t *testing.T) {
 			if !checkpoint.HeadTensor(tensor.Name) {
 				t.Errorf("%s is no tensor of a head", tensor.Name)
 			}
+		}
+	}
+}
+
+// TestAClassifierNeedsNoOutputHead: its class in Hugging Face's library has none, and leaves out
+// lm_head.weight where tie_word_embeddings is false. What is written is such a file again, and formats
+// that cannot say it are refused.
+func TestAClassifierNeedsNoOutputHead(t *testing.T) {
+	classifiers := [][]weights.Tensor{nil,
+		{tensorOf("score.weight", fixture.HeadWeights(2, 15), 2, 15)},
+		{tensorOf("classifier.weight", fixture.HeadWeights(2, 15), 2, 15),
+			tensorOf("classifier.bias", []float32{1, 2}, 2)}, choiceHead()}
+	for _, tensors := range classifiers {
+		tied := withHead(t, nil, tensors...)
+		c := withHead(t, map[string]any{"tie_word_embeddings": false}, tensors...)
+		want, missing := tied.Head()
+		got, err := c.Head()
+		if err != nil != (tensors == nil) || !reflect.DeepEqual(got, want) {
+			t.Errorf("head %v, %v, want %v, %v", got, err, want, missing)
+		}
+		names := []string{}
+		for _, tensor := range tensors {
+			names = append(names, tensor.Name)
+		}
+		if !slices.Equal(append([]string{}, c.Unused()...), names) {
+			t.Errorf("unused %v, want %v", c.Unused(), names)
+		}
+		for _, to := range []string{"gguf", "nanogpt"} {
+			if _, err := c.Convert(to); tensors == nil && (err == nil || !strings.Contains(err.Error(),
+				"tie_word_embeddings: false, but a file of ")) {
+				t.Errorf("%s: %v", to, err)
+			}
+			if _, err := tied.Convert(to); tensors == nil && err != nil {
+				t.Errorf("tied, %s: %v", to, err)
+			}
+		}
+		v, err := c.Convert("safetensors")
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := model.New(t.Context(), c.Config, c.Tensors, model.Options{Headless: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		dir := filepath.Join(t.TempDir(), "out")
+		if err := v.Write(t.Context(), dir, m); err != nil {
+			t.Fatal(err)
+		}
+		again, err := checkpoint.Open(dir, checkpoint.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer again.Close()
+		if tensors != nil { // else the names have no prefix
+			same(t, again, c.Tensors)
+		}
+		if _, err := model.New(t.Context(), again.Config, again.Tensors, model.Options{}); !errors.Is(err,
+			model.ErrNoLogits) {
+			t.Errorf("written: %v", err)
 		}
 	}
 }

@@ -280,7 +280,7 @@ func TestCheckSaysWhatNewSays(t *testing.T) {
 		blind := blinded(t, tensors)
 		for about, given := range map[string]*weights.Tensors{"": tensors, ", blind": blind} {
 			format, ignored, err := model.Check(c, given)
-			m, want := model.New(t.Context(), c, tensors, model.Options{Threads: 1})
+			m, want := model.New(t.Context(), c, tensors, model.Options{Threads: 1, Headless: true})
 			switch {
 			case want != nil:
 				if err == nil || err.Error() != want.Error() {

@@ -292,3 +292,52 @@ func TestHiddenStatesThatCannotBe(t *testing.T) {
 	m.Eval(context.Background(), model.Input{Session: m.NewSession(), Tokens: []int{1, 2, 3},
 		States: &model.States{Layer: 1}, Visit: func(model.Row) { panic("enough") }})
 }
+
+// TestWithoutAnOutputHead: a classifier that was saved with tie_word_embeddings false has none. Hidden
+// states are those of the same weights with one. What wants logits is refused, and changes nothing.
+func TestWithoutAnOutputHead(t *testing.T) {
+	ids := []int{3, 1, 4, 1, 5}
+	for _, format := range []string{"f32", "f16", "bf16", "q8", "q4"} {
+		tied := fixture.Options{Prefix: true, Heads: true}
+		headless := tied
+		headless.Config = map[string]any{"tie_word_embeddings": false}
+		config, file := fixture.Checkpoint(headless)
+		if _, err := testmodel.Try(config, file, model.Options{Format: format}); err == nil ||
+			!errors.Is(err, model.ErrNoLogits) || err.Error() != "lm_head.weight: missing, want shape "+
+			"[29 15], since tie_word_embeddings is false: no output head, so no logits" {
+			t.Errorf("%s: %v", format, err)
+		}
+		m := testmodel.New(t, config, file, model.Options{Format: format, Headless: true})
+		config, file = fixture.Checkpoint(tied)
+		with := testmodel.New(t, config, file, model.Options{Format: format, Headless: true})
+		for layer := range 4 {
+			got, want := states(t, m, layer, ids), states(t, with, layer, ids)
+			for i := range want {
+				if !slices.Equal(got[i], want[i]) {
+					t.Errorf("%s: layer %d: other states at %d", format, layer, i)
+				}
+			}
+		}
+		s, rows := m.NewSession(), make([][]float32, len(ids))
+		for _, in := range []model.Input{
+			{Session: s, Tokens: ids}, {Session: s, Tokens: ids, NoLogits: true, Visit: func(model.Row) {}},
+		} {
+			other := m.NewSession()
+			err := m.Eval(t.Context(), readStates(other, 3, ids, rows), in)
+			var found *model.InputError
+			if !errors.As(err, &found) || found.Input != 1 || !errors.Is(err, model.ErrNoLogits) ||
+				s.Len() != 0 || other.Len() != 0 || rows[0] != nil {
+				t.Errorf("%s: %v, sessions of %d and %d", format, err, s.Len(), other.Len())
+			}
+		}
+		if err := m.Eval(t.Context(), model.Input{Session: s, Tokens: ids, NoLogits: true}); err != nil ||
+			s.Len() != len(ids) || s.Logits() != nil {
+			t.Errorf("%s: %v, a session of %d", format, err, s.Len())
+		}
+		if head := with.Params().WTE.Bytes(); m.Bytes() != with.Bytes()-head ||
+			m.SaveSize() != with.SaveSize() {
+			t.Errorf("%s: %d bytes of %d, %d saved of %d", format, m.Bytes(), with.Bytes(),
+				m.SaveSize(), with.SaveSize())
+		}
+	}
+}

@@ -145,8 +145,20 @@ func TestClassify(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := testmodel.Demo(t, model.Options{Threads: 1})
+	// It has no output head: answers of other kinds are refused, and these are none the worse.
+	config := ck.Config
+	config.TieWordEmbeddings = false
+	m, err := model.New(t.Context(), config, ck.Tensors, model.Options{Threads: 1, Headless: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
 	c := startWith(t, m, serve.Options{Head: head})
+	c.refused("/v1/completions", `{"prompt":"a"}`, 400, "", "no output head, so no logits")
+	c.refused("/v1/completions", `{"prompt":"a","stream":true}`, 400, "", "no output head, so no logits")
+	if r, text := c.post("/v1/embeddings", `{"input":"a"}`); r.StatusCode != 200 {
+		t.Errorf("an embedding: %d %s", r.StatusCode, text)
+	}
 	texts := []string{"a cat", strings.Repeat("The dog ran home. ", 30)}
 	input, _ := json.Marshal(texts)
 	r, text := c.post("/classify", `{"model":"demo","input":`+string(input)+`}`)

@@ -88,7 +88,7 @@ def _(claim):
                                ["single_label_classification"] * (len(names) > 1))
             fields = {"id2label": dict(enumerate(names)), "problem_type": problem}
         head = {"DoubleHeads": "GPT2DoubleHeadsModel"}.get(kind, "GPT2For" + kind)
-        folder, model, exact = random(head=head, tie_word_embeddings=True, **fields)
+        folder, model, exact = random(head=head, **fields)
         problem = fields.get("problem_type") if kind == "SequenceClassification" else None
         texts = [some_ids(model.config.n_positions) for _ in range(4)]
         for ids, got in zip(texts, answers("classify", folder, texts), strict=True):
@@ -114,6 +114,9 @@ def _(claim):
             scores = [one] + [[s[n] for n in names] for s in rows(got["scores"])]
             claim.near(f"{what}: scores", scores, one_more(want), TOLERANCE)
             claim.same(f"{what}: labels", list(rows(got["label"])), [names[i] for i in right.argmax(-1)])
+        code, _, err = judge.both("logits", "-m", folder, "--tokens", "1")
+        headless = kind != "DoubleHeads" and not model.config.tie_word_embeddings
+        claim.same(f"{kind}, tied {not headless}: {err}", code != 0 and "no output head" in err, headless)
 
 
 @judge.claim("hidden states and attention: gpt trace and gpt embed",
