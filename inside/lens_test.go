@@ -4,6 +4,7 @@ package inside_test
 
 import (
 	"context"
+	"errors"
 	"encoding/json"
 	"math"
 	"math/rand/v2"
@@ -175,6 +176,17 @@ func TestLensRefuses(t *testing.T) {
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%v: %v, want %s", c.o, err, c.want)
 		}
+	}
+	config, file = fixture.Checkpoint(fixture.Options{
+		Config: map[string]any{"tie_word_embeddings": false}})
+	headless := testmodel.New(t, config, file, model.Options{Headless: true})
+	_, err := inside.Lens(t.Context(), headless, []int{1}, inside.LensOptions{})
+	if err != model.ErrNoLogits {
+		t.Errorf("without an output head: %v", err)
+	}
+	_, err = inside.At(t.Context(), headless.NewSession(), 1, inside.AtOptions{})
+	if !errors.Is(err, model.ErrNoLogits) {
+		t.Errorf("without an output head, at a token: %v", err)
 	}
 	ended, end := context.WithCancel(context.Background())
 	end()

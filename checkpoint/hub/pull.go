@@ -145,6 +145,7 @@ func (r *repo) choose(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var names []string
 	if has {
 		b, err := r.read(ctx, config, maxIndex)
 		if err == nil && r.o.CheckConfig != nil {
@@ -155,27 +156,19 @@ func (r *repo) choose(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		named, err := r.namedWeights(ctx)
-		if err != nil {
+		if names, err = r.namedWeights(ctx); err != nil {
 			return err
 		}
-		if len(named) > 0 {
-			return r.wantWeights(ctx, named)
-		}
 	}
-	if r.alone != nil {
+	if len(names) == 0 && r.alone != nil {
 		return r.adapterAlone(ctx)
 	}
-	only, err := r.listedWeights(ctx)
-	if err != nil {
-		return err
+	if len(names) == 0 {
+		names, err = r.listedWeights(ctx)
 	}
-	return r.wantWeights(ctx, only)
-}
-
-// wantWeights plans the download of weights and of the companions.
-func (r *repo) wantWeights(ctx context.Context, names []string) error {
-	names, err := r.whole(ctx, names)
+	if err == nil {
+		names, err = r.whole(ctx, names)
+	}
 	if err != nil {
 		return err
 	}
@@ -336,16 +329,14 @@ func (r *repo) whole(ctx context.Context, files []string) (all []string, err err
 	for _, name := range files {
 		if ext := path.Ext(folder.Indexed(name)); ext == ".safetensors" || ext == ".bin" {
 			has, err := r.find(ctx, name)
+			var shards []string
+			if err == nil && has {
+				shards, err = r.shards(ctx, name)
+			}
 			if err != nil {
 				return nil, err
 			}
-			if has {
-				shards, err := r.shards(ctx, name)
-				if err != nil {
-					return nil, err
-				}
-				all = append(all, shards...)
-			}
+			all = append(all, shards...)
 		}
 		all = append(all, name)
 	}
