@@ -14,6 +14,7 @@ import (
 	"picogpt/dev/fixture"
 	"picogpt/eval"
 	"picogpt/internal/folder"
+	"picogpt/model"
 	"picogpt/weights"
 	"picogpt/weights/demo"
 )
@@ -30,12 +31,17 @@ func TestClassify(t *testing.T) {
 		DType: weights.F32, Shape: []int{3, 128}, Data: data})); err != nil {
 		t.Fatal(err)
 	}
-	gpt, err := picogpt.OpenFS(t.Context(), folder.Memory{"config.json": demo.Config(),
+	untied := bytes.Replace(demo.Config(), []byte(`"tie_word_embeddings": true`),
+		[]byte(`"tie_word_embeddings": false`), 1) // so that it has no output head, and needs none
+	gpt, err := picogpt.OpenFS(t.Context(), folder.Memory{"config.json": untied,
 		"model.safetensors": file.Bytes()}, picogpt.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer gpt.Close()
+	if _, err := gpt.Complete(t.Context(), "a", picogpt.Options{}); !errors.Is(err, model.ErrNoLogits) {
+		t.Errorf("a text without an output head: %v", err)
+	}
 	c, err := gpt.Classify(t.Context(), "The dog ran home.")
 	if err != nil {
 		t.Fatal(err)

@@ -146,6 +146,10 @@ func (c *serveCommand) warnings(on *places, m *model.Model, o *serve.Options) (a
 		all = append(all, fmt.Sprintf("--addr %s without a key: whoever reaches it may ask; "+
 			"$GPT_API_KEY, --api-key and --api-key-file set one", quote.Plain(c.Addr, 80)))
 	}
+	if m.Params().LMHead == nil {
+		all = append(all, fmt.Sprintf("the model has %v: it answers /classify and /v1/embeddings",
+			model.ErrNoLogits))
+	}
 	context := m.Config().Positions
 	if need, limit := m.SessionBytes(context), m.CacheLimit(); 0 < limit && limit < need {
 		all = append(all, fmt.Sprintf("--cache-bytes %d holds no text of the whole context: one "+

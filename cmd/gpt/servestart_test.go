@@ -1,14 +1,29 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"picogpt/cmd/gpt/internal/listen"
+	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
 	"picogpt/model"
 	"picogpt/serve"
 )
+
+func TestTheStartWarnsOfAModelWithoutAnOutputHead(t *testing.T) {
+	on := &places{api: &listen.Listener{Loopback: true}}
+	for tied, want := range map[bool][]string{true: nil, false: {"the model has no output head, so " +
+		"no logits: it answers /classify and /v1/embeddings"}} {
+		config, file := fixture.Checkpoint(fixture.Options{
+			Config: map[string]any{"tie_word_embeddings": tied}})
+		m := testmodel.New(t, config, file, model.Options{Headless: true})
+		if got := (&serveCommand{}).warnings(on, m, &serve.Options{}); !slices.Equal(got, want) {
+			t.Errorf("tied %v: %q, want %q", tied, got, want)
+		}
+	}
+}
 
 func TestTheStartWarnsOfASmallCache(t *testing.T) {
 	need := testmodel.Demo(t, model.Options{Threads: 1}).SessionBytes(256)
