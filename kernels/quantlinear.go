@@ -41,7 +41,7 @@ func (r *quantRows) quantize(v *variant, i int, x []float32, blocks int) {
 }
 
 const (
-	quantMany = 12 // rows from which on arithmetic takes the time, not memory
+	quantMany = 96 // rows from which on widening the weights once for all of them pays
 	// tiles of outputs in a task of few rows. Leaves take up to four at a time and prefetch the
 	// next: only the first tiles of a task come from cold memory.
 	quantRun   = 64
