@@ -95,10 +95,10 @@ func QueryTile(dims, rows, heads, workers int) int {
 // queries returns how many new tokens have a query.
 func (s *Span) queries() int { return s.Rows - s.Unread }
 
-// side returns how many heads one task takes: several if one query reads blocks in F16, so that it
-// can prefetch the next head's memory while it computes one.
+// side returns how many heads one task takes: several if there is one query, because it reads long
+// runs of memory, and in F16 prefetches the next head's while it computes one.
 func (s *Span) side(w *Worker) int {
-	if s.queries() > 1 || s.Keys[0].F16 == nil {
+	if s.queries() > 1 {
 		return 1
 	}
 	return w.share(s.Heads, 1, 8)
