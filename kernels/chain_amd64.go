@@ -80,7 +80,8 @@ func chains3BF16AVX2(y []float32, ldy int, x []float32, w []uint16, ldw, n, cols
 //go:noescape
 func chains2BF16AVX2(y []float32, ldy int, x []float32, w []uint16, ldw, n, cols int)
 
-// chainsLeaves continue the sums of 6, 3, 2 or 1 segments at a time.
+// chainsLeaves continue the sums of 6, 3, 2 or 1 segments at a time; of 6 where the first cache is
+// asked for what is needed later.
 type chainsLeaves[T float32 | uint16] struct {
 	one             func(y, x []float32, w []T, ldw int)
 	two, three, six func(y []float32, ldy int, x []float32, w []T, ldw, n, cols int)
@@ -100,9 +101,9 @@ func (l *chainsLeaves[T]) chains(
 		case count == 1 || whole == 0:
 			each = 1
 			l.one(y[:cols], x[:n], w, ldw)
-		case count >= 6:
+		case count >= 6 && !asksSecond:
 			each, leaf = 6, l.six
-		case count == 3 || count == 5:
+		case count == 3 || count >= 5:
 			each, leaf = 3, l.three
 		default:
 			each = 2

@@ -9,13 +9,21 @@
 //
 // The file that includes this defines XA–XF, STREAM, which continues 16 columns of one segment, and
 // STREAM32, which continues 32 and fetches what lies further on in its stream: a line of the cache
-// in 16 bits, two in 32. To ask for one line twice costs a tenth of the speed.
+// in 16 bits, two in 32. To ask for one line twice costs a tenth of the speed. Six streams ask the
+// first cache. Three ask the second one (SECOND): AMD's first cache holds no more than that, since
+// segments lie a multiple of 4 KiB apart.
 
 #define FETCH16(at) PREFETCHT0 1536 at
 
 #define FETCH32(at) \
 	PREFETCHT0 2048 at         \
 	PREFETCHT0 2112 at
+
+#define SECOND16(at) PREFETCHT1 1024 at
+
+#define SECOND32(at) \
+	PREFETCHT1 1024 at         \
+	PREFETCHT1 1088 at
 
 #define SPREAD2 \
 	VBROADCASTSS 0(SI), XA    \

@@ -49,7 +49,7 @@ TEXT ·chains2AVX2(SB), NOSPLIT, $0-104
 
 // func chains3AVX2(y []float32, ldy int, x, w []float32, ldw, n, cols int)
 TEXT ·chains3AVX2(SB), NOSPLIT, $0-104
-	CHAINS(SPREAD3, STREAMS3, F32, FETCH32, 4)
+	CHAINS(SPREAD3, STREAMS3, F32, SECOND32, 4)
 
 // func chains6AVX2(y []float32, ldy int, x, w []float32, ldw, n, cols int)
 TEXT ·chains6AVX2(SB), NOSPLIT, $0-104
@@ -61,7 +61,7 @@ TEXT ·chains2F16AVX2(SB), NOSPLIT, $0-104
 
 // func chains3F16AVX2(y []float32, ldy int, x []float32, w []uint16, ldw, n, cols int)
 TEXT ·chains3F16AVX2(SB), NOSPLIT, $0-104
-	CHAINS(SPREAD3, STREAMS3, F16, FETCH16, 2)
+	CHAINS(SPREAD3, STREAMS3, F16, SECOND16, 2)
 
 // func chains6F16AVX2(y []float32, ldy int, x []float32, w []uint16, ldw, n, cols int)
 TEXT ·chains6F16AVX2(SB), NOSPLIT, $0-104
@@ -73,7 +73,7 @@ TEXT ·chains2BF16AVX2(SB), NOSPLIT, $0-104
 
 // func chains3BF16AVX2(y []float32, ldy int, x []float32, w []uint16, ldw, n, cols int)
 TEXT ·chains3BF16AVX2(SB), NOSPLIT, $0-104
-	CHAINS(SPREAD3, STREAMS3, BF16, FETCH16, 2)
+	CHAINS(SPREAD3, STREAMS3, BF16, SECOND16, 2)
 
 // func chains6BF16AVX2(y []float32, ldy int, x []float32, w []uint16, ldw, n, cols int)
 TEXT ·chains6BF16AVX2(SB), NOSPLIT, $0-104

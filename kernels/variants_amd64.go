@@ -14,8 +14,8 @@ import "golang.org/x/sys/cpu"
 // without AVX-512 read them faster by what they see themselves.
 var asksAhead bool
 
-// asksSecond says whether leaves of several rows in 512 bits ask the second-level cache for weights
-// that they need later, and not the first: AMD's processors read faster so.
+// asksSecond says whether leaves ask the second-level cache for weights that they need later, and not
+// the first: several rows in 512 bits, and several segments. AMD's processors read faster so.
 var asksSecond bool
 
 // isAMD reports whether AMD made this processor.

@@ -57,3 +57,23 @@ func TestEachWayToMultiplyIntegersIsAVariant(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherMakersAskElsewhere: which memory leaves ask for, and how many segments they take, depends
+// on who made the processor. What another maker's would do gives the same bits.
+func TestOtherMakersAskElsewhere(t *testing.T) {
+	defer func(ahead, second bool) { asksAhead, asksSecond = ahead, second }(asksAhead, asksSecond)
+	all, p := others(t), newPlacer(t)
+	for _, ways := range [][2]bool{{false, true}, {true, true}, {true, false}} {
+		asksAhead, asksSecond = ways[0], ways[1]
+		for _, l := range leafTests {
+			if !strings.HasPrefix(l.name, "chain") && !strings.HasPrefix(l.name, "dot") {
+				continue
+			}
+			for _, a := range l.a {
+				for _, b := range l.b {
+					l.compare(t, p, l.variants(all), a, b, (a+b)%4, allKinds[(a+b)%len(allKinds)], a%7)
+				}
+			}
+		}
+	}
+}
