@@ -11,7 +11,7 @@ func Linear(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float32) {
 		linearQuant(w, dst, x, rows, m, bias)
 	case m.Layout == OutIn:
 		linearDot(w, dst, x, rows, m, bias)
-	case rows <= streamRows:
+	case rows <= streamRows || rows*m.Out <= streamFloats && m.In >= 2*segment*w.Size():
 		linearStream(w, dst, x, rows, m, bias)
 	case rows <= batchRows:
 		linearBatch(w, dst, x, rows, m, bias)

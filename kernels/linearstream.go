@@ -7,7 +7,10 @@ package kernels
 import "sync/atomic"
 
 const (
-	streamRows = 4 // rows of linearStream at most: with more, the sums leave the first caches
+	// Rows of linearStream at most: with more, the sums leave the first caches, unless they are few,
+	// and each worker has segments of its own.
+	streamRows   = 4
+	streamFloats = 8192
 	// bytes of a row of weights from which on several rows of one segment read as well as several
 	// segments
 	wideRow = 4096
