@@ -107,21 +107,9 @@ GLOBL ·oddShifts(SB), RODATA|NOPTR, $16
 	VPDPWSSD     Z18, XX, a  \
 	VPDPWSSD     Z19, XX, b
 
-// WIDEBLOCK is a block of eight rows of widened tiles. Four rows end before the others: the stores
-// of eight at once would keep the multiplications waiting.
-#define WIDEBLOCK \
-	PAIRSWIDE(EIGHT, EIGHT, 0)       \
-	PAIRSWIDE(EIGHT, EIGHT, 1)       \
-	PAIRSWIDE(EIGHT, EIGHT, 2)       \
-	PAIRSWIDE(EIGHT, EIGHT, 3)       \
-	PAIRSWIDE(EIGHT, EIGHT, 4)       \
-	PAIRSWIDE(EIGHT, EIGHT, 5)       \
-	PAIRSWIDE(EIGHT, EIGHT, 6)       \
-	VMOVDQU64 (128*14)(AX), Z16      \
-	VMOVDQU64 (128*14+64)(AX), Z17   \
-	VMOVDQU64 (128*15)(AX), Z18      \
-	VMOVDQU64 (128*15+64)(AX), Z19   \
-	WIDE(16)                         \
+// ENDEIGHT ends a block of eight rows. Four rows end before the others: the stores of eight at once
+// would keep the multiplications waiting.
+#define ENDEIGHT \
 	ADDLAST((R8), S0, S1)            \
 	ADDLAST((R8)(SI*1), S2, S3)      \
 	ADDLAST((R8)(SI*2), S4, S5)      \
@@ -135,6 +123,53 @@ GLOBL ·oddShifts(SB), RODATA|NOPTR, $16
 	CHAIN(S10, S11)                  \
 	CHAIN(S12, S13)                  \
 	CHAIN(S14, S15)
+
+// FIRSTEIGHT takes all but the last two pairs of a block.
+#define FIRSTEIGHT(pairs) \
+	pairs(EIGHT, EIGHT, 0)  \
+	pairs(EIGHT, EIGHT, 1)  \
+	pairs(EIGHT, EIGHT, 2)  \
+	pairs(EIGHT, EIGHT, 3)  \
+	pairs(EIGHT, EIGHT, 4)  \
+	pairs(EIGHT, EIGHT, 5)  \
+	pairs(EIGHT, EIGHT, 6)
+
+// EIGHT8 and EIGHT4 are a block of eight rows of two Q8 and Q4 tiles, WIDEBLOCK of widened ones.
+#define EIGHT8 \
+	MOVQ ahead-40(SP), R15         \
+	FIRSTEIGHT(PAIRS8)             \
+	AHEAD(448)                     \
+	VPMOVSXBW (32*14)(AX), Z16     \
+	VPMOVSXBW (32*14)(BX), Z17     \
+	VPMOVSXBW (32*15)(AX), Z18     \
+	VPMOVSXBW (32*15)(BX), Z19     \
+	SCALES(512)                    \
+	ENDEIGHT                       \
+	END(512)
+
+#define EIGHT4 \
+	MOVQ ahead-40(SP), R15         \
+	FIRSTEIGHT(PAIRS4)             \
+	AHEAD(224)                     \
+	INPUTS(7)                      \
+	EVEN                           \
+	VMOVDQA64 Z24, Z16             \
+	VMOVDQA64 Z25, Z17             \
+	ODD                            \
+	VMOVDQA64 Z24, Z18             \
+	VMOVDQA64 Z25, Z19             \
+	SCALES(256)                    \
+	ENDEIGHT                       \
+	END(256)
+
+#define WIDEBLOCK \
+	FIRSTEIGHT(PAIRSWIDE)            \
+	VMOVDQU64 (128*14)(AX), Z16      \
+	VMOVDQU64 (128*14+64)(AX), Z17   \
+	VMOVDQU64 (128*15)(AX), Z18      \
+	VMOVDQU64 (128*15+64)(AX), Z19   \
+	WIDE(16)                         \
+	ENDEIGHT
 
 #define WIDEN8(rows, odd, p) \
 	AHEAD((64*p))   \
@@ -240,6 +275,12 @@ wide:
 	JNZ wide
 	NEXT(8)
 
+narrow:
+	STARTEIGHT(START8)
+	EIGHT8
+	JNZ narrow
+	NEXT(8)
+
 // func quantTile4AVX512(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw,
 //	rows, blocks, tiles int, add bool)
 TEXT ·quantTile4AVX512(SB), 0, $17576-145
@@ -276,4 +317,10 @@ wide:
 	WIDEBLOCK
 	END(2144)
 	JNZ wide
+	NEXT(8)
+
+narrow:
+	STARTEIGHT(START4)
+	EIGHT4
+	JNZ narrow
 	NEXT(8)

@@ -321,9 +321,4 @@ six:                                               \
 	STARTSIX(start)                                \
 	ROWS(pairs, SIX, SIX, CHAINSIX, weights)       \
 	JNZ six                                        \
-	NEXT(6)                                        \
-narrow:                                            \
-	STARTEIGHT(start)                              \
-	ROWS(pairs, EIGHT, EIGHT, CHAINEIGHT, weights) \
-	JNZ narrow                                     \
-	NEXT(8)
+	NEXT(6)

@@ -102,7 +102,10 @@ done:
 	LOOPS(START8, PAIRS8, 512)
 
 eight:
-	JMP narrow
+	STARTEIGHT(START8)
+	ROWS(PAIRS8, EIGHT, EIGHT, CHAINEIGHT, 512)
+	JNZ eight
+	NEXT(8)
 
 // func quantTile4VNNI(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw,
 //	rows, blocks, tiles int, add bool)
@@ -124,4 +127,7 @@ done:
 	LOOPS(START4, PAIRS4, 256)
 
 eight:
-	JMP narrow
+	STARTEIGHT(START4)
+	ROWS(PAIRS4, EIGHT, EIGHT, CHAINEIGHT, 256)
+	JNZ eight
+	NEXT(8)
