@@ -56,7 +56,7 @@ func TestProofsHaveWhatTheJudgesFound(t *testing.T) {
 		if err := json.Unmarshal([]byte(record), &found); err != nil || len(found.Claims) == 0 {
 			t.Fatalf("%s: %v, %d claims", name, err, len(found.Claims))
 		}
-		if n := strings.Count(source, "@judge.claim("); n > len(found.Claims) {
+		if n := strings.Count(source, "with judge.claim("); n > len(found.Claims) {
 			t.Errorf("%s: %d claims, %d recorded: RECORD=1 make judges", name, n, len(found.Claims))
 		}
 		for _, c := range found.Claims {

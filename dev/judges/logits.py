@@ -1,217 +1,169 @@
-"""transformers judges what a model computes: logits, heads, hidden states, attention, perplexity."""
-import copy, json
-import safetensors.numpy, torch, transformers
+"""transformers judges what a model computes: logits, heads, hidden states, perplexity, scores."""
+import json
+import numpy, safetensors.numpy, torch, transformers
 from transformers.activations import ACT2FN
 from judge import Judge
 
 judge = Judge("transformers", "torch")
-ACTIVATIONS = """gelu_new gelu_pytorch_tanh gelu_fast gelu_python_tanh gelu_accurate gelu gelu_python
-quick_gelu relu silu swish tanh relu2 mish""".split()
-TOLERANCE = 1e-4
-torch.set_num_threads(1)
+ACTIVATIONS = """gelu_new gelu_pytorch_tanh gelu_fast gelu_python_tanh gelu_accurate gelu
+    gelu_python quick_gelu relu silu swish tanh relu2 mish""".split()
 
 
 def random(**fields):
-    """A checkpoint with what judge.checkpoint leaves out, its model, and the model in float64."""
-    r = judge.random
-    n_head, size = r.choice([1, 2, 3, 5]), r.choice([4, 8, 17, 20])
+    """A checkpoint with what judge.checkpoint leaves out, its model, and what draws ids for it."""
+    r, size = judge.random, judge.random.choice([4, 8, 17, 20])
+    n_head = r.choice([1, 2, 3, 5])
     folder, model = judge.checkpoint(**{
-        "n_head": n_head, "n_embd": n_head * size,
-        "n_layer": r.choice([1, 2, 3, 4]), "n_inner": r.choice([None, 1, 24, 51]),
-        "activation_function": r.choice(ACTIVATIONS),
+        "n_head": n_head, "n_embd": n_head * size, "n_layer": r.choice([1, 2, 3, 4]),
+        "n_inner": r.choice([None, 1, 24, 51]), "activation_function": r.choice(ACTIVATIONS),
         "layer_norm_epsilon": r.choice([1e-12, 1e-5, 1e-3, .1, 2.]),
         "reorder_and_upcast_attn": r.random() < .5, "tie_word_embeddings": r.random() < .5,
-        "scale_attn_weights": size > 8 or r.random() < .5, # else scores are so great that both round
+        # else scores are so great that both round
+        "scale_attn_weights": size > 8 or r.random() < .5,
         "scale_attn_by_inverse_layer_idx": r.random() < .5} | fields)
-    return folder, model, copy.deepcopy(model).double()
+    return folder, model, lambda least=1: r.choices(range(64), k=r.randint(
+        least, model.config.n_positions))
 
 
-def some_ids(most, least=1):
-    return [judge.random.randrange(64) for _ in range(judge.random.randint(least, most))]
+def logits(model, ids):
+    """A function of the type: [tokens, vocab_size]."""
+    return lambda d: model.to(d)(torch.tensor([ids])).logits[0]
 
 
 def answers(command, folder, texts, *flags):
-    """The objects that gpt score and its like print for texts of ids."""
-    lines = "".join(json.dumps({"tokens": ids}) + "\n" for ids in texts)
-    out = judge.run(command, "-m", folder, *flags, input=lines)
-    return [json.loads(line) for line in out.splitlines()]
+    return judge.json(command, "-m", folder, *flags, input=[{"tokens": ids} for ids in texts])
 
 
-def one_more(rows):
-    return torch.cat([torch.ones_like(rows[:1]), rows])
-
-
-def said(ids, config):
-    """A case as it is printed: its ids and what of its config is not GPT-2's."""
-    return f"{ids} {json.dumps(config.to_diff_dict())}"
-
-
-@judge.claim("logits of random configs", by="transformers, torch", least=40)
-@torch.no_grad()
-def _(claim):
+with judge.claim("logits of random configs", by="transformers, torch", least=40) as claim:
     for _ in range(40):
-        folder, model, exact = random()
-        ids = some_ids(model.config.n_positions)
-        logits = lambda m: m(torch.tensor([ids])).logits[0]
-        claim.near(said(ids, model.config), judge.logits(folder, ids), logits(model), TOLERANCE,
-                   lambda: logits(exact))
+        judge.agree(claim, "logits", *random()[:2])
 
-
-@judge.claim("each activation of the library is computed, or refused by name",
-             by="transformers, torch", least=20)
-@torch.no_grad()
-def _(claim):
+with judge.claim("each activation of the library is computed, or refused by name",
+                 by="transformers, torch", least=20) as claim:
     for name in ACT2FN:
-        folder, model = judge.checkpoint(activation_function="relu")
-        config = json.loads((folder / "config.json").read_text())
-        (folder / "config.json").write_text(json.dumps(config | {"activation_function": name}))
-        if name in ACTIVATIONS:
-            model = transformers.GPT2LMHeadModel.from_pretrained(folder)
-            ids = some_ids(20)
-            logits = lambda m: m(torch.tensor([ids])).logits[0]
-            claim.near(said(ids, model.config), judge.logits(folder, ids), logits(model), TOLERANCE,
-                       lambda: logits(model.double()))
+        folder, _ = judge.checkpoint(activation_function="relu")
+        config = json.loads((folder / "config.json").read_text()) | {"activation_function": name}
+        (folder / "config.json").write_text(json.dumps(config))
+        if name not in ACTIVATIONS:
+            claim.refused(name, judge.logits(folder, [1]), f'activation_function: "{name}"')
         else:
-            code, _, err = judge.both("logits", "-m", folder, "--tokens", "1")
-            claim.same(f"{name}: {err}", code != 0 and "activation_function" in err and name in err, True)
+            judge.agree(claim, name, folder, transformers.GPT2LMHeadModel.from_pretrained(folder))
 
-
-@judge.claim("heads of classifiers: logits, scores and labels", by="transformers, torch", least=340)
-@torch.no_grad()
-def _(claim):
-    r = judge.random
-    for kind in ["SequenceClassification", "TokenClassification", "DoubleHeads"] * 10:
-        fields, names = {}, [None]
-        if kind != "DoubleHeads":
-            names = [f"it is {i}" for i in range(r.choice([1, 2, 3, 7]))]
+with judge.claim("heads of classifiers: logits, scores and labels",
+                 by="transformers, torch", least=340) as claim:
+    r, double = judge.random, torch.float64
+    for head in ["GPT2ForSequenceClassification", "GPT2ForTokenClassification",
+                 "GPT2DoubleHeadsModel"] * 10:
+        names, problem = [f"it is {i}" for i in range(r.choice([1, 2, 3, 7]))], None
+        if head == "GPT2ForSequenceClassification":
             problem = r.choice([None, "regression", "multi_label_classification"] +
                                ["single_label_classification"] * (len(names) > 1))
-            fields = {"id2label": dict(enumerate(names)), "problem_type": problem}
-        head = {"DoubleHeads": "GPT2DoubleHeadsModel"}.get(kind, "GPT2For" + kind)
-        folder, model, exact = random(head=head, **fields)
-        problem = fields.get("problem_type") if kind == "SequenceClassification" else None
-        texts = [some_ids(model.config.n_positions) for _ in range(4)]
-        for ids, got in zip(texts, answers("classify", folder, texts), strict=True):
-            what = f"{kind} {said(ids, model.config)}"
-            def logits(m): # [tokens or 1, labels]
-                if kind == "DoubleHeads":
-                    return m(torch.tensor([[ids]])).mc_logits
-                return m(torch.tensor([ids])).logits.reshape(-1, len(names))
-            right = logits(exact)
-            rows = lambda x: x if kind == "TokenClassification" else [x]
-            # A sum is as exact as what it is of: 1 at least.
-            one = [1.] * len(names)
-            claim.near(what, [one, *rows(got["logits"])], one_more(logits(model)), TOLERANCE,
-                       lambda: one_more(right))
-            if kind == "DoubleHeads":
-                continue
-            if problem == "regression": # the three as the library's pipelines have them
-                want = right
-            elif problem == "multi_label_classification" or kind[0] == "S" and len(names) == 1:
-                want = right.sigmoid()
-            else:
-                want = right.softmax(-1)
-            scores = [one] + [[s[n] for n in names] for s in rows(got["scores"])]
-            claim.near(f"{what}: scores", scores, one_more(want), TOLERANCE)
-            claim.same(f"{what}: labels", list(rows(got["label"])), [names[i] for i in right.argmax(-1)])
-        code, _, err = judge.both("logits", "-m", folder, "--tokens", "1")
-        headless = kind != "DoubleHeads" and not model.config.tie_word_embeddings
-        claim.same(f"{kind}, tied {not headless}: {err}", code != 0 and "no output head" in err, headless)
+        named = {"id2label": dict(enumerate(names)), "problem_type": problem}
+        if head == "GPT2DoubleHeadsModel":
+            names, named = [None], {}
+        folder, model, some = random(head=head, **named)
+        one = torch.ones(1, len(names)) # a sum is as exact as what it is of: 1 at least
+        texts = [some() for _ in range(4)]
+        for ids, got in zip(texts, answers("classify", folder, texts)):
+            def theirs(d): # [tokens or 1, labels]
+                out = model.to(d)(torch.tensor([ids] if named else [[ids]]))
+                return (out.logits if named else out.mc_logits).reshape(-1, len(names))
+            ours = numpy.reshape(got["logits"], (-1, len(names)))
+            claim.near((head, ids, model), numpy.concatenate([one, ours]),
+                       lambda d: torch.cat([one, theirs(d)]))
+            if named: # scores as the library's pipelines have them
+                right = theirs(double)
+                each = problem == "multi_label_classification" or (
+                    "Sequence" in head and len(names) == 1)
+                want = right if problem == "regression" else (
+                    right.sigmoid() if each else right.softmax(-1))
+                scores, label = ([x] if isinstance(x, (dict, str)) else x for x in (
+                    got["scores"], got["label"]))
+                scores = [[s[n] for n in names] for s in scores]
+                claim.near(("scores", head, ids, model), numpy.concatenate([one, scores]),
+                           torch.cat([one, want]))
+                claim.same(("labels", head, ids, model), label,
+                           [names[i] for i in right.argmax(-1)])
+        headless = bool(named) and not model.config.tie_word_embeddings
+        error = judge.error("logits", "-m", folder, "--tokens", 1)
+        claim.same((head, model, error), "no output head" in error, headless)
         judge.run("convert", folder, folder / "converted")
         back = type(model).from_pretrained(folder / "converted").state_dict()
-        claim.same(f"{kind}, tied {not headless}: gpt convert",
-                   all(torch.equal(x, back[name]) for name, x in model.state_dict().items()), True)
+        same = {k: torch.equal(x, back[k]) for k, x in model.to(torch.float32).state_dict().items()}
+        claim.same(("convert", head, model), same, dict.fromkeys(same, True))
 
-
-@judge.claim("hidden states and attention: gpt trace and gpt embed",
-             by="transformers, torch", least=130)
-@torch.no_grad()
-def _(claim):
+with judge.claim("hidden states and attention: gpt trace and gpt embed",
+                 by="transformers, torch", least=130) as claim:
     for _ in range(25):
         # In float64 the library refuses attention that is reordered and upcast.
         head = judge.random.choice(["GPT2LMHeadModel", "GPT2Model"])
-        folder, model, exact = random(reorder_and_upcast_attn=False, head=head)
-        ids = some_ids(model.config.n_positions)
-        states = lambda m: m(torch.tensor([ids]), output_hidden_states=True).hidden_states
-        patterns = lambda m: m(torch.tensor([ids]), output_attentions=True).attentions
-        for m in (model, exact): # eager is the one that returns attention's weights
-            m.set_attn_implementation("eager")
-        theirs, right = states(model), states(exact)
-        path = judge.folder() / "x.safetensors"
-        judge.run("trace", "-m", folder, "--tokens", ",".join(map(str, ids)), "-o", path,
-                  "--points", "resid_pre.*,pattern.*")
+        folder, model, some = random(reorder_and_upcast_attn=False, head=head)
+        model.set_attn_implementation("eager") # the one that returns attention's weights
+        ids, path = some(), judge.folder() / "x.safetensors"
+        states = lambda d: model.to(d)(torch.tensor([ids]), output_hidden_states=True).hidden_states
+        patterns = lambda d: model.to(d)(torch.tensor([ids]), output_attentions=True).attentions
+        judge.run("trace", "-m", folder, "--tokens", ids, "-o", path, "--points",
+                  "resid_pre.*,pattern.*")
         ours = safetensors.numpy.load_file(path)
-        for n, (a, b) in enumerate(zip(patterns(model), patterns(exact), strict=True)):
-            what = f"layer {n}, {said(ids, model.config)}"
-            stream, pattern = (ours[f"blocks.{n}.{point}"]
-                               for point in ("hook_resid_pre", "attn.hook_pattern"))
-            claim.near(what, stream, theirs[n][0], TOLERANCE, lambda: right[n][0])
-            claim.near(f"{what}: pattern", pattern, a[0], TOLERANCE, lambda: b[0])
-        for n in range(len(theirs)): # the last is after ln_f
+        for n in range(model.config.n_layer):
+            claim.near((n, ids, model), ours[f"blocks.{n}.hook_resid_pre"],
+                       lambda d: states(d)[n][0])
+            claim.near(("pattern", n, ids, model), ours[f"blocks.{n}.attn.hook_pattern"],
+                       lambda d: patterns(d)[n][0])
+        for n in range(model.config.n_layer + 1): # the last is after ln_f
             how = judge.random.choice(["mean", "weighted", "last"])
-            [got] = answers("embed", folder, [ids], "--layer", n, "--pooling", how)
             weights = {"mean": torch.ones(len(ids)), "weighted": torch.arange(1., len(ids) + 1),
-                       "last": torch.eye(len(ids))[-1]}[how].double()
-            pooled = lambda states: weights @ states[n][0].double() / weights.sum()
-            claim.near(f"{how}, layer {n}, {said(ids, model.config)}", got["embedding"],
-                       pooled(theirs), TOLERANCE, lambda: pooled(right))
+                       "last": torch.eye(len(ids))[-1]}[how]
+            [got] = answers("embed", folder, [ids], "--layer", n, "--pooling", how)
+            claim.near((how, n, ids, model), got["embedding"],
+                       lambda d: weights.to(d) @ states(d)[n][0] / weights.sum())
 
 
 def strided(model, ids, window, stride):
     """The loop of transformers' page "Perplexity of fixed-length models"."""
-    input_ids, nll_sum, n_tokens, prev_end_loc = torch.tensor([ids]), 0., 0, 0
+    nll_sum, n_tokens, end_loc = 0., 0, 0
     for begin_loc in range(0, len(ids), stride):
-        end_loc = min(begin_loc + window, len(ids))
-        trg_len = end_loc - prev_end_loc
-        part = input_ids[:, begin_loc:end_loc]
+        part = torch.tensor([ids[begin_loc:begin_loc + window]])
+        trg_len = begin_loc + part.shape[1] - end_loc
+        end_loc += trg_len
         target_ids = part.clone()
         target_ids[:, :-trg_len] = -100
-        num_loss_tokens = (target_ids != -100).sum().item() - target_ids.size(0)
-        if num_loss_tokens: # else the mean of no tokens is NaN
-            nll_sum += model(part, labels=target_ids).loss * num_loss_tokens
-        n_tokens += num_loss_tokens
-        prev_end_loc = end_loc
+        if trg_len > 1: # else the mean of no tokens is NaN
+            nll_sum += model(part, labels=target_ids).loss * (trg_len - 1)
+            n_tokens += trg_len - 1
         if end_loc == len(ids):
-            break
-    return torch.exp(nll_sum / n_tokens)
+            return torch.exp(nll_sum / n_tokens)
 
 
-@judge.claim("perplexity in strided windows, as the library's page has it",
-             by="transformers, torch", least=80)
-@torch.no_grad()
-def _(claim):
+with judge.claim("perplexity in strided windows, as the library's page has it",
+                 by="transformers, torch", least=80) as claim:
     for _ in range(20):
-        folder, model, exact = random()
+        folder, model, _ = random()
         for _ in range(4):
-            ids, window = some_ids(200, 4), judge.random.randint(3, model.config.n_positions)
+            ids, window = judge.ids(200, 4), judge.random.randint(3, model.config.n_positions)
             stride = judge.random.choice([window, judge.random.randint(2, window)])
-            out = judge.run("perplexity", "-m", folder, "--json", "--window", window,
-                            "--stride", stride, "--tokens", "-", input=json.dumps(ids))
-            perplexity = lambda m: strided(m, ids, window, stride)
-            claim.near(f"window {window}, stride {stride}, {said(ids, model.config)}",
-                       json.loads(out)["perplexity"], perplexity(model), TOLERANCE, lambda: perplexity(exact))
+            [out] = judge.json("perplexity", "-m", folder, "--json", "--window", window, "--stride",
+                               stride, "--tokens", "-", input=json.dumps(ids))
+            claim.near((window, stride, ids, model), out["perplexity"],
+                       lambda d: strided(model.to(d), ids, window, stride))
 
-
-@judge.claim("gpt score: log-probabilities, ranks and entropies", by="transformers, torch", least=240)
-@torch.no_grad()
-def _(claim):
+with judge.claim("gpt score: log-probabilities, ranks and entropies", by="transformers, torch",
+                 least=240) as claim:
     for _ in range(20):
-        folder, model, exact = random()
-        texts = [some_ids(model.config.n_positions, 2) for _ in range(4)]
-        for ids, got in zip(texts, answers("score", folder, texts), strict=True):
-            what, next_ids = said(ids, model.config), torch.tensor(ids[1:])[:, None]
-            logits = lambda m: m(torch.tensor([ids])).logits[0, :-1] # [tokens - 1, vocab_size]
-            size = logits(exact).abs().max()[None] # a log-probability is as exact as its logits
-            right = logits(exact).log_softmax(-1)
-            of = lambda rows: torch.cat([size, rows.gather(1, next_ids)[:, 0]])
-            claim.near(what, [size.item(), *got["logprobs"][1:]], of(logits(model).log_softmax(-1)),
-                       TOLERANCE, lambda: of(right))
-            entropies = torch.cat([size, -(right.exp() * right).sum(-1)])
-            claim.near(f"{what}: entropies", [size.item(), *got["entropies"][1:]], entropies, TOLERANCE)
-            beyond = right - right.gather(1, next_ids)
-            alone = (beyond.abs() < TOLERANCE * size).sum(-1) == 1 # no other is all but as likely
-            ranks = torch.tensor(got["ranks"][1:])
-            claim.same(f"{what}: ranks", ranks[alone], (beyond > 0).sum(-1)[alone])
-
+        folder, model, some = random()
+        texts = [some(2) for _ in range(4)]
+        for ids, got in zip(texts, answers("score", folder, texts)):
+            right = logits(model, ids)(torch.float64)[:-1] # [tokens - 1, vocab_size]
+            size = right.abs().max()[None] # a log-probability is as exact as its logits
+            chosen = torch.tensor(ids[1:])[:, None]
+            logprobs = lambda d: logits(model, ids)(d)[:-1].log_softmax(-1)
+            claim.near((ids, model), [size.item(), *got["logprobs"][1:]],
+                       lambda d: torch.cat([size, logprobs(d).gather(1, chosen)[:, 0]]))
+            claim.near(("entropies", ids, model), [size.item(), *got["entropies"][1:]],
+                       lambda d: torch.cat([size, torch.special.entr(logprobs(d).exp()).sum(-1)]))
+            beyond = right - right.gather(1, chosen)
+            alone = (beyond.abs() < judge.tolerance * size).sum(-1) == 1 # no other is as likely
+            claim.same(("ranks", ids, model), torch.tensor(got["ranks"][1:])[alone],
+                       (beyond > 0).sum(-1)[alone])
 
 judge.end()

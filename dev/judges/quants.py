@@ -4,7 +4,7 @@ import gguf, numpy, safetensors.numpy, torch, transformers
 from gguf import GGMLQuantizationType as Type, quants
 from judge import Judge
 
-judge = Judge("gguf", "transformers", "torch")
+judge = Judge("gguf", "transformers", "torch", near=3e-6)
 READ = "F32 F16 BF16 Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 Q2_K Q3_K Q4_K Q5_K Q6_K IQ4_NL IQ4_XS".split()
 REFUSED = "TQ1_0 TQ2_0 MXFP4 NVFP4 IQ1_S IQ1_M IQ2_XXS IQ2_XS IQ2_S IQ3_XXS IQ3_S".split()
 EMBD, VOCAB = 256, 64
@@ -49,43 +49,32 @@ def written(path, kind, drawn):
     return data
 
 
-def turned(name, weights):
-    """safetensors has linear layers [in, out], GGUF [out, in]."""
-    return weights if name == "wte" else weights.T
+with judge.claim("GGUF's types, as gguf writes them, are dequantized to the bit", by="gguf",
+                 least=575) as claim:
+    for kind, drawn in [(Type[name], drawn) for name in READ for drawn in [True, False] * 5]:
+        folder, (size, length) = judge.folder(), gguf.GGML_QUANT_SIZES[kind]
+        try:
+            data = written(folder / "x.gguf", kind, drawn)
+        except NotImplementedError:
+            claim.skip("types that gguf reads and does not make: drawn bytes alone")
+            continue
+        judge.run("convert", folder / "x.gguf", folder / "out", "--dtype", "f32")
+        ours = safetensors.numpy.load_file(folder / "out/model.safetensors")
+        for name, (hf, _, _) in MATRICES.items():
+            got = ours[f"{hf}.weight"]
+            got = (got if hf == "wte" else got.T).reshape(-1, size) # linear layers are [in, out]
+            theirs = quants.dequantize(data[name], kind).astype(numpy.float32).reshape(-1, size)
+            other = (got.view(numpy.uint32) != theirs.view(numpy.uint32)).any(1)
+            at = int(other.argmax()) # the first block that differs
+            block = data[name].reshape(-1, length)[at].tobytes().hex()
+            every = at if other.any() else slice(None)
+            claim.same((kind.name, block), got[every], theirs[every])
 
-
-@judge.claim("GGUF's types, as gguf writes them, are dequantized to the bit", by="gguf", least=575)
-def _(claim):
-    for kind in (Type[name] for name in READ):
-        for drawn in [True] * 5 + [False] * 5:
-            folder = judge.folder()
-            try:
-                data = written(folder / "x.gguf", kind, drawn)
-            except NotImplementedError:
-                claim.skip(kind.name, "types that gguf reads and does not make: drawn bytes alone")
-                continue
-            judge.run("convert", folder / "x.gguf", folder / "out", "--dtype", "f32")
-            ours = safetensors.numpy.load_file(folder / "out/model.safetensors")
-            ours = {name.removeprefix("transformer."): tensor for name, tensor in ours.items()}
-            for name, (hf, _, _) in MATRICES.items():
-                theirs = quants.dequantize(data[name], kind).astype(numpy.float32)
-                got = turned(hf, ours[hf + ".weight"])
-                size, length = gguf.GGML_QUANT_SIZES[kind]
-                got, theirs = got.reshape(-1, size), theirs.reshape(-1, size)
-                other = (got.view(numpy.uint32) != theirs.view(numpy.uint32)).any(1)
-                at = int(other.argmax()) # the first block that differs
-                block = data[name].reshape(-1, length)[at].tobytes().hex()
-                every = slice(None) if not other.any() else at
-                claim.same(f"{kind.name} {block}", got[every], theirs[every])
-
-
-@judge.claim("types that are not read are refused by name", by="gguf", least=len(REFUSED))
-def _(claim):
-    for kind in (Type[name] for name in REFUSED):
-        path = judge.folder() / "x.gguf"
-        written(path, kind, True)
-        code, _, err = judge.both("logits", "-m", path, "--tokens", "1")
-        claim.same(f"{kind.name}: {err}", code != 0 and f"type {kind.name}," in err, True)
+with judge.claim("types that are not read are refused by name", by="gguf",
+                 least=len(REFUSED)) as claim:
+    for name in REFUSED:
+        written(path := judge.folder() / "x.gguf", Type[name], True)
+        claim.refused(name, judge.error("logits", "-m", path, "--tokens", "1"), f"type {name},")
 
 
 def small(**fields):
@@ -94,48 +83,37 @@ def small(**fields):
                             scale_attn_by_inverse_layer_idx=False, **fields)
 
 
-@judge.claim("GGUF files of gpt convert hold the weights and tokens, rounded as said", by="gguf",
-             least=500)
-def _(claim):
-    for _ in range(8):
+with judge.claim("GGUF files of gpt convert hold the weights and tokens, rounded as said",
+                 by="gguf", least=500) as claim:
+    for _ in range(10):
         folder, model = small()
         names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.GPT2, model.config.n_layer)
         by = {names.get_name(name, (".weight", ".bias")): tensor
               for name, tensor in model.transformer.state_dict().items()}
+        vocab = json.loads((folder / "vocab.json").read_text())
         for kind, rounded in zip(("F32", "F16", "BF16"), (torch.float, torch.half, torch.bfloat16)):
-            path = judge.folder() / "x.gguf"
-            judge.run("convert", folder, path, "--dtype", kind.lower())
+            judge.run("convert", folder, path := judge.folder() / "x.gguf", "--dtype", kind.lower())
             file = gguf.GGUFReader(path)
             claim.same(f"{kind}: names", sorted(t.name for t in file.tensors), sorted(by))
             for t in file.tensors:
                 want = by[t.name].T if by[t.name].ndim == 2 and "embd" not in t.name else by[t.name]
                 if t.tensor_type.name == kind:
                     want = want.to(rounded).float()
-                what = f"{kind} {t.name} {list(want.shape)}"
+                what = (kind, t.name, [*want.shape])
                 claim.same(what, quants.dequantize(t.data, t.tensor_type), want)
-            vocab = json.loads((folder / "vocab.json").read_text())
             tokens = file.fields["tokenizer.ggml.tokens"].contents()
             claim.same(f"{kind}: tokens", tokens, sorted(vocab, key=vocab.get))
 
-
-@judge.claim("transformers opens GGUF files of gpt convert, with the logits of gpt",
-             by="transformers, torch", least=32)
-def _(claim):
+with judge.claim("transformers opens GGUF files of gpt convert, with the logits of gpt",
+                 by="transformers, torch", least=32) as claim:
     for _ in range(8):
         # transformers reads neither the positions nor n_inner of a GGUF file.
         folder, model = small(n_positions=1024, n_inner=None)
-        ids = [judge.random.randrange(64) for _ in range(judge.random.randint(1, 30))]
         for kind in ("f32", "f16", "bf16"):
-            path = judge.folder() / "x.gguf"
-            judge.run("convert", folder, path, "--dtype", kind)
+            judge.run("convert", folder, path := judge.folder() / "x.gguf", "--dtype", kind)
             theirs = transformers.GPT2LMHeadModel.from_pretrained(path.parent, gguf_file="x.gguf")
-            logits = lambda m: m(torch.tensor([ids])).logits[0]
-            claim.near(f"{kind} {ids} {model.config.to_diff_dict()}", judge.logits(path, ids),
-                       logits(theirs.eval()), 3e-6, lambda: logits(theirs.double()))
-            if kind == "f32": # both could read a wrong epsilon of the file
-                claim.near(f"as saved: {ids} {model.config.to_diff_dict()}",
-                           judge.logits(path, ids), logits(model), 3e-6,
-                           lambda: logits(model.double()))
-
+            # both could read a wrong epsilon of the file
+            for of in [theirs.eval(), model] if kind == "f32" else [theirs.eval()]:
+                judge.agree(claim, kind, path, of)
 
 judge.end()
