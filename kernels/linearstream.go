@@ -7,10 +7,8 @@ package kernels
 import "sync/atomic"
 
 const (
-	// Rows of linearStream at most: with more, the sums leave the first caches, unless they are few,
-	// and each worker has segments of its own.
-	streamRows   = 4
-	streamFloats = 8192
+	streamRows   = 4    // rows of linearStream at most: with more, the sums leave the first caches,
+	streamFloats = 8192 // unless they are few; each worker must have segments of its own
 	// bytes of a row of weights from which on several rows of one segment read as well as several
 	// segments
 	wideRow = 4096

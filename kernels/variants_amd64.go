@@ -10,13 +10,11 @@ package kernels
 
 import "golang.org/x/sys/cpu"
 
-// asksAhead says whether leaves ask for float32 weights that one row needs later. AMD's processors
-// without AVX-512 read them faster by what they see themselves.
-var asksAhead bool
-
-// asksSecond says whether leaves ask the second-level cache for weights that they need later, and not
-// the first: several rows in 512 bits, and several segments. AMD's processors read faster so.
-var asksSecond bool
+// What leaves ask for ahead depends on who made the processor. asksAhead: float32 weights that one
+// row needs later, which AMD's without AVX-512 read faster by what they see themselves. asksSecond:
+// several rows in 512 bits, and several segments, ask the second-level cache and not the first, as is
+// faster on AMD's.
+var asksAhead, asksSecond bool
 
 // isAMD reports whether AMD made this processor.
 func isAMD() bool
