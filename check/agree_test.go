@@ -74,7 +74,7 @@ func TestNumberFormats(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, format := range []string{"f32", "f16", "bf16", "q8", "q4"} {
-		for _, cache := range []string{"f32", "f16"} {
+		for _, cache := range model.CacheFormats() {
 			r := compare(t, dir, model.Options{Format: format, CacheFormat: cache}, check.Options{})
 			promise := !strings.HasPrefix(format, "q") && cache == "f32"
 			verdict, kl := check.Within, row(r, "KL")

@@ -176,7 +176,8 @@ func (r *Report) cells() (cells [][]string, width []int) {
 
 // verdict is one line; where something differs, Err is that line.
 func (r *Report) verdict() string {
-	formats := r.DType + cmp.Or(map[string]string{"f16": " with the f16 cache"}[r.Cache], "")
+	formats := r.DType + cmp.Or(map[string]string{"f16": " with the f16 cache",
+		"q8": " with the q8 cache"}[r.Cache], "")
 	switch {
 	case !r.Agree:
 		return ""

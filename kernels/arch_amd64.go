@@ -42,6 +42,9 @@ func avx2Variant() *variant {
 
 		round16: round16Fast,
 		chainKV: chainKVFast,
+		round8:  round8Fast,
+		scaleBy: scaleByFast,
+		fetch:   fetchLines,
 
 		packRows:    packRowsAVX2,
 		chainRows:   chainRowsAVX2,

@@ -39,6 +39,8 @@ func archVariants() []*variant {
 		convert16:   convert16Fast,
 		round16:     round16Fast,
 		chainKV:     chainKVFast,
+		round8:      round8,
+		scaleBy:     scaleBy,
 
 		quantizeRow: quantizeRowFast,
 		quantTile8:  quantTile8Fast,

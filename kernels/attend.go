@@ -27,10 +27,9 @@ type Attention struct {
 	LDO  int
 	Rows int
 
-	K, V []KV // for each block
-	// the number of numbers in a block before this head's, for each key's position
-	KBefore, VBefore int
-	Room             int // number of keys that the last block has room for; 0 for all of Block
+	K, V   []KV // for each block
+	Before int  // heads in a block before this one
+	Room   int  // number of keys that the last block has room for; 0 for all of Block
 	// if not 0, the values of a block, in F32, are row-major with rows LDV apart
 	LDV       int
 	DK, DV    int
@@ -67,7 +66,16 @@ type attendTile struct {
 	hidden       []float32 // [Block]
 	wide         []float32 // a part of a block in F16, for several queries: see widened
 	soon         soon      // the memory that is read next
+	rowK, rowV   int       // see KVRow
+
+	// in Q8: the queries as integers, from row query on, and the weights of a block's values
+	queries, weighed *quantRows
+	query            int
+	later            later
 }
+
+// quantized reports whether keys and values are in Q8.
+func (t *attendTile) quantized() bool { return t.queries != nil }
 
 // stride returns the distance at which rows of n floats should lie.
 func stride(n int) int {
@@ -92,7 +100,7 @@ func (w *Worker) attendTiles() {
 	for b := 0; b*Block < last; b++ {
 		for i := range w.tiles {
 			t := &w.tiles[i]
-			t.soon = w.soon(b, i)
+			t.soon, t.later = w.soon(b, i), w.later(b, i)
 			t.score(b)
 			t.softmax(b)
 			t.values(b)
@@ -124,11 +132,20 @@ func (w *Worker) prepareTiles() {
 	if rows > 1 && len(a.K) > 0 && a.K[0].F16 != nil {
 		common.wide = w.floats(scratchPack, max(a.DK, outCols)*Block)
 	}
+	if len(a.K) > 0 {
+		format := a.K[0].format()
+		common.rowK, common.rowV = KVRow(format, a.DK, a.DV)
+		if format == Q8 {
+			w.queries = w.queries.grown(heads*rows, blocksOf(a.DK))
+			w.weighed = w.weighed.grown(rows, blocksOf(Block))
+			common.queries, common.weighed = w.queries, w.weighed
+		}
+	}
 	buffer, state = buffer[shared:], state[rows+Block:]
 	w.tiles = w.tiles[:0]
 	for i := range w.attentions {
 		t := common
-		t.Attention = w.attentions[i]
+		t.Attention, t.query = w.attentions[i], i*rows
 		t.begin(buffer[i*own:(i+1)*own], state[i*2*rows:(i+1)*2*rows])
 		w.tiles = append(w.tiles, t)
 	}
@@ -138,6 +155,9 @@ func (w *Worker) prepareTiles() {
 func (t *attendTile) begin(buffer, state []float32) {
 	t.acc, buffer = buffer[:t.Rows*t.DV], buffer[t.Rows*t.DV:]
 	clear(t.acc)
+	if t.quantized() {
+		t.quantizeQueries()
+	}
 	t.q, t.ldq = t.Q, t.LDQ
 	if t.Rows > 1 && t.LDQ%128 == 0 {
 		t.q, t.ldq = buffer, stride(t.DK)
@@ -188,7 +208,11 @@ func (t *attendTile) score(b int) {
 	n = min(n, blockRoom(b, len(t.K), t.Room))
 	first := t.seeing(b)
 	clear(t.scores[first*Block:])
-	if t.inPlace() {
+	switch {
+	case t.quantized():
+		t.scoreQ8(b, first, n)
+		return
+	case t.inPlace():
 		t.scoreInPlace(b, n)
 		return
 	}
@@ -223,6 +247,7 @@ func (t *attendTile) softmax(b int) {
 	if grown {
 		t.rescale()
 	}
+	t.later.fetch(t.v)
 	for i := range t.Rows {
 		shift := t.maxima[i]
 		if math.IsInf(float64(shift), -1) { // all scores so far are −Inf, with weight 0, or NaN
@@ -230,6 +255,7 @@ func (t *attendTile) softmax(b int) {
 		}
 		t.sums[i] = float32(t.sums[i] + t.v.expShift(t.row(b, i), shift))
 	}
+	t.later.fetch(t.v)
 }
 
 // rescale rescales the sums and outputs of the rows whose maximum has grown.
@@ -290,6 +316,10 @@ func (t *attendTile) values(b int) {
 		return
 	}
 	seeing := t.seeing(b) // rows before it do not change
+	if t.quantized() {
+		t.valuesQ8(b, seeing)
+		return
+	}
 	first, last := t.visible(seeing)-b*Block, t.visible(t.Rows-1)-b*Block
 	for j := 0; j < t.DV; j += outCols {
 		cols := min(outCols, t.DV-j)

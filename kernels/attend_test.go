@@ -26,7 +26,7 @@ func newHeadIn(format Format, rng *rand.Rand, queries, keys, dk, dv int) *head {
 	h := &head{queries: queries, keys: keys, dk: dk, dv: dv, format: format}
 	h.q, h.k, h.v, h.mask = randoms(rng, queries*dk), randoms(rng, keys*dk), randoms(rng, keys*dv),
 		randoms(rng, queries*keys)
-	h.room = 8
+	h.room = KVRoom(format)
 	for h.room < (keys-1)%Block+1 {
 		h.room *= 2
 	}
@@ -41,10 +41,14 @@ func newHeadIn(format Format, rng *rand.Rand, queries, keys, dk, dv int) *head {
 				for i := range b.F16 {
 					b.F16[i] = 0x7e00
 				}
+				for i := range b.Q8 {
+					b.Q8[i] = 0xff
+				}
 				return b
 			}
-			h.kBlocks, h.vBlocks = append(h.kBlocks, garbage(room*(3+dk))),
-				append(h.vBlocks, garbage(room*(5+dv)))
+			rowK, rowV := KVRow(format, dk, dv)
+			h.kBlocks = append(h.kBlocks, garbage((headsBefore+1)*rowK*room))
+			h.vBlocks = append(h.vBlocks, garbage((headsBefore+1)*rowV*room))
 		}
 		h.store(j, h.k[j*dk:(j+1)*dk], h.v[j*dv:(j+1)*dv])
 	}
@@ -55,9 +59,14 @@ func newHeadIn(format Format, rng *rand.Rand, queries, keys, dk, dv int) *head {
 func (h *head) store(j int, key, value []float32) {
 	b := j / Block
 	room := blockRoom(b, (h.keys+Block-1)/Block, h.room)
-	lone(goVariant).storeKV(h.kBlocks[b].from(3*room), h.vBlocks[b].from(5*room), room, j%Block, 1,
-		key, 0, len(key), value, 0, len(value))
+	rowK, rowV := KVRow(h.format, len(key), len(value))
+	lone(goVariant).storeKV(h.kBlocks[b].from(headsBefore*rowK*room),
+		h.vBlocks[b].from(headsBefore*rowV*room), room, j%Block, 1, key, 0, len(key), value, 0,
+		len(value))
 }
+
+// headsBefore is how many other heads each block of a head has before it.
+const headsBefore = 3
 
 // lone returns a worker that is for operations without a barrier only.
 func lone(v *variant) *Worker { return &Worker{team: &Team{variant: v}} }
@@ -65,7 +74,7 @@ func lone(v *variant) *Worker { return &Worker{team: &Team{variant: v}} }
 // attention describes rows from … to of the head: causal or full, with or without the mask.
 func (h *head) attention(out []float32, from, to int, causal, masked bool) *Attention {
 	a := &Attention{Q: h.q[from*h.dk:], LDQ: h.dk, Out: out[from*h.dv:], LDO: h.dv, Rows: to - from,
-		K: h.kBlocks, V: h.vBlocks, KBefore: 3, VBefore: 5,
+		K: h.kBlocks, V: h.vBlocks, Before: headsBefore,
 		Room: h.room, DK: h.dk, DV: h.dv, Keys: h.keys, See: h.keys,
 		Scale: float32(1 / math.Sqrt(float64(h.dk)))}
 	if causal {
@@ -201,7 +210,7 @@ func TestABlockWithLessRoomGivesTheSameBits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(29, 30))
 	for _, keys := range []int{1, 7, 8, 9, 16, 64, 70, 80, 97} {
 		for _, variant := range Variants() {
-			for _, format := range []Format{F32, F16} {
+			for _, format := range []Format{F32, F16, Q8} {
 				h := newHeadIn(format, rng, min(keys, 3), keys, 20, 36)
 				want := attendTiles(t, h, variant, 2, true, false)
 				for room := h.room; room <= Block; room *= 2 {
@@ -217,8 +226,10 @@ func TestABlockWithLessRoomGivesTheSameBits(t *testing.T) {
 // move gives the last block room for so many keys.
 func (h *head) move(room int) {
 	last := len(h.kBlocks) - 1
-	k, v := MakeKV(h.format, room*(3+h.dk)), MakeKV(h.format, room*(5+h.dv))
-	MoveKV(k.from(3*room), v.from(5*room), room, h.kBlocks[last].from(3*h.room),
-		h.vBlocks[last].from(5*h.room), h.room, 1, h.dk, h.dv)
+	rowK, rowV := KVRow(h.format, h.dk, h.dv)
+	k, v := MakeKV(h.format, (headsBefore+1)*rowK*room), MakeKV(h.format, (headsBefore+1)*rowV*room)
+	MoveKV(k.from(headsBefore*rowK*room), v.from(headsBefore*rowV*room), room,
+		h.kBlocks[last].from(headsBefore*rowK*h.room), h.vBlocks[last].from(headsBefore*rowV*h.room),
+		h.room, 1, h.dk, h.dv)
 	h.kBlocks[last], h.vBlocks[last], h.room = k, v, room
 }

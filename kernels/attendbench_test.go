@@ -21,7 +21,7 @@ func BenchmarkDecodeAttention(b *testing.B) {
 		memory[i] = 1
 	}
 	qkv, out := filled(3*heads*dim), make([]float32, heads*dim)
-	for _, format := range []Format{F32, F16} {
+	for _, format := range []Format{F32, F16, Q8} {
 		const tokens = 900
 		var spans [sessions][]Span
 		for i := range spans {
@@ -33,19 +33,25 @@ func BenchmarkDecodeAttention(b *testing.B) {
 				Out:   HeadRows{Data: out, Head: dim},
 			}
 			for range (tokens + Block - 1) / Block {
-				n := layers * heads * dim * Block
-				page := MakeKV(format, 2*n)
+				keys, values := KVRow(format, dim, dim)
+				n := layers * heads * Block
+				page := MakeKV(format, (keys+values)*n)
 				for i := range page.F32 {
 					page.F32[i] = 0.01
 				}
 				for i := range page.F16 {
 					page.F16[i] = 0x2000
 				}
-				s.Keys, s.Values = append(s.Keys, page.Part(0, n)), append(s.Values, page.Part(n, 2*n))
+				for i := range page.Q8 {
+					page.Q8[i] = byte(i % 61) // scales are numbers, too
+				}
+				s.Keys = append(s.Keys, page.Part(0, keys*n))
+				s.Values = append(s.Values, page.Part(keys*n, (keys+values)*n))
 			}
 			spans[i] = []Span{s}
 		}
-		bytes := int(KVBytes(format, 2*layers*heads*dim*tokens))
+		keys, values := KVRow(format, dim, dim)
+		bytes := int(KVBytes(format, layers*heads*(keys+values)*tokens))
 		b.Run(format.String(), func(b *testing.B) {
 			work, read, i := time.Hour, time.Hour, 0
 			least := func(least *time.Duration, f func(w *Worker)) {
@@ -56,7 +62,7 @@ func BenchmarkDecodeAttention(b *testing.B) {
 			for b.Loop() {
 				least(&work, func(w *Worker) {
 					for l := range layers {
-						CausalAttention(w, spans[i%sessions], l*heads*dim, 0.125)
+						CausalAttention(w, spans[i%sessions], l*heads, 0.125)
 					}
 				})
 				at := i * bytes % (len(memory) - bytes) &^ 4095
@@ -91,7 +97,7 @@ func BenchmarkPromptAttention(b *testing.B) {
 		for i := range qkv {
 			qkv[i] = float32(r.NormFloat64())
 		}
-		for _, format := range []Format{F32, F16} {
+		for _, format := range []Format{F32, F16, Q8} {
 			s := Span{
 				Rows: rows, Heads: heads, KeyDim: dim, ValueDim: dim, Tokens: rows,
 				Query: HeadRows{Data: qkv, Row: 3 * width, Head: dim},
@@ -100,9 +106,11 @@ func BenchmarkPromptAttention(b *testing.B) {
 				Out:   HeadRows{Data: out, Row: width, Head: dim},
 			}
 			for range (rows + Block - 1) / Block {
-				page := MakeKV(format, 2*width*Block)
-				s.Keys = append(s.Keys, page.Part(0, width*Block))
-				s.Values = append(s.Values, page.Part(width*Block, 2*width*Block))
+				keys, values := KVRow(format, dim, dim)
+				n := heads * Block
+				page := MakeKV(format, (keys+values)*n)
+				s.Keys = append(s.Keys, page.Part(0, keys*n))
+				s.Values = append(s.Values, page.Part(keys*n, (keys+values)*n))
 			}
 			spans := []Span{s}
 			b.Run(fmt.Sprintf("%dx%dx%d/%v", rows, heads, dim, format), func(b *testing.B) {

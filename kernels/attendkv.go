@@ -1,12 +1,24 @@
 package kernels
 
 // How attention reads the blocks of a cache. Several queries use matrices in F32, which the
-// register tile multiplies; a single query reads F16 in place, at the speed of the memory.
+// register tile multiplies; a single query reads F16 in place, at the speed of the memory. For Q8 see
+// kvquant.go.
+
+// keysOf returns the head's keys of block b.
+func (t *attendTile) keysOf(b int) KV {
+	return t.K[b].from(t.Before * t.rowK * blockRoom(b, len(t.K), t.Room))
+}
+
+// valuesOf returns the head's values of block b, and its room.
+func (t *attendTile) valuesOf(b int) (v KV, room int) {
+	room = blockRoom(b, len(t.V), t.Room)
+	return t.V[b].from(t.Before * t.rowV * room), room
+}
 
 // keys returns the first cols keys of block b as a matrix [DK, cols].
 func (t *attendTile) keys(b, cols int) Panels {
 	room := blockRoom(b, len(t.K), t.Room)
-	k := t.K[b].from(t.KBefore * room)
+	k := t.keysOf(b)
 	if k.F16 != nil {
 		return t.widened(k.F16, room, t.DK, cols)
 	}
@@ -16,8 +28,7 @@ func (t *attendTile) keys(b, cols int) Panels {
 // columns returns cols columns of the values of block b, from column j on, as a matrix [room,
 // cols].
 func (t *attendTile) columns(b, j, cols int) Panels {
-	room := blockRoom(b, len(t.V), t.Room)
-	v := t.V[b].from(t.VBefore * room)
+	v, room := t.valuesOf(b)
 	switch {
 	case v.F16 != nil:
 		return t.widened(v.F16[j:], t.DV, room, cols)
@@ -46,18 +57,17 @@ func (t *attendTile) inPlace() bool { return t.Rows == 1 && len(t.K) > 0 && t.K[
 // scoreInPlace is score for one query and the first n keys. The caller has set the scores to zero.
 func (t *attendTile) scoreInPlace(b, n int) {
 	room := blockRoom(b, len(t.K), t.Room)
-	t.v.chainKV(t.scores[:n], t.q[:t.DK], t.K[b].F16[t.KBefore*room:], room, t.soon)
+	t.v.chainKV(t.scores[:n], t.q[:t.DK], t.keysOf(b).F16, room, t.soon)
 }
 
 // valuesInPlace is values for one query.
 func (t *attendTile) valuesInPlace(b int) {
 	p := t.row(b, 0)
-	room := blockRoom(b, len(t.V), t.Room)
-	v := t.V[b].F16[t.VBefore*room:]
+	v, _ := t.valuesOf(b)
 	for j := 0; j < t.DV; j += outCols {
 		part := t.part[:min(outCols, t.DV-j)]
 		clear(part)
-		t.v.chainKV(part, p, v[j:], t.DV, t.soon.second(t.DK))
+		t.v.chainKV(part, p, v.F16[j:], t.DV, t.soon.second(t.DK))
 		t.v.add(t.acc[j:j+len(part)], part)
 	}
 }
@@ -77,16 +87,23 @@ func (w *Worker) soon(b, i int) soon {
 	if !t.inPlace() {
 		return soon{}
 	}
-	switch {
-	case i+1 < len(w.tiles):
-		t = &w.tiles[i+1]
-	case (b+1)*Block < t.visible(0):
-		t, b = &w.tiles[0], b+1
-	} // no tile is left: prefetch what is being read
-	room := blockRoom(b, len(t.K), t.Room)
+	t, b = w.nextTile(b, i)
+	v, room := t.valuesOf(b)
 	return soon{
-		keys: t.K[b].F16[t.KBefore*room:], values: t.V[b].F16[t.VBefore*room:],
+		keys: t.keysOf(b).F16, values: v.F16,
 		apart: min(t.DK, t.DV) * room / 2,
+	}
+}
+
+// nextTile returns the tile, and the block, that are computed after block b of tile i.
+func (w *Worker) nextTile(b, i int) (*attendTile, int) {
+	switch t := &w.tiles[i]; {
+	case i+1 < len(w.tiles):
+		return &w.tiles[i+1], b
+	case (b+1)*Block < t.visible(0):
+		return &w.tiles[0], b + 1
+	default: // no tile is left: prefetch what is being read
+		return t, b
 	}
 }
 

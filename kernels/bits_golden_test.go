@@ -16,6 +16,7 @@ import (
 
 var goldenBits = map[string]sum{
 	"Attend":                 0xb95e398159dc900f,
+	"Attend q8":              0x63e6417680519f88,
 	"Convert bf16":           0xed65c7022e12ff4d,
 	"Convert f16":            0xfc77c9678556b476,
 	"Convert q4":             0xbd52ac31c811c9a8,
@@ -41,6 +42,8 @@ var goldenBits = map[string]sum{
 	"convert16":              0x8829697eece6a87b,
 	"round16":                0x0c1e4e401dcbf4e7,
 	"chainKV":                0xfe057a66ed526a0f,
+	"round8":                 0xdbdc45029fb0befc,
+	"scaleBy":                0x9bd07a9f17875808,
 	"dot":                    0x38b74136dc686f58,
 	"dot row":                0x40501d1b13c96794,
 	"dot16":                  0x39b77bf02cf53408,
@@ -84,6 +87,7 @@ var elementSizes = map[string][]int{
 	"quantTile8": {4, 2, 4, 1}, "quantTile4": {4, 2, 4, 1}, "quantOne8": {4, 2, 4, 1}, "quantOne4": {4, 2, 4, 1},
 	"quantizeRow": {2, 4, 4},
 	"round16":     {2, 4},
+	"round8":      {1, 4},
 }
 
 // A sum is the FNV-1a hash of numbers, 64 bits, least byte first.
@@ -194,12 +198,16 @@ func (h *sum) results(t *testing.T, l *leafTest, p *placer) {
 func wholeBits(t *testing.T, variant string) map[string]sum {
 	bits := map[string]sum{}
 	team := newTeam(t, 2, variant)
-	rng := rand.New(rand.NewPCG(2, 3))
+	rng, rng8 := rand.New(rand.NewPCG(2, 3)), rand.New(rand.NewPCG(4, 5))
 
 	h := newSum()
 	h.floats(attendTiles(t, newHead(rng, 70, 150, 24, 40), variant, 7, true, true))
 	h.floats(attendTiles(t, newHead(rng, 2, 130, 64, 64), variant, 1, true, false))
 	bits["Attend"] = h
+	h = newSum()
+	h.floats(attendTiles(t, newHeadIn(Q8, rng8, 70, 150, 24, 40), variant, 7, true, true))
+	h.floats(attendTiles(t, newHeadIn(Q8, rng8, 1, 130, 64, 64), variant, 1, true, false))
+	bits["Attend q8"] = h
 
 	const in, out, rows = 200, 150, 9
 	src := Matrix{Layout: OutIn, In: in, Out: out, F32: randoms(rng, in*out)}

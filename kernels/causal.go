@@ -37,9 +37,8 @@ func (r *HeadRows) at(row, head int) []float32 { return r.Data[row*r.Row+head*r.
 
 // CausalAttention stores the new keys and values of every span in its cache and computes the
 // attention of its new tokens, except the Unread ones: each sees all tokens up to itself. The workers
-// share the heads and the tiles of queries. before is the number of numbers of each token that a
-// block holds before the first head: a decoder has all its layers in one block. scale is the factor
-// of q·k.
+// share the heads and the tiles of queries. before is the number of heads that a block holds before
+// the first one: a decoder has all its layers in one block. scale is the factor of q·k.
 //
 // It ends with a barrier, and allocates nothing. The division of the tokens into calls does not
 // change the bits.
@@ -96,7 +95,7 @@ func QueryTile(dims, rows, heads, workers int) int {
 func (s *Span) queries() int { return s.Rows - s.Unread }
 
 // side returns how many heads one task takes: several if there is one query, because it reads long
-// runs of memory, and in F16 prefetches the next head's while it computes one.
+// runs of memory, and in F16 and Q8 prefetches the next head's while it computes one.
 func (s *Span) side(w *Worker) int {
 	if s.queries() > 1 {
 		return 1
@@ -112,13 +111,14 @@ func (s *Span) tasks(w *Worker, tile int) int {
 
 // store writes the new keys and values of one head, block by block.
 func (s *Span) store(w *Worker, head, before int) {
+	rowK, rowV := KVRow(s.Keys[0].format(), s.KeyDim, s.ValueDim)
 	for i, n := 0, 0; i < s.Rows; i += n {
 		p := s.Tokens - s.Rows + i
 		block := p / Block
 		n = min(s.Rows-i, Block-p%Block)
 		room := blockRoom(block, len(s.Keys), s.Room)
-		k := s.Keys[block].from((before + head*s.KeyDim) * room)
-		v := s.Values[block].from((before + head*s.ValueDim) * room)
+		k := s.Keys[block].from((before + head) * rowK * room)
+		v := s.Values[block].from((before + head) * rowV * room)
 		w.storeKV(k, v, room, p%Block, n, s.Key.at(i, head), s.Key.Row, s.KeyDim,
 			s.Value.at(i, head), s.Value.Row, s.ValueDim)
 	}
@@ -148,9 +148,8 @@ func (s *Span) attend(w *Worker, task, tile, before int, scale float32, store bo
 			Q: s.Query.at(first, head), LDQ: s.Query.Row,
 			Out: s.Out.at(first, head), LDO: s.Out.Row,
 			Rows: min(tile, s.queries()-first),
-			K:    s.Keys, KBefore: before + head*s.KeyDim, DK: s.KeyDim,
-			V: s.Values, VBefore: before + head*s.ValueDim, DV: s.ValueDim,
-			Room: s.Room,
+			K:    s.Keys, V: s.Values, Before: before + head, Room: s.Room,
+			DK: s.KeyDim, DV: s.ValueDim,
 			Keys: s.Tokens, See: s.Tokens - s.queries() + first + 1, Step: 1,
 			Scale: scale,
 		})

@@ -37,13 +37,15 @@
 //	AttendTile                         scores: chain over head_dim; softmax: online over blocks of
 //	                                   64 keys that start at multiples of 64, lanes for a block's
 //	                                   sum; values: chain over a block's keys, then added
+//	… over a cache in Q8               scores: as Linear, Q8 weights; values: the weights times the
+//	                                   scales of the values, and then as Linear, block by block
 //	LogSumExp, SumAtLeast              float64, lanes
 //	Sum64                              float64, one after the other
 //	Exp, Tanh, Erf and all built on    one operation sequence an element, written in exp.go
 //
 // F16 and BF16 weights are converted to float32, which is exact, and then follow the float32 rule.
-// So do keys and values that a cache stores in F16: see [KV]. Each of these was rounded once, to
-// nearest even, when it was stored and before it was read. All NaNs count as equal: the sign and
+// So do keys and values that a cache stores in F16: see [KV]. Each of these, and in Q8, was rounded
+// once, to nearest even, when it was stored and before it was read. All NaNs count as equal: the sign and
 // payload of a NaN are not promised.
 //
 // # What is not finite
@@ -55,6 +57,7 @@
 //	LayerNorm     a row whose squared deviations overflow is NaN: 1/√Inf = 0 would give the bias
 //	Attend        only See, Step, Keep and a Mask of −Inf hide a key: see [Attention]
 //	KV in F16     a key or value above 65504, once rounded, is stored as a NaN
+//	KV in Q8      32 numbers of a key, or a value, with one of 2¹⁰⁰ or more are stored as NaNs
 //	Q8, Q4        a row of x with a NaN or an infinity gives NaN for every output; a block of
 //	              weights with one gives NaN for its output
 //	activations   a limit is a result: ReLU(−Inf) = ReLU2(−Inf) = 0 and Tanh(±Inf) = ±1; the others

@@ -2,7 +2,7 @@
 
 package kernels
 
-// The leaf operations on keys and values in 16 bits, in AVX2 and AVX-512.
+// The leaf operations on keys and values in 16 and 8 bits, in AVX2 and AVX-512.
 
 // round16AVX2 is round16 on the elements before len(dst) mod 8.
 //
@@ -43,5 +43,40 @@ func chainKVFast512(y, x []float32, w []uint16, ldw int, s soon) {
 func chainKVRest(y, x []float32, w []uint16, ldw int) {
 	if whole := len(y) &^ 7; whole < len(y) {
 		chain16Fast(y[whole:], x, w[whole:], ldw, false)
+	}
+}
+
+// roundByAVX2 is roundBy on the elements before len(dst) mod 8. inverse is not 0.
+//
+//go:noescape
+func roundByAVX2(dst []byte, src []float32, inverse float32)
+
+func round8Fast(dst []byte, src []float32) (scale uint16) {
+	src = src[:len(dst)]
+	whole := len(src) &^ (quantBlock - 1)
+	scale, inverse := scale8(max(peakBitsAVX2(src[:whole]), peakBits(src[whole:])))
+	whole = len(src) &^ 7
+	if inverse == 0 {
+		whole = 0
+	}
+	roundByAVX2(dst[:whole], src, inverse)
+	roundBy(dst[whole:], src[whole:], inverse)
+	return scale
+}
+
+// fetchLines asks the second-level cache for lines.
+//
+//go:noescape
+func fetchLines(a, b uintptr, apart, lines int)
+
+// scaleByAVX2 is scaleBy on the elements before len(y) mod 8.
+//
+//go:noescape
+func scaleByAVX2(y, by []float32)
+
+func scaleByFast(y, by []float32) {
+	scaleByAVX2(y, by)
+	if rest := len(y) &^ 7; rest < len(y) {
+		scaleBy(y[rest:], by[rest:])
 	}
 }

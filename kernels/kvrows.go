@@ -10,14 +10,28 @@ import (
 
 // Bytes returns the memory of b, whose numbers are in this machine's byte order.
 func (b KV) Bytes() []byte {
-	if b.F16 != nil {
+	switch {
+	case b.F16 != nil:
 		return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(b.F16))), 2*len(b.F16))
+	case b.Q8 != nil:
+		return b.Q8
 	}
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(b.F32))), 4*len(b.F32))
 }
 
-// Finite reports whether no number is a NaN or an infinity.
-func (b KV) Finite() bool {
+// PlainRow returns how many elements a key or a value of dim numbers takes in plain rows. In Q8 these
+// are the integers, int8, and then the scales: of a key, bfloat16 for each 32 integers, of a value one
+// float32. Their least byte is the first on every machine, and zeros fill what is left.
+func PlainRow(format Format, dim int) int {
+	if format == Q8 {
+		return plainRowQ8(dim)
+	}
+	return dim
+}
+
+// Finite reports whether no number of plain rows, keys and then as many values of dim numbers, is a
+// NaN or an infinity.
+func (b KV) Finite(dim int) bool {
 	const exponent, exponent16 = 0xff << 23, 0x7c00
 	for _, x := range b.F32 {
 		if math.Float32bits(x)&exponent == exponent {
@@ -29,16 +43,26 @@ func (b KV) Finite() bool {
 			return false
 		}
 	}
-	return true
+	return finiteQ8(b.Q8, dim)
 }
 
 // ReadKV sets keys [heads, n, dk] and values [heads, n, dv] to the first n positions of a block
-// with that room.
+// with that room. Rows are as long as PlainRow says.
 func ReadKV(keys, values KV, k, v KV, room, n, heads, dk, dv int) {
+	format := k.format()
+	rowK, rowV := KVRow(format, dk, dv)
+	plainK, plainV := PlainRow(format, dk), PlainRow(format, dv)
 	for h := range heads {
-		k, v := k.from(h*dk*room), v.from(h*dv*room)
-		keys, values := keys.from(h*n*dk), values.from(h*n*dv)
-		if k.F16 != nil {
+		k, v := k.from(h*rowK*room), v.from(h*rowV*room)
+		keys, values := keys.from(h*n*plainK), values.from(h*n*plainV)
+		switch format {
+		case Q8:
+			for i := range n {
+				readQ8(keys.Q8[i*plainK:(i+1)*plainK], values.Q8[i*plainV:(i+1)*plainV], k, v, room,
+					i, dk, dv)
+			}
+			continue
+		case F16:
 			transpose16(keys.F16, dk, k.F16, room, dk, n)
 			copy(values.F16[:n*dv], v.F16)
 			continue
@@ -59,10 +83,20 @@ func ReadKV(keys, values KV, k, v KV, room, n, heads, dk, dv int) {
 // WriteKV sets the first n positions of a block with that room to keys [heads, n, dk] and values
 // [heads, n, dv].
 func WriteKV(k, v KV, room int, keys, values KV, n, heads, dk, dv int) {
+	format := k.format()
+	rowK, rowV := KVRow(format, dk, dv)
+	plainK, plainV := PlainRow(format, dk), PlainRow(format, dv)
 	for h := range heads {
-		k, v := k.from(h*dk*room), v.from(h*dv*room)
-		keys, values := keys.from(h*n*dk), values.from(h*n*dv)
-		if k.F16 != nil {
+		k, v := k.from(h*rowK*room), v.from(h*rowV*room)
+		keys, values := keys.from(h*n*plainK), values.from(h*n*plainV)
+		switch format {
+		case Q8:
+			for i := range n {
+				writeQ8(k, v, room, i, keys.Q8[i*plainK:(i+1)*plainK],
+					values.Q8[i*plainV:(i+1)*plainV], dk, dv)
+			}
+			continue
+		case F16:
 			transpose16(k.F16, room, keys.F16, dk, n, dk)
 			copy(v.F16, values.F16[:n*dv])
 			continue

@@ -59,6 +59,8 @@ type Worker struct {
 	attentions []Attention  // the input of attendTiles
 	tiles      []attendTile // and its memory
 	row        *quantRows   // for one row
+
+	queries, weighed *quantRows // of attention: see attendTile
 }
 
 // Threads returns the number of workers to use if n are wanted: one for each processor that Go may
@@ -94,7 +96,8 @@ func NewTeam(threads int, name string) (*Team, error) {
 	t.rows.Store(&quantRows{})
 	t.streams.passed, t.streams.done = make([]mark, threads), make([]mark, threads)
 	for i := range t.workers {
-		t.workers[i].team, t.workers[i].id, t.workers[i].row = t, i, &quantRows{}
+		t.workers[i] = Worker{team: t, id: i, row: &quantRows{}, queries: &quantRows{},
+			weighed: &quantRows{}}
 	}
 	if threads > 1 {
 		if t.solo, err = NewTeam(1, v.name); err != nil {

@@ -8,8 +8,8 @@ import (
 )
 
 // A variant is one implementation of the leaf operations. The definition of each field is the pure
-// Go function of the same name in leaf.go (quantleaf.go for integers, kv.go for a cache in F16,
-// scores.go for scores). Slices are at least as long as the sizes say, and do not overlap unless
+// Go function of the same name in leaf.go (quantleaf.go for integers, kv.go and kvquant.go for a
+// cache in F16 and Q8, scores.go for scores). Slices are at least as long as the sizes say, and do not overlap unless
 // the definition allows it.
 type variant struct {
 	name string
@@ -64,6 +64,11 @@ type variant struct {
 
 	round16 func(dst []uint16, src []float32)
 	chainKV func(y, x []float32, w []uint16, ldw int, s soon)
+	round8  func(dst []byte, src []float32) (scale uint16)
+	scaleBy func(y, by []float32)
+	// prefetches lines from each of four places: a, b, and those apart bytes behind them; nil if
+	// that is no faster
+	fetch func(a, b uintptr, apart, lines int)
 
 	quantizeRow func(q []int16, starts []int32, x []float32) float32
 	quantTile8  func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows,
@@ -116,6 +121,8 @@ var goVariant = &variant{
 
 	round16: round16,
 	chainKV: chainKV,
+	round8:  round8,
+	scaleBy: scaleBy,
 
 	quantizeRow: quantizeRow,
 	quantTile8:  quantTile8,

@@ -268,6 +268,24 @@ var floatLeafTests = []leafTest{
 			v.chainKV(y, x, w, n+pad, soon{keys: w, values: w[len(w):], apart: pad << 20})
 			return nil
 		}},
+	{name: "round8", a: edges, b: one, ints: 1,
+		call: func(v *variant, p *placer, n, _, c int) []float64 {
+			dst, src := p.blocks(n), p.floats(n)
+			switch {
+			case n > 0 && p.kind == special && c > 0: // ties
+				for i := range src {
+					src[i] = float32(p.rng.IntN(2*254+1)-254) / 4
+				}
+				src[p.rng.IntN(n)] = []float32{127, -127, 63.5}[c-1]
+			default:
+				scale(src, []float32{1, 0x1p-80, 0x1p-120, 0x1p100}[c])
+			}
+			return []float64{float64(v.round8(dst, src))}
+		}},
+	{name: "scaleBy", a: edges, b: one, call: func(v *variant, p *placer, n, _, c int) []float64 {
+		v.scaleBy(p.floats(n), p.floats(n))
+		return nil
+	}},
 	{name: "round16", a: edges, b: one, ints: 1,
 		call: func(v *variant, p *placer, n, _, c int) []float64 {
 			dst, src := p.halves(n, false), p.floats(n)

@@ -1,7 +1,7 @@
 package model_test
 
-// A cache of keys and values in 16 bits: the same bits everywhere, the numbers that the definition
-// wants, half of the memory, and what it cannot hold.
+// A cache of keys and values in 16 or 8 bits: the same bits everywhere, the numbers that the definition
+// wants, less memory, and what it cannot hold.
 
 import (
 	"context"
@@ -59,7 +59,7 @@ func TestACacheInF16AgreesWithTheReference(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hp.HalfCache = true
+	hp.Cache = "f16"
 	rounded, err := reference.GPT2(ids, p, hp)
 	if err != nil {
 		t.Fatal(err)
@@ -79,6 +79,43 @@ func TestACacheInF16AgreesWithTheReference(t *testing.T) {
 	}
 }
 
+// The same of a cache in Q8, with one layer. A float64 and a float32 may be rounded to different
+// integers; in a second layer all numbers would then differ a little, and more integers.
+func TestACacheInQ8AgreesWithTheReference(t *testing.T) {
+	o := fixture.Options{Positions: 100, Embd: 96, Head: 2, Layer: 1, Seed: 3}
+	config, file := fixture.Checkpoint(o)
+	f, err := weights.FromBytes("test", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hp, err := reference.ParseHParams(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := reference.FromTensors(hp, fixture.Tensors64(f))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := tokens(rand.New(rand.NewPCG(3, 4)), 80, 29)
+	plain, err := reference.GPT2(ids, p, hp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hp.Cache = "q8"
+	rounded, err := reference.GPT2(ids, p, hp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inQ8 := visit(t, testmodel.New(t, config, file, model.Options{Threads: 2, CacheFormat: "q8"}), ids)
+	for i := range ids {
+		checkLogits(t, inQ8[i], rounded.Row(i))
+		if apart := distance(inQ8[i], plain.Row(i)); apart < 1e-3 {
+			t.Errorf("position %d: rounding changes the logits by %g of the largest: nothing is shown",
+				i, apart)
+		}
+	}
+}
+
 // distance is the largest difference as a part of the largest logit.
 func distance(got []float32, want []float64) float64 {
 	worst, largest := 0.0, 0.0
@@ -86,6 +123,31 @@ func distance(got []float32, want []float64) float64 {
 		worst, largest = max(worst, math.Abs(float64(got[i])-v)), max(largest, math.Abs(v))
 	}
 	return worst / largest
+}
+
+// GPT-2's shape: 20 MB for 1,024 tokens, beside 75 in F32.
+func TestACacheInQ8TakesAQuarterOfTheMemory(t *testing.T) {
+	c := model.Config{Embd: 768, Head: 12, Layer: 12}
+	f32, q8 := c.CacheBytes("f32", 1024), c.CacheBytes("q8", 1024)
+	if f32 != 75497472 || q8 != 20643840 {
+		t.Errorf("1,024 tokens take %d bytes in f32 and %d in q8", f32, q8)
+	}
+	config, file := fixture.Checkpoint(fixture.Options{Positions: 300, Embd: 64, Head: 1})
+	m := testmodel.New(t, config, file, model.Options{CacheFormat: "q8"})
+	if m.CacheFormat() != "q8" {
+		t.Errorf("a cache in %s", m.CacheFormat())
+	}
+	for _, n := range []int{1, 32, 33, 64, 65, 200} {
+		s := m.NewSession()
+		eval(t, s, make([]int, n)...)
+		room := (n + 31) / 32 * 32
+		if want := int64(3 * 140 * room); s.Bytes() != want || m.CacheBytes() != want ||
+			m.SessionBytes(n) < want {
+			t.Errorf("%d tokens take %d bytes, of all sessions %d, want %d", n, s.Bytes(),
+				m.CacheBytes(), want)
+		}
+		s.Release()
+	}
 }
 
 func TestACacheInF16TakesHalfOfTheMemory(t *testing.T) {
@@ -178,9 +240,9 @@ func TestACacheFormatThatIsNoneIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"q8", "bf16", "auto", "F16", "half"} {
+	for _, name := range []string{"q4", "bf16", "auto", "F16", "half"} {
 		m, err := model.New(context.Background(), c, f, model.Options{CacheFormat: name})
-		want := fmt.Sprintf("cache format: %q, want one of f32, f16", name)
+		want := fmt.Sprintf("cache format: %q, want one of f32, f16, q8", name)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %s", err, want)
 		}

@@ -3,6 +3,7 @@ package model
 // Number formats: weights as stored or converted when they are loaded; keys and values.
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,17 +30,28 @@ func (l *loader) wantFormat(name string) {
 }
 
 // CacheFormats returns the names that Options.CacheFormat takes.
-func CacheFormats() []string { return []string{"f32", "f16"} }
+func CacheFormats() []string { return []string{"f32", "f16", "q8"} }
 
 func (l *loader) wantCacheFormat(name string) {
-	switch name {
-	case "", "f32":
-		l.cache = kernels.F32
-	case "f16":
-		l.cache = kernels.F16
-	default:
+	if !slices.Contains(CacheFormats(), cmp.Or(name, "f32")) {
 		l.fail("cache format: %q, want one of %s", name, strings.Join(CacheFormats(), ", "))
+		return
 	}
+	l.cache = cacheFormat(name)
+}
+
+// cacheFormat returns the format of one of CacheFormats, or F32.
+func cacheFormat(name string) kernels.Format {
+	return map[string]kernels.Format{"f16": kernels.F16, "q8": kernels.Q8}[name]
+}
+
+// CacheBytes returns how many bytes the keys and values of a session take that has n positions, in
+// whole pages of 64, in one of CacheFormats.
+func (c Config) CacheBytes(format string, n int) int64 {
+	dim, pages := c.Embd/c.Head, (n+kernels.Block-1)/kernels.Block
+	key, value := kernels.KVRow(cacheFormat(format), dim, dim)
+	return kernels.KVBytes(cacheFormat(format), c.Layer*c.Head*(key+value)*kernels.Block) *
+		int64(pages)
 }
 
 // headFormat returns the format of wte and the head in a model whose linear layers have format f.

@@ -62,8 +62,11 @@ type Options struct {
 	Kernel string // one of kernels.Variants(), or "" for the fastest
 
 	// CacheFormat is the number format of the sessions' keys and values: "f32" or "" for float32,
-	// or "f16" for half of the memory. With "f16" each number is rounded to binary16 when it is
-	// stored, before anything reads it; a number beyond 65504 gives a NonFiniteError.
+	// "f16" for half of the memory, or "q8" for 0.27 of it, where heads are 64 wide. With "f16" each
+	// number is rounded to binary16 when it is stored, before anything reads it; a number beyond
+	// 65504 gives a NonFiniteError. With "q8" they are rounded to integers of −127 to 127, with a
+	// scale for each 32 numbers of a key and for each value of a head; from 2¹⁰⁰ on it is an error.
+	// A device may lack a format: New then says so.
 	CacheFormat string
 
 	// CacheBytes bounds the memory of the caches of all sessions together, in bytes; 0 means no
@@ -305,7 +308,7 @@ func (m *Model) Params() *stack.Params { return m.params }
 // have the bits that they would have if all were converted to it.
 func (m *Model) Format() string { return m.format.String() }
 
-// CacheFormat returns the number format of the sessions' keys and values, "f32" or "f16".
+// CacheFormat returns the number format of the sessions' keys and values, "f32", "f16" or "q8".
 func (m *Model) CacheFormat() string { return m.params.CacheFormat.String() }
 
 // Threads returns the number of workers.
@@ -342,11 +345,12 @@ func (m *Model) CacheBytes() int64 { return m.cache.Used() }
 // in Evals of any size, if it shares none. Where Options.CacheBytes is smaller, an Eval before may
 // return ErrCacheFull, whatever other sessions have.
 func (m *Model) SessionBytes(n int) int64 {
-	room := cpu.MostRoom(n)
+	room := cpu.MostRoom(m.params.CacheFormat, n)
 	if m.device { // whole pages
 		room = (n + kernels.Block - 1) / kernels.Block * kernels.Block
 	}
-	return kernels.KVBytes(m.params.CacheFormat, 2*m.config.Layer*m.config.Embd*room)
+	keys, values := m.params.KVRow()
+	return kernels.KVBytes(m.params.CacheFormat, (keys+values)*room)
 }
 
 // CacheLimit returns Options.CacheBytes; 0 means no bound.

@@ -278,7 +278,7 @@ func TestAFullCacheLeavesSessionsAsTheyWere(t *testing.T) {
 func TestSessionBytesAreEnoughAndNeeded(t *testing.T) {
 	cases.NotShort(t)
 	config, file := fixture.Checkpoint(fixture.Options{Positions: 300})
-	for _, format := range []string{"f32", "f16"} {
+	for _, format := range model.CacheFormats() {
 		with := func(limit int64) *model.Model {
 			return testmodel.New(t, config, file, model.Options{Threads: 1, CacheFormat: format,
 				CacheBytes: limit})

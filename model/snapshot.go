@@ -29,7 +29,8 @@ import (
 //
 // The file is safetensors. Tensor tokens is I32 [n]; page.000000, page.000001, … are F32 or F16
 // [2, n_layer, n_head, positions, head_dim], keys before values, of 64 positions each, the last one
-// of the rest; note is U8. The metadata have the version of this layout (picogpt.session), the keys
+// of the rest; in Q8 they are U8, with rows as [kernels.PlainRow] says in place of head_dim numbers; note
+// is U8. The metadata have the version of this layout (picogpt.session), the keys
 // below, and picogpt.session.checksum: the SHA-256 of a line "key" "value" for each other key in
 // order, a line with the numbers of bytes of tokens and note, and these bytes. The checksum of a
 // page is its CRC-32C. Checksums find accidents: they are no signature, and nothing is encrypted.
@@ -169,8 +170,8 @@ func (s *Snapshot) check(m *Model, digest string) error {
 // positions returns how many positions page i has.
 func (s *Snapshot) positions(i int) int { return min(kernels.Block, len(s.Tokens)-i*kernels.Block) }
 
-// page reads the numbers of page i, and checks them.
-func (s *Snapshot) page(i int, to kernels.KV) error {
+// page reads the numbers of page i, of heads of that width, and checks them.
+func (s *Snapshot) page(i, headDim int, to kernels.KV) error {
 	t, b := s.tensor(pageName(i)), to.Bytes()
 	if err := t.Fill(b, 0); err != nil {
 		if err == io.EOF {
@@ -182,7 +183,7 @@ func (s *Snapshot) page(i int, to kernels.KV) error {
 		return fmt.Errorf("%s: checksum %08x, want %08x", t.Name, sum, s.pages[i])
 	}
 	swapBytes(b, t.DType.Size())
-	if !to.Finite() {
+	if !to.Finite(headDim) {
 		return fmt.Errorf("%s: a number that is not finite", t.Name)
 	}
 	return nil
@@ -213,10 +214,13 @@ func pageName(i int) string { return fmt.Sprintf("page.%06d", i) }
 // pageTensor returns the tensor of page i, without its numbers.
 func (m *Model) pageTensor(i, positions int) weights.Tensor {
 	p, t := m.params, weights.Tensor{Name: pageName(i), DType: weights.F32}
-	if p.CacheFormat == kernels.F16 {
+	switch p.CacheFormat {
+	case kernels.F16:
 		t.DType = weights.F16
+	case kernels.Q8:
+		t.DType = weights.U8
 	}
-	t.Shape = []int{2, len(p.H), p.Heads, positions, p.HeadDim()}
+	t.Shape = []int{2, len(p.H), p.Heads, positions, kernels.PlainRow(p.CacheFormat, p.HeadDim())}
 	return t
 }
 
@@ -395,7 +399,7 @@ func (s *Session) take(ctx context.Context, file *Snapshot) (damage, err error) 
 	for i := range file.pages {
 		positions := file.positions(i)
 		page := memory.Part(0, m.pageTensor(i, positions).Len())
-		if damage = file.page(i, page); damage != nil {
+		if damage = file.page(i, m.params.HeadDim(), page); damage != nil {
 			break
 		}
 		if err := s.writePage(ctx, i, positions, page); err != nil {

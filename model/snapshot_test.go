@@ -130,12 +130,13 @@ func TestNoDamageChangesAToken(t *testing.T) {
 	}
 }
 
-// TestASnapshotIsTheSameOnEveryMachine: its bytes, in both cache formats.
+// TestASnapshotIsTheSameOnEveryMachine: its bytes, in each cache format.
 func TestASnapshotIsTheSameOnEveryMachine(t *testing.T) {
 	config, file := fixture.Checkpoint(fixture.Options{Positions: 80})
 	for cache, want := range map[string]string{
 		"f32": "7099a0efabd6b1a5a979c3215be246264f3d44af99dd397540603755eae8dfeb",
 		"f16": "b54159c2cbe8dcae2972c4f826ec5a4a5ff5c6c766ed0ddc0017835a86017622",
+		"q8":  "439bba7310d706033b5d256af66a9c2601eee05236a432d08c8d476799c8da4d",
 	} {
 		m := testmodel.New(t, config, file, model.Options{CacheFormat: cache, Digest: digested("x")})
 		s := m.NewSession()

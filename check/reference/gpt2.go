@@ -64,12 +64,16 @@ func attention(q, k, v, mask *Matrix, scale float64) *Matrix {
 func mha(x *Matrix, attn Attn, hp HParams, layer int) *Matrix {
 	// [n_seq, n_embd] -> [n_seq, 3*n_embd] -> [3, n_seq, n_embd]
 	qkv := split(linear(x, attn.CAttn), 3)
-	if hp.HalfCache {
+	if hp.Cache == "f16" {
 		qkv[1], qkv[2] = each(qkv[1], half), each(qkv[2], half)
 	}
 	q := split(qkv[0], hp.Head) // [n_seq, n_embd] -> [n_head, n_seq, n_embd/n_head]
 	k := split(qkv[1], hp.Head)
 	v := split(qkv[2], hp.Head)
+	for h := 0; hp.Cache == "q8" && h < hp.Head; h++ { // a scale for 32 numbers of a key, or for a value
+		k[h] = eachRow(k[h], func(row []float64) { eight(row, 32) })
+		v[h] = eachRow(v[h], func(row []float64) { eight(row, v[h].Cols) })
+	}
 
 	mask := causalMask(x.Rows)    // [n_seq, n_seq]
 	scale := attnScale(hp, layer) // 1/sqrt(n_embd/n_head), unless one of two flags changes it

@@ -23,8 +23,8 @@ type HParams struct {
 	InverseLayer      bool    // scores of layer i, from 0, times 1/(i+1)
 	Tied              bool    // the head is wte if a checkpoint has no head of its own
 
-	// keys and values are rounded to binary16, as in a cache in f16; no config has this
-	HalfCache bool
+	// keys and values are rounded as in a cache of that format, "f16" or "q8"; no config has this
+	Cache string
 }
 
 // ParseHParams reads the bytes of a Hugging Face config.json. Absent keys take the defaults of
@@ -74,7 +74,7 @@ func ParseHParams(config []byte) (HParams, error) {
 		return HParams{}, fmt.Errorf("config: activation_function %q is not known", c.Activation)
 	}
 	return HParams{c.Vocab, c.Positions, c.Embd, c.Head, c.Layer, c.Inner, c.Activation, c.Epsilon,
-		c.Scale, c.Inverse, c.Tied, false}, nil
+		c.Scale, c.Inverse, c.Tied, ""}, nil
 }
 
 // Params are the weights, in the same tree as in picoGPT.
@@ -315,6 +315,24 @@ func half(x float64) float64 {
 		return y
 	}
 	return math.NaN()
+}
+
+// eight rounds the numbers of a row in place to integers of 8 bits, to nearest, ties to even. So many
+// that follow each other have a scale: the bfloat16 nearest to a 127th of their greatest magnitude.
+func eight(row []float64, each int) {
+	for part := range slices.Chunk(row, each) {
+		most := 0.0
+		for _, v := range part {
+			most = max(most, math.Abs(v))
+		}
+		_, exponent := math.Frexp(most / 127)
+		step := math.Ldexp(1, exponent-8) // between neighbours with eight bits
+		if scale := math.RoundToEven(most/127/step) * step; scale > 0 {
+			for i, v := range part {
+				part[i] = math.RoundToEven(v/scale) * scale
+			}
+		}
+	}
 }
 
 // fromHalf returns the value of the bits of a binary16.

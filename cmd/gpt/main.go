@@ -173,7 +173,8 @@ func (g *globals) flags(f *cli.Flags, which globalFlags) {
 			"number format of the weights: auto (as in the file), f32, f16, bf16, q8 or q4",
 			model.Formats()},
 		{cacheDtype, &g.CacheDtype, "--cache-dtype TYPE [f32]",
-			"keys and values are f32, or f16: half of the memory, 11 bits, at most 65504",
+			`keys and values are f32; f16: half of the memory, 11 bits, at most 65504; or q8: about a
+			quarter, 8 bits with a scale for each head and token`,
 			model.CacheFormats()},
 		{cacheBytes, &g.CacheBytes, "--cache-bytes SIZE",
 			"at most that much memory for keys and values, such as 512MiB; default: no limit", nil},
@@ -298,7 +299,7 @@ func hintFor(err error) string {
 		return "the fields are .Text, .Turn and .Ended; the syntax is that of Go's text/template"
 	case errors.Is(err, model.ErrCacheFull):
 		return "--cache-bytes gives the cache more memory; " +
-			"--cache-dtype f16 halves what it needs, and shorter or fewer texts need less"
+			"--cache-dtype f16 halves what it needs, q8 quarters it, and shorter or fewer texts need less"
 	case errors.Is(err, hub.ErrNoCache):
 		return "HF_HOME or HF_HUB_CACHE names one, and so does a home folder"
 	case errors.Is(err, fs.ErrNotExist) && strings.Contains(err.Error(), "~/"):

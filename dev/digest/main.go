@@ -42,6 +42,7 @@ var texts = []sample.Params{
 // formats are those of the weights, each with one of the cache.
 var formats = [][2]string{
 	{"f32", "f32"}, {"f16", "f32"}, {"f16", "f16"}, {"bf16", "f32"}, {"q8", "f32"}, {"q4", "f16"},
+	{"q8", "q8"},
 }
 
 // digest returns the SHA-256 in hexadecimal.

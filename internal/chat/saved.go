@@ -248,7 +248,8 @@ func (f Formats) Check() error {
 		return fmt.Errorf("formats: weights %s: want a number format", quote.Short(f.Weights, 40))
 	}
 	if !slices.Contains(model.CacheFormats(), f.Cache) {
-		return fmt.Errorf("formats: cache %s: want f32 or f16", quote.Short(f.Cache, 40))
+		return fmt.Errorf("formats: cache %s: want one of %s", quote.Short(f.Cache, 40),
+			strings.Join(model.CacheFormats(), ", "))
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func (c *cache) Reserve(n int) error {
 	for i := c.first; i < need; i++ {
 		room := kernels.Block
 		if i == need-1 {
-			room = roomFor(c.reserved - i*kernels.Block)
+			room = roomFor(c.pool.params.CacheFormat, c.reserved-i*kernels.Block)
 		}
 		if i == len(c.pages) {
 			c.set(i, nil)
@@ -63,18 +63,18 @@ func (c *cache) Reserve(n int) error {
 	return nil
 }
 
-// MostRoom returns for how many positions a session has pages at most on its way to n positions, in
-// passes of any size: where its last page becomes larger, the one before is still there.
-func MostRoom(n int) int {
+// MostRoom returns for how many positions a session has pages in a format at most on its way to n
+// positions, in passes of any size: where its last page becomes larger, the one before is still there.
+func MostRoom(format kernels.Format, n int) int {
 	if n == 0 {
 		return 0
 	}
 	full := pagesFor(n) - 1
-	last := roomFor(n - full*kernels.Block)
+	last := roomFor(format, n-full*kernels.Block)
 	switch {
 	case full > 0: // the page before becomes full at the same time
 		last += kernels.Block / 2
-	case last > leastRoom:
+	case last > kernels.KVRoom(format):
 		last += last / 2
 	}
 	return full*kernels.Block + last
@@ -161,7 +161,7 @@ func (c *cache) Truncate(n int) {
 // Read implements engine.Cache.
 func (c *cache) Read(dst kernels.KV, page, n int) error {
 	p, heads, dim := c.pages[page], len(c.pool.params.H)*c.pool.params.Heads, c.pool.params.HeadDim()
-	half := heads * n * dim
+	half := heads * n * kernels.PlainRow(c.pool.params.CacheFormat, dim)
 	kernels.ReadKV(dst.Part(0, half), dst.Part(half, 2*half), p.keys, p.values, p.room, n, heads, dim,
 		dim)
 	return nil
@@ -170,7 +170,7 @@ func (c *cache) Read(dst kernels.KV, page, n int) error {
 // Write implements engine.Cache.
 func (c *cache) Write(page, n int, src kernels.KV) error {
 	p, heads, dim := c.pages[page], len(c.pool.params.H)*c.pool.params.Heads, c.pool.params.HeadDim()
-	half := heads * n * dim
+	half := heads * n * kernels.PlainRow(c.pool.params.CacheFormat, dim)
 	kernels.WriteKV(p.keys, p.values, p.room, src.Part(0, half), src.Part(half, 2*half), n, heads, dim,
 		dim)
 	return nil
@@ -195,12 +195,13 @@ func (c *cache) room() int { return roomOf(c.pages[len(c.pages)-1]) }
 
 // A page is the keys and values of up to 64 positions, for all layers.
 type page struct {
-	keys, values kernels.KV // [n_layer, n_head, head_dim, room], [n_layer, n_head, room, head_dim]
-	room         int        // positions: 8, 16, 32 or 64
+	keys, values kernels.KV // of n_layer·n_head heads
+	room         int        // positions: 8, 16, 32 or 64; in Q8 32 or 64
 	refs         atomic.Int32
 }
 
-// leastRoom is the room of a new session's page, in positions: a short text takes little memory.
+// leastRoom is the room of a new session's page, in positions: a short text takes little memory. It is
+// larger in Q8: see kernels.KVRoom.
 const leastRoom = 8
 
 // rooms is the number of sizes of pages: 8, 16, 32 and 64 positions.
@@ -222,16 +223,20 @@ type pool struct {
 }
 
 // roomFor returns the least room that holds n positions.
-func roomFor(n int) int {
-	return max(leastRoom, 1<<bits.Len(uint(n-1)))
+func roomFor(format kernels.Format, n int) int {
+	return max(kernels.KVRoom(format), 1<<bits.Len(uint(n-1)))
 }
 
-// size returns the number of keys, and of values, in a page.
-func (p *pool) size(room int) int { return len(p.params.H) * p.params.Embd * room }
+// size returns the number of elements of the keys, and of all, in a page.
+func (p *pool) size(room int) (keys, all int) {
+	key, value := p.params.KVRow()
+	return key * room, (key + value) * room
+}
 
 // bytes returns the memory that a page takes.
 func (p *pool) bytes(room int) int64 {
-	return kernels.KVBytes(p.params.CacheFormat, 2*p.size(room))
+	_, all := p.size(room)
+	return kernels.KVBytes(p.params.CacheFormat, all)
 }
 
 // freeOf returns the free pages of that room.
@@ -244,9 +249,9 @@ func (p *pool) get(room int) (*page, error) {
 	}
 	g, ok := p.freeOf(room).Get().(*page)
 	if !ok {
-		n := p.size(room)
-		memory := kernels.MakeKV(p.params.CacheFormat, 2*n)
-		g = &page{keys: memory.Part(0, n), values: memory.Part(n, 2*n), room: room}
+		keys, all := p.size(room)
+		memory := kernels.MakeKV(p.params.CacheFormat, all)
+		g = &page{keys: memory.Part(0, keys), values: memory.Part(keys, all), room: room}
 	}
 	g.refs.Store(1)
 	return g, nil

@@ -3,6 +3,7 @@ package cpu
 // Pages: how much memory a session takes, who shares it, and that it all comes back.
 
 import (
+	"encoding/binary"
 	"errors"
 	"math/rand/v2"
 	"slices"
@@ -72,28 +73,38 @@ func (m *modelCache) write(marks []int) {
 }
 
 func setNumber(b kernels.KV, at, n int) {
-	if b.F16 != nil {
+	switch {
+	case b.F16 != nil:
 		b.F16[at] = uint16(n)
-	} else {
+	case b.Q8 != nil:
+		binary.NativeEndian.PutUint16(b.Q8[at:], uint16(n))
+	default:
 		b.F32[at] = float32(n)
 	}
 }
 
 func number(b kernels.KV, at int) int {
-	if b.F16 != nil {
+	switch {
+	case b.F16 != nil:
 		return int(b.F16[at])
+	case b.Q8 != nil:
+		return int(binary.NativeEndian.Uint16(b.Q8[at:]))
 	}
 	return int(b.F32[at])
 }
 
-// keyAt is where a number of position at's last key is, in a model of 2 heads 3 wide and 2 layers:
-// see kernels.KV.
+// keyAt is where a number of position at's last key is, in a model of 2 heads 3 wide and 2 layers, or
+// in Q8 its scale: see kernels.KV.
 func (m *modelCache) keyAt(at int) (kernels.KV, int) {
 	p, j := m.pages[at/64], at%64
 	const dim = 3
 	head := 3 * dim * p.room
-	if p.keys.F16 != nil {
+	switch {
+	case p.keys.F16 != nil:
 		return p.keys, head + 2*p.room + j
+	case p.keys.Q8 != nil:
+		row, _ := kernels.KVRow(kernels.Q8, dim, dim)
+		return p.keys, 3*row*p.room + j/16*544 + 512 + j%16*2
 	}
 	return p.keys, head + j/16*16*dim + 2*min(16, p.room) + j%16
 }
@@ -101,6 +112,10 @@ func (m *modelCache) keyAt(at int) (kernels.KV, int) {
 func (m *modelCache) valueAt(at int) (kernels.KV, int) {
 	p, j := m.pages[at/64], at%64
 	const dim = 3
+	if p.values.Q8 != nil {
+		_, row := kernels.KVRow(kernels.Q8, dim, dim)
+		return p.values, 3*row*p.room + 4*j
+	}
 	return p.values, 3*dim*p.room + j*dim + 2
 }
 
@@ -136,8 +151,9 @@ func TestPagesKeepWhatTheyHold(t *testing.T) {
 	full := 0
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		format := []kernels.Format{kernels.F32, kernels.F16}[seed%2]
-		p := sized(format, 2, 2, 3, 12*kernels.KVBytes(format, 2*2*6*64)) // 12 pages
+		format := []kernels.Format{kernels.F32, kernels.F16, kernels.Q8}[seed%3]
+		key, value := kernels.KVRow(format, 3, 3)
+		p := sized(format, 2, 2, 3, 12*kernels.KVBytes(format, 2*2*(key+value)*64)) // 12 pages
 		caches := []*modelCache{{cache: &cache{pool: p}}}
 		next := 0
 		for range 400 {

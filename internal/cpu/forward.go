@@ -97,7 +97,7 @@ func (b *backend) block(w *kernels.Worker, layer int) bool {
 		b.at(w, stack.Key, layer)
 		b.at(w, stack.Value, layer)
 		b.watchAttention(w, layer)
-		kernels.CausalAttention(w, b.spans, layer*b.params.Embd, h.Scale) // qkv -> norm [rows, n_embd]
+		kernels.CausalAttention(w, b.spans, layer*b.params.Heads, h.Scale) // qkv -> norm [rows, n_embd]
 		b.at(w, stack.Scores, layer)
 		b.at(w, stack.Pattern, layer)
 		b.at(w, stack.Z, layer)
@@ -226,6 +226,6 @@ func (b *backend) attendLast(w *kernels.Worker, layer int) int {
 	if len(r.only) > 0 { // -> [rows that are read, n_embd]
 		kernels.Linear(w, b.qkv[b.rows*2*n:], b.norm, len(r.only), &r.query, r.queryBias)
 	}
-	kernels.CausalAttention(w, r.spans, layer*n, b.params.H[layer].Scale)
+	kernels.CausalAttention(w, r.spans, layer*b.params.Heads, b.params.H[layer].Scale)
 	return len(r.only)
 }

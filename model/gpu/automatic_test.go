@@ -8,9 +8,23 @@ import (
 
 	"picogpt/dev/cases"
 	"picogpt/dev/ptx"
+	"picogpt/kernels"
 	"picogpt/model/gpu"
 	"picogpt/model/gpu/cuda"
+	"picogpt/model/stack"
 )
+
+// Keys and values in 8 bits are the processor's only: New says which device has none.
+func TestADeviceNamesTheCacheThatItLacks(t *testing.T) {
+	d := gpu.NewDevice(gpu.Info{Name: "some GPU"}, func() (gpu.Driver, error) {
+		t.Error("it is opened")
+		return nil, errors.New("")
+	})
+	_, err := d.Open(t.Context(), &stack.Params{CacheFormat: kernels.Q8}, nil, nil)
+	if want := "some GPU: has no cache in q8, want f32 or f16"; err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
 
 func TestAutomaticIsTheFirstGPUThatPasses(t *testing.T) {
 	program, err := ptx.Parse(cuda.PTX())

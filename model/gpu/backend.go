@@ -50,6 +50,9 @@ func (d *Device) Open(
 	if err := d.usable(); err != nil {
 		return nil, err
 	}
+	if p.CacheFormat == kernels.Q8 {
+		return nil, fmt.Errorf("%s: has no cache in %v, want f32 or f16", d.Name, p.CacheFormat)
+	}
 	driver, err := d.open()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", d.Name, err)

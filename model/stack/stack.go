@@ -23,7 +23,7 @@ type Params struct {
 	Heads     int // n_head; each is n_embd/n_head wide
 	Inner     int // n_inner
 
-	CacheFormat kernels.Format // of keys and values: F32 or F16, see kernels.KV
+	CacheFormat kernels.Format // of keys and values: F32, F16 or Q8, see kernels.KV
 
 	Epsilon    float32 // layer_norm_epsilon
 	Activation kernels.Activation
@@ -55,6 +55,12 @@ type Linear struct {
 
 // HeadDim returns the width of a head.
 func (p *Params) HeadDim() int { return p.Embd / p.Heads }
+
+// KVRow returns how many elements of a cache the keys, and the values, of a token take in all layers.
+func (p *Params) KVRow() (keys, values int) {
+	key, value := kernels.KVRow(p.CacheFormat, p.HeadDim(), p.HeadDim())
+	return len(p.H) * p.Heads * key, len(p.H) * p.Heads * value
+}
 
 // Linears returns the linear layers of a block: every token reads all their weights.
 func (b *Block) Linears() []*Linear {

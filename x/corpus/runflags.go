@@ -74,7 +74,7 @@ func (r *runFlags) add(f *cli.Flags) {
 		"the number format of the weights: f32, f16, bf16, q8, q4").
 		OneOf("auto", "f32", "f16", "bf16", "q8", "q4")
 	f.Add(&r.CacheDtype, "--cache-dtype TYPE [f32]",
-		"the number format of keys and values: f32 or f16").OneOf("f32", "f16")
+		"the number format of keys and values: f32, f16 or q8").OneOf("f32", "f16", "q8")
 	f.Add(&r.Threads, "--threads N", "threads of one process; 0 is one for each core")
 	f.Add(&r.Device, "--device NAME", `what computes the model: cpu, auto (the first GPU that passes
 		the probe), or a part of a GPU's name, on each worker's machine; wants a program built with

@@ -186,7 +186,6 @@ func InspectRemote(
 
 // measure counts what the files hold, and what the model needs with a cache of that format.
 func (i *Inspection) measure(c model.Config, untied bool, cache string) {
-	const page = 64
 	once := untied || !slices.ContainsFunc(i.Tensors, func(t inspectedTensor) bool {
 		return strings.HasSuffix(t.Name, "wte.weight")
 	})
@@ -202,13 +201,7 @@ func (i *Inspection) measure(c model.Config, untied bool, cache string) {
 			i.Memory.Weights += t.Bytes
 		}
 	}
-	n := int64(c.Embd)
-	pages := (int64(c.Positions) + page - 1) / page
-	number := int64(4)
-	if cache == "f16" {
-		number = 2
-	}
-	i.Memory.KeyValues = 2 * int64(c.Layer) * n * pages * page * number
+	i.Memory.KeyValues = c.CacheBytes(cache, c.Positions)
 	i.Memory.Total = i.Memory.Weights + i.Memory.KeyValues
 }
 
