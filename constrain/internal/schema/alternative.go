@@ -164,12 +164,19 @@ func (c *compiler) expand(s *schema) (alts []alternative, err error) {
 	if alts, err = c.join(s, lists); err != nil {
 		return nil, err
 	}
+	if s.rest != nil || s.restItems != nil {
+		c.leave(s, alts)
+	}
 	c.expanded[s] = alts
 	return alts, c.exclude(s)
 }
 
 // lists returns lists of alternatives; one of each list must hold.
 func (c *compiler) lists(s *schema) (lists [][]alternative, err error) {
+	if s.muted != nil {
+		alts, err := c.expand(s.muted)
+		return [][]alternative{c.silent(alts)}, err
+	}
 	if s.plain() {
 		lists = append(lists, []alternative{{s.id}})
 	}
@@ -190,7 +197,7 @@ func (c *compiler) lists(s *schema) (lists [][]alternative, err error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, none)
+		all = append(all, c.mute(none))
 	}
 	for _, part := range all {
 		alts, err := c.expand(part)
@@ -220,7 +227,9 @@ func (c *compiler) lists(s *schema) (lists [][]alternative, err error) {
 			if err := c.meter.Charge(4 + len(alts)); err != nil {
 				return nil, err
 			}
-			union = append(union, alts...)
+			if union, err = c.union(s, union, alts); err != nil {
+				return nil, err
+			}
 		}
 		lists = append(lists, union)
 	}
@@ -238,7 +247,7 @@ func (c *compiler) alone(s *schema) ([]*schema, error) {
 				return nil, fmt.Errorf("%s: oneOf of which branches %d and %d can both hold: %w", s.at(),
 					min(i, j), max(i, j), err)
 			}
-			parts = append(parts, n)
+			parts = append(parts, c.mute(n))
 		}
 		if len(parts) > 1 {
 			one[i] = c.allOf(s.from, parts...)
@@ -257,10 +266,14 @@ func (c *compiler) cases(s *schema) ([]*schema, error) {
 	if s.then != nil {
 		yes = append(yes, s.then)
 	}
+	if s.then == nil && s.otherwise == nil { // it only says what is evaluated
+		return []*schema{when, c.newSchema(s.from)}, nil
+	}
 	n, err := c.negate(when)
 	if err != nil {
 		return nil, err
 	}
+	n = c.mute(n)
 	if no = append(no, n); s.otherwise != nil {
 		no = append(no, s.otherwise)
 	}
@@ -274,6 +287,7 @@ func (c *compiler) exclude(s *schema) error {
 	}
 	rest := *s                            // all other keywords
 	rest.id, rest.oneOf = len(c.all), nil // the conditions too
+	rest.rest, rest.restItems = nil, nil  // which a branch may make hold
 	c.all = append(c.all, &rest)
 	apart, pairs := c.tagged(s.oneOf), 0
 	for i := range s.oneOf {
@@ -410,6 +424,7 @@ func (c *compiler) constant(v *jsonValue) *schema {
 	}
 	switch v.kind {
 	case '{':
+		s.mute = true
 		s.types, s.free, s.required = objectType, true, v.keys
 		s.additional = c.never(v)
 		for i, key := range v.keys {
@@ -417,6 +432,7 @@ func (c *compiler) constant(v *jsonValue) *schema {
 		}
 		s.lookUp()
 	case '[':
+		s.mute = true
 		s.types, s.prefix = arrayType, parts
 		s.minItems, s.maxItems = len(parts), len(parts)
 	}

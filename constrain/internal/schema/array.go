@@ -50,6 +50,9 @@ func (c *compiler) array(v *value, a alternative) {
 			case p.items != nil:
 				conj = append(conj, p.items)
 			}
+			if l := c.all[id].left; l != nil && l.items != nil {
+				conj = append(conj, c.leftItem(l, i)...)
+			}
 		}
 		if item := c.valueOf(conj...); i < prefix {
 			s.prefix = append(s.prefix, item)

@@ -52,7 +52,7 @@ func (c *compiler) open(s *schema) *schema {
 		return opened
 	}
 	for _, part := range []**schema{&o.ref, &o.not, &o.when, &o.then, &o.otherwise, &o.additional,
-		&o.names, &o.items} {
+		&o.names, &o.items, &o.rest, &o.restItems, &o.muted} {
 		*part = open(*part)
 	}
 	for _, list := range []*[]*schema{&o.allOf, &o.anyOf, &o.oneOf, &o.also, &o.prefix} {

@@ -4,7 +4,7 @@
 //   - A schema's text is read as a tree (jsonvalue.go), which knows its draft and what a $ref names
 //     (document.go), and parsed keyword by keyword (schema.go, format.go).
 //   - Combinations become alternatives of plain schemas (alternative.go), not and its like become
-//     what they leave (negation.go).
+//     what they leave (negation.go); unevaluated is what no schema beside says (leftover.go).
 //   - [Compile] makes values of the alternatives, sets of JSON values by their type (value.go):
 //     numbers (numberspec.go, number.go), strings (string.go), arrays (array.go) and objects
 //     (object.go, closed.go).
@@ -59,7 +59,9 @@ const (
 type compiler struct {
 	options   Options
 	all       []*schema
-	schemas   map[*jsonValue]*schema
+	schemas   map[reached]*schema
+	way       *way // to the schema that is read
+	ways      map[way]*way
 	constants map[*jsonValue]*schema
 	expanded  map[*schema][]alternative
 	expanding map[*schema]bool
@@ -108,7 +110,7 @@ func Compile(
 	doc := readDocument(root, o.Earlier, m)
 	for {
 		c := &compiler{options: o, document: doc, meter: m, plain: v.Plainly, overlaps: overlaps,
-			schemas: map[*jsonValue]*schema{}, constants: map[*jsonValue]*schema{},
+			schemas: map[reached]*schema{}, ways: map[way]*way{}, constants: map[*jsonValue]*schema{},
 			expanded: map[*schema][]alternative{}, expanding: map[*schema]bool{},
 			negated: map[*schema]*schema{}, opened: map[*schema]*schema{}, nameSets: map[*schema]nameSet{},
 			values: map[string]*value{}, tables: map[string]*automaton.Table{},

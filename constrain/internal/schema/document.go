@@ -122,14 +122,49 @@ type scope struct {
 type document struct {
 	root   *jsonValue
 	places map[string]*jsonValue
-	// the schemas whose $recursiveAnchor is true, and those with a $dynamicAnchor, by its name
-	recursive int
-	dynamic   map[string]int
+	// of each base, the schemas with a $dynamicAnchor by its name, and as "" one whose
+	// $recursiveAnchor is true
+	dynamic   map[*url.URL]map[string]*jsonValue
+	leftovers bool // some schema has unevaluatedProperties or unevaluatedItems
+}
+
+// A way is the resources with dynamic anchors that led to a schema, the innermost first.
+type way struct {
+	up   *way
+	base *url.URL
+}
+
+// A reached is a schema, and the way to it.
+type reached struct {
+	v   *jsonValue
+	way *way
+}
+
+// enter returns the way to a schema. Equal ways are one pointer.
+func (c *compiler) enter(v *jsonValue) *way {
+	if v.kind != '{' || len(c.document.dynamic) < 2 {
+		return nil
+	}
+	base := c.scopeOf(v).base
+	if c.document.dynamic[base] == nil {
+		return c.way
+	}
+	for w := c.way; w != nil; w = w.up {
+		if w.base == base {
+			return c.way
+		}
+	}
+	next := way{c.way, base}
+	if c.ways[next] == nil {
+		c.ways[next] = &next
+	}
+	return c.ways[next]
 }
 
 // readDocument finds the schemas of a text. With fixed no $schema counts.
 func readDocument(root *jsonValue, fixed bool, m *automaton.Meter) *document {
-	d := &document{root: root, places: map[string]*jsonValue{"": root}, dynamic: map[string]int{}}
+	d := &document{root: root, places: map[string]*jsonValue{"": root},
+		dynamic: map[*url.URL]map[string]*jsonValue{}}
 	survey(d, root, scope{draft: undeclared, base: &url.URL{}, fixed: fixed}, m)
 	return d
 }
@@ -155,6 +190,9 @@ func survey(d *document, v *jsonValue, in scope, m *automaton.Meter) {
 		k := keywords[key]
 		if k.in&in.draft == 0 {
 			continue
+		}
+		if d != nil && (key == "unevaluatedProperties" || key == "unevaluatedItems") {
+			d.leftovers = true
 		}
 		switch item := v.items[i]; {
 		case item.kind == '{' && (k.parts == onePart || k.parts == someParts):
@@ -198,12 +236,22 @@ func (d *document) place(v *jsonValue, in scope) *url.URL {
 	}
 	if a := v.member("$dynamicAnchor").string(); a != "" && in.draft&from2020 != 0 {
 		add(base.String() + "#" + a)
-		d.dynamic[a]++
+		d.anchor(base, a, v)
 	}
 	if a := v.member("$recursiveAnchor"); a != nil && a.kind == 't' && in.draft == draft2019 {
-		d.recursive++
+		d.anchor(base, "", v)
 	}
 	return base
+}
+
+// anchor records a dynamic anchor; of equal ones of a base, the first.
+func (d *document) anchor(base *url.URL, name string, v *jsonValue) {
+	if d.dynamic[base] == nil {
+		d.dynamic[base] = map[string]*jsonValue{}
+	}
+	if d.dynamic[base][name] == nil {
+		d.dynamic[base][name] = v
+	}
 }
 
 // scopeOf returns the scope of a schema. One in an unknown keyword, which a reference found, has

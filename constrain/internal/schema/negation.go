@@ -29,6 +29,9 @@ func (c *compiler) negate(s *schema) (*schema, error) {
 	b.strings()
 	b.arrays()
 	b.objects()
+	if s.rest != nil || s.restItems != nil {
+		b.cannot("unevaluatedProperties or unevaluatedItems")
+	}
 	if b.err != nil {
 		return nil, b.err
 	}

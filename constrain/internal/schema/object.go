@@ -210,6 +210,12 @@ func (c *compiler) named(a alternative, name string, known bool, matches []bool,
 		if !found && p.additional != nil {
 			conj = append(conj, p.additional)
 		}
+		if l := p.left; l != nil && l.properties != nil &&
+			!slices.ContainsFunc(l.within, func(id int) bool {
+				return c.all[id].evaluates(name, known, matches, number)
+			}) {
+			conj = append(conj, l.properties)
+		}
 	}
 	return conj
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/big"
 	"strings"
+
+	"picogpt/internal/quote"
 )
 
 // A schema holds the keywords of one schema object. Its parts are schemas of their own.
@@ -55,6 +57,12 @@ type schema struct {
 	items              *schema
 	minItems, maxItems int
 	unique             bool
+
+	// unevaluatedProperties and unevaluatedItems; of a plain schema, what they say beside others
+	rest, restItems *schema
+	left            *leftover
+	mute            bool    // what it says of properties and items leaves them unevaluated
+	muted           *schema // this one, but mute
 }
 
 type property struct {
@@ -83,7 +91,10 @@ func IsType(name string) bool { return typeNames[name] != 0 }
 
 // schemaOf returns the schema of a JSON value. It parses each value once.
 func (c *compiler) schemaOf(v *jsonValue) (*schema, error) {
-	if s := c.schemas[v]; s != nil {
+	way := c.way
+	defer func() { c.way = way }()
+	c.way = c.enter(v)
+	if s := c.schemas[reached{v, c.way}]; s != nil {
 		return s, nil
 	}
 	if err := c.deeper(v); err != nil {
@@ -94,7 +105,7 @@ func (c *compiler) schemaOf(v *jsonValue) (*schema, error) {
 		return nil, err
 	}
 	s := c.newSchema(v)
-	c.schemas[v] = s
+	c.schemas[reached{v, c.way}] = s
 	if v.kind == 't' || v.kind == 'f' {
 		s.never = v.kind == 'f'
 		return s, nil
@@ -223,17 +234,18 @@ func (c *compiler) keyword(s *schema, in *jsonValue, key string, v *jsonValue) (
 	case "not":
 		s.not, err = c.schemaOf(v)
 	case "if":
-		if in.member("then") != nil || in.member("else") != nil {
+		if c.document.leftovers || in.member("then") != nil || in.member("else") != nil {
 			s.when, err = c.schemaOf(v)
 		}
 	case "then", "else":
 		err = c.branch(s, in, key, v)
 	case "dependentRequired", "dependentSchemas", "dependencies":
 		err = c.dependencies(s, in, key, v)
-	case "contains", "unevaluatedItems", "unevaluatedProperties":
-		if v.kind == 't' && key != "contains" {
-			return nil
-		}
+	case "unevaluatedProperties":
+		s.rest, err = c.schemaOf(v)
+	case "unevaluatedItems":
+		s.restItems, err = c.schemaOf(v)
+	case "contains":
 		err = fmt.Errorf("%s: keyword %s is not supported", in.at(), key)
 	}
 	return err
@@ -409,19 +421,28 @@ func requiredOf(draft drafts, properties *jsonValue) (names []string) {
 	return names
 }
 
-// dynamic reads a reference whose target depends on the schemas that led to it. Where the text has
-// one schema that it could lead to, it is a $ref.
+// dynamic reads a reference to the outermost schema that led here and has its anchor.
 func (c *compiler) dynamic(s *schema, in *jsonValue, key string, v *jsonValue) error {
-	one := c.document.recursive < 2
+	if v.kind != '"' {
+		return v.want("a string")
+	}
+	target, err := c.find(v)
+	if err != nil {
+		return fmt.Errorf("%s: %s: %w", v.at(), quote.Short(v.text, 80), err)
+	}
+	anchor := ""
 	if key == "$dynamicRef" {
-		_, anchor, _ := strings.Cut(v.string(), "#")
-		one = c.document.dynamic[anchor] < 2
+		_, anchor, _ = strings.Cut(v.text, "#")
 	}
-	if !one {
-		return fmt.Errorf("%s: keyword %s is not supported where several schemas have its anchor", in.at(),
-			key)
+	dynamic := c.document.dynamic
+	if dynamic[c.scopeOf(target).base][anchor] == target {
+		for way := c.way; way != nil; way = way.up {
+			if outer := dynamic[way.base][anchor]; outer != nil {
+				target = outer
+			}
+		}
 	}
-	part, err := c.resolve(v)
+	part, err := c.schemaOf(target)
 	s.also = append(s.also, part)
 	return err
 }
@@ -451,7 +472,8 @@ func (c *compiler) nothing() *schema {
 // trivial reports whether a schema accepts everything.
 func (s *schema) trivial() bool {
 	return !s.never && !s.plain() && !s.hasEnum && s.ref == nil && s.allOf == nil &&
-		s.anyOf == nil && s.oneOf == nil && s.also == nil && s.not == nil && s.when == nil
+		s.anyOf == nil && s.oneOf == nil && s.also == nil && s.not == nil && s.when == nil &&
+		s.rest == nil && s.restItems == nil && s.left == nil && s.muted == nil
 }
 
 // plain reports whether a schema itself restricts values.
