@@ -268,3 +268,25 @@ func anyBit(bits []uint64, lo, hi int) bool {
 	}
 	return false
 }
+
+// Strings returns all strings of a table that is finished; ok is false if they are more than most.
+func (t *Table) Strings(most int) (list []string, ok bool) {
+	if t.Count[0] > most {
+		return nil, false
+	}
+	var find func(s int32, text string)
+	find = func(s int32, text string) {
+		if t.Kind[s] >= 0 {
+			list = append(list, text)
+		}
+		for piece, class := range t.Alpha.Pieces(0, unicode.MaxRune) {
+			if to := t.Step(s, class); to >= 0 {
+				for r := piece.Lo; r <= piece.Hi; r++ {
+					find(to, text+string(r))
+				}
+			}
+		}
+	}
+	find(0, "")
+	return list, true
+}

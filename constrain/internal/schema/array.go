@@ -12,6 +12,7 @@ type arraySpec struct {
 	min, max int // max -1: any number
 	unique   bool
 	from     *schema // for errors
+	tally    *tally  // nil if items are not counted
 }
 
 // item returns the value of the i-th item.
@@ -23,8 +24,9 @@ func (s *arraySpec) item(i int) *value {
 }
 
 // array adds the arrays of an alternative to a value.
-func (c *compiler) array(v *value, a alternative) {
+func (c *compiler) array(v *value, a alternative) error {
 	s := &arraySpec{max: -1}
+	var counts []count
 	prefix := 0
 	for _, id := range a {
 		p := c.all[id]
@@ -34,13 +36,20 @@ func (c *compiler) array(v *value, a alternative) {
 		}
 		s.max = tighter(s.max, p.maxItems)
 		prefix = max(prefix, len(p.prefix))
+		for _, k := range p.counts {
+			counts, prefix = append(counts, k), max(prefix, k.from)
+		}
 	}
 	if s.max >= 0 && s.min > s.max {
-		return
+		return nil
+	}
+	var err error
+	if s.tally, err = c.tallyOf(s, counts, a); err != nil {
+		return err
 	}
 	for i := range prefix + 1 {
-		if c.meter.Charge(4+4*len(a)) != nil {
-			return // build returns the error
+		if err := c.meter.Charge(4 + 4*len(a)); err != nil {
+			return err
 		}
 		var conj []*schema
 		for _, id := range a {
@@ -59,8 +68,12 @@ func (c *compiler) array(v *value, a alternative) {
 		} else {
 			s.items = item
 		}
+		if err := c.choices(s.tally, i, conj); err != nil {
+			return err
+		}
 	}
 	v.arrays = append(v.arrays, s)
+	return nil
 }
 
 // unique prepares an array of unique items. What comes from few values is listed. Of others an item
@@ -77,6 +90,9 @@ func (c *compiler) unique(s *arraySpec) error {
 	v := s.items
 	if len(s.prefix) > 0 {
 		return refuse("prefixItems")
+	}
+	if s.tally != nil {
+		return refuse("counted items")
 	}
 	if len(v.arrays) > 0 || len(v.objects) > 0 {
 		return refuse("arrays or objects")

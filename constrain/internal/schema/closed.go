@@ -52,7 +52,7 @@ func (c *compiler) open(s *schema) *schema {
 		return opened
 	}
 	for _, part := range []**schema{&o.ref, &o.not, &o.when, &o.then, &o.otherwise, &o.additional,
-		&o.names, &o.items, &o.rest, &o.restItems, &o.muted} {
+		&o.names, &o.items, &o.rest, &o.restItems, &o.muted, &o.contains} {
 		*part = open(*part)
 	}
 	for _, list := range []*[]*schema{&o.allOf, &o.anyOf, &o.oneOf, &o.also, &o.prefix} {
@@ -60,6 +60,13 @@ func (c *compiler) open(s *schema) *schema {
 		for i, part := range *list {
 			(*list)[i] = open(part)
 		}
+	}
+	o.counts, o.somes = slices.Clone(o.counts), slices.Clone(o.somes)
+	for i := range o.counts {
+		o.counts[i].of = open(o.counts[i].of)
+	}
+	for i := range o.somes {
+		o.somes[i].of = open(o.somes[i].of)
 	}
 	for _, list := range []*[]property{&o.properties, &o.patterns} {
 		*list = slices.Clone(*list)
@@ -103,11 +110,11 @@ func (c *compiler) close(s *objectSpec, a alternative) *objectSpec {
 	}
 	closed := *s
 	closed.wide, closed.from = s, from
-	closed.others, closed.values = nil, nil
+	closed.others, closed.values, closed.claimed = nil, nil, nil
 	closed.names = slices.Clone(s.names)
 	for i := range closed.names {
 		if !names[s.names[i].name] {
-			closed.names[i].value = c.valueOf(c.nothing())
+			closed.names[i].value, closed.names[i].claims = c.valueOf(c.nothing()), nil
 		}
 	}
 	c.meter.Charge(8 * len(s.names))

@@ -238,7 +238,9 @@ func (c *compiler) add(v *value, a alternative) error {
 		}
 	}
 	if allowed&arrayType != 0 {
-		c.array(v, a)
+		if err := c.array(v, a); err != nil {
+			return err
+		}
 	}
 	if allowed&objectType != 0 {
 		return c.object(v, a)

@@ -179,10 +179,8 @@ func (j *Form) stepValue(to []part, p *part, b byte) []part {
 	case b == '[':
 		for _, s := range v.arrays {
 			f := &frame{up: p.frame, array: s}
-			if s.max != 0 {
-				to = append(to, j.item(f, j.other))
-			}
-			if s.min == 0 {
+			to = j.items(to, f, j.other)
+			if s.mayClose(f) {
 				to = append(to, part{kind: partEnd, frame: f, space: j.other})
 			}
 		}
@@ -213,11 +211,23 @@ func numberPart(s *numberSpec, f *frame) part {
 	return part{kind: partNumber, frame: f, number: s}
 }
 
-// item returns the part of the next item of an array.
-func (j *Form) item(f *frame, space uint8) part {
-	g := *f
-	g.count++
-	return part{kind: partValue, frame: &g, value: f.array.item(int(f.count)), space: space}
+// items appends the parts of the next item of an array.
+func (j *Form) items(to []part, f *frame, space uint8) []part {
+	s, g := f.array, *f
+	if g.count++; s.max >= 0 && int(g.count) > s.max {
+		return to
+	}
+	if s.tally == nil {
+		return append(to, part{kind: partValue, frame: &g, value: s.item(int(f.count)), space: space})
+	}
+	for _, o := range s.tally.at(int(f.count)) {
+		next := g
+		var ok bool
+		if next.tally, ok = s.tally.add(f.tally, o.bits); ok && o.value.possible && s.tally.reaches(s, int(g.count), next.tally) {
+			to = append(to, part{kind: partValue, frame: &next, value: o.value, space: space})
+		}
+	}
+	return to
 }
 
 func (j *Form) stepString(to []part, p *part, b byte) []part {
@@ -290,15 +300,15 @@ func (j *Form) stepAfter(to []part, p *part, b byte) []part {
 	switch {
 	case f.object != nil && b == '}' && f.object.mayClose(f):
 		return append(to, j.done(f.up))
-	case f.array != nil && b == ']' && int(f.count) >= f.array.min:
+	case f.array != nil && b == ']' && f.array.mayClose(f):
 		return append(to, j.done(f.up))
 	case p.kind == partEnd || b != ',':
 	case f.object != nil:
 		if f.mayContinue() {
 			return append(to, part{kind: partKey, frame: f, space: j.after})
 		}
-	case f.array.max < 0 || int(f.count) < f.array.max:
-		return append(to, j.item(f, j.after))
+	default:
+		return j.items(to, f, j.after)
 	}
 	return to
 }
@@ -332,6 +342,11 @@ func (j *Form) key(to []part, f *frame) []part {
 	if _, ok := f.afterOther(); ok {
 		to = append(to, part{kind: partOther, frame: f, str: f.object.others})
 	}
+	for i := range f.object.claimed {
+		if _, ok := f.afterClaimed(&f.object.claimed[i]); ok {
+			to = append(to, part{kind: partOther, frame: f, str: f.object.claimed[i].str})
+		}
+	}
 	return to
 }
 
@@ -342,8 +357,15 @@ func (j *Form) stepName(to []part, p *part, b byte) []part {
 		if first >= p.frame.object.ordered {
 			f.used = &used{names[first].name, f.used}
 		}
-		return append(to, part{kind: partColon, frame: &f, value: names[first].value,
-			space: j.other})
+		if f.object.feasible(&f) {
+			to = append(to, part{kind: partColon, frame: &f, value: names[first].value, space: j.other})
+		}
+		for _, m := range names[first].claims {
+			if g, ok := p.frame.claims(f, m); ok {
+				to = append(to, part{kind: partColon, frame: &g, value: m.value, space: j.other})
+			}
+		}
+		return to
 	}
 	q := *p
 	q.lo, q.hi = narrow(p.lo, p.hi, p.at, b,
@@ -384,13 +406,20 @@ func (j *Form) endOther(p *part, raw string, at int32) (part, bool) {
 		return part{}, false
 	}
 	f, ok := p.frame.afterOther()
+	values := o.values
+	for i := range o.claimed {
+		if o.claimed[i].str == p.str {
+			f, ok = p.frame.afterClaimed(&o.claimed[i])
+			values = o.claimed[i].values
+		}
+	}
 	if !ok {
 		return part{}, false
 	}
 	f.used = &used{name, f.used}
-	value := o.values[0]
+	value := values[0]
 	if t := p.str.table; t != nil {
-		value = o.values[t.Kind[at]]
+		value = values[t.Kind[at]]
 	}
 	return part{kind: partColon, frame: &f, value: value, space: j.other}, true
 }

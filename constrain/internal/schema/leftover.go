@@ -10,13 +10,14 @@ import "slices"
 type leftover struct {
 	properties, items *schema
 	within            alternative
+	either            *schema // items, or what contains evaluates
 }
 
 // leave adds to each alternative of a schema what it says of the rest.
 func (c *compiler) leave(s *schema, alts []alternative) {
 	for i, a := range alts {
 		u := c.newSchema(s.from)
-		u.left = &leftover{s.rest, s.restItems, a}
+		u.left = &leftover{properties: s.rest, items: s.restItems, within: a}
 		alts[i] = a.and(alternative{u.id})
 	}
 }
@@ -34,15 +35,26 @@ func (p *schema) evaluates(name string, known bool, matches []bool, number map[s
 		})
 }
 
-// leftItem returns what a leftover says of the i-th item.
+// leftItem returns what a leftover says of the i-th item: contains evaluates those that it holds for.
 func (c *compiler) leftItem(l *leftover, i int) []*schema {
+	found := []*schema{l.items}
 	for _, id := range l.within {
-		p := c.all[id]
-		if !p.mute && !p.beside && (i < len(p.prefix) || p.items != nil || p.left != nil && p.left.items != nil) {
+		switch p := c.all[id]; {
+		case p.mute || p.beside:
+		case i < len(p.prefix) || p.items != nil || p.left != nil && p.left.items != nil:
 			return nil
+		case p.contains != nil:
+			found = append(found, p.contains)
 		}
 	}
-	return []*schema{l.items}
+	if len(found) == 1 {
+		return found
+	}
+	if l.either == nil {
+		l.either = c.newSchema(l.items.from)
+		l.either.anyOf = found
+	}
+	return []*schema{l.either}
 }
 
 // tells reports whether some schema of an alternative evaluates anything.
@@ -50,7 +62,7 @@ func (c *compiler) tells(a alternative) bool {
 	return slices.ContainsFunc(a, func(id int) bool {
 		p := c.all[id]
 		return !p.mute && !p.beside && (p.properties != nil || p.patterns != nil || p.additional != nil ||
-			p.prefix != nil || p.items != nil || p.left != nil)
+			p.prefix != nil || p.items != nil || p.left != nil || p.contains != nil)
 	})
 }
 

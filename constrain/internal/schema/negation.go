@@ -159,6 +159,7 @@ func (b *negation) list() {
 	var texts []string
 	var numbers []*decimal
 	yes, no := true, true
+	var objects, arrays []*schema
 	for _, v := range b.of.enum {
 		switch v.kind {
 		case '"':
@@ -176,8 +177,12 @@ func (b *negation) list() {
 		case 't', 'f':
 			left &^= booleanType
 			yes, no = yes && v.kind != 't', no && v.kind != 'f'
-		default:
-			b.cannot("enum or const of objects and arrays")
+		case '{':
+			left &^= objectType
+			objects = append(objects, b.not(b.c.constant(v)))
+		case '[':
+			left &^= arrayType
+			arrays = append(arrays, b.not(b.c.constant(v)))
 		}
 	}
 	if b.err != nil {
@@ -185,6 +190,12 @@ func (b *negation) list() {
 	}
 	if left != 0 {
 		b.add(left, func(*schema) {})
+	}
+	if objects != nil {
+		b.add(objectType, func(n *schema) { n.allOf = objects })
+	}
+	if arrays != nil {
+		b.add(arrayType, func(n *schema) { n.allOf = arrays })
 	}
 	if left&booleanType == 0 && (yes || no) {
 		b.add(booleanType, func(n *schema) { n.texts, n.hasTexts = []string{fmt.Sprint(yes)}, true })
@@ -263,7 +274,15 @@ func (b *negation) arrays() {
 	case s.items.never:
 		b.add(arrayType, func(n *schema) { n.minItems = len(s.prefix) + 1 })
 	default:
-		b.cannot("items")
+		b.add(arrayType, func(n *schema) { n.counts = []count{{b.not(s.items), len(s.prefix), 1, -1}} })
+	}
+	for _, k := range s.counts {
+		if k.min > 0 {
+			b.add(arrayType, func(n *schema) { n.counts = []count{{k.of, k.from, 0, k.min - 1}} })
+		}
+		if k.max >= 0 {
+			b.add(arrayType, func(n *schema) { n.counts = []count{{k.of, k.from, k.max + 1, -1}} })
+		}
 	}
 }
 
@@ -287,14 +306,28 @@ func (b *negation) objects() {
 			n.without(p.name, b.not(p.value))
 		})
 	}
-	if len(s.patterns) > 0 {
-		b.cannot("patternProperties")
+	some := func(in, of *schema, other bool) {
+		b.add(objectType, func(n *schema) { n.somes = []some{{in, of, other}} })
+	}
+	for _, p := range s.patterns {
+		if !p.value.trivial() {
+			in := b.c.newSchema(s.from)
+			in.patterns = []property{p}
+			some(in, b.not(p.value), false)
+		}
 	}
 	if s.names != nil && !s.names.trivial() {
-		b.cannot("propertyNames")
+		in := b.c.newSchema(s.from)
+		in.names = s.names
+		some(in, b.c.newSchema(s.from), true)
 	}
 	if s.additional != nil && !s.additional.trivial() {
-		b.cannot("additionalProperties")
+		in := b.c.newSchema(s.from)
+		in.properties, in.patterns = s.properties, s.patterns
+		some(in, b.not(s.additional), true)
+	}
+	for _, m := range s.somes { // no property is: those in it, or the others
+		b.add(objectType, func(n *schema) { m.none(n, b) })
 	}
 }
 

@@ -20,7 +20,9 @@ type objectSpec struct {
 	sorted   []int32 // the names, sorted by their bytes in JSON
 	min, max int     // properties; max -1: any number
 
-	others *stringSpec // other names; nil if there can be none
+	others  *stringSpec // other names; nil if there can be none
+	somes   int         // number of properties that must be of a kind, each of its own
+	claimed []claimed   // other names that are
 	// of other names, by the kind of the name in others.table; one value without a table
 	values  []*value
 	inOther int // number of names that others contains too
@@ -38,6 +40,7 @@ type objectName struct {
 	escaped  string // in JSON, without quotes
 	value    *value
 	required bool
+	claims   []claim
 }
 
 // object adds the objects of an alternative to a value.
@@ -118,6 +121,11 @@ func (c *compiler) objectValues(s *objectSpec, a alternative) error {
 		for _, p := range c.all[id].patterns {
 			patterns, from = append(patterns, p.name), c.all[id]
 		}
+		for _, m := range c.all[id].somes {
+			for _, p := range m.in.patterns {
+				patterns, from = append(patterns, p.name), c.all[id]
+			}
+		}
 	}
 	all := len(patterns)
 	patterns = sortedTexts(patterns)
@@ -132,9 +140,17 @@ func (c *compiler) objectValues(s *objectSpec, a alternative) error {
 			machines = append(machines, m)
 		}
 	}
+	var named []*schema // whose names are those of a schema
 	for _, id := range a {
 		p := c.all[id]
-		if p.names == nil {
+		if named = append(named, p); p.somes != nil {
+			for _, m := range p.somes {
+				named = append(named, m.in)
+			}
+		}
+	}
+	for _, p := range named {
+		if _, ok := number[p.namesKey()]; p.names == nil || ok {
 			continue
 		}
 		m, all, none, err := c.names(p.names)
@@ -147,6 +163,10 @@ func (c *compiler) objectValues(s *objectSpec, a alternative) error {
 			number[p.namesKey()] = len(machines)
 			machines, from = append(machines, m), p
 		}
+	}
+	somes, err := c.somesOf(s, a, machines, number)
+	if err != nil {
+		return err
 	}
 	for i := range s.names {
 		name := &s.names[i]
@@ -161,22 +181,28 @@ func (c *compiler) objectValues(s *objectSpec, a alternative) error {
 				return err
 			}
 		}
-		name.value = c.valueOf(c.named(a, name.name, true, matches, number)...)
+		conj := c.named(a, name.name, true, matches, number)
+		name.value = c.valueOf(conj...)
+		name.claims = c.claims(somes, conj, func(m *some) bool { return m.has(name.name, true, matches, number) })
 	}
 	s.others = &stringSpec{max: -1, escapes: allEscapes}
 	if len(machines) == 0 {
-		s.values = []*value{c.valueOf(c.named(a, "", false, nil, number)...)}
+		conj := c.named(a, "", false, nil, number)
+		s.values = []*value{c.valueOf(conj...)}
+		s.claim(0, 1, c.claims(somes, conj, func(m *some) bool { return m.has("", false, nil, number) }))
 		return nil
 	}
 	t, err := automaton.NewTable(from.at(), machines, false, c.meter)
 	if err != nil {
 		return err
 	}
-	for _, matches := range t.Kinds {
+	for kind, matches := range t.Kinds {
 		if err := c.meter.Charge(4 + 8*len(a) + all); err != nil {
 			return err
 		}
-		s.values = append(s.values, c.valueOf(c.named(a, "", false, matches, number)...))
+		conj := c.named(a, "", false, matches, number)
+		s.values = append(s.values, c.valueOf(conj...))
+		s.claim(kind, len(t.Kinds), c.claims(somes, conj, func(m *some) bool { return m.has("", false, matches, number) }))
 	}
 	s.others.table, s.others.escapes = t, fewEscapes
 	return nil

@@ -139,6 +139,7 @@ type frame struct {
 	free   int32 // number of names without order so far
 	used   *used // names without order and others, the newest first
 	needed int32 // number of required names without order so far
+	tally  int32 // items that were counted, or a bit for each kind of properties that must come
 }
 
 // used is a list of names.
@@ -160,7 +161,7 @@ func (f *frame) has(name string) bool {
 func (f *frame) equal(g *frame) bool {
 	for f != g {
 		if f == nil || g == nil || f.object != g.object || f.array != g.array ||
-			f.next != g.next || f.count != g.count {
+			f.next != g.next || f.count != g.count || f.tally != g.tally {
 			return false
 		}
 		for u, w := f.used, g.used; u != w; u, w = u.up, w.up {
@@ -176,6 +177,12 @@ func (f *frame) equal(g *frame) bool {
 // feasible reports whether an object can be completed.
 func (s *objectSpec) feasible(f *frame) bool {
 	needed := s.neededFrom[f.next] + s.neededFree - int(f.needed)
+	if s.somes > 0 {
+		needed += s.cover(f)
+		if needed >= automaton.Unbounded {
+			return false
+		}
+	}
 	if s.max >= 0 && int(f.count)+needed > s.max {
 		return false
 	}
@@ -200,7 +207,8 @@ func (s *objectSpec) left(f *frame) int {
 
 // mayClose reports whether an object may end here.
 func (s *objectSpec) mayClose(f *frame) bool {
-	return int(f.count) >= s.min && s.neededFrom[f.next] == 0 && int(f.needed) == s.neededFree
+	return int(f.count) >= s.min && s.neededFrom[f.next] == 0 && int(f.needed) == s.neededFree &&
+		int(f.tally) == 1<<s.somes-1
 }
 
 // after returns the frame after a known name; ok is false if the name is not allowed, or if the
@@ -225,7 +233,20 @@ func (f *frame) after(i int) (g frame, ok bool) {
 			g.needed++
 		}
 	}
-	return g, n.value.possible && s.feasible(&g)
+	return g, n.value.possible && (s.feasible(&g) || slices.ContainsFunc(n.claims, func(m claim) bool {
+		_, ok := f.claims(g, m)
+		return ok
+	}))
+}
+
+// claims returns the frame after a property of some kinds, given that after one of none; ok is
+// false if the object could not be completed after it.
+func (f *frame) claims(after frame, m claim) (g frame, ok bool) {
+	if g = after; m.bits&^int(g.tally) == 0 {
+		return g, false
+	}
+	g.tally |= int32(m.bits)
+	return g, m.value.possible && f.object.feasible(&g)
 }
 
 // afterOther returns the frame after an unknown name, with the same ok.
@@ -241,6 +262,16 @@ func (f *frame) afterOther() (g frame, ok bool) {
 	return g, s.feasible(&g)
 }
 
+// afterClaimed is afterOther for a name of some kinds.
+func (f *frame) afterClaimed(o *claimed) (g frame, ok bool) {
+	g, _ = f.afterOther()
+	if g.count == f.count || !o.open || o.bits&^int(f.tally) == 0 {
+		return g, false
+	}
+	g.tally |= int32(o.bits)
+	return g, f.object.feasible(&g)
+}
+
 // names returns the known names that may come next, sorted by their bytes.
 func (f *frame) names() (list []int32) {
 	for _, i := range f.object.sorted {
@@ -254,6 +285,9 @@ func (f *frame) names() (list []int32) {
 // mayContinue reports whether any name may come next.
 func (f *frame) mayContinue() bool {
 	if _, ok := f.afterOther(); ok {
+		return true
+	}
+	if slices.ContainsFunc(f.object.claimed, func(o claimed) bool { _, ok := f.afterClaimed(&o); return ok }) {
 		return true
 	}
 	return slices.ContainsFunc(f.object.sorted, func(i int32) bool {

@@ -57,6 +57,9 @@ type schema struct {
 	items              *schema
 	minItems, maxItems int
 	unique             bool
+	counts             []count
+	contains           *schema // which evaluates items
+	somes              []some
 
 	// unevaluatedProperties and unevaluatedItems; of a plain schema, what they say beside others
 	rest, restItems *schema
@@ -246,7 +249,7 @@ func (c *compiler) keyword(s *schema, in *jsonValue, key string, v *jsonValue) (
 	case "unevaluatedItems":
 		s.restItems, err = c.schemaOf(v)
 	case "contains":
-		err = fmt.Errorf("%s: keyword %s is not supported", in.at(), key)
+		err = c.containsOf(s, in, v)
 	}
 	return err
 }
@@ -485,9 +488,10 @@ func (s *schema) plain() bool {
 
 func (s *schema) isObject() bool {
 	return len(s.properties) > 0 || len(s.patterns) > 0 || s.additional != nil || s.names != nil ||
-		len(s.required) > 0 || s.minProperties > 0 || s.maxProperties >= 0 || s.closes || s.opens
+		len(s.required) > 0 || s.minProperties > 0 || s.maxProperties >= 0 || s.closes || s.opens || s.somes != nil
 }
 
 func (s *schema) isArray() bool {
-	return len(s.prefix) > 0 || s.items != nil || s.minItems > 0 || s.maxItems >= 0 || s.unique
+	return len(s.prefix) > 0 || s.items != nil || s.minItems > 0 || s.maxItems >= 0 || s.unique ||
+		s.counts != nil || s.contains != nil
 }

@@ -103,10 +103,21 @@ func (v *value) eachPart(f func(*value)) {
 			f(item)
 		}
 		f(s.items)
+		s.tally.each(f)
 	}
 	for _, s := range v.objects {
 		for i := range s.names {
 			f(s.names[i].value)
+			for _, claim := range s.names[i].claims {
+				f(claim.value)
+			}
+		}
+		for _, o := range s.claimed {
+			for _, other := range o.values {
+				if other != nil {
+					f(other)
+				}
+			}
 		}
 		for _, other := range s.values {
 			f(other)
@@ -128,6 +139,9 @@ func (v *value) exists(m *automaton.Meter) bool {
 }
 
 func (s *arraySpec) exists() bool {
+	if s.tally != nil {
+		return s.measure().reaches(s, 0, 0)
+	}
 	for i := 0; i < s.min; i++ {
 		if !s.item(i).possible {
 			return false
@@ -141,6 +155,10 @@ func (s *arraySpec) exists() bool {
 
 // finish limits the length to the possible items.
 func (s *arraySpec) finish() {
+	if s.tally != nil {
+		s.tally = s.measure()
+		return
+	}
 	for i := range len(s.prefix) + 1 {
 		if !s.item(i).possible && (s.max < 0 || i < s.max) {
 			s.max = i
@@ -162,7 +180,13 @@ func (s *objectSpec) exists(m *automaton.Meter) bool {
 			needed++
 		}
 	}
-	return (s.max < 0 || needed <= s.max) &&
+	if s.somes > 0 {
+		for i := range s.claimed {
+			s.claimed[i].open = s.claimed[i].names(m, s.others, nil) != nil
+		}
+		needed += s.cover(&frame{object: s})
+	}
+	return (s.max < 0 || needed <= s.max) && needed < automaton.Unbounded &&
 		(possible >= s.min || possible+s.countOthers(m) >= s.min)
 }
 
@@ -206,6 +230,11 @@ func (s *objectSpec) known(m *automaton.Meter, t *automaton.Table) (n int) {
 
 // finish computes the counts after the possible values are known.
 func (s *objectSpec) finish(m *automaton.Meter, plain automaton.Set) {
+	for i := range s.claimed {
+		o := &s.claimed[i]
+		o.str = o.names(m, s.others, plain)
+		o.open = o.str != nil
+	}
 	if s.countOthers(m) == 0 {
 		s.others = nil
 	} else if t := s.others.table; t != nil {

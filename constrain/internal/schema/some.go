@@ -1,0 +1,195 @@
+package schema
+
+// Some: properties of which one must be as a schema says, because not says that not all are
+// otherwise. A property counts for a kind or not when its value begins.
+
+import (
+	"fmt"
+	"slices"
+
+	"picogpt/constrain/internal/automaton"
+)
+
+// A some says that a property with one of some names has a value as a schema says.
+type some struct {
+	in    *schema // the names that its properties, patterns or propertyNames accept
+	of    *schema
+	other bool // the other names
+}
+
+// none gives a schema what it means that there is no such property.
+func (m *some) none(n *schema, b *negation) {
+	free := b.c.newSchema(b.of.from)
+	switch {
+	case m.in.names != nil:
+		n.names = m.in.names
+	case !m.other:
+		n.patterns = []property{{m.in.patterns[0].name, b.not(m.of)}}
+	default:
+		n.additional = b.not(m.of)
+		for _, p := range m.in.properties {
+			n.properties = append(n.properties, property{p.name, free})
+		}
+		for _, p := range m.in.patterns {
+			n.patterns = append(n.patterns, property{p.name, free})
+		}
+	}
+}
+
+// has reports whether a name is one of the names; its arguments are those of named.
+func (m *some) has(name string, known bool, matches []bool, number map[string]int) bool {
+	if m.in.names != nil {
+		i, ok := number[m.in.namesKey()]
+		return ok && (i < 0 || !matches[i])
+	}
+	found := known && m.in.property(name) != nil
+	for _, p := range m.in.patterns {
+		i, ok := number[p.name]
+		found = found || ok && matches[i]
+	}
+	return found != m.other
+}
+
+// somesOf collects the kinds of properties that an object must have. Where only few names are of a
+// kind, they become known names.
+func (c *compiler) somesOf(
+	s *objectSpec, a alternative, machines []*automaton.Machine, number map[string]int,
+) (somes []some, err error) {
+	for _, id := range a {
+		somes = append(somes, c.all[id].somes...)
+	}
+	if s.somes = len(somes); s.somes == 0 {
+		return nil, nil
+	}
+	from := c.all[a[0]]
+	if s.somes > maxCounts {
+		return nil, fmt.Errorf("%s: want %d of additionalProperties, patternProperties and propertyNames at most "+
+			"under not, if, and in branches of oneOf of which two can hold", from.at(), maxCounts)
+	}
+	if len(machines) == 0 {
+		return somes, nil
+	}
+	t, err := automaton.NewTable(from.at(), machines, false, c.meter)
+	if err != nil {
+		return nil, err
+	}
+	for i := range somes {
+		u := t.Clone()
+		ok, err := u.Finish(c.meter, nil, func(kind int) bool { return somes[i].has("", false, t.Kinds[kind], number) })
+		if err != nil {
+			return nil, err
+		}
+		if !ok || u.Count[0] >= automaton.Unbounded {
+			continue
+		}
+		names, ok := u.Strings(maxFew)
+		if !ok {
+			return nil, fmt.Errorf("%s: more than %d names, but not any number, under not, if, and in branches of "+
+				"oneOf of which two can hold", from.at(), maxFew)
+		}
+		for _, name := range names {
+			s.name(name)
+		}
+	}
+	return somes, c.meter.Failed()
+}
+
+// claims returns what the value of a property can be so that it counts for kinds of properties that
+// an object must have.
+func (c *compiler) claims(somes []some, conj []*schema, has func(*some) bool) (list []claim) {
+	for bits := 1; bits < 1<<len(somes); bits++ {
+		all, ok := slices.Clone(conj), true
+		for i := range somes {
+			if bits>>i&1 != 0 {
+				all, ok = append(all, somes[i].of), ok && has(&somes[i])
+			}
+		}
+		if ok {
+			list = append(list, claim{bits, c.valueOf(all...)})
+		}
+	}
+	return list
+}
+
+// A claimed is the other names whose property can count for some kinds.
+type claimed struct {
+	bits   int
+	values []*value    // of each kind of name, as those of others; nil if it does not count
+	str    *stringSpec // the names
+	open   bool        // there is any number of them
+}
+
+// claim adds what other names of a kind can count for.
+func (s *objectSpec) claim(kind, kinds int, claims []claim) {
+	for _, m := range claims {
+		i := slices.IndexFunc(s.claimed, func(o claimed) bool { return o.bits == m.bits })
+		if i < 0 {
+			i = len(s.claimed)
+			s.claimed = append(s.claimed, claimed{bits: m.bits, values: make([]*value, kinds)})
+		}
+		s.claimed[i].values[kind] = m.value
+	}
+}
+
+// names returns the names whose values are possible, or nil if they are not infinitely many.
+func (o *claimed) names(m *automaton.Meter, others *stringSpec, plain automaton.Set) *stringSpec {
+	possible := func(kind int) bool { return o.values[kind] != nil && o.values[kind].possible }
+	if others.table == nil {
+		if !possible(0) {
+			return nil
+		}
+		return &stringSpec{max: -1, escapes: allEscapes}
+	}
+	u := others.table.Clone()
+	if ok, err := u.Finish(m, plain, possible); !ok || err != nil || u.Count[0] < automaton.Unbounded {
+		return nil
+	}
+	return &stringSpec{max: -1, escapes: fewEscapes, table: u}
+}
+
+// cover returns how many properties an object needs besides the required ones, so that there is one
+// of each kind; Unbounded if there cannot be.
+func (s *objectSpec) cover(f *frame) int {
+	all := 1<<s.somes - 1
+	best := make([]int, all+1)
+	for i := range best {
+		best[i] = automaton.Unbounded
+	}
+	best[f.tally] = 0
+	add := func(claims func(yield func(bits int)), cost, rounds int) {
+		for range rounds {
+			next := slices.Clone(best)
+			claims(func(bits int) {
+				for have, n := range best {
+					next[have|bits] = min(next[have|bits], n+cost)
+				}
+			})
+			best = next
+		}
+	}
+	for i := range s.names {
+		n := &s.names[i]
+		if len(n.claims) == 0 || i < s.ordered && i < int(f.next) || i >= s.ordered && f.has(n.name) {
+			continue
+		}
+		cost := 1
+		if n.required {
+			cost = 0
+		}
+		add(func(yield func(int)) {
+			for _, m := range n.claims {
+				if m.value.possible {
+					yield(m.bits)
+				}
+			}
+		}, cost, 1)
+	}
+	add(func(yield func(int)) {
+		for _, o := range s.claimed {
+			if o.open {
+				yield(o.bits)
+			}
+		}
+	}, 1, s.somes)
+	return best[all]
+}
