@@ -96,6 +96,9 @@ type SchemaOptions struct {
 	// wherever JSON allows them, except at the beginning and the end of the text.
 	Space int
 
+	// Layout, if not nil, is exactly how the text is laid out, instead of Space.
+	Layout *Layout
+
 	// Closed is for texts that are made: an object has no other names than those that properties,
 	// required or dependentRequired of its schemas have, together with those of $ref, allOf and the
 	// branches of anyOf, oneOf and if that hold; nor does JSON Schema ask for others. It does
@@ -105,6 +108,10 @@ type SchemaOptions struct {
 	// object stays open. [Constraint.Notes] says both. A form that judges texts wants it false.
 	Closed bool
 
+	// AnyOrder lets the names of properties come in any order. Otherwise those that a schema
+	// has come first, in its order. A form that judges texts of others wants it true.
+	AnyOrder bool
+
 	// Strict refuses schemas of which [Constraint.Notes] would say that something restricts
 	// nothing, or that an object stays open.
 	Strict bool
@@ -113,6 +120,11 @@ type SchemaOptions struct {
 	// beside $ref restricts in drafts 3 to 7 too, as do keywords that are newer than the draft.
 	Earlier bool
 }
+
+// A Layout says exactly what stands between the parts of JSON: a comma and a colon, each with the
+// white space after it, such as ", " and ": ", which Python's json.dumps writes. With an indent each
+// item and property begins a line, with as many indents as containers are open.
+type Layout = schema.Layout
 
 // NoSpace is the SchemaOptions.Space of text without white space.
 const NoSpace = -1

@@ -4,6 +4,10 @@ package constrain
 // of a kind, which differ.
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 
 	"picogpt/dev/cases"
@@ -37,5 +41,58 @@ func TestKeywordsOfTheWhole(t *testing.T) {
 	cases.NotShort(t)
 	for _, x := range whole {
 		held(t, x.schema, x.instances, judge.Schema(t, x.schema))
+	}
+}
+
+func TestTheOrderOfPropertiesIsAnOption(t *testing.T) {
+	const schema = `{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"},"c":{}},"required":["a"],"additionalProperties":false}`
+	c := compile(t, schema, SchemaOptions{AnyOrder: true})
+	for text, want := range map[string]bool{`{"a":1,"b":2}`: true, `{"b":2,"a":1}`: true, `{"c":0,"b":2,"a":1}`: true,
+		`{"b":1}`: false, `{"b":1,"a":2,"b":3}`: false, `{"b":1,"d":2}`: false} {
+		if _, got := accepts(t, c, text); got != want {
+			t.Errorf("%s: accepted %v, want %v", text, got, want)
+		}
+	}
+	written(t, schema, c, 20, judge.Schema(t, schema))
+}
+
+// TestALayoutIsExact: each text is what encoding/json writes of its value, and no other is taken.
+func TestALayoutIsExact(t *testing.T) {
+	const schema = `{"type":"object","properties":{"a":{"type":"array","items":{"type":"integer"}},"b":{"additionalProperties":{"type":"null"},"type":"object"}}}`
+	for _, l := range []Layout{{Comma: ", ", Colon: ": "}, {Comma: ",", Colon: ":  "}, {Comma: ",", Colon: ": ", Indent: "  "},
+		{Comma: ",\t", Colon: ":", Indent: "\t"}} {
+		c := compile(t, schema, SchemaOptions{Layout: &l})
+		lay := func(text string) string {
+			var b bytes.Buffer
+			if l.Indent != "" {
+				json.Indent(&b, []byte(text), "", l.Indent)
+				spaced := strings.ReplaceAll(b.String(), ": ", l.Colon)
+				return strings.ReplaceAll(spaced, ",\n", l.Comma+"\n")
+			}
+			json.Compact(&b, []byte(text))
+			return strings.NewReplacer(",", l.Comma, ":", l.Colon).Replace(b.String())
+		}
+		for _, text := range texts(`{} {"a":[]} {"a":[1]} {"a":[1,2],"b":{"x":null,"y":null}} {"b":{}}`) {
+			if _, got := accepts(t, c, lay(text)); !got {
+				t.Errorf("%q: %q is refused", l, lay(text))
+			}
+			for _, other := range []string{text, lay(text) + " ", strings.Replace(lay(text), "\n", "", 1)} {
+				if _, got := accepts(t, c, other); got && other != lay(text) {
+					t.Errorf("%q: %q is accepted", l, other)
+				}
+			}
+		}
+		plain := compile(t, `{"type":"array","items":{"type":"array","items":{"type":"integer"},"maxItems":3}}`, SchemaOptions{Layout: &l})
+		written(t, "layout", plain, 20, func(text string) error {
+			if text != lay(text) {
+				return fmt.Errorf("want %q", lay(text))
+			}
+			return nil
+		})
+	}
+	for _, l := range []Layout{{}, {Comma: ", ", Colon: " :"}, {Comma: ",x", Colon: ":"}, {Comma: ",", Colon: ":", Indent: strings.Repeat(" ", 65)}} {
+		if _, err := JSONSchema(gpt2(), []byte(`{}`), SchemaOptions{Layout: &l}); err == nil || !strings.Contains(err.Error(), "layout: want a comma") {
+			t.Errorf("%q: %v", l, err)
+		}
 	}
 }

@@ -33,6 +33,7 @@ type textForm struct {
 	JSONClosed bool // the default, as earlier versions had to be told
 	JSONStrict bool
 	JSONSpace  *string
+	JSONAny    bool
 	Grammar    *string
 }
 
@@ -82,7 +83,7 @@ func (f *textForm) check() error {
 	if _, err := f.choices(); err != nil {
 		return err
 	}
-	_, err := f.space()
+	_, _, err := f.space()
 	return err
 }
 
@@ -122,21 +123,28 @@ func (f *textForm) choices() ([]string, error) {
 }
 
 // space reads --json-space.
-func (f *textForm) space() (int, error) {
+func (f *textForm) space() (most int, exact *constrain.Layout, err error) {
 	if f.JSONSpace == nil || *f.JSONSpace == "one" {
-		return 0, nil
+		return 0, nil, nil
 	}
 	if *f.JSONSpace == "none" {
-		return constrain.NoSpace, nil
+		return constrain.NoSpace, nil, nil
 	}
-	n, err := strconv.Atoi(*f.JSONSpace)
-	if err != nil || n < 0 || n > 64 {
-		return 0, fault.Usagef("--json-space %s: want one, none or a number from 0 to 64", *f.JSONSpace)
+	if *f.JSONSpace == "exact" {
+		return 0, &constrain.Layout{Comma: ", ", Colon: ": "}, nil
 	}
-	if n == 0 {
-		return constrain.NoSpace, nil
+	number, indent := strings.CutPrefix(*f.JSONSpace, "indent")
+	n, err := strconv.Atoi(number)
+	switch {
+	case err != nil || n < 0 || n > 64:
+		return 0, nil, fault.Usagef("--json-space %s: want one, none, exact, or a number from 0 to 64, or indent "+
+			"and a number", *f.JSONSpace)
+	case indent:
+		return 0, &constrain.Layout{Comma: ",", Colon: ": ", Indent: strings.Repeat(" ", n)}, nil
+	case n == 0:
+		return constrain.NoSpace, nil, nil
 	}
-	return n, nil
+	return n, nil, nil
 }
 
 // closed reports whether objects have only the names of their schemas. Before rules 1 of package
@@ -152,8 +160,9 @@ func (f *textForm) compile(
 	case f.Regex != nil:
 		c, err = constrain.Regex(v, *f.Regex)
 	case f.JSONSchema != nil:
-		o := constrain.SchemaOptions{Closed: f.closed(rules), Strict: f.JSONStrict, Earlier: rules < 1}
-		if o.Space, err = f.space(); err != nil {
+		o := constrain.SchemaOptions{Closed: f.closed(rules), AnyOrder: f.JSONAny, Strict: f.JSONStrict,
+			Earlier: rules < 1}
+		if o.Space, o.Layout, err = f.space(); err != nil {
 			return nil, err
 		}
 		text, err := f.schema(read)
@@ -231,8 +240,15 @@ func (f *textForm) settings(read readFile, rules int) (list []records.Setting, e
 		text, err = f.schema(read)
 		add("--json-schema", digest(text))
 		add("--json-closed", strconv.FormatBool(f.closed(rules)))
-		space, _ := f.space()
-		add("--json-space", strconv.Itoa(space))
+		space, exact, _ := f.space()
+		if exact == nil {
+			add("--json-space", strconv.Itoa(space))
+		} else {
+			add("--json-space", *f.JSONSpace)
+		}
+		if f.JSONAny {
+			add("--json-any-order", "true")
+		}
 	}
 	return list, err
 }
@@ -256,7 +272,10 @@ func formFlags(f *cli.Flags, c *textForm) {
 		such as a format that is not known; else that is told`)
 	f.Add(&c.JSONSpace, "--json-space HOW",
 		`white space in the JSON: one (after each colon and comma, or none; the default), none, or a
-		number: up to so many spaces, tabs and newlines wherever JSON allows them`)
+		number: up to so many spaces, tabs and newlines wherever JSON allows them; exactly one after
+		each colon and comma is exact, and indent2 is lines indented by 2`)
+	f.Add(&c.JSONAny, "--json-any-order", `the properties of objects may come in any order; else those
+		that the schema names come first, in its order`)
 	f.Add(&c.Grammar, "--grammar FILE", `the new text is what rule root of this grammar describes
 		(GBNF, as llama.cpp reads it); - is stdin`)
 }

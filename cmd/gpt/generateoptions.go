@@ -121,7 +121,8 @@ func checkListed(o *decode.Options, table []option.Option, given map[string]bool
 // wanting calls f with each flag that was given without one that it needs, which is named as want.
 func wanting(table []option.Option, given map[string]bool, f func(flag, want string)) {
 	option.Wanting(table, func(flag string) bool { return given[flag] }, f)
-	for _, flag := range []string{"json-open", "json-closed", "json-strict", "json-space"} {
+	for _, flag := range []string{"json-open", "json-closed", "json-strict", "json-space",
+		"json-any-order"} {
 		if given[flag] && !given["json-schema"] {
 			f("--"+flag, "--json-schema")
 		}

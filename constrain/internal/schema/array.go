@@ -120,7 +120,7 @@ func (c *compiler) unique(s *arraySpec) error {
 		switch {
 		case spec.texts != nil:
 			most = max(most, len(spec.texts))
-		case !spec.whole:
+		case !spec.whole || spec.besides != nil:
 			return refuse("numbers that need not be whole")
 		default:
 			n := spec.size()

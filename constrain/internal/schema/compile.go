@@ -18,14 +18,32 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"picogpt/constrain/internal/automaton"
 )
 
 // Options are constrain.SchemaOptions.
 type Options struct {
-	Space                   int
-	Closed, Strict, Earlier bool
+	Space                             int
+	Layout                            *Layout
+	Closed, AnyOrder, Strict, Earlier bool
+}
+
+// A Layout is constrain.Layout.
+type Layout struct{ Comma, Colon, Indent string }
+
+func (l *Layout) check() error {
+	if l == nil {
+		return nil
+	}
+	comma, ok := strings.CutPrefix(l.Comma, ",")
+	colon, too := strings.CutPrefix(l.Colon, ":")
+	if !ok || !too || strings.Trim(comma+colon+l.Indent, " \n\t") != "" || len(comma+colon+l.Indent) > maxSpace {
+		return fmt.Errorf("layout: want a comma, a colon, and after them and as an indent spaces, tabs and "+
+			"newlines, %d at most; found %q, %q and %q", maxSpace, l.Comma, l.Colon, l.Indent)
+	}
+	return nil
 }
 
 // NoSpace is constrain.NoSpace.
@@ -101,6 +119,9 @@ func Compile(
 	}
 	if o.Space < NoSpace || o.Space > maxSpace {
 		return nil, nil, fmt.Errorf("white space %d: want from %d to %d", o.Space, NoSpace, maxSpace)
+	}
+	if err := o.Layout.check(); err != nil {
+		return nil, nil, err
 	}
 	root, err := parseJSON(string(text), m)
 	if err != nil {

@@ -18,6 +18,10 @@ type Form struct {
 	after uint8 // white space after : and ,
 	other uint8 // and at other positions
 
+	// exactly what comes after a comma and a colon, and with Indent what begins a line; else ""
+	comma, colon, line string
+	indent             int
+
 	masks lexMasks
 	fixed int // bytes of memory, without the masks
 }
@@ -25,6 +29,11 @@ type Form struct {
 func newJSON(v *Vocabulary, first *value, all []*value, o Options) *Form {
 	j := &Form{vocab: v, first: first, fixed: weigh(all)}
 	switch {
+	case o.Layout != nil:
+		j.comma, j.colon = o.Layout.Comma[1:], o.Layout.Colon[1:]
+		if j.indent = len(o.Layout.Indent); j.indent > 0 {
+			j.line = "\n" + o.Layout.Indent
+		}
 	case o.Space == 0:
 		j.after = 1
 	case o.Space > 0:
@@ -97,6 +106,18 @@ func (j *Form) done(f *frame) part {
 	return part{kind: partAfter, frame: f, space: j.other}
 }
 
+// begin returns what comes before an item or a name in a frame, and before its end.
+func (j *Form) begin(f *frame) string {
+	if j.line == "" {
+		return ""
+	}
+	text := j.line[:1]
+	for ; f != nil; f = f.up {
+		text += j.line[1:]
+	}
+	return text
+}
+
 func isSpace(b byte) bool { return b == ' ' || b == '\n' || b == '\t' }
 
 // step appends the parts after a byte.
@@ -105,6 +126,13 @@ func (j *Form) step(to []part, p *part, b byte) []part {
 		q := *p
 		q.space--
 		return append(to, q)
+	}
+	if p.rest != "" && p.kind != partWord { // what the layout asks for
+		if q := *p; p.rest[0] == b {
+			q.rest = p.rest[1:]
+			to = append(to, q)
+		}
+		return to
 	}
 	switch p.kind {
 	case partValue:
@@ -135,7 +163,7 @@ func (j *Form) step(to []part, p *part, b byte) []part {
 		}
 	case partColon:
 		if b == ':' {
-			return append(to, part{kind: partValue, frame: p.frame, value: p.value, space: j.after})
+			return append(to, part{kind: partValue, frame: p.frame, value: p.value, space: j.after, rest: j.colon})
 		}
 	case partAfter, partEnd:
 		return j.stepAfter(to, p, b)
@@ -170,7 +198,7 @@ func (j *Form) stepValue(to []part, p *part, b byte) []part {
 		for _, s := range v.objects {
 			f := &frame{up: p.frame, object: s}
 			if f.mayContinue() {
-				to = append(to, part{kind: partKey, frame: f, space: j.other})
+				to = append(to, part{kind: partKey, frame: f, space: j.other, rest: j.begin(f)})
 			}
 			if s.mayClose(f) {
 				to = append(to, part{kind: partEnd, frame: f, space: j.other})
@@ -179,7 +207,7 @@ func (j *Form) stepValue(to []part, p *part, b byte) []part {
 	case b == '[':
 		for _, s := range v.arrays {
 			f := &frame{up: p.frame, array: s}
-			to = j.items(to, f, j.other)
+			to = j.items(to, f, j.other, j.begin(f))
 			if s.mayClose(f) {
 				to = append(to, part{kind: partEnd, frame: f, space: j.other})
 			}
@@ -212,19 +240,19 @@ func numberPart(s *numberSpec, f *frame) part {
 }
 
 // items appends the parts of the next item of an array.
-func (j *Form) items(to []part, f *frame, space uint8) []part {
+func (j *Form) items(to []part, f *frame, space uint8, rest string) []part {
 	s, g := f.array, *f
 	if g.count++; s.max >= 0 && int(g.count) > s.max {
 		return to
 	}
 	if s.tally == nil {
-		return append(to, part{kind: partValue, frame: &g, value: s.item(int(f.count)), space: space})
+		return append(to, part{kind: partValue, frame: &g, value: s.item(int(f.count)), space: space, rest: rest})
 	}
 	for _, o := range s.tally.at(int(f.count)) {
 		next := g
 		var ok bool
 		if next.tally, ok = s.tally.add(f.tally, o.bits); ok && o.value.possible && s.tally.reaches(s, int(g.count), next.tally) {
-			to = append(to, part{kind: partValue, frame: &next, value: o.value, space: space})
+			to = append(to, part{kind: partValue, frame: &next, value: o.value, space: space, rest: rest})
 		}
 	}
 	return to
@@ -297,6 +325,12 @@ func (j *Form) stepNumber(to []part, p *part, b byte) []part {
 // stepAfter ends a container or continues with its next part.
 func (j *Form) stepAfter(to []part, p *part, b byte) []part {
 	f := p.frame
+	if j.line != "" && p.kind == partAfter && b != ',' {
+		if b == '\n' && (f.object != nil && f.object.mayClose(f) || f.array != nil && f.array.mayClose(f)) {
+			to = append(to, part{kind: partEnd, frame: f, rest: j.begin(f.up)[1:]})
+		}
+		return to
+	}
 	switch {
 	case f.object != nil && b == '}' && f.object.mayClose(f):
 		return append(to, j.done(f.up))
@@ -305,10 +339,10 @@ func (j *Form) stepAfter(to []part, p *part, b byte) []part {
 	case p.kind == partEnd || b != ',':
 	case f.object != nil:
 		if f.mayContinue() {
-			return append(to, part{kind: partKey, frame: f, space: j.after})
+			return append(to, part{kind: partKey, frame: f, space: j.after, rest: j.comma + j.begin(f)})
 		}
 	default:
-		return j.items(to, f, j.after)
+		return j.items(to, f, j.after, j.comma+j.begin(f))
 	}
 	return to
 }

@@ -53,6 +53,10 @@ type jsonWalk struct {
 func (w *jsonWalk) below(i int, p *part) {
 	switch p.kind {
 	case partValue:
+		if p.rest != "" {
+			w.walk(i, p)
+			return
+		}
 		w.value(i, p)
 	case partString:
 		w.lexeme(i, p)

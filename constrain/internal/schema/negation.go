@@ -4,6 +4,7 @@ package schema
 
 import (
 	"fmt"
+	"math/big"
 	"regexp"
 	"slices"
 	"strings"
@@ -127,7 +128,7 @@ func (b *negation) scalars() {
 		left := anyType &^ s.types
 		if s.types&integerType != 0 && s.types&numberType == 0 {
 			left &^= numberType
-			b.add(numberType, func(n *schema) { n.fraction = true })
+			b.add(numberType, func(n *schema) { n.besides = []*big.Rat{big.NewRat(1, 1)} })
 		}
 		if left != 0 {
 			b.add(left, func(*schema) {})
@@ -137,7 +138,10 @@ func (b *negation) scalars() {
 		b.list()
 	}
 	if s.multiple != nil {
-		b.cannot("multipleOf")
+		b.add(numberType, func(n *schema) { n.besides = []*big.Rat{s.multiple} })
+	}
+	for _, m := range s.besides {
+		b.add(numberType, func(n *schema) { n.multiple = m })
 	}
 	if s.minimum != nil {
 		b.add(numberType, func(n *schema) { n.exclusiveMax = s.minimum })

@@ -24,6 +24,8 @@ type numberSpec struct {
 	wide      bool // no bounds: any exponent
 	any       bool // no bounds, no divisor
 	pos, neg  *bounds
+	besides   []uint64 // in the same units, what they are no multiples of
+	modulus   uint64   // the least common multiple of all these
 	multiple  uint64   // 1 or more, for whole numbers and those of a scale
 	scale     int      // digits after the point at most; multiple is of 10^-scale; 0 for others
 	figures   int      // digits of multiple
@@ -58,7 +60,7 @@ type numberState struct {
 	expNeg bool
 	exp    uint16
 	expLen uint8
-	rest   uint64 // the value modulo multiple
+	rest   uint64 // the value modulo modulus
 }
 
 type phase uint8
@@ -131,8 +133,8 @@ func (s *numberSpec) first(st numberState, b byte) (numberState, bool) {
 		st.power = true
 		st.mlo, st.mhi = against(b, side.lo.digits, 0), against(b, side.hi.digits, 0)
 	}
-	if s.multiple > 1 {
-		st.rest = uint64(b-'0') % s.multiple
+	if s.modulus > 1 {
+		st.rest = uint64(b-'0') % s.modulus
 	}
 	return st, true
 }
@@ -167,8 +169,8 @@ func (s *numberSpec) digit(st numberState, b byte) (numberState, bool) {
 	}
 	st.digits++
 	st.power, st.mlo, st.mhi = false, 0, 0
-	if s.multiple > 1 {
-		st.rest = (st.rest*10 + uint64(b-'0')) % s.multiple
+	if s.modulus > 1 {
+		st.rest = (st.rest*10 + uint64(b-'0')) % s.modulus
 	}
 	return st, true
 }
@@ -208,7 +210,7 @@ func (s *numberSpec) decimal(st numberState, b byte) (numberState, bool) {
 		if i >= s.scale {
 			return st, false
 		}
-		st.rest = (st.rest*10 + uint64(b-'0')) % s.multiple
+		st.rest = (st.rest*10 + uint64(b-'0')) % s.modulus
 	}
 	if st.plain && st.lo == 0 {
 		st.lo = against(b, side.loFrac, i)
@@ -319,7 +321,7 @@ func (s *numberSpec) live(st numberState) bool {
 	if !st.plain {
 		return false
 	}
-	if s.multiple > 1 {
+	if s.modulus > 1 {
 		return s.multiples(st)
 	}
 	side := s.side(st)
@@ -342,7 +344,7 @@ func (s *numberSpec) live(st numberState) bool {
 // multiples is live for multiples of whole numbers: it reports whether one of them begins with the
 // digits so far.
 func (s *numberSpec) multiples(st numberState) bool {
-	if side := s.side(st); st.phase == numberDigits { // a length that does not reach the bounds
+	if side := s.side(st); st.phase == numberDigits && s.besides == nil { // a length that does not reach the bounds
 		most := len(side.hiInt) - 1
 		if most > len(side.loInt) && most-int(st.digits) >= s.figures {
 			return true
@@ -396,6 +398,9 @@ func (s *numberSpec) multipleAfterPoint(st numberState, side *bounds) bool {
 func (s *numberSpec) anyMultiple(
 	rest uint64, side *bounds, digits, more int, clippedLo, clippedHi bool,
 ) bool {
+	if !clippedLo && !clippedHi && s.besides != nil {
+		return s.anyBesides(rest, more)
+	}
 	if !clippedLo && !clippedHi {
 		// 10^more consecutive numbers; the first of them is rest*10^more modulo multiple.
 		room, first := uint64(1), rest
@@ -426,7 +431,41 @@ func (s *numberSpec) anyMultiple(
 	}
 	m := new(big.Int).SetUint64(s.multiple)
 	last := new(big.Int).Mul(new(big.Int).Div(to, m), m)
-	return last.Cmp(from) >= 0
+	modulus, tried := new(big.Int).SetUint64(s.modulus), 0
+	for ; last.Cmp(from) >= 0 && tried < maxTried; tried++ {
+		if s.holds(new(big.Int).Mod(last, modulus).Uint64()) {
+			return true
+		}
+		last.Sub(last, m)
+	}
+	return false
+}
+
+// maxTried is the number of multiples among which one must be that is no multiple of besides: what
+// leads to others only is not followed.
+const maxTried = 256
+
+// anyBesides reports whether one of 10^more consecutive numbers is allowed.
+func (s *numberSpec) anyBesides(rest uint64, more int) bool {
+	room := uint64(1)
+	for range more {
+		room = min(room*10, 1e18)
+		rest = rest * 10 % s.modulus
+	}
+	at := (s.multiple - rest%s.multiple) % s.multiple
+	for tried := 0; at < room && tried < maxTried; tried++ {
+		if s.holds((rest + at) % s.modulus) {
+			return true
+		}
+		at += s.multiple
+	}
+	return false
+}
+
+// holds reports whether a value modulo modulus is a multiple, and of none of besides.
+func (s *numberSpec) holds(rest uint64) bool {
+	return rest%s.multiple == 0 &&
+		!slices.ContainsFunc(s.besides, func(m uint64) bool { return rest%m == 0 })
 }
 
 // scaled returns the digits of a bound times 10^scale, which is whole.
@@ -436,14 +475,14 @@ func (s *numberSpec) scaled(whole, fraction string) string {
 
 // isMultiple reports whether the digits so far are a multiple.
 func (s *numberSpec) isMultiple(st numberState) bool {
-	if s.multiple <= 1 {
+	if s.modulus <= 1 {
 		return true
 	}
 	rest := st.rest
 	for range s.scale - int(st.at) {
-		rest = rest * 10 % s.multiple
+		rest = rest * 10 % s.modulus
 	}
-	return rest == 0
+	return s.holds(rest)
 }
 
 // accepts reports whether the text is a number of the spec.

@@ -63,7 +63,7 @@ func TestNumbersBetweenBounds(t *testing.T) {
 		b, _ := parseDecimal(hi)
 		multiple := uint64([]int{1, 1, 3, 7, 15}[random.IntN(5)])
 		integers := multiple > 1 || random.IntN(2) == 0
-		s := newNumber(a, b, integers, multiple, 0)
+		s := newNumber(a, b, integers, multiple, 0, nil)
 		any := false
 		for text, v := range texts {
 			want := v != nil && v.Cmp(rat(lo)) >= 0 && v.Cmp(rat(hi)) <= 0 &&

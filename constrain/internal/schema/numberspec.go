@@ -190,10 +190,14 @@ func laterDecimal(a, b *decimal, sign int) *decimal {
 }
 
 // newNumber returns the spec of numbers from lo to hi that are multiples of multiple / 10^scale; a
-// bound of nil is none.
-func newNumber(lo, hi *decimal, whole bool, multiple uint64, scale int) *numberSpec {
+// bound of nil is none. They are multiples of none of besides / 10^scale.
+func newNumber(lo, hi *decimal, whole bool, multiple uint64, scale int, besides []uint64) *numberSpec {
 	s := &numberSpec{whole: whole, multiple: multiple, scale: scale, reachable: map[numberState]bool{},
-		figures: len(strconv.FormatUint(multiple, 10))}
+		besides: besides, modulus: multiple, figures: len(strconv.FormatUint(multiple, 10))}
+	for _, m := range besides {
+		s.modulus = s.modulus / new(big.Int).GCD(nil, nil, new(big.Int).SetUint64(s.modulus),
+			new(big.Int).SetUint64(m)).Uint64() * m
+	}
 	s.wide = lo == nil && hi == nil && !whole && scale == 0
 	zero := &decimal{}
 	most := ofFloat(math.MaxFloat64)
@@ -256,24 +260,25 @@ func (c *compiler) number(v *value, a alternative, whole bool) error {
 			texts = intersectTexts(texts, s.texts)
 		}
 	}
-	fraction := slices.IndexFunc(a, func(id int) bool { return c.all[id].fraction })
-	switch {
-	case texts != nil:
+	if texts != nil {
 		return c.listedNumbers(v, a, texts, whole)
-	case fraction < 0:
-	case whole:
-		return nil
-	default: // which digits make a number whole depends on who reads it
-		return fmt.Errorf("%s: keyword type integer is not supported under not, if, and in branches of "+
-			"oneOf of which two can hold, unless the numbers are whole or listed", c.all[a[fraction]].at())
+	}
+	besides, err := c.besides(a, whole, &multiple, &scale)
+	if err != nil || slices.Contains(besides, 1) && whole {
+		return err
+	}
+	if besides != nil { // see maxExact
+		most := &decimal{digits: strings.Repeat("9", maxExact-scale), point: maxExact - scale}
+		lo = laterDecimal(lo, &decimal{true, most.digits, most.point}, 1)
+		hi = laterDecimal(hi, most, -1)
 	}
 	if err := c.meter.Charge(400); err != nil {
 		return err
 	}
 	spec := c.anyNumber[whole]
-	free := lo == nil && hi == nil && multiple == 1 && scale == 0
+	free := lo == nil && hi == nil && multiple == 1 && scale == 0 && besides == nil
 	if spec == nil || !free {
-		spec = newNumber(lo, hi, whole, multiple, scale)
+		spec = newNumber(lo, hi, whole, multiple, scale, besides)
 		if spec.any = free; free {
 			c.anyNumber[whole] = spec
 		}
@@ -328,6 +333,54 @@ func (c *compiler) multipleOf(a alternative, whole bool) (uint64, int, bool, err
 		return 0, 0, false, tooLargeDivisor(c.all[a[0]])
 	}
 	return multiple.Num().Uint64(), scale, whole, nil
+}
+
+// Numbers that must not be multiples have so many digits in all, and in a fraction so many after
+// the point. Every float64 holds them, and no program takes a quotient for a whole number.
+const (
+	maxExact   = 15
+	exactPoint = 6
+)
+
+// besides returns the divisors of which the numbers of an alternative are no multiples, in units of
+// 10^-scale; it raises the scale to one that all divisors have.
+func (c *compiler) besides(a alternative, whole bool, multiple *uint64, scale *int) (list []uint64, err error) {
+	var divisors []*big.Rat
+	for _, id := range a {
+		divisors = append(divisors, c.all[id].besides...)
+	}
+	if divisors == nil {
+		return nil, c.meter.Failed()
+	}
+	to := *scale
+	power := func(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
+	units := func(d *big.Rat) *big.Rat {
+		if whole {
+			return new(big.Rat).SetInt(d.Num())
+		}
+		return new(big.Rat).Mul(d, new(big.Rat).SetInt(power(to)))
+	}
+	if !whole {
+		to = max(to, exactPoint)
+		for to < maxExact && slices.ContainsFunc(divisors, func(d *big.Rat) bool { return !units(d).IsInt() }) {
+			to++
+		}
+	}
+	of := new(big.Rat).SetInt(new(big.Int).SetUint64(*multiple))
+	if *scale > 0 {
+		of.Mul(of, new(big.Rat).SetInt(power(to-*scale)))
+	}
+	all := of
+	for _, d := range divisors {
+		n := units(d)
+		all = commonMultiple(all, n)
+		if to >= maxExact || all.Num().Cmp(power(maxScale)) > 0 {
+			return nil, tooLargeDivisor(c.all[a[0]])
+		}
+		list = append(list, n.Num().Uint64())
+	}
+	*multiple, *scale = of.Num().Uint64(), to
+	return list, c.meter.Charge(1000 * len(divisors))
 }
 
 // exclusiveBound returns the bound that an exclusive bound leaves: the next whole number, or the
@@ -411,13 +464,13 @@ func (c *compiler) listedNumbers(v *value, a alternative, texts []string, whole 
 func (c *compiler) holdsNumber(a alternative, d *decimal) bool {
 	for _, id := range a {
 		s := c.all[id]
-		if s.multiple != nil { // a division of long numbers
+		if s.multiple != nil || s.besides != nil { // a division of long numbers
 			figures := len(d.digits) + max(d.point, -d.point)
 			if c.meter.Charge(1000+figures*figures/2048) != nil {
 				return false
 			}
 		}
-		if s.fraction && d.whole() ||
+		if slices.ContainsFunc(s.besides, func(m *big.Rat) bool { return new(big.Rat).Quo(d.rat(), m).IsInt() }) ||
 			s.minimum != nil && d.cmp(s.minimum) < 0 || s.maximum != nil && d.cmp(s.maximum) > 0 ||
 			s.exclusiveMin != nil && d.cmp(s.exclusiveMin) <= 0 ||
 			s.exclusiveMax != nil && d.cmp(s.exclusiveMax) >= 0 {

@@ -65,7 +65,7 @@ func (c *compiler) object(v *value, a alternative) error {
 		for _, property := range p.properties {
 			s.name(property.name)
 		}
-		if len(sources) == 1 && !p.free {
+		if len(sources) == 1 && !p.free && !c.options.AnyOrder {
 			s.ordered = len(s.names)
 		}
 	}

@@ -16,7 +16,7 @@ type part struct {
 	frame *frame // the container around the part
 	value *value // partValue; in partColon, the value after it
 
-	rest string // partWord: the bytes that are missing
+	rest string // partWord: the bytes that are missing; others: those that the layout asks for before
 
 	list   []string // partList: texts, sorted; those from lo to hi begin like the text
 	names  []int32  // partName: names of frame.object, in the same way

@@ -30,8 +30,8 @@ type schema struct {
 	minimum, maximum           *decimal
 	exclusiveMin, exclusiveMax *decimal
 	multiple                   *big.Rat
-	fraction                   bool     // not whole
-	texts                      []string // of numbers and strings: only these
+	besides                    []*big.Rat // it is a multiple of none of these
+	texts                      []string   // of numbers and strings: only these
 	hasTexts                   bool
 
 	minLength, maxLength int // maxLength -1: none
@@ -481,7 +481,7 @@ func (s *schema) trivial() bool {
 
 // plain reports whether a schema itself restricts values.
 func (s *schema) plain() bool {
-	return s.types != 0 || s.hasTexts || s.fraction || s.minimum != nil || s.maximum != nil ||
+	return s.types != 0 || s.hasTexts || s.besides != nil || s.minimum != nil || s.maximum != nil ||
 		s.exclusiveMin != nil || s.exclusiveMax != nil || s.multiple != nil || s.minLength > 0 ||
 		s.maxLength >= 0 || s.pattern != nil || s.unlike != "" || s.format != "" || s.isObject() || s.isArray()
 }
