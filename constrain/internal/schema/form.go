@@ -86,18 +86,6 @@ func (p *part) ends() bool {
 	return false
 }
 
-// complete returns a number that may end here, in an array of unique items also its text.
-func (p *part) complete() (string, bool) {
-	if !p.ends() {
-		return "", false
-	}
-	if p.kind == partNumberList {
-		return p.list[p.lo], true
-	}
-	text := canonicalWhole(p.raw)
-	return text, !p.frame.unique() || !p.frame.has(text)
-}
-
 // done returns the part after a value.
 func (j *Form) done(f *frame) part {
 	if f == nil {
@@ -142,7 +130,7 @@ func (j *Form) step(to []part, p *part, b byte) []part {
 			return to
 		}
 		if len(p.rest) == 1 {
-			return append(to, j.doneItem(p.frame, p.raw))
+			return append(to, j.doneText(p.frame, p.raw))
 		}
 		q := *p
 		q.rest = p.rest[1:]
@@ -178,16 +166,10 @@ func (j *Form) stepValue(to []part, p *part, b byte) []part {
 	case b == '"':
 		for _, s := range v.strings {
 			if s.texts != nil {
-				if list := p.frame.left(s.escaped, `"`); len(list) > 0 {
-					to = append(to, part{kind: partList, frame: p.frame, list: list, hi: int32(len(list))})
-				}
+				to = append(to, part{kind: partList, frame: p.frame, list: s.escaped, hi: int32(len(s.escaped))})
 				continue
 			}
-			kind := partString
-			if p.frame.unique() {
-				kind = partOther // which keeps its text
-			}
-			to = append(to, part{kind: kind, frame: p.frame, str: s})
+			to = append(to, part{kind: partString, frame: p.frame, str: s})
 		}
 	case b == '-' || b >= '0' && b <= '9':
 		for _, s := range v.numbers {
@@ -196,7 +178,7 @@ func (j *Form) stepValue(to []part, p *part, b byte) []part {
 		}
 	case b == '{':
 		for _, s := range v.objects {
-			f := &frame{up: p.frame, object: s}
+			f := p.frame.open(s, nil)
 			if f.mayContinue() {
 				to = append(to, part{kind: partKey, frame: f, space: j.other, rest: j.begin(f)})
 			}
@@ -206,7 +188,7 @@ func (j *Form) stepValue(to []part, p *part, b byte) []part {
 		}
 	case b == '[':
 		for _, s := range v.arrays {
-			f := &frame{up: p.frame, array: s}
+			f := p.frame.open(nil, s)
 			to = j.items(to, f, j.other, j.begin(f))
 			if s.mayClose(f) {
 				to = append(to, part{kind: partEnd, frame: f, space: j.other})
@@ -224,17 +206,13 @@ func (j *Form) stepValue(to []part, p *part, b byte) []part {
 
 // wordPart begins null, true or false.
 func wordPart(to []part, f *frame, text string) []part {
-	if f.unique() && f.has(text) {
-		return to
-	}
 	return append(to, part{kind: partWord, frame: f, rest: text[1:], raw: text})
 }
 
 // numberPart returns the part of a number before its first byte.
 func numberPart(s *numberSpec, f *frame) part {
 	if s.texts != nil {
-		list := f.left(s.texts, "")
-		return part{kind: partNumberList, frame: f, list: list, hi: int32(len(list))}
+		return part{kind: partNumberList, frame: f, list: s.texts, hi: int32(len(s.texts))}
 	}
 	return part{kind: partNumber, frame: f, number: s}
 }
@@ -262,10 +240,12 @@ func (j *Form) stepString(to []part, p *part, b byte) []part {
 	st, verdict := p.str.step(p.string, b)
 	switch verdict {
 	case closes:
-		return append(to, j.done(p.frame))
+		return append(to, j.doneString(p, p.raw))
 	case goesOn:
 		q := *p
-		q.string = st
+		if q.string = st; p.frame.keeps() {
+			q.raw += string([]byte{b})
+		}
 		return append(to, q)
 	}
 	return to
@@ -282,9 +262,17 @@ func narrow(lo, hi, at int32, b byte, text func(i int32) string) (int32, int32) 
 	return begins(int(b)), begins(int(b) + 1)
 }
 
+// doneString returns the part after a string, whose bytes are kept where items differ.
+func (j *Form) doneString(p *part, raw string) part {
+	if !p.frame.keeps() {
+		return j.done(p.frame)
+	}
+	return j.doneText(p.frame, `"`+escapeJSON(unescapeJSON(raw)))
+}
+
 func (j *Form) stepList(to []part, p *part, b byte) []part {
 	if b == '"' && int(p.at) == len(p.list[p.lo]) {
-		return append(to, j.doneItem(p.frame, `"`+p.list[p.lo]))
+		return append(to, j.doneText(p.frame, `"`+p.list[p.lo]))
 	}
 	q := *p
 	q.lo, q.hi = narrow(p.lo, p.hi, p.at, b, func(i int32) string { return p.list[i] })
@@ -300,10 +288,8 @@ func (j *Form) stepNumber(to []part, p *part, b byte) []part {
 	if p.kind == partNumber {
 		var ok bool
 		if q.digits, ok = p.number.step(p.digits, b); ok {
-			if p.frame.unique() {
-				if q.raw += string([]byte{b}); !q.number.fresh(q.digits, q.raw, p.frame) {
-					return to
-				}
+			if p.frame.keeps() {
+				q.raw += string([]byte{b})
 			}
 			return append(to, q)
 		}
@@ -313,11 +299,18 @@ func (j *Form) stepNumber(to []part, p *part, b byte) []part {
 			return append(to, q)
 		}
 	}
-	if p.lo < p.hi || p.kind == partNumber {
-		if text, ok := p.complete(); ok && p.frame != nil {
-			after := j.doneItem(p.frame, text)
-			return j.step(to, &after, b)
+	if (p.lo < p.hi || p.kind == partNumber) && p.frame != nil && p.ends() {
+		text, whole := p.raw, p.number != nil && p.number.whole
+		if p.kind == partNumberList {
+			text, whole = keptText(p.list[p.lo]), true
 		}
+		after := j.done(p.frame)
+		if p.frame.keeps() {
+			if after = j.doneText(p.frame, keptNumber(text, whole)); !after.fresh() {
+				return to
+			}
+		}
+		return j.step(to, &after, b)
 	}
 	return to
 }
@@ -333,9 +326,9 @@ func (j *Form) stepAfter(to []part, p *part, b byte) []part {
 	}
 	switch {
 	case f.object != nil && b == '}' && f.object.mayClose(f):
-		return append(to, j.done(f.up))
+		return append(to, j.doneContainer(f))
 	case f.array != nil && b == ']' && f.array.mayClose(f):
-		return append(to, j.done(f.up))
+		return append(to, j.doneContainer(f))
 	case p.kind == partEnd || b != ',':
 	case f.object != nil:
 		if f.mayContinue() {
@@ -355,7 +348,13 @@ func (j *Form) stepAll(
 	first := len(to)
 	for i := range parts {
 		*work += parts[i].cost()
-		to = j.step(to, &parts[i], b)
+		before := len(to)
+		if to = j.step(to, &parts[i], b); parts[i].frame.keeps() || len(to) > before && to[len(to)-1].frame.keeps() {
+			to = append(to[:before], slices.DeleteFunc(to[before:], func(p part) bool {
+				*work += p.frame.weight()
+				return p.frame.keeps() && !p.fresh()
+			})...)
+		}
 	}
 	if n := len(to) - first; n > 1 {
 		to = to[:first+distinctParts(to[first:], work)]
@@ -388,6 +387,7 @@ func (j *Form) stepName(to []part, p *part, b byte) []part {
 	names := p.frame.object.names
 	if first := int(p.names[p.lo]); b == '"' && int(p.at) == len(names[first].escaped) {
 		f, _ := p.frame.after(first) // names returned only names that are allowed
+		f.name = names[first].name
 		if first >= p.frame.object.ordered {
 			f.used = &used{names[first].name, f.used}
 		}
@@ -420,7 +420,7 @@ func (j *Form) stepOther(to []part, p *part, b byte) []part {
 	case goesOn:
 		q := *p
 		q.string, q.raw = st, p.raw+string([]byte{b})
-		if p.frame.unique() || !p.frame.crowded(&q) {
+		if !p.frame.crowded(&q) {
 			return append(to, q)
 		}
 	}
@@ -431,10 +431,6 @@ func (j *Form) stepOther(to []part, p *part, b byte) []part {
 // known one.
 func (j *Form) endOther(p *part, raw string, at int32) (part, bool) {
 	name := unescapeJSON(raw)
-	if p.frame.unique() { // a string in an array; lists have it as JSON
-		text := `"` + escapeJSON(name)
-		return j.doneItem(p.frame, text), !p.frame.has(text)
-	}
 	o := p.frame.object
 	if _, known := o.index[name]; known || p.frame.has(name) {
 		return part{}, false
@@ -450,7 +446,7 @@ func (j *Form) endOther(p *part, raw string, at int32) (part, bool) {
 	if !ok {
 		return part{}, false
 	}
-	f.used = &used{name, f.used}
+	f.used, f.name = &used{name, f.used}, name
 	value := values[0]
 	if t := p.str.table; t != nil {
 		value = values[t.Kind[at]]

@@ -53,25 +53,22 @@ type jsonWalk struct {
 func (w *jsonWalk) below(i int, p *part) {
 	switch p.kind {
 	case partValue:
-		if p.rest != "" {
+		if p.rest != "" || p.frame.keeps() {
 			w.walk(i, p)
 			return
 		}
 		w.value(i, p)
-	case partString:
-		w.lexeme(i, p)
-	case partOther:
-		if !p.frame.unique() && p.str.table.Few(p.frame.taken()) {
+	case partString, partOther, partNumber:
+		switch {
+		// masks that are stored know of no other items
+		case p.frame.keeps() && (p.kind == partNumber || p.kind == partString && !p.str.endless() ||
+			p.kind == partOther && p.str.table != nil):
+			w.walk(i, p)
+		case p.kind == partOther && p.str.table.Few(p.frame.taken()):
 			w.fewNames(i, p)
-		} else {
+		default:
 			w.lexeme(i, p)
 		}
-	case partNumber:
-		if p.frame.unique() { // masks that are stored know of no other items
-			w.walk(i, p)
-			return
-		}
-		w.lexeme(i, p)
 	default:
 		w.walk(i, p)
 	}
@@ -130,11 +127,16 @@ func (w *jsonWalk) lexeme(i int, p *part) {
 		var q part
 		switch p.kind {
 		case partString:
-			q = w.j.done(p.frame)
+			if q = w.j.done(p.frame); p.frame.keeps() {
+				part := v.Bytes[v.Below(int(e.node))][v.Nodes[i].Depth : n.Depth-1]
+				if q = w.j.doneString(p, p.raw+string(part)); !q.fresh() {
+					continue
+				}
+			}
 		case partOther:
 			var ok bool
 			part := v.Bytes[v.Below(int(e.node))][v.Nodes[i].Depth : n.Depth-1]
-			if q, ok = w.j.endOther(p, p.raw+string(part), p.exitState(e)); !ok {
+			if q, ok = w.j.endOther(p, p.raw+string(part), p.exitState(e)); !ok || q.frame.keeps() && !q.fresh() {
 				continue
 			}
 		default:

@@ -566,19 +566,6 @@ func (s *numberSpec) each(st numberState, text string, f func(string)) {
 	}
 }
 
-// fresh reports whether a number that begins with a text is not yet an item.
-func (s *numberSpec) fresh(st numberState, text string, f *frame) bool {
-	if s.accepts(st) && !f.has(canonicalWhole(text)) {
-		return true
-	}
-	for _, b := range []byte("0123456789") {
-		if next, ok := s.step(st, b); ok && s.fresh(next, text+string([]byte{b}), f) {
-			return true
-		}
-	}
-	return false
-}
-
 // canonicalWhole returns a whole number in digits as it is kept: -0 is 0.
 func canonicalWhole(text string) string {
 	if text == "-0" {

@@ -139,7 +139,14 @@ type frame struct {
 	free   int32 // number of names without order so far
 	used   *used // names without order and others, the newest first
 	needed int32 // number of required names without order so far
-	tally  int32 // items that were counted, or a bit for each kind of properties that must come
+
+	// in an array of unique items, see unique.go
+	kept bool
+	name string  // of the value that is read
+	kids *node   // the values so far, the newest first
+	same []*node // what the container may become equal to
+
+	tally int32 // items that were counted, or a bit for each kind of properties that must come
 }
 
 // used is a list of names.
@@ -168,6 +175,14 @@ func (f *frame) equal(g *frame) bool {
 			if u == nil || w == nil || u.name != w.name {
 				return false
 			}
+		}
+		for u, w := f.kids, g.kids; u != w; u, w = u.before, w.before {
+			if u == nil || w == nil || u.name != w.name || u.text != w.text {
+				return false
+			}
+		}
+		if f.name != g.name {
+			return false
 		}
 		f, g = f.up, g.up
 	}

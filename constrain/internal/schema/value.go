@@ -56,6 +56,15 @@ func (c *compiler) satisfy() error {
 			return !s.feasible(&frame{object: s})
 		})
 	}
+	for _, v := range list {
+		for _, s := range v.arrays {
+			if s.unique {
+				if err := c.uniqueEnough(s); err != nil {
+					return err
+				}
+			}
+		}
+	}
 	return c.meter.Failed()
 }
 

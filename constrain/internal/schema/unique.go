@@ -1,0 +1,538 @@
+package schema
+
+// Unique: items of an array that differ. Of what is in it, a frame keeps the values so far, and the
+// earlier items, or their parts, that it may still become equal to. A text goes on only where what
+// is open can still become different from all of these.
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"picogpt/constrain/internal/automaton"
+)
+
+// A node is a value that was written: an item or, by its name, a property. Equal values have equal
+// texts.
+type node struct {
+	before *node // in the same container
+	name   string
+	text   string
+	kind   byte // { or [, 0 for others
+	kids   *node
+	n      int // number of kids
+}
+
+// unique prepares an array of unique items. It needs as many as its min says, which must be there
+// whatever came before.
+func (c *compiler) unique(s *arraySpec) error {
+	if s.max >= 0 && s.max <= 1 {
+		s.unique = false
+		return nil
+	}
+	if texts, few := c.few(s.items); few && len(s.prefix) == 0 && s.items.arrays == nil && s.items.objects == nil {
+		if s.max = tighter(s.max, len(texts)); s.min > len(texts) {
+			s.items = &value{}
+			return nil
+		}
+	}
+	return c.meter.Failed()
+}
+
+// uniqueEnough refuses an array of unique items whose min may not be reached.
+func (c *compiler) uniqueEnough(s *arraySpec) error {
+	for i := 0; i < min(s.min, len(s.prefix)+1); i++ {
+		n := i + 1 // the values so far, and another one
+		if i == len(s.prefix) {
+			n = s.min
+		}
+		if v := s.item(i); n > 1 && !v.endless(0) && !v.atLeast(n) {
+			return fmt.Errorf("%s: uniqueItems of %d items or more is supported for items of which enough are "+
+				"known to differ, such as strings of any length and objects with one", s.from.at(), n)
+		}
+	}
+	return c.meter.Failed()
+}
+
+// endless reports whether there are infinitely many of a value, and still after any beginning of
+// some of them.
+func (v *value) endless(depth int) bool {
+	if depth > maxAlike || !v.possible {
+		return false
+	}
+	return slices.ContainsFunc(v.strings, func(s *stringSpec) bool { return s.texts == nil && s.endless() }) ||
+		slices.ContainsFunc(v.numbers, func(s *numberSpec) bool { return s.any }) ||
+		slices.ContainsFunc(v.arrays, func(s *arraySpec) bool {
+			return s.tally == nil && s.max < 0 && s.items.possible && (!s.unique || s.items.endless(depth+1))
+		}) || slices.ContainsFunc(v.objects, func(s *objectSpec) bool {
+		return s.somes == 0 && s.max < 0 && (s.anyName() || slices.ContainsFunc(s.names, func(n objectName) bool {
+			return n.value.endless(depth + 1)
+		}))
+	})
+}
+
+const maxAlike = 4 // containers in one another that are looked into
+
+// anyName reports whether there is any number of other names.
+func (s *objectSpec) anyName() bool {
+	return s.others != nil && (s.others.table == nil || s.others.table.Count[0] >= automaton.Unbounded)
+}
+
+// atLeast reports whether a value has so many scalars.
+func (v *value) atLeast(n int) bool {
+	for _, is := range []bool{v.null, v.yes, v.no} {
+		if is {
+			n--
+		}
+	}
+	for _, s := range v.strings {
+		switch {
+		case s.texts != nil:
+			n -= len(s.texts)
+		case s.table == nil && s.max != 0:
+			return true // characters are a million
+		case s.table != nil && s.table.Lengths == nil:
+			n -= s.table.Count[0]
+		}
+	}
+	for _, s := range v.numbers {
+		if size := s.size(); s.texts != nil {
+			n -= len(s.texts)
+		} else if s.whole && s.besides == nil {
+			n -= max(size, -size*n)
+		}
+	}
+	return n <= 0
+}
+
+// few returns the JSON of all values, sorted; ok is false if they are many.
+func (c *compiler) few(v *value) (texts []string, ok bool) {
+	for _, word := range []struct {
+		is   bool
+		text string
+	}{{v.null, "null"}, {v.yes, "true"}, {v.no, "false"}} {
+		if word.is {
+			texts = append(texts, word.text)
+		}
+	}
+	for _, s := range v.strings {
+		if s.texts == nil {
+			return nil, false
+		}
+		for _, text := range s.escaped {
+			texts = append(texts, `"`+text+`"`)
+		}
+	}
+	for _, s := range v.numbers {
+		if s.texts != nil {
+			texts = append(texts, s.texts...)
+			continue
+		}
+		if n := s.size(); !s.whole || n < 0 || n > maxFew || c.meter.Charge(200*(n+1)) != nil {
+			return nil, false
+		}
+		s.each(numberState{}, "", func(text string) { texts = append(texts, canonicalWhole(text)) })
+	}
+	texts = sortedTexts(texts)
+	return texts, len(texts) <= maxFew
+}
+
+// keeps reports whether a frame keeps its values.
+func (f *frame) keeps() bool { return f != nil && (f.kept || f.unique()) }
+
+// unique reports whether a frame is an array whose items differ.
+func (f *frame) unique() bool { return f != nil && f.array != nil && f.array.unique }
+
+// open returns the frame of a container that begins in a frame.
+func (f *frame) open(o *objectSpec, a *arraySpec) *frame {
+	g := &frame{up: f, object: o, array: a, kept: f.keeps()}
+	if g.kept {
+		kind := byte('[')
+		if o != nil {
+			kind = '{'
+		}
+		g.same = ofKind(f.rivals(f.name), kind)
+	}
+	return g
+}
+
+func ofKind(nodes []*node, kind byte) (list []*node) {
+	for _, u := range nodes {
+		if u.kind == kind {
+			list = append(list, u)
+		}
+	}
+	return list
+}
+
+// rivals returns what a value that is read in a frame, as the newest item or under a name, must
+// differ from so that its container, or the item that it is, does.
+func (f *frame) rivals(name string) (nodes []*node) {
+	if f.unique() {
+		return f.kids.all()
+	}
+	for _, u := range f.same {
+		if kid := u.kid(f, name); kid != nil {
+			nodes = append(nodes, kid)
+		}
+	}
+	return nodes
+}
+
+// all returns a node and those before it in its container.
+func (u *node) all() (nodes []*node) {
+	for ; u != nil; u = u.before {
+		nodes = append(nodes, u)
+	}
+	return nodes
+}
+
+// kid returns what a node has where a frame like it reads a value.
+func (u *node) kid(f *frame, name string) *node {
+	at := u.n
+	for kid := u.kids; kid != nil; kid = kid.before {
+		if f.object != nil && kid.name == name || f.object == nil && at == int(f.count) {
+			return kid
+		}
+		at--
+	}
+	return nil
+}
+
+// doneValue returns the part after a value, given as it is kept.
+func (j *Form) doneValue(f *frame, u node) part {
+	if !f.keeps() {
+		return j.done(f)
+	}
+	g := *f
+	u.before, u.name = f.kids, f.name
+	g.kids, g.same = &u, nil
+	for _, old := range f.same {
+		if kid := old.kid(f, f.name); kid != nil && kid.text == u.text {
+			g.same = append(g.same, old)
+		}
+	}
+	return j.done(&g)
+}
+
+// doneText is doneValue for a scalar.
+func (j *Form) doneText(f *frame, text string) part { return j.doneValue(f, node{text: text}) }
+
+// doneContainer returns the part after a container.
+func (j *Form) doneContainer(f *frame) part {
+	if !f.kept {
+		return j.done(f.up)
+	}
+	u, texts := node{kind: '[', kids: f.kids}, []string{}
+	for kid := f.kids; kid != nil; kid = kid.before {
+		u.n++
+		texts = append(texts, strconv.Quote(kid.name)+kid.text)
+	}
+	if f.object != nil {
+		u.kind = '{'
+		slices.Sort(texts)
+	}
+	u.text = string(u.kind) + strings.Join(texts, ",") + "]"
+	return j.doneValue(f.up, u)
+}
+
+// keptNumber returns what equal numbers have in common. Those that are not whole are compared as
+// float64.
+func keptNumber(text string, whole bool) string {
+	if whole {
+		return canonicalWhole(text)
+	}
+	f, _ := strconv.ParseFloat(text, 64)
+	if f == 0 {
+		f = 0 // and not -0
+	}
+	return strconv.FormatFloat(f, 'f', -1, 64)
+}
+
+// keptText is keptNumber for a number of a list.
+func keptText(text string) string { return keptNumber(text, !strings.ContainsAny(text, ".eE")) }
+
+// weight is the work of comparing what is read in a frame, in visits of nodes.
+func (f *frame) weight() (n int) {
+	for ; f.keeps(); f = f.up {
+		n += 1 + len(f.same)
+	}
+	return n
+}
+
+// fresh reports whether what a part reads can become different from all that it must differ from.
+func (p *part) fresh() bool {
+	f := p.frame
+	different, narrow := false, false // the container is, or what is in it; p reads one way of it only
+	switch p.kind {
+	case partColon, partValue:
+		different = p.value.differs(f.rivals(f.name), 0)
+	case partWord:
+		different = !among(f.rivals(f.name), p.raw)
+	case partList, partNumberList:
+		rivals := f.rivals(f.name)
+		different = slices.ContainsFunc(p.list[p.lo:p.hi], func(t string) bool {
+			if p.kind == partList {
+				return !among(rivals, `"`+t)
+			}
+			return !among(rivals, keptText(t))
+		})
+	case partNumber:
+		different = p.number.differs(p.digits, p.raw, f.rivals(f.name))
+	case partString:
+		different = p.str.differs(p.string, unescapeJSON(p.raw), f.rivals(f.name))
+	case partName:
+		narrow = true
+		different = slices.ContainsFunc(p.names[p.lo:p.hi], func(i int32) bool {
+			g, _ := f.after(int(i))
+			return f.object.somes == 0 && (f.nameDiffers(int(i), 0) || g.differs(0))
+		})
+	case partOther:
+		narrow = true
+		g, _ := f.afterOther()
+		different = p.str.many(p.string) || g.differs(0)
+	default: // nothing is read
+		different = f.unique() && (f.kids == nil || !among(f.kids.all()[1:], f.kids.text))
+	}
+	for g := f; g.keeps(); g = g.up {
+		if g.unique() {
+			if !different {
+				return false
+			}
+			different = false
+		}
+		switch {
+		case different || len(g.same) == 0:
+			different = true
+		case g == f && p.kind == partEnd:
+			different = g.longer()
+		case g != f || !narrow:
+			different = g.differs(0)
+		}
+	}
+	return true
+}
+
+// among reports whether one of some nodes has a text.
+func among(nodes []*node, text string) bool {
+	return slices.ContainsFunc(nodes, func(u *node) bool { return u.text == text })
+}
+
+// differs reports whether a container can become different from those that it may still be equal
+// to, by what follows.
+func (f *frame) differs(depth int) bool {
+	if len(f.same) == 0 {
+		return true
+	}
+	if depth > maxAlike {
+		return false
+	}
+	other := f.longer()
+	if s := f.array; s != nil {
+		switch {
+		case s.mayClose(f) && other:
+			return true
+		case s.tally != nil:
+			return false
+		case s.unique || s.max < 0:
+			return s.max < 0 && s.items.possible && (!s.unique || s.items.endless(0))
+		}
+		g := *f
+		g.count++
+		return int(f.count) < s.max && s.item(int(f.count)).differs(g.rivals(""), depth)
+	}
+	s := f.object
+	if s.mayClose(f) && other {
+		return true
+	}
+	if s.somes > 0 {
+		return false
+	}
+	if _, ok := f.afterOther(); ok && s.anyName() {
+		return true
+	}
+	for i := range s.names {
+		if _, ok := f.after(i); ok && f.nameDiffers(i, depth) {
+			return true
+		}
+	}
+	return false
+}
+
+// longer reports whether a container that ended now would differ by the number of its values.
+func (f *frame) longer() bool {
+	return !slices.ContainsFunc(f.same, func(u *node) bool { return u.n == int(f.count) })
+}
+
+// nameDiffers reports whether a container differs with some value of a known name.
+func (f *frame) nameDiffers(i, depth int) bool {
+	n := &f.object.names[i]
+	return n.value.differs(f.rivals(n.name), depth)
+}
+
+// differs reports whether some value differs from some nodes.
+func (v *value) differs(rivals []*node, depth int) bool {
+	if len(rivals) == 0 {
+		return v.possible
+	}
+	for _, word := range []struct {
+		is   bool
+		text string
+	}{{v.null, "null"}, {v.yes, "true"}, {v.no, "false"}} {
+		if word.is && !among(rivals, word.text) {
+			return true
+		}
+	}
+	for _, s := range v.strings {
+		if s.texts == nil && s.differs(stringState{}, "", rivals) ||
+			slices.ContainsFunc(s.escaped, func(t string) bool { return !among(rivals, `"`+t) }) {
+			return true
+		}
+	}
+	for _, s := range v.numbers {
+		if s.texts == nil && s.differs(numberState{}, "", rivals) ||
+			slices.ContainsFunc(s.texts, func(t string) bool { return !among(rivals, keptText(t)) }) {
+			return true
+		}
+	}
+	for _, s := range v.arrays {
+		f := &frame{array: s, kept: true, same: ofKind(rivals, '[')}
+		if f.differs(depth + 1) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(v.objects, func(s *objectSpec) bool {
+		f := &frame{object: s, kept: true, same: ofKind(rivals, '{')}
+		return f.differs(depth + 1)
+	})
+}
+
+// differs reports whether a number that begins with a text differs from some nodes. Numbers that
+// are not whole have 15 digits at most, so that others differ as float64 too.
+func (s *numberSpec) differs(st numberState, text string, rivals []*node) bool {
+	if s.accepts(st) && !among(rivals, keptNumber(text, s.whole)) {
+		return true
+	}
+	if !s.whole && len(text) > maxExact {
+		return false
+	}
+	for _, b := range []byte("-0123456789.") {
+		if next, ok := s.step(st, b); ok && s.differs(next, text+string([]byte{b}), rivals) {
+			return true
+		}
+	}
+	return false
+}
+
+// differs reports whether a string that begins with a text, and perhaps with a part of a character,
+// differs from some nodes.
+func (s *stringSpec) differs(st stringState, text string, rivals []*node) bool {
+	if s.endless() {
+		return true
+	}
+	var alike []string // their characters after the text
+	for _, u := range rivals {
+		if quoted, ok := strings.CutPrefix(u.text, `"`); ok {
+			if rest, ok := strings.CutPrefix(unescapeJSON(quoted), text); ok {
+				alike = append(alike, rest)
+			}
+		}
+	}
+	return s.apart(st, alike)
+}
+
+// apart reports whether a string continues other than with each of some texts.
+func (s *stringSpec) apart(st stringState, alike []string) bool {
+	if st.Form == automaton.Border {
+		if len(alike) == 0 {
+			return s.live(st)
+		}
+		if s.mayEnd(st) && !slices.Contains(alike, "") {
+			return true
+		}
+	}
+	for _, some := range s.following(st) {
+		for _, piece := range s.pieces(some) {
+			after, verdict := s.complete(st, piece.Lo)
+			if verdict == impossible {
+				continue
+			}
+			next := map[rune][]string{}
+			for _, text := range alike {
+				for _, r := range text { // the first
+					if r >= piece.Lo && r <= piece.Hi {
+						next[r] = append(next[r], text[len(string(r)):])
+					}
+					break
+				}
+			}
+			if len(next) <= int(piece.Hi-piece.Lo) {
+				return true
+			}
+			for _, rest := range next {
+				if s.apart(after, rest) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// many reports whether infinitely many strings continue from a state.
+func (s *stringSpec) many(st stringState) bool {
+	if s.table == nil {
+		return true
+	}
+	if st.Form == automaton.Border {
+		return s.table.Count[st.at] >= automaton.Unbounded
+	}
+	return slices.ContainsFunc(s.following(st), func(some automaton.Range) bool {
+		return slices.ContainsFunc(s.pieces(some), func(piece automaton.Range) bool {
+			after, verdict := s.complete(st, piece.Lo)
+			return verdict != impossible && s.many(after)
+		})
+	})
+}
+
+// following returns the characters that an incomplete one can become, or that may come.
+func (s *stringSpec) following(st stringState) []automaton.Range {
+	all := []automaton.Range{{Lo: 0, Hi: 0xd7ff}, {Lo: 0xe000, Hi: unicode.MaxRune}}
+	lo, hi := st.Runes()
+	switch st.Form {
+	case automaton.Border:
+		return all
+	case automaton.Escape:
+		if s.escapes == fewEscapes {
+			return []automaton.Range{{Lo: 0, Hi: 0x1f}, {Lo: '"', Hi: '"'}, {Lo: '\\', Hi: '\\'}}
+		}
+		return all
+	case automaton.HighEscape:
+		lo = (rune(st.High)-0xd800)<<10 + 0x10000
+		return []automaton.Range{{Lo: lo, Hi: lo + 0x3ff}}
+	case automaton.HexDigits:
+		if s.escapes == fewEscapes {
+			return []automaton.Range{{Lo: lo, Hi: min(hi, 0x1f)}}
+		}
+		first, last := max(lo, 0xd800), min(hi, 0xdbff)
+		return []automaton.Range{{Lo: lo, Hi: min(hi, 0xd7ff)}, {Lo: max(lo, 0xe000), Hi: hi},
+			{Lo: (first-0xd800)<<10 + 0x10000, Hi: (last-0xd800)<<10 + 0x103ff}}
+	}
+	return []automaton.Range{{Lo: lo, Hi: hi}}
+}
+
+// pieces returns the runs of characters that lead to one state.
+func (s *stringSpec) pieces(some automaton.Range) (list []automaton.Range) {
+	switch {
+	case some.Lo > some.Hi:
+	case s.table == nil:
+		list = append(list, some)
+	default:
+		for piece := range s.table.Alpha.Pieces(some.Lo, some.Hi) {
+			list = append(list, piece)
+		}
+	}
+	return list
+}
