@@ -267,10 +267,9 @@ func (f *frame) claims(after frame, m claim) (g frame, ok bool) {
 // afterOther returns the frame after an unknown name, with the same ok.
 func (f *frame) afterOther() (g frame, ok bool) {
 	s := f.object
-	if s.others == nil || s.neededFrom[f.next] > 0 || s.left(f) <= 0 {
+	if g = *f; s.others == nil || s.neededFrom[f.next] > 0 || s.left(f) <= 0 {
 		return g, false
 	}
-	g = *f
 	g.count++
 	g.others++
 	g.next = int32(s.ordered)

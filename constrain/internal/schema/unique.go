@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"picogpt/constrain/internal/automaton"
 )
@@ -282,7 +281,7 @@ func (p *part) fresh() bool {
 	case partNumber:
 		different = p.number.differs(p.digits, p.raw, f.rivals(f.name))
 	case partString:
-		different = p.str.differs(p.string, unescapeJSON(p.raw), f.rivals(f.name))
+		different = p.str.differs(p.string, p.raw, f.rivals(f.name))
 	case partName:
 		narrow = true
 		different = slices.ContainsFunc(p.names[p.lo:p.hi], func(i int32) bool {
@@ -409,130 +408,69 @@ func (v *value) differs(rivals []*node, depth int) bool {
 	})
 }
 
+// maxTexts is the number of beginnings of a scalar among which one that differs is looked for.
+// Where one is found, it is found again from each beginning of it.
+const maxTexts = 4096
+
 // differs reports whether a number that begins with a text differs from some nodes. Numbers that
 // are not whole have 15 digits at most, so that others differ as float64 too.
 func (s *numberSpec) differs(st numberState, text string, rivals []*node) bool {
-	if s.accepts(st) && !among(rivals, keptNumber(text, s.whole)) {
-		return true
-	}
-	if !s.whole && len(text) > maxExact {
-		return false
-	}
-	for _, b := range []byte("-0123456789.") {
-		if next, ok := s.step(st, b); ok && s.differs(next, text+string([]byte{b}), rivals) {
+	tried := 0
+	var find func(st numberState, text string) bool
+	find = func(st numberState, text string) bool {
+		if s.accepts(st) && !among(rivals, keptNumber(text, s.whole)) {
 			return true
 		}
-	}
-	return false
-}
-
-// differs reports whether a string that begins with a text, and perhaps with a part of a character,
-// differs from some nodes.
-func (s *stringSpec) differs(st stringState, text string, rivals []*node) bool {
-	if s.endless() {
-		return true
-	}
-	var alike []string // their characters after the text
-	for _, u := range rivals {
-		if quoted, ok := strings.CutPrefix(u.text, `"`); ok {
-			if rest, ok := strings.CutPrefix(unescapeJSON(quoted), text); ok {
-				alike = append(alike, rest)
-			}
-		}
-	}
-	return s.apart(st, alike)
-}
-
-// apart reports whether a string continues other than with each of some texts.
-func (s *stringSpec) apart(st stringState, alike []string) bool {
-	if st.Form == automaton.Border {
-		if len(alike) == 0 {
-			return s.live(st)
-		}
-		if s.mayEnd(st) && !slices.Contains(alike, "") {
-			return true
-		}
-	}
-	for _, some := range s.following(st) {
-		for _, piece := range s.pieces(some) {
-			after, verdict := s.complete(st, piece.Lo)
-			if verdict == impossible {
+		for _, b := range []byte("-0123456789.e") {
+			if tried > maxTexts || !s.whole && b != 'e' && st.phase < numberExp && len(text) > maxExact {
 				continue
 			}
-			next := map[rune][]string{}
-			for _, text := range alike {
-				for _, r := range text { // the first
-					if r >= piece.Lo && r <= piece.Hi {
-						next[r] = append(next[r], text[len(string(r)):])
-					}
-					break
-				}
-			}
-			if len(next) <= int(piece.Hi-piece.Lo) {
-				return true
-			}
-			for _, rest := range next {
-				if s.apart(after, rest) {
+			if next, ok := s.step(st, b); ok {
+				if tried++; find(next, text+string([]byte{b})) {
 					return true
 				}
 			}
 		}
+		return false
 	}
-	return false
+	return find(st, text)
+}
+
+// differs reports whether a string that begins with some bytes differs from some nodes.
+func (s *stringSpec) differs(st stringState, raw string, rivals []*node) bool {
+	tried := 0
+	var find func(st stringState, raw string) bool
+	find = func(st stringState, raw string) bool {
+		if st.Form == automaton.Border {
+			text, alike := `"`+escapeJSON(unescapeJSON(raw)), false
+			for _, u := range rivals {
+				alike = alike || strings.HasPrefix(u.text, text)
+			}
+			if !alike || s.mayEnd(st) && !among(rivals, text) {
+				return true // what is live can end
+			}
+		}
+		for b := 0; b < 256 && tried <= maxTexts; b++ {
+			if next, verdict := s.step(st, byte(b)); verdict == goesOn {
+				if tried++; find(next, raw+string([]byte{byte(b)})) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	return s.endless() || find(st, raw)
 }
 
 // many reports whether infinitely many strings continue from a state.
 func (s *stringSpec) many(st stringState) bool {
-	if s.table == nil {
-		return true
+	if s.table == nil || st.Form == automaton.Border {
+		return s.table == nil || s.table.Count[st.at] >= automaton.Unbounded
 	}
-	if st.Form == automaton.Border {
-		return s.table.Count[st.at] >= automaton.Unbounded
-	}
-	return slices.ContainsFunc(s.following(st), func(some automaton.Range) bool {
-		return slices.ContainsFunc(s.pieces(some), func(piece automaton.Range) bool {
-			after, verdict := s.complete(st, piece.Lo)
-			return verdict != impossible && s.many(after)
-		})
-	})
-}
-
-// following returns the characters that an incomplete one can become, or that may come.
-func (s *stringSpec) following(st stringState) []automaton.Range {
-	all := []automaton.Range{{Lo: 0, Hi: 0xd7ff}, {Lo: 0xe000, Hi: unicode.MaxRune}}
-	lo, hi := st.Runes()
-	switch st.Form {
-	case automaton.Border:
-		return all
-	case automaton.Escape:
-		if s.escapes == fewEscapes {
-			return []automaton.Range{{Lo: 0, Hi: 0x1f}, {Lo: '"', Hi: '"'}, {Lo: '\\', Hi: '\\'}}
-		}
-		return all
-	case automaton.HighEscape:
-		lo = (rune(st.High)-0xd800)<<10 + 0x10000
-		return []automaton.Range{{Lo: lo, Hi: lo + 0x3ff}}
-	case automaton.HexDigits:
-		if s.escapes == fewEscapes {
-			return []automaton.Range{{Lo: lo, Hi: min(hi, 0x1f)}}
-		}
-		first, last := max(lo, 0xd800), min(hi, 0xdbff)
-		return []automaton.Range{{Lo: lo, Hi: min(hi, 0xd7ff)}, {Lo: max(lo, 0xe000), Hi: hi},
-			{Lo: (first-0xd800)<<10 + 0x10000, Hi: (last-0xd800)<<10 + 0x103ff}}
-	}
-	return []automaton.Range{{Lo: lo, Hi: hi}}
-}
-
-// pieces returns the runs of characters that lead to one state.
-func (s *stringSpec) pieces(some automaton.Range) (list []automaton.Range) {
-	switch {
-	case some.Lo > some.Hi:
-	case s.table == nil:
-		list = append(list, some)
-	default:
-		for piece := range s.table.Alpha.Pieces(some.Lo, some.Hi) {
-			list = append(list, piece)
+	for b := range 256 {
+		if next, verdict := s.step(st, byte(b)); verdict == goesOn && s.many(next) {
+			return true
 		}
 	}
-	return list
+	return false
 }
