@@ -116,6 +116,10 @@ type SchemaOptions struct {
 	// nothing, or that an object stays open.
 	Strict bool
 
+	// OpenAPI follows what OpenAPI 3.0 adds: with nullable a type may be null too, and a
+	// discriminator says which branch an object is of. JSON Schema ignores both.
+	OpenAPI bool
+
 	// Earlier reads every draft as 2020-12, for texts that earlier versions made: what stands
 	// beside $ref restricts in drafts 3 to 7 too, as do keywords that are newer than the draft.
 	Earlier bool

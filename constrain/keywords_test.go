@@ -32,6 +32,28 @@ var whole = []struct{ schema, instances string }{
 		`[1] [1,2] [1,2,3] [1,5,3] [1,2,3,4] [1,5,3,null] [1,null] [1,5] ["a"]`},
 	{`{"if":{"prefixItems":[{"const":1}]},"items":{"type":"integer"},"unevaluatedItems":false}`, `[1,2] ["a"]`},
 	{`{"$schema":"https://json-schema.org/draft/2019-09/schema","items":[true],"unevaluatedItems":false}`, `[1] [1,2]`},
+	{`{"contains":{"type":"integer"},"minContains":2,"maxContains":3,"maxItems":5}`, `[] [1] [1,"a",2] [1,2,3] [1,2,3,4] ["a",1,"b","c",2,"d"] {}`},
+	{`{"$schema":"http://json-schema.org/draft-07/schema#","contains":{"type":"integer"},"minContains":2,"items":{"maximum":5}}`, `[1] [] ["a",3] [6] ["a"]`},
+	{`{"contains":{"const":1},"minContains":0,"maxContains":1,"prefixItems":[{"const":1}],"minItems":3}`, `[1,2,3] [1,2,1] [2,2,2]`},
+	{`{"allOf":[{"contains":{"multipleOf":2}},{"contains":{"multipleOf":3}}],"unevaluatedItems":{"const":"a"}}`, `[6] [2,3] [2] [2,3,"a"] [2,3,5] [4,9,6]`},
+	{`{"not":{"items":{"type":"integer"}}}`, `[] [1] [1,"a"] ["a"] 5`},
+	{`{"not":{"contains":{"type":"integer"},"maxContains":2}}`, `[] [1] [1,2,3] ["a",1,2,3] ["a"]`},
+	{`{"type":"object","not":{"additionalProperties":{"type":"integer"},"properties":{"a":true}}}`, `{} {"a":"x"} {"b":1} {"b":"x"} {"a":1,"b":1,"c":[]}`},
+	{`{"type":"object","maxProperties":2,"required":["k"],"not":{"patternProperties":{"^(a|b)$":{"type":"integer"}}}}`, `{"k":1} {"k":1,"a":1} {"k":1,"a":"x"} {"b":"","k":1} {"k":"","c":""}`},
+	{`{"type":"object","not":{"propertyNames":{"maxLength":1}},"properties":{"a":{"type":"integer"}},"additionalProperties":{"type":"null"}}`, `{} {"a":1} {"bb":null} {"a":1,"bb":null} {"b":null}`},
+	{`{"oneOf":[{"items":{"type":"integer"}},{"items":{"minimum":3}},{"type":"string"}]}`, `[] [1] [3] [3.5] ["a"] [1,"a"] "a" 5`},
+	{`{"not":{"enum":[[1,{"a":2}],{"a":1,"b":[]},3]}}`, `[1,{"a":2}] [1] [1,{"a":3}] {"a":1,"b":[]} {"a":1} {"a":1,"b":[],"c":1} 3 4 "x"`},
+	{`{"not":{"type":"integer"}}`, `1 1.5 -0.25 2.0 "a" null 0.0`},
+	{`{"type":"integer","not":{"multipleOf":3},"minimum":2,"maximum":9}`, `2 3 4 6 8 9`},
+	{`{"type":"number","not":{"anyOf":[{"multipleOf":0.5},{"multipleOf":0.2}]}}`, `1 0.5 0.2 0.3 1.25 0.4 7`},
+	{`{"type":"array","uniqueItems":true,"items":{"type":"object","properties":{"k":{"enum":["x","y"]},"n":{"type":"string"}},"required":["k"],"additionalProperties":false}}`,
+		`[] [{"k":"x"},{"k":"y"}] [{"k":"x"},{"k":"x"}] [{"k":"x","n":"a"},{"k":"x","n":"b"},{"k":"x"}] [{"k":"x","n":"a"},{"k":"x","n":"a"}]`},
+	{`{"uniqueItems":true}`, `[1,1] [1,1.0] [1,1.5,"1"] [[1],[1,2]] [[1],[1]] [{"a":1,"b":2},{"b":2,"a":1}] [{"a":1},{"a":2}] [{"a":[1,{}]},{"a":[1,{}]}] [null,false,0,"",[],{}] [0,-0]`},
+	{`{"type":"array","uniqueItems":true,"items":{"type":"string","maxLength":1},"minItems":2}`, `["a","b"] ["a","a"] ["",""] ["","a"]`},
+	{`{"type":"array","uniqueItems":true,"items":{"type":"string","pattern":"^[ab]{1,2}$"}}`, `["a","b","ab","ba","aa","bb"] ["a","a"] ["ab","a","ab"]`},
+	{`{"type":"array","uniqueItems":true,"items":{"type":"number","minimum":0,"maximum":0.5}}`, `[0,0.0] [0.1,0.10] [0.1,0.25,0.5]`},
+	{`{"type":"array","uniqueItems":true,"prefixItems":[{"type":"boolean"},{"type":"boolean"}],"minItems":2,"items":{"type":"array","items":{"enum":[1,2]},"uniqueItems":true}}`,
+		`[true,false] [true,true] [false,true,[1],[1,2]] [false,true,[1],[1]] [false,true,[1,1]] [true]`},
 	{`{"$id":"https://e.org/tree","$dynamicAnchor":"n","type":"object",
 		"$defs":{"strict":{"$id":"https://e.org/strict","$dynamicAnchor":"n","$ref":"tree","unevaluatedProperties":false}},"properties":{"s":{"$ref":"strict"},"kids":{"items":{"$dynamicRef":"#n"}},"v":{}}}`,
 		`{"s":{"kids":[{"v":1}]}} {"s":{"kids":[{"w":1}]}} {"kids":[{"w":1}]} {"s":{"w":1}}`},
@@ -94,5 +116,35 @@ func TestALayoutIsExact(t *testing.T) {
 		if _, err := JSONSchema(gpt2(), []byte(`{}`), SchemaOptions{Layout: &l}); err == nil || !strings.Contains(err.Error(), "layout: want a comma") {
 			t.Errorf("%q: %v", l, err)
 		}
+	}
+}
+
+// TestOpenAPIIsAnOption: nullable and discriminator are told of, and followed where that is asked.
+func TestOpenAPIIsAnOption(t *testing.T) {
+	const schema = `{"type":"object","properties":{"a":{"type":"string","nullable":true},"b":{"type":"null","nullable":false}},"additionalProperties":false}`
+	const pets = `{"oneOf":[{"$ref":"#/components/schemas/Cat"},{"$ref":"#/components/schemas/Dog"}],"discriminator":{"propertyName":"kind","mapping":{"dog":"#/components/schemas/Dog","hound":"Dog"}},
+		"components":{"schemas":{"Cat":{"type":"object","required":["kind"],"properties":{"kind":{"type":"string"},"lives":{"type":"integer"}}},"Dog":{"type":"object","required":["kind"],"properties":{"kind":{"type":"string"},"bark":{"type":"string"}}}}}}`
+	for _, c := range []struct {
+		schema, note string
+		yes, no      []string
+	}{
+		{schema, "#/properties/a: keyword nullable is not known in draft 2020-12, and restricts nothing",
+			texts(`{"a":""} {"a":null} {"b":null}`), texts(`{"a":1}`)},
+		{pets, "#: keyword discriminator is not known in draft 2020-12, and restricts nothing",
+			texts(`{"kind":"Cat","lives":9} {"kind":"dog","bark":""} {"kind":"hound"}`), texts(`{"kind":"Dog"} {"kind":"cat"} {"kind":"Cat","lives":""}`)},
+	} {
+		plain := compile(t, c.schema, SchemaOptions{})
+		if got := strings.Join(plain.Notes(), "|"); got != c.note {
+			t.Errorf("notes %q, want %q", got, c.note)
+		}
+		open := compile(t, c.schema, SchemaOptions{OpenAPI: true, Strict: true})
+		for i, text := range append(c.yes, c.no...) {
+			if _, got := accepts(t, open, text); got != (i < len(c.yes)) {
+				t.Errorf("%s: accepted %v", text, got)
+			}
+		}
+	}
+	if _, got := accepts(t, compile(t, schema, SchemaOptions{}), `{"a":null}`); got {
+		t.Error("null is taken though nobody asked for OpenAPI")
 	}
 }

@@ -34,6 +34,7 @@ type textForm struct {
 	JSONStrict bool
 	JSONSpace  *string
 	JSONAny    bool
+	OpenAPI    bool
 	Grammar    *string
 }
 
@@ -160,8 +161,8 @@ func (f *textForm) compile(
 	case f.Regex != nil:
 		c, err = constrain.Regex(v, *f.Regex)
 	case f.JSONSchema != nil:
-		o := constrain.SchemaOptions{Closed: f.closed(rules), AnyOrder: f.JSONAny, Strict: f.JSONStrict,
-			Earlier: rules < 1}
+		o := constrain.SchemaOptions{Closed: f.closed(rules), AnyOrder: f.JSONAny, OpenAPI: f.OpenAPI,
+			Strict: f.JSONStrict, Earlier: rules < 1}
 		if o.Space, o.Layout, err = f.space(); err != nil {
 			return nil, err
 		}
@@ -249,6 +250,9 @@ func (f *textForm) settings(read readFile, rules int) (list []records.Setting, e
 		if f.JSONAny {
 			add("--json-any-order", "true")
 		}
+		if f.OpenAPI {
+			add("--json-openapi", "true")
+		}
 	}
 	return list, err
 }
@@ -276,6 +280,8 @@ func formFlags(f *cli.Flags, c *textForm) {
 		each colon and comma is exact, and indent2 is lines indented by 2`)
 	f.Add(&c.JSONAny, "--json-any-order", `the properties of objects may come in any order; else those
 		that the schema names come first, in its order`)
+	f.Add(&c.OpenAPI, "--json-openapi", `follow what OpenAPI 3.0 adds to a schema: nullable, and
+		discriminator`)
 	f.Add(&c.Grammar, "--grammar FILE", `the new text is what rule root of this grammar describes
 		(GBNF, as llama.cpp reads it); - is stdin`)
 }

@@ -122,7 +122,7 @@ func checkListed(o *decode.Options, table []option.Option, given map[string]bool
 func wanting(table []option.Option, given map[string]bool, f func(flag, want string)) {
 	option.Wanting(table, func(flag string) bool { return given[flag] }, f)
 	for _, flag := range []string{"json-open", "json-closed", "json-strict", "json-space",
-		"json-any-order"} {
+		"json-any-order", "json-openapi"} {
 		if given[flag] && !given["json-schema"] {
 			f("--"+flag, "--json-schema")
 		}

@@ -25,9 +25,9 @@ import (
 
 // Options are constrain.SchemaOptions.
 type Options struct {
-	Space                             int
-	Layout                            *Layout
-	Closed, AnyOrder, Strict, Earlier bool
+	Space                                      int
+	Layout                                     *Layout
+	Closed, AnyOrder, Strict, OpenAPI, Earlier bool
 }
 
 // A Layout is constrain.Layout.

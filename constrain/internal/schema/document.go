@@ -35,6 +35,7 @@ const (
 	from2019   = draft2019 | draft2020 | undeclared
 	from2020   = draft2020 | undeclared
 	anyDraft   = before2019 | from2019
+	openAPI    = 1 << 7 // no draft, but OpenAPI 3.0
 )
 
 var draftNames = map[drafts]string{draft3: "3", draft4: "4", draft6: "6", draft7: "7",
@@ -105,6 +106,7 @@ var keywords = map[string]keyword{
 	"propertyNames":         {from6, onePart, true},
 	"required":              {anyDraft, noParts, true},
 	"minProperties":         {from4, noParts, true}, "maxProperties": {from4, noParts, true},
+	"nullable": {openAPI, noParts, true}, "discriminator": {openAPI, noParts, true},
 	"dependencies":      {before2019 | undeclared, nameParts, true},
 	"dependentRequired": {from2019, noParts, true}, "dependentSchemas": {from2019, nameParts, true},
 }
@@ -279,6 +281,8 @@ func (c *compiler) ignores(of scope, in *jsonValue, key string) (bool, error) {
 	switch {
 	case of.alone && key != "$ref":
 		what = "stands beside $ref"
+	case k.in == openAPI && (c.options.OpenAPI || in.member(key).kind == 'f'):
+		return true, nil // typeOf and discriminate read them
 	case k.in&draft == 0:
 		what = "is not known"
 	default:

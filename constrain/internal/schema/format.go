@@ -19,8 +19,8 @@ type format struct {
 
 // formats returns the formats that strings are held to: those of draft 2020-12, of OpenAPI, and of
 // zod. A text of one is valid for ajv too: RFC 3339 for dates, times and durations, with leap days,
-// and leap seconds if the offset is whole or half hours; RFC 5321 for addresses that need no
-// quotes, at domains with a point; RFC 1123 for hosts, without punycode; RFC 2673 and 4291; RFC
+// and leap seconds if the offset is whole or half hours; RFC 5321 for addresses, at domains
+// with a point; RFC 1123 for hosts, without punycode; of those of IDNA some; RFC 2673 and 4291; RFC
 // 3986, 3987 and 6570; RFC 4122; RFC 4648; RFC 6901; regexes that ECMA-262, RE2 and Python read
 // alike, with groups three deep.
 var formats = sync.OnceValue(func() map[string]format {
@@ -30,11 +30,14 @@ var formats = sync.OnceValue(func() map[string]format {
 		"date-time": {patterns: []string{`^` + dateFormat + `[Tt]` + timeFormat() + `$`}},
 		"duration":  {patterns: []string{`^P(` + durationFormat + `)$`}},
 
-		"email": {[]string{`^` + atomFormat + `(\.` + atomFormat + `)*@` + hostFormat(1) + `$`,
-			`^[^@]{1,64}@`}, 254},
-		"hostname": {[]string{`^` + hostFormat(0) + `$`}, 253},
-		"ipv4":     {patterns: []string{`^` + ipv4Format + `$`}},
-		"ipv6":     {patterns: []string{`^(` + ipv6Format() + `)$`}},
+		"email": {[]string{`^(` + atomFormat + `(\.` + atomFormat + `)*|` + quotedFormat + `)@` + hostFormat(1) + `$`,
+			`^([^"@]{1,64}@|")`}, 254},
+		"idn-email": {[]string{`^[0-9A-Za-z` + letters + `]+([._+-][0-9A-Za-z` + letters + `]+)*@` +
+			idnFormat(1) + `$`, `^[^@]{1,16}@`}, 80},
+		"idn-hostname": {[]string{`^` + idnFormat(0) + `$`}, 63},
+		"hostname":     {[]string{`^` + hostFormat(0) + `$`}, 253},
+		"ipv4":         {patterns: []string{`^` + ipv4Format + `$`}},
+		"ipv6":         {patterns: []string{`^(` + ipv6Format() + `)$`}},
 
 		"uri":           {patterns: []string{`^(` + uris.whole() + `)$`}},
 		"uri-reference": {patterns: []string{`^(` + uris.reference() + `)$`}},
@@ -92,9 +95,6 @@ var hints = map[string]bool{"password": true, "binary": true}
 var spelled = map[string]bool{"starts_with": true, "ends_with": true, "includes": true,
 	"lowercase": true, "uppercase": true, "emoji": true}
 
-// notFollowed are formats that are defined, and that no automaton here can hold a text to.
-var notFollowed = map[string]string{"idn-email": "email", "idn-hostname": "hostname"}
-
 // formatOf reads the format of a schema. A format that nobody defines is an annotation, as draft
 // 2020-12 says, and is noted.
 func (c *compiler) formatOf(s *schema, in, v *jsonValue) error {
@@ -115,9 +115,6 @@ func (c *compiler) formatOf(s *schema, in, v *jsonValue) error {
 	if formats()[name].patterns != nil {
 		s.format = name
 		return nil
-	}
-	if like, ok := notFollowed[name]; ok {
-		return fmt.Errorf("%s: format %s is not supported: want %s", in.at(), name, like)
 	}
 	if hints[name] || spelled[name] && in.member("pattern") != nil {
 		return nil
@@ -141,7 +138,8 @@ const (
 	durationFormat = `[0-9]+W|([0-9]+Y([0-9]+M([0-9]+D)?)?|[0-9]+M([0-9]+D)?|[0-9]+D)(` + clockSpan +
 		`)?|` + clockSpan
 
-	atomFormat = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
+	atomFormat   = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
+	quotedFormat = `"[ !#-\[\]-~]{0,62}"`
 
 	uuidFormat    = `^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`
 	base64Format  = `^([0-9A-Za-z+/]{4})*([0-9A-Za-z+/]{2}==|[0-9A-Za-z+/]{3}=)?$`
@@ -189,6 +187,17 @@ func hostFormat(points int) string {
 	const label = `([0-9A-Za-z]([0-9A-Za-z-]{0,2}[0-9A-Za-z]|[0-9A-Za-z-](-[0-9A-Za-z]|[0-9A-Za-z][0-9A-Za-z-])` +
 		`[0-9A-Za-z-]{0,58}[0-9A-Za-z])?)`
 	return fmt.Sprintf(`%s(\.%s){%d,}`, label, label, points)
+}
+
+// letters are some that IDNA 2008 allows wherever they stand, of scripts that are written from the
+// left: which others it allows, only tables could say.
+const letters = `à-öø-ÿα-ωа-яぁ-ゖァ-ヺ一-龥가-힣`
+
+// idnFormat returns the regex of names of hosts with labels of some of these letters, so few that
+// their punycode is short enough.
+func idnFormat(points int) string {
+	const label = `([0-9a-z]{1,20}|[0-9a-z` + letters + `]{1,9})`
+	return fmt.Sprintf(`%s(\.%s){%d,3}`, label, label, points)
 }
 
 // An identifier is the syntax of RFC 3986 or, with more characters, RFC 3987: regexes of classes.

@@ -94,7 +94,7 @@ func (v *jsonValue) lookUp() {
 
 // member returns the value of a key of an object, or nil.
 func (v *jsonValue) member(key string) *jsonValue {
-	if v.kind != '{' {
+	if v == nil || v.kind != '{' {
 		return nil
 	}
 	if v.index != nil {

@@ -128,7 +128,41 @@ func (c *compiler) schemaOf(v *jsonValue) (*schema, error) {
 		}
 	}
 	c.closing(s, of, v)
+	c.discriminate(s, v)
 	return s, nil
+}
+
+// discriminate gives each branch that is a reference what OpenAPI's discriminator says of it: the
+// name of its schema, or those that the mapping has for it.
+func (c *compiler) discriminate(s *schema, v *jsonValue) {
+	d := v.member("discriminator")
+	name := d.member("propertyName").string()
+	if name == "" || !c.options.OpenAPI {
+		return
+	}
+	for _, list := range [][]*schema{s.oneOf, s.anyOf} {
+		for i, part := range list {
+			ref := part.from.member("$ref").string()
+			if ref == "" {
+				continue
+			}
+			is, last := c.newSchema(d), ref[strings.LastIndexByte(ref, '/')+1:]
+			if mapping := d.member("mapping"); mapping != nil && mapping.kind == '{' {
+				for j, key := range mapping.keys {
+					if to := mapping.items[j].string(); to == ref || to == last {
+						is.enum = append(is.enum, &jsonValue{kind: '"', text: key, up: d})
+					}
+				}
+			}
+			if is.hasEnum = true; is.enum == nil {
+				is.enum = []*jsonValue{{kind: '"', text: last, up: d}}
+			}
+			tag := c.newSchema(d)
+			tag.types, tag.required, tag.beside = objectType, []string{name}, true
+			tag.properties = []property{{name, is}}
+			list[i] = c.allOf(part.from, part, tag)
+		}
+	}
 }
 
 // deeper counts one level of nested schemas.
@@ -388,7 +422,10 @@ func (c *compiler) dependencies(s *schema, in *jsonValue, key string, v *jsonVal
 // typeOf reads type. In draft 3 it may be any, and schemas may stand among the names.
 func (c *compiler) typeOf(s *schema, in, v *jsonValue) (err error) {
 	if c.scopeOf(in).draft != draft3 {
-		s.types, err = readTypes(v)
+		if s.types, err = readTypes(v); c.options.OpenAPI && in.member("nullable") != nil &&
+			in.member("nullable").kind == 't' {
+			s.types |= nullType
+		}
 		return err
 	}
 	items := []*jsonValue{v}

@@ -61,6 +61,11 @@ func (c *compiler) somesOf(
 	if s.somes = len(somes); s.somes == 0 {
 		return nil, nil
 	}
+	for _, m := range somes {
+		for _, p := range m.in.properties {
+			s.name(p.name)
+		}
+	}
 	from := c.all[a[0]]
 	if s.somes > maxCounts {
 		return nil, fmt.Errorf("%s: want %d of additionalProperties, patternProperties and propertyNames at most "+
