@@ -62,42 +62,46 @@
 // 2020-12. A schema in the text may have a $schema of its own. A keyword is followed where its
 // draft knows it: type, enum, const, properties, required, additionalProperties, patternProperties,
 // propertyNames, minProperties, maxProperties, dependentRequired, dependentSchemas, items,
-// prefixItems, minItems, maxItems, uniqueItems, minLength, maxLength, pattern (anywhere in the
-// string; ECMA-262's syntax as far as RE2 has it, and lookaheads), format, minimum, maximum,
+// prefixItems, minItems, maxItems, uniqueItems, contains, minContains, maxContains,
+// unevaluatedItems, unevaluatedProperties, minLength, maxLength, pattern (anywhere in the string;
+// ECMA-262's syntax as far as RE2 has it, and lookaheads), format, minimum, maximum,
 // exclusiveMinimum, exclusiveMaximum, multipleOf, allOf, anyOf, oneOf, not, if, then, else, $ref,
-// $defs, definitions, $id and $anchor within the schema; $dynamicRef and $recursiveRef where the
-// text has one schema that they could lead to; of older drafts, extends, disallow, divisibleBy,
-// required true, exclusiveMinimum true, and id; and in them, and without $schema, items as an
-// array, additionalItems and dependencies. Until draft 7, what stands beside $ref is ignored. What
-// is ignored though another draft, or another place, would follow it is in [Constraint.Notes].
-// Unknown keywords are ignored, and what is in them is no schema; contains, unevaluatedItems and
-// unevaluatedProperties are errors.
+// $dynamicRef, $recursiveRef, $defs, definitions, $id and $anchor within the schema; of older
+// drafts, extends, disallow, divisibleBy, required true, exclusiveMinimum true, and id; and in
+// them, and without $schema, items as an array, additionalItems and dependencies. Until draft 7,
+// what stands beside $ref is ignored. What is ignored though another draft, another place or
+// [SchemaOptions].OpenAPI would follow it is in [Constraint.Notes]. Unknown keywords are ignored,
+// and what is in them is no schema.
 //
-// Under not and if, and in branches of oneOf that can hold together, these have no negation and
-// are errors: items (other than false), additionalProperties, patternProperties, propertyNames,
-// uniqueItems, multipleOf, enum and const of objects and arrays, and type integer unless the
-// numbers are whole or listed. Branches of oneOf are 100 at most unless a required property tells
-// them apart. uniqueItems is for items of up to 1000 values, whole numbers, and strings of which
-// each could be longer.
+// Under not and if, and in branches of oneOf that can hold together, uniqueItems,
+// unevaluatedItems and unevaluatedProperties have no negation and are errors; 4 of items and
+// contains, and 4 of additionalProperties, patternProperties and propertyNames, may hold together
+// there. Branches of oneOf are 100 at most unless a required property tells them apart. Counts of
+// contains times those of minItems are 65536 at most. Where uniqueItems stands with minItems, so
+// many items must be known to differ: strings of any length, whole numbers, objects with one.
 //
-// Formats of strings are those of the draft except idn-email and idn-hostname, OpenAPI's byte, and
-// those of zod: base64, base64url, jwt (three parts of base64url), cidrv4, cidrv6, e164, guid,
-// cuid, cuid2, ulid, nanoid, xid, ksuid. Email addresses have no quotes, and a domain with a point;
-// hosts have no punycode; a scheme of a URI is followed by something; regexes are what ECMA-262,
-// RE2 and Python read alike, with groups three deep, no lookaheads and no names. Formats of numbers
-// are bounds: int8 to int64, uint8 to uint64, float, double. idn-email and idn-hostname are errors.
-// Any other format restricts nothing, as the draft says; [Constraint.Notes] has it, and
-// [SchemaOptions].Strict refuses it.
+// Formats of strings are those of the draft, OpenAPI's byte, and those of zod: base64, base64url,
+// jwt (three parts of base64url), cidrv4, cidrv6, e164, guid, cuid, cuid2, ulid, nanoid, xid,
+// ksuid. Email addresses have a domain with a point, and no escapes in quotes; hosts have no
+// punycode; idn-email and idn-hostname have labels of few letters, of some scripts; a scheme of a
+// URI is followed by something; regexes are what ECMA-262, RE2 and Python read alike, with groups
+// three deep, no lookaheads and no names. Formats of numbers are bounds: int8 to int64, uint8 to
+// uint64, float, double. Any other format restricts nothing, as the draft says; [Constraint.Notes]
+// has it, and [SchemaOptions].Strict refuses it.
 //
 // Every text is valid. Every valid instance can be written as one of these texts: no white space
-// (or as [SchemaOptions].Space allows), each name of an object once, the names of properties in
-// their order and then others in any order, whole numbers in digits, other numbers as
-// encoding/json writes them (under multipleOf without exponents, and with no more digits after the
-// point than the divisor), and only the escapes of ", \ and control characters in strings. If
-// several schemas name properties (allOf, if, $ref beside properties), their names come in any
-// order. Strings without a pattern, a format or uniqueItems may have other escapes too. Leap
-// seconds are written with offsets of whole or half hours, and numbers are within the range of
-// float64.
+// (or as [SchemaOptions].Space or Layout says), each name of an object once, the names of
+// properties in their order and then others in any order (with AnyOrder, all in any order), whole
+// numbers in digits, other numbers as encoding/json writes them (under multipleOf without
+// exponents, and with no more digits after the point than the divisor), and only the escapes of ",
+// \ and control characters in strings. If several schemas name properties (allOf, if, $ref beside
+// properties), their names come in any order. Strings without a pattern or a format may have other
+// escapes too. Leap seconds are written with offsets of whole or half hours, and numbers are within
+// the range of float64. Of these instances, some are left out so that no program can read a text as
+// invalid, and no text is led where it cannot end: numbers that must not be whole, or no multiples,
+// have 9 digits before the point and 6 after it at most (or 15 in whole numbers), and numbers of
+// uniqueItems 15 digits; items of uniqueItems that are objects or arrays begin only where a string
+// of any length, a new name, more items or a new scalar can still make them differ.
 //
 // # Limits
 //

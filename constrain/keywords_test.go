@@ -53,7 +53,7 @@ var whole = []struct{ schema, instances string }{
 	{`{"type":"array","uniqueItems":true,"items":{"type":"string","pattern":"^[ab]{1,2}$"}}`, `["a","b","ab","ba","aa","bb"] ["a","a"] ["ab","a","ab"]`},
 	{`{"type":"array","uniqueItems":true,"items":{"type":"number","minimum":0,"maximum":0.5}}`, `[0,0.0] [0.1,0.10] [0.1,0.25,0.5]`},
 	{`{"type":"array","uniqueItems":true,"prefixItems":[{"type":"boolean"},{"type":"boolean"}],"minItems":2,"items":{"type":"array","items":{"enum":[1,2]},"uniqueItems":true}}`,
-		`[true,false] [true,true] [false,true,[1],[1,2]] [false,true,[1],[1]] [false,true,[1,1]] [true]`},
+		`[true,false] [true,true] [false,true,[1,2]] [false,true,[1,2],[1,2]] [false,true,[1],[1]] [false,true,[1,1]] [true]`},
 	{`{"$id":"https://e.org/tree","$dynamicAnchor":"n","type":"object",
 		"$defs":{"strict":{"$id":"https://e.org/strict","$dynamicAnchor":"n","$ref":"tree","unevaluatedProperties":false}},"properties":{"s":{"$ref":"strict"},"kids":{"items":{"$dynamicRef":"#n"}},"v":{}}}`,
 		`{"s":{"kids":[{"v":1}]}} {"s":{"kids":[{"w":1}]}} {"kids":[{"w":1}]} {"s":{"w":1}}`},
