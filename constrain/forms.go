@@ -123,6 +123,9 @@ type SchemaOptions struct {
 	// Earlier reads every draft as 2020-12, for texts that earlier versions made: what stands
 	// beside $ref restricts in drafts 3 to 7 too, as do keywords that are newer than the draft.
 	Earlier bool
+
+	// Refs are other schemas, by the URIs with which $ref names them.
+	Refs map[string][]byte
 }
 
 // A Layout says exactly what stands between the parts of JSON: a comma and a colon, each with the

@@ -28,6 +28,7 @@ type Options struct {
 	Space                                      int
 	Layout                                     *Layout
 	Closed, AnyOrder, Strict, OpenAPI, Earlier bool
+	Refs                                       map[string][]byte
 }
 
 // A Layout is constrain.Layout.
@@ -129,6 +130,9 @@ func Compile(
 	}
 	overlaps := map[*jsonValue]map[int][]int{}
 	doc := readDocument(root, o.Earlier, m)
+	if err := doc.add(o.Refs, o.Earlier, m); err != nil {
+		return nil, nil, err
+	}
 	for {
 		c := &compiler{options: o, document: doc, meter: m, plain: v.Plainly, overlaps: overlaps,
 			schemas: map[reached]*schema{}, ways: map[way]*way{}, constants: map[*jsonValue]*schema{},

@@ -6,7 +6,9 @@ package schema
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -169,6 +171,30 @@ func readDocument(root *jsonValue, fixed bool, m *automaton.Meter) *document {
 		dynamic: map[*url.URL]map[string]*jsonValue{}}
 	survey(d, root, scope{draft: undeclared, base: &url.URL{}, fixed: fixed}, m)
 	return d
+}
+
+// add places other schemas at their URIs. A draft that they do not say is that of the text.
+func (d *document) add(refs map[string][]byte, fixed bool, m *automaton.Meter) error {
+	draft := undeclared
+	if d.root.scope != nil {
+		draft = d.root.scope.draft
+	}
+	for _, uri := range slices.Sorted(maps.Keys(refs)) {
+		base, err := url.Parse(uri)
+		if err != nil || len(refs[uri]) > maxSchemaBytes {
+			return fmt.Errorf("%s: want a URI, and a schema of %d bytes at most", quote.Short(uri, 80), maxSchemaBytes)
+		}
+		v, err := parseJSON(string(refs[uri]), m)
+		if err != nil {
+			return fmt.Errorf("%s: %w", quote.Short(uri, 80), err)
+		}
+		base.Fragment, base.RawFragment = "", ""
+		if d.places[base.String()] == nil {
+			d.places[base.String()] = v
+		}
+		survey(d, v, scope{draft: draft, base: base, fixed: fixed}, m)
+	}
+	return m.Failed()
 }
 
 // survey gives the schemas in a value their scopes, and places those with an $id or an anchor in d;

@@ -5,15 +5,19 @@
 //
 //	cd x/bench/schemas && go run .
 //
-// With -everyday it runs schemas as zod, OpenAI's helper, typebox and pydantic emit them, which
+// With -suite it runs a folder of the suite, such as json/tests/draft7 in the source of PyPI's
+// jsonschema, as its draft, and with -bench the data of MaskBench, from the repository
+// guidance-ai/jsonschemabench. Properties may come in any order. With -everyday it runs schemas as zod, OpenAI's helper, typebox and pydantic emit them, which
 // everyday/emit.mjs and everyday/emit.py write; everyday/judge.cjs has ajv judge what was written.
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,6 +38,9 @@ const (
 )
 
 func main() {
+	suite := flag.String("suite", "", "run the groups of this folder of the suite instead")
+	bench := flag.String("bench", "", "run the files of this folder of MaskBench instead")
+	every := flag.Int("every", 1, "with -bench: one file of so many")
 	walks := flag.Int("walks", 10, "texts to write for each schema")
 	verbose := flag.Bool("v", false, "list the schemas that are refused")
 	everyday := flag.String("everyday", "", "run the schemas of this file, from everyday/, instead")
@@ -42,6 +49,12 @@ func main() {
 	runtime.LockOSThread() // for processorTime
 	r := &run{walks: *walks, verbose: *verbose, refused: map[string]int{}}
 	work := r.suite
+	if *suite != "" {
+		work = func() error { return r.folder(*suite) }
+	}
+	if *bench != "" {
+		work = func() error { return r.bench(*bench, *every) }
+	}
 	if *everyday != "" {
 		work = func() error { return r.everyday(*everyday, *written) }
 	}
@@ -63,6 +76,9 @@ type run struct {
 	alone   [256]int // the id of each byte
 
 	schemas, accepted, rejected int
+	refs                        map[string][]byte
+	shut                        int // valid instances that are not accepted
+	passed                      int // schemas of which all instances are judged right
 	finished, open, wrong       int
 	refused                     map[string]int
 	masks, compiles             []time.Duration // of the processor
@@ -74,17 +90,16 @@ type run struct {
 type group struct {
 	Description string
 	Schema      json.RawMessage
-	Tests       []struct {
-		Description string
-		Data        json.RawMessage
-		Valid       bool
-	}
+	Tests       []test
+}
+
+type test struct {
+	Description string
+	Data        json.RawMessage
+	Valid       bool
 }
 
 func (r *run) suite() error {
-	if err := r.vocabulary(); err != nil {
-		return err
-	}
 	out, err := exec.Command("go", "mod", "download", "-json", suiteModule).Output()
 	if err != nil {
 		return fmt.Errorf("%s: %w", suiteModule, err)
@@ -93,21 +108,78 @@ func (r *run) suite() error {
 	if err := json.Unmarshal(out, &module); err != nil {
 		return err
 	}
-	files, err := filepath.Glob(filepath.Join(module.Dir, suiteFolder, "*.json"))
-	if err != nil || len(files) == 0 {
-		return errors.Join(err, fmt.Errorf("no files in %s", module.Dir))
+	return r.folder(filepath.Join(module.Dir, suiteFolder))
+}
+
+// drafts are the $schema of the folders of the suite.
+var drafts = map[string]string{
+	"draft4": "http://json-schema.org/draft-04/schema#", "draft6": "http://json-schema.org/draft-06/schema#",
+	"draft7":       "http://json-schema.org/draft-07/schema#",
+	"draft2019-09": "https://json-schema.org/draft/2019-09/schema",
+	"draft2020-12": "https://json-schema.org/draft/2020-12/schema",
+}
+
+// folder runs the groups of a folder of the suite.
+func (r *run) folder(folder string) error {
+	draft := drafts[filepath.Base(folder)]
+	remotes := filepath.Join(folder, "..", "..", "remotes") // which the suite has at this address
+	r.refs = map[string][]byte{}
+	err := filepath.WalkDir(remotes, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return nil
+		}
+		name, _ := filepath.Rel(remotes, path)
+		r.refs["http://localhost:1234/"+filepath.ToSlash(name)], err = os.ReadFile(path)
+		return err
+	})
+	if err != nil {
+		return err
 	}
-	for _, file := range files {
-		b, err := os.ReadFile(file)
-		if err != nil {
+	return r.files(folder, 1, func(name string, b []byte) error {
+		var groups []group
+		err := json.Unmarshal(b, &groups)
+		for _, g := range groups {
+			if rest, ok := bytes.CutPrefix(g.Schema, []byte("{")); ok && draft != "" && !bytes.Contains(rest, []byte(`"$schema"`)) {
+				g.Schema = fmt.Appendf(nil, `{"$schema":%q,%s`, draft, rest)
+				g.Schema = bytes.Replace(g.Schema, []byte(",}"), []byte("}"), 1)
+			}
+			r.group(name, g)
+		}
+		return err
+	})
+}
+
+// bench runs the files of a folder of MaskBench: each is a group.
+func (r *run) bench(folder string, every int) error {
+	return r.files(folder, every, func(name string, b []byte) error {
+		var g group
+		err := json.Unmarshal(b, &g)
+		r.group(name, g)
+		return err
+	})
+}
+
+// files calls work with one file of JSON in so many of a folder.
+func (r *run) files(folder string, every int, work func(name string, b []byte) error) error {
+	if r.vocab == nil {
+		if err := r.vocabulary(); err != nil {
 			return err
 		}
-		var groups []group
-		if err := json.Unmarshal(b, &groups); err != nil {
-			return fmt.Errorf("%s: %w", file, err)
+	}
+	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
+	if err != nil || len(files) == 0 {
+		return errors.Join(err, fmt.Errorf("no files in %s", folder))
+	}
+	for i, file := range files {
+		if i%max(every, 1) != 0 {
+			continue
 		}
-		for _, g := range groups {
-			r.group(filepath.Base(file), g)
+		b, err := os.ReadFile(file)
+		if err == nil {
+			err = work(filepath.Base(file), b)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", file, err)
 		}
 	}
 	return nil
@@ -121,19 +193,16 @@ func (r *run) fail(format string, args ...any) {
 
 func (r *run) group(file string, g group) {
 	r.schemas++
-	judge, err := judgeOf(g.Schema)
-	if err != nil {
-		r.refused["(the judge does not compile it)"]++
-		return
-	}
+	judge, judgeErr := judgeOf(g.Schema)
 	before := heap()
 	from := processorTime()
-	c, err := constrain.JSONSchema(r.vocab, g.Schema, constrain.SchemaOptions{})
+	c, err := constrain.JSONSchema(r.vocab, g.Schema, constrain.SchemaOptions{AnyOrder: true, Refs: r.refs})
 	if err != nil {
 		r.refuse(file, g, err)
 		return
 	}
 	r.compiles = append(r.compiles, processorTime()-from)
+	right := true
 	for _, test := range g.Tests {
 		text, err := canonical(g.Schema, test.Data)
 		if err != nil {
@@ -141,17 +210,27 @@ func (r *run) group(file string, g group) {
 			continue
 		}
 		got := r.accepts(c, text)
+		right = right && got == test.Valid
 		switch {
 		case got && test.Valid:
 			r.accepted++
 		case !got && !test.Valid:
 			r.rejected++
+		case !got:
+			r.shut++
 		default:
 			r.fail("%s: %s: %s: %s: accepted %v, want %v", file, g.Description, test.Description,
 				text, got, test.Valid)
 		}
 	}
+	if right {
+		r.passed++
+	}
 	for i := range r.walks {
+		if judgeErr != nil {
+			r.refused["(walks: the judge does not compile it)"]++
+			break
+		}
 		r.walk(c, judge, uint64(i), file+": "+g.Description)
 	}
 	r.memory = append(r.memory, heap()-before)
@@ -165,6 +244,9 @@ func (r *run) refuse(file string, g group, err error) {
 		fmt.Printf("refused %s: %s: %s\n", file, g.Description, why)
 	}
 	if strings.Contains(why, "no value is valid") {
+		if !slices.ContainsFunc(g.Tests, func(t test) bool { return t.Valid }) {
+			r.passed++
+		}
 		for _, test := range g.Tests {
 			if test.Valid {
 				r.fail("%s: %s: %s: %v", file, g.Description, test.Description, err)
@@ -209,8 +291,8 @@ func judgeOf(schema []byte) (*jsonschema.Schema, error) {
 }
 
 func (r *run) print() {
-	fmt.Printf("%d schemas; %d followed; instances: %d valid accepted, %d invalid rejected\n",
-		r.schemas, len(r.compiles), r.accepted, r.rejected)
+	fmt.Printf("%d schemas; %d followed, %d right in all instances: %d valid accepted, %d not, %d invalid "+
+		"rejected\n", r.schemas, len(r.compiles), r.passed, r.accepted, r.shut, r.rejected)
 	fmt.Printf("texts written: %d complete and valid, %d not complete; wrong: %d\n", r.finished,
 		r.open, r.wrong)
 	var reasons []string
