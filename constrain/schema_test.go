@@ -173,7 +173,7 @@ func TestSchemasThatCannotBeFollowedAreRefusedByName(t *testing.T) {
 		`{"$ref":"#"}`:          "leads back here",
 		`{"$defs":{"a":{"$ref":"#/$defs/b"},"b":{"allOf":[{"$ref":"#/$defs/a"}]}},"$ref":"#/$defs/a"}`:                         "leads back here",
 		`{"anyOf":[{"type":"string"},{"$ref":"#"}]}`:                                                                           "leads back here",
-		`{"type":"array","uniqueItems":true,"items":{"enum":["a","b"]},"minItems":3}`:                                          "no value is valid",
+		`{"type":"array","uniqueItems":true,"items":{"enum":["a","b"]},"minItems":3}`:                                          "3 items or more is supported",
 		`{"not":{"unevaluatedItems":{"type":"null"}}}`:                                                                         "keyword unevaluatedProperties or unevaluatedItems is not supported under not",
 		`{"uniqueItems":true,"minItems":3,"items":{"type":"object","additionalProperties":{"type":"null"},"maxProperties":2}}`: "uniqueItems of 3 items or more is supported",
 		`{"not":{"uniqueItems":true}}`:                                                                                         "keyword uniqueItems is not supported under not",

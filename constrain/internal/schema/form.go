@@ -348,13 +348,18 @@ func (j *Form) stepAll(
 	first := len(to)
 	for i := range parts {
 		*work += parts[i].cost()
-		before := len(to)
-		if to = j.step(to, &parts[i], b); parts[i].frame.keeps() || len(to) > before && to[len(to)-1].frame.keeps() {
-			to = append(to[:before], slices.DeleteFunc(to[before:], func(p part) bool {
-				*work += p.frame.weight()
-				return p.frame.keeps() && !p.fresh()
-			})...)
+		n := len(to)
+		to = j.step(to, &parts[i], b)
+		for k := n; k < len(to); k++ {
+			if p := &to[k]; p.frame.keeps() {
+				if *work += 4 + len(p.frame.same); !p.fresh() {
+					continue
+				}
+			}
+			to[n] = to[k]
+			n++
 		}
+		to = to[:n]
 	}
 	if n := len(to) - first; n > 1 {
 		to = to[:first+distinctParts(to[first:], work)]

@@ -554,18 +554,6 @@ func (s *numberSpec) size() int {
 	return int(n.Int64())
 }
 
-// each calls f with the numbers that begin with a text.
-func (s *numberSpec) each(st numberState, text string, f func(string)) {
-	if s.accepts(st) {
-		f(text)
-	}
-	for _, b := range []byte("-0123456789") {
-		if next, ok := s.step(st, b); ok {
-			s.each(next, text+string([]byte{b}), f)
-		}
-	}
-}
-
 // canonicalWhole returns a whole number in digits as it is kept: -0 is 0.
 func canonicalWhole(text string) string {
 	if text == "-0" {

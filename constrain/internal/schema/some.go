@@ -155,46 +155,37 @@ func (o *claimed) names(m *automaton.Meter, others *stringSpec, plain automaton.
 // cover returns how many properties an object needs besides the required ones, so that there is one
 // of each kind; Unbounded if there cannot be.
 func (s *objectSpec) cover(f *frame) int {
-	all := 1<<s.somes - 1
-	best := make([]int, all+1)
+	best := make([]int, 1<<s.somes) // [kinds that have one] properties
 	for i := range best {
 		best[i] = automaton.Unbounded
 	}
 	best[f.tally] = 0
-	add := func(claims func(yield func(bits int)), cost, rounds int) {
-		for range rounds {
-			next := slices.Clone(best)
-			claims(func(bits int) {
-				for have, n := range best {
-					next[have|bits] = min(next[have|bits], n+cost)
-				}
-			})
-			best = next
-		}
-	}
-	for i := range s.names {
-		n := &s.names[i]
-		if len(n.claims) == 0 || i < s.ordered && i < int(f.next) || i >= s.ordered && f.has(n.name) {
-			continue
-		}
-		cost := 1
-		if n.required {
-			cost = 0
-		}
-		add(func(yield func(int)) {
-			for _, m := range n.claims {
+	add := func(claims []claim, cost int) {
+		next := slices.Clone(best)
+		for _, m := range claims {
+			for have, n := range best {
 				if m.value.possible {
-					yield(m.bits)
+					next[have|m.bits] = min(next[have|m.bits], n+cost)
 				}
 			}
-		}, cost, 1)
+		}
+		best = next
 	}
-	add(func(yield func(int)) {
+	for i, n := range s.names {
+		switch {
+		case i < int(f.next) && i < s.ordered || i >= s.ordered && f.has(n.name):
+		case n.required:
+			add(n.claims, 0)
+		default:
+			add(n.claims, 1)
+		}
+	}
+	for range s.somes {
 		for _, o := range s.claimed {
 			if o.open {
-				yield(o.bits)
+				add([]claim{{o.bits, &value{possible: true}}}, 1)
 			}
 		}
-	}, 1, s.somes)
-	return best[all]
+	}
+	return best[len(best)-1]
 }

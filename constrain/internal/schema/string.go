@@ -285,7 +285,7 @@ func (s *stringSpec) has(text string) bool {
 
 // endless reports whether after any beginning of a string there are infinitely many.
 func (s *stringSpec) endless() bool {
-	if s.max >= 0 {
+	if s.max >= 0 || s.texts != nil {
 		return false
 	}
 	return s.table == nil || !slices.ContainsFunc(s.table.Count, func(n int) bool {

@@ -24,32 +24,18 @@ type node struct {
 	n      int // number of kids
 }
 
-// unique prepares an array of unique items. It needs as many as its min says, which must be there
-// whatever came before.
+// unique refuses an array of unique items that may not find as many as its min says, whatever came
+// before.
 func (c *compiler) unique(s *arraySpec) error {
-	if s.max >= 0 && s.max <= 1 {
-		s.unique = false
-		return nil
-	}
-	if texts, few := c.few(s.items); few && len(s.prefix) == 0 && s.items.arrays == nil && s.items.objects == nil {
-		if s.max = tighter(s.max, len(texts)); s.min > len(texts) {
-			s.items = &value{}
-			return nil
-		}
-	}
-	return c.meter.Failed()
-}
-
-// uniqueEnough refuses an array of unique items whose min may not be reached.
-func (c *compiler) uniqueEnough(s *arraySpec) error {
 	for i := 0; i < min(s.min, len(s.prefix)+1); i++ {
 		n := i + 1 // the values so far, and another one
 		if i == len(s.prefix) {
 			n = s.min
 		}
-		if v := s.item(i); n > 1 && !v.endless(0) && !v.atLeast(n) {
-			return fmt.Errorf("%s: uniqueItems of %d items or more is supported for items of which enough are "+
-				"known to differ, such as strings of any length and objects with one", s.from.at(), n)
+		if v := s.item(i); n > 1 && v.possible && !v.endless(0) && !v.atLeast(n) {
+			return fmt.Errorf("%s: uniqueItems of %d items or more is supported for items of which so "+
+				"many are known to differ, as strings of any length do, and objects with one",
+				s.from.at(), n)
 		}
 	}
 	return c.meter.Failed()
@@ -61,23 +47,20 @@ func (v *value) endless(depth int) bool {
 	if depth > maxAlike || !v.possible {
 		return false
 	}
-	return slices.ContainsFunc(v.strings, func(s *stringSpec) bool { return s.texts == nil && s.endless() }) ||
+	return slices.ContainsFunc(v.strings, (*stringSpec).endless) ||
 		slices.ContainsFunc(v.numbers, func(s *numberSpec) bool { return s.any }) ||
 		slices.ContainsFunc(v.arrays, func(s *arraySpec) bool {
 			return s.tally == nil && s.max < 0 && s.items.possible && (!s.unique || s.items.endless(depth+1))
 		}) || slices.ContainsFunc(v.objects, func(s *objectSpec) bool {
-		return s.somes == 0 && s.max < 0 && (s.anyName() || slices.ContainsFunc(s.names, func(n objectName) bool {
-			return n.value.endless(depth + 1)
-		}))
+		return s.somes == 0 && s.max < 0 && (s.anyName() || slices.ContainsFunc(s.names,
+			func(n objectName) bool { return n.value.endless(depth + 1) }))
 	})
 }
 
 const maxAlike = 4 // containers in one another that are looked into
 
-// anyName reports whether there is any number of other names.
-func (s *objectSpec) anyName() bool {
-	return s.others != nil && (s.others.table == nil || s.others.table.Count[0] >= automaton.Unbounded)
-}
+// anyName reports whether any names may follow.
+func (s *objectSpec) anyName() bool { return s.others != nil && s.others.table == nil }
 
 // atLeast reports whether a value has so many scalars.
 func (v *value) atLeast(n int) bool {
@@ -104,38 +87,6 @@ func (v *value) atLeast(n int) bool {
 		}
 	}
 	return n <= 0
-}
-
-// few returns the JSON of all values, sorted; ok is false if they are many.
-func (c *compiler) few(v *value) (texts []string, ok bool) {
-	for _, word := range []struct {
-		is   bool
-		text string
-	}{{v.null, "null"}, {v.yes, "true"}, {v.no, "false"}} {
-		if word.is {
-			texts = append(texts, word.text)
-		}
-	}
-	for _, s := range v.strings {
-		if s.texts == nil {
-			return nil, false
-		}
-		for _, text := range s.escaped {
-			texts = append(texts, `"`+text+`"`)
-		}
-	}
-	for _, s := range v.numbers {
-		if s.texts != nil {
-			texts = append(texts, s.texts...)
-			continue
-		}
-		if n := s.size(); !s.whole || n < 0 || n > maxFew || c.meter.Charge(200*(n+1)) != nil {
-			return nil, false
-		}
-		s.each(numberState{}, "", func(text string) { texts = append(texts, canonicalWhole(text)) })
-	}
-	texts = sortedTexts(texts)
-	return texts, len(texts) <= maxFew
 }
 
 // keeps reports whether a frame keeps its values.
@@ -253,14 +204,6 @@ func keptNumber(text string, whole bool) string {
 // keptText is keptNumber for a number of a list.
 func keptText(text string) string { return keptNumber(text, !strings.ContainsAny(text, ".eE")) }
 
-// weight is the work of comparing what is read in a frame, in visits of nodes.
-func (f *frame) weight() (n int) {
-	for ; f.keeps(); f = f.up {
-		n += 1 + len(f.same)
-	}
-	return n
-}
-
 // fresh reports whether what a part reads can become different from all that it must differ from.
 func (p *part) fresh() bool {
 	f := p.frame
@@ -291,7 +234,7 @@ func (p *part) fresh() bool {
 	case partOther:
 		narrow = true
 		g, _ := f.afterOther()
-		different = p.str.many(p.string) || g.differs(0)
+		different = p.str.table == nil || g.differs(0)
 	default: // nothing is read
 		different = f.unique() && (f.kids == nil || !among(f.kids.all()[1:], f.kids.text))
 	}
@@ -460,17 +403,4 @@ func (s *stringSpec) differs(st stringState, raw string, rivals []*node) bool {
 		return false
 	}
 	return s.endless() || find(st, raw)
-}
-
-// many reports whether infinitely many strings continue from a state.
-func (s *stringSpec) many(st stringState) bool {
-	if s.table == nil || st.Form == automaton.Border {
-		return s.table == nil || s.table.Count[st.at] >= automaton.Unbounded
-	}
-	for b := range 256 {
-		if next, verdict := s.step(st, byte(b)); verdict == goesOn && s.many(next) {
-			return true
-		}
-	}
-	return false
 }

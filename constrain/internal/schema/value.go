@@ -23,15 +23,6 @@ type value struct {
 
 // satisfy finds the possible values, by the least fixed point, and drops everything else.
 func (c *compiler) satisfy() error {
-	for _, v := range c.order {
-		for _, s := range v.arrays {
-			if s.unique {
-				if err := c.unique(s); err != nil {
-					return err
-				}
-			}
-		}
-	}
 	list := slices.Clone(c.order)
 	slices.Reverse(list) // usually parts before the values that contain them
 	if err := c.widen(list); err != nil {
@@ -59,7 +50,7 @@ func (c *compiler) satisfy() error {
 	for _, v := range list {
 		for _, s := range v.arrays {
 			if s.unique {
-				if err := c.uniqueEnough(s); err != nil {
+				if err := c.unique(s); err != nil {
 					return err
 				}
 			}
