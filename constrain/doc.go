@@ -90,7 +90,7 @@
 // has it, and [SchemaOptions].Strict refuses it.
 //
 // Every text is valid. Every valid instance can be written as one of these texts: no white space
-// (or as [SchemaOptions].Space or Layout says), each name of an object once, the names of
+// (or as [SchemaOptions] say), each name of an object once, the names of
 // properties in their order and then others in any order (with AnyOrder, all in any order), whole
 // numbers in digits, other numbers as encoding/json writes them (under multipleOf without
 // exponents, and with no more digits after the point than the divisor), and only the escapes of ",

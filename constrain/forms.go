@@ -96,8 +96,11 @@ type SchemaOptions struct {
 	// wherever JSON allows them, except at the beginning and the end of the text.
 	Space int
 
-	// Layout, if not nil, is exactly how the text is laid out, instead of Space.
-	Layout *Layout
+	// Comma and Colon, if they are not empty, are exactly what stands between the parts of the
+	// text, instead of Space: each with the white space after it, such as ", " and ": ", which
+	// Python's json.dumps writes. With Indent each item and each property begins a line, with as many
+	// indents as containers are open.
+	Comma, Colon, Indent string
 
 	// Closed is for texts that are made: an object has no other names than those that properties,
 	// required or dependentRequired of its schemas have, together with those of $ref, allOf and the
@@ -127,11 +130,6 @@ type SchemaOptions struct {
 	// Refs are other schemas, by the URIs with which $ref names them.
 	Refs map[string][]byte
 }
-
-// A Layout says exactly what stands between the parts of JSON: a comma and a colon, each with the
-// white space after it, such as ", " and ": ", which Python's json.dumps writes. With an indent each
-// item and property begins a line, with as many indents as containers are open.
-type Layout = schema.Layout
 
 // NoSpace is the SchemaOptions.Space of text without white space.
 const NoSpace = -1

@@ -81,9 +81,9 @@ func TestTheOrderOfPropertiesIsAnOption(t *testing.T) {
 // TestALayoutIsExact: each text is what encoding/json writes of its value, and no other is taken.
 func TestALayoutIsExact(t *testing.T) {
 	const schema = `{"type":"object","properties":{"a":{"type":"array","items":{"type":"integer"}},"b":{"additionalProperties":{"type":"null"},"type":"object"}}}`
-	for _, l := range []Layout{{Comma: ", ", Colon: ": "}, {Comma: ",", Colon: ":  "}, {Comma: ",", Colon: ": ", Indent: "  "},
+	for _, l := range []SchemaOptions{{Comma: ", ", Colon: ": "}, {Comma: ",", Colon: ":  "}, {Comma: ",", Colon: ": ", Indent: "  "},
 		{Comma: ",\t", Colon: ":", Indent: "\t"}} {
-		c := compile(t, schema, SchemaOptions{Layout: &l})
+		c := compile(t, schema, l)
 		lay := func(text string) string {
 			var b bytes.Buffer
 			if l.Indent != "" {
@@ -96,15 +96,15 @@ func TestALayoutIsExact(t *testing.T) {
 		}
 		for _, text := range texts(`{} {"a":[]} {"a":[1]} {"a":[1,2],"b":{"x":null,"y":null}} {"b":{}}`) {
 			if _, got := accepts(t, c, lay(text)); !got {
-				t.Errorf("%q: %q is refused", l, lay(text))
+				t.Errorf("%+v: %q is refused", l, lay(text))
 			}
 			for _, other := range []string{text, lay(text) + " ", strings.Replace(lay(text), "\n", "", 1)} {
 				if _, got := accepts(t, c, other); got && other != lay(text) {
-					t.Errorf("%q: %q is accepted", l, other)
+					t.Errorf("%+v: %q is accepted", l, other)
 				}
 			}
 		}
-		plain := compile(t, `{"type":"array","items":{"type":"array","items":{"type":"integer"},"maxItems":3}}`, SchemaOptions{Layout: &l})
+		plain := compile(t, `{"type":"array","items":{"type":"array","items":{"type":"integer"},"maxItems":3}}`, l)
 		written(t, "layout", plain, 20, func(text string) error {
 			if text != lay(text) {
 				return fmt.Errorf("want %q", lay(text))
@@ -112,9 +112,9 @@ func TestALayoutIsExact(t *testing.T) {
 			return nil
 		})
 	}
-	for _, l := range []Layout{{}, {Comma: ", ", Colon: " :"}, {Comma: ",x", Colon: ":"}, {Comma: ",", Colon: ":", Indent: strings.Repeat(" ", 65)}} {
-		if _, err := JSONSchema(gpt2(), []byte(`{}`), SchemaOptions{Layout: &l}); err == nil || !strings.Contains(err.Error(), "layout: want a comma") {
-			t.Errorf("%q: %v", l, err)
+	for _, l := range []SchemaOptions{{Comma: ","}, {Comma: ", ", Colon: " :"}, {Comma: ",x", Colon: ":"}, {Comma: ",", Colon: ":", Indent: strings.Repeat(" ", 65)}} {
+		if _, err := JSONSchema(gpt2(), []byte(`{}`), l); err == nil || !strings.Contains(err.Error(), "layout: want a comma") {
+			t.Errorf("%+v: %v", l, err)
 		}
 	}
 }

@@ -84,8 +84,7 @@ func (f *textForm) check() error {
 	if _, err := f.choices(); err != nil {
 		return err
 	}
-	_, _, err := f.space()
-	return err
+	return f.space(&constrain.SchemaOptions{})
 }
 
 // ofStdin is the flag whose file is stdin, "" without one.
@@ -123,29 +122,27 @@ func (f *textForm) choices() ([]string, error) {
 	return all, nil
 }
 
-// space reads --json-space.
-func (f *textForm) space() (most int, exact *constrain.Layout, err error) {
+// space reads --json-space into o.
+func (f *textForm) space(o *constrain.SchemaOptions) error {
 	if f.JSONSpace == nil || *f.JSONSpace == "one" {
-		return 0, nil, nil
-	}
-	if *f.JSONSpace == "none" {
-		return constrain.NoSpace, nil, nil
-	}
-	if *f.JSONSpace == "exact" {
-		return 0, &constrain.Layout{Comma: ", ", Colon: ": "}, nil
+		return nil
 	}
 	number, indent := strings.CutPrefix(*f.JSONSpace, "indent")
 	n, err := strconv.Atoi(number)
 	switch {
+	case *f.JSONSpace == "none" || *f.JSONSpace == "0":
+		o.Space = constrain.NoSpace
+	case *f.JSONSpace == "exact":
+		o.Comma, o.Colon = ", ", ": "
 	case err != nil || n < 0 || n > 64:
-		return 0, nil, fault.Usagef("--json-space %s: want one, none, exact, or a number from 0 to 64, or indent "+
+		return fault.Usagef("--json-space %s: want one, none, exact, or a number from 0 to 64, or indent "+
 			"and a number", *f.JSONSpace)
 	case indent:
-		return 0, &constrain.Layout{Comma: ",", Colon: ": ", Indent: strings.Repeat(" ", n)}, nil
-	case n == 0:
-		return constrain.NoSpace, nil, nil
+		o.Comma, o.Colon, o.Indent = ",", ": ", strings.Repeat(" ", n)
+	default:
+		o.Space = n
 	}
-	return n, nil, nil
+	return nil
 }
 
 // closed reports whether objects have only the names of their schemas. Before rules 1 of package
@@ -163,7 +160,7 @@ func (f *textForm) compile(
 	case f.JSONSchema != nil:
 		o := constrain.SchemaOptions{Closed: f.closed(rules), AnyOrder: f.JSONAny, OpenAPI: f.OpenAPI,
 			Strict: f.JSONStrict, Earlier: rules < 1}
-		if o.Space, o.Layout, err = f.space(); err != nil {
+		if err = f.space(&o); err != nil {
 			return nil, err
 		}
 		text, err := f.schema(read)
@@ -241,9 +238,9 @@ func (f *textForm) settings(read readFile, rules int) (list []records.Setting, e
 		text, err = f.schema(read)
 		add("--json-schema", digest(text))
 		add("--json-closed", strconv.FormatBool(f.closed(rules)))
-		space, exact, _ := f.space()
-		if exact == nil {
-			add("--json-space", strconv.Itoa(space))
+		var o constrain.SchemaOptions
+		if f.space(&o); o.Comma == "" {
+			add("--json-space", strconv.Itoa(o.Space))
 		} else {
 			add("--json-space", *f.JSONSpace)
 		}

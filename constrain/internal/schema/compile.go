@@ -26,25 +26,24 @@ import (
 // Options are constrain.SchemaOptions.
 type Options struct {
 	Space                                      int
-	Layout                                     *Layout
+	Comma, Colon, Indent                       string
 	Closed, AnyOrder, Strict, OpenAPI, Earlier bool
 	Refs                                       map[string][]byte
 }
 
-// A Layout is constrain.Layout.
-type Layout struct{ Comma, Colon, Indent string }
-
-func (l *Layout) check() error {
-	if l == nil {
-		return nil
+// exact reports whether the text has an exact layout.
+func (o *Options) exact() (bool, error) {
+	comma, ok := strings.CutPrefix(o.Comma, ",")
+	colon, too := strings.CutPrefix(o.Colon, ":")
+	switch {
+	case o.Comma+o.Colon+o.Indent == "":
+		return false, nil
+	case !ok || !too || strings.Trim(comma+colon+o.Indent, " \n\t") != "" ||
+		max(len(comma), len(colon), len(o.Indent)) > maxSpace:
+		return false, fmt.Errorf("layout: want a comma, a colon, and white space of %d characters at "+
+			"most after each and as indent; found %q, %q and %q", maxSpace, o.Comma, o.Colon, o.Indent)
 	}
-	comma, ok := strings.CutPrefix(l.Comma, ",")
-	colon, too := strings.CutPrefix(l.Colon, ":")
-	if !ok || !too || strings.Trim(comma+colon+l.Indent, " \n\t") != "" || len(comma+colon+l.Indent) > maxSpace {
-		return fmt.Errorf("layout: want a comma, a colon, and after them and as an indent spaces, tabs and "+
-			"newlines, %d at most; found %q, %q and %q", maxSpace, l.Comma, l.Colon, l.Indent)
-	}
-	return nil
+	return true, nil
 }
 
 // NoSpace is constrain.NoSpace.
@@ -121,7 +120,8 @@ func Compile(
 	if o.Space < NoSpace || o.Space > maxSpace {
 		return nil, nil, fmt.Errorf("white space %d: want from %d to %d", o.Space, NoSpace, maxSpace)
 	}
-	if err := o.Layout.check(); err != nil {
+	exact, err := o.exact()
+	if err != nil {
 		return nil, nil, err
 	}
 	root, err := parseJSON(string(text), m)
@@ -145,7 +145,7 @@ func Compile(
 			return nil, nil, fmt.Errorf("schema: %w", err)
 		}
 		if !c.overlapping() {
-			return newJSON(v, first, c.order, o), c.notes, nil
+			return newJSON(v, first, c.order, o, exact), c.notes, nil
 		}
 	}
 }

@@ -18,21 +18,19 @@ type Form struct {
 	after uint8 // white space after : and ,
 	other uint8 // and at other positions
 
-	// exactly what comes after a comma and a colon, and with Indent what begins a line; else ""
+	// exactly what comes after a comma and a colon, and with Indent what begins a line
 	comma, colon, line string
-	indent             int
 
 	masks lexMasks
 	fixed int // bytes of memory, without the masks
 }
 
-func newJSON(v *Vocabulary, first *value, all []*value, o Options) *Form {
+func newJSON(v *Vocabulary, first *value, all []*value, o Options, exact bool) *Form {
 	j := &Form{vocab: v, first: first, fixed: weigh(all)}
 	switch {
-	case o.Layout != nil:
-		j.comma, j.colon = o.Layout.Comma[1:], o.Layout.Colon[1:]
-		if j.indent = len(o.Layout.Indent); j.indent > 0 {
-			j.line = "\n" + o.Layout.Indent
+	case exact:
+		if j.comma, j.colon = o.Comma[1:], o.Colon[1:]; o.Indent != "" {
+			j.line = "\n" + o.Indent
 		}
 	case o.Space == 0:
 		j.after = 1
