@@ -135,8 +135,8 @@ func (f *textForm) space(o *constrain.SchemaOptions) error {
 	case *f.JSONSpace == "exact":
 		o.Comma, o.Colon = ", ", ": "
 	case err != nil || n < 0 || n > 64:
-		return fault.Usagef("--json-space %s: want one, none, exact, or a number from 0 to 64, or indent "+
-			"and a number", *f.JSONSpace)
+		return fault.Usagef("--json-space %s: want one, none, exact, or a number from 0 to 64, or "+
+			"indent and a number", *f.JSONSpace)
 	case indent:
 		o.Comma, o.Colon, o.Indent = ",", ": ", strings.Repeat(" ", n)
 	default:

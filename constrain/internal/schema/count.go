@@ -9,7 +9,8 @@ import (
 	"slices"
 )
 
-// A count bounds how many items of an array, from an index on, are as a schema says; max -1 is none.
+// A count bounds how many items of an array, from an index on, are as a schema says; max -1 is no
+// bound.
 type count struct {
 	of             *schema
 	from, min, max int
@@ -89,8 +90,8 @@ func (c *compiler) tallyOf(s *arraySpec, counts []count, a alternative) (*tally,
 		size = min(size, maxTally) * min(k.size(), maxTally+1)
 	}
 	if len(counts) > maxCounts || size > maxTally {
-		return nil, fmt.Errorf("%s: contains, or items under not: want %d of them at most, and counts whose "+
-			"product is %d at most", c.all[a[0]].at(), maxCounts, maxTally)
+		return nil, fmt.Errorf("%s: contains, or items under not: want %d of them at most, and counts "+
+			"whose product is %d at most", c.all[a[0]].at(), maxCounts, maxTally)
 	}
 	return t, c.meter.Charge(size << (2 + len(counts)))
 }
@@ -194,6 +195,14 @@ func (s *arraySpec) measure() *tally {
 func (t *tally) reaches(s *arraySpec, items int, state int32) bool {
 	missing := t.least[min(items, t.from)*t.states()+int(state)]
 	return missing < math.MaxInt32 && (s.max < 0 || items+int(missing) <= s.max)
+}
+
+// mayClose reports whether a container may end here.
+func (f *frame) mayClose() bool {
+	if f.object != nil {
+		return f.object.mayClose(f)
+	}
+	return f.array.mayClose(f)
 }
 
 // mayClose reports whether an array may end here.

@@ -182,7 +182,7 @@ func (d *document) add(refs map[string][]byte, fixed bool, m *automaton.Meter) e
 	for _, uri := range slices.Sorted(maps.Keys(refs)) {
 		base, err := url.Parse(uri)
 		if err != nil || len(refs[uri]) > maxSchemaBytes {
-			return fmt.Errorf("%s: want a URI, and a schema of %d bytes at most", quote.Short(uri, 80), maxSchemaBytes)
+			return fmt.Errorf("%s: want a URI, and %d bytes at most", quote.Short(uri, 80), maxSchemaBytes)
 		}
 		v, err := parseJSON(string(refs[uri]), m)
 		if err != nil {

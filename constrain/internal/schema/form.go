@@ -149,7 +149,9 @@ func (j *Form) step(to []part, p *part, b byte) []part {
 		}
 	case partColon:
 		if b == ':' {
-			return append(to, part{kind: partValue, frame: p.frame, value: p.value, space: j.after, rest: j.colon})
+			q := *p
+			q.kind, q.space, q.rest = partValue, j.after, j.colon
+			return append(to, q)
 		}
 	case partAfter, partEnd:
 		return j.stepAfter(to, p, b)
@@ -164,7 +166,8 @@ func (j *Form) stepValue(to []part, p *part, b byte) []part {
 	case b == '"':
 		for _, s := range v.strings {
 			if s.texts != nil {
-				to = append(to, part{kind: partList, frame: p.frame, list: s.escaped, hi: int32(len(s.escaped))})
+				n := int32(len(s.escaped))
+				to = append(to, part{kind: partList, frame: p.frame, list: s.escaped, hi: n})
 				continue
 			}
 			to = append(to, part{kind: partString, frame: p.frame, str: s})
@@ -221,14 +224,17 @@ func (j *Form) items(to []part, f *frame, space uint8, rest string) []part {
 	if g.count++; s.max >= 0 && int(g.count) > s.max {
 		return to
 	}
+	add := func(g frame, v *value) {
+		to = append(to, part{kind: partValue, frame: &g, value: v, space: space, rest: rest})
+	}
 	if s.tally == nil {
-		return append(to, part{kind: partValue, frame: &g, value: s.item(int(f.count)), space: space, rest: rest})
+		add(g, s.item(int(f.count)))
+		return to
 	}
 	for _, o := range s.tally.at(int(f.count)) {
-		next := g
-		var ok bool
-		if next.tally, ok = s.tally.add(f.tally, o.bits); ok && o.value.possible && s.tally.reaches(s, int(g.count), next.tally) {
-			to = append(to, part{kind: partValue, frame: &next, value: o.value, space: space, rest: rest})
+		next, ok := s.tally.add(f.tally, o.bits)
+		if g.tally = next; ok && o.value.possible && s.tally.reaches(s, int(g.count), next) {
+			add(g, o.value)
 		}
 	}
 	return to
@@ -317,15 +323,13 @@ func (j *Form) stepNumber(to []part, p *part, b byte) []part {
 func (j *Form) stepAfter(to []part, p *part, b byte) []part {
 	f := p.frame
 	if j.line != "" && p.kind == partAfter && b != ',' {
-		if b == '\n' && (f.object != nil && f.object.mayClose(f) || f.array != nil && f.array.mayClose(f)) {
+		if b == '\n' && f.mayClose() {
 			to = append(to, part{kind: partEnd, frame: f, rest: j.begin(f.up)[1:]})
 		}
 		return to
 	}
 	switch {
-	case f.object != nil && b == '}' && f.object.mayClose(f):
-		return append(to, j.doneContainer(f))
-	case f.array != nil && b == ']' && f.array.mayClose(f):
+	case (f.object != nil && b == '}' || f.array != nil && b == ']') && f.mayClose():
 		return append(to, j.doneContainer(f))
 	case p.kind == partEnd || b != ',':
 	case f.object != nil:

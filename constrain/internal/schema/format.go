@@ -30,8 +30,8 @@ var formats = sync.OnceValue(func() map[string]format {
 		"date-time": {patterns: []string{`^` + dateFormat + `[Tt]` + timeFormat() + `$`}},
 		"duration":  {patterns: []string{`^P(` + durationFormat + `)$`}},
 
-		"email": {[]string{`^(` + atomFormat + `(\.` + atomFormat + `)*|` + quotedFormat + `)@` + hostFormat(1) + `$`,
-			`^([^"@]{1,64}@|")`}, 254},
+		"email": {[]string{`^(` + atomFormat + `(\.` + atomFormat + `)*|` + quotedFormat + `)@` +
+			hostFormat(1) + `$`, `^([^"@]{1,64}@|")`}, 254},
 		"idn-email": {[]string{`^[0-9A-Za-z` + letters + `]+([._+-][0-9A-Za-z` + letters + `]+)*@` +
 			idnFormat(1) + `$`, `^[^@]{1,16}@`}, 80},
 		"idn-hostname": {[]string{`^` + idnFormat(0) + `$`}, 63},

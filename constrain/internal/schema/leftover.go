@@ -35,7 +35,7 @@ func (p *schema) evaluates(name string, known bool, matches []bool, number map[s
 		})
 }
 
-// leftItem returns what a leftover says of the i-th item: contains evaluates those that it holds for.
+// leftItem returns what a leftover says of the i-th item. contains evaluates what it holds for.
 func (c *compiler) leftItem(l *leftover, i int) []*schema {
 	found := []*schema{l.items}
 	for _, id := range l.within {

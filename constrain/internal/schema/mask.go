@@ -136,7 +136,8 @@ func (w *jsonWalk) lexeme(i int, p *part) {
 		case partOther:
 			var ok bool
 			part := v.Bytes[v.Below(int(e.node))][v.Nodes[i].Depth : n.Depth-1]
-			if q, ok = w.j.endOther(p, p.raw+string(part), p.exitState(e)); !ok || q.frame.keeps() && !q.fresh() {
+			q, ok = w.j.endOther(p, p.raw+string(part), p.exitState(e))
+			if !ok || q.frame.keeps() && !q.fresh() {
 				continue
 			}
 		default:

@@ -344,7 +344,8 @@ func (s *numberSpec) live(st numberState) bool {
 // multiples is live for multiples of whole numbers: it reports whether one of them begins with the
 // digits so far.
 func (s *numberSpec) multiples(st numberState) bool {
-	if side := s.side(st); st.phase == numberDigits && s.besides == nil { // a length that does not reach the bounds
+	// a length that does not reach the bounds
+	if side := s.side(st); st.phase == numberDigits && s.besides == nil {
 		most := len(side.hiInt) - 1
 		if most > len(side.loInt) && most-int(st.digits) >= s.figures {
 			return true

@@ -191,7 +191,9 @@ func laterDecimal(a, b *decimal, sign int) *decimal {
 
 // newNumber returns the spec of numbers from lo to hi that are multiples of multiple / 10^scale; a
 // bound of nil is none. They are multiples of none of besides / 10^scale.
-func newNumber(lo, hi *decimal, whole bool, multiple uint64, scale int, besides []uint64) *numberSpec {
+func newNumber(
+	lo, hi *decimal, whole bool, multiple uint64, scale int, besides []uint64,
+) *numberSpec {
 	s := &numberSpec{whole: whole, multiple: multiple, scale: scale, reachable: map[numberState]bool{},
 		besides: besides, modulus: multiple, figures: len(strconv.FormatUint(multiple, 10))}
 	for _, m := range besides {
@@ -344,7 +346,9 @@ const (
 
 // besides returns the divisors of which the numbers of an alternative are no multiples, in units of
 // 10^-scale; it raises the scale to one that all divisors have.
-func (c *compiler) besides(a alternative, whole bool, multiple *uint64, scale *int) (list []uint64, err error) {
+func (c *compiler) besides(
+	a alternative, whole bool, multiple *uint64, scale *int,
+) (list []uint64, err error) {
 	var divisors []*big.Rat
 	for _, id := range a {
 		divisors = append(divisors, c.all[id].besides...)
@@ -353,7 +357,9 @@ func (c *compiler) besides(a alternative, whole bool, multiple *uint64, scale *i
 		return nil, c.meter.Failed()
 	}
 	to := *scale
-	power := func(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
+	power := func(n int) *big.Int {
+		return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil)
+	}
 	units := func(d *big.Rat) *big.Rat {
 		if whole {
 			return new(big.Rat).SetInt(d.Num())
@@ -362,7 +368,8 @@ func (c *compiler) besides(a alternative, whole bool, multiple *uint64, scale *i
 	}
 	if !whole {
 		to = max(to, exactPoint)
-		for to < maxExact && slices.ContainsFunc(divisors, func(d *big.Rat) bool { return !units(d).IsInt() }) {
+		rest := func(d *big.Rat) bool { return !units(d).IsInt() }
+		for to < maxExact && slices.ContainsFunc(divisors, rest) {
 			to++
 		}
 	}
@@ -470,13 +477,14 @@ func (c *compiler) holdsNumber(a alternative, d *decimal) bool {
 				return false
 			}
 		}
-		if slices.ContainsFunc(s.besides, func(m *big.Rat) bool { return new(big.Rat).Quo(d.rat(), m).IsInt() }) ||
+		is := func(m *big.Rat) bool { return new(big.Rat).Quo(d.rat(), m).IsInt() }
+		if slices.ContainsFunc(s.besides, is) ||
 			s.minimum != nil && d.cmp(s.minimum) < 0 || s.maximum != nil && d.cmp(s.maximum) > 0 ||
 			s.exclusiveMin != nil && d.cmp(s.exclusiveMin) <= 0 ||
 			s.exclusiveMax != nil && d.cmp(s.exclusiveMax) >= 0 {
 			return false
 		}
-		if s.multiple != nil && !new(big.Rat).Quo(d.rat(), s.multiple).IsInt() {
+		if s.multiple != nil && !is(s.multiple) {
 			return false
 		}
 	}

@@ -183,13 +183,13 @@ func (c *compiler) objectValues(s *objectSpec, a alternative) error {
 		}
 		conj := c.named(a, name.name, true, matches, number)
 		name.value = c.valueOf(conj...)
-		name.claims = c.claims(somes, conj, func(m *some) bool { return m.has(name.name, true, matches, number) })
+		name.claims = c.claims(somes, conj, name.name, true, matches, number)
 	}
 	s.others = &stringSpec{max: -1, escapes: allEscapes}
 	if len(machines) == 0 {
 		conj := c.named(a, "", false, nil, number)
 		s.values = []*value{c.valueOf(conj...)}
-		s.claim(0, 1, c.claims(somes, conj, func(m *some) bool { return m.has("", false, nil, number) }))
+		s.claim(0, 1, c.claims(somes, conj, "", false, nil, number))
 		return nil
 	}
 	t, err := automaton.NewTable(from.at(), machines, false, c.meter)
@@ -202,7 +202,7 @@ func (c *compiler) objectValues(s *objectSpec, a alternative) error {
 		}
 		conj := c.named(a, "", false, matches, number)
 		s.values = append(s.values, c.valueOf(conj...))
-		s.claim(kind, len(t.Kinds), c.claims(somes, conj, func(m *some) bool { return m.has("", false, matches, number) }))
+		s.claim(kind, len(t.Kinds), c.claims(somes, conj, "", false, matches, number))
 	}
 	s.others.table, s.others.escapes = t, fewEscapes
 	return nil

@@ -525,7 +525,8 @@ func (s *schema) plain() bool {
 
 func (s *schema) isObject() bool {
 	return len(s.properties) > 0 || len(s.patterns) > 0 || s.additional != nil || s.names != nil ||
-		len(s.required) > 0 || s.minProperties > 0 || s.maxProperties >= 0 || s.closes || s.opens || s.somes != nil
+		len(s.required) > 0 || s.minProperties > 0 || s.maxProperties >= 0 || s.closes || s.opens ||
+		s.somes != nil
 }
 
 func (s *schema) isArray() bool {

@@ -68,8 +68,8 @@ func (c *compiler) somesOf(
 	}
 	from := c.all[a[0]]
 	if s.somes > maxCounts {
-		return nil, fmt.Errorf("%s: want %d of additionalProperties, patternProperties and propertyNames at most "+
-			"under not, if, and in branches of oneOf of which two can hold", from.at(), maxCounts)
+		return nil, fmt.Errorf("%s: want %d of additionalProperties, patternProperties and propertyNames "+
+			"at most under not, if, and in branches of oneOf of which two can hold", from.at(), maxCounts)
 	}
 	if len(machines) == 0 {
 		return somes, nil
@@ -80,7 +80,9 @@ func (c *compiler) somesOf(
 	}
 	for i := range somes {
 		u := t.Clone()
-		ok, err := u.Finish(c.meter, nil, func(kind int) bool { return somes[i].has("", false, t.Kinds[kind], number) })
+		ok, err := u.Finish(c.meter, nil, func(kind int) bool {
+			return somes[i].has("", false, t.Kinds[kind], number)
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -89,8 +91,8 @@ func (c *compiler) somesOf(
 		}
 		names, ok := u.Strings(maxFew)
 		if !ok {
-			return nil, fmt.Errorf("%s: more than %d names, but not any number, under not, if, and in branches of "+
-				"oneOf of which two can hold", from.at(), maxFew)
+			return nil, fmt.Errorf("%s: more than %d names, but not any number, under not, if, and in branches "+
+				"of oneOf of which two can hold", from.at(), maxFew)
 		}
 		for _, name := range names {
 			s.name(name)
@@ -101,12 +103,13 @@ func (c *compiler) somesOf(
 
 // claims returns what the value of a property can be so that it counts for kinds of properties that
 // an object must have.
-func (c *compiler) claims(somes []some, conj []*schema, has func(*some) bool) (list []claim) {
+func (c *compiler) claims(somes []some, conj []*schema, name string, known bool, matches []bool,
+	number map[string]int) (list []claim) {
 	for bits := 1; bits < 1<<len(somes); bits++ {
 		all, ok := slices.Clone(conj), true
 		for i := range somes {
 			if bits>>i&1 != 0 {
-				all, ok = append(all, somes[i].of), ok && has(&somes[i])
+				all, ok = append(all, somes[i].of), ok && somes[i].has(name, known, matches, number)
 			}
 		}
 		if ok {

@@ -7,7 +7,9 @@
 //
 // With -suite it runs a folder of the suite, such as json/tests/draft7 in the source of PyPI's
 // jsonschema, as its draft, and with -bench the data of MaskBench, from the repository
-// guidance-ai/jsonschemabench. Properties may come in any order. With -everyday it runs schemas as zod, OpenAI's helper, typebox and pydantic emit them, which
+// guidance-ai/jsonschemabench. Properties may come in any order.
+//
+// With -everyday it runs schemas as zod, OpenAI's helper, typebox and pydantic emit them, which
 // everyday/emit.mjs and everyday/emit.py write; everyday/judge.cjs has ajv judge what was written.
 package main
 
@@ -113,7 +115,8 @@ func (r *run) suite() error {
 
 // drafts are the $schema of the folders of the suite.
 var drafts = map[string]string{
-	"draft4": "http://json-schema.org/draft-04/schema#", "draft6": "http://json-schema.org/draft-06/schema#",
+	"draft4":       "http://json-schema.org/draft-04/schema#",
+	"draft6":       "http://json-schema.org/draft-06/schema#",
 	"draft7":       "http://json-schema.org/draft-07/schema#",
 	"draft2019-09": "https://json-schema.org/draft/2019-09/schema",
 	"draft2020-12": "https://json-schema.org/draft/2020-12/schema",
@@ -139,7 +142,8 @@ func (r *run) folder(folder string) error {
 		var groups []group
 		err := json.Unmarshal(b, &groups)
 		for _, g := range groups {
-			if rest, ok := bytes.CutPrefix(g.Schema, []byte("{")); ok && draft != "" && !bytes.Contains(rest, []byte(`"$schema"`)) {
+			rest, ok := bytes.CutPrefix(g.Schema, []byte("{"))
+			if ok && draft != "" && !bytes.Contains(rest, []byte(`"$schema"`)) {
 				g.Schema = fmt.Appendf(nil, `{"$schema":%q,%s`, draft, rest)
 				g.Schema = bytes.Replace(g.Schema, []byte(",}"), []byte("}"), 1)
 			}
@@ -196,7 +200,8 @@ func (r *run) group(file string, g group) {
 	judge, judgeErr := judgeOf(g.Schema)
 	before := heap()
 	from := processorTime()
-	c, err := constrain.JSONSchema(r.vocab, g.Schema, constrain.SchemaOptions{AnyOrder: true, Refs: r.refs})
+	o := constrain.SchemaOptions{AnyOrder: true, Refs: r.refs}
+	c, err := constrain.JSONSchema(r.vocab, g.Schema, o)
 	if err != nil {
 		r.refuse(file, g, err)
 		return
@@ -291,8 +296,8 @@ func judgeOf(schema []byte) (*jsonschema.Schema, error) {
 }
 
 func (r *run) print() {
-	fmt.Printf("%d schemas; %d followed, %d right in all instances: %d valid accepted, %d not, %d invalid "+
-		"rejected\n", r.schemas, len(r.compiles), r.passed, r.accepted, r.shut, r.rejected)
+	fmt.Printf("%d schemas; %d followed, %d right in all instances: %d valid accepted, %d not, "+
+		"%d invalid rejected\n", r.schemas, len(r.compiles), r.passed, r.accepted, r.shut, r.rejected)
 	fmt.Printf("texts written: %d complete and valid, %d not complete; wrong: %d\n", r.finished,
 		r.open, r.wrong)
 	var reasons []string
