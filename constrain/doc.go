@@ -110,7 +110,7 @@
 // 10000 states. The work of compiling is counted in steps of some nanoseconds: 64 million, and 64
 // for each byte. A form that exceeds a bound is refused with one line when it is compiled, on every
 // machine alike. [Compiler] compiles under a context, and lets other work run. Mask or Accept
-// returns an error for a text that one form could read in very many ways (1024 for schemas, 8192
+// returns an error for a text that one form could read in very many ways (4096 for schemas, 8192
 // positions for regexes and grammars), or whose mask would visit more than a million such positions
 // (200,000 in rules that call one another), or 33 million nodes for a schema. Texts store at most
 // 4096 states and 512 masks of a machine, and 8 MiB of masks of a schema.

@@ -68,7 +68,7 @@ const (
 // Bounds on the matching of a text.
 const (
 	maxVisits    = 1 << 25 // nodes of tries that are visited for one mask of a schema
-	maxParts     = 1024    // ways to read one text of JSON
+	maxParts     = 4096    // ways to read one text of JSON
 	maxReachable = 1 << 12 // results of the arithmetic of one divisor that are stored
 	maxLexBytes  = 8 << 20 // of masks that a schema or a vocabulary stores
 )
