@@ -271,7 +271,7 @@ func (j *Form) doneString(p *part, raw string) part {
 	if !p.frame.keeps() {
 		return j.done(p.frame)
 	}
-	return j.doneText(p.frame, `"`+escapeJSON(unescapeJSON(raw)))
+	return j.doneText(p.frame, keptString(raw))
 }
 
 func (j *Form) stepList(to []part, p *part, b byte) []part {
@@ -352,16 +352,7 @@ func (j *Form) stepAll(
 		*work += parts[i].cost()
 		n := len(to)
 		to = j.step(to, &parts[i], b)
-		for k := n; k < len(to); k++ {
-			if p := &to[k]; p.frame.keeps() {
-				if *work += 4 + len(p.frame.same); !p.fresh() {
-					continue
-				}
-			}
-			to[n] = to[k]
-			n++
-		}
-		to = to[:n]
+		to = freshParts(to, n, work)
 	}
 	if n := len(to) - first; n > 1 {
 		to = to[:first+distinctParts(to[first:], work)]

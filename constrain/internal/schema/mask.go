@@ -53,16 +53,14 @@ type jsonWalk struct {
 func (w *jsonWalk) below(i int, p *part) {
 	switch p.kind {
 	case partValue:
-		if p.rest != "" || p.frame.keeps() {
+		if p.rest != "" {
 			w.walk(i, p)
 			return
 		}
 		w.value(i, p)
 	case partString, partOther, partNumber:
 		switch {
-		// masks that are stored know of no other items
-		case p.frame.keeps() && (p.kind == partNumber || p.kind == partString && !p.str.endless() ||
-			p.kind == partOther && p.str.table != nil):
+		case p.frame.keeps() && !p.goesOn(): // masks that are stored know of no other items
 			w.walk(i, p)
 		case p.kind == partOther && p.str.table.Few(p.frame.taken()):
 			w.fewNames(i, p)
@@ -95,7 +93,7 @@ func (w *jsonWalk) value(i int, p *part) {
 		if w.work += p.cost(); w.over() {
 			return
 		}
-		if next = w.j.step(next[:0], p, b); len(next) == 0 {
+		if next = freshParts(w.j.step(next[:0], p, b), 0, &w.work); len(next) == 0 {
 			continue
 		}
 		v.Open(w.open, v.Nodes[k].ID)
@@ -129,8 +127,14 @@ func (w *jsonWalk) lexeme(i int, p *part) {
 		case partString:
 			if q = w.j.done(p.frame); p.frame.keeps() {
 				part := v.Bytes[v.Below(int(e.node))][v.Nodes[i].Depth : n.Depth-1]
-				if q = w.j.doneString(p, p.raw+string(part)); !q.fresh() {
+				text := keptString(p.raw + string(part))
+				if p.frame.unique() && among(p.frame.kids, text) {
 					continue
+				}
+				if n.Size > 1 || p.frame.kept {
+					if q = w.j.doneText(p.frame, text); !q.fresh() {
+						continue
+					}
 				}
 			}
 		case partOther:
@@ -144,7 +148,13 @@ func (w *jsonWalk) lexeme(i int, p *part) {
 			if p.frame == nil {
 				continue
 			}
-			q = w.j.done(p.frame)
+			if q = w.j.done(p.frame); p.frame.keeps() { // any whole number
+				part := v.Bytes[v.Below(int(e.node))][v.Nodes[i].Depth:n.Depth]
+				q = w.j.doneText(p.frame, canonicalWhole(p.raw+string(part)))
+				if !q.fresh() {
+					continue
+				}
+			}
 		}
 		if p.kind != partNumber {
 			v.Open(w.open, n.ID)

@@ -143,7 +143,7 @@ type frame struct {
 	// in an array of unique items, see unique.go
 	kept bool
 	name string  // of the value that is read
-	kids *node   // the values so far, the newest first
+	kids []*node // the values so far
 	same []*node // what the container may become equal to
 
 	tally int32 // items that were counted, or a bit for each kind of properties that must come
@@ -176,12 +176,8 @@ func (f *frame) equal(g *frame) bool {
 				return false
 			}
 		}
-		for u, w := f.kids, g.kids; u != w; u, w = u.before, w.before {
-			if u == nil || w == nil || u.name != w.name || u.text != w.text {
-				return false
-			}
-		}
-		if f.name != g.name {
+		same := func(u, w *node) bool { return u == w || u.name == w.name && u.text == w.text }
+		if f.name != g.name || !slices.EqualFunc(f.kids, g.kids, same) {
 			return false
 		}
 		f, g = f.up, g.up

@@ -16,12 +16,10 @@ import (
 // A node is a value that was written: an item or, by its name, a property. Equal values have equal
 // texts.
 type node struct {
-	before *node // in the same container
-	name   string
-	text   string
-	kind   byte // { or [, 0 for others
-	kids   *node
-	n      int // number of kids
+	name string
+	text string
+	kind byte // { or [, 0 for others
+	kids []*node
 }
 
 // unique refuses an array of unique items that may not find as many as its min says, whatever came
@@ -121,7 +119,7 @@ func ofKind(nodes []*node, kind byte) (list []*node) {
 // differ from so that its container, or the item that it is, does.
 func (f *frame) rivals(name string) (nodes []*node) {
 	if f.unique() {
-		return f.kids.all()
+		return f.kids
 	}
 	for _, u := range f.same {
 		if kid := u.kid(f, name); kid != nil {
@@ -131,22 +129,18 @@ func (f *frame) rivals(name string) (nodes []*node) {
 	return nodes
 }
 
-// all returns a node and those before it in its container.
-func (u *node) all() (nodes []*node) {
-	for ; u != nil; u = u.before {
-		nodes = append(nodes, u)
-	}
-	return nodes
-}
-
 // kid returns what a node has where a frame like it reads a value.
 func (u *node) kid(f *frame, name string) *node {
-	at := u.n
-	for kid := u.kids; kid != nil; kid = kid.before {
-		if f.object != nil && kid.name == name || f.object == nil && at == int(f.count) {
+	if f.object == nil {
+		if at := int(f.count) - 1; at < len(u.kids) {
+			return u.kids[at]
+		}
+		return nil
+	}
+	for _, kid := range u.kids {
+		if kid.name == name {
 			return kid
 		}
-		at--
 	}
 	return nil
 }
@@ -157,8 +151,8 @@ func (j *Form) doneValue(f *frame, u node) part {
 		return j.done(f)
 	}
 	g := *f
-	u.before, u.name = f.kids, f.name
-	g.kids, g.same = &u, nil
+	u.name = f.name
+	g.kids, g.same = append(slices.Clip(f.kids), &u), nil
 	for _, old := range f.same {
 		if kid := old.kid(f, f.name); kid != nil && kid.text == u.text {
 			g.same = append(g.same, old)
@@ -176,8 +170,7 @@ func (j *Form) doneContainer(f *frame) part {
 		return j.done(f.up)
 	}
 	u, texts := node{kind: '[', kids: f.kids}, []string{}
-	for kid := f.kids; kid != nil; kid = kid.before {
-		u.n++
+	for _, kid := range f.kids {
 		texts = append(texts, strconv.Quote(kid.name)+kid.text)
 	}
 	if f.object != nil {
@@ -201,12 +194,29 @@ func keptNumber(text string, whole bool) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
+// keptString returns what strings of equal characters have in common, given their bytes in JSON.
+func keptString(raw string) string {
+	if strings.IndexByte(raw, '\\') >= 0 {
+		raw = escapeJSON(unescapeJSON(raw))
+	}
+	return `"` + raw
+}
+
 // keptText is keptNumber for a number of a list.
 func keptText(text string) string { return keptNumber(text, !strings.ContainsAny(text, ".eE")) }
 
 // fresh reports whether what a part reads can become different from all that it must differ from.
 func (p *part) fresh() bool {
 	f := p.frame
+	if !f.kept { // an array, in none
+		if f.kids == nil {
+			return true
+		}
+		if p.kind == partNumber && p.number.accepts(p.digits) &&
+			!among(f.kids, keptNumber(p.raw, p.number.whole)) {
+			return true
+		}
+	}
 	different, narrow := false, false // the container is, or what is in it; p reads one way of it only
 	switch p.kind {
 	case partColon, partValue:
@@ -217,14 +227,14 @@ func (p *part) fresh() bool {
 		rivals := f.rivals(f.name)
 		different = slices.ContainsFunc(p.list[p.lo:p.hi], func(t string) bool {
 			if p.kind == partList {
-				return !among(rivals, `"`+t)
+				return !amongStrings(rivals, t)
 			}
 			return !among(rivals, keptText(t))
 		})
 	case partNumber:
 		different = p.number.differs(p.digits, p.raw, f.rivals(f.name))
 	case partString:
-		different = p.str.differs(p.string, p.raw, f.rivals(f.name))
+		different = p.str.endless() || p.str.differs(p.string, p.raw, f.rivals(f.name))
 	case partName:
 		narrow = true
 		different = slices.ContainsFunc(p.names[p.lo:p.hi], func(i int32) bool {
@@ -236,7 +246,11 @@ func (p *part) fresh() bool {
 		g, _ := f.afterOther()
 		different = p.str.table == nil || g.differs(0)
 	default: // nothing is read
-		different = f.unique() && (f.kids == nil || !among(f.kids.all()[1:], f.kids.text))
+		n := len(f.kids) - 1
+		different = f.unique() && (n < 0 || !among(f.kids[:n], f.kids[n].text))
+	}
+	if !f.kept {
+		return different
 	}
 	for g := f; g.keeps(); g = g.up {
 		if g.unique() {
@@ -257,9 +271,53 @@ func (p *part) fresh() bool {
 	return true
 }
 
+// goesOn reports whether a string, a number or a name is fresh after each byte but the last.
+func (p *part) goesOn() bool {
+	switch p.kind {
+	case partString:
+		return p.str.endless()
+	case partOther:
+		return p.str.table == nil
+	}
+	return p.number.any && p.number.whole && (p.digits.phase == numberDigits ||
+		!among(p.frame.rivals(p.frame.name), "0")) // which no digit follows
+}
+
+// freshParts drops those of some parts from an index on that are not fresh.
+func freshParts(parts []part, from int, work *int) []part {
+	n := from
+	for k := from; k < len(parts); k++ {
+		if p := &parts[k]; p.frame.keeps() {
+			if *work += 1 + len(p.frame.same); !p.fresh() {
+				continue
+			}
+		}
+		if n < k {
+			parts[n] = parts[k]
+		}
+		n++
+	}
+	return parts[:n]
+}
+
 // among reports whether one of some nodes has a text.
 func among(nodes []*node, text string) bool {
-	return slices.ContainsFunc(nodes, func(u *node) bool { return u.text == text })
+	for _, u := range nodes {
+		if u.text == text {
+			return true
+		}
+	}
+	return false
+}
+
+// amongStrings is among for the text of a string without its quote.
+func amongStrings(nodes []*node, text string) bool {
+	for _, u := range nodes {
+		if len(u.text) == len(text)+1 && u.text[0] == '"' && u.text[1:] == text {
+			return true
+		}
+	}
+	return false
 }
 
 // differs reports whether a container can become different from those that it may still be equal
@@ -305,7 +363,7 @@ func (f *frame) differs(depth int) bool {
 
 // longer reports whether a container that ended now would differ by the number of its values.
 func (f *frame) longer() bool {
-	return !slices.ContainsFunc(f.same, func(u *node) bool { return u.n == int(f.count) })
+	return !slices.ContainsFunc(f.same, func(u *node) bool { return len(u.kids) == int(f.count) })
 }
 
 // nameDiffers reports whether a container differs with some value of a known name.
@@ -329,7 +387,7 @@ func (v *value) differs(rivals []*node, depth int) bool {
 	}
 	for _, s := range v.strings {
 		if s.texts == nil && s.differs(stringState{}, "", rivals) ||
-			slices.ContainsFunc(s.escaped, func(t string) bool { return !among(rivals, `"`+t) }) {
+			slices.ContainsFunc(s.escaped, func(t string) bool { return !amongStrings(rivals, t) }) {
 			return true
 		}
 	}
@@ -358,6 +416,9 @@ const maxTexts = 4096
 // differs reports whether a number that begins with a text differs from some nodes. Numbers that
 // are not whole have 15 digits at most, so that others differ as float64 too.
 func (s *numberSpec) differs(st numberState, text string, rivals []*node) bool {
+	if s.accepts(st) && !among(rivals, keptNumber(text, s.whole)) {
+		return true
+	}
 	tried := 0
 	var find func(st numberState, text string) bool
 	find = func(st numberState, text string) bool {
@@ -385,7 +446,7 @@ func (s *stringSpec) differs(st stringState, raw string, rivals []*node) bool {
 	var find func(st stringState, raw string) bool
 	find = func(st stringState, raw string) bool {
 		if st.Form == automaton.Border {
-			text, alike := `"`+escapeJSON(unescapeJSON(raw)), false
+			text, alike := keptString(raw), false
 			for _, u := range rivals {
 				alike = alike || strings.HasPrefix(u.text, text)
 			}
