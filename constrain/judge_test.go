@@ -316,7 +316,7 @@ func (m maker) walk(t *testing.T, c *Constraint, schema string, judge func(strin
 		t.Fatal(err)
 	}
 	written, complete := w.Write(t, text, 60)
-	if complete {
+	if complete && !strings.ContainsAny(written, "\u2028\u2029") { // . of a pattern: RE2's in the judge
 		if err := judge(written); err != nil {
 			t.Errorf("%s: wrote %s: %v", schema, written, err)
 		}
