@@ -61,6 +61,7 @@ func TestFieldsThatAreRefused(t *testing.T) {
 		{`"prompt":3`, "prompt", "want a string, a list"},
 		{`"json_open":1`, "json_open", "found 1"},
 		{`"json_open":true`, "json_open", "want a JSON Schema with it"},
+		{`"json_any_order":true`, "json_any_order", "want a JSON Schema with it"},
 		{`"json_open":true,"guided_regex":"a"`, "json_open", "want a JSON Schema with it"},
 		{`"prompt":{}`, "prompt", "found an object"},
 		{`"prompt":[[]]`, "prompt", "want at least one id"},

@@ -22,6 +22,7 @@ type form struct {
 	schema, regex, grammar *string
 	choice                 []string
 	open                   bool // objects may have other names than those of the schema
+	anyOrder               bool // of properties
 
 	fields []string // the names of the fields that gave one
 }
@@ -48,6 +49,7 @@ func (f *form) addFields(table map[string]field, ignored *[]string) {
 	table["guided_choice"] = f.list("guided_choice")
 	table["response_format"] = f.responseFormat(ignored)
 	table["json_open"] = yes(&f.open)
+	table["json_any_order"] = yes(&f.anyOrder)
 }
 
 // given returns a field that also notes that the request has it.
@@ -167,8 +169,10 @@ func (f *form) check() error {
 	if len(f.fields) > 1 {
 		return fieldf(f.fields[1], "want one form for the text, found %s too", f.fields[0])
 	}
-	if f.open && f.schema == nil {
-		return fieldf("json_open", "want a JSON Schema with it, such as response_format has")
+	for name, on := range map[string]bool{"json_open": f.open, "json_any_order": f.anyOrder && !f.open} {
+		if on && f.schema == nil {
+			return fieldf(name, "want a JSON Schema with it, such as response_format has")
+		}
 	}
 	return nil
 }
@@ -312,7 +316,7 @@ func (c *forms) shrink() bool {
 // key returns the key of a form in the cache. Tenants have different keys.
 func (f *form) key(tenant string) formKey {
 	// strings have JSON
-	b, _ := json.Marshal([]any{tenant, f.schema, f.open, f.regex, f.grammar, f.choice})
+	b, _ := json.Marshal([]any{tenant, f.schema, f.open, f.anyOrder, f.regex, f.grammar, f.choice})
 	return sha256.Sum256(b)
 }
 
@@ -334,7 +338,8 @@ func (f *form) compile(
 ) (*constrain.Constraint, error) {
 	switch {
 	case f.schema != nil:
-		return c.JSONSchema(ctx, []byte(*f.schema), constrain.SchemaOptions{Closed: !f.open})
+		o := constrain.SchemaOptions{Closed: !f.open, AnyOrder: f.anyOrder}
+		return c.JSONSchema(ctx, []byte(*f.schema), o)
 	case f.regex != nil:
 		return c.Regex(ctx, *f.regex)
 	case f.grammar != nil:
