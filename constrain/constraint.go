@@ -30,7 +30,7 @@ type Constraint struct {
 
 // Notes says what a schema contains that restricts nothing, though its author may have meant it to,
 // such as formats that nobody defines; and, with [SchemaOptions].Closed, that objects are closed,
-// or which one could not be. Each is one line.
+// or which one could not be; and which valid texts are left out. Each is one line.
 func (c *Constraint) Notes() []string { return slices.Clone(c.notes) }
 
 // Bytes returns approximately how much memory the constraint takes now: the compiled form, and what

@@ -148,3 +148,17 @@ func TestOpenAPIIsAnOption(t *testing.T) {
 		t.Error("null is taken though nobody asked for OpenAPI")
 	}
 }
+
+// TestWhatIsLeftOutIsNoted: numbers that must not be whole have few digits, and that is told.
+func TestWhatIsLeftOutIsNoted(t *testing.T) {
+	c := compile(t, `{"items":{"not":{"type":"integer"}}}`, SchemaOptions{Strict: true})
+	want := "#/items/not: numbers that must not be whole, or no multiples, have 15 digits at most"
+	if got := strings.Join(c.Notes(), "|"); got != want {
+		t.Errorf("notes %q, want %q", got, want)
+	}
+	for text, want := range map[string]bool{`[0.5]`: true, `[123456789.123456]`: true, `[0.1234567]`: false} {
+		if _, got := accepts(t, c, text); got != want {
+			t.Errorf("%s: accepted %v", text, got)
+		}
+	}
+}

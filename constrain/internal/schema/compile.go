@@ -273,6 +273,13 @@ func (c *compiler) add(v *value, a alternative) error {
 	return nil
 }
 
+// leftOut notes which texts are left out though they are valid.
+func (c *compiler) leftOut(what string) {
+	if !slices.Contains(c.notes, what) && len(c.notes) < maxNotes {
+		c.notes = append(c.notes, what)
+	}
+}
+
 // note keeps what is said of a schema; with Strict it is an error.
 func (c *compiler) note(what, effect string) error {
 	if c.options.Strict {

@@ -270,6 +270,9 @@ func (c *compiler) number(v *value, a alternative, whole bool) error {
 		return err
 	}
 	if besides != nil { // see maxExact
+		i := slices.IndexFunc(a, func(id int) bool { return c.all[id].besides != nil })
+		c.leftOut(fmt.Sprintf("%s: numbers that must not be whole, or no multiples, have %d digits at "+
+			"most", c.all[a[i]].at(), maxExact))
 		most := &decimal{digits: strings.Repeat("9", maxExact-scale), point: maxExact - scale}
 		lo = laterDecimal(lo, &decimal{true, most.digits, most.point}, 1)
 		hi = laterDecimal(hi, most, -1)
