@@ -67,6 +67,7 @@ func Weights() []byte { return weights() }
 const (
 	rows     = 50257
 	rowBytes = 128 * 2 // F16
+	part     = 1 << 13 // rows: 2 MiB, a large page
 )
 
 // unpack returns the model.safetensors that packed stands for, in memory of its own, which stays.
@@ -74,22 +75,33 @@ func unpack(packed []byte) []byte {
 	head := 8 + int(binary.LittleEndian.Uint64(packed))
 	marks, stored := packed[head:], packed[head+(rows+7)/8:]
 	shared, stored := stored[:rowBytes], stored[rowBytes:]
+	isStored := func(row int) int { return int(marks[row/8] >> (row % 8) & 1) }
 	kept := 0
 	for row := range rows {
-		kept += int(marks[row/8] >> (row % 8) & 1)
+		kept += isStored(row)
 	}
 	// on small pages it takes twice as long as the copies
 	whole := folder.Kept(head + len(stored) + (rows-kept)*rowBytes)
 	to := whole[copy(whole, packed[:head]):]
-	for row := range rows {
-		if marks[row/8]>>(row%8)&1 == 1 {
-			copy(to, stored[:rowBytes])
-			stored = stored[rowBytes:]
-		} else {
-			copy(to, shared)
+	var parts sync.WaitGroup // new memory is slow, so that processors share it
+	for begin := 0; begin < rows; begin += part {
+		from, to, end := stored, to[begin*rowBytes:], min(begin+part, rows)
+		parts.Go(func() {
+			for row := begin; row < end; row++ {
+				if isStored(row) == 1 {
+					copy(to, from[:rowBytes])
+					from = from[rowBytes:]
+				} else {
+					copy(to, shared)
+				}
+				to = to[rowBytes:]
+			}
+		})
+		for row := begin; row < end; row++ {
+			stored = stored[isStored(row)*rowBytes:]
 		}
-		to = to[rowBytes:]
 	}
-	copy(to, stored)
+	copy(to[rows*rowBytes:], stored)
+	parts.Wait()
 	return whole
 }
