@@ -305,3 +305,47 @@ func TestRowOperations(t *testing.T) {
 		}
 	}
 }
+
+// TestTouchLeavesNoWindow: whichever 32 KiB of the weights are the only ones that are not 0, a
+// worker finds them.
+func TestTouchLeavesNoWindow(t *testing.T) {
+	const n = 37<<14 + 77 // more than a task
+	first := Matrix{Blocks: make([]byte, 3)}
+	for _, m := range []Matrix{{F32: make([]float32, n)}, {F16: make([]uint16, 2*n)},
+		{Blocks: make([]byte, 4*n)}, {}} {
+		set := func(from, bytes, to int) {
+			for i := from; i < from+bytes; i++ {
+				switch {
+				case m.F32 != nil:
+					m.F32[i/4] = float32(to)
+				case m.F16 != nil:
+					m.F16[i/2] = uint16(to)
+				default:
+					m.Blocks[i] = byte(to)
+				}
+			}
+		}
+		for _, threads := range []int{1, 2, 7} {
+			team := newTeam(t, threads, "")
+			touched := func() (sum int) {
+				found := make([]int, threads)
+				team.Run(func(w *Worker) { found[w.ID()] = Touch(w, &first, &m, &first) })
+				for _, n := range found {
+					sum += n
+				}
+				return sum
+			}
+			for from := 0; from < int(m.Bytes()); from += touchStep / 4 {
+				from := min(from, int(m.Bytes())-touchStep)
+				set(from, touchStep, 1)
+				if n := touched(); n != 1 {
+					t.Errorf("%d threads, bytes %d on: %d weights found, want 1", threads, from, n)
+				}
+				set(from, touchStep, 0)
+			}
+			if n := touched(); n != 0 {
+				t.Errorf("%d threads: %d weights found, want none", threads, n)
+			}
+		}
+	}
+}

@@ -14,6 +14,9 @@ import (
 // forward computes the rows of a pass and hands out the wanted logits. Of a small pass, the first
 // worker computes the layers by itself while the others wait.
 func (b *backend) forward(w *kernels.Worker) {
+	if b.cold != nil {
+		kernels.Touch(w, b.cold...)
+	}
 	one := w
 	if b.alone {
 		one = w.Alone()

@@ -76,17 +76,23 @@ func (b *Block) Weights() int {
 	return n
 }
 
-// Bytes returns the number of bytes of weights that one decoding step reads: the linear layers and
-// the head.
-func (p *Params) Bytes() int64 {
-	var n int64
-	if p.LMHead != nil {
-		n = p.LMHead.Bytes()
-	}
+// Matrices returns the weights that one decoding step reads: the linear layers and the head.
+func (p *Params) Matrices() (all []*kernels.Matrix) {
 	for i := range p.H {
 		for _, l := range p.H[i].Linears() {
-			n += l.Weight.Bytes()
+			all = append(all, &l.Weight)
 		}
+	}
+	if p.LMHead != nil {
+		all = append(all, p.LMHead)
+	}
+	return all
+}
+
+// Bytes returns the number of bytes of Matrices.
+func (p *Params) Bytes() (n int64) {
+	for _, m := range p.Matrices() {
+		n += m.Bytes()
 	}
 	return n
 }
