@@ -1,10 +1,11 @@
 // Runs the same work through picogpt and its peers, and prints a table of Markdown or, with --json, everything as JSON.
 
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { Worker } from "node:worker_threads";
 import { median } from "./median.mjs";
 
 const help = `x/bench/peers/run [flags]
@@ -16,6 +17,7 @@ const help = `x/bench/peers/run [flags]
   --rounds N          5, of which the table has medians
   --engines LIST      picogpt,llama.cpp,onnxruntime,openvino,ctranslate2,pytorch
   --formats LIST      f32,f16,q8,q4
+  --busy              one text at a time, while a thread spins on each processor
   --json              print JSON instead of a table
   --keep              leave the converted files in work/ and use those that are there
 `;
@@ -25,7 +27,7 @@ const { values: o } = parseArgs({
     "prompt-tokens": { type: "string", default: "512" }, "gen-tokens": { type: "string", default: "64" },
     rounds: { type: "string", default: "5" }, formats: { type: "string", default: "f32,f16,q8,q4" },
     engines: { type: "string", default: "picogpt,llama.cpp,onnxruntime,openvino,ctranslate2,pytorch" },
-    json: { type: "boolean" }, keep: { type: "boolean" }, help: { type: "boolean", short: "h" },
+    busy: { type: "boolean" }, json: { type: "boolean" }, keep: { type: "boolean" }, help: { type: "boolean", short: "h" },
   },
 });
 if (o.help) {
@@ -44,6 +46,8 @@ const peers = {
   pytorch: { command: [python, "torch_gpt2.py"], files: { f32: "" } },
 };
 
+const spinning = []; // threads
+
 function say(text) {
   process.stderr.write(text + "\n");
 }
@@ -58,21 +62,22 @@ function output(command, args) {
 
 // convert writes the files of a checkpoint, and itself in float32, and returns where they are.
 function convert(name, source) {
-  const files = join(work, name);
-  try {
-    if (o.keep) return { files, job: JSON.parse(readFileSync(join(files, "job.json"))) };
-  } catch {
-    // not there yet
+  const files = join(work, name), path = join(files, "job.json"), busy = join(files, "busy.json");
+  if (!o.keep || !existsSync(path)) {
+    say(`writing ${name} for the peers`);
+    output(python, ["export.py", join(work, "gpt"), source, files, o["prompt-tokens"], o["gen-tokens"]]);
   }
-  say(`writing ${name} for the peers`);
-  output(python, ["export.py", join(work, "gpt"), source, files, o["prompt-tokens"], o["gen-tokens"]]);
-  return { files, job: JSON.parse(readFileSync(join(files, "job.json"))) };
+  const job = JSON.parse(readFileSync(path));
+  if (!o.busy) return { files, path, job };
+  job.together = [];
+  writeFileSync(busy, JSON.stringify(job));
+  return { files, path: busy, job };
 }
 
 // runPeer returns what the peer's script answers, with the agreement of its tokens with ours.
 function runPeer(name, format, made, rounds) {
   const [program, ...args] = peers[name].command, path = join(made.files, peers[name].files[format]);
-  const r = JSON.parse(output(program, [...args, path, join(made.files, "job.json"), o.threads, String(rounds), format]));
+  const r = JSON.parse(output(program, [...args, path, made.path, o.threads, String(rounds), format]));
   const want = made.job.greedy.ids, differs = want.findIndex((id, i) => id !== r.ids[i]);
   return { ...r, agree: differs < 0 ? want.length : differs, of: want.length };
 }
@@ -80,12 +85,12 @@ function runPeer(name, format, made, rounds) {
 function benchOurs(format, checkpoint, together) {
   const { model, ...r } = JSON.parse(output(join(work, "gpt"), [ // model is the path of a file that goes again
     "bench", "--json", "--model", checkpoint, "--dtype", format, "--threads", o.threads, "--prompt-tokens", o["prompt-tokens"],
-    "--gen-tokens", o["gen-tokens"], "--rounds", o.rounds, "--batch", together.join(","),
+    "--gen-tokens", o["gen-tokens"], "--rounds", o.rounds, "--batch", together.join(",") || "1",
   ]));
   // gpt bench decodes early and late in the context; the peers decode after the prompt: between the two, on the line through them.
   const at = (r.prefill.tokens + Number(o["gen-tokens"]) / 2 - r.context.at[0]) / (r.context.at[1] - r.context.at[0]);
   const decode = r.context.ms_at_50 + at * (r.context.ms_at_900 - r.context.ms_at_50);
-  const tokens = Object.fromEntries(r.batch.map((b) => [b.sessions, b.tokens_per_s]));
+  const tokens = Object.fromEntries(r.batch.slice(0, together.length).map((b) => [b.sessions, b.tokens_per_s]));
   return { engine: "picogpt", format, decode_ms: decode, prefill_ms: r.prefill.ms, tokens_per_s: tokens, bench: r };
 }
 
@@ -125,6 +130,7 @@ function measureAll() {
   const made = o.model ? convert("model", resolve(o.model)) : convert(shape, `random:${shape}`);
   const checkpoint = o.model ? resolve(o.model) : made.files;
   const rows = [];
+  for (const _ of o.busy ? cpus() : []) spinning.push(new Worker("for (;;);", { eval: true }));
   for (const format of formats) { // what is compared runs one after another: shared machines drift
     for (const engine of engines) {
       if (!formatsOf(engine).includes(format) || !(engine === "picogpt" || checked[engine])) continue;
@@ -151,7 +157,7 @@ function measureAll() {
 
 function table(r) {
   const line = (...cells) => `| ${cells.join(" | ")} |\n`;
-  let text = `${r.model}, ${r.threads} threads, ${r.processor}; decoding after ${r.prompt_tokens} tokens\n\n`;
+  let text = `${r.model}, ${r.threads} threads, ${r.processor}${o.busy ? ", busy" : ""}; decoding after ${r.prompt_tokens} tokens\n\n`;
   const together = Object.keys(r.rows[0].tokens_per_s);
   const heads = ["decode, ms/token", `prefill ${r.prompt_tokens}, ms`, ...together.map((n) => `${n} texts, tokens/s`)];
   text += line("engine", "format", ...heads, "demo's tokens as ours") + line("---", "---", ...heads.map(() => "---:"), "---:");
@@ -170,5 +176,6 @@ try {
   say(`peers: ${e.message}`);
   process.exitCode = 1;
 } finally {
+  for (const thread of spinning) thread.terminate();
   if (!o.keep) rmSync(work, { recursive: true, force: true });
 }
