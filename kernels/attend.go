@@ -180,10 +180,11 @@ func (t *attendTile) finish() {
 		}
 		out := t.Out[i*t.LDO : i*t.LDO+t.DV]
 		for j := 0; j < t.DV; j += outCols {
-			copy(out[j:], t.outputs(i, j))
-		}
-		if t.sums[i] != 0 {
-			t.v.scale(out, float32(1/t.sums[i]))
+			part := t.outputs(i, j)
+			if t.sums[i] != 0 {
+				t.v.scale(part, float32(1/t.sums[i]))
+			}
+			copy(out[j:], part)
 		}
 	}
 }
@@ -204,8 +205,7 @@ func (t *attendTile) sees(i int) bool {
 func (t *attendTile) score(b int) {
 	n := min(Block, t.visible(t.Rows-1)-b*Block)
 	// whole panels: the scores of keys beyond the last are not used
-	n = (n + panelCols - 1) / panelCols * panelCols
-	n = min(n, blockRoom(b, len(t.K), t.Room))
+	n = min((n+panelCols-1)/panelCols*panelCols, blockRoom(b, len(t.K), t.Room))
 	first := t.seeing(b)
 	clear(t.scores[first*Block:])
 	switch {
@@ -217,8 +217,17 @@ func (t *attendTile) score(b int) {
 		return
 	}
 	keys := t.keys(b, n)
-	t.v.multiply(t.scores[first*Block:], Block, t.q[first*t.ldq:], t.ldq, t.Rows-first, &keys, 0,
-		t.DK)
+	middle := first // rows before it see none of the second half of a block
+	for n > Block/2 && t.visible(middle) <= b*Block+Block/2 {
+		middle++
+	}
+	if half := keys; middle > first {
+		half.Cols = Block / 2
+		t.v.multiply(t.scores[first*Block:], Block, t.q[first*t.ldq:], t.ldq, middle-first, &half, 0,
+			t.DK, false)
+	}
+	t.v.multiply(t.scores[middle*Block:], Block, t.q[middle*t.ldq:], t.ldq, t.Rows-middle, &keys, 0,
+		t.DK, false)
 }
 
 // seeing returns the first row that sees a key of block b.
@@ -323,15 +332,21 @@ func (t *attendTile) values(b int) {
 	first, last := t.visible(seeing)-b*Block, t.visible(t.Rows-1)-b*Block
 	for j := 0; j < t.DV; j += outCols {
 		cols := min(outCols, t.DV-j)
-		values := t.columns(b, j, cols)
+		values, acc := t.columns(b, j, cols), t.acc[j*t.Rows+seeing*cols:(j+cols)*t.Rows]
+		same := first >= Block || first == last
+		if same && cols%panelCols == 0 {
+			t.v.multiply(acc, cols, t.scores[seeing*Block:], Block, t.Rows-seeing, &values, 0,
+				min(Block, first), true)
+			continue
+		}
 		part := t.part[:t.Rows*cols]
 		clear(part)
-		if first >= Block || first == last {
+		if same {
 			t.weigh(part, seeing, t.Rows-seeing, &values, 0, min(Block, first))
 		} else {
 			t.staircase(b, part, seeing, &values)
 		}
-		t.v.add(t.acc[j*t.Rows+seeing*cols:(j+cols)*t.Rows], part[seeing*cols:])
+		t.v.add(acc, part[seeing*cols:])
 	}
 }
 
@@ -356,7 +371,7 @@ func (t *attendTile) staircase(b int, part []float32, from int, values *Panels) 
 func (t *attendTile) weigh(part []float32, first, rows int, values *Panels, from, to int) {
 	if from < to {
 		t.v.multiply(part[first*values.Cols:], values.Cols, t.scores[first*Block+from:], Block,
-			rows, values, from, to)
+			rows, values, from, to, false)
 	}
 }
 

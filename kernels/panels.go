@@ -35,18 +35,20 @@ func packedPanel(rows, cols, j, k int) (at, width int) {
 func (w *Worker) Multiply(
 	c []float32, ldc int, a []float32, lda, rows int, p *Panels, from, to int,
 ) {
-	w.team.variant.multiply(c, ldc, a, lda, rows, p, from, to)
+	w.team.variant.multiply(c, ldc, a, lda, rows, p, from, to, false)
 }
 
 // Multiply is [Worker.Multiply] without a team.
 func (l Leaves) Multiply(
 	c []float32, ldc int, a []float32, lda, rows int, p *Panels, from, to int,
 ) {
-	l.variant().multiply(c, ldc, a, lda, rows, p, from, to)
+	l.variant().multiply(c, ldc, a, lda, rows, p, from, to, false)
 }
 
+// multiply is [Worker.Multiply]. With add, where all panels are whole, the sums start from +0 and are
+// added to c.
 func (v *variant) multiply(
-	c []float32, ldc int, a []float32, lda, rows int, p *Panels, from, to int,
+	c []float32, ldc int, a []float32, lda, rows int, p *Panels, from, to int, add bool,
 ) {
 	if from >= to {
 		return
@@ -58,8 +60,7 @@ func (v *variant) multiply(
 		if p.LD != 0 {
 			next = panelCols
 		}
-		v.tile(c, ldc, a, lda, 1, b, ldb, next, rows, to-from, whole/panelCols,
-			false)
+		v.tile(c, ldc, a, lda, 1, b, ldb, next, rows, to-from, whole/panelCols, add)
 	}
 	if whole < p.Cols {
 		b, ldb, cols := p.panel(whole, from)
