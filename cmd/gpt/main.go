@@ -173,9 +173,7 @@ func (g *globals) flags(f *cli.Flags, which globalFlags) {
 			"number format of the weights: auto (as in the file), f32, f16, bf16, q8 or q4",
 			model.Formats()},
 		{cacheDtype, &g.CacheDtype, "--cache-dtype TYPE [f32]",
-			`keys and values are f32; f16: half of the memory, 11 bits, at most 65504; or q8: about a
-			quarter, 8 bits with a scale for each head and token`,
-			model.CacheFormats()},
+			"keys and values are f32, f16 (half of the memory) or q8 (a quarter)", model.CacheFormats()},
 		{cacheBytes, &g.CacheBytes, "--cache-bytes SIZE",
 			"at most that much memory for keys and values, such as 512MiB; default: no limit", nil},
 		{device, &g.Device, "--device NAME",
