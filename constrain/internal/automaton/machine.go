@@ -68,6 +68,8 @@ type stack struct {
 	ret int32
 	up  *stack
 	id  uint32
+
+	bytes, ids int32 // 1 + those of its end, of Ends; 0: not known
 }
 
 type stackKey struct {
@@ -83,7 +85,10 @@ type State struct {
 	age       int
 	next      []*State // by class; nil if not known
 	Mask      []uint64
+	Need      int32 // 1 + the most that Ends.Need says after an id of Mask; 0: not known
 	key       string
+
+	bytes, ids int32 // 1 + those of its end, of Ends; 0: not known
 }
 
 // Dead is the state in which nothing can follow.
@@ -309,7 +314,7 @@ func (m *Machine) push(ret int32, up *stack) *stack {
 	s := m.stacks[key]
 	if s == nil {
 		m.made++
-		s = &stack{ret, up, m.made}
+		s = &stack{ret: ret, up: up, id: m.made}
 		m.stacks[key] = s
 	}
 	return s

@@ -29,6 +29,7 @@ type Table struct {
 	Whole   []bool   // [state] the same after any characters
 	// a number of characters after which, at most, some string ends, from any state
 	Far     int
+	near    []int32    // [state] number of characters after which some string ends
 	fewest  int        // the least of count
 	Count   []int      // [state] number of strings that follow; Unbounded for infinitely many
 	Lengths [][]uint64 // [state] bit n: some string ends after n characters; nil: after any number

@@ -132,7 +132,8 @@ func (t *Table) endless(classes []uint16) []bool {
 // farthest returns the number of characters within which a string can end from any state.
 func (t *Table) farthest() (most int) {
 	before := t.before(nil)
-	far := make([]int, t.states())
+	far := make([]int32, t.states())
+	t.near = far
 	var todo []int32
 	for s := range far {
 		if far[s] = -1; t.Kind[s] >= 0 {
@@ -141,7 +142,7 @@ func (t *Table) farthest() (most int) {
 	}
 	for i := 0; i < len(todo); i++ {
 		s := todo[i]
-		most = max(most, far[s])
+		most = max(most, int(far[s]))
 		for _, p := range before[s] {
 			if far[p] < 0 {
 				far[p], todo = far[s]+1, append(todo, p)
@@ -253,6 +254,25 @@ func (t *Table) Ends(s int32, lo, hi int) bool {
 	}
 	return anyBit(lengths, from, t.rows-1) || anyBit(lengths, t.loop, to)
 }
+
+// Nearest returns after how many characters, lo to hi of them, a string from a state ends first; hi
+// -1 means any number. It is -1 if none does.
+func (t *Table) Nearest(s int32, lo, hi int) int {
+	n := max(lo, int(t.near[s]))
+	if t.Lengths == nil { // any number of characters from the nearest on, or no bounds
+		return n
+	}
+	for most := n + 2*t.rows; n <= most && (hi < 0 || n <= hi); n++ {
+		if t.Ends(s, n, n) {
+			return n
+		}
+	}
+	return -1
+}
+
+// Within returns a number of characters within which a string of at least lo ends, whatever it
+// begins with.
+func (t *Table) Within(lo int) int { return lo + max(t.Far, t.rows) }
 
 // anyBit reports whether a bit from lo to hi is set.
 func anyBit(bits []uint64, lo, hi int) bool {

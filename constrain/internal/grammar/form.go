@@ -27,8 +27,9 @@ type Form struct {
 	size    atomic.Int64
 	long    atomic.Int32 // masks that are being computed and may take long
 
-	mu sync.Mutex // for the machine
-	m  *automaton.Machine
+	mu   sync.Mutex // for the machine
+	m    *automaton.Machine
+	ends *automaton.Ends // nil: no text has asked for its end
 }
 
 // A place is a state of the machine and an incomplete character.
@@ -73,8 +74,9 @@ func (f *Form) Accepts(state any) bool {
 	})
 }
 
-// Mask adds the open ids, except those that end a text, in some steps at most.
-func (f *Form) Mask(state any, open []uint64, steps int) error {
+// Mask adds the open ids, except those that end a text, in some steps at most. Of ids after which
+// the text needs more than left others, as far as is known, it adds none.
+func (f *Form) Mask(state any, open []uint64, left, steps int) error {
 	quick := steps < automaton.MaxWork
 	switch {
 	case !quick:
@@ -93,7 +95,7 @@ func (f *Form) Mask(state any, open []uint64, steps int) error {
 	}
 	for _, s := range state.([]place) {
 		if s.at != automaton.Dead {
-			f.maskOf(s, open, steps)
+			f.maskOf(s, open, left, steps)
 		}
 		if f.m.Err != nil {
 			return f.m.Err
@@ -102,31 +104,87 @@ func (f *Form) Mask(state any, open []uint64, steps int) error {
 	return nil
 }
 
-// maskOf sets the ids that may follow a state. It stores them if no character is incomplete.
-func (f *Form) maskOf(s place, open []uint64, steps int) {
+// maskOf sets the ids that may follow a state. It stores them if no character is incomplete, and
+// none is left out.
+func (f *Form) maskOf(s place, open []uint64, left, steps int) {
 	s.at = f.m.Current(s.at)
+	w := &walk{f: f, left: left, steps: steps, open: open}
 	if s.Form != automaton.Border {
-		f.walk(f.vocab.Nodes, s, open, steps)
+		w.nodes(f.vocab.Nodes, s)
 		return
 	}
-	if s.at.Mask == nil {
-		mask := make([]uint64, len(open))
-		f.vocab.WalkPlain(f.ahead(s.at), mask, func(nodes []trie.Node) {
-			f.walk(nodes, s, mask, steps)
-		})
-		f.m.EachToken(s.at, func(id int32, not bool) { f.openToken(mask, id, not) })
+	if left != anyNumber || s.at.Mask == nil {
+		if left == anyNumber {
+			w.open = make([]uint64, len(open))
+		}
+		f.vocab.WalkPlain(w.ahead(s.at), w.open, func(nodes []trie.Node) { w.nodes(nodes, s) })
+		w.tokens(s.at)
 		if f.m.Err != nil {
 			return
 		}
-		f.m.Keep(s.at, mask)
+		if f.ends != nil {
+			s.at.Need = int32(1 + w.most)
+		}
+		if left != anyNumber {
+			return
+		}
+		f.m.Keep(s.at, w.open)
 	}
 	for i, w := range s.at.Mask {
 		open[i] |= w
 	}
 }
 
+// anyNumber of ids may follow.
+const anyNumber = math.MaxInt
+
+// A walk sets the ids that may follow a state.
+type walk struct {
+	f           *Form
+	open        []uint64
+	left, steps int
+	most        int // what a text needs after one of the ids, if there are ends
+}
+
+// fits reports whether a text ends in time after a state.
+func (w *walk) fits(s place) bool {
+	if w.f.ends == nil {
+		return true
+	}
+	need := w.f.need(s, w.left)
+	w.most = max(w.most, need)
+	return need <= w.left
+}
+
+// need returns what a text needs after a state: Ends.Need.
+func (f *Form) need(s place, enough int) int {
+	if s.Form == automaton.Border {
+		return f.ends.Need(s.at, enough)
+	}
+	_, least := f.character(s, enough-int(s.Left))
+	return int(s.Left) + least
+}
+
+// character returns a character that an incomplete one can become, and what a text needs after it.
+func (f *Form) character(s place, enough int) (c rune, least int) {
+	lo, hi := s.Runes()
+	least = automaton.Never
+	for piece, class := range f.m.Alpha.Pieces(lo, hi) {
+		if next := f.m.Step(s.at, class); next != automaton.Dead {
+			if need := f.ends.Need(next, enough); need < least {
+				c, least = piece.Lo, need
+			}
+			if least <= enough {
+				break
+			}
+		}
+	}
+	return c, least
+}
+
 // ahead looks ahead from a state. It does so only if the machine distinguishes few characters.
-func (f *Form) ahead(s *automaton.State) trie.LookAhead {
+func (w *walk) ahead(s *automaton.State) trie.LookAhead {
+	f := w.f
 	if len(f.plainly) > trie.MaxAbreast {
 		return trie.LookAhead{}
 	}
@@ -139,19 +197,24 @@ func (f *Form) ahead(s *automaton.State) trie.LookAhead {
 		}
 		for _, class := range f.plainly {
 			next := f.m.Step(s, class)
-			to(next, next != automaton.Dead)
+			live := next != automaton.Dead
+			if live && !w.fits(place{at: next}) { // a longer id may fit: the walk knows
+				to(next, true)
+				live = false
+			}
+			to(next, live)
 		}
 	})
 }
 
-// walk sets the ids whose bytes may follow a state.
-func (f *Form) walk(nodes []trie.Node, s place, open []uint64, steps int) {
-	v := f.vocab
-	path := make([]place, v.Longest+1) // the state after each byte of the node
+// nodes sets the ids of a trie whose bytes may follow a state.
+func (w *walk) nodes(nodes []trie.Node, s place) {
+	f := w.f
+	path := make([]place, f.vocab.Longest+1) // the state after each byte of the node
 	path[0] = s
 	visited := 0
 	for i := 1; i < len(nodes) && f.m.Err == nil; {
-		if visited++; visited > steps {
+		if visited++; visited > w.steps {
 			f.m.Err = automaton.ErrSteps
 			return
 		}
@@ -162,9 +225,101 @@ func (f *Form) walk(nodes []trie.Node, s place, open []uint64, steps int) {
 			continue
 		}
 		path[n.Depth] = next
-		v.Open(open, n.ID)
+		if n.ID >= 0 && w.fits(next) {
+			f.vocab.Open(w.open, n.ID)
+		}
 		i++
 	}
+}
+
+// tokens sets the ids that are read whole after a state.
+func (w *walk) tokens(s *automaton.State) {
+	f := w.f
+	if f.ends == nil {
+		f.m.EachToken(s, func(id int32, not bool) { f.openToken(w.open, id, not) })
+		return
+	}
+	f.ends.EachToken(s, func(id int32, not bool, need int) {
+		if w.most = max(w.most, need); need <= w.left {
+			f.openToken(w.open, id, not)
+		}
+	})
+}
+
+// Roomy reports whether each id that may come leaves a text that needs at most so many others. It is
+// false where that takes long to find.
+func (f *Form) Roomy(state any, left int) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return !slices.ContainsFunc(state.([]place), func(s place) bool {
+		at := f.m.Current(s.at)
+		return s.at != automaton.Dead &&
+			(s.Form != automaton.Border || at.Need == 0 || int(at.Need)-1 > left)
+	})
+}
+
+// End returns ids that complete a text, as few as are known; ok is false if none are.
+func (f *Form) End(state any) (ids []int, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	defer f.measure()
+	f.m.Begin()
+	if f.ends == nil {
+		var others [2]int32
+		for i := 1; i < len(f.vocab.Nodes) && others[1] == 0; i++ {
+			if id := f.vocab.Nodes[i].ID; id >= 0 {
+				others = [2]int32{id, others[0]}
+			}
+		}
+		f.ends = automaton.NewEnds(f.m, others, func(text []int32) int {
+			if ids, ok := f.spell(text); ok {
+				return len(ids)
+			}
+			return automaton.Never
+		})
+	}
+	best, least := place{}, automaton.Never
+	for _, s := range state.([]place) {
+		if s.at != automaton.Dead {
+			if need := f.need(s, -1); need < least {
+				best, least = s, need
+			}
+		}
+	}
+	if least == automaton.Never || f.m.Err != nil {
+		return nil, false
+	}
+	var text []int32
+	if best.Form != automaton.Border {
+		c, _ := f.character(best, -1)
+		bytes := utf8.AppendRune(nil, c)
+		for _, b := range bytes[len(bytes)-int(best.Left):] {
+			text = append(text, int32(b))
+		}
+		best.at = f.m.Step(best.at, f.m.Alpha.Of(c))
+	}
+	return f.spell(append(text, f.ends.Text(best.at)...))
+}
+
+// spell returns the ids of a text of Ends.
+func (f *Form) spell(text []int32) (ids []int, ok bool) {
+	var bytes []byte
+	for i, c := range text {
+		if c < 256 {
+			bytes = append(bytes, byte(c))
+		}
+		if c < 256 && i+1 < len(text) {
+			continue
+		}
+		part, ok := f.vocab.Spell(bytes)
+		if !ok {
+			return nil, false
+		}
+		if ids, bytes = append(ids, part...), bytes[:0]; c >= 256 {
+			ids = append(ids, int(c-256))
+		}
+	}
+	return ids, true
 }
 
 // stepByte returns the state after a byte; ok is false if no text of the form has it there.

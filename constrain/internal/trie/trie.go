@@ -19,10 +19,11 @@ import (
 // A Trie holds the bytes of a model's ids, arranged for masks. It is immutable, and any number of
 // forms may use it concurrently.
 type Trie struct {
-	Size    int      // one more than the largest id
-	Bytes   [][]byte // [size], nil for ids without bytes
-	Nodes   []Node   // the trie in the order of a depth-first walk; Nodes[0] is the root
-	twins   []int32  // [size] the next id with the same bytes, or -1
+	Size    int        // one more than the largest id
+	Bytes   [][]byte   // [size], nil for ids without bytes
+	Nodes   []Node     // the trie in the order of a depth-first walk; Nodes[0] is the root
+	twins   []int32    // [size] the next id with the same bytes, or -1
+	begins  [256]int32 // the children of the root
 	names   map[string]int
 	Lost    automaton.Set // characters that only an id of ends stands for: they cannot be written
 	Longest int           // bytes of the longest id
@@ -144,6 +145,12 @@ func (v *Trie) build() {
 		order[i] = k.id
 	}
 	v.Nodes = v.arrange(order)
+	for b := range v.begins {
+		v.begins[b] = -1
+	}
+	for i := 1; i < len(v.Nodes); i += int(v.Nodes[i].Size) {
+		v.begins[v.Nodes[i].Byte] = int32(i)
+	}
 }
 
 // arrange returns the nodes of ids that are sorted by their bytes. Of ids with equal bytes a node
@@ -187,6 +194,9 @@ func (v *Trie) Open(mask []uint64, id int32) {
 
 // Child returns the child of node i for byte b, or -1.
 func (v *Trie) Child(i int, b byte) int {
+	if i == 0 {
+		return int(v.begins[b])
+	}
 	end := i + int(v.Nodes[i].Size)
 	for j := i + 1; j < end; j += int(v.Nodes[j].Size) {
 		if v.Nodes[j].Byte == b {

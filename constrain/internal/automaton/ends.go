@@ -1,0 +1,211 @@
+package automaton
+
+// Ends: of each node of a network, the shortest text with which its rule ends; and so of each state
+// of a machine.
+
+import (
+	"container/heap"
+	"unicode/utf8"
+)
+
+// Ends knows the shortest texts with which a text of a machine ends. Tokens are counted by a
+// function of the vocabulary. Texts are characters as bytes, and ids that are read whole as 256 and
+// the id. Who may use the machine may use its Ends.
+type Ends struct {
+	m      *Machine
+	bytes  []int32  // [node] of the shortest text with which the rule ends; Never: there is none
+	way    []int32  // [node] of a split, where that text goes on
+	tokens []int32  // [node] 1 + the tokens of that text, or 0 if not known yet
+	others [2]int32 // ids that have bytes
+	count  func(text []int32) int
+}
+
+// Never is more bytes or tokens than a text has.
+const Never = 1 << 28
+
+// NewEnds returns the ends of a machine. count counts the tokens of a text; others are two ids that
+// have bytes.
+func NewEnds(m *Machine, others [2]int32, count func(text []int32) int) *Ends {
+	n := m.net
+	e := &Ends{m: m, count: count, others: others, bytes: make([]int32, len(n.nodes)),
+		way: make([]int32, len(n.nodes)), tokens: make([]int32, len(n.nodes))}
+	before := make([][]int32, len(n.nodes)) // the predecessors of each node
+	todo := &nodeHeap{}
+	for i := range n.nodes {
+		e.bytes[i] = Never
+		switch node := &n.nodes[i]; {
+		case !node.alive:
+			continue
+		case node.kind == endNode:
+			heap.Push(todo, nodeCost{0, int32(i), 0})
+		case node.kind == splitNode:
+			for _, to := range node.more {
+				before[to] = append(before[to], int32(i))
+			}
+		default:
+			before[node.to] = append(before[node.to], int32(i))
+			if node.kind == callNode && node.ret >= 0 {
+				before[node.ret] = append(before[node.ret], int32(i))
+			}
+		}
+	}
+	// Dijkstra's algorithm as Knuth has it for grammars: the shortest text of all comes first.
+	for todo.Len() > 0 {
+		at := heap.Pop(todo).(nodeCost)
+		if e.bytes[at.node] != Never {
+			continue
+		}
+		e.bytes[at.node], e.way[at.node] = at.cost, at.way
+		for _, p := range before[at.node] {
+			node := &n.nodes[p]
+			cost := at.cost
+			switch {
+			case node.kind == readNode:
+				cost += int32(utf8.RuneLen(plainest(n.sets[node.set])))
+			case node.kind == idNode:
+				cost++
+			case node.kind == callNode && node.ret >= 0:
+				cost = e.bytes[node.to] + e.bytes[node.ret]
+			}
+			if cost < Never {
+				heap.Push(todo, nodeCost{cost, p, at.node})
+			}
+		}
+	}
+	return e
+}
+
+// A nodeCost is a node whose rule ends with so many bytes, by way of another node.
+type nodeCost struct{ cost, node, way int32 }
+
+type nodeHeap []nodeCost
+
+func (h nodeHeap) Len() int           { return len(h) }
+func (h nodeHeap) Less(i, j int) bool { return h[i].cost < h[j].cost }
+func (h nodeHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *nodeHeap) Push(x any)        { *h = append(*h, x.(nodeCost)) }
+func (h *nodeHeap) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}
+
+// plainest returns the character of a set that is written where any of them may be.
+func plainest(set Set) rune {
+	for _, from := range [...]rune{'a', '0', ' ', 0, 0xe000} {
+		for _, r := range set {
+			if c := max(r.Lo, from); c <= r.Hi && (c < 0x7f || from == 0) && utf8.ValidRune(c) {
+				return c
+			}
+		}
+	}
+	return set[0].Lo // only surrogates, which no text has
+}
+
+// ofNode adds the shortest text with which the rule of a node ends.
+func (e *Ends) ofNode(text []int32, node int32) []int32 {
+	for todo := []int32{node}; len(todo) > 0; {
+		i := todo[len(todo)-1]
+		n := &e.m.net.nodes[i]
+		todo = todo[:len(todo)-1]
+		switch n.kind {
+		case splitNode:
+			todo = append(todo, e.way[i])
+			continue
+		case endNode:
+			continue
+		case callNode:
+			if n.ret >= 0 {
+				todo = append(todo, n.ret)
+			}
+		case idNode:
+			id := n.id
+			if n.not {
+				if id = e.others[0]; id == n.id {
+					id = e.others[1]
+				}
+			}
+			text = append(text, 256+id)
+		default:
+			for _, b := range utf8.AppendRune(nil, plainest(e.m.net.sets[n.set])) {
+				text = append(text, int32(b))
+			}
+		}
+		todo = append(todo, n.to)
+	}
+	return text
+}
+
+// tokensOf returns how many tokens the text of ofNode has.
+func (e *Ends) tokensOf(node int32) int32 {
+	if e.tokens[node] == 0 {
+		e.tokens[node] = 1 + int32(min(e.count(e.ofNode(nil, node)), Never))
+	}
+	return e.tokens[node] - 1
+}
+
+// up returns the bytes and the tokens with which the rules of a stack end.
+func (e *Ends) up(s *stack) (bytes, ids int32) {
+	if s == nil {
+		return 0, 0
+	}
+	if s.bytes == 0 {
+		bytes, ids = e.up(s.up)
+		s.bytes = min(1+bytes+e.bytes[s.ret], Never)
+		s.ids = min(1+ids+e.tokensOf(s.ret), Never)
+	}
+	return s.bytes - 1, s.ids - 1
+}
+
+// Need returns a number of tokens with which a text ends after a state. Where its bytes are at most
+// enough they are the number, which takes less time.
+func (e *Ends) Need(s *State, enough int) int {
+	if s.bytes == 0 {
+		s.bytes = Never
+		for _, p := range s.positions {
+			up, _ := e.up(p.stack)
+			s.bytes = min(s.bytes, 1+e.bytes[p.node]+up)
+		}
+		if s.Accepts {
+			s.bytes = 1
+		}
+	}
+	if int(s.bytes)-1 <= enough {
+		return int(s.bytes) - 1
+	}
+	if s.ids == 0 {
+		s.ids = Never
+		for _, p := range s.positions {
+			_, up := e.up(p.stack)
+			s.ids = min(s.ids, 1+e.tokensOf(p.node)+up)
+		}
+	}
+	return int(s.ids) - 1
+}
+
+// Text returns the end of a state that has the fewest tokens, rule by rule.
+func (e *Ends) Text(s *State) (text []int32) {
+	if s.Accepts {
+		return nil
+	}
+	for _, p := range s.positions {
+		if _, up := e.up(p.stack); int(e.tokensOf(p.node)+up) == e.Need(s, -1) {
+			text = e.ofNode(text, p.node)
+			for s := p.stack; s != nil; s = s.up {
+				text = e.ofNode(text, s.ret)
+			}
+			break
+		}
+	}
+	return text
+}
+
+// EachToken is that of the machine, with what Need says after the token.
+func (e *Ends) EachToken(s *State, f func(id int32, not bool, need int)) {
+	for _, p := range s.positions {
+		if n := &e.m.net.nodes[p.node]; n.kind == idNode {
+			_, up := e.up(p.stack)
+			f(n.id, n.not, int(e.tokensOf(n.to)+up))
+		}
+	}
+}
