@@ -42,11 +42,15 @@ func (c *Constraint) Bytes() int { return c.form.Bytes() }
 type form interface {
 	Start() (state any)
 	Accepts(state any) bool // the text may end
-	// adds the open ids, except those that end a text
-	Mask(state any, open []uint64, steps int) error
+	// adds the open ids, except those that end a text, and those after which the text needs more
+	// than left others, so far as is known
+	Mask(state any, open []uint64, left, steps int) error
 	Accept(state any, id int) (next any, err error) // nil if the id is not open
 	Busy() bool                                     // Accept may wait for the mask of another text
 	Bytes() int                                     // memory, approximately
+	Need(state any) int                             // ids that complete the text suffice
+	End(state any) []int                            // such ids, perhaps fewer
+	Roomy(state any, left int) bool                 // Mask with left adds all, and that is known
 }
 
 // A Text is the state of one text under a constraint. It implements Matcher.
@@ -55,6 +59,7 @@ type Text struct {
 	ends   []int // ids that end the text
 	states []any // before each id, and the current one
 	ended  bool  // the newest id ends the text
+	within limit
 }
 
 // Start returns a Matcher for an empty text.
@@ -99,7 +104,10 @@ func (t *Text) maskWithin(open []uint64, steps int) error {
 	if words := v.Words(); len(open) < words { // a model with fewer ids
 		all = make([]uint64, words)
 	}
-	if err := t.of.form.Mask(t.now(), all, steps); err != nil {
+	if err := t.of.form.Mask(t.now(), all, math.MaxInt, steps); err != nil {
+		return err
+	}
+	if err := t.inTime(all, steps); err != nil {
 		return err
 	}
 	copy(open, all)
@@ -137,6 +145,7 @@ func (t *Text) Accept(id int) error {
 	if next == nil {
 		return &NotOpenError{ID: id, Bytes: v.Bytes(id)}
 	}
+	t.follow(id)
 	t.states = append(t.states, next)
 	return nil
 }
@@ -149,13 +158,15 @@ func (t *Text) Rewind(n int) error {
 	}
 	if n > 0 {
 		t.states, t.ended = t.states[:len(t.states)-n], false
+		t.within.back(len(t.states) - 1)
 	}
 	return nil
 }
 
 // Fork implements Matcher.
 func (t *Text) Fork() Matcher {
-	return &Text{of: t.of, ends: t.ends, states: slices.Clone(t.states), ended: t.ended}
+	return &Text{of: t.of, ends: t.ends, states: slices.Clone(t.states), ended: t.ended,
+		within: t.within.fork()}
 }
 
 // Forced returns the bytes that must follow, at most so many and a character: every text of the

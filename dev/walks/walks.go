@@ -57,7 +57,7 @@ type Matcher interface {
 type Form interface {
 	Start() any
 	Accepts(state any) bool
-	Mask(state any, open []uint64, steps int) error
+	Mask(state any, open []uint64, left, steps int) error
 	Accept(state any, id int) (next any, err error)
 }
 
@@ -73,7 +73,7 @@ func Of(f Form) *Text { return &Text{f, f.Start()} }
 // Mask implements Matcher.
 func (t *Text) Mask(open []uint64) error {
 	clear(open)
-	return t.Form.Mask(t.State, open, math.MaxInt)
+	return t.Form.Mask(t.State, open, math.MaxInt, math.MaxInt)
 }
 
 type errString string

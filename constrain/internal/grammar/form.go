@@ -249,7 +249,9 @@ func (w *walk) tokens(s *automaton.State) {
 // Roomy reports whether each id that may come leaves a text that needs at most so many others. It is
 // false where that takes long to find.
 func (f *Form) Roomy(state any, left int) bool {
-	f.mu.Lock()
+	if !f.mu.TryLock() { // the mask of another text may take long
+		return false
+	}
 	defer f.mu.Unlock()
 	return !slices.ContainsFunc(state.([]place), func(s place) bool {
 		at := f.m.Current(s.at)
@@ -258,10 +260,16 @@ func (f *Form) Roomy(state any, left int) bool {
 	})
 }
 
-// End returns ids that complete a text, as few as are known; ok is false if none are.
-func (f *Form) End(state any) (ids []int, ok bool) {
+// Need returns a number of ids with which a text can be completed, Never or more if none is known.
+func (f *Form) Need(state any) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	_, need := f.nearest(state)
+	return need
+}
+
+// nearest returns the place that needs the fewest ids. The caller holds f.mu.
+func (f *Form) nearest(state any) (best place, least int) {
 	defer f.measure()
 	f.m.Begin()
 	if f.ends == nil {
@@ -278,7 +286,7 @@ func (f *Form) End(state any) (ids []int, ok bool) {
 			return automaton.Never
 		})
 	}
-	best, least := place{}, automaton.Never
+	least = automaton.Never
 	for _, s := range state.([]place) {
 		if s.at != automaton.Dead {
 			if need := f.need(s, -1); need < least {
@@ -286,8 +294,19 @@ func (f *Form) End(state any) (ids []int, ok bool) {
 			}
 		}
 	}
-	if least == automaton.Never || f.m.Err != nil {
-		return nil, false
+	if f.m.Err != nil {
+		least = automaton.Never
+	}
+	return best, least
+}
+
+// End returns ids that complete a text, no more than Need says; nil if none are known.
+func (f *Form) End(state any) []int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	best, least := f.nearest(state)
+	if least == automaton.Never {
+		return nil
 	}
 	var text []int32
 	if best.Form != automaton.Border {
@@ -298,7 +317,8 @@ func (f *Form) End(state any) (ids []int, ok bool) {
 		}
 		best.at = f.m.Step(best.at, f.m.Alpha.Of(c))
 	}
-	return f.spell(append(text, f.ends.Text(best.at)...))
+	ids, _ := f.spell(append(text, f.ends.Text(best.at)...))
+	return ids
 }
 
 // spell returns the ids of a text of Ends.

@@ -44,17 +44,21 @@ func TestMasksAreThoseOfAWalk(t *testing.T) {
 	for _, re := range []string{`.{0,99}`, `[^x]{0,300}y?`, `(.{0,9}\n){0,20}`,
 		`[\x20-\x{10ffff}]{3,9}`, `[^\n]{2,60}\n`} {
 		f := compile(t, re)
+		f.Need(f.Start()) // from now on there are ends
 		for seed := range cases.Of(3, 10) {
 			w, text := walks.New(rand.New(rand.NewPCG(uint64(seed), 5))), walks.Of(f)
 			for range 16 {
 				for _, s := range text.State.([]place) {
-					plain, fast := make([]uint64, v.Words()), make([]uint64, v.Words())
-					f.m.Begin()
-					f.walk(v.Nodes, s, plain, math.MaxInt)
-					f.maskOf(s, fast, math.MaxInt)
-					if !slices.Equal(plain, fast) {
-						t.Fatalf("%s: the mask has %v, a walk %v", re, walks.Opened(fast),
-							walks.Opened(plain))
+					for _, left := range []int{anyNumber, 0, 1, 3, 12} {
+						plain, fast := make([]uint64, v.Words()), make([]uint64, v.Words())
+						f.m.Begin()
+						w := &walk{f: f, left: left, steps: math.MaxInt, open: plain}
+						w.nodes(v.Nodes, s)
+						f.maskOf(s, fast, left, math.MaxInt)
+						if !slices.Equal(plain, fast) {
+							t.Fatalf("%s: with %d left the mask has %v, a walk %v", re, left,
+								walks.Opened(fast), walks.Opened(plain))
+						}
 					}
 				}
 				if err := text.Mask(w.Mask); err != nil {
@@ -78,12 +82,12 @@ func TestAMaskWaitsForNoOther(t *testing.T) {
 	open := make([]uint64, gpt2().Words())
 	f.mu.Lock()
 	f.long.Add(1)
-	if err := f.Mask(f.Start(), open, 1<<20-1); err != automaton.ErrSteps || !f.Busy() {
+	if err := f.Mask(f.Start(), open, math.MaxInt, 1<<20-1); err != automaton.ErrSteps || !f.Busy() {
 		t.Errorf("a form that is busy: %v, busy %v", err, f.Busy())
 	}
 	f.long.Add(-1)
 	f.mu.Unlock()
-	if err := f.Mask(f.Start(), open, 1<<20-1); err != nil || f.Busy() {
+	if err := f.Mask(f.Start(), open, math.MaxInt, 1<<20-1); err != nil || f.Busy() {
 		t.Errorf("a form that is free: %v, busy %v", err, f.Busy())
 	}
 }

@@ -23,6 +23,7 @@ type Form struct {
 
 	masks lexMasks
 	fixed int // bytes of memory, without the masks
+	ends  ends
 }
 
 func newJSON(v *Vocabulary, first *value, all []*value, o Options, exact bool) *Form {

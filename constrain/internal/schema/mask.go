@@ -4,7 +4,9 @@ package schema
 // is around the string or number, and are stored.
 
 import (
+	"bytes"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -15,12 +17,18 @@ import (
 	"picogpt/constrain/internal/trie"
 )
 
-// Mask adds the open ids, in some steps at most.
-func (j *Form) Mask(state any, open []uint64, steps int) error {
-	w := &jsonWalk{j: j, open: open, most: min(steps, maxVisits)}
+// Mask adds the open ids, in some steps at most. Of ids after which the text needs more than left
+// others, as far as is known, it adds none.
+func (j *Form) Mask(state any, open []uint64, left, steps int) error {
+	w := &jsonWalk{j: j, open: open, most: min(steps, maxVisits), left: left}
+	add := w.below
+	if left != math.MaxInt {
+		w.ends = j.ender()
+		add = w.inTime
+	}
 	parts := state.([]part)
 	for i := range parts {
-		if w.below(0, &parts[i]); w.err != nil {
+		if add(0, &parts[i]); w.err != nil {
 			break
 		}
 	}
@@ -47,6 +55,8 @@ type jsonWalk struct {
 	work  int    // visits of nodes of tries, one for each part
 	most  int
 	err   error
+	ends  *ender // nil: all open ids are added
+	left  int
 }
 
 // below adds the ids below node i of the trie that may follow a part.
@@ -175,11 +185,13 @@ func (p *part) exitState(e exit) int32 {
 }
 
 // walk adds the ids below node i byte by byte.
-func (w *jsonWalk) walk(i int, p *part) {
+func (w *jsonWalk) walk(i int, p *part) { w.walkIn(w.j.vocab.Nodes, i, p) }
+
+func (w *jsonWalk) walkIn(nodes []trie.Node, i int, p *part) {
 	v := w.j.vocab.Trie
 	top := len(w.arena)
 	w.arena = append(w.arena, *p)
-	base := int(v.Nodes[i].Depth)
+	base := int(nodes[i].Depth)
 	ends := make([]int, 1, 16) // the ends of the parts of each depth
 	ends[0] = top + 1
 	from := func(depth int) int {
@@ -188,8 +200,8 @@ func (w *jsonWalk) walk(i int, p *part) {
 		}
 		return ends[depth-1]
 	}
-	for k, end := i+1, i+int(v.Nodes[i].Size); k < end && w.err == nil; {
-		n := &v.Nodes[k]
+	for k, end := i+1, i+int(nodes[i].Size); k < end && w.err == nil; {
+		n := &nodes[k]
 		depth := int(n.Depth) - base
 		ends = ends[:depth]
 		w.arena = w.arena[:ends[depth-1]]
@@ -201,8 +213,11 @@ func (w *jsonWalk) walk(i int, p *part) {
 			k += int(n.Size)
 			continue
 		}
-		v.Open(w.open, n.ID)
-		if after := w.arena[ends[depth-1]:]; n.Size > manyNodes && hasStored(after) {
+		after := w.arena[ends[depth-1]:]
+		if n.ID >= 0 && (w.ends == nil || slices.ContainsFunc(after, w.fits)) {
+			v.Open(w.open, n.ID)
+		}
+		if w.ends == nil && n.Size > manyNodes && hasStored(after) {
 			for _, q := range slices.Clone(after) {
 				w.below(k, &q)
 			}
@@ -213,6 +228,77 @@ func (w *jsonWalk) walk(i int, p *part) {
 		k++
 	}
 	w.arena = w.arena[:top]
+}
+
+// fits reports whether a text can end in time after a part.
+func (w *jsonWalk) fits(p part) bool {
+	w.work += 4
+	return w.ends.trial(func() { w.ends.part(&p) }) <= w.left
+}
+
+// inTime adds the ids that may follow a part and after which the text can end in time.
+func (w *jsonWalk) inTime(i int, p *part) {
+	v, a, e := w.j.vocab.Trie, trie.LookAhead{}, w.ends
+	if !(p.kind == partString || p.kind == partOther && !p.frame.unique()) ||
+		p.string.Form != automaton.Border || p.kind == partOther && p.str.table != nil {
+		w.walk(i, p)
+		return
+	}
+	// Plain characters leave a string that needs no more than its worst beginning, or no more than
+	// now and what tells a name from others.
+	room := w.left - e.trial(func() { e.rest(p.frame) })
+	switch {
+	case p.kind == partOther && e.trial(func() { e.part(p) })+8 <= w.left,
+		p.kind == partString && e.worst(p.str) <= room:
+		a = p.str.ahead(p.string, len(v.Plain)-1)
+	}
+	v.WalkPlain(a, w.open, func(nodes []trie.Node) {
+		if p.kind == partString {
+			w.stringInTime(nodes, p, room)
+		} else {
+			w.walkIn(nodes, 0, p)
+		}
+	})
+}
+
+// stringInTime adds the ids of a trie that may follow in a string which can then be closed with so
+// many ids, and those that continue after its end.
+func (w *jsonWalk) stringInTime(nodes []trie.Node, p *part, room int) {
+	v, s, e := w.j.vocab.Trie, p.str, w.ends
+	path := make([]stringState, v.Longest+1)
+	path[0] = p.string
+	for k := 1; k < len(nodes); {
+		if w.work++; w.over() {
+			return
+		}
+		n := &nodes[k]
+		st, verdict := s.step(path[n.Depth-1], n.Byte)
+		switch verdict {
+		case closes:
+			q := w.j.done(p.frame)
+			if n.ID >= 0 && w.fits(q) {
+				v.Open(w.open, n.ID)
+			}
+			if n.Size > 1 {
+				w.walk(int(v.Index(nodes, k)), &q)
+			}
+			fallthrough
+		case impossible:
+			k += int(n.Size)
+			continue
+		}
+		path[n.Depth] = st
+		k++
+		if n.ID < 0 {
+			continue
+		}
+		if few := max(0, s.min-int(st.n)) + 1; s.table != nil || few+12 > room {
+			if text, _, ok := e.ending(s, st, 1, anyText); !ok || e.count(text+`"`) > room {
+				continue
+			}
+		}
+		v.Open(w.open, n.ID)
+	}
 }
 
 // manyNodes is the size of a subtree from which a mask is worth storing.
@@ -231,6 +317,19 @@ func hasStored(parts []part) bool {
 type Vocabulary struct {
 	*trie.Trie
 	free lexMasks
+
+	once   sync.Once
+	opened int // brackets in one id, at most
+}
+
+// nesting returns how many containers one id can open at most.
+func (v *Vocabulary) nesting() int {
+	v.once.Do(func() {
+		for _, id := range v.Bytes {
+			v.opened = max(v.opened, bytes.Count(id, []byte{'['})+bytes.Count(id, []byte{'{'}))
+		}
+	})
+	return v.opened
 }
 
 // A lexMask holds what may follow inside a string or a number, below a node of the trie.

@@ -19,6 +19,7 @@ type value struct {
 	arrays   []*arraySpec
 	objects  []*objectSpec
 	possible bool // there is such a value
+	least    least
 }
 
 // satisfy finds the possible values, by the least fixed point, and drops everything else.

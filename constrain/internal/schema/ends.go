@@ -1,0 +1,785 @@
+package schema
+
+// Ends: the shortest text that completes a text of JSON, so far as is known: the least value of each
+// kind, and after it what its containers still need.
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"picogpt/constrain/internal/automaton"
+	"picogpt/constrain/internal/trie"
+)
+
+// tooMany tokens are needed where no end is known.
+const tooMany = trie.Never
+
+// mostFar bounds the characters of a string, and mostUnique the items that must differ, of which an
+// end is looked for.
+const (
+	mostFar    = 1 << 12
+	mostUnique = 64
+	mostLooked = 1 << 13 // steps of one search
+)
+
+// ends are what a form knows of the ends of its texts, once a text has asked.
+type ends struct {
+	once   sync.Once
+	known  bool                            // each state has an end
+	growth int                             // what an id adds at most to what its containers need
+	chars  map[*automaton.Table][][]string // of each class, some characters in JSON
+}
+
+// A least is the shortest text of a value, so far as is known.
+type least struct {
+	need   int    // its tokens, piece by piece
+	text   string // of what is no container
+	array  *arraySpec
+	object *objectSpec
+}
+
+// prepare finds the least values, by the least fixed point.
+func (j *Form) prepare() {
+	x := &j.ends
+	x.known, x.chars = true, map[*automaton.Table][][]string{}
+	e, all, names := j.ender(), []*value{j.first}, 0
+	at := map[*value]int{j.first: 0}
+	for i := 0; i < len(all); i++ {
+		all[i].eachPart(func(part *value) {
+			if _, ok := at[part]; !ok && part.possible {
+				at[part], all = len(all), append(all, part)
+			}
+		})
+	}
+	for _, v := range all {
+		v.least = least{need: tooMany}
+		e.leaves(v)
+		for _, s := range v.objects {
+			s.costs = make([]int, len(s.names))
+			for i, n := range s.names {
+				if s.costs[i] = len(n.escaped) + 4; n.required {
+					s.costs[i] = e.count(`,"` + n.escaped + `":`)
+				}
+				names = max(names, len(n.escaped)+4)
+			}
+		}
+	}
+	for changed := true; changed; {
+		changed = false
+		for _, v := range slices.Backward(all) {
+			for _, s := range v.arrays {
+				changed = v.least.better(e.trial(func() { e.array(s) }), least{array: s}) || changed
+			}
+			for _, s := range v.objects {
+				changed = v.least.better(e.trial(func() { e.object(s) }), least{object: s}) || changed
+			}
+		}
+	}
+	for _, v := range all {
+		for _, s := range v.objects {
+			s.tail = make([]int, s.ordered+1)
+			for i := s.ordered - 1; i >= 0; i-- {
+				if s.tail[i] = s.tail[i+1]; s.names[i].required {
+					s.tail[i] = min(s.tail[i]+s.costs[i]+s.names[i].value.least.need, tooMany)
+				}
+			}
+		}
+		x.known = x.known && v.least.need < tooMany
+	}
+	// The peak of a value is what it may need after an id that opens so many containers in it.
+	peaks := make([]int, len(all))
+	for range j.vocab.nesting() + 1 {
+		next := make([]int, len(all))
+		for i, v := range all {
+			most := 0
+			v.eachPart(func(part *value) { most = max(most, peaks[at[part]]) })
+			next[i] = e.peak(v, most, names)
+		}
+		peaks = next
+	}
+	x.growth = slices.Max(peaks) + names + 16
+}
+
+// Need returns a number of ids with which a text can be completed, Never or more if none is known.
+func (j *Form) Need(state any) int {
+	if j.ends.once.Do(j.prepare); !j.ends.known {
+		return tooMany
+	}
+	e, need := j.ender(), tooMany
+	parts := state.([]part)
+	for i := range parts {
+		need = min(need, e.trial(func() { e.part(&parts[i]) }))
+	}
+	return need
+}
+
+// End returns ids that complete a text, no more than Need says; nil if none are known.
+func (j *Form) End(state any) []int {
+	e, parts, best := j.ender(), state.([]part), 0
+	needs := make([]int, len(parts))
+	for i := range parts {
+		if needs[i] = e.trial(func() { e.part(&parts[i]) }); needs[i] < needs[best] {
+			best = i
+		}
+	}
+	e.spell = true
+	e.part(&parts[best])
+	ids, _ := j.vocab.Spell(e.text)
+	return ids
+}
+
+// Roomy reports whether each id that may come leaves a text that needs at most so many others. It is
+// false where that takes long to find.
+func (j *Form) Roomy(state any, left int) bool {
+	e := ender{j: j}
+	var before *frame
+	for i, p := range state.([]part) {
+		if i > 0 && p.frame == before {
+			continue
+		}
+		e.n, before = j.ends.growth, p.frame
+		for f := p.frame; f != nil && e.n <= left; f = f.up {
+			e.shut(f, 0)
+		}
+		if e.n > left {
+			return false
+		}
+	}
+	return true
+}
+
+// better makes other the least text if it needs fewer tokens, and reports whether it does.
+func (l *least) better(need int, other least) bool {
+	if need >= l.need {
+		return false
+	}
+	*l, l.need = other, need
+	return true
+}
+
+// leaves finds the least text of a value that is no container.
+func (e *ender) leaves(v *value) {
+	x := &e.j.ends
+	consider := func(text string, ok bool) {
+		if ok {
+			v.least.better(e.count(text), least{text: text})
+		}
+	}
+	consider("null", v.null)
+	consider("true", v.yes)
+	consider("false", v.no)
+	for _, s := range v.numbers {
+		text, ok := shortest(s.texts)
+		if s.texts == nil {
+			text, ok = s.ending(numberState{}, 1, anyText)
+			x.known = x.known && ok && s.multiple <= 1000 // else there are too many remainders
+		}
+		consider(text, ok)
+	}
+	for _, s := range v.strings {
+		text, ok := shortest(s.escaped)
+		if s.texts == nil {
+			text, _, ok = e.ending(s, stringState{}, 1, anyText)
+			x.known = x.known && ok
+		}
+		consider(`"`+text+`"`, ok)
+	}
+	for _, s := range v.arrays {
+		x.known = x.known && (!s.unique || s.min <= mostUnique)
+	}
+}
+
+func anyText(string) bool { return true }
+
+// shortest returns one of the shortest texts.
+func shortest(texts []string) (text string, ok bool) {
+	for i, t := range texts {
+		if i == 0 || len(t) < len(text) {
+			text = t
+		}
+	}
+	return text, len(texts) > 0
+}
+
+// peak returns what a value may need after one of its beginnings, where its parts need most; names
+// is what a name needs.
+func (e *ender) peak(v *value, most, names int) int {
+	n := 5 // a word
+	for _, s := range v.numbers {
+		n = max(n, s.worst())
+	}
+	for _, s := range v.strings {
+		n = max(n, e.worst(s))
+	}
+	for _, s := range v.arrays {
+		n = max(n, e.trial(func() { e.array(s) })+most)
+	}
+	for _, s := range v.objects {
+		n = max(n, e.trial(func() { e.object(s) })+names+most)
+		if s.others != nil {
+			n = max(n, e.worst(s.others)+most)
+		}
+	}
+	return n
+}
+
+// worst returns how many bytes a string needs at most after any of its beginnings.
+func (e *ender) worst(s *stringSpec) int {
+	const partial = 12 // bytes of the longest escape
+	n := 0
+	for _, text := range s.escaped {
+		n = max(n, len(text))
+	}
+	if s.texts != nil {
+		return n + 1
+	}
+	n, wide := s.min, 1
+	if s.table != nil {
+		for _, class := range e.chars(s.table) {
+			if len(class) > 0 { // else it has surrogates only, which no text has
+				wide = max(wide, len(class[0]))
+			}
+		}
+		if n = s.table.Within(s.min); s.max >= 0 {
+			n = min(n, s.max)
+		}
+	}
+	return wide*n + partial
+}
+
+// worst is that of strings.
+func (s *numberSpec) worst() int {
+	n := 0
+	for _, text := range s.texts {
+		n = max(n, len(text))
+	}
+	for _, side := range []*bounds{s.pos, s.neg} {
+		if side == nil || s.wide {
+			continue
+		}
+		same := 0 // digits after the point that both bounds have, or that only more digits exceed
+		for same < len(side.loFrac) && (side.loFrac[same] == '9' ||
+			side.loInt == side.hiInt && strings.HasPrefix(side.hiFrac, side.loFrac[:same+1])) {
+			same++
+		}
+		run := 0
+		for i := same; i < len(side.loFrac); i++ {
+			if run++; side.loFrac[i] != '9' {
+				run = 0
+			}
+			same = max(same, run)
+		}
+		n = max(n, len(side.loInt)+2*same)
+	}
+	if s.multiple > 1 || s.scale > 0 {
+		n += s.figures + s.scale
+	}
+	return n + 8
+}
+
+// An ender counts the tokens of an end of a text, piece by piece, or spells it.
+type ender struct {
+	j     *Form
+	n     int  // tokens
+	spell bool // text has the end; n is not its number of tokens, which may be less
+	text  []byte
+
+	rests    map[*frame]int
+	closings map[closing]closed
+	counts   map[string]int
+}
+
+// A closing is a place in a string.
+type closing struct {
+	of *stringSpec
+	at stringState
+}
+
+// A closed is the shortest end of a string from there, and the state at it.
+type closed struct {
+	text string
+	at   stringState
+}
+
+func (j *Form) ender() *ender {
+	return &ender{j: j, rests: map[*frame]int{}, closings: map[closing]closed{},
+		counts: map[string]int{}}
+}
+
+// trial returns the tokens of what f adds.
+func (e *ender) trial(f func()) int {
+	n, spell := e.n, e.spell
+	e.n, e.spell = 0, false
+	f()
+	n, e.n, e.spell = e.n, n, spell
+	return n
+}
+
+// put adds a text of some tokens.
+func (e *ender) put(text string, tokens int) {
+	if e.n = min(e.n+tokens, tooMany); e.spell {
+		e.text = append(e.text, text...)
+	}
+}
+
+// raw adds a text, if there is one.
+func (e *ender) raw(text string, ok bool) {
+	if !ok {
+		e.n = tooMany
+		return
+	}
+	e.put(text, e.count(text))
+}
+
+// count returns the tokens of a text.
+func (e *ender) count(text string) int {
+	n, ok := e.counts[text]
+	if !ok {
+		n = e.j.vocab.Fewest([]byte(text))
+		if e.counts != nil {
+			e.counts[text] = n
+		}
+	}
+	return n
+}
+
+// value adds the least text of a value.
+func (e *ender) value(v *value) {
+	l := &v.least
+	switch {
+	case !e.spell || l.need >= tooMany:
+		e.n = min(e.n+l.need, tooMany)
+	case l.array != nil:
+		e.array(l.array)
+	case l.object != nil:
+		e.object(l.object)
+	default:
+		e.put(l.text, l.need)
+	}
+}
+
+func (e *ender) array(s *arraySpec) {
+	e.put("[", 1)
+	e.shut(&frame{array: s}, 0)
+}
+
+func (e *ender) object(s *objectSpec) {
+	e.put("{", 1)
+	e.shut(&frame{object: s}, 0)
+}
+
+// rest adds the ends of a container and of those around it, after one of its parts.
+func (e *ender) rest(f *frame) {
+	if e.spell {
+		for ; f != nil; f = f.up {
+			e.shut(f, 0)
+		}
+		return
+	}
+	if f == nil {
+		return
+	}
+	n, ok := e.rests[f]
+	if !ok {
+		n = e.trial(func() {
+			e.shut(f, 0)
+			e.rest(f.up)
+		})
+		e.rests[f] = n
+	}
+	e.put("", n)
+}
+
+// shut adds the end of a container, with some more properties at least.
+func (e *ender) shut(f *frame, more int) {
+	if f.object != nil {
+		e.properties(f, more)
+		e.put("}", 1)
+		return
+	}
+	s := f.array
+	for i := int(f.count); i < s.min && e.n < tooMany; i++ {
+		if i > 0 {
+			e.put(",", 1)
+		}
+		switch {
+		case s.unique:
+			f = e.fresh(f)
+		case !e.spell && i >= len(s.prefix): // and all others are like it
+			e.n = min(e.n+(s.min-i)*(min(s.items.least.need, tooMany/s.min)+1), tooMany)
+			i = s.min
+		default:
+			e.value(s.item(i))
+		}
+	}
+	e.put("]", 1)
+}
+
+// fresh adds an item that an array of unique items does not have, and returns the frame with it.
+func (e *ender) fresh(f *frame) *frame {
+	v, k := f.array.items, int(f.count)+1
+	for u := f.used; u != nil; u = u.up {
+		k++
+	}
+	best, key := "", ""
+	consider := func(text, as string, ok bool) {
+		if ok && !f.has(as) && (best == "" || len(text) < len(best)) {
+			best, key = text, as
+		}
+	}
+	consider("null", "null", v.null)
+	consider("true", "true", v.yes)
+	consider("false", "false", v.no)
+	for _, s := range v.numbers {
+		text, ok := shortest(f.left(s.texts, ""))
+		if s.texts == nil {
+			text, ok = s.ending(numberState{}, k, func(t string) bool { return !f.has(canonicalWhole(t)) })
+		}
+		consider(text, canonicalWhole(text), ok)
+	}
+	for _, s := range v.strings {
+		text, ok := shortest(f.left(s.escaped, `"`))
+		if s.texts == nil {
+			text, _, ok = e.ending(s, stringState{}, k, func(t string) bool { return !f.has(`"` + t) })
+		}
+		consider(`"`+text+`"`, `"`+text, ok)
+	}
+	e.raw(best, best != "")
+	g := *f
+	g.used = &used{key, f.used}
+	return &g
+}
+
+// properties adds those that an object needs, and so many at least.
+func (e *ender) properties(f *frame, more int) {
+	s := f.object
+	needed := s.neededFrom[f.next] + s.neededFree - int(f.needed)
+	more = max(more, s.min-int(f.count)) - needed
+	if !e.spell && s.tail != nil && more <= 0 && s.neededFree == int(f.needed) {
+		e.n = min(e.n+s.tail[f.next], tooMany)
+		return
+	}
+	comma := ""
+	if f.count > 0 {
+		comma = ","
+	}
+	add := func(name string, cost int, v *value) {
+		e.put(comma+`"`+name+`":`, cost)
+		e.value(v)
+		comma = ","
+	}
+	for i := int(f.next); i < len(s.names); i++ {
+		n := &s.names[i]
+		if i >= s.ordered && f.has(n.name) || !n.value.possible {
+			continue
+		}
+		if !n.required {
+			if more <= 0 {
+				continue
+			}
+			more--
+		}
+		add(n.escaped, s.costs[i], n.value)
+	}
+	for g := *f; more > 0 && e.n < tooMany; more-- {
+		name, v, ok := e.another(&g, "", stringState{})
+		if !ok {
+			e.n = tooMany
+			return
+		}
+		add(name, len(name)+4, v)
+		g.used = &used{unescapeJSON(name), g.used}
+		g.count++
+	}
+}
+
+// another returns the end of a name that an object does not have or know, after its beginning in
+// JSON, and the value that follows.
+func (e *ender) another(f *frame, begun string, from stringState) (rest string, v *value, ok bool) {
+	o := f.object
+	if o.others == nil {
+		return "", nil, false
+	}
+	rest, last, ok := e.ending(o.others, from, f.taken()+1, func(text string) bool {
+		name := unescapeJSON(begun + text)
+		_, known := o.index[name]
+		return !known && !f.has(name)
+	})
+	if v = o.values[0]; ok && o.others.table != nil {
+		v = o.values[o.others.table.Kind[last.at]]
+	}
+	return rest, v, ok
+}
+
+// part adds the end of a text after a part.
+func (e *ender) part(p *part) {
+	f := p.frame
+	switch p.kind {
+	case partAfter, partEnd:
+		e.rest(f)
+	case partValue:
+		if f.unique() {
+			e.rest(e.fresh(f))
+			return
+		}
+		e.value(p.value)
+		e.rest(f)
+	case partWord:
+		e.put(p.rest, len(p.rest))
+		e.rest(f.with(p.raw))
+	case partString:
+		text, _, ok := e.ending(p.str, p.string, 1, anyText)
+		e.raw(text+`"`, ok)
+		e.rest(f)
+	case partNumber:
+		raw := ""
+		text, ok := p.number.ending(p.digits, f.uses(), func(t string) bool {
+			raw = canonicalWhole(p.raw + t)
+			return !f.unique() || !f.has(raw)
+		})
+		e.raw(text, ok)
+		e.rest(f.with(raw))
+	case partList, partNumberList:
+		text, quote := e.shortestOf(p), ""
+		if p.kind == partList {
+			quote = `"`
+		}
+		e.raw(text[p.at:]+quote, true)
+		e.rest(f.with(quote + text))
+	case partKey:
+		e.shut(f, int(f.count)+1)
+		e.rest(f.up)
+	case partName:
+		e.name(p)
+	case partOther:
+		e.other(p)
+	case partColon:
+		e.put(":", 1)
+		e.value(p.value)
+		e.rest(f)
+	}
+}
+
+// mostTried bounds how many names or texts that begin like the text are compared.
+const mostTried = 64
+
+func (e *ender) shortestOf(p *part) string {
+	text, _ := shortest(p.list[p.lo:min(p.hi, p.lo+mostTried)])
+	return text
+}
+
+// name adds the end after a part of a known name.
+func (e *ender) name(p *part) {
+	names := p.frame.object.names
+	add := func(i int32) {
+		f, n := p.frame, &names[i]
+		g, _ := f.after(int(i))
+		if int(i) >= f.object.ordered {
+			g.used = &used{n.name, f.used}
+		}
+		e.raw(n.escaped[p.at:]+`":`, true)
+		e.value(n.value)
+		e.rest(&g)
+	}
+	best, least := int32(-1), tooMany+1
+	for _, i := range p.names[p.lo:min(p.hi, p.lo+mostTried)] {
+		if n := e.trial(func() { add(i) }); n < least {
+			best, least = i, n
+		}
+	}
+	if !e.spell {
+		e.put("", least)
+		return
+	}
+	add(best)
+}
+
+// other adds the end after a part of another name, or of a string that must differ.
+func (e *ender) other(p *part) {
+	f := p.frame
+	if f.unique() {
+		key := ""
+		text, _, ok := e.ending(p.str, p.string, f.uses(), func(t string) bool {
+			key = `"` + escapeJSON(unescapeJSON(p.raw+t))
+			return !f.has(key)
+		})
+		e.raw(text+`"`, ok)
+		e.rest(f.with(key))
+		return
+	}
+	text, v, ok := e.another(f, p.raw, p.string)
+	if e.raw(text+`":`, ok); !ok {
+		return
+	}
+	g, _ := f.afterOther()
+	g.used = &used{unescapeJSON(p.raw + text), f.used}
+	e.value(v)
+	e.rest(&g)
+}
+
+// with returns the frame after an item: with unique items, another one.
+func (f *frame) with(item string) *frame {
+	if !f.unique() {
+		return f
+	}
+	g := *f
+	g.used = &used{item, f.used}
+	return &g
+}
+
+// uses returns one more than the number of items that a new one must differ from.
+func (f *frame) uses() int {
+	if !f.unique() {
+		return 1
+	}
+	return int(f.count) + 1
+}
+
+// chars returns some characters of each class of a table, as in JSON, the plainest first.
+func (e *ender) chars(t *automaton.Table) [][]string {
+	if chars := e.j.ends.chars[t]; chars != nil {
+		return chars
+	}
+	chars := make([][]string, len(t.Alpha.Members))
+	add := func(class uint16, c rune) {
+		const most = 12
+		if text := escapeJSON(string(c)); len(chars[class]) < most && utf8.ValidRune(c) &&
+			!slices.Contains(chars[class], text) {
+			chars[class] = append(chars[class], text)
+		}
+	}
+	for _, span := range []automaton.Range{{Lo: '0', Hi: '9'}, {Lo: 'a', Hi: 'z'}, {Lo: ' ', Hi: '~'}} {
+		for c := span.Lo; c <= span.Hi; c++ {
+			if c != '"' && c != '\\' {
+				add(t.Alpha.ASCII[c], c)
+			}
+		}
+	}
+	for piece, class := range t.Alpha.Pieces(0, utf8.MaxRune) {
+		for c := piece.Lo; c <= min(piece.Hi, piece.Lo+12); c++ {
+			add(class, c)
+		}
+	}
+	e.j.ends.chars[t] = chars
+	return chars
+}
+
+// ending returns the shortest end of a string, without its quote, and the state there: an end that
+// ok takes; of each state on the way it follows k ways.
+func (e *ender) ending(
+	s *stringSpec, st stringState, k int, ok func(text string) bool,
+) (text string, last stringState, found bool) {
+	key := closing{s, st}
+	if c, known := e.closings[key]; known && k == 1 && ok(c.text) {
+		return c.text, c.at, true
+	}
+	begun := ""
+	for st.Form != automaton.Border { // each byte that may follow leads to a character
+		const bytes = `nt"\/u0123456789abcdefABCDEF`
+		next, verdict := st, impossible
+		for i := 0; i < len(bytes)+64 && verdict == impossible; i++ {
+			b := byte(0x80 + i - len(bytes))
+			if i < len(bytes) {
+				b = bytes[i]
+			}
+			if next, verdict = s.step(st, b); verdict == goesOn {
+				begun += string([]byte{b})
+			}
+		}
+		if st = next; verdict != goesOn {
+			return "", st, false
+		}
+	}
+	digits := [][]string{{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "a", "b"}}
+	far := func(st stringState) int {
+		n := max(0, s.min-int(st.n))
+		switch {
+		case s.table == nil:
+		case s.max < 0:
+			n = s.table.Nearest(st.at, n, -1)
+		default:
+			n = s.table.Nearest(st.at, n, s.max-int(st.n))
+		}
+		return n
+	}
+	each := func(st stringState, to func(stringState, string)) {
+		chars, row := digits, []int32{0}
+		if s.table != nil {
+			chars, row = e.chars(s.table), s.table.Row(st.at)
+		}
+		for class, at := range slices.Backward(row) { // the last one is followed first
+			next := stringState{at: at, n: st.n + 1}
+			if at < 0 || !s.live(next) {
+				continue
+			}
+			for _, c := range slices.Backward(chars[class][:min(k, len(chars[class]))]) {
+				to(next, c)
+			}
+		}
+	}
+	ends := func(st stringState, text string) bool { return s.mayEnd(st) && ok(begun+text) }
+	text, last, found = search(st, k, far, each, ends)
+	if text = begun + text; found && k == 1 && s.table != nil && e.closings != nil {
+		e.closings[key] = closed{text, last}
+	}
+	return text, last, found
+}
+
+// ending returns the shortest end of a number.
+func (s *numberSpec) ending(
+	st numberState, k int, ok func(text string) bool,
+) (text string, found bool) {
+	each := func(st numberState, to func(numberState, string)) {
+		for _, b := range []byte("e-.9876543210") {
+			if next, ok := s.step(st, b); ok {
+				to(next, string([]byte{b}))
+			}
+		}
+	}
+	ends := func(st numberState, text string) bool { return s.accepts(st) && ok(text) }
+	text, _, found = search(st, k, func(numberState) int { return 0 }, each, ends)
+	return text, found
+}
+
+// search returns the shortest text with which a state can end, and the state there. far is how many
+// steps a state needs at least, -1 if it has no end. Of each state it follows k ways.
+func search[S comparable](from S, k int, far func(S) int, each func(S, func(S, string)),
+	ends func(S, string) bool) (text string, last S, ok bool) {
+	type way struct {
+		at    S
+		text  string
+		steps int
+	}
+	var todo [][]way // by the steps so far and those needed; the newest first
+	add := func(w way) {
+		n := far(w.at)
+		if n < 0 || n > mostFar {
+			return
+		}
+		for n += w.steps; len(todo) <= n; {
+			todo = append(todo, nil)
+		}
+		todo[n] = append(todo[n], w)
+	}
+	add(way{at: from})
+	seen := map[S]int{}
+	for n, looked := 0, 0; n < len(todo) && looked < mostLooked; {
+		if len(todo[n]) == 0 {
+			n++
+			continue
+		}
+		w := todo[n][len(todo[n])-1]
+		todo[n] = todo[n][:len(todo[n])-1]
+		if seen[w.at]++; seen[w.at] > k {
+			continue
+		}
+		if ends(w.at, w.text) {
+			return w.text, w.at, true
+		}
+		looked++
+		each(w.at, func(to S, c string) { add(way{to, w.text + c, w.steps + 1}) })
+	}
+	return "", from, false
+}

@@ -1,0 +1,135 @@
+package constrain
+
+// Within: texts that end in time. Of what the form opens, a mask leaves ids after which the text can
+// be completed with the ids that are left.
+
+import "slices"
+
+// A limit is the bound of a text.
+type limit struct {
+	most  int     // ids of the whole text; 0: no bound
+	plans []aPlan // ends that are spelled out, by where they begin
+	shut  []uint64
+	cut   bool // the newest mask shut the ids of shut
+}
+
+// A plan is ids that complete a text which has so many already. The next of them is always open.
+type aPlan struct {
+	after int
+	ids   []int
+}
+
+// Within bounds the text: it is to be complete after at most so many more ids; 0 takes the bound
+// away. Then Mask leaves out ids after which no end in time is known, unless it would leave none. So
+// a text that is within its bound, as Least says, is complete in time. Which ids are left depends on
+// the ids of the text and on its bound only.
+//
+// An end need not be the nearest one: Mask may leave out an id after which the text could end in
+// time. Forms of which no ends are known, and texts that no id without bytes ends, have no bound.
+func (t *Text) Within(ids int) {
+	if t.within.most = 0; ids > 0 && t.Bounded() {
+		t.within.most = len(t.states) - 1 + ids
+	}
+}
+
+// Bounded reports whether Within can bound the text.
+func (t *Text) Bounded() bool {
+	for _, id := range t.ends {
+		if len(t.of.vocab.Bytes(id)) > 0 { // which the ends may spell
+			return false
+		}
+	}
+	return len(t.ends) > 0 && t.of.form.Need(t.of.form.Start()) < never
+}
+
+// never is more ids than a text has; of ends longer than mostSpelled, only their length is known.
+const (
+	never       = 1 << 28
+	mostSpelled = 1 << 15
+)
+
+// Least returns a number of ids with which the text can be completed, not counting one that ends it;
+// ok is false if none is known.
+func (t *Text) Least() (ids int, ok bool) {
+	if t.ended {
+		return 0, true
+	}
+	ids = t.of.form.Need(t.now())
+	if p := t.within.plan(len(t.states) - 1); p != nil {
+		ids = min(ids, len(p))
+	}
+	if ids > 0 && ids < mostSpelled {
+		ids = min(ids, len(t.of.form.End(t.now())))
+	}
+	return ids, ids < never
+}
+
+// Shut returns the ids that the form leaves open and the newest Mask left out because of Within; nil
+// if there are none. It is valid until the next call of Mask.
+func (t *Text) Shut() []uint64 {
+	if !t.within.cut {
+		return nil
+	}
+	return t.within.shut
+}
+
+// plan returns the rest of the end that is spelled out for a text of so many ids, if there is one.
+func (w *limit) plan(at int) []int {
+	if n := len(w.plans); n > 0 {
+		if p := &w.plans[n-1]; at-p.after < len(p.ids) {
+			return p.ids[at-p.after:]
+		}
+	}
+	return nil
+}
+
+// back takes back what a text of so many ids does not know yet.
+func (w *limit) back(at int) {
+	w.plans = slices.DeleteFunc(w.plans, func(p aPlan) bool { return p.after > at })
+}
+
+func (w *limit) fork() limit {
+	return limit{most: w.most, plans: slices.Clone(w.plans)}
+}
+
+// follow ends a plan that the text does not follow.
+func (t *Text) follow(id int) {
+	w := &t.within
+	if p := w.plan(len(t.states) - 1); len(p) > 0 && p[0] != id {
+		w.plans = append(w.plans, aPlan{after: len(t.states)})
+	}
+}
+
+// inTime removes the ids after which the text has no end in time.
+func (t *Text) inTime(open []uint64, steps int) error {
+	w, form, at := &t.within, t.of.form, len(t.states)-1
+	w.cut = false
+	left := w.most - at - 1
+	if w.most == 0 || left < 0 || form.Roomy(t.now(), left) {
+		return nil
+	}
+	fit := make([]uint64, len(open))
+	if err := form.Mask(t.now(), fit, left, steps); err != nil {
+		return err
+	}
+	plan := w.plan(at)
+	if plan == nil && !slices.ContainsFunc(fit, func(word uint64) bool { return word != 0 }) &&
+		!form.Accepts(t.now()) {
+		if plan = form.End(t.now()); len(plan) == 0 || len(plan) > left+1 {
+			return nil // a token that was not open has come
+		}
+		w.plans = append(w.plans, aPlan{at, plan})
+	}
+	if len(plan) > 0 {
+		fit[plan[0]>>6] |= 1 << (plan[0] & 63)
+	}
+	if w.shut == nil {
+		w.shut = make([]uint64, len(open))
+	}
+	for i := range open {
+		w.shut[i] = open[i] &^ fit[i]
+		w.cut = w.cut || w.shut[i] != 0
+		open[i] &= fit[i]
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+package constrain
+
+// Within: texts that end in time.
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"picogpt/dev/cases"
+	"picogpt/dev/walks"
+)
+
+// small is a vocabulary of all bytes, of some ids that are several, and of one that ends texts.
+func small(t testing.TB, more ...string) (v *Vocabulary, tokens [][]byte) {
+	t.Helper()
+	for b := range 256 {
+		tokens = append(tokens, []byte{byte(b)})
+	}
+	for _, text := range more {
+		tokens = append(tokens, []byte(text))
+	}
+	tokens = append(tokens, nil)
+	v, err := NewVocabulary(tokens, VocabularyOptions{Ends: []int{len(tokens) - 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v, tokens
+}
+
+// bounded are forms whose ends are known.
+var bounded = []struct{ kind, text string }{
+	{"choice", "yes\x00no, thank you\x00maybe, and then again maybe not"},
+	{"regex", `a{3,7}b?|[0-9]{4}-[0-9]{2}`},
+	{"regex", `(ab|cd|é){2,}x(yz)?`},
+	{"regex", `[^x]{0,9}xx`},
+	{"grammar", "root ::= \"(\" root? \")\" | [a-c]{2} \", \" root"},
+	{"grammar", "root ::= item (\" and \" item)* \".\"\nitem ::= \"a house\" | \"[\" root \"]\""},
+	{"schema", `{"enum":["a","bcd",12,null,{"x":[1]}]}`},
+	{"schema", `{"type":"object","properties":{"name":{"type":"string"},"n":{"type":"integer"},
+		"note":{"type":"string","minLength":4}},"required":["name","n"],"additionalProperties":false}`},
+	{"schema", `{"type":"array","items":{"type":"number","minimum":100.5},"minItems":2}`},
+	{"schema", `{"type":"array","items":{"type":"string","minLength":1},"minItems":3,"uniqueItems":true}`},
+	{"schema", `{"type":"array","items":{"type":"integer","minimum":7,"maximum":40},"minItems":3,"uniqueItems":true}`},
+	{"schema", `{"type":"string","pattern":"^[a-f]{2}-\\d+$"}`},
+	{"schema", `{"type":"string","pattern":"^(ab|c)*$","minLength":5,"maxLength":9}`},
+	{"schema", `{"type":"string","format":"date"}`},
+	{"schema", `{"type":"object","minProperties":2}`},
+	{"schema", `{"type":"object","patternProperties":{"^(aa|b|cc)$":{"type":"boolean"}},
+		"additionalProperties":false,"minProperties":2}`},
+	{"schema", `{"$defs":{"t":{"type":"object","properties":{"v":{"type":"integer"},"l":{"$ref":"#/$defs/t"},
+		"r":{"$ref":"#/$defs/t"}},"required":["v"],"additionalProperties":false}},"$ref":"#/$defs/t"}`},
+	{"schema", `{"type":"integer","multipleOf":7,"minimum":50}`},
+	{"schema", `{"type":"number","multipleOf":0.25,"exclusiveMinimum":0,"maximum":3}`},
+	{"schema", `{"type":"number","exclusiveMinimum":0.55,"exclusiveMaximum":0.56}`},
+	{"schema", `{"allOf":[{"type":"object","properties":{"a":{"type":"null"}}},
+		{"properties":{"b":{"const":"x"}},"required":["b","a"]}],"minProperties":3}`},
+	{"schema", `{}`},
+}
+
+func compiled(t testing.TB, v *Vocabulary, kind, text string) *Constraint {
+	t.Helper()
+	var c *Constraint
+	var err error
+	switch kind {
+	case "choice":
+		var choices []string
+		for _, s := range splitZero(text) {
+			choices = append(choices, s)
+		}
+		c, err = Choice(v, choices...)
+	case "regex":
+		c, err = Regex(v, text)
+	case "grammar":
+		c, err = Grammar(v, text)
+	default:
+		c, err = JSONSchema(v, []byte(text), SchemaOptions{})
+	}
+	if err != nil {
+		t.Fatalf("%s %s: %v", kind, text, err)
+	}
+	return c
+}
+
+func splitZero(text string) (parts []string) {
+	for i := 0; i <= len(text); i++ {
+		if i == len(text) || text[i] == 0 {
+			parts = append(parts, text[:i])
+			if i < len(text) {
+				text, i = text[i+1:], -1
+			}
+		}
+	}
+	return parts
+}
+
+func started(t testing.TB, c *Constraint) *Text {
+	t.Helper()
+	text, err := c.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// TestTextsEndInTime: whatever open ids are drawn, a text that has a bound which suffices is
+// complete with its last id.
+func TestTextsEndInTime(t *testing.T) {
+	vocabularies := []func() (*Vocabulary, [][]byte){
+		func() (*Vocabulary, [][]byte) {
+			return small(t, `{"`, `":"`, `","`, "ab", "abab", "and", " and ", "00", "-0", `"}`, "]]", `["`)
+		},
+		func() (*Vocabulary, [][]byte) { return gpt2(), walks.Tokens() },
+	}
+	texts, cut := 0, 0
+	for _, make := range vocabularies {
+		v, tokens := make()
+		for _, form := range bounded {
+			c := compiled(t, v, form.kind, form.text)
+			least, ok := started(t, c).Least()
+			if !ok {
+				t.Errorf("%s %s: no end is known", form.kind, form.text)
+				continue
+			}
+			for seed := range cases.Of(6, 60) {
+				r := rand.New(rand.NewPCG(uint64(seed), uint64(least)))
+				most := least + []int{0, 1, 2, 5, 13, 40}[seed%6]
+				text, written, shut := started(t, c), "", false
+				text.Within(most)
+				for n := 0; n < most && !ended(text); n++ {
+					id, narrowed := drawnOf(t, text, v, r, len(tokens), written)
+					if shut = shut || narrowed; id < 0 {
+						t.Fatalf("%s %s, %d ids: %q: no id is open", form.kind, form.text, most, written)
+					}
+					if err := text.Accept(id); err != nil {
+						t.Fatalf("%s: %q: %v", form.text, written, err)
+					}
+					written += string(v.Bytes(id))
+				}
+				if texts++; shut {
+					cut++
+				}
+				if !text.Complete() {
+					t.Errorf("%s %s, %d ids, %d are enough: %q", form.kind, form.text, most, least, written)
+				}
+			}
+		}
+	}
+	if cut < texts/4 {
+		t.Errorf("of %d texts only %d met a mask that was narrowed", texts, cut)
+	}
+}
+
+func ended(text *Text) bool {
+	none := make([]uint64, text.of.vocab.Words())
+	return text.Complete() && text.Mask(none) == nil &&
+		!slices.ContainsFunc(none, func(w uint64) bool { return w != 0 })
+}
+
+// drawnOf draws an open id, long ones as often as short ones, the end seldom; -1 if there is none.
+func drawnOf(
+	t testing.TB, text *Text, v *Vocabulary, r *rand.Rand, size int, before string,
+) (id int, narrowed bool) {
+	t.Helper()
+	open := make([]uint64, v.Words())
+	if err := text.Mask(open); err != nil {
+		t.Fatalf("%q: %v", before, err)
+	}
+	ids := walks.Opened(open)
+	if len(ids) == 0 {
+		return -1, false
+	}
+	if r.IntN(2) == 0 {
+		slices.SortFunc(ids, func(a, b int) int { return len(v.Bytes(b)) - len(v.Bytes(a)) })
+		ids = ids[:min(len(ids), 20)]
+	}
+	return ids[r.IntN(len(ids))], text.Shut() != nil
+}
