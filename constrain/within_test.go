@@ -3,6 +3,8 @@ package constrain
 // Within: texts that end in time.
 
 import (
+	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -175,4 +177,138 @@ func drawnOf(
 		ids = ids[:min(len(ids), 20)]
 	}
 	return ids[r.IntN(len(ids))], text.Shut() != nil
+}
+
+// TestRoomyMasksAreWhole: where a form says that all that may come leaves room, nothing is shut.
+func TestRoomyMasksAreWhole(t *testing.T) {
+	v, found := gpt2(), 0
+	for _, of := range bounded {
+		c := compiled(t, v, of.kind, of.text)
+		for seed := range cases.Of(2, 12) {
+			r, text := rand.New(rand.NewPCG(uint64(seed), 3)), started(t, c)
+			text.Least() // from now on there are ends
+			whole, within := make([]uint64, v.Words()), make([]uint64, v.Words())
+			for range 12 {
+				clear(whole)
+				if err := c.form.Mask(text.now(), whole, math.MaxInt, math.MaxInt); err != nil {
+					t.Fatal(err)
+				}
+				for left := range 100 {
+					if !c.form.Roomy(text.now(), left) {
+						continue
+					}
+					clear(within)
+					if err := c.form.Mask(text.now(), within, left, math.MaxInt); err != nil {
+						t.Fatal(err)
+					}
+					if found++; !slices.Equal(whole, within) {
+						t.Fatalf("%s %s: with %d left, for which it is roomy, of %d ids %d are open", of.kind,
+							of.text, left, len(walks.Opened(whole)), len(walks.Opened(within)))
+					}
+					break
+				}
+				if ids := walks.Opened(whole); len(ids) == 0 ||
+					text.Accept(ids[r.IntN(len(ids))]) != nil {
+					break
+				}
+			}
+		}
+	}
+	if found < 100 {
+		t.Errorf("%d states were roomy, want more", found)
+	}
+}
+
+// TestOpenIDsFit: by trying all continuations, each id that is open leads to an end in time.
+func TestOpenIDsFit(t *testing.T) {
+	v, tokens := small(t, "ab", "abc", "aab", "00", "1-", "-0", `"a`, `ab"`, "],", "[[", "tru", "null")
+	for _, of := range []struct {
+		kind, text string
+		exact      bool // none that would lead there is shut
+	}{
+		{"choice", "abcab\x00aabb\x00ab", true},
+		{"regex", `a{3,5}b?|0{2}1-0`, true},
+		{"regex", `(ab|c){2,}`, true},
+		{"grammar", "root ::= \"[\" root? \"]\" | \"ab\"", true},
+		{"schema", `{"enum":["abc","aab",12,null,[true]]}`, true},
+		{"schema", `{"type":"array","items":{"type":["null","boolean"]},"minItems":2,"maxItems":4}`, false},
+		{"schema", `{"type":"array","items":{"type":"integer","minimum":1,"maximum":3},"uniqueItems":true,
+			"minItems":2}`, false},
+		{"schema", `{"type":"string","pattern":"^[ab]{2,4}c?$"}`, false},
+		{"schema", `{"type":"object","properties":{"a":{"type":"null"},"b":{"const":1}},"required":["b"],
+			"additionalProperties":false}`, false},
+	} {
+		c, shut, open := compiled(t, v, of.kind, of.text), 0, 0
+		fits := map[string]int{} // by the text: the fewest ids that complete it, or more than asked
+		var needs func(text *Text, before string, left int) int
+		needs = func(text *Text, before string, left int) int {
+			if text.Complete() {
+				return 0
+			}
+			key := fmt.Sprint(left, before)
+			if n, ok := fits[key]; ok || left == 0 {
+				return max(n, 1)
+			}
+			least := left + 1
+			mask := make([]uint64, v.Words())
+			if err := text.Mask(mask); err != nil {
+				t.Fatal(err)
+			}
+			for _, id := range walks.Opened(mask) {
+				after := text.Fork().(*Text)
+				if after.Accept(id) == nil {
+					least = min(least, 1+needs(after, before+string(tokens[id]), left-1))
+				}
+			}
+			fits[key] = least
+			return least
+		}
+		least, _ := started(t, c).Least()
+		for most := least; most < least+4; most++ {
+			for seed := range 12 {
+				r := rand.New(rand.NewPCG(uint64(seed), uint64(most)))
+				text, free, before := started(t, c), started(t, c), ""
+				text.Within(most)
+				for n := 0; n < most && !text.ended; n++ {
+					id, _ := drawnOf(t, text, v, r, len(tokens), before)
+					mask := make([]uint64, v.Words())
+					if err := text.Mask(mask); err != nil {
+						t.Fatal(err)
+					}
+					all := make([]uint64, v.Words())
+					if err := free.Mask(all); err != nil {
+						t.Fatal(err)
+					}
+					for _, k := range walks.Opened(all) {
+						after, is := free.Fork().(*Text), mask[k>>6]>>(k&63)&1 != 0
+						if err := after.Accept(k); err != nil {
+							t.Fatal(err)
+						}
+						in := needs(after, before+string(tokens[k]), most-n-1) <= most-n-1
+						switch {
+						case is && !in:
+							t.Errorf("%s, %d ids: after %q id %d (%q) is open, and leads to no end in time",
+								of.text, most, before, k, tokens[k])
+						case !is && in && of.exact:
+							t.Errorf("%s, %d ids: after %q id %d (%q) is shut, and leads to an end in time",
+								of.text, most, before, k, tokens[k])
+						case !is:
+							shut++
+						}
+						open++
+					}
+					if id < 0 {
+						break
+					}
+					if text.Accept(id) != nil || free.Accept(id) != nil {
+						t.Fatalf("%s: %q: id %d is not open", of.text, before, id)
+					}
+					before += string(tokens[id])
+				}
+			}
+		}
+		if shut == 0 {
+			t.Errorf("%s: of %d ids none was shut", of.text, open)
+		}
+	}
 }

@@ -288,6 +288,7 @@ type ender struct {
 
 	rests    map[*frame]int
 	closings map[closing]closed
+	figures  map[figure]string // ends of numbers
 	counts   map[string]int
 }
 
@@ -295,6 +296,12 @@ type ender struct {
 type closing struct {
 	of *stringSpec
 	at stringState
+}
+
+// A figure is a place in a number.
+type figure struct {
+	of *numberSpec
+	at numberState
 }
 
 // A closed is the shortest end of a string from there, and the state at it.
@@ -305,7 +312,7 @@ type closed struct {
 
 func (j *Form) ender() *ender {
 	return &ender{j: j, rests: map[*frame]int{}, closings: map[closing]closed{},
-		counts: map[string]int{}}
+		figures: map[figure]string{}, counts: map[string]int{}}
 }
 
 // trial returns the tokens of what f adds.
@@ -372,24 +379,20 @@ func (e *ender) object(s *objectSpec) {
 
 // rest adds the ends of a container and of those around it, after one of its parts.
 func (e *ender) rest(f *frame) {
-	if e.spell {
-		for ; f != nil; f = f.up {
-			e.shut(f, 0)
-		}
-		return
-	}
 	if f == nil {
 		return
 	}
-	n, ok := e.rests[f]
-	if !ok {
-		n = e.trial(func() {
-			e.shut(f, 0)
-			e.rest(f.up)
-		})
-		e.rests[f] = n
+	if n, ok := e.rests[f]; ok && !e.spell {
+		e.put("", n)
+		return
 	}
-	e.put("", n)
+	e.shut(f, 0)
+	if e.spell || e.rests[f.up] > 0 || f.up == nil {
+		e.rest(f.up)
+		return
+	}
+	e.rests[f.up] = e.trial(func() { e.rest(f.up) })
+	e.put("", e.rests[f.up])
 }
 
 // shut adds the end of a container, with some more properties at least.
@@ -527,18 +530,27 @@ func (e *ender) part(p *part) {
 		e.value(p.value)
 		e.rest(f)
 	case partWord:
-		e.put(p.rest, len(p.rest))
+		e.raw(p.rest, true)
 		e.rest(f.with(p.raw))
 	case partString:
 		text, _, ok := e.ending(p.str, p.string, 1, anyText)
 		e.raw(text+`"`, ok)
 		e.rest(f)
 	case partNumber:
-		raw := ""
-		text, ok := p.number.ending(p.digits, f.uses(), func(t string) bool {
+		raw, key := "", figure{p.number, p.digits}
+		text, ok := e.figures[key]
+		if ok && !f.unique() {
+			e.raw(text, true)
+			e.rest(f)
+			return
+		}
+		text, ok = p.number.ending(p.digits, f.uses(), func(t string) bool {
 			raw = canonicalWhole(p.raw + t)
 			return !f.unique() || !f.has(raw)
 		})
+		if ok && !f.unique() && e.figures != nil {
+			e.figures[key] = text
+		}
 		e.raw(text, ok)
 		e.rest(f.with(raw))
 	case partList, partNumberList:
@@ -691,6 +703,9 @@ func (e *ender) ending(
 		if st = next; verdict != goesOn {
 			return "", st, false
 		}
+	}
+	if s.mayEnd(st) && ok(begun) {
+		return begun, st, true
 	}
 	digits := [][]string{{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "a", "b"}}
 	far := func(st stringState) int {

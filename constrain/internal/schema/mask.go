@@ -57,6 +57,8 @@ type jsonWalk struct {
 	err   error
 	ends  *ender // nil: all open ids are added
 	left  int
+	same  *frame // whose names or items, of any characters, fit once they are begun, if
+	spare int    // so many ids are left when they have ended
 }
 
 // below adds the ids below node i of the trie that may follow a part.
@@ -233,26 +235,40 @@ func (w *jsonWalk) walkIn(nodes []trie.Node, i int, p *part) {
 // fits reports whether a text can end in time after a part.
 func (w *jsonWalk) fits(p part) bool {
 	w.work += 4
+	if p.kind == partOther && p.frame == w.same {
+		const character = 12 // bytes of an escape at most
+		return w.spare >= 0 && (p.string.Form == automaton.Border || w.spare >= character)
+	}
 	return w.ends.trial(func() { w.ends.part(&p) }) <= w.left
 }
 
 // inTime adds the ids that may follow a part and after which the text can end in time.
 func (w *jsonWalk) inTime(i int, p *part) {
-	v, a, e := w.j.vocab.Trie, trie.LookAhead{}, w.ends
-	if !(p.kind == partString || p.kind == partOther && !p.frame.unique()) ||
-		p.string.Form != automaton.Border || p.kind == partOther && p.str.table != nil {
+	v, e := w.j.vocab.Trie, w.ends
+	room := w.left
+	if w.same = nil; p.frame != nil {
+		e.rests[p.frame] = e.trial(func() { e.rest(p.frame) })
+		room -= e.rests[p.frame]
+	}
+	if p.string.Form != automaton.Border || p.kind != partString && p.kind != partOther {
 		w.walk(i, p)
 		return
 	}
-	// Plain characters leave a string that needs no more than its worst beginning, or no more than
-	// now and what tells a name from others.
-	room := w.left - e.trial(func() { e.rest(p.frame) })
-	switch {
-	case p.kind == partOther && e.trial(func() { e.part(p) })+8 <= w.left,
-		p.kind == partString && e.worst(p.str) <= room:
-		a = p.str.ahead(p.string, len(v.Plain)-1)
+	open, a := w.open, trie.LookAhead{}
+	switch most := len(v.Plain) - 1; {
+	case p.kind == partOther && p.str.table == nil:
+		// What is begun needs no more than now and what tells it from others. Near the end it is
+		// ended at once, which takes less time than to find what else fits.
+		const others = 8
+		w.same, w.spare = p.frame, w.left-others-e.trial(func() { e.part(p) })
+		if a = p.str.ahead(p.string, most); w.spare < 0 {
+			open = make([]uint64, len(open)) // plain ids are not for the mask
+		}
+	case p.kind == partString && (e.worst(p.str) <= room ||
+		p.str.table == nil && p.str.min-int(p.string.n) <= 0 && room > 0):
+		a = p.str.ahead(p.string, most)
 	}
-	v.WalkPlain(a, w.open, func(nodes []trie.Node) {
+	v.WalkPlain(a, open, func(nodes []trie.Node) {
 		if p.kind == partString {
 			w.stringInTime(nodes, p, room)
 		} else {
