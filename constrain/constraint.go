@@ -30,8 +30,15 @@ type Constraint struct {
 
 // Notes says what a schema contains that restricts nothing, though its author may have meant it to,
 // such as formats that nobody defines; and, with [SchemaOptions].Closed, that objects are closed,
-// or which one could not be; and which valid texts are left out. Each is one line.
-func (c *Constraint) Notes() []string { return slices.Clone(c.notes) }
+// or which one could not be; which valid texts are left out; and that no end of its texts is known,
+// which [Text.Within] needs. Each is one line.
+func (c *Constraint) Notes() []string {
+	notes := slices.Clone(c.notes)
+	if c.form.Need(c.form.Start()) >= never {
+		notes = append(notes, "no end of its texts is known: the bound on their tokens may cut them")
+	}
+	return notes
+}
 
 // Bytes returns approximately how much memory the constraint takes now: the compiled form, and what
 // it stores of its texts. The vocabulary is not counted.
@@ -70,7 +77,7 @@ func (c *Constraint) Start() (*Text, error) {
 // EndWith sets the ids that end the text, instead of the vocabulary's Ends: they are open only
 // where the text may end, and their bytes do not count. Without ids no token ends the text. A
 // grammar can still read an end token that has no bytes by its name or number.
-func (t *Text) EndWith(ids []int) { t.ends = slices.Clone(ids) }
+func (t *Text) EndWith(ids []int) { t.ends, t.within.asked = slices.Clone(ids), false }
 
 func (t *Text) now() any { return t.states[len(t.states)-1] }
 

@@ -11,6 +11,8 @@ type limit struct {
 	plans []aPlan // ends that are spelled out, by where they begin
 	shut  []uint64
 	cut   bool // the newest mask shut the ids of shut
+
+	asked, can bool // Bounded
 }
 
 // A plan is ids that complete a text which has so many already. The next of them is always open.
@@ -34,12 +36,17 @@ func (t *Text) Within(ids int) {
 
 // Bounded reports whether Within can bound the text.
 func (t *Text) Bounded() bool {
+	if t.within.asked {
+		return t.within.can
+	}
+	t.within.asked, t.within.can = true, false
 	for _, id := range t.ends {
 		if len(t.of.vocab.Bytes(id)) > 0 { // which the ends may spell
 			return false
 		}
 	}
-	return len(t.ends) > 0 && t.of.form.Need(t.of.form.Start()) < never
+	t.within.can = len(t.ends) > 0 && t.of.form.Need(t.of.form.Start()) < never
+	return t.within.can
 }
 
 // never is more ids than a text has; of ends longer than mostSpelled, only their length is known.
@@ -89,7 +96,7 @@ func (w *limit) back(at int) {
 }
 
 func (w *limit) fork() limit {
-	return limit{most: w.most, plans: slices.Clone(w.plans)}
+	return limit{most: w.most, plans: slices.Clone(w.plans), asked: w.asked, can: w.can}
 }
 
 // follow ends a plan that the text does not follow.

@@ -48,6 +48,7 @@ type choice struct {
 	err error
 
 	open  float64       // Token.Open
+	kept  float64       // Token.Kept
 	ahead []forcedGuess // for the tokens that follow it
 
 	panicked any // what a worker recovered; Next panics with it
@@ -82,6 +83,9 @@ func (s *Stream) choose(from sample.Row) {
 		if s.options.OpenMass && s.constraint != nil {
 			c.open = from.Mass(sampler.Open)
 		}
+		if s.narrow.shut != nil {
+			c.kept = from.Share(sampler.Open, s.narrow.shut, s.options.Temperature)
+		}
 		c.ahead = s.foresee(id, from)
 		return nil
 	})
@@ -97,7 +101,10 @@ func (s *Stream) Sampling(f func(*sample.Sampler) error) error {
 	defer s.shared.Return(s.sampler)
 	err := s.prepare()
 	if err == nil {
-		err = f(s.sampler)
+		if err = f(s.sampler); s.uncut(err) {
+			s.sampler.State = before
+			err = f(s.sampler)
+		}
 	}
 	s.sampler.State = before
 	return err
@@ -113,6 +120,7 @@ func (s *Stream) take() (Token, error) {
 	}
 	t := Token{
 		Sample: s.sample, ID: c.ID, LogProb: c.LogProb, Dropped: s.dropped, Open: c.open,
+		Narrowed: s.narrow.shut != nil, Kept: c.kept,
 		Top: named(c.Top, s.options.Vocabulary),
 	}
 	err := c.err
@@ -213,10 +221,11 @@ func (s *Stream) awaits() error {
 func (s *Stream) Renew() { s.renew(0) }
 
 // Shorten ends the text n tokens before MaxTokens and the context do, for a search that evaluates
-// its last token too.
-func (s *Stream) Shorten(n int) {
+// its last token too. It returns an error if no text of the form is so short.
+func (s *Stream) Shorten(n int) error {
 	if s.options.MaxTokens > 0 {
 		s.options.MaxTokens -= n
 	}
 	s.limits.context -= n
+	return s.keepBudget()
 }

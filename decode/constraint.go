@@ -44,15 +44,26 @@ func (s *Stream) constrain() error {
 		err = s.mask.take(s.sampler)
 	} else {
 		s.sampler.Open = s.sampler.NewMask(s.limits.vocabulary)
-		err = s.constraint.Mask(s.sampler.Open)
+		err = s.findMask(s.sampler.Open)
 	}
 	if err != nil {
 		return &ConstraintError{err}
+	}
+	if s.narrow.shut = nil; s.bounded != nil {
+		s.narrow.shut = s.bounded.Shut()
 	}
 	if empty(s.sampler.Open) {
 		return &sample.NoIDError{Position: len(s.context) - 1, Took: []string{"constraint"}}
 	}
 	return nil
+}
+
+// findMask is the constraint's Mask, with what is left for the text.
+func (s *Stream) findMask(open []uint64) error {
+	if s.bounded != nil {
+		s.bounded.Within(s.left())
+	}
+	return s.constraint.Mask(open)
 }
 
 func empty(mask []uint64) bool {
@@ -81,6 +92,10 @@ func (s *Stream) finishConstraint(t *Token) error {
 	complete := !ok || form.Complete()
 	if t.Finish != "" {
 		t.Incomplete = !complete
+		t.Outranked = s.outranked(t)
+		if t.Finish == FinishLength && ok && complete && s.options.Constraint != nil && !s.options.MayCut {
+			t.Finish = FinishStop
+		}
 		return nil
 	}
 	if !complete || len(s.limits.endOfText) > 0 {
@@ -124,6 +139,9 @@ func (s *Stream) FindMask(steps int) (rest func()) {
 	}
 	m := &mask{open: make([]uint64, (s.limits.vocabulary+63)/64)}
 	s.mask = m
+	if s.bounded != nil {
+		s.bounded.Within(s.left())
+	}
 	m.find(func() (err error) {
 		ok, err = form.MaskWithin(m.open, steps)
 		return err

@@ -24,6 +24,10 @@ type unforced struct{ text *constrain.Text }
 
 func (u unforced) Mask(open []uint64) error { return u.text.Mask(open) }
 func (u unforced) Accept(id int) error      { return u.text.Accept(id) }
+func (u unforced) Bounded() bool            { return u.text.Bounded() }
+func (u unforced) Least() (int, bool)       { return u.text.Least() }
+func (u unforced) Within(n int)             { u.text.Within(n) }
+func (u unforced) Shut() []uint64           { return u.text.Shut() }
 func (u unforced) Rewind(n int) error       { return u.text.Rewind(n) }
 func (u unforced) EndWith(ids []int)        { u.text.EndWith(ids) }
 func (u unforced) Complete() bool           { return u.text.Complete() }

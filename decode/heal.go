@@ -103,6 +103,9 @@ type healed struct {
 	*Healing
 	form  Matcher      // of the text after Bytes; nil: none
 	steps []healedStep // of each token
+
+	most int      // tokens of the text, with Within; 0: any number
+	shut []uint64 // the ids that the newest Mask shut because of that; nil: none
 }
 
 // A healedStep is the state after a token.
@@ -121,6 +124,7 @@ func (t *healed) place() int {
 // Mask implements Matcher.
 func (t *healed) Mask(open []uint64) error {
 	clear(open)
+	t.shut = nil
 	set := func(id int) {
 		if id>>6 < len(open) {
 			open[id>>6] |= 1 << (id & 63)
@@ -129,9 +133,17 @@ func (t *healed) Mask(open []uint64) error {
 	switch at := t.place(); {
 	case at < len(t.taken):
 		set(t.taken[at])
-		t.maskLonger(at, set)
+		t.maskLonger(at, open, set)
 	case t.form != nil:
-		return t.form.Mask(open)
+		form, ok := t.form.(bounded)
+		if ok {
+			form.Within(max(0, t.most-len(t.steps)))
+		}
+		err := t.form.Mask(open)
+		if ok && err == nil {
+			t.shut = form.Shut()
+		}
+		return err
 	default:
 		n := len(t.tokens)
 		for i := range open[:min(len(open), n/64)] {
@@ -147,7 +159,26 @@ func (t *healed) Mask(open []uint64) error {
 // maskLonger sets the ids that begin with all bytes that are left, and whose further bytes fit the
 // form. In the order of bytes, ids with a common prefix follow each other: the prefix is tried
 // once.
-func (t *healed) maskLonger(at int, set func(id int)) {
+func (t *healed) maskLonger(at int, open []uint64, set func(id int)) {
+	shut := make([]uint64, len(open))
+	if t.most > 0 {
+		defer func() {
+			if !empty(shut) {
+				t.shut = shut
+			}
+		}()
+	}
+	inTime := func(id int, form Matcher) { // the taken tokens always are
+		if f, ok := form.(bounded); ok && t.most > 0 && id != t.taken[at] {
+			if n, ok := f.Least(); !ok || n > t.most-len(t.steps)-1 {
+				if id>>6 < len(shut) {
+					shut[id>>6] |= 1 << (id & 63)
+				}
+				return
+			}
+		}
+		set(id)
+	}
 	var trial Matcher
 	if t.form != nil {
 		trial = t.form.Fork()
@@ -171,7 +202,7 @@ func (t *healed) maskLonger(at int, set func(id int)) {
 		}
 		path = rest[:same+t.feed(trial, rest[same:])]
 		if len(path) == len(rest) {
-			set(id)
+			inTime(id, trial)
 		} else {
 			dead = rest[:len(path)+1]
 		}
@@ -243,7 +274,7 @@ func (t *healed) Rewind(n int) error {
 
 // Fork implements Matcher.
 func (t *healed) Fork() Matcher {
-	f := &healed{Healing: t.Healing, steps: slices.Clone(t.steps)}
+	f := &healed{Healing: t.Healing, steps: slices.Clone(t.steps), most: t.most}
 	if t.form != nil {
 		f.form = t.form.Fork()
 	}
@@ -255,6 +286,27 @@ func (t *healed) Complete() bool {
 	form, ok := t.form.(interface{ Complete() bool })
 	return t.form == nil || t.place() == len(t.taken) && (!ok || form.Complete())
 }
+
+// Bounded implements bounded, as do the next three.
+func (t *healed) Bounded() bool {
+	form, ok := t.form.(bounded)
+	return ok && form.Bounded()
+}
+
+// Within bounds the text with the bytes taken back.
+func (t *healed) Within(tokens int) {
+	if t.most = 0; tokens > 0 {
+		t.most = len(t.steps) + tokens
+	}
+}
+
+// Least takes the tokens that were taken back.
+func (t *healed) Least() (tokens int, ok bool) {
+	tokens, ok = t.form.(bounded).Least()
+	return tokens + len(t.taken) - t.place(), ok
+}
+
+func (t *healed) Shut() []uint64 { return t.shut }
 
 // Forced implements forcing, after the bytes taken back.
 func (t *healed) Forced(most int) []byte {

@@ -64,6 +64,14 @@ type Options struct {
 	// end. Nil means that every id is open.
 	Constraint Matcher
 
+	// MayCut follows the Constraint by the letter: MaxTokens, or the context's end, may cut a text
+	// before it is of the form. Otherwise a Constraint with the methods Bounded, Least, Within and
+	// Shut of *constrain.Text shuts ids after which the text could not be completed in time, so that
+	// it never ends with FinishLength, but where other options leave none of the rest:
+	// Token.Outranked. If nothing fits, NewStream returns a *BudgetError. There is no bound without
+	// EndOfText, nor with OverflowSlide and without MaxTokens.
+	MayCut bool
+
 	// OpenMass makes each token under a Constraint have its Token.Open.
 	OpenMass bool
 
@@ -199,6 +207,14 @@ func (o *Options) lengthTable() []option.Option {
 		Setting: option.Setting{Group: "Completion", Label: "New tokens", Value: "40", Always: true,
 			Min: 1, Max: 4096, Step: 1, Slider: 256,
 			Help: "How many a completion has at most."},
+	}, {
+		Name: "may cut", Value: &o.MayCut, Default: "false",
+		In: option.Chat | option.Receipts,
+		Flag: option.Flag{Name: "may-cut", Group: option.HowMuch,
+			Others: "allow-incomplete allow-truncated",
+			Help: "--max-tokens may end the text before it has its form; without this, only tokens " +
+				"are open after which it can be completed in time"},
+		Field: option.Field{Name: "may_cut"},
 	}, {
 		Name: "stop string", Value: &o.Stop, Text: true,
 		In: option.Chat | option.Corpus | option.Receipts,

@@ -38,6 +38,7 @@ package decode
 //	generate.go    Generate and Samples: the loop that drives streams
 //	draft.go       guessed tokens, with package guess or from a form
 //	constraint.go  what steers the new tokens: forms with their masks, and guidance
+//	budget.go      forms whose texts end in time
 //	bans.go        banned strings, for which the text goes back
 //	heal.go        prompts that end inside a word
 //	echo.go        what is known of the prompt: scores and hidden states
@@ -91,6 +92,8 @@ type Stream struct {
 	text    *textStream
 
 	constraint Matcher      // nil: none
+	bounded    bounded      // the constraint, if it ends in time; nil: it need not, or cannot
+	narrow     narrowing    // of the newest mask
 	mask       *mask        // of the constraint, computed before it was needed; nil: none
 	guide      *guide       // nil: none
 	bans       *bans        // nil: none
@@ -129,7 +132,10 @@ func NewStream(s *model.Session, prompt []int, o Options) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	if st.guide, err = newGuide(m, st); err != nil {
+	if st.guide, err = newGuide(m, st); err == nil && st.guide != nil {
+		err = st.keepBudget()
+	}
+	if err != nil {
 		return nil, err
 	}
 	st.session, st.base = s, s.Len()
@@ -187,7 +193,7 @@ func newStream(l limits, held, prompt []int, o Options) (*Stream, error) {
 		s.decoder = o.Vocabulary.NewDecoder(context)
 	}
 	s.visit, s.isEnough = s.see, s.enough
-	return s, nil
+	return s, s.keepBudget()
 }
 
 // limits are what a model allows a text. first is the token that an empty prompt stands for, or -1
@@ -290,6 +296,9 @@ func (s *Stream) Fork() *Stream {
 	}
 	if s.constraint != nil {
 		f.constraint = s.constraint.Fork()
+		if s.bounded != nil {
+			f.bounded = f.constraint.(bounded)
+		}
 	}
 	f.timeline, f.context = s.timeline.fork(), slices.Clone(s.context)
 	f.sampler, f.text = s.sampler.Fork(), s.text.fork()

@@ -29,6 +29,16 @@ type Token struct {
 	// know the tokens, so that what a stop string cuts off counts as a part of the text.
 	Incomplete bool
 
+	// Outranked names the options, as steps of package sample, that left no id which a form leaves
+	// open and after which it could end in time. It is in the last token of a text that is cut.
+	Outranked string
+
+	// Narrowed: of the ids that the Constraint leaves open here, some are shut because the text must
+	// end in time. Kept is the probability of the others, given that it is one of all these, at the
+	// temperature and before everything else that changes it; 0 where a search chose the token.
+	Narrowed bool
+	Kept     float64
+
 	// Open is the probability that the model gives, at this token, to all ids together that the
 	// Constraint leaves open: 1 where it shuts nothing likely. It is 0 unless Options.OpenMass asks
 	// for it, and where a search chose the token.

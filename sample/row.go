@@ -84,6 +84,38 @@ func (r *Row) Mass(open []uint64) (mass float64) {
 	return min(max(mass, 0), 1)
 }
 
+// Share returns the probability that a row with all logits gives to the ids of a mask together, of
+// that of these and more ids, at a temperature; at 0 it is 1 if the likeliest is in the mask.
+func (r *Row) Share(mask, more []uint64, temperature float64) float64 {
+	has := func(mask []uint64, id int) bool {
+		return id>>6 < len(mask) && mask[id>>6]>>(id&63)&1 == 1
+	}
+	best := -1
+	for id, x := range r.Logits {
+		if (has(mask, id) || has(more, id)) && (best < 0 || x > r.Logits[best]) {
+			best = id
+		}
+	}
+	switch {
+	case best < 0:
+		return 0
+	case temperature == 0 && has(mask, best):
+		return 1
+	case temperature == 0:
+		return 0
+	}
+	var in, all float64
+	for id, x := range r.Logits {
+		if is := has(mask, id); is || has(more, id) {
+			p := kernels.Exp64((float64(x) - float64(r.Logits[best])) / temperature)
+			if all += p; is {
+				in += p
+			}
+		}
+	}
+	return in / all
+}
+
 // Keep makes r a copy of another row, which has all logits.
 func (r *Row) Keep(other Row) {
 	r.Logits, r.LogSum = append(r.Logits[:0], other.Logits...), other.LogSum

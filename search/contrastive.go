@@ -127,7 +127,9 @@ func newContrast(
 	if err != nil {
 		return nil, err
 	}
-	st.Shorten(1)
+	if err := st.Shorten(1); err != nil {
+		return nil, err
+	}
 	if s.Len() > 0 {
 		st.Renew()
 	}

@@ -103,10 +103,20 @@ type choiceJSON struct {
 	Logprobs     any           `json:"logprobs"`
 	FinishReason *string       `json:"finish_reason"`
 	Error        *errorJSON    `json:"error,omitzero"` // of a dead end
-	StopReason   any           `json:"stop_reason"`    // an id or a string
+	Budget       *budgetJSON   `json:"form_budget,omitzero"`
+	StopReason   any           `json:"stop_reason"` // an id or a string
 	PromptScores []promptScore `json:"prompt_logprobs,omitzero"`
 	PromptIDs    **[]int       `json:"prompt_token_ids,omitzero"` // a nil *[]int is null
 	IDs          *[]int        `json:"token_ids,omitzero"`
+}
+
+// A budgetJSON tells what max_tokens changed in a text of a form: how many masks were narrowed so
+// that it ends in time, and the product of what of the form's probability they kept; and the options
+// that left no id which ends in time, so that the text is cut.
+type budgetJSON struct {
+	Masks     int     `json:"masks"`
+	Kept      float64 `json:"kept"`
+	Outranked string  `json:"outranked,omitzero"`
 }
 
 type messageJSON struct {
@@ -136,7 +146,7 @@ func (j *job) choiceJSON(c *choice) *choiceJSON {
 		o.PromptScores = j.promptScores(c.prompt)
 	}
 	if c.finish != "" {
-		o.FinishReason = &c.finish
+		o.FinishReason, o.Budget = &c.finish, c.budget
 	}
 	if c.failed != nil {
 		o.Error = c.failed.json()

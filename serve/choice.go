@@ -25,7 +25,8 @@ type choice struct {
 	failed  *apiError // of a dead end
 	prompt  *prompt
 
-	tokens  int     // how many new tokens so far
+	tokens  int // how many new tokens so far
+	budget  *budgetJSON
 	allowed int     // how many there may be
 	sum     float64 // of their log-probabilities
 	first   bool    // none of it has been sent
@@ -82,6 +83,13 @@ func (c *choice) add(j *job, t *decode.Token) {
 	if !t.Prompt {
 		c.tokens++
 		c.sum += t.LogProb
+		if c.budget == nil && (t.Narrowed || t.Outranked != "") {
+			c.budget = &budgetJSON{Kept: 1}
+		}
+		if t.Narrowed {
+			c.budget.Masks++
+			c.budget.Kept *= t.Kept
+		}
 		if j.idsToo {
 			c.ids = append(c.ids, t.ID)
 		}
@@ -99,6 +107,9 @@ func (c *choice) add(j *job, t *decode.Token) {
 // end sets why the text ended.
 func (c *choice) end(j *job, t *decode.Token) {
 	c.finish = "stop"
+	if t.Outranked != "" {
+		c.budget.Outranked = t.Outranked
+	}
 	switch t.Finish {
 	case decode.FinishLength:
 		c.finish = "length"

@@ -5,6 +5,7 @@ package serve
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -266,6 +267,9 @@ func (j *job) follow(ctx context.Context, i int) error {
 		Salt: saltOf(j.visit.tenant, j.salt), EditsKey: j.editsKey, Progress: &p.progress,
 		Begun: &j.place.begun,
 	}) {
+		if short, ok := errors.AsType[*decode.BudgetError](err); ok {
+			return j.tooShort(short)
+		}
 		if err != nil {
 			if err := j.deadEnd(choices[t.Sample:t.Sample+1], err); err != nil {
 				return err
@@ -280,6 +284,12 @@ func (j *job) follow(ctx context.Context, i int) error {
 		}
 	}
 	return nil
+}
+
+// tooShort is the error of a text for whose form there are too few tokens.
+func (j *job) tooShort(short *decode.BudgetError) error {
+	return fieldf(cmp.Or(j.limit, j.promptField()), "want at least %d new tokens, which are enough "+
+		"for the form, found %d", short.Least, short.Tokens)
 }
 
 // take adds a token to its choice. A nil token ends a text that has no tokens.

@@ -228,6 +228,9 @@ func (q *completion) check(s *Server) error {
 	if err := s.checkModel(q.model); err != nil {
 		return err
 	}
+	if q.limit == "" && len(q.form.fields) > 0 { // the room of the context bounds its text
+		q.MaxTokens = s.model.Config().Positions
+	}
 	switch {
 	case q.suffix != "":
 		return fieldf("suffix", "this model continues texts, and cannot fill one in")
