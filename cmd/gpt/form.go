@@ -317,6 +317,6 @@ func (a *app) openForm(
 	if err != nil {
 		return fault.Usage{Err: err}
 	}
-	o.Constraint = text
+	o.Constraint, o.MayCut = text, o.MayCut || a.rules < 2
 	return nil
 }

@@ -3,6 +3,7 @@ package main
 // gpt generate: text that continues a prompt.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -263,7 +264,7 @@ func (c *generateCommand) write(
 	}
 	t.Begin()
 	defer t.End() // of a panic too
-	incomplete, begun := 0, map[int]bool{}
+	incomplete, narrowed, outranked, begun := 0, 0, "", map[int]bool{}
 	for token, failed := range texts {
 		if failed != nil {
 			err = t.Fail(textio.ByFlags(failed, c.forms()))
@@ -271,6 +272,10 @@ func (c *generateCommand) write(
 		}
 		if token.Incomplete {
 			incomplete++
+			outranked = cmp.Or(outranked, token.Outranked)
+		}
+		if token.Narrowed {
+			narrowed++
 		}
 		if c.Receipt.Receipt != nil {
 			all = append(all, token)
@@ -288,9 +293,16 @@ func (c *generateCommand) write(
 	if !errors.Is(err, process.ErrClosedPipe) {
 		t.Log(a.Notef, a.logf, a.start)
 	}
-	if incomplete > 0 {
+	if incomplete > 0 && outranked != "" {
+		a.Notef("%s: %s ended before it was complete: --%s left no token with which it ends in time",
+			c.Form.asked(), quote.Count(incomplete, "text"), outranked)
+	} else if incomplete > 0 {
 		a.Notef("%s: %s ended before it was complete", c.Form.asked(),
 			quote.Count(incomplete, "text"))
+	}
+	if narrowed > 0 {
+		a.Notef("%s: %s had to lead to an end in time; --may-cut lets texts be cut", c.Form.asked(),
+			quote.Count(narrowed, "token"))
 	}
 	err = overflowHint(err)
 	if none := (*search.AcceptanceError)(nil); errors.As(err, &none) && none.Fit > 0 {

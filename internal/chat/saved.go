@@ -230,8 +230,9 @@ func (c *Chat) Restore(ctx context.Context, r io.ReaderAt, size int64) error {
 
 // Rules is the version of what options mean. It rises where the same options come to other tokens. By
 // version 0 a JSON object may have any names, logit_bias is multiplied by guidance, a biased sequence
-// needs a longer context, and the ids that end a text are those of config.json.
-const Rules = 1
+// needs a longer context, and the ids that end a text are those of config.json. By version 1 the
+// text of a form may be cut.
+const Rules = 2
 
 // Formats are the number formats of a model.
 type Formats struct {

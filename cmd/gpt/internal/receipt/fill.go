@@ -87,7 +87,7 @@ func textOf(m *model.Model, start []int, tokens []decode.Token) (Text, error) {
 		if t.Finish != decode.FinishEndOfText {
 			made.IDs = append(made.IDs, t.ID)
 		}
-		made.FinishReason = t.Finish
+		made.FinishReason, made.Budget = t.Finish, made.Budget.Add(t)
 		whole.Write(rows[i][:])
 		made.TokenLogits = append(made.TokenLogits, hex.EncodeToString(rows[i][:4]))
 	}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"picogpt/decode"
 	"picogpt/internal/chat"
 	"picogpt/internal/engine"
 	"picogpt/internal/quote"
@@ -43,6 +44,26 @@ type Text struct {
 	FinishReason string   `json:"finish_reason"`
 	Logits       string   `json:"logits"`       // the digest of all rows
 	TokenLogits  []string `json:"token_logits"` // the beginning of each row's digest
+	Budget       *Budget  `json:"budget,omitempty"`
+}
+
+// A Budget is what a text of a form changed to end within --max-tokens, nil if nothing. Kept is the
+// product, over the masks that were narrowed, of the probability of what was left, given that of
+// what the form leaves: at the temperature and before other samplers. It is none of the text.
+type Budget struct {
+	Masks int     `json:"masks"`
+	Kept  float64 `json:"kept"`
+}
+
+// Add counts a token.
+func (b *Budget) Add(t decode.Token) *Budget {
+	if !t.Narrowed {
+		return b
+	}
+	if b == nil {
+		b = &Budget{Kept: 1}
+	}
+	return &Budget{b.Masks + 1, b.Kept * t.Kept}
 }
 
 // All returns the texts of the receipt.
@@ -143,7 +164,7 @@ func Parse(text string) (*Receipt, error) {
 	switch {
 	case !has["texts"] && !has["next"]:
 		for _, f := range one.fields() {
-			if !has[f.Key] {
+			if !has[f.Key] && !f.Optional {
 				return r, fmt.Errorf("%s: missing", f.Key)
 			}
 		}
@@ -162,6 +183,12 @@ func (t *Text) fields() []strictjson.Field {
 		strictjson.StringField("finish_reason", &t.FinishReason),
 		strictjson.StringField("logits", &t.Logits),
 		strictjson.StringsField("token_logits", &t.TokenLogits),
+		{Key: "budget", Want: "an object", Optional: true, Read: func(r *strictjson.Reader) error {
+			t.Budget = &Budget{}
+			return strictjson.ReadFields(r, []strictjson.Field{
+				strictjson.NaturalField("masks", &t.Budget.Masks), number("kept", &t.Budget.Kept),
+			})
+		}},
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"picogpt/internal/chat"
 	"picogpt/internal/fault"
 	"picogpt/internal/outfile"
+	"picogpt/internal/quote"
 	"picogpt/internal/rows"
 	"picogpt/model"
 )
@@ -167,7 +168,7 @@ func (c *Chat) stream(text string, o decode.Options) (err error) {
 	defer stop()
 	var shown strings.Builder
 	var last decode.Token
-	n := 0
+	n, narrowed := 0, 0
 	for token, failed := range c.Dialog.Answer(ctx, text, o) {
 		if err = textio.ByFlags(failed, c.Settings.Forms()); err != nil {
 			break
@@ -178,6 +179,9 @@ func (c *Chat) stream(text string, o decode.Options) (err error) {
 		if token.Incomplete {
 			defer c.Console.Notef("%s: the answer ended before it was complete", c.form())
 		}
+		if token.Narrowed {
+			narrowed++
+		}
 		shown.WriteString(token.Text)
 		if _, err = c.Out.WriteString(token.Text); err != nil {
 			return err
@@ -186,6 +190,10 @@ func (c *Chat) stream(text string, o decode.Options) (err error) {
 	stop()
 	if _, failed := c.Out.WriteString("\n"); failed != nil {
 		return failed
+	}
+	if narrowed > 0 {
+		c.Console.Notef("%s: %s had to lead to an end in time; /set may-cut lets answers be cut",
+			c.form(), quote.Count(narrowed, "token"))
 	}
 	if err == nil && strings.TrimSpace(shown.String()) == "" {
 		c.Console.Notef("the answer is empty: %s", c.whyEmpty(last.Finish, n))
