@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"picogpt/sample"
@@ -72,6 +73,11 @@ func (s *Stream) keepBudget() error {
 	return nil
 }
 
+// ends reports whether the last token of a text ends it, if the text is then complete.
+func (s *Stream) ends(complete bool) bool {
+	return complete && s.options.Constraint != nil && !s.options.MayCut && len(s.limits.endOfText) > 0
+}
+
 // A narrowing is what the budget took from a mask.
 type narrowing struct {
 	shut []uint64 // ids that the form leaves open; nil: nothing was taken
@@ -98,6 +104,18 @@ func (s *Stream) uncut(err error) bool {
 	}
 	s.narrow.shut = nil
 	return true
+}
+
+// wideOpen returns the ids that the form leaves open, with those that the budget shut.
+func (s *Stream) wideOpen() []uint64 {
+	if s.narrow.shut == nil {
+		return s.sampler.Open
+	}
+	all := slices.Clone(s.sampler.Open)
+	for i := range all {
+		all[i] |= s.narrow.shut[i]
+	}
+	return all
 }
 
 // outranked is Token.Outranked.

@@ -80,11 +80,11 @@ func (s *Stream) choose(from sample.Row) {
 			return err
 		}
 		c.Candidate = from.Candidate(id, s.options.Top, sampler.State)
-		if s.options.OpenMass && s.constraint != nil {
-			c.open = from.Mass(sampler.Open)
-		}
 		if s.narrow.shut != nil {
 			c.kept = from.Share(sampler.Open, s.narrow.shut, s.options.Temperature)
+		}
+		if s.options.OpenMass && s.constraint != nil {
+			c.open = from.Mass(s.wideOpen())
 		}
 		c.ahead = s.foresee(id, from)
 		return nil

@@ -93,7 +93,7 @@ func (s *Stream) finishConstraint(t *Token) error {
 	if t.Finish != "" {
 		t.Incomplete = !complete
 		t.Outranked = s.outranked(t)
-		if t.Finish == FinishLength && ok && complete && s.options.Constraint != nil && !s.options.MayCut {
+		if t.Finish == FinishLength && s.ends(ok && complete) {
 			t.Finish = FinishStop
 		}
 		return nil

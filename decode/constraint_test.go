@@ -145,7 +145,8 @@ func TestJSONUnderASchema(t *testing.T) {
 func TestATextThatEndsTooEarlyIsIncomplete(t *testing.T) {
 	m := testmodel.Demo(t, model.Options{})
 	for re, want := range map[string]bool{"a{40}": true, "a{3}.*": false} {
-		o := Options{Vocabulary: tokenizer.GPT2(), Constraint: regex(t, re), MaxTokens: 3}
+		o := Options{Vocabulary: tokenizer.GPT2(), Constraint: regex(t, re), MaxTokens: 3,
+			MayCut: true}
 		tokens := allTokens(t, Generate(context.Background(), m.NewSession(), []int{0}, o))
 		if last := tokens[len(tokens)-1]; last.Incomplete != want || tokens[0].Incomplete {
 			t.Errorf("%s: %q, incomplete %v, want %v", re, last.Text, last.Incomplete, want)

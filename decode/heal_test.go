@@ -358,8 +358,7 @@ func TestHealedTextsAreOfTheirForm(t *testing.T) {
 	if len(seen) < 3 {
 		t.Errorf("the texts are %v, want several", seen)
 	}
-	o.Temperature = 0
-	o.MaxTokens = 1
+	o.Temperature, o.MaxTokens, o.MayCut = 0, 1, true
 	if tokens := collect(t, m.NewSession(), h.Prompt, o); !tokens[0].Incomplete {
 		t.Errorf("one token, %q, is a whole text", tokens[0].Text)
 	}

@@ -73,8 +73,7 @@ func (r *Row) Mass(open []uint64) (mass float64) {
 	}
 	few := 2*ids <= len(r.Logits) // else the others are fewer
 	for id, x := range r.Logits {
-		is := id>>6 < len(open) && open[id>>6]>>(id&63)&1 == 1
-		if is == few {
+		if has(open, id) == few {
 			mass += kernels.Exp64(float64(x) - r.LogSum)
 		}
 	}
@@ -84,12 +83,14 @@ func (r *Row) Mass(open []uint64) (mass float64) {
 	return min(max(mass, 0), 1)
 }
 
+// has reports whether an id is in a mask.
+func has(mask []uint64, id int) bool {
+	return id>>6 < len(mask) && mask[id>>6]>>(id&63)&1 == 1
+}
+
 // Share returns the probability that a row with all logits gives to the ids of a mask together, of
 // that of these and more ids, at a temperature; at 0 it is 1 if the likeliest is in the mask.
 func (r *Row) Share(mask, more []uint64, temperature float64) float64 {
-	has := func(mask []uint64, id int) bool {
-		return id>>6 < len(mask) && mask[id>>6]>>(id&63)&1 == 1
-	}
 	best := -1
 	for id, x := range r.Logits {
 		if (has(mask, id) || has(more, id)) && (best < 0 || x > r.Logits[best]) {
@@ -97,12 +98,10 @@ func (r *Row) Share(mask, more []uint64, temperature float64) float64 {
 		}
 	}
 	switch {
-	case best < 0:
+	case best < 0 || temperature == 0 && !has(mask, best):
 		return 0
-	case temperature == 0 && has(mask, best):
-		return 1
 	case temperature == 0:
-		return 0
+		return 1
 	}
 	var in, all float64
 	for id, x := range r.Logits {
