@@ -23,7 +23,7 @@ import (
 // an example. The form is compiled once for each type.
 //
 // Bound every string, slice and map of T, as by the tags jsonschema:"maxLength=40" and "maxItems=5":
-// nothing else ends one, and a small model often writes on until MaxTokens cuts it.
+// a small model often writes on in one until MaxTokens, or the context, makes the answer end.
 //
 // The zero value comes with an error: those of [GPT.Complete], those of a T that has no schema, a
 // [*CutError] if the text was cut before its end, as by Options.MaxTokens, and one for options that

@@ -22,6 +22,7 @@
 //   - [Constraint]: a compiled form, which any number of texts may use (constraint.go).
 //   - [Text]: the state of one text: its masks, and what must follow. It is a [Matcher], which is
 //     what package decode asks for.
+//   - [Text.Within]: texts that end within a number of ids (within.go).
 //   - [NotOpenError], [WorkError]: an id that does not fit, a form that takes too much work.
 //   - [For] and [SchemaFor]: the JSON of a Go type (typed.go), by its fields and their tags
 //     (typedfields.go).
@@ -32,6 +33,20 @@
 // is open if the text so far has the form. So a text that follows the masks can always be
 // completed, and is valid when it ends. Tokens may end in the middle of a character: the automata
 // read bytes, and their states include the incomplete character.
+//
+// # Texts that end in time
+//
+// With [Text.Within] a mask also shuts the ids after which no end is known that fits the number of
+// ids left. Each state has a shortest end in bytes: of a grammar, rule by rule (by Knuth's version of
+// Dijkstra's algorithm); of JSON, the least value of each kind, by the least fixed point, and what the
+// open containers still need; strings and numbers find theirs by a search. Its tokens are counted
+// piece by piece, so that the number may be too large, never too small. Where that leaves no id, the
+// end of the text is spelled out with the fewest ids, and its next id is open. While more is left
+// than any id could make necessary, nothing is computed.
+//
+// No end is known of numbers whose divisor has more than 1000 remainders, of arrays of more than 64
+// items that must differ, and of strings that need more than 4096 characters; nor of texts that no id
+// without bytes ends. Then Within does nothing.
 //
 // # How it works
 //

@@ -65,7 +65,7 @@ func ForType(
 //     writes as one.
 //
 // Bound every string, slice and map, by maxLength and maxItems: a model may write on in one, until
-// something else cuts the text.
+// the bound on its tokens makes the text end.
 //
 // Of other types, and of tags that do not fit theirs, an error names the field.
 func SchemaFor[T any]() ([]byte, error) { return schemaOfType(reflect.TypeFor[T]()) }

@@ -43,7 +43,8 @@ type Turn struct {
 // Interrupted is the FinishReason of an answer that was stopped.
 const Interrupted = "interrupted"
 
-// LongestAnswer is the most tokens of an answer where decode.Options.MaxTokens is 0.
+// LongestAnswer is the most tokens of an answer where decode.Options.MaxTokens is 0. One of a form
+// has more where the context has room, so that it ends as it would by itself.
 const LongestAnswer = 256
 
 // IDs returns the ids of all turns that are in the context.
@@ -89,7 +90,10 @@ func (c *Chat) Answer(
 		}
 		o.Overflow = decode.OverflowSlide
 		if o.MaxTokens == 0 {
-			o.MaxTokens = LongestAnswer
+			if o.MaxTokens = LongestAnswer; o.Constraint != nil && !o.MayCut {
+				held := c.Session.Len() + len(t.PromptIDs)
+				o.MaxTokens = max(LongestAnswer, c.Session.Model().Config().Positions-held+1)
+			}
 		}
 		more := true
 		for token, failed := range c.generate(ctx, &t, o) {

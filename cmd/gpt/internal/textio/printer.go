@@ -299,6 +299,14 @@ func (o *inOrder) interrupt(p Printer) error {
 // ByFlags is an error that names flags where no token is left to choose. forms are the flags that
 // constrain.
 func ByFlags(err error, forms []string) error {
+	if short, ok := errors.AsType[*decode.BudgetError](err); ok && len(forms) > 0 {
+		found := "the context has room for"
+		if short.Sent {
+			found = "--max-tokens allows"
+		}
+		return fmt.Errorf("%s needs more than the %s that %s: %d are enough", forms[0],
+			quote.Count(short.Tokens, "token"), found, short.Least)
+	}
 	var none *sample.NoIDError
 	if !errors.As(err, &none) {
 		return err
