@@ -3,10 +3,7 @@ package automaton
 // Ends: of each node of a network, the shortest text with which its rule ends; and so of each state
 // of a machine.
 
-import (
-	"container/heap"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // Ends knows the shortest texts with which a text of a machine ends. Tokens are counted by a
 // function of the vocabulary. Texts are characters as bytes, and ids that are read whole as 256 and
@@ -30,14 +27,13 @@ func NewEnds(m *Machine, others [2]int32, count func(text []int32) int) *Ends {
 	e := &Ends{m: m, count: count, others: others, bytes: make([]int32, len(n.nodes)),
 		way: make([]int32, len(n.nodes)), tokens: make([]int32, len(n.nodes))}
 	before := make([][]int32, len(n.nodes)) // the predecessors of each node
-	todo := &nodeHeap{}
+	var todo []int32
 	for i := range n.nodes {
 		e.bytes[i] = Never
 		switch node := &n.nodes[i]; {
 		case !node.alive:
-			continue
 		case node.kind == endNode:
-			heap.Push(todo, nodeCost{0, int32(i), 0})
+			e.bytes[i], todo = 0, append(todo, int32(i))
 		case node.kind == splitNode:
 			for _, to := range node.more {
 				before[to] = append(before[to], int32(i))
@@ -49,16 +45,9 @@ func NewEnds(m *Machine, others [2]int32, count func(text []int32) int) *Ends {
 			}
 		}
 	}
-	// Dijkstra's algorithm as Knuth has it for grammars: the shortest text of all comes first.
-	for todo.Len() > 0 {
-		at := heap.Pop(todo).(nodeCost)
-		if e.bytes[at.node] != Never {
-			continue
-		}
-		e.bytes[at.node], e.way[at.node] = at.cost, at.way
-		for _, p := range before[at.node] {
-			node := &n.nodes[p]
-			cost := at.cost
+	for ; len(todo) > 0; todo = todo[1:] {
+		for _, p := range before[todo[0]] {
+			node, cost := &n.nodes[p], e.bytes[todo[0]]
 			switch {
 			case node.kind == readNode:
 				cost += int32(utf8.RuneLen(plainest(n.sets[node.set])))
@@ -67,27 +56,12 @@ func NewEnds(m *Machine, others [2]int32, count func(text []int32) int) *Ends {
 			case node.kind == callNode && node.ret >= 0:
 				cost = e.bytes[node.to] + e.bytes[node.ret]
 			}
-			if cost < Never {
-				heap.Push(todo, nodeCost{cost, p, at.node})
+			if cost < e.bytes[p] {
+				e.bytes[p], e.way[p], todo = cost, todo[0], append(todo, p)
 			}
 		}
 	}
 	return e
-}
-
-// A nodeCost is a node whose rule ends with so many bytes, by way of another node.
-type nodeCost struct{ cost, node, way int32 }
-
-type nodeHeap []nodeCost
-
-func (h nodeHeap) Len() int           { return len(h) }
-func (h nodeHeap) Less(i, j int) bool { return h[i].cost < h[j].cost }
-func (h nodeHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *nodeHeap) Push(x any)        { *h = append(*h, x.(nodeCost)) }
-func (h *nodeHeap) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return last
 }
 
 // plainest returns the character of a set that is written where any of them may be.

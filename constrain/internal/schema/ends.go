@@ -5,7 +5,6 @@ package schema
 
 import (
 	"slices"
-	"strings"
 	"sync"
 	"unicode/utf8"
 
@@ -133,7 +132,7 @@ func (j *Form) End(state any) []int {
 // Roomy reports whether each id that may come leaves a text that needs at most so many others. It is
 // false where that takes long to find.
 func (j *Form) Roomy(state any, left int) bool {
-	e := ender{j: j}
+	e := ender{j: j, counts: map[string]int{}, known: map[any]closed{}}
 	var before *frame
 	for i, p := range state.([]part) {
 		if i > 0 && p.frame == before {
@@ -249,34 +248,19 @@ func (e *ender) worst(s *stringSpec) int {
 	return wide*n + partial
 }
 
-// worst is that of strings.
+// worst is that of strings. A number has to reach the length of a bound, and to leave the digits that
+// it has in common with both, or with nines.
 func (s *numberSpec) worst() int {
 	n := 0
 	for _, text := range s.texts {
 		n = max(n, len(text))
 	}
 	for _, side := range []*bounds{s.pos, s.neg} {
-		if side == nil || s.wide {
-			continue
+		if side != nil && !s.wide {
+			n = max(n, len(side.loInt)+2*len(side.lo.digits)+max(0, -side.hi.point))
 		}
-		same := 0 // digits after the point that both bounds have, or that only more digits exceed
-		for same < len(side.loFrac) && (side.loFrac[same] == '9' ||
-			side.loInt == side.hiInt && strings.HasPrefix(side.hiFrac, side.loFrac[:same+1])) {
-			same++
-		}
-		run := 0
-		for i := same; i < len(side.loFrac); i++ {
-			if run++; side.loFrac[i] != '9' {
-				run = 0
-			}
-			same = max(same, run)
-		}
-		n = max(n, len(side.loInt)+2*same)
 	}
-	if s.multiple > 1 || s.scale > 0 {
-		n += s.figures + s.scale
-	}
-	return n + 8
+	return n + s.figures + s.scale + 8
 }
 
 // An ender counts the tokens of an end of a text, piece by piece, or spells it.
@@ -286,33 +270,19 @@ type ender struct {
 	spell bool // text has the end; n is not its number of tokens, which may be less
 	text  []byte
 
-	rests    map[*frame]int
-	closings map[closing]closed
-	figures  map[figure]string // ends of numbers
-	counts   map[string]int
+	rests  map[*frame]int
+	known  map[any]closed // by spec and state
+	counts map[string]int
 }
 
-// A closing is a place in a string.
-type closing struct {
-	of *stringSpec
-	at stringState
-}
-
-// A figure is a place in a number.
-type figure struct {
-	of *numberSpec
-	at numberState
-}
-
-// A closed is the shortest end of a string from there, and the state at it.
+// A closed is the shortest end of a string or a number, and the state of the string there.
 type closed struct {
 	text string
 	at   stringState
 }
 
 func (j *Form) ender() *ender {
-	return &ender{j: j, rests: map[*frame]int{}, closings: map[closing]closed{},
-		figures: map[figure]string{}, counts: map[string]int{}}
+	return &ender{j: j, rests: map[*frame]int{}, known: map[any]closed{}, counts: map[string]int{}}
 }
 
 // trial returns the tokens of what f adds.
@@ -345,9 +315,7 @@ func (e *ender) count(text string) int {
 	n, ok := e.counts[text]
 	if !ok {
 		n = e.j.vocab.Fewest([]byte(text))
-		if e.counts != nil {
-			e.counts[text] = n
-		}
+		e.counts[text] = n
 	}
 	return n
 }
@@ -537,21 +505,22 @@ func (e *ender) part(p *part) {
 		e.raw(text+`"`, ok)
 		e.rest(f)
 	case partNumber:
-		raw, key := "", figure{p.number, p.digits}
-		text, ok := e.figures[key]
+		type place struct {
+			of *numberSpec
+			at numberState
+		}
+		raw, key := "", any(place{p.number, p.digits})
+		c, ok := e.known[key]
+		if f.unique() || !ok {
+			c.text, ok = p.number.ending(p.digits, f.uses(), func(t string) bool {
+				raw = canonicalWhole(p.raw + t)
+				return !f.unique() || !f.has(raw)
+			})
+		}
 		if ok && !f.unique() {
-			e.raw(text, true)
-			e.rest(f)
-			return
+			e.known[key] = c
 		}
-		text, ok = p.number.ending(p.digits, f.uses(), func(t string) bool {
-			raw = canonicalWhole(p.raw + t)
-			return !f.unique() || !f.has(raw)
-		})
-		if ok && !f.unique() && e.figures != nil {
-			e.figures[key] = text
-		}
-		e.raw(text, ok)
+		e.raw(c.text, ok)
 		e.rest(f.with(raw))
 	case partList, partNumberList:
 		text, quote := e.shortestOf(p), ""
@@ -662,12 +631,8 @@ func (e *ender) chars(t *automaton.Table) [][]string {
 			chars[class] = append(chars[class], text)
 		}
 	}
-	for _, span := range []automaton.Range{{Lo: '0', Hi: '9'}, {Lo: 'a', Hi: 'z'}, {Lo: ' ', Hi: '~'}} {
-		for c := span.Lo; c <= span.Hi; c++ {
-			if c != '"' && c != '\\' {
-				add(t.Alpha.ASCII[c], c)
-			}
-		}
+	for c := ' '; c <= '~'; c++ {
+		add(t.Alpha.ASCII[c], c)
 	}
 	for piece, class := range t.Alpha.Pieces(0, utf8.MaxRune) {
 		for c := piece.Lo; c <= min(piece.Hi, piece.Lo+12); c++ {
@@ -683,9 +648,15 @@ func (e *ender) chars(t *automaton.Table) [][]string {
 func (e *ender) ending(
 	s *stringSpec, st stringState, k int, ok func(text string) bool,
 ) (text string, last stringState, found bool) {
-	key := closing{s, st}
-	if c, known := e.closings[key]; known && k == 1 && ok(c.text) {
-		return c.text, c.at, true
+	type place struct {
+		of *stringSpec
+		at stringState
+	}
+	key := place{s, st}
+	if s.table != nil && k == 1 {
+		if c, known := e.known[key]; known && ok(c.text) {
+			return c.text, c.at, true
+		}
 	}
 	begun := ""
 	for st.Form != automaton.Border { // each byte that may follow leads to a character
@@ -736,8 +707,8 @@ func (e *ender) ending(
 	}
 	ends := func(st stringState, text string) bool { return s.mayEnd(st) && ok(begun+text) }
 	text, last, found = search(st, k, far, each, ends)
-	if text = begun + text; found && k == 1 && s.table != nil && e.closings != nil {
-		e.closings[key] = closed{text, last}
+	if text = begun + text; found && k == 1 && s.table != nil {
+		e.known[key] = closed{text, last}
 	}
 	return text, last, found
 }
