@@ -258,7 +258,7 @@ func TestFormsAreFollowed(t *testing.T) {
 		`"response_format":{"type":"json_schema","json_schema":{"name":"n","strict":true,"schema":{"enum":[1]}}}`: func(s string) bool { return s == "1" },
 
 		`"guided_json":` + ofA: func(s string) bool { return s == `{"a":1}` || s == `{"a": 1}` },
-		`"temperature":2,"json_open":true,"max_tokens":3,"response_format":{"type":"json_schema","json_schema":{"schema":` + ofA + `}}`: func(s string) bool {
+		`"temperature":2,"json_open":true,"max_tokens":3,"may_cut":true,"response_format":{"type":"json_schema","json_schema":{"schema":` + ofA + `}}`: func(s string) bool {
 			return !strings.HasPrefix(s, `{"a"`)
 		},
 	} {
