@@ -29,6 +29,7 @@ type ends struct {
 	known  bool                            // each state has an end
 	growth int                             // what an id adds at most to what its containers need
 	chars  map[*automaton.Table][][]string // of each class, some characters in JSON
+	worst  map[*stringSpec]int
 }
 
 // A least is the shortest text of a value, so far as is known.
@@ -42,7 +43,7 @@ type least struct {
 // prepare finds the least values, by the least fixed point.
 func (j *Form) prepare() {
 	x := &j.ends
-	x.known, x.chars = true, map[*automaton.Table][][]string{}
+	x.known, x.chars, x.worst = true, map[*automaton.Table][][]string{}, map[*stringSpec]int{}
 	e, all, names := j.ender(), []*value{j.first}, 0
 	at := map[*value]int{j.first: 0}
 	for i := 0; i < len(all); i++ {
@@ -226,13 +227,16 @@ func (e *ender) peak(v *value, most, names int) int {
 
 // worst returns how many bytes a string needs at most after any of its beginnings.
 func (e *ender) worst(s *stringSpec) int {
-	const partial = 12 // bytes of the longest escape
-	n := 0
+	n, ok := e.j.ends.worst[s]
+	if ok {
+		return n
+	}
+	defer func() { e.j.ends.worst[s] = n }()
 	for _, text := range s.escaped {
-		n = max(n, len(text))
+		n = max(n, len(text)+1)
 	}
 	if s.texts != nil {
-		return n + 1
+		return n
 	}
 	n, wide := s.min, 1
 	if s.table != nil {
@@ -245,7 +249,8 @@ func (e *ender) worst(s *stringSpec) int {
 			n = min(n, s.max)
 		}
 	}
-	return wide*n + partial
+	n = wide*n + aCharacter
+	return n
 }
 
 // worst is that of strings. A number has to reach the length of a bound, and to leave the digits that
@@ -505,22 +510,12 @@ func (e *ender) part(p *part) {
 		e.raw(text+`"`, ok)
 		e.rest(f)
 	case partNumber:
-		type place struct {
-			of *numberSpec
-			at numberState
-		}
-		raw, key := "", any(place{p.number, p.digits})
-		c, ok := e.known[key]
-		if f.unique() || !ok {
-			c.text, ok = p.number.ending(p.digits, f.uses(), func(t string) bool {
-				raw = canonicalWhole(p.raw + t)
-				return !f.unique() || !f.has(raw)
-			})
-		}
-		if ok && !f.unique() {
-			e.known[key] = c
-		}
-		e.raw(c.text, ok)
+		raw := ""
+		text, ok := p.number.ending(p.digits, f.uses(), func(t string) bool {
+			raw = canonicalWhole(p.raw + t)
+			return !f.unique() || !f.has(raw)
+		})
+		e.raw(text, ok)
 		e.rest(f.with(raw))
 	case partList, partNumberList:
 		text, quote := e.shortestOf(p), ""
@@ -717,6 +712,9 @@ func (e *ender) ending(
 func (s *numberSpec) ending(
 	st numberState, k int, ok func(text string) bool,
 ) (text string, found bool) {
+	if s.accepts(st) && ok("") {
+		return "", true
+	}
 	each := func(st numberState, to func(numberState, string)) {
 		for _, b := range []byte("e-.9876543210") {
 			if next, ok := s.step(st, b); ok {

@@ -21,14 +21,12 @@ import (
 // others, as far as is known, it adds none.
 func (j *Form) Mask(state any, open []uint64, left, steps int) error {
 	w := &jsonWalk{j: j, open: open, most: min(steps, maxVisits), left: left}
-	add := w.below
 	if left != math.MaxInt {
 		w.ends = j.ender()
-		add = w.inTime
 	}
 	parts := state.([]part)
 	for i := range parts {
-		if add(0, &parts[i]); w.err != nil {
+		if w.below(0, &parts[i]); w.err != nil {
 			break
 		}
 	}
@@ -57,12 +55,22 @@ type jsonWalk struct {
 	err   error
 	ends  *ender // nil: all open ids are added
 	left  int
-	same  *frame // whose names or items, of any characters, fit once they are begun, if
-	spare int    // so many ids are left when they have ended
 }
 
 // below adds the ids below node i of the trie that may follow a part.
 func (w *jsonWalk) below(i int, p *part) {
+	switch roomy := w.ends == nil || w.roomy(p); {
+	case roomy:
+	case p.kind == partOther && p.str.table == nil:
+		w.lexeme(i, p, false) // it is ended at once: to find what else fits takes long
+		return
+	case p.kind == partString && i == 0 && p.string.Form == automaton.Border:
+		w.stringInTime(p)
+		return
+	default:
+		w.walk(i, p)
+		return
+	}
 	switch p.kind {
 	case partValue:
 		if p.rest != "" {
@@ -77,7 +85,7 @@ func (w *jsonWalk) below(i int, p *part) {
 		case p.kind == partOther && p.str.table.Few(p.frame.taken()):
 			w.fewNames(i, p)
 		default:
-			w.lexeme(i, p)
+			w.lexeme(i, p, true)
 		}
 	default:
 		w.walk(i, p)
@@ -108,7 +116,9 @@ func (w *jsonWalk) value(i int, p *part) {
 		if next = freshParts(w.j.step(next[:0], p, b), 0, &w.work); len(next) == 0 {
 			continue
 		}
-		v.Open(w.open, v.Nodes[k].ID)
+		if w.ends == nil || slices.ContainsFunc(next, w.fits) {
+			v.Open(w.open, v.Nodes[k].ID)
+		}
 		if v.Nodes[k].Size > 1 {
 			for _, q := range next {
 				w.below(k, &q)
@@ -118,13 +128,15 @@ func (w *jsonWalk) value(i int, p *part) {
 }
 
 // lexeme adds the ids that may follow in a string or a number, from a stored mask, and those that
-// continue after its end.
-func (w *jsonWalk) lexeme(i int, p *part) {
+// continue after its end; those in it only with inside.
+func (w *jsonWalk) lexeme(i int, p *part, inside bool) {
 	m := w.lexMask(i, p)
 	if m == nil {
 		return
 	}
-	m.add(w.open)
+	if inside {
+		m.add(w.open)
+	}
 	v := w.j.vocab.Trie
 	for _, e := range m.exits {
 		if w.work++; w.over() {
@@ -168,7 +180,7 @@ func (w *jsonWalk) lexeme(i int, p *part) {
 				}
 			}
 		}
-		if p.kind != partNumber {
+		if p.kind != partNumber && (w.ends == nil || w.fits(q)) {
 			v.Open(w.open, n.ID)
 		}
 		if n.Size > 1 {
@@ -187,13 +199,11 @@ func (p *part) exitState(e exit) int32 {
 }
 
 // walk adds the ids below node i byte by byte.
-func (w *jsonWalk) walk(i int, p *part) { w.walkIn(w.j.vocab.Nodes, i, p) }
-
-func (w *jsonWalk) walkIn(nodes []trie.Node, i int, p *part) {
+func (w *jsonWalk) walk(i int, p *part) {
 	v := w.j.vocab.Trie
 	top := len(w.arena)
 	w.arena = append(w.arena, *p)
-	base := int(nodes[i].Depth)
+	base := int(v.Nodes[i].Depth)
 	ends := make([]int, 1, 16) // the ends of the parts of each depth
 	ends[0] = top + 1
 	from := func(depth int) int {
@@ -202,8 +212,8 @@ func (w *jsonWalk) walkIn(nodes []trie.Node, i int, p *part) {
 		}
 		return ends[depth-1]
 	}
-	for k, end := i+1, i+int(nodes[i].Size); k < end && w.err == nil; {
-		n := &nodes[k]
+	for k, end := i+1, i+int(v.Nodes[i].Size); k < end && w.err == nil; {
+		n := &v.Nodes[k]
 		depth := int(n.Depth) - base
 		ends = ends[:depth]
 		w.arena = w.arena[:ends[depth-1]]
@@ -219,7 +229,7 @@ func (w *jsonWalk) walkIn(nodes []trie.Node, i int, p *part) {
 		if n.ID >= 0 && (w.ends == nil || slices.ContainsFunc(after, w.fits)) {
 			v.Open(w.open, n.ID)
 		}
-		if w.ends == nil && n.Size > manyNodes && hasStored(after) {
+		if n.Size > manyNodes && hasStored(after) {
 			for _, q := range slices.Clone(after) {
 				w.below(k, &q)
 			}
@@ -235,51 +245,45 @@ func (w *jsonWalk) walkIn(nodes []trie.Node, i int, p *part) {
 // fits reports whether a text can end in time after a part.
 func (w *jsonWalk) fits(p part) bool {
 	w.work += 4
-	if p.kind == partOther && p.frame == w.same {
-		const character = 12 // bytes of an escape at most
-		return w.spare >= 0 && (p.string.Form == automaton.Border || w.spare >= character)
-	}
-	return w.ends.trial(func() { w.ends.part(&p) }) <= w.left
+	return w.needs(&p) <= w.left
 }
 
-// inTime adds the ids that may follow a part and after which the text can end in time.
-func (w *jsonWalk) inTime(i int, p *part) {
-	v, e := w.j.vocab.Trie, w.ends
-	room := w.left
-	if w.same = nil; p.frame != nil {
-		e.rests[p.frame] = e.trial(func() { e.rest(p.frame) })
-		room -= e.rests[p.frame]
-	}
-	if p.string.Form != automaton.Border || p.kind != partString && p.kind != partOther {
-		w.walk(i, p)
-		return
-	}
-	open, a := w.open, trie.LookAhead{}
-	switch most := len(v.Plain) - 1; {
-	case p.kind == partOther && p.str.table == nil:
-		// What is begun needs no more than now and what tells it from others. Near the end it is
-		// ended at once, which takes less time than to find what else fits.
+func (w *jsonWalk) needs(p *part) int { return w.ends.trial(func() { w.ends.part(p) }) }
+
+// roomy reports whether a text can end in time whatever comes in the string or number of a part, or
+// that it has none.
+func (w *jsonWalk) roomy(p *part) bool {
+	e, worst := w.ends, 0
+	switch {
+	case p.kind == partString:
+		worst = e.worst(p.str)
+	case p.kind == partNumber:
+		worst = p.number.worst()
+	case p.kind == partOther: // what is begun needs no more than now, and what tells it from others
 		const others = 8
-		w.same, w.spare = p.frame, w.left-others-e.trial(func() { e.part(p) })
-		if a = p.str.ahead(p.string, most); w.spare < 0 {
-			open = make([]uint64, len(open)) // plain ids are not for the mask
-		}
-	case p.kind == partString && (e.worst(p.str) <= room ||
-		p.str.table == nil && p.str.min-int(p.string.n) <= 0 && room > 0):
-		a = p.str.ahead(p.string, most)
+		return p.str.table == nil && w.needs(p)+others+aCharacter <= w.left
+	default:
+		return true
 	}
-	v.WalkPlain(a, open, func(nodes []trie.Node) {
-		if p.kind == partString {
-			w.stringInTime(nodes, p, room)
-		} else {
-			w.walkIn(nodes, 0, p)
-		}
-	})
+	return worst+e.trial(func() { e.rest(p.frame) }) <= w.left
 }
 
-// stringInTime adds the ids of a trie that may follow in a string which can then be closed with so
-// many ids, and those that continue after its end.
-func (w *jsonWalk) stringInTime(nodes []trie.Node, p *part, room int) {
+// aCharacter is how many bytes complete one at most.
+const aCharacter = 12
+
+// stringInTime adds the ids that may follow in a string and after which the text can end in time.
+func (w *jsonWalk) stringInTime(p *part) {
+	v, e, a := w.j.vocab.Trie, w.ends, trie.LookAhead{}
+	room := w.left - e.trial(func() { e.rest(p.frame) })
+	if p.str.table == nil && p.str.min-int(p.string.n) <= 0 && room > 0 { // a quote ends it
+		a = p.str.ahead(p.string, len(v.Plain)-1)
+	}
+	v.WalkPlain(a, w.open, func(nodes []trie.Node) { w.nodesInTime(nodes, p, room) })
+}
+
+// nodesInTime adds those of a trie after which the string can be closed with so many ids, and those
+// that continue after its end.
+func (w *jsonWalk) nodesInTime(nodes []trie.Node, p *part, room int) {
 	v, s, e := w.j.vocab.Trie, p.str, w.ends
 	path := make([]stringState, v.Longest+1)
 	path[0] = p.string
@@ -308,7 +312,7 @@ func (w *jsonWalk) stringInTime(nodes []trie.Node, p *part, room int) {
 		if n.ID < 0 {
 			continue
 		}
-		if few := max(0, s.min-int(st.n)) + 1; s.table != nil || few+12 > room {
+		if few := max(0, s.min-int(st.n)) + 1; s.table != nil || few+aCharacter > room {
 			if text, _, ok := e.ending(s, st, 1, anyText); !ok || e.count(text+`"`) > room {
 				continue
 			}
