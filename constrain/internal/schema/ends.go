@@ -21,6 +21,8 @@ const (
 	mostFar    = 1 << 12
 	mostUnique = 64
 	mostLooked = 1 << 13 // steps of one search
+	mostSteps  = 1 << 18 // and of all for a mask, or when a form is prepared
+	mostRounds = 32      // in which the least values are found
 )
 
 // ends are what a form knows of the ends of its texts, once a text has asked.
@@ -66,8 +68,11 @@ func (j *Form) prepare() {
 			}
 		}
 	}
-	for changed := true; changed; {
-		changed = false
+	for rounds, changed := 0, true; changed; rounds++ {
+		if changed = false; rounds == mostRounds { // an order that nobody writes
+			x.known = false
+			return
+		}
 		for _, v := range slices.Backward(all) {
 			for _, s := range v.arrays {
 				changed = v.least.better(e.trial(func() { e.array(s) }), least{array: s}) || changed
@@ -94,7 +99,11 @@ func (j *Form) prepare() {
 		next := make([]int, len(all))
 		for i, v := range all {
 			most := 0
-			v.eachPart(func(part *value) { most = max(most, peaks[at[part]]) })
+			v.eachPart(func(part *value) {
+				if k, ok := at[part]; ok {
+					most = max(most, peaks[k])
+				}
+			})
 			next[i] = e.peak(v, most, names)
 		}
 		peaks = next
@@ -173,7 +182,7 @@ func (e *ender) leaves(v *value) {
 	for _, s := range v.numbers {
 		text, ok := shortest(s.texts)
 		if s.texts == nil {
-			text, ok = s.ending(numberState{}, 1, anyText)
+			text, ok = e.number(s, numberState{}, 1, anyText)
 			x.known = x.known && ok && s.multiple <= 1000 // else there are too many remainders
 		}
 		consider(text, ok)
@@ -275,6 +284,7 @@ type ender struct {
 	spell bool // text has the end; n is not its number of tokens, which may be less
 	text  []byte
 
+	steps  int // of searches
 	rests  map[*frame]int
 	known  map[any]closed // by spec and state
 	counts map[string]int
@@ -395,11 +405,7 @@ func (e *ender) shut(f *frame, more int) {
 
 // fresh adds an item that an array of unique items does not have, and returns the frame with it.
 func (e *ender) fresh(f *frame) *frame {
-	v, k := f.array.items, int(f.count)+1
-	for u := f.used; u != nil; u = u.up {
-		k++
-	}
-	best, key := "", ""
+	v, k, best, key := f.array.items, f.uses(), "", ""
 	consider := func(text, as string, ok bool) {
 		if ok && !f.has(as) && (best == "" || len(text) < len(best)) {
 			best, key = text, as
@@ -411,7 +417,7 @@ func (e *ender) fresh(f *frame) *frame {
 	for _, s := range v.numbers {
 		text, ok := shortest(f.left(s.texts, ""))
 		if s.texts == nil {
-			text, ok = s.ending(numberState{}, k, func(t string) bool { return !f.has(canonicalWhole(t)) })
+			text, ok = e.number(s, numberState{}, k, func(t string) bool { return !f.has(canonicalWhole(t)) })
 		}
 		consider(text, canonicalWhole(text), ok)
 	}
@@ -423,9 +429,7 @@ func (e *ender) fresh(f *frame) *frame {
 		consider(`"`+text+`"`, `"`+text, ok)
 	}
 	e.raw(best, best != "")
-	g := *f
-	g.used = &used{key, f.used}
-	return &g
+	return e.j.doneItem(f, key).frame
 }
 
 // properties adds those that an object needs, and so many at least.
@@ -504,26 +508,24 @@ func (e *ender) part(p *part) {
 		e.rest(f)
 	case partWord:
 		e.raw(p.rest, true)
-		e.rest(f.with(p.raw))
+		e.rest(e.j.doneItem(f, p.raw).frame)
 	case partString:
 		text, _, ok := e.ending(p.str, p.string, 1, anyText)
 		e.raw(text+`"`, ok)
 		e.rest(f)
 	case partNumber:
 		raw := ""
-		text, ok := p.number.ending(p.digits, f.uses(), func(t string) bool {
+		text, ok := e.number(p.number, p.digits, f.uses(), func(t string) bool {
 			raw = canonicalWhole(p.raw + t)
 			return !f.unique() || !f.has(raw)
 		})
 		e.raw(text, ok)
-		e.rest(f.with(raw))
+		e.rest(e.j.doneItem(f, raw).frame)
 	case partList, partNumberList:
-		text, quote := e.shortestOf(p), ""
-		if p.kind == partList {
-			quote = `"`
-		}
+		text, _ := shortest(p.list[p.lo:min(p.hi, p.lo+mostTried)])
+		quote := map[partKind]string{partList: `"`}[p.kind]
 		e.raw(text[p.at:]+quote, true)
-		e.rest(f.with(quote + text))
+		e.rest(e.j.doneItem(f, quote+text).frame)
 	case partKey:
 		e.shut(f, int(f.count)+1)
 		e.rest(f.up)
@@ -540,11 +542,6 @@ func (e *ender) part(p *part) {
 
 // mostTried bounds how many names or texts that begin like the text are compared.
 const mostTried = 64
-
-func (e *ender) shortestOf(p *part) string {
-	text, _ := shortest(p.list[p.lo:min(p.hi, p.lo+mostTried)])
-	return text
-}
 
 // name adds the end after a part of a known name.
 func (e *ender) name(p *part) {
@@ -582,7 +579,7 @@ func (e *ender) other(p *part) {
 			return !f.has(key)
 		})
 		e.raw(text+`"`, ok)
-		e.rest(f.with(key))
+		e.rest(e.j.doneItem(f, key).frame)
 		return
 	}
 	text, v, ok := e.another(f, p.raw, p.string)
@@ -595,22 +592,14 @@ func (e *ender) other(p *part) {
 	e.rest(&g)
 }
 
-// with returns the frame after an item: with unique items, another one.
-func (f *frame) with(item string) *frame {
-	if !f.unique() {
-		return f
-	}
-	g := *f
-	g.used = &used{item, f.used}
-	return &g
-}
-
 // uses returns one more than the number of items that a new one must differ from.
-func (f *frame) uses() int {
-	if !f.unique() {
-		return 1
+func (f *frame) uses() (n int) {
+	if n = 1; f.unique() {
+		for u := f.used; u != nil; u = u.up {
+			n++
+		}
 	}
-	return int(f.count) + 1
+	return n
 }
 
 // chars returns some characters of each class of a table, as in JSON, the plainest first.
@@ -701,16 +690,16 @@ func (e *ender) ending(
 		}
 	}
 	ends := func(st stringState, text string) bool { return s.mayEnd(st) && ok(begun+text) }
-	text, last, found = search(st, k, far, each, ends)
+	text, last, found = search(&e.steps, st, k, far, each, ends)
 	if text = begun + text; found && k == 1 && s.table != nil {
 		e.known[key] = closed{text, last}
 	}
 	return text, last, found
 }
 
-// ending returns the shortest end of a number.
-func (s *numberSpec) ending(
-	st numberState, k int, ok func(text string) bool,
+// number is ending of a number.
+func (e *ender) number(
+	s *numberSpec, st numberState, k int, ok func(text string) bool,
 ) (text string, found bool) {
 	if s.accepts(st) && ok("") {
 		return "", true
@@ -723,13 +712,13 @@ func (s *numberSpec) ending(
 		}
 	}
 	ends := func(st numberState, text string) bool { return s.accepts(st) && ok(text) }
-	text, _, found = search(st, k, func(numberState) int { return 0 }, each, ends)
+	text, _, found = search(&e.steps, st, k, func(numberState) int { return 0 }, each, ends)
 	return text, found
 }
 
 // search returns the shortest text with which a state can end, and the state there. far is how many
 // steps a state needs at least, -1 if it has no end. Of each state it follows k ways.
-func search[S comparable](from S, k int, far func(S) int, each func(S, func(S, string)),
+func search[S comparable](steps *int, from S, k int, far func(S) int, each func(S, func(S, string)),
 	ends func(S, string) bool) (text string, last S, ok bool) {
 	type way struct {
 		at    S
@@ -749,7 +738,7 @@ func search[S comparable](from S, k int, far func(S) int, each func(S, func(S, s
 	}
 	add(way{at: from})
 	seen := map[S]int{}
-	for n, looked := 0, 0; n < len(todo) && looked < mostLooked; {
+	for n, looked := 0, 0; n < len(todo) && looked < mostLooked && *steps < mostSteps; {
 		if len(todo[n]) == 0 {
 			n++
 			continue
@@ -763,6 +752,7 @@ func search[S comparable](from S, k int, far func(S) int, each func(S, func(S, s
 			return w.text, w.at, true
 		}
 		looked++
+		*steps++
 		each(w.at, func(to S, c string) { add(way{to, w.text + c, w.steps + 1}) })
 	}
 	return "", from, false
