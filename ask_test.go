@@ -99,7 +99,7 @@ func TestAskSaysWhyThereIsNoAnswer(t *testing.T) {
 		return err
 	}
 	for want, err := range map[string]error{
-		"was cut after 3 tokens by MaxTokens": ask(ctx, picogpt.Options{MaxTokens: 3}),
+		"was cut after 3 tokens by MaxTokens": ask(ctx, picogpt.Options{MaxTokens: 3, MayCut: true}),
 		"by a stop string":                    ask(ctx, picogpt.Options{Stop: []string{"me"}}),
 		"by the end of the model's context":   askLong(t, gpt),
 		"constraint: want none with Ask":      ask(ctx, picogpt.Options{Constraint: start}),
@@ -132,7 +132,7 @@ func askLong(t *testing.T, gpt *picogpt.GPT) error {
 	type long struct {
 		F string `jsonschema:"minLength=4000"`
 	}
-	_, err := picogpt.Ask[long](t.Context(), gpt, "A girl. ", picogpt.Options{})
+	_, err := picogpt.Ask[long](t.Context(), gpt, "A girl. ", picogpt.Options{MayCut: true})
 	return err
 }
 

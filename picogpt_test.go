@@ -161,7 +161,7 @@ func TestCompleteTellsWhatALoopWould(t *testing.T) {
 	if o.Constraint, err = form.Start(); err != nil {
 		t.Fatal(err)
 	}
-	o.MaxTokens, o.Echo = 3, decode.EchoPrompt
+	o.MaxTokens, o.Echo, o.MayCut = 3, decode.EchoPrompt, true
 	const want = "constraint: want a text of its form, found the beginning of one: it ended " +
 		"after 3 tokens (length)"
 	if got, err := g.Complete(ctx, "Tom", o); err == nil || err.Error() != want ||

@@ -208,14 +208,6 @@ func (o *Options) lengthTable() []option.Option {
 			Min: 1, Max: 4096, Step: 1, Slider: 256,
 			Help: "How many a completion has at most."},
 	}, {
-		Name: "may cut", Value: &o.MayCut, Default: "false",
-		In: option.Chat | option.Receipts,
-		Flag: option.Flag{Name: "may-cut", Group: option.HowMuch,
-			Others: "allow-incomplete allow-truncated",
-			Help: "--max-tokens may end the text before it has its form; without this, only tokens " +
-				"are open after which it can be completed in time"},
-		Field: option.Field{Name: "may_cut"},
-	}, {
 		Name: "stop string", Value: &o.Stop, Text: true,
 		In: option.Chat | option.Corpus | option.Receipts,
 		Check: func() string {
@@ -259,6 +251,13 @@ func (o *Options) wantedTable() []option.Option {
 		Field: option.Field{Name: "bad_words", Most: 1000},
 		Setting: option.Setting{Group: "Words and tokens", Label: "Never write", Read: "strings",
 			Help: "A string a line."},
+	}, {
+		Name: "may cut", Value: &o.MayCut, Default: "false",
+		In: option.Chat | option.Receipts,
+		Flag: option.Flag{Name: "may-cut", Group: option.Wanted,
+			Others: "allow-incomplete allow-truncated",
+			Help:   "--max-tokens may cut the text of a form; else it is complete in time"},
+		Field: option.Field{Name: "may_cut"},
 	}, {
 		Name: "end of text", Value: (*ends)(&o.EndOfText), In: in,
 		Flag: option.Flag{Name: "eos", Holder: "ID|none", Group: option.Wanted,
