@@ -3,6 +3,7 @@ package main
 // gpt generate --prompts: many prompts, a text or several for each, written side by side.
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -186,8 +187,9 @@ func targetFlags(f *cli.Flags, t *records.Target) {
 func (a *app) checkTarget(t *records.Target) error {
 	err := t.Check(a.writingLines())
 	if err == nil && t.Resume {
-		if rules, ok := records.Began(*t.Out, rulesSetting); ok && rules == "" {
-			a.rules = 0
+		rules, ok := records.Began(*t.Out, rulesSetting)
+		if n, err := strconv.Atoi(cmp.Or(rules, "0")); ok && err == nil && n < a.rules {
+			a.rules = n
 		}
 	}
 	return err
