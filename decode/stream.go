@@ -23,7 +23,7 @@
 //   - [Healing] takes back the last tokens of a prompt, so that a text may go on inside one.
 //   - [Pending] counts what a stream evaluates before its next token; [Evaluated] is the part of a
 //     text that is evaluated.
-//   - [ConstraintError] and [NegativeError] say what of the options went wrong.
+//   - [ConstraintError], [BudgetError] and [NegativeError] say what of the options went wrong.
 //
 // Sample i of [Samples] uses Seed+i, and is the text that Generate gives with Seed+i, on every
 // machine.

@@ -134,14 +134,14 @@ func (e *Ends) up(s *stack) (bytes, ids int32) {
 // Need returns a number of tokens with which a text ends after a state. Where its bytes are at most
 // enough they are the number, which takes less time.
 func (e *Ends) Need(s *State, enough int) int {
+	if s.Accepts {
+		return 0
+	}
 	if s.bytes == 0 {
 		s.bytes = Never
 		for _, p := range s.positions {
 			up, _ := e.up(p.stack)
 			s.bytes = min(s.bytes, 1+e.bytes[p.node]+up)
-		}
-		if s.Accepts {
-			s.bytes = 1
 		}
 	}
 	if int(s.bytes)-1 <= enough {

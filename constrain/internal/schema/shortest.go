@@ -30,7 +30,9 @@ func (e *ender) chars(t *automaton.Table) [][]string {
 			add(class, c)
 		}
 	}
-	e.j.ends.chars[t] = chars
+	if e.j.ends.growth == 0 { // later, several texts may read it
+		e.j.ends.chars[t] = chars
+	}
 	return chars
 }
 
@@ -171,7 +173,11 @@ func (e *ender) worst(s *stringSpec) int {
 	if ok {
 		return n
 	}
-	defer func() { e.j.ends.worst[s] = n }()
+	defer func() {
+		if e.j.ends.growth == 0 { // later, several texts may read it
+			e.j.ends.worst[s] = n
+		}
+	}()
 	for _, text := range s.escaped {
 		n = max(n, len(text)+1)
 	}
