@@ -20,7 +20,8 @@ const (
 	mostFar    = 1 << 12
 	mostUnique = 64
 	mostLooked = 1 << 13 // steps of one search
-	mostSteps  = 1 << 18 // and of all for a mask, or when a form is prepared
+	mostSteps  = 1 << 18 // and of all when a form is prepared
+	mostInMask = 1 << 12 // and of all for a mask
 	mostRounds = 32      // in which the least values are found
 )
 
@@ -141,7 +142,7 @@ func (j *Form) End(state any) []int {
 // Roomy reports whether each id that may come leaves a text that needs at most so many others. It is
 // false where that takes long to find.
 func (j *Form) Roomy(state any, left int) bool {
-	e := ender{j: j, counts: map[string]int{}, known: map[any]closed{}}
+	e := ender{j: j, most: mostInMask, counts: map[string]int{}, known: map[any]closed{}}
 	var before *frame
 	for i, p := range state.([]part) {
 		if i > 0 && p.frame == before {
@@ -241,6 +242,7 @@ type ender struct {
 	text  []byte
 
 	steps  int // of searches
+	most   int
 	rests  map[*frame]int
 	known  map[any]closed // by spec and state
 	counts map[string]int
@@ -253,7 +255,7 @@ type closed struct {
 }
 
 func (j *Form) ender() *ender {
-	return &ender{j: j, rests: map[*frame]int{}, known: map[any]closed{}, counts: map[string]int{}}
+	return &ender{j: j, most: mostSteps, rests: map[*frame]int{}, known: map[any]closed{}, counts: map[string]int{}}
 }
 
 // trial returns the tokens of what f adds.

@@ -23,9 +23,13 @@ func (j *Form) Mask(state any, open []uint64, left, steps int) error {
 	w := &jsonWalk{j: j, open: open, most: min(steps, maxVisits), left: left}
 	if left != math.MaxInt {
 		w.ends = j.ender()
+		w.ends.most = mostInMask
 	}
 	parts := state.([]part)
 	for i := range parts {
+		if f := parts[i].frame; w.ends != nil && f != nil {
+			w.ends.rests[f] = w.ends.trial(func() { w.ends.rest(f) })
+		}
 		if w.below(0, &parts[i]); w.err != nil {
 			break
 		}

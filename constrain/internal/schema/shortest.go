@@ -41,6 +41,11 @@ func (e *ender) chars(t *automaton.Table) [][]string {
 func (e *ender) ending(
 	s *stringSpec, st stringState, k int, ok func(text string) bool,
 ) (text string, last stringState, found bool) {
+	if k > 1 { // mostly one way is enough
+		if text, last, found = e.ending(s, st, 1, anyText); found && ok(text) {
+			return text, last, true
+		}
+	}
 	type place struct {
 		of *stringSpec
 		at stringState
@@ -99,7 +104,7 @@ func (e *ender) ending(
 		}
 	}
 	ends := func(st stringState, text string) bool { return s.mayEnd(st) && ok(begun+text) }
-	text, last, found = search(&e.steps, st, k, far, each, ends)
+	text, last, found = search(&e.steps, e.most, st, k, far, each, ends)
 	if text = begun + text; found && k == 1 && s.table != nil {
 		e.known[key] = closed{text, last}
 	}
@@ -121,13 +126,13 @@ func (e *ender) number(
 		}
 	}
 	ends := func(st numberState, text string) bool { return s.accepts(st) && ok(text) }
-	text, _, found = search(&e.steps, st, k, func(numberState) int { return 0 }, each, ends)
+	text, _, found = search(&e.steps, e.most, st, k, func(numberState) int { return 0 }, each, ends)
 	return text, found
 }
 
 // search returns the shortest text with which a state can end, and the state there. far is how many
 // steps a state needs at least, -1 if it has no end. Of each state it follows k ways.
-func search[S comparable](steps *int, from S, k int, far func(S) int, each func(S, func(S, string)),
+func search[S comparable](steps *int, most int, from S, k int, far func(S) int, each func(S, func(S, string)),
 	ends func(S, string) bool) (text string, last S, ok bool) {
 	type way struct {
 		at    S
@@ -147,7 +152,7 @@ func search[S comparable](steps *int, from S, k int, far func(S) int, each func(
 	}
 	add(way{at: from})
 	seen := map[S]int{}
-	for n, looked := 0, 0; n < len(todo) && looked < mostLooked && *steps < mostSteps; {
+	for n, looked := 0, 0; n < len(todo) && looked < mostLooked && *steps < most; {
 		if len(todo[n]) == 0 {
 			n++
 			continue
