@@ -44,9 +44,9 @@
 // end of the text is spelled out with the fewest ids, and its next id is open. While more is left
 // than any id could make necessary, nothing is computed.
 //
-// No end is known of numbers whose divisor has more than 1000 remainders, of arrays of more than 64
-// items that must differ, and of strings that need more than 4096 characters; nor of texts that no id
-// without bytes ends. Then Within does nothing.
+// No end is known of numbers whose divisor has more than 1000 remainders, of strings that need more
+// than 4096 characters, of arrays whose items must differ or are counted, of objects whose properties
+// are, and of JSON in lines; nor of texts that no id without bytes ends. Then Within does nothing.
 //
 // # How it works
 //

@@ -14,11 +14,9 @@ import (
 // tooMany tokens are needed where no end is known.
 const tooMany = trie.Never
 
-// mostFar bounds the characters of a string, and mostUnique the items that must differ, of which an
-// end is looked for.
+// Bounds of the searches for ends.
 const (
-	mostFar    = 1 << 12
-	mostUnique = 64
+	mostFar    = 1 << 12 // characters of a string
 	mostLooked = 1 << 13 // steps of one search
 	mostSteps  = 1 << 18 // and of all when a form is prepared
 	mostInMask = 1 << 12 // and of all for a mask
@@ -45,7 +43,8 @@ type least struct {
 // prepare finds the least values, by the least fixed point.
 func (j *Form) prepare() {
 	x := &j.ends
-	x.known, x.chars, x.worst = true, map[*automaton.Table][][]string{}, map[*stringSpec]int{}
+	x.known = j.comma+j.colon+j.line == "" // what the layout asks for is not spelled
+	x.chars, x.worst = map[*automaton.Table][][]string{}, map[*stringSpec]int{}
 	e, all, names := j.ender(), []*value{j.first}, 0
 	at := map[*value]int{j.first: 0}
 	for i := 0; i < len(all); i++ {
@@ -195,8 +194,11 @@ func (e *ender) leaves(v *value) {
 		}
 		consider(`"`+text+`"`, ok)
 	}
-	for _, s := range v.arrays {
-		x.known = x.known && (!s.unique || s.min <= mostUnique)
+	for _, s := range v.arrays { // of items that must differ, or are counted, no end is known
+		x.known = x.known && !s.unique && s.tally == nil
+	}
+	for _, s := range v.objects {
+		x.known = x.known && s.somes == 0 && len(s.claimed) == 0
 	}
 }
 
@@ -348,46 +350,13 @@ func (e *ender) shut(f *frame, more int) {
 		if i > 0 {
 			e.put(",", 1)
 		}
-		switch {
-		case s.unique:
-			f = e.fresh(f)
-		case !e.spell && i >= len(s.prefix): // and all others are like it
+		if !e.spell && i >= len(s.prefix) { // and all others are like it
 			e.n = min(e.n+(s.min-i)*(min(s.items.least.need, tooMany/s.min)+1), tooMany)
-			i = s.min
-		default:
-			e.value(s.item(i))
+			break
 		}
+		e.value(s.item(i))
 	}
 	e.put("]", 1)
-}
-
-// fresh adds an item that an array of unique items does not have, and returns the frame with it.
-func (e *ender) fresh(f *frame) *frame {
-	v, k, best, key := f.array.items, f.uses(), "", ""
-	consider := func(text, as string, ok bool) {
-		if ok && !f.has(as) && (best == "" || len(text) < len(best)) {
-			best, key = text, as
-		}
-	}
-	consider("null", "null", v.null)
-	consider("true", "true", v.yes)
-	consider("false", "false", v.no)
-	for _, s := range v.numbers {
-		text, ok := shortest(f.left(s.texts, ""))
-		if s.texts == nil {
-			text, ok = e.number(s, numberState{}, k, func(t string) bool { return !f.has(canonicalWhole(t)) })
-		}
-		consider(text, canonicalWhole(text), ok)
-	}
-	for _, s := range v.strings {
-		text, ok := shortest(f.left(s.escaped, `"`))
-		if s.texts == nil {
-			text, _, ok = e.ending(s, stringState{}, k, func(t string) bool { return !f.has(`"` + t) })
-		}
-		consider(`"`+text+`"`, `"`+text, ok)
-	}
-	e.raw(best, best != "")
-	return e.j.doneItem(f, key).frame
 }
 
 // properties adds those that an object needs, and so many at least.
@@ -458,32 +427,24 @@ func (e *ender) part(p *part) {
 	case partAfter, partEnd:
 		e.rest(f)
 	case partValue:
-		if f.unique() {
-			e.rest(e.fresh(f))
-			return
-		}
 		e.value(p.value)
 		e.rest(f)
 	case partWord:
 		e.raw(p.rest, true)
-		e.rest(e.j.doneItem(f, p.raw).frame)
+		e.rest(f)
 	case partString:
 		text, _, ok := e.ending(p.str, p.string, 1, anyText)
 		e.raw(text+`"`, ok)
 		e.rest(f)
 	case partNumber:
-		raw := ""
-		text, ok := e.number(p.number, p.digits, f.uses(), func(t string) bool {
-			raw = canonicalWhole(p.raw + t)
-			return !f.unique() || !f.has(raw)
-		})
+		text, ok := e.number(p.number, p.digits, 1, anyText)
 		e.raw(text, ok)
-		e.rest(e.j.doneItem(f, raw).frame)
+		e.rest(f)
 	case partList, partNumberList:
 		text, _ := shortest(p.list[p.lo:min(p.hi, p.lo+mostTried)])
 		quote := map[partKind]string{partList: `"`}[p.kind]
 		e.raw(text[p.at:]+quote, true)
-		e.rest(e.j.doneItem(f, quote+text).frame)
+		e.rest(f)
 	case partKey:
 		e.shut(f, int(f.count)+1)
 		e.rest(f.up)
@@ -527,19 +488,9 @@ func (e *ender) name(p *part) {
 	add(best)
 }
 
-// other adds the end after a part of another name, or of a string that must differ.
+// other adds the end after a part of another name.
 func (e *ender) other(p *part) {
 	f := p.frame
-	if f.unique() {
-		key := ""
-		text, _, ok := e.ending(p.str, p.string, f.uses(), func(t string) bool {
-			key = `"` + escapeJSON(unescapeJSON(p.raw+t))
-			return !f.has(key)
-		})
-		e.raw(text+`"`, ok)
-		e.rest(e.j.doneItem(f, key).frame)
-		return
-	}
 	text, v, ok := e.another(f, p.raw, p.string)
 	if e.raw(text+`":`, ok); !ok {
 		return
@@ -548,14 +499,4 @@ func (e *ender) other(p *part) {
 	g.used = &used{unescapeJSON(p.raw + text), f.used}
 	e.value(v)
 	e.rest(&g)
-}
-
-// uses returns one more than the number of items that a new one must differ from.
-func (f *frame) uses() (n int) {
-	if n = 1; f.unique() {
-		for u := f.used; u != nil; u = u.up {
-			n++
-		}
-	}
-	return n
 }
