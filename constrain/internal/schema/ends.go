@@ -460,7 +460,7 @@ func (e *ender) part(p *part) {
 }
 
 // mostTried bounds how many names or texts that begin like the text are compared.
-const mostTried = 64
+const mostTried = 8
 
 // name adds the end after a part of a known name.
 func (e *ender) name(p *part) {
