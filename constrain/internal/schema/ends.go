@@ -20,6 +20,7 @@ const (
 	mostLooked = 1 << 13 // steps of one search
 	mostSteps  = 1 << 18 // and of all when a form is prepared
 	mostInMask = 1 << 12 // and of all for a mask
+	mostInTime = 1 << 18 // nodes of tries for a mask, but for those of one way to read the text
 	mostRounds = 32      // in which the least values are found
 )
 

@@ -27,6 +27,9 @@ func (j *Form) Mask(state any, open []uint64, left, steps int) error {
 	}
 	parts := state.([]part)
 	for i := range parts {
+		if w.ends != nil && w.work > mostInTime { // of other ways to read the text it adds none
+			break
+		}
 		if f := parts[i].frame; w.ends != nil && f != nil {
 			w.ends.rests[f] = w.ends.trial(func() { w.ends.rest(f) })
 		}
