@@ -81,6 +81,7 @@ func (s *Stream) ends(complete bool) bool {
 // A narrowing is what the budget took from a mask.
 type narrowing struct {
 	shut []uint64 // ids that the form leaves open; nil: nothing was taken
+	kept float64  // Token.Kept
 	by   []string // steps of the sampler that left nothing of the rest, so that shut is open again
 }
 
@@ -102,7 +103,7 @@ func (s *Stream) uncut(err error) bool {
 	for i := range s.sampler.Open {
 		s.sampler.Open[i] |= s.narrow.shut[i]
 	}
-	s.narrow.shut = nil
+	s.narrow.shut, s.narrow.kept = nil, 0
 	return true
 }
 

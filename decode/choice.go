@@ -48,7 +48,6 @@ type choice struct {
 	err error
 
 	open  float64       // Token.Open
-	kept  float64       // Token.Kept
 	ahead []forcedGuess // for the tokens that follow it
 
 	panicked any // what a worker recovered; Next panics with it
@@ -74,15 +73,12 @@ func (s *Stream) prepare() error {
 // choose makes the choice that follows the context, given the logits after it.
 func (s *Stream) choose(from sample.Row) {
 	c := choice{made: true}
-	c.err = s.Sampling(func(sampler *sample.Sampler) error {
+	c.err = s.Sampling(from, s.options.Temperature, func(sampler *sample.Sampler) error {
 		id, err := sampler.Choose(from, s.context)
 		if err != nil {
 			return err
 		}
 		c.Candidate = from.Candidate(id, s.options.Top, sampler.State)
-		if s.narrow.shut != nil {
-			c.kept = from.Share(sampler.Open, s.narrow.shut, s.options.Temperature)
-		}
 		if s.options.OpenMass && s.constraint != nil {
 			c.open = from.Mass(s.wideOpen())
 		}
@@ -93,9 +89,10 @@ func (s *Stream) choose(from sample.Row) {
 }
 
 // Sampling calls f with the stream's sampler, prepared with the constraint, the banned strings and
-// the guidance of the next token. Changes that f makes to the sampler's State are undone. It may
-// run on a worker, for several streams at a time.
-func (s *Stream) Sampling(f func(*sample.Sampler) error) error {
+// the guidance of the next token. Changes that f makes to the sampler's State are undone. The row is
+// the logits after the context; Token.Kept is at the temperature. It may run on a worker, for
+// several streams at a time.
+func (s *Stream) Sampling(from sample.Row, temperature float64, f func(*sample.Sampler) error) error {
 	before := s.sampler.State
 	s.shared.Lend(s.sampler)
 	defer s.shared.Return(s.sampler)
@@ -105,6 +102,9 @@ func (s *Stream) Sampling(f func(*sample.Sampler) error) error {
 			s.sampler.State = before
 			err = f(s.sampler)
 		}
+	}
+	if err == nil && s.narrow.shut != nil {
+		s.narrow.kept = from.Share(s.sampler.Open, s.narrow.shut, temperature)
 	}
 	s.sampler.State = before
 	return err
@@ -120,7 +120,7 @@ func (s *Stream) take() (Token, error) {
 	}
 	t := Token{
 		Sample: s.sample, ID: c.ID, LogProb: c.LogProb, Dropped: s.dropped, Open: c.open,
-		Narrowed: s.narrow.shut != nil, Kept: c.kept,
+		Narrowed: s.narrow.shut != nil, Kept: s.narrow.kept,
 		Top: named(c.Top, s.options.Vocabulary),
 	}
 	err := c.err

@@ -49,7 +49,7 @@ func (s *Stream) constrain() error {
 	if err != nil {
 		return &ConstraintError{err}
 	}
-	if s.narrow.shut = nil; s.bounded != nil {
+	if s.narrow.shut, s.narrow.kept = nil, 0; s.bounded != nil {
 		s.narrow.shut = s.bounded.Shut()
 	}
 	if empty(s.sampler.Open) {

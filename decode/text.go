@@ -35,7 +35,7 @@ type Token struct {
 
 	// Narrowed: of the ids that the Constraint leaves open here, some are shut because the text must
 	// end in time. Kept is the probability of the others, given that it is one of all these, at the
-	// temperature and before everything else that changes it; 0 where a search chose the token.
+	// temperature and before everything else that changes it. A search without a temperature has 1.
 	Narrowed bool
 	Kept     float64
 

@@ -154,7 +154,8 @@ func (c *contrast) begin(ctx context.Context) error {
 
 // step evaluates the candidates for the next token, and takes the best.
 func (c *contrast) step(ctx context.Context) (decode.Token, error) {
-	if err := c.stream.Sampling(c.candidates); err != nil {
+	row := sample.WholeRow(c.logits, c.grown.Model().Leaves())
+	if err := c.stream.Sampling(row, 1, c.candidates); err != nil {
 		return decode.Token{}, err
 	}
 	var batch []model.Input

@@ -330,7 +330,7 @@ func (e *exact) know(
 	}
 	var ids []int32
 	var scores []float64
-	err := st.Sampling(func(s *sample.Sampler) error {
+	err := st.Sampling(sample.Row{}, 1, func(s *sample.Sampler) error {
 		d.after = s.State.After()
 		return s.EachKept(e.grown.Logits(), context, func(id int, score float64) {
 			ids, scores = append(ids, int32(id)), append(scores, score)

@@ -138,7 +138,7 @@ func (g *group) rank(b *Beam) error {
 	add := func(id int, score float64) {
 		b.candidates = append(b.candidates, candidate{b, id, b.sum + score})
 	}
-	return b.stream.Sampling(func(s *sample.Sampler) error {
+	return b.stream.Sampling(b.row, cmp.Or(g.options.Temperature, 1), func(s *sample.Sampler) error {
 		if g.options.Temperature != 0 {
 			if g.Beams > 1 {
 				s.KeepAtLeast(g.wide() / g.size) // so that each beam can continue

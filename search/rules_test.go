@@ -298,3 +298,35 @@ func TestSearchesNeedWholeRows(t *testing.T) {
 		t.Errorf("contrastive search gave %d tokens, want 9", n)
 	}
 }
+
+// TestBudgetsOfSearchesKeepAShare: a text that ends in time tells what of the form its masks left.
+func TestBudgetsOfSearchesKeepAShare(t *testing.T) {
+	m := testmodel.Demo(t, model.Options{})
+	o := decode.Options{Vocabulary: tokenizer.GPT2(), MaxTokens: 8}
+	for i, temperature := range []float64{0, 1.5} {
+		o.Temperature, o.Seed = temperature, 3
+		o.Constraint = regex(t, `(there|a)( [a-z]{2,9})+ and the end\.`)
+		found, err := Beams(t.Context(), m.NewSession(), []int{0}, BeamOptions{Beams: 3}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := [][]decode.Token{found[0].Tokens}
+		if i == 0 {
+			all = append(all, collect(t, Contrastive(t.Context(), m.NewSession(), []int{0}, 0.6, o)))
+		}
+		for _, tokens := range all {
+			narrowed := 0
+			for _, token := range tokens {
+				if token.Narrowed {
+					narrowed++
+				}
+				if token.Narrowed != (token.Kept > 0) || token.Kept >= 1 {
+					t.Errorf("%q: narrowed is %v, and kept %v", token.Text, token.Narrowed, token.Kept)
+				}
+			}
+			if last := tokens[len(tokens)-1]; narrowed == 0 || last.Incomplete || last.Finish == "length" {
+				t.Errorf("%d masks were narrowed, and the text ends by %s", narrowed, last.Finish)
+			}
+		}
+	}
+}
