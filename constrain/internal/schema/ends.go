@@ -20,7 +20,7 @@ const (
 	mostLooked = 1 << 13 // steps of one search
 	mostSteps  = 1 << 18 // and of all when a form is prepared
 	mostInMask = 1 << 12 // and of all for a mask
-	mostInTime = 1 << 18 // nodes of tries for a mask, but for those of one way to read the text
+	mostInTime = 1 << 16 // work for a mask; of ids that it does not reach, a mask has none
 	mostRounds = 32      // in which the least values are found
 )
 
@@ -152,7 +152,7 @@ func (j *Form) Roomy(state any, left int) bool {
 		for f := p.frame; f != nil && e.n <= left; f = f.up {
 			e.shut(f, 0)
 		}
-		if e.n > left {
+		if e.n > left || e.work > 4*mostInTime {
 			return false
 		}
 	}
@@ -245,6 +245,7 @@ type ender struct {
 	text  []byte
 
 	steps  int // of searches
+	work   int // the same whatever is stored
 	most   int
 	rests  map[*frame]int
 	known  map[any]closed // by spec and state
@@ -272,6 +273,7 @@ func (e *ender) trial(f func()) int {
 
 // put adds a text of some tokens.
 func (e *ender) put(text string, tokens int) {
+	e.work++
 	if e.n = min(e.n+tokens, tooMany); e.spell {
 		e.text = append(e.text, text...)
 	}
@@ -291,6 +293,7 @@ func (e *ender) count(text string) int {
 	n, ok := e.counts[text]
 	if !ok {
 		n = e.j.vocab.Fewest([]byte(text))
+		e.work += 4 + 4*len(text)
 		e.counts[text] = n
 	}
 	return n
@@ -379,6 +382,7 @@ func (e *ender) properties(f *frame, more int) {
 		comma = ","
 	}
 	for i := int(f.next); i < len(s.names); i++ {
+		e.work++
 		n := &s.names[i]
 		if i >= s.ordered && f.has(n.name) || !n.value.possible {
 			continue

@@ -8,7 +8,7 @@ import "picogpt/constrain/internal/trie"
 // fits reports whether a text can end in time after a part.
 func (w *jsonWalk) fits(p part) bool {
 	w.work += 4
-	return w.needs(&p) <= w.left
+	return !w.over() && w.needs(&p) <= w.left
 }
 
 func (w *jsonWalk) needs(p *part) int { return w.ends.trial(func() { w.ends.part(p) }) }
@@ -51,6 +51,7 @@ func (w *jsonWalk) nodesInTime(nodes []trie.Node, p *part, room int) {
 	path := make([]stringState, v.Longest+1)
 	path[0] = p.string
 	for k := 1; k < len(nodes); {
+		e.work++
 		if w.work++; w.over() {
 			return
 		}

@@ -27,13 +27,10 @@ func (j *Form) Mask(state any, open []uint64, left, steps int) error {
 	}
 	parts := state.([]part)
 	for i := range parts {
-		if w.ends != nil && w.work > mostInTime { // of other ways to read the text it adds none
-			break
-		}
 		if f := parts[i].frame; w.ends != nil && f != nil {
 			w.ends.rests[f] = w.ends.trial(func() { w.ends.rest(f) })
 		}
-		if w.below(0, &parts[i]); w.err != nil {
+		if w.below(0, &parts[i]); w.over() {
 			break
 		}
 	}
@@ -44,8 +41,11 @@ func (j *Form) Mask(state any, open []uint64, left, steps int) error {
 }
 
 // over reports whether the search for a mask has to end: it takes more work than allowed, or a step
-// has failed.
+// has failed. Ids after which an end is known that fits are some of all: the rest is left out.
 func (w *jsonWalk) over() bool {
+	if w.ends != nil && w.ends.work > mostInTime {
+		return true
+	}
 	if w.err == nil && w.work > w.most {
 		w.err = automaton.ErrSteps
 	}
@@ -66,6 +66,9 @@ type jsonWalk struct {
 
 // below adds the ids below node i of the trie that may follow a part.
 func (w *jsonWalk) below(i int, p *part) {
+	if w.ends != nil && w.over() {
+		return
+	}
 	switch roomy := w.ends == nil || w.roomy(p); {
 	case roomy:
 	case p.kind == partOther && p.str.table == nil:
@@ -116,6 +119,9 @@ func (w *jsonWalk) value(i int, p *part) {
 		b := v.Nodes[k].Byte
 		if b == '-' || b >= '0' && b <= '9' {
 			continue
+		}
+		if w.ends != nil {
+			w.ends.work += 2
 		}
 		if w.work += p.cost(); w.over() {
 			return
@@ -225,6 +231,9 @@ func (w *jsonWalk) walk(i int, p *part) {
 		ends = ends[:depth]
 		w.arena = w.arena[:ends[depth-1]]
 		before := w.arena[from(depth-1):ends[depth-1]]
+		if w.ends != nil {
+			w.ends.work += 2 * len(before)
+		}
 		if w.arena, w.err = w.j.stepAll(w.arena, before, n.Byte, &w.work); w.over() {
 			break
 		}

@@ -104,7 +104,7 @@ func (e *ender) ending(
 		}
 	}
 	ends := func(st stringState, text string) bool { return s.mayEnd(st) && ok(begun+text) }
-	text, last, found = search(&e.steps, e.most, st, k, far, each, ends)
+	text, last, found = search(&e.steps, &e.work, e.most, st, k, far, each, ends)
 	if text = begun + text; found && k == 1 && s.table != nil {
 		e.known[key] = closed{text, last}
 	}
@@ -126,13 +126,13 @@ func (e *ender) number(
 		}
 	}
 	ends := func(st numberState, text string) bool { return s.accepts(st) && ok(text) }
-	text, _, found = search(&e.steps, e.most, st, k, func(numberState) int { return 0 }, each, ends)
+	text, _, found = search(&e.steps, &e.work, e.most, st, k, func(numberState) int { return 0 }, each, ends)
 	return text, found
 }
 
 // search returns the shortest text with which a state can end, and the state there. far is how many
 // steps a state needs at least, -1 if it has no end. Of each state it follows k ways.
-func search[S comparable](steps *int, most int, from S, k int, far func(S) int, each func(S, func(S, string)),
+func search[S comparable](steps, work *int, most int, from S, k int, far func(S) int, each func(S, func(S, string)),
 	ends func(S, string) bool) (text string, last S, ok bool) {
 	type way struct {
 		at    S
@@ -167,7 +167,7 @@ func search[S comparable](steps *int, most int, from S, k int, far func(S) int, 
 		}
 		looked++
 		*steps++
-		each(w.at, func(to S, c string) { add(way{to, w.text + c, w.steps + 1}) })
+		each(w.at, func(to S, c string) { *work++; add(way{to, w.text + c, w.steps + 1}) })
 	}
 	return "", from, false
 }
