@@ -18,10 +18,10 @@ const tooMany = trie.Never
 const (
 	mostFar    = 1 << 12 // characters of a string
 	mostLooked = 1 << 13 // steps of one search
-	mostSteps  = 1 << 18 // and of all when a form is prepared
+	mostSteps  = 1 << 13 // and of all when a form is prepared
+	mostFirst  = 1 << 19 // work when a form is prepared; where it takes more, no ends are known
 	mostInMask = 1 << 12 // and of all for a mask
-	mostInTime = 1 << 16 // work for a mask; of ids that it does not reach, a mask has none
-	mostRounds = 32      // in which the least values are found
+	mostInTime = 1 << 17 // work for a mask; of ids that it does not reach, a mask has none
 )
 
 // ends are what a form knows of the ends of its texts, once a text has asked.
@@ -56,6 +56,9 @@ func (j *Form) prepare() {
 		})
 	}
 	for _, v := range all {
+		if e.work > e.bound {
+			break
+		}
 		v.least = least{need: tooMany}
 		e.leaves(v)
 		for _, s := range v.objects {
@@ -68,8 +71,8 @@ func (j *Form) prepare() {
 			}
 		}
 	}
-	for rounds, changed := 0, true; changed; rounds++ {
-		if changed = false; rounds == mostRounds { // an order that nobody writes
+	for changed := true; changed; {
+		if changed = false; e.work > e.bound {
 			x.known = false
 			return
 		}
@@ -97,6 +100,10 @@ func (j *Form) prepare() {
 	peaks := make([]int, len(all))
 	for range j.vocab.nesting() + 1 {
 		next := make([]int, len(all))
+		if e.work > e.bound {
+			x.known = false
+			return
+		}
 		for i, v := range all {
 			most := 0
 			v.eachPart(func(part *value) {
@@ -126,15 +133,19 @@ func (j *Form) Need(state any) int {
 
 // End returns ids that complete a text, no more than Need says; nil if none are known.
 func (j *Form) End(state any) []int {
-	e, parts, best := j.ender(), state.([]part), 0
-	needs := make([]int, len(parts))
+	e, parts, best, least := j.ender(), state.([]part), 0, tooMany
 	for i := range parts {
-		if needs[i] = e.trial(func() { e.part(&parts[i]) }); needs[i] < needs[best] {
-			best = i
+		if n := e.trial(func() { e.part(&parts[i]) }); n < least {
+			best, least = i, n
+		}
+		if e.work > mostInTime && least < tooMany {
+			break
 		}
 	}
 	e.spell = true
-	e.part(&parts[best])
+	if e.part(&parts[best]); least >= tooMany || e.n >= tooMany {
+		return nil
+	}
 	ids, _ := j.vocab.Spell(e.text)
 	return ids
 }
@@ -142,7 +153,7 @@ func (j *Form) End(state any) []int {
 // Roomy reports whether each id that may come leaves a text that needs at most so many others. It is
 // false where that takes long to find.
 func (j *Form) Roomy(state any, left int) bool {
-	e := ender{j: j, most: mostInMask, counts: map[string]int{}, known: map[any]closed{}}
+	e := ender{j: j, most: mostInMask, bound: 2 * mostInTime, counts: map[string]int{}, known: map[any]closed{}}
 	var before *frame
 	for i, p := range state.([]part) {
 		if i > 0 && p.frame == before {
@@ -152,7 +163,7 @@ func (j *Form) Roomy(state any, left int) bool {
 		for f := p.frame; f != nil && e.n <= left; f = f.up {
 			e.shut(f, 0)
 		}
-		if e.n > left || e.work > 4*mostInTime {
+		if e.n > left || e.work > e.bound {
 			return false
 		}
 	}
@@ -246,6 +257,7 @@ type ender struct {
 
 	steps  int // of searches
 	work   int // the same whatever is stored
+	bound  int // of it
 	most   int
 	rests  map[*frame]int
 	known  map[any]closed // by spec and state
@@ -259,7 +271,8 @@ type closed struct {
 }
 
 func (j *Form) ender() *ender {
-	return &ender{j: j, most: mostSteps, rests: map[*frame]int{}, known: map[any]closed{}, counts: map[string]int{}}
+	return &ender{j: j, most: mostSteps, bound: mostFirst, rests: map[*frame]int{}, known: map[any]closed{},
+		counts: map[string]int{}}
 }
 
 // trial returns the tokens of what f adds.
@@ -395,7 +408,7 @@ func (e *ender) properties(f *frame, more int) {
 		}
 		add(n.escaped, s.costs[i], n.value)
 	}
-	for g := *f; more > 0 && e.n < tooMany; more-- {
+	for g := *f; more > 0 && e.n < tooMany && e.work <= e.bound; more-- {
 		name, v, ok := e.another(&g, "", stringState{})
 		if !ok {
 			e.n = tooMany
@@ -404,6 +417,9 @@ func (e *ender) properties(f *frame, more int) {
 		add(name, len(name)+4, v)
 		g.used = &used{unescapeJSON(name), g.used}
 		g.count++
+	}
+	if more > 0 {
+		e.n = tooMany
 	}
 }
 
@@ -415,6 +431,7 @@ func (e *ender) another(f *frame, begun string, from stringState) (rest string, 
 		return "", nil, false
 	}
 	rest, last, ok := e.ending(o.others, from, f.taken()+1, func(text string) bool {
+		e.work += 8 + f.taken()
 		name := unescapeJSON(begun + text)
 		_, known := o.index[name]
 		return !known && !f.has(name)

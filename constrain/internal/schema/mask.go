@@ -23,7 +23,7 @@ func (j *Form) Mask(state any, open []uint64, left, steps int) error {
 	w := &jsonWalk{j: j, open: open, most: min(steps, maxVisits), left: left}
 	if left != math.MaxInt {
 		w.ends = j.ender()
-		w.ends.most = mostInMask
+		w.ends.most, w.ends.bound = mostInMask, mostInTime
 	}
 	parts := state.([]part)
 	for i := range parts {
@@ -43,7 +43,7 @@ func (j *Form) Mask(state any, open []uint64, left, steps int) error {
 // over reports whether the search for a mask has to end: it takes more work than allowed, or a step
 // has failed. Ids after which an end is known that fits are some of all: the rest is left out.
 func (w *jsonWalk) over() bool {
-	if w.ends != nil && w.ends.work > mostInTime {
+	if w.ends != nil && w.ends.work > w.ends.bound {
 		return true
 	}
 	if w.err == nil && w.work > w.most {

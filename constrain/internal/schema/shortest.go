@@ -167,7 +167,10 @@ func search[S comparable](steps, work *int, most int, from S, k int, far func(S)
 		}
 		looked++
 		*steps++
-		each(w.at, func(to S, c string) { *work++; add(way{to, w.text + c, w.steps + 1}) })
+		each(w.at, func(to S, c string) {
+			*work += 2
+			add(way{to, w.text + c, w.steps + 1})
+		})
 	}
 	return "", from, false
 }
