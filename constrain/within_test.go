@@ -3,6 +3,7 @@ package constrain
 // Within: texts that end in time.
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -56,6 +57,59 @@ var bounded = []struct{ kind, text string }{
 	{"schema", `{"allOf":[{"type":"object","properties":{"a":{"type":"null"}}},
 		{"properties":{"b":{"const":"x"}},"required":["b","a"]}],"minProperties":3}`},
 	{"schema", `{}`},
+	{"schema", manyWays(4)},
+}
+
+// manyWays is a schema whose texts can be read in 2 to the power of n ways.
+func manyWays(n int) string {
+	all := ""
+	for i := range n {
+		all += fmt.Sprintf(`,{"anyOf":[{"properties":{"a%d":{"type":"string"}},"required":["a%d"]},
+			{"properties":{"b":{"type":"number"}},"required":["b%d"]}]}`, i, i, i)
+	}
+	return `{"type":"object","allOf":[` + all[1:] + `]}`
+}
+
+// TestMasksInTimeDependOnTheTextOnly: and not on the masks that are stored, where one is bounded too.
+func TestMasksInTimeDependOnTheTextOnly(t *testing.T) {
+	v, bound := gpt2(), 0
+	for _, of := range []string{manyWays(7), `{"type":"object","minProperties":2}`} {
+		used := compiled(t, v, "schema", of)
+		for seed := range cases.Of(2, 8) {
+			r, fresh := rand.New(rand.NewPCG(uint64(seed), 9)), compiled(t, v, "schema", of)
+			first, again := started(t, fresh), started(t, used)
+			least, _ := first.Least()
+			first.Within(least + 3*seed)
+			again.Within(least + 3*seed)
+			for range least + 3*seed {
+				a, b := make([]uint64, v.Words()), make([]uint64, v.Words())
+				if err := errors.Join(first.Mask(a), again.Mask(b)); err != nil {
+					t.Fatal(err)
+				}
+				if !slices.Equal(a, b) {
+					t.Fatalf("%s: of a form with stored masks %d ids are open, without %d", of,
+						len(walks.Opened(b)), len(walks.Opened(a)))
+				}
+				if bound++; first.ended {
+					break
+				}
+				ids := walks.Opened(a)
+				id := ids[r.IntN(len(ids))]
+				if err := errors.Join(first.Accept(id), again.Accept(id)); err != nil {
+					t.Fatal(err)
+				}
+				if ended(first) {
+					break
+				}
+			}
+			if !first.Complete() {
+				t.Errorf("%s: a text has not ended", of)
+			}
+		}
+	}
+	if bound < 40 {
+		t.Errorf("%d masks were compared", bound)
+	}
 }
 
 func compiled(t testing.TB, v *Vocabulary, kind, text string) *Constraint {
