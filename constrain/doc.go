@@ -46,7 +46,8 @@
 //
 // No end is known of numbers whose divisor has more than 1000 remainders, of strings that need more
 // than 4096 characters, of arrays whose items must differ or are counted, of objects whose properties
-// are, and of JSON in lines; nor of texts that no id without bytes ends. Then Within does nothing.
+// are, of JSON in lines, and where the search takes long; nor of texts that no id without bytes ends.
+// Then Within does nothing. The work for a mask is bounded too: ids that it does not reach are shut.
 //
 // # How it works
 //
