@@ -27,6 +27,8 @@ var whole = []struct{ schema, instances string }{
 		`{"a":1} {"b":1} {"b":1,"c":2} {"a":1,"b":1} {"a":1,"c":1}`},
 	{`{"properties":{"o":{"$ref":"#/$defs/t","unevaluatedProperties":false}},"$defs":{"t":{"properties":{"a":{}},"anyOf":[true,{"properties":{"b":{}}}]}}}`,
 		`{"o":{"a":1,"b":2}} {"o":{"c":1}} {"o":1,"z":1}`},
+	{`{"$id":"http://a/","$dynamicAnchor":"n","type":["object","integer"],"properties":{"p":{"$ref":"r"}},"$defs":{"r":{"$id":"r","$dynamicAnchor":"n","$ref":"q"},"q":{"$id":"q","$dynamicAnchor":"m","type":"object","properties":{"x":{"$dynamicRef":"r#n"},"y":{"$dynamicRef":"#m"},"k":{"$ref":"r"}}}}}`,
+		`1 {"p":{"x":1}} {"p":{"x":"a"}} {"p":{"y":1}} {"p":{"y":{"k":{}}}} {"p":{"y":{"k":1}}}`},
 	{`{"enum":[{"a":1},{"b":2}],"unevaluatedProperties":{"const":1}}`, `{"a":1} {"b":2}`},
 	{`{"prefixItems":[{"type":"integer"}],"anyOf":[{"prefixItems":[true,{"const":2}]},{"prefixItems":[true,true,{"const":3}]},true],"unevaluatedItems":{"type":"null"}}`,
 		`[1] [1,2] [1,2,3] [1,5,3] [1,2,3,4] [1,5,3,null] [1,null] [1,5] ["a"]`},

@@ -198,18 +198,39 @@ var beyond = []struct {
 	{hostile{"repetitions", 'g', func(n int) string {
 		return "root ::= " + strings.Repeat("(", n) + `"a"` + strings.Repeat("){2000}", n)
 	}}, 5, "more than 131072 states"},
+	{hostile{"prefixItems under not", 's', func(n int) string {
+		return `{"not":{"prefixItems":[` + list(n, ",", func(int) string { return `{"const":1}` }) + `]}}`
+	}}, 5000, "more than 2048 combinations"},
+	{hostile{"numbers under not", 's', func(n int) string {
+		return `{"not":{"enum":[` + list(n, ",", numbered("%d")) + `]}}`
+	}}, 20000, "more than 2048 combinations"},
+	{hostile{"oneOf under not", 's', func(n int) string {
+		return `{"not":{"oneOf":[` + list(n, ",", numbered(`{"const":%d}`)) + `]}}`
+	}}, 5000, "steps to compile"},
+	{hostile{"ways through dynamic anchors", 's', func(n int) string {
+		return `{"$id":"http://a/","$ref":"r0","$defs":{` + list(n, ",", func(i int) string {
+			return fmt.Sprintf(`"d%d":{"$id":"r%[1]d","$defs":{"x":{"$dynamicAnchor":"n%[1]d"}},`+
+				`"properties":{%s}}`, i, list(n, ",", numbered(`"p%d":{"$ref":"r%d"}`)))
+		}) + `}}`
+	}}, 16, "steps to compile"},
 	{hostile{"kinds of characters", 'g', func(n int) string {
 		return "root ::= " + list(n, " | ", func(i int) string { return fmt.Sprintf(`"\u%04x"`, 0x1000+i) })
 	}}, 5000, "more than 4096 kinds of characters"},
 }
 
 // TestWorkIsBounded: a form that costs too much is refused after as many steps as it may take, in
-// one line that names the bound.
+// one line that names the bound; and a schema of 100 KB takes less than a GiB until then.
 func TestWorkIsBounded(t *testing.T) {
 	cases.NotShort(t)
 	for _, x := range beyond {
 		text := x.text(x.n)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
 		m, _, err := work(x.hostile, text, nil)
+		runtime.ReadMemStats(&after)
+		if b := after.TotalAlloc - before.TotalAlloc; b > 1<<30 && len(text) < 200000 {
+			t.Errorf("%s: compiling %d bytes took %d bytes", x.name, len(text), b)
+		}
 		if err == nil || !strings.Contains(err.Error(), x.want) || strings.Contains(err.Error(), "\n") ||
 			len(err.Error()) > 300 {
 			t.Errorf("%s: %v, want %q", x.name, err, x.want)

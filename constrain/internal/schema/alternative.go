@@ -285,10 +285,10 @@ func (c *compiler) exclude(s *schema) error {
 	if len(s.oneOf) < 2 {
 		return nil
 	}
-	rest := *s                            // all other keywords
-	rest.id, rest.oneOf = len(c.all), nil // the conditions too
-	rest.rest, rest.restItems = nil, nil  // which a branch may make hold
-	c.all = append(c.all, &rest)
+	rest := *s                           // all other keywords
+	rest.oneOf = nil                     // the conditions too
+	rest.rest, rest.restItems = nil, nil // which a branch may make hold
+	c.identify(&rest)
 	apart, pairs := c.tagged(s.oneOf), 0
 	for i := range s.oneOf {
 		for j := range i {

@@ -132,7 +132,8 @@ type document struct {
 	leftovers bool // some schema has unevaluatedProperties or unevaluatedItems
 }
 
-// A way is the resources with dynamic anchors that led to a schema, the innermost first.
+// A way is the resources that led to a schema and had a dynamic anchor that none before them had,
+// the innermost first. The others decide nothing: so ways are few.
 type way struct {
 	up   *way
 	base *url.URL
@@ -158,11 +159,28 @@ func (c *compiler) enter(v *jsonValue) *way {
 			return c.way
 		}
 	}
+	decides := false
+	for name := range c.document.dynamic[base] {
+		decides = c.outermost(name) == nil || decides
+	}
+	if !decides {
+		return c.way
+	}
 	next := way{c.way, base}
 	if c.ways[next] == nil {
 		c.ways[next] = &next
 	}
 	return c.ways[next]
+}
+
+// outermost returns the outermost schema on the way that has a dynamic anchor; nil if none has.
+func (c *compiler) outermost(anchor string) (v *jsonValue) {
+	for w := c.way; w != nil && c.meter.Charge(1) == nil; w = w.up {
+		if outer := c.document.dynamic[w.base][anchor]; outer != nil {
+			v = outer
+		}
+	}
+	return v
 }
 
 // readDocument finds the schemas of a text. With fixed no $schema counts.

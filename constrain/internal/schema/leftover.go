@@ -69,7 +69,7 @@ func (c *compiler) tells(a alternative) bool {
 // union adds alternatives to those before. If more than one hold they evaluate more, so where that
 // counts some of them together are alternatives too.
 func (c *compiler) union(s *schema, before, more []alternative) ([]alternative, error) {
-	both := append(slices.Clip(before), more...)
+	both := append(before, more...)
 	if !c.document.leftovers {
 		return both, nil
 	}
@@ -97,8 +97,8 @@ func (c *compiler) silent(alts []alternative) (silent []alternative) {
 		for _, id := range a {
 			p := *c.all[id]
 			if !p.mute {
-				p.id, p.mute = len(c.all), true
-				c.all = append(c.all, &p)
+				p.mute = true
+				c.identify(&p)
 			}
 			b = append(b, p.id)
 		}

@@ -52,6 +52,12 @@ type negation struct {
 
 // add adds what set makes of a new schema of some types.
 func (b *negation) add(t types, set func(n *schema)) {
+	if b.err == nil {
+		b.err = b.c.meter.Failed()
+	}
+	if b.err != nil {
+		return
+	}
 	n := b.c.newSchema(b.of.from)
 	n.types, n.beside = t, true
 	set(n)
@@ -99,7 +105,10 @@ func (b *negation) parts() {
 		for j, part := range list {
 			none = append(none, b.not(part))
 			for _, before := range list[:j] {
-				if i == 1 { // of oneOf, two
+				if b.err == nil {
+					b.err = b.c.meter.Failed()
+				}
+				if i == 1 && b.err == nil { // of oneOf, two
 					b.union = append(b.union, b.c.allOf(s.from, before, part))
 				}
 			}
@@ -258,16 +267,15 @@ func (b *negation) arrays() {
 	if s.maxItems >= 0 {
 		b.add(arrayType, func(n *schema) { n.minItems = s.maxItems + 1 })
 	}
+	whatever := b.c.newSchema(s.from)
 	for i, item := range s.prefix {
 		if item.trivial() {
 			continue
 		}
+		b.c.meter.Charge(4 * i)
 		b.add(arrayType, func(n *schema) {
 			n.minItems = i + 1
-			for range i {
-				n.prefix = append(n.prefix, b.c.newSchema(s.from))
-			}
-			n.prefix = append(n.prefix, b.not(item))
+			n.prefix = append(slices.Repeat([]*schema{whatever}, i), b.not(item))
 		})
 	}
 	if s.unique {

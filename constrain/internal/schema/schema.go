@@ -177,9 +177,17 @@ func (c *compiler) deeper(v *jsonValue) error {
 func (s *schema) at() string { return s.from.at() }
 
 func (c *compiler) newSchema(from *jsonValue) *schema {
-	s := &schema{id: len(c.all), from: from, maxLength: -1, maxProperties: -1, maxItems: -1}
-	c.all = append(c.all, s)
+	s := &schema{from: from, maxLength: -1, maxProperties: -1, maxItems: -1}
+	c.identify(s)
 	return s
+}
+
+// identify gives a schema its id. The bytes of a text do not bound how many negations and ways there
+// are, and each takes up to a KiB with what is in it: so the work bounds the memory.
+func (c *compiler) identify(s *schema) {
+	c.meter.Charge(256)
+	s.id = len(c.all)
+	c.all = append(c.all, s)
 }
 
 // keyword reads one keyword of a schema.
@@ -474,12 +482,9 @@ func (c *compiler) dynamic(s *schema, in *jsonValue, key string, v *jsonValue) e
 	if key == "$dynamicRef" {
 		_, anchor, _ = strings.Cut(v.text, "#")
 	}
-	dynamic := c.document.dynamic
-	if dynamic[c.scopeOf(target).base][anchor] == target {
-		for way := c.way; way != nil; way = way.up {
-			if outer := dynamic[way.base][anchor]; outer != nil {
-				target = outer
-			}
+	if c.document.dynamic[c.scopeOf(target).base][anchor] == target {
+		if outer := c.outermost(anchor); outer != nil {
+			target = outer
 		}
 	}
 	part, err := c.schemaOf(target)
