@@ -146,7 +146,7 @@ func (j *Form) step(to []part, p *part, b byte) []part {
 		return j.stepName(to, p, b)
 	case partKey:
 		if b == '"' {
-			return j.key(to, p.frame)
+			return p.frame.key(to)
 		}
 	case partColon:
 		if b == ':' {
@@ -367,7 +367,7 @@ func (j *Form) stepAll(
 // The names of an object's properties.
 
 // key begins a name.
-func (j *Form) key(to []part, f *frame) []part {
+func (f *frame) key(to []part) []part {
 	if names := f.names(); len(names) > 0 {
 		to = append(to, part{kind: partName, frame: f, names: names, hi: int32(len(names))})
 	}

@@ -235,6 +235,8 @@ func (p *part) fresh() bool {
 		different = p.number.differs(p.digits, p.raw, f.rivals(f.name))
 	case partString:
 		different = p.str.endless() || p.str.differs(p.string, p.raw, f.rivals(f.name))
+	case partKey: // a name follows, and not the end
+		return slices.ContainsFunc(f.key(nil), func(q part) bool { return q.fresh() })
 	case partName:
 		narrow = true
 		different = slices.ContainsFunc(p.names[p.lo:p.hi], func(i int32) bool {

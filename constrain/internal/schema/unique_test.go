@@ -55,3 +55,19 @@ func TestMasksOfUniqueItemsAreThoseOfSteps(t *testing.T) {
 		}
 	}
 }
+
+// TestACommaOfUniqueObjectsLeadsToAName: an object that only its end tells from an earlier item
+// takes no comma, for after it a name must follow.
+func TestACommaOfUniqueObjectsLeadsToAName(t *testing.T) {
+	form := compile(t, `{"type":"array","uniqueItems":true,"items":{"type":"object",
+		"propertyNames":{"enum":["a","b"]},"additionalProperties":{"type":"boolean"}}}`, Options{})
+	for next, want := range map[string]bool{",": false, "}": true} {
+		text := walks.Of(form)
+		if !walks.Feed(text, `[{"a":true,"b":true},{"b":true`) {
+			t.Fatal("the beginning is not of the form")
+		}
+		if walks.Feed(text, next) != want {
+			t.Errorf("%q is open: %v, want %v", next, !want, want)
+		}
+	}
+}
