@@ -182,8 +182,8 @@ func (c *compiler) newSchema(from *jsonValue) *schema {
 	return s
 }
 
-// identify gives a schema its id. The bytes of a text do not bound how many negations and ways there
-// are, and each takes up to a KiB with what is in it: so the work bounds the memory.
+// identify gives a schema its id. The bytes of a text do not bound how many negations and ways
+// there are, and each takes up to a KiB with what is in it: so the work bounds the memory.
 func (c *compiler) identify(s *schema) {
 	c.meter.Charge(256)
 	s.id = len(c.all)
