@@ -23,13 +23,13 @@ type backend struct {
 
 	wholePass func(*kernels.Worker) // forward; made once, because a method value is an allocation
 
-	rows  int               // of the pass
-	spans []kernels.Span    // the inputs of attention for each span
-	last  lastBlock         // what it is computed for
-	alone bool              // the layers run on one worker
-	cold  []*kernels.Matrix // what no pass has read yet
-	depth int               // how many layers run: all, unless every span wants less
-	reads []bool            // [n_layer+1]: whose hidden states spans want; nil: none
+	rows  int            // of the pass
+	spans []kernels.Span // the inputs of attention for each span
+	last  lastBlock      // what it is computed for
+	alone bool           // the layers run on one worker
+	read  []bool         // [n_layer+1]: the layers, and the head, that passes have read
+	depth int            // how many layers run: all, unless every span wants less
+	reads []bool         // [n_layer+1]: whose hidden states spans want; nil: none
 
 	trace *trace // what is read and edited inside of the pass; nil: nothing
 
@@ -48,7 +48,7 @@ var _ engine.Backend = (*backend)(nil)
 
 // New returns a backend that runs on a team. The backend does not close the team.
 func New(team *kernels.Team, p *stack.Params, cache *engine.Budget) engine.Backend {
-	b := &backend{params: p, team: team, cold: p.Matrices()}
+	b := &backend{params: p, team: team, read: make([]bool, len(p.H)+1)}
 	b.pool.params, b.pool.budget = p, cache
 	b.wholePass = b.forward
 	b.last.divide(&p.H[len(p.H)-1].CAttn)
@@ -88,7 +88,6 @@ func (b *backend) Run(ctx context.Context, p *engine.Pass) error {
 	if b.stopped.Load() {
 		return b.ended
 	}
-	b.cold = nil
 	return b.Err()
 }
 

@@ -14,9 +14,6 @@ import (
 // forward computes the rows of a pass and hands out the wanted logits. Of a small pass, the first
 // worker computes the layers by itself while the others wait.
 func (b *backend) forward(w *kernels.Worker) {
-	if b.cold != nil {
-		kernels.Touch(w, b.cold...)
-	}
 	one := w
 	if b.alone {
 		one = w.Alone()
@@ -90,6 +87,7 @@ func (b *backend) block(w *kernels.Worker, layer int) bool {
 	if b.stopped.Load() { // one worker sets it before this barrier, and again only after later ones
 		return false
 	}
+	b.touch(w, layer)
 	if b.last.only != nil && layer == len(b.params.H)-1 {
 		if n = b.attendLast(w, layer); n == 0 {
 			return true
@@ -123,6 +121,25 @@ func (b *backend) block(w *kernels.Worker, layer int) bool {
 	return true
 }
 
+// touch touches the weights of a layer, or of the head, before they are read for the first time: not
+// earlier, for the system may have forgotten them by then, and no pass reads what it does not need.
+func (b *backend) touch(w *kernels.Worker, layer int) {
+	if b.read[layer] {
+		return
+	}
+	all := []*kernels.Matrix{b.params.LMHead}
+	if layer < len(b.params.H) {
+		all = all[:0]
+		for _, l := range b.params.H[layer].Linears() {
+			all = append(all, &l.Weight)
+		}
+	}
+	kernels.Touch(w, all...)
+	if w.ID() == 0 { // the others have seen it before Touch's barrier
+		b.read[layer] = true
+	}
+}
+
 // logitsOfRows: logits = ln_f(x) @ wte.T for the rows whose logits are wanted, a group at a time.
 func (b *backend) logitsOfRows(w *kernels.Worker) {
 	p := b.params
@@ -135,6 +152,7 @@ func (b *backend) logitsOfRows(w *kernels.Worker) {
 		}
 		w.Sync()
 		if n := len(b.Wanted); n > 0 {
+			b.touch(w, len(p.H))
 			// [wanted, n_embd] -> [wanted, n_embd] -> [wanted, vocab_size]
 			kernels.LayerNorm(w, b.Hidden, b.Hidden, n, p.LnF.Gain, p.LnF.Bias, p.Epsilon)
 			kernels.Linear(w, b.Logits, b.Hidden, n, p.LMHead, nil)

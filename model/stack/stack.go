@@ -76,23 +76,17 @@ func (b *Block) Weights() int {
 	return n
 }
 
-// Matrices returns the weights that one decoding step reads: the linear layers and the head.
-func (p *Params) Matrices() (all []*kernels.Matrix) {
+// Bytes returns the number of bytes of weights that one decoding step reads: the linear layers and
+// the head.
+func (p *Params) Bytes() int64 {
+	var n int64
+	if p.LMHead != nil {
+		n = p.LMHead.Bytes()
+	}
 	for i := range p.H {
 		for _, l := range p.H[i].Linears() {
-			all = append(all, &l.Weight)
+			n += l.Weight.Bytes()
 		}
-	}
-	if p.LMHead != nil {
-		all = append(all, p.LMHead)
-	}
-	return all
-}
-
-// Bytes returns the number of bytes of Matrices.
-func (p *Params) Bytes() (n int64) {
-	for _, m := range p.Matrices() {
-		n += m.Bytes()
 	}
 	return n
 }
