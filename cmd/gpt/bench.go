@@ -133,6 +133,9 @@ func (c *benchEngineCommand) check() error {
 		{"--prompt-tokens", []int{c.PromptTokens}}, {"--gen-tokens", []int{c.GenTokens}},
 		{"--batch", c.Batch}, {"--rounds", []int{c.Rounds}},
 	} {
+		if len(f.values) == 0 {
+			return usagef("%s: an empty list, want a number", f.flag)
+		}
 		if least := slices.Min(f.values); least < 1 {
 			return usagef("%s %d: want at least 1", f.flag, least)
 		}
@@ -268,6 +271,9 @@ func (c *benchTableCommand) Run(a *app) error {
 }
 
 func (c *benchTableCommand) check() error {
+	if min(len(c.Shapes), len(c.Dtypes), len(c.Sessions)) == 0 {
+		return usagef("--shapes, --dtypes and --sessions: an empty list, want at least one of each")
+	}
 	for _, n := range slices.Concat(c.Sessions, []int{c.PromptTokens, c.GenTokens, c.Rounds}) {
 		if n < 1 {
 			return usagef("--sessions, --prompt-tokens, --gen-tokens and --rounds: found %d, "+

@@ -131,7 +131,7 @@ func (b *meter) round(c model.Config) error {
 	readMemory, peak := b.readMemory, b.peak
 	if deviceRead > 0 { // the limits are the device's: the processor's do not matter
 		readMemory = func() error { return nil }
-		peak = func(kernels.Format) float64 { return devicePeak }
+		peak, b.leaf = func(kernels.Format) float64 { return devicePeak }, kernels.F32
 	}
 	steps := []func() error{readMemory, b.token(s)}
 	for _, n := range b.Batch {
