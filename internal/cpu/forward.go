@@ -87,7 +87,7 @@ func (b *backend) block(w *kernels.Worker, layer int) bool {
 	if b.stopped.Load() { // one worker sets it before this barrier, and again only after later ones
 		return false
 	}
-	b.touch(w, layer)
+	b.touch(w, layer, &h.CAttn.Weight, &h.AttnProj.Weight, &h.CFC.Weight, &h.MLPProj.Weight)
 	if b.last.only != nil && layer == len(b.params.H)-1 {
 		if n = b.attendLast(w, layer); n == 0 {
 			return true
@@ -123,20 +123,12 @@ func (b *backend) block(w *kernels.Worker, layer int) bool {
 
 // touch touches the weights of a layer, or of the head, before they are read for the first time: not
 // earlier, for the system may have forgotten them by then, and no pass reads what it does not need.
-func (b *backend) touch(w *kernels.Worker, layer int) {
-	if b.read[layer] {
-		return
-	}
-	all := []*kernels.Matrix{b.params.LMHead}
-	if layer < len(b.params.H) {
-		all = all[:0]
-		for _, l := range b.params.H[layer].Linears() {
-			all = append(all, &l.Weight)
+func (b *backend) touch(w *kernels.Worker, layer int, weights ...*kernels.Matrix) {
+	if !b.read[layer] {
+		kernels.Touch(w, weights...)
+		if w.ID() == 0 { // the others have seen it before Touch's barrier
+			b.read[layer] = true
 		}
-	}
-	kernels.Touch(w, all...)
-	if w.ID() == 0 { // the others have seen it before Touch's barrier
-		b.read[layer] = true
 	}
 }
 
@@ -152,7 +144,7 @@ func (b *backend) logitsOfRows(w *kernels.Worker) {
 		}
 		w.Sync()
 		if n := len(b.Wanted); n > 0 {
-			b.touch(w, len(p.H))
+			b.touch(w, len(p.H), p.LMHead)
 			// [wanted, n_embd] -> [wanted, n_embd] -> [wanted, vocab_size]
 			kernels.LayerNorm(w, b.Hidden, b.Hidden, n, p.LnF.Gain, p.LnF.Bias, p.Epsilon)
 			kernels.Linear(w, b.Logits, b.Hidden, n, p.LMHead, nil)
