@@ -297,7 +297,7 @@ func hintFor(err error) string {
 		return "the fields are .Text, .Turn and .Ended; the syntax is that of Go's text/template"
 	case errors.Is(err, model.ErrCacheFull):
 		return "--cache-bytes gives the cache more memory; " +
-			"--cache-dtype f16 halves what it needs, q8 quarters it, and shorter or fewer texts need less"
+			"--cache-dtype f16 takes half of what f32 takes, q8 a quarter; shorter or fewer texts take less"
 	case errors.Is(err, hub.ErrNoCache):
 		return "HF_HOME or HF_HUB_CACHE names one, and so does a home folder"
 	case errors.Is(err, fs.ErrNotExist) && strings.Contains(err.Error(), "~/"):
