@@ -119,9 +119,7 @@ func compiled(t testing.TB, v *Vocabulary, kind, text string) *Constraint {
 	switch kind {
 	case "choice":
 		var choices []string
-		for _, s := range splitZero(text) {
-			choices = append(choices, s)
-		}
+		choices = append(choices, splitZero(text)...)
 		c, err = Choice(v, choices...)
 	case "regex":
 		c, err = Regex(v, text)
