@@ -22,9 +22,6 @@ const scaleBytes = 4
 func keyRowQ8(dk int) int   { return blocksOf(dk) * q8Tile / quantCols }
 func valueRowQ8(dv int) int { return tilesOf(dv)*q8Tile/quantBlock + scaleBytes }
 
-// tilesOf returns the number of tiles for n outputs.
-func tilesOf(n int) int { return (n + quantCols - 1) / quantCols }
-
 // plainRowQ8 is the size of a plain row: the integers, and then scales, bfloat16 of a key and float32
 // of a value.
 func plainRowQ8(dim int) int { return dim + max(scaleBytes, 2*blocksOf(dim)) }
@@ -203,7 +200,8 @@ func (t *attendTile) scoreQ8(b, first, n int) {
 	blocks, rows := blocksOf(t.DK), t.Rows-first
 	y, i := t.scores[first*Block:], t.query+first
 	t.later.fetch(t.v)
-	t.v.multiplyQ8(y, Block, t.queries, i, rows, t.keysOf(b).Q8, blocks*q8Tile, blocks, tilesOf(n))
+	t.v.multiplyTiles(Q8, y, Block, t.queries, i, rows, t.keysOf(b).Q8, blocks*q8Tile, blocks,
+		tilesOf(n))
 	t.later.fetch(t.v)
 	t.v.scaleAdd(y, Block, nil, t.queries.scales[i:i+rows], n)
 }
@@ -223,7 +221,7 @@ func (t *attendTile) valuesQ8(b, seeing int) {
 		cols := min(outCols, t.DV-j)
 		ld := tilesOf(cols) * quantCols
 		tiles := v.Q8[scaleBytes*room+j/quantCols*ldw:]
-		t.v.multiplyQ8(t.part, ld, t.weighed, 0, rows, tiles, ldw, blocks, ld/quantCols)
+		t.v.multiplyTiles(Q8, t.part, ld, t.weighed, 0, rows, tiles, ldw, blocks, ld/quantCols)
 		if j == 0 {
 			t.later.fetch(t.v)
 		}
@@ -231,22 +229,6 @@ func (t *attendTile) valuesQ8(b, seeing int) {
 		for i := range rows {
 			t.v.add(t.outputs(seeing+i, j), t.part[i*ld:i*ld+cols])
 		}
-	}
-}
-
-// multiplyQ8 sets y, rows that lie ldy apart, to the chains of rows of r from row i on with count
-// tiles of outputs, which lie ldw bytes apart in w.
-func (v *variant) multiplyQ8(
-	y []float32, ldy int, r *quantRows, i, rows int, w []byte, ldw, blocks, count int,
-) {
-	q, starts := r.q[i*blocks*quantBlock:], r.starts[i*blocks:]
-	if four := count &^ 3; rows == 1 && v.quantOne8 != nil && four > 0 {
-		clear(y[:four*quantCols])
-		v.quantOne8(y, q, starts, w, ldw, blocks, four)
-		y, w, count = y[four*quantCols:], w[four*ldw:], count-four
-	}
-	if count > 0 {
-		v.quantTile8(y, ldy, q, starts, blocks, w, ldw, rows, blocks, count, false)
 	}
 }
 

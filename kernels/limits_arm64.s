@@ -25,6 +25,16 @@
 #define CONVERT(a)  SCVTF(a, a)
 #define ADD2(a)     FADD(a, 2, 2)
 
+// SUM adds all sums into the first number of register 2. Register 26 is 0.
+#define SUM \
+	ZERO(26)                    \
+	SIX(ADD2, 3)                \
+	SIX(ADD2, 9)                \
+	SIX(ADD2, 15)               \
+	SIX(ADD2, 21)               \
+	FADDP(2, 2, 2)              \
+	FADDP(2, 2, 2)
+
 // func fmaPeakNEON(iterations int) float32
 TEXT ·fmaPeakNEON(SB), NOSPLIT, $0-12
 	MOVD iterations+0(FP), R6
@@ -41,13 +51,7 @@ loop:
 	B    loop
 
 end:
-	ZERO(26)
-	SIX(ADD2, 3)
-	SIX(ADD2, 9)
-	SIX(ADD2, 15)
-	SIX(ADD2, 21)
-	FADDP(2, 2, 2)
-	FADDP(2, 2, 2)
+	SUM
 	FMOVS F2, ret+8(FP)
 	RET
 
@@ -68,13 +72,7 @@ loop:
 
 end:
 	TWENTYFOUR(CONVERT)
-	ZERO(26)
-	SIX(ADD2, 3)
-	SIX(ADD2, 9)
-	SIX(ADD2, 15)
-	SIX(ADD2, 21)
-	FADDP(2, 2, 2)
-	FADDP(2, 2, 2)
+	SUM
 	FMOVS F2, ret+8(FP)
 	RET
 

@@ -53,6 +53,9 @@ func (f Format) tileBytes() int {
 // blocksOf returns the number of blocks for n inputs.
 func blocksOf(n int) int { return int((uint(n) + quantBlock - 1) / quantBlock) }
 
+// tilesOf returns the number of tiles for n outputs.
+func tilesOf(n int) int { return (n + quantCols - 1) / quantCols }
+
 // QuantBytes returns the number of bytes of [in, out] weights in Q8 or Q4, or −1 for another
 // format, a negative size, or a number that does not fit an int.
 func QuantBytes(f Format, in, out int) int {

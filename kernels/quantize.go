@@ -38,7 +38,7 @@ func convert(t *Team, f Format, src *Matrix) (dst Matrix, found findings) {
 	default:
 		dst.F16 = make([]uint16, src.In*src.Out)
 	}
-	tiles := (src.Out + quantCols - 1) / quantCols
+	tiles := tilesOf(src.Out)
 	var mu sync.Mutex
 	t.Run(func(w *Worker) {
 		var values tileValues

@@ -56,7 +56,7 @@ const (
 // linearQuant quantizes x, and then computes the product. Its caller must wait at the last barrier.
 func linearQuant(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float32) {
 	v, blocks := w.team.variant, blocksOf(m.In)
-	tiles := (m.Out + quantCols - 1) / quantCols
+	tiles := tilesOf(m.Out)
 	if rows == 1 { // each worker by itself: that takes less time than a barrier
 		row := w.row.grown(1, blocks)
 		w.row = row
@@ -132,28 +132,40 @@ func (w *Worker) quantTask(
 func (w *Worker) quantTiles(
 	y []float32, ldy int, r *quantRows, i, rows int, m *Matrix, t, tiles int,
 ) {
-	v, blocks, size := w.team.variant, blocksOf(m.In), m.Format.tileBytes()
-	leaf, one := v.quantTile8, v.quantOne8
-	if m.Format == Q4 {
-		leaf, one = v.quantTile4, v.quantOne4
-	}
+	blocks := blocksOf(m.In)
 	if blocks == 0 {
 		clearRows(y, ldy, rows, tiles*quantCols)
 	}
+	ldw := blocks * m.Format.tileBytes()
+	w.team.variant.multiplyTiles(m.Format, y, ldy, r, i, rows, m.Blocks[t*ldw:], ldw, blocks, tiles)
+}
+
+// multiplyTiles sets y, rows that lie ldy apart, to the chains of the rows from row i of r on with
+// some tiles of outputs, which lie ldw bytes apart in weights.
+func (v *variant) multiplyTiles(
+	format Format, y []float32, ldy int, r *quantRows, i, rows int, weights []byte, ldw, blocks,
+	tiles int,
+) {
+	leaf, one := v.quantTile8, v.quantOne8
+	if format == Q4 {
+		leaf, one = v.quantTile4, v.quantOne4
+	}
+	q, starts := r.q[i*blocks*quantBlock:], r.starts[i*blocks:]
 	if four := tiles &^ 3; rows == 1 && one != nil && four > 0 && blocks > 0 {
 		clear(y[:four*quantCols])
-		one(y, r.q[i*blocks*quantBlock:], r.starts[i*blocks:], m.Blocks[t*blocks*size:], blocks*size,
-			blocks, four)
-		y, t, tiles = y[four*quantCols:], t+four, tiles-four
+		one(y, q, starts, weights, ldw, blocks, four)
+		y, weights, tiles = y[four*quantCols:], weights[four*ldw:], tiles-four
+	}
+	if tiles == 0 {
+		return
 	}
 	depth := quantDepth
 	if rows < quantMany { // memory is the limit: read it in order
 		depth = max(blocks, 1)
 	}
 	for b := 0; b < blocks; b += depth {
-		leaf(y, ldy, r.q[(i*blocks+b)*quantBlock:], r.starts[i*blocks+b:], blocks,
-			m.Blocks[(t*blocks+b)*size:], blocks*size, rows, min(depth, blocks-b), tiles,
-			b > 0)
+		leaf(y, ldy, q[b*quantBlock:], starts[b:], blocks, weights[b*format.tileBytes():], ldw, rows,
+			min(depth, blocks-b), tiles, b > 0)
 	}
 }
 

@@ -260,3 +260,15 @@ func (w *Worker) share(n, grain, most int) int {
 	each := (n + size*rounds - 1) / (size * rounds)
 	return max(grain, (each+grain-1)/grain*grain)
 }
+
+// Inside reports whether the calling goroutine is one of the team's workers during a Run. It
+// must not wait for that Run to end.
+func (t *Team) Inside() bool {
+	id := t.goroutine()
+	for i := range t.workers {
+		if t.workers[i].goroutine.Load() == id {
+			return true
+		}
+	}
+	return false
+}

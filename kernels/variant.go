@@ -9,8 +9,8 @@ import (
 
 // A variant is one implementation of the leaf operations. The definition of each field is the pure
 // Go function of the same name in leaf.go (quantleaf.go for integers, kv.go and kvquant.go for a
-// cache in F16 and Q8, scores.go for scores). Slices are at least as long as the sizes say, and do not overlap unless
-// the definition allows it.
+// cache in F16 and Q8, scores.go for scores). Slices are at least as long as the sizes say, and do
+// not overlap unless the definition allows it.
 type variant struct {
 	name string
 

@@ -37,11 +37,10 @@ func tinyKV(t *testing.T, o fixture.Options) (config, file []byte) {
 	return fixture.Config(o), tensorBytes(t, ts)
 }
 
-// The reference, in float64, is told to round keys and values; and it disagrees by far if it does
-// not, so that the rounded numbers must have been read everywhere.
-func TestACacheInF16AgreesWithTheReference(t *testing.T) {
-	o := fixture.Options{Positions: 100, Seed: 3}
-	config, file := tinyKV(t, o)
+// refer returns the reference's logits after each of the ids, in float64: as they are, and with keys
+// and values rounded to a format of the cache.
+func refer(t *testing.T, config, file []byte, ids []int, cache string) (plain, rounded *reference.Matrix) {
+	t.Helper()
 	f, err := weights.FromBytes("test", file)
 	if err != nil {
 		t.Fatal(err)
@@ -54,16 +53,25 @@ func TestACacheInF16AgreesWithTheReference(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	plain, err = reference.GPT2(ids, p, hp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hp.Cache = cache
+	rounded, err = reference.GPT2(ids, p, hp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plain, rounded
+}
+
+// The reference, in float64, is told to round keys and values; and it disagrees by far if it does
+// not, so that the rounded numbers must have been read everywhere.
+func TestACacheInF16AgreesWithTheReference(t *testing.T) {
+	o := fixture.Options{Positions: 100, Seed: 3}
+	config, file := tinyKV(t, o)
 	ids := tokens(rand.New(rand.NewPCG(3, 4)), 80, 29)
-	plain, err := reference.GPT2(ids, p, hp)
-	if err != nil {
-		t.Fatal(err)
-	}
-	hp.Cache = "f16"
-	rounded, err := reference.GPT2(ids, p, hp)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plain, rounded := refer(t, config, file, ids, "f16")
 	inF16 := testmodel.New(t, config, file, model.Options{Threads: 2, CacheFormat: "f16"})
 	inF32 := testmodel.New(t, config, file, model.Options{Threads: 2, CacheFormat: "f32"})
 	byDefault := testmodel.New(t, config, file, model.Options{Threads: 1})
@@ -84,28 +92,8 @@ func TestACacheInF16AgreesWithTheReference(t *testing.T) {
 func TestACacheInQ8AgreesWithTheReference(t *testing.T) {
 	o := fixture.Options{Positions: 100, Embd: 96, Head: 2, Layer: 1, Seed: 3}
 	config, file := fixture.Checkpoint(o)
-	f, err := weights.FromBytes("test", file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	hp, err := reference.ParseHParams(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := reference.FromTensors(hp, fixture.Tensors64(f))
-	if err != nil {
-		t.Fatal(err)
-	}
 	ids := tokens(rand.New(rand.NewPCG(3, 4)), 80, 29)
-	plain, err := reference.GPT2(ids, p, hp)
-	if err != nil {
-		t.Fatal(err)
-	}
-	hp.Cache = "q8"
-	rounded, err := reference.GPT2(ids, p, hp)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plain, rounded := refer(t, config, file, ids, "q8")
 	inQ8 := visit(t, testmodel.New(t, config, file, model.Options{Threads: 2, CacheFormat: "q8"}), ids)
 	for i := range ids {
 		checkLogits(t, inQ8[i], rounded.Row(i))
