@@ -7,16 +7,16 @@ import "slices"
 
 // A limit is the bound of a text.
 type limit struct {
-	most  int     // ids of the whole text; 0: no bound
-	plans []aPlan // ends that are spelled out, by where they begin
-	shut  []uint64
-	cut   bool // the newest mask shut the ids of shut
+	most int   // ids of the whole text; 0: no bound
+	ends []end // those that are spelled out, by where they begin
+	shut []uint64
+	cut  bool // the newest mask shut the ids of shut
 
 	asked, can bool // Bounded
 }
 
-// A plan is ids that complete a text which has so many already. The next of them is always open.
-type aPlan struct {
+// An end is ids that complete a text which has so many already. The next of them is always open.
+type end struct {
 	after int
 	ids   []int
 }
@@ -62,8 +62,8 @@ func (t *Text) Least() (ids int, ok bool) {
 		return 0, true
 	}
 	ids = t.of.form.Need(t.now())
-	if p := t.within.plan(len(t.states) - 1); p != nil {
-		ids = min(ids, len(p))
+	if rest := t.within.rest(len(t.states) - 1); rest != nil {
+		ids = min(ids, len(rest))
 	}
 	if ids > 0 && ids < mostSpelled {
 		ids = min(ids, len(t.of.form.End(t.now())))
@@ -80,11 +80,11 @@ func (t *Text) Shut() []uint64 {
 	return t.within.shut
 }
 
-// plan returns the rest of the end that is spelled out for a text of so many ids, if there is one.
-func (w *limit) plan(at int) []int {
-	if n := len(w.plans); n > 0 {
-		if p := &w.plans[n-1]; at-p.after < len(p.ids) {
-			return p.ids[at-p.after:]
+// rest returns what is left of the end that is spelled out for a text of so many ids, if there is one.
+func (w *limit) rest(at int) []int {
+	if n := len(w.ends); n > 0 {
+		if e := &w.ends[n-1]; at-e.after < len(e.ids) {
+			return e.ids[at-e.after:]
 		}
 	}
 	return nil
@@ -92,18 +92,18 @@ func (w *limit) plan(at int) []int {
 
 // back takes back what a text of so many ids does not know yet.
 func (w *limit) back(at int) {
-	w.plans = slices.DeleteFunc(w.plans, func(p aPlan) bool { return p.after > at })
+	w.ends = slices.DeleteFunc(w.ends, func(e end) bool { return e.after > at })
 }
 
 func (w *limit) fork() limit {
-	return limit{most: w.most, plans: slices.Clone(w.plans), asked: w.asked, can: w.can}
+	return limit{most: w.most, ends: slices.Clone(w.ends), asked: w.asked, can: w.can}
 }
 
-// follow ends a plan that the text does not follow.
+// follow forgets an end that the text does not follow.
 func (t *Text) follow(id int) {
 	w := &t.within
-	if p := w.plan(len(t.states) - 1); len(p) > 0 && p[0] != id {
-		w.plans = append(w.plans, aPlan{after: len(t.states)})
+	if rest := w.rest(len(t.states) - 1); len(rest) > 0 && rest[0] != id {
+		w.ends = append(w.ends, end{after: len(t.states)})
 	}
 }
 
@@ -119,16 +119,16 @@ func (t *Text) inTime(open []uint64, steps int) error {
 	if err := form.Mask(t.now(), fit, left, steps); err != nil {
 		return err
 	}
-	plan := w.plan(at)
-	if plan == nil && !slices.ContainsFunc(fit, func(word uint64) bool { return word != 0 }) &&
+	rest := w.rest(at)
+	if rest == nil && !slices.ContainsFunc(fit, func(word uint64) bool { return word != 0 }) &&
 		!form.Accepts(t.now()) {
-		if plan = form.End(t.now()); len(plan) == 0 || len(plan) > left+1 {
+		if rest = form.End(t.now()); len(rest) == 0 || len(rest) > left+1 {
 			return nil // a token that was not open has come
 		}
-		w.plans = append(w.plans, aPlan{at, plan})
+		w.ends = append(w.ends, end{at, rest})
 	}
-	if len(plan) > 0 {
-		fit[plan[0]>>6] |= 1 << (plan[0] & 63)
+	if len(rest) > 0 {
+		fit[rest[0]>>6] |= 1 << (rest[0] & 63)
 	}
 	if w.shut == nil {
 		w.shut = make([]uint64, len(open))

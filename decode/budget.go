@@ -58,6 +58,13 @@ func (s *Stream) left() int {
 	return left
 }
 
+// bound tells the form how many tokens are left, before its next mask.
+func (s *Stream) bound() {
+	if s.bounded != nil {
+		s.bounded.Within(s.left())
+	}
+}
+
 // keepBudget makes the text end in time, if its form can. It returns an error if no text of the form
 // can.
 func (s *Stream) keepBudget() error {

@@ -44,7 +44,8 @@ func (s *Stream) constrain() error {
 		err = s.mask.take(s.sampler)
 	} else {
 		s.sampler.Open = s.sampler.NewMask(s.limits.vocabulary)
-		err = s.findMask(s.sampler.Open)
+		s.bound()
+		err = s.constraint.Mask(s.sampler.Open)
 	}
 	if err != nil {
 		return &ConstraintError{err}
@@ -56,14 +57,6 @@ func (s *Stream) constrain() error {
 		return &sample.NoIDError{Position: len(s.context) - 1, Took: []string{"constraint"}}
 	}
 	return nil
-}
-
-// findMask is the constraint's Mask, with what is left for the text.
-func (s *Stream) findMask(open []uint64) error {
-	if s.bounded != nil {
-		s.bounded.Within(s.left())
-	}
-	return s.constraint.Mask(open)
 }
 
 func empty(mask []uint64) bool {
@@ -139,9 +132,7 @@ func (s *Stream) FindMask(steps int) (rest func()) {
 	}
 	m := &mask{open: make([]uint64, (s.limits.vocabulary+63)/64)}
 	s.mask = m
-	if s.bounded != nil {
-		s.bounded.Within(s.left())
-	}
+	s.bound()
 	m.find(func() (err error) {
 		ok, err = form.MaskWithin(m.open, steps)
 		return err

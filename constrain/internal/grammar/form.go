@@ -3,10 +3,9 @@
 // with a machine, stored with the state of the machine.
 package grammar
 
-// Form: texts of a network and their masks; and choices, one of several strings.
+// Form: texts of a network and their masks.
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"sync"
@@ -14,7 +13,6 @@ import (
 	"unicode/utf8"
 
 	"picogpt/constrain/internal/automaton"
-
 	"picogpt/constrain/internal/trie"
 	"picogpt/internal/quote"
 )
@@ -146,42 +144,6 @@ type walk struct {
 	most        int // what a text needs after one of the ids, if there are ends
 }
 
-// fits reports whether a text ends in time after a state.
-func (w *walk) fits(s place) bool {
-	if w.f.ends == nil {
-		return true
-	}
-	need := w.f.need(s, w.left)
-	w.most = max(w.most, need)
-	return need <= w.left
-}
-
-// need returns what a text needs after a state: Ends.Need.
-func (f *Form) need(s place, enough int) int {
-	if s.Form == automaton.Border {
-		return f.ends.Need(s.at, enough)
-	}
-	_, least := f.character(s, enough-int(s.Left))
-	return int(s.Left) + least
-}
-
-// character returns a character that an incomplete one can become, and what a text needs after it.
-func (f *Form) character(s place, enough int) (c rune, least int) {
-	lo, hi := s.Runes()
-	least = automaton.Never
-	for piece, class := range f.m.Alpha.Pieces(lo, hi) {
-		if next := f.m.Step(s.at, class); next != automaton.Dead {
-			if need := f.ends.Need(next, enough); need < least {
-				c, least = piece.Lo, need
-			}
-			if least <= enough {
-				break
-			}
-		}
-	}
-	return c, least
-}
-
 // ahead looks ahead from a state. It does so only if the machine distinguishes few characters.
 func (w *walk) ahead(s *automaton.State) trie.LookAhead {
 	f := w.f
@@ -244,102 +206,6 @@ func (w *walk) tokens(s *automaton.State) {
 			f.openToken(w.open, id, not)
 		}
 	})
-}
-
-// Roomy reports whether each id that may come leaves a text that needs at most so many others. It is
-// false where that takes long to find.
-func (f *Form) Roomy(state any, left int) bool {
-	if !f.mu.TryLock() { // the mask of another text may take long
-		return false
-	}
-	defer f.mu.Unlock()
-	return !slices.ContainsFunc(state.([]place), func(s place) bool {
-		at := f.m.Current(s.at)
-		return s.at != automaton.Dead &&
-			(s.Form != automaton.Border || at.Need == 0 || int(at.Need)-1 > left)
-	})
-}
-
-// Need returns a number of ids with which a text can be completed, Never or more if none is known.
-func (f *Form) Need(state any) int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	_, need := f.nearest(state)
-	return need
-}
-
-// nearest returns the place that needs the fewest ids. The caller holds f.mu.
-func (f *Form) nearest(state any) (best place, least int) {
-	defer f.measure()
-	f.m.Begin()
-	if f.ends == nil {
-		var others [2]int32
-		for i := 1; i < len(f.vocab.Nodes) && others[1] == 0; i++ {
-			if id := f.vocab.Nodes[i].ID; id >= 0 {
-				others = [2]int32{id, others[0]}
-			}
-		}
-		f.ends = automaton.NewEnds(f.m, others, func(text []int32) int {
-			if ids, ok := f.spell(text); ok {
-				return len(ids)
-			}
-			return automaton.Never
-		})
-	}
-	least = automaton.Never
-	for _, s := range state.([]place) {
-		if s.at != automaton.Dead {
-			if need := f.need(s, -1); need < least {
-				best, least = s, need
-			}
-		}
-	}
-	if f.m.Err != nil {
-		least = automaton.Never
-	}
-	return best, least
-}
-
-// End returns ids that complete a text, no more than Need says; nil if none are known.
-func (f *Form) End(state any) []int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	best, least := f.nearest(state)
-	if least == automaton.Never {
-		return nil
-	}
-	var text []int32
-	if best.Form != automaton.Border {
-		c, _ := f.character(best, -1)
-		bytes := utf8.AppendRune(nil, c)
-		for _, b := range bytes[len(bytes)-int(best.Left):] {
-			text = append(text, int32(b))
-		}
-		best.at = f.m.Step(best.at, f.m.Alpha.Of(c))
-	}
-	ids, _ := f.spell(append(text, f.ends.Text(best.at)...))
-	return ids
-}
-
-// spell returns the ids of a text of Ends.
-func (f *Form) spell(text []int32) (ids []int, ok bool) {
-	var bytes []byte
-	for i, c := range text {
-		if c < 256 {
-			bytes = append(bytes, byte(c))
-		}
-		if c < 256 && i+1 < len(text) {
-			continue
-		}
-		part, ok := f.vocab.Spell(bytes)
-		if !ok {
-			return nil, false
-		}
-		if ids, bytes = append(ids, part...), bytes[:0]; c >= 256 {
-			ids = append(ids, int(c-256))
-		}
-	}
-	return ids, true
 }
 
 // stepByte returns the state after a byte; ok is false if no text of the form has it there.
@@ -470,62 +336,4 @@ func (f *Form) Forced(state any, most int) (forced []byte) {
 		forced = utf8.AppendRune(forced, r)
 	}
 	return forced
-}
-
-const maxChoices = 1 << 20 // bytes
-
-// Choice returns the form of texts that are one of some strings.
-func Choice(v *trie.Trie, choices []string, m *automaton.Meter) (*Form, error) {
-	if len(choices) == 0 {
-		return nil, fmt.Errorf("choice: want at least one string, found none")
-	}
-	total := 0
-	for i, c := range choices {
-		if !utf8.ValidString(c) {
-			return nil, fmt.Errorf("choice %d: %s is not valid UTF-8", i+1, quote.Short(c, 60))
-		}
-		if total += len(c); total > maxChoices {
-			return nil, fmt.Errorf("choices: want %d bytes at most, found more", maxChoices)
-		}
-		if err := m.Charge(48 + len(c)); err != nil {
-			return nil, fmt.Errorf("choices: %w", err)
-		}
-	}
-	sorted := slices.Clone(choices)
-	slices.Sort(sorted)
-	n := automaton.NewNetwork(2*maxChoices, m)
-	n.Rule("choice", addChoices(n, sorted, m))
-	f, err := newForm("choice", v, n, m)
-	return f, m.Named("choices", err)
-}
-
-// addChoices adds a tree of sorted strings and returns its root.
-func addChoices(n *automaton.Network, sorted []string, m *automaton.Meter) int32 {
-	end, root := n.End(), n.Split()
-	path, before := []int32{root}, "" // the nodes of the previous string
-	for _, s := range sorted {
-		if m.Failed() != nil {
-			break
-		}
-		same := 0
-		for same < len(s) && same < len(before) && s[same] == before[same] {
-			same++
-		}
-		for same > 0 && same < len(s) && !utf8.RuneStart(s[same]) {
-			same--
-		}
-		if same == len(before) && same == len(s) && same > 0 {
-			continue
-		}
-		depth := utf8.RuneCountInString(s[:same])
-		path = path[:depth+1]
-		for _, r := range s[same:] {
-			next := n.Split()
-			n.Lead(path[len(path)-1], n.Read(automaton.SetOf(r), next))
-			path = append(path, next)
-		}
-		n.Lead(path[len(path)-1], end)
-		before = s
-	}
-	return root
 }
