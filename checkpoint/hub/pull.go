@@ -21,7 +21,7 @@ import (
 // Pull downloads the files of a checkpoint that the cache does not have, and returns its snapshot:
 // config.json, the weights (model.safetensors, else its shards, else pytorch_model.bin, else its
 // shards, else the only other file of weights) and the tokenizer's files. If files is given, it
-// downloads those and no others.
+// downloads those, and the shards that an index of them lists, and no others.
 //
 // A revision that is a commit needs no request if the cache has everything. For any other revision
 // Pull asks the hub for its commit; if the hub is out of reach, Pull returns what the cache has,
@@ -66,7 +66,9 @@ func Pull(ctx context.Context, name Name, o Options, files ...string) (*Snapshot
 		}
 	}
 	if len(files) > 0 {
-		err = r.wantAll(ctx, files, files)
+		if files, err = r.whole(ctx, files); err == nil {
+			err = r.wantAll(ctx, files, files)
+		}
 	} else {
 		err = r.choose(ctx)
 	}
