@@ -49,14 +49,14 @@ type Machine struct {
 	most   int   // bound of the work of this call
 	over   error // the error beyond that bound
 	Err    error
-	// Of the current search, by places: these are nodes, and after them nodes again, of rules that
-	// were called and have read nothing since.
-	todo  []int32  // the places that were reached, each again if its stacks are more
+	// Of the current search. A place is twice a node, and 1 if its rule was called in the search, and so
+	// has read nothing.
+	todo  []int32  // places that were reached, each again if its stacks are more
 	calls []int32  // those of them that call rules
+	found []int32  // those of them that read, or end rules
 	now   uint32   // in at: the place waits; now+1: it was followed
 	at    []uint32 // [place]
-	of    []*stack // [place] its stacks; nil if the network has no calls
-	found []int32  // scratch
+	of    []*stack // [place] its stacks
 	list  []position
 	key   []byte
 }
@@ -104,8 +104,7 @@ func newMachine(what string, n *Network, meter *Meter) (*Machine, error) {
 	if !n.nodes[n.rules[0].start].alive {
 		return nil, nil
 	}
-	calls, err := n.calls()
-	if err != nil {
+	if err := n.calls(); err != nil {
 		return nil, err
 	}
 	alpha, err := NewAlphabet(what, n.sets, meter)
@@ -130,9 +129,7 @@ func newMachine(what string, n *Network, meter *Meter) (*Machine, error) {
 			}
 		}
 	}
-	if m.at = make([]uint32, len(n.nodes)); calls {
-		m.at, m.of = make([]uint32, 2*len(n.nodes)), make([]*stack, 2*len(n.nodes))
-	}
+	m.at, m.of = make([]uint32, 2*len(n.nodes)), make([]*stack, 2*len(n.nodes))
 	m.Forget()
 	m.tooMuch = fmt.Errorf("%s: one token needs more than %d places or %d steps of the rules",
 		what, maxItems, MaxWork)
@@ -273,128 +270,95 @@ func (m *Machine) closure(from []position) *State {
 // text may end there. Rules are called when nothing else is left to follow, all at once, and a
 // call of a rule that may read nothing leads past it: so few places are followed again.
 func (m *Machine) follow(from []position) (found []position, accepts bool) {
-	m.todo, m.calls, m.now = m.todo[:0], m.calls[:0], m.now+2
+	m.todo, m.calls, m.found, m.now = m.todo[:0], m.calls[:0], m.found[:0], m.now+2
 	for _, p := range from {
-		m.visit(p.node, 0, p.stack)
+		m.visit(p.node<<1, p.stack)
 	}
-	fresh, reads := int32(len(m.net.nodes)), m.found[:0]
 	for m.Err == nil {
 		if len(m.todo) == 0 {
 			for _, at := range m.calls {
-				n, s := &m.net.nodes[at%fresh], m.of[at]
+				n, s := &m.net.nodes[at>>1], m.of[at]
 				if !n.tail {
 					s = m.push(n.ret, s, none)
 				}
-				m.visit(n.to, fresh, s)
+				m.visit(n.to<<1|1, s)
 			}
 			if m.calls = m.calls[:0]; len(m.todo) == 0 {
 				break
 			}
 		}
-		at, s, work := m.todo[len(m.todo)-1], (*stack)(nil), 1
+		at := m.todo[len(m.todo)-1]
 		m.todo = m.todo[:len(m.todo)-1]
-		n, nothing := &m.net.nodes[at%fresh], at-at%fresh // nothing: the rule has read it
-		if m.at[at] = m.now + 1; m.of != nil {
-			s = m.of[at]
+		m.at[at] = m.now + 1
+		n, s, work := &m.net.nodes[at>>1], m.of[at], 1
+		if s != nil {
 			work += stackWork * (1 + len(n.more)/2)
 		}
 		m.spend(work)
 		switch n.kind {
 		case splitNode:
 			for _, to := range n.more {
-				m.visit(to, nothing, s)
+				m.visit(to<<1|at&1, s)
 			}
 		case callNode:
 			if m.calls = append(m.calls, at); n.empty {
-				m.visit(n.ret, nothing, s)
+				m.visit(n.ret<<1|at&1, s)
 			}
 		default:
-			if n.kind != endNode || nothing == 0 { // otherwise the call has led past the end
-				reads = append(reads, at)
+			if m.found = append(m.found, at); len(m.found) > maxItems {
+				m.Err = m.tooMuch
 			}
 		}
 	}
-	if m.found = reads; cap(m.todo)+cap(m.calls) > maxSeen {
+	if cap(m.todo)+cap(m.calls) > maxSeen {
 		m.todo, m.calls = nil, nil // they would hold the memory of their largest size
-	}
-	if len(reads) > maxItems {
-		m.Err = m.tooMuch
 	}
 	if m.Err != nil {
 		return nil, false
 	}
 	var ends []*stack
-	slices.Sort(reads)
-	own, _ := slices.BinarySearch(reads, fresh)
-	for _, p := range m.positions(reads[:own]) {
-		if m.net.nodes[p.node].kind == endNode {
-			ends = append(ends, p.stack)
-		} else {
+	found = make([]position, 0, len(m.found))
+	for _, at := range m.found {
+		if p := (position{at >> 1, m.of[at]}); m.net.nodes[p.node].kind != endNode {
 			found = append(found, p)
+		} else if at&1 == 0 { // otherwise the call has led past the rule
+			ends = append(ends, p.stack)
 		}
 	}
-	found = m.merge(found, m.positions(reads[own:]))
 	for _, s := range ends {
 		more, end := m.ended(s)
-		found, accepts = m.merge(found, more), accepts || end
+		found, accepts = append(found, more...), accepts || end
 	}
-	return found, accepts
+	return m.joined(found), accepts
 }
 
-// positions returns the positions of some places.
-func (m *Machine) positions(places []int32) []position {
-	list := make([]position, len(places))
-	for i, at := range places {
-		if list[i].node = at % int32(len(m.net.nodes)); m.of != nil {
-			list[i].stack = m.of[at]
+// joined sorts positions. Those of one node become one.
+func (m *Machine) joined(list []position) []position {
+	slices.SortFunc(list, func(p, q position) int { return int(p.node) - int(q.node) })
+	n := 0
+	for _, p := range list {
+		if n > 0 && list[n-1].node == p.node {
+			list[n-1].stack = m.union(list[n-1].stack, p.stack)
+			continue
 		}
+		list[n] = p
+		n++
 	}
-	return list
-}
-
-// merge returns sorted positions as one list.
-func (m *Machine) merge(a, b []position) []position {
-	if len(a) == 0 {
-		return b
-	}
-	if len(b) == 0 {
-		return a
-	}
-	m.spend((len(a) + len(b)) / 4)
-	all := make([]position, 0, len(a)+len(b))
-	for len(a) > 0 && len(b) > 0 {
-		switch order := a[0].node - b[0].node; {
-		case order < 0:
-			all, a = append(all, a[0]), a[1:]
-		case order > 0:
-			all, b = append(all, b[0]), b[1:]
-		default:
-			all = append(all, position{a[0].node, m.union(a[0].stack, b[0].stack)})
-			a, b = a[1:], b[1:]
-		}
-	}
-	return append(append(all, a...), b...)
+	return list[:n]
 }
 
 // visit adds a place with some stacks to those that are followed.
-func (m *Machine) visit(node, called int32, s *stack) {
-	at := node + called
+func (m *Machine) visit(at int32, s *stack) {
+	kind := m.net.nodes[at>>1].kind
 	switch when := m.at[at]; {
-	case !m.net.nodes[node].alive:
+	case !m.net.nodes[at>>1].alive:
 		return
 	case when&^1 != m.now:
-		if m.of != nil {
-			m.of[at] = s
-		}
-	case m.of == nil:
-		return
+		m.of[at] = s
 	default:
-		all := m.union(m.of[at], s)
-		if all == m.of[at] {
-			return
-		}
-		m.of[at] = all
-		if kind := m.net.nodes[node].kind; when == m.now || kind != splitNode && kind != callNode {
+		before := m.of[at]
+		m.of[at] = m.union(before, s)
+		if m.of[at] == before || when == m.now || kind != splitNode && kind != callNode {
 			return
 		}
 	}
@@ -411,9 +375,7 @@ func (m *Machine) intern(positions []position, accepts bool) *State {
 	tokens := false
 	for _, p := range positions {
 		m.key = binary.LittleEndian.AppendUint32(m.key, uint32(p.node))
-		if m.of != nil {
-			m.key = binary.LittleEndian.AppendUint32(m.key, p.stack.number())
-		}
+		m.key = binary.LittleEndian.AppendUint32(m.key, p.stack.number())
 		tokens = tokens || m.net.nodes[p.node].kind == idNode
 	}
 	s := m.states[string(m.key)]
@@ -479,7 +441,7 @@ func (m *Machine) Bytes(words int) int {
 
 // weigh returns the memory of the immutable parts.
 func (m *Machine) weigh() int {
-	n := len(m.net.nodes)*(int(unsafe.Sizeof(node{}))+int(unsafe.Sizeof(position{}))+4) +
+	n := len(m.net.nodes)*(int(unsafe.Sizeof(node{}))+24) +
 		m.Alpha.Size()*6 + len(m.reads)*(24+(len(m.Alpha.Members)+63)/64*8)
 	for i := range m.net.nodes {
 		n += 4 * len(m.net.nodes[i].more)

@@ -208,18 +208,23 @@ func (n *Network) ending(pass func(*node) bool) (is []bool, err error) {
 }
 
 // calls marks the calls of rules that may read nothing, and those after which the calling rule ends
-// as well: they need no entry on the stack. It reports whether there are calls.
-func (n *Network) calls() (found bool, err error) {
-	if !slices.ContainsFunc(n.nodes, func(n node) bool { return n.kind == callNode }) {
-		return false, nil
-	}
-	empty, err := n.ending(func(*node) bool { return false })
-	for i := range empty {
-		if node := &n.nodes[i]; node.kind == callNode {
-			node.empty, node.tail = empty[node.to], n.nodes[n.after(node.ret)].kind == endNode
+// as well: they need no entry on the stack.
+func (n *Network) calls() error {
+	var empty []bool
+	for i := range n.nodes {
+		if n.nodes[i].kind != callNode {
+			continue
 		}
+		if empty == nil {
+			var err error
+			if empty, err = n.ending(func(*node) bool { return false }); err != nil {
+				return err
+			}
+		}
+		call := &n.nodes[i]
+		call.empty, call.tail = empty[call.to], n.nodes[n.after(call.ret)].kind == endNode
 	}
-	return true, err
+	return nil
 }
 
 // after returns the node that follows where there is no choice.

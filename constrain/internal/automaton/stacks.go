@@ -71,11 +71,11 @@ func (m *Machine) union(a, b *stack) *stack {
 	switch {
 	case ok:
 	case b == nil || a != nil && a.ret < b.ret:
-		s = m.joined(a, a.up, m.union(a.other, b))
+		s = m.changed(a, a.up, m.union(a.other, b))
 	case a == nil || a.ret > b.ret:
-		s = m.joined(b, b.up, m.union(a, b.other))
+		s = m.changed(b, b.up, m.union(a, b.other))
 	default:
-		s = m.joined(a, m.union(a.up, b.up), m.union(a.other, b.other))
+		s = m.changed(a, m.union(a.up, b.up), m.union(a.other, b.other))
 	}
 	if m.Err == nil {
 		m.unions[0][key] = s
@@ -83,8 +83,8 @@ func (m *Machine) union(a, b *stack) *stack {
 	return s
 }
 
-// joined returns a set with the first node of s, which is s if nothing has changed.
-func (m *Machine) joined(s, up, other *stack) *stack {
+// changed returns a set with the first node of s, which is s if nothing has changed.
+func (m *Machine) changed(s, up, other *stack) *stack {
 	if up == s.up && other == s.other {
 		return s
 	}
@@ -112,7 +112,7 @@ func (m *Machine) ended(s *stack) (found []position, accepts bool) {
 	if s.after == nil {
 		found, accepts := m.follow([]position{{s.ret, s.up}})
 		others, too := m.ended(s.other)
-		found = m.merge(found, others)
+		found = m.joined(append(found, others...))
 		if m.Err != nil {
 			return nil, false
 		}
