@@ -1,7 +1,7 @@
 package constrain
 
-// Grammars that can be read in many ways, and rules that begin with themselves: random ones beside a
-// recogniser of their own, and long texts.
+// Grammars that can be read in many ways, and rules that begin with themselves: random ones beside
+// a recogniser of their own, and long texts.
 
 import (
 	"fmt"
@@ -216,6 +216,13 @@ func TestRandomRulesAreThoseOfAChart(t *testing.T) {
 			if least, ok := m.Least(); !ok || least != want {
 				t.Fatalf("%s: %q needs %d, %v; want %d", text, before, least, ok, want)
 			}
+			end := before
+			for _, id := range c.form.End(m.now()) {
+				end += string(v.Bytes(id))
+			}
+			if len(end) != len(before)+want || needs(rules, end) != 0 {
+				t.Fatalf("%s: %q needs %d and ends %q", text, before, want, end)
+			}
 			mask := make([]uint64, v.Words())
 			if err := m.Mask(mask); err != nil {
 				t.Fatalf("%s: %q: %v", text, before, err)
@@ -241,8 +248,8 @@ func TestRandomRulesAreThoseOfAChart(t *testing.T) {
 	}
 }
 
-// TestAmbiguousTextsAreLong: texts that can be read in very many ways have as many tokens as a model
-// takes, with a bound and without.
+// TestAmbiguousTextsAreLong: texts that can be read in very many ways have as many tokens as a
+// model takes, with a bound and without.
 func TestAmbiguousTextsAreLong(t *testing.T) {
 	v := gpt2()
 	for _, rules := range []string{

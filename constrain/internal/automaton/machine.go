@@ -41,7 +41,6 @@ type Machine struct {
 	stacks map[stackKey]*stack
 	unions [2]map[[2]*stack]*stack // new ones, and older ones
 	made   uint32                  // number of stacks so far
-	held   int                     // number of those in stacks that a text has brought back
 	masks  int                     // stored ones
 	kept   int                     // positions of all states
 	Work   int
@@ -49,8 +48,8 @@ type Machine struct {
 	most   int   // bound of the work of this call
 	over   error // the error beyond that bound
 	Err    error
-	// Of the current search. A place is twice a node, and 1 if its rule was called in the search, and so
-	// has read nothing.
+	// Of the current search. A place is twice a node, and 1 if its rule was called in the search, so
+	// that it has read nothing.
 	todo  []int32  // places that were reached, each again if its stacks are more
 	calls []int32  // those of them that call rules
 	found []int32  // those of them that read, or end rules
@@ -148,7 +147,7 @@ func (m *Machine) Forget() {
 	}
 	m.age++
 	m.masks, m.kept = 0, 0
-	m.states, m.stacks, m.held = map[string]*State{}, map[stackKey]*stack{}, 0
+	m.states, m.stacks = map[string]*State{}, map[stackKey]*stack{}
 	m.unions = [2]map[[2]*stack]*stack{{}, m.unions[0]}
 	clear(m.of)
 }
@@ -163,16 +162,13 @@ func (m *Machine) Current(s *State) *State {
 	}
 	s = &State{positions: s.positions, Accepts: s.Accepts, tokens: s.tokens, key: s.key, age: m.age}
 	m.states[s.key] = s
-	for _, p := range s.positions {
-		m.hold(p.stack)
-	}
 	return s
 }
 
 // Begin starts counting the work of a call.
 func (m *Machine) Begin() {
 	m.Work, m.pause, m.most, m.over, m.Err = 0, PauseWork, MaxWork, m.tooMuch, nil
-	if len(m.states) > maxStates || m.masks > maxMasks || len(m.stacks)-m.held > maxStacks {
+	if len(m.states) > maxStates || m.masks > maxMasks || len(m.stacks) > maxStacks {
 		m.Forget()
 	}
 	if len(m.unions[0]) > maxUnions {

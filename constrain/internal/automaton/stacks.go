@@ -38,7 +38,7 @@ type stackKey struct {
 
 const (
 	maxStacks = 1 << 16 // sets that are stored; if there are more, all are dropped, with all states
-	maxUnions = 1 << 15 // unions that are stored; if there are more, those are dropped that were not asked for
+	maxUnions = 1 << 15 // unions that are stored; if there are more, those nobody asked for are dropped
 	stackWork = 2       // steps for a set
 )
 
@@ -89,19 +89,6 @@ func (m *Machine) changed(s, up, other *stack) *stack {
 		return s
 	}
 	return m.push(s.ret, up, other)
-}
-
-// hold stores the sets of a state again, after they were forgotten.
-func (m *Machine) hold(s *stack) {
-	for ; s != nil && s != none; s = s.other {
-		key := stackKey{s.ret, s.up, s.other}
-		if m.stacks[key] != nil || !m.spend(stackWork) {
-			return
-		}
-		m.stacks[key] = s
-		m.held++
-		m.hold(s.up)
-	}
 }
 
 // ended returns where a text continues when a rule ends.
