@@ -60,8 +60,10 @@
 //   - internal/grammar: [Regex], [Choice] and [Grammar] are compiled to a network of nodes over
 //     characters. A machine makes the states of its automaton, sets of positions in the network,
 //     when a text first reaches them, and stores masks with them (form.go). The positions of a
-//     grammar have stacks. So the cost of a regex depends on what its texts visit: (a+)+b compiles
-//     at once.
+//     grammar have sets of stacks, which share their parts. So the cost of a regex depends on what
+//     its texts visit: (a+)+b compiles at once; and s ::= "a" s s | "a" s | "a", whose texts can be
+//     read in 2^n ways, takes the same steps for each letter. Rules that begin with themselves are
+//     rewritten (left.go).
 //   - internal/schema: [JSONSchema] compiles schemas to values (value.go): what may come, by type.
 //     Combinations become alternatives (alternative.go), values that cannot exist are found and
 //     left out, and the state of a text is a stack of open objects and arrays with the part that is
@@ -121,13 +123,13 @@
 //
 // # Limits
 //
-// A regex may have 64 KiB and 131072 nodes, a grammar 1 MiB, as many nodes and no left recursion, a
-// schema 4 MiB, 2048 combinations of alternatives and 20000 kinds of values; a pattern of a schema
+// A regex may have 64 KiB and 131072 nodes, a grammar 1 MiB and as many nodes (n rules that begin with
+// one another count n times), a schema 4 MiB, 2048 combinations of alternatives and 20000 kinds of values; a pattern of a schema
 // 10000 states. The work of compiling is counted in steps of some nanoseconds: 64 million, and 64
 // for each byte. A form that exceeds a bound is refused with one line when it is compiled, on every
 // machine alike. [Compiler] compiles under a context, and lets other work run. Mask or Accept
 // returns an error for a text that one form could read in very many ways (4096 for schemas, 8192
 // positions for regexes and grammars), or whose mask would visit more than a million such positions
-// (200,000 in rules that call one another), or 33 million nodes for a schema. Texts store at most
+// (fewer in rules that call one another), or 33 million nodes for a schema. Texts store at most
 // 4096 states and 512 masks of a machine, and 8 MiB of masks of a schema.
 package constrain

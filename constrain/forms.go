@@ -159,7 +159,7 @@ func Regex(v *Vocabulary, re string) (*Constraint, error) {
 }
 
 // Grammar returns the constraint that a text matches rule root of a grammar in llama.cpp's GBNF. A
-// rule may call itself, but not before it has read anything.
+// rule may call itself anywhere, at its beginning too, and a | may end a line or begin one.
 func Grammar(v *Vocabulary, text string) (*Constraint, error) {
 	return Compiler{Vocabulary: v}.Grammar(context.Background(), text)
 }

@@ -289,14 +289,14 @@ func TestTheFirstPlacesAreWorkToo(t *testing.T) {
 		}) + fmt.Sprintf("\nr%d ::= \"a\"?", n)
 	}
 	h := hostile{kind: 'g'}
-	small, _, err := work(h, double(11), nil)
+	small, _, err := work(h, double(60), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	calls := 0
-	large, _, err := work(h, double(12), func(context.Context) error { calls++; return nil })
-	if err != nil || large.Used < 3*small.Used/2 || calls < large.Used/automaton.PauseWork/2 {
-		t.Errorf("%d steps, then %d and %d pauses, %v: want twice as many steps, each counted",
+	large, _, err := work(h, double(120), func(context.Context) error { calls++; return nil })
+	if err != nil || large.Used < 3*small.Used || calls < large.Used/automaton.PauseWork/2 {
+		t.Errorf("%d steps, then %d and %d pauses, %v: want more than three times as many steps, each counted",
 			small.Used, large.Used, calls, err)
 	}
 	if _, _, err := work(h, double(1000), nil); err == nil {

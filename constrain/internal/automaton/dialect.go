@@ -173,7 +173,7 @@ const ecmaSpace = `\t-\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}
 const ecmaOther = `\x{0}-\x{8}\x{e}-\x{1f}!-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}` +
 	`\x{202a}-\x{202e}\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{fefe}\x{ff00}-\x{10ffff}`
 
-// ECMAEscapes replaces \uXXXX, \u{X}, \s and \S by RE2's syntax.
+// ECMAEscapes replaces \uXXXX, \u{X}, \cX, \s and \S by RE2's syntax.
 func ECMAEscapes(p string) string {
 	var b strings.Builder
 	class := false
@@ -191,6 +191,9 @@ func ECMAEscapes(p string) string {
 			b.WriteString(set)
 		case set != "":
 			b.WriteString("[" + set + "]")
+		case rest[1] == 'c' && len(rest) > 2 && isLetter(rest[2]):
+			fmt.Fprintf(&b, `\x%02x`, rest[2]%32)
+			i++
 		case rest[1] != 'u':
 			b.WriteString(rest[:2])
 		case isPair(rest):
@@ -218,6 +221,8 @@ func isPair(p string) bool {
 		strings.Contains("89abAB", p[3:4]) && strings.Contains("dD", p[2:3]) &&
 		strings.Contains("dD", p[8:9]) && strings.Contains("cdefCDEF", p[9:10])
 }
+
+func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 func isHex(s string) bool {
 	for i := range len(s) {

@@ -40,7 +40,7 @@ func NewEnds(m *Machine, others [2]int32, count func(text []int32) int) *Ends {
 			}
 		default:
 			before[node.to] = append(before[node.to], int32(i))
-			if node.kind == callNode && node.ret >= 0 {
+			if node.kind == callNode {
 				before[node.ret] = append(before[node.ret], int32(i))
 			}
 		}
@@ -53,7 +53,7 @@ func NewEnds(m *Machine, others [2]int32, count func(text []int32) int) *Ends {
 				cost += int32(utf8.RuneLen(plainest(n.sets[node.set])))
 			case node.kind == idNode:
 				cost++
-			case node.kind == callNode && node.ret >= 0:
+			case node.kind == callNode:
 				cost = e.bytes[node.to] + e.bytes[node.ret]
 			}
 			if cost < e.bytes[p] {
@@ -89,9 +89,7 @@ func (e *Ends) ofNode(text []int32, node int32) []int32 {
 		case endNode:
 			continue
 		case callNode:
-			if n.ret >= 0 {
-				todo = append(todo, n.ret)
-			}
+			todo = append(todo, n.ret)
 		case idNode:
 			id := n.id
 			if n.not {
@@ -118,15 +116,18 @@ func (e *Ends) tokensOf(node int32) int32 {
 	return e.tokens[node] - 1
 }
 
-// up returns the bytes and the tokens with which the rules of a stack end.
+// up returns the fewest bytes and the fewest tokens with which the rules of a stack end.
 func (e *Ends) up(s *stack) (bytes, ids int32) {
-	if s == nil {
+	switch {
+	case s == nil:
 		return 0, 0
-	}
-	if s.bytes == 0 {
+	case s == none:
+		return Never, Never
+	case s.bytes == 0:
 		bytes, ids = e.up(s.up)
-		s.bytes = min(1+bytes+e.bytes[s.ret], Never)
-		s.ids = min(1+ids+e.tokensOf(s.ret), Never)
+		otherBytes, otherIDs := e.up(s.other)
+		s.bytes = min(1+bytes+e.bytes[s.ret], 1+otherBytes, Never)
+		s.ids = min(1+ids+e.tokensOf(s.ret), 1+otherIDs, Never)
 	}
 	return s.bytes - 1, s.ids - 1
 }
@@ -165,8 +166,13 @@ func (e *Ends) Text(s *State) (text []int32) {
 	for _, p := range s.positions {
 		if _, up := e.up(p.stack); int(e.tokensOf(p.node)+up) == e.Need(s, -1) {
 			text = e.ofNode(text, p.node)
-			for s := p.stack; s != nil; s = s.up {
-				text = e.ofNode(text, s.ret)
+			for s := p.stack; s != nil; {
+				_, up := e.up(s.up)
+				if _, other := e.up(s.other); other < min(up+e.tokensOf(s.ret), Never) {
+					s = s.other
+					continue
+				}
+				text, s = e.ofNode(text, s.ret), s.up
 			}
 			break
 		}

@@ -5,6 +5,7 @@ package automaton
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"unsafe"
@@ -19,13 +20,10 @@ const (
 	maxHeld   = 1 << 20 // positions of all stored states
 	maxSeen   = 1 << 12 // positions for which a machine keeps memory
 	MaxWork   = 1 << 20 // positions that may be visited for one mask
-	// positions without a stack that are visited in the time of one that has a stack, or of making
-	// a stack
-	stackWork = 2
 )
 
 // A Machine runs a network. Its states are sets of positions, as in any automaton that is made from
-// rules. A position is a node and the stack of nodes at which the calling rules continue. States
+// rules. A position is a node and the stacks of nodes at which the calling rules continue. States
 // and their steps are made when they are first needed, and their number is bounded. One goroutine
 // at a time may use a machine.
 type Machine struct {
@@ -41,40 +39,31 @@ type Machine struct {
 	age    int // how often all states were dropped
 	states map[string]*State
 	stacks map[stackKey]*stack
-	made   uint32 // number of stacks so far
-	masks  int    // stored ones
-	kept   int    // positions of all states
+	unions [2]map[[2]*stack]*stack // new ones, and older ones
+	made   uint32                  // number of stacks so far
+	masks  int                     // stored ones
+	kept   int                     // positions of all states
 	Work   int
 	pause  int   // the work at which other goroutines may run
 	most   int   // bound of the work of this call
 	over   error // the error beyond that bound
 	Err    error
-	seen   map[position]bool // positions with a stack that the closure has visited
-	// the number of the closure that visited each node without a stack last
-	at   []uint32
-	now  uint32 // the number of the current closure
-	list []position
-	todo []position
+	// Of the current search. A place is twice a node, and 1 if its rule was called in the search, so
+	// that it has read nothing.
+	todo  []int32  // places that were reached, each again if its stacks are more
+	calls []int32  // those of them that call rules
+	found []int32  // those of them that read, or end rules
+	now   uint32   // in at: the place waits; now+1: it was followed
+	at    []uint32 // [place]
+	of    []*stack // [place] its stacks
+	list  []position
+	key   []byte
 }
 
 // A position is one place of a text in the rules.
 type position struct {
 	node  int32
 	stack *stack
-}
-
-// A stack says where the text continues when the rule ends. Equal stacks are one pointer.
-type stack struct {
-	ret int32
-	up  *stack
-	id  uint32
-
-	bytes, ids int32 // 1 + those of its end, of Ends; 0: not known
-}
-
-type stackKey struct {
-	ret int32
-	up  *stack
 }
 
 // A State is a state of a machine: the positions whose nodes read something, sorted.
@@ -114,7 +103,9 @@ func newMachine(what string, n *Network, meter *Meter) (*Machine, error) {
 	if !n.nodes[n.rules[0].start].alive {
 		return nil, nil
 	}
-	n.tails()
+	if err := n.calls(); err != nil {
+		return nil, err
+	}
 	alpha, err := NewAlphabet(what, n.sets, meter)
 	if err != nil {
 		return nil, err
@@ -137,7 +128,7 @@ func newMachine(what string, n *Network, meter *Meter) (*Machine, error) {
 			}
 		}
 	}
-	m.at = make([]uint32, len(n.nodes))
+	m.at, m.of = make([]uint32, 2*len(n.nodes)), make([]*stack, 2*len(n.nodes))
 	m.Forget()
 	m.tooMuch = fmt.Errorf("%s: one token needs more than %d places or %d steps of the rules",
 		what, maxItems, MaxWork)
@@ -157,6 +148,8 @@ func (m *Machine) Forget() {
 	m.age++
 	m.masks, m.kept = 0, 0
 	m.states, m.stacks = map[string]*State{}, map[stackKey]*stack{}
+	m.unions = [2]map[[2]*stack]*stack{{}, m.unions[0]}
+	clear(m.of)
 }
 
 // Current returns a state of the current age that equals s.
@@ -175,8 +168,15 @@ func (m *Machine) Current(s *State) *State {
 // Begin starts counting the work of a call.
 func (m *Machine) Begin() {
 	m.Work, m.pause, m.most, m.over, m.Err = 0, PauseWork, MaxWork, m.tooMuch, nil
-	if len(m.states) > maxStates || m.masks > maxMasks || len(m.stacks) > 16*maxStates {
+	if len(m.states) > maxStates || m.masks > maxMasks || len(m.stacks) > maxStacks {
 		m.Forget()
+	}
+	if len(m.unions[0]) > maxUnions {
+		m.unions = [2]map[[2]*stack]*stack{{}, m.unions[0]}
+	}
+	if m.now > math.MaxUint32/2 {
+		m.now = 0
+		clear(m.at)
 	}
 }
 
@@ -227,134 +227,161 @@ func (m *Machine) Only(s *State) (only rune, ok bool) {
 	return only, len(s.positions) > 0
 }
 
+// spend counts work, and reports whether there may be more of it.
+func (m *Machine) spend(work int) bool {
+	if m.Work += work; m.Work >= m.pause {
+		m.pause = m.Work + PauseWork
+		runtime.Gosched() // other texts are being written
+	}
+	if err := m.meter.Charge(8 * work); m.Err == nil {
+		switch {
+		case err != nil:
+			m.Err = err
+		case m.Work > MaxWork:
+			m.Err = m.tooMuch
+		case m.Work > m.most:
+			m.Err = m.over
+		}
+	}
+	return m.Err == nil
+}
+
 // closure follows all edges that read nothing and returns the state of the positions that it
 // reaches.
 func (m *Machine) closure(from []position) *State {
 	if m.kept > maxHeld { // also in the middle of a mask
 		m.Forget()
 	}
-	if m.now++; m.seen == nil {
-		m.seen = map[position]bool{}
+	positions, accepts := m.follow(from)
+	if m.Err == nil && len(positions) > maxItems {
+		m.Err = m.tooMuch
 	}
-	clear(m.seen)
-	var positions []position
-	accepts := false
-	todo := append(m.todo[:0], from...)
-	defer func() {
-		if m.todo = todo[:0]; len(m.seen) > maxSeen {
-			m.seen, m.todo = nil, nil // they would hold the memory of their largest size
-		}
-	}()
-	for len(todo) > 0 {
-		p := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		n := &m.net.nodes[p.node]
-		if !n.alive || m.visited(p) {
-			continue
-		}
-		work, made := 1, m.made
-		if n.kind == callNode {
-			todo = append(todo, position{n.to, m.push(n.ret, p.stack)})
-		}
-		if work += stackWork * int(m.made-made); p.stack != nil {
-			work += stackWork * (1 + len(n.more)/2)
-		}
-		if m.Work += work; m.Work >= m.pause {
-			m.pause = m.Work + PauseWork
-			runtime.Gosched() // other texts are being written
-		}
-		if err := m.meter.Charge(8 * work); err != nil {
-			m.Err = err
-			return Dead
-		}
-		switch n.kind {
-		case splitNode:
-			for _, to := range n.more {
-				todo = append(todo, position{to, p.stack})
-			}
-		case callNode:
-		case endNode:
-			if p.stack == nil {
-				accepts = true
-			} else {
-				todo = append(todo, position{p.stack.ret, p.stack.up})
-			}
-		default:
-			positions = append(positions, p)
-		}
-		switch {
-		case len(positions) > maxItems || m.Work > MaxWork:
-			m.Err = m.tooMuch
-			return Dead
-		case m.Work > m.most:
-			m.Err = m.over
-			return Dead
-		}
+	if m.Err != nil || len(positions) == 0 && !accepts {
+		return Dead
 	}
 	return m.intern(positions, accepts)
 }
 
-// visited reports whether the closure has visited a position before, and records the visit.
-func (m *Machine) visited(p position) bool {
-	if p.stack != nil {
-		was := m.seen[p]
-		m.seen[p] = true
-		return was
+// follow returns the positions that some others lead to without reading anything, and whether a
+// text may end there. Rules are called when nothing else is left to follow, all at once, and a
+// call of a rule that may read nothing leads past it: so few places are followed again.
+func (m *Machine) follow(from []position) (found []position, accepts bool) {
+	m.todo, m.calls, m.found, m.now = m.todo[:0], m.calls[:0], m.found[:0], m.now+2
+	for _, p := range from {
+		m.visit(p.node<<1, p.stack)
 	}
-	was := m.at[p.node] == m.now
-	m.at[p.node] = m.now
-	return was
+	for m.Err == nil {
+		if len(m.todo) == 0 {
+			for _, at := range m.calls {
+				n, s := &m.net.nodes[at>>1], m.of[at]
+				if !n.tail {
+					s = m.push(n.ret, s, none)
+				}
+				m.visit(n.to<<1|1, s)
+			}
+			if m.calls = m.calls[:0]; len(m.todo) == 0 {
+				break
+			}
+		}
+		at := m.todo[len(m.todo)-1]
+		m.todo = m.todo[:len(m.todo)-1]
+		m.at[at] = m.now + 1
+		n, s, work := &m.net.nodes[at>>1], m.of[at], 1
+		if s != nil {
+			work += stackWork * (1 + len(n.more)/2)
+		}
+		m.spend(work)
+		switch n.kind {
+		case splitNode:
+			for _, to := range n.more {
+				m.visit(to<<1|at&1, s)
+			}
+		case callNode:
+			if m.calls = append(m.calls, at); n.empty {
+				m.visit(n.ret<<1|at&1, s)
+			}
+		default:
+			if m.found = append(m.found, at); len(m.found) > maxItems {
+				m.Err = m.tooMuch
+			}
+		}
+	}
+	if cap(m.todo)+cap(m.calls) > maxSeen {
+		m.todo, m.calls = nil, nil // they would hold the memory of their largest size
+	}
+	if m.Err != nil {
+		return nil, false
+	}
+	var ends []*stack
+	found = make([]position, 0, len(m.found))
+	for _, at := range m.found {
+		if p := (position{at >> 1, m.of[at]}); m.net.nodes[p.node].kind != endNode {
+			found = append(found, p)
+		} else if at&1 == 0 { // otherwise the call has led past the rule
+			ends = append(ends, p.stack)
+		}
+	}
+	for _, s := range ends {
+		more, end := m.ended(s)
+		found, accepts = append(found, more...), accepts || end
+	}
+	return m.joined(found), accepts
 }
 
-func (m *Machine) push(ret int32, up *stack) *stack {
-	if ret < 0 {
-		return up
+// joined sorts positions. Those of one node become one.
+func (m *Machine) joined(list []position) []position {
+	slices.SortFunc(list, func(p, q position) int { return int(p.node) - int(q.node) })
+	n := 0
+	for _, p := range list {
+		if n > 0 && list[n-1].node == p.node {
+			list[n-1].stack = m.union(list[n-1].stack, p.stack)
+			continue
+		}
+		list[n] = p
+		n++
 	}
-	key := stackKey{ret, up}
-	s := m.stacks[key]
-	if s == nil {
-		m.made++
-		s = &stack{ret: ret, up: up, id: m.made}
-		m.stacks[key] = s
+	return list[:n]
+}
+
+// visit adds a place with some stacks to those that are followed.
+func (m *Machine) visit(at int32, s *stack) {
+	kind := m.net.nodes[at>>1].kind
+	switch when := m.at[at]; {
+	case !m.net.nodes[at>>1].alive:
+		return
+	case when&^1 != m.now:
+		m.of[at] = s
+	default:
+		before := m.of[at]
+		m.of[at] = m.union(before, s)
+		if m.of[at] == before || when == m.now || kind != splitNode && kind != callNode {
+			return
+		}
 	}
-	return s
+	m.at[at] = m.now
+	m.todo = append(m.todo, at)
 }
 
 // intern returns the only state for some positions.
 func (m *Machine) intern(positions []position, accepts bool) *State {
-	if len(positions) == 0 && !accepts {
-		return Dead
-	}
-	slices.SortFunc(positions, func(p, q position) int {
-		if p.node != q.node {
-			return int(p.node) - int(q.node)
-		}
-		return int(p.stack.number()) - int(q.stack.number())
-	})
-	key := make([]byte, 1, 1+8*len(positions))
+	m.key = append(m.key[:0], 0)
 	if accepts {
-		key[0] = 1
+		m.key[0] = 1
 	}
 	tokens := false
 	for _, p := range positions {
-		key = binary.LittleEndian.AppendUint32(key, uint32(p.node))
-		key = binary.LittleEndian.AppendUint32(key, p.stack.number())
+		m.key = binary.LittleEndian.AppendUint32(m.key, uint32(p.node))
+		m.key = binary.LittleEndian.AppendUint32(m.key, p.stack.number())
 		tokens = tokens || m.net.nodes[p.node].kind == idNode
 	}
-	s := m.states[string(key)]
+	s := m.states[string(m.key)]
 	if s == nil {
 		m.kept += len(positions)
-		s = &State{positions: positions, Accepts: accepts, tokens: tokens, age: m.age, key: string(key)}
+		s = &State{positions: positions, Accepts: accepts, tokens: tokens, age: m.age,
+			key: string(m.key)}
 		m.states[s.key] = s
 	}
 	return s
-}
-
-func (s *stack) number() uint32 {
-	if s == nil {
-		return 0
-	}
-	return s.id
 }
 
 // Keep stores the mask of a state until the states are dropped.
@@ -403,13 +430,14 @@ func (m *Machine) Matches(text string) (bool, error) {
 
 // Bytes returns the memory of a machine, where a mask has some words.
 func (m *Machine) Bytes(words int) int {
-	const ofState, ofPlace, ofStack = 160, 24, 64
-	return m.fixed + ofState*len(m.states) + ofPlace*m.kept + ofStack*len(m.stacks) + 8*m.masks*words
+	const ofState, ofPlace, ofStack, ofUnion = 160, 24, 100, 50
+	return m.fixed + ofState*len(m.states) + ofPlace*m.kept + ofStack*len(m.stacks) +
+		ofUnion*(len(m.unions[0])+len(m.unions[1])) + 8*m.masks*words
 }
 
 // weigh returns the memory of the immutable parts.
 func (m *Machine) weigh() int {
-	n := len(m.net.nodes)*(int(unsafe.Sizeof(node{}))+int(unsafe.Sizeof(position{}))+4) +
+	n := len(m.net.nodes)*(int(unsafe.Sizeof(node{}))+24) +
 		m.Alpha.Size()*6 + len(m.reads)*(24+(len(m.Alpha.Members)+63)/64*8)
 	for i := range m.net.nodes {
 		n += 4 * len(m.net.nodes[i].more)

@@ -43,6 +43,8 @@ type node struct {
 	kind  nodeKind
 	not   bool // idNode: all ids except this one
 	alive bool // the rule can end from here
+	empty bool // callNode: the rule at to may read nothing
+	tail  bool // callNode: the calling rule ends after the rule at to
 	set   int32
 	to    int32
 	// callNode: where the text continues after the rule at to; lookNode: the regex of what follows
@@ -205,93 +207,33 @@ func (n *Network) ending(pass func(*node) bool) (is []bool, err error) {
 	return is, nil
 }
 
-// tails marks calls after which the calling rule ends as well: they need no entry on the stack. A
-// marked call has ret -1.
-func (n *Network) tails() {
+// calls marks the calls of rules that may read nothing, and those after which the calling rule ends
+// as well: they need no entry on the stack.
+func (n *Network) calls() error {
+	var empty []bool
 	for i := range n.nodes {
-		node := &n.nodes[i]
-		if node.kind != callNode {
+		if n.nodes[i].kind != callNode {
 			continue
 		}
-		ret := node.ret
-		for steps := 0; steps < 100; steps++ {
-			if r := &n.nodes[ret]; r.kind == splitNode && len(r.more) == 1 {
-				ret = r.more[0]
-			} else {
-				break
+		if empty == nil {
+			var err error
+			if empty, err = n.ending(func(*node) bool { return false }); err != nil {
+				return err
 			}
 		}
-		if n.nodes[ret].kind == endNode {
-			node.ret = -1
-		}
+		call := &n.nodes[i]
+		call.empty, call.tail = empty[call.to], n.nodes[n.after(call.ret)].kind == endNode
 	}
+	return nil
 }
 
-// Left recursion: rules that call themselves before they have read anything.
-
-// LeftRecursion returns the name of a rule that calls itself before it has read anything.
-func (n *Network) LeftRecursion() (rule string, found bool, err error) {
-	empty, err := n.ending(func(*node) bool { return false }) // without reading anything more
-	if err != nil {
-		return "", false, err
-	}
-	ruleAt := map[int32]int{}
-	for i, r := range n.rules {
-		ruleAt[r.start] = i
-	}
-	calls := make([][]int, len(n.rules)) // the rules that a rule may begin with
-	for i, r := range n.rules {
-		if calls[i], err = n.firstCalls(r.start, empty, ruleAt); err != nil {
-			return "", false, err
+// after returns the node that follows where there is no choice.
+func (n *Network) after(i int32) int32 {
+	for range 100 {
+		if len(n.nodes[i].more) != 1 {
+			break
 		}
+		i = n.nodes[i].more[0]
 	}
-	const open, done = 1, 2
-	color, next := make([]uint8, len(calls)), make([]int, len(calls))
-	for i := range calls {
-		path := []int{i} // not recursive: grammars may be deep
-		for len(path) > 0 {
-			at := path[len(path)-1]
-			if color[at] == done || next[at] == len(calls[at]) {
-				color[at] = done
-				path = path[:len(path)-1]
-				continue
-			}
-			color[at] = open
-			to := calls[at][next[at]]
-			next[at]++
-			if color[to] == open {
-				return n.rules[to].name, true, nil
-			}
-			path = append(path, to)
-		}
-	}
-	return "", false, nil
-}
-
-// firstCalls returns the rules that may be called from a node before anything is read.
-func (n *Network) firstCalls(
-	start int32, empty []bool, ruleAt map[int32]int,
-) (calls []int, err error) {
-	seen := map[int32]bool{start: true}
-	for todo := []int32{start}; len(todo) > 0; {
-		node := &n.nodes[todo[len(todo)-1]]
-		todo = todo[:len(todo)-1]
-		more := node.more
-		if err := n.meter.Charge(12 + 8*len(more)); err != nil {
-			return nil, err
-		}
-		if node.kind == callNode {
-			calls = append(calls, ruleAt[node.to])
-			if empty[node.to] {
-				more = []int32{node.ret}
-			}
-		}
-		for _, to := range more {
-			if !seen[to] {
-				seen[to] = true
-				todo = append(todo, to)
-			}
-		}
-	}
-	return calls, nil
+	return i
 }

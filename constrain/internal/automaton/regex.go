@@ -55,7 +55,7 @@ func program(
 	tree, err := syntax.Parse(re, syntax.Perl)
 	if err != nil {
 		if e, ok := err.(*syntax.Error); ok {
-			return nil, fmt.Errorf("%s: %s: %s", what, e.Code, quote.Short(e.Expr, 60))
+			return nil, fmt.Errorf("%s: %s", what, wayOut(e))
 		}
 		return nil, fmt.Errorf("%s: %v", what, err)
 	}
@@ -73,6 +73,22 @@ func program(
 		return nil, tooLarge(what)
 	}
 	return prog, nil
+}
+
+// wayOut says what a regex has that cannot be followed, and what to write.
+func wayOut(e *syntax.Error) string {
+	part := quote.Short(e.Expr, 60)
+	switch n := len(e.Expr); {
+	case e.Expr == "(?(":
+		return part + ": a condition is not supported: want each case written out, as in (?:with|without)"
+	case e.Expr == `\c`:
+		return part + `: a control letter is not supported: want its escape, such as \n or \x0a`
+	case e.Code != syntax.ErrInvalidRepeatOp:
+		return fmt.Sprintf("%s: %s", e.Code, part)
+	case n == 2 && e.Expr[1] == '+' || strings.HasSuffix(e.Expr, "}+"):
+		return part + ": a possessive repetition is not supported: want it without the last +"
+	}
+	return part + ": a repetition of a repetition: want a group, as in (?:a{2}){3}"
 }
 
 func tooLarge(what string) error {

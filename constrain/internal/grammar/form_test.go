@@ -144,3 +144,23 @@ func heap() int {
 	runtime.ReadMemStats(&m)
 	return int(m.HeapAlloc)
 }
+
+// TestSumsNeedNoStack: a rule that begins and ends with itself leads to the same states, and so to
+// the same stored masks, however often it comes.
+func TestSumsNeedNoStack(t *testing.T) {
+	const sums = "root ::= sum\nsum ::= sum \"+\" sum | product\nproduct ::= product \"*\" sum | [0-9]"
+	f, err := GBNF(gpt2(), sums, automaton.NewMeter(context.Background(), nil, nil, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := func(text string) place {
+		w := walks.Of(f)
+		if !walks.Feed(w, text) || !w.Complete() {
+			t.Fatalf("%s is not taken", text)
+		}
+		return w.State.([]place)[0]
+	}
+	if after("1+1") != after("1+2+3+4+5+6") {
+		t.Error("a long sum has another state than a short one")
+	}
+}

@@ -34,13 +34,8 @@ func GBNF(v *trie.Trie, text string, m *automaton.Meter) (*Form, error) {
 	if err != nil {
 		return nil, fmt.Errorf("grammar: %w", err)
 	}
-	rule, found, err := n.LeftRecursion()
-	if err != nil {
-		return nil, fmt.Errorf("grammar: %w", err)
-	}
-	if found {
-		return nil, fmt.Errorf("grammar: rule %s is left recursive: it may call itself before it "+
-			"has read anything", quote.Plain(rule, 40))
+	if n, err = n.WithoutLeftRecursion("grammar"); err != nil {
+		return nil, m.Named("grammar", err)
 	}
 	f, err := newForm("grammar", v, n, m)
 	return f, m.Named("grammar", err)
@@ -183,7 +178,8 @@ func (p *gbnf) name() string {
 	return p.text[from:p.at]
 }
 
-// choice reads alternatives; nested ones may extend over several lines.
+// choice reads alternatives, which may extend over several lines: nested ones anywhere, others where
+// a | ends a line or begins one.
 func (p *gbnf) choice(nested bool) (choice gbnfChoice, err error) {
 	for {
 		s, err := p.sequence(nested)
@@ -191,7 +187,10 @@ func (p *gbnf) choice(nested bool) (choice gbnfChoice, err error) {
 			return nil, err
 		}
 		choice = append(choice, s)
+		end := p.at
+		p.space(true)
 		if p.next() != '|' {
+			p.at = end
 			return choice, nil
 		}
 		p.at++
