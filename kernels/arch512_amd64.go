@@ -63,3 +63,8 @@ func fmaPeakFast512(iterations int) float64 { return countFMAs(iterations, fmaPe
 func productPeakAVX512(iterations int) float32
 
 func productPeakFast512(iterations int) float64 { return countFMAs(iterations, productPeakAVX512) }
+
+// productPeakAMX is productPeakVNNI with tiles: two products of bytes are one.
+func productPeakAMX(iterations int) float32
+
+func productPeakFastAMX(iterations int) float64 { return countFMAs(iterations, productPeakAMX) }

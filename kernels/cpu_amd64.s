@@ -19,6 +19,24 @@ TEXT ·isAMD(SB), NOSPLIT, $0-1
 	SETEQ ret+0(FP)
 	RET
 
+// func extendedStates() uint64
+TEXT ·extendedStates(SB), NOSPLIT, $0-8
+	XORL CX, CX
+	XGETBV
+	SHLQ $32, DX
+	ORQ  DX, AX
+	MOVQ AX, ret+0(FP)
+	RET
+
+// func archPrctl(code, argument uint64) (result int64)
+TEXT ·archPrctl(SB), NOSPLIT, $0-24
+	MOVQ code+0(FP), DI
+	MOVQ argument+8(FP), SI
+	MOVL $158, AX
+	SYSCALL
+	MOVQ AX, result+16(FP)
+	RET
+
 // laneMask is eight lanes set and eight clear: eight lanes from byte 32−4n on begin with n that are set.
 DATA ·laneMask+0(SB)/8, $-1
 DATA ·laneMask+8(SB)/8, $-1

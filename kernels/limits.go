@@ -68,7 +68,7 @@ func countFMAs(iterations int, run func(iterations int) float32) (operations flo
 }
 
 // countable is the number of iterations that float32 counts exactly with any number of chains and
-// lanes: the sum is 384 for each in AVX2, 1536 for each with pairs of integers in AVX-512.
+// lanes: the sum is 384 for each in AVX2, 1536 with pairs of integers in AVX-512, 2¹⁴ in AMX.
 const countable = 1 << 15
 
 // readMemory adds up the whole cache lines of b.

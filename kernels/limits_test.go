@@ -32,7 +32,7 @@ func TestReadMemoryReadsEveryWord(t *testing.T) {
 // is another.
 func TestPeakCountsWhatItDoes(t *testing.T) {
 	lanes := map[string][2]int{"go": {4, 4}, "avx2": {48 * 8, 48 * 16}, "avx2vnni": {48 * 8, 48 * 16},
-		"avx512": {48 * 16, 48 * 32}, "neon": {48 * 4, 48 * 4}}
+		"avx512": {48 * 16, 48 * 32}, "avx512amx": {48 * 16, 1 << 14}, "neon": {48 * 4, 48 * 4}}
 	for _, name := range Variants() {
 		newTeam(t, 1, name).Run(func(w *Worker) {
 			for i, format := range []Format{F32, Q8} {

@@ -37,12 +37,11 @@ func (p *placer) blocks(n int) []byte {
 }
 
 func quantTileTest(
-	name string, size int,
+	name string, rows, blocks []int, size int,
 	leaf func(v *variant) func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte,
 		ldw, rows, blocks, tiles int, add bool),
 ) leafTest {
-	return leafTest{name: name, a: []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13, 19},
-		b: []int{1, 2, 8, 9, 17}, ints: 1<<1 | 1<<2 | 1<<3,
+	return leafTest{name: name, a: rows, b: blocks, ints: 1<<1 | 1<<2 | 1<<3,
 		call: func(v *variant, p *placer, rows, blocks, c int) []float64 {
 			tiles, pad := c+1, (rows+c)&1
 			ldy, ldq, ldw := tiles*quantCols+pad, blocks+pad, blocks*size+3*pad
@@ -50,6 +49,14 @@ func quantTileTest(
 			q := integers[int16](p, quantBlock*matrixSize(rows, ldq, blocks), -quantMax, quantMax)
 			starts := integers[int32](p, matrixSize(rows, ldq, blocks), -8*32*quantMax,
 				8*32*quantMax)
+			for i := range starts { // what quantizeRow makes of q: AMX's tiles do without
+				if size == q4Tile {
+					starts[i] = 0
+					for _, v := range q[i*quantBlock:][:quantBlock] {
+						starts[i] -= 8 * int32(v)
+					}
+				}
+			}
 			leaf(v)(y, ldy, q, starts, ldq, p.blocks(matrixSize(tiles, ldw, blocks*size)), ldw,
 				rows, blocks, tiles, (rows/2+c)&1 == 1)
 			return nil
@@ -84,15 +91,31 @@ func quantOneTest(
 		}}
 }
 
+var (
+	quantHeights = []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13, 19}
+	quantGroups  = []int{16, 17, 32, 35}
+	quantDepths  = []int{1, 2, 8, 9, 17}
+)
+
 var quantLeafTests = []leafTest{
-	quantTileTest("quantTile8", q8Tile, func(v *variant) func(y []float32, ldy int, q []int16,
+	quantTileTest("quantTile8", quantHeights, quantDepths, q8Tile, func(v *variant) func(y []float32, ldy int, q []int16,
 		starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int, add bool) {
 		return v.quantTile8
 	}),
-	quantTileTest("quantTile4", q4Tile, func(v *variant) func(y []float32, ldy int, q []int16,
+	quantTileTest("quantTile4", quantHeights, quantDepths, q4Tile, func(v *variant) func(y []float32, ldy int, q []int16,
 		starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int, add bool) {
 		return v.quantTile4
 	}),
+	quantTileTest("quantGroups8", quantGroups, quantDepths, q8Tile,
+		func(v *variant) func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte,
+			ldw, rows, blocks, tiles int, add bool) {
+			return v.quantTile8
+		}),
+	quantTileTest("quantGroups4", quantGroups, quantDepths, q4Tile,
+		func(v *variant) func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte,
+			ldw, rows, blocks, tiles int, add bool) {
+			return v.quantTile4
+		}),
 	quantOneTest("quantOne8", q8Tile, func(v *variant) (func(y []float32, q []int16, starts []int32,
 		w []byte, ldw, blocks, tiles int), func(y []float32, ldy int, q []int16, starts []int32,
 		ldq int, w []byte, ldw, rows, blocks, tiles int, add bool)) {

@@ -45,8 +45,9 @@ const (
 	// tiles of outputs in a task of few rows. Leaves take up to four at a time and prefetch the
 	// next: only the first tiles of a task come from cold memory.
 	quantRun   = 64
-	quantWidth = 8  // tiles of outputs in a task of many rows
-	quantStep  = 24 // the rows in a task are a multiple of it: leaves take six or eight at a time
+	quantWidth = 8 // tiles of outputs in a task of many rows
+	// the rows in a task are a multiple of it: leaves take six, eight or 16 at a time
+	quantStep = 48
 	// rows in a task, which widens its weights once for all of them
 	leastRange, mostRange = 96, 256
 	// blocks of inputs at a time: the weights of two tiles stay in L1, even widened to 16 bits
@@ -160,7 +161,7 @@ func (v *variant) multiplyTiles(
 		return
 	}
 	depth := quantDepth
-	if rows < quantMany { // memory is the limit: read it in order
+	if rows < quantMany || v.wholeDepth { // few rows: memory is the limit, read it in order
 		depth = max(blocks, 1)
 	}
 	for b := 0; b < blocks; b += depth {

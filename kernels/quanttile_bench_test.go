@@ -14,7 +14,7 @@ func BenchmarkQuantTile(b *testing.B) {
 	const blocks, tiles = 24, 6
 	team, rng := newTeam(b, 1, ""), rand.New(rand.NewPCG(17, 18))
 	for _, f := range []Format{Q8, Q4} {
-		for _, rows := range []int{1, 2, 3, 4, 6, 8, 96} {
+		for _, rows := range []int{1, 2, 3, 4, 6, 8, 16, 32, 96, 256} {
 			size := f.tileBytes()
 			q, starts := make([]int16, rows*blocks*quantBlock), make([]int32, rows*blocks)
 			y := make([]float32, rows*tiles*quantCols)
@@ -23,7 +23,7 @@ func BenchmarkQuantTile(b *testing.B) {
 			for i := range q {
 				q[i] = int16(rng.Int32())
 			}
-			for _, v := range available[:len(available)-1] {
+			for _, v := range others(b) {
 				leaf, depth := v.quantTile8, blocks
 				if f == Q4 {
 					leaf = v.quantTile4

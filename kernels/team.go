@@ -78,8 +78,11 @@ func Threads(n int) int {
 }
 
 // NewTeam starts a team. threads ≤ 0 means one for each processor that Go may use. name is that of
-// the kernels to run: "" for the fastest of this processor, or one of [Variants]. It is an error if
-// this processor does not have them.
+// the kernels to run: "" for the fastest that this process may run, or one of [Variants]. It is an
+// error if this processor does not have them, or its operating system does not permit them.
+//
+// For "avx512amx" Linux is asked to let the process use tiles, which cannot be taken back: from then
+// on signals need 11 KiB of stack, which Go's threads have.
 func NewTeam(threads int, name string) (*Team, error) {
 	v, err := findVariant(name)
 	if err != nil {

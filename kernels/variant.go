@@ -13,6 +13,8 @@ import (
 // not overlap unless the definition allows it.
 type variant struct {
 	name string
+	// asks the operating system to let this process run it; nil if nothing needs to be asked
+	permitted func() bool
 
 	tile func(c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows,
 		k, panels int, add bool)
@@ -75,6 +77,8 @@ type variant struct {
 		blocks, tiles int, add bool)
 	quantTile4 func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows,
 		blocks, tiles int, add bool)
+	// quantTile8 and quantTile4 take many rows and blocks best at once, not quantDepth blocks
+	wholeDepth bool
 	// nil if one row has no leaf of its own
 	quantOne8, quantOne4 func(y []float32, q []int16, starts []int32, w []byte, ldw, blocks,
 		tiles int)
@@ -140,7 +144,7 @@ var goVariant = &variant{
 var available = append(archVariants(), goVariant)
 
 // Variants returns the names of the variants of this processor, the fastest first. The last is
-// always "go".
+// always "go". Whether the operating system permits them, [NewTeam] asks.
 func Variants() []string {
 	names := make([]string, len(available))
 	for i, v := range available {
@@ -149,13 +153,15 @@ func Variants() []string {
 	return names
 }
 
+// findVariant returns the variant of that name, or the fastest that this process may run.
 func findVariant(name string) (*variant, error) {
-	if name == "" {
-		return available[0], nil
-	}
 	for _, v := range available {
-		if v.name == name {
+		switch {
+		case name != "" && name != v.name:
+		case v.permitted == nil || v.permitted():
 			return v, nil
+		case name != "":
+			return nil, fmt.Errorf("kernel: %q: the operating system does not permit it", name)
 		}
 	}
 	return nil, fmt.Errorf("kernel: %q, want one that this machine has: %s", name,

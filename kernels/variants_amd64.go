@@ -7,8 +7,13 @@ package kernels
 //	avx2      AVX2, FMA, F16C
 //	avx2vnni  VPDPWSSD on 256 bits for products of integers, and 32 registers for them
 //	avx512    512-bit registers, 32 of them
+//	avx512amx products of 16 rows of integers in tiles
 
-import "golang.org/x/sys/cpu"
+import (
+	"runtime"
+
+	"golang.org/x/sys/cpu"
+)
 
 // What leaves ask for ahead depends on who made the processor. asksAhead: float32 weights that one
 // row needs later, which AMD's without AVX-512 read faster by what they see themselves. asksSecond:
@@ -40,5 +45,29 @@ func archVariants() []*variant {
 	if !x.HasAVX512F || !x.HasAVX512DQ {
 		return []*variant{&avx2vnni, avx2}
 	}
-	return []*variant{avx512Variant(avx2vnni), &avx2vnni, avx2}
+	avx512 := avx512Variant(avx2vnni)
+	if !x.HasAMXTile || !x.HasAMXInt8 || !savesTiles() {
+		return []*variant{avx512, &avx2vnni, avx2}
+	}
+	amx := *avx512
+	amx.name = "avx512amx"
+	setQuantAMX(&amx)
+	amx.permitted = permitTiles
+	return []*variant{&amx, avx512, &avx2vnni, avx2}
 }
+
+// savesTiles reports whether the operating system saves tiles when another program runs.
+func savesTiles() bool { return runtime.GOOS == "linux" && extendedStates()&(3<<17) == 3<<17 }
+
+// extendedStates returns what the operating system saves: XCR0.
+func extendedStates() uint64
+
+// permitTiles asks Linux to let this process use tiles, once and for all: a thread that does gets
+// memory for them, and signals need more stack. It reports whether it may.
+func permitTiles() bool {
+	const permit, tileData = 0x1023, 18 // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+	return archPrctl(permit, tileData) == 0
+}
+
+// archPrctl is the system call, which package syscall names only where there is one.
+func archPrctl(code, argument uint64) (result int64)

@@ -18,6 +18,7 @@ func TestVariantsOfThisProcessor(t *testing.T) {
 		variant string
 		flags   []string
 	}{
+		{"avx512amx", []string{"amx_tile", "amx_int8"}},
 		{"avx512", []string{"avx512f", "avx512dq"}},
 		{"avx2vnni", []string{"avx512_vnni", "avx512bw", "avx512vl"}},
 		{"avx2", []string{"avx2", "fma", "f16c"}},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"picogpt/dev/cases"
@@ -299,8 +300,13 @@ var floatLeafTests = []leafTest{
 // may lack, or the one that GPT_KERNEL names, which must be there.
 func others(t testing.TB) []*variant {
 	t.Helper()
-	list := slices.DeleteFunc(slices.Clone(available),
-		func(v *variant) bool { return v == goVariant })
+	list := slices.DeleteFunc(slices.Clone(available), func(v *variant) bool {
+		refused := v.permitted != nil && !v.permitted()
+		if refused {
+			t.Logf("%s: the operating system does not permit it", v.name)
+		}
+		return refused || v == goVariant
+	})
 	if name := os.Getenv("GPT_KERNEL"); name != "" {
 		v, err := findVariant(name)
 		if err != nil {
@@ -308,7 +314,7 @@ func others(t testing.TB) []*variant {
 		}
 		return []*variant{v}
 	}
-	return append(list, model512())
+	return append(list, model512(), modelAMX())
 }
 
 // variants returns those that have the operation of their own, and do not take it from a variant that
@@ -319,6 +325,9 @@ func (l *leafTest) variants(all []*variant) []*variant {
 		case "avx2vnni":
 			return !slices.ContainsFunc(quantLeafTests,
 				func(q leafTest) bool { return q.name == l.name })
+		case "avx512amx", "model of avx512amx":
+			return !strings.HasPrefix(l.name, "quantTile") &&
+				!strings.HasPrefix(l.name, "quantGroups")
 		case "model of avx512":
 			return !slices.Contains(modelled, l.name)
 		}
@@ -391,7 +400,8 @@ func TestVariantsAtRealSizes(t *testing.T) {
 		"dot16 row": {11, 768}, "dot16": {11, 771}, "layerNorm": {1600, 0}, "expShift": {1027, 0},
 		"logSumExp": {50257, 0}, "exp64s": {5003, 0}, "widen64": {5003, 0}, "maxima": {5003, 0},
 		"within":      {5003, 0},
-		"quantizeRow": {3072, 0}, "quantTile8": {13, 24}, "quantTile4": {13, 24}}
+		"quantizeRow": {3072, 0}, "quantTile8": {13, 24}, "quantTile4": {13, 24},
+		"quantGroups8": {37, 24}, "quantGroups4": {37, 24}}
 	all, p := others(t), newPlacer(t)
 	for _, l := range leafTests {
 		if size, ok := sizes[l.name]; ok {

@@ -76,4 +76,5 @@ func model512() *variant {
 
 var modelled = []string{"tile", "tile, packed", "chains", "chains16", "chainRows",
 	"chainRows16", "activate", "expShift", "scoresMax", "exp64s", "exp64s in place", "logSumExp", "quantTile8", "quantTile4",
+	"quantGroups8", "quantGroups4",
 	"quantOne8", "quantOne4", "chainKV"}
