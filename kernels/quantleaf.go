@@ -95,7 +95,8 @@ func quantTile8(
 }
 
 // quantTile4 is quantTile8 for Q4 weights. The sum of row i's block b begins at starts[i,b], which
-// accounts for the 8 that is subtracted from each weight.
+// accounts for the 8 that is subtracted from each weight: starts are those of quantizeRow, so that
+// a leaf may subtract the 8 itself.
 func quantTile4(
 	y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte,
 	ldw, rows, blocks, tiles int, add bool,
