@@ -186,5 +186,8 @@ func FingerprintOf(m *model.Model, weights, tokenizer string, vectors ...Steerin
 	if ends := config.EndTokens(); !slices.Equal(ends, before.EndTokens()) {
 		fmt.Fprintln(all, ends)
 	}
+	if config.Generation.Sampling != nil {
+		fmt.Fprintln(all, config.Generation.Sampling) // in the order of its keys
+	}
 	return "fp_" + hex.EncodeToString(all.Sum(nil)[:8])
 }

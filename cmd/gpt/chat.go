@@ -48,7 +48,7 @@ func newChat(a *app) *cli.Command {
 					f.AddFlag(flag)
 				}
 			}
-			a.flags(f, evaluates|edited|cjkSpaces)
+			a.flags(f, evaluates|edited|cjkSpaces|generationConfig)
 		},
 		Run: func(f *cli.Flags) error { return c.Run(a, f) },
 	}
@@ -88,9 +88,13 @@ func (c *chatCommand) Run(a *app, f *cli.Flags) (err error) {
 		return err
 	}
 	s := &chatSettings{app: a, model: m, tokenizer: t, close: func() {}}
-	if err := s.Set(given); err != nil {
+	if s.saved, err = a.readSaved(); err == nil {
+		err = s.Set(given)
+	}
+	if err != nil {
 		return err
 	}
+	a.noteSaved(s.taken)
 	defer func() { s.close() }()
 	s.options = talk.Without(given, "--seed")
 	a.logf("seed: %d", s.decode.Seed)
@@ -160,8 +164,10 @@ type chatSettings struct {
 	model     *model.Model
 	tokenizer *tokenizer.Tokenizer
 
-	options []string // that were set, --seed not among them
-	idle    []string // what was told of options without effect
+	options []string       // that were set, --seed not among them
+	saved   []option.Saved // what the checkpoint says; nil in a chat that was loaded
+	taken   []option.Saved // where options do not
+	idle    []string       // what was told of options without effect
 	writer  *generateCommand
 	decode  decode.Options // of writer
 	close   func()         // of what writer has opened
@@ -171,6 +177,10 @@ func (s *chatSettings) Options() []string { return s.options }
 
 func (s *chatSettings) Set(options []string) error {
 	w, f, err := parseOptions(options, inChat)
+	if err != nil {
+		return err
+	}
+	taken, err := w.take(s.saved, f.Given())
 	if err != nil {
 		return err
 	}
@@ -190,7 +200,7 @@ func (s *chatSettings) Set(options []string) error {
 		return err
 	}
 	s.close()
-	s.options, s.writer, s.decode, s.close = options, w, o, release
+	s.options, s.taken, s.writer, s.decode, s.close = options, taken, w, o, release
 	s.noteIdle(f.Given())
 	return nil
 }
@@ -213,10 +223,10 @@ func (s *chatSettings) Load(rules int, options []string, files map[string]string
 	if err := chat.CheckRules(rules); err != nil {
 		return err
 	}
-	before, rulesBefore := s.app.optionFiles, s.app.rules
-	s.app.optionFiles, s.app.rules = optionFiles{texts: files, all: true}, rules
+	before, rulesBefore, saved := s.app.optionFiles, s.app.rules, s.saved
+	s.app.optionFiles, s.app.rules, s.saved = optionFiles{texts: files, all: true}, rules, nil
 	if err := s.Set(options); err != nil {
-		s.app.optionFiles, s.app.rules = before, rulesBefore
+		s.app.optionFiles, s.app.rules, s.saved = before, rulesBefore, saved
 		return err
 	}
 	s.app.optionFiles.all = false
@@ -239,7 +249,7 @@ func (s *chatSettings) Rules() int { return s.app.rules }
 
 func (s *chatSettings) Recorded() []string {
 	flags := generateFlags(new(generateCommand))
-	return slices.DeleteFunc(append([]string{}, s.options...), func(option string) bool {
+	return slices.DeleteFunc(append(append([]string{}, flagsOf(s.taken)...), s.options...), func(option string) bool {
 		name, _, _ := strings.Cut(strings.TrimPrefix(option, "--"), "=")
 		return !recordable(flags.Find(name))
 	})

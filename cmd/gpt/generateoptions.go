@@ -13,6 +13,7 @@ import (
 	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/decode"
 	"picogpt/internal/fault"
+	"picogpt/internal/folder"
 	"picogpt/internal/lines"
 	"picogpt/internal/option"
 	"picogpt/internal/quote"
@@ -76,7 +77,7 @@ func (c *generateCommand) settle(given map[string]bool) (decode.Options, error) 
 		err = fault.Hint(usagef("--logprobs: --output %s has no room for them", c.Output),
 			"--output json and --output events have")
 	default:
-		err = fault.First(checkEnds(o), checkListed(o, table, given), meant.checkSearch(given),
+		err = fault.First(checkEnds(o, given), checkListed(o, table, given), meant.checkSearch(given),
 			c.checkGuesses(), c.Form.check(), meant.checkExact(given))
 	}
 	return *o, err
@@ -96,10 +97,10 @@ func settle(table []option.Option, given map[string]bool) error {
 }
 
 // checkEnds refuses flags about the end of texts that no token ends.
-func checkEnds(o *decode.Options) error {
+func checkEnds(o *decode.Options, given map[string]bool) error {
 	never := o.EndOfText != nil && len(o.EndOfText) == 0
 	switch {
-	case never && o.MinTokens > 0:
+	case never && o.MinTokens > 0 && given["min-tokens"]:
 		return usagef("--min-tokens and --eos none: want one of them, for no token ends the text")
 	case never && o.LengthDecay.Factor != 0:
 		return usagef("--length-decay and --eos none: want one of them, for no token ends the text")
@@ -202,6 +203,88 @@ func (a *app) noteWithout(notes []string) {
 	for _, note := range notes {
 		a.Notef("without effect: %s", note)
 	}
+}
+
+// What a checkpoint says of options: its generation_config.json, which flags outrank.
+
+// readSaved reads what the checkpoint says of options.
+func (a *app) readSaved() ([]option.Saved, error) {
+	ck, err := a.open()
+	if err != nil {
+		return nil, err
+	}
+	c := a.byRules(ck.Config)
+	saved, err := option.ReadSaved(option.Of(new(decode.Options)), c.Generation.Sampling,
+		c.VocabSize, c.EndTokens())
+	if err != nil {
+		return nil, fault.Hint(fmt.Errorf("%s: %w", folder.Generation, err),
+			"--generation-config none leaves what it says of sampling")
+	}
+	return saved, nil
+}
+
+// noteSaved tells what is taken of it.
+func (a *app) noteSaved(saved []option.Saved) {
+	var all []string
+	for _, s := range saved {
+		const most = 20 // bytes of a value
+		if all = append(all, s.Field); len(s.Value) <= most {
+			all[len(all)-1] += " " + s.Value
+		}
+	}
+	if len(all) > 0 {
+		a.Notef("%s gives %s; --generation-config none leaves them", folder.Generation,
+			strings.Join(all, ", "))
+	}
+}
+
+// takeSaved takes what the checkpoint says, and tells it and what has no effect. The options that it
+// returns are what is meant then.
+func (c *generateCommand) takeSaved(a *app, given map[string]bool) (decode.Options, error) {
+	a.chooses = true
+	saved, err := a.readSaved()
+	if err == nil {
+		saved, err = c.take(saved, given)
+	}
+	if err != nil {
+		return decode.Options{}, err
+	}
+	a.noteSaved(saved)
+	a.saved = flagsOf(saved)
+	o, err := c.settle(given)
+	a.noteWithout(withoutEffect(append(option.Of(&o), option.Of(&c.Search.BeamOptions)...), &o,
+		given, c.Search.asked() != ""))
+	return o, err
+}
+
+// take takes what a checkpoint says, and returns what of it has an effect: where no flag says
+// otherwise, and under a search, as with the usual values of flags, nothing about sampling.
+func (c *generateCommand) take(
+	saved []option.Saved, given map[string]bool,
+) (taken []option.Saved, err error) {
+	table := c.table()
+	for _, s := range saved {
+		row, _ := option.SavedBy(table, s.Flag)
+		switch draws := row.Drawn || row.Name == "temperature"; {
+		case given[row.Flag.Name], draws && c.Search.asked() != "",
+			row.Drawn && c.Temperature == 0, row.Filter && c.Mirostat.Version != 0,
+			row.Step != "" && !c.Lists(row.Step),
+			row.Unasked != nil && c.Form.asked() != "" && !c.MayCut: // it is no budget of a form
+			continue
+		}
+		if err := option.TakeSaved(table, s.Flag); err != nil {
+			return nil, err
+		}
+		taken = append(taken, s)
+	}
+	return taken, nil
+}
+
+func flagsOf(saved []option.Saved) (flags []string) {
+	for _, s := range saved {
+		flags = append(flags, s.Flag)
+	}
+	return flags
 }
 
 // What gpt generate needs of a tokenizer: texts in flags, a vocabulary, and the form of output.

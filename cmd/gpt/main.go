@@ -117,6 +117,7 @@ type globals struct {
 	CJKSpaces  *bool
 	Verbose    bool
 	Edits      editFlags
+	Generation string // "none": its options are left
 
 	isDemo bool // a flag, an argument or the environment says so
 }
@@ -136,7 +137,8 @@ const (
 	engineFlag
 	cjkSpaces
 	verbose
-	edited // see edits.go
+	edited           // see edits.go
+	generationConfig // see generateoptions.go
 
 	opens     = modelFlag | adapterFlag | geluFlag | verbose               // a checkpoint
 	evaluates = opens | threads | dtype | cacheDtype | cacheBytes | device // texts
@@ -184,6 +186,9 @@ func (g *globals) flags(f *cli.Flags, which globalFlags) {
 		{cjkSpaces, &g.CJKSpaces, "--cjk-spaces",
 			`keep WordPiece's spaces between Chinese characters; default: only gpt tokenize --decode
 			does`, nil},
+		{generationConfig, &g.Generation, "--generation-config HOW [auto]",
+			`auto: what the checkpoint's generation_config.json says of sampling is the default of
+			flags and of requests' fields; none: it has no effect`, []string{"auto", "none"}},
 	} {
 		if which&flag.is != 0 {
 			f.Add(flag.p, flag.spec, flag.help).OneOf(flag.values...)
@@ -245,6 +250,7 @@ type app struct {
 	baseOf   string               // the adapter whose base is the model, "" if it is named
 
 	optionFiles optionFiles // that options name
+	saved       []string    // options as flags, which generation_config.json gave
 	rules       int         // what options mean: chat.Rules, or the version of what is read
 	formNotes   []string    // of forms, that were told
 

@@ -68,7 +68,7 @@ func referenceDoes(command string) []string {
 		"perplexity": `protocol window stride wikitext tokens special json expect tolerance model
 			adapter gelu verbose`,
 		"generate": `file prompt tokens special model adapter gelu verbose output json out force
-			no-display-prompt samples max-tokens overflow stop keep-stop eos min-tokens length-decay
+			no-display-prompt generation-config samples max-tokens overflow stop keep-stop eos min-tokens length-decay
 			logprobs raw-control-chars`,
 	}[command])
 	const not = " guidance negative logit-bias sequence-bias "
@@ -256,7 +256,6 @@ func (a referenceEngine) generate(c *generateCommand, _ *cli.Flags, o decode.Opt
 	if err != nil {
 		return overflowHint(err)
 	}
-	a.chooses = true
 	w := newWork("reading", 0, 0)
 	most := c.MaxTokens // of a text; those of one context where there is no end
 	if most <= 0 {

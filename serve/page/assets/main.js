@@ -59,6 +59,7 @@ function keepPieces() {
 
 window.addEventListener("pagehide", keepPieces);
 
+// load returns whether the settings are those of a link, or of the user's last visit.
 async function load() {
   const { text, state: found, broken } = await restore();
   doc.text = text ?? "Once upon a time";
@@ -67,6 +68,7 @@ async function load() {
   if (broken) status.fail("The link cannot be read: it is damaged, or too long.");
   kept = JSON.stringify(state());
   view.show();
+  return Boolean(found);
 }
 
 // Settings.
@@ -205,12 +207,12 @@ window.addEventListener("hashchange", async () => {
 server.onIgnored = (names) => panel.ignored(names);
 server.key = savedKey();
 openSettings(!narrow.matches);
-await load();
+const chosen = await load();
 view.editor.show(doc.text, []);
 view.editor.readOnly = false;
 for (const button of document.querySelectorAll("button:disabled")) button.disabled = false;
 view.editor.focus(doc.text.length);
-await session.connect();
+await session.connect(chosen);
 if (session.model && doc.pieces.length === 0) {
   doc.pieces = restorePieces(session.model.id, doc.text);
   view.show();

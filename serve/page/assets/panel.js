@@ -1,7 +1,7 @@
 // The panel of settings, made from the table in settings.js.
 
 import { byId, make } from "./dom.js";
-import { ALL, problem, wrong } from "./settings.js";
+import { adopt, ALL, defaults, problem, wrong } from "./settings.js";
 import { FORMS, GROUPS } from "./table.js";
 
 export class Panel {
@@ -30,6 +30,18 @@ export class Panel {
       this.#controls.get(setting.name).show(values[setting.name]);
       this.#judge(setting);
     }
+  }
+
+  // adopt shows what the checkpoint gives, in place of defaults unless the user has chosen values.
+  adopt(fields, chosen) {
+    adopt(fields);
+    for (const [name, value] of Object.entries(fields)) {
+      const from = byId(`from-${name}`);
+      if (!from) continue;
+      from.textContent = `${value} in the checkpoint's generation_config.json.`;
+      from.hidden = false;
+    }
+    this.show(chosen ? this.#values : { ...this.#values, ...picked(defaults(), fields) });
   }
 
   // used shows the seed that the last completion had.
@@ -83,6 +95,7 @@ export class Panel {
     const control = makers[setting.kind](setting, (value) => this.#set(setting, value));
     this.#controls.set(name, control);
     const help = make("p", { className: "quiet help", id: `help-${name}` }, setting.help);
+    const from = make("p", { className: "quiet help", id: `from-${name}`, hidden: true });
     const error = make("p", { className: "wrong", id: `wrong-${name}`, hidden: true });
     const ignored = make(
       "p",
@@ -90,7 +103,7 @@ export class Panel {
       "This server does not know this setting.",
     );
     control.input.setAttribute("aria-describedby", `help-${name} wrong-${name}`);
-    const row = make("div", { className: "setting" }, ...control.nodes, help, error, ignored);
+    const row = make("div", { className: "setting" }, ...control.nodes, help, from, error, ignored);
     row.dataset.name = name;
     return row;
   }
@@ -110,6 +123,10 @@ export class Panel {
     input.setAttribute("aria-invalid", String(message !== ""));
   }
 }
+
+// picked returns the values that have names of fields.
+const picked = (values, fields) =>
+  Object.fromEntries(Object.entries(values).filter(([name]) => name in fields));
 
 const labelFor = (setting, id) => make("label", { htmlFor: id }, setting.label);
 
