@@ -4,6 +4,7 @@ package picogpt
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 
 	"picogpt/decode"
@@ -32,6 +33,19 @@ func Sampling() Options {
 	}
 	option.Settle(table)
 	return o
+}
+
+// Sampling returns what the function Sampling does, with what the checkpoint's generation_config.json
+// says of the choice of tokens in its place, as the command gpt begins with it. Other Options have
+// none of it. The error names a field of that file whose value cannot be meant.
+func (g *GPT) Sampling() (Options, error) {
+	o, c := Sampling(), g.model.Config()
+	saved, err := option.ReadSaved(option.Of(new(Options)), c.Generation.Sampling, c.VocabSize,
+		c.EndTokens())
+	for _, one := range saved {
+		err = errors.Join(err, option.TakeSaved(option.Of(&o), one.Flag))
+	}
+	return o, err
 }
 
 // opened returns o with what the GPT knows, and a drawn seed if o has none.

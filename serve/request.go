@@ -5,13 +5,11 @@ package serve
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 
 	"picogpt/batch"
 	"picogpt/decode"
-	"picogpt/internal/folder"
 	"picogpt/internal/option"
 	"picogpt/internal/strictjson"
 	"picogpt/model"
@@ -89,9 +87,6 @@ func defaultsOf(c model.Config) (q *completion, fields map[string]any, err error
 			}
 			fields[o.Field.Name] = o.Value
 		}
-	}
-	if err != nil {
-		err = fmt.Errorf("%s: %w", folder.Generation, err)
 	}
 	return q, fields, err
 }

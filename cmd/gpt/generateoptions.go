@@ -13,7 +13,6 @@ import (
 	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/decode"
 	"picogpt/internal/fault"
-	"picogpt/internal/folder"
 	"picogpt/internal/lines"
 	"picogpt/internal/option"
 	"picogpt/internal/quote"
@@ -217,24 +216,15 @@ func (a *app) readSaved() ([]option.Saved, error) {
 	saved, err := option.ReadSaved(option.Of(new(decode.Options)), c.Generation.Sampling,
 		c.VocabSize, c.EndTokens())
 	if err != nil {
-		return nil, fault.Hint(fmt.Errorf("%s: %w", folder.Generation, err),
-			"--generation-config none leaves what it says of sampling")
+		return nil, fault.Hint(err, "--generation-config none leaves what it says of sampling")
 	}
 	return saved, nil
 }
 
 // noteSaved tells what is taken of it.
 func (a *app) noteSaved(saved []option.Saved) {
-	var all []string
-	for _, s := range saved {
-		const most = 20 // bytes of a value
-		if all = append(all, s.Field); len(s.Value) <= most {
-			all[len(all)-1] += " " + s.Value
-		}
-	}
-	if len(all) > 0 {
-		a.Notef("%s gives %s; --generation-config none leaves them", folder.Generation,
-			strings.Join(all, ", "))
+	if len(saved) > 0 {
+		a.Notef("%s", option.TellSaved(saved))
 	}
 }
 

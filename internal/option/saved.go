@@ -21,8 +21,8 @@ type Saved struct {
 const mostSaved = 1 << 16
 
 // ReadSaved reads the fields of a generation_config.json that options have, given as JSON, for a
-// vocabulary of so many ids, of which ends end texts. It uses the options' values. An error begins
-// with the field. As in transformers, do_sample false is the temperature 0, ids outside the
+// vocabulary of so many ids, of which ends end texts. It uses the options' values. An error names the
+// file and the field. As in transformers, do_sample false is the temperature 0, ids outside the
 // vocabulary are suppressed already, and what ends texts is no bad word.
 func ReadSaved(
 	options []Option, fields map[string]string, vocabulary int, ends []int,
@@ -52,7 +52,7 @@ func ReadSaved(
 				err = errors.New(wrong.Rest)
 			}
 			if err != nil {
-				return nil, fmt.Errorf("%s%w", field, err)
+				return nil, fmt.Errorf("generation_config.json: %s%w", field, err)
 			}
 			if text != "" {
 				all = append(all, Saved{field, value, "--" + o.Flag.Name + "=" + text})
@@ -95,6 +95,9 @@ func (l *idLists) text(o *Option, field, value string) (string, error) {
 	default:
 		err = read(&list, "a list of ids")
 	}
+	if err != nil {
+		return "", err
+	}
 	for _, id := range list {
 		if 0 <= id && id < l.vocabulary {
 			lists = append(lists, []int{id})
@@ -105,26 +108,24 @@ func (l *idLists) text(o *Option, field, value string) (string, error) {
 		if l.left -= len(ids); l.left < 0 {
 			return "", fmt.Errorf(": want at most %d ids in all lists, found more", mostSaved)
 		}
-		text := ""
+		var digits []string
 		for _, id := range ids {
 			if id < 0 || id >= l.vocabulary {
 				return "", fmt.Errorf(": id %d: want 0 to %d", id, l.vocabulary-1)
 			}
-			text += "," + strconv.Itoa(id)
+			digits = append(digits, strconv.Itoa(id))
 		}
-		switch {
+		switch text := strings.Join(digits, ","); {
 		case text == "":
 			return "", errors.New(": want at least one id in each list, found none")
 		case field == "bad_words_ids" && len(ids) == 1 && slices.Contains(l.ends, ids[0]):
-			continue
 		case field == "begin_suppress_tokens":
-			text = "^" + text[1:]
+			texts = append(texts, "^"+text)
 		default:
-			text = text[1:]
+			texts = append(texts, text)
 		}
-		texts = append(texts, text)
 	}
-	return strings.Join(texts, " "), err
+	return strings.Join(texts, " "), nil
 }
 
 // take gives the option a value that a checkpoint has, with its meaning in Go.
@@ -143,6 +144,19 @@ func (o *Option) take(text string) error {
 		o.Unasked()
 	}
 	return err
+}
+
+// TellSaved says in a line what is taken of a generation_config.json, and how to leave it.
+func TellSaved(saved []Saved) string {
+	var all []string
+	for _, s := range saved {
+		const most = 20 // bytes of a value
+		if all = append(all, s.Field); len(s.Value) <= most {
+			all[len(all)-1] += " " + s.Value
+		}
+	}
+	return "generation_config.json gives " + strings.Join(all, ", ") +
+		"; --generation-config none leaves them"
 }
 
 // SavedBy returns the option of a flag such as Saved.Flag, nil if there is none that is saved, and the

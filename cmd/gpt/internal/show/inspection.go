@@ -17,8 +17,10 @@ import (
 
 	"picogpt/checkpoint"
 	"picogpt/checkpoint/hub"
+	"picogpt/decode"
 	"picogpt/internal/fault"
 	"picogpt/internal/folder"
+	"picogpt/internal/option"
 	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
 	"picogpt/model"
@@ -28,16 +30,18 @@ import (
 
 // An Inspection is what gpt inspect prints.
 type Inspection struct {
-	Model    string            `json:"model"`
-	Config   model.Config      `json:"config"`              // with generation_config.json's ids
-	IDsFrom  map[string]string `json:"ids_from,omitempty"`  // the file, where it has them
-	Source   string            `json:"source"`              // the format of the file: "safetensors"
-	Vocab    string            `json:"tokenizer,omitempty"` // its kind
-	Notes    []string          `json:"notes"`               // what files leave open, and the answer
-	Format   string            `json:"format"`              // "" if the model cannot run
-	Metadata map[string]string `json:"metadata"`
-	Tensors  []inspectedTensor `json:"tensors"`
-	Ignored  []string          `json:"ignored"`
+	Model   string            `json:"model"`
+	Config  model.Config      `json:"config"`             // with generation_config.json's ids
+	IDsFrom map[string]string `json:"ids_from,omitempty"` // the file, where it has them
+	// its fields that options take
+	Sampling map[string]json.RawMessage `json:"sampling,omitempty"`
+	Source   string                     `json:"source"`              // the format of the file: "safetensors"
+	Vocab    string                     `json:"tokenizer,omitempty"` // its kind
+	Notes    []string                   `json:"notes"`               // what files leave open, and the answer
+	Format   string                     `json:"format"`              // "" if the model cannot run
+	Metadata map[string]string          `json:"metadata"`
+	Tensors  []inspectedTensor          `json:"tensors"`
+	Ignored  []string                   `json:"ignored"`
 	// in the files, those of other heads too: masks, and what is stored twice, do not count
 	Parameters int64  `json:"parameters"`
 	Bytes      int64  `json:"bytes"` // of the files
@@ -85,6 +89,16 @@ func (i *Inspection) takeGeneration() {
 	}
 	if g.EOSTokenIDs != nil {
 		i.Config.EOSTokenIDs, i.IDsFrom["eos_token_id"] = g.EOSTokenIDs, name
+	}
+	for field, value := range g.Sampling {
+		if i.Sampling == nil {
+			i.Sampling = map[string]json.RawMessage{}
+		}
+		i.Sampling[field], i.IDsFrom[field] = json.RawMessage(value), name
+	}
+	if _, err := option.ReadSaved(option.Of(new(decode.Options)), g.Sampling, i.Config.VocabSize,
+		i.Config.EOSTokenIDs); err != nil {
+		i.Notes = append(i.Notes, err.Error())
 	}
 }
 
@@ -254,7 +268,11 @@ func (i *Inspection) Text() []byte {
 		}
 	}
 	fmt.Fprint(&b, "\nconfig\n")
-	for _, line := range configLines(i.Config) {
+	lines := configLines(i.Config)
+	for _, field := range slices.Sorted(maps.Keys(i.Sampling)) {
+		lines = append(lines, [2]string{field, quote.Plain(string(i.Sampling[field]), 60)})
+	}
+	for _, line := range lines {
 		if from := i.IDsFrom[line[0]]; from != "" {
 			line[1] += "\t" + from
 		}
