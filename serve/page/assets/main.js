@@ -33,11 +33,18 @@ const code = new CodeView();
 
 let saving; // a timer
 let kept = ""; // the state as it was last kept or loaded
+let chosen = true; // whether the settings are those of a link, or of the user's last visit
+let adopted = false; // whether the panel has what the checkpoint gives
 
 const state = () => ({ version: VERSION, text: doc.text, settings: panel.values });
 
 // update shows what has changed, and saves it when nothing has changed for a moment.
 function update() {
+  if (session.model && !adopted) {
+    adopted = true;
+    panel.adopt(session.model.generation_config ?? {}, chosen);
+    if (!chosen) kept = JSON.stringify(state());
+  }
   view.show();
   clearTimeout(saving);
   if (!session.running) saving = setTimeout(keep, 400);
@@ -59,7 +66,6 @@ function keepPieces() {
 
 window.addEventListener("pagehide", keepPieces);
 
-// load returns whether the settings are those of a link, or of the user's last visit.
 async function load() {
   const { text, state: found, broken } = await restore();
   doc.text = text ?? "Once upon a time";
@@ -68,7 +74,7 @@ async function load() {
   if (broken) status.fail("The link cannot be read: it is damaged, or too long.");
   kept = JSON.stringify(state());
   view.show();
-  return Boolean(found);
+  chosen = Boolean(found);
 }
 
 // Settings.
@@ -207,12 +213,12 @@ window.addEventListener("hashchange", async () => {
 server.onIgnored = (names) => panel.ignored(names);
 server.key = savedKey();
 openSettings(!narrow.matches);
-const chosen = await load();
+await load();
 view.editor.show(doc.text, []);
 view.editor.readOnly = false;
 for (const button of document.querySelectorAll("button:disabled")) button.disabled = false;
 view.editor.focus(doc.text.length);
-await session.connect(chosen);
+await session.connect();
 if (session.model && doc.pieces.length === 0) {
   doc.pieces = restorePieces(session.model.id, doc.text);
   view.show();

@@ -32,8 +32,9 @@ export class Panel {
     }
   }
 
-  // adopt shows what the checkpoint gives, in place of defaults unless the user has chosen values.
+  // adopt tells what the checkpoint gives, and shows it where the user has not chosen values.
   adopt(fields, chosen) {
+    const before = defaults();
     adopt(fields);
     for (const [name, value] of Object.entries(fields)) {
       const from = byId(`from-${name}`);
@@ -41,7 +42,11 @@ export class Panel {
       from.textContent = `${value} in the checkpoint's generation_config.json.`;
       from.hidden = false;
     }
-    this.show(chosen ? this.#values : { ...this.#values, ...picked(defaults(), fields) });
+    const values = { ...this.#values };
+    for (const { name, value } of ALL) {
+      if (!chosen && values[name] === before[name]) values[name] = value;
+    }
+    this.show(values);
   }
 
   // used shows the seed that the last completion had.
@@ -102,7 +107,7 @@ export class Panel {
       { className: "wrong", id: `ignored-${name}`, hidden: true },
       "This server does not know this setting.",
     );
-    control.input.setAttribute("aria-describedby", `help-${name} wrong-${name}`);
+    control.input.setAttribute("aria-describedby", `help-${name} from-${name} wrong-${name}`);
     const row = make("div", { className: "setting" }, ...control.nodes, help, from, error, ignored);
     row.dataset.name = name;
     return row;
@@ -123,10 +128,6 @@ export class Panel {
     input.setAttribute("aria-invalid", String(message !== ""));
   }
 }
-
-// picked returns the values that have names of fields.
-const picked = (values, fields) =>
-  Object.fromEntries(Object.entries(values).filter(([name]) => name in fields));
 
 const labelFor = (setting, id) => make("label", { htmlFor: id }, setting.label);
 

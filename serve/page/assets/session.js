@@ -12,7 +12,6 @@ export class Session {
   #panel;
   #status;
   #changed;
-  #chosen = true; // whether the settings are the user's
   #running = null; // the AbortController of the task in progress
   #waiting = null; // the task that failed because the server wanted a key
   #counted = { text: null, count: null };
@@ -35,16 +34,13 @@ export class Session {
     return this.#counted.text === this.#doc.text ? this.#counted.count : null;
   }
 
-  // connect asks the server for its model. chosen says that the settings are the user's.
-  async connect(chosen = this.#chosen) {
-    this.#chosen = chosen;
+  // connect asks the server for its model.
+  async connect() {
     try {
       [this.model] = await this.#server.models();
     } catch (error) {
       return this.#failed(error, null);
     }
-    this.#panel.adopt(this.model.generation_config ?? {}, chosen);
-    this.#chosen = true;
     if (this.model.max_model_len) this.#panel.limit("max_tokens", this.model.max_model_len);
     this.#changed();
     await this.count();
