@@ -4,7 +4,6 @@ package picogpt
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 
 	"picogpt/decode"
@@ -40,11 +39,7 @@ func Sampling() Options {
 // none of it. The error names a field of that file whose value cannot be meant.
 func (g *GPT) Sampling() (Options, error) {
 	o, c := Sampling(), g.model.Config()
-	saved, err := option.ReadSaved(option.Of(new(Options)), c.Generation.Sampling, c.VocabSize,
-		c.EndTokens())
-	for _, one := range saved {
-		err = errors.Join(err, option.TakeSaved(option.Of(&o), one.Flag))
-	}
+	_, err := option.TakeSaved(option.Of(&o), c.Generation.Sampling, c.VocabSize, c.EndTokens(), nil)
 	return o, err
 }
 

@@ -194,13 +194,11 @@ func newGuide(m *model.Model, s *Stream) (*guide, error) {
 				l.vocabulary-1)}
 		}
 	}
+	o.shrink(l.context - len(context) + 1)
 	if o.Overflow == OverflowSlide {
 		context = newest(context, l.context)
-	} else {
-		o.shrink(l.context - len(context) + 1)
-		if err := l.room(0, len(context), o.MaxTokens); err != nil {
-			return nil, &NegativeError{err}
-		}
+	} else if err := l.room(0, len(context), o.MaxTokens); err != nil {
+		return nil, &NegativeError{err}
 	}
 	return &guide{m.NewSession(), append([]int{}, context...)}, nil
 }

@@ -24,7 +24,7 @@ type Generation struct {
 
 	// Sampling has the fields that say how tokens are chosen, as JSON, unless they say what
 	// transformers does without them. They are read where texts are made, and are wrong only there.
-	Sampling map[string]string `json:"-"`
+	Sampling map[string]json.RawMessage `json:"-"`
 }
 
 // ParseGeneration reads a generation_config.json for a model of that vocabulary. As in Hugging
@@ -40,16 +40,14 @@ func ParseGeneration(b []byte, vocabulary int) (g Generation, others []string, e
 	}
 	keys := configKeys{}
 	known := choosing()
+	g.Sampling = map[string]json.RawMessage{}
 	err = strictjson.Members(quoteNonNumbers(b), func(key string, value json.RawMessage) error {
 		keys[key] = value
 		neutral, ok := known[key]
 		switch {
 		case slices.Contains(harmless[:], key) || sameNumber(string(value), neutral):
 		case slices.Contains(taken[:], key) && !slices.Contains([]string{"null", "[]"}, compact(value)):
-			if g.Sampling == nil {
-				g.Sampling = map[string]string{}
-			}
-			g.Sampling[key] = string(value)
+			g.Sampling[key] = value
 		case !slices.Contains(taken[:], key) && !empty(value):
 			others = append(others, said(key, value, ok))
 		}

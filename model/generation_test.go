@@ -43,8 +43,8 @@ func TestGenerationConfigs(t *testing.T) {
 		config.Generation = g
 		start, _ := config.StartToken()
 		got := fmt.Sprint("bos ", start, " eos ", config.EndTokens())
-		if g.Sampling != nil {
-			got += fmt.Sprint(" ", g.Sampling)
+		if len(g.Sampling) > 0 {
+			got += fmt.Sprintf(" %s", g.Sampling)
 		}
 		if got != c.want || strings.Join(others, ", ") != c.others {
 			t.Errorf("%s: %s, others %q; want %s, %q", c.json, got, others, c.want, c.others)

@@ -4,6 +4,7 @@ package sample
 // are banned.
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -161,7 +162,7 @@ func (b sequenceBiases) Add(text string, x float64) {
 }
 
 // A Ban is a sequence of ids that a text does not contain: its last id is removed where the context
-// ends with the others, which with one id is everywhere.
+// ends with the others, which with one id is everywhere. No ids are no ban.
 type Ban struct {
 	IDs   []int
 	First bool // only as the first new token
@@ -174,15 +175,6 @@ var banIDsStep = step{
 		return []option.Option{{
 			Name: "banned ids", Value: (*bans)(&p.BanIDs),
 			Saved: []string{"suppress_tokens", "begin_suppress_tokens", "bad_words_ids"},
-			Check: func() string {
-				for i, b := range p.BanIDs {
-					if len(b.IDs) == 0 || slices.Min(b.IDs) < 0 {
-						return fmt.Sprintf(" %d of %d: %v: want at least one id, of 0 or more", i+1,
-							len(p.BanIDs), b.IDs)
-					}
-				}
-				return ""
-			},
 			Flag: option.Flag{Name: "ban-ids", Holder: "ID,ID...", Group: option.Wanted,
 				Others: "bad-words-ids suppress-tokens begin-suppress-tokens",
 				Help: "draw none of these sequences of ids, with spaces between them: 5 never, 5,7 " +
@@ -196,7 +188,7 @@ func (s *Sampler) shutBans() {
 	for i := range s.params.BanIDs {
 		b := &s.params.BanIDs[i]
 		last := len(b.IDs) - 1
-		if (!b.First || s.State.Generated == 0) && endsWith(s.context, b.IDs[:last]) {
+		if last >= 0 && (!b.First || s.State.Generated == 0) && endsWith(s.context, b.IDs[:last]) {
 			s.shut(b.IDs[last])
 		}
 	}
@@ -205,25 +197,17 @@ func (s *Sampler) shutBans() {
 // bans is Params.BanIDs as the value of an option.
 type bans []Ban
 
-// Set adds sequences with spaces between them.
+// Set adds sequences with a space between them.
 func (b *bans) Set(text string) error {
-	var all []Ban
-	for one := range strings.FieldsSeq(text) {
+	for one := range strings.SplitSeq(text, " ") {
 		ids, isFirst := strings.CutPrefix(one, "^")
 		ban := Ban{First: isFirst}
-		for id := range strings.SplitSeq(ids, ",") {
-			n, err := strconv.Atoi(id)
-			if err != nil || n < 0 {
-				return fmt.Errorf(" %s: want ids, such as 5 or 5,7 or ^5", quote.Short(one, 40))
-			}
-			ban.IDs = append(ban.IDs, n)
+		err := json.Unmarshal([]byte("["+ids+"]"), &ban.IDs)
+		if err != nil || len(ban.IDs) == 0 || slices.Min(ban.IDs) < 0 {
+			return fmt.Errorf(" %s: want ids, such as 5 or 5,7 or ^5", quote.Short(one, 40))
 		}
-		all = append(all, ban)
+		*b = append(*b, ban)
 	}
-	if all == nil {
-		return fmt.Errorf(": want at least one id, found none")
-	}
-	*b = append(*b, all...)
 	return nil
 }
 

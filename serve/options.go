@@ -186,8 +186,8 @@ func FingerprintOf(m *model.Model, weights, tokenizer string, vectors ...Steerin
 	if ends := config.EndTokens(); !slices.Equal(ends, before.EndTokens()) {
 		fmt.Fprintln(all, ends)
 	}
-	if config.Generation.Sampling != nil {
-		fmt.Fprintln(all, config.Generation.Sampling) // in the order of its keys
+	if fields := config.Generation.Sampling; len(fields) > 0 {
+		fmt.Fprintln(all, fields) // in the order of their names
 	}
 	return "fp_" + hex.EncodeToString(all.Sum(nil)[:8])
 }

@@ -69,25 +69,17 @@ func newCompletion() *completion {
 	return q
 }
 
-// defaultsOf returns OpenAI's defaults, and over them what a checkpoint says, of which fields has what
-// requests have fields for.
+// defaultsOf returns OpenAI's defaults, and over them what a checkpoint says; fields has those of
+// requests.
 func defaultsOf(c model.Config) (q *completion, fields map[string]any, err error) {
-	q = newCompletion()
-	table := q.table(0)
-	saved, err := option.ReadSaved(option.Of(new(decode.Options)), c.Generation.Sampling,
-		c.VocabSize, c.EndTokens())
-	for _, one := range saved {
-		o, _ := option.SavedBy(table, one.Flag)
-		if err := option.TakeSaved(table, one.Flag); err != nil {
-			return nil, nil, err
-		}
-		if o.Field.Name != "" {
-			if fields == nil {
-				fields = map[string]any{}
+	q, fields = newCompletion(), map[string]any{}
+	_, err = option.TakeSaved(option.Of(&q.Options), c.Generation.Sampling, c.VocabSize,
+		c.EndTokens(), func(o *option.Option) bool {
+			if o.Field.Name != "" {
+				fields[o.Field.Name] = o.Value
 			}
-			fields[o.Field.Name] = o.Value
-		}
-	}
+			return false
+		})
 	return q, fields, err
 }
 

@@ -88,13 +88,9 @@ func (c *chatCommand) Run(a *app, f *cli.Flags) (err error) {
 		return err
 	}
 	s := &chatSettings{app: a, model: m, tokenizer: t, close: func() {}}
-	if s.saved, err = a.readSaved(); err == nil {
-		err = s.Set(given)
-	}
-	if err != nil {
+	if err := s.Set(given); err != nil {
 		return err
 	}
-	a.noteSaved(s.taken)
 	defer func() { s.close() }()
 	s.options = talk.Without(given, "--seed")
 	a.logf("seed: %d", s.decode.Seed)
@@ -164,10 +160,10 @@ type chatSettings struct {
 	model     *model.Model
 	tokenizer *tokenizer.Tokenizer
 
-	options []string       // that were set, --seed not among them
-	saved   []option.Saved // what the checkpoint says; nil in a chat that was loaded
-	taken   []option.Saved // where options do not
-	idle    []string       // what was told of options without effect
+	options []string // that were set, --seed not among them
+	saved   []string // what the checkpoint says, as flags
+	loaded  bool     // the options are all: nothing that the checkpoint says is taken
+	idle    []string // what was told of options without effect
 	writer  *generateCommand
 	decode  decode.Options // of writer
 	close   func()         // of what writer has opened
@@ -180,9 +176,11 @@ func (s *chatSettings) Set(options []string) error {
 	if err != nil {
 		return err
 	}
-	taken, err := w.take(s.saved, f.Given())
-	if err != nil {
-		return err
+	var saved []string
+	if !s.loaded {
+		if saved, err = s.app.takeSaved(w.table(), w.outranked(f.Given())); err != nil {
+			return err
+		}
 	}
 	o, err := w.settle(f.Given())
 	if err != nil {
@@ -200,7 +198,7 @@ func (s *chatSettings) Set(options []string) error {
 		return err
 	}
 	s.close()
-	s.options, s.taken, s.writer, s.decode, s.close = options, taken, w, o, release
+	s.options, s.saved, s.writer, s.decode, s.close = options, saved, w, o, release
 	s.noteIdle(f.Given())
 	return nil
 }
@@ -223,10 +221,10 @@ func (s *chatSettings) Load(rules int, options []string, files map[string]string
 	if err := chat.CheckRules(rules); err != nil {
 		return err
 	}
-	before, rulesBefore, saved := s.app.optionFiles, s.app.rules, s.saved
-	s.app.optionFiles, s.app.rules, s.saved = optionFiles{texts: files, all: true}, rules, nil
+	before, rulesBefore, loaded := s.app.optionFiles, s.app.rules, s.loaded
+	s.app.optionFiles, s.app.rules, s.loaded = optionFiles{texts: files, all: true}, rules, true
 	if err := s.Set(options); err != nil {
-		s.app.optionFiles, s.app.rules, s.saved = before, rulesBefore, saved
+		s.app.optionFiles, s.app.rules, s.loaded = before, rulesBefore, loaded
 		return err
 	}
 	s.app.optionFiles.all = false
@@ -249,7 +247,8 @@ func (s *chatSettings) Rules() int { return s.app.rules }
 
 func (s *chatSettings) Recorded() []string {
 	flags := generateFlags(new(generateCommand))
-	return slices.DeleteFunc(append(append([]string{}, flagsOf(s.taken)...), s.options...), func(option string) bool {
+	all := append(append([]string{}, s.saved...), s.options...)
+	return slices.DeleteFunc(all, func(option string) bool {
 		name, _, _ := strings.Cut(strings.TrimPrefix(option, "--"), "=")
 		return !recordable(flags.Find(name))
 	})

@@ -157,7 +157,7 @@ func (c *generateCommand) Run(f *cli.Flags) error {
 	if c.Many.Prompts != nil {
 		return c.runPrompts(a, given, f.Options(recordable))
 	}
-	o, err := c.takeSaved(a, given)
+	o, err := c.settleSaved(a, given)
 	if err != nil {
 		return err
 	}

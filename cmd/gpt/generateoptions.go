@@ -206,75 +206,48 @@ func (a *app) noteWithout(notes []string) {
 
 // What a checkpoint says of options: its generation_config.json, which flags outrank.
 
-// readSaved reads what the checkpoint says of options.
-func (a *app) readSaved() ([]option.Saved, error) {
+// takeSaved gives options what the checkpoint says of them, unless a flag outranks it, and tells it
+// once. It returns it as flags.
+func (a *app) takeSaved(
+	table []option.Option, outranked func(*option.Option) bool,
+) ([]string, error) {
 	ck, err := a.open()
 	if err != nil {
 		return nil, err
 	}
 	c := a.byRules(ck.Config)
-	saved, err := option.ReadSaved(option.Of(new(decode.Options)), c.Generation.Sampling,
-		c.VocabSize, c.EndTokens())
+	flags, err := option.TakeSaved(table, c.Generation.Sampling, c.VocabSize, c.EndTokens(),
+		outranked)
 	if err != nil {
-		return nil, fault.Hint(err, "--generation-config none leaves what it says of sampling")
+		err = fault.Hint(err, "--generation-config none leaves what it says of sampling")
+	} else if len(flags) > 0 && a.saved == nil {
+		a.saved = flags
+		a.Notef("%s", option.TellSaved(flags))
 	}
-	return saved, nil
+	return flags, err
 }
 
-// noteSaved tells what is taken of it.
-func (a *app) noteSaved(saved []option.Saved) {
-	if len(saved) > 0 {
-		a.Notef("%s", option.TellSaved(saved))
+// outranked reports whether what a checkpoint says of an option has no effect. Under a search there is
+// nothing of sampling, as of the flags' usual values, and max_new_tokens is no budget of a form.
+func (c *generateCommand) outranked(given map[string]bool) func(*option.Option) bool {
+	search, formed := c.Search.asked() != "", c.Form.asked() != "" && !c.MayCut
+	return func(o *option.Option) bool {
+		return given[o.Flag.Name] || search && (o.Drawn || o.Name == "temperature") ||
+			o.Drawn && c.Temperature == 0 || o.Filter && c.Mirostat.Version != 0 ||
+			o.Step != "" && !c.Lists(o.Step) || o.Unasked != nil && formed
 	}
 }
 
-// takeSaved takes what the checkpoint says, and tells it and what has no effect. The options that it
-// returns are what is meant then.
-func (c *generateCommand) takeSaved(a *app, given map[string]bool) (decode.Options, error) {
+// settleSaved is settle with what the checkpoint says. It tells what has no effect.
+func (c *generateCommand) settleSaved(a *app, given map[string]bool) (o decode.Options, err error) {
 	a.chooses = true
-	saved, err := a.readSaved()
-	if err == nil {
-		saved, err = c.take(saved, given)
+	if _, err = a.takeSaved(c.table(), c.outranked(given)); err != nil {
+		return o, err
 	}
-	if err != nil {
-		return decode.Options{}, err
-	}
-	a.noteSaved(saved)
-	a.saved = flagsOf(saved)
-	o, err := c.settle(given)
+	o, err = c.settle(given)
 	a.noteWithout(withoutEffect(append(option.Of(&o), option.Of(&c.Search.BeamOptions)...), &o,
 		given, c.Search.asked() != ""))
 	return o, err
-}
-
-// take takes what a checkpoint says, and returns what of it has an effect: where no flag says
-// otherwise, and under a search, as with the usual values of flags, nothing about sampling.
-func (c *generateCommand) take(
-	saved []option.Saved, given map[string]bool,
-) (taken []option.Saved, err error) {
-	table := c.table()
-	for _, s := range saved {
-		row, _ := option.SavedBy(table, s.Flag)
-		switch draws := row.Drawn || row.Name == "temperature"; {
-		case given[row.Flag.Name], draws && c.Search.asked() != "",
-			row.Drawn && c.Temperature == 0, row.Filter && c.Mirostat.Version != 0,
-			row.Step != "" && !c.Lists(row.Step),
-			row.Unasked != nil && c.Form.asked() != "" && !c.MayCut: // it is no budget of a form
-			continue
-		}
-		if err := option.TakeSaved(table, s.Flag); err != nil {
-			return nil, err
-		}
-		taken = append(taken, s)
-	}
-	return taken, nil
-}
-
-func flagsOf(saved []option.Saved) (flags []string) {
-	for _, s := range saved {
-		flags = append(flags, s.Flag)
-	}
-	return flags
 }
 
 // What gpt generate needs of a tokenizer: texts in flags, a vocabulary, and the form of output.

@@ -84,7 +84,7 @@ func (c *generateCommand) runPrompts(
 	if err := a.checkTarget(&c.Many.Target); err != nil {
 		return err
 	}
-	o, err := c.takeSaved(a, given)
+	o, err := c.settleSaved(a, given)
 	if err != nil {
 		return err
 	}

@@ -360,7 +360,7 @@ func (v *verified) write(a *app, r *receipt.Receipt) error {
 	if err != nil {
 		return fmt.Errorf("options: %w", err)
 	}
-	if err := option.TakeSaved(g.table(), r.Saved...); err != nil {
+	if err := option.SetSaved(g.table(), r.Saved); err != nil {
 		return fmt.Errorf("generation_config: %w", err)
 	}
 	ids := string(strictjson.AppendIDs(nil, r.PromptIDs))

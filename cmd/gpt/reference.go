@@ -68,8 +68,8 @@ func referenceDoes(command string) []string {
 		"perplexity": `protocol window stride wikitext tokens special json expect tolerance model
 			adapter gelu verbose`,
 		"generate": `file prompt tokens special model adapter gelu verbose output json out force
-			no-display-prompt generation-config samples max-tokens overflow stop keep-stop eos min-tokens length-decay
-			logprobs raw-control-chars`,
+			no-display-prompt samples max-tokens overflow stop keep-stop eos min-tokens length-decay
+			logprobs raw-control-chars generation-config`,
 	}[command])
 	const not = " guidance negative logit-bias sequence-bias "
 	for _, o := range option.Of(new(sample.Params)) {

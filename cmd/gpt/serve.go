@@ -181,11 +181,9 @@ func (c *serveCommand) Run(a *app) error {
 	running := on.api.Start(gate)
 	a.uses = checkpoint.HeadTensor
 	a.chooses, a.headless = true, true
-	saved, err := a.readSaved()
-	if err != nil {
+	if _, err := a.takeSaved(option.Of(new(decode.Options)), nil); err != nil {
 		return err
 	}
-	a.noteSaved(saved)
 	m, err := a.openModel()
 	if err != nil {
 		return err

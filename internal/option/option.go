@@ -8,8 +8,8 @@
 //
 // An [Option] is a row, with its [Flag], [Field], [Setting] and [Range]; [In], [Find] and [Wanting]
 // look rows up. value.go reads, checks and prints what a row's Value points to: [Option.Set],
-// [Check], [CheckFlags], whose errors are [Error]s. A [Value] has a syntax of its own. [ReadSaved]
-// reads what a checkpoint says of options, and [TakeSaved] takes it where no flag says otherwise.
+// [Check], [CheckFlags], whose errors are [Error]s. A [Value] has a syntax of its own. [TakeSaved]
+// takes what a checkpoint says of options.
 package option
 
 import (

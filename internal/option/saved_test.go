@@ -17,13 +17,13 @@ import (
 )
 
 // read reads a generation_config.json for 100 ids, of which 9 ends texts.
-func read(t *testing.T, file string) ([]option.Saved, error) {
+func read(t *testing.T, file string) ([]string, error) {
 	t.Helper()
 	g, _, err := model.ParseGeneration([]byte(file), 100)
 	if err != nil {
 		t.Fatalf("%.60s: %v", file, err)
 	}
-	return option.ReadSaved(option.Of(new(decode.Options)), g.Sampling, 100, []int{9})
+	return option.TakeSaved(option.Of(new(decode.Options)), g.Sampling, 100, []int{9}, nil)
 }
 
 // TestSavedFields: what each field of a generation_config.json is as a flag, "" where it says what
@@ -61,11 +61,7 @@ func TestSavedFields(t *testing.T) {
 		{`{"bad_words_ids": [[3], [9], [4, 9], [5, 6, 7]]}`, "--ban-ids=3 4,9 5,6,7"},
 		{`{"bad_words_ids": [[9]]}`, ""},
 	} {
-		all, err := read(t, c.file)
-		var flags []string
-		for _, s := range all {
-			flags = append(flags, s.Flag)
-		}
+		flags, err := read(t, c.file)
 		if got := strings.Join(flags, " "); err != nil || got != c.flags {
 			t.Errorf("%s: %s, %v; want %s", c.file, got, err, c.flags)
 		}
@@ -164,21 +160,22 @@ func TestTakenValues(t *testing.T) {
 			{IDs: []int{5}, First: true}, {IDs: []int{7}}, {IDs: []int{1, 2}}}}}},
 	} {
 		var o decode.Options
-		if err := option.TakeSaved(option.Of(&o), c.flags...); err != nil || !reflect.DeepEqual(o, c.want) {
+		if err := option.SetSaved(option.Of(&o), c.flags); err != nil || !reflect.DeepEqual(o, c.want) {
 			t.Errorf("%q: %+v, %v, want %+v", c.flags, o, err, c.want)
 		}
 	}
 	for _, flag := range []string{"", "--", "--temp", "temp", "--seed=5", "--no=5", "--temp=x", "--temp=-1",
 		"--ban-ids=", "--ban-ids=^", "--ban-ids=1,", "--ban-ids=-1", "--max-tokens=0"} {
-		if err := option.TakeSaved(option.Of(new(decode.Options)), flag); err == nil {
+		if err := option.SetSaved(option.Of(new(decode.Options)), []string{flag}); err == nil {
 			t.Errorf("%q is taken", flag)
 		}
 	}
 }
 
 func TestTellSaved(t *testing.T) {
-	all, err := read(t, fmt.Sprintf(`{"top_p": 0.9, "suppress_tokens": [%s1]}`, strings.Repeat("2, ", 10)))
-	const want = "generation_config.json gives top_p 0.9, suppress_tokens; --generation-config none leaves them"
+	all, err := read(t, fmt.Sprintf(`{"top_p": 0.9, "suppress_tokens": [%s1]}`, strings.Repeat("2, ", 99)))
+	const want = "--top-p=0.9 --ban-ids=2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 ... from generation_config.json; " +
+		"--generation-config none leaves them"
 	if got := option.TellSaved(all); err != nil || got != want {
 		t.Errorf("%s, %v, want %s", got, err, want)
 	}

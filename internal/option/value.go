@@ -110,38 +110,32 @@ type TextBiases interface {
 // gives -1 and none their meaning.
 func CheckFlags(options []Option, given func(flag string) bool) error {
 	for i := range options {
-		if !given(options[i].Flag.Name) {
+		o := &options[i]
+		takes, want := o.Range, o.Want
+		if o.Flag.Want != "" {
+			takes, want = o.Flag.Range, o.Flag.Want
+		}
+		if !given(o.Flag.Name) {
 			continue
 		}
-		if err := options[i].checkFlag(); err != nil {
-			return err
+		if !takes.has(o.Value) {
+			return o.errorf(" %v: want %s", deref(o.Value), want)
 		}
-	}
-	return nil
-}
-
-func (o *Option) checkFlag() error {
-	takes, want := o.Range, o.Want
-	if o.Flag.Want != "" {
-		takes, want = o.Flag.Range, o.Flag.Want
-	}
-	if !takes.has(o.Value) {
-		return o.errorf(" %v: want %s", deref(o.Value), want)
-	}
-	if n, ok := o.Value.(*int); ok && takes.Minus && *n == -1 {
-		*n = 0
-	}
-	if s, ok := o.Value.(*string); ok && o.Words != nil && !slices.Contains(o.Words, *s) {
-		return o.errorf(": want %s, found %q", listed(o.Words), *s)
-	}
-	if list, ok := o.Value.(*[]string); ok {
-		switch none := o.Flag.None && slices.Contains(*list, "none"); {
-		case slices.Contains(*list, ""):
-			return o.errorf(": want at least one byte, found none")
-		case none && len(*list) > 1:
-			return o.errorf(" none and another --%s: want one of them", o.Flag.Name)
-		case none:
-			*list = []string{}
+		if n, ok := o.Value.(*int); ok && takes.Minus && *n == -1 {
+			*n = 0
+		}
+		if s, ok := o.Value.(*string); ok && o.Words != nil && !slices.Contains(o.Words, *s) {
+			return o.errorf(": want %s, found %q", listed(o.Words), *s)
+		}
+		if list, ok := o.Value.(*[]string); ok {
+			switch none := o.Flag.None && slices.Contains(*list, "none"); {
+			case slices.Contains(*list, ""):
+				return o.errorf(": want at least one byte, found none")
+			case none && len(*list) > 1:
+				return o.errorf(" none and another --%s: want one of them", o.Flag.Name)
+			case none:
+				*list = []string{}
+			}
 		}
 	}
 	return nil

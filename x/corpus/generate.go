@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"picogpt/checkpoint"
-	"picogpt/decode"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/lines"
@@ -115,24 +114,14 @@ func (c *generateCommand) takeSaved(a *app, j *job.Job, o *job.GenerateOptions) 
 		return err
 	}
 	defer ck.Close()
-	table, config := option.Of(new(decode.Options)), ck.Config
-	saved, err := option.ReadSaved(table, config.Generation.Sampling, config.VocabSize,
-		config.EndTokens())
-	if err != nil {
-		return err
+	config, given := ck.Config, c.flags.Given()
+	o.Saved, err = option.TakeSaved(option.Of(&o.Options), config.Generation.Sampling,
+		config.VocabSize, config.EndTokens(),
+		func(o *option.Option) bool { return given[o.Flag.Name] })
+	if len(o.Saved) > 0 && !c.Quiet {
+		fmt.Fprintf(a.stderr, "corpus: %s\n", option.TellSaved(o.Saved))
 	}
-	given := c.flags.Given()
-	saved = slices.DeleteFunc(saved, func(s option.Saved) bool {
-		row, _ := option.SavedBy(table, s.Flag)
-		return given[row.Flag.Name]
-	})
-	for _, s := range saved {
-		o.Saved = append(o.Saved, s.Flag)
-	}
-	if len(saved) > 0 && !c.Quiet {
-		fmt.Fprintf(a.stderr, "corpus: %s\n", option.TellSaved(saved))
-	}
-	return option.TakeSaved(option.Of(&o.Options), o.Saved...)
+	return err
 }
 
 // generateOptions checks the flags.

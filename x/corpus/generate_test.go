@@ -79,8 +79,8 @@ func TestGenerateTakesWhatTheCheckpointSays(t *testing.T) {
 	}
 	save(`,"temperature":0.5,"top_p":0.7,"max_new_tokens":9,"typical_p":1.0`)
 	got, m, said := texts()
-	if !slices.Equal(got, want) || !strings.Contains(said, "corpus: generation_config.json gives "+
-		"max_new_tokens 9, temperature 0.5, top_p 0.7; --generation-config none leaves them") {
+	if !slices.Equal(got, want) || !strings.Contains(said, "corpus: --max-tokens=9 --temp=0.5 "+
+		"--top-p=0.7 from generation_config.json; --generation-config none leaves them") {
 		t.Errorf("%q, want %q; %s", got, want, said)
 	}
 	if o := m.Options.Generate; o.Temperature != 0.5 || !slices.Equal(o.Saved,

@@ -90,14 +90,9 @@ func (i *Inspection) takeGeneration() {
 	if g.EOSTokenIDs != nil {
 		i.Config.EOSTokenIDs, i.IDsFrom["eos_token_id"] = g.EOSTokenIDs, name
 	}
-	for field, value := range g.Sampling {
-		if i.Sampling == nil {
-			i.Sampling = map[string]json.RawMessage{}
-		}
-		i.Sampling[field], i.IDsFrom[field] = json.RawMessage(value), name
-	}
-	if _, err := option.ReadSaved(option.Of(new(decode.Options)), g.Sampling, i.Config.VocabSize,
-		i.Config.EOSTokenIDs); err != nil {
+	i.Sampling = g.Sampling
+	if _, err := option.TakeSaved(option.Of(new(decode.Options)), g.Sampling, i.Config.VocabSize, nil,
+		nil); err != nil {
 		i.Notes = append(i.Notes, err.Error())
 	}
 }
@@ -268,15 +263,15 @@ func (i *Inspection) Text() []byte {
 		}
 	}
 	fmt.Fprint(&b, "\nconfig\n")
-	lines := configLines(i.Config)
-	for _, field := range slices.Sorted(maps.Keys(i.Sampling)) {
-		lines = append(lines, [2]string{field, quote.Plain(string(i.Sampling[field]), 60)})
-	}
-	for _, line := range lines {
+	for _, line := range configLines(i.Config) {
 		if from := i.IDsFrom[line[0]]; from != "" {
 			line[1] += "\t" + from
 		}
 		fmt.Fprintf(w, "  %s\t%s\n", line[0], line[1])
+	}
+	for _, field := range slices.Sorted(maps.Keys(i.Sampling)) {
+		fmt.Fprintf(w, "  %s\t%s\t%s\n", field, quote.Plain(string(i.Sampling[field]), 60),
+			folder.Generation)
 	}
 	w.Flush()
 	fmt.Fprintf(w, "\nmodel\t%s\n", i.Model)

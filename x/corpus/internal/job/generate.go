@@ -50,7 +50,7 @@ func (o *GenerateOptions) Table() []option.Option {
 // Meant returns what the flags, and those of Saved, mean to package decode.
 func (o GenerateOptions) Meant() decode.Options {
 	option.Settle(o.Table())
-	option.TakeSaved(option.Of(&o.Options), o.Saved...) // which UnmarshalJSON has tried
+	option.SetSaved(option.Of(&o.Options), o.Saved) // which UnmarshalJSON has tried
 	return o.Options
 }
 
@@ -94,7 +94,7 @@ func (o *GenerateOptions) UnmarshalJSON(b []byte) error {
 	}
 	o.Seed, o.Top, o.Fields, o.Keep = rest.Seed, rest.Top, rest.Fields, rest.Keep
 	o.Saved = rest.Saved
-	if err := option.TakeSaved(option.Of(new(decode.Options)), o.Saved...); err != nil {
+	if err := option.SetSaved(option.Of(new(decode.Options)), o.Saved); err != nil {
 		return err
 	}
 	for _, row := range o.Table() {
