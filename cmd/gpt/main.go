@@ -45,6 +45,7 @@ import (
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/folder"
+	"picogpt/internal/option"
 	"picogpt/internal/outfile"
 	"picogpt/internal/quote"
 	"picogpt/kernels"
@@ -187,9 +188,12 @@ func (g *globals) flags(f *cli.Flags, which globalFlags) {
 			`keep WordPiece's spaces between Chinese characters; default: only gpt tokenize --decode
 			does`, nil},
 		{generationConfig, &g.Generation, "--generation-config HOW [auto]",
-			`auto: what the checkpoint's generation_config.json says of sampling is the default of
-			flags and of requests' fields; none: it has no effect`, []string{"auto", "none"}},
+			`auto takes defaults from the checkpoint's generation_config.json, none takes nothing`,
+			[]string{"auto", "none"}},
 	} {
+		if flag.is == generationConfig && which&edited != 0 { // help has it beside other options
+			f.Group(option.Filters)
+		}
 		if which&flag.is != 0 {
 			f.Add(flag.p, flag.spec, flag.help).OneOf(flag.values...)
 		}

@@ -141,6 +141,7 @@ var unrecorded = [...]string{
 	"output", "json", "no-display-prompt", "receipt", "force", "prompts", "input-format",
 	"text-field", "out", "resume",
 	"draft", // guesses change nothing
+	"generation-config",
 	"session", "session-read-only",
 }
 

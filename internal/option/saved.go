@@ -34,6 +34,8 @@ func TakeSaved(
 			switch _, isList := o.Value.(Value); {
 			case isList:
 				text, err = savedIDs(field, text, vocabulary, ends, &left)
+			case text == "-1" && o.Unasked != nil: // no limit, as without it
+				continue
 			case field == "do_sample" && text == "false":
 				text = "0"
 			case field == "do_sample" && text == "true":
@@ -68,7 +70,7 @@ func savedIDs(field, value string, vocabulary int, ends []int, left *int) (strin
 	var ids []int
 	var lists [][]int
 	var to, want any = &ids, "a list of ids"
-	bad, prefix := field == "bad_words_ids", ""
+	bad, prefix := field == "bad_words_ids", map[string]string{"begin_suppress_tokens": "^"}[field]
 	if bad {
 		to, want = &lists, "a list of lists of ids"
 	}
@@ -78,9 +80,6 @@ func savedIDs(field, value string, vocabulary int, ends []int, left *int) (strin
 	outside := func(id int) bool { return id < 0 || id >= vocabulary }
 	for _, id := range slices.DeleteFunc(ids, outside) {
 		lists = append(lists, []int{id})
-	}
-	if field == "begin_suppress_tokens" {
-		prefix = "^"
 	}
 	var texts []string
 	for _, list := range lists {
@@ -131,11 +130,9 @@ func SetSaved(options []Option, flags []string) error {
 
 // TellSaved says in a line where such flags are from, and how to leave them.
 func TellSaved(flags []string) string {
-	short := slices.Clone(flags)
-	for i, flag := range flags {
-		if len(flag) > 40 {
-			short[i] = flag[:40] + "..."
-		}
+	told := strings.Join(flags, " ")
+	if len(told) > 200 { // there may be many ids
+		told = told[:200] + "..."
 	}
-	return strings.Join(short, " ") + " from generation_config.json; --generation-config none leaves them"
+	return told + " from generation_config.json; --generation-config none leaves them"
 }

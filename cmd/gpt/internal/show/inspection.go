@@ -17,10 +17,8 @@ import (
 
 	"picogpt/checkpoint"
 	"picogpt/checkpoint/hub"
-	"picogpt/decode"
 	"picogpt/internal/fault"
 	"picogpt/internal/folder"
-	"picogpt/internal/option"
 	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
 	"picogpt/model"
@@ -91,10 +89,6 @@ func (i *Inspection) takeGeneration() {
 		i.Config.EOSTokenIDs, i.IDsFrom["eos_token_id"] = g.EOSTokenIDs, name
 	}
 	i.Sampling = g.Sampling
-	if _, err := option.TakeSaved(option.Of(new(decode.Options)), g.Sampling, i.Config.VocabSize, nil,
-		nil); err != nil {
-		i.Notes = append(i.Notes, err.Error())
-	}
 }
 
 // ignore marks the tensors of these names, which the decoder ignores.
