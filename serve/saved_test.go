@@ -76,6 +76,7 @@ func TestSavedValuesAreTheDefaultsOfRequests(t *testing.T) {
 		{`"max_new_tokens":7`, "completions", once + `,"max_tokens":3`, once + `,"max_tokens":3`},
 		{`"max_new_tokens":7`, "chat/completions", talked + `,"max_completion_tokens":3`,
 			talked + `,"max_tokens":3`},
+		{`"max_new_tokens":-1`, "completions", once, once},
 		{`"max_new_tokens":99999`, "completions", once + `,"top_k":1,"ignore_eos":true`,
 			once + `,"top_k":1,"ignore_eos":true,"max_tokens":252`},
 		{`"max_new_tokens":2`, "completions", once + `,"structured_outputs":{"regex":"( [a-z]+){9}\\."}`,
