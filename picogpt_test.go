@@ -4,6 +4,7 @@ package picogpt_test
 // errors.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -234,6 +235,28 @@ func TestSamplingOfACheckpoint(t *testing.T) {
 	greedy := picogpt.Options{MaxTokens: 20}
 	if a, b := write(t, g, "Once", greedy), write(t, openDemo(t), "Once", greedy); a != b {
 		t.Errorf("options of a program: %q, want %q", a, b)
+	}
+	v, err := constrain.VocabularyOf(g.Tokenizer(), g.Model().Config().EndTokens())
+	if err != nil {
+		t.Fatal(err)
+	}
+	form, err := constrain.Regex(v, `( Lily){12,}`)
+	if err == nil {
+		got.Constraint, err = form.Start()
+	}
+	c, err2 := g.NewChat("")
+	if err := cmp.Or(err, err2); err != nil {
+		t.Fatal(err)
+	}
+	got.BanIDs = []sample.Ban{{IDs: []int{50256}}} // so that it does not end by itself
+	n := 0
+	for _, err := range c.Answer(t.Context(), "Hello", got) { // max_new_tokens is no budget of a form
+		if n++; err != nil || n > 256 {
+			break
+		}
+	}
+	if n != 256 {
+		t.Errorf("an answer of a form has %d tokens, want those of other answers, 256", n)
 	}
 	if got, err := openDemo(t).Sampling(); err != nil || !reflect.DeepEqual(got, picogpt.Sampling()) {
 		t.Errorf("without the file: %+v, %v", got, err)

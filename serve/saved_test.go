@@ -84,6 +84,9 @@ func TestSavedValuesAreTheDefaultsOfRequests(t *testing.T) {
 		{`"max_new_tokens":2`, "completions",
 			once + `,"max_tokens":40,"structured_outputs":{"regex":"( [a-z]+){9}\\."}`,
 			once + `,"max_tokens":40,"structured_outputs":{"regex":"( [a-z]+){9}\\."}`},
+		{`"max_new_tokens":2`, "completions",
+			once + `,"max_tokens":9,"structured_outputs":{"regex":"( [a-z]+)+"}`,
+			once + `,"max_tokens":9,"structured_outputs":{"regex":"( [a-z]+)+"}`},
 
 		// min_new_tokens yields to what a request says, and to the context.
 		{`"min_new_tokens":9,"max_new_tokens":5`, "completions", once,

@@ -90,6 +90,7 @@ func (c *Chat) Answer(
 		}
 		o.Overflow = decode.OverflowSlide
 		if o.MaxTokens == 0 || o.Unasked && o.Constraint != nil && !o.MayCut {
+			o.Unasked = false
 			if o.MaxTokens = LongestAnswer; o.Constraint != nil && !o.MayCut {
 				held := c.Session.Len() + len(t.PromptIDs)
 				o.MaxTokens = max(LongestAnswer, c.Session.Model().Config().Positions-held+1)
