@@ -34,6 +34,15 @@ func Sampling() Options {
 	return o
 }
 
+// Sampling returns what the function Sampling does, with what the checkpoint's generation_config.json
+// says of the choice of tokens in its place, as the command gpt begins with it. Other Options have
+// none of it. The error names a field of that file whose value cannot be meant.
+func (g *GPT) Sampling() (Options, error) {
+	o, c := Sampling(), g.model.Config()
+	_, err := option.TakeSaved(option.Of(&o), c.Generation.Sampling, c.VocabSize, c.EndTokens(), nil)
+	return o, err
+}
+
 // opened returns o with what the GPT knows, and a drawn seed if o has none.
 func (g *GPT) opened(ctx context.Context, o Options) (Options, error) {
 	if o.Vocabulary == nil {

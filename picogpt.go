@@ -17,8 +17,8 @@
 // Its types, in the order to read them:
 //
 //   - [GPT] is an open checkpoint; [Config] opens one with other number formats, threads or adapters.
-//   - [Options] say how a text is written, and [Sampling] has some that are usual; a [Token] is what
-//     comes of it, piece after piece.
+//   - [Options] say how a text is written, and [Sampling] has some that are usual, [GPT.Sampling]
+//     those of a checkpoint; a [Token] is what comes of it, piece after piece.
 //   - [Chat] is a conversation, and [Turn] a line of it with its answer.
 //   - [CutError] is the error of [Ask] where a text ended before its value.
 //

@@ -4,10 +4,12 @@ package picogpt_test
 // errors.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -20,7 +22,7 @@ import (
 	"picogpt/dev/cases"
 	"picogpt/dev/fixture"
 	"picogpt/eval"
-
+	"picogpt/internal/folder"
 	"picogpt/model"
 	"picogpt/sample"
 	"picogpt/weights/demo"
@@ -204,6 +206,67 @@ func TestManyUsersGetTheirOwnTexts(t *testing.T) {
 }
 
 // Without a seed every loop gives another text, and its last token has the seed of that text.
+// TestSamplingOfACheckpoint: what its generation_config.json says takes the place of Sampling, and
+// other options have none of it.
+func TestSamplingOfACheckpoint(t *testing.T) {
+	open := func(generation string) *picogpt.GPT {
+		files := folder.Memory{"config.json": demo.Config(), "model.safetensors": demo.Weights(),
+			"generation_config.json": []byte(`{"eos_token_id":50256` + generation + `}`)}
+		g, err := picogpt.OpenFS(t.Context(), files, picogpt.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { g.Close() })
+		return g
+	}
+	g := open(`,"temperature":0.5,"top_k":0,"suppress_tokens":[11],"max_new_tokens":9`)
+	got, err := g.Sampling()
+	want := picogpt.Sampling()
+	want.Temperature, want.TopK, want.BanIDs = 0.5, 0, []sample.Ban{{IDs: []int{11}}}
+	want.MaxTokens, want.Unasked = 9, true
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %v, want %+v", got, err, want)
+	}
+	got.Seed, want.Seed = 1, 1
+	if a, b := write(t, g, "Once upon a time", got), write(t, openDemo(t), "Once upon a time",
+		want); a != b {
+		t.Errorf("%q, want %q", a, b)
+	}
+	greedy := picogpt.Options{MaxTokens: 20}
+	if a, b := write(t, g, "Once", greedy), write(t, openDemo(t), "Once", greedy); a != b {
+		t.Errorf("options of a program: %q, want %q", a, b)
+	}
+	v, err := constrain.VocabularyOf(g.Tokenizer(), g.Model().Config().EndTokens())
+	if err != nil {
+		t.Fatal(err)
+	}
+	form, err := constrain.Regex(v, `( Lily){12,}`)
+	if err == nil {
+		got.Constraint, err = form.Start()
+	}
+	c, err2 := g.NewChat("")
+	if err := cmp.Or(err, err2); err != nil {
+		t.Fatal(err)
+	}
+	got.BanIDs = []sample.Ban{{IDs: []int{50256}}} // so that it does not end by itself
+	n := 0
+	for _, err := range c.Answer(t.Context(), "Hello", got) { // max_new_tokens is no budget of a form
+		if n++; err != nil || n > 256 {
+			break
+		}
+	}
+	if n != 256 {
+		t.Errorf("an answer of a form has %d tokens, want those of other answers, 256", n)
+	}
+	if got, err := openDemo(t).Sampling(); err != nil || !reflect.DeepEqual(got, picogpt.Sampling()) {
+		t.Errorf("without the file: %+v, %v", got, err)
+	}
+	if _, err := open(`,"top_k":-1`).Sampling(); err == nil ||
+		!strings.HasPrefix(err.Error(), "generation_config.json: top_k -1: ") {
+		t.Error(err)
+	}
+}
+
 func TestASeedIsDrawnAndTold(t *testing.T) {
 	g, ctx := openDemo(t), context.Background()
 	type text struct {

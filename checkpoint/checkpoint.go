@@ -55,7 +55,8 @@ type Checkpoint struct {
 	// Config is what config.json says. If it names no token that ends a text, that token is the
 	// tokenizer's <|endoftext|>, if it has one: configs of small vocabularies often leave it out.
 	// Config.StartToken and Config.EndTokens return the tokens that begin and end a text. Where there
-	// is a generation_config.json, its tokens are in Config.Generation and outrank config.json's.
+	// is a generation_config.json, its tokens are in Config.Generation and outrank config.json's, as
+	// are its fields for the choice of tokens.
 	Config model.Config
 
 	// Tensors are the weights, mapped from their files. Models that are made of them use them until

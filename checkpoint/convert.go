@@ -281,6 +281,10 @@ func (c *Checkpoint) ggufTokens(v *Conversion) []gguf.Pair {
 		v.Notes = append(v.Notes, fmt.Sprintf("no token ends a text, which a GGUF file cannot say: "+
 			"programs that read it take the tokenizer's, %d", id))
 	}
+	if fields := slices.Sorted(maps.Keys(c.Config.Generation.Sampling)); len(fields) > 0 {
+		v.Notes = append(v.Notes, fmt.Sprintf("a GGUF file has no %s: what it says of %s is not "+
+			"written", folder.Generation, strings.Join(fields, ", ")))
+	}
 	return append(pairs, gguf.Pair{Key: ggufTokenizer + "add_bos_token", Value: false})
 }
 

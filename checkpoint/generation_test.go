@@ -36,8 +36,9 @@ func TestGenerationConfigOutranksConfig(t *testing.T) {
 		{"config.json has none", none, `{"bos_token_id": 4, "eos_token_id": 7}`, 4, []int{7}, ""},
 		{"neither has one", none, `{"_from_model_config": true}`, 26, []int{26}, ""},
 		{"neither has one in the vocabulary", far, `{"eos_token_id": 50256}`, 26, []int{26}, ""},
-		{"more", said, `{"eos_token_id": 7, "do_sample": true, "use_cache": true}`, 3, []int{7},
-			"generation_config.json: not taken: do_sample true"},
+		{"more", said, `{"eos_token_id": 7, "num_beams": 4, "use_cache": true}`, 3, []int{7},
+			"generation_config.json: not taken: num_beams 4"},
+		{"sampling", said, `{"eos_token_id": 7, "do_sample": true, "top_k": -1}`, 3, []int{7}, ""},
 		{"no file", map[string]any{"eos_token_id": 5, "bos_token_id": 3, "max_length": 9}, "", 3,
 			[]int{5}, "config.json: not taken: max_length 9"},
 	} {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"picogpt/constrain"
@@ -147,5 +148,68 @@ func TestKeptIsTheShareOfTheForm(t *testing.T) {
 	}
 	if a, b := r.Share([]uint64{3}, []uint64{4}, 0), r.Share([]uint64{4}, []uint64{3}, 0); a != 0 || b != 1 {
 		t.Errorf("at temperature 0: %v and %v, want 0 and 1", a, b)
+	}
+}
+
+// TestADefaultOfMaxTokensIsNoBudget: a text has fewer tokens where the context has no room for so
+// many, nothing of the prompt is dropped for it, and a form has what it needs.
+func TestADefaultOfMaxTokensIsNoBudget(t *testing.T) {
+	for _, c := range []struct {
+		overflow      Overflow
+		prompt, most  int
+		want, dropped int // of 9 positions
+	}{
+		{OverflowError, 4, 3, 3, 0},
+		{OverflowError, 4, 6, 6, 0},
+		{OverflowError, 4, 99, 6, 0},
+		{OverflowError, 9, 99, 1, 0},
+		{OverflowError, 4, 0, 0, 0},
+		{OverflowTruncate, 4, 99, 6, 0},
+		{OverflowTruncate, 8, 9, 2, 0},
+		{OverflowTruncate, 20, 3, 3, 16}, // as without MaxTokens
+		{OverflowTruncate, 20, 99, 6, 16},
+		{OverflowSlide, 4, 99, 99, 0},
+	} {
+		o := Options{MaxTokens: c.most, Unasked: true, Overflow: c.overflow}
+		st, err := newStream(limits{context: 9, vocabulary: 9}, nil, make([]int, c.prompt), o)
+		if err != nil || st.options.MaxTokens != c.want || st.dropped != c.dropped {
+			t.Errorf("%+v: %v, %+v", c, err, st)
+		}
+		if o.Unasked = false; c.overflow == OverflowError && c.want < c.most {
+			if _, err := newStream(limits{context: 9, vocabulary: 9}, nil, make([]int, c.prompt),
+				o); err == nil {
+				t.Errorf("%+v: what is asked for has room", c)
+			}
+		}
+	}
+	if _, err := newStream(limits{context: 9, vocabulary: 9}, nil, make([]int, 10),
+		Options{MaxTokens: 5, Unasked: true}); err == nil {
+		t.Error("a prompt that is too long is accepted")
+	}
+
+	m, tok := testmodel.Demo(t, model.Options{}), tokenizer.GPT2()
+	c, err := constrain.Regex(gpt2(), "(Lily and ){9}Tim")
+	form := started(t, c, err)
+	o := Options{Vocabulary: tok, Constraint: form, MaxTokens: 3}
+	if _, err := NewStream(m.NewSession(), []int{1}, o); err == nil {
+		t.Error("a budget of 3 tokens holds the form")
+	}
+	o.Unasked = true
+	if got := text(collect(t, m.NewSession(), []int{1}, o)); !strings.HasSuffix(got, "Tim") {
+		t.Errorf("%q, want all of the form", got)
+	}
+	o.MayCut = true
+	if got := collect(t, m.NewSession(), []int{1}, o); len(got) != 3 {
+		t.Errorf("%d tokens, want 3", len(got))
+	}
+
+	o = Options{MaxTokens: 2000, Unasked: true}
+	o.Guidance = &sample.Guidance{Scale: 2, Negative: make([]int, m.Config().Positions-2)}
+	if got := collect(t, m.NewSession(), []int{1}, o); len(got) != 3 {
+		t.Errorf("%d tokens beside a long context, want 3", len(got))
+	}
+	o.Guidance.Negative = make([]int, m.Config().Positions+1)
+	if _, err := NewStream(m.NewSession(), []int{1}, o); err == nil {
+		t.Error("a negative that is too long is accepted")
 	}
 }

@@ -194,6 +194,7 @@ func newGuide(m *model.Model, s *Stream) (*guide, error) {
 				l.vocabulary-1)}
 		}
 	}
+	o.shrink(l.context - len(context) + 1)
 	if o.Overflow == OverflowSlide {
 		context = newest(context, l.context)
 	} else if err := l.room(0, len(context), o.MaxTokens); err != nil {

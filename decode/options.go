@@ -24,6 +24,11 @@ type Options struct {
 
 	MaxTokens int // at most so many new tokens; 0 means until the end of text or of the context
 
+	// Unasked says that MaxTokens is a checkpoint's default, which nobody has asked for: there are
+	// fewer new tokens where the context has no room for so many, and a Constraint's text, unless
+	// MayCut is set, has what it needs.
+	Unasked bool
+
 	// Ban holds strings that the new text does not contain. Where one is complete in the bytes of
 	// the tokens, the text goes back to the token in which it began, and takes another token there
 	// with the same random number. Tokens that may be the beginning of such a string, now or after
@@ -194,7 +199,8 @@ func (o *Options) lengthTable() []option.Option {
 				"oldest tokens of the prompt) or slide (drop them later too, and write on without end)"},
 	}, {
 		Name: "max tokens", Value: &o.MaxTokens, Want: "0 (no limit) or more",
-		In: option.Chat | option.Corpus | option.Receipts,
+		In:    option.Chat | option.Corpus | option.Receipts,
+		Saved: []string{"max_new_tokens"}, Unasked: func() { o.Unasked = true },
 		Flag: option.Flag{Name: "max-tokens", Short: "n", Holder: "N", Group: option.HowMuch,
 			Aliases: []string{"max-new-tokens", "max-completion-tokens", "n-predict", "num-predict",
 				"predict"},
@@ -245,7 +251,7 @@ func (o *Options) wantedTable() []option.Option {
 			return ""
 		},
 		Flag: option.Flag{Name: "ban", Holder: "S", Group: option.Wanted,
-			Others: "bad-words bad-words-ids banned-strings",
+			Others: "bad-words banned-strings",
 			Help: "the new text does not contain this string: it goes back to where the string " +
 				"begins, and on another way; the flag may be repeated"},
 		Field: option.Field{Name: "bad_words", Most: 1000},

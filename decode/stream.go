@@ -228,6 +228,12 @@ func (l *limits) fit(held, prompt []int, o *Options) (context []int, dropped int
 	for _, b := range o.SequenceBias {
 		err = cmp.Or(err, l.has("sequence bias of", b.IDs))
 	}
+	for _, b := range o.BanIDs {
+		err = cmp.Or(err, l.has("banned", b.IDs))
+	}
+	if o.Unasked && o.Constraint != nil && !o.MayCut {
+		o.MaxTokens = 0
+	}
 	if len(held)+len(prompt) == 0 {
 		prompt = []int{l.first}
 		if l.first < 0 {
@@ -237,7 +243,7 @@ func (l *limits) fit(held, prompt []int, o *Options) (context []int, dropped int
 	length := len(held) + len(prompt)
 	switch o.Overflow {
 	case OverflowTruncate:
-		if o.MaxTokens > 0 && o.MaxTokens <= l.context {
+		if o.MaxTokens > 0 && o.MaxTokens <= l.context && !o.Unasked {
 			dropped = max(0, length-(l.context-o.MaxTokens+1))
 			break
 		}
@@ -247,9 +253,18 @@ func (l *limits) fit(held, prompt []int, o *Options) (context []int, dropped int
 			dropped = length - newestHalf(l.context)
 		}
 	default:
+		o.shrink(l.context - length + 1)
 		err = cmp.Or(err, l.room(len(held), len(prompt), o.MaxTokens))
 	}
+	o.shrink(l.context - (length - dropped) + 1)
 	return slices.Concat(held, prompt)[dropped:], dropped, err
+}
+
+// shrink makes a default of MaxTokens at most what the context has room for.
+func (o *Options) shrink(room int) {
+	if o.Unasked && o.Overflow != OverflowSlide {
+		o.MaxTokens = min(o.MaxTokens, max(1, room))
+	}
 }
 
 var errNoStart = errors.New("empty prompt: want a bos_token_id or eos_token_id in the vocabulary " +

@@ -1,6 +1,7 @@
 package model
 
-// Reading generation_config.json: which ids begin and end the texts that are made.
+// Reading generation_config.json: which ids begin and end the texts that are made, and how the
+// others are chosen.
 
 import (
 	"encoding/json"
@@ -14,30 +15,40 @@ import (
 	"picogpt/internal/strictjson"
 )
 
-// A Generation is what a generation_config.json says of the ids that begin and end a text. Where
-// texts are made it outranks config.json. The zero value is that of a checkpoint without the file.
+// A Generation is what a generation_config.json says of the texts that are made. Of the ids that
+// begin and end them it outranks config.json. The zero value is that of a checkpoint without the
+// file.
 type Generation struct {
 	BOSTokenID  *int  // nil: config.json's
 	EOSTokenIDs []int // nil: config.json's; empty: no id ends a text
+
+	// Sampling has the fields that say how tokens are chosen, as JSON, unless they say what
+	// transformers does without them. They are read where texts are made, and are wrong only there.
+	Sampling map[string]json.RawMessage `json:"-"`
 }
 
 // ParseGeneration reads a generation_config.json for a model of that vocabulary. As in Hugging
 // Face's library, a file without eos_token_id, or with null, says that no id ends a text. Ids
 // outside the vocabulary are left out: they can never be sampled. Errors begin with the key.
 //
-// others are the fields that ask for another choice of tokens, with their values where these are
-// short: nothing here obeys them. Fields with the values that the library takes without the file,
-// and those that only say how it computes, are none of them.
+// others are the fields that ask for another choice of tokens and are not in Sampling, with their
+// values where these are short: nothing here obeys them. Fields with the values that the library
+// takes without the file, and those that only say how it computes, are none of them.
 func ParseGeneration(b []byte, vocabulary int) (g Generation, others []string, err error) {
 	if len(b) > maxConfig {
 		return g, nil, fmt.Errorf("%d bytes, want at most %d", len(b), maxConfig)
 	}
 	keys := configKeys{}
 	known := choosing()
+	g.Sampling = map[string]json.RawMessage{}
 	err = strictjson.Members(quoteNonNumbers(b), func(key string, value json.RawMessage) error {
 		keys[key] = value
-		if neutral, ok := known[key]; !slices.Contains(harmless[:], key) && !empty(value) &&
-			(!ok || !sameNumber(string(value), neutral)) {
+		neutral, ok := known[key]
+		switch {
+		case slices.Contains(harmless[:], key) || sameNumber(string(value), neutral):
+		case slices.Contains(taken[:], key) && !slices.Contains([]string{"null", "[]"}, compact(value)):
+			g.Sampling[key] = value
+		case !slices.Contains(taken[:], key) && !empty(value):
 			others = append(others, said(key, value, ok))
 		}
 		return nil
@@ -54,7 +65,8 @@ func ParseGeneration(b []byte, vocabulary int) (g Generation, others []string, e
 	if err != nil {
 		return g, nil, err
 	}
-	return Generation{bos, append([]int{}, eos...)}, others, nil
+	g.BOSTokenID, g.EOSTokenIDs = bos, append([]int{}, eos...)
+	return g, others, nil
 }
 
 // quoteNonNumbers returns JSON with NaN, Infinity and -Infinity as strings: Python writes and reads
@@ -67,6 +79,13 @@ func quoteNonNumbers(b []byte) []byte {
 		}
 		return fmt.Appendf(nil, "%q", token)
 	})
+}
+
+// taken are the fields that options have: those of Generation.Sampling.
+var taken = [...]string{
+	"do_sample", "temperature", "top_k", "top_p", "min_p", "typical_p", "epsilon_cutoff",
+	"eta_cutoff", "repetition_penalty", "no_repeat_ngram_size", "suppress_tokens",
+	"begin_suppress_tokens", "bad_words_ids", "min_new_tokens", "max_new_tokens",
 }
 
 // LegacyGeneration returns the fields of a config.json that ask for another choice of tokens, as
@@ -118,9 +137,10 @@ var harmless = [...]string{
 
 // empty reports whether a value says nothing: null, false, or an empty text, list or object.
 func empty(value json.RawMessage) bool {
-	return slices.Contains([]string{"null", "false", `""`, "[]", "{}"},
-		strings.Join(strings.Fields(string(value)), ""))
+	return slices.Contains([]string{"null", "false", `""`, "[]", "{}"}, compact(value))
 }
+
+func compact(value json.RawMessage) string { return strings.Join(strings.Fields(string(value)), "") }
 
 func sameNumber(value, neutral string) bool {
 	x, err := strconv.ParseFloat(value, 64)

@@ -21,7 +21,11 @@ func TestGenerationConfigs(t *testing.T) {
 		{`{"_from_model_config": true, "eos_token_id": 13, "transformers_version": "5.24.0"}`,
 			"bos 12 eos [13]", ""},
 		{`{"eos_token_id": 13, "temperature": 0.7, "top_k": 50, "top_p": 1.0, "do_sample": true}`,
-			"bos 12 eos [13]", "temperature 0.7, do_sample true"},
+			"bos 12 eos [13] map[do_sample:true temperature:0.7]", ""},
+		{`{"eos_token_id": 13, "do_sample": false, "suppress_tokens": [ ], "top_k": null, "top_p": 1}`,
+			"bos 12 eos [13] map[do_sample:false]", ""},
+		{`{"eos_token_id": 13, "top_k": 0, "temperature": "hot", "bad_words_ids": [[1], [2, 300]]}`,
+			`bos 12 eos [13] map[bad_words_ids:[[1], [2, 300]] temperature:"hot" top_k:0]`, ""},
 		{`{"eos_token_id": 13, "foo": 3, "bar": {}, "baz": [ ], "qux": null, "off": false}`,
 			"bos 12 eos [13]", "foo 3 (unknown)"},
 		{`{"eos_token_id": 13, "sequence_bias": [[[1, 2], -10.0], [[3, 4], 5]]}`, "bos 12 eos [13]",
@@ -39,6 +43,9 @@ func TestGenerationConfigs(t *testing.T) {
 		config.Generation = g
 		start, _ := config.StartToken()
 		got := fmt.Sprint("bos ", start, " eos ", config.EndTokens())
+		if len(g.Sampling) > 0 {
+			got += fmt.Sprintf(" %s", g.Sampling)
+		}
 		if got != c.want || strings.Join(others, ", ") != c.others {
 			t.Errorf("%s: %s, others %q; want %s, %q", c.json, got, others, c.want, c.others)
 		}

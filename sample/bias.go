@@ -1,8 +1,10 @@
 package sample
 
-// Numbers that are added to logits: of tokens, and of sequences of tokens.
+// Numbers that are added to logits: of tokens, and of sequences of tokens; and sequences of ids that
+// are banned.
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -157,4 +159,68 @@ func (b sequenceBiases) Set(s string) error {
 // Add adds a bias of a text.
 func (b sequenceBiases) Add(text string, x float64) {
 	*b.biases = append(*b.biases, Bias{Text: text, Value: x})
+}
+
+// A Ban is a sequence of ids that a text does not contain: its last id is removed where the context
+// ends with the others, which with one id is everywhere. No ids are no ban.
+type Ban struct {
+	IDs   []int
+	First bool // only as the first new token
+}
+
+var banIDsStep = step{
+	name: "ban-ids", kind: first, do: (*Sampler).shutBans,
+	on: func(p *Params) bool { return len(p.BanIDs) > 0 },
+	table: func(p *Params) []option.Option {
+		return []option.Option{{
+			Name: "banned ids", Value: (*bans)(&p.BanIDs),
+			Saved: []string{"suppress_tokens", "begin_suppress_tokens", "bad_words_ids"},
+			Flag: option.Flag{Name: "ban-ids", Holder: "ID,ID...", Group: option.Wanted,
+				Others: "bad-words-ids suppress-tokens begin-suppress-tokens",
+				Help: "draw none of these sequences of ids, with spaces between them: 5 never, 5,7 " +
+					"not 7 after 5, ^5 not as the first new token; the flag may be repeated"},
+		}}
+	},
+}
+
+// shutBans removes the ids that would complete a banned sequence.
+func (s *Sampler) shutBans() {
+	for i := range s.params.BanIDs {
+		b := &s.params.BanIDs[i]
+		last := len(b.IDs) - 1
+		if last >= 0 && (!b.First || s.State.Generated == 0) && endsWith(s.context, b.IDs[:last]) {
+			s.shut(b.IDs[last])
+		}
+	}
+}
+
+// bans is Params.BanIDs as the value of an option.
+type bans []Ban
+
+// Set adds sequences with a space between them.
+func (b *bans) Set(text string) error {
+	for one := range strings.SplitSeq(text, " ") {
+		ids, isFirst := strings.CutPrefix(one, "^")
+		ban := Ban{First: isFirst}
+		err := json.Unmarshal([]byte("["+ids+"]"), &ban.IDs)
+		if err != nil || len(ban.IDs) == 0 || slices.Min(ban.IDs) < 0 {
+			return fmt.Errorf(" %s: want ids, such as 5 or 5,7 or ^5", quote.Short(one, 40))
+		}
+		*b = append(*b, ban)
+	}
+	return nil
+}
+
+func (b *bans) Repeats() bool { return true }
+
+func (b *bans) String() string {
+	var all []string
+	for _, ban := range *b {
+		text := strings.Trim(strings.ReplaceAll(fmt.Sprint(ban.IDs), " ", ","), "[]")
+		if ban.First {
+			text = "^" + text
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, " ")
 }

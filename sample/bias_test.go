@@ -148,3 +148,57 @@ func TestSequencesThatAreNone(t *testing.T) {
 		}
 	}
 }
+
+// TestBannedIDsAreNeverDrawn: of the scores after random contexts exactly those are gone that Hugging
+// Face's processors of suppress_tokens, begin_suppress_tokens and bad_words_ids remove.
+func TestBannedIDsAreNeverDrawn(t *testing.T) {
+	const size = 12
+	r := rand.New(rand.NewPCG(7, 7))
+	gone, first := 0, 0
+	for range 500 {
+		p := Params{Temperature: 1}
+		for range 1 + r.IntN(5) {
+			ban := Ban{First: r.IntN(3) == 0}
+			for range 1 + r.IntN(3)*r.IntN(2) {
+				ban.IDs = append(ban.IDs, r.IntN(size))
+			}
+			p.BanIDs = append(p.BanIDs, ban)
+		}
+		context, new := []int{}, r.IntN(3)
+		for range max(1, new) + r.IntN(5) {
+			context = append(context, r.IntN(size))
+		}
+		logits := make([]float32, size)
+		for i := range logits {
+			logits[i] = float32(r.NormFloat64())
+		}
+		s := sampler(t, Params{Temperature: 1, BanIDs: append(p.BanIDs, Ban{}, Ban{First: true})})
+		s.State.Generated = new
+		if err := s.score(Row{Logits: logits}, context); err != nil {
+			t.Fatal(err)
+		}
+		for id, x := range logits {
+			want := float64(x)
+			for _, b := range p.BanIDs {
+				text := append(slices.Clone(context), id)
+				if from := len(text) - len(b.IDs); from >= 0 && slices.Equal(text[from:], b.IDs) {
+					if !b.First || new == 0 {
+						want = math.Inf(-1)
+					} else {
+						first++
+					}
+				}
+			}
+			if math.IsInf(want, -1) {
+				gone++
+			}
+			if got := s.scores[id]; got != want {
+				t.Fatalf("%+v, %d new after %v: id %d has %v, want %v", p.BanIDs, new, context, id, got,
+					want)
+			}
+		}
+	}
+	if gone < 500 || first < 50 {
+		t.Errorf("%d scores were gone, %d would have been at first: want more", gone, first)
+	}
+}

@@ -47,7 +47,7 @@ func steps() []step {
 		temperatureStep, topKStep, topPStep, minPStep, typicalStep, epsilonStep,
 		etaStep, topHStep, topNSigmaStep, xtcStep, mirostatStep, adaptiveStep,
 		penaltiesStep, noRepeatStep, dryStep, biasStep, minTokensStep, guidanceStep,
-		sequenceBiasStep, lengthDecayStep,
+		sequenceBiasStep, banIDsStep, lengthDecayStep,
 	}
 }
 

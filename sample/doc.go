@@ -6,7 +6,7 @@
 //   - [Sampler] chooses one token after another: [Sampler.Next] takes the logits after a context
 //     and returns a token; [Sampler.Scores] and [Sampler.EachKept] serve searches, which choose
 //     tokens themselves.
-//   - [Params] are its options, each a field. Those of [Bias], [Guidance], [DRY], [LengthDecay],
+//   - [Params] are its options, each a field. Those of [Bias], [Ban], [Guidance], [DRY], [LengthDecay],
 //     [Mirostat] and [Adaptive] are several numbers.
 //   - [IDs] says which ids a vocabulary has, and which of them end a text.
 //   - [State] is what one choice leaves to the next. A copy of it goes back.
@@ -31,7 +31,8 @@
 //  3. Bias (OpenAI's logit_bias): numbers are added to logits.
 //  4. SequenceBias (SequenceBiasLogitsProcessor): a number is added to the logit of the last id of a
 //     sequence if the context, the prompt's end included, ends with the others. A sequence of one
-//     id has it always. Those of several sequences add up.
+//     id has it always. Those of several sequences add up. BanIDs remove it in the same way
+//     (NoBadWords-, SuppressTokens- and SuppressTokensAtBeginLogitsProcessor).
 //  5. Repetition penalty (RepetitionPenaltyLogitsProcessor, over a window): each id among the last
 //     RepeatLastN tokens of the context has its logit divided by RepeatPenalty if it is positive or
 //     zero, multiplied if negative, once however often the id occurs. Then the frequency and the

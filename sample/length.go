@@ -18,6 +18,7 @@ var minTokensStep = step{
 	table: func(p *Params) []option.Option {
 		return []option.Option{{
 			Name: "min tokens", Value: &p.MinTokens, Want: "0 (off) or more", Default: "0",
+			Saved: []string{"min_new_tokens"},
 			Flag: option.Flag{Name: "min-tokens", Holder: "N", Group: option.Wanted,
 				Others: "min-length min-new-tokens min-len",
 				Help:   "do not end the text before N new tokens"},

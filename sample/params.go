@@ -63,6 +63,7 @@ type Params struct {
 	DRYStrings    *DRYStrings // DRY's breakers as strings; nil means none
 	Bias          []Bias      // a Text in it is one token
 	SequenceBias  []Bias      // a Text in it is any number of tokens
+	BanIDs        []Ban       // sequences of ids that the text does not contain
 	Allowed       []int       // the only ids that may be drawn; empty means all
 	MinTokens     int         // the text does not end before so many new tokens; 0 means off
 	LengthDecay   LengthDecay

@@ -27,7 +27,7 @@ func penaltyTable(p *Params) []option.Option {
 		Name: "repetition penalty", Value: &p.RepeatPenalty,
 		Range: option.Range{From: most.From, To: most.To, Zero: true},
 		Want:  "0 or 1 (off) or another number from 1e-100 to 1e100", Default: "1",
-		In: option.Corpus,
+		In: option.Corpus, Saved: []string{"repetition_penalty"},
 		Flag: option.Flag{Name: "repeat-penalty", Holder: "R", Group: option.WhichOnes,
 			Others: "repetition-penalty repetition penalty repeat-penality rep-pen",
 			Range:  most, Want: "a number above 0, such as 1.1; 1 is off",
@@ -155,7 +155,7 @@ var noRepeatStep = step{
 	table: func(p *Params) []option.Option {
 		return []option.Option{{
 			Name: "no-repeat n-gram", Value: &p.NoRepeatNgram, Want: "0 (off) or more",
-			Default: "0",
+			Default: "0", Saved: []string{"no_repeat_ngram_size"},
 			Flag: option.Flag{Name: "no-repeat-ngram", Holder: "N", Group: option.Repetition,
 				Others: "no-repeat-ngram-size ngram",
 				Help:   "write no sequence of N tokens twice; 0 is off"},

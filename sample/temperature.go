@@ -19,7 +19,7 @@ func temperatureTable(p *Params) []option.Option {
 	const want = "0 or a finite number above it"
 	return []option.Option{{
 		Name: "temperature", Value: &p.Temperature, Want: "0 (greedy) or a finite number above it",
-		Default: "1", Usual: "0.8", In: option.Corpus,
+		Default: "1", Usual: "0.8", In: option.Corpus, Saved: []string{"temperature", "do_sample"},
 		Flag: option.Flag{Name: "temp", Aliases: []string{"temperature"}, Holder: "T",
 			Group: option.WhichOnes, Help: "temperature: 0 always takes the likeliest token, " +
 				"higher values give more variety"},

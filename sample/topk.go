@@ -18,7 +18,7 @@ var topKStep = step{
 	table: func(p *Params) []option.Option {
 		return []option.Option{{
 			Name: "top-k", Value: &p.TopK, Want: "0 (off) or more",
-			Default: "0", Usual: "40", In: option.Corpus,
+			Default: "0", Usual: "40", In: option.Corpus, Saved: []string{"top_k"},
 			Settle: func() { p.TopK = max(0, p.TopK) }, // in requests, -1 is off
 			Flag: option.Flag{Name: "top-k", Holder: "K", Group: option.WhichOnes, Others: "k",
 				Help: "choose among the K likeliest tokens; 0 is no limit"},
@@ -99,6 +99,7 @@ var minPStep = step{
 		return []option.Option{{
 			Name: "min-p", Value: &p.MinP, Range: option.Range{To: 1},
 			Want: "a number from 0 (off) to 1", Default: "0", In: option.Corpus,
+			Saved: []string{"min_p"},
 			Flag: option.Flag{Name: "min-p", Holder: "P", Group: option.WhichOnes,
 				Help: "choose among tokens at least P times as likely as the likeliest; " +
 					"0 is no limit"},

@@ -19,6 +19,7 @@ var topPStep = step{
 		return []option.Option{{
 			Name: "top-p", Value: &p.TopP, Range: option.Range{To: 1},
 			Want: "a number from 0 to 1 (off)", Default: "1", In: option.Corpus,
+			Saved:  []string{"top_p"},
 			Settle: func() { leastForZero(&p.TopP) },
 			Flag: option.Flag{Name: "top-p", Holder: "P", Group: option.WhichOnes,
 				Others: "nucleus p", Help: "choose among the likeliest tokens that have the " +

@@ -17,7 +17,7 @@ var typicalStep = step{
 	table: func(p *Params) []option.Option {
 		return []option.Option{{
 			Name: "typical", Value: &p.Typical, Range: option.Range{To: 1},
-			Want: "a number from 0 to 1", Default: "1",
+			Want: "a number from 0 to 1", Default: "1", Saved: []string{"typical_p"},
 			Settle: func() { leastForZero(&p.Typical) },
 			Flag: option.Flag{Name: "typical", Holder: "P", Group: option.Filters,
 				Others: "typical-p", Help: "choose among the tokens whose surprise is nearest to " +
@@ -171,7 +171,7 @@ var epsilonStep = step{
 	table: func(p *Params) []option.Option {
 		return []option.Option{{
 			Name: "epsilon", Value: &p.Epsilon, Range: option.Range{To: belowOne},
-			Want: "a number from 0 (off) to below 1", Default: "0",
+			Want: "a number from 0 (off) to below 1", Default: "0", Saved: []string{"epsilon_cutoff"},
 			Flag: option.Flag{Name: "epsilon", Holder: "P", Group: option.Filters,
 				Others: "epsilon-cutoff",
 				Help:   "choose among tokens at least P likely; 0 is off"},
@@ -192,7 +192,7 @@ var etaStep = step{
 	table: func(p *Params) []option.Option {
 		return []option.Option{{
 			Name: "eta", Value: &p.Eta, Range: option.Range{To: belowOne},
-			Want: "a number from 0 (off) to below 1", Default: "0",
+			Want: "a number from 0 (off) to below 1", Default: "0", Saved: []string{"eta_cutoff"},
 			Flag: option.Flag{Name: "eta", Holder: "P", Group: option.Filters,
 				Others: "eta-cutoff",
 				Help: "choose among tokens at least P likely, or less where the model is " +

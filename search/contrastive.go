@@ -113,7 +113,7 @@ func newContrast(
 		o.TopK = defaultCandidates
 	}
 	positions, length := s.Model().Config().Positions, s.Len()+len(prompt)
-	if o.Overflow != decode.OverflowTruncate && length <= positions &&
+	if o.Overflow != decode.OverflowTruncate && !o.Unasked && length <= positions &&
 		o.MaxTokens > positions-length {
 		full := &model.ContextError{Held: length, Added: o.MaxTokens, Positions: positions}
 		return nil, fmt.Errorf("prompt of %d tokens and %d new ones: %w", len(prompt), o.MaxTokens,

@@ -37,8 +37,8 @@ func (s *Server) chat(v *visit) error {
 
 // parseChat reads the body of a request.
 func (s *Server) parseChat(body string) (*completion, error) {
-	q := newCompletion()
-	q.chat, q.MaxTokens = true, longestAnswer
+	q := s.newCompletion(longestAnswer)
+	q.chat = true
 	var messages []message
 	var listed bool
 	top := 0

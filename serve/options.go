@@ -186,5 +186,8 @@ func FingerprintOf(m *model.Model, weights, tokenizer string, vectors ...Steerin
 	if ends := config.EndTokens(); !slices.Equal(ends, before.EndTokens()) {
 		fmt.Fprintln(all, ends)
 	}
+	if fields := config.Generation.Sampling; len(fields) > 0 {
+		fmt.Fprintln(all, fields) // in the order of their names
+	}
 	return "fp_" + hex.EncodeToString(all.Sum(nil)[:8])
 }

@@ -142,7 +142,7 @@ func (q *completion) allowance() allowance {
 	if q.limit != "" {
 		return allowance{q.MaxTokens, q.MaxTokens, q.limit}
 	}
-	if q.MinTokens > 0 {
+	if q.MinTokens > 0 && q.least {
 		return allowance{q.MaxTokens, q.MinTokens, "min_tokens"}
 	}
 	return allowance{q.MaxTokens, 1, ""}

@@ -12,6 +12,7 @@ import (
 	"picogpt/decode"
 	"picogpt/internal/option"
 	"picogpt/internal/strictjson"
+	"picogpt/model"
 	"picogpt/search"
 )
 
@@ -38,6 +39,7 @@ type completion struct {
 	newest           int  // truncate_prompt_tokens; 0: none, -1: as many as there is room for
 	noPenalties      bool // repeat_last_n is 0
 	heated           bool // the request has a temperature
+	least            bool // the request has min_tokens
 	beams            search.BeamOptions
 	searched         bool // use_beam_search
 	form             form
@@ -56,7 +58,7 @@ const (
 	mostSalt = 256  // bytes of cache_salt
 )
 
-// newCompletion returns OpenAI's defaults, and a random seed, short enough to type.
+// newCompletion returns OpenAI's defaults.
 func newCompletion() *completion {
 	q := &completion{skipSpecial: true}
 	for _, o := range q.table(0) {
@@ -64,8 +66,33 @@ func newCompletion() *completion {
 			o.Set(text) // a test knows that each has its default
 		}
 	}
-	q.Seed = uint64(rand.Uint32())
 	return q
+}
+
+// defaultsOf returns OpenAI's defaults, and over them what a checkpoint says; fields has those of
+// requests.
+func defaultsOf(c model.Config) (q *completion, fields map[string]any, err error) {
+	q, fields = newCompletion(), map[string]any{}
+	_, err = option.TakeSaved(option.Of(&q.Options), c.Generation.Sampling, c.VocabSize,
+		c.EndTokens(), func(o *option.Option) bool {
+			if o.Field.Name != "" {
+				fields[o.Field.Name] = o.Value
+			}
+			return false
+		})
+	return q, fields, err
+}
+
+// newCompletion returns the defaults of a request, of which max_tokens is that unless the checkpoint
+// says another, and a random seed, short enough to type.
+func (s *Server) newCompletion(tokens int) *completion {
+	q := *s.first
+	q.Seed = uint64(rand.Uint32())
+	if !q.Unasked {
+		q.MaxTokens = tokens
+	}
+	q.Unasked = false // the allowance of each prompt is its limit
+	return &q
 }
 
 // table returns the options of a request: package decode's, and the server's own.
@@ -87,7 +114,7 @@ func (q *completion) table(maxN int) []option.Option {
 
 // parseCompletion reads the body of a request.
 func (s *Server) parseCompletion(body string) (*completion, error) {
-	q := newCompletion()
+	q := s.newCompletion(s.first.MaxTokens)
 	return q, q.parse(s, body, q.fields(s), "prompt")
 }
 
@@ -108,6 +135,8 @@ func (q *completion) parse(s *Server, body string, table map[string]field, neede
 func (q *completion) settle() {
 	if q.limit == "" {
 		q.MaxTokens = max(q.MaxTokens, q.MinTokens)
+	} else if !q.least { // it is the checkpoint's
+		q.MinTokens = min(q.MinTokens, q.MaxTokens)
 	}
 	if q.noPenalties {
 		q.RepeatPenalty, q.FrequencyPenalty, q.PresencePenalty = 0, 0, 0
@@ -157,6 +186,7 @@ func (q *completion) fields(s *Server) map[string]field {
 	table["max_completion_tokens"] = q.limitedBy(table, "max_completion_tokens")
 	table["max_tokens"] = q.limitedBy(table, "max_tokens")
 	table["logprobs"] = optional(&q.logprobs, whole(0, mostTop))
+	table["min_tokens"] = noting(table["min_tokens"], func() { q.least = true })
 	table["temperature"] = noting(table["temperature"], func() { q.heated = true })
 	// llama.cpp's names
 	table["repeat_penalty"] = table["repetition_penalty"]

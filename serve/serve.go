@@ -16,6 +16,9 @@
 //	shares      who has how much of what is bounded; turns say who computes next
 //	metrics     what is counted, under vLLM's names
 //
+// What the model's Config.Generation says of sampling takes the place of the API's defaults; fields
+// of a request outrank it. Clear its Sampling before the model is made to leave it.
+//
 // An answer with a seed depends on the request alone: it is the text that [decode.Generate] gives,
 // whatever else the server does. Choice j of a prompt has the seed seed + j.
 //
@@ -56,6 +59,8 @@ type Server struct {
 	batcher    *batch.Batcher
 	plain      *tokenizer.Tokenizer // reads special tokens in a text as text
 	template   *chat.Template       // nil: conversations are refused
+	first      *completion          // the defaults of requests
+	saved      map[string]any       // fields of those that the checkpoint gives
 	forms      *forms
 	metrics    *metrics
 	encoding   *turns // turns of long texts
@@ -107,6 +112,9 @@ func New(m *model.Model, tok *tokenizer.Tokenizer, o Options) (*Server, error) {
 		options:  o, model: m, vocabulary: newVocabulary(tok), plain: tok,
 		ends: m.Config().EndTokens(), page: show(page.Handler()),
 		batcher: batch.New(m, o.Batcher), created: time.Now(),
+	}
+	if s.first, s.saved, err = defaultsOf(m.Config()); err != nil {
+		return nil, err
 	}
 	s.room = cacheRoom(m)
 	s.door = door{&s.options, newKeys(&s.options), http.NewCrossOriginProtection()}
@@ -386,6 +394,9 @@ type aModel struct {
 	OwnedBy     string `json:"owned_by"`
 	MaxModelLen int    `json:"max_model_len"`
 
+	// the fields whose defaults the checkpoint's generation_config.json gives
+	Defaults map[string]any `json:"generation_config,omitempty"`
+
 	Steer  []string `json:"steer,omitempty"`  // the control vectors that requests may name
 	Inside bool     `json:"inside,omitempty"` // /inside answers, and edits are taken
 }
@@ -393,7 +404,7 @@ type aModel struct {
 func (s *Server) describe(id string) aModel {
 	return aModel{
 		ID: id, Object: "model", Created: s.created.Unix(), OwnedBy: "picogpt",
-		MaxModelLen: s.model.Config().Positions, Steer: s.steerings(),
+		MaxModelLen: s.model.Config().Positions, Defaults: s.saved, Steer: s.steerings(),
 		Inside: !s.options.NoInside && s.canTrace() == nil,
 	}
 }

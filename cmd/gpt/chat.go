@@ -48,7 +48,7 @@ func newChat(a *app) *cli.Command {
 					f.AddFlag(flag)
 				}
 			}
-			a.flags(f, evaluates|edited|cjkSpaces)
+			a.flags(f, evaluates|edited|cjkSpaces|generationConfig)
 		},
 		Run: func(f *cli.Flags) error { return c.Run(a, f) },
 	}
@@ -161,6 +161,8 @@ type chatSettings struct {
 	tokenizer *tokenizer.Tokenizer
 
 	options []string // that were set, --seed not among them
+	saved   []string // what the checkpoint says, as flags
+	loaded  bool     // the options are all: nothing that the checkpoint says is taken
 	idle    []string // what was told of options without effect
 	writer  *generateCommand
 	decode  decode.Options // of writer
@@ -173,6 +175,12 @@ func (s *chatSettings) Set(options []string) error {
 	w, f, err := parseOptions(options, inChat)
 	if err != nil {
 		return err
+	}
+	var saved []string
+	if !s.loaded {
+		if saved, err = s.app.takeSaved(w.table(), w.outranked(f.Given())); err != nil {
+			return err
+		}
 	}
 	o, err := w.settle(f.Given())
 	if err != nil {
@@ -190,7 +198,7 @@ func (s *chatSettings) Set(options []string) error {
 		return err
 	}
 	s.close()
-	s.options, s.writer, s.decode, s.close = options, w, o, release
+	s.options, s.saved, s.writer, s.decode, s.close = options, saved, w, o, release
 	s.noteIdle(f.Given())
 	return nil
 }
@@ -213,10 +221,10 @@ func (s *chatSettings) Load(rules int, options []string, files map[string]string
 	if err := chat.CheckRules(rules); err != nil {
 		return err
 	}
-	before, rulesBefore := s.app.optionFiles, s.app.rules
-	s.app.optionFiles, s.app.rules = optionFiles{texts: files, all: true}, rules
+	before, rulesBefore, loaded := s.app.optionFiles, s.app.rules, s.loaded
+	s.app.optionFiles, s.app.rules, s.loaded = optionFiles{texts: files, all: true}, rules, true
 	if err := s.Set(options); err != nil {
-		s.app.optionFiles, s.app.rules = before, rulesBefore
+		s.app.optionFiles, s.app.rules, s.loaded = before, rulesBefore, loaded
 		return err
 	}
 	s.app.optionFiles.all = false
@@ -239,7 +247,8 @@ func (s *chatSettings) Rules() int { return s.app.rules }
 
 func (s *chatSettings) Recorded() []string {
 	flags := generateFlags(new(generateCommand))
-	return slices.DeleteFunc(append([]string{}, s.options...), func(option string) bool {
+	all := append(append([]string{}, s.saved...), s.options...)
+	return slices.DeleteFunc(all, func(option string) bool {
 		name, _, _ := strings.Cut(strings.TrimPrefix(option, "--"), "=")
 		return !recordable(flags.Find(name))
 	})

@@ -225,11 +225,14 @@ func (a *app) loadModel(o model.Options) (*model.Model, error) {
 	return m, err
 }
 
-// byRules returns a config by the rules of what is read: by those of before, config.json alone says
-// which tokens begin and end a text.
+// byRules returns a config by the rules of what is read, and by --generation-config: by the rules of
+// before, config.json alone says which tokens begin and end a text.
 func (a *app) byRules(c model.Config) model.Config {
 	if a.rules < 1 {
 		c.Generation = model.Generation{}
+	}
+	if a.Generation == "none" {
+		c.Generation.Sampling = nil
 	}
 	return c
 }

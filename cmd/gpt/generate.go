@@ -67,7 +67,7 @@ func newGenerate(a *app) *cli.Command {
 			c.flags(f)
 			f.Group(option.Output)
 			a.addRawControls(f)
-			a.flags(f, evaluates|edited|engineFlag|cjkSpaces)
+			a.flags(f, evaluates|edited|engineFlag|cjkSpaces|generationConfig)
 		},
 		Check: c.checkFlags,
 		Run:   c.Run,
@@ -130,7 +130,7 @@ func (c *generateCommand) Run(f *cli.Flags) error {
 		a.checkEngine("generate", given)); err != nil {
 		return err
 	}
-	o, err := c.settle(given)
+	_, err := c.settle(given)
 	if err == nil {
 		err = c.takeStdin(a)
 	}
@@ -154,12 +154,14 @@ func (c *generateCommand) Run(f *cli.Flags) error {
 	if err != nil {
 		return err
 	}
-	a.noteWithout(withoutEffect(append(option.Of(&o), option.Of(&c.Search.BeamOptions)...), &o,
-		given, c.Search.asked() != ""))
-	switch {
-	case c.Many.Prompts != nil:
-		return c.runPrompts(a, o, given["seed"], f.Options(recordable))
-	case c.Many.Target.Out != nil && *c.Many.Target.Out != "-":
+	if c.Many.Prompts != nil {
+		return c.runPrompts(a, given, f.Options(recordable))
+	}
+	o, err := c.settleSaved(a, given)
+	if err != nil {
+		return err
+	}
+	if c.Many.Target.Out != nil && *c.Many.Target.Out != "-" {
 		return a.toFile(*c.Many.Target.Out, c.writing(a),
 			func() error { return a.backend().generate(c, f, o) })
 	}
@@ -181,7 +183,6 @@ func (c *generateCommand) writing(a *app) outfile.Options {
 // generate answers one prompt.
 func (e fastEngine) generate(c *generateCommand, f *cli.Flags, o decode.Options) error {
 	a := e.app
-	a.chooses = true
 	m, err := a.openModel()
 	if err != nil {
 		return err

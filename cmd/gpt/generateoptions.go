@@ -76,7 +76,7 @@ func (c *generateCommand) settle(given map[string]bool) (decode.Options, error) 
 		err = fault.Hint(usagef("--logprobs: --output %s has no room for them", c.Output),
 			"--output json and --output events have")
 	default:
-		err = fault.First(checkEnds(o), checkListed(o, table, given), meant.checkSearch(given),
+		err = fault.First(checkEnds(o, given), checkListed(o, table, given), meant.checkSearch(given),
 			c.checkGuesses(), c.Form.check(), meant.checkExact(given))
 	}
 	return *o, err
@@ -96,10 +96,10 @@ func settle(table []option.Option, given map[string]bool) error {
 }
 
 // checkEnds refuses flags about the end of texts that no token ends.
-func checkEnds(o *decode.Options) error {
+func checkEnds(o *decode.Options, given map[string]bool) error {
 	never := o.EndOfText != nil && len(o.EndOfText) == 0
 	switch {
-	case never && o.MinTokens > 0:
+	case never && o.MinTokens > 0 && given["min-tokens"]:
 		return usagef("--min-tokens and --eos none: want one of them, for no token ends the text")
 	case never && o.LengthDecay.Factor != 0:
 		return usagef("--length-decay and --eos none: want one of them, for no token ends the text")
@@ -202,6 +202,52 @@ func (a *app) noteWithout(notes []string) {
 	for _, note := range notes {
 		a.Notef("without effect: %s", note)
 	}
+}
+
+// What a checkpoint says of options: its generation_config.json, which flags outrank.
+
+// takeSaved gives options what the checkpoint says of them, unless a flag outranks it, and tells it
+// once. It returns it as flags.
+func (a *app) takeSaved(
+	table []option.Option, outranked func(*option.Option) bool,
+) ([]string, error) {
+	ck, err := a.open()
+	if err != nil {
+		return nil, err
+	}
+	c := a.byRules(ck.Config)
+	flags, err := option.TakeSaved(table, c.Generation.Sampling, c.VocabSize, c.EndTokens(),
+		outranked)
+	if err != nil {
+		err = fault.Hint(err, "--generation-config none leaves what it says of sampling")
+	} else if len(flags) > 0 && a.saved == nil {
+		a.saved = flags
+		a.Notef("%s", option.TellSaved(flags))
+	}
+	return flags, err
+}
+
+// outranked reports whether what a checkpoint says of an option has no effect. Under a search there is
+// nothing of sampling, as of the flags' usual values, and max_new_tokens is no budget of a form.
+func (c *generateCommand) outranked(given map[string]bool) func(*option.Option) bool {
+	search, formed := c.Search.asked() != "", c.Form.asked() != "" && !c.MayCut
+	return func(o *option.Option) bool {
+		return given[o.Flag.Name] || search && (o.Drawn || o.Name == "temperature") ||
+			o.Drawn && c.Temperature == 0 || o.Filter && c.Mirostat.Version != 0 ||
+			o.Step != "" && !c.Lists(o.Step) || o.Unasked != nil && formed
+	}
+}
+
+// settleSaved is settle with what the checkpoint says. It tells what has no effect.
+func (c *generateCommand) settleSaved(a *app, given map[string]bool) (o decode.Options, err error) {
+	a.chooses = true
+	if _, err = a.takeSaved(c.table(), c.outranked(given)); err != nil {
+		return o, err
+	}
+	o, err = c.settle(given)
+	a.noteWithout(withoutEffect(append(option.Of(&o), option.Of(&c.Search.BeamOptions)...), &o,
+		given, c.Search.asked() != ""))
+	return o, err
 }
 
 // What gpt generate needs of a tokenizer: texts in flags, a vocabulary, and the form of output.

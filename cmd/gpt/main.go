@@ -45,6 +45,7 @@ import (
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/folder"
+	"picogpt/internal/option"
 	"picogpt/internal/outfile"
 	"picogpt/internal/quote"
 	"picogpt/kernels"
@@ -117,6 +118,7 @@ type globals struct {
 	CJKSpaces  *bool
 	Verbose    bool
 	Edits      editFlags
+	Generation string // "none": its options are left
 
 	isDemo bool // a flag, an argument or the environment says so
 }
@@ -136,7 +138,8 @@ const (
 	engineFlag
 	cjkSpaces
 	verbose
-	edited // see edits.go
+	edited           // see edits.go
+	generationConfig // see generateoptions.go
 
 	opens     = modelFlag | adapterFlag | geluFlag | verbose               // a checkpoint
 	evaluates = opens | threads | dtype | cacheDtype | cacheBytes | device // texts
@@ -184,7 +187,13 @@ func (g *globals) flags(f *cli.Flags, which globalFlags) {
 		{cjkSpaces, &g.CJKSpaces, "--cjk-spaces",
 			`keep WordPiece's spaces between Chinese characters; default: only gpt tokenize --decode
 			does`, nil},
+		{generationConfig, &g.Generation, "--generation-config HOW [auto]",
+			`auto takes defaults from the checkpoint's generation_config.json, none takes nothing`,
+			[]string{"auto", "none"}},
 	} {
+		if flag.is == generationConfig && which&edited != 0 { // help has it beside other options
+			f.Group(option.Filters)
+		}
 		if which&flag.is != 0 {
 			f.Add(flag.p, flag.spec, flag.help).OneOf(flag.values...)
 		}
@@ -245,6 +254,7 @@ type app struct {
 	baseOf   string               // the adapter whose base is the model, "" if it is named
 
 	optionFiles optionFiles // that options name
+	saved       []string    // options as flags, which generation_config.json gave
 	rules       int         // what options mean: chat.Rules, or the version of what is read
 	formNotes   []string    // of forms, that were told
 

@@ -74,7 +74,7 @@ func (c *nextCommand) settle(given map[string]bool) (decode.Options, error) {
 	o.MaxTokens = 1
 	table := option.Of(&o)
 	err := fault.First(fault.NotNegative("--top", c.Top), fault.NotNegative("--new", c.Generated),
-		settle(table, given), checkEnds(&o), checkListed(&o, table, given))
+		settle(table, given), checkEnds(&o, given), checkListed(&o, table, given))
 	return o, err
 }
 

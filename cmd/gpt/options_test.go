@@ -13,7 +13,7 @@ import (
 // written are values of options that one text cannot be made up for.
 var written = map[string]string{
 	"overflow": "truncate", "early-stopping": "never", "penalty-prompt": "true", "samplers": "top-k",
-	"logit-bias": "257=2.5", "sequence-bias": " red apple=-5", "length-decay": "20,1.1", "eos": "7", "guidance": "1.5", "mirostat": "2",
+	"logit-bias": "257=2.5", "sequence-bias": " red apple=-5", "length-decay": "20,1.1", "eos": "7", "ban-ids": "5,7 ^9", "guidance": "1.5", "mirostat": "2",
 }
 
 // valueOf is a value of an option that is not its default.

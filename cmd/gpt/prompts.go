@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"picogpt/checkpoint"
@@ -69,7 +70,7 @@ func (c *generateCommand) checkPrompts() error {
 
 // runPrompts answers a file of prompts.
 func (c *generateCommand) runPrompts(
-	a *app, o decode.Options, seeded bool, options []string,
+	a *app, given map[string]bool, options []string,
 ) error {
 	source, prompts, err := c.Many.Form.open(a, "", *c.Many.Prompts)
 	if err != nil {
@@ -83,7 +84,10 @@ func (c *generateCommand) runPrompts(
 	if err := a.checkTarget(&c.Many.Target); err != nil {
 		return err
 	}
-	a.chooses = true
+	o, err := c.settleSaved(a, given)
+	if err != nil {
+		return err
+	}
 	m, err := a.openModel()
 	if err != nil {
 		return err
@@ -118,7 +122,10 @@ func (c *generateCommand) runPrompts(
 	}
 	settings := slices.Concat(c.settings(), form, c.Many.Form.settings(source))
 	seed := []records.Setting{{Name: "--seed", Value: strconv.FormatUint(o.Seed, 10)}}
-	if seeded {
+	if len(a.saved) > 0 {
+		settings = append(settings, setting(savedSetting, strings.Join(a.saved, " ")))
+	}
+	if given["seed"] {
 		settings, seed = append(settings, seed...), nil
 	}
 	run.Out, err = a.openRecords(&c.Many.Target, m, "gpt generate", settings, seed)
@@ -183,7 +190,8 @@ func targetFlags(f *cli.Flags, t *records.Target) {
 }
 
 // checkTarget refuses a target that cannot be written, before anything is loaded. If it continues a
-// file that an earlier version began, it takes that file's rules.
+// file that an earlier version began, it takes that file's rules; one that was begun without what a
+// generation_config.json says goes on without it.
 func (a *app) checkTarget(t *records.Target) error {
 	err := t.Check(a.writingLines())
 	if err == nil && t.Resume {
@@ -191,12 +199,18 @@ func (a *app) checkTarget(t *records.Target) error {
 		if n, err := strconv.Atoi(cmp.Or(rules, "0")); ok && err == nil && n < a.rules {
 			a.rules = n
 		}
+		if saved, ok := records.Began(*t.Out, savedSetting); ok && saved == "" {
+			a.Generation = "none"
+		}
 	}
 	return err
 }
 
 // rulesSetting is chat.Rules in a journal. Journals of before have none.
 const rulesSetting = "rules"
+
+// savedSetting is what a journal has of a generation_config.json.
+const savedSetting = "generation_config"
 
 // openRecords opens a target for the program that is named and its options. free are options that
 // were chosen and not asked for.

@@ -93,7 +93,7 @@ func (f *receiptFlag) make(
 // newReceipt begins a receipt of the open checkpoint.
 func (a *app) newReceipt(prompt []int, options []string, seed uint64) (*receipt.Receipt, error) {
 	r := &receipt.Receipt{Rules: a.rules, PromptIDs: append([]int{}, prompt...), Options: options,
-		Seed: seed, Files: a.optionFiles.texts}
+		Saved: a.saved, Seed: seed, Files: a.optionFiles.texts}
 	ck, err := a.open()
 	if err == nil {
 		r.Model, err = ck.Digest()
@@ -141,6 +141,7 @@ var unrecorded = [...]string{
 	"output", "json", "no-display-prompt", "receipt", "force", "prompts", "input-format",
 	"text-field", "out", "resume",
 	"draft", // guesses change nothing
+	"generation-config",
 	"session", "session-read-only",
 }
 
@@ -359,6 +360,9 @@ func (v *verified) write(a *app, r *receipt.Receipt) error {
 	g, f, err := parseOptions(r.Options, recordable)
 	if err != nil {
 		return fmt.Errorf("options: %w", err)
+	}
+	if err := option.SetSaved(g.table(), r.Saved); err != nil {
+		return fmt.Errorf("generation_config: %w", err)
 	}
 	ids := string(strictjson.AppendIDs(nil, r.PromptIDs))
 	g.Seed, g.Prompt.Tokens = r.Seed, &ids

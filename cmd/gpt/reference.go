@@ -69,7 +69,7 @@ func referenceDoes(command string) []string {
 			adapter gelu verbose`,
 		"generate": `file prompt tokens special model adapter gelu verbose output json out force
 			no-display-prompt samples max-tokens overflow stop keep-stop eos min-tokens length-decay
-			logprobs raw-control-chars`,
+			logprobs raw-control-chars generation-config`,
 	}[command])
 	const not = " guidance negative logit-bias sequence-bias "
 	for _, o := range option.Of(new(sample.Params)) {
@@ -256,7 +256,6 @@ func (a referenceEngine) generate(c *generateCommand, _ *cli.Flags, o decode.Opt
 	if err != nil {
 		return overflowHint(err)
 	}
-	a.chooses = true
 	w := newWork("reading", 0, 0)
 	most := c.MaxTokens // of a text; those of one context where there is no end
 	if most <= 0 {

@@ -76,7 +76,7 @@ func newServe(a *app) *cli.Command {
 			c.Who.flags(f)
 			f.Group("How much:")
 			c.Much.flags(f)
-			a.flags(f, evaluates|cjkSpaces)
+			a.flags(f, evaluates|cjkSpaces|generationConfig)
 		},
 		Run:  func(*cli.Flags) error { return c.Run(a) },
 		Long: strings.Replace(helpText("serve"), "{FIELDS}", manyFields(), 1),
@@ -181,6 +181,9 @@ func (c *serveCommand) Run(a *app) error {
 	running := on.api.Start(gate)
 	a.uses = checkpoint.HeadTensor
 	a.chooses, a.headless = true, true
+	if _, err := a.takeSaved(option.Of(new(decode.Options)), nil); err != nil {
+		return err
+	}
 	m, err := a.openModel()
 	if err != nil {
 		return err

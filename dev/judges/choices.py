@@ -9,7 +9,7 @@ from judge import Judge, apart
 judge = Judge("transformers", "torch")
 VOCAB, END = 64, [63, 30, 52] # the ids that may end a text: <|endoftext|>, e, th
 # Options of how a text is chosen: the chance of each, its field of GenerationConfig, gpt's flag and
-# values; and what generation_config.json may have, and gpt tells that it does not take.
+# values; what of generation_config.json is taken, and what is told as not taken.
 OPTIONS = json.loads(pathlib.Path(__file__).with_suffix(".json").read_text())
 
 
@@ -142,24 +142,58 @@ with judge.claim("beam search: texts, their order, their scores", by="transforme
     claim.skip("searches that the library has no more: contrastive, diverse beams", 2)
     judged(claim, "beams")
 
-with judge.claim("generation_config.json: what ends a text is honoured, the rest is named",
+def saved(most):
+    """Random fields of a generation_config.json that gpt takes, and some that it names."""
+    r = judge.random
+    fields = {name: r.choice(values) for name, values in OPTIONS["saved"].items() if r.random() < .3}
+    for name in ["suppress_tokens", "begin_suppress_tokens"]:
+        if r.random() < .3:
+            fields[name] = r.sample(range(VOCAB + 9), r.randint(0, 9)) # ids beyond do nothing
+    if r.random() < .3:
+        fields["bad_words_ids"] = [r.choices(range(VOCAB), k=k) for k in r.choices([1, 1, 2], k=9)]
+    return fields, dict(r.sample([*OPTIONS["named"].items()], r.randint(0, most)))
+
+
+with judge.claim("generation_config.json: what ends a text is honoured, the rest taken or named",
                  by="transformers", least=200) as claim:
     r = judge.random
-    for _ in range(60):
-        (folder, model, _, _), ids = random(), judge.ids(30)
-        fields = dict(r.sample([*OPTIONS["named"].items()], r.randint(0, 8)))
+    for _ in range(80):
+        (folder, model, exact, _), ids, (fields, named) = random(), judge.ids(20), saved(5)
         ends = r.choice([None, r.randrange(VOCAB), r.sample(range(VOCAB), r.randint(2, 30))])
-        saved = fields | ({} if ends is None else {"eos_token_id": ends})
-        (folder / "generation_config.json").write_text(json.dumps(saved))
-        loaded = transformers.GPT2LMHeadModel.from_pretrained(folder)
-        loaded.generation_config = GenerationConfig(
-            eos_token_id=loaded.generation_config.eos_token_id)
-        out, err = written(folder, ids, "--temp", 0, "-n", 20)
-        [[want, _]], _ = generated(loaded, ids, max_new_tokens=20)
-        claim.same((saved, ids, model, err), out[0]["ids"], want)
-        for name in fields:
+        fields |= {"max_new_tokens": r.randint(1, 20), "do_sample": False, "eos_token_id": ends}
+        file = {name: value for name, value in fields.items() if value is not None} | named
+        (folder / "generation_config.json").write_text(json.dumps(file))
+        loaded = GenerationConfig.from_pretrained(folder)
+        for m in model, exact:
+            m.generation_config = GenerationConfig(
+                **{name: getattr(loaded, name) for name in fields if name != "bad_words_ids"},
+                bad_words_ids=fields.get("bad_words_ids"))
+        out, err = written(folder, ids)
+        claim.same((file, ids, model, err), out and out[0]["ids"],
+                   lambda d: generated(model if d == torch.float32 else exact, ids)[0][0][0])
+        for name in named:
             told = "generation_config.json: not taken" in err and name in err
-            claim.same((name, fields, err), told, True)
+            claim.same((name, file, err), told, True)
+
+with judge.claim("generation_config.json: the distribution of what it says of sampling",
+                 by="transformers, torch", least=60) as claim:
+    for _ in range(80):
+        (folder, model, exact, _), ids, (fields, _) = random(), judge.ids(20), saved(0)
+        fields |= {"top_k": judge.random.choice([0, 5, 20]), "do_sample": True}
+        (folder / "generation_config.json").write_text(json.dumps(
+            fields | {"eos_token_id": model.config.eos_token_id}))
+        code, _, err = judge.both("generate", "-m", folder, "--receipt", folder / "receipt",
+                                  "-n", 1, "--tokens", ids)
+        if code:
+            claim.skip("no token is left, an error here and NaN there")
+            continue
+        flags = json.loads((folder / "receipt").read_text())["generation_config"]
+        ours = numpy.zeros(VOCAB)
+        for c in json.loads(judge.run("next", "-m", folder, "--json", "--top", 0, *flags,
+                                      "--tokens", ids))["candidates"]:
+            ours[c["id"]] = c["prob"]
+        claim.near((fields, ids, model, err), ours, lambda d: distribution(
+            model if d == torch.float32 else exact, ids, 0, fields, {}))
 
 with judge.claim("stop strings end a text where the library has one", by="transformers",
                  least=100) as claim:

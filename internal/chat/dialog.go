@@ -89,7 +89,8 @@ func (c *Chat) Answer(
 			return
 		}
 		o.Overflow = decode.OverflowSlide
-		if o.MaxTokens == 0 {
+		if o.MaxTokens == 0 || o.Unasked && o.Constraint != nil && !o.MayCut {
+			o.Unasked = false
 			if o.MaxTokens = LongestAnswer; o.Constraint != nil && !o.MayCut {
 				held := c.Session.Len() + len(t.PromptIDs)
 				o.MaxTokens = max(LongestAnswer, c.Session.Model().Config().Positions-held+1)

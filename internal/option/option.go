@@ -8,7 +8,8 @@
 //
 // An [Option] is a row, with its [Flag], [Field], [Setting] and [Range]; [In], [Find] and [Wanting]
 // look rows up. value.go reads, checks and prints what a row's Value points to: [Option.Set],
-// [Check], [CheckFlags], whose errors are [Error]s. A [Value] has a syntax of its own.
+// [Check], [CheckFlags], whose errors are [Error]s. A [Value] has a syntax of its own. [TakeSaved]
+// takes what a checkpoint says of options.
 package option
 
 import (
@@ -68,6 +69,11 @@ type Option struct {
 	Flag    Flag
 	Field   Field
 	Setting Setting
+
+	// Saved are its names in a checkpoint's generation_config.json. Unasked, unless it is nil, is
+	// called when the value is the checkpoint's.
+	Saved   []string
+	Unasked func()
 }
 
 // Surfaces are the places beside gpt generate where an option has a flag, and the files that have

@@ -3,9 +3,11 @@ package main
 // corpus generate: the texts of gpt generate --prompts, for the prompts of many files.
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
+	"picogpt/checkpoint"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/lines"
@@ -22,6 +24,7 @@ type generateCommand struct {
 	LogProbs int
 	Fields   []string
 	Keep     bool
+	Saved    string // "none": the checkpoint's generation_config.json is left
 }
 
 func (c *generateCommand) line() *cli.Command {
@@ -34,6 +37,9 @@ func (c *generateCommand) line() *cli.Command {
 			f.Group("Which tokens:")
 			f.Add(&c.Seed, "--seed S [0]", `the same seed gives the same texts; that of a record depends
 				on it and on the record's id, or on its prompt where there is none`)
+			f.Add(&c.Saved, "--generation-config HOW [auto]", `auto: what the checkpoint's
+				generation_config.json says of sampling is the default of flags; none: it has no effect`).
+				OneOf("auto", "none")
 			f.Group(option.Output)
 			f.Add(&c.LogProbs, "--logprobs K [0]", "write the K likeliest tokens in place of each")
 			f.Add(cli.Commas(&c.Fields), "--fields LIST", "write these fields of a record only")
@@ -87,12 +93,35 @@ func (c *generateCommand) Run(a *app) error {
 	if err != nil {
 		return fault.Usage{Err: err}
 	}
+	if err := c.takeSaved(a, j, &o); err != nil {
+		return err
+	}
 	j.Generate = job.GenerationOf(&o)
 	m, err := c.submit(a, j)
 	if err != nil {
 		return err
 	}
 	return c.done(a, m)
+}
+
+// takeSaved takes what the checkpoint says where no flag does, and tells it.
+func (c *generateCommand) takeSaved(a *app, j *job.Job, o *job.GenerateOptions) error {
+	if c.Saved == "none" || j.Model.Path == "" {
+		return nil
+	}
+	ck, err := checkpoint.Open(j.Model.Path, checkpoint.Options{GELU: j.Model.GELU})
+	if err != nil {
+		return err
+	}
+	defer ck.Close()
+	config, given := ck.Config, c.flags.Given()
+	o.Saved, err = option.TakeSaved(option.Of(&o.Options), config.Generation.Sampling,
+		config.VocabSize, config.EndTokens(),
+		func(o *option.Option) bool { return given[o.Flag.Name] })
+	if len(o.Saved) > 0 && !c.Quiet {
+		fmt.Fprintf(a.stderr, "corpus: %s\n", option.TellSaved(o.Saved))
+	}
+	return err
 }
 
 // generateOptions checks the flags.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 
 	"picogpt/internal/fault"
 	"picogpt/internal/strictjson"
+	"picogpt/weights/demo"
 	"picogpt/x/corpus/internal/finish"
 )
 
@@ -45,6 +47,64 @@ func generated(t *testing.T, file string, args ...string) (finish.Manifest, []st
 		lines = append(lines, slices.Collect(strings.Lines(string(b)))...)
 	}
 	return m, lines, said.String()
+}
+
+// TestGenerateTakesWhatTheCheckpointSays: as flags do, which outrank it; the manifest has it.
+func TestGenerateTakesWhatTheCheckpointSays(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "prompts.txt")
+	for name, data := range map[string][]byte{"prompts.txt": []byte("Once upon a time\nThe dog\n"),
+		"config.json": demo.Config(), "model.safetensors": demo.Weights()} {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	save := func(generation string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "generation_config.json"),
+			[]byte(`{"eos_token_id":50256`+generation+`}`), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	texts := func(args ...string) ([]string, finish.Manifest, string) {
+		t.Helper()
+		m, lines, said := generated(t, file, append([]string{"--form", "lines", "-m", dir}, args...)...)
+		return lines, m, said
+	}
+	save("")
+	plain, _, _ := texts("-n", "9")
+	want, _, said := texts("-n", "9", "--temp", "0.5", "--top-p", "0.7")
+	if strings.Contains(said, "generation_config") {
+		t.Error(said)
+	}
+	save(`,"temperature":0.5,"top_p":0.7,"max_new_tokens":9,"typical_p":1.0`)
+	got, m, said := texts()
+	if !slices.Equal(got, want) || !strings.Contains(said, "corpus: --max-tokens=9 --temp=0.5 "+
+		"--top-p=0.7 from generation_config.json; --generation-config none leaves them") {
+		t.Errorf("%q, want %q; %s", got, want, said)
+	}
+	if o := m.Options.Generate; o.Temperature != 0.5 || !slices.Equal(o.Saved,
+		[]string{"--max-tokens=9", "--temp=0.5", "--top-p=0.7"}) {
+		t.Errorf("%+v", o)
+	}
+	if got, _, _ := texts("--temp", "0.8", "--top-p", "1", "-n", "9"); !slices.Equal(got, plain) {
+		t.Errorf("%q, want %q", got, plain)
+	}
+	if got, _, _ := texts("--generation-config", "none", "-n", "9"); !slices.Equal(got, plain) {
+		t.Errorf("%q, want %q", got, plain)
+	}
+	save(`,"min_new_tokens":3,"suppress_tokens":[11,13],"typical_p":0.3,"max_new_tokens":99999`)
+	got, _, _ = texts("--temp", "0.5")
+	if len(got) != 2 || strings.Contains(strings.Join(got, ""), "[11,") ||
+		strings.Contains(strings.Join(got, ""), ",11,") {
+		t.Errorf("%q", got)
+	}
+	save(`,"top_k":-1`)
+	err := run(t.Context(), []string{"generate", "--input", file, "-o", filepath.Join(dir, "out"), "-m",
+		dir}, io.Discard, io.Discard)
+	if err == nil || !strings.HasPrefix(err.Error(), "generation_config.json: top_k -1: ") {
+		t.Error(err)
+	}
 }
 
 func TestGenerateWritesTheSameForAnyWorkersAndPieces(t *testing.T) {

@@ -33,11 +33,18 @@ const code = new CodeView();
 
 let saving; // a timer
 let kept = ""; // the state as it was last kept or loaded
+let chosen = true; // whether the settings are those of a link, or of the user's last visit
+let adopted = false; // whether the panel has what the checkpoint gives
 
 const state = () => ({ version: VERSION, text: doc.text, settings: panel.values });
 
 // update shows what has changed, and saves it when nothing has changed for a moment.
 function update() {
+  if (session.model && !adopted) {
+    adopted = true;
+    panel.adopt(session.model.generation_config ?? {}, chosen);
+    if (!chosen) kept = JSON.stringify(state());
+  }
   view.show();
   clearTimeout(saving);
   if (!session.running) saving = setTimeout(keep, 400);
@@ -67,6 +74,7 @@ async function load() {
   if (broken) status.fail("The link cannot be read: it is damaged, or too long.");
   kept = JSON.stringify(state());
   view.show();
+  chosen = Boolean(found);
 }
 
 // Settings.

@@ -1,7 +1,7 @@
 // The panel of settings, made from the table in settings.js.
 
 import { byId, make } from "./dom.js";
-import { ALL, problem, wrong } from "./settings.js";
+import { adopt, ALL, defaults, problem, wrong } from "./settings.js";
 import { FORMS, GROUPS } from "./table.js";
 
 export class Panel {
@@ -30,6 +30,23 @@ export class Panel {
       this.#controls.get(setting.name).show(values[setting.name]);
       this.#judge(setting);
     }
+  }
+
+  // adopt tells what the checkpoint gives, and shows it where the user has not chosen values.
+  adopt(fields, chosen) {
+    const before = defaults();
+    adopt(fields);
+    for (const [name, value] of Object.entries(fields)) {
+      const from = byId(`from-${name}`);
+      if (!from) continue;
+      from.textContent = `${value} in the checkpoint's generation_config.json.`;
+      from.hidden = false;
+    }
+    const values = { ...this.#values };
+    for (const { name, value } of ALL) {
+      if (!chosen && values[name] === before[name]) values[name] = value;
+    }
+    this.show(values);
   }
 
   // used shows the seed that the last completion had.
@@ -83,14 +100,15 @@ export class Panel {
     const control = makers[setting.kind](setting, (value) => this.#set(setting, value));
     this.#controls.set(name, control);
     const help = make("p", { className: "quiet help", id: `help-${name}` }, setting.help);
+    const from = make("p", { className: "quiet help", id: `from-${name}`, hidden: true });
     const error = make("p", { className: "wrong", id: `wrong-${name}`, hidden: true });
     const ignored = make(
       "p",
       { className: "wrong", id: `ignored-${name}`, hidden: true },
       "This server does not know this setting.",
     );
-    control.input.setAttribute("aria-describedby", `help-${name} wrong-${name}`);
-    const row = make("div", { className: "setting" }, ...control.nodes, help, error, ignored);
+    control.input.setAttribute("aria-describedby", `help-${name} from-${name} wrong-${name}`);
+    const row = make("div", { className: "setting" }, ...control.nodes, help, from, error, ignored);
     row.dataset.name = name;
     return row;
   }

@@ -6,7 +6,7 @@ import { fitting, Piecer, summary, textOf, Writer } from "./pieces.js";
 import { sent } from "./settings.js";
 
 export class Session {
-  model = null; // {id, max_model_len}, null before the server has answered
+  model = null; // {id, max_model_len, generation_config}, null before the server has answered
   #server;
   #doc;
   #panel;

@@ -10,6 +10,17 @@ export function defaults() {
   return Object.fromEntries(ALL.map((s) => [s.name, s.value]));
 }
 
+// adopt makes fields that the server has by itself, those of the checkpoint's generation_config.json,
+// what settings have at first where the page can show them, and what need not be sent.
+export function adopt(fields) {
+  for (const setting of ALL) {
+    const given = fields[setting.name];
+    if (given === undefined) continue;
+    if (fits(setting, given)) setting.value = given;
+    setting.off = given;
+  }
+}
+
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
 // VERSION is the version of links: they hold all settings. A link without a version holds the

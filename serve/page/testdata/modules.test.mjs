@@ -21,7 +21,7 @@ import {
   visible,
   Writer,
 } from "../assets/pieces.js";
-import { ALL, defaults, problem, restored, sent, VERSION } from "../assets/settings.js";
+import { adopt, ALL, defaults, problem, restored, sent, VERSION } from "../assets/settings.js";
 
 const bytes = (...list) => Uint8Array.from(list);
 const token = (text, p = 0.5) => ({
@@ -277,6 +277,19 @@ test("a link without a version has the settings of its time", () => {
   assert.deepEqual(restored({ version: "1", settings: {} }), then);
   const given = { stop: "x", top_k: 7 };
   assert.deepEqual(restored({ settings: given }), { ...then, ...given });
+});
+
+test("what the checkpoint gives is there at first, and what differs from it is sent", () => {
+  const before = ALL.map((setting) => ({ ...setting }));
+  adopt({ temperature: 0.7, top_p: 0.9, top_k: 5000, max_tokens: 7, not_on_the_page: 1 });
+  const values = defaults();
+  assert.equal(values.temperature, 0.7);
+  assert.equal(values.top_k, 40, "5000 is more than the page shows");
+  assert.deepEqual(sent(values), { top_k: 40, logprobs: 8 });
+  const others = { ...values, temperature: 1, top_p: 1, top_k: 0, max_tokens: 40 };
+  const want = { max_tokens: 40, temperature: 1, top_k: 0, top_p: 1, logprobs: 8 };
+  assert.deepEqual(sent(others), want);
+  ALL.forEach((setting, i) => Object.assign(setting, { off: undefined }, before[i]));
 });
 
 test("code has no key in it, and quotes what it must", () => {

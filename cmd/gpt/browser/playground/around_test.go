@@ -74,6 +74,27 @@ func TestAroundTheTextInABrowser(t *testing.T) {
 				settings.temperature, settings.top_k].join();
 		})()`, "true,1,A new text,true,0.8,40")
 	})
+	unopened("what the checkpoint gives is there at first, is told, and is not the user's",
+		func(f *fake) { f.saved = `{"temperature":0.25,"max_tokens":7,"top_k":5000}` },
+		func(t *testing.T, b tab) {
+			shown := "['temperature', 'max_tokens', 'top_k', 'top_p'].map(n => " +
+				"document.getElementById('set-' + n).value + document.getElementById('from-' + n).hidden).join()"
+			b.load(b.URL)
+			b.Wait(id("model") + ".textContent === 'fake'")
+			b.want(shown, "0.25false,7false,40false,1true")
+			b.want(id("from-temperature")+".textContent", "0.25 in the checkpoint's generation_config.json.")
+			b.Elapse()
+			b.want("localStorage.getItem('picogpt playground') ?? 'nothing'", "nothing")
+			b.set("temperature", "0.9")
+			b.Elapse()
+			b.press("reset")
+			b.want(shown, "0.25false,7false,40false,1true")
+			b.set("temperature", "0.8")
+			b.Elapse()
+			b.load(b.URL) // the user's last visit
+			b.Wait(id("model") + ".textContent === 'fake'")
+			b.want(shown, "0.8false,7false,40false,1true")
+		})
 	unopened("a link without a version is read with the defaults of its time", nil,
 		func(t *testing.T, b tab) {
 			// As the page made them: {text, settings: {}} and {text, settings: {stop, top_p, top_k}}.

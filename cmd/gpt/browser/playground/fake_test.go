@@ -3,6 +3,7 @@ package playground_test
 // A server of the same API with a made-up model, whose answers tests know and can hold.
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -24,6 +25,7 @@ type fake struct {
 	words   []string         // the words that the model writes
 	key     string           // the key that the server wants, "" for none
 	context int
+	saved   string        // generation_config of its model, as JSON; "" for none
 	hold    int           // after so many tokens, a stream waits for resume; 0 for never
 	resumed chan struct{} // what it waits for
 	ignored string        // X-Ignored-Fields
@@ -39,6 +41,7 @@ func (f *fake) reset() {
 	f.set(func() {
 		f.bodies, f.words = nil, []string{" there", " was", " a", " little", " girl", "."}
 		f.key, f.context, f.hold, f.resumed = "", 64, 0, make(chan struct{})
+		f.saved = ""
 		f.ignored, f.failure, f.cut, f.bare, f.shift = "", "", false, false, 0
 	})
 }
@@ -62,8 +65,11 @@ func newFake() *fake {
 	})
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, r *http.Request) {})
 	mux.HandleFunc("GET /v1/models", f.guard(func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprintf(w, `{"object":"list","data":[{"id":"fake","object":"model","max_model_len":%d}]}`,
-			f.most())
+		f.mu.Lock()
+		saved := cmp.Or(f.saved, "null")
+		f.mu.Unlock()
+		fmt.Fprintf(w, `{"object":"list","data":[{"id":"fake","object":"model","max_model_len":%d,`+
+			`"generation_config":%s}]}`, f.most(), saved)
 	}))
 	mux.HandleFunc("POST /tokenize", f.guard(f.tokenize))
 	mux.HandleFunc("POST /v1/completions", f.guard(f.complete))

@@ -28,7 +28,8 @@ type Receipt struct {
 	Arithmetic int               `json:"arithmetic,omitempty"` // version; 0 in older files
 	Rules      int               `json:"rules,omitempty"`      // 0 in older files
 	PromptIDs  []int             `json:"prompt_ids"`
-	Options    []string          `json:"options"` // the flags as given, such as --temp=0.9
+	Options    []string          `json:"options"`                     // the flags as given, such as --temp=0.9
+	Saved      []string          `json:"generation_config,omitempty"` // more, which that file gave
 	Files      map[string]string `json:"files,omitempty"`
 	Edits      []model.Edit      `json:"edits,omitempty"` // of the model, such as steering's
 	Seed       uint64            `json:"seed"`
@@ -135,7 +136,8 @@ func ParseAll(text string) ([]*Receipt, error) {
 func Parse(text string) (*Receipt, error) {
 	r, one, has := &Receipt{}, &Text{}, map[string]bool{}
 	arithmetic := strictjson.NaturalField("arithmetic", &r.Arithmetic)
-	arithmetic.Optional = true
+	saved := strictjson.StringsField("generation_config", &r.Saved)
+	arithmetic.Optional, saved.Optional = true, true
 	fields := []strictjson.Field{
 		strictjson.StringField("model", &r.Model),
 		r.Formats.Field(),
@@ -143,6 +145,7 @@ func Parse(text string) (*Receipt, error) {
 		chat.RulesField(&r.Rules),
 		strictjson.IDsField("prompt_ids", &r.PromptIDs),
 		strictjson.StringsField("options", &r.Options),
+		saved,
 		strictjson.TextsField("files", &r.Files),
 		editsField(&r.Edits),
 		strictjson.SeedField("seed", &r.Seed),

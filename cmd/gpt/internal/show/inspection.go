@@ -28,16 +28,18 @@ import (
 
 // An Inspection is what gpt inspect prints.
 type Inspection struct {
-	Model    string            `json:"model"`
-	Config   model.Config      `json:"config"`              // with generation_config.json's ids
-	IDsFrom  map[string]string `json:"ids_from,omitempty"`  // the file, where it has them
-	Source   string            `json:"source"`              // the format of the file: "safetensors"
-	Vocab    string            `json:"tokenizer,omitempty"` // its kind
-	Notes    []string          `json:"notes"`               // what files leave open, and the answer
-	Format   string            `json:"format"`              // "" if the model cannot run
-	Metadata map[string]string `json:"metadata"`
-	Tensors  []inspectedTensor `json:"tensors"`
-	Ignored  []string          `json:"ignored"`
+	Model   string            `json:"model"`
+	Config  model.Config      `json:"config"`             // with generation_config.json's ids
+	IDsFrom map[string]string `json:"ids_from,omitempty"` // the file, where it has them
+	// its fields that options take
+	Sampling map[string]json.RawMessage `json:"sampling,omitempty"`
+	Source   string                     `json:"source"`              // the format of the file: "safetensors"
+	Vocab    string                     `json:"tokenizer,omitempty"` // its kind
+	Notes    []string                   `json:"notes"`               // what files leave open, and the answer
+	Format   string                     `json:"format"`              // "" if the model cannot run
+	Metadata map[string]string          `json:"metadata"`
+	Tensors  []inspectedTensor          `json:"tensors"`
+	Ignored  []string                   `json:"ignored"`
 	// in the files, those of other heads too: masks, and what is stored twice, do not count
 	Parameters int64  `json:"parameters"`
 	Bytes      int64  `json:"bytes"` // of the files
@@ -86,6 +88,7 @@ func (i *Inspection) takeGeneration() {
 	if g.EOSTokenIDs != nil {
 		i.Config.EOSTokenIDs, i.IDsFrom["eos_token_id"] = g.EOSTokenIDs, name
 	}
+	i.Sampling = g.Sampling
 }
 
 // ignore marks the tensors of these names, which the decoder ignores.
@@ -259,6 +262,10 @@ func (i *Inspection) Text() []byte {
 			line[1] += "\t" + from
 		}
 		fmt.Fprintf(w, "  %s\t%s\n", line[0], line[1])
+	}
+	for _, field := range slices.Sorted(maps.Keys(i.Sampling)) {
+		fmt.Fprintf(w, "  %s\t%s\t%s\n", field, quote.Plain(string(i.Sampling[field]), 60),
+			folder.Generation)
 	}
 	w.Flush()
 	fmt.Fprintf(w, "\nmodel\t%s\n", i.Model)

@@ -22,6 +22,7 @@ type GenerateOptions struct {
 	Samples int
 	Fields  []string
 	Keep    bool
+	Saved   []string // flags that the checkpoint's generation_config.json gave
 }
 
 // A Generation is GenerateOptions as JSON: Beam carries no interfaces, which decode.Options have.
@@ -46,9 +47,10 @@ func (o *GenerateOptions) Table() []option.Option {
 		option.Samples(&o.Samples))
 }
 
-// Meant returns what the flags mean to package decode.
+// Meant returns what the flags, and those of Saved, mean to package decode.
 func (o GenerateOptions) Meant() decode.Options {
 	option.Settle(o.Table())
+	option.SetSaved(option.Of(&o.Options), o.Saved) // which UnmarshalJSON has tried
 	return o.Options
 }
 
@@ -58,6 +60,7 @@ type others struct {
 	Top    int      `json:"logprobs,omitempty"` // alternatives of a token
 	Fields []string `json:"fields,omitempty"`
 	Keep   bool     `json:"keep,omitempty"`
+	Saved  []string `json:"generation_config,omitempty"`
 }
 
 func key(o *option.Option) string { return strings.ReplaceAll(o.Flag.Name, "-", "_") }
@@ -75,7 +78,7 @@ func (o GenerateOptions) MarshalJSON() ([]byte, error) {
 		}
 		b = fmt.Appendf(b, "%q:%s,", key(&row), value)
 	}
-	rest, err := json.Marshal(others{o.Seed, o.Top, o.Fields, o.Keep})
+	rest, err := json.Marshal(others{o.Seed, o.Top, o.Fields, o.Keep, o.Saved})
 	return append(b, rest[1:]...), err
 }
 
@@ -90,6 +93,10 @@ func (o *GenerateOptions) UnmarshalJSON(b []byte) error {
 		return err
 	}
 	o.Seed, o.Top, o.Fields, o.Keep = rest.Seed, rest.Top, rest.Fields, rest.Keep
+	o.Saved = rest.Saved
+	if err := option.SetSaved(option.Of(new(decode.Options)), o.Saved); err != nil {
+		return err
+	}
 	for _, row := range o.Table() {
 		value := values[key(&row)]
 		if value == nil || bytes.Equal(value, []byte("null")) {
