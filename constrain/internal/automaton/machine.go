@@ -81,7 +81,7 @@ type stackKey struct {
 type State struct {
 	positions []position
 	Accepts   bool
-	tokens    bool // some position reads a whole token
+	tokens    bool // some position reads a whole token, or a text of a form
 	age       int
 	next      []*State // by class; nil if not known
 	Mask      []uint64
@@ -339,7 +339,8 @@ func (m *Machine) intern(positions []position, accepts bool) *State {
 	for _, p := range positions {
 		key = binary.LittleEndian.AppendUint32(key, uint32(p.node))
 		key = binary.LittleEndian.AppendUint32(key, p.stack.number())
-		tokens = tokens || m.net.nodes[p.node].kind == idNode
+		kind := m.net.nodes[p.node].kind
+		tokens = tokens || kind == idNode || kind == formNode
 	}
 	s := m.states[string(key)]
 	if s == nil {

@@ -21,6 +21,10 @@ func (w *walk) fits(s place) bool {
 
 // need returns what a text needs after a state: Ends.Need.
 func (f *Form) need(s place, enough int) int {
+	if s.form > 0 {
+		after := f.ends.Need(f.m.AfterForm(s.at, s.form-1), -1)
+		return min(f.inner[s.form-1].Need(s.in)+after, automaton.Never)
+	}
 	if s.Form == automaton.Border {
 		return f.ends.Need(s.at, enough)
 	}
@@ -53,6 +57,9 @@ func (f *Form) Roomy(state any, left int) bool {
 	}
 	defer f.mu.Unlock()
 	return !slices.ContainsFunc(state.([]place), func(s place) bool {
+		if s.form > 0 {
+			return !f.roomyInside(s, left)
+		}
 		at := f.m.Current(s.at)
 		return s.at != automaton.Dead &&
 			(s.Form != automaton.Border || at.Need == 0 || int(at.Need)-1 > left)
@@ -71,14 +78,21 @@ func (f *Form) Need(state any) int {
 func (f *Form) nearest(state any) (best place, least int) {
 	defer f.measure()
 	f.m.Begin()
+	if f.endless {
+		return best, automaton.Never
+	}
 	if f.ends == nil {
+		forms := f.leastTexts()
+		if f.endless {
+			return best, automaton.Never
+		}
 		var others [2]int32
 		for i := 1; i < len(f.vocab.Nodes) && others[1] == 0; i++ {
 			if id := f.vocab.Nodes[i].ID; id >= 0 {
 				others = [2]int32{id, others[0]}
 			}
 		}
-		f.ends = automaton.NewEnds(f.m, others, func(text []int32) int {
+		f.ends = automaton.NewEnds(f.m, others, forms, func(text []int32) int {
 			if ids, ok := f.spell(text); ok {
 				return len(ids)
 			}
@@ -108,6 +122,10 @@ func (f *Form) End(state any) []int {
 		return nil
 	}
 	var text []int32
+	if best.form > 0 {
+		after, _ := f.spell(f.ends.Text(f.m.AfterForm(best.at, best.form-1)))
+		return append(f.inner[best.form-1].End(best.in), after...)
+	}
 	if best.Form != automaton.Border {
 		c, _ := f.character(best, -1)
 		bytes := utf8.AppendRune(nil, c)

@@ -42,7 +42,7 @@ func GBNF(v *trie.Trie, text string, m *automaton.Meter) (*Form, error) {
 		return nil, fmt.Errorf("grammar: rule %s is left recursive: it may call itself before it "+
 			"has read anything", quote.Plain(rule, 40))
 	}
-	f, err := newForm("grammar", v, n, m)
+	f, err := New("grammar", v, n, nil, m)
 	return f, m.Named("grammar", err)
 }
 

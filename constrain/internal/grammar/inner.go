@@ -1,0 +1,145 @@
+package grammar
+
+// Inner forms: texts of other forms within those of a network, such as JSON that a schema accepts.
+
+import (
+	"fmt"
+
+	"picogpt/constrain/internal/automaton"
+)
+
+// An Inner is a form whose whole texts a network reads. No text of it is empty.
+type Inner interface {
+	Start() any
+	Accepts(state any) bool
+	Same(a, b any) bool
+	Step(state any, b byte) (next any, err error) // nil if the byte may not follow
+	// Below adds the open ids below a node of the trie, as Form.Mask does, and calls past with nodes
+	// below it whose bytes end a text.
+	Below(node int, state any, open []uint64, left, steps int, past func(node int)) error
+	Need(state any) int
+	End(state any) []int
+	Room(state any, most int) int // Roomy with so many; more than most if it is more
+	Bytes() int
+}
+
+// maxPlaces is in how many ways a text may be read.
+const maxPlaces = 1024
+
+// add adds a place, the forms that begin there, and what follows a form that may end there.
+func (f *Form) add(set []place, s place) []place {
+	for _, t := range set {
+		if s.at == t.at && s.Partial == t.Partial && s.form == t.form &&
+			(s.form == 0 || f.inner[s.form-1].Same(s.in, t.in)) {
+			return set
+		}
+	}
+	if len(set) >= maxPlaces {
+		f.m.Err = fmt.Errorf("the text can be read in more than %d ways", maxPlaces)
+		return set
+	}
+	set = append(set, s)
+	switch {
+	case s.form > 0:
+		if f.inner[s.form-1].Accepts(s.in) {
+			set = f.add(set, place{at: f.m.AfterForm(s.at, s.form-1)})
+		}
+	case s.Form == automaton.Border:
+		f.m.EachForm(s.at, func(form int) { set = f.add(set, f.begin(s.at, form)) })
+	}
+	return set
+}
+
+// begin returns the place at the beginning of a form.
+func (f *Form) begin(at *automaton.State, form int) place {
+	return place{at: at, form: 1 + form, in: f.inner[form].Start()}
+}
+
+// Mixed reports whether there are inner forms.
+func (f *Form) Mixed() bool { return len(f.inner) > 0 }
+
+// maskInside sets the ids that may follow in an inner form, and across its end.
+func (f *Form) maskInside(s place, open []uint64, left, steps int) {
+	w := &walk{f: f, left: left, steps: steps, open: open}
+	if f.ends != nil {
+		after := f.m.Current(f.m.AfterForm(s.at, s.form-1))
+		if after != automaton.Dead && after.Need == 0 { // roomyInside asks
+			f.maskOf(place{at: after}, make([]uint64, len(open)), anyNumber-1, steps)
+		}
+	}
+	w.inside(0, s)
+}
+
+// An entry is a node of the trie at which a walk has gone on at a state: of the rules, or of the
+// forms that begin there.
+type entry struct {
+	node int
+	at   *automaton.State
+	form bool
+}
+
+func (w *walk) entered(e entry) bool {
+	if w.seen == nil {
+		w.seen = map[entry]bool{}
+	}
+	was := w.seen[e]
+	w.seen[e] = true
+	return was
+}
+
+// into sets the ids below a node whose bytes go on in the forms that begin at a state.
+func (w *walk) into(node int, at *automaton.State) {
+	if at.Reads() && !w.entered(entry{node, at, true}) {
+		w.f.m.EachForm(at, func(form int) { w.inside(node, w.f.begin(at, form)) })
+	}
+}
+
+// inside sets the ids below a node whose bytes go on in a form, and those across its end.
+func (w *walk) inside(node int, s place) {
+	f, in := w.f, w.f.inner[s.form-1]
+	if f.m.Err != nil {
+		return
+	}
+	after, left := f.m.AfterForm(s.at, s.form-1), w.left
+	if f.ends != nil {
+		need := f.ends.Need(after, -1)
+		w.most = max(w.most, need+in.Room(s.in, automaton.Never))
+		if left < anyNumber-1 {
+			left -= need
+		}
+	}
+	err := in.Below(node, s.in, w.open, left, w.steps, func(node int) {
+		if !w.entered(entry{node, after, false}) && after != automaton.Dead {
+			w.nodes(f.vocab.Nodes, node, place{at: after})
+			w.into(node, after)
+		}
+	})
+	if f.m.Err == nil {
+		f.m.Err = err
+	}
+}
+
+// roomyInside is Roomy of a place in a form.
+func (f *Form) roomyInside(s place, left int) bool {
+	after := f.m.Current(f.m.AfterForm(s.at, s.form-1))
+	if after.Need == 0 || int(after.Need)-1 > left || f.ends == nil {
+		return false
+	}
+	left -= f.ends.Need(after, -1)
+	return f.inner[s.form-1].Room(s.in, left) <= left
+}
+
+// leastTexts returns a short text of each inner form; none if one has no known end.
+func (f *Form) leastTexts() (texts [][]byte) {
+	for _, in := range f.inner {
+		var text []byte
+		if f.endless = f.endless || in.Need(in.Start()) >= automaton.Never; f.endless {
+			return nil
+		}
+		for _, id := range in.End(in.Start()) {
+			text = append(text, f.vocab.Bytes[id]...)
+		}
+		texts = append(texts, text)
+	}
+	return texts
+}
