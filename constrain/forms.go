@@ -176,6 +176,9 @@ func Choice(v *Vocabulary, choices ...string) (*Constraint, error) {
 type Compiler struct {
 	Vocabulary *Vocabulary
 
+	// Schemas are for the schemas in grammars and in structural tags.
+	Schemas SchemaOptions
+
 	// Pause, if not nil, is called after about each 100 µs of work. It may block while other
 	// goroutines compute. If it returns an error, compiling ends with that error. Without Pause,
 	// the context is checked at these points.
@@ -214,8 +217,12 @@ func (c Compiler) Regex(ctx context.Context, re string) (*Constraint, error) {
 
 // Grammar is the function Grammar under a context.
 func (c Compiler) Grammar(ctx context.Context, text string) (*Constraint, error) {
-	f, err := grammar.GBNF(c.Vocabulary.ids, text, c.meter(ctx, len(text)))
-	return c.constraint(f, err)
+	b := c.builder(ctx, len(text))
+	n, err := b.rules(text)
+	if err != nil {
+		return nil, err
+	}
+	return b.constraint("grammar", n)
 }
 
 // Choice is the function Choice under a context.
