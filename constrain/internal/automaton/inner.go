@@ -26,6 +26,7 @@ func (n *Network) Add(what string, o *Network, to int32) (int32, error) {
 	if int(base)+len(o.nodes) > n.limit {
 		return 0, fmt.Errorf("%s: the automaton has more than %d states", what, n.limit)
 	}
+	calls := slices.ContainsFunc(o.nodes, func(n node) bool { return n.kind == callNode })
 	for i := range o.nodes {
 		node := o.nodes[i]
 		for k := range node.more {
@@ -35,12 +36,12 @@ func (n *Network) Add(what string, o *Network, to int32) (int32, error) {
 		switch {
 		case node.kind == readNode:
 			node.set = n.charset(o.sets[node.set])
-		case node.kind == endNode && len(o.rules) == 1: // which nothing calls
+		case node.kind == endNode && !calls: // of the only rule that is read
 			node.kind, node.more = splitNode, []int32{to}
 		}
 		n.add(node)
 	}
-	if len(o.rules) == 1 {
+	if !calls {
 		return start + base, n.meter.Failed()
 	}
 	for _, r := range o.rules {
