@@ -95,7 +95,7 @@ func (d *tagReader) object(r *strictjson.Reader, kind string, read func(m *tagFi
 	read(m)
 	for _, key := range keys {
 		if value := m.values[key]; value != nil && value.Kind() != 'n' {
-			d.fail(value.Errorf("%s of %s is not followed", quote.Short(key, 40), quote.Short(m.kind, 40)))
+			d.fail(value.Errorf("%s of %s is not followed", quote.Plain(key, 40), quote.Plain(m.kind, 40)))
 		}
 	}
 }
@@ -109,7 +109,7 @@ func (m *tagFields) take(key string, wanted bool, read func(*strictjson.Reader) 
 	case value != nil && (wanted || value.Kind() != 'n'):
 		m.d.fail(read(value))
 	case wanted:
-		m.d.fail(m.of.Errorf("want %s in this %s, found none", key, quote.Short(m.kind, 40)))
+		m.d.fail(m.of.Errorf("want %s in this %s, found none", key, quote.Plain(m.kind, 40)))
 	}
 }
 
@@ -203,7 +203,7 @@ func (d *tagReader) whole(r *strictjson.Reader) (p Part) {
 	d.object(r, "structural_tag", func(m *tagFields) {
 		switch {
 		case m.kind != "structural_tag":
-			d.fail(r.Errorf("want the type structural_tag, found %s", quote.Short(m.kind, 40)))
+			d.fail(r.Errorf("want the type structural_tag, found %s", quote.Plain(m.kind, 40)))
 		case m.values["structures"] != nil:
 			p = Tags{Triggers: m.texts("triggers", true), Tags: m.tags("structures")}
 		default:
@@ -240,7 +240,7 @@ func (m *tagFields) format() Part {
 		s.Options.AnyOrder = m.yes("any_order") || s.Options.AnyOrder
 		if m.values["style"] != nil {
 			if style := m.text("style"); style != "json" {
-				m.d.fail(m.of.Errorf("style %s of json_schema is not followed", quote.Short(style, 40)))
+				m.d.fail(m.of.Errorf("style %s of json_schema is not followed", quote.Plain(style, 40)))
 			}
 		}
 		return s
@@ -274,7 +274,7 @@ func (m *tagFields) format() Part {
 		}
 		return r
 	}
-	m.d.fail(m.of.Errorf("a format of type %s is not followed", quote.Short(m.kind, 40)))
+	m.d.fail(m.of.Errorf("a format of type %s is not followed", quote.Plain(m.kind, 40)))
 	return nil
 }
 

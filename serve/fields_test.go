@@ -154,6 +154,11 @@ func TestFieldsThatAreRefused(t *testing.T) {
 		{`"guided_json":{"type":7}`, "guided_json", "type"},
 		{`"guided_json":"{"`, "guided_json", "JSON"},
 		{`"response_format":{"type":"yaml"}`, "response_format", "yaml"},
+		{`"response_format":{"type":"structural_tag"}`, "response_format", "want format"},
+		{`"response_format":{"type":"text","format":{}}`, "response_format", "found text"},
+		{`"response_format":{"type":"structural_tag","format":{"type":"tag","begin":"","end":"","content":
+			{"type":"qwen_xml_parameter"}}}`, "response_format", "qwen_xml_parameter is not followed"},
+		{`"structural_tag":{"format":{"type":"any_text","max_tokens":3}}`, "structural_tag", "max_tokens of any_text"},
 		{`"response_format":{"type":"json_schema"}`, "response_format", "found none"},
 		{`"response_format":{"json_schema":{"schema":{}}}`, "response_format", "json_schema, found none"},
 		{`"response_format":{"type":"text","json_schema":{"schema":{}}}`, "response_format", "found text"},
