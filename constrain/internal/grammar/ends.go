@@ -22,8 +22,7 @@ func (w *walk) fits(s place) bool {
 // need returns what a text needs after a state: Ends.Need.
 func (f *Form) need(s place, enough int) int {
 	if s.form > 0 {
-		after := f.ends.Need(f.m.AfterForm(s.at, s.form-1), -1)
-		return min(f.inner[s.form-1].Need(s.in)+after, automaton.Never)
+		return min(f.inner[s.form-1].Need(s.in)+f.ends.Need(s.at, -1), automaton.Never)
 	}
 	if s.Form == automaton.Border {
 		return f.ends.Need(s.at, enough)
@@ -123,7 +122,7 @@ func (f *Form) End(state any) []int {
 	}
 	var text []int32
 	if best.form > 0 {
-		after, _ := f.spell(f.ends.Text(f.m.AfterForm(best.at, best.form-1)))
+		after, _ := f.spell(f.ends.Text(best.at))
 		return append(f.inner[best.form-1].End(best.in), after...)
 	}
 	if best.Form != automaton.Border {

@@ -34,8 +34,8 @@ type Form struct {
 	endless bool // an inner form has no known end
 }
 
-// A place is a state of the machine and an incomplete character; or, in a form that begins at the
-// state, its own state.
+// A place is a state of the machine and an incomplete character; or the state of a form, and the
+// state of the machine after its end.
 type place struct {
 	at *automaton.State
 	automaton.Partial
@@ -210,7 +210,7 @@ func (w *walk) nodes(nodes []trie.Node, from int, s place) {
 		if n.ID >= 0 && w.fits(next) {
 			f.vocab.Open(w.open, n.ID)
 		}
-		if n.Size > 1 && len(f.inner) > 0 && next.Form == automaton.Border {
+		if n.Size > 1 && len(f.inner) > 0 && next.Form == automaton.Border && next.at.Reads() {
 			w.into(int(f.vocab.Index(nodes, i)), next.at)
 		}
 		i++

@@ -43,7 +43,7 @@ func (f *Form) add(set []place, s place) []place {
 	switch {
 	case s.form > 0:
 		if f.inner[s.form-1].Accepts(s.in) {
-			set = f.add(set, place{at: f.m.AfterForm(s.at, s.form-1)})
+			set = f.add(set, place{at: s.at})
 		}
 	case s.Form == automaton.Border:
 		f.m.EachForm(s.at, func(form int) { set = f.add(set, f.begin(s.at, form)) })
@@ -53,7 +53,7 @@ func (f *Form) add(set []place, s place) []place {
 
 // begin returns the place at the beginning of a form.
 func (f *Form) begin(at *automaton.State, form int) place {
-	return place{at: at, form: 1 + form, in: f.inner[form].Start()}
+	return place{at: f.m.AfterForm(at, form), form: 1 + form, in: f.inner[form].Start()}
 }
 
 // Mixed reports whether there are inner forms.
@@ -63,7 +63,7 @@ func (f *Form) Mixed() bool { return len(f.inner) > 0 }
 func (f *Form) maskInside(s place, open []uint64, left, steps int) {
 	w := &walk{f: f, left: left, steps: steps, open: open}
 	if f.ends != nil {
-		after := f.m.Current(f.m.AfterForm(s.at, s.form-1))
+		after := f.m.Current(s.at)
 		if after != automaton.Dead && after.Need == 0 { // roomyInside asks
 			f.maskOf(place{at: after}, make([]uint64, len(open)), anyNumber-1, steps)
 		}
@@ -101,18 +101,18 @@ func (w *walk) inside(node int, s place) {
 	if f.m.Err != nil {
 		return
 	}
-	after, left := f.m.AfterForm(s.at, s.form-1), w.left
+	left := w.left
 	if f.ends != nil {
-		need := f.ends.Need(after, -1)
+		need := f.ends.Need(s.at, -1)
 		w.most = max(w.most, need+in.Room(s.in, automaton.Never))
 		if left < anyNumber-1 {
 			left -= need
 		}
 	}
 	err := in.Below(node, s.in, w.open, left, w.steps, func(node int) {
-		if !w.entered(entry{node, after, false}) && after != automaton.Dead {
-			w.nodes(f.vocab.Nodes, node, place{at: after})
-			w.into(node, after)
+		if !w.entered(entry{node, s.at, false}) && s.at != automaton.Dead {
+			w.nodes(f.vocab.Nodes, node, place{at: s.at})
+			w.into(node, s.at)
 		}
 	})
 	if f.m.Err == nil {
@@ -122,7 +122,7 @@ func (w *walk) inside(node int, s place) {
 
 // roomyInside is Roomy of a place in a form.
 func (f *Form) roomyInside(s place, left int) bool {
-	after := f.m.Current(f.m.AfterForm(s.at, s.form-1))
+	after := f.m.Current(s.at)
 	if after.Need == 0 || int(after.Need)-1 > left || f.ends == nil {
 		return false
 	}
