@@ -318,6 +318,9 @@ func (p Tags) node(b *builder, to int32, without []string) (int32, error) {
 	root, first, goals := b.n.Split(), b.n.Split(), make([]int32, len(p.Triggers))
 	at := map[string]int{}
 	for i, t := range p.Triggers {
+		if _, is := at[t]; is {
+			return 0, fmt.Errorf("trigger %s comes twice", quote.Short(t, 40))
+		}
 		at[t], goals[i] = i, b.n.Split()
 	}
 	after := root
