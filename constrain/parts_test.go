@@ -137,11 +137,12 @@ func tagsTo(p Tags, s string, from int, without []string, now bool) (to map[int]
 		longest, trigger := "", false
 		for _, w := range append(append([]string{}, p.Without...), without...) {
 			if strings.HasSuffix(s[from:e], w) && len(w) > len(longest) {
-				longest, trigger = w, false
+				longest = w
 			}
 		}
+		shut := longest != ""
 		for _, w := range p.Triggers {
-			if strings.HasSuffix(s[from:e], w) && len(w) > len(longest) {
+			if strings.HasSuffix(s[from:e], w) && len(w) > len(longest) && !shut {
 				longest, trigger = w, true
 			}
 		}

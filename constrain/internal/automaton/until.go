@@ -12,8 +12,8 @@ import (
 )
 
 // Until makes a split the beginning of any text. Where one of some strings is complete for the first
-// time, the longest one that ends there, the text continues at its goal, and nowhere if that is -1.
-// Before that it may also continue at stop, if that is not -1.
+// time, the text continues at its goal: of those that end there, that of the longest one, and nowhere
+// if one of them has the goal -1. Before that it may also continue at stop.
 func (n *Network) Until(root int32, words []string, goals []int32, stop int32) error {
 	type state struct {
 		next  map[rune]int32
@@ -23,6 +23,7 @@ func (n *Network) Until(root int32, words []string, goals []int32, stop int32) e
 		node  int32
 	}
 	states, order := []state{{next: map[rune]int32{}, word: -1, on: -1, node: root}}, []int32{0}
+	ends := make([]int32, len(words))
 	for i, w := range words {
 		if w == "" || !utf8.ValidString(w) {
 			return fmt.Errorf("%s: want text of valid UTF-8 to look for", quote.Short(w, 40))
@@ -42,24 +43,23 @@ func (n *Network) Until(root int32, words []string, goals []int32, stop int32) e
 			}
 			at = to
 		}
-		if states[at].word >= 0 {
-			return fmt.Errorf("%s comes twice", quote.Short(w, 40))
+		if states[at].word < 0 || goals[i] < 0 {
+			states[at].word = i
 		}
-		states[at].word = i
+		ends[i] = at
 	}
 	for k := 0; k < len(order); k++ { // the shorter ones first: what follows them is complete
 		s := &states[order[k]]
 		if s.on >= 0 && s.word >= 0 && goals[s.on] >= 0 {
-			return fmt.Errorf("%s is never complete, for %s is complete before",
-				quote.Short(words[s.on], 40), quote.Short(words[s.word], 40))
+			return never(words[s.on], words[s.word])
 		}
 		for _, r := range slices.Sorted(maps.Keys(s.next)) {
 			to := s.next[r]
 			if order[k] != 0 {
 				states[to].after = states[s.after].next[r]
 			}
-			if states[to].word < 0 {
-				states[to].word = states[states[to].after].word
+			if w := states[states[to].after].word; states[to].word < 0 || w >= 0 && goals[w] < 0 {
+				states[to].word = w
 			}
 			order = append(order, to)
 		}
@@ -73,6 +73,11 @@ func (n *Network) Until(root int32, words []string, goals []int32, stop int32) e
 		}
 		if err := n.meter.Charge(16 + 16*len(s.next)); err != nil {
 			return err
+		}
+	}
+	for i, at := range ends {
+		if w := states[at].word; w != i && goals[i] >= 0 {
+			return never(words[i], words[w])
 		}
 	}
 	for i := range states {
@@ -90,9 +95,12 @@ func (n *Network) Until(root int32, words []string, goals []int32, stop int32) e
 				n.Lead(s.node, n.Read(SetOf(r), goal))
 			}
 		}
-		if stop >= 0 {
-			n.Lead(s.node, stop)
-		}
+		n.Lead(s.node, stop)
 	}
 	return n.Check("free text")
+}
+
+func never(word, before string) error {
+	return fmt.Errorf("%s is never complete, for %s is complete before or there", quote.Short(word, 40),
+		quote.Short(before, 40))
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // fits reports whether a text ends in time after a state.
-func (w *walk) fits(s place) bool {
+func (w *walk) fits(s spot) bool {
 	if w.f.ends == nil {
 		return true
 	}
@@ -20,10 +20,7 @@ func (w *walk) fits(s place) bool {
 }
 
 // need returns what a text needs after a state: Ends.Need.
-func (f *Form) need(s place, enough int) int {
-	if s.form > 0 {
-		return min(f.inner[s.form-1].Need(s.in)+f.ends.Need(s.at, -1), automaton.Never)
-	}
+func (f *Form) need(s spot, enough int) int {
 	if s.Form == automaton.Border {
 		return f.ends.Need(s.at, enough)
 	}
@@ -32,7 +29,7 @@ func (f *Form) need(s place, enough int) int {
 }
 
 // character returns a character that an incomplete one can become, and what a text needs after it.
-func (f *Form) character(s place, enough int) (c rune, least int) {
+func (f *Form) character(s spot, enough int) (c rune, least int) {
 	lo, hi := s.Runes()
 	least = automaton.Never
 	for piece, class := range f.m.Alpha.Pieces(lo, hi) {
@@ -101,7 +98,11 @@ func (f *Form) nearest(state any) (best place, least int) {
 	least = automaton.Never
 	for _, s := range state.([]place) {
 		if s.at != automaton.Dead {
-			if need := f.need(s, -1); need < least {
+			need := f.need(s.spot, -1)
+			if s.form > 0 {
+				need = min(f.inner[s.form-1].Need(s.in)+need, automaton.Never)
+			}
+			if need < least {
 				best, least = s, need
 			}
 		}
@@ -126,7 +127,7 @@ func (f *Form) End(state any) []int {
 		return append(f.inner[best.form-1].End(best.in), after...)
 	}
 	if best.Form != automaton.Border {
-		c, _ := f.character(best, -1)
+		c, _ := f.character(best.spot, -1)
 		bytes := utf8.AppendRune(nil, c)
 		for _, b := range bytes[len(bytes)-int(best.Left):] {
 			text = append(text, int32(b))

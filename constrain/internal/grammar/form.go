@@ -34,11 +34,15 @@ type Form struct {
 	endless bool // an inner form has no known end
 }
 
-// A place is a state of the machine and an incomplete character; or the state of a form, and the
-// state of the machine after its end.
-type place struct {
+// A spot is a state of the machine and an incomplete character.
+type spot struct {
 	at *automaton.State
 	automaton.Partial
+}
+
+// A place is a spot; or the state of a form, and the spot after its end.
+type place struct {
+	spot
 	form int // 1 + its number; 0: none
 	in   any
 }
@@ -56,7 +60,7 @@ func New(
 		return nil, err
 	}
 	f := &Form{vocab: v, m: m, plainly: m.Alpha.Those(v.Plainly), inner: inner}
-	f.start = f.add(nil, place{at: m.First})
+	f.start = f.add(nil, place{spot: spot{at: m.First}})
 	f.measure()
 	return f, m.Err
 }
@@ -111,7 +115,7 @@ func (f *Form) Mask(state any, open []uint64, left, steps int) error {
 		case s.form > 0:
 			f.maskInside(s, open, left, steps)
 		case s.at != automaton.Dead:
-			f.maskOf(s, open, left, steps)
+			f.maskOf(s.spot, open, left, steps)
 		}
 		if f.m.Err != nil {
 			return f.m.Err
@@ -122,7 +126,7 @@ func (f *Form) Mask(state any, open []uint64, left, steps int) error {
 
 // maskOf sets the ids that may follow a state. It stores them if no character is incomplete, and
 // none is left out.
-func (f *Form) maskOf(s place, open []uint64, left, steps int) {
+func (f *Form) maskOf(s spot, open []uint64, left, steps int) {
 	s.at = f.m.Current(s.at)
 	w := &walk{f: f, left: left, steps: steps, open: open}
 	if s.Form != automaton.Border {
@@ -180,7 +184,7 @@ func (w *walk) ahead(s *automaton.State) trie.LookAhead {
 		for _, class := range f.plainly {
 			next := f.m.Step(s, class)
 			live := next != automaton.Dead
-			if live && !w.fits(place{at: next}) { // a longer id may fit: the walk knows
+			if live && !w.fits(spot{at: next}) { // a longer id may fit: the walk knows
 				to(next, true)
 				live = false
 			}
@@ -190,9 +194,9 @@ func (w *walk) ahead(s *automaton.State) trie.LookAhead {
 }
 
 // nodes sets the ids below a node of a trie whose bytes may follow a state.
-func (w *walk) nodes(nodes []trie.Node, from int, s place) {
+func (w *walk) nodes(nodes []trie.Node, from int, s spot) {
 	f := w.f
-	path := make([]place, f.vocab.Longest+1) // the state after each byte of the node
+	path := make([]spot, f.vocab.Longest+1) // the state after each byte of the node
 	path[nodes[from].Depth] = s
 	visited := 0
 	for i, end := from+1, from+int(nodes[from].Size); i < end && f.m.Err == nil; {
@@ -232,7 +236,7 @@ func (w *walk) tokens(s *automaton.State) {
 }
 
 // stepByte returns the state after a byte; ok is false if no text of the form has it there.
-func (f *Form) stepByte(s place, b byte) (next place, ok bool) {
+func (f *Form) stepByte(s spot, b byte) (next spot, ok bool) {
 	if s.Form != automaton.Border {
 		p, ok := s.NextUTF8(b)
 		if !ok {
@@ -252,16 +256,16 @@ func (f *Form) stepByte(s place, b byte) (next place, ok bool) {
 }
 
 // arrive checks that an incomplete character can become one that may follow.
-func (f *Form) arrive(s *automaton.State, p automaton.Partial) (place, bool) {
+func (f *Form) arrive(s *automaton.State, p automaton.Partial) (spot, bool) {
 	lo, hi := p.Runes()
 	if p.Left == 0 {
 		next := f.m.Step(s, f.m.Alpha.Of(lo))
-		return place{at: next}, next != automaton.Dead
+		return spot{at: next}, next != automaton.Dead
 	}
 	live := f.m.Alpha.Any(lo, hi, func(class uint16) bool {
 		return f.m.Step(s, class) != automaton.Dead
 	})
-	return place{at: s, Partial: p}, live
+	return spot{s, p}, live
 }
 
 // openToken sets the id of a token that is read as a whole, or all others that have bytes.
@@ -293,7 +297,7 @@ func (f *Form) Accept(state any, id int) (any, error) {
 			return (id == int(token)) != not && (!not || len(bytes) > 0)
 		})
 		if whole != automaton.Dead {
-			after = f.add(after, place{at: whole})
+			after = f.add(after, place{spot: spot{at: whole}})
 		}
 	}
 	if f.m.Err != nil || len(after) == 0 {
@@ -303,29 +307,20 @@ func (f *Form) Accept(state any, id int) (any, error) {
 }
 
 // run returns the places after some bytes.
-func (f *Form) run(places []place, bytes []byte) []place {
-	if len(bytes) == 0 {
-		return nil
+func (f *Form) run(places []place, bytes []byte) (after []place) {
+	if f.Mixed() {
+		return f.runMixed(places, bytes)
 	}
-	for _, b := range bytes {
-		var after []place
-		for _, s := range places {
-			if s.form > 0 {
-				if next, err := f.inner[s.form-1].Step(s.in, b); err != nil {
-					f.m.Err = err
-				} else if next != nil {
-					after = f.add(after, place{at: s.at, form: s.form, in: next})
-				}
-			} else if s.at == automaton.Dead {
-			} else if next, ok := f.stepByte(s, b); ok {
-				after = f.add(after, next)
-			}
+	for _, s := range places {
+		at, ok := s.spot, len(bytes) > 0 && s.at != automaton.Dead
+		for i := 0; ok && i < len(bytes); i++ {
+			at, ok = f.stepByte(at, bytes[i])
 		}
-		if places = after; len(places) == 0 || f.m.Err != nil {
-			return nil
+		if ok {
+			after = f.add(after, place{spot: at})
 		}
 	}
-	return places
+	return after
 }
 
 // Regex returns the form of texts that match a regex.

@@ -53,8 +53,8 @@ func TestMasksAreThoseOfAWalk(t *testing.T) {
 						plain, fast := make([]uint64, v.Words()), make([]uint64, v.Words())
 						f.m.Begin()
 						w := &walk{f: f, left: left, steps: math.MaxInt, open: plain}
-						w.nodes(v.Nodes, 0, s)
-						f.maskOf(s, fast, left, math.MaxInt)
+						w.nodes(v.Nodes, 0, s.spot)
+						f.maskOf(s.spot, fast, left, math.MaxInt)
 						if !slices.Equal(plain, fast) {
 							t.Fatalf("%s: with %d left the mask has %v, a walk %v", re, left,
 								walks.Opened(fast), walks.Opened(plain))

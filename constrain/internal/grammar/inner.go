@@ -30,7 +30,7 @@ const maxPlaces = 1024
 // add adds a place, the forms that begin there, and what follows a form that may end there.
 func (f *Form) add(set []place, s place) []place {
 	for _, t := range set {
-		if s.at == t.at && s.Partial == t.Partial && s.form == t.form &&
+		if s.spot == t.spot && s.form == t.form &&
 			(s.form == 0 || f.inner[s.form-1].Same(s.in, t.in)) {
 			return set
 		}
@@ -43,7 +43,7 @@ func (f *Form) add(set []place, s place) []place {
 	switch {
 	case s.form > 0:
 		if f.inner[s.form-1].Accepts(s.in) {
-			set = f.add(set, place{at: s.at})
+			set = f.add(set, place{spot: s.spot})
 		}
 	case s.Form == automaton.Border:
 		f.m.EachForm(s.at, func(form int) { set = f.add(set, f.begin(s.at, form)) })
@@ -53,7 +53,32 @@ func (f *Form) add(set []place, s place) []place {
 
 // begin returns the place at the beginning of a form.
 func (f *Form) begin(at *automaton.State, form int) place {
-	return place{at: f.m.AfterForm(at, form), form: 1 + form, in: f.inner[form].Start()}
+	return place{spot{at: f.m.AfterForm(at, form)}, 1 + form, f.inner[form].Start()}
+}
+
+// runMixed is run where there are inner forms.
+func (f *Form) runMixed(places []place, bytes []byte) (after []place) {
+	for _, b := range bytes {
+		after = nil
+		for _, s := range places {
+			if s.form > 0 {
+				next, err := f.inner[s.form-1].Step(s.in, b)
+				if err != nil {
+					f.m.Err = err
+				} else if next != nil {
+					after = f.add(after, place{s.spot, s.form, next})
+				}
+			} else if s.at != automaton.Dead {
+				if next, ok := f.stepByte(s.spot, b); ok {
+					after = f.add(after, place{spot: next})
+				}
+			}
+		}
+		if places = after; len(places) == 0 || f.m.Err != nil {
+			return nil
+		}
+	}
+	return after
 }
 
 // Mixed reports whether there are inner forms.
@@ -65,7 +90,7 @@ func (f *Form) maskInside(s place, open []uint64, left, steps int) {
 	if f.ends != nil {
 		after := f.m.Current(s.at)
 		if after != automaton.Dead && after.Need == 0 { // roomyInside asks
-			f.maskOf(place{at: after}, make([]uint64, len(open)), anyNumber-1, steps)
+			f.maskOf(spot{at: after}, make([]uint64, len(open)), anyNumber-1, steps)
 		}
 	}
 	w.inside(0, s)
@@ -111,7 +136,7 @@ func (w *walk) inside(node int, s place) {
 	}
 	err := in.Below(node, s.in, w.open, left, w.steps, func(node int) {
 		if !w.entered(entry{node, s.at, false}) && s.at != automaton.Dead {
-			w.nodes(f.vocab.Nodes, node, place{at: s.at})
+			w.nodes(f.vocab.Nodes, node, s.spot)
 			w.into(node, s.at)
 		}
 	})
