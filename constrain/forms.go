@@ -158,7 +158,8 @@ func Regex(v *Vocabulary, re string) (*Constraint, error) {
 	return Compiler{Vocabulary: v}.Regex(context.Background(), re)
 }
 
-// Grammar returns the constraint that a text matches rule root of a grammar in llama.cpp's GBNF. A
+// Grammar returns the constraint that a text matches rule root of a grammar in llama.cpp's GBNF. Its
+// rules also read %json SCHEMA, JSON that a schema accepts, and %regex /RE/, where \/ is a slash. A
 // rule may call itself, but not before it has read anything.
 func Grammar(v *Vocabulary, text string) (*Constraint, error) {
 	return Compiler{Vocabulary: v}.Grammar(context.Background(), text)

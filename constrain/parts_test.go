@@ -3,7 +3,6 @@ package constrain
 // Parts, against a matcher that tries all ways to read a text.
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"regexp"
@@ -12,7 +11,6 @@ import (
 	"testing"
 
 	"picogpt/dev/cases"
-	"picogpt/dev/walks"
 )
 
 // regular are forms of parts, with the regex of their texts.
@@ -283,6 +281,3 @@ func TestPartsAreReadAsBySearch(t *testing.T) {
 		t.Errorf("%d ids were compared, want more", compared)
 	}
 }
-
-var _ = json.Valid
-var _ = walks.Tokens

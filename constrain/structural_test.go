@@ -3,6 +3,7 @@ package constrain
 // Structural tags: which are refused, and texts with many tools.
 
 import (
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -10,7 +11,43 @@ import (
 	"testing"
 
 	"picogpt/dev/cases"
+	"picogpt/dev/walks"
 )
+
+// TestStructuralTagsAreThoseOfXgrammar: random structural tags and texts, and which texts xgrammar
+// 0.2.9 takes. Tags of which a trigger is never complete are refused here.
+func TestStructuralTagsAreThoseOfXgrammar(t *testing.T) {
+	var all []struct {
+		Format  json.RawMessage
+		Yes, No []string
+	}
+	if err := json.Unmarshal(ofXgrammar, &all); err != nil {
+		t.Fatal(err)
+	}
+	texts := 0
+	for _, g := range all {
+		c, err := StructuralTag(gpt2(), []byte(`{"type":"structural_tag","format":`+string(g.Format)+`}`))
+		if err != nil {
+			if !strings.Contains(err.Error(), "is never complete") {
+				t.Errorf("%s: %v", g.Format, err)
+			}
+			continue
+		}
+		for i, s := range append(g.Yes, g.No...) {
+			text := started(t, c)
+			takes := walks.Feed(text, s) && text.Complete()
+			if texts++; takes != (i < len(g.Yes)) {
+				t.Errorf("%s: %q is taken: %v, want %v", g.Format, s, takes, !takes)
+			}
+		}
+	}
+	if texts < 400 {
+		t.Errorf("%d texts, want more", texts)
+	}
+}
+
+//go:embed testdata/structural.json
+var ofXgrammar []byte
 
 // aTag is a tag of a structural tag whose form is any JSON.
 const aTag = `{"begin":"<a>","content":{"type":"json_schema","json_schema":{}},"end":"</a>"}`
