@@ -51,11 +51,7 @@ func (j *Form) Busy() bool { return false }
 func (j *Form) Start() any { return []part{{kind: partValue, value: j.first}} }
 
 // Accepts reports whether a text may end.
-func (j *Form) Accepts(state any) bool {
-	return slices.ContainsFunc(state.([]part), func(p part) bool {
-		return p.complete()
-	})
-}
+func (j *Form) Accepts(state any) bool { return complete(state.([]part)) }
 
 // Accept returns the state after an id, or nil if the id is not open.
 func (j *Form) Accept(state any, id int) (any, error) {
@@ -86,9 +82,6 @@ func (j *Form) Step(state any, b byte) (any, error) {
 func (j *Form) Same(a, b any) bool {
 	return slices.EqualFunc(a.([]part), b.([]part), part.equal)
 }
-
-// complete reports whether the text may end at a part.
-func (p *part) complete() bool { return p.frame == nil && (p.kind == partDone || p.ends()) }
 
 // ends reports whether a part may end here. It is for parts that have no last byte of their own.
 func (p *part) ends() bool {

@@ -223,25 +223,6 @@ func (p *part) exitState(e exit) int32 {
 	return e.at
 }
 
-// pastNumber calls past with the nodes below node i that end a number which is the whole text.
-func (w *jsonWalk) pastNumber(i int, p *part) {
-	v := w.j.vocab.Trie
-	path := make([]numberState, v.Longest+1)
-	path[v.Nodes[i].Depth] = p.digits
-	for k, end := i+1, i+int(v.Nodes[i].Size); k < end; {
-		n := &v.Nodes[k]
-		st, ok := p.number.step(path[n.Depth-1], n.Byte)
-		if w.work++; !ok {
-			k += int(n.Size)
-			continue
-		}
-		if path[n.Depth] = st; n.Size > 1 && p.number.accepts(st) {
-			w.past(k)
-		}
-		k++
-	}
-}
-
 // walk adds the ids below node i byte by byte.
 func (w *jsonWalk) walk(i int, p *part) {
 	v := w.j.vocab.Trie
@@ -280,9 +261,7 @@ func (w *jsonWalk) walk(i int, p *part) {
 		if n.ID >= 0 && (w.ends == nil || slices.ContainsFunc(after, w.fits)) {
 			v.Open(w.open, n.ID)
 		}
-		if w.past != nil && n.Size > 1 && slices.ContainsFunc(after, func(p part) bool {
-			return p.complete()
-		}) {
+		if w.past != nil && n.Size > 1 && complete(after) {
 			w.past(k)
 		}
 		if n.Size > manyNodes && hasStored(after) {
