@@ -67,7 +67,7 @@
 //     Free text until one of some triggers is a network too, of Aho's and Corasick's automaton. Where
 //     a rule or a part reads JSON, the state of a text has that form's own state, byte by byte: its
 //     mask is the form's mask, and from each node of the trie that ends it the walk goes on in the
-//     rules (inner.go). A text may be at 1024 such places.
+//     rules (inner.go). A text may be at 64 such places at once.
 //   - internal/schema: [JSONSchema] compiles schemas to values (value.go): what may come, by type.
 //     Combinations become alternatives (alternative.go), values that cannot exist are found and
 //     left out, and the state of a text is a stack of open objects and arrays with the part that is

@@ -29,7 +29,8 @@ type Form struct {
 	m    *automaton.Machine
 	ends *automaton.Ends // nil: no text has asked for its end
 
-	inner   []Inner // by their numbers in the network
+	inner   []Inner      // by their numbers in the network
+	first   []*[256]bool // of each, the bytes with which it begins, once they are asked for
 	start   []place
 	endless bool // an inner form has no known end
 }
@@ -59,7 +60,8 @@ func New(
 	if err != nil {
 		return nil, err
 	}
-	f := &Form{vocab: v, m: m, plainly: m.Alpha.Those(v.Plainly), inner: inner}
+	f := &Form{vocab: v, m: m, plainly: m.Alpha.Those(v.Plainly), inner: inner,
+		first: make([]*[256]bool, len(inner))}
 	f.start = f.add(nil, place{spot: spot{at: m.First}})
 	f.measure()
 	return f, m.Err
@@ -110,10 +112,15 @@ func (f *Form) Mask(state any, open []uint64, left, steps int) error {
 	if quick {
 		f.m.Limit(steps, automaton.ErrSteps)
 	}
-	for _, s := range state.([]place) {
+	places := state.([]place)
+	within := &walk{f: f, left: left, steps: steps, open: open} // of all inner forms
+	if quick {
+		within.steps /= len(places)
+	}
+	for _, s := range places {
 		switch {
 		case s.form > 0:
-			f.maskInside(s, open, left, steps)
+			f.maskInside(within, s)
 		case s.at != automaton.Dead:
 			f.maskOf(s.spot, open, left, steps)
 		}

@@ -25,7 +25,9 @@ type Inner interface {
 }
 
 // maxPlaces is in how many ways a text may be read.
-const maxPlaces = 1024
+const maxPlaces = 64
+
+var errWays = fmt.Errorf("the text can be read in more than %d ways", maxPlaces)
 
 // add adds a place, the forms that begin there, and what follows a form that may end there.
 func (f *Form) add(set []place, s place) []place {
@@ -36,7 +38,7 @@ func (f *Form) add(set []place, s place) []place {
 		}
 	}
 	if len(set) >= maxPlaces {
-		f.m.Err = fmt.Errorf("the text can be read in more than %d ways", maxPlaces)
+		f.m.Err = errWays
 		return set
 	}
 	set = append(set, s)
@@ -49,6 +51,26 @@ func (f *Form) add(set []place, s place) []place {
 		f.m.EachForm(s.at, func(form int) { set = f.add(set, f.begin(s.at, form)) })
 	}
 	return set
+}
+
+// begins reports whether a form may begin below a node.
+func (f *Form) begins(node, form int) bool {
+	first := f.first[form]
+	if first == nil {
+		first = new([256]bool)
+		for b := range first {
+			next, err := f.inner[form].Step(f.inner[form].Start(), byte(b))
+			first[b] = next != nil || err != nil
+		}
+		f.first[form] = first
+	}
+	nodes := f.vocab.Nodes
+	for i, end := node+1, node+int(nodes[node].Size); i < end; i += int(nodes[i].Size) {
+		if first[nodes[i].Byte] {
+			return true
+		}
+	}
+	return false
 }
 
 // begin returns the place at the beginning of a form.
@@ -85,12 +107,11 @@ func (f *Form) runMixed(places []place, bytes []byte) (after []place) {
 func (f *Form) Mixed() bool { return len(f.inner) > 0 }
 
 // maskInside sets the ids that may follow in an inner form, and across its end.
-func (f *Form) maskInside(s place, open []uint64, left, steps int) {
-	w := &walk{f: f, left: left, steps: steps, open: open}
+func (f *Form) maskInside(w *walk, s place) {
 	if f.ends != nil {
 		after := f.m.Current(s.at)
 		if after != automaton.Dead && after.Need == 0 { // roomyInside asks
-			f.maskOf(spot{at: after}, make([]uint64, len(open)), anyNumber-1, steps)
+			f.maskOf(spot{at: after}, make([]uint64, len(w.open)), anyNumber-1, w.steps)
 		}
 	}
 	w.inside(0, s)
@@ -116,7 +137,14 @@ func (w *walk) entered(e entry) bool {
 // into sets the ids below a node whose bytes go on in the forms that begin at a state.
 func (w *walk) into(node int, at *automaton.State) {
 	if at.Reads() && !w.entered(entry{node, at, true}) {
-		w.f.m.EachForm(at, func(form int) { w.inside(node, w.f.begin(at, form)) })
+		forms := 0
+		w.f.m.EachForm(at, func(form int) {
+			if forms++; forms > maxPlaces {
+				w.f.m.Err = errWays
+			} else if w.f.begins(node, form) && w.f.m.Visit(4) {
+				w.inside(node, w.f.begin(at, form))
+			}
+		})
 	}
 }
 
