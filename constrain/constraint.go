@@ -183,7 +183,7 @@ func (t *Text) Forced(most int) (forced []byte) {
 	if t.ended {
 		return nil
 	}
-	if f, ok := t.of.form.(*grammar.Form); ok {
+	if f, ok := t.of.form.(*grammar.Form); ok && !f.Mixed() {
 		return f.Forced(t.now(), most)
 	}
 	v := t.of.vocab.ids

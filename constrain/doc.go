@@ -1,5 +1,5 @@
 // Package constrain makes text match a form: one of some strings, a regular expression, a JSON
-// Schema, or a grammar. It works on bytes and ids, without a model. Before each token a [Matcher]
+// Schema, a grammar, or parts of these with free text between them. It works on bytes and ids, without a model. Before each token a [Matcher]
 // returns the ids of a vocabulary that may come next, a sampler draws one of those, and the matcher
 // accepts it:
 //
@@ -19,6 +19,8 @@
 //   - [Compiler]: compiles forms for a vocabulary, under a context and in counted steps;
 //     [JSONSchema], [Regex], [Grammar] and [Choice] do without. [SchemaOptions] decide what a
 //     schema leaves open.
+//   - [Part]: a text that is made of several forms, with tags in free text ([Tags]); [Compose]
+//     compiles it (parts.go). [StructuralTag] reads it from JSON (structural.go).
 //   - [Constraint]: a compiled form, which any number of texts may use (constraint.go).
 //   - [Text]: the state of one text: its masks, and what must follow. It is a [Matcher], which is
 //     what package decode asks for.
@@ -64,6 +66,10 @@
 //     its texts visit: (a+)+b compiles at once; and s ::= "a" s s | "a" s | "a", whose texts can be
 //     read in 2^n ways, takes the same steps for each letter. Rules that begin with themselves are
 //     rewritten (left.go).
+//     Free text until one of some triggers is a network too, of Aho's and Corasick's automaton. Where
+//     a rule or a part reads JSON, the state of a text has that form's own state, byte by byte: its
+//     mask is the form's mask, and from each node of the trie that ends it the walk goes on in the
+//     rules (inner.go). A text may be at 64 such places at once.
 //   - internal/schema: [JSONSchema] compiles schemas to values (value.go): what may come, by type.
 //     Combinations become alternatives (alternative.go), values that cannot exist are found and
 //     left out, and the state of a text is a stack of open objects and arrays with the part that is

@@ -34,6 +34,11 @@ func TestForcedBytesAreTheOnlyOnes(t *testing.T) {
 		"grammar": func() (*constrain.Constraint, error) {
 			return constrain.Grammar(v, "root ::= \"[\" (\"small\" [0-9]+ \",\")+ \"]\"")
 		},
+		"tags": func() (*constrain.Constraint, error) {
+			return constrain.StructuralTag(v, []byte(`{"format":{"type":"triggered_tags","triggers":["na"],"tags":[
+				{"begin":"name is","content":{"type":"json_schema","json_schema":{"enum":["small",["é",1]]}},"end":" is small"}
+				],"at_least_one":true}}`))
+		},
 		"schema": func() (*constrain.Constraint, error) {
 			return constrain.JSONSchema(v, []byte(`{"type":"object","required":["name","né"],"additionalProperties":false,
 				"properties":{"name":{"enum":["small","smaller",1.25]},"né":{"type":"array","maxItems":2,"items":{"const":true}}}}`),

@@ -158,7 +158,8 @@ func Regex(v *Vocabulary, re string) (*Constraint, error) {
 	return Compiler{Vocabulary: v}.Regex(context.Background(), re)
 }
 
-// Grammar returns the constraint that a text matches rule root of a grammar in llama.cpp's GBNF. A
+// Grammar returns the constraint that a text matches rule root of a grammar in llama.cpp's GBNF. Its
+// rules also read %json SCHEMA, JSON that a schema accepts, and %regex /RE/, where \/ is a slash. A
 // rule may call itself anywhere, at its beginning too, and a | may end a line or begin one.
 func Grammar(v *Vocabulary, text string) (*Constraint, error) {
 	return Compiler{Vocabulary: v}.Grammar(context.Background(), text)
@@ -175,6 +176,9 @@ func Choice(v *Vocabulary, choices ...string) (*Constraint, error) {
 // Compiler without Pause. It may compile any number of forms concurrently.
 type Compiler struct {
 	Vocabulary *Vocabulary
+
+	// Schemas are for the schemas in grammars and in structural tags.
+	Schemas SchemaOptions
 
 	// Pause, if not nil, is called after about each 100 µs of work. It may block while other
 	// goroutines compute. If it returns an error, compiling ends with that error. Without Pause,
@@ -214,8 +218,12 @@ func (c Compiler) Regex(ctx context.Context, re string) (*Constraint, error) {
 
 // Grammar is the function Grammar under a context.
 func (c Compiler) Grammar(ctx context.Context, text string) (*Constraint, error) {
-	f, err := grammar.GBNF(c.Vocabulary.ids, text, c.meter(ctx, len(text)))
-	return c.constraint(f, err)
+	b := c.builder(ctx, len(text))
+	n, err := b.rules(text)
+	if err != nil {
+		return nil, err
+	}
+	return b.constraint("grammar", n)
 }
 
 // Choice is the function Choice under a context.

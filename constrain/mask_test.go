@@ -32,6 +32,11 @@ func constraints(t *testing.T) map[string]*Constraint {
 		}
 		made[re] = c
 	}
+	for i, of := range bounded {
+		if of.kind == "tags" || strings.Contains(of.text, "%json") {
+			made[fmt.Sprintf("form %d", i)] = compiled(t, gpt2(), of.kind, of.text)
+		}
+	}
 	g, err := Grammar(gpt2(), jsonGrammar)
 	if err != nil {
 		t.Fatal(err)

@@ -59,6 +59,15 @@ var bounded = []struct{ kind, text string }{
 		{"properties":{"b":{"const":"x"}},"required":["b","a"]}],"minProperties":3}`},
 	{"schema", `{}`},
 	{"schema", manyWays(4)},
+	{"grammar", "root ::= \"f(\" %json {\"type\":\"array\",\"items\":{\"type\":\"integer\"}} \")\" rest*\n" +
+		"rest ::= \"; \" %regex /[a-z]{4}\\/?/ root"},
+	{"tags", `{"type":"triggered_tags","triggers":["<f"],"tags":[{"begin":"<f=x>","content":{"type":"json_schema",
+		"json_schema":{"properties":{"ab":{"type":"string"},"n":{"type":"number"}},"required":["ab"]}},
+		"end":["</f>","</f=x>"]},{"begin":"<fg","content":{"type":"any_text"},"end":"->"}],"at_least_one":true}`},
+	{"tags", `{"type":"sequence","elements":[{"type":"tag","begin":"<t>","content":{"type":"any_text"},"end":"</t>"},
+		{"type":"repeat","min":2,"max":4,"content":{"type":"json_schema","json_schema":{"type":"integer"}}},
+		{"type":"star","content":{"type":"or","elements":[{"type":"regex","pattern":"a[bc]+d"},
+		{"type":"grammar","grammar":"root ::= \"(\" %json {\"enum\":[true,[1],\"ab\"]} \")\""}]}}]}`},
 }
 
 // manyWays is a schema whose texts can be read in 2 to the power of n ways.
@@ -126,6 +135,8 @@ func compiled(t testing.TB, v *Vocabulary, kind, text string) *Constraint {
 		c, err = Regex(v, text)
 	case "grammar":
 		c, err = Grammar(v, text)
+	case "tags":
+		c, err = StructuralTag(v, []byte(`{"format":`+text+`}`))
 	default:
 		c, err = JSONSchema(v, []byte(text), SchemaOptions{})
 	}
@@ -283,6 +294,12 @@ func TestOpenIDsFit(t *testing.T) {
 		{"grammar", "root ::= \"[\" root? \"]\" | \"ab\"", true},
 		{"grammar", "root ::= root \"c\" \"0\" \"0\" | \"a\" root \"b\" | \"a\" root root | \"0\"", false},
 		{"schema", `{"enum":["abc","aab",12,null,[true]]}`, true},
+		{"grammar", `root ::= ("a" | %json {"enum":["ab",[null],1]}) %regex /[ab]{2}/ "b"?`, false},
+		{"tags", `{"type":"triggered_tags","triggers":["a"],"stop_after_first":true,"at_least_one":true,"tags":[
+			{"begin":"ab","content":{"type":"json_schema","json_schema":{"enum":[null,[["ab"]]]}},"end":"]"},
+			{"begin":"aa","content":{"type":"const_string","value":"bc"},"end":"abc"}]}`, false},
+		{"tags", `{"type":"sequence","elements":[{"type":"json_schema","json_schema":{"enum":[1,10,12]}},
+			{"type":"json_schema","json_schema":{"enum":[[],"a","ab",7]}},{"type":"const_string","value":"],ab"}]}`, false},
 		{"schema", `{"type":"array","items":{"type":["null","boolean"]},"minItems":2,"maxItems":4}`, false},
 		{"schema", `{"type":"string","pattern":"^[ab]{2,4}c?$"}`, false},
 		{"schema", `{"type":"object","properties":{"a":{"type":"null"},"b":{"const":1}},"required":["b"],

@@ -53,7 +53,10 @@ func compileWith(h hostile, text string, m *automaton.Meter) (*Constraint, error
 		f, notes, err := schema.Compile(v.strings, []byte(text), schema.Options{Closed: true}, m)
 		return &Constraint{v, f, notes}, err
 	case 'g':
-		f, err = grammar.GBNF(v.ids, text, m)
+		var n *automaton.Network
+		if n, err = grammar.GBNF(v.ids, text, m, nil); err == nil {
+			f, err = grammar.New("grammar", v.ids, n, nil, m)
+		}
 	case 'r':
 		f, err = grammar.Regex(v.ids, text, m)
 	default:

@@ -248,13 +248,22 @@ func TestFormsAreFollowed(t *testing.T) {
 	c := start(t, serve.Options{})
 	const ofA = `{"type":"object","properties":{"a":{"const":1}},"minProperties":1}`
 	for fields, check := range map[string]func(text string) bool{
-		`"structured_outputs":{"choice":["yes","no"]}`:                                                            func(s string) bool { return s == "yes" || s == "no" },
-		`"guided_choice":["red","blue"]`:                                                                          func(s string) bool { return s == "red" || s == "blue" },
-		`"structured_outputs":{"regex":"[0-9]{4}"}`:                                                               func(s string) bool { return len(s) == 4 },
-		`"guided_grammar":"root ::= \"a\" \"b\"*"`:                                                                func(s string) bool { return strings.Trim(s, "b") == "a" },
-		`"structured_outputs":{"json":{"type":"integer","minimum":5,"maximum":7}}`:                                func(s string) bool { return s >= "5" && s <= "7" },
-		`"guided_json":"{\"const\":\"x\"}"`:                                                                       func(s string) bool { return s == `"x"` },
-		`"response_format":{"type":"json_object"},"max_tokens":200,"temperature":0.5`:                             func(s string) bool { return strings.HasPrefix(s, "{") },
+		`"structured_outputs":{"choice":["yes","no"]}`:                                func(s string) bool { return s == "yes" || s == "no" },
+		`"guided_choice":["red","blue"]`:                                              func(s string) bool { return s == "red" || s == "blue" },
+		`"structured_outputs":{"regex":"[0-9]{4}"}`:                                   func(s string) bool { return len(s) == 4 },
+		`"guided_grammar":"root ::= \"a\" \"b\"*"`:                                    func(s string) bool { return strings.Trim(s, "b") == "a" },
+		`"structured_outputs":{"json":{"type":"integer","minimum":5,"maximum":7}}`:    func(s string) bool { return s >= "5" && s <= "7" },
+		`"guided_json":"{\"const\":\"x\"}"`:                                           func(s string) bool { return s == `"x"` },
+		`"response_format":{"type":"json_object"},"max_tokens":200,"temperature":0.5`: func(s string) bool { return strings.HasPrefix(s, "{") },
+		`"response_format":{"type":"structural_tag","format":{"type":"tag","begin":"[","end":"]","content":{"type":
+			"json_schema","json_schema":{"enum":[1]}}}}`: func(s string) bool { return s == "[1]" },
+		`"structured_outputs":{"structural_tag":"{\"type\":\"structural_tag\",\"triggers\":[\"a\"],\"structures\":[` +
+			`{\"begin\":\"ab\",\"schema\":{\"enum\":[1]},\"end\":\"c\"}]}"},"max_tokens":40`: func(s string) bool {
+			return strings.Count(s, "a") == strings.Count(s, "ab1c")
+		},
+		`"structured_outputs":{"grammar":"root ::= \"x\" %json {\"enum\":[[1]]} %regex /y/"}`: func(s string) bool {
+			return s == "x[1]y"
+		},
 		`"response_format":{"type":"json_schema","json_schema":{"name":"n","strict":true,"schema":{"enum":[1]}}}`: func(s string) bool { return s == "1" },
 
 		`"guided_json":` + ofA: func(s string) bool { return s == `{"a":1}` || s == `{"a": 1}` },

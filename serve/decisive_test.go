@@ -90,7 +90,6 @@ func TestDecisiveFieldsOfObjects(t *testing.T) {
 	tried := []string{}
 	for _, x := range []struct{ path, fields, param string }{
 		{"completions", `"response_format":{"type":"json_object","schema":{}}`, "response_format.schema"},
-		{"completions", `"structured_outputs":{"structural_tag":"x"}`, "structured_outputs.structural_tag"},
 		{"completions", `"structured_outputs":{"whitespace_pattern":"x"}`,
 			"structured_outputs.whitespace_pattern"},
 		{"completions", `"structured_outputs":{"json":{},"disable_any_whitespace":true}`,

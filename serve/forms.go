@@ -17,12 +17,13 @@ import (
 	"picogpt/internal/strictjson"
 )
 
-// A form is a constraint on a text. At most one of the four kinds is given.
+// A form is a constraint on a text. At most one of the five kinds is given.
 type form struct {
-	schema, regex, grammar *string
-	choice                 []string
-	open                   bool // objects may have other names than those of the schema
-	anyOrder               bool // of properties
+	schema, regex, grammar, tag *string
+
+	choice   []string
+	open     bool // objects may have other names than those of the schema
+	anyOrder bool // of properties
 
 	fields []string // the names of the fields that gave one
 }
@@ -37,15 +38,18 @@ const (
 // addFields adds the fields of a form to a table: vLLM's, its older ones, and OpenAI's for chats.
 func (f *form) addFields(table map[string]field, ignored *[]string) {
 	table["structured_outputs"] = object("structured_outputs", ignored, map[string]field{
-		"json":        f.given("structured_outputs.json", asJSON(&f.schema)),
-		"regex":       f.given("structured_outputs.regex", asText(&f.regex)),
-		"grammar":     f.given("structured_outputs.grammar", asText(&f.grammar)),
-		"choice":      f.list("structured_outputs.choice"),
-		"json_object": f.anyObject("structured_outputs.json_object"),
+		"json":    f.given("structured_outputs.json", asJSON(&f.schema)),
+		"regex":   f.given("structured_outputs.regex", asText(&f.regex)),
+		"grammar": f.given("structured_outputs.grammar", asText(&f.grammar)),
+		"choice":  f.list("structured_outputs.choice"),
+
+		"structural_tag": f.given("structured_outputs.structural_tag", asJSON(&f.tag)),
+		"json_object":    f.anyObject("structured_outputs.json_object"),
 	})
 	table["guided_json"] = f.given("guided_json", asJSON(&f.schema))
 	table["guided_regex"] = f.given("guided_regex", asText(&f.regex))
 	table["guided_grammar"] = f.given("guided_grammar", asText(&f.grammar))
+	table["structural_tag"] = f.given("structural_tag", asJSON(&f.tag))
 	table["guided_choice"] = f.list("guided_choice")
 	table["response_format"] = f.responseFormat(ignored)
 	table["json_open"] = yes(&f.open)
@@ -134,19 +138,34 @@ func checkForm(r *strictjson.Reader, s string, err error) error {
 	return nil
 }
 
-// responseFormat reads OpenAI's field: text, json_object, or json_schema with a schema.
+// responseFormat reads OpenAI's field: text, json_object, or json_schema with a schema; and vLLM's
+// structural_tag, which is the whole of it.
 func (f *form) responseFormat(ignored *[]string) field {
 	return func(r *strictjson.Reader) error {
-		var kind string
+		var kind, tag string
 		var schema *string
+		ofTag := func(r *strictjson.Reader) error {
+			tag = "structural_tag"
+			_, err := r.Raw()
+			return err
+		}
 		inner := object("response_format.json_schema", ignored, map[string]field{
 			"name": anyText, "description": anyText, "strict": yes(new(bool)),
 			"schema": asJSON(&schema),
 		})
-		err := object("response_format", ignored, map[string]field{
-			"type": text(&kind), "json_schema": inner,
-		})(r)
+		all, err := r.Raw()
+		if err == nil {
+			err = object("response_format", ignored, map[string]field{"type": text(&kind),
+				"json_schema": inner, "format": ofTag, "structures": ofTag, "triggers": ofTag,
+			})(strictjson.NewReader(all.Text()))
+		}
 		switch {
+		case err == nil && kind == "structural_tag":
+			f.fields = append(f.fields, "response_format")
+			return asJSON(&f.tag)(strictjson.NewReader(all.Text()))
+		case err == nil && tag != "":
+			return r.Errorf("want the type structural_tag with its format, found %s",
+				cmp.Or(short(kind), "none"))
 		case err == nil && schema != nil && kind != "json_schema":
 			return r.Errorf("want the type json_schema with json_schema, found %s",
 				cmp.Or(short(kind), "none"))
@@ -155,7 +174,8 @@ func (f *form) responseFormat(ignored *[]string) field {
 		case kind == "json_object":
 			schema = new(anObject)
 		case kind != "json_schema":
-			return r.Errorf("want the type text, json_object or json_schema, found %s", short(kind))
+			return r.Errorf("want the type text, json_object, json_schema or structural_tag, found %s",
+				short(kind))
 		case schema == nil:
 			return r.Errorf("want json_schema with a schema, found none")
 		}
@@ -170,7 +190,7 @@ func (f *form) check() error {
 		return fieldf(f.fields[1], "want one form for the text, found %s too", f.fields[0])
 	}
 	for name, on := range map[string]bool{"json_open": f.open, "json_any_order": f.anyOrder && !f.open} {
-		if on && f.schema == nil {
+		if on && f.schema == nil && f.tag == nil && f.grammar == nil {
 			return fieldf(name, "want a JSON Schema with it, such as response_format has")
 		}
 	}
@@ -316,13 +336,14 @@ func (c *forms) shrink() bool {
 // key returns the key of a form in the cache. Tenants have different keys.
 func (f *form) key(tenant string) formKey {
 	// strings have JSON
-	b, _ := json.Marshal([]any{tenant, f.schema, f.open, f.anyOrder, f.regex, f.grammar, f.choice})
+	b, _ := json.Marshal([]any{tenant, f.schema, f.open, f.anyOrder, f.regex, f.grammar, f.tag,
+		f.choice})
 	return sha256.Sum256(b)
 }
 
 // bytes returns the length of a form's source.
 func (f *form) bytes() (n int) {
-	for _, text := range []*string{f.schema, f.regex, f.grammar} {
+	for _, text := range []*string{f.schema, f.regex, f.grammar, f.tag} {
 		if text != nil {
 			n += len(*text)
 		}
@@ -336,10 +357,12 @@ func (f *form) bytes() (n int) {
 func (f *form) compile(
 	ctx context.Context, c constrain.Compiler,
 ) (*constrain.Constraint, error) {
+	c.Schemas = constrain.SchemaOptions{Closed: !f.open, AnyOrder: f.anyOrder}
 	switch {
 	case f.schema != nil:
-		o := constrain.SchemaOptions{Closed: !f.open, AnyOrder: f.anyOrder}
-		return c.JSONSchema(ctx, []byte(*f.schema), o)
+		return c.JSONSchema(ctx, []byte(*f.schema), c.Schemas)
+	case f.tag != nil:
+		return c.StructuralTag(ctx, []byte(*f.tag))
 	case f.regex != nil:
 		return c.Regex(ctx, *f.regex)
 	case f.grammar != nil:

@@ -104,8 +104,7 @@ var decisiveFields = []decisive{
 	{"json_schema", `""`, "response_format"},
 	{"format", `"" "text"`, "response_format"},
 	{"text", `"" {} {"format":{"type":"text"}}`, ""},
-	{"structural_tag guided_whitespace_pattern structured_outputs.structural_tag " +
-		"structured_outputs.whitespace_pattern", `""`, ""},
+	{"guided_whitespace_pattern structured_outputs.whitespace_pattern", `""`, ""},
 	{"response_format.schema", ``, "response_format.json_schema"},
 	{"structured_outputs.disable_any_whitespace", `false`, ""},
 	// what it follows

@@ -1,8 +1,9 @@
 package main
 
-// What flags say of the form of a text: choices, a regex, a JSON Schema, a grammar.
+// What flags say of the form of a text: choices, a regex, a JSON Schema, a grammar, a structural tag.
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -36,6 +37,7 @@ type textForm struct {
 	JSONAny    bool
 	OpenAPI    bool
 	Grammar    *string
+	Structural *string
 }
 
 // A readFile returns the text of a file that a flag names.
@@ -58,6 +60,7 @@ func (f *textForm) given() (flags []string) {
 		{"--choice", f.Choice != nil}, {"--choices", f.Choice == nil && f.Choices != nil},
 		{"--regex", f.Regex != nil},
 		{"--json-schema", f.JSONSchema != nil}, {"--grammar", f.Grammar != nil},
+		{"--structural-tag", f.Structural != nil},
 	} {
 		if flag.on {
 			flags = append(flags, flag.name)
@@ -75,8 +78,10 @@ func (f *textForm) check() error {
 		return fault.Hint(fault.Usagef("--json-schema: want a schema or the name of its file, found nothing"),
 			"--json-schema '{}' is any JSON")
 	}
-	if f.Grammar != nil && *f.Grammar == "" {
-		return fault.Usagef("--grammar: want the name of a file, found nothing")
+	for name, flag := range f.files {
+		if name == "" {
+			return fault.Usagef("%s: want the name of a file, found nothing", flag)
+		}
 	}
 	if f.JSONOpen && f.JSONClosed {
 		return fault.Usagef("--json-open and --json-closed: want one of them")
@@ -89,18 +94,18 @@ func (f *textForm) check() error {
 
 // ofStdin is the flag whose file is stdin, "" without one.
 func (f *textForm) ofStdin() string {
-	switch {
-	case f.JSONSchema != nil && *f.JSONSchema == "-":
-		return "--json-schema"
-	case f.Grammar != nil && *f.Grammar == "-":
-		return "--grammar"
+	for name, flag := range f.files {
+		if name == "-" {
+			return flag
+		}
 	}
 	return ""
 }
 
 // files yields the files that flags name, with the flags.
 func (f *textForm) files(yield func(name, flag string) bool) {
-	if f.Grammar != nil && !yield(*f.Grammar, "--grammar") {
+	if f.Grammar != nil && !yield(*f.Grammar, "--grammar") ||
+		f.Structural != nil && !yield(*f.Structural, "--structural-tag") {
 		return
 	}
 	if f.JSONSchema != nil && !f.schemaItself() {
@@ -154,38 +159,38 @@ func (f *textForm) closed(rules int) bool { return f.JSONClosed || rules >= 1 &&
 func (f *textForm) compile(
 	v *constrain.Vocabulary, read readFile, rules int,
 ) (c *constrain.Constraint, err error) {
+	o := constrain.SchemaOptions{Closed: f.closed(rules), AnyOrder: f.JSONAny, OpenAPI: f.OpenAPI,
+		Strict: f.JSONStrict, Earlier: rules < 1}
+	if err = f.space(&o); err != nil {
+		return nil, err
+	}
+	compiler, ctx, name, text := constrain.Compiler{Vocabulary: v, Schemas: o}, context.Background(), "", ""
 	switch {
 	case f.Regex != nil:
 		c, err = constrain.Regex(v, *f.Regex)
 	case f.JSONSchema != nil:
-		o := constrain.SchemaOptions{Closed: f.closed(rules), AnyOrder: f.JSONAny, OpenAPI: f.OpenAPI,
-			Strict: f.JSONStrict, Earlier: rules < 1}
-		if err = f.space(&o); err != nil {
+		if text, err = f.schema(read); err != nil {
 			return nil, err
 		}
-		text, err := f.schema(read)
-		if err != nil {
-			return nil, err
+		if c, err = constrain.JSONSchema(v, []byte(text), o); !f.schemaItself() {
+			name = " " + *f.JSONSchema
 		}
-		if c, err = constrain.JSONSchema(v, []byte(text), o); err != nil {
-			if f.schemaItself() {
-				return nil, fault.Usagef("--json-schema: %w", err)
-			}
-			return nil, fault.Usagef("--json-schema %s: %w", *f.JSONSchema, err)
-		}
-		return c, nil
 	case f.Grammar != nil:
-		text, err := read(*f.Grammar, "--grammar")
+		text, err = read(*f.Grammar, "--grammar")
 		if errors.Is(err, fs.ErrNotExist) && strings.Contains(*f.Grammar, "::=") {
 			err = fault.Hint(err, "--grammar takes the name of a file, or - for stdin")
 		}
 		if err != nil {
 			return nil, err
 		}
-		if c, err = constrain.Grammar(v, text); err != nil {
-			return nil, fault.Usagef("--grammar %s: %w", *f.Grammar, err)
+		name = " " + *f.Grammar
+		c, err = compiler.Grammar(ctx, text)
+	case f.Structural != nil:
+		if text, err = read(*f.Structural, "--structural-tag"); err != nil {
+			return nil, err
 		}
-		return c, nil
+		name = " " + *f.Structural
+		c, err = compiler.StructuralTag(ctx, []byte(text))
 	default:
 		var all []string
 		if all, err = f.choices(); err == nil {
@@ -193,7 +198,7 @@ func (f *textForm) compile(
 		}
 	}
 	if err != nil {
-		return nil, fault.Usagef("%s: %w", f.asked(), err)
+		return nil, fault.Usagef("%s%s: %w", f.asked(), name, err)
 	}
 	return c, nil
 }
@@ -233,10 +238,15 @@ func (f *textForm) settings(read readFile, rules int) (list []records.Setting, e
 		add("--regex", *f.Regex)
 	case "--grammar":
 		text, err = read(*f.Grammar, "--grammar")
-		add("--grammar", digest(text))
+	case "--structural-tag":
+		text, err = read(*f.Structural, "--structural-tag")
 	case "--json-schema":
 		text, err = f.schema(read)
-		add("--json-schema", digest(text))
+	}
+	if text != "" || f.JSONSchema != nil {
+		add(f.asked(), digest(text))
+	}
+	if f.JSONSchema != nil || f.Structural != nil || strings.Contains(text, "%json") {
 		add("--json-closed", strconv.FormatBool(f.closed(rules)))
 		var o constrain.SchemaOptions
 		if f.space(&o); o.Comma == "" {
@@ -280,7 +290,9 @@ func formFlags(f *cli.Flags, c *textForm) {
 	f.Add(&c.OpenAPI, "--json-openapi", `follow what OpenAPI 3.0 adds to a schema: nullable, and
 		discriminator`)
 	f.Add(&c.Grammar, "--grammar FILE", `the new text is what rule root of this grammar describes
-		(GBNF, as llama.cpp reads it); - is stdin`)
+		(GBNF, as llama.cpp reads it, with %json SCHEMA and %regex /RE/); - is stdin`)
+	f.Add(&c.Structural, "--structural-tag FILE", `the new text is what this structural tag describes
+		(JSON, as xgrammar and vLLM read it): free text with tagged forms; - is stdin`)
 }
 
 // openForm makes o constrain the text. t is the tokenizer, if one is open.

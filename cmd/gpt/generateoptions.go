@@ -123,7 +123,7 @@ func wanting(table []option.Option, given map[string]bool, f func(flag, want str
 	option.Wanting(table, func(flag string) bool { return given[flag] }, f)
 	for _, flag := range []string{"json-open", "json-closed", "json-strict", "json-space",
 		"json-any-order", "json-openapi"} {
-		if given[flag] && !given["json-schema"] {
+		if given[flag] && !given["json-schema"] && !given["grammar"] && !given["structural-tag"] {
 			f("--"+flag, "--json-schema")
 		}
 	}

@@ -166,7 +166,7 @@ func (c *generateCommand) checkExact(given map[string]bool) error {
 		return usagef("--max-draws %d: want at least 1", c.MaxDraws)
 	case c.Form.asked() == "":
 		return fault.Hint(usagef("--exact: want a form, found none"),
-			"--choice, --choices, --regex, --json-schema and --grammar make one")
+			"--choice, --choices, --regex, --json-schema, --grammar and --structural-tag make one")
 	case c.Search.asked() != "":
 		return usagef("--exact and %s: want one of them", c.Search.asked())
 	case c.Many.Prompts != nil:

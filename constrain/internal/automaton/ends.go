@@ -14,6 +14,7 @@ type Ends struct {
 	way    []int32  // [node] of a split, where that text goes on
 	tokens []int32  // [node] 1 + the tokens of that text, or 0 if not known yet
 	others [2]int32 // ids that have bytes
+	forms  [][]byte // the shortest texts of the forms
 	count  func(text []int32) int
 }
 
@@ -21,10 +22,12 @@ type Ends struct {
 const Never = 1 << 28
 
 // NewEnds returns the ends of a machine. count counts the tokens of a text; others are two ids that
-// have bytes.
-func NewEnds(m *Machine, others [2]int32, count func(text []int32) int) *Ends {
+// have bytes, and forms has a short text of each form.
+func NewEnds(
+	m *Machine, others [2]int32, forms [][]byte, count func(text []int32) int,
+) *Ends {
 	n := m.net
-	e := &Ends{m: m, count: count, others: others, bytes: make([]int32, len(n.nodes)),
+	e := &Ends{m: m, count: count, others: others, forms: forms, bytes: make([]int32, len(n.nodes)),
 		way: make([]int32, len(n.nodes)), tokens: make([]int32, len(n.nodes))}
 	before := make([][]int32, len(n.nodes)) // the predecessors of each node
 	var todo []int32
@@ -53,6 +56,8 @@ func NewEnds(m *Machine, others [2]int32, count func(text []int32) int) *Ends {
 				cost += int32(utf8.RuneLen(plainest(n.sets[node.set])))
 			case node.kind == idNode:
 				cost++
+			case node.kind == formNode:
+				cost += int32(len(forms[node.id]))
 			case node.kind == callNode:
 				cost = e.bytes[node.to] + e.bytes[node.ret]
 			}
@@ -99,7 +104,13 @@ func (e *Ends) ofNode(text []int32, node int32) []int32 {
 			}
 			text = append(text, 256+id)
 		default:
-			for _, b := range utf8.AppendRune(nil, plainest(e.m.net.sets[n.set])) {
+			var bytes []byte
+			if n.kind == formNode {
+				bytes = e.forms[n.id]
+			} else {
+				bytes = utf8.AppendRune(nil, plainest(e.m.net.sets[n.set]))
+			}
+			for _, b := range bytes {
 				text = append(text, int32(b))
 			}
 		}

@@ -70,7 +70,7 @@ type position struct {
 type State struct {
 	positions []position
 	Accepts   bool
-	tokens    bool // some position reads a whole token
+	tokens    bool // some position reads a whole token, or a text of a form
 	age       int
 	next      []*State // by class; nil if not known
 	Mask      []uint64
@@ -372,7 +372,8 @@ func (m *Machine) intern(positions []position, accepts bool) *State {
 	for _, p := range positions {
 		m.key = binary.LittleEndian.AppendUint32(m.key, uint32(p.node))
 		m.key = binary.LittleEndian.AppendUint32(m.key, p.stack.number())
-		tokens = tokens || m.net.nodes[p.node].kind == idNode
+		kind := m.net.nodes[p.node].kind
+		tokens = tokens || kind == idNode || kind == formNode
 	}
 	s := m.states[string(m.key)]
 	if s == nil {

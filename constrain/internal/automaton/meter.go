@@ -41,13 +41,19 @@ type Meter struct {
 func NewMeter(ctx context.Context, pause func(context.Context) error,
 	aside func(context.Context, func()) error, bytes int,
 ) *Meter {
-	m := &Meter{ctx: ctx, pause: pause, beside: aside, bytes: bytes, next: PauseWork,
-		Most:     min(baseWork+workPerByte*min(bytes, mostWork/workPerByte), mostWork),
+	m := &Meter{ctx: ctx, pause: pause, beside: aside, next: PauseWork,
 		Exceeded: func(int, int) error { return ErrSteps }}
+	m.More(bytes)
 	if ctx == nil {
 		m.err = errNoContext
 	}
 	return m
+}
+
+// More says that the form has so many bytes more.
+func (m *Meter) More(bytes int) {
+	m.bytes += bytes
+	m.Most = min(baseWork+workPerByte*min(m.bytes, mostWork/workPerByte), mostWork)
 }
 
 // ErrSteps says that a mask, or a form, needs more steps than allowed.

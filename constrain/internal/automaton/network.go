@@ -49,7 +49,7 @@ type node struct {
 	to    int32
 	// callNode: where the text continues after the rule at to; lookNode: the regex of what follows
 	ret  int32
-	id   int32   // idNode
+	id   int32   // idNode; formNode: the number of the form
 	more []int32 // splitNode: instead of to
 }
 
@@ -60,6 +60,7 @@ const (
 	readNode                  // reads a character of set
 	callNode                  // reads what the rule at to matches
 	idNode                    // reads a whole token
+	formNode                  // reads a whole text of a form
 	endNode                   // the rule ends
 	lookNode                  // a lookahead; withoutLooks removes it
 	passNode                  // the end of the regex of a lookahead

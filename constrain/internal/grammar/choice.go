@@ -35,7 +35,7 @@ func Choice(v *trie.Trie, choices []string, m *automaton.Meter) (*Form, error) {
 	slices.Sort(sorted)
 	n := automaton.NewNetwork(2*maxChoices, m)
 	n.Rule("choice", addChoices(n, sorted, m))
-	f, err := newForm("choice", v, n, m)
+	f, err := New("choice", v, n, nil, m)
 	return f, m.Named("choices", err)
 }
 

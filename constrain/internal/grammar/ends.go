@@ -10,7 +10,7 @@ import (
 )
 
 // fits reports whether a text ends in time after a state.
-func (w *walk) fits(s place) bool {
+func (w *walk) fits(s spot) bool {
 	if w.f.ends == nil {
 		return true
 	}
@@ -20,7 +20,7 @@ func (w *walk) fits(s place) bool {
 }
 
 // need returns what a text needs after a state: Ends.Need.
-func (f *Form) need(s place, enough int) int {
+func (f *Form) need(s spot, enough int) int {
 	if s.Form == automaton.Border {
 		return f.ends.Need(s.at, enough)
 	}
@@ -29,7 +29,7 @@ func (f *Form) need(s place, enough int) int {
 }
 
 // character returns a character that an incomplete one can become, and what a text needs after it.
-func (f *Form) character(s place, enough int) (c rune, least int) {
+func (f *Form) character(s spot, enough int) (c rune, least int) {
 	lo, hi := s.Runes()
 	least = automaton.Never
 	for piece, class := range f.m.Alpha.Pieces(lo, hi) {
@@ -53,6 +53,9 @@ func (f *Form) Roomy(state any, left int) bool {
 	}
 	defer f.mu.Unlock()
 	return !slices.ContainsFunc(state.([]place), func(s place) bool {
+		if s.form > 0 {
+			return !f.roomyInside(s, left)
+		}
 		at := f.m.Current(s.at)
 		return s.at != automaton.Dead &&
 			(s.Form != automaton.Border || at.Need == 0 || int(at.Need)-1 > left)
@@ -71,14 +74,21 @@ func (f *Form) Need(state any) int {
 func (f *Form) nearest(state any) (best place, least int) {
 	defer f.measure()
 	f.m.Begin()
+	if f.endless {
+		return best, automaton.Never
+	}
 	if f.ends == nil {
+		forms := f.leastTexts()
+		if f.endless {
+			return best, automaton.Never
+		}
 		var others [2]int32
 		for i := 1; i < len(f.vocab.Nodes) && others[1] == 0; i++ {
 			if id := f.vocab.Nodes[i].ID; id >= 0 {
 				others = [2]int32{id, others[0]}
 			}
 		}
-		f.ends = automaton.NewEnds(f.m, others, func(text []int32) int {
+		f.ends = automaton.NewEnds(f.m, others, forms, func(text []int32) int {
 			if ids, ok := f.spell(text); ok {
 				return len(ids)
 			}
@@ -88,7 +98,11 @@ func (f *Form) nearest(state any) (best place, least int) {
 	least = automaton.Never
 	for _, s := range state.([]place) {
 		if s.at != automaton.Dead {
-			if need := f.need(s, -1); need < least {
+			need := f.need(s.spot, -1)
+			if s.form > 0 {
+				need = min(f.inner[s.form-1].Need(s.in)+need, automaton.Never)
+			}
+			if need < least {
 				best, least = s, need
 			}
 		}
@@ -108,8 +122,12 @@ func (f *Form) End(state any) []int {
 		return nil
 	}
 	var text []int32
+	if best.form > 0 {
+		after, _ := f.spell(f.ends.Text(best.at))
+		return append(f.inner[best.form-1].End(best.in), after...)
+	}
 	if best.Form != automaton.Border {
-		c, _ := f.character(best, -1)
+		c, _ := f.character(best.spot, -1)
 		bytes := utf8.AppendRune(nil, c)
 		for _, b := range bytes[len(bytes)-int(best.Left):] {
 			text = append(text, int32(b))

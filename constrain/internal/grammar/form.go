@@ -28,17 +28,30 @@ type Form struct {
 	mu   sync.Mutex // for the machine
 	m    *automaton.Machine
 	ends *automaton.Ends // nil: no text has asked for its end
+
+	inner   []Inner      // by their numbers in the network
+	first   []*[256]bool // of each, the bytes with which it begins, once they are asked for
+	start   []place
+	endless bool // an inner form has no known end
 }
 
-// A place is a state of the machine and an incomplete character.
-type place struct {
+// A spot is a state of the machine and an incomplete character.
+type spot struct {
 	at *automaton.State
 	automaton.Partial
 }
 
-// newForm returns the form of a network. Characters that no id stands for are not in its texts.
-func newForm(
-	what string, v *trie.Trie, n *automaton.Network, meter *automaton.Meter,
+// A place is a spot; or the state of a form, and the spot after its end.
+type place struct {
+	spot
+	form int // 1 + its number; 0: none
+	in   any
+}
+
+// New returns the form of a network, with the forms that it reads. Characters that no id stands for
+// are not in its texts.
+func New(
+	what string, v *trie.Trie, n *automaton.Network, inner []Inner, meter *automaton.Meter,
 ) (*Form, error) {
 	if len(v.Lost) > 0 {
 		n.Only(v.Lost.Not())
@@ -47,28 +60,36 @@ func newForm(
 	if err != nil {
 		return nil, err
 	}
-	f := &Form{vocab: v, m: m, plainly: m.Alpha.Those(v.Plainly)}
+	f := &Form{vocab: v, m: m, plainly: m.Alpha.Those(v.Plainly), inner: inner,
+		first: make([]*[256]bool, len(inner))}
+	f.start = f.add(nil, place{spot: spot{at: m.First}})
 	f.measure()
-	return f, nil
+	return f, m.Err
 }
 
 // measure records the memory. The caller holds f.mu, or nobody else has the form yet.
 func (f *Form) measure() { f.size.Store(int64(f.m.Bytes(f.vocab.Words()))) }
 
 // Bytes returns the memory in bytes, approximately.
-func (f *Form) Bytes() int { return int(f.size.Load()) }
+func (f *Form) Bytes() int {
+	n := int(f.size.Load())
+	for _, in := range f.inner {
+		n += in.Bytes()
+	}
+	return n
+}
 
 // Busy reports whether Accept may have to wait for the mask of another text.
 func (f *Form) Busy() bool { return f.long.Load() > 0 }
 
 // Start returns the state of an empty text: places, several if a token can be read both as its
-// bytes and as a whole.
-func (f *Form) Start() any { return []place{{at: f.m.First}} }
+// bytes and as a whole, or where forms may begin or end.
+func (f *Form) Start() any { return f.start }
 
 // Accepts reports whether a text may end.
 func (f *Form) Accepts(state any) bool {
 	return slices.ContainsFunc(state.([]place), func(s place) bool {
-		return s.Form == automaton.Border && s.at.Accepts
+		return s.Form == automaton.Border && s.form == 0 && s.at.Accepts
 	})
 }
 
@@ -91,9 +112,17 @@ func (f *Form) Mask(state any, open []uint64, left, steps int) error {
 	if quick {
 		f.m.Limit(steps, automaton.ErrSteps)
 	}
-	for _, s := range state.([]place) {
-		if s.at != automaton.Dead {
-			f.maskOf(s, open, left, steps)
+	places := state.([]place)
+	within := &walk{f: f, left: left, steps: steps, open: open} // of all inner forms
+	if quick {
+		within.steps /= len(places)
+	}
+	for _, s := range places {
+		switch {
+		case s.form > 0:
+			f.maskInside(within, s)
+		case s.at != automaton.Dead:
+			f.maskOf(s.spot, open, left, steps)
 		}
 		if f.m.Err != nil {
 			return f.m.Err
@@ -104,18 +133,18 @@ func (f *Form) Mask(state any, open []uint64, left, steps int) error {
 
 // maskOf sets the ids that may follow a state. It stores them if no character is incomplete, and
 // none is left out.
-func (f *Form) maskOf(s place, open []uint64, left, steps int) {
+func (f *Form) maskOf(s spot, open []uint64, left, steps int) {
 	s.at = f.m.Current(s.at)
 	w := &walk{f: f, left: left, steps: steps, open: open}
 	if s.Form != automaton.Border {
-		w.nodes(f.vocab.Nodes, s)
+		w.nodes(f.vocab.Nodes, 0, s)
 		return
 	}
 	if left != anyNumber || s.at.Mask == nil {
 		if left == anyNumber {
 			w.open = make([]uint64, len(open))
 		}
-		f.vocab.WalkPlain(w.ahead(s.at), w.open, func(nodes []trie.Node) { w.nodes(nodes, s) })
+		f.vocab.WalkPlain(w.ahead(s.at), w.open, func(nodes []trie.Node) { w.nodes(nodes, 0, s) })
 		w.tokens(s.at)
 		if f.m.Err != nil {
 			return
@@ -142,6 +171,7 @@ type walk struct {
 	open        []uint64
 	left, steps int
 	most        int // what a text needs after one of the ids, if there are ends
+	seen        map[entry]bool
 }
 
 // ahead looks ahead from a state. It does so only if the machine distinguishes few characters.
@@ -151,8 +181,9 @@ func (w *walk) ahead(s *automaton.State) trie.LookAhead {
 		return trie.LookAhead{}
 	}
 	type follow = func(s *automaton.State, live bool)
-	return trie.Ahead(s, len(f.vocab.Plain)-1, func(s *automaton.State, _ int, to follow) {
-		if f.m.Work > automaton.MaxWork/8 { // the walk needs the rest
+	return trie.Ahead(s, len(f.vocab.Plain)-1, func(s *automaton.State, n int, to follow) {
+		forms := n > 1 && len(f.inner) > 0 && s.Reads() // an id may go on in one
+		if forms || f.m.Work > automaton.MaxWork/8 {    // the walk needs the rest
 			to(s, true)
 			to(automaton.Dead, false)
 			return
@@ -160,7 +191,7 @@ func (w *walk) ahead(s *automaton.State) trie.LookAhead {
 		for _, class := range f.plainly {
 			next := f.m.Step(s, class)
 			live := next != automaton.Dead
-			if live && !w.fits(place{at: next}) { // a longer id may fit: the walk knows
+			if live && !w.fits(spot{at: next}) { // a longer id may fit: the walk knows
 				to(next, true)
 				live = false
 			}
@@ -169,13 +200,13 @@ func (w *walk) ahead(s *automaton.State) trie.LookAhead {
 	})
 }
 
-// nodes sets the ids of a trie whose bytes may follow a state.
-func (w *walk) nodes(nodes []trie.Node, s place) {
+// nodes sets the ids below a node of a trie whose bytes may follow a state.
+func (w *walk) nodes(nodes []trie.Node, from int, s spot) {
 	f := w.f
-	path := make([]place, f.vocab.Longest+1) // the state after each byte of the node
-	path[0] = s
+	path := make([]spot, f.vocab.Longest+1) // the state after each byte of the node
+	path[nodes[from].Depth] = s
 	visited := 0
-	for i := 1; i < len(nodes) && f.m.Err == nil; {
+	for i, end := from+1, from+int(nodes[from].Size); i < end && f.m.Err == nil; {
 		if visited++; visited > w.steps {
 			f.m.Err = automaton.ErrSteps
 			return
@@ -189,6 +220,9 @@ func (w *walk) nodes(nodes []trie.Node, s place) {
 		path[n.Depth] = next
 		if n.ID >= 0 && w.fits(next) {
 			f.vocab.Open(w.open, n.ID)
+		}
+		if n.Size > 1 && len(f.inner) > 0 && next.Form == automaton.Border && next.at.Reads() {
+			w.into(int(f.vocab.Index(nodes, i)), next.at)
 		}
 		i++
 	}
@@ -209,7 +243,7 @@ func (w *walk) tokens(s *automaton.State) {
 }
 
 // stepByte returns the state after a byte; ok is false if no text of the form has it there.
-func (f *Form) stepByte(s place, b byte) (next place, ok bool) {
+func (f *Form) stepByte(s spot, b byte) (next spot, ok bool) {
 	if s.Form != automaton.Border {
 		p, ok := s.NextUTF8(b)
 		if !ok {
@@ -229,16 +263,16 @@ func (f *Form) stepByte(s place, b byte) (next place, ok bool) {
 }
 
 // arrive checks that an incomplete character can become one that may follow.
-func (f *Form) arrive(s *automaton.State, p automaton.Partial) (place, bool) {
+func (f *Form) arrive(s *automaton.State, p automaton.Partial) (spot, bool) {
 	lo, hi := p.Runes()
 	if p.Left == 0 {
 		next := f.m.Step(s, f.m.Alpha.Of(lo))
-		return place{at: next}, next != automaton.Dead
+		return spot{at: next}, next != automaton.Dead
 	}
 	live := f.m.Alpha.Any(lo, hi, func(class uint16) bool {
 		return f.m.Step(s, class) != automaton.Dead
 	})
-	return place{s, p}, live
+	return spot{s, p}, live
 }
 
 // openToken sets the id of a token that is read as a whole, or all others that have bytes.
@@ -260,25 +294,17 @@ func (f *Form) Accept(state any, id int) (any, error) {
 	defer f.mu.Unlock()
 	defer f.measure()
 	f.m.Begin()
-	var after []place
-	add := func(s place) {
-		if !slices.Contains(after, s) {
-			after = append(after, s)
-		}
-	}
 	bytes := f.vocab.Bytes[id]
+	after := f.run(state.([]place), bytes)
 	for _, s := range state.([]place) {
-		if next, ok := f.run(s, bytes); ok {
-			add(next)
-		}
-		if s.Form != automaton.Border {
+		if s.Form != automaton.Border || s.form > 0 {
 			continue
 		}
 		whole := f.m.AfterToken(s.at, func(token int32, not bool) bool {
 			return (id == int(token)) != not && (!not || len(bytes) > 0)
 		})
 		if whole != automaton.Dead {
-			add(place{at: whole})
+			after = f.add(after, place{spot: spot{at: whole}})
 		}
 	}
 	if f.m.Err != nil || len(after) == 0 {
@@ -287,19 +313,21 @@ func (f *Form) Accept(state any, id int) (any, error) {
 	return after, nil
 }
 
-// run returns the state after some bytes.
-func (f *Form) run(s place, bytes []byte) (place, bool) {
-	if len(bytes) == 0 || s.at == automaton.Dead {
-		return s, false
+// run returns the places after some bytes.
+func (f *Form) run(places []place, bytes []byte) (after []place) {
+	if f.Mixed() {
+		return f.runMixed(places, bytes)
 	}
-	for _, b := range bytes {
-		next, ok := f.stepByte(s, b)
-		if !ok {
-			return s, false
+	for _, s := range places {
+		at, ok := s.spot, len(bytes) > 0 && s.at != automaton.Dead
+		for i := 0; ok && i < len(bytes); i++ {
+			at, ok = f.stepByte(at, bytes[i])
 		}
-		s = next
+		if ok {
+			after = f.add(after, place{spot: at})
+		}
 	}
-	return s, true
+	return after
 }
 
 // Regex returns the form of texts that match a regex.
@@ -309,7 +337,7 @@ func Regex(v *trie.Trie, re string, m *automaton.Meter) (*Form, error) {
 	if err != nil {
 		return nil, m.Named(what, err)
 	}
-	f, err := newForm(what, v, n, m)
+	f, err := New(what, v, n, nil, m)
 	return f, m.Named(what, err)
 }
 

@@ -53,8 +53,8 @@ func TestMasksAreThoseOfAWalk(t *testing.T) {
 						plain, fast := make([]uint64, v.Words()), make([]uint64, v.Words())
 						f.m.Begin()
 						w := &walk{f: f, left: left, steps: math.MaxInt, open: plain}
-						w.nodes(v.Nodes, s)
-						f.maskOf(s, fast, left, math.MaxInt)
+						w.nodes(v.Nodes, 0, s.spot)
+						f.maskOf(s.spot, fast, left, math.MaxInt)
 						if !slices.Equal(plain, fast) {
 							t.Fatalf("%s: with %d left the mask has %v, a walk %v", re, left,
 								walks.Opened(fast), walks.Opened(plain))
@@ -149,7 +149,12 @@ func heap() int {
 // the same stored masks, however often it comes.
 func TestSumsNeedNoStack(t *testing.T) {
 	const sums = "root ::= sum\nsum ::= sum \"+\" sum | product\nproduct ::= product \"*\" sum | [0-9]"
-	f, err := GBNF(gpt2(), sums, automaton.NewMeter(context.Background(), nil, nil, 0))
+	m := automaton.NewMeter(context.Background(), nil, nil, 0)
+	n, err := GBNF(gpt2(), sums, m, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := New("grammar", gpt2(), n, nil, m)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,12 +21,15 @@ const (
 	maxRepetition = 2000    // of one {m,n}, as in llama.cpp
 )
 
-// GBNF returns the form of texts that match rule root of a grammar.
-func GBNF(v *trie.Trie, text string, m *automaton.Meter) (*Form, error) {
+// GBNF returns the network of texts that match rule root of a grammar. schema compiles a JSON Schema
+// in it and returns the number of its form.
+func GBNF(
+	v *trie.Trie, text string, m *automaton.Meter, schema func(text string) (int, error),
+) (*automaton.Network, error) {
 	if len(text) > maxGrammar {
 		return nil, fmt.Errorf("grammar: %d bytes, want %d at most", len(text), maxGrammar)
 	}
-	p := &gbnf{text: text, vocab: v, meter: m, rules: map[string]gbnfChoice{}, uses: map[string]int{}}
+	p := &gbnf{text: text, vocab: v, meter: m, schema: schema, rules: map[string]gbnfChoice{}, uses: map[string]int{}}
 	if err := p.parse(); err != nil {
 		return nil, fmt.Errorf("grammar: line %d: %w", p.line(), err)
 	}
@@ -37,20 +40,21 @@ func GBNF(v *trie.Trie, text string, m *automaton.Meter) (*Form, error) {
 	if n, err = n.WithoutLeftRecursion("grammar"); err != nil {
 		return nil, m.Named("grammar", err)
 	}
-	f, err := newForm("grammar", v, n, m)
-	return f, m.Named("grammar", err)
+	return n, nil
 }
 
 // A gbnf is the parser of a grammar.
 type gbnf struct {
-	text  string
-	at    int
-	depth int
-	meter *automaton.Meter
-	vocab *trie.Trie
-	order []string // the names of rules
-	rules map[string]gbnfChoice
-	uses  map[string]int // the offset of the first use of each name
+	text   string
+	at     int
+	depth  int
+	meter  *automaton.Meter
+	vocab  *trie.Trie
+	schema func(text string) (int, error)
+	inners []*automaton.Network // of regexes: rules without a name
+	order  []string             // the names of rules
+	rules  map[string]gbnfChoice
+	uses   map[string]int // the offset of the first use of each name
 }
 
 type gbnfChoice []gbnfSequence
@@ -66,6 +70,7 @@ type gbnfItem struct {
 	group    gbnfChoice
 	id       int // a token
 	not      bool
+	form     int // the number of a schema's
 	kind     gbnfKind
 }
 
@@ -77,6 +82,7 @@ const (
 	gbnfRule
 	gbnfGroup
 	gbnfToken
+	gbnfSchema
 )
 
 func (p *gbnf) line() int {
@@ -216,6 +222,8 @@ func (p *gbnf) sequence(nested bool) (s gbnfSequence, err error) {
 			}
 		case c == '(':
 			err = p.group(&item)
+		case c == '%':
+			err = p.inner(&item)
 		case c == '.':
 			p.at++
 			item.kind, item.set = gbnfSet, automaton.AnyRune()
@@ -467,6 +475,16 @@ func (p *gbnf) network() (*automaton.Network, error) {
 		b.starts[name] = n.Split()
 		n.Rule(name, b.starts[name])
 	}
+	for i, inner := range p.inners {
+		name := fmt.Sprint("%", i)
+		b.starts[name] = n.Split()
+		n.Rule(name, b.starts[name])
+		first, err := n.Add("regex", inner, n.End())
+		if err != nil {
+			return nil, err
+		}
+		n.Lead(b.starts[name], first)
+	}
 	for _, name := range names {
 		more := b.choice(p.rules[name], n.End())
 		if err := n.Check("rule " + quote.Plain(name, 40)); err != nil {
@@ -525,6 +543,8 @@ func (b *gbnfBuilder) item(item *gbnfItem, to int32) int32 {
 		return b.n.Call(b.starts[item.rule], to)
 	case gbnfToken:
 		return b.n.Token(item.id, item.not, to)
+	case gbnfSchema:
+		return b.n.Form(item.form, to)
 	}
 	return b.n.Split(b.choice(item.group, to)...)
 }

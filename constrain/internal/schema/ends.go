@@ -152,7 +152,10 @@ func (j *Form) End(state any) []int {
 
 // Roomy reports whether each id that may come leaves a text that needs at most so many others. It is
 // false where that takes long to find.
-func (j *Form) Roomy(state any, left int) bool {
+func (j *Form) Roomy(state any, left int) bool { return j.Room(state, left) <= left }
+
+// Room returns the least number for which Roomy holds, or more than most if it is more.
+func (j *Form) Room(state any, most int) (room int) {
 	e := ender{j: j, most: mostInMask, bound: 2 * mostInTime, counts: map[string]int{}, known: map[any]closed{}}
 	var before *frame
 	for i, p := range state.([]part) {
@@ -160,14 +163,14 @@ func (j *Form) Roomy(state any, left int) bool {
 			continue
 		}
 		e.n, before = j.ends.growth, p.frame
-		for f := p.frame; f != nil && e.n <= left; f = f.up {
+		for f := p.frame; f != nil && e.n <= most; f = f.up {
 			e.shut(f, 0)
 		}
-		if e.n > left || e.work > e.bound {
-			return false
+		if room = max(room, e.n); room > most || e.work > e.bound {
+			return tooMany
 		}
 	}
-	return true
+	return room
 }
 
 // better makes other the least text if it needs fewer tokens, and reports whether it does.

@@ -51,27 +51,36 @@ func (j *Form) Busy() bool { return false }
 func (j *Form) Start() any { return []part{{kind: partValue, value: j.first}} }
 
 // Accepts reports whether a text may end.
-func (j *Form) Accepts(state any) bool {
-	return slices.ContainsFunc(state.([]part), func(p part) bool {
-		return p.frame == nil && (p.kind == partDone || p.ends())
-	})
-}
+func (j *Form) Accepts(state any) bool { return complete(state.([]part)) }
 
 // Accept returns the state after an id, or nil if the id is not open.
 func (j *Form) Accept(state any, id int) (any, error) {
-	parts, work := state.([]part), 0
 	bytes := j.vocab.Bytes[id]
 	for _, b := range bytes {
-		next, err := j.stepAll(nil, parts, b, &work)
-		if err != nil {
+		next, err := j.Step(state, b)
+		if state = next; next == nil {
 			return nil, err
 		}
-		parts = next
 	}
-	if len(bytes) == 0 || len(parts) == 0 {
+	if len(bytes) == 0 {
 		return nil, nil
 	}
+	return state, nil
+}
+
+// Step returns the state after a byte, or nil if it may not follow.
+func (j *Form) Step(state any, b byte) (any, error) {
+	work := 0
+	parts, err := j.stepAll(nil, state.([]part), b, &work)
+	if err != nil || len(parts) == 0 {
+		return nil, err
+	}
 	return parts, nil
+}
+
+// Same reports whether two states are equal.
+func (j *Form) Same(a, b any) bool {
+	return slices.EqualFunc(a.([]part), b.([]part), part.equal)
 }
 
 // ends reports whether a part may end here. It is for parts that have no last byte of their own.

@@ -20,7 +20,15 @@ import (
 // Mask adds the open ids, in some steps at most. Of ids after which the text needs more than left
 // others, as far as is known, it adds none.
 func (j *Form) Mask(state any, open []uint64, left, steps int) error {
-	w := &jsonWalk{j: j, open: open, most: min(steps, maxVisits), left: left}
+	return j.Below(0, state, open, left, steps, nil)
+}
+
+// Below is Mask for the ids below a node of the trie. It calls past, if there is one, with the nodes
+// below it after whose bytes the text may end, and which have some below them.
+func (j *Form) Below(
+	node int, state any, open []uint64, left, steps int, past func(node int),
+) error {
+	w := &jsonWalk{j: j, open: open, most: min(steps, maxVisits), left: left, past: past}
 	if left != math.MaxInt {
 		w.ends = j.ender()
 		w.ends.most, w.ends.bound = mostInMask, mostInTime
@@ -30,7 +38,7 @@ func (j *Form) Mask(state any, open []uint64, left, steps int) error {
 		if f := parts[i].frame; w.ends != nil && f != nil {
 			w.ends.rests[f] = w.ends.trial(func() { w.ends.rest(f) })
 		}
-		if w.below(0, &parts[i]); w.over() {
+		if w.below(node, &parts[i]); w.over() {
 			break
 		}
 	}
@@ -62,12 +70,16 @@ type jsonWalk struct {
 	err   error
 	ends  *ender // nil: all open ids are added
 	left  int
+	past  func(node int)
 }
 
 // below adds the ids below node i of the trie that may follow a part.
 func (w *jsonWalk) below(i int, p *part) {
 	if w.ends != nil && w.over() {
 		return
+	}
+	if p.kind == partNumber && p.frame == nil && w.past != nil {
+		w.pastNumber(i, p)
 	}
 	switch roomy := w.ends == nil || w.roomy(p); {
 	case roomy:
@@ -214,6 +226,10 @@ func (p *part) exitState(e exit) int32 {
 // walk adds the ids below node i byte by byte.
 func (w *jsonWalk) walk(i int, p *part) {
 	v := w.j.vocab.Trie
+	if w.past != nil && p.kind == partDone {
+		w.past(i)
+		return
+	}
 	top := len(w.arena)
 	w.arena = append(w.arena, *p)
 	base := int(v.Nodes[i].Depth)
@@ -244,6 +260,9 @@ func (w *jsonWalk) walk(i int, p *part) {
 		after := w.arena[ends[depth-1]:]
 		if n.ID >= 0 && (w.ends == nil || slices.ContainsFunc(after, w.fits)) {
 			v.Open(w.open, n.ID)
+		}
+		if w.past != nil && n.Size > 1 && complete(after) {
+			w.past(k)
 		}
 		if n.Size > manyNodes && hasStored(after) {
 			for _, q := range slices.Clone(after) {

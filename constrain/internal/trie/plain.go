@@ -92,10 +92,20 @@ func (v *Trie) part(has []bool) (nodes []Node, at []int32) {
 
 // Index returns the index in the whole trie of a node of one of the tries.
 func (v *Trie) Index(nodes []Node, i int) int32 {
-	if &nodes[0] == &v.odd[0] {
+	switch &nodes[0] {
+	case &v.Nodes[0]:
+		return int32(i)
+	case &v.odd[0]:
 		return v.oddAt[i]
 	}
-	return int32(i)
+	k, at := i, 0
+	for nodes[k].ID < 0 { // an id whose bytes begin with those of the node
+		k++
+	}
+	for _, b := range v.Bytes[nodes[k].ID][:nodes[i].Depth] {
+		at = v.Child(at, b)
+	}
+	return int32(at)
 }
 
 // plainText sets the plain ids of at most room characters; -1 means any number.

@@ -1,0 +1,244 @@
+package grammar
+
+// Inner forms: texts of other forms within those of a network, such as JSON that a schema accepts.
+
+import (
+	"fmt"
+
+	"picogpt/constrain/internal/automaton"
+	"picogpt/internal/strictjson"
+)
+
+// An Inner is a form whose whole texts a network reads. No text of it is empty.
+type Inner interface {
+	Start() any
+	Accepts(state any) bool
+	Same(a, b any) bool
+	Step(state any, b byte) (next any, err error) // nil if the byte may not follow
+	// Below adds the open ids below a node of the trie, as Form.Mask does, and calls past with nodes
+	// below it whose bytes end a text.
+	Below(node int, state any, open []uint64, left, steps int, past func(node int)) error
+	Need(state any) int
+	End(state any) []int
+	Room(state any, most int) int // Roomy with so many; more than most if it is more
+	Bytes() int
+}
+
+// maxPlaces is in how many ways a text may be read.
+const maxPlaces = 64
+
+var errWays = fmt.Errorf("the text can be read in more than %d ways", maxPlaces)
+
+// add adds a place, the forms that begin there, and what follows a form that may end there.
+func (f *Form) add(set []place, s place) []place {
+	for _, t := range set {
+		if s.spot == t.spot && s.form == t.form &&
+			(s.form == 0 || f.inner[s.form-1].Same(s.in, t.in)) {
+			return set
+		}
+	}
+	if len(set) >= maxPlaces {
+		f.m.Err = errWays
+		return set
+	}
+	set = append(set, s)
+	switch {
+	case s.form > 0:
+		if f.inner[s.form-1].Accepts(s.in) {
+			set = f.add(set, place{spot: s.spot})
+		}
+	case s.Form == automaton.Border:
+		f.m.EachForm(s.at, func(form int) { set = f.add(set, f.begin(s.at, form)) })
+	}
+	return set
+}
+
+// begins reports whether a form may begin below a node.
+func (f *Form) begins(node, form int) bool {
+	first := f.first[form]
+	if first == nil {
+		first = new([256]bool)
+		for b := range first {
+			next, err := f.inner[form].Step(f.inner[form].Start(), byte(b))
+			first[b] = next != nil || err != nil
+		}
+		f.first[form] = first
+	}
+	nodes := f.vocab.Nodes
+	for i, end := node+1, node+int(nodes[node].Size); i < end; i += int(nodes[i].Size) {
+		if first[nodes[i].Byte] {
+			return true
+		}
+	}
+	return false
+}
+
+// begin returns the place at the beginning of a form.
+func (f *Form) begin(at *automaton.State, form int) place {
+	return place{spot{at: f.m.AfterForm(at, form)}, 1 + form, f.inner[form].Start()}
+}
+
+// runMixed is run where there are inner forms.
+func (f *Form) runMixed(places []place, bytes []byte) (after []place) {
+	for _, b := range bytes {
+		after = nil
+		for _, s := range places {
+			if s.form > 0 {
+				next, err := f.inner[s.form-1].Step(s.in, b)
+				if err != nil {
+					f.m.Err = err
+				} else if next != nil {
+					after = f.add(after, place{s.spot, s.form, next})
+				}
+			} else if s.at != automaton.Dead {
+				if next, ok := f.stepByte(s.spot, b); ok {
+					after = f.add(after, place{spot: next})
+				}
+			}
+		}
+		if places = after; len(places) == 0 || f.m.Err != nil {
+			return nil
+		}
+	}
+	return after
+}
+
+// Mixed reports whether there are inner forms.
+func (f *Form) Mixed() bool { return len(f.inner) > 0 }
+
+// maskInside sets the ids that may follow in an inner form, and across its end.
+func (f *Form) maskInside(w *walk, s place) {
+	if f.ends != nil {
+		after := f.m.Current(s.at)
+		if after != automaton.Dead && after.Need == 0 { // roomyInside asks
+			f.maskOf(spot{at: after}, make([]uint64, len(w.open)), anyNumber-1, w.steps)
+		}
+	}
+	w.inside(0, s)
+}
+
+// An entry is a node of the trie at which a walk has gone on at a state: of the rules, or of the
+// forms that begin there.
+type entry struct {
+	node int
+	at   *automaton.State
+	form bool
+}
+
+func (w *walk) entered(e entry) bool {
+	if w.seen == nil {
+		w.seen = map[entry]bool{}
+	}
+	was := w.seen[e]
+	w.seen[e] = true
+	return was
+}
+
+// into sets the ids below a node whose bytes go on in the forms that begin at a state.
+func (w *walk) into(node int, at *automaton.State) {
+	if at.Reads() && !w.entered(entry{node, at, true}) {
+		forms := 0
+		w.f.m.EachForm(at, func(form int) {
+			if forms++; forms > maxPlaces {
+				w.f.m.Err = errWays
+			} else if w.f.begins(node, form) && w.f.m.Visit(4) {
+				w.inside(node, w.f.begin(at, form))
+			}
+		})
+	}
+}
+
+// inside sets the ids below a node whose bytes go on in a form, and those across its end.
+func (w *walk) inside(node int, s place) {
+	f, in := w.f, w.f.inner[s.form-1]
+	if f.m.Err != nil {
+		return
+	}
+	left := w.left
+	if f.ends != nil {
+		need := f.ends.Need(s.at, -1)
+		w.most = max(w.most, need+in.Room(s.in, automaton.Never))
+		if left < anyNumber-1 {
+			left -= need
+		}
+	}
+	err := in.Below(node, s.in, w.open, left, w.steps, func(node int) {
+		if !w.entered(entry{node, s.at, false}) && s.at != automaton.Dead {
+			w.nodes(f.vocab.Nodes, node, s.spot)
+			w.into(node, s.at)
+		}
+	})
+	if f.m.Err == nil {
+		f.m.Err = err
+	}
+}
+
+// roomyInside is Roomy of a place in a form.
+func (f *Form) roomyInside(s place, left int) bool {
+	after := f.m.Current(s.at)
+	if after.Need == 0 || int(after.Need)-1 > left || f.ends == nil {
+		return false
+	}
+	left -= f.ends.Need(after, -1)
+	return f.inner[s.form-1].Room(s.in, left) <= left
+}
+
+// leastTexts returns a short text of each inner form; none if one has no known end.
+func (f *Form) leastTexts() (texts [][]byte) {
+	for _, in := range f.inner {
+		var text []byte
+		if f.endless = f.endless || in.Need(in.Start()) >= automaton.Never; f.endless {
+			return nil
+		}
+		for _, id := range in.End(in.Start()) {
+			text = append(text, f.vocab.Bytes[id]...)
+		}
+		texts = append(texts, text)
+	}
+	return texts
+}
+
+// inner reads %json with a schema, or %regex with a regex between slashes.
+func (p *gbnf) inner(item *gbnfItem) (err error) {
+	p.at++
+	from := p.at
+	name := p.name()
+	p.space(false)
+	switch {
+	case name == "json":
+		rest := strictjson.NewReader(p.text[p.at:])
+		if err := p.meter.Charge(rest.Left() / 128); err != nil { // which are copied
+			return err
+		}
+		value, err := rest.Raw()
+		if err != nil {
+			return fmt.Errorf("want a JSON Schema after %%json: %w", err)
+		}
+		item.kind = gbnfSchema
+		if item.form, err = p.schema(value.Text()); err != nil {
+			return err
+		}
+		p.at = len(p.text) - rest.Left()
+	case name == "regex" && p.next() == '/':
+		from = p.at + 1
+		for p.at = from; p.next() != '/'; p.at++ {
+			if p.next() == '\\' {
+				p.at++
+			}
+			if c := p.next(); c == '\n' || c == 0 {
+				return fmt.Errorf("want a / at the end of the regex, found the end of the line")
+			}
+		}
+		n, err := automaton.Regex("regex", p.text[from:p.at], p.meter)
+		if err != nil {
+			return err
+		}
+		item.kind, item.rule = gbnfRule, fmt.Sprint("%", len(p.inners))
+		p.inners = append(p.inners, n)
+		p.at++
+	default:
+		p.at = from
+		return fmt.Errorf("want json and a schema, or regex and /, after %%; found %s", p.found())
+	}
+	return nil
+}

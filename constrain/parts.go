@@ -1,0 +1,375 @@
+package constrain
+
+// Parts: texts that are made of several forms, with free text between them.
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"picogpt/constrain/internal/automaton"
+	"picogpt/constrain/internal/grammar"
+	"picogpt/constrain/internal/schema"
+	"picogpt/internal/quote"
+)
+
+// A Part is a piece of text: a Literal, Free, Pattern, Rules, Schema, Sequence, OneOf, Repeat, Tag or
+// Tags. [Compose] makes a constraint of it.
+type Part interface {
+	// node adds nodes that read the part and then continue at to, and returns the first. Free text
+	// in it has none of the strings without.
+	node(b *builder, to int32, without []string) (int32, error)
+}
+
+// A Literal is exactly this text.
+type Literal string
+
+// Free is any text in which none of some strings occurs; nor, within a [Tag], the ends of the
+// nearest one around it.
+type Free struct{ Without []string }
+
+// A Pattern is what a regular expression matches, as in [Regex].
+type Pattern string
+
+// Rules are what rule root of a grammar matches, as in [Grammar].
+type Rules string
+
+// A Schema is JSON that a schema accepts, as in [JSONSchema].
+type Schema struct {
+	Text    []byte
+	Options SchemaOptions
+}
+
+// A Sequence is one part after another.
+type Sequence []Part
+
+// OneOf is one of several parts.
+type OneOf []Part
+
+// A Repeat is a part from Min to Max times, any number of times if Max is -1, with Between, which may
+// be nil, between each two.
+type Repeat struct {
+	Part     Part
+	Min, Max int
+	Between  Part
+}
+
+// A Tag is a part with a beginning and one of some ends around it, or no end.
+type Tag struct {
+	Begin string
+	Part  Part
+	Ends  []string
+}
+
+// Tags are free text with tags in it. Where one of Triggers is complete, a tag follows whose Begin
+// begins with it; after its end the text is free again. So no trigger occurs outside a tag. Each tag
+// has one trigger, and no trigger is within another one except at its end. The free text has none of
+// the strings Without.
+type Tags struct {
+	Triggers       []string
+	Tags           []Tag
+	Without        []string
+	AtLeastOne     bool // the text begins with a tag
+	StopAfterFirst bool // the text ends with the first tag
+}
+
+// Compose returns the constraint of texts that are a part.
+func Compose(v *Vocabulary, p Part) (*Constraint, error) {
+	return Compiler{Vocabulary: v}.Compose(context.Background(), p)
+}
+
+// Compose is the function Compose under a context.
+func (c Compiler) Compose(ctx context.Context, p Part) (*Constraint, error) {
+	b := c.builder(ctx, 0)
+	root := b.n.Split()
+	b.n.Rule("text", root)
+	first, err := b.node(p, b.n.End(), nil)
+	if err != nil {
+		return nil, err
+	}
+	b.n.Lead(root, first)
+	return b.constraint("text", b.n)
+}
+
+// Bounds of parts.
+const (
+	mostDeep    = 100  // parts in parts
+	mostRepeats = 2000 // of one Repeat, as of grammars
+)
+
+// A builder makes the network of parts.
+type builder struct {
+	c     Compiler
+	m     *automaton.Meter
+	n     *automaton.Network
+	inner []grammar.Inner
+	notes []string
+	depth int
+}
+
+func (c Compiler) builder(ctx context.Context, bytes int) *builder {
+	m := c.meter(ctx, bytes)
+	return &builder{c: c, m: m, n: automaton.NewNetwork(automaton.MaxNodes, m)}
+}
+
+// constraint returns the constraint of a network whose forms are those of the builder.
+func (b *builder) constraint(what string, n *automaton.Network) (*Constraint, error) {
+	f, err := grammar.New(what, b.c.Vocabulary.ids, n, b.inner, b.m)
+	if err != nil {
+		return nil, b.m.Named(what, err)
+	}
+	return &Constraint{b.c.Vocabulary, f, b.notes}, nil
+}
+
+func (b *builder) node(p Part, to int32, without []string) (int32, error) {
+	if b.depth++; b.depth > mostDeep {
+		return 0, fmt.Errorf("more than %d parts in parts", mostDeep)
+	}
+	defer func() { b.depth-- }()
+	if p == nil {
+		return 0, fmt.Errorf("a part is nil")
+	}
+	if err := b.m.Charge(64); err != nil {
+		return 0, b.m.Named("text", err)
+	}
+	node, err := p.node(b, to, without)
+	if err == nil {
+		err = b.n.Check("text")
+	}
+	return node, err
+}
+
+func (p Literal) node(b *builder, to int32, _ []string) (int32, error) {
+	b.m.More(len(p))
+	if !utf8.ValidString(string(p)) {
+		return 0, fmt.Errorf("%s is not valid UTF-8", quote.Short(string(p), 60))
+	}
+	for i := len(p); i > 0 && !b.n.Full(); {
+		r, size := utf8.DecodeLastRuneInString(string(p[:i]))
+		i -= size
+		to = b.n.Read(automaton.SetOf(r), to)
+	}
+	return to, nil
+}
+
+func (p Free) node(b *builder, to int32, without []string) (int32, error) {
+	root := b.n.Split()
+	return root, b.free(root, nil, nil, append(slices.Clone(p.Without), without...), to)
+}
+
+// free adds free text until one of some words, each with its goal, and without some strings.
+func (b *builder) free(root int32, words []string, goals []int32, without []string, to int32) error {
+	slices.Sort(without)
+	for _, w := range slices.Compact(without) {
+		words, goals = append(words, w), append(goals, -1)
+	}
+	for _, w := range words {
+		b.m.More(len(w))
+	}
+	return b.n.Until(root, words, goals, to)
+}
+
+func (p Pattern) node(b *builder, to int32, _ []string) (int32, error) {
+	b.m.More(len(p))
+	what := "regex " + quote.Short(string(p), 60)
+	n, err := automaton.Regex(what, string(p), b.m)
+	if err != nil {
+		return 0, b.m.Named(what, err)
+	}
+	return b.n.Add(what, n, to)
+}
+
+func (p Rules) node(b *builder, to int32, _ []string) (int32, error) {
+	b.m.More(len(p))
+	n, err := b.rules(string(p))
+	if err != nil {
+		return 0, err
+	}
+	return b.n.Add("grammar", n, to)
+}
+
+// rules returns the network of a grammar.
+func (b *builder) rules(text string) (*automaton.Network, error) {
+	return grammar.GBNF(b.c.Vocabulary.ids, text, b.m, func(text string) (int, error) {
+		return b.schema([]byte(text), b.c.Schemas)
+	})
+}
+
+func (p Schema) node(b *builder, to int32, _ []string) (int32, error) {
+	b.m.More(len(p.Text))
+	form, err := b.schema(p.Text, p.Options)
+	return b.n.Form(form, to), err
+}
+
+// schema compiles a schema and returns its number.
+func (b *builder) schema(text []byte, o SchemaOptions) (int, error) {
+	f, notes, err := schema.Compile(b.c.Vocabulary.strings, text, schema.Options(o), b.m)
+	if err != nil {
+		return 0, err
+	}
+	for _, note := range notes {
+		if !slices.Contains(b.notes, note) {
+			b.notes = append(b.notes, note)
+		}
+	}
+	b.inner = append(b.inner, f)
+	return len(b.inner) - 1, nil
+}
+
+func (p Sequence) node(b *builder, to int32, without []string) (_ int32, err error) {
+	for i, part := range slices.Backward(p) {
+		if to, err = b.node(part, to, without); err != nil {
+			return 0, fmt.Errorf("%d: %w", i+1, err)
+		}
+	}
+	return to, nil
+}
+
+func (p OneOf) node(b *builder, to int32, without []string) (int32, error) {
+	if len(p) == 0 {
+		return 0, fmt.Errorf("one of no parts: want at least one")
+	}
+	split := b.n.Split()
+	for i, part := range p {
+		node, err := b.node(part, to, without)
+		if err != nil {
+			return 0, fmt.Errorf("%d: %w", i+1, err)
+		}
+		b.n.Lead(split, node)
+	}
+	return split, nil
+}
+
+func (p Repeat) node(b *builder, to int32, without []string) (int32, error) {
+	if p.Min < 0 || p.Max < -1 || p.Max >= 0 && p.Max < p.Min || max(p.Min, p.Max) > mostRepeats {
+		return 0, fmt.Errorf("from %d to %d times: want from 0 to %d, the smaller number first, or -1 for "+
+			"any number", p.Min, p.Max, mostRepeats)
+	}
+	// The part, and what comes before others, are rules: they are compiled once.
+	one, more := b.n.Split(), b.n.Split()
+	for _, r := range []int32{one, more} {
+		b.n.Rule(strconv.Itoa(int(r)), r)
+	}
+	end := b.n.End()
+	first, err := b.node(p.Part, end, without)
+	if err != nil {
+		return 0, err
+	}
+	b.n.Lead(one, first)
+	if first = b.n.Call(one, end); p.Between != nil {
+		if first, err = b.node(p.Between, first, without); err != nil {
+			return 0, err
+		}
+	}
+	b.n.Lead(more, first)
+	after, times := to, p.Max // after so many
+	if times < 0 {
+		times, after = max(p.Min, 1), b.n.Split(to)
+		b.n.Lead(after, b.n.Call(more, after))
+	}
+	for i := times; i > 0 && !b.n.Full(); i-- {
+		rule := more
+		if i == 1 {
+			rule = one
+		}
+		if after = b.n.Call(rule, after); i <= p.Min {
+			continue
+		}
+		after = b.n.Split(after, to)
+	}
+	return after, nil
+}
+
+func (p Tag) node(b *builder, to int32, without []string) (int32, error) {
+	inside, err := p.inside(b, to)
+	if err != nil {
+		return 0, err
+	}
+	return b.node(Literal(p.Begin), inside, nil)
+}
+
+// inside is node without the beginning.
+func (p Tag) inside(b *builder, to int32) (int32, error) {
+	if len(p.Ends) > 0 {
+		ends := OneOf{}
+		for _, e := range p.Ends {
+			ends = append(ends, Literal(e))
+		}
+		var err error
+		if to, err = b.node(ends, to, nil); err != nil {
+			return 0, fmt.Errorf("tag %s: %w", quote.Short(p.Begin, 40), err)
+		}
+	}
+	without := slices.DeleteFunc(slices.Clone(p.Ends), func(e string) bool { return e == "" })
+	node, err := b.node(p.Part, to, without)
+	if err != nil {
+		return 0, fmt.Errorf("tag %s: %w", quote.Short(p.Begin, 40), err)
+	}
+	return node, nil
+}
+
+func (p Tags) node(b *builder, to int32, without []string) (int32, error) {
+	if len(p.Triggers) == 0 || len(p.Tags) == 0 {
+		return 0, fmt.Errorf("tags: want at least one trigger and one tag, found %d and %d",
+			len(p.Triggers), len(p.Tags))
+	}
+	root, first, goals := b.n.Split(), b.n.Split(), make([]int32, len(p.Triggers))
+	at := map[string]int{}
+	for i, t := range p.Triggers {
+		if _, is := at[t]; is {
+			return 0, fmt.Errorf("trigger %s comes twice", quote.Short(t, 40))
+		}
+		at[t], goals[i] = i, b.n.Split()
+	}
+	after := root
+	if p.StopAfterFirst {
+		after = to
+	}
+	used := make([]bool, len(p.Triggers))
+	for _, tag := range p.Tags {
+		inside, err := tag.inside(b, after)
+		if err != nil {
+			return 0, err
+		}
+		found := false
+		for n := range len(tag.Begin) + 1 {
+			i, is := at[tag.Begin[:n]]
+			if err := b.m.Charge(1 + n/8); err != nil {
+				return 0, b.m.Named("tags", err)
+			}
+			if !is {
+				continue
+			}
+			if found {
+				return 0, fmt.Errorf("tag %s begins with two triggers, of which %s is the longer",
+					quote.Short(tag.Begin, 40), quote.Short(tag.Begin[:n], 40))
+			}
+			rest, err := b.node(Literal(tag.Begin[n:]), inside, nil)
+			if err != nil {
+				return 0, fmt.Errorf("tag %s: %w", quote.Short(tag.Begin, 40), err)
+			}
+			b.n.Lead(goals[i], rest)
+			used[i], found = true, true
+		}
+		if !found {
+			return 0, fmt.Errorf("tag %s begins with no trigger", quote.Short(tag.Begin, 40))
+		}
+		if p.AtLeastOne {
+			whole, err := b.node(Literal(tag.Begin), inside, nil)
+			if err != nil {
+				return 0, err
+			}
+			b.n.Lead(first, whole)
+		}
+	}
+	if i := slices.Index(used, false); i >= 0 {
+		return 0, fmt.Errorf("trigger %s: no tag begins with it", quote.Short(p.Triggers[i], 40))
+	}
+	err := b.free(root, slices.Clone(p.Triggers), goals, append(slices.Clone(p.Without), without...), to)
+	if p.AtLeastOne {
+		return first, err
+	}
+	return root, err
+}
