@@ -58,6 +58,77 @@ var bounded = []struct{ kind, text string }{
 		{"properties":{"b":{"const":"x"}},"required":["b","a"]}],"minProperties":3}`},
 	{"schema", `{}`},
 	{"schema", manyWays(4)},
+	{"schema", `{"type":"array","contains":{"const":"there"},"minContains":2,"maxContains":3,"minItems":4}`},
+	{"schema", `{"type":"array","prefixItems":[{"type":"string","minLength":6},{"type":"null"}],
+		"items":{"type":["integer","boolean"]},"contains":{"type":"boolean"},"minContains":2,"maxItems":5}`},
+	{"schema", `{"type":"array","items":{"enum":[1,"two",[3]]},"allOf":[{"contains":{"const":1}},
+		{"contains":{"type":"array"},"maxContains":2}],"maxItems":9}`},
+	{"schema", `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"}},"required":["b"],
+		"additionalProperties":{"type":["null","string"]},"not":{"additionalProperties":{"type":"null"}}}`},
+	{"schema", `{"type":"object","properties":{"kind":{"type":"string"}},"not":{"patternProperties":
+		{"^k":{"type":"integer"}},"propertyNames":{"maxLength":4}},"minProperties":2,"maxProperties":3}`},
+	{"schema", `{"type":"object","properties":{"a":{"const":1},"b":{"const":2},"long":{"type":"string",
+		"minLength":9}},"minProperties":2,"propertyNames":{"pattern":"^(a|b|long|much longer)$"}}`},
+}
+
+// layouts are how the texts of schemas are laid out.
+var layouts = []SchemaOptions{{}, {Space: 3}, {Comma: ", ", Colon: ": "}, {Comma: ",", Colon: ": ", Indent: "  "},
+	{Comma: ",", Colon: ":", Indent: "\t"}}
+
+// TestEveryStateHasItsEnd: the ids that complete a text, no more than it needs, are open one after
+// the other; and where a form is roomy, no id leads to a text that needs more than is left.
+func TestEveryStateHasItsEnd(t *testing.T) {
+	v, tokens := small(t, `{"`, `":"`, `","`, "ab", "abab", " and ", "00", `"}`, "]]", `["`, "\n  ", "    ", ": ")
+	states, roomy := 0, 0
+	for n, of := range bounded {
+		for seed := range cases.Of(5, 50) {
+			o := layouts[(n+seed)%len(layouts)]
+			c := compiledAs(t, v, of.kind, of.text, o)
+			r, text, before := rand.New(rand.NewPCG(uint64(seed), 5)), started(t, c), ""
+			for range 30 {
+				need, end := c.form.Need(text.now()), c.form.End(text.now())
+				if need >= never || len(end) > need || end == nil != (need == 0) {
+					t.Fatalf("%s %+v: %q needs %d, and ends by %d ids", of.text, o, before, need, len(end))
+				}
+				ahead := text.Fork().(*Text)
+				for i, id := range end {
+					if err := ahead.Accept(id); err != nil {
+						t.Fatalf("%s %+v: after %q, of its end %q: %v", of.text, o, before, spelled(v, end[:i+1]), err)
+					}
+				}
+				if !ahead.Complete() {
+					t.Fatalf("%s %+v: %q ends by %q", of.text, o, before, spelled(v, end))
+				}
+				states++
+				left := need + r.IntN(90)
+				id, _ := drawnOf(t, text, v, r, len(tokens), before)
+				if id < 0 || v.Bytes(id) == nil {
+					break
+				}
+				is := c.form.Roomy(text.now(), left)
+				if text.Accept(id) != nil {
+					t.Fatalf("%s: %q: id %d is not open", of.text, before, id)
+				}
+				before += string(v.Bytes(id))
+				if is {
+					if roomy++; c.form.Need(text.now()) > left {
+						t.Fatalf("%s %+v: %q needs %d, and before its last id it was roomy for %d", of.text, o,
+							before, c.form.Need(text.now()), left)
+					}
+				}
+			}
+		}
+	}
+	if states < 1000 || roomy < 100 {
+		t.Errorf("%d states, %d of them roomy: want more", states, roomy)
+	}
+}
+
+func spelled(v *Vocabulary, ids []int) (text string) {
+	for _, id := range ids {
+		text += string(v.Bytes(id))
+	}
+	return text
 }
 
 // manyWays is a schema whose texts can be read in 2 to the power of n ways.
@@ -114,6 +185,11 @@ func TestMasksInTimeDependOnTheTextOnly(t *testing.T) {
 
 func compiled(t testing.TB, v *Vocabulary, kind, text string) *Constraint {
 	t.Helper()
+	return compiledAs(t, v, kind, text, SchemaOptions{})
+}
+
+func compiledAs(t testing.TB, v *Vocabulary, kind, text string, o SchemaOptions) *Constraint {
+	t.Helper()
 	var c *Constraint
 	var err error
 	switch kind {
@@ -126,7 +202,7 @@ func compiled(t testing.TB, v *Vocabulary, kind, text string) *Constraint {
 	case "grammar":
 		c, err = Grammar(v, text)
 	default:
-		c, err = JSONSchema(v, []byte(text), SchemaOptions{})
+		c, err = JSONSchema(v, []byte(text), o)
 	}
 	if err != nil {
 		t.Fatalf("%s %s: %v", kind, text, err)

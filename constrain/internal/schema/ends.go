@@ -1,13 +1,11 @@
 package schema
 
-// Ends: the shortest text that completes a text of JSON, so far as is known: the least value of each
-// kind, and after it what its containers still need.
+// Ends: the shortest text that completes a text of JSON, so far as is known: what is begun, and after
+// it what its containers still need.
 
 import (
 	"slices"
-	"sync"
 
-	"picogpt/constrain/internal/automaton"
 	"picogpt/constrain/internal/trie"
 )
 
@@ -22,237 +20,75 @@ const (
 	mostFirst  = 1 << 19 // work when a form is prepared; where it takes more, no ends are known
 	mostInMask = 1 << 12 // and of all for a mask
 	mostInTime = 1 << 17 // work for a mask; of ids that it does not reach, a mask has none
+	mostLines  = 64      // containers for which the tokens of a line are counted
+	mostTried  = 8       // names or texts that begin like the text, which are compared
 )
-
-// ends are what a form knows of the ends of its texts, once a text has asked.
-type ends struct {
-	once   sync.Once
-	known  bool                            // each state has an end
-	growth int                             // what an id adds at most to what its containers need
-	chars  map[*automaton.Table][][]string // of each class, some characters in JSON
-	worst  map[*stringSpec]int
-}
-
-// A least is the shortest text of a value, so far as is known.
-type least struct {
-	need   int    // its tokens, piece by piece
-	text   string // of what is no container
-	array  *arraySpec
-	object *objectSpec
-}
-
-// prepare finds the least values, by the least fixed point.
-func (j *Form) prepare() {
-	x := &j.ends
-	x.known = j.comma+j.colon+j.line == "" // what the layout asks for is not spelled
-	x.chars, x.worst = map[*automaton.Table][][]string{}, map[*stringSpec]int{}
-	e, all, names := j.ender(), []*value{j.first}, 0
-	at := map[*value]int{j.first: 0}
-	for i := 0; i < len(all); i++ {
-		all[i].eachPart(func(part *value) {
-			if _, ok := at[part]; !ok && part.possible {
-				at[part], all = len(all), append(all, part)
-			}
-		})
-	}
-	for _, v := range all {
-		if e.work > e.bound {
-			break
-		}
-		v.least = least{need: tooMany}
-		e.leaves(v)
-		for _, s := range v.objects {
-			s.costs = make([]int, len(s.names))
-			for i, n := range s.names {
-				if s.costs[i] = len(n.escaped) + 4; n.required {
-					s.costs[i] = e.count(`,"` + n.escaped + `":`)
-				}
-				names = max(names, len(n.escaped)+4)
-			}
-		}
-	}
-	for changed := true; changed; {
-		if changed = false; e.work > e.bound {
-			x.known = false
-			return
-		}
-		for _, v := range slices.Backward(all) {
-			for _, s := range v.arrays {
-				changed = v.least.better(e.trial(func() { e.array(s) }), least{array: s}) || changed
-			}
-			for _, s := range v.objects {
-				changed = v.least.better(e.trial(func() { e.object(s) }), least{object: s}) || changed
-			}
-		}
-	}
-	for _, v := range all {
-		for _, s := range v.objects {
-			s.tail = make([]int, s.ordered+1)
-			for i := s.ordered - 1; i >= 0; i-- {
-				if s.tail[i] = s.tail[i+1]; s.names[i].required {
-					s.tail[i] = min(s.tail[i]+s.costs[i]+s.names[i].value.least.need, tooMany)
-				}
-			}
-		}
-		x.known = x.known && v.least.need < tooMany
-	}
-	// The peak of a value is what it may need after an id that opens so many containers in it.
-	peaks := make([]int, len(all))
-	for range j.vocab.nesting() + 1 {
-		next := make([]int, len(all))
-		if e.work > e.bound {
-			x.known = false
-			return
-		}
-		for i, v := range all {
-			most := 0
-			v.eachPart(func(part *value) {
-				if k, ok := at[part]; ok {
-					most = max(most, peaks[k])
-				}
-			})
-			next[i] = e.peak(v, most, names)
-		}
-		peaks = next
-	}
-	x.growth = slices.Max(peaks) + names + 16
-}
 
 // Need returns a number of ids with which a text can be completed, Never or more if none is known.
 func (j *Form) Need(state any) int {
 	if j.ends.once.Do(j.prepare); !j.ends.known {
 		return tooMany
 	}
-	e, need := j.ender(), tooMany
-	parts := state.([]part)
-	for i := range parts {
-		need = min(need, e.trial(func() { e.part(&parts[i]) }))
-	}
+	_, need := j.ender().nearest(state.([]part))
 	return need
 }
 
 // End returns ids that complete a text, no more than Need says; nil if none are known.
 func (j *Form) End(state any) []int {
-	e, parts, best, least := j.ender(), state.([]part), 0, tooMany
-	for i := range parts {
-		if n := e.trial(func() { e.part(&parts[i]) }); n < least {
-			best, least = i, n
-		}
-		if e.work > mostInTime && least < tooMany {
-			break
-		}
-	}
+	e, parts := j.ender(), state.([]part)
+	best, least := e.nearest(parts)
 	e.spell = true
-	if e.part(&parts[best]); least >= tooMany || e.n >= tooMany {
+	if e.part(&parts[best]); least >= tooMany || e.need >= tooMany {
 		return nil
 	}
 	ids, _ := j.vocab.Spell(e.text)
 	return ids
 }
 
+// nearest returns the part whose end is the nearest, of those that it reaches, and what that needs.
+func (e *ender) nearest(parts []part) (best, least int) {
+	least = tooMany
+	for i := range parts {
+		if n := e.needs(&parts[i]); n < least {
+			best, least = i, n
+		}
+		if e.work > mostInTime && least < tooMany {
+			break
+		}
+	}
+	return best, least
+}
+
+func (e *ender) needs(p *part) int { return e.trial(func() { e.part(p) }).need }
+
 // Roomy reports whether each id that may come leaves a text that needs at most so many others. It is
 // false where that takes long to find.
 func (j *Form) Roomy(state any, left int) bool {
-	e := ender{j: j, most: mostInMask, bound: 2 * mostInTime, counts: map[string]int{}, known: map[any]closed{}}
+	e := j.ender()
+	e.most, e.bound = mostInMask, 2*mostInTime
 	var before *frame
 	for i, p := range state.([]part) {
 		if i > 0 && p.frame == before {
 			continue
 		}
-		e.n, before = j.ends.growth, p.frame
-		for f := p.frame; f != nil && e.n <= left; f = f.up {
-			e.shut(f, 0)
+		e.size, before = size{}, p.frame
+		e.add(j.ends.growth, p.frame.depth())
+		for f := p.frame; f != nil && e.need <= left; f = f.up {
+			e.atMost(f)
 		}
-		if e.n > left || e.work > e.bound {
+		if e.need > left || e.work > e.bound {
 			return false
 		}
 	}
 	return true
 }
 
-// better makes other the least text if it needs fewer tokens, and reports whether it does.
-func (l *least) better(need int, other least) bool {
-	if need >= l.need {
-		return false
-	}
-	*l, l.need = other, need
-	return true
-}
-
-// leaves finds the least text of a value that is no container.
-func (e *ender) leaves(v *value) {
-	x := &e.j.ends
-	consider := func(text string, ok bool) {
-		if ok {
-			v.least.better(e.count(text), least{text: text})
-		}
-	}
-	consider("null", v.null)
-	consider("true", v.yes)
-	consider("false", v.no)
-	for _, s := range v.numbers {
-		text, ok := shortest(s.texts)
-		if s.texts == nil {
-			text, ok = e.number(s, numberState{}, 1, anyText)
-			x.known = x.known && ok && s.multiple <= 1000 // else there are too many remainders
-		}
-		consider(text, ok)
-	}
-	for _, s := range v.strings {
-		text, ok := shortest(s.escaped)
-		if s.texts == nil {
-			text, _, ok = e.ending(s, stringState{}, 1, anyText)
-			x.known = x.known && ok
-		}
-		consider(`"`+text+`"`, ok)
-	}
-	for _, s := range v.arrays { // of items that must differ, or are counted, no end is known
-		x.known = x.known && !s.unique && s.tally == nil
-	}
-	for _, s := range v.objects {
-		x.known = x.known && s.somes == 0 && len(s.claimed) == 0
-	}
-}
-
-func anyText(string) bool { return true }
-
-// shortest returns one of the shortest texts.
-func shortest(texts []string) (text string, ok bool) {
-	for i, t := range texts {
-		if i == 0 || len(t) < len(text) {
-			text = t
-		}
-	}
-	return text, len(texts) > 0
-}
-
-// peak returns what a value may need after one of its beginnings, where its parts need most; names
-// is what a name needs.
-func (e *ender) peak(v *value, most, names int) int {
-	n := 5 // a word
-	for _, s := range v.numbers {
-		n = max(n, s.worst())
-	}
-	for _, s := range v.strings {
-		n = max(n, e.worst(s))
-	}
-	for _, s := range v.arrays {
-		n = max(n, e.trial(func() { e.array(s) })+most)
-	}
-	for _, s := range v.objects {
-		n = max(n, e.trial(func() { e.object(s) })+names+most)
-		if s.others != nil {
-			n = max(n, e.worst(s.others)+most)
-		}
-	}
-	return n
-}
-
 // An ender counts the tokens of an end of a text, piece by piece, or spells it.
 type ender struct {
-	j     *Form
-	n     int  // tokens
-	spell bool // text has the end; n is not its number of tokens, which may be less
+	j *Form
+	size
+	flat  bool // the size is that of a text in no container; else it has no lines
+	spell bool // text has the end; need is not its number of tokens, which may be less
 	text  []byte
 
 	steps  int // of searches
@@ -275,19 +111,31 @@ func (j *Form) ender() *ender {
 		counts: map[string]int{}}
 }
 
-// trial returns the tokens of what f adds.
-func (e *ender) trial(f func()) int {
-	n, spell := e.n, e.spell
-	e.n, e.spell = 0, false
+// trial returns the size of what f adds.
+func (e *ender) trial(f func()) size {
+	n, spell := e.size, e.spell
+	e.size, e.spell = size{}, false
 	f()
-	n, e.n, e.spell = e.n, n, spell
+	n, e.size, e.spell = e.size, n, spell
 	return n
+}
+
+// add adds what a text needs that begins in some containers.
+func (e *ender) add(s size, depth int) {
+	switch {
+	case s.lines == 0:
+	case e.flat:
+		e.lines, e.height = min(e.lines+s.lines, tooMany), max(e.height, depth+s.height)
+	default:
+		s.need += s.lines * (e.j.ends.line(depth+s.height) - e.j.ends.line(1))
+	}
+	e.need = min(e.need+s.need, tooMany)
 }
 
 // put adds a text of some tokens.
 func (e *ender) put(text string, tokens int) {
 	e.work++
-	if e.n = min(e.n+tokens, tooMany); e.spell {
+	if e.add(size{need: tokens}, 0); e.spell {
 		e.text = append(e.text, text...)
 	}
 }
@@ -295,7 +143,7 @@ func (e *ender) put(text string, tokens int) {
 // raw adds a text, if there is one.
 func (e *ender) raw(text string, ok bool) {
 	if !ok {
-		e.n = tooMany
+		e.need = tooMany
 		return
 	}
 	e.put(text, e.count(text))
@@ -312,29 +160,47 @@ func (e *ender) count(text string) int {
 	return n
 }
 
-// value adds the least text of a value.
-func (e *ender) value(v *value) {
+// line begins a line in a container, if the layout has lines.
+func (e *ender) line(f *frame) {
+	if e.j.line == "" {
+		return
+	}
+	if e.add(size{e.j.ends.line(1), 1, 0}, f.depth()); e.spell {
+		e.text = append(e.text, e.j.begin(f)...)
+	}
+}
+
+// before adds what comes before an item or a name.
+func (e *ender) before(f *frame, first bool) {
+	if !first {
+		e.put(","+e.j.comma, e.j.ends.comma)
+	}
+	e.line(f)
+}
+
+// value adds the least text of a value in a container.
+func (e *ender) value(v *value, f *frame) {
 	l := &v.least
 	switch {
 	case !e.spell || l.need >= tooMany:
-		e.n = min(e.n+l.need, tooMany)
+		e.add(l.size, f.depth())
 	case l.array != nil:
-		e.array(l.array)
+		e.array(l.array, f)
 	case l.object != nil:
-		e.object(l.object)
+		e.object(l.object, f)
 	default:
 		e.put(l.text, l.need)
 	}
 }
 
-func (e *ender) array(s *arraySpec) {
+func (e *ender) array(s *arraySpec, up *frame) {
 	e.put("[", 1)
-	e.shut(&frame{array: s}, 0)
+	e.shut(up.open(nil, s))
 }
 
-func (e *ender) object(s *objectSpec) {
+func (e *ender) object(s *objectSpec, up *frame) {
 	e.put("{", 1)
-	e.shut(&frame{object: s}, 0)
+	e.shut(up.open(s, nil))
 }
 
 // rest adds the ends of a container and of those around it, after one of its parts.
@@ -346,110 +212,299 @@ func (e *ender) rest(f *frame) {
 		e.put("", n)
 		return
 	}
-	e.shut(f, 0)
+	e.shut(f)
 	if e.spell || e.rests[f.up] > 0 || f.up == nil {
 		e.rest(f.up)
 		return
 	}
-	e.rests[f.up] = e.trial(func() { e.rest(f.up) })
+	e.rests[f.up] = e.trial(func() { e.rest(f.up) }).need
 	e.put("", e.rests[f.up])
 }
 
-// shut adds the end of a container, with some more properties at least.
-func (e *ender) shut(f *frame, more int) {
+// atMost adds what a container needs at most, whatever comes in it.
+func (e *ender) atMost(f *frame) {
+	o, s := f.object, f.array
+	switch {
+	case o != nil && (o.somes > 0 || o.min > int(f.count)):
+		missing := o.neededFrom[f.next] + o.neededFree - int(f.needed)
+		e.add(o.dear.times(max(missing, o.min-int(f.count))+o.somes), f.depth()-1)
+		e.close(f)
+	case s != nil && s.tally != nil:
+		e.add(s.dear, f.depth()-1)
+		e.close(f)
+	default:
+		e.shut(f)
+	}
+}
+
+// close adds the end of a container that is not empty.
+func (e *ender) close(f *frame) {
+	e.line(f.up)
+	e.bracket(f)
+}
+
+func (e *ender) bracket(f *frame) {
 	if f.object != nil {
-		e.properties(f, more)
 		e.put("}", 1)
 		return
-	}
-	s := f.array
-	for i := int(f.count); i < s.min && e.n < tooMany; i++ {
-		if i > 0 {
-			e.put(",", 1)
-		}
-		if !e.spell && i >= len(s.prefix) { // and all others are like it
-			e.n = min(e.n+(s.min-i)*(min(s.items.least.need, tooMany/s.min)+1), tooMany)
-			break
-		}
-		e.value(s.item(i))
 	}
 	e.put("]", 1)
 }
 
-// properties adds those that an object needs, and so many at least.
-func (e *ender) properties(f *frame, more int) {
+// shut adds the end of a container, after one of its parts or its beginning.
+func (e *ender) shut(f *frame) {
+	any := f.count > 0
+	if f.object != nil {
+		any = e.properties(f, false) || any
+	} else {
+		any = e.items(f) || any
+	}
+	if any {
+		e.line(f.up)
+	}
+	e.bracket(f)
+}
+
+// items adds those that an array needs, and reports whether there are any.
+func (e *ender) items(f *frame) (any bool) {
+	s := f.array
+	if s.tally != nil {
+		i, state := int(f.count), f.tally
+		m := s.tally.end(i, state)
+		if !e.spell {
+			e.add(m.size, f.depth()-1)
+			return m.claim >= 0
+		}
+		for ; m.claim >= 0; m = s.tally.end(i, state) {
+			o := s.tally.at(i)[m.claim]
+			e.before(f, i == 0)
+			e.value(o.value, f)
+			i++
+			state, _ = s.tally.add(state, o.bits)
+		}
+		return i > int(f.count)
+	}
+	for i := int(f.count); i < s.min && e.need < tooMany; i++ {
+		any = true
+		if !e.spell && i > 0 && i >= len(s.prefix) { // and all others are like it
+			e.add(e.trial(func() {
+				e.before(f, false)
+				e.value(s.items, f)
+			}).times(s.min-i), 0)
+			break
+		}
+		e.before(f, i == 0)
+		e.value(s.item(i), f)
+	}
+	return any
+}
+
+// properties adds those that an object needs, and reports whether there are any. begun says that a
+// comma or the beginning of the object, and no end, was read.
+func (e *ender) properties(f *frame, begun bool) (any bool) {
 	s := f.object
 	needed := s.neededFrom[f.next] + s.neededFree - int(f.needed)
-	more = max(more, s.min-int(f.count)) - needed
-	if !e.spell && s.tail != nil && more <= 0 && s.neededFree == int(f.needed) {
-		e.n = min(e.n+s.tail[f.next], tooMany)
-		return
+	more := s.min - int(f.count) - needed
+	if begun && needed == 0 {
+		more = max(more, 1)
 	}
-	comma := ""
-	if f.count > 0 {
-		comma = ","
+	if !e.spell && !begun && s.tail != nil && more <= 0 && s.neededFree == int(f.needed) && s.somes == 0 {
+		e.add(s.tail[f.next], f.depth()-1)
+		return needed > 0
+	}
+	picks := e.covering(f)
+	if s.somes > 0 {
+		if picks == nil {
+			e.need = tooMany
+			return true
+		}
+		for i, m := range picks {
+			if i >= len(s.names) || m.value != nil && !s.names[i].required {
+				more--
+			}
+		}
+	}
+	before := 2
+	if f.count == 0 {
+		before = 1
+	}
+	if begun {
+		before = 0
 	}
 	add := func(name string, cost int, v *value) {
-		e.put(comma+`"`+name+`":`, cost)
-		e.value(v)
-		comma = ","
+		e.named(f, before, name, cost, v)
+		before, any = 2, true
 	}
 	for i := int(f.next); i < len(s.names); i++ {
 		e.work++
-		n := &s.names[i]
-		if i >= s.ordered && f.has(n.name) || !n.value.possible {
+		n, v := &s.names[i], s.names[i].value
+		if i >= s.ordered && f.has(n.name) {
 			continue
 		}
-		if !n.required {
+		if m := picks[i]; m.value != nil {
+			v = m.value
+		} else if !n.value.possible {
+			continue
+		} else if !n.required {
 			if more <= 0 {
 				continue
 			}
 			more--
 		}
-		add(n.escaped, s.costs[i], n.value)
+		add(n.escaped, s.costs[i], v)
 	}
-	for g := *f; more > 0 && e.n < tooMany && e.work <= e.bound; more-- {
-		name, v, ok := e.another(&g, "", stringState{})
+	g := *f
+	other := func(str *stringSpec, values []*value) bool {
+		name, at, ok := e.another(&g, str, "", stringState{})
 		if !ok {
-			e.n = tooMany
-			return
+			e.need = tooMany
+			return false
 		}
-		add(name, len(name)+4, v)
+		add(name, len(name)+4+len(e.j.comma+e.j.colon), str.among(values, at))
 		g.used = &used{unescapeJSON(name), g.used}
 		g.count++
+		return true
+	}
+	for i := range s.claimed {
+		if o := &s.claimed[i]; picks[len(s.names)+i].bits > 0 && !other(o.str, o.values) {
+			return true
+		}
+	}
+	for ; more > 0 && e.need < tooMany && e.work <= e.bound; more-- {
+		if s.others == nil || !other(s.others, s.values) {
+			e.need = tooMany
+		}
 	}
 	if more > 0 {
-		e.n = tooMany
+		e.need = tooMany
 	}
+	return any
+}
+
+// named adds a property: its name, in JSON, and the least value; before is 0 if what comes before it
+// is there, and 1 if it is the first.
+func (e *ender) named(f *frame, before int, name string, cost int, v *value) {
+	text := `"` + name + `":` + e.j.colon
+	switch {
+	case before > 0 && e.j.line != "":
+		e.before(f, before == 1)
+	case before > 1: // cost has the comma
+		text = "," + e.j.comma + text
+	}
+	e.put(text, cost)
+	e.value(v, f)
+}
+
+// covering returns what the properties are that an object needs so that there is one of each kind, by
+// their names, and behind these by what claims them; nil if it needs none or there are none.
+func (e *ender) covering(f *frame) map[int]claim {
+	s := f.object
+	if s.somes == 0 {
+		return nil
+	}
+	kinds, extras := 1<<s.somes, s.somes+1
+	type pick struct {
+		need int
+		of   claim
+		more int
+	}
+	last := len(s.names) + len(s.claimed)
+	room := s.max - int(f.count) - s.neededFrom[f.next] - s.neededFree + int(f.needed)
+	best := make([]pick, (last+1)*kinds*extras)
+	at := func(i, more, have int) *pick { return &best[(i*extras+more)*kinds+have] }
+	for i := last; i >= int(f.next); i-- {
+		for more := extras - 1; more >= 0; more-- {
+			for have := kinds - 1; have >= 0; have-- {
+				e.work++
+				p := at(i, more, have)
+				p.need = tooMany
+				if i == last {
+					if have == kinds-1 && (s.max < 0 || more <= room) {
+						p.need = 0
+					}
+					continue
+				}
+				try := func(cost int, m claim, extra int) {
+					if more+extra >= extras || m.value != nil && !m.value.possible {
+						return
+					}
+					if m.value != nil {
+						cost = e.trial(func() { e.named(f, 2, "", cost, m.value) }).need
+					}
+					if n := cost + at(i+1, more+extra, have|m.bits).need; n < p.need {
+						*p = pick{n, m, extra}
+					}
+				}
+				if i >= len(s.names) {
+					try(0, claim{}, 0)
+					o := &s.claimed[i-len(s.names)]
+					if k := slices.IndexFunc(o.values, func(v *value) bool { return v != nil && v.possible }); o.open &&
+						k >= 0 {
+						try(16, claim{o.bits, o.values[k]}, 1)
+					}
+					continue
+				}
+				n, extra := &s.names[i], 1
+				switch {
+				case i >= s.ordered && f.has(n.name):
+					try(0, claim{}, 0)
+					continue
+				case n.required:
+					extra = 0
+					try(s.costs[i], claim{0, n.value}, 0)
+				default:
+					try(0, claim{}, 0)
+				}
+				for _, m := range n.claims {
+					try(s.costs[i], m, extra)
+				}
+			}
+		}
+	}
+	picks := map[int]claim{}
+	more, have := 0, int(f.tally)
+	for i := int(f.next); i < last; i++ {
+		p := at(i, more, have)
+		if p.need >= tooMany {
+			return nil
+		}
+		if p.of.value != nil {
+			picks[i] = p.of
+		}
+		more, have = more+p.more, have|p.of.bits
+	}
+	if at(last, more, have).need > 0 {
+		return nil
+	}
+	return picks
 }
 
 // another returns the end of a name that an object does not have or know, after its beginning in
-// JSON, and the value that follows.
-func (e *ender) another(f *frame, begun string, from stringState) (rest string, v *value, ok bool) {
-	o := f.object
-	if o.others == nil {
-		return "", nil, false
-	}
-	rest, last, ok := e.ending(o.others, from, f.taken()+1, func(text string) bool {
+// JSON, and the state of the name's table there.
+func (e *ender) another(f *frame, str *stringSpec, begun string, from stringState) (string, int32, bool) {
+	rest, last, ok := e.ending(str, from, f.taken()+1, func(text string) bool {
 		e.work += 8 + f.taken()
 		name := unescapeJSON(begun + text)
-		_, known := o.index[name]
+		_, known := f.object.index[name]
 		return !known && !f.has(name)
 	})
-	if v = o.values[0]; ok && o.others.table != nil {
-		v = o.values[o.others.table.Kind[last.at]]
-	}
-	return rest, v, ok
+	return rest, last.at, ok
 }
 
 // part adds the end of a text after a part.
 func (e *ender) part(p *part) {
 	f := p.frame
+	if p.rest != "" && p.kind != partWord {
+		e.raw(p.rest, true)
+	}
 	switch p.kind {
-	case partAfter, partEnd:
+	case partAfter:
 		e.rest(f)
+	case partEnd:
+		e.bracket(f)
+		e.rest(f.up)
 	case partValue:
-		e.value(p.value)
+		e.value(p.value, f)
 		e.rest(f)
 	case partWord:
 		e.raw(p.rest, true)
@@ -468,57 +523,56 @@ func (e *ender) part(p *part) {
 		e.raw(text[p.at:]+quote, true)
 		e.rest(f)
 	case partKey:
-		e.shut(f, int(f.count)+1)
+		e.properties(f, true)
+		e.close(f)
 		e.rest(f.up)
 	case partName:
 		e.name(p)
 	case partOther:
 		e.other(p)
 	case partColon:
-		e.put(":", 1)
-		e.value(p.value)
+		e.raw(":"+e.j.colon, true)
+		e.value(p.value, f)
 		e.rest(f)
 	}
 }
 
-// mostTried bounds how many names or texts that begin like the text are compared.
-const mostTried = 8
-
 // name adds the end after a part of a known name.
 func (e *ender) name(p *part) {
 	names := p.frame.object.names
-	add := func(i int32) {
-		f, n := p.frame, &names[i]
-		g, _ := f.after(int(i))
-		if int(i) >= f.object.ordered {
-			g.used = &used{n.name, f.used}
-		}
-		e.raw(n.escaped[p.at:]+`":`, true)
-		e.value(n.value)
-		e.rest(&g)
-	}
-	best, least := int32(-1), tooMany+1
+	var best func()
+	least := tooMany + 1
 	for _, i := range p.names[p.lo:min(p.hi, p.lo+mostTried)] {
-		if n := e.trial(func() { add(i) }); n < least {
-			best, least = i, n
+		for _, q := range e.j.named(nil, p.frame, int(i)) {
+			end := func() {
+				e.raw(names[i].escaped[p.at:]+`"`, true)
+				e.part(&q)
+			}
+			if n := e.trial(end).need; n < least {
+				best, least = end, n
+			}
 		}
 	}
-	if !e.spell {
+	if best == nil {
+		e.need = tooMany
+	} else if e.spell {
+		best()
+	} else {
 		e.put("", least)
-		return
 	}
-	add(best)
 }
 
 // other adds the end after a part of another name.
 func (e *ender) other(p *part) {
-	f := p.frame
-	text, v, ok := e.another(f, p.raw, p.string)
-	if e.raw(text+`":`, ok); !ok {
-		return
+	text, at, ok := e.another(p.frame, p.str, p.raw, p.string)
+	if ok {
+		var q part
+		if q, ok = e.j.endOther(p, p.raw+text, at); ok {
+			e.raw(text+`"`, true)
+			e.part(&q)
+		}
 	}
-	g, _ := f.afterOther()
-	g.used = &used{unescapeJSON(p.raw + text), f.used}
-	e.value(v)
-	e.rest(&g)
+	if !ok {
+		e.need = tooMany
+	}
 }

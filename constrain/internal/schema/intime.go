@@ -8,10 +8,8 @@ import "picogpt/constrain/internal/trie"
 // fits reports whether a text can end in time after a part.
 func (w *jsonWalk) fits(p part) bool {
 	w.work += 4
-	return !w.over() && w.needs(&p) <= w.left
+	return !w.over() && w.ends.needs(&p) <= w.left
 }
-
-func (w *jsonWalk) needs(p *part) int { return w.ends.trial(func() { w.ends.part(p) }) }
 
 // roomy reports whether a text can end in time whatever comes in the string or number of a part, or
 // that it has none.
@@ -24,11 +22,11 @@ func (w *jsonWalk) roomy(p *part) bool {
 		worst = p.number.worst()
 	case p.kind == partOther: // what is begun needs no more than now, and what tells it from others
 		const others = 8
-		return p.str.table == nil && w.needs(p)+others+aCharacter <= w.left
+		return p.str.table == nil && e.needs(p)+others+aCharacter <= w.left
 	default:
 		return true
 	}
-	return worst+e.trial(func() { e.rest(p.frame) }) <= w.left
+	return worst+e.trial(func() { e.rest(p.frame) }).need <= w.left
 }
 
 // aCharacter is how many bytes complete one at most.
@@ -37,7 +35,7 @@ const aCharacter = 12
 // stringInTime adds the ids that may follow in a string and after which the text can end in time.
 func (w *jsonWalk) stringInTime(p *part) {
 	v, e, a := w.j.vocab.Trie, w.ends, trie.LookAhead{}
-	room := w.left - e.trial(func() { e.rest(p.frame) })
+	room := w.left - e.trial(func() { e.rest(p.frame) }).need
 	if p.str.table == nil && p.str.min-int(p.string.n) <= 0 && room > 0 { // a quote ends it
 		a = p.str.ahead(p.string, len(v.Plain)-1)
 	}

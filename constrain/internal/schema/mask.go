@@ -28,7 +28,7 @@ func (j *Form) Mask(state any, open []uint64, left, steps int) error {
 	parts := state.([]part)
 	for i := range parts {
 		if f := parts[i].frame; w.ends != nil && f != nil {
-			w.ends.rests[f] = w.ends.trial(func() { w.ends.rest(f) })
+			w.ends.rests[f] = w.ends.trial(func() { w.ends.rest(f) }).need
 		}
 		if w.below(0, &parts[i]); w.over() {
 			break

@@ -30,7 +30,7 @@ func (e *ender) chars(t *automaton.Table) [][]string {
 			add(class, c)
 		}
 	}
-	if e.j.ends.growth == 0 { // later, several texts may read it
+	if e.flat { // later, several texts may read it
 		e.j.ends.chars[t] = chars
 	}
 	return chars
@@ -173,51 +173,4 @@ func search[S comparable](steps, work *int, most int, from S, k int, far func(S)
 		})
 	}
 	return "", from, false
-}
-
-// worst returns how many bytes a string needs at most after any of its beginnings.
-func (e *ender) worst(s *stringSpec) int {
-	n, ok := e.j.ends.worst[s]
-	if ok {
-		return n
-	}
-	defer func() {
-		if e.j.ends.growth == 0 { // later, several texts may read it
-			e.j.ends.worst[s] = n
-		}
-	}()
-	for _, text := range s.escaped {
-		n = max(n, len(text)+1)
-	}
-	if s.texts != nil {
-		return n
-	}
-	n, wide := s.min, 1
-	if s.table != nil {
-		for _, class := range e.chars(s.table) {
-			if len(class) > 0 { // else it has surrogates only, which no text has
-				wide = max(wide, len(class[0]))
-			}
-		}
-		if n = s.table.Within(s.min); s.max >= 0 {
-			n = min(n, s.max)
-		}
-	}
-	n = wide*n + aCharacter
-	return n
-}
-
-// worst is that of strings. A number has to reach the length of a bound, and to leave the digits that
-// it has in common with both, or with nines.
-func (s *numberSpec) worst() int {
-	n := 0
-	for _, text := range s.texts {
-		n = max(n, len(text))
-	}
-	for _, side := range []*bounds{s.pos, s.neg} {
-		if side != nil && !s.wide {
-			n = max(n, len(side.loInt)+2*len(side.lo.digits)+max(0, -side.hi.point))
-		}
-	}
-	return n + s.figures + s.scale + 8
 }

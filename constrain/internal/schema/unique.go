@@ -95,7 +95,7 @@ func (f *frame) unique() bool { return f != nil && f.array != nil && f.array.uni
 
 // open returns the frame of a container that begins in a frame.
 func (f *frame) open(o *objectSpec, a *arraySpec) *frame {
-	g := &frame{up: f, object: o, array: a, kept: f.keeps()}
+	g := &frame{up: f, object: o, array: a, deep: f.depth() + 1, kept: f.keeps()}
 	if g.kept {
 		kind := byte('[')
 		if o != nil {
