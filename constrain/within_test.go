@@ -69,6 +69,19 @@ var bounded = []struct{ kind, text string }{
 		{"^k":{"type":"integer"}},"propertyNames":{"maxLength":4}},"minProperties":2,"maxProperties":3}`},
 	{"schema", `{"type":"object","properties":{"a":{"const":1},"b":{"const":2},"long":{"type":"string",
 		"minLength":9}},"minProperties":2,"propertyNames":{"pattern":"^(a|b|long|much longer)$"}}`},
+	{"schema", `{"type":"array","items":{"type":"string"},"uniqueItems":true,"minItems":3}`},
+	{"schema", `{"type":"array","items":{"type":["integer","boolean"]},"uniqueItems":true,"minItems":4}`},
+	{"schema", `{"type":"array","items":{"enum":["a","bc",1,12,null,"bcd"]},"uniqueItems":true,"minItems":5}`},
+	{"schema", `{"type":"array","items":{"type":"object","properties":{"k":{"enum":["x","yy"]},"n":{"type":"integer"},
+		"t":{"type":"string"}},"required":["k"],"additionalProperties":false},"uniqueItems":true,"minItems":2}`},
+	{"schema", `{"type":"object","properties":{"p":{"type":"array","items":{"type":"array","items":{"type":"number"},
+		"minItems":2,"maxItems":2},"uniqueItems":true,"minItems":1}},"required":["p"]}`},
+	{"schema", `{"type":"array","items":{"type":"string","pattern":"^[ab]{1,2}$"},"uniqueItems":true,"minItems":4}`},
+	{"schema", `{"type":"array","items":{"minimum":10,"maximum":13,"type":"integer"},"uniqueItems":true,"minItems":3}`},
+	{"schema", `{"type":"array","items":{"type":"object","additionalProperties":{"type":"boolean"},
+		"minProperties":1},"uniqueItems":true}`},
+	{"schema", `{"type":"array","prefixItems":[{"const":1},{"type":["integer","null"]}],"uniqueItems":true,
+		"items":{"type":"string","maxLength":2}}`},
 }
 
 // layouts are how the texts of schemas are laid out.

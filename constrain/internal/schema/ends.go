@@ -71,16 +71,22 @@ func (j *Form) Roomy(state any, left int) bool {
 		if i > 0 && p.frame == before {
 			continue
 		}
-		e.size, before = size{}, p.frame
-		e.add(j.ends.growth, p.frame.depth())
-		for f := p.frame; f != nil && e.need <= left; f = f.up {
-			e.atMost(f)
-		}
-		if e.need > left || e.work > e.bound {
+		if before = p.frame; !e.roomy(before, left) {
 			return false
 		}
 	}
 	return true
+}
+
+// roomy is Roomy in a container.
+func (e *ender) roomy(f *frame, left int) bool {
+	is := e.trial(func() {
+		e.add(e.j.ends.growth, f.depth())
+		for ; f != nil && e.need <= left; f = f.up {
+			e.atMost(f)
+		}
+	})
+	return is.need <= left && e.work <= e.bound
 }
 
 // An ender counts the tokens of an end of a text, piece by piece, or spells it.
@@ -205,7 +211,10 @@ func (e *ender) object(s *objectSpec, up *frame) {
 
 // rest adds the ends of a container and of those around it, after one of its parts.
 func (e *ender) rest(f *frame) {
-	if f == nil {
+	for f.keeps() && e.need < tooMany {
+		f = e.finish(f, 2)
+	}
+	if f == nil || e.need >= tooMany {
 		return
 	}
 	if n, ok := e.rests[f]; ok && !e.spell {
@@ -225,6 +234,16 @@ func (e *ender) rest(f *frame) {
 func (e *ender) atMost(f *frame) {
 	o, s := f.object, f.array
 	switch {
+	case f.unique():
+		n, ok := e.spareItem(s, int(f.count))
+		if !ok {
+			e.need = tooMany
+			return
+		}
+		n.need, n.lines, n.height = n.need+e.j.ends.comma, n.lines+1, n.height+1
+		e.add(n.times(max(0, s.min-int(f.count))+1), f.depth()-1)
+		e.close(f)
+	case f.keeps(): // what is in an item counts there
 	case o != nil && (o.somes > 0 || o.min > int(f.count)):
 		missing := o.neededFrom[f.next] + o.neededFree - int(f.needed)
 		e.add(o.dear.times(max(missing, o.min-int(f.count))+o.somes), f.depth()-1)
@@ -253,6 +272,10 @@ func (e *ender) bracket(f *frame) {
 
 // shut adds the end of a container, after one of its parts or its beginning.
 func (e *ender) shut(f *frame) {
+	if f.unique() {
+		e.finish(f, 1)
+		return
+	}
 	any := f.count > 0
 	if f.object != nil {
 		any = e.properties(f, false) || any
@@ -384,6 +407,12 @@ func (e *ender) properties(f *frame, begun bool) (any bool) {
 // named adds a property: its name, in JSON, and the least value; before is 0 if what comes before it
 // is there, and 1 if it is the first.
 func (e *ender) named(f *frame, before int, name string, cost int, v *value) {
+	e.label(f, before, name, cost)
+	e.value(v, f)
+}
+
+// label adds what comes before a property, and its name.
+func (e *ender) label(f *frame, before int, name string, cost int) {
 	text := `"` + name + `":` + e.j.colon
 	switch {
 	case before > 0 && e.j.line != "":
@@ -392,7 +421,6 @@ func (e *ender) named(f *frame, before int, name string, cost int, v *value) {
 		text = "," + e.j.comma + text
 	}
 	e.put(text, cost)
-	e.value(v, f)
 }
 
 // covering returns what the properties are that an object needs so that there is one of each kind, by
@@ -496,6 +524,10 @@ func (e *ender) part(p *part) {
 	f := p.frame
 	if p.rest != "" && p.kind != partWord {
 		e.raw(p.rest, true)
+	}
+	if f.keeps() && p.kind != partName && p.kind != partOther {
+		e.kept(p)
+		return
 	}
 	switch p.kind {
 	case partAfter:

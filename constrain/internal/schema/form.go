@@ -166,12 +166,7 @@ func (j *Form) stepValue(to []part, p *part, b byte) []part {
 	switch {
 	case b == '"':
 		for _, s := range v.strings {
-			if s.texts != nil {
-				n := int32(len(s.escaped))
-				to = append(to, part{kind: partList, frame: p.frame, list: s.escaped, hi: n})
-				continue
-			}
-			to = append(to, part{kind: partString, frame: p.frame, str: s})
+			to = append(to, stringPart(s, p.frame))
 		}
 	case b == '-' || b >= '0' && b <= '9':
 		for _, s := range v.numbers {
@@ -209,6 +204,14 @@ func (j *Form) stepValue(to []part, p *part, b byte) []part {
 // wordPart begins null, true or false.
 func wordPart(to []part, f *frame, text string) []part {
 	return append(to, part{kind: partWord, frame: f, rest: text[1:], raw: text})
+}
+
+// stringPart returns the part of a string after its quote.
+func stringPart(s *stringSpec, f *frame) part {
+	if s.texts != nil {
+		return part{kind: partList, frame: f, list: s.escaped, hi: int32(len(s.escaped))}
+	}
+	return part{kind: partString, frame: f, str: s}
 }
 
 // numberPart returns the part of a number before its first byte.

@@ -16,6 +16,8 @@ func (w *jsonWalk) fits(p part) bool {
 func (w *jsonWalk) roomy(p *part) bool {
 	e, worst := w.ends, 0
 	switch {
+	case p.frame.keeps() && (p.kind == partString || p.kind == partNumber || p.kind == partOther):
+		return e.roomy(p.frame, w.left)
 	case p.kind == partString:
 		worst = e.worst(p.str)
 	case p.kind == partNumber:

@@ -257,7 +257,13 @@ func (e *ender) leaves(v *value) (known bool) {
 		}
 		consider(`"`+text+`"`, ok)
 	}
-	return known && !slices.ContainsFunc(v.arrays, func(s *arraySpec) bool { return s.unique })
+	for _, s := range v.arrays {
+		if s.unique {
+			_, ok := e.spareItem(s, 0)
+			known = known && ok
+		}
+	}
+	return known
 }
 
 func anyText(string) bool { return true }

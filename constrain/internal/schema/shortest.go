@@ -4,10 +4,14 @@ package schema
 
 import (
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"picogpt/constrain/internal/automaton"
 )
+
+// mostChars is how many characters of a class are tried.
+const mostChars = 40
 
 // chars returns some characters of each class of a table, as in JSON, the plainest first.
 func (e *ender) chars(t *automaton.Table) [][]string {
@@ -16,9 +20,10 @@ func (e *ender) chars(t *automaton.Table) [][]string {
 	}
 	chars := make([][]string, len(t.Alpha.Members))
 	add := func(class uint16, c rune) {
-		const most = 12
-		if text := escapeJSON(string(c)); len(chars[class]) < most && utf8.ValidRune(c) &&
-			!slices.Contains(chars[class], text) {
+		if len(chars[class]) == mostChars || !utf8.ValidRune(c) {
+			return
+		}
+		if text := escapeJSON(string(c)); !slices.Contains(chars[class], text) {
 			chars[class] = append(chars[class], text)
 		}
 	}
@@ -26,7 +31,7 @@ func (e *ender) chars(t *automaton.Table) [][]string {
 		add(t.Alpha.ASCII[c], c)
 	}
 	for piece, class := range t.Alpha.Pieces(0, utf8.MaxRune) {
-		for c := piece.Lo; c <= min(piece.Hi, piece.Lo+12); c++ {
+		for c := piece.Lo; c <= min(piece.Hi, piece.Lo+mostChars); c++ {
 			add(class, c)
 		}
 	}
@@ -76,7 +81,7 @@ func (e *ender) ending(
 	if s.mayEnd(st) && ok(begun) {
 		return begun, st, true
 	}
-	digits := [][]string{{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "a", "b"}}
+	digits := [][]string{strings.Split("0123456789abcdefghijklmnopqrstuvwxyzABCD", "")}
 	far := func(st stringState) int {
 		n := max(0, s.min-int(st.n))
 		switch {
