@@ -7,16 +7,24 @@ import (
 	"strings"
 )
 
-// spare returns what completes a value at most, after any of its beginnings and so that it differs
-// from so many others; ok is false if that is not known.
-func (e *ender) spare(v *value, others, depth int) (n size, ok bool) {
+// spare returns what completes a value at most, after any of its beginnings if it is begun, and so that
+// it differs from so many others; ok is false if that is not known.
+func (e *ender) spare(v *value, others, depth int, begun bool) (n size, ok bool) {
 	n.need = 5 // a word
 	for _, s := range v.numbers {
+		if s.any && s.whole && !begun {
+			n.need = max(n.need, 6)
+			continue
+		}
 		n.need = max(n.need, s.worst()+maxExact)
 	}
 	for _, s := range v.strings {
 		worst := e.worst(s)
-		if s.texts == nil {
+		if s.table == nil && s.max < 0 && s.texts == nil {
+			if worst = s.min + 4; begun {
+				worst += aCharacter
+			}
+		} else if s.texts == nil {
 			if few := others >= mostChars; few && (s.table != nil || s.max >= 0) {
 				return n, false
 			}
@@ -32,7 +40,7 @@ func (e *ender) spare(v *value, others, depth int) (n size, ok bool) {
 		return n, false
 	}
 	part := func(v *value) size {
-		is, known := e.spare(v, others, depth+1)
+		is, known := e.spare(v, others, depth+1, begun)
 		ok = ok && known
 		return size{is.need, is.lines + 1, is.height + 1}
 	}
@@ -82,13 +90,13 @@ func (s size) plus(t size) size {
 }
 
 // spareItem is spare of an item of an array of unique items, in which there are so many.
-func (e *ender) spareItem(s *arraySpec, items int) (n size, ok bool) {
+func (e *ender) spareItem(s *arraySpec, items int, begun bool) (n size, ok bool) {
 	const more = 8 // that one id adds
 	ok = s.tally == nil
 	for i := 0; i <= len(s.prefix) && ok; i++ {
 		var is size
 		if item := s.item(i); item.possible {
-			is, ok = e.spare(item, items+s.min+more, 0)
+			is, ok = e.spare(item, items+s.min+more, 0, begun)
 		}
 		n = n.most(is)
 	}
@@ -293,6 +301,7 @@ func (e *ender) distinct(f *frame, before int) *frame {
 // kept adds the end of a text after a part in a frame that keeps its values.
 func (e *ender) kept(p *part) {
 	f := p.frame
+	e.work += 24
 	switch p.kind {
 	case partAfter:
 	case partEnd:

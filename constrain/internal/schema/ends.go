@@ -19,7 +19,7 @@ const (
 	mostSteps  = 1 << 13 // and of all when a form is prepared
 	mostFirst  = 1 << 19 // work when a form is prepared; where it takes more, no ends are known
 	mostInMask = 1 << 12 // and of all for a mask
-	mostInTime = 1 << 17 // work for a mask; of ids that it does not reach, a mask has none
+	mostInTime = 1 << 16 // work for a mask; of ids that it does not reach, a mask has none
 	mostLines  = 64      // containers for which the tokens of a line are counted
 	mostTried  = 8       // names or texts that begin like the text, which are compared
 )
@@ -65,7 +65,7 @@ func (e *ender) needs(p *part) int { return e.trial(func() { e.part(p) }).need }
 // false where that takes long to find.
 func (j *Form) Roomy(state any, left int) bool {
 	e := j.ender()
-	e.most, e.bound = mostInMask, 2*mostInTime
+	e.most, e.bound = mostInMask, 4*mostInTime
 	var before *frame
 	for i, p := range state.([]part) {
 		if i > 0 && p.frame == before {
@@ -235,13 +235,14 @@ func (e *ender) atMost(f *frame) {
 	o, s := f.object, f.array
 	switch {
 	case f.unique():
-		n, ok := e.spareItem(s, int(f.count))
+		n, ok := e.spareItem(s, int(f.count), true)
 		if !ok {
 			e.need = tooMany
 			return
 		}
-		n.need, n.lines, n.height = n.need+e.j.ends.comma, n.lines+1, n.height+1
-		e.add(n.times(max(0, s.min-int(f.count))+1), f.depth()-1)
+		n.height++
+		e.add(n, f.depth()-1)
+		e.itemsAtMost(f)
 		e.close(f)
 	case f.keeps(): // what is in an item counts there
 	case o != nil && (o.somes > 0 || o.min > int(f.count)):
@@ -254,6 +255,13 @@ func (e *ender) atMost(f *frame) {
 	default:
 		e.shut(f)
 	}
+}
+
+// itemsAtMost adds the unique items that an array still needs.
+func (e *ender) itemsAtMost(f *frame) {
+	n, _ := e.spareItem(f.array, int(f.count), false)
+	n.need, n.lines, n.height = n.need+e.j.ends.comma, n.lines+1, n.height+1
+	e.add(n.times(max(0, f.array.min-int(f.count))), f.depth()-1)
 }
 
 // close adds the end of a container that is not empty.
@@ -430,61 +438,68 @@ func (e *ender) covering(f *frame) map[int]claim {
 	if s.somes == 0 {
 		return nil
 	}
-	kinds, extras := 1<<s.somes, s.somes+1
 	type pick struct {
-		need int
+		need int // with what follows
 		of   claim
-		more int
+		more int // than the required ones
 	}
+	kinds, extras := 1<<s.somes, s.somes+1
 	last := len(s.names) + len(s.claimed)
 	room := s.max - int(f.count) - s.neededFrom[f.next] - s.neededFree + int(f.needed)
 	best := make([]pick, (last+1)*kinds*extras)
 	at := func(i, more, have int) *pick { return &best[(i*extras+more)*kinds+have] }
-	for i := last; i >= int(f.next); i-- {
-		for more := extras - 1; more >= 0; more-- {
-			for have := kinds - 1; have >= 0; have-- {
-				e.work++
+	for more := range extras {
+		for have := range kinds {
+			if at(last, more, have).need = tooMany; have == kinds-1 && (s.max < 0 || more <= room) {
+				at(last, more, have).need = 0
+			}
+		}
+	}
+	for i := last - 1; i >= int(f.next); i-- {
+		var ways []pick
+		way := func(cost int, m claim, more int) {
+			if m.value == nil {
+				ways = append(ways, pick{})
+			} else if m.value.possible {
+				n := e.trial(func() { e.named(f, 2, "", cost, m.value) }).need
+				ways = append(ways, pick{n, m, more})
+			}
+		}
+		switch {
+		case i >= len(s.names):
+			way(0, claim{}, 0)
+			o := &s.claimed[i-len(s.names)]
+			k := slices.IndexFunc(o.values, func(v *value) bool { return v != nil && v.possible })
+			if o.open && k >= 0 {
+				way(16, claim{o.bits, o.values[k]}, 1)
+			}
+		case i >= s.ordered && f.has(s.names[i].name):
+			way(0, claim{}, 0)
+		default:
+			n, extra := &s.names[i], 0
+			if n.required {
+				way(s.costs[i], claim{0, n.value}, 0)
+			} else {
+				way(0, claim{}, 0)
+				extra = 1
+			}
+			for _, m := range n.claims {
+				way(s.costs[i], m, extra)
+			}
+		}
+		for more := range extras {
+			for have := range kinds {
 				p := at(i, more, have)
 				p.need = tooMany
-				if i == last {
-					if have == kinds-1 && (s.max < 0 || more <= room) {
-						p.need = 0
+				e.work += len(ways)
+				for _, w := range ways {
+					if more+w.more == extras {
+						continue
 					}
-					continue
-				}
-				try := func(cost int, m claim, extra int) {
-					if more+extra >= extras || m.value != nil && !m.value.possible {
-						return
+					w.need += at(i+1, more+w.more, have|w.of.bits).need
+					if w.need < p.need {
+						*p = w
 					}
-					if m.value != nil {
-						cost = e.trial(func() { e.named(f, 2, "", cost, m.value) }).need
-					}
-					if n := cost + at(i+1, more+extra, have|m.bits).need; n < p.need {
-						*p = pick{n, m, extra}
-					}
-				}
-				if i >= len(s.names) {
-					try(0, claim{}, 0)
-					o := &s.claimed[i-len(s.names)]
-					if k := slices.IndexFunc(o.values, func(v *value) bool { return v != nil && v.possible }); o.open &&
-						k >= 0 {
-						try(16, claim{o.bits, o.values[k]}, 1)
-					}
-					continue
-				}
-				n, extra := &s.names[i], 1
-				switch {
-				case i >= s.ordered && f.has(n.name):
-					try(0, claim{}, 0)
-					continue
-				case n.required:
-					extra = 0
-					try(s.costs[i], claim{0, n.value}, 0)
-				default:
-					try(0, claim{}, 0)
-				}
-				for _, m := range n.claims {
-					try(s.costs[i], m, extra)
 				}
 			}
 		}

@@ -259,7 +259,7 @@ func (e *ender) leaves(v *value) (known bool) {
 	}
 	for _, s := range v.arrays {
 		if s.unique {
-			_, ok := e.spareItem(s, 0)
+			_, ok := e.spareItem(s, 0, true)
 			known = known && ok
 		}
 	}

@@ -41,6 +41,15 @@ func (e *ender) chars(t *automaton.Table) [][]string {
 	return chars
 }
 
+// zeros returns a text of so many characters.
+func zeros(n int) string {
+	const some = "00000000000000000000000000000000"
+	if n <= len(some) {
+		return some[:n]
+	}
+	return strings.Repeat("0", min(n, mostFar))
+}
+
 // ending returns the shortest end of a string, without its quote, and the state there: an end that
 // ok takes; of each state on the way it follows k ways.
 func (e *ender) ending(
@@ -54,6 +63,16 @@ func (e *ender) ending(
 	type place struct {
 		of *stringSpec
 		at stringState
+	}
+	if s.max < 0 {
+		st.n = min(st.n, int32(s.min)) // more make no difference
+	}
+	if missing := s.min - int(st.n); s.table == nil && st.Form == automaton.Border && missing >= 0 {
+		st.n = int32(s.min)
+		if text = zeros(missing); ok(text) {
+			return text, st, true
+		}
+		st.n -= int32(missing)
 	}
 	key := place{s, st}
 	if s.table != nil && k == 1 {
@@ -122,6 +141,25 @@ func (e *ender) number(
 ) (text string, found bool) {
 	if s.accepts(st) && ok("") {
 		return "", true
+	}
+	if side := s.side(st); st.phase == numberDigits && !s.wide && int(st.digits) > len(side.loInt) &&
+		int(st.digits)+2*s.figures+8 < len(side.hiInt) { // how many they are makes no difference
+		st.digits, st.lo, st.hi = uint16(len(side.loInt)+1), 1, -1
+	}
+	type place struct {
+		of *numberSpec
+		at numberState
+	}
+	key := place{s, st}
+	if k == 1 {
+		if c, known := e.known[key]; known && ok(c.text) {
+			return c.text, true
+		}
+		defer func() {
+			if found {
+				e.known[key] = closed{text: text}
+			}
+		}()
 	}
 	each := func(st numberState, to func(numberState, string)) {
 		for _, b := range []byte("e-.9876543210") {
