@@ -137,6 +137,55 @@ func TestEveryStateHasItsEnd(t *testing.T) {
 	}
 }
 
+// TestMasksInTimeAreThoseOfTheText: whatever was tried and taken back, and in any fork.
+func TestMasksInTimeAreThoseOfTheText(t *testing.T) {
+	v, tokens := small(t, `{"`, `":"`, `","`, "ab", " and ", "00", `"}`, "]]", `["`)
+	for n, of := range bounded {
+		c := compiledAs(t, v, of.kind, of.text, layouts[n%len(layouts)])
+		for seed := range cases.Of(2, 20) {
+			r, straight, tried := rand.New(rand.NewPCG(uint64(seed), 8)), started(t, c), started(t, c)
+			least, _ := straight.Least()
+			most := least + 4*seed
+			straight.Within(most)
+			for i := range most {
+				tried.Within(most - i)
+				if r.IntN(2) == 0 {
+					tried = tried.Fork().(*Text)
+				}
+				ahead := 0
+				for ; ahead < 3 && !ended(tried); ahead++ {
+					id, _ := drawnOf(t, tried, v, r, len(tokens), "")
+					if id < 0 || tried.Accept(id) != nil {
+						break
+					}
+				}
+				if err := tried.Rewind(ahead); err != nil {
+					t.Fatal(err)
+				}
+				a, b := make([]uint64, v.Words()), make([]uint64, v.Words())
+				if err := errors.Join(straight.Mask(a), tried.Mask(b)); err != nil {
+					t.Fatal(err)
+				}
+				if !slices.Equal(a, b) {
+					t.Fatalf("%s, %d ids, after %d: %v are open, and %v after ids that were taken back", of.text,
+						most, i, walks.Opened(a), walks.Opened(b))
+				}
+				ids := walks.Opened(a)
+				if len(ids) == 0 || ended(straight) {
+					break
+				}
+				id := ids[r.IntN(len(ids))]
+				if err := errors.Join(straight.Accept(id), tried.Accept(id)); err != nil {
+					t.Fatal(err)
+				}
+				if straight.ended {
+					break
+				}
+			}
+		}
+	}
+}
+
 func spelled(v *Vocabulary, ids []int) (text string) {
 	for _, id := range ids {
 		text += string(v.Bytes(id))
