@@ -2,10 +2,7 @@ package schema
 
 // Apart: the ends of texts in arrays of unique items, which differ from what is there.
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // spare returns what completes a value at most, after any of its beginnings if it is begun, and so that
 // it differs from so many others; ok is false if that is not known.
@@ -133,30 +130,25 @@ func (e *ender) unlike(v *value, f *frame) *frame {
 		}
 		e.size, e.text = before, e.text[:n]
 	}
-	open := func(g *frame) *frame { // none is left if it differs from none
-		if !g.differs(0) {
-			return nil
-		}
+	open := func(g *frame) *frame {
 		e.put(map[bool]string{true: "{", false: "["}[g.object != nil], 1)
-		return e.finish(g, 1)
+		return e.shut(g, false)
 	}
 	for _, s := range v.arrays {
-		if g := open(f.open(nil, s)); g != nil {
-			return g
+		if g := f.open(nil, s); g.differs(0) {
+			return open(g)
 		}
 	}
 	for _, s := range v.objects {
-		if g := open(f.open(s, nil)); g != nil {
-			return g
+		if g := f.open(s, nil); g.differs(0) {
+			return open(g)
 		}
 	}
 	switch l := &v.least; {
 	case l.array != nil:
-		e.put("[", 1)
-		return e.finish(f.open(nil, l.array), 1)
+		return open(f.open(nil, l.array))
 	case l.object != nil:
-		e.put("{", 1)
-		return e.finish(f.open(l.object, nil), 1)
+		return open(f.open(l.object, nil))
 	default:
 		e.raw(l.text, l.need < tooMany)
 		return e.j.doneText(f, keptLeast(l.text)).frame
@@ -221,30 +213,6 @@ func (e *ender) apart(p *part, k int, ok func(kept string) bool) (text, kept str
 	return text, kept, found
 }
 
-// finish adds what a container that keeps its values needs so that it differs from its rivals, and
-// its end. It returns the frame after it. before is that of label.
-func (e *ender) finish(f *frame, before int) *frame {
-	if s := f.array; s != nil {
-		for i := int(f.count); e.need < tooMany && (i < s.min || !f.apart()) && (s.max < 0 || i < s.max); i++ {
-			e.before(f, i == 0)
-			g := *f
-			g.count++
-			f = e.unlike(s.item(i), &g)
-		}
-	} else {
-		f = e.distinct(f, before)
-	}
-	if !f.apart() || e.need >= tooMany {
-		e.need = tooMany
-		return nil
-	}
-	if f.count > 0 {
-		e.line(f.up)
-	}
-	e.bracket(f)
-	return e.j.doneContainer(f).frame
-}
-
 // apart reports whether a container that ends here differs from its rivals, and its items differ if
 // they must.
 func (f *frame) apart() bool {
@@ -252,50 +220,6 @@ func (f *frame) apart() bool {
 		return n < 0 || !among(f.kids[:n], f.kids[n].text)
 	}
 	return len(f.same) == 0 || f.longer()
-}
-
-// distinct adds the properties that an object needs so that it differs from its rivals.
-func (e *ender) distinct(f *frame, before int) *frame {
-	s := f.object
-	add := func(q part, name string, cost int) {
-		e.label(f, before, name, cost)
-		f, before = e.unlike(q.value, q.frame), 2
-	}
-	for i := int(f.next); i < len(s.names) && e.need < tooMany; i++ {
-		n := &s.names[i]
-		e.work += 4
-		if _, ok := f.after(i); !ok {
-			continue
-		}
-		more := s.min - int(f.count) - s.neededFrom[f.next] - s.neededFree + int(f.needed)
-		if !n.required && more <= 0 && before > 0 && (len(f.same) == 0 || !f.nameDiffers(i, 0) ||
-			slices.ContainsFunc(s.names[i+1:], func(n objectName) bool {
-				return n.required && f.nameDiffers(s.index[n.name], 0)
-			})) {
-			continue
-		}
-		for _, q := range e.j.named(nil, f, i) {
-			add(q, n.escaped, s.costs[i])
-		}
-	}
-	for e.need < tooMany && (int(f.count) < s.min || !f.apart() || before == 0) {
-		p := part{kind: partOther, frame: f, str: s.others}
-		ok := s.others != nil
-		var q part
-		var name string
-		if ok {
-			var at int32
-			if name, at, ok = e.another(f, s.others, "", stringState{}); ok {
-				q, ok = e.j.endOther(&p, name, at)
-			}
-		}
-		if !ok {
-			e.need = tooMany
-			break
-		}
-		add(q, name, len(name)+4+len(e.j.comma+e.j.colon))
-	}
-	return f
 }
 
 // kept adds the end of a text after a part in a frame that keeps its values.
@@ -308,7 +232,7 @@ func (e *ender) kept(p *part) {
 		e.bracket(f)
 		f = e.j.doneContainer(f).frame
 	case partKey:
-		f = e.finish(f, 0)
+		f = e.shut(f, true)
 	case partColon:
 		e.raw(":"+e.j.colon, true)
 		f = e.unlike(p.value, f)

@@ -3,11 +3,7 @@ package schema
 // Ends: the shortest text that completes a text of JSON, so far as is known: what is begun, and after
 // it what its containers still need.
 
-import (
-	"slices"
-
-	"picogpt/constrain/internal/trie"
-)
+import "picogpt/constrain/internal/trie"
 
 // tooMany tokens are needed where no end is known.
 const tooMany = trie.Never
@@ -201,18 +197,18 @@ func (e *ender) value(v *value, f *frame) {
 
 func (e *ender) array(s *arraySpec, up *frame) {
 	e.put("[", 1)
-	e.shut(up.open(nil, s))
+	e.shut(up.open(nil, s), false)
 }
 
 func (e *ender) object(s *objectSpec, up *frame) {
 	e.put("{", 1)
-	e.shut(up.open(s, nil))
+	e.shut(up.open(s, nil), false)
 }
 
 // rest adds the ends of a container and of those around it, after one of its parts.
 func (e *ender) rest(f *frame) {
 	for f.keeps() && e.need < tooMany {
-		f = e.finish(f, 2)
+		f = e.shut(f, false)
 	}
 	if f == nil || e.need >= tooMany {
 		return
@@ -221,7 +217,7 @@ func (e *ender) rest(f *frame) {
 		e.put("", n)
 		return
 	}
-	e.shut(f)
+	e.shut(f, false)
 	if e.spell || e.rests[f.up] > 0 || f.up == nil {
 		e.rest(f.up)
 		return
@@ -253,7 +249,7 @@ func (e *ender) atMost(f *frame) {
 		e.add(s.dear, f.depth()-1)
 		e.close(f)
 	default:
-		e.shut(f)
+		e.shut(f, false)
 	}
 }
 
@@ -278,248 +274,147 @@ func (e *ender) bracket(f *frame) {
 	e.put("]", 1)
 }
 
-// shut adds the end of a container, after one of its parts or its beginning.
-func (e *ender) shut(f *frame) {
-	if f.unique() {
-		e.finish(f, 1)
-		return
-	}
-	any := f.count > 0
+// shut adds the end of a container, after one of its parts or its beginning, or if it is begun before
+// a name. It returns the frame after it, in which what the container has is kept if it must.
+func (e *ender) shut(f *frame, begun bool) *frame {
 	if f.object != nil {
-		any = e.properties(f, false) || any
+		f = e.properties(f, begun)
 	} else {
-		any = e.items(f) || any
+		f = e.items(f)
 	}
-	if any {
+	if !f.apart() || e.need >= tooMany {
+		e.need = tooMany
+		return nil
+	}
+	if f.count > 0 {
 		e.line(f.up)
 	}
 	e.bracket(f)
+	return e.j.doneContainer(f).frame
 }
 
-// items adds those that an array needs, and reports whether there are any.
-func (e *ender) items(f *frame) (any bool) {
+// items adds those that an array needs, and returns the frame after them.
+func (e *ender) items(f *frame) *frame {
 	s := f.array
-	if s.tally != nil {
-		i, state := int(f.count), f.tally
-		m := s.tally.end(i, state)
-		if !e.spell {
-			e.add(m.size, f.depth()-1)
-			return m.claim >= 0
+	add := func(v *value, bits int) {
+		e.before(f, f.count == 0)
+		g := *f
+		if g.count++; s.tally != nil {
+			g.tally, _ = s.tally.add(f.tally, bits)
 		}
-		for ; m.claim >= 0; m = s.tally.end(i, state) {
-			o := s.tally.at(i)[m.claim]
-			e.before(f, i == 0)
-			e.value(o.value, f)
-			i++
-			state, _ = s.tally.add(state, o.bits)
-		}
-		return i > int(f.count)
+		f = e.follow(v, &g)
 	}
-	for i := int(f.count); i < s.min && e.need < tooMany; i++ {
-		any = true
-		if !e.spell && i > 0 && i >= len(s.prefix) { // and all others are like it
-			e.add(e.trial(func() {
-				e.before(f, false)
-				e.value(s.items, f)
-			}).times(s.min-i), 0)
-			break
+	switch {
+	case s.tally != nil && !e.spell:
+		m := s.tally.end(int(f.count), f.tally)
+		if e.add(m.size, f.depth()-1); m.claim >= 0 && f.count == 0 {
+			return &frame{up: f.up, array: s, count: 1}
 		}
-		e.before(f, i == 0)
-		e.value(s.item(i), f)
+	case s.tally != nil:
+		for m := s.tally.end(int(f.count), f.tally); m.claim >= 0; m = s.tally.end(int(f.count), f.tally) {
+			o := s.tally.at(int(f.count))[m.claim]
+			add(o.value, o.bits)
+		}
+	default:
+		for e.need < tooMany && (int(f.count) < s.min || !f.apart()) && (s.max < 0 || int(f.count) < s.max) {
+			i, more := int(f.count), s.min-int(f.count)
+			if !e.spell && !f.keeps() && i > 0 && i >= len(s.prefix) { // and all others are like it
+				e.add(e.trial(func() { add(s.items, 0) }).times(more), 0)
+				break
+			}
+			add(s.item(i), 0)
+		}
 	}
-	return any
+	return f
 }
 
-// properties adds those that an object needs, and reports whether there are any. begun says that a
-// comma or the beginning of the object, and no end, was read.
-func (e *ender) properties(f *frame, begun bool) (any bool) {
+// follow adds a value in a container, one that differs from what it must if it can. It returns the
+// frame after it.
+func (e *ender) follow(v *value, f *frame) *frame {
+	if f.keeps() {
+		return e.unlike(v, f)
+	}
+	e.value(v, f)
+	return f
+}
+
+// properties adds those that an object needs, and returns the frame after them.
+func (e *ender) properties(f *frame, begun bool) *frame {
 	s := f.object
-	needed := s.neededFrom[f.next] + s.neededFree - int(f.needed)
-	more := s.min - int(f.count) - needed
-	if begun && needed == 0 {
-		more = max(more, 1)
-	}
-	if !e.spell && !begun && s.tail != nil && more <= 0 && s.neededFree == int(f.needed) && s.somes == 0 {
+	missing := func() int { return s.neededFrom[f.next] + s.neededFree - int(f.needed) }
+	if n := missing(); !e.spell && !begun && s.tail != nil && s.min-int(f.count) <= n &&
+		s.neededFree == int(f.needed) && s.somes == 0 && !f.keeps() {
 		e.add(s.tail[f.next], f.depth()-1)
-		return needed > 0
+		return &frame{up: f.up, object: s, count: f.count + int32(n)}
 	}
-	picks := e.covering(f)
-	if s.somes > 0 {
-		if picks == nil {
-			e.need = tooMany
-			return true
+	add := func(q part, name string, cost int) {
+		e.label(f, begun, name, cost)
+		f, begun = e.follow(q.value, q.frame), false
+	}
+	all := int32(1<<s.somes - 1)
+	for i := int(f.next); i < len(s.names) && e.need < tooMany; i++ {
+		n := &s.names[i]
+		e.work++
+		if !n.required && !begun && s.min-int(f.count) <= missing() && f.tally == all && f.apart() {
+			continue
 		}
-		for i, m := range picks {
-			if i >= len(s.names) || m.value != nil && !s.names[i].required {
-				more--
+		if _, ok := f.after(i); !ok {
+			continue
+		}
+		var best part
+		for _, q := range e.j.named(nil, f, i) { // one of a new kind rather than another
+			if old := best.frame; old == nil || old.tally == f.tally && q.frame.tally != old.tally ||
+				(q.frame.tally == f.tally) == (old.tally == f.tally) && q.value.least.need < best.value.least.need {
+				best = q
 			}
 		}
-	}
-	before := 2
-	if f.count == 0 {
-		before = 1
-	}
-	if begun {
-		before = 0
-	}
-	add := func(name string, cost int, v *value) {
-		e.named(f, before, name, cost, v)
-		before, any = 2, true
-	}
-	for i := int(f.next); i < len(s.names); i++ {
-		e.work++
-		n, v := &s.names[i], s.names[i].value
-		if i >= s.ordered && f.has(n.name) {
-			continue
+		if best.frame != nil && (n.required || begun || s.min-int(f.count) > missing() ||
+			best.frame.tally != f.tally || !f.apart() && f.nameDiffers(i, 0) && !f.laterDiffers(i+1)) {
+			add(best, n.escaped, s.costs[i])
 		}
-		if m := picks[i]; m.value != nil {
-			v = m.value
-		} else if !n.value.possible {
-			continue
-		} else if !n.required {
-			if more <= 0 {
+	}
+	for e.need < tooMany && (int(f.count) < s.min || !f.apart() || f.tally != all || begun) {
+		p := part{kind: partOther, frame: f, str: s.others}
+		for i := range s.claimed {
+			if _, ok := f.afterClaimed(&s.claimed[i]); ok && f.tally != all {
+				p.str = s.claimed[i].str
+			}
+		}
+		var q part
+		ok := p.str != nil
+		if ok {
+			name, at, found := e.another(f, p.str, "", stringState{})
+			if q, ok = e.j.endOther(&p, name, at); ok && found {
+				add(q, name, len(name)+4+len(e.j.comma+e.j.colon))
 				continue
 			}
-			more--
 		}
-		add(n.escaped, s.costs[i], v)
+		e.need = tooMany
 	}
-	g := *f
-	other := func(str *stringSpec, values []*value) bool {
-		name, at, ok := e.another(&g, str, "", stringState{})
-		if !ok {
-			e.need = tooMany
-			return false
-		}
-		add(name, len(name)+4+len(e.j.comma+e.j.colon), str.among(values, at))
-		g.used = &used{unescapeJSON(name), g.used}
-		g.count++
-		return true
-	}
-	for i := range s.claimed {
-		if o := &s.claimed[i]; picks[len(s.names)+i].bits > 0 && !other(o.str, o.values) {
+	return f
+}
+
+// laterDiffers reports whether a required name from the i-th on can make an object differ.
+func (f *frame) laterDiffers(i int) bool {
+	for ; i < len(f.object.names); i++ {
+		if f.object.names[i].required && f.nameDiffers(i, 0) {
 			return true
 		}
 	}
-	for ; more > 0 && e.need < tooMany && e.work <= e.bound; more-- {
-		if s.others == nil || !other(s.others, s.values) {
-			e.need = tooMany
-		}
-	}
-	if more > 0 {
-		e.need = tooMany
-	}
-	return any
+	return false
 }
 
-// named adds a property: its name, in JSON, and the least value; before is 0 if what comes before it
-// is there, and 1 if it is the first.
-func (e *ender) named(f *frame, before int, name string, cost int, v *value) {
-	e.label(f, before, name, cost)
-	e.value(v, f)
-}
-
-// label adds what comes before a property, and its name.
-func (e *ender) label(f *frame, before int, name string, cost int) {
+// label adds what comes before a property, unless that is begun, and its name in JSON.
+func (e *ender) label(f *frame, begun bool, name string, cost int) {
 	text := `"` + name + `":` + e.j.colon
 	switch {
-	case before > 0 && e.j.line != "":
-		e.before(f, before == 1)
-	case before > 1: // cost has the comma
+	case begun:
+	case e.j.line != "":
+		e.before(f, f.count == 0)
+	case f.count > 0: // cost has the comma
 		text = "," + e.j.comma + text
 	}
 	e.put(text, cost)
-}
-
-// covering returns what the properties are that an object needs so that there is one of each kind, by
-// their names, and behind these by what claims them; nil if it needs none or there are none.
-func (e *ender) covering(f *frame) map[int]claim {
-	s := f.object
-	if s.somes == 0 {
-		return nil
-	}
-	type pick struct {
-		need int // with what follows
-		of   claim
-		more int // than the required ones
-	}
-	kinds, extras := 1<<s.somes, s.somes+1
-	last := len(s.names) + len(s.claimed)
-	room := s.max - int(f.count) - s.neededFrom[f.next] - s.neededFree + int(f.needed)
-	best := make([]pick, (last+1)*kinds*extras)
-	at := func(i, more, have int) *pick { return &best[(i*extras+more)*kinds+have] }
-	for more := range extras {
-		for have := range kinds {
-			if at(last, more, have).need = tooMany; have == kinds-1 && (s.max < 0 || more <= room) {
-				at(last, more, have).need = 0
-			}
-		}
-	}
-	for i := last - 1; i >= int(f.next); i-- {
-		var ways []pick
-		way := func(cost int, m claim, more int) {
-			if m.value == nil {
-				ways = append(ways, pick{})
-			} else if m.value.possible {
-				n := e.trial(func() { e.named(f, 2, "", cost, m.value) }).need
-				ways = append(ways, pick{n, m, more})
-			}
-		}
-		switch {
-		case i >= len(s.names):
-			way(0, claim{}, 0)
-			o := &s.claimed[i-len(s.names)]
-			k := slices.IndexFunc(o.values, func(v *value) bool { return v != nil && v.possible })
-			if o.open && k >= 0 {
-				way(16, claim{o.bits, o.values[k]}, 1)
-			}
-		case i >= s.ordered && f.has(s.names[i].name):
-			way(0, claim{}, 0)
-		default:
-			n, extra := &s.names[i], 0
-			if n.required {
-				way(s.costs[i], claim{0, n.value}, 0)
-			} else {
-				way(0, claim{}, 0)
-				extra = 1
-			}
-			for _, m := range n.claims {
-				way(s.costs[i], m, extra)
-			}
-		}
-		for more := range extras {
-			for have := range kinds {
-				p := at(i, more, have)
-				p.need = tooMany
-				e.work += len(ways)
-				for _, w := range ways {
-					if more+w.more == extras {
-						continue
-					}
-					w.need += at(i+1, more+w.more, have|w.of.bits).need
-					if w.need < p.need {
-						*p = w
-					}
-				}
-			}
-		}
-	}
-	picks := map[int]claim{}
-	more, have := 0, int(f.tally)
-	for i := int(f.next); i < last; i++ {
-		p := at(i, more, have)
-		if p.need >= tooMany {
-			return nil
-		}
-		if p.of.value != nil {
-			picks[i] = p.of
-		}
-		more, have = more+p.more, have|p.of.bits
-	}
-	if at(last, more, have).need > 0 {
-		return nil
-	}
-	return picks
 }
 
 // another returns the end of a name that an object does not have or know, after its beginning in
@@ -570,8 +465,7 @@ func (e *ender) part(p *part) {
 		e.raw(text[p.at:]+quote, true)
 		e.rest(f)
 	case partKey:
-		e.properties(f, true)
-		e.close(f)
+		e.shut(f, true)
 		e.rest(f.up)
 	case partName:
 		e.name(p)

@@ -49,7 +49,7 @@ func (w *jsonWalk) stringInTime(p *part) {
 			e.need = n
 		}
 		for f != nil && f.kept {
-			f = e.finish(f, 2)
+			f = e.shut(f, false)
 		}
 		if f.unique() {
 			e.itemsAtMost(f)

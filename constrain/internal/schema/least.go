@@ -130,6 +130,11 @@ func (e *ender) fix(all []*value) (known bool) {
 			}
 		}
 	}
+	for _, v := range all { // where a kind is chosen in another way now, it may need more
+		if s := v.least.object; s != nil && s.somes > 0 {
+			known = known && e.trial(func() { e.object(s, nil) }).need <= v.least.need
+		}
+	}
 	return known
 }
 
@@ -157,14 +162,16 @@ func (e *ender) dear(all []*value) (names int) {
 				if s.tail[i] = s.tail[i+1]; s.names[i].required {
 					s.tail[i] = e.trial(func() {
 						e.add(s.tail[i+1], 0)
-						e.named((*frame)(nil).open(s, nil), 2, s.names[i].escaped, s.costs[i], s.names[i].value)
+						e.label(&frame{object: s, deep: 1, count: 1}, false, s.names[i].escaped, s.costs[i])
+						e.value(s.names[i].value, &frame{deep: 1})
 					})
 				}
 			}
 			part := func(cost int, v *value) {
 				if v != nil && v.possible {
 					s.dear = s.dear.most(e.trial(func() {
-						e.named((*frame)(nil).open(s, nil), 2, "", cost, v)
+						e.label(&frame{object: s, deep: 1, count: 1}, false, "", cost)
+						e.value(v, &frame{deep: 1})
 					}))
 				}
 			}
