@@ -26,9 +26,16 @@ func (w *jsonWalk) roomy(p *part) bool {
 		worst = e.worst(p.str)
 	case p.kind == partNumber:
 		worst = p.number.worst()
+	case p.kind == partOther && p.str.table != nil:
+		f, s := p.frame, p.frame.object
+		return !p.str.table.Few(f.taken()) && e.trial(func() {
+			e.add(s.dear.times(max(1, s.min-int(f.count))+s.somes), f.depth()-1)
+			e.close(f)
+			e.rest(f.up)
+		}).need+aCharacter <= w.left
 	case p.kind == partOther: // what is begun needs no more than now, and what tells it from others
 		const others = 8
-		return p.str.table == nil && e.needs(p)+others+aCharacter <= w.left
+		return e.needs(p)+others+aCharacter <= w.left
 	default:
 		return true
 	}

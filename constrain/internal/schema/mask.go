@@ -233,7 +233,9 @@ func (w *jsonWalk) walk(i int, p *part) {
 		w.arena = w.arena[:ends[depth-1]]
 		before := w.arena[from(depth-1):ends[depth-1]]
 		if w.ends != nil {
-			w.ends.work += 2 * len(before)
+			for k := range before {
+				w.ends.work += before[k].toll()
+			}
 		}
 		if w.arena, w.err = w.j.stepAll(w.arena, before, n.Byte, &w.work); w.over() {
 			break
@@ -257,6 +259,15 @@ func (w *jsonWalk) walk(i int, p *part) {
 		k++
 	}
 	w.arena = w.arena[:top]
+}
+
+// toll is approximately the work for the next byte of a part, beside that for its end.
+func (p *part) toll() int {
+	n := 2 + len(p.raw)/16 // which is copied
+	if p.frame.keeps() {
+		n += 16
+	}
+	return n
 }
 
 // manyNodes is the size of a subtree from which a mask is worth storing.
