@@ -160,39 +160,27 @@ func (w *jsonWalk) lexeme(i int, p *part, inside bool) {
 		if p.kind != partNumber && int(p.string.n+e.chars) < p.str.min {
 			continue
 		}
+		end := int(n.Depth) // of what is in it
+		if p.kind != partNumber {
+			end--
+		}
+		inside, ok := p.raw, true
+		if p.kind == partOther || p.frame.keeps() {
+			inside += string(v.Bytes[v.Below(int(e.node))][v.Nodes[i].Depth:end])
+		}
 		var q part
-		switch p.kind {
-		case partString:
-			if q = w.j.done(p.frame); p.frame.keeps() {
-				part := v.Bytes[v.Below(int(e.node))][v.Nodes[i].Depth : n.Depth-1]
-				text := keptString(p.raw + string(part))
-				if p.frame.unique() && among(p.frame.kids, text) {
-					continue
-				}
-				if n.Size > 1 || p.frame.kept {
-					if q = w.j.doneText(p.frame, text); !q.fresh() {
-						continue
-					}
-				}
-			}
-		case partOther:
-			var ok bool
-			part := v.Bytes[v.Below(int(e.node))][v.Nodes[i].Depth : n.Depth-1]
-			q, ok = w.j.endOther(p, p.raw+string(part), p.exitState(e))
-			if !ok || q.frame.keeps() && !q.fresh() {
-				continue
-			}
+		switch {
+		case p.kind == partOther:
+			q, ok = w.j.endOther(p, inside, p.exitState(e))
+		case p.kind == partString:
+			q = w.j.doneString(p, inside)
+		case p.frame.keeps(): // any whole number
+			q = w.j.doneText(p.frame, canonicalWhole(inside))
 		default:
-			if p.frame == nil {
-				continue
-			}
-			if q = w.j.done(p.frame); p.frame.keeps() { // any whole number
-				part := v.Bytes[v.Below(int(e.node))][v.Nodes[i].Depth:n.Depth]
-				q = w.j.doneText(p.frame, canonicalWhole(p.raw+string(part)))
-				if !q.fresh() {
-					continue
-				}
-			}
+			q, ok = w.j.done(p.frame), p.frame != nil
+		}
+		if !ok || q.frame.keeps() && !q.fresh() {
+			continue
 		}
 		if p.kind != partNumber && (w.ends == nil || w.fits(q)) {
 			v.Open(w.open, n.ID)
