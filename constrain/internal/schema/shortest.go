@@ -41,15 +41,6 @@ func (e *ender) chars(t *automaton.Table) [][]string {
 	return chars
 }
 
-// zeros returns a text of so many characters.
-func zeros(n int) string {
-	const some = "00000000000000000000000000000000"
-	if n <= len(some) {
-		return some[:n]
-	}
-	return strings.Repeat("0", min(n, mostFar))
-}
-
 // ending returns the shortest end of a string, without its quote, and the state there: an end that
 // ok takes; of each state on the way it follows k ways.
 func (e *ender) ending(
@@ -67,9 +58,10 @@ func (e *ender) ending(
 	if s.max < 0 {
 		st.n = min(st.n, int32(s.min)) // more make no difference
 	}
-	if missing := s.min - int(st.n); s.table == nil && st.Form == automaton.Border && missing >= 0 {
+	if missing := s.min - int(st.n); s.table == nil && st.Form == automaton.Border && missing >= 0 &&
+		missing <= mostFar {
 		st.n = int32(s.min)
-		if text = zeros(missing); ok(text) {
+		if text = strings.Repeat("0", missing); ok(text) {
 			return text, st, true
 		}
 		st.n -= int32(missing)
