@@ -316,7 +316,8 @@ func (e *ender) items(f *frame) *frame {
 			add(o.value, o.bits)
 		}
 	default:
-		for e.need < tooMany && (int(f.count) < s.min || !f.apart()) && (s.max < 0 || int(f.count) < s.max) {
+		for e.need < tooMany && (int(f.count) < s.min || !f.unique() && !f.apart()) &&
+			(s.max < 0 || int(f.count) < s.max) {
 			i, more := int(f.count), s.min-int(f.count)
 			if !e.spell && !f.keeps() && i > 0 && i >= len(s.prefix) { // and all others are like it
 				e.add(e.trial(func() { add(s.items, 0) }).times(more), 0)
