@@ -47,9 +47,9 @@
 // than any id could make necessary, nothing is computed.
 //
 // No end is known of numbers whose divisor has more than 1000 remainders, of strings that need more
-// than 4096 characters, of arrays whose items must differ or are counted, of objects whose properties
-// are, of JSON in lines, and where the search takes long; nor of texts that no id without bytes ends.
-// Then Within does nothing. The work for a mask is bounded too: ids that it does not reach are shut.
+// than 4096 characters, of arrays whose items must differ and are of any type, counted, or arrays of
+// such, and where the search takes long; nor of texts that no id without bytes ends. Then Within does
+// nothing. The work for a mask is bounded too: ids that it does not reach are shut.
 //
 // # How it works
 //

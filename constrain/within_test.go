@@ -68,6 +68,139 @@ var bounded = []struct{ kind, text string }{
 		{"type":"repeat","min":2,"max":4,"content":{"type":"json_schema","json_schema":{"type":"integer"}}},
 		{"type":"star","content":{"type":"or","elements":[{"type":"regex","pattern":"a[bc]+d"},
 		{"type":"grammar","grammar":"root ::= \"(\" %json {\"enum\":[true,[1],\"ab\"]} \")\""}]}}]}`},
+	{"schema", `{"type":"array","contains":{"const":"there"},"minContains":2,"maxContains":3,"minItems":4}`},
+	{"schema", `{"type":"array","prefixItems":[{"type":"string","minLength":6},{"type":"null"}],
+		"items":{"type":["integer","boolean"]},"contains":{"type":"boolean"},"minContains":2,"maxItems":5}`},
+	{"schema", `{"type":"array","items":{"enum":[1,"two",[3]]},"allOf":[{"contains":{"const":1}},
+		{"contains":{"type":"array"},"maxContains":2}],"maxItems":9}`},
+	{"schema", `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"}},"required":["b"],
+		"additionalProperties":{"type":["null","string"]},"not":{"additionalProperties":{"type":"null"}}}`},
+	{"schema", `{"type":"object","properties":{"kind":{"type":"string"}},"not":{"patternProperties":
+		{"^k":{"type":"integer"}},"propertyNames":{"maxLength":4}},"minProperties":2,"maxProperties":3}`},
+	{"schema", `{"type":"object","properties":{"a":{"const":1},"b":{"const":2},"long":{"type":"string",
+		"minLength":9}},"minProperties":2,"propertyNames":{"pattern":"^(a|b|long|much longer)$"}}`},
+	{"schema", `{"type":"array","items":{"type":"string"},"uniqueItems":true,"minItems":3}`},
+	{"schema", `{"type":"array","items":{"type":["integer","boolean"]},"uniqueItems":true,"minItems":4}`},
+	{"schema", `{"type":"array","items":{"enum":["a","bc",1,12,null,"bcd"]},"uniqueItems":true,"minItems":5}`},
+	{"schema", `{"type":"array","items":{"type":"object","properties":{"k":{"enum":["x","yy"]},"n":{"type":"integer"},
+		"t":{"type":"string"}},"required":["k"],"additionalProperties":false},"uniqueItems":true,"minItems":2}`},
+	{"schema", `{"type":"object","properties":{"p":{"type":"array","items":{"type":"array","items":{"type":"number"},
+		"minItems":2,"maxItems":2},"uniqueItems":true,"minItems":1}},"required":["p"]}`},
+	{"schema", `{"type":"array","items":{"type":"string","pattern":"^[ab]{1,2}$"},"uniqueItems":true,"minItems":4}`},
+	{"schema", `{"type":"array","items":{"minimum":10,"maximum":13,"type":"integer"},"uniqueItems":true,"minItems":3}`},
+	{"schema", `{"type":"array","items":{"type":"object","additionalProperties":{"type":"boolean"},
+		"minProperties":1},"uniqueItems":true}`},
+	{"schema", `{"type":"array","prefixItems":[{"const":1},{"type":["integer","null"]}],"uniqueItems":true,
+		"items":{"type":"string","maxLength":2}}`},
+}
+
+// layouts are how the texts of schemas are laid out.
+var layouts = []SchemaOptions{{}, {Space: 3}, {Comma: ", ", Colon: ": "}, {Comma: ",", Colon: ": ", Indent: "  "},
+	{Comma: ",", Colon: ":", Indent: "\t"}}
+
+// TestEveryStateHasItsEnd: the ids that complete a text, no more than it needs, are open one after
+// the other; and where a form is roomy, no id leads to a text that needs more than is left.
+func TestEveryStateHasItsEnd(t *testing.T) {
+	v, tokens := small(t, `{"`, `":"`, `","`, "ab", "abab", " and ", "00", `"}`, "]]", `["`, "\n  ", "    ", ": ")
+	states, roomy := 0, 0
+	for n, of := range bounded {
+		for seed := range cases.Of(5, 50) {
+			o := layouts[(n+seed)%len(layouts)]
+			c := compiledAs(t, v, of.kind, of.text, o)
+			r, text, before := rand.New(rand.NewPCG(uint64(seed), 5)), started(t, c), ""
+			for range 30 {
+				need, end := c.form.Need(text.now()), c.form.End(text.now())
+				if need >= never || len(end) > need || end == nil != (need == 0) {
+					t.Fatalf("%s %+v: %q needs %d, and ends by %d ids", of.text, o, before, need, len(end))
+				}
+				ahead := text.Fork().(*Text)
+				for i, id := range end {
+					if err := ahead.Accept(id); err != nil {
+						t.Fatalf("%s %+v: after %q, of its end %q: %v", of.text, o, before, spelled(v, end[:i+1]), err)
+					}
+				}
+				if !ahead.Complete() {
+					t.Fatalf("%s %+v: %q ends by %q", of.text, o, before, spelled(v, end))
+				}
+				states++
+				left := need + r.IntN(90)
+				id, _ := drawnOf(t, text, v, r, len(tokens), before)
+				if id < 0 || v.Bytes(id) == nil {
+					break
+				}
+				is := c.form.Roomy(text.now(), left)
+				if text.Accept(id) != nil {
+					t.Fatalf("%s: %q: id %d is not open", of.text, before, id)
+				}
+				before += string(v.Bytes(id))
+				if is {
+					if roomy++; c.form.Need(text.now()) > left {
+						t.Fatalf("%s %+v: %q needs %d, and before its last id it was roomy for %d", of.text, o,
+							before, c.form.Need(text.now()), left)
+					}
+				}
+			}
+		}
+	}
+	if states < 1000 || roomy < 100 {
+		t.Errorf("%d states, %d of them roomy: want more", states, roomy)
+	}
+}
+
+// TestMasksInTimeAreThoseOfTheText: whatever was tried and taken back, and in any fork.
+func TestMasksInTimeAreThoseOfTheText(t *testing.T) {
+	v, tokens := small(t, `{"`, `":"`, `","`, "ab", " and ", "00", `"}`, "]]", `["`)
+	for n, of := range bounded {
+		c := compiledAs(t, v, of.kind, of.text, layouts[n%len(layouts)])
+		for seed := range cases.Of(2, 20) {
+			r, straight, tried := rand.New(rand.NewPCG(uint64(seed), 8)), started(t, c), started(t, c)
+			least, _ := straight.Least()
+			most := least + 4*seed
+			straight.Within(most)
+			for i := range most {
+				tried.Within(most - i)
+				if r.IntN(2) == 0 {
+					tried = tried.Fork().(*Text)
+				}
+				ahead := 0
+				for ; ahead < 3 && !ended(tried); ahead++ {
+					id, _ := drawnOf(t, tried, v, r, len(tokens), "")
+					if id < 0 || tried.Accept(id) != nil {
+						break
+					}
+				}
+				if err := tried.Rewind(ahead); err != nil {
+					t.Fatal(err)
+				}
+				a, b := make([]uint64, v.Words()), make([]uint64, v.Words())
+				if err := errors.Join(straight.Mask(a), tried.Mask(b)); err != nil {
+					t.Fatal(err)
+				}
+				if !slices.Equal(a, b) {
+					t.Fatalf("%s, %d ids, after %d: %v are open, and %v after ids that were taken back", of.text,
+						most, i, walks.Opened(a), walks.Opened(b))
+				}
+				ids := walks.Opened(a)
+				if len(ids) == 0 || ended(straight) {
+					break
+				}
+				id := ids[r.IntN(len(ids))]
+				if err := errors.Join(straight.Accept(id), tried.Accept(id)); err != nil {
+					t.Fatal(err)
+				}
+				if straight.ended {
+					break
+				}
+			}
+		}
+	}
+}
+
+func spelled(v *Vocabulary, ids []int) (text string) {
+	for _, id := range ids {
+		text += string(v.Bytes(id))
+	}
+	return text
 }
 
 // manyWays is a schema whose texts can be read in 2 to the power of n ways.
@@ -124,6 +257,11 @@ func TestMasksInTimeDependOnTheTextOnly(t *testing.T) {
 
 func compiled(t testing.TB, v *Vocabulary, kind, text string) *Constraint {
 	t.Helper()
+	return compiledAs(t, v, kind, text, SchemaOptions{})
+}
+
+func compiledAs(t testing.TB, v *Vocabulary, kind, text string, o SchemaOptions) *Constraint {
+	t.Helper()
 	var c *Constraint
 	var err error
 	switch kind {
@@ -138,7 +276,7 @@ func compiled(t testing.TB, v *Vocabulary, kind, text string) *Constraint {
 	case "tags":
 		c, err = StructuralTag(v, []byte(`{"format":`+text+`}`))
 	default:
-		c, err = JSONSchema(v, []byte(text), SchemaOptions{})
+		c, err = JSONSchema(v, []byte(text), o)
 	}
 	if err != nil {
 		t.Fatalf("%s %s: %v", kind, text, err)

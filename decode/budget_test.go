@@ -11,13 +11,22 @@ import (
 	"testing"
 
 	"picogpt/constrain"
+	"picogpt/decode/guess"
 	"picogpt/dev/testmodel"
 	"picogpt/model"
 	"picogpt/sample"
 	"picogpt/tokenizer"
 )
 
-// TestFormsEndWithinMaxTokens: at any temperature, drafted, forked and healed.
+// budgetSamplers are of each kind that may leave few ids.
+var budgetSamplers = []sample.Params{
+	{}, {Temperature: 0.7}, {Temperature: 1.5, TopK: 3}, {Temperature: 1.5, TopP: 0.3, MinP: 0.1},
+	{Temperature: 1, Mirostat: sample.Mirostat{Version: 2, Tau: 3, Eta: 0.1}},
+	{Temperature: 1, XTCProbability: 0.9, XTCThreshold: 0.05, RepeatPenalty: 1.4},
+	{Temperature: 2, Typical: 0.5, DRY: sample.DRY{Multiplier: 0.8, Base: 1.75, AllowedLength: 2}},
+}
+
+// TestFormsEndWithinMaxTokens: with any sampler, drafted by lookup and by a model, forked and healed.
 func TestFormsEndWithinMaxTokens(t *testing.T) {
 	m, tok := testmodel.Demo(t, model.Options{}), tokenizer.GPT2()
 	const schema = `{"type":"object","properties":{"name":{"type":"string"},"tags":{"type":"array",
@@ -29,9 +38,10 @@ func TestFormsEndWithinMaxTokens(t *testing.T) {
 		t.Fatal(err)
 	}
 	narrowed := 0
-	for most := 16; most < 60; most += 7 {
-		o := Options{Vocabulary: tok, Constraint: form, MaxTokens: most}
-		o.Temperature, o.Seed = float64(most%3), uint64(most)
+	for i, params := range budgetSamplers {
+		most := 16 + 7*i
+		o := Options{Vocabulary: tok, Constraint: form, MaxTokens: most, Params: params}
+		o.Seed = uint64(most)
 		want := collect(t, m.NewSession(), ids, o)
 		for _, token := range want {
 			if token.Narrowed {
@@ -41,10 +51,13 @@ func TestFormsEndWithinMaxTokens(t *testing.T) {
 		if last := want[len(want)-1]; last.Finish == FinishLength || last.Incomplete {
 			t.Errorf("%d tokens: %q ends by %s", most, text(want), last.Finish)
 		}
-		guessing := o
-		guessing.Lookup, guessing.alwaysDraft = 4, true
-		if got := collect(t, m.NewSession(), ids, guessing); !same(got, want) {
-			t.Errorf("%d tokens: with guesses %q, without %q", most, text(got), text(want))
+		lookup, draft := o, o
+		lookup.Lookup, draft.Draft = 4, &guess.Model{Model: m}
+		for _, guessing := range []Options{lookup, draft} {
+			guessing.alwaysDraft = true
+			if got := collect(t, m.NewSession(), ids, guessing); !same(got, want) {
+				t.Errorf("%d tokens: with guesses %q, without %q", most, text(got), text(want))
+			}
 		}
 		st, err := NewStream(m.NewSession(), ids, o)
 		if err != nil {

@@ -10,6 +10,7 @@ type arraySpec struct {
 	unique   bool
 	from     *schema // for errors
 	tally    *tally  // nil if items are not counted
+	dear     size    // what is missing, if they are counted, needs at most
 }
 
 // item returns the value of the i-th item.

@@ -51,6 +51,8 @@ type tally struct {
 	choices [][]claim // of each index; the last is for all after it
 	from    int       // the index from which nothing depends on it
 	least   []int32   // [index, state] items that are missing at least; math.MaxInt32: there are none
+	ends    []missing // [rows, state]
+	rows    int       // numbers of items that have ends of their own
 }
 
 // A claim is what a part of an array or object can be so that it counts for some kinds, each a bit.

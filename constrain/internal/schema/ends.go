@@ -1,15 +1,9 @@
 package schema
 
-// Ends: the shortest text that completes a text of JSON, so far as is known: the least value of each
-// kind, and after it what its containers still need.
+// Ends: the shortest text that completes a text of JSON, so far as is known: what is begun, and after
+// it what its containers still need.
 
-import (
-	"slices"
-	"sync"
-
-	"picogpt/constrain/internal/automaton"
-	"picogpt/constrain/internal/trie"
-)
+import "picogpt/constrain/internal/trie"
 
 // tooMany tokens are needed where no end is known.
 const tooMany = trie.Never
@@ -21,134 +15,47 @@ const (
 	mostSteps  = 1 << 13 // and of all when a form is prepared
 	mostFirst  = 1 << 19 // work when a form is prepared; where it takes more, no ends are known
 	mostInMask = 1 << 12 // and of all for a mask
-	mostInTime = 1 << 17 // work for a mask; of ids that it does not reach, a mask has none
+	mostInTime = 1 << 16 // work for a mask; of ids that it does not reach, a mask has none
+	mostLines  = 64      // containers for which the tokens of a line are counted
+	mostTried  = 8       // names or texts that begin like the text, which are compared
 )
-
-// ends are what a form knows of the ends of its texts, once a text has asked.
-type ends struct {
-	once   sync.Once
-	known  bool                            // each state has an end
-	growth int                             // what an id adds at most to what its containers need
-	chars  map[*automaton.Table][][]string // of each class, some characters in JSON
-	worst  map[*stringSpec]int
-}
-
-// A least is the shortest text of a value, so far as is known.
-type least struct {
-	need   int    // its tokens, piece by piece
-	text   string // of what is no container
-	array  *arraySpec
-	object *objectSpec
-}
-
-// prepare finds the least values, by the least fixed point.
-func (j *Form) prepare() {
-	x := &j.ends
-	x.known = j.comma+j.colon+j.line == "" // what the layout asks for is not spelled
-	x.chars, x.worst = map[*automaton.Table][][]string{}, map[*stringSpec]int{}
-	e, all, names := j.ender(), []*value{j.first}, 0
-	at := map[*value]int{j.first: 0}
-	for i := 0; i < len(all); i++ {
-		all[i].eachPart(func(part *value) {
-			if _, ok := at[part]; !ok && part.possible {
-				at[part], all = len(all), append(all, part)
-			}
-		})
-	}
-	for _, v := range all {
-		if e.work > e.bound {
-			break
-		}
-		v.least = least{need: tooMany}
-		e.leaves(v)
-		for _, s := range v.objects {
-			s.costs = make([]int, len(s.names))
-			for i, n := range s.names {
-				if s.costs[i] = len(n.escaped) + 4; n.required {
-					s.costs[i] = e.count(`,"` + n.escaped + `":`)
-				}
-				names = max(names, len(n.escaped)+4)
-			}
-		}
-	}
-	for changed := true; changed; {
-		if changed = false; e.work > e.bound {
-			x.known = false
-			return
-		}
-		for _, v := range slices.Backward(all) {
-			for _, s := range v.arrays {
-				changed = v.least.better(e.trial(func() { e.array(s) }), least{array: s}) || changed
-			}
-			for _, s := range v.objects {
-				changed = v.least.better(e.trial(func() { e.object(s) }), least{object: s}) || changed
-			}
-		}
-	}
-	for _, v := range all {
-		for _, s := range v.objects {
-			s.tail = make([]int, s.ordered+1)
-			for i := s.ordered - 1; i >= 0; i-- {
-				if s.tail[i] = s.tail[i+1]; s.names[i].required {
-					s.tail[i] = min(s.tail[i]+s.costs[i]+s.names[i].value.least.need, tooMany)
-				}
-			}
-		}
-		x.known = x.known && v.least.need < tooMany
-	}
-	// The peak of a value is what it may need after an id that opens so many containers in it.
-	peaks := make([]int, len(all))
-	for range j.vocab.nesting() + 1 {
-		next := make([]int, len(all))
-		if e.work > e.bound {
-			x.known = false
-			return
-		}
-		for i, v := range all {
-			most := 0
-			v.eachPart(func(part *value) {
-				if k, ok := at[part]; ok {
-					most = max(most, peaks[k])
-				}
-			})
-			next[i] = e.peak(v, most, names)
-		}
-		peaks = next
-	}
-	x.growth = slices.Max(peaks) + names + 16
-}
 
 // Need returns a number of ids with which a text can be completed, Never or more if none is known.
 func (j *Form) Need(state any) int {
 	if j.ends.once.Do(j.prepare); !j.ends.known {
 		return tooMany
 	}
-	e, need := j.ender(), tooMany
-	parts := state.([]part)
-	for i := range parts {
-		need = min(need, e.trial(func() { e.part(&parts[i]) }))
-	}
+	_, need := j.ender().nearest(state.([]part))
 	return need
 }
 
 // End returns ids that complete a text, no more than Need says; nil if none are known.
 func (j *Form) End(state any) []int {
-	e, parts, best, least := j.ender(), state.([]part), 0, tooMany
+	e, parts := j.ender(), state.([]part)
+	best, least := e.nearest(parts)
+	e.spell = true
+	if e.part(&parts[best]); least >= tooMany || e.need >= tooMany {
+		return nil
+	}
+	ids, _ := j.vocab.Spell(e.text)
+	return ids
+}
+
+// nearest returns the part whose end is the nearest, of those that it reaches, and what that needs.
+func (e *ender) nearest(parts []part) (best, least int) {
+	least = tooMany
 	for i := range parts {
-		if n := e.trial(func() { e.part(&parts[i]) }); n < least {
+		if n := e.needs(&parts[i]); n < least {
 			best, least = i, n
 		}
 		if e.work > mostInTime && least < tooMany {
 			break
 		}
 	}
-	e.spell = true
-	if e.part(&parts[best]); least >= tooMany || e.n >= tooMany {
-		return nil
-	}
-	ids, _ := j.vocab.Spell(e.text)
-	return ids
+	return best, least
 }
+
+func (e *ender) needs(p *part) int { return e.trial(func() { e.part(p) }).need }
 
 // Roomy reports whether each id that may come leaves a text that needs at most so many others. It is
 // false where that takes long to find.
@@ -156,106 +63,37 @@ func (j *Form) Roomy(state any, left int) bool { return j.Room(state, left) <= l
 
 // Room returns the least number for which Roomy holds, or more than most if it is more.
 func (j *Form) Room(state any, most int) (room int) {
-	e := ender{j: j, most: mostInMask, bound: 2 * mostInTime, counts: map[string]int{}, known: map[any]closed{}}
+	e := j.ender()
+	e.most, e.bound = mostInMask, 4*mostInTime
 	var before *frame
 	for i, p := range state.([]part) {
 		if i > 0 && p.frame == before {
 			continue
 		}
-		e.n, before = j.ends.growth, p.frame
-		for f := p.frame; f != nil && e.n <= most; f = f.up {
-			e.shut(f, 0)
-		}
-		if room = max(room, e.n); room > most || e.work > e.bound {
+		before = p.frame
+		if room = max(room, e.room(before, most)); room > most || e.work > e.bound {
 			return tooMany
 		}
 	}
 	return room
 }
 
-// better makes other the least text if it needs fewer tokens, and reports whether it does.
-func (l *least) better(need int, other least) bool {
-	if need >= l.need {
-		return false
-	}
-	*l, l.need = other, need
-	return true
-}
-
-// leaves finds the least text of a value that is no container.
-func (e *ender) leaves(v *value) {
-	x := &e.j.ends
-	consider := func(text string, ok bool) {
-		if ok {
-			v.least.better(e.count(text), least{text: text})
+// room is Room in a container.
+func (e *ender) room(f *frame, most int) int {
+	return e.trial(func() {
+		e.add(e.j.ends.growth, f.depth())
+		for ; f != nil && e.need <= most; f = f.up {
+			e.atMost(f)
 		}
-	}
-	consider("null", v.null)
-	consider("true", v.yes)
-	consider("false", v.no)
-	for _, s := range v.numbers {
-		text, ok := shortest(s.texts)
-		if s.texts == nil {
-			text, ok = e.number(s, numberState{}, 1, anyText)
-			x.known = x.known && ok && s.multiple <= 1000 // else there are too many remainders
-		}
-		consider(text, ok)
-	}
-	for _, s := range v.strings {
-		text, ok := shortest(s.escaped)
-		if s.texts == nil {
-			text, _, ok = e.ending(s, stringState{}, 1, anyText)
-			x.known = x.known && ok
-		}
-		consider(`"`+text+`"`, ok)
-	}
-	for _, s := range v.arrays { // of items that must differ, or are counted, no end is known
-		x.known = x.known && !s.unique && s.tally == nil
-	}
-	for _, s := range v.objects {
-		x.known = x.known && s.somes == 0 && len(s.claimed) == 0
-	}
-}
-
-func anyText(string) bool { return true }
-
-// shortest returns one of the shortest texts.
-func shortest(texts []string) (text string, ok bool) {
-	for i, t := range texts {
-		if i == 0 || len(t) < len(text) {
-			text = t
-		}
-	}
-	return text, len(texts) > 0
-}
-
-// peak returns what a value may need after one of its beginnings, where its parts need most; names
-// is what a name needs.
-func (e *ender) peak(v *value, most, names int) int {
-	n := 5 // a word
-	for _, s := range v.numbers {
-		n = max(n, s.worst())
-	}
-	for _, s := range v.strings {
-		n = max(n, e.worst(s))
-	}
-	for _, s := range v.arrays {
-		n = max(n, e.trial(func() { e.array(s) })+most)
-	}
-	for _, s := range v.objects {
-		n = max(n, e.trial(func() { e.object(s) })+names+most)
-		if s.others != nil {
-			n = max(n, e.worst(s.others)+most)
-		}
-	}
-	return n
+	}).need
 }
 
 // An ender counts the tokens of an end of a text, piece by piece, or spells it.
 type ender struct {
-	j     *Form
-	n     int  // tokens
-	spell bool // text has the end; n is not its number of tokens, which may be less
+	j *Form
+	size
+	flat  bool // the size is that of a text in no container; else it has no lines
+	spell bool // text has the end; need is not its number of tokens, which may be less
 	text  []byte
 
 	steps  int // of searches
@@ -278,19 +116,31 @@ func (j *Form) ender() *ender {
 		counts: map[string]int{}}
 }
 
-// trial returns the tokens of what f adds.
-func (e *ender) trial(f func()) int {
-	n, spell := e.n, e.spell
-	e.n, e.spell = 0, false
+// trial returns the size of what f adds.
+func (e *ender) trial(f func()) size {
+	n, spell := e.size, e.spell
+	e.size, e.spell = size{}, false
 	f()
-	n, e.n, e.spell = e.n, n, spell
+	n, e.size, e.spell = e.size, n, spell
 	return n
+}
+
+// add adds what a text needs that begins in some containers.
+func (e *ender) add(s size, depth int) {
+	switch {
+	case s.lines == 0:
+	case e.flat:
+		e.lines, e.height = min(e.lines+s.lines, tooMany), max(e.height, depth+s.height)
+	default:
+		s.need += s.lines * (e.j.ends.line(depth+s.height) - e.j.ends.line(1))
+	}
+	e.need = min(e.need+s.need, tooMany)
 }
 
 // put adds a text of some tokens.
 func (e *ender) put(text string, tokens int) {
 	e.work++
-	if e.n = min(e.n+tokens, tooMany); e.spell {
+	if e.add(size{need: tokens}, 0); e.spell {
 		e.text = append(e.text, text...)
 	}
 }
@@ -298,7 +148,7 @@ func (e *ender) put(text string, tokens int) {
 // raw adds a text, if there is one.
 func (e *ender) raw(text string, ok bool) {
 	if !ok {
-		e.n = tooMany
+		e.need = tooMany
 		return
 	}
 	e.put(text, e.count(text))
@@ -315,144 +165,292 @@ func (e *ender) count(text string) int {
 	return n
 }
 
-// value adds the least text of a value.
-func (e *ender) value(v *value) {
+// line begins a line in a container, if the layout has lines.
+func (e *ender) line(f *frame) {
+	if e.j.line == "" {
+		return
+	}
+	if e.add(size{e.j.ends.line(1), 1, 0}, f.depth()); e.spell {
+		e.text = append(e.text, e.j.begin(f)...)
+	}
+}
+
+// before adds what comes before an item or a name.
+func (e *ender) before(f *frame, first bool) {
+	if !first {
+		e.put(","+e.j.comma, e.j.ends.comma)
+	}
+	e.line(f)
+}
+
+// value adds the least text of a value in a container.
+func (e *ender) value(v *value, f *frame) {
 	l := &v.least
 	switch {
 	case !e.spell || l.need >= tooMany:
-		e.n = min(e.n+l.need, tooMany)
+		e.add(l.size, f.depth())
 	case l.array != nil:
-		e.array(l.array)
+		e.array(l.array, f)
 	case l.object != nil:
-		e.object(l.object)
+		e.object(l.object, f)
 	default:
 		e.put(l.text, l.need)
 	}
 }
 
-func (e *ender) array(s *arraySpec) {
+func (e *ender) array(s *arraySpec, up *frame) {
 	e.put("[", 1)
-	e.shut(&frame{array: s}, 0)
+	e.shut(up.open(nil, s), false)
 }
 
-func (e *ender) object(s *objectSpec) {
+func (e *ender) object(s *objectSpec, up *frame) {
 	e.put("{", 1)
-	e.shut(&frame{object: s}, 0)
+	e.shut(up.open(s, nil), false)
 }
 
 // rest adds the ends of a container and of those around it, after one of its parts.
 func (e *ender) rest(f *frame) {
-	if f == nil {
+	for f.keeps() && e.need < tooMany {
+		f = e.shut(f, false)
+	}
+	if f == nil || e.need >= tooMany {
 		return
 	}
 	if n, ok := e.rests[f]; ok && !e.spell {
 		e.put("", n)
 		return
 	}
-	e.shut(f, 0)
+	e.shut(f, false)
 	if e.spell || e.rests[f.up] > 0 || f.up == nil {
 		e.rest(f.up)
 		return
 	}
-	e.rests[f.up] = e.trial(func() { e.rest(f.up) })
+	e.rests[f.up] = e.trial(func() { e.rest(f.up) }).need
 	e.put("", e.rests[f.up])
 }
 
-// shut adds the end of a container, with some more properties at least.
-func (e *ender) shut(f *frame, more int) {
+// atMost adds what a container needs at most, whatever comes in it.
+func (e *ender) atMost(f *frame) {
+	o, s := f.object, f.array
+	switch {
+	case f.unique():
+		n, ok := e.spareItem(s, int(f.count), true)
+		if !ok {
+			e.need = tooMany
+			return
+		}
+		n.height++
+		e.add(n, f.depth()-1)
+		e.itemsAtMost(f)
+		e.close(f)
+	case f.keeps(): // what is in an item counts there
+	case o != nil && (o.somes > 0 || o.min > int(f.count)):
+		missing := o.neededFrom[f.next] + o.neededFree - int(f.needed)
+		e.add(o.dear.times(max(missing, o.min-int(f.count))+o.somes), f.depth()-1)
+		e.close(f)
+	case s != nil && s.tally != nil:
+		e.add(s.dear, f.depth()-1)
+		e.close(f)
+	default:
+		e.shut(f, false)
+	}
+}
+
+// itemsAtMost adds the unique items that an array still needs.
+func (e *ender) itemsAtMost(f *frame) {
+	n, _ := e.spareItem(f.array, int(f.count), false)
+	n.need, n.lines, n.height = n.need+e.j.ends.comma, n.lines+1, n.height+1
+	e.add(n.times(max(0, f.array.min-int(f.count))), f.depth()-1)
+}
+
+// close adds the end of a container that is not empty.
+func (e *ender) close(f *frame) {
+	e.line(f.up)
+	e.bracket(f)
+}
+
+func (e *ender) bracket(f *frame) {
 	if f.object != nil {
-		e.properties(f, more)
 		e.put("}", 1)
 		return
-	}
-	s := f.array
-	for i := int(f.count); i < s.min && e.n < tooMany; i++ {
-		if i > 0 {
-			e.put(",", 1)
-		}
-		if !e.spell && i >= len(s.prefix) { // and all others are like it
-			e.n = min(e.n+(s.min-i)*(min(s.items.least.need, tooMany/s.min)+1), tooMany)
-			break
-		}
-		e.value(s.item(i))
 	}
 	e.put("]", 1)
 }
 
-// properties adds those that an object needs, and so many at least.
-func (e *ender) properties(f *frame, more int) {
-	s := f.object
-	needed := s.neededFrom[f.next] + s.neededFree - int(f.needed)
-	more = max(more, s.min-int(f.count)) - needed
-	if !e.spell && s.tail != nil && more <= 0 && s.neededFree == int(f.needed) {
-		e.n = min(e.n+s.tail[f.next], tooMany)
-		return
+// shut adds the end of a container, after one of its parts or its beginning, or if it is begun before
+// a name. It returns the frame after it, in which what the container has is kept if it must.
+func (e *ender) shut(f *frame, begun bool) *frame {
+	if f.object != nil {
+		f = e.properties(f, begun)
+	} else {
+		f = e.items(f)
 	}
-	comma := ""
+	if !f.apart() || e.need >= tooMany {
+		e.need = tooMany
+		return nil
+	}
 	if f.count > 0 {
-		comma = ","
+		e.line(f.up)
 	}
-	add := func(name string, cost int, v *value) {
-		e.put(comma+`"`+name+`":`, cost)
-		e.value(v)
-		comma = ","
+	e.bracket(f)
+	return e.j.doneContainer(f).frame
+}
+
+// items adds those that an array needs, and returns the frame after them.
+func (e *ender) items(f *frame) *frame {
+	s := f.array
+	add := func(v *value, bits int) {
+		e.before(f, f.count == 0)
+		g := *f
+		if g.count++; s.tally != nil {
+			g.tally, _ = s.tally.add(f.tally, bits)
+		}
+		f = e.follow(v, &g)
 	}
-	for i := int(f.next); i < len(s.names); i++ {
-		e.work++
+	switch {
+	case s.tally != nil && !e.spell:
+		m := s.tally.end(int(f.count), f.tally)
+		if e.add(m.size, f.depth()-1); m.claim >= 0 && f.count == 0 {
+			return &frame{up: f.up, array: s, count: 1}
+		}
+	case s.tally != nil:
+		for m := s.tally.end(int(f.count), f.tally); m.claim >= 0; m = s.tally.end(int(f.count), f.tally) {
+			o := s.tally.at(int(f.count))[m.claim]
+			add(o.value, o.bits)
+		}
+	default:
+		for e.need < tooMany && (int(f.count) < s.min || !f.unique() && !f.apart()) &&
+			(s.max < 0 || int(f.count) < s.max) {
+			i, more := int(f.count), s.min-int(f.count)
+			if !e.spell && !f.keeps() && i > 0 && i >= len(s.prefix) { // and all others are like it
+				e.add(e.trial(func() { add(s.items, 0) }).times(more), 0)
+				break
+			}
+			add(s.item(i), 0)
+		}
+	}
+	return f
+}
+
+// follow adds a value in a container, one that differs from what it must if it can. It returns the
+// frame after it.
+func (e *ender) follow(v *value, f *frame) *frame {
+	if f.keeps() {
+		return e.unlike(v, f)
+	}
+	e.value(v, f)
+	return f
+}
+
+// properties adds those that an object needs, and returns the frame after them.
+func (e *ender) properties(f *frame, begun bool) *frame {
+	s := f.object
+	missing := func() int { return s.neededFrom[f.next] + s.neededFree - int(f.needed) }
+	if n := missing(); !e.spell && !begun && s.tail != nil && s.min-int(f.count) <= n &&
+		s.neededFree == int(f.needed) && s.somes == 0 && !f.keeps() {
+		e.add(s.tail[f.next], f.depth()-1)
+		return &frame{up: f.up, object: s, count: f.count + int32(n)}
+	}
+	add := func(q part, name string, cost int) {
+		e.label(f, begun, name, cost)
+		f, begun = e.follow(q.value, q.frame), false
+	}
+	all := int32(1<<s.somes - 1)
+	for i := int(f.next); i < len(s.names) && e.need < tooMany; i++ {
 		n := &s.names[i]
-		if i >= s.ordered && f.has(n.name) || !n.value.possible {
+		e.work++
+		if !n.required && !begun && s.min-int(f.count) <= missing() && f.tally == all && f.apart() {
 			continue
 		}
-		if !n.required {
-			if more <= 0 {
+		if _, ok := f.after(i); !ok {
+			continue
+		}
+		var best part
+		for _, q := range e.j.named(nil, f, i) { // one of a new kind rather than another
+			if old := best.frame; old == nil || old.tally == f.tally && q.frame.tally != old.tally ||
+				(q.frame.tally == f.tally) == (old.tally == f.tally) && q.value.least.need < best.value.least.need {
+				best = q
+			}
+		}
+		if best.frame != nil && (n.required || begun || s.min-int(f.count) > missing() ||
+			best.frame.tally != f.tally || !f.apart() && f.nameDiffers(i, 0) && !f.laterDiffers(i+1)) {
+			add(best, n.escaped, s.costs[i])
+		}
+	}
+	for e.need < tooMany && (int(f.count) < s.min || !f.apart() || f.tally != all || begun) {
+		p := part{kind: partOther, frame: f, str: s.others}
+		for i := range s.claimed {
+			if _, ok := f.afterClaimed(&s.claimed[i]); ok && f.tally != all {
+				p.str = s.claimed[i].str
+			}
+		}
+		var q part
+		ok := p.str != nil
+		if ok {
+			name, at, found := e.another(f, p.str, "", stringState{})
+			if q, ok = e.j.endOther(&p, name, at); ok && found {
+				add(q, name, len(name)+4+len(e.j.comma+e.j.colon))
 				continue
 			}
-			more--
 		}
-		add(n.escaped, s.costs[i], n.value)
+		e.need = tooMany
 	}
-	for g := *f; more > 0 && e.n < tooMany && e.work <= e.bound; more-- {
-		name, v, ok := e.another(&g, "", stringState{})
-		if !ok {
-			e.n = tooMany
-			return
+	return f
+}
+
+// laterDiffers reports whether a required name from the i-th on can make an object differ.
+func (f *frame) laterDiffers(i int) bool {
+	for ; i < len(f.object.names); i++ {
+		if f.object.names[i].required && f.nameDiffers(i, 0) {
+			return true
 		}
-		add(name, len(name)+4, v)
-		g.used = &used{unescapeJSON(name), g.used}
-		g.count++
 	}
-	if more > 0 {
-		e.n = tooMany
+	return false
+}
+
+// label adds what comes before a property, unless that is begun, and its name in JSON.
+func (e *ender) label(f *frame, begun bool, name string, cost int) {
+	text := `"` + name + `":` + e.j.colon
+	switch {
+	case begun:
+	case e.j.line != "":
+		e.before(f, f.count == 0)
+	case f.count > 0: // cost has the comma
+		text = "," + e.j.comma + text
 	}
+	e.put(text, cost)
 }
 
 // another returns the end of a name that an object does not have or know, after its beginning in
-// JSON, and the value that follows.
-func (e *ender) another(f *frame, begun string, from stringState) (rest string, v *value, ok bool) {
-	o := f.object
-	if o.others == nil {
-		return "", nil, false
-	}
-	rest, last, ok := e.ending(o.others, from, f.taken()+1, func(text string) bool {
+// JSON, and the state of the name's table there.
+func (e *ender) another(f *frame, str *stringSpec, begun string, from stringState) (string, int32, bool) {
+	rest, last, ok := e.ending(str, from, f.taken()+1, func(text string) bool {
 		e.work += 8 + f.taken()
 		name := unescapeJSON(begun + text)
-		_, known := o.index[name]
+		_, known := f.object.index[name]
 		return !known && !f.has(name)
 	})
-	if v = o.values[0]; ok && o.others.table != nil {
-		v = o.values[o.others.table.Kind[last.at]]
-	}
-	return rest, v, ok
+	return rest, last.at, ok
 }
 
 // part adds the end of a text after a part.
 func (e *ender) part(p *part) {
 	f := p.frame
+	if p.rest != "" && p.kind != partWord {
+		e.raw(p.rest, true)
+	}
+	if f.keeps() && p.kind != partName && p.kind != partOther {
+		e.kept(p)
+		return
+	}
 	switch p.kind {
-	case partAfter, partEnd:
+	case partAfter:
 		e.rest(f)
+	case partEnd:
+		e.bracket(f)
+		e.rest(f.up)
 	case partValue:
-		e.value(p.value)
+		e.value(p.value, f)
 		e.rest(f)
 	case partWord:
 		e.raw(p.rest, true)
@@ -471,57 +469,55 @@ func (e *ender) part(p *part) {
 		e.raw(text[p.at:]+quote, true)
 		e.rest(f)
 	case partKey:
-		e.shut(f, int(f.count)+1)
+		e.shut(f, true)
 		e.rest(f.up)
 	case partName:
 		e.name(p)
 	case partOther:
 		e.other(p)
 	case partColon:
-		e.put(":", 1)
-		e.value(p.value)
+		e.raw(":"+e.j.colon, true)
+		e.value(p.value, f)
 		e.rest(f)
 	}
 }
 
-// mostTried bounds how many names or texts that begin like the text are compared.
-const mostTried = 8
-
 // name adds the end after a part of a known name.
 func (e *ender) name(p *part) {
 	names := p.frame.object.names
-	add := func(i int32) {
-		f, n := p.frame, &names[i]
-		g, _ := f.after(int(i))
-		if int(i) >= f.object.ordered {
-			g.used = &used{n.name, f.used}
-		}
-		e.raw(n.escaped[p.at:]+`":`, true)
-		e.value(n.value)
-		e.rest(&g)
-	}
-	best, least := int32(-1), tooMany+1
+	var best func()
+	least := tooMany + 1
 	for _, i := range p.names[p.lo:min(p.hi, p.lo+mostTried)] {
-		if n := e.trial(func() { add(i) }); n < least {
-			best, least = i, n
+		for _, q := range e.j.named(nil, p.frame, int(i)) {
+			end := func() {
+				e.raw(names[i].escaped[p.at:]+`"`, true)
+				e.part(&q)
+			}
+			if n := e.trial(end).need; n < least {
+				best, least = end, n
+			}
 		}
 	}
-	if !e.spell {
+	if best == nil {
+		e.need = tooMany
+	} else if e.spell {
+		best()
+	} else {
 		e.put("", least)
-		return
 	}
-	add(best)
 }
 
 // other adds the end after a part of another name.
 func (e *ender) other(p *part) {
-	f := p.frame
-	text, v, ok := e.another(f, p.raw, p.string)
-	if e.raw(text+`":`, ok); !ok {
-		return
+	text, at, ok := e.another(p.frame, p.str, p.raw, p.string)
+	if ok {
+		var q part
+		if q, ok = e.j.endOther(p, p.raw+text, at); ok {
+			e.raw(text+`"`, true)
+			e.part(&q)
+		}
 	}
-	g, _ := f.afterOther()
-	g.used = &used{unescapeJSON(p.raw + text), f.used}
-	e.value(v)
-	e.rest(&g)
+	if !ok {
+		e.need = tooMany
+	}
 }

@@ -175,12 +175,7 @@ func (j *Form) stepValue(to []part, p *part, b byte) []part {
 	switch {
 	case b == '"':
 		for _, s := range v.strings {
-			if s.texts != nil {
-				n := int32(len(s.escaped))
-				to = append(to, part{kind: partList, frame: p.frame, list: s.escaped, hi: n})
-				continue
-			}
-			to = append(to, part{kind: partString, frame: p.frame, str: s})
+			to = append(to, stringPart(s, p.frame))
 		}
 	case b == '-' || b >= '0' && b <= '9':
 		for _, s := range v.numbers {
@@ -218,6 +213,14 @@ func (j *Form) stepValue(to []part, p *part, b byte) []part {
 // wordPart begins null, true or false.
 func wordPart(to []part, f *frame, text string) []part {
 	return append(to, part{kind: partWord, frame: f, rest: text[1:], raw: text})
+}
+
+// stringPart returns the part of a string after its quote.
+func stringPart(s *stringSpec, f *frame) part {
+	if s.texts != nil {
+		return part{kind: partList, frame: f, list: s.escaped, hi: int32(len(s.escaped))}
+	}
+	return part{kind: partString, frame: f, str: s}
 }
 
 // numberPart returns the part of a number before its first byte.
@@ -394,26 +397,33 @@ func (f *frame) key(to []part) []part {
 func (j *Form) stepName(to []part, p *part, b byte) []part {
 	names := p.frame.object.names
 	if first := int(p.names[p.lo]); b == '"' && int(p.at) == len(names[first].escaped) {
-		f, _ := p.frame.after(first) // names returned only names that are allowed
-		f.name = names[first].name
-		if first >= p.frame.object.ordered {
-			f.used = &used{names[first].name, f.used}
-		}
-		if f.object.feasible(&f) {
-			to = append(to, part{kind: partColon, frame: &f, value: names[first].value, space: j.other})
-		}
-		for _, m := range names[first].claims {
-			if g, ok := p.frame.claims(f, m); ok {
-				to = append(to, part{kind: partColon, frame: &g, value: m.value, space: j.other})
-			}
-		}
-		return to
+		return j.named(to, p.frame, first)
 	}
 	q := *p
 	q.lo, q.hi = narrow(p.lo, p.hi, p.at, b,
 		func(i int32) string { return names[p.names[i]].escaped })
 	if q.at++; q.lo < q.hi {
 		to = append(to, q)
+	}
+	return to
+}
+
+// named appends the parts after a known name.
+func (j *Form) named(to []part, before *frame, i int) []part {
+	o := before.object
+	n := &o.names[i]
+	f, _ := before.after(i) // f.names returned only names that are allowed
+	f.name = n.name
+	if i >= o.ordered {
+		f.used = &used{n.name, f.used}
+	}
+	if o.feasible(&f) {
+		to = append(to, part{kind: partColon, frame: &f, value: n.value, space: j.other})
+	}
+	for _, m := range n.claims {
+		if g, ok := before.claims(f, m); ok {
+			to = append(to, part{kind: partColon, frame: &g, value: m.value, space: j.other})
+		}
 	}
 	return to
 }
@@ -455,11 +465,15 @@ func (j *Form) endOther(p *part, raw string, at int32) (part, bool) {
 		return part{}, false
 	}
 	f.used, f.name = &used{name, f.used}, name
-	value := values[0]
-	if t := p.str.table; t != nil {
-		value = values[t.Kind[at]]
+	return part{kind: partColon, frame: &f, value: p.str.among(values, at), space: j.other}, true
+}
+
+// among returns that of some values which is for the names that end in a state of a table.
+func (s *stringSpec) among(values []*value, at int32) *value {
+	if s.table == nil {
+		return values[0]
 	}
-	return part{kind: partColon, frame: &f, value: value, space: j.other}, true
+	return values[s.table.Kind[at]]
 }
 
 // crowded reports whether all names that begin as a part does are used or known. That is only

@@ -36,7 +36,7 @@ func (j *Form) Below(
 	parts := state.([]part)
 	for i := range parts {
 		if f := parts[i].frame; w.ends != nil && f != nil {
-			w.ends.rests[f] = w.ends.trial(func() { w.ends.rest(f) })
+			w.ends.rests[f] = w.ends.trial(func() { w.ends.rest(f) }).need
 		}
 		if w.below(node, &parts[i]); w.over() {
 			break
@@ -86,7 +86,8 @@ func (w *jsonWalk) below(i int, p *part) {
 	case p.kind == partOther && p.str.table == nil:
 		w.lexeme(i, p, false) // it is ended at once: to find what else fits takes long
 		return
-	case p.kind == partString && i == 0 && p.string.Form == automaton.Border:
+	case p.kind == partString && i == 0 && p.string.Form == automaton.Border &&
+		(!p.frame.keeps() || p.goesOn() && p.str.table == nil):
 		w.stringInTime(p)
 		return
 	default:
@@ -171,39 +172,27 @@ func (w *jsonWalk) lexeme(i int, p *part, inside bool) {
 		if p.kind != partNumber && int(p.string.n+e.chars) < p.str.min {
 			continue
 		}
+		end := int(n.Depth) // of what is in it
+		if p.kind != partNumber {
+			end--
+		}
+		inside, ok := p.raw, true
+		if p.kind == partOther || p.frame.keeps() {
+			inside += string(v.Bytes[v.Below(int(e.node))][v.Nodes[i].Depth:end])
+		}
 		var q part
-		switch p.kind {
-		case partString:
-			if q = w.j.done(p.frame); p.frame.keeps() {
-				part := v.Bytes[v.Below(int(e.node))][v.Nodes[i].Depth : n.Depth-1]
-				text := keptString(p.raw + string(part))
-				if p.frame.unique() && among(p.frame.kids, text) {
-					continue
-				}
-				if n.Size > 1 || p.frame.kept {
-					if q = w.j.doneText(p.frame, text); !q.fresh() {
-						continue
-					}
-				}
-			}
-		case partOther:
-			var ok bool
-			part := v.Bytes[v.Below(int(e.node))][v.Nodes[i].Depth : n.Depth-1]
-			q, ok = w.j.endOther(p, p.raw+string(part), p.exitState(e))
-			if !ok || q.frame.keeps() && !q.fresh() {
-				continue
-			}
+		switch {
+		case p.kind == partOther:
+			q, ok = w.j.endOther(p, inside, p.exitState(e))
+		case p.kind == partString:
+			q = w.j.doneString(p, inside)
+		case p.frame.keeps(): // any whole number
+			q = w.j.doneText(p.frame, canonicalWhole(inside))
 		default:
-			if p.frame == nil {
-				continue
-			}
-			if q = w.j.done(p.frame); p.frame.keeps() { // any whole number
-				part := v.Bytes[v.Below(int(e.node))][v.Nodes[i].Depth:n.Depth]
-				q = w.j.doneText(p.frame, canonicalWhole(p.raw+string(part)))
-				if !q.fresh() {
-					continue
-				}
-			}
+			q, ok = w.j.done(p.frame), p.frame != nil
+		}
+		if !ok || q.frame.keeps() && !q.fresh() {
+			continue
 		}
 		if p.kind != partNumber && (w.ends == nil || w.fits(q)) {
 			v.Open(w.open, n.ID)
@@ -248,7 +237,9 @@ func (w *jsonWalk) walk(i int, p *part) {
 		w.arena = w.arena[:ends[depth-1]]
 		before := w.arena[from(depth-1):ends[depth-1]]
 		if w.ends != nil {
-			w.ends.work += 2 * len(before)
+			for k := range before {
+				w.ends.work += before[k].toll()
+			}
 		}
 		if w.arena, w.err = w.j.stepAll(w.arena, before, n.Byte, &w.work); w.over() {
 			break
@@ -275,6 +266,15 @@ func (w *jsonWalk) walk(i int, p *part) {
 		k++
 	}
 	w.arena = w.arena[:top]
+}
+
+// toll is approximately the work for the next byte of a part, beside that for its end.
+func (p *part) toll() int {
+	n := 2 + len(p.raw)/16 // which is copied
+	if p.frame.keeps() {
+		n += 16
+	}
+	return n
 }
 
 // manyNodes is the size of a subtree from which a mask is worth storing.

@@ -31,8 +31,9 @@ type objectSpec struct {
 	possibleFrom             []int // number of possible names from each ordered name on
 	neededFree, possibleFree int   // the same for the names without order
 
-	costs []int // of each name, the tokens of ,"name":
-	tail  []int // of each ordered name on, the tokens of the required ones and their values
+	costs []int  // of each name, the tokens of ,"name":
+	tail  []size // of each ordered name on, the required ones with their values
+	dear  size   // what a property needs at most
 
 	wide *objectSpec // of a closed one: the same with other names
 	from *schema     // which closes it

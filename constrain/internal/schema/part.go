@@ -133,6 +133,7 @@ type frame struct {
 	up     *frame
 	object *objectSpec
 	array  *arraySpec
+	deep   int   // containers, with those around it
 	next   int32 // the first ordered name that may still come
 	count  int32 // properties or items so far
 	others int32 // number of names that are not known ones
@@ -153,6 +154,14 @@ type frame struct {
 type used struct {
 	name string
 	up   *used
+}
+
+// depth returns how many containers a frame and those around it are; nil is none.
+func (f *frame) depth() int {
+	if f == nil {
+		return 0
+	}
+	return f.deep
 }
 
 func (f *frame) has(name string) bool {

@@ -4,10 +4,14 @@ package schema
 
 import (
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"picogpt/constrain/internal/automaton"
 )
+
+// mostChars is how many characters of a class are tried.
+const mostChars = 40
 
 // chars returns some characters of each class of a table, as in JSON, the plainest first.
 func (e *ender) chars(t *automaton.Table) [][]string {
@@ -16,9 +20,10 @@ func (e *ender) chars(t *automaton.Table) [][]string {
 	}
 	chars := make([][]string, len(t.Alpha.Members))
 	add := func(class uint16, c rune) {
-		const most = 12
-		if text := escapeJSON(string(c)); len(chars[class]) < most && utf8.ValidRune(c) &&
-			!slices.Contains(chars[class], text) {
+		if len(chars[class]) == mostChars || !utf8.ValidRune(c) {
+			return
+		}
+		if text := escapeJSON(string(c)); !slices.Contains(chars[class], text) {
 			chars[class] = append(chars[class], text)
 		}
 	}
@@ -26,11 +31,11 @@ func (e *ender) chars(t *automaton.Table) [][]string {
 		add(t.Alpha.ASCII[c], c)
 	}
 	for piece, class := range t.Alpha.Pieces(0, utf8.MaxRune) {
-		for c := piece.Lo; c <= min(piece.Hi, piece.Lo+12); c++ {
+		for c := piece.Lo; c <= min(piece.Hi, piece.Lo+mostChars); c++ {
 			add(class, c)
 		}
 	}
-	if e.j.ends.growth == 0 { // later, several texts may read it
+	if e.flat { // later, several texts may read it
 		e.j.ends.chars[t] = chars
 	}
 	return chars
@@ -49,6 +54,17 @@ func (e *ender) ending(
 	type place struct {
 		of *stringSpec
 		at stringState
+	}
+	if s.max < 0 {
+		st.n = min(st.n, int32(s.min)) // more make no difference
+	}
+	if missing := s.min - int(st.n); s.table == nil && st.Form == automaton.Border && missing >= 0 &&
+		missing <= mostFar {
+		st.n = int32(s.min)
+		if text = strings.Repeat("0", missing); ok(text) {
+			return text, st, true
+		}
+		st.n -= int32(missing)
 	}
 	key := place{s, st}
 	if s.table != nil && k == 1 {
@@ -76,7 +92,7 @@ func (e *ender) ending(
 	if s.mayEnd(st) && ok(begun) {
 		return begun, st, true
 	}
-	digits := [][]string{{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "a", "b"}}
+	digits := [][]string{strings.Split("0123456789abcdefghijklmnopqrstuvwxyzABCD", "")}
 	far := func(st stringState) int {
 		n := max(0, s.min-int(st.n))
 		switch {
@@ -117,6 +133,25 @@ func (e *ender) number(
 ) (text string, found bool) {
 	if s.accepts(st) && ok("") {
 		return "", true
+	}
+	if side := s.side(st); st.phase == numberDigits && !s.wide && int(st.digits) > len(side.loInt) &&
+		int(st.digits)+2*s.figures+8 < len(side.hiInt) { // how many they are makes no difference
+		st.digits, st.lo, st.hi = uint16(len(side.loInt)+1), 1, -1
+	}
+	type place struct {
+		of *numberSpec
+		at numberState
+	}
+	key := place{s, st}
+	if k == 1 {
+		if c, known := e.known[key]; known && ok(c.text) {
+			return c.text, true
+		}
+		defer func() {
+			if found {
+				e.known[key] = closed{text: text}
+			}
+		}()
 	}
 	each := func(st numberState, to func(numberState, string)) {
 		for _, b := range []byte("e-.9876543210") {
@@ -173,51 +208,4 @@ func search[S comparable](steps, work *int, most int, from S, k int, far func(S)
 		})
 	}
 	return "", from, false
-}
-
-// worst returns how many bytes a string needs at most after any of its beginnings.
-func (e *ender) worst(s *stringSpec) int {
-	n, ok := e.j.ends.worst[s]
-	if ok {
-		return n
-	}
-	defer func() {
-		if e.j.ends.growth == 0 { // later, several texts may read it
-			e.j.ends.worst[s] = n
-		}
-	}()
-	for _, text := range s.escaped {
-		n = max(n, len(text)+1)
-	}
-	if s.texts != nil {
-		return n
-	}
-	n, wide := s.min, 1
-	if s.table != nil {
-		for _, class := range e.chars(s.table) {
-			if len(class) > 0 { // else it has surrogates only, which no text has
-				wide = max(wide, len(class[0]))
-			}
-		}
-		if n = s.table.Within(s.min); s.max >= 0 {
-			n = min(n, s.max)
-		}
-	}
-	n = wide*n + aCharacter
-	return n
-}
-
-// worst is that of strings. A number has to reach the length of a bound, and to leave the digits that
-// it has in common with both, or with nines.
-func (s *numberSpec) worst() int {
-	n := 0
-	for _, text := range s.texts {
-		n = max(n, len(text))
-	}
-	for _, side := range []*bounds{s.pos, s.neg} {
-		if side != nil && !s.wide {
-			n = max(n, len(side.loInt)+2*len(side.lo.digits)+max(0, -side.hi.point))
-		}
-	}
-	return n + s.figures + s.scale + 8
 }

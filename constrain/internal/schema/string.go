@@ -145,22 +145,15 @@ func (s *stringSpec) stepEscape(st stringState, b byte) (stringState, verdict) {
 			return st, impossible
 		}
 		return s.complete(st, '/')
-	case 'b':
-		return s.complete(st, '\b')
-	case 'f':
-		return s.complete(st, '\f')
-	case 'n':
-		return s.complete(st, '\n')
-	case 'r':
-		return s.complete(st, '\r')
-	case 't':
-		return s.complete(st, '\t')
 	case 'u':
 		p := automaton.Partial{Form: automaton.HexDigits, Left: 4}
 		if s.escapes == looseEscapes {
 			p.Form = automaton.LooseHex
 		}
 		return s.arriveHex(st, p)
+	}
+	if i := strings.IndexByte("bfnrt", b); i >= 0 {
+		return s.complete(st, rune("\b\f\n\r\t"[i]))
 	}
 	return st, impossible
 }

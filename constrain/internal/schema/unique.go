@@ -95,7 +95,7 @@ func (f *frame) unique() bool { return f != nil && f.array != nil && f.array.uni
 
 // open returns the frame of a container that begins in a frame.
 func (f *frame) open(o *objectSpec, a *arraySpec) *frame {
-	g := &frame{up: f, object: o, array: a, kept: f.keeps()}
+	g := &frame{up: f, object: o, array: a, deep: f.depth() + 1, kept: f.keeps()}
 	if g.kept {
 		kind := byte('[')
 		if o != nil {
@@ -277,7 +277,8 @@ func (p *part) fresh() bool {
 func (p *part) goesOn() bool {
 	switch p.kind {
 	case partString:
-		return p.str.endless()
+		return p.str.endless() || p.string.Form == automaton.Border &&
+			!begun(p.frame.rivals(p.frame.name), keptString(p.raw))
 	case partOther:
 		return p.str.table == nil
 	}
@@ -310,6 +311,11 @@ func among(nodes []*node, text string) bool {
 		}
 	}
 	return false
+}
+
+// begun reports whether the text of one of some nodes begins with a text.
+func begun(nodes []*node, text string) bool {
+	return slices.ContainsFunc(nodes, func(u *node) bool { return strings.HasPrefix(u.text, text) })
 }
 
 // amongStrings is among for the text of a string without its quote.
@@ -448,11 +454,8 @@ func (s *stringSpec) differs(st stringState, raw string, rivals []*node) bool {
 	var find func(st stringState, raw string) bool
 	find = func(st stringState, raw string) bool {
 		if st.Form == automaton.Border {
-			text, alike := keptString(raw), false
-			for _, u := range rivals {
-				alike = alike || strings.HasPrefix(u.text, text)
-			}
-			if !alike || s.mayEnd(st) && !among(rivals, text) {
+			text := keptString(raw)
+			if !begun(rivals, text) || s.mayEnd(st) && !among(rivals, text) {
 				return true // what is live can end
 			}
 		}

@@ -21,12 +21,13 @@ func TestMasksOfUniqueItemsAreThoseOfSteps(t *testing.T) {
 		`{"type":"array","uniqueItems":true,"items":{"type":"array","items":{"type":"integer"},"maxItems":1}}`,
 		`{"type":"array","uniqueItems":true,"items":{"type":"string","pattern":"^[ab]{0,2}$"}}`,
 		`{"type":"array","uniqueItems":true,"items":{"type":"number","minimum":0,"maximum":1}}`,
+		`{"type":"array","uniqueItems":true,"items":{"type":"string","minLength":1,"maxLength":3}}`,
 		`{"uniqueItems":true,"contains":{"type":"integer"},"minContains":2}`,
 	} {
 		form := compile(t, schema, Options{})
 		for seed := range cases.Of(2, 40) {
 			w, text := walks.New(rand.New(rand.NewPCG(uint64(seed), 21))), walks.Of(form)
-			feed := []string{`[0,`, `["a",0,`, `[{"k":"x","n":0},`, `[[0],`, `["a",`, `[0,0.1,`, `[0,`}
+			feed := []string{`[0,`, `["a",0,`, `[{"k":"x","n":0},`, `[[0],`, `["a",`, `[0,0.1,`, `["a","ab",`, `[0,`}
 			for _, prefix := range feed {
 				if seed%2 == 0 && walks.Feed(text, prefix) {
 					break

@@ -11,6 +11,8 @@
 //
 // With -everyday it runs schemas as zod, OpenAI's helper, typebox and pydantic emit them, which
 // everyday/emit.mjs and everyday/emit.py write; everyday/judge.cjs has ajv judge what was written.
+//
+// With -budget each text must be complete within so many tokens, or the least number known.
 package main
 
 import (
@@ -44,12 +46,13 @@ func main() {
 	bench := flag.String("bench", "", "run the files of this folder of MaskBench instead")
 	every := flag.Int("every", 1, "with -bench: one file of so many")
 	walks := flag.Int("walks", 10, "texts to write for each schema")
+	budget := flag.Int("budget", 0, "write texts that must end within so many tokens, or the least number known")
 	verbose := flag.Bool("v", false, "list the schemas that are refused")
 	everyday := flag.String("everyday", "", "run the schemas of this file, from everyday/, instead")
 	written := flag.String("written", "written.jsonl", "with -everyday: the file for what is written")
 	flag.Parse()
 	runtime.LockOSThread() // for processorTime
-	r := &run{walks: *walks, verbose: *verbose, refused: map[string]int{}}
+	r := &run{walks: *walks, budget: *budget, verbose: *verbose, refused: map[string]int{}}
 	work := r.suite
 	if *suite != "" {
 		work = func() error { return r.folder(*suite) }
@@ -73,6 +76,7 @@ func main() {
 // A run holds counts and times.
 type run struct {
 	walks   int
+	budget  int // 0: none
 	verbose bool
 	vocab   *constrain.Vocabulary
 	alone   [256]int // the id of each byte

@@ -52,7 +52,13 @@ func (r *run) write(c *constrain.Constraint, seed uint64, name string) (string, 
 	}
 	mask := make([]uint64, r.vocab.Words())
 	var text strings.Builder
-	for n := range maxTokens {
+	most, bounded := maxTokens, r.budget > 0 && t.Bounded()
+	if bounded {
+		least, _ := t.Least()
+		most = max(r.budget, least)
+		t.Within(most)
+	}
+	for n := range most {
 		clock, from := time.Now(), processorTime()
 		err := t.Mask(mask)
 		took := processorTime() - from
@@ -64,8 +70,11 @@ func (r *run) write(c *constrain.Constraint, seed uint64, name string) (string, 
 			r.fail("%s: %q: %v", name, text.String(), err)
 			return "", false
 		}
-		if t.Complete() && (n > maxTokens/2 || rnd.IntN(2) == 0) {
+		if t.Complete() && (n > most/2 || rnd.IntN(2) == 0) {
 			return text.String(), true
+		}
+		if bounded { // nothing but the mask leads to the end
+			n = 0
 		}
 		id := r.choose(rnd, mask, n)
 		if id < 0 {
@@ -79,6 +88,12 @@ func (r *run) write(c *constrain.Constraint, seed uint64, name string) (string, 
 			return "", false
 		}
 		text.Write(r.vocab.Bytes(id))
+	}
+	if bounded {
+		if !t.Complete() {
+			r.fail("%s: %q is cut after %d tokens", name, text.String(), most)
+		}
+		return text.String(), t.Complete()
 	}
 	r.open++
 	return "", false
