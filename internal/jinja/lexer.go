@@ -1,0 +1,333 @@
+package jinja
+
+// Tokens: texts, tags, and what is in tags. The white space around tags is removed as transformers
+// sets Jinja up: trim_blocks and lstrip_blocks.
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"picogpt/internal/quote"
+)
+
+// A kind is the kind of a token.
+type kind int
+
+const (
+	end   kind = iota // of the source, and of all after an error
+	data              // text between tags
+	open              // {{ or {%
+	shut              // }} or %}
+	name              // a word
+	sign              // an operator
+	value             // a number
+	words             // a string
+)
+
+// A token is a part of a source.
+type token struct {
+	kind  kind
+	line  int
+	text  string
+	value any // of a number or a string
+}
+
+// A lexer cuts a source into tokens.
+type lexer struct {
+	source    string
+	at, line  int
+	tag       string // the end of the tag that at is in, or ""
+	brackets  []byte // those that are open in it
+	lineBegin bool   // no text stands before at in its line
+	err       error
+}
+
+func newLexer(source string) *lexer {
+	source = strings.ReplaceAll(strings.ReplaceAll(source, "\r\n", "\n"), "\r", "\n")
+	return &lexer{source: strings.TrimSuffix(source, "\n"), line: 1, lineBegin: true}
+}
+
+// fail keeps the first error.
+func (l *lexer) fail(line int, format string, args ...any) token {
+	if l.err == nil {
+		l.err = &Error{line, fmt.Sprintf(format, args...)}
+	}
+	return token{line: line}
+}
+
+// take moves beyond n bytes.
+func (l *lexer) take(n int) string {
+	text := l.source[l.at : l.at+n]
+	l.at += n
+	l.line += strings.Count(text, "\n")
+	if n > 0 {
+		l.lineBegin = text[n-1] == '\n'
+	}
+	return text
+}
+
+// token returns the next token.
+func (l *lexer) token() token {
+	for l.err == nil {
+		if l.tag != "" {
+			return l.inTag()
+		}
+		t, ok := l.outside()
+		if ok {
+			return t
+		}
+	}
+	return token{line: l.line}
+}
+
+// outside returns a text, or the beginning of a tag; false after a comment, or an empty text.
+func (l *lexer) outside() (token, bool) {
+	rest, line := l.source[l.at:], l.line
+	n := 0
+	for {
+		i := strings.IndexByte(rest[n:], '{')
+		if i < 0 || n+i+1 == len(rest) {
+			n = len(rest)
+			break
+		}
+		if n += i; strings.IndexByte("{%#", rest[n+1]) >= 0 {
+			break
+		}
+		n++
+	}
+	begins := l.lineBegin
+	switch text := l.take(n); {
+	case n == len(rest) && n == 0:
+		return token{line: line}, true
+	case n == len(rest):
+		return token{kind: data, line: line, text: text}, true
+	case n > 0: // the tag after it removes space from it
+		l.lineBegin = begins
+		t := token{kind: data, line: line, text: l.stripped(text, rest[n:])}
+		l.lineBegin = strings.HasSuffix(text, "\n")
+		if t.text != "" {
+			return t, true
+		}
+	}
+	return l.tagBegin(rest[n:])
+}
+
+// stripped returns a text without the space that the tag after it removes.
+func (l *lexer) stripped(text, tag string) string {
+	switch sign := (tag + " ")[2]; {
+	case sign == '-':
+		return trimRight(text)
+	case sign == '+' || tag[1] == '{':
+		return text
+	}
+	from := strings.LastIndexByte(text, '\n') + 1
+	if (from > 0 || l.lineBegin) && trimRight(text[from:]) == "" {
+		return text[:from]
+	}
+	return text
+}
+
+var rawBegin = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\{%[-+]?\s*raw\s*(-%\}\s*|%\})`)
+})
+
+var rawEnd = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\{%[-+]?\s*endraw\s*(\+%\}|-%\}\s*|%\}\n?)`)
+})
+
+// tagBegin moves into a tag, or beyond a comment or what is raw.
+func (l *lexer) tagBegin(rest string) (token, bool) {
+	line, n := l.line, 2
+	if n < len(rest) && (rest[n] == '-' || rest[n] == '+') {
+		n++
+	}
+	switch {
+	case rest[1] == '#':
+		i := strings.Index(rest[n:], "#}")
+		if i < 0 {
+			return l.fail(line, "a comment without its end, #}"), true
+		}
+		l.take(n + i)
+		l.tagEnd("#}", n < n+i && (rest[n+i-1] == '-' || rest[n+i-1] == '+'))
+		return token{}, false
+	case rest[1] == '%':
+		if begin := rawBegin().FindString(rest); begin != "" {
+			l.take(len(begin))
+			after := l.source[l.at:]
+			found := rawEnd().FindStringIndex(after)
+			if found == nil {
+				return l.fail(line, "raw without its endraw"), true
+			}
+			text := l.stripped(after[:found[0]], after[found[0]:])
+			l.take(found[1])
+			return token{kind: data, line: line, text: text}, true
+		}
+	}
+	l.tag = map[byte]string{'{': "}}", '%': "%}"}[rest[1]]
+	return token{kind: open, line: line, text: l.take(n)[:2]}, true
+}
+
+// tagEnd moves beyond the end of a tag, and the space after it that it removes.
+func (l *lexer) tagEnd(tag string, signed bool) {
+	removes := byte(0)
+	if signed {
+		removes = l.source[l.at-1]
+	}
+	l.take(2)
+	rest := l.source[l.at:]
+	switch {
+	case removes == '-':
+		l.take(len(rest) - len(trimLeft(rest)))
+	case removes == 0 && tag != "}}" && strings.HasPrefix(rest, "\n"):
+		l.take(1)
+	}
+}
+
+var number = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^(?:((?:\d+_)*\d+(?:(?:\.(?:\d+_)*\d+)?e[+\-]?(?:\d+_)*\d+|` +
+		`\.(?:\d+_)*\d+))|0b(?:_?[01])+|0o(?:_?[0-7])+|0x(?:_?[0-9a-f])+|[1-9](?:_?\d)*|0(?:_?0)*)`)
+})
+
+// inTag returns the next token of a tag.
+func (l *lexer) inTag() token {
+	rest := l.source[l.at:]
+	l.take(len(rest) - len(trimLeft(rest)))
+	rest = l.source[l.at:]
+	t := token{line: l.line}
+	if rest == "" {
+		return l.fail(l.line, "a tag without its end, %s", l.tag)
+	}
+	if len(l.brackets) == 0 {
+		signed := rest[0] == '-' || rest[0] == '+' && l.tag == "%}"
+		if at := rest; signed && strings.HasPrefix(at[1:], l.tag) || strings.HasPrefix(at, l.tag) {
+			t.kind, t.text = shut, l.tag
+			if signed {
+				l.take(1)
+			}
+			l.tagEnd(l.tag, signed)
+			l.tag = ""
+			return t
+		}
+	}
+	first, _ := utf8.DecodeRuneInString(rest)
+	switch {
+	case unicode.IsDigit(first) && first < utf8.RuneSelf:
+		return l.number(rest)
+	case isWord(first):
+		n := strings.IndexFunc(rest, func(r rune) bool { return !isWord(r) })
+		if n < 0 {
+			n = len(rest)
+		}
+		t.kind, t.text = name, l.take(n)
+		return t
+	case first == '"' || first == '\'':
+		return l.string(rest)
+	}
+	return l.operator(rest)
+}
+
+func isWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+func (l *lexer) number(rest string) token {
+	t := token{kind: value, line: l.line}
+	m := number().FindStringSubmatch(rest)
+	if m == nil {
+		return l.fail(l.line, "want a number, found %s", quote.Short(rest, 20))
+	}
+	t.text = l.take(len(m[0]))
+	plain, err := strings.ReplaceAll(t.text, "_", ""), error(nil)
+	if m[1] != "" {
+		t.value, err = strconv.ParseFloat(plain, 64)
+	} else {
+		var n int64
+		n, err = strconv.ParseInt(plain, 0, 64)
+		t.value = int(n)
+	}
+	if err != nil {
+		return l.fail(l.line, "%s is too large a number", quote.Short(t.text, 40))
+	}
+	return t
+}
+
+func (l *lexer) operator(rest string) token {
+	t := token{kind: sign, line: l.line}
+	for _, two := range []string{"//", "**", "==", "!=", ">=", "<="} {
+		if strings.HasPrefix(rest, two) {
+			t.text = l.take(2)
+			return t
+		}
+	}
+	if strings.IndexByte("+-/*%~[](){}>=<.:|,;", rest[0]) < 0 {
+		return l.fail(l.line, "want an expression, found %s", quote.Short(rest, 20))
+	}
+	t.text = l.take(1)
+	if i := strings.Index("([{", t.text); i >= 0 {
+		l.brackets = append(l.brackets, ")]}"[i])
+	} else if strings.Contains(")]}", t.text) {
+		n := len(l.brackets) - 1
+		if n < 0 || l.brackets[n] != t.text[0] {
+			return l.fail(t.line, "%s without its beginning", t.text)
+		}
+		l.brackets = l.brackets[:n]
+	}
+	return t
+}
+
+// string reads a string with Python's escapes.
+func (l *lexer) string(rest string) token {
+	t := token{kind: words, line: l.line}
+	var b strings.Builder
+	i := 1
+	for ; i < len(rest) && rest[i] != rest[0]; i++ {
+		if rest[i] != '\\' || i+1 == len(rest) {
+			b.WriteByte(rest[i])
+			continue
+		}
+		i++
+		digits, base := map[byte]int{'x': 2, 'u': 4, 'U': 8}[rest[i]], 16
+		from := i + 1
+		switch c := rest[i]; {
+		case c >= '0' && c <= '7':
+			for from, base = i, 8; digits < 3 && i+digits < len(rest) && rest[i+digits] >= '0' &&
+				rest[i+digits] <= '7'; {
+				digits++
+			}
+		case digits > 0:
+		case c == '\n':
+			continue
+		default:
+			if k := strings.IndexByte(`\'"abfnrtv`, c); k >= 0 {
+				b.WriteByte("\\'\"\a\b\f\n\r\t\v"[k])
+			} else if c == 'N' {
+				return l.fail(l.line, `\N: want the character itself`)
+			} else {
+				b.WriteString(rest[i-1 : i+1])
+			}
+			continue
+		}
+		code, err := strconv.ParseUint(rest[from:min(from+digits, len(rest))], base, 32)
+		if err != nil || from+digits > len(rest) || !utf8.ValidRune(rune(code)) {
+			return l.fail(l.line, "%s is no character", quote.Short(rest[i-1:], 12))
+		}
+		b.WriteRune(rune(code))
+		i = from + digits - 1
+	}
+	if i >= len(rest) {
+		return l.fail(l.line, "a string without its end")
+	}
+	l.take(i + 1)
+	t.value = b.String()
+	t.text = t.value.(string)
+	return t
+}
+
+// space is what Python's strings take for white space.
+func space(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f }
+
+func trimLeft(s string) string  { return strings.TrimLeftFunc(s, space) }
+func trimRight(s string) string { return strings.TrimRightFunc(s, space) }
