@@ -123,7 +123,7 @@ func isSmall(file string) bool {
 var companions = [...]string{
 	folder.Generation, folder.Tokenizer, folder.Vocab, folder.Merges, folder.AddedTokens,
 	folder.SpecialTokens, folder.TokenizerConfig, folder.VocabText, folder.Pieces,
-	folder.OtherPieces, folder.ChatTemplate, folder.Characters,
+	folder.OtherPieces, folder.ChatTemplate, folder.ChatTemplateJSON, folder.Characters,
 }
 
 // weightsNames are the names of weights that stand beside a config.json, the best first.

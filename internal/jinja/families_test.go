@@ -88,10 +88,7 @@ func TestTemplatesOfFamiliesAreAsTransformersRendersThem(t *testing.T) {
 		variables := NewDict().Set("bos_token", "<s>").Set("eos_token", "</s>").Set("tools", nil).
 			Set("documents", nil).Set("add_generation_prompt", false)
 		c := conversations[number.(int)]
-		for _, key := range c.keys {
-			variables.put(key, c.values[key])
-		}
-		got, err := template.Render(variables, noon)
+		got, err := template.Render(variables.With(c), noon)
 		same(t, family.(string), row, got, err)
 		compared++
 	}

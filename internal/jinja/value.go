@@ -27,6 +27,16 @@ func (d *Dict) Set(key string, v any) *Dict {
 	return d
 }
 
+// With sets what other has, which may be nil, and returns the Dict.
+func (d *Dict) With(other *Dict) *Dict {
+	if other != nil {
+		for _, key := range other.keys {
+			d.put(key, other.values[key])
+		}
+	}
+	return d
+}
+
 // Get returns the value of a key.
 func (d *Dict) Get(key string) (v any, ok bool) {
 	v, ok = d.values[key]
