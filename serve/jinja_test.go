@@ -64,8 +64,8 @@ func TestATemplateOfFilesOfOthersIsBounded(t *testing.T) {
 		`{% set l = messages * 9999 %}{% for a in l %}{% for b in l %}{% endfor %}{% endfor %}`: "too many steps",
 		`{{ messages }}{{ "a" * 99999999 }}`:                                                    "too much text",
 		`{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}{{ messages }}`:                         "deep",
-		`{{ raise_exception('only ' ~ messages|length) }}`:                                      "line 1: only 1",
-		`{{ messages[0].nope.x }}`:                                                              "line 1: a dict has no nope",
+		`{{ raise_exception('only ' ~ messages|length) }}`:                                      "template: line 1: only 1",
+		`{{ messages[0].nope.x }}`:                                                              "template: line 1: a dict has no nope",
 	} {
 		c := start(t, serve.Options{Template: template})
 		c.refused("/v1/chat/completions", `{"messages":[{"role":"user","content":"a"}]}`, 400, "messages", message)

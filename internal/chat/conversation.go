@@ -5,6 +5,7 @@ package chat
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 	"unicode"
@@ -74,7 +75,7 @@ func inJinja(source string) bool {
 func newWhole(source string, t *tokenizer.Tokenizer) (*Template, error) {
 	parsed, err := jinja.Parse(source)
 	if err != nil {
-		return nil, &Error{err.Error()}
+		return nil, err
 	}
 	return &Template{Source: source, whole: parsed, tokenizer: t}, nil
 }
@@ -108,7 +109,7 @@ func (c *Template) render(messages []Message, a Ask) (string, error) {
 		Set("add_generation_prompt", a.Answer)
 	text, err := c.whole.Render(variables.With(a.More), a.Now)
 	if err != nil {
-		return "", &Error{err.Error()}
+		return "", fmt.Errorf("template: %w", err)
 	}
 	if !a.Continue {
 		return text, nil
@@ -116,7 +117,7 @@ func (c *Template) render(messages []Message, a Ask) (string, error) {
 	end := strings.LastIndex(text, strings.TrimSpace(tag))
 	if last := messages[len(messages)-1].Text; end < 0 ||
 		!strings.Contains(text, strings.TrimSpace(last)) {
-		return "", &Error{"the template does not end with the last message, so it cannot go on"}
+		return "", errors.New("the template does not end with the last message, which cannot go on")
 	}
 	if strings.HasPrefix(text[end:], tag) {
 		return text[:end], nil

@@ -46,8 +46,8 @@ type Template struct {
 	special   []string // texts of special tokens
 }
 
-// New parses a template, and tries one of text/template. An error is an *Error, or says that the line
-// is not in it.
+// New parses a template, and tries one of text/template. An error is an *Error, or a *jinja.Error, or
+// says that the line is not in it.
 func New(source string, t *tokenizer.Tokenizer) (*Template, error) {
 	if inJinja(source) {
 		made, err := newWhole(source, t)
