@@ -5,7 +5,6 @@ package jinja
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -249,18 +248,8 @@ func timeText(t time.Time, letter byte) string {
 	switch letter {
 	case '%':
 		return "%"
-	case 'n':
-		return "\n"
 	case 'j':
 		return fmt.Sprintf("%03d", t.YearDay())
-	case 'f':
-		return fmt.Sprintf("%06d", t.Nanosecond()/1000)
-	case 'u':
-		return strconv.Itoa((int(t.Weekday())+6)%7 + 1)
-	case 'w':
-		return strconv.Itoa(int(t.Weekday()))
-	case 's':
-		return strconv.FormatInt(t.Unix(), 10)
 	}
 	return ""
 }

@@ -6,12 +6,13 @@ import "strings"
 
 // at makes a step of an expression: it counts, and errors have its line.
 func at(line int, f expression) expression {
-	return func(x *run) any {
-		if !x.enter(line) {
-			return nil
+	return func(x *run) (v any) {
+		before := x.line
+		if x.enter(line) {
+			v = f(x)
 		}
-		v := f(x)
 		x.depth--
+		x.line = before
 		return v
 	}
 }
@@ -131,7 +132,6 @@ func (p *parser) comparison() expression {
 				left := first(x)
 				for _, l := range links {
 					right := l.with(x)
-					x.line = line
 					if !x.compare(l.sign, left, right) {
 						return false
 					}
@@ -161,11 +161,7 @@ func (p *parser) binary(operand func() expression, signs ...string) expression {
 		}
 		p.next()
 		left, right := e, operand()
-		e = at(line, func(x *run) any {
-			a, b := left(x), right(x)
-			x.line = line
-			return x.binary(op, a, b)
-		})
+		e = at(line, func(x *run) any { return x.binary(op, left(x), right(x)) })
 	}
 	return e
 }
@@ -297,11 +293,7 @@ func (p *parser) postfix(e expression) expression {
 				continue
 			}
 			member := p.word()
-			e = at(line, func(x *run) any {
-				v := of(x)
-				x.line = line
-				return x.member(v, member)
-			})
+			e = at(line, func(x *run) any { return x.member(of(x), member) })
 		case p.skip("["):
 			e = p.subscript(of, line)
 		case p.is("("):
@@ -325,11 +317,7 @@ func (p *parser) subscript(of expression, line int) expression {
 		if n++; !p.skip(":") {
 			if n == 1 {
 				p.expect("]")
-				return at(line, func(x *run) any {
-					v, i := of(x), bounds[0](x)
-					x.line = line
-					return x.item(v, i)
-				})
+				return at(line, func(x *run) any { return x.item(of(x), bounds[0](x)) })
 			}
 			break
 		}
@@ -340,7 +328,6 @@ func (p *parser) subscript(of expression, line int) expression {
 	p.expect("]")
 	return at(line, func(x *run) any {
 		v, b := of(x), x.all(bounds)
-		x.line = line
 		if x.err != nil {
 			return nil
 		}
@@ -390,7 +377,6 @@ func (p *parser) call(of expression) expression {
 		if n.block {
 			a.caller = x.caller
 		}
-		x.line = line
 		return x.call(f, a)
 	})
 }
@@ -410,11 +396,7 @@ func (p *parser) filters(e expression, named bool) expression {
 			if p.is("(") {
 				given = p.arguments()
 			}
-			e = at(line, func(x *run) any {
-				v, a := of(x), given(x)
-				x.line = line
-				return x.apply(f, v, a)
-			})
+			e = at(line, func(x *run) any { return x.apply(f, of(x), given(x)) })
 		case p.skip("is"):
 			e = p.test(of, line)
 		case p.is("("):
@@ -445,9 +427,5 @@ func (p *parser) test(of expression, line int) expression {
 		with := p.postfix(p.primary())
 		given = func(x *run) arguments { return arguments{positional: []any{with(x)}} }
 	}
-	return at(line, func(x *run) any {
-		v, a := of(x), given(x)
-		x.line = line
-		return x.apply(f, v, a) != not
-	})
+	return at(line, func(x *run) any { return x.apply(f, of(x), given(x)) != not })
 }

@@ -10,45 +10,30 @@ import (
 	"unicode"
 )
 
-func marked(f func(string) string) *builtin {
-	return function("s", func(x *run, v []any) any {
-		if s := x.str(v[0]); x.make(5*len(s)) && x.work(len(s)/4) {
-			return markup(f(s))
-		}
-		return nil
-	})
-}
-
 func makeFilters() map[string]*builtin {
 	all := map[string]*builtin{
-		"string": function("s", func(x *run, v []any) any { return x.str(v[0]) }),
-		"title": texter("", func(x *run, s string, _ []any) any {
-			if !x.make(len(s)) {
-				return nil
-			}
-			return titleWords(s)
-		}),
-		"escape": marked(escaped), "e": marked(escaped), "forceescape": marked(escaped),
-		"safe":    marked(func(s string) string { return s }),
+		"string":  function("s", func(x *run, v []any) any { return x.str(v[0]) }),
+		"title":   made(func(s string) any { return titleWords(s) }),
+		"e":       made(func(s string) any { return markup(escaped(s)) }),
+		"safe":    made(func(s string) any { return markup(s) }),
 		"tojson":  function("v ensure_ascii? indent? separators? sort_keys?", toJSON),
 		"default": function("v default_value? boolean?", defaultFilter),
-		"length":  function("v", lengthFilter), "count": function("v", lengthFilter),
-		"first": function("v", func(x *run, v []any) any { return edge(x.items(v[0]), false) }),
+		"length":  function("v", lengthFilter),
+		"first":   function("v", func(x *run, v []any) any { return x.item(x.items(v[0]), 0) }),
 		"last": function("v", func(x *run, v []any) any {
 			if isA[generator](v[0]) {
 				return x.fail("last of a generator: want |list before it")
 			}
-			return edge(x.items(v[0]), true)
+			return x.item(x.items(v[0]), -1)
 		}),
 		"list": function("v", func(x *run, v []any) any { return x.list(x.items(v[0])) }),
 		"items": function("v", func(x *run, v []any) any {
-			d, ok := v[0].(*Dict)
-			if !ok && !isA[undefined](v[0]) {
-				return x.fail("items: want a dict, found %s", typeName(v[0]))
-			} else if !ok {
+			if d, ok := v[0].(*Dict); ok {
+				return generator(x.pairs(d))
+			} else if isA[undefined](v[0]) {
 				return generator(nil)
 			}
-			return generator(x.pairs(d))
+			return x.fail("items: want a dict, found %s", typeName(v[0]))
 		}),
 		"join": function("v d? attribute?", func(x *run, v []any) any {
 			return x.join(x.mapped(x.items(v[0]), v[2]), textOr(v[1], ""))
@@ -59,29 +44,17 @@ func makeFilters() map[string]*builtin {
 		"indent":   function("s width? first? blank?", indent),
 		"dictsort": function("v case_sensitive? by? reverse?", dictSort),
 		"sort": function("v reverse? case_sensitive? attribute?", func(x *run, v []any) any {
-			items := x.items(v[0])
-			keys := map[int]any{}
-			for i, key := range x.mapped(items, v[3]) {
-				keys[i] = x.folded(key, is(v[2]))
-			}
-			at := -1
-			return x.sorted(items, is(v[1]), func(any) any {
-				at++
-				return keys[at]
+			keys := x.mapped(x.items(v[0]), v[3])
+			return x.sorted(x.items(v[0]), is(v[1]), func(i int) any {
+				return x.folded(keys[i], is(v[2]))
 			})
 		}),
 		"unique": function("v case_sensitive? attribute?", func(x *run, v []any) any {
-			seen := NewDict()
-			items := x.items(v[0])
-			keys, at := x.mapped(items, v[2]), -1
-			return generator(x.filtered(items, func(any) bool {
-				at++
-				key, ok := x.hash(x.folded(keys[at], is(v[1])))
-				_, known := seen.values[key]
-				if ok && !known {
-					seen.put(key, nil)
-				}
-				return !known
+			seen, keys := NewDict(), x.mapped(x.items(v[0]), v[2])
+			return generator(x.filtered(x.items(v[0]), func(i int) bool {
+				n := len(seen.keys)
+				x.put(seen, x.folded(keys[i], is(v[1])), nil)
+				return len(seen.keys) > n
 			}))
 		}),
 		"reverse": function("v", func(x *run, v []any) any {
@@ -99,12 +72,12 @@ func makeFilters() map[string]*builtin {
 			}
 			return n
 		}),
-		"int":   function("v default? base?", intFilter),
+		"int":   function("v default?", intFilter),
 		"float": function("v default?", floatFilter),
 		"round": function("v precision? method?", round),
 		"map":   {raw: mapFilter},
 	}
-	all["d"] = all["default"]
+	all["d"], all["escape"], all["count"] = all["default"], all["e"], all["length"]
 	for name, method := range map[string]string{"upper": "upper", "lower": "lower",
 		"capitalize": "capitalize", "trim": "strip"} {
 		all[name] = textMethods()[method]
@@ -124,16 +97,6 @@ func makeFilters() map[string]*builtin {
 // A markup is a text that is marked as safe, which only matters where another text is joined to it.
 type markup string
 
-func edge(items []any, last bool) any {
-	switch {
-	case len(items) == 0:
-		return undefined{"there is no first or last item"}
-	case last:
-		return items[len(items)-1]
-	}
-	return items[0]
-}
-
 // choose is select, reject, selectattr and rejectattr: the items whose test is true, or not.
 func (x *run) choose(of any, a arguments, ofMember, negated bool) any {
 	items := x.some(of)
@@ -152,10 +115,8 @@ func (x *run) choose(of any, a arguments, ofMember, negated bool) any {
 		}
 		a.positional = a.positional[1:]
 	}
-	at := -1
-	return generator(x.filtered(items, func(any) bool {
-		at++
-		return at < len(keys) && truth(x.apply(test, keys[at], a)) != negated
+	return generator(x.filtered(items, func(i int) bool {
+		return truth(x.apply(test, keys[i], a)) != negated
 	}))
 }
 
@@ -274,9 +235,9 @@ func dictSort(x *run, v []any) any {
 	if !ok || by != "key" && by != "value" {
 		return x.fail("dictsort: want a dict, and by key or value, found %s", typeName(v[0]))
 	}
-	at := toInt(by == "value")
-	return x.sorted(x.pairs(d), is(v[3]), func(pair any) any {
-		return x.folded(pair.(tuple)[at], is(v[1]))
+	pairs := x.pairs(d)
+	return x.sorted(pairs, is(v[3]), func(i int) any {
+		return x.folded(pairs[i].(tuple)[toInt(by == "value")], is(v[1]))
 	})
 }
 
@@ -292,51 +253,47 @@ func (x *run) pairs(d *Dict) []any {
 	return pairs
 }
 
-func intFilter(x *run, v []any) any {
-	otherwise := v[1]
-	if !given(otherwise) {
-		otherwise = 0
+// parsed returns a number, also one that a text is.
+func parsed(v any) (float64, bool) {
+	if s, ok := v.(string); ok {
+		f, err := strconv.ParseFloat(strings.ReplaceAll(strings.TrimFunc(s, space), "_", "x"), 64)
+		return f, err == nil
 	}
-	f, ok := float(v[0])
-	if n, isWhole := whole(v[0]); isWhole {
-		return n
-	}
-	if s, isText := v[0].(string); isText {
-		s = strings.TrimFunc(s, space)
-		if n, err := strconv.ParseInt(s, x.intOr(v[2], 10), 64); err == nil {
-			return int(n)
-		}
-		var err error
-		f, err = strconv.ParseFloat(s, 64)
-		ok = err == nil
-	}
-	switch {
-	case isA[undefined](v[0]):
-		return x.fail("%s", typeName(v[0]))
-	case !ok || math.IsNaN(f) || math.IsInf(f, 0):
-		return otherwise
-	case math.Abs(f) >= 1<<63:
-		return x.fail("int: the number is too large")
-	}
-	return int(f)
+	return float(v)
 }
 
-func floatFilter(x *run, v []any) any {
-	if f, ok := float(v[0]); ok {
-		return f
-	}
-	if s, ok := v[0].(string); ok {
-		if f, err := strconv.ParseFloat(strings.TrimFunc(s, space), 64); err == nil {
-			return f
-		}
+func intFilter(x *run, v []any) any {
+	f, ok := parsed(v[0])
+	n, isWhole := whole(v[0])
+	if s, isText := v[0].(string); isText {
+		var err error
+		n, err = strconv.Atoi(strings.TrimFunc(s, space))
+		isWhole = err == nil
 	}
 	switch {
 	case isA[undefined](v[0]):
 		return x.fail("%s", typeName(v[0]))
+	case isWhole:
+		return n
+	case ok && math.Abs(f) < 1<<62:
+		return int(f)
+	case ok && !math.IsNaN(f) && !math.IsInf(f, 0):
+		return x.fail("int: the number is too large")
 	case given(v[1]):
 		return v[1]
 	}
-	return 0.0
+	return 0
+}
+
+func floatFilter(x *run, v []any) any {
+	f, ok := parsed(v[0])
+	switch {
+	case isA[undefined](v[0]):
+		return x.fail("%s", typeName(v[0]))
+	case !ok && given(v[1]):
+		return v[1]
+	}
+	return f
 }
 
 func round(x *run, v []any) any {

@@ -188,142 +188,102 @@ func (l *lexer) tagEnd(tag string, signed bool) {
 	}
 }
 
-var number = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^(?:((?:\d+_)*\d+(?:(?:\.(?:\d+_)*\d+)?e[+\-]?(?:\d+_)*\d+|` +
-		`\.(?:\d+_)*\d+))|0b(?:_?[01])+|0o(?:_?[0-7])+|0x(?:_?[0-9a-f])+|[1-9](?:_?\d)*|0(?:_?0)*)`)
+// parts matches a token of a tag: a number with a point or an exponent, another, a word, a string, or
+// an operator.
+var parts = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:((?:\d+_)*\d+(?:(?:\.(?:\d+_)*\d+)?[eE][+\-]?(?:\d+_)*\d+|` +
+		`\.(?:\d+_)*\d+))|(0[bB](?:_?[01])+|0[oO](?:_?[0-7])+|0[xX](?:_?[0-9a-fA-F])+|` +
+		`[1-9](?:_?\d)*|0(?:_?0)*)|([a-zA-Z_[:^ascii:]][\w[:^ascii:]]*)|` +
+		`((?s)'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|(//|\*\*|[=!<>]=|[-+/*%~\[\](){}<>=.:|,;]))`)
 })
 
 // inTag returns the next token of a tag.
 func (l *lexer) inTag() token {
-	rest := l.source[l.at:]
-	l.take(len(rest) - len(trimLeft(rest)))
-	rest = l.source[l.at:]
-	t := token{line: l.line}
-	if rest == "" {
-		return l.fail(l.line, "a tag without its end, %s", l.tag)
-	}
-	if len(l.brackets) == 0 {
-		signed := rest[0] == '-' || rest[0] == '+' && l.tag == "%}"
-		if at := rest; signed && strings.HasPrefix(at[1:], l.tag) || strings.HasPrefix(at, l.tag) {
-			t.kind, t.text = shut, l.tag
-			if signed {
-				l.take(1)
-			}
-			l.tagEnd(l.tag, signed)
-			l.tag = ""
-			return t
-		}
-	}
-	first, _ := utf8.DecodeRuneInString(rest)
-	switch {
-	case unicode.IsDigit(first) && first < utf8.RuneSelf:
-		return l.number(rest)
-	case isWord(first):
-		n := strings.IndexFunc(rest, func(r rune) bool { return !isWord(r) })
-		if n < 0 {
-			n = len(rest)
-		}
-		t.kind, t.text = name, l.take(n)
+	l.take(len(l.source) - l.at - len(trimLeft(l.source[l.at:])))
+	rest, t := l.source[l.at:], token{line: l.line}
+	signed := rest != "" && (rest[0] == '-' || rest[0] == '+' && l.tag == "%}")
+	if len(l.brackets) == 0 && strings.HasPrefix(rest[toInt(signed):], l.tag) {
+		t.kind, t.text = shut, l.tag
+		l.take(toInt(signed))
+		l.tagEnd(l.tag, signed)
+		l.tag = ""
 		return t
-	case first == '"' || first == '\'':
-		return l.string(rest)
 	}
-	return l.operator(rest)
-}
-
-func isWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
-
-func (l *lexer) number(rest string) token {
-	t := token{kind: value, line: l.line}
-	m := number().FindStringSubmatch(rest)
+	m := parts().FindStringSubmatch(rest[:min(len(rest), 64)]) // a short text is matched faster
+	if m == nil || len(m[0]) > 32 {
+		m = parts().FindStringSubmatch(rest)
+	}
 	if m == nil {
-		return l.fail(l.line, "want a number, found %s", quote.Short(rest, 20))
+		return l.fail(l.line, "want an expression or the end of the tag, %s, found %s", l.tag,
+			quote.Short(rest, 20))
 	}
 	t.text = l.take(len(m[0]))
-	plain, err := strings.ReplaceAll(t.text, "_", ""), error(nil)
-	if m[1] != "" {
+	var err error
+	switch plain := strings.ReplaceAll(t.text, "_", ""); {
+	case m[1] != "":
+		t.kind = value
 		t.value, err = strconv.ParseFloat(plain, 64)
-	} else {
+	case m[2] != "":
+		t.kind = value
 		var n int64
 		n, err = strconv.ParseInt(plain, 0, 64)
 		t.value = int(n)
+	case m[3] != "":
+		t.kind = name
+	case m[4] != "":
+		t.kind, t.text = words, l.unescaped(t.text[1:len(t.text)-1])
+	default:
+		t.kind = sign
+		l.bracket(t)
 	}
 	if err != nil {
-		return l.fail(l.line, "%s is too large a number", quote.Short(t.text, 40))
+		return l.fail(t.line, "%s is too large a number", quote.Short(t.text, 40))
 	}
 	return t
 }
 
-func (l *lexer) operator(rest string) token {
-	t := token{kind: sign, line: l.line}
-	for _, two := range []string{"//", "**", "==", "!=", ">=", "<="} {
-		if strings.HasPrefix(rest, two) {
-			t.text = l.take(2)
-			return t
-		}
-	}
-	if strings.IndexByte("+-/*%~[](){}>=<.:|,;", rest[0]) < 0 {
-		return l.fail(l.line, "want an expression, found %s", quote.Short(rest, 20))
-	}
-	t.text = l.take(1)
+// bracket keeps which brackets are open.
+func (l *lexer) bracket(t token) {
+	n := len(l.brackets) - 1
 	if i := strings.Index("([{", t.text); i >= 0 {
 		l.brackets = append(l.brackets, ")]}"[i])
-	} else if strings.Contains(")]}", t.text) {
-		n := len(l.brackets) - 1
-		if n < 0 || l.brackets[n] != t.text[0] {
-			return l.fail(t.line, "%s without its beginning", t.text)
-		}
+	} else if !strings.Contains(")]}", t.text) {
+		return
+	} else if n < 0 || l.brackets[n] != t.text[0] {
+		l.fail(t.line, "%s without its beginning", t.text)
+	} else {
 		l.brackets = l.brackets[:n]
 	}
-	return t
 }
 
-// string reads a string with Python's escapes.
-func (l *lexer) string(rest string) token {
-	t := token{kind: words, line: l.line}
-	var b strings.Builder
-	i := 1
-	for ; i < len(rest) && rest[i] != rest[0]; i++ {
-		if rest[i] != '\\' || i+1 == len(rest) {
-			b.WriteByte(rest[i])
-			continue
-		}
-		i++
-		digits, base := map[byte]int{'x': 2, 'u': 4, 'U': 8}[rest[i]], 16
-		from := i + 1
-		switch c := rest[i]; {
-		case c >= '0' && c <= '7':
-			for from, base = i, 8; digits < 3 && i+digits < len(rest) && rest[i+digits] >= '0' &&
-				rest[i+digits] <= '7'; {
-				digits++
-			}
-		case digits > 0:
+var escapes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)\\(?:[0-7]{1,3}|x.{0,2}|u.{0,4}|U.{0,8}|.)`)
+})
+
+// unescaped returns a string without Python's escapes.
+func (l *lexer) unescaped(text string) string {
+	return escapes().ReplaceAllStringFunc(text, func(escape string) string {
+		digits, base := escape[2:], 16
+		switch c := escape[1]; {
 		case c == '\n':
-			continue
+			return ""
+		case c >= '0' && c <= '7':
+			digits, base = escape[1:], 8
+		case strings.IndexByte("xuU", c) >= 0 && len(digits) == map[byte]int{'x': 2, 'u': 4, 'U': 8}[c]:
+		case strings.IndexByte("xuUN", c) >= 0:
+			digits = "none"
 		default:
-			if k := strings.IndexByte(`\'"abfnrtv`, c); k >= 0 {
-				b.WriteByte("\\'\"\a\b\f\n\r\t\v"[k])
-			} else if c == 'N' {
-				return l.fail(l.line, `\N: want the character itself`)
-			} else {
-				b.WriteString(rest[i-1 : i+1])
+			if i := strings.IndexByte(`\'"abfnrtv`, c); i >= 0 {
+				return "\\'\"\a\b\f\n\r\t\v"[i : i+1]
 			}
-			continue
+			return escape
 		}
-		code, err := strconv.ParseUint(rest[from:min(from+digits, len(rest))], base, 32)
-		if err != nil || from+digits > len(rest) || !utf8.ValidRune(rune(code)) {
-			return l.fail(l.line, "%s is no character", quote.Short(rest[i-1:], 12))
+		code, err := strconv.ParseUint(digits, base, 32)
+		if err != nil || !utf8.ValidRune(rune(code)) {
+			l.fail(l.line, "%s is no character", quote.Short(escape, 12))
 		}
-		b.WriteRune(rune(code))
-		i = from + digits - 1
-	}
-	if i >= len(rest) {
-		return l.fail(l.line, "a string without its end")
-	}
-	l.take(i + 1)
-	t.value = b.String()
-	t.text = t.value.(string)
-	return t
+		return string(rune(code))
+	})
 }
 
 // space is what Python's strings take for white space.

@@ -65,6 +65,16 @@ func texter(parameters string, f func(x *run, s string, v []any) any) *builtin {
 	})
 }
 
+// made is a filter or a method that makes a text of another, and of no more than five times its bytes.
+func made(f func(string) any) *builtin {
+	return texter("", func(x *run, s string, _ []any) any {
+		if !x.make(5 * len(s)) {
+			return nil
+		}
+		return f(s)
+	})
+}
+
 // every is a method that says whether all characters are of a kind.
 func every(is func(rune) bool) *builtin {
 	return texter("", func(_ *run, s string, _ []any) any {
@@ -127,12 +137,7 @@ var textMethods = sync.OnceValue(func() map[string]*builtin {
 	}
 	for name, f := range map[string]func(string) string{"upper": strings.ToUpper,
 		"lower": strings.ToLower, "casefold": strings.ToLower, "capitalize": capitalize, "title": title} {
-		all[name] = texter("", func(x *run, s string, _ []any) any {
-			if !x.make(len(s)) {
-				return nil
-			}
-			return f(s)
-		})
+		all[name] = made(func(s string) any { return f(s) })
 	}
 	return all
 })

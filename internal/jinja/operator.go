@@ -201,12 +201,10 @@ func (x *run) equal(a, b any) bool {
 	case undefined:
 		_, ok := b.(undefined)
 		return ok
-	case []any:
-		t, ok := b.([]any)
-		return ok && slices.EqualFunc(s, t, x.equal)
-	case tuple:
-		t, ok := b.(tuple)
-		return ok && slices.EqualFunc(s, t, x.equal)
+	case []any, tuple:
+		left, of := seq(a)
+		right, also := seq(b)
+		return of == also && slices.EqualFunc(left, right, x.equal)
 	case *Dict:
 		t, ok := b.(*Dict)
 		return ok && len(s.keys) == len(t.keys) &&
@@ -226,29 +224,20 @@ func (x *run) order(a, b any) (int, bool) {
 	if !x.enter(x.line) {
 		return 0, true
 	}
-	var left, right []any
-	switch s := a.(type) {
-	case string:
+	left, of := seq(a)
+	right, also := seq(b)
+	s, isText := a.(string)
+	i, whole1 := whole(a)
+	j, whole2 := whole(b)
+	switch f, ok := float(a); {
+	case of != also:
+		return 0, false
+	case isText:
 		t, ok := b.(string)
-		x.work(min(len(s), len(t)) / 64)
-		return strings.Compare(s, t), ok
-	case []any:
-		t, ok := b.([]any)
-		if left, right = s, t; !ok {
-			return 0, false
-		}
-	case tuple:
-		t, ok := b.(tuple)
-		if left, right = s, t; !ok {
-			return 0, false
-		}
-	default:
-		i, whole1 := whole(a)
-		j, whole2 := whole(b)
-		if whole1 && whole2 {
-			return cmp.Compare(i, j), true
-		}
-		f, ok := float(a)
+		return strings.Compare(s, t), ok && x.work(min(len(s), len(t))/64)
+	case whole1 && whole2:
+		return cmp.Compare(i, j), true
+	case of == "":
 		g, also := float(b)
 		if math.IsNaN(f) || math.IsNaN(g) {
 			return 2, ok && also
@@ -283,7 +272,7 @@ func (x *run) in(a, b any) bool {
 // item returns v[i].
 func (x *run) item(v, i any) any {
 	n, isInt := whole(i)
-	items := []any(nil)
+	items, _ := seq(v)
 	switch c := v.(type) {
 	case undefined:
 		return x.fail("%s", c.why)
@@ -296,10 +285,6 @@ func (x *run) item(v, i any) any {
 				}
 			}
 		}
-	case []any:
-		items = c
-	case tuple:
-		items = c
 	case string:
 		if isInt {
 			items = x.items(v)
@@ -337,8 +322,8 @@ func (x *run) member(v any, name string) any {
 			return found
 		}
 	case *loop:
-		if found, ok := c.member(name); ok {
-			return found
+		if found := loopMembers[name]; found != nil {
+			return found(c)
 		}
 	}
 	if len(name) > 100 {

@@ -132,7 +132,12 @@ func (p *parser) statements(ends ...string) (body []statement) {
 			if p.t.kind == name && slices.Contains(ends, p.t.text) {
 				return body
 			}
-			body = append(body, p.statement())
+			if s := p.statement(); s != nil {
+				body = append(body, func(x *run) {
+					x.line = t.line
+					s(x)
+				})
+			}
 		default:
 			if len(ends) > 0 {
 				p.fail(begin, "a block without its %s", ends[len(ends)-1])
@@ -170,7 +175,7 @@ func (p *parser) statement() statement {
 	case "for":
 		return p.forStatement(line)
 	case "set":
-		return p.setStatement(line)
+		return p.setStatement()
 	case "macro":
 		called := p.word()
 		m := p.parameters(called)
@@ -276,8 +281,9 @@ func (p *parser) forStatement(line int) statement {
 		items := x.items(over(x))
 		x.inner(x.scope, func() {
 			if only != nil {
-				items = x.filtered(items, func(v any) bool {
-					assign(x, v)
+				all := items
+				items = x.filtered(all, func(i int) bool {
+					assign(x, all[i])
 					return truth(only(x))
 				})
 			}
@@ -289,16 +295,12 @@ func (p *parser) forStatement(line int) statement {
 	}
 }
 
-func (p *parser) setStatement(line int) statement {
+func (p *parser) setStatement() statement {
 	assign := p.target()
 	if p.skip("=") {
 		e := p.tuple(true)
 		p.close()
-		return func(x *run) {
-			v := e(x)
-			x.line = line
-			assign(x, v)
-		}
+		return func(x *run) { assign(x, e(x)) }
 	}
 	piped := p.filters(func(x *run) any { return x.piped }, false)
 	body := p.rest("endset")

@@ -24,13 +24,10 @@ func (x *run) captured(body []statement, piped expression) (any, bool) {
 	return v, x.jump == 0 && x.err == nil
 }
 
-// filtered returns the items of which keep is true.
-func (x *run) filtered(items []any, keep func(any) bool) (kept []any) {
-	for _, v := range items {
-		if !x.work(1) {
-			break
-		}
-		if keep(v) && x.make(16) {
+// filtered returns the items that are kept.
+func (x *run) filtered(items []any, keep func(i int) bool) (kept []any) {
+	for i, v := range items {
+		if x.work(1) && keep(i) && x.make(16) {
 			kept = append(kept, v)
 		}
 	}
@@ -63,53 +60,36 @@ func (x *run) loop(line int, items []any, assign func(*run, any), body []stateme
 	}
 }
 
-// member returns a member of loop.
-func (l *loop) member(name string) (any, bool) {
-	n := len(l.items)
-	near := func(i int) (any, bool) {
-		if i < 0 || i >= n {
-			return undefined{"there is no " + name + " item"}, true
-		}
-		return l.items[i], true
+// near returns the item that is so far from this one.
+func (l *loop) near(by int) any {
+	if i := l.at + by; i >= 0 && i < len(l.items) {
+		return l.items[i]
 	}
-	switch name {
-	case "index":
-		return l.at + 1, true
-	case "index0":
-		return l.at, true
-	case "revindex":
-		return n - l.at, true
-	case "revindex0":
-		return n - l.at - 1, true
-	case "first":
-		return l.at == 0, true
-	case "last":
-		return l.at == n-1, true
-	case "length":
-		return n, true
-	case "depth":
-		return 1, true
-	case "depth0":
-		return 0, true
-	case "previtem":
-		return near(l.at - 1)
-	case "nextitem":
-		return near(l.at + 1)
-	case "cycle":
-		return function("*", func(x *run, v []any) any {
-			if len(v) == 0 {
-				return x.fail("loop.cycle: want values")
-			}
-			return v[l.at%len(v)]
-		}), true
-	case "changed":
+	return undefined{"there is no such item in the loop"}
+}
+
+var loopMembers = map[string]func(l *loop) any{
+	"index":     func(l *loop) any { return l.at + 1 },
+	"index0":    func(l *loop) any { return l.at },
+	"revindex":  func(l *loop) any { return len(l.items) - l.at },
+	"revindex0": func(l *loop) any { return len(l.items) - l.at - 1 },
+	"first":     func(l *loop) any { return l.at == 0 },
+	"last":      func(l *loop) any { return l.at == len(l.items)-1 },
+	"length":    func(l *loop) any { return len(l.items) },
+	"depth":     func(*loop) any { return 1 }, // only recursive loops count
+	"depth0":    func(*loop) any { return 0 },
+	"previtem":  func(l *loop) any { return l.near(-1) },
+	"nextitem":  func(l *loop) any { return l.near(1) },
+	"cycle": func(l *loop) any {
+		return function("v *", func(_ *run, v []any) any { return v[l.at%len(v)] })
+	},
+	"changed": func(l *loop) any {
 		return function("*", func(x *run, v []any) any {
 			same := l.changed != nil && x.equal(l.changed, v)
 			l.changed = append([]any{}, v...)
 			return !same
-		}), true
-	}
-	return nil, false
+		})
+	},
 }
 
 // A signature is what a macro takes and does.

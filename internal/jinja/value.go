@@ -3,6 +3,8 @@ package jinja
 // The values of Python: nil, bool, int, float64, string, []any (a list), and the types here.
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -84,60 +86,34 @@ type namespace struct{ Dict }
 // A generator is what filters return that can be looped over, and little else.
 type generator []any
 
-// typeName is Python's name of a value's type.
+// typeNames are Python's names of types.
+var typeNames = map[string]string{"<nil>": "None", "bool": "a bool", "int": "an int",
+	"float64": "a float", "string": "a str", "[]interface {}": "a list", "jinja.tuple": "a tuple",
+	"*jinja.Dict": "a dict", "jinja.generator": "a generator", "*jinja.namespace": "a namespace",
+	"jinja.markup": "an escaped text", "*jinja.loop": "a loop"}
+
 func typeName(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return "None"
-	case bool:
-		return "a bool"
-	case int:
-		return "an int"
-	case float64:
-		return "a float"
-	case string:
-		return "a str"
-	case []any:
-		return "a list"
-	case tuple:
-		return "a tuple"
-	case *Dict:
-		return "a dict"
-	case undefined:
-		return v.why
-	case generator:
-		return "a generator"
-	case *namespace:
-		return "a namespace"
-	case markup:
-		return "an escaped text"
+	if u, ok := v.(undefined); ok {
+		return u.why
 	}
-	return "a function"
+	return cmp.Or(typeNames[fmt.Sprintf("%T", v)], "a function")
 }
 
 // truth is Python's: what is empty or zero is false.
 func truth(v any) bool {
 	switch v := v.(type) {
-	case nil, undefined:
+	case nil:
 		return false
 	case bool:
 		return v
-	case int:
-		return v != 0
-	case float64:
-		return v != 0
+	case int, float64:
+		return v != 0 && v != 0.0
 	case string:
 		return v != ""
-	case []any:
-		return len(v) > 0
-	case tuple:
-		return len(v) > 0
-	case *Dict:
-		return len(v.keys) > 0
 	case markup:
 		return v != ""
 	}
-	return true
+	return length(v) != 0
 }
 
 func toInt(b bool) int {
@@ -175,6 +151,17 @@ func (x *run) items(v any) []any {
 	}
 	x.fail("%s cannot be looped over", typeName(v))
 	return nil
+}
+
+// seq returns the items of a list or a tuple, and which of the two it is.
+func seq(v any) (items []any, of string) {
+	switch v := v.(type) {
+	case []any:
+		return v, "list"
+	case tuple:
+		return v, "tuple"
+	}
+	return nil, ""
 }
 
 // length returns the number of items, -1 of what has none.

@@ -57,7 +57,7 @@ func (x *run) repr(b *strings.Builder, v any) {
 	case nil:
 		x.add(b, "None")
 	case bool:
-		x.add(b, map[bool]string{true: "True", false: "False"}[v])
+		x.add(b, []string{"False", "True"}[toInt(v)])
 	case int:
 		x.add(b, strconv.Itoa(v))
 	case float64:
@@ -189,7 +189,7 @@ func (x *run) json(b *strings.Builder, v any, s *jsonStyle, level int) {
 	case *Dict:
 		keys := v.keys
 		if s.sorted {
-			keys = x.sorted(keys, false, func(v any) any { return v })
+			keys = x.sorted(keys, false, func(i int) any { return v.keys[i] })
 		}
 		x.add(b, "{")
 		for i, key := range keys {
@@ -254,26 +254,22 @@ func (x *run) join(items []any, between string) string {
 }
 
 // sorted returns items in the order of their keys.
-func (x *run) sorted(items []any, reverse bool, key func(any) any) []any {
+func (x *run) sorted(items []any, reverse bool, key func(i int) any) []any {
 	type pair struct{ key, value any }
 	if !x.make(64 * len(items)) {
 		return nil
 	}
-	pairs := make([]pair, len(items))
+	pairs, sorted := make([]pair, len(items)), make([]any, len(items))
 	for i, v := range items {
-		pairs[i] = pair{key(v), v}
+		pairs[i] = pair{key(i), v}
 	}
 	slices.SortStableFunc(pairs, func(a, b pair) int {
 		order, ok := x.order(a.key, b.key)
 		if !ok {
 			x.fail("sort: %s and %s have no order", typeName(a.key), typeName(b.key))
 		}
-		if reverse {
-			return -order
-		}
-		return order
+		return order * (1 - 2*toInt(reverse))
 	})
-	sorted := make([]any, len(items))
 	for i, p := range pairs {
 		sorted[i] = p.value
 	}
