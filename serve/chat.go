@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"picogpt/internal/chat"
-	"picogpt/internal/jinja"
 	"picogpt/internal/strictjson"
 )
 
@@ -42,7 +41,7 @@ func (s *Server) parseChat(body string) (*completion, error) {
 	var messages []chat.Message
 	var listed bool
 	var answers, continues *bool
-	top, more := 0, (*jinja.Dict)(nil)
+	top, more := 0, (*chat.Variables)(nil)
 	table := q.fields(s)
 	for _, name := range []string{"prompt", "suffix", "echo"} {
 		delete(table, name)
@@ -102,23 +101,10 @@ func asks(messages []chat.Message, answers, continues *bool) (a chat.Ask, err er
 }
 
 // templateVariables reads other variables of the template.
-func templateVariables(to **jinja.Dict) field {
-	return func(r *strictjson.Reader) error {
-		if r.Kind() != '{' {
-			return r.Object(nil)
-		}
-		v, err := jinja.ReadJSON(r)
-		if err != nil {
-			return err
-		}
-		*to = v.(*jinja.Dict)
-		for _, name := range []string{"messages", "add_generation_prompt", "continue_final_message",
-			"chat_template", "tokenize", "tools", "documents"} {
-			if _, has := (*to).Get(name); has {
-				return r.Errorf("%s: want it not among them", name)
-			}
-		}
-		return nil
+func templateVariables(to **chat.Variables) field {
+	return func(r *strictjson.Reader) (err error) {
+		*to, err = chat.ReadVariables(r)
+		return err
 	}
 }
 

@@ -11,7 +11,8 @@ import (
 	"unicode"
 
 	"picogpt/decode"
-	"picogpt/internal/jinja"
+	"picogpt/internal/chat/internal/jinja"
+	"picogpt/internal/strictjson"
 	"picogpt/tokenizer"
 )
 
@@ -23,10 +24,32 @@ type Message struct {
 
 // An Ask says what becomes of messages.
 type Ask struct {
-	Answer   bool        // an answer begins (add_generation_prompt)
-	Continue bool        // the last message goes on (continue_final_message)
-	More     *jinja.Dict // other variables of a template in Jinja; nil for none
-	Now      time.Time   // that it tells
+	Answer   bool       // an answer begins (add_generation_prompt)
+	Continue bool       // the last message goes on (continue_final_message)
+	More     *Variables // of a template in Jinja; nil for none
+	Now      time.Time  // that it tells
+}
+
+// Variables are those that a request adds to a template's.
+type Variables = jinja.Dict
+
+// ReadVariables reads an object of variables, which has none that the messages decide.
+func ReadVariables(r *strictjson.Reader) (*Variables, error) {
+	if r.Kind() != '{' {
+		return nil, r.Object(nil)
+	}
+	v, err := jinja.ReadJSON(r)
+	if err != nil {
+		return nil, err
+	}
+	more := v.(*Variables)
+	for _, name := range []string{"messages", "add_generation_prompt", "continue_final_message",
+		"chat_template", "tokenize", "tools", "documents"} {
+		if _, has := more.Get(name); has {
+			return nil, r.Errorf("want no %s among them", name)
+		}
+	}
+	return more, nil
 }
 
 // Assistant is the role of the model.

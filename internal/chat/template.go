@@ -9,7 +9,7 @@ import (
 	"strings"
 	"text/template"
 
-	"picogpt/internal/jinja"
+	"picogpt/internal/chat/internal/jinja"
 	"picogpt/tokenizer"
 )
 

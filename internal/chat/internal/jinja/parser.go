@@ -118,32 +118,32 @@ func (p *parser) statements(ends ...string) (body []statement) {
 	}
 	begin := p.t.line
 	for p.err == nil {
-		switch t := p.t; {
+		t, s := p.t, statement(nil)
+		switch {
 		case t.kind == data:
 			p.next()
-			body = append(body, func(x *run) { x.write(t.text) })
+			s = func(x *run) { x.write(t.text) }
 		case t.kind == open && t.text == "{{":
 			p.next()
 			e := p.tuple(true)
 			p.close()
-			body = append(body, func(x *run) { x.write(x.str(e(x))) })
+			s = func(x *run) { x.write(x.str(e(x))) }
 		case t.kind == open:
 			p.next()
 			if p.t.kind == name && slices.Contains(ends, p.t.text) {
 				return body
 			}
-			if s := p.statement(); s != nil {
-				body = append(body, func(x *run) {
-					x.line = t.line
-					s(x)
-				})
-			}
+			s = p.statement()
 		default:
 			if len(ends) > 0 {
 				p.fail(begin, "a block without its %s", ends[len(ends)-1])
 			}
 			return body
 		}
+		body = append(body, func(x *run) {
+			x.line = t.line
+			s(x)
+		})
 	}
 	return nil
 }
