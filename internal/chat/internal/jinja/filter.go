@@ -323,7 +323,9 @@ func round(x *run, v []any) any {
 }
 
 func toJSON(x *run, v []any) any {
-	s := &jsonStyle{ascii: is(v[1]), sorted: is(v[4]), comma: ", ", colon: ": "}
+	s := &style{words: [5]string{"null", "false", "true", "Infinity", "NaN"}, sorted: is(v[4]),
+		quote: func(x *run, s string) string { return x.jsonQuoted(s, is(v[1])) },
+		comma: ", ", colon: ": "}
 	if given(v[2]) && v[2] != nil {
 		s.lines, s.comma = true, ","
 		var isText bool
@@ -341,7 +343,7 @@ func toJSON(x *run, v []any) any {
 		s.comma, s.colon = x.text(both[0]), x.text(both[1])
 	}
 	var b strings.Builder
-	x.json(&b, v[0], s, 0)
+	x.dump(&b, v[0], s, 0)
 	return b.String()
 }
 

@@ -41,7 +41,7 @@ type token struct {
 type lexer struct {
 	source    string
 	at, line  int
-	tag       string // the end of the tag that at is in, or ""
+	tag       string // the beginning of the tag that at is in, or ""
 	brackets  []byte // those that are open in it
 	lineBegin bool   // no text stands before at in its line
 	err       error
@@ -88,17 +88,9 @@ func (l *lexer) token() token {
 // outside returns a text, or the beginning of a tag; false after a comment, or an empty text.
 func (l *lexer) outside() (token, bool) {
 	rest, line := l.source[l.at:], l.line
-	n := 0
-	for {
-		i := strings.IndexByte(rest[n:], '{')
-		if i < 0 || n+i+1 == len(rest) {
-			n = len(rest)
-			break
-		}
-		if n += i; strings.IndexByte("{%#", rest[n+1]) >= 0 {
-			break
-		}
-		n++
+	n := len(rest)
+	if tag := tags().FindStringIndex(rest); tag != nil {
+		n = tag[0]
 	}
 	begins := l.lineBegin
 	switch text := l.take(n); {
@@ -132,89 +124,73 @@ func (l *lexer) stripped(text, tag string) string {
 	return text
 }
 
-var rawBegin = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\{%[-+]?\s*raw\s*(-%\}\s*|%\})`)
-})
+func compiled(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
 
-var rawEnd = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\{%[-+]?\s*endraw\s*(\+%\}|-%\}\s*|%\}\n?)`)
-})
+var (
+	tags     = compiled(`\{[{%#]`)
+	rawBegin = compiled(`^\{%[-+]?\s*raw\s*(-%\}\s*|%\})`)
+	rawEnd   = compiled(`\{%[-+]?\s*endraw\s*(\+%\}|-%\}\s*|%\}\n?)`)
+	comment  = compiled(`(?s)^\{#[-+]?.*?(?:\+#\}|-#\}\s*|#\}\n?)`)
+	tagEnds  = map[string]func() *regexp.Regexp{
+		"{%": compiled(`^(?:\+%\}|-%\}\s*|%\}\n?)`), "{{": compiled(`^(?:-\}\}\s*|\}\})`)}
+)
 
 // tagBegin moves into a tag, or beyond a comment or what is raw.
 func (l *lexer) tagBegin(rest string) (token, bool) {
-	line, n := l.line, 2
-	if n < len(rest) && (rest[n] == '-' || rest[n] == '+') {
-		n++
-	}
-	switch {
-	case rest[1] == '#':
-		i := strings.Index(rest[n:], "#}")
-		if i < 0 {
+	line := l.line
+	if rest[1] == '#' {
+		n := len(comment().FindString(rest))
+		if n == 0 {
 			return l.fail(line, "a comment without its end, #}"), true
 		}
-		l.take(n + i)
-		l.tagEnd("#}", n < n+i && (rest[n+i-1] == '-' || rest[n+i-1] == '+'))
+		l.take(n)
 		return token{}, false
-	case rest[1] == '%':
-		if begin := rawBegin().FindString(rest); begin != "" {
-			l.take(len(begin))
-			after := l.source[l.at:]
-			found := rawEnd().FindStringIndex(after)
-			if found == nil {
-				return l.fail(line, "raw without its endraw"), true
-			}
-			text := l.stripped(after[:found[0]], after[found[0]:])
-			l.take(found[1])
-			return token{kind: data, line: line, text: text}, true
+	}
+	if begin := rawBegin().FindString(rest[:min(len(rest), 99)]); begin != "" {
+		l.take(len(begin))
+		after := l.source[l.at:]
+		found := rawEnd().FindStringIndex(after)
+		if found == nil {
+			return l.fail(line, "raw without its endraw"), true
 		}
+		text := l.stripped(after[:found[0]], after[found[0]:])
+		l.take(found[1])
+		return token{kind: data, line: line, text: text}, true
 	}
-	l.tag = map[byte]string{'{': "}}", '%': "%}"}[rest[1]]
-	return token{kind: open, line: line, text: l.take(n)[:2]}, true
-}
-
-// tagEnd moves beyond the end of a tag, and the space after it that it removes.
-func (l *lexer) tagEnd(tag string, signed bool) {
-	removes := byte(0)
-	if signed {
-		removes = l.source[l.at-1]
+	n := 2
+	if len(rest) > 2 && (rest[2] == '-' || rest[2] == '+') {
+		n++
 	}
-	l.take(2)
-	rest := l.source[l.at:]
-	switch {
-	case removes == '-':
-		l.take(len(rest) - len(trimLeft(rest)))
-	case removes == 0 && tag != "}}" && strings.HasPrefix(rest, "\n"):
-		l.take(1)
-	}
+	l.tag = l.take(n)[:2]
+	return token{kind: open, line: line, text: l.tag}, true
 }
 
 // parts matches a token of a tag: a number with a point or an exponent, another, a word, a string, or
 // an operator.
-var parts = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:((?:\d+_)*\d+(?:(?:\.(?:\d+_)*\d+)?[eE][+\-]?(?:\d+_)*\d+|` +
-		`\.(?:\d+_)*\d+))|(0[bB](?:_?[01])+|0[oO](?:_?[0-7])+|0[xX](?:_?[0-9a-fA-F])+|` +
-		`[1-9](?:_?\d)*|0(?:_?0)*)|([a-zA-Z_[:^ascii:]][\w[:^ascii:]]*)|` +
-		`((?s)'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|(//|\*\*|[=!<>]=|[-+/*%~\[\](){}<>=.:|,;]))`)
-})
+var parts = compiled(`^(?:((?:\d+_)*\d+(?:(?:\.(?:\d+_)*\d+)?[eE][+\-]?(?:\d+_)*\d+|` +
+	`\.(?:\d+_)*\d+))|(0[bB](?:_?[01])+|0[oO](?:_?[0-7])+|0[xX](?:_?[0-9a-fA-F])+|` +
+	`[1-9](?:_?\d)*|0(?:_?0)*)|([a-zA-Z_[:^ascii:]][\w[:^ascii:]]*)|` +
+	`((?s)'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|(//|\*\*|[=!<>]=|[-+/*%~\[\](){}<>=.:|,;]))`)
 
 // inTag returns the next token of a tag.
 func (l *lexer) inTag() token {
 	l.take(len(l.source) - l.at - len(trimLeft(l.source[l.at:])))
 	rest, t := l.source[l.at:], token{line: l.line}
-	signed := rest != "" && (rest[0] == '-' || rest[0] == '+' && l.tag == "%}")
-	if len(l.brackets) == 0 && strings.HasPrefix(rest[toInt(signed):], l.tag) {
-		t.kind, t.text = shut, l.tag
-		l.take(toInt(signed))
-		l.tagEnd(l.tag, signed)
-		l.tag = ""
-		return t
+	if len(l.brackets) == 0 {
+		if n := len(tagEnds[l.tag]().FindString(rest)); n > 0 {
+			t.kind, t.text, l.tag = shut, "the end of the tag", ""
+			l.take(n)
+			return t
+		}
 	}
 	m := parts().FindStringSubmatch(rest[:min(len(rest), 64)]) // a short text is matched faster
 	if m == nil || len(m[0]) > 32 {
 		m = parts().FindStringSubmatch(rest)
 	}
 	if m == nil {
-		return l.fail(l.line, "want an expression or the end of the tag, %s, found %s", l.tag,
+		return l.fail(l.line, "want an expression, or the end of %s, found %s", l.tag,
 			quote.Short(rest, 20))
 	}
 	t.text = l.take(len(m[0]))
@@ -256,9 +232,7 @@ func (l *lexer) bracket(t token) {
 	}
 }
 
-var escapes = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?s)\\(?:[0-7]{1,3}|x.{0,2}|u.{0,4}|U.{0,8}|.)`)
-})
+var escapes = compiled(`(?s)\\(?:[0-7]{1,3}|x.{0,2}|u.{0,4}|U.{0,8}|.)`)
 
 // unescaped returns a string without Python's escapes.
 func (l *lexer) unescaped(text string) string {

@@ -80,16 +80,17 @@ func (x *run) binary(op string, a, b any) any {
 			typeName(b))
 	case g == 0 && (op == "/" || op == "//" || op == "%"):
 		return x.fail("%s: division by zero", op)
-	case whole1 && whole2 && op != "/" && (op != "**" || j >= 0):
-		if math.Abs(arithmetic(op, f, g)) >= 1<<62 {
-			return x.fail("%s: the number is too large", op)
-		}
-		return integers(op, i, j)
-	}
-	if f < 0 && op == "**" && g != math.Trunc(g) {
+	case f < 0 && op == "**" && g != math.Trunc(g):
 		return x.fail("**: the number is not real")
 	}
-	return arithmetic(op, f, g)
+	n := operators[op].floats(f, g)
+	if !whole1 || !whole2 || op == "/" || op == "**" && j < 0 {
+		return n
+	}
+	if max(math.Abs(f), math.Abs(g), math.Abs(n)) >= 1<<61 {
+		return x.fail("%s: the number is too large", op)
+	}
+	return operators[op].ints(i, j)
 }
 
 // times makes n times some bytes.
@@ -100,57 +101,41 @@ func (x *run) times(bytes, n int) bool {
 	return x.make(bytes * min(n, 1<<40/bytes))
 }
 
-// integers computes with integers, whose result is none too large.
-func integers(op string, a, b int) int {
-	switch op {
-	case "+":
-		return a + b
-	case "-":
-		return a - b
-	case "*":
-		return a * b
-	case "**":
-		n := 1
-		for ; b > 0; b >>= 1 {
-			if b&1 == 1 {
-				n *= a
-			}
-			a *= a
-		}
-		return n
-	}
-	rest := a % b
-	if rest != 0 && (rest < 0) != (b < 0) {
-		rest += b
-	}
-	if op == "%" {
-		return rest
-	}
-	return (a - rest) / b
+// An operator computes with integers, whose result is none too large, or with floats.
+type operator struct {
+	ints   func(a, b int) int
+	floats func(a, b float64) float64
 }
 
-func arithmetic(op string, a, b float64) float64 {
-	rest := math.Mod(a, b)
-	if rest != 0 && (rest < 0) != (b < 0) {
-		rest += b
-	} else if rest == 0 {
-		rest = math.Copysign(0, b)
+var operators = map[string]operator{
+	"+": {func(a, b int) int { return a + b }, func(a, b float64) float64 { return a + b }},
+	"-": {func(a, b int) int { return a - b }, func(a, b float64) float64 { return a - b }},
+	"*": {func(a, b int) int { return a * b }, func(a, b float64) float64 { return a * b }},
+	"/": {nil, func(a, b float64) float64 { return a / b }},
+	"//": {func(a, b int) int { return (a - rest(a, b)) / b },
+		func(a, b float64) float64 { return math.Floor(a / b) }},
+	"%": {rest, func(a, b float64) float64 {
+		n := math.Mod(a, b)
+		if n != 0 && (n < 0) != (b < 0) {
+			n += b
+		}
+		return math.Copysign(n, b)
+	}},
+	"**": {power, math.Pow},
+}
+
+// rest returns a % b, which has the sign of b.
+func rest(a, b int) int { return (a%b + b) % b }
+
+func power(a, b int) int {
+	n := 1
+	for ; b > 0; b >>= 1 {
+		if b&1 == 1 {
+			n *= a
+		}
+		a *= a
 	}
-	switch op {
-	case "+":
-		return a + b
-	case "-":
-		return a - b
-	case "*":
-		return a * b
-	case "/":
-		return a / b
-	case "//":
-		return math.Floor(a / b)
-	case "%":
-		return rest
-	}
-	return math.Pow(a, b)
+	return n
 }
 
 func (x *run) compare(op string, a, b any) bool {
@@ -169,15 +154,8 @@ func (x *run) compare(op string, a, b any) bool {
 		x.fail("%s: want two numbers or two texts, found %s and %s", op, typeName(a), typeName(b))
 		return false
 	}
-	switch op {
-	case "<":
-		return order < 0
-	case "<=":
-		return order <= 0
-	case ">":
-		return order > 0 && order < 2
-	}
-	return order >= 0 && order < 2
+	return order != 2 && (op[0] == '<' && order < 0 || op[0] == '>' && order > 0 ||
+		len(op) == 2 && order == 0)
 }
 
 // equal reports whether values are equal in Python.

@@ -25,7 +25,7 @@ func (x *run) str(v any) string {
 		return string(v)
 	}
 	var b strings.Builder
-	x.repr(&b, v)
+	x.dump(&b, v, pythonStyle, 0)
 	return b.String()
 }
 
@@ -36,55 +36,86 @@ func (x *run) add(b *strings.Builder, text string) {
 	}
 }
 
-func (x *run) repr(b *strings.Builder, v any) {
+// A style is how values are written.
+type style struct {
+	words         [5]string // for None, False, True, infinity and what is no number
+	quote         func(x *run, s string) string
+	tuples        bool   // have brackets of their own
+	sorted, lines bool   // keys are in order; each value has a line
+	indent        string // of a level of lines
+	comma, colon  string
+}
+
+var pythonStyle = &style{words: [5]string{"None", "False", "True", "inf", "nan"},
+	quote: (*run).quoted, tuples: true, comma: ", ", colon: ": "}
+
+// dump writes a value in a style, with levels around it.
+func (x *run) dump(b *strings.Builder, v any, s *style, level int) {
 	defer func() { x.depth-- }()
 	if !x.enter(x.line) {
 		return
 	}
-	items := func(begin string, items []any, end string) {
-		x.add(b, begin)
-		for i, item := range items {
-			if i > 0 {
-				x.add(b, ", ")
+	all := func(brackets string, n int, item func(i int)) {
+		x.add(b, brackets[:1])
+		line := func(level int) {
+			if s.lines && n > 0 {
+				x.add(b, "\n")
+				for range level {
+					x.add(b, s.indent)
+				}
 			}
-			if x.repr(b, item); x.err != nil {
+		}
+		for i := range n {
+			if i > 0 {
+				x.add(b, s.comma)
+			}
+			line(level + 1)
+			if item(i); x.err != nil {
 				return
 			}
 		}
-		x.add(b, end)
+		line(level)
+		x.add(b, brackets[1:])
 	}
 	switch v := v.(type) {
 	case nil:
-		x.add(b, "None")
+		x.add(b, s.words[0])
 	case bool:
-		x.add(b, []string{"False", "True"}[toInt(v)])
+		x.add(b, s.words[1+toInt(v)])
 	case int:
 		x.add(b, strconv.Itoa(v))
 	case float64:
-		x.add(b, floatText(v, "inf", "nan"))
+		x.add(b, floatText(v, s.words[3], s.words[4]))
 	case string:
-		x.add(b, x.quoted(v))
-	case undefined:
-		x.add(b, "Undefined")
-	case []any:
-		items("[", v, "]")
-	case tuple:
-		items("(", v, map[bool]string{true: ",)", false: ")"}[len(v) == 1])
-	case *Dict:
-		x.add(b, "{")
-		for i, key := range v.keys {
-			if i > 0 {
-				x.add(b, ", ")
-			}
-			x.repr(b, key)
-			x.add(b, ": ")
-			if x.repr(b, v.values[key]); x.err != nil {
-				return
-			}
+		x.add(b, s.quote(x, v))
+	case []any, tuple:
+		items, of := seq(v)
+		brackets := "[]"
+		if of == "tuple" && s.tuples {
+			brackets = "(,)"[:1] + ",)"[toInt(len(items) != 1):]
 		}
-		x.add(b, "}")
+		all(brackets, len(items), func(i int) { x.dump(b, items[i], s, level+1) })
+	case *Dict:
+		keys := v.keys
+		if s.sorted {
+			keys = x.sorted(keys, false, func(i int) any { return v.keys[i] })
+		}
+		all("{}", len(keys), func(i int) {
+			if isA[string](keys[i]) || s.tuples {
+				x.dump(b, keys[i], s, level)
+			} else { // in JSON, a name
+				x.add(b, `"`)
+				x.dump(b, keys[i], s, level)
+				x.add(b, `"`)
+			}
+			x.add(b, s.colon)
+			x.dump(b, v.values[keys[i]], s, level+1)
+		})
 	default:
-		x.fail("%s is printed", typeName(v))
+		if !s.tuples || !isA[undefined](v) {
+			x.fail("%s cannot be written", typeName(v))
+		}
+		x.add(b, "Undefined")
 	}
 }
 
@@ -137,89 +168,11 @@ func (x *run) quoted(s string) string {
 	return b.String()
 }
 
-// A jsonStyle is the arguments of tojson.
-type jsonStyle struct {
-	ascii, sorted bool
-	lines         bool   // each value has a line
-	indent        string // of a level
-	comma, colon  string
-}
-
-// json writes a value as Python's json.dumps does.
-func (x *run) json(b *strings.Builder, v any, s *jsonStyle, level int) {
-	defer func() { x.depth-- }()
-	if !x.enter(x.line) {
-		return
-	}
-	begin := func(i, level int) {
-		if i > 0 {
-			x.add(b, s.comma)
-		}
-		if s.lines {
-			x.add(b, "\n")
-			for range level {
-				x.add(b, s.indent)
-			}
-		}
-	}
-	switch v := v.(type) {
-	case nil:
-		x.add(b, "null")
-	case bool:
-		x.add(b, strconv.FormatBool(v))
-	case int:
-		x.add(b, strconv.Itoa(v))
-	case float64:
-		x.add(b, floatText(v, "Infinity", "NaN"))
-	case string:
-		x.jsonString(b, v, s.ascii)
-	case []any, tuple:
-		list := x.items(v)
-		x.add(b, "[")
-		for i, item := range list {
-			begin(i, level+1)
-			if x.json(b, item, s, level+1); x.err != nil {
-				return
-			}
-		}
-		if len(list) > 0 {
-			begin(0, level)
-		}
-		x.add(b, "]")
-	case *Dict:
-		keys := v.keys
-		if s.sorted {
-			keys = x.sorted(keys, false, func(i int) any { return v.keys[i] })
-		}
-		x.add(b, "{")
-		for i, key := range keys {
-			begin(i, level+1)
-			if text, ok := key.(string); ok {
-				x.jsonString(b, text, s.ascii)
-			} else {
-				x.add(b, `"`)
-				x.json(b, key, s, 0)
-				x.add(b, `"`)
-			}
-			x.add(b, s.colon)
-			if x.json(b, v.values[key], s, level+1); x.err != nil {
-				return
-			}
-		}
-		if len(keys) > 0 {
-			begin(0, level)
-		}
-		x.add(b, "}")
-	default:
-		x.fail("tojson: %s is no JSON", typeName(v))
-	}
-}
-
-func (x *run) jsonString(b *strings.Builder, s string, ascii bool) {
-	if !x.make(len(s)+2) || !x.work(len(s)/8) {
-		return
-	}
+// jsonQuoted returns a string as json.dumps writes it.
+func (x *run) jsonQuoted(s string, ascii bool) string {
+	var b strings.Builder
 	b.WriteByte('"')
+	x.work(len(s) / 8)
 	for _, r := range s {
 		i := strings.IndexRune("\"\\\n\r\t\b\f", r)
 		switch {
@@ -227,14 +180,15 @@ func (x *run) jsonString(b *strings.Builder, s string, ascii bool) {
 			b.WriteString(`\` + `"\nrtbf`[i:i+1])
 		case r >= 0x10000 && ascii:
 			high, low := utf16.EncodeRune(r)
-			x.add(b, fmt.Sprintf(`\u%04x\u%04x`, high, low))
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
 		case r < ' ' || ascii && r > '~':
-			x.add(b, fmt.Sprintf(`\u%04x`, r))
+			fmt.Fprintf(&b, `\u%04x`, r)
 		default:
 			b.WriteRune(r)
 		}
 	}
 	b.WriteByte('"')
+	return b.String()
 }
 
 // join returns texts with another between them.
