@@ -110,8 +110,6 @@ func truth(v any) bool {
 		return v != 0 && v != 0.0
 	case string:
 		return v != ""
-	case markup:
-		return v != ""
 	}
 	return length(v) != 0
 }
@@ -169,6 +167,8 @@ func length(v any) int {
 	switch v := v.(type) {
 	case string:
 		return utf8.RuneCountInString(v)
+	case markup:
+		return utf8.RuneCountInString(string(v))
 	case []any:
 		return len(v)
 	case tuple:
