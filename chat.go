@@ -30,13 +30,17 @@ type Turn struct {
 // given, in the syntax of Go's text/template, with the fields .Text, .Turn, the number of the line
 // from 0, and .Ended, whether the answer before it ended with the end-of-text token. "" is one text
 // whose lines follow each other, as base models continue; "dialogpt" is DialoGPT's. Special tokens
-// in the template are single ids; in a line they are text.
+// in the template are single ids; in a line they are text. A template in Jinja makes one text of all
+// messages, as Hugging Face's do, without bos_token and eos_token; "plain", "alpaca", "vicuna" and
+// "chatml" are such.
 func (g *GPT) NewChat(template string) (*Chat, error) {
-	switch template {
-	case "":
+	if template == "" {
 		template = chat.Plain
-	case "dialogpt":
-		template = chat.DialoGPT
+	}
+	for _, known := range chat.Named {
+		if known.Name == template {
+			template = known.Source
+		}
 	}
 	t, err := chat.New(template, g.tokenizer)
 	if err != nil {

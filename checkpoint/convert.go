@@ -386,7 +386,8 @@ func nanoState(tensors []weights.Tensor) (state torch.Members, err error) {
 // Companions returns the names of the files that Convert copies from the folder of a checkpoint, if
 // they are there.
 func Companions() []string {
-	return append(slices.Clone(tokenizerFiles[:]), folder.Generation, folder.ChatTemplate)
+	return append(slices.Clone(tokenizerFiles[:]), folder.Generation, folder.ChatTemplate,
+		folder.ChatTemplateJSON)
 }
 
 // maxCompanion bounds the size of a file that is copied, in bytes. The tokenizer reads no larger

@@ -3,11 +3,12 @@ package constrain
 // Parts, against a matcher that tries all ways to read a text.
 
 import (
-	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"picogpt/dev/cases"
@@ -27,6 +28,16 @@ var regular = []struct {
 	{Schema{Text: []byte(`{"type":"integer","minimum":0}`)}, `0|[1-9][0-9]*`},
 	{Schema{Text: []byte(`{"type":"string","minLength":1,"pattern":"^[ab<]*$"}`)}, `"[ab<]+"`},
 }
+
+// compiledRegexes are the regexes of regular, for whole texts.
+var compiledRegexes = func() (all []func() *regexp.Regexp) {
+	for _, r := range regular {
+		all = append(all, sync.OnceValue(func() *regexp.Regexp {
+			return regexp.MustCompile(`\A(?:` + r.re + `)\z`)
+		}))
+	}
+	return all
+}()
 
 // readTo returns where a part of a text that begins at from may end.
 func readTo(p Part, s string, from int, without []string) (to map[int]bool) {
@@ -103,9 +114,9 @@ func readTo(p Part, s string, from int, without []string) (to map[int]bool) {
 			part Part
 			re   string
 		}) bool {
-			return fmt.Sprint(r.part) == fmt.Sprint(p)
+			return reflect.DeepEqual(r.part, p)
 		})
-		re := regexp.MustCompile(`\A(?:` + regular[i].re + `)\z`)
+		re := compiledRegexes[i]()
 		for e := from; e <= len(s); e++ {
 			if re.MatchString(s[from:e]) {
 				to[e] = true

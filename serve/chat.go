@@ -7,18 +7,14 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"picogpt/internal/chat"
 	"picogpt/internal/strictjson"
 )
 
-// A message is one message of a conversation.
-type message struct {
-	role, text string
-}
-
-// roles are those of messages. The template gives all but the assistant's their text.
-var roles = []string{"assistant", "user", chat.System, chat.Developer}
+// roles are those of messages.
+var roles = []string{chat.Assistant, chat.User, chat.System, chat.Developer}
 
 // longestAnswer is the default of max_tokens in a conversation, as in gpt chat.
 const longestAnswer = 256
@@ -32,6 +28,9 @@ func (s *Server) chat(v *visit) error {
 			"this model continues texts and knows no conversations: ask /v1/completions, or start "+
 				"the server with a chat template (gpt serve --template)")
 	}
+	if note := s.options.TemplateNote; note != "" {
+		v.Header().Set("Warning", `299 gpt "`+note+`"`)
+	}
 	return s.generate(v, s.parseChat)
 }
 
@@ -39,14 +38,20 @@ func (s *Server) chat(v *visit) error {
 func (s *Server) parseChat(body string) (*completion, error) {
 	q := s.newCompletion(longestAnswer)
 	q.chat = true
-	var messages []message
+	var messages []chat.Message
 	var listed bool
-	top := 0
+	var answers, continues *bool
+	top, more := 0, (*chat.Variables)(nil)
 	table := q.fields(s)
 	for _, name := range []string{"prompt", "suffix", "echo"} {
 		delete(table, name)
 	}
 	table["messages"] = readMessages(&messages, &q.ignored)
+	table["add_generation_prompt"] = optional(&answers, yes)
+	table["continue_final_message"] = optional(&continues, yes)
+	if s.template.Whole() {
+		table["chat_template_kwargs"] = templateVariables(&more)
+	}
 	table["logprobs"], table["top_logprobs"] = yes(&listed), whole(0, mostTop)(&top)
 	if err := q.parse(s, body, table, "messages"); err != nil {
 		return nil, err
@@ -56,31 +61,70 @@ func (s *Server) parseChat(body string) (*completion, error) {
 	} else if top > 0 {
 		return nil, fieldf("top_logprobs", "want logprobs true with it")
 	}
-	ids, err := s.conversation(messages, q.allowance())
+	ask, err := asks(messages, answers, continues)
 	if err != nil {
 		return nil, err
 	}
+	ask.More, ask.Now = more, time.Now()
+	ids, err := s.conversation(messages, ask, q.allowance())
+	if err != nil {
+		return nil, err
+	}
+	q.Stop = slices.Concat(q.Stop, s.template.Stop)
 	q.prompt = prompts{{asIDs: true, ids: ids}}
 	return q, nil
 }
 
+// asks says what becomes of messages: one of the assistant at the end goes on, and else an answer
+// begins, unless the request says otherwise.
+func asks(messages []chat.Message, answers, continues *bool) (a chat.Ask, err error) {
+	last := ""
+	if n := len(messages); n > 0 {
+		last = messages[n-1].Role
+	}
+	a.Continue = last == chat.Assistant
+	if continues != nil {
+		a.Continue = *continues
+	}
+	a.Answer = !a.Continue
+	if answers != nil {
+		a.Answer = *answers
+	}
+	switch {
+	case a.Continue && a.Answer:
+		err = fieldf("continue_final_message", "want add_generation_prompt false with it")
+	case last != chat.User && last != chat.Assistant, a.Continue && last != chat.Assistant:
+		err = fieldf("messages", "want a message of the user at the end, or one of the assistant "+
+			"that goes on")
+	}
+	return a, err
+}
+
+// templateVariables reads other variables of the template.
+func templateVariables(to **chat.Variables) field {
+	return func(r *strictjson.Reader) (err error) {
+		*to, err = chat.ReadVariables(r)
+		return err
+	}
+}
+
 // readMessages reads a conversation.
-func readMessages(to *[]message, ignored *[]string) field {
+func readMessages(to *[]chat.Message, ignored *[]string) field {
 	return func(r *strictjson.Reader) error {
 		parts := 0
 		return r.Array(func(i int) error {
 			if i == mostMessages {
 				return r.Errorf("want at most %d messages, found more", mostMessages)
 			}
-			var m message
+			var m chat.Message
 			name := fmt.Sprintf("messages[%d]", i)
 			err := object(name, ignored, map[string]field{
-				"role": text(&m.role), "content": content(&m.text, &parts, ignored),
-				"name": anyText,
+				"role": text(&m.Role), "content": content(&m.Text, &parts, ignored),
+				"name": text(&m.Name),
 			})(r)
-			if err == nil && !slices.Contains(roles, m.role) {
+			if err == nil && !slices.Contains(roles, m.Role) {
 				return r.Errorf("message %d: want the role system, developer, user or assistant, "+
-					"found %s", i, short(m.role))
+					"found %s", i, short(m.Role))
 			}
 			*to = append(*to, m)
 			return err
@@ -114,35 +158,25 @@ func content(to *string, parts *int, ignored *[]string) field {
 	}
 }
 
-// conversation returns the ids of the messages. The model is to answer the last.
-func (s *Server) conversation(messages []message, wanted allowance) (all []int, err error) {
-	if len(messages) == 0 || messages[len(messages)-1].role != "user" {
-		return nil, fieldf("messages", "want a message of the user at the end")
-	}
+// conversation returns the ids of the messages.
+func (s *Server) conversation(
+	messages []chat.Message, ask chat.Ask, wanted allowance,
+) ([]int, error) {
 	bytes := 0
 	for _, m := range messages {
-		bytes += len(m.text)
+		bytes += len(m.Text)
 	}
 	if err := s.mayFit("messages", bytes, wanted); err != nil {
 		return nil, err
 	}
-	turn := 0
-	for _, m := range messages {
-		var ids []int
-		if m.role == "assistant" {
-			ids, err = s.plain.Encode(m.text)
-		} else {
-			ids, err = s.template.Encode(chat.Line{Text: m.text, Turn: turn, Role: m.role})
-		}
-		if m.role == "user" {
-			turn++
-		}
-		if err != nil {
-			return nil, fieldf("messages", "%v", err)
-		}
-		all = append(all, ids...)
+	ids, err := s.template.Conversation(messages, ask)
+	if err != nil {
+		return nil, fieldf("messages", "%v", err)
 	}
-	return s.vocabulary.WithStart(all), nil
+	if !s.template.Whole() {
+		ids = s.vocabulary.WithStart(ids)
+	}
+	return ids, nil
 }
 
 // A chatLogprobs is the JSON of the log-probabilities of a conversation's tokens.

@@ -92,7 +92,7 @@ func (d *door) allow(v *visit) bool {
 		return false
 	}
 	h.Set("Access-Control-Expose-Headers",
-		"X-Request-Id, X-Ignored-Fields, X-Schema-Notes, X-Seed, Retry-After")
+		"X-Request-Id, X-Ignored-Fields, X-Schema-Notes, X-Seed, Retry-After, Warning")
 	if r.Method == http.MethodOptions {
 		h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, OPTIONS")
 		h.Set("Access-Control-Max-Age", "600")

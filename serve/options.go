@@ -88,10 +88,14 @@ type Options struct {
 	// requests for it are refused.
 	Head *checkpoint.Head
 
-	// Template is the text around each message of a user for /v1/chat/completions, in the syntax of
-	// text/template with the fields .Text, .Turn (its number, from 0) and .Ended (false). "" means
-	// that conversations are refused.
-	Template string
+	// Template makes the prompt of /v1/chat/completions: in Jinja of all messages, or of each message
+	// of a user in the syntax of text/template, with the fields .Text, .Turn (its number, from 0) and
+	// .Ended (false). "" means that conversations are refused. TemplateTokens are the texts that one
+	// in Jinja knows as bos_token, eos_token and so on. TemplateNote is sent with each answer, in the
+	// header Warning.
+	Template       string
+	TemplateTokens map[string]string
+	TemplateNote   string
 
 	// Steer are the control vectors that requests may ask for by name, in the field steer. A model
 	// on a GPU has none.

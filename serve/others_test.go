@@ -300,7 +300,7 @@ func TestConversations(t *testing.T) {
 		t.Errorf("ignored: %q", got)
 	}
 	for fields, message := range map[string]string{
-		`"messages":[]`: "at the end", ``: "at the end", `"messages":[{"role":"assistant","content":"a"}]`: "at the end",
+		`"messages":[]`: "at the end", ``: "at the end",
 		`"messages":[{"role":"system","content":"a"}]`: "at the end", `"messages":"a"`: "want an array",
 		`"messages":[{"role":"user","content":[{"type":"image_url"}]}]`:                "want the type text",
 		`"messages":[{"role":"user","content":"` + strings.Repeat("a b ", 200) + `"}]`: "",

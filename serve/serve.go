@@ -106,6 +106,7 @@ func New(m *model.Model, tok *tokenizer.Tokenizer, o Options) (*Server, error) {
 		if template, err = chat.New(o.Template, tok); err != nil {
 			return nil, fmt.Errorf("template: %w", err)
 		}
+		template.Tokens = o.TemplateTokens
 	}
 	s := &Server{
 		template: template,

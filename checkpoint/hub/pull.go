@@ -118,14 +118,15 @@ func (r *repo) takeAll(ctx context.Context) error {
 
 // isSmall reports whether a file is known not to hold weights.
 func isSmall(file string) bool {
-	return file == folder.Config || slices.Contains(companions[:], file)
+	return file == folder.Config || slices.Contains(companions[:], file) ||
+		path.Ext(file) == path.Ext(folder.ChatTemplate)
 }
 
 // companions are the files besides the weights that a checkpoint may have, without config.json.
 var companions = [...]string{
 	folder.Generation, folder.Tokenizer, folder.Vocab, folder.Merges, folder.AddedTokens,
 	folder.SpecialTokens, folder.TokenizerConfig, folder.VocabText, folder.Pieces,
-	folder.OtherPieces, folder.ChatTemplate, folder.Characters,
+	folder.OtherPieces, folder.ChatTemplate, folder.ChatTemplateJSON, folder.Characters,
 }
 
 // weightsNames are the names of weights that stand beside a config.json, the best first.
@@ -172,7 +173,26 @@ func (r *repo) choose(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.wantAll(ctx, append(slices.Clone(companions[:]), names...), names)
+	if err != nil {
+		return err
+	}
+	templates, err := r.templates(ctx)
+	if err != nil {
+		return err
+	}
+	return r.wantAll(ctx, slices.Concat(companions[:], templates, names), names)
+}
+
+// templates returns the chat templates beside chat_template.jinja, if the repository has that.
+func (r *repo) templates(ctx context.Context) ([]string, error) {
+	has, err := r.find(ctx, folder.ChatTemplate)
+	if !has || err != nil || r.alone != nil {
+		return nil, err
+	}
+	files, err := r.listed(ctx)
+	return slices.DeleteFunc(files, func(file string) bool {
+		return path.Dir(file) != folder.ChatTemplates || path.Ext(file) != ".jinja"
+	}), err
 }
 
 // choosePart plans the download of the GGUF file that Options.Part names.

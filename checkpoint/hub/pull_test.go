@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -109,6 +110,27 @@ func absentOf(folder, commit string, names ...string) (lines string) {
 	return lines
 }
 
+// TestAPullBringsAllChatTemplates: also those of the folder, where chat_template.jinja is.
+func TestAPullBringsAllChatTemplates(t *testing.T) {
+	repo := gpt2("me/chat")
+	for _, file := range []string{"chat_template.jinja", "chat_template.json",
+		"additional_chat_templates/rag.jinja"} {
+		repo.Files[file] = []byte("{{ messages }}")
+	}
+	repo.Files["additional_chat_templates/notes.txt"] = []byte("no template")
+	_, o := start(t, repo)
+	s, err := hub.Pull(t.Context(), name("me/chat"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file := range repo.Files {
+		_, err := os.Stat(filepath.Join(s.Dir, file))
+		if has := err == nil; has != (path.Base(file) != "notes.txt" && file != "tf_model.h5") {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+}
+
 func TestAPullLeavesWhatPythonWould(t *testing.T) {
 	repo := gpt2("openai-community/gpt2")
 	h, o := start(t, repo)
@@ -130,7 +152,7 @@ func TestAPullLeavesWhatPythonWould(t *testing.T) {
 	wantTree(t, o, want+absentOf(folder, commit, "tokenizer.json", "added_tokens.json",
 		"special_tokens_map.json", "tokenizer_config.json", "vocab.txt", "spiece.model",
 		"tokenizer.model",
-		"chat_template.jinja", "meta.pkl"))
+		"chat_template.jinja", "chat_template.json", "meta.pkl"))
 	ref, err := os.ReadFile(filepath.Join(o.Cache, folder, "refs", "main"))
 	if err != nil || string(ref) != commit {
 		t.Errorf("refs/main %q, %v, want the commit and no newline", ref, err)

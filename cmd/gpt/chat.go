@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"picogpt/checkpoint"
 	"picogpt/cmd/gpt/internal/sessionfile"
 	"picogpt/cmd/gpt/internal/talk"
 	"picogpt/decode"
@@ -21,6 +22,7 @@ import (
 
 type chatCommand struct {
 	Template *string
+	System   *string
 	Session  *string
 	Force    bool
 }
@@ -31,9 +33,10 @@ func newChat(a *app) *cli.Command {
 		Name: "chat", Group: "write",
 		Short: "talk with a model, line by line",
 		Flags: func(f *cli.Flags) {
-			f.Add(&c.Template, "--template NAME|FILE", `what stands around each line: dialogpt
-				(turns end with the end-of-text token), or a file in the syntax of Go's
-				text/template; default: nothing, so that the model continues one text`)
+			f.Add(&c.Template, "--template NAME|FILE", `what the model is given: plain, alpaca,
+				vicuna, chatml, dialogpt, none (the lines as one text), or a file in Jinja or in
+				the syntax of Go's text/template; default: the checkpoint's own, else none`)
+			f.Add(&c.System, "--system TEXT", "begin the conversation with this message of the system")
 			f.Add(&c.Session, "--session FILE", `continue the conversation that FILE keeps, and keep
 				it there at the end, with what the model has computed of it`)
 			f.Add(&c.Force, "--force",
@@ -83,7 +86,10 @@ func (c *chatCommand) Run(a *app, f *cli.Flags) (err error) {
 	if err != nil {
 		return err
 	}
-	template, err := a.readChatTemplate(c.Template, t)
+	template, err := a.chatTemplate(c.Template, t)
+	if template == nil && err == nil {
+		template, err = chat.New(oneText, t)
+	}
 	if err != nil {
 		return err
 	}
@@ -101,42 +107,87 @@ func (c *chatCommand) Run(a *app, f *cli.Flags) (err error) {
 		ModelName: a.modelName(),
 		Dialog:    &chat.Chat{Session: m.NewSession(), Tokenizer: t, Template: template},
 		Settings:  s, Seed: s.decode.Seed,
-		File: file, Template: c.Template != nil, Seeded: f.Given()["seed"],
+		File: file, Template: c.Template != nil, System: c.System, Seeded: f.Given()["seed"],
 	}).Run()
 }
 
-// readChatTemplate returns the template that --template names, the plain one without it.
-func (a *app) readChatTemplate(name *string, t *tokenizer.Tokenizer) (*chat.Template, error) {
-	if name == nil {
-		return chat.New(chat.Plain, t)
-	}
-	source, err := a.chatTemplateSource(*name)
+// The names of --template that are no template's.
+const (
+	noTemplate = "none"
+	oneText    = chat.Plain // what a conversation without a template is: one text
+)
+
+// chatTemplate returns the template that --template names, else the checkpoint's own. It is nil for
+// none, and where there is none.
+func (a *app) chatTemplate(name *string, t *tokenizer.Tokenizer) (*chat.Template, error) {
+	c, err := a.open()
 	if err != nil {
 		return nil, err
 	}
-	made, err := chat.New(source, t)
-	if err != nil {
-		return nil, usagef("--template %s: %w", *name, err)
+	of := "default"
+	if name != nil {
+		of = *name
 	}
+	source, from := "", "--template "+of
+	own, err := c.Template(of)
+	switch {
+	case name == nil && err != nil:
+		return nil, fault.Hint(err, chooseTemplate)
+	case name == nil && own == nil, name != nil && of == noTemplate:
+		return nil, nil
+	case name == nil:
+		source, from = own.Source, own.File
+	default:
+		if source, err = a.chatTemplateSource(of, own); err != nil {
+			return nil, err
+		}
+	}
+	made, err := chat.New(source, t)
+	switch {
+	case err != nil && name != nil:
+		return nil, usagef("%s: %w", from, err)
+	case err != nil:
+		return nil, fault.Hint(fmt.Errorf("%s: %w", from, err), chooseTemplate)
+	}
+	tokens, err := c.Template("")
+	if err != nil {
+		return nil, err
+	}
+	made.Tokens = tokens.Tokens
 	return made, nil
 }
 
-// chatTemplateSource returns what --template names.
-func (a *app) chatTemplateSource(name string) (string, error) {
-	switch name {
-	case "":
-		return "", usagef("--template: want dialogpt or a file, found nothing")
-	case "dialogpt":
-		return chat.DialoGPT, nil
+const chooseTemplate = "--template chooses another, or none"
+
+// chatTemplateSource returns what --template names: own is the checkpoint's of that name.
+func (a *app) chatTemplateSource(name string, own *checkpoint.Template) (string, error) {
+	for _, known := range chat.Named {
+		if known.Name == name {
+			return known.Source, nil
+		}
 	}
-	if name == "-" {
-		return "", usagef("--template -: want dialogpt or a file")
+	names := namedTemplates()
+	switch {
+	case name == "":
+		return "", usagef("--template: want %s or a file, found nothing", names)
+	case name == "-":
+		return "", usagef("--template -: want %s or a file", names)
+	case own != nil:
+		return own.Source, nil
 	}
 	text, err := a.files.Limited(name, "--template", chat.Longest)
 	if err != nil {
-		return "", fault.Hint(err, "--template takes dialogpt or a file")
+		return "", fault.Hint(err, "--template takes "+names+" or a file")
 	}
 	return strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r"), nil
+}
+
+// namedTemplates lists the names of --template.
+func namedTemplates() (names string) {
+	for _, known := range chat.Named {
+		names += known.Name + ", "
+	}
+	return names + noTemplate
 }
 
 // inChat reports whether gpt chat has a flag of gpt generate: those that say which tokens follow,

@@ -16,12 +16,14 @@ import (
 	"picogpt/checkpoint"
 	"picogpt/cmd/gpt/internal/listen"
 	"picogpt/decode"
+	"picogpt/internal/chat"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/option"
 	"picogpt/internal/quote"
 	"picogpt/model"
 	"picogpt/serve"
+	"picogpt/tokenizer"
 )
 
 type serveCommand struct {
@@ -55,10 +57,10 @@ func newServe(a *app) *cli.Command {
 			f.Add(&c.ModelName, "--model-name NAME",
 				`the model's id in requests, or one of several, of which answers have the first;
 				default: the name of the checkpoint's folder, or demo`)
-			f.Add(&c.Template, "--template NAME|FILE", `answer /v1/chat/completions, with this
-				around each message of a user, as gpt chat has it: dialogpt, or a file in the syntax
-				of Go's text/template; those of the system and of developers are lines of their own,
-				or the template has .Role; default: refuse chats`)
+			f.Add(&c.Template, "--template NAME|FILE", `answer /v1/chat/completions with this
+				template, as gpt chat has it: plain, alpaca, vicuna, chatml, dialogpt, none (refuse
+				them), or a file in Jinja or in the syntax of Go's text/template; default: the
+				checkpoint's own, else plain`)
 			f.Add(&c.Pooling, "--pooling HOW [mean]",
 				`how /v1/embeddings makes one vector of those of a text's tokens: mean, weighted
 				(the mean with weights 1, 2, 3, …), or last for that of the last token`).
@@ -225,12 +227,8 @@ func (c *serveCommand) newServer(a *app, m *model.Model, o *serve.Options) (*ser
 	if err != nil {
 		return nil, err
 	}
-	if c.Template != nil {
-		template, err := a.readChatTemplate(c.Template, t)
-		if err != nil {
-			return nil, err
-		}
-		o.Template = template.Source
+	if err := c.setTemplate(a, t, o); err != nil {
+		return nil, err
 	}
 	ck, err := a.open()
 	if err != nil {
@@ -258,7 +256,11 @@ func (c *serveCommand) newServer(a *app, m *model.Model, o *serve.Options) (*ser
 	if a.CacheBytes > 0 { // the rest is for texts in progress
 		o.Batcher.PrefixBytes = int64(a.CacheBytes) / 4 * 3
 	}
-	return serve.New(m, t, *o)
+	s, err := serve.New(m, t, *o)
+	if err == nil && o.TemplateNote != "" {
+		a.Notef("%s (--template none refuses them)", o.TemplateNote)
+	}
+	return s, err
 }
 
 // vectors reads the control vectors.
@@ -434,4 +436,28 @@ func manyFields() string {
 		}
 	}
 	return strings.Join(names, ", ")
+}
+
+// setTemplate sets the template of conversations. A checkpoint's that cannot be read refuses them, and
+// a model without one answers as plain.
+func (c *serveCommand) setTemplate(a *app, t *tokenizer.Tokenizer, o *serve.Options) error {
+	template, err := a.chatTemplate(c.Template, t)
+	switch {
+	case err != nil && c.Template != nil:
+		return err
+	case err != nil:
+		a.Notef("%s; conversations are refused", quote.OneLine(err))
+		return nil
+	case template == nil && c.Template != nil:
+		return nil
+	case template == nil:
+		plain := chat.Named[0].Name
+		if template, err = a.chatTemplate(&plain, t); err != nil {
+			return err
+		}
+		o.TemplateNote = "this model has no chat template and was not trained for conversations: " +
+			"it continues a text of lines that say who speaks"
+	}
+	o.Template, o.TemplateTokens = template.Source, template.Tokens
+	return nil
 }

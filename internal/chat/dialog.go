@@ -10,6 +10,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"time"
 
 	"picogpt/decode"
 
@@ -24,13 +25,16 @@ type Chat struct {
 	Session   *model.Session
 	Tokenizer *tokenizer.Tokenizer
 	Template  *Template
-	Turns     []Turn // the oldest first
+	System    string    // what the conversation begins with; "" for nothing
+	Clock     time.Time // that a template tells; set by the first line
+	Turns     []Turn    // the oldest first
 }
 
 // A Turn is a line and its answer. One without an answer is what was read before the first line.
 type Turn struct {
 	Text         string   `json:"text"`
-	PromptIDs    []int    `json:"prompt_ids"` // of the line, with what the template puts around it
+	Cut          int      `json:"cut,omitempty"` // the newest tokens that it replaces
+	PromptIDs    []int    `json:"prompt_ids"`    // of the line, with what the template puts around it
 	Options      []string `json:"options"`
 	Seed         uint64   `json:"seed"`
 	IDs          []int    `json:"ids"`     // of the answer, and the end-of-text token if that ended it
@@ -49,12 +53,18 @@ const LongestAnswer = 256
 
 // IDs returns the ids of all turns that are in the context.
 func (c *Chat) IDs() (ids []int) {
-	dropped := 0
 	for i := range c.Turns {
-		ids = append(append(ids, c.Turns[i].PromptIDs...), c.Turns[i].IDs...)
-		dropped += c.Turns[i].Dropped
+		t := &c.Turns[i]
+		ids = append(append(ids[:max(0, len(ids)-t.Cut)], t.PromptIDs...), t.IDs...)
+		ids = ids[min(t.Dropped, len(ids)):]
 	}
-	return ids[min(dropped, len(ids)):]
+	return ids
+}
+
+// held returns the ids before the answer to t.
+func (c *Chat) held(t *Turn) []int {
+	ids := c.IDs()
+	return append(ids[:max(0, len(ids)-t.Cut)], t.PromptIDs...)
 }
 
 // Undo takes the last n turns back.
@@ -89,10 +99,11 @@ func (c *Chat) Answer(
 			return
 		}
 		o.Overflow = decode.OverflowSlide
+		o.Stop = slices.Concat(o.Stop, c.Template.Stop)
 		if o.MaxTokens == 0 || o.Unasked && o.Constraint != nil && !o.MayCut {
 			o.Unasked = false
 			if o.MaxTokens = LongestAnswer; o.Constraint != nil && !o.MayCut {
-				held := c.Session.Len() + len(t.PromptIDs)
+				held := c.Session.Len() - t.Cut + len(t.PromptIDs)
 				o.MaxTokens = max(LongestAnswer, c.Session.Model().Config().Positions-held+1)
 			}
 		}
@@ -115,19 +126,6 @@ func (c *Chat) Answer(
 			yield(decode.Token{}, err)
 		}
 	}
-}
-
-// read sets the ids of a line.
-func (c *Chat) read(t *Turn) (err error) {
-	n := len(c.Turns)
-	t.PromptIDs, err = c.Template.Encode(Line{
-		Text: t.Text, Turn: n, Ended: n > 0 && c.Turns[n-1].FinishReason == decode.FinishEndOfText,
-	})
-	if err == nil && n == 0 {
-		t.PromptIDs = c.Tokenizer.WithStart(t.PromptIDs)
-	}
-	t.PromptIDs = append([]int{}, t.PromptIDs...)
-	return err
 }
 
 // add adds a token to the answer.
@@ -158,7 +156,7 @@ func (c *Chat) end(t *Turn) (err error) {
 func (c *Chat) generate(
 	ctx context.Context, t *Turn, o decode.Options,
 ) iter.Seq2[decode.Token, error] {
-	ids := append(c.IDs(), t.PromptIDs...)
+	ids := c.held(t)
 	c.Session.Truncate(c.Session.Matches(ids[:max(0, len(ids)-1)]))
 	return decode.Generate(ctx, c.Session, ids[c.Session.Len():], o)
 }
@@ -182,7 +180,7 @@ func (c *Chat) Text(t *Turn) string {
 // cutStop returns the ids of an answer without its stop string. Where that begins inside a token,
 // the rest of the text before it is encoded anew.
 func (c *Chat) cutStop(t *Turn) ([]int, error) {
-	d := c.Tokenizer.NewDecoder(append(c.IDs(), t.PromptIDs...))
+	d := c.Tokenizer.NewDecoder(c.held(t))
 	text, kept, n := "", "", 0
 	for i, id := range t.IDs {
 		part, err := d.Push(id)

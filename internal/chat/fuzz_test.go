@@ -12,7 +12,8 @@ func FuzzParse(f *testing.F) {
 	const begin = `{"model":"00","formats":{"weights":"f16","cache":"f32"},"template":"{{.Text}}","options":["--temp=0"],"seed":7,`
 	const turn = `{"text":"a","prompt_ids":[1],"options":[],"seed":3,"ids":[2],"dropped":0,"finish_reason":"length"}`
 	for _, saved := range []string{begin + `"turns":[]}`, begin + `"rules":1,"files":{"a":"b"},"turns":[` + turn + `,` + turn + `]}`,
-		begin + `"turns":[` + turn + `],"digest":"x"}`, `{"turns":[{}]}`, ``, `[]`, "{\n"} {
+		begin + `"turns":[` + turn + `],"digest":"x"}`, begin + `"system":"a","clock":"2024-07-04T15:06:07Z","turns":[` +
+			strings.Replace(turn, `"prompt_ids"`, `"cut":2,"prompt_ids"`, 1) + `]}`, `{"turns":[{}]}`, ``, `[]`, "{\n"} {
 		f.Add(saved)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

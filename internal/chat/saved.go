@@ -10,6 +10,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"picogpt/decode"
@@ -24,7 +25,9 @@ type Saved struct {
 	Formats  Formats           `json:"formats"`
 	Rules    int               `json:"rules,omitempty"` // what the options mean; 0 in older ones
 	Template string            `json:"template"`
-	Options  []string          `json:"options"` // of the program that saves
+	System   string            `json:"system,omitempty"`
+	Clock    string            `json:"clock,omitempty"` // that the template tells
+	Options  []string          `json:"options"`         // of the program that saves
 	Files    map[string]string `json:"files,omitempty"`
 	Seed     uint64            `json:"seed"` // of the next answer
 	Turns    []Turn            `json:"turns"`
@@ -36,6 +39,9 @@ func (c *Chat) Saved(digest string) *Saved {
 	s := &Saved{
 		Model: digest, Formats: FormatsOf(c.Session.Model()), Template: c.Template.Source,
 		Options: []string{}, Turns: append([]Turn{}, c.Turns...),
+	}
+	if s.System = c.System; !c.Clock.IsZero() {
+		s.Clock = c.Clock.Format(time.RFC3339)
 	}
 	for i := range s.Turns { // the ids are what counts
 		s.Turns[i].Text = strings.ToValidUTF8(s.Turns[i].Text, "\uFFFD")
@@ -51,7 +57,7 @@ func (s Saved) content() Saved {
 
 // Line returns the conversation as a line of JSON, with its digest.
 func (s *Saved) Line() (line []byte, err error) {
-	for _, text := range append(slices.Clone(s.Options), s.Template) {
+	for _, text := range append(slices.Clone(s.Options), s.Template, s.System) {
 		if !utf8.ValidString(text) {
 			return nil, fmt.Errorf("%s: want UTF-8", quote.Short(text, 40))
 		}
@@ -82,6 +88,8 @@ func Parse(text string) (*Saved, error) {
 		s.Formats.Field(),
 		RulesField(&s.Rules),
 		strictjson.StringField("template", &s.Template),
+		optional(strictjson.StringField("system", &s.System)),
+		optional(strictjson.StringField("clock", &s.Clock)),
 		strictjson.StringsField("options", &s.Options),
 		strictjson.TextsField("files", &s.Files),
 		strictjson.SeedField("seed", &s.Seed),
@@ -90,10 +98,16 @@ func Parse(text string) (*Saved, error) {
 	})
 }
 
+func optional(f strictjson.Field) strictjson.Field {
+	f.Optional = true
+	return f
+}
+
 // readTurn reads an object with the keys of a turn, and no others.
 func readTurn(r *strictjson.Reader, t *Turn) error {
 	return strictjson.ReadFields(r, []strictjson.Field{
 		strictjson.StringField("text", &t.Text),
+		optional(strictjson.NaturalField("cut", &t.Cut)),
 		strictjson.IDsField("prompt_ids", &t.PromptIDs),
 		strictjson.StringsField("options", &t.Options),
 		strictjson.SeedField("seed", &t.Seed),
@@ -167,25 +181,44 @@ func (c *Chat) Resume(
 	if err != nil {
 		return nil, fmt.Errorf("want a conversation: %w", err)
 	}
-	template, err := New(s.Template, c.Tokenizer)
-	if err != nil {
-		return nil, fmt.Errorf("template: %w", err)
+	resumed := &Chat{Session: c.Session, Tokenizer: c.Tokenizer, Template: c.Template}
+	if err := resumed.Take(s); err != nil {
+		return nil, err
 	}
-	resumed := &Chat{c.Session, c.Tokenizer, template, s.Turns}
 	if file.Model != digest && !resumed.hasOwnIDs() {
 		return nil, ErrOther
 	}
-	c.Template, c.Turns = template, s.Turns
+	*c = *resumed
 	c.Session.Take(restored)
 	return s, nil
+}
+
+// Take makes a saved conversation this one, but for its options, or changes nothing. Its template is
+// given the tokens of the one before it.
+func (c *Chat) Take(s *Saved) error {
+	template, err := New(s.Template, c.Tokenizer)
+	if err != nil {
+		return fmt.Errorf("template: %w", err)
+	}
+	var clock time.Time
+	if s.Clock != "" {
+		if clock, err = time.Parse(time.RFC3339, s.Clock); err != nil {
+			return fmt.Errorf("clock: %s: want a time such as %s", quote.Short(s.Clock, 40), time.RFC3339)
+		}
+	}
+	template.Tokens = c.Template.Tokens
+	c.Template, c.System, c.Clock, c.Turns = template, s.System, clock, s.Turns
+	return nil
 }
 
 // hasOwnIDs reports whether the lines of all turns have their ids with this tokenizer.
 func (c *Chat) hasOwnIDs() bool {
 	for i, t := range c.Turns {
-		before := Chat{c.Session, c.Tokenizer, c.Template, c.Turns[:i]}
+		before := *c
+		before.Turns = c.Turns[:i]
 		again := Turn{Text: t.Text}
-		if err := before.read(&again); err != nil || !slices.Equal(again.PromptIDs, t.PromptIDs) {
+		if err := before.read(&again); err != nil || again.Cut != t.Cut ||
+			!slices.Equal(again.PromptIDs, t.PromptIDs) {
 			return false
 		}
 	}
@@ -276,7 +309,5 @@ func CheckRules(rules int) error {
 
 // RulesField reads the version of the rules; without it they are 0.
 func RulesField(to *int) strictjson.Field {
-	f := strictjson.NaturalField("rules", to)
-	f.Optional = true
-	return f
+	return optional(strictjson.NaturalField("rules", to))
 }

@@ -1,7 +1,7 @@
 package chat
 
 // What stands around a line of a conversation: a template in the syntax of Go's text/template makes
-// of it what the model is given, as ids.
+// of it what the model is given, as ids. Those in Jinja are in conversation.go.
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/template"
 
+	"picogpt/internal/chat/internal/jinja"
 	"picogpt/tokenizer"
 )
 
@@ -36,14 +37,27 @@ const (
 // A Template turns lines into ids. It is safe for concurrent use.
 type Template struct {
 	Source string
+	Tokens map[string]string // bos_token, eos_token and others, for one in Jinja
+	Stop   []string          // texts that end an answer, beside those that are asked for
 
 	template  *template.Template
+	whole     *jinja.Template // in its place, for one in Jinja
 	tokenizer *tokenizer.Tokenizer
 	special   []string // texts of special tokens
 }
 
-// New parses a template, and tries it. An error is an *Error, or says that the line is not in it.
+// New parses a template, and tries one of text/template. An error is an *Error, or a *jinja.Error, or
+// says that the line is not in it.
 func New(source string, t *tokenizer.Tokenizer) (*Template, error) {
+	if inJinja(source) {
+		made, err := newWhole(source, t)
+		for _, known := range Named {
+			if err == nil && known.Source == source {
+				made.Stop = known.Stop
+			}
+		}
+		return made, err
+	}
 	parsed, err := parseBounded(source)
 	if err != nil {
 		return nil, err

@@ -164,8 +164,11 @@ func Kind(m fs.FileMode) string {
 const (
 	Config       = "config.json"            // the sizes, which GGUF's and llm.c's weights say
 	Generation   = "generation_config.json" // the tokens that begin and end a text
-	ChatTemplate = "chat_template.jinja"    // is copied, and not read
+	ChatTemplate = "chat_template.jinja"    // of conversations
 	HParams      = "hparams.json"           // the sizes in OpenAI's own checkpoints
+
+	ChatTemplates    = "additional_chat_templates" // a folder of others, by name
+	ChatTemplateJSON = "chat_template.json"        // an older file of one
 )
 
 // Weights, and the indexes of weights in several files.

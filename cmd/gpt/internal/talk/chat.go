@@ -42,6 +42,7 @@ type Chat struct {
 
 	File     *sessionfile.File // that keeps the conversation; nil: none
 	Template bool              // the template was asked for: the file's does not matter
+	System   *string           // so was this message of the system
 	Seeded   bool              // so was the seed
 
 	lines     lines
@@ -89,6 +90,11 @@ func (c *Chat) Run() error {
 	defer func() { c.lines.close() }()
 	if err := c.resume(); err != nil {
 		return err
+	}
+	if c.System != nil && *c.System != c.Dialog.System {
+		if err := c.setSystem("--system", *c.System); err != nil {
+			return err
+		}
 	}
 	c.watch()
 	defer c.Signals.SetCancel(nil)

@@ -25,6 +25,7 @@ var commands = [...]struct{ name, takes, does string }{
 	{"/retry", "", "answer the last line again, with the next seed"},
 	{"/seed", "[N]", "make N the seed of the next answer; alone, show the seeds"},
 	{"/set", "[NAME [VALUE]]", "set a flag, or add to it; without VALUE its default; alone, show all"},
+	{"/system", "[TEXT]", "begin the conversation with a message of the system; alone, show it"},
 	{"/save", "[FILE]",
 		"write ids and options, with --force FILE over a file; alone, the file of --session"},
 	{"/load", "FILE", "go on with a saved conversation"},
@@ -50,6 +51,12 @@ func (c *Chat) command(line string) error {
 		return c.setSeed(rest)
 	case "/set":
 		return c.set(rest)
+	case "/system":
+		if rest != "" {
+			return c.setSystem(name, rest)
+		}
+		_, err := c.Out.WriteString(c.Dialog.System + "\n")
+		return err
 	case "/save":
 		return c.save(rest)
 	case "/load":
@@ -115,6 +122,16 @@ func (c *Chat) retry() error {
 		c.Dialog.Turns = append(c.Dialog.Turns, last)
 	}
 	return err
+}
+
+// setSystem sets the message of the system. Where the model has read the lines one by one, it cannot
+// come before them any more.
+func (c *Chat) setSystem(from, text string) error {
+	if len(c.Dialog.Turns) > 0 && !c.Dialog.Template.Whole() {
+		return fault.Usagef("%s: want it before the first line, or a template in Jinja", from)
+	}
+	c.Dialog.System, c.changed = text, true
+	return nil
 }
 
 func (c *Chat) setSeed(rest string) error {

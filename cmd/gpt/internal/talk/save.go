@@ -124,14 +124,14 @@ func (c *Chat) take(path string, s *chat.Saved) error {
 	if s.Digest == nil {
 		c.Console.Notef(strictjson.NoDigest, path)
 	}
-	t, err := chat.New(s.Template, c.Dialog.Tokenizer)
-	if err != nil {
-		return fmt.Errorf("template: %w", err)
+	taken := *c.Dialog
+	if err := taken.Take(s); err != nil {
+		return err
 	}
 	if err := c.Settings.Load(s.Rules, s.Options, s.Files); err != nil {
 		return fmt.Errorf("options: %w", err)
 	}
-	c.Dialog.Template, c.Seed, c.Dialog.Turns = t, s.Seed, s.Turns
+	*c.Dialog, c.Seed = taken, s.Seed
 	return nil
 }
 

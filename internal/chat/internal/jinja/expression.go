@@ -1,0 +1,431 @@
+package jinja
+
+// The parser of expressions, in Jinja's order: a condition binds least, a filter most.
+
+import "strings"
+
+// at makes a step of an expression: it counts, and errors have its line.
+func at(line int, f expression) expression {
+	return func(x *run) (v any) {
+		before := x.line
+		if x.enter(line) {
+			v = f(x)
+		}
+		x.depth--
+		x.line = before
+		return v
+	}
+}
+
+// tuple reads an expression, or several with commas between them. Without conditional, an if after
+// it is not part of it.
+func (p *parser) tuple(conditional bool) expression {
+	one := p.or
+	if conditional {
+		one = p.expression
+	}
+	line := p.t.line
+	all := []expression{one()}
+	several := false
+	for p.err == nil && p.skip(",") {
+		if several = true; p.t.kind == shut || p.is(")") || p.is("=") {
+			break
+		}
+		all = append(all, one())
+	}
+	if !several {
+		return all[0]
+	}
+	return at(line, func(x *run) any { return tuple(x.all(all)) })
+}
+
+// all evaluates expressions.
+func (x *run) all(of []expression) []any {
+	if !x.make(16 * len(of)) {
+		return nil
+	}
+	values := make([]any, len(of))
+	for i, e := range of {
+		values[i] = e(x)
+	}
+	return values
+}
+
+func (p *parser) expression() expression {
+	defer func() { p.depth-- }()
+	if !p.deeper() {
+		return func(*run) any { return nil }
+	}
+	e := p.or()
+	for line := p.t.line; p.err == nil && p.skip("if"); {
+		then, condition := e, p.or()
+		otherwise := func(*run) any { return undefined{"the inline if has no else"} }
+		if p.skip("else") {
+			otherwise = p.expression()
+		}
+		e = at(line, func(x *run) any {
+			if truth(condition(x)) {
+				return then(x)
+			}
+			return otherwise(x)
+		})
+	}
+	return e
+}
+
+// chain reads operands with words between them; decides says with which truth the first is the value.
+func (p *parser) chain(word string, decides bool, operand func() expression) expression {
+	e := operand()
+	if !p.is(word) {
+		return e
+	}
+	line, all := p.t.line, []expression{e}
+	for p.err == nil && p.skip(word) {
+		all = append(all, operand())
+	}
+	return at(line, func(x *run) (v any) {
+		for _, e := range all {
+			if v = e(x); truth(v) == decides || x.err != nil {
+				break
+			}
+		}
+		return v
+	})
+}
+
+func (p *parser) or() expression  { return p.chain("or", true, p.and) }
+func (p *parser) and() expression { return p.chain("and", false, p.not) }
+
+func (p *parser) not() expression {
+	if line := p.t.line; p.is("not") {
+		defer func() { p.depth-- }()
+		if !p.deeper() {
+			return nil
+		}
+		p.next()
+		e := p.not()
+		return at(line, func(x *run) any { return !truth(e(x)) })
+	}
+	return p.comparison()
+}
+
+func (p *parser) comparison() expression {
+	type link struct {
+		sign string
+		with expression
+	}
+	line, first := p.t.line, p.sum()
+	var links []link
+	for p.err == nil {
+		op := p.t.text
+		switch {
+		case p.is("not") && p.peek().is("in"):
+			p.next()
+			op = "not in"
+		case p.is("==") || p.is("!=") || p.is("<") || p.is("<=") || p.is(">") || p.is(">=") ||
+			p.is("in"):
+		default:
+			if len(links) == 0 {
+				return first
+			}
+			return at(line, func(x *run) any {
+				left := first(x)
+				for _, l := range links {
+					right := l.with(x)
+					if !x.compare(l.sign, left, right) {
+						return false
+					}
+					left = right
+				}
+				return true
+			})
+		}
+		p.next()
+		links = append(links, link{op, p.sum()})
+	}
+	return first
+}
+
+// binary reads operands with signs between them, from the left.
+func (p *parser) binary(operand func() expression, signs ...string) expression {
+	e := operand()
+	for p.err == nil {
+		op, line := "", p.t.line
+		for _, s := range signs {
+			if p.is(s) {
+				op = s
+			}
+		}
+		if op == "" {
+			break
+		}
+		p.next()
+		left, right := e, operand()
+		e = at(line, func(x *run) any { return x.binary(op, left(x), right(x)) })
+	}
+	return e
+}
+
+func (p *parser) sum() expression     { return p.binary(p.joined, "+", "-") }
+func (p *parser) product() expression { return p.binary(p.power, "*", "/", "//", "%") }
+func (p *parser) power() expression {
+	return p.binary(func() expression { return p.unary(true) }, "**")
+}
+
+func (p *parser) joined() expression {
+	first := p.product()
+	if !p.is("~") {
+		return first
+	}
+	line, all := p.t.line, []expression{first}
+	for p.err == nil && p.skip("~") {
+		all = append(all, p.product())
+	}
+	return at(line, func(x *run) any {
+		return x.capture(func() {
+			for _, e := range all {
+				x.write(x.str(e(x)))
+			}
+		})
+	})
+}
+
+func (p *parser) unary(filtered bool) (e expression) {
+	line := p.t.line
+	if p.is("-") || p.is("+") {
+		defer func() { p.depth-- }()
+		if !p.deeper() {
+			return nil
+		}
+		op := p.next().text
+		of := p.unary(false)
+		by := map[string]int{"-": -1, "+": 1}[op]
+		e = at(line, func(x *run) any { return x.binary("*", by, x.number(of(x))) })
+	} else {
+		e = p.postfix(p.primary())
+	}
+	if filtered {
+		e = p.filters(e, false)
+	}
+	return e
+}
+
+func (p *parser) primary() expression {
+	t := p.t
+	constant := func(v any) expression {
+		return func(x *run) any {
+			x.work(1)
+			return v
+		}
+	}
+	switch {
+	case t.kind == name:
+		p.next()
+		switch t.text {
+		case "true", "True":
+			return constant(true)
+		case "false", "False":
+			return constant(false)
+		case "none", "None":
+			return constant(nil)
+		}
+		return at(t.line, func(x *run) any { return x.lookup(t.text) })
+	case t.kind == words:
+		var b strings.Builder
+		for p.t.kind == words && p.err == nil {
+			b.WriteString(p.next().text)
+		}
+		return constant(b.String())
+	case t.kind == value:
+		return constant(p.next().value)
+	case p.skip("("):
+		if p.skip(")") {
+			return constant(tuple{})
+		}
+		e := p.tuple(true)
+		p.expect(")")
+		return e
+	case p.skip("["):
+		var all []expression
+		p.list("]", func() { all = append(all, p.expression()) })
+		return at(t.line, func(x *run) any { return x.all(all) })
+	case p.skip("{"):
+		var keys, values []expression
+		p.list("}", func() {
+			keys = append(keys, p.expression())
+			p.expect(":")
+			values = append(values, p.expression())
+		})
+		return at(t.line, func(x *run) any {
+			d := NewDict()
+			for i := range keys {
+				x.put(d, keys[i](x), values[i](x))
+			}
+			return d
+		})
+	}
+	p.wrong("an expression")
+	return nil
+}
+
+// list reads what stands between brackets, with commas between them.
+func (p *parser) list(end string, item func()) {
+	for first := true; p.err == nil && !p.is(end); first = false {
+		if !first {
+			p.expect(",")
+		}
+		if !p.is(end) {
+			item()
+		}
+	}
+	p.expect(end)
+}
+
+// postfix reads members, items and calls after an expression.
+func (p *parser) postfix(e expression) expression {
+	for p.err == nil {
+		of, line := e, p.t.line
+		switch {
+		case p.skip("."):
+			if p.t.kind == value {
+				i := p.next().value
+				e = at(line, func(x *run) any { return x.item(of(x), i) })
+				continue
+			}
+			member := p.word()
+			e = at(line, func(x *run) any { return x.member(of(x), member) })
+		case p.skip("["):
+			e = p.subscript(of, line)
+		case p.is("("):
+			e = p.call(of)
+		default:
+			return e
+		}
+	}
+	return e
+}
+
+// subscript reads an index or a slice.
+func (p *parser) subscript(of expression, line int) expression {
+	none := func(*run) any { return nil }
+	bounds := []expression{none, none, none}
+	n := 0
+	for n < len(bounds) && !p.is("]") && p.err == nil {
+		if !p.is(":") {
+			bounds[n] = p.tuple(true)
+		}
+		if n++; !p.skip(":") {
+			if n == 1 {
+				p.expect("]")
+				return at(line, func(x *run) any { return x.item(of(x), bounds[0](x)) })
+			}
+			break
+		}
+	}
+	if n == 0 {
+		p.wrong("an index")
+	}
+	p.expect("]")
+	return at(line, func(x *run) any {
+		v, b := of(x), x.all(bounds)
+		if x.err != nil {
+			return nil
+		}
+		return x.slice(v, b[0], b[1], b[2])
+	})
+}
+
+// A call has what is called and with what.
+type call struct {
+	after int  // the position after it
+	block bool // it is that of a call block
+}
+
+// arguments reads those of a call.
+func (p *parser) arguments() func(x *run) arguments {
+	var positional, named []expression
+	var names []string
+	p.expect("(")
+	p.list(")", func() {
+		if p.is("*") || p.is("**") {
+			p.fail(p.t.line, "%s: want each argument", p.t.text)
+		}
+		if p.t.kind == name && p.peek().is("=") {
+			names = append(names, p.next().text)
+			p.next()
+			named = append(named, p.expression())
+			return
+		}
+		if len(names) > 0 {
+			p.fail(p.t.line, "an argument without a name after one with it")
+		}
+		positional = append(positional, p.expression())
+	})
+	return func(x *run) arguments {
+		return arguments{positional: x.all(positional), names: names, named: x.all(named)}
+	}
+}
+
+func (p *parser) call(of expression) expression {
+	line := p.t.line
+	given := p.arguments()
+	n := &call{after: p.at}
+	p.last = n
+	return at(line, func(x *run) any {
+		f := of(x)
+		a := given(x)
+		if n.block {
+			a.caller = x.caller
+		}
+		return x.call(f, a)
+	})
+}
+
+// filters reads filters and tests after an expression; named says that the name of one is next.
+func (p *parser) filters(e expression, named bool) expression {
+	for p.err == nil {
+		of, line := e, p.t.line
+		switch {
+		case named || p.skip("|"):
+			named = false
+			what := p.word()
+			f, given := filters()[what], none
+			if f == nil && p.err == nil {
+				p.fail(line, "no filter %s", what)
+			}
+			if p.is("(") {
+				given = p.arguments()
+			}
+			e = at(line, func(x *run) any { return x.apply(f, of(x), given(x)) })
+		case p.skip("is"):
+			e = p.test(of, line)
+		case p.is("("):
+			e = p.call(of)
+		default:
+			return e
+		}
+	}
+	return e
+}
+
+func none(*run) arguments { return arguments{} }
+
+func (p *parser) test(of expression, line int) expression {
+	not := p.skip("not")
+	what := p.word()
+	f, given := tests()[what], none
+	if f == nil && p.err == nil {
+		p.fail(line, "no test %s", what)
+	}
+	switch t := p.t; {
+	case p.is("("):
+		given = p.arguments()
+	case p.is("else") || p.is("or") || p.is("and"):
+	case p.is("is"):
+		p.fail(line, "a test after a test: want and between them")
+	case t.kind == name || t.kind == words || t.kind == value || p.is("[") || p.is("{"):
+		with := p.postfix(p.primary())
+		given = func(x *run) arguments { return arguments{positional: []any{with(x)}} }
+	}
+	return at(line, func(x *run) any { return x.apply(f, of(x), given(x)) != not })
+}
