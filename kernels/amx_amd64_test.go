@@ -64,7 +64,8 @@ func encodeTile(text string) []byte {
 	registers := []string{"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi"}
 	number := func(r string) byte { return byte(slices.Index(registers, r)) }
 	memory := regexp.MustCompile(`(\d*)\(%(\w+)(?:,%(\w+),1)?\)`).FindStringSubmatch(operands)
-	vvvv, tail := byte(0), []byte{}
+	var vvvv byte
+	var tail []byte
 	switch {
 	case name == "tilerelease":
 		tail = []byte{0xc0}
