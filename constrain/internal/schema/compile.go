@@ -73,6 +73,8 @@ const (
 	maxParts     = 4096    // ways to read one text of JSON
 	maxReachable = 1 << 12 // results of the arithmetic of one divisor that are stored
 	maxLexBytes  = 8 << 20 // of masks that a schema or a vocabulary stores
+	// of the automatons of formats that a vocabulary stores
+	maxReadyBytes = 16 << 20
 )
 
 // A compiler compiles the values of a schema.
@@ -100,7 +102,7 @@ type compiler struct {
 	opened    map[*schema]*schema
 	none      *schema // which accepts nothing
 	depth     int
-	plain     automaton.Set // the characters of plain ids
+	vocab     *Vocabulary
 	meter     *automaton.Meter
 }
 
@@ -136,7 +138,7 @@ func Compile(
 		return nil, nil, err
 	}
 	for {
-		c := &compiler{options: o, document: doc, meter: m, plain: v.Plainly, overlaps: overlaps,
+		c := &compiler{options: o, document: doc, meter: m, vocab: v, overlaps: overlaps,
 			schemas: map[reached]*schema{}, ways: map[way]*way{}, constants: map[*jsonValue]*schema{},
 			expanded: map[*schema][]alternative{}, expanding: map[*schema]bool{},
 			negated: map[*schema]*schema{}, opened: map[*schema]*schema{}, nameSets: map[*schema]nameSet{},

@@ -71,6 +71,15 @@ var formats = sync.OnceValue(func() map[string]format {
 	}
 })
 
+// formatKeys are what c.table knows the patterns of a format by.
+var formatKeys = sync.OnceValue(func() map[string]bool {
+	keys := map[string]bool{}
+	for _, f := range formats() {
+		keys[fmt.Sprintf("%q", sortedTexts(f.patterns))] = true
+	}
+	return keys
+})
+
 // numberFormats are the formats of numbers in OpenAPI and in Rust's schemars: their bounds, and
 // whether they are whole.
 var numberFormats = map[string]struct {

@@ -270,10 +270,11 @@ func hasStored(parts []part) bool {
 }
 
 // Vocabulary are the ids, and what all schemas of a vocabulary have in common: masks of strings of
-// any characters, and of all numbers.
+// any characters, and of all numbers; and the automatons of formats.
 type Vocabulary struct {
 	*trie.Trie
-	free lexMasks
+	free  lexMasks
+	ready readyTables
 
 	once   sync.Once
 	opened int // brackets in one id, at most

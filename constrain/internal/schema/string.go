@@ -424,31 +424,86 @@ func (c *compiler) table(from *schema, patterns []string, lo, hi int) (*automato
 		c.meter.Charge(64 + 8*len(p))
 	}
 	patterns = sortedTexts(patterns)
-	key := fmt.Sprintf("%q %d %d", patterns, lo, hi)
+	key, what := fmt.Sprintf("%q", patterns), from.at()
+	ready := formatKeys()[key]
+	t, err := c.once(key, ready, func() (*automaton.Table, error) {
+		machines, err := c.patterns(what, patterns)
+		if err != nil || machines == nil {
+			return nil, err
+		}
+		t, err := automaton.NewTable(what, machines, true, c.meter)
+		if err != nil {
+			return nil, err
+		}
+		ok, err := t.Finish(c.meter, c.vocab.Plainly, func(int) bool { return true })
+		if !ok {
+			t = nil
+		}
+		return t, err
+	})
+	if t == nil || err != nil || lo <= 0 && hi < 0 {
+		return t, err
+	}
+	return c.once(fmt.Sprintf("%s %d", key, hi), ready, func() (*automaton.Table, error) {
+		measured := *t
+		return &measured, measured.Measure(what, hi, c.meter)
+	})
+}
+
+// once returns the automaton of a key, which it makes once: for the schema, or for all of the
+// vocabulary.
+func (c *compiler) once(
+	key string, ready bool, find func() (*automaton.Table, error),
+) (*automaton.Table, error) {
 	if t, ok := c.tables[key]; ok {
 		return t, nil
 	}
-	what := from.at()
-	machines, err := c.patterns(what, patterns)
-	if err != nil || machines == nil {
-		return nil, err
+	if made, ok := c.vocab.ready.get(key); ok {
+		c.tables[key] = made.table
+		return made.table, c.meter.Charge(made.work)
 	}
-	t, err := automaton.NewTable(what, machines, true, c.meter)
+	before := c.meter.Used
+	t, err := find()
 	if err != nil {
 		return nil, err
 	}
-	switch ok, err := t.Finish(c.meter, c.plain, func(int) bool { return true }); {
-	case err != nil:
-		return nil, err
-	case !ok:
-		t = nil
-	case lo > 0 || hi >= 0:
-		if err := t.Measure(what, hi, c.meter); err != nil {
-			return nil, err
-		}
+	if ready {
+		c.vocab.ready.put(key, readyTable{t, c.meter.Used - before})
 	}
 	c.tables[key] = t
 	return t, nil
+}
+
+// A readyTable is the automaton of a format and some lengths. Making it took some steps, which it
+// costs whenever it is taken: whether a schema is refused does not depend on others before it.
+type readyTable struct {
+	table *automaton.Table
+	work  int
+}
+
+// readyTables are those of a vocabulary. It drops all of them when there are too many.
+type readyTables struct {
+	mu     sync.Mutex
+	tables map[string]readyTable
+	held   int // bytes
+}
+
+func (r *readyTables) get(key string) (readyTable, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t, ok := r.tables[key]
+	return t, ok
+}
+
+func (r *readyTables) put(key string, t readyTable) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	size := t.table.Bytes() + len(key)
+	if r.tables == nil || r.held+size > maxReadyBytes {
+		r.tables, r.held = map[string]readyTable{}, 0
+	}
+	r.tables[key] = t
+	r.held += size
 }
 
 // unlike is before a pattern that must not match.

@@ -3,13 +3,16 @@ package schema
 // Strings: escapes against the grammar of RFC 8259, formats against another project's checks.
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
+	"picogpt/constrain/internal/automaton"
 	"picogpt/dev/cases"
 	"picogpt/dev/judge"
 	"picogpt/dev/walks"
@@ -138,6 +141,46 @@ func TestFormatsTakeWhatHasThem(t *testing.T) {
 		if formats()[name].patterns == nil {
 			t.Errorf("%s is no format", name)
 		}
+	}
+}
+
+// What a schema costs does not depend on the schemas that a vocabulary has compiled before.
+func TestFormatsAreMadeOnceAndCostTheSame(t *testing.T) {
+	v := &Vocabulary{Trie: gpt2().Trie}
+	cost := func(v *Vocabulary, schema string) int {
+		m := automaton.NewMeter(context.Background(), nil, nil, len(schema))
+		if _, _, err := Compile(v, []byte(schema), Options{}, m); err != nil {
+			t.Errorf("%s: %v", schema, err)
+		}
+		return m.Used
+	}
+	both := `{"properties":{"a":{"format":"uri","maxLength":9},"b":{"format":"uri"},"c":{"format":"email"}}}`
+	for _, schema := range []string{`{"format":"uri","maxLength":9}`, both, `{"format":"email","pattern":"a"}`,
+		`{"format":"uri"}`, `{"format":"uri","maxLength":20}`, both} {
+		if got, want := cost(v, schema), cost(&Vocabulary{Trie: v.Trie}, schema); got != want {
+			t.Errorf("%s: %d steps, want %d", schema, got, want)
+		}
+	}
+	made := len(v.ready.tables)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() { cost(v, both) })
+	}
+	all.Wait()
+	if len(v.ready.tables) != made || made != 5 {
+		t.Errorf("%d and %d automatons, want 5", made, len(v.ready.tables))
+	}
+	dropped := false
+	for i := 9; i < 250 && !dropped; i++ {
+		before := v.ready.held
+		cost(v, fmt.Sprintf(`{"format":"email","maxLength":%d}`, i))
+		dropped = v.ready.held < before
+		if v.ready.held > maxReadyBytes {
+			t.Fatalf("%d bytes are held", v.ready.held)
+		}
+	}
+	if !dropped {
+		t.Error("no automaton was dropped")
 	}
 }
 
