@@ -197,7 +197,12 @@ func (t *Table) Finish(
 		return false, err
 	}
 	t.countStrings()
-	t.fewest = slices.Min(t.Count)
+	t.fewest = Unbounded
+	for _, n := range t.Count {
+		if n > 0 { // some string follows
+			t.fewest = min(t.fewest, n)
+		}
+	}
 	t.Plainly = t.Alpha.Those(plain)
 	t.Plain, t.Whole = t.endless(t.Plainly), t.endless(nil)
 	t.Far = t.farthest()

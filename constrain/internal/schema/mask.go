@@ -9,6 +9,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -117,7 +118,7 @@ func (w *jsonWalk) value(i int, p *part) {
 	var next []part
 	for k := i + 1; k < end; k += int(v.Nodes[k].Size) {
 		b := v.Nodes[k].Byte
-		if b == '-' || b >= '0' && b <= '9' {
+		if strings.IndexByte(" \n\t\"[{fnt", b) < 0 {
 			continue
 		}
 		if w.ends != nil {
@@ -219,6 +220,8 @@ func (w *jsonWalk) walk(i int, p *part) {
 	base := int(v.Nodes[i].Depth)
 	ends := make([]int, 1, 16) // the ends of the parts of each depth
 	ends[0] = top + 1
+	sets := make([]byteSet, 1, 16) // what may follow the parts of each depth
+	sets[0] = bytesAfter(w.arena[top:])
 	from := func(depth int) int {
 		if depth == 0 {
 			return top
@@ -228,7 +231,11 @@ func (w *jsonWalk) walk(i int, p *part) {
 	for k, end := i+1, i+int(v.Nodes[i].Size); k < end && w.err == nil; {
 		n := &v.Nodes[k]
 		depth := int(n.Depth) - base
-		ends = ends[:depth]
+		if w.work++; !sets[depth-1].has(n.Byte) {
+			k += int(n.Size)
+			continue
+		}
+		ends, sets = ends[:depth], sets[:depth]
 		w.arena = w.arena[:ends[depth-1]]
 		before := w.arena[from(depth-1):ends[depth-1]]
 		if w.ends != nil {
@@ -252,7 +259,7 @@ func (w *jsonWalk) walk(i int, p *part) {
 			k += int(n.Size)
 			continue
 		}
-		ends = append(ends, len(w.arena))
+		ends, sets = append(ends, len(w.arena)), append(sets, bytesAfter(after))
 		k++
 	}
 	w.arena = w.arena[:top]

@@ -69,8 +69,8 @@ func (v *Trie) part(has []bool) (nodes []Node, at []int32) {
 		n := &v.Nodes[i]
 		path[n.Depth] = int32(i)
 		if n.ID >= 0 && has[n.ID] {
-			for _, k := range path[:n.Depth+1] {
-				keep[k] = true
+			for d := int(n.Depth); d >= 0 && !keep[path[d]]; d-- {
+				keep[path[d]] = true
 			}
 		}
 	}
@@ -166,8 +166,9 @@ func (v *Trie) longer(depth int) []Node {
 	long := &v.long[i]
 	long.once.Do(func() {
 		keep := make([]bool, v.Size)
-		for id, b := range v.Bytes {
-			keep[id] = plainLength(b) > depths[i]
+		all, short := v.Plain[len(v.Plain)-1], v.Plain[depths[i]]
+		for id := range keep {
+			keep[id] = (all[id>>6]&^short[id>>6])>>(id&63)&1 != 0
 		}
 		long.nodes, _ = v.part(keep)
 	})
