@@ -157,7 +157,8 @@ func (w *jsonWalk) lexeme(i int, p *part, inside bool) {
 			return
 		}
 		n := &v.Nodes[e.node]
-		if p.kind != partNumber && int(p.string.n+e.chars) < p.str.min {
+		if p.kind != partNumber && (int(p.string.n+e.chars) < p.str.min ||
+			n.Size == 1 && w.open[n.ID>>6]>>(n.ID&63)&1 != 0) { // another part has opened it
 			continue
 		}
 		var q part
