@@ -75,8 +75,10 @@ func (v *Trie) part(has []bool) (nodes []Node, at []int32) {
 		}
 	}
 	keep[0] = true
+	before := make([]int32, len(v.Nodes)+1) // the nodes that are kept before each
 	for i, n := range v.Nodes {
-		if keep[i] {
+		if before[i+1] = before[i]; keep[i] {
+			before[i+1]++
 			if n.ID >= 0 && !has[n.ID] {
 				n.ID = -1
 			}
@@ -84,8 +86,7 @@ func (v *Trie) part(has []bool) (nodes []Node, at []int32) {
 		}
 	}
 	for i := range nodes { // sizes count only these nodes
-		end, _ := slices.BinarySearch(at, at[i]+nodes[i].Size)
-		nodes[i].Size = int32(end - i)
+		nodes[i].Size = before[at[i]+nodes[i].Size] - int32(i)
 	}
 	return nodes, at
 }
