@@ -73,8 +73,6 @@ const (
 	maxParts     = 4096    // ways to read one text of JSON
 	maxReachable = 1 << 12 // results of the arithmetic of one divisor that are stored
 	maxLexBytes  = 8 << 20 // of masks that a schema or a vocabulary stores
-	// of the automatons of formats that a vocabulary stores
-	maxReadyBytes = 16 << 20
 )
 
 // A compiler compiles the values of a schema.

@@ -71,11 +71,11 @@ var formats = sync.OnceValue(func() map[string]format {
 	}
 })
 
-// formatKeys are what c.table knows the patterns of a format by.
-var formatKeys = sync.OnceValue(func() map[string]bool {
-	keys := map[string]bool{}
+// formatKeys has the lengths of the formats, by what c.table knows their patterns by.
+var formatKeys = sync.OnceValue(func() map[string]int {
+	keys := map[string]int{}
 	for _, f := range formats() {
-		keys[fmt.Sprintf("%q", sortedTexts(f.patterns))] = true
+		keys[fmt.Sprintf("%q", sortedTexts(f.patterns))] = f.max
 	}
 	return keys
 })

@@ -282,7 +282,7 @@ func hasStored(parts []part) bool {
 type Vocabulary struct {
 	*trie.Trie
 	free  lexMasks
-	ready readyTables
+	ready sync.Map // the automatons, by their keys
 
 	once   sync.Once
 	opened int // brackets in one id, at most
@@ -477,6 +477,7 @@ func (w *jsonWalk) findInTrie(m *lexMask, nodes []trie.Node, from int, p *part) 
 	v, s := w.j.vocab.Trie, p.str
 	path := make([]stringState, v.Longest+1)
 	path[nodes[from].Depth] = p.string
+	bounded := s.max >= 0 || s.table != nil && s.table.Lengths != nil
 	for k, end := from+1, from+int(nodes[from].Size); k < end; {
 		if w.work++; w.work > w.most {
 			return
@@ -487,13 +488,15 @@ func (w *jsonWalk) findInTrie(m *lexMask, nodes []trie.Node, from int, p *part) 
 		n := &nodes[k]
 		before := &path[n.Depth-1]
 		if t := s.table; t != nil && before.Form == automaton.Border && plainByte(n.Byte) {
-			at := t.Step(before.at, t.Alpha.ASCII[n.Byte])
-			path[n.Depth] = stringState{at: at, n: before.n + 1}
-			if !s.live(path[n.Depth]) {
+			at, chars := t.Step(before.at, t.Alpha.ASCII[n.Byte]), before.n+1
+			if at < 0 || bounded && !s.live(stringState{at: at, n: chars}) {
 				k += int(n.Size)
 				continue
 			}
-			m.chars = max(m.chars, before.n+1-p.string.n)
+			if n.Size > 1 {
+				path[n.Depth] = stringState{at: at, n: chars}
+			}
+			m.chars = max(m.chars, chars-p.string.n)
 			v.Open(m.open, n.ID)
 			k++
 			continue

@@ -425,17 +425,17 @@ func (c *compiler) table(from *schema, patterns []string, lo, hi int) (*automato
 	}
 	patterns = sortedTexts(patterns)
 	key, what := fmt.Sprintf("%q", patterns), from.at()
-	ready := formatKeys()[key]
-	t, err := c.once(key, ready, func() (*automaton.Table, error) {
-		machines, err := c.patterns(what, patterns)
+	own, ready := formatKeys()[key]
+	t, err := c.once(key, ready, func(m *automaton.Meter) (*automaton.Table, error) {
+		machines, err := patternMachines(what, patterns, m)
 		if err != nil || machines == nil {
 			return nil, err
 		}
-		t, err := automaton.NewTable(what, machines, true, c.meter)
+		t, err := automaton.NewTable(what, machines, true, m)
 		if err != nil {
 			return nil, err
 		}
-		ok, err := t.Finish(c.meter, c.vocab.Plainly, func(int) bool { return true })
+		ok, err := t.Finish(m, c.vocab.Plainly, func(int) bool { return true })
 		if !ok {
 			t = nil
 		}
@@ -444,79 +444,53 @@ func (c *compiler) table(from *schema, patterns []string, lo, hi int) (*automato
 	if t == nil || err != nil || lo <= 0 && hi < 0 {
 		return t, err
 	}
-	return c.once(fmt.Sprintf("%s %d", key, hi), ready, func() (*automaton.Table, error) {
+	key = fmt.Sprintf("%s %d", key, hi)
+	return c.once(key, ready && hi == own, func(m *automaton.Meter) (*automaton.Table, error) {
 		measured := *t
-		return &measured, measured.Measure(what, hi, c.meter)
+		return &measured, measured.Measure(what, hi, m)
 	})
 }
 
-// once returns the automaton of a key, which it makes once: for the schema, or for all of the
-// vocabulary.
+// once returns the automaton of a key, which it makes once for the schema; if it is one of a format,
+// once for the vocabulary. That costs the same whether it is made or taken: so a schema is not
+// refused for what was compiled before.
 func (c *compiler) once(
-	key string, ready bool, find func() (*automaton.Table, error),
-) (*automaton.Table, error) {
-	if t, ok := c.tables[key]; ok {
+	key string, ready bool, find func(*automaton.Meter) (*automaton.Table, error),
+) (t *automaton.Table, err error) {
+	t, ok := c.tables[key]
+	if ok {
 		return t, nil
 	}
-	if made, ok := c.vocab.ready.get(key); ok {
-		c.tables[key] = made.table
-		return made.table, c.meter.Charge(made.work)
-	}
-	before := c.meter.Used
-	t, err := find()
-	if err != nil {
-		return nil, err
+	if made, ok := c.vocab.ready.Load(key); ok {
+		t = made.(*automaton.Table)
+	} else {
+		meter := c.meter
+		if ready {
+			meter = meter.Apart()
+		}
+		if t, err = find(meter); err != nil {
+			return nil, err
+		}
 	}
 	if ready {
-		c.vocab.ready.put(key, readyTable{t, c.meter.Used - before})
+		c.vocab.ready.Store(key, t)
+		err = c.meter.Charge(t.Bytes() / 16)
 	}
 	c.tables[key] = t
-	return t, nil
-}
-
-// A readyTable is the automaton of a format and some lengths. Making it took some steps, which it
-// costs whenever it is taken: whether a schema is refused does not depend on others before it.
-type readyTable struct {
-	table *automaton.Table
-	work  int
-}
-
-// readyTables are those of a vocabulary. It drops all of them when there are too many.
-type readyTables struct {
-	mu     sync.Mutex
-	tables map[string]readyTable
-	held   int // bytes
-}
-
-func (r *readyTables) get(key string) (readyTable, bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	t, ok := r.tables[key]
-	return t, ok
-}
-
-func (r *readyTables) put(key string, t readyTable) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	size := t.table.Bytes() + len(key)
-	if r.tables == nil || r.held+size > maxReadyBytes {
-		r.tables, r.held = map[string]readyTable{}, 0
-	}
-	r.tables[key] = t
-	r.held += size
+	return t, err
 }
 
 // unlike is before a pattern that must not match.
 const unlike = "\x00"
 
-// patterns compiles patterns, which may match anywhere in a string. It returns nil if one of them
-// matches nothing.
-func (c *compiler) patterns(
-	what string, patterns []string,
+// patternMachines compiles patterns, which may match anywhere in a string. It returns nil if one of
+// them matches nothing.
+func patternMachines(
+	what string, patterns []string, meter *automaton.Meter,
 ) (machines []*automaton.Machine, err error) {
 	for _, p := range patterns {
 		p, not := strings.CutPrefix(p, unlike)
-		m, err := automaton.Pattern(what+": pattern "+quote.Short(p, 60), p, c.meter)
+		m, err := automaton.Pattern(what+": pattern "+quote.Short(p, 60), p, meter)
 		if err != nil {
 			return nil, err
 		}
@@ -524,7 +498,7 @@ func (c *compiler) patterns(
 			return nil, nil
 		}
 		if m == nil { // nothing matches it
-			if m, err = automaton.Pattern(what, "", c.meter); err != nil {
+			if m, err = automaton.Pattern(what, "", meter); err != nil {
 				return nil, err
 			}
 			not = false
