@@ -203,7 +203,7 @@ var beyond = []struct {
 	}}, 5, "more than 131072 states"},
 	{hostile{"prefixItems under not", 's', func(n int) string {
 		return `{"not":{"prefixItems":[` + list(n, ",", func(int) string { return `{"const":1}` }) + `]}}`
-	}}, 5000, "more than 2048 combinations"},
+	}}, 2500, "more than 2048 combinations"},
 	{hostile{"numbers under not", 's', func(n int) string {
 		return `{"not":{"enum":[` + list(n, ",", numbered("%d")) + `]}}`
 	}}, 20000, "more than 2048 combinations"},

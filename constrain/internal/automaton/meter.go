@@ -6,13 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 )
 
 // Work is counted in steps of 1 to 15 ns. A form may take baseWork, and workPerByte for each of its
-// bytes, but never more than mostWork. One schema of all formats takes 4 million steps; the others
+// bytes, but never more than mostWork. One schema of all formats takes 300,000 steps; the others
 // of the JSON-Schema-Test-Suite take 11,000 at most; long ordinary forms take 4 to 60 a byte.
 const (
-	baseWork    = 64 << 20
+	baseWork    = 16 << 20
 	workPerByte = 64
 	mostWork    = 128 << 20
 	// PauseWork is the work between two pauses.
@@ -60,6 +61,14 @@ func (m *Meter) More(bytes int) {
 var ErrSteps = errors.New("too many steps")
 
 var errNoContext = errors.New("context: nil, want one, such as context.Background()")
+
+// Apart returns a meter for work that all forms have in common: it pauses as m does, but the form is
+// not charged.
+func (m *Meter) Apart() *Meter {
+	apart := *m
+	apart.Used, apart.next, apart.Most = 0, PauseWork, math.MaxInt
+	return &apart
+}
 
 // Charge counts n steps. It returns an error if there are too many, or the context has ended.
 func (m *Meter) Charge(n int) error {

@@ -72,6 +72,7 @@ type tableBuilder struct {
 	states   map[string]int32
 	kinds    map[string]int32
 	numbers  map[*State]uint32
+	key      []byte
 }
 
 func (b *tableBuilder) build(what string) error {
@@ -86,12 +87,12 @@ func (b *tableBuilder) build(what string) error {
 		}
 	}
 	b.state(b.starts)
+	tuple := make([]*State, len(b.machines))
 	for i := 0; i < len(b.tuples); i++ {
 		for c := range t.classes {
 			if err := b.meter.Charge(12 + 8*len(b.machines)); err != nil {
 				return err
 			}
-			tuple := make([]*State, len(b.machines))
 			for j, m := range b.machines {
 				tuple[j] = m.Step(b.tuples[i][j], class[j][c])
 				if m.Err != nil {
@@ -115,7 +116,7 @@ func (b *tableBuilder) state(tuple []*State) int32 {
 			return -1
 		}
 	}
-	var key []byte
+	key := b.key[:0]
 	for _, s := range tuple {
 		n, ok := b.numbers[s]
 		if !ok {
@@ -124,10 +125,12 @@ func (b *tableBuilder) state(tuple []*State) int32 {
 		}
 		key = binary.LittleEndian.AppendUint32(key, n)
 	}
+	b.key = key
 	i, ok := b.states[string(key)]
 	if !ok {
 		i = int32(len(b.tuples))
 		b.states[string(key)] = i
+		tuple = slices.Clone(tuple)
 		b.tuples = append(b.tuples, tuple)
 		b.t.Kind = append(b.t.Kind, b.kind(tuple))
 	}
@@ -194,7 +197,12 @@ func (t *Table) Finish(
 		return false, err
 	}
 	t.countStrings()
-	t.fewest = slices.Min(t.Count)
+	t.fewest = Unbounded
+	for _, n := range t.Count {
+		if n > 0 { // some string follows
+			t.fewest = min(t.fewest, n)
+		}
+	}
 	t.Plainly = t.Alpha.Those(plain)
 	t.Plain, t.Whole = t.endless(t.Plainly), t.endless(nil)
 	t.Far = t.farthest()

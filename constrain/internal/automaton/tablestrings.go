@@ -234,6 +234,9 @@ func bitKey(set []uint64) string {
 // number.
 func (t *Table) Ends(s int32, lo, hi int) bool {
 	lo = max(lo, 0)
+	if n := int(t.near[s]); lo <= n {
+		return hi < 0 || n <= hi
+	}
 	if hi < 0 {
 		hi = max(lo, t.rows) + t.rows // beyond the rows, the lengths repeat
 	}

@@ -100,7 +100,7 @@ type compiler struct {
 	opened    map[*schema]*schema
 	none      *schema // which accepts nothing
 	depth     int
-	plain     automaton.Set // the characters of plain ids
+	vocab     *Vocabulary
 	meter     *automaton.Meter
 }
 
@@ -136,7 +136,7 @@ func Compile(
 		return nil, nil, err
 	}
 	for {
-		c := &compiler{options: o, document: doc, meter: m, plain: v.Plainly, overlaps: overlaps,
+		c := &compiler{options: o, document: doc, meter: m, vocab: v, overlaps: overlaps,
 			schemas: map[reached]*schema{}, ways: map[way]*way{}, constants: map[*jsonValue]*schema{},
 			expanded: map[*schema][]alternative{}, expanding: map[*schema]bool{},
 			negated: map[*schema]*schema{}, opened: map[*schema]*schema{}, nameSets: map[*schema]nameSet{},

@@ -270,6 +270,12 @@ func (j *Form) stepString(to []part, p *part, b byte) []part {
 
 // narrow returns the range of those from lo to hi that have b at index at. They are sorted.
 func narrow(lo, hi, at int32, b byte, text func(i int32) string) (int32, int32) {
+	if hi-lo == 1 {
+		if t := text(lo); len(t) <= int(at) || t[at] != b {
+			hi = lo
+		}
+		return lo, hi
+	}
 	begins := func(least int) int32 { // the first whose byte there is at least least
 		return lo + int32(sort.Search(int(hi-lo), func(i int) bool {
 			t := text(lo + int32(i))
@@ -291,10 +297,16 @@ func (j *Form) stepList(to []part, p *part, b byte) []part {
 	if b == '"' && int(p.at) == len(p.list[p.lo]) {
 		return append(to, j.doneText(p.frame, `"`+p.list[p.lo]))
 	}
-	q := *p
-	q.lo, q.hi = narrow(p.lo, p.hi, p.at, b, func(i int32) string { return p.list[i] })
-	if q.at++; q.lo < q.hi {
-		to = append(to, q)
+	lo, hi := narrow(p.lo, p.hi, p.at, b, func(i int32) string { return p.list[i] })
+	return p.narrowed(to, lo, hi)
+}
+
+// narrowed appends a part with the texts or names from lo to hi, if there are any.
+func (p *part) narrowed(to []part, lo, hi int32) []part {
+	if lo < hi {
+		to = append(to, *p)
+		q := &to[len(to)-1]
+		q.lo, q.hi, q.at = lo, hi, p.at+1
 	}
 	return to
 }
@@ -399,13 +411,9 @@ func (j *Form) stepName(to []part, p *part, b byte) []part {
 	if first := int(p.names[p.lo]); b == '"' && int(p.at) == len(names[first].escaped) {
 		return j.named(to, p.frame, first)
 	}
-	q := *p
-	q.lo, q.hi = narrow(p.lo, p.hi, p.at, b,
+	lo, hi := narrow(p.lo, p.hi, p.at, b,
 		func(i int32) string { return names[p.names[i]].escaped })
-	if q.at++; q.lo < q.hi {
-		to = append(to, q)
-	}
-	return to
+	return p.narrowed(to, lo, hi)
 }
 
 // named appends the parts after a known name.
@@ -541,8 +549,7 @@ func (w *jsonWalk) fewNames(i int, p *part) {
 	path[from] = p.string
 	raw := func(k int, to uint16) string { return p.raw + string(v.Bytes[v.Below(k)][from:to]) }
 	for k, end := i+1, i+int(v.Nodes[i].Size); k < end; {
-		// a name may be compared with all names that are used or known
-		if w.work += 1 + least; w.over() {
+		if w.work++; w.over() {
 			return
 		}
 		n := &v.Nodes[k]
@@ -556,11 +563,12 @@ func (w *jsonWalk) fewNames(i int, p *part) {
 			k += int(n.Size)
 			continue
 		case goesOn:
-			q := part{frame: p.frame, str: p.str, string: st}
+			crowded := false
 			if st.Form != automaton.Border || p.str.table.Count[st.at] <= least {
-				q.raw = raw(k, n.Depth)
+				w.work += least // a name may be compared with all names that are used or known
+				crowded = p.frame.crowded(&part{frame: p.frame, str: p.str, string: st, raw: raw(k, n.Depth)})
 			}
-			if !p.frame.crowded(&q) {
+			if !crowded {
 				path[n.Depth] = st
 				v.Open(w.open, n.ID)
 				k++

@@ -18,11 +18,11 @@ type format struct {
 }
 
 // formats returns the formats that strings are held to: those of draft 2020-12, of OpenAPI, and of
-// zod. A text of one is valid for ajv too: RFC 3339 for dates, times and durations, with leap days,
-// and leap seconds if the offset is whole or half hours; RFC 5321 for addresses, at domains
-// with a point; RFC 1123 for hosts, without punycode; of those of IDNA some; RFC 2673 and 4291; RFC
-// 3986, 3987 and 6570; RFC 4122; RFC 4648; RFC 6901; regexes that ECMA-262, RE2 and Python read
-// alike, with groups three deep.
+// zod. A text of one is valid for ajv too, but for addresses with " or [: RFC 3339 for dates, times
+// and durations, with leap days, and leap seconds if the offset is whole or half hours; RFC 5321 for
+// addresses, at domains with a point or in brackets; RFC 1123 for hosts, without punycode; of those
+// of IDNA some; RFC 2673 and 4291; RFC 3986, 3987 and 6570; RFC 4122; RFC 4648; RFC 6901; regexes
+// that ECMA-262, RE2 and Python read alike, with groups three deep.
 var formats = sync.OnceValue(func() map[string]format {
 	return map[string]format{
 		"date":      {patterns: []string{`^` + dateFormat + `$`}},
@@ -31,10 +31,11 @@ var formats = sync.OnceValue(func() map[string]format {
 		"duration":  {patterns: []string{`^P(` + durationFormat + `)$`}},
 
 		"email": {[]string{`^(` + atomFormat + `(\.` + atomFormat + `)*|` + quotedFormat + `)@` +
-			hostFormat(1) + `$`, `^([^"@]{1,64}@|")`}, 254},
+			`(` + hostFormat(1) + `|\[(` + ipv4Format + `|IPv6:(` + ipv6Format() + `))\])$`,
+			`^([^"@]{1,64}@|")`}, 254},
 		"idn-email": {[]string{`^[0-9A-Za-z` + letters + `]+([._+-][0-9A-Za-z` + letters + `]+)*@` +
-			idnFormat(1) + `$`, `^[^@]{1,16}@`}, 80},
-		"idn-hostname": {[]string{`^` + idnFormat(0) + `$`}, 63},
+			idnFormat(1) + `$`, `^[^@]{1,16}@`}, 55},
+		"idn-hostname": {[]string{`^` + idnFormat(0) + `$`}, 55},
 		"hostname":     {[]string{`^` + hostFormat(0) + `$`}, 253},
 		"ipv4":         {patterns: []string{`^` + ipv4Format + `$`}},
 		"ipv6":         {patterns: []string{`^(` + ipv6Format() + `)$`}},
@@ -68,6 +69,15 @@ var formats = sync.OnceValue(func() map[string]format {
 		"xid":       {patterns: []string{`^[0-9a-vA-V]{20}$`}},
 		"ksuid":     {patterns: []string{`^[A-Za-z0-9]{27}$`}},
 	}
+})
+
+// formatKeys has the lengths of the formats, by what c.table knows their patterns by.
+var formatKeys = sync.OnceValue(func() map[string]int {
+	keys := map[string]int{}
+	for _, f := range formats() {
+		keys[fmt.Sprintf("%q", sortedTexts(f.patterns))] = f.max
+	}
+	return keys
 })
 
 // numberFormats are the formats of numbers in OpenAPI and in Rust's schemars: their bounds, and
@@ -181,23 +191,37 @@ func ipv6Format() string {
 	return strings.Join(forms, "|")
 }
 
-// hostFormat returns the regex of names of hosts with at least some points. Labels have up to 63
-// characters. Third and fourth hyphens are those of punycode, which only a table could check.
+// hostLabel has up to 63 characters. Third and fourth hyphens are those of punycode: it counts in
+// the numbers that stand for all of a label, and the automaton of a script would be too large.
+const hostLabel = `([0-9A-Za-z]([0-9A-Za-z-]{0,2}[0-9A-Za-z]|[0-9A-Za-z-](-[0-9A-Za-z]|` +
+	`[0-9A-Za-z][0-9A-Za-z-])[0-9A-Za-z-]{0,58}[0-9A-Za-z])?)`
+
+// hostFormat returns the regex of names of hosts with at least some points.
 func hostFormat(points int) string {
-	const label = `([0-9A-Za-z]([0-9A-Za-z-]{0,2}[0-9A-Za-z]|[0-9A-Za-z-](-[0-9A-Za-z]|[0-9A-Za-z][0-9A-Za-z-])` +
-		`[0-9A-Za-z-]{0,58}[0-9A-Za-z])?)`
-	return fmt.Sprintf(`%s(\.%s){%d,}`, label, label, points)
+	return fmt.Sprintf(`%s(\.%s){%d,}`, hostLabel, hostLabel, points)
 }
 
 // letters are some that IDNA 2008 allows wherever they stand, of scripts that are written from the
 // left: which others it allows, only tables could say.
-const letters = `à-öø-ÿα-ωа-яぁ-ゖァ-ヺ一-龥가-힣`
+const letters = `ß-öø-ÿα-ωа-я་〇` + cjk + `가-힣`
+
+const (
+	cjk    = `ぁ-ゖァ-ヺ一-龥`
+	arabic = `ء-غف-ي۽۾`    // written from the right
+	joined = `بت-خس-غف-هي` // those of them that join both of their neighbours
+)
 
 // idnFormat returns the regex of names of hosts with labels of some of these letters, so few that
-// their punycode is short enough.
+// their punycode is short enough, and with what IDNA 2008 allows beside some letters only. A name
+// has one direction.
 func idnFormat(points int) string {
-	const label = `([0-9a-z]{1,20}|[0-9a-z` + letters + `]{1,9})`
-	return fmt.Sprintf(`%s(\.%s){%d,3}`, label, label, points)
+	const left = `(` + hostLabel + `|[0-9a-z` + letters + `]{1,9}|[0-9۰-۹]{1,9}|[a-z]{0,9}l·l[a-z]{0,9}|` +
+		`[α-ω]{1,4}͵[α-ω]{1,4}|・?[` + cjk + `][・` + cjk + `]{0,7}|` +
+		`([क-ह](्[\x{200c}\x{200d}]?)?){0,2}[क-ह])`
+	const right = `([א-ת][א-ת׳״]{0,8}|[` + arabic + `][` + arabic + `٠-٩]{0,8}|` +
+		`[` + arabic + `]{0,3}[` + joined + `]\x{200c}[` + joined + `][` + arabic + `]{0,3})`
+	const one = `(%[1]s([.。．｡]%[1]s){%[2]d,})`
+	return `(` + fmt.Sprintf(one, left, points) + `|` + fmt.Sprintf(one, right, points) + `)`
 }
 
 // An identifier is the syntax of RFC 3986 or, with more characters, RFC 3987: regexes of classes.

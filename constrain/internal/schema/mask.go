@@ -9,6 +9,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -130,7 +131,7 @@ func (w *jsonWalk) value(i int, p *part) {
 	var next []part
 	for k := i + 1; k < end; k += int(v.Nodes[k].Size) {
 		b := v.Nodes[k].Byte
-		if b == '-' || b >= '0' && b <= '9' {
+		if strings.IndexByte(" \n\t\"[{fnt", b) < 0 {
 			continue
 		}
 		if w.ends != nil {
@@ -169,7 +170,8 @@ func (w *jsonWalk) lexeme(i int, p *part, inside bool) {
 			return
 		}
 		n := &v.Nodes[e.node]
-		if p.kind != partNumber && int(p.string.n+e.chars) < p.str.min {
+		if p.kind != partNumber && (int(p.string.n+e.chars) < p.str.min ||
+			n.Size == 1 && w.open[n.ID>>6]>>(n.ID&63)&1 != 0) { // another part has opened it
 			continue
 		}
 		end := int(n.Depth) // of what is in it
@@ -224,6 +226,8 @@ func (w *jsonWalk) walk(i int, p *part) {
 	base := int(v.Nodes[i].Depth)
 	ends := make([]int, 1, 16) // the ends of the parts of each depth
 	ends[0] = top + 1
+	sets := make([]byteSet, 1, 16) // what may follow the parts of each depth
+	sets[0] = bytesAfter(w.arena[top:])
 	from := func(depth int) int {
 		if depth == 0 {
 			return top
@@ -233,7 +237,11 @@ func (w *jsonWalk) walk(i int, p *part) {
 	for k, end := i+1, i+int(v.Nodes[i].Size); k < end && w.err == nil; {
 		n := &v.Nodes[k]
 		depth := int(n.Depth) - base
-		ends = ends[:depth]
+		if w.work++; !sets[depth-1].has(n.Byte) {
+			k += int(n.Size)
+			continue
+		}
+		ends, sets = ends[:depth], sets[:depth]
 		w.arena = w.arena[:ends[depth-1]]
 		before := w.arena[from(depth-1):ends[depth-1]]
 		if w.ends != nil {
@@ -262,7 +270,7 @@ func (w *jsonWalk) walk(i int, p *part) {
 			k += int(n.Size)
 			continue
 		}
-		ends = append(ends, len(w.arena))
+		ends, sets = append(ends, len(w.arena)), append(sets, bytesAfter(after))
 		k++
 	}
 	w.arena = w.arena[:top]
@@ -289,10 +297,11 @@ func hasStored(parts []part) bool {
 }
 
 // Vocabulary are the ids, and what all schemas of a vocabulary have in common: masks of strings of
-// any characters, and of all numbers.
+// any characters, and of all numbers; and the automatons of formats.
 type Vocabulary struct {
 	*trie.Trie
-	free lexMasks
+	free  lexMasks
+	ready sync.Map // the automatons, by their keys
 
 	once   sync.Once
 	opened int // brackets in one id, at most
@@ -487,6 +496,7 @@ func (w *jsonWalk) findInTrie(m *lexMask, nodes []trie.Node, from int, p *part) 
 	v, s := w.j.vocab.Trie, p.str
 	path := make([]stringState, v.Longest+1)
 	path[nodes[from].Depth] = p.string
+	bounded := s.max >= 0 || s.table != nil && s.table.Lengths != nil
 	for k, end := from+1, from+int(nodes[from].Size); k < end; {
 		if w.work++; w.work > w.most {
 			return
@@ -497,13 +507,15 @@ func (w *jsonWalk) findInTrie(m *lexMask, nodes []trie.Node, from int, p *part) 
 		n := &nodes[k]
 		before := &path[n.Depth-1]
 		if t := s.table; t != nil && before.Form == automaton.Border && plainByte(n.Byte) {
-			at := t.Step(before.at, t.Alpha.ASCII[n.Byte])
-			path[n.Depth] = stringState{at: at, n: before.n + 1}
-			if !s.live(path[n.Depth]) {
+			at, chars := t.Step(before.at, t.Alpha.ASCII[n.Byte]), before.n+1
+			if at < 0 || bounded && !s.live(stringState{at: at, n: chars}) {
 				k += int(n.Size)
 				continue
 			}
-			m.chars = max(m.chars, before.n+1-p.string.n)
+			if n.Size > 1 {
+				path[n.Depth] = stringState{at: at, n: chars}
+			}
+			m.chars = max(m.chars, chars-p.string.n)
 			v.Open(m.open, n.ID)
 			k++
 			continue

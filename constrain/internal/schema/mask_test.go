@@ -4,8 +4,11 @@ package schema
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -91,6 +94,34 @@ func TestMasksAreThoseOfAWalk(t *testing.T) {
 		if slices.Sort(visits); visits[len(visits)*9/10] > x.most {
 			t.Errorf("%s: nine masks in ten need up to %d visits, want %d", x.text,
 				visits[len(visits)*9/10], x.most)
+		}
+	}
+}
+
+// TestNamesAreComparedOnlyWhereFewFollow: a mask compares names with those of an object only where so
+// few names begin like the text that they could all be taken, and tries no bytes that cannot follow.
+func TestNamesAreComparedOnlyWhereFewFollow(t *testing.T) {
+	var names, tools []string
+	for i := range 500 {
+		names = append(names, fmt.Sprintf(`"field_%d":true`, i))
+		tools = append(tools, fmt.Sprintf(`{"type":"object","properties":{"name":{"const":"tool%d"}},"required":["name"]}`, i))
+	}
+	properties := `{"type":"object","properties":{` + strings.Join(names, ",") + `},`
+	for _, x := range []struct {
+		schema, text string
+		most         int
+	}{
+		{properties + `"patternProperties":{"^x-":true},"additionalProperties":false}`, `{"x-`, 1 << 17},
+		{properties + `"propertyNames":{"maxLength":20}}`, `{"abc`, 1 << 22},
+		{`{"oneOf":[` + strings.Join(tools, ",") + `]}`, `{"name": `, 1 << 16},
+	} {
+		f := compile(t, x.schema, Options{Space: 1})
+		at := walks.Of(f)
+		if !walks.Feed(at, x.text) {
+			t.Fatalf("%s is not accepted", x.text)
+		}
+		if err := f.Mask(at.State, make([]uint64, gpt2().Words()), math.MaxInt, x.most); err != nil {
+			t.Errorf("the mask after %s needs more than %d steps: %v", x.text, x.most, err)
 		}
 	}
 }

@@ -4,6 +4,7 @@ package schema
 // it, with the properties that may come next.
 
 import (
+	"math"
 	"slices"
 
 	"picogpt/constrain/internal/automaton"
@@ -59,6 +60,50 @@ func (p *part) cost() int {
 		return 1 + len(p.frame.object.names)
 	}
 	return 1
+}
+
+// A byteSet has a bit for each byte.
+type byteSet [4]uint64
+
+func (s *byteSet) has(b byte) bool { return s[b>>6]>>(b&63)&1 != 0 }
+
+func (s *byteSet) add(text string) {
+	for i := range len(text) {
+		s[text[i]>>6] |= 1 << (text[i] & 63)
+	}
+}
+
+// bytesAfter returns a set with all bytes that may follow some parts, so that a walk passes over
+// others quickly.
+func bytesAfter(parts []part) (set byteSet) {
+	const few = 16 // texts that are asked
+	for i := range parts {
+		p := &parts[i]
+		if p.space > 0 {
+			set.add(" \n\t")
+		}
+		switch known := p.hi-p.lo <= few; {
+		case p.rest != "":
+			set.add(p.rest[:1])
+		case p.kind == partList && known:
+			for _, text := range p.list[p.lo:p.hi] {
+				set.add((text + `"`)[p.at:][:1])
+			}
+		case p.kind == partName && known:
+			for _, name := range p.names[p.lo:p.hi] {
+				set.add((p.frame.object.names[name].escaped + `"`)[p.at:][:1])
+			}
+		case p.kind == partKey:
+			set.add(`"`)
+		case p.kind == partColon:
+			set.add(":")
+		case p.kind == partAfter || p.kind == partEnd:
+			set.add(",]}\n")
+		case p.kind != partDone:
+			return byteSet{math.MaxUint64, math.MaxUint64, math.MaxUint64, math.MaxUint64}
+		}
+	}
+	return set
 }
 
 // distinctParts moves the parts that differ from all parts before them to the front, and returns

@@ -417,44 +417,73 @@ func (c *compiler) table(from *schema, patterns []string, lo, hi int) (*automato
 		c.meter.Charge(64 + 8*len(p))
 	}
 	patterns = sortedTexts(patterns)
-	key := fmt.Sprintf("%q %d %d", patterns, lo, hi)
-	if t, ok := c.tables[key]; ok {
+	key, what := fmt.Sprintf("%q", patterns), from.at()
+	own, ready := formatKeys()[key]
+	t, err := c.once(key, ready, func(m *automaton.Meter) (*automaton.Table, error) {
+		machines, err := patternMachines(what, patterns, m)
+		if err != nil || machines == nil {
+			return nil, err
+		}
+		t, err := automaton.NewTable(what, machines, true, m)
+		if err != nil {
+			return nil, err
+		}
+		ok, err := t.Finish(m, c.vocab.Plainly, func(int) bool { return true })
+		if !ok {
+			t = nil
+		}
+		return t, err
+	})
+	if t == nil || err != nil || lo <= 0 && hi < 0 {
+		return t, err
+	}
+	key = fmt.Sprintf("%s %d", key, hi)
+	return c.once(key, ready && hi == own, func(m *automaton.Meter) (*automaton.Table, error) {
+		measured := *t
+		return &measured, measured.Measure(what, hi, m)
+	})
+}
+
+// once returns the automaton of a key, which it makes once for the schema; if it is one of a format,
+// once for the vocabulary. That costs the same whether it is made or taken: so a schema is not
+// refused for what was compiled before.
+func (c *compiler) once(
+	key string, ready bool, find func(*automaton.Meter) (*automaton.Table, error),
+) (t *automaton.Table, err error) {
+	t, ok := c.tables[key]
+	if ok {
 		return t, nil
 	}
-	what := from.at()
-	machines, err := c.patterns(what, patterns)
-	if err != nil || machines == nil {
-		return nil, err
-	}
-	t, err := automaton.NewTable(what, machines, true, c.meter)
-	if err != nil {
-		return nil, err
-	}
-	switch ok, err := t.Finish(c.meter, c.plain, func(int) bool { return true }); {
-	case err != nil:
-		return nil, err
-	case !ok:
-		t = nil
-	case lo > 0 || hi >= 0:
-		if err := t.Measure(what, hi, c.meter); err != nil {
+	if made, ok := c.vocab.ready.Load(key); ok {
+		t = made.(*automaton.Table)
+	} else {
+		meter := c.meter
+		if ready {
+			meter = meter.Apart()
+		}
+		if t, err = find(meter); err != nil {
 			return nil, err
 		}
 	}
+	if ready {
+		c.vocab.ready.Store(key, t)
+		err = c.meter.Charge(t.Bytes() / 16)
+	}
 	c.tables[key] = t
-	return t, nil
+	return t, err
 }
 
 // unlike is before a pattern that must not match.
 const unlike = "\x00"
 
-// patterns compiles patterns, which may match anywhere in a string. It returns nil if one of them
-// matches nothing.
-func (c *compiler) patterns(
-	what string, patterns []string,
+// patternMachines compiles patterns, which may match anywhere in a string. It returns nil if one of
+// them matches nothing.
+func patternMachines(
+	what string, patterns []string, meter *automaton.Meter,
 ) (machines []*automaton.Machine, err error) {
 	for _, p := range patterns {
 		p, not := strings.CutPrefix(p, unlike)
-		m, err := automaton.Pattern(what+": pattern "+quote.Short(p, 60), p, c.meter)
+		m, err := automaton.Pattern(what+": pattern "+quote.Short(p, 60), p, meter)
 		if err != nil {
 			return nil, err
 		}
@@ -462,7 +491,7 @@ func (c *compiler) patterns(
 			return nil, nil
 		}
 		if m == nil { // nothing matches it
-			if m, err = automaton.Pattern(what, "", c.meter); err != nil {
+			if m, err = automaton.Pattern(what, "", meter); err != nil {
 				return nil, err
 			}
 			not = false

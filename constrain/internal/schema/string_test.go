@@ -3,13 +3,16 @@ package schema
 // Strings: escapes against the grammar of RFC 8259, formats against another project's checks.
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
+	"picogpt/constrain/internal/automaton"
 	"picogpt/dev/cases"
 	"picogpt/dev/judge"
 	"picogpt/dev/walks"
@@ -43,12 +46,15 @@ func TestOnlyWhatMustIsEscaped(t *testing.T) {
 // The addresses, hosts and identifiers are those of JSON-Schema-Test-Suite's optional tests, and of
 // the RFCs. Of those in others the format is right and its texts are spelled otherwise here.
 var formatted = map[string]struct{ yes, no, others []string }{
-	"email": {texts(`joe.bloggs@example.com "joe.bloggs"@example.com "joe@b..c"@a.de te~st@example.com ~test@example.com a+b@c.de x@` + strings.Repeat("a", 63) + `.org`),
-		texts(`2962 .test@example.com test.@example.com te..st@example.com joe@ @a.de a@-b.de a@b-.de a@b..de ` +
+	"email": {texts(`joe.bloggs@example.com "joe.bloggs"@example.com "joe@b..c"@a.de te~st@example.com ~test@example.com a+b@c.de x@` + strings.Repeat("a", 63) + `.org joe@[127.0.0.1] joe@[IPv6:::1]`),
+		texts(`2962 joe@[127.0.0.300] joe@[::1] .test@example.com test.@example.com te..st@example.com joe@ @a.de a@-b.de a@b-.de a@b..de ` +
 			strings.Repeat("a", 65) + `@b.de a@` + strings.Repeat("b", 64) + `.de a@b.de@c a(b@c.de`),
-		[]string{"joe@[127.0.0.1]", "joe@localhost"}},
-	"idn-email":    {texts(`실례@실례.테스트 joe.b@bücher.de`), texts(`2962 @a.de a@b@c.de`), []string{"a@شبك.com"}},
-	"idn-hostname": {texts(`실례.테스트 bücher.example a 例え`), texts(`〮실례.테스트 a..b -a a- ` + strings.Repeat("ü", 64)), []string{"xn--ihqwcrb4cv8a8dqg056pqjye", "l·l"}},
+		[]string{"joe@localhost"}},
+	"idn-email": {texts(`실례@실례.테스트 joe.b@bücher.de`), texts(`2962 @a.de a@b@c.de`), []string{"a@شبك.com"}},
+	"idn-hostname": {append(texts(`실례.테스트 bücher.example a 例え host-name ßς་〇 ۽۾ l·l α͵β א׳ב א״ב ・ぁ ・ァ ・丈 ب٠ب ۰0 a。b．c｡d`),
+		"क्\u200dष", "क्\u200cष", "بي\u200cبي"), append(texts(`〮실례.테스트 a..b -a a- a·l ·l l·a l· α͵S α͵ A׳ב ׳ב ״ב
+		def・abc ・ ب٠۰ ـߺ 〱 。 . a.ב `+strings.Repeat("ü", 64)), "क\u200dष", "\u200dष", "ء\u200cب"),
+		[]string{"xn--ihqwcrb4cv8a8dqg056pqjye"}},
 	"hostname": {texts(`www.example.com example a-b.c 1.2.3.4 ab-c.d a` + strings.Repeat(".a", 126) + " " + strings.Repeat("a", 63)),
 		texts(`-a a- a_b .a a..b a. é.de ` + strings.Repeat("a", 64) + " a" + strings.Repeat(".a", 127)),
 		[]string{"xn--nxasmq6b.de"}},
@@ -135,6 +141,35 @@ func TestFormatsTakeWhatHasThem(t *testing.T) {
 		if formats()[name].patterns == nil {
 			t.Errorf("%s is no format", name)
 		}
+	}
+}
+
+// What a schema costs does not depend on the schemas that a vocabulary has compiled before.
+func TestFormatsAreMadeOnceAndCostTheSame(t *testing.T) {
+	v := &Vocabulary{Trie: gpt2().Trie}
+	cost := func(v *Vocabulary, schema string) int {
+		m := automaton.NewMeter(context.Background(), nil, nil, len(schema))
+		if _, _, err := Compile(v, []byte(schema), Options{}, m); err != nil {
+			t.Errorf("%s: %v", schema, err)
+		}
+		return m.Used
+	}
+	both := `{"properties":{"a":{"format":"uri","maxLength":9},"b":{"format":"uri"},"c":{"format":"email"}}}`
+	for _, schema := range []string{`{"format":"uri","maxLength":9}`, both, `{"format":"email","pattern":"a"}`,
+		`{"format":"uri"}`, `{"format":"uri","maxLength":20}`, both} {
+		if got, want := cost(v, schema), cost(&Vocabulary{Trie: v.Trie}, schema); got != want {
+			t.Errorf("%s: %d steps, want %d", schema, got, want)
+		}
+	}
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() { cost(v, both) })
+	}
+	all.Wait()
+	made := 0
+	v.ready.Range(func(_, _ any) bool { made++; return true })
+	if made != 3 {
+		t.Errorf("%d automatons are kept, want those of uri and email, and of its lengths", made)
 	}
 }
 

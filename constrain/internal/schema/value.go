@@ -42,7 +42,7 @@ func (c *compiler) satisfy() error {
 			s.finish()
 		}
 		for _, s := range v.objects {
-			s.finish(c.meter, c.plain)
+			s.finish(c.meter, c.vocab.Plainly)
 		}
 		v.objects = slices.DeleteFunc(v.objects, func(s *objectSpec) bool {
 			return !s.feasible(&frame{object: s})

@@ -69,14 +69,16 @@ func (v *Trie) part(has []bool) (nodes []Node, at []int32) {
 		n := &v.Nodes[i]
 		path[n.Depth] = int32(i)
 		if n.ID >= 0 && has[n.ID] {
-			for _, k := range path[:n.Depth+1] {
-				keep[k] = true
+			for d := int(n.Depth); d >= 0 && !keep[path[d]]; d-- {
+				keep[path[d]] = true
 			}
 		}
 	}
 	keep[0] = true
+	before := make([]int32, len(v.Nodes)+1) // the nodes that are kept before each
 	for i, n := range v.Nodes {
-		if keep[i] {
+		if before[i+1] = before[i]; keep[i] {
+			before[i+1]++
 			if n.ID >= 0 && !has[n.ID] {
 				n.ID = -1
 			}
@@ -84,8 +86,7 @@ func (v *Trie) part(has []bool) (nodes []Node, at []int32) {
 		}
 	}
 	for i := range nodes { // sizes count only these nodes
-		end, _ := slices.BinarySearch(at, at[i]+nodes[i].Size)
-		nodes[i].Size = int32(end - i)
+		nodes[i].Size = before[at[i]+nodes[i].Size] - int32(i)
 	}
 	return nodes, at
 }
@@ -176,8 +177,9 @@ func (v *Trie) longer(depth int) []Node {
 	long := &v.long[i]
 	long.once.Do(func() {
 		keep := make([]bool, v.Size)
-		for id, b := range v.Bytes {
-			keep[id] = plainLength(b) > depths[i]
+		all, short := v.Plain[len(v.Plain)-1], v.Plain[depths[i]]
+		for id := range keep {
+			keep[id] = (all[id>>6]&^short[id>>6])>>(id&63)&1 != 0
 		}
 		long.nodes, _ = v.part(keep)
 	})
