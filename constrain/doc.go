@@ -131,7 +131,7 @@
 //
 // A regex may have 64 KiB and 131072 nodes, a grammar 1 MiB and as many nodes (n rules that begin with
 // one another count n times), a schema 4 MiB, 2048 combinations of alternatives and 20000 kinds of values; a pattern of a schema
-// 10000 states. The work of compiling is counted in steps of some nanoseconds: 16 million, and 64
+// 10000 states. The work of compiling is counted in steps of some nanoseconds: 32 million, and 64
 // for each byte. A form that exceeds a bound is refused with one line when it is compiled, on every
 // machine alike. [Compiler] compiles under a context, and lets other work run. Mask or Accept
 // returns an error for a text that one form could read in very many ways (4096 for schemas, 8192

@@ -13,7 +13,7 @@ import (
 // bytes, but never more than mostWork. One schema of all formats takes 300,000 steps; the others
 // of the JSON-Schema-Test-Suite take 11,000 at most; long ordinary forms take 4 to 60 a byte.
 const (
-	baseWork    = 16 << 20
+	baseWork    = 32 << 20
 	workPerByte = 64
 	mostWork    = 128 << 20
 	// PauseWork is the work between two pauses.

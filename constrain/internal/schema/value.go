@@ -240,9 +240,13 @@ func (s *objectSpec) finish(m *automaton.Meter, plain automaton.Set) {
 		s.others = nil
 	} else if t := s.others.table; t != nil {
 		t = t.Clone()
-		t.Finish(m, plain, func(kind int) bool { return s.values[kind].possible })
 		s.others.table = t
-		s.inOther = s.known(m, t)
+		ok, _ := t.Finish(m, plain, func(kind int) bool { return s.values[kind].possible })
+		if ok {
+			s.inOther = s.known(m, t)
+		} else { // the meter has ended the work
+			s.others = nil
+		}
 	}
 	s.neededFrom = make([]int, s.ordered+1)
 	s.possibleFrom = make([]int, s.ordered+1)
