@@ -75,7 +75,8 @@ var goldenBits = map[string]sum{
 	"quantTile8":             0x0d77893c5e531921,
 	"quantizeRow":            0xd96cc9b7fb3f2b0f,
 	"scale":                  0xb97849af235709ca,
-	"scaleAdd":               0xcef402ce748c8c34,
+	"scaleAdd":               0x22790f1a68fd7cd4,
+	"scaleAdd in place":      0xcef402ce748c8c34,
 	"scoresMax":              0x7b2c186ffb796fd1,
 	"tile":                   0xbf77b11b5ec765c5,
 }

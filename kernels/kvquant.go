@@ -203,7 +203,7 @@ func (t *attendTile) scoreQ8(b, first, n int) {
 	t.v.multiplyTiles(Q8, y, Block, t.queries, i, rows, t.keysOf(b).Q8, blocks*q8Tile, blocks,
 		tilesOf(n))
 	t.later.fetch(t.v)
-	t.v.scaleAdd(y, Block, nil, t.queries.scales[i:i+rows], n)
+	t.v.scaleAdd(y, Block, y, Block, nil, t.queries.scales[i:i+rows], n)
 }
 
 // valuesQ8 is values. A weight of a key that a row does not see is the integer 0.
@@ -225,7 +225,7 @@ func (t *attendTile) valuesQ8(b, seeing int) {
 		if j == 0 {
 			t.later.fetch(t.v)
 		}
-		t.v.scaleAdd(t.part, ld, nil, t.weighed.scales[:rows], cols)
+		t.v.scaleAdd(t.part, ld, t.part, ld, nil, t.weighed.scales[:rows], cols)
 		for i := range rows {
 			t.v.add(t.outputs(seeing+i, j), t.part[i*ld:i*ld+cols])
 		}

@@ -49,7 +49,7 @@ func quantOne4VNNI(y []float32, q []int16, starts []int32, w []byte, ldw, blocks
 // scaleAddAVX2 is scaleAdd.
 //
 //go:noescape
-func scaleAddAVX2(y []float32, ldy int, bias, scales []float32, cols int)
+func scaleAddAVX2(dst []float32, ldd int, y []float32, ldy int, bias, scales []float32, cols int)
 
 // errors4AVX2 is errors4.
 //

@@ -44,7 +44,7 @@ func quantTile4Fast(
 // scaleAddNEON is scaleAdd.
 //
 //go:noescape
-func scaleAddNEON(y []float32, ldy int, bias, scales []float32, cols int)
+func scaleAddNEON(dst []float32, ldd int, y []float32, ldy int, bias, scales []float32, cols int)
 
 // errors4NEON is errors4.
 //

@@ -123,15 +123,18 @@ func quantTile4(
 	}
 }
 
-// scaleAdd completes the chains of rows of cols outputs that lie ldy apart: y[i,j] = fma(y[i,j],
-// scales[i], bias[j]), with +0 if bias is nil.
-func scaleAdd(y []float32, ldy int, bias, scales []float32, cols int) {
+// scaleAdd completes the chains of rows of cols outputs: dst[i,j] = fma(y[i,j], scales[i], bias[j]),
+// with +0 if bias is nil. Rows of dst lie ldd apart, those of y ldy; dst may be y.
+func scaleAdd(
+	dst []float32, ldd int, y []float32, ldy int, bias, scales []float32, cols int,
+) {
 	for i, scale := range scales {
+		out := dst[i*ldd : i*ldd+cols]
 		for j, v := range y[i*ldy : i*ldy+cols] {
 			if bias == nil {
-				y[i*ldy+j] = fma(v, scale, 0)
+				out[j] = fma(v, scale, 0)
 			} else {
-				y[i*ldy+j] = fma(v, scale, bias[j])
+				out[j] = fma(v, scale, bias[j])
 			}
 		}
 	}

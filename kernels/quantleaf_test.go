@@ -144,11 +144,22 @@ var quantLeafTests = []leafTest{
 		}},
 	{name: "scaleAdd", a: edges, b: short, call: func(v *variant, p *placer, cols, rows,
 		c int) []float64 {
+		ldd, ldy := cols+3-c, cols+c
+		dst, y := p.floats(matrixSize(rows, ldd, cols)), p.floats(matrixSize(rows, ldy, cols))
+		bias, scales := p.floats(cols), p.floats(rows)
+		if c == 1 {
+			bias = nil
+		}
+		v.scaleAdd(dst, ldd, y, ldy, bias, scales, cols)
+		return nil
+	}},
+	{name: "scaleAdd in place", a: edges, b: short, call: func(v *variant, p *placer, cols, rows,
+		c int) []float64 {
 		y, bias, scales := p.floats(matrixSize(rows, cols+c, cols)), p.floats(cols), p.floats(rows)
 		if c == 1 {
 			bias = nil
 		}
-		v.scaleAdd(y, cols+c, bias, scales, cols)
+		v.scaleAdd(y, cols+c, y, cols+c, bias, scales, cols)
 		return nil
 	}},
 	{name: "errors4", a: []int{0, 1, 2, 3, 4}, b: one,

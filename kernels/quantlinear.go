@@ -45,7 +45,7 @@ const (
 	// tiles of outputs in a task of few rows. Leaves take up to four at a time and prefetch the
 	// next: only the first tiles of a task come from cold memory.
 	quantRun   = 64
-	quantWidth = 8 // tiles of outputs in a task of many rows
+	quantWidth = 12 // tiles of outputs in a task of many rows
 	// the rows in a task are a multiple of it: leaves take six, eight or 16 at a time
 	quantStep = 48
 	// rows in a task, which widens its weights once for all of them
@@ -105,40 +105,25 @@ func (w *Worker) shareTiles(tiles, most, ranges int) int {
 	return best
 }
 
-// quantTask computes rows from row i on, of tiles tiles of outputs from tile t on.
+// quantTask computes rows from row i on, of tiles tiles of outputs from tile t on. The chains grow
+// in the worker's own memory, because the rows of dst lie pages apart, and leaves write some
+// outputs of each.
 func (w *Worker) quantTask(
 	dst []float32, r *quantRows, i, rows int, m *Matrix, bias []float32, t, tiles int,
 ) {
-	whole := min(tiles, m.Out/quantCols-t)
-	c := t * quantCols
-	w.quantTiles(dst[i*m.Out+c:], m.Out, r, i, rows, m, t, whole)
-	// the last tile has fewer outputs than columns: it is computed into other memory, and the
-	// existing outputs are copied
-	if whole < tiles {
-		edge := w.floats(scratchPack, rows*quantCols)
-		w.quantTiles(edge, quantCols, r, i, rows, m, t+whole, 1)
-		for n := range rows {
-			copy(dst[(i+n)*m.Out : (i+n+1)*m.Out][c+whole*quantCols:], edge[n*quantCols:])
-		}
-	}
-	end := min(c+tiles*quantCols, m.Out)
-	if bias != nil {
-		bias = bias[c:end]
-	}
-	w.team.variant.scaleAdd(dst[i*m.Out+c:], m.Out, bias, r.scales[i:i+rows], end-c)
-}
-
-// quantTiles sets y, rows that lie ldy apart, to the chains of the rows from row i of r on with
-// tiles whole tiles from tile t on.
-func (w *Worker) quantTiles(
-	y []float32, ldy int, r *quantRows, i, rows int, m *Matrix, t, tiles int,
-) {
-	blocks := blocksOf(m.In)
+	c, cols, blocks := t*quantCols, tiles*quantCols, blocksOf(m.In)
+	ldy := cols + quantCols // not a power of two: such rows share sets of the first cache
+	y := w.floats(scratchPack, rows*ldy)
 	if blocks == 0 {
-		clearRows(y, ldy, rows, tiles*quantCols)
+		clear(y)
 	}
 	ldw := blocks * m.Format.tileBytes()
 	w.team.variant.multiplyTiles(m.Format, y, ldy, r, i, rows, m.Blocks[t*ldw:], ldw, blocks, tiles)
+	cols = min(cols, m.Out-c) // the last tile may have fewer outputs than columns
+	if bias != nil {
+		bias = bias[c : c+cols]
+	}
+	w.team.variant.scaleAdd(dst[i*m.Out+c:], m.Out, y, ldy, bias, r.scales[i:i+rows], cols)
 }
 
 // multiplyTiles sets y, rows that lie ldy apart, to the chains of the rows from row i of r on with

@@ -100,17 +100,20 @@ done:
 	VZEROUPPER
 	RET
 
-// func scaleAddAVX2(y []float32, ldy int, bias, scales []float32, cols int)
-TEXT ·scaleAddAVX2(SB), NOSPLIT, $0-88
-	MOVQ y_base+0(FP), DI
-	MOVQ ldy+24(FP), DX
+// func scaleAddAVX2(dst []float32, ldd int, y []float32, ldy int, bias, scales []float32, cols int)
+TEXT ·scaleAddAVX2(SB), NOSPLIT, $0-120
+	MOVQ dst_base+0(FP), R11
+	MOVQ ldd+24(FP), R12
+	SHLQ $2, R12
+	MOVQ y_base+32(FP), DI
+	MOVQ ldy+56(FP), DX
 	SHLQ $2, DX
-	MOVQ bias_base+32(FP), R9
-	MOVQ scales_base+56(FP), R8
-	MOVQ scales_len+64(FP), BX
+	MOVQ bias_base+64(FP), R9
+	MOVQ scales_base+88(FP), R8
+	MOVQ scales_len+96(FP), BX
 
 	// Y7 masks the lanes of the last, short vector. A nil bias is read as eight zeros, over and over, a step R10 of 0 apart.
-	MOVQ    cols+80(FP), AX
+	MOVQ    cols+112(FP), AX
 	ANDQ    $7, AX
 	SHLQ    $2, AX
 	LEAQ    ·laneMask+32(SB), R10
@@ -127,16 +130,18 @@ row:
 	JLT          done
 	VBROADCASTSS (R8), Y0
 	MOVQ         DI, SI
+	MOVQ         R11, R13
 	MOVQ         R9, AX
-	MOVQ         cols+80(FP), CX
+	MOVQ         cols+112(FP), CX
 
 eight:
 	SUBQ        $8, CX
 	JLT         rest
 	VMOVUPS     (SI), Y1
 	VFMADD213PS (AX), Y0, Y1
-	VMOVUPS     Y1, (SI)
+	VMOVUPS     Y1, (R13)
 	ADDQ        $32, SI
+	ADDQ        $32, R13
 	ADDQ        R10, AX
 	JMP         eight
 
@@ -146,11 +151,12 @@ rest:
 	VMASKMOVPS  (SI), Y7, Y1
 	VMASKMOVPS  (AX), Y7, Y2
 	VFMADD213PS Y2, Y0, Y1
-	VMASKMOVPS  Y1, Y7, (SI)
+	VMASKMOVPS  Y1, Y7, (R13)
 
 next:
 	ADDQ $4, R8
 	ADDQ DX, DI
+	ADDQ R12, R11
 	JMP  row
 
 done:

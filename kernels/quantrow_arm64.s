@@ -32,7 +32,7 @@
 #define WITH(LOAD, size) LOAD size(R6), F1
 #define WITHOUT(LOAD, size) ZERO(1)
 
-// SCALED does every row: R5 goes through y, R6 through the bias, R7 counts columns.
+// SCALED does every row: R5 goes through y, R6 through the bias, R10 through dst, R7 counts columns.
 #define SCALED(BIAS, row, four, rest, one) \
 row:                            \
 	SUBS $1, R4                 \
@@ -40,24 +40,26 @@ row:                            \
 	VLD1R.P 4(R3), [V2.S4]      \
 	MOVD R0, R5                 \
 	ADD  R1, R0                 \
+	MOVD R8, R10                \
+	ADD  R9, R8                 \
 	MOVD R2, R6                 \
-	MOVD cols+80(FP), R7        \
+	MOVD cols+112(FP), R7       \
 four:                           \
 	SUBS $4, R7                 \
 	BLT  rest                   \
-	FMOVQ (R5), F0              \
+	FMOVQ.P 16(R5), F0          \
 	BIAS(FMOVQ.P, 16)           \
 	FMLA(2, 0, 1)               \
-	FMOVQ.P F1, 16(R5)          \
+	FMOVQ.P F1, 16(R10)         \
 	B    four                   \
 rest:                           \
 	ADDS $4, R7                 \
 	BEQ  row                    \
 one:                            \
-	FMOVS (R5), F0              \
+	FMOVS.P 4(R5), F0           \
 	BIAS(FMOVS.P, 4)            \
 	FMLA(2, 0, 1)               \
-	FMOVS.P F1, 4(R5)           \
+	FMOVS.P F1, 4(R10)          \
 	SUBS $1, R7                 \
 	BNE  one                    \
 	B    row
@@ -148,14 +150,17 @@ block:
 end:
 	RET
 
-// func scaleAddNEON(y []float32, ldy int, bias, scales []float32, cols int)
-TEXT ·scaleAddNEON(SB), NOSPLIT, $0-88
-	MOVD y_base+0(FP), R0
-	MOVD ldy+24(FP), R1
+// func scaleAddNEON(dst []float32, ldd int, y []float32, ldy int, bias, scales []float32, cols int)
+TEXT ·scaleAddNEON(SB), NOSPLIT, $0-120
+	MOVD dst_base+0(FP), R8
+	MOVD ldd+24(FP), R9
+	LSL  $2, R9
+	MOVD y_base+32(FP), R0
+	MOVD ldy+56(FP), R1
 	LSL  $2, R1
-	MOVD bias_base+32(FP), R2
-	MOVD scales_base+56(FP), R3
-	MOVD scales_len+64(FP), R4
+	MOVD bias_base+64(FP), R2
+	MOVD scales_base+88(FP), R3
+	MOVD scales_len+96(FP), R4
 	CBNZ R2, with
 	SCALED(WITHOUT, without, without4, withoutRest, without1)
 	SCALED(WITH, with, with4, withRest, with1)

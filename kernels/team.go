@@ -231,7 +231,7 @@ func (w *Worker) Next() int { return int(w.team.task.Add(1)) - 1 }
 
 // Kinds of per-worker scratch memory: an operation may need two at once.
 const (
-	scratchPack   = iota // weights, converted and packed
+	scratchPack   = iota // weights, converted and packed, or chains of outputs
 	scratchRows          // rows, packed
 	scratchScores        // attention scores of one query tile
 	scratchState         // running maximum and sum of each query

@@ -82,8 +82,9 @@ type variant struct {
 	// nil if one row has no leaf of its own
 	quantOne8, quantOne4 func(y []float32, q []int16, starts []int32, w []byte, ldw, blocks,
 		tiles int)
-	scaleAdd func(y []float32, ldy int, bias, scales []float32, cols int)
-	errors4  func(errors *[quantCols]float32, values *tileValues, inverses *[quantCols]float32)
+	scaleAdd func(dst []float32, ldd int, y []float32, ldy int, bias, scales []float32,
+		cols int)
+	errors4 func(errors *[quantCols]float32, values *tileValues, inverses *[quantCols]float32)
 
 	fmaPeak, productPeak func(iterations int) float64
 	readMemory           func(b []byte) uint64
