@@ -154,10 +154,3 @@ func (v *variant) multiplyTiles(
 			min(depth, blocks-b), tiles, b > 0)
 	}
 }
-
-// clearRows sets rows of cols numbers that lie ldy apart to 0.
-func clearRows(y []float32, ldy, rows, cols int) {
-	for i := range rows {
-		clear(y[i*ldy : i*ldy+cols])
-	}
-}
