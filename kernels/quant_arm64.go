@@ -68,3 +68,10 @@ func quantizeRowFast(q []int16, starts []int32, x []float32) float32 {
 	roundRow(q[whole:], starts[whole/quantBlock:], x[whole:], inverse)
 	return scale
 }
+
+// clearRows sets rows of cols numbers that lie ldy apart to 0.
+func clearRows(y []float32, ldy, rows, cols int) {
+	for i := range rows {
+		clear(y[i*ldy : i*ldy+cols])
+	}
+}
