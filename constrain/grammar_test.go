@@ -118,6 +118,7 @@ func TestGrammarsThatCannotBeFollowedAreRefused(t *testing.T) {
 		"root ::= a\na ::= b\nb ::= \"x\"? a": "no text can match it",
 		"root ::= \"a\"\n\"b\"":               "want the name of a rule",
 		`root ::= "a" root`:                   "no text can match it",
+		`root ::= [\uD800-\uDFFF] | "\uD800"`: "no text can match it",
 		"root ::= " + strings.Repeat("(", 30000) + `"a"` + strings.Repeat(")", 30000): "500 groups in groups",
 		`root ::= (("a"{2000}){2000}){2000}`:                                          "more than 131072 states",
 		"root ::= \"\xff\"":                                                           "not valid UTF-8",

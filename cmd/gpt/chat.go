@@ -175,7 +175,7 @@ func (a *app) chatTemplateSource(name string, own *checkpoint.Template) (string,
 	case own != nil:
 		return own.Source, nil
 	}
-	text, err := a.files.Limited(name, "--template", chat.Longest)
+	text, err := a.files.Limited(name, "--template", chat.LongestInJinja)
 	if err != nil {
 		return "", fault.Hint(err, "--template takes "+names+" or a file")
 	}

@@ -85,9 +85,9 @@ var Named = []Known{
 // Whole reports whether the template is one in Jinja.
 func (c *Template) Whole() bool { return c.whole != nil }
 
-// inJinja reports whether a source is Jinja: it reads messages, and not the line.
+// inJinja reports whether a source is Jinja: it has statements or reads messages, and not the line.
 func inJinja(source string) bool {
-	if !strings.Contains(source, "messages") {
+	if !strings.Contains(source, "messages") && !strings.Contains(source, "{%") {
 		return false
 	}
 	_, err := jinja.Parse(source)

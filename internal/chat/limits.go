@@ -10,11 +10,15 @@ import (
 	"sync"
 	"text/template"
 	"text/template/parse"
+
+	"picogpt/internal/chat/internal/jinja"
 )
 
 const (
-	// Longest is the most bytes of a template.
+	// Longest is the most bytes of a template in text/template.
 	Longest = 64 << 10
+	// LongestInJinja is the most bytes of one in Jinja.
+	LongestInJinja = jinja.Longest
 
 	// mostSteps limits loops and calls. A step is about one action: each list of actions counts its
 	// length whenever it begins.

@@ -53,9 +53,8 @@ type place struct {
 func New(
 	what string, v *trie.Trie, n *automaton.Network, inner []Inner, meter *automaton.Meter,
 ) (*Form, error) {
-	if len(v.Lost) > 0 {
-		n.Only(v.Lost.Not())
-	}
+	surrogates := automaton.Range{Lo: 0xd800, Hi: 0xdfff} // which no text has
+	n.Only(automaton.NormalSet(append(slices.Clone(v.Lost), surrogates)).Not())
 	m, err := automaton.NewMachine(what, n, meter)
 	if err != nil {
 		return nil, err
