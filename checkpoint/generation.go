@@ -18,8 +18,9 @@ import (
 // readGeneration reads the generation_config.json beside the weights. A file of GGUF, TensorFlow's or
 // llm.c's says itself what there is to say: one beside it is another checkpoint's.
 //
-// A file that cannot be read, or is no JSON, has no effect, as in Hugging Face's library, but is told:
-// texts may end elsewhere than their author meant. One with a value that is no id is an error.
+// A file that cannot be read, or has another syntax than JSON's, has no effect, as in Hugging Face's
+// library, but is told: texts may end elsewhere than their author meant. Else what ParseGeneration
+// refuses is an error.
 func (c *Checkpoint) readGeneration(o Options) error {
 	formats := []string{"safetensors", "pytorch", "nanogpt", "mingpt"}
 	if o.wordsOnly || !slices.Contains(formats, c.format) {

@@ -26,6 +26,7 @@
 #define XX Z28
 
 #include "quantrows_amd64.h"
+#include "nibbles_amd64.h"
 
 // What the shifts of a Q4 tile are: outputs 0–7 in the lower half, 8–15 in the upper.
 DATA ·evenShifts+0(SB)/8, $0
@@ -34,17 +35,6 @@ GLOBL ·evenShifts(SB), RODATA|NOPTR, $16
 DATA ·oddShifts+0(SB)/8, $0x0008000800080008
 DATA ·oddShifts+8(SB)/8, $0x000c000c000c000c
 GLOBL ·oddShifts(SB), RODATA|NOPTR, $16
-
-// Z29 masks the lowest four bits of each word, Z30 and Z31 are the shifts for even and odd pairs.
-#define NIBBLES \
-	MOVL         $0x000f000f, AX          \
-	VPBROADCASTD AX, Z29                  \
-	VPBROADCASTQ ·evenShifts+0(SB), Y30   \
-	VPBROADCASTQ ·evenShifts+8(SB), Y31   \
-	VINSERTI64X4 $1, Y31, Z30, Z30        \
-	VPBROADCASTQ ·oddShifts+0(SB), Y31    \
-	VPBROADCASTQ ·oddShifts+8(SB), Y28    \
-	VINSERTI64X4 $1, Y28, Z31, Z31
 
 // AHEAD fetches a line of the next two tiles: the processor's own prefetch follows too few streams
 // to do without.

@@ -3,8 +3,7 @@ package kernels
 // Models of the leaves for Q8 and Q4 in AVX-512 assembly: see zmm_test.go.
 
 // quantTile512Model is quantTile8AVX512 or quantTile4AVX512.
-func quantTile512Model(f Format) func(y []float32, ldy int, q []int16, starts []int32, ldq int,
-	w []byte, ldw, rows, blocks, tiles int, add bool) {
+func quantTile512Model(f Format) quantTileLeaf {
 	return func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows,
 		blocks, tiles int, add bool) {
 		m := quantModel{f: f, size: f.tileBytes(), ldy: ldy, ldq: ldq, ldw: ldw, blocks: blocks}
@@ -24,8 +23,7 @@ func quantTile512Model(f Format) func(y []float32, ldy int, q []int16, starts []
 }
 
 // quantOne512Model is quantOne8AVX512 or quantOne4AVX512.
-func quantOne512Model(f Format) func(y []float32, q []int16, starts []int32, w []byte, ldw, blocks,
-	tiles int) {
+func quantOne512Model(f Format) quantOneLeaf {
 	return func(y []float32, q []int16, starts []int32, w []byte, ldw, blocks, tiles int) {
 		m := quantModel{f: f, size: f.tileBytes(), ldw: ldw, blocks: blocks}
 		for t := range tiles {

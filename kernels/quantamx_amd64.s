@@ -2,6 +2,7 @@
 
 #include "textflag.h"
 #include "amx_amd64.h"
+#include "nibbles_amd64.h"
 
 // Products with Q8 and Q4 tiles in AMX: 16 rows by 16 outputs. Rows stay as they are, pairs of bytes
 // x = 256·high + low. The weights w of up to DEPTH blocks are widened to two tiles each, once for all
@@ -28,19 +29,6 @@ DATA ·tileShape+40(SB)/8, $0
 DATA ·tileShape+48(SB)/8, $0x1010101010101010
 DATA ·tileShape+56(SB)/8, $0
 GLOBL ·tileShape(SB), RODATA|NOPTR, $64
-
-// What the shifts of a Q4 tile are, as in quant512_amd64.s.
-#define NIBBLES \
-	MOVL         $0x000f000f, AX          \
-	VPBROADCASTD AX, Z29                  \
-	MOVL         $0x00080008, AX          \
-	VPBROADCASTD AX, Z27                  \
-	VPBROADCASTQ ·evenShifts+0(SB), Y30   \
-	VPBROADCASTQ ·evenShifts+8(SB), Y31   \
-	VINSERTI64X4 $1, Y31, Z30, Z30        \
-	VPBROADCASTQ ·oddShifts+0(SB), Y31    \
-	VPBROADCASTQ ·oddShifts+8(SB), Y26    \
-	VINSERTI64X4 $1, Y26, Z31, Z31
 
 // AHEAD fetches a line of what is widened next.
 #define AHEAD(at) PREFETCHT0 (at)(R9)(R10*1)
@@ -342,4 +330,6 @@ TEXT ·quantTile8AMX(SB), 0, $35344-121
 //	tiles int, add bool)
 TEXT ·quantTile4AMX(SB), 0, $35344-121
 	NIBBLES
+	MOVL         $0x00080008, AX // what is subtracted from each weight
+	VPBROADCASTD AX, Z27
 	LEAF(WIDEN4, 256)

@@ -33,8 +33,7 @@ func (c *sums16) addBytes(a, b *tmm, signed bool) {
 type sums16 [16][16]int32
 
 // quantTileAMXModel is amxLeaf with quantTile8AMX or quantTile4AMX.
-func quantTileAMXModel(f Format) func(y []float32, ldy int, q []int16, starts []int32, ldq int,
-	w []byte, ldw, rows, blocks, tiles int, add bool) {
+func quantTileAMXModel(f Format) quantTileLeaf {
 	return func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows,
 		blocks, tiles int, add bool) {
 		whole := rows &^ 15

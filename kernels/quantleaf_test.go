@@ -37,11 +37,9 @@ func (p *placer) blocks(n int) []byte {
 }
 
 func quantTileTest(
-	name string, rows, blocks []int, size int,
-	leaf func(v *variant) func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte,
-		ldw, rows, blocks, tiles int, add bool),
+	name string, rows []int, size int, leaf func(v *variant) quantTileLeaf,
 ) leafTest {
-	return leafTest{name: name, a: rows, b: blocks, ints: 1<<1 | 1<<2 | 1<<3,
+	return leafTest{name: name, a: rows, b: []int{1, 2, 8, 9, 17}, ints: 1<<1 | 1<<2 | 1<<3,
 		call: func(v *variant, p *placer, rows, blocks, c int) []float64 {
 			tiles, pad := c+1, (rows+c)&1
 			ldy, ldq, ldw := tiles*quantCols+pad, blocks+pad, blocks*size+3*pad
@@ -65,10 +63,7 @@ func quantTileTest(
 
 // quantOneTest is one row, tiles in fours, and more blocks than a leaf may have room for at once.
 func quantOneTest(
-	name string, size int,
-	leaf func(v *variant) (one func(y []float32, q []int16, starts []int32, w []byte, ldw, blocks,
-		tiles int), definition func(y []float32, ldy int, q []int16, starts []int32, ldq int,
-		w []byte, ldw, rows, blocks, tiles int, add bool)),
+	name string, size int, leaf func(v *variant) (one quantOneLeaf, definition quantTileLeaf),
 ) leafTest {
 	return leafTest{name: name, a: []int{1, 2}, b: []int{1, 2, 17, 129},
 		ints: 1<<1 | 1<<2 | 1<<3,
@@ -94,36 +89,20 @@ func quantOneTest(
 var (
 	quantHeights = []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13, 19}
 	quantGroups  = []int{16, 17, 32, 35}
-	quantDepths  = []int{1, 2, 8, 9, 17}
+
+	tile8 = func(v *variant) quantTileLeaf { return v.quantTile8 }
+	tile4 = func(v *variant) quantTileLeaf { return v.quantTile4 }
 )
 
 var quantLeafTests = []leafTest{
-	quantTileTest("quantTile8", quantHeights, quantDepths, q8Tile, func(v *variant) func(y []float32, ldy int, q []int16,
-		starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int, add bool) {
-		return v.quantTile8
-	}),
-	quantTileTest("quantTile4", quantHeights, quantDepths, q4Tile, func(v *variant) func(y []float32, ldy int, q []int16,
-		starts []int32, ldq int, w []byte, ldw, rows, blocks, tiles int, add bool) {
-		return v.quantTile4
-	}),
-	quantTileTest("quantGroups8", quantGroups, quantDepths, q8Tile,
-		func(v *variant) func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte,
-			ldw, rows, blocks, tiles int, add bool) {
-			return v.quantTile8
-		}),
-	quantTileTest("quantGroups4", quantGroups, quantDepths, q4Tile,
-		func(v *variant) func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte,
-			ldw, rows, blocks, tiles int, add bool) {
-			return v.quantTile4
-		}),
-	quantOneTest("quantOne8", q8Tile, func(v *variant) (func(y []float32, q []int16, starts []int32,
-		w []byte, ldw, blocks, tiles int), func(y []float32, ldy int, q []int16, starts []int32,
-		ldq int, w []byte, ldw, rows, blocks, tiles int, add bool)) {
+	quantTileTest("quantTile8", quantHeights, q8Tile, tile8),
+	quantTileTest("quantTile4", quantHeights, q4Tile, tile4),
+	quantTileTest("quantGroups8", quantGroups, q8Tile, tile8),
+	quantTileTest("quantGroups4", quantGroups, q4Tile, tile4),
+	quantOneTest("quantOne8", q8Tile, func(v *variant) (quantOneLeaf, quantTileLeaf) {
 		return v.quantOne8, quantTile8
 	}),
-	quantOneTest("quantOne4", q4Tile, func(v *variant) (func(y []float32, q []int16, starts []int32,
-		w []byte, ldw, blocks, tiles int), func(y []float32, ldy int, q []int16, starts []int32,
-		ldq int, w []byte, ldw, rows, blocks, tiles int, add bool)) {
+	quantOneTest("quantOne4", q4Tile, func(v *variant) (quantOneLeaf, quantTileLeaf) {
 		return v.quantOne4, quantTile4
 	}),
 	{name: "quantizeRow", a: edges, b: one, ints: 1<<0 | 1<<1,

@@ -150,7 +150,7 @@ func (v *variant) multiplyTiles(
 		depth = max(blocks, 1)
 	}
 	for b := 0; b < blocks; b += depth {
-		leaf(y, ldy, q[b*quantBlock:], starts[b:], blocks, weights[b*format.tileBytes():], ldw, rows,
-			min(depth, blocks-b), tiles, b > 0)
+		leaf(y, ldy, q[b*quantBlock:], starts[b:], blocks, weights[b*format.tileBytes():], ldw,
+			rows, min(depth, blocks-b), tiles, b > 0)
 	}
 }

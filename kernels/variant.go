@@ -72,23 +72,24 @@ type variant struct {
 	// that is no faster
 	fetch func(a, b uintptr, apart, lines int)
 
-	quantizeRow func(q []int16, starts []int32, x []float32) float32
-	quantTile8  func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows,
-		blocks, tiles int, add bool)
-	quantTile4 func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows,
-		blocks, tiles int, add bool)
+	quantizeRow            func(q []int16, starts []int32, x []float32) float32
+	quantTile8, quantTile4 quantTileLeaf
 	// quantTile8 and quantTile4 take many rows and blocks best at once, not quantDepth blocks
-	wholeDepth bool
-	// nil if one row has no leaf of its own
-	quantOne8, quantOne4 func(y []float32, q []int16, starts []int32, w []byte, ldw, blocks,
-		tiles int)
-	scaleAdd func(dst []float32, ldd int, y []float32, ldy int, bias, scales []float32,
+	wholeDepth           bool
+	quantOne8, quantOne4 quantOneLeaf // nil if one row has no leaf of its own
+	scaleAdd             func(dst []float32, ldd int, y []float32, ldy int, bias, scales []float32,
 		cols int)
 	errors4 func(errors *[quantCols]float32, values *tileValues, inverses *[quantCols]float32)
 
 	fmaPeak, productPeak func(iterations int) float64
 	readMemory           func(b []byte) uint64
 }
+
+type (
+	quantTileLeaf func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw,
+		rows, blocks, tiles int, add bool)
+	quantOneLeaf func(y []float32, q []int16, starts []int32, w []byte, ldw, blocks, tiles int)
+)
 
 // goVariant is the definition of every leaf operation.
 var goVariant = &variant{

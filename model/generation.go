@@ -45,10 +45,11 @@ func ParseGeneration(b []byte, vocabulary int) (g Generation, others []string, e
 		keys[key] = value
 		neutral, ok := known[key]
 		switch {
-		case slices.Contains(harmless[:], key) || sameNumber(string(value), neutral):
-		case slices.Contains(taken[:], key) && !slices.Contains([]string{"null", "[]"}, compact(value)):
+		case slices.Contains(harmless[:], key), sameNumber(string(value), neutral),
+			is(value, "null", "[]"):
+		case slices.Contains(taken[:], key):
 			g.Sampling[key] = value
-		case !slices.Contains(taken[:], key) && !empty(value):
+		case !empty(value):
 			others = append(others, said(key, value, ok))
 		}
 		return nil
@@ -136,11 +137,12 @@ var harmless = [...]string{
 }
 
 // empty reports whether a value says nothing: null, false, or an empty text, list or object.
-func empty(value json.RawMessage) bool {
-	return slices.Contains([]string{"null", "false", `""`, "[]", "{}"}, compact(value))
-}
+func empty(value json.RawMessage) bool { return is(value, "null", "false", `""`, "[]", "{}") }
 
-func compact(value json.RawMessage) string { return strings.Join(strings.Fields(string(value)), "") }
+// is reports whether a value is one of these, without white space.
+func is(value json.RawMessage, texts ...string) bool {
+	return slices.Contains(texts, strings.Join(strings.Fields(string(value)), ""))
+}
 
 func sameNumber(value, neutral string) bool {
 	x, err := strconv.ParseFloat(value, 64)

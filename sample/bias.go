@@ -177,8 +177,8 @@ var banIDsStep = step{
 			Saved: []string{"suppress_tokens", "begin_suppress_tokens", "bad_words_ids"},
 			Flag: option.Flag{Name: "ban-ids", Holder: "ID,ID...", Group: option.Wanted,
 				Others: "bad-words-ids suppress-tokens begin-suppress-tokens",
-				Help: "draw none of these sequences of ids, with spaces between them: 5 never, 5,7 " +
-					"not 7 after 5, ^5 not as the first new token; the flag may be repeated"},
+				Help: "draw none of these sequences of ids, with spaces between them: 5 never, " +
+					"5,7 not 7 after 5, ^5 not as the first new token; the flag may be repeated"},
 		}}
 	},
 }

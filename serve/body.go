@@ -167,7 +167,8 @@ func newLag(grace time.Duration, now time.Time) lag {
 
 // after returns the time until which the next byte has to come, when n more have come now.
 func (l *lag) after(n int, now time.Time) time.Time {
-	const each = time.Second / bodyRate * 21 / 20 // exactly at this rate pieces come late now and then
+	// exactly at this rate pieces come late now and then
+	const each = time.Second / bodyRate * 21 / 20
 	l.bytes += int64(n)
 	l.until = earlier(l.until.Add(time.Duration(n)*each), now.Add(l.grace))
 	return earlier(l.until, l.start.Add(max(l.grace, time.Duration(l.bytes)*each)))

@@ -174,8 +174,8 @@ func (f *form) responseFormat(ignored *[]string) field {
 		case kind == "json_object":
 			schema = new(anObject)
 		case kind != "json_schema":
-			return r.Errorf("want the type text, json_object, json_schema or structural_tag, found %s",
-				short(kind))
+			return r.Errorf("want the type text, json_object, json_schema or structural_tag, "+
+				"found %s", short(kind))
 		case schema == nil:
 			return r.Errorf("want json_schema with a schema, found none")
 		}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"picogpt/batch"
 	"picogpt/decode"
@@ -73,13 +74,14 @@ func newCompletion() *completion {
 // requests.
 func defaultsOf(c model.Config) (q *completion, fields map[string]any, err error) {
 	q, fields = newCompletion(), map[string]any{}
-	_, err = option.TakeSaved(option.Of(&q.Options), c.Generation.Sampling, c.VocabSize,
-		c.EndTokens(), func(o *option.Option) bool {
-			if o.Field.Name != "" {
-				fields[o.Field.Name] = o.Value
-			}
-			return false
-		})
+	options := option.Of(&q.Options)
+	flags, err := option.TakeSaved(options, c.Generation.Sampling, c.VocabSize, c.EndTokens(), nil)
+	for _, flag := range flags {
+		name, _, _ := strings.Cut(strings.TrimPrefix(flag, "--"), "=")
+		if o := option.Find(options, name); o.Field.Name != "" {
+			fields[o.Field.Name] = o.Value
+		}
+	}
 	return q, fields, err
 }
 

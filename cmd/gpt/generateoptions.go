@@ -76,8 +76,8 @@ func (c *generateCommand) settle(given map[string]bool) (decode.Options, error) 
 		err = fault.Hint(usagef("--logprobs: --output %s has no room for them", c.Output),
 			"--output json and --output events have")
 	default:
-		err = fault.First(checkEnds(o, given), checkListed(o, table, given), meant.checkSearch(given),
-			c.checkGuesses(), c.Form.check(), meant.checkExact(given))
+		err = fault.First(checkEnds(o, given), checkListed(o, table, given),
+			meant.checkSearch(given), c.checkGuesses(), c.Form.check(), meant.checkExact(given))
 	}
 	return *o, err
 }
@@ -227,8 +227,8 @@ func (a *app) takeSaved(
 	return flags, err
 }
 
-// outranked reports whether what a checkpoint says of an option has no effect. Under a search there is
-// nothing of sampling, as of the flags' usual values, and max_new_tokens is no budget of a form.
+// outranked reports whether what a checkpoint says of an option has no effect. Under a search there
+// is nothing of sampling, as of the flags' usual values, and max_new_tokens is no budget of a form.
 func (c *generateCommand) outranked(given map[string]bool) func(*option.Option) bool {
 	search, formed := c.Search.asked() != "", c.Form.asked() != "" && !c.MayCut
 	return func(o *option.Option) bool {

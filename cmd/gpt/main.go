@@ -188,7 +188,7 @@ func (g *globals) flags(f *cli.Flags, which globalFlags) {
 			`keep WordPiece's spaces between Chinese characters; default: only gpt tokenize --decode
 			does`, nil},
 		{generationConfig, &g.Generation, "--generation-config HOW [auto]",
-			`auto takes defaults from the checkpoint's generation_config.json, none takes nothing`,
+			`auto takes defaults from the checkpoint's generation_config.json, none takes none`,
 			[]string{"auto", "none"}},
 	} {
 		if flag.is == generationConfig && which&edited != 0 { // help has it beside other options

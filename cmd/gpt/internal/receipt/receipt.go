@@ -28,7 +28,7 @@ type Receipt struct {
 	Arithmetic int               `json:"arithmetic,omitempty"` // version; 0 in older files
 	Rules      int               `json:"rules,omitempty"`      // 0 in older files
 	PromptIDs  []int             `json:"prompt_ids"`
-	Options    []string          `json:"options"`                     // the flags as given, such as --temp=0.9
+	Options    []string          `json:"options"`                     // flags as given: --temp=0.9
 	Saved      []string          `json:"generation_config,omitempty"` // more, which that file gave
 	Files      map[string]string `json:"files,omitempty"`
 	Edits      []model.Edit      `json:"edits,omitempty"` // of the model, such as steering's

@@ -31,15 +31,17 @@ type Inspection struct {
 	Model   string            `json:"model"`
 	Config  model.Config      `json:"config"`             // with generation_config.json's ids
 	IDsFrom map[string]string `json:"ids_from,omitempty"` // the file, where it has them
+
 	// its fields that options take
 	Sampling map[string]json.RawMessage `json:"sampling,omitempty"`
-	Source   string                     `json:"source"`              // the format of the file: "safetensors"
-	Vocab    string                     `json:"tokenizer,omitempty"` // its kind
-	Notes    []string                   `json:"notes"`               // what files leave open, and the answer
-	Format   string                     `json:"format"`              // "" if the model cannot run
-	Metadata map[string]string          `json:"metadata"`
-	Tensors  []inspectedTensor          `json:"tensors"`
-	Ignored  []string                   `json:"ignored"`
+
+	Source   string            `json:"source"`              // the format of the file: "safetensors"
+	Vocab    string            `json:"tokenizer,omitempty"` // its kind
+	Notes    []string          `json:"notes"`               // what files leave open, and the answer
+	Format   string            `json:"format"`              // "" if the model cannot run
+	Metadata map[string]string `json:"metadata"`
+	Tensors  []inspectedTensor `json:"tensors"`
+	Ignored  []string          `json:"ignored"`
 	// in the files, those of other heads too: masks, and what is stored twice, do not count
 	Parameters int64  `json:"parameters"`
 	Bytes      int64  `json:"bytes"` // of the files
