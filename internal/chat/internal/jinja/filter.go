@@ -75,7 +75,7 @@ func makeFilters() map[string]*builtin {
 		"int":   function("v default?", intFilter),
 		"float": function("v default?", floatFilter),
 		"round": function("v precision? method?", round),
-		"map":   {raw: mapFilter},
+		"map":   {mapFilter},
 	}
 	all["d"], all["escape"], all["count"] = all["default"], all["e"], all["length"]
 	for name, method := range map[string]string{"upper": "upper", "lower": "lower",
@@ -86,8 +86,8 @@ func makeFilters() map[string]*builtin {
 		for _, ofMember := range []bool{false, true} {
 			name := map[bool]string{false: "select", true: "reject"}[negated] +
 				map[bool]string{true: "attr"}[ofMember]
-			all[name] = &builtin{raw: func(x *run, of any, a arguments) any {
-				return x.choose(of, a, ofMember, negated)
+			all[name] = &builtin{func(x *run, a arguments) any {
+				return x.choose(a, ofMember, negated)
 			}}
 		}
 	}
@@ -98,8 +98,8 @@ func makeFilters() map[string]*builtin {
 type markup string
 
 // choose is select, reject, selectattr and rejectattr: the items whose test is true, or not.
-func (x *run) choose(of any, a arguments, ofMember, negated bool) any {
-	items := x.some(of)
+func (x *run) choose(a arguments, ofMember, negated bool) any {
+	items := x.some(&a)
 	keys := items
 	if ofMember {
 		if len(a.positional) == 0 {
@@ -110,40 +110,34 @@ func (x *run) choose(of any, a arguments, ofMember, negated bool) any {
 	}
 	test := function("v", func(_ *run, v []any) any { return truth(v[0]) })
 	if len(a.positional) > 0 {
-		if test = tests()[x.text(a.positional[0])]; test == nil {
-			return x.fail("no test %s", x.str(a.positional[0]))
-		}
-		a.positional = a.positional[1:]
+		test = x.named("test", tests(), &a)
 	}
 	return generator(x.filtered(items, func(i int) bool {
 		return truth(x.apply(test, keys[i], a)) != negated
 	}))
 }
 
-// some is items, of which what is empty or zero has none.
-func (x *run) some(v any) []any {
-	if truth(v) {
+// some takes the first argument, and returns its items: what is empty or zero has none.
+func (x *run) some(a *arguments) []any {
+	v := a.positional[0]
+	if a.positional = a.positional[1:]; truth(v) {
 		return x.items(v)
 	}
 	return nil
 }
 
 // mapFilter is map: a member of each item, or a filter of it.
-func mapFilter(x *run, of any, a arguments) any {
-	items := x.some(of)
+func mapFilter(x *run, a arguments) any {
+	items := x.some(&a)
 	if len(a.positional) > 0 {
-		f := filters()[x.text(a.positional[0])]
-		if f == nil {
-			return x.fail("no filter %s", x.str(a.positional[0]))
-		}
-		a.positional = a.positional[1:]
+		f := x.named("filter", filters(), &a)
 		mapped := x.list(items)
 		for i, item := range mapped {
 			mapped[i] = x.apply(f, item, a)
 		}
 		return generator(mapped)
 	}
-	v := x.bind(function("attribute default?", nil), a)
+	v := x.bind([]string{"attribute", "default?"}, a)
 	if x.err != nil {
 		return nil
 	}

@@ -23,7 +23,7 @@ func method(v any, name string) any {
 	if f == nil {
 		return nil
 	}
-	return &builtin{f.parameters, f.f, v, true, f.raw}
+	return &builtin{func(x *run, a arguments) any { return x.apply(f, v, a) }}
 }
 
 var dictMethods = sync.OnceValue(func() map[string]*builtin {
