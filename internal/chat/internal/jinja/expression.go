@@ -73,8 +73,10 @@ func (p *parser) expression() expression {
 	return e
 }
 
-// chain reads operands with words between them; decides says with which truth the first is the value.
-func (p *parser) chain(word string, decides bool, operand func() expression) expression {
+// chain reads operands with words between them, which have one value if they are several.
+func (p *parser) chain(
+	word string, operand func() expression, value func(x *run, all []expression) any,
+) expression {
 	e := operand()
 	if !p.is(word) {
 		return e
@@ -83,18 +85,23 @@ func (p *parser) chain(word string, decides bool, operand func() expression) exp
 	for p.err == nil && p.skip(word) {
 		all = append(all, operand())
 	}
-	return at(line, func(x *run) (v any) {
+	return at(line, func(x *run) any { return value(x, all) })
+}
+
+// decided returns the value of the first expression that has this truth, else of the last.
+func decided(by bool) func(x *run, all []expression) any {
+	return func(x *run, all []expression) (v any) {
 		for _, e := range all {
-			if v = e(x); truth(v) == decides || x.err != nil {
+			if v = e(x); truth(v) == by || x.err != nil {
 				break
 			}
 		}
 		return v
-	})
+	}
 }
 
-func (p *parser) or() expression  { return p.chain("or", true, p.and) }
-func (p *parser) and() expression { return p.chain("and", false, p.not) }
+func (p *parser) or() expression  { return p.chain("or", p.and, decided(true)) }
+func (p *parser) and() expression { return p.chain("and", p.not, decided(false)) }
 
 func (p *parser) not() expression {
 	if line := p.t.line; p.is("not") {
@@ -110,52 +117,42 @@ func (p *parser) not() expression {
 }
 
 func (p *parser) comparison() expression {
-	type link struct {
-		sign string
-		with expression
-	}
 	line, first := p.t.line, p.sum()
-	var links []link
+	var signs []string
+	var others []expression
 	for p.err == nil {
-		op := p.t.text
-		switch {
-		case p.is("not") && p.peek().is("in"):
+		op := p.oneOf("==", "!=", "<", "<=", ">", ">=", "in")
+		if p.is("not") && p.peek().is("in") {
 			p.next()
 			op = "not in"
-		case p.is("==") || p.is("!=") || p.is("<") || p.is("<=") || p.is(">") || p.is(">=") ||
-			p.is("in"):
-		default:
-			if len(links) == 0 {
-				return first
-			}
-			return at(line, func(x *run) any {
-				left := first(x)
-				for _, l := range links {
-					right := l.with(x)
-					if !x.compare(l.sign, left, right) {
-						return false
-					}
-					left = right
-				}
-				return true
-			})
+		}
+		if op == "" {
+			break
 		}
 		p.next()
-		links = append(links, link{op, p.sum()})
+		signs, others = append(signs, op), append(others, p.sum())
 	}
-	return first
+	if len(signs) == 0 {
+		return first
+	}
+	return at(line, func(x *run) any {
+		left := first(x)
+		for i, sign := range signs {
+			right := others[i](x)
+			if !x.compare(sign, left, right) {
+				return false
+			}
+			left = right
+		}
+		return true
+	})
 }
 
 // binary reads operands with signs between them, from the left.
 func (p *parser) binary(operand func() expression, signs ...string) expression {
 	e := operand()
 	for p.err == nil {
-		op, line := "", p.t.line
-		for _, s := range signs {
-			if p.is(s) {
-				op = s
-			}
-		}
+		op, line := p.oneOf(signs...), p.t.line
 		if op == "" {
 			break
 		}
@@ -173,15 +170,7 @@ func (p *parser) power() expression {
 }
 
 func (p *parser) joined() expression {
-	first := p.product()
-	if !p.is("~") {
-		return first
-	}
-	line, all := p.t.line, []expression{first}
-	for p.err == nil && p.skip("~") {
-		all = append(all, p.product())
-	}
-	return at(line, func(x *run) any {
+	return p.chain("~", p.product, func(x *run, all []expression) any {
 		return x.capture(func() {
 			for _, e := range all {
 				x.write(x.str(e(x)))
@@ -388,11 +377,7 @@ func (p *parser) filters(e expression, named bool) expression {
 		switch {
 		case named || p.skip("|"):
 			named = false
-			what := p.word()
-			f, given := filters()[what], none
-			if f == nil && p.err == nil {
-				p.fail(line, "no filter %s", what)
-			}
+			f, given := p.builtin("filter", filters(), line), none
 			if p.is("(") {
 				given = p.arguments()
 			}
@@ -410,13 +395,18 @@ func (p *parser) filters(e expression, named bool) expression {
 
 func none(*run) arguments { return arguments{} }
 
+// builtin reads the name of a filter or a test, and returns it.
+func (p *parser) builtin(kind string, table map[string]*builtin, line int) *builtin {
+	what := p.word()
+	if table[what] == nil && p.err == nil {
+		p.fail(line, "no %s %s", kind, what)
+	}
+	return table[what]
+}
+
 func (p *parser) test(of expression, line int) expression {
 	not := p.skip("not")
-	what := p.word()
-	f, given := tests()[what], none
-	if f == nil && p.err == nil {
-		p.fail(line, "no test %s", what)
-	}
+	f, given := p.builtin("test", tests(), line), none
 	switch t := p.t; {
 	case p.is("("):
 		given = p.arguments()

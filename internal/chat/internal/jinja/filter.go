@@ -203,11 +203,7 @@ func lengthFilter(x *run, v []any) any {
 }
 
 func indent(x *run, v []any) any {
-	by, isText := v[1].(string)
-	if n := max(0, x.intOr(map[bool]any{true: nil, false: v[1]}[isText], 4)); !isText && x.times(1, n) {
-		by = strings.Repeat(" ", n)
-	}
-	lines := splitLines(x.text(v[0])+"\n", false)
+	by, lines := x.spaces(v[1], 4), splitLines(x.text(v[0])+"\n", false)
 	var b strings.Builder
 	for i, line := range lines {
 		if i > 0 {
@@ -221,6 +217,18 @@ func indent(x *run, v []any) any {
 		}
 	}
 	return b.String()
+}
+
+// spaces returns the text that indents lines: that, or so many spaces.
+func (x *run) spaces(v any, otherwise int) string {
+	if text, ok := v.(string); ok {
+		return text
+	}
+	n := max(0, x.intOr(v, otherwise))
+	if !x.times(1, n) {
+		return ""
+	}
+	return strings.Repeat(" ", n)
 }
 
 func dictSort(x *run, v []any) any {
@@ -322,12 +330,7 @@ func toJSON(x *run, v []any) any {
 		comma: ", ", colon: ": "}
 	if given(v[2]) && v[2] != nil {
 		s.lines, s.comma = true, ","
-		var isText bool
-		if s.indent, isText = v[2].(string); !isText {
-			if n := max(0, x.intOr(v[2], 0)); x.times(1, n) {
-				s.indent = strings.Repeat(" ", n)
-			}
-		}
+		s.indent = x.spaces(v[2], 0)
 	}
 	if given(v[3]) && v[3] != nil {
 		both := x.items(v[3])

@@ -57,6 +57,14 @@ func (t token) is(text string) bool {
 	return t.text == text && (t.kind == sign || t.kind == name)
 }
 
+// oneOf returns which of some signs and words is next, "" for none.
+func (p *parser) oneOf(signs ...string) string {
+	if i := slices.IndexFunc(signs, p.is); i >= 0 {
+		return signs[i]
+	}
+	return ""
+}
+
 // skip moves beyond a sign or a word, if it is next.
 func (p *parser) skip(text string) bool {
 	is := p.is(text)

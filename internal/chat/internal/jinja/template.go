@@ -52,7 +52,7 @@ func Parse(source string) (*Template, error) {
 	return &Template{source, body}, nil
 }
 
-// Render returns the text that the template makes of variables. They have the types that FromJSON
+// Render returns the text that the template makes of variables. They have the types that ReadJSON
 // returns, and []any for lists. now is the time that strftime_now tells. An error is an *Error.
 func (t *Template) Render(variables *Dict, now time.Time) (string, error) {
 	n := sizeOf(variables)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf16"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // str returns a value as {{ }} writes it.
@@ -170,24 +172,21 @@ func (x *run) quoted(s string) string {
 
 // jsonQuoted returns a string as json.dumps writes it.
 func (x *run) jsonQuoted(s string, ascii bool) string {
-	var b strings.Builder
-	b.WriteByte('"')
 	x.work(len(s) / 8)
-	for _, r := range s {
-		i := strings.IndexRune("\"\\\n\r\t\b\f", r)
-		switch {
-		case i >= 0:
-			b.WriteString(`\` + `"\nrtbf`[i:i+1])
-		case r >= 0x10000 && ascii:
-			high, low := utf16.EncodeRune(r)
-			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
-		case r < ' ' || ascii && r > '~':
-			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
+	quoted, _ := jsontext.AppendQuote(nil, s) // an error is of bytes that it has replaced
+	if !ascii {
+		return string(quoted)
+	}
+	var b strings.Builder
+	for _, r := range string(quoted) {
+		if r <= '~' {
 			b.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			fmt.Fprintf(&b, `\u%04x`, unit)
 		}
 	}
-	b.WriteByte('"')
 	return b.String()
 }
 
