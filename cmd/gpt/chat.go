@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -128,7 +129,7 @@ func (a *app) chatTemplate(name *string, t *tokenizer.Tokenizer) (*chat.Template
 	if name != nil {
 		of = *name
 	}
-	source, from := "", "--template "+of
+	source, from, parse := "", "--template "+of, chat.InJinja
 	own, err := c.Template(of)
 	switch {
 	case name == nil && err != nil:
@@ -138,11 +139,14 @@ func (a *app) chatTemplate(name *string, t *tokenizer.Tokenizer) (*chat.Template
 	case name == nil:
 		source, from = own.Source, own.File
 	default:
-		if source, err = a.chatTemplateSource(of, own); err != nil {
+		inJinja := false
+		if source, inJinja, err = a.chatTemplateSource(of, own); err != nil {
 			return nil, err
+		} else if !inJinja {
+			parse = chat.New
 		}
 	}
-	made, err := chat.New(source, t)
+	made, err := parse(source, t)
 	switch {
 	case err != nil && name != nil:
 		return nil, usagef("%s: %w", from, err)
@@ -159,27 +163,31 @@ func (a *app) chatTemplate(name *string, t *tokenizer.Tokenizer) (*chat.Template
 
 const chooseTemplate = "--template chooses another, or none"
 
-// chatTemplateSource returns what --template names: own is the checkpoint's of that name.
-func (a *app) chatTemplateSource(name string, own *checkpoint.Template) (string, error) {
+// chatTemplateSource returns what --template names, and whether that is known to be in Jinja: own is
+// the checkpoint's of that name.
+func (a *app) chatTemplateSource(
+	name string, own *checkpoint.Template,
+) (source string, inJinja bool, err error) {
 	for _, known := range chat.Named {
 		if known.Name == name {
-			return known.Source, nil
+			return known.Source, false, nil
 		}
 	}
 	names := namedTemplates()
 	switch {
 	case name == "":
-		return "", usagef("--template: want %s or a file, found nothing", names)
+		return "", false, usagef("--template: want %s or a file, found nothing", names)
 	case name == "-":
-		return "", usagef("--template -: want %s or a file", names)
+		return "", false, usagef("--template -: want %s or a file", names)
 	case own != nil:
-		return own.Source, nil
+		return own.Source, true, nil
 	}
 	text, err := a.files.Limited(name, "--template", chat.LongestInJinja)
 	if err != nil {
-		return "", fault.Hint(err, "--template takes "+names+" or a file")
+		return "", false, fault.Hint(err, "--template takes "+names+" or a file")
 	}
-	return strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r"), nil
+	source = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
+	return source, filepath.Ext(name) == ".jinja", nil
 }
 
 // namedTemplates lists the names of --template.

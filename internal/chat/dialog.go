@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"picogpt/decode"
-
 	"picogpt/model"
 	"picogpt/tokenizer"
 )
@@ -125,6 +124,57 @@ func (c *Chat) Answer(
 		if err != nil && more {
 			yield(decode.Token{}, err)
 		}
+	}
+}
+
+// read sets the ids of a line. A template in Jinja makes them anew of the whole conversation, of
+// which the turn keeps what is new. Where they are too many, the oldest messages are left out.
+func (c *Chat) read(t *Turn) (err error) {
+	n := len(c.Turns)
+	if !c.Template.Whole() {
+		if n == 0 && c.System != "" {
+			t.PromptIDs, err = c.Template.Encode(Line{Text: c.System, Role: System})
+		}
+		ids, failed := c.Template.Encode(Line{
+			Text: t.Text, Turn: n, Ended: n > 0 && c.Turns[n-1].FinishReason == decode.FinishEndOfText,
+		})
+		t.PromptIDs = append(append([]int{}, t.PromptIDs...), ids...)
+		if err = errors.Join(err, failed); err == nil && n == 0 {
+			t.PromptIDs = c.Tokenizer.WithStart(t.PromptIDs)
+		}
+		return err
+	}
+	var messages []Message
+	if c.System != "" {
+		messages = append(messages, Message{Role: System, Text: c.System})
+	}
+	first := len(messages)
+	for i := range c.Turns {
+		if old := &c.Turns[i]; len(old.IDs) > 0 {
+			messages = append(messages, Message{Role: User, Text: old.Text},
+				Message{Role: Assistant, Text: c.Text(old)})
+		}
+	}
+	messages = append(messages, Message{Role: User, Text: t.Text})
+	if c.Clock.IsZero() {
+		c.Clock = time.Now().Truncate(time.Second)
+	}
+	positions := c.Session.Model().Config().Positions
+	for {
+		whole, err := c.Template.Conversation(messages, Ask{Answer: true, Now: c.Clock})
+		if err != nil {
+			return err
+		}
+		if len(whole) <= positions-min(LongestAnswer, positions/4) || first+1 == len(messages) {
+			held := c.IDs()
+			kept := 0
+			for kept < min(len(held), len(whole)) && held[kept] == whole[kept] {
+				kept++
+			}
+			t.Cut, t.PromptIDs = len(held)-kept, append([]int{}, whole[kept:]...)
+			return nil
+		}
+		messages = append(messages[:first:first], messages[first+2:]...)
 	}
 }
 
