@@ -153,12 +153,8 @@ func (a *app) chatTemplate(name *string, t *tokenizer.Tokenizer) (*chat.Template
 	case err != nil:
 		return nil, fault.Hint(fmt.Errorf("%s: %w", from, err), chooseTemplate)
 	}
-	tokens, err := c.Template("")
-	if err != nil {
-		return nil, err
-	}
-	made.Tokens = tokens.Tokens
-	return made, nil
+	made.Tokens, err = c.TemplateTokens()
+	return made, err
 }
 
 const chooseTemplate = "--template chooses another, or none"
