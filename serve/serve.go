@@ -103,11 +103,7 @@ func New(m *model.Model, tok *tokenizer.Tokenizer, o Options) (*Server, error) {
 	var err error
 	var template *chat.Template
 	if o.Template != "" || o.TemplateJinja {
-		parse := chat.New
-		if o.TemplateJinja {
-			parse = chat.InJinja
-		}
-		if template, err = parse(o.Template, tok); err != nil {
+		if template, err = chat.New(o.Template, o.TemplateJinja, tok); err != nil {
 			return nil, fmt.Errorf("template: %w", err)
 		}
 		template.Tokens = o.TemplateTokens

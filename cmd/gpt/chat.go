@@ -89,7 +89,7 @@ func (c *chatCommand) Run(a *app, f *cli.Flags) (err error) {
 	}
 	template, err := a.chatTemplate(c.Template, t)
 	if template == nil && err == nil {
-		template, err = chat.New(oneText, t)
+		template, err = chat.New(oneText, false, t)
 	}
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func (a *app) chatTemplate(name *string, t *tokenizer.Tokenizer) (*chat.Template
 	if name != nil {
 		of = *name
 	}
-	source, from, parse := "", "--template "+of, chat.InJinja
+	source, from, inJinja := "", "--template "+of, true
 	own, err := c.Template(of)
 	switch {
 	case name == nil && err != nil:
@@ -139,14 +139,11 @@ func (a *app) chatTemplate(name *string, t *tokenizer.Tokenizer) (*chat.Template
 	case name == nil:
 		source, from = own.Source, own.File
 	default:
-		inJinja := false
 		if source, inJinja, err = a.chatTemplateSource(of, own); err != nil {
 			return nil, err
-		} else if !inJinja {
-			parse = chat.New
 		}
 	}
-	made, err := parse(source, t)
+	made, err := chat.New(source, inJinja, t)
 	switch {
 	case err != nil && name != nil:
 		return nil, usagef("%s: %w", from, err)
@@ -159,8 +156,8 @@ func (a *app) chatTemplate(name *string, t *tokenizer.Tokenizer) (*chat.Template
 
 const chooseTemplate = "--template chooses another, or none"
 
-// chatTemplateSource returns what --template names, and whether that is known to be in Jinja: own is
-// the checkpoint's of that name.
+// chatTemplateSource returns what --template names, and whether that is known to be in Jinja: own
+// is the checkpoint's of that name.
 func (a *app) chatTemplateSource(
 	name string, own *checkpoint.Template,
 ) (source string, inJinja bool, err error) {

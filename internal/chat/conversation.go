@@ -1,7 +1,7 @@
 package chat
 
-// Messages: a template in Jinja makes one text of them all, which is encoded with its special tokens,
-// as Hugging Face's libraries do. One of text/template makes a piece of each.
+// Messages: a template in Jinja makes one text of them all, which is encoded with its special
+// tokens, as Hugging Face's libraries do. One of text/template makes a piece of each.
 
 import (
 	"errors"

@@ -99,7 +99,7 @@ func TestAMessageGoesOn(t *testing.T) {
 		{`{% for m in messages %}<{{ m.content[:2] }}>{% endfor %}`, "ab", ""},
 		{`{{ messages[0].content }}`, "ab", ""},
 	} {
-		made, err := New(x.template, open(t, Plain, model.Options{}).Tokenizer)
+		made, err := New(x.template, false, open(t, Plain, model.Options{}).Tokenizer)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,7 +25,7 @@ type Saved struct {
 	Formats  Formats           `json:"formats"`
 	Rules    int               `json:"rules,omitempty"` // what the options mean; 0 in older ones
 	Template string            `json:"template"`
-	Jinja    bool              `json:"jinja,omitempty"` // what the template is in
+	Jinja    bool              `json:"jinja,omitempty"` // the template is in it; older ones do not say
 	System   string            `json:"system,omitempty"`
 	Clock    string            `json:"clock,omitempty"` // that the template tells
 	Options  []string          `json:"options"`         // of the program that saves
@@ -202,11 +202,7 @@ func (c *Chat) Resume(
 // Take makes a saved conversation this one, but for its options, or changes nothing. Its template is
 // given the tokens of the one before it.
 func (c *Chat) Take(s *Saved) error {
-	parse := New // older ones do not say which it is
-	if s.Jinja {
-		parse = InJinja
-	}
-	template, err := parse(s.Template, c.Tokenizer)
+	template, err := New(s.Template, s.Jinja, c.Tokenizer)
 	if err != nil {
 		return fmt.Errorf("template: %w", err)
 	}

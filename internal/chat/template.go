@@ -73,14 +73,22 @@ type Template struct {
 	special   []string // texts of special tokens
 }
 
-// New parses a template, and tries one of text/template. An error is an *Error, or a *jinja.Error, or
-// says that the line is not in it. It is Jinja if it has statements or reads messages, unless it has
-// the line of text/template and is no Jinja.
-func New(source string, t *tokenizer.Tokenizer) (*Template, error) {
-	if strings.Contains(source, "messages") || strings.Contains(source, "{%") {
-		made, err := InJinja(source, t)
-		if err == nil || !strings.Contains(source, ".Text") {
-			return made, err
+// New parses a template, and tries one of text/template. An error is an *Error, or a *jinja.Error,
+// or says that the line is not in it. It is Jinja if that is known, or if it has statements or reads
+// messages, unless it has the line of text/template and is no Jinja.
+func New(source string, inJinja bool, t *tokenizer.Tokenizer) (*Template, error) {
+	if inJinja || strings.Contains(source, "messages") || strings.Contains(source, "{%") {
+		parsed, err := jinja.Parse(source)
+		if err == nil {
+			made := &Template{Source: source, whole: parsed, tokenizer: t}
+			for _, known := range Named {
+				if known.Source == source {
+					made.Stop = known.Stop
+				}
+			}
+			return made, nil
+		} else if inJinja || !strings.Contains(source, ".Text") {
+			return nil, err
 		}
 	}
 	parsed, err := parseBounded(source)
@@ -99,21 +107,6 @@ func New(source string, t *tokenizer.Tokenizer) (*Template, error) {
 		err = errors.New("want {{.Text}} in it, which is the line")
 	}
 	return made, err
-}
-
-// InJinja parses a template that is known to be in Jinja. An error is a *jinja.Error.
-func InJinja(source string, t *tokenizer.Tokenizer) (*Template, error) {
-	parsed, err := jinja.Parse(source)
-	if err != nil {
-		return nil, err
-	}
-	made := &Template{Source: source, whole: parsed, tokenizer: t}
-	for _, known := range Named {
-		if known.Source == source {
-			made.Stop = known.Stop
-		}
-	}
-	return made, nil
 }
 
 // Whole reports whether the template is one in Jinja.
