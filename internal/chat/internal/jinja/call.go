@@ -26,8 +26,8 @@ type builtin struct {
 // absent is the value of a parameter that was left out.
 type absent struct{}
 
-// function returns a builtin that takes a value for each parameter: a name; those with ? may be left
-// out, and * is any number of them.
+// function returns a builtin that takes a value for each parameter: a name; those with ? may be
+// left out, and * is any number of them.
 func function(parameters string, f func(x *run, v []any) any) *builtin {
 	names := strings.Fields(parameters)
 	return &builtin{func(x *run, a arguments) any {
@@ -104,10 +104,7 @@ func (x *run) call(f any, a arguments) any {
 // merge adds the items of a dict, or pairs, to another.
 func (x *run) merge(d *Dict, from any) {
 	if other, ok := from.(*Dict); ok {
-		for _, key := range other.keys {
-			x.put(d, key, other.values[key])
-		}
-		return
+		from = x.pairs(other)
 	}
 	for _, pair := range x.items(from) {
 		if kv := x.items(pair); len(kv) == 2 {

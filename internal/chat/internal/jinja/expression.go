@@ -199,6 +199,9 @@ func (p *parser) unary(filtered bool) (e expression) {
 	return e
 }
 
+var constants = map[string]any{"true": true, "True": true, "false": false, "False": false,
+	"none": nil, "None": nil}
+
 func (p *parser) primary() expression {
 	t := p.t
 	constant := func(v any) expression {
@@ -210,13 +213,8 @@ func (p *parser) primary() expression {
 	switch {
 	case t.kind == name:
 		p.next()
-		switch t.text {
-		case "true", "True":
-			return constant(true)
-		case "false", "False":
-			return constant(false)
-		case "none", "None":
-			return constant(nil)
+		if v, ok := constants[t.text]; ok {
+			return constant(v)
 		}
 		return at(t.line, func(x *run) any { return x.lookup(t.text) })
 	case t.kind == words:

@@ -3,6 +3,7 @@ package jinja
 // Filters: what may stand after a |.
 
 import (
+	"html"
 	"math"
 	"slices"
 	"strconv"
@@ -14,7 +15,7 @@ func makeFilters() map[string]*builtin {
 	all := map[string]*builtin{
 		"string":  function("s", func(x *run, v []any) any { return x.str(v[0]) }),
 		"title":   made(func(s string) any { return titleWords(s) }),
-		"e":       made(func(s string) any { return markup(escaped(s)) }),
+		"e":       made(func(s string) any { return markup(html.EscapeString(s)) }),
 		"safe":    made(func(s string) any { return markup(s) }),
 		"tojson":  function("v ensure_ascii? indent? separators? sort_keys?", toJSON),
 		"default": function("v default_value? boolean?", defaultFilter),
@@ -342,11 +343,6 @@ func toJSON(x *run, v []any) any {
 	var b strings.Builder
 	x.dump(&b, v[0], s, 0)
 	return b.String()
-}
-
-func escaped(s string) string {
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;").
-		Replace(s)
 }
 
 func capitalize(s string) string {

@@ -62,7 +62,7 @@ func texter(parameters string, f func(x *run, s string, v []any) any) *builtin {
 	})
 }
 
-// made is a filter or a method that makes a text of another, and of no more than five times its bytes.
+// made is a filter or a method that makes a text of another, with five times its bytes at most.
 func made(f func(string) any) *builtin {
 	return texter("", func(x *run, s string, _ []any) any {
 		if !x.make(5 * len(s)) {

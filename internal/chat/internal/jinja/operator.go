@@ -332,8 +332,8 @@ func (x *run) slice(v, from, to, step any) any {
 		first, last = n-1, -1
 	}
 	low, high := min(first, last), max(first, last)
-	for bound, given := range map[*int]any{&first: from, &last: to} {
-		if given != nil {
+	for k, bound := range []*int{&first, &last} {
+		if given := []any{from, to}[k]; given != nil {
 			i := x.intOr(given, 0)
 			if i < 0 {
 				i += n

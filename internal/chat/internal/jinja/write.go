@@ -57,28 +57,6 @@ func (x *run) dump(b *strings.Builder, v any, s *style, level int) {
 	if !x.enter(x.line) {
 		return
 	}
-	all := func(brackets string, n int, item func(i int)) {
-		x.add(b, brackets[:1])
-		line := func(level int) {
-			if s.lines && n > 0 {
-				x.add(b, "\n")
-				for range level {
-					x.add(b, s.indent)
-				}
-			}
-		}
-		for i := range n {
-			if i > 0 {
-				x.add(b, s.comma)
-			}
-			line(level + 1)
-			if item(i); x.err != nil {
-				return
-			}
-		}
-		line(level)
-		x.add(b, brackets[1:])
-	}
 	switch v := v.(type) {
 	case nil:
 		x.add(b, s.words[0])
@@ -96,13 +74,13 @@ func (x *run) dump(b *strings.Builder, v any, s *style, level int) {
 		if of == "tuple" && s.tuples {
 			brackets = "(,)"[:1] + ",)"[toInt(len(items) != 1):]
 		}
-		all(brackets, len(items), func(i int) { x.dump(b, items[i], s, level+1) })
+		x.listed(b, brackets, len(items), s, level, func(i int) { x.dump(b, items[i], s, level+1) })
 	case *Dict:
 		keys := v.keys
 		if s.sorted {
 			keys = x.sorted(keys, false, func(i int) any { return v.keys[i] })
 		}
-		all("{}", len(keys), func(i int) {
+		x.listed(b, "{}", len(keys), s, level, func(i int) {
 			if isA[string](keys[i]) || s.tuples {
 				x.dump(b, keys[i], s, level)
 			} else { // in JSON, a name
@@ -119,6 +97,32 @@ func (x *run) dump(b *strings.Builder, v any, s *style, level int) {
 		}
 		x.add(b, "Undefined")
 	}
+}
+
+// listed writes n values between brackets.
+func (x *run) listed(
+	b *strings.Builder, brackets string, n int, s *style, level int, value func(i int),
+) {
+	line := func(level int) {
+		if s.lines && n > 0 {
+			x.add(b, "\n")
+			for range level {
+				x.add(b, s.indent)
+			}
+		}
+	}
+	x.add(b, brackets[:1])
+	for i := range n {
+		if i > 0 {
+			x.add(b, s.comma)
+		}
+		line(level + 1)
+		if value(i); x.err != nil {
+			return
+		}
+	}
+	line(level)
+	x.add(b, brackets[1:])
 }
 
 // floatText returns a float as Python writes it.
