@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -160,22 +161,25 @@ func (c *Chat) read(t *Turn) (err error) {
 		c.Clock = time.Now().Truncate(time.Second)
 	}
 	positions := c.Session.Model().Config().Positions
-	for {
-		whole, err := c.Template.Conversation(messages, Ask{Answer: true, Now: c.Clock})
-		if err != nil {
-			return err
-		}
-		if len(whole) <= positions-min(LongestAnswer, positions/4) || first+1 == len(messages) {
-			held := c.IDs()
-			kept := 0
-			for kept < min(len(held), len(whole)) && held[kept] == whole[kept] {
-				kept++
-			}
-			t.Cut, t.PromptIDs = len(held)-kept, append([]int{}, whole[kept:]...)
-			return nil
-		}
-		messages = append(messages[:first:first], messages[first+2:]...)
+	var whole []int
+	fits := func(without int) bool {
+		some := slices.Concat(messages[:first], messages[first+2*without:])
+		whole, err = c.Template.Conversation(some, Ask{Answer: true, Now: c.Clock})
+		return err != nil || len(whole) <= positions-min(LongestAnswer, positions/4)
 	}
+	if pairs := (len(messages) - first) / 2; !fits(0) && pairs > 0 {
+		fits(1 + sort.Search(pairs-1, func(i int) bool { return fits(1 + i) }))
+	}
+	if err != nil {
+		return err
+	}
+	held := c.IDs()
+	kept := 0
+	for kept < min(len(held), len(whole)) && held[kept] == whole[kept] {
+		kept++
+	}
+	t.Cut, t.PromptIDs = len(held)-kept, append([]int{}, whole[kept:]...)
+	return nil
 }
 
 // add adds a token to the answer.
