@@ -52,10 +52,7 @@ func (x *run) all(of []expression) []any {
 }
 
 func (p *parser) expression() expression {
-	defer func() { p.depth-- }()
-	if !p.deeper() {
-		return func(*run) any { return nil }
-	}
+	defer p.nest()()
 	e := p.or()
 	for line := p.t.line; p.err == nil && p.skip("if"); {
 		then, condition := e, p.or()
@@ -105,10 +102,7 @@ func (p *parser) and() expression { return p.chain("and", p.not, decided(false))
 
 func (p *parser) not() expression {
 	if line := p.t.line; p.is("not") {
-		defer func() { p.depth-- }()
-		if !p.deeper() {
-			return nil
-		}
+		defer p.nest()()
 		p.next()
 		e := p.not()
 		return at(line, func(x *run) any { return !truth(e(x)) })
@@ -182,13 +176,9 @@ func (p *parser) joined() expression {
 func (p *parser) unary(filtered bool) (e expression) {
 	line := p.t.line
 	if p.is("-") || p.is("+") {
-		defer func() { p.depth-- }()
-		if !p.deeper() {
-			return nil
-		}
-		op := p.next().text
+		defer p.nest()()
+		by := map[string]int{"-": -1, "+": 1}[p.next().text]
 		of := p.unary(false)
-		by := map[string]int{"-": -1, "+": 1}[op]
 		e = at(line, func(x *run) any { return x.binary("*", by, x.number(of(x))) })
 	} else {
 		e = p.postfix(p.primary())
