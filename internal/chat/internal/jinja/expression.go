@@ -318,11 +318,13 @@ type call struct {
 	block bool // it is that of a call block
 }
 
-// arguments reads those of a call.
+// arguments reads those of a call, if there are any.
 func (p *parser) arguments() func(x *run) arguments {
 	var positional, named []expression
 	var names []string
-	p.expect("(")
+	if !p.skip("(") {
+		return func(*run) arguments { return arguments{} }
+	}
 	p.list(")", func() {
 		if p.is("*") || p.is("**") {
 			p.fail(p.t.line, "%s: want each argument", p.t.text)
@@ -365,10 +367,7 @@ func (p *parser) filters(e expression, named bool) expression {
 		switch {
 		case named || p.skip("|"):
 			named = false
-			f, given := p.builtin("filter", filters(), line), none
-			if p.is("(") {
-				given = p.arguments()
-			}
+			f, given := p.builtin("filter", filters(), line), p.arguments()
 			e = at(line, func(x *run) any { return x.apply(f, of(x), given(x)) })
 		case p.skip("is"):
 			e = p.test(of, line)
@@ -381,8 +380,6 @@ func (p *parser) filters(e expression, named bool) expression {
 	return e
 }
 
-func none(*run) arguments { return arguments{} }
-
 // builtin reads the name of a filter or a test, and returns it.
 func (p *parser) builtin(kind string, table map[string]*builtin, line int) *builtin {
 	what := p.word()
@@ -394,11 +391,10 @@ func (p *parser) builtin(kind string, table map[string]*builtin, line int) *buil
 
 func (p *parser) test(of expression, line int) expression {
 	not := p.skip("not")
-	f, given := p.builtin("test", tests(), line), none
+	f := p.builtin("test", tests(), line)
+	called, given := p.is("("), p.arguments()
 	switch t := p.t; {
-	case p.is("("):
-		given = p.arguments()
-	case p.is("else") || p.is("or") || p.is("and"):
+	case called || p.is("else") || p.is("or") || p.is("and"):
 	case p.is("is"):
 		p.fail(line, "a test after a test: want and between them")
 	case t.kind == name || t.kind == words || t.kind == value || p.is("[") || p.is("{"):
