@@ -42,7 +42,7 @@ func (g *GPT) NewChat(template string) (*Chat, error) {
 			template = known.Source
 		}
 	}
-	t, err := chat.New(template, g.tokenizer)
+	t, err := chat.New(template, false, g.tokenizer)
 	if err != nil {
 		return nil, err
 	}

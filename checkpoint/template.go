@@ -21,7 +21,6 @@ import (
 type Template struct {
 	File   string // that has it
 	Source string
-	Tokens map[string]string // what it calls bos_token, eos_token and so on
 }
 
 // mostTemplates bounds the files of additional templates, and mostTemplate the bytes of each.
@@ -31,19 +30,11 @@ const (
 )
 
 // Template returns the template of that name, "default" for the one that conversations have without
-// tools; nil if there is none. For "" it has the tokens alone. chat_template.jinja and additional_chat_templates outrank
+// tools; nil if there is none. chat_template.jinja and additional_chat_templates outrank
 // tokenizer_config.json, and that chat_template.json.
 func (c *Checkpoint) Template(name string) (*Template, error) {
-	tokens := c.ownTokens()
-	var config map[string]json.RawMessage
-	var err error
-	if c.vocabulary == nil { // else the files beside it are another checkpoint's
-		if config, err = c.templateConfig(tokens); err != nil {
-			return nil, err
-		}
-	}
-	if name == "" || c.vocabulary != nil {
-		return map[string]*Template{"": {Tokens: tokens}}[name], nil
+	if c.vocabulary != nil { // the files beside it are another checkpoint's
+		return nil, nil
 	}
 	all := map[string]*Template{}
 	for _, file := range c.templateFiles() {
@@ -57,23 +48,22 @@ func (c *Checkpoint) Template(name string) (*Template, error) {
 		if file != folder.ChatTemplate {
 			of = strings.TrimSuffix(path.Base(file), ".jinja")
 		}
-		all[of] = &Template{file, string(data), tokens}
+		all[of] = &Template{file, string(data)}
 	}
 	for _, from := range []string{folder.TokenizerConfig, folder.ChatTemplateJSON} {
 		if len(all) > 0 {
 			break
 		}
-		if from == folder.ChatTemplateJSON {
-			if config, err = c.members(from); err != nil {
-				return nil, err
-			}
+		members, err := c.members(from)
+		if err != nil {
+			return nil, err
 		}
-		sources, err := namedTemplates(config["chat_template"])
+		sources, err := namedTemplates(members["chat_template"])
 		if err != nil {
 			return nil, fmt.Errorf("%s: chat_template: %w", folder.Path(c.words, from), err)
 		}
 		for of, source := range sources {
-			all[of] = &Template{from, source, tokens}
+			all[of] = &Template{from, source}
 		}
 	}
 	if len(all) > 0 && all[name] == nil && name == "default" {
@@ -117,8 +107,9 @@ func (c *Checkpoint) members(name string) (map[string]json.RawMessage, error) {
 	return all, nil
 }
 
-// ownTokens returns the texts of the model's own tokens.
-func (c *Checkpoint) ownTokens() map[string]string {
+// TemplateTokens returns the texts that templates call bos_token, eos_token and so on: those that
+// tokenizer_config.json names, else special_tokens_map.json, else the model's own.
+func (c *Checkpoint) TemplateTokens() (map[string]string, error) {
 	tokens := map[string]string{}
 	if t, err := c.Tokenizer(); err == nil {
 		if id, ok := c.Config.StartToken(); ok {
@@ -128,21 +119,14 @@ func (c *Checkpoint) ownTokens() map[string]string {
 			tokens["eos_token"], _ = t.Text(ids[0])
 		}
 	}
-	return tokens
-}
-
-// templateConfig returns the members of tokenizer_config.json. It sets the texts of the special
-// tokens that it names, or else special_tokens_map.json.
-func (c *Checkpoint) templateConfig(tokens map[string]string) (map[string]json.RawMessage, error) {
-	config, err := c.members(folder.TokenizerConfig)
-	if err != nil {
-		return nil, err
+	if c.vocabulary != nil {
+		return tokens, nil
 	}
-	others, err := c.members(folder.SpecialTokens)
-	if err != nil {
-		return nil, err
-	}
-	for _, members := range []map[string]json.RawMessage{others, config} {
+	for _, file := range []string{folder.SpecialTokens, folder.TokenizerConfig} {
+		members, err := c.members(file)
+		if err != nil {
+			return nil, err
+		}
 		for key, value := range members {
 			var text string
 			var token struct{ Content *string }
@@ -155,7 +139,7 @@ func (c *Checkpoint) templateConfig(tokens map[string]string) (map[string]json.R
 			}
 		}
 	}
-	return config, nil
+	return tokens, nil
 }
 
 // namedTemplates reads the value of chat_template: a text, or a list of named ones.

@@ -83,8 +83,8 @@ func TestTemplatesHaveTheirTokens(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer ck.Close()
-		got, err := ck.Template("")
-		if err != nil || got.Tokens["eos_token"] != want {
+		got, err := ck.TemplateTokens()
+		if err != nil || got["eos_token"] != want {
 			t.Errorf("%s: %v, %v; want %s", config, got, err, want)
 		}
 	}

@@ -3,6 +3,7 @@ package serve
 // /v1/chat/completions: conversations, which a template turns into a prompt.
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -124,7 +125,7 @@ func readMessages(to *[]chat.Message, ignored *[]string) field {
 			})(r)
 			if err == nil && !slices.Contains(roles, m.Role) {
 				return r.Errorf("message %d: want the role system, developer, user or assistant, "+
-					"found %s", i, short(m.Role))
+					"found %s", i, cmp.Or(short(m.Role), "none"))
 			}
 			*to = append(*to, m)
 			return err
@@ -148,7 +149,8 @@ func content(to *string, parts *int, ignored *[]string) field {
 				"type": text(&kind), "text": text(&part),
 			})(r)
 			if err == nil && kind != "text" {
-				return r.Errorf("part %d: want the type text, found %s", i, short(kind))
+				return r.Errorf("part %d: want the type text, found %s", i,
+					cmp.Or(short(kind), "none"))
 			}
 			all.WriteString(part)
 			return err

@@ -90,10 +90,11 @@ type Options struct {
 
 	// Template makes the prompt of /v1/chat/completions: in Jinja of all messages, or of each message
 	// of a user in the syntax of text/template, with the fields .Text, .Turn (its number, from 0) and
-	// .Ended (false). "" means that conversations are refused. TemplateTokens are the texts that one
-	// in Jinja knows as bos_token, eos_token and so on. TemplateNote is sent with each answer, in the
-	// header Warning.
+	// .Ended (false). "" means that conversations are refused. TemplateJinja says that it is in Jinja
+	// where its source does not show it. TemplateTokens are the texts that one in Jinja knows as
+	// bos_token, eos_token and so on. TemplateNote is sent with each answer, in the header Warning.
 	Template       string
+	TemplateJinja  bool
 	TemplateTokens map[string]string
 	TemplateNote   string
 

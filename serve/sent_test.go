@@ -356,6 +356,8 @@ func TestRolesAreRendered(t *testing.T) {
 	}
 	c.refused("/v1/chat/completions", `{"messages":[{"role":"tool","content":"a"}]}`, 400, "messages",
 		"want the role system, developer, user or assistant, found")
+	c.refused("/v1/chat/completions", `{"messages":[{"content":"a"}]}`, 400, "messages",
+		"want the role system, developer, user or assistant, found none")
 	c.refused("/v1/chat/completions", `{"messages":[{"role":"system","content":"a"}]}`, 400, "messages",
 		"at the end")
 }

@@ -102,8 +102,8 @@ func New(m *model.Model, tok *tokenizer.Tokenizer, o Options) (*Server, error) {
 	}
 	var err error
 	var template *chat.Template
-	if o.Template != "" {
-		if template, err = chat.New(o.Template, tok); err != nil {
+	if o.Template != "" || o.TemplateJinja {
+		if template, err = chat.New(o.Template, o.TemplateJinja, tok); err != nil {
 			return nil, fmt.Errorf("template: %w", err)
 		}
 		template.Tokens = o.TemplateTokens

@@ -173,9 +173,6 @@ func (r *repo) choose(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err != nil {
-		return err
-	}
 	templates, err := r.templates(ctx)
 	if err != nil {
 		return err

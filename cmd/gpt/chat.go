@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -88,7 +89,7 @@ func (c *chatCommand) Run(a *app, f *cli.Flags) (err error) {
 	}
 	template, err := a.chatTemplate(c.Template, t)
 	if template == nil && err == nil {
-		template, err = chat.New(oneText, t)
+		template, err = chat.New(oneText, false, t)
 	}
 	if err != nil {
 		return err
@@ -128,7 +129,7 @@ func (a *app) chatTemplate(name *string, t *tokenizer.Tokenizer) (*chat.Template
 	if name != nil {
 		of = *name
 	}
-	source, from := "", "--template "+of
+	source, from, inJinja := "", "--template "+of, true
 	own, err := c.Template(of)
 	switch {
 	case name == nil && err != nil:
@@ -138,48 +139,48 @@ func (a *app) chatTemplate(name *string, t *tokenizer.Tokenizer) (*chat.Template
 	case name == nil:
 		source, from = own.Source, own.File
 	default:
-		if source, err = a.chatTemplateSource(of, own); err != nil {
+		if source, inJinja, err = a.chatTemplateSource(of, own); err != nil {
 			return nil, err
 		}
 	}
-	made, err := chat.New(source, t)
+	made, err := chat.New(source, inJinja, t)
 	switch {
 	case err != nil && name != nil:
 		return nil, usagef("%s: %w", from, err)
 	case err != nil:
 		return nil, fault.Hint(fmt.Errorf("%s: %w", from, err), chooseTemplate)
 	}
-	tokens, err := c.Template("")
-	if err != nil {
-		return nil, err
-	}
-	made.Tokens = tokens.Tokens
-	return made, nil
+	made.Tokens, err = c.TemplateTokens()
+	return made, err
 }
 
 const chooseTemplate = "--template chooses another, or none"
 
-// chatTemplateSource returns what --template names: own is the checkpoint's of that name.
-func (a *app) chatTemplateSource(name string, own *checkpoint.Template) (string, error) {
+// chatTemplateSource returns what --template names, and whether that is known to be in Jinja: own
+// is the checkpoint's of that name.
+func (a *app) chatTemplateSource(
+	name string, own *checkpoint.Template,
+) (source string, inJinja bool, err error) {
 	for _, known := range chat.Named {
 		if known.Name == name {
-			return known.Source, nil
+			return known.Source, false, nil
 		}
 	}
 	names := namedTemplates()
 	switch {
 	case name == "":
-		return "", usagef("--template: want %s or a file, found nothing", names)
+		return "", false, usagef("--template: want %s or a file, found nothing", names)
 	case name == "-":
-		return "", usagef("--template -: want %s or a file", names)
+		return "", false, usagef("--template -: want %s or a file", names)
 	case own != nil:
-		return own.Source, nil
+		return own.Source, true, nil
 	}
 	text, err := a.files.Limited(name, "--template", chat.LongestInJinja)
 	if err != nil {
-		return "", fault.Hint(err, "--template takes "+names+" or a file")
+		return "", false, fault.Hint(err, "--template takes "+names+" or a file")
 	}
-	return strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r"), nil
+	source = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
+	return source, filepath.Ext(name) == ".jinja", nil
 }
 
 // namedTemplates lists the names of --template.

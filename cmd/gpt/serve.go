@@ -459,5 +459,6 @@ func (c *serveCommand) setTemplate(a *app, t *tokenizer.Tokenizer, o *serve.Opti
 			"it continues a text of lines that say who speaks"
 	}
 	o.Template, o.TemplateTokens = template.Source, template.Tokens
+	o.TemplateJinja = template.Whole()
 	return nil
 }

@@ -32,6 +32,7 @@ func TestServeTakesTheTemplateOfTheCheckpoint(t *testing.T) {
 		{"", []string{"--template", "none"}, 404, false, ""},
 		{"", []string{"--template", "chatml"}, 200, false, ""},
 		{"{% for m in messages %}{{ m.content }}{% endfor %}", nil, 200, false, ""},
+		{"Once upon a time", nil, 200, false, ""}, // it is in Jinja, whatever it looks like
 		{"{{ messages }}\n{% include 'x' %}", nil, 404, false,
 			"chat_template.jinja: line 2: include: a chat template is one file; conversations are refused"},
 		{"{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}{{ messages }}", nil, 400, false, ""},

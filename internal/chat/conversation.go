@@ -1,7 +1,7 @@
 package chat
 
-// Conversations as a whole: a template in Jinja makes one text of all messages, which is encoded with
-// its special tokens, as Hugging Face's libraries do. One of text/template makes a piece of each.
+// Messages: a template in Jinja makes one text of them all, which is encoded with its special
+// tokens, as Hugging Face's libraries do. One of text/template makes a piece of each.
 
 import (
 	"errors"
@@ -10,10 +10,8 @@ import (
 	"time"
 	"unicode"
 
-	"picogpt/decode"
 	"picogpt/internal/chat/internal/jinja"
 	"picogpt/internal/strictjson"
-	"picogpt/tokenizer"
 )
 
 // A Message is what one has said.
@@ -54,54 +52,6 @@ func ReadVariables(r *strictjson.Reader) (*Variables, error) {
 
 // Assistant is the role of the model.
 const Assistant = "assistant"
-
-// A Known template is one that has a name.
-type Known struct {
-	Name, Source string
-	Stop         []string // texts that end an answer
-}
-
-// Named are the templates that need no file. plain is for models that only continue texts.
-var Named = []Known{
-	{"plain", `{% for m in messages %}{{ {'user': 'User: ', 'assistant': 'Assistant: '}[m.role] }}` +
-		`{{ m.content|trim }}{{ '\n' }}{% endfor %}{% if add_generation_prompt %}Assistant:{% endif %}`,
-		[]string{"\nUser:", "\nAssistant:"}},
-	{"alpaca", `{% for m in messages %}{% if m.role == 'user' %}{{ '### Instruction:\n' }}` +
-		`{% elif m.role == 'assistant' %}{{ '### Response:\n' }}{% endif %}` +
-		`{{ m.content|trim + '\n\n' }}{% endfor %}` +
-		`{% if add_generation_prompt %}{{ '### Response:\n' }}{% endif %}`,
-		[]string{"\n### Instruction:", "\n### Response:"}},
-	{"vicuna", `{% for m in messages %}{% if m.role == 'user' %}{{ 'USER: ' + m.content|trim + ' ' }}` +
-		`{% elif m.role == 'assistant' %}{{ 'ASSISTANT: ' + m.content|trim + eos_token }}` +
-		`{% else %}{{ m.content|trim + '\n\n' }}{% endif %}{% endfor %}` +
-		`{% if add_generation_prompt %}ASSISTANT:{% endif %}`, []string{"USER:"}},
-	{"chatml", `{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content + ` +
-		`'<|im_end|>\n' }}{% endfor %}` +
-		`{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}`,
-		[]string{"<|im_end|>"}},
-	{"dialogpt", DialoGPT, nil},
-}
-
-// Whole reports whether the template is one in Jinja.
-func (c *Template) Whole() bool { return c.whole != nil }
-
-// inJinja reports whether a source is Jinja: it has statements or reads messages, and not the line.
-func inJinja(source string) bool {
-	if !strings.Contains(source, "messages") && !strings.Contains(source, "{%") {
-		return false
-	}
-	_, err := jinja.Parse(source)
-	return err == nil || !strings.Contains(source, ".Text")
-}
-
-// newWhole parses a template in Jinja.
-func newWhole(source string, t *tokenizer.Tokenizer) (*Template, error) {
-	parsed, err := jinja.Parse(source)
-	if err != nil {
-		return nil, err
-	}
-	return &Template{Source: source, whole: parsed, tokenizer: t}, nil
-}
 
 // tag stands where a message is to go on.
 const tag = "CONTINUE_FINAL_MESSAGE_TAG "
@@ -174,55 +124,4 @@ func (c *Template) Conversation(messages []Message, a Ask) (ids []int, err error
 		}
 	}
 	return ids, nil
-}
-
-// read sets the ids of a line. A template in Jinja makes them anew of the whole conversation, of
-// which the turn keeps what is new. Where they are too many, the oldest messages are left out.
-func (c *Chat) read(t *Turn) (err error) {
-	n := len(c.Turns)
-	if !c.Template.Whole() {
-		if n == 0 && c.System != "" {
-			t.PromptIDs, err = c.Template.Encode(Line{Text: c.System, Role: System})
-		}
-		ids, failed := c.Template.Encode(Line{
-			Text: t.Text, Turn: n, Ended: n > 0 && c.Turns[n-1].FinishReason == decode.FinishEndOfText,
-		})
-		t.PromptIDs = append(append([]int{}, t.PromptIDs...), ids...)
-		if err = errors.Join(err, failed); err == nil && n == 0 {
-			t.PromptIDs = c.Tokenizer.WithStart(t.PromptIDs)
-		}
-		return err
-	}
-	var messages []Message
-	if c.System != "" {
-		messages = append(messages, Message{Role: System, Text: c.System})
-	}
-	first := len(messages)
-	for i := range c.Turns {
-		if old := &c.Turns[i]; len(old.IDs) > 0 {
-			messages = append(messages, Message{Role: User, Text: old.Text},
-				Message{Role: Assistant, Text: c.Text(old)})
-		}
-	}
-	messages = append(messages, Message{Role: User, Text: t.Text})
-	if c.Clock.IsZero() {
-		c.Clock = time.Now().Truncate(time.Second)
-	}
-	positions := c.Session.Model().Config().Positions
-	for {
-		whole, err := c.Template.Conversation(messages, Ask{Answer: true, Now: c.Clock})
-		if err != nil {
-			return err
-		}
-		if len(whole) <= positions-min(LongestAnswer, positions/4) || first+1 == len(messages) {
-			held := c.IDs()
-			kept := 0
-			for kept < min(len(held), len(whole)) && held[kept] == whole[kept] {
-				kept++
-			}
-			t.Cut, t.PromptIDs = len(held)-kept, append([]int{}, whole[kept:]...)
-			return nil
-		}
-		messages = append(messages[:first:first], messages[first+2:]...)
-	}
 }

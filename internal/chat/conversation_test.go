@@ -3,6 +3,7 @@ package chat
 // Conversations in Jinja: rendered anew for each line.
 
 import (
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -69,6 +70,33 @@ func TestALineIsReadWithAllBeforeIt(t *testing.T) {
 	}
 }
 
+// TestALongConversationIsReadInLittleWork: of four times the turns, of which few fit, it takes less
+// than eight times the bytes.
+func TestALongConversationIsReadInLittleWork(t *testing.T) {
+	c := open(t, ofMessages, model.Options{})
+	ids, err := c.Tokenizer.Encode(" They ran.")
+	if err != nil {
+		t.Fatal(err)
+	}
+	positions := c.Session.Model().Config().Positions
+	most := positions - min(LongestAnswer, positions/4)
+	read := func(n int) uint64 {
+		c.Turns = slices.Repeat([]Turn{{Text: "Who ran?", IDs: ids}}, n)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		line := Turn{Text: "And then?"}
+		if err := c.read(&line); err != nil || len(line.PromptIDs) > most || len(line.PromptIDs) < most-20 {
+			t.Errorf("%d turns: %d ids, %v", n, len(line.PromptIDs), err)
+		}
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	read(50)
+	if few, many := read(100), read(400); many > 8*few {
+		t.Errorf("100 turns take %d bytes, 400 take %d", few, many)
+	}
+}
+
 // TestNamedTemplates: each renders, and an answer ends before the next speaker.
 func TestNamedTemplates(t *testing.T) {
 	messages := []Message{{Role: System, Text: "S"}, {Role: User, Text: "a"}, {Role: Assistant, Text: "b"},
@@ -99,7 +127,7 @@ func TestAMessageGoesOn(t *testing.T) {
 		{`{% for m in messages %}<{{ m.content[:2] }}>{% endfor %}`, "ab", ""},
 		{`{{ messages[0].content }}`, "ab", ""},
 	} {
-		made, err := New(x.template, open(t, Plain, model.Options{}).Tokenizer)
+		made, err := New(x.template, false, open(t, Plain, model.Options{}).Tokenizer)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,11 +9,11 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
 	"picogpt/decode"
-
 	"picogpt/model"
 	"picogpt/tokenizer"
 )
@@ -126,6 +126,60 @@ func (c *Chat) Answer(
 			yield(decode.Token{}, err)
 		}
 	}
+}
+
+// read sets the ids of a line. A template in Jinja makes them anew of the whole conversation, of
+// which the turn keeps what is new. Where they are too many, the oldest messages are left out.
+func (c *Chat) read(t *Turn) (err error) {
+	n := len(c.Turns)
+	if !c.Template.Whole() {
+		if n == 0 && c.System != "" {
+			t.PromptIDs, err = c.Template.Encode(Line{Text: c.System, Role: System})
+		}
+		ids, failed := c.Template.Encode(Line{
+			Text: t.Text, Turn: n, Ended: n > 0 && c.Turns[n-1].FinishReason == decode.FinishEndOfText,
+		})
+		t.PromptIDs = append(append([]int{}, t.PromptIDs...), ids...)
+		if err = errors.Join(err, failed); err == nil && n == 0 {
+			t.PromptIDs = c.Tokenizer.WithStart(t.PromptIDs)
+		}
+		return err
+	}
+	var messages []Message
+	if c.System != "" {
+		messages = append(messages, Message{Role: System, Text: c.System})
+	}
+	first := len(messages)
+	for i := range c.Turns {
+		if old := &c.Turns[i]; len(old.IDs) > 0 {
+			messages = append(messages, Message{Role: User, Text: old.Text},
+				Message{Role: Assistant, Text: c.Text(old)})
+		}
+	}
+	messages = append(messages, Message{Role: User, Text: t.Text})
+	if c.Clock.IsZero() {
+		c.Clock = time.Now().Truncate(time.Second)
+	}
+	positions := c.Session.Model().Config().Positions
+	var whole []int
+	fits := func(without int) bool {
+		some := slices.Concat(messages[:first], messages[first+2*without:])
+		whole, err = c.Template.Conversation(some, Ask{Answer: true, Now: c.Clock})
+		return err != nil || len(whole) <= positions-min(LongestAnswer, positions/4)
+	}
+	if pairs := (len(messages) - first) / 2; !fits(0) && pairs > 0 {
+		fits(1 + sort.Search(pairs-1, func(i int) bool { return fits(1 + i) }))
+	}
+	if err != nil {
+		return err
+	}
+	held := c.IDs()
+	kept := 0
+	for kept < min(len(held), len(whole)) && held[kept] == whole[kept] {
+		kept++
+	}
+	t.Cut, t.PromptIDs = len(held)-kept, append([]int{}, whole[kept:]...)
+	return nil
 }
 
 // add adds a token to the answer.

@@ -35,7 +35,7 @@ func open(t *testing.T, template string, o model.Options) *Chat {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { m.Close() })
-	made, err := New(template, tokenizer.GPT2())
+	made, err := New(template, false, tokenizer.GPT2())
 	if err != nil {
 		t.Fatal(err)
 	}

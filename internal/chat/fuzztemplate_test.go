@@ -23,7 +23,7 @@ func FuzzTemplate(f *testing.F) {
 		if len(line) > 4096 {
 			t.Skip()
 		}
-		made, err := New(source, tok)
+		made, err := New(source, false, tok)
 		if err != nil {
 			var own *Error
 			if strings.Contains(err.Error(), "chattemplate.") && !strings.Contains(source, "chattemplate.") ||

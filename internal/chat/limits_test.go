@@ -51,7 +51,7 @@ func TestATemplateIsBounded(t *testing.T) {
 		"a long template":    strings.Repeat("x", chat.Longest) + `{{.Text}}`,
 		"the counter's name": `{{range 100000000}}{{countSteps -9}}{{end}}{{.Text}}`,
 	} {
-		c, err := chat.New(source,
+		c, err := chat.New(source, false,
 			tokenizer.GPT2())
 		if err == nil {
 			t.Errorf("%s: a template without bound is taken: %.80s", name, c.Source)
@@ -76,7 +76,7 @@ func TestABoundedTemplateWritesWhatItSays(t *testing.T) {
 		strings.Repeat("A long text that says who speaks. ", 1000) + `{{.Text}}`,
 	} {
 		plain := template.Must(template.New("").Parse(source))
-		c, err := chat.New(source, gpt2)
+		c, err := chat.New(source, false, gpt2)
 		if err != nil {
 			t.Errorf("%.60s: %v", source, err)
 			continue
@@ -104,7 +104,7 @@ func TestABoundedTemplateWritesWhatItSays(t *testing.T) {
 func TestTearingALineIsLinear(t *testing.T) {
 	cases.NotShort(t)
 	gpt2 := tokenizer.GPT2()
-	c, err := chat.New("{{.Text}}<|endoftext|>", gpt2)
+	c, err := chat.New("{{.Text}}<|endoftext|>", false, gpt2)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,6 +25,7 @@ type Saved struct {
 	Formats  Formats           `json:"formats"`
 	Rules    int               `json:"rules,omitempty"` // what the options mean; 0 in older ones
 	Template string            `json:"template"`
+	Jinja    bool              `json:"jinja,omitempty"` // the template is in it; older ones do not say
 	System   string            `json:"system,omitempty"`
 	Clock    string            `json:"clock,omitempty"` // that the template tells
 	Options  []string          `json:"options"`         // of the program that saves
@@ -40,6 +41,7 @@ func (c *Chat) Saved(digest string) *Saved {
 		Model: digest, Formats: FormatsOf(c.Session.Model()), Template: c.Template.Source,
 		Options: []string{}, Turns: append([]Turn{}, c.Turns...),
 	}
+	s.Jinja = c.Template.Whole()
 	if s.System = c.System; !c.Clock.IsZero() {
 		s.Clock = c.Clock.Format(time.RFC3339)
 	}
@@ -80,14 +82,18 @@ func (s *Saved) Check(vocabulary int) error {
 }
 
 // Parse reads an object with the keys of a saved conversation, and no others.
-func Parse(text string) (*Saved, error) {
-	s := &Saved{}
+func Parse(text string) (s *Saved, err error) {
+	s = &Saved{}
 	turns := strictjson.ListField("turns", "an array of turns", &s.Turns, readTurn)
 	return s, strictjson.ParseFields(text, []strictjson.Field{
 		strictjson.StringField("model", &s.Model),
 		s.Formats.Field(),
 		RulesField(&s.Rules),
 		strictjson.StringField("template", &s.Template),
+		{Key: "jinja", Want: "true or false", Optional: true, Read: func(r *strictjson.Reader) error {
+			s.Jinja, err = r.Bool()
+			return err
+		}},
 		optional(strictjson.StringField("system", &s.System)),
 		optional(strictjson.StringField("clock", &s.Clock)),
 		strictjson.StringsField("options", &s.Options),
@@ -196,7 +202,7 @@ func (c *Chat) Resume(
 // Take makes a saved conversation this one, but for its options, or changes nothing. Its template is
 // given the tokens of the one before it.
 func (c *Chat) Take(s *Saved) error {
-	template, err := New(s.Template, c.Tokenizer)
+	template, err := New(s.Template, s.Jinja, c.Tokenizer)
 	if err != nil {
 		return fmt.Errorf("template: %w", err)
 	}

@@ -34,6 +34,33 @@ const (
 	DialoGPT = `{{if and .Turn (not .Ended)}}<|endoftext|>{{end}}{{.Text}}<|endoftext|>`
 )
 
+// A Known template is one that has a name.
+type Known struct {
+	Name, Source string
+	Stop         []string // texts that end an answer
+}
+
+// Named are the templates that need no file. plain is for models that only continue texts.
+var Named = []Known{
+	{"plain", `{% for m in messages %}{{ {'user': 'User: ', 'assistant': 'Assistant: '}[m.role] }}` +
+		`{{ m.content|trim }}{{ '\n' }}{% endfor %}{% if add_generation_prompt %}Assistant:{% endif %}`,
+		[]string{"\nUser:", "\nAssistant:"}},
+	{"alpaca", `{% for m in messages %}{% if m.role == 'user' %}{{ '### Instruction:\n' }}` +
+		`{% elif m.role == 'assistant' %}{{ '### Response:\n' }}{% endif %}` +
+		`{{ m.content|trim + '\n\n' }}{% endfor %}` +
+		`{% if add_generation_prompt %}{{ '### Response:\n' }}{% endif %}`,
+		[]string{"\n### Instruction:", "\n### Response:"}},
+	{"vicuna", `{% for m in messages %}{% if m.role == 'user' %}{{ 'USER: ' + m.content|trim + ' ' }}` +
+		`{% elif m.role == 'assistant' %}{{ 'ASSISTANT: ' + m.content|trim + eos_token }}` +
+		`{% else %}{{ m.content|trim + '\n\n' }}{% endif %}{% endfor %}` +
+		`{% if add_generation_prompt %}ASSISTANT:{% endif %}`, []string{"USER:"}},
+	{"chatml", `{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content + ` +
+		`'<|im_end|>\n' }}{% endfor %}` +
+		`{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}`,
+		[]string{"<|im_end|>"}},
+	{"dialogpt", DialoGPT, nil},
+}
+
 // A Template turns lines into ids. It is safe for concurrent use.
 type Template struct {
 	Source string
@@ -46,17 +73,23 @@ type Template struct {
 	special   []string // texts of special tokens
 }
 
-// New parses a template, and tries one of text/template. An error is an *Error, or a *jinja.Error, or
-// says that the line is not in it.
-func New(source string, t *tokenizer.Tokenizer) (*Template, error) {
-	if inJinja(source) {
-		made, err := newWhole(source, t)
-		for _, known := range Named {
-			if err == nil && known.Source == source {
-				made.Stop = known.Stop
+// New parses a template, and tries one of text/template. An error is an *Error, or a *jinja.Error,
+// or says that the line is not in it. It is Jinja if that is known, or if it has statements or reads
+// messages, unless it has the line of text/template and is no Jinja.
+func New(source string, inJinja bool, t *tokenizer.Tokenizer) (*Template, error) {
+	if inJinja || strings.Contains(source, "messages") || strings.Contains(source, "{%") {
+		parsed, err := jinja.Parse(source)
+		if err == nil {
+			made := &Template{Source: source, whole: parsed, tokenizer: t}
+			for _, known := range Named {
+				if known.Source == source {
+					made.Stop = known.Stop
+				}
 			}
+			return made, nil
+		} else if inJinja || !strings.Contains(source, ".Text") {
+			return nil, err
 		}
-		return made, err
 	}
 	parsed, err := parseBounded(source)
 	if err != nil {
@@ -75,6 +108,9 @@ func New(source string, t *tokenizer.Tokenizer) (*Template, error) {
 	}
 	return made, err
 }
+
+// Whole reports whether the template is one in Jinja.
+func (c *Template) Whole() bool { return c.whole != nil }
 
 // An Error is a mistake in a template. It begins with its position, line 1:2, and names no Go
 // types.

@@ -11,7 +11,7 @@ import (
 // TestSpecialTokensOfALineAreOrdinaryText: those of the template are single ids, for every line.
 func TestSpecialTokensOfALineAreOrdinaryText(t *testing.T) {
 	gpt2 := tokenizer.GPT2()
-	c, err := chat.New("User: {{.Text}} ok<|endoftext|>", gpt2)
+	c, err := chat.New("User: {{.Text}} ok<|endoftext|>", false, gpt2)
 	if err != nil {
 		t.Fatal(err)
 	}

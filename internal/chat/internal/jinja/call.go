@@ -18,30 +18,48 @@ type arguments struct {
 	caller     *macro // the body of the call block; nil: none
 }
 
-// A builtin is a function of ours. Its parameters are names; those with ? may be left out, and * is
-// any number of them, or of named ones where it is **.
+// A builtin is a function of ours. What a filter, a test or a method is of is its first argument.
 type builtin struct {
-	parameters []string
-	f          func(x *run, v []any) any
-	self       any // of a method
-	bound      bool
-	raw        func(x *run, of any, a arguments) any // in place of f, for a filter with any arguments
+	f func(x *run, a arguments) any
 }
 
 // absent is the value of a parameter that was left out.
 type absent struct{}
 
+// function returns a builtin that takes a value for each parameter: a name; those with ? may be
+// left out, and * is any number of them.
 func function(parameters string, f func(x *run, v []any) any) *builtin {
-	return &builtin{parameters: strings.Fields(parameters), f: f}
+	names := strings.Fields(parameters)
+	return &builtin{func(x *run, a arguments) any {
+		if v := x.bind(names, a); x.err == nil {
+			return f(x, v)
+		}
+		return nil
+	}}
 }
 
-func contains(names []string, name string) bool { return slices.Contains(names, name) }
+// ofDict returns a builtin that takes a dict, or pairs, and members by name.
+func ofDict(f func(x *run, d *Dict) any) *builtin {
+	return &builtin{func(x *run, a arguments) any {
+		d := NewDict()
+		if len(a.positional) > 1 {
+			return x.fail("want at most 1 argument without a name, found %d", len(a.positional))
+		}
+		for _, from := range a.positional {
+			x.merge(d, from)
+		}
+		for i, name := range a.names {
+			x.put(d, name, a.named[i])
+		}
+		return f(x, d)
+	}}
+}
 
 // bind returns a value for each parameter.
-func (x *run) bind(f *builtin, a arguments) []any {
+func (x *run) bind(parameters []string, a arguments) []any {
 	var v []any
 	used := 0
-	for i, p := range f.parameters {
+	for i, p := range parameters {
 		plain, optional := strings.CutSuffix(p, "?")
 		k := slices.Index(a.names, plain)
 		switch {
@@ -59,8 +77,8 @@ func (x *run) bind(f *builtin, a arguments) []any {
 			return nil
 		}
 	}
-	if len(a.positional) > len(f.parameters) {
-		x.fail("want at most %d arguments, found %d", len(f.parameters), len(a.positional))
+	if len(a.positional) > len(parameters) {
+		x.fail("want at most %d arguments, found %d", len(parameters), len(a.positional))
 	} else if used < len(a.names) {
 		x.fail("want other arguments than %s", strings.Join(a.names, ", "))
 	}
@@ -76,26 +94,7 @@ func (x *run) call(f any, a arguments) any {
 	case *macro:
 		return x.invoke(f, a)
 	case *builtin:
-		if f.bound {
-			return x.apply(f, f.self, a)
-		}
-		if slices.Equal(f.parameters, []string{"**"}) {
-			d := NewDict()
-			if len(a.positional) == 1 {
-				x.merge(d, a.positional[0])
-			} else if len(a.positional) > 1 {
-				return x.fail("want at most 1 argument without a name, found %d", len(a.positional))
-			}
-			for i, name := range a.names {
-				x.put(d, name, a.named[i])
-			}
-			return f.f(x, []any{d})
-		}
-		v := x.bind(f, a)
-		if x.err != nil {
-			return nil
-		}
-		return f.f(x, v)
+		return f.f(x, a)
 	case undefined:
 		return x.fail("%s", f.why)
 	}
@@ -105,10 +104,7 @@ func (x *run) call(f any, a arguments) any {
 // merge adds the items of a dict, or pairs, to another.
 func (x *run) merge(d *Dict, from any) {
 	if other, ok := from.(*Dict); ok {
-		for _, key := range other.keys {
-			x.put(d, key, other.values[key])
-		}
-		return
+		from = x.pairs(other)
 	}
 	for _, pair := range x.items(from) {
 		if kv := x.items(pair); len(kv) == 2 {
@@ -121,18 +117,18 @@ func (x *run) merge(d *Dict, from any) {
 
 // apply calls a filter, a test or a method with what it is of.
 func (x *run) apply(f *builtin, of any, a arguments) any {
-	if x.err != nil {
-		return nil
-	}
-	if f.raw != nil {
-		return f.raw(x, of, a)
-	}
 	a.positional = append([]any{of}, a.positional...)
-	v := x.bind(f, a)
-	if x.err != nil {
-		return nil
+	return x.call(f, a)
+}
+
+// named takes the name of a filter or a test from the arguments, and returns it.
+func (x *run) named(kind string, table map[string]*builtin, a *arguments) *builtin {
+	name := x.text(a.positional[0])
+	a.positional = a.positional[1:]
+	if table[name] == nil {
+		x.fail("no %s %s", kind, name)
 	}
-	return f.f(x, v)
+	return table[name]
 }
 
 // Arguments: each returns the value, or otherwise if it was left out.
@@ -192,10 +188,9 @@ var globals = sync.OnceValue(func() map[string]*builtin {
 			}
 			return numbers
 		}),
-		"dict": function("**", func(_ *run, v []any) any { return v[0] }),
-		"namespace": function("**", func(x *run, v []any) any {
+		"dict": ofDict(func(_ *run, d *Dict) any { return d }),
+		"namespace": ofDict(func(x *run, d *Dict) any {
 			ns := &namespace{*NewDict()}
-			d := v[0].(*Dict)
 			for _, key := range d.keys {
 				x.setMember(ns, x.text(key), d.values[key])
 			}

@@ -52,10 +52,7 @@ func (x *run) all(of []expression) []any {
 }
 
 func (p *parser) expression() expression {
-	defer func() { p.depth-- }()
-	if !p.deeper() {
-		return func(*run) any { return nil }
-	}
+	defer p.nest()()
 	e := p.or()
 	for line := p.t.line; p.err == nil && p.skip("if"); {
 		then, condition := e, p.or()
@@ -73,8 +70,10 @@ func (p *parser) expression() expression {
 	return e
 }
 
-// chain reads operands with words between them; decides says with which truth the first is the value.
-func (p *parser) chain(word string, decides bool, operand func() expression) expression {
+// chain reads operands with words between them, which have one value if they are several.
+func (p *parser) chain(
+	word string, operand func() expression, value func(x *run, all []expression) any,
+) expression {
 	e := operand()
 	if !p.is(word) {
 		return e
@@ -83,25 +82,27 @@ func (p *parser) chain(word string, decides bool, operand func() expression) exp
 	for p.err == nil && p.skip(word) {
 		all = append(all, operand())
 	}
-	return at(line, func(x *run) (v any) {
+	return at(line, func(x *run) any { return value(x, all) })
+}
+
+// decided returns the value of the first expression that has this truth, else of the last.
+func decided(by bool) func(x *run, all []expression) any {
+	return func(x *run, all []expression) (v any) {
 		for _, e := range all {
-			if v = e(x); truth(v) == decides || x.err != nil {
+			if v = e(x); truth(v) == by || x.err != nil {
 				break
 			}
 		}
 		return v
-	})
+	}
 }
 
-func (p *parser) or() expression  { return p.chain("or", true, p.and) }
-func (p *parser) and() expression { return p.chain("and", false, p.not) }
+func (p *parser) or() expression  { return p.chain("or", p.and, decided(true)) }
+func (p *parser) and() expression { return p.chain("and", p.not, decided(false)) }
 
 func (p *parser) not() expression {
 	if line := p.t.line; p.is("not") {
-		defer func() { p.depth-- }()
-		if !p.deeper() {
-			return nil
-		}
+		defer p.nest()()
 		p.next()
 		e := p.not()
 		return at(line, func(x *run) any { return !truth(e(x)) })
@@ -110,52 +111,42 @@ func (p *parser) not() expression {
 }
 
 func (p *parser) comparison() expression {
-	type link struct {
-		sign string
-		with expression
-	}
 	line, first := p.t.line, p.sum()
-	var links []link
+	var signs []string
+	var others []expression
 	for p.err == nil {
-		op := p.t.text
-		switch {
-		case p.is("not") && p.peek().is("in"):
+		op := p.oneOf("==", "!=", "<", "<=", ">", ">=", "in")
+		if p.is("not") && p.peek().is("in") {
 			p.next()
 			op = "not in"
-		case p.is("==") || p.is("!=") || p.is("<") || p.is("<=") || p.is(">") || p.is(">=") ||
-			p.is("in"):
-		default:
-			if len(links) == 0 {
-				return first
-			}
-			return at(line, func(x *run) any {
-				left := first(x)
-				for _, l := range links {
-					right := l.with(x)
-					if !x.compare(l.sign, left, right) {
-						return false
-					}
-					left = right
-				}
-				return true
-			})
+		}
+		if op == "" {
+			break
 		}
 		p.next()
-		links = append(links, link{op, p.sum()})
+		signs, others = append(signs, op), append(others, p.sum())
 	}
-	return first
+	if len(signs) == 0 {
+		return first
+	}
+	return at(line, func(x *run) any {
+		left := first(x)
+		for i, sign := range signs {
+			right := others[i](x)
+			if !x.compare(sign, left, right) {
+				return false
+			}
+			left = right
+		}
+		return true
+	})
 }
 
 // binary reads operands with signs between them, from the left.
 func (p *parser) binary(operand func() expression, signs ...string) expression {
 	e := operand()
 	for p.err == nil {
-		op, line := "", p.t.line
-		for _, s := range signs {
-			if p.is(s) {
-				op = s
-			}
-		}
+		op, line := p.oneOf(signs...), p.t.line
 		if op == "" {
 			break
 		}
@@ -173,15 +164,7 @@ func (p *parser) power() expression {
 }
 
 func (p *parser) joined() expression {
-	first := p.product()
-	if !p.is("~") {
-		return first
-	}
-	line, all := p.t.line, []expression{first}
-	for p.err == nil && p.skip("~") {
-		all = append(all, p.product())
-	}
-	return at(line, func(x *run) any {
+	return p.chain("~", p.product, func(x *run, all []expression) any {
 		return x.capture(func() {
 			for _, e := range all {
 				x.write(x.str(e(x)))
@@ -193,13 +176,9 @@ func (p *parser) joined() expression {
 func (p *parser) unary(filtered bool) (e expression) {
 	line := p.t.line
 	if p.is("-") || p.is("+") {
-		defer func() { p.depth-- }()
-		if !p.deeper() {
-			return nil
-		}
-		op := p.next().text
+		defer p.nest()()
+		by := map[string]int{"-": -1, "+": 1}[p.next().text]
 		of := p.unary(false)
-		by := map[string]int{"-": -1, "+": 1}[op]
 		e = at(line, func(x *run) any { return x.binary("*", by, x.number(of(x))) })
 	} else {
 		e = p.postfix(p.primary())
@@ -209,6 +188,9 @@ func (p *parser) unary(filtered bool) (e expression) {
 	}
 	return e
 }
+
+var constants = map[string]any{"true": true, "True": true, "false": false, "False": false,
+	"none": nil, "None": nil}
 
 func (p *parser) primary() expression {
 	t := p.t
@@ -221,13 +203,8 @@ func (p *parser) primary() expression {
 	switch {
 	case t.kind == name:
 		p.next()
-		switch t.text {
-		case "true", "True":
-			return constant(true)
-		case "false", "False":
-			return constant(false)
-		case "none", "None":
-			return constant(nil)
+		if v, ok := constants[t.text]; ok {
+			return constant(v)
 		}
 		return at(t.line, func(x *run) any { return x.lookup(t.text) })
 	case t.kind == words:
@@ -341,11 +318,13 @@ type call struct {
 	block bool // it is that of a call block
 }
 
-// arguments reads those of a call.
+// arguments reads those of a call, if there are any.
 func (p *parser) arguments() func(x *run) arguments {
 	var positional, named []expression
 	var names []string
-	p.expect("(")
+	if !p.skip("(") {
+		return func(*run) arguments { return arguments{} }
+	}
 	p.list(")", func() {
 		if p.is("*") || p.is("**") {
 			p.fail(p.t.line, "%s: want each argument", p.t.text)
@@ -388,14 +367,7 @@ func (p *parser) filters(e expression, named bool) expression {
 		switch {
 		case named || p.skip("|"):
 			named = false
-			what := p.word()
-			f, given := filters()[what], none
-			if f == nil && p.err == nil {
-				p.fail(line, "no filter %s", what)
-			}
-			if p.is("(") {
-				given = p.arguments()
-			}
+			f, given := p.builtin("filter", filters(), line), p.arguments()
 			e = at(line, func(x *run) any { return x.apply(f, of(x), given(x)) })
 		case p.skip("is"):
 			e = p.test(of, line)
@@ -408,19 +380,21 @@ func (p *parser) filters(e expression, named bool) expression {
 	return e
 }
 
-func none(*run) arguments { return arguments{} }
+// builtin reads the name of a filter or a test, and returns it.
+func (p *parser) builtin(kind string, table map[string]*builtin, line int) *builtin {
+	what := p.word()
+	if table[what] == nil && p.err == nil {
+		p.fail(line, "no %s %s", kind, what)
+	}
+	return table[what]
+}
 
 func (p *parser) test(of expression, line int) expression {
 	not := p.skip("not")
-	what := p.word()
-	f, given := tests()[what], none
-	if f == nil && p.err == nil {
-		p.fail(line, "no test %s", what)
-	}
+	f := p.builtin("test", tests(), line)
+	called, given := p.is("("), p.arguments()
 	switch t := p.t; {
-	case p.is("("):
-		given = p.arguments()
-	case p.is("else") || p.is("or") || p.is("and"):
+	case called || p.is("else") || p.is("or") || p.is("and"):
 	case p.is("is"):
 		p.fail(line, "a test after a test: want and between them")
 	case t.kind == name || t.kind == words || t.kind == value || p.is("[") || p.is("{"):

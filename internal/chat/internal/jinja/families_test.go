@@ -1,6 +1,7 @@
 package jinja
 
 import (
+	"cmp"
 	"compress/gzip"
 	"errors"
 	"io"
@@ -8,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"picogpt/internal/strictjson"
 )
 
 // goldens returns the rows of a file that testdata/goldens.py has made.
@@ -33,8 +36,9 @@ func goldens(t *testing.T, name string) []*Dict {
 func rowsOf(t *testing.T, text string) (rows []*Dict) {
 	t.Helper()
 	for line := range strings.Lines(text) {
-		v, err := FromJSON(line)
-		if err != nil {
+		r := strictjson.NewReader(line)
+		v, err := ReadJSON(r)
+		if err = cmp.Or(err, r.End()); err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}
 		rows = append(rows, v.(*Dict))

@@ -3,6 +3,7 @@ package jinja
 // Filters: what may stand after a |.
 
 import (
+	"html"
 	"math"
 	"slices"
 	"strconv"
@@ -14,7 +15,7 @@ func makeFilters() map[string]*builtin {
 	all := map[string]*builtin{
 		"string":  function("s", func(x *run, v []any) any { return x.str(v[0]) }),
 		"title":   made(func(s string) any { return titleWords(s) }),
-		"e":       made(func(s string) any { return markup(escaped(s)) }),
+		"e":       made(func(s string) any { return markup(html.EscapeString(s)) }),
 		"safe":    made(func(s string) any { return markup(s) }),
 		"tojson":  function("v ensure_ascii? indent? separators? sort_keys?", toJSON),
 		"default": function("v default_value? boolean?", defaultFilter),
@@ -75,7 +76,7 @@ func makeFilters() map[string]*builtin {
 		"int":   function("v default?", intFilter),
 		"float": function("v default?", floatFilter),
 		"round": function("v precision? method?", round),
-		"map":   {raw: mapFilter},
+		"map":   {mapFilter},
 	}
 	all["d"], all["escape"], all["count"] = all["default"], all["e"], all["length"]
 	for name, method := range map[string]string{"upper": "upper", "lower": "lower",
@@ -86,8 +87,8 @@ func makeFilters() map[string]*builtin {
 		for _, ofMember := range []bool{false, true} {
 			name := map[bool]string{false: "select", true: "reject"}[negated] +
 				map[bool]string{true: "attr"}[ofMember]
-			all[name] = &builtin{raw: func(x *run, of any, a arguments) any {
-				return x.choose(of, a, ofMember, negated)
+			all[name] = &builtin{func(x *run, a arguments) any {
+				return x.choose(a, ofMember, negated)
 			}}
 		}
 	}
@@ -98,8 +99,8 @@ func makeFilters() map[string]*builtin {
 type markup string
 
 // choose is select, reject, selectattr and rejectattr: the items whose test is true, or not.
-func (x *run) choose(of any, a arguments, ofMember, negated bool) any {
-	items := x.some(of)
+func (x *run) choose(a arguments, ofMember, negated bool) any {
+	items := x.some(&a)
 	keys := items
 	if ofMember {
 		if len(a.positional) == 0 {
@@ -110,40 +111,34 @@ func (x *run) choose(of any, a arguments, ofMember, negated bool) any {
 	}
 	test := function("v", func(_ *run, v []any) any { return truth(v[0]) })
 	if len(a.positional) > 0 {
-		if test = tests()[x.text(a.positional[0])]; test == nil {
-			return x.fail("no test %s", x.str(a.positional[0]))
-		}
-		a.positional = a.positional[1:]
+		test = x.named("test", tests(), &a)
 	}
 	return generator(x.filtered(items, func(i int) bool {
 		return truth(x.apply(test, keys[i], a)) != negated
 	}))
 }
 
-// some is items, of which what is empty or zero has none.
-func (x *run) some(v any) []any {
-	if truth(v) {
+// some takes the first argument, and returns its items: what is empty or zero has none.
+func (x *run) some(a *arguments) []any {
+	v := a.positional[0]
+	if a.positional = a.positional[1:]; truth(v) {
 		return x.items(v)
 	}
 	return nil
 }
 
 // mapFilter is map: a member of each item, or a filter of it.
-func mapFilter(x *run, of any, a arguments) any {
-	items := x.some(of)
+func mapFilter(x *run, a arguments) any {
+	items := x.some(&a)
 	if len(a.positional) > 0 {
-		f := filters()[x.text(a.positional[0])]
-		if f == nil {
-			return x.fail("no filter %s", x.str(a.positional[0]))
-		}
-		a.positional = a.positional[1:]
+		f := x.named("filter", filters(), &a)
 		mapped := x.list(items)
 		for i, item := range mapped {
 			mapped[i] = x.apply(f, item, a)
 		}
 		return generator(mapped)
 	}
-	v := x.bind(function("attribute default?", nil), a)
+	v := x.bind([]string{"attribute", "default?"}, a)
 	if x.err != nil {
 		return nil
 	}
@@ -209,11 +204,7 @@ func lengthFilter(x *run, v []any) any {
 }
 
 func indent(x *run, v []any) any {
-	by, isText := v[1].(string)
-	if n := max(0, x.intOr(map[bool]any{true: nil, false: v[1]}[isText], 4)); !isText && x.times(1, n) {
-		by = strings.Repeat(" ", n)
-	}
-	lines := splitLines(x.text(v[0])+"\n", false)
+	by, lines := x.spaces(v[1], 4), splitLines(x.text(v[0])+"\n", false)
 	var b strings.Builder
 	for i, line := range lines {
 		if i > 0 {
@@ -227,6 +218,18 @@ func indent(x *run, v []any) any {
 		}
 	}
 	return b.String()
+}
+
+// spaces returns the text that indents lines: that, or so many spaces.
+func (x *run) spaces(v any, otherwise int) string {
+	if text, ok := v.(string); ok {
+		return text
+	}
+	n := max(0, x.intOr(v, otherwise))
+	if !x.times(1, n) {
+		return ""
+	}
+	return strings.Repeat(" ", n)
 }
 
 func dictSort(x *run, v []any) any {
@@ -328,12 +331,7 @@ func toJSON(x *run, v []any) any {
 		comma: ", ", colon: ": "}
 	if given(v[2]) && v[2] != nil {
 		s.lines, s.comma = true, ","
-		var isText bool
-		if s.indent, isText = v[2].(string); !isText {
-			if n := max(0, x.intOr(v[2], 0)); x.times(1, n) {
-				s.indent = strings.Repeat(" ", n)
-			}
-		}
+		s.indent = x.spaces(v[2], 0)
 	}
 	if given(v[3]) && v[3] != nil {
 		both := x.items(v[3])
@@ -345,11 +343,6 @@ func toJSON(x *run, v []any) any {
 	var b strings.Builder
 	x.dump(&b, v[0], s, 0)
 	return b.String()
-}
-
-func escaped(s string) string {
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;").
-		Replace(s)
 }
 
 func capitalize(s string) string {

@@ -34,7 +34,7 @@ type token struct {
 	kind  kind
 	line  int
 	text  string
-	value any // of a number or a string
+	value any // of a number
 }
 
 // A lexer cuts a source into tokens.

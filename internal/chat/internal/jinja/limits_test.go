@@ -64,6 +64,20 @@ func TestWhatNeverEndsIsAnswered(t *testing.T) {
 	}
 }
 
+// TestAnErrorIsTheSameEachTime: of two bounds that are none, it names the first.
+func TestAnErrorIsTheSameEachTime(t *testing.T) {
+	template, err := Parse(`{{ 'abc'['x':[]] }}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 50 {
+		_, err := template.Render(NewDict(), noon)
+		if err == nil || err.Error() != "line 1: want a whole number, found a str" {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestALongConversationIsRendered: limits grow with the messages.
 func TestALongConversationIsRendered(t *testing.T) {
 	var messages []any

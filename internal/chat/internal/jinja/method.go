@@ -23,7 +23,7 @@ func method(v any, name string) any {
 	if f == nil {
 		return nil
 	}
-	return &builtin{f.parameters, f.f, v, true, f.raw}
+	return &builtin{func(x *run, a arguments) any { return x.apply(f, v, a) }}
 }
 
 var dictMethods = sync.OnceValue(func() map[string]*builtin {
@@ -41,15 +41,12 @@ var dictMethods = sync.OnceValue(func() map[string]*builtin {
 		}),
 		"copy": function("d", func(_ *run, v []any) any { return v[0] }),
 		"get": function("d key default?", func(x *run, v []any) any {
-			if key, ok := x.hash(v[1]); ok {
-				if found, has := v[0].(*Dict).values[key]; has {
-					return found
-				}
+			if found, has := x.find(v[0].(*Dict), v[1]); has {
+				return found
+			} else if given(v[2]) {
+				return v[2]
 			}
-			if !given(v[2]) {
-				return nil
-			}
-			return v[2]
+			return nil
 		}),
 	}
 })
@@ -65,7 +62,7 @@ func texter(parameters string, f func(x *run, s string, v []any) any) *builtin {
 	})
 }
 
-// made is a filter or a method that makes a text of another, and of no more than five times its bytes.
+// made is a filter or a method that makes a text of another, with five times its bytes at most.
 func made(f func(string) any) *builtin {
 	return texter("", func(x *run, s string, _ []any) any {
 		if !x.make(5 * len(s)) {
@@ -205,31 +202,25 @@ func (x *run) split(s string, v []any, fromRight bool) any {
 	if !bySpace && sep == "" {
 		return x.fail("split: want a separator")
 	}
+	trim := func(s string) string { return s }
+	find := func(s string) int { return strings.Index(s, sep) }
+	switch {
+	case bySpace && fromRight:
+		trim, find = trimRight, func(s string) int { return strings.LastIndexFunc(s, space) }
+	case bySpace:
+		trim, find = trimLeft, func(s string) int { return strings.IndexFunc(s, space) }
+	case fromRight:
+		find = func(s string) int { return strings.LastIndex(s, sep) }
+	}
 	parts := []string{}
-	for n := 0; ; n++ {
-		if bySpace && fromRight {
-			s = trimRight(s)
-		} else if bySpace {
-			s = trimLeft(s)
-		}
-		i, width := -1, len(sep)
-		switch {
-		case most >= 0 && n >= most:
-		case bySpace && fromRight:
-			if i = strings.LastIndexFunc(s, space); i >= 0 {
-				_, width = utf8.DecodeRuneInString(s[i:])
-			}
-		case bySpace:
-			if i = strings.IndexFunc(s, space); i >= 0 {
-				_, width = utf8.DecodeRuneInString(s[i:])
-			}
-		case fromRight:
-			i = strings.LastIndex(s, sep)
-		default:
-			i = strings.Index(s, sep)
-		}
-		if i < 0 {
+	for {
+		s = trim(s)
+		i, width := find(s), len(sep)
+		if i < 0 || most >= 0 && len(parts) >= most {
 			break
+		}
+		if bySpace {
+			_, width = utf8.DecodeRuneInString(s[i:])
 		}
 		if fromRight {
 			parts, s = append(parts, s[i+width:]), s[:i]

@@ -240,9 +240,8 @@ func (x *run) in(a, b any) bool {
 		}
 		return x.work(len(c)/16) && strings.Contains(c, part)
 	case *Dict:
-		key, ok := x.hash(a)
-		_, has := c.values[key]
-		return ok && has
+		_, has := x.find(c, a)
+		return has
 	}
 	return slices.ContainsFunc(x.items(b), func(v any) bool { return x.err != nil || x.equal(a, v) })
 }
@@ -257,10 +256,8 @@ func (x *run) item(v, i any) any {
 	case *Dict:
 		switch i.(type) {
 		case nil, bool, int, float64, string:
-			if key, ok := x.hash(i); ok {
-				if found, has := c.values[key]; has {
-					return found
-				}
+			if found, has := x.find(c, i); has {
+				return found
 			}
 		}
 	case string:
@@ -268,17 +265,14 @@ func (x *run) item(v, i any) any {
 			items = x.items(v)
 		}
 	}
-	if isInt {
-		if n < 0 {
-			n += len(items)
-		}
-		if n >= 0 && n < len(items) {
-			return items[n]
-		}
-		return undefined{typeName(v) + " has no such item"}
-	}
 	if key, ok := i.(string); ok {
 		return x.member(v, key)
+	}
+	if n < 0 {
+		n += len(items)
+	}
+	if isInt && n >= 0 && n < len(items) {
+		return items[n]
 	}
 	return undefined{typeName(v) + " has no such item"}
 }
@@ -338,8 +332,8 @@ func (x *run) slice(v, from, to, step any) any {
 		first, last = n-1, -1
 	}
 	low, high := min(first, last), max(first, last)
-	for bound, given := range map[*int]any{&first: from, &last: to} {
-		if given != nil {
+	for k, bound := range []*int{&first, &last} {
+		if given := []any{from, to}[k]; given != nil {
 			i := x.intOr(given, 0)
 			if i < 0 {
 				i += n

@@ -57,6 +57,14 @@ func (t token) is(text string) bool {
 	return t.text == text && (t.kind == sign || t.kind == name)
 }
 
+// oneOf returns which of some signs and words is next, "" for none.
+func (p *parser) oneOf(signs ...string) string {
+	if i := slices.IndexFunc(signs, p.is); i >= 0 {
+		return signs[i]
+	}
+	return ""
+}
+
 // skip moves beyond a sign or a word, if it is next.
 func (p *parser) skip(text string) bool {
 	is := p.is(text)
@@ -100,22 +108,20 @@ func (p *parser) close() {
 	p.next()
 }
 
-// deeper counts what is nested, and reports whether it may be.
-func (p *parser) deeper() bool {
+// nest counts what is nested, until the function is called that it returns. Where it is too deep,
+// no tokens follow, so that nothing is nested in it.
+func (p *parser) nest() (leave func()) {
 	if p.depth++; p.depth > nested {
 		p.fail(p.t.line, "nested more than %d deep", nested)
 		p.next()
 	}
-	return p.err == nil
+	return func() { p.depth-- }
 }
 
 // statements reads what comes before a tag that begins with one of the words, and that word; without
 // words all to the end of the source. Which word it was is in p.ended.
 func (p *parser) statements(ends ...string) (body []statement) {
-	defer func() { p.depth-- }()
-	if !p.deeper() {
-		return nil
-	}
+	defer p.nest()()
 	begin := p.t.line
 	for p.err == nil {
 		t, s := p.t, statement(nil)
@@ -342,10 +348,7 @@ func (p *parser) target() func(x *run, v any) {
 	one := func() func(*run, any) {
 		if p.skip("(") {
 			defer p.expect(")")
-			defer func() { p.depth-- }()
-			if !p.deeper() {
-				return func(*run, any) {}
-			}
+			defer p.nest()()
 			return p.target()
 		}
 		to := p.word()

@@ -2,6 +2,8 @@ package jinja
 
 // What statements do when they run: blocks, loops, and what they capture.
 
+import "slices"
+
 // block runs statements, until one leaves a loop.
 func (x *run) block(body []statement) {
 	if x.enter(x.line) {
@@ -118,7 +120,7 @@ func (x *run) invoke(m *macro, a arguments) any {
 	}
 	for i, n := range a.names {
 		_, twice := given[n]
-		if given[n] = a.named[i]; twice || !contains(m.parameters, n) {
+		if given[n] = a.named[i]; twice || !slices.Contains(m.parameters, n) {
 			return x.fail("%s: want no argument %s there", m.name, n)
 		}
 	}

@@ -32,11 +32,7 @@ type Error struct {
 func (e *Error) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Message) }
 
 // A Template is a parsed template. It is safe for concurrent use.
-type Template struct {
-	Source string
-
-	body []statement
-}
+type Template struct{ body []statement }
 
 // Parse reads a template. An error is an *Error.
 func Parse(source string) (*Template, error) {
@@ -49,10 +45,10 @@ func Parse(source string) (*Template, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	return &Template{source, body}, nil
+	return &Template{body}, nil
 }
 
-// Render returns the text that the template makes of variables. They have the types that FromJSON
+// Render returns the text that the template makes of variables. They have the types that ReadJSON
 // returns, and []any for lists. now is the time that strftime_now tells. An error is an *Error.
 func (t *Template) Render(variables *Dict, now time.Time) (string, error) {
 	n := sizeOf(variables)

@@ -69,6 +69,13 @@ func (x *run) hash(key any) (any, bool) {
 	return nil, false
 }
 
+// find returns the value of a key.
+func (x *run) find(d *Dict, key any) (v any, has bool) {
+	k, ok := x.hash(key)
+	v, has = d.values[k]
+	return v, ok && has
+}
+
 // put sets a value of a dict that is being made.
 func (x *run) put(d *Dict, key, v any) {
 	if k, ok := x.hash(key); ok && x.make(48) {
@@ -187,16 +194,6 @@ func (x *run) list(items []any) []any {
 		return nil
 	}
 	return slices.Clone(items)
-}
-
-// FromJSON returns the value of a text of JSON.
-func FromJSON(text string) (any, error) {
-	r := strictjson.NewReader(text)
-	v, err := ReadJSON(r)
-	if err == nil {
-		err = r.End()
-	}
-	return v, err
 }
 
 // ReadJSON reads the next value of a text of JSON.

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf16"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // str returns a value as {{ }} writes it.
@@ -55,28 +57,6 @@ func (x *run) dump(b *strings.Builder, v any, s *style, level int) {
 	if !x.enter(x.line) {
 		return
 	}
-	all := func(brackets string, n int, item func(i int)) {
-		x.add(b, brackets[:1])
-		line := func(level int) {
-			if s.lines && n > 0 {
-				x.add(b, "\n")
-				for range level {
-					x.add(b, s.indent)
-				}
-			}
-		}
-		for i := range n {
-			if i > 0 {
-				x.add(b, s.comma)
-			}
-			line(level + 1)
-			if item(i); x.err != nil {
-				return
-			}
-		}
-		line(level)
-		x.add(b, brackets[1:])
-	}
 	switch v := v.(type) {
 	case nil:
 		x.add(b, s.words[0])
@@ -94,13 +74,13 @@ func (x *run) dump(b *strings.Builder, v any, s *style, level int) {
 		if of == "tuple" && s.tuples {
 			brackets = "(,)"[:1] + ",)"[toInt(len(items) != 1):]
 		}
-		all(brackets, len(items), func(i int) { x.dump(b, items[i], s, level+1) })
+		x.listed(b, brackets, len(items), s, level, func(i int) { x.dump(b, items[i], s, level+1) })
 	case *Dict:
 		keys := v.keys
 		if s.sorted {
 			keys = x.sorted(keys, false, func(i int) any { return v.keys[i] })
 		}
-		all("{}", len(keys), func(i int) {
+		x.listed(b, "{}", len(keys), s, level, func(i int) {
 			if isA[string](keys[i]) || s.tuples {
 				x.dump(b, keys[i], s, level)
 			} else { // in JSON, a name
@@ -117,6 +97,32 @@ func (x *run) dump(b *strings.Builder, v any, s *style, level int) {
 		}
 		x.add(b, "Undefined")
 	}
+}
+
+// listed writes n values between brackets.
+func (x *run) listed(
+	b *strings.Builder, brackets string, n int, s *style, level int, value func(i int),
+) {
+	line := func(level int) {
+		if s.lines && n > 0 {
+			x.add(b, "\n")
+			for range level {
+				x.add(b, s.indent)
+			}
+		}
+	}
+	x.add(b, brackets[:1])
+	for i := range n {
+		if i > 0 {
+			x.add(b, s.comma)
+		}
+		line(level + 1)
+		if value(i); x.err != nil {
+			return
+		}
+	}
+	line(level)
+	x.add(b, brackets[1:])
 }
 
 // floatText returns a float as Python writes it.
@@ -170,24 +176,21 @@ func (x *run) quoted(s string) string {
 
 // jsonQuoted returns a string as json.dumps writes it.
 func (x *run) jsonQuoted(s string, ascii bool) string {
-	var b strings.Builder
-	b.WriteByte('"')
 	x.work(len(s) / 8)
-	for _, r := range s {
-		i := strings.IndexRune("\"\\\n\r\t\b\f", r)
-		switch {
-		case i >= 0:
-			b.WriteString(`\` + `"\nrtbf`[i:i+1])
-		case r >= 0x10000 && ascii:
-			high, low := utf16.EncodeRune(r)
-			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
-		case r < ' ' || ascii && r > '~':
-			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
+	quoted, _ := jsontext.AppendQuote(nil, s) // an error is of bytes that it has replaced
+	if !ascii {
+		return string(quoted)
+	}
+	var b strings.Builder
+	for _, r := range string(quoted) {
+		if r <= '~' {
 			b.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			fmt.Fprintf(&b, `\u%04x`, unit)
 		}
 	}
-	b.WriteByte('"')
 	return b.String()
 }
 
