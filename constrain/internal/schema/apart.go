@@ -198,7 +198,7 @@ func (e *ender) apart(p *part, k int, ok func(kept string) bool) (text, kept str
 		text, found = e.number(p.number, p.digits, k, func(text string) bool { return ok(is(text)) })
 		return text, is(text), found
 	}
-	for _, t := range p.list[p.lo:p.hi] {
+	for _, t := range p.list()[p.lo:p.hi] {
 		is := keptText
 		if p.kind == partList {
 			is = func(t string) string { return `"` + t }

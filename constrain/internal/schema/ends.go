@@ -464,7 +464,7 @@ func (e *ender) part(p *part) {
 		e.raw(text, ok)
 		e.rest(f)
 	case partList, partNumberList:
-		text, _ := shortest(p.list[p.lo:min(p.hi, p.lo+mostTried)])
+		text, _ := shortest(p.list()[p.lo:min(p.hi, p.lo+mostTried)])
 		quote := map[partKind]string{partList: `"`}[p.kind]
 		e.raw(text[p.at:]+quote, true)
 		e.rest(f)
@@ -487,7 +487,7 @@ func (e *ender) name(p *part) {
 	names := p.frame.object.names
 	var best func()
 	least := tooMany + 1
-	for _, i := range p.names[p.lo:min(p.hi, p.lo+mostTried)] {
+	for _, i := range (*p.names)[p.lo:min(p.hi, p.lo+mostTried)] {
 		for _, q := range e.j.named(nil, p.frame, int(i)) {
 			end := func() {
 				e.raw(names[i].escaped[p.at:]+`"`, true)

@@ -89,7 +89,7 @@ func (p *part) ends() bool {
 	case partNumber:
 		return p.number.accepts(p.digits)
 	case partNumberList:
-		return int(p.at) == len(p.list[p.lo])
+		return int(p.at) == len(p.list()[p.lo])
 	}
 	return false
 }
@@ -218,7 +218,7 @@ func wordPart(to []part, f *frame, text string) []part {
 // stringPart returns the part of a string after its quote.
 func stringPart(s *stringSpec, f *frame) part {
 	if s.texts != nil {
-		return part{kind: partList, frame: f, list: s.escaped, hi: int32(len(s.escaped))}
+		return part{kind: partList, frame: f, str: s, hi: int32(len(s.escaped))}
 	}
 	return part{kind: partString, frame: f, str: s}
 }
@@ -226,7 +226,7 @@ func stringPart(s *stringSpec, f *frame) part {
 // numberPart returns the part of a number before its first byte.
 func numberPart(s *numberSpec, f *frame) part {
 	if s.texts != nil {
-		return part{kind: partNumberList, frame: f, list: s.texts, hi: int32(len(s.texts))}
+		return part{kind: partNumberList, frame: f, number: s, hi: int32(len(s.texts))}
 	}
 	return part{kind: partNumber, frame: f, number: s}
 }
@@ -294,10 +294,10 @@ func (j *Form) doneString(p *part, raw string) part {
 }
 
 func (j *Form) stepList(to []part, p *part, b byte) []part {
-	if b == '"' && int(p.at) == len(p.list[p.lo]) {
-		return append(to, j.doneText(p.frame, `"`+p.list[p.lo]))
+	if b == '"' && int(p.at) == len(p.list()[p.lo]) {
+		return append(to, j.doneText(p.frame, `"`+p.list()[p.lo]))
 	}
-	lo, hi := narrow(p.lo, p.hi, p.at, b, func(i int32) string { return p.list[i] })
+	lo, hi := narrow(p.lo, p.hi, p.at, b, func(i int32) string { return p.list()[i] })
 	return p.narrowed(to, lo, hi)
 }
 
@@ -323,7 +323,7 @@ func (j *Form) stepNumber(to []part, p *part, b byte) []part {
 			return append(to, q)
 		}
 	} else {
-		q.lo, q.hi = narrow(p.lo, p.hi, p.at, b, func(i int32) string { return p.list[i] })
+		q.lo, q.hi = narrow(p.lo, p.hi, p.at, b, func(i int32) string { return p.list()[i] })
 		if q.at++; q.lo < q.hi {
 			return append(to, q)
 		}
@@ -331,7 +331,7 @@ func (j *Form) stepNumber(to []part, p *part, b byte) []part {
 	if (p.lo < p.hi || p.kind == partNumber) && p.frame != nil && p.ends() {
 		text, whole := p.raw, p.number != nil && p.number.whole
 		if p.kind == partNumberList {
-			text, whole = keptText(p.list[p.lo]), true
+			text, whole = keptText(p.list()[p.lo]), true
 		}
 		after := j.done(p.frame)
 		if p.frame.keeps() {
@@ -393,7 +393,7 @@ func (j *Form) stepAll(
 // key begins a name.
 func (f *frame) key(to []part) []part {
 	if names := f.names(); len(names) > 0 {
-		to = append(to, part{kind: partName, frame: f, names: names, hi: int32(len(names))})
+		to = append(to, part{kind: partName, frame: f, names: &names, hi: int32(len(names))})
 	}
 	if _, ok := f.afterOther(); ok {
 		to = append(to, part{kind: partOther, frame: f, str: f.object.others})
@@ -408,11 +408,11 @@ func (f *frame) key(to []part) []part {
 
 func (j *Form) stepName(to []part, p *part, b byte) []part {
 	names := p.frame.object.names
-	if first := int(p.names[p.lo]); b == '"' && int(p.at) == len(names[first].escaped) {
+	if first := int((*p.names)[p.lo]); b == '"' && int(p.at) == len(names[first].escaped) {
 		return j.named(to, p.frame, first)
 	}
 	lo, hi := narrow(p.lo, p.hi, p.at, b,
-		func(i int32) string { return names[p.names[i]].escaped })
+		func(i int32) string { return names[(*p.names)[i]].escaped })
 	return p.narrowed(to, lo, hi)
 }
 

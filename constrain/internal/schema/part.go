@@ -19,16 +19,15 @@ type part struct {
 
 	rest string // partWord: the bytes that are missing; others: those that the layout asks for before
 
-	list   []string // partList: texts, sorted; those from lo to hi begin like the text
-	names  []int32  // partName: names of frame.object, in the same way
-	lo, hi int32
-	at     int32 // bytes of them that were read
+	names  *[]int32 // partName: of frame.object, sorted; those from lo to hi begin like the text
+	lo, hi int32    // or texts of partList and partNumberList
+	at     int32    // bytes of them that were read
 
-	str    *stringSpec // partString, partOther
+	str    *stringSpec // partString, partList, partOther
 	string stringState
 	raw    string // partOther: the bytes after the quote
 
-	number *numberSpec
+	number *numberSpec // partNumber, partNumberList
 	digits numberState
 }
 
@@ -49,6 +48,14 @@ const (
 	partAfter                      // , or the end of the container
 	partEnd                        // the end of an empty container
 )
+
+// list returns the texts of a partList or partNumberList, sorted.
+func (p *part) list() []string {
+	if p.kind == partList {
+		return p.str.escaped
+	}
+	return p.number.texts
+}
 
 // cost returns approximately the work for the next byte of a part, in visits of nodes.
 func (p *part) cost() int {
@@ -86,11 +93,11 @@ func bytesAfter(parts []part) (set byteSet) {
 		case p.rest != "":
 			set.add(p.rest[:1])
 		case p.kind == partList && known:
-			for _, text := range p.list[p.lo:p.hi] {
+			for _, text := range p.list()[p.lo:p.hi] {
 				set.add((text + `"`)[p.at:][:1])
 			}
 		case p.kind == partName && known:
-			for _, name := range p.names[p.lo:p.hi] {
+			for _, name := range (*p.names)[p.lo:p.hi] {
 				set.add((p.frame.object.names[name].escaped + `"`)[p.at:][:1])
 			}
 		case p.kind == partKey:
@@ -138,39 +145,25 @@ func distinctParts(parts []part, work *int) (n int) {
 
 // A partLook is a hash key: equal parts have equal ones.
 type partLook struct {
-	kind       partKind
-	space      uint8
-	value      *value
-	str        *stringSpec
-	string     stringState
-	number     *numberSpec
-	digits     numberState
-	object     *objectSpec
-	array      *arraySpec
-	count      int32
-	lo, hi, at int32
-	rest, raw  string
+	part
+	object *objectSpec
+	array  *arraySpec
+	count  int32
 }
 
-func (p *part) key() partLook {
-	k := partLook{kind: p.kind, space: p.space, value: p.value, str: p.str, string: p.string,
-		number: p.number, digits: p.digits, lo: p.lo, hi: p.hi, at: p.at, rest: p.rest, raw: p.raw}
+func (p part) key() (k partLook) {
 	if f := p.frame; f != nil {
 		k.object, k.array, k.count = f.object, f.array, f.count
 	}
+	p.frame, p.names = nil, nil // which follow from the frame
+	k.part = p
 	return k
 }
 
 func (p part) equal(q part) bool {
-	return p.kind == q.kind && p.space == q.space && p.value == q.value && p.rest == q.rest &&
-		p.lo == q.lo && p.hi == q.hi && p.at == q.at && p.str == q.str && p.string == q.string &&
-		p.raw == q.raw && p.number == q.number && p.digits == q.digits &&
-		slices.Equal(p.names, q.names) && sameList(p.list, q.list) && p.frame.equal(q.frame)
-}
-
-// sameList reports whether two slices are the same list.
-func sameList(a, b []string) bool {
-	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+	f, g := p.frame, q.frame
+	p.frame, p.names, q.frame, q.names = nil, nil, nil, nil
+	return p == q && f.equal(g)
 }
 
 // A frame is an open container. Frames are immutable.
