@@ -141,7 +141,7 @@ func (w *walk) into(node int, at *automaton.State) {
 		w.f.m.EachForm(at, func(form int) {
 			if forms++; forms > maxPlaces {
 				w.f.m.Err = errWays
-			} else if w.f.begins(node, form) && w.f.m.Visit(4) {
+			} else if w.f.begins(node, form) && w.f.m.Spend(4) {
 				w.inside(node, w.f.begin(at, form))
 			}
 		})
