@@ -173,12 +173,18 @@ func (b *builder) free(root int32, words []string, goals []int32, without []stri
 
 func (p Pattern) node(b *builder, to int32, _ []string) (int32, error) {
 	b.m.More(len(p))
-	what := "regex " + quote.Short(string(p), 60)
-	n, err := automaton.Regex(what, string(p), b.m)
+	what, n, err := b.regex(string(p))
 	if err != nil {
-		return 0, b.m.Named(what, err)
+		return 0, err
 	}
 	return b.n.Add(what, n, to)
+}
+
+// regex returns the network of a regex, and what it is in errors.
+func (b *builder) regex(re string) (what string, n *automaton.Network, err error) {
+	what = "regex " + quote.Short(re, 60)
+	n, err = automaton.Regex(what, re, b.m)
+	return what, n, b.m.Named(what, err)
 }
 
 func (p Rules) node(b *builder, to int32, _ []string) (int32, error) {
