@@ -93,11 +93,8 @@ func (c Compiler) Compose(ctx context.Context, p Part) (*Constraint, error) {
 	return b.constraint("text", b.n)
 }
 
-// Bounds of parts.
-const (
-	mostDeep    = 100  // parts in parts
-	mostRepeats = 2000 // of one Repeat, as of grammars
-)
+// mostDeep bounds parts in parts.
+const mostDeep = 100
 
 // A builder makes the network of parts.
 type builder struct {
@@ -249,9 +246,10 @@ func (p OneOf) node(b *builder, to int32, without []string) (int32, error) {
 }
 
 func (p Repeat) node(b *builder, to int32, without []string) (int32, error) {
-	if p.Min < 0 || p.Max < -1 || p.Max >= 0 && p.Max < p.Min || max(p.Min, p.Max) > mostRepeats {
-		return 0, fmt.Errorf("from %d to %d times: want from 0 to %d, the smaller number first, or -1 for "+
-			"any number", p.Min, p.Max, mostRepeats)
+	const most = grammar.MostRepeats
+	if p.Min < 0 || p.Max < -1 || p.Max >= 0 && p.Max < p.Min || max(p.Min, p.Max) > most {
+		return 0, fmt.Errorf("from %d to %d times: want from 0 to %d, the smaller number first, or -1 "+
+			"for any number", p.Min, p.Max, most)
 	}
 	// The part, and what comes before others, are rules: they are compiled once.
 	one, more := b.n.Split(), b.n.Split()

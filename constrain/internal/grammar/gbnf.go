@@ -16,9 +16,10 @@ import (
 )
 
 const (
-	maxGrammar    = 1 << 20 // bytes
-	maxNesting    = 500     // groups in groups
-	maxRepetition = 2000    // of one {m,n}, as in llama.cpp
+	maxGrammar = 1 << 20 // bytes
+	maxNesting = 500     // groups in groups
+	// MostRepeats bounds one {m,n}, as in llama.cpp.
+	MostRepeats = 2000
 )
 
 // GBNF returns the network of texts that match rule root of a grammar. schema compiles a JSON Schema
@@ -443,9 +444,9 @@ func (p *gbnf) number() (int, error) {
 		p.at++
 	}
 	n, err := strconv.Atoi(p.text[from:p.at])
-	if err != nil || n > maxRepetition {
+	if err != nil || n > MostRepeats {
 		p.at = from
-		return 0, fmt.Errorf("want a number of repetitions from 0 to %d, found %s", maxRepetition,
+		return 0, fmt.Errorf("want a number of repetitions from 0 to %d, found %s", MostRepeats,
 			p.found())
 	}
 	return n, nil
