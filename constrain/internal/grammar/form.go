@@ -1,6 +1,6 @@
 // Package grammar has the forms whose texts are read by rules: regexes, grammars and choices. Their
-// parsers make networks (gbnf.go). A [Form] has the masks: each is a walk over the trie of the ids
-// with a machine, stored with the state of the machine.
+// parsers make networks (gbnf.go, choice.go). A [Form] has the masks: each is a walk over the trie of
+// the ids with a machine, stored with the state of the machine.
 package grammar
 
 // Form: texts of a network and their masks.
