@@ -8,7 +8,7 @@
 //   - [Compile] makes values of the alternatives, sets of JSON values by their type (value.go):
 //     numbers (numberspec.go, number.go), strings (string.go), arrays (array.go) and objects
 //     (object.go, closed.go).
-//   - A [Form] reads a text as parts of values (part.go, form.go), and has the masks: of each part,
+//   - A [Form] reads a text as parts of values (part.go, frame.go, form.go), and has the masks: of each part,
 //     the ids that may follow (mask.go), or those after which the text can end in time (intime.go):
 //     it knows the least values and what containers still need (ends.go), and finds the ends of
 //     strings and numbers (shortest.go).
