@@ -76,7 +76,7 @@
 //     being read (form.go). Strings read patterns as one complete automaton (string.go); numbers
 //     compare their digits with bounds (number.go). Characters, items and properties are counted
 //     beside the automata, so maxLength 100000 costs nothing. Masks of strings and numbers do not
-//     depend on what is around them, and are stored (mask.go).
+//     depend on what is around them, and are stored (lexmask.go).
 //   - What both need is below them: sets of characters, networks, machines and tables, and the work
 //     of compiling, counted (internal/automaton), and the trie (internal/trie).
 //

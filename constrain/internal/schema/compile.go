@@ -9,7 +9,7 @@
 //     numbers (numberspec.go, number.go), strings (string.go), arrays (array.go) and objects
 //     (object.go, closed.go).
 //   - A [Form] reads a text as parts of values (part.go, frame.go, form.go), and has the masks: of each part,
-//     the ids that may follow (mask.go), or those after which the text can end in time (intime.go):
+//     the ids that may follow (mask.go, lexmask.go), or those after which the text can end in time (intime.go):
 //     it knows the least values and what containers still need (ends.go), and finds the ends of
 //     strings and numbers (shortest.go).
 package schema
