@@ -73,7 +73,7 @@
 //   - internal/schema: [JSONSchema] compiles schemas to values (value.go): what may come, by type.
 //     Combinations become alternatives (alternative.go), values that cannot exist are found and
 //     left out, and the state of a text is a stack of open objects and arrays with the part that is
-//     being read (form.go). Strings read patterns as one complete automaton (string.go); numbers
+//     being read (form.go). Strings read patterns as one complete automaton (pattern.go); numbers
 //     compare their digits with bounds (number.go). Characters, items and properties are counted
 //     beside the automata, so maxLength 100000 costs nothing. Masks of strings and numbers do not
 //     depend on what is around them, and are stored (lexmask.go).
