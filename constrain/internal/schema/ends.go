@@ -189,23 +189,17 @@ func (e *ender) value(v *value, f *frame) {
 	switch {
 	case !e.spell || l.need >= tooMany:
 		e.add(l.size, f.depth())
-	case l.array != nil:
-		e.array(l.array, f)
-	case l.object != nil:
-		e.object(l.object, f)
+	case l.text == "":
+		e.container(f.open(l.object, l.array))
 	default:
 		e.put(l.text, l.need)
 	}
 }
 
-func (e *ender) array(s *arraySpec, up *frame) {
-	e.put("[", 1)
-	e.shut(up.open(nil, s), false)
-}
-
-func (e *ender) object(s *objectSpec, up *frame) {
-	e.put("{", 1)
-	e.shut(up.open(s, nil), false)
+// container adds all of a container that begins, and returns the frame after it.
+func (e *ender) container(f *frame) *frame {
+	e.put(f.brackets()[:1], 1)
+	return e.shut(f, false)
 }
 
 // part adds the end of a text after a part.
@@ -222,7 +216,7 @@ func (e *ender) part(p *part) {
 	case partAfter:
 		e.rest(f)
 	case partEnd:
-		e.bracket(f)
+		e.put(f.brackets()[1:], 1)
 		e.rest(f.up)
 	case partValue:
 		e.value(p.value, f)

@@ -352,7 +352,7 @@ func (j *Form) stepAfter(to []part, p *part, b byte) []part {
 		return to
 	}
 	switch {
-	case (f.object != nil && b == '}' || f.array != nil && b == ']') && f.mayClose():
+	case b == f.brackets()[1] && f.mayClose():
 		return append(to, j.doneContainer(f))
 	case p.kind == partEnd || b != ',':
 	case f.object != nil:

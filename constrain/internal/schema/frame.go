@@ -30,6 +30,14 @@ type frame struct {
 	tally int32 // items that were counted, or a bit for each kind of properties that must come
 }
 
+// brackets are the first byte of a container and its last one.
+func (f *frame) brackets() string {
+	if f.object != nil {
+		return "{}"
+	}
+	return "[]"
+}
+
 // used is a list of names.
 type used struct {
 	name string

@@ -60,15 +60,7 @@ func (e *ender) itemsAtMost(f *frame) {
 // close adds the end of a container that is not empty.
 func (e *ender) close(f *frame) {
 	e.line(f.up)
-	e.bracket(f)
-}
-
-func (e *ender) bracket(f *frame) {
-	if f.object != nil {
-		e.put("}", 1)
-		return
-	}
-	e.put("]", 1)
+	e.put(f.brackets()[1:], 1)
 }
 
 // shut adds the end of a container, after one of its parts or its beginning, or if it is begun before
@@ -86,7 +78,7 @@ func (e *ender) shut(f *frame, begun bool) *frame {
 	if f.count > 0 {
 		e.line(f.up)
 	}
-	e.bracket(f)
+	e.put(f.brackets()[1:], 1)
 	return e.j.doneContainer(f).frame
 }
 

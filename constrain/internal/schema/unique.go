@@ -97,11 +97,7 @@ func (f *frame) unique() bool { return f != nil && f.array != nil && f.array.uni
 func (f *frame) open(o *objectSpec, a *arraySpec) *frame {
 	g := &frame{up: f, object: o, array: a, deep: f.depth() + 1, kept: f.keeps()}
 	if g.kept {
-		kind := byte('[')
-		if o != nil {
-			kind = '{'
-		}
-		g.same = ofKind(f.rivals(f.name), kind)
+		g.same = ofKind(f.rivals(f.name), g.brackets()[0])
 	}
 	return g
 }
