@@ -120,19 +120,17 @@ func distinctParts(parts []part, work *int) (n int) {
 	}
 	for i := range parts {
 		p := &parts[i]
-		var before []int
-		if alike != nil {
-			before = alike[p.key()]
-		}
-		same := func(k int) bool { *work++; return parts[k].equal(*p) }
-		switch {
-		case alike != nil && slices.ContainsFunc(before, same):
-			continue
-		case alike == nil && slices.ContainsFunc(parts[:n], func(q part) bool { return q.equal(*p) }):
-			continue
-		}
-		if alike != nil {
-			alike[p.key()] = append(before, n)
+		if alike == nil {
+			if slices.ContainsFunc(parts[:n], func(q part) bool { return q.equal(*p) }) {
+				continue
+			}
+		} else {
+			key := p.key()
+			before := alike[key]
+			if slices.ContainsFunc(before, func(k int) bool { *work++; return parts[k].equal(*p) }) {
+				continue
+			}
+			alike[key] = append(before, n)
 		}
 		parts[n] = *p
 		n++
