@@ -1,7 +1,7 @@
 // Package constrain makes text match a form: one of some strings, a regular expression, a JSON
-// Schema, a grammar, or parts of these with free text between them. It works on bytes and ids, without a model. Before each token a [Matcher]
-// returns the ids of a vocabulary that may come next, a sampler draws one of those, and the matcher
-// accepts it:
+// Schema, a grammar, or parts of these with free text between them. It works on bytes and ids, without
+// a model. Before each token a [Matcher] returns the ids of a vocabulary that may come next, a sampler
+// draws one of those, and the matcher accepts it:
 //
 //	v, err := constrain.NewVocabulary(tokens, constrain.VocabularyOptions{Ends: []int{50256}})
 //	c, err := constrain.JSONSchema(v, schema, constrain.SchemaOptions{})
@@ -129,13 +129,14 @@
 //
 // # Limits
 //
-// A regex may have 64 KiB and 131072 nodes, a grammar 1 MiB and as many nodes (n rules that begin with
-// one another count n times), a schema 4 MiB, 2048 combinations of alternatives and 20000 kinds of values; a pattern of a schema
-// 10000 states. The work of compiling is counted in steps of some nanoseconds: 32 million, and 64
-// for each byte. A form that exceeds a bound is refused with one line when it is compiled, on every
-// machine alike. [Compiler] compiles under a context, and lets other work run. Mask or Accept
-// returns an error for a text that one form could read in very many ways (4096 for schemas, 8192
-// positions for regexes and grammars), or whose mask would visit more than a million such positions
-// (fewer in rules that call one another), or 33 million nodes for a schema. Texts store at most
-// 4096 states and 512 masks of a machine, and 8 MiB of masks of a schema.
+// A regex may have 64 KiB and 131072 nodes, a grammar 1 MiB and as many nodes (n rules that begin
+// with one another count n times), a schema 4 MiB, 2048 combinations of alternatives and 20000
+// kinds of values; a pattern of a schema 10000 states. The work of compiling is counted in steps of
+// some nanoseconds: 32 million, and 64 for each byte. A form that exceeds a bound is refused with
+// one line when it is compiled, on every machine alike. [Compiler] compiles under a context, and
+// lets other work run. Mask or Accept returns an error for a text that one form could read in very
+// many ways (4096 for schemas, 8192 positions for regexes and grammars), or whose mask would visit
+// more than a million such positions (fewer in rules that call one another), or 33 million nodes
+// for a schema. Texts store at most 4096 states and 512 masks of a machine, and 8 MiB of masks of a
+// schema.
 package constrain
