@@ -1,7 +1,7 @@
 // Package constrain makes text match a form: one of some strings, a regular expression, a JSON
-// Schema, a grammar, or parts of these with free text between them. It works on bytes and ids, without a model. Before each token a [Matcher]
-// returns the ids of a vocabulary that may come next, a sampler draws one of those, and the matcher
-// accepts it:
+// Schema, a grammar, or parts of these with free text between them. It works on bytes and ids, without
+// a model. Before each token a [Matcher] returns the ids of a vocabulary that may come next, a sampler
+// draws one of those, and the matcher accepts it:
 //
 //	v, err := constrain.NewVocabulary(tokens, constrain.VocabularyOptions{Ends: []int{50256}})
 //	c, err := constrain.JSONSchema(v, schema, constrain.SchemaOptions{})
@@ -73,10 +73,10 @@
 //   - internal/schema: [JSONSchema] compiles schemas to values (value.go): what may come, by type.
 //     Combinations become alternatives (alternative.go), values that cannot exist are found and
 //     left out, and the state of a text is a stack of open objects and arrays with the part that is
-//     being read (form.go). Strings read patterns as one complete automaton (string.go); numbers
+//     being read (form.go). Strings read patterns as one complete automaton (pattern.go); numbers
 //     compare their digits with bounds (number.go). Characters, items and properties are counted
 //     beside the automata, so maxLength 100000 costs nothing. Masks of strings and numbers do not
-//     depend on what is around them, and are stored (mask.go).
+//     depend on what is around them, and are stored (lexmask.go).
 //   - What both need is below them: sets of characters, networks, machines and tables, and the work
 //     of compiling, counted (internal/automaton), and the trie (internal/trie).
 //
@@ -129,13 +129,14 @@
 //
 // # Limits
 //
-// A regex may have 64 KiB and 131072 nodes, a grammar 1 MiB and as many nodes (n rules that begin with
-// one another count n times), a schema 4 MiB, 2048 combinations of alternatives and 20000 kinds of values; a pattern of a schema
-// 10000 states. The work of compiling is counted in steps of some nanoseconds: 32 million, and 64
-// for each byte. A form that exceeds a bound is refused with one line when it is compiled, on every
-// machine alike. [Compiler] compiles under a context, and lets other work run. Mask or Accept
-// returns an error for a text that one form could read in very many ways (4096 for schemas, 8192
-// positions for regexes and grammars), or whose mask would visit more than a million such positions
-// (fewer in rules that call one another), or 33 million nodes for a schema. Texts store at most
-// 4096 states and 512 masks of a machine, and 8 MiB of masks of a schema.
+// A regex may have 64 KiB and 131072 nodes, a grammar 1 MiB and as many nodes (n rules that begin
+// with one another count n times), a schema 4 MiB, 2048 combinations of alternatives and 20000
+// kinds of values; a pattern of a schema 10000 states. The work of compiling is counted in steps of
+// some nanoseconds: 32 million, and 64 for each byte. A form that exceeds a bound is refused with
+// one line when it is compiled, on every machine alike. [Compiler] compiles under a context, and
+// lets other work run. Mask or Accept returns an error for a text that one form could read in very
+// many ways (4096 for schemas, 8192 positions for regexes and grammars), or whose mask would visit
+// more than a million such positions (fewer in rules that call one another), or 33 million nodes
+// for a schema. Texts store at most 4096 states and 512 masks of a machine, and 8 MiB of masks of a
+// schema.
 package constrain

@@ -212,8 +212,12 @@ func (c Compiler) JSONSchema(
 
 // Regex is the function Regex under a context.
 func (c Compiler) Regex(ctx context.Context, re string) (*Constraint, error) {
-	f, err := grammar.Regex(c.Vocabulary.ids, re, c.meter(ctx, len(re)))
-	return c.constraint(f, err)
+	b := c.builder(ctx, len(re))
+	what, n, err := b.regex(re)
+	if err != nil {
+		return nil, err
+	}
+	return b.constraint(what, n)
 }
 
 // Grammar is the function Grammar under a context.
@@ -232,13 +236,10 @@ func (c Compiler) Choice(ctx context.Context, choices ...string) (*Constraint, e
 	for _, s := range choices {
 		bytes += len(s)
 	}
-	f, err := grammar.Choice(c.Vocabulary.ids, choices, c.meter(ctx, bytes))
-	return c.constraint(f, err)
-}
-
-func (c Compiler) constraint(f *grammar.Form, err error) (*Constraint, error) {
+	b := c.builder(ctx, bytes)
+	n, err := grammar.Choice(choices, b.m)
 	if err != nil {
 		return nil, err
 	}
-	return &Constraint{vocab: c.Vocabulary, form: f}, nil
+	return b.constraint("choices", n)
 }

@@ -93,11 +93,8 @@ func (c Compiler) Compose(ctx context.Context, p Part) (*Constraint, error) {
 	return b.constraint("text", b.n)
 }
 
-// Bounds of parts.
-const (
-	mostDeep    = 100  // parts in parts
-	mostRepeats = 2000 // of one Repeat, as of grammars
-)
+// mostDeep bounds parts in parts.
+const mostDeep = 100
 
 // A builder makes the network of parts.
 type builder struct {
@@ -173,12 +170,18 @@ func (b *builder) free(root int32, words []string, goals []int32, without []stri
 
 func (p Pattern) node(b *builder, to int32, _ []string) (int32, error) {
 	b.m.More(len(p))
-	what := "regex " + quote.Short(string(p), 60)
-	n, err := automaton.Regex(what, string(p), b.m)
+	what, n, err := b.regex(string(p))
 	if err != nil {
-		return 0, b.m.Named(what, err)
+		return 0, err
 	}
 	return b.n.Add(what, n, to)
+}
+
+// regex returns the network of a regex, and what it is in errors.
+func (b *builder) regex(re string) (what string, n *automaton.Network, err error) {
+	what = "regex " + quote.Short(re, 60)
+	n, err = automaton.Regex(what, re, b.m)
+	return what, n, b.m.Named(what, err)
 }
 
 func (p Rules) node(b *builder, to int32, _ []string) (int32, error) {
@@ -243,9 +246,10 @@ func (p OneOf) node(b *builder, to int32, without []string) (int32, error) {
 }
 
 func (p Repeat) node(b *builder, to int32, without []string) (int32, error) {
-	if p.Min < 0 || p.Max < -1 || p.Max >= 0 && p.Max < p.Min || max(p.Min, p.Max) > mostRepeats {
-		return 0, fmt.Errorf("from %d to %d times: want from 0 to %d, the smaller number first, or -1 for "+
-			"any number", p.Min, p.Max, mostRepeats)
+	const most = grammar.MostRepeats
+	if p.Min < 0 || p.Max < -1 || p.Max >= 0 && p.Max < p.Min || max(p.Min, p.Max) > most {
+		return 0, fmt.Errorf("from %d to %d times: want from 0 to %d, the smaller number first, or -1 "+
+			"for any number", p.Min, p.Max, most)
 	}
 	// The part, and what comes before others, are rules: they are compiled once.
 	one, more := b.n.Split(), b.n.Split()

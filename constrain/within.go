@@ -3,7 +3,11 @@ package constrain
 // Within: texts that end in time. Of what the form opens, a mask leaves ids after which the text can
 // be completed with the ids that are left.
 
-import "slices"
+import (
+	"slices"
+
+	"picogpt/constrain/internal/automaton"
+)
 
 // A limit is the bound of a text.
 type limit struct {
@@ -51,7 +55,7 @@ func (t *Text) Bounded() bool {
 
 // never is more ids than a text has; of ends longer than mostSpelled, only their length is known.
 const (
-	never       = 1 << 28
+	never       = automaton.Never
 	mostSpelled = 1 << 15
 )
 

@@ -46,23 +46,24 @@ func work(h hostile, text string, pause func(context.Context) error) (*automaton
 
 func compileWith(h hostile, text string, m *automaton.Meter) (*Constraint, error) {
 	v := gpt2()
-	var f *grammar.Form
+	b, what := &builder{c: Compiler{Vocabulary: v}, m: m}, "grammar"
+	var n *automaton.Network
 	var err error
 	switch h.kind {
 	case 's':
 		f, notes, err := schema.Compile(v.strings, []byte(text), schema.Options{Closed: true}, m)
 		return &Constraint{v, f, notes}, err
 	case 'g':
-		var n *automaton.Network
-		if n, err = grammar.GBNF(v.ids, text, m, nil); err == nil {
-			f, err = grammar.New("grammar", v.ids, n, nil, m)
-		}
+		n, err = b.rules(text)
 	case 'r':
-		f, err = grammar.Regex(v.ids, text, m)
+		what, n, err = b.regex(text)
 	default:
-		f, err = grammar.Choice(v.ids, strings.Split(text, "\n"), m)
+		n, err = grammar.Choice(strings.Split(text, "\n"), m)
 	}
-	return &Constraint{v, f, nil}, err
+	if err != nil {
+		return nil, err
+	}
+	return b.constraint(what, n)
 }
 
 // linear are families whose work once grew with the square of their length, or worse.

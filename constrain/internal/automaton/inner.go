@@ -78,15 +78,3 @@ func (m *Machine) AfterForm(s *State, form int) *State {
 	}
 	return m.closure(m.list)
 }
-
-// Visit counts work, and reports whether there is not too much.
-func (m *Machine) Visit(n int) bool {
-	switch m.Work += n; {
-	case m.Err != nil:
-	case m.Work > MaxWork:
-		m.Err = m.tooMuch
-	case m.Work > m.most:
-		m.Err = m.over
-	}
-	return m.Err == nil
-}

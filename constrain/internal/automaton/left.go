@@ -102,7 +102,7 @@ func (l *lefter) calls(start int32) (calls []leftKey, err error) {
 	return calls, nil
 }
 
-// connect finds the groups of a rule and of those that it may begin with, by Tarjan's algorithm
+// connect finds the groups of a rule and of those that it may begin with, by Tarjan's algorithm.
 // It returns the least order of a rule that is not in a group yet and that it leads to.
 func (l *lefter) connect(rule int) int {
 	if l.order[rule] > 0 {

@@ -227,8 +227,8 @@ func (m *Machine) Only(s *State) (only rune, ok bool) {
 	return only, len(s.positions) > 0
 }
 
-// spend counts work, and reports whether there may be more of it.
-func (m *Machine) spend(work int) bool {
+// Spend counts work, and reports whether there may be more of it.
+func (m *Machine) Spend(work int) bool {
 	if m.Work += work; m.Work >= m.pause {
 		m.pause = m.Work + PauseWork
 		runtime.Gosched() // other texts are being written
@@ -290,7 +290,7 @@ func (m *Machine) follow(from []position) (found []position, accepts bool) {
 		if s != nil {
 			work += stackWork * (1 + len(n.more)/2)
 		}
-		m.spend(work)
+		m.Spend(work)
 		switch n.kind {
 		case splitNode:
 			for _, to := range n.more {

@@ -46,7 +46,7 @@ const (
 func (m *Machine) push(ret int32, up, other *stack) *stack {
 	key := stackKey{ret, up, other}
 	s := m.stacks[key]
-	if s == nil && m.spend(stackWork) {
+	if s == nil && m.Spend(stackWork) {
 		m.made++
 		s = &stack{ret: ret, id: m.made, up: up, other: other}
 		m.stacks[key] = s
@@ -64,7 +64,7 @@ func (m *Machine) union(a, b *stack) *stack {
 	}
 	key := [2]*stack{a, b}
 	s, ok := m.unions[0][key]
-	if ok || !m.spend(2*stackWork) {
+	if ok || !m.Spend(2*stackWork) {
 		return s
 	}
 	s, ok = m.unions[1][key]

@@ -8,14 +8,13 @@ import (
 	"unicode/utf8"
 
 	"picogpt/constrain/internal/automaton"
-	"picogpt/constrain/internal/trie"
 	"picogpt/internal/quote"
 )
 
 const maxChoices = 1 << 20 // bytes
 
-// Choice returns the form of texts that are one of some strings.
-func Choice(v *trie.Trie, choices []string, m *automaton.Meter) (*Form, error) {
+// Choice returns the network of texts that are one of some strings.
+func Choice(choices []string, m *automaton.Meter) (*automaton.Network, error) {
 	if len(choices) == 0 {
 		return nil, fmt.Errorf("choice: want at least one string, found none")
 	}
@@ -35,8 +34,7 @@ func Choice(v *trie.Trie, choices []string, m *automaton.Meter) (*Form, error) {
 	slices.Sort(sorted)
 	n := automaton.NewNetwork(2*maxChoices, m)
 	n.Rule("choice", addChoices(n, sorted, m))
-	f, err := New("choice", v, n, nil, m)
-	return f, m.Named("choices", err)
+	return n, nil
 }
 
 // addChoices adds a tree of sorted strings and returns its root.

@@ -1,6 +1,6 @@
 // Package grammar has the forms whose texts are read by rules: regexes, grammars and choices. Their
-// parsers make networks (gbnf.go). A [Form] has the masks: each is a walk over the trie of the ids
-// with a machine, stored with the state of the machine.
+// parsers make networks (gbnf.go, choice.go). A [Form] has the masks: each is a walk over the trie of
+// the ids with a machine, stored with the state of the machine.
 package grammar
 
 // Form: texts of a network and their masks.
@@ -14,7 +14,6 @@ import (
 
 	"picogpt/constrain/internal/automaton"
 	"picogpt/constrain/internal/trie"
-	"picogpt/internal/quote"
 )
 
 // A Form follows texts of a network: of a regex, a grammar or choices. Any number of texts
@@ -327,17 +326,6 @@ func (f *Form) run(places []place, bytes []byte) (after []place) {
 		}
 	}
 	return after
-}
-
-// Regex returns the form of texts that match a regex.
-func Regex(v *trie.Trie, re string, m *automaton.Meter) (*Form, error) {
-	what := "regex " + quote.Short(re, 60)
-	n, err := automaton.Regex(what, re, m)
-	if err != nil {
-		return nil, m.Named(what, err)
-	}
-	f, err := New(what, v, n, nil, m)
-	return f, m.Named(what, err)
 }
 
 // Forced returns the bytes that must follow a state, at most so many and a character. It follows

@@ -30,7 +30,12 @@ var gpt2 = sync.OnceValue(func() *trie.Trie {
 
 func compile(t *testing.T, re string) *Form {
 	t.Helper()
-	f, err := Regex(gpt2(), re, automaton.NewMeter(context.Background(), nil, nil, len(re)))
+	m := automaton.NewMeter(context.Background(), nil, nil, len(re))
+	n, err := automaton.Regex(re, re, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := New(re, gpt2(), n, nil, m)
 	if err != nil {
 		t.Fatal(err)
 	}

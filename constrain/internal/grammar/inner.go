@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"picogpt/constrain/internal/automaton"
-	"picogpt/internal/strictjson"
 )
 
 // An Inner is a form whose whole texts a network reads. No text of it is empty.
@@ -141,7 +140,7 @@ func (w *walk) into(node int, at *automaton.State) {
 		w.f.m.EachForm(at, func(form int) {
 			if forms++; forms > maxPlaces {
 				w.f.m.Err = errWays
-			} else if w.f.begins(node, form) && w.f.m.Visit(4) {
+			} else if w.f.begins(node, form) && w.f.m.Spend(4) {
 				w.inside(node, w.f.begin(at, form))
 			}
 		})
@@ -196,49 +195,4 @@ func (f *Form) leastTexts() (texts [][]byte) {
 		texts = append(texts, text)
 	}
 	return texts
-}
-
-// inner reads %json with a schema, or %regex with a regex between slashes.
-func (p *gbnf) inner(item *gbnfItem) (err error) {
-	p.at++
-	from := p.at
-	name := p.name()
-	p.space(false)
-	switch {
-	case name == "json":
-		rest := strictjson.NewReader(p.text[p.at:])
-		if err := p.meter.Charge(rest.Left() / 128); err != nil { // which are copied
-			return err
-		}
-		value, err := rest.Raw()
-		if err != nil {
-			return fmt.Errorf("want a JSON Schema after %%json: %w", err)
-		}
-		item.kind = gbnfSchema
-		if item.form, err = p.schema(value.Text()); err != nil {
-			return err
-		}
-		p.at = len(p.text) - rest.Left()
-	case name == "regex" && p.next() == '/':
-		from = p.at + 1
-		for p.at = from; p.next() != '/'; p.at++ {
-			if p.next() == '\\' {
-				p.at++
-			}
-			if c := p.next(); c == '\n' || c == 0 {
-				return fmt.Errorf("want a / at the end of the regex, found the end of the line")
-			}
-		}
-		n, err := automaton.Regex("regex", p.text[from:p.at], p.meter)
-		if err != nil {
-			return err
-		}
-		item.kind, item.rule = gbnfRule, fmt.Sprint("%", len(p.inners))
-		p.inners = append(p.inners, n)
-		p.at++
-	default:
-		p.at = from
-		return fmt.Errorf("want json and a schema, or regex and /, after %%; found %s", p.found())
-	}
-	return nil
 }

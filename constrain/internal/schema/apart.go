@@ -2,8 +2,6 @@ package schema
 
 // Apart: the ends of texts in arrays of unique items, which differ from what is there.
 
-import "strings"
-
 // spare returns what completes a value at most, after any of its beginnings if it is begun, and so that
 // it differs from so many others; ok is false if that is not known.
 func (e *ender) spare(v *value, others, depth int, begun bool) (n size, ok bool) {
@@ -105,15 +103,18 @@ func (e *ender) spareItem(s *arraySpec, items int, begun bool) (n size, ok bool)
 func (e *ender) unlike(v *value, f *frame) *frame {
 	rivals := f.rivals(f.name)
 	e.work += 8 + len(rivals)
-	if l := &v.least; l.array == nil && l.object == nil && !among(rivals, keptLeast(l.text)) {
-		e.raw(l.text, l.need < tooMany)
-		return e.j.doneText(f, keptLeast(l.text)).frame
+	l := &v.least
+	container := l.array != nil || l.object != nil
+	scalar := func(text string) *frame {
+		e.raw(text, l.need < tooMany)
+		return e.j.doneText(f, keptLeast(text)).frame
 	}
-	const words = "null true false"
-	for i, word := range strings.Fields(words) {
+	if !container && !among(rivals, keptLeast(l.text)) {
+		return scalar(l.text)
+	}
+	for i, word := range []string{"null", "true", "false"} {
 		if []bool{v.null, v.yes, v.no}[i] && !among(rivals, word) {
-			e.raw(word, true)
-			return e.j.doneText(f, word).frame
+			return scalar(word)
 		}
 	}
 	for _, s := range v.numbers {
@@ -130,29 +131,20 @@ func (e *ender) unlike(v *value, f *frame) *frame {
 		}
 		e.size, e.text = before, e.text[:n]
 	}
-	open := func(g *frame) *frame {
-		e.put(map[bool]string{true: "{", false: "["}[g.object != nil], 1)
-		return e.shut(g, false)
-	}
 	for _, s := range v.arrays {
 		if g := f.open(nil, s); g.differs(0) {
-			return open(g)
+			return e.container(g)
 		}
 	}
 	for _, s := range v.objects {
 		if g := f.open(s, nil); g.differs(0) {
-			return open(g)
+			return e.container(g)
 		}
 	}
-	switch l := &v.least; {
-	case l.array != nil:
-		return open(f.open(nil, l.array))
-	case l.object != nil:
-		return open(f.open(l.object, nil))
-	default:
-		e.raw(l.text, l.need < tooMany)
-		return e.j.doneText(f, keptLeast(l.text)).frame
+	if container {
+		return e.container(f.open(l.object, l.array))
 	}
+	return scalar(l.text)
 }
 
 // keptLeast returns what is kept of a scalar.
@@ -198,7 +190,7 @@ func (e *ender) apart(p *part, k int, ok func(kept string) bool) (text, kept str
 		text, found = e.number(p.number, p.digits, k, func(text string) bool { return ok(is(text)) })
 		return text, is(text), found
 	}
-	for _, t := range p.list[p.lo:p.hi] {
+	for _, t := range p.list()[p.lo:p.hi] {
 		is := keptText
 		if p.kind == partList {
 			is = func(t string) string { return `"` + t }
@@ -229,7 +221,7 @@ func (e *ender) kept(p *part) {
 	switch p.kind {
 	case partAfter:
 	case partEnd:
-		e.bracket(f)
+		e.put(f.brackets()[1:], 1)
 		f = e.j.doneContainer(f).frame
 	case partKey:
 		f = e.shut(f, true)

@@ -6,12 +6,13 @@
 //   - Combinations become alternatives of plain schemas (alternative.go), not and its like become
 //     what they leave (negation.go); unevaluated is what no schema beside says (leftover.go).
 //   - [Compile] makes values of the alternatives, sets of JSON values by their type (value.go):
-//     numbers (numberspec.go, number.go), strings (string.go), arrays (array.go) and objects
-//     (object.go, closed.go).
-//   - A [Form] reads a text as parts of values (part.go, form.go), and has the masks: of each part,
-//     the ids that may follow (mask.go), or those after which the text can end in time (intime.go):
-//     it knows the least values and what containers still need (ends.go), and finds the ends of
-//     strings and numbers (shortest.go).
+//     numbers (numberspec.go, number.go), strings (string.go, pattern.go), arrays (array.go) and
+//     objects (object.go, closed.go).
+//   - A [Form] reads a text as parts of values in frames (part.go, frame.go, form.go, name.go), and
+//     has the masks: of each part, the ids that may follow (mask.go, lexmask.go), or those after
+//     which the text can end in time (intime.go): it knows the least values (least.go) and what
+//     containers still need (ends.go, needed.go), and finds the ends of strings and numbers
+//     (shortest.go), and of what must differ (apart.go).
 package schema
 
 // Compile: the text of a schema becomes values; and the bounds of all of it.

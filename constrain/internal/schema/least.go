@@ -103,6 +103,7 @@ func (j *Form) prepare() {
 // fix finds the least texts of values, and reports whether each state of theirs has an end.
 func (e *ender) fix(all []*value) (known bool) {
 	known = true
+	var none *frame
 	for _, v := range all {
 		if e.work > e.bound {
 			return false
@@ -121,18 +122,18 @@ func (e *ender) fix(all []*value) (known bool) {
 			}
 			for _, s := range v.arrays {
 				e.missing(s)
-				is := e.trial(func() { e.array(s, nil) })
+				is := e.trial(func() { e.container(none.open(nil, s)) })
 				changed = v.least.better(is, least{array: s}) || changed
 			}
 			for _, s := range v.objects {
-				is := e.trial(func() { e.object(s, nil) })
+				is := e.trial(func() { e.container(none.open(s, nil)) })
 				changed = v.least.better(is, least{object: s}) || changed
 			}
 		}
 	}
 	for _, v := range all { // where a kind is chosen in another way now, it may need more
 		if s := v.least.object; s != nil && s.somes > 0 {
-			known = known && e.trial(func() { e.object(s, nil) }).need <= v.least.need
+			known = known && e.trial(func() { e.container(none.open(s, nil)) }).need <= v.least.need
 		}
 	}
 	return known

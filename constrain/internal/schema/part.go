@@ -1,13 +1,10 @@
 package schema
 
-// Part: one way to read what comes next in a text of JSON; and frame: the object or array around
-// it, with the properties that may come next.
+// Part: one way to read what comes next in a text of JSON.
 
 import (
 	"math"
 	"slices"
-
-	"picogpt/constrain/internal/automaton"
 )
 
 // A part is one way to read what comes next.
@@ -19,16 +16,15 @@ type part struct {
 
 	rest string // partWord: the bytes that are missing; others: those that the layout asks for before
 
-	list   []string // partList: texts, sorted; those from lo to hi begin like the text
-	names  []int32  // partName: names of frame.object, in the same way
-	lo, hi int32
-	at     int32 // bytes of them that were read
+	names  *[]int32 // partName: of frame.object, sorted; those from lo to hi begin like the text
+	lo, hi int32    // or texts of partList and partNumberList
+	at     int32    // bytes of them that were read
 
-	str    *stringSpec // partString, partOther
+	str    *stringSpec // partString, partList, partOther
 	string stringState
 	raw    string // partOther: the bytes after the quote
 
-	number *numberSpec
+	number *numberSpec // partNumber, partNumberList
 	digits numberState
 }
 
@@ -49,6 +45,14 @@ const (
 	partAfter                      // , or the end of the container
 	partEnd                        // the end of an empty container
 )
+
+// list returns the texts of a partList or partNumberList, sorted.
+func (p *part) list() []string {
+	if p.kind == partList {
+		return p.str.escaped
+	}
+	return p.number.texts
+}
 
 // cost returns approximately the work for the next byte of a part, in visits of nodes.
 func (p *part) cost() int {
@@ -86,11 +90,11 @@ func bytesAfter(parts []part) (set byteSet) {
 		case p.rest != "":
 			set.add(p.rest[:1])
 		case p.kind == partList && known:
-			for _, text := range p.list[p.lo:p.hi] {
+			for _, text := range p.list()[p.lo:p.hi] {
 				set.add((text + `"`)[p.at:][:1])
 			}
 		case p.kind == partName && known:
-			for _, name := range p.names[p.lo:p.hi] {
+			for _, name := range (*p.names)[p.lo:p.hi] {
 				set.add((p.frame.object.names[name].escaped + `"`)[p.at:][:1])
 			}
 		case p.kind == partKey:
@@ -116,19 +120,17 @@ func distinctParts(parts []part, work *int) (n int) {
 	}
 	for i := range parts {
 		p := &parts[i]
-		var before []int
-		if alike != nil {
-			before = alike[p.key()]
-		}
-		same := func(k int) bool { *work++; return parts[k].equal(*p) }
-		switch {
-		case alike != nil && slices.ContainsFunc(before, same):
-			continue
-		case alike == nil && slices.ContainsFunc(parts[:n], func(q part) bool { return q.equal(*p) }):
-			continue
-		}
-		if alike != nil {
-			alike[p.key()] = append(before, n)
+		if alike == nil {
+			if slices.ContainsFunc(parts[:n], func(q part) bool { return q.equal(*p) }) {
+				continue
+			}
+		} else {
+			key := p.key()
+			before := alike[key]
+			if slices.ContainsFunc(before, func(k int) bool { *work++; return parts[k].equal(*p) }) {
+				continue
+			}
+			alike[key] = append(before, n)
 		}
 		parts[n] = *p
 		n++
@@ -138,226 +140,23 @@ func distinctParts(parts []part, work *int) (n int) {
 
 // A partLook is a hash key: equal parts have equal ones.
 type partLook struct {
-	kind       partKind
-	space      uint8
-	value      *value
-	str        *stringSpec
-	string     stringState
-	number     *numberSpec
-	digits     numberState
-	object     *objectSpec
-	array      *arraySpec
-	count      int32
-	lo, hi, at int32
-	rest, raw  string
+	part
+	object *objectSpec
+	array  *arraySpec
+	count  int32
 }
 
-func (p *part) key() partLook {
-	k := partLook{kind: p.kind, space: p.space, value: p.value, str: p.str, string: p.string,
-		number: p.number, digits: p.digits, lo: p.lo, hi: p.hi, at: p.at, rest: p.rest, raw: p.raw}
+func (p part) key() (k partLook) {
 	if f := p.frame; f != nil {
 		k.object, k.array, k.count = f.object, f.array, f.count
 	}
+	p.frame, p.names = nil, nil // which follow from the frame
+	k.part = p
 	return k
 }
 
 func (p part) equal(q part) bool {
-	return p.kind == q.kind && p.space == q.space && p.value == q.value && p.rest == q.rest &&
-		p.lo == q.lo && p.hi == q.hi && p.at == q.at && p.str == q.str && p.string == q.string &&
-		p.raw == q.raw && p.number == q.number && p.digits == q.digits &&
-		slices.Equal(p.names, q.names) && sameList(p.list, q.list) && p.frame.equal(q.frame)
-}
-
-// sameList reports whether two slices are the same list.
-func sameList(a, b []string) bool {
-	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
-}
-
-// A frame is an open container. Frames are immutable.
-type frame struct {
-	up     *frame
-	object *objectSpec
-	array  *arraySpec
-	deep   int   // containers, with those around it
-	next   int32 // the first ordered name that may still come
-	count  int32 // properties or items so far
-	others int32 // number of names that are not known ones
-	free   int32 // number of names without order so far
-	used   *used // names without order and others, the newest first
-	needed int32 // number of required names without order so far
-
-	// in an array of unique items, see unique.go
-	kept bool
-	name string  // of the value that is read
-	kids []*node // the values so far
-	same []*node // what the container may become equal to
-
-	tally int32 // items that were counted, or a bit for each kind of properties that must come
-}
-
-// used is a list of names.
-type used struct {
-	name string
-	up   *used
-}
-
-// depth returns how many containers a frame and those around it are; nil is none.
-func (f *frame) depth() int {
-	if f == nil {
-		return 0
-	}
-	return f.deep
-}
-
-func (f *frame) has(name string) bool {
-	for u := f.used; u != nil; u = u.up {
-		if u.name == name {
-			return true
-		}
-	}
-	return false
-}
-
-// equal reports whether two frames and all frames around them are the same.
-func (f *frame) equal(g *frame) bool {
-	for f != g {
-		if f == nil || g == nil || f.object != g.object || f.array != g.array ||
-			f.next != g.next || f.count != g.count || f.tally != g.tally {
-			return false
-		}
-		for u, w := f.used, g.used; u != w; u, w = u.up, w.up {
-			if u == nil || w == nil || u.name != w.name {
-				return false
-			}
-		}
-		same := func(u, w *node) bool { return u == w || u.name == w.name && u.text == w.text }
-		if f.name != g.name || !slices.EqualFunc(f.kids, g.kids, same) {
-			return false
-		}
-		f, g = f.up, g.up
-	}
-	return true
-}
-
-// feasible reports whether an object can be completed.
-func (s *objectSpec) feasible(f *frame) bool {
-	needed := s.neededFrom[f.next] + s.neededFree - int(f.needed)
-	if s.somes > 0 {
-		needed += s.cover(f)
-		if needed >= automaton.Unbounded {
-			return false
-		}
-	}
-	if s.max >= 0 && int(f.count)+needed > s.max {
-		return false
-	}
-	if int(f.count) >= s.min {
-		return true
-	}
-	possible := s.possibleFrom[f.next] + s.possibleFree - int(f.free)
-	if s.others != nil {
-		possible += s.left(f)
-	}
-	return int(f.count)+possible >= s.min
-}
-
-// left returns how many other names are still possible.
-func (s *objectSpec) left(f *frame) int {
-	t := s.others.table
-	if t == nil || t.Count[0] >= automaton.Unbounded {
-		return automaton.Unbounded
-	}
-	return t.Count[0] - s.inOther - int(f.others)
-}
-
-// mayClose reports whether an object may end here.
-func (s *objectSpec) mayClose(f *frame) bool {
-	return int(f.count) >= s.min && s.neededFrom[f.next] == 0 && int(f.needed) == s.neededFree &&
-		int(f.tally) == 1<<s.somes-1
-}
-
-// after returns the frame after a known name; ok is false if the name is not allowed, or if the
-// object could not be completed after it. The list of used names does not contain the name yet.
-func (f *frame) after(i int) (g frame, ok bool) {
-	s := f.object
-	n := &s.names[i]
-	g = *f
-	g.count++
-	if i < s.ordered {
-		if i < int(f.next) || s.neededFrom[f.next] != s.neededFrom[i] {
-			return g, false
-		}
-		g.next = int32(i) + 1
-	} else {
-		if s.neededFrom[f.next] > 0 || f.has(n.name) {
-			return g, false
-		}
-		g.next = int32(s.ordered)
-		g.free++
-		if n.required {
-			g.needed++
-		}
-	}
-	return g, n.value.possible && (s.feasible(&g) || slices.ContainsFunc(n.claims, func(m claim) bool {
-		_, ok := f.claims(g, m)
-		return ok
-	}))
-}
-
-// claims returns the frame after a property of some kinds, given that after one of none; ok is
-// false if the object could not be completed after it.
-func (f *frame) claims(after frame, m claim) (g frame, ok bool) {
-	if g = after; m.bits&^int(g.tally) == 0 {
-		return g, false
-	}
-	g.tally |= int32(m.bits)
-	return g, m.value.possible && f.object.feasible(&g)
-}
-
-// afterOther returns the frame after an unknown name, with the same ok.
-func (f *frame) afterOther() (g frame, ok bool) {
-	s := f.object
-	if g = *f; s.others == nil || s.neededFrom[f.next] > 0 || s.left(f) <= 0 {
-		return g, false
-	}
-	g.count++
-	g.others++
-	g.next = int32(s.ordered)
-	return g, s.feasible(&g)
-}
-
-// afterClaimed is afterOther for a name of some kinds.
-func (f *frame) afterClaimed(o *claimed) (g frame, ok bool) {
-	g, _ = f.afterOther()
-	if g.count == f.count || !o.open || o.bits&^int(f.tally) == 0 {
-		return g, false
-	}
-	g.tally |= int32(o.bits)
-	return g, f.object.feasible(&g)
-}
-
-// names returns the known names that may come next, sorted by their bytes.
-func (f *frame) names() (list []int32) {
-	for _, i := range f.object.sorted {
-		if _, ok := f.after(int(i)); ok {
-			list = append(list, i)
-		}
-	}
-	return list
-}
-
-// mayContinue reports whether any name may come next.
-func (f *frame) mayContinue() bool {
-	if _, ok := f.afterOther(); ok {
-		return true
-	}
-	for i := range f.object.claimed {
-		if _, ok := f.afterClaimed(&f.object.claimed[i]); ok {
-			return true
-		}
-	}
-	return slices.ContainsFunc(f.object.sorted, func(i int32) bool {
-		_, ok := f.after(int(i))
-		return ok
-	})
+	f, g := p.frame, q.frame
+	p.frame, p.names, q.frame, q.names = nil, nil, nil, nil
+	return p == q && f.equal(g)
 }

@@ -4,20 +4,13 @@ package schema
 // strings, byte by byte with their escapes.
 
 import (
-	"fmt"
-	"regexp"
-	"regexp/syntax"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"picogpt/constrain/internal/automaton"
-
-	"picogpt/internal/quote"
 )
 
 // A stringSpec says which strings are allowed: of some length, matching patterns, or from a list.
@@ -409,159 +402,4 @@ func (s *stringSpec) list(texts []string, m *automaton.Meter) *stringSpec {
 	}
 	l.escaped = sortedTexts(l.escaped)
 	return l
-}
-
-// table returns the automaton of strings that match all patterns, or nil if there are none.
-func (c *compiler) table(from *schema, patterns []string, lo, hi int) (*automaton.Table, error) {
-	for _, p := range patterns {
-		c.meter.Charge(64 + 8*len(p))
-	}
-	patterns = sortedTexts(patterns)
-	key, what := fmt.Sprintf("%q", patterns), from.at()
-	own, ready := formatKeys()[key]
-	t, err := c.once(key, ready, func(m *automaton.Meter) (*automaton.Table, error) {
-		machines, err := patternMachines(what, patterns, m)
-		if err != nil || machines == nil {
-			return nil, err
-		}
-		t, err := automaton.NewTable(what, machines, true, m)
-		if err != nil {
-			return nil, err
-		}
-		ok, err := t.Finish(m, c.vocab.Plainly, func(int) bool { return true })
-		if !ok {
-			t = nil
-		}
-		return t, err
-	})
-	if t == nil || err != nil || lo <= 0 && hi < 0 {
-		return t, err
-	}
-	key = fmt.Sprintf("%s %d", key, hi)
-	return c.once(key, ready && hi == own, func(m *automaton.Meter) (*automaton.Table, error) {
-		measured := *t
-		return &measured, measured.Measure(what, hi, m)
-	})
-}
-
-// once returns the automaton of a key, which it makes once for the schema; if it is one of a format,
-// once for the vocabulary. That costs the same whether it is made or taken: so a schema is not
-// refused for what was compiled before.
-func (c *compiler) once(
-	key string, ready bool, find func(*automaton.Meter) (*automaton.Table, error),
-) (t *automaton.Table, err error) {
-	t, ok := c.tables[key]
-	if ok {
-		return t, nil
-	}
-	if made, ok := c.vocab.ready.Load(key); ok {
-		t = made.(*automaton.Table)
-	} else {
-		meter := c.meter
-		if ready {
-			meter = meter.Apart()
-		}
-		if t, err = find(meter); err != nil {
-			return nil, err
-		}
-	}
-	if ready {
-		c.vocab.ready.Store(key, t)
-		err = c.meter.Charge(t.Bytes() / 16)
-	}
-	c.tables[key] = t
-	return t, err
-}
-
-// unlike is before a pattern that must not match.
-const unlike = "\x00"
-
-// patternMachines compiles patterns, which may match anywhere in a string. It returns nil if one of
-// them matches nothing.
-func patternMachines(
-	what string, patterns []string, meter *automaton.Meter,
-) (machines []*automaton.Machine, err error) {
-	for _, p := range patterns {
-		p, not := strings.CutPrefix(p, unlike)
-		m, err := automaton.Pattern(what+": pattern "+quote.Short(p, 60), p, meter)
-		if err != nil {
-			return nil, err
-		}
-		if m == nil && !not {
-			return nil, nil
-		}
-		if m == nil { // nothing matches it
-			if m, err = automaton.Pattern(what, "", meter); err != nil {
-				return nil, err
-			}
-			not = false
-		}
-		m.Not = not
-		machines = append(machines, m)
-	}
-	return machines, nil
-}
-
-// Counted patterns: a number of characters of one kind. The number is counted beside the automaton.
-
-// repeated matches ^X{m,n}$ and its parts.
-var repeated = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\A\^(.+)\{([0-9]{1,9})(,([0-9]{0,9}))?\}\$\z`)
-})
-
-// lookedAt matches a lookahead at the beginning that is about the length of the text. What zod says
-// of hosts lets a point follow the length: here it counts, so that some hosts with a point at their
-// end are too long.
-var lookedAt = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\A\^\(\?=\.\{([0-9]{1,9}),([0-9]{0,9})\}(?:\\\.\?)?\$\)`)
-})
-
-// counted returns a pattern that, together with the lengths of s, which it changes, has the same
-// meaning as pattern: ^[a-z]{3,500}$ becomes ^[a-z]*$ and lengths from 3 to 500.
-func (s *stringWish) counted(pattern string) string {
-	if sized := lookedAt().FindStringSubmatch(pattern); sized != nil {
-		s.bound(sized[1], sized[2], sized[2] == "")
-		s.patterns = append(s.patterns, "^.*$")
-		pattern = "^" + pattern[len(sized[0]):]
-	}
-	parts := repeated().FindStringSubmatch(automaton.ECMAEscapes(pattern))
-	if parts == nil {
-		return pattern
-	}
-	plain := "^" + parts[1] + "*$"
-	tree, err := syntax.Parse(plain, syntax.Perl)
-	if err != nil || !isStar(tree) {
-		return pattern
-	}
-	most := parts[4]
-	if parts[3] == "" {
-		most = parts[2]
-	}
-	s.bound(parts[2], most, most == "")
-	return plain
-}
-
-// bound adds bounds of the length to those of s.
-func (s *stringWish) bound(least, most string, open bool) {
-	n, _ := strconv.Atoi(least)
-	s.min = max(s.min, n)
-	if n, _ = strconv.Atoi(most); !open {
-		s.max = tighter(s.max, n)
-	}
-}
-
-// isStar reports whether a pattern is any number of characters of one kind.
-func isStar(tree *syntax.Regexp) bool {
-	if tree.Op != syntax.OpConcat || len(tree.Sub) != 3 ||
-		tree.Sub[0].Op != syntax.OpBeginText || tree.Sub[1].Op != syntax.OpStar ||
-		tree.Sub[2].Op != syntax.OpEndText {
-		return false
-	}
-	switch one := tree.Sub[1].Sub[0]; one.Op {
-	case syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL:
-		return true
-	case syntax.OpLiteral:
-		return len(one.Rune) == 1
-	}
-	return false
 }

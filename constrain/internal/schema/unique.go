@@ -97,11 +97,7 @@ func (f *frame) unique() bool { return f != nil && f.array != nil && f.array.uni
 func (f *frame) open(o *objectSpec, a *arraySpec) *frame {
 	g := &frame{up: f, object: o, array: a, deep: f.depth() + 1, kept: f.keeps()}
 	if g.kept {
-		kind := byte('[')
-		if o != nil {
-			kind = '{'
-		}
-		g.same = ofKind(f.rivals(f.name), kind)
+		g.same = ofKind(f.rivals(f.name), g.brackets()[0])
 	}
 	return g
 }
@@ -225,7 +221,7 @@ func (p *part) fresh() bool {
 		different = !among(f.rivals(f.name), p.raw)
 	case partList, partNumberList:
 		rivals := f.rivals(f.name)
-		different = slices.ContainsFunc(p.list[p.lo:p.hi], func(t string) bool {
+		different = slices.ContainsFunc(p.list()[p.lo:p.hi], func(t string) bool {
 			if p.kind == partList {
 				return !amongStrings(rivals, t)
 			}
@@ -239,7 +235,7 @@ func (p *part) fresh() bool {
 		return slices.ContainsFunc(f.key(nil), func(q part) bool { return q.fresh() })
 	case partName:
 		narrow = true
-		different = slices.ContainsFunc(p.names[p.lo:p.hi], func(i int32) bool {
+		different = slices.ContainsFunc((*p.names)[p.lo:p.hi], func(i int32) bool {
 			g, _ := f.after(int(i))
 			return f.object.somes == 0 && (f.nameDiffers(int(i), 0) || g.differs(0))
 		})

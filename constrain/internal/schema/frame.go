@@ -1,0 +1,206 @@
+package schema
+
+// Frame: an open object or array, with what it has so far; and which properties may come next.
+
+import (
+	"slices"
+
+	"picogpt/constrain/internal/automaton"
+)
+
+// A frame is an open container. Frames are immutable.
+type frame struct {
+	up     *frame
+	object *objectSpec
+	array  *arraySpec
+	deep   int   // containers, with those around it
+	next   int32 // the first ordered name that may still come
+	count  int32 // properties or items so far
+	others int32 // number of names that are not known ones
+	free   int32 // number of names without order so far
+	used   *used // names without order and others, the newest first
+	needed int32 // number of required names without order so far
+
+	// in an array of unique items, see unique.go
+	kept bool
+	name string  // of the value that is read
+	kids []*node // the values so far
+	same []*node // what the container may become equal to
+
+	tally int32 // items that were counted, or a bit for each kind of properties that must come
+}
+
+// brackets are the first byte of a container and its last one.
+func (f *frame) brackets() string {
+	if f.object != nil {
+		return "{}"
+	}
+	return "[]"
+}
+
+// used is a list of names.
+type used struct {
+	name string
+	up   *used
+}
+
+// depth returns how many containers a frame and those around it are; nil is none.
+func (f *frame) depth() int {
+	if f == nil {
+		return 0
+	}
+	return f.deep
+}
+
+func (f *frame) has(name string) bool {
+	for u := f.used; u != nil; u = u.up {
+		if u.name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// equal reports whether two frames and all frames around them are the same.
+func (f *frame) equal(g *frame) bool {
+	for f != g {
+		if f == nil || g == nil || f.object != g.object || f.array != g.array ||
+			f.next != g.next || f.count != g.count || f.tally != g.tally {
+			return false
+		}
+		for u, w := f.used, g.used; u != w; u, w = u.up, w.up {
+			if u == nil || w == nil || u.name != w.name {
+				return false
+			}
+		}
+		same := func(u, w *node) bool { return u == w || u.name == w.name && u.text == w.text }
+		if f.name != g.name || !slices.EqualFunc(f.kids, g.kids, same) {
+			return false
+		}
+		f, g = f.up, g.up
+	}
+	return true
+}
+
+// feasible reports whether an object can be completed.
+func (s *objectSpec) feasible(f *frame) bool {
+	needed := s.neededFrom[f.next] + s.neededFree - int(f.needed)
+	if s.somes > 0 {
+		needed += s.cover(f)
+		if needed >= automaton.Unbounded {
+			return false
+		}
+	}
+	if s.max >= 0 && int(f.count)+needed > s.max {
+		return false
+	}
+	if int(f.count) >= s.min {
+		return true
+	}
+	possible := s.possibleFrom[f.next] + s.possibleFree - int(f.free)
+	if s.others != nil {
+		possible += s.left(f)
+	}
+	return int(f.count)+possible >= s.min
+}
+
+// left returns how many other names are still possible.
+func (s *objectSpec) left(f *frame) int {
+	t := s.others.table
+	if t == nil || t.Count[0] >= automaton.Unbounded {
+		return automaton.Unbounded
+	}
+	return t.Count[0] - s.inOther - int(f.others)
+}
+
+// mayClose reports whether an object may end here.
+func (s *objectSpec) mayClose(f *frame) bool {
+	return int(f.count) >= s.min && s.neededFrom[f.next] == 0 && int(f.needed) == s.neededFree &&
+		int(f.tally) == 1<<s.somes-1
+}
+
+// after returns the frame after a known name; ok is false if the name is not allowed, or if the
+// object could not be completed after it. The list of used names does not contain the name yet.
+func (f *frame) after(i int) (g frame, ok bool) {
+	s := f.object
+	n := &s.names[i]
+	g = *f
+	g.count++
+	if i < s.ordered {
+		if i < int(f.next) || s.neededFrom[f.next] != s.neededFrom[i] {
+			return g, false
+		}
+		g.next = int32(i) + 1
+	} else {
+		if s.neededFrom[f.next] > 0 || f.has(n.name) {
+			return g, false
+		}
+		g.next = int32(s.ordered)
+		g.free++
+		if n.required {
+			g.needed++
+		}
+	}
+	return g, n.value.possible && (s.feasible(&g) || slices.ContainsFunc(n.claims, func(m claim) bool {
+		_, ok := f.claims(g, m)
+		return ok
+	}))
+}
+
+// claims returns the frame after a property of some kinds, given that after one of none; ok is
+// false if the object could not be completed after it.
+func (f *frame) claims(after frame, m claim) (g frame, ok bool) {
+	if g = after; m.bits&^int(g.tally) == 0 {
+		return g, false
+	}
+	g.tally |= int32(m.bits)
+	return g, m.value.possible && f.object.feasible(&g)
+}
+
+// afterOther returns the frame after an unknown name, with the same ok.
+func (f *frame) afterOther() (g frame, ok bool) {
+	s := f.object
+	if g = *f; s.others == nil || s.neededFrom[f.next] > 0 || s.left(f) <= 0 {
+		return g, false
+	}
+	g.count++
+	g.others++
+	g.next = int32(s.ordered)
+	return g, s.feasible(&g)
+}
+
+// afterClaimed is afterOther for a name of some kinds.
+func (f *frame) afterClaimed(o *claimed) (g frame, ok bool) {
+	g, _ = f.afterOther()
+	if g.count == f.count || !o.open || o.bits&^int(f.tally) == 0 {
+		return g, false
+	}
+	g.tally |= int32(o.bits)
+	return g, f.object.feasible(&g)
+}
+
+// names returns the known names that may come next, sorted by their bytes.
+func (f *frame) names() (list []int32) {
+	for _, i := range f.object.sorted {
+		if _, ok := f.after(int(i)); ok {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// mayContinue reports whether any name may come next.
+func (f *frame) mayContinue() bool {
+	if _, ok := f.afterOther(); ok {
+		return true
+	}
+	for i := range f.object.claimed {
+		if _, ok := f.afterClaimed(&f.object.claimed[i]); ok {
+			return true
+		}
+	}
+	return slices.ContainsFunc(f.object.sorted, func(i int32) bool {
+		_, ok := f.after(int(i))
+		return ok
+	})
+}

@@ -1,0 +1,290 @@
+package schema
+
+// Masks inside strings and numbers, which depend on nothing around them: they are stored.
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"picogpt/constrain/internal/automaton"
+	"picogpt/constrain/internal/trie"
+)
+
+// A lexMask holds what may follow inside a string or a number, below a node of the trie.
+type lexMask struct {
+	open  []uint64 // the words that are not 0
+	words []int32  // their indexes; nil if all words are present
+	exits []exit   // nodes at which the string or number is complete
+	chars int32    // characters of the longest id in it
+}
+
+// lexMasks stores masks, and drops all of them when there are too many.
+type lexMasks struct {
+	mu    sync.Mutex
+	masks map[lexKey]*lexMask
+	held  atomic.Int64 // bytes
+}
+
+// get returns the mask of a key. If it is not stored, find makes it, or returns nil.
+func (l *lexMasks) get(key lexKey, w *jsonWalk, find func() *lexMask) *lexMask {
+	if w.most == maxVisits {
+		l.mu.Lock()
+	} else if !l.mu.TryLock() { // another goroutine computes one, which may take long
+		w.err = automaton.ErrSteps
+		return nil
+	}
+	defer l.mu.Unlock()
+	m := l.masks[key]
+	if m == nil {
+		if m = find(); m == nil {
+			return nil
+		}
+		bytes := int64(8*len(m.open) + 4*len(m.words) + 12*len(m.exits) + 256)
+		if l.masks == nil || l.held.Load()+bytes > maxLexBytes {
+			l.masks = map[lexKey]*lexMask{}
+			l.held.Store(0)
+		}
+		l.masks[key] = m
+		l.held.Add(bytes)
+	}
+	return m
+}
+
+// An exit is a node whose last byte closes a string, or after which a number may be complete.
+type exit struct {
+	node  int32
+	at    int32 // of a string: the state of its table
+	chars int32 // and the number of its characters below the node
+}
+
+// lexKey is the key of a mask.
+type lexKey struct {
+	str    *stringSpec // nil for strings of any characters
+	number *numberSpec
+	any    uint8 // 1: all numbers, 2: all whole numbers
+	node   int32
+	escapes
+	automaton.Partial
+	at     int32
+	n      int32 // 1 + characters, if a table's result depends on their number
+	room   int32 // characters that may come
+	digits numberState
+}
+
+// lexMask returns the mask of a part below a node. Masks of strings of any characters are stored
+// with the vocabulary.
+func (w *jsonWalk) lexMask(node int, p *part) *lexMask {
+	j := w.j
+	key, keep := j.numberKey(node, p), &j.masks
+	free := p.kind == partNumber && p.number.any
+	if p.kind != partNumber {
+		key, free = j.stringKey(node, p)
+	}
+	if free {
+		keep = &j.vocab.free
+	}
+	if p.kind == partNumber || key.n > 0 {
+		return keep.get(key, w, func() *lexMask { return w.findLex(node, p) })
+	}
+	// Lengths matter only for ids that are too long, and for exits, which have the number of
+	// characters that they need. If there are no such ids, the mask is that of strings of any
+	// length.
+	spec, q := *p.str, *p
+	spec.min, spec.max, q.str = 0, -1, &spec
+	if spec.table != nil && spec.table.Loose != nil {
+		spec.table = spec.table.Loose
+	}
+	wide := key
+	wide.room = int32(j.vocab.Widest) + 1
+	m := keep.get(wide, w, func() *lexMask { return w.findLex(node, &q) })
+	if m == nil || m.chars < key.room || key.room == wide.room {
+		return m
+	}
+	spec.max = p.str.max
+	return keep.get(key, w, func() *lexMask { return w.findLex(node, &q) })
+}
+
+func (j *Form) numberKey(node int, p *part) lexKey {
+	key := lexKey{node: int32(node), number: p.number, digits: p.digits}
+	if p.number != nil && p.number.any {
+		key.number, key.any = nil, 1
+		if p.number.whole {
+			key.any = 2
+		}
+	}
+	return key
+}
+
+// stringKey returns the key of a string, and whether any characters may follow.
+func (j *Form) stringKey(node int, p *part) (key lexKey, free bool) {
+	s, st := p.str, p.string
+	widest := int32(j.vocab.Widest) + 1
+	key = lexKey{node: int32(node), escapes: s.escapes, Partial: st.Partial, room: widest}
+	if s.max >= 0 {
+		key.room = min(int32(s.max)-st.n, widest)
+	}
+	if s.table == nil || s.table.All[st.at] {
+		return key, true
+	}
+	if key.str, key.at = s, st.at; s.table.Lengths != nil && !s.roomy(st, int(widest)) {
+		key.n = st.n + 1
+	}
+	return key, false
+}
+
+// findLex computes the mask of a part by a walk below a node.
+func (w *jsonWalk) findLex(node int, p *part) *lexMask {
+	m := &lexMask{open: make([]uint64, w.j.vocab.Words())}
+	if p.kind == partNumber {
+		w.findNumber(m, node, p)
+	} else {
+		w.findString(m, node, p)
+	}
+	if w.over() {
+		return nil
+	}
+	if node > 0 {
+		m.pack()
+	}
+	return m
+}
+
+// pack drops the words that are 0.
+func (m *lexMask) pack() {
+	all := m.open
+	m.open, m.words = nil, []int32{}
+	for i, w := range all {
+		if w != 0 {
+			m.open, m.words = append(m.open, w), append(m.words, int32(i))
+		}
+	}
+}
+
+// add sets the ids of a mask in open.
+func (m *lexMask) add(open []uint64) {
+	if m.words == nil {
+		for i, w := range m.open {
+			open[i] |= w
+		}
+		return
+	}
+	for i, k := range m.words {
+		open[k] |= m.open[i]
+	}
+}
+
+func (w *jsonWalk) findString(m *lexMask, from int, p *part) {
+	v := w.j.vocab.Trie
+	if from > 0 || p.string.Form != automaton.Border {
+		w.findInTrie(m, v.Nodes, from, p)
+		return
+	}
+	a := p.str.ahead(p.string, len(v.Plain)-1)
+	m.chars = int32(a.Depth)
+	v.WalkPlain(a, m.open, func(nodes []trie.Node) { w.findInTrie(m, nodes, 0, p) })
+}
+
+// findInTrie walks a trie below a node.
+func (w *jsonWalk) findInTrie(m *lexMask, nodes []trie.Node, from int, p *part) {
+	v, s := w.j.vocab.Trie, p.str
+	path := make([]stringState, v.Longest+1)
+	path[nodes[from].Depth] = p.string
+	bounded := s.max >= 0 || s.table != nil && s.table.Lengths != nil
+	for k, end := from+1, from+int(nodes[from].Size); k < end; {
+		if w.work++; w.work > w.most {
+			return
+		}
+		if w.work%automaton.PauseWork == 0 {
+			runtime.Gosched() // other texts are being written
+		}
+		n := &nodes[k]
+		before := &path[n.Depth-1]
+		if t := s.table; t != nil && before.Form == automaton.Border && plainByte(n.Byte) {
+			at, chars := t.Step(before.at, t.Alpha.ASCII[n.Byte]), before.n+1
+			if at < 0 || bounded && !s.live(stringState{at: at, n: chars}) {
+				k += int(n.Size)
+				continue
+			}
+			if n.Size > 1 {
+				path[n.Depth] = stringState{at: at, n: chars}
+			}
+			m.chars = max(m.chars, chars-p.string.n)
+			v.Open(m.open, n.ID)
+			k++
+			continue
+		}
+		st, verdict := s.step(*before, n.Byte)
+		switch verdict {
+		case impossible:
+			k += int(n.Size)
+		case closes:
+			m.exits = append(m.exits, exit{v.Index(nodes, k), st.at, st.n - p.string.n})
+			k += int(n.Size)
+		default:
+			path[n.Depth] = st
+			m.chars = max(m.chars, st.n-p.string.n)
+			v.Open(m.open, n.ID)
+			k++
+		}
+	}
+}
+
+func (w *jsonWalk) findNumber(m *lexMask, node int, p *part) {
+	v := w.j.vocab.Trie
+	path := make([]numberState, v.Longest+1)
+	path[v.Nodes[node].Depth] = p.digits
+	s := p.number
+	if s.accepts(p.digits) {
+		m.exits = append(m.exits, exit{node: int32(node)})
+	}
+	for k, end := node+1, node+int(v.Nodes[node].Size); k < end; {
+		if w.work++; w.work > w.most {
+			return
+		}
+		n := &v.Nodes[k]
+		st, ok := s.step(path[n.Depth-1], n.Byte)
+		if !ok {
+			k += int(n.Size)
+			continue
+		}
+		path[n.Depth] = st
+		v.Open(m.open, n.ID)
+		if n.Size > 1 && s.accepts(st) && numberContinues(v, k) {
+			m.exits = append(m.exits, exit{node: int32(k)})
+		}
+		k++
+	}
+}
+
+// numberContinues reports whether some id continues node i with what may follow a number.
+func numberContinues(v *trie.Trie, i int) bool {
+	end := i + int(v.Nodes[i].Size)
+	for k := i + 1; k < end; k += int(v.Nodes[k].Size) {
+		switch v.Nodes[k].Byte {
+		case ',', '}', ']', ' ', '\n', '\t':
+			return true
+		}
+	}
+	return false
+}
+
+// ahead looks ahead from a state of the automaton of a string, at most that many characters.
+func (s *stringSpec) ahead(st stringState, most int) (a trie.LookAhead) {
+	t := s.table
+	if t == nil {
+		if s.max >= 0 {
+			most = min(most, s.max-int(st.n))
+		}
+		return trie.LookAhead{Depth: most, Only: true}
+	}
+	if t.Lengths == nil && t.Plain[st.at] && s.max < 0 {
+		return trie.LookAhead{Depth: most}
+	}
+	return trie.Ahead(st.at, most, func(at int32, n int, to func(int32, bool)) {
+		row := t.Row(at)
+		for _, class := range t.Plainly {
+			to(row[class], row[class] >= 0 && s.live(stringState{at: row[class], n: st.n + int32(n)}))
+		}
+	})
+}
