@@ -120,24 +120,82 @@ type budgetJSON struct {
 }
 
 type messageJSON struct {
-	Role    string `json:"role,omitzero"`
-	Content string `json:"content"`
+	Role     string        `json:"role,omitzero"`
+	Content  **string      `json:"content,omitzero"` // a nil *string is null
+	Calls    []callJSON    `json:"tool_calls,omitzero"`
+	Function *functionJSON `json:"function_call,omitzero"` // by OpenAI's older fields
+}
+
+type callJSON struct {
+	Index    *int         `json:"index,omitzero"` // in a stream
+	ID       string       `json:"id,omitzero"`
+	Type     string       `json:"type,omitzero"`
+	Function functionJSON `json:"function"`
+}
+
+type functionJSON struct {
+	Name      string `json:"name,omitzero"`
+	Arguments string `json:"arguments"`
+}
+
+// messageJSON returns what a choice says, or what of it is new. Its content is null in a message with
+// calls that has none.
+func (j *job) messageJSON(c *choice, text string) *messageJSON {
+	content := &text
+	if text == "" && c.reader != nil && c.reader.Calls > 0 {
+		content = nil
+	}
+	m := &messageJSON{Content: &content}
+	if c.first {
+		m.Role = "assistant"
+	} else if content == nil {
+		m.Content = nil
+	}
+	for i := range c.calls {
+		one := &c.calls[i]
+		f := functionJSON{one.Name, string(one.Arguments)}
+		switch last := len(m.Calls) - 1; {
+		case j.tools.functions && m.Function == nil:
+			m.Function = &f
+		case j.tools.functions:
+			m.Function.Arguments += f.Arguments
+		case one.ID == "" && last >= 0:
+			m.Calls[last].Function.Arguments += f.Arguments
+		default:
+			call := callJSON{ID: one.ID, Function: f}
+			if one.ID != "" {
+				call.Type = "function"
+			}
+			if j.stream {
+				call.Index = &one.Index
+			}
+			m.Calls = append(m.Calls, call)
+		}
+	}
+	return m
+}
+
+// finishJSON returns why a text ended: with calls that nobody told it to make, because of them.
+func (j *job) finishJSON(c *choice) string {
+	if c.finish == "stop" && c.reader != nil && c.reader.Calls > 0 && j.tools.choice != "named" {
+		if j.tools.functions {
+			return "function_call"
+		}
+		return "tool_calls"
+	}
+	return c.finish
 }
 
 func (j *job) choiceJSON(c *choice) *choiceJSON {
 	text := characters(c.echo) + characters(string(c.text)) // no character spans both
 	o := &choiceJSON{Index: c.index}
-	said := &messageJSON{Content: text}
-	if c.first {
-		said.Role = "assistant"
-	}
 	switch {
 	case !j.chat:
 		o.Text = &text
 	case j.stream:
-		o.Delta = said
+		o.Delta = j.messageJSON(c, text)
 	default:
-		o.Message = said
+		o.Message = j.messageJSON(c, text)
 	}
 	if j.logprobs != nil {
 		o.Logprobs = j.logprobsJSON(c.entries)
@@ -146,7 +204,7 @@ func (j *job) choiceJSON(c *choice) *choiceJSON {
 		o.PromptScores = j.promptScores(c.prompt)
 	}
 	if c.finish != "" {
-		o.FinishReason, o.Budget = &c.finish, c.budget
+		o.FinishReason, o.Budget = new(j.finishJSON(c)), c.budget
 	}
 	if c.failed != nil {
 		o.Error = c.failed.json()

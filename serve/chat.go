@@ -15,7 +15,7 @@ import (
 )
 
 // roles are those of messages.
-var roles = []string{chat.Assistant, chat.User, chat.System, chat.Developer}
+var roles = []string{chat.Assistant, chat.User, chat.System, chat.Developer, "tool", "function"}
 
 // longestAnswer is the default of max_tokens in a conversation, as in gpt chat.
 const longestAnswer = 256
@@ -48,6 +48,7 @@ func (s *Server) parseChat(body string) (*completion, error) {
 		delete(table, name)
 	}
 	table["messages"] = readMessages(&messages, &q.ignored)
+	q.tools.addFields(table, &q.ignored)
 	table["add_generation_prompt"] = optional(&answers, yes)
 	table["continue_final_message"] = optional(&continues, yes)
 	if s.template.Whole() {
@@ -65,6 +66,9 @@ func (s *Server) parseChat(body string) (*completion, error) {
 	ask, err := asks(messages, answers, continues)
 	if err != nil {
 		return nil, err
+	}
+	if ask.Tools, err = q.tools.known(); err != nil {
+		return nil, fieldf(q.tools.field, "%v", err)
 	}
 	ask.More, ask.Now = more, time.Now()
 	ids, err := s.conversation(messages, ask, q.allowance())
@@ -94,9 +98,10 @@ func asks(messages []chat.Message, answers, continues *bool) (a chat.Ask, err er
 	switch {
 	case a.Continue && a.Answer:
 		err = fieldf("continue_final_message", "want add_generation_prompt false with it")
-	case last != chat.User && last != chat.Assistant, a.Continue && last != chat.Assistant:
-		err = fieldf("messages", "want a message of the user at the end, or one of the assistant "+
-			"that goes on")
+	case last == chat.System || last == chat.Developer || last == "",
+		a.Continue && last != chat.Assistant:
+		err = fieldf("messages", "want a message of the user or of a tool at the end, or one of the "+
+			"assistant that goes on")
 	}
 	return a, err
 }
@@ -121,15 +126,49 @@ func readMessages(to *[]chat.Message, ignored *[]string) field {
 			name := fmt.Sprintf("messages[%d]", i)
 			err := object(name, ignored, map[string]field{
 				"role": text(&m.Role), "content": content(&m.Text, &parts, ignored),
-				"name": text(&m.Name),
+				"name": text(&m.Name), "tool_call_id": text(&m.CallID),
+				"tool_calls": readCalls(&m.Calls, &parts, ignored),
+				"function_call": func(r *strictjson.Reader) error {
+					m.Calls = make([]chat.Call, 1)
+					return calledFunction("function_call", &m.Calls[0], ignored)(r)
+				},
 			})(r)
 			if err == nil && !slices.Contains(roles, m.Role) {
-				return r.Errorf("message %d: want the role system, developer, user or assistant, "+
+				return r.Errorf("message %d: want the role system, developer, user, assistant or tool, "+
 					"found %s", i, cmp.Or(short(m.Role), "none"))
 			}
 			*to = append(*to, m)
 			return err
 		})
+	}
+}
+
+// readCalls reads the calls of tools of a message.
+func readCalls(to *[]chat.Call, parts *int, ignored *[]string) field {
+	return func(r *strictjson.Reader) error {
+		return r.Array(func(int) error {
+			if *parts++; *parts > mostMessages {
+				return r.Errorf("want at most %d parts, found more", mostMessages)
+			}
+			var c chat.Call
+			err := object("tool_calls", ignored, map[string]field{"id": text(&c.ID),
+				"type": word(new(string), []string{"function"}), "index": whole(0, mostMessages)(new(int)),
+				"function": calledFunction("tool_calls.function", &c, ignored)})(r)
+			*to = append(*to, c)
+			return err
+		})
+	}
+}
+
+func calledFunction(name string, to *chat.Call, ignored *[]string) field {
+	read := object(name, ignored, map[string]field{"name": text(&to.Name),
+		"arguments": text(&to.Arguments)})
+	return func(r *strictjson.Reader) error {
+		err := read(r)
+		if err == nil && to.Name == "" {
+			return r.Errorf("want the name of a function, found none")
+		}
+		return err
 	}
 }
 
@@ -165,7 +204,11 @@ func (s *Server) conversation(
 	messages []chat.Message, ask chat.Ask, wanted allowance,
 ) ([]int, error) {
 	bytes := 0
-	for _, m := range messages {
+	for i := range messages {
+		m := &messages[i]
+		if len(m.Calls) > 0 && !s.template.Reads("tool_calls") {
+			m.Text, m.Calls = m.Text+s.calls.Text(m.Calls), nil
+		}
 		bytes += len(m.Text)
 	}
 	if err := s.mayFit("messages", bytes, wanted); err != nil {

@@ -3,12 +3,14 @@ package serve
 // One choice of an answer, as its tokens arrive.
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"picogpt/decode"
+	"picogpt/internal/chat"
 	"picogpt/sample"
 	"picogpt/tokenizer"
 )
@@ -21,6 +23,8 @@ type choice struct {
 	entries []entry
 	ids     []int
 	finish  string // "" while it continues
+	reader  *chat.CallReader
+	calls   []chat.CallPart // of tools, or what was added to them
 	stop    stopReason
 	failed  *apiError // of a dead end
 	prompt  *prompt
@@ -55,6 +59,10 @@ func (j *job) newChoice(p *prompt, index int) *choice {
 	c := &choice{index: index, prompt: p, allowed: p.tokens, first: true}
 	if j.echo {
 		c.echo = p.text
+	}
+	if j.tools.format != nil {
+		id := fmt.Sprint(j.visit.id, index)
+		c.reader = chat.NewCallReader(j.tools.format, id, j.form.calls.free)
 	}
 	if j.logprobs != nil {
 		if j.echo {
@@ -96,10 +104,17 @@ func (c *choice) add(j *job, t *decode.Token) {
 		if len(j.Stop) > 0 && j.server.vocabulary.has(t.ID) {
 			c.raw = append(c.raw, j.server.vocabulary.texts[t.ID]...)
 		}
-		c.text = append(c.text, t.Text...)
+		text := t.Text
+		if c.reader != nil {
+			text, c.calls = c.reader.Read(text, c.calls)
+		}
+		c.text = append(c.text, text...)
 		c.shown += len(t.Text)
 	}
 	if t.Finish != "" {
+		if c.reader != nil {
+			c.text = append(c.text, c.reader.End()...)
+		}
 		c.end(j, t)
 	}
 }
@@ -123,6 +138,9 @@ func (c *choice) end(j *job, t *decode.Token) {
 		}
 	case decode.FinishStop:
 		c.stop.text = stopString(string(c.raw), min(c.shown, len(c.raw)), j.Stop, j.KeepStop)
+		if c.stop.text == "" && c.reader != nil && c.reader.Calls == 0 {
+			c.finish = "length" // a free text might have gone on
+		}
 	}
 }
 
@@ -152,6 +170,7 @@ func (c *choice) mean() float64 {
 func (c *choice) sent() {
 	clear(c.entries) // frees their alternatives
 	c.echo, c.text, c.entries, c.ids, c.first = "", c.text[:0], c.entries[:0], c.ids[:0], false
+	c.calls = nil
 	if c.finish != "" {
 		*c = choice{index: c.index, finish: c.finish, failed: c.failed, tokens: c.tokens,
 			allowed: c.allowed}

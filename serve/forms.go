@@ -17,11 +17,12 @@ import (
 	"picogpt/internal/strictjson"
 )
 
-// A form is a constraint on a text. At most one of the five kinds is given.
+// A form is a constraint on a text. At most one of the six kinds is given.
 type form struct {
 	schema, regex, grammar, tag *string
 
 	choice   []string
+	calls    *callForm
 	open     bool // objects may have other names than those of the schema
 	anyOrder bool // of properties
 
@@ -190,7 +191,7 @@ func (f *form) check() error {
 		return fieldf(f.fields[1], "want one form for the text, found %s too", f.fields[0])
 	}
 	for name, on := range map[string]bool{"json_open": f.open, "json_any_order": f.anyOrder && !f.open} {
-		if on && f.schema == nil && f.tag == nil && f.grammar == nil {
+		if on && f.schema == nil && f.tag == nil && f.grammar == nil && f.calls == nil {
 			return fieldf(name, "want a JSON Schema with it, such as response_format has")
 		}
 	}
@@ -336,8 +337,11 @@ func (c *forms) shrink() bool {
 // key returns the key of a form in the cache. Tenants have different keys.
 func (f *form) key(tenant string) formKey {
 	// strings have JSON
-	b, _ := json.Marshal([]any{tenant, f.schema, f.open, f.anyOrder, f.regex, f.grammar, f.tag,
-		f.choice})
+	all := []any{tenant, f.schema, f.open, f.anyOrder, f.regex, f.grammar, f.tag, f.choice}
+	if f.calls != nil {
+		all = append(all, f.calls.key())
+	}
+	b, _ := json.Marshal(all)
 	return sha256.Sum256(b)
 }
 
@@ -351,6 +355,11 @@ func (f *form) bytes() (n int) {
 	for _, text := range f.choice {
 		n += len(text)
 	}
+	if f.calls != nil {
+		for _, t := range f.calls.tools {
+			n += len(t.parameters)
+		}
+	}
 	return n
 }
 
@@ -363,6 +372,8 @@ func (f *form) compile(
 		return c.JSONSchema(ctx, []byte(*f.schema), c.Schemas)
 	case f.tag != nil:
 		return c.StructuralTag(ctx, []byte(*f.tag))
+	case f.calls != nil:
+		return c.Compose(ctx, f.calls.part(c.Schemas))
 	case f.regex != nil:
 		return c.Regex(ctx, *f.regex)
 	case f.grammar != nil:

@@ -98,6 +98,10 @@ type Options struct {
 	TemplateTokens map[string]string
 	TemplateNote   string
 
+	// ToolFormat is how an answer has calls of tools: "hermes", "mistral", "llama" or "json"; or "none",
+	// which leaves them in the text unless a request wants one. "" means that of the template's family.
+	ToolFormat string
+
 	// Steer are the control vectors that requests may ask for by name, in the field steer. A model
 	// on a GPU has none.
 	Steer []Steering

@@ -295,7 +295,7 @@ func TestConversations(t *testing.T) {
 	if got != want || roles != 1 {
 		t.Errorf("the stream %q with %d roles, want %q", got, roles, want)
 	}
-	r, _ = c.post("/v1/chat/completions", `{"store":true,"tools":[],"max_tokens":1,`+messages+"}")
+	r, _ = c.post("/v1/chat/completions", `{"store":true,"tools":[{"type":"function","function":{"name":"f"}}],"max_tokens":1,`+messages+"}")
 	if got := r.Header.Get("X-Ignored-Fields"); got != "store, tools" {
 		t.Errorf("ignored: %q", got)
 	}

@@ -44,6 +44,7 @@ type completion struct {
 	beams            search.BeamOptions
 	searched         bool // use_beam_search
 	form             form
+	tools            tools
 	chat             bool   // the request is of a conversation
 	salt             string // cache_salt: separates prompts in the cache
 	changes          changes
@@ -130,6 +131,9 @@ func (q *completion) parse(s *Server, body string, table map[string]field, neede
 	}
 	option.Settle(q.table(0))
 	q.settle()
+	if err := q.tools.settle(s, &q.form, &q.ignored); err != nil {
+		return err
+	}
 	return q.check(s)
 }
 

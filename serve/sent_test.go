@@ -354,10 +354,10 @@ func TestRolesAreRendered(t *testing.T) {
 	if got := decoded[answer](t, text).Choices[0].PromptTokenIDs; slices.Contains(got, 50256) {
 		t.Errorf("a message ends the text: %v", got)
 	}
-	c.refused("/v1/chat/completions", `{"messages":[{"role":"tool","content":"a"}]}`, 400, "messages",
-		"want the role system, developer, user or assistant, found")
+	c.refused("/v1/chat/completions", `{"messages":[{"role":"robot","content":"a"}]}`, 400, "messages",
+		"want the role system, developer, user, assistant or tool, found")
 	c.refused("/v1/chat/completions", `{"messages":[{"content":"a"}]}`, 400, "messages",
-		"want the role system, developer, user or assistant, found none")
+		"want the role system, developer, user, assistant or tool, found none")
 	c.refused("/v1/chat/completions", `{"messages":[{"role":"system","content":"a"}]}`, 400, "messages",
 		"at the end")
 }

@@ -59,6 +59,8 @@ type Server struct {
 	batcher    *batch.Batcher
 	plain      *tokenizer.Tokenizer // reads special tokens in a text as text
 	template   *chat.Template       // nil: conversations are refused
+	calls      *chat.CallFormat     // of tools
+	callsShown bool                 // the template shows it, or its name was given
 	first      *completion          // the defaults of requests
 	saved      map[string]any       // fields of those that the checkpoint gives
 	forms      *forms
@@ -115,6 +117,10 @@ func New(m *model.Model, tok *tokenizer.Tokenizer, o Options) (*Server, error) {
 		batcher: batch.New(m, o.Batcher), created: time.Now(),
 	}
 	if s.first, s.saved, err = defaultsOf(m.Config()); err != nil {
+		return nil, err
+	}
+	s.calls, s.callsShown, err = chat.CallFormatOf(o.ToolFormat, o.Template)
+	if err != nil {
 		return nil, err
 	}
 	s.room = cacheRoom(m)

@@ -48,7 +48,9 @@ func startTokenizer(
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.ShareVocabulary()
+	if tok == tokenizer.GPT2() {
+		s.ShareVocabulary()
+	}
 	listener := httptest.NewUnstartedServer(s)
 	listener.Config.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
 		conn.(*net.TCPConn).SetWriteBuffer(16 << 10) // what readers that stop leave unread is little

@@ -47,13 +47,22 @@ func (e *events) took(c *choice, t *decode.Token) error {
 	if t != nil && t.Prompt && t.Finish == "" {
 		return nil // the prompt's tokens are sent with the first new one
 	}
-	news := len(c.text) + len(c.echo) + len(c.entries) + len(c.ids)
+	news := len(c.text) + len(c.echo) + len(c.entries) + len(c.ids) + len(c.calls)
 	if news == 0 && c.finish == "" && !j.usages {
 		return nil
 	}
 	var used *usage
 	if j.usages {
 		used = &usage{Prompt: len(j.prompt[c.index/j.n].ids), Completion: c.tokens}
+	}
+	for len(c.calls) > 1 || len(c.calls) > 0 && len(c.text) > 0 {
+		n := 1 // an event has a text, or the beginning of a call, or more of one
+		if len(c.text) > 0 {
+			n = 0
+		}
+		e.event([]*choice{{index: c.index, first: c.first, reader: c.reader, text: c.text,
+			calls: c.calls[:n]}}, used)
+		c.first, c.text, c.calls = false, nil, c.calls[n:]
 	}
 	e.event([]*choice{c}, used)
 	if c.sent(); c.failed != nil && !e.started { // if all end so, the answer is an error

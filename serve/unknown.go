@@ -116,14 +116,13 @@ var decisiveFields = []decisive{
 	{"suffix previous_response_id chat_template template input_prefix input_suffix " +
 		"messages.refusal", `""`, ""},
 	{"prompt_embeds", `"" []`, ""},
-	{"image_data images multimodal_data documents input_extra messages.tool_calls " +
-		"messages.images", `[]`, ""},
+	{"image_data images multimodal_data documents input_extra messages.images", `[]`, ""},
 	{"conversation", `"" {}`, ""},
 	{"chat_template_kwargs", `{}`, ""},
 	{"add_generation_prompt", `true`, ""},
 	{"continue_final_message echo messages.prefix messages.partial", `false`, ""},
 	{"truncate_prompt_tokens", `0 -1`, ""},
-	{"messages.function_call messages.audio", ``, ""},
+	{"messages.audio", ``, ""},
 	// which tokens it may have, where it ends, and which of several texts it is
 	{"n_predict num_predict", `-1`, "max_tokens"},
 	{"max_new_tokens max_length max_output_tokens", ``, "max_tokens"},

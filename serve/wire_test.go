@@ -161,6 +161,7 @@ func keysOf(h http.Header) func(yield func(string) bool) {
 
 var (
 	anID    = regexp.MustCompile(`(X-Request-Id: |"(?:chat)?cmpl-)([A-Z2-7]{26})\b`)
+	aCall   = regexp.MustCompile(`"id":"([0-9a-f]{9})"`)
 	aTime   = regexp.MustCompile(`"created":(\d{10})\b`)
 	aDate   = regexp.MustCompile(`(?m)^Date: (.*)$`)
 	aTrace  = regexp.MustCompile(`(?m)^Traceparent: 00-([0-9a-f]{32})-([0-9a-f]{16})-(\d\d)$`)
@@ -195,6 +196,7 @@ func masked(t *testing.T, text, request string, began time.Time) string {
 	}
 	now := time.Now().Unix()
 	replace(anID, func(m []string) string { return m[1] + name("ID", m[2]) })
+	replace(aCall, func(m []string) string { return `"id":"` + name("CALL", m[1]) + `"` })
 	replace(aTime, func(m []string) string {
 		if at, _ := strconv.ParseInt(m[1], 10, 64); at < began.Unix() || at > now {
 			return m[0]

@@ -27,18 +27,19 @@ import (
 )
 
 type serveCommand struct {
-	Addr      string
-	Host      *string // in place of that of Addr
-	Port      *int
-	Metrics   *string
-	ModelName []string
-	Template  *string
-	Pooling   string
-	Steer     []string
-	Inside    string
-	Log       string
-	Who       whoFlags
-	Much      muchFlags
+	Addr       string
+	Host       *string // in place of that of Addr
+	Port       *int
+	Metrics    *string
+	ModelName  []string
+	Template   *string
+	ToolFormat string
+	Pooling    string
+	Steer      []string
+	Inside     string
+	Log        string
+	Who        whoFlags
+	Much       muchFlags
 }
 
 func newServe(a *app) *cli.Command {
@@ -61,6 +62,10 @@ func newServe(a *app) *cli.Command {
 				template, as gpt chat has it: plain, alpaca, vicuna, chatml, dialogpt, none (refuse
 				them), or a file in Jinja or in the syntax of Go's text/template; default: the
 				checkpoint's own, else plain`)
+			f.Add(&c.ToolFormat, "--tool-format FORM", `how answers have calls of tools: hermes
+				(<tool_call>), mistral ([TOOL_CALLS]), llama, json ({"name": …}), or none, which
+				leaves them in the text; default: as the chat template shows them`).
+				OneOf("hermes", "mistral", "llama", "json", "none")
 			f.Add(&c.Pooling, "--pooling HOW [mean]",
 				`how /v1/embeddings makes one vector of those of a text's tokens: mean, weighted
 				(the mean with weights 1, 2, 3, …), or last for that of the last token`).
@@ -321,7 +326,7 @@ func (c *serveCommand) options(a *app) (serve.Options, error) {
 		Keys: who.APIKey, Origins: who.CORSOrigin, Hosts: who.AllowHost,
 		CacheShare: who.CacheShare,
 		MaxQueue:   much.MaxQueue, MaxPrompts: much.MaxPrompts, MaxN: much.MaxN,
-		MaxWait: much.MaxWait, Timeout: much.Timeout, Pooling: c.Pooling,
+		MaxWait: much.MaxWait, Timeout: much.Timeout, Pooling: c.Pooling, ToolFormat: c.ToolFormat,
 		NoInside: c.Inside == "off",
 		Batcher:  batch.Options{MaxStreams: much.MaxStreams, MaxDelay: much.MaxDelay},
 	}

@@ -18,12 +18,32 @@ import (
 type Message struct {
 	Role, Text string
 	Name       string // whose it is; "" for none
+	Calls      []Call // of tools, for a template in Jinja
+	CallID     string // which call a message of a tool answers
 }
+
+// A Call is one of a tool.
+type Call struct{ ID, Name, Arguments string }
+
+// dict returns a call as templates know it: with the arguments as a value, unless they are no JSON.
+func (c *Call) dict() *jinja.Dict {
+	r := strictjson.NewReader(c.Arguments)
+	arguments, err := ReadValue(r)
+	if err != nil || r.End() != nil {
+		arguments = c.Arguments
+	}
+	return jinja.NewDict().Set("id", c.ID).Set("type", "function").Set("function",
+		jinja.NewDict().Set("name", c.Name).Set("arguments", arguments))
+}
+
+// ReadValue reads a value of a template.
+func ReadValue(r *strictjson.Reader) (any, error) { return jinja.ReadJSON(r) }
 
 // An Ask says what becomes of messages.
 type Ask struct {
 	Answer   bool       // an answer begins (add_generation_prompt)
 	Continue bool       // the last message goes on (continue_final_message)
+	Tools    []any      // values that ReadValue gave; nil for none
 	More     *Variables // of a template in Jinja; nil for none
 	Now      time.Time  // that it tells
 }
@@ -69,7 +89,21 @@ func (c *Template) render(messages []Message, a Ask) (string, error) {
 		if m.Name != "" {
 			d.Set("name", m.Name)
 		}
+		if m.CallID != "" {
+			d.Set("tool_call_id", m.CallID)
+		}
+		if m.Calls != nil {
+			calls := make([]any, len(m.Calls))
+			for i := range calls {
+				calls[i] = m.Calls[i].dict()
+			}
+			d.Set("tool_calls", calls)
+		}
 		list[i] = d
+	}
+	var tools any
+	if a.Tools != nil {
+		tools = a.Tools
 	}
 	variables := jinja.NewDict()
 	for _, name := range []string{"bos_token", "eos_token"} {
@@ -78,7 +112,7 @@ func (c *Template) render(messages []Message, a Ask) (string, error) {
 	for name, text := range c.Tokens {
 		variables.Set(name, text)
 	}
-	variables.Set("messages", list).Set("tools", nil).Set("documents", nil).
+	variables.Set("messages", list).Set("tools", tools).Set("documents", nil).
 		Set("add_generation_prompt", a.Answer)
 	text, err := c.whole.Render(variables.With(a.More), a.Now)
 	if err != nil {

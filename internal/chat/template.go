@@ -112,6 +112,9 @@ func New(source string, inJinja bool, t *tokenizer.Tokenizer) (*Template, error)
 // Whole reports whether the template is one in Jinja.
 func (c *Template) Whole() bool { return c.whole != nil }
 
+// Reads reports whether the template is in Jinja and has a name in it.
+func (c *Template) Reads(name string) bool { return c.whole != nil && strings.Contains(c.Source, name) }
+
 // An Error is a mistake in a template. It begins with its position, line 1:2, and names no Go
 // types.
 type Error struct{ message string }
