@@ -6,7 +6,6 @@ package serve
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -44,7 +43,10 @@ type tools struct {
 // nothing is the schema of a function without parameters.
 const nothing = `{"type":"object","properties":{}}`
 
-var toolName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
+const (
+	mostToolName = 64 // bytes
+	inToolNames  = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
+)
 
 // addFields adds the fields of tools, and OpenAI's older ones, to a table.
 func (t *tools) addFields(table map[string]field, ignored *[]string) {
@@ -84,9 +86,10 @@ func (t *tools) list(name string, read func(place string, one *tool) field) fiel
 			switch {
 			case err != nil:
 				return r.Errorf("tool %d: %v", i, err)
-			case !toolName.MatchString(one.name):
-				return r.Errorf("tool %d: want a name of 1 to 64 letters, digits, _, - and points, found %s",
-					i, cmp.Or(short(one.name), "none"))
+			case one.name == "" || len(one.name) > mostToolName ||
+				strings.TrimLeft(one.name, inToolNames) != "":
+				return r.Errorf("tool %d: want a name of 1 to %d letters, digits, _, - and points, found %s",
+					i, mostToolName, cmp.Or(short(one.name), "none"))
 			case slices.ContainsFunc(t.all, func(u tool) bool { return u.name == one.name }):
 				return r.Errorf("tool %d: %s comes twice", i, one.name)
 			}
