@@ -94,6 +94,8 @@ func TestAnAnswerCallsTools(t *testing.T) {
 		{"required", askTools + `,"tool_choice":"required","logit_bias":{"257":-3}`, "tool_calls", "weather now", 1, 16, false},
 		{"one", askTools + `,"tool_choice":"required","parallel_tool_calls":false`, "tool_calls",
 			"weather now", 1, 1, false},
+		{"held for a stop string", askTools + `,"tool_choice":"required","stop":["weather\", \"arguments\": {\"z"]`,
+			"tool_calls", "weather now", 1, 16, false},
 		{"named", askTools + `,"tool_choice":{"type":"function","function":{"name":"weather"}}`, "stop",
 			"weather", 1, 1, false},
 		{"auto", askTools + "," + likely, "tool_calls", "weather now", 1, 16, true},
@@ -150,7 +152,7 @@ func TestAnAnswerCallsTools(t *testing.T) {
 			}
 			delete(called, name)
 		}
-		if len(called) > 0 || spoke != x.content || x.most > 1 && most < 2 {
+		if len(called) > 0 || spoke != x.content || x.about == "required" && most < 2 {
 			t.Errorf("%s: calls of %v, a text: %t, want %t; %d calls", x.about, called, spoke, x.content, most)
 		}
 	}
