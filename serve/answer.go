@@ -155,9 +155,9 @@ func (j *job) messageJSON(c *choice, text string) *messageJSON {
 		one := &c.calls[i]
 		f := functionJSON{one.Name, string(one.Arguments)}
 		switch last := len(m.Calls) - 1; {
-		case j.tools.functions && m.Function == nil:
+		case j.talk.tools.functions && m.Function == nil:
 			m.Function = &f
-		case j.tools.functions:
+		case j.talk.tools.functions:
 			m.Function.Arguments += f.Arguments
 		case one.ID == "" && last >= 0:
 			m.Calls[last].Function.Arguments += f.Arguments
@@ -177,8 +177,8 @@ func (j *job) messageJSON(c *choice, text string) *messageJSON {
 
 // finishJSON returns why a text ended: with calls that nobody told it to make, because of them.
 func (j *job) finishJSON(c *choice) string {
-	if c.finish == "stop" && c.reader != nil && c.reader.Calls > 0 && j.tools.choice != "named" {
-		if j.tools.functions {
+	if c.finish == "stop" && c.reader != nil && c.reader.Calls > 0 && j.talk.tools.choice != "named" {
+		if j.talk.tools.functions {
 			return "function_call"
 		}
 		return "tool_calls"

@@ -35,25 +35,37 @@ func (s *Server) chat(v *visit) error {
 	return s.generate(v, s.parseChat)
 }
 
+// A conversation is the messages of a request, and what becomes of them.
+type conversation struct {
+	messages []chat.Message
+	tools    tools
+
+	answers, continues *bool // add_generation_prompt, continue_final_message; nil: as the messages say
+	more               *chat.Variables
+}
+
+// addFields adds the fields of a conversation to a table.
+func (c *conversation) addFields(s *Server, table map[string]field, ignored *[]string) {
+	table["messages"] = readMessages(&c.messages, ignored)
+	c.tools.addFields(table, ignored)
+	table["add_generation_prompt"] = optional(&c.answers, yes)
+	table["continue_final_message"] = optional(&c.continues, yes)
+	if s.template.Whole() {
+		table["chat_template_kwargs"] = templateVariables(&c.more)
+	}
+}
+
 // parseChat reads the body of a request.
 func (s *Server) parseChat(body string) (*completion, error) {
 	q := s.newCompletion(longestAnswer)
 	q.chat = true
-	var messages []chat.Message
 	var listed bool
-	var answers, continues *bool
-	top, more := 0, (*chat.Variables)(nil)
+	top := 0
 	table := q.fields(s)
 	for _, name := range []string{"prompt", "suffix", "echo"} {
 		delete(table, name)
 	}
-	table["messages"] = readMessages(&messages, &q.ignored)
-	q.tools.addFields(table, &q.ignored)
-	table["add_generation_prompt"] = optional(&answers, yes)
-	table["continue_final_message"] = optional(&continues, yes)
-	if s.template.Whole() {
-		table["chat_template_kwargs"] = templateVariables(&more)
-	}
+	q.talk.addFields(s, table, &q.ignored)
 	table["logprobs"], table["top_logprobs"] = yes(&listed), whole(0, mostTop)(&top)
 	if err := q.parse(s, body, table, "messages"); err != nil {
 		return nil, err
@@ -63,37 +75,31 @@ func (s *Server) parseChat(body string) (*completion, error) {
 	} else if top > 0 {
 		return nil, fieldf("top_logprobs", "want logprobs true with it")
 	}
-	ask, err := asks(messages, answers, continues)
-	if err != nil {
-		return nil, err
-	}
-	if ask.Tools, err = q.tools.known(); err != nil {
-		return nil, fieldf(q.tools.field, "%v", err)
-	}
-	ask.More, ask.Now = more, time.Now()
-	ids, err := s.conversation(messages, ask, q.allowance())
-	if err != nil {
-		return nil, err
-	}
+	return q, q.converse(s)
+}
+
+// converse makes the prompt of the conversation.
+func (q *completion) converse(s *Server) error {
+	ids, err := s.conversation(&q.talk, q.allowance())
 	q.Stop = slices.Concat(q.Stop, s.template.Stop)
-	q.prompt = prompts{{asIDs: true, ids: ids}}
-	return q, nil
+	q.prompt, q.talk.messages = prompts{{asIDs: true, ids: ids}}, nil
+	return err
 }
 
 // asks says what becomes of messages: one of the assistant at the end goes on, and else an answer
 // begins, unless the request says otherwise.
-func asks(messages []chat.Message, answers, continues *bool) (a chat.Ask, err error) {
+func (c *conversation) asks() (a chat.Ask, err error) {
 	last := ""
-	if n := len(messages); n > 0 {
-		last = messages[n-1].Role
+	if n := len(c.messages); n > 0 {
+		last = c.messages[n-1].Role
 	}
 	a.Continue = last == chat.Assistant
-	if continues != nil {
-		a.Continue = *continues
+	if c.continues != nil {
+		a.Continue = *c.continues
 	}
 	a.Answer = !a.Continue
-	if answers != nil {
-		a.Answer = *answers
+	if c.answers != nil {
+		a.Answer = *c.answers
 	}
 	switch {
 	case a.Continue && a.Answer:
@@ -103,6 +109,12 @@ func asks(messages []chat.Message, answers, continues *bool) (a chat.Ask, err er
 		err = fieldf("messages", "want a message of the user or of a tool at the end, or one of the "+
 			"assistant that goes on")
 	}
+	if err == nil {
+		if a.Tools, err = c.tools.known(); err != nil {
+			err = fieldf(c.tools.field, "%v", err)
+		}
+	}
+	a.More, a.Now = c.more, time.Now()
 	return a, err
 }
 
@@ -199,10 +211,13 @@ func content(to *string, parts *int, ignored *[]string) field {
 	}
 }
 
-// conversation returns the ids of the messages.
-func (s *Server) conversation(
-	messages []chat.Message, ask chat.Ask, wanted allowance,
-) ([]int, error) {
+// conversation returns the ids of a conversation.
+func (s *Server) conversation(c *conversation, wanted allowance) ([]int, error) {
+	ask, err := c.asks()
+	if err != nil {
+		return nil, err
+	}
+	messages := c.messages
 	bytes := 0
 	for i := range messages {
 		m := &messages[i]
@@ -211,8 +226,13 @@ func (s *Server) conversation(
 		}
 		bytes += len(m.Text)
 	}
-	if err := s.mayFit("messages", bytes, wanted); err != nil {
-		return nil, err
+	switch {
+	case wanted != allowance{}:
+		if err := s.mayFit("messages", bytes, wanted); err != nil {
+			return nil, err
+		}
+	case bytes > mostText: // only its ids are wanted
+		return nil, fieldf("messages", "want at most %d bytes, found %d", mostText, bytes)
 	}
 	ids, err := s.template.Conversation(messages, ask)
 	if err != nil {

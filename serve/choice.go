@@ -60,9 +60,9 @@ func (j *job) newChoice(p *prompt, index int) *choice {
 	if j.echo {
 		c.echo = p.text
 	}
-	if j.tools.format != nil {
+	if j.talk.tools.format != nil {
 		id := fmt.Sprint(j.visit.id, index)
-		c.reader = chat.NewCallReader(j.tools.format, id, j.form.calls.free)
+		c.reader = chat.NewCallReader(j.talk.tools.format, id, j.form.calls.free)
 	}
 	if j.logprobs != nil {
 		if j.echo {

@@ -348,11 +348,11 @@ func (s *Server) readPrompt(
 // no more than the batch has slots, and other texts have theirs in between.
 func (j *job) search(ctx context.Context, p *prompt, choices []*choice) error {
 	s := j.server
-	turn, err := s.searches.enter(ctx, j.visit.client.id, len(p.ids))
+	turn, err := s.searches.Enter(ctx, j.visit.client.id, len(p.ids))
 	if err != nil {
 		return err
 	}
-	defer s.searches.leave(turn)
+	defer s.searches.Leave(turn)
 	j.place.begun.Add(int32(len(choices)))
 	session := s.model.NewSession()
 	defer session.Release()

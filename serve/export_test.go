@@ -11,6 +11,7 @@ import (
 	"picogpt/batch"
 	"picogpt/constrain"
 	"picogpt/decode"
+	"picogpt/serve/internal/turns"
 )
 
 // Internals that tests use from outside.
@@ -88,12 +89,12 @@ func (s *Server) TakeTurn() (giveBack func()) { return take(s.encoding) }
 // TakeFormTurn takes the turn of forms that are compiled, until giveBack is called.
 func (s *Server) TakeFormTurn() (giveBack func()) { return take(s.forms.turns) }
 
-func take(q *turns) (giveBack func()) {
-	t, err := q.enter(context.Background(), "the test", 0)
+func take(q *turns.Turns) (giveBack func()) {
+	t, err := q.Enter(context.Background(), "the test", 0)
 	if err != nil {
 		panic(err)
 	}
-	return func() { q.leave(t) }
+	return func() { q.Leave(t) }
 }
 
 // TakeSearchTurn takes the turn of searches, until giveBack is called.
@@ -101,9 +102,7 @@ func (s *Server) TakeSearchTurn() (giveBack func()) { return take(s.searches) }
 
 // SearchTurns returns how many turns searches have had.
 func (s *Server) SearchTurns() int {
-	s.searches.mu.Lock()
-	defer s.searches.mu.Unlock()
-	return s.searches.clock
+	return s.searches.Clock()
 }
 
 // Steps returns how many steps the batch has made.

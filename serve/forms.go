@@ -15,6 +15,7 @@ import (
 
 	"picogpt/constrain"
 	"picogpt/internal/strictjson"
+	"picogpt/serve/internal/turns"
 )
 
 // A form is a constraint on a text. At most one of the six kinds is given.
@@ -210,7 +211,7 @@ const (
 // tells nobody which forms other tenants used. It also caches the errors of refused forms.
 type forms struct {
 	vocabulary func() (*constrain.Vocabulary, error)
-	turns      *turns
+	turns      *turns.Turns
 
 	mu    sync.Mutex
 	known []*aForm // the last used at the end
@@ -238,7 +239,7 @@ func newForms(v vocabulary, ends []int) *forms {
 		vocabulary: sync.OnceValues(func() (*constrain.Vocabulary, error) {
 			return constrain.VocabularyOf(v, ends)
 		}),
-		turns: newTurns(),
+		turns: turns.New(),
 	}
 }
 
@@ -266,11 +267,11 @@ func (c *forms) compiled(ctx context.Context, v *visit, f *form) (*constrain.Con
 	if found := c.find(key); found != nil {
 		return found.constraint, found.err
 	}
-	t, err := c.turns.enter(ctx, v.client.id, f.bytes())
+	t, err := c.turns.Enter(ctx, v.client.id, f.bytes())
 	if err != nil {
 		return nil, err
 	}
-	defer c.turns.leave(t)
+	defer c.turns.Leave(t)
 	if found := c.find(key); found != nil { // compiled by the previous turn
 		return found.constraint, found.err
 	}
@@ -279,8 +280,8 @@ func (c *forms) compiled(ctx context.Context, v *visit, f *form) (*constrain.Con
 		return nil, err
 	}
 	made, err := f.compile(ctx, constrain.Compiler{Vocabulary: vocabulary,
-		Pause: func(ctx context.Context) error { return c.turns.pause(ctx, t) },
-		Aside: func(ctx context.Context, f func()) error { return c.turns.aside(ctx, t, f) }})
+		Pause: func(ctx context.Context) error { return c.turns.Pause(ctx, t) },
+		Aside: func(ctx context.Context, f func()) error { return c.turns.Aside(ctx, t, f) }})
 	if ctx.Err() == nil {
 		c.add(&aForm{key, v.client.id, made, err})
 	}

@@ -101,13 +101,13 @@ func TestARefusalIsKept(t *testing.T) {
 	f := &form{schema: &text, fields: []string{"guided_json"}}
 	visit := &visit{client: client{id: "a"}}
 	_, first := c.matcher(t.Context(), visit, f)
-	clock := c.turns.clock
+	clock := c.turns.Clock()
 	_, again := c.matcher(t.Context(), visit, f)
 	var e *apiError
 	if !errors.As(first, &e) || !strings.Contains(e.Error(), "steps to compile") {
 		t.Errorf("%v, want one about steps", first)
 	}
-	if again == nil || again.Error() != first.Error() || clock == 0 || c.turns.clock != clock {
-		t.Errorf("again %v, after %d turns instead of %d", again, c.turns.clock, clock)
+	if again == nil || again.Error() != first.Error() || clock == 0 || c.turns.Clock() != clock {
+		t.Errorf("again %v, after %d turns instead of %d", again, c.turns.Clock(), clock)
 	}
 }

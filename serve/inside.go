@@ -104,11 +104,11 @@ func (s *Server) lookInside(
 		return nil, err
 	}
 	v.note.prompts, v.note.promptTokens = 1, len(ids)
-	turn, err := s.searches.enter(ctx, v.client.id, at+1)
+	turn, err := s.searches.Enter(ctx, v.client.id, at+1)
 	if err != nil {
 		return nil, err
 	}
-	defer s.searches.leave(turn)
+	defer s.searches.Leave(turn)
 	place.begun.Add(1)
 	session := s.model.NewSession()
 	defer session.Release()

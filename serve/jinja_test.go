@@ -43,6 +43,10 @@ func TestAConversationIsOneTextInJinja(t *testing.T) {
 			!strings.Contains(r.Header.Get("Warning"), "be careful") {
 			t.Errorf("%s: %d %s, %q, want %q", x.fields, r.StatusCode, r.Header.Get("Warning"), text, x.want)
 		}
+		_, text = c.post("/tokenize", "{"+x.fields+"}") // as vLLM has it
+		if got := decoded[struct{ Tokens []int }](t, text).Tokens; !slices.Equal(got, want) {
+			t.Errorf("/tokenize %s: %s, want %d", x.fields, text, want)
+		}
 	}
 	for fields, param := range map[string]string{
 		`"messages":[` + hi + `],"continue_final_message":true`:                                                      "messages",
@@ -55,6 +59,21 @@ func TestAConversationIsOneTextInJinja(t *testing.T) {
 	} {
 		c.refused("/v1/chat/completions", `{"max_tokens":1,`+fields+"}", 400, param, "")
 	}
+}
+
+// TestTheLengthOfAConversationIsToldThoughItIsTooLong for the model, to a bound.
+func TestTheLengthOfAConversationIsToldThoughItIsTooLong(t *testing.T) {
+	c := start(t, serve.Options{Template: inJinja})
+	talk := func(n int) string {
+		return `{"messages":[{"role":"user","content":"` + strings.Repeat("a ", n) + `"}]}`
+	}
+	_, text := c.post("/tokenize", talk(5000))
+	if n := decoded[struct{ Count int }](t, text).Count; n < 5000 {
+		t.Errorf("%.200s", text)
+	}
+	c.refused("/tokenize", talk(1<<19+1), 400, "messages", "want at most 1048576 bytes")
+	c.refused("/tokenize", `{"messages":[{"role":"user","content":"a"}],"prompt":"a"}`, 400, "prompt", "not both")
+	c.refused("/tokenize", `{"messages":[{"role":"user","content":"a"}],"tool_choice":"required"}`, 400, "tool_choice", "want tools")
 }
 
 // TestATemplateOfFilesOfOthersIsBounded: one that never ends, or refuses the messages, is the

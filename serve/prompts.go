@@ -204,12 +204,12 @@ func (s *Server) idsOf(
 ) ([]int, error) {
 	pause := func() error { return ctx.Err() }
 	if len(text) > shortText {
-		turn, err := s.encoding.enter(ctx, client, len(text))
+		turn, err := s.encoding.Enter(ctx, client, len(text))
 		if err != nil {
 			return nil, err
 		}
-		defer s.encoding.leave(turn)
-		pause = func() error { return s.encoding.pause(ctx, turn) }
+		defer s.encoding.Leave(turn)
+		pause = func() error { return s.encoding.Pause(ctx, turn) }
 	}
 	e := t.NewEncoder(math.MaxInt) // every id
 	e.OnStep(pause)

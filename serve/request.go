@@ -44,8 +44,8 @@ type completion struct {
 	beams            search.BeamOptions
 	searched         bool // use_beam_search
 	form             form
-	tools            tools
 	chat             bool   // the request is of a conversation
+	talk             conversation
 	salt             string // cache_salt: separates prompts in the cache
 	changes          changes
 	editsKey         string // of Options.Edits, for the cache
@@ -131,7 +131,7 @@ func (q *completion) parse(s *Server, body string, table map[string]field, neede
 	}
 	option.Settle(q.table(0))
 	q.settle()
-	if err := q.tools.settle(s, &q.form, &q.ignored); err != nil {
+	if err := q.talk.tools.settle(s, &q.form, &q.ignored); err != nil {
 		return err
 	}
 	return q.check(s)

@@ -45,6 +45,7 @@ import (
 	"picogpt/internal/chat"
 	"picogpt/internal/quote"
 	"picogpt/model"
+	"picogpt/serve/internal/turns"
 	"picogpt/serve/page"
 	"picogpt/tokenizer"
 )
@@ -65,8 +66,8 @@ type Server struct {
 	saved      map[string]any       // fields of those that the checkpoint gives
 	forms      *forms
 	metrics    *metrics
-	encoding   *turns // turns of long texts
-	searches   *turns // of searches, and of what is asked of the inside
+	encoding   *turns.Turns // turns of long texts
+	searches   *turns.Turns // of searches, and of what is asked of the inside
 	routes     map[string]route
 	page       handler
 	door       door
@@ -132,7 +133,7 @@ func New(m *model.Model, tok *tokenizer.Tokenizer, o Options) (*Server, error) {
 	s.bodies = newShares(bodiesAtOnce * o.MaxBody)
 	s.answers = newShares(mostAnswers)
 	s.patience = patient()
-	s.encoding, s.searches = newTurns(), newTurns()
+	s.encoding, s.searches = turns.New(), turns.New()
 	s.metrics = newMetrics(s)
 	s.routes = s.table()
 	s.closing, s.close = context.WithCancelCause(context.Background())

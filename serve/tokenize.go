@@ -127,24 +127,45 @@ const mostText = 1 << 20
 func (s *Server) tokenize(v *visit) error {
 	var prompt, content *string
 	var pieces, strs bool
-	err := s.readRequest(v, nil, map[string]field{
+	var talk conversation
+	var ignored []string
+	table := map[string]field{
 		"prompt":  optional(&prompt, atMost(mostText)),
 		"content": optional(&content, atMost(mostText)), "with_pieces": yes(&pieces),
 		"return_token_strs": yes(&strs), "add_special_tokens": yes(new(bool)),
 		"add_special": yes(new(bool)), "parse_special": yes(new(bool)),
-	}, "prompt", "content")
-	if err != nil {
+	}
+	needed := []string{"prompt", "content"}
+	if s.template != nil {
+		talk.addFields(s, table, &ignored)
+		needed = append(needed, "messages")
+	}
+	if err := s.readRequest(v, &ignored, table, needed...); err != nil {
 		return err
 	}
-	if (prompt == nil) == (content == nil) {
-		return fieldf("prompt", "want it, or content in the way of llama-server, and not both")
+	if err := talk.tools.settle(s, new(form), new([]string)); err != nil {
+		return err
 	}
-	asked, field := prompt, "prompt"
-	if asked == nil {
-		asked, field = content, "content"
+	given := 0
+	for _, is := range []bool{prompt != nil, content != nil, talk.messages != nil} {
+		if is {
+			given++
+		}
 	}
-	return s.placed(v, 1, func(ctx context.Context, _ *place) error {
-		ids, err := s.idsOf(ctx, v.client.id, s.vocabulary.Tokenizer, *asked, field)
+	if given != 1 {
+		return fieldf("prompt", "want it, or content in the way of llama-server, or messages, "+
+			"and not both")
+	}
+	return s.placed(v, 1, func(ctx context.Context, _ *place) (err error) {
+		var ids []int
+		switch {
+		case prompt != nil:
+			ids, err = s.idsOf(ctx, v.client.id, s.vocabulary.Tokenizer, *prompt, "prompt")
+		case content != nil:
+			ids, err = s.idsOf(ctx, v.client.id, s.vocabulary.Tokenizer, *content, "content")
+		default:
+			ids, err = s.conversation(&talk, allowance{})
+		}
 		if err != nil {
 			return err
 		}
@@ -152,7 +173,7 @@ func (s *Server) tokenize(v *visit) error {
 		if pieces {
 			answer.Tokens = s.pieces(ids)
 		}
-		if prompt != nil {
+		if content == nil {
 			answer.vllm = &vllm{Count: len(ids), MaxModelLen: s.model.Config().Positions}
 			if strs {
 				answer.TokenStrs = new(s.names(ids))

@@ -1,7 +1,6 @@
-package serve
-
-// Turns: of the forms that are compiled, one computes at a time, the short ones first. Long texts
-// that are encoded have turns of their own.
+// Package turns decides which of the forms that are compiled computes: one at a time, the short ones
+// first. Long texts that are encoded, and searches, have turns of their own.
+package turns
 
 import (
 	"context"
@@ -26,16 +25,16 @@ const (
 	slice      = 16
 )
 
-// turns decides which form may compute. Of the forms of one level, those of the client with the
+// Turns decide which form may compute. Of the forms of one level, those of the client with the
 // fewest in progress go first, then those of the client whose last turn is the oldest, then the
 // shortest.
-type turns struct {
+type Turns struct {
 	mu      sync.Mutex
 	clients map[string]*clientForms
-	running *turn
-	beside  *turn               // does work that cannot pause; only first-level forms run then
-	under   [len(rooms)][]*turn // the forms in progress, by level; none of the first
-	waiting []*turn             // in the order of arrival
+	running *Turn
+	beside  *Turn               // does work that cannot pause; only first-level forms run then
+	under   [len(rooms)][]*Turn // the forms in progress, by level; none of the first
+	waiting []*Turn             // in the order of arrival
 	short   int                 // turns in a row for which a form of a higher level has waited
 	clock   int                 // turns so far
 }
@@ -48,7 +47,7 @@ type clientForms struct {
 }
 
 // A turn is the turn of one form.
-type turn struct {
+type Turn struct {
 	client  *clientForms
 	name    string
 	bytes   int
@@ -59,10 +58,11 @@ type turn struct {
 	ready   chan struct{} // holds a value when it may compute
 }
 
-func newTurns() *turns { return &turns{clients: map[string]*clientForms{}} }
+// New returns Turns that nobody has.
+func New() *Turns { return &Turns{clients: map[string]*clientForms{}} }
 
-// enter waits until a form of a client may compute; leave ends the turn that it returns.
-func (q *turns) enter(ctx context.Context, name string, bytes int) (*turn, error) {
+// Enter waits until a form of a client may compute; Leave ends the turn that it returns.
+func (q *Turns) Enter(ctx context.Context, name string, bytes int) (*Turn, error) {
 	q.mu.Lock()
 	c := q.clients[name]
 	if c == nil {
@@ -70,19 +70,19 @@ func (q *turns) enter(ctx context.Context, name string, bytes int) (*turn, error
 		q.clients[name] = c
 	}
 	c.forms++
-	t := &turn{client: c, name: name, bytes: bytes, ready: make(chan struct{}, 1)}
+	t := &Turn{client: c, name: name, bytes: bytes, ready: make(chan struct{}, 1)}
 	q.waiting = append(q.waiting, t)
 	q.next()
 	q.mu.Unlock()
 	if err := q.wait(ctx, t); err != nil {
-		q.leave(t)
+		q.Leave(t)
 		return nil, err
 	}
 	return t, nil
 }
 
 // wait waits until a form may compute.
-func (q *turns) wait(ctx context.Context, t *turn) error {
+func (q *Turns) wait(ctx context.Context, t *Turn) error {
 	select {
 	case <-t.ready:
 		return nil
@@ -91,8 +91,8 @@ func (q *turns) wait(ctx context.Context, t *turn) error {
 	}
 }
 
-// pause lets forms go first that should, and lets the batch run. The compiler calls it.
-func (q *turns) pause(ctx context.Context, t *turn) error {
+// Pause lets forms go first that should, and lets the batch run. The compiler calls it.
+func (q *Turns) Pause(ctx context.Context, t *Turn) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -116,11 +116,11 @@ func (q *turns) pause(ctx context.Context, t *turn) error {
 	return q.wait(ctx, t)
 }
 
-// aside calls work that takes long and cannot pause, concurrently with forms of the first level.
-func (q *turns) aside(ctx context.Context, t *turn, work func()) error {
+// Aside calls work that takes long and cannot pause, concurrently with forms of the first level.
+func (q *Turns) Aside(ctx context.Context, t *Turn, work func()) error {
 	if t.level == 0 {
 		t.pauses = max(t.pauses, levels[0])
-		if err := q.pause(ctx, t); err != nil {
+		if err := q.Pause(ctx, t); err != nil {
 			return err
 		}
 	}
@@ -137,8 +137,8 @@ func (q *turns) aside(ctx context.Context, t *turn, work func()) error {
 	return q.wait(ctx, t)
 }
 
-// leave ends a form's turn, whether it computes or waits.
-func (q *turns) leave(t *turn) {
+// Leave ends a form's turn, whether it computes or waits.
+func (q *Turns) Leave(t *Turn) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.running == t {
@@ -147,7 +147,7 @@ func (q *turns) leave(t *turn) {
 	if q.beside == t { // after a panic
 		q.beside = nil
 	}
-	q.waiting = slices.DeleteFunc(q.waiting, func(other *turn) bool { return other == t })
+	q.waiting = slices.DeleteFunc(q.waiting, func(other *Turn) bool { return other == t })
 	q.give(t)
 	if t.started {
 		t.client.under--
@@ -159,14 +159,14 @@ func (q *turns) leave(t *turn) {
 }
 
 // give releases the place of a form at its level.
-func (q *turns) give(t *turn) {
+func (q *Turns) give(t *Turn) {
 	for i := range q.under {
-		q.under[i] = slices.DeleteFunc(q.under[i], func(u *turn) bool { return u == t })
+		q.under[i] = slices.DeleteFunc(q.under[i], func(u *Turn) bool { return u == t })
 	}
 }
 
 // next lets the form compute whose turn it is.
-func (q *turns) next() {
+func (q *Turns) next() {
 	if q.running != nil {
 		return
 	}
@@ -186,7 +186,7 @@ func (q *turns) next() {
 	} else {
 		q.short = 0
 	}
-	q.waiting = slices.DeleteFunc(q.waiting, func(other *turn) bool { return other == t })
+	q.waiting = slices.DeleteFunc(q.waiting, func(other *Turn) bool { return other == t })
 	if q.running = t; t.level > 0 && !slices.Contains(q.under[t.level], t) {
 		q.give(t)
 		q.under[t.level] = append(q.under[t.level], t)
@@ -201,14 +201,14 @@ func (q *turns) next() {
 }
 
 // mayRun reports whether the level of a waiting form has room for it.
-func (q *turns) mayRun(t *turn) bool {
+func (q *Turns) mayRun(t *Turn) bool {
 	under := q.under[t.level]
 	return slices.Contains(under, t) || len(under) < rooms[t.level] &&
-		!slices.ContainsFunc(under, func(u *turn) bool { return u.client == t.client })
+		!slices.ContainsFunc(under, func(u *Turn) bool { return u.client == t.client })
 }
 
 // best returns the waiting form that goes first among those of levels up to level, or nil.
-func (q *turns) best(level int) (best *turn) {
+func (q *Turns) best(level int) (best *Turn) {
 	for _, t := range q.waiting {
 		if t.level <= level && q.mayRun(t) && (best == nil || t.before(best)) {
 			best = t
@@ -218,7 +218,7 @@ func (q *turns) best(level int) (best *turn) {
 }
 
 // longest returns the waiting form of the highest level that may compute, or nil.
-func (q *turns) longest() (long *turn) {
+func (q *Turns) longest() (long *Turn) {
 	for _, t := range q.waiting {
 		if q.mayRun(t) && (long == nil || t.level > long.level) {
 			long = t
@@ -227,7 +227,7 @@ func (q *turns) longest() (long *turn) {
 	return long
 }
 
-func (t *turn) before(u *turn) bool {
+func (t *Turn) before(u *Turn) bool {
 	a, b := t.client, u.client
 	switch {
 	case t.level != u.level:
@@ -240,4 +240,11 @@ func (t *turn) before(u *turn) bool {
 		return a.last < b.last
 	}
 	return t.bytes < u.bytes
+}
+
+// Clock returns how many turns there have been.
+func (q *Turns) Clock() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.clock
 }

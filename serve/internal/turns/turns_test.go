@@ -1,4 +1,4 @@
-package serve
+package turns
 
 // The order in which forms are compiled, by counts of pauses.
 
@@ -16,7 +16,7 @@ import (
 // A compiling counts the pauses of forms in the turns.
 type compiling struct {
 	*testing.T
-	q     *turns
+	q     *Turns
 	mu    sync.Mutex
 	total int      // pauses of all forms
 	ended []string // the forms in the order in which they ended
@@ -27,14 +27,14 @@ type compiling struct {
 // compile computes a form of so many pauses in a goroutine.
 func (c *compiling) compile(client, form string, bytes, pauses int) {
 	go func() {
-		t, err := c.q.enter(c.Context(), client, bytes)
+		t, err := c.q.Enter(c.Context(), client, bytes)
 		if err != nil {
 			c.Error(err)
 			return
 		}
-		defer c.q.leave(t)
+		defer c.q.Leave(t)
 		for i := range pauses {
-			if err := c.q.pause(c.Context(), t); err != nil {
+			if err := c.q.Pause(c.Context(), t); err != nil {
 				c.Error(err)
 			}
 			c.mu.Lock()
@@ -55,12 +55,12 @@ func (c *compiling) compile(client, form string, bytes, pauses int) {
 func inTurns(t *testing.T, f func(c *compiling)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		c := &compiling{T: t, q: newTurns(), begun: map[string]bool{}}
+		c := &compiling{T: t, q: New(), begun: map[string]bool{}}
 		f(c)
 		synctest.Wait()
 		q := c.q
 		if len(q.clients) > 0 || len(q.waiting) > 0 || q.running != nil ||
-			slices.ContainsFunc(q.under[:], func(under []*turn) bool { return len(under) > 0 }) {
+			slices.ContainsFunc(q.under[:], func(under []*Turn) bool { return len(under) > 0 }) {
 			t.Errorf("left: %+v", q)
 		}
 	})
@@ -68,11 +68,11 @@ func inTurns(t *testing.T, f func(c *compiling)) {
 
 // hold keeps a turn until release is called, so that a test can set the order of arrival.
 func (c *compiling) hold() (release func()) {
-	t, err := c.q.enter(c.Context(), "the test", 0)
+	t, err := c.q.Enter(c.Context(), "the test", 0)
 	if err != nil {
 		c.Fatal(err)
 	}
-	return func() { c.q.leave(t) }
+	return func() { c.q.Leave(t) }
 }
 
 // TestAShortFormOvertakesLongOnes, of any client and any number.
@@ -99,38 +99,38 @@ func TestAShortFormOvertakesLongOnes(t *testing.T) {
 // next pause of that.
 func TestAFormWaitsForAPauseOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q, ctx := newTurns(), t.Context()
-		long, err := q.enter(ctx, "a", 5000)
+		q, ctx := New(), t.Context()
+		long, err := q.Enter(ctx, "a", 5000)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for range 5000 {
-			if err := q.pause(ctx, long); err != nil {
+			if err := q.Pause(ctx, long); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for i := range 3 * afterShort {
 			computed := false
 			go func() {
-				short, err := q.enter(ctx, "b", 6)
+				short, err := q.Enter(ctx, "b", 6)
 				if err != nil {
 					t.Error(err)
 					return
 				}
 				computed = true
-				q.leave(short)
+				q.Leave(short)
 			}()
 			synctest.Wait()
 			pauses := 0
 			for ; !computed && pauses <= slice; pauses++ {
-				q.pause(ctx, long)
+				q.Pause(ctx, long)
 				synctest.Wait()
 			}
 			if most := 1; pauses > most && i%afterShort > 0 || pauses > slice {
 				t.Errorf("short form %d waited for %d pauses of the long one", i, pauses)
 			}
 		}
-		q.leave(long)
+		q.Leave(long)
 	})
 }
 
@@ -194,7 +194,7 @@ func TestWhoHasLeftDoesNotWait(t *testing.T) {
 		var left atomic.Int32
 		for range 5 {
 			go func() {
-				if _, err := c.q.enter(ctx, "a", 1); !errors.Is(err, context.Canceled) {
+				if _, err := c.q.Enter(ctx, "a", 1); !errors.Is(err, context.Canceled) {
 					t.Errorf("%v, want %v", err, context.Canceled)
 				}
 				left.Add(1)
@@ -207,15 +207,15 @@ func TestWhoHasLeftDoesNotWait(t *testing.T) {
 			t.Errorf("%d of 5 left, %d wait", left.Load(), len(c.q.waiting))
 		}
 		go func() {
-			turn, err := c.q.enter(c.Context(), "a", 1)
+			turn, err := c.q.Enter(c.Context(), "a", 1)
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			defer c.q.leave(turn)
+			defer c.q.Leave(turn)
 			ended, cancel := context.WithCancel(c.Context())
 			cancel()
-			if err := c.q.pause(ended, turn); !errors.Is(err, context.Canceled) {
+			if err := c.q.Pause(ended, turn); !errors.Is(err, context.Canceled) {
 				t.Errorf("at a pause: %v", err)
 			}
 		}()
@@ -231,18 +231,18 @@ func TestShortFormsRunBesideWhatCannotPause(t *testing.T) {
 		inTurns(t, func(c *compiling) {
 			parsed := make(chan bool)
 			go func() {
-				turn, err := c.q.enter(c.Context(), "a", 1000)
+				turn, err := c.q.Enter(c.Context(), "a", 1000)
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				defer c.q.leave(turn)
+				defer c.q.Leave(turn)
 				for range before {
-					if err := c.q.pause(c.Context(), turn); err != nil {
+					if err := c.q.Pause(c.Context(), turn); err != nil {
 						t.Error(err)
 					}
 				}
-				if err := c.q.aside(c.Context(), turn, func() { <-parsed }); err != nil {
+				if err := c.q.Aside(c.Context(), turn, func() { <-parsed }); err != nil {
 					t.Error(err)
 				}
 				if c.q.running != turn {
@@ -271,13 +271,13 @@ func TestWhoPanicsAsideGivesUpItsTurn(t *testing.T) {
 					t.Error("want a panic")
 				}
 			}()
-			turn, err := c.q.enter(c.Context(), "a", 1000)
+			turn, err := c.q.Enter(c.Context(), "a", 1000)
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			defer c.q.leave(turn)
-			c.q.aside(c.Context(), turn, func() { panic("parsing") })
+			defer c.q.Leave(turn)
+			c.q.Aside(c.Context(), turn, func() { panic("parsing") })
 		}()
 		c.compile("b", "long", 1000, 100)
 	})
