@@ -266,7 +266,7 @@ func encode(value any) []byte {
 const sentAtOnce = 64 << 10
 
 // sendAnswer sends an answer in parts.
-func (v *visit) sendAnswer(a *answer) error {
+func (v *visit) sendAnswer(a any) error {
 	w := bufio.NewWriterSize(answerParts{v}, sentAtOnce)
 	if err := json.MarshalWrite(w, a, wire); err != nil {
 		return errGone // only a write can fail

@@ -24,6 +24,14 @@ const longestAnswer = 256
 const mostMessages = 10000
 
 func (s *Server) chat(v *visit) error {
+	if err := s.mayConverse(v); err != nil {
+		return err
+	}
+	return s.generate(v, s.parseChat)
+}
+
+// mayConverse refuses conversations where there is no template.
+func (s *Server) mayConverse(v *visit) error {
 	if s.template == nil {
 		return errorf(404, "no_chat_template",
 			"this model continues texts and knows no conversations: ask /v1/completions, or start "+
@@ -32,17 +40,21 @@ func (s *Server) chat(v *visit) error {
 	if note := s.options.TemplateNote; note != "" {
 		v.Header().Set("Warning", `299 gpt "`+note+`"`)
 	}
-	return s.generate(v, s.parseChat)
+	return nil
 }
 
 // A conversation is the messages of a request, and what becomes of them.
 type conversation struct {
 	messages []chat.Message
+	field    string // that has them; "" is messages
 	tools    tools
 
 	answers, continues *bool // add_generation_prompt, continue_final_message; nil: as the messages say
 	more               *chat.Variables
 }
+
+// name returns the field that has the messages.
+func (c *conversation) name() string { return cmp.Or(c.field, "messages") }
 
 // addFields adds the fields of a conversation to a table.
 func (c *conversation) addFields(s *Server, table map[string]field, ignored *[]string) {
@@ -62,7 +74,7 @@ func (s *Server) parseChat(body string) (*completion, error) {
 	var listed bool
 	top := 0
 	table := q.fields(s)
-	for _, name := range []string{"prompt", "suffix", "echo"} {
+	for _, name := range []string{"prompt", "suffix", "echo", outputLimit} {
 		delete(table, name)
 	}
 	q.talk.addFields(s, table, &q.ignored)
@@ -106,7 +118,7 @@ func (c *conversation) asks() (a chat.Ask, err error) {
 		err = fieldf("continue_final_message", "want add_generation_prompt false with it")
 	case last == chat.System || last == chat.Developer || last == "",
 		a.Continue && last != chat.Assistant:
-		err = fieldf("messages", "want a message of the user or of a tool at the end, or one of the "+
+		err = fieldf(c.name(), "want a message of the user or of a tool at the end, or one of the "+
 			"assistant that goes on")
 	}
 	if err == nil {
@@ -184,6 +196,9 @@ func calledFunction(name string, to *chat.Call, ignored *[]string) field {
 	}
 }
 
+// textParts are the types of parts that are texts, with those of /v1/responses.
+var textParts = []string{"text", "input_text", "output_text"}
+
 // content reads the content of a message: a text, or a list of parts that are texts.
 func content(to *string, parts *int, ignored *[]string) field {
 	return func(r *strictjson.Reader) error {
@@ -198,8 +213,9 @@ func content(to *string, parts *int, ignored *[]string) field {
 			var kind, part string
 			err := object("content", ignored, map[string]field{
 				"type": text(&kind), "text": text(&part),
+				"annotations": anyList, "logprobs": anyList,
 			})(r)
-			if err == nil && kind != "text" {
+			if err == nil && !slices.Contains(textParts, kind) {
 				return r.Errorf("part %d: want the type text, found %s", i,
 					cmp.Or(short(kind), "none"))
 			}
@@ -228,7 +244,7 @@ func (s *Server) conversation(c *conversation, wanted allowance) ([]int, error) 
 	}
 	switch {
 	case wanted != allowance{}:
-		if err := s.mayFit("messages", bytes, wanted); err != nil {
+		if err := s.mayFit(c.name(), bytes, wanted); err != nil {
 			return nil, err
 		}
 	case bytes > mostText: // only its ids are wanted
@@ -236,7 +252,7 @@ func (s *Server) conversation(c *conversation, wanted allowance) ([]int, error) 
 	}
 	ids, err := s.template.Conversation(messages, ask)
 	if err != nil {
-		return nil, fieldf("messages", "%v", err)
+		return nil, fieldf(c.name(), "%v", err)
 	}
 	if !s.template.Whole() {
 		ids = s.vocabulary.WithStart(ids)

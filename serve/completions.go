@@ -179,6 +179,11 @@ func (j *job) answerWhole(ctx context.Context) error {
 	if err := j.write(ctx); err != nil {
 		return err
 	}
+	if r := j.response; r != nil {
+		r.add(j, j.choices[0])
+		r.close(&j.used)
+		return j.visit.sendAnswer(r)
+	}
 	return j.visit.sendAnswer(j.newAnswer(j.best(), &j.used))
 }
 

@@ -21,6 +21,7 @@ var asking = map[string]struct{ path, field, value string }{
 	"completions": {"/v1/completions", "prompt", `"Once"`},
 	"chat":        {"/v1/chat/completions", "messages", `[{"role":"user","content":"Once"}]`},
 	"embeddings":  {"/v1/embeddings", "input", `"Once"`},
+	"responses":   {"/v1/responses", "input", `"Once"`},
 }
 
 // TestParametersAreHonouredHarmlessOrRefused: each of the API's, and of vLLM's and llama.cpp's.
@@ -40,7 +41,7 @@ func TestParametersAreHonouredHarmlessOrRefused(t *testing.T) {
 			if name == "seed" {
 				fields = `{"user":"me"`
 			}
-			if path != "embeddings" && name != "max_tokens" && name != "max_completion_tokens" {
+			if path != "embeddings" && name != "max_output_tokens" && name != "max_tokens" && name != "max_completion_tokens" {
 				fields += `,"max_tokens":1`
 			}
 			if to.field != name {
@@ -80,7 +81,10 @@ func TestParametersAreHonouredHarmlessOrRefused(t *testing.T) {
 
 // answered is what all answers to a request have in common.
 func answered(text string) string {
-	from := max(strings.Index(text, `"choices"`), strings.Index(text, `"data"`), 0)
+	from := 0
+	for _, of := range []string{`"choices"`, `"data"`, `"content"`} {
+		from = max(from, strings.Index(text, of))
+	}
 	return text[from:]
 }
 

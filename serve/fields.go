@@ -112,6 +112,14 @@ func anyText(r *strictjson.Reader) error {
 	return err
 }
 
+// anyList reads a list and drops it.
+func anyList(r *strictjson.Reader) error {
+	return r.Array(func(int) error {
+		_, err := r.Raw()
+		return err
+	})
+}
+
 // optional reads a value that may be absent.
 func optional[T any](to **T, read func(*T) field) field {
 	return func(r *strictjson.Reader) error {

@@ -124,7 +124,7 @@ func (s *Server) encode(ctx context.Context, client string, q *completion) error
 // promptField returns the field that has the prompts.
 func (q *completion) promptField() string {
 	if q.chat {
-		return "messages"
+		return q.talk.name()
 	}
 	return "prompt"
 }

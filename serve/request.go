@@ -44,9 +44,10 @@ type completion struct {
 	beams            search.BeamOptions
 	searched         bool // use_beam_search
 	form             form
-	chat             bool   // the request is of a conversation
+	chat             bool // the request is of a conversation
 	talk             conversation
-	salt             string // cache_salt: separates prompts in the cache
+	response         *response // of /v1/responses
+	salt             string    // cache_salt: separates prompts in the cache
 	changes          changes
 	editsKey         string // of Options.Edits, for the cache
 
@@ -59,6 +60,9 @@ const (
 	mostIDs  = 1000 // stop_token_ids
 	mostSalt = 256  // bytes of cache_salt
 )
+
+// outputLimit is the name of max_tokens in /v1/responses.
+const outputLimit = "max_output_tokens"
 
 // newCompletion returns OpenAI's defaults.
 func newCompletion() *completion {
@@ -118,7 +122,9 @@ func (q *completion) table(maxN int) []option.Option {
 // parseCompletion reads the body of a request.
 func (s *Server) parseCompletion(body string) (*completion, error) {
 	q := s.newCompletion(s.first.MaxTokens)
-	return q, q.parse(s, body, q.fields(s), "prompt")
+	table := q.fields(s)
+	delete(table, outputLimit)
+	return q, q.parse(s, body, table, "prompt")
 }
 
 // parse reads a body by a table of fields, of which needed must be there.
@@ -188,7 +194,8 @@ func (q *completion) fields(s *Server) map[string]field {
 			table[name] = fieldOf(&o, vocabulary)
 		}
 	}
-	// OpenAI's two names; GuideLLM sends both, with one number
+	// OpenAI's names; GuideLLM sends the first and the last, with one number
+	table[outputLimit] = q.limitedBy(table, outputLimit)
 	table["max_completion_tokens"] = q.limitedBy(table, "max_completion_tokens")
 	table["max_tokens"] = q.limitedBy(table, "max_tokens")
 	table["logprobs"] = optional(&q.logprobs, whole(0, mostTop))

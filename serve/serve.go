@@ -180,6 +180,7 @@ func (s *Server) table() map[string]route {
 	for _, r := range []route{
 		{pattern: "/v1/completions", method: post, answer: s.completions},
 		{pattern: "/v1/chat/completions", method: post, answer: s.chat},
+		{pattern: "/v1/responses", method: post, answer: s.responses},
 		{pattern: "/v1/embeddings", method: post, answer: s.embeddings},
 		{pattern: "/classify", method: post, answer: s.classify},
 		{pattern: "/v1/models", method: get, answer: s.models},

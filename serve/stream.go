@@ -26,6 +26,12 @@ func (j *job) answerInParts(ctx context.Context) error {
 	stop := sync.OnceFunc(e.keepAlive())
 	defer stop() // also after a panic
 	j.took = e.took
+	if r := j.response; r != nil {
+		r.event = func(x eventJSON) {
+			e.buf = append(append(append(e.buf, "event: "...), x.Type...), '\n')
+			e.data(encode(x))
+		}
+	}
 	err := j.write(ctx)
 	stop()
 	j.mu.Lock() // a comment may be being written
@@ -37,7 +43,11 @@ func (j *job) answerInParts(ctx context.Context) error {
 		return err
 	}
 	j.visit.failed = err
-	e.data(asAPI(err).body())
+	if r := j.response; r != nil {
+		r.fail(asAPI(err).json())
+	} else {
+		e.data(asAPI(err).body())
+	}
 	return e.close()
 }
 
@@ -50,6 +60,12 @@ func (e *events) took(c *choice, t *decode.Token) error {
 	news := len(c.text) + len(c.echo) + len(c.entries) + len(c.ids) + len(c.calls)
 	if news == 0 && c.finish == "" && !j.usages {
 		return nil
+	}
+	if j.response != nil {
+		e.waits = false
+		j.response.add(j, c)
+		c.sent()
+		return e.send()
 	}
 	var used *usage
 	if j.usages {
@@ -83,7 +99,10 @@ func (e *events) data(b []byte) {
 
 // end sends the usage, if the client wants it, and closes the stream.
 func (e *events) end() error {
-	if e.job.usage {
+	switch {
+	case e.job.response != nil:
+		e.job.response.close(&e.job.used)
+	case e.job.usage:
 		e.event(nil, &e.job.used)
 	}
 	return e.close()
@@ -91,7 +110,9 @@ func (e *events) end() error {
 
 // close sends the last line.
 func (e *events) close() error {
-	e.data([]byte("[DONE]"))
+	if e.job.response == nil {
+		e.data([]byte("[DONE]"))
+	}
 	e.send() // an error means that the client is gone
 	return nil
 }

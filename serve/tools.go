@@ -34,6 +34,7 @@ type tools struct {
 	bytes     int
 	field     string // that has them
 	functions bool   // it is the older one
+	flat      bool   // a function's fields stand beside its type
 	choice    string // auto, none, required or named
 	named     string
 	parallel  *bool
@@ -64,6 +65,19 @@ func (t *tools) addFields(table map[string]field, ignored *[]string) {
 			"function": named("tool_choice.function")}))
 	table["function_call"] = t.chosen([]string{"none", "auto"}, named("function_call"))
 	table["parallel_tool_calls"] = optional(&t.parallel, yes)
+}
+
+// addItemFields adds the fields of tools of /v1/responses, where a function's stand beside its type.
+func (t *tools) addItemFields(table map[string]field, ignored *[]string) {
+	t.addFields(table, ignored)
+	delete(table, "functions")
+	delete(table, "function_call")
+	t.flat = true
+	table["tools"] = t.list("tools", func(place string, one *tool) field {
+		return t.function(place, one, ignored)
+	})
+	table["tool_choice"] = t.chosen([]string{"none", "auto", "required"}, object("tool_choice", ignored,
+		map[string]field{"type": word(new(string), []string{"function"}), "name": text(&t.named)}))
 }
 
 // list reads a list of tools.
@@ -101,8 +115,8 @@ func (t *tools) list(name string, read func(place string, one *tool) field) fiel
 
 // function reads the description of a function.
 func (t *tools) function(place string, to *tool, ignored *[]string) field {
-	return object(place, ignored, map[string]field{"name": text(&to.name), "description": anyText,
-		"strict": yes(new(bool)), "parameters": func(r *strictjson.Reader) error {
+	fields := map[string]field{"name": text(&to.name), "description": anyText, "strict": yes(new(bool)),
+		"parameters": func(r *strictjson.Reader) error {
 			v, err := r.Raw()
 			if err == nil && v.Kind() != '{' {
 				return wrong(v, "an object")
@@ -113,7 +127,11 @@ func (t *tools) function(place string, to *tool, ignored *[]string) field {
 			to.parameters = v.Text()
 			return nil
 		},
-	})
+	}
+	if t.flat {
+		fields["type"] = word(new(string), []string{"function"})
+	}
+	return object(place, ignored, fields)
 }
 
 // chosen reads which tools an answer calls: a word, or an object that has the name of one.
@@ -174,11 +192,7 @@ func (t *tools) chooser() string {
 // known returns the tools as a template in Jinja knows them.
 func (t *tools) known() (list []any, err error) {
 	for _, one := range t.all {
-		source := one.source
-		if t.functions {
-			source = `{"type":"function","function":` + source + "}"
-		}
-		v, err := chat.ReadValue(strictjson.NewReader(source))
+		v, err := chat.ReadTool(strictjson.NewReader(one.source), t.functions || t.flat)
 		if err != nil {
 			return nil, err
 		}

@@ -72,9 +72,10 @@ func startBytes(t *testing.T, o serve.Options) *client {
 const (
 	toolTemplate = `{{ tools|tojson if tools }}{% for m in messages %}[{{ m.role }}]{{ m.content }}` +
 		`{{ m.tool_calls|tojson if m.tool_calls }}{{ m.tool_call_id }}{% endfor %}{# <tool_call> #}`
-	weather = `{"name":"weather","description":"Tells it","parameters":{"type":"object","properties":` +
+	weatherFields = `"name":"weather","description":"Tells it","parameters":{"type":"object","properties":` +
 		`{"city":{"type":"string","maxLength":9},"days":{"type":"integer","minimum":0,"maximum":99}},` +
-		`"required":["city","days"]},"strict":true}`
+		`"required":["city","days"]},"strict":true`
+	weather  = "{" + weatherFields + "}"
 	now      = `{"name":"now"}`
 	askTools = `"messages":[{"role":"user","content":"Well?"}],"tools":[{"type":"function","function":` +
 		weather + `},{"type":"function","function":` + now + `}]`

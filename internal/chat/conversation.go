@@ -28,7 +28,7 @@ type Call struct{ ID, Name, Arguments string }
 // dict returns a call as templates know it: with the arguments as a value, unless they are no JSON.
 func (c *Call) dict() *jinja.Dict {
 	r := strictjson.NewReader(c.Arguments)
-	arguments, err := ReadValue(r)
+	arguments, err := jinja.ReadJSON(r)
 	if err != nil || r.End() != nil {
 		arguments = c.Arguments
 	}
@@ -36,14 +36,21 @@ func (c *Call) dict() *jinja.Dict {
 		jinja.NewDict().Set("name", c.Name).Set("arguments", arguments))
 }
 
-// ReadValue reads a value of a template.
-func ReadValue(r *strictjson.Reader) (any, error) { return jinja.ReadJSON(r) }
+// ReadTool reads a tool as templates know it: an object with its type and its function; or where flat
+// is set the function alone, which may have the type in it.
+func ReadTool(r *strictjson.Reader, flat bool) (any, error) {
+	v, err := jinja.ReadJSON(r)
+	if d, ok := v.(*jinja.Dict); ok && flat {
+		v = jinja.NewDict().Set("type", "function").Set("function", d.Without("type"))
+	}
+	return v, err
+}
 
 // An Ask says what becomes of messages.
 type Ask struct {
 	Answer   bool       // an answer begins (add_generation_prompt)
 	Continue bool       // the last message goes on (continue_final_message)
-	Tools    []any      // values that ReadValue gave; nil for none
+	Tools    []any      // that ReadTool gave; nil for none
 	More     *Variables // of a template in Jinja; nil for none
 	Now      time.Time  // that it tells
 }

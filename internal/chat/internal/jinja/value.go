@@ -39,6 +39,17 @@ func (d *Dict) With(other *Dict) *Dict {
 	return d
 }
 
+// Without returns what a Dict has beside a key.
+func (d *Dict) Without(key string) *Dict {
+	rest := NewDict()
+	for _, k := range d.keys {
+		if k != key {
+			rest.put(k, d.values[k])
+		}
+	}
+	return rest
+}
+
 // Get returns the value of a key.
 func (d *Dict) Get(key string) (v any, ok bool) {
 	v, ok = d.values[key]
