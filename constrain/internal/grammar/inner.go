@@ -15,8 +15,10 @@ type Inner interface {
 	Same(a, b any) bool
 	Step(state any, b byte) (next any, err error) // nil if the byte may not follow
 	// Below adds the open ids below a node of the trie, as Form.Mask does, and calls past with nodes
-	// below it whose bytes end a text.
-	Below(node int, state any, open []uint64, left, steps int, past func(node int)) error
+	// below it whose bytes end a text. It returns what a text needs at most after an id that it
+	// added, so far as is known, and at least after one that it left out because of left.
+	Below(node int, state any, open []uint64, left, steps int, past func(node int),
+	) (most, over int, err error)
 	Need(state any) int
 	End(state any) []int
 	Room(state any, most int) int // Roomy with so many; more than most if it is more
@@ -107,43 +109,54 @@ func (f *Form) Mixed() bool { return len(f.inner) > 0 }
 
 // maskInside sets the ids that may follow in an inner form, and across its end.
 func (f *Form) maskInside(w *walk, s place) {
-	if f.ends != nil {
-		after := f.m.Current(s.at)
-		if after != automaton.Dead && after.Need == 0 { // roomyInside asks
-			f.maskOf(spot{at: after}, make([]uint64, len(w.open)), anyNumber-1, w.steps)
-		}
+	if after := f.m.Current(s.at); f.ends != nil && after != automaton.Dead && !after.Roomy(anyNumber) {
+		f.maskOf(spot{at: after}, make([]uint64, len(w.open)), anyNumber, w.steps) // roomyInside asks
 	}
 	w.inside(0, s)
 }
 
-// An entry is a node of the trie at which a walk has gone on at a state: of the rules, or of the
-// forms that begin there.
+// An entry is a state at which walks have gone on at nodes of the trie: in the rules, or in the forms
+// that begin there.
 type entry struct {
-	node int
 	at   *automaton.State
 	form bool
 }
 
-func (w *walk) entered(e entry) bool {
+func (w *walk) entered(node int, e entry) bool {
 	if w.seen == nil {
-		w.seen = map[entry]bool{}
+		w.seen = map[entry][]uint64{}
 	}
-	was := w.seen[e]
-	w.seen[e] = true
+	nodes := w.seen[e]
+	if nodes == nil {
+		nodes = make([]uint64, len(w.f.vocab.Nodes)/64+1)
+		w.seen[e] = nodes
+	}
+	was := nodes[node>>6]>>(node&63)&1 != 0
+	nodes[node>>6] |= 1 << (node & 63)
 	return was
 }
 
 // into sets the ids below a node whose bytes go on in the forms that begin at a state.
 func (w *walk) into(node int, at *automaton.State) {
-	if at.Reads() && !w.entered(entry{node, at, true}) {
-		forms := 0
+	if !at.Reads() || w.entered(node, entry{at, true}) {
+		return
+	}
+	begun, known := w.begun[at]
+	if !known {
 		w.f.m.EachForm(at, func(form int) {
-			if forms++; forms > maxPlaces {
+			if begun = append(begun, w.f.begin(at, form)); len(begun) > maxPlaces {
 				w.f.m.Err = errWays
-			} else if w.f.begins(node, form) && w.f.m.Spend(4) {
-				w.inside(node, w.f.begin(at, form))
 			}
 		})
+		if w.begun == nil {
+			w.begun = map[*automaton.State][]place{}
+		}
+		w.begun[at] = begun
+	}
+	for _, s := range begun {
+		if w.f.begins(node, s.form-1) && w.f.m.Spend(4) {
+			w.inside(node, s)
+		}
 	}
 }
 
@@ -153,20 +166,22 @@ func (w *walk) inside(node int, s place) {
 	if f.m.Err != nil {
 		return
 	}
-	left := w.left
+	left, need := w.left, 0
 	if f.ends != nil {
-		need := f.ends.Need(s.at, -1)
-		w.most = max(w.most, need+in.Room(s.in, automaton.Never))
-		if left < anyNumber-1 {
+		if need = f.ends.Need(s.at); left < anyNumber {
 			left -= need
 		}
 	}
-	err := in.Below(node, s.in, w.open, left, w.steps, func(node int) {
-		if !w.entered(entry{node, s.at, false}) && s.at != automaton.Dead {
-			w.nodes(f.vocab.Nodes, node, s.spot)
+	most, over, err := in.Below(node, s.in, w.open, left, w.steps, func(node int) {
+		if !w.entered(node, entry{s.at, false}) && s.at != automaton.Dead {
+			w.below(f.vocab.Nodes, node, s.spot)
 			w.into(node, s.at)
+			w.beyond(node, s.spot)
 		}
 	})
+	if w.most = max(w.most, most+need); over < anyNumber {
+		w.over = min(w.over, over+need)
+	}
 	if f.m.Err == nil {
 		f.m.Err = err
 	}
@@ -175,10 +190,10 @@ func (w *walk) inside(node int, s place) {
 // roomyInside is Roomy of a place in a form.
 func (f *Form) roomyInside(s place, left int) bool {
 	after := f.m.Current(s.at)
-	if after.Need == 0 || int(after.Need)-1 > left || f.ends == nil {
+	if f.ends == nil || after != automaton.Dead && !after.Roomy(left) {
 		return false
 	}
-	left -= f.ends.Need(after, -1)
+	left -= f.ends.Need(after)
 	return f.inner[s.form-1].Room(s.in, left) <= left
 }
 

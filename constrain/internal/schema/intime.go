@@ -8,7 +8,18 @@ import "picogpt/constrain/internal/trie"
 // fits reports whether a text can end in time after a part.
 func (w *jsonWalk) fits(p part) bool {
 	w.work += 4
-	return !w.over() && w.ends.needs(&p) <= w.left
+	return !w.over() && w.has(w.ends.needs(&p))
+}
+
+// has reports whether an id is open after which a text needs so many others, or everything in a
+// part.
+func (w *jsonWalk) has(need int) bool {
+	if need > w.left {
+		w.under = min(w.under, need)
+		return false
+	}
+	w.least = max(w.least, need)
+	return true
 }
 
 // roomy reports whether a text can end in time whatever comes in the string or number of a part, or
@@ -17,29 +28,29 @@ func (w *jsonWalk) roomy(p *part) bool {
 	e, worst := w.ends, 0
 	switch {
 	case p.frame.keeps() && (p.kind == partString || p.kind == partNumber || p.kind == partOther):
-		return e.trial(func() {
+		return w.has(e.trial(func() {
 			for f := p.frame; f != nil; f = f.up {
 				e.atMost(f)
 			}
-		}).need <= w.left
+		}).need)
 	case p.kind == partString:
 		worst = e.worst(p.str)
 	case p.kind == partNumber:
 		worst = p.number.worst()
 	case p.kind == partOther && p.str.table != nil:
 		f, s := p.frame, p.frame.object
-		return !p.str.table.Few(f.taken()) && e.trial(func() {
+		return !p.str.table.Few(f.taken()) && w.has(e.trial(func() {
 			e.add(s.dear.times(max(1, s.min-int(f.count))+s.somes), f.depth()-1)
 			e.close(f)
 			e.rest(f.up)
-		}).need+aCharacter <= w.left
+		}).need+aCharacter)
 	case p.kind == partOther: // what is begun needs no more than now, and what tells it from others
 		const others = 8
-		return e.needs(p)+others+aCharacter <= w.left
+		return w.has(e.needs(p) + others + aCharacter)
 	default:
 		return true
 	}
-	return worst+e.trial(func() { e.rest(p.frame) }).need <= w.left
+	return w.has(worst + e.trial(func() { e.rest(p.frame) }).need)
 }
 
 // aCharacter is how many bytes complete one at most.
@@ -65,7 +76,8 @@ func (w *jsonWalk) stringInTime(p *part) {
 		}
 		e.rest(f)
 	}).need
-	if p.str.table == nil && p.str.min-int(p.string.n) <= 0 && room > 0 && !p.frame.keeps() { // a quote ends it
+	if p.str.table == nil && p.str.min-int(p.string.n) <= 0 && !p.frame.keeps() &&
+		w.has(w.left-room+1) { // a quote ends it
 		a = p.str.ahead(p.string, len(v.Plain)-1)
 	}
 	v.WalkPlain(a, w.open, func(nodes []trie.Node) { w.nodesInTime(nodes, p, room) })
@@ -114,11 +126,15 @@ func (w *jsonWalk) nodesInTime(nodes []trie.Node, p *part, room int) {
 		if p.frame.keeps() {
 			apart = 3
 		}
-		if few := max(0, s.min-int(st.n)) + 1; s.table != nil || few+aCharacter > room {
-			if text, _, ok := e.ending(s, st, 1, anyText); !ok || e.count(text+`"`)+apart > room {
-				continue
+		need := max(0, s.min-int(st.n)) + 1 + aCharacter
+		if s.table != nil || need > room {
+			text, _, ok := e.ending(s, st, 1, anyText)
+			if need = tooMany; ok {
+				need = e.count(text+`"`) + apart
 			}
 		}
-		v.Open(w.open, n.ID)
+		if w.has(w.left - room + need) {
+			v.Open(w.open, n.ID)
+		}
 	}
 }

@@ -281,10 +281,11 @@ func (s *stringSpec) ahead(st stringState, most int) (a trie.LookAhead) {
 	if t.Lengths == nil && t.Plain[st.at] && s.max < 0 {
 		return trie.LookAhead{Depth: most}
 	}
-	return trie.Ahead(st.at, most, func(at int32, n int, to func(int32, bool)) {
+	return trie.Ahead(st.at, most, func(at int32, n int, to func(at int32, live, open bool)) {
 		row := t.Row(at)
 		for _, class := range t.Plainly {
-			to(row[class], row[class] >= 0 && s.live(stringState{at: row[class], n: st.n + int32(n)}))
+			live := row[class] >= 0 && s.live(stringState{at: row[class], n: st.n + int32(n)})
+			to(row[class], live, live)
 		}
 	})
 }
