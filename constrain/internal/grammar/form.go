@@ -28,8 +28,9 @@ type Form struct {
 	m    *automaton.Machine
 	ends *automaton.Ends // nil: no text has asked for its end
 
-	inner   []Inner      // by their numbers in the network
-	first   []*[256]bool // of each, the bytes with which it begins, once they are asked for
+	inner   []Inner           // by their numbers in the network
+	first   []*[256]beginning // of each, once they are asked for
+	priced  []bool            // whether they have needs
 	start   []place
 	endless bool // an inner form has no known end
 }
@@ -59,7 +60,7 @@ func New(
 		return nil, err
 	}
 	f := &Form{vocab: v, m: m, plainly: m.Alpha.Those(v.Plainly), inner: inner,
-		first: make([]*[256]bool, len(inner))}
+		first: make([]*[256]beginning, len(inner)), priced: make([]bool, len(inner))}
 	f.start = f.add(nil, place{spot: spot{at: m.First}})
 	f.measure()
 	return f, m.Err

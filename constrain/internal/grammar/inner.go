@@ -16,7 +16,7 @@ type Inner interface {
 	Step(state any, b byte) (next any, err error) // nil if the byte may not follow
 	// Below adds the open ids below a node of the trie, as Form.Mask does, and calls past with nodes
 	// below it whose bytes end a text. It returns what a text needs at most after an id that it
-	// added, so far as is known, and at least after one that it left out because of left.
+	// added, -1 if it added none, and at least after one that it left out because of left.
 	Below(node int, state any, open []uint64, left, steps int, past func(node int),
 	) (most, over int, err error)
 	Need(state any) int
@@ -54,24 +54,29 @@ func (f *Form) add(set []place, s place) []place {
 	return set
 }
 
-// begins reports whether a form may begin below a node.
-func (f *Form) begins(node, form int) bool {
-	first := f.first[form]
-	if first == nil {
-		first = new([256]bool)
+// A beginning is what follows one byte of a form; nil if the form does not begin with it.
+type beginning struct {
+	at   any
+	need int // of Inner.Need, once there are ends
+}
+
+// beginnings returns those of a form, by their bytes.
+func (f *Form) beginnings(form int) *[256]beginning {
+	in, first := f.inner[form], f.first[form]
+	if first == nil || f.ends != nil && !f.priced[form] {
+		first = new([256]beginning)
 		for b := range first {
-			next, err := f.inner[form].Step(f.inner[form].Start(), byte(b))
-			first[b] = next != nil || err != nil
+			next, err := in.Step(in.Start(), byte(b))
+			if err != nil && f.m.Err == nil {
+				f.m.Err = err
+			}
+			if first[b].at = next; next != nil && f.ends != nil {
+				first[b].need = in.Need(next)
+			}
 		}
-		f.first[form] = first
+		f.first[form], f.priced[form] = first, f.ends != nil
 	}
-	nodes := f.vocab.Nodes
-	for i, end := node+1, node+int(nodes[node].Size); i < end; i += int(nodes[i].Size) {
-		if first[nodes[i].Byte] {
-			return true
-		}
-	}
-	return false
+	return first
 }
 
 // begin returns the place at the beginning of a form.
@@ -154,36 +159,70 @@ func (w *walk) into(node int, at *automaton.State) {
 		w.begun[at] = begun
 	}
 	for _, s := range begun {
-		if w.f.begins(node, s.form-1) && w.f.m.Spend(4) {
-			w.inside(node, s)
+		if w.f.m.Err == nil && w.f.m.Spend(1) {
+			w.starting(node, s)
 		}
 	}
 }
 
+// starting is inside for a form that has not begun: most nodes have no byte with which it begins.
+func (w *walk) starting(node int, s place) {
+	v, first := w.f.vocab, w.f.beginnings(s.form-1)
+	for i, end := node+1, node+int(v.Nodes[node].Size); i < end; i += int(v.Nodes[i].Size) {
+		n := &v.Nodes[i]
+		b := &first[n.Byte]
+		if b.at == nil {
+			continue
+		}
+		if n.ID >= 0 && w.has(min(w.after(s)+b.need, automaton.Never)) {
+			v.Open(w.open, n.ID)
+		}
+		if n.Size > 1 && !w.full(i) && w.f.m.Spend(3) {
+			if s.in = b.at; w.f.inner[s.form-1].Accepts(s.in) {
+				w.past(i, s)
+			}
+			w.inside(i, s)
+		}
+	}
+}
+
+// after returns what a text needs after the form of a place.
+func (w *walk) after(s place) int {
+	if w.f.ends == nil {
+		return 0
+	}
+	return w.f.ends.Need(s.at)
+}
+
 // inside sets the ids below a node whose bytes go on in a form, and those across its end.
 func (w *walk) inside(node int, s place) {
-	f, in := w.f, w.f.inner[s.form-1]
-	if f.m.Err != nil {
+	if w.f.m.Err != nil {
 		return
 	}
-	left, need := w.left, 0
-	if f.ends != nil {
-		if need = f.ends.Need(s.at); left < anyNumber {
-			left -= need
-		}
+	left, need := w.left, w.after(s)
+	if left < anyNumber {
+		left -= need
 	}
-	most, over, err := in.Below(node, s.in, w.open, left, w.steps, func(node int) {
-		if !w.entered(node, entry{s.at, false}) && s.at != automaton.Dead {
-			w.below(f.vocab.Nodes, node, s.spot)
-			w.into(node, s.at)
-			w.beyond(node, s.spot)
-		}
-	})
-	if w.most = max(w.most, most+need); over < anyNumber {
+	most, over, err := w.f.inner[s.form-1].Below(node, s.in, w.open, left, w.steps,
+		func(node int) { w.past(node, s) })
+	if most >= 0 {
+		w.most = max(w.most, most+need)
+	}
+	if over < anyNumber {
 		w.over = min(w.over, over+need)
 	}
-	if f.m.Err == nil {
-		f.m.Err = err
+	if w.f.m.Err == nil {
+		w.f.m.Err = err
+	}
+}
+
+// past sets the ids below a node at which a form has ended: below the root they are those of another
+// place.
+func (w *walk) past(node int, s place) {
+	if node > 0 && s.at != automaton.Dead && !w.entered(node, entry{s.at, false}) {
+		w.below(w.f.vocab.Nodes, node, s.spot)
+		w.into(node, s.at)
+		w.beyond(node, s.spot)
 	}
 }
 

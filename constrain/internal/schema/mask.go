@@ -25,7 +25,7 @@ func (j *Form) Below(
 	node int, state any, open []uint64, left, steps int, past func(node int),
 ) (least, under int, err error) {
 	w := &jsonWalk{j: j, open: open, most: min(steps, maxVisits), left: left, past: past,
-		under: math.MaxInt}
+		least: -1, under: math.MaxInt}
 	if left != math.MaxInt {
 		w.ends = j.ender()
 		w.ends.most, w.ends.bound = mostInMask, mostInTime
@@ -70,7 +70,7 @@ type jsonWalk struct {
 	err   error
 	ends  *ender // nil: all open ids are added
 	left  int
-	least int // what a text needs at most after an id that was added
+	least int // what a text needs at most after an id that was added; -1: none was
 	under int // and at least after one that was not
 	past  func(node int)
 }
