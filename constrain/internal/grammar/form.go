@@ -6,6 +6,7 @@ package grammar
 // Form: texts of a network and their masks.
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"sync"
@@ -58,6 +59,13 @@ func New(
 	m, err := automaton.NewMachine(what, n, meter)
 	if err != nil {
 		return nil, err
+	}
+	switch crowded, err := m.Crowded(maxPlaces - 1); {
+	case err != nil:
+		return nil, err
+	case crowded:
+		return nil, fmt.Errorf("%s: more than %d schemas may begin at one place: give them different "+
+			"beginnings, or make them one schema with anyOf", what, maxPlaces-1)
 	}
 	f := &Form{vocab: v, m: m, plainly: m.Alpha.Those(v.Plainly), inner: inner,
 		first: make([]*[256]beginning, len(inner)), priced: make([]bool, len(inner))}
@@ -168,7 +176,7 @@ type walk struct {
 	most        int // what a text needs at most after an id that is open, if there are ends
 	over        int // and at least after one that is not
 	seen        map[entry][]uint64
-	begun       map[*automaton.State][]place
+	begun       map[*automaton.State]*begun
 }
 
 func (f *Form) walk(open []uint64, left, steps int) *walk {

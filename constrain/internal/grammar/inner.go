@@ -4,6 +4,7 @@ package grammar
 
 import (
 	"fmt"
+	"slices"
 
 	"picogpt/constrain/internal/automaton"
 )
@@ -30,19 +31,26 @@ const maxPlaces = 64
 
 var errWays = fmt.Errorf("the text can be read in more than %d ways", maxPlaces)
 
-// add adds a place, the forms that begin there, and what follows a form that may end there.
+// add adds a place, the forms that begin there, and what follows a form that may end there. Places
+// that differ only in what follows them are one.
 func (f *Form) add(set []place, s place) []place {
-	for _, t := range set {
-		if s.spot == t.spot && s.form == t.form &&
-			(s.form == 0 || f.inner[s.form-1].Same(s.in, t.in)) {
+	i := slices.IndexFunc(set, func(t place) bool {
+		return s.Partial == t.Partial && s.form == t.form &&
+			(s.form == 0 || f.inner[s.form-1].Same(s.in, t.in))
+	})
+	switch {
+	case i >= 0:
+		before := set[i].at
+		if s.at = f.m.Join(before, s.at); s.at == before {
 			return set
 		}
-	}
-	if len(set) >= maxPlaces {
+		set[i] = s
+	case len(set) >= maxPlaces:
 		f.m.Err = errWays
 		return set
+	default:
+		set = append(set, s)
 	}
-	set = append(set, s)
 	switch {
 	case s.form > 0:
 		if f.inner[s.form-1].Accepts(s.in) {
@@ -141,43 +149,57 @@ func (w *walk) entered(node int, e entry) bool {
 	return was
 }
 
-// into sets the ids below a node whose bytes go on in the forms that begin at a state.
+// A begun has the places of the forms that begin at a state, and the bytes with which they do.
+type begun struct {
+	places []place
+	first  [256]bool
+}
+
+// begin returns the forms that begin at a state.
+func (w *walk) begin(at *automaton.State) *begun {
+	known := w.begun[at]
+	if known == nil {
+		known = &begun{}
+		w.f.m.EachForm(at, func(form int) {
+			if known.places = append(known.places, w.f.begin(at, form)); len(known.places) > maxPlaces {
+				w.f.m.Err = errWays
+				return
+			}
+			for b, next := range w.f.beginnings(form) {
+				known.first[b] = known.first[b] || next.at != nil
+			}
+		})
+		if w.begun == nil {
+			w.begun = map[*automaton.State]*begun{}
+		}
+		w.begun[at] = known
+	}
+	return known
+}
+
+// into sets the ids below a node whose bytes go on in the forms that begin at a state: most nodes
+// have no byte with which one does.
 func (w *walk) into(node int, at *automaton.State) {
 	if !at.Reads() || w.entered(node, entry{at, true}) {
 		return
 	}
-	begun, known := w.begun[at]
-	if !known {
-		w.f.m.EachForm(at, func(form int) {
-			if begun = append(begun, w.f.begin(at, form)); len(begun) > maxPlaces {
-				w.f.m.Err = errWays
-			}
-		})
-		if w.begun == nil {
-			w.begun = map[*automaton.State][]place{}
-		}
-		w.begun[at] = begun
-	}
-	for _, s := range begun {
-		if w.f.m.Err == nil && w.f.m.Spend(1) {
-			w.starting(node, s)
-		}
-	}
-}
-
-// starting is inside for a form that has not begun: most nodes have no byte with which it begins.
-func (w *walk) starting(node int, s place) {
-	v, first := w.f.vocab, w.f.beginnings(s.form-1)
+	v, begun := w.f.vocab, w.begin(at)
 	for i, end := node+1, node+int(v.Nodes[node].Size); i < end; i += int(v.Nodes[i].Size) {
 		n := &v.Nodes[i]
-		b := &first[n.Byte]
-		if b.at == nil {
+		if !begun.first[n.Byte] {
 			continue
 		}
-		if n.ID >= 0 && w.has(min(w.after(s)+b.need, automaton.Never)) {
-			v.Open(w.open, n.ID)
-		}
-		if n.Size > 1 && !w.full(i) && w.f.m.Spend(3) {
+		for _, s := range begun.places {
+			b := &w.f.beginnings(s.form - 1)[n.Byte]
+			if b.at == nil || !w.f.m.Spend(1) {
+				continue
+			}
+			if n.ID >= 0 && w.has(min(w.after(s)+b.need, automaton.Never)) {
+				v.Open(w.open, n.ID)
+			}
+			if n.Size == 1 || w.full(i) || !w.f.m.Spend(3) {
+				continue
+			}
 			if s.in = b.at; w.f.inner[s.form-1].Accepts(s.in) {
 				w.past(i, s)
 			}

@@ -88,9 +88,9 @@ func (w *jsonWalk) below(i int, p *part) {
 	case p.kind == partOther && p.str.table == nil:
 		w.lexeme(i, p, false) // it is ended at once: to find what else fits takes long
 		return
-	case p.kind == partString && i == 0 && p.string.Form == automaton.Border &&
-		(!p.frame.keeps() || p.goesOn() && p.str.table == nil):
-		w.stringInTime(p)
+	case p.kind == partString && p.string.Form == automaton.Border &&
+		(!p.frame.keeps() || i == 0 && p.goesOn() && p.str.table == nil):
+		w.stringInTime(i, p)
 		return
 	default:
 		w.walk(i, p)
