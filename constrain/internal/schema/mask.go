@@ -166,6 +166,8 @@ func (w *jsonWalk) lexeme(i int, p *part, inside bool) {
 		m.add(w.open)
 	}
 	v := w.j.vocab.Trie
+	same := p.kind == partString && !p.frame.keeps() // all exits lead to one part
+	fits := w.ends == nil || same && w.fits(w.j.done(p.frame))
 	for _, e := range m.exits {
 		if w.work++; w.over() {
 			return
@@ -197,7 +199,7 @@ func (w *jsonWalk) lexeme(i int, p *part, inside bool) {
 		if !ok || q.frame.keeps() && !q.fresh() {
 			continue
 		}
-		if p.kind != partNumber && (w.ends == nil || w.fits(q)) {
+		if p.kind != partNumber && (fits || !same && w.fits(q)) {
 			v.Open(w.open, n.ID)
 		}
 		if n.Size > 1 {
