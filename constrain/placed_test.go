@@ -3,8 +3,10 @@ package constrain
 // Places: forms of which many parts may come at one place of a text.
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -106,6 +108,29 @@ func TestCrowdedFormsAreFollowedOrRefused(t *testing.T) {
 			if within > 0 && !text.Complete() {
 				t.Errorf("%s: %q is not complete", x.name, written)
 			}
+		}
+	}
+}
+
+// TestMasksNearTheEndAreThoseOfANewForm: of a form that texts without a bound have used, too.
+func TestMasksNearTheEndAreThoseOfANewForm(t *testing.T) {
+	v, format := gpt2(), `{"type":"sequence","elements":[{"type":"any_text"},{"type":"json_schema","json_schema":
+		{"type":["object","string"],"required":["a"]}},{"type":"const_string","value":"."}]}`
+	used, fresh := compiled(t, v, "tags", format), compiled(t, v, "tags", format)
+	a, b := make([]uint64, v.Words()), make([]uint64, v.Words())
+	if err := started(t, used).Mask(a); err != nil {
+		t.Fatal(err)
+	}
+	for most := 1; most < 9; most++ {
+		first, again := started(t, fresh), started(t, used)
+		first.Within(most)
+		again.Within(most)
+		if err := errors.Join(first.Mask(a), again.Mask(b)); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(a, b) {
+			t.Errorf("within %d ids %d are open, and of a form that was used %d", most, len(walks.Opened(a)),
+				len(walks.Opened(b)))
 		}
 	}
 }
