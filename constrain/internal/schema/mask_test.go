@@ -188,7 +188,7 @@ func TestStringsNearTheEndHaveAllIDsThatFit(t *testing.T) {
 	cases.NotShort(t)
 	v := gpt2()
 	for schema, begun := range map[string][]string{
-		`{"type":"string"}`:                                           {`"`, `"a`, `"\`, `"\u0`, `"\ud83d`, "\"\xf0\x9f"},
+		`{"type":"string"}`: {`"`, `"a`, `"\`, `"\u0`, `"\ud83d`, "\"\xf0\x9f"},
 		`{"items":{"type":"array","items":{"type":"string"}}}`:        {`[["`, `[["a","b`, `[["a",`},
 		`{"type":"string","minLength":9}`:                             {`"`, `"abcd`, `"abcdefgh`, `"abcdefghij`},
 		`{"type":"string","minLength":3,"maxLength":12}`:              {`"`, `"abcd`, `"abcdefghij`},
