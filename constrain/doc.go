@@ -44,7 +44,9 @@
 // open containers still need; strings and numbers find theirs by a search. Its tokens are counted
 // piece by piece, so that the number may be too large, never too small. Where that leaves no id, the
 // end of the text is spelled out with the fewest ids, and its next id is open. While more is left
-// than any id could make necessary, nothing is computed.
+// than any id could make necessary, nothing is computed. A mask of a machine is stored with the
+// numbers of ids left for which it is the same, and what may come in a string of JSON by the ids that
+// close it.
 //
 // No end is known of numbers whose divisor has more than 1000 remainders, of strings that need more
 // than 4096 characters, of arrays whose items must differ and are of any type, counted, or arrays of
@@ -69,7 +71,8 @@
 //     Free text until one of some triggers is a network too, of Aho's and Corasick's automaton. Where
 //     a rule or a part reads JSON, the state of a text has that form's own state, byte by byte: its
 //     mask is the form's mask, and from each node of the trie that ends it the walk goes on in the
-//     rules (inner.go). A text may be at 64 such places at once.
+//     rules (inner.go). A text may be at 64 such places at once; those that differ only in what
+//     follows the form are one, and equal schemas are one form.
 //   - internal/schema: [JSONSchema] compiles schemas to values (value.go): what may come, by type.
 //     Combinations become alternatives (alternative.go), values that cannot exist are found and
 //     left out, and the state of a text is a stack of open objects and arrays with the part that is
@@ -134,7 +137,8 @@
 // kinds of values; a pattern of a schema 10000 states. The work of compiling is counted in steps of
 // some nanoseconds: 32 million, and 64 for each byte. A form that exceeds a bound is refused with
 // one line when it is compiled, on every machine alike. [Compiler] compiles under a context, and
-// lets other work run. Mask or Accept returns an error for a text that one form could read in very
+// lets other work run. More than 63 schemas that may begin at one place are refused too. Mask or
+// Accept returns an error for a text that one form could read in very
 // many ways (4096 for schemas, 8192 positions for regexes and grammars), or whose mask would visit
 // more than a million such positions (fewer in rules that call one another), or 33 million nodes
 // for a schema. Texts store at most 4096 states and 512 masks of a machine, and 8 MiB of masks of a

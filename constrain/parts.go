@@ -104,11 +104,13 @@ type builder struct {
 	inner []grammar.Inner
 	notes []string
 	depth int
+
+	schemas map[string]int // the numbers of those in inner, by their texts and options
 }
 
 func (c Compiler) builder(ctx context.Context, bytes int) *builder {
 	m := c.meter(ctx, bytes)
-	return &builder{c: c, m: m, n: automaton.NewNetwork(automaton.MaxNodes, m)}
+	return &builder{c: c, m: m, n: automaton.NewNetwork(automaton.MaxNodes, m), schemas: map[string]int{}}
 }
 
 // constraint returns the constraint of a network whose forms are those of the builder.
@@ -149,6 +151,18 @@ func (p Literal) node(b *builder, to int32, _ []string) (int32, error) {
 		to = b.n.Read(automaton.SetOf(r), to)
 	}
 	return to, nil
+}
+
+// words adds words that begin at a split, each of which continues at its node.
+func (b *builder) words(root int32, words []string, to []int32) error {
+	for _, w := range words {
+		b.m.More(len(w))
+		if !utf8.ValidString(w) {
+			return fmt.Errorf("%s is not valid UTF-8", quote.Short(w, 60))
+		}
+	}
+	b.n.Words(root, words, to)
+	return b.n.Check("text")
 }
 
 func (p Free) node(b *builder, to int32, without []string) (int32, error) {
@@ -208,6 +222,13 @@ func (p Schema) node(b *builder, to int32, _ []string) (int32, error) {
 
 // schema compiles a schema and returns its number.
 func (b *builder) schema(text []byte, o SchemaOptions) (int, error) {
+	refs := o.Refs
+	o.Refs = nil
+	key := fmt.Sprintf("%p%+v%s", refs, o, text)
+	o.Refs = refs
+	if known, ok := b.schemas[key]; ok { // equal schemas are one form
+		return known, b.m.Charge(len(text))
+	}
 	f, notes, err := schema.Compile(b.c.Vocabulary.strings, text, schema.Options(o), b.m)
 	if err != nil {
 		return 0, err
@@ -217,6 +238,7 @@ func (b *builder) schema(text []byte, o SchemaOptions) (int, error) {
 			b.notes = append(b.notes, note)
 		}
 	}
+	b.schemas[key] = len(b.inner)
 	b.inner = append(b.inner, f)
 	return len(b.inner) - 1, nil
 }
@@ -297,14 +319,11 @@ func (p Tag) node(b *builder, to int32, without []string) (int32, error) {
 // inside is node without the beginning.
 func (p Tag) inside(b *builder, to int32) (int32, error) {
 	if len(p.Ends) > 0 {
-		ends := OneOf{}
-		for _, e := range p.Ends {
-			ends = append(ends, Literal(e))
-		}
-		var err error
-		if to, err = b.node(ends, to, nil); err != nil {
+		ends := b.n.Split()
+		if err := b.words(ends, p.Ends, slices.Repeat([]int32{to}, len(p.Ends))); err != nil {
 			return 0, fmt.Errorf("tag %s: %w", quote.Short(p.Begin, 40), err)
 		}
+		to = ends
 	}
 	without := slices.DeleteFunc(slices.Clone(p.Ends), func(e string) bool { return e == "" })
 	node, err := b.node(p.Part, to, without)
@@ -331,7 +350,10 @@ func (p Tags) node(b *builder, to int32, without []string) (int32, error) {
 	if p.StopAfterFirst {
 		after = to
 	}
-	used := make([]bool, len(p.Triggers))
+	var begins []string // of all tags
+	var insides []int32
+	rests := make([][]string, len(p.Triggers)) // of those of each trigger, after it
+	tos := make([][]int32, len(p.Triggers))
 	for _, tag := range p.Tags {
 		inside, err := tag.inside(b, after)
 		if err != nil {
@@ -350,30 +372,24 @@ func (p Tags) node(b *builder, to int32, without []string) (int32, error) {
 				return 0, fmt.Errorf("tag %s begins with two triggers, of which %s is the longer",
 					quote.Short(tag.Begin, 40), quote.Short(tag.Begin[:n], 40))
 			}
-			rest, err := b.node(Literal(tag.Begin[n:]), inside, nil)
-			if err != nil {
-				return 0, fmt.Errorf("tag %s: %w", quote.Short(tag.Begin, 40), err)
-			}
-			b.n.Lead(goals[i], rest)
-			used[i], found = true, true
+			rests[i], tos[i], found = append(rests[i], tag.Begin[n:]), append(tos[i], inside), true
 		}
 		if !found {
 			return 0, fmt.Errorf("tag %s begins with no trigger", quote.Short(tag.Begin, 40))
 		}
-		if p.AtLeastOne {
-			whole, err := b.node(Literal(tag.Begin), inside, nil)
-			if err != nil {
-				return 0, err
-			}
-			b.n.Lead(first, whole)
+		begins, insides = append(begins, tag.Begin), append(insides, inside)
+	}
+	for i, rest := range rests {
+		if len(rest) == 0 {
+			return 0, fmt.Errorf("trigger %s: no tag begins with it", quote.Short(p.Triggers[i], 40))
+		}
+		if err := b.words(goals[i], rest, tos[i]); err != nil {
+			return 0, fmt.Errorf("trigger %s: %w", quote.Short(p.Triggers[i], 40), err)
 		}
 	}
-	if i := slices.Index(used, false); i >= 0 {
-		return 0, fmt.Errorf("trigger %s: no tag begins with it", quote.Short(p.Triggers[i], 40))
-	}
 	err := b.free(root, slices.Clone(p.Triggers), goals, append(slices.Clone(p.Without), without...), to)
-	if p.AtLeastOne {
-		return first, err
+	if err == nil && p.AtLeastOne {
+		return first, b.words(first, begins, insides)
 	}
 	return root, err
 }

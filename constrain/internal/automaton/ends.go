@@ -127,43 +127,28 @@ func (e *Ends) tokensOf(node int32) int32 {
 	return e.tokens[node] - 1
 }
 
-// up returns the fewest bytes and the fewest tokens with which the rules of a stack end.
-func (e *Ends) up(s *stack) (bytes, ids int32) {
+// up returns the fewest tokens with which the rules of a stack end.
+func (e *Ends) up(s *stack) int32 {
 	switch {
 	case s == nil:
-		return 0, 0
+		return 0
 	case s == none:
-		return Never, Never
-	case s.bytes == 0:
-		bytes, ids = e.up(s.up)
-		otherBytes, otherIDs := e.up(s.other)
-		s.bytes = min(1+bytes+e.bytes[s.ret], 1+otherBytes, Never)
-		s.ids = min(1+ids+e.tokensOf(s.ret), 1+otherIDs, Never)
+		return Never
+	case s.ids == 0:
+		s.ids = 1 + min(e.up(s.up)+e.tokensOf(s.ret), e.up(s.other), Never)
 	}
-	return s.bytes - 1, s.ids - 1
+	return s.ids - 1
 }
 
-// Need returns a number of tokens with which a text ends after a state. Where its bytes are at most
-// enough they are the number, which takes less time.
-func (e *Ends) Need(s *State, enough int) int {
+// Need returns a number of tokens with which a text ends after a state.
+func (e *Ends) Need(s *State) int {
 	if s.Accepts {
 		return 0
-	}
-	if s.bytes == 0 {
-		s.bytes = Never
-		for _, p := range s.positions {
-			up, _ := e.up(p.stack)
-			s.bytes = min(s.bytes, 1+e.bytes[p.node]+up)
-		}
-	}
-	if int(s.bytes)-1 <= enough {
-		return int(s.bytes) - 1
 	}
 	if s.ids == 0 {
 		s.ids = Never
 		for _, p := range s.positions {
-			_, up := e.up(p.stack)
-			s.ids = min(s.ids, 1+e.tokensOf(p.node)+up)
+			s.ids = min(s.ids, 1+e.tokensOf(p.node)+e.up(p.stack))
 		}
 	}
 	return int(s.ids) - 1
@@ -175,11 +160,10 @@ func (e *Ends) Text(s *State) (text []int32) {
 		return nil
 	}
 	for _, p := range s.positions {
-		if _, up := e.up(p.stack); int(e.tokensOf(p.node)+up) == e.Need(s, -1) {
+		if int(e.tokensOf(p.node)+e.up(p.stack)) == e.Need(s) {
 			text = e.ofNode(text, p.node)
 			for s := p.stack; s != nil; {
-				_, up := e.up(s.up)
-				if _, other := e.up(s.other); other < min(up+e.tokensOf(s.ret), Never) {
+				if e.up(s.other) < min(e.up(s.up)+e.tokensOf(s.ret), Never) {
 					s = s.other
 					continue
 				}
@@ -195,8 +179,7 @@ func (e *Ends) Text(s *State) (text []int32) {
 func (e *Ends) EachToken(s *State, f func(id int32, not bool, need int)) {
 	for _, p := range s.positions {
 		if n := &e.m.net.nodes[p.node]; n.kind == idNode {
-			_, up := e.up(p.stack)
-			f(n.id, n.not, int(e.tokensOf(n.to)+up))
+			f(n.id, n.not, int(e.tokensOf(n.to)+e.up(p.stack)))
 		}
 	}
 }

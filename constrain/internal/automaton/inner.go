@@ -5,6 +5,8 @@ package automaton
 import (
 	"fmt"
 	"slices"
+	"strings"
+	"unicode/utf8"
 )
 
 // Form adds a node that reads a whole text of a form, which has a number.
@@ -77,4 +79,101 @@ func (m *Machine) AfterForm(s *State, form int) *State {
 		}
 	}
 	return m.closure(m.list)
+}
+
+// Join returns the state of the texts that follow one of two states.
+func (m *Machine) Join(s, t *State) *State {
+	switch s, t = m.Current(s), m.Current(t); {
+	case s == t || t == Dead:
+		return s
+	case s == Dead:
+		return t
+	case !m.Spend(1 + (len(s.positions)+len(t.positions))/8):
+		return s
+	}
+	both := m.joined(append(slices.Clone(s.positions), t.positions...))
+	if len(both) > maxItems {
+		m.Err = m.tooMuch
+	}
+	return m.intern(both, s.Accepts || t.Accepts)
+}
+
+// Crowded reports whether more than some forms may begin at one place of a text.
+func (m *Machine) Crowded(most int) (bool, error) {
+	from, all := map[int32]bool{m.net.rules[0].start: true}, map[int32]bool{}
+	for _, n := range m.net.nodes {
+		switch {
+		case !n.alive || n.kind == splitNode || n.kind == endNode:
+			continue
+		case n.kind == formNode:
+			all[n.id] = true
+		case n.kind == callNode:
+			from[n.ret] = true
+		}
+		from[n.to] = true
+	}
+	if len(all) <= most {
+		return false, nil
+	}
+	for node := range from {
+		forms, seen := map[int32]bool{}, map[int32]bool{}
+		for todo := []int32{node}; len(todo) > 0; {
+			at := todo[len(todo)-1]
+			todo = todo[:len(todo)-1]
+			n := &m.net.nodes[at]
+			if seen[at] || !n.alive {
+				continue
+			}
+			seen[at] = true
+			if err := m.net.meter.Charge(8 + len(n.more)); err != nil {
+				return false, err
+			}
+			switch n.kind {
+			case formNode:
+				if forms[n.id] = true; len(forms) > most {
+					return true, nil
+				}
+			case callNode:
+				if todo = append(todo, n.to); n.empty {
+					todo = append(todo, n.ret)
+				}
+			case splitNode:
+				todo = append(todo, n.more...)
+			}
+		}
+	}
+	return false, nil
+}
+
+// Words makes a split the beginning of some words, each of which continues at its node. Words that
+// begin alike share what they have in common.
+func (n *Network) Words(root int32, words []string, to []int32) {
+	order := make([]int, len(words))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, k int) int { return strings.Compare(words[i], words[k]) })
+	path, before := []int32{root}, "" // the nodes of the previous word
+	for _, i := range order {
+		s, same := words[i], 0
+		if n.Full() {
+			break
+		}
+		for same < len(s) && same < len(before) && s[same] == before[same] {
+			same++
+		}
+		for same > 0 && same < len(s) && !utf8.RuneStart(s[same]) {
+			same--
+		}
+		path = path[:utf8.RuneCountInString(s[:same])+1]
+		for _, r := range s[same:] {
+			next := n.Split()
+			n.Lead(path[len(path)-1], n.Read(SetOf(r), next))
+			path = append(path, next)
+		}
+		if last := path[len(path)-1]; !slices.Contains(n.nodes[last].more, to[i]) {
+			n.Lead(last, to[i])
+		}
+		before = s
+	}
 }

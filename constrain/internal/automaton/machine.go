@@ -73,11 +73,33 @@ type State struct {
 	tokens    bool // some position reads a whole token, or a text of a form
 	age       int
 	next      []*State // by class; nil if not known
-	Mask      []uint64
-	Need      int32 // 1 + the most that Ends.Need says after an id of Mask; 0: not known
+	masks     []Mask
 	key       string
+	ids       int32 // 1 + those of its end, of Ends; 0: not known
+}
 
-	bytes, ids int32 // 1 + those of its end, of Ends; 0: not known
+// A Mask holds the ids that may follow a state, if the text may have so many after them: at least
+// Least and fewer than Under, or any number from Least on if Under is math.MaxInt.
+type Mask struct {
+	Least, Under int
+	Open         []uint64
+}
+
+// Mask returns the mask that is stored for so many ids, or nil.
+func (s *State) Mask(left int) []uint64 {
+	for _, m := range s.masks {
+		if m.Least <= left && (left < m.Under || m.Under == math.MaxInt) {
+			return m.Open
+		}
+	}
+	return nil
+}
+
+// Roomy reports whether a mask is stored for so many ids that leaves none out.
+func (s *State) Roomy(left int) bool {
+	return slices.ContainsFunc(s.masks, func(m Mask) bool {
+		return m.Least <= left && m.Under == math.MaxInt
+	})
 }
 
 // Dead is the state in which nothing can follow.
@@ -143,7 +165,7 @@ func newMachine(what string, n *Network, meter *Meter) (*Machine, error) {
 // Forget drops all states. States that texts hold stay valid: Current adds them again.
 func (m *Machine) Forget() {
 	for _, s := range m.states {
-		s.next, s.Mask = nil, nil
+		s.next, s.masks = nil, nil
 	}
 	m.age++
 	m.masks, m.kept = 0, 0
@@ -385,9 +407,9 @@ func (m *Machine) intern(positions []position, accepts bool) *State {
 	return s
 }
 
-// Keep stores the mask of a state until the states are dropped.
-func (m *Machine) Keep(s *State, mask []uint64) {
-	s.Mask = mask
+// Keep stores a mask of a state until the states are dropped.
+func (m *Machine) Keep(s *State, mask Mask) {
+	s.masks = append(s.masks, mask)
 	m.masks++
 }
 

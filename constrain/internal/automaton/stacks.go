@@ -12,8 +12,8 @@ type stack struct {
 	id        uint32
 	up, other *stack
 
-	bytes, ids int32  // 1 + those of its end, of Ends; 0: not known
-	after      *after // where a text continues when a rule ends; nil: not known
+	ids   int32  // 1 + those of its end, of Ends; 0: not known
+	after *after // where a text continues when a rule ends; nil: not known
 }
 
 // An after is where a text continues when a rule ends: the positions, and whether it may end.

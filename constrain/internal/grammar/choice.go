@@ -30,40 +30,9 @@ func Choice(choices []string, m *automaton.Meter) (*automaton.Network, error) {
 			return nil, fmt.Errorf("choices: %w", err)
 		}
 	}
-	sorted := slices.Clone(choices)
-	slices.Sort(sorted)
 	n := automaton.NewNetwork(2*maxChoices, m)
-	n.Rule("choice", addChoices(n, sorted, m))
+	root, end := n.Split(), n.End()
+	n.Rule("choice", root)
+	n.Words(root, choices, slices.Repeat([]int32{end}, len(choices)))
 	return n, nil
-}
-
-// addChoices adds a tree of sorted strings and returns its root.
-func addChoices(n *automaton.Network, sorted []string, m *automaton.Meter) int32 {
-	end, root := n.End(), n.Split()
-	path, before := []int32{root}, "" // the nodes of the previous string
-	for _, s := range sorted {
-		if m.Failed() != nil {
-			break
-		}
-		same := 0
-		for same < len(s) && same < len(before) && s[same] == before[same] {
-			same++
-		}
-		for same > 0 && same < len(s) && !utf8.RuneStart(s[same]) {
-			same--
-		}
-		if same == len(before) && same == len(s) && same > 0 {
-			continue
-		}
-		depth := utf8.RuneCountInString(s[:same])
-		path = path[:depth+1]
-		for _, r := range s[same:] {
-			next := n.Split()
-			n.Lead(path[len(path)-1], n.Read(automaton.SetOf(r), next))
-			path = append(path, next)
-		}
-		n.Lead(path[len(path)-1], end)
-		before = s
-	}
-	return root
 }

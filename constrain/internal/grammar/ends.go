@@ -14,15 +14,23 @@ func (w *walk) fits(s spot) bool {
 	if w.f.ends == nil {
 		return true
 	}
-	need := w.f.need(s, w.left)
-	w.most = max(w.most, need)
-	return need <= w.left
+	return w.has(w.f.need(s, w.left))
 }
 
-// need returns what a text needs after a state: Ends.Need.
+// has reports whether an id is open after which a text needs so many others.
+func (w *walk) has(need int) bool {
+	if need > w.left {
+		w.over = min(w.over, need)
+		return false
+	}
+	w.most = max(w.most, need)
+	return true
+}
+
+// need returns what a text needs after a state, or any number up to enough if that suffices.
 func (f *Form) need(s spot, enough int) int {
 	if s.Form == automaton.Border {
-		return f.ends.Need(s.at, enough)
+		return f.ends.Need(s.at)
 	}
 	_, least := f.character(s, enough-int(s.Left))
 	return int(s.Left) + least
@@ -34,7 +42,7 @@ func (f *Form) character(s spot, enough int) (c rune, least int) {
 	least = automaton.Never
 	for piece, class := range f.m.Alpha.Pieces(lo, hi) {
 		if next := f.m.Step(s.at, class); next != automaton.Dead {
-			if need := f.ends.Need(next, enough); need < least {
+			if need := f.ends.Need(next); need < least {
 				c, least = piece.Lo, need
 			}
 			if least <= enough {
@@ -56,9 +64,7 @@ func (f *Form) Roomy(state any, left int) bool {
 		if s.form > 0 {
 			return !f.roomyInside(s, left)
 		}
-		at := f.m.Current(s.at)
-		return s.at != automaton.Dead &&
-			(s.Form != automaton.Border || at.Need == 0 || int(at.Need)-1 > left)
+		return s.at != automaton.Dead && (s.Form != automaton.Border || !f.m.Current(s.at).Roomy(left))
 	})
 }
 

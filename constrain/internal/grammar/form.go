@@ -6,6 +6,7 @@ package grammar
 // Form: texts of a network and their masks.
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"sync"
@@ -28,8 +29,9 @@ type Form struct {
 	m    *automaton.Machine
 	ends *automaton.Ends // nil: no text has asked for its end
 
-	inner   []Inner      // by their numbers in the network
-	first   []*[256]bool // of each, the bytes with which it begins, once they are asked for
+	inner   []Inner           // by their numbers in the network
+	first   []*[256]beginning // of each, once they are asked for
+	priced  []bool            // whether they have needs
 	start   []place
 	endless bool // an inner form has no known end
 }
@@ -58,8 +60,15 @@ func New(
 	if err != nil {
 		return nil, err
 	}
+	switch crowded, err := m.Crowded(maxPlaces - 1); {
+	case err != nil:
+		return nil, err
+	case crowded:
+		return nil, fmt.Errorf("%s: more than %d schemas may begin at one place: give them different "+
+			"beginnings, or make them one schema with anyOf", what, maxPlaces-1)
+	}
 	f := &Form{vocab: v, m: m, plainly: m.Alpha.Those(v.Plainly), inner: inner,
-		first: make([]*[256]bool, len(inner))}
+		first: make([]*[256]beginning, len(inner)), priced: make([]bool, len(inner))}
 	f.start = f.add(nil, place{spot: spot{at: m.First}})
 	f.measure()
 	return f, m.Err
@@ -111,7 +120,7 @@ func (f *Form) Mask(state any, open []uint64, left, steps int) error {
 		f.m.Limit(steps, automaton.ErrSteps)
 	}
 	places := state.([]place)
-	within := &walk{f: f, left: left, steps: steps, open: open} // of all inner forms
+	within := f.walk(open, left, steps) // of all inner forms
 	if quick {
 		within.steps /= len(places)
 	}
@@ -129,33 +138,29 @@ func (f *Form) Mask(state any, open []uint64, left, steps int) error {
 	return nil
 }
 
-// maskOf sets the ids that may follow a state. It stores them if no character is incomplete, and
-// none is left out.
+// maskOf sets the ids that may follow a state. It stores them, with the numbers of ids left for which
+// they are the same, if no character is incomplete.
 func (f *Form) maskOf(s spot, open []uint64, left, steps int) {
 	s.at = f.m.Current(s.at)
-	w := &walk{f: f, left: left, steps: steps, open: open}
 	if s.Form != automaton.Border {
-		w.nodes(f.vocab.Nodes, 0, s)
+		f.walk(open, left, steps).below(f.vocab.Nodes, 0, s)
 		return
 	}
-	if left != anyNumber || s.at.Mask == nil {
-		if left == anyNumber {
-			w.open = make([]uint64, len(open))
-		}
-		f.vocab.WalkPlain(w.ahead(s.at), w.open, func(nodes []trie.Node) { w.nodes(nodes, 0, s) })
+	mask := s.at.Mask(left)
+	if mask == nil {
+		w := f.walk(make([]uint64, len(open)), left, steps)
+		f.vocab.WalkPlain(w.ahead(s.at), w.open, func(nodes []trie.Node) { w.below(nodes, 0, s) })
 		w.tokens(s.at)
-		if f.m.Err != nil {
+		w.beyond(0, s)
+		if mask = w.open; f.m.Err != nil {
 			return
 		}
-		if f.ends != nil {
-			s.at.Need = int32(1 + w.most)
+		if f.ends == nil {
+			w.most = anyNumber
 		}
-		if left != anyNumber {
-			return
-		}
-		f.m.Keep(s.at, w.open)
+		f.m.Keep(s.at, automaton.Mask{Least: w.most, Under: w.over, Open: mask})
 	}
-	for i, w := range s.at.Mask {
+	for i, w := range mask {
 		open[i] |= w
 	}
 }
@@ -168,8 +173,14 @@ type walk struct {
 	f           *Form
 	open        []uint64
 	left, steps int
-	most        int // what a text needs after one of the ids, if there are ends
-	seen        map[entry]bool
+	most        int // what a text needs at most after an id that is open, if there are ends
+	over        int // and at least after one that is not
+	seen        map[entry][]uint64
+	begun       map[*automaton.State]*begun
+}
+
+func (f *Form) walk(open []uint64, left, steps int) *walk {
+	return &walk{f: f, open: open, left: left, steps: steps, over: anyNumber}
 }
 
 // ahead looks ahead from a state. It does so only if the machine distinguishes few characters.
@@ -178,28 +189,61 @@ func (w *walk) ahead(s *automaton.State) trie.LookAhead {
 	if len(f.plainly) > trie.MaxAbreast {
 		return trie.LookAhead{}
 	}
-	type follow = func(s *automaton.State, live bool)
+	type follow = func(s *automaton.State, live, open bool)
 	return trie.Ahead(s, len(f.vocab.Plain)-1, func(s *automaton.State, n int, to follow) {
-		forms := n > 1 && len(f.inner) > 0 && s.Reads() // an id may go on in one
-		if forms || f.m.Work > automaton.MaxWork/8 {    // the walk needs the rest
-			to(s, true)
-			to(automaton.Dead, false)
+		if f.m.Work > automaton.MaxWork/8 { // the walk needs the rest
+			to(s, true, true)
+			to(automaton.Dead, false, false)
 			return
 		}
 		for _, class := range f.plainly {
 			next := f.m.Step(s, class)
 			live := next != automaton.Dead
-			if live && !w.fits(spot{at: next}) { // a longer id may fit: the walk knows
-				to(next, true)
-				live = false
-			}
-			to(next, live)
+			to(next, live, live && w.fits(spot{at: next}))
 		}
 	})
 }
 
-// nodes sets the ids below a node of a trie whose bytes may follow a state.
-func (w *walk) nodes(nodes []trie.Node, from int, s spot) {
+// below sets the ids below a node of a trie whose bytes the rules read after a state.
+func (w *walk) below(nodes []trie.Node, from int, s spot) {
+	w.nodes(nodes, from, s, func(i int, next spot) bool {
+		if n := &nodes[i]; n.ID >= 0 && w.fits(next) {
+			w.f.vocab.Open(w.open, n.ID)
+		}
+		return true
+	})
+}
+
+// beyond sets those whose bytes go on in forms that begin there, of ids that are not open yet.
+func (w *walk) beyond(from int, s spot) {
+	if len(w.f.inner) == 0 || w.full(from) {
+		return
+	}
+	w.nodes(w.f.vocab.Nodes, from, s, func(i int, next spot) bool {
+		if w.full(i) {
+			return false
+		}
+		if next.Form == automaton.Border {
+			w.into(i, next.at)
+		}
+		return true
+	})
+}
+
+// full reports whether all ids below a node are open.
+func (w *walk) full(i int) bool {
+	nodes := w.f.vocab.Nodes
+	for _, n := range nodes[i+1 : i+int(nodes[i].Size)] {
+		if n.ID >= 0 && w.open[n.ID>>6]>>(n.ID&63)&1 == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// nodes calls visit with the nodes below one whose bytes the rules read after a state, and the
+// states after them: not with those below a node of which visit returns false.
+func (w *walk) nodes(nodes []trie.Node, from int, s spot, visit func(i int, next spot) bool) {
 	f := w.f
 	path := make([]spot, f.vocab.Longest+1) // the state after each byte of the node
 	path[nodes[from].Depth] = s
@@ -211,17 +255,11 @@ func (w *walk) nodes(nodes []trie.Node, from int, s spot) {
 		}
 		n := &nodes[i]
 		next, ok := f.stepByte(path[n.Depth-1], n.Byte)
-		if !ok {
+		if !ok || !visit(i, next) {
 			i += int(n.Size)
 			continue
 		}
 		path[n.Depth] = next
-		if n.ID >= 0 && w.fits(next) {
-			f.vocab.Open(w.open, n.ID)
-		}
-		if n.Size > 1 && len(f.inner) > 0 && next.Form == automaton.Border && next.at.Reads() {
-			w.into(int(f.vocab.Index(nodes, i)), next.at)
-		}
 		i++
 	}
 }
@@ -234,7 +272,7 @@ func (w *walk) tokens(s *automaton.State) {
 		return
 	}
 	f.ends.EachToken(s, func(id int32, not bool, need int) {
-		if w.most = max(w.most, need); need <= w.left {
+		if w.has(need) {
 			f.openToken(w.open, id, not)
 		}
 	})

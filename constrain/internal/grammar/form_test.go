@@ -57,8 +57,7 @@ func TestMasksAreThoseOfAWalk(t *testing.T) {
 					for _, left := range []int{anyNumber, 0, 1, 3, 12} {
 						plain, fast := make([]uint64, v.Words()), make([]uint64, v.Words())
 						f.m.Begin()
-						w := &walk{f: f, left: left, steps: math.MaxInt, open: plain}
-						w.nodes(v.Nodes, 0, s.spot)
+						f.walk(plain, left, math.MaxInt).below(v.Nodes, 0, s.spot)
 						f.maskOf(s.spot, fast, left, math.MaxInt)
 						if !slices.Equal(plain, fast) {
 							t.Fatalf("%s: with %d left the mask has %v, a walk %v", re, left,

@@ -4,6 +4,7 @@ package grammar
 
 import (
 	"fmt"
+	"slices"
 
 	"picogpt/constrain/internal/automaton"
 )
@@ -15,8 +16,10 @@ type Inner interface {
 	Same(a, b any) bool
 	Step(state any, b byte) (next any, err error) // nil if the byte may not follow
 	// Below adds the open ids below a node of the trie, as Form.Mask does, and calls past with nodes
-	// below it whose bytes end a text.
-	Below(node int, state any, open []uint64, left, steps int, past func(node int)) error
+	// below it whose bytes end a text. It returns what a text needs at most after an id that it
+	// added, -1 if it added none, and at least after one that it left out because of left.
+	Below(node int, state any, open []uint64, left, steps int, past func(node int),
+	) (most, over int, err error)
 	Need(state any) int
 	End(state any) []int
 	Room(state any, most int) int // Roomy with so many; more than most if it is more
@@ -28,19 +31,26 @@ const maxPlaces = 64
 
 var errWays = fmt.Errorf("the text can be read in more than %d ways", maxPlaces)
 
-// add adds a place, the forms that begin there, and what follows a form that may end there.
+// add adds a place, the forms that begin there, and what follows a form that may end there. Places
+// that differ only in what follows them are one.
 func (f *Form) add(set []place, s place) []place {
-	for _, t := range set {
-		if s.spot == t.spot && s.form == t.form &&
-			(s.form == 0 || f.inner[s.form-1].Same(s.in, t.in)) {
+	i := slices.IndexFunc(set, func(t place) bool {
+		return s.Partial == t.Partial && s.form == t.form &&
+			(s.form == 0 || f.inner[s.form-1].Same(s.in, t.in))
+	})
+	switch {
+	case i >= 0:
+		before := set[i].at
+		if s.at = f.m.Join(before, s.at); s.at == before {
 			return set
 		}
-	}
-	if len(set) >= maxPlaces {
+		set[i] = s
+	case len(set) >= maxPlaces:
 		f.m.Err = errWays
 		return set
+	default:
+		set = append(set, s)
 	}
-	set = append(set, s)
 	switch {
 	case s.form > 0:
 		if f.inner[s.form-1].Accepts(s.in) {
@@ -52,24 +62,29 @@ func (f *Form) add(set []place, s place) []place {
 	return set
 }
 
-// begins reports whether a form may begin below a node.
-func (f *Form) begins(node, form int) bool {
-	first := f.first[form]
-	if first == nil {
-		first = new([256]bool)
+// A beginning is what follows one byte of a form; nil if the form does not begin with it.
+type beginning struct {
+	at   any
+	need int // of Inner.Need, once there are ends
+}
+
+// beginnings returns those of a form, by their bytes.
+func (f *Form) beginnings(form int) *[256]beginning {
+	in, first := f.inner[form], f.first[form]
+	if first == nil || f.ends != nil && !f.priced[form] {
+		first = new([256]beginning)
 		for b := range first {
-			next, err := f.inner[form].Step(f.inner[form].Start(), byte(b))
-			first[b] = next != nil || err != nil
+			next, err := in.Step(in.Start(), byte(b))
+			if err != nil && f.m.Err == nil {
+				f.m.Err = err
+			}
+			if first[b].at = next; next != nil && f.ends != nil {
+				first[b].need = in.Need(next)
+			}
 		}
-		f.first[form] = first
+		f.first[form], f.priced[form] = first, f.ends != nil
 	}
-	nodes := f.vocab.Nodes
-	for i, end := node+1, node+int(nodes[node].Size); i < end; i += int(nodes[i].Size) {
-		if first[nodes[i].Byte] {
-			return true
-		}
-	}
-	return false
+	return first
 }
 
 // begin returns the place at the beginning of a form.
@@ -107,78 +122,139 @@ func (f *Form) Mixed() bool { return len(f.inner) > 0 }
 
 // maskInside sets the ids that may follow in an inner form, and across its end.
 func (f *Form) maskInside(w *walk, s place) {
-	if f.ends != nil {
-		after := f.m.Current(s.at)
-		if after != automaton.Dead && after.Need == 0 { // roomyInside asks
-			f.maskOf(spot{at: after}, make([]uint64, len(w.open)), anyNumber-1, w.steps)
-		}
+	if after := f.m.Current(s.at); f.ends != nil && after != automaton.Dead && !after.Roomy(anyNumber) {
+		f.maskOf(spot{at: after}, make([]uint64, len(w.open)), anyNumber, w.steps) // roomyInside asks
 	}
 	w.inside(0, s)
 }
 
-// An entry is a node of the trie at which a walk has gone on at a state: of the rules, or of the
-// forms that begin there.
+// An entry is a state at which walks have gone on at nodes of the trie: in the rules, or in the forms
+// that begin there.
 type entry struct {
-	node int
 	at   *automaton.State
 	form bool
 }
 
-func (w *walk) entered(e entry) bool {
+func (w *walk) entered(node int, e entry) bool {
 	if w.seen == nil {
-		w.seen = map[entry]bool{}
+		w.seen = map[entry][]uint64{}
 	}
-	was := w.seen[e]
-	w.seen[e] = true
+	nodes := w.seen[e]
+	if nodes == nil {
+		nodes = make([]uint64, len(w.f.vocab.Nodes)/64+1)
+		w.seen[e] = nodes
+	}
+	was := nodes[node>>6]>>(node&63)&1 != 0
+	nodes[node>>6] |= 1 << (node & 63)
 	return was
 }
 
-// into sets the ids below a node whose bytes go on in the forms that begin at a state.
-func (w *walk) into(node int, at *automaton.State) {
-	if at.Reads() && !w.entered(entry{node, at, true}) {
-		forms := 0
+// A begun has the places of the forms that begin at a state, and the bytes with which they do.
+type begun struct {
+	places []place
+	first  [256]bool
+}
+
+// begin returns the forms that begin at a state.
+func (w *walk) begin(at *automaton.State) *begun {
+	known := w.begun[at]
+	if known == nil {
+		known = &begun{}
 		w.f.m.EachForm(at, func(form int) {
-			if forms++; forms > maxPlaces {
+			if known.places = append(known.places, w.f.begin(at, form)); len(known.places) > maxPlaces {
 				w.f.m.Err = errWays
-			} else if w.f.begins(node, form) && w.f.m.Spend(4) {
-				w.inside(node, w.f.begin(at, form))
+				return
+			}
+			for b, next := range w.f.beginnings(form) {
+				known.first[b] = known.first[b] || next.at != nil
 			}
 		})
+		if w.begun == nil {
+			w.begun = map[*automaton.State]*begun{}
+		}
+		w.begun[at] = known
 	}
+	return known
+}
+
+// into sets the ids below a node whose bytes go on in the forms that begin at a state: most nodes
+// have no byte with which one does.
+func (w *walk) into(node int, at *automaton.State) {
+	if !at.Reads() || w.entered(node, entry{at, true}) {
+		return
+	}
+	v, begun := w.f.vocab, w.begin(at)
+	for i, end := node+1, node+int(v.Nodes[node].Size); i < end; i += int(v.Nodes[i].Size) {
+		n := &v.Nodes[i]
+		if !begun.first[n.Byte] {
+			continue
+		}
+		for _, s := range begun.places {
+			b := &w.f.beginnings(s.form - 1)[n.Byte]
+			if b.at == nil || !w.f.m.Spend(1) {
+				continue
+			}
+			if n.ID >= 0 && w.has(min(w.after(s)+b.need, automaton.Never)) {
+				v.Open(w.open, n.ID)
+			}
+			if n.Size == 1 || w.full(i) || !w.f.m.Spend(3) {
+				continue
+			}
+			if s.in = b.at; w.f.inner[s.form-1].Accepts(s.in) {
+				w.past(i, s)
+			}
+			w.inside(i, s)
+		}
+	}
+}
+
+// after returns what a text needs after the form of a place.
+func (w *walk) after(s place) int {
+	if w.f.ends == nil {
+		return 0
+	}
+	return w.f.ends.Need(s.at)
 }
 
 // inside sets the ids below a node whose bytes go on in a form, and those across its end.
 func (w *walk) inside(node int, s place) {
-	f, in := w.f, w.f.inner[s.form-1]
-	if f.m.Err != nil {
+	if w.f.m.Err != nil {
 		return
 	}
-	left := w.left
-	if f.ends != nil {
-		need := f.ends.Need(s.at, -1)
-		w.most = max(w.most, need+in.Room(s.in, automaton.Never))
-		if left < anyNumber-1 {
-			left -= need
-		}
+	left, need := w.left, w.after(s)
+	if left < anyNumber {
+		left -= need
 	}
-	err := in.Below(node, s.in, w.open, left, w.steps, func(node int) {
-		if !w.entered(entry{node, s.at, false}) && s.at != automaton.Dead {
-			w.nodes(f.vocab.Nodes, node, s.spot)
-			w.into(node, s.at)
-		}
-	})
-	if f.m.Err == nil {
-		f.m.Err = err
+	most, over, err := w.f.inner[s.form-1].Below(node, s.in, w.open, left, w.steps,
+		func(node int) { w.past(node, s) })
+	if most >= 0 {
+		w.most = max(w.most, most+need)
+	}
+	if over < anyNumber {
+		w.over = min(w.over, over+need)
+	}
+	if w.f.m.Err == nil {
+		w.f.m.Err = err
+	}
+}
+
+// past sets the ids below a node at which a form has ended: below the root they are those of another
+// place.
+func (w *walk) past(node int, s place) {
+	if node > 0 && s.at != automaton.Dead && !w.entered(node, entry{s.at, false}) {
+		w.below(w.f.vocab.Nodes, node, s.spot)
+		w.into(node, s.at)
+		w.beyond(node, s.spot)
 	}
 }
 
 // roomyInside is Roomy of a place in a form.
 func (f *Form) roomyInside(s place, left int) bool {
 	after := f.m.Current(s.at)
-	if after.Need == 0 || int(after.Need)-1 > left || f.ends == nil {
+	if f.ends == nil || after != automaton.Dead && !after.Roomy(left) {
 		return false
 	}
-	left -= f.ends.Need(after, -1)
+	left -= f.ends.Need(after)
 	return f.inner[s.form-1].Room(s.in, left) <= left
 }
 

@@ -3,12 +3,28 @@ package schema
 // Masks of texts that end in time: of the ids that may follow, those after which an end is known that
 // fits.
 
-import "picogpt/constrain/internal/trie"
+import (
+	"maps"
+	"slices"
+
+	"picogpt/constrain/internal/trie"
+)
 
 // fits reports whether a text can end in time after a part.
 func (w *jsonWalk) fits(p part) bool {
 	w.work += 4
-	return !w.over() && w.ends.needs(&p) <= w.left
+	return !w.over() && w.has(w.ends.needs(&p))
+}
+
+// has reports whether an id is open after which a text needs so many others, or everything in a
+// part.
+func (w *jsonWalk) has(need int) bool {
+	if need > w.left {
+		w.under = min(w.under, need)
+		return false
+	}
+	w.least = max(w.least, need)
+	return true
 }
 
 // roomy reports whether a text can end in time whatever comes in the string or number of a part, or
@@ -17,38 +33,39 @@ func (w *jsonWalk) roomy(p *part) bool {
 	e, worst := w.ends, 0
 	switch {
 	case p.frame.keeps() && (p.kind == partString || p.kind == partNumber || p.kind == partOther):
-		return e.trial(func() {
+		return w.has(e.trial(func() {
 			for f := p.frame; f != nil; f = f.up {
 				e.atMost(f)
 			}
-		}).need <= w.left
+		}).need)
 	case p.kind == partString:
 		worst = e.worst(p.str)
 	case p.kind == partNumber:
 		worst = p.number.worst()
 	case p.kind == partOther && p.str.table != nil:
 		f, s := p.frame, p.frame.object
-		return !p.str.table.Few(f.taken()) && e.trial(func() {
+		return !p.str.table.Few(f.taken()) && w.has(e.trial(func() {
 			e.add(s.dear.times(max(1, s.min-int(f.count))+s.somes), f.depth()-1)
 			e.close(f)
 			e.rest(f.up)
-		}).need+aCharacter <= w.left
+		}).need+aCharacter)
 	case p.kind == partOther: // what is begun needs no more than now, and what tells it from others
 		const others = 8
-		return e.needs(p)+others+aCharacter <= w.left
+		return w.has(e.needs(p) + others + aCharacter)
 	default:
 		return true
 	}
-	return worst+e.trial(func() { e.rest(p.frame) }).need <= w.left
+	return w.has(worst + e.trial(func() { e.rest(p.frame) }).need)
 }
 
 // aCharacter is how many bytes complete one at most.
 const aCharacter = 12
 
-// stringInTime adds the ids that may follow in a string and after which the text can end in time.
-func (w *jsonWalk) stringInTime(p *part) {
-	v, e, a := w.j.vocab.Trie, w.ends, trie.LookAhead{}
-	room := w.left - e.trial(func() {
+// stringInTime adds the ids below a node that may follow in a string and after which the text can end
+// in time.
+func (w *jsonWalk) stringInTime(i int, p *part) {
+	e := w.ends
+	rest := e.trial(func() {
 		f := p.frame
 		if f != nil && f.kept { // whatever makes it different
 			n := e.need
@@ -65,60 +82,92 @@ func (w *jsonWalk) stringInTime(p *part) {
 		}
 		e.rest(f)
 	}).need
-	if p.str.table == nil && p.str.min-int(p.string.n) <= 0 && room > 0 && !p.frame.keeps() { // a quote ends it
-		a = p.str.ahead(p.string, len(v.Plain)-1)
+	m := w.gradedMask(i, p)
+	if m == nil {
+		return
 	}
-	v.WalkPlain(a, w.open, func(nodes []trie.Node) { w.nodesInTime(nodes, p, room) })
+	for k := range m.grades {
+		if g := &m.grades[k]; w.has(rest + g.need) {
+			g.add(w.open)
+		}
+	}
+	w.lexeme(i, p, false)
 }
 
-// nodesInTime adds those of a trie after which the string can be closed with so many ids, and those
-// that continue after its end.
-func (w *jsonWalk) nodesInTime(nodes []trie.Node, p *part, room int) {
-	v, s, e := w.j.vocab.Trie, p.str, w.ends
-	path := make([]stringState, v.Longest+1)
-	path[0] = p.string
-	for k := 1; k < len(nodes); {
-		e.work++
-		if w.work++; w.over() {
-			return
+// gradedMask returns the ids that may follow in a string, by what closes it after them.
+func (w *jsonWalk) gradedMask(node int, p *part) *lexMask {
+	key, _ := w.j.stringKey(node, p)
+	s, n, keep := p.str, p.string.n, &w.j.masks
+	if s.max < 0 || s.table == nil { // more make no difference
+		n = min(n, int32(s.min))
+	}
+	if key.n = 1 + n; s.table == nil {
+		key.n, keep = 1+int32(s.min)-n, &w.j.vocab.free
+	} else {
+		key.str, key.at = s, p.string.at
+	}
+	if key.apart = 1; p.frame.keeps() { // characters make it differ from others
+		key.apart = 4
+	}
+	w.ends.work += gradedWork
+	return keep.get(key, w, func() *lexMask { return w.findGraded(node, p, int(key.apart)-1) })
+}
+
+// gradedWork is for a mask, whether it is stored or not.
+const gradedWork = 64
+
+// findGraded computes it, if so many more are needed where the end is looked for.
+func (w *jsonWalk) findGraded(node int, p *part, apart int) *lexMask {
+	v, s, e := w.j.vocab.Trie, p.str, w.j.ender()
+	byNeed := map[int][]uint64{}
+	of := func(need int) []uint64 {
+		if byNeed[need] == nil {
+			byNeed[need] = make([]uint64, v.Words())
 		}
-		n := &nodes[k]
-		st, verdict := s.step(path[n.Depth-1], n.Byte)
-		switch verdict {
-		case closes:
-			q := w.j.done(p.frame)
-			if p.frame.keeps() {
-				q = w.j.doneString(p, p.raw+string(v.Bytes[v.Below(int(v.Index(nodes, k)))][:n.Depth-1]))
+		return byNeed[need]
+	}
+	visit := func(nodes []trie.Node, from int) {
+		path := make([]stringState, v.Longest+1)
+		path[nodes[from].Depth] = p.string
+		for k, end := from+1, from+int(nodes[from].Size); k < end; {
+			if w.work++; w.work > w.most {
+				return
 			}
-			if q.frame.keeps() && !q.fresh() {
+			n := &nodes[k]
+			st, verdict := s.step(path[n.Depth-1], n.Byte)
+			if verdict != goesOn {
 				k += int(n.Size)
 				continue
 			}
-			if n.ID >= 0 && w.fits(q) {
-				v.Open(w.open, n.ID)
-			}
-			if n.Size > 1 {
-				w.walk(int(v.Index(nodes, k)), &q)
-			}
-			fallthrough
-		case impossible:
-			k += int(n.Size)
-			continue
-		}
-		path[n.Depth] = st
-		k++
-		if n.ID < 0 {
-			continue
-		}
-		apart := 0 // characters by which it differs from others
-		if p.frame.keeps() {
-			apart = 3
-		}
-		if few := max(0, s.min-int(st.n)) + 1; s.table != nil || few+aCharacter > room {
-			if text, _, ok := e.ending(s, st, 1, anyText); !ok || e.count(text+`"`)+apart > room {
+			path[n.Depth] = st
+			if k++; n.ID < 0 {
 				continue
 			}
+			need := tooMany
+			if text, _, ok := e.ending(s, st, 1, anyText); ok {
+				need = apart + e.count(text+`"`)
+			}
+			if s.table == nil {
+				need = min(need, max(0, s.min-int(st.n))+1+aCharacter)
+			}
+			v.Open(of(need), n.ID)
 		}
-		v.Open(w.open, n.ID)
 	}
+	if s.table == nil && int(p.string.n) >= s.min && node == 0 && apart == 0 { // a quote ends it
+		v.WalkPlain(s.ahead(p.string, len(v.Plain)-1), of(1), func(nodes []trie.Node) { visit(nodes, 0) })
+	} else {
+		visit(v.Nodes, node)
+	}
+	if w.over() {
+		return nil
+	}
+	m := &lexMask{}
+	for _, need := range slices.Sorted(maps.Keys(byNeed)) {
+		if need < tooMany {
+			g := grade{need: need, lexMask: lexMask{open: byNeed[need]}}
+			g.pack()
+			m.grades = append(m.grades, g)
+		}
+	}
+	return m
 }

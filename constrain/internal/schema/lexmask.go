@@ -17,6 +17,14 @@ type lexMask struct {
 	words []int32  // their indexes; nil if all words are present
 	exits []exit   // nodes at which the string or number is complete
 	chars int32    // characters of the longest id in it
+
+	grades []grade // instead of open, in the order of their needs
+}
+
+// A grade holds the ids after which so many others close a string.
+type grade struct {
+	need int
+	lexMask
 }
 
 // lexMasks stores masks, and drops all of them when there are too many.
@@ -41,6 +49,9 @@ func (l *lexMasks) get(key lexKey, w *jsonWalk, find func() *lexMask) *lexMask {
 			return nil
 		}
 		bytes := int64(8*len(m.open) + 4*len(m.words) + 12*len(m.exits) + 256)
+		for _, g := range m.grades {
+			bytes += int64(8*len(g.open) + 4*len(g.words) + 120)
+		}
 		if l.masks == nil || l.held.Load()+bytes > maxLexBytes {
 			l.masks = map[lexKey]*lexMask{}
 			l.held.Store(0)
@@ -70,6 +81,7 @@ type lexKey struct {
 	n      int32 // 1 + characters, if a table's result depends on their number
 	room   int32 // characters that may come
 	digits numberState
+	apart  uint8 // 1 + the characters that make it differ, of a mask with grades
 }
 
 // lexMask returns the mask of a part below a node. Masks of strings of any characters are stored
@@ -281,10 +293,11 @@ func (s *stringSpec) ahead(st stringState, most int) (a trie.LookAhead) {
 	if t.Lengths == nil && t.Plain[st.at] && s.max < 0 {
 		return trie.LookAhead{Depth: most}
 	}
-	return trie.Ahead(st.at, most, func(at int32, n int, to func(int32, bool)) {
+	return trie.Ahead(st.at, most, func(at int32, n int, to func(at int32, live, open bool)) {
 		row := t.Row(at)
 		for _, class := range t.Plainly {
-			to(row[class], row[class] >= 0 && s.live(stringState{at: row[class], n: st.n + int32(n)}))
+			live := row[class] >= 0 && s.live(stringState{at: row[class], n: st.n + int32(n)})
+			to(row[class], live, live)
 		}
 	})
 }

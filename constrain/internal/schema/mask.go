@@ -14,15 +14,18 @@ import (
 // Mask adds the open ids, in some steps at most. Of ids after which the text needs more than left
 // others, as far as is known, it adds none.
 func (j *Form) Mask(state any, open []uint64, left, steps int) error {
-	return j.Below(0, state, open, left, steps, nil)
+	_, _, err := j.Below(0, state, open, left, steps, nil)
+	return err
 }
 
 // Below is Mask for the ids below a node of the trie. It calls past, if there is one, with the nodes
-// below it after whose bytes the text may end, and which have some below them.
+// below it after whose bytes the text may end, and which have some below them. It returns between
+// which numbers left may be, that and fewer than this, with the same ids.
 func (j *Form) Below(
 	node int, state any, open []uint64, left, steps int, past func(node int),
-) error {
-	w := &jsonWalk{j: j, open: open, most: min(steps, maxVisits), left: left, past: past}
+) (least, under int, err error) {
+	w := &jsonWalk{j: j, open: open, most: min(steps, maxVisits), left: left, past: past,
+		least: -1, under: math.MaxInt}
 	if left != math.MaxInt {
 		w.ends = j.ender()
 		w.ends.most, w.ends.bound = mostInMask, mostInTime
@@ -37,9 +40,12 @@ func (j *Form) Below(
 		}
 	}
 	if w.err == automaton.ErrSteps && steps >= maxVisits {
-		return fmt.Errorf("schema: a mask needs more than %d steps", maxVisits)
+		return 0, 0, fmt.Errorf("schema: a mask needs more than %d steps", maxVisits)
 	}
-	return w.err
+	if w.ends != nil && w.over() { // with other bounds it may reach others
+		w.least, w.under = left, left+1
+	}
+	return w.least, w.under, w.err
 }
 
 // over reports whether the search for a mask has to end: it takes more work than allowed, or a step
@@ -64,6 +70,8 @@ type jsonWalk struct {
 	err   error
 	ends  *ender // nil: all open ids are added
 	left  int
+	least int // what a text needs at most after an id that was added; -1: none was
+	under int // and at least after one that was not
 	past  func(node int)
 }
 
@@ -80,9 +88,9 @@ func (w *jsonWalk) below(i int, p *part) {
 	case p.kind == partOther && p.str.table == nil:
 		w.lexeme(i, p, false) // it is ended at once: to find what else fits takes long
 		return
-	case p.kind == partString && i == 0 && p.string.Form == automaton.Border &&
-		(!p.frame.keeps() || p.goesOn() && p.str.table == nil):
-		w.stringInTime(p)
+	case p.kind == partString && p.string.Form == automaton.Border &&
+		(!p.frame.keeps() || i == 0 && p.goesOn() && p.str.table == nil):
+		w.stringInTime(i, p)
 		return
 	default:
 		w.walk(i, p)
@@ -158,6 +166,8 @@ func (w *jsonWalk) lexeme(i int, p *part, inside bool) {
 		m.add(w.open)
 	}
 	v := w.j.vocab.Trie
+	same := p.kind == partString && !p.frame.keeps() // all exits lead to one part
+	fits := w.ends == nil || same && w.fits(w.j.done(p.frame))
 	for _, e := range m.exits {
 		if w.work++; w.over() {
 			return
@@ -189,7 +199,7 @@ func (w *jsonWalk) lexeme(i int, p *part, inside bool) {
 		if !ok || q.frame.keeps() && !q.fresh() {
 			continue
 		}
-		if p.kind != partNumber && (w.ends == nil || w.fits(q)) {
+		if p.kind != partNumber && (fits || !same && w.fits(q)) {
 			v.Open(w.open, n.ID)
 		}
 		if n.Size > 1 {

@@ -181,3 +181,46 @@ func TestKeptMasksAreCounted(t *testing.T) {
 		t.Error("no mask was forgotten")
 	}
 }
+
+// TestStringsNearTheEndHaveAllIDsThatFit: in a string, an id is open exactly if what the text needs
+// after it is not more than what is left.
+func TestStringsNearTheEndHaveAllIDsThatFit(t *testing.T) {
+	cases.NotShort(t)
+	v := gpt2()
+	for schema, begun := range map[string][]string{
+		`{"type":"string"}`: {`"`, `"a`, `"\`, `"\u0`, `"\ud83d`, "\"\xf0\x9f"},
+		`{"items":{"type":"array","items":{"type":"string"}}}`:        {`[["`, `[["a","b`, `[["a",`},
+		`{"type":"string","minLength":9}`:                             {`"`, `"abcd`, `"abcdefgh`, `"abcdefghij`},
+		`{"type":"string","minLength":3,"maxLength":12}`:              {`"`, `"abcd`, `"abcdefghij`},
+		`{"type":"string","pattern":"^[a-z]+ [0-9]{3,}$"}`:            {`"`, `"abcd`, `"abcd 1`, `"abcd 1234`},
+		`{"type":"string","pattern":"^(ab|c)*$","minLength":5}`:       {`"`, `"ab`, `"ababc`},
+		`{"properties":{"a":{"type":"string"}},"required":["a","b"]}`: {`{"a":"`, `{"a":"x`},
+	} {
+		f := compile(t, schema, Options{})
+		for _, text := range begun {
+			w := walks.Of(f)
+			if !walks.Feed(w, text) {
+				t.Fatalf("%s: %s is not taken", schema, text)
+			}
+			need := map[int]int{}
+			for id, bytes := range v.Bytes {
+				if next, err := f.Accept(w.State, id); len(bytes) > 0 && err == nil && next != nil {
+					need[id] = f.Need(next)
+				}
+			}
+			for left := range 16 {
+				open := make([]uint64, v.Words())
+				if err := f.Mask(w.State, open, left, math.MaxInt); err != nil {
+					t.Fatal(err)
+				}
+				for id := range v.Bytes {
+					n, may := need[id]
+					if is := open[id>>6]>>(id&63)&1 != 0; is != (may && n <= left) {
+						t.Errorf("%s: after %s with %d left, id %d (%q), which needs %d, is open: %v", schema, text,
+							left, id, v.Bytes[id], n, is)
+					}
+				}
+			}
+		}
+	}
+}

@@ -109,16 +109,18 @@ func (v *Trie) Index(nodes []Node, i int) int32 {
 	return int32(at)
 }
 
-// plainText sets the plain ids of at most room characters; -1 means any number.
-func (v *Trie) plainText(open []uint64, room int) {
-	if len(v.Plain) == 0 {
-		return
-	}
-	if room < 0 || room >= len(v.Plain) {
-		room = len(v.Plain) - 1
-	}
-	for i, w := range v.Plain[room] {
-		open[i] |= w
+// plainText sets the plain ids that a look ahead shows to be open.
+func (v *Trie) plainText(open []uint64, a LookAhead) {
+	for n := 0; n < a.Depth; {
+		from, is := n, a.Shut == nil || !a.Shut[n]
+		for n++; n < a.Depth && (a.Shut == nil || !a.Shut[n] == is); n++ {
+		}
+		if !is {
+			continue
+		}
+		for i, w := range v.Plain[n] {
+			open[i] |= w &^ v.Plain[from][i]
+		}
 	}
 }
 
@@ -131,27 +133,32 @@ const MaxAbreast = 64
 
 // A LookAhead says which plain ids a mask contains.
 type LookAhead struct {
-	Depth int  // all plain ids of at most that many characters are open
-	Only  bool // and no longer ones are
+	Depth int    // all plain ids of at most that many characters are open
+	Shut  []bool // except those of n+1 characters, if it is not nil
+	Only  bool   // and no longer ones are
 }
 
 // Ahead looks ahead from a state. after calls to with each state that follows s on the n-th plain
-// character, and with whether something can follow that state.
-func Ahead[S comparable](from S, most int, after func(s S, n int, to func(S, bool))) LookAhead {
+// character, whether something can follow that state, and whether an id that ends there is open.
+func Ahead[S comparable](
+	from S, most int, after func(s S, n int, to func(s S, live, open bool)),
+) LookAhead {
 	a, abreast := LookAhead{}, []S{from}
 	for a.Depth < most {
 		var next []S
-		all, any := true, false
+		all, any, opens, shuts := true, false, true, true
 		for _, s := range abreast {
-			after(s, a.Depth+1, func(s S, live bool) {
+			after(s, a.Depth+1, func(s S, live, open bool) {
+				opens, shuts = opens && open, shuts && !open
 				if all, any = all && live, any || live; live && !slices.Contains(next, s) {
 					next = append(next, s)
 				}
 			})
 		}
-		if a.Only = !any; !all || len(next) > MaxAbreast {
+		if a.Only = !any; !all || !opens && !shuts || len(next) > MaxAbreast {
 			return a
 		}
+		a.Shut = append(a.Shut, shuts)
 		a.Depth++
 		abreast = next
 	}
@@ -194,7 +201,8 @@ func (v *Trie) WalkPlain(a LookAhead, open []uint64, walk func(nodes []Node)) {
 		walk(v.Nodes)
 		return
 	}
-	v.plainText(open, a.Depth)
+	a.Depth = min(a.Depth, most)
+	v.plainText(open, a)
 	walk(v.odd)
 	if a.Depth < most && !a.Only {
 		walk(v.longer(a.Depth))
