@@ -12,6 +12,7 @@ import (
 // Bounds of tables.
 const (
 	maxTable       = 1 << 18 // cells
+	maxUnion       = 1 << 19 // and of the tables from which one of several ways is made
 	maxTableStates = 10000
 )
 
@@ -44,14 +45,25 @@ const Unbounded = 1 << 30
 // NewTable runs machines in parallel. With all set, a string must match all of them; otherwise the
 // kinds say which ones it matches.
 func NewTable(what string, machines []*Machine, all bool, meter *Meter) (*Table, error) {
+	alpha, err := alphabetOf(what, machines, meter)
+	if err != nil {
+		return nil, err
+	}
+	return newTable(what, alpha, machines, all, meter)
+}
+
+// alphabetOf returns the alphabet of some machines.
+func alphabetOf(what string, machines []*Machine, meter *Meter) (*Alphabet, error) {
 	var sets []Set
 	for _, m := range machines {
 		sets = append(sets, m.net.sets...)
 	}
-	alpha, err := NewAlphabet(what, sets, meter)
-	if err != nil {
-		return nil, err
-	}
+	return NewAlphabet(what, sets, meter)
+}
+
+func newTable(
+	what string, alpha *Alphabet, machines []*Machine, all bool, meter *Meter,
+) (*Table, error) {
 	t := &Table{Alpha: alpha, classes: len(alpha.Members)}
 	b := &tableBuilder{t: t, meter: meter, machines: machines, all: all, states: map[string]int32{},
 		kinds: map[string]int32{}, numbers: map[*State]uint32{}}
@@ -174,6 +186,25 @@ func (t *Table) states() int { return len(t.Kind) }
 func (t *Table) Finish(
 	m *Meter, plain Set, possible func(kind int) bool,
 ) (bool, error) {
+	if ok, err := t.trim(m, possible); !ok {
+		return false, err
+	}
+	t.countStrings()
+	t.fewest = Unbounded
+	for _, n := range t.Count {
+		if n > 0 { // some string follows
+			t.fewest = min(t.fewest, n)
+		}
+	}
+	t.Plainly = t.Alpha.Those(plain)
+	t.Plain, t.Whole = t.endless(t.Plainly), t.endless(nil)
+	t.Far = t.farthest()
+	return true, nil
+}
+
+// trim drops the kinds that no string may have and the states from which none can end, and joins
+// equivalent states. It reports whether there is any string.
+func (t *Table) trim(m *Meter, possible func(kind int) bool) (bool, error) {
 	if err := m.Charge(12 * len(t.next)); err != nil {
 		return false, err
 	}
@@ -193,20 +224,8 @@ func (t *Table) Finish(
 	if !alive[0] {
 		return false, nil
 	}
-	if err := t.minimize(m); err != nil {
-		return false, err
-	}
-	t.countStrings()
-	t.fewest = Unbounded
-	for _, n := range t.Count {
-		if n > 0 { // some string follows
-			t.fewest = min(t.fewest, n)
-		}
-	}
-	t.Plainly = t.Alpha.Those(plain)
-	t.Plain, t.Whole = t.endless(t.Plainly), t.endless(nil)
-	t.Far = t.farthest()
-	return true, nil
+	err := t.minimize(m)
+	return err == nil, err
 }
 
 // minimize joins equivalent states.
@@ -275,6 +294,97 @@ func (t *Table) join(group []int32) {
 			t.All[s] = t.All[s] && n == int32(s)
 		}
 	}
+}
+
+// Either returns tables, as few as is possible with little work, so that a string of one of them
+// matches all machines of one of some ways.
+func Either(what string, machines []*Machine, ways [][]int, meter *Meter) ([]*Table, error) {
+	alpha, err := alphabetOf(what, machines, meter)
+	if err != nil {
+		return nil, err
+	}
+	var todo, done []*Table
+	seen := map[string]bool{}
+	slices.SortStableFunc(ways, func(a, b []int) int { return len(a) - len(b) })
+	var wider [][]int
+	for _, way := range ways {
+		all, has := []*Machine{}, make([]bool, len(machines))
+		for _, i := range way {
+			all, has[i] = append(all, machines[i]), true
+		}
+		if meter.Charge(4+2*len(wider)) == nil && slices.ContainsFunc(wider, func(than []int) bool {
+			return !slices.ContainsFunc(than, func(i int) bool { return !has[i] })
+		}) {
+			continue // it asks for more than another one
+		}
+		wider = append(wider, way)
+		t, err := newTable(what, alpha, all, true, meter)
+		if err != nil {
+			return nil, err
+		}
+		ok, err := t.trim(meter, func(int) bool { return true })
+		if err != nil {
+			return nil, err
+		}
+		if key := fmt.Sprint(t.next, t.Kind); ok && !seen[key] {
+			seen[key], todo = true, append(todo, t)
+		}
+	}
+	for left := maxUnion; len(todo) > 1; todo = todo[2:] {
+		both := todo[0].or(todo[1], left)
+		if both == nil {
+			left = 0
+			done = append(done, todo[:2]...)
+			continue
+		}
+		left -= len(both.next)
+		if err := meter.Charge(8 * len(both.next)); err != nil {
+			return nil, err
+		}
+		if err := both.minimize(meter); err != nil {
+			return nil, err
+		}
+		todo = append(todo, both)
+	}
+	return append(done, todo...), nil
+}
+
+// or returns the table of the strings of one of two tables of an alphabet, or nil if it has more
+// than some cells.
+func (t *Table) or(u *Table, most int) *Table {
+	both := &Table{Alpha: t.Alpha, classes: t.classes, Kinds: t.Kinds}
+	number, pairs := map[[2]int32]int32{{-1, -1}: -1}, [][2]int32{}
+	find := func(pair [2]int32) int32 {
+		i, ok := number[pair]
+		if !ok {
+			i = int32(len(pairs))
+			number[pair], pairs = i, append(pairs, pair)
+		}
+		return i
+	}
+	find([2]int32{})
+	for i := 0; i < len(pairs); i++ {
+		if len(pairs)*t.classes > most {
+			return nil
+		}
+		kind, rows := int32(-1), [2][]int32{}
+		for k, of := range [2]*Table{t, u} {
+			if s := pairs[i][k]; s >= 0 {
+				kind, rows[k] = max(kind, of.Kind[s]), of.Row(s)
+			}
+		}
+		both.Kind = append(both.Kind, kind)
+		for c := range t.classes {
+			pair := [2]int32{-1, -1}
+			for k, row := range rows {
+				if row != nil {
+					pair[k] = row[c]
+				}
+			}
+			both.next = append(both.next, find(pair))
+		}
+	}
+	return both
 }
 
 // Union returns the machine of the strings of several tables, for another table.
