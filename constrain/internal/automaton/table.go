@@ -12,7 +12,7 @@ import (
 // Bounds of tables.
 const (
 	maxTable       = 1 << 18 // cells
-	maxUnion       = 1 << 19 // and of the tables from which one of several ways is made
+	maxUnion       = 1 << 18 // and of the tables from which one of several ways is made
 	maxTableStates = 10000
 )
 
