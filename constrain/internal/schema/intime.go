@@ -18,9 +18,7 @@ func (w *jsonWalk) roomy(p *part) bool {
 	switch {
 	case p.frame.keeps() && (p.kind == partString || p.kind == partNumber || p.kind == partOther):
 		return e.trial(func() {
-			for f := p.frame; f != nil; f = f.up {
-				e.atMost(f)
-			}
+			e.upAtMost(p.frame, tooMany)
 		}).need <= w.left
 	case p.kind == partString:
 		worst = e.worst(p.str)
@@ -98,7 +96,7 @@ func (w *jsonWalk) nodesInTime(nodes []trie.Node, p *part, room int) {
 				v.Open(w.open, n.ID)
 			}
 			if n.Size > 1 {
-				w.walk(int(v.Index(nodes, k)), &q)
+				w.walk(int(v.Index(nodes, k)), q)
 			}
 			fallthrough
 		case impossible:

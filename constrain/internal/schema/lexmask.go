@@ -174,6 +174,20 @@ func (m *lexMask) add(open []uint64) {
 	}
 }
 
+// without returns the mask without the ids from some nodes on.
+func (m *lexMask) without(v *trie.Trie, nodes []int) *lexMask {
+	all := &lexMask{open: make([]uint64, v.Words())}
+	m.add(all.open)
+	for _, k := range nodes {
+		for i := k; i < k+int(v.Nodes[k].Size); i++ {
+			for id := range v.Same(i) {
+				all.open[id>>6] &^= 1 << (id & 63)
+			}
+		}
+	}
+	return all
+}
+
 func (w *jsonWalk) findString(m *lexMask, from int, p *part) {
 	v := w.j.vocab.Trie
 	if from > 0 || p.string.Form != automaton.Border {

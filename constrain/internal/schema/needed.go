@@ -10,6 +10,15 @@ func (e *ender) rest(f *frame) {
 	if f == nil || e.need >= tooMany {
 		return
 	}
+	if len(f.several) > 0 {
+		best, least := f.several[0], tooMany+1
+		for _, g := range f.several {
+			if n := e.trial(func() { e.rest(g) }).need; n < least {
+				best, least = g, n
+			}
+		}
+		f = best
+	}
 	if n, ok := e.rests[f]; ok && !e.spell {
 		e.put("", n)
 		return
@@ -21,6 +30,21 @@ func (e *ender) rest(f *frame) {
 	}
 	e.rests[f.up] = e.trial(func() { e.rest(f.up) }).need
 	e.put("", e.rests[f.up])
+}
+
+// upAtMost adds what a container and those around it need at most, until it is more than most.
+func (e *ender) upAtMost(f *frame, most int) {
+	for ; f != nil && e.need <= most; f = f.up {
+		if f.several == nil {
+			e.atMost(f)
+			continue
+		}
+		var worst size
+		for _, g := range f.several {
+			worst = worst.most(e.trial(func() { e.upAtMost(g, most) }))
+		}
+		e.add(worst, 0)
+	}
 }
 
 // atMost adds what a container needs at most, whatever comes in it.
@@ -174,7 +198,7 @@ func (e *ender) properties(f *frame, begun bool) *frame {
 		ok := p.str != nil
 		if ok {
 			name, at, found := e.another(f, p.str, "", stringState{})
-			if q, ok = e.j.endOther(&p, name, at); ok && found {
+			if q, ok = e.j.endOther(p.frame, p.str, name, at); ok && found {
 				add(q, name, len(name)+4+len(e.j.comma+e.j.colon))
 				continue
 			}

@@ -164,6 +164,9 @@ func (s *objectSpec) cover(f *frame) int {
 	}
 	best[f.tally] = 0
 	add := func(claims []claim, cost int) {
+		if len(claims) == 0 {
+			return
+		}
 		next := slices.Clone(best)
 		for _, m := range claims {
 			for have, n := range best {
