@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strconv"
 	"unicode"
 )
 
@@ -37,6 +38,7 @@ type Table struct {
 	rows    int        // number of bits of lengths
 	loop    int        // the bit loop follows the last bit again; -1 if none does
 	Loose   *Table     // the same automaton for strings of any length
+	those   map[string]*Table
 }
 
 // Unbounded is the number of strings where they are infinitely many, or more than that.
@@ -442,10 +444,34 @@ func (t *Table) addTo(n *Network) int32 {
 	return first
 }
 
-// Clone returns a table that can be finished for other kinds.
-func (t *Table) Clone() *Table {
-	return &Table{Alpha: t.Alpha, classes: t.classes, next: slices.Clone(t.next),
+// Those returns the table of the strings of some kinds, finished, which it makes once; nil if there
+// are none.
+func (t *Table) Those(m *Meter, plain Set, possible func(kind int) bool) (*Table, error) {
+	key := []byte{'0'}
+	if plain != nil {
+		key[0]++
+	}
+	for kind := range t.Kinds {
+		key = strconv.AppendBool(key, possible(kind))
+	}
+	u, ok := t.those[string(key)]
+	if ok {
+		return u, nil
+	}
+	u = &Table{Alpha: t.Alpha, classes: t.classes, next: slices.Clone(t.next),
 		Kind: slices.Clone(t.Kind), Kinds: t.Kinds}
+	ok, err := u.Finish(m, plain, possible)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		u = nil
+	}
+	if t.those == nil {
+		t.those = map[string]*Table{}
+	}
+	t.those[string(key)] = u
+	return u, nil
 }
 
 // Few reports whether so many strings, or fewer, follow some beginning of a string.

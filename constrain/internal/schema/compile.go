@@ -88,6 +88,7 @@ type compiler struct {
 	expanding map[*schema]bool
 	negated   map[*schema]*schema
 	nameSets  map[*schema]nameSet
+	names     map[string]*automaton.Table  // by their patterns, of all kinds
 	overlaps  map[*jsonValue]map[int][]int // of oneOf, the branches that can hold with another one
 	values    map[string]*value
 	order     []*value // the values in the order of their creation: a value before its parts
@@ -141,6 +142,7 @@ func Compile(
 			schemas: map[reached]*schema{}, ways: map[way]*way{}, constants: map[*jsonValue]*schema{},
 			expanded: map[*schema][]alternative{}, expanding: map[*schema]bool{},
 			negated: map[*schema]*schema{}, opened: map[*schema]*schema{}, nameSets: map[*schema]nameSet{},
+			names:  map[string]*automaton.Table{},
 			values: map[string]*value{}, ready: map[string]*automaton.Table{},
 			anyString: &stringSpec{max: -1}, anyNumber: map[bool]*numberSpec{}}
 		first, err := c.compile()

@@ -60,9 +60,10 @@ type exit struct {
 
 // lexKey is the key of a mask.
 type lexKey struct {
-	str    *stringSpec // nil for strings of any characters
+	table  *automaton.Table // nil for strings of any characters
 	number *numberSpec
-	any    uint8 // 1: all numbers, 2: all whole numbers
+	within [2]int // the lengths of a string, where they matter
+	any    uint8  // 1: all numbers, 2: all whole numbers
 	node   int32
 	escapes
 	automaton.Partial
@@ -127,8 +128,8 @@ func (j *Form) stringKey(node int, p *part) (key lexKey, free bool) {
 	if s.table == nil || s.table.All[st.at] {
 		return key, true
 	}
-	if key.str, key.at = s, st.at; s.table.Lengths != nil && !s.roomy(st, int(widest)) {
-		key.n = st.n + 1
+	if key.table, key.at = s.table, st.at; s.table.Lengths != nil && !s.roomy(st, int(widest)) {
+		key.n, key.within = st.n+1, [2]int{s.min, s.max}
 	}
 	return key, false
 }
