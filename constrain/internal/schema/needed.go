@@ -10,6 +10,10 @@ func (e *ender) rest(f *frame) {
 	if f == nil || e.need >= tooMany {
 		return
 	}
+	if n, ok := e.rests[f]; ok && !e.spell {
+		e.put("", n)
+		return
+	}
 	if len(f.several) > 0 {
 		best, least := f.several[0], tooMany+1
 		for _, g := range f.several {
@@ -17,10 +21,11 @@ func (e *ender) rest(f *frame) {
 				best, least = g, n
 			}
 		}
-		f = best
-	}
-	if n, ok := e.rests[f]; ok && !e.spell {
-		e.put("", n)
+		if e.rests[f] = least; e.spell {
+			e.rest(best)
+		} else {
+			e.put("", least)
+		}
 		return
 	}
 	e.shut(f, false)
