@@ -6,12 +6,14 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strconv"
 	"unicode"
 )
 
 // Bounds of tables.
 const (
 	maxTable       = 1 << 18 // cells
+	maxUnion       = 1 << 18 // and of the tables from which one of several ways is made
 	maxTableStates = 10000
 )
 
@@ -36,6 +38,7 @@ type Table struct {
 	rows    int        // number of bits of lengths
 	loop    int        // the bit loop follows the last bit again; -1 if none does
 	Loose   *Table     // the same automaton for strings of any length
+	those   map[string]*Table
 }
 
 // Unbounded is the number of strings where they are infinitely many, or more than that.
@@ -44,14 +47,25 @@ const Unbounded = 1 << 30
 // NewTable runs machines in parallel. With all set, a string must match all of them; otherwise the
 // kinds say which ones it matches.
 func NewTable(what string, machines []*Machine, all bool, meter *Meter) (*Table, error) {
+	alpha, err := alphabetOf(what, machines, meter)
+	if err != nil {
+		return nil, err
+	}
+	return newTable(what, alpha, machines, all, meter)
+}
+
+// alphabetOf returns the alphabet of some machines.
+func alphabetOf(what string, machines []*Machine, meter *Meter) (*Alphabet, error) {
 	var sets []Set
 	for _, m := range machines {
 		sets = append(sets, m.net.sets...)
 	}
-	alpha, err := NewAlphabet(what, sets, meter)
-	if err != nil {
-		return nil, err
-	}
+	return NewAlphabet(what, sets, meter)
+}
+
+func newTable(
+	what string, alpha *Alphabet, machines []*Machine, all bool, meter *Meter,
+) (*Table, error) {
 	t := &Table{Alpha: alpha, classes: len(alpha.Members)}
 	b := &tableBuilder{t: t, meter: meter, machines: machines, all: all, states: map[string]int32{},
 		kinds: map[string]int32{}, numbers: map[*State]uint32{}}
@@ -174,6 +188,25 @@ func (t *Table) states() int { return len(t.Kind) }
 func (t *Table) Finish(
 	m *Meter, plain Set, possible func(kind int) bool,
 ) (bool, error) {
+	if ok, err := t.trim(m, possible); !ok {
+		return false, err
+	}
+	t.countStrings()
+	t.fewest = Unbounded
+	for _, n := range t.Count {
+		if n > 0 { // some string follows
+			t.fewest = min(t.fewest, n)
+		}
+	}
+	t.Plainly = t.Alpha.Those(plain)
+	t.Plain, t.Whole = t.endless(t.Plainly), t.endless(nil)
+	t.Far = t.farthest()
+	return true, nil
+}
+
+// trim drops the kinds that no string may have and the states from which none can end, and joins
+// equivalent states. It reports whether there is any string.
+func (t *Table) trim(m *Meter, possible func(kind int) bool) (bool, error) {
 	if err := m.Charge(12 * len(t.next)); err != nil {
 		return false, err
 	}
@@ -193,20 +226,8 @@ func (t *Table) Finish(
 	if !alive[0] {
 		return false, nil
 	}
-	if err := t.minimize(m); err != nil {
-		return false, err
-	}
-	t.countStrings()
-	t.fewest = Unbounded
-	for _, n := range t.Count {
-		if n > 0 { // some string follows
-			t.fewest = min(t.fewest, n)
-		}
-	}
-	t.Plainly = t.Alpha.Those(plain)
-	t.Plain, t.Whole = t.endless(t.Plainly), t.endless(nil)
-	t.Far = t.farthest()
-	return true, nil
+	err := t.minimize(m)
+	return err == nil, err
 }
 
 // minimize joins equivalent states.
@@ -277,6 +298,97 @@ func (t *Table) join(group []int32) {
 	}
 }
 
+// Either returns tables, as few as is possible with little work, so that a string of one of them
+// matches all machines of one of some ways.
+func Either(what string, machines []*Machine, ways [][]int, meter *Meter) ([]*Table, error) {
+	alpha, err := alphabetOf(what, machines, meter)
+	if err != nil {
+		return nil, err
+	}
+	var todo, done []*Table
+	seen := map[string]bool{}
+	slices.SortStableFunc(ways, func(a, b []int) int { return len(a) - len(b) })
+	var wider [][]int
+	for _, way := range ways {
+		all, has := []*Machine{}, make([]bool, len(machines))
+		for _, i := range way {
+			all, has[i] = append(all, machines[i]), true
+		}
+		if meter.Charge(4+2*len(wider)) == nil && slices.ContainsFunc(wider, func(than []int) bool {
+			return !slices.ContainsFunc(than, func(i int) bool { return !has[i] })
+		}) {
+			continue // it asks for more than another one
+		}
+		wider = append(wider, way)
+		t, err := newTable(what, alpha, all, true, meter)
+		if err != nil {
+			return nil, err
+		}
+		ok, err := t.trim(meter, func(int) bool { return true })
+		if err != nil {
+			return nil, err
+		}
+		if key := fmt.Sprint(t.next, t.Kind); ok && !seen[key] {
+			seen[key], todo = true, append(todo, t)
+		}
+	}
+	for left := maxUnion; len(todo) > 1; todo = todo[2:] {
+		both := todo[0].or(todo[1], left)
+		if both == nil {
+			left = 0
+			done = append(done, todo[:2]...)
+			continue
+		}
+		left -= len(both.next)
+		if err := meter.Charge(8 * len(both.next)); err != nil {
+			return nil, err
+		}
+		if err := both.minimize(meter); err != nil {
+			return nil, err
+		}
+		todo = append(todo, both)
+	}
+	return append(done, todo...), nil
+}
+
+// or returns the table of the strings of one of two tables of an alphabet, or nil if it has more
+// than some cells.
+func (t *Table) or(u *Table, most int) *Table {
+	both := &Table{Alpha: t.Alpha, classes: t.classes, Kinds: t.Kinds}
+	number, pairs := map[[2]int32]int32{{-1, -1}: -1}, [][2]int32{}
+	find := func(pair [2]int32) int32 {
+		i, ok := number[pair]
+		if !ok {
+			i = int32(len(pairs))
+			number[pair], pairs = i, append(pairs, pair)
+		}
+		return i
+	}
+	find([2]int32{})
+	for i := 0; i < len(pairs); i++ {
+		if len(pairs)*t.classes > most {
+			return nil
+		}
+		kind, rows := int32(-1), [2][]int32{}
+		for k, of := range [2]*Table{t, u} {
+			if s := pairs[i][k]; s >= 0 {
+				kind, rows[k] = max(kind, of.Kind[s]), of.Row(s)
+			}
+		}
+		both.Kind = append(both.Kind, kind)
+		for c := range t.classes {
+			pair := [2]int32{-1, -1}
+			for k, row := range rows {
+				if row != nil {
+					pair[k] = row[c]
+				}
+			}
+			both.next = append(both.next, find(pair))
+		}
+	}
+	return both
+}
+
 // Union returns the machine of the strings of several tables, for another table.
 func Union(what string, tables []*Table, m *Meter) (*Machine, error) {
 	n := NewNetwork(MaxNodes, m)
@@ -332,10 +444,34 @@ func (t *Table) addTo(n *Network) int32 {
 	return first
 }
 
-// Clone returns a table that can be finished for other kinds.
-func (t *Table) Clone() *Table {
-	return &Table{Alpha: t.Alpha, classes: t.classes, next: slices.Clone(t.next),
+// Those returns the table of the strings of some kinds, finished, which it makes once; nil if there
+// are none.
+func (t *Table) Those(m *Meter, plain Set, possible func(kind int) bool) (*Table, error) {
+	key := []byte{'0'}
+	if plain != nil {
+		key[0]++
+	}
+	for kind := range t.Kinds {
+		key = strconv.AppendBool(key, possible(kind))
+	}
+	u, ok := t.those[string(key)]
+	if ok {
+		return u, nil
+	}
+	u = &Table{Alpha: t.Alpha, classes: t.classes, next: slices.Clone(t.next),
 		Kind: slices.Clone(t.Kind), Kinds: t.Kinds}
+	ok, err := u.Finish(m, plain, possible)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		u = nil
+	}
+	if t.those == nil {
+		t.those = map[string]*Table{}
+	}
+	t.those[string(key)] = u
+	return u, nil
 }
 
 // Few reports whether so many strings, or fewer, follow some beginning of a string.

@@ -88,12 +88,13 @@ type compiler struct {
 	expanding map[*schema]bool
 	negated   map[*schema]*schema
 	nameSets  map[*schema]nameSet
+	names     map[string]*automaton.Table  // by their patterns, of all kinds
 	overlaps  map[*jsonValue]map[int][]int // of oneOf, the branches that can hold with another one
 	values    map[string]*value
 	order     []*value // the values in the order of their creation: a value before its parts
 	todo      []*value
 	oneOf     []exclusive
-	tables    map[string]*automaton.Table
+	ready     map[string]*automaton.Table
 	anyString *stringSpec
 	anyNumber map[bool]*numberSpec
 	document  *document
@@ -141,7 +142,8 @@ func Compile(
 			schemas: map[reached]*schema{}, ways: map[way]*way{}, constants: map[*jsonValue]*schema{},
 			expanded: map[*schema][]alternative{}, expanding: map[*schema]bool{},
 			negated: map[*schema]*schema{}, opened: map[*schema]*schema{}, nameSets: map[*schema]nameSet{},
-			values: map[string]*value{}, tables: map[string]*automaton.Table{},
+			names:  map[string]*automaton.Table{},
+			values: map[string]*value{}, ready: map[string]*automaton.Table{},
 			anyString: &stringSpec{max: -1}, anyNumber: map[bool]*numberSpec{}}
 		first, err := c.compile()
 		if err != nil {
@@ -236,12 +238,16 @@ func (c *compiler) build(v *value) (err error) {
 	if err != nil {
 		return err
 	}
+	var strings []*stringWish
 	for _, a := range alts {
 		if err := c.add(v, a); err != nil {
 			return err
 		}
+		if allowed, _ := c.typesOf(a); allowed&stringType != 0 {
+			strings = append(strings, c.wanted(a))
+		}
 	}
-	return nil
+	return c.strs(v, strings)
 }
 
 // add adds what an alternative allows to a value.
@@ -257,11 +263,6 @@ func (c *compiler) add(v *value, a alternative) error {
 	}
 	if allowed&numberType != 0 {
 		if err := c.number(v, a, whole); err != nil {
-			return err
-		}
-	}
-	if allowed&stringType != 0 {
-		if err := c.str(v, a); err != nil {
 			return err
 		}
 	}

@@ -82,9 +82,7 @@ func (j *Form) Room(state any, most int) (room int) {
 func (e *ender) room(f *frame, most int) int {
 	return e.trial(func() {
 		e.add(e.j.ends.growth, f.depth())
-		for ; f != nil && e.need <= most; f = f.up {
-			e.atMost(f)
-		}
+		e.upAtMost(f, most)
 	}).need
 }
 
@@ -205,6 +203,12 @@ func (e *ender) container(f *frame) *frame {
 // part adds the end of a text after a part.
 func (e *ender) part(p *part) {
 	f := p.frame
+	if f != nil && f.several != nil && (p.kind == partName || p.kind == partOther) {
+		list := p.alone()
+		best, _ := e.nearest(list)
+		e.part(&list[best])
+		return
+	}
 	if p.rest != "" && p.kind != partWord {
 		e.raw(p.rest, true)
 	}
@@ -281,7 +285,7 @@ func (e *ender) other(p *part) {
 	text, at, ok := e.another(p.frame, p.str, p.raw, p.string)
 	if ok {
 		var q part
-		if q, ok = e.j.endOther(p, p.raw+text, at); ok {
+		if q, ok = e.j.endOther(p.frame, p.str, p.raw+text, at); ok {
 			e.raw(text+`"`, true)
 			e.part(&q)
 		}

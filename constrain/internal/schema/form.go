@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strings"
 )
 
 // A Form follows texts of JSON. Any number of texts may use it concurrently.
@@ -105,11 +106,7 @@ func (j *Form) begin(f *frame) string {
 	if j.line == "" {
 		return ""
 	}
-	text := j.line[:1]
-	for ; f != nil; f = f.up {
-		text += j.line[1:]
-	}
-	return text
+	return j.line[:1] + strings.Repeat(j.line[1:], f.depth())
 }
 
 func isSpace(b byte) bool { return b == ' ' || b == '\n' || b == '\t' }
@@ -162,7 +159,14 @@ func (j *Form) step(to []part, p *part, b byte) []part {
 			return append(to, q)
 		}
 	case partAfter, partEnd:
-		return j.stepAfter(to, p, b)
+		if p.frame.several == nil {
+			return j.stepAfter(to, p, b)
+		}
+		for _, f := range p.frame.several {
+			q := *p
+			q.frame = f
+			to = j.stepAfter(to, &q, b)
+		}
 	}
 	return to
 }

@@ -28,6 +28,65 @@ type frame struct {
 	same []*node // what the container may become equal to
 
 	tally int32 // items that were counted, or a bit for each kind of properties that must come
+
+	several []*frame // it is none, but what a value is in is one of these, all of its depth
+}
+
+// A frameLook is a hash key: equal frames have equal ones.
+type frameLook struct {
+	object *objectSpec
+	array  *arraySpec
+	next   int32
+	count  int32
+	used   int
+}
+
+func (f *frame) look() frameLook {
+	k := frameLook{object: f.object, array: f.array, next: f.next, count: f.count}
+	if f.used != nil {
+		k.used = len(f.used.name)
+	}
+	return k
+}
+
+// first returns the first of the frames that a frame stands for.
+func (f *frame) first() *frame {
+	if f.several != nil {
+		return f.several[0]
+	}
+	return f
+}
+
+// each returns the frames that a frame stands for.
+func (f *frame) each() []*frame {
+	if f.several != nil {
+		return f.several
+	}
+	return []*frame{f}
+}
+
+// together returns one frame that stands for some.
+func together(frames []*frame, work *int) *frame {
+	var list []*frame
+	alike := map[frameLook][]*frame{}
+	add := func(f *frame) {
+		key := f.look()
+		if !slices.ContainsFunc(alike[key], func(g *frame) bool { *work++; return f.equal(g) }) {
+			alike[key], list = append(alike[key], f), append(list, f)
+		}
+	}
+	for _, f := range frames {
+		if f.several == nil {
+			add(f)
+		}
+		for _, g := range f.several {
+			add(g)
+		}
+	}
+	if len(list) == 1 {
+		return list[0]
+	}
+	return &frame{several: list, deep: list[0].deep}
 }
 
 // brackets are the first byte of a container and its last one.
@@ -65,7 +124,8 @@ func (f *frame) has(name string) bool {
 func (f *frame) equal(g *frame) bool {
 	for f != g {
 		if f == nil || g == nil || f.object != g.object || f.array != g.array ||
-			f.next != g.next || f.count != g.count || f.tally != g.tally {
+			f.next != g.next || f.count != g.count || f.tally != g.tally ||
+			!slices.EqualFunc(f.several, g.several, (*frame).equal) {
 			return false
 		}
 		for u, w := f.used, g.used; u != w; u, w = u.up, w.up {

@@ -34,9 +34,7 @@ func (w *jsonWalk) roomy(p *part) bool {
 	switch {
 	case p.frame.keeps() && (p.kind == partString || p.kind == partNumber || p.kind == partOther):
 		return w.has(e.trial(func() {
-			for f := p.frame; f != nil; f = f.up {
-				e.atMost(f)
-			}
+			e.upAtMost(p.frame, tooMany)
 		}).need)
 	case p.kind == partString:
 		worst = e.worst(p.str)
@@ -104,7 +102,7 @@ func (w *jsonWalk) gradedMask(node int, p *part) *lexMask {
 	if key.n = 1 + n; s.table == nil {
 		key.n, keep = 1+int32(s.min)-n, &w.j.vocab.free
 	} else {
-		key.str, key.at = s, p.string.at
+		key.table, key.within, key.at = s.table, [2]int{s.min, s.max}, p.string.at
 	}
 	if key.apart = 1; p.frame.keeps() { // characters make it differ from others
 		key.apart = 4

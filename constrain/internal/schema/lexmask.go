@@ -71,9 +71,10 @@ type exit struct {
 
 // lexKey is the key of a mask.
 type lexKey struct {
-	str    *stringSpec // nil for strings of any characters
+	table  *automaton.Table // nil for strings of any characters
 	number *numberSpec
-	any    uint8 // 1: all numbers, 2: all whole numbers
+	within [2]int // the lengths of a string, where they matter
+	any    uint8  // 1: all numbers, 2: all whole numbers
 	node   int32
 	escapes
 	automaton.Partial
@@ -139,8 +140,8 @@ func (j *Form) stringKey(node int, p *part) (key lexKey, free bool) {
 	if s.table == nil || s.table.All[st.at] {
 		return key, true
 	}
-	if key.str, key.at = s, st.at; s.table.Lengths != nil && !s.roomy(st, int(widest)) {
-		key.n = st.n + 1
+	if key.table, key.at = s.table, st.at; s.table.Lengths != nil && !s.roomy(st, int(widest)) {
+		key.n, key.within = st.n+1, [2]int{s.min, s.max}
 	}
 	return key, false
 }
@@ -184,6 +185,20 @@ func (m *lexMask) add(open []uint64) {
 	for i, k := range m.words {
 		open[k] |= m.open[i]
 	}
+}
+
+// without returns the mask without the ids from some nodes on.
+func (m *lexMask) without(v *trie.Trie, nodes []int) *lexMask {
+	all := &lexMask{open: make([]uint64, v.Words())}
+	m.add(all.open)
+	for _, k := range nodes {
+		for i := k; i < k+int(v.Nodes[k].Size); i++ {
+			for id := range v.Same(i) {
+				all.open[id>>6] &^= 1 << (id & 63)
+			}
+		}
+	}
+	return all
 }
 
 func (w *jsonWalk) findString(m *lexMask, from int, p *part) {

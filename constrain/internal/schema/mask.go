@@ -31,13 +31,14 @@ func (j *Form) Below(
 		w.ends.most, w.ends.bound = mostInMask, mostInTime
 	}
 	parts := state.([]part)
-	for i := range parts {
-		if f := parts[i].frame; w.ends != nil && f != nil {
+	for i := 0; i < len(parts) && w.ends != nil && !w.over(); i++ {
+		if f := parts[i].frame; f != nil {
 			w.ends.rests[f] = w.ends.trial(func() { w.ends.rest(f) }).need
 		}
-		if w.below(node, &parts[i]); w.over() {
-			break
-		}
+		w.below(node, &parts[i])
+	}
+	if w.ends == nil {
+		w.all(node, parts)
 	}
 	if w.err == automaton.ErrSteps && steps >= maxVisits {
 		return 0, 0, fmt.Errorf("schema: a mask needs more than %d steps", maxVisits)
@@ -75,6 +76,25 @@ type jsonWalk struct {
 	past  func(node int)
 }
 
+// all adds the ids below node i of the trie that may follow some parts. If they are many, those before
+// a name are read together, for their names may be the same.
+func (w *jsonWalk) all(i int, parts []part) {
+	var keys []part
+	for k := range parts {
+		switch p := &parts[k]; {
+		case w.over():
+			return
+		case w.ends == nil && len(parts) > few && (p.kind == partKey || p.kind == partColon):
+			keys = append(keys, *p)
+		default:
+			w.below(i, p)
+		}
+	}
+	if len(keys) > 0 {
+		w.walk(i, keys...)
+	}
+}
+
 // below adds the ids below node i of the trie that may follow a part.
 func (w *jsonWalk) below(i int, p *part) {
 	if w.ends != nil && w.over() {
@@ -93,27 +113,27 @@ func (w *jsonWalk) below(i int, p *part) {
 		w.stringInTime(i, p)
 		return
 	default:
-		w.walk(i, p)
+		w.walk(i, *p)
 		return
 	}
 	switch p.kind {
 	case partValue:
 		if p.rest != "" {
-			w.walk(i, p)
+			w.walk(i, *p)
 			return
 		}
 		w.value(i, p)
 	case partString, partOther, partNumber:
 		switch {
 		case p.frame.keeps() && !p.goesOn(): // masks that are stored know of no other items
-			w.walk(i, p)
-		case p.kind == partOther && p.str.table.Few(p.frame.taken()):
+			w.walk(i, *p)
+		case p.kind == partOther && p.str.table != nil && p.str.table.Few(p.frame.taken()):
 			w.fewNames(i, p)
 		default:
 			w.lexeme(i, p, true)
 		}
 	default:
-		w.walk(i, p)
+		w.walk(i, *p)
 	}
 }
 
@@ -148,24 +168,25 @@ func (w *jsonWalk) value(i int, p *part) {
 			v.Open(w.open, v.Nodes[k].ID)
 		}
 		if v.Nodes[k].Size > 1 {
-			for _, q := range next {
-				w.below(k, &q)
-			}
+			w.all(k, next)
 		}
 	}
 }
 
 // lexeme adds the ids that may follow in a string or a number, from a stored mask, and those that
-// continue after its end; those in it only with inside.
-func (w *jsonWalk) lexeme(i int, p *part, inside bool) {
+// continue after its end; those in it only with inside, and not those from some nodes on.
+func (w *jsonWalk) lexeme(i int, p *part, inside bool, but ...int) {
 	m := w.lexMask(i, p)
 	if m == nil {
 		return
 	}
-	if inside {
+	v := w.j.vocab.Trie
+	switch {
+	case inside && len(but) > 0:
+		m.without(v, but).add(w.open)
+	case inside:
 		m.add(w.open)
 	}
-	v := w.j.vocab.Trie
 	same := p.kind == partString && !p.frame.keeps() // all exits lead to one part
 	fits := w.ends == nil || same && w.fits(w.j.done(p.frame))
 	for _, e := range m.exits {
@@ -188,7 +209,8 @@ func (w *jsonWalk) lexeme(i int, p *part, inside bool) {
 		var q part
 		switch {
 		case p.kind == partOther:
-			q, ok = w.j.endOther(p, inside, p.exitState(e))
+			w.named(p, inside, e)
+			continue
 		case p.kind == partString:
 			q = w.j.doneString(p, inside)
 		case p.frame.keeps(): // any whole number
@@ -203,8 +225,36 @@ func (w *jsonWalk) lexeme(i int, p *part, inside bool) {
 			v.Open(w.open, n.ID)
 		}
 		if n.Size > 1 {
-			w.walk(int(e.node), &q)
+			w.walk(int(e.node), q)
 		}
+	}
+}
+
+// named adds the ids after an exit from a name that is not known.
+func (w *jsonWalk) named(p *part, raw string, e exit) {
+	v := w.j.vocab.Trie
+	n := &v.Nodes[e.node]
+	is := n.ID >= 0 && w.open[n.ID>>6]>>(n.ID&63)&1 == 0
+	more := n.Size > 1 && (w.j.other > 0 || v.Child(int(e.node), ':') >= 0)
+	var next []part
+	for _, f := range p.frame.each() {
+		if w.work++; w.over() || !is && !more {
+			return
+		}
+		q, ok := w.j.endOther(f, p.str, raw, p.exitState(e))
+		if !ok || q.frame.keeps() && !q.fresh() {
+			continue
+		}
+		if is && (w.ends == nil || w.fits(q)) {
+			v.Open(w.open, n.ID)
+			is = false
+		}
+		if more {
+			next = append(next, q)
+		}
+	}
+	if len(next) > 0 {
+		w.walk(int(e.node), next[:distinctParts(next, &w.work)]...)
 	}
 }
 
@@ -218,17 +268,17 @@ func (p *part) exitState(e exit) int32 {
 }
 
 // walk adds the ids below node i byte by byte.
-func (w *jsonWalk) walk(i int, p *part) {
+func (w *jsonWalk) walk(i int, parts ...part) {
 	v := w.j.vocab.Trie
-	if w.past != nil && p.kind == partDone {
+	if w.past != nil && parts[0].kind == partDone {
 		w.past(i)
 		return
 	}
 	top := len(w.arena)
-	w.arena = append(w.arena, *p)
+	w.arena = append(w.arena, parts...)
 	base := int(v.Nodes[i].Depth)
 	ends := make([]int, 1, 16) // the ends of the parts of each depth
-	ends[0] = top + 1
+	ends[0] = len(w.arena)
 	sets := make([]byteSet, 1, 16) // what may follow the parts of each depth
 	sets[0] = bytesAfter(w.arena[top:])
 	from := func(depth int) int {
@@ -267,9 +317,7 @@ func (w *jsonWalk) walk(i int, p *part) {
 			w.past(k)
 		}
 		if n.Size > manyNodes && hasStored(after) {
-			for _, q := range slices.Clone(after) {
-				w.below(k, &q)
-			}
+			w.all(k, slices.Clone(after))
 			k += int(n.Size)
 			continue
 		}

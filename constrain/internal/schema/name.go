@@ -2,7 +2,12 @@ package schema
 
 // Names: those of an object's properties, in a text and in its masks.
 
-import "picogpt/constrain/internal/automaton"
+import (
+	"slices"
+	"strings"
+
+	"picogpt/constrain/internal/automaton"
+)
 
 // key begins a name.
 func (f *frame) key(to []part) []part {
@@ -21,12 +26,15 @@ func (f *frame) key(to []part) []part {
 }
 
 func (j *Form) stepName(to []part, p *part, b byte) []part {
-	names := p.frame.object.names
-	if first := int((*p.names)[p.lo]); b == '"' && int(p.at) == len(names[first].escaped) {
-		return j.named(to, p.frame, first)
+	o := p.frame.first().object
+	if n := &o.names[(*p.names)[p.lo]]; b == '"' && int(p.at) == len(n.escaped) {
+		for _, f := range p.frame.each() {
+			to = j.named(to, f, f.object.index[n.name])
+		}
+		return to
 	}
 	lo, hi := narrow(p.lo, p.hi, p.at, b,
-		func(i int32) string { return names[(*p.names)[i]].escaped })
+		func(i int32) string { return o.names[(*p.names)[i]].escaped })
 	return p.narrowed(to, lo, hi)
 }
 
@@ -54,8 +62,10 @@ func (j *Form) stepOther(to []part, p *part, b byte) []part {
 	st, verdict := p.str.step(p.string, b)
 	switch verdict {
 	case closes:
-		if q, ok := j.endOther(p, p.raw, st.at); ok {
-			return append(to, q)
+		for _, f := range p.frame.each() {
+			if q, ok := j.endOther(f, p.str, p.raw, st.at); ok {
+				to = append(to, q)
+			}
 		}
 	case goesOn:
 		q := *p
@@ -69,17 +79,17 @@ func (j *Form) stepOther(to []part, p *part, b byte) []part {
 
 // endOther returns the part after an unknown name; ok is false if the name was already used or is a
 // known one.
-func (j *Form) endOther(p *part, raw string, at int32) (part, bool) {
+func (j *Form) endOther(in *frame, s *stringSpec, raw string, at int32) (part, bool) {
 	name := unescapeJSON(raw)
-	o := p.frame.object
-	if _, known := o.index[name]; known || p.frame.has(name) {
+	o := in.object
+	if _, known := o.index[name]; known || in.has(name) {
 		return part{}, false
 	}
-	f, ok := p.frame.afterOther()
+	f, ok := in.afterOther()
 	values := o.values
 	for i := range o.claimed {
-		if o.claimed[i].str == p.str {
-			f, ok = p.frame.afterClaimed(&o.claimed[i])
+		if o.claimed[i].str == s { // else it is that of others of one of several frames
+			f, ok = in.afterClaimed(&o.claimed[i])
 			values = o.claimed[i].values
 		}
 	}
@@ -87,7 +97,7 @@ func (j *Form) endOther(p *part, raw string, at int32) (part, bool) {
 		return part{}, false
 	}
 	f.used, f.name = &used{name, f.used}, name
-	return part{kind: partColon, frame: &f, value: p.str.among(values, at), space: j.other}, true
+	return part{kind: partColon, frame: &f, value: s.among(values, at), space: j.other}, true
 }
 
 // among returns that of some values which is for the names that end in a state of a table.
@@ -154,41 +164,56 @@ func (f *frame) crowdedBytes(p *part) bool {
 }
 
 // fewNames adds the ids that continue another name in a case where few names begin like it. It
-// leaves out ids that lead only to used or known names.
+// leaves out ids that lead only to used or known names: those are looked for where these begin so.
 func (w *jsonWalk) fewNames(i int, p *part) {
 	v := w.j.vocab.Trie
-	least := p.frame.taken()
-	from := v.Nodes[i].Depth
+	taken := p.frame.takenNames()
+	from, least := v.Nodes[i].Depth, p.frame.taken()
 	path := make([]stringState, v.Longest+1)
 	path[from] = p.string
-	raw := func(k int, to uint16) string { return p.raw + string(v.Bytes[v.Below(k)][from:to]) }
+	var crowded []int
 	for k, end := i+1, i+int(v.Nodes[i].Size); k < end; {
 		if w.work++; w.over() {
 			return
 		}
 		n := &v.Nodes[k]
 		st, verdict := p.str.step(path[n.Depth-1], n.Byte)
-		switch verdict {
-		case closes:
-			if q, ok := w.j.endOther(p, raw(k, n.Depth-1), st.at); ok {
-				v.Open(w.open, n.ID)
-				w.walk(k, &q)
+		if raw := p.raw + string(v.Bytes[v.Below(k)][from:n.Depth]); verdict == goesOn && begins(taken, raw) {
+			if st.Form == automaton.Border && p.str.table.Count[st.at] > least {
+				verdict = goesOn
+			} else if w.work += least; p.frame.crowded(&part{frame: p.frame, str: p.str, string: st, raw: raw}) {
+				crowded, verdict = append(crowded, k), closes
 			}
+		} else {
+			verdict = closes
+		}
+		if verdict == closes {
 			k += int(n.Size)
 			continue
-		case goesOn:
-			crowded := false
-			if st.Form != automaton.Border || p.str.table.Count[st.at] <= least {
-				w.work += least // a name may be compared with all names that are used or known
-				crowded = p.frame.crowded(&part{frame: p.frame, str: p.str, string: st, raw: raw(k, n.Depth)})
-			}
-			if !crowded {
-				path[n.Depth] = st
-				v.Open(w.open, n.ID)
-				k++
-				continue
-			}
 		}
-		k += int(n.Size)
+		path[n.Depth] = st
+		k++
 	}
+	w.lexeme(i, p, true, crowded...)
+}
+
+// begins reports whether a text of JSON may be a beginning of one of some sorted names.
+func begins(names []string, raw string) bool {
+	if strings.IndexByte(raw, '\\') >= 0 {
+		return true // and escapes are few
+	}
+	i, ok := slices.BinarySearch(names, raw)
+	return ok || i < len(names) && strings.HasPrefix(names[i], raw)
+}
+
+// takenNames returns the names that are used or known, sorted.
+func (f *frame) takenNames() (names []string) {
+	for u := f.used; u != nil; u = u.up {
+		names = append(names, u.name)
+	}
+	for i := range f.object.names {
+		names = append(names, f.object.names[i].name)
+	}
+	slices.Sort(names)
+	return names
 }

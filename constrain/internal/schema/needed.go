@@ -14,6 +14,20 @@ func (e *ender) rest(f *frame) {
 		e.put("", n)
 		return
 	}
+	if len(f.several) > 0 {
+		best, least := f.several[0], tooMany+1
+		for _, g := range f.several {
+			if n := e.trial(func() { e.rest(g) }).need; n < least {
+				best, least = g, n
+			}
+		}
+		if e.rests[f] = least; e.spell {
+			e.rest(best)
+		} else {
+			e.put("", least)
+		}
+		return
+	}
 	e.shut(f, false)
 	if e.spell || e.rests[f.up] > 0 || f.up == nil {
 		e.rest(f.up)
@@ -21,6 +35,21 @@ func (e *ender) rest(f *frame) {
 	}
 	e.rests[f.up] = e.trial(func() { e.rest(f.up) }).need
 	e.put("", e.rests[f.up])
+}
+
+// upAtMost adds what a container and those around it need at most, until it is more than most.
+func (e *ender) upAtMost(f *frame, most int) {
+	for ; f != nil && e.need <= most; f = f.up {
+		if f.several == nil {
+			e.atMost(f)
+			continue
+		}
+		var worst size
+		for _, g := range f.several {
+			worst = worst.most(e.trial(func() { e.upAtMost(g, most) }))
+		}
+		e.add(worst, 0)
+	}
 }
 
 // atMost adds what a container needs at most, whatever comes in it.
@@ -174,7 +203,7 @@ func (e *ender) properties(f *frame, begun bool) *frame {
 		ok := p.str != nil
 		if ok {
 			name, at, found := e.another(f, p.str, "", stringState{})
-			if q, ok = e.j.endOther(&p, name, at); ok && found {
+			if q, ok = e.j.endOther(p.frame, p.str, name, at); ok && found {
 				add(q, name, len(name)+4+len(e.j.comma+e.j.colon))
 				continue
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"picogpt/constrain/internal/automaton"
@@ -134,6 +135,7 @@ func (c *compiler) objectValues(s *objectSpec, a alternative) error {
 	all := len(patterns)
 	patterns = sortedTexts(patterns)
 	machines, number := []*automaton.Machine{}, map[string]int{}
+	var key []byte // of the machines
 	for _, p := range patterns {
 		m, err := automaton.Pattern(from.at()+": patternProperties "+quote.Short(p, 60), p, c.meter)
 		if err != nil {
@@ -141,7 +143,7 @@ func (c *compiler) objectValues(s *objectSpec, a alternative) error {
 		}
 		if m != nil { // nil matches no name
 			number[p] = len(machines)
-			machines = append(machines, m)
+			machines, key = append(machines, m), strconv.AppendQuote(key, p)
 		}
 	}
 	var named []*schema // whose names are those of a schema
@@ -157,7 +159,7 @@ func (c *compiler) objectValues(s *objectSpec, a alternative) error {
 		if _, ok := number[p.namesKey()]; p.names == nil || ok {
 			continue
 		}
-		m, all, none, err := c.names(p.names)
+		m, all, none, err := c.nameSet(p.names)
 		switch {
 		case err != nil:
 			return err
@@ -166,9 +168,18 @@ func (c *compiler) objectValues(s *objectSpec, a alternative) error {
 		case !all:
 			number[p.namesKey()] = len(machines)
 			machines, from = append(machines, m), p
+			key = append(key, p.namesKey()...)
 		}
 	}
-	somes, err := c.somesOf(s, a, machines, number)
+	t := c.names[string(key)]
+	if t == nil && len(machines) > 0 {
+		var err error
+		if t, err = automaton.NewTable(from.at(), machines, false, c.meter); err != nil {
+			return err
+		}
+		c.names[string(key)] = t
+	}
+	somes, err := c.somesOf(s, a, t, number)
 	if err != nil {
 		return err
 	}
@@ -195,10 +206,6 @@ func (c *compiler) objectValues(s *objectSpec, a alternative) error {
 		s.values = []*value{c.valueOf(conj...)}
 		s.claim(0, 1, c.claims(somes, conj, "", false, nil, number))
 		return nil
-	}
-	t, err := automaton.NewTable(from.at(), machines, false, c.meter)
-	if err != nil {
-		return err
 	}
 	for kind, matches := range t.Kinds {
 		if err := c.meter.Charge(4 + 8*len(a) + all); err != nil {
@@ -250,9 +257,9 @@ func (c *compiler) named(a alternative, name string, known bool, matches []bool,
 	return conj
 }
 
-// names returns the machine of the strings that a schema of names accepts; all and none say that
+// nameSet returns the machine of the strings that a schema of names accepts; all and none say that
 // there is no machine because it accepts all strings, or none.
-func (c *compiler) names(s *schema) (m *automaton.Machine, all, none bool, err error) {
+func (c *compiler) nameSet(s *schema) (m *automaton.Machine, all, none bool, err error) {
 	if known, ok := c.nameSets[s]; ok {
 		return known.machine, known.all, known.none, nil
 	}

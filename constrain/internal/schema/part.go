@@ -62,6 +62,8 @@ func (p *part) cost() int {
 		return 1 + len(v.numbers) + len(v.strings) + 2*len(v.arrays) + 2*len(v.objects)
 	case partKey:
 		return 1 + len(p.frame.object.names)
+	case partAfter, partName, partOther:
+		return 1 + len(p.frame.several)
 	}
 	return 1
 }
@@ -95,7 +97,7 @@ func bytesAfter(parts []part) (set byteSet) {
 			}
 		case p.kind == partName && known:
 			for _, name := range (*p.names)[p.lo:p.hi] {
-				set.add((p.frame.object.names[name].escaped + `"`)[p.at:][:1])
+				set.add((p.frame.first().object.names[name].escaped + `"`)[p.at:][:1])
 			}
 		case p.kind == partKey:
 			set.add(`"`)
@@ -110,49 +112,123 @@ func bytesAfter(parts []part) (set byteSet) {
 	return set
 }
 
+// few is a number of parts from which on they are joined.
+const few = 8
+
 // distinctParts moves the parts that differ from all parts before them to the front, and returns
-// their number.
+// their number. Many parts of a value that differ only in what it is in become one.
 func distinctParts(parts []part, work *int) (n int) {
-	const few = 8
-	var alike map[partLook][]int // used if there are many
-	if len(parts) > few {
-		alike = make(map[partLook][]int, len(parts))
-	}
-	for i := range parts {
-		p := &parts[i]
-		if alike == nil {
-			if slices.ContainsFunc(parts[:n], func(q part) bool { return q.equal(*p) }) {
-				continue
+	if len(parts) <= few {
+		for _, p := range parts {
+			if !slices.ContainsFunc(parts[:n], func(q part) bool { return q.equal(p) }) {
+				parts[n] = p
+				n++
 			}
-		} else {
-			key := p.key()
-			before := alike[key]
-			if slices.ContainsFunc(before, func(k int) bool { *work++; return parts[k].equal(*p) }) {
-				continue
-			}
-			alike[key] = append(before, n)
 		}
-		parts[n] = *p
+		return n
+	}
+	alike, around := make(map[partLook][]int, len(parts)), map[int][]*frame{}
+	for _, p := range parts {
+		key := p.key()
+		before := alike[key]
+		switch {
+		case p.joins():
+			if i := slices.IndexFunc(before, func(k int) bool { return parts[k].reads(p) }); i >= 0 {
+				around[before[i]] = append(around[before[i]], p.frame)
+				continue
+			}
+		case slices.ContainsFunc(before, func(k int) bool { *work++; return parts[k].equal(p) }):
+			continue
+		}
+		alike[key] = append(before, n)
+		parts[n] = p
 		n++
+	}
+	for k, frames := range around {
+		parts[k].frame = together(slices.Insert(frames, 0, parts[k].frame), work)
 	}
 	return n
 }
 
-// A partLook is a hash key: equal parts have equal ones.
-type partLook struct {
-	part
-	object *objectSpec
-	array  *arraySpec
-	count  int32
+// joins reports whether a part does not depend on its frame, until its value or name ends.
+func (p *part) joins() bool {
+	switch p.kind {
+	case partValue, partWord, partString, partNumber, partList, partNumberList, partColon, partName:
+		return p.frame != nil && !p.frame.keeps()
+	case partOther:
+		return !p.frame.keeps() && (p.frame.several != nil ||
+			p.str.table == nil && p.str == p.frame.object.others)
+	}
+	return false
 }
 
-func (p part) key() (k partLook) {
-	if f := p.frame; f != nil {
-		k.object, k.array, k.count = f.object, f.array, f.count
+// alone returns the parts of a name that one with several frames stands for.
+func (p *part) alone() (list []part) {
+	for _, f := range p.frame.each() {
+		q := *p
+		if q.frame = f; p.kind == partOther {
+			q.str = f.object.others
+		} else if p.frame.several != nil {
+			names := f.names()
+			for q.names, q.lo = &names, 0; q.known(q.lo) != p.known(p.lo); q.lo++ {
+			}
+			q.hi = q.lo + p.hi - p.lo
+		}
+		list = append(list, q)
 	}
-	p.frame, p.names = nil, nil // which follow from the frame
-	k.part = p
+	return list
+}
+
+// A partLook is a hash key: equal parts have equal ones.
+type partLook struct {
+	kind   partKind
+	lo, at int32
+	state  int32
+	value  *value
+	str    *stringSpec
+	number *numberSpec
+	name   string
+	frameLook
+}
+
+func (p *part) key() (k partLook) {
+	if p.frame != nil && !p.joins() {
+		k.frameLook = p.frame.look()
+	}
+	k.kind, k.lo, k.at, k.state = p.kind, p.lo, p.at, p.string.at
+	k.value, k.str, k.number = p.value, p.str, p.number
+	switch {
+	case p.kind == partName && p.joins():
+		k.lo, k.name = p.hi-p.lo, p.known(p.lo)
+	case p.kind == partOther && p.joins():
+		k.str = nil
+	}
 	return k
+}
+
+// known returns one of the names of a partName, in JSON.
+func (p *part) known(i int32) string {
+	return p.frame.first().object.names[(*p.names)[i]].escaped
+}
+
+// reads reports whether a part is another one, but for the frame.
+func (p part) reads(q part) bool {
+	switch p.kind {
+	case partName:
+		for i := range p.hi - p.lo {
+			if p.known(p.lo+i) != q.known(q.lo+i) {
+				return false
+			}
+		}
+		p.names, p.lo, p.hi = q.names, q.lo, q.hi
+	case partOther:
+		if p.str.escapes != q.str.escapes {
+			return false
+		}
+		p.str = q.str
+	}
+	p.frame = q.frame
+	return p == q
 }
 
 func (p part) equal(q part) bool {

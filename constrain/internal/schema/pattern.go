@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -23,28 +24,59 @@ func (c *compiler) table(from *schema, patterns []string, lo, hi int) (*automato
 	key, what := fmt.Sprintf("%q", patterns), from.at()
 	own, ready := formatKeys()[key]
 	t, err := c.once(key, ready, func(m *automaton.Meter) (*automaton.Table, error) {
-		machines, err := patternMachines(what, patterns, m)
-		if err != nil || machines == nil {
+		machines, ways, err := patternMachines(what, [][]string{patterns}, m)
+		if err != nil || ways == nil {
 			return nil, err
 		}
 		t, err := automaton.NewTable(what, machines, true, m)
 		if err != nil {
 			return nil, err
 		}
-		ok, err := t.Finish(m, c.vocab.Plainly, func(int) bool { return true })
-		if !ok {
-			t = nil
-		}
-		return t, err
+		return c.finished(t, m)
 	})
 	if t == nil || err != nil || lo <= 0 && hi < 0 {
 		return t, err
 	}
 	key = fmt.Sprintf("%s %d", key, hi)
 	return c.once(key, ready && hi == own, func(m *automaton.Meter) (*automaton.Table, error) {
-		measured := *t
-		return &measured, measured.Measure(what, hi, m)
+		return measured(t, what, hi, m)
 	})
+}
+
+func (c *compiler) finished(t *automaton.Table, m *automaton.Meter) (*automaton.Table, error) {
+	ok, err := t.Finish(m, c.vocab.Plainly, func(int) bool { return true })
+	if !ok {
+		t = nil
+	}
+	return t, err
+}
+
+func measured(
+	t *automaton.Table, what string, hi int, m *automaton.Meter,
+) (*automaton.Table, error) {
+	sized := *t
+	return &sized, sized.Measure(what, hi, m)
+}
+
+// tables returns automatons of strings that match all patterns of one of many ways: few of them.
+func (c *compiler) tables(
+	from *schema, ways [][]string, lo, hi int,
+) (list []*automaton.Table, err error) {
+	what := from.at()
+	machines, numbers, err := patternMachines(what, ways, c.meter)
+	if err != nil {
+		return nil, err
+	}
+	list, err = automaton.Either(what, machines, numbers, c.meter)
+	for i := range list {
+		if err != nil {
+			return nil, err
+		}
+		if list[i], err = c.finished(list[i], c.meter); err == nil && (lo > 0 || hi >= 0) {
+			list[i], err = measured(list[i], what, hi, c.meter)
+		}
+	}
+	return list, err
 }
 
 // once returns the automaton of a key, which it makes once for the schema; if it is one of a format,
@@ -53,7 +85,7 @@ func (c *compiler) table(from *schema, patterns []string, lo, hi int) (*automato
 func (c *compiler) once(
 	key string, ready bool, find func(*automaton.Meter) (*automaton.Table, error),
 ) (t *automaton.Table, err error) {
-	t, ok := c.tables[key]
+	t, ok := c.ready[key]
 	if ok {
 		return t, nil
 	}
@@ -72,37 +104,46 @@ func (c *compiler) once(
 		c.vocab.ready.Store(key, t)
 		err = c.meter.Charge(t.Bytes() / 16)
 	}
-	c.tables[key] = t
+	c.ready[key] = t
 	return t, err
 }
 
 // unlike is before a pattern that must not match.
 const unlike = "\x00"
 
-// patternMachines compiles patterns, which may match anywhere in a string. It returns nil if one of
-// them matches nothing.
-func patternMachines(
-	what string, patterns []string, meter *automaton.Meter,
-) (machines []*automaton.Machine, err error) {
-	for _, p := range patterns {
-		p, not := strings.CutPrefix(p, unlike)
-		m, err := automaton.Pattern(what+": pattern "+quote.Short(p, 60), p, meter)
-		if err != nil {
-			return nil, err
-		}
-		if m == nil && !not {
-			return nil, nil
-		}
-		if m == nil { // nothing matches it
-			if m, err = automaton.Pattern(what, "", meter); err != nil {
-				return nil, err
+// patternMachines compiles the patterns of some ways, which may match anywhere in a string. It returns
+// the numbers of those of each way, without ways of which one matches nothing.
+func patternMachines(what string, ways [][]string, meter *automaton.Meter) (
+	machines []*automaton.Machine, numbers [][]int, err error,
+) {
+	const never = -1
+	number := map[string]int{}
+	for _, way := range ways {
+		var list []int
+		for _, p := range way {
+			i, ok := number[p]
+			if !ok {
+				regex, not := strings.CutPrefix(p, unlike)
+				m, err := automaton.Pattern(what+": pattern "+quote.Short(regex, 60), regex, meter)
+				if m == nil && err == nil && not { // nothing matches it
+					not = false
+					m, err = automaton.Pattern(what, "", meter)
+				}
+				if err != nil {
+					return nil, nil, err
+				}
+				if i = never; m != nil {
+					m.Not, i, machines = not, len(machines), append(machines, m)
+				}
+				number[p] = i
 			}
-			not = false
+			list = append(list, i)
 		}
-		m.Not = not
-		machines = append(machines, m)
+		if !slices.Contains(list, never) {
+			numbers = append(numbers, list)
+		}
 	}
-	return machines, nil
+	return machines, numbers, nil
 }
 
 // Counted patterns: a number of characters of one kind. The number is counted beside the automaton.

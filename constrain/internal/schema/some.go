@@ -53,7 +53,7 @@ func (m *some) has(name string, known bool, matches []bool, number map[string]in
 // somesOf collects the kinds of properties that an object must have. Where only few names are of a
 // kind, they become known names.
 func (c *compiler) somesOf(
-	s *objectSpec, a alternative, machines []*automaton.Machine, number map[string]int,
+	s *objectSpec, a alternative, t *automaton.Table, number map[string]int,
 ) (somes []some, err error) {
 	for _, id := range a {
 		somes = append(somes, c.all[id].somes...)
@@ -71,22 +71,17 @@ func (c *compiler) somesOf(
 		return nil, fmt.Errorf("%s: want %d of additionalProperties, patternProperties and propertyNames "+
 			"at most under not, if, and in branches of oneOf of which two can hold", from.at(), maxCounts)
 	}
-	if len(machines) == 0 {
+	if t == nil {
 		return somes, nil
 	}
-	t, err := automaton.NewTable(from.at(), machines, false, c.meter)
-	if err != nil {
-		return nil, err
-	}
 	for i := range somes {
-		u := t.Clone()
-		ok, err := u.Finish(c.meter, nil, func(kind int) bool {
+		u, err := t.Those(c.meter, nil, func(kind int) bool {
 			return somes[i].has("", false, t.Kinds[kind], number)
 		})
 		if err != nil {
 			return nil, err
 		}
-		if !ok || u.Count[0] >= automaton.Unbounded {
+		if u == nil || u.Count[0] >= automaton.Unbounded {
 			continue
 		}
 		names, ok := u.Strings(maxFew)
@@ -148,8 +143,8 @@ func (o *claimed) names(m *automaton.Meter, others *stringSpec, plain automaton.
 		}
 		return &stringSpec{max: -1, escapes: allEscapes}
 	}
-	u := others.table.Clone()
-	if ok, err := u.Finish(m, plain, possible); !ok || err != nil || u.Count[0] < automaton.Unbounded {
+	u, _ := others.table.Those(m, plain, possible)
+	if u == nil || u.Count[0] < automaton.Unbounded {
 		return nil
 	}
 	return &stringSpec{max: -1, escapes: fewEscapes, table: u}
@@ -164,6 +159,9 @@ func (s *objectSpec) cover(f *frame) int {
 	}
 	best[f.tally] = 0
 	add := func(claims []claim, cost int) {
+		if len(claims) == 0 {
+			return
+		}
 		next := slices.Clone(best)
 		for _, m := range claims {
 			for have, n := range best {

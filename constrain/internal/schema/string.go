@@ -345,39 +345,68 @@ func (c *compiler) wanted(a alternative) *stringWish {
 	return s
 }
 
+// strs adds the strings of some alternatives to a value. Many that match patterns, in the same lengths,
+// become a few specs, so that a text is not read for each.
+func (c *compiler) strs(v *value, wishes []*stringWish) error {
+	const few = 8
+	type lengths struct{ min, max int }
+	alike, made := map[lengths][][]string{}, map[lengths]bool{}
+	for _, w := range wishes {
+		if len(w.patterns) > 0 && w.texts == nil {
+			is := lengths{w.min, w.max}
+			alike[is] = append(alike[is], w.patterns)
+		}
+	}
+	for _, w := range wishes {
+		is := lengths{w.min, w.max}
+		ways := alike[is]
+		if len(w.patterns) == 0 || w.texts != nil || len(ways) <= few {
+			if err := c.str(v, w); err != nil {
+				return err
+			}
+			continue
+		}
+		if made[is] {
+			continue
+		}
+		made[is] = true
+		tables, err := c.tables(w.from, ways, w.min, w.max)
+		if err != nil {
+			return err
+		}
+		for _, t := range tables {
+			v.strings = append(v.strings, &stringSpec{min: w.min, max: w.max, table: t, escapes: fewEscapes})
+		}
+	}
+	return nil
+}
+
 // str adds the strings of an alternative to a value.
-func (c *compiler) str(v *value, a alternative) error {
-	w := c.wanted(a)
+func (c *compiler) str(v *value, w *stringWish) error {
 	if err := c.meter.Failed(); err != nil {
 		return err
 	}
 	s := &stringSpec{min: w.min, max: w.max}
-	patterns, texts, from := w.patterns, w.texts, w.from
 	if s.max >= 0 && s.min > s.max || s.min >= automaton.Unbounded {
 		return nil
 	}
-	if len(patterns) == 0 && texts == nil && s.min == 0 && s.max < 0 {
-		s = c.anyString
-	}
-	if len(patterns) > 0 {
-		t, err := c.table(from, patterns, s.min, s.max)
+	switch {
+	case len(w.patterns) > 0:
+		t, err := c.table(w.from, w.patterns, s.min, s.max)
 		if t == nil || err != nil {
 			return err
 		}
-		s.table = t
-	}
-	switch {
-	case s == c.anyString:
-	case len(patterns) > 0:
-		s.escapes = fewEscapes
+		s.table, s.escapes = t, fewEscapes
+	case w.texts == nil && s.min == 0 && s.max < 0:
+		s = c.anyString
 	default:
 		s.escapes = allEscapes
 	}
 	if !s.live(stringState{}) {
 		return nil
 	}
-	if texts != nil {
-		s = s.list(texts, c.meter)
+	if w.texts != nil {
+		s = s.list(w.texts, c.meter)
 		if len(s.texts) == 0 {
 			return nil
 		}

@@ -207,8 +207,8 @@ func (s *objectSpec) countOthers(m *automaton.Meter) int {
 	if !slices.ContainsFunc(s.values, func(v *value) bool { return v.possible }) {
 		return 0
 	}
-	u := t.Clone()
-	if ok, err := u.Finish(m, nil, possible); !ok || err != nil {
+	u, _ := t.Those(m, nil, possible)
+	if u == nil {
 		return 0
 	}
 	return u.Count[0] - s.known(m, u)
@@ -239,10 +239,8 @@ func (s *objectSpec) finish(m *automaton.Meter, plain automaton.Set) {
 	if s.countOthers(m) == 0 {
 		s.others = nil
 	} else if t := s.others.table; t != nil {
-		t = t.Clone()
-		s.others.table = t
-		ok, _ := t.Finish(m, plain, func(kind int) bool { return s.values[kind].possible })
-		if ok {
+		t, _ = t.Those(m, plain, func(kind int) bool { return s.values[kind].possible })
+		if s.others.table = t; t != nil {
 			s.inOther = s.known(m, t)
 		} else { // the meter has ended the work
 			s.others = nil
