@@ -5,7 +5,6 @@ package schema
 
 import (
 	"math/big"
-	"math/bits"
 	"slices"
 	"strings"
 	"sync"
@@ -395,33 +394,19 @@ func (s *numberSpec) multipleAfterPoint(st numberState, side *bounds) bool {
 }
 
 // anyMultiple reports whether a multiple has the digits so far and more ones. The digits so far
-// are those of the bounds that are clipped.
+// are those of the bounds that are clipped; of others, only their rest matters.
 func (s *numberSpec) anyMultiple(
 	rest uint64, side *bounds, digits, more int, clippedLo, clippedHi bool,
 ) bool {
-	if !clippedLo && !clippedHi && s.besides != nil {
-		return s.anyBesides(rest, more)
-	}
-	if !clippedLo && !clippedHi {
-		// 10^more consecutive numbers; the first of them is rest*10^more modulo multiple.
-		room, first := uint64(1), rest
-		for range more {
-			if room >= s.multiple {
-				return true
-			}
-			room *= 10
-			hi, lo := bits.Mul64(first, 10)
-			first = bits.Rem64(hi, lo, s.multiple)
-		}
-		return (s.multiple-first)%s.multiple < room
-	}
 	lo, hi := s.scaled(side.loInt, side.loFrac), s.scaled(side.hiInt, side.hiFrac)
-	prefix := hi[:digits]
-	if clippedLo {
-		prefix = lo[:digits]
+	from := new(big.Int).SetUint64(rest)
+	switch {
+	case clippedLo:
+		from.SetString(lo[:digits], 10)
+	case clippedHi:
+		from.SetString(hi[:digits], 10)
 	}
 	ten := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(more)), nil)
-	from, _ := new(big.Int).SetString(prefix, 10)
 	from.Mul(from, ten)
 	to := new(big.Int).Sub(new(big.Int).Add(from, ten), big.NewInt(1))
 	if clippedLo {
@@ -445,23 +430,6 @@ func (s *numberSpec) anyMultiple(
 // maxTried is the number of multiples among which one must be that is no multiple of besides: what
 // leads to others only is not followed.
 const maxTried = 256
-
-// anyBesides reports whether one of 10^more consecutive numbers is allowed.
-func (s *numberSpec) anyBesides(rest uint64, more int) bool {
-	room := uint64(1)
-	for range more {
-		room = min(room*10, 1e18)
-		rest = rest * 10 % s.modulus
-	}
-	at := (s.multiple - rest%s.multiple) % s.multiple
-	for tried := 0; at < room && tried < maxTried; tried++ {
-		if s.holds((rest + at) % s.modulus) {
-			return true
-		}
-		at += s.multiple
-	}
-	return false
-}
 
 // holds reports whether a value modulo modulus is a multiple, and of none of besides.
 func (s *numberSpec) holds(rest uint64) bool {
