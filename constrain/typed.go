@@ -9,7 +9,6 @@ import (
 	"encoding"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/big"
 	"picogpt/internal/strictjson"
 	"reflect"
@@ -247,40 +246,17 @@ func ownSchema(schema any, path string) (*members, error) {
 	if !ok {
 		text, err = json.Marshal(schema)
 	}
-	d := json.NewDecoder(bytes.NewReader(text))
 	s := &members{}
 	if err == nil {
-		err = readMembers(d, s)
+		err = strictjson.Members(text, func(key string, value json.RawMessage) error {
+			s.set(key, value)
+			return nil
+		})
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: JSONSchema: want a schema, an object of JSON: %w", path, err)
 	}
 	return s, nil
-}
-
-// readMembers reads an object.
-func readMembers(d *json.Decoder, s *members) error {
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return fmt.Errorf("found %v, %v", t, err)
-	}
-	for d.More() {
-		key, err := d.Token()
-		if err != nil {
-			return err
-		}
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return err
-		}
-		s.set(key.(string), value)
-	}
-	if _, err := d.Token(); err != nil {
-		return err
-	}
-	if t, err := d.Token(); err != io.EOF {
-		return fmt.Errorf("found %v, %v after it", t, err)
-	}
-	return nil
 }
 
 // ofKind returns the schema of a type without methods for JSON.

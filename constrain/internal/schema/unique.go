@@ -417,24 +417,20 @@ func (v *value) differs(rivals []*node, depth int) bool {
 // Where one is found, it is found again from each beginning of it.
 const maxTexts = 4096
 
-// differs reports whether a number that begins with a text differs from some nodes. Numbers that
-// are not whole have 15 digits at most, so that others differ as float64 too.
-func (s *numberSpec) differs(st numberState, text string, rivals []*node) bool {
-	if s.accepts(st) && !among(rivals, keptNumber(text, s.whole)) {
-		return true
-	}
+// found looks for a text that ends takes: one that begins with a text whose state is st, and goes on
+// with some bytes as step lets it.
+func found[S any](st S, text, bytes string, ends func(S, string) bool,
+	step func(st S, text string, b byte) (S, bool),
+) bool {
 	tried := 0
-	var find func(st numberState, text string) bool
-	find = func(st numberState, text string) bool {
-		if s.accepts(st) && !among(rivals, keptNumber(text, s.whole)) {
+	var find func(st S, text string) bool
+	find = func(st S, text string) bool {
+		if ends(st, text) {
 			return true
 		}
-		for _, b := range []byte("-0123456789.e") {
-			if tried > maxTexts || !s.whole && b != 'e' && st.phase < numberExp && len(text) > maxExact {
-				continue
-			}
-			if next, ok := s.step(st, b); ok {
-				if tried++; find(next, text+string([]byte{b})) {
+		for i := 0; i < len(bytes) && tried <= maxTexts; i++ {
+			if next, ok := step(st, text, bytes[i]); ok {
+				if tried++; find(next, text+bytes[i:i+1]) {
 					return true
 				}
 			}
@@ -444,25 +440,38 @@ func (s *numberSpec) differs(st numberState, text string, rivals []*node) bool {
 	return find(st, text)
 }
 
+// differs reports whether a number that begins with a text differs from some nodes. Numbers that
+// are not whole have 15 digits at most, so that others differ as float64 too.
+func (s *numberSpec) differs(st numberState, text string, rivals []*node) bool {
+	return found(st, text, "-0123456789.e", func(st numberState, text string) bool {
+		return s.accepts(st) && !among(rivals, keptNumber(text, s.whole))
+	}, func(st numberState, text string, b byte) (numberState, bool) {
+		if !s.whole && b != 'e' && st.phase < numberExp && len(text) > maxExact {
+			return st, false
+		}
+		return s.step(st, b)
+	})
+}
+
+// everyByte has each byte once.
+var everyByte = func() string {
+	all := make([]byte, 256)
+	for b := range all {
+		all[b] = byte(b)
+	}
+	return string(all)
+}()
+
 // differs reports whether a string that begins with some bytes differs from some nodes.
 func (s *stringSpec) differs(st stringState, raw string, rivals []*node) bool {
-	tried := 0
-	var find func(st stringState, raw string) bool
-	find = func(st stringState, raw string) bool {
-		if st.Form == automaton.Border {
-			text := keptString(raw)
-			if !begun(rivals, text) || s.mayEnd(st) && !among(rivals, text) {
-				return true // what is live can end
-			}
+	return s.endless() || found(st, raw, everyByte, func(st stringState, raw string) bool {
+		if st.Form != automaton.Border {
+			return false
 		}
-		for b := 0; b < 256 && tried <= maxTexts; b++ {
-			if next, verdict := s.step(st, byte(b)); verdict == goesOn {
-				if tried++; find(next, raw+string([]byte{byte(b)})) {
-					return true
-				}
-			}
-		}
-		return false
-	}
-	return s.endless() || find(st, raw)
+		text := keptString(raw)
+		return !begun(rivals, text) || s.mayEnd(st) && !among(rivals, text) // what is live can end
+	}, func(st stringState, _ string, b byte) (stringState, bool) {
+		next, verdict := s.step(st, b)
+		return next, verdict == goesOn
+	})
 }
