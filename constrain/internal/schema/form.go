@@ -145,12 +145,10 @@ func (j *Form) step(to []part, p *part, b byte) []part {
 		return j.stepString(to, p, b)
 	case partOther:
 		return j.stepOther(to, p, b)
-	case partList:
+	case partList, partName:
 		return j.stepList(to, p, b)
 	case partNumber, partNumberList:
 		return j.stepNumber(to, p, b)
-	case partName:
-		return j.stepName(to, p, b)
 	case partKey:
 		if b == '"' {
 			return p.frame.key(to)
@@ -266,18 +264,19 @@ func (j *Form) stepString(to []part, p *part, b byte) []part {
 	return to
 }
 
-// narrow returns the range of those from lo to hi that have b at index at. They are sorted.
-func narrow(lo, hi, at int32, b byte, text func(i int32) string) (int32, int32) {
-	if hi-lo == 1 {
-		if t := text(lo); len(t) <= int(at) || t[at] != b {
+// narrow returns the range of a part's texts or names that have b next. They are sorted.
+func (p *part) narrow(b byte) (lo, hi int32) {
+	at := int(p.at)
+	if lo, hi = p.lo, p.hi; hi-lo == 1 {
+		if t := p.text(lo); len(t) <= at || t[at] != b {
 			hi = lo
 		}
 		return lo, hi
 	}
 	begins := func(least int) int32 { // the first whose byte there is at least least
 		return lo + int32(sort.Search(int(hi-lo), func(i int) bool {
-			t := text(lo + int32(i))
-			return len(t) > int(at) && int(t[at]) >= least
+			t := p.text(lo + int32(i))
+			return len(t) > at && int(t[at]) >= least
 		}))
 	}
 	return begins(int(b)), begins(int(b) + 1)
@@ -292,21 +291,18 @@ func (j *Form) doneString(p *part, raw string) part {
 }
 
 func (j *Form) stepList(to []part, p *part, b byte) []part {
-	if b == '"' && int(p.at) == len(p.list()[p.lo]) {
-		return append(to, j.doneText(p.frame, `"`+p.list()[p.lo]))
+	switch {
+	case b != '"' || int(p.at) < len(p.text(p.lo)):
+		q := *p
+		if q.lo, q.hi = p.narrow(b); q.lo < q.hi {
+			q.at++
+			to = append(to, q)
+		}
+		return to
+	case p.kind == partName:
+		return j.named(to, p.frame, int((*p.names)[p.lo]))
 	}
-	lo, hi := narrow(p.lo, p.hi, p.at, b, func(i int32) string { return p.list()[i] })
-	return p.narrowed(to, lo, hi)
-}
-
-// narrowed appends a part with the texts or names from lo to hi, if there are any.
-func (p *part) narrowed(to []part, lo, hi int32) []part {
-	if lo < hi {
-		to = append(to, *p)
-		q := &to[len(to)-1]
-		q.lo, q.hi, q.at = lo, hi, p.at+1
-	}
-	return to
+	return append(to, j.doneText(p.frame, `"`+p.text(p.lo)))
 }
 
 // stepNumber continues a number, or ends it with a byte after it.
@@ -321,7 +317,7 @@ func (j *Form) stepNumber(to []part, p *part, b byte) []part {
 			return append(to, q)
 		}
 	} else {
-		q.lo, q.hi = narrow(p.lo, p.hi, p.at, b, func(i int32) string { return p.list()[i] })
+		q.lo, q.hi = p.narrow(b)
 		if q.at++; q.lo < q.hi {
 			return append(to, q)
 		}

@@ -20,16 +20,6 @@ func (f *frame) key(to []part) []part {
 	return to
 }
 
-func (j *Form) stepName(to []part, p *part, b byte) []part {
-	names := p.frame.object.names
-	if first := int((*p.names)[p.lo]); b == '"' && int(p.at) == len(names[first].escaped) {
-		return j.named(to, p.frame, first)
-	}
-	lo, hi := narrow(p.lo, p.hi, p.at, b,
-		func(i int32) string { return names[(*p.names)[i]].escaped })
-	return p.narrowed(to, lo, hi)
-}
-
 // named appends the parts after a known name.
 func (j *Form) named(to []part, before *frame, i int) []part {
 	o := before.object

@@ -63,6 +63,13 @@ func (d *decimal) integer() string {
 	return d.digits + strings.Repeat("0", d.point-len(d.digits))
 }
 
+// first returns the number of the first n digits, after which zeros follow; the sign does not count.
+func (d *decimal) first(n int) *big.Int {
+	digits := d.digits[:max(0, min(n, len(d.digits)))]
+	r, _ := new(big.Int).SetString("0"+digits+strings.Repeat("0", max(0, n-len(digits))), 10)
+	return r
+}
+
 // fraction returns the digits after the point.
 func (d *decimal) fraction() string {
 	switch {
@@ -223,14 +230,14 @@ func newNumber(
 		if lo.sign() > 0 {
 			from = lo
 		}
-		s.pos = newBounds(abs(from), abs(hi))
+		s.pos = &bounds{abs(from), abs(hi)}
 	}
 	if lo.sign() < 0 {
 		from := zero
 		if hi.sign() < 0 {
 			from = hi
 		}
-		s.neg = newBounds(abs(from), abs(lo))
+		s.neg = &bounds{abs(from), abs(lo)}
 	}
 	if s.neg != nil && !s.mayFollow(numberState{phase: numberSign, neg: true}) {
 		s.neg = nil // no number follows a sign

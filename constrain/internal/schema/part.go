@@ -54,6 +54,14 @@ func (p *part) list() []string {
 	return p.number.texts
 }
 
+// text returns the i-th text of a partList or partNumberList, or name of a partName.
+func (p *part) text(i int32) string {
+	if p.kind == partName {
+		return p.frame.object.names[(*p.names)[i]].escaped
+	}
+	return p.list()[i]
+}
+
 // cost returns approximately the work for the next byte of a part, in visits of nodes.
 func (p *part) cost() int {
 	switch p.kind {
@@ -89,13 +97,9 @@ func bytesAfter(parts []part) (set byteSet) {
 		switch known := p.hi-p.lo <= few; {
 		case p.rest != "":
 			set.add(p.rest[:1])
-		case p.kind == partList && known:
-			for _, text := range p.list()[p.lo:p.hi] {
-				set.add((text + `"`)[p.at:][:1])
-			}
-		case p.kind == partName && known:
-			for _, name := range (*p.names)[p.lo:p.hi] {
-				set.add((p.frame.object.names[name].escaped + `"`)[p.at:][:1])
+		case (p.kind == partList || p.kind == partName) && known:
+			for k := p.lo; k < p.hi; k++ {
+				set.add((p.text(k) + `"`)[p.at:][:1])
 			}
 		case p.kind == partKey:
 			set.add(`"`)
