@@ -249,13 +249,19 @@ func newNumber(
 func (c *compiler) number(v *value, a alternative, whole bool) error {
 	var lo, hi *decimal
 	var texts []string
-	multiple, scale, whole, err := c.multipleOf(a, whole)
-	if err != nil {
-		return err
-	}
 	for _, id := range a {
 		s := c.all[id]
 		lo, hi = laterDecimal(lo, s.minimum, 1), laterDecimal(hi, s.maximum, -1)
+		if s.hasTexts && s.types == numberType {
+			texts = intersectTexts(texts, s.texts)
+		}
+	}
+	if texts != nil {
+		return c.listedNumbers(v, a, texts, whole)
+	}
+	multiple, besides, scale, whole, err := c.divisors(a, whole)
+	if err != nil || slices.Contains(besides, 1) && whole {
+		return err
 	}
 	for _, id := range a {
 		s := c.all[id]
@@ -265,16 +271,6 @@ func (c *compiler) number(v *value, a alternative, whole bool) error {
 		if s.exclusiveMax != nil {
 			hi = laterDecimal(hi, exclusiveBound(s.exclusiveMax, whole, false), -1)
 		}
-		if s.hasTexts && s.types == numberType {
-			texts = intersectTexts(texts, s.texts)
-		}
-	}
-	if texts != nil {
-		return c.listedNumbers(v, a, texts, whole)
-	}
-	besides, err := c.besides(a, whole, &multiple, &scale)
-	if err != nil || slices.Contains(besides, 1) && whole {
-		return err
 	}
 	if besides != nil { // see maxExact
 		i := slices.IndexFunc(a, func(id int) bool { return c.all[id].besides != nil })
@@ -301,52 +297,6 @@ func (c *compiler) number(v *value, a alternative, whole bool) error {
 	return nil
 }
 
-// multipleOf returns the least common multiple of the divisors of an alternative, as a multiple of
-// 10^-scale, and whether the numbers must be whole.
-func (c *compiler) multipleOf(a alternative, whole bool) (uint64, int, bool, error) {
-	if c.listed(a) {
-		whole = whole || slices.ContainsFunc(a, func(id int) bool {
-			return c.all[id].multiple != nil && c.all[id].multiple.IsInt()
-		})
-		return 1, 0, whole, nil
-	}
-	var common *big.Rat // of all divisors, as fractions
-	for _, id := range a {
-		s := c.all[id]
-		if s.multiple == nil {
-			continue
-		}
-		if err := c.meter.Charge(1000); err != nil {
-			return 0, 0, false, err
-		}
-		if common == nil {
-			common = s.multiple
-		} else {
-			common = commonMultiple(common, s.multiple)
-		}
-		if len(common.Num().Bits())+len(common.Denom().Bits()) > 64 {
-			return 0, 0, false, tooLargeDivisor(c.all[a[0]])
-		}
-	}
-	if common == nil {
-		return 1, 0, whole, nil
-	}
-	if whole = whole || common.IsInt(); whole {
-		// a whole number is a multiple of a fraction if it is one of the numerator
-		common = new(big.Rat).SetInt(common.Num())
-	}
-	multiple, scale, ten := new(big.Rat).Set(common), 0, big.NewRat(10, 1)
-	for ; !multiple.IsInt(); scale++ {
-		if multiple.Mul(multiple, ten); scale >= maxScale {
-			return 0, 0, false, tooLargeDivisor(c.all[a[0]])
-		}
-	}
-	if !multiple.Num().IsUint64() || multiple.Num().Uint64() > 1e17 { // for arithmetic of remainders
-		return 0, 0, false, tooLargeDivisor(c.all[a[0]])
-	}
-	return multiple.Num().Uint64(), scale, whole, nil
-}
-
 // Numbers that must not be multiples have so many digits in all, and in a fraction so many after
 // the point. Every float64 holds them, and no program takes a quotient for a whole number.
 const (
@@ -354,50 +304,61 @@ const (
 	exactPoint = 6
 )
 
-// besides returns the divisors of which the numbers of an alternative are no multiples, in units of
-// 10^-scale; it raises the scale to one that all divisors have.
-func (c *compiler) besides(
-	a alternative, whole bool, multiple *uint64, scale *int,
-) (list []uint64, err error) {
-	var divisors []*big.Rat
+// divisors returns what the numbers of an alternative are multiples of, the least common multiple, and
+// of what they are none, in units of 10^-scale; and whether they must be whole.
+func (c *compiler) divisors(
+	a alternative, whole bool,
+) (multiple uint64, besides []uint64, scale int, is bool, err error) {
+	of := big.NewRat(1, 1)
+	var divisors, not []*big.Rat
 	for _, id := range a {
-		divisors = append(divisors, c.all[id].besides...)
+		s := c.all[id]
+		if not = append(not, s.besides...); s.multiple == nil {
+			continue
+		}
+		if err := c.meter.Charge(1000); err != nil {
+			return 0, nil, 0, false, err
+		}
+		if divisors = append(divisors, s.multiple); len(divisors) == 1 {
+			of = s.multiple
+		} else {
+			of = commonMultiple(of, s.multiple)
+		}
+		if len(of.Num().Bits())+len(of.Denom().Bits()) > 64 {
+			return 0, nil, 0, false, tooLargeDivisor(c.all[a[0]])
+		}
 	}
-	if divisors == nil {
-		return nil, c.meter.Failed()
+	most := maxScale
+	if whole = whole || divisors != nil && of.IsInt(); !whole && not != nil {
+		scale, most = exactPoint, maxExact-1
 	}
-	to := *scale
 	power := func(n int) *big.Int {
 		return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil)
 	}
 	units := func(d *big.Rat) *big.Rat {
-		if whole {
+		if whole { // it is a multiple of a fraction if it is one of the numerator
 			return new(big.Rat).SetInt(d.Num())
 		}
-		return new(big.Rat).Mul(d, new(big.Rat).SetInt(power(to)))
+		return new(big.Rat).Mul(d, new(big.Rat).SetInt(power(scale)))
 	}
-	if !whole {
-		to = max(to, exactPoint)
-		rest := func(d *big.Rat) bool { return !units(d).IsInt() }
-		for to < maxExact && slices.ContainsFunc(divisors, rest) {
-			to++
+	rest := func(d *big.Rat) bool { return !units(d).IsInt() }
+	for slices.ContainsFunc(not, rest) || divisors != nil && rest(of) {
+		if scale++; scale > most {
+			return 0, nil, 0, false, tooLargeDivisor(c.all[a[0]])
 		}
 	}
-	of := new(big.Rat).SetInt(new(big.Int).SetUint64(*multiple))
-	if *scale > 0 {
-		of.Mul(of, new(big.Rat).SetInt(power(to-*scale)))
+	if divisors != nil {
+		of = units(of)
 	}
 	all := of
-	for _, d := range divisors {
-		n := units(d)
-		all = commonMultiple(all, n)
-		if to >= maxExact || all.Num().Cmp(power(maxScale)) > 0 {
-			return nil, tooLargeDivisor(c.all[a[0]])
-		}
-		list = append(list, n.Num().Uint64())
+	for _, d := range not {
+		d = units(d)
+		all, besides = commonMultiple(all, d), append(besides, d.Num().Uint64())
 	}
-	*multiple, *scale = of.Num().Uint64(), to
-	return list, c.meter.Charge(1000 * len(divisors))
+	if !of.Num().IsUint64() || all.Num().Cmp(power(maxScale)) > 0 { // for arithmetic of remainders
+		return 0, nil, 0, false, tooLargeDivisor(c.all[a[0]])
+	}
+	return of.Num().Uint64(), besides, scale, whole, c.meter.Charge(1000 * len(not))
 }
 
 // exclusiveBound returns the bound that an exclusive bound leaves: the next whole number, or the
@@ -429,13 +390,6 @@ func commonMultiple(m, d *big.Rat) *big.Rat {
 func tooLargeDivisor(s *schema) error {
 	return fmt.Errorf("%s: multipleOf: want numbers whose least common multiple has 17 digits at most",
 		s.at())
-}
-
-// listed reports whether the numbers come from a list.
-func (c *compiler) listed(a alternative) bool {
-	return slices.ContainsFunc(a, func(id int) bool {
-		return c.all[id].hasTexts && c.all[id].types == numberType
-	})
 }
 
 // intersectTexts returns the texts that are in both lists; a nil list contains everything.
