@@ -180,11 +180,7 @@ func (v *jsonValue) count() (int, error) {
 	if d.point > 10 {
 		return most, nil
 	}
-	n := 0
-	for _, digit := range d.integer() {
-		n = n*10 + int(digit-'0')
-	}
-	return min(n, most), nil
+	return int(min(d.units(d.point).Int64(), most)), nil
 }
 
 func (v *jsonValue) strings() (list []string, err error) {

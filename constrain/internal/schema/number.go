@@ -297,9 +297,9 @@ func (s *numberSpec) anyMultiple(st numberState, side *bounds, point, more int) 
 	case !side.holds(st, point):
 		return false
 	case st.lo == 0 && point == side.lo.point:
-		from = side.lo.first(n)
+		from = side.lo.units(n)
 	case st.hi == 0 && point == side.hi.point:
-		from = side.hi.first(n)
+		from = side.hi.units(n)
 	default:
 		known = false
 	}
@@ -307,10 +307,10 @@ func (s *numberSpec) anyMultiple(st numberState, side *bounds, point, more int) 
 	from.Mul(from, ten)
 	to := new(big.Int).Sub(new(big.Int).Add(from, ten), big.NewInt(1))
 	if known {
-		if lo := side.lo.first(side.lo.point + s.scale); lo.Cmp(from) > 0 {
+		if lo := side.lo.units(side.lo.point + s.scale); lo.Cmp(from) > 0 {
 			from = lo
 		}
-		if hi := side.hi.first(side.hi.point + s.scale); hi.Cmp(to) < 0 {
+		if hi := side.hi.units(side.hi.point + s.scale); hi.Cmp(to) < 0 {
 			to = hi
 		}
 	}
@@ -388,7 +388,7 @@ func (s *numberSpec) size() int {
 		if side == nil {
 			continue
 		}
-		lo, hi := side.lo.first(side.lo.point), side.hi.first(side.hi.point)
+		lo, hi := side.lo.units(side.lo.point), side.hi.units(side.hi.point)
 		m := new(big.Int).SetUint64(s.multiple)
 		if lo.Sign() > 0 {
 			lo.Sub(lo, big.NewInt(1))

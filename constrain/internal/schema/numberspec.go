@@ -53,20 +53,20 @@ func (d *decimal) zero() bool { return d.digits == "" }
 func (d *decimal) whole() bool { return len(d.digits) <= d.point }
 
 // integer returns the digits before the point, at least one.
-func (d *decimal) integer() string {
-	switch {
-	case d.point <= 0:
+func (d *decimal) integer() string { return d.first(d.point) }
+
+// first returns the first n digits, after which zeros follow; 0 if there are none.
+func (d *decimal) first(n int) string {
+	if n <= 0 {
 		return "0"
-	case len(d.digits) >= d.point:
-		return d.digits[:d.point]
 	}
-	return d.digits + strings.Repeat("0", d.point-len(d.digits))
+	digits := d.digits[:min(n, len(d.digits))]
+	return digits + strings.Repeat("0", n-len(digits))
 }
 
-// first returns the number of the first n digits, after which zeros follow; the sign does not count.
-func (d *decimal) first(n int) *big.Int {
-	digits := d.digits[:max(0, min(n, len(d.digits)))]
-	r, _ := new(big.Int).SetString("0"+digits+strings.Repeat("0", max(0, n-len(digits))), 10)
+// units returns the number of the first n digits.
+func (d *decimal) units(n int) *big.Int {
+	r, _ := new(big.Int).SetString(d.first(n), 10)
 	return r
 }
 
@@ -140,40 +140,28 @@ func ofFloat(f float64) *decimal {
 	return d
 }
 
-// round returns the next whole number, above or below, or the number itself if it is whole.
-func (d *decimal) round(up bool) *decimal {
-	switch {
-	case d.whole():
+// next returns the nearest number with so many digits after the point, above or below: d itself, if it
+// is one and need not differ.
+func (d *decimal) next(digits int, up, differs bool) *decimal {
+	scaled := &decimal{d.neg, d.digits, d.point + digits}
+	if scaled.whole() && !differs {
 		return d
-	case up:
-		return d.floor(1)
 	}
-	return d.floor(0)
-}
-
-// floor returns the greatest whole number that is not above a number, and more.
-func (d *decimal) floor(more int64) *decimal {
-	n, _ := new(big.Int).SetString(d.integer(), 10)
+	n, step := scaled.units(scaled.point), int64(-1) // of the digits before the point
 	if d.neg {
 		n.Neg(n)
-		if !d.whole() {
-			more--
-		}
 	}
-	r, _ := parseDecimal(n.Add(n, big.NewInt(more)).String())
-	return r
-}
-
-// roundAt returns the next number with some digits after the point, or the number itself.
-func (d *decimal) roundAt(digits int, up bool) *decimal {
-	if d.zero() {
-		return d
+	if up {
+		step = 1
 	}
-	r := *(&decimal{d.neg, d.digits, d.point + digits}).round(up)
+	if scaled.whole() || up != d.neg {
+		n.Add(n, big.NewInt(step))
+	}
+	r, _ := parseDecimal(n.String())
 	if !r.zero() {
 		r.point -= digits
 	}
-	return &r
+	return r
 }
 
 // inReach returns the bound itself or, if that is so near to 0 that no float64 is between, the next
@@ -219,7 +207,7 @@ func newNumber(
 	}
 	lo, hi = lo.inReach(true), hi.inReach(false)
 	if whole || scale > 0 {
-		lo, hi = lo.roundAt(scale, true), hi.roundAt(scale, false)
+		lo, hi = lo.next(scale, true, false), hi.next(scale, false, false)
 	}
 	abs := func(d *decimal) *decimal { return &decimal{digits: d.digits, point: d.point} }
 	if lo.cmp(hi) > 0 {
@@ -370,13 +358,7 @@ func exclusiveBound(d *decimal, whole, lower bool) *decimal {
 	if !whole {
 		return d.neighbour(lower)
 	}
-	if !d.whole() {
-		return d.round(lower)
-	}
-	if lower {
-		return d.floor(1)
-	}
-	return d.floor(-1)
+	return d.next(0, lower, true)
 }
 
 // commonMultiple returns the least common multiple of two fractions.
