@@ -185,7 +185,7 @@ func ECMAPlain(p string) string {
 // ecmaEscape returns what an escape is in RE2's syntax, of \uXXXX, \u{X}, \cX, \s and \S, and its
 // length.
 func ecmaEscape(rest string, class bool) (string, int) {
-	end := strings.IndexByte(rest, '}')
+	end := strings.IndexByte(rest[:min(len(rest), 40)], '}')
 	set := map[byte]string{'s': ecmaSpace, 'S': ecmaOther}[rest[1]]
 	switch {
 	case set != "" && class:
