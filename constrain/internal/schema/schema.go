@@ -121,13 +121,14 @@ func (c *compiler) schemaOf(v *jsonValue) (*schema, error) {
 	for i, key := range v.keys {
 		ignored, err := c.ignores(of, v, key)
 		if err == nil && !ignored {
+			c.closing(s, key)
 			err = c.keyword(s, v, key, v.items[i])
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	c.closing(s, of, v)
+	s.closes = s.closes || c.options.Closed && len(s.required)+len(s.dependents) > 0
 	c.discriminate(s, v)
 	return s, nil
 }
