@@ -197,12 +197,8 @@ func (e *ender) apart(p *part, k int, ok func(kept string) bool) (text, kept str
 		list = list[:min(len(list), mostTried)]
 	}
 	for _, t := range list {
-		is := keptText
-		if p.kind == partList {
-			is = func(t string) string { return `"` + t }
-		}
-		if (!found || len(t) < len(text)) && ok(is(t)) {
-			text, kept, found = t, is(t), true
+		if (!found || len(t) < len(text)) && ok(p.kept(t)) {
+			text, kept, found = t, p.kept(t), true
 		}
 	}
 	if found {

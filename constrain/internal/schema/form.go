@@ -302,7 +302,7 @@ func (j *Form) stepList(to []part, p *part, b byte) []part {
 	case p.kind == partName:
 		return j.named(to, p.frame, int((*p.names)[p.lo]))
 	}
-	return append(to, j.doneText(p.frame, `"`+p.text(p.lo)))
+	return append(to, j.doneText(p.frame, p.kept(p.text(p.lo))))
 }
 
 // stepNumber continues a number, or ends it with a byte after it.
@@ -325,7 +325,7 @@ func (j *Form) stepNumber(to []part, p *part, b byte) []part {
 	if (p.lo < p.hi || p.kind == partNumber) && p.frame != nil && p.ends() {
 		text, whole := p.raw, p.number != nil && p.number.whole
 		if p.kind == partNumberList {
-			text, whole = keptText(p.list()[p.lo]), true
+			text, whole = p.kept(p.list()[p.lo]), true
 		}
 		after := j.done(p.frame)
 		if p.frame.keeps() {

@@ -219,18 +219,8 @@ func (p *part) fresh() bool {
 		different = p.value.differs(f.rivals(f.name), 0)
 	case partWord:
 		different = !among(f.rivals(f.name), p.raw)
-	case partList, partNumberList:
-		rivals := f.rivals(f.name)
-		different = slices.ContainsFunc(p.list()[p.lo:p.hi], func(t string) bool {
-			if p.kind == partList {
-				return !amongStrings(rivals, t)
-			}
-			return !among(rivals, keptText(t))
-		})
-	case partNumber:
-		different = p.number.differs(p.digits, p.raw, f.rivals(f.name))
-	case partString:
-		different = p.str.endless() || p.str.differs(p.string, p.raw, f.rivals(f.name))
+	case partList, partNumberList, partNumber, partString:
+		different = p.differs(f.rivals(f.name))
 	case partKey: // a name follows, and not the end
 		return slices.ContainsFunc(f.key(nil), func(q part) bool { return q.fresh() })
 	case partName:
@@ -314,14 +304,23 @@ func begun(nodes []*node, text string) bool {
 	return slices.ContainsFunc(nodes, func(u *node) bool { return strings.HasPrefix(u.text, text) })
 }
 
-// amongStrings is among for the text of a string without its quote.
-func amongStrings(nodes []*node, text string) bool {
-	for _, u := range nodes {
-		if len(u.text) == len(text)+1 && u.text[0] == '"' && u.text[1:] == text {
-			return true
-		}
+// differs reports whether a string or a number that begins like a part differs from some nodes.
+func (p *part) differs(rivals []*node) bool {
+	switch p.kind {
+	case partNumber:
+		return p.number.differs(p.digits, p.raw, rivals)
+	case partString:
+		return p.str.differs(p.string, p.raw, rivals)
 	}
-	return false
+	return slices.ContainsFunc(p.list()[p.lo:p.hi], func(t string) bool { return !among(rivals, p.kept(t)) })
+}
+
+// kept is what is kept of a text of a list.
+func (p *part) kept(text string) string {
+	if p.kind == partList {
+		return `"` + text
+	}
+	return keptText(text)
 }
 
 // differs reports whether a container can become different from those that it may still be equal
@@ -390,14 +389,12 @@ func (v *value) differs(rivals []*node, depth int) bool {
 		}
 	}
 	for _, s := range v.strings {
-		if s.texts == nil && s.differs(stringState{}, "", rivals) ||
-			slices.ContainsFunc(s.escaped, func(t string) bool { return !amongStrings(rivals, t) }) {
+		if p := stringPart(s, nil); p.differs(rivals) {
 			return true
 		}
 	}
 	for _, s := range v.numbers {
-		if s.texts == nil && s.differs(numberState{}, "", rivals) ||
-			slices.ContainsFunc(s.texts, func(t string) bool { return !among(rivals, keptText(t)) }) {
+		if p := numberPart(s, nil); p.differs(rivals) {
 			return true
 		}
 	}
