@@ -38,26 +38,20 @@ func fieldsOf(t reflect.Type, path string) ([]typedField, error) {
 	if err != nil {
 		return nil, err
 	}
-	better := func(a, b *typedField) int {
-		n := cmp.Compare(len(a.index), len(b.index))
-		if n == 0 && a.tagged != b.tagged {
-			n = 1
-			if a.tagged {
-				n = -1
-			}
+	rank := func(f typedField) int {
+		if f.tagged {
+			return 2*len(f.index) - 1
 		}
-		return n
+		return 2 * len(f.index)
 	}
 	var fields []typedField
-	for i := range all {
+	for i, f := range all {
 		wins := true
-		for j := range all {
-			if i != j && all[i].name == all[j].name && better(&all[i], &all[j]) >= 0 {
-				wins = false
-			}
+		for j, g := range all {
+			wins = wins && (i == j || g.name != f.name || rank(g) > rank(f))
 		}
 		if wins {
-			fields = append(fields, all[i])
+			fields = append(fields, f)
 		}
 	}
 	slices.SortStableFunc(fields, func(a, b typedField) int { return slices.Compare(a.index, b.index) })

@@ -426,7 +426,7 @@ func (c *compiler) constant(v *jsonValue) *schema {
 	case '{':
 		s.mute = true
 		s.types, s.free, s.required = objectType, true, v.keys
-		s.additional = c.never(v)
+		s.additional = c.nothing()
 		for i, key := range v.keys {
 			s.properties = append(s.properties, property{key, parts[i]})
 		}

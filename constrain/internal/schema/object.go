@@ -234,7 +234,7 @@ func (c *compiler) named(a alternative, name string, known bool, matches []bool,
 		}
 		if p.names != nil {
 			if i, ok := number[p.namesKey()]; ok && (i < 0 || !matches[i]) {
-				conj = append(conj, c.never(p.from))
+				conj = append(conj, c.nothing())
 			}
 		}
 		if !found && p.additional != nil {
