@@ -272,21 +272,16 @@ func (r *regexCompiler) passed(after side) int32 {
 
 // lookaheads returns the nodes of the lookaheads that an instruction stands for; nil for others.
 func (r *regexCompiler) lookaheads(p regexKey, inst *syntax.Inst) (more []int32) {
-	if len(r.looks) == 0 || len(inst.Rune) == 0 {
+	if len(r.looks) == 0 {
 		return nil
 	}
-	last := rune(firstLook + len(r.looks) - 1)
-	for i, c := range inst.Rune {
-		if c < firstLook || c > last {
+	for _, part := range instSet(inst) {
+		if part.Lo < firstLook || int(part.Hi) >= firstLook+len(r.looks) {
 			return nil
 		}
-		if i%2 == 1 { // the end of a range
-			for c := inst.Rune[i-1] + 1; c <= inst.Rune[i]; c++ {
-				more = append(more, r.lookahead(p, inst, int(c-firstLook)))
-			}
-			continue
+		for c := part.Lo; c <= part.Hi; c++ {
+			more = append(more, r.lookahead(p, inst, int(c-firstLook)))
 		}
-		more = append(more, r.lookahead(p, inst, int(c-firstLook)))
 	}
 	return more
 }

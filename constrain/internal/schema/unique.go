@@ -102,13 +102,8 @@ func (f *frame) open(o *objectSpec, a *arraySpec) *frame {
 	return g
 }
 
-func ofKind(nodes []*node, kind byte) (list []*node) {
-	for _, u := range nodes {
-		if u.kind == kind {
-			list = append(list, u)
-		}
-	}
-	return list
+func ofKind(nodes []*node, kind byte) []*node {
+	return slices.DeleteFunc(slices.Clone(nodes), func(u *node) bool { return u.kind != kind })
 }
 
 // rivals returns what a value that is read in a frame, as the newest item or under a name, must
