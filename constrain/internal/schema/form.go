@@ -121,26 +121,19 @@ func (j *Form) step(to []part, p *part, b byte) []part {
 		q.space--
 		return append(to, q)
 	}
-	if p.rest != "" && p.kind != partWord { // what the layout asks for
-		if q := *p; p.rest[0] == b {
-			q.rest = p.rest[1:]
-			to = append(to, q)
+	if p.rest != "" { // of a word, or what the layout asks for
+		q := *p
+		switch q.rest = p.rest[1:]; {
+		case p.rest[0] != b:
+			return to
+		case q.rest == "" && p.kind == partWord:
+			return append(to, j.doneText(p.frame, p.raw))
 		}
-		return to
+		return append(to, q)
 	}
 	switch p.kind {
 	case partValue:
 		return j.stepValue(to, p, b)
-	case partWord:
-		if p.rest[0] != b {
-			return to
-		}
-		if len(p.rest) == 1 {
-			return append(to, j.doneText(p.frame, p.raw))
-		}
-		q := *p
-		q.rest = p.rest[1:]
-		return append(to, q)
 	case partString:
 		return j.stepString(to, p, b)
 	case partOther:
