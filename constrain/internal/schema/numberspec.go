@@ -4,6 +4,7 @@ package schema
 // arithmetic.
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/big"
@@ -87,7 +88,7 @@ func (d *decimal) cmp(e *decimal) int {
 	if a != b || a == 0 {
 		return a - b
 	}
-	return a * d.cmpMagnitude(e)
+	return a * cmp.Or(d.point-e.point, strings.Compare(d.digits, e.digits))
 }
 
 func (d *decimal) sign() int {
@@ -100,33 +101,25 @@ func (d *decimal) sign() int {
 	return 1
 }
 
-func (d *decimal) cmpMagnitude(e *decimal) int {
-	switch {
-	case d.zero() || e.zero():
-		return len(d.digits) - len(e.digits)
-	case d.point != e.point:
-		return d.point - e.point
+// text returns the number as 0.digits, with an exponent.
+func (d *decimal) text() string {
+	sign := ""
+	if d.neg {
+		sign = "-"
 	}
-	return strings.Compare(d.digits, e.digits)
+	return sign + "0." + d.digits + "0e" + strconv.Itoa(d.point)
 }
 
 // rat returns the number as a fraction; its exponent must be small.
 func (d *decimal) rat() *big.Rat {
-	r, _ := new(big.Rat).SetString("0" + d.digits + "e" + strconv.Itoa(d.point-len(d.digits)))
-	if d.neg {
-		r.Neg(r)
-	}
+	r, _ := new(big.Rat).SetString(d.text())
 	return r
 }
 
 // neighbour returns the next float64 above or below a number, which is the bound that an exclusive
 // one leaves.
 func (d *decimal) neighbour(up bool) *decimal {
-	text := "0." + d.digits + "0e" + strconv.Itoa(d.point)
-	if d.neg {
-		text = "-" + text
-	}
-	f, _ := strconv.ParseFloat(text, 64)
+	f, _ := strconv.ParseFloat(d.text(), 64)
 	if math.IsInf(f, 0) {
 		return d
 	}
