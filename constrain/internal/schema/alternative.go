@@ -421,7 +421,6 @@ func (c *compiler) constant(v *jsonValue) *schema {
 		for i, key := range v.keys {
 			s.properties = append(s.properties, property{key, parts[i]})
 		}
-		s.lookUp()
 	case '[':
 		s.mute = true
 		s.types, s.prefix = arrayType, parts

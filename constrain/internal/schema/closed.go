@@ -32,6 +32,7 @@ func (c *compiler) open(s *schema) *schema {
 	o, same := c.newSchema(s.from), !s.closes && !s.opens
 	id := o.id
 	*o = *s
+	o.index = nil
 	o.id, o.open, o.closes, o.opens = id, true, false, false
 	c.opened[s] = o
 	if c.meter.Charge(32+8*len(s.properties)) != nil {
@@ -69,7 +70,6 @@ func (c *compiler) open(s *schema) *schema {
 		c.opened[s] = s
 		return s
 	}
-	o.lookUp()
 	return o
 }
 

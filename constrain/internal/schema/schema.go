@@ -38,7 +38,7 @@ type schema struct {
 	format               string
 
 	properties    []property
-	index         map[string]*schema // of properties, if there are many
+	index         map[string]*schema // of properties, if there are many, once it is asked
 	patterns      []property         // each name is a pattern
 	additional    *schema            // nil: others are allowed
 	names         *schema            // propertyNames
@@ -264,7 +264,6 @@ func (c *compiler) keyword(s *schema, in *jsonValue, key string, v *jsonValue) (
 		}
 	case "properties":
 		s.properties, err = c.propertiesOf(v)
-		s.lookUp()
 		s.required = append(s.required, requiredOf(c.scopeOf(in).draft, v)...)
 	case "patternProperties":
 		s.patterns, err = c.propertiesOf(v)
@@ -326,29 +325,27 @@ func (c *compiler) propertiesOf(v *jsonValue) (list []property, err error) {
 	return list, nil
 }
 
-// lookUp builds the index of many properties.
-func (s *schema) lookUp() {
-	if len(s.properties) <= 8 {
-		return
-	}
-	s.index = make(map[string]*schema, len(s.properties))
-	for _, p := range s.properties {
-		s.index[p.name] = p.value
-	}
-}
-
 // property returns the schema of a property, or nil if properties does not contain the name.
 func (s *schema) property(name string) *schema {
-	if s.index != nil {
-		return s.index[name]
+	if len(s.properties) <= fewKeys {
+		for _, p := range s.properties {
+			if p.name == name {
+				return p.value
+			}
+		}
+		return nil
 	}
-	for _, p := range s.properties {
-		if p.name == name {
-			return p.value
+	if s.index == nil {
+		s.index = make(map[string]*schema, len(s.properties))
+		for _, p := range s.properties {
+			s.index[p.name] = p.value
 		}
 	}
-	return nil
+	return s.index[name]
 }
+
+// fewKeys are found without an index.
+const fewKeys = 8
 
 // Keywords that are more than one value: those with older spellings, and those beside others.
 
