@@ -243,6 +243,7 @@ var drafted = []struct{ schema, instances string }{
 	{`{"$schema":"http://json-schema.org/draft-04/schema#","type":"number","minimum":1,"exclusiveMinimum":true,"maximum":3,"exclusiveMaximum":false}`,
 		`0.5 1 1.5 3 3.5`},
 	{`{"$schema":"http://json-schema.org/draft-04/schema#","type":"integer","maximum":3,"exclusiveMaximum":true}`, `2 3 4`},
+	{`{"$schema":"http://json-schema.org/draft-04/schema#","enum":[1,2],"const":2}`, `1 2 3`},
 	{`{"$schema":"http://json-schema.org/draft-07/schema#","items":[{"type":"integer"},{"type":"string"}],"additionalItems":{"type":"null"}}`,
 		`[] [1] ["a"] [1,"a"] [1,2] [1,"a",null] [1,"a",1] 5`},
 	{`{"$schema":"http://json-schema.org/draft-07/schema#","items":[{"type":"integer"}],"additionalItems":false,"minItems":1}`,

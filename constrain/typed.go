@@ -9,7 +9,6 @@ import (
 	"encoding"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/big"
 	"picogpt/internal/strictjson"
 	"reflect"
@@ -136,11 +135,16 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSpace(b), err
 }
 
-func schemaOfKind(kind string) *members {
+// schemaWith returns a schema of keywords, each followed by its value.
+func schemaWith(pairs ...any) *members {
 	m := &members{}
-	m.set("type", kind)
+	for i := 0; i < len(pairs); i += 2 {
+		m.set(pairs[i].(string), pairs[i+1])
+	}
 	return m
 }
+
+func schemaOfKind(kind string) *members { return schemaWith("type", kind) }
 
 // A typeSchemas makes the schemas of types.
 type typeSchemas struct {
@@ -164,11 +168,7 @@ func (c *typeSchemas) of(t reflect.Type, path string) (*members, error) {
 	if t.Name() == "" {
 		return c.ofKind(t, path)
 	}
-	ref := func() *members {
-		m := &members{}
-		m.set("$ref", "#/$defs/"+c.names[t])
-		return m
-	}
+	ref := func() *members { return schemaWith("$ref", "#/$defs/"+c.names[t]) }
 	if c.open[t] { // its name is found when it is first needed
 		if c.names[t] == "" {
 			c.names[t] = c.name(t)
@@ -208,10 +208,7 @@ func (c *typeSchemas) name(t reflect.Type) string {
 func (c *typeSchemas) own(t reflect.Type, path string) (*members, error) {
 	switch t {
 	case reflect.TypeFor[time.Time]():
-		s := schemaOfKind("string")
-		s.set("format", "date-time")
-		s.set("pattern", timePattern)
-		return s, nil
+		return schemaWith("type", "string", "format", "date-time", "pattern", timePattern), nil
 	case reflect.TypeFor[json.Number]():
 		return schemaOfKind("number"), nil
 	case reflect.TypeFor[json.RawMessage]():
@@ -247,40 +244,17 @@ func ownSchema(schema any, path string) (*members, error) {
 	if !ok {
 		text, err = json.Marshal(schema)
 	}
-	d := json.NewDecoder(bytes.NewReader(text))
 	s := &members{}
 	if err == nil {
-		err = readMembers(d, s)
+		err = strictjson.Members(text, func(key string, value json.RawMessage) error {
+			s.set(key, value)
+			return nil
+		})
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: JSONSchema: want a schema, an object of JSON: %w", path, err)
 	}
 	return s, nil
-}
-
-// readMembers reads an object.
-func readMembers(d *json.Decoder, s *members) error {
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return fmt.Errorf("found %v, %v", t, err)
-	}
-	for d.More() {
-		key, err := d.Token()
-		if err != nil {
-			return err
-		}
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return err
-		}
-		s.set(key.(string), value)
-	}
-	if _, err := d.Token(); err != nil {
-		return err
-	}
-	if t, err := d.Token(); err != io.EOF {
-		return fmt.Errorf("found %v, %v after it", t, err)
-	}
-	return nil
 }
 
 // ofKind returns the schema of a type without methods for JSON.
@@ -290,16 +264,12 @@ func (c *typeSchemas) ofKind(t reflect.Type, path string) (*members, error) {
 		return schemaOfKind("boolean"), nil
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint,
 		reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		s := schemaOfKind("integer")
 		least, most := integerBounds(t)
-		s.set("minimum", json.Number(least.String()))
-		s.set("maximum", json.Number(most.String()))
-		return s, nil
+		return schemaWith("type", "integer", "minimum", json.Number(least.String()),
+			"maximum", json.Number(most.String())), nil
 	case reflect.Float32:
-		s := schemaOfKind("number")
-		s.set("minimum", json.Number("-"+mostFloat32))
-		s.set("maximum", json.Number(mostFloat32))
-		return s, nil
+		return schemaWith("type", "number", "minimum", json.Number("-"+mostFloat32),
+			"maximum", json.Number(mostFloat32)), nil
 	case reflect.Float64:
 		return schemaOfKind("number"), nil
 	case reflect.String:
@@ -318,10 +288,8 @@ func (c *typeSchemas) ofKind(t reflect.Type, path string) (*members, error) {
 			reflect.PointerTo(t.Key()).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
 			return nil, fmt.Errorf("%s: type %s: want a map with keys of type string", path, t)
 		}
-		s := schemaOfKind("object")
 		value, err := c.of(t.Elem(), path+"[]")
-		s.set("additionalProperties", value)
-		return s, err
+		return schemaWith("type", "object", "additionalProperties", value), err
 	case reflect.Interface:
 		if t.NumMethod() > 0 {
 			break
@@ -338,15 +306,11 @@ func (c *typeSchemas) ofKind(t reflect.Type, path string) (*members, error) {
 func (c *typeSchemas) ofItems(t reflect.Type, path string) (*members, error) {
 	if item := t.Elem(); t.Kind() == reflect.Slice && item.Kind() == reflect.Uint8 {
 		if own, err := c.own(item, path); own == nil && err == nil {
-			s := schemaOfKind("string")
-			s.set("format", "byte")
-			s.set("contentEncoding", "base64")
-			return s, nil
+			return schemaWith("type", "string", "format", "byte", "contentEncoding", "base64"), nil
 		}
 	}
 	items, err := c.of(t.Elem(), path+"[]")
-	s := schemaOfKind("array")
-	s.set("items", items)
+	s := schemaWith("type", "array", "items", items)
 	if t.Kind() == reflect.Array {
 		s.set("minItems", t.Len())
 		s.set("maxItems", t.Len())
@@ -359,9 +323,7 @@ func nullable(s *members) *members {
 	if len(s.keys) == 0 {
 		return s
 	}
-	either := &members{}
-	either.set("anyOf", []any{s, schemaOfKind("null")})
-	return either
+	return schemaWith("anyOf", []any{s, schemaOfKind("null")})
 }
 
 // integerBounds returns the least and the greatest value of a type of integers.
@@ -378,19 +340,16 @@ func integerBounds(t reflect.Type) (least, most *big.Int) {
 
 // quoted returns the schema of a field with the option string of the tag json.
 func quoted(t reflect.Type, path string) (*members, error) {
-	s := schemaOfKind("string")
 	switch {
 	case t.Kind() == reflect.Bool:
-		s.set("enum", []string{"true", "false"})
-		return s, nil
+		return schemaWith("type", "string", "enum", []string{"true", "false"}), nil
 	case t.Kind() >= reflect.Int && t.Kind() <= reflect.Uintptr:
 		least, most := integerBounds(t)
 		pattern := upTo(most.String())
 		if least.Sign() < 0 {
 			pattern += `|-(` + upTo(least.String()[1:]) + `)`
 		}
-		s.set("pattern", `^(`+pattern+`)$`)
-		return s, nil
+		return schemaWith("type", "string", "pattern", `^(`+pattern+`)$`), nil
 	}
 	return nil, fmt.Errorf("%s: type %s with the option string of the tag json: want it without the "+
 		"option", path, t)

@@ -463,8 +463,8 @@ func TestWhatNoSchemaCanSayIsOneLine(t *testing.T) {
 		"F: jsonschema minItems: want the array's length 2, found 1": constrain.SchemaFor[struct {
 			F [2]int `jsonschema:"minItems=1"`
 		}],
-		"F: JSONSchema: want a schema":                                             constrain.SchemaFor[struct{ F wrong }],
-		"F: JSONSchema: want a schema, an object of JSON: found {, <nil> after it": constrain.SchemaFor[struct{ F doubled }],
+		"F: JSONSchema: want a schema": constrain.SchemaFor[struct{ F wrong }],
+		"F: JSONSchema: want a schema, an object of JSON: byte 15: want the end, found \"{}\"": constrain.SchemaFor[struct{ F doubled }],
 		"F: jsonschema enum: want a field of type string, integer, number or boolean of JSON, found Go's interface {}": constrain.SchemaFor[struct {
 			F any `jsonschema:"enum=a"`
 		}],

@@ -38,26 +38,20 @@ func fieldsOf(t reflect.Type, path string) ([]typedField, error) {
 	if err != nil {
 		return nil, err
 	}
-	better := func(a, b *typedField) int {
-		n := cmp.Compare(len(a.index), len(b.index))
-		if n == 0 && a.tagged != b.tagged {
-			n = 1
-			if a.tagged {
-				n = -1
-			}
+	rank := func(f typedField) int {
+		if f.tagged {
+			return 2*len(f.index) - 1
 		}
-		return n
+		return 2 * len(f.index)
 	}
 	var fields []typedField
-	for i := range all {
+	for i, f := range all {
 		wins := true
-		for j := range all {
-			if i != j && all[i].name == all[j].name && better(&all[i], &all[j]) >= 0 {
-				wins = false
-			}
+		for j, g := range all {
+			wins = wins && (i == j || g.name != f.name || rank(g) > rank(f))
 		}
 		if wins {
-			fields = append(fields, all[i])
+			fields = append(fields, f)
 		}
 	}
 	slices.SortStableFunc(fields, func(a, b typedField) int { return slices.Compare(a.index, b.index) })
@@ -126,7 +120,7 @@ func (c *typeSchemas) ofStruct(t reflect.Type, path string) (*members, error) {
 		return nil, err
 	}
 	s, properties := schemaOfKind("object"), &members{}
-	required, groups := []string{}, map[string]*requiredGroups{}
+	required, groups := []string{}, map[string]*members{"oneOf": {}, "anyOf": {}}
 	for i := range fields {
 		f := &fields[i]
 		tags, err := readTags(f)
@@ -141,11 +135,11 @@ func (c *typeSchemas) ofStruct(t reflect.Type, path string) (*members, error) {
 		if tags.required || !f.absent && !f.through {
 			required = append(required, f.name)
 		}
-		for keyword, group := range tags.groups {
-			if groups[keyword] == nil {
-				groups[keyword] = &requiredGroups{}
+		for keyword, list := range tags.groups {
+			for _, group := range list {
+				names, _ := groups[keyword].values[group].([]string)
+				groups[keyword].set(group, append(names, f.name))
 			}
-			groups[keyword].add(group, f.name)
 		}
 	}
 	s.set("properties", properties)
@@ -154,31 +148,15 @@ func (c *typeSchemas) ofStruct(t reflect.Type, path string) (*members, error) {
 	}
 	s.set("additionalProperties", false)
 	for _, keyword := range []string{"oneOf", "anyOf"} {
-		if g := groups[keyword]; g != nil {
-			s.set(keyword, g.list)
+		var ways []*members
+		for _, group := range groups[keyword].keys {
+			ways = append(ways, schemaWith("required", groups[keyword].values[group]))
+		}
+		if ways != nil {
+			s.set(keyword, ways)
 		}
 	}
 	return s, nil
-}
-
-// requiredGroups are alternatives of required properties: the tags oneof_required, anyof_required.
-type requiredGroups struct {
-	names []string
-	list  []*members
-}
-
-func (g *requiredGroups) add(groups []string, property string) {
-	for _, name := range groups {
-		i := slices.Index(g.names, name)
-		if i < 0 {
-			i = len(g.list)
-			m := &members{}
-			m.set("required", []string{})
-			g.names, g.list = append(g.names, name), append(g.list, m)
-		}
-		names := g.list[i].values["required"].([]string)
-		g.list[i].set("required", append(names, property))
-	}
 }
 
 // ofField returns the schema of a field, with its tags.
@@ -196,8 +174,8 @@ func (c *typeSchemas) ofField(f *typedField, tags *typedTags) (*members, error) 
 	default:
 		s, err = c.of(t, f.path)
 	}
-	if err == nil {
-		s, err = tags.apply(s, f.path, t)
+	for i := 0; err == nil && i < len(tags.rest); i++ { // beside a $ref, which stays as it is
+		err = applyTag(s, tags.rest[i], f.path, t)
 	}
 	if err == nil && null {
 		s = nullable(s)
@@ -216,8 +194,7 @@ type typedTags struct {
 	groups             map[string][]string // by oneOf and anyOf: of oneof_required and anyof_required
 	types              []string            // of oneof_type or anyof_type
 	keyword            string              // oneOf or anyOf
-	title, description string
-	rest               []typedTag // keywords that depend on the type
+	rest               []typedTag          // keywords of the field's schema
 }
 
 // A typedTag is a part of the tag jsonschema.
@@ -228,7 +205,10 @@ type typedTag struct {
 
 // readTags reads the tags of a field.
 func readTags(f *typedField) (*typedTags, error) {
-	t := &typedTags{groups: map[string][]string{}, description: f.Tag.Get("jsonschema_description")}
+	t := &typedTags{groups: map[string][]string{}}
+	if about := f.Tag.Get("jsonschema_description"); about != "" {
+		t.rest = []typedTag{{"description", about, true}}
+	}
 	text := f.Tag.Get("jsonschema")
 	if text == "" {
 		return t, nil
@@ -242,10 +222,6 @@ func readTags(f *typedField) (*typedTags, error) {
 			t.required = true
 		case "nullable":
 			t.nullable = true
-		case "title":
-			t.title = tag.value
-		case "description":
-			t.description = tag.value
 		case "oneof_required", "anyof_required":
 			keyword := tag.key[:3] + "Of"
 			t.groups[keyword] = append(t.groups[keyword], tag.value)
@@ -296,25 +272,7 @@ func (t *typedTags) either(of reflect.Type, path string) (*members, error) {
 		}
 		list = append(list, schemaOfKind(name))
 	}
-	s := &members{}
-	s.set(t.keyword, list)
-	return s, nil
-}
-
-// apply adds the tags to the schema of the field's type. A $ref stays as it is, beside them.
-func (t *typedTags) apply(s *members, path string, of reflect.Type) (*members, error) {
-	for _, tag := range t.rest {
-		if err := applyTag(s, tag, path, of); err != nil {
-			return nil, err
-		}
-	}
-	if t.title != "" {
-		s.set("title", t.title)
-	}
-	if t.description != "" {
-		s.set("description", t.description)
-	}
-	return s, nil
+	return schemaWith(t.keyword, list), nil
 }
 
 // tagKinds are the types of JSON that a keyword restricts, and what its value is.
@@ -335,6 +293,10 @@ var tagKinds = map[string]struct {
 
 // applyTag adds one keyword to a schema, or to that of the items.
 func applyTag(s *members, tag typedTag, path string, of reflect.Type) error {
+	if tag.key == "title" || tag.key == "description" {
+		s.set(tag.key, tag.value)
+		return nil
+	}
 	kind, _ := s.values["type"].(string)
 	known, ok := tagKinds[tag.key]
 	value := tag.key == "enum" || tag.key == "default" || tag.key == "example"

@@ -6,6 +6,7 @@ package automaton
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"sort"
 	"unicode"
 )
@@ -155,7 +156,7 @@ func (a *Alphabet) piece(r rune) int {
 	return sort.Search(len(a.starts), func(i int) bool { return a.starts[i] > r }) - 1
 }
 
-// SetOf returns the class of a character.
+// Of returns the class of a character.
 func (a *Alphabet) Of(r rune) uint16 {
 	if r < 128 {
 		return a.ASCII[r]
@@ -166,17 +167,9 @@ func (a *Alphabet) Of(r rune) uint16 {
 // beyond is of for characters beyond ASCII: so short, of is inlined.
 func (a *Alphabet) beyond(r rune) uint16 { return a.class[a.piece(r)] }
 
-// AnyRune reports whether a property holds for the class of a character from lo to hi.
+// Any reports whether a property holds for the class of a character from lo to hi.
 func (a *Alphabet) Any(lo, hi rune, holds func(class uint16) bool) bool {
-	if lo > hi {
-		return false
-	}
-	for i := a.piece(lo); i < len(a.starts) && a.starts[i] <= hi; i++ {
-		if holds(a.class[i]) {
-			return true
-		}
-	}
-	return false
+	return lo <= hi && slices.ContainsFunc(a.Classes(lo, hi), holds)
 }
 
 // Classes returns the classes of the pieces from lo to hi.

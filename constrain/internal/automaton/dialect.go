@@ -27,9 +27,6 @@ const (
 // errors that say what to write.
 func dialect(what, re string, python bool) (string, []look, error) {
 	d := &dialectReader{what: what, re: re, python: python}
-	if !python {
-		d.re = ECMAEscapes(re)
-	}
 	text, err := d.read(0)
 	if err == nil && len(d.looks) > 0 && strings.Contains(strings.ToLower(re), "10f") {
 		err = fmt.Errorf("%s: want no characters from U+10F000 on beside a lookahead", what)
@@ -120,6 +117,8 @@ func (d *dialectReader) escape(rest string, class bool) (string, int, error) {
 	case c >= '1' && c <= '9' && !class:
 		return "", 0, d.part("a back-reference is not supported: want what it repeats, written out")
 	case !d.python:
+		text, n := ecmaEscape(rest, class)
+		return text, n, nil
 	case c == 'Z' && !class:
 		return `\z`, 2, nil
 	case c == 'u' && len(rest) >= 6 && isHex(rest[2:6]):
@@ -173,46 +172,39 @@ const ecmaSpace = `\t-\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}
 const ecmaOther = `\x{0}-\x{8}\x{e}-\x{1f}!-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}` +
 	`\x{202a}-\x{202e}\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{fefe}\x{ff00}-\x{10ffff}`
 
-// ECMAEscapes replaces \uXXXX, \u{X}, \cX, \s and \S by RE2's syntax.
-func ECMAEscapes(p string) string {
-	var b strings.Builder
-	class := false
-	for i := 0; i < len(p); i++ {
-		if p[i] != '\\' || i+1 == len(p) {
-			class = p[i] == '[' || class && p[i] != ']'
-			b.WriteByte(p[i])
-			continue
-		}
-		rest := p[i:]
-		end := strings.IndexByte(rest, '}')
-		set := map[byte]string{'s': ecmaSpace, 'S': ecmaOther}[rest[1]]
-		switch {
-		case set != "" && class:
-			b.WriteString(set)
-		case set != "":
-			b.WriteString("[" + set + "]")
-		case rest[1] == 'c' && len(rest) > 2 && isLetter(rest[2]):
-			fmt.Fprintf(&b, `\x%02x`, rest[2]%32)
-			i++
-		case rest[1] != 'u':
-			b.WriteString(rest[:2])
-		case isPair(rest):
-			high, _ := strconv.ParseUint(rest[2:6], 16, 32)
-			low, _ := strconv.ParseUint(rest[8:12], 16, 32)
-			fmt.Fprintf(&b, `\x{%x}`, (high-0xd800)<<10+low-0xdc00+0x10000)
-			i += 10
-		case len(rest) >= 6 && isHex(rest[2:6]):
-			b.WriteString(`\x{` + rest[2:6] + `}`)
-			i += 4
-		case strings.HasPrefix(rest, `\u{`) && end > 3 && isHex(rest[3:end]):
-			b.WriteString(`\x` + rest[2:end+1])
-			i += end - 1
-		default:
-			b.WriteString(rest[:2])
-		}
-		i++
+// ECMAPlain returns a pattern of ECMA-262's syntax in RE2's; "" if it has lookaheads, or cannot be
+// followed.
+func ECMAPlain(p string) string {
+	text, looks, err := dialect("", p, false)
+	if err != nil || len(looks) > 0 {
+		return ""
 	}
-	return b.String()
+	return text
+}
+
+// ecmaEscape returns what an escape is in RE2's syntax, of \uXXXX, \u{X}, \cX, \s and \S, and its
+// length.
+func ecmaEscape(rest string, class bool) (string, int) {
+	end := strings.IndexByte(rest[:min(len(rest), 40)], '}')
+	set := map[byte]string{'s': ecmaSpace, 'S': ecmaOther}[rest[1]]
+	switch {
+	case set != "" && class:
+		return set, 2
+	case set != "":
+		return "[" + set + "]", 2
+	case rest[1] == 'c' && len(rest) > 2 && isLetter(rest[2]):
+		return fmt.Sprintf(`\x%02x`, rest[2]%32), 3
+	case rest[1] != 'u':
+	case isPair(rest):
+		high, _ := strconv.ParseUint(rest[2:6], 16, 32)
+		low, _ := strconv.ParseUint(rest[8:12], 16, 32)
+		return fmt.Sprintf(`\x{%x}`, (high-0xd800)<<10+low-0xdc00+0x10000), 12
+	case len(rest) >= 6 && isHex(rest[2:6]):
+		return `\x{` + rest[2:6] + `}`, 6
+	case strings.HasPrefix(rest, `\u{`) && end > 3 && isHex(rest[3:end]):
+		return `\x` + rest[2:end+1], end + 1
+	}
+	return rest[:2], 2
 }
 
 // isPair reports whether a regex begins with the escapes of a surrogate pair.

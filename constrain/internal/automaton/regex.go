@@ -18,24 +18,14 @@ const maxPattern = 1 << 16 // bytes of a regex
 
 // Regex returns the network of a regex in RE2's syntax, with some of Python's.
 func Regex(what, re string, meter *Meter) (*Network, error) {
-	if len(re) > maxPattern {
-		return nil, fmt.Errorf("%s: %d bytes, want %d at most", what, len(re), maxPattern)
-	}
-	text, looks, err := dialect(what, re, true)
-	if err != nil {
-		return nil, err
-	}
-	r := &regexCompiler{n: NewNetwork(MaxNodes, meter), looks: looks}
-	return r.compile(what, text)
+	r := &regexCompiler{n: NewNetwork(MaxNodes, meter)}
+	return r.compile(what, re, true)
 }
 
-// parseRegex parses a regex within the limits on its length. An edit, if not nil, changes its tree.
+// parseRegex parses a regex. An edit, if not nil, changes its tree.
 func parseRegex(
 	what, re string, edit func(*syntax.Regexp) *syntax.Regexp, m *Meter,
 ) (prog *syntax.Prog, err error) {
-	if len(re) > maxPattern {
-		return nil, fmt.Errorf("%s: %d bytes, want %d at most", what, len(re), maxPattern)
-	}
 	work := parsing(re)
 	if err := m.Charge(work); err != nil {
 		return nil, err
@@ -186,9 +176,15 @@ func (s side) of() Set {
 	return AnyRune()
 }
 
-// compile adds a rule for the regex to the network, and returns the network, or another one for the
-// same texts without lookaheads.
-func (r *regexCompiler) compile(what, re string) (*Network, error) {
+// compile adds a rule for the regex, in Python's dialect or ECMA-262's, to the network, and returns
+// the network, or another one for the same texts without lookaheads.
+func (r *regexCompiler) compile(what, re string, python bool) (_ *Network, err error) {
+	if len(re) > maxPattern {
+		return nil, fmt.Errorf("%s: %d bytes, want %d at most", what, len(re), maxPattern)
+	}
+	if re, r.looks, err = dialect(what, re, python); err != nil {
+		return nil, err
+	}
 	for i := range len(r.looks) + 1 {
 		text, edit := re, r.edit
 		if i > 0 {
@@ -276,21 +272,16 @@ func (r *regexCompiler) passed(after side) int32 {
 
 // lookaheads returns the nodes of the lookaheads that an instruction stands for; nil for others.
 func (r *regexCompiler) lookaheads(p regexKey, inst *syntax.Inst) (more []int32) {
-	if len(r.looks) == 0 || len(inst.Rune) == 0 {
+	if len(r.looks) == 0 {
 		return nil
 	}
-	last := rune(firstLook + len(r.looks) - 1)
-	for i, c := range inst.Rune {
-		if c < firstLook || c > last {
+	for _, part := range instSet(inst) {
+		if part.Lo < firstLook || int(part.Hi) >= firstLook+len(r.looks) {
 			return nil
 		}
-		if i%2 == 1 { // the end of a range
-			for c := inst.Rune[i-1] + 1; c <= inst.Rune[i]; c++ {
-				more = append(more, r.lookahead(p, inst, int(c-firstLook)))
-			}
-			continue
+		for c := part.Lo; c <= part.Hi; c++ {
+			more = append(more, r.lookahead(p, inst, int(c-firstLook)))
 		}
-		more = append(more, r.lookahead(p, inst, int(c-firstLook)))
 	}
 	return more
 }
@@ -390,17 +381,10 @@ func instSet(inst *syntax.Inst) Set {
 // Pattern returns the machine of the strings in which a pattern of ECMA-262's syntax matches
 // somewhere; nil if it matches nothing. The machine is for tables.
 func Pattern(what, p string, meter *Meter) (*Machine, error) {
-	if len(p) > maxPattern {
-		return nil, fmt.Errorf("%s: %d bytes, want %d at most", what, len(p), maxPattern)
-	}
-	p, looks, err := dialect(what, p, false)
-	if err != nil {
-		return nil, err
-	}
-	n := NewNetwork(MaxNodes, meter)
 	dotAll := SetOf('\n', '\r', 0x2028, 0x2029).Not()
-	r := &regexCompiler{n: n, dotAll: dotAll, looks: looks, edit: anywhere}
-	if n, err = r.compile(what, p); err != nil {
+	r := &regexCompiler{n: NewNetwork(MaxNodes, meter), dotAll: dotAll, edit: anywhere}
+	n, err := r.compile(what, p, false)
+	if err != nil {
 		return nil, err
 	}
 	m, err := newMachine(what, n, meter)

@@ -16,51 +16,33 @@ func (t *Table) countStrings() {
 	for piece, c := range t.Alpha.Pieces(0, unicode.MaxRune) {
 		width[c] += int(piece.Hi-piece.Lo) + 1
 	}
-	t.Count = make([]int, t.states())
-	const open = 1
-	color := make([]uint8, t.states())
-	type visit struct {
-		state int32
-		class int
+	before, left := t.before(nil), make([]int, t.states()) // steps to states that are not counted yet
+	for _, states := range before {
+		for _, s := range states {
+			left[s]++
+		}
 	}
-	for path := []visit{{}}; len(path) > 0; {
-		at := &path[len(path)-1]
-		if at.class == 0 {
-			color[at.state] = open
-			if t.Kind[at.state] >= 0 {
-				t.Count[at.state] = 1
+	t.Count = slices.Repeat([]int{Unbounded}, t.states()) // what leads to a cycle keeps it
+	var todo []int32
+	for s, n := range left {
+		if n == 0 {
+			todo = append(todo, int32(s))
+		}
+	}
+	for ; len(todo) > 0; todo = todo[1:] {
+		s := todo[0]
+		if t.Count[s] = 0; t.Kind[s] >= 0 {
+			t.Count[s] = 1
+		}
+		for c, n := range t.Row(s) {
+			if n >= 0 {
+				t.add(s, n, width[c])
 			}
 		}
-		if at.class == t.classes {
-			color[at.state]++
-			path = path[:len(path)-1]
-			if len(path) > 0 { // the predecessor has advanced beyond this class
-				up := path[len(path)-1]
-				t.add(up.state, at.state, width[up.class-1])
+		for _, p := range before[s] {
+			if left[p]--; left[p] == 0 {
+				todo = append(todo, p)
 			}
-			continue
-		}
-		n := t.Row(at.state)[at.class]
-		from, w := at.state, width[at.class]
-		at.class++
-		switch {
-		case n < 0:
-		case color[n] == 0:
-			path = append(path, visit{state: n})
-		case color[n] == open:
-			t.Count[from] = Unbounded
-		default:
-			t.add(from, n, w)
-		}
-	}
-	cycles := make([]bool, t.states())
-	for s, n := range t.Count {
-		cycles[s] = n == Unbounded
-	}
-	t.leading(cycles, nil)
-	for s, leads := range cycles {
-		if leads {
-			t.Count[s] = Unbounded
 		}
 	}
 }

@@ -27,18 +27,16 @@ func GBNF(
 	if len(text) > maxGrammar {
 		return nil, fmt.Errorf("grammar: %d bytes, want %d at most", len(text), maxGrammar)
 	}
-	p := &gbnf{text: text, vocab: v, meter: m, schema: schema, rules: map[string]gbnfChoice{}, uses: map[string]int{}}
+	p := &gbnf{text: text, vocab: v, meter: m, schema: schema, rules: map[string][]gbnfPiece{},
+		uses: map[string]int{}, starts: map[string]int32{}, n: automaton.NewNetwork(automaton.MaxNodes, m)}
 	if err := p.parse(); err != nil {
 		return nil, fmt.Errorf("grammar: line %d: %w", p.line(), err)
 	}
-	n, err := p.network()
-	if err != nil {
+	if err := p.network(); err != nil {
 		return nil, fmt.Errorf("grammar: %w", err)
 	}
-	if n, err = n.WithoutLeftRecursion("grammar"); err != nil {
-		return nil, m.Named("grammar", err)
-	}
-	return n, nil
+	n, err := p.n.WithoutLeftRecursion("grammar")
+	return n, m.Named("grammar", err)
 }
 
 // A gbnf is the parser of a grammar.
@@ -49,39 +47,18 @@ type gbnf struct {
 	meter  *automaton.Meter
 	vocab  *trie.Trie
 	schema func(text string) (int, error)
-	inners []*automaton.Network // of regexes: rules without a name
-	order  []string             // the names of rules
-	rules  map[string]gbnfChoice
-	uses   map[string]int // the offset of the first use of each name
+	n      *automaton.Network
+	inners []int32                // the first nodes of regexes: rules without a name
+	order  []string               // the names of rules
+	rules  map[string][]gbnfPiece // their alternatives
+	starts map[string]int32       // the first nodes of rules
+	uses   map[string]int         // the offset of the first use of each name
 }
 
-type gbnfChoice []gbnfSequence
-
-type gbnfSequence []gbnfItem
-
-// A gbnfItem is one part of a sequence, which comes from min to max times (-1: any number).
-type gbnfItem struct {
-	min, max int
-	text     []rune // a literal
-	set      automaton.Set
-	rule     string
-	group    gbnfChoice
-	id       int // a token
-	not      bool
-	form     int // the number of a schema's
-	kind     gbnfKind
-}
-
-type gbnfKind uint8
-
-const (
-	gbnfText gbnfKind = iota
-	gbnfSet
-	gbnfRule
-	gbnfGroup
-	gbnfToken
-	gbnfSchema
-)
+// A gbnfPiece adds the nodes that read a piece of a rule and then continue at to, and returns the
+// first. A piece that comes several times is added as often. So a rule is built from its end to its
+// beginning, once all rules are read.
+type gbnfPiece func(to int32) int32
 
 func (p *gbnf) line() int {
 	return 1 + strings.Count(p.text[:min(p.at, len(p.text))], "\n")
@@ -184,7 +161,7 @@ func (p *gbnf) name() string {
 
 // choice reads alternatives, which may extend over several lines: nested ones anywhere, others where
 // a | ends a line or begins one.
-func (p *gbnf) choice(nested bool) (choice gbnfChoice, err error) {
+func (p *gbnf) choice(nested bool) (choice []gbnfPiece, err error) {
 	for {
 		s, err := p.sequence(nested)
 		if err != nil {
@@ -202,40 +179,44 @@ func (p *gbnf) choice(nested bool) (choice gbnfChoice, err error) {
 	}
 }
 
-func (p *gbnf) sequence(nested bool) (s gbnfSequence, err error) {
+func (p *gbnf) sequence(nested bool) (gbnfPiece, error) {
+	var list []gbnfPiece
 	for {
-		item, start := gbnfItem{min: 1, max: 1}, p.at
+		var one gbnfPiece
+		var err error
+		start := p.at
 		switch c := p.next(); {
 		case c == '"':
-			err = p.literal(&item)
+			one, err = p.literal()
 		case c == '[':
-			err = p.class(&item)
+			one, err = p.class()
 		case c == '<' || c == '!':
-			err = p.token(&item)
+			one, err = p.token()
 		case isName(c):
-			from := p.at
-			item.kind, item.rule = gbnfRule, p.name()
-			if _, used := p.uses[item.rule]; !used {
-				p.uses[item.rule] = from
+			name := p.name()
+			if _, used := p.uses[name]; !used {
+				p.uses[name] = start
 			}
+			one = func(to int32) int32 { return p.n.Call(p.starts[name], to) }
 		case c == '(':
-			err = p.group(&item)
+			one, err = p.group()
 		case c == '%':
-			err = p.inner(&item)
+			one, err = p.inner()
 		case c == '.':
 			p.at++
-			item.kind, item.set = gbnfSet, automaton.AnyRune()
+			one = p.set(automaton.AnyRune())
 		case c == '*' || c == '+' || c == '?' || c == '{':
-			if len(s) == 0 {
+			if len(list) == 0 {
 				return nil, fmt.Errorf("want something before %c", c)
 			}
-			if err := p.repetition(&s[len(s)-1], nested); err != nil {
+			last := len(list) - 1
+			if list[last], err = p.repetition(list[last], nested); err != nil {
 				return nil, err
 			}
 			p.space(nested)
 			continue
 		default:
-			return s, nil
+			return p.inOrder(list), nil
 		}
 		if err != nil {
 			return nil, err
@@ -243,7 +224,56 @@ func (p *gbnf) sequence(nested bool) (s gbnfSequence, err error) {
 		if err := p.meter.Charge(32 + 4*(p.at-start)); err != nil {
 			return nil, err
 		}
-		s = append(s, item)
+		list = append(list, one)
 		p.space(nested)
 	}
+}
+
+// network adds all rules, root first.
+func (p *gbnf) network() error {
+	names := []string{"root"}
+	for _, name := range p.order {
+		if name != "root" {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		p.starts[name] = p.n.Split()
+		p.n.Rule(name, p.starts[name])
+	}
+	for _, start := range p.inners {
+		p.n.Rule("regex", start)
+	}
+	for _, name := range names {
+		more := ways(p.rules[name], p.n.End())
+		if err := p.n.Check("rule " + quote.Plain(name, 40)); err != nil {
+			return err
+		}
+		p.n.Lead(p.starts[name], more...)
+	}
+	return nil
+}
+
+// ways returns the first nodes of alternatives.
+func ways(choice []gbnfPiece, to int32) (more []int32) {
+	for _, one := range choice {
+		more = append(more, one(to))
+	}
+	return more
+}
+
+// inOrder returns one piece after another.
+func (p *gbnf) inOrder(list []gbnfPiece) gbnfPiece {
+	return func(to int32) int32 {
+		for i := len(list) - 1; i >= 0 && !p.n.Full(); i-- {
+			p.meter.Charge(8) // a piece may have no nodes
+			to = list[i](to)
+		}
+		return to
+	}
+}
+
+// set returns the piece of one character of a set.
+func (p *gbnf) set(set automaton.Set) gbnfPiece {
+	return func(to int32) int32 { return p.n.Read(set, to) }
 }

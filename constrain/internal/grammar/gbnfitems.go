@@ -1,6 +1,6 @@
 package grammar
 
-// The items of a sequence in GBNF: literals, classes, tokens, groups, other forms and repetitions.
+// The pieces of a sequence in GBNF: literals, classes, tokens, groups, other forms and repetitions.
 
 import (
 	"fmt"
@@ -13,20 +13,25 @@ import (
 	"picogpt/internal/strictjson"
 )
 
-func (p *gbnf) literal(item *gbnfItem) error {
-	p.at++
-	for p.next() != '"' {
+func (p *gbnf) literal() (gbnfPiece, error) {
+	var text []rune
+	for p.at++; p.next() != '"'; {
 		r, err := p.char()
 		if err != nil {
-			return err
+			return nil, err
 		}
-		item.text = append(item.text, r)
+		text = append(text, r)
 	}
 	p.at++
-	return nil
+	return func(to int32) int32 {
+		for i := len(text) - 1; i >= 0 && !p.n.Full(); i-- {
+			to = p.n.Read(automaton.SetOf(text[i]), to)
+		}
+		return to
+	}, nil
 }
 
-func (p *gbnf) class(item *gbnfItem) error {
+func (p *gbnf) class() (gbnfPiece, error) {
 	p.at++
 	not := p.next() == '^'
 	if not {
@@ -36,23 +41,23 @@ func (p *gbnf) class(item *gbnfItem) error {
 	for p.next() != ']' {
 		lo, err := p.char()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		hi := lo
 		if p.next() == '-' && p.at+1 < len(p.text) && p.text[p.at+1] != ']' {
 			p.at++
 			if hi, err = p.char(); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		ranges = append(ranges, automaton.Range{Lo: lo, Hi: hi})
 	}
 	p.at++
-	item.kind, item.set = gbnfSet, automaton.NormalSet(ranges)
+	set := automaton.NormalSet(ranges)
 	if not {
-		item.set = item.set.Not()
+		set = set.Not()
 	}
-	return nil
+	return p.set(set), nil
 }
 
 // char reads a character of a literal or a class.
@@ -93,20 +98,19 @@ func (p *gbnf) char() (rune, error) {
 }
 
 // token reads <[id]> or <text>, with an optional ! before it.
-func (p *gbnf) token(item *gbnfItem) error {
-	item.kind = gbnfToken
-	if p.next() == '!' {
-		item.not = true
+func (p *gbnf) token() (gbnfPiece, error) {
+	not := p.next() == '!'
+	if not {
 		p.at++
 	}
 	from := p.at
 	if p.next() != '<' {
-		return fmt.Errorf("want < after !, found %s", p.found())
+		return nil, fmt.Errorf("want < after !, found %s", p.found())
 	}
 	for p.next() != '>' {
 		if p.at >= len(p.text) || p.next() == '\n' {
 			p.at = from
-			return fmt.Errorf("want > after %s", p.found())
+			return nil, fmt.Errorf("want > after %s", p.found())
 		}
 		p.at++
 	}
@@ -115,39 +119,37 @@ func (p *gbnf) token(item *gbnfItem) error {
 	if len(name) > 4 && name[1] == '[' && name[len(name)-2] == ']' {
 		id, err := strconv.ParseUint(name[2:len(name)-2], 10, 31)
 		if err != nil || int(id) >= p.vocab.Size {
-			return fmt.Errorf("token %s: want ids below %d", quote.Short(name, 40), p.vocab.Size)
+			return nil, fmt.Errorf("token %s: want ids below %d", quote.Short(name, 40), p.vocab.Size)
 		}
-		item.id = int(id)
-		return nil
+		return func(to int32) int32 { return p.n.Token(int(id), not, to) }, nil
 	}
 	id, ok := p.vocab.Find(name)
 	if !ok {
-		return fmt.Errorf("%s is not one token of the vocabulary", quote.Short(name, 40))
+		return nil, fmt.Errorf("%s is not one token of the vocabulary", quote.Short(name, 40))
 	}
-	item.id = id
-	return nil
+	return func(to int32) int32 { return p.n.Token(id, not, to) }, nil
 }
 
-func (p *gbnf) group(item *gbnfItem) (err error) {
+func (p *gbnf) group() (gbnfPiece, error) {
 	if p.depth++; p.depth > maxNesting {
-		return fmt.Errorf("more than %d groups in groups", maxNesting)
+		return nil, fmt.Errorf("more than %d groups in groups", maxNesting)
 	}
 	p.at++
 	p.space(true)
-	item.kind = gbnfGroup
-	if item.group, err = p.choice(true); err != nil {
-		return err
+	choice, err := p.choice(true)
+	if err != nil {
+		return nil, err
 	}
 	if p.next() != ')' {
-		return fmt.Errorf("want ), found %s", p.found())
+		return nil, fmt.Errorf("want ), found %s", p.found())
 	}
 	p.at++
 	p.depth--
-	return nil
+	return func(to int32) int32 { return p.n.Split(ways(choice, to)...) }, nil
 }
 
-// repetition reads * + ? {m} {m,} or {m,n}.
-func (p *gbnf) repetition(item *gbnfItem, nested bool) error {
+// repetition reads * + ? {m} {m,} or {m,n}, and returns a piece so many times.
+func (p *gbnf) repetition(one gbnfPiece, nested bool) (gbnfPiece, error) {
 	least, most := 0, -1
 	c := p.next()
 	p.at++
@@ -159,15 +161,24 @@ func (p *gbnf) repetition(item *gbnfItem, nested bool) error {
 	case '{':
 		var err error
 		if least, most, err = p.counts(nested); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if item.min != 1 || item.max != 1 { // a repetition of a repetition
-		inner := *item
-		*item = gbnfItem{kind: gbnfGroup, group: gbnfChoice{{inner}}}
-	}
-	item.min, item.max = least, most
-	return nil
+	return func(to int32) int32 {
+		if most < 0 {
+			loop := p.n.Split()
+			p.n.Lead(loop, one(loop), to)
+			to = loop
+		}
+		after := to
+		for i := least; i < most && !p.n.Full(); i++ { // each of these is optional
+			to = p.n.Split(one(to), after)
+		}
+		for i := 0; i < least && !p.n.Full(); i++ {
+			to = one(to)
+		}
+		return to
+	}, nil
 }
 
 func (p *gbnf) counts(nested bool) (least, most int, err error) {
@@ -213,7 +224,7 @@ func (p *gbnf) number() (int, error) {
 }
 
 // inner reads %json with a schema, or %regex with a regex between slashes.
-func (p *gbnf) inner(item *gbnfItem) (err error) {
+func (p *gbnf) inner() (gbnfPiece, error) {
 	p.at++
 	from := p.at
 	name := p.name()
@@ -222,17 +233,18 @@ func (p *gbnf) inner(item *gbnfItem) (err error) {
 	case name == "json":
 		rest := strictjson.NewReader(p.text[p.at:])
 		if err := p.meter.Charge(rest.Left() / 128); err != nil { // which are copied
-			return err
+			return nil, err
 		}
 		value, err := rest.Raw()
 		if err != nil {
-			return fmt.Errorf("want a JSON Schema after %%json: %w", err)
+			return nil, fmt.Errorf("want a JSON Schema after %%json: %w", err)
 		}
-		item.kind = gbnfSchema
-		if item.form, err = p.schema(value.Text()); err != nil {
-			return err
+		form, err := p.schema(value.Text())
+		if err != nil {
+			return nil, err
 		}
 		p.at = len(p.text) - rest.Left()
+		return func(to int32) int32 { return p.n.Form(form, to) }, nil
 	case name == "regex" && p.next() == '/':
 		from = p.at + 1
 		for p.at = from; p.next() != '/'; p.at++ {
@@ -240,19 +252,23 @@ func (p *gbnf) inner(item *gbnfItem) (err error) {
 				p.at++
 			}
 			if c := p.next(); c == '\n' || c == 0 {
-				return fmt.Errorf("want a / at the end of the regex, found the end of the line")
+				return nil, fmt.Errorf("want a / at the end of the regex, found the end of the line")
 			}
 		}
 		n, err := automaton.Regex("regex", p.text[from:p.at], p.meter)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		item.kind, item.rule = gbnfRule, fmt.Sprint("%", len(p.inners))
-		p.inners = append(p.inners, n)
 		p.at++
-	default:
-		p.at = from
-		return fmt.Errorf("want json and a schema, or regex and /, after %%; found %s", p.found())
+		start := p.n.Split()
+		p.inners = append(p.inners, start)
+		first, err := p.n.Add("regex", n, p.n.End())
+		if err != nil {
+			return nil, err
+		}
+		p.n.Lead(start, first)
+		return func(to int32) int32 { return p.n.Call(start, to) }, nil
 	}
-	return nil
+	p.at = from
+	return nil, fmt.Errorf("want json and a schema, or regex and /, after %%; found %s", p.found())
 }

@@ -83,18 +83,9 @@ func (c *compiler) cross(s *schema, a, b []alternative) (both []alternative, err
 
 // and returns the ids of both, ascending.
 func (a alternative) and(b alternative) alternative {
-	both := make(alternative, 0, len(a)+len(b))
-	for len(a) > 0 && len(b) > 0 {
-		id := min(a[0], b[0])
-		both = append(both, id)
-		if a[0] == id {
-			a = a[1:]
-		}
-		if b[0] == id {
-			b = b[1:]
-		}
-	}
-	return append(append(both, a...), b...)
+	both := slices.Concat(a, b)
+	slices.Sort(both)
+	return slices.Compact(both)
 }
 
 // key returns a string that is the same for equal alternatives and differs for others.
@@ -426,11 +417,10 @@ func (c *compiler) constant(v *jsonValue) *schema {
 	case '{':
 		s.mute = true
 		s.types, s.free, s.required = objectType, true, v.keys
-		s.additional = c.never(v)
+		s.additional = c.nothing()
 		for i, key := range v.keys {
 			s.properties = append(s.properties, property{key, parts[i]})
 		}
-		s.lookUp()
 	case '[':
 		s.mute = true
 		s.types, s.prefix = arrayType, parts

@@ -119,14 +119,14 @@ func (e *ender) unlike(v *value, f *frame) *frame {
 	}
 	for _, s := range v.numbers {
 		p := numberPart(s, f)
-		if g := e.scalar(&p, true); g != nil {
+		if g, ok := e.scalar(&p, true); ok {
 			return g
 		}
 	}
 	for _, s := range v.strings {
 		p, before, n := stringPart(s, f), e.size, len(e.text)
 		e.put(`"`, 1)
-		if g := e.scalar(&p, true); g != nil {
+		if g, ok := e.scalar(&p, true); ok {
 			return g
 		}
 		e.size, e.text = before, e.text[:n]
@@ -158,24 +158,26 @@ func keptLeast(text string) string {
 	return keptText(text)
 }
 
-// scalar adds the end of a string or a number that differs from its rivals, or, if none is known and
-// it need not, of another one. It returns the frame after it; nil if there is none.
-func (e *ender) scalar(p *part, must bool) *frame {
-	f := p.frame
-	rivals := f.rivals(f.name)
-	fresh := func(kept string) bool {
-		e.work += 4 + len(rivals)
-		return !among(rivals, kept)
+// scalar adds the end of a string or a number, one that differs from its rivals or, if none is known
+// and it need not, another one. It returns the frame after it; ok is false if there is none.
+func (e *ender) scalar(p *part, must bool) (after *frame, ok bool) {
+	f, k, fresh := p.frame, 1, anyText
+	if f.keeps() {
+		rivals := f.rivals(f.name)
+		k, fresh = len(rivals)+1, func(kept string) bool {
+			e.work += 4 + len(rivals)
+			return !among(rivals, kept)
+		}
 	}
-	text, kept, found := e.apart(p, len(rivals)+1, fresh)
-	if !found && !must {
+	text, kept, found := e.apart(p, k, fresh)
+	if !found && !must && f.keeps() {
 		text, kept, found = e.apart(p, 1, anyText)
 	}
 	if !found {
-		return nil
+		return nil, false
 	}
 	e.raw(text, true)
-	return e.j.doneText(f, kept).frame
+	return e.j.doneText(f, kept).frame, true
 }
 
 // apart returns the end of a string or a number that is kept as a text that ok takes, and that text.
@@ -190,13 +192,13 @@ func (e *ender) apart(p *part, k int, ok func(kept string) bool) (text, kept str
 		text, found = e.number(p.number, p.digits, k, func(text string) bool { return ok(is(text)) })
 		return text, is(text), found
 	}
-	for _, t := range p.list()[p.lo:p.hi] {
-		is := keptText
-		if p.kind == partList {
-			is = func(t string) string { return `"` + t }
-		}
-		if (!found || len(t) < len(text)) && ok(is(t)) {
-			text, kept, found = t, is(t), true
+	list := p.list()[p.lo:p.hi]
+	if !p.frame.keeps() {
+		list = list[:min(len(list), mostTried)]
+	}
+	for _, t := range list {
+		if (!found || len(t) < len(text)) && ok(p.kept(t)) {
+			text, kept, found = t, p.kept(t), true
 		}
 	}
 	if found {
@@ -212,31 +214,4 @@ func (f *frame) apart() bool {
 		return n < 0 || !among(f.kids[:n], f.kids[n].text)
 	}
 	return len(f.same) == 0 || f.longer()
-}
-
-// kept adds the end of a text after a part in a frame that keeps its values.
-func (e *ender) kept(p *part) {
-	f := p.frame
-	e.work += 24
-	switch p.kind {
-	case partAfter:
-	case partEnd:
-		e.put(f.brackets()[1:], 1)
-		f = e.j.doneContainer(f).frame
-	case partKey:
-		f = e.shut(f, true)
-	case partColon:
-		e.raw(":"+e.j.colon, true)
-		f = e.unlike(p.value, f)
-	case partValue:
-		f = e.unlike(p.value, f)
-	case partWord:
-		e.raw(p.rest, true)
-		f = e.j.doneText(f, p.raw).frame
-	default:
-		if f = e.scalar(p, false); f == nil {
-			e.need = tooMany
-		}
-	}
-	e.rest(f)
 }

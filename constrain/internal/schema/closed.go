@@ -8,24 +8,15 @@ import (
 	"slices"
 )
 
-// closing reads what a schema says about the names of its objects: whether it names some, and
-// whether it says which others there are.
-func (c *compiler) closing(s *schema, of scope, v *jsonValue) {
-	if !c.options.Closed {
-		return
+// closing notes what a keyword says about the names of a schema's objects: that it has some, or which
+// others there are.
+func (c *compiler) closing(s *schema, key string) {
+	switch key {
+	case "additionalProperties", "patternProperties", "unevaluatedProperties":
+		s.opens = c.options.Closed
+	case "properties", "dependentRequired":
+		s.closes = c.options.Closed
 	}
-	for _, key := range v.keys {
-		if keywords[key].in&of.draft == 0 || of.alone {
-			continue
-		}
-		switch key {
-		case "additionalProperties", "patternProperties", "unevaluatedProperties":
-			s.opens = true
-		case "properties", "dependentRequired":
-			s.closes = true
-		}
-	}
-	s.closes = s.closes || len(s.required) > 0 || len(s.dependents) > 0
 }
 
 // open returns a schema with the same meaning that closes nothing, nor do the schemas in it: what
@@ -41,6 +32,7 @@ func (c *compiler) open(s *schema) *schema {
 	o, same := c.newSchema(s.from), !s.closes && !s.opens
 	id := o.id
 	*o = *s
+	o.index = nil
 	o.id, o.open, o.closes, o.opens = id, true, false, false
 	c.opened[s] = o
 	if c.meter.Charge(32+8*len(s.properties)) != nil {
@@ -78,7 +70,6 @@ func (c *compiler) open(s *schema) *schema {
 		c.opened[s] = s
 		return s
 	}
-	o.lookUp()
 	return o
 }
 

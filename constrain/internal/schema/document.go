@@ -352,9 +352,9 @@ func within(base *url.URL, id string) *url.URL {
 
 var pointerUnescape = strings.NewReplacer("~1", "/", "~0", "~")
 
-// resolve returns the schema of a $ref: a URI of the document or of a schema in it that has an $id,
-// with # and a JSON pointer, # and an anchor, or neither.
-func (c *compiler) resolve(v *jsonValue) (*schema, error) {
+// target returns the value that a $ref names: a URI of the document or of a schema in it that has an
+// $id, with # and a JSON pointer, # and an anchor, or neither.
+func (c *compiler) target(v *jsonValue) (*jsonValue, error) {
 	if v.kind != '"' {
 		return nil, v.want("a string")
 	}
@@ -362,7 +362,7 @@ func (c *compiler) resolve(v *jsonValue) (*schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s: %w", v.at(), quote.Short(v.text, 80), err)
 	}
-	return c.schemaOf(target)
+	return target, nil
 }
 
 // find returns the value for a reference within the document.

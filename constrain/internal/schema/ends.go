@@ -213,46 +213,36 @@ func (e *ender) part(p *part) {
 		e.raw(p.rest, true)
 	}
 	if f.keeps() && p.kind != partName && p.kind != partOther {
-		e.kept(p)
-		return
+		e.work += 24
 	}
 	switch p.kind {
 	case partAfter:
-		e.rest(f)
 	case partEnd:
 		e.put(f.brackets()[1:], 1)
-		e.rest(f.up)
+		f = e.j.doneContainer(f).frame
 	case partValue:
-		e.value(p.value, f)
-		e.rest(f)
+		f = e.follow(p.value, f)
 	case partWord:
 		e.raw(p.rest, true)
-		e.rest(f)
-	case partString:
-		text, _, ok := e.ending(p.str, p.string, 1, anyText)
-		e.raw(text+`"`, ok)
-		e.rest(f)
-	case partNumber:
-		text, ok := e.number(p.number, p.digits, 1, anyText)
-		e.raw(text, ok)
-		e.rest(f)
-	case partList, partNumberList:
-		text, _ := shortest(p.list()[p.lo:min(p.hi, p.lo+mostTried)])
-		quote := map[partKind]string{partList: `"`}[p.kind]
-		e.raw(text[p.at:]+quote, true)
-		e.rest(f)
+		f = e.j.doneText(f, p.raw).frame
 	case partKey:
-		e.shut(f, true)
-		e.rest(f.up)
-	case partName:
-		e.name(p)
-	case partOther:
-		e.other(p)
+		f = e.shut(f, true)
 	case partColon:
 		e.raw(":"+e.j.colon, true)
-		e.value(p.value, f)
-		e.rest(f)
+		f = e.follow(p.value, f)
+	case partName:
+		e.name(p)
+		return
+	case partOther:
+		e.other(p)
+		return
+	case partString, partNumber, partList, partNumberList:
+		var ok bool
+		if f, ok = e.scalar(p, false); !ok {
+			e.need = tooMany
+		}
 	}
+	e.rest(f)
 }
 
 // name adds the end after a part of a known name.

@@ -118,36 +118,27 @@ func (j *Form) step(to []part, p *part, b byte) []part {
 		q.space--
 		return append(to, q)
 	}
-	if p.rest != "" && p.kind != partWord { // what the layout asks for
-		if q := *p; p.rest[0] == b {
-			q.rest = p.rest[1:]
-			to = append(to, q)
+	if p.rest != "" { // of a word, or what the layout asks for
+		q := *p
+		switch q.rest = p.rest[1:]; {
+		case p.rest[0] != b:
+			return to
+		case q.rest == "" && p.kind == partWord:
+			return append(to, j.doneText(p.frame, p.raw))
 		}
-		return to
+		return append(to, q)
 	}
 	switch p.kind {
 	case partValue:
 		return j.stepValue(to, p, b)
-	case partWord:
-		if p.rest[0] != b {
-			return to
-		}
-		if len(p.rest) == 1 {
-			return append(to, j.doneText(p.frame, p.raw))
-		}
-		q := *p
-		q.rest = p.rest[1:]
-		return append(to, q)
 	case partString:
 		return j.stepString(to, p, b)
 	case partOther:
 		return j.stepOther(to, p, b)
-	case partList:
+	case partList, partName:
 		return j.stepList(to, p, b)
 	case partNumber, partNumberList:
 		return j.stepNumber(to, p, b)
-	case partName:
-		return j.stepName(to, p, b)
 	case partKey:
 		if b == '"' {
 			return p.frame.key(to)
@@ -270,18 +261,19 @@ func (j *Form) stepString(to []part, p *part, b byte) []part {
 	return to
 }
 
-// narrow returns the range of those from lo to hi that have b at index at. They are sorted.
-func narrow(lo, hi, at int32, b byte, text func(i int32) string) (int32, int32) {
-	if hi-lo == 1 {
-		if t := text(lo); len(t) <= int(at) || t[at] != b {
+// narrow returns the range of a part's texts or names that have b next. They are sorted.
+func (p *part) narrow(b byte) (lo, hi int32) {
+	at := int(p.at)
+	if lo, hi = p.lo, p.hi; hi-lo == 1 {
+		if t := p.text(lo); len(t) <= at || t[at] != b {
 			hi = lo
 		}
 		return lo, hi
 	}
 	begins := func(least int) int32 { // the first whose byte there is at least least
 		return lo + int32(sort.Search(int(hi-lo), func(i int) bool {
-			t := text(lo + int32(i))
-			return len(t) > int(at) && int(t[at]) >= least
+			t := p.text(lo + int32(i))
+			return len(t) > at && int(t[at]) >= least
 		}))
 	}
 	return begins(int(b)), begins(int(b) + 1)
@@ -296,21 +288,22 @@ func (j *Form) doneString(p *part, raw string) part {
 }
 
 func (j *Form) stepList(to []part, p *part, b byte) []part {
-	if b == '"' && int(p.at) == len(p.list()[p.lo]) {
-		return append(to, j.doneText(p.frame, `"`+p.list()[p.lo]))
+	switch {
+	case b != '"' || int(p.at) < len(p.text(p.lo)):
+		q := *p
+		if q.lo, q.hi = p.narrow(b); q.lo < q.hi {
+			q.at++
+			to = append(to, q)
+		}
+		return to
+	case p.kind == partName:
+		name := p.frame.first().object.names[(*p.names)[p.lo]].name
+		for _, f := range p.frame.each() {
+			to = j.named(to, f, f.object.index[name])
+		}
+		return to
 	}
-	lo, hi := narrow(p.lo, p.hi, p.at, b, func(i int32) string { return p.list()[i] })
-	return p.narrowed(to, lo, hi)
-}
-
-// narrowed appends a part with the texts or names from lo to hi, if there are any.
-func (p *part) narrowed(to []part, lo, hi int32) []part {
-	if lo < hi {
-		to = append(to, *p)
-		q := &to[len(to)-1]
-		q.lo, q.hi, q.at = lo, hi, p.at+1
-	}
-	return to
+	return append(to, j.doneText(p.frame, p.kept(p.text(p.lo))))
 }
 
 // stepNumber continues a number, or ends it with a byte after it.
@@ -325,7 +318,7 @@ func (j *Form) stepNumber(to []part, p *part, b byte) []part {
 			return append(to, q)
 		}
 	} else {
-		q.lo, q.hi = narrow(p.lo, p.hi, p.at, b, func(i int32) string { return p.list()[i] })
+		q.lo, q.hi = p.narrow(b)
 		if q.at++; q.lo < q.hi {
 			return append(to, q)
 		}
@@ -333,7 +326,7 @@ func (j *Form) stepNumber(to []part, p *part, b byte) []part {
 	if (p.lo < p.hi || p.kind == partNumber) && p.frame != nil && p.ends() {
 		text, whole := p.raw, p.number != nil && p.number.whole
 		if p.kind == partNumberList {
-			text, whole = keptText(p.list()[p.lo]), true
+			text, whole = p.kept(p.list()[p.lo]), true
 		}
 		after := j.done(p.frame)
 		if p.frame.keeps() {

@@ -67,7 +67,7 @@ func (w *jsonWalk) stringInTime(i int, p *part) {
 		f := p.frame
 		if f != nil && f.kept { // whatever makes it different
 			n := e.need
-			f = e.scalar(p, false)
+			f, _ = e.scalar(p, false)
 			e.need = n
 		}
 		for f != nil && f.kept {

@@ -21,7 +21,7 @@ type jsonValue struct {
 	text  string // of a string: its characters; of a number: its digits
 	keys  []string
 	items []*jsonValue
-	index map[string]int // of keys, if there are many
+	index map[string]*jsonValue // of keys, if there are many, once it is asked
 
 	up      *jsonValue // the value around it; nil for the whole text
 	name    string     // its key or index there
@@ -61,7 +61,6 @@ func readJSON(r *strictjson.Reader, up *jsonValue, name string, m *automaton.Met
 			v.keys, v.items = append(v.keys, key), append(v.items, item)
 			return err
 		})
-		v.lookUp()
 	case '[':
 		err = r.Array(func(i int) error {
 			item, err := readJSON(r, v, strconv.Itoa(i), m)
@@ -81,32 +80,24 @@ func readJSON(r *strictjson.Reader, up *jsonValue, name string, m *automaton.Met
 	return v, err
 }
 
-// lookUp builds the index of an object with many keys.
-func (v *jsonValue) lookUp() {
-	if len(v.keys) <= 8 {
-		return
-	}
-	v.index = make(map[string]int, len(v.keys))
-	for i, key := range v.keys {
-		v.index[key] = i
-	}
-}
-
 // member returns the value of a key of an object, or nil.
 func (v *jsonValue) member(key string) *jsonValue {
 	if v == nil || v.kind != '{' {
 		return nil
 	}
-	if v.index != nil {
-		if i, ok := v.index[key]; ok {
+	if len(v.keys) <= fewKeys {
+		if i := slices.Index(v.keys, key); i >= 0 {
 			return v.items[i]
 		}
 		return nil
 	}
-	if i := slices.Index(v.keys, key); i >= 0 {
-		return v.items[i]
+	if v.index == nil {
+		v.index = make(map[string]*jsonValue, len(v.keys))
+		for i, key := range v.keys {
+			v.index[key] = v.items[i]
+		}
 	}
-	return nil
+	return v.index[key]
 }
 
 var pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
@@ -180,11 +171,7 @@ func (v *jsonValue) count() (int, error) {
 	if d.point > 10 {
 		return most, nil
 	}
-	n := 0
-	for _, digit := range d.integer() {
-		n = n*10 + int(digit-'0')
-	}
-	return min(n, most), nil
+	return int(min(d.units(d.point).Int64(), most)), nil
 }
 
 func (v *jsonValue) strings() (list []string, err error) {

@@ -412,7 +412,7 @@ func (s *numberSpec) worst() int {
 	}
 	for _, side := range []*bounds{s.pos, s.neg} {
 		if side != nil && !s.wide {
-			n = max(n, len(side.loInt)+2*len(side.lo.digits)+max(0, -side.hi.point))
+			n = max(n, max(1, side.lo.point)+2*len(side.lo.digits)+max(0, -side.hi.point))
 		}
 	}
 	return n + s.figures + s.scale + 8

@@ -25,19 +25,6 @@ func (f *frame) key(to []part) []part {
 	return to
 }
 
-func (j *Form) stepName(to []part, p *part, b byte) []part {
-	o := p.frame.first().object
-	if n := &o.names[(*p.names)[p.lo]]; b == '"' && int(p.at) == len(n.escaped) {
-		for _, f := range p.frame.each() {
-			to = j.named(to, f, f.object.index[n.name])
-		}
-		return to
-	}
-	lo, hi := narrow(p.lo, p.hi, p.at, b,
-		func(i int32) string { return o.names[(*p.names)[i]].escaped })
-	return p.narrowed(to, lo, hi)
-}
-
 // named appends the parts after a known name.
 func (j *Form) named(to []part, before *frame, i int) []part {
 	o := before.object

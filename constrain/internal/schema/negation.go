@@ -307,7 +307,7 @@ func (b *negation) objects() {
 		b.add(objectType, func(n *schema) { n.minProperties = s.maxProperties + 1 })
 	}
 	for _, name := range s.required {
-		b.add(objectType, func(n *schema) { n.without(name, b.c.never(s.from)) })
+		b.add(objectType, func(n *schema) { n.without(name, b.c.nothing()) })
 	}
 	for _, p := range s.properties {
 		if p.value.trivial() {

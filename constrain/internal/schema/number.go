@@ -5,9 +5,7 @@ package schema
 
 import (
 	"math/big"
-	"math/bits"
 	"slices"
-	"strings"
 	"sync"
 
 	"picogpt/constrain/internal/automaton"
@@ -35,28 +33,24 @@ type numberSpec struct {
 }
 
 // bounds are those of a magnitude, lo ≤ x ≤ hi.
-type bounds struct {
-	lo, hi       *decimal
-	loInt, hiInt string // the digits before the point
-	loFrac       string
-	hiFrac       string
+type bounds struct{ lo, hi *decimal }
+
+// holds reports whether some number with this point that begins with the digits so far, one of which
+// is not 0, is within the bounds.
+func (b *bounds) holds(st numberState, point int) bool {
+	return (b.lo.zero() || point > b.lo.point || point == b.lo.point && st.lo >= 0) &&
+		!b.hi.zero() && (point < b.hi.point || point == b.hi.point && st.hi <= 0)
 }
 
-func newBounds(lo, hi *decimal) *bounds {
-	return &bounds{lo, hi, lo.integer(), hi.integer(), lo.fraction(), hi.fraction()}
-}
-
-// A numberState is the state within a number. The zero value is before its first byte.
+// A numberState is the state within a number. The zero value is before its first byte. What differs
+// in nothing that matters is one state: zeros and digits are counted up to where bounds end.
 type numberState struct {
 	phase  phase
 	neg    bool
-	plain  bool   // the digits may be a number without an exponent
-	power  bool   // the digits may be those before a negative exponent
-	digits uint16 // number of digits before the point
-	at     uint16 // number of digits after the point
+	point  int16  // the number is 0.digits times ten to it, while no digit follows before its point
+	digits uint16 // from the first that is not 0 on
 	lo, hi int8   // the digits compared with those of the bounds: -1, 0, 1
-	mlo    int8   // the digits compared with the bounds' digits, without regard to the points
-	mhi    int8
+	at     uint8  // number of digits after the point, if there is a scale
 	expNeg bool
 	exp    uint16
 	expLen uint8
@@ -97,14 +91,13 @@ func (s *numberSpec) step(st numberState, b byte) (next numberState, ok bool) {
 			return st, false
 		}
 		return numberState{phase: numberSign, neg: true}, true
-	case st.phase <= numberSign && b >= '0' && b <= '9':
-		next, ok = s.first(st, b)
-	case st.phase == numberDigits && b >= '0' && b <= '9':
+	case st.phase <= numberDecimal && st.phase != numberZero && b >= '0' && b <= '9':
 		next, ok = s.digit(st, b)
 	case (st.phase == numberDigits || st.phase == numberZero) && b == '.' && !s.whole:
-		next, ok = s.point(st)
-	case (st.phase == numberPoint || st.phase == numberDecimal) && b >= '0' && b <= '9':
-		next, ok = s.decimal(st, b)
+		next, ok = st, true
+		if next.phase = numberPoint; s.wide { // then nothing else matters
+			next = numberState{phase: numberPoint, neg: st.neg, point: st.point}
+		}
 	case b == 'e' || b == 'E' && s.wide:
 		return s.exponent(st)
 	case st.phase == numberExp && (b == '-' || b == '+' && s.wide):
@@ -116,26 +109,42 @@ func (s *numberSpec) step(st numberState, b byte) (next numberState, ok bool) {
 	return next, ok && s.live(next)
 }
 
-// first reads the first digit.
-func (s *numberSpec) first(st numberState, b byte) (numberState, bool) {
-	side := s.side(st)
-	if side == nil {
+// digit reads a digit before or after the point.
+func (s *numberSpec) digit(st numberState, b byte) (numberState, bool) {
+	side, after := s.side(st), st.phase >= numberPoint
+	switch {
+	case side == nil || after && s.scale > 0 && int(st.at) >= s.scale:
 		return st, false
-	}
-	st.plain = true
-	st.phase = numberDigits
-	if b == '0' {
+	case after:
+		st.phase = numberDecimal
+		if s.wide {
+			return st, true
+		}
+		if s.scale > 0 {
+			st.at++
+		}
+	case b == '0' && st.digits == 0:
 		st.phase = numberZero
-	}
-	st.digits = 1
-	st.lo, st.hi = against(b, side.loInt, 0), against(b, side.hiInt, 0)
-	if !s.whole && !s.wide && s.scale == 0 && b != '0' {
-		st.power = true
-		st.mlo, st.mhi = against(b, side.lo.digits, 0), against(b, side.hi.digits, 0)
+	default:
+		st.phase = numberDigits
+		st.point++
 	}
 	if s.modulus > 1 {
-		st.rest = uint64(b-'0') % s.modulus
+		st.rest = (st.rest*10 + uint64(b-'0')) % s.modulus
 	}
+	if st.digits == 0 && b == '0' {
+		if after && (s.scale > 0 || int(st.point) >= min(side.lo.point, side.hi.point)) {
+			st.point--
+		}
+		return st, true
+	}
+	if i := int(st.digits); st.lo == 0 {
+		st.lo = against(b, side.lo.digits, i)
+	}
+	if i := int(st.digits); st.hi == 0 {
+		st.hi = against(b, side.hi.digits, i)
+	}
+	st.digits = min(st.digits+1, uint16(max(len(side.lo.digits), len(side.hi.digits), 1)))
 	return st, true
 }
 
@@ -154,84 +163,12 @@ func against(b byte, digits string, i int) int8 {
 	return 0
 }
 
-// digit reads another digit before the point.
-func (s *numberSpec) digit(st numberState, b byte) (numberState, bool) {
-	side := s.side(st)
-	i := int(st.digits)
-	if i >= len(side.hiInt) {
-		return st, false
+// ended returns the state of a number without more digits.
+func (s *numberSpec) ended(st numberState) numberState {
+	if st.lo == 0 && int(st.digits) < len(s.side(st).lo.digits) {
+		st.lo = -1
 	}
-	if st.lo == 0 && i < len(side.loInt) {
-		st.lo = against(b, side.loInt, i)
-	}
-	if st.hi == 0 {
-		st.hi = against(b, side.hiInt, i)
-	}
-	st.digits++
-	st.power, st.mlo, st.mhi = false, 0, 0
-	if s.modulus > 1 {
-		st.rest = (st.rest*10 + uint64(b-'0')) % s.modulus
-	}
-	return st, true
-}
-
-// point reads the point.
-func (s *numberSpec) point(st numberState) (numberState, bool) {
-	side := s.side(st)
-	k := int(st.digits)
-	switch {
-	case k < len(side.loInt) || k > len(side.hiInt):
-		st.plain = false
-	case k == len(side.loInt) && st.lo < 0 || k == len(side.hiInt) && st.hi > 0:
-		st.plain = false
-	}
-	if k > len(side.loInt) {
-		st.lo = 1
-	}
-	if k < len(side.hiInt) {
-		st.hi = -1
-	}
-	if !st.plain {
-		st.lo, st.hi = 0, 0
-	}
-	if !s.wide {
-		st.digits = 0
-	}
-	st.phase = numberPoint
-	return st, true
-}
-
-// decimal reads a digit after the point.
-func (s *numberSpec) decimal(st numberState, b byte) (numberState, bool) {
-	side := s.side(st)
-	i := int(st.at)
-	st.phase = numberDecimal
-	if s.scale > 0 {
-		if i >= s.scale {
-			return st, false
-		}
-		st.rest = (st.rest*10 + uint64(b-'0')) % s.modulus
-	}
-	if st.plain && st.lo == 0 {
-		st.lo = against(b, side.loFrac, i)
-	}
-	if st.plain && st.hi == 0 {
-		st.hi = against(b, side.hiFrac, i)
-	}
-	if st.lo < 0 || st.hi > 0 {
-		st.plain, st.lo, st.hi = false, 0, 0
-	}
-	if st.power && st.mlo == 0 {
-		st.mlo = against(b, side.lo.digits, i+1)
-	}
-	if st.power && st.mhi == 0 {
-		st.mhi = against(b, side.hi.digits, i+1)
-	}
-	most := max(s.scale, len(side.loFrac), len(side.hiFrac), len(side.lo.digits), len(side.hi.digits))
-	if st.at = min(st.at+1, uint16(most)); s.wide {
-		st.at = 0
-	}
-	return st, true
+	return st
 }
 
 // exponent reads e.
@@ -242,37 +179,31 @@ func (s *numberSpec) exponent(st numberState) (numberState, bool) {
 		return st, false
 	}
 	if s.wide {
-		return numberState{phase: numberExp, neg: st.neg, digits: st.digits}, true
+		return numberState{phase: numberExp, neg: st.neg, point: st.point}, true
 	}
-	side := s.side(st)
-	if st.power && st.mlo == 0 && int(st.at)+1 < len(side.lo.digits) {
-		st.mlo = -1
-	}
-	if st.power && st.mhi == 0 && int(st.at)+1 < len(side.hi.digits) {
-		st.mhi = -1
-	}
+	st = s.ended(st)
 	lo, hi := s.powers(st)
-	next := numberState{phase: numberExp, neg: st.neg, mlo: st.mlo, mhi: st.mhi}
-	return next, st.power && lo <= hi
+	return numberState{phase: numberExp, neg: st.neg, point: st.point, lo: st.lo, hi: st.hi}, lo <= hi
 }
 
-// powers returns the range of n for which the digits times ten to the power -n are within the
-// bounds, for some continuation of the digits.
+// powers returns the range of n for which the digits, with the point after the first of them, times
+// ten to the power -n are within the bounds, for some continuation of the digits. There is none if
+// the number is not written so.
 func (s *numberSpec) powers(st numberState) (lo, hi int) {
 	side := s.side(st)
+	if s.whole || s.scale > 0 || st.point != 1 || side.hi.zero() {
+		return 1, 0
+	}
 	lo, hi = leastPower, mostPower
 	if !side.lo.zero() { // lo is digits times ten to the power point-1
 		n := 1 - side.lo.point
-		if st.mlo < 0 {
+		if st.lo < 0 {
 			n--
 		}
 		hi = min(hi, n)
 	}
-	if side.hi.zero() {
-		return 1, 0
-	}
 	n := 1 - side.hi.point
-	if st.mhi > 0 {
+	if st.hi > 0 {
 		n++
 	}
 	return max(lo, n), hi
@@ -289,7 +220,7 @@ func (s *numberSpec) exponentDigit(st numberState, b byte) (numberState, bool) {
 	if s.wide {
 		most := mostPower
 		if !st.expNeg {
-			most = max(0, 308-int(st.digits))
+			most = max(0, 308-max(1, int(st.point)))
 		}
 		return st, int(st.exp) <= most
 	}
@@ -304,50 +235,38 @@ func (s *numberSpec) exponentDigit(st numberState, b byte) (numberState, bool) {
 
 // live reports whether a number can still end within the bounds.
 func (s *numberSpec) live(st numberState) bool {
-	if s.wide { // only numbers that no float64 can hold are left out
-		return int(st.digits) < len(s.pos.hiInt) || st.hi <= 0
+	side, point := s.side(st), int(st.point)
+	switch {
+	case s.wide: // only numbers that no float64 can hold are left out
+		return point < side.hi.point || point == side.hi.point && st.hi <= 0
+	case s.modulus > 1 || s.scale > 0:
+		return s.multiples(st)
+	case st.digits == 0 && st.phase == numberZero:
+		return side.lo.zero() || !s.whole && side.lo.point <= 0
+	case st.digits == 0:
+		return side.lo.zero() || side.lo.point <= point
 	}
-	if s.scale > 0 {
-		return st.plain && s.multiples(st)
+	if lo, hi := s.powers(st); lo <= hi {
+		return true
 	}
-	if st.power {
-		if lo, hi := s.powers(st); lo <= hi {
+	if st.phase != numberDigits {
+		return side.holds(st, point)
+	}
+	for point = max(point, side.lo.point); point <= side.hi.point; point++ { // of the first three, or none
+		if side.holds(st, point) {
 			return true
 		}
 	}
-	if st.phase == numberPoint || st.phase == numberDecimal {
-		return st.plain
-	}
-	if !st.plain {
-		return false
-	}
-	if s.modulus > 1 {
-		return s.multiples(st)
-	}
-	side := s.side(st)
-	k := int(st.digits)
-	if st.phase == numberZero {
-		return len(side.loInt) == 1 && st.lo == 0
-	}
-	least, most := len(side.loInt), len(side.hiInt)
-	switch {
-	case k > most:
-		return false
-	case least == most:
-		return st.lo >= 0 && st.hi <= 0
-	case k < most && least < most-1:
-		return true // a length between the bounds' lengths
-	}
-	return k <= least && st.lo >= 0 || st.hi <= 0
+	return false
 }
 
-// multiples is live for multiples of whole numbers: it reports whether one of them begins with the
-// digits so far.
+// multiples is live for multiples: it reports whether one of them begins with the digits so far.
 func (s *numberSpec) multiples(st numberState) bool {
+	side, point := s.side(st), int(st.point)
 	// a length that does not reach the bounds
-	if side := s.side(st); st.phase == numberDigits && s.besides == nil {
-		most := len(side.hiInt) - 1
-		if most > len(side.loInt) && most-int(st.digits) >= s.figures {
+	if st.phase == numberDigits && s.besides == nil {
+		most := side.hi.point - 1
+		if most > max(1, side.lo.point) && most-point >= s.figures {
 			return true
 		}
 	}
@@ -356,17 +275,12 @@ func (s *numberSpec) multiples(st numberState) bool {
 	if live, ok := s.reachable[st]; ok {
 		return live
 	}
-	side := s.side(st)
 	live := false
-	most := len(side.hiInt)
-	switch st.phase {
-	case numberZero:
-		most = 1
-	case numberPoint, numberDecimal:
-		live, most = s.multipleAfterPoint(st, side), -1
+	if st.phase != numberDigits {
+		live = s.anyMultiple(st, side, point, s.scale-int(st.at))
 	}
-	for n := max(int(st.digits), len(side.loInt)); n <= most && !live; n++ {
-		live = s.multipleOfLength(st, side, n)
+	for n := max(point, side.lo.point); st.phase == numberDigits && n <= side.hi.point && !live; n++ {
+		live = s.anyMultiple(st, side, n, n-point+s.scale)
 	}
 	if len(s.reachable) < maxReachable {
 		s.reachable[st] = live
@@ -374,61 +288,31 @@ func (s *numberSpec) multiples(st numberState) bool {
 	return live
 }
 
-// multipleOfLength reports whether a number of n digits in total before its point is a multiple
-// within the bounds.
-func (s *numberSpec) multipleOfLength(st numberState, side *bounds, n int) bool {
-	clippedLo := n == len(side.loInt) && st.lo <= 0
-	clippedHi := n == len(side.hiInt) && st.hi >= 0
-	if clippedLo && st.lo < 0 || clippedHi && st.hi > 0 {
+// anyMultiple reports whether a multiple with this point has the digits so far and more ones. Of
+// digits that are those of no bound, only their rest matters.
+func (s *numberSpec) anyMultiple(st numberState, side *bounds, point, more int) bool {
+	from, known := new(big.Int).SetUint64(st.rest), true
+	switch n := int(st.point) + int(st.at); {
+	case st.digits == 0:
+	case !side.holds(st, point):
 		return false
-	}
-	return s.anyMultiple(st.rest, side, int(st.digits), n-int(st.digits)+s.scale, clippedLo, clippedHi)
-}
-
-// multipleAfterPoint does the same for a number whose point was read.
-func (s *numberSpec) multipleAfterPoint(st numberState, side *bounds) bool {
-	digits := len(side.loInt)
-	if st.lo != 0 {
-		digits = len(side.hiInt)
-	}
-	return s.anyMultiple(st.rest, side, digits+int(st.at), s.scale-int(st.at), st.lo == 0, st.hi == 0)
-}
-
-// anyMultiple reports whether a multiple has the digits so far and more ones. The digits so far
-// are those of the bounds that are clipped.
-func (s *numberSpec) anyMultiple(
-	rest uint64, side *bounds, digits, more int, clippedLo, clippedHi bool,
-) bool {
-	if !clippedLo && !clippedHi && s.besides != nil {
-		return s.anyBesides(rest, more)
-	}
-	if !clippedLo && !clippedHi {
-		// 10^more consecutive numbers; the first of them is rest*10^more modulo multiple.
-		room, first := uint64(1), rest
-		for range more {
-			if room >= s.multiple {
-				return true
-			}
-			room *= 10
-			hi, lo := bits.Mul64(first, 10)
-			first = bits.Rem64(hi, lo, s.multiple)
-		}
-		return (s.multiple-first)%s.multiple < room
-	}
-	lo, hi := s.scaled(side.loInt, side.loFrac), s.scaled(side.hiInt, side.hiFrac)
-	prefix := hi[:digits]
-	if clippedLo {
-		prefix = lo[:digits]
+	case st.lo == 0 && point == side.lo.point:
+		from = side.lo.units(n)
+	case st.hi == 0 && point == side.hi.point:
+		from = side.hi.units(n)
+	default:
+		known = false
 	}
 	ten := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(more)), nil)
-	from, _ := new(big.Int).SetString(prefix, 10)
 	from.Mul(from, ten)
 	to := new(big.Int).Sub(new(big.Int).Add(from, ten), big.NewInt(1))
-	if clippedLo {
-		from.SetString(lo, 10)
-	}
-	if clippedHi {
-		to.SetString(hi, 10)
+	if known {
+		if lo := side.lo.units(side.lo.point + s.scale); lo.Cmp(from) > 0 {
+			from = lo
+		}
+		if hi := side.hi.units(side.hi.point + s.scale); hi.Cmp(to) < 0 {
+			to = hi
+		}
 	}
 	m := new(big.Int).SetUint64(s.multiple)
 	last := new(big.Int).Mul(new(big.Int).Div(to, m), m)
@@ -446,32 +330,10 @@ func (s *numberSpec) anyMultiple(
 // leads to others only is not followed.
 const maxTried = 256
 
-// anyBesides reports whether one of 10^more consecutive numbers is allowed.
-func (s *numberSpec) anyBesides(rest uint64, more int) bool {
-	room := uint64(1)
-	for range more {
-		room = min(room*10, 1e18)
-		rest = rest * 10 % s.modulus
-	}
-	at := (s.multiple - rest%s.multiple) % s.multiple
-	for tried := 0; at < room && tried < maxTried; tried++ {
-		if s.holds((rest + at) % s.modulus) {
-			return true
-		}
-		at += s.multiple
-	}
-	return false
-}
-
 // holds reports whether a value modulo modulus is a multiple, and of none of besides.
 func (s *numberSpec) holds(rest uint64) bool {
 	return rest%s.multiple == 0 &&
 		!slices.ContainsFunc(s.besides, func(m uint64) bool { return rest%m == 0 })
-}
-
-// scaled returns the digits of a bound times 10^scale, which is whole.
-func (s *numberSpec) scaled(whole, fraction string) string {
-	return whole + fraction + strings.Repeat("0", s.scale-len(fraction))
 }
 
 // isMultiple reports whether the digits so far are a multiple.
@@ -489,21 +351,9 @@ func (s *numberSpec) isMultiple(st numberState) bool {
 // accepts reports whether the text is a number of the spec.
 func (s *numberSpec) accepts(st numberState) bool {
 	switch st.phase {
-	case numberDigits, numberZero:
-		if s.wide {
-			return true
-		}
-		side, k := s.side(st), int(st.digits)
-		above := k > len(side.loInt) || k == len(side.loInt) &&
-			(st.lo > 0 || st.lo == 0 && side.loFrac == "")
-		below := k < len(side.hiInt) || k == len(side.hiInt) && st.hi <= 0
-		return st.plain && above && below && s.isMultiple(st)
-	case numberDecimal:
-		if s.wide {
-			return true
-		}
-		return st.plain && (st.lo > 0 || int(st.at) >= len(s.side(st).loFrac)) &&
-			(s.scale == 0 || s.isMultiple(st))
+	case numberDigits, numberZero, numberDecimal:
+		return s.wide || s.isMultiple(st) && (st.digits == 0 && s.side(st).lo.zero() ||
+			st.digits > 0 && s.side(st).holds(s.ended(st), int(st.point)))
 	case numberExpEnd:
 		if s.wide {
 			return true
@@ -538,8 +388,7 @@ func (s *numberSpec) size() int {
 		if side == nil {
 			continue
 		}
-		lo, _ := new(big.Int).SetString(side.loInt, 10)
-		hi, _ := new(big.Int).SetString(side.hiInt, 10)
+		lo, hi := side.lo.units(side.lo.point), side.hi.units(side.hi.point)
 		m := new(big.Int).SetUint64(s.multiple)
 		if lo.Sign() > 0 {
 			lo.Sub(lo, big.NewInt(1))

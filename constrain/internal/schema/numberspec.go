@@ -4,6 +4,7 @@ package schema
 // arithmetic.
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/big"
@@ -53,14 +54,21 @@ func (d *decimal) zero() bool { return d.digits == "" }
 func (d *decimal) whole() bool { return len(d.digits) <= d.point }
 
 // integer returns the digits before the point, at least one.
-func (d *decimal) integer() string {
-	switch {
-	case d.point <= 0:
+func (d *decimal) integer() string { return d.first(d.point) }
+
+// first returns the first n digits, after which zeros follow; 0 if there are none.
+func (d *decimal) first(n int) string {
+	if n <= 0 {
 		return "0"
-	case len(d.digits) >= d.point:
-		return d.digits[:d.point]
 	}
-	return d.digits + strings.Repeat("0", d.point-len(d.digits))
+	digits := d.digits[:min(n, len(d.digits))]
+	return digits + strings.Repeat("0", n-len(digits))
+}
+
+// units returns the number of the first n digits.
+func (d *decimal) units(n int) *big.Int {
+	r, _ := new(big.Int).SetString(d.first(n), 10)
+	return r
 }
 
 // fraction returns the digits after the point.
@@ -80,7 +88,7 @@ func (d *decimal) cmp(e *decimal) int {
 	if a != b || a == 0 {
 		return a - b
 	}
-	return a * d.cmpMagnitude(e)
+	return a * cmp.Or(d.point-e.point, strings.Compare(d.digits, e.digits))
 }
 
 func (d *decimal) sign() int {
@@ -93,33 +101,25 @@ func (d *decimal) sign() int {
 	return 1
 }
 
-func (d *decimal) cmpMagnitude(e *decimal) int {
-	switch {
-	case d.zero() || e.zero():
-		return len(d.digits) - len(e.digits)
-	case d.point != e.point:
-		return d.point - e.point
+// text returns the number as 0.digits, with an exponent.
+func (d *decimal) text() string {
+	sign := ""
+	if d.neg {
+		sign = "-"
 	}
-	return strings.Compare(d.digits, e.digits)
+	return sign + "0." + d.digits + "0e" + strconv.Itoa(d.point)
 }
 
 // rat returns the number as a fraction; its exponent must be small.
 func (d *decimal) rat() *big.Rat {
-	r, _ := new(big.Rat).SetString("0" + d.digits + "e" + strconv.Itoa(d.point-len(d.digits)))
-	if d.neg {
-		r.Neg(r)
-	}
+	r, _ := new(big.Rat).SetString(d.text())
 	return r
 }
 
 // neighbour returns the next float64 above or below a number, which is the bound that an exclusive
 // one leaves.
 func (d *decimal) neighbour(up bool) *decimal {
-	text := "0." + d.digits + "0e" + strconv.Itoa(d.point)
-	if d.neg {
-		text = "-" + text
-	}
-	f, _ := strconv.ParseFloat(text, 64)
+	f, _ := strconv.ParseFloat(d.text(), 64)
 	if math.IsInf(f, 0) {
 		return d
 	}
@@ -133,40 +133,28 @@ func ofFloat(f float64) *decimal {
 	return d
 }
 
-// round returns the next whole number, above or below, or the number itself if it is whole.
-func (d *decimal) round(up bool) *decimal {
-	switch {
-	case d.whole():
+// next returns the nearest number with so many digits after the point, above or below: d itself, if it
+// is one and need not differ.
+func (d *decimal) next(digits int, up, differs bool) *decimal {
+	scaled := &decimal{d.neg, d.digits, d.point + digits}
+	if scaled.whole() && !differs {
 		return d
-	case up:
-		return d.floor(1)
 	}
-	return d.floor(0)
-}
-
-// floor returns the greatest whole number that is not above a number, and more.
-func (d *decimal) floor(more int64) *decimal {
-	n, _ := new(big.Int).SetString(d.integer(), 10)
+	n, step := scaled.units(scaled.point), int64(-1) // of the digits before the point
 	if d.neg {
 		n.Neg(n)
-		if !d.whole() {
-			more--
-		}
 	}
-	r, _ := parseDecimal(n.Add(n, big.NewInt(more)).String())
-	return r
-}
-
-// roundAt returns the next number with some digits after the point, or the number itself.
-func (d *decimal) roundAt(digits int, up bool) *decimal {
-	if d.zero() {
-		return d
+	if up {
+		step = 1
 	}
-	r := *(&decimal{d.neg, d.digits, d.point + digits}).round(up)
+	if scaled.whole() || up != d.neg {
+		n.Add(n, big.NewInt(step))
+	}
+	r, _ := parseDecimal(n.String())
 	if !r.zero() {
 		r.point -= digits
 	}
-	return &r
+	return r
 }
 
 // inReach returns the bound itself or, if that is so near to 0 that no float64 is between, the next
@@ -212,7 +200,7 @@ func newNumber(
 	}
 	lo, hi = lo.inReach(true), hi.inReach(false)
 	if whole || scale > 0 {
-		lo, hi = lo.roundAt(scale, true), hi.roundAt(scale, false)
+		lo, hi = lo.next(scale, true, false), hi.next(scale, false, false)
 	}
 	abs := func(d *decimal) *decimal { return &decimal{digits: d.digits, point: d.point} }
 	if lo.cmp(hi) > 0 {
@@ -223,14 +211,14 @@ func newNumber(
 		if lo.sign() > 0 {
 			from = lo
 		}
-		s.pos = newBounds(abs(from), abs(hi))
+		s.pos = &bounds{abs(from), abs(hi)}
 	}
 	if lo.sign() < 0 {
 		from := zero
 		if hi.sign() < 0 {
 			from = hi
 		}
-		s.neg = newBounds(abs(from), abs(lo))
+		s.neg = &bounds{abs(from), abs(lo)}
 	}
 	if s.neg != nil && !s.mayFollow(numberState{phase: numberSign, neg: true}) {
 		s.neg = nil // no number follows a sign
@@ -242,13 +230,19 @@ func newNumber(
 func (c *compiler) number(v *value, a alternative, whole bool) error {
 	var lo, hi *decimal
 	var texts []string
-	multiple, scale, whole, err := c.multipleOf(a, whole)
-	if err != nil {
-		return err
-	}
 	for _, id := range a {
 		s := c.all[id]
 		lo, hi = laterDecimal(lo, s.minimum, 1), laterDecimal(hi, s.maximum, -1)
+		if s.hasTexts && s.types == numberType {
+			texts = intersectTexts(texts, s.texts)
+		}
+	}
+	if texts != nil {
+		return c.listedNumbers(v, a, texts, whole)
+	}
+	multiple, besides, scale, whole, err := c.divisors(a, whole)
+	if err != nil || slices.Contains(besides, 1) && whole {
+		return err
 	}
 	for _, id := range a {
 		s := c.all[id]
@@ -258,16 +252,6 @@ func (c *compiler) number(v *value, a alternative, whole bool) error {
 		if s.exclusiveMax != nil {
 			hi = laterDecimal(hi, exclusiveBound(s.exclusiveMax, whole, false), -1)
 		}
-		if s.hasTexts && s.types == numberType {
-			texts = intersectTexts(texts, s.texts)
-		}
-	}
-	if texts != nil {
-		return c.listedNumbers(v, a, texts, whole)
-	}
-	besides, err := c.besides(a, whole, &multiple, &scale)
-	if err != nil || slices.Contains(besides, 1) && whole {
-		return err
 	}
 	if besides != nil { // see maxExact
 		i := slices.IndexFunc(a, func(id int) bool { return c.all[id].besides != nil })
@@ -294,52 +278,6 @@ func (c *compiler) number(v *value, a alternative, whole bool) error {
 	return nil
 }
 
-// multipleOf returns the least common multiple of the divisors of an alternative, as a multiple of
-// 10^-scale, and whether the numbers must be whole.
-func (c *compiler) multipleOf(a alternative, whole bool) (uint64, int, bool, error) {
-	if c.listed(a) {
-		whole = whole || slices.ContainsFunc(a, func(id int) bool {
-			return c.all[id].multiple != nil && c.all[id].multiple.IsInt()
-		})
-		return 1, 0, whole, nil
-	}
-	var common *big.Rat // of all divisors, as fractions
-	for _, id := range a {
-		s := c.all[id]
-		if s.multiple == nil {
-			continue
-		}
-		if err := c.meter.Charge(1000); err != nil {
-			return 0, 0, false, err
-		}
-		if common == nil {
-			common = s.multiple
-		} else {
-			common = commonMultiple(common, s.multiple)
-		}
-		if len(common.Num().Bits())+len(common.Denom().Bits()) > 64 {
-			return 0, 0, false, tooLargeDivisor(c.all[a[0]])
-		}
-	}
-	if common == nil {
-		return 1, 0, whole, nil
-	}
-	if whole = whole || common.IsInt(); whole {
-		// a whole number is a multiple of a fraction if it is one of the numerator
-		common = new(big.Rat).SetInt(common.Num())
-	}
-	multiple, scale, ten := new(big.Rat).Set(common), 0, big.NewRat(10, 1)
-	for ; !multiple.IsInt(); scale++ {
-		if multiple.Mul(multiple, ten); scale >= maxScale {
-			return 0, 0, false, tooLargeDivisor(c.all[a[0]])
-		}
-	}
-	if !multiple.Num().IsUint64() || multiple.Num().Uint64() > 1e17 { // for arithmetic of remainders
-		return 0, 0, false, tooLargeDivisor(c.all[a[0]])
-	}
-	return multiple.Num().Uint64(), scale, whole, nil
-}
-
 // Numbers that must not be multiples have so many digits in all, and in a fraction so many after
 // the point. Every float64 holds them, and no program takes a quotient for a whole number.
 const (
@@ -347,50 +285,61 @@ const (
 	exactPoint = 6
 )
 
-// besides returns the divisors of which the numbers of an alternative are no multiples, in units of
-// 10^-scale; it raises the scale to one that all divisors have.
-func (c *compiler) besides(
-	a alternative, whole bool, multiple *uint64, scale *int,
-) (list []uint64, err error) {
-	var divisors []*big.Rat
+// divisors returns what the numbers of an alternative are multiples of, the least common multiple, and
+// of what they are none, in units of 10^-scale; and whether they must be whole.
+func (c *compiler) divisors(
+	a alternative, whole bool,
+) (multiple uint64, besides []uint64, scale int, is bool, err error) {
+	of := big.NewRat(1, 1)
+	var divisors, not []*big.Rat
 	for _, id := range a {
-		divisors = append(divisors, c.all[id].besides...)
+		s := c.all[id]
+		if not = append(not, s.besides...); s.multiple == nil {
+			continue
+		}
+		if err := c.meter.Charge(1000); err != nil {
+			return 0, nil, 0, false, err
+		}
+		if divisors = append(divisors, s.multiple); len(divisors) == 1 {
+			of = s.multiple
+		} else {
+			of = commonMultiple(of, s.multiple)
+		}
+		if len(of.Num().Bits())+len(of.Denom().Bits()) > 64 {
+			return 0, nil, 0, false, tooLargeDivisor(c.all[a[0]])
+		}
 	}
-	if divisors == nil {
-		return nil, c.meter.Failed()
+	most := maxScale
+	if whole = whole || divisors != nil && of.IsInt(); !whole && not != nil {
+		scale, most = exactPoint, maxExact-1
 	}
-	to := *scale
 	power := func(n int) *big.Int {
 		return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil)
 	}
 	units := func(d *big.Rat) *big.Rat {
-		if whole {
+		if whole { // it is a multiple of a fraction if it is one of the numerator
 			return new(big.Rat).SetInt(d.Num())
 		}
-		return new(big.Rat).Mul(d, new(big.Rat).SetInt(power(to)))
+		return new(big.Rat).Mul(d, new(big.Rat).SetInt(power(scale)))
 	}
-	if !whole {
-		to = max(to, exactPoint)
-		rest := func(d *big.Rat) bool { return !units(d).IsInt() }
-		for to < maxExact && slices.ContainsFunc(divisors, rest) {
-			to++
+	rest := func(d *big.Rat) bool { return !units(d).IsInt() }
+	for slices.ContainsFunc(not, rest) || divisors != nil && rest(of) {
+		if scale++; scale > most {
+			return 0, nil, 0, false, tooLargeDivisor(c.all[a[0]])
 		}
 	}
-	of := new(big.Rat).SetInt(new(big.Int).SetUint64(*multiple))
-	if *scale > 0 {
-		of.Mul(of, new(big.Rat).SetInt(power(to-*scale)))
+	if divisors != nil {
+		of = units(of)
 	}
 	all := of
-	for _, d := range divisors {
-		n := units(d)
-		all = commonMultiple(all, n)
-		if to >= maxExact || all.Num().Cmp(power(maxScale)) > 0 {
-			return nil, tooLargeDivisor(c.all[a[0]])
-		}
-		list = append(list, n.Num().Uint64())
+	for _, d := range not {
+		d = units(d)
+		all, besides = commonMultiple(all, d), append(besides, d.Num().Uint64())
 	}
-	*multiple, *scale = of.Num().Uint64(), to
-	return list, c.meter.Charge(1000 * len(divisors))
+	if !of.Num().IsUint64() || all.Num().Cmp(power(maxScale)) > 0 { // for arithmetic of remainders
+		return 0, nil, 0, false, tooLargeDivisor(c.all[a[0]])
+	}
+	return of.Num().Uint64(), besides, scale, whole, c.meter.Charge(1000 * len(not))
 }
 
 // exclusiveBound returns the bound that an exclusive bound leaves: the next whole number, or the
@@ -402,13 +351,7 @@ func exclusiveBound(d *decimal, whole, lower bool) *decimal {
 	if !whole {
 		return d.neighbour(lower)
 	}
-	if !d.whole() {
-		return d.round(lower)
-	}
-	if lower {
-		return d.floor(1)
-	}
-	return d.floor(-1)
+	return d.next(0, lower, true)
 }
 
 // commonMultiple returns the least common multiple of two fractions.
@@ -422,13 +365,6 @@ func commonMultiple(m, d *big.Rat) *big.Rat {
 func tooLargeDivisor(s *schema) error {
 	return fmt.Errorf("%s: multipleOf: want numbers whose least common multiple has 17 digits at most",
 		s.at())
-}
-
-// listed reports whether the numbers come from a list.
-func (c *compiler) listed(a alternative) bool {
-	return slices.ContainsFunc(a, func(id int) bool {
-		return c.all[id].hasTexts && c.all[id].types == numberType
-	})
 }
 
 // intersectTexts returns the texts that are in both lists; a nil list contains everything.

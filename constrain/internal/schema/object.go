@@ -122,14 +122,16 @@ func (s *objectSpec) sort() {
 func (c *compiler) objectValues(s *objectSpec, a alternative) error {
 	var patterns []string
 	var from *schema
+	var named []*schema // whose names are those of patterns, or of a schema
 	for _, id := range a {
-		for _, p := range c.all[id].patterns {
-			patterns, from = append(patterns, p.name), c.all[id]
-		}
+		named = append(named, c.all[id])
 		for _, m := range c.all[id].somes {
-			for _, p := range m.in.patterns {
-				patterns, from = append(patterns, p.name), c.all[id]
-			}
+			named = append(named, m.in)
+		}
+	}
+	for _, p := range named {
+		for _, of := range p.patterns {
+			patterns, from = append(patterns, of.name), p
 		}
 	}
 	all := len(patterns)
@@ -144,15 +146,6 @@ func (c *compiler) objectValues(s *objectSpec, a alternative) error {
 		if m != nil { // nil matches no name
 			number[p] = len(machines)
 			machines, key = append(machines, m), strconv.AppendQuote(key, p)
-		}
-	}
-	var named []*schema // whose names are those of a schema
-	for _, id := range a {
-		p := c.all[id]
-		if named = append(named, p); p.somes != nil {
-			for _, m := range p.somes {
-				named = append(named, m.in)
-			}
 		}
 	}
 	for _, p := range named {
@@ -201,21 +194,18 @@ func (c *compiler) objectValues(s *objectSpec, a alternative) error {
 		name.claims = c.claims(somes, conj, name.name, true, matches, number)
 	}
 	s.others = &stringSpec{max: -1, escapes: allEscapes}
-	if len(machines) == 0 {
-		conj := c.named(a, "", false, nil, number)
-		s.values = []*value{c.valueOf(conj...)}
-		s.claim(0, 1, c.claims(somes, conj, "", false, nil, number))
-		return nil
+	kinds := [][]bool{nil}
+	if t != nil {
+		s.others.table, s.others.escapes, kinds = t, fewEscapes, t.Kinds
 	}
-	for kind, matches := range t.Kinds {
+	for kind, matches := range kinds {
 		if err := c.meter.Charge(4 + 8*len(a) + all); err != nil {
 			return err
 		}
 		conj := c.named(a, "", false, matches, number)
 		s.values = append(s.values, c.valueOf(conj...))
-		s.claim(kind, len(t.Kinds), c.claims(somes, conj, "", false, matches, number))
+		s.claim(kind, len(kinds), c.claims(somes, conj, "", false, matches, number))
 	}
-	s.others.table, s.others.escapes = t, fewEscapes
 	return nil
 }
 
@@ -241,7 +231,7 @@ func (c *compiler) named(a alternative, name string, known bool, matches []bool,
 		}
 		if p.names != nil {
 			if i, ok := number[p.namesKey()]; ok && (i < 0 || !matches[i]) {
-				conj = append(conj, c.never(p.from))
+				conj = append(conj, c.nothing())
 			}
 		}
 		if !found && p.additional != nil {

@@ -54,6 +54,14 @@ func (p *part) list() []string {
 	return p.number.texts
 }
 
+// text returns the i-th text of a partList or partNumberList, or name of a partName.
+func (p *part) text(i int32) string {
+	if p.kind == partName {
+		return p.frame.first().object.names[(*p.names)[i]].escaped
+	}
+	return p.list()[i]
+}
+
 // cost returns approximately the work for the next byte of a part, in visits of nodes.
 func (p *part) cost() int {
 	switch p.kind {
@@ -91,13 +99,9 @@ func bytesAfter(parts []part) (set byteSet) {
 		switch known := p.hi-p.lo <= few; {
 		case p.rest != "":
 			set.add(p.rest[:1])
-		case p.kind == partList && known:
-			for _, text := range p.list()[p.lo:p.hi] {
-				set.add((text + `"`)[p.at:][:1])
-			}
-		case p.kind == partName && known:
-			for _, name := range (*p.names)[p.lo:p.hi] {
-				set.add((p.frame.first().object.names[name].escaped + `"`)[p.at:][:1])
+		case (p.kind == partList || p.kind == partName) && known:
+			for k := p.lo; k < p.hi; k++ {
+				set.add((p.text(k) + `"`)[p.at:][:1])
 			}
 		case p.kind == partKey:
 			set.add(`"`)
@@ -170,7 +174,7 @@ func (p *part) alone() (list []part) {
 			q.str = f.object.others
 		} else if p.frame.several != nil {
 			names := f.names()
-			for q.names, q.lo = &names, 0; q.known(q.lo) != p.known(p.lo); q.lo++ {
+			for q.names, q.lo = &names, 0; q.text(q.lo) != p.text(p.lo); q.lo++ {
 			}
 			q.hi = q.lo + p.hi - p.lo
 		}
@@ -199,16 +203,11 @@ func (p *part) key() (k partLook) {
 	k.value, k.str, k.number = p.value, p.str, p.number
 	switch {
 	case p.kind == partName && p.joins():
-		k.lo, k.name = p.hi-p.lo, p.known(p.lo)
+		k.lo, k.name = p.hi-p.lo, p.text(p.lo)
 	case p.kind == partOther && p.joins():
 		k.str = nil
 	}
 	return k
-}
-
-// known returns one of the names of a partName, in JSON.
-func (p *part) known(i int32) string {
-	return p.frame.first().object.names[(*p.names)[i]].escaped
 }
 
 // reads reports whether a part is another one, but for the frame.
@@ -216,7 +215,7 @@ func (p part) reads(q part) bool {
 	switch p.kind {
 	case partName:
 		for i := range p.hi - p.lo {
-			if p.known(p.lo+i) != q.known(q.lo+i) {
+			if p.text(p.lo+i) != q.text(q.lo+i) {
 				return false
 			}
 		}

@@ -168,7 +168,7 @@ func (s *stringWish) counted(pattern string) string {
 		s.patterns = append(s.patterns, "^.*$")
 		pattern = "^" + pattern[len(sized[0]):]
 	}
-	parts := repeated().FindStringSubmatch(automaton.ECMAEscapes(pattern))
+	parts := repeated().FindStringSubmatch(automaton.ECMAPlain(pattern))
 	if parts == nil {
 		return pattern
 	}

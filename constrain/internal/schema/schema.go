@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"math/big"
 	"strings"
-
-	"picogpt/internal/quote"
 )
 
 // A schema holds the keywords of one schema object. Its parts are schemas of their own.
@@ -40,7 +38,7 @@ type schema struct {
 	format               string
 
 	properties    []property
-	index         map[string]*schema // of properties, if there are many
+	index         map[string]*schema // of properties, if there are many, once it is asked
 	patterns      []property         // each name is a pattern
 	additional    *schema            // nil: others are allowed
 	names         *schema            // propertyNames
@@ -121,13 +119,14 @@ func (c *compiler) schemaOf(v *jsonValue) (*schema, error) {
 	for i, key := range v.keys {
 		ignored, err := c.ignores(of, v, key)
 		if err == nil && !ignored {
+			c.closing(s, key)
 			err = c.keyword(s, v, key, v.items[i])
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	c.closing(s, of, v)
+	s.closes = s.closes || c.options.Closed && len(s.required)+len(s.dependents) > 0
 	c.discriminate(s, v)
 	return s, nil
 }
@@ -202,16 +201,19 @@ func (c *compiler) keyword(s *schema, in *jsonValue, key string, v *jsonValue) (
 		if v.kind != '[' {
 			return v.want("an array")
 		}
-		s.enum, s.hasEnum = append(s.enum, v.items...), true
-		if in.member("const") != nil { // both must hold
-			c.both(s, in)
-		}
+		s.enum, s.hasEnum = v.items, true
 	case "const":
-		if in.member("enum") == nil {
-			s.enum, s.hasEnum = []*jsonValue{v}, true
+		to := s
+		if in.member("enum") != nil { // both must hold
+			to = c.newSchema(in)
+			s.also = append(s.also, to)
 		}
+		to.enum, to.hasEnum = []*jsonValue{v}, true
 	case "$ref":
-		s.ref, err = c.resolve(v)
+		var target *jsonValue
+		if target, err = c.target(v); err == nil {
+			s.ref, err = c.schemaOf(target)
+		}
 	case "$recursiveRef", "$dynamicRef":
 		err = c.dynamic(s, in, key, v)
 	case "extends":
@@ -262,7 +264,6 @@ func (c *compiler) keyword(s *schema, in *jsonValue, key string, v *jsonValue) (
 		}
 	case "properties":
 		s.properties, err = c.propertiesOf(v)
-		s.lookUp()
 		s.required = append(s.required, requiredOf(c.scopeOf(in).draft, v)...)
 	case "patternProperties":
 		s.patterns, err = c.propertiesOf(v)
@@ -324,29 +325,27 @@ func (c *compiler) propertiesOf(v *jsonValue) (list []property, err error) {
 	return list, nil
 }
 
-// lookUp builds the index of many properties.
-func (s *schema) lookUp() {
-	if len(s.properties) <= 8 {
-		return
-	}
-	s.index = make(map[string]*schema, len(s.properties))
-	for _, p := range s.properties {
-		s.index[p.name] = p.value
-	}
-}
-
 // property returns the schema of a property, or nil if properties does not contain the name.
 func (s *schema) property(name string) *schema {
-	if s.index != nil {
-		return s.index[name]
+	if len(s.properties) <= fewKeys {
+		for _, p := range s.properties {
+			if p.name == name {
+				return p.value
+			}
+		}
+		return nil
 	}
-	for _, p := range s.properties {
-		if p.name == name {
-			return p.value
+	if s.index == nil {
+		s.index = make(map[string]*schema, len(s.properties))
+		for _, p := range s.properties {
+			s.index[p.name] = p.value
 		}
 	}
-	return nil
+	return s.index[name]
 }
+
+// fewKeys are found without an index.
+const fewKeys = 8
 
 // Keywords that are more than one value: those with older spellings, and those beside others.
 
@@ -398,7 +397,7 @@ func (c *compiler) dependencies(s *schema, in *jsonValue, key string, v *jsonVal
 		item := v.items[i]
 		without, with := c.newSchema(item), c.newSchema(item)
 		without.beside = true
-		without.properties = []property{{name, c.never(item)}}
+		without.properties = []property{{name, c.nothing()}}
 		with.types, with.required, with.beside = objectType, []string{name}, true
 		switch {
 		case key != "dependentSchemas" && item.kind == '[':
@@ -471,12 +470,9 @@ func requiredOf(draft drafts, properties *jsonValue) (names []string) {
 
 // dynamic reads a reference to the outermost schema that led here and has its anchor.
 func (c *compiler) dynamic(s *schema, in *jsonValue, key string, v *jsonValue) error {
-	if v.kind != '"' {
-		return v.want("a string")
-	}
-	target, err := c.find(v)
+	target, err := c.target(v)
 	if err != nil {
-		return fmt.Errorf("%s: %s: %w", v.at(), quote.Short(v.text, 80), err)
+		return err
 	}
 	anchor := ""
 	if key == "$dynamicRef" {
@@ -492,24 +488,11 @@ func (c *compiler) dynamic(s *schema, in *jsonValue, key string, v *jsonValue) e
 	return err
 }
 
-// both adds const to a schema that also has enum, as another schema that must hold.
-func (c *compiler) both(s *schema, in *jsonValue) {
-	also := c.newSchema(in)
-	also.enum, also.hasEnum = []*jsonValue{in.member("const")}, true
-	s.also = append(s.also, also)
-}
-
-// never returns a new schema that accepts nothing.
-func (c *compiler) never(from *jsonValue) *schema {
-	s := c.newSchema(from)
-	s.never = true
-	return s
-}
-
 // nothing returns a schema that accepts nothing, always the same one.
 func (c *compiler) nothing() *schema {
 	if c.none == nil {
-		c.none = c.never(c.document.root)
+		c.none = c.newSchema(c.document.root)
+		c.none.never = true
 	}
 	return c.none
 }

@@ -134,9 +134,9 @@ func (e *ender) number(
 	if s.accepts(st) && ok("") {
 		return "", true
 	}
-	if side := s.side(st); st.phase == numberDigits && !s.wide && int(st.digits) > len(side.loInt) &&
-		int(st.digits)+2*s.figures+8 < len(side.hiInt) { // how many they are makes no difference
-		st.digits, st.lo, st.hi = uint16(len(side.loInt)+1), 1, -1
+	if side := s.side(st); st.phase == numberDigits && !s.wide && int(st.point) > max(1, side.lo.point) &&
+		int(st.point)+2*s.figures+8 < side.hi.point { // how many they are makes no difference
+		st.point, st.lo, st.hi = int16(max(1, side.lo.point)+1), 1, -1
 	}
 	type place struct {
 		of *numberSpec

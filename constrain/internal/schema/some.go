@@ -136,18 +136,13 @@ func (s *objectSpec) claim(kind, kinds int, claims []claim) {
 
 // names returns the names whose values are possible, or nil if they are not infinitely many.
 func (o *claimed) names(m *automaton.Meter, others *stringSpec, plain automaton.Set) *stringSpec {
-	possible := func(kind int) bool { return o.values[kind] != nil && o.values[kind].possible }
-	if others.table == nil {
-		if !possible(0) {
-			return nil
-		}
-		return &stringSpec{max: -1, escapes: allEscapes}
-	}
-	u, _ := others.table.Those(m, plain, possible)
-	if u == nil || u.Count[0] < automaton.Unbounded {
+	names := others.kinds(m, plain, func(kind int) bool {
+		return o.values[kind] != nil && o.values[kind].possible
+	})
+	if names == nil || names.table != nil && names.table.Count[0] < automaton.Unbounded {
 		return nil
 	}
-	return &stringSpec{max: -1, escapes: fewEscapes, table: u}
+	return names
 }
 
 // cover returns how many properties an object needs besides the required ones, so that there is one

@@ -102,13 +102,8 @@ func (f *frame) open(o *objectSpec, a *arraySpec) *frame {
 	return g
 }
 
-func ofKind(nodes []*node, kind byte) (list []*node) {
-	for _, u := range nodes {
-		if u.kind == kind {
-			list = append(list, u)
-		}
-	}
-	return list
+func ofKind(nodes []*node, kind byte) []*node {
+	return slices.DeleteFunc(slices.Clone(nodes), func(u *node) bool { return u.kind != kind })
 }
 
 // rivals returns what a value that is read in a frame, as the newest item or under a name, must
@@ -219,18 +214,8 @@ func (p *part) fresh() bool {
 		different = p.value.differs(f.rivals(f.name), 0)
 	case partWord:
 		different = !among(f.rivals(f.name), p.raw)
-	case partList, partNumberList:
-		rivals := f.rivals(f.name)
-		different = slices.ContainsFunc(p.list()[p.lo:p.hi], func(t string) bool {
-			if p.kind == partList {
-				return !amongStrings(rivals, t)
-			}
-			return !among(rivals, keptText(t))
-		})
-	case partNumber:
-		different = p.number.differs(p.digits, p.raw, f.rivals(f.name))
-	case partString:
-		different = p.str.endless() || p.str.differs(p.string, p.raw, f.rivals(f.name))
+	case partList, partNumberList, partNumber, partString:
+		different = p.differs(f.rivals(f.name))
 	case partKey: // a name follows, and not the end
 		return slices.ContainsFunc(f.key(nil), func(q part) bool { return q.fresh() })
 	case partName:
@@ -314,14 +299,23 @@ func begun(nodes []*node, text string) bool {
 	return slices.ContainsFunc(nodes, func(u *node) bool { return strings.HasPrefix(u.text, text) })
 }
 
-// amongStrings is among for the text of a string without its quote.
-func amongStrings(nodes []*node, text string) bool {
-	for _, u := range nodes {
-		if len(u.text) == len(text)+1 && u.text[0] == '"' && u.text[1:] == text {
-			return true
-		}
+// differs reports whether a string or a number that begins like a part differs from some nodes.
+func (p *part) differs(rivals []*node) bool {
+	switch p.kind {
+	case partNumber:
+		return p.number.differs(p.digits, p.raw, rivals)
+	case partString:
+		return p.str.differs(p.string, p.raw, rivals)
 	}
-	return false
+	return slices.ContainsFunc(p.list()[p.lo:p.hi], func(t string) bool { return !among(rivals, p.kept(t)) })
+}
+
+// kept is what is kept of a text of a list.
+func (p *part) kept(text string) string {
+	if p.kind == partList {
+		return `"` + text
+	}
+	return keptText(text)
 }
 
 // differs reports whether a container can become different from those that it may still be equal
@@ -390,14 +384,12 @@ func (v *value) differs(rivals []*node, depth int) bool {
 		}
 	}
 	for _, s := range v.strings {
-		if s.texts == nil && s.differs(stringState{}, "", rivals) ||
-			slices.ContainsFunc(s.escaped, func(t string) bool { return !amongStrings(rivals, t) }) {
+		if p := stringPart(s, nil); p.differs(rivals) {
 			return true
 		}
 	}
 	for _, s := range v.numbers {
-		if s.texts == nil && s.differs(numberState{}, "", rivals) ||
-			slices.ContainsFunc(s.texts, func(t string) bool { return !among(rivals, keptText(t)) }) {
+		if p := numberPart(s, nil); p.differs(rivals) {
 			return true
 		}
 	}
@@ -417,24 +409,20 @@ func (v *value) differs(rivals []*node, depth int) bool {
 // Where one is found, it is found again from each beginning of it.
 const maxTexts = 4096
 
-// differs reports whether a number that begins with a text differs from some nodes. Numbers that
-// are not whole have 15 digits at most, so that others differ as float64 too.
-func (s *numberSpec) differs(st numberState, text string, rivals []*node) bool {
-	if s.accepts(st) && !among(rivals, keptNumber(text, s.whole)) {
-		return true
-	}
+// found looks for a text that ends takes: one that begins with a text whose state is st, and goes on
+// with some bytes as step lets it.
+func found[S any](st S, text, bytes string, ends func(S, string) bool,
+	step func(st S, text string, b byte) (S, bool),
+) bool {
 	tried := 0
-	var find func(st numberState, text string) bool
-	find = func(st numberState, text string) bool {
-		if s.accepts(st) && !among(rivals, keptNumber(text, s.whole)) {
+	var find func(st S, text string) bool
+	find = func(st S, text string) bool {
+		if ends(st, text) {
 			return true
 		}
-		for _, b := range []byte("-0123456789.e") {
-			if tried > maxTexts || !s.whole && b != 'e' && st.phase < numberExp && len(text) > maxExact {
-				continue
-			}
-			if next, ok := s.step(st, b); ok {
-				if tried++; find(next, text+string([]byte{b})) {
+		for i := 0; i < len(bytes) && tried <= maxTexts; i++ {
+			if next, ok := step(st, text, bytes[i]); ok {
+				if tried++; find(next, text+bytes[i:i+1]) {
 					return true
 				}
 			}
@@ -444,25 +432,38 @@ func (s *numberSpec) differs(st numberState, text string, rivals []*node) bool {
 	return find(st, text)
 }
 
+// differs reports whether a number that begins with a text differs from some nodes. Numbers that
+// are not whole have 15 digits at most, so that others differ as float64 too.
+func (s *numberSpec) differs(st numberState, text string, rivals []*node) bool {
+	return found(st, text, "-0123456789.e", func(st numberState, text string) bool {
+		return s.accepts(st) && !among(rivals, keptNumber(text, s.whole))
+	}, func(st numberState, text string, b byte) (numberState, bool) {
+		if !s.whole && b != 'e' && st.phase < numberExp && len(text) > maxExact {
+			return st, false
+		}
+		return s.step(st, b)
+	})
+}
+
+// everyByte has each byte once.
+var everyByte = func() string {
+	all := make([]byte, 256)
+	for b := range all {
+		all[b] = byte(b)
+	}
+	return string(all)
+}()
+
 // differs reports whether a string that begins with some bytes differs from some nodes.
 func (s *stringSpec) differs(st stringState, raw string, rivals []*node) bool {
-	tried := 0
-	var find func(st stringState, raw string) bool
-	find = func(st stringState, raw string) bool {
-		if st.Form == automaton.Border {
-			text := keptString(raw)
-			if !begun(rivals, text) || s.mayEnd(st) && !among(rivals, text) {
-				return true // what is live can end
-			}
+	return s.endless() || found(st, raw, everyByte, func(st stringState, raw string) bool {
+		if st.Form != automaton.Border {
+			return false
 		}
-		for b := 0; b < 256 && tried <= maxTexts; b++ {
-			if next, verdict := s.step(st, byte(b)); verdict == goesOn {
-				if tried++; find(next, raw+string([]byte{byte(b)})) {
-					return true
-				}
-			}
-		}
-		return false
-	}
-	return s.endless() || find(st, raw)
+		text := keptString(raw)
+		return !begun(rivals, text) || s.mayEnd(st) && !among(rivals, text) // what is live can end
+	}, func(st stringState, _ string, b byte) (stringState, bool) {
+		next, verdict := s.step(st, b)
+		return next, verdict == goesOn
+	})
 }

@@ -193,25 +193,37 @@ func (s *objectSpec) exists(m *automaton.Meter) bool {
 
 // countOthers returns the number of possible names besides the known ones, at most unbounded.
 func (s *objectSpec) countOthers(m *automaton.Meter) int {
-	if s.others == nil {
+	names := s.otherNames(m, nil)
+	switch {
+	case names == nil:
 		return 0
+	case names.table == nil:
+		return automaton.Unbounded
 	}
-	t := s.others.table
-	if t == nil {
-		if s.values[0].possible {
-			return automaton.Unbounded
+	return names.table.Count[0] - s.known(m, names.table)
+}
+
+// otherNames returns the other names whose values are possible, nil if there are none.
+func (s *objectSpec) otherNames(m *automaton.Meter, plain automaton.Set) *stringSpec {
+	if s.others == nil || !slices.ContainsFunc(s.values, func(v *value) bool { return v.possible }) {
+		return nil
+	}
+	return s.others.kinds(m, plain, func(kind int) bool { return s.values[kind].possible })
+}
+
+// kinds returns the names of some kinds, nil if there are none, or the meter has ended the work.
+func (s *stringSpec) kinds(m *automaton.Meter, plain automaton.Set, are func(kind int) bool) *stringSpec {
+	if s.table == nil {
+		if !are(0) {
+			return nil
 		}
-		return 0
+		return &stringSpec{max: -1, escapes: s.escapes}
 	}
-	possible := func(kind int) bool { return s.values[kind].possible }
-	if !slices.ContainsFunc(s.values, func(v *value) bool { return v.possible }) {
-		return 0
-	}
-	u, _ := t.Those(m, nil, possible)
+	u, _ := s.table.Those(m, plain, are)
 	if u == nil {
-		return 0
+		return nil
 	}
-	return u.Count[0] - s.known(m, u)
+	return &stringSpec{max: -1, escapes: s.escapes, table: u}
 }
 
 // known returns how many of the known names a table of other names contains too.
@@ -238,13 +250,9 @@ func (s *objectSpec) finish(m *automaton.Meter, plain automaton.Set) {
 	}
 	if s.countOthers(m) == 0 {
 		s.others = nil
-	} else if t := s.others.table; t != nil {
-		t, _ = t.Those(m, plain, func(kind int) bool { return s.values[kind].possible })
-		if s.others.table = t; t != nil {
-			s.inOther = s.known(m, t)
-		} else { // the meter has ended the work
-			s.others = nil
-		}
+	}
+	if s.others = s.otherNames(m, plain); s.others != nil && s.others.table != nil {
+		s.inOther = s.known(m, s.others.table)
 	}
 	s.neededFrom = make([]int, s.ordered+1)
 	s.possibleFrom = make([]int, s.ordered+1)
