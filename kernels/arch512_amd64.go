@@ -21,6 +21,7 @@ func avx512Variant(v variant) *variant {
 	setQuantAVX512(&v)
 	v.exp64s, v.logSumExp = exp64sAVX512, logSumExpFast512
 	v.packLanes16 = packLanes16Fast
+	v.dot, v.dot16 = dotFast512, dot16Fast512
 	v.fmaPeak, v.productPeak = fmaPeakFast512, productPeakFast512
 	v.chainKV = chainKVFast512
 	return &v
@@ -68,3 +69,71 @@ func productPeakFast512(iterations int) float64 { return countFMAs(iterations, p
 func productPeakAMX(iterations int) float32
 
 func productPeakFastAMX(iterations int) float64 { return countFMAs(iterations, productPeakAMX) }
+
+// dotOctetAVX512 is dot for k a multiple of 8, eight rows of x at a time by two rows of w: n and n + 1,
+// n = 0, 2, … < 2·count, and those far and 2·far after them.
+//
+//go:noescape
+func dotOctetAVX512(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, count, far,
+	k int)
+
+//go:noescape
+func dotOctetF16AVX512(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, count,
+	far, k int)
+
+//go:noescape
+func dotOctetBF16AVX512(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, count,
+	far, k int)
+
+// octets returns how many rows of x dotOctetAVX512 takes, and how many rows of w at a time: so few
+// that they stay in the second cache if other rows of x meet them too.
+func octets(rows, outs, k int) (eights, run int) {
+	if k%8 > 0 || k == 0 || rows < 8 {
+		return 0, outs
+	}
+	if eights = rows &^ 7; eights < rows {
+		return eights, 192
+	}
+	return rows, outs
+}
+
+func dotFast512(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, outs, k int) {
+	eights, run := octets(rows, outs, k)
+	for j := 0; j < outs; j += run {
+		n, done := min(run, outs-j), 0
+		if far := n / 6 * 2; eights > 0 && far > 0 {
+			dotOctetAVX512(dst[j:], ldd, x, ldx, w[j*ldw:], ldw, eights, far/2, far, k)
+			done = 3 * far
+		}
+		if j += done; done < n && eights > 0 {
+			dotFast(dst[j:], ldd, x, ldx, w[j*ldw:], ldw, eights, n-done, k)
+		}
+		if j -= done; eights < rows {
+			dotFast(dst[eights*ldd+j:], ldd, x[eights*ldx:], ldx, w[j*ldw:], ldw, rows-eights, n, k)
+		}
+	}
+}
+
+func dot16Fast512(
+	dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int, bf16 bool,
+) {
+	leaf := dotOctetF16AVX512
+	if bf16 {
+		leaf = dotOctetBF16AVX512
+	}
+	eights, run := octets(rows, outs, k)
+	for j := 0; j < outs; j += run {
+		n, done := min(run, outs-j), 0
+		if far := n / 6 * 2; eights > 0 && far > 0 {
+			leaf(dst[j:], ldd, x, ldx, w[j*ldw:], ldw, eights, far/2, far, k)
+			done = 3 * far
+		}
+		if j += done; done < n && eights > 0 {
+			dot16Fast(dst[j:], ldd, x, ldx, w[j*ldw:], ldw, eights, n-done, k, bf16)
+		}
+		if j -= done; eights < rows {
+			dot16Fast(dst[eights*ldd+j:], ldd, x[eights*ldx:], ldx, w[j*ldw:], ldw, rows-eights, n, k,
+				bf16)
+		}
+	}
+}

@@ -3,12 +3,12 @@
 #include "textflag.h"
 
 // Several rows of x, few enough that memory is still the limit: eight rows of w by 32 columns are in
-// Z8–Z23 while all rows of y pass, two at a time.
+// Z8–Z23 while all rows of y pass, four at a time.
 //
 // Registers: DI y, R12 and R11 its row and the rows left; SI x, R13 within it, R15 bytes from one
 // group of x to the next; BX the row of w, AX within it; CX pairs of groups left, DX columns left;
-// R8 and R9 one and three rows of w in bytes (R9 then what rows ask for), R10 a row of y. R11–R14 first hold what FETCH asks
-// for.
+// R8 and R9 one and three rows of w in bytes, R10 a row of y. R11–R14 first hold what FETCH asks
+// for, and R9 at last what SPREAD asks for.
 
 // WIDEN(at, z) reads 16 weights.
 #define WIDEF32(at, z) VMOVUPS at, z
@@ -19,11 +19,11 @@
 	VPMOVZXWD at, z                    \
 	VPSLLD $16, z, z
 
-// FETCH asks for what fewer than 16 rows need later, by ASK: on AMD's processors it asks the second cache for the
-// same columns of the next eight rows. On others it asks the first one. Rows shorter than wideRow
-// that lie one after the other are asked for in the order of memory: of the next eight rows the same
-// share as is done of these. Of longer rows it asks for the columns 256 further on, and past the
-// last for the first of the next eight rows.
+// FETCH asks for what fewer than 16 rows need later, by ASK: on AMD's processors it asks the second
+// cache for the same columns of the next eight rows. On others it asks the first one. Rows shorter
+// than wideRow that lie one after the other are asked for in the order of memory: of the next eight
+// rows the same share as is done of these. Of longer rows it asks for the columns 256 further on, and
+// past the last for the first of the next eight rows.
 #define FETCH(ASK, at) \
 	ASK at(R13)                        \
 	ASK at(R13)(R14*1)                 \
@@ -40,8 +40,8 @@
 
 #define FETCH16(ASK) FETCH(ASK, 0)
 
-// Of 16 rows and more, each four ask the second cache for the same columns of two of the next rows of
-// w: requests all at once would wait for each other. R9 is the first of the two.
+// SPREAD is for 16 rows and more: each four ask the second cache for the same columns of two of the
+// next rows of w, at R9. Requests all at once would wait for each other.
 #define SPREAD16 \
 	PREFETCHT1 (R9)                    \
 	PREFETCHT1 (R9)(R8*1)

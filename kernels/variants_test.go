@@ -29,6 +29,7 @@ var (
 		95, 96, 97, 103, 127, 128, 129, 136, 143, 144, 145, 151, 250}
 	short = []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 15, 16, 17, 25}
 	few   = []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 14}
+	many  = append(few[:len(few):len(few)], 16, 17, 27)
 	one   = []int{0}
 )
 
@@ -196,9 +197,9 @@ var floatLeafTests = []leafTest{
 				p.halves(matrixSize(outs, k+2*pad, k), bf16), k+2*pad, rows, outs, k, bf16)
 			return nil
 		}},
-	{name: "dotPairs", a: few, b: edges, call: func(v *variant, p *placer, rows, k,
+	{name: "dotPairs", a: many, b: edges, call: func(v *variant, p *placer, rows, k,
 		pad int) []float64 {
-		leaf, k, outs := v.dotPairs, 8+k/8*8, 1+(3*rows+k)%29
+		leaf, k, outs := v.dotPairs, 8+k/8*8, 1+(3*rows+k)%29+rows/16*190
 		if leaf == nil {
 			leaf = v.dot
 		}
@@ -207,14 +208,14 @@ var floatLeafTests = []leafTest{
 			k+2*pad, rows, outs, k)
 		return nil
 	}},
-	{name: "dotPairs16", a: few, b: edges, loose: true,
+	{name: "dotPairs16", a: many, b: edges, loose: true,
 		call: func(v *variant, p *placer, rows, k, c int) []float64 {
 			bf16, pad, leaf := c&1 == 1, c&2, v.dotPairs16
 			if leaf == nil {
 				leaf = v.dot16
 			}
 			k = 8 + k/8*8
-			outs := 1 + (3*rows+k)%29
+			outs := 1 + (3*rows+k)%29 + rows/16*190
 			leaf(p.floats(matrixSize(rows, outs+pad, outs)), outs+pad,
 				p.floats(matrixSize(rows, k+pad, k)), k+pad,
 				p.halves(matrixSize(outs, k+2*pad, k), bf16), k+2*pad, rows, outs, k, bf16)
