@@ -85,55 +85,57 @@ func dotOctetF16AVX512(dst []float32, ldd int, x []float32, ldx int, w []uint16,
 func dotOctetBF16AVX512(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, count,
 	far, k int)
 
-// octets returns how many rows of x dotOctetAVX512 takes, and how many rows of w at a time: so few
-// that they stay in the second cache if other rows of x meet them too.
-func octets(rows, outs, k int) (eights, run int) {
-	if k%8 > 0 || k == 0 || rows < 8 {
-		return 0, outs
+// dots is dot, octets a leaf of it.
+type dots[T float32 | uint16] func(dst []float32, ldd int, x []float32, ldx int, w []T, ldw, rows,
+	outs, k int)
+type octets[T float32 | uint16] func(dst []float32, ldd int, x []float32, ldx int, w []T, ldw, rows,
+	count, far, k int)
+
+// dot is dot by l for eights of rows, and by rest for what is left of rows and of outputs. If other
+// rows meet w too, it is taken in parts that stay in the second cache.
+func (l octets[T]) dot(
+	dst []float32, ldd int, x []float32, ldx int, w []T, ldw, rows, outs, k int, rest dots[T],
+) {
+	eights, run := rows&^7, outs
+	if k%8 > 0 || k == 0 {
+		eights = 0
 	}
-	if eights = rows &^ 7; eights < rows {
-		return eights, 192
+	if 0 < eights && eights < rows {
+		run = 192
 	}
-	return rows, outs
+	for j := 0; j < outs; j += run {
+		y, wj, n, done := dst[j:], w[j*ldw:], min(run, outs-j), 0
+		if far := n / 6 * 2; eights > 0 && far > 0 {
+			l(y, ldd, x, ldx, wj, ldw, eights, far/2, far, k)
+			done = 3 * far
+		}
+		if eights > 0 && done < n {
+			rest(y[done:], ldd, x, ldx, wj[done*ldw:], ldw, eights, n-done, k)
+		}
+		if eights < rows {
+			rest(y[eights*ldd:], ldd, x[eights*ldx:], ldx, wj, ldw, rows-eights, n, k)
+		}
+	}
 }
 
 func dotFast512(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, outs, k int) {
-	eights, run := octets(rows, outs, k)
-	for j := 0; j < outs; j += run {
-		n, done := min(run, outs-j), 0
-		if far := n / 6 * 2; eights > 0 && far > 0 {
-			dotOctetAVX512(dst[j:], ldd, x, ldx, w[j*ldw:], ldw, eights, far/2, far, k)
-			done = 3 * far
-		}
-		if j += done; done < n && eights > 0 {
-			dotFast(dst[j:], ldd, x, ldx, w[j*ldw:], ldw, eights, n-done, k)
-		}
-		if j -= done; eights < rows {
-			dotFast(dst[eights*ldd+j:], ldd, x[eights*ldx:], ldx, w[j*ldw:], ldw, rows-eights, n, k)
-		}
-	}
+	octets[float32](dotOctetAVX512).dot(dst, ldd, x, ldx, w, ldw, rows, outs, k, dotFast)
 }
 
 func dot16Fast512(
 	dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int, bf16 bool,
 ) {
-	leaf := dotOctetF16AVX512
+	leaf, rest := octets[uint16](dotOctetF16AVX512), dotF16Fast
 	if bf16 {
-		leaf = dotOctetBF16AVX512
+		leaf, rest = dotOctetBF16AVX512, dotBF16Fast
 	}
-	eights, run := octets(rows, outs, k)
-	for j := 0; j < outs; j += run {
-		n, done := min(run, outs-j), 0
-		if far := n / 6 * 2; eights > 0 && far > 0 {
-			leaf(dst[j:], ldd, x, ldx, w[j*ldw:], ldw, eights, far/2, far, k)
-			done = 3 * far
-		}
-		if j += done; done < n && eights > 0 {
-			dot16Fast(dst[j:], ldd, x, ldx, w[j*ldw:], ldw, eights, n-done, k, bf16)
-		}
-		if j -= done; eights < rows {
-			dot16Fast(dst[eights*ldd+j:], ldd, x[eights*ldx:], ldx, w[j*ldw:], ldw, rows-eights, n, k,
-				bf16)
-		}
-	}
+	leaf.dot(dst, ldd, x, ldx, w, ldw, rows, outs, k, rest)
+}
+
+func dotF16Fast(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int) {
+	dot16Fast(dst, ldd, x, ldx, w, ldw, rows, outs, k, false)
+}
+
+func dotBF16Fast(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int) {
+	dot16Fast(dst, ldd, x, ldx, w, ldw, rows, outs, k, true)
 }
