@@ -21,6 +21,7 @@ func avx512Variant(v variant) *variant {
 	setQuantAVX512(&v)
 	v.exp64s, v.logSumExp = exp64sAVX512, logSumExpFast512
 	v.packLanes16 = packLanes16Fast
+	v.dot, v.dot16 = dotFast512, dot16Fast512
 	v.fmaPeak, v.productPeak = fmaPeakFast512, productPeakFast512
 	v.chainKV = chainKVFast512
 	return &v
@@ -68,3 +69,73 @@ func productPeakFast512(iterations int) float64 { return countFMAs(iterations, p
 func productPeakAMX(iterations int) float32
 
 func productPeakFastAMX(iterations int) float64 { return countFMAs(iterations, productPeakAMX) }
+
+// dotOctetAVX512 is dot for k a multiple of 8, eight rows of x at a time by two rows of w: n and n + 1,
+// n = 0, 2, … < 2·count, and those far and 2·far after them.
+//
+//go:noescape
+func dotOctetAVX512(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, count, far,
+	k int)
+
+//go:noescape
+func dotOctetF16AVX512(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, count,
+	far, k int)
+
+//go:noescape
+func dotOctetBF16AVX512(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, count,
+	far, k int)
+
+// dots is dot, octets a leaf of it.
+type dots[T float32 | uint16] func(dst []float32, ldd int, x []float32, ldx int, w []T, ldw, rows,
+	outs, k int)
+type octets[T float32 | uint16] func(dst []float32, ldd int, x []float32, ldx int, w []T, ldw, rows,
+	count, far, k int)
+
+// dot is dot by l for eights of rows, and by rest for what is left of rows and of outputs. If other
+// rows meet w too, it is taken in parts that stay in the second cache.
+func (l octets[T]) dot(
+	dst []float32, ldd int, x []float32, ldx int, w []T, ldw, rows, outs, k int, rest dots[T],
+) {
+	eights, run := rows&^7, outs
+	if k%8 > 0 || k == 0 {
+		eights = 0
+	}
+	if 0 < eights && eights < rows {
+		run = 192
+	}
+	for j := 0; j < outs; j += run {
+		y, wj, n, done := dst[j:], w[j*ldw:], min(run, outs-j), 0
+		if far := n / 6 * 2; eights > 0 && far > 0 {
+			l(y, ldd, x, ldx, wj, ldw, eights, far/2, far, k)
+			done = 3 * far
+		}
+		if eights > 0 && done < n {
+			rest(y[done:], ldd, x, ldx, wj[done*ldw:], ldw, eights, n-done, k)
+		}
+		if eights < rows {
+			rest(y[eights*ldd:], ldd, x[eights*ldx:], ldx, wj, ldw, rows-eights, n, k)
+		}
+	}
+}
+
+func dotFast512(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, outs, k int) {
+	octets[float32](dotOctetAVX512).dot(dst, ldd, x, ldx, w, ldw, rows, outs, k, dotFast)
+}
+
+func dot16Fast512(
+	dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int, bf16 bool,
+) {
+	leaf, rest := octets[uint16](dotOctetF16AVX512), dotF16Fast
+	if bf16 {
+		leaf, rest = dotOctetBF16AVX512, dotBF16Fast
+	}
+	leaf.dot(dst, ldd, x, ldx, w, ldw, rows, outs, k, rest)
+}
+
+func dotF16Fast(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int) {
+	dot16Fast(dst, ldd, x, ldx, w, ldw, rows, outs, k, false)
+}
+
+func dotBF16Fast(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int) {
+	dot16Fast(dst, ldd, x, ldx, w, ldw, rows, outs, k, true)
+}

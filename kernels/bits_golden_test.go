@@ -49,6 +49,8 @@ var goldenBits = map[string]sum{
 	"dot16":                  0x39b77bf02cf53408,
 	"dotPairs":               0x298130e01795c35b,
 	"dotPairs16":             0x014ec7e81767e43d,
+	"dot eights":             0xf32bb998feed2218,
+	"dot16 eights":           0xea56188a4984db2d,
 	"dot16 row":              0x478c7859ad14f90e,
 	"errors4":                0x9c60a14f8ff21c87,
 	"within":                 0xa898695a7b028c67,

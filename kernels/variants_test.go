@@ -30,6 +30,8 @@ var (
 	short = []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 15, 16, 17, 25}
 	few   = []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 14}
 	one   = []int{0}
+
+	eights = []int{8, 11, 16, 25}
 )
 
 func matrixSize(rows, ld, cols int) int {
@@ -216,6 +218,23 @@ var floatLeafTests = []leafTest{
 			k = 8 + k/8*8
 			outs := 1 + (3*rows+k)%29
 			leaf(p.floats(matrixSize(rows, outs+pad, outs)), outs+pad,
+				p.floats(matrixSize(rows, k+pad, k)), k+pad,
+				p.halves(matrixSize(outs, k+2*pad, k), bf16), k+2*pad, rows, outs, k, bf16)
+			return nil
+		}},
+	{name: "dot eights", a: eights, b: edges, call: func(v *variant, p *placer, rows, k,
+		pad int) []float64 {
+		k, outs := 8+k/8*8, 1+(3*rows+k)%29+rows/16*190
+		v.dot(p.floats(matrixSize(rows, outs+pad, outs)), outs+pad,
+			p.floats(matrixSize(rows, k+pad, k)), k+pad, p.floats(matrixSize(outs, k+2*pad, k)),
+			k+2*pad, rows, outs, k)
+		return nil
+	}},
+	{name: "dot16 eights", a: eights, b: edges, loose: true,
+		call: func(v *variant, p *placer, rows, k, c int) []float64 {
+			bf16, pad, k := c&1 == 1, c&2, 8+k/8*8
+			outs := 1 + (3*rows+k)%29 + rows/16*190
+			v.dot16(p.floats(matrixSize(rows, outs+pad, outs)), outs+pad,
 				p.floats(matrixSize(rows, k+pad, k)), k+pad,
 				p.halves(matrixSize(outs, k+2*pad, k), bf16), k+2*pad, rows, outs, k, bf16)
 			return nil
