@@ -216,6 +216,17 @@ func (c *Checkpoint) toGGUF() (*Conversion, error) {
 	}
 	v := &Conversion{Weights: "model.gguf"}
 	vocabulary := c.ggufTokens(v)
+	templates, err := c.templates()
+	if err != nil {
+		v.Notes = append(v.Notes, fmt.Sprintf("its chat template is not written: %v", err))
+	}
+	for _, name := range slices.Sorted(maps.Keys(templates)) {
+		key := ggufTemplate
+		if name != defaultTemplate {
+			key += "." + name
+		}
+		vocabulary = append(vocabulary, gguf.Pair{Key: key, Value: templates[name].Source})
+	}
 	v.write = func(w io.Writer, format string, tensors []weights.Tensor) error {
 		pairs := append(ggufPairs(&c.Config, format), vocabulary...)
 		for i, t := range tensors {
@@ -408,9 +419,19 @@ func (c *Checkpoint) companions(v *Conversion) error {
 				v.Files = append(v.Files, SmallFile{Name: to, Data: data})
 			}
 		}
+		if others := c.templateFiles()[1:]; len(others) > 0 {
+			v.Notes = append(v.Notes, "not copied: "+strings.Join(others, ", "))
+		}
 		if own, err := c.own(); own != nil || err != nil {
 			return nil // Tokenizer returns that error
 		}
+	}
+	templates, err := c.templates()
+	if err != nil {
+		return err
+	}
+	if t := templates[defaultTemplate]; t != nil && c.vocabulary != nil {
+		v.Files = append(v.Files, SmallFile{Name: folder.ChatTemplate, Data: []byte(t.Source)})
 	}
 	t, err := c.Tokenizer()
 	var files map[string][]byte

@@ -95,6 +95,8 @@ func (f *found) tellUnknown(fsys fs.FS) {
 type vocabulary struct {
 	load func() (*tokenizer.Tokenizer, error)
 	raw  func() ([]byte, error) // the bytes that it is read from, for TokenizerDigest
+
+	templates func() (map[string]*Template, error) // by name; nil: none
 }
 
 // openSafetensors opens a safetensors file, or an index of shards, with config.json in the same

@@ -3,6 +3,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -70,7 +71,8 @@ func readGGUF(fsys fs.FS, path string, file folder.Mapped) (f found, err error) 
 				}
 				return t, nil
 			},
-			raw: func() ([]byte, error) { return parsed.Raw(ggufTokenizer), nil },
+			raw:       func() ([]byte, error) { return parsed.Raw(ggufTokenizer), nil },
+			templates: func() (map[string]*Template, error) { return ggufTemplates(parsed) },
 		}
 	}
 	if yes, _, err := parsed.Bool(ggufTokenizer + "add_bos_token"); err == nil && yes {
@@ -79,6 +81,26 @@ func readGGUF(fsys fs.FS, path string, file folder.Mapped) (f found, err error) 
 	}
 	f.tensors, err = weights.New(source)
 	return f, err
+}
+
+// ggufTemplates returns the chat templates of a file: the default one, and others by their keys.
+func ggufTemplates(f *gguf.File) (map[string]*Template, error) {
+	all := map[string]*Template{}
+	for key := range f.Pairs {
+		name, ok := strings.CutPrefix(key, ggufTemplate)
+		if name, _ = strings.CutPrefix(name, "."); !ok || len(all) == mostTemplates {
+			continue
+		}
+		source, _, err := f.Text(key)
+		if err != nil {
+			return nil, err
+		}
+		if len(source) > mostTemplate {
+			return nil, fmt.Errorf("%s: more than %d bytes", key, mostTemplate)
+		}
+		all[cmp.Or(name, defaultTemplate)] = &Template{key, source}
+	}
+	return all, nil
 }
 
 // parseGGUF parses a file. Of one on another machine it reads the header, whose size nothing tells.
@@ -108,6 +130,7 @@ const ggufLosses = "GGUF does not say the activation and the scales of attention
 const (
 	ggufGPT2      = "gpt2."
 	ggufTokenizer = "tokenizer.ggml."
+	ggufTemplate  = "tokenizer.chat_template"
 )
 
 // ggufConfig returns the config that the metadata describe. Errors begin with the key.

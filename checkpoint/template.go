@@ -31,10 +31,27 @@ const (
 
 // Template returns the template of that name, "default" for the one that conversations have without
 // tools; nil if there is none. chat_template.jinja and additional_chat_templates outrank
-// tokenizer_config.json, and that chat_template.json.
+// tokenizer_config.json, and that chat_template.json. A GGUF file has its own.
 func (c *Checkpoint) Template(name string) (*Template, error) {
-	if c.vocabulary != nil { // the files beside it are another checkpoint's
+	all, err := c.templates()
+	if err == nil && len(all) > 0 && all[name] == nil && name == defaultTemplate {
+		err = fmt.Errorf("want one of its chat templates by name: %s",
+			strings.Join(slices.Sorted(maps.Keys(all)), ", "))
+	}
+	return all[name], err
+}
+
+// defaultTemplate is the name of the template of conversations without tools.
+const defaultTemplate = "default"
+
+// templates returns all templates by their names.
+func (c *Checkpoint) templates() (map[string]*Template, error) {
+	switch {
+	case c.vocabulary == nil:
+	case c.vocabulary.templates == nil: // the files beside it are another checkpoint's
 		return nil, nil
+	default:
+		return c.vocabulary.templates()
 	}
 	all := map[string]*Template{}
 	for _, file := range c.templateFiles() {
@@ -44,7 +61,7 @@ func (c *Checkpoint) Template(name string) (*Template, error) {
 		} else if err != nil {
 			return nil, fmt.Errorf("%s: %w", folder.Path(c.words, file), err)
 		}
-		of := "default"
+		of := defaultTemplate
 		if file != folder.ChatTemplate {
 			of = strings.TrimSuffix(path.Base(file), ".jinja")
 		}
@@ -66,11 +83,7 @@ func (c *Checkpoint) Template(name string) (*Template, error) {
 			all[of] = &Template{from, source}
 		}
 	}
-	if len(all) > 0 && all[name] == nil && name == "default" {
-		return nil, fmt.Errorf("want one of its chat templates by name: %s",
-			strings.Join(slices.Sorted(maps.Keys(all)), ", "))
-	}
-	return all[name], nil
+	return all, nil
 }
 
 // templateFiles returns the files that are templates, or may be.
@@ -150,7 +163,7 @@ func namedTemplates(value json.RawMessage) (map[string]string, error) {
 	case len(value) == 0 || string(value) == "null":
 		return nil, nil
 	case json.Unmarshal(value, &text) == nil:
-		return map[string]string{"default": text}, nil
+		return map[string]string{defaultTemplate: text}, nil
 	case json.Unmarshal(value, &list) == nil && len(list) <= mostTemplates:
 		all := map[string]string{}
 		for i, one := range list {

@@ -11,6 +11,7 @@ import (
 
 	"picogpt/checkpoint"
 	"picogpt/dev/fixture"
+	"picogpt/model"
 )
 
 func TestChatTemplatesAreWhereTransformersLooks(t *testing.T) {
@@ -86,6 +87,46 @@ func TestTemplatesHaveTheirTokens(t *testing.T) {
 		got, err := ck.TemplateTokens()
 		if err != nil || got["eos_token"] != want {
 			t.Errorf("%s: %v, %v; want %s", config, got, err, want)
+		}
+	}
+}
+
+// TestAGGUFFileHasItsChatTemplates: a conversion writes them, and one from it the first.
+func TestAGGUFFileHasItsChatTemplates(t *testing.T) {
+	dir := write(t, fixture.Options{Vocab: 29}, letters())
+	os.Mkdir(filepath.Join(dir, "additional_chat_templates"), 0o777)
+	const jinja, rag = "{{ messages }}é", "r"
+	for name, text := range map[string]string{"chat_template.jinja": jinja, "additional_chat_templates/rag.jinja": rag} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, x := range []struct{ to, rag string }{{"", rag}, {"gguf", rag}, {"safetensors", ""}} {
+		ck, err := checkpoint.Open(dir, checkpoint.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ck.Close()
+		if x.to != "" {
+			m, err := model.New(t.Context(), ck.Config, ck.Tensors, model.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer m.Close()
+			dir = converted(t, ck, m, x.to)
+			if ck, err = checkpoint.Open(dir, checkpoint.Options{}); err != nil {
+				t.Fatal(err)
+			}
+			defer ck.Close()
+		}
+		for name, want := range map[string]string{"default": jinja, "rag": x.rag} {
+			got, err := ck.Template(name)
+			if got == nil {
+				got = &checkpoint.Template{}
+			}
+			if err != nil || got.Source != want {
+				t.Errorf("%s: %s: %+v, %v, want %q", x.to, name, got, err, want)
+			}
 		}
 	}
 }
