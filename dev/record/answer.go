@@ -28,9 +28,11 @@ var varying = []struct {
 }{
 	{regexp.MustCompile(`\b\d+(\.\d+)? ?(ns|µs|ms|s|min)\b`), `N s`},
 	{regexp.MustCompile(`\b\d+(\.\d+)? (tokens|MB|GB|kB)/s\b`), `N $2/s`},
-	{regexp.MustCompile(`"created": ?\d+`), `"created":N`},
+	{regexp.MustCompile(`"created(_at)?": ?\d+`), `"created$1":N`},
 	{regexp.MustCompile(`"cached_tokens": ?\d+`), `"cached_tokens":N`},
 	{regexp.MustCompile(`"(id|request_id)": ?"(cmpl|chatcmpl|embd|req)-[^"]*"`), `"$1":"$2-N"`},
+	{regexp.MustCompile(`"((?:item_)?id)": ?"(resp|msg|fc)_[^"]*"`), `"$1":"$2_N"`},
+	{regexp.MustCompile(`"(id|call_id)": ?"[0-9a-f]{9}"`), `"$1":"N"`}, // of calls
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?`), `TIME`},
 	{regexp.MustCompile(`127\.0\.0\.1:\d+`), `127.0.0.1:N`},
 	{regexp.MustCompile(`\.gpt-[0-9a-z]+\.tmp`), `.gpt-N.tmp`},
