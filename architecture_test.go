@@ -410,12 +410,11 @@ func errorsOr(err, other error) error {
 // alone says why a package of under 150 lines with under three importers is a package. A reason that
 // is not needed any more is a mistake too.
 var alone = map[string]string{
-	"cmd/gpt/internal/sessionfile": "commands and conversations keep their sessions in such files, by the same rules",
-	"internal/protobuf":            "what tokenizer and checkpoint read may stand in neither",
-	"tokenizer/r50k":               "embedded data",
-	"serve/page":                   "embedded data",
-	"model/gpu/drivers":            "a build tag decides what it imports",
-	"model/gpu/internal/dl":        "behind a build tag",
+	"internal/protobuf":     "what tokenizer and checkpoint read may stand in neither",
+	"tokenizer/r50k":        "embedded data",
+	"serve/page":            "embedded data",
+	"model/gpu/drivers":     "a build tag decides what it imports",
+	"model/gpu/internal/dl": "behind a build tag",
 }
 
 func TestPackagesStandWhereTheyAreUsed(t *testing.T) {

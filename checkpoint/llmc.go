@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 
-	"picogpt/checkpoint/internal/llmc"
+	"picogpt/checkpoint/internal/programs"
 	"picogpt/internal/folder"
 
 	"picogpt/model"
@@ -44,7 +44,7 @@ func openLLMC(fsys fs.FS, name string, _ Options) (found, error) {
 
 // readLLMC returns the checkpoint of a file, which closing its tensors closes.
 func readLLMC(path string, file folder.Mapped) (found, error) {
-	m, err := llmc.Parse(file.Bytes, file.Forget)
+	m, err := programs.ParseModel(file.Bytes, file.Forget)
 	if err != nil {
 		return found{}, fmt.Errorf("%s: %w", path, err)
 	}
@@ -91,7 +91,7 @@ func llmcVocabulary(fsys fs.FS, name string) *vocabulary {
 		if err != nil {
 			return nil, err
 		}
-		list, end, err := llmc.Tokens(b)
+		list, end, err := programs.Tokens(b)
 		var t *tokenizer.Tokenizer
 		if err == nil {
 			t, err = tokenizer.FromBytes(list, end)

@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"strings"
 
-	"picogpt/checkpoint/internal/tensorflow"
+	"picogpt/checkpoint/internal/programs"
 	"picogpt/internal/folder"
 
 	"picogpt/internal/quote"
@@ -51,9 +51,9 @@ func openTensorFlow(fsys fs.FS, name string, _ Options) (found, error) {
 	}
 	index := prefix + tensorflowIndex
 	b, err := folder.Read(fsys, index, largestIndex)
-	var bundle *tensorflow.Bundle
+	var bundle *programs.Bundle
 	if err == nil {
-		bundle, err = tensorflow.ParseIndex(b)
+		bundle, err = programs.ParseIndex(b)
 	}
 	if err != nil {
 		return found{}, fmt.Errorf("%s: %w", folder.Path(fsys, index), err)
@@ -133,7 +133,7 @@ func readHParams(fsys fs.FS) (model.Config, error) {
 }
 
 // openBundle maps the data files of a checkpoint.
-func openBundle(fsys fs.FS, prefix string, b *tensorflow.Bundle) (_ *weights.Tensors, err error) {
+func openBundle(fsys fs.FS, prefix string, b *programs.Bundle) (_ *weights.Tensors, err error) {
 	var files []folder.Mapped
 	closeAll := func() error {
 		var all error

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"picogpt/checkpoint"
-	"picogpt/cmd/gpt/internal/sessionfile"
 	"picogpt/cmd/gpt/internal/talk"
 	"picogpt/decode"
 	"picogpt/internal/chat"
@@ -66,7 +65,7 @@ func (c *chatCommand) Run(a *app, f *cli.Flags) (err error) {
 	if err := checkNeeds(option.Of(new(decode.Options)), f.Given()); err != nil {
 		return err
 	}
-	var file *sessionfile.File
+	var file *talk.SessionFile
 	if c.Session != nil {
 		if err := a.Edits.refuse("--session"); err != nil {
 			return err

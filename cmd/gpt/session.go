@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"os"
 
-	"picogpt/cmd/gpt/internal/sessionfile"
 	"picogpt/cmd/gpt/internal/show"
+	"picogpt/cmd/gpt/internal/talk"
 	"picogpt/decode"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
@@ -23,10 +23,10 @@ type sessionFlag struct {
 	Session  *string
 	ReadOnly bool
 
-	file  *sessionfile.File // nil: none
-	begun bool              // a token came
-	last  decode.Token      // the last that came
-	held  int               // tokens of the prompt that the file had
+	file  *talk.SessionFile   // nil: none
+	begun bool         // a token came
+	last  decode.Token // the last that came
+	held  int          // tokens of the prompt that the file had
 }
 
 func (s *sessionFlag) flags(f *cli.Flags) {
@@ -58,8 +58,8 @@ func (s *sessionFlag) check(a *app, c *generateCommand) error {
 }
 
 // sessionFile returns the file that --session names.
-func (a *app) sessionFile(path string, force bool) *sessionfile.File {
-	return &sessionfile.File{Path: path, Force: force, Writing: a.writing(force, outfile.Session)}
+func (a *app) sessionFile(path string, force bool) *talk.SessionFile {
+	return &talk.SessionFile{Path: path, Force: force, Writing: a.writing(force, outfile.Session)}
 }
 
 // sessionError is an error about the file that --session names.
@@ -83,7 +83,7 @@ func (s *sessionFlag) open(a *app, m *model.Model, prompt []int) (*model.Session
 		return nil, nil, sessionError(err)
 	}
 	if problem != "" {
-		a.Notef("%s", sessionfile.Anew(problem, held))
+		a.Notef("%s", talk.Anew(problem, held))
 	}
 	s.held = held.Matches(prompt)
 	a.logf("%s: %d of %s of the prompt", s.file.Path, s.held, quote.Count(len(prompt), "token"))

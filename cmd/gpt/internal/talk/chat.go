@@ -12,7 +12,6 @@ import (
 	"sync"
 
 	"picogpt/cmd/gpt/internal/process"
-	"picogpt/cmd/gpt/internal/sessionfile"
 	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/decode"
@@ -40,10 +39,10 @@ type Chat struct {
 	Settings Settings
 	Seed     uint64 // of the next answer
 
-	File     *sessionfile.File // that keeps the conversation; nil: none
-	Template bool              // the template was asked for: the file's does not matter
-	System   *string           // so was this message of the system
-	Seeded   bool              // so was the seed
+	File     *SessionFile // that keeps the conversation; nil: none
+	Template bool         // the template was asked for: the file's does not matter
+	System   *string      // so was this message of the system
+	Seeded   bool         // so was the seed
 
 	lines     lines
 	interrupt interrupt

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"picogpt/cmd/gpt/internal/sessionfile"
 	"picogpt/internal/chat"
 	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
@@ -160,7 +159,7 @@ func (c *Chat) resume() error {
 		return nil
 	}
 	if problem != "" {
-		c.Console.Notef("%s", sessionfile.Anew(problem, c.Dialog.Session))
+		c.Console.Notef("%s", Anew(problem, c.Dialog.Session))
 	}
 	if err == nil && s != nil {
 		err = c.resumeSettings(s)

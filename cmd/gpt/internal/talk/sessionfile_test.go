@@ -1,6 +1,6 @@
 //go:build unix
 
-package sessionfile
+package talk
 
 // The files of sessions: which are taken, which are left alone, and that the old one stays when the
 // new one cannot be written.
@@ -55,7 +55,7 @@ func TestASessionIsThereInTheNextRun(t *testing.T) {
 	path := filepath.Join(dir, "s")
 	m := newModel(t, "one", fixture.Options{})
 	for run, ids := range [][]int{{3, 1, 4}, {3, 1, 4, 1, 5}, {2}} {
-		f := &File{Path: path}
+		f := &SessionFile{Path: path}
 		s, says, problem, err := f.Restore(ctx, m)
 		if err != nil || problem != "" || run == 1 && (s.Len() != 3 || string(says.Note) != "a note") {
 			t.Fatalf("run %d: %d tokens, %v, %s, %v", run, s.Len(), says, problem, err)
@@ -71,7 +71,7 @@ func TestASessionIsThereInTheNextRun(t *testing.T) {
 	}
 	// What the file holds already is not written again.
 	before, _ := os.Stat(path)
-	f := &File{Path: path}
+	f := &SessionFile{Path: path}
 	s, says, _, _ := f.Restore(ctx, m)
 	if err := f.Save(ctx, s, says.Note); err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestASessionIsThereInTheNextRun(t *testing.T) {
 func TestADamagedSessionIsReplaced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	m, other := newModel(t, "one", fixture.Options{}), newModel(t, "two", fixture.Options{Seed: 2})
-	if err := (&File{Path: path}).Save(ctx, holding(t, m, 3, 1, 4), nil); err != nil {
+	if err := (&SessionFile{Path: path}).Save(ctx, holding(t, m, 3, 1, 4), nil); err != nil {
 		t.Fatal(err)
 	}
 	good := contents(t, path)
@@ -101,7 +101,7 @@ func TestADamagedSessionIsReplaced(t *testing.T) {
 		{m, good[:8] + strings.Replace(good[8:], `"F32"`, `"F99"`, 1), "here"},
 	} {
 		os.WriteFile(path, []byte(c.file), 0o600)
-		f := &File{Path: path}
+		f := &SessionFile{Path: path}
 		s, _, problem, err := f.Restore(ctx, c.m)
 		if err != nil || s.Len() != 0 || !strings.HasPrefix(problem, path) ||
 			!strings.Contains(problem, c.problem) || strings.Contains(problem, "\n") {
@@ -110,7 +110,7 @@ func TestADamagedSessionIsReplaced(t *testing.T) {
 		if err := f.Save(ctx, holding(t, c.m, 3, 1, 4), nil); err != nil {
 			t.Error(err)
 		}
-		if s, _, problem, err := (&File{Path: path}).Restore(ctx, c.m); s.Len() != 3 || problem != "" {
+		if s, _, problem, err := (&SessionFile{Path: path}).Restore(ctx, c.m); s.Len() != 3 || problem != "" {
 			t.Errorf("the new file: %d tokens, %s, %v", s.Len(), problem, err)
 		}
 	}
@@ -124,7 +124,7 @@ func TestWhatIsNoSessionStays(t *testing.T) {
 	os.WriteFile(at("short"), []byte("x"), 0o644)
 	os.WriteFile(at("empty"), nil, 0o644)
 	os.Mkdir(at("folder"), 0o755)
-	if err := (&File{Path: at("good")}).Save(ctx, holding(t, m, 3), nil); err != nil {
+	if err := (&SessionFile{Path: at("good")}).Save(ctx, holding(t, m, 3), nil); err != nil {
 		t.Fatal(err)
 	}
 	os.Symlink("good", at("link"))
@@ -133,24 +133,24 @@ func TestWhatIsNoSessionStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		file File
+		file SessionFile
 		want string
 	}{
-		{File{Path: at("notes")}, "not a session that gpt has saved"},
-		{File{Path: at("short")}, "not a session that gpt has saved: 1 bytes"},
-		{File{Path: at("notes"), ReadOnly: true, Force: true}, "not a session that gpt has saved"},
-		{File{Path: at("empty"), ReadOnly: true}, "not a session that gpt has saved: 0 bytes"},
-		{File{Path: at("folder")}, "want a file, found a directory, a device or a pipe"},
-		{File{Path: at("pipe")}, "want a file, found a directory, a device or a pipe"},
-		{File{Path: "/dev/null"}, "want a file, found a directory, a device or a pipe"},
-		{File{Path: "/dev/null", Force: true}, "want a file, found a directory, a device or a pipe"},
-		{File{Path: at("link")}, "want the file of a session itself, found a link"},
-		{File{Path: at("dangling"), Force: true}, "want the file of a session itself, found a link"},
-		{File{Path: "-"}, "want a file, because it is read and then replaced"},
-		{File{Path: ""}, "want a path, found nothing"},
-		{File{Path: at("no/where")}, "no such file or directory"},
-		{File{Path: at("missing"), ReadOnly: true}, "no such file or directory"},
-		{File{Path: at("good"), Writing: outfile.Options{Inputs: inputs(at("good"))}}, "is the input"},
+		{SessionFile{Path: at("notes")}, "not a session that gpt has saved"},
+		{SessionFile{Path: at("short")}, "not a session that gpt has saved: 1 bytes"},
+		{SessionFile{Path: at("notes"), ReadOnly: true, Force: true}, "not a session that gpt has saved"},
+		{SessionFile{Path: at("empty"), ReadOnly: true}, "not a session that gpt has saved: 0 bytes"},
+		{SessionFile{Path: at("folder")}, "want a file, found a directory, a device or a pipe"},
+		{SessionFile{Path: at("pipe")}, "want a file, found a directory, a device or a pipe"},
+		{SessionFile{Path: "/dev/null"}, "want a file, found a directory, a device or a pipe"},
+		{SessionFile{Path: "/dev/null", Force: true}, "want a file, found a directory, a device or a pipe"},
+		{SessionFile{Path: at("link")}, "want the file of a session itself, found a link"},
+		{SessionFile{Path: at("dangling"), Force: true}, "want the file of a session itself, found a link"},
+		{SessionFile{Path: "-"}, "want a file, because it is read and then replaced"},
+		{SessionFile{Path: ""}, "want a path, found nothing"},
+		{SessionFile{Path: at("no/where")}, "no such file or directory"},
+		{SessionFile{Path: at("missing"), ReadOnly: true}, "no such file or directory"},
+		{SessionFile{Path: at("good"), Writing: outfile.Options{Inputs: inputs(at("good"))}}, "is the input"},
 	} {
 		_, _, _, restored := c.file.Restore(ctx, m)
 		for _, err := range []error{c.file.Check(), restored} {
@@ -162,19 +162,19 @@ func TestWhatIsNoSessionStays(t *testing.T) {
 	if contents(t, at("notes"))[:5] != "not a" || contents(t, at("short")) != "x" {
 		t.Error("a file has changed")
 	}
-	for _, f := range []File{{Path: at("notes"), Force: true}, {Path: at("empty")}} {
+	for _, f := range []SessionFile{{Path: at("notes"), Force: true}, {Path: at("empty")}} {
 		if s, _, problem, err := f.Restore(ctx, m); err != nil || s.Len() != 0 || problem != "" {
 			t.Errorf("%s: %d tokens, %s, %v", f.Path, s.Len(), problem, err)
 		}
 		if err := f.Save(ctx, holding(t, m, 3, 1), nil); err != nil {
 			t.Error(err)
 		}
-		if s, _, _, err := (&File{Path: f.Path}).Restore(ctx, m); err != nil || s.Len() != 2 {
+		if s, _, _, err := (&SessionFile{Path: f.Path}).Restore(ctx, m); err != nil || s.Len() != 2 {
 			t.Errorf("%s: %d tokens, %v", f.Path, s.Len(), err)
 		}
 	}
 	// What has come in the meantime stays, too.
-	f := &File{Path: at("new")}
+	f := &SessionFile{Path: at("new")}
 	f.Restore(ctx, m)
 	os.WriteFile(at("new"), []byte("another program's"), 0o644)
 	if err := f.Save(ctx, holding(t, m, 3), nil); !errors.Is(err, model.ErrNoSnapshot) {
@@ -212,14 +212,14 @@ func TestTheOldSessionStays(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "s")
 	m := newModel(t, "one", fixture.Options{})
-	if err := (&File{Path: path}).Save(ctx, holding(t, m, 3, 1, 4), nil); err != nil {
+	if err := (&SessionFile{Path: path}).Save(ctx, holding(t, m, 3, 1, 4), nil); err != nil {
 		t.Fatal(err)
 	}
 	old := contents(t, path)
 	s, note := holding(t, m, 1, 5), make([]byte, 6<<20)
 	fails := func(ctx context.Context, want error) {
 		t.Helper()
-		if err := (&File{Path: path}).Save(ctx, s, note); !errors.Is(err, want) {
+		if err := (&SessionFile{Path: path}).Save(ctx, s, note); !errors.Is(err, want) {
 			t.Errorf("error %v, want %v", err, want)
 		}
 		entries, _ := os.ReadDir(dir)

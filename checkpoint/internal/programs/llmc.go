@@ -1,10 +1,11 @@
-// Package llmc reads the checkpoints of llm.c: model files of version 3 (float32) and 5 (bfloat16),
+package programs
+
+// The checkpoints of llm.c: model files of version 3 (float32) and 5 (bfloat16),
 // and gpt2_tokenizer.bin, a list of tokens. It follows train_gpt2.py, which writes both, and
 // train_gpt2.c, which reads them.
 //
 // A model file is 256 int32s and then each parameter of all layers. Vocabularies are padded to a
 // multiple of 128; the tensors here do not have the padding rows.
-package llmc
 
 import (
 	"encoding/binary"
@@ -31,9 +32,9 @@ type Model struct {
 	Tensors []weights.Tensor
 }
 
-// Parse checks a model file and returns its contents. If forget is not nil, the tensors' Done calls
+// ParseModel checks a model file and returns its contents. If forget is not nil, the tensors' Done calls
 // it with the part of b that is no longer needed.
-func Parse(b []byte, forget func(part []byte)) (*Model, error) {
+func ParseModel(b []byte, forget func(part []byte)) (*Model, error) {
 	dtype, err := checkStart(b)
 	if err != nil {
 		return nil, err

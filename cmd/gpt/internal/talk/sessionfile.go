@@ -1,6 +1,7 @@
-// Package sessionfile is the file that keeps a session from one run of a command to the next: read
-// with doubts, and replaced whole or not at all.
-package sessionfile
+package talk
+
+// The file that keeps a session from one run of a command to the next: read with doubts, and replaced
+// whole or not at all.
 
 import (
 	"bytes"
@@ -19,8 +20,8 @@ import (
 	"picogpt/model"
 )
 
-// A File is the file of a session, which may not exist yet.
-type File struct {
+// A SessionFile is the file of a session, which may not exist yet.
+type SessionFile struct {
 	Path     string
 	ReadOnly bool
 	Force    bool            // a file that holds no session is replaced
@@ -32,7 +33,7 @@ type File struct {
 }
 
 // Check returns an error if there can be no session at the path. Call it before anything is loaded.
-func (f *File) Check() error {
+func (f *SessionFile) Check() error {
 	file, _, err := f.open()
 	if file != nil {
 		file.Close()
@@ -42,7 +43,7 @@ func (f *File) Check() error {
 
 // open opens the file, and returns its size. It returns nil if there is none, or if it is going to
 // be replaced whatever it holds.
-func (f *File) open() (file *os.File, size int64, err error) {
+func (f *SessionFile) open() (file *os.File, size int64, err error) {
 	if file, size, err = f.find(); err == nil && !f.ReadOnly {
 		o := f.Writing
 		o.Force = true
@@ -72,7 +73,7 @@ func (f *File) open() (file *os.File, size int64, err error) {
 
 // find opens the file, which must be the user's own and no link. It returns nil for one that is not
 // there yet.
-func (f *File) find() (*os.File, int64, error) {
+func (f *SessionFile) find() (*os.File, int64, error) {
 	switch f.Path {
 	case "":
 		return nil, 0, outfile.ErrNoName
@@ -111,7 +112,7 @@ func (f *File) find() (*os.File, int64, error) {
 // Restore returns the session that the file holds and what the file says, or an empty session and
 // nil where there is no file or it cannot be read. problem says why the session is not all that the
 // file has: see Anew.
-func (f *File) Restore(
+func (f *SessionFile) Restore(
 	ctx context.Context, m *model.Model,
 ) (s *model.Session, says *model.Snapshot, problem string, err error) {
 	file, size, err := f.open()
@@ -144,7 +145,7 @@ func Anew(problem string, s *model.Session) string {
 }
 
 // Save replaces the file, unless it holds the same already or is only read.
-func (f *File) Save(ctx context.Context, s *model.Session, note []byte) error {
+func (f *SessionFile) Save(ctx context.Context, s *model.Session, note []byte) error {
 	if f.ReadOnly || f.saved && slices.Equal(f.tokens, s.Tokens()) && bytes.Equal(f.note, note) {
 		return nil
 	}

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package sessionfile
+package talk
 
 import "io/fs"
 

@@ -1,7 +1,9 @@
-// Package tensorflow reads the index of a TensorFlow checkpoint (V2, a "tensor bundle"): the names
-// of the tensors, and the positions of their elements in the data files. It follows
-// tensor_bundle.proto and LevelDB's table_format.md.
-package tensorflow
+// Package programs reads files of other programs: TensorFlow's and llm.c's.
+package programs
+
+// The index of a TensorFlow checkpoint (V2, a "tensor bundle"): the names of the tensors, and the
+// positions of their elements in the data files. It follows tensor_bundle.proto and LevelDB's
+// table_format.md.
 
 import (
 	"encoding/binary"

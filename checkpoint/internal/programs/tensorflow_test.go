@@ -1,4 +1,4 @@
-package tensorflow
+package programs
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package llmc
+package programs
 
 import (
 	"bytes"
@@ -26,7 +26,7 @@ func file(version, positions, vocab, layers, heads, embd, padded int32) []byte {
 }
 
 func TestParse(t *testing.T) {
-	m, err := Parse(file(3, 3, 5, 2, 1, 2, 8), nil)
+	m, err := ParseModel(file(3, 3, 5, 2, 1, 2, 8), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestMalformedModels(t *testing.T) {
 		"bytes after the header, want":               good[:len(good)-1],
 		"bytes after the header, want ":              append(bytes.Clone(good), 0),
 	} {
-		if _, err := Parse(b, nil); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ParseModel(b, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
@@ -130,7 +130,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(file(5, 1, 3, 1, 1, 2, 3))
 	f.Add(tokens(2, 3, 1, "a", "", "bc"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if m, err := Parse(b, nil); err == nil {
+		if m, err := ParseModel(b, nil); err == nil {
 			for _, x := range m.Tensors {
 				if data, err := x.Bytes(); err != nil || int64(len(data)) != x.Size() {
 					t.Errorf("%s: %d bytes, %v", x.Name, len(data), err)
