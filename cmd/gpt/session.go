@@ -23,10 +23,10 @@ type sessionFlag struct {
 	Session  *string
 	ReadOnly bool
 
-	file  *talk.SessionFile   // nil: none
-	begun bool         // a token came
-	last  decode.Token // the last that came
-	held  int          // tokens of the prompt that the file had
+	file  *talk.SessionFile // nil: none
+	begun bool              // a token came
+	last  decode.Token      // the last that came
+	held  int               // tokens of the prompt that the file had
 }
 
 func (s *sessionFlag) flags(f *cli.Flags) {
