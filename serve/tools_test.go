@@ -228,6 +228,8 @@ func TestATemplateIsToldOfToolsAndCalls(t *testing.T) {
 		`{"id":"d","type":"function","function":{"name":"now","arguments":"{"}}]},` +
 		`{"role":"tool","tool_call_id":"abc","content":"rain"}]`
 	const tool = `{"type":"function","function":{"name":"now","description":"d"}}`
+	const without = `"messages":[{"role":"assistant","tool_calls":[{"function":{"name":"now","arguments":""}}]},` +
+		`{"role":"user","content":"W?"}]`
 	const calls = `[{"id": "abc", "type": "function", "function": {"name": "weather", "arguments": {"city": "Bern"}}}, ` +
 		`{"id": "d", "type": "function", "function": {"name": "now", "arguments": "{"}}]`
 	const plain = `{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}`
@@ -241,6 +243,8 @@ func TestATemplateIsToldOfToolsAndCalls(t *testing.T) {
 			"{\"name\": \"now\", \"arguments\": {}[tool]rain"},
 		{plain + "{# <tool_call> #}", messages, "[user]W?[assistant]<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\":\"Bern\"}}" +
 			"\n</tool_call>\n<tool_call>\n{\"name\": \"now\", \"arguments\": {}\n</tool_call>[tool]rain"},
+		{toolTemplate, without, `[assistant][{"id": "", "type": "function", "function": {"name": "now", "arguments": {}}}][user]W?`},
+		{plain, without, `[assistant]{"name": "now", "arguments": {}}[user]W?`},
 	} {
 		c := startBytes(t, serve.Options{Template: x.template})
 		_, text := c.post("/v1/chat/completions", `{"return_token_ids":true,"max_tokens":100,`+x.fields+"}")

@@ -4,6 +4,7 @@ package chat
 // reader that finds them while the text is written.
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -178,7 +179,7 @@ func (f *CallFormat) Text(calls []Call) string {
 	var b strings.Builder
 	open := f.Open
 	for _, c := range calls {
-		b.WriteString(open + c.Name + f.Middle + c.Arguments)
+		b.WriteString(open + c.Name + f.Middle + cmp.Or(c.Arguments, "{}"))
 		open = f.Between
 	}
 	return b.String() + f.Closing

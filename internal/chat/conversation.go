@@ -4,6 +4,7 @@ package chat
 // tokens, as Hugging Face's libraries do. One of text/template makes a piece of each.
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -27,7 +28,7 @@ type Call struct{ ID, Name, Arguments string }
 
 // dict returns a call as templates know it: with the arguments as a value, unless they are no JSON.
 func (c *Call) dict() *jinja.Dict {
-	r := strictjson.NewReader(c.Arguments)
+	r := strictjson.NewReader(cmp.Or(c.Arguments, "{}"))
 	arguments, err := jinja.ReadJSON(r)
 	if err != nil || r.End() != nil {
 		arguments = c.Arguments
