@@ -124,8 +124,16 @@ func (t *tools) function(place string, to *tool, ignored *[]string) field {
 			if err != nil || strings.TrimSpace(v.Text()[1:len(v.Text())-1]) == "" { // {} is as none
 				return err
 			}
-			to.parameters = v.Text()
-			return nil
+			to.parameters = `{"type":"object",` + v.Text()[1:] // arguments are one in any case
+			members := strictjson.NewReader(v.Text())
+			return members.Object(func(name string) error {
+				kind, err := members.Raw()
+				if err == nil && name == "type" {
+					to.parameters = v.Text()
+					return word(new(string), []string{"object"})(kind)
+				}
+				return err
+			})
 		},
 	}
 	if t.flat {

@@ -104,6 +104,8 @@ func TestAnAnswerCallsTools(t *testing.T) {
 			"weather now", 1, 1, true},
 		{"auto, and none comes", askTools + `,"logit_bias":{"256":-100,"60":-100,"257":-100},"max_tokens":9`, "length",
 			"", 0, 0, true},
+		{"a schema without a type", `"messages":[{"role":"user","content":"Well?"}],"tools":[{"function":{"name":"now",` +
+			`"parameters":{"properties":{}}}}],"tool_choice":"required"`, "tool_calls", "now", 1, 16, false},
 		{"none", askTools + `,"tool_choice":"none",` + likely, "length", "", 0, 0, true},
 		{"functions", `"messages":[{"role":"user","content":"Well?"}],"functions":[` + weather + "," + now +
 			`],"function_call":"auto",` + likely, "function_call", "weather now", 1, 1, true},
@@ -278,6 +280,7 @@ func TestToolsThatCannotBeMeantAreRefused(t *testing.T) {
 		{f(`{"name":"f","parameters":{"type":"object","type":"object"}}`), "tools", "comes twice"},
 		{f(`{"name":"f","parameters":{"type":"nope"}}`), "tools", "nope"},
 		{f(`{"name":"f","parameters":[]}`), "tools", "want an object, found a list"},
+		{f(`{"name":"f","parameters":{"type":"string"}}`), "tools", "want object, found string"},
 		{f(`{"name":"f"}`) + `,"response_format":{"type":"json_object"}`, "tools", "want one form for the text, found response_format too"},
 		{f(`{"name":"f"}`) + `,"tool_choice":"required","max_tokens":3`, "max_tokens", "enough"},
 		{`"tools":[` + strings.TrimSuffix(strings.Repeat(`{},`, 513), ",") + "]", "tools", "tool 0"},
