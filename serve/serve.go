@@ -126,7 +126,7 @@ func New(m *model.Model, tok *tokenizer.Tokenizer, o Options) (*Server, error) {
 	}
 	s.room = cacheRoom(m)
 	s.door = door{&s.options, newKeys(&s.options), http.NewCrossOriginProtection()}
-	s.forms = newForms(s.vocabulary, s.ends)
+	s.forms = newForms(s.vocabulary, s.ends, s.calls)
 	s.queue.room = newShares(int64(o.MaxQueue + o.Batcher.MaxStreams))
 	s.queue.backlog = backlog{most: o.MaxWait, slots: o.Batcher.MaxStreams,
 		rate: func() float64 { return s.batcher.Stats().Rate }}

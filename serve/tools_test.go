@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -40,11 +41,15 @@ type toolAnswer struct {
 		Message, Delta toolMessage
 		FinishReason   *string `json:"finish_reason"`
 		PromptIDs      []int   `json:"prompt_token_ids"`
+		IDs            []int   `json:"token_ids"`
 	}
 }
 
 // <tool_call> is one id, 256, of this vocabulary, which can be made likely.
-func startBytes(t *testing.T, o serve.Options) *client {
+func startBytes(t *testing.T, o serve.Options) *client { return startCalling(t, false, o) }
+
+// startCalling is startBytes where that id may be special.
+func startCalling(t *testing.T, special bool, o serve.Options) *client {
 	config, file := fixture.Checkpoint(fixture.Options{Vocab: 258, Positions: 1024,
 		Config: map[string]any{"eos_token_id": 257}})
 	m := testmodel.New(t, config, file, model.Options{Threads: 1})
@@ -62,7 +67,7 @@ func startBytes(t *testing.T, o serve.Options) *client {
 	tok, err := tokenizer.Load(fstest.MapFS{"tokenizer.json": &fstest.MapFile{Data: fmt.Appendf(nil,
 		`{"model":{"type":"BPE","merges":[],"vocab":%s},"pre_tokenizer":{"type":"ByteLevel","add_prefix_space":`+
 			`false,"use_regex":true},"decoder":{"type":"ByteLevel"},"added_tokens":[{"id":257,"content":`+
-			`"<|endoftext|>","special":true},{"id":256,"content":"<tool_call>","special":false}]}`, vocab)}})
+			`"<|endoftext|>","special":true},{"id":256,"content":"<tool_call>","special":%t}]}`, vocab, special)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,6 +163,21 @@ func TestAnAnswerCallsTools(t *testing.T) {
 		if len(called) > 0 || spoke != x.content || x.about == "required" && most < 2 {
 			t.Errorf("%s: calls of %v, a text: %t, want %t; %d calls", x.about, called, spoke, x.content, most)
 		}
+	}
+}
+
+// TestASpecialTokenBeginsCalls where it is what the template begins them with.
+func TestASpecialTokenBeginsCalls(t *testing.T) {
+	c := startCalling(t, true, serve.Options{Template: toolTemplate})
+	_, text := c.post("/v1/chat/completions", `{"seed":1,"return_token_ids":true,`+askTools+","+likely+"}")
+	if m := decoded[toolAnswer](t, text).Choices[0]; len(m.Message.Calls) == 0 || !slices.Contains(m.IDs, 256) {
+		t.Error(text)
+	}
+	// It is no text of other forms.
+	_, text = c.post("/v1/chat/completions", `{"seed":1,"return_token_ids":true,"guided_regex":"[<_>a-z]{12}",`+
+		`"messages":[{"role":"user","content":"a"}],`+likely+"}")
+	if m := decoded[toolAnswer](t, text).Choices[0]; slices.Contains(m.IDs, 256) || len(m.IDs) < 12 {
+		t.Error(text)
 	}
 }
 
