@@ -187,6 +187,13 @@ func (f *form) responseFormat(ignored *[]string) field {
 	}
 }
 
+// formatted reports whether the form is that of OpenAI's response_format, or text.format, alone: of
+// an answer that is no call.
+func (f *form) formatted() bool {
+	return f.schema != nil && len(f.fields) == 1 && slices.Contains([]string{"response_format", "text"},
+		f.fields[0])
+}
+
 // check refuses a request with two forms.
 func (f *form) check() error {
 	if len(f.fields) > 1 {
@@ -392,6 +399,9 @@ func (f *form) bytes() (n int) {
 		n += len(text)
 	}
 	if f.calls != nil {
+		if f.calls.text != nil {
+			n += len(*f.calls.text)
+		}
 		for _, t := range f.calls.tools {
 			n += len(t.parameters)
 		}

@@ -181,6 +181,45 @@ func TestASpecialTokenBeginsCalls(t *testing.T) {
 	}
 }
 
+// TestAnAnswerOfAFormOrACall: a response_format is that of an answer that is no call, as OpenAI has it.
+func TestAnAnswerOfAFormOrACall(t *testing.T) {
+	c := startBytes(t, serve.Options{Template: toolTemplate})
+	const text = `"<tool_call>\n{"`
+	ask := `"return_token_ids":true,"max_tokens":300,"response_format":{"type":"json_schema","json_schema":{"name":"a",` +
+		`"schema":{"enum":["<tool_call>\n{"]}}},` + askTools
+	kinds := map[string]int{}
+	for seed := range 40 {
+		body := fmt.Sprintf(`{"seed":%d,%s,"logit_bias":{"60":3,"256":2}`, seed, ask)
+		_, got := c.post("/v1/chat/completions", body+"}")
+		one := decoded[toolAnswer](t, got).Choices[0]
+		kinds[*one.FinishReason]++
+		switch m := one.Message; *one.FinishReason {
+		case "stop":
+			if len(m.Calls) > 0 || decoded[string](t, *m.Content) != decoded[string](t, text) {
+				t.Fatal(got)
+			}
+		case "tool_calls":
+			if m.Content != nil || len(m.Calls) == 0 {
+				t.Fatal(got)
+			}
+			checkArguments(t, m.Calls[0].Function)
+		}
+		_, stream := c.post("/v1/chat/completions", body+`,"stream":true}`)
+		if m := joined(t, stream); len(m.Calls) != len(one.Message.Calls) || len(m.Calls) == 0 && *m.Content != *one.Message.Content {
+			t.Errorf("%s: streamed %+v", got, m)
+		}
+	}
+	if kinds["stop"] == 0 || kinds["tool_calls"] == 0 || len(kinds) != 2 {
+		t.Error(kinds)
+	}
+	_, got := c.post("/v1/chat/completions", `{"seed":1,`+ask+`,"tool_choice":"required"}`)
+	if len(decoded[toolAnswer](t, got).Choices[0].Message.Calls) == 0 {
+		t.Error(got)
+	}
+	c = startBytes(t, serve.Options{Template: toolTemplate, ToolFormat: "llama"}) // any object may be a call
+	c.refused("/v1/chat/completions", "{"+ask+"}", 400, "tools", "want one form for the text, found response_format too")
+}
+
 func checkArguments(t *testing.T, f function) {
 	t.Helper()
 	var weather struct {
@@ -301,7 +340,7 @@ func TestToolsThatCannotBeMeantAreRefused(t *testing.T) {
 		{f(`{"name":"f","parameters":{"type":"nope"}}`), "tools", "nope"},
 		{f(`{"name":"f","parameters":[]}`), "tools", "want an object, found a list"},
 		{f(`{"name":"f","parameters":{"type":"string"}}`), "tools", "want object, found string"},
-		{f(`{"name":"f"}`) + `,"response_format":{"type":"json_object"}`, "tools", "want one form for the text, found response_format too"},
+		{f(`{"name":"f"}`) + `,"guided_json":{}`, "tools", "want one form for the text, found guided_json too"},
 		{f(`{"name":"f"}`) + `,"tool_choice":"required","max_tokens":3`, "max_tokens", "enough"},
 		{`"tools":[` + strings.TrimSuffix(strings.Repeat(`{},`, 513), ",") + "]", "tools", "tool 0"},
 	} {

@@ -56,7 +56,8 @@ type CallPart struct {
 
 // A CallReader finds the calls in a text, which has them as the format says.
 type CallReader struct {
-	Calls int // that have begun
+	Calls  int  // that have begun
+	Either bool // a free text has calls or content, never both
 
 	format *CallFormat
 	id     string // of the text, in the ids of its calls
@@ -81,6 +82,7 @@ type callState byte
 
 const (
 	inContent callState = iota
+	onlyContent
 	inOpen
 	inName
 	inMiddle
@@ -101,13 +103,19 @@ func (r *CallReader) Read(text string, calls []CallPart) (content string, _ []Ca
 		case inContent:
 			r.held += text
 			text = ""
-			if before, after, ok := strings.Cut(r.held, r.format.Trigger); ok {
+			before, after, ok := strings.Cut(r.held, r.format.Trigger)
+			if ok && (before == "" || !r.Either) {
 				content, text = before, after
 				r.state, r.held = inOpen, r.format.Trigger
 				continue
 			}
 			n := len(r.held) - held(r.held, r.format.Trigger)
+			if r.Either && n > 0 {
+				n, r.state = len(r.held), onlyContent
+			}
 			content, r.held = r.held[:n], r.held[n:]
+		case onlyContent:
+			return text, calls
 		case inOpen:
 			expects(r.format.Open, inName)
 		case inName:
