@@ -240,6 +240,9 @@ func (s *Server) conversation(c *conversation, wanted allowance) ([]int, error) 
 		if len(m.Calls) > 0 && !s.template.Reads("tool_calls") {
 			m.Text, m.Calls = m.Text+s.calls.Text(m.Calls), nil
 		}
+		if s.deaf && (m.Role == "tool" || m.Role == "function") {
+			m.Role = chat.User
+		}
 		bytes += len(m.Text)
 	}
 	switch {

@@ -185,7 +185,7 @@ func (t *tools) settle(s *Server, f *form, ignored *[]string) error {
 	}
 	t.format = s.calls
 	f.calls = &callForm{format: t.format, tools: tools, most: most, free: choice == "auto"}
-	if f.formatted() && (!f.calls.free || t.format.Trigger[0] != '{') { // else a text may begin as calls do
+	if f.formatted() && (!f.calls.free || t.format.Trigger[0] != '{') { // which begins other texts too
 		f.calls.text, f.schema, f.fields = f.schema, nil, nil
 	}
 	f.fields = append(f.fields, t.field)

@@ -304,6 +304,10 @@ func TestATemplateIsToldOfToolsAndCalls(t *testing.T) {
 			"{\"name\": \"now\", \"arguments\": {}[tool]rain"},
 		{plain + "{# <tool_call> #}", messages, "[user]W?[assistant]<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\":\"Bern\"}}" +
 			"\n</tool_call>\n<tool_call>\n{\"name\": \"now\", \"arguments\": {}\n</tool_call>[tool]rain"},
+		{"{% for m in messages if m.role != 'tool' %}[{{ m.role }}]{{ m.content }}{% endfor %}", messages,
+			"[user]W?[assistant]{\"name\": \"weather\", \"arguments\": {\"city\":\"Bern\"}}\n{\"name\": \"now\", \"arguments\": {}[user]rain"},
+		{"{% for m in messages %}{{ raise_exception('who?') if m.role not in ['user', 'assistant'] }}[{{ m.role }}]{% endfor %}",
+			messages, "[user][assistant][user]"},
 		{toolTemplate, without, `[assistant][{"id": "", "type": "function", "function": {"name": "now", "arguments": {}}}][user]W?`},
 		{plain, without, `[assistant]{"name": "now", "arguments": {}}[user]W?`},
 	} {

@@ -140,6 +140,14 @@ func (c *Template) render(messages []Message, a Ask) (string, error) {
 	return strings.TrimRightFunc(text[:end], unicode.IsSpace), nil
 }
 
+// Hears reports whether what a role says after an answer reaches the model.
+func (c *Template) Hears(role string) bool {
+	const probe = "what nobody says"
+	text, err := c.render([]Message{{Role: User, Text: "a"}, {Role: Assistant, Text: "b"},
+		{Role: role, Text: probe}}, Ask{})
+	return err == nil && strings.Contains(text, probe)
+}
+
 // Conversation returns the ids of messages. The caller puts the token before them that a text begins
 // with where the template is not Whole.
 func (c *Template) Conversation(messages []Message, a Ask) (ids []int, err error) {
