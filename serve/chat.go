@@ -93,7 +93,9 @@ func (s *Server) parseChat(body string) (*completion, error) {
 // converse makes the prompt of the conversation.
 func (q *completion) converse(s *Server) error {
 	ids, err := s.conversation(&q.talk, q.allowance())
-	q.Stop = slices.Concat(q.Stop, s.template.Stop)
+	if f := &q.form; f.schema == nil && (f.calls == nil || f.calls.free) { // else the form has its end
+		q.Stop = slices.Concat(q.Stop, s.template.Stop)
+	}
 	q.prompt, q.talk.messages = prompts{{asIDs: true, ids: ids}}, nil
 	return err
 }

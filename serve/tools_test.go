@@ -15,6 +15,7 @@ import (
 
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
+	"picogpt/internal/chat"
 	"picogpt/model"
 	"picogpt/serve"
 	"picogpt/tokenizer"
@@ -360,5 +361,22 @@ func TestToolsThatCannotBeMeantAreRefused(t *testing.T) {
 		serve.Options{Template: toolTemplate, ToolFormat: "nope"}); err == nil ||
 		!strings.Contains(err.Error(), "want none, hermes, mistral, llama, json") {
 		t.Error(err)
+	}
+}
+
+// TestATemplatesStopDoesNotCutAForm whose values may have the text in them.
+func TestATemplatesStopDoesNotCutAForm(t *testing.T) {
+	vicuna := chat.Named[slices.IndexFunc(chat.Named, func(k chat.Known) bool { return k.Name == "vicuna" })]
+	c := start(t, serve.Options{Template: vicuna.Source})
+	const said = `"messages":[{"role":"user","content":"a"}],"max_tokens":60`
+	_, text := c.post("/v1/chat/completions", "{"+said+`,"guided_json":{"const":"USER: b"}}`)
+	if m := decoded[toolAnswer](t, text).Choices[0].Message; *m.Content != `"USER: b"` {
+		t.Error(text)
+	}
+	_, text = c.post("/v1/chat/completions", "{"+said+`,"tool_choice":"required","parallel_tool_calls":false,"tools":[`+
+		`{"function":{"name":"f","parameters":{"properties":{"a":{"const":"USER: b"}},"required":["a"]}}}]}`)
+	if m := decoded[toolAnswer](t, text).Choices[0].Message; len(m.Calls) != 1 ||
+		decoded[map[string]string](t, m.Calls[0].Function.Arguments)["a"] != "USER: b" {
+		t.Error(text)
 	}
 }
