@@ -93,7 +93,9 @@ func (s *Server) parseChat(body string) (*completion, error) {
 // converse makes the prompt of the conversation.
 func (q *completion) converse(s *Server) error {
 	ids, err := s.conversation(&q.talk, q.allowance())
-	q.Stop = slices.Concat(q.Stop, s.template.Stop)
+	if f := &q.form; f.schema == nil && (f.calls == nil || f.calls.free) { // else the form has its end
+		q.Stop = slices.Concat(q.Stop, s.template.Stop)
+	}
 	q.prompt, q.talk.messages = prompts{{asIDs: true, ids: ids}}, nil
 	return err
 }
@@ -239,6 +241,9 @@ func (s *Server) conversation(c *conversation, wanted allowance) ([]int, error) 
 		m := &messages[i]
 		if len(m.Calls) > 0 && !s.template.Reads("tool_calls") {
 			m.Text, m.Calls = m.Text+s.calls.Text(m.Calls), nil
+		}
+		if s.deaf && (m.Role == "tool" || m.Role == "function") {
+			m.Role = chat.User
 		}
 		bytes += len(m.Text)
 	}

@@ -63,6 +63,7 @@ func (j *job) newChoice(p *prompt, index int) *choice {
 	if j.talk.tools.format != nil {
 		id := fmt.Sprint(j.visit.id, index)
 		c.reader = chat.NewCallReader(j.talk.tools.format, id, j.form.calls.free)
+		c.reader.Either = j.form.calls.text != nil
 	}
 	if j.logprobs != nil {
 		if j.echo {
@@ -138,7 +139,7 @@ func (c *choice) end(j *job, t *decode.Token) {
 		}
 	case decode.FinishStop:
 		c.stop.text = stopString(string(c.raw), min(c.shown, len(c.raw)), j.Stop, j.KeepStop)
-		if c.stop.text == "" && c.reader != nil && c.reader.Calls == 0 {
+		if c.stop.text == "" && c.reader != nil && c.reader.Calls == 0 && !c.reader.Either {
 			c.finish = "length" // a free text might have gone on
 		}
 	}

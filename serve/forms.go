@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"picogpt/constrain"
+	"picogpt/internal/chat"
 	"picogpt/internal/strictjson"
 	"picogpt/serve/internal/turns"
 )
@@ -186,6 +187,13 @@ func (f *form) responseFormat(ignored *[]string) field {
 	}
 }
 
+// formatted reports whether the form is that of OpenAI's response_format, or text.format, alone: of
+// an answer that is no call.
+func (f *form) formatted() bool {
+	return f.schema != nil && len(f.fields) == 1 && slices.Contains([]string{"response_format", "text"},
+		f.fields[0])
+}
+
 // check refuses a request with two forms.
 func (f *form) check() error {
 	if len(f.fields) > 1 {
@@ -211,6 +219,7 @@ const (
 // tells nobody which forms other tenants used. It also caches the errors of refused forms.
 type forms struct {
 	vocabulary func() (*constrain.Vocabulary, error)
+	calling    func() (*constrain.Vocabulary, error) // of texts with calls of tools
 	turns      *turns.Turns
 
 	mu    sync.Mutex
@@ -234,13 +243,42 @@ func (f *aForm) bytes() int {
 	return f.constraint.Bytes()
 }
 
-func newForms(v vocabulary, ends []int) *forms {
-	return &forms{
-		vocabulary: sync.OnceValues(func() (*constrain.Vocabulary, error) {
-			return constrain.VocabularyOf(v, ends)
-		}),
-		turns: turns.New(),
+func newForms(v vocabulary, ends []int, calls *chat.CallFormat) *forms {
+	c := &forms{turns: turns.New()}
+	c.vocabulary = sync.OnceValues(func() (*constrain.Vocabulary, error) {
+		return constrain.VocabularyOf(v, ends)
+	})
+	c.calling = sync.OnceValues(func() (*constrain.Vocabulary, error) {
+		own := callTokens{v, calls.Open + calls.Closing}
+		if len(own.special()) == 0 {
+			return c.vocabulary()
+		}
+		return constrain.VocabularyOf(own, ends)
+	})
+	return c
+}
+
+// callTokens are the tokens of texts with calls of tools: special ones that stand around calls are
+// text there.
+type callTokens struct {
+	vocabulary
+	around string
+}
+
+func (t callTokens) special() []int {
+	return slices.DeleteFunc(t.Special(), func(id int) bool {
+		return t.texts[id] == "" || !strings.Contains(t.around, t.texts[id])
+	})
+}
+
+func (t callTokens) Bytes() ([][]byte, error) {
+	all, err := t.Tokenizer.Bytes()
+	if err == nil {
+		for _, id := range t.special() {
+			all[id] = []byte(t.texts[id])
+		}
 	}
+	return all, err
 }
 
 // matcher returns the constraint of a form; nil if there is no form.
@@ -275,7 +313,11 @@ func (c *forms) compiled(ctx context.Context, v *visit, f *form) (*constrain.Con
 	if found := c.find(key); found != nil { // compiled by the previous turn
 		return found.constraint, found.err
 	}
-	vocabulary, err := c.vocabulary()
+	of := c.vocabulary
+	if f.calls != nil {
+		of = c.calling
+	}
+	vocabulary, err := of()
 	if err != nil {
 		return nil, err
 	}
@@ -357,6 +399,9 @@ func (f *form) bytes() (n int) {
 		n += len(text)
 	}
 	if f.calls != nil {
+		if f.calls.text != nil {
+			n += len(*f.calls.text)
+		}
 		for _, t := range f.calls.tools {
 			n += len(t.parameters)
 		}

@@ -23,7 +23,7 @@ func formsOf(t *testing.T) (*forms, *constrain.Vocabulary) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newForms(vocabulary{}, nil), v
+	return newForms(vocabulary{}, nil, nil), v
 }
 
 // TestALargeFormPushesNobodysOut: forms of a client with large ones are removed before those of

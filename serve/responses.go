@@ -99,6 +99,7 @@ type eventJSON struct {
 	Part      *textPart   `json:"part,omitzero"`
 	Delta     *string     `json:"delta,omitzero"`
 	Text      *string     `json:"text,omitzero"`
+	Name      string      `json:"name,omitzero"`
 	Arguments *string     `json:"arguments,omitzero"`
 	Logprobs  []chatEntry `json:"logprobs,omitzero"`
 	Code      any         `json:"code,omitzero"` // of an error
@@ -307,7 +308,7 @@ func (r *response) end(status string) {
 		r.send(eventJSON{Type: "response.content_part.done", Part: part})
 	} else {
 		i.Arguments = &text
-		r.send(eventJSON{Type: "response.function_call_arguments.done", Arguments: &text})
+		r.send(eventJSON{Type: "response.function_call_arguments.done", Name: i.Name, Arguments: &text})
 	}
 	r.send(eventJSON{Type: "response.output_item.done", Item: i})
 }

@@ -43,6 +43,7 @@ type responseEvent struct {
 	Delta    string
 	Text     *string
 	Args     *string `json:"arguments"`
+	Name     string
 	Code     string
 }
 
@@ -142,12 +143,12 @@ func checkItems(t *testing.T, about string, r response, a toolAnswer, text strin
 // checkEvents checks the order of the events of a stream, and returns the response of the last.
 func checkEvents(t *testing.T, about, text string) (last response) {
 	t.Helper()
-	open, parts := "", map[string]string{}
+	open, name, parts := "", "", map[string]string{}
 	n := 0
 	for block := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
-		name, data, ok := strings.Cut(block, "\ndata: ")
+		line, data, ok := strings.Cut(block, "\ndata: ")
 		e := decoded[responseEvent](t, data)
-		if !ok || name != "event: "+e.Type || e.Number != n {
+		if !ok || line != "event: "+e.Type || e.Number != n {
 			t.Fatalf("%s: event %d: %s", about, n, block)
 		}
 		kind := strings.TrimPrefix(e.Type, "response.")
@@ -160,7 +161,7 @@ func checkEvents(t *testing.T, about, text string) (last response) {
 			if open != "" || e.Item.Status != "in_progress" || e.Index != len(parts) {
 				t.Errorf("%s: %s, while %q is open", about, block, open)
 			}
-			open = e.Item.ID
+			open, name = e.Item.ID, e.Item.Name
 			parts[open] = ""
 		case kind == "output_item.done":
 			whole := e.Item.Arguments
@@ -177,8 +178,8 @@ func checkEvents(t *testing.T, about, text string) (last response) {
 			t.Errorf("%s: %s, while %q is open", about, block, open)
 		case strings.HasSuffix(kind, ".delta"):
 			parts[open] += e.Delta
-		case e.Text != nil && *e.Text != parts[open] || e.Args != nil && *e.Args != parts[open]:
-			t.Errorf("%s: %s, want %q", about, block, parts[open])
+		case e.Text != nil && *e.Text != parts[open] || e.Args != nil && (*e.Args != parts[open] || e.Name != name):
+			t.Errorf("%s: %s, want %q of %s", about, block, parts[open], name)
 		}
 		n++
 	}
@@ -229,6 +230,20 @@ func TestTheProbabilitiesOfAResponseAreInItsParts(t *testing.T) {
 		t.Errorf("%d, whole %+v, streamed %+v", n, whole.Output, last.Output)
 	}
 	if !slices.Contains(strings.Split(text, "\n"), "event: response.incomplete") {
+		t.Error(text)
+	}
+}
+
+// TestADeadEndIsTheErrorOfAResponse: with a status where nothing is sent yet, and else as the last
+// event of a stream, in which no item is completed.
+func TestADeadEndIsTheErrorOfAResponse(t *testing.T) {
+	c := start(t, serve.Options{Template: toolTemplate})
+	const body = `{"input":"a","stream":true,"guided_choice":["aX"],"bad_words":["X"],"seed":1`
+	c.refused("/v1/responses", strings.Replace(body, "aX", "X", 1)+"}", 400, "", noID)
+	_, text := c.post("/v1/responses", body+"}")
+	blocks := strings.Split(strings.TrimSpace(text), "\n\n")
+	if last := blocks[len(blocks)-1]; !strings.HasPrefix(last, "event: error\n") || !strings.Contains(last, noID) ||
+		strings.Contains(text, ".done") || strings.Contains(text, `"completed"`) {
 		t.Error(text)
 	}
 }

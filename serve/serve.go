@@ -62,6 +62,7 @@ type Server struct {
 	template   *chat.Template       // nil: conversations are refused
 	calls      *chat.CallFormat     // of tools
 	callsShown bool                 // the template shows it, or its name was given
+	deaf       bool                 // the template drops or refuses what a tool says
 	first      *completion          // the defaults of requests
 	saved      map[string]any       // fields of those that the checkpoint gives
 	forms      *forms
@@ -124,9 +125,11 @@ func New(m *model.Model, tok *tokenizer.Tokenizer, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.deaf = template != nil && template.Whole() && !template.Reads("tool_calls") &&
+		!template.Hears("tool")
 	s.room = cacheRoom(m)
 	s.door = door{&s.options, newKeys(&s.options), http.NewCrossOriginProtection()}
-	s.forms = newForms(s.vocabulary, s.ends)
+	s.forms = newForms(s.vocabulary, s.ends, s.calls)
 	s.queue.room = newShares(int64(o.MaxQueue + o.Batcher.MaxStreams))
 	s.queue.backlog = backlog{most: o.MaxWait, slots: o.Batcher.MaxStreams,
 		rate: func() float64 { return s.batcher.Stats().Rate }}

@@ -62,6 +62,9 @@ func (e *events) took(c *choice, t *decode.Token) error {
 		return nil
 	}
 	if j.response != nil {
+		if c.failed != nil { // which is all that was asked for: the answer is an error
+			return nil
+		}
 		e.waits = false
 		j.response.add(j, c)
 		c.sent()

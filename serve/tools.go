@@ -124,8 +124,16 @@ func (t *tools) function(place string, to *tool, ignored *[]string) field {
 			if err != nil || strings.TrimSpace(v.Text()[1:len(v.Text())-1]) == "" { // {} is as none
 				return err
 			}
-			to.parameters = v.Text()
-			return nil
+			to.parameters = `{"type":"object",` + v.Text()[1:] // arguments are one in any case
+			members := strictjson.NewReader(v.Text())
+			return members.Object(func(name string) error {
+				kind, err := members.Raw()
+				if err == nil && name == "type" {
+					to.parameters = v.Text()
+					return word(new(string), []string{"object"})(kind)
+				}
+				return err
+			})
 		},
 	}
 	if t.flat {
@@ -176,8 +184,11 @@ func (t *tools) settle(s *Server, f *form, ignored *[]string) error {
 		return nil
 	}
 	t.format = s.calls
+	f.calls = &callForm{format: t.format, tools: tools, most: most, free: choice == "auto"}
+	if f.formatted() && (!f.calls.free || t.format.Trigger[0] != '{') { // which begins other texts too
+		f.calls.text, f.schema, f.fields = f.schema, nil, nil
+	}
 	f.fields = append(f.fields, t.field)
-	f.calls = &callForm{t.format, tools, most, choice == "auto"}
 	return nil
 }
 
@@ -202,12 +213,13 @@ func (t *tools) known() (list []any, err error) {
 }
 
 // A callForm is the form of a text with calls of some tools: of one to most calls, or where it is
-// free, of any text that may end with them.
+// free, of any text that may end with them, or of a schema's in their place.
 type callForm struct {
 	format *chat.CallFormat
 	tools  []tool
 	most   int
 	free   bool
+	text   *string // a schema
 }
 
 func (c *callForm) part(o constrain.SchemaOptions) constrain.Part {
@@ -221,8 +233,11 @@ func (c *callForm) part(o constrain.SchemaOptions) constrain.Part {
 		all := constrain.Repeat{Part: one, Min: 1, Max: c.most, Between: constrain.Literal(f.Between)}
 		return constrain.Sequence{constrain.Literal(open), all, constrain.Literal(f.Closing)}
 	}
-	if !c.free {
+	switch {
+	case !c.free:
 		return calls(f.Open)
+	case c.text != nil:
+		return constrain.OneOf{calls(f.Open), constrain.Schema{Text: []byte(*c.text), Options: o}}
 	}
 	return constrain.Tags{Triggers: []string{f.Trigger}, StopAfterFirst: true,
 		Tags: []constrain.Tag{{Begin: f.Trigger, Part: calls(f.Open[len(f.Trigger):])}}}
@@ -230,7 +245,7 @@ func (c *callForm) part(o constrain.SchemaOptions) constrain.Part {
 
 // key tells forms apart.
 func (c *callForm) key() []any {
-	key := []any{c.format.Name, c.most, c.free}
+	key := []any{c.format.Name, c.most, c.free, c.text}
 	for _, t := range c.tools {
 		key = append(key, t.name, t.parameters)
 	}

@@ -8,12 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"picogpt/dev/fixture"
 	"picogpt/dev/testmodel"
+	"picogpt/internal/chat"
 	"picogpt/model"
 	"picogpt/serve"
 	"picogpt/tokenizer"
@@ -40,11 +42,15 @@ type toolAnswer struct {
 		Message, Delta toolMessage
 		FinishReason   *string `json:"finish_reason"`
 		PromptIDs      []int   `json:"prompt_token_ids"`
+		IDs            []int   `json:"token_ids"`
 	}
 }
 
 // <tool_call> is one id, 256, of this vocabulary, which can be made likely.
-func startBytes(t *testing.T, o serve.Options) *client {
+func startBytes(t *testing.T, o serve.Options) *client { return startCalling(t, false, o) }
+
+// startCalling is startBytes where that id may be special.
+func startCalling(t *testing.T, special bool, o serve.Options) *client {
 	config, file := fixture.Checkpoint(fixture.Options{Vocab: 258, Positions: 1024,
 		Config: map[string]any{"eos_token_id": 257}})
 	m := testmodel.New(t, config, file, model.Options{Threads: 1})
@@ -62,7 +68,7 @@ func startBytes(t *testing.T, o serve.Options) *client {
 	tok, err := tokenizer.Load(fstest.MapFS{"tokenizer.json": &fstest.MapFile{Data: fmt.Appendf(nil,
 		`{"model":{"type":"BPE","merges":[],"vocab":%s},"pre_tokenizer":{"type":"ByteLevel","add_prefix_space":`+
 			`false,"use_regex":true},"decoder":{"type":"ByteLevel"},"added_tokens":[{"id":257,"content":`+
-			`"<|endoftext|>","special":true},{"id":256,"content":"<tool_call>","special":false}]}`, vocab)}})
+			`"<|endoftext|>","special":true},{"id":256,"content":"<tool_call>","special":%t}]}`, vocab, special)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,6 +110,8 @@ func TestAnAnswerCallsTools(t *testing.T) {
 			"weather now", 1, 1, true},
 		{"auto, and none comes", askTools + `,"logit_bias":{"256":-100,"60":-100,"257":-100},"max_tokens":9`, "length",
 			"", 0, 0, true},
+		{"a schema without a type", `"messages":[{"role":"user","content":"Well?"}],"tools":[{"function":{"name":"now",` +
+			`"parameters":{"properties":{}}}}],"tool_choice":"required"`, "tool_calls", "now", 1, 16, false},
 		{"none", askTools + `,"tool_choice":"none",` + likely, "length", "", 0, 0, true},
 		{"functions", `"messages":[{"role":"user","content":"Well?"}],"functions":[` + weather + "," + now +
 			`],"function_call":"auto",` + likely, "function_call", "weather now", 1, 1, true},
@@ -157,6 +165,60 @@ func TestAnAnswerCallsTools(t *testing.T) {
 			t.Errorf("%s: calls of %v, a text: %t, want %t; %d calls", x.about, called, spoke, x.content, most)
 		}
 	}
+}
+
+// TestASpecialTokenBeginsCalls where it is what the template begins them with.
+func TestASpecialTokenBeginsCalls(t *testing.T) {
+	c := startCalling(t, true, serve.Options{Template: toolTemplate})
+	_, text := c.post("/v1/chat/completions", `{"seed":1,"return_token_ids":true,`+askTools+","+likely+"}")
+	if m := decoded[toolAnswer](t, text).Choices[0]; len(m.Message.Calls) == 0 || !slices.Contains(m.IDs, 256) {
+		t.Error(text)
+	}
+	// It is no text of other forms.
+	_, text = c.post("/v1/chat/completions", `{"seed":1,"return_token_ids":true,"guided_regex":"[<_>a-z]{12}",`+
+		`"messages":[{"role":"user","content":"a"}],`+likely+"}")
+	if m := decoded[toolAnswer](t, text).Choices[0]; slices.Contains(m.IDs, 256) || len(m.IDs) < 12 {
+		t.Error(text)
+	}
+}
+
+// TestAnAnswerOfAFormOrACall: a response_format is that of an answer that is no call, as OpenAI has it.
+func TestAnAnswerOfAFormOrACall(t *testing.T) {
+	c := startBytes(t, serve.Options{Template: toolTemplate})
+	const text = `"<tool_call>\n{"`
+	ask := `"return_token_ids":true,"max_tokens":300,"response_format":{"type":"json_schema","json_schema":{"name":"a",` +
+		`"schema":{"enum":["<tool_call>\n{"]}}},` + askTools
+	kinds := map[string]int{}
+	for seed := range 40 {
+		body := fmt.Sprintf(`{"seed":%d,%s,"logit_bias":{"60":3,"256":2}`, seed, ask)
+		_, got := c.post("/v1/chat/completions", body+"}")
+		one := decoded[toolAnswer](t, got).Choices[0]
+		kinds[*one.FinishReason]++
+		switch m := one.Message; *one.FinishReason {
+		case "stop":
+			if len(m.Calls) > 0 || decoded[string](t, *m.Content) != decoded[string](t, text) {
+				t.Fatal(got)
+			}
+		case "tool_calls":
+			if m.Content != nil || len(m.Calls) == 0 {
+				t.Fatal(got)
+			}
+			checkArguments(t, m.Calls[0].Function)
+		}
+		_, stream := c.post("/v1/chat/completions", body+`,"stream":true}`)
+		if m := joined(t, stream); len(m.Calls) != len(one.Message.Calls) || len(m.Calls) == 0 && *m.Content != *one.Message.Content {
+			t.Errorf("%s: streamed %+v", got, m)
+		}
+	}
+	if kinds["stop"] == 0 || kinds["tool_calls"] == 0 || len(kinds) != 2 {
+		t.Error(kinds)
+	}
+	_, got := c.post("/v1/chat/completions", `{"seed":1,`+ask+`,"tool_choice":"required"}`)
+	if len(decoded[toolAnswer](t, got).Choices[0].Message.Calls) == 0 {
+		t.Error(got)
+	}
+	c = startBytes(t, serve.Options{Template: toolTemplate, ToolFormat: "llama"}) // any object may be a call
+	c.refused("/v1/chat/completions", "{"+ask+"}", 400, "tools", "want one form for the text, found response_format too")
 }
 
 func checkArguments(t *testing.T, f function) {
@@ -228,6 +290,8 @@ func TestATemplateIsToldOfToolsAndCalls(t *testing.T) {
 		`{"id":"d","type":"function","function":{"name":"now","arguments":"{"}}]},` +
 		`{"role":"tool","tool_call_id":"abc","content":"rain"}]`
 	const tool = `{"type":"function","function":{"name":"now","description":"d"}}`
+	const without = `"messages":[{"role":"assistant","tool_calls":[{"function":{"name":"now","arguments":""}}]},` +
+		`{"role":"user","content":"W?"}]`
 	const calls = `[{"id": "abc", "type": "function", "function": {"name": "weather", "arguments": {"city": "Bern"}}}, ` +
 		`{"id": "d", "type": "function", "function": {"name": "now", "arguments": "{"}}]`
 	const plain = `{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}`
@@ -241,6 +305,12 @@ func TestATemplateIsToldOfToolsAndCalls(t *testing.T) {
 			"{\"name\": \"now\", \"arguments\": {}[tool]rain"},
 		{plain + "{# <tool_call> #}", messages, "[user]W?[assistant]<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\":\"Bern\"}}" +
 			"\n</tool_call>\n<tool_call>\n{\"name\": \"now\", \"arguments\": {}\n</tool_call>[tool]rain"},
+		{"{% for m in messages if m.role != 'tool' %}[{{ m.role }}]{{ m.content }}{% endfor %}", messages,
+			"[user]W?[assistant]{\"name\": \"weather\", \"arguments\": {\"city\":\"Bern\"}}\n{\"name\": \"now\", \"arguments\": {}[user]rain"},
+		{"{% for m in messages %}{{ raise_exception('who?') if m.role not in ['user', 'assistant'] }}[{{ m.role }}]{% endfor %}",
+			messages, "[user][assistant][user]"},
+		{toolTemplate, without, `[assistant][{"id": "", "type": "function", "function": {"name": "now", "arguments": {}}}][user]W?`},
+		{plain, without, `[assistant]{"name": "now", "arguments": {}}[user]W?`},
 	} {
 		c := startBytes(t, serve.Options{Template: x.template})
 		_, text := c.post("/v1/chat/completions", `{"return_token_ids":true,"max_tokens":100,`+x.fields+"}")
@@ -274,7 +344,8 @@ func TestToolsThatCannotBeMeantAreRefused(t *testing.T) {
 		{f(`{"name":"f","parameters":{"type":"object","type":"object"}}`), "tools", "comes twice"},
 		{f(`{"name":"f","parameters":{"type":"nope"}}`), "tools", "nope"},
 		{f(`{"name":"f","parameters":[]}`), "tools", "want an object, found a list"},
-		{f(`{"name":"f"}`) + `,"response_format":{"type":"json_object"}`, "tools", "want one form for the text, found response_format too"},
+		{f(`{"name":"f","parameters":{"type":"string"}}`), "tools", "want object, found string"},
+		{f(`{"name":"f"}`) + `,"guided_json":{}`, "tools", "want one form for the text, found guided_json too"},
 		{f(`{"name":"f"}`) + `,"tool_choice":"required","max_tokens":3`, "max_tokens", "enough"},
 		{`"tools":[` + strings.TrimSuffix(strings.Repeat(`{},`, 513), ",") + "]", "tools", "tool 0"},
 	} {
@@ -290,5 +361,22 @@ func TestToolsThatCannotBeMeantAreRefused(t *testing.T) {
 		serve.Options{Template: toolTemplate, ToolFormat: "nope"}); err == nil ||
 		!strings.Contains(err.Error(), "want none, hermes, mistral, llama, json") {
 		t.Error(err)
+	}
+}
+
+// TestATemplatesStopDoesNotCutAForm whose values may have the text in them.
+func TestATemplatesStopDoesNotCutAForm(t *testing.T) {
+	vicuna := chat.Named[slices.IndexFunc(chat.Named, func(k chat.Known) bool { return k.Name == "vicuna" })]
+	c := start(t, serve.Options{Template: vicuna.Source})
+	const said = `"messages":[{"role":"user","content":"a"}],"max_tokens":60`
+	_, text := c.post("/v1/chat/completions", "{"+said+`,"guided_json":{"const":"USER: b"}}`)
+	if m := decoded[toolAnswer](t, text).Choices[0].Message; *m.Content != `"USER: b"` {
+		t.Error(text)
+	}
+	_, text = c.post("/v1/chat/completions", "{"+said+`,"tool_choice":"required","parallel_tool_calls":false,"tools":[`+
+		`{"function":{"name":"f","parameters":{"properties":{"a":{"const":"USER: b"}},"required":["a"]}}}]}`)
+	if m := decoded[toolAnswer](t, text).Choices[0].Message; len(m.Calls) != 1 ||
+		decoded[map[string]string](t, m.Calls[0].Function.Arguments)["a"] != "USER: b" {
+		t.Error(text)
 	}
 }

@@ -4,6 +4,7 @@ package chat
 // reader that finds them while the text is written.
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -55,7 +56,8 @@ type CallPart struct {
 
 // A CallReader finds the calls in a text, which has them as the format says.
 type CallReader struct {
-	Calls int // that have begun
+	Calls  int  // that have begun
+	Either bool // a free text has calls or content, never both
 
 	format *CallFormat
 	id     string // of the text, in the ids of its calls
@@ -80,6 +82,7 @@ type callState byte
 
 const (
 	inContent callState = iota
+	onlyContent
 	inOpen
 	inName
 	inMiddle
@@ -100,13 +103,19 @@ func (r *CallReader) Read(text string, calls []CallPart) (content string, _ []Ca
 		case inContent:
 			r.held += text
 			text = ""
-			if before, after, ok := strings.Cut(r.held, r.format.Trigger); ok {
+			before, after, ok := strings.Cut(r.held, r.format.Trigger)
+			if ok && (before == "" || !r.Either) {
 				content, text = before, after
 				r.state, r.held = inOpen, r.format.Trigger
 				continue
 			}
 			n := len(r.held) - held(r.held, r.format.Trigger)
+			if r.Either && n > 0 {
+				n, r.state = len(r.held), onlyContent
+			}
 			content, r.held = r.held[:n], r.held[n:]
+		case onlyContent:
+			return text, calls
 		case inOpen:
 			expects(r.format.Open, inName)
 		case inName:
@@ -178,7 +187,7 @@ func (f *CallFormat) Text(calls []Call) string {
 	var b strings.Builder
 	open := f.Open
 	for _, c := range calls {
-		b.WriteString(open + c.Name + f.Middle + c.Arguments)
+		b.WriteString(open + c.Name + f.Middle + cmp.Or(c.Arguments, "{}"))
 		open = f.Between
 	}
 	return b.String() + f.Closing

@@ -4,6 +4,7 @@ package chat
 // tokens, as Hugging Face's libraries do. One of text/template makes a piece of each.
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -27,7 +28,7 @@ type Call struct{ ID, Name, Arguments string }
 
 // dict returns a call as templates know it: with the arguments as a value, unless they are no JSON.
 func (c *Call) dict() *jinja.Dict {
-	r := strictjson.NewReader(c.Arguments)
+	r := strictjson.NewReader(cmp.Or(c.Arguments, "{}"))
 	arguments, err := jinja.ReadJSON(r)
 	if err != nil || r.End() != nil {
 		arguments = c.Arguments
@@ -137,6 +138,14 @@ func (c *Template) render(messages []Message, a Ask) (string, error) {
 		return text[:end], nil
 	}
 	return strings.TrimRightFunc(text[:end], unicode.IsSpace), nil
+}
+
+// Hears reports whether what a role says after an answer reaches the model.
+func (c *Template) Hears(role string) bool {
+	const probe = "what nobody says"
+	text, err := c.render([]Message{{Role: User, Text: "a"}, {Role: Assistant, Text: "b"},
+		{Role: role, Text: probe}}, Ask{})
+	return err == nil && strings.Contains(text, probe)
 }
 
 // Conversation returns the ids of messages. The caller puts the token before them that a text begins

@@ -144,7 +144,9 @@ func (r *Reader) Table(member func(key string) error) error {
 	if err := r.want('{', "an object"); err != nil {
 		return err
 	}
-	r.dec.ReadToken()
+	if err := r.pass(); err != nil {
+		return err
+	}
 	for r.dec.PeekKind() != '}' {
 		key, err := r.String()
 		if err != nil {
@@ -154,12 +156,12 @@ func (r *Reader) Table(member func(key string) error) error {
 			return err
 		}
 	}
-	return r.shut()
+	return r.pass()
 }
 
-// shut reads the end of an object or an array.
-func (r *Reader) shut() error {
-	if _, err := r.dec.ReadToken(); err != nil { // for example a comma before it
+// pass reads the beginning or the end of an object or an array.
+func (r *Reader) pass() error {
+	if _, err := r.dec.ReadToken(); err != nil { // a comma before the end; nested too deep
 		return r.invalid(err)
 	}
 	return nil
@@ -170,13 +172,15 @@ func (r *Reader) Array(element func(i int) error) error {
 	if err := r.want('[', "an array"); err != nil {
 		return err
 	}
-	r.dec.ReadToken()
+	if err := r.pass(); err != nil {
+		return err
+	}
 	for i := 0; r.dec.PeekKind() != ']'; i++ {
 		if err := element(i); err != nil {
 			return err
 		}
 	}
-	return r.shut()
+	return r.pass()
 }
 
 // String reads a string. Without escapes, the result is a part of the text, not a copy.

@@ -198,3 +198,24 @@ func FuzzMembers(f *testing.F) {
 		}
 	})
 }
+
+// TestWhatNestsTooDeepIsAnError, once, however many of its readers are nested.
+func TestWhatNestsTooDeepIsAnError(t *testing.T) {
+	for _, open := range []string{"[", `{"a":`} {
+		const deep = 20000
+		r, n := NewReader(strings.Repeat(open, deep)), 0
+		var read func() error
+		read = func() error {
+			if n++; n > deep {
+				t.Fatalf("%s: more readers than the text nests", open)
+			}
+			if r.Kind() == '{' {
+				return r.Object(func(string) error { return read() })
+			}
+			return r.Array(func(int) error { return read() })
+		}
+		if err := read(); err == nil || !strings.Contains(err.Error(), "depth") {
+			t.Errorf("%s: %v", open, err)
+		}
+	}
+}

@@ -232,10 +232,10 @@ func ReadJSON(r *strictjson.Reader) (any, error) {
 		return r.Bool()
 	}
 	raw, err := r.Raw()
-	text := raw.Text()
-	if err != nil || text == "null" {
+	if err != nil || raw.Text() == "null" {
 		return nil, err
 	}
+	text := raw.Text()
 	if n, err := strconv.Atoi(text); err == nil {
 		return n, nil
 	}
