@@ -113,22 +113,18 @@ func (j *job) begin(ctx context.Context) (err error) {
 	return nil
 }
 
-// asked returns numbers of a request for the log: the limit if it has one, the temperature, and
-// others that are not off, as a top_p of 1 is.
-func (j *job) asked() (all []slog.Attr) {
-	if j.limit != "" {
-		all = append(all, slog.Int("max_tokens", j.MaxTokens))
-	}
-	all = append(all, slog.Float64("temperature", j.Temperature))
-	if j.TopK != 0 {
-		all = append(all, slog.Int("top_k", j.TopK))
-	}
-	for _, a := range []slog.Attr{
-		slog.Float64("top_p", math.Mod(j.TopP, 1)), slog.Float64("frequency_penalty", j.FrequencyPenalty),
+// asked returns numbers of a request for the log: the temperature, and others that are not off, as a
+// top_p of 1 is.
+func (j *job) asked() []slog.Attr {
+	all := []slog.Attr{slog.Float64("temperature", j.Temperature)}
+	for _, number := range []slog.Attr{
+		slog.Float64("max_tokens", float64(j.MaxTokens)), slog.Float64("top_k", float64(j.TopK)),
+		slog.Float64("top_p", math.Mod(j.TopP, 1)),
+		slog.Float64("frequency_penalty", j.FrequencyPenalty),
 		slog.Float64("presence_penalty", j.PresencePenalty),
 	} {
-		if a.Value.Float64() != 0 {
-			all = append(all, a)
+		if number.Value.Float64() != 0 && (number.Key != "max_tokens" || j.limit != "") {
+			all = append(all, number)
 		}
 	}
 	return all

@@ -86,7 +86,7 @@ func newServe(a *app) *cli.Command {
 			a.flags(f, evaluates|cjkSpaces|generationConfig)
 		},
 		Settings: &cli.Settings{
-			Prefix: "GPT_SERVE_",
+			Prefix: "GPT_SERVE_", Read: listen.Read,
 			Variables: map[string]string{
 				"model": "GPT_MODEL", "device": "GPT_DEVICE", "api-key": "GPT_API_KEY",
 			},

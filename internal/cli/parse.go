@@ -63,7 +63,7 @@ func (l *Line) settle(s *scan) error {
 	}
 	command := l.Command.main()
 	if command.Settings != nil && !l.Help && !l.Flags.version {
-		if err := command.Settings.take(command, l.Flags); err != nil {
+		if err := command.Settings.take(l.Flags); err != nil {
 			return err
 		}
 		l.Run = func(f *Flags) error { return f.inPlace(command.Run(f)) }
