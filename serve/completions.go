@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"math"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -103,12 +105,29 @@ func (j *job) begin(ctx context.Context) (err error) {
 	n := &j.visit.note
 	n.prompts, n.choices, n.promptTokens = len(j.prompt), len(j.choices), j.used.Prompt
 	n.seed, n.seeded = j.Seed, j.Temperature > 0
-	n.stream = j.stream
+	n.stream, n.asked = j.stream, j.asked()
 	j.visit.ignore(j.ignored)
 	if n.seeded {
 		j.visit.Header().Set("X-Seed", fmt.Sprint(n.seed))
 	}
 	return nil
+}
+
+// asked returns numbers of a request for the log: the temperature, and others that are not off, as a
+// top_p of 1 is.
+func (j *job) asked() []slog.Attr {
+	all := []slog.Attr{slog.Float64("temperature", j.Temperature)}
+	for _, number := range []slog.Attr{
+		slog.Float64("max_tokens", float64(j.MaxTokens)), slog.Float64("top_k", float64(j.TopK)),
+		slog.Float64("top_p", math.Mod(j.TopP, 1)),
+		slog.Float64("frequency_penalty", j.FrequencyPenalty),
+		slog.Float64("presence_penalty", j.PresencePenalty),
+	} {
+		if number.Value.Float64() != 0 && (number.Key != "max_tokens" || j.limit != "") {
+			all = append(all, number)
+		}
+	}
+	return all
 }
 
 // work returns how many tokens the texts of a request take of the batch, and how many of these are
@@ -321,6 +340,10 @@ func (j *job) take(c *choice, t *decode.Token) error {
 
 // ended counts the end of a choice.
 func (j *job) ended(c *choice) {
+	n := &j.visit.note
+	if reason := j.finishJSON(c); !slices.Contains(n.finish, reason) {
+		n.finish = append(n.finish, reason)
+	}
 	j.server.metrics.finished.WithLabelValues(c.finish).Inc()
 	j.server.queue.backlog.ended(c.allowed, c.tokens)
 	j.place.finish()

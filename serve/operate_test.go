@@ -260,7 +260,8 @@ func TestTheLogHasNoTexts(t *testing.T) {
 		t,
 		serve.Options{Keys: []string{"the-key"}, Log: slog.New(slog.NewJSONHandler(&log, nil))},
 	)
-	c.post("/v1/completions", `{"prompt":"zebra","max_tokens":2,"seed":77,"odd":1,"echo":true}`,
+	c.post("/v1/completions", `{"prompt":"zebra","max_tokens":2,"seed":77,"odd":1,"echo":true,"top_k":5,`+
+		`"presence_penalty":0.5,"stop":["zebra"]}`,
 		"Authorization", "Bearer the-key")
 	c.post("/v1/completions", `{"prompt":["zebra",1]}`, "Authorization", "Bearer the-key")
 	c.post("/v1/completions", `{"n":"zebra","zebra stripes":1}`, "Authorization", "Bearer the-key")
@@ -284,7 +285,9 @@ func TestTheLogHasNoTexts(t *testing.T) {
 	}
 	line := decoded[map[string]any](t, lines[0])
 	for name, want := range map[string]string{"status": "200", "seed": "77", "ignored": "odd", "choices": "1",
-		"path": "/v1/completions", "method": "POST", "completion_tokens": "2"} {
+		"path": "/v1/completions", "method": "POST", "completion_tokens": "2", "model": "demo",
+		"finish": "length", "max_tokens": "2", "temperature": "1", "top_k": "5", "top_p": "<nil>",
+		"frequency_penalty": "<nil>", "presence_penalty": "0.5"} {
 		if got := fmt.Sprint(line[name]); got != want {
 			t.Errorf("%s is %s, want %s", name, got, want)
 		}

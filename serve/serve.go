@@ -302,6 +302,7 @@ func (s *Server) end(v *visit) {
 	if v.note.firstToken > 0 {
 		s.metrics.firstToken.Observe(v.note.firstToken.Seconds())
 	}
+	v.note.model = s.options.Name
 	v.log(s.options.Log)
 }
 

@@ -12,6 +12,7 @@ import (
 	"math"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -53,6 +54,9 @@ type visit struct {
 
 // A note is what the log records of a request beside the fields that every line has.
 type note struct {
+	model            string
+	asked            []slog.Attr // numbers of the request that decide what a text is
+	finish           []string    // why texts ended, each reason once
 	prompts, choices int
 	promptTokens     int
 	completionTokens int
@@ -282,6 +286,10 @@ func (v *visit) log(to *slog.Logger) {
 		line = append(line, slog.Int("prompts", n.prompts), slog.Int("choices", n.choices),
 			slog.Bool("stream", n.stream), slog.Int("prompt_tokens", n.promptTokens),
 			slog.Int("completion_tokens", n.completionTokens))
+		text("model", n.model)
+		line = append(line, n.asked...)
+		slices.Sort(n.finish)
+		text("finish", strings.Join(n.finish, ","))
 	}
 	if n.seeded {
 		line = append(line, slog.Uint64("seed", n.seed))

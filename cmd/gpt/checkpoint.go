@@ -48,7 +48,7 @@ func (g *globals) modelName() string {
 // settleModel offers to pull the model that a flag names. It finds the adapters, and takes their
 // base as the model if a flag could have named another and has not.
 func (a *app) settleModel(line *cli.Line) error {
-	if line.Help || line.Version {
+	if line.Help || line.Version || line.Flags.PrintsConfig() {
 		return nil
 	}
 	named := line.Flags.Find("model") != nil

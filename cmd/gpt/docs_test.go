@@ -5,7 +5,9 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -71,6 +73,9 @@ func checkCommand(dir string, words []string) (known bool, err error) {
 	switch words[0] {
 	case "gpt", "./gpt":
 		_, err = parse(newApp(), words[1:])
+		if errors.Is(err, fs.ErrNotExist) { // the file of --config, which the reader writes
+			err = nil
+		}
 	case "go":
 		err = checkGo(dir, words[1:])
 	case "make":

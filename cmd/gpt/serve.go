@@ -85,7 +85,14 @@ func newServe(a *app) *cli.Command {
 			c.Much.flags(f)
 			a.flags(f, evaluates|cjkSpaces|generationConfig)
 		},
-		Run:  func(*cli.Flags) error { return c.Run(a) },
+		Settings: &cli.Settings{
+			Prefix: "GPT_SERVE_", Read: listen.Read,
+			Variables: map[string]string{
+				"model": "GPT_MODEL", "device": "GPT_DEVICE", "api-key": "GPT_API_KEY",
+			},
+			Parts: map[string]string{"host": "addr", "port": "addr", "api-key": "api-key-file"},
+		},
+		Run:  func(f *cli.Flags) error { return c.Run(a, f) },
 		Long: strings.Replace(helpText("serve"), "{FIELDS}", manyFields(), 1),
 	}
 }
@@ -107,7 +114,7 @@ type whoFlags struct {
 
 func (w *whoFlags) flags(f *cli.Flags) {
 	f.Add(&w.APIKey, "--api-key KEY", `a request must have this key, or one of several, but on
-		/health and /ready; default: $GPT_API_KEY, or none`)
+		/health and /ready; default: $GPT_API_KEY, or none`).Secret = true
 	f.Add(&w.APIKeyFile, "--api-key-file FILE",
 		`a name and a key a line; # begins a comment. Each name has its turns and its share. The
 		file is read again when it changes, and texts of keys that are gone end`)
@@ -162,7 +169,14 @@ func (m *muchFlags) flags(f *cli.Flags) {
 		"then, time for what is being written; what is left after it ends with an error")
 }
 
-func (c *serveCommand) Run(a *app) error {
+func (c *serveCommand) Run(a *app, f *cli.Flags) error {
+	if f.PrintsConfig() {
+		_, err := c.options(a)
+		if err = cmp.Or(err, c.settleAddr()); err != nil {
+			return err
+		}
+		return a.printText(f.Config())
+	}
 	show := a.Hold() // until the first line, which has the address
 	defer show("")
 	o, err := c.options(a)
@@ -332,9 +346,6 @@ func (c *serveCommand) options(a *app) (serve.Options, error) {
 	}
 	if o.Name = c.name(a); len(c.ModelName) > 0 {
 		o.Name, o.Aliases = c.ModelName[0], c.ModelName[1:]
-	}
-	if key := os.Getenv("GPT_API_KEY"); key != "" && len(o.Keys) == 0 && who.APIKeyFile == nil {
-		o.Keys = []string{key}
 	}
 	for _, limit := range []struct {
 		flag  string

@@ -29,6 +29,8 @@ type Command struct {
 	// tell a mistake in the flags first. The root's is called for each command. nil: nothing is.
 	Check func(f *Flags, words []string) error
 
+	Settings *Settings // nil: its flags stand on the command line only
+
 	Commands []*Command
 	Default  *Command // one of Commands, which runs where no word names one; nil: there is none
 
@@ -97,6 +99,9 @@ func (c *Command) flags() *Flags {
 	if c.made == nil {
 		f := NewFlags(c.Flags)
 		f.Group(General)
+		if c.Settings != nil {
+			c.Settings.flags(f)
+		}
 		f.Add(new(bool), "-h, --help", "print this help")
 		f.Add(&f.version, "--version", "print the version")
 		c.made = f

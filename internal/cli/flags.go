@@ -20,7 +20,7 @@ type Flags struct {
 	group string
 	given []given
 
-	version bool
+	version, printConfig bool
 }
 
 // A Flag is a flag of a command.
@@ -36,6 +36,7 @@ type Flag struct {
 	Bool        bool     // it may stand without a value
 	YesNo       bool     // and is true, false or not there
 	Repeats     bool     // it may be given several times, each time with one value more
+	Secret      bool     // --print-config hides its value
 
 	Value  Value
 	Option *option.Option // that it sets, or nil
@@ -133,20 +134,24 @@ func (f *Flags) typed(name string) *Flag {
 	return f.All[at]
 }
 
-// A given is a flag on a command line.
+// A given is a flag on a command line, or in another place.
 type given struct {
 	flag   *Flag
 	typed  string // its name as it was typed: --temp or -n
 	value  string
 	option string // --name=value, or --name where no value was typed
+	place  string // "" on a command line, else where it stands, as errors name it
 }
+
+// name is what errors call the flag.
+func (g given) name() string { return cmp.Or(g.place, "--"+g.flag.Name) }
 
 // newGiven is a flag with the value that was typed, if any was.
 func newGiven(flag *Flag, typed, value string, hasValue bool) given {
 	if !hasValue {
-		return given{flag, typed, "true", "--" + flag.Name}
+		return given{flag, typed, "true", "--" + flag.Name, ""}
 	}
-	return given{flag, typed, value, "--" + flag.Name + "=" + value}
+	return given{flag, typed, value, "--" + flag.Name + "=" + value, ""}
 }
 
 // Given are the names of the flags that were given.
@@ -183,7 +188,7 @@ func (f *Flags) set(g given) error {
 		if g.flag.Option != nil {
 			return fault.Usage{Err: option.ByFlag(err)}
 		}
-		return fault.Usagef("--%s: %w", g.flag.Name, err)
+		return fault.Usagef("%s: %w", g.name(), err)
 	}
 	f.given = append(f.given, g)
 	return nil
@@ -209,7 +214,7 @@ func (g given) checkListed() error {
 	if values == nil || slices.Contains(values, g.value) || g.value == "" && g.flag.Default == "" {
 		return nil
 	}
-	return fault.Usagef("--%s: want %s, found %q", g.flag.Name, either(values), g.value)
+	return fault.Usagef("%s: want %s, found %q", g.name(), either(values), g.value)
 }
 
 // either is a list of words with or before the last.

@@ -61,8 +61,14 @@ func (l *Line) settle(s *scan) error {
 	if err := s.apply(l.Command); err != nil {
 		return err
 	}
-	late := l.Flags.checkListed() // which counts less than a wish for help
 	command := l.Command.main()
+	if command.Settings != nil && !l.Help && !l.Flags.version {
+		if err := command.Settings.take(l.Flags); err != nil {
+			return err
+		}
+		l.Run = func(f *Flags) error { return f.inPlace(command.Run(f)) }
+	}
+	late := l.Flags.checkListed() // which counts less than a wish for help
 	arguments := command.Args
 	for i, word := range s.words {
 		last := len(arguments) - 1
@@ -93,7 +99,7 @@ func (l *Line) settle(s *scan) error {
 	if err := l.Command.missing(len(s.words)); err != nil {
 		return err
 	}
-	return l.Command.root().check(l.Flags, s.words)
+	return l.Flags.inPlace(l.Command.root().check(l.Flags, s.words))
 }
 
 // missing is the error of arguments that must be there and are not among so many words.

@@ -5,7 +5,7 @@ package deploy
 import (
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -25,7 +25,8 @@ func traced(t *testing.T, s *server) {
 	t.Helper()
 	const trace, parent = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 	r, err := http.NewRequest("POST", s.address+"/v1/completions", strings.NewReader(
-		`{"prompt":"Once upon","max_tokens":3,"ignore_eos":true}`))
+		`{"prompt":"Once upon","max_tokens":3,"ignore_eos":true,"seed":7,"top_p":0.5,"top_k":5,`+
+			`"frequency_penalty":0.25,"n":2}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,8 +36,13 @@ func traced(t *testing.T, s *server) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	text, err := io.ReadAll(answer.Body)
 	answer.Body.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
 	var line string
+	id, _, _ := strings.Cut(strings.TrimPrefix(string(text), `{"id":"`), `"`)
 	for line = range s.lines { // before it are refusals, which have no phases
 		if strings.Contains(line, `"path":"/v1/completions"`) {
 			break
@@ -53,11 +59,24 @@ func traced(t *testing.T, s *server) {
 	}
 	attributes := map[string]string{}
 	for _, a := range whole.Attributes {
-		attributes[a.Key] = fmt.Sprint(a.Value.GetStringValue(), a.Value.GetIntValue())
+		attributes[a.Key] = a.Value.String()
 	}
-	for key, want := range map[string]string{"gen_ai.usage.output_tokens": "3", "url.path": "/v1/completions0",
-		"http.response.status_code": "200", "client.address": "127.0.0.10", "enduser.id": "#10"} {
-		if got := attributes[key]; got != want {
+	for key, want := range map[string]string{
+		"url.path": `string_value:"/v1/completions"`, "http.response.status_code": "int_value:200",
+		"client.address": `string_value:"127.0.0.1"`, "enduser.id": `string_value:"#1"`,
+		"gen_ai.operation.name": `string_value:"text_completion"`,
+		"gen_ai.provider.name":  `string_value:"gpt"`, "gen_ai.request.model": `string_value:"demo"`,
+		"gen_ai.response.model":          `string_value:"demo"`,
+		"gen_ai.response.id":             `string_value:"` + id + `"`,
+		"gen_ai.response.finish_reasons": `array_value:{values:{string_value:"length"}}`,
+		"gen_ai.usage.input_tokens":      "int_value:2", "gen_ai.usage.output_tokens": "int_value:6",
+		"gen_ai.request.max_tokens": "int_value:3", "gen_ai.request.choice.count": "int_value:2",
+		"gen_ai.request.seed": "int_value:7", "gen_ai.request.temperature": "double_value:1",
+		"gen_ai.request.top_p": "double_value:0.5", "gen_ai.request.top_k": "double_value:5",
+		"gen_ai.request.frequency_penalty": "double_value:0.25", "gen_ai.request.presence_penalty": "",
+	} {
+		got := strings.ReplaceAll(attributes[key], "  ", " ") // which varies in protobuf's texts
+		if got = strings.ReplaceAll(got, ": ", ":"); got != want {
 			t.Errorf("%s is %q, want %q", key, got, want)
 		}
 	}

@@ -17,6 +17,15 @@ def text(name; value): value | if . == null then empty
   else {key: name, value: {stringValue: tostring}} end;
 def number(name; value): value | if . == null then empty
   else {key: name, value: {intValue: tostring}} end;
+def fraction(name; value): value | if . == null then empty
+  else {key: name, value: {doubleValue: .}} end;
+def texts(name; value): value | if . == null then empty
+  else {key: name, value: {arrayValue: {values: (split(",") | map({stringValue: .}))}}} end;
+
+# What OpenTelemetry's conventions for generative AI call the work of a path, and how the ids of its
+# answers begin; null: no such work.
+def work: {"/v1/completions": ["text_completion", "cmpl-"], "/v1/responses": ["chat", "resp_"],
+  "/v1/chat/completions": ["chat", "chatcmpl-"], "/v1/embeddings": ["embeddings"]}[.path];
 
 fromjson? | objects | select(.msg == "request" and .trace_id != null)
 | . as $line
@@ -43,6 +52,18 @@ fromjson? | objects | select(.msg == "request" and .trace_id != null)
         text("client.address"; .address // (.client | sub(":[0-9]+$"; ""))),
         text("enduser.id"; .key),
         text("request.id"; .request), text("error.type"; .error),
+        (work // empty | text("gen_ai.operation.name"; .[0]), text("gen_ai.provider.name"; "gpt")),
+        text("gen_ai.request.model"; .model), text("gen_ai.response.model"; .model),
+        text("gen_ai.response.id"; if .finish and work then work[1] + (.id // .request) else null end),
+        texts("gen_ai.response.finish_reasons"; .finish),
+        number("gen_ai.request.max_tokens"; .max_tokens),
+        number("gen_ai.request.choice.count"; .choices | if . == 0 then null else . end),
+        # Larger seeds lose digits in jq, and OTLP's numbers have 63 bits.
+        number("gen_ai.request.seed"; .seed | if . and . < 9007199254740992 then . else null end),
+        fraction("gen_ai.request.temperature"; .temperature),
+        fraction("gen_ai.request.top_p"; .top_p), fraction("gen_ai.request.top_k"; .top_k),
+        fraction("gen_ai.request.frequency_penalty"; .frequency_penalty),
+        fraction("gen_ai.request.presence_penalty"; .presence_penalty),
         number("gen_ai.usage.input_tokens"; .prompt_tokens),
         number("gen_ai.usage.output_tokens"; .completion_tokens)]
     }] + [range(3) as $i | $phases[$i] | select(.[1] != null) | {
