@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -419,7 +420,15 @@ func (f *form) compile(
 	case f.tag != nil:
 		return c.StructuralTag(ctx, []byte(*f.tag))
 	case f.calls != nil:
-		return c.Compose(ctx, f.calls.part(c.Schemas))
+		made, err := c.Compose(ctx, f.calls.part(c.Schemas))
+		for _, t := range f.calls.tools {
+			if err == nil {
+				break
+			} else if _, wrong := c.JSONSchema(ctx, []byte(t.parameters), c.Schemas); wrong != nil {
+				return nil, fmt.Errorf("the parameters of %s: %w", t.name, wrong)
+			}
+		}
+		return made, err
 	case f.regex != nil:
 		return c.Regex(ctx, *f.regex)
 	case f.grammar != nil:

@@ -343,6 +343,7 @@ func TestToolsThatCannotBeMeantAreRefused(t *testing.T) {
 			"tools", "tool 1: f comes twice"},
 		{f(`{"name":"f","parameters":{"type":"object","type":"object"}}`), "tools", "comes twice"},
 		{f(`{"name":"f","parameters":{"type":"nope"}}`), "tools", "nope"},
+		{f(`{"name":"f","parameters":{"properties":{"a":{"type":"nope"}}}}`), "tools", "the parameters of f: schema: #/properties/a/type: want"},
 		{f(`{"name":"f","parameters":[]}`), "tools", "want an object, found a list"},
 		{f(`{"name":"f","parameters":{"type":"string"}}`), "tools", "want object, found string"},
 		{f(`{"name":"f"}`) + `,"guided_json":{}`, "tools", "want one form for the text, found guided_json too"},
