@@ -15,6 +15,7 @@ import (
 
 	"picogpt/constrain"
 	"picogpt/internal/strictjson"
+	"picogpt/serve/internal/openapi"
 	"picogpt/serve/internal/turns"
 )
 
@@ -65,7 +66,8 @@ func (f *form) given(name string, read field) field {
 
 // list reads choices. An empty list counts as absent.
 func (f *form) list(name string) field {
-	return func(r *strictjson.Reader) error {
+	schema := func() openapi.Schema { return openapi.List(openapi.String(), mostChoices) }
+	return as(schema, func(r *strictjson.Reader) error {
 		size := 0
 		err := r.Array(func(i int) error {
 			if i == mostChoices {
@@ -82,36 +84,41 @@ func (f *form) list(name string) field {
 			f.fields = append(f.fields, name)
 		}
 		return err
-	}
+	})
 }
 
 const anObject = `{"type":"object"}`
 
 func (f *form) anyObject(name string) field {
-	return func(r *strictjson.Reader) error {
+	return as(openapi.Bool, func(r *strictjson.Reader) error {
 		wanted, err := r.Bool()
 		if wanted {
 			f.fields = append(f.fields, name)
 			f.schema = new(anObject)
 		}
 		return err
-	}
+	})
 }
+
+func formText() openapi.Schema { return openapi.Text(1, mostForm) }
 
 // asText reads a string that compiles to a form.
 func asText(to **string) field {
-	return func(r *strictjson.Reader) error {
+	return as(formText, func(r *strictjson.Reader) error {
 		s, err := ownString(r)
 		*to = &s
 		return checkForm(r, s, err)
-	}
+	})
 }
 
 // asJSON reads a schema, as JSON or as a string that has it.
 func asJSON(to **string) field {
-	return func(r *strictjson.Reader) error {
+	schema := func() openapi.Schema {
+		return openapi.Either(formText(), openapi.Schema{"type": []string{"object", "boolean"}})
+	}
+	return as(schema, func(r *strictjson.Reader) error {
 		if r.Kind() == '"' {
-			return asText(to)(r)
+			return asText(to).read(r)
 		}
 		v, err := r.Raw()
 		if err == nil {
@@ -125,7 +132,7 @@ func asJSON(to **string) field {
 		}
 		*to = new(strings.Clone(v.Text()))
 		return nil
-	}
+	})
 }
 
 func checkForm(r *strictjson.Reader, s string, err error) error {
@@ -143,28 +150,33 @@ func checkForm(r *strictjson.Reader, s string, err error) error {
 // responseFormat reads OpenAI's field: text, json_object, or json_schema with a schema; and vLLM's
 // structural_tag, which is the whole of it.
 func (f *form) responseFormat(ignored *[]string) field {
-	return func(r *strictjson.Reader) error {
-		var kind, tag string
-		var schema *string
-		ofTag := func(r *strictjson.Reader) error {
-			tag = "structural_tag"
+	members := func(kind, tag *string, schema **string) field {
+		ofTag := as(openapi.Any, func(r *strictjson.Reader) error {
+			*tag = "structural_tag"
 			_, err := r.Raw()
 			return err
-		}
+		})
 		inner := object("response_format.json_schema", ignored, map[string]field{
 			"name": anyText, "description": anyText, "strict": yes(new(bool)),
-			"schema": asJSON(&schema),
+			"schema": asJSON(schema),
 		})
+		return object("response_format", ignored, map[string]field{"type": text(kind),
+			"json_schema": inner, "format": ofTag, "structures": ofTag, "triggers": ofTag})
+	}
+	schema := func() openapi.Schema {
+		return members(new(string), new(string), new(*string)).schema()
+	}
+	return as(schema, func(r *strictjson.Reader) error {
+		var kind, tag string
+		var schema *string
 		all, err := r.Raw()
 		if err == nil {
-			err = object("response_format", ignored, map[string]field{"type": text(&kind),
-				"json_schema": inner, "format": ofTag, "structures": ofTag, "triggers": ofTag,
-			})(strictjson.NewReader(all.Text()))
+			err = members(&kind, &tag, &schema).read(strictjson.NewReader(all.Text()))
 		}
 		switch {
 		case err == nil && kind == "structural_tag":
 			f.fields = append(f.fields, "response_format")
-			return asJSON(&f.tag)(strictjson.NewReader(all.Text()))
+			return asJSON(&f.tag).read(strictjson.NewReader(all.Text()))
 		case err == nil && tag != "":
 			return r.Errorf("want the type structural_tag with its format, found %s",
 				cmp.Or(short(kind), "none"))
@@ -183,7 +195,7 @@ func (f *form) responseFormat(ignored *[]string) field {
 		}
 		f.fields, f.schema = append(f.fields, "response_format"), schema
 		return nil
-	}
+	})
 }
 
 // check refuses a request with two forms.

@@ -11,6 +11,7 @@ import (
 
 	"picogpt/internal/strictjson"
 	"picogpt/model"
+	"picogpt/serve/internal/openapi"
 	"picogpt/tokenizer"
 )
 
@@ -32,7 +33,14 @@ type prompts []prompt
 // read reads a prompt of any of the four types. An absent prompt is one prompt, the end of text.
 func (p *prompts) read(s *Server) field {
 	most, config := s.options.MaxPrompts, s.model.Config()
-	return func(r *strictjson.Reader) error {
+	schema := func() openapi.Schema {
+		text, id := openapi.String(), openapi.Whole(0, config.VocabSize-1)
+		some := openapi.List(id, 0)
+		some["minItems"] = 1
+		return openapi.Either(text, openapi.List(text, most), openapi.List(id, 0),
+			openapi.List(some, most))
+	}
+	return as(schema, func(r *strictjson.Reader) error {
 		switch r.Kind() {
 		case '"':
 			text, err := r.String()
@@ -74,7 +82,7 @@ func (p *prompts) read(s *Server) field {
 			*p = append(*p, one)
 			return err
 		})
-	}
+	})
 }
 
 // readID reads another id. Of a prompt that is too long for the context it holds the newest ids
