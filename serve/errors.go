@@ -59,16 +59,45 @@ func (e *apiError) kind() string {
 	return "invalid_request_error"
 }
 
-// An errorJSON is the JSON of an error. Param and Code are strings or nil.
+// An errorJSON is the JSON of an error.
 type errorJSON struct {
-	Message string `json:"message"`
-	Type    string `json:"type"`
-	Param   any    `json:"param"`
-	Code    any    `json:"code"`
+	Message string     `json:"message"`
+	Type    string     `json:"type"`
+	Param   textOrNull `json:"param"`
+	Code    textOrNull `json:"code"`
+}
+
+type textOrNull any
+
+// errorAnswer is the JSON of an answer that is an error.
+type errorAnswer struct {
+	Error *errorJSON `json:"error"`
+}
+
+// failures returns the statuses of the errors that a route may answer with.
+func (s *Server) failures(r route) (all []int) {
+	reads := r.fields != nil
+	for _, one := range []struct {
+		status int
+		may    bool
+	}{
+		{http.StatusBadRequest, reads}, {http.StatusUnauthorized, s.door.keys.wanted && !r.open},
+		{http.StatusForbidden, true}, {http.StatusNotFound, reads || r.pattern == oneModel},
+		{http.StatusMethodNotAllowed, true}, {http.StatusRequestTimeout, reads},
+		{http.StatusRequestEntityTooLarge, reads}, {http.StatusUnsupportedMediaType, reads},
+		{http.StatusTooManyRequests, reads}, {http.StatusInternalServerError, true},
+		{http.StatusServiceUnavailable, r.pattern != "/health"},
+		{http.StatusGatewayTimeout, reads && s.options.Timeout > 0},
+	} {
+		if one.may {
+			all = append(all, one.status)
+		}
+	}
+	return all
 }
 
 func (e *apiError) json() *errorJSON {
-	null := func(s string) any {
+	null := func(s string) textOrNull {
 		if s == "" {
 			return nil
 		}
@@ -79,7 +108,7 @@ func (e *apiError) json() *errorJSON {
 
 // body returns the JSON of an answer that is an error.
 func (e *apiError) body() []byte {
-	b, _ := json.Marshal(map[string]any{"error": e.json()}) // strings always have JSON
+	b, _ := json.Marshal(errorAnswer{e.json()}) // strings always have JSON
 	return b
 }
 

@@ -146,8 +146,8 @@ func (s *Server) parseResponse(body string) (*completion, error) {
 
 // responseFields returns the table of /v1/responses.
 func (q *completion) responseFields(s *Server) map[string]field {
-	r := q.response
-	table := q.fields(s)
+	q.response = cmp.Or(q.response, new(response))
+	r, table := q.response, q.fields(s)
 	for _, name := range []string{"prompt", "suffix", "echo", "n", "best_of", "use_beam_search", "logprobs",
 		"prompt_logprobs", "return_token_ids", "n_probs", "response_format", "stream_options"} {
 		delete(table, name)

@@ -46,8 +46,7 @@ func (d *Document) JSON() []byte {
 		for kind, s := range o.Answers {
 			answers[kind] = object{"schema": s}
 		}
-		responses := object{"200": object{"description": http.StatusText(200), "content": answers},
-			"default": object{"$ref": "#/components/responses/default"}}
+		responses := object{"200": object{"description": http.StatusText(200), "content": answers}}
 		for _, status := range o.Errors {
 			code := strconv.Itoa(status)
 			responses[code] = object{"$ref": "#/components/responses/" + code}
@@ -75,8 +74,6 @@ func (d *Document) JSON() []byte {
 		}
 		paths[o.Path][strings.ToLower(o.Method)] = one
 	}
-	failures["default"] = object{"description": "another error, such as 405 for another method",
-		"content": content("application/json", d.Error)}
 	b, err := json.Marshal(object{"openapi": "3.1.0", "paths": paths, "security": security,
 		"info":    object{"title": d.Title, "version": d.Version, "description": d.Description},
 		"servers": []object{{"url": "."}}, "components": object{"schemas": d.Types.Named,
