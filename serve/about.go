@@ -110,7 +110,7 @@ func (v *visit) replyJSON(value any) error {
 var onWire = map[reflect.Type][]any{
 	reflect.TypeFor[choiceList]():     {[]choiceJSON{}},
 	reflect.TypeFor[logProb]():        {new(float64)}, // or null
-	reflect.TypeFor[scores]():         {new(logprobs), new(chatLogprobs)},
+	reflect.TypeFor[scores]():         {logprobs{}, new(chatLogprobs)},
 	reflect.TypeFor[likeliest]():      {new(map[string]logProb)},
 	reflect.TypeFor[promptScore]():    {new(map[string]rankedToken)},
 	reflect.TypeFor[idOrText]():       {new(int), ""},
@@ -128,8 +128,9 @@ var onWire = map[reflect.Type][]any{
 // types that are sent.
 func (s *Server) document() []byte {
 	d := openapi.Document{Title: "gpt serve", Version: s.options.Version,
-		Description: "Lengths of strings are bytes of UTF-8. A field that is null is absent.",
-		Types:       openapi.Types{Named: map[string]openapi.Schema{}, Like: onWire}}
+		Description: "Lengths of strings are bytes of UTF-8. A field that is null is absent. Streams " +
+			"are server-sent events, whose data has the schema; but the last is [DONE], if any is.",
+		Types: openapi.Types{Named: map[string]openapi.Schema{}, Like: onWire}}
 	of := func(value any) openapi.Schema { return d.Types.Of(reflect.TypeOf(value)) }
 	if d.Error = of(errorAnswer{}); s.door.keys.wanted {
 		d.Keys = []string{"bearer", "basic"}
@@ -148,7 +149,7 @@ func (s *Server) document() []byte {
 			o.Answers["text/event-stream"] = of(r.events)
 		}
 		if r.fields != nil {
-			o.Body = schemaOf(withModel(r.fields(), new(*string)))
+			o.Body = schemaOf(s.withModel(r.fields(), new(*string)))
 		}
 		d.Operations = append(d.Operations, o)
 	}

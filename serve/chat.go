@@ -151,7 +151,7 @@ func readMessages(to *[]chat.Message, ignored *[]string) field {
 	message := func(i int, m *chat.Message, parts *int) field {
 		function := calledFunction("function_call", new(chat.Call), ignored)
 		return object(fmt.Sprintf("messages[%d]", i), ignored, map[string]field{
-			"role": must(text(&m.Role)), "content": content(&m.Text, parts, ignored),
+			"role": must(among(text(&m.Role), roles...)), "content": content(&m.Text, parts, ignored),
 			"name": text(&m.Name), "tool_call_id": text(&m.CallID),
 			"tool_calls": readCalls(&m.Calls, parts, ignored),
 			"function_call": as(function.schema, func(r *strictjson.Reader) error {
@@ -218,12 +218,12 @@ var textParts = []string{"text", "input_text", "output_text"}
 // content reads the content of a message: a text, or a list of parts that are texts.
 func content(to *string, parts *int, ignored *[]string) field {
 	part := func(kind, said *string) field {
-		return object("content", ignored, map[string]field{"type": must(text(kind)),
+		return object("content", ignored, map[string]field{"type": must(among(text(kind), textParts...)),
 			"text": text(said), "annotations": anyList, "logprobs": anyList})
 	}
 	schema := func() openapi.Schema {
 		one := part(new(string), new(string)).schema()
-		return openapi.Either(openapi.String(), openapi.List(one, mostMessages))
+		return openapi.Either(openapi.String(), openapi.AtMost(mostMessages, one))
 	}
 	return as(schema, func(r *strictjson.Reader) error {
 		if r.Kind() != '[' {

@@ -24,7 +24,7 @@ type embedding struct {
 func (q *embedding) fields(s *Server) map[string]field {
 	width := s.model.Config().Embd
 	return map[string]field{
-		"input": must(q.input.read(s)), "user": anyText,
+		"input": must(q.input.read(s, s.options.MaxPrompts)), "user": anyText,
 		"encoding_format": word(&q.format, []string{"float", "base64"}),
 		"dimensions":      whole(width, width)(new(int)),
 	}
@@ -136,7 +136,7 @@ func (v vector) MarshalJSONTo(e *jsontext.Encoder) error {
 
 // labelFields returns the table of /classify.
 func (s *Server) labelFields(input *prompts) map[string]field {
-	return map[string]field{"input": must(input.read(s)), "user": anyText}
+	return map[string]field{"input": must(input.read(s, s.options.MaxPrompts)), "user": anyText}
 }
 
 // classify answers /classify: the labels of texts, with vLLM's fields.

@@ -32,7 +32,12 @@ func as(schema func() openapi.Schema, read func(*strictjson.Reader) error) field
 
 // listed returns the schema of a list of at most so many values of a field.
 func listed(most int, one func() field) func() openapi.Schema {
-	return func() openapi.Schema { return openapi.List(one().schema(), most) }
+	return func() openapi.Schema { return openapi.AtMost(most, one().schema()) }
+}
+
+// among returns a field of a text that is one of some words, as what reads the text checks.
+func among(f field, words ...string) field {
+	return as(func() openapi.Schema { return openapi.Words(words) }, f.read)
 }
 
 // must returns a field without which a request is refused.
@@ -153,7 +158,7 @@ var anyText = as(openapi.String, func(r *strictjson.Reader) error {
 })
 
 // anyList reads a list and drops it.
-var anyList = as(func() openapi.Schema { return openapi.List(openapi.Any(), 0) },
+var anyList = as(func() openapi.Schema { return openapi.List(openapi.Any()) },
 	func(r *strictjson.Reader) error {
 		return r.Array(func(int) error {
 			_, err := r.Raw()
@@ -259,7 +264,7 @@ const mostString = 1024
 
 // ids reads a list of at most so many ids below size.
 func ids(to *[]int, size, most int) field {
-	schema := func() openapi.Schema { return openapi.List(openapi.Whole(0, size-1), most) }
+	schema := func() openapi.Schema { return openapi.AtMost(most, openapi.Whole(0, size-1)) }
 	return as(schema, func(r *strictjson.Reader) error {
 		return r.Array(func(i int) error {
 			if i == most {
@@ -352,7 +357,7 @@ func stringList(o *option.Option, to *[]string) field {
 	}
 	schema := func() openapi.Schema {
 		one := openapi.Text(1, most)
-		list := openapi.List(one, o.Field.Most)
+		list := openapi.AtMost(o.Field.Most, one)
 		if o.Field.Single {
 			return openapi.Either(one, list)
 		}
@@ -385,8 +390,8 @@ func stringList(o *option.Option, to *[]string) field {
 // biases reads an object of numbers by ids.
 func biases(to option.Biases, bounds option.Range, vocabulary int) field {
 	schema := func() openapi.Schema {
-		s := openapi.Members(openapi.Number(bounds.From, bounds.To), openapi.Schema{
-			"pattern": "^(0|[1-9][0-9]*)$"}, 0)
+		s := openapi.Members(openapi.Schema{"pattern": "^(0|[1-9][0-9]*)$"},
+			openapi.Number(bounds.From, bounds.To))
 		s["description"] = fmt.Sprintf("numbers by ids from 0 to %d", vocabulary-1)
 		return s
 	}
@@ -412,7 +417,9 @@ func biases(to option.Biases, bounds option.Range, vocabulary int) field {
 // textBiases reads an object of numbers by texts, of which it may have so many.
 func textBiases(to option.TextBiases, bounds option.Range, most int) field {
 	schema := func() openapi.Schema {
-		return openapi.Members(openapi.Number(bounds.From, bounds.To), openapi.Text(1, mostString), most)
+		s := openapi.Members(openapi.Text(1, mostString), openapi.Number(bounds.From, bounds.To))
+		s["maxProperties"] = most
+		return s
 	}
 	return as(schema, func(r *strictjson.Reader) error {
 		if r.Kind() != '{' {

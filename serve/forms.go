@@ -34,6 +34,7 @@ type form struct {
 // Limits of forms. Package constrain bounds what they compile to.
 const (
 	mostForm        = 256 << 10 // bytes of a schema or a grammar
+	mostRegex       = 64 << 10  // package constrain's limit
 	mostChoices     = 10000
 	mostChoiceBytes = 1 << 20 // package constrain's limit
 )
@@ -42,17 +43,17 @@ const (
 func (f *form) addFields(table map[string]field, ignored *[]string) {
 	table["structured_outputs"] = object("structured_outputs", ignored, map[string]field{
 		"json":    f.given("structured_outputs.json", asJSON(&f.schema)),
-		"regex":   f.given("structured_outputs.regex", asText(&f.regex)),
-		"grammar": f.given("structured_outputs.grammar", asText(&f.grammar)),
+		"regex":   f.given("structured_outputs.regex", asText(&f.regex, mostRegex)),
+		"grammar": f.given("structured_outputs.grammar", asText(&f.grammar, mostForm)),
 		"choice":  f.list("structured_outputs.choice"),
 
-		"structural_tag": f.given("structured_outputs.structural_tag", asJSON(&f.tag)),
+		"structural_tag": f.given("structured_outputs.structural_tag", asTag(&f.tag)),
 		"json_object":    f.anyObject("structured_outputs.json_object"),
 	})
 	table["guided_json"] = f.given("guided_json", asJSON(&f.schema))
-	table["guided_regex"] = f.given("guided_regex", asText(&f.regex))
-	table["guided_grammar"] = f.given("guided_grammar", asText(&f.grammar))
-	table["structural_tag"] = f.given("structural_tag", asJSON(&f.tag))
+	table["guided_regex"] = f.given("guided_regex", asText(&f.regex, mostRegex))
+	table["guided_grammar"] = f.given("guided_grammar", asText(&f.grammar, mostForm))
+	table["structural_tag"] = f.given("structural_tag", asTag(&f.tag))
 	table["guided_choice"] = f.list("guided_choice")
 	table["response_format"] = f.responseFormat(ignored)
 	table["json_open"] = yes(&f.open)
@@ -66,7 +67,7 @@ func (f *form) given(name string, read field) field {
 
 // list reads choices. An empty list counts as absent.
 func (f *form) list(name string) field {
-	schema := func() openapi.Schema { return openapi.List(openapi.String(), mostChoices) }
+	schema := func() openapi.Schema { return openapi.AtMost(mostChoices, openapi.String()) }
 	return as(schema, func(r *strictjson.Reader) error {
 		size := 0
 		err := r.Array(func(i int) error {
@@ -100,29 +101,32 @@ func (f *form) anyObject(name string) field {
 	})
 }
 
-func formText() openapi.Schema { return openapi.Text(1, mostForm) }
-
-// asText reads a string that compiles to a form.
-func asText(to **string) field {
-	return as(formText, func(r *strictjson.Reader) error {
+// asText reads a string of at most so many bytes that compiles to a form.
+func asText(to **string, most int) field {
+	schema := func() openapi.Schema { return openapi.Text(1, most) }
+	return as(schema, func(r *strictjson.Reader) error {
 		s, err := ownString(r)
 		*to = &s
-		return checkForm(r, s, err)
+		return checkForm(r, s, most, err)
 	})
 }
 
 // asJSON reads a schema, as JSON or as a string that has it.
 func asJSON(to **string) field {
 	schema := func() openapi.Schema {
-		return openapi.Either(formText(), openapi.Schema{"type": []string{"object", "boolean"}})
+		return openapi.Either(openapi.Text(1, mostForm),
+			openapi.Schema{"type": []string{"object", "boolean"}})
 	}
 	return as(schema, func(r *strictjson.Reader) error {
 		if r.Kind() == '"' {
-			return asText(to).read(r)
+			return asText(to, mostForm).read(r)
+		}
+		if kind := r.Kind(); kind != '{' && kind != 't' && kind != 'f' {
+			return wrong(r, "an object, true, false or a string")
 		}
 		v, err := r.Raw()
 		if err == nil {
-			err = checkForm(r, v.Text(), nil)
+			err = checkForm(r, v.Text(), mostForm, nil)
 		}
 		if err == nil {
 			err = v.Distinct()
@@ -135,14 +139,20 @@ func asJSON(to **string) field {
 	})
 }
 
-func checkForm(r *strictjson.Reader, s string, err error) error {
+// asTag reads a structural tag, which is an object.
+func asTag(to **string) field {
+	schema := func() openapi.Schema { return openapi.Either(openapi.Text(1, mostForm), schemaOf(nil)) }
+	return as(schema, asJSON(to).read)
+}
+
+func checkForm(r *strictjson.Reader, s string, most int, err error) error {
 	switch {
 	case err != nil:
 		return err
 	case strings.TrimSpace(s) == "":
 		return r.Errorf("want at least one byte, found none")
-	case len(s) > mostForm:
-		return r.Errorf("want at most %d bytes, found %d", mostForm, len(s))
+	case len(s) > most:
+		return r.Errorf("want at most %d bytes, found %d", most, len(s))
 	}
 	return nil
 }
@@ -160,7 +170,8 @@ func (f *form) responseFormat(ignored *[]string) field {
 			"name": anyText, "description": anyText, "strict": yes(new(bool)),
 			"schema": asJSON(schema),
 		})
-		return object("response_format", ignored, map[string]field{"type": text(kind),
+		return object("response_format", ignored, map[string]field{
+			"type":        among(text(kind), "text", "json_object", "json_schema", "structural_tag"),
 			"json_schema": inner, "format": ofTag, "structures": ofTag, "triggers": ofTag})
 	}
 	schema := func() openapi.Schema {

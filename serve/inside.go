@@ -41,7 +41,7 @@ type look struct {
 // fields returns the table of a look.
 func (q *look) fields(s *Server) map[string]field {
 	table := map[string]field{
-		"prompt": must(q.prompt.read(s)), "user": anyText,
+		"prompt": must(q.prompt.read(s, 1)), "user": anyText,
 		"at":     optional(&q.at, whole(0, s.model.Config().Positions-1)),
 		"target": s.readToken(&q.target), "against": s.readToken(&q.against),
 		"top": whole(1, mostLens)(&q.top), "sources": whole(1, mostSources)(&q.sources),
@@ -151,7 +151,7 @@ func (s *Server) readToken(to *aToken) field {
 	size := s.model.Config().VocabSize
 	word := atMost(mostWord)
 	schema := func() openapi.Schema {
-		return openapi.Either(openapi.Whole(0, size-1), word(new(string)).schema())
+		return openapi.Either(openapi.Whole(0, size-1), openapi.Text(1, mostWord))
 	}
 	return as(schema, func(r *strictjson.Reader) error {
 		switch r.Kind() {

@@ -171,8 +171,8 @@ func (q *completion) completionFields(s *Server) map[string]field {
 func (q *completion) fields(s *Server) map[string]field {
 	vocabulary := s.model.Config().VocabSize
 	table := map[string]field{
-		"model":  optional(&q.model, text),
-		"prompt": q.prompt.read(s),
+		"model":  among(optional(&q.model, text), s.options.ids()...),
+		"prompt": q.prompt.read(s, s.options.MaxPrompts),
 		"suffix": text(&q.suffix),
 		"user":   anyText, // accepted and not used
 		"echo":   yes(&q.echo),
@@ -247,7 +247,11 @@ func described(o *option.Option, f field) field {
 	schema := f.schema
 	f.schema = func() openapi.Schema {
 		s := schema()
-		if help := cmp.Or(o.Setting.Help, o.Flag.Help); help != "" && s["description"] == nil {
+		help := o.Setting.Help
+		if help == "" || o.Setting.Read != "" && o.Flag.Help != "" { // the page's tells how to write it
+			help = strings.ReplaceAll(o.Flag.Help, "; the flag may be repeated", "")
+		}
+		if s["description"] == nil {
 			s["description"] = help
 		}
 		switch p := o.Value.(type) {

@@ -157,7 +157,7 @@ func (q *completion) responseFields(s *Server) map[string]field {
 	table["text"] = keeping(&r.Text, object("text", &q.ignored, map[string]field{
 		"format": q.form.textFormat(&q.ignored), "verbosity": anyText}))
 	table["metadata"] = keeping(&r.Metadata, object("metadata", new([]string), nil))
-	names := func() openapi.Schema { return openapi.List(openapi.String(), 0) }
+	names := func() openapi.Schema { return openapi.List(openapi.String()) }
 	table["include"] = as(names, func(r *strictjson.Reader) error {
 		return r.Array(func(int) error {
 			name, err := r.String()
@@ -198,7 +198,8 @@ func keeping(to *jsontext.Value, f field) field {
 // type.
 func (f *form) textFormat(ignored *[]string) field {
 	members := func(kind *string, schema **string) field {
-		return object("text.format", ignored, map[string]field{"type": must(text(kind)), "name": anyText,
+		return object("text.format", ignored, map[string]field{"name": anyText,
+			"type":        must(among(text(kind), "text", "json_object", "json_schema")),
 			"description": anyText, "strict": yes(new(bool)), "schema": asJSON(schema)})
 	}
 	of := func() openapi.Schema { return members(new(string), new(*string)).schema() }
@@ -226,15 +227,16 @@ func (f *form) textFormat(ignored *[]string) field {
 func readInput(to *[]chat.Message, ignored *[]string) field {
 	item := func(kind *string, m *chat.Message, call *chat.Call, parts *int) field {
 		return object("input", ignored, map[string]field{
-			"type": text(kind), "id": anyText, "status": anyText, "phase": anyText,
-			"role": text(&m.Role), "content": content(&m.Text, parts, ignored),
+			"type": among(text(kind), "message", "function_call", "function_call_output", "reasoning"),
+			"id":   anyText, "status": anyText, "phase": anyText,
+			"role": among(text(&m.Role), roles[:4]...), "content": content(&m.Text, parts, ignored),
 			"call_id": text(&call.ID), "name": text(&call.Name), "arguments": text(&call.Arguments),
 			"output": content(&m.Text, parts, ignored),
 		})
 	}
 	schema := func() openapi.Schema {
 		one := item(new(string), new(chat.Message), new(chat.Call), new(int)).schema()
-		return openapi.Either(openapi.String(), openapi.List(one, mostMessages))
+		return openapi.Either(openapi.String(), openapi.AtMost(mostMessages, one))
 	}
 	return as(schema, func(r *strictjson.Reader) error {
 		if r.Kind() != '[' {

@@ -67,7 +67,7 @@ func checkSteering(m *model.Model, list []Steering) error {
 // readSteer reads a list of vectors: objects with name, and scale where it is not 1.
 func (s *Server) readSteer(to *[]steered, ignored *[]string) field {
 	one := func(v *steered) field {
-		return object("steer", ignored, map[string]field{"name": must(text(&v.name)),
+		return object("steer", ignored, map[string]field{"name": must(among(text(&v.name), s.steerings()...)),
 			"scale": number(&v.scale, -mostScale, mostScale)})
 	}
 	most := len(s.options.Steer)
@@ -189,12 +189,16 @@ func (c *changes) blame(err error) error {
 // readEdits reads a list of edits, as model.Edit has them in JSON, and checks them.
 func (s *Server) readEdits(to *[]model.Edit, ignored *[]string) field {
 	one := func() field { return s.readEdit(new(model.Edit), new(string), ignored, new(int)) }
-	return as(listed(mostEdits, one), func(r *strictjson.Reader) error {
-		if s.options.NoInside {
-			return r.Errorf("this server takes none (gpt serve --inside off)")
-		}
+	most := mostEdits
+	if s.options.NoInside {
+		most = 0
+	}
+	return as(listed(most, one), func(r *strictjson.Reader) error {
 		values := 0
 		return r.Array(func(i int) error {
+			if s.options.NoInside {
+				return r.Errorf("this server takes none (gpt serve --inside off)")
+			}
 			if i == mostEdits {
 				return r.Errorf("want at most %d, found more", mostEdits)
 			}
@@ -226,7 +230,8 @@ func (s *Server) readEdit(e *model.Edit, at *string, ignored *[]string, values *
 			return err
 		})),
 		"head": whole(model.AllHeads, config.Head-1)(&e.Head),
-		"op":   text((*string)(&e.Op)), "values": readValues(&e.Values, values),
+		"op": must(among(text((*string)(&e.Op)), string(model.Set), string(model.Add),
+			string(model.Scale), string(model.Hide))), "values": readValues(&e.Values, values),
 		"from": position(&e.From), "to": position(&e.To),
 		"keys_from": position(&e.KeysFrom), "keys_to": position(&e.KeysTo),
 	})
@@ -234,7 +239,7 @@ func (s *Server) readEdit(e *model.Edit, at *string, ignored *[]string, values *
 
 // readValues reads the numbers of an edit, of which count has those of the edits before.
 func readValues(to *[]float32, count *int) field {
-	schema := func() openapi.Schema { return openapi.List(openapi.Schema{"type": "number"}, mostValues) }
+	schema := func() openapi.Schema { return openapi.AtMost(mostValues, openapi.Schema{"type": "number"}) }
 	return as(schema, func(r *strictjson.Reader) error {
 		return r.Array(func(int) error {
 			if *count++; *count > mostValues {

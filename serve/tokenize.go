@@ -99,8 +99,8 @@ func (d silentDecoder) Push(id int) (string, error) {
 func (d silentDecoder) Fork() tokenizer.Decoder { return silentDecoder{d.Decoder.Fork(), d.ids} }
 
 // withModel returns a table with the field model.
-func withModel(table map[string]field, to **string) map[string]field {
-	table["model"] = optional(to, text)
+func (s *Server) withModel(table map[string]field, to **string) map[string]field {
+	table["model"] = among(optional(to, text), s.options.ids()...)
 	return table
 }
 
@@ -110,7 +110,7 @@ func (s *Server) readRequest(
 	v *visit, nested *[]string, table map[string]field, needed ...string,
 ) error {
 	var name *string
-	withModel(table, &name)
+	s.withModel(table, &name)
 	body, err := s.read(v)
 	if err != nil {
 		return err

@@ -47,7 +47,7 @@ const nothing = `{"type":"object","properties":{}}`
 
 const (
 	mostToolName = 64 // bytes
-	inToolNames  = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
+	inToolNames  = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 )
 
 // addFields adds the fields of tools, and OpenAI's older ones, to a table.
@@ -117,7 +117,11 @@ func (t *tools) list(name string, read func(place string, one *tool) field) fiel
 
 // function reads the description of a function.
 func (t *tools) function(place string, to *tool, ignored *[]string) field {
-	fields := map[string]field{"name": must(text(&to.name)), "description": anyText, "strict": yes(new(bool)),
+	named := func() openapi.Schema {
+		return openapi.Schema{"type": "string", "pattern": "^[" + inToolNames + "]+$",
+			"maxLength": mostToolName}
+	}
+	fields := map[string]field{"name": must(as(named, text(&to.name).read)), "description": anyText, "strict": yes(new(bool)),
 		"parameters": as(func() openapi.Schema { return schemaOf(nil) }, func(r *strictjson.Reader) error {
 			v, err := r.Raw()
 			if err == nil && v.Kind() != '{' {

@@ -33,7 +33,9 @@ func Text(least, most int) Schema {
 }
 
 // Words returns the schema of a string that is one of some.
-func Words(words []string) Schema { return Schema{"type": "string", "enum": words} }
+func Words(words []string) Schema {
+	return Schema{"type": "string", "enum": append([]string{}, words...)}
+}
 
 // Number returns the schema of a number from least to most.
 func Number(least, most float64) Schema {
@@ -45,13 +47,12 @@ func Whole[L, M int | int64 | uint64](least L, most M) Schema {
 	return Schema{"type": "integer", "minimum": least, "maximum": most}
 }
 
-// List returns the schema of a list of at most so many items; 0: of any number.
-func List(items Schema, most int) Schema {
-	s := Schema{"type": "array", "items": items}
-	if most > 0 {
-		s["maxItems"] = most
-	}
-	return s
+// List returns the schema of a list of any number of items.
+func List(items Schema) Schema { return Schema{"type": "array", "items": items} }
+
+// AtMost returns the schema of a list of at most so many items.
+func AtMost(most int, items Schema) Schema {
+	return Schema{"type": "array", "items": items, "maxItems": most}
 }
 
 // Object returns the schema of an object, which may have other members too.
@@ -63,14 +64,9 @@ func Object(members map[string]Schema, required []string) Schema {
 	return s
 }
 
-// Members returns the schema of an object of at most so many members, of any number if most is 0,
-// each with a name and a value of their schemas.
-func Members(value, name Schema, most int) Schema {
-	s := Schema{"type": "object", "additionalProperties": value, "propertyNames": name}
-	if most > 0 {
-		s["maxProperties"] = most
-	}
-	return s
+// Members returns the schema of an object whose members have names and values of some schemas.
+func Members(name, value Schema) Schema {
+	return Schema{"type": "object", "propertyNames": name, "additionalProperties": value}
 }
 
 // Either returns the schema of what one of some schemas accepts.
@@ -136,7 +132,7 @@ func (t *Types) Of(typ reflect.Type) Schema {
 		if item.Kind() == reflect.Pointer { // none of a list is nil
 			item = item.Elem()
 		}
-		return List(t.Of(item), 0)
+		return List(t.Of(item))
 	case reflect.Map:
 		return Schema{"type": "object", "additionalProperties": t.Of(typ.Elem())}
 	case reflect.Struct:
