@@ -171,7 +171,7 @@ func (f *form) responseFormat(ignored *[]string) field {
 			"schema": asJSON(schema),
 		})
 		return object("response_format", ignored, map[string]field{
-			"type":        among(text(kind), "text", "json_object", "json_schema", "structural_tag"),
+			"type":        word(kind, []string{"text", "json_object", "json_schema", "structural_tag"}),
 			"json_schema": inner, "format": ofTag, "structures": ofTag, "triggers": ofTag})
 	}
 	schema := func() openapi.Schema {
@@ -198,9 +198,6 @@ func (f *form) responseFormat(ignored *[]string) field {
 			return err
 		case kind == "json_object":
 			schema = new(anObject)
-		case kind != "json_schema":
-			return r.Errorf("want the type text, json_object, json_schema or structural_tag, "+
-				"found %s", short(kind))
 		case schema == nil:
 			return r.Errorf("want json_schema with a schema, found none")
 		}
