@@ -218,7 +218,8 @@ var textParts = []string{"text", "input_text", "output_text"}
 // content reads the content of a message: a text, or a list of parts that are texts.
 func content(to *string, parts *int, ignored *[]string) field {
 	part := func(kind, said *string) field {
-		return object("content", ignored, map[string]field{"type": must(among(text(kind), textParts...)),
+		return object("content", ignored, map[string]field{
+			"type": must(among(text(kind), textParts...)),
 			"text": text(said), "annotations": anyList, "logprobs": anyList})
 	}
 	schema := func() openapi.Schema {

@@ -75,24 +75,19 @@ type errorAnswer struct {
 }
 
 // failures returns the statuses of the errors that a route may answer with.
-func (s *Server) failures(r route) (all []int) {
-	reads := r.fields != nil
-	for _, one := range []struct {
-		status int
-		may    bool
-	}{
-		{http.StatusBadRequest, reads}, {http.StatusUnauthorized, s.door.keys.wanted && !r.open},
-		{http.StatusForbidden, true}, {http.StatusNotFound, reads || r.pattern == oneModel},
-		{http.StatusMethodNotAllowed, true}, {http.StatusRequestTimeout, reads},
-		{http.StatusRequestEntityTooLarge, reads}, {http.StatusUnsupportedMediaType, reads},
-		{http.StatusTooManyRequests, reads}, {http.StatusInternalServerError, true},
-		{http.StatusServiceUnavailable, r.pattern != "/health"},
-		{http.StatusGatewayTimeout, reads && s.options.Timeout > 0},
-	} {
-		if one.may {
-			all = append(all, one.status)
+func (s *Server) failures(r route) []int {
+	all := []int{http.StatusForbidden, http.StatusMethodNotAllowed, http.StatusInternalServerError}
+	add := func(may bool, statuses ...int) {
+		if may {
+			all = append(all, statuses...)
 		}
 	}
+	add(s.door.keys.wanted && !r.open, http.StatusUnauthorized)
+	add(r.pattern != "/health", http.StatusServiceUnavailable)
+	add(r.pattern == oneModel, http.StatusNotFound)
+	add(r.fields != nil, http.StatusBadRequest, http.StatusNotFound, http.StatusRequestTimeout,
+		http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusTooManyRequests)
+	add(r.fields != nil && s.options.Timeout > 0, http.StatusGatewayTimeout)
 	return all
 }
 

@@ -18,7 +18,7 @@ import (
 )
 
 // A field reads the value of one field, which is not null. The error of read says which value it
-// wants, and schema says so in /openapi.json. What is null counts as absent, unless it must be there.
+// wants, and schema says so in /openapi.json. Null counts as absent, unless the field must be there.
 type field struct {
 	read   func(*strictjson.Reader) error
 	schema func() openapi.Schema

@@ -113,11 +113,9 @@ func asText(to **string, most int) field {
 
 // asJSON reads a schema, as JSON or as a string that has it.
 func asJSON(to **string) field {
-	schema := func() openapi.Schema {
-		return openapi.Either(openapi.Text(1, mostForm),
-			openapi.Schema{"type": []string{"object", "boolean"}})
-	}
-	return as(schema, func(r *strictjson.Reader) error {
+	return as(func() openapi.Schema {
+		return openapi.Either(openapi.Text(1, mostForm), schemaOf(nil), openapi.Bool())
+	}, func(r *strictjson.Reader) error {
 		if r.Kind() == '"' {
 			return asText(to, mostForm).read(r)
 		}
@@ -141,8 +139,9 @@ func asJSON(to **string) field {
 
 // asTag reads a structural tag, which is an object.
 func asTag(to **string) field {
-	schema := func() openapi.Schema { return openapi.Either(openapi.Text(1, mostForm), schemaOf(nil)) }
-	return as(schema, asJSON(to).read)
+	return as(func() openapi.Schema {
+		return openapi.Either(openapi.Text(1, mostForm), schemaOf(nil))
+	}, asJSON(to).read)
 }
 
 func checkForm(r *strictjson.Reader, s string, most int, err error) error {

@@ -5,6 +5,7 @@ package serve
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -247,20 +248,16 @@ func described(o *option.Option, f field) field {
 	schema := f.schema
 	f.schema = func() openapi.Schema {
 		s := schema()
-		help := o.Setting.Help
-		if help == "" || o.Setting.Read != "" && o.Flag.Help != "" { // the page's tells how to write it
-			help = strings.ReplaceAll(o.Flag.Help, "; the flag may be repeated", "")
+		help := cmp.Or(o.Flag.Help, o.Setting.Help)
+		if o.Setting.Help != "" && o.Flag.Range != (option.Range{}) { // the flag has other values
+			help = o.Setting.Help
 		}
 		if s["description"] == nil {
-			s["description"] = help
+			s["description"] = strings.ReplaceAll(help, "; the flag may be repeated", "")
 		}
-		switch p := o.Value.(type) {
-		case *float64:
-			s["default"] = *p
-		case *int:
-			s["default"] = *p
-		case *bool:
-			s["default"] = *p
+		switch o.Value.(type) {
+		case *float64, *int, *bool:
+			s["default"] = json.RawMessage(o.String())
 		}
 		return s
 	}

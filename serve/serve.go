@@ -6,7 +6,7 @@
 //	Server      the handler, with its routes; it is made of Options, and behind a Gate before that
 //	visit       one request: its answer, its ids, its line in the log
 //	door        lets a request in: hosts, origins, keys; it says which client asks
-//	field       reads one field; a request is an object that is read by a table of them
+//	field       reads one field, and tells its schema; a request is read by a table of them
 //	completion  the fields of a request for texts
 //	prompt      its tokens, and how many new ones may follow
 //	job         a completion that is answered, whole or in events

@@ -67,11 +67,13 @@ func checkSteering(m *model.Model, list []Steering) error {
 // readSteer reads a list of vectors: objects with name, and scale where it is not 1.
 func (s *Server) readSteer(to *[]steered, ignored *[]string) field {
 	one := func(v *steered) field {
-		return object("steer", ignored, map[string]field{"name": must(among(text(&v.name), s.steerings()...)),
+		return object("steer", ignored, map[string]field{
+			"name":  must(among(text(&v.name), s.steerings()...)),
 			"scale": number(&v.scale, -mostScale, mostScale)})
 	}
 	most := len(s.options.Steer)
-	return as(listed(most, func() field { return one(new(steered)) }), func(r *strictjson.Reader) error {
+	list := listed(most, func() field { return one(new(steered)) })
+	return as(list, func(r *strictjson.Reader) error {
 		return r.Array(func(i int) error {
 			if i == most && i > 0 {
 				return r.Errorf("want at most %d, each vector once, found more", most)
@@ -239,8 +241,9 @@ func (s *Server) readEdit(e *model.Edit, at *string, ignored *[]string, values *
 
 // readValues reads the numbers of an edit, of which count has those of the edits before.
 func readValues(to *[]float32, count *int) field {
-	schema := func() openapi.Schema { return openapi.AtMost(mostValues, openapi.Schema{"type": "number"}) }
-	return as(schema, func(r *strictjson.Reader) error {
+	return as(func() openapi.Schema {
+		return openapi.AtMost(mostValues, openapi.Schema{"type": "number"})
+	}, func(r *strictjson.Reader) error {
 		return r.Array(func(int) error {
 			if *count++; *count > mostValues {
 				return r.Errorf("want at most %d numbers in all edits together, found more",

@@ -121,8 +121,10 @@ func (t *tools) function(place string, to *tool, ignored *[]string) field {
 		return openapi.Schema{"type": "string", "pattern": "^[" + inToolNames + "]+$",
 			"maxLength": mostToolName}
 	}
-	fields := map[string]field{"name": must(as(named, text(&to.name).read)), "description": anyText, "strict": yes(new(bool)),
-		"parameters": as(func() openapi.Schema { return schemaOf(nil) }, func(r *strictjson.Reader) error {
+	anything := func() openapi.Schema { return schemaOf(nil) }
+	fields := map[string]field{"name": must(as(named, text(&to.name).read)), "description": anyText,
+		"strict": yes(new(bool)),
+		"parameters": as(anything, func(r *strictjson.Reader) error {
 			v, err := r.Raw()
 			if err == nil && v.Kind() != '{' {
 				return wrong(v, "an object")

@@ -218,7 +218,7 @@ func Samples(n *int) Option {
 			Help:   "write N texts; text i, counted from 0, is what seed S+i gives alone"},
 		Field: Field{Name: "n", Range: Range{From: 1, To: 128}},
 		Setting: Setting{Group: "Completion", Label: "Samples", Min: 1, Max: 16, Step: 1,
-			Slider: 8, Help: "How many texts are written, to choose from."},
+			Slider: 8, Help: "More than one are shown side by side, to choose from."},
 	}
 }
 

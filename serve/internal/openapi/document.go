@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// An Operation is what a server does for a method of a path.
+// An Operation is what a server does for the method of a path, which has one {parameter} at most.
 type Operation struct {
 	Path, Method string
 	Body         Schema            // of the request; nil: it has none
@@ -29,18 +29,21 @@ type Document struct {
 	Operations []Operation
 }
 
-var parameter = regexp.MustCompile(`\{(\w+)\}`)
+var (
+	parameter = regexp.MustCompile(`\{(\w+)\}`)
+	noWord    = regexp.MustCompile(`\W+`)
+)
+
+type object = map[string]any
 
 // JSON returns the document.
 func (d *Document) JSON() []byte {
-	type object = map[string]any
-	content := func(kind string, s Schema) object { return object{kind: object{"schema": s}} }
 	failures, schemes, security := object{}, object{}, []object{}
 	for _, scheme := range d.Keys {
 		schemes[scheme] = object{"type": "http", "scheme": scheme}
 		security = append(security, object{scheme: []string{}})
 	}
-	paths := map[string]object{}
+	paths := object{}
 	for _, o := range d.Operations {
 		answers := object{}
 		for kind, s := range o.Answers {
@@ -50,29 +53,22 @@ func (d *Document) JSON() []byte {
 		for _, status := range o.Errors {
 			code := strconv.Itoa(status)
 			responses[code] = object{"$ref": "#/components/responses/" + code}
-			failures[code] = object{"description": http.StatusText(status),
-				"content": content("application/json", d.Error)}
+			failures[code] = object{"description": http.StatusText(status), "content": inJSON(d.Error)}
 		}
-		one := object{"responses": responses, "operationId": strings.ToLower(o.Method) +
-			regexp.MustCompile(`\W+`).ReplaceAllString(strings.TrimSuffix(o.Path, "}"), "_")}
+		method := strings.ToLower(o.Method)
+		one := object{"responses": responses,
+			"operationId": method + noWord.ReplaceAllString(strings.TrimSuffix(o.Path, "}"), "_")}
 		if o.Body != nil {
-			one["requestBody"] = object{"required": true, "content": content("application/json", o.Body)}
+			one["requestBody"] = object{"required": true, "content": inJSON(o.Body)}
 		}
 		if o.Open {
 			one["security"] = []object{}
 		}
-		var parameters []object
-		for _, name := range parameter.FindAllStringSubmatch(o.Path, -1) {
-			parameters = append(parameters, object{"name": name[1], "in": "path", "required": true,
-				"schema": String()})
+		if name := parameter.FindStringSubmatch(o.Path); name != nil {
+			one["parameters"] = []object{{"name": name[1], "in": "path", "required": true,
+				"schema": String()}}
 		}
-		if parameters != nil {
-			one["parameters"] = parameters
-		}
-		if paths[o.Path] == nil {
-			paths[o.Path] = object{}
-		}
-		paths[o.Path][strings.ToLower(o.Method)] = one
+		paths[o.Path] = object{method: one}
 	}
 	b, err := json.Marshal(object{"openapi": "3.1.0", "paths": paths, "security": security,
 		"info":    object{"title": d.Title, "version": d.Version, "description": d.Description},
@@ -83,3 +79,5 @@ func (d *Document) JSON() []byte {
 	}
 	return b
 }
+
+func inJSON(s Schema) object { return object{"application/json": object{"schema": s}} }

@@ -70,29 +70,30 @@ func Members(name, value Schema) Schema {
 }
 
 // Either returns the schema of what one of some schemas accepts.
-func Either(all ...Schema) Schema { return Schema{"anyOf": all} }
+func Either(all ...Schema) Schema {
+	if len(all) == 1 {
+		return all[0]
+	}
+	return Schema{"anyOf": all}
+}
 
 // Nullable returns the schema of null and what another accepts.
 func Nullable(s Schema) Schema {
+	null := Schema{"type": "null"}
+	kind, ofOne := s["type"].(string)
+	all, either := s["anyOf"].([]Schema)
+	if len(s) == 0 {
+		return s
+	} else if s["enum"] != nil || !ofOne && !either {
+		return Either(s, null)
+	}
 	s = maps.Clone(s)
-	if kind, ok := s["type"].(string); ok {
+	if either {
+		s["anyOf"] = append(all[:len(all):len(all)], null)
+	} else {
 		s["type"] = []string{kind, "null"}
-		if words, ok := s["enum"].([]string); ok {
-			s["enum"] = append(anys(words), nil)
-		}
-	} else if all, ok := s["anyOf"].([]Schema); ok {
-		s["anyOf"] = append(all[:len(all):len(all)], Schema{"type": "null"})
-	} else if len(s) > 0 {
-		return Either(s, Schema{"type": "null"})
 	}
 	return s
-}
-
-func anys(words []string) (all []any) {
-	for _, w := range words {
-		all = append(all, w)
-	}
-	return all
 }
 
 // Types makes schemas of the Go types whose JSON is sent. Structs with names have theirs in Named.
@@ -110,9 +111,6 @@ func (t *Types) Of(typ reflect.Type) Schema {
 		var all []Schema
 		for _, v := range like {
 			all = append(all, t.Of(reflect.TypeOf(v)))
-		}
-		if len(all) == 1 {
-			return all[0]
 		}
 		return Either(all...)
 	}

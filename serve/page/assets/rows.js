@@ -203,7 +203,7 @@ export const ROWS = [
     group: "Completion", name: "n", kind: "number", label: "Samples",
     value: 1, off: 1, min: 1, max: 16, step: 1, slider: 8,
     help:
-      "How many texts are written, to choose from.",
+      "More than one are shown side by side, to choose from.",
   },
   {
     group: "End", name: "ignore_eos", kind: "switch", label: "Write past the end",
