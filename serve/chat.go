@@ -61,7 +61,7 @@ func (c *conversation) name() string { return cmp.Or(c.field, "messages") }
 
 // addFields adds the fields of a conversation to a table.
 func (c *conversation) addFields(s *Server, table map[string]field, ignored *[]string) {
-	table["messages"] = must(readMessages(&c.messages, ignored))
+	table["messages"] = readMessages(&c.messages, ignored)
 	c.tools.addFields(table, ignored)
 	table["add_generation_prompt"] = optional(&c.answers, yes)
 	table["continue_final_message"] = optional(&c.continues, yes)
@@ -92,7 +92,7 @@ func (q *completion) chatFields(s *Server) map[string]field {
 		delete(table, name)
 	}
 	q.talk.addFields(s, table, &q.ignored)
-	table["logprobs"] = yes(&q.talk.listed)
+	table["messages"], table["logprobs"] = must(table["messages"]), yes(&q.talk.listed)
 	table["top_logprobs"] = whole(0, mostTop)(&q.talk.top)
 	return table
 }

@@ -390,10 +390,10 @@ func stringList(o *option.Option, to *[]string) field {
 // biases reads an object of numbers by ids.
 func biases(to option.Biases, bounds option.Range, vocabulary int) field {
 	schema := func() openapi.Schema {
-		s := openapi.Members(openapi.Schema{"pattern": "^(0|[1-9][0-9]*)$"},
-			openapi.Number(bounds.From, bounds.To))
-		s["description"] = fmt.Sprintf("numbers by ids from 0 to %d", vocabulary-1)
-		return s
+		return openapi.Schema{"type": "object",
+			"description":          fmt.Sprintf("numbers by ids from 0 to %d", vocabulary-1),
+			"propertyNames":        openapi.Schema{"pattern": "^(0|[1-9][0-9]*)$"},
+			"additionalProperties": openapi.Number(bounds.From, bounds.To)}
 	}
 	return as(schema, func(r *strictjson.Reader) error {
 		if r.Kind() != '{' {
@@ -417,9 +417,9 @@ func biases(to option.Biases, bounds option.Range, vocabulary int) field {
 // textBiases reads an object of numbers by texts, of which it may have so many.
 func textBiases(to option.TextBiases, bounds option.Range, most int) field {
 	schema := func() openapi.Schema {
-		s := openapi.Members(openapi.Text(1, mostString), openapi.Number(bounds.From, bounds.To))
-		s["maxProperties"] = most
-		return s
+		return openapi.Schema{"type": "object", "maxProperties": most,
+			"propertyNames":        openapi.Text(1, mostString),
+			"additionalProperties": openapi.Number(bounds.From, bounds.To)}
 	}
 	return as(schema, func(r *strictjson.Reader) error {
 		if r.Kind() != '{' {

@@ -147,9 +147,6 @@ func (q *tokenizing) fields(s *Server) map[string]field {
 	}
 	if s.template != nil {
 		q.talk.addFields(s, table, &q.ignored)
-		f := table["messages"]
-		f.must = false
-		table["messages"] = f
 	}
 	return table
 }

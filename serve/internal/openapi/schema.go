@@ -64,11 +64,6 @@ func Object(members map[string]Schema, required []string) Schema {
 	return s
 }
 
-// Members returns the schema of an object whose members have names and values of some schemas.
-func Members(name, value Schema) Schema {
-	return Schema{"type": "object", "propertyNames": name, "additionalProperties": value}
-}
-
 // Either returns the schema of what one of some schemas accepts.
 func Either(all ...Schema) Schema {
 	if len(all) == 1 {
