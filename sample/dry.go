@@ -95,7 +95,8 @@ func dryTable(p *Params) []option.Option {
 			Others: "dry-sequence-breaker dry-sequence-breakers",
 			Help: "no repetition goes beyond this string of at most 40 bytes; the flag may be " +
 				`repeated; default: a newline, :, " and *; none is no string`},
-		Field: option.Field{Name: "dry_sequence_breakers", Most: MostDRYStrings},
+		Field: option.Field{Name: "dry_sequence_breakers", Most: MostDRYStrings,
+			Bytes: MostDRYBytes},
 	}}
 }
 

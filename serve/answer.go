@@ -100,15 +100,20 @@ type choiceJSON struct {
 	Text         *string       `json:"text,omitzero"`
 	Message      *messageJSON  `json:"message,omitzero"`
 	Delta        *messageJSON  `json:"delta,omitzero"`
-	Logprobs     any           `json:"logprobs"`
+	Logprobs     scores        `json:"logprobs"`
 	FinishReason *string       `json:"finish_reason"`
 	Error        *errorJSON    `json:"error,omitzero"` // of a dead end
 	Budget       *budgetJSON   `json:"form_budget,omitzero"`
-	StopReason   any           `json:"stop_reason"` // an id or a string
+	StopReason   idOrText      `json:"stop_reason"`
 	PromptScores []promptScore `json:"prompt_logprobs,omitzero"`
 	PromptIDs    **[]int       `json:"prompt_token_ids,omitzero"` // a nil *[]int is null
 	IDs          *[]int        `json:"token_ids,omitzero"`
 }
+
+type (
+	scores   any // of each token, in the format of the endpoint; or null
+	idOrText any // or null
+)
 
 // A budgetJSON tells what max_tokens changed in a text of a form: how many masks were narrowed so
 // that it ends in time, and the product of what of the form's probability they kept; and the options

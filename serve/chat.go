@@ -12,6 +12,7 @@ import (
 
 	"picogpt/internal/chat"
 	"picogpt/internal/strictjson"
+	"picogpt/serve/internal/openapi"
 )
 
 // roles are those of messages.
@@ -48,6 +49,8 @@ type conversation struct {
 	messages []chat.Message
 	field    string // that has them; "" is messages
 	tools    tools
+	listed   bool // logprobs
+	top      int  // top_logprobs
 
 	answers, continues *bool // add_generation_prompt, continue_final_message; nil: as the messages say
 	more               *chat.Variables
@@ -71,23 +74,27 @@ func (c *conversation) addFields(s *Server, table map[string]field, ignored *[]s
 func (s *Server) parseChat(body string) (*completion, error) {
 	q := s.newCompletion(longestAnswer)
 	q.chat = true
-	var listed bool
-	top := 0
+	if err := q.parse(s, body, q.chatFields(s), "messages"); err != nil {
+		return nil, err
+	}
+	if q.talk.listed {
+		q.logprobs = &q.talk.top
+	} else if q.talk.top > 0 {
+		return nil, fieldf("top_logprobs", "want logprobs true with it")
+	}
+	return q, q.converse(s)
+}
+
+// chatFields returns the table of /v1/chat/completions.
+func (q *completion) chatFields(s *Server) map[string]field {
 	table := q.fields(s)
 	for _, name := range []string{"prompt", "suffix", "echo", outputLimit} {
 		delete(table, name)
 	}
 	q.talk.addFields(s, table, &q.ignored)
-	table["logprobs"], table["top_logprobs"] = yes(&listed), whole(0, mostTop)(&top)
-	if err := q.parse(s, body, table, "messages"); err != nil {
-		return nil, err
-	}
-	if listed {
-		q.logprobs = &top
-	} else if top > 0 {
-		return nil, fieldf("top_logprobs", "want logprobs true with it")
-	}
-	return q, q.converse(s)
+	table["messages"], table["logprobs"] = must(table["messages"]), yes(&q.talk.listed)
+	table["top_logprobs"] = whole(0, mostTop)(&q.talk.top)
+	return table
 }
 
 // converse makes the prompt of the conversation.
@@ -134,31 +141,36 @@ func (c *conversation) asks() (a chat.Ask, err error) {
 
 // templateVariables reads other variables of the template.
 func templateVariables(to **chat.Variables) field {
-	return func(r *strictjson.Reader) (err error) {
+	schema := func() openapi.Schema { return schemaOf(nil) }
+	return as(schema, func(r *strictjson.Reader) (err error) {
 		*to, err = chat.ReadVariables(r)
 		return err
-	}
+	})
 }
 
 // readMessages reads a conversation.
 func readMessages(to *[]chat.Message, ignored *[]string) field {
-	return func(r *strictjson.Reader) error {
+	message := func(i int, m *chat.Message, parts *int) field {
+		function := calledFunction("function_call", new(chat.Call), ignored)
+		return object(fmt.Sprintf("messages[%d]", i), ignored, map[string]field{
+			"role": must(among(text(&m.Role), roles...)), "content": content(&m.Text, parts, ignored),
+			"name": text(&m.Name), "tool_call_id": text(&m.CallID),
+			"tool_calls": readCalls(&m.Calls, parts, ignored),
+			"function_call": as(function.schema, func(r *strictjson.Reader) error {
+				m.Calls = make([]chat.Call, 1)
+				return calledFunction("function_call", &m.Calls[0], ignored).read(r)
+			}),
+		})
+	}
+	one := func() field { return message(0, new(chat.Message), new(int)) }
+	return as(listed(mostMessages, one), func(r *strictjson.Reader) error {
 		parts := 0
 		return r.Array(func(i int) error {
 			if i == mostMessages {
 				return r.Errorf("want at most %d messages, found more", mostMessages)
 			}
 			var m chat.Message
-			name := fmt.Sprintf("messages[%d]", i)
-			err := object(name, ignored, map[string]field{
-				"role": text(&m.Role), "content": content(&m.Text, &parts, ignored),
-				"name": text(&m.Name), "tool_call_id": text(&m.CallID),
-				"tool_calls": readCalls(&m.Calls, &parts, ignored),
-				"function_call": func(r *strictjson.Reader) error {
-					m.Calls = make([]chat.Call, 1)
-					return calledFunction("function_call", &m.Calls[0], ignored)(r)
-				},
-			})(r)
+			err := message(i, &m, &parts).read(r)
 			if err == nil && !slices.Contains(roles, m.Role) {
 				return r.Errorf("message %d: want the role system, developer, user, assistant or tool, "+
 					"found %s", i, cmp.Or(short(m.Role), "none"))
@@ -166,36 +178,40 @@ func readMessages(to *[]chat.Message, ignored *[]string) field {
 			*to = append(*to, m)
 			return err
 		})
-	}
+	})
 }
 
 // readCalls reads the calls of tools of a message.
 func readCalls(to *[]chat.Call, parts *int, ignored *[]string) field {
-	return func(r *strictjson.Reader) error {
+	call := func(c *chat.Call) field {
+		return object("tool_calls", ignored, map[string]field{"id": text(&c.ID),
+			"type": word(new(string), []string{"function"}), "index": whole(0, mostMessages)(new(int)),
+			"function": calledFunction("tool_calls.function", c, ignored)})
+	}
+	one := func() field { return call(new(chat.Call)) }
+	return as(listed(mostMessages, one), func(r *strictjson.Reader) error {
 		return r.Array(func(int) error {
 			if *parts++; *parts > mostMessages {
 				return r.Errorf("want at most %d parts, found more", mostMessages)
 			}
 			var c chat.Call
-			err := object("tool_calls", ignored, map[string]field{"id": text(&c.ID),
-				"type": word(new(string), []string{"function"}), "index": whole(0, mostMessages)(new(int)),
-				"function": calledFunction("tool_calls.function", &c, ignored)})(r)
+			err := call(&c).read(r)
 			*to = append(*to, c)
 			return err
 		})
-	}
+	})
 }
 
 func calledFunction(name string, to *chat.Call, ignored *[]string) field {
-	read := object(name, ignored, map[string]field{"name": text(&to.Name),
+	inner := object(name, ignored, map[string]field{"name": must(text(&to.Name)),
 		"arguments": text(&to.Arguments)})
-	return func(r *strictjson.Reader) error {
-		err := read(r)
+	return as(inner.schema, func(r *strictjson.Reader) error {
+		err := inner.read(r)
 		if err == nil && to.Name == "" {
 			return r.Errorf("want the name of a function, found none")
 		}
 		return err
-	}
+	})
 }
 
 // textParts are the types of parts that are texts, with those of /v1/responses.
@@ -203,30 +219,36 @@ var textParts = []string{"text", "input_text", "output_text"}
 
 // content reads the content of a message: a text, or a list of parts that are texts.
 func content(to *string, parts *int, ignored *[]string) field {
-	return func(r *strictjson.Reader) error {
+	part := func(kind, said *string) field {
+		return object("content", ignored, map[string]field{
+			"type": must(among(text(kind), textParts...)),
+			"text": text(said), "annotations": anyList, "logprobs": anyList})
+	}
+	schema := func() openapi.Schema {
+		one := part(new(string), new(string)).schema()
+		return openapi.Either(openapi.String(), openapi.AtMost(mostMessages, one))
+	}
+	return as(schema, func(r *strictjson.Reader) error {
 		if r.Kind() != '[' {
-			return text(to)(r)
+			return text(to).read(r)
 		}
 		var all strings.Builder
 		err := r.Array(func(i int) error {
 			if *parts++; *parts > mostMessages {
 				return r.Errorf("want at most %d parts, found more", mostMessages)
 			}
-			var kind, part string
-			err := object("content", ignored, map[string]field{
-				"type": text(&kind), "text": text(&part),
-				"annotations": anyList, "logprobs": anyList,
-			})(r)
+			var kind, said string
+			err := part(&kind, &said).read(r)
 			if err == nil && !slices.Contains(textParts, kind) {
 				return r.Errorf("part %d: want the type text, found %s", i,
 					cmp.Or(short(kind), "none"))
 			}
-			all.WriteString(part)
+			all.WriteString(said)
 			return err
 		})
 		*to = all.String()
 		return err
-	}
+	})
 }
 
 // conversation returns the ids of a conversation.

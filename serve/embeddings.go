@@ -21,19 +21,21 @@ type embedding struct {
 	format string
 }
 
+func (q *embedding) fields(s *Server) map[string]field {
+	width := s.model.Config().Embd
+	return map[string]field{
+		"input": must(q.input.read(s, s.options.MaxPrompts)), "user": anyText,
+		"encoding_format": word(&q.format, []string{"float", "base64"}),
+		"dimensions":      whole(width, width)(new(int)),
+	}
+}
+
 func (s *Server) embeddings(v *visit) error {
 	q := embedding{format: "float"}
-	width := s.model.Config().Embd
-	err := s.readRequest(v, nil, map[string]field{
-		"input": q.input.read(s), "encoding_format": text(&q.format), "user": anyText,
-		"dimensions": whole(width, width)(new(int)),
-	}, "input")
-	if err != nil {
+	if err := s.readRequest(v, nil, q.fields(s), "input"); err != nil {
 		return err
 	}
-	if q.format != "float" && q.format != "base64" {
-		return fieldf("encoding_format", "want float or base64, found %s", short(q.format))
-	}
+	width := s.model.Config().Embd
 	list := embeddings{Object: "list", Model: s.options.Name, Data: make([]embedded, len(q.input))}
 	how := eval.Pooling(s.options.Pooling)
 	tokens, err := s.evaluate(v, q.input, how.From, func(i int, rows []float32) {
@@ -111,10 +113,12 @@ type embeddings struct {
 }
 
 type embedded struct {
-	Object    string `json:"object"`
-	Index     int    `json:"index"`
-	Embedding any    `json:"embedding"` // a vector, or bytes, whose JSON is their base64
+	Object    string         `json:"object"`
+	Index     int            `json:"index"`
+	Embedding vectorOrBase64 `json:"embedding"`
 }
+
+type vectorOrBase64 any // of the second bytes, whose JSON it is
 
 // A vector is numbers, each in the fewest digits that are read as the same one.
 type vector []float32
@@ -130,13 +134,15 @@ func (v vector) MarshalJSONTo(e *jsontext.Encoder) error {
 	return e.WriteValue(append(b, ']'))
 }
 
+// labelFields returns the table of /classify.
+func (s *Server) labelFields(input *prompts) map[string]field {
+	return map[string]field{"input": must(input.read(s, s.options.MaxPrompts)), "user": anyText}
+}
+
 // classify answers /classify: the labels of texts, with vLLM's fields.
 func (s *Server) classify(v *visit) error {
 	var input prompts
-	err := s.readRequest(v, nil, map[string]field{
-		"input": input.read(s), "user": anyText,
-	}, "input")
-	if err != nil {
+	if err := s.readRequest(v, nil, s.labelFields(&input), "input"); err != nil {
 		return err
 	}
 	switch head := s.options.Head; {

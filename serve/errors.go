@@ -59,16 +59,40 @@ func (e *apiError) kind() string {
 	return "invalid_request_error"
 }
 
-// An errorJSON is the JSON of an error. Param and Code are strings or nil.
+// An errorJSON is the JSON of an error.
 type errorJSON struct {
-	Message string `json:"message"`
-	Type    string `json:"type"`
-	Param   any    `json:"param"`
-	Code    any    `json:"code"`
+	Message string     `json:"message"`
+	Type    string     `json:"type"`
+	Param   textOrNull `json:"param"`
+	Code    textOrNull `json:"code"`
+}
+
+type textOrNull any
+
+// errorAnswer is the JSON of an answer that is an error.
+type errorAnswer struct {
+	Error *errorJSON `json:"error"`
+}
+
+// failures returns the statuses of the errors that a route may answer with.
+func (s *Server) failures(r route) []int {
+	all := []int{http.StatusForbidden, http.StatusMethodNotAllowed, http.StatusInternalServerError}
+	add := func(may bool, statuses ...int) {
+		if may {
+			all = append(all, statuses...)
+		}
+	}
+	add(s.door.keys.wanted && !r.open, http.StatusUnauthorized)
+	add(r.pattern != "/health", http.StatusServiceUnavailable)
+	add(r.pattern == oneModel, http.StatusNotFound)
+	add(r.fields != nil, http.StatusBadRequest, http.StatusNotFound, http.StatusRequestTimeout,
+		http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusTooManyRequests)
+	add(r.fields != nil && s.options.Timeout > 0, http.StatusGatewayTimeout)
+	return all
 }
 
 func (e *apiError) json() *errorJSON {
-	null := func(s string) any {
+	null := func(s string) textOrNull {
 		if s == "" {
 			return nil
 		}
@@ -79,7 +103,7 @@ func (e *apiError) json() *errorJSON {
 
 // body returns the JSON of an answer that is an error.
 func (e *apiError) body() []byte {
-	b, _ := json.Marshal(map[string]any{"error": e.json()}) // strings always have JSON
+	b, _ := json.Marshal(errorAnswer{e.json()}) // strings always have JSON
 	return b
 }
 

@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -144,4 +145,12 @@ func (s *Server) Backlog() int {
 	s.queue.backlog.mu.Lock()
 	defer s.queue.backlog.mu.Unlock()
 	return len(s.queue.backlog.places)
+}
+
+// Told reports whether /openapi.json says that a path may have an answer of a status, or says
+// nothing of the path.
+func (s *Server) Told(path, method string, status int) bool {
+	r := s.find(path)
+	return r.gives == nil || r.refused || status < 400 || method == http.MethodOptions ||
+		slices.Contains(s.failures(r), status)
 }

@@ -3,6 +3,9 @@ package serve
 // Fields of a request: which values each accepts, and the errors for others.
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -11,10 +14,51 @@ import (
 	"picogpt/internal/option"
 	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
+	"picogpt/serve/internal/openapi"
 )
 
-// A field reads the value of one field, which is not null. Its error says which value it wants.
-type field func(*strictjson.Reader) error
+// A field reads the value of one field, which is not null. The error of read says which value it
+// wants, and schema says so in /openapi.json. Null counts as absent, unless the field must be there.
+type field struct {
+	read   func(*strictjson.Reader) error
+	schema func() openapi.Schema
+	must   bool
+}
+
+// as returns a field that reads what a schema accepts.
+func as(schema func() openapi.Schema, read func(*strictjson.Reader) error) field {
+	return field{read: read, schema: schema}
+}
+
+// listed returns the schema of a list of at most so many values of a field.
+func listed(most int, one func() field) func() openapi.Schema {
+	return func() openapi.Schema { return openapi.AtMost(most, one().schema()) }
+}
+
+// among returns a field of a text that is one of some words, as what reads the text checks.
+func among(f field, words ...string) field {
+	return as(func() openapi.Schema { return openapi.Words(words) }, f.read)
+}
+
+// must returns a field without which a request is refused.
+func must(f field) field {
+	f.must = true
+	return f
+}
+
+// schemaOf returns the schema of an object that is read by a table of fields.
+func schemaOf(fields map[string]field) openapi.Schema {
+	members, required := map[string]openapi.Schema{}, []string(nil)
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		f := fields[name]
+		if members[name] = f.schema(); f.must {
+			required = append(required, name)
+		} else {
+			members[name] = openapi.Nullable(members[name])
+		}
+	}
+	return openapi.Object(members, required)
+}
 
 // Limits of the unknown fields of a request.
 const (
@@ -30,7 +74,7 @@ func readFields(within, body string, fields map[string]field) (ignored []string,
 	r, unknown := strictjson.NewReader(body), 0
 	var asked *apiError // of the first that is decisive
 	err = r.Object(func(name string) error {
-		read, known := fields[name]
+		one, known := fields[name]
 		switch {
 		case !known:
 			if unknown++; unknown > mostUnknown {
@@ -47,7 +91,7 @@ func readFields(within, body string, fields map[string]field) (ignored []string,
 			_, err := r.Raw()
 			return err
 		}
-		err := read(r)
+		err := one.read(r)
 		if known, ok := err.(*apiError); err == nil || ok && known.code != "" {
 			return err
 		}
@@ -85,7 +129,7 @@ func asBody(err error) error {
 }
 
 // text reads a string.
-func text(to *string) field { return reads(to, ownString) }
+func text(to *string) field { return as(openapi.String, reads(to, ownString)) }
 
 // ownString reads a string into memory of its own; as a part of the body it would keep all of that.
 func ownString(r *strictjson.Reader) (string, error) {
@@ -95,41 +139,46 @@ func ownString(r *strictjson.Reader) (string, error) {
 
 // atMost reads a string of at most so many bytes.
 func atMost(most int) func(*string) field {
+	schema := func() openapi.Schema { return openapi.Text(0, most) }
 	return func(to *string) field {
-		return reads(to, func(r *strictjson.Reader) (string, error) {
+		return as(schema, reads(to, func(r *strictjson.Reader) (string, error) {
 			s, err := r.String()
 			if err == nil && len(s) > most {
 				return "", r.Errorf("want at most %d bytes, found %d", most, len(s))
 			}
 			return strings.Clone(s), err
-		})
+		}))
 	}
 }
 
 // anyText reads a string and drops it.
-func anyText(r *strictjson.Reader) error {
+var anyText = as(openapi.String, func(r *strictjson.Reader) error {
 	_, err := r.String()
 	return err
-}
+})
 
 // anyList reads a list and drops it.
-func anyList(r *strictjson.Reader) error {
-	return r.Array(func(int) error {
-		_, err := r.Raw()
-		return err
+var anyList = as(func() openapi.Schema { return openapi.List(openapi.Any()) },
+	func(r *strictjson.Reader) error {
+		return r.Array(func(int) error {
+			_, err := r.Raw()
+			return err
+		})
 	})
-}
 
 // optional reads a value that may be absent.
 func optional[T any](to **T, read func(*T) field) field {
-	return func(r *strictjson.Reader) error {
+	schema := func() openapi.Schema { return read(new(T)).schema() }
+	return as(schema, func(r *strictjson.Reader) error {
 		*to = new(T)
-		return read(*to)(r)
-	}
+		return read(*to).read(r)
+	})
 }
 
 // reads reads a value by a function that returns it.
-func reads[T any](to *T, read func(*strictjson.Reader) (T, error)) field {
+func reads[T any](
+	to *T, read func(*strictjson.Reader) (T, error),
+) func(*strictjson.Reader) error {
 	return func(r *strictjson.Reader) (err error) {
 		*to, err = read(r)
 		return err
@@ -137,20 +186,23 @@ func reads[T any](to *T, read func(*strictjson.Reader) (T, error)) field {
 }
 
 // noting returns a field that calls then once it is read.
-func noting(read field, then func()) field {
-	return func(r *strictjson.Reader) error {
+func noting(f field, then func()) field {
+	read := f.read
+	f.read = func(r *strictjson.Reader) error {
 		err := read(r)
 		then()
 		return err
 	}
+	return f
 }
 
 // yes reads true or false.
-func yes(to *bool) field { return reads(to, (*strictjson.Reader).Bool) }
+func yes(to *bool) field { return as(openapi.Bool, reads(to, (*strictjson.Reader).Bool)) }
 
 // number reads a number from least to most.
 func number(to *float64, least, most float64) field {
-	return reads(to, func(r *strictjson.Reader) (float64, error) {
+	schema := func() openapi.Schema { return openapi.Number(least, most) }
+	return as(schema, reads(to, func(r *strictjson.Reader) (float64, error) {
 		written, err := r.Number()
 		if err != nil {
 			return 0, err
@@ -160,13 +212,14 @@ func number(to *float64, least, most float64) field {
 			return 0, r.Errorf("want a number from %v to %v, found %s", least, most, short(written))
 		}
 		return x, nil
-	})
+	}))
 }
 
 // whole reads a whole number from least to most, as wholeNumber does.
 func whole(least, most int) func(*int) field {
 	read := func(r *strictjson.Reader) (int, error) { return wholeNumber(r, least, most) }
-	return func(to *int) field { return reads(to, read) }
+	schema := func() openapi.Schema { return openapi.Whole(least, most) }
+	return func(to *int) field { return as(schema, reads(to, read)) }
 }
 
 // wholeNumber reads a whole number from least to most. It accepts 16.0, as JavaScript does.
@@ -185,7 +238,10 @@ func wholeNumber(r *strictjson.Reader, least, most int) (int, error) {
 
 // anySeed reads a seed. It accepts 16.0 and 1e3, as whole does.
 func anySeed(to *uint64) field {
-	return func(r *strictjson.Reader) error {
+	schema := func() openapi.Schema {
+		return openapi.Whole(int64(math.MinInt64), uint64(math.MaxUint64))
+	}
+	return as(schema, func(r *strictjson.Reader) error {
 		written, err := r.Number()
 		if err != nil {
 			return err
@@ -200,7 +256,7 @@ func anySeed(to *uint64) field {
 			return r.Errorf("want %s, found %s", option.WantSeed, short(written))
 		}
 		return nil
-	}
+	})
 }
 
 // mostString bounds each string of a list, in bytes.
@@ -208,7 +264,8 @@ const mostString = 1024
 
 // ids reads a list of at most so many ids below size.
 func ids(to *[]int, size, most int) field {
-	return func(r *strictjson.Reader) error {
+	schema := func() openapi.Schema { return openapi.AtMost(most, openapi.Whole(0, size-1)) }
+	return as(schema, func(r *strictjson.Reader) error {
 		return r.Array(func(i int) error {
 			if i == most {
 				return r.Errorf("want at most %d ids, found more", most)
@@ -217,13 +274,14 @@ func ids(to *[]int, size, most int) field {
 			*to = append(*to, id)
 			return err
 		})
-	}
+	})
 }
 
 // object reads an object by a table of its own. Unknown members are ignored, and noted with their
 // path.
 func object(name string, to *[]string, fields map[string]field) field {
-	return func(r *strictjson.Reader) error {
+	schema := func() openapi.Schema { return schemaOf(fields) }
+	return as(schema, func(r *strictjson.Reader) error {
 		if r.Kind() != '{' {
 			return wrong(r, "an object")
 		}
@@ -236,7 +294,7 @@ func object(name string, to *[]string, fields map[string]field) field {
 			*to = noted(*to, name+"."+inner)
 		}
 		return err
-	}
+	})
 }
 
 // wrong reads a value of an unwanted kind, and returns an error that names both kinds.
@@ -285,16 +343,27 @@ func header(names []string) string {
 // stringList reads the strings of an option, none of them empty, or a single string where that is
 // allowed. An empty list counts as absent.
 func stringList(o *option.Option, to *[]string) field {
+	most := cmp.Or(o.Field.Bytes, mostString)
 	add := func(r *strictjson.Reader, place string, n ...any) error {
-		var s string
-		err := atMost(mostString)(&s)(r)
-		if err == nil && s == "" {
+		s, err := ownString(r)
+		switch {
+		case err == nil && s == "":
 			return r.Errorf(place+"want at least one byte, found none", n...)
+		case len(s) > most:
+			return r.Errorf(place+"want at most %d bytes, found %d", append(n, most, len(s))...)
 		}
 		*to = append(*to, s)
 		return err
 	}
-	return func(r *strictjson.Reader) (err error) {
+	schema := func() openapi.Schema {
+		one := openapi.Text(1, most)
+		list := openapi.AtMost(o.Field.Most, one)
+		if o.Field.Single {
+			return openapi.Either(one, list)
+		}
+		return list
+	}
+	return as(schema, func(r *strictjson.Reader) (err error) {
 		switch kind := r.Kind(); {
 		case o.Field.Single && kind == '"':
 			err = add(r, "")
@@ -315,12 +384,18 @@ func stringList(o *option.Option, to *[]string) field {
 			return r.Errorf("%s", strings.TrimPrefix(wrong, ": "))
 		}
 		return nil
-	}
+	})
 }
 
 // biases reads an object of numbers by ids.
 func biases(to option.Biases, bounds option.Range, vocabulary int) field {
-	return func(r *strictjson.Reader) error {
+	schema := func() openapi.Schema {
+		return openapi.Schema{"type": "object",
+			"description":          fmt.Sprintf("numbers by ids from 0 to %d", vocabulary-1),
+			"propertyNames":        openapi.Schema{"pattern": "^(0|[1-9][0-9]*)$"},
+			"additionalProperties": openapi.Number(bounds.From, bounds.To)}
+	}
+	return as(schema, func(r *strictjson.Reader) error {
 		if r.Kind() != '{' {
 			return wrong(r, "an object")
 		}
@@ -330,18 +405,23 @@ func biases(to option.Biases, bounds option.Range, vocabulary int) field {
 				return r.Errorf("want ids from 0 to %d, found %s", vocabulary-1, short(name))
 			}
 			var x float64
-			if err := number(&x, bounds.From, bounds.To)(r); err != nil {
+			if err := number(&x, bounds.From, bounds.To).read(r); err != nil {
 				return err
 			}
 			to.Add(id, x)
 			return nil
 		})
-	}
+	})
 }
 
 // textBiases reads an object of numbers by texts, of which it may have so many.
 func textBiases(to option.TextBiases, bounds option.Range, most int) field {
-	return func(r *strictjson.Reader) error {
+	schema := func() openapi.Schema {
+		return openapi.Schema{"type": "object", "maxProperties": most,
+			"propertyNames":        openapi.Text(1, mostString),
+			"additionalProperties": openapi.Number(bounds.From, bounds.To)}
+	}
+	return as(schema, func(r *strictjson.Reader) error {
 		if r.Kind() != '{' {
 			return wrong(r, "an object")
 		}
@@ -354,18 +434,25 @@ func textBiases(to option.TextBiases, bounds option.Range, most int) field {
 			if text == "" || len(text) > mostString {
 				return r.Errorf("want texts of 1 to %d bytes, found %d", mostString, len(text))
 			}
-			if err := number(&x, bounds.From, bounds.To)(r); err != nil {
+			if err := number(&x, bounds.From, bounds.To).read(r); err != nil {
 				return err
 			}
 			to.Add(strings.Clone(text), x)
 			return nil
 		})
-	}
+	})
 }
 
 // word reads one of some words. true and false, where they are words, may be JSON's.
 func word(to *string, words []string) field {
-	return func(r *strictjson.Reader) (err error) {
+	schema := func() openapi.Schema {
+		s := openapi.Words(words)
+		if slices.Contains(words, "true") {
+			return openapi.Either(s, openapi.Bool())
+		}
+		return s
+	}
+	return as(schema, func(r *strictjson.Reader) (err error) {
 		if k := r.Kind(); k == 't' || k == 'f' {
 			var is bool
 			is, err = r.Bool()
@@ -377,28 +464,28 @@ func word(to *string, words []string) field {
 			return r.Errorf("want %s, found %s", strings.Join(words, ", "), short(*to))
 		}
 		return err
-	}
+	})
 }
 
 // written reads the value of an option that has a syntax of its own: a number, if it has bounds, or
 // a text of at most so many bytes.
 func written(to option.Value, bounds option.Range, most int) field {
-	return func(r *strictjson.Reader) error {
-		var x float64
-		var text string
-		if bounds == (option.Range{}) {
-			if err := atMost(most)(&text)(r); err != nil {
-				return err
-			}
-		} else {
-			if err := number(&x, bounds.From, bounds.To)(r); err != nil {
-				return err
-			}
+	var x float64
+	var text string
+	value, isText := number(&x, bounds.From, bounds.To), bounds == option.Range{}
+	if isText {
+		value = atMost(most)(&text)
+	}
+	return as(value.schema, func(r *strictjson.Reader) error {
+		if err := value.read(r); err != nil {
+			return err
+		}
+		if !isText {
 			text = strconv.FormatFloat(x, 'g', -1, 64)
 		}
 		if err := to.Set(text); err != nil {
 			return r.Errorf("%s", strings.TrimPrefix(err.Error(), ": "))
 		}
 		return nil
-	}
+	})
 }

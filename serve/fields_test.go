@@ -96,7 +96,7 @@ func TestFieldsThatAreRefused(t *testing.T) {
 		{`"dry_multiplier":-1`, "dry_multiplier", "want a number from 0"},
 		{`"dry_sequence_breakers":[""]`, "dry_sequence_breakers", "want at least one byte"},
 		{`"dry_sequence_breakers":["x","` + strings.Repeat("y", 41) + `"]`, "dry_sequence_breakers",
-			"string 2: 41 bytes, want at most 40"},
+			"string 2: want at most 40 bytes, found 41"},
 		{`"dry_sequence_breakers":[` + stops(65) + `]`, "dry_sequence_breakers", "at most 64"},
 		{`"max_tokens":16,"min_tokens":17`, "min_tokens", "at most max_tokens, which is 16"},
 		{`"min_tokens":-1`, "min_tokens", "from 0"},

@@ -17,6 +17,7 @@ import (
 	"picogpt/constrain"
 	"picogpt/internal/chat"
 	"picogpt/internal/strictjson"
+	"picogpt/serve/internal/openapi"
 	"picogpt/serve/internal/turns"
 )
 
@@ -35,6 +36,7 @@ type form struct {
 // Limits of forms. Package constrain bounds what they compile to.
 const (
 	mostForm        = 256 << 10 // bytes of a schema or a grammar
+	mostRegex       = 64 << 10  // package constrain's limit
 	mostChoices     = 10000
 	mostChoiceBytes = 1 << 20 // package constrain's limit
 )
@@ -43,17 +45,17 @@ const (
 func (f *form) addFields(table map[string]field, ignored *[]string) {
 	table["structured_outputs"] = object("structured_outputs", ignored, map[string]field{
 		"json":    f.given("structured_outputs.json", asJSON(&f.schema)),
-		"regex":   f.given("structured_outputs.regex", asText(&f.regex)),
-		"grammar": f.given("structured_outputs.grammar", asText(&f.grammar)),
+		"regex":   f.given("structured_outputs.regex", asText(&f.regex, mostRegex)),
+		"grammar": f.given("structured_outputs.grammar", asText(&f.grammar, mostForm)),
 		"choice":  f.list("structured_outputs.choice"),
 
-		"structural_tag": f.given("structured_outputs.structural_tag", asJSON(&f.tag)),
+		"structural_tag": f.given("structured_outputs.structural_tag", asTag(&f.tag)),
 		"json_object":    f.anyObject("structured_outputs.json_object"),
 	})
 	table["guided_json"] = f.given("guided_json", asJSON(&f.schema))
-	table["guided_regex"] = f.given("guided_regex", asText(&f.regex))
-	table["guided_grammar"] = f.given("guided_grammar", asText(&f.grammar))
-	table["structural_tag"] = f.given("structural_tag", asJSON(&f.tag))
+	table["guided_regex"] = f.given("guided_regex", asText(&f.regex, mostRegex))
+	table["guided_grammar"] = f.given("guided_grammar", asText(&f.grammar, mostForm))
+	table["structural_tag"] = f.given("structural_tag", asTag(&f.tag))
 	table["guided_choice"] = f.list("guided_choice")
 	table["response_format"] = f.responseFormat(ignored)
 	table["json_open"] = yes(&f.open)
@@ -67,7 +69,8 @@ func (f *form) given(name string, read field) field {
 
 // list reads choices. An empty list counts as absent.
 func (f *form) list(name string) field {
-	return func(r *strictjson.Reader) error {
+	schema := func() openapi.Schema { return openapi.AtMost(mostChoices, openapi.String()) }
+	return as(schema, func(r *strictjson.Reader) error {
 		size := 0
 		err := r.Array(func(i int) error {
 			if i == mostChoices {
@@ -84,40 +87,46 @@ func (f *form) list(name string) field {
 			f.fields = append(f.fields, name)
 		}
 		return err
-	}
+	})
 }
 
 const anObject = `{"type":"object"}`
 
 func (f *form) anyObject(name string) field {
-	return func(r *strictjson.Reader) error {
+	return as(openapi.Bool, func(r *strictjson.Reader) error {
 		wanted, err := r.Bool()
 		if wanted {
 			f.fields = append(f.fields, name)
 			f.schema = new(anObject)
 		}
 		return err
-	}
+	})
 }
 
-// asText reads a string that compiles to a form.
-func asText(to **string) field {
-	return func(r *strictjson.Reader) error {
+// asText reads a string of at most so many bytes that compiles to a form.
+func asText(to **string, most int) field {
+	schema := func() openapi.Schema { return openapi.Text(1, most) }
+	return as(schema, func(r *strictjson.Reader) error {
 		s, err := ownString(r)
 		*to = &s
-		return checkForm(r, s, err)
-	}
+		return checkForm(r, s, most, err)
+	})
 }
 
 // asJSON reads a schema, as JSON or as a string that has it.
 func asJSON(to **string) field {
-	return func(r *strictjson.Reader) error {
+	return as(func() openapi.Schema {
+		return openapi.Either(openapi.Text(1, mostForm), schemaOf(nil), openapi.Bool())
+	}, func(r *strictjson.Reader) error {
 		if r.Kind() == '"' {
-			return asText(to)(r)
+			return asText(to, mostForm).read(r)
+		}
+		if kind := r.Kind(); kind != '{' && kind != 't' && kind != 'f' {
+			return wrong(r, "an object, true, false or a string")
 		}
 		v, err := r.Raw()
 		if err == nil {
-			err = checkForm(r, v.Text(), nil)
+			err = checkForm(r, v.Text(), mostForm, nil)
 		}
 		if err == nil {
 			err = v.Distinct()
@@ -127,17 +136,24 @@ func asJSON(to **string) field {
 		}
 		*to = new(strings.Clone(v.Text()))
 		return nil
-	}
+	})
 }
 
-func checkForm(r *strictjson.Reader, s string, err error) error {
+// asTag reads a structural tag, which is an object.
+func asTag(to **string) field {
+	return as(func() openapi.Schema {
+		return openapi.Either(openapi.Text(1, mostForm), schemaOf(nil))
+	}, asJSON(to).read)
+}
+
+func checkForm(r *strictjson.Reader, s string, most int, err error) error {
 	switch {
 	case err != nil:
 		return err
 	case strings.TrimSpace(s) == "":
 		return r.Errorf("want at least one byte, found none")
-	case len(s) > mostForm:
-		return r.Errorf("want at most %d bytes, found %d", mostForm, len(s))
+	case len(s) > most:
+		return r.Errorf("want at most %d bytes, found %d", most, len(s))
 	}
 	return nil
 }
@@ -145,28 +161,34 @@ func checkForm(r *strictjson.Reader, s string, err error) error {
 // responseFormat reads OpenAI's field: text, json_object, or json_schema with a schema; and vLLM's
 // structural_tag, which is the whole of it.
 func (f *form) responseFormat(ignored *[]string) field {
-	return func(r *strictjson.Reader) error {
-		var kind, tag string
-		var schema *string
-		ofTag := func(r *strictjson.Reader) error {
-			tag = "structural_tag"
+	members := func(kind, tag *string, schema **string) field {
+		ofTag := as(openapi.Any, func(r *strictjson.Reader) error {
+			*tag = "structural_tag"
 			_, err := r.Raw()
 			return err
-		}
+		})
 		inner := object("response_format.json_schema", ignored, map[string]field{
 			"name": anyText, "description": anyText, "strict": yes(new(bool)),
-			"schema": asJSON(&schema),
+			"schema": asJSON(schema),
 		})
+		return object("response_format", ignored, map[string]field{
+			"type":        word(kind, []string{"text", "json_object", "json_schema", "structural_tag"}),
+			"json_schema": inner, "format": ofTag, "structures": ofTag, "triggers": ofTag})
+	}
+	schema := func() openapi.Schema {
+		return members(new(string), new(string), new(*string)).schema()
+	}
+	return as(schema, func(r *strictjson.Reader) error {
+		var kind, tag string
+		var schema *string
 		all, err := r.Raw()
 		if err == nil {
-			err = object("response_format", ignored, map[string]field{"type": text(&kind),
-				"json_schema": inner, "format": ofTag, "structures": ofTag, "triggers": ofTag,
-			})(strictjson.NewReader(all.Text()))
+			err = members(&kind, &tag, &schema).read(strictjson.NewReader(all.Text()))
 		}
 		switch {
 		case err == nil && kind == "structural_tag":
 			f.fields = append(f.fields, "response_format")
-			return asJSON(&f.tag)(strictjson.NewReader(all.Text()))
+			return asJSON(&f.tag).read(strictjson.NewReader(all.Text()))
 		case err == nil && tag != "":
 			return r.Errorf("want the type structural_tag with its format, found %s",
 				cmp.Or(short(kind), "none"))
@@ -177,15 +199,12 @@ func (f *form) responseFormat(ignored *[]string) field {
 			return err
 		case kind == "json_object":
 			schema = new(anObject)
-		case kind != "json_schema":
-			return r.Errorf("want the type text, json_object, json_schema or structural_tag, "+
-				"found %s", short(kind))
 		case schema == nil:
 			return r.Errorf("want json_schema with a schema, found none")
 		}
 		f.fields, f.schema = append(f.fields, "response_format"), schema
 		return nil
-	}
+	})
 }
 
 // formatted reports whether the form is that of OpenAI's response_format, or text.format, alone: of

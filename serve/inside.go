@@ -16,6 +16,7 @@ import (
 	"picogpt/inside"
 	"picogpt/internal/strictjson"
 	"picogpt/model"
+	"picogpt/serve/internal/openapi"
 )
 
 // Limits of an answer: of a model of 48 layers and 25 heads it has at most 2 MB.
@@ -32,22 +33,27 @@ type look struct {
 	at              *int
 	target, against aToken
 	changes         changes
+	ignored         []string
 
 	top, sources, parts int
 }
 
-func (s *Server) inside(v *visit) error {
-	q := look{top: 5, sources: 8, parts: 16}
-	var ignored []string
+// fields returns the table of a look.
+func (q *look) fields(s *Server) map[string]field {
 	table := map[string]field{
-		"prompt": q.prompt.read(s), "user": anyText,
+		"prompt": must(q.prompt.read(s, 1)), "user": anyText,
 		"at":     optional(&q.at, whole(0, s.model.Config().Positions-1)),
 		"target": s.readToken(&q.target), "against": s.readToken(&q.against),
 		"top": whole(1, mostLens)(&q.top), "sources": whole(1, mostSources)(&q.sources),
 		"parts": whole(1, mostParts)(&q.parts),
 	}
-	q.changes.addFields(s, table, &ignored)
-	err := s.readRequest(v, &ignored, table, "prompt")
+	q.changes.addFields(s, table, &q.ignored)
+	return table
+}
+
+func (s *Server) inside(v *visit) error {
+	q := look{top: 5, sources: 8, parts: 16}
+	err := s.readRequest(v, &q.ignored, q.fields(s), "prompt")
 	if err != nil {
 		return err
 	}
@@ -142,30 +148,35 @@ type aToken struct{ id *int }
 
 // readToken reads one token.
 func (s *Server) readToken(to *aToken) field {
-	return func(r *strictjson.Reader) error {
+	size := s.model.Config().VocabSize
+	word := atMost(mostWord)
+	schema := func() openapi.Schema {
+		return openapi.Either(openapi.Whole(0, size-1), openapi.Text(1, mostWord))
+	}
+	return as(schema, func(r *strictjson.Reader) error {
 		switch r.Kind() {
 		case '0':
-			id, err := wholeNumber(r, 0, s.model.Config().VocabSize-1)
+			id, err := wholeNumber(r, 0, size-1)
 			to.id = &id
 			return err
 		case '"':
 		default:
 			return wrong(r, "one token, as a string or an id")
 		}
-		var word string
-		if err := atMost(mostWord)(&word)(r); err != nil {
+		var text string
+		if err := word(&text).read(r); err != nil {
 			return err
 		}
-		ids, err := s.vocabulary.Encode(word)
+		ids, err := s.vocabulary.Encode(text)
 		if err != nil {
 			return err
 		}
 		if len(ids) != 1 {
-			return r.Errorf("want one token, found %d in %s", len(ids), strconv.Quote(short(word)))
+			return r.Errorf("want one token, found %d in %s", len(ids), strconv.Quote(short(text)))
 		}
 		to.id = &ids[0]
 		return nil
-	}
+	})
 }
 
 // insideAnswer is the JSON of an answer.

@@ -198,7 +198,7 @@ func TestInsideThatIsRefused(t *testing.T) {
 	c := start(t, serve.Options{Steer: two()})
 	z := `{"at":"z.1","head":0,"op":"set","values":[0]}`
 	for fields, x := range map[string]struct{ param, message string }{
-		`"prompt":["a","b"]`:                              {"prompt", "want one text, found 2"},
+		`"prompt":["a","b"]`:                              {"prompt", "want at most 1 prompts, found more"},
 		`"prompt":[]`:                                     {"prompt", "want one text, found 0"},
 		`"prompt":7`:                                      {"prompt", "want a string"},
 		`"prompt":[50257]`:                                {"prompt", "50256"},

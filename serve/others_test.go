@@ -122,8 +122,9 @@ func TestEmbeddings(t *testing.T) {
 	}
 }
 
-// TestClassify: vLLM's fields, with the numbers of package eval.
-func TestClassify(t *testing.T) {
+// withHead returns the demo with a head of three labels.
+func withHead(t testing.TB) (*checkpoint.Checkpoint, *checkpoint.Head) {
+	t.Helper()
 	var file bytes.Buffer
 	f, err := weights.FromBytes("demo", demo.Weights())
 	if err != nil {
@@ -140,11 +141,17 @@ func TestClassify(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer ck.Close()
+	t.Cleanup(func() { ck.Close() })
 	head, err := ck.Head()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return ck, head
+}
+
+// TestClassify: vLLM's fields, with the numbers of package eval.
+func TestClassify(t *testing.T) {
+	ck, head := withHead(t)
 	// It has no output head: answers of other kinds are refused, and these are none the worse.
 	config := ck.Config
 	config.TieWordEmbeddings = false

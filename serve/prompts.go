@@ -11,6 +11,7 @@ import (
 
 	"picogpt/internal/strictjson"
 	"picogpt/model"
+	"picogpt/serve/internal/openapi"
 	"picogpt/tokenizer"
 )
 
@@ -29,10 +30,18 @@ type prompt struct {
 // prompts holds all prompts of a request.
 type prompts []prompt
 
-// read reads a prompt of any of the four types. An absent prompt is one prompt, the end of text.
-func (p *prompts) read(s *Server) field {
-	most, config := s.options.MaxPrompts, s.model.Config()
-	return func(r *strictjson.Reader) error {
+// read reads at most so many prompts, of any of the four types. An absent prompt is one, the end of
+// text.
+func (p *prompts) read(s *Server, most int) field {
+	config := s.model.Config()
+	schema := func() openapi.Schema {
+		text, id := openapi.String(), openapi.Whole(0, config.VocabSize-1)
+		some := openapi.List(id)
+		some["minItems"] = 1
+		return openapi.Either(text, openapi.AtMost(most, text), openapi.List(id),
+			openapi.AtMost(most, some))
+	}
+	return as(schema, func(r *strictjson.Reader) error {
 		switch r.Kind() {
 		case '"':
 			text, err := r.String()
@@ -74,7 +83,7 @@ func (p *prompts) read(s *Server) field {
 			*p = append(*p, one)
 			return err
 		})
-	}
+	})
 }
 
 // readID reads another id. Of a prompt that is too long for the context it holds the newest ids

@@ -5,6 +5,7 @@ package serve
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"picogpt/internal/strictjson"
 	"picogpt/model"
 	"picogpt/search"
+	"picogpt/serve/internal/openapi"
 )
 
 // A completion is the fields of a request. Pointers are nil, and bestOf is 0, where the request
@@ -122,9 +124,7 @@ func (q *completion) table(maxN int) []option.Option {
 // parseCompletion reads the body of a request.
 func (s *Server) parseCompletion(body string) (*completion, error) {
 	q := s.newCompletion(s.first.MaxTokens)
-	table := q.fields(s)
-	delete(table, outputLimit)
-	return q, q.parse(s, body, table, "prompt")
+	return q, q.parse(s, body, q.completionFields(s), "prompt")
 }
 
 // parse reads a body by a table of fields, of which needed must be there.
@@ -161,12 +161,19 @@ func (q *completion) settle() {
 	}
 }
 
-// fields returns the table of the fields.
+// completionFields returns the table of /v1/completions.
+func (q *completion) completionFields(s *Server) map[string]field {
+	table := q.fields(s)
+	delete(table, outputLimit)
+	return table
+}
+
+// fields returns the table of the fields that all texts have.
 func (q *completion) fields(s *Server) map[string]field {
 	vocabulary := s.model.Config().VocabSize
 	table := map[string]field{
-		"model":  optional(&q.model, text),
-		"prompt": q.prompt.read(s),
+		"model":  among(optional(&q.model, text), s.options.ids()...),
+		"prompt": q.prompt.read(s, s.options.MaxPrompts),
 		"suffix": text(&q.suffix),
 		"user":   anyText, // accepted and not used
 		"echo":   yes(&q.echo),
@@ -191,7 +198,7 @@ func (q *completion) fields(s *Server) map[string]field {
 	q.changes.addFields(s, table, &q.ignored)
 	for _, o := range q.table(s.options.MaxN) {
 		if name := o.Field.Name; name != "" {
-			table[name] = fieldOf(&o, vocabulary)
+			table[name] = described(&o, fieldOf(&o, vocabulary))
 		}
 	}
 	// OpenAI's names; GuideLLM sends the first and the last, with one number
@@ -206,14 +213,14 @@ func (q *completion) fields(s *Server) map[string]field {
 	table["repeat_last_n"] = noting(table["repeat_last_n"], func() {
 		q.noPenalties = q.RepeatLastN == 0
 	})
-	table["n_probs"] = q.readProbs
+	table["n_probs"] = as(table["logprobs"].schema, q.readProbs)
 	return table
 }
 
 // readProbs reads n_probs, which is logprobs where it is above 0.
 func (q *completion) readProbs(r *strictjson.Reader) error {
 	n := 0
-	if err := whole(0, mostTop)(&n)(r); err != nil || n == 0 || q.logprobs != nil {
+	if err := whole(0, mostTop)(&n).read(r); err != nil || n == 0 || q.logprobs != nil {
 		return err
 	}
 	q.logprobs = &n
@@ -223,16 +230,38 @@ func (q *completion) readProbs(r *strictjson.Reader) error {
 // limitedBy returns max_tokens as a field of that name, which errors about its number have. Two of
 // them say the same.
 func (q *completion) limitedBy(table map[string]field, name string) field {
-	read := table["max_tokens"]
-	return func(r *strictjson.Reader) error {
+	f := table["max_tokens"]
+	return as(f.schema, func(r *strictjson.Reader) error {
 		said, before := q.limit, q.MaxTokens
 		q.limit = name
-		err := read(r)
+		err := f.read(r)
 		if err == nil && said != "" && q.MaxTokens != before {
 			return r.Errorf("want what %s says, %d, found %d", said, before, q.MaxTokens)
 		}
 		return err
+	})
+}
+
+// described returns the field of an option with what else is known of it: its help, and the default
+// where that is JSON.
+func described(o *option.Option, f field) field {
+	schema := f.schema
+	f.schema = func() openapi.Schema {
+		s := schema()
+		help := cmp.Or(o.Flag.Help, o.Setting.Help)
+		if o.Setting.Help != "" && o.Flag.Range != (option.Range{}) { // the flag has other values
+			help = o.Setting.Help
+		}
+		if s["description"] == nil {
+			s["description"] = strings.ReplaceAll(help, "; the flag may be repeated", "")
+		}
+		switch o.Value.(type) {
+		case *float64, *int, *bool:
+			s["default"] = json.RawMessage(o.String())
+		}
+		return s
 	}
+	return f
 }
 
 // fieldOf returns the field of an option.
@@ -263,7 +292,7 @@ func fieldOf(o *option.Option, vocabulary int) field {
 	case option.Value:
 		return written(p, r, o.Field.Most)
 	}
-	return nil
+	return field{}
 }
 
 // check refuses fields that cannot be combined.

@@ -12,6 +12,7 @@ import (
 
 	"picogpt/internal/chat"
 	"picogpt/internal/strictjson"
+	"picogpt/serve/internal/openapi"
 )
 
 // A response is the JSON of an answer of /v1/responses: what the request said, and the items.
@@ -43,8 +44,9 @@ type response struct {
 	Usage        *responseUsage   `json:"usage"`
 	User         any              `json:"user"`
 
-	event func(eventJSON) // sends one of a stream, of so many; nil: the answer is whole
-	count int
+	include []string
+	event   func(eventJSON) // sends one of a stream, of so many; nil: the answer is whole
+	count   int
 }
 
 type incomplete struct {
@@ -122,41 +124,10 @@ func (s *Server) parseResponse(body string) (*completion, error) {
 		Text: jsontext.Value(`{"format":{"type":"text"}}`), ToolChoice: jsontext.Value(`"auto"`),
 		Output: []*item{}, Tools: []jsontext.Value{}, Truncation: "disabled"}
 	q.response = r
-	var include []string
-	table := q.fields(s)
-	for _, name := range []string{"prompt", "suffix", "echo", "n", "best_of", "use_beam_search", "logprobs",
-		"prompt_logprobs", "return_token_ids", "n_probs", "response_format", "stream_options"} {
-		delete(table, name)
-	}
-	table["input"] = readInput(&q.talk.messages, &q.ignored)
-	table["instructions"] = optional(&r.Instructions, text)
-	table["text"] = keeping(&r.Text, object("text", &q.ignored, map[string]field{
-		"format": q.form.textFormat(&q.ignored), "verbosity": anyText}))
-	table["metadata"] = keeping(&r.Metadata, object("metadata", new([]string), nil))
-	table["include"] = func(r *strictjson.Reader) error {
-		return r.Array(func(int) error {
-			name, err := r.String()
-			include = append(include, name)
-			return err
-		})
-	}
-	q.talk.tools.addItemFields(table, &q.ignored)
-	table["tool_choice"] = keeping(&r.ToolChoice, table["tool_choice"])
-	for _, name := range []string{"store", "background"} {
-		table[name] = func(r *strictjson.Reader) error {
-			is, err := r.Bool()
-			if err == nil && is {
-				return r.Errorf("want false, because this server stores nothing, found true")
-			}
-			return err
-		}
-	}
-	table["truncation"] = word(&r.Truncation, []string{"disabled"})
-	table["top_logprobs"] = whole(0, mostTop)(&r.TopLogprobs)
-	if err := q.parse(s, body, table, "input"); err != nil {
+	if err := q.parse(s, body, q.responseFields(s), "input"); err != nil {
 		return nil, err
 	}
-	if slices.Contains(include, "message.output_text.logprobs") {
+	if slices.Contains(r.include, "message.output_text.logprobs") {
 		q.logprobs = &r.TopLogprobs
 	}
 	if r.Instructions != nil {
@@ -174,26 +145,69 @@ func (s *Server) parseResponse(body string) (*completion, error) {
 	return q, q.converse(s)
 }
 
+// responseFields returns the table of /v1/responses.
+func (q *completion) responseFields(s *Server) map[string]field {
+	q.response = cmp.Or(q.response, new(response))
+	r, table := q.response, q.fields(s)
+	for _, name := range []string{"prompt", "suffix", "echo", "n", "best_of", "use_beam_search", "logprobs",
+		"prompt_logprobs", "return_token_ids", "n_probs", "response_format", "stream_options"} {
+		delete(table, name)
+	}
+	table["input"] = must(readInput(&q.talk.messages, &q.ignored))
+	table["instructions"] = optional(&r.Instructions, text)
+	table["text"] = keeping(&r.Text, object("text", &q.ignored, map[string]field{
+		"format": q.form.textFormat(&q.ignored), "verbosity": anyText}))
+	table["metadata"] = keeping(&r.Metadata, object("metadata", new([]string), nil))
+	names := func() openapi.Schema { return openapi.List(openapi.String()) }
+	table["include"] = as(names, func(r *strictjson.Reader) error {
+		return r.Array(func(int) error {
+			name, err := r.String()
+			q.response.include = append(q.response.include, name)
+			return err
+		})
+	})
+	q.talk.tools.addItemFields(table, &q.ignored)
+	table["tool_choice"] = keeping(&r.ToolChoice, table["tool_choice"])
+	for _, name := range []string{"store", "background"} {
+		never := func() openapi.Schema { return openapi.Schema{"const": false} }
+		table[name] = as(never, func(r *strictjson.Reader) error {
+			is, err := r.Bool()
+			if err == nil && is {
+				return r.Errorf("want false, because this server stores nothing, found true")
+			}
+			return err
+		})
+	}
+	table["truncation"] = word(&r.Truncation, []string{"disabled"})
+	table["top_logprobs"] = whole(0, mostTop)(&r.TopLogprobs)
+	return table
+}
+
 // keeping returns a field whose value is also kept as it is.
-func keeping(to *jsontext.Value, read field) field {
-	return func(r *strictjson.Reader) error {
+func keeping(to *jsontext.Value, f field) field {
+	return as(f.schema, func(r *strictjson.Reader) error {
 		v, err := r.Raw()
 		if err != nil {
 			return err
 		}
 		*to = jsontext.Value(strings.Clone(v.Text()))
-		return read(strictjson.NewReader(v.Text()))
-	}
+		return f.read(strictjson.NewReader(v.Text()))
+	})
 }
 
 // textFormat reads the field format of text: as response_format, but that a schema stands beside its
 // type.
 func (f *form) textFormat(ignored *[]string) field {
-	return func(r *strictjson.Reader) error {
+	members := func(kind *string, schema **string) field {
+		return object("text.format", ignored, map[string]field{"name": anyText,
+			"type":        must(among(text(kind), "text", "json_object", "json_schema")),
+			"description": anyText, "strict": yes(new(bool)), "schema": asJSON(schema)})
+	}
+	of := func() openapi.Schema { return members(new(string), new(*string)).schema() }
+	return as(of, func(r *strictjson.Reader) error {
 		var kind string
 		var schema *string
-		err := object("text.format", ignored, map[string]field{"type": text(&kind), "name": anyText,
-			"description": anyText, "strict": yes(new(bool)), "schema": asJSON(&schema)})(r)
+		err := members(&kind, &schema).read(r)
 		switch {
 		case err != nil || kind == "text":
 			return err
@@ -207,12 +221,25 @@ func (f *form) textFormat(ignored *[]string) field {
 		}
 		f.fields, f.schema = append(f.fields, "text"), schema
 		return nil
-	}
+	})
 }
 
 // readInput reads a text of the user, or a list of items.
 func readInput(to *[]chat.Message, ignored *[]string) field {
-	return func(r *strictjson.Reader) error {
+	item := func(kind *string, m *chat.Message, call *chat.Call, parts *int) field {
+		return object("input", ignored, map[string]field{
+			"type": among(text(kind), "message", "function_call", "function_call_output", "reasoning"),
+			"id":   anyText, "status": anyText, "phase": anyText,
+			"role": among(text(&m.Role), roles[:4]...), "content": content(&m.Text, parts, ignored),
+			"call_id": text(&call.ID), "name": text(&call.Name), "arguments": text(&call.Arguments),
+			"output": content(&m.Text, parts, ignored),
+		})
+	}
+	schema := func() openapi.Schema {
+		one := item(new(string), new(chat.Message), new(chat.Call), new(int)).schema()
+		return openapi.Either(openapi.String(), openapi.AtMost(mostMessages, one))
+	}
+	return as(schema, func(r *strictjson.Reader) error {
 		if r.Kind() != '[' {
 			said, err := ownString(r)
 			*to = []chat.Message{{Role: chat.User, Text: said}}
@@ -225,12 +252,7 @@ func readInput(to *[]chat.Message, ignored *[]string) field {
 			}
 			kind := "message"
 			m, call := chat.Message{}, chat.Call{}
-			err := object("input", ignored, map[string]field{
-				"type": text(&kind), "id": anyText, "status": anyText, "phase": anyText,
-				"role": text(&m.Role), "content": content(&m.Text, &parts, ignored),
-				"call_id": text(&call.ID), "name": text(&call.Name), "arguments": text(&call.Arguments),
-				"output": content(&m.Text, &parts, ignored),
-			})(r)
+			err := item(&kind, &m, &call, &parts).read(r)
 			last := len(*to) - 1
 			switch {
 			case err != nil:
@@ -255,7 +277,7 @@ func readInput(to *[]chat.Message, ignored *[]string) field {
 			}
 			return nil
 		})
-	}
+	})
 }
 
 // send sends an event of a stream.

@@ -6,7 +6,7 @@
 //	Server      the handler, with its routes; it is made of Options, and behind a Gate before that
 //	visit       one request: its answer, its ids, its line in the log
 //	door        lets a request in: hosts, origins, keys; it says which client asks
-//	field       reads one field; a request is an object that is read by a table of them
+//	field       reads one field, and tells its schema; a request is read by a table of them
 //	completion  the fields of a request for texts
 //	prompt      its tokens, and how many new ones may follow
 //	job         a completion that is answered, whole or in events
@@ -29,7 +29,6 @@ package serve
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -38,6 +37,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -169,7 +169,12 @@ type route struct {
 	method  string  // the one that it has; GET also serves HEAD
 	answer  handler // nil: there is no such path
 	open    bool    // needs no key
-	probe   bool    // is asked again and again by what watches the server
+
+	// for the document of the API
+	fields        func() map[string]field // that a body may have; nil: it has none
+	gives, events any                     // of the types of its answer and of a stream's events
+	refused       bool                    // always: the model lacks what it needs
+	probe         bool                    // is asked again and again by what watches the server
 }
 
 // other is the pattern of the paths that are not there.
@@ -179,22 +184,44 @@ const other = "other"
 // //health to /health, and says in text what it does not find.
 func (s *Server) table() map[string]route {
 	const get, post = http.MethodGet, http.MethodPost
+	type fields = map[string]field
+	status := map[string]string{}
+	document := sync.OnceValue(s.document)
 	routes := map[string]route{}
 	for _, r := range []route{
-		{pattern: "/v1/completions", method: post, answer: s.completions},
-		{pattern: "/v1/chat/completions", method: post, answer: s.chat},
-		{pattern: "/v1/responses", method: post, answer: s.responses},
-		{pattern: "/v1/embeddings", method: post, answer: s.embeddings},
-		{pattern: "/classify", method: post, answer: s.classify},
-		{pattern: "/v1/models", method: get, answer: s.models},
-		{pattern: "/tokenize", method: post, answer: s.tokenize},
-		{pattern: "/detokenize", method: post, answer: s.detokenize},
-		{pattern: "/tokenizer_info", method: get, answer: s.tokenizerInfo},
-		{pattern: "/version", method: get, answer: s.version},
-		{pattern: "/health", method: get, answer: health, open: true, probe: true},
-		{pattern: "/ready", method: get, answer: s.ready, open: true, probe: true},
-		{pattern: "/metrics", method: get, answer: show(s.metrics.page), probe: true},
-		{pattern: "/inside", method: post, answer: s.inside},
+		{pattern: "/v1/completions", method: post, answer: s.completions, gives: answer{},
+			fields: func() fields { return s.newCompletion(s.first.MaxTokens).completionFields(s) },
+			events: answer{}},
+		{pattern: "/v1/chat/completions", method: post, answer: s.chat, gives: answer{},
+			refused: s.template == nil,
+			fields:  func() fields { return s.newCompletion(longestAnswer).chatFields(s) },
+			events:  answer{}},
+		{pattern: "/v1/responses", method: post, answer: s.responses, gives: response{},
+			refused: s.template == nil,
+			fields:  func() fields { return s.newCompletion(longestAnswer).responseFields(s) },
+			events:  eventJSON{}},
+		{pattern: "/v1/embeddings", method: post, answer: s.embeddings, gives: embeddings{},
+			fields: func() fields { return new(embedding).fields(s) }},
+		{pattern: "/classify", method: post, answer: s.classify, gives: classes{},
+			refused: s.options.Head == nil || s.options.Head.PerToken,
+			fields:  func() fields { return s.labelFields(new(prompts)) }},
+		{pattern: "/v1/models", method: get, answer: s.models, gives: modelList{}},
+		{pattern: oneModel, method: get, answer: s.oneModel, gives: aModel{}},
+		{pattern: "/tokenize", method: post, answer: s.tokenize, gives: tokenized{},
+			fields: func() fields { return new(tokenizing).fields(s) }},
+		{pattern: "/detokenize", method: post, answer: s.detokenize, gives: detokenized{},
+			fields: func() fields { return s.idsFields(new([]int)) }},
+		{pattern: "/tokenizer_info", method: get, answer: s.tokenizerInfo, gives: map[string]any{}},
+		{pattern: "/version", method: get, answer: s.version, gives: status},
+		{pattern: "/health", method: get, answer: health, open: true, probe: true, gives: status},
+		{pattern: "/ready", method: get, answer: s.ready, open: true, probe: true, gives: status},
+		{pattern: "/metrics", method: get, answer: show(s.metrics.page), probe: true, gives: ""},
+		{pattern: "/inside", method: post, answer: s.inside, gives: insideAnswer{},
+			fields: func() fields { return new(look).fields(s) }},
+		{pattern: "/openapi.json", method: get, gives: map[string]any{}, answer: func(v *visit) error {
+			v.reply(http.StatusOK, document())
+			return nil
+		}},
 	} {
 		routes[r.pattern] = r
 	}
@@ -209,9 +236,8 @@ func (s *Server) find(path string) route {
 	if found, ok := s.routes[path]; ok {
 		return found
 	}
-	if id, ok := strings.CutPrefix(path, "/v1/models/"); ok && id != "" { // which may have slashes
-		return route{pattern: "/v1/models/{id}", method: http.MethodGet,
-			answer: func(v *visit) error { return s.oneModel(v, id) }}
+	if id, ok := strings.CutPrefix(path, modelPath); ok && id != "" {
+		return s.routes[oneModel]
 	}
 	if page.Has(path) {
 		pattern := "/"
@@ -371,20 +397,6 @@ func (s *Server) Metrics(loopback bool) http.Handler {
 	})
 }
 
-func health(v *visit) error {
-	v.reply(http.StatusOK, []byte(`{"status":"ok"}`))
-	return nil
-}
-
-// ready answers load balancers: 503 once the end has begun.
-func (s *Server) ready(v *visit) error {
-	if s.queue.draining.Load() || s.retired.Load() {
-		return errDraining()
-	}
-	v.reply(http.StatusOK, []byte(`{"status":"ready"}`))
-	return nil
-}
-
 // Retire makes /ready say that the server accepts no requests, so that balancers look for another.
 // Until they have found one, requests are answered as before, each on a connection that ends with
 // its answer.
@@ -393,52 +405,6 @@ func (s *Server) Retire() { s.retired.Store(true) }
 // Drain makes the server refuse new requests, and /ready report that. Requests in progress end as
 // usual.
 func (s *Server) Drain() { s.queue.draining.Store(true) }
-
-// version answers as vLLM does.
-func (s *Server) version(v *visit) error {
-	return v.replyJSON(map[string]string{"version": s.options.Version})
-}
-
-// aModel is the JSON of a model, with OpenAI's and vLLM's fields.
-type aModel struct {
-	ID          string `json:"id"`
-	Object      string `json:"object"`
-	Created     int64  `json:"created"`
-	OwnedBy     string `json:"owned_by"`
-	MaxModelLen int    `json:"max_model_len"`
-
-	// the fields whose defaults the checkpoint's generation_config.json gives
-	Defaults map[string]any `json:"generation_config,omitempty"`
-
-	Steer  []string `json:"steer,omitempty"`  // the control vectors that requests may name
-	Inside bool     `json:"inside,omitempty"` // /inside answers, and edits are taken
-}
-
-func (s *Server) describe(id string) aModel {
-	return aModel{
-		ID: id, Object: "model", Created: s.created.Unix(), OwnedBy: "picogpt",
-		MaxModelLen: s.model.Config().Positions, Defaults: s.saved, Steer: s.steerings(),
-		Inside: !s.options.NoInside && s.canTrace() == nil,
-	}
-}
-
-func (s *Server) models(v *visit) error {
-	var all []aModel
-	for _, id := range s.options.ids() {
-		all = append(all, s.describe(id))
-	}
-	return v.replyJSON(struct {
-		Object string   `json:"object"`
-		Data   []aModel `json:"data"`
-	}{"list", all})
-}
-
-func (s *Server) oneModel(v *visit, id string) error {
-	if err := s.checkModel(&id); err != nil {
-		return err
-	}
-	return v.replyJSON(s.describe(id))
-}
 
 // checkModel returns an error if the name is none of the model's. A nil name is accepted.
 func (s *Server) checkModel(name *string) error {
@@ -449,14 +415,4 @@ func (s *Server) checkModel(name *string) error {
 		strings.Join(s.options.ids(), " or "))
 	e.status, e.code = http.StatusNotFound, "model_not_found"
 	return e
-}
-
-// replyJSON answers with the JSON of a value.
-func (v *visit) replyJSON(value any) error {
-	b, err := json.Marshal(value)
-	if err != nil {
-		return err
-	}
-	v.reply(http.StatusOK, b)
-	return nil
 }

@@ -87,6 +87,10 @@ func (c *client) do(method, path, body string, header ...string) (*http.Response
 		c.t.Fatal(err)
 	}
 	defer answer.Body.Close()
+	if !c.server.Told(r.URL.Path, method, answer.StatusCode) {
+		c.t.Errorf("%s %s: a status %d that /openapi.json does not tell of", method, path,
+			answer.StatusCode)
+	}
 	text, err := io.ReadAll(answer.Body)
 	if err != nil {
 		c.t.Fatal(err)

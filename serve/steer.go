@@ -16,6 +16,7 @@ import (
 	"picogpt/inside/steer"
 	"picogpt/internal/strictjson"
 	"picogpt/model"
+	"picogpt/serve/internal/openapi"
 )
 
 // A Steering is a control vector that requests may ask for by its name, in the field steer.
@@ -65,15 +66,20 @@ func checkSteering(m *model.Model, list []Steering) error {
 
 // readSteer reads a list of vectors: objects with name, and scale where it is not 1.
 func (s *Server) readSteer(to *[]steered, ignored *[]string) field {
-	return func(r *strictjson.Reader) error {
+	one := func(v *steered) field {
+		return object("steer", ignored, map[string]field{
+			"name":  must(among(text(&v.name), s.steerings()...)),
+			"scale": number(&v.scale, -mostScale, mostScale)})
+	}
+	most := len(s.options.Steer)
+	list := listed(most, func() field { return one(new(steered)) })
+	return as(list, func(r *strictjson.Reader) error {
 		return r.Array(func(i int) error {
-			if most := len(s.options.Steer); i == most && i > 0 {
+			if i == most && i > 0 {
 				return r.Errorf("want at most %d, each vector once, found more", most)
 			}
 			v := steered{scale: 1}
-			if err := object("steer", ignored, map[string]field{
-				"name": text(&v.name), "scale": number(&v.scale, -mostScale, mostScale),
-			})(r); err != nil {
+			if err := one(&v).read(r); err != nil {
 				return err
 			}
 			if v.name == "" {
@@ -88,7 +94,7 @@ func (s *Server) readSteer(to *[]steered, ignored *[]string) field {
 			*to = append(*to, v)
 			return nil
 		})
-	}
+	})
 }
 
 // steering returns the vector of a name, nil if there is none.
@@ -184,16 +190,25 @@ func (c *changes) blame(err error) error {
 
 // readEdits reads a list of edits, as model.Edit has them in JSON, and checks them.
 func (s *Server) readEdits(to *[]model.Edit, ignored *[]string) field {
-	return func(r *strictjson.Reader) error {
-		if s.options.NoInside {
-			return r.Errorf("this server takes none (gpt serve --inside off)")
-		}
+	one := func() field { return s.readEdit(new(model.Edit), new(string), ignored, new(int)) }
+	most := mostEdits
+	if s.options.NoInside {
+		most = 0
+	}
+	return as(listed(most, one), func(r *strictjson.Reader) error {
 		values := 0
 		return r.Array(func(i int) error {
+			if s.options.NoInside {
+				return r.Errorf("this server takes none (gpt serve --inside off)")
+			}
 			if i == mostEdits {
 				return r.Errorf("want at most %d, found more", mostEdits)
 			}
-			e, err := s.readEdit(r, ignored, &values)
+			e, at := model.Edit{Head: model.AllHeads}, ""
+			err := s.readEdit(&e, &at, ignored, &values).read(r)
+			if err == nil && at == "" {
+				err = r.Errorf("want at in each, found none")
+			}
 			if err == nil {
 				if err = s.model.CheckEdits([]model.Edit{e}); err != nil {
 					err = r.Errorf("%v", err)
@@ -202,39 +217,33 @@ func (s *Server) readEdits(to *[]model.Edit, ignored *[]string) field {
 			*to = append(*to, e)
 			return err
 		})
-	}
+	})
 }
 
-// readEdit reads an edit. values counts the numbers of all.
-func (s *Server) readEdit(
-	r *strictjson.Reader, ignored *[]string, values *int,
-) (e model.Edit, err error) {
-	e.Head = model.AllHeads
-	config, op, at := s.model.Config(), "", ""
+// readEdit reads an edit, and where it is as written. values counts the numbers of all.
+func (s *Server) readEdit(e *model.Edit, at *string, ignored *[]string, values *int) field {
+	config := s.model.Config()
 	position := whole(0, config.Positions)
-	err = object("edits", ignored, map[string]field{
-		"at": func(r *strictjson.Reader) error {
-			err := text(&at)(r)
-			if err == nil {
-				e.At, err = model.ParsePoint(at)
+	return object("edits", ignored, map[string]field{
+		"at": must(as(openapi.String, func(r *strictjson.Reader) (err error) {
+			if *at, err = ownString(r); err == nil {
+				e.At, err = model.ParsePoint(*at)
 			}
 			return err
-		},
+		})),
 		"head": whole(model.AllHeads, config.Head-1)(&e.Head),
-		"op":   text(&op), "values": readValues(&e.Values, values),
+		"op": must(among(text((*string)(&e.Op)), string(model.Set), string(model.Add),
+			string(model.Scale), string(model.Hide))), "values": readValues(&e.Values, values),
 		"from": position(&e.From), "to": position(&e.To),
 		"keys_from": position(&e.KeysFrom), "keys_to": position(&e.KeysTo),
-	})(r)
-	if err == nil && at == "" {
-		err = r.Errorf("want at in each, found none")
-	}
-	e.Op = model.Op(op)
-	return e, err
+	})
 }
 
 // readValues reads the numbers of an edit, of which count has those of the edits before.
 func readValues(to *[]float32, count *int) field {
-	return func(r *strictjson.Reader) error {
+	return as(func() openapi.Schema {
+		return openapi.AtMost(mostValues, openapi.Schema{"type": "number"})
+	}, func(r *strictjson.Reader) error {
 		return r.Array(func(int) error {
 			if *count++; *count > mostValues {
 				return r.Errorf("want at most %d numbers in all edits together, found more",
@@ -251,5 +260,5 @@ func readValues(to *[]float32, count *int) field {
 			*to = append(*to, float32(x))
 			return nil
 		})
-	}
+	})
 }

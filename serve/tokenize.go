@@ -98,13 +98,19 @@ func (d silentDecoder) Push(id int) (string, error) {
 
 func (d silentDecoder) Fork() tokenizer.Decoder { return silentDecoder{d.Decoder.Fork(), d.ids} }
 
+// withModel returns a table with the field model.
+func (s *Server) withModel(table map[string]field, to **string) map[string]field {
+	table["model"] = among(optional(to, text), s.options.ids()...)
+	return table
+}
+
 // readRequest reads the body of a request by a table of fields and the field model. One of needed
 // must be there. nested has the unknown fields inside of others; nil: there are none.
 func (s *Server) readRequest(
 	v *visit, nested *[]string, table map[string]field, needed ...string,
 ) error {
 	var name *string
-	table["model"] = optional(&name, text)
+	s.withModel(table, &name)
 	body, err := s.read(v)
 	if err != nil {
 		return err
@@ -124,25 +130,37 @@ func (s *Server) readRequest(
 // mostText is the most bytes of a text that /tokenize accepts, and that /detokenize returns.
 const mostText = 1 << 20
 
-func (s *Server) tokenize(v *visit) error {
-	var prompt, content *string
-	var pieces, strs bool
-	var talk conversation
-	var ignored []string
+// A tokenizing is the fields of a request for ids.
+type tokenizing struct {
+	prompt, content *string
+	pieces, strs    bool
+	talk            conversation
+	ignored         []string
+}
+
+func (q *tokenizing) fields(s *Server) map[string]field {
 	table := map[string]field{
-		"prompt":  optional(&prompt, atMost(mostText)),
-		"content": optional(&content, atMost(mostText)), "with_pieces": yes(&pieces),
-		"return_token_strs": yes(&strs), "add_special_tokens": yes(new(bool)),
+		"prompt":  optional(&q.prompt, atMost(mostText)),
+		"content": optional(&q.content, atMost(mostText)), "with_pieces": yes(&q.pieces),
+		"return_token_strs": yes(&q.strs), "add_special_tokens": yes(new(bool)),
 		"add_special": yes(new(bool)), "parse_special": yes(new(bool)),
 	}
+	if s.template != nil {
+		q.talk.addFields(s, table, &q.ignored)
+	}
+	return table
+}
+
+func (s *Server) tokenize(v *visit) error {
+	var q tokenizing
 	needed := []string{"prompt", "content"}
 	if s.template != nil {
-		talk.addFields(s, table, &ignored)
 		needed = append(needed, "messages")
 	}
-	if err := s.readRequest(v, &ignored, table, needed...); err != nil {
+	if err := s.readRequest(v, &q.ignored, q.fields(s), needed...); err != nil {
 		return err
 	}
+	prompt, content, talk := q.prompt, q.content, &q.talk
 	if err := talk.tools.settle(s, new(form), new([]string)); err != nil {
 		return err
 	}
@@ -164,18 +182,18 @@ func (s *Server) tokenize(v *visit) error {
 		case content != nil:
 			ids, err = s.idsOf(ctx, v.client.id, s.vocabulary.Tokenizer, *content, "content")
 		default:
-			ids, err = s.conversation(&talk, allowance{})
+			ids, err = s.conversation(talk, allowance{})
 		}
 		if err != nil {
 			return err
 		}
 		answer := tokenized{Tokens: ids}
-		if pieces {
+		if q.pieces {
 			answer.Tokens = s.pieces(ids)
 		}
 		if content == nil {
 			answer.vllm = &vllm{Count: len(ids), MaxModelLen: s.model.Config().Positions}
-			if strs {
+			if q.strs {
 				answer.TokenStrs = new(s.names(ids))
 			}
 		}
@@ -185,9 +203,11 @@ func (s *Server) tokenize(v *visit) error {
 
 // tokenized is the JSON of /tokenize.
 type tokenized struct {
-	Tokens any `json:"tokens"` // ids, or pieces
+	Tokens idsOrPieces `json:"tokens"`
 	*vllm
 }
+
+type idsOrPieces any
 
 // vllm is vLLM's fields beside the tokens.
 type vllm struct {
@@ -207,9 +227,11 @@ func (s *Server) names(ids []int) []string {
 
 // A piece is an id with its text, or with its bytes if it is a part of a character.
 type piece struct {
-	ID   int `json:"id"`
-	Text any `json:"piece"`
+	ID   int         `json:"id"`
+	Text textOrBytes `json:"piece"`
 }
+
+type textOrBytes any
 
 func (s *Server) pieces(ids []int) []piece {
 	pieces := make([]piece, len(ids))
@@ -238,14 +260,16 @@ func (s *Server) replyLarge(v *visit, b []byte) error {
 	return nil
 }
 
+// idsFields returns the table of /detokenize.
+func (s *Server) idsFields(to *[]int) map[string]field {
+	return map[string]field{"tokens": must(ids(to, len(s.vocabulary.texts), mostText))}
+}
+
 func (s *Server) detokenize(v *visit) error {
 	var tokens []int
-	given := false
-	read := ids(&tokens, len(s.vocabulary.texts), mostText)
-	err := s.readRequest(v, nil, map[string]field{
-		"tokens": noting(read, func() { given = true }),
-	}, "tokens")
-	if err != nil {
+	given, table := false, s.idsFields(&tokens)
+	table["tokens"] = noting(table["tokens"], func() { given = true })
+	if err := s.readRequest(v, nil, table, "tokens"); err != nil {
 		return err
 	}
 	if !given {
@@ -261,10 +285,13 @@ func (s *Server) detokenize(v *visit) error {
 	if err != nil {
 		return fieldf("tokens", "%v", err)
 	}
-	return s.replyLarge(v, encode(struct {
-		Prompt  string `json:"prompt"`  // vLLM's field
-		Content string `json:"content"` // llama-server's field
-	}{whole, whole}))
+	return s.replyLarge(v, encode(detokenized{whole, whole}))
+}
+
+// detokenized is the JSON of /detokenize.
+type detokenized struct {
+	Prompt  string `json:"prompt"`  // vLLM's field
+	Content string `json:"content"` // llama-server's field
 }
 
 // tokenizerInfo returns the contents that a tokenizer_config.json would have.

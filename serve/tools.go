@@ -12,6 +12,7 @@ import (
 	"picogpt/constrain"
 	"picogpt/internal/chat"
 	"picogpt/internal/strictjson"
+	"picogpt/serve/internal/openapi"
 )
 
 // A tool is a function that an answer may call.
@@ -46,7 +47,7 @@ const nothing = `{"type":"object","properties":{}}`
 
 const (
 	mostToolName = 64 // bytes
-	inToolNames  = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
+	inToolNames  = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 )
 
 // addFields adds the fields of tools, and OpenAI's older ones, to a table.
@@ -54,7 +55,7 @@ func (t *tools) addFields(table map[string]field, ignored *[]string) {
 	function := func(place string, one *tool) field { return t.function(place, one, ignored) }
 	table["tools"] = t.list("tools", func(place string, one *tool) field {
 		return object(place, ignored, map[string]field{"type": word(new(string), []string{"function"}),
-			"function": function(place+".function", one)})
+			"function": must(function(place+".function", one))})
 	})
 	table["functions"] = noting(t.list("functions", function), func() { t.functions = true })
 	named := func(place string) field {
@@ -82,7 +83,8 @@ func (t *tools) addItemFields(table map[string]field, ignored *[]string) {
 
 // list reads a list of tools.
 func (t *tools) list(name string, read func(place string, one *tool) field) field {
-	return func(r *strictjson.Reader) error {
+	schema := listed(mostTools, func() field { return read(name, new(tool)) })
+	return as(schema, func(r *strictjson.Reader) error {
 		return r.Array(func(i int) error {
 			source, err := r.Raw()
 			if err != nil {
@@ -95,7 +97,7 @@ func (t *tools) list(name string, read func(place string, one *tool) field) fiel
 			}
 			inside := strictjson.NewReader(one.source)
 			if err = inside.Distinct(); err == nil {
-				err = read(fmt.Sprintf("%s[%d]", name, i), &one)(strictjson.NewReader(one.source))
+				err = read(fmt.Sprintf("%s[%d]", name, i), &one).read(strictjson.NewReader(one.source))
 			}
 			switch {
 			case err != nil:
@@ -110,13 +112,19 @@ func (t *tools) list(name string, read func(place string, one *tool) field) fiel
 			t.all = append(t.all, one)
 			return nil
 		})
-	}
+	})
 }
 
 // function reads the description of a function.
 func (t *tools) function(place string, to *tool, ignored *[]string) field {
-	fields := map[string]field{"name": text(&to.name), "description": anyText, "strict": yes(new(bool)),
-		"parameters": func(r *strictjson.Reader) error {
+	named := func() openapi.Schema {
+		return openapi.Schema{"type": "string", "pattern": "^[" + inToolNames + "]+$",
+			"maxLength": mostToolName}
+	}
+	anything := func() openapi.Schema { return schemaOf(nil) }
+	fields := map[string]field{"name": must(as(named, text(&to.name).read)), "description": anyText,
+		"strict": yes(new(bool)),
+		"parameters": as(anything, func(r *strictjson.Reader) error {
 			v, err := r.Raw()
 			if err == nil && v.Kind() != '{' {
 				return wrong(v, "an object")
@@ -130,11 +138,11 @@ func (t *tools) function(place string, to *tool, ignored *[]string) field {
 				kind, err := members.Raw()
 				if err == nil && name == "type" {
 					to.parameters = v.Text()
-					return word(new(string), []string{"object"})(kind)
+					return word(new(string), []string{"object"}).read(kind)
 				}
 				return err
 			})
-		},
+		}),
 	}
 	if t.flat {
 		fields["type"] = word(new(string), []string{"function"})
@@ -144,13 +152,15 @@ func (t *tools) function(place string, to *tool, ignored *[]string) field {
 
 // chosen reads which tools an answer calls: a word, or an object that has the name of one.
 func (t *tools) chosen(words []string, named field) field {
-	return func(r *strictjson.Reader) error {
+	which := word(&t.choice, words)
+	schema := func() openapi.Schema { return openapi.Either(which.schema(), named.schema()) }
+	return as(schema, func(r *strictjson.Reader) error {
 		if r.Kind() != '{' {
-			return word(&t.choice, words)(r)
+			return which.read(r)
 		}
 		t.choice = "named"
-		return named(r)
-	}
+		return named.read(r)
+	})
 }
 
 // settle decides what tools do in a conversation of a template: which it tells of, and the form of

@@ -130,6 +130,7 @@ type Field struct {
 	Default string // unless it is Option.Default
 	Range   Range  // of a number, which is below Option.Range where that means off
 	Most    int    // the most members of a list, or bytes of a text
+	Bytes   int    // the most of each text of a list; 0: as many as of others
 	Single  bool   // accepts one string in place of a list
 }
 

@@ -1,12 +1,20 @@
 package serve
 
-// Metrics for Prometheus, under vLLM's names, so that its dashboards and gateways work.
+// What the server tells of itself: whether it is there, its models and its API; and metrics for
+// Prometheus, under vLLM's names, so that its dashboards and gateways work.
 
 import (
+	"encoding/json"
+	"maps"
 	"net/http"
+	"reflect"
 	"runtime"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -14,8 +22,139 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"picogpt/batch"
+	"picogpt/inside"
 	"picogpt/internal/engine"
+	"picogpt/serve/internal/openapi"
 )
+
+func health(v *visit) error {
+	v.reply(http.StatusOK, []byte(`{"status":"ok"}`))
+	return nil
+}
+
+// ready answers load balancers: 503 once the end has begun.
+func (s *Server) ready(v *visit) error {
+	if s.queue.draining.Load() || s.retired.Load() {
+		return errDraining()
+	}
+	v.reply(http.StatusOK, []byte(`{"status":"ready"}`))
+	return nil
+}
+
+// version answers as vLLM does.
+func (s *Server) version(v *visit) error {
+	return v.replyJSON(map[string]string{"version": s.options.Version})
+}
+
+// aModel is the JSON of a model, with OpenAI's and vLLM's fields.
+type aModel struct {
+	ID          string `json:"id"`
+	Object      string `json:"object"`
+	Created     int64  `json:"created"`
+	OwnedBy     string `json:"owned_by"`
+	MaxModelLen int    `json:"max_model_len"`
+
+	// the fields whose defaults the checkpoint's generation_config.json gives
+	Defaults map[string]any `json:"generation_config,omitempty"`
+
+	Steer  []string `json:"steer,omitempty"`  // the control vectors that requests may name
+	Inside bool     `json:"inside,omitempty"` // /inside answers, and edits are taken
+}
+
+func (s *Server) describe(id string) aModel {
+	return aModel{
+		ID: id, Object: "model", Created: s.created.Unix(), OwnedBy: "picogpt",
+		MaxModelLen: s.model.Config().Positions, Defaults: s.saved, Steer: s.steerings(),
+		Inside: !s.options.NoInside && s.canTrace() == nil,
+	}
+}
+
+func (s *Server) models(v *visit) error {
+	var all []aModel
+	for _, id := range s.options.ids() {
+		all = append(all, s.describe(id))
+	}
+	return v.replyJSON(modelList{"list", all})
+}
+
+type modelList struct {
+	Object string   `json:"object"`
+	Data   []aModel `json:"data"`
+}
+
+// modelPath is before the name of a model, which may have slashes, and oneModel the pattern of both.
+const (
+	modelPath = "/v1/models/"
+	oneModel  = modelPath + "{id}"
+)
+
+func (s *Server) oneModel(v *visit) error {
+	id := strings.TrimPrefix(v.request.URL.Path, modelPath)
+	if err := s.checkModel(&id); err != nil {
+		return err
+	}
+	return v.replyJSON(s.describe(id))
+}
+
+// replyJSON answers with the JSON of a value.
+func (v *visit) replyJSON(value any) error {
+	b, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	v.reply(http.StatusOK, b)
+	return nil
+}
+
+// onWire has values of the types that types stand for whose JSON they make themselves.
+var onWire = map[reflect.Type][]any{
+	reflect.TypeFor[choiceList]():     {[]choiceJSON{}},
+	reflect.TypeFor[logProb]():        {new(float64)}, // or null
+	reflect.TypeFor[scores]():         {logprobs{}, new(chatLogprobs)},
+	reflect.TypeFor[likeliest]():      {new(map[string]logProb)},
+	reflect.TypeFor[promptScore]():    {new(map[string]rankedToken)},
+	reflect.TypeFor[idOrText]():       {new(int), ""},
+	reflect.TypeFor[textOrNull]():     {new(string)},
+	reflect.TypeFor[vector]():         {[]float64{}},
+	reflect.TypeFor[source]():         {[]float64{}},
+	reflect.TypeFor[inside.Parts]():   {map[string]float64{}},
+	reflect.TypeFor[vectorOrBase64](): {vector{}, ""},
+	reflect.TypeFor[idsOrPieces]():    {[]int{}, []piece{}},
+	reflect.TypeFor[textOrBytes]():    {"", []int{}},
+	reflect.TypeFor[jsontext.Value](): {new(any)},
+}
+
+// document returns the document of the API, in OpenAPI: what the tables of the paths read, and the
+// types that are sent.
+func (s *Server) document() []byte {
+	d := openapi.Document{Title: "gpt serve", Version: s.options.Version,
+		Description: "Lengths of strings are bytes of UTF-8. A field that is null is absent. Streams " +
+			"are server-sent events, whose data has the schema; but the last is [DONE], if any is.",
+		Types: openapi.Types{Named: map[string]openapi.Schema{}, Like: onWire}}
+	of := func(value any) openapi.Schema { return d.Types.Of(reflect.TypeOf(value)) }
+	if d.Error = of(errorAnswer{}); s.door.keys.wanted {
+		d.Keys = []string{"bearer", "basic"}
+	}
+	for _, pattern := range slices.Sorted(maps.Keys(s.routes)) {
+		r := s.routes[pattern]
+		if r.gives == nil || r.refused {
+			continue
+		}
+		o := openapi.Operation{Path: pattern, Method: r.method, Errors: s.failures(r), Open: r.open,
+			Answers: map[string]openapi.Schema{"application/json": of(r.gives)}}
+		if _, plain := r.gives.(string); plain {
+			o.Answers = map[string]openapi.Schema{"text/plain": of("")}
+		}
+		if r.events != nil {
+			o.Answers["text/event-stream"] = of(r.events)
+		}
+		if r.fields != nil {
+			o.Body = schemaOf(s.withModel(r.fields(), new(*string)))
+		}
+		d.Operations = append(d.Operations, o)
+	}
+	return d.JSON()
+}
 
 // metrics holds the metrics that the server counts; the Batcher has its own.
 type metrics struct {
