@@ -20,13 +20,22 @@ type Form struct {
 	// exactly what comes after a comma and a colon, and with Indent what begins a line
 	comma, colon, line string
 
+	known map[string]bool // the names of all properties
+
 	masks lexMasks
 	fixed int // bytes of memory, without the masks
 	ends  ends
 }
 
 func newJSON(v *Vocabulary, first *value, all []*value, o Options, exact bool) *Form {
-	j := &Form{vocab: v, first: first, fixed: weigh(all)}
+	j := &Form{vocab: v, first: first, fixed: weigh(all), known: map[string]bool{}}
+	for _, v := range all {
+		for _, o := range v.objects {
+			for i := range o.names {
+				j.known[o.names[i].name] = true
+			}
+		}
+	}
 	switch {
 	case exact:
 		if j.comma, j.colon = o.Comma[1:], o.Colon[1:]; o.Indent != "" {

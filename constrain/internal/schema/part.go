@@ -131,12 +131,13 @@ func distinctParts(parts []part, work *int) (n int) {
 		}
 		return n
 	}
-	alike, around := make(map[partLook][]int, len(parts)), map[int][]*frame{}
+	alike, around, few := make(map[partLook][]int, len(parts)), map[int][]*frame{}, fewTexts(parts, work)
 	for _, p := range parts {
-		key := p.key()
+		joins := p.joins() && !(few && p.kind == partName)
+		key := p.key(joins)
 		before := alike[key]
 		switch {
-		case p.joins():
+		case joins:
 			if i := slices.IndexFunc(before, func(k int) bool { return parts[k].reads(p) }); i >= 0 {
 				around[before[i]] = append(around[before[i]], p.frame)
 				continue
@@ -151,7 +152,52 @@ func distinctParts(parts []part, work *int) (n int) {
 	for k, frames := range around {
 		parts[k].frame = together(slices.Insert(frames, 0, parts[k].frame), work)
 	}
+	if few {
+		n = byText(parts[:n])
+	}
 	return n
+}
+
+// fewTexts reports whether parts of known names have fewer names than they are.
+func fewTexts(parts []part, work *int) bool {
+	texts, count := map[string]bool{}, 0
+	for i := range parts {
+		if p := &parts[i]; p.kind == partName && p.joins() {
+			*work += int(p.hi-p.lo) / 4
+			for k := p.lo; k < p.hi; k++ {
+				texts[p.text(k)] = true
+			}
+			count++
+		}
+	}
+	return len(texts) < count
+}
+
+// byText makes parts of known names one part for each name, and returns the number of parts.
+func byText(parts []part) int {
+	var texts []string
+	like, frames := map[string]part{}, map[string][]*frame{}
+	for _, p := range parts {
+		if p.kind != partName || !p.joins() {
+			continue
+		}
+		for k := p.lo; k < p.hi; k++ {
+			q, t := p, p.text(k)
+			if q.lo, q.hi = k, k+1; frames[t] == nil {
+				texts, like[t] = append(texts, t), q
+			}
+			frames[t] = append(frames[t], p.frame.each()...)
+		}
+	}
+	parts = slices.DeleteFunc(parts, func(p part) bool { return p.kind == partName && p.joins() })
+	for _, t := range texts {
+		p := like[t]
+		if list := frames[t]; len(list) > 1 {
+			p.frame = &frame{several: list, deep: p.frame.deep}
+		}
+		parts = append(parts, p)
+	}
+	return len(parts)
 }
 
 // joins reports whether a part does not depend on its frame, until its value or name ends.
@@ -195,16 +241,16 @@ type partLook struct {
 	frameLook
 }
 
-func (p *part) key() (k partLook) {
-	if p.frame != nil && !p.joins() {
+func (p *part) key(joins bool) (k partLook) {
+	if p.frame != nil && !joins {
 		k.frameLook = p.frame.look()
 	}
 	k.kind, k.lo, k.at, k.state = p.kind, p.lo, p.at, p.string.at
 	k.value, k.str, k.number = p.value, p.str, p.number
 	switch {
-	case p.kind == partName && p.joins():
+	case p.kind == partName && joins:
 		k.lo, k.name = p.hi-p.lo, p.text(p.lo)
-	case p.kind == partOther && p.joins():
+	case p.kind == partOther && joins:
 		k.str = nil
 	}
 	return k

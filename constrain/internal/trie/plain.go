@@ -193,6 +193,19 @@ func (v *Trie) longer(depth int) []Node {
 	return long.nodes
 }
 
+// AllPlain reports whether all plain ids are open.
+func (v *Trie) AllPlain(open []uint64) bool {
+	for i, w := range v.Plain[len(v.Plain)-1] {
+		if w&^open[i] != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// WalkOdd calls walk with a trie of the ids that are not plain.
+func (v *Trie) WalkOdd(walk func(nodes []Node)) { walk(v.odd) }
+
 // WalkPlain sets the ids that a look ahead shows to be open, and calls walk with tries of all
 // others that may be.
 func (v *Trie) WalkPlain(a LookAhead, open []uint64, walk func(nodes []Node)) {
