@@ -68,7 +68,7 @@ func newTable(
 ) (*Table, error) {
 	t := &Table{Alpha: alpha, classes: len(alpha.Members)}
 	b := &tableBuilder{t: t, meter: meter, machines: machines, all: all, states: map[string]int32{},
-		kinds: map[string]int32{}, numbers: map[*State]uint32{}}
+		kinds: map[string]int32{}}
 	for _, m := range machines {
 		m.Begin()
 		b.starts = append(b.starts, m.Current(m.First))
@@ -85,7 +85,6 @@ type tableBuilder struct {
 	tuples   [][]*State
 	states   map[string]int32
 	kinds    map[string]int32
-	numbers  map[*State]uint32
 	key      []byte
 }
 
@@ -132,12 +131,7 @@ func (b *tableBuilder) state(tuple []*State) int32 {
 	}
 	key := b.key[:0]
 	for _, s := range tuple {
-		n, ok := b.numbers[s]
-		if !ok {
-			n = uint32(len(b.numbers))
-			b.numbers[s] = n
-		}
-		key = binary.LittleEndian.AppendUint32(key, n)
+		key = binary.LittleEndian.AppendUint32(key, s.number)
 	}
 	b.key = key
 	i, ok := b.states[string(key)]
@@ -328,8 +322,12 @@ func Either(what string, machines []*Machine, ways [][]int, meter *Meter) ([]*Ta
 		if err != nil {
 			return nil, err
 		}
-		if key := fmt.Sprint(t.next, t.Kind); ok && !seen[key] {
-			seen[key], todo = true, append(todo, t)
+		var key []byte
+		for _, n := range append(slices.Clip(t.next), t.Kind...) {
+			key = binary.LittleEndian.AppendUint32(key, uint32(n))
+		}
+		if ok && !seen[string(key)] {
+			seen[string(key)], todo = true, append(todo, t)
 		}
 	}
 	for left := maxUnion; len(todo) > 1; todo = todo[2:] {
