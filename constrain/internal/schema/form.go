@@ -91,6 +91,17 @@ func (j *Form) Same(a, b any) bool {
 	return slices.EqualFunc(a.([]part), b.([]part), part.equal)
 }
 
+// Covers reports whether all that completes a text at b completes one at a.
+func (j *Form) Covers(a, b any) bool {
+	return slices.EqualFunc(a.([]part), b.([]part), func(p, q part) bool {
+		if p.kind == partNumber && p.number == q.number && p.number.longer(p.digits, q.digits) {
+			p.digits.point, p.digits.digits = q.digits.point, q.digits.digits
+			p.digits.lo, p.digits.hi = q.digits.lo, q.digits.hi
+		}
+		return p.equal(q)
+	})
+}
+
 // ends reports whether a part may end here. It is for parts that have no last byte of their own.
 func (p *part) ends() bool {
 	switch p.kind {

@@ -378,6 +378,13 @@ func (s *numberSpec) accepts(st numberState) bool {
 	return false
 }
 
+// longer reports whether a number may have as many digits as another, and more, whatever these are: it
+// has more before the point than its lower bound, and fewer than the other.
+func (s *numberSpec) longer(st, than numberState) bool {
+	return s.modulus <= 1 && s.scale == 0 && st.point < than.point && st.neg == than.neg &&
+		(s.any || st.point > 1 && int(st.point) > s.side(st).lo.point)
+}
+
 // possible reports whether there is any number.
 func (s *numberSpec) possible() bool {
 	if s.texts != nil {

@@ -14,9 +14,13 @@ import (
 // escape; they are sets by their number of characters. The others get a trie of their own.
 func (v *Trie) sortPlain() {
 	isOdd, runes := make([]bool, v.Size), map[rune]bool{}
+	v.all = make([]uint64, v.Words())
 	var ascii [utf8.RuneSelf]bool // is in runes, which takes longer to ask
 	for i := range v.Nodes {      // in the order of the bytes
 		for id := v.Nodes[i].ID; id >= 0; id = v.twins[id] {
+			if beginsCharacters(v.Bytes[id]) {
+				v.all[id>>6] |= 1 << (id & 63)
+			}
 			n := plainLength(v.Bytes[id])
 			if isOdd[id] = n < 0; n < 0 {
 				continue
@@ -45,6 +49,18 @@ func (v *Trie) sortPlain() {
 		ranges = append(ranges, automaton.Range{Lo: r, Hi: r})
 	}
 	v.Plainly = automaton.NormalSet(ranges)
+}
+
+// beginsCharacters reports whether bytes are characters, of which the last may be incomplete.
+func beginsCharacters(b []byte) bool {
+	for len(b) > 0 && utf8.FullRune(b) {
+		r, size := utf8.DecodeRune(b)
+		if r == utf8.RuneError && size == 1 {
+			return false
+		}
+		b = b[size:]
+	}
+	return true
 }
 
 // plainLength returns the number of characters of some bytes, or -1 if they are not plain.
@@ -204,9 +220,15 @@ func (v *Trie) longer(depth int) []Node {
 }
 
 // AllPlain reports whether all plain ids are open.
-func (v *Trie) AllPlain(open []uint64) bool {
-	for i, w := range v.Plain[len(v.Plain)-1] {
-		if w&^open[i] != 0 {
+func (v *Trie) AllPlain(open []uint64) bool { return within(v.Plain[len(v.Plain)-1], open) }
+
+// All reports whether all ids are open that may follow a whole character.
+func (v *Trie) All(open []uint64) bool { return within(v.all, open) }
+
+// within reports whether ids are all among others.
+func within(ids, others []uint64) bool {
+	for i, w := range ids {
+		if w&^others[i] != 0 {
 			return false
 		}
 	}
