@@ -131,9 +131,10 @@ func distinctParts(parts []part, work *int) (n int) {
 		}
 		return n
 	}
-	alike, around, few := make(map[partLook][]int, len(parts)), map[int][]*frame{}, fewTexts(parts, work)
+	alike, around := make(map[partLook][]int, len(parts)), map[int][]*frame{}
+	texts := fewTexts(parts, work)
 	for _, p := range parts {
-		joins := p.joins() && !(few && p.kind == partName)
+		joins := p.joins() && (texts == nil || p.kind != partName)
 		key := p.key(joins)
 		before := alike[key]
 		switch {
@@ -152,48 +153,50 @@ func distinctParts(parts []part, work *int) (n int) {
 	for k, frames := range around {
 		parts[k].frame = together(slices.Insert(frames, 0, parts[k].frame), work)
 	}
-	if few {
-		n = byText(parts[:n])
+	if texts != nil {
+		n = byText(parts[:n], texts)
 	}
 	return n
 }
 
-// fewTexts reports whether parts of known names have fewer names than they are.
-func fewTexts(parts []part, work *int) bool {
-	texts, count := map[string]bool{}, 0
+// fewTexts returns numbers of the names of parts of known names, if these are fewer than the parts.
+func fewTexts(parts []part, work *int) map[string]int {
+	texts, count := map[string]int{}, 0
 	for i := range parts {
 		if p := &parts[i]; p.kind == partName && p.joins() {
 			*work += int(p.hi-p.lo) / 4
 			for k := p.lo; k < p.hi; k++ {
-				texts[p.text(k)] = true
+				if t := p.text(k); texts[t] == 0 {
+					texts[t] = 1 + len(texts)
+				}
 			}
 			count++
 		}
 	}
-	return len(texts) < count
+	if len(texts) >= count {
+		return nil
+	}
+	return texts
 }
 
 // byText makes parts of known names one part for each name, and returns the number of parts.
-func byText(parts []part) int {
-	var texts []string
-	like, frames := map[string]part{}, map[string][]*frame{}
-	for _, p := range parts {
-		if p.kind != partName || !p.joins() {
-			continue
-		}
-		for k := p.lo; k < p.hi; k++ {
-			q, t := p, p.text(k)
-			if q.lo, q.hi = k, k+1; frames[t] == nil {
-				texts, like[t] = append(texts, t), q
+func byText(parts []part, texts map[string]int) int {
+	named, frames := make([]part, len(texts)), make([][]*frame, len(texts))
+	parts = slices.DeleteFunc(parts, func(p part) bool {
+		is := p.kind == partName && p.joins()
+		for k := p.lo; is && k < p.hi; k++ {
+			q, i := p, texts[p.text(k)]-1
+			q.lo, q.hi = k, k+1
+			if frames[i] == nil {
+				named[i] = q // its names are those of the first frame
 			}
-			frames[t] = append(frames[t], p.frame.each()...)
+			frames[i] = append(frames[i], p.frame.each()...)
 		}
-	}
-	parts = slices.DeleteFunc(parts, func(p part) bool { return p.kind == partName && p.joins() })
-	for _, t := range texts {
-		p := like[t]
-		if list := frames[t]; len(list) > 1 {
-			p.frame = &frame{several: list, deep: p.frame.deep}
+		return is
+	})
+	for i, p := range named {
+		if len(frames[i]) > 1 {
+			p.frame = &frame{several: frames[i], deep: p.frame.deep}
 		}
 		parts = append(parts, p)
 	}
