@@ -137,9 +137,10 @@
 // kinds of values; a pattern of a schema 10000 states. The work of compiling is counted in steps of
 // some nanoseconds: 32 million, and 64 for each byte. A form that exceeds a bound is refused with
 // one line when it is compiled, on every machine alike. [Compiler] compiles under a context, and
-// lets other work run. More than 63 schemas that may begin at one place are refused too. Mask or
-// Accept returns an error for a text that one form could read in very
-// many ways (4096 for schemas, 8192 positions for regexes and grammars), or whose mask would visit
+// lets other work run. More than 63 schemas that may begin at one place are refused too. Where schemas
+// are parts of a text and have begun in more than 64 ways, as after free text with many brackets, 64 of
+// them are followed: the others are as if they had not begun. Mask or Accept returns an error for a
+// text that one form could read in very many ways (4096 for schemas, 8192 positions for regexes and grammars), or whose mask would visit
 // more than a million such positions (fewer in rules that call one another), or 33 million nodes
 // for a schema. Texts store at most 4096 states and 512 masks of a machine, and 8 MiB of masks of a
 // schema.

@@ -179,6 +179,10 @@ func (b *builder) free(root int32, words []string, goals []int32, without []stri
 	for _, w := range words {
 		b.m.More(len(w))
 	}
+	if b.n.BeginsForm(to) {
+		b.note("a schema follows free text: where its JSON may have begun in more than 64 ways, 64 of them " +
+			"are followed")
+	}
 	return b.n.Until(root, words, goals, to)
 }
 
@@ -233,14 +237,19 @@ func (b *builder) schema(text []byte, o SchemaOptions) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	b.note(notes...)
+	b.schemas[key] = len(b.inner)
+	b.inner = append(b.inner, f)
+	return len(b.inner) - 1, nil
+}
+
+// note adds notes, each once.
+func (b *builder) note(notes ...string) {
 	for _, note := range notes {
 		if !slices.Contains(b.notes, note) {
 			b.notes = append(b.notes, note)
 		}
 	}
-	b.schemas[key] = len(b.inner)
-	b.inner = append(b.inner, f)
-	return len(b.inner) - 1, nil
 }
 
 func (p Sequence) node(b *builder, to int32, without []string) (_ int32, err error) {

@@ -209,13 +209,18 @@ func TestCallsOfManyTools(t *testing.T) {
 	}
 }
 
-// TestTextsThatManyFormsReadAreBounded: a text that can be read in too many ways is an error, and so
-// is a mask that would ask too many forms; a text of three forms in one another is none.
+// TestTextsThatManyFormsReadAreBounded: of a text that can be read in too many ways, some are followed,
+// and schemas that may begin at one place are so many at most.
 func TestTextsThatManyFormsReadAreBounded(t *testing.T) {
 	many := list(65, " | ", func(i int) string { return fmt.Sprintf(`%%json {"const":%d}`, i) })
+	pairs := list(30, " ", func(i int) string {
+		return fmt.Sprintf(`.* %%json {"description":"%d"} .* %%json {"minimum":%d}`, i, i)
+	})
 	for _, c := range []struct{ grammar, text, want string }{
-		{`root ::= (%json {"type":"integer"})*`, strings.Repeat("12345", 20), "more than 64 ways"},
-		{`root ::= .* %json {}`, strings.Repeat("[", 100), "more than 64 ways"},
+		{`root ::= (%json {"type":"integer"})*`, strings.Repeat("12345", 20), ""},
+		{`root ::= .* %json {}`, strings.Repeat("[", 100) + `{"a":[[1]]}`, ""},
+		{`root ::= .* %json {}`, strings.Repeat("[", 100) + strings.Repeat("]", 50), ""},
+		{`root ::= ` + pairs, strings.Repeat(`[12 "a" {"b":`, 30) + strings.Repeat(" 12345678", 40), ""},
 		{"root ::= .* (" + many + ")", "a", "more than 63 schemas may begin at one place"},
 		{`root ::= (%json {"enum":[1,11,111]} | "a")*`, strings.Repeat("1", 100), ""},
 		{`root ::= "(" root ")" | %json {"items":{"type":"string"}} "." root | ""`, "([\"(\"].({}.))", ""},
@@ -236,6 +241,46 @@ func TestTextsThatManyFormsReadAreBounded(t *testing.T) {
 		if c.want == "" && (err != nil || !text.Complete()) ||
 			c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%.60s: %v, complete %v, want %q", c.grammar, err, text.Complete(), c.want)
+		}
+	}
+}
+
+// TestWaysThatAreNotFollowed: where a text has more ways to be read than are followed, the ids of
+// each mask, and no others, may follow, and the text can be completed in the number of ids that it says.
+func TestWaysThatAreNotFollowed(t *testing.T) {
+	var parts Sequence
+	for i := range 3 {
+		parts = append(parts, Free{[]string{"stop"}}, Schema{Text: fmt.Appendf(nil, `{"description":"%d"}`, i)})
+	}
+	c, err := Compose(gpt2(), parts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if notes := strings.Join(c.Notes(), " "); !strings.Contains(notes, "64 of them are followed") {
+		t.Errorf("notes %q", notes)
+	}
+	for _, bound := range []bool{false, true} {
+		text, open := started(t, c), make([]uint64, gpt2().Words())
+		if bound {
+			text.Within(400)
+		}
+		for i := range 140 {
+			if err := text.Mask(open); err != nil {
+				t.Fatal(err)
+			}
+			for id := i % 101; id < gpt2().ids.Size; id += 4001 {
+				is := open[id>>6]>>(id&63)&1 != 0
+				err := text.Fork().Accept(id)
+				if len(gpt2().ids.Bytes[id]) > 0 && !bound && is != (err == nil) {
+					t.Fatalf("%d: id %d is open: %v, and accepted: %v", i, id, is, err)
+				}
+			}
+			if err := text.Accept(gpt2().ids.Alone(`[{"a":[`[i%7])); err != nil {
+				t.Fatalf("%d: %v", i, err)
+			}
+		}
+		if least, ok := text.Least(); bound && (!ok || least > 400-140) {
+			t.Errorf("%d ids complete the text, %v, want %d at most", least, ok, 400-140)
 		}
 	}
 }

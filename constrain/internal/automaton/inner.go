@@ -52,6 +52,28 @@ func (n *Network) Add(what string, o *Network, to int32) (int32, error) {
 	return n.Call(start+base, to), n.meter.Failed()
 }
 
+// BeginsForm reports whether a text of a form may begin at a node.
+func (n *Network) BeginsForm(node int32) bool {
+	seen := map[int32]bool{}
+	for todo := []int32{node}; len(todo) > 0; {
+		at := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if seen[at] || n.meter.Charge(8) != nil {
+			continue
+		}
+		seen[at] = true
+		switch node := &n.nodes[at]; node.kind {
+		case formNode:
+			return true
+		case callNode:
+			todo = append(todo, node.to)
+		case splitNode:
+			todo = append(todo, node.more...)
+		}
+	}
+	return false
+}
+
 // EachForm calls f with the forms of which a text begins at a state.
 func (m *Machine) EachForm(s *State, f func(form int)) {
 	if !s.tokens {
@@ -65,6 +87,11 @@ func (m *Machine) EachForm(s *State, f func(form int)) {
 			f(int(n.id))
 		}
 	}
+}
+
+// Tokens reports whether any token is read as a whole.
+func (m *Machine) Tokens() bool {
+	return slices.ContainsFunc(m.net.nodes, func(n node) bool { return n.kind == idNode })
 }
 
 // Reads reports whether a state reads whole tokens or forms.

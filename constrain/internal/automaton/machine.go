@@ -40,7 +40,7 @@ type Machine struct {
 	states map[string]*State
 	stacks map[stackKey]*stack
 	unions [2]map[[2]*stack]*stack // new ones, and older ones
-	made   uint32                  // number of stacks so far
+	made   uint32                  // number of stacks and states so far
 	masks  int                     // stored ones
 	kept   int                     // positions of all states
 	Work   int
@@ -75,7 +75,8 @@ type State struct {
 	next      []*State // by class; nil if not known
 	masks     []Mask
 	key       string
-	ids       int32 // 1 + those of its end, of Ends; 0: not known
+	ids       int32  // 1 + those of its end, of Ends; 0: not known
+	number    uint32 // no other has it
 }
 
 // A Mask holds the ids that may follow a state, if the text may have so many after them: at least
@@ -182,9 +183,7 @@ func (m *Machine) Current(s *State) *State {
 	if known := m.states[s.key]; known != nil {
 		return known
 	}
-	s = &State{positions: s.positions, Accepts: s.Accepts, tokens: s.tokens, key: s.key, age: m.age}
-	m.states[s.key] = s
-	return s
+	return m.newState(State{positions: s.positions, Accepts: s.Accepts, tokens: s.tokens, key: s.key})
 }
 
 // Begin starts counting the work of a call.
@@ -400,11 +399,16 @@ func (m *Machine) intern(positions []position, accepts bool) *State {
 	s := m.states[string(m.key)]
 	if s == nil {
 		m.kept += len(positions)
-		s = &State{positions: positions, Accepts: accepts, tokens: tokens, age: m.age,
-			key: string(m.key)}
-		m.states[s.key] = s
+		s = m.newState(State{positions: positions, Accepts: accepts, tokens: tokens, key: string(m.key)})
 	}
 	return s
+}
+
+func (m *Machine) newState(s State) *State {
+	m.made++
+	s.age, s.number = m.age, m.made
+	m.states[s.key] = &s
+	return &s
 }
 
 // Keep stores a mask of a state until the states are dropped.

@@ -5,6 +5,7 @@ package automaton
 import (
 	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"slices"
 	"strconv"
 	"unicode"
@@ -68,7 +69,7 @@ func newTable(
 ) (*Table, error) {
 	t := &Table{Alpha: alpha, classes: len(alpha.Members)}
 	b := &tableBuilder{t: t, meter: meter, machines: machines, all: all, states: map[string]int32{},
-		kinds: map[string]int32{}, numbers: map[*State]uint32{}}
+		kinds: map[string]int32{}}
 	for _, m := range machines {
 		m.Begin()
 		b.starts = append(b.starts, m.Current(m.First))
@@ -85,7 +86,6 @@ type tableBuilder struct {
 	tuples   [][]*State
 	states   map[string]int32
 	kinds    map[string]int32
-	numbers  map[*State]uint32
 	key      []byte
 }
 
@@ -132,12 +132,7 @@ func (b *tableBuilder) state(tuple []*State) int32 {
 	}
 	key := b.key[:0]
 	for _, s := range tuple {
-		n, ok := b.numbers[s]
-		if !ok {
-			n = uint32(len(b.numbers))
-			b.numbers[s] = n
-		}
-		key = binary.LittleEndian.AppendUint32(key, n)
+		key = binary.LittleEndian.AppendUint32(key, s.number)
 	}
 	b.key = key
 	i, ok := b.states[string(key)]
@@ -232,42 +227,58 @@ func (t *Table) trim(m *Meter, possible func(kind int) bool) (bool, error) {
 
 // minimize joins equivalent states.
 func (t *Table) minimize(m *Meter) error {
-	group := slices.Clone(t.Kind)
-	for groups, rounds := 0, 0; ; rounds++ {
+	group, next := slices.Clone(t.Kind), make([]int32, len(t.Kind))
+	of := func(s int32) int32 {
+		if s < 0 {
+			return -2 // no kind
+		}
+		return group[s]
+	}
+	same := func(s, u int32) bool {
+		row := t.Row(u)
+		return group[s] == group[u] && !slices.ContainsFunc(t.Row(s), func(to int32) bool {
+			differs := of(to) != of(row[0])
+			row = row[1:]
+			return differs
+		})
+	}
+	size := bits.Len(uint(2 * len(group)))
+	firsts := make([]int32, 1<<size) // 1 + the first state of each group, near its hash
+	for groups, rounds := int32(0), 0; ; rounds++ {
 		if rounds == 40 { // a long chain; the result is only larger than necessary
 			for s := range group {
 				group[s] = int32(s)
 			}
 			break
 		}
-		if err := m.Charge(len(t.next) + 16*len(group)); err != nil {
+		clear(firsts)
+		count, tried := int32(0), 0
+		for s := range int32(len(group)) {
+			hash := uint64(group[s])
+			for _, to := range t.Row(s) {
+				hash = (hash ^ uint64(of(to))) * 0x9e3779b97f4a7c15
+				hash ^= hash >> 32
+			}
+			i := hash * 0x9e3779b97f4a7c15 >> (64 - size)
+			for ; firsts[i] > 0 && !same(s, firsts[i]-1); i = (i + 1) % uint64(len(firsts)) {
+				tried++
+			}
+			if firsts[i] == 0 {
+				firsts[i] = s + 1
+				next[s] = count
+				count++
+			} else {
+				next[s] = next[firsts[i]-1]
+			}
+		}
+		if err := m.Charge(len(t.next) + 16*len(group) + 4*tried); err != nil {
 			return err
 		}
-		number := map[string]int32{}
-		next := make([]int32, len(group))
-		var key []byte
-		for s := range group {
-			key = binary.LittleEndian.AppendUint32(key[:0], uint32(group[s]))
-			for _, n := range t.Row(int32(s)) {
-				if n >= 0 {
-					n = group[n] + 1
-				} else {
-					n = -1
-				}
-				key = binary.LittleEndian.AppendUint32(key, uint32(n))
-			}
-			i, ok := number[string(key)]
-			if !ok {
-				i = int32(len(number))
-				number[string(key)] = i
-			}
-			next[s] = i
-		}
-		group = next
-		if len(number) == groups {
+		group, next = next, group
+		if count == groups {
 			break
 		}
-		groups = len(number)
+		groups = count
 	}
 	t.join(group)
 	return nil
@@ -328,8 +339,12 @@ func Either(what string, machines []*Machine, ways [][]int, meter *Meter) ([]*Ta
 		if err != nil {
 			return nil, err
 		}
-		if key := fmt.Sprint(t.next, t.Kind); ok && !seen[key] {
-			seen[key], todo = true, append(todo, t)
+		var key []byte
+		for _, n := range append(slices.Clip(t.next), t.Kind...) {
+			key = binary.LittleEndian.AppendUint32(key, uint32(n))
+		}
+		if ok && !seen[string(key)] {
+			seen[string(key)], todo = true, append(todo, t)
 		}
 	}
 	for left := maxUnion; len(todo) > 1; todo = todo[2:] {

@@ -33,6 +33,7 @@ type Form struct {
 	first   []*[256]beginning // of each, once they are asked for
 	priced  []bool            // whether they have needs
 	start   []place
+	tokens  bool // some are read as a whole
 	endless bool // an inner form has no known end
 }
 
@@ -45,8 +46,9 @@ type spot struct {
 // A place is a spot; or the state of a form, and the spot after its end.
 type place struct {
 	spot
-	form int // 1 + its number; 0: none
-	in   any
+	form  int // 1 + its number; 0: none
+	in    any
+	begun bool // a byte of the form was read
 }
 
 // New returns the form of a network, with the forms that it reads. Characters that no id stands for
@@ -68,7 +70,7 @@ func New(
 			"beginnings, or make them one schema with anyOf", what, maxPlaces-1)
 	}
 	f := &Form{vocab: v, m: m, plainly: m.Alpha.Those(v.Plainly), inner: inner,
-		first: make([]*[256]beginning, len(inner)), priced: make([]bool, len(inner))}
+		first: make([]*[256]beginning, len(inner)), priced: make([]bool, len(inner)), tokens: m.Tokens()}
 	f.start = f.add(nil, place{spot: spot{at: m.First}})
 	f.measure()
 	return f, m.Err
@@ -124,15 +126,20 @@ func (f *Form) Mask(state any, open []uint64, left, steps int) error {
 	if quick {
 		within.steps /= len(places)
 	}
-	for _, s := range places {
-		switch {
-		case s.form > 0:
-			f.maskInside(within, s)
-		case s.at != automaton.Dead:
-			f.maskOf(s.spot, open, left, steps)
-		}
-		if f.m.Err != nil {
-			return f.m.Err
+	for _, inside := range []bool{false, true} {
+		for _, s := range places {
+			switch {
+			case s.form > 0 != inside || s.at == automaton.Dead && !inside:
+			case !inside:
+				f.maskOf(s.spot, open, left, steps)
+			case f.ends == nil && !f.tokens && f.vocab.All(open):
+				return nil // a text ends in the same part of a character, however it is read
+			default:
+				f.maskInside(within, s)
+			}
+			if f.m.Err != nil {
+				return f.m.Err
+			}
 		}
 	}
 	return nil
@@ -346,7 +353,7 @@ func (f *Form) Accept(state any, id int) (any, error) {
 	if f.m.Err != nil || len(after) == 0 {
 		return nil, f.m.Err
 	}
-	return after, nil
+	return f.fewer(after), nil
 }
 
 // run returns the places after some bytes.

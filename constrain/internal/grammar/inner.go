@@ -14,6 +14,7 @@ type Inner interface {
 	Start() any
 	Accepts(state any) bool
 	Same(a, b any) bool
+	Covers(a, b any) bool                         // all that completes a text at b completes one at a
 	Step(state any, b byte) (next any, err error) // nil if the byte may not follow
 	// Below adds the open ids below a node of the trie, as Form.Mask does, and calls past with nodes
 	// below it whose bytes end a text. It returns what a text needs at most after an id that it
@@ -26,26 +27,70 @@ type Inner interface {
 	Bytes() int
 }
 
-// maxPlaces is in how many ways a text may be read.
-const maxPlaces = 64
+const (
+	maxPlaces = 64   // in which a form was begun, after an id; forms that may begin at a place are fewer
+	maxWays   = 2048 // of reading an id
+)
 
-var errWays = fmt.Errorf("the text can be read in more than %d ways", maxPlaces)
+var errWays = fmt.Errorf("an id can be read in more than %d ways", maxWays)
+
+// fewer drops places in which a form was begun if they are too many: all but the first and the one
+// that needs the fewest ids. A text can be completed from each place that is kept.
+func (f *Form) fewer(places []place) []place {
+	begun, least, nearest := 0, automaton.Never, -1
+	for _, s := range places {
+		if s.begun {
+			begun++
+		}
+	}
+	if begun <= maxPlaces {
+		return places
+	}
+	for i, s := range places {
+		if f.ends == nil || !s.begun {
+			continue
+		}
+		if need := f.ends.Need(s.at) + f.inner[s.form-1].Need(s.in); need < least {
+			least, nearest = need, i
+		}
+	}
+	begun = 0
+	var kept []place
+	for i, s := range places {
+		if s.begun {
+			begun++
+		}
+		if !s.begun || begun <= maxPlaces || i == nearest {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
 
 // add adds a place, the forms that begin there, and what follows a form that may end there. Places
-// that differ only in what follows them are one.
+// that differ only in what follows them are one, and one that another covers is none.
 func (f *Form) add(set []place, s place) []place {
+	covered := false
 	i := slices.IndexFunc(set, func(t place) bool {
-		return s.Partial == t.Partial && s.form == t.form &&
-			(s.form == 0 || f.inner[s.form-1].Same(s.in, t.in))
+		if s.Partial != t.Partial || s.form != t.form {
+			return false
+		}
+		if s.form == 0 || f.inner[s.form-1].Same(s.in, t.in) {
+			return true
+		}
+		covered = s.begun && t.begun && s.at == t.at && f.inner[s.form-1].Covers(t.in, s.in)
+		return covered
 	})
 	switch {
+	case covered:
+		return set
 	case i >= 0:
 		before := set[i].at
 		if s.at = f.m.Join(before, s.at); s.at == before {
 			return set
 		}
 		set[i] = s
-	case len(set) >= maxPlaces:
+	case len(set) >= maxWays:
 		f.m.Err = errWays
 		return set
 	default:
@@ -89,7 +134,7 @@ func (f *Form) beginnings(form int) *[256]beginning {
 
 // begin returns the place at the beginning of a form.
 func (f *Form) begin(at *automaton.State, form int) place {
-	return place{spot{at: f.m.AfterForm(at, form)}, 1 + form, f.inner[form].Start()}
+	return place{spot: spot{at: f.m.AfterForm(at, form)}, form: 1 + form, in: f.inner[form].Start()}
 }
 
 // runMixed is run where there are inner forms.
@@ -102,7 +147,7 @@ func (f *Form) runMixed(places []place, bytes []byte) (after []place) {
 				if err != nil {
 					f.m.Err = err
 				} else if next != nil {
-					after = f.add(after, place{s.spot, s.form, next})
+					after = f.add(after, place{s.spot, s.form, next, true})
 				}
 			} else if s.at != automaton.Dead {
 				if next, ok := f.stepByte(s.spot, b); ok {
@@ -161,10 +206,7 @@ func (w *walk) begin(at *automaton.State) *begun {
 	if known == nil {
 		known = &begun{}
 		w.f.m.EachForm(at, func(form int) {
-			if known.places = append(known.places, w.f.begin(at, form)); len(known.places) > maxPlaces {
-				w.f.m.Err = errWays
-				return
-			}
+			known.places = append(known.places, w.f.begin(at, form))
 			for b, next := range w.f.beginnings(form) {
 				known.first[b] = known.first[b] || next.at != nil
 			}
@@ -241,7 +283,8 @@ func (w *walk) inside(node int, s place) {
 // past sets the ids below a node at which a form has ended: below the root they are those of another
 // place.
 func (w *walk) past(node int, s place) {
-	if node > 0 && s.at != automaton.Dead && !w.entered(node, entry{s.at, false}) {
+	if node > 0 && s.at != automaton.Dead && !w.entered(node, entry{s.at, false}) &&
+		(w.f.ends != nil || !w.full(node)) {
 		w.below(w.f.vocab.Nodes, node, s.spot)
 		w.into(node, s.at)
 		w.beyond(node, s.spot)

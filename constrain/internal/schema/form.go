@@ -20,13 +20,22 @@ type Form struct {
 	// exactly what comes after a comma and a colon, and with Indent what begins a line
 	comma, colon, line string
 
+	known map[string]bool // the names of all properties
+
 	masks lexMasks
 	fixed int // bytes of memory, without the masks
 	ends  ends
 }
 
 func newJSON(v *Vocabulary, first *value, all []*value, o Options, exact bool) *Form {
-	j := &Form{vocab: v, first: first, fixed: weigh(all)}
+	j := &Form{vocab: v, first: first, fixed: weigh(all), known: map[string]bool{}}
+	for _, v := range all {
+		for _, o := range v.objects {
+			for i := range o.names {
+				j.known[o.names[i].name] = true
+			}
+		}
+	}
 	switch {
 	case exact:
 		if j.comma, j.colon = o.Comma[1:], o.Colon[1:]; o.Indent != "" {
@@ -80,6 +89,17 @@ func (j *Form) Step(state any, b byte) (any, error) {
 // Same reports whether two states are equal.
 func (j *Form) Same(a, b any) bool {
 	return slices.EqualFunc(a.([]part), b.([]part), part.equal)
+}
+
+// Covers reports whether all that completes a text at b completes one at a.
+func (j *Form) Covers(a, b any) bool {
+	return slices.EqualFunc(a.([]part), b.([]part), func(p, q part) bool {
+		if p.kind == partNumber && p.number == q.number && p.number.longer(p.digits, q.digits) {
+			p.digits.point, p.digits.digits = q.digits.point, q.digits.digits
+			p.digits.lo, p.digits.hi = q.digits.lo, q.digits.hi
+		}
+		return p.equal(q)
+	})
 }
 
 // ends reports whether a part may end here. It is for parts that have no last byte of their own.

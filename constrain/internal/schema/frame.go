@@ -124,14 +124,9 @@ func (f *frame) has(name string) bool {
 func (f *frame) equal(g *frame) bool {
 	for f != g {
 		if f == nil || g == nil || f.object != g.object || f.array != g.array ||
-			f.next != g.next || f.count != g.count || f.tally != g.tally ||
+			f.next != g.next || f.count != g.count || f.tally != g.tally || !f.usesLike(g) ||
 			!slices.EqualFunc(f.several, g.several, (*frame).equal) {
 			return false
-		}
-		for u, w := f.used, g.used; u != w; u, w = u.up, w.up {
-			if u == nil || w == nil || u.name != w.name {
-				return false
-			}
 		}
 		same := func(u, w *node) bool { return u == w || u.name == w.name && u.text == w.text }
 		if f.name != g.name || !slices.EqualFunc(f.kids, g.kids, same) {

@@ -83,6 +83,7 @@ type lexKey struct {
 	room   int32 // characters that may come
 	digits numberState
 	apart  uint8 // 1 + the characters that make it differ, of a mask with grades
+	odd    bool  // without plain ids
 }
 
 // lexMask returns the mask of a part below a node. Masks of strings of any characters are stored
@@ -97,8 +98,14 @@ func (w *jsonWalk) lexMask(node int, p *part) *lexMask {
 	if free {
 		keep = &j.vocab.free
 	}
+	// If all plain ids are open already, only others are looked for.
+	key.odd = !free && p.kind != partNumber && node == 0 && p.string.Form == automaton.Border &&
+		w.ends == nil && j.vocab.AllPlain(w.open)
+	find := func(p *part, odd bool) func() *lexMask {
+		return func() *lexMask { return w.findLex(node, p, odd) }
+	}
 	if p.kind == partNumber || key.n > 0 {
-		return keep.get(key, w, func() *lexMask { return w.findLex(node, p) })
+		return keep.get(key, w, find(p, key.odd))
 	}
 	// Lengths matter only for ids that are too long, and for exits, which have the number of
 	// characters that they need. If there are no such ids, the mask is that of strings of any
@@ -110,12 +117,12 @@ func (w *jsonWalk) lexMask(node int, p *part) *lexMask {
 	}
 	wide := key
 	wide.room = int32(j.vocab.Widest) + 1
-	m := keep.get(wide, w, func() *lexMask { return w.findLex(node, &q) })
+	m := keep.get(wide, w, find(&q, key.odd))
 	if m == nil || m.chars < key.room || key.room == wide.room {
 		return m
 	}
 	spec.max = p.str.max
-	return keep.get(key, w, func() *lexMask { return w.findLex(node, &q) })
+	return keep.get(key, w, find(&q, key.odd))
 }
 
 func (j *Form) numberKey(node int, p *part) lexKey {
@@ -146,18 +153,21 @@ func (j *Form) stringKey(node int, p *part) (key lexKey, free bool) {
 	return key, false
 }
 
-// findLex computes the mask of a part by a walk below a node.
-func (w *jsonWalk) findLex(node int, p *part) *lexMask {
+// findLex computes the mask of a part by a walk below a node; odd leaves out the plain ids.
+func (w *jsonWalk) findLex(node int, p *part, odd bool) *lexMask {
 	m := &lexMask{open: make([]uint64, w.j.vocab.Words())}
-	if p.kind == partNumber {
+	switch {
+	case p.kind == partNumber:
 		w.findNumber(m, node, p)
-	} else {
+	case odd:
+		w.j.vocab.WalkOdd(func(nodes []trie.Node) { w.findInTrie(m, nodes, 0, p) })
+	default:
 		w.findString(m, node, p)
 	}
 	if w.over() {
 		return nil
 	}
-	if node > 0 {
+	if node > 0 || odd {
 		m.pack()
 	}
 	return m

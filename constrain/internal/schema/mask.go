@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"picogpt/constrain/internal/automaton"
+	"picogpt/constrain/internal/trie"
 )
 
 // Mask adds the open ids, in some steps at most. Of ids after which the text needs more than left
@@ -80,10 +81,17 @@ type jsonWalk struct {
 // a name are read together, for their names may be the same.
 func (w *jsonWalk) all(i int, parts []part) {
 	var keys []part
+	open := w.ends == nil && len(parts) > 1
+	for k := range parts {
+		if p := &parts[k]; open && p.anyPlain() && !w.over() {
+			w.below(i, p)
+		}
+	}
 	for k := range parts {
 		switch p := &parts[k]; {
 		case w.over():
 			return
+		case open && p.anyPlain():
 		case w.ends == nil && len(parts) > few && (p.kind == partKey || p.kind == partColon):
 			keys = append(keys, *p)
 		default:
@@ -91,8 +99,15 @@ func (w *jsonWalk) all(i int, parts []part) {
 		}
 	}
 	if len(keys) > 0 {
-		w.walk(i, keys...)
+		w.walk(i, nil, keys...)
 	}
+}
+
+// anyPlain reports whether any plain characters may follow a part of a string. Those are first in
+// masks, because others then look for fewer ids.
+func (p *part) anyPlain() bool {
+	return (p.kind == partString || p.kind == partOther) && p.str.max < 0 &&
+		(p.str.table == nil || p.str.table.Plain[p.string.at] && p.str.table.Lengths == nil)
 }
 
 // below adds the ids below node i of the trie that may follow a part.
@@ -113,27 +128,27 @@ func (w *jsonWalk) below(i int, p *part) {
 		w.stringInTime(i, p)
 		return
 	default:
-		w.walk(i, *p)
+		w.walk(i, nil, *p)
 		return
 	}
 	switch p.kind {
 	case partValue:
 		if p.rest != "" {
-			w.walk(i, *p)
+			w.walk(i, nil, *p)
 			return
 		}
 		w.value(i, p)
 	case partString, partOther, partNumber:
 		switch {
 		case p.frame.keeps() && !p.goesOn(): // masks that are stored know of no other items
-			w.walk(i, *p)
+			w.walk(i, nil, *p)
 		case p.kind == partOther && p.str.table != nil && p.str.table.Few(p.frame.taken()):
 			w.fewNames(i, p)
 		default:
 			w.lexeme(i, p, true)
 		}
 	default:
-		w.walk(i, *p)
+		w.walk(i, nil, *p)
 	}
 }
 
@@ -189,6 +204,11 @@ func (w *jsonWalk) lexeme(i int, p *part, inside bool, but ...int) {
 	}
 	same := p.kind == partString && !p.frame.keeps() // all exits lead to one part
 	fits := w.ends == nil || same && w.fits(w.j.done(p.frame))
+	var again reading // what follows all exits
+	if w.ends == nil && p.frame != nil && p.frame.several != nil {
+		again = reading{}
+	}
+	var other *others
 	for _, e := range m.exits {
 		if w.work++; w.over() {
 			return
@@ -209,7 +229,10 @@ func (w *jsonWalk) lexeme(i int, p *part, inside bool, but ...int) {
 		var q part
 		switch {
 		case p.kind == partOther:
-			w.named(p, inside, e)
+			if again != nil && other == nil {
+				other = &others{reading: again, used: p.frame.allUsed()}
+			}
+			w.named(p, inside, e, other)
 			continue
 		case p.kind == partString:
 			q = w.j.doneString(p, inside)
@@ -225,18 +248,40 @@ func (w *jsonWalk) lexeme(i int, p *part, inside bool, but ...int) {
 			v.Open(w.open, n.ID)
 		}
 		if n.Size > 1 {
-			w.walk(int(e.node), q)
+			w.walk(int(e.node), again, q)
 		}
 	}
 }
 
+// A reading holds the parts after bytes that follow the same parts. Many ids go on alike after strings.
+type reading map[string][]part
+
+// others is what follows other names, if they are no name that is used or known and no further name
+// may follow them within an id: nothing there depends on them.
+type others struct {
+	reading
+	first []part // after the quote
+	used  map[string]bool
+}
+
 // named adds the ids after an exit from a name that is not known.
-func (w *jsonWalk) named(p *part, raw string, e exit) {
+func (w *jsonWalk) named(p *part, raw string, e exit, o *others) {
 	v := w.j.vocab.Trie
 	n := &v.Nodes[e.node]
 	is := n.ID >= 0 && w.open[n.ID>>6]>>(n.ID&63)&1 == 0
 	more := n.Size > 1 && (w.j.other > 0 || v.Child(int(e.node), ':') >= 0)
+	if name := unescapeJSON(raw); o != nil && (o.used[name] || w.j.known[name] || slices.ContainsFunc(
+		v.Nodes[e.node+1:e.node+n.Size], func(n trie.Node) bool { return n.Byte == ',' })) {
+		o = nil
+	}
 	var next []part
+	if o != nil && o.first != nil && more {
+		if w.work++; is {
+			v.Open(w.open, n.ID)
+		}
+		w.walk(int(e.node), o.reading, o.first...)
+		return
+	}
 	for _, f := range p.frame.each() {
 		if w.work++; w.over() || !is && !more {
 			return
@@ -253,9 +298,15 @@ func (w *jsonWalk) named(p *part, raw string, e exit) {
 			next = append(next, q)
 		}
 	}
-	if len(next) > 0 {
-		w.walk(int(e.node), next[:distinctParts(next, &w.work)]...)
+	if len(next) == 0 {
+		return
 	}
+	if next = next[:distinctParts(next, &w.work)]; o == nil {
+		w.walk(int(e.node), nil, next...)
+		return
+	}
+	o.first = next
+	w.walk(int(e.node), o.reading, next...)
 }
 
 // exitState returns the state of the table at an exit. Masks of strings of any characters do not
@@ -267,8 +318,9 @@ func (p *part) exitState(e exit) int32 {
 	return e.at
 }
 
-// walk adds the ids below node i byte by byte.
-func (w *jsonWalk) walk(i int, parts ...part) {
+// walk adds the ids below node i byte by byte. It looks for the parts after bytes in known, if there
+// is one, and stores them there.
+func (w *jsonWalk) walk(i int, known reading, parts ...part) {
 	v := w.j.vocab.Trie
 	if w.past != nil && parts[0].kind == partDone {
 		w.past(i)
@@ -302,7 +354,7 @@ func (w *jsonWalk) walk(i int, parts ...part) {
 				w.ends.work += before[k].toll()
 			}
 		}
-		if w.arena, w.err = w.j.stepAll(w.arena, before, n.Byte, &w.work); w.over() {
+		if w.step(before, known, k, base); w.over() {
 			break
 		}
 		if len(w.arena) == ends[depth-1] {
@@ -325,6 +377,22 @@ func (w *jsonWalk) walk(i int, parts ...part) {
 		k++
 	}
 	w.arena = w.arena[:top]
+}
+
+// step adds the parts after the last byte of node k, which follow those after depth bytes of it.
+func (w *jsonWalk) step(before []part, known reading, k, depth int) {
+	n, top := &w.j.vocab.Nodes[k], len(w.arena)
+	var key []byte
+	if known != nil {
+		key = w.j.vocab.Bytes[w.j.vocab.Below(k)][depth:n.Depth]
+		if parts, ok := known[string(key)]; ok {
+			w.arena = append(w.arena, parts...)
+			return
+		}
+	}
+	if w.arena, w.err = w.j.stepAll(w.arena, before, n.Byte, &w.work); known != nil {
+		known[string(key)] = slices.Clone(w.arena[top:])
+	}
 }
 
 // toll is approximately the work for the next byte of a part, beside that for its end.

@@ -204,3 +204,26 @@ func (f *frame) takenNames() (names []string) {
 	slices.Sort(names)
 	return names
 }
+
+// allUsed returns the names that are used in one of the frames that a frame stands for.
+func (f *frame) allUsed() map[string]bool {
+	used, before := map[string]bool{}, f.first()
+	for i, f := range f.each() {
+		if i == 0 || !f.usesLike(before) {
+			for u := f.used; u != nil; u = u.up {
+				used[u.name] = true
+			}
+		}
+		before = f
+	}
+	return used
+}
+
+// usesLike reports whether the same names are used in two frames.
+func (f *frame) usesLike(g *frame) bool {
+	u, w := f.used, g.used
+	for u != w && u != nil && w != nil && u.name == w.name {
+		u, w = u.up, w.up
+	}
+	return u == w
+}

@@ -4,7 +4,9 @@ package schema
 // a number of the spec, or can become one.
 
 import (
+	"math"
 	"math/big"
+	"math/bits"
 	"slices"
 	"sync"
 
@@ -291,37 +293,49 @@ func (s *numberSpec) multiples(st numberState) bool {
 // anyMultiple reports whether a multiple with this point has the digits so far and more ones. Of
 // digits that are those of no bound, only their rest matters.
 func (s *numberSpec) anyMultiple(st numberState, side *bounds, point, more int) bool {
-	from, known := new(big.Int).SetUint64(st.rest), true
-	switch n := int(st.point) + int(st.at); {
+	power, width := 1%s.modulus, uint64(1) // ten to the power more, modulo modulus and if it is less than 2^63
+	for range more {
+		power = power * 10 % s.modulus
+		width = min(width, math.MaxInt64/10) * 10
+	}
+	hi, lo := bits.Mul64((st.rest+1)%s.modulus, power)
+	last, known := (bits.Rem64(hi, lo, s.modulus)+s.modulus-1)%s.modulus, &decimal{} // modulo modulus
+	switch {
 	case st.digits == 0:
 	case !side.holds(st, point):
 		return false
 	case st.lo == 0 && point == side.lo.point:
-		from = side.lo.units(n)
+		known = side.lo
 	case st.hi == 0 && point == side.hi.point:
-		from = side.hi.units(n)
+		known = side.hi
 	default:
-		known = false
+		known = nil
 	}
-	ten := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(more)), nil)
-	from.Mul(from, ten)
-	to := new(big.Int).Sub(new(big.Int).Add(from, ten), big.NewInt(1))
-	if known {
-		if lo := side.lo.units(side.lo.point + s.scale); lo.Cmp(from) > 0 {
-			from = lo
+	if known != nil {
+		first := known.units(int(st.point) + int(st.at))
+		ten := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(more)), nil)
+		first.Mul(first, ten)
+		to := ten.Add(first, ten).Sub(ten, big.NewInt(1))
+		if lo := side.lo.units(side.lo.point + s.scale); lo.Cmp(first) > 0 {
+			first = lo
 		}
 		if hi := side.hi.units(side.hi.point + s.scale); hi.Cmp(to) < 0 {
 			to = hi
 		}
+		last = new(big.Int).Mod(to, new(big.Int).SetUint64(s.modulus)).Uint64()
+		if width = 0; to.Cmp(first) >= 0 {
+			width = math.MaxInt64
+			if to.Sub(to, first).IsInt64() {
+				width = to.Uint64() + 1
+			}
+		}
 	}
-	m := new(big.Int).SetUint64(s.multiple)
-	last := new(big.Int).Mul(new(big.Int).Div(to, m), m)
-	modulus, tried := new(big.Int).SetUint64(s.modulus), 0
-	for ; last.Cmp(from) >= 0 && tried < maxTried; tried++ {
-		if s.holds(new(big.Int).Mod(last, modulus).Uint64()) {
+	below := last % s.multiple // what the multiple that is tried is below the last number
+	for tried := 0; below < width && tried < maxTried; tried++ {
+		if s.holds((last + s.modulus - below%s.modulus) % s.modulus) {
 			return true
 		}
-		last.Sub(last, m)
+		below += s.multiple
 	}
 	return false
 }
@@ -362,6 +376,13 @@ func (s *numberSpec) accepts(st numberState) bool {
 		return lo <= int(st.exp) && int(st.exp) <= hi
 	}
 	return false
+}
+
+// longer reports whether a number may have as many digits as another, and more, whatever these are: it
+// has more before the point than its lower bound, and fewer than the other.
+func (s *numberSpec) longer(st, than numberState) bool {
+	return s.modulus <= 1 && s.scale == 0 && st.point < than.point && st.neg == than.neg &&
+		(s.any || st.point > 1 && int(st.point) > s.side(st).lo.point)
 }
 
 // possible reports whether there is any number.

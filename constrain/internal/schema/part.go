@@ -132,11 +132,13 @@ func distinctParts(parts []part, work *int) (n int) {
 		return n
 	}
 	alike, around := make(map[partLook][]int, len(parts)), map[int][]*frame{}
+	texts := fewTexts(parts, work)
 	for _, p := range parts {
-		key := p.key()
+		joins := p.joins() && (texts == nil || p.kind != partName)
+		key := p.key(joins)
 		before := alike[key]
 		switch {
-		case p.joins():
+		case joins:
 			if i := slices.IndexFunc(before, func(k int) bool { return parts[k].reads(p) }); i >= 0 {
 				around[before[i]] = append(around[before[i]], p.frame)
 				continue
@@ -151,7 +153,54 @@ func distinctParts(parts []part, work *int) (n int) {
 	for k, frames := range around {
 		parts[k].frame = together(slices.Insert(frames, 0, parts[k].frame), work)
 	}
+	if texts != nil {
+		n = byText(parts[:n], texts)
+	}
 	return n
+}
+
+// fewTexts returns numbers of the names of parts of known names, if these are fewer than the parts.
+func fewTexts(parts []part, work *int) map[string]int {
+	texts, count := map[string]int{}, 0
+	for i := range parts {
+		if p := &parts[i]; p.kind == partName && p.joins() {
+			*work += int(p.hi-p.lo) / 4
+			for k := p.lo; k < p.hi; k++ {
+				if t := p.text(k); texts[t] == 0 {
+					texts[t] = 1 + len(texts)
+				}
+			}
+			count++
+		}
+	}
+	if len(texts) >= count {
+		return nil
+	}
+	return texts
+}
+
+// byText makes parts of known names one part for each name, and returns the number of parts.
+func byText(parts []part, texts map[string]int) int {
+	named, frames := make([]part, len(texts)), make([][]*frame, len(texts))
+	parts = slices.DeleteFunc(parts, func(p part) bool {
+		is := p.kind == partName && p.joins()
+		for k := p.lo; is && k < p.hi; k++ {
+			q, i := p, texts[p.text(k)]-1
+			q.lo, q.hi = k, k+1
+			if frames[i] == nil {
+				named[i] = q // its names are those of the first frame
+			}
+			frames[i] = append(frames[i], p.frame.each()...)
+		}
+		return is
+	})
+	for i, p := range named {
+		if len(frames[i]) > 1 {
+			p.frame = &frame{several: frames[i], deep: p.frame.deep}
+		}
+		parts = append(parts, p)
+	}
+	return len(parts)
 }
 
 // joins reports whether a part does not depend on its frame, until its value or name ends.
@@ -195,16 +244,16 @@ type partLook struct {
 	frameLook
 }
 
-func (p *part) key() (k partLook) {
-	if p.frame != nil && !p.joins() {
+func (p *part) key(joins bool) (k partLook) {
+	if p.frame != nil && !joins {
 		k.frameLook = p.frame.look()
 	}
 	k.kind, k.lo, k.at, k.state = p.kind, p.lo, p.at, p.string.at
 	k.value, k.str, k.number = p.value, p.str, p.number
 	switch {
-	case p.kind == partName && p.joins():
+	case p.kind == partName && joins:
 		k.lo, k.name = p.hi-p.lo, p.text(p.lo)
-	case p.kind == partOther && p.joins():
+	case p.kind == partOther && joins:
 		k.str = nil
 	}
 	return k

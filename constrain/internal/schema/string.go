@@ -348,7 +348,7 @@ func (c *compiler) wanted(a alternative) *stringWish {
 // strs adds the strings of some alternatives to a value. Many that match patterns, in the same lengths,
 // become a few specs, so that a text is not read for each.
 func (c *compiler) strs(v *value, wishes []*stringWish) error {
-	const few = 8
+	const few = 2
 	type lengths struct{ min, max int }
 	alike, made := map[lengths][][]string{}, map[lengths]bool{}
 	for _, w := range wishes {

@@ -101,3 +101,61 @@ func TestFewNamesHaveStoredMasks(t *testing.T) {
 		t.Error("a name that is used is taken again, or another one is not")
 	}
 }
+
+// TestNamesOfManyWaysAreReadOnce: objects of 256 ways have a part for each name, not for each way, and
+// what follows their other names is followed once.
+func TestNamesOfManyWaysAreReadOnce(t *testing.T) {
+	var list []string
+	for i := range 8 {
+		list = append(list, fmt.Sprintf(`{"anyOf":[{"required":["a%d"],"properties":{"a%d":{"type":"string"}}},`+
+			`{"required":["b%d"],"properties":{"b%d":{"type":"integer"}}}]}`, i, i, i, i))
+	}
+	f := compile(t, `{"type":"object","allOf":[`+strings.Join(list, ",")+`]}`, Options{AnyOrder: true})
+	for _, text := range []string{`{"`, `{"x":1,"`, `{"a1":"","b2":2,"`} {
+		if parts, work := after(t, f, text); len(parts) > 20 || work > 60000 {
+			t.Errorf("%s: %d parts, %d visits, want 20 parts and 60000 visits at most", text, len(parts), work)
+		}
+	}
+	for text, want := range map[string]bool{
+		`{"a0":"","a1":"","b2":2,"b3":3,"a4":"","a5":"","a6":"","b7":7}`: true,
+		`{"a0":"","a1":"","b2":2,"b3":3,"a4":"","a5":"","a6":""}`:        false,
+		`{"a0":"","a1":"","b2":2,"b3":3,"a4":"","a5":"","a6":"","b7":""`: false,
+	} {
+		state := f.Start()
+		for i := 0; i < len(text) && state != nil; i++ {
+			state, _ = f.Step(state, text[i])
+		}
+		if got := state != nil && f.Accepts(state); got != want {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+}
+
+// TestNumbersThatCoverOthers: a number covers one that may have fewer digits, if no bound differs.
+func TestNumbersThatCoverOthers(t *testing.T) {
+	for _, c := range []struct {
+		schema, a, b string
+		want         bool
+	}{
+		{`{"type":"integer"}`, "12", "345", true},
+		{`{"type":"integer"}`, "345", "12", false},
+		{`{"type":"integer"}`, "12", "0", false},
+		{`{"type":"number"}`, "1.5", "22.5", true},
+		{`{"type":"integer","minimum":500}`, "1", "12", false},
+		{`{"type":"integer","minimum":500}`, "1234", "12345", true},
+		{`{"type":"integer","multipleOf":3}`, "12", "123", false},
+		{`{"type":"integer","maximum":2000}`, "12", "300", true},
+	} {
+		f := compile(t, c.schema, Options{})
+		var states [2]any
+		for i, text := range []string{c.a, c.b} {
+			states[i] = f.Start()
+			for k := range len(text) {
+				states[i], _ = f.Step(states[i], text[k])
+			}
+		}
+		if got := f.Covers(states[0], states[1]); got != c.want {
+			t.Errorf("%s: %s covers %s: %v, want %v", c.schema, c.a, c.b, got, c.want)
+		}
+	}
+}

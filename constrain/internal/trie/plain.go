@@ -14,9 +14,13 @@ import (
 // escape; they are sets by their number of characters. The others get a trie of their own.
 func (v *Trie) sortPlain() {
 	isOdd, runes := make([]bool, v.Size), map[rune]bool{}
+	v.all = make([]uint64, v.Words())
 	var ascii [utf8.RuneSelf]bool // is in runes, which takes longer to ask
 	for i := range v.Nodes {      // in the order of the bytes
 		for id := v.Nodes[i].ID; id >= 0; id = v.twins[id] {
+			if beginsCharacters(v.Bytes[id]) {
+				v.all[id>>6] |= 1 << (id & 63)
+			}
 			n := plainLength(v.Bytes[id])
 			if isOdd[id] = n < 0; n < 0 {
 				continue
@@ -39,12 +43,24 @@ func (v *Trie) sortPlain() {
 			v.Plain[n][i] |= w
 		}
 	}
-	v.odd, v.oddAt = v.part(isOdd)
+	v.odd, v.oddAt = v.part([]int32{}, func(id int32) bool { return isOdd[id] })
 	var ranges []automaton.Range
 	for r := range runes {
 		ranges = append(ranges, automaton.Range{Lo: r, Hi: r})
 	}
 	v.Plainly = automaton.NormalSet(ranges)
+}
+
+// beginsCharacters reports whether bytes are characters, of which the last may be incomplete.
+func beginsCharacters(b []byte) bool {
+	for len(b) > 0 && utf8.FullRune(b) {
+		r, size := utf8.DecodeRune(b)
+		if r == utf8.RuneError && size == 1 {
+			return false
+		}
+		b = b[size:]
+	}
+	return true
 }
 
 // plainLength returns the number of characters of some bytes, or -1 if they are not plain.
@@ -60,34 +76,48 @@ func plainLength(b []byte) (n int) {
 	return n
 }
 
-// part returns the trie of some ids: the nodes above them, and the indexes of these nodes in the
-// whole trie. Ids of equal bytes are all in it.
-func (v *Trie) part(has []bool) (nodes []Node, at []int32) {
-	keep := make([]bool, len(v.Nodes))
+// part returns the trie of some ids: the nodes above them; and the indexes of these nodes in the whole
+// trie, if at is not nil. Ids of equal bytes are all in it.
+func (v *Trie) part(at []int32, has func(id int32) bool) ([]Node, []int32) {
+	keep := make([]uint8, len(v.Nodes)) // 1: above an id, 2: that of an id
 	path := make([]int32, v.Longest+1)
+	keep[0] = 1
+	count := 1
 	for i := range v.Nodes {
 		n := &v.Nodes[i]
 		path[n.Depth] = int32(i)
-		if n.ID >= 0 && has[n.ID] {
-			for d := int(n.Depth); d >= 0 && !keep[path[d]]; d-- {
-				keep[path[d]] = true
-			}
+		if n.ID < 0 || !has(n.ID) {
+			continue
+		}
+		for d := int(n.Depth); keep[path[d]] == 0; d-- {
+			keep[path[d]] = 1
+			count++
+		}
+		keep[i] = 2
+	}
+	nodes := make([]Node, 0, count)
+	shut := func(from, to int) { // sizes count only these nodes
+		for _, k := range path[from:to] {
+			nodes[k].Size = int32(len(nodes)) - k
 		}
 	}
-	keep[0] = true
-	before := make([]int32, len(v.Nodes)+1) // the nodes that are kept before each
-	for i, n := range v.Nodes {
-		if before[i+1] = before[i]; keep[i] {
-			before[i+1]++
-			if n.ID >= 0 && !has[n.ID] {
-				n.ID = -1
-			}
-			nodes, at = append(nodes, n), append(at, int32(i))
+	open := 0 // nodes of path
+	for i := 0; i < len(v.Nodes); i++ {
+		n := v.Nodes[i]
+		if keep[i] == 0 {
+			i += int(n.Size) - 1
+			continue
+		}
+		shut(int(n.Depth), open)
+		if keep[i] == 1 {
+			n.ID = -1
+		}
+		path[n.Depth], open = int32(len(nodes)), int(n.Depth)+1
+		if nodes = append(nodes, n); at != nil {
+			at = append(at, int32(i))
 		}
 	}
-	for i := range nodes { // sizes count only these nodes
-		nodes[i].Size = before[at[i]+nodes[i].Size] - int32(i)
-	}
+	shut(0, open)
 	return nodes, at
 }
 
@@ -166,7 +196,7 @@ func Ahead[S comparable](
 }
 
 // depths are the numbers of characters for which a vocabulary has a trie of its longer plain ids.
-var depths = [...]int{2, 4, 6, 8, 12, 16, 24, 32, 64}
+var depths = [...]int{6, 8, 12, 16, 24, 32, 64}
 
 // A longTrie is made when it is first needed.
 type longTrie struct {
@@ -183,21 +213,36 @@ func (v *Trie) longer(depth int) []Node {
 	}
 	long := &v.long[i]
 	long.once.Do(func() {
-		keep := make([]bool, v.Size)
 		all, short := v.Plain[len(v.Plain)-1], v.Plain[depths[i]]
-		for id := range keep {
-			keep[id] = (all[id>>6]&^short[id>>6])>>(id&63)&1 != 0
-		}
-		long.nodes, _ = v.part(keep)
+		long.nodes, _ = v.part(nil, func(id int32) bool { return (all[id>>6]&^short[id>>6])>>(id&63)&1 != 0 })
 	})
 	return long.nodes
 }
+
+// AllPlain reports whether all plain ids are open.
+func (v *Trie) AllPlain(open []uint64) bool { return within(v.Plain[len(v.Plain)-1], open) }
+
+// All reports whether all ids are open that may follow a whole character.
+func (v *Trie) All(open []uint64) bool { return within(v.all, open) }
+
+// within reports whether ids are all among others.
+func within(ids, others []uint64) bool {
+	for i, w := range ids {
+		if w&^others[i] != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// WalkOdd calls walk with a trie of the ids that are not plain.
+func (v *Trie) WalkOdd(walk func(nodes []Node)) { walk(v.odd) }
 
 // WalkPlain sets the ids that a look ahead shows to be open, and calls walk with tries of all
 // others that may be.
 func (v *Trie) WalkPlain(a LookAhead, open []uint64, walk func(nodes []Node)) {
 	most := len(v.Plain) - 1
-	if a.Depth < min(depths[0], most) {
+	if a.Depth < min(depths[0], most) && !(a.Only && a.Depth > 0) {
 		walk(v.Nodes)
 		return
 	}

@@ -31,6 +31,7 @@ type Trie struct {
 
 	Plainly automaton.Set // the characters of plain ids
 	Plain   [][]uint64    // [n] the ids of at most n characters that need no escapes in JSON
+	all     []uint64      // those that may follow a whole character
 	odd     []Node        // a trie of the other ids
 	oddAt   []int32       // the indexes of its nodes in nodes
 	long    [len(depths)]longTrie
