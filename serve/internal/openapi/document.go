@@ -5,9 +5,9 @@ package openapi
 import (
 	"encoding/json"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // An Operation is what a server does for the method of a path, which has one {parameter} at most.
@@ -29,12 +29,10 @@ type Document struct {
 	Operations []Operation
 }
 
-var (
-	parameter = regexp.MustCompile(`\{(\w+)\}`)
-	noWord    = regexp.MustCompile(`\W+`)
-)
-
 type object = map[string]any
+
+// noWord reports whether a character stands in no name.
+func noWord(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 
 // JSON returns the document.
 func (d *Document) JSON() []byte {
@@ -57,15 +55,16 @@ func (d *Document) JSON() []byte {
 		}
 		method := strings.ToLower(o.Method)
 		one := object{"responses": responses,
-			"operationId": method + noWord.ReplaceAllString(strings.TrimSuffix(o.Path, "}"), "_")}
+			"operationId": method + "_" + strings.Join(strings.FieldsFunc(o.Path, noWord), "_")}
 		if o.Body != nil {
 			one["requestBody"] = object{"required": true, "content": inJSON(o.Body)}
 		}
 		if o.Open {
 			one["security"] = []object{}
 		}
-		if name := parameter.FindStringSubmatch(o.Path); name != nil {
-			one["parameters"] = []object{{"name": name[1], "in": "path", "required": true,
+		if _, after, ok := strings.Cut(o.Path, "{"); ok {
+			name, _, _ := strings.Cut(after, "}")
+			one["parameters"] = []object{{"name": name, "in": "path", "required": true,
 				"schema": String()}}
 		}
 		paths[o.Path] = object{method: one}
