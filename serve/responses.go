@@ -44,9 +44,9 @@ type response struct {
 	Usage        *responseUsage   `json:"usage"`
 	User         any              `json:"user"`
 
-	include []string
-	event   func(eventJSON) // sends one of a stream, of so many; nil: the answer is whole
-	count   int
+	listed bool            // it includes log-probabilities
+	event  func(eventJSON) // sends one of a stream, of so many; nil: the answer is whole
+	count  int
 }
 
 type incomplete struct {
@@ -127,7 +127,7 @@ func (s *Server) parseResponse(body string) (*completion, error) {
 	if err := q.parse(s, body, q.responseFields(s), "input"); err != nil {
 		return nil, err
 	}
-	if slices.Contains(r.include, "message.output_text.logprobs") {
+	if r.listed {
 		q.logprobs = &r.TopLogprobs
 	}
 	if r.Instructions != nil {
@@ -155,19 +155,19 @@ func (q *completion) responseFields(s *Server) map[string]field {
 	}
 	table["input"] = must(readInput(&q.talk.messages, &q.ignored))
 	table["instructions"] = optional(&r.Instructions, text)
-	table["text"] = keeping(&r.Text, object("text", &q.ignored, map[string]field{
+	table["text"] = keeping(&r.Text, mostForm+mostEchoed, object("text", &q.ignored, map[string]field{
 		"format": q.form.textFormat(&q.ignored), "verbosity": anyText}))
-	table["metadata"] = keeping(&r.Metadata, object("metadata", new([]string), nil))
+	table["metadata"] = keeping(&r.Metadata, mostEchoed, object("metadata", new([]string), nil))
 	names := func() openapi.Schema { return openapi.List(openapi.String()) }
 	table["include"] = as(names, func(r *strictjson.Reader) error {
 		return r.Array(func(int) error {
 			name, err := r.String()
-			q.response.include = append(q.response.include, name)
+			q.response.listed = q.response.listed || name == "message.output_text.logprobs"
 			return err
 		})
 	})
 	q.talk.tools.addItemFields(table, &q.ignored)
-	table["tool_choice"] = keeping(&r.ToolChoice, table["tool_choice"])
+	table["tool_choice"] = keeping(&r.ToolChoice, mostEchoed, table["tool_choice"])
 	for _, name := range []string{"store", "background"} {
 		never := func() openapi.Schema { return openapi.Schema{"const": false} }
 		table[name] = as(never, func(r *strictjson.Reader) error {
@@ -183,12 +183,18 @@ func (q *completion) responseFields(s *Server) map[string]field {
 	return table
 }
 
-// keeping returns a field whose value is also kept as it is.
-func keeping(to *jsontext.Value, f field) field {
+// mostEchoed bounds metadata, and what chooses a tool, in bytes: a response has them.
+const mostEchoed = 16 << 10
+
+// keeping returns a field whose value, of so many bytes at most, is also kept as it is.
+func keeping(to *jsontext.Value, most int, f field) field {
 	return as(f.schema, func(r *strictjson.Reader) error {
 		v, err := r.Raw()
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case len(v.Text()) > most:
+			return r.Errorf("want at most %d bytes, found %d", most, len(v.Text()))
 		}
 		*to = jsontext.Value(strings.Clone(v.Text()))
 		return f.read(strictjson.NewReader(v.Text()))

@@ -203,6 +203,8 @@ func TestWhatAResponseCannotBeIsRefused(t *testing.T) {
 		{`"input":[{"type":"function_call","call_id":"a"}]`, "input", "want the name of a function"},
 		{`"input":[{"role":"system","content":"a"}]`, "input", "at the end"},
 		{`"input":7`, "input", "want"},
+		{`"input":"a","metadata":{"a":"` + strings.Repeat("b", 16<<10) + `"}`, "metadata", "want at most 16384 bytes"},
+		{`"input":"a","text":{"b":"` + strings.Repeat("b", 272<<10) + `"}`, "text", "want at most 278528 bytes"},
 		{`"input":"` + strings.Repeat("a b ", 2000) + `"`, "input", "maximum context length"},
 		{`"input":"a","tools":[{"type":"web_search"}]`, "tools", "web_search"},
 		{`"input":"a","tool_choice":"required"`, "tool_choice", "want tools"},

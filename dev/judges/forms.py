@@ -106,10 +106,14 @@ def theirs(s, text):
 
 
 def generated(claim, folder, s, prompts, *flags):
-    """What gpt generate writes under a schema: its objects, none where it refuses the schema."""
+    """What gpt generate writes under a schema: its objects, none where it refuses the schema, or
+    knows no text of so few tokens."""
     code, out, err = judge.both(
         "generate", "-m", folder, "--json-schema", json.dumps(s), "--json-open", "--json-any-order",
         "--output", "json", "--prompts", "-", "--input-format", "jsonl", *flags, input=prompts)
+    if code and "tokens that --max-tokens allows" in err:
+        claim.skip("schemas without a known text of so few tokens")
+        return []
     if code:
         assert out == "" and "schema" in err, (s, err)
         claim.skip("schemas that gpt refuses by name")

@@ -1,0 +1,182 @@
+package checkpoint
+
+// The files that lie beside the weights and that a conversion copies.
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"picogpt/internal/folder"
+	"picogpt/internal/strictjson"
+	"picogpt/model"
+	"picogpt/tokenizer"
+)
+
+// Companions returns the names of the files that Convert copies from the folder of a checkpoint, if
+// they are there.
+func Companions() []string {
+	return append(slices.Clone(tokenizerFiles[:]), folder.Generation, folder.ChatTemplate,
+		folder.ChatTemplateJSON)
+}
+
+// maxCompanion bounds the size of a file that is copied, in bytes. The tokenizer reads no larger
+// one.
+const maxCompanion = 32 << 20
+
+// companions adds the companions of the checkpoint, or the files of the tokenizer that is in it.
+func (c *Checkpoint) companions(v *Conversion) error {
+	if c.vocabulary == nil {
+		for _, name := range Companions() {
+			data, err := c.read(name)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			} else if err != nil {
+				return err
+			}
+			if to := huggingFaceName(name); !slices.Contains(v.Names(), to) {
+				v.Files = append(v.Files, SmallFile{Name: to, Data: data})
+			}
+		}
+		if others := c.templateFiles()[1:]; len(others) > 0 {
+			v.Notes = append(v.Notes, "not copied: "+strings.Join(others, ", "))
+		}
+		if own, err := c.own(); own != nil || err != nil {
+			return nil // Tokenizer returns that error
+		}
+	}
+	templates, err := c.templates()
+	if err != nil {
+		return err
+	}
+	if t := templates[defaultTemplate]; t != nil && c.vocabulary != nil {
+		v.Files = append(v.Files, SmallFile{Name: folder.ChatTemplate, Data: []byte(t.Source)})
+	}
+	t, err := c.Tokenizer()
+	var files map[string][]byte
+	if err == nil {
+		files, err = t.Files()
+	}
+	if err != nil {
+		v.Notes = append(v.Notes, fmt.Sprintf("the tokenizer is not written: %v", err))
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		v.Files = append(v.Files, SmallFile{name, files[name], c.vocabulary == nil})
+	}
+	return nil
+}
+
+// huggingFaceName returns the name that Hugging Face's libraries have for a file.
+func huggingFaceName(name string) string {
+	switch name {
+	case folder.Encoder: // OpenAI's names
+		return folder.Vocab
+	case folder.VocabBPE:
+		return folder.Merges
+	}
+	return name
+}
+
+// read returns a file beside the weights.
+func (c *Checkpoint) read(name string) ([]byte, error) {
+	files := c.files
+	if slices.Contains(tokenizerFiles[:], name) {
+		files = c.words
+	}
+	data, err := folder.Read(files, name, maxCompanion)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, lost := fs.Lstat(files, name); lost == nil {
+			err = errors.New("a link to a file that is not there")
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", folder.Path(files, name), err)
+	}
+	return data, nil
+}
+
+// configFile returns the bytes of config.json. If the checkpoint was read from one, it is that file
+// without the number format of its tensors.
+func (c *Checkpoint) configFile() ([]byte, error) {
+	if data, err := c.read(folder.Config); err == nil {
+		theirs, err := model.ParseConfig(data)
+		theirs.Generation = c.Config.Generation
+		if len(theirs.EOSTokenIDs) == 0 {
+			theirs.EOSTokenIDs = c.Config.EOSTokenIDs // the tokenizer's
+		}
+		if err == nil && reflect.DeepEqual(theirs, c.Config) {
+			return c.changedConfig(data, c.adapted)
+		}
+	}
+	config := c.Config
+	config.Architectures = []string{"GPT2LMHeadModel"}
+	text, err := json.Marshal(config)
+	if err != nil {
+		return nil, err
+	}
+	// Hugging Face's libraries also write n_ctx, and a single end token without a list.
+	add := fmt.Appendf(nil, `{"n_ctx":%d,`, config.Positions)
+	if ends := config.EOSTokenIDs; len(ends) == 1 {
+		text = bytes.Replace(text, fmt.Appendf(nil, `"eos_token_id":[%d]`, ends[0]),
+			fmt.Appendf(nil, `"eos_token_id":%d`, ends[0]), 1)
+	}
+	if text, err = indented(append(add, text[1:]...)); err != nil {
+		return nil, err
+	}
+	return c.changedConfig(text, true)
+}
+
+// changedConfig returns a config.json without the keys that tell Hugging Face's libraries the number
+// format in which to load the tensors: they would round tensors in another format to it. anew says
+// that the file does not describe the checkpoint's head, if it has one.
+func (c *Checkpoint) changedConfig(text []byte, anew bool) ([]byte, error) {
+	drop := []string{"torch_dtype", "dtype"}
+	var add []byte
+	if h, err := c.Head(); err == nil && anew {
+		drop = append(drop, "architectures", "id2label", "label2id", "problem_type")
+		add = h.config()
+	}
+	changed, found := []byte("{"), add != nil
+	err := strictjson.Members(text, func(key string, value json.RawMessage) error {
+		if slices.Contains(drop, key) {
+			found = true
+			return nil
+		}
+		name, err := json.Marshal(key)
+		changed = append(append(append(append(changed, name...), ':'), value...), ',')
+		return err
+	})
+	if err != nil || !found {
+		return text, err
+	}
+	return indented(append(bytes.TrimSuffix(append(changed, add...), []byte(",")), '}'))
+}
+
+func indented(text []byte) ([]byte, error) {
+	var b bytes.Buffer
+	err := json.Indent(&b, text, "", "  ")
+	return append(b.Bytes(), '\n'), err
+}
+
+// ownParts returns the tokenizer for a GGUF file, or an error that says why there is none.
+func (c *Checkpoint) ownParts() (tokenizer.Parts, error) {
+	t, err := c.Tokenizer()
+	if err != nil {
+		return tokenizer.Parts{}, err
+	}
+	p, ok := t.Parts()
+	switch {
+	case !ok:
+		err = errors.New("only byte-level BPE that splits a text as GPT-2 does can be in a GGUF file")
+	case len(p.Tokens) > c.Config.VocabSize:
+		err = fmt.Errorf("%d tokens, but the model has rows for %d", len(p.Tokens),
+			c.Config.VocabSize)
+	}
+	return p, err
+}
