@@ -3,7 +3,7 @@
 import {createOpenAI} from '@ai-sdk/openai'
 import {createOpenAICompatible} from '@ai-sdk/openai-compatible'
 import {OpenAI as LangChain, OpenAIEmbeddings} from '@langchain/openai'
-import {embed, generateText, jsonSchema, Output, streamText} from 'ai'
+import {embed, generateText, jsonSchema, Output, streamText, tool} from 'ai'
 import OpenAI from 'openai'
 
 globalThis.AI_SDK_LOG_WARNINGS = false
@@ -37,6 +37,14 @@ const others = {
   'AI SDK: chat': async () => (await write(sdk.chat('demo'))).text,
   'AI SDK: chat stream': async () =>
     (await listed(streamText({...whole, model: sdk.chat('demo')}).textStream)).join(''),
+  'AI SDK: a response': async () => (await write(sdk('demo'), {temperature: 0})).text ===
+    (await write(sdk.chat('demo'), {temperature: 0})).text,
+  'AI SDK: a response stream': async () => (await listed(streamText({...whole,
+    model: sdk('demo'), temperature: 0}).textStream)).join('') ===
+    (await write(sdk.chat('demo'), {temperature: 0})).text,
+  'AI SDK: a tool': async () => (await write(sdk.chat('demo'), {maxOutputTokens: 200,
+    tools: {Pet: tool({inputSchema: jsonSchema(schema)})},
+    toolChoice: {type: 'tool', toolName: 'Pet'}})).toolCalls[0].input,
   'AI SDK: an object': async () => (await write(compatible('demo'),
     {maxOutputTokens: 200, output: Output.object({schema: jsonSchema(schema)})})).output,
   'AI SDK: embedding': async () =>

@@ -45,6 +45,11 @@ class Drawn:
         schema, rule = Pet.model_json_schema(), judge.folder() / "grammar"
         rule.write_text('root ::= "a" [b-d]{2,4}')
         form = lambda schema: self.text("--json-schema", json.dumps(schema), prompt=chat, n=200)
+        called = {"type": "structural_tag", "format": {
+            "type": "tag", "begin": '{"name": "Pet", "arguments": ', "end": "}",
+            "content": {"type": "json_schema", "json_schema": schema}}}
+        tag = judge.folder() / "tag.json"
+        tag.write_text(json.dumps(called))
         logits = lambda ids: model(torch.tensor([ids])).logits[0].log_softmax(-1)
         chosen = logits(ids + new)[range(len(ids + new) - 1), (ids + new)[1:]]
         vectors = [model.transformer(torch.tensor([tokenizer(text).input_ids])).last_hidden_state[
@@ -64,7 +69,8 @@ class Drawn:
             "whole": self.p + text, "chosen": chosen, "before": chosen[:len(ids) - 1],
             "offsets": [len(tokenizer.decode((ids + new)[:i])) for i in range(len(ids + new))],
             "said": self.said, "said's": said["logprobs"], "turns": self.text(prompt=turns),
-            "schema": schema, "pet": form(schema), "object": form({"type": "object"}),
+            "schema": schema, "pet": form(schema), "called": self.text(
+                "--structural-tag", str(tag), prompt=chat, n=200), "object": form({"type": "object"}),
             "vectors": vectors, "vector": vectors[:1], "great": "a" * 4_000_000}
 
     def all(self, *flags, prompt=None, more=0, n=12):
@@ -78,7 +84,9 @@ class Drawn:
     def calls(self, who):
         """The calls of one client: what, the resource, all fields, the path, and what must come."""
         asked = {"completions": self.asked | {"prompt": self.p}, "chat.completions":
-                 self.asked | {"messages": [{"role": "user", "content": self.p}]}}
+                 self.asked | {"messages": [{"role": "user", "content": self.p}]}, "responses":
+                 {k if k != "max_tokens" else "max_output_tokens": v for k, v in self.asked.items()}
+                 | {"input": self.p}}
         for whose, what, resource, fields, path, want in json.loads(
                 HERE.with_suffix(".json").read_text()):
             if who in whose:
@@ -164,8 +172,8 @@ with judge.claim("a list of calls through litellm, langchain and instructor", le
         at["base_url"], long = url + "/v1", d.asked | {"max_tokens": 200}
         chain, talk = langchain_openai.OpenAI(**d.asked, **at), langchain_openai.ChatOpenAI(
             **d.asked, **at)
-        form = langchain_openai.ChatOpenAI(**long, **at).with_structured_output(
-            Pet, method="json_schema")
+        long_talk = langchain_openai.ChatOpenAI(**long, **at)
+        form = long_talk.with_structured_output(Pet, method="json_schema")
         vectors = langchain_openai.OpenAIEmbeddings(
             model="demo", check_embedding_ctx_length=False, **at)
         teach = lambda mode: instructor.from_openai(
@@ -186,7 +194,9 @@ with judge.claim("a list of calls through litellm, langchain and instructor", le
                 ("embeddings", lambda: vectors.embed_documents([d.p, d.q]), d.given["vectors"], ""),
                 ("instructor's schema", lambda: teach(instructor.Mode.JSON_SCHEMA), pet, ""),
                 ("instructor's tools", lambda: teach(instructor.Mode.TOOLS),
-                 ["InstructorRetryException", None, None, None], "")]:
+                 json.loads(d.given["called"])["arguments"], ""),
+                ("a tool", lambda: long_talk.bind_tools([Pet], tool_choice="Pet").invoke(
+                    d.p).tool_calls[0]["args"], json.loads(d.given["called"])["arguments"], "")]:
             judged(claim, d, f"langchain: {what}", call, want, path)
 
 with judge.claim(
@@ -211,6 +221,8 @@ with judge.claim(
             "compatible: text": sdk["text"], "compatible: stream": sdk["text"],
             "compatible: chat": d.said, "compatible: usage": [len(sdk["prompt_ids"]), tokens],
             "AI SDK: text": sdk["text"], "AI SDK: chat": d.said, "AI SDK: chat stream": d.said,
+            "AI SDK: a response": True, "AI SDK: a response stream": True,
+            "AI SDK: a tool": json.loads(d.given["called"])["arguments"],
             "AI SDK: an object": json.loads(d.given["pet"]), "LangChain: stream": d.greedy,
             "AI SDK: embedding": d.given["vectors"][0], "AI SDK: key": ["AI_APICallError", 401],
             "LangChain: texts": [d.greedy, d.text("--temp", 0, prompt=d.q)],
