@@ -100,7 +100,8 @@ func (q *completion) chatFields(s *Server) map[string]field {
 // converse makes the prompt of the conversation.
 func (q *completion) converse(s *Server) error {
 	ids, err := s.conversation(&q.talk, q.allowance())
-	if f := &q.form; f.schema == nil && (f.calls == nil || f.calls.free) { // else the form has its end
+	f := &q.form // which has its end itself
+	if !q.ignoreEOS && f.schema == nil && (f.calls == nil || f.calls.free) {
 		q.Stop = slices.Concat(q.Stop, s.template.Stop)
 	}
 	q.prompt, q.talk.messages = prompts{{asIDs: true, ids: ids}}, nil

@@ -3,13 +3,17 @@ package serve_test
 // Conversations in Jinja: one text of all messages.
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"testing"
 
 	"picogpt/batch"
+	"picogpt/dev/testmodel"
+	"picogpt/model"
 	"picogpt/serve"
 	"picogpt/tokenizer"
+	"picogpt/weights/demo"
 )
 
 const inJinja = `{{ bos_token }}{% for m in messages %}[{{ m.role }}{{ ' ' + m.name if m.name }}] ` +
@@ -110,5 +114,22 @@ func TestEqualBeginningsOfConversationsAreEvaluatedOnce(t *testing.T) {
 			t.Errorf("turn %d: %d tokens were there: %s", i, n, text)
 		}
 		messages += `,{"role":"assistant","content":"ok"},{"role":"user","content":"And?"}`
+	}
+}
+
+// TestTheTokenizersEndEndsAnAnswer: where the model's is another; a request may write past both.
+func TestTheTokenizersEndEndsAnAnswer(t *testing.T) {
+	const girl = `{"messages":[{"role":"user","content":"Once upon a time, there was a girl."}],"temperature":0,"max_tokens":200`
+	config := bytes.ReplaceAll(demo.Config(), []byte(`"eos_token_id": 50256`), []byte(`"eos_token_id": 11111`))
+	for ends, finish := range map[string]string{"<|endoftext|>": "stop", " explore": "length", "": "length"} {
+		m := testmodel.New(t, config, demo.Weights(), model.Options{Threads: 1})
+		c := startWith(t, m, serve.Options{Template: "{{ messages[0].content }}", TemplateJinja: true,
+			TemplateTokens: map[string]string{"eos_token": ends}})
+		for fields, want := range map[string]string{"": finish, `,"ignore_eos":true`: "length"} {
+			_, text := c.post("/v1/chat/completions", girl+fields+"}")
+			if got := decoded[answer](t, text).Choices[0].FinishReason; got == nil || *got != want {
+				t.Errorf("eos_token %q, %s: finish_reason in %s, want %s", ends, fields, text, want)
+			}
+		}
 	}
 }

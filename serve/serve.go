@@ -110,7 +110,7 @@ func New(m *model.Model, tok *tokenizer.Tokenizer, o Options) (*Server, error) {
 		if template, err = chat.New(o.Template, o.TemplateJinja, tok); err != nil {
 			return nil, fmt.Errorf("template: %w", err)
 		}
-		template.Tokens = o.TemplateTokens
+		template.Know(o.TemplateTokens, m.Config().EndTokens())
 	}
 	s := &Server{
 		template: template,

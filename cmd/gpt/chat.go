@@ -149,7 +149,8 @@ func (a *app) chatTemplate(name *string, t *tokenizer.Tokenizer) (*chat.Template
 	case err != nil:
 		return nil, fault.Hint(fmt.Errorf("%s: %w", from, err), chooseTemplate)
 	}
-	made.Tokens, err = c.TemplateTokens()
+	tokens, err := c.TemplateTokens()
+	made.Know(tokens, c.Config.EndTokens())
 	return made, err
 }
 

@@ -212,7 +212,7 @@ func (c *Chat) Take(s *Saved) error {
 			return fmt.Errorf("clock: %s: want a time such as %s", quote.Short(s.Clock, 40), time.RFC3339)
 		}
 	}
-	template.Tokens = c.Template.Tokens
+	template.Know(c.Template.Tokens, c.Session.Model().Config().EndTokens())
 	c.Template, c.System, c.Clock, c.Turns = template, s.System, clock, s.Turns
 	return nil
 }

@@ -5,6 +5,7 @@ package chat
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"text/template"
@@ -107,6 +108,20 @@ func New(source string, inJinja bool, t *tokenizer.Tokenizer) (*Template, error)
 		err = errors.New("want {{.Text}} in it, which is the line")
 	}
 	return made, err
+}
+
+// Know gives the template the texts of the tokenizer's tokens: bos_token, eos_token and others. In
+// Jinja, that of eos_token ends an answer too, if it is a special token: fine-tunes end their turns
+// with it whose config names another. ends are the ids that end the model's texts anyway.
+func (c *Template) Know(tokens map[string]string, ends []int) {
+	c.Tokens = tokens
+	for _, id := range c.tokenizer.Special() {
+		text, err := c.tokenizer.Text(id)
+		if c.whole != nil && err == nil && text != "" && text == tokens["eos_token"] &&
+			!slices.Contains(ends, id) && !slices.Contains(c.Stop, text) {
+			c.Stop = slices.Concat(c.Stop, []string{text})
+		}
+	}
 }
 
 // Whole reports whether the template is one in Jinja.
