@@ -248,3 +248,83 @@ func timeText(t time.Time, letter byte) string {
 	}
 	return ""
 }
+
+// A call has what is called and with what.
+type call struct {
+	after int  // the position after it
+	block bool // it is that of a call block
+}
+
+// arguments reads those of a call, if there are any.
+func (p *parser) arguments() func(x *run) arguments {
+	var positional, named []expression
+	var names []string
+	var list, dict expression // *list and **dict
+	if !p.skip("(") {
+		return func(*run) arguments { return arguments{} }
+	}
+	p.list(")", func() {
+		line := p.t.line
+		switch {
+		case dict == nil && list == nil && p.skip("*"):
+			list = p.expression()
+			return
+		case dict == nil && p.skip("**"):
+			dict = p.expression()
+			return
+		case dict == nil && p.t.kind == name && p.peek().is("="):
+			names = append(names, p.next().text)
+			p.next()
+			named = append(named, p.expression())
+			return
+		case dict != nil || list != nil:
+			p.fail(line, "an argument after * or **")
+		case len(names) > 0:
+			p.fail(line, "an argument without a name after one with it")
+		}
+		positional = append(positional, p.expression())
+	})
+	return func(x *run) arguments {
+		a := arguments{positional: x.all(positional), names: names, named: x.all(named)}
+		if list != nil {
+			a.positional = append(a.positional, x.list(x.items(list(x)))...)
+		}
+		if dict != nil {
+			x.spread(&a, dict(x))
+		}
+		return a
+	}
+}
+
+// spread adds the arguments that are in a dictionary.
+func (x *run) spread(a *arguments, v any) {
+	d, ok := v.(*Dict)
+	if !ok || !x.make(32*len(d.keys)) || !x.work(len(d.keys)) {
+		x.fail("want a dict after **, found %s", typeName(v))
+		return
+	}
+	a.names = slices.Clone(a.names)
+	for _, key := range d.keys {
+		name, ok := key.(string)
+		if !ok || slices.Contains(a.names, name) {
+			x.fail("an argument has two values, or no name")
+			return
+		}
+		a.names, a.named = append(a.names, name), append(a.named, d.values[key])
+	}
+}
+
+func (p *parser) call(of expression) expression {
+	line := p.t.line
+	given := p.arguments()
+	n := &call{after: p.at}
+	p.last = n
+	return at(line, func(x *run) any {
+		f := of(x)
+		a := given(x)
+		if n.block {
+			a.caller = x.caller
+		}
+		return x.call(f, a)
+	})
+}

@@ -312,54 +312,6 @@ func (p *parser) subscript(of expression, line int) expression {
 	})
 }
 
-// A call has what is called and with what.
-type call struct {
-	after int  // the position after it
-	block bool // it is that of a call block
-}
-
-// arguments reads those of a call, if there are any.
-func (p *parser) arguments() func(x *run) arguments {
-	var positional, named []expression
-	var names []string
-	if !p.skip("(") {
-		return func(*run) arguments { return arguments{} }
-	}
-	p.list(")", func() {
-		if p.is("*") || p.is("**") {
-			p.fail(p.t.line, "%s: want each argument", p.t.text)
-		}
-		if p.t.kind == name && p.peek().is("=") {
-			names = append(names, p.next().text)
-			p.next()
-			named = append(named, p.expression())
-			return
-		}
-		if len(names) > 0 {
-			p.fail(p.t.line, "an argument without a name after one with it")
-		}
-		positional = append(positional, p.expression())
-	})
-	return func(x *run) arguments {
-		return arguments{positional: x.all(positional), names: names, named: x.all(named)}
-	}
-}
-
-func (p *parser) call(of expression) expression {
-	line := p.t.line
-	given := p.arguments()
-	n := &call{after: p.at}
-	p.last = n
-	return at(line, func(x *run) any {
-		f := of(x)
-		a := given(x)
-		if n.block {
-			a.caller = x.caller
-		}
-		return x.call(f, a)
-	})
-}
-
 // filters reads filters and tests after an expression; named says that the name of one is next.
 func (p *parser) filters(e expression, named bool) expression {
 	for p.err == nil {
