@@ -158,10 +158,8 @@ fuzz: ## every fuzz target for FUZZTIME, or some: make fuzz FUZZ=weights:FuzzOpe
 digest: ## one SHA-256 of logits and texts in every number format: the same on every machine
 	@go run ./dev/digest
 
-bits: digest ## what a new machine must pass: the digest, and the tests of bits
-	go test -count=1 ./dev/digest
-	go test ./kernels
-	go test ./model ./decode ./tokenizer ./weights
+bits: ## what a new machine must pass: the digest, and the tests of bits
+	.ci/bits
 
 # The texts have copyrights of their own: gpt check tells where they are. Without them it compares
 # what needs none.
@@ -242,7 +240,7 @@ staticcheck: ## what go vet does not find
 
 staticcheck-modules: ## … with the tag gpu, and in every other module
 	$(STATICCHECK) -tags gpu ./model/gpu/... ./cmd/gpt ./model
-	@set -e; for module in cmd/gpt/browser x/corpus x/deploy x/bench/*/go.mod; do \
+	@set -e; for module in cmd/gpt/browser x/corpus x/deploy x/release x/bench/*/go.mod; do \
 		cd $(CURDIR)/$${module%go.mod} && echo "staticcheck $$module" && $(STATICCHECK) ./...; \
 	done
 
