@@ -191,9 +191,6 @@ func (r *release) tarball(files []member) ([]byte, error) {
 	for _, f := range files {
 		h := &tar.Header{Name: f.name, Mode: int64(f.mode.Perm()), Size: int64(len(f.bytes)),
 			ModTime: r.time, Format: tar.FormatUSTAR}
-		if strings.HasSuffix(f.name, "/") {
-			h.Typeflag, h.Mode = tar.TypeDir, int64(f.mode)
-		}
 		err := t.WriteHeader(h)
 		if err == nil {
 			_, err = t.Write(f.bytes)
@@ -202,7 +199,8 @@ func (r *release) tarball(files []member) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return b.Bytes(), t.Close()
+	err := t.Close() // before the bytes are taken
+	return b.Bytes(), err
 }
 
 func zipped(b []byte) ([]byte, error) {
