@@ -60,7 +60,7 @@ func containerConfig(text string) (c v1.Config, err error) {
 			err = fmt.Errorf("unknown")
 		}
 		if err != nil {
-			return c, fmt.Errorf("Containerfile: %s: %w", word, err)
+			return c, fmt.Errorf("%s in Containerfile: %w", word, err)
 		}
 	}
 	return c, nil

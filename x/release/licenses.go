@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -23,7 +22,11 @@ var rule = []byte("\n" + strings.Repeat("-", 80) + "\n\n")
 // writeLicenses writes each text once, below the modules that have it. The standard library is among
 // them as stdlib.
 func writeLicenses(root string) error {
-	folders := map[string]string{"stdlib": runtime.GOROOT()}
+	goroot, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return err
+	}
+	folders := map[string]string{"stdlib": strings.TrimSpace(string(goroot))}
 	for _, system := range []string{"linux", "darwin", "windows"} {
 		list := exec.Command("go", "list", "-deps", "-tags", "gpu", "-f",
 			"{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Dir}}{{end}}{{end}}", "./cmd/gpt")
