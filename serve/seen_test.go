@@ -129,6 +129,9 @@ func TestMetricsPassTheLinter(t *testing.T) {
 		!strings.Contains(page, `,version="v1"} 1`) || !strings.Contains(page, `commit="c",goversion="go1.`) {
 		t.Error("no gpt_build_info of this build")
 	}
+	if _, says := c.do("GET", "/version", ""); !strings.Contains(says, `{"build":"gpt v1, commit c",`) {
+		t.Errorf("/version says %s", says)
+	}
 	problems, err := promlint.New(strings.NewReader(page)).Lint()
 	if err != nil {
 		t.Fatal(err)
