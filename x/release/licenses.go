@@ -87,7 +87,7 @@ func licenceIn(dir string) (text string, err error) {
 	return text, err
 }
 
-// spdxLicense is the SPDX name of a module's licence in LICENSES. The module itself is not there.
+// spdxLicense is the SPDX name of a module's licence in LICENSES.
 func spdxLicense(licenses []byte, module string) (string, error) {
 	for part := range bytes.SplitSeq(licenses, rule) {
 		names, text, _ := bytes.Cut(part, []byte("\n\n"))
@@ -99,5 +99,5 @@ func spdxLicense(licenses []byte, module string) (string, error) {
 			return found.Match[0].ID, nil
 		}
 	}
-	return "MIT", nil // ours
+	return "", fmt.Errorf("%s: not in LICENSES: make licenses", module)
 }

@@ -29,12 +29,17 @@ func (r *release) sbom(all []*target) error {
 		relations = append(relations, object{"spdxElementId": from, "relationshipType": kind,
 			"relatedSpdxElement": to})
 	}
+	main := &debug.Module{Version: r.version} // Go calls it (devel), before it has a tag
 	linked := func(m *debug.Module) (string, error) {
 		id := "SPDXRef-" + notWord.ReplaceAllString(m.Path+"-"+m.Version, "-")
 		if packages[id] != nil {
 			return id, nil
 		}
-		license, err := spdxLicense(all[0].files["LICENSES"], m.Path)
+		of := m.Path
+		if m == main {
+			of = "picogpt," // whatever its address is
+		}
+		license, err := spdxLicense(all[0].files["LICENSES"], of)
 		packages[id] = spdxPackage(id, m.Path, m.Version, license)
 		packages[id]["externalRefs"] = []object{{"referenceCategory": "PACKAGE-MANAGER",
 			"referenceType": "purl", "referenceLocator": "pkg:golang/" + m.Path + "@" + m.Version}}
@@ -52,9 +57,9 @@ func (r *release) sbom(all []*target) error {
 		}}
 		packages[binary] = p
 		relate("SPDXRef-DOCUMENT", "DESCRIBES", binary)
-		main := debug.Module{Path: info.Main.Path, Version: r.version} // (devel), before it has a tag
+		main.Path = info.Main.Path
 		library := debug.Module{Path: "stdlib", Version: info.GoVersion[len("go"):]}
-		for _, m := range append([]*debug.Module{&main, &library}, info.Deps...) {
+		for _, m := range append([]*debug.Module{main, &library}, info.Deps...) {
 			id, err := linked(m)
 			if err != nil {
 				return err
