@@ -162,7 +162,7 @@ func TestLicencesAreOfAllModules(t *testing.T) {
 				continue
 			}
 			n++
-			texts, err := filepath.Glob(filepath.Join(dir, "[LC][IO][CP][EY]*"))
+			texts, err := filepath.Glob(filepath.Join(dir, "[LC][IiOo][CcPp][EeYy]*"))
 			if err != nil || len(texts) == 0 || !slices.Contains(names, path) {
 				t.Errorf("%s: not in LICENSES, or without a licence (%v)", path, err)
 				continue
