@@ -37,12 +37,11 @@ type release struct {
 
 // A target is a binary of the release with its system, and its archive.
 type target struct {
-	os, arch    string // Go's
-	binary      string // path
-	archive     string
-	exe         string            // ".exe" or ""
-	files       map[string][]byte // of the archive, below its folder; set by read
-	releaseName string            // gpt-v0.1.0-linux-amd64
+	os, arch string            // Go's
+	name     string            // gpt-v0.1.0-linux-amd64
+	exe      string            // ".exe" or ""
+	archive  string            // path
+	files    map[string][]byte // of the archive, by their names below its folder
 }
 
 func main() {
@@ -108,13 +107,12 @@ func (r *release) targets() (all []*target, err error) {
 		if !isTar && !isZip {
 			continue
 		}
-		t := &target{archive: archive, binary: name, releaseName: filepath.Base(name)}
-		t.os, t.arch, _ = strings.Cut(strings.TrimPrefix(t.releaseName, prefix), "-")
+		t := &target{archive: archive, name: filepath.Base(name)}
+		t.os, t.arch, _ = strings.Cut(strings.TrimPrefix(t.name, prefix), "-")
 		read := readTar
 		if isZip {
 			t.exe, read = ".exe", readZip
 		}
-		t.binary += t.exe
 		b, err := os.ReadFile(archive)
 		if err == nil {
 			t.files, err = read(b)

@@ -50,8 +50,8 @@ func (r *release) sbom(all []*target) error {
 		if err != nil {
 			return err
 		}
-		binary := "SPDXRef-" + notWord.ReplaceAllString(t.releaseName, "-")
-		p := spdxPackage(binary, t.releaseName, r.version, "MIT")
+		binary := "SPDXRef-" + notWord.ReplaceAllString(t.name, "-")
+		p := spdxPackage(binary, t.name, r.version, "MIT")
 		p["primaryPackagePurpose"], p["checksums"] = "APPLICATION", []object{{
 			"algorithm": "SHA256", "checksumValue": fmt.Sprintf("%x", sha256.Sum256(t.gpt())),
 		}}

@@ -34,7 +34,7 @@ var pythonTags = map[string]string{
 func (r *release) wheels(all []*target) error {
 	for _, t := range all {
 		if err := r.wheel(t); err != nil {
-			return fmt.Errorf("%s: %w", t.releaseName, err)
+			return fmt.Errorf("%s: %w", t.name, err)
 		}
 	}
 	return nil
