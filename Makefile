@@ -1,9 +1,9 @@
 # The commands of this project, each one line to copy. CI runs .ci/run.
 
-.PHONY: build dist man man-lint image corpus-image work test long race fuzz digest bits weights judges bench gpu-bench gpu-kit pictures lint staticcheck staticcheck-modules actionlint vulncheck module ptx
+.PHONY: build dist release wheel npm proxy publish licenses api apidiff release-check man man-lint image corpus-image work test long race fuzz digest bits weights judges bench gpu-bench gpu-kit pictures lint staticcheck staticcheck-modules actionlint vulncheck module ptx
 
 build: ## one static binary: ./gpt
-	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o gpt ./cmd/gpt
+	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w $(STAMP)" -o gpt ./cmd/gpt
 
 # The bits depend on the sources, on VERSION with its COMMIT and DATE, and on the release of Go, and on
 # nothing else: neither on the folder nor on the state of git, which -buildvcs would write into them.
@@ -11,8 +11,8 @@ VERSION ?= $(shell git describe --tags --always --dirty)
 COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null)
 DATE ?= $(shell TZ=UTC git log -1 --format=%cd --date=format-local:%Y-%m-%d 2>/dev/null)
 RELEASE_GO = env -u GOFLAGS -u GOAMD64 -u GOARM64 -u GOEXPERIMENT CGO_ENABLED=0 GOWORK=off
-RELEASE_FLAGS = -trimpath -buildvcs=false -ldflags="-s -w -buildid= \
-	-X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.date=$(DATE)"
+STAMP = -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.date=$(DATE)
+RELEASE_FLAGS = -trimpath -buildvcs=false -ldflags="-s -w -buildid= $(STAMP)"
 RELEASE = $(RELEASE_GO) go build $(RELEASE_FLAGS)
 TARGETS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
@@ -28,7 +28,54 @@ dist: ## binaries for six systems, archives with manual pages, and their sums: d
 	done
 	$(MAKE) man
 	go run ./dev/pack dist/gpt-*
-	cd dist && if command -v sha256sum >/dev/null; then sha256sum gpt-*; else shasum -a 256 gpt-*; fi >SHA256SUMS
+	cd dist && $(SUMS)
+SUMS = files=$$(find . -maxdepth 1 -type f ! -name SHA256SUMS | LC_ALL=C sort | cut -c 3-); \
+	if command -v sha256sum >/dev/null; then sha256sum $$files; else shasum -a 256 $$files; fi >SHA256SUMS
+
+# Where the release will be, and who its packages name. All files have the commit's time.
+ADDRESS ?= github.com/OWNER/picogpt
+MAINTAINER ?= picogpt authors <authors@picogpt.invalid>
+EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null)
+RELEASER = cd x/release && GOWORK=off go run . -version '$(VERSION)' -time '$(or $(EPOCH),1767225600)' \
+	-address '$(ADDRESS)' -maintainer '$(MAINTAINER)'
+CLEAN = test -z "$$(git status --porcelain)" || { git status --short; echo "commit this first"; exit 1; }
+
+release: ## all files of a release, from a clean tree: make release VERSION=v0.1.0 ADDRESS=github.com/you/picogpt
+	@$(CLEAN)
+	$(MAKE) licenses api
+	@$(CLEAN)
+	$(MAKE) dist
+	$(RELEASER) pack ../../dist
+	$(MAKE) proxy
+	cd dist && $(SUMS)
+
+wheel: dist ## a wheel of each system's binary, for pip
+	$(RELEASER) wheel ../../dist
+
+npm: dist ## a package of each system's binary, and one that chooses, for npx
+	$(RELEASER) npm ../../dist
+
+proxy: ## a module proxy of the commit with an address and a version: dist/proxy
+	rm -rf dist/proxy dist/source && mkdir -p dist/source
+	git archive HEAD | tar -x -C dist/source
+	cd dist/source && go run ./dev/module -proxy ../proxy '$(ADDRESS)' '$(VERSION)'
+	rm -r dist/source
+
+publish: ## what make release has made, as a draft at GitHub, by gh
+	cd dist && gh release create '$(VERSION)' --draft --title '$(VERSION)' --notes-file NOTES.md \
+		$$(find . -maxdepth 1 -type f ! -name 'NOTES.md' | LC_ALL=C sort) homebrew/* scoop/* aur/PKGBUILD
+
+licenses: ## cmd/gpt/LICENSES, of the modules that go.mod has now
+	$(RELEASER) licenses ../..
+
+api: ## x/release/api.txt, the exported API, which a version promises
+	$(RELEASER) api ../..
+
+apidiff: ## how the exported API differs from the last release's; what breaks must be in breaks.txt
+	$(RELEASER) apidiff ../..
+
+release-check: ## a release made twice, installed in every way, and used: make release-check TARGETS=linux/amd64
+	x/release/check '$(TARGETS)'
 
 man: ## the manual pages, from the texts of --help: dist/man/man1/gpt.1 and one for each command
 	@$(RELEASE_GO) go run $(RELEASE_FLAGS) ./cmd/gpt help --force --man dist/man/man1
@@ -111,10 +158,8 @@ fuzz: ## every fuzz target for FUZZTIME, or some: make fuzz FUZZ=weights:FuzzOpe
 digest: ## one SHA-256 of logits and texts in every number format: the same on every machine
 	@go run ./dev/digest
 
-bits: digest ## what a new machine must pass: the digest, and the tests of bits
-	go test -count=1 ./dev/digest
-	go test ./kernels
-	go test ./model ./decode ./tokenizer ./weights
+bits: ## what a new machine must pass: the digest, and the tests of bits
+	.ci/bits
 
 # The texts have copyrights of their own: gpt check tells where they are. Without them it compares
 # what needs none.
@@ -195,7 +240,7 @@ staticcheck: ## what go vet does not find
 
 staticcheck-modules: ## … with the tag gpu, and in every other module
 	$(STATICCHECK) -tags gpu ./model/gpu/... ./cmd/gpt ./model
-	@set -e; for module in cmd/gpt/browser x/corpus x/deploy x/bench/*/go.mod; do \
+	@set -e; for module in cmd/gpt/browser x/corpus x/deploy x/release x/bench/*/go.mod; do \
 		cd $(CURDIR)/$${module%go.mod} && echo "staticcheck $$module" && $(STATICCHECK) ./...; \
 	done
 

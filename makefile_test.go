@@ -56,6 +56,68 @@ func TestTargetsAreThere(t *testing.T) {
 	}
 }
 
+// elsewhere says why CI does not run what a workflow runs.
+var elsewhere = map[string]string{
+	"make judges":  "part judges runs dev/judges/run, as it does",
+	"make weights": "the hub's weights, 548 MB",
+	"make publish": "writes to GitHub",
+}
+
+// TestWorkflowsRunWhatCIRuns: each line that a workflow runs is a target of make, or a script, that
+// .ci/run runs too.
+func TestWorkflowsRunWhatCIRuns(t *testing.T) {
+	ci := ""
+	for _, name := range []string{".ci/run", "x/release/check"} { // make release-check is the second
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ci += string(b)
+	}
+	workflows, err := filepath.Glob(".github/workflows/*.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := regexp.MustCompile(`(?m)^ *(?:- )?run: (?:\|\n((?: {10}.*\n)+)|(.*\n))`)
+	seen, excused := 0, map[string]bool{}
+	for _, name := range workflows {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range step.FindAllStringSubmatch(string(b), -1) {
+			for line := range strings.Lines(m[1] + m[2]) {
+				words := strings.Fields(line)
+				if words[0] == "#" {
+					continue
+				}
+				seen++
+				command := words[0]
+				if command == "make" {
+					command += " " + words[1]
+				}
+				runs := regexp.MustCompile(`(?m)^\s*\(?(?:cd \S+ && )?` +
+					strings.Replace(regexp.QuoteMeta(command), "make ", "make (?:-s )?", 1) + `(?:\s|$)`)
+				info, err := os.Stat(words[0])
+				switch {
+				case elsewhere[command] != "":
+					excused[command] = true
+				case words[0] != "make" && (err != nil || info.Mode()&0o111 == 0):
+					t.Errorf("%s: %q, want a target of make or a script of the project", name, line)
+				case command != ".ci/run" && !runs.MatchString(ci):
+					t.Errorf("%s: .ci/run does not run %q", name, command)
+				}
+			}
+		}
+		if strings.Count(string(b), "run: ") != len(step.FindAllString(string(b), -1)) {
+			t.Errorf("%s: a run: in another form", name)
+		}
+	}
+	if seen < 6 || len(excused) != len(elsewhere) {
+		t.Errorf("%d lines, of which %v run elsewhere: want more, and no excuse without need", seen, excused)
+	}
+}
+
 // TestNamedTestsAreThere: a part of CI that names tests runs none if they have other names now.
 func TestNamedTestsAreThere(t *testing.T) {
 	function := regexp.MustCompile(`(?m)^func (Test\w+)\(`)

@@ -43,7 +43,11 @@ func (s *Server) ready(v *visit) error {
 
 // version answers as vLLM does.
 func (s *Server) version(v *visit) error {
-	return v.replyJSON(map[string]string{"version": s.options.Version})
+	says := map[string]string{"version": s.options.Version}
+	if s.options.Build != "" {
+		says["build"] = s.options.Build
+	}
+	return v.replyJSON(says)
 }
 
 // aModel is the JSON of a model, with OpenAI's and vLLM's fields.
@@ -231,7 +235,7 @@ func newMetrics(s *Server) *metrics {
 		Help: "1. The labels say which build serves; those of the same arithmetic give the same " +
 			"bits.",
 		ConstLabels: prometheus.Labels{
-			"version": s.options.Version, "commit": s.options.Commit,
+			"version": s.options.Version, "commit": s.options.Commit, "build": s.options.Build,
 			"goversion": runtime.Version(), "arithmetic": strconv.Itoa(engine.Arithmetic),
 		},
 	}, func() float64 { return 1 })

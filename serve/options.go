@@ -28,8 +28,8 @@ type Options struct {
 	Aliases []string
 
 	// Version and Commit say of which build the program is, for /version and the metric
-	// gpt_build_info.
-	Version, Commit string
+	// gpt_build_info. Build is a line that says all of it, as gpt version does.
+	Version, Commit, Build string
 
 	// Fingerprint is the answers' system_fingerprint. Servers with the same fingerprint give the
 	// same texts; it is for example a digest of the weights and the number formats. "" means none.

@@ -122,12 +122,15 @@ var complaint = regexp.MustCompile(`^vllm:\w+ metric names should not contain ':
 
 // TestMetricsPassTheLinter runs promtool's own rules, and promtool where it is installed.
 func TestMetricsPassTheLinter(t *testing.T) {
-	c := start(t, serve.Options{Version: "v1", Commit: "c"})
+	c := start(t, serve.Options{Version: "v1", Commit: "c", Build: "gpt v1, commit c"})
 	c.complete(`{"max_tokens":2}`)
 	_, page := c.do("GET", "/metrics", "")
-	if !strings.Contains(page, `gpt_build_info{arithmetic="`) ||
+	if !strings.Contains(page, `gpt_build_info{arithmetic="1",build="gpt v1, commit c",`) ||
 		!strings.Contains(page, `,version="v1"} 1`) || !strings.Contains(page, `commit="c",goversion="go1.`) {
 		t.Error("no gpt_build_info of this build")
+	}
+	if _, says := c.do("GET", "/version", ""); !strings.Contains(says, `{"build":"gpt v1, commit c",`) {
+		t.Errorf("/version says %s", says)
 	}
 	problems, err := promlint.New(strings.NewReader(page)).Lint()
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"runtime/debug"
@@ -143,5 +144,36 @@ func TestVersionNamesLibc(t *testing.T) {
 		}
 	case slices.ContainsFunc(got, isLibc) != dynamic || !dynamic && len(got) > 0 || got == nil:
 		t.Errorf("%q of a program of which Go says %v", got, info.Settings)
+	}
+}
+
+// TestLicencesAreOfAllModules: gpt version --licenses has the text of each module that a build for any
+// system has. make licenses writes it.
+func TestLicencesAreOfAllModules(t *testing.T) {
+	cases.NotShort(t)
+	names, n := strings.Fields(licenses), 0
+	plain := strings.Join(names, " ")
+	for _, system := range []string{"linux", "darwin", "windows"} {
+		list := goTool(t, []string{"GOOS=" + system, "CGO_ENABLED=0"}, "list", "-deps", "-tags", "gpu", "-f",
+			"{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Dir}}{{end}}{{end}}", ".")
+		for line := range strings.SplitSeq(strings.TrimSpace(list), "\n") {
+			path, dir, ok := strings.Cut(line, "\t")
+			if !ok {
+				continue
+			}
+			n++
+			texts, err := filepath.Glob(filepath.Join(dir, "[LC][IiOo][CcPp][EeYy]*"))
+			if err != nil || len(texts) == 0 || !slices.Contains(names, path) {
+				t.Errorf("%s: not in LICENSES, or without a licence (%v)", path, err)
+				continue
+			}
+			text, err := os.ReadFile(texts[0])
+			if err != nil || !strings.Contains(plain, strings.Join(strings.Fields(string(text)), " ")) {
+				t.Errorf("%s: LICENSES has not the text of %s (%v)", path, texts[0], err)
+			}
+		}
+	}
+	if n < 60 {
+		t.Errorf("%d modules of three systems, want more", n)
 	}
 }

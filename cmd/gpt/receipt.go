@@ -92,8 +92,9 @@ func (f *receiptFlag) make(
 
 // newReceipt begins a receipt of the open checkpoint.
 func (a *app) newReceipt(prompt []int, options []string, seed uint64) (*receipt.Receipt, error) {
-	r := &receipt.Receipt{Rules: a.rules, PromptIDs: append([]int{}, prompt...), Options: options,
-		Saved: a.saved, Seed: seed, Files: a.optionFiles.texts}
+	r := &receipt.Receipt{Build: thisBuild().String(), Rules: a.rules,
+		PromptIDs: append([]int{}, prompt...), Options: options, Saved: a.saved, Seed: seed,
+		Files: a.optionFiles.texts}
 	ck, err := a.open()
 	if err == nil {
 		r.Model, err = ck.Digest()

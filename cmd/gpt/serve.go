@@ -4,7 +4,9 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
+	"io"
 	"net/netip"
 	"net/url"
 	"os"
@@ -38,6 +40,7 @@ type serveCommand struct {
 	Steer      []string
 	Inside     string
 	Log        string
+	Child      bool
 	Who        whoFlags
 	Much       muchFlags
 }
@@ -79,6 +82,8 @@ func newServe(a *app) *cli.Command {
 			f.Add(&c.Log, "--log FORM [text]",
 				`a line on stderr for each request: text (name=value), json or off; texts are never
 				in it, and probes only with -v`).OneOf("text", "json", "off")
+			f.Add(&c.Child, "--child", `for a program that starts the server: prints the address on
+				stdout when the model is loaded, and ends as by SIGTERM when stdin does`)
 			f.Group("Who may ask:")
 			c.Who.flags(f)
 			f.Group("How much:")
@@ -230,6 +235,12 @@ func (c *serveCommand) Run(a *app, f *cli.Flags) error {
 			told.Info("the certificate was read again")
 		})
 	}
+	if c.Child {
+		if err := a.printText(on.api.URL() + "\n"); err != nil {
+			return err
+		}
+		ctx = untilEnd(ctx, a.files.Stdin)
+	}
 	late, err := running.Wait(ctx, listen.Ending{
 		Grace: c.Much.Grace, Retire: s.Retire, Drain: c.Much.Drain, Refuse: s.Drain,
 		Cut: func() { s.Close() },
@@ -238,6 +249,16 @@ func (c *serveCommand) Run(a *app, f *cli.Flags) error {
 		told.Warn("requests were cut off", "drain", c.Much.Drain.String())
 	}
 	return err
+}
+
+// untilEnd returns a context that is also done when a reader ends: the parent does, however it ends.
+func untilEnd(ctx context.Context, parent io.Reader) context.Context {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		defer cancel()
+		io.Copy(io.Discard, parent) // an error is an end too
+	}()
+	return ctx
 }
 
 // newServer makes the server of a model, and sets the options that follow from it.
@@ -336,7 +357,7 @@ func (c *serveCommand) options(a *app) (serve.Options, error) {
 	who, much := &c.Who, &c.Much
 	build := thisBuild()
 	o := serve.Options{
-		Version: build.Version, Commit: build.Commit,
+		Version: build.Version, Commit: build.Commit, Build: build.String(),
 		Keys: who.APIKey, Origins: who.CORSOrigin, Hosts: who.AllowHost,
 		CacheShare: who.CacheShare,
 		MaxQueue:   much.MaxQueue, MaxPrompts: much.MaxPrompts, MaxN: much.MaxN,

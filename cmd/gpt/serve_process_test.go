@@ -139,6 +139,34 @@ func between(s, before, after string) string {
 
 const longAnswer = `{"prompt":"Once","max_tokens":%d,"ignore_eos":true,"n":%d,"seed":1}`
 
+// A child answers while its parent lives, whose end closes stdin, also if it is killed.
+func TestAChildEndsWithItsParent(t *testing.T) {
+	cmd := exec.Command("gpt", "serve", "--child", "--port", "0", "--log", "off")
+	parent, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	startWatched(t, cmd)
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &served{Cmd: cmd, t: t, url: strings.TrimSpace(line)}
+	for range 2 {
+		if status, text := s.post(`{"max_tokens":1}`); status != 200 {
+			t.Fatalf("%s: %d, %s", line, status, text)
+		}
+	}
+	parent.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("the end of stdin: %v, want status 0", err)
+	}
+}
+
 func TestTheStartWarnsOfAnOpenDoor(t *testing.T) {
 	const warning = "level=WARN msg=\"--addr 0.0.0.0:0 without a key"
 	for log, keys := range map[string][]string{"text": nil, "off": nil, "off ": {"GPT_API_KEY=secret"}} {

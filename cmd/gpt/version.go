@@ -4,6 +4,7 @@ package main
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
 	"os"
 	"path"
@@ -25,14 +26,30 @@ var (
 	date    string // of the commit, as 2006-01-02
 )
 
-type versionCommand struct{ JSON bool }
+// licenses are those of the modules and of the data that a build for any system has: make licenses.
+//
+//go:embed LICENSES
+var licenses string
+
+type versionCommand struct{ JSON, Licenses bool }
 
 func newVersion(a *app) *cli.Command {
 	c := &versionCommand{}
 	return &cli.Command{
 		Name: "version", Group: "about", Short: "print the version, and what the build is made of",
-		Flags: func(f *cli.Flags) { f.Add(&c.JSON, "--json", "print one JSON object") },
-		Run:   func(*cli.Flags) error { return printVersion(a, c.JSON) },
+		Flags: func(f *cli.Flags) {
+			f.Add(&c.JSON, "--json", "print one JSON object")
+			f.Add(&c.Licenses, "--licenses", "print the licences of all that the program is built from")
+		},
+		Run: func(*cli.Flags) error {
+			switch {
+			case c.Licenses && c.JSON:
+				return usagef("--json and --licenses: want one of them")
+			case c.Licenses:
+				return a.printText(licenses)
+			}
+			return printVersion(a, c.JSON)
+		},
 	}
 }
 
@@ -53,16 +70,22 @@ type build struct {
 func printVersion(a *app, asJSON bool) error {
 	b := thisBuild()
 	b.Libraries = libraries()
-	text := fmt.Sprintf("gpt %s, %s %s/%s\n", b.Version, b.Go, b.OS, b.Arch)
-	if b.Commit != "" {
-		text += fmt.Sprintf("commit %s, %s\n", b.Commit, b.Date)
-	}
-	text += fmt.Sprintf("kernels %s, arithmetic %d\n", b.Kernels, b.Arithmetic)
+	text := b.String() + "\n"
 	if b.Libraries != nil {
 		text += fmt.Sprintf("shared libraries: %s\n",
 			cmp.Or(strings.Join(b.Libraries, ", "), "none"))
 	}
 	return a.print(asJSON, b, text)
+}
+
+// String is the line that gpt version, /version, the metric gpt_build_info and receipts have.
+func (b build) String() string {
+	made := ""
+	if b.Commit != "" {
+		made = fmt.Sprintf(", commit %.12s, %s", b.Commit, b.Date)
+	}
+	return fmt.Sprintf("gpt %s%s, %s %s/%s, kernels %s, arithmetic %d", b.Version, made, b.Go, b.OS,
+		b.Arch, b.Kernels, b.Arithmetic)
 }
 
 func thisBuild() build {
@@ -84,7 +107,8 @@ func thisBuild() build {
 			}
 		}
 	}
-	b.Version = cmp.Or(b.Version, info.Main.Version, "(devel)")
+	b.Version = cmp.Or(b.Version, strings.TrimPrefix(info.Main.Version, "(devel)"),
+		fmt.Sprintf("%.12s", b.Commit), "unknown")
 	return b
 }
 

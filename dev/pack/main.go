@@ -1,6 +1,6 @@
 // Command pack makes the archives of a release: beside each binary a tar.gz, or a zip for Windows,
-// that holds the binary as gpt, the licence, the manual pages, the completions, and the README with the
-// documents, pictures and examples that it links to.
+// that holds the binary as gpt, its licence and those of its modules, the manual pages, the
+// completions, and the README with the documents, pictures and examples that it links to.
 //
 //	go run ./dev/pack -man dist/man/man1 dist/gpt-v1.0.0-linux-amd64 dist/gpt-v1.0.0-windows-amd64.exe
 //
@@ -82,7 +82,7 @@ func contents(root, man, binary string) ([]file, error) {
 	if strings.HasSuffix(binary, ".exe") {
 		gpt += ".exe"
 	}
-	names := []string{gpt, "LICENSE", "README.md"}
+	names := []string{gpt, "LICENSE", "LICENSES", "README.md"}
 	from := map[string]string{gpt: binary}
 	linked, err := links(root)
 	if err != nil {
@@ -94,6 +94,7 @@ func contents(root, man, binary string) ([]file, error) {
 	for _, name := range names[1:] {
 		from[name] = filepath.Join(root, filepath.FromSlash(name))
 	}
+	from["LICENSES"] = filepath.Join(root, "cmd", "gpt", "LICENSES")
 	for _, page := range pages {
 		name := "man/man1/" + filepath.Base(page)
 		names, from[name] = append(names, name), page

@@ -29,6 +29,7 @@ func made(t *testing.T, name string) (man, binary string) {
 
 const inside = `gpt-v1/gptEXE 755
 gpt-v1/LICENSE 644
+gpt-v1/LICENSES 644
 gpt-v1/README.md 644
 gpt-v1/docs/README.md 644
 gpt-v1/docs/pictures/page.png 644

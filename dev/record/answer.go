@@ -28,6 +28,7 @@ var varying = []struct {
 }{
 	{regexp.MustCompile(`\b\d+(\.\d+)? ?(ns|µs|ms|s|min)\b`), `N s`},
 	{regexp.MustCompile(`\b\d+(\.\d+)? (tokens|MB|GB|kB)/s\b`), `N $2/s`},
+	{regexp.MustCompile(`"build": ?"gpt [^"]*"`), `"build":"N"`},
 	{regexp.MustCompile(`"created(_at)?": ?\d+`), `"created$1":N`},
 	{regexp.MustCompile(`"cached_tokens": ?\d+`), `"cached_tokens":N`},
 	{regexp.MustCompile(`"(id|request_id)": ?"(cmpl|chatcmpl|embd|req)-[^"]*"`), `"$1":"$2-N"`},

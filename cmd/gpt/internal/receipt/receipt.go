@@ -23,7 +23,8 @@ const Longest = 256 << 20
 
 // A Receipt records what came of one prompt: one text, several texts, or what may come next.
 type Receipt struct {
-	Model      string            `json:"model"` // its digest
+	Build      string            `json:"build,omitempty"` // what wrote it, which verify ignores
+	Model      string            `json:"model"`           // its digest
 	Formats    chat.Formats      `json:"formats"`
 	Arithmetic int               `json:"arithmetic,omitempty"` // version; 0 in older files
 	Rules      int               `json:"rules,omitempty"`      // 0 in older files
@@ -92,9 +93,9 @@ func (r *Receipt) CheckArithmetic() error {
 	return nil
 }
 
-// content returns the receipt without its digest, of which the digest is.
+// content returns that of which the digest is: what another build must find again.
 func (r Receipt) content() Receipt {
-	r.Digest = nil
+	r.Digest, r.Build = nil, ""
 	return r
 }
 
@@ -136,9 +137,11 @@ func ParseAll(text string) ([]*Receipt, error) {
 func Parse(text string) (*Receipt, error) {
 	r, one, has := &Receipt{}, &Text{}, map[string]bool{}
 	arithmetic := strictjson.NaturalField("arithmetic", &r.Arithmetic)
+	build := strictjson.StringField("build", &r.Build)
 	saved := strictjson.StringsField("generation_config", &r.Saved)
-	arithmetic.Optional, saved.Optional = true, true
+	arithmetic.Optional, saved.Optional, build.Optional = true, true, true
 	fields := []strictjson.Field{
+		build,
 		strictjson.StringField("model", &r.Model),
 		r.Formats.Field(),
 		arithmetic,
