@@ -113,6 +113,7 @@ func (b *Batcher) abandon(panicked any) {
 	}
 	b.queue.remove(end)
 	b.prefixes.evictAll()
+	b.dropLeaving()
 	b.looping = false
 }
 

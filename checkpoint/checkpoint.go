@@ -74,6 +74,9 @@ type Checkpoint struct {
 	// known, and modules of an adapter that its config does not name.
 	Unread []string
 
+	// Change says of a checkpoint that With returned how it differs from the one before.
+	Change model.Change
+
 	format     string
 	own        func() (*tokenizer.Tokenizer, error)
 	vocabulary *vocabulary // nil if the tokenizer is in files of its own
