@@ -66,28 +66,29 @@ func (m *Model) Variant(ctx context.Context, c Change) (*Model, error) {
 	return v, nil
 }
 
-// VariantBytes returns how many bytes Variant copies at most. It reads no element.
-func (m *Model) VariantBytes(c Change) (n int64) {
-	for _, name := range c.Names {
-		t, _ := c.Tensors.Tensor(name)
-		format := m.format
-		if m.wanted == "" || m.wanted == "auto" { // what is merged is in float32
-			format = kernels.F32
-		}
-		plain := strings.TrimPrefix(name, "transformer.")
+// BytesIn returns how many bytes tensors of those names take in a model of one of Formats, at most. It
+// reads no element.
+func BytesIn(format string, tensors *weights.Tensors, names []string) (n int64) {
+	l := loader{}
+	l.wantFormat(format)
+	for _, name := range names {
+		t, _ := tensors.Tensor(name)
+		plain, as := strings.TrimPrefix(name, "transformer."), l.format
 		isOutIn := plain == "wte.weight" || slices.Contains(headNames, plain)
 		if isOutIn {
-			format = headFormat(format)
+			as = headFormat(as)
 		}
 		switch {
-		case len(t.Shape) != 2 || plain == "wpe.weight" || format == kernels.F32:
+		case t.DType == weights.U8 || l.auto && len(t.Shape) == 2:
+			n += t.Size()
+		case len(t.Shape) != 2 || plain == "wpe.weight" || as == kernels.F32:
 			n += 4 * int64(t.Len())
-		case format == kernels.F16 || format == kernels.BF16:
+		case as == kernels.F16 || as == kernels.BF16:
 			n += 2 * int64(t.Len())
 		case isOutIn:
-			n += int64(kernels.QuantBytes(format, t.Shape[1], t.Shape[0]))
+			n += int64(kernels.QuantBytes(as, t.Shape[1], t.Shape[0]))
 		default:
-			n += int64(kernels.QuantBytes(format, t.Shape[0], t.Shape[1]))
+			n += int64(kernels.QuantBytes(as, t.Shape[0], t.Shape[1]))
 		}
 	}
 	return n

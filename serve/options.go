@@ -10,6 +10,7 @@ import (
 	"math"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"picogpt/batch"
@@ -106,6 +107,17 @@ type Options struct {
 	// on a GPU has none.
 	Steer []Steering
 
+	// Adapters are variants of the model that requests may choose, by the model "Name:NAME" or in the
+	// field lora. AdapterBytes bounds the copies that are there at a time: 0 means no bound.
+	Adapters     []Adapter
+	AdapterBytes int64
+
+	// Models are others, which requests choose by their names. Each has a Server of its own, with its
+	// own batch and queue, behind the keys of this one. ModelBytes bounds those that are there at a
+	// time: 0 means no bound.
+	Models     []Other
+	ModelBytes int64
+
 	// NoInside refuses POST /inside, and the field edits. Else requests may read and change what a
 	// model on the processor computes inside.
 	NoInside bool
@@ -136,6 +148,38 @@ func (o Options) withDefaults(positions int) Options {
 
 // ids returns the names of the model.
 func (o *Options) ids() []string { return append([]string{o.Name}, o.Aliases...) }
+
+// checkNames returns an error for adapters and models that requests could not choose.
+func (o *Options) checkNames() error {
+	seen := map[string]bool{}
+	for _, id := range o.ids() {
+		seen[id] = true
+	}
+	check := func(what, name string, bytes, most int64) error {
+		switch {
+		case name == "" || len(name) > mostName || strings.Contains(name, ":"):
+			return fmt.Errorf("%s %s: want a name of 1 to %d bytes without a colon", what, short(name),
+				mostName)
+		case seen[name]:
+			return fmt.Errorf("%s %s: want a name of its own", what, short(name))
+		case most > 0 && bytes > most:
+			return fmt.Errorf("%s %s: takes %d bytes, want at most %d", what, short(name), bytes, most)
+		}
+		seen[name] = true
+		return nil
+	}
+	for _, a := range o.Adapters {
+		if err := check("adapter", a.Name, a.Bytes, o.AdapterBytes); err != nil {
+			return err
+		}
+	}
+	for _, m := range o.Models {
+		if err := check("model", m.Name, m.Bytes, o.ModelBytes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // orDefault sets *v to value if it is zero.
 func orDefault[T comparable](v *T, value T) {
@@ -174,6 +218,9 @@ func (o *Options) check(m *model.Model, tok *tokenizer.Tokenizer) error {
 		return err
 	}
 	if err := checkSteering(m, o.Steer); err != nil {
+		return err
+	}
+	if err := o.checkNames(); err != nil {
 		return err
 	}
 	if rows := m.Config().VocabSize; tok.Size() > rows {
