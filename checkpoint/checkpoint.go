@@ -30,6 +30,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"hash/crc32"
 	"io/fs"
 	"runtime"
@@ -340,7 +341,12 @@ func (c *Checkpoint) Digest() (string, error) {
 		return "", err
 	}
 	h.Write(config)
-	tensors := slices.Clone(c.Tensors.All())
+	return digestOf(h, c.Tensors)
+}
+
+// digestOf returns the digest of what was written, and of tensors.
+func digestOf(h hash.Hash, of *weights.Tensors) (string, error) {
+	tensors := slices.Clone(of.All())
 	slices.SortFunc(tensors, func(a, b weights.Tensor) int {
 		return strings.Compare(a.Name, b.Name)
 	})

@@ -37,8 +37,8 @@ func (s *Server) shelve() *turns.Shelf[*model.Model] {
 	var items []turns.Item[*model.Model]
 	for _, a := range s.options.Adapters {
 		items = append(items, turns.Item[*model.Model]{Name: a.Name, Bytes: a.Bytes,
-			Make: func(ctx context.Context) (*model.Model, error) {
-				defer s.tell("adapter", a.Name, a.Bytes, time.Now())
+			Make: func(ctx context.Context) (_ *model.Model, err error) {
+				defer s.tell("adapter", a.Name, a.Bytes, time.Now(), &err)
 				return a.Open(ctx)
 			},
 			Drop: func(m *model.Model) {
@@ -49,10 +49,12 @@ func (s *Server) shelve() *turns.Shelf[*model.Model] {
 	return turns.NewShelf(most, items)
 }
 
-// tell logs that something was made at its first use.
-func (s *Server) tell(what, name string, bytes int64, start time.Time) {
-	s.options.Log.Info(what+" is loaded", what, name, "bytes", bytes,
-		milliseconds("took_ms", time.Since(start)))
+// tell logs that something was loaded, unless there is an error, which ends the request.
+func (s *Server) tell(what, name string, bytes int64, start time.Time, err *error) {
+	if *err == nil {
+		s.options.Log.Info(what+" is loaded", what, name, "bytes", bytes,
+			milliseconds("took_ms", time.Since(start)))
+	}
 }
 
 // A choosing is what a request says of who answers: nil and 0 for nothing.
@@ -265,8 +267,8 @@ func (s *Server) shelveModels() *turns.Shelf[opened] {
 	var items []turns.Item[opened]
 	for _, o := range s.options.Models {
 		items = append(items, turns.Item[opened]{Name: o.Name, Bytes: o.Bytes,
-			Make: func(ctx context.Context) (opened, error) {
-				defer s.tell("model", o.Name, o.Bytes, time.Now())
+			Make: func(ctx context.Context) (_ opened, err error) {
+				defer s.tell("model", o.Name, o.Bytes, time.Now(), &err)
 				to, end, err := o.Open(ctx)
 				return opened{to, end}, err
 			},

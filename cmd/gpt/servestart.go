@@ -1,14 +1,16 @@
 package main
 
-// Where gpt serve listens, and what it says of itself, beside its requests.
+// Where gpt serve listens, what it loads beside its model, and what it says of itself.
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -82,6 +84,127 @@ func (p *places) close() error {
 		return p.api.Close()
 	}
 	return errors.Join(p.api.Close(), p.metrics.Close())
+}
+
+// checkVariants refuses adapters that requests choose, where a GPU computes.
+func (a *app) checkVariants() error {
+	device, said, err := a.deviceName()
+	if err == nil && device != "cpu" && len(a.variants) > 0 {
+		err = usagef("--adapter %s=%s and %s %s: %w", a.variants[0].name, a.variants[0].path, said, device,
+			model.ErrNoVariants)
+	}
+	return err
+}
+
+// adapters opens the adapters that requests choose, and tells what their copies take. fingerprint makes
+// one of the digest of an adapter.
+func (c *serveCommand) adapters(
+	a *app, m *model.Model, fingerprint func(string) string,
+) (all []serve.Adapter, err error) {
+	for i, named := range a.variants {
+		with, err := a.opened.With(a.choices[i])
+		if err != nil {
+			return nil, err
+		}
+		digest, err := a.choices[i].Digest()
+		if err != nil {
+			return nil, err
+		}
+		for _, note := range with.Unread {
+			a.Notef("%s", note)
+		}
+		one := serve.Adapter{Name: named.name, Scale: 1, Fingerprint: fingerprint(digest),
+			Bytes: model.BytesIn(a.Dtype, with.Tensors, with.Change.Names)}
+		if scale := a.choices[i].Scale; scale != nil {
+			one.Scale = *scale
+		}
+		one.Open = func(ctx context.Context) (*model.Model, error) {
+			v, err := m.Variant(ctx, with.Change)
+			if err == nil {
+				for _, note := range v.Notes() {
+					a.Notef("adapter %s: %s", named.name, note)
+				}
+			}
+			return v, err
+		}
+		a.Notef("adapter %s: copies of %d tensors, %s, made when a request chooses it", named.name,
+			len(with.Change.Names), quote.Size(one.Bytes))
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// otherModels opens the models beside the first, to see that they can be, and tells what they take.
+func (c *serveCommand) otherModels(a *app, o *serve.Options) (all []serve.Other, err error) {
+	alone := *c
+	alone.Steer = nil // which fit the first model
+	for _, named := range a.others {
+		other, err := c.tryOther(a, named)
+		if err != nil {
+			return nil, fmt.Errorf("--model %s: %w", named.name, err)
+		}
+		again := false
+		other.Open = func(context.Context) (*serve.Server, func(), error) {
+			b := a.other(named)
+			if again { // what there is to say was said
+				b.Tell = func(string) {}
+			}
+			again = true
+			m, err := b.loadModel(b.modelOptions())
+			if err != nil {
+				b.close()
+				return nil, nil, err
+			}
+			own := *o
+			own.Name, own.Aliases, own.Keys, own.NamedKeys = named.name, nil, nil, nil
+			own.Adapters, own.Models, own.Steer = nil, nil, nil
+			s, err := alone.newServer(b, m, &own)
+			if err != nil {
+				b.close()
+			}
+			return s, b.close, err
+		}
+		a.Notef("model %s: weights of %s, loaded when a request names it", named.name,
+			quote.Size(other.Bytes))
+		all = append(all, other)
+	}
+	return all, nil
+}
+
+// tryOther opens a model's files and closes them.
+func (c *serveCommand) tryOther(a *app, of named) (o serve.Other, err error) {
+	b := a.other(of)
+	defer b.close()
+	ck, err := b.open()
+	if err != nil {
+		return o, err
+	}
+	_, ignored, err := model.Check(ck.Config, ck.Tensors)
+	if err != nil {
+		return o, err
+	}
+	if _, err := b.openTokenizer(); err != nil {
+		return o, err
+	}
+	var names []string
+	for _, t := range ck.Tensors.All() {
+		if !slices.Contains(ignored, t.Name) {
+			names = append(names, t.Name)
+		}
+	}
+	return serve.Other{Name: of.name, Context: ck.Config.Positions,
+		Bytes: model.BytesIn(a.Dtype, ck.Tensors, names)}, nil
+}
+
+// other returns an app for a model beside the first.
+func (a *app) other(of named) *app {
+	b := newApp()
+	b.globals, b.chosen = a.globals, a.chosen
+	b.Stderr, b.Tell, b.Verbose = a.Stderr, a.Tell, a.Verbose
+	b.Model, b.isDemo, b.ownName, b.Adapters, b.others, b.variants = &of.path, false, "", nil, nil, nil
+	b.useDemo()
+	b.uses, b.chooses, b.headless = a.uses, a.chooses, a.headless
+	return b
 }
 
 // newLog returns the log of --log, nil if that is off.
