@@ -140,6 +140,9 @@ func (b *Batcher) Drop(m *model.Model) {
 // dropLeaving drops the prompts of the variants that leave. The caller has b.mu, and is the
 // goroutine or knows that there is none.
 func (b *Batcher) dropLeaving() {
+	if len(b.leaving) > 0 {
+		b.reset()
+	}
 	for _, l := range b.leaving {
 		b.prefixes.dropModel(l.model)
 		close(l.done)

@@ -149,7 +149,7 @@ func (l *lease) model(ctx context.Context, j *job) (*model.Model, error) {
 
 // release gives the model back, once no text of the job is written.
 func (l *lease) release() {
-	if l.back != nil {
+	if l.of = nil; l.back != nil {
 		l.back()
 	}
 }
