@@ -26,8 +26,8 @@ const (
 	mostTop     = 20   // alternatives of each token that are stored
 )
 
-// A family is texts that share prefixes: of one model and salt, and, where scores of the prompt are wanted,
-// with as many alternatives of each token.
+// A family is texts that share prefixes: of one model and salt, and, where scores of the prompt are
+// wanted, with as many alternatives of each token.
 type family struct {
 	model *model.Model
 	salt  string

@@ -23,8 +23,8 @@ type Request struct {
 	Options decode.Options
 	Samples int // texts, each with a seed of its own; 0 means 1
 
-	// Model is the Batcher's, or a variant of it: nil means the Batcher's. Texts of all of them are in
-	// one batch, and share evaluated prompts only with those of the same one.
+	// Model is the Batcher's, or a variant of it: nil means the Batcher's. Texts of all of them are
+	// in one batch, and share evaluated prompts only with those of the same one.
 	Model *model.Model
 
 	// Client identifies the client. Of the requests that wait for a slot, those of the client with

@@ -62,8 +62,9 @@ func drawn(seed uint64) decode.Options {
 	return decode.Options{MaxTokens: 8, Params: sample.Params{Seed: seed, Temperature: 1}}
 }
 
-// TestVariantsShareNoPrompts: texts of a model and a variant that begin alike, in one batch, are those
-// of the models alone; evaluated prompts are shared among those of one, and are gone with Drop.
+// TestVariantsShareNoPrompts: texts of a model and a variant that begin alike, in one batch, are
+// those of the models alone; evaluated prompts are shared among those of one, and are gone with
+// Drop.
 func TestVariantsShareNoPrompts(t *testing.T) {
 	m, alone, change := changed(t, "h.1.mlp.c_fc.weight")
 	v, err := m.Variant(t.Context(), change)

@@ -18,8 +18,8 @@ import (
 	"picogpt/weights"
 )
 
-// loras are three adapters of a base: one of every kind of weight, one of some that the first leaves or
-// has too, and one that replaces whole tensors.
+// loras are three adapters of a base: one of every kind of weight, one of some that the first
+// leaves or has too, and one that replaces whole tensors.
 func loras(t *testing.T, base fixture.Options) (all []checkpoint.Adapter) {
 	n, half := base.Embd, 0.5
 	everything, some := newLora(4, 7, weights.F32), newLora(2, 2, weights.F16)
@@ -48,9 +48,9 @@ func loras(t *testing.T, base fixture.Options) (all []checkpoint.Adapter) {
 	return all
 }
 
-// TestVariantsHaveTheBitsOfMergedModels: one Eval of texts of a model and of its variants gives each the
-// bits of a model that was loaded with that adapter alone: logits of prompts and of tokens that follow,
-// hidden states, traces, over several passes, in every number format.
+// TestVariantsHaveTheBitsOfMergedModels: one Eval of texts of a model and of its variants gives
+// each the bits of a model that was loaded with that adapter alone: logits of prompts and of tokens
+// that follow, hidden states, traces, over several passes, in every number format.
 func TestVariantsHaveTheBitsOfMergedModels(t *testing.T) {
 	for i, x := range []struct{ format, cache string }{{"auto", ""}, {"f16", "f16"}, {"bf16", ""},
 		{"q8", ""}, {"q4", ""}} {

@@ -29,8 +29,8 @@ type Input struct {
 	// session's own logits are still complete; with NoLogits, no row needs to be copied.
 	Best int
 
-	// Enough, if not nil, says whether the Best that a device has chosen of a row decides what Visit
-	// needs. If not, Visit gets the whole row. It is called as Visit is.
+	// Enough, if not nil, says whether the Best that a device has chosen of a row decides what
+	// Visit needs. If not, Visit gets the whole row. It is called as Visit is.
 	Enough func(*Best) bool
 
 	// NoLogits says that the session does not need the logits after the last token: its Logits are
@@ -126,10 +126,10 @@ func (e *NonFiniteError) Error() string {
 //
 // Eval changes all sessions or, on an error, none. An error that one input causes is an
 // *InputError. It wraps a *ContextError, a *NonFiniteError, ErrCacheFull (for the first input that
-// found no room), ErrNoLogits, or the error of a caller's mistake: a token id outside the vocabulary,
-// a session of another model, a session that is in the batch twice, no tokens. Other errors are ErrClosed,
-// ErrInVisit and the context's error. Eval checks the context before each layer. If Visit panics,
-// Eval panics with the same value, and the model can still be used.
+// found no room), ErrNoLogits, or the error of a caller's mistake: a token id outside the
+// vocabulary, a session of another model, a session that is in the batch twice, no tokens. Other
+// errors are ErrClosed, ErrInVisit and the context's error. Eval checks the context before each
+// layer. If Visit panics, Eval panics with the same value, and the model can still be used.
 func (m *Model) Eval(ctx context.Context, batch ...Input) error {
 	if err := m.check(batch); err != nil {
 		return err
@@ -176,7 +176,7 @@ func (m *Model) check(batch []Input) error {
 			return inputErrorf(i, "VisitFrom %d, want 0 or more", in.VisitFrom)
 		case in.Best < 0:
 			return inputErrorf(i, "Best %d, want 0 (all logits) or more", in.Best)
-		case in.Session.model.noHead != nil && in.States == nil && (in.Visit != nil || !in.NoLogits):
+		case in.States == nil && (in.Visit != nil || !in.NoLogits) && in.Session.model.noHead != nil:
 			return &InputError{i, in.Session.model.noHead}
 		case in.States != nil && (in.States.Layer < 0 || in.States.Layer > m.config.Layer):
 			return inputErrorf(i, "States: layer %d, want 0 to %d", in.States.Layer, m.config.Layer)
@@ -252,8 +252,8 @@ func (e *evaluation) arrange() {
 	}
 }
 
-// plan makes the next pass: rows from the inputs in e.order, at most engine.PassRows. next and what it
-// returns, where the pass after it begins, count in that order.
+// plan makes the next pass: rows from the inputs in e.order, at most engine.PassRows. next and what
+// it returns, where the pass after it begins, count in that order.
 func (e *evaluation) plan(next part) part {
 	e.pass.Spans, e.parts = e.pass.Spans[:0], e.parts[:0]
 	for rows := 0; next.input < len(e.batch) && rows < engine.PassRows; {

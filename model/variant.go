@@ -50,7 +50,7 @@ func (m *Model) Variant(ctx context.Context, c Change) (*Model, error) {
 		l.changed[name] = true
 	}
 	for _, name := range headNames {
-		if _, ok := c.Tensors.Tensor(name); ok && m.held[name] == nil { // the adapter's, or wte's of before
+		if _, ok := c.Tensors.Tensor(name); ok && m.held[name] == nil { // wte's copy, or trained
 			l.config.TieWordEmbeddings = false
 		}
 	}
@@ -58,7 +58,8 @@ func (m *Model) Variant(ctx context.Context, c Change) (*Model, error) {
 	if v.params, err = l.load(m.wanted); err != nil {
 		return nil, err
 	}
-	v.config, v.format, v.ignored, v.notes, v.noHead = l.config, l.format, l.ignored, l.notes(), l.noHead
+	v.config, v.format, v.ignored = l.config, l.format, l.ignored
+	v.notes, v.noHead = l.notes(), l.noHead
 	if c.Digest != nil {
 		v.digest = sync.OnceValues(c.Digest)
 	}
@@ -66,8 +67,8 @@ func (m *Model) Variant(ctx context.Context, c Change) (*Model, error) {
 	return v, nil
 }
 
-// BytesIn returns how many bytes tensors of those names take in a model of one of Formats, at most. It
-// reads no element.
+// BytesIn returns how many bytes tensors of those names take in a model of one of Formats, at most.
+// It reads no element.
 func BytesIn(format string, tensors *weights.Tensors, names []string) (n int64) {
 	l := loader{}
 	l.wantFormat(format)

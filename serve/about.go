@@ -73,7 +73,8 @@ func (s *Server) describe(id string) aModel {
 		id, root, parent = s.nameOf(adapter), s.options.Adapters[adapter-1].Name, s.options.Name
 	}
 	return aModel{
-		ID: id, Root: root, Parent: parent, Object: "model", Created: s.created.Unix(), OwnedBy: "picogpt",
+		ID: id, Root: root, Parent: parent,
+		Object: "model", Created: s.created.Unix(), OwnedBy: "picogpt",
 		MaxModelLen: s.model.Config().Positions, Defaults: s.saved, Steer: s.steerings(),
 		Inside: !s.options.NoInside && s.canTrace() == nil,
 	}

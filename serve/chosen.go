@@ -16,7 +16,6 @@ import (
 	"picogpt/internal/quote"
 	"picogpt/internal/strictjson"
 	"picogpt/model"
-	"picogpt/serve/internal/openapi"
 	"picogpt/serve/internal/turns"
 )
 
@@ -78,7 +77,7 @@ func (s *Server) chosen(c choosing) (adapter int, err error) {
 		return c.lora, nil
 	}
 	base, name, ok := strings.Cut(*c.model, ":")
-	if !ok || !slices.Contains(s.options.ids(), base) { // vLLM's clients have the adapter's name alone
+	if !ok || !slices.Contains(s.options.ids(), base) { // vLLM's clients have the name alone
 		name = *c.model
 	}
 	adapter = s.adapters.Find(name) + 1
@@ -134,7 +133,8 @@ func (s *Server) fingerprint(adapter int) string {
 	return s.options.Adapters[adapter-1].Fingerprint
 }
 
-// A lease is the model of a job, from its first text on: a text that waits for it waits as others do.
+// A lease is the model of a job, from its first text on: a text that waits for it waits as others
+// do.
 type lease struct {
 	once sync.Once
 	of   *model.Model
@@ -154,91 +154,54 @@ func (l *lease) release() {
 	}
 }
 
-// loraAdapter is the JSON of an adapter, with llama.cpp's fields: none is applied unless a request asks
-// for it.
-type loraAdapter struct {
+// loraJSON is the JSON of an adapter, with llama.cpp's fields: none is applied unless a request
+// asks for it.
+type loraJSON struct {
 	ID    int     `json:"id"`
 	Path  string  `json:"path"` // its name
 	Scale float64 `json:"scale"`
 }
 
 func (s *Server) loraAdapters(v *visit) error {
-	var all []loraAdapter
+	var all []loraJSON
 	for i, a := range s.options.Adapters {
-		all = append(all, loraAdapter{ID: i, Path: a.Name})
+		all = append(all, loraJSON{ID: i, Path: a.Name})
 	}
 	return v.replyJSON(all)
 }
 
-// readLora reads an adapter's name, or llama.cpp's list of objects with id, an index or a name, and
-// scale. There is one copy of each adapter, with the scale that the server was started with: so at most
-// one has a scale, which is that one.
+// readLora reads llama.cpp's list of objects with id, an index, and scale. There is one copy of
+// each adapter, with the scale that the server was started with: so at most one has a scale, which
+// is that.
 func (s *Server) readLora(to *int, ignored *[]string) field {
-	var names []string
-	for _, a := range s.options.Adapters {
-		names = append(names, a.Name)
-	}
-	find := func(r *strictjson.Reader, name string) (int, error) {
-		if i := s.adapters.Find(name); i >= 0 {
-			return i, nil
-		}
-		return 0, r.Errorf("want %s, found %s", strings.Join(names, ", "), short(name))
-	}
-	id := func(i *int) field {
-		return as(func() openapi.Schema {
-			return openapi.Either(openapi.Whole(0, len(names)-1), openapi.Words(names))
-		}, func(r *strictjson.Reader) (err error) {
-			if r.Kind() != '"' {
-				*i, err = wholeNumber(r, 0, len(names)-1)
-				return err
-			}
-			name, err := r.String()
-			if err == nil {
-				*i, err = find(r, name)
-			}
-			return err
-		})
-	}
+	most := len(s.options.Adapters)
 	one := func(i *int, scale *float64) field {
-		return object("lora", ignored, map[string]field{"id": must(id(i)),
+		return object("lora", ignored, map[string]field{"id": must(whole(0, most-1)(i)),
 			"scale": number(scale, -mostScale, mostScale)})
 	}
-	schema := func() openapi.Schema {
-		return openapi.Either(openapi.Words(names), openapi.AtMost(len(names), one(new(int), new(float64)).schema()))
-	}
-	return as(schema, func(r *strictjson.Reader) error {
-		if r.Kind() == '"' {
-			name, err := r.String()
-			if err != nil {
-				return err
-			}
-			i, err := find(r, name)
-			*to = i + 1
-			return err
-		}
+	list := listed(most, func() field { return one(new(int), new(float64)) })
+	return as(list, func(r *strictjson.Reader) error {
 		return r.Array(func(n int) error {
 			i, scale := -1, math.NaN()
-			if n >= len(names) {
-				return r.Errorf("want at most %d, each adapter once, found more", len(names))
+			if n == most {
+				return r.Errorf("want at most %d, each adapter once, found more", most)
 			}
-			if err := one(&i, &scale).read(r); err != nil {
-				return err
-			}
-			if i < 0 {
-				return r.Errorf("want id in each, found none")
-			}
-			a := &s.options.Adapters[i]
+			err := one(&i, &scale).read(r)
 			switch {
+			case err != nil:
+			case i < 0:
+				err = r.Errorf("want id in each, found none")
 			case scale == 0:
-			case !math.IsNaN(scale) && scale != a.Scale:
-				return r.Errorf("scale of %s: want 0, or %v as the server was started with, found %v", a.Name,
-					a.Scale, scale)
+			case scale == scale && scale != s.options.Adapters[i].Scale:
+				err = r.Errorf("scale of %s: want 0, or %v as the server has it, found %v",
+					s.options.Adapters[i].Name, s.options.Adapters[i].Scale, scale)
 			case *to != 0:
-				return r.Errorf("want one adapter, found %s and %s", s.options.Adapters[*to-1].Name, a.Name)
+				err = r.Errorf("want one adapter, found %s and %s", s.options.Adapters[*to-1].Name,
+					s.options.Adapters[i].Name)
 			default:
 				*to = i + 1
 			}
-			return nil
+			return err
 		})
 	})
 }

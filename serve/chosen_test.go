@@ -84,7 +84,8 @@ func loraFiles(t *testing.T, embd, layer int, seed uint64) (dir string) {
 	return dir
 }
 
-// A family is a model, the adapters of a server, and models with one of them each, the first with none.
+// A family is a model, the adapters of a server, and models with one of them each, the first with
+// none.
 type family struct {
 	model    *model.Model
 	tok      *tokenizer.Tokenizer
@@ -141,7 +142,8 @@ func newFamily(t *testing.T, open func(...checkpoint.Adapter) *checkpoint.Checkp
 	return f
 }
 
-// small is a family of three adapters of a model so small that a test can swap them a thousand times.
+// small is a family of three adapters of a model so small that a test can swap them a thousand
+// times.
 func small(t *testing.T, o fixture.Options, format string) *family {
 	dir, half := letterFiles(t, o), 0.5
 	a, b := loraFiles(t, o.Embd, 0, 1), loraFiles(t, o.Embd, 1, 2)
@@ -168,9 +170,9 @@ func stories(t *testing.T) *family {
 		checkpoint.Adapter{Path: dir + "all-rslora-f16"}, checkpoint.Adapter{Path: dir + "plain", Scale: &half})
 }
 
-// TestAThousandSwapsUnderLoad: clients ask for a model and for three adapters, of whose copies only one or
-// two fit, until they were made a thousand times: each text is that of the adapter alone, the copies
-// that are there keep to the bound, and what nobody uses is freed.
+// TestAThousandSwapsUnderLoad: clients ask for a model and for three adapters, of whose copies only
+// one or two fit, until they were made a thousand times: each text is that of the adapter alone,
+// the copies that are there keep to the bound, and what nobody uses is freed.
 func TestAThousandSwapsUnderLoad(t *testing.T) {
 	swaps(t, small(t, fixture.Options{Embd: 32, Head: 2, Positions: 32}, ""), cases.Sized(1000, 1000))
 }
@@ -240,7 +242,7 @@ func swaps(t *testing.T, f *family, most int) {
 					"stream":%t`, seed, k%2 == 1)
 				switch {
 				case i > 0 && k%3 == 0:
-					body += `,"lora":"` + f.adapters[i-1].Name + `"`
+					body += fmt.Sprintf(`,"lora":[{"id":%d}]`, i-1)
 				case i > 0:
 					body += `,"model":"m:` + f.adapters[i-1].Name + `"`
 				}
@@ -267,8 +269,8 @@ func textIn(answer string) (text string) {
 	return text
 }
 
-// TestAnswersAreThoseOfAServerWithTheAdapter: on every path that computes, an answer is that of a server
-// which was started with the adapter alone.
+// TestAnswersAreThoseOfAServerWithTheAdapter: on every path that computes, an answer is that of a
+// server which was started with the adapter alone.
 func TestAnswersAreThoseOfAServerWithTheAdapter(t *testing.T) {
 	f := stories(t)
 	o := serve.Options{Name: "m", Fingerprint: "x", Template: "{{.Text}}\n"}
@@ -325,18 +327,17 @@ func TestHowAnAdapterIsChosen(t *testing.T) {
 		Adapters: f.adapters})
 	const rest = `,"prompt":[1],"max_tokens":1}`
 	for body, want := range map[string]string{
-		`{"model":"m"`:                     "m",
-		`{"model":"gpt-3.5"`:               "m",
-		`{"model":"m:a"`:                   "m:a",
-		`{"model":"gpt-3.5:b"`:             "m:b",
-		`{"model":"c"`:                     "m:c",
-		`{"lora":"b"`:                      "m:b",
-		`{"lora":null`:                     "m",
-		`{"lora":[]`:                       "m",
-		`{"lora":[{"id":1}]`:               "m:b",
-		`{"lora":[{"id":"c","scale":0.5}]`: "m:c",
+		`{"model":"m"`:                   "m",
+		`{"model":"gpt-3.5"`:             "m",
+		`{"model":"m:a"`:                 "m:a",
+		`{"model":"gpt-3.5:b"`:           "m:b",
+		`{"model":"c"`:                   "m:c",
+		`{"lora":null`:                   "m",
+		`{"lora":[]`:                     "m",
+		`{"lora":[{"id":1}]`:             "m:b",
+		`{"lora":[{"id":2,"scale":0.5}]`: "m:c",
 		`{"lora":[{"id":0,"scale":0},{"id":1,"scale":1},{"id":2,"scale":0}]`: "m:b",
-		`{"model":"m:a","lora":"a"`: "m:a",
+		`{"model":"m:a","lora":[{"id":0}]`:                                   "m:a",
 	} {
 		r, text := c.post("/v1/completions", body+rest)
 		if r.StatusCode != http.StatusOK || !strings.Contains(text, `"model":"`+want+`"`) {
@@ -352,13 +353,13 @@ func TestHowAnAdapterIsChosen(t *testing.T) {
 		{`{"model":"m:z"`, 404, "model", `"m:z" is not here, want m or gpt-3.5 or m:a or m:b or m:c`},
 		{`{"model":"x:a"`, 404, "model", "is not here"},
 		{`{"model":"m:"`, 404, "model", "is not here"},
-		{`{"model":"m:a","lora":"b"`, 400, "lora", "want the adapter of model, a, found b"},
-		{`{"lora":"z"`, 400, "lora", "want a, b, c, found"},
+		{`{"model":"m:a","lora":[{"id":1}]`, 400, "lora", "want the adapter of model, a, found b"},
+		{`{"lora":"a"`, 400, "lora", "want an array"},
 		{`{"lora":3`, 400, "lora", "want an array"},
 		{`{"lora":[{"id":3}]`, 400, "lora", "want a whole number from 0 to 2"},
-		{`{"lora":[{"id":"z"}]`, 400, "lora", "want a, b, c"},
+		{`{"lora":[{"id":"a"}]`, 400, "lora", "want a number"},
 		{`{"lora":[{"scale":1}]`, 400, "lora", "want id in each"},
-		{`{"lora":[{"id":0,"scale":0.7}]`, 400, "lora", "scale of a: want 0, or 1 as the server"},
+		{`{"lora":[{"id":0,"scale":0.7}]`, 400, "lora", "scale of a: want 0, or 1 as the server has it"},
 		{`{"lora":[{"id":2,"scale":1}]`, 400, "lora", "scale of c: want 0, or 0.5"},
 		{`{"lora":[{"id":0,"scale":1},{"id":1,"scale":1}]`, 400, "lora", "want one adapter, found a and b"},
 		{`{"lora":[{"id":0,"scale":0},{"id":0,"scale":0},{"id":0,"scale":0},{"id":0}]`, 400, "lora",
@@ -413,8 +414,8 @@ func TestOptionsOfAdaptersAndModels(t *testing.T) {
 	}
 }
 
-// TestOtherModels: each answers with its own weights, tokenizer, template and limits, is loaded at its
-// first request, and makes room for the next where both do not fit.
+// TestOtherModels: each answers with its own weights, tokenizer, template and limits, is loaded at
+// its first request, and makes room for the next where both do not fit.
 func TestOtherModels(t *testing.T) {
 	var events []string // loads take turns
 	var loaded atomic.Int64

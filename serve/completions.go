@@ -294,8 +294,8 @@ func (j *job) follow(ctx context.Context, i int) error {
 		return err
 	}
 	for t, err := range j.server.batcher.Run(ctx, batch.Request{
-		Model: m, Prompt: j.prompt[i].ids, Options: o, Samples: len(choices), Client: j.visit.client.id,
-		Salt: saltOf(j.visit.tenant, j.salt), EditsKey: j.editsKey, Progress: &p.progress,
+		Model: m, Prompt: j.prompt[i].ids, Options: o, Samples: len(choices),
+		Client: j.visit.client.id, Salt: saltOf(j.visit.tenant, j.salt), EditsKey: j.editsKey, Progress: &p.progress,
 		Begun: &j.place.begun,
 	}) {
 		if short, ok := errors.AsType[*decode.BudgetError](err); ok {

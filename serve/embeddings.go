@@ -36,7 +36,8 @@ func (s *Server) embeddings(v *visit) error {
 		return err
 	}
 	width := s.model.Config().Embd
-	list := embeddings{Object: "list", Model: s.nameOf(v.adapter), Data: make([]embedded, len(q.input))}
+	list := embeddings{Object: "list", Model: s.nameOf(v.adapter),
+		Data: make([]embedded, len(q.input))}
 	how := eval.Pooling(s.options.Pooling)
 	tokens, err := s.evaluate(v, q.input, how.From, func(i int, rows []float32) {
 		pooled := how.Vector(rows, width, true)
@@ -94,8 +95,8 @@ func (s *Server) evaluate(
 		defer back()
 		return s.each(ctx, len(input), func(ctx context.Context, i int) error {
 			ids := input[i].ids
-			rows, err := s.batcher.States(ctx, batch.Request{Prompt: ids, Model: m, Client: v.client.id,
-				Salt: saltOf(v.tenant, ""), Begun: &p.begun, Progress: &progress[i],
+			rows, err := s.batcher.States(ctx, batch.Request{Prompt: ids, Model: m,
+				Client: v.client.id, Salt: saltOf(v.tenant, ""), Begun: &p.begun, Progress: &progress[i],
 			}, from(len(ids)))
 			if err == nil {
 				use(i, rows)

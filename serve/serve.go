@@ -223,7 +223,7 @@ func (s *Server) table() map[string]route {
 		{pattern: "/health", method: get, answer: health, open: true, probe: true, gives: status},
 		{pattern: "/ready", method: get, answer: s.ready, open: true, probe: true, gives: status},
 		{pattern: "/metrics", method: get, answer: show(s.metrics.page), probe: true, gives: ""},
-		{pattern: "/lora-adapters", method: get, answer: s.loraAdapters, gives: []loraAdapter{}},
+		{pattern: "/lora-adapters", method: get, answer: s.loraAdapters, gives: []loraJSON{}},
 		{pattern: "/inside", method: post, answer: s.inside, gives: insideAnswer{},
 			fields: func() fields { return new(look).fields(s) }},
 		{pattern: "/openapi.json", method: get, gives: map[string]any{}, answer: func(v *visit) error {

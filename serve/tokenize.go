@@ -98,8 +98,8 @@ func (d silentDecoder) Push(id int) (string, error) {
 
 func (d silentDecoder) Fork() tokenizer.Decoder { return silentDecoder{d.Decoder.Fork(), d.ids} }
 
-// readRequest reads the body of a request by a table of fields and those of who answers. One of needed
-// must be there. nested has the unknown fields inside of others.
+// readRequest reads the body of a request by a table of fields and those of who answers. One of
+// needed must be there. nested has the unknown fields inside of others.
 func (s *Server) readRequest(
 	v *visit, nested *[]string, table map[string]field, needed ...string,
 ) error {

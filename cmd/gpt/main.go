@@ -185,14 +185,16 @@ func (g *globals) flags(f *cli.Flags, which globalFlags) {
 			`checkpoint: a file or a directory (safetensors, PyTorch, nanoGPT, GGUF, TensorFlow,
 			llm.c), or the NAME or NAME@REV of a model that was pulled; default: $GPT_MODEL, or the
 			embedded demo. More, each NAME=DIR, are loaded when a request names them`, nil},
-		{several, &g.ModelBytes, "--model-bytes SIZE", `at most that much memory for the weights of the
-			models beside the first, such as 2GB; default: no limit`, nil},
+		{several, &g.ModelBytes, "--model-bytes SIZE",
+			`at most that much memory for the weights of the models beside the first, such as 2GB;
+			default: no limit`, nil},
 		{several, &g.Loras, "--adapter DIR|NAME|NAME=DIR",
 			`LoRA adapter of PEFT, also DIR:SCALE; may be repeated; without -m its base is the
 			model. As NAME=DIR[:SCALE] it is one that requests choose, by the model "MODEL:NAME" or
 			in the field lora`, nil},
-		{several, &g.LoraBytes, "--adapter-bytes SIZE", `at most that much memory for the weights that
-			these adapters change, of which each has copies; default: no limit`, nil},
+		{several, &g.LoraBytes, "--adapter-bytes SIZE",
+			`at most that much memory for the weights that these adapters change, of which each has
+			copies; default: no limit`, nil},
 		{geluFlag, &g.GELU, "--gelu FORM",
 			`GELU: erf, or tanh for nanoGPT's of before May 2023, where no file says it; default:
 			erf`,

@@ -90,14 +90,14 @@ func (p *places) close() error {
 func (a *app) checkVariants() error {
 	device, said, err := a.deviceName()
 	if err == nil && device != "cpu" && len(a.variants) > 0 {
-		err = usagef("--adapter %s=%s and %s %s: %w", a.variants[0].name, a.variants[0].path, said, device,
-			model.ErrNoVariants)
+		err = usagef("--adapter %s=%s and %s %s: %w", a.variants[0].name, a.variants[0].path, said,
+			device, model.ErrNoVariants)
 	}
 	return err
 }
 
-// adapters opens the adapters that requests choose, and tells what their copies take. fingerprint makes
-// one of the digest of an adapter.
+// adapters opens the adapters that requests choose, and tells what their copies take. fingerprint
+// makes one of the digest of an adapter.
 func (c *serveCommand) adapters(
 	a *app, m *model.Model, fingerprint func(string) string,
 ) (all []serve.Adapter, err error) {
@@ -201,7 +201,8 @@ func (a *app) other(of named) *app {
 	b := newApp()
 	b.globals, b.chosen = a.globals, a.chosen
 	b.Stderr, b.Tell, b.Verbose = a.Stderr, a.Tell, a.Verbose
-	b.Model, b.isDemo, b.ownName, b.Adapters, b.others, b.variants = &of.path, false, "", nil, nil, nil
+	b.Model, b.isDemo, b.ownName = &of.path, false, ""
+	b.Adapters, b.others, b.variants = nil, nil, nil
 	b.useDemo()
 	b.uses, b.chooses, b.headless = a.uses, a.chooses, a.headless
 	return b

@@ -237,7 +237,8 @@ func (b *backend) prepareLast() {
 // number.
 func (b *backend) attendLast(w *kernels.Worker, layer int) int {
 	r, n := &b.last, b.params.Embd
-	b.linear(w, b.qkv, b.norm, all, func(g *group) *stack.Linear { return &g.keyValue }) // -> [rows, 2*n_embd]
+	// -> [rows, 2*n_embd]
+	b.linear(w, b.qkv, b.norm, all, func(g *group) *stack.Linear { return &g.keyValue })
 	if w.ID() == 0 {
 		for i, row := range r.only {
 			copy(b.norm[i*n:(i+1)*n], b.norm[row*n:])
@@ -246,7 +247,8 @@ func (b *backend) attendLast(w *kernels.Worker, layer int) int {
 	}
 	w.Sync()
 	if len(r.only) > 0 { // -> [rows that are read, n_embd]
-		b.linear(w, b.qkv[b.rows*2*n:], b.norm, after, func(g *group) *stack.Linear { return &g.query })
+		queries := b.qkv[b.rows*2*n:]
+		b.linear(w, queries, b.norm, after, func(g *group) *stack.Linear { return &g.query })
 	}
 	kernels.CausalAttention(w, r.spans, layer*b.params.Heads, b.params.H[layer].Scale)
 	return len(r.only)

@@ -239,8 +239,8 @@ func (b *backend) addLayerNorm(w *kernels.Worker, layer int, rows rowSet) {
 	p := stack.Point{Kind: stack.ResidMid, Layer: layer}
 	if b.trace == nil || !b.trace.points.Has(p) {
 		runs(b.parts, rows, norm, func(f *stack.Norm, from, to int) {
-			kernels.AddLayerNorm(w, b.norm[from*n:], b.x[from*n:], b.sum[from*n:], to-from, f.Gain, f.Bias,
-				b.params.Epsilon)
+			kernels.AddLayerNorm(w, b.norm[from*n:], b.x[from*n:], b.sum[from*n:], to-from, f.Gain,
+				f.Bias, b.params.Epsilon)
 		})
 		return
 	}

@@ -20,10 +20,10 @@ type Item[T any] struct {
 	used  int64 // the clock when it was given back last
 }
 
-// A Shelf lends things. One that is not there is made by the first who asks for it; where its bytes are
-// more than there is room for, those that nobody has are dropped before, the least recently used
-// first. If that is not enough, it waits for what others have, and whoever comes after it waits too, so
-// that it comes to its turn. Clients have turns.
+// A Shelf lends things. One that is not there is made by the first who asks for it; where its bytes
+// are more than there is room for, those that nobody has are dropped before, the least recently
+// used first. If that is not enough, it waits for what others have, and whoever comes after it
+// waits too, so that it comes to its turn. Clients have turns.
 type Shelf[T any] struct {
 	most  int64
 	items []Item[T]
@@ -42,7 +42,9 @@ func NewShelf[T any](most int64, items []Item[T]) *Shelf[T] {
 }
 
 // Take returns a thing for a client, who calls back when it is no longer used.
-func (s *Shelf[T]) Take(ctx context.Context, client string, i int) (thing T, back func(), err error) {
+func (s *Shelf[T]) Take(
+	ctx context.Context, client string, i int,
+) (thing T, back func(), err error) {
 	if !s.lend(i, false) {
 		turn, err := s.turns.Enter(ctx, client, 0)
 		if err != nil {
