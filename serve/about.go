@@ -64,20 +64,17 @@ type aModel struct {
 }
 
 func (s *Server) describe(id string) aModel {
+	m := aModel{ID: id, Object: "model", Created: s.created.Unix(), OwnedBy: "picogpt"}
 	if i := s.others.Find(id); i >= 0 {
-		return aModel{ID: id, Object: "model", Created: s.created.Unix(), OwnedBy: "picogpt",
-			MaxModelLen: s.options.Models[i].Context}
+		m.MaxModelLen = s.options.Models[i].Context
+		return m
 	}
-	root, parent := "", ""
 	if adapter, _ := s.chosen(choosing{model: &id}); adapter > 0 {
-		id, root, parent = s.nameOf(adapter), s.options.Adapters[adapter-1].Name, s.options.Name
+		m.ID, m.Root, m.Parent = s.nameOf(adapter), s.options.Adapters[adapter-1].Name, s.options.Name
 	}
-	return aModel{
-		ID: id, Root: root, Parent: parent,
-		Object: "model", Created: s.created.Unix(), OwnedBy: "picogpt",
-		MaxModelLen: s.model.Config().Positions, Defaults: s.saved, Steer: s.steerings(),
-		Inside: !s.options.NoInside && s.canTrace() == nil,
-	}
+	m.MaxModelLen, m.Defaults, m.Steer = s.model.Config().Positions, s.saved, s.steerings()
+	m.Inside = !s.options.NoInside && s.canTrace() == nil
+	return m
 }
 
 func (s *Server) models(v *visit) error {

@@ -61,9 +61,9 @@ func loraFiles(t *testing.T, embd, layer int, seed uint64) (dir string) {
 		module  string
 		in, out int
 	}{{"attn.c_attn", embd, 3 * embd}, {"mlp.c_proj", 4 * embd, embd}} {
-		for half, shape := range map[string][]int{"A": {2, x.in}, "B": {x.out, 2}} {
-			w := weights.Tensor{Name: fmt.Sprintf("base_model.model.transformer.h.%d.%s.lora_%s.weight",
-				layer, x.module, half), DType: weights.BF16, Shape: shape}
+		for i, shape := range [][]int{{2, x.in}, {x.out, 2}} {
+			w := weights.Tensor{Name: fmt.Sprintf("base_model.model.transformer.h.%d.%s.lora_%c.weight",
+				layer, x.module, 'A'+i), DType: weights.BF16, Shape: shape}
 			for range w.Len() {
 				w.Data = append(w.Data, 0, byte(0x3e|rng.IntN(2)<<7)) // 0.125 or −0.125
 			}
@@ -180,8 +180,8 @@ func TestAThousandSwapsUnderLoad(t *testing.T) {
 // The same with matrices as wide as GPT-2's.
 func TestWideAdaptersSwapUnderLoad(t *testing.T) {
 	cases.NotShort(t)
-	swaps(t, small(t, fixture.Options{Embd: 768, Head: 12, Layer: 2, Positions: 32, DType: weights.F16},
-		"q8"), cases.Sized(12, 1000))
+	swaps(t, small(t, fixture.Options{Embd: 768, Head: 12, Layer: 2, Positions: 32, Scale: 0.1,
+		DType: weights.F16}, "q8"), cases.Sized(12, 1000))
 }
 
 func swaps(t *testing.T, f *family, most int) {

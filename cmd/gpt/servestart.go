@@ -96,8 +96,7 @@ func (a *app) checkVariants() error {
 	return err
 }
 
-// adapters opens the adapters that requests choose, and tells what their copies take. fingerprint
-// makes one of the digest of an adapter.
+// adapters opens the adapters that requests choose. fingerprint makes one of an adapter's digest.
 func (c *serveCommand) adapters(
 	a *app, m *model.Model, fingerprint func(string) string,
 ) (all []serve.Adapter, err error) {
@@ -127,14 +126,12 @@ func (c *serveCommand) adapters(
 			}
 			return v, err
 		}
-		a.Notef("adapter %s: copies of %d tensors, %s, made when a request chooses it", named.name,
-			len(with.Change.Names), quote.Size(one.Bytes))
 		all = append(all, one)
 	}
 	return all, nil
 }
 
-// otherModels opens the models beside the first, to see that they can be, and tells what they take.
+// otherModels opens the models beside the first, to see that they can be.
 func (c *serveCommand) otherModels(a *app, o *serve.Options) (all []serve.Other, err error) {
 	alone := *c
 	alone.Steer = nil // which fit the first model
@@ -164,8 +161,6 @@ func (c *serveCommand) otherModels(a *app, o *serve.Options) (all []serve.Other,
 			}
 			return s, b.close, err
 		}
-		a.Notef("model %s: weights of %s, loaded when a request names it", named.name,
-			quote.Size(other.Bytes))
 		all = append(all, other)
 	}
 	return all, nil
@@ -257,6 +252,12 @@ func (c *serveCommand) announce(
 	default:
 		begin(first) // and what goes wrong
 		told = slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	}
+	for _, x := range o.Adapters {
+		a.Notef("adapter %s: copies of %s, made at first use", x.Name, quote.Size(x.Bytes))
+	}
+	for _, x := range o.Models {
+		a.Notef("model %s: weights of %s, loaded at first use", x.Name, quote.Size(x.Bytes))
 	}
 	for _, warning := range c.warnings(on, m, o) {
 		told.Warn(warning)
