@@ -189,7 +189,7 @@ func TestAVariantEnds(t *testing.T) {
 	gone := weak.Make(v.Params())
 	v = nil
 	for i := 0; gone.Value() != nil; i++ {
-		if runtime.GC(); i == 10 {
+		if runtime.GC(); i == 100 {
 			t.Fatal("the copies are still there")
 		}
 	}

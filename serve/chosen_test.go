@@ -212,16 +212,24 @@ func swaps(t *testing.T, f *family, most int) {
 		a.Open = func(ctx context.Context) (*model.Model, error) {
 			mu.Lock()
 			defer mu.Unlock()
-			sum := a.Bytes
-			for other, bytes := range there {
-				if other.Value() == nil {
-					delete(there, other)
-				} else {
-					sum += bytes
+			// what is no longer used may be in a register of a goroutine that was interrupted
+			for tries := 0; ; tries++ {
+				sum := a.Bytes
+				for other, bytes := range there {
+					if other.Value() == nil {
+						delete(there, other)
+					} else {
+						sum += bytes
+					}
 				}
-			}
-			if sum > bound {
-				t.Errorf("copies of %d bytes are there, want at most %d", sum, bound)
+				if sum <= bound {
+					break
+				}
+				if tries == 100 {
+					t.Errorf("copies of %d bytes are there, want at most %d", sum, bound)
+					break
+				}
+				runtime.GC()
 			}
 			m, err := open(ctx)
 			there[weak.Make(m)] = a.Bytes
@@ -239,7 +247,7 @@ func swaps(t *testing.T, f *family, most int) {
 			for f.loads.Load() < int64(most) && asked.Add(1) < int64(50*most) && !t.Failed() {
 				i, seed := rng.IntN(4), rng.IntN(6)
 				body := fmt.Sprintf(`{"prompt":[1,2,3],"max_tokens":5,"seed":%d,"ignore_eos":true,
-					"stream":%t`, seed, k%2 == 1)
+					"skip_special_tokens":false,"stream":%t`, seed, k%2 == 1)
 				switch {
 				case i > 0 && k%3 == 0:
 					body += fmt.Sprintf(`,"lora":[{"id":%d}]`, i-1)
