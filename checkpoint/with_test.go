@@ -3,6 +3,7 @@
 package checkpoint_test
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"math/rand/v2"
@@ -150,6 +151,43 @@ func mixedEvals(t *testing.T, models, alone []*model.Model) {
 				t.Errorf("step %d: text %d, of model %d, has other bits than alone", step, i, x.of)
 			}
 		}
+	}
+}
+
+// TestWithAddsToAdaptersOfBefore: it is the checkpoint that has all of them, and a session of a variant
+// is told from one of its model.
+func TestWithAddsToAdaptersOfBefore(t *testing.T) {
+	base := fixture.Options{Embd: 16, Head: 1, Vocab: 40}
+	dir, adapters := write(t, base, nil), loras(t, base)
+	c, m := openedWith(t, dir, adapters[:1], model.Options{Threads: 1})
+	with, err := c.With(adapters[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	both, same := openedWith(t, dir, adapters[:2], model.Options{Threads: 1})
+	if got, want := must(with.Digest()), must(both.Digest()); got != want || got == must(c.Digest()) {
+		t.Errorf("digest %s, want %s", got, want)
+	}
+	if a, b := must(adapters[0].Digest()), must(adapters[1].Digest()); a == b {
+		t.Errorf("two adapters have the digest %s", a)
+	}
+	v, err := m.Variant(t.Context(), with.Change)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := v.NewSession()
+	if err := m.Eval(t.Context(), model.Input{Session: s, Tokens: []int{1, 2, 3}}); err != nil {
+		t.Fatal(err)
+	}
+	var saved bytes.Buffer
+	if err := s.Save(t.Context(), &saved); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := same.Restore(t.Context(), bytes.NewReader(saved.Bytes()), int64(saved.Len())); err != nil {
+		t.Error(err)
+	}
+	if _, err := m.Restore(t.Context(), bytes.NewReader(saved.Bytes()), int64(saved.Len())); err == nil {
+		t.Error("the model restored a session of its variant")
 	}
 }
 
