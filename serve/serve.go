@@ -12,7 +12,6 @@
 //	job         a completion that is answered, whole or in events
 //	choice      one of its texts; an answer is the JSON of several
 //	form        a constraint on a text; forms compiles them, and keeps some
-//	choosing    who answers: the model, a variant with an adapter, or another model
 //	queue       the texts that wait; its backlog says for how long
 //	shares      who has how much of what is bounded; turns say who computes next
 //	metrics     what is counted, under vLLM's names
