@@ -151,6 +151,8 @@ func New(m *model.Model, tok *tokenizer.Tokenizer, o Options) (*Server, error) {
 func (s *Server) Close() error {
 	s.queue.draining.Store(true)
 	s.close(errDraining())
+	s.adapters.Close() // what is loaded may be read from files that are closed next
+	s.others.Close()
 	for _, o := range s.others.Made() {
 		o.Server.Close()
 	}

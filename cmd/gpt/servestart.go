@@ -16,6 +16,8 @@ import (
 
 	"picogpt/cmd/gpt/internal/listen"
 	"picogpt/cmd/gpt/internal/show"
+	"picogpt/decode"
+	"picogpt/internal/option"
 	"picogpt/internal/quote"
 	"picogpt/model"
 	"picogpt/serve"
@@ -133,8 +135,8 @@ func (c *serveCommand) adapters(
 
 // otherModels opens the models beside the first, to see that they can be.
 func (c *serveCommand) otherModels(a *app, o *serve.Options) (all []serve.Other, err error) {
-	alone := *c
-	alone.Steer = nil // which fit the first model
+	alone, own := *c, *o
+	alone.Steer, own.Aliases, own.Keys, own.NamedKeys = nil, nil, nil, nil // of the first model
 	for _, named := range a.others {
 		other, err := c.tryOther(a, named)
 		if err != nil {
@@ -152,9 +154,8 @@ func (c *serveCommand) otherModels(a *app, o *serve.Options) (all []serve.Other,
 				b.close()
 				return nil, nil, err
 			}
-			own := *o
-			own.Name, own.Aliases, own.Keys, own.NamedKeys = named.name, nil, nil, nil
-			own.Adapters, own.Models, own.Steer = nil, nil, nil
+			own := own
+			own.Name = named.name
 			s, err := alone.newServer(b, m, &own)
 			if err != nil {
 				b.close()
@@ -170,10 +171,10 @@ func (c *serveCommand) otherModels(a *app, o *serve.Options) (all []serve.Other,
 func (c *serveCommand) tryOther(a *app, of named) (o serve.Other, err error) {
 	b := a.other(of)
 	defer b.close()
-	ck, err := b.open()
-	if err != nil {
+	if _, err := b.takeSaved(option.Of(new(decode.Options)), nil); err != nil {
 		return o, err
 	}
+	ck := b.opened
 	_, ignored, err := model.Check(ck.Config, ck.Tensors)
 	if err != nil {
 		return o, err

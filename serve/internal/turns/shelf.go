@@ -33,6 +33,7 @@ type Shelf[T any] struct {
 	bytes   int64
 	clock   int64
 	waiting bool          // somebody waits for room
+	closed  bool          // nothing is made any more
 	freed   chan struct{} // closed when a thing is given back
 }
 
@@ -93,6 +94,10 @@ func (s *Shelf[T]) back(i int) {
 func (s *Shelf[T]) make(ctx context.Context, i int) (err error) {
 	s.mu.Lock()
 	it, freed := &s.items[i], s.freed
+	if s.closed {
+		s.mu.Unlock()
+		return context.Canceled
+	}
 	if s.bytes+it.Bytes > s.most {
 		idle := s.idle()
 		s.mu.Unlock()
@@ -149,6 +154,17 @@ func (s *Shelf[T]) drop(i int) {
 		s.bytes -= it.Bytes
 	}
 	s.mu.Unlock()
+}
+
+// Close waits for what is being made, and lets nothing else be made. The contexts of those who wait
+// must have ended.
+func (s *Shelf[T]) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	if turn, err := s.turns.Enter(context.Background(), "", 0); err == nil {
+		s.turns.Leave(turn)
+	}
 }
 
 // Made returns the things that are there.

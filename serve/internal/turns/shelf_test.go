@@ -203,3 +203,33 @@ func TestAShelfHoldsItsBound(t *testing.T) {
 	}
 	running.Wait()
 }
+
+// Close waits for a thing that is being made; nothing else is made after it.
+func TestAClosedShelfMakesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := shelfOf(2, 2)
+		begun, end := make(chan struct{}), make(chan struct{})
+		s.items[0].Make = func(context.Context) (string, error) {
+			close(begun)
+			<-end
+			return "a", nil
+		}
+		go s.Take(context.Background(), "x", 0)
+		<-begun
+		closed := false
+		go func() {
+			s.Close()
+			closed = true
+		}()
+		if synctest.Wait(); closed {
+			t.Error("Close did not wait")
+		}
+		close(end)
+		if synctest.Wait(); !closed {
+			t.Error("Close waits for ever")
+		}
+		if _, _, err := s.Take(t.Context(), "x", 1); !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v", err)
+		}
+	})
+}
