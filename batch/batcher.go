@@ -21,6 +21,7 @@
 package batch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,8 +75,9 @@ type Batcher struct {
 	workers sync.WaitGroup
 	pool    sample.Pool
 
-	mu      sync.Mutex // guards queue, looping and closed
+	mu      sync.Mutex // guards queue, leaving, looping and closed
 	queue   queue
+	leaving []leaving
 	looping bool // the goroutine runs
 	closed  bool
 
@@ -115,6 +117,44 @@ func (b *Batcher) Close() error {
 	return nil
 }
 
+// A leaving is a variant whose prompts are to be dropped, and a channel that is closed then.
+type leaving struct {
+	model *model.Model
+	done  chan struct{}
+}
+
+// Drop drops the evaluated prompts of a variant of the model, so that nothing here refers to it. No
+// request may have it any more, unless its caller has left.
+func (b *Batcher) Drop(m *model.Model) {
+	l := leaving{m, make(chan struct{})}
+	b.mu.Lock()
+	b.leaving = append(b.leaving, l)
+	if !b.looping {
+		b.dropLeaving()
+	}
+	b.mu.Unlock()
+	b.kick()
+	<-l.done
+}
+
+// dropLeaving drops the prompts of the variants that leave. The caller has b.mu, and is the
+// goroutine or knows that there is none.
+func (b *Batcher) dropLeaving() {
+	if len(b.leaving) > 0 {
+		b.reset()
+	}
+	for _, l := range b.leaving {
+		b.prefixes.dropModel(l.model)
+		close(l.done)
+	}
+	b.leaving = nil
+}
+
+// newSession returns a session of a request's model.
+func (b *Batcher) newSession(r *Request) *model.Session {
+	return cmp.Or(r.Model, b.model).NewSession()
+}
+
 // Generate streams the tokens that follow prompt. It is [decode.Generate] on a session of its own,
 // in the batch, and may be called from many goroutines at once. A cancelled context and a break end
 // the text between two steps.
@@ -152,7 +192,7 @@ func (b *Batcher) run(ctx context.Context, wanted Request, n int) iter.Seq2[deco
 			yield(decode.Token{}, err)
 			return
 		}
-		st, err := decode.NewStream(b.model.NewSession(), wanted.Prompt, wanted.Options)
+		st, err := decode.NewStream(b.newSession(&wanted), wanted.Prompt, wanted.Options)
 		if err != nil {
 			yield(decode.Token{}, err)
 			return
@@ -247,7 +287,7 @@ func (b *Batcher) States(ctx context.Context, wanted Request, from int) ([]float
 	if err != nil {
 		return nil, err
 	}
-	st, err := decode.NewReading(b.model.NewSession(), wanted.Prompt, from)
+	st, err := decode.NewReading(b.newSession(&wanted), wanted.Prompt, from)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"picogpt/decode"
+	"picogpt/model"
 )
 
 // A prefixCache has the sessions of texts that are written, and of some that have ended.
@@ -25,11 +26,12 @@ const (
 	mostTop     = 20   // alternatives of each token that are stored
 )
 
-// A family is texts that share prefixes: of one salt, and, where scores of the prompt are wanted,
-// with as many alternatives of each token.
+// A family is texts that share prefixes: of one model and salt, and, where scores of the prompt are
+// wanted, with as many alternatives of each token.
 type family struct {
-	salt string
-	top  int // alternatives, or unscored
+	model *model.Model
+	salt  string
+	top   int // alternatives, or unscored
 }
 
 // unscored is the top of a family in which no scores are wanted.
@@ -63,9 +65,9 @@ func (r *request) families() []family {
 		return nil
 	}
 	if !r.scored || r.top > mostTop {
-		return []family{{r.salt, unscored}}
+		return []family{{r.model, r.salt, unscored}}
 	}
-	return []family{{r.salt, r.top}, {r.salt, unscored}}
+	return []family{{r.model, r.salt, r.top}, {r.model, r.salt, unscored}}
 }
 
 // addLive adds a text that is written, unless the cache has more of its tokens than it holds.
@@ -190,6 +192,16 @@ func (c *prefixCache) evict() bool {
 	return oldest != nil
 }
 
+// dropModel drops the stored prefixes of a model.
+func (c *prefixCache) dropModel(m *model.Model) {
+	for e := c.stored.Front(); e != nil; {
+		p := e.Value.(*prefix)
+		if e = e.Next(); p.evaluated.Session.Model() == m {
+			c.remove(p, everywhere)
+		}
+	}
+}
+
 // evictAll drops all stored prefixes.
 func (c *prefixCache) evictAll() {
 	for c.evict() {
@@ -281,7 +293,7 @@ func (b *Batcher) match(t *task) {
 // text can use when they are evaluated.
 func (c *prefixCache) match(t *task) (p *prefix, n int) {
 	r := t.request
-	in := family{r.salt, unscored}
+	in := family{r.model, r.salt, unscored}
 	if r.scored && r.echo == nil { // else its scores are there already
 		if in.top = r.top; r.top > mostTop {
 			return nil, 0

@@ -23,6 +23,10 @@ type Request struct {
 	Options decode.Options
 	Samples int // texts, each with a seed of its own; 0 means 1
 
+	// Model is the Batcher's, or a variant of it: nil means the Batcher's. Texts of all of them are
+	// in one batch, and share evaluated prompts only with those of the same one.
+	Model *model.Model
+
 	// Client identifies the client. Of the requests that wait for a slot, those of the client with
 	// the fewest slots come first, and among equals those of the client that has waited longest for
 	// a turn. Where no slot is free, a client that has two more gives one, once the text that has
@@ -101,6 +105,7 @@ const buffered = 16
 type request struct {
 	client   string
 	salt     string
+	model    *model.Model
 	prompt   int // its length in tokens
 	begun    *atomic.Int32
 	progress *Progress
@@ -137,6 +142,7 @@ type request struct {
 func newRequest(wanted *Request, first *decode.Stream, tokens int) *request {
 	o := &wanted.Options
 	r := &request{client: wanted.Client, salt: saltOf(wanted), prompt: len(first.Context()),
+		model:    first.Session().Model(),
 		begun:    cmp.Or(wanted.Begun, new(atomic.Int32)),
 		progress: cmp.Or(wanted.Progress, &Progress{}), scored: o.Echo != decode.EchoNone,
 		top: o.Top, samples: 1, tokens: make(chan decode.Token, tokens)}

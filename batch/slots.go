@@ -17,6 +17,7 @@ func (b *Batcher) admit() bool {
 		b.endEarly(b.requests[i])
 	}
 	b.queue.remove(b.endEarly)
+	b.dropLeaving()
 	for _, r := range b.requests {
 		r.planned = 0
 	}

@@ -113,6 +113,7 @@ func (b *Batcher) abandon(panicked any) {
 	}
 	b.queue.remove(end)
 	b.prefixes.evictAll()
+	b.dropLeaving()
 	b.looping = false
 }
 
@@ -149,10 +150,10 @@ func (b *Batcher) newest() *task {
 
 // reset empties the step, so that it keeps nothing alive.
 func (b *Batcher) reset() {
-	clear(b.batch)
-	clear(b.batched)
-	clear(b.prompts)
-	clear(b.portions)
+	clear(b.batch[:cap(b.batch)])
+	clear(b.batched[:cap(b.batched)])
+	clear(b.prompts[:cap(b.prompts)])
+	clear(b.portions[:cap(b.portions)])
 	b.batch, b.batched = b.batch[:0], b.batched[:0]
 	b.prompts, b.portions = b.prompts[:0], b.portions[:0]
 	b.load, b.cut = 0, false

@@ -3,6 +3,7 @@
 package checkpoint
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -75,6 +76,22 @@ func (a Adapter) open() (*openAdapter, error) {
 			folder.AdapterConfig)
 	}
 	return o, err
+}
+
+// Digest returns 32 hexadecimal digits that depend on the adapter's config, tensors and scale.
+func (a Adapter) Digest() (string, error) {
+	o, err := a.open()
+	if err != nil {
+		return "", err
+	}
+	defer o.tensors.Close()
+	config, err := folder.Read(o.files, folder.AdapterConfig, 1<<20)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "%v %q\n", o.scale, config)
+	return digestOf(h, o.tensors)
 }
 
 // lastAdapter names the adapter that a training has saved last in the folder, if there is one.

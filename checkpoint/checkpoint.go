@@ -30,6 +30,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"hash/crc32"
 	"io/fs"
 	"runtime"
@@ -73,6 +74,9 @@ type Checkpoint struct {
 	// Unread are those of Notes that say which parts of the files have no effect: fields that are not
 	// known, and modules of an adapter that its config does not name.
 	Unread []string
+
+	// Change says of a checkpoint that With returned how it differs from the one before.
+	Change model.Change
 
 	format     string
 	own        func() (*tokenizer.Tokenizer, error)
@@ -337,7 +341,12 @@ func (c *Checkpoint) Digest() (string, error) {
 		return "", err
 	}
 	h.Write(config)
-	tensors := slices.Clone(c.Tensors.All())
+	return digestOf(h, c.Tensors)
+}
+
+// digestOf returns the digest of what was written, and of tensors.
+func digestOf(h hash.Hash, of *weights.Tensors) (string, error) {
+	tensors := slices.Clone(of.All())
 	slices.SortFunc(tensors, func(a, b weights.Tensor) int {
 		return strings.Compare(a.Name, b.Name)
 	})

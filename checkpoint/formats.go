@@ -62,6 +62,9 @@ type found struct {
 
 	labels json.RawMessage // id2label of an adapter, or nil
 
+	changes map[string]*change // of adapters, by the tensors' names
+	lent    bool               // tensors are another checkpoint's, which closes them
+
 	tied bool // the head is the embedding once more: both have the same bytes of the file
 
 	// asksGELU is set if the files do not say the model's form of GELU, so that Options.GELU

@@ -14,6 +14,7 @@ import (
 	"picogpt/internal/folder"
 	"picogpt/internal/quote"
 	"picogpt/kernels"
+	"picogpt/model"
 	"picogpt/weights"
 )
 
@@ -76,15 +77,49 @@ func (f *found) merge(adapters []Adapter) (err error) {
 		m.settleVocabulary(f)
 	}
 	source.Tensors = m.tensors()
-	closers = append(closers, m.base.Close)
 	source.Close = closeAll
 	merged, err := weights.New(source)
 	if err != nil {
-		closers = closers[:len(closers)-1] // the caller closes the base
 		return err
 	}
-	f.tensors = merged
+	if !f.lent {
+		closers = append(closers, m.base.Close)
+	}
+	f.tensors, f.changes = merged, m.changes
 	return nil
+}
+
+// With returns the checkpoint as Options.Adapters would have made it, had they these adapters after
+// its own. The tensors that these do not change are c's, which must stay open; Change tells the
+// others. An adapter that changes the vocabulary, or what is no part of the decoder, as a
+// classifier's head, is an error.
+func (c *Checkpoint) With(adapters ...Adapter) (_ *Checkpoint, err error) {
+	f := &found{config: c.Config, tensors: c.Tensors, lent: true}
+	if err := f.merge(adapters); err != nil {
+		return nil, err
+	}
+	v := *c
+	v.Config, v.Tensors, v.Notes, v.Unread = f.config, f.tensors, f.notes, f.unread
+	v.adapted, v.tied, v.labels = true, false, nil
+	v.Change = model.Change{Tensors: v.Tensors, Digest: v.Digest}
+	for _, name := range slices.Sorted(maps.Keys(f.changes)) {
+		part, _, _ := strings.Cut(strings.TrimPrefix(name, "transformer."), ".")
+		if !slices.Contains([]string{"h", "wte", "wpe", "ln_f", "lm_head"}, part) {
+			err = fmt.Errorf("%s is no part of the decoder", quote.Plain(name, 80))
+		}
+		if change := f.changes[name]; len(change.updates) > 0 || change.by != "" {
+			v.Change.Names = append(v.Change.Names, name)
+		}
+	}
+	if f.config.VocabSize != c.Config.VocabSize {
+		err = fmt.Errorf("its vocabulary has %d ids, want the model's %d", f.config.VocabSize,
+			c.Config.VocabSize)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w: it has to be the server's only one",
+			adapters[0].Path, err), v.Close())
+	}
+	return &v, nil
 }
 
 // note says for users what was merged.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"picogpt/internal/engine"
 	"picogpt/model/stack"
@@ -28,8 +29,8 @@ type Input struct {
 	// session's own logits are still complete; with NoLogits, no row needs to be copied.
 	Best int
 
-	// Enough, if not nil, says whether the Best that a device has chosen of a row decides what Visit
-	// needs. If not, Visit gets the whole row. It is called as Visit is.
+	// Enough, if not nil, says whether the Best that a device has chosen of a row decides what
+	// Visit needs. If not, Visit gets the whole row. It is called as Visit is.
 	Enough func(*Best) bool
 
 	// NoLogits says that the session does not need the logits after the last token: its Logits are
@@ -120,14 +121,15 @@ func (e *NonFiniteError) Error() string {
 }
 
 // Eval appends each input's tokens to its session and computes the logits after the last of them.
-// Linear layers run over the rows of all inputs together, attention for each session by itself.
+// Linear layers run over the rows of all inputs together, attention for each session by itself. The
+// sessions may be of the model and of its variants: layers that differ run once for each of them.
 //
 // Eval changes all sessions or, on an error, none. An error that one input causes is an
 // *InputError. It wraps a *ContextError, a *NonFiniteError, ErrCacheFull (for the first input that
-// found no room), ErrNoLogits, or the error of a caller's mistake: a token id outside the vocabulary,
-// a session of another model, a session that is in the batch twice, no tokens. Other errors are ErrClosed,
-// ErrInVisit and the context's error. Eval checks the context before each layer. If Visit panics,
-// Eval panics with the same value, and the model can still be used.
+// found no room), ErrNoLogits, or the error of a caller's mistake: a token id outside the
+// vocabulary, a session of another model, a session that is in the batch twice, no tokens. Other
+// errors are ErrClosed, ErrInVisit and the context's error. Eval checks the context before each
+// layer. If Visit panics, Eval panics with the same value, and the model can still be used.
 func (m *Model) Eval(ctx context.Context, batch ...Input) error {
 	if err := m.check(batch); err != nil {
 		return err
@@ -148,6 +150,7 @@ func (m *Model) Eval(ctx context.Context, batch ...Input) error {
 		}
 		e.reserved++
 	}
+	e.arrange()
 	for next := (part{}); next.input < len(e.batch); {
 		next = e.plan(next)
 		if err := m.backend.Run(ctx, &e.pass); err != nil {
@@ -162,7 +165,7 @@ func (m *Model) check(batch []Input) error {
 	for i := range batch {
 		in := &batch[i]
 		switch {
-		case in.Session == nil || in.Session.model != m:
+		case in.Session == nil || in.Session.model.resources != m.resources:
 			return inputErrorf(i, "the session is not of this model")
 		case len(in.Tokens) == 0:
 			return inputErrorf(i, "no tokens, want at least one")
@@ -173,8 +176,8 @@ func (m *Model) check(batch []Input) error {
 			return inputErrorf(i, "VisitFrom %d, want 0 or more", in.VisitFrom)
 		case in.Best < 0:
 			return inputErrorf(i, "Best %d, want 0 (all logits) or more", in.Best)
-		case m.noHead != nil && in.States == nil && (in.Visit != nil || !in.NoLogits):
-			return &InputError{i, m.noHead}
+		case in.States == nil && (in.Visit != nil || !in.NoLogits) && in.Session.model.noHead != nil:
+			return &InputError{i, in.Session.model.noHead}
 		case in.States != nil && (in.States.Layer < 0 || in.States.Layer > m.config.Layer):
 			return inputErrorf(i, "States: layer %d, want 0 to %d", in.States.Layer, m.config.Layer)
 		}
@@ -198,8 +201,8 @@ func (m *Model) check(batch []Input) error {
 // An evaluation is the state of the Eval that runs: its passes. Its memory is used again by the
 // next Eval.
 type evaluation struct {
-	model *Model
 	batch []Input
+	order []int // of the inputs in the passes
 	pass  engine.Pass
 	parts []part // of each span of the pass
 	spare buffers
@@ -211,8 +214,7 @@ type evaluation struct {
 // A part says which tokens of an input a span of a pass takes: those from index from on.
 type part struct{ input, from int }
 
-func (e *evaluation) init(m *Model) {
-	e.model = m
+func (e *evaluation) init() {
 	e.pass.Visit = e.visit // assigned once, because a method value is an allocation
 }
 
@@ -220,7 +222,7 @@ func (e *evaluation) init(m *Model) {
 // back the reservations. Then it drops its references to the callers' memory.
 func (e *evaluation) end() {
 	for i := range e.batch[:e.reserved] {
-		if in := &e.batch[i]; e.whole && e.model.keeps(in) {
+		if in := &e.batch[i]; e.whole && in.Session.model.keeps(in) {
 			in.Session.commit(in, &e.spare)
 		} else {
 			in.Session.rollback(&e.spare)
@@ -235,16 +237,33 @@ func (m *Model) keeps(in *Input) bool {
 	return in.States == nil || in.States.Layer == m.config.Layer
 }
 
-// plan makes the next pass: rows from the inputs in order, at most engine.PassRows. It returns where the
-// pass after it begins.
+// arrange orders the inputs so that those of one variant follow each other.
+func (e *evaluation) arrange() {
+	e.order = e.order[:0]
+	for i := range e.batch {
+		at, m := i, e.batch[i].Session.model
+		for at > 0 && e.batch[e.order[at-1]].Session.model != m {
+			at--
+		}
+		if at == 0 { // the first of its variant
+			at = i
+		}
+		e.order = slices.Insert(e.order, at, i)
+	}
+}
+
+// plan makes the next pass: rows from the inputs in e.order, at most engine.PassRows. next and what
+// it returns, where the pass after it begins, count in that order.
 func (e *evaluation) plan(next part) part {
 	e.pass.Spans, e.parts = e.pass.Spans[:0], e.parts[:0]
 	for rows := 0; next.input < len(e.batch) && rows < engine.PassRows; {
-		in := &e.batch[next.input]
+		at := e.order[next.input]
+		in := &e.batch[at]
 		n := min(len(in.Tokens)-next.from, engine.PassRows-rows)
 		end := next.from + n
 		span := engine.Span{
-			Cache: in.Session.cache.cache, Tokens: in.Tokens[next.from:end],
+			Params: in.Session.model.params,
+			Cache:  in.Session.cache.cache, Tokens: in.Tokens[next.from:end],
 			Position: in.Session.Len() + next.from, Visit: n, Best: in.Best,
 			Enough: in.Enough,
 		}
@@ -258,7 +277,7 @@ func (e *evaluation) plan(next part) part {
 		if end == len(in.Tokens) {
 			span.Logits = in.Session.next // nil if the session does not want them
 		}
-		e.pass.Spans, e.parts = append(e.pass.Spans, span), append(e.parts, next)
+		e.pass.Spans, e.parts = append(e.pass.Spans, span), append(e.parts, part{at, next.from})
 		rows += n
 		if next.from = end; end == len(in.Tokens) {
 			next = part{input: next.input + 1}

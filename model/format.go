@@ -67,6 +67,9 @@ func headFormat(f kernels.Format) kernels.Format {
 // matrix is a view of the file; otherwise it is converted. Quantized matrices are not converted to
 // another format.
 func (l *loader) matrix(name string, layout kernels.Layout, in, out int) kernels.Matrix {
+	if l.shares(name) {
+		return l.shared(name, layout)
+	}
 	m := l.stored(name, layout, in, out)
 	want := l.format
 	if layout == kernels.OutIn {
@@ -88,6 +91,7 @@ func (l *loader) matrix(name string, layout kernels.Layout, in, out int) kernels
 		l.noteZeros(name, want, zeroed)
 		m = converted
 	}
+	l.hold(name, m)
 	return m
 }
 

@@ -32,6 +32,8 @@ type loader struct {
 	cache   kernels.Format // of the keys and values
 	prefix  string         // "transformer." or ""
 	used    map[string]bool
+	held    map[string]any  // the weights by the names of their tensors; of a variant, its base's
+	changed map[string]bool // of a variant: the tensors that are not its base's; nil: it is none
 	ignored []string
 	zeroed  []string // which tensors have weights that become zero in the format, and how many
 	noHead  error    // why there is no head, nil if there is one
@@ -45,6 +47,9 @@ type loader struct {
 // load reads the parameters. format is the wanted number format; "" and "auto" mean the stored one.
 func (l *loader) load(format string) (*stack.Params, error) {
 	l.used = map[string]bool{}
+	if l.changed == nil {
+		l.held = map[string]any{}
+	}
 	l.wantFormat(format)
 	l.findPrefix()
 	p := l.stack()
@@ -192,10 +197,14 @@ func (l *loader) floats(name string, shape ...int) []float32 {
 	if l.err != nil || l.dry {
 		return nil
 	}
+	if l.shares(t.Name) {
+		return l.held[t.Name].([]float32)
+	}
 	x, err := t.Float32s()
 	if err != nil {
 		l.fail("%w", err)
 	}
+	l.hold(t.Name, x)
 	return x
 }
 
@@ -227,7 +236,11 @@ func (l *loader) lmHead(wte *kernels.Matrix) *kernels.Matrix {
 			continue
 		}
 		same := false
-		if !l.dry {
+		switch _, own := l.held[name]; {
+		case l.dry:
+		case l.shares(name) && l.shares(embedding.Name):
+			same = !own
+		default:
 			var err error
 			if same, err = t.Equal(embedding); err != nil {
 				l.fail("%w", err)

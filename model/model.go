@@ -106,15 +106,12 @@ type Model struct {
 	ignored []string
 	notes   []string
 	noHead  error // of inputs that want logits; nil if there is a head
-	cache   *engine.Budget
 	edits   []Edit
 	digest  func() (string, error) // nil for none
+	base    *Model                 // of a variant: it stays open; nil: the model is none
+	wanted  string                 // Options.Format
+	held    map[string]any         // the weights by the names of their tensors, for variants
 	*resources
-
-	// holds one token: the goroutine that has taken it may use the fields above and eval; Close
-	// closes it
-	turn chan struct{}
-	eval evaluation
 }
 
 // ReadConfig reads the config.json of the checkpoint in fsys. Its errors begin with the file's
@@ -148,8 +145,8 @@ func New(ctx context.Context, c Config, tensors *weights.Tensors, o Options) (*M
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{config: c, resources: &resources{team: team},
-		cache: engine.NewBudget(o.CacheBytes), turn: make(chan struct{}, 1)}
+	m := &Model{config: c, wanted: o.Format, resources: &resources{team: team,
+		cache: engine.NewBudget(o.CacheBytes), turn: make(chan struct{}, 1)}}
 	if o.Digest != nil {
 		m.digest = sync.OnceValues(o.Digest)
 	}
@@ -160,7 +157,7 @@ func New(ctx context.Context, c Config, tensors *weights.Tensors, o Options) (*M
 		err = l.noHead
 	}
 	if err == nil {
-		m.format, m.ignored, m.notes = l.format, l.ignored, l.notes()
+		m.format, m.ignored, m.notes, m.held = l.format, l.ignored, l.notes(), l.held
 		if err = m.takeEdits(o.Edits, o.Device); err == nil {
 			m.backend, err = m.open(ctx, o.Device)
 		}
@@ -170,7 +167,7 @@ func New(ctx context.Context, c Config, tensors *weights.Tensors, o Options) (*M
 		return nil, err
 	}
 	m.device = o.Device != nil
-	m.eval.init(m)
+	m.eval.init()
 	m.turn <- struct{}{}
 	runtime.AddCleanup(m, func(r *resources) { r.close() }, m.resources)
 	return m, nil
@@ -265,8 +262,11 @@ func (m *Model) Work(ctx context.Context, f func(w *kernels.Worker)) error {
 }
 
 // Close ends the workers and releases the memory of the device. It waits for a running Eval. A
-// second Close does nothing. The tensors that New was given stay open.
+// second Close does nothing, nor does that of a variant. The tensors that New was given stay open.
 func (m *Model) Close() error {
+	if m.base != nil {
+		return nil
+	}
 	switch err := m.begin(context.Background()); err {
 	case nil:
 	case ErrClosed:
@@ -278,13 +278,18 @@ func (m *Model) Close() error {
 	return m.resources.close()
 }
 
-// Resources are what a model releases once: in Close, or when the garbage collector finds that
-// nothing refers to the model. They hold no pointer to the model, because then it would never be
-// collected.
+// Resources are what a model shares with its variants, and releases once: in Close, or when the
+// garbage collector finds that nothing refers to the model. They hold no pointer to the model,
+// because then it would never be collected.
 type resources struct {
 	team    *kernels.Team
 	backend engine.Backend
+	cache   *engine.Budget
 	closing sync.Once
+
+	// holds one token: the goroutine that has taken it may use the model and eval; Close closes it
+	turn chan struct{}
+	eval evaluation
 }
 
 // close releases everything. A second call waits for the first one and does nothing.

@@ -57,6 +57,8 @@ type aModel struct {
 	Created     int64  `json:"created"`
 	OwnedBy     string `json:"owned_by"`
 	MaxModelLen int    `json:"max_model_len"`
+	Root        string `json:"root,omitempty"`   // of a model with an adapter, the adapter
+	Parent      string `json:"parent,omitempty"` // and the model
 
 	// the fields whose defaults the checkpoint's generation_config.json gives
 	Defaults map[string]any `json:"generation_config,omitempty"`
@@ -66,16 +68,22 @@ type aModel struct {
 }
 
 func (s *Server) describe(id string) aModel {
-	return aModel{
-		ID: id, Object: "model", Created: s.created.Unix(), OwnedBy: "picogpt",
-		MaxModelLen: s.model.Config().Positions, Defaults: s.saved, Steer: s.steerings(),
-		Inside: !s.options.NoInside && s.canTrace() == nil,
+	m := aModel{ID: id, Object: "model", Created: s.created.Unix(), OwnedBy: "picogpt"}
+	if i := s.others.Find(id); i >= 0 {
+		m.MaxModelLen = s.options.Models[i].Context
+		return m
 	}
+	if adapter, _ := s.chosen(choosing{model: &id}); adapter > 0 {
+		m.ID, m.Root, m.Parent = s.nameOf(adapter), s.options.Adapters[adapter-1].Name, s.options.Name
+	}
+	m.MaxModelLen, m.Defaults, m.Steer = s.model.Config().Positions, s.saved, s.steerings()
+	m.Inside = !s.options.NoInside && s.canTrace() == nil
+	return m
 }
 
 func (s *Server) models(v *visit) error {
 	var all []aModel
-	for _, id := range s.options.ids() {
+	for _, id := range s.modelNames() {
 		all = append(all, s.describe(id))
 	}
 	return v.replyJSON(modelList{"list", all})
@@ -94,8 +102,10 @@ const (
 
 func (s *Server) oneModel(v *visit) error {
 	id := strings.TrimPrefix(v.request.URL.Path, modelPath)
-	if err := s.checkModel(&id); err != nil {
-		return err
+	if s.others.Find(id) < 0 {
+		if _, err := s.chosen(choosing{model: &id}); err != nil {
+			return err
+		}
 	}
 	return v.replyJSON(s.describe(id))
 }
@@ -153,7 +163,9 @@ func (s *Server) document() []byte {
 			o.Answers["text/event-stream"] = of(r.events)
 		}
 		if r.fields != nil {
-			o.Body = schemaOf(s.withModel(r.fields(), new(*string)))
+			table := r.fields()
+			new(choosing).addFields(s, table, new([]string))
+			o.Body = schemaOf(table)
 		}
 		d.Operations = append(d.Operations, o)
 	}
@@ -162,7 +174,8 @@ func (s *Server) document() []byte {
 
 // metrics holds the metrics that the server counts; the Batcher has its own.
 type metrics struct {
-	page http.Handler
+	registry *prometheus.Registry
+	page     http.Handler
 
 	finished                         *prometheus.CounterVec // texts, by finished_reason
 	answers                          *prometheus.CounterVec // requests, by route and status
@@ -195,13 +208,20 @@ func tokenBuckets(most int) (all []float64) {
 }
 
 func newMetrics(s *Server) *metrics {
-	registry := prometheus.NewRegistry()
+	registry, process := prometheus.NewRegistry(), prometheus.NewRegistry()
 	// goroutines and the heap, and the process's memory, CPU and files
-	registry.MustRegister(collectors.NewGoCollector(),
+	process.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	ours := prometheus.WrapRegistererWith(prometheus.Labels{"model_name": s.options.Name}, registry)
 	labelled := prometheus.WrapRegistererWithPrefix("vllm:", ours)
-	m := &metrics{page: promhttp.HandlerFor(registry, promhttp.HandlerOpts{})}
+	m := &metrics{registry: registry}
+	m.page = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		all := prometheus.Gatherers{process, registry}
+		for _, o := range s.others.Made() {
+			all = append(all, o.metrics.registry)
+		}
+		promhttp.HandlerFor(all, promhttp.HandlerOpts{}).ServeHTTP(w, r)
+	})
 	histogram := func(name, help string, buckets []float64) prometheus.Histogram {
 		return promauto.With(labelled).NewHistogram(
 			prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets})
@@ -268,6 +288,7 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 		{gauge, used, "kv_cache_usage_perc",
 			"The part of --cache-bytes that is used; 0 without a limit."},
 		{gauge, float64(d.CacheBytes), "kv_cache_bytes", "Bytes of the caches of all texts."},
+		{gauge, float64(c.adapters.Bytes()), "lora_bytes", "Bytes of the copies for adapters."},
 		{counter, float64(d.Preemptions), "num_preemptions_total",
 			"Texts that lost their place because the cache was full."},
 		{counter, float64(d.PromptTokens), "prompt_tokens_total",

@@ -50,8 +50,8 @@ type promptDetails struct {
 func (j *job) newAnswer(choices []*choice, used *usage) *answer {
 	a := &answer{
 		ID: "cmpl-" + j.visit.id, Object: "text_completion", Created: j.visit.start.Unix(),
-		Model: j.server.options.Name, Choices: choiceList{j, choices},
-		Fingerprint: j.server.options.Fingerprint,
+		Model: j.server.nameOf(j.adapter), Choices: choiceList{j, choices},
+		Fingerprint: j.server.fingerprint(j.adapter),
 	}
 	if j.chat {
 		a.ID, a.Object = "chatcmpl-"+j.visit.id, "chat.completion"

@@ -26,6 +26,7 @@ type job struct {
 	server *Server
 	visit  *visit
 	used   usage
+	with   lease
 
 	// took is called for each token after its choice has it, one call at a time.
 	took func(*choice, *decode.Token) error
@@ -49,7 +50,9 @@ func (s *Server) generate(v *visit, parse func(body string) (*completion, error)
 	}
 	j := &job{completion: q, server: s, visit: v,
 		took: func(*choice, *decode.Token) error { return nil }}
+	v.adapter = q.adapter
 	defer j.leave()
+	defer j.with.release()
 	ctx, cancel := s.bounded(v)
 	defer cancel()
 	err = j.begin(ctx)
@@ -286,9 +289,13 @@ func (j *job) follow(ctx context.Context, i int) error {
 		j.used.Details.Cached += p.progress.Own
 		j.mu.Unlock()
 	}()
+	m, err := j.with.model(ctx, j)
+	if err != nil {
+		return err
+	}
 	for t, err := range j.server.batcher.Run(ctx, batch.Request{
-		Prompt: j.prompt[i].ids, Options: o, Samples: len(choices), Client: j.visit.client.id,
-		Salt: saltOf(j.visit.tenant, j.salt), EditsKey: j.editsKey, Progress: &p.progress,
+		Model: m, Prompt: j.prompt[i].ids, Options: o, Samples: len(choices),
+		Client: j.visit.client.id, Salt: saltOf(j.visit.tenant, j.salt), EditsKey: j.editsKey, Progress: &p.progress,
 		Begun: &j.place.begun,
 	}) {
 		if short, ok := errors.AsType[*decode.BudgetError](err); ok {
@@ -376,13 +383,17 @@ func (s *Server) readPrompt(
 // no more than the batch has slots, and other texts have theirs in between.
 func (j *job) search(ctx context.Context, p *prompt, choices []*choice) error {
 	s := j.server
+	m, err := j.with.model(ctx, j)
+	if err != nil {
+		return err
+	}
 	turn, err := s.searches.Enter(ctx, j.visit.client.id, len(p.ids))
 	if err != nil {
 		return err
 	}
 	defer s.searches.Leave(turn)
 	j.place.begun.Add(int32(len(choices)))
-	session := s.model.NewSession()
+	session := m.NewSession()
 	defer session.Release()
 	last, err := s.readPrompt(ctx, session, p.ids, j.Options.Edits)
 	if err != nil {

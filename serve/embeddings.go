@@ -36,7 +36,8 @@ func (s *Server) embeddings(v *visit) error {
 		return err
 	}
 	width := s.model.Config().Embd
-	list := embeddings{Object: "list", Model: s.options.Name, Data: make([]embedded, len(q.input))}
+	list := embeddings{Object: "list", Model: s.nameOf(v.adapter),
+		Data: make([]embedded, len(q.input))}
 	how := eval.Pooling(s.options.Pooling)
 	tokens, err := s.evaluate(v, q.input, how.From, func(i int, rows []float32) {
 		pooled := how.Vector(rows, width, true)
@@ -87,10 +88,15 @@ func (s *Server) evaluate(
 				v.note.phases.add(&progress[i])
 			}
 		}()
+		m, back, err := s.variant(ctx, v.client.id, v.adapter)
+		if err != nil {
+			return err
+		}
+		defer back()
 		return s.each(ctx, len(input), func(ctx context.Context, i int) error {
 			ids := input[i].ids
-			rows, err := s.batcher.States(ctx, batch.Request{Prompt: ids, Client: v.client.id,
-				Salt: saltOf(v.tenant, ""), Begun: &p.begun, Progress: &progress[i],
+			rows, err := s.batcher.States(ctx, batch.Request{Prompt: ids, Model: m,
+				Client: v.client.id, Salt: saltOf(v.tenant, ""), Begun: &p.begun, Progress: &progress[i],
 			}, from(len(ids)))
 			if err == nil {
 				use(i, rows)
@@ -153,7 +159,7 @@ func (s *Server) classify(v *visit) error {
 			"gpt classify answers that")
 	}
 	list := classes{ID: "classify-" + v.id, Object: "list", Created: time.Now().Unix(),
-		Model: s.options.Name, Data: make([]class, len(input))}
+		Model: s.nameOf(v.adapter), Data: make([]class, len(input))}
 	tokens, err := s.evaluate(v, input, eval.Last.From, func(i int, hidden []float32) {
 		c := eval.ClassOf(s.options.Head, hidden)
 		list.Data[i] = class{i, c.Label, c.Scores, len(c.Scores)}

@@ -110,13 +110,18 @@ func (s *Server) lookInside(
 		return nil, err
 	}
 	v.note.prompts, v.note.promptTokens = 1, len(ids)
+	m, back, err := s.variant(ctx, v.client.id, v.adapter)
+	if err != nil {
+		return nil, err
+	}
+	defer back()
 	turn, err := s.searches.Enter(ctx, v.client.id, at+1)
 	if err != nil {
 		return nil, err
 	}
 	defer s.searches.Leave(turn)
 	place.begun.Add(1)
-	session := s.model.NewSession()
+	session := m.NewSession()
 	defer session.Release()
 	last, err := s.readPrompt(ctx, session, ids[:at+1], edits)
 	if err != nil {
@@ -126,7 +131,9 @@ func (s *Server) lookInside(
 	if err != nil {
 		return nil, err
 	}
-	return s.newInside(q, ids, at, found), nil
+	answer := s.newInside(q, ids, at, found)
+	answer.Model = s.nameOf(v.adapter)
+	return answer, nil
 }
 
 // metric returns what is explained, nil if the request leaves it to the model.
@@ -221,7 +228,7 @@ func (x source) MarshalJSONTo(e *jsontext.Encoder) error {
 
 // newInside makes an answer of what was found for a token of a text.
 func (s *Server) newInside(q *look, ids []int, at int, found *inside.Position) *insideAnswer {
-	a := &insideAnswer{Object: "inside", Model: s.options.Name, Tokens: ids, Texts: s.names(ids),
+	a := &insideAnswer{Object: "inside", Tokens: ids, Texts: s.names(ids),
 		At: at, Attention: make([][][]source, len(found.Attention))}
 	for i, layer := range found.Attention {
 		for weights := range slices.Chunk(layer, at+1) {

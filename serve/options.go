@@ -10,6 +10,7 @@ import (
 	"math"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"picogpt/batch"
@@ -88,23 +89,36 @@ type Options struct {
 	// requests for it are refused.
 	Head *checkpoint.Head
 
-	// Template makes the prompt of /v1/chat/completions: in Jinja of all messages, or of each message
-	// of a user in the syntax of text/template, with the fields .Text, .Turn (its number, from 0) and
-	// .Ended (false). "" means that conversations are refused. TemplateJinja says that it is in Jinja
-	// where its source does not show it. TemplateTokens are the texts that one in Jinja knows as
-	// bos_token, eos_token and so on. TemplateNote is sent with each answer, in the header Warning.
+	// Template makes the prompt of /v1/chat/completions: in Jinja of all messages, or of each
+	// message of a user in the syntax of text/template, with the fields .Text, .Turn (its number,
+	// from 0) and .Ended (false). "" means that conversations are refused. TemplateJinja says that
+	// it is in Jinja where its source does not show it. TemplateTokens are the texts that one in
+	// Jinja knows as bos_token, eos_token and so on. TemplateNote is sent with each answer, in the
+	// header Warning.
 	Template       string
 	TemplateJinja  bool
 	TemplateTokens map[string]string
 	TemplateNote   string
 
-	// ToolFormat is how an answer has calls of tools: "hermes", "mistral", "llama" or "json"; or "none",
-	// which leaves them in the text unless a request wants one. "" means that of the template's family.
+	// ToolFormat is how an answer has calls of tools: "hermes", "mistral", "llama" or "json"; or
+	// "none", which leaves them in the text unless a request wants one. "" means that of the
+	// template's family.
 	ToolFormat string
 
 	// Steer are the control vectors that requests may ask for by name, in the field steer. A model
 	// on a GPU has none.
 	Steer []Steering
+
+	// Adapters are variants of the model that requests may choose, by the model "Name:NAME" or in
+	// the field lora. AdapterBytes bounds the copies that are there at a time: 0 means no bound.
+	Adapters     []Adapter
+	AdapterBytes int64
+
+	// Models are others, which requests choose by their names. Each has a Server of its own, with
+	// its own batch and queue, behind the keys of this one. ModelBytes bounds those that are there
+	// at a time: 0 means no bound.
+	Models     []Other
+	ModelBytes int64
 
 	// NoInside refuses POST /inside, and the field edits. Else requests may read and change what a
 	// model on the processor computes inside.
@@ -136,6 +150,36 @@ func (o Options) withDefaults(positions int) Options {
 
 // ids returns the names of the model.
 func (o *Options) ids() []string { return append([]string{o.Name}, o.Aliases...) }
+
+// checkNames returns an error for adapters and models that requests could not choose.
+func (o *Options) checkNames() error {
+	seen := o.ids()
+	check := func(what, name string, bytes, most int64) error {
+		seen = append(seen, name)
+		switch {
+		case name == "" || len(name) > mostName || strings.Contains(name, ":"):
+			return fmt.Errorf("%s %s: want a name of 1 to %d bytes without a colon", what,
+				short(name), mostName)
+		case slices.Index(seen, name) < len(seen)-1:
+			return fmt.Errorf("%s %s: want a name of its own", what, short(name))
+		case most > 0 && bytes > most:
+			return fmt.Errorf("%s %s: takes %d bytes, want at most %d", what, short(name), bytes,
+				most)
+		}
+		return nil
+	}
+	for _, a := range o.Adapters {
+		if err := check("adapter", a.Name, a.Bytes, o.AdapterBytes); err != nil {
+			return err
+		}
+	}
+	for _, m := range o.Models {
+		if err := check("model", m.Name, m.Bytes, o.ModelBytes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // orDefault sets *v to value if it is zero.
 func orDefault[T comparable](v *T, value T) {
@@ -174,6 +218,9 @@ func (o *Options) check(m *model.Model, tok *tokenizer.Tokenizer) error {
 		return err
 	}
 	if err := checkSteering(m, o.Steer); err != nil {
+		return err
+	}
+	if err := o.checkNames(); err != nil {
 		return err
 	}
 	if rows := m.Config().VocabSize; tok.Size() > rows {

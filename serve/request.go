@@ -24,10 +24,11 @@ import (
 type completion struct {
 	decode.Options // from the fields; complete adds the rest
 
-	model  *string
-	prompt prompts
-	suffix string
-	limit  string // the field that says how many new tokens there may be; "": a default
+	who     choosing
+	adapter int // as Server.chosen returns it
+	prompt  prompts
+	suffix  string
+	limit   string // the field that says how many new tokens there may be; "": a default
 
 	n                int
 	bestOf           int
@@ -172,7 +173,6 @@ func (q *completion) completionFields(s *Server) map[string]field {
 func (q *completion) fields(s *Server) map[string]field {
 	vocabulary := s.model.Config().VocabSize
 	table := map[string]field{
-		"model":  among(optional(&q.model, text), s.options.ids()...),
 		"prompt": q.prompt.read(s, s.options.MaxPrompts),
 		"suffix": text(&q.suffix),
 		"user":   anyText, // accepted and not used
@@ -194,6 +194,7 @@ func (q *completion) fields(s *Server) map[string]field {
 			"include_usage": yes(&q.usage), "continuous_usage_stats": yes(&q.usages),
 		}),
 	}
+	q.who.addFields(s, table, &q.ignored)
 	q.form.addFields(table, &q.ignored)
 	q.changes.addFields(s, table, &q.ignored)
 	for _, o := range q.table(s.options.MaxN) {
@@ -296,8 +297,8 @@ func fieldOf(o *option.Option, vocabulary int) field {
 }
 
 // check refuses fields that cannot be combined.
-func (q *completion) check(s *Server) error {
-	if err := s.checkModel(q.model); err != nil {
+func (q *completion) check(s *Server) (err error) {
+	if q.adapter, err = s.chosen(q.who); err != nil {
 		return err
 	}
 	if q.limit == "" && len(q.form.fields) > 0 { // the room of the context bounds its text

@@ -344,7 +344,8 @@ func (r *response) end(status string) {
 // add adds what a choice says, or what of it is new.
 func (r *response) add(j *job, c *choice) {
 	if r.ID == "" {
-		r.ID, r.Created, r.Model = "resp_"+j.visit.id, j.visit.start.Unix(), j.server.options.Name
+		r.ID, r.Created = "resp_"+j.visit.id, j.visit.start.Unix()
+		r.Model = j.server.nameOf(j.adapter)
 		r.send(eventJSON{Type: "response.created", Response: r})
 		r.send(eventJSON{Type: "response.in_progress", Response: r})
 	}

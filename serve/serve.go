@@ -28,13 +28,13 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -58,6 +58,8 @@ type Server struct {
 	ends       []int // the ids that end a text
 	room       int   // tokens of the longest text: the context, or less if the cache is small
 	batcher    *batch.Batcher
+	adapters   *turns.Shelf[*model.Model]
+	others     *turns.Shelf[opened]
 	plain      *tokenizer.Tokenizer // reads special tokens in a text as text
 	template   *chat.Template       // nil: conversations are refused
 	calls      *chat.CallFormat     // of tools
@@ -137,6 +139,7 @@ func New(m *model.Model, tok *tokenizer.Tokenizer, o Options) (*Server, error) {
 	s.answers = newShares(mostAnswers)
 	s.patience = patient()
 	s.encoding, s.searches = turns.New(), turns.New()
+	s.adapters, s.others = s.shelve(), s.shelveModels()
 	s.metrics = newMetrics(s)
 	s.routes = s.table()
 	s.closing, s.close = context.WithCancelCause(context.Background())
@@ -148,6 +151,11 @@ func New(m *model.Model, tok *tokenizer.Tokenizer, o Options) (*Server, error) {
 func (s *Server) Close() error {
 	s.queue.draining.Store(true)
 	s.close(errDraining())
+	s.adapters.Close() // what is loaded may be read from files that are closed next
+	s.others.Close()
+	for _, o := range s.others.Made() {
+		o.Server.Close()
+	}
 	return s.batcher.Close()
 }
 
@@ -216,6 +224,7 @@ func (s *Server) table() map[string]route {
 		{pattern: "/health", method: get, answer: health, open: true, probe: true, gives: status},
 		{pattern: "/ready", method: get, answer: s.ready, open: true, probe: true, gives: status},
 		{pattern: "/metrics", method: get, answer: show(s.metrics.page), probe: true, gives: ""},
+		{pattern: "/lora-adapters", method: get, answer: s.loraAdapters, gives: []loraJSON{}},
 		{pattern: "/inside", method: post, answer: s.inside, gives: insideAnswer{},
 			fields: func() fields { return new(look).fields(s) }},
 		{pattern: "/openapi.json", method: get, gives: map[string]any{}, answer: func(v *visit) error {
@@ -227,6 +236,9 @@ func (s *Server) table() map[string]route {
 	}
 	if s.options.NoInside {
 		delete(routes, "/inside")
+	}
+	if len(s.options.Adapters) == 0 {
+		delete(routes, "/lora-adapters")
 	}
 	return routes
 }
@@ -295,6 +307,8 @@ func (s *Server) dispatch(v *visit) error {
 	switch {
 	case found.answer == nil:
 		return errorf(http.StatusNotFound, "", "%s: no such path", v.path())
+	case method == found.method && found.fields != nil && len(s.options.Models) > 0:
+		return s.dispatchByModel(v)
 	case method == found.method, method == http.MethodHead && found.method == http.MethodGet:
 		return found.answer(v)
 	}
@@ -321,14 +335,15 @@ func (s *Server) leave(v *visit) {
 
 // end logs a visit, and ends it.
 func (s *Server) end(v *visit) {
-	s.metrics.answers.WithLabelValues(v.route.pattern, strconv.Itoa(v.status)).Inc()
+	to := cmp.Or(v.server, s)
+	to.metrics.answers.WithLabelValues(v.route.pattern, strconv.Itoa(v.status)).Inc()
 	if v.note.prompts > 0 { // probes and files would hide what texts take
-		s.metrics.whole.Observe(time.Since(v.start).Seconds())
+		to.metrics.whole.Observe(time.Since(v.start).Seconds())
 	}
 	if v.note.firstToken > 0 {
-		s.metrics.firstToken.Observe(v.note.firstToken.Seconds())
+		to.metrics.firstToken.Observe(v.note.firstToken.Seconds())
 	}
-	v.note.model = s.options.Name
+	v.note.model = to.nameOf(v.adapter)
 	v.log(s.options.Log)
 }
 
@@ -404,15 +419,9 @@ func (s *Server) Retire() { s.retired.Store(true) }
 
 // Drain makes the server refuse new requests, and /ready report that. Requests in progress end as
 // usual.
-func (s *Server) Drain() { s.queue.draining.Store(true) }
-
-// checkModel returns an error if the name is none of the model's. A nil name is accepted.
-func (s *Server) checkModel(name *string) error {
-	if name == nil || slices.Contains(s.options.ids(), *name) {
-		return nil
+func (s *Server) Drain() {
+	s.queue.draining.Store(true)
+	for _, o := range s.others.Made() {
+		o.Drain()
 	}
-	e := fieldf("model", "%s is not here, want %s", quote.Short(*name, 80),
-		strings.Join(s.options.ids(), " or "))
-	e.status, e.code = http.StatusNotFound, "model_not_found"
-	return e
 }

@@ -98,19 +98,16 @@ func (d silentDecoder) Push(id int) (string, error) {
 
 func (d silentDecoder) Fork() tokenizer.Decoder { return silentDecoder{d.Decoder.Fork(), d.ids} }
 
-// withModel returns a table with the field model.
-func (s *Server) withModel(table map[string]field, to **string) map[string]field {
-	table["model"] = among(optional(to, text), s.options.ids()...)
-	return table
-}
-
-// readRequest reads the body of a request by a table of fields and the field model. One of needed
-// must be there. nested has the unknown fields inside of others; nil: there are none.
+// readRequest reads the body of a request by a table of fields and those of who answers. One of
+// needed must be there. nested has the unknown fields inside of others.
 func (s *Server) readRequest(
 	v *visit, nested *[]string, table map[string]field, needed ...string,
 ) error {
-	var name *string
-	s.withModel(table, &name)
+	var who choosing
+	if nested == nil {
+		nested = new([]string)
+	}
+	who.addFields(s, table, nested)
 	body, err := s.read(v)
 	if err != nil {
 		return err
@@ -120,11 +117,9 @@ func (s *Server) readRequest(
 	if err := n.check(err, ignored, table); err != nil {
 		return err
 	}
-	if nested != nil {
-		ignored = append(ignored, *nested...)
-	}
-	v.ignore(ignored)
-	return s.checkModel(name)
+	v.ignore(append(ignored, *nested...))
+	v.adapter, err = s.chosen(who)
+	return err
 }
 
 // mostText is the most bytes of a text that /tokenize accepts, and that /detokenize returns.

@@ -39,6 +39,10 @@ type visit struct {
 	start time.Time
 	note  note
 
+	server  *Server // of the model that answers, nil for the one that was asked
+	adapter int     // as Server.chosen returns it
+	text    *string // the body, where it was read before the model was known; nil: it was not
+
 	patience patience
 	deadline time.Time  // of all writes; zero: none
 	writing  sync.Mutex // guards dropped, and the deadline of writing

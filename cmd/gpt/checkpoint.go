@@ -57,21 +57,29 @@ func (a *app) settleModel(line *cli.Line) error {
 			return err
 		}
 	}
-	for _, value := range a.Adapters {
+	for i := range a.others {
+		if err := a.offerPull(&a.others[i].path); err != nil {
+			return err
+		}
+	}
+	values := slices.Concat(a.Adapters, a.variantPaths())
+	for _, value := range values {
 		name := checkpoints.AdapterName(value)
 		if err := a.offerPull(&name); err != nil {
 			return err
 		}
 	}
-	if len(a.Adapters) == 0 {
+	if len(values) == 0 {
 		return nil
 	}
-	var err error
-	a.adapters, err = a.finder.Adapters(a.Adapters)
+	all, err := a.finder.Adapters(values)
+	if err == nil {
+		a.adapters, a.choices = all[:len(a.Adapters)], all[len(a.Adapters):]
+	}
 	if err != nil || a.Model != nil || a.isDemo || !named {
 		return err
 	}
-	base, err := checkpoints.AdaptersBase(a.adapters)
+	base, err := checkpoints.AdaptersBase(all)
 	if err != nil {
 		return err
 	}
@@ -79,7 +87,7 @@ func (a *app) settleModel(line *cli.Line) error {
 		return err
 	}
 	if a.Model != nil {
-		a.baseOf = a.Adapters[0]
+		a.baseOf = values[0]
 	}
 	return nil
 }

@@ -107,6 +107,10 @@ func (a *app) report(err error) int {
 type globals struct {
 	Model      *string // nil: the embedded demo
 	Adapters   []string
+	Models     []string // in place of Model and Adapters, where several are served
+	ModelBytes quote.Bytes
+	Loras      []string
+	LoraBytes  quote.Bytes
 	GELU       string
 	Heads      int
 	Threads    int
@@ -121,7 +125,15 @@ type globals struct {
 	Generation string // "none": its options are left
 
 	isDemo bool // a flag, an argument or the environment says so
+
+	// where several are served
+	ownName  string  // of the first of Models, "" if it has none
+	others   []named // of Models
+	variants []named // of Loras; those without a name are Adapters
 }
+
+// A named is a model or an adapter with a name of its own.
+type named struct{ name, path string }
 
 // globalFlags are some of the global flags.
 type globalFlags int
@@ -140,6 +152,7 @@ const (
 	verbose
 	edited           // see edits.go
 	generationConfig // see generateoptions.go
+	several          // models and adapters with names
 
 	opens     = modelFlag | adapterFlag | geluFlag | verbose               // a checkpoint
 	evaluates = opens | threads | dtype | cacheDtype | cacheBytes | device // texts
@@ -151,6 +164,9 @@ const modelGroup = "Model:"
 // flags adds the global flags that a command reads.
 func (g *globals) flags(f *cli.Flags, which globalFlags) {
 	f.Group(modelGroup)
+	if which&several != 0 {
+		which &^= modelFlag | adapterFlag
+	}
 	for _, flag := range []struct {
 		is         globalFlags
 		p          any
@@ -165,6 +181,20 @@ func (g *globals) flags(f *cli.Flags, which globalFlags) {
 			`LoRA adapter of PEFT, also DIR:SCALE; may be repeated; without -m its base is the
 			model`,
 			nil},
+		{several, &g.Models, "-m, --model DIR|FILE|NAME|NAME=DIR",
+			`checkpoint: a file or a directory (safetensors, PyTorch, nanoGPT, GGUF, TensorFlow,
+			llm.c), or the NAME or NAME@REV of a model that was pulled; default: $GPT_MODEL, or the
+			embedded demo. More, each NAME=DIR, are loaded when a request names them`, nil},
+		{several, &g.ModelBytes, "--model-bytes SIZE",
+			`at most that much memory for the weights of the models beside the first, such as 2GB;
+			default: no limit`, nil},
+		{several, &g.Loras, "--adapter DIR|NAME|NAME=DIR",
+			`LoRA adapter of PEFT, also DIR:SCALE; may be repeated; without -m its base is the
+			model. As NAME=DIR[:SCALE] it is one that requests choose, by the model "MODEL:NAME" or
+			in the field lora`, nil},
+		{several, &g.LoraBytes, "--adapter-bytes SIZE",
+			`at most that much memory for the weights that these adapters change, of which each has
+			copies; default: no limit`, nil},
 		{geluFlag, &g.GELU, "--gelu FORM",
 			`GELU: erf, or tanh for nanoGPT's of before May 2023, where no file says it; default:
 			erf`,
@@ -209,6 +239,9 @@ func (g *globals) flags(f *cli.Flags, which globalFlags) {
 
 // validate settles what the flags and the environment leave open.
 func (g *globals) validate() error {
+	if err := g.takeNames(); err != nil {
+		return err
+	}
 	if g.Model != nil && *g.Model == "" {
 		return usagef("--model: want a directory or a file, found nothing")
 	}
@@ -232,6 +265,37 @@ func (g *globals) validate() error {
 	return checkpoints.CheckAdapters(g.Adapters)
 }
 
+// takeNames divides models and adapters by whether they have names.
+func (g *globals) takeNames() error {
+	for i, value := range g.Models {
+		name, path, ok := checkpoints.CutName(value)
+		switch {
+		case i == 0:
+			g.Model, g.ownName = &path, name
+		case !ok:
+			return usagef("--model %s: want NAME=DIR for each but the first", quoteShort(value))
+		default:
+			g.others = append(g.others, named{name, path})
+		}
+	}
+	for _, value := range g.Loras {
+		if name, path, ok := checkpoints.CutName(value); ok {
+			g.variants = append(g.variants, named{name, path})
+		} else {
+			g.Adapters = append(g.Adapters, path)
+		}
+	}
+	return checkpoints.CheckAdapters(g.variantPaths())
+}
+
+// variantPaths are the adapters that have names, without these.
+func (g *globals) variantPaths() (all []string) {
+	for _, n := range g.variants {
+		all = append(all, n.path)
+	}
+	return all
+}
+
 // An app is what every command has.
 type app struct {
 	globals
@@ -251,6 +315,7 @@ type app struct {
 	temps   outfile.Temps // of the files being written, removed when the process ends
 
 	adapters []checkpoint.Adapter // that --adapter names
+	choices  []checkpoint.Adapter // of variants
 	baseOf   string               // the adapter whose base is the model, "" if it is named
 
 	optionFiles optionFiles // that options name

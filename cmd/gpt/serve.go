@@ -88,7 +88,7 @@ func newServe(a *app) *cli.Command {
 			c.Who.flags(f)
 			f.Group("How much:")
 			c.Much.flags(f)
-			a.flags(f, evaluates|cjkSpaces|generationConfig)
+			a.flags(f, evaluates|cjkSpaces|generationConfig|several)
 		},
 		Settings: &cli.Settings{
 			Prefix: "GPT_SERVE_", Read: listen.Read,
@@ -214,6 +214,9 @@ func (c *serveCommand) Run(a *app, f *cli.Flags) error {
 	if err != nil {
 		return err
 	}
+	if o.Models, err = c.otherModels(a, &o); err != nil {
+		return err
+	}
 	s, err := c.newServer(a, m, &o)
 	if err != nil {
 		return err
@@ -289,6 +292,11 @@ func (c *serveCommand) newServer(a *app, m *model.Model, o *serve.Options) (*ser
 		return nil, err
 	}
 	o.Fingerprint = serve.FingerprintOf(m, weights, texts, o.Steer...)
+	if o.Adapters, err = c.adapters(a, m, func(adapter string) string {
+		return serve.FingerprintOf(m, weights+" "+adapter, texts, o.Steer...)
+	}); err != nil {
+		return nil, err
+	}
 	if o.MaxBody = int64(c.Much.MaxBody); o.MaxBody < 0 {
 		o.MaxBody = serve.DefaultMaxBody(m.Config().Positions)
 	}
@@ -365,6 +373,7 @@ func (c *serveCommand) options(a *app) (serve.Options, error) {
 		NoInside: c.Inside == "off",
 		Batcher:  batch.Options{MaxStreams: much.MaxStreams, MaxDelay: much.MaxDelay},
 	}
+	o.AdapterBytes, o.ModelBytes = int64(a.LoraBytes), int64(a.ModelBytes)
 	if o.Name = c.name(a); len(c.ModelName) > 0 {
 		o.Name, o.Aliases = c.ModelName[0], c.ModelName[1:]
 	}
@@ -395,7 +404,7 @@ func (c *serveCommand) options(a *app) (serve.Options, error) {
 	case (who.TLSCert == nil) != (who.TLSKey == nil):
 		return o, usagef("--tls-cert and --tls-key: want both or neither")
 	}
-	if err := c.checkSteer(a); err != nil {
+	if err := cmp.Or(c.checkSteer(a), a.checkVariants()); err != nil {
 		return o, err
 	}
 	o.Log = c.newLog(a)
@@ -442,6 +451,9 @@ func isOrigin(s string) bool {
 
 // name is the name of the model's folder.
 func (c *serveCommand) name(a *app) string {
+	if a.ownName != "" {
+		return a.ownName
+	}
 	if a.Model == nil {
 		return "demo"
 	}

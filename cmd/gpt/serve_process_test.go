@@ -405,3 +405,38 @@ func TestServeWantsTheKeyOfTheEnvironment(t *testing.T) {
 		t.Errorf("the log: %s", log)
 	}
 }
+
+// TestServeHasSeveralAdaptersAndModels: requests choose among them, and get the texts of the command
+// with the same adapter.
+func TestServeHasSeveralAdaptersAndModels(t *testing.T) {
+	cases.NotShort(t)
+	lora, err := filepath.Abs("../../checkpoint/testdata/adapters/plain")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, gpt := serveDemo(t, nil, "-m", "first=demo", "--adapter", "whole="+lora, "--adapter",
+		"half="+lora+":0.5", "-m", "second=demo", "--adapter-bytes", "1MB"), gpt(t)
+	for name, args := range map[string][]string{"first": {}, "first:whole": {"--adapter", lora},
+		"half": {"--adapter", lora + ":0.5"}, "second": {}} {
+		args = append(args, "-m", "demo", "--special", "--no-display-prompt", "--output", "json", "-n", "9",
+			"--temp", "1", "--top-k", "0", "--seed", "3", "One day")
+		want := between(gpt(args...), `"text":"`, `","`)
+		status, text := s.post(`{"model":"` + name + `","prompt":"One day","max_tokens":9,"seed":3}`)
+		if got := between(text, `"text":"`, `","logprobs"`); status != 200 || got != want {
+			t.Errorf("%s: %d, %q, want %q", name, status, got, want)
+		}
+	}
+	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Wait(); err != nil {
+		t.Error(err)
+	}
+	for _, want := range []string{"adapter half: copies of 786 kB, made at first use",
+		"model second: weights of 14.5 MB, loaded at first use", `"adapter is loaded" adapter=whole`,
+		`"model is loaded" model=second`} {
+		if told := s.stderr(); !strings.Contains(told, want) {
+			t.Errorf("stderr has no %q:\n%s", want, told)
+		}
+	}
+}

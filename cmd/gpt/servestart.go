@@ -1,19 +1,23 @@
 package main
 
-// Where gpt serve listens, and what it says of itself, beside its requests.
+// Where gpt serve listens, what it loads beside its model, and what it says of itself.
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
 	"picogpt/cmd/gpt/internal/listen"
 	"picogpt/cmd/gpt/internal/show"
+	"picogpt/decode"
+	"picogpt/internal/option"
 	"picogpt/internal/quote"
 	"picogpt/model"
 	"picogpt/serve"
@@ -84,6 +88,122 @@ func (p *places) close() error {
 	return errors.Join(p.api.Close(), p.metrics.Close())
 }
 
+// checkVariants refuses adapters that requests choose, where a GPU computes.
+func (a *app) checkVariants() error {
+	device, said, err := a.deviceName()
+	if err == nil && device != "cpu" && len(a.variants) > 0 {
+		err = usagef("--adapter %s=%s and %s %s: %w", a.variants[0].name, a.variants[0].path, said,
+			device, model.ErrNoVariants)
+	}
+	return err
+}
+
+// adapters opens the adapters that requests choose. fingerprint makes one of an adapter's digest.
+func (c *serveCommand) adapters(
+	a *app, m *model.Model, fingerprint func(string) string,
+) (all []serve.Adapter, err error) {
+	for i, named := range a.variants {
+		with, err := a.opened.With(a.choices[i])
+		if err != nil {
+			return nil, err
+		}
+		digest, err := a.choices[i].Digest()
+		if err != nil {
+			return nil, err
+		}
+		for _, note := range with.Unread {
+			a.Notef("%s", note)
+		}
+		one := serve.Adapter{Name: named.name, Scale: 1, Fingerprint: fingerprint(digest),
+			Bytes: model.BytesIn(a.Dtype, with.Tensors, with.Change.Names)}
+		if scale := a.choices[i].Scale; scale != nil {
+			one.Scale = *scale
+		}
+		one.Open = func(ctx context.Context) (*model.Model, error) {
+			v, err := m.Variant(ctx, with.Change)
+			if err == nil {
+				for _, note := range v.Notes() {
+					a.Notef("adapter %s: %s", named.name, note)
+				}
+			}
+			return v, err
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// otherModels opens the models beside the first, to see that they can be.
+func (c *serveCommand) otherModels(a *app, o *serve.Options) (all []serve.Other, err error) {
+	alone, own := *c, *o
+	alone.Steer, own.Aliases, own.Keys, own.NamedKeys = nil, nil, nil, nil // of the first model
+	for _, named := range a.others {
+		other, err := c.tryOther(a, named)
+		if err != nil {
+			return nil, fmt.Errorf("--model %s: %w", named.name, err)
+		}
+		again := false
+		other.Open = func(context.Context) (*serve.Server, func(), error) {
+			b := a.other(named)
+			if again { // what there is to say was said
+				b.Tell = func(string) {}
+			}
+			again = true
+			m, err := b.loadModel(b.modelOptions())
+			if err != nil {
+				b.close()
+				return nil, nil, err
+			}
+			own := own
+			own.Name = named.name
+			s, err := alone.newServer(b, m, &own)
+			if err != nil {
+				b.close()
+			}
+			return s, b.close, err
+		}
+		all = append(all, other)
+	}
+	return all, nil
+}
+
+// tryOther opens a model's files and closes them.
+func (c *serveCommand) tryOther(a *app, of named) (o serve.Other, err error) {
+	b := a.other(of)
+	defer b.close()
+	if _, err := b.takeSaved(option.Of(new(decode.Options)), nil); err != nil {
+		return o, err
+	}
+	ck := b.opened
+	_, ignored, err := model.Check(ck.Config, ck.Tensors)
+	if err != nil {
+		return o, err
+	}
+	if _, err := b.openTokenizer(); err != nil {
+		return o, err
+	}
+	var names []string
+	for _, t := range ck.Tensors.All() {
+		if !slices.Contains(ignored, t.Name) {
+			names = append(names, t.Name)
+		}
+	}
+	return serve.Other{Name: of.name, Context: ck.Config.Positions,
+		Bytes: model.BytesIn(a.Dtype, ck.Tensors, names)}, nil
+}
+
+// other returns an app for a model beside the first.
+func (a *app) other(of named) *app {
+	b := newApp()
+	b.globals, b.chosen = a.globals, a.chosen
+	b.Stderr, b.Tell, b.Verbose = a.Stderr, a.Tell, a.Verbose
+	b.Model, b.isDemo, b.ownName = &of.path, false, ""
+	b.Adapters, b.others, b.variants = nil, nil, nil
+	b.useDemo()
+	b.uses, b.chooses, b.headless = a.uses, a.chooses, a.headless
+	return b
+}
+
 // newLog returns the log of --log, nil if that is off.
 func (c *serveCommand) newLog(a *app) *slog.Logger {
 	o := &slog.HandlerOptions{}
@@ -133,6 +253,12 @@ func (c *serveCommand) announce(
 	default:
 		begin(first) // and what goes wrong
 		told = slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	}
+	for _, x := range o.Adapters {
+		a.Notef("adapter %s: copies of %s, made at first use", x.Name, quote.Size(x.Bytes))
+	}
+	for _, x := range o.Models {
+		a.Notef("model %s: weights of %s, loaded at first use", x.Name, quote.Size(x.Bytes))
 	}
 	for _, warning := range c.warnings(on, m, o) {
 		told.Warn(warning)

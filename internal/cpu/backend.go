@@ -24,6 +24,7 @@ type backend struct {
 	wholePass func(*kernels.Worker) // forward; made once, because a method value is an allocation
 
 	rows  int            // of the pass
+	parts []group        // its rows by the variants of the model that compute them
 	spans []kernels.Span // the inputs of attention for each span
 	last  lastBlock      // what it is computed for
 	alone bool           // the layers run on one worker
@@ -51,7 +52,7 @@ func New(team *kernels.Team, p *stack.Params, cache *engine.Budget) engine.Backe
 	b := &backend{params: p, team: team, read: make([]bool, len(p.H)+1)}
 	b.pool.params, b.pool.budget = p, cache
 	b.wholePass = b.forward
-	b.last.divide(&p.H[len(p.H)-1].CAttn)
+	b.last.divided = divide(p)
 	return b
 }
 
@@ -114,6 +115,7 @@ func (b *backend) prepare() {
 		}
 		b.depth = max(b.depth, deep)
 	}
+	b.prepareGroups()
 	b.prepareTrace()
 	b.prepareLast()
 }
@@ -138,6 +140,7 @@ func (b *backend) span(i int) kernels.Span {
 func (b *backend) release() {
 	b.ctx, b.pass, b.trace = nil, nil, nil
 	b.End()
+	clear(b.parts[:cap(b.parts)])
 	clear(b.spans[:cap(b.spans)])
 	clear(b.last.spans[:cap(b.last.spans)])
 }

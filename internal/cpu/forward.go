@@ -43,7 +43,7 @@ func (b *backend) handOut(w *kernels.Worker, layers int) {
 	if p := b.params; layers < len(p.H) {
 		b.HandOut(w, layers, b.x, nil) // [rows, n_embd]
 	} else {
-		kernels.LayerNorm(w, b.norm, b.x, b.rowsAfter(), p.LnF.Gain, p.LnF.Bias, p.Epsilon)
+		b.layerNorm(w, b.norm, b.x, after, finalNorm)
 		b.HandOut(w, layers, b.norm, b.last.only) // [rows that are read, n_embd]
 	}
 }
@@ -54,10 +54,10 @@ func (b *backend) embed(w *kernels.Worker) {
 		b.embedTraced(w)
 		return
 	}
-	p, n := b.params, b.params.Embd
+	n := b.params.Embd
 	for r := w.Next(); r < b.rows; r = w.Next() {
 		i, at := b.At(r)
-		s := &b.pass.Spans[i]
+		s, p := &b.pass.Spans[i], b.paramsOf(i)
 		x := b.x[r*n : (r+1)*n] // [n_embd]
 		p.WTE.Row(x, s.Tokens[at])
 		wpe := p.WPE[(s.Position+at)*n:]
@@ -71,7 +71,7 @@ func (b *backend) embed(w *kernels.Worker) {
 // block: x += mha(ln_1(x)); x += mlp(ln_2(x)). It returns false if the context has ended, to all
 // workers alike.
 func (b *backend) block(w *kernels.Worker, layer int) bool {
-	h, n := &b.params.H[layer], b.rows
+	h, n, rows := &b.params.H[layer], b.rows, all
 	if w.ID() == 0 {
 		if err := b.ctx.Err(); err != nil {
 			b.ended = err
@@ -81,7 +81,7 @@ func (b *backend) block(w *kernels.Worker, layer int) bool {
 
 	// x, norm and sum are [rows, n_embd]
 	b.at(w, stack.ResidPre, layer)
-	kernels.LayerNorm(w, b.norm, b.x, n, h.Ln1.Gain, h.Ln1.Bias, b.params.Epsilon)
+	b.layerNorm(w, b.norm, b.x, rows, func(g *group) *stack.Norm { return &g.params.H[layer].Ln1 })
 	b.at(w, stack.LN1Scale, layer)
 	b.at(w, stack.LN1Normalized, layer)
 	if b.stopped.Load() { // one worker sets it before this barrier, and again only after later ones
@@ -92,8 +92,11 @@ func (b *backend) block(w *kernels.Worker, layer int) bool {
 		if n = b.attendLast(w, layer); n == 0 {
 			return true
 		}
+		rows = after
 	} else {
-		kernels.Linear(w, b.qkv, b.norm, n, &h.CAttn.Weight, h.CAttn.Bias) // -> [rows, 3*n_embd]
+		b.linear(w, b.qkv, b.norm, rows, func(g *group) *stack.Linear { // -> [rows, 3*n_embd]
+			return &g.params.H[layer].CAttn
+		})
 		b.at(w, stack.Query, layer)
 		b.at(w, stack.Key, layer)
 		b.at(w, stack.Value, layer)
@@ -103,18 +106,23 @@ func (b *backend) block(w *kernels.Worker, layer int) bool {
 		b.at(w, stack.Pattern, layer)
 		b.at(w, stack.Z, layer)
 	}
-	kernels.Linear(w, b.sum, b.norm, n, &h.AttnProj.Weight, h.AttnProj.Bias)
+	b.linear(w, b.sum, b.norm, rows, func(g *group) *stack.Linear { // -> [rows, n_embd]
+		return &g.params.H[layer].AttnProj
+	})
 	b.at(w, stack.AttnOut, layer)
 
-	b.addLayerNorm(w, layer, n) // x += sum, norm = ln_2(x)
+	b.addLayerNorm(w, layer, rows) // x += sum, norm = ln_2(x)
 	b.at(w, stack.LN2Scale, layer)
 	b.at(w, stack.LN2Normalized, layer)
-	// -> [rows, n_inner]
-	kernels.Linear(w, b.inner, b.norm, n, &h.CFC.Weight, h.CFC.Bias)
+	b.linear(w, b.inner, b.norm, rows, func(g *group) *stack.Linear { // -> [rows, n_inner]
+		return &g.params.H[layer].CFC
+	})
 	b.at(w, stack.MLPPre, layer)
 	kernels.Activate(w, b.inner[:n*b.params.Inner], b.params.Activation) // [rows, n_inner]
 	b.at(w, stack.MLPPost, layer)
-	kernels.Linear(w, b.sum, b.inner, n, &h.MLPProj.Weight, h.MLPProj.Bias) // -> [rows, n_embd]
+	b.linear(w, b.sum, b.inner, rows, func(g *group) *stack.Linear { // -> [rows, n_embd]
+		return &g.params.H[layer].MLPProj
+	})
 	b.at(w, stack.MLPOut, layer)
 	kernels.Add(w, b.x[:n*b.params.Embd], b.sum)
 	b.at(w, stack.ResidPost, layer)
@@ -141,13 +149,14 @@ func (b *backend) logitsOfRows(w *kernels.Worker) {
 			for i, wanted := range b.Wanted {
 				copy(b.Hidden[i*p.Embd:(i+1)*p.Embd], b.x[b.last.row(wanted)*p.Embd:])
 			}
+			b.countRows(head, b.Wanted)
 		}
 		w.Sync()
 		if n := len(b.Wanted); n > 0 {
 			b.touch(w, len(p.H), p.LMHead)
 			// [wanted, n_embd] -> [wanted, n_embd] -> [wanted, vocab_size]
-			kernels.LayerNorm(w, b.Hidden, b.Hidden, n, p.LnF.Gain, p.LnF.Bias, p.Epsilon)
-			kernels.Linear(w, b.Logits, b.Hidden, n, p.LMHead, nil)
+			b.layerNorm(w, b.Hidden, b.Hidden, head, finalNorm)
+			b.linear(w, b.Logits, b.Hidden, head, func(g *group) *stack.Linear { return &g.head })
 			b.Deliver(w)
 		}
 		row = b.gathered
@@ -162,24 +171,28 @@ func (b *backend) logitsOfRows(w *kernels.Worker) {
 // A lastBlock is what the last block is computed for: the rows of a pass of which logits or hidden
 // states are wanted.
 type lastBlock struct {
-	// columns of c_attn in the last block: [n_embd, n_embd] and [n_embd, 2·n_embd]
-	query, keyValue         kernels.Matrix
-	queryBias, keyValueBias []float32
-	divided                 bool // there are such columns
+	divided
 
 	rows  []int          // of the pass, ascending
 	only  []int          // rows, if the last block is computed for them only; else nil
 	spans []kernels.Span // the inputs of attention for each span
 }
 
+// A divided is the columns of c_attn in the last block: [n_embd, n_embd] and [n_embd, 2·n_embd].
+type divided struct {
+	query, keyValue stack.Linear
+	can             bool // there are such columns
+}
+
 // divide divides the weights of c_attn.
-func (r *lastBlock) divide(c *stack.Linear) {
-	n := c.Weight.In
+func divide(p *stack.Params) (d divided) {
+	c, n := &p.H[len(p.H)-1].CAttn, p.Embd
 	var queries, others bool
-	r.query, queries = c.Weight.Columns(0, n)
-	r.keyValue, others = c.Weight.Columns(n, 2*n)
-	r.queryBias, r.keyValueBias = c.Bias[:n], c.Bias[n:]
-	r.divided, r.rows = queries && others, []int{} // only is not nil for no rows
+	d.query.Weight, queries = c.Weight.Columns(0, n)
+	d.keyValue.Weight, others = c.Weight.Columns(n, 2*n)
+	d.query.Bias, d.keyValue.Bias = c.Bias[:n], c.Bias[n:]
+	d.can = queries && others
+	return d
 }
 
 // row returns where a row that is read stands after the last block.
@@ -191,18 +204,13 @@ func (r *lastBlock) row(row int) int {
 	return i
 }
 
-// rowsAfter returns how many rows there are after the last block.
-func (b *backend) rowsAfter() int {
-	if b.last.only == nil {
-		return b.rows
-	}
-	return len(b.last.only)
-}
-
 // prepareLast finds the rows of the pass that are read. Keys and values of the last block stand in
 // qkv [rows, 2·n_embd], and then the queries [rows that are read, n_embd].
 func (b *backend) prepareLast() {
 	r, n := &b.last, b.params.Embd
+	if r.rows == nil {
+		r.rows = []int{} // only is not nil for no rows
+	}
 	r.rows, r.spans = r.rows[:0], r.spans[:0]
 	keys, queries := b.qkv[:b.rows*2*n], b.qkv[b.rows*2*n:]
 	for i := range b.pass.Spans {
@@ -218,8 +226,9 @@ func (b *backend) prepareLast() {
 		span.Out.Data = b.norm[first*n:]
 		r.spans = append(r.spans, span)
 	}
-	if r.only = nil; r.divided && b.trace == nil && len(r.rows) < b.rows {
+	if r.only = nil; b.canDivide() && b.trace == nil && len(r.rows) < b.rows {
 		r.only = r.rows
+		b.countRows(after, r.only)
 	}
 }
 
@@ -228,7 +237,8 @@ func (b *backend) prepareLast() {
 // number.
 func (b *backend) attendLast(w *kernels.Worker, layer int) int {
 	r, n := &b.last, b.params.Embd
-	kernels.Linear(w, b.qkv, b.norm, b.rows, &r.keyValue, r.keyValueBias) // -> [rows, 2*n_embd]
+	// -> [rows, 2*n_embd]
+	b.linear(w, b.qkv, b.norm, all, func(g *group) *stack.Linear { return &g.keyValue })
 	if w.ID() == 0 {
 		for i, row := range r.only {
 			copy(b.norm[i*n:(i+1)*n], b.norm[row*n:])
@@ -237,7 +247,8 @@ func (b *backend) attendLast(w *kernels.Worker, layer int) int {
 	}
 	w.Sync()
 	if len(r.only) > 0 { // -> [rows that are read, n_embd]
-		kernels.Linear(w, b.qkv[b.rows*2*n:], b.norm, len(r.only), &r.query, r.queryBias)
+		queries := b.qkv[b.rows*2*n:]
+		b.linear(w, queries, b.norm, after, func(g *group) *stack.Linear { return &g.query })
 	}
 	kernels.CausalAttention(w, r.spans, layer*b.params.Heads, b.params.H[layer].Scale)
 	return len(r.only)

@@ -51,8 +51,7 @@ func (b *backend) at(w *kernels.Worker, k stack.Kind, layer int) {
 // visitPoint edits and reads a point, row by row.
 func (b *backend) visitPoint(w *kernels.Worker, p stack.Point) {
 	if p.Kind == stack.FinalNormalized {
-		f := b.params.LnF
-		kernels.LayerNorm(w, b.norm, b.x, b.rows, f.Gain, f.Bias, b.params.Epsilon)
+		b.layerNorm(w, b.norm, b.x, all, finalNorm)
 	}
 	for r := w.Next(); r < b.rows; r = w.Next() {
 		span, token := b.At(r)
@@ -209,11 +208,11 @@ func hide(s *kernels.Span, e *stack.Edit) {
 
 // embedTraced: x = wte[tokens] + wpe[positions], each of which may be edited.
 func (b *backend) embedTraced(w *kernels.Worker) {
-	p, n := b.params, b.params.Embd
+	n := b.params.Embd
 	token, position := stack.Point{Kind: stack.Embed}, stack.Point{Kind: stack.PosEmbed}
 	for r := w.Next(); r < b.rows; r = w.Next() {
 		i, at := b.At(r)
-		s := &b.pass.Spans[i]
+		s, p := &b.pass.Spans[i], b.paramsOf(i)
 		x, wpe := b.x[r*n:(r+1)*n], b.buffer(w, n) // [n_embd]
 		p.WTE.Row(x, s.Tokens[at])
 		copy(wpe, p.WPE[(s.Position+at)*n:])
@@ -235,14 +234,17 @@ func (b *backend) embedTraced(w *kernels.Worker) {
 }
 
 // addLayerNorm: x += sum; norm = ln_2(x)
-func (b *backend) addLayerNorm(w *kernels.Worker, layer, n int) {
-	h, eps := &b.params.H[layer], b.params.Epsilon
+func (b *backend) addLayerNorm(w *kernels.Worker, layer int, rows rowSet) {
+	n, norm := b.params.Embd, func(g *group) *stack.Norm { return &g.params.H[layer].Ln2 }
 	p := stack.Point{Kind: stack.ResidMid, Layer: layer}
 	if b.trace == nil || !b.trace.points.Has(p) {
-		kernels.AddLayerNorm(w, b.norm, b.x, b.sum, n, h.Ln2.Gain, h.Ln2.Bias, eps)
+		runs(b.parts, rows, norm, func(f *stack.Norm, from, to int) {
+			kernels.AddLayerNorm(w, b.norm[from*n:], b.x[from*n:], b.sum[from*n:], to-from, f.Gain,
+				f.Bias, b.params.Epsilon)
+		})
 		return
 	}
 	kernels.Add(w, b.x, b.sum)
 	b.visitPoint(w, p)
-	kernels.LayerNorm(w, b.norm, b.x, n, h.Ln2.Gain, h.Ln2.Bias, eps)
+	b.layerNorm(w, b.norm, b.x, rows, norm)
 }

@@ -3,7 +3,11 @@
 // Package model computes with it, and has names of its own for the types that its callers need.
 package stack
 
-import "picogpt/kernels"
+import (
+	"unsafe"
+
+	"picogpt/kernels"
+)
 
 // A Best holds the greatest logits of a row whose logits are all finite: the k greatest, and all
 // others that equal the least of these. Top-k keeps the same ones.
@@ -51,6 +55,21 @@ type Norm struct{ Gain, Bias []float32 } // [n_embd]
 type Linear struct {
 	Weight kernels.Matrix // [in, out]
 	Bias   []float32      // [out]
+}
+
+// Same reports whether two layers have one memory: nothing of them differs.
+func (l *Linear) Same(o *Linear) bool {
+	a, b := &l.Weight, &o.Weight
+	return l == o || unsafe.SliceData(a.F32) == unsafe.SliceData(b.F32) &&
+		unsafe.SliceData(a.F16) == unsafe.SliceData(b.F16) &&
+		unsafe.SliceData(a.Blocks) == unsafe.SliceData(b.Blocks) &&
+		unsafe.SliceData(l.Bias) == unsafe.SliceData(o.Bias)
+}
+
+// Same reports whether two norms have one memory.
+func (n *Norm) Same(o *Norm) bool {
+	return unsafe.SliceData(n.Gain) == unsafe.SliceData(o.Gain) &&
+		unsafe.SliceData(n.Bias) == unsafe.SliceData(o.Bias)
 }
 
 // HeadDim returns the width of a head.

@@ -47,6 +47,16 @@ func (f *Finder) Adapters(values []string) (all []checkpoint.Adapter, err error)
 	return all, nil
 }
 
+// CutName returns the name and the rest of a value NAME=PATH. A path that is there has no name.
+func CutName(value string) (name, path string, named bool) {
+	name, path, named = strings.Cut(value, "=")
+	_, err := os.Lstat(value)
+	if !named || err == nil || name == "" || path == "" || strings.ContainsAny(name, `/\:`) {
+		return "", value, false
+	}
+	return name, path, true
+}
+
 // AdapterName returns the name in a value of --adapter, without the scale.
 func AdapterName(value string) string {
 	a, _ := parseAdapter(value)
