@@ -1,6 +1,6 @@
 # The commands of this project, each one line to copy. CI runs .ci/run.
 
-.PHONY: build dist man man-lint image corpus-image work test long race fuzz digest bits weights judges bench gpu-bench gpu-kit pictures lint staticcheck staticcheck-modules actionlint vulncheck module ptx
+.PHONY: build dist man man-lint image corpus-image work test long race fuzz digest bits weights judges bench gpu-bench gpu-kit pictures lint staticcheck staticcheck-modules actionlint vulncheck module page ptx wasm
 
 build: ## one static binary: ./gpt
 	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o gpt ./cmd/gpt
@@ -219,3 +219,18 @@ module: ## the module's address, and a version: make module PATH=github.com/you/
 	@path="$$(command -p tr '\0' '\n' 2>/dev/null </proc/$$PPID/environ | command -p sed -n 's/^PATH=//p')"; \
 	PATH="$$path:$$(command -p getconf PATH):/usr/local/go/bin:/opt/homebrew/bin" \
 		go run ./dev/module '$(MODULE)' $(RELEASED)
+
+# The tag lets kernels use wasm/leaves.wasm, which the page's worker lends it. No TLS, no HTTP/2: nobody
+# listens.
+PAGE_FLAGS = -trimpath -buildvcs=false -tags simd128,nethttpomithttp2 -ldflags="-s -w -buildid="
+page: ## the playground without a server, for any static host: dist/page
+	mkdir -p dist
+	GOOS=js GOARCH=wasm $(RELEASE_GO) go build $(PAGE_FLAGS) -o dist/engine.wasm ./cmd/page
+	$(RELEASE_GO) go run ./cmd/page dist/engine.wasm "$$(go env GOROOT)/lib/wasm/wasm_exec.js" dist/page
+	rm dist/engine.wasm
+
+# The leaves are compiled as the kernels for GPUs are: what ships is in the sources.
+wasm: ## the kernels of a browser: kernels/wasm/leaves.wasm; wants clang-16 and wasm-ld-16
+	clang-16 --target=wasm32 -msimd128 -O3 -ffp-contract=off -ffreestanding -nostdlib \
+		-Wl,--no-entry,--import-memory,--strip-all -fuse-ld="$$(command -v wasm-ld-16)" \
+		-o kernels/wasm/leaves.wasm kernels/wasm/leaves.c
