@@ -223,11 +223,12 @@ module: ## the module's address, and a version: make module PATH=github.com/you/
 # The tag lets kernels use wasm/leaves.wasm, which the page's worker lends it. No TLS, no HTTP/2: nobody
 # listens.
 PAGE_FLAGS = -trimpath -buildvcs=false -tags simd128,nethttpomithttp2 -ldflags="-s -w -buildid="
+PAGE ?= dist/page
 page: ## the playground without a server, for any static host: dist/page
-	mkdir -p dist
-	GOOS=js GOARCH=wasm $(RELEASE_GO) go build $(PAGE_FLAGS) -o dist/engine.wasm ./cmd/page
-	$(RELEASE_GO) go run ./cmd/page dist/engine.wasm "$$(go env GOROOT)/lib/wasm/wasm_exec.js" dist/page
-	rm dist/engine.wasm
+	mkdir -p $(dir $(PAGE))
+	GOOS=js GOARCH=wasm $(RELEASE_GO) go build $(PAGE_FLAGS) -o $(PAGE).wasm ./cmd/page
+	$(RELEASE_GO) go run ./cmd/page $(PAGE).wasm "$$(go env GOROOT)/lib/wasm/wasm_exec.js" $(PAGE)
+	rm $(PAGE).wasm
 
 # The leaves are compiled as the kernels for GPUs are: what ships is in the sources.
 wasm: ## the kernels of a browser: kernels/wasm/leaves.wasm; wants clang-16 and wasm-ld-16

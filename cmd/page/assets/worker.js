@@ -48,8 +48,10 @@ async function start() {
   const go = new Go();
   let leaves; // on the engine's memory, which is not there yet
   go.importObject.leaves = {
-    chain: (a, b, c, d, e, f, g) => leaves.chain(a, b, c, d, e, f, g),
-    dot: (a, b, c, d, e, f) => leaves.dot(a, b, c, d, e, f),
+    chain: (y, x, kx, w, ldw, n, cols) => leaves.chain(y, x, kx, w, ldw, n, cols),
+    dot: (dst, x, w, ldw, outs, k) => leaves.dot(dst, x, w, ldw, outs, k),
+    sumexp: (lanes, x, n, max) => leaves.sumexp(lanes, x, n, max),
+    exps: (y, x, n, max, by) => leaves.exps(y, x, n, max, by),
   };
   const headers = { "Content-Type": "application/wasm" };
   const code = new Response(await unpacked("engine.wasm.gz"), { headers });
