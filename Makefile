@@ -230,8 +230,13 @@ page: ## the playground without a server, for any static host: dist/page
 	$(RELEASE_GO) go run ./cmd/page $(PAGE).wasm "$$(go env GOROOT)/lib/wasm/wasm_exec.js" $(PAGE)
 	rm $(PAGE).wasm
 
-# The leaves are compiled as the kernels for GPUs are: what ships is in the sources.
-wasm: ## the kernels of a browser: kernels/wasm/leaves.wasm; wants clang-16 and wasm-ld-16
+# As with the PTX, the file says of which source it was made: in a section of its own, source.
+WASM ?= kernels/wasm/leaves.wasm
+wasm: ## the kernels of a browser: kernels/wasm/leaves.wasm; wants clang-16 and lld-16
+	@command -v wasm-ld-16 >/dev/null || { echo "no wasm-ld-16: apt-get install clang-16 lld-16"; exit 1; }
 	clang-16 --target=wasm32 -msimd128 -O3 -ffp-contract=off -ffreestanding -nostdlib \
-		-Wl,--no-entry,--import-memory,--strip-all -fuse-ld="$$(command -v wasm-ld-16)" \
-		-o kernels/wasm/leaves.wasm kernels/wasm/leaves.c
+		-fuse-ld="$$(command -v wasm-ld-16)" -Wl,--no-entry,--import-memory,--strip-all \
+		-o $(WASM) kernels/wasm/leaves.c
+	@sum=$$(if command -v sha256sum >/dev/null; then sha256sum; else shasum -a 256; fi \
+		<kernels/wasm/leaves.c | cut -c 1-64); printf '\000\107\006source%s' "$$sum" >>$(WASM)
+	@chmod 644 $(WASM)

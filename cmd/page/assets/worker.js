@@ -47,12 +47,7 @@ async function unpacked(name) {
 async function start() {
   const go = new Go();
   let leaves; // on the engine's memory, which is not there yet
-  go.importObject.leaves = {
-    chain: (y, x, kx, w, ldw, n, cols) => leaves.chain(y, x, kx, w, ldw, n, cols),
-    dot: (dst, x, w, ldw, outs, k) => leaves.dot(dst, x, w, ldw, outs, k),
-    sumexp: (lanes, x, n, max) => leaves.sumexp(lanes, x, n, max),
-    exps: (y, x, n, max, by) => leaves.exps(y, x, n, max, by),
-  };
+  go.importObject.leaves = new Proxy({}, { get: (_, name) => (...all) => leaves[name](...all) });
   const headers = { "Content-Type": "application/wasm" };
   const code = new Response(await unpacked("engine.wasm.gz"), { headers });
   const { instance } = await WebAssembly.instantiateStreaming(code, go.importObject);

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"picogpt"
+	"picogpt/cmd/gpt/browser"
 	"picogpt/dev/testmodel"
 	"picogpt/model"
 	"picogpt/serve"
@@ -40,12 +41,16 @@ var built = sync.OnceValues(func() (string, error) {
 	return dir, nil
 })
 
-// A host gives out files and knows nothing of requests to an API. Down, it answers nothing at all.
+// A host gives out files and knows nothing of requests to an API. Down, it answers nothing at all. Held,
+// it keeps the end of the engine until the channel is closed.
 type host struct {
 	*httptest.Server
+	dir   string
 	mu    sync.Mutex
 	asked []string // what it did not have
 	down  bool
+	held  chan struct{}
+	more  map[string][]byte // files beside the page's
 }
 
 func hostOf(t *testing.T) *host {
@@ -54,21 +59,66 @@ func hostOf(t *testing.T) *host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, files := &host{}, http.StripPrefix("/class/", http.FileServer(http.Dir(dir)))
-	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		if h.down {
-			panic(http.ErrAbortHandler)
-		}
-		name := strings.TrimPrefix(r.URL.Path, "/class/")
-		if _, err := os.Stat(filepath.Join(dir, name)); err != nil || r.Method != http.MethodGet {
-			h.asked = append(h.asked, r.Method+" "+r.URL.Path)
-		}
-		files.ServeHTTP(w, r)
-	}))
+	h := &host{dir: dir}
+	h.Server = httptest.NewServer(h)
 	t.Cleanup(h.Close)
 	return h
+}
+
+func (h *host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	name := strings.TrimPrefix(r.URL.Path, "/class/")
+	h.mu.Lock()
+	if h.down {
+		h.mu.Unlock()
+		panic(http.ErrAbortHandler)
+	}
+	if _, err := os.Stat(filepath.Join(h.dir, name)); (err != nil || r.Method != http.MethodGet) &&
+		h.more[name] == nil {
+		h.asked = append(h.asked, r.Method+" "+r.URL.Path)
+	}
+	h.mu.Unlock()
+	switch {
+	case h.more[name] != nil:
+		w.Write(h.more[name])
+	case h.held != nil && name == "page/engine.wasm.gz":
+		b, _ := os.ReadFile(filepath.Join(h.dir, name)) // or nothing comes
+		w.Header().Set("Content-Length", fmt.Sprint(len(b)))
+		w.Write(b[:len(b)/2])
+		w.(http.Flusher).Flush()
+		<-h.held
+		w.Write(b[len(b)/2:])
+	default:
+		http.StripPrefix("/class/", http.FileServer(http.Dir(h.dir))).ServeHTTP(w, r)
+	}
+}
+
+// on returns a new tab for the page of a host.
+func (h *host) on(t *testing.T) tab {
+	t.Helper()
+	b := tab{browser.Open(t), &fake{Server: h.Server}, t}
+	b.Window(1280, 900, "light")
+	t.Cleanup(b.good)
+	return b
+}
+
+// start opens the page of a host, and waits for its engine.
+func (b tab) start(fragment string) {
+	b.t.Helper()
+	b.Open(b.URL+"/class/"+fragment, "true")
+	b.patiently(started)
+}
+
+// patiently is Wait for what an engine computes, perhaps on a busy machine.
+func (b tab) patiently(expression string) {
+	b.t.Helper()
+	for range 8 {
+		if b.JS("new Promise(done => { const end = performance.now() + 10_000, ask = () => ("+expression+
+			") || performance.now() > end ? done(!!("+expression+")) : requestAnimationFrame(ask); ask(); })") ==
+			"true" {
+			return
+		}
+	}
+	b.t.Fatalf("it does not become true: %s; %s %s", expression, b.JS(status), b.JS(problem))
 }
 
 const started = "/demo/.test(document.getElementById('model')?.textContent)"
@@ -100,11 +150,8 @@ func plain(t *testing.T, text string) string {
 
 func TestThePageWithoutAServer(t *testing.T) {
 	h := hostOf(t)
-	b := tab{chromium(t), &fake{Server: h.Server}, t}
-	b.Forget()
-	b.Window(1280, 900, "light")
-	b.Open(h.URL+"/class/", started)
-	t.Cleanup(b.good)
+	b := h.on(t)
+	b.start("")
 
 	gpt, err := picogpt.OpenFS(t.Context(), demo.FS(), picogpt.Config{})
 	if err != nil {
@@ -119,7 +166,7 @@ func TestThePageWithoutAServer(t *testing.T) {
 
 	// Texts of 50 seeds, whose settings are the command's.
 	o := picogpt.Sampling()
-	o.MaxTokens = 24
+	o.MaxTokens = 12
 	for seed := range uint64(50) {
 		o.Seed = seed + 1
 		prompt := []string{"Once upon a time", "The cat", "“Oh!” said", "Lily and Tom"}[seed%4]
@@ -128,7 +175,7 @@ func TestThePageWithoutAServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got struct{ Choices []struct{ Text string } }
-		answer := b.ask("v1/completions", map[string]any{"prompt": prompt, "max_tokens": 24,
+		answer := b.ask("v1/completions", map[string]any{"prompt": prompt, "max_tokens": 12,
 			"temperature": o.Temperature, "top_k": o.TopK, "seed": o.Seed})
 		if err := json.Unmarshal([]byte(answer), &got); err != nil || len(got.Choices) != 1 ||
 			got.Choices[0].Text != want {
@@ -152,5 +199,130 @@ func TestThePageWithoutAServer(t *testing.T) {
 	}
 	if h.asked != nil {
 		t.Errorf("the host was asked for %q, want its files alone", h.asked)
+	}
+}
+
+func TestThePageWithoutAServerInAClass(t *testing.T) {
+	h := hostOf(t)
+	b := h.on(t)
+
+	// While it loads, it says how far it is.
+	h.held = make(chan struct{})
+	b.Open(h.URL+"/class/", "true")
+	b.patiently("/^Loading the engine: [1-9][.][0-9] of [6-9][.][0-9] MB$/.test(" + status + ")")
+	close(h.held)
+	h.held = nil
+	b.patiently(started)
+
+	// A text comes token by token, and stops where it is stopped.
+	b.set("max_tokens", "200")
+	b.set("ignore_eos", "true")
+	b.JS("window.lengths = new Set(); new MutationObserver(() => lengths.add(" + value +
+		".length)).observe(document.getElementById('mirror'), {childList: true, subtree: true, characterData: true})")
+	b.Press("Control+Enter")
+	b.patiently("lengths.size > 3")
+	b.Press("Escape")
+	b.patiently(idle)
+	at := b.JS(value)
+	if words := len(strings.Fields(at)); words < 6 || words > 150 {
+		t.Errorf("stopped in the middle, the text has %d words: %s", words, at)
+	}
+	b.ask("tokenize", map[string]any{"prompt": "The cat"}) // and the next request is answered
+	b.want(value, at)
+
+	// A narrow window.
+	b.Window(360, 640, "light")
+	b.want("document.documentElement.scrollWidth <= 360", "true")
+	b.Shoot("static-phone.png")
+	b.Window(1280, 900, "light")
+
+	// The next visit needs no network.
+	b.patiently("navigator.serviceWorker.controller || (window.stored ??= navigator.serviceWorker.ready" +
+		".then(() => window.isStored = true), window.isStored)")
+	b.Leave()
+	h.mu.Lock()
+	h.down = true
+	h.mu.Unlock()
+	b.start("#again")
+	b.ask("tokenize", map[string]any{"prompt": "The cat"})
+	h.mu.Lock()
+	h.down = false
+	h.mu.Unlock()
+
+	// Another tab at the same time, with the link of a server's page.
+	served := withTheDemo(t, serve.Options{})
+	served.set("seed", "77")
+	served.write("A link about naïve cats")
+	served.Elapse()
+	served.patiently("location.hash.startsWith('#z=')")
+	c := h.on(t)
+	c.start(served.JS("location.hash"))
+	c.want(value+" + '|' + "+id("set-seed")+".value", "A link about naïve cats|77")
+	if h.asked != nil {
+		t.Errorf("the host was asked for %q, want its files alone", h.asked)
+	}
+}
+
+func TestAModelOfTheReader(t *testing.T) {
+	h := hostOf(t)
+	h.more = map[string][]byte{"model.safetensors": demo.Weights(), "config.json": demo.Config()}
+	b := h.on(t)
+	b.start("")
+	drop := func(names ...string) {
+		t.Helper()
+		list, _ := json.Marshal(names) // strings have a JSON
+		b.JS(`(async () => {
+			const all = new DataTransfer();
+			for (const name of ` + string(list) + `) {
+				const bytes = await new Promise((done) => {
+					const ask = new XMLHttpRequest();
+					ask.open("GET", name);
+					ask.responseType = "arraybuffer";
+					ask.onload = () => done(ask.response);
+					ask.send();
+				});
+				all.items.add(new File([bytes], name));
+			}
+			document.body.dispatchEvent(new DragEvent("drop", {dataTransfer: all, bubbles: true, cancelable: true}));
+		})()`)
+	}
+	text := func() string {
+		return b.ask("v1/completions", map[string]any{"prompt": "The", "max_tokens": 9, "seed": 3})
+	}
+	before := text()
+	drop("config.json")
+	b.patiently(problem + ".includes('config.json: want a .safetensors, .gguf or .bin file')")
+	drop("model.safetensors") // of which nobody says the heads
+	b.patiently(problem + ".includes('config.json')")
+	if got := plain(t, text()); got != plain(t, before) {
+		t.Errorf("after files that cannot be opened the demo writes %s, want %s", got, before)
+	}
+	drop("config.json", "model.safetensors")
+	b.patiently("/on this machine only: a token takes about [0-9.]+ s[.]$/.test(" + status + ")")
+	b.patiently("/model/.test(document.getElementById('model').textContent)")
+	if got, want := plain(t, text()), strings.Replace(plain(t, before), `"demo"`, `"model"`, 1); got != want {
+		t.Errorf("the demo as files writes %s, want %s", got, want)
+	}
+}
+
+func TestThePageSaysWhyItCannotRun(t *testing.T) {
+	h := hostOf(t)
+	b := h.on(t)
+	b.Open("file://"+h.dir+"/index.html", problem+".includes('python3 -m http.server')")
+	b.Forget() // its modules are refused
+	old := h.on(t)
+	old.Call("Page.addScriptToEvaluateOnNewDocument", map[string]any{
+		"source": "delete window.DecompressionStream"}, nil)
+	old.Open(h.URL+"/class/", problem+".startsWith('This browser lacks DecompressionStream. The page wants Chromium')")
+	for _, name := range []string{"engine.js", "worker.js", "leaves.wasm", "engine.wasm.gz"} {
+		if _, err := os.Stat(filepath.Join(h.dir, "page", name)); err != nil {
+			t.Error(err)
+		}
+	}
+	html, err := os.ReadFile(filepath.Join(h.dir, "index.html"))
+	const policy = `content="default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; ` +
+		`connect-src 'self'; img-src 'self'; base-uri 'none'">`
+	if err != nil || !strings.Contains(string(html), policy) {
+		t.Errorf("index.html has no policy %s (%v)", policy, err)
 	}
 }
