@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"path"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"syscall/js"
@@ -34,7 +35,7 @@ var page = js.Global().Get("page") // what the worker's script lends
 func main() {
 	debug.SetGCPercent(25) // most of the memory is weights, of which there is no second set
 	e := &engine{}
-	e.use(demo.FS(), "")
+	e.use(demo.FS(), "", "demo")
 	js.Global().Set("engine", map[string]any{"request": js.FuncOf(e.request),
 		"stop": js.FuncOf(e.stop), "open": js.FuncOf(e.open)})
 	page.Call("opened", "", "")
@@ -45,13 +46,12 @@ func main() {
 type engine struct {
 	model  *model.Model
 	server *serve.Server
-	name   string
 	stops  sync.Map // by the number of a request: its context.CancelFunc
 }
 
 // use makes the checkpoint in files the one that answers, in place of the one before, which is closed
-// first: there may be no memory for both. It returns the seconds that a token takes.
-func (e *engine) use(files fs.FS, name string) (seconds float64, err error) {
+// first: there may be no memory for both. id is its name from then on. It returns how long a token takes.
+func (e *engine) use(files fs.FS, name, id string) (token time.Duration, err error) {
 	c, err := openAlone(files, name)
 	if err != nil {
 		return 0, err
@@ -73,16 +73,12 @@ func (e *engine) use(files fs.FS, name string) (seconds float64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	e.name = strings.TrimSuffix(name, path.Ext(name))
-	if e.name == "" {
-		e.name = "demo"
-	}
-	if e.server, err = serve.New(e.model, tok, serve.Options{Name: e.name}); err != nil {
+	if e.server, err = serve.New(e.model, tok, serve.Options{Name: id}); err != nil {
 		return 0, err
 	}
 	s, start := e.model.NewSession(), time.Now()
 	err = e.model.Eval(ctx, model.Input{Session: s, Tokens: []int{0}})
-	return time.Since(start).Seconds(), err
+	return time.Since(start), err
 }
 
 // openAlone opens a checkpoint. Where no file says how many heads it has, and its width is that of one
@@ -113,7 +109,7 @@ func (e *engine) open(_ js.Value, args []js.Value) any {
 		if err != nil {
 			fault = quote.OneLine(err)
 			if e.server == nil { // the model before is gone
-				e.use(demo.FS(), "")
+				e.use(demo.FS(), "", "demo")
 			}
 		}
 		page.Call("opened", fault, said)
@@ -140,25 +136,21 @@ func (e *engine) take(given js.Value) (said string, err error) {
 			js.CopyBytesToGo(b[at:end], file.Call("read", at, end))
 		}
 		files[file.Get("name").String()] = b
-		switch path.Ext(file.Get("name").String()) {
-		case ".safetensors", ".gguf", ".bin", ".pt", ".pth":
+		if weights := []string{".safetensors", ".gguf", ".bin", ".pt"}; name == "" ||
+			slices.Contains(weights, path.Ext(file.Get("name").String())) {
 			name = file.Get("name").String()
 		}
 	}
-	if name == "" || len(files) > 1 {
-		name = "" // the files are a folder, in which the weights are found
+	id := strings.TrimSuffix(name, path.Ext(name))
+	if len(files) > 1 {
+		name = "" // they are a folder, in which the weights are found
 	}
-	if len(files) == 1 && name == "" {
-		for only := range files {
-			return "", fmt.Errorf("%s: want a .safetensors, .gguf or .bin file", only)
-		}
+	token, err := e.use(files, name, id)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w: want it too, dropped together with the weights", err)
 	}
-	seconds, err := e.use(files, name)
-	if err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("%s is open, on this machine only: a token takes about %.2g s.",
-		e.name, seconds), nil
+	return fmt.Sprintf("%s is open, on this machine only: a token takes about %.3g s.", id,
+		token.Seconds()), err
 }
 
 // request answers a request of the page.

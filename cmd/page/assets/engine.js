@@ -3,12 +3,13 @@
 
 (() => {
   const byId = (id) => document.getElementById(id);
-  const say = (message) => (byId("status").textContent = message);
-  const fail = (message) => {
-    say("");
-    byId("error").textContent = message;
-    byId("error").hidden = false;
+  const tell = (said, fault) => {
+    byId("status").textContent = said;
+    byId("error").textContent = fault;
+    byId("error").hidden = fault === "";
   };
+  const say = (message) => tell(message, "");
+  const fail = (message) => tell("", message);
 
   // A module of one function, whose result is a vector.
   const vectors = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0,
@@ -54,8 +55,7 @@
       say(`Loading the engine: ${megabytes(done)}${all ? ` of ${megabytes(all)}` : ""} MB`),
     starting: () => say("Starting the engine…"),
     opened: ({ fault, said }) => {
-      byId("error").hidden = true;
-      fault ? fail(fault) : say(said);
+      tell(fault ? "" : said, fault);
       opened();
       window.dispatchEvent(new Event("model"));
       keep();
@@ -117,7 +117,6 @@
   function open(files) {
     if (files.length === 0) return;
     wait();
-    byId("error").hidden = true;
     say(`Opening ${files[0].name}…`);
     worker.postMessage({ files: [...files] });
   }
