@@ -50,7 +50,8 @@ type engine struct {
 }
 
 // use makes the checkpoint in files the one that answers, in place of the one before, which is closed
-// first: there may be no memory for both. id is its name from then on. It returns how long a token takes.
+// first: there may be no memory for both. id is its name from then on. It returns how long a token
+// takes.
 func (e *engine) use(files fs.FS, name, id string) (token time.Duration, err error) {
 	c, err := openAlone(files, name)
 	if err != nil {
@@ -61,7 +62,8 @@ func (e *engine) use(files fs.FS, name, id string) (token time.Duration, err err
 		return 0, err
 	}
 	if e.server != nil {
-		err = errors.Join(e.server.Close(), e.model.Close())
+		e.server.Close()
+		e.model.Close()
 		e.server, e.model = nil, nil
 		debug.FreeOSMemory()
 	}

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"picogpt"
+	"picogpt/checkpoint"
 	"picogpt/cmd/gpt/browser"
 	"picogpt/dev/testmodel"
 	"picogpt/model"
@@ -267,6 +268,36 @@ func TestStaticPageInAClass(t *testing.T) {
 func TestStaticPageOpensAModel(t *testing.T) {
 	h := hostOf(t)
 	h.more = map[string][]byte{"model.safetensors": demo.Weights(), "config.json": demo.Config()}
+	written := map[string]string{} // by file: what its model writes
+	request := map[string]any{"prompt": "The", "max_tokens": 9, "seed": 3}
+	for name, how := range map[string][2]string{"a.gguf": {"gguf", "f16"}, "b.safetensors": {"safetensors", "q8"}} {
+		c, err := checkpoint.OpenFS(demo.FS(), "", checkpoint.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := model.New(t.Context(), c.Config, c.Tensors, model.Options{Format: how[1]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		s, err := serve.New(m, tokenizer.GPT2(), serve.Options{Name: name[:1]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		var file bytes.Buffer
+		v, err := c.Convert(how[0])
+		if err == nil {
+			err = v.WriteWeights(t.Context(), &file, m)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := json.Marshal(request) // of plain values
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/v1/completions", bytes.NewReader(text)))
+		h.more[name], written[name] = file.Bytes(), plain(t, w.Body.String())
+	}
 	b := h.on(t)
 	b.start("")
 	drop := func(names ...string) {
@@ -287,9 +318,7 @@ func TestStaticPageOpensAModel(t *testing.T) {
 			document.body.dispatchEvent(new DragEvent("drop", {dataTransfer: all, bubbles: true, cancelable: true}));
 		})()`)
 	}
-	text := func() string {
-		return b.ask("v1/completions", map[string]any{"prompt": "The", "max_tokens": 9, "seed": 3})
-	}
+	text := func() string { return b.ask("v1/completions", request) }
 	before := text()
 	drop("config.json")
 	b.patiently(problem + ".startsWith('config.json: ')")
@@ -303,6 +332,14 @@ func TestStaticPageOpensAModel(t *testing.T) {
 	b.patiently("/model/.test(document.getElementById('model').textContent)")
 	if got, want := plain(t, text()), strings.Replace(plain(t, before), `"demo"`, `"model"`, 1); got != want {
 		t.Errorf("the demo as files writes %s, want %s", got, want)
+	}
+	for name, files := range map[string][]string{"a.gguf": {"a.gguf"},
+		"b.safetensors": {"b.safetensors", "config.json"}} {
+		drop(files...)
+		b.patiently("/^" + name[:1] + " is open/.test(" + status + ")")
+		if got := plain(t, text()); got != written[name] {
+			t.Errorf("%s writes %s, want %s", name, got, written[name])
+		}
 	}
 }
 
