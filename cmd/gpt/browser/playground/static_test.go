@@ -54,7 +54,7 @@ type host struct {
 	more  map[string][]byte // files beside the page's
 }
 
-func hostOf(t *testing.T) *host {
+func hostOf(t testing.TB) *host {
 	t.Helper()
 	dir, err := built()
 	if err != nil {
@@ -363,4 +363,18 @@ func TestStaticPageSaysWhatItLacks(t *testing.T) {
 	if err != nil || !strings.Contains(string(html), policy) {
 		t.Errorf("index.html has no policy %s (%v)", policy, err)
 	}
+}
+
+func BenchmarkStaticPage(b *testing.B) {
+	const tokens = 100
+	h := hostOf(b)
+	page := browser.Open(b)
+	page.Open(h.URL+"/class/", "true")
+	ask := fmt.Sprintf(`fetch(location.href + "v1/completions", {method: "POST", body:
+		'{"prompt": "Once", "max_tokens": %d, "ignore_eos": true, "seed": 1}'}).then(r => r.text())`, tokens)
+	page.JS(ask) // the engine has come
+	for b.Loop() {
+		page.JS(ask)
+	}
+	b.ReportMetric(tokens*float64(b.N)/b.Elapsed().Seconds(), "tokens/s")
 }
