@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -352,9 +353,16 @@ func TestStaticPageSaysWhatItLacks(t *testing.T) {
 	old.Call("Page.addScriptToEvaluateOnNewDocument", map[string]any{
 		"source": "delete window.DecompressionStream"}, nil)
 	old.Open(h.URL+"/class/", problem+".startsWith('This browser lacks DecompressionStream. The page wants Chromium')")
-	for _, name := range []string{"engine.js", "worker.js", "leaves.wasm", "engine.wasm.gz"} {
-		if _, err := os.Stat(filepath.Join(h.dir, "page", name)); err != nil {
+	other := regexp.MustCompile(`(?:https?:|["'(\x60])//\w[^\s"'\x60]*`)
+	for _, name := range []string{"page/engine.js", "page/worker.js", "service.js"} {
+		text, err := os.ReadFile(filepath.Join(h.dir, name))
+		if err != nil {
 			t.Error(err)
+		}
+		for _, address := range other.FindAllString(string(text), -1) {
+			if address != "http://127.0.0.1:8000/." { // what to do with a folder of files
+				t.Errorf("%s names %s", name, address)
+			}
 		}
 	}
 	html, err := os.ReadFile(filepath.Join(h.dir, "index.html"))
