@@ -328,6 +328,12 @@ func TestStaticPageOpensAModel(t *testing.T) {
 	if got := plain(t, text()); got != plain(t, before) {
 		t.Errorf("after files that cannot be opened the demo writes %s, want %s", got, before)
 	}
+	b.JS(`(() => {
+		const all = new DataTransfer(), part = new Blob([new Uint8Array(1 << 25)]);
+		all.items.add(new File(Array(100).fill(part), "huge.gguf"));
+		document.body.dispatchEvent(new DragEvent("drop", {dataTransfer: all, bubbles: true, cancelable: true}));
+	})()`)
+	b.patiently(problem + " === 'huge.gguf: 3.36 GB, want at most 3.22 GB: a browser has no more memory for a page'")
 	drop("config.json", "model.safetensors")
 	b.patiently("/on this machine only: a token takes about [0-9.]+ s[.]$/.test(" + status + ")")
 	b.patiently("/model/.test(document.getElementById('model').textContent)")
