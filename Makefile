@@ -1,6 +1,6 @@
 # The commands of this project, each one line to copy. CI runs .ci/run.
 
-.PHONY: build dist release wheel npm proxy publish licenses api apidiff release-check man man-lint image corpus-image work test long race fuzz digest bits weights judges bench gpu-bench gpu-kit pictures lint staticcheck staticcheck-modules actionlint vulncheck module ptx
+.PHONY: build dist release wheel npm proxy publish licenses api apidiff release-check man man-lint image corpus-image work test long race fuzz digest bits weights judges bench gpu-bench gpu-kit pictures lint staticcheck staticcheck-modules actionlint vulncheck module page ptx wasm
 
 build: ## one static binary: ./gpt
 	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w $(STAMP)" -o gpt ./cmd/gpt
@@ -264,3 +264,24 @@ module: ## the module's address, and a version: make module PATH=github.com/you/
 	@path="$$(command -p tr '\0' '\n' 2>/dev/null </proc/$$PPID/environ | command -p sed -n 's/^PATH=//p')"; \
 	PATH="$$path:$$(command -p getconf PATH):/usr/local/go/bin:/opt/homebrew/bin" \
 		go run ./dev/module '$(MODULE)' $(RELEASED)
+
+# The tag lets kernels use wasm/leaves.wasm, which the page's worker lends it. No TLS, no HTTP/2: nobody
+# listens.
+PAGE_FLAGS = -trimpath -buildvcs=false -tags simd128,nethttpomithttp2 -ldflags="-s -w -buildid="
+PAGE ?= dist/page
+page: ## the playground without a server, for any static host: dist/page
+	mkdir -p $(dir $(PAGE))
+	GOOS=js GOARCH=wasm $(RELEASE_GO) go build $(PAGE_FLAGS) -o $(PAGE).wasm ./cmd/page
+	$(RELEASE_GO) go run ./cmd/page $(PAGE).wasm "$$(go env GOROOT)/lib/wasm/wasm_exec.js" $(PAGE)
+	rm $(PAGE).wasm
+
+# As with the PTX, the file says of which source it was made: in a section of its own, source.
+WASM ?= kernels/wasm/leaves.wasm
+wasm: ## the kernels of a browser: kernels/wasm/leaves.wasm; wants clang-16 and lld-16
+	@command -v wasm-ld-16 >/dev/null || { echo "no wasm-ld-16: apt-get install clang-16 lld-16"; exit 1; }
+	clang-16 --target=wasm32 -msimd128 -O3 -ffp-contract=off -ffreestanding -nostdlib \
+		-fuse-ld="$$(command -v wasm-ld-16)" -Wl,--no-entry,--import-memory,--strip-all \
+		-o $(WASM) kernels/wasm/leaves.c
+	@sum=$$(if command -v sha256sum >/dev/null; then sha256sum; else shasum -a 256; fi \
+		<kernels/wasm/leaves.c | cut -c 1-64); printf '\000\107\006source%s' "$$sum" >>$(WASM)
+	@chmod 644 $(WASM)

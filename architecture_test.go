@@ -231,7 +231,7 @@ func needs(all map[string][]string, of string) map[string]bool {
 }
 
 // variant is the end of a file's name that a build reads for one system or processor only.
-var variant = regexp.MustCompile(`_(linux|darwin|windows|unix|other|amd64|arm64|purego)\.go$`)
+var variant = regexp.MustCompile(`_(linux|darwin|windows|unix|other|amd64|arm64|purego|js)\.go$`)
 
 // rooms measures the rooms of a table.
 func rooms(t *testing.T, names []string) map[string]size {
@@ -558,7 +558,7 @@ func TestEachPackageSaysWhatItIs(t *testing.T) {
 func TestAPackageCommentIsAMap(t *testing.T) {
 	names, _ := table(t, "room")
 	for _, room := range names {
-		if strings.HasPrefix(room, "examples") || room == "cmd/gpt" || room == "dev" {
+		if strings.HasPrefix(room, "examples") || strings.HasPrefix(room, "cmd/") || room == "dev" {
 			continue
 		}
 		doc, tests := "", ""

@@ -9,8 +9,6 @@ import (
 	"runtime"
 )
 
-func archVariants() []*variant { return nil }
-
 func pause() {}
 
 // goroutine returns a number that no other goroutine has at this time: the one that the runtime

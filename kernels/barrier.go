@@ -12,6 +12,7 @@ import (
 // Sync waits until every worker has called it. It does not return if another worker has failed: see
 // Team.Run.
 func (w *Worker) Sync() {
+	breathe()
 	t := w.team
 	phase := t.phase.Load()
 	if phase&aborted != 0 {

@@ -67,8 +67,8 @@
 // # Variants
 //
 // A variant is one implementation of the leaf operations: "go" is the definition, in pure Go; the
-// others are assembly, and tests compare them with it bit for bit. A Team has one variant, from
-// NewTeam on.
+// others are assembly, or in a browser C (wasm/leaves.c), and tests compare them with it bit for bit. A
+// Team has one variant, from NewTeam on.
 //
 // # Workers
 //

@@ -80,6 +80,6 @@
 //	unknown id in Decode         dropped            an error
 //
 // A command may take at most 60 ms longer to start with text than with ids, so that building its
-// maps is too slow even for a prompt of one word. Its vocabulary is used: internal/gentables
+// maps is too slow even for a prompt of one word. Its vocabulary is used: dev/gentables
 // makes r50k/r50k.bin from the ranks of its loader.
 package tokenizer

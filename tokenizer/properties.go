@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// propertyRanges is written by internal/gentables, which documents its layout. Package unicode's
+// propertyRanges is written by dev/gentables, which documents its layout. Package unicode's
 // tables cannot be used: they have Unicode 15.0, tiktoken's have 16.0, the parts of Hugging Face's
 // library 8.0 to 17.0, and ids must not change with the version of Go.
 //

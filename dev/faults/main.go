@@ -105,7 +105,7 @@ func readSources(root string) (map[string]string, error) {
 		name := d.Name()
 		if d.IsDir() {
 			_, module := os.Stat(filepath.Join(path, "go.mod"))
-			if name == "testdata" || name == "testing" || path != root &&
+			if name == "testdata" || name == "dist" || name == "testing" || path != root &&
 				(strings.HasPrefix(name, ".") || module == nil) {
 				return filepath.SkipDir
 			}

@@ -8,10 +8,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/template"
 
 	"picogpt/internal/chat/internal/jinja"
 	"picogpt/tokenizer"
+)
+
+const (
+	// Longest is the most bytes of a template in text/template.
+	Longest = 64 << 10
+	// LongestInJinja is the most bytes of one in Jinja.
+	LongestInJinja = jinja.Longest
 )
 
 // A Line is the data of a template: a line of a conversation.
@@ -68,7 +74,7 @@ type Template struct {
 	Tokens map[string]string // bos_token, eos_token and others, for one in Jinja
 	Stop   []string          // texts that end an answer, beside those that are asked for
 
-	template  *template.Template
+	template  *lineTemplate
 	whole     *jinja.Template // in its place, for one in Jinja
 	tokenizer *tokenizer.Tokenizer
 	special   []string // texts of special tokens
@@ -135,29 +141,6 @@ func (c *Template) Reads(name string) bool { return c.whole != nil && strings.Co
 type Error struct{ message string }
 
 func (e *Error) Error() string { return e.message }
-
-func explain(err error) error {
-	var own *Error
-	if errors.As(err, &own) {
-		return own
-	}
-	plain := strings.NewReplacer("template: line:", "line ", " in type chat.Line", "",
-		"chat.Line", "a line")
-	return &Error{plain.Replace(err.Error())}
-}
-
-func (c *Template) execute(t Line) (string, error) {
-	x := &execution{steps: mostSteps, written: mostWritten(t.Text), made: mostMade(t.Text)}
-	own, err := c.template.Clone()
-	if err == nil {
-		own.Funcs(x.functions()).Funcs(template.FuncMap{counter: x.count})
-		err = own.Execute(x, t)
-	}
-	if err != nil {
-		return "", explain(err)
-	}
-	return x.text.String(), nil
-}
 
 // Encode returns the ids of a line. Special tokens of the template are single ids; those in the
 // line are ordinary text: marks split them until the template's are found. A template without .Role

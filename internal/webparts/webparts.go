@@ -5,7 +5,6 @@ package webparts
 import (
 	_ "embed"
 	"fmt"
-	"html/template"
 	"math"
 	"strings"
 	"unicode/utf8"
@@ -27,14 +26,6 @@ var script string
 // dark; parts.css and parts.js, a module, which draw what models do inside.
 func Files() map[string]string {
 	return map[string]string{"palette.css": palette, "parts.css": style, "parts.js": script}
-}
-
-// CSS returns the style of a page that is one file: the colours, what such pages share, and more.
-func CSS(more string) template.CSS { return template.CSS(palette + style + sheet + more) }
-
-// JS returns the script of a page that is one file: the shared parts, and more.
-func JS(more string) template.JS {
-	return template.JS("\"use strict\";\n" + strings.ReplaceAll(script, "\nexport ", "\n") + more)
 }
 
 // A Span is where a token stands in a text, in bytes.

@@ -4,7 +4,7 @@ package r50k
 
 import _ "embed"
 
-// r50k.bin is written by tokenizer/internal/gentables from the ranks of OpenAI's r50k_base.
+// r50k.bin is written by dev/gentables from the ranks of OpenAI's r50k_base.
 //
 //go:embed r50k.bin
 var table string

@@ -210,6 +210,9 @@ window.addEventListener("hashchange", async () => {
   await load();
 });
 
+// Where the page has an engine of its own, it may have another model now.
+window.addEventListener("model", () => session.connect());
+
 server.onIgnored = (names) => panel.ignored(names);
 server.key = savedKey();
 openSettings(!narrow.matches);

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// setRanges is written by tokenizer/internal/gentables: the sets that have names in Oniguruma. An
+// setRanges is written by dev/gentables: the sets that have names in Oniguruma. An
 // entry is the length of its names and these names, lower case, with spaces between; the length of
 // its ranges; and for each range the distance from the end of the last one, and its number of
 // characters. All numbers are uvarints.

@@ -3,7 +3,7 @@
 // different versions of Unicode, so it is asked about every code point:
 //
 //   npm install && node properties.mjs >properties.json
-//   go run ../../tokenizer/internal/gentables properties.json ../../tokenizer
+//   go run ../../dev/gentables properties.json ../../tokenizer
 import { Tokenizer } from './library.mjs'
 
 const normalizer = (n) => Tokenizer({ normalizer: n }).getNormalizer()

@@ -1,25 +1,21 @@
+//go:build !js
+
 package chat
 
 // Limits of a template's work for one line: templates come with files from elsewhere, and
 // text/template limits neither loops nor output.
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
 	"sync"
 	"text/template"
 	"text/template/parse"
-
-	"picogpt/internal/chat/internal/jinja"
 )
 
 const (
-	// Longest is the most bytes of a template in text/template.
-	Longest = 64 << 10
-	// LongestInJinja is the most bytes of one in Jinja.
-	LongestInJinja = jinja.Longest
-
 	// mostSteps limits loops and calls. A step is about one action: each list of actions counts its
 	// length whenever it begins.
 	mostSteps = 100_000
@@ -167,4 +163,29 @@ func stepsOf(list *parse.ListNode) int {
 		}
 	}
 	return n
+}
+
+type lineTemplate = template.Template
+
+func explain(err error) error {
+	var own *Error
+	if errors.As(err, &own) {
+		return own
+	}
+	plain := strings.NewReplacer("template: line:", "line ", " in type chat.Line", "",
+		"chat.Line", "a line")
+	return &Error{plain.Replace(err.Error())}
+}
+
+func (c *Template) execute(t Line) (string, error) {
+	x := &execution{steps: mostSteps, written: mostWritten(t.Text), made: mostMade(t.Text)}
+	own, err := c.template.Clone()
+	if err == nil {
+		own.Funcs(x.functions()).Funcs(template.FuncMap{counter: x.count})
+		err = own.Execute(x, t)
+	}
+	if err != nil {
+		return "", explain(err)
+	}
+	return x.text.String(), nil
 }

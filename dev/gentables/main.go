@@ -6,14 +6,14 @@
 // expressions. The parts use different versions of Unicode (8.0 to 17.0 in one release), so
 // x/bench/tokenizers/properties.mjs asks the library, and this command reads its answer:
 //
-//	go run ./tokenizer/internal/gentables properties.json tokenizer
+//	go run ./dev/gentables properties.json tokenizer
 //
 // tokenizer/r50k/r50k.bin is GPT-2's byte-level BPE in 200,256 bytes, from the ranks of OpenAI's
 // r50k_base. The module github.com/pkoukk/tiktoken-go-loader has them, among 6.8 MB of other
 // vocabularies, so that it is no dependency:
 //
 //	go mod download -json github.com/pkoukk/tiktoken-go-loader@v0.0.2 # says the folder, Dir
-//	go run ./tokenizer/internal/gentables DIR/assets/r50k_base.tiktoken tokenizer
+//	go run ./dev/gentables DIR/assets/r50k_base.tiktoken tokenizer
 //
 // Its layout: 256 bytes, the byte that each of the ids 0 to 255 stands for; then for each of the ids
 // 256 to 50255 the two ids it is merged from, as little-endian uint16s, left before right.
