@@ -245,7 +245,7 @@ func (e *evaluation) plan(next part) part {
 		end := next.from + n
 		span := engine.Span{
 			Cache: in.Session.cache.cache, Tokens: in.Tokens[next.from:end],
-			Position: in.Session.Len() + next.from, Visit: n, Best: in.Best,
+			Position: e.model.virtual + in.Session.Len() + next.from, Visit: n, Best: in.Best,
 			Enough: in.Enough,
 		}
 		if in.Visit != nil {
@@ -284,7 +284,8 @@ func (e *evaluation) explain(err error) error {
 		return err
 	}
 	s := &e.pass.Spans[bad.Span]
-	n, found := e.parts[bad.Span].input, &NonFiniteError{Position: s.Position + bad.Token, ID: bad.ID}
+	n, found := e.parts[bad.Span].input, &NonFiniteError{ID: bad.ID,
+		Position: s.Position - e.model.virtual + bad.Token}
 	if s.Hidden {
 		found.States = e.batch[n].States
 	}

@@ -38,6 +38,9 @@ type loader struct {
 	err     error
 	dry     bool // check only: no element is read
 
+	virtualName    string // of the tensor of virtual tokens, "" for none
+	virtualNumbers []float32
+
 	progress func(done, total int64) // Options.Progress
 	read     int64                   // bytes of the tensors used so far
 }
@@ -48,6 +51,7 @@ func (l *loader) load(format string) (*stack.Params, error) {
 	l.wantFormat(format)
 	l.findPrefix()
 	p := l.stack()
+	l.virtualName, l.virtualNumbers = l.virtual()
 	l.leftovers()
 	return p, l.err
 }
@@ -292,6 +296,9 @@ func isMask(name string) bool {
 //
 // Save takes its turn with Eval. If the context ends, no file is left.
 func (m *Model) Save(ctx context.Context, path string) error {
+	if m.virtual > 0 {
+		return errVirtualSaved
+	}
 	if err := m.begin(ctx); err != nil {
 		return err
 	}

@@ -109,6 +109,10 @@ type Model struct {
 	cache   *engine.Budget
 	edits   []Edit
 	digest  func() (string, error) // nil for none
+
+	virtual   int          // tokens that every session begins with
+	beginning engine.Cache // of them; nil for none
+
 	*resources
 
 	// holds one token: the goroutine that has taken it may use the fields above and eval; Close
@@ -156,6 +160,7 @@ func New(ctx context.Context, c Config, tensors *weights.Tensors, o Options) (*M
 	l := loader{ctx: ctx, config: c, tensors: tensors, team: team, progress: o.Progress}
 	l.wantCacheFormat(o.CacheFormat)
 	m.params, err = l.load(o.Format)
+	virtual, numbers := l.virtualName, l.virtualNumbers
 	if m.noHead = l.noHead; err == nil && !o.Headless {
 		err = l.noHead
 	}
@@ -172,6 +177,9 @@ func New(ctx context.Context, c Config, tensors *weights.Tensors, o Options) (*M
 	m.device = o.Device != nil
 	m.eval.init(m)
 	m.turn <- struct{}{}
+	if err := m.begins(ctx, virtual, numbers); err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
 	runtime.AddCleanup(m, func(r *resources) { r.close() }, m.resources)
 	return m, nil
 }
@@ -345,6 +353,7 @@ func (m *Model) CacheBytes() int64 { return m.cache.Used() }
 // in Evals of any size, if it shares none. Where Options.CacheBytes is smaller, an Eval before may
 // return ErrCacheFull, whatever other sessions have.
 func (m *Model) SessionBytes(n int) int64 {
+	n += m.virtual
 	room := cpu.MostRoom(m.params.CacheFormat, n)
 	if m.device { // whole pages
 		room = (n + kernels.Block - 1) / kernels.Block * kernels.Block
