@@ -237,7 +237,7 @@ func (c *adapterConfig) pass(key, value string) error {
 		"loftq_config", "eva_config", "corda_config", "lora_ga_config", "runtime_config",
 		"enable_lora", "merge_weights", "unsloth_fixed":
 		return nil
-	case "layer_replication", "target_parameters":
+	case "layer_replication":
 		why = "not supported: PEFT's merge_and_unload makes a checkpoint of it"
 	case "alora_invocation_tokens", "alora_invocation_string":
 		why = "aLoRA begins within a text: no merged weights have its logits"
@@ -281,6 +281,7 @@ type targets struct {
 	isLayered  bool             // layers says which
 	layer      []*regexp.Regexp // whose first group is a module's layer; the first that matches counts
 	saves      []string         // modules_to_save: whole tensors beside the stack
+	parameters names            // target_parameters: weights whose products are [rows, columns]
 	classifies bool             // task_type: SEQ_CLS, whose head is trained whole
 }
 
@@ -326,6 +327,8 @@ func (t *targets) take(key string, value json.RawMessage) (taken bool, err error
 		err = t.takeLayerPatterns(value)
 	case "modules_to_save":
 		err = json.Unmarshal(value, &t.saves)
+	case "target_parameters":
+		err = json.Unmarshal(value, &t.parameters.list)
 	case "task_type":
 		t.classifies = string(value) == `"SEQ_CLS"`
 		return false, nil
@@ -467,6 +470,8 @@ func (t *targets) check(usual []string) error {
 // has reports whether a module has a product.
 func (t *targets) has(module string) bool {
 	switch {
+	case t.parameters.has(module + ".weight"):
+		return true
 	case t.except.has(module) || t.isSaved(module):
 		return false
 	case t.allLinear:

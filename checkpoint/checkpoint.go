@@ -96,6 +96,11 @@ type Options struct {
 	// change are F32 afterwards; those that they replace whole have the adapter's number format.
 	Adapters []Adapter
 
+	// Combine says how LoRA adapters add up: one of Combinations, which "" is the first of, and
+	// which part of the numbers "magnitude_prune" and "ties" keep, after a colon, as in "ties:0.2";
+	// without it all.
+	Combine string
+
 	// Heads is the number of attention heads, n_head, for files without a config that says it: the
 	// tensors do not. 0 means that the files say it. If they say another number it is an error.
 	Heads int
@@ -149,7 +154,7 @@ func OpenFS(fsys fs.FS, name string, o Options) (*Checkpoint, error) {
 	}
 	f.tellUnknown(fsys)
 	if len(o.Adapters) > 0 {
-		if err := f.merge(o.Adapters); err != nil {
+		if err := f.merge(o); err != nil {
 			return nil, errors.Join(err, f.tensors.Close())
 		}
 	}
@@ -185,6 +190,17 @@ func (c *Checkpoint) Format() string { return c.format }
 
 // Adapted reports whether adapters are merged into the weights, so that these differ from the files'.
 func (c *Checkpoint) Adapted() bool { return c.adapted }
+
+// VirtualTokens returns how many virtual tokens an adapter puts before every text: see
+// model.Model.VirtualTokens.
+func (c *Checkpoint) VirtualTokens() int {
+	for _, name := range []string{model.VirtualEmbeddings, model.VirtualKeysValues} {
+		if t, ok := c.Tensors.Tensor(name); ok {
+			return t.Shape[0]
+		}
+	}
+	return 0
+}
 
 // Rearranged reports whether the tensors have other names or shapes than in their safetensors file.
 func (c *Checkpoint) Rearranged() bool { return c.rearranged }

@@ -19,6 +19,7 @@ import (
 type kind struct {
 	prefix  string   // of the names of its tensors in a module
 	parts   string   // what follows the prefix in them
+	many    string   // what begins the names of others that all layers share
 	targets []string // target_modules for GPT-2, where a config has none
 	fields  string   // keys of its config that change the arithmetic, and are read
 	passed  string   // keys that do not
@@ -72,6 +73,9 @@ func kinds() map[string]*kind {
 			parts:  "theta_d indices_A indices_B scales_A scales_B",
 			fields: "r save_indices theta_d_length", passed: "proj_seed init_theta_d_bound init_weights " +
 				"unilora_dropout"},
+		"TINYLORA": {prefix: "tinylora_", targets: attention, make: (*layer).tinylora,
+			parts: "A B P", many: "v.", fields: "r u weight_tying save_projection",
+			passed: "tinylora_dropout projection_seed init_v_bound init_weights"},
 		"PROMPT_TUNING": {fields: promptFields, passed: "prompt_tuning_init prompt_tuning_init_text " +
 			"tokenizer_name_or_path tokenizer_kwargs"},
 		"P_TUNING": {fields: promptFields, passed: "encoder_reparameterization_type " +
@@ -106,7 +110,7 @@ func kindNamed(name string) (*kind, error) {
 	case slices.Contains(strings.Fields(depends), name):
 		why = "not supported: what it computes depends on the input, so that no merged weights have its " +
 			"logits"
-	case name == "OSF", name == "FROD", name == "TINYLORA":
+	case name == "OSF", name == "FROD":
 		why = "not supported: PEFT's merge_and_unload makes a checkpoint of it"
 	}
 	return nil, fmt.Errorf("peft_type: %s: %s", quote.Plain(name, 40), why)
@@ -209,6 +213,8 @@ func (l *layer) lora(_ []*layer) (weight, bias *update, err error) {
 	if biased != l.config.isTrue("lora_bias") {
 		return nil, nil, fmt.Errorf("%s: lora_bias is %v, but a bias of lora_B is there: %v",
 			quote.Plain(l.module, 80), !biased, biased)
+	} else if biased && l.config.isTrue("use_dora") {
+		return nil, nil, errors.New("adapter_config.json: lora_bias: true: not with use_dora, as in PEFT")
 	} else if !biased {
 		return weight, nil, nil
 	}

@@ -3,11 +3,14 @@
 package checkpoint
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"picogpt/internal/quote"
@@ -292,6 +295,84 @@ func (l *layer) unilora(_ []*layer) (weight, bias *update, err error) {
 	}
 	weight, err = l.product(a, b, rank, l.scale)
 	return weight, nil, err
+}
+
+// tinylora is TinyLoRA: ΔW = B·(Σ v[i]·P[i])·A with the saved A [r, in], B [out, r] and P [u, r, r],
+// and one v [u] for a group of layers, in the model's order. An embedding's ΔW is [ids, width].
+// PEFT's tinylora/layer.py and model.py.
+func (l *layer) tinylora(all []*layer) (weight, bias *update, err error) {
+	rank, err := l.config.whole("r", 2, 1)
+	if err != nil {
+		return nil, nil, err
+	}
+	n, err := l.config.whole("u", 64, 1)
+	if err != nil {
+		return nil, nil, err
+	}
+	sharing, err := l.config.number("weight_tying", 0)
+	if err != nil {
+		return nil, nil, err
+	} else if string(l.config.values["save_projection"]) == "false" {
+		return nil, nil, errors.New("adapter_config.json: save_projection: false: not supported, want " +
+			"matrices that are saved")
+	}
+	order := slices.SortedFunc(slices.Values(all), func(a, b *layer) int {
+		return cmp.Compare(a.order(), b.order())
+	})
+	groups := max(1, int(math.RoundToEven(float64(len(all))*(1-sharing))))
+	group := min(slices.Index(order, l)/max(1, len(all)/groups), groups-1)
+	v, _, err := l.matrix(fmt.Sprint("v.", group), n)
+	if err != nil {
+		return nil, nil, err
+	}
+	in, out, layout := l.in, l.out, l.layout
+	if l.layout == lookup {
+		l.in, l.out, l.layout = out, in, outIn
+	}
+	defer func() { l.in, l.out, l.layout = in, out, layout }()
+	rank = min(rank, l.in, l.out)
+	p, _, err := l.matrix("P", n, rank, rank)
+	if err != nil {
+		return nil, nil, err
+	}
+	a, b, err := l.halves("A", "B", rank)
+	if err != nil {
+		return nil, nil, err
+	}
+	mixed := make([]float32, len(a)) // Σ v[i]·P[i] times A
+	for j := range rank {
+		for k := range rank {
+			sum := float32(0)
+			for i, x := range v {
+				sum += x * p[(i*rank+j)*rank+k]
+			}
+			for i := range l.in {
+				mixed[j*l.in+i] += sum * a[k*l.in+i]
+			}
+		}
+	}
+	weight, err = l.product(mixed, b, rank, l.scale)
+	return weight, nil, err
+}
+
+// order returns where a module stands in the model.
+func (l *layer) order() int {
+	at := 0
+	for i, name := range []string{"wte", "wpe", "attn.c_attn", "attn.c_proj", "mlp.c_fc", "mlp.c_proj"} {
+		if strings.HasSuffix(l.module, name) {
+			at = i
+		}
+	}
+	fields := strings.Split(l.module, ".")
+	for i, field := range fields {
+		if n, err := strconv.Atoi(field); err == nil && i > 0 && fields[i-1] == "h" {
+			return 10*(n+1) + at
+		}
+	}
+	if strings.HasSuffix(l.module, "wte") || strings.HasSuffix(l.module, "wpe") {
+		return at
+	}
+	return math.MaxInt // a head
 }
 
 // gralora is GraLoRA: ΔW in k·k blocks, each a product of its own: of the inputs of block n and the

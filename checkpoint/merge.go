@@ -41,7 +41,7 @@ type change struct {
 
 // merge merges the adapters into the checkpoint, in their order. The tensors that they do not change
 // are the base's own. After an error the caller still has to close f.tensors.
-func (f *found) merge(adapters []Adapter) (err error) {
+func (f *found) merge(options Options) (err error) {
 	m := merging{base: f.tensors, tied: f.config.TieWordEmbeddings, changes: map[string]*change{},
 		layers: f.config.Layer, heads: f.config.Head}
 	if _, ok := m.base.Tensor("transformer.wte.weight"); ok {
@@ -60,7 +60,8 @@ func (f *found) merge(adapters []Adapter) (err error) {
 			err = errors.Join(err, closeAll())
 		}
 	}()
-	for _, a := range adapters {
+	root := false
+	for i, a := range options.Adapters {
 		o, err := a.open()
 		if err != nil {
 			return err
@@ -75,6 +76,10 @@ func (f *found) merge(adapters []Adapter) (err error) {
 		if o.config.labels != nil {
 			f.labels = o.config.labels
 		}
+		root = root || i == 0 && o.config.root
+	}
+	if err := m.combine(options.Combine, root); err != nil {
+		return err
 	}
 	if err := m.settleHead(f); err != nil {
 		return err
@@ -295,7 +300,9 @@ func (m *merging) place(l *layer) error {
 	case !isFloat(c.tensor.DType):
 		return fmt.Errorf("%s: %s has type %s, want F32, F16, BF16 or F64", shown, name, c.tensor.DType)
 	}
-	l.layout = m.layout(name)
+	if l.layout = m.layout(name); l.config.targets.parameters.has(l.module + ".weight") {
+		l.layout = outIn
+	}
 	l.in, l.out = c.tensor.Shape[0], c.tensor.Shape[1]
 	if l.layout == outIn {
 		l.in, l.out = l.out, l.in

@@ -27,6 +27,7 @@ type update struct {
 	// the base's, and product that of scale · left·right, or empty.
 	combine func(at area, base, sum, product []float32)
 
+	turned bool // left is of A, and right of B
 	tied   bool // of an embedding: the head that is tied to it has it too
 	needed bool // of a bias: the base must have one
 }
@@ -43,7 +44,7 @@ func (l *layer) product(a, b []float32, rank int, scale float64) (*update, error
 	if l.layout == outIn { // B·A
 		u.left, u.right = append([]float32(nil), b...), append([]float32(nil), a...)
 	} else { // (B·A)ᵀ = Aᵀ·Bᵀ
-		u.left, u.right = transposed(a, rank, l.in), transposed(b, l.out, rank)
+		u.left, u.right, u.turned = transposed(a, rank, l.in), transposed(b, l.out, rank), true
 	}
 	return u, nil
 }

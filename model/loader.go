@@ -296,9 +296,6 @@ func isMask(name string) bool {
 //
 // Save takes its turn with Eval. If the context ends, no file is left.
 func (m *Model) Save(ctx context.Context, path string) error {
-	if m.virtual > 0 {
-		return errVirtualSaved
-	}
 	if err := m.begin(ctx); err != nil {
 		return err
 	}
@@ -320,6 +317,9 @@ func (m *Model) Export(ctx context.Context, f func(tensors []weights.Tensor) err
 		return err
 	}
 	defer m.end()
+	if m.virtual > 0 {
+		return errVirtualSaved
+	}
 	return f(m.tensors())
 }
 

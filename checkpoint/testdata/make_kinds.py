@@ -4,7 +4,7 @@ One small GPT-2 with every bias, and adapters of every kind that PEFT attaches t
 numbers, a folder each; manifest.json has their logits by PEFT in float64 and, of the kinds that it
 attaches to nn.Linear alone, that it does.
 """
-import io, json, pathlib, shutil, tarfile, tempfile, warnings
+import io, json, pathlib, shutil, subprocess, sys, tarfile, tempfile, warnings
 import peft, torch, transformers
 from peft.mapping import PEFT_TYPE_TO_CONFIG_MAPPING as CONFIGS
 warnings.filterwarnings("ignore")
@@ -26,6 +26,10 @@ CASES = [
     ("tied-whole", "LORA", dict(r=2, ensure_weight_tying=True, modules_to_save=["wte"])),
     ("tied-head", "LORA", dict(r=2, ensure_weight_tying=True, target_modules=["lm_head", "c_attn"])),
     ("not-tied", "LORA", dict(r=2, target_modules=["wte", "c_attn"])),
+    ("parameters", "LORA", dict(r=2, target_parameters=["c_fc.weight", "attn.c_proj.weight"],
+                                target_modules=[])),
+    ("parameters-others", "LORA", dict(r=2, target_parameters=["wte.weight", "c_attn.weight"],
+                                       target_modules=["lm_head"])),
     ("adalora", "ADALORA", dict(init_r=3, total_step=9, target_modules=ALL + ["lm_head"])),
     ("adalora-pruned", "ADALORA", dict(init_r=4, total_step=9, lora_alpha=3)),
     ("ia3", "IA3", {}),
@@ -105,19 +109,32 @@ def logits(folder, base):
     return [[float(f"{x:.9g}") for x in row] for row in out[-len(IDS):].tolist()]
 
 
+def case(work, name, kind, fields, tied=True):
+    of = "tied" if tied else "untied"
+    trained(work / name, work / of, name, kind, fields)
+    (work / name / "README.md").unlink()
+    config = json.loads((work / name / "adapter_config.json").read_text())
+    config["base_model_name_or_path"] = of
+    (work / name / "adapter_config.json").write_text(json.dumps(config, sort_keys=True))
+    found = {"base": of, "logits": logits(work / name, work / of)}
+    (work / f"{name}.json").write_text(json.dumps(found))
+
+
 def main():
+    """Each kind's cases in a process of their own: PEFT keeps things from one model to the next."""
+    if len(sys.argv) == 3: # a process
+        work = pathlib.Path(sys.argv[1])
+        return [case(work, *c) for c in CASES if c[0] in sys.argv[2].split()]
     work = pathlib.Path(tempfile.mkdtemp())
     base(work / "tied", True), base(work / "untied", False)
+    apart = [c[0] for c in CASES if "tied" in c[0]] # PEFT's own lists change
+    groups = [[c[0] for c in CASES if c[1] == kind and c[0] not in apart] for kind in {c[1]: 0 for c in CASES}]
+    for names in groups + [[name] for name in apart]:
+        subprocess.run([sys.executable, __file__, work, " ".join(names)], check=True)
     manifest = {"ids": IDS, "cases": {}}
-    for name, kind, fields, *tied in CASES:
-        of = "tied" if tied != [False] else "untied"
-        trained(work / name, work / of, name, kind, fields)
-        (work / name / "README.md").unlink()
-        config = json.loads((work / name / "adapter_config.json").read_text())
-        config["base_model_name_or_path"] = of
-        (work / name / "adapter_config.json").write_text(json.dumps(config, sort_keys=True))
-        manifest["cases"][name] = {"base": of, "logits": logits(work / name, work / of)}
-        print(name, flush=True)
+    for name, *_ in CASES:
+        manifest["cases"][name] = json.loads((work / f"{name}.json").read_text())
+        (work / f"{name}.json").unlink()
     (work / "manifest.json").write_text(json.dumps(manifest))
     with tarfile.open(pathlib.Path(__file__).with_name("kinds.tar.gz"), "w:gz") as tar:
         for path in sorted(work.rglob("*")):

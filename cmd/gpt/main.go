@@ -107,6 +107,7 @@ func (a *app) report(err error) int {
 type globals struct {
 	Model      *string // nil: the embedded demo
 	Adapters   []string
+	Combine    string
 	GELU       string
 	Heads      int
 	Threads    int
@@ -162,9 +163,12 @@ func (g *globals) flags(f *cli.Flags, which globalFlags) {
 			llm.c), or the NAME or NAME@REV of a model that was pulled; default: $GPT_MODEL, or the
 			embedded demo`, nil},
 		{adapterFlag, &g.Adapters, "--adapter DIR|NAME",
-			`LoRA adapter of PEFT, also DIR:SCALE; may be repeated; without -m its base is the
-			model`,
+			`adapter of PEFT, such as LoRA, also DIR:SCALE; may be repeated; without -m its base is
+			the model`,
 			nil},
+		{adapterFlag, &g.Combine, "--combine HOW [cat]",
+			`how LoRA adapters add up: cat (the sum of the products), linear, or magnitude_prune or
+			ties of a part of the numbers, as in ties:0.2`, nil},
 		{geluFlag, &g.GELU, "--gelu FORM",
 			`GELU: erf, or tanh for nanoGPT's of before May 2023, where no file says it; default:
 			erf`,
@@ -228,6 +232,9 @@ func (g *globals) validate() error {
 	}
 	if err != nil {
 		return err
+	}
+	if err := checkpoint.CheckCombination(g.Combine); err != nil {
+		return usagef("--%v", err)
 	}
 	return checkpoints.CheckAdapters(g.Adapters)
 }

@@ -1,0 +1,127 @@
+// Every kind of adapter against PEFT in float64.
+
+package checkpoint_test
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"encoding/json"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"picogpt/checkpoint"
+	"picogpt/model"
+)
+
+// peftKinds is the manifest of testdata/kinds.tar.gz, which make_kinds.py has made.
+type peftKinds struct {
+	IDs   []int
+	Cases map[string]struct {
+		Base   string
+		Logits [][]float64
+	}
+}
+
+// unpackKinds unpacks the adapters into a folder.
+func unpackKinds(t *testing.T) (dir string, k peftKinds) {
+	t.Helper()
+	file, err := os.Open("testdata/kinds.tar.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	unzipped, err := gzip.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = t.TempDir()
+	for files := tar.NewReader(unzipped); ; {
+		header, err := files.Next()
+		if err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, filepath.FromSlash(header.Name))
+		data, err := io.ReadAll(files)
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(path), 0o777)
+		}
+		if err == nil {
+			err = os.WriteFile(path, data, 0o666)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(dir + "/manifest.json")
+	if err == nil {
+		err = json.Unmarshal(text, &k)
+	}
+	if err != nil || len(k.Cases) < 45 {
+		t.Fatalf("%d cases, %v, want 45 or more", len(k.Cases), err)
+	}
+	return dir, k
+}
+
+// TestEveryKindOfAdapterAgreesWithPEFT: the logits at every position, and those of a session that
+// was forked and cut, to 1e-5 of the largest.
+func TestEveryKindOfAdapterAgreesWithPEFT(t *testing.T) {
+	dir, all := unpackKinds(t)
+	for name, want := range all.Cases {
+		c, m := opened(t, filepath.Join(dir, want.Base), checkpoint.Options{
+			Adapters: []checkpoint.Adapter{{Path: filepath.Join(dir, name)}}})
+		largest, worst := 0.0, 0.0
+		for _, row := range want.Logits {
+			largest = max(largest, slices.Max(row), -slices.Min(row))
+		}
+		got := logits(t, m, all.IDs)
+		for i, row := range want.Logits {
+			for j, x := range row {
+				worst = max(worst, math.Abs(float64(got[i][j])-x)/largest)
+			}
+		}
+		if !(worst <= 1e-5) {
+			t.Errorf("%s: %.1e of the largest logit apart, want 1e-5", name, worst)
+		}
+		virtual := strings.HasPrefix(name, "p-t") || strings.HasPrefix(name, "pr") || name == "cpt" ||
+			name == "cartridge"
+		if (m.VirtualTokens() > 0) != virtual || m.Config().Positions != 16-m.VirtualTokens() {
+			t.Errorf("%s: %d virtual tokens, %d positions", name, m.VirtualTokens(), m.Config().Positions)
+		}
+		sameAfterForks(t, name, m, all.IDs, got)
+		c.Close()
+	}
+}
+
+// sameAfterForks compares the logits of one session with those of forks, of what is left of a longer
+// session, and of a session that was released: the same bits.
+func sameAfterForks(t *testing.T, name string, m *model.Model, ids []int, want [][]float32) {
+	t.Helper()
+	eval := func(s *model.Session, ids ...int) {
+		if err := m.Eval(t.Context(), model.Input{Session: s, Tokens: ids}); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+	s := m.NewSession()
+	eval(s, ids[:4]...)
+	f := s.Fork(2)
+	eval(f, ids[2:5]...)
+	s.Truncate(1)
+	eval(s, ids[1:5]...)
+	s.Release()
+	eval(s, ids[:5]...)
+	g := m.NewSession()
+	g.Take(f)
+	eval(f, ids[:5]...)
+	for _, s := range []*model.Session{s, f, g} {
+		if !slices.Equal(s.Logits(), want[4]) {
+			t.Errorf("%s: other bits after forks", name)
+		}
+	}
+}
