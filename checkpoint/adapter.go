@@ -241,29 +241,34 @@ func (l *layer) add(part string, t weights.Tensor) error {
 
 // matrix returns the elements of a part, of the layer or of all layers, which must be there with its
 // shape; 0 stands for any size.
-func (l *layer) matrix(part string, shape ...int) ([]float32, weights.Tensor, error) {
+func (l *layer) matrix(part string, shape ...int) ([]float32, weights.Tensor) {
 	t, ok := l.parts[part]
 	if !ok {
 		t, ok = l.shared[part]
 	}
 	if !ok {
-		var names []string
-		for _, t := range l.parts {
-			names = append(names, t.Name)
-		}
-		slices.Sort(names)
-		return nil, t, fmt.Errorf("%s: its %s is missing", quote.Plain(append(names, l.module)[0], 80),
-			l.config.kind.prefix+strings.TrimSuffix(part, ".weight"))
+		fail("%s: its %s is missing", l.shown(), l.config.kind.prefix+strings.TrimSuffix(part, ".weight"))
 	}
 	same := len(t.Shape) == len(shape)
-	for i := range shape {
-		same = same && (shape[i] == 0 || shape[i] == t.Shape[i])
+	for i := 0; same && i < len(shape); i++ {
+		same = shape[i] == 0 || shape[i] == t.Shape[i]
 	}
 	if !same {
-		return nil, t, fmt.Errorf("%s: shape %v, want %v", quote.Plain(t.Name, 80), t.Shape, shape)
+		fail("%s: shape %v, want %v", quote.Plain(t.Name, 80), t.Shape, shape)
 	}
 	x, err := floats(&t)
-	return x, t, err
+	if err != nil {
+		fail("%w", err)
+	}
+	return x, t
+}
+
+// shown is what errors call the layer: its first tensor.
+func (l *layer) shown() string {
+	for _, part := range slices.Sorted(maps.Keys(l.parts)) {
+		return quote.Plain(l.parts[part].Name, 80)
+	}
+	return quote.Plain(l.module, 80)
 }
 
 // wholeName returns the name that a tensor has without PEFT's wrappings, or "" for the base's own

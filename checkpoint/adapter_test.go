@@ -263,7 +263,7 @@ func TestAdaptersThatAreRefused(t *testing.T) {
 		"tokens": {func(l *lora) {
 			l.add(peft+"transformer.wte.token_adapter.trainable_tokens_delta", 1, 15)
 		}, "trainable_tokens_delta: adapter_config.json has no list of its ids"},
-		"biases of B":       {set("lora_bias", true), "lora_bias is true, but a bias of lora_B is there: false"},
+		"biases of B":       {set("lora_bias", true), "lora_bias is true, but lora_B.bias is there: false"},
 		"names":             {set("base_model_name_or_path", "a\x1b[1mb"), "base_model_name_or_path: "},
 		"saves":             {set("modules_to_save", "score"), "modules_to_save: want a list of strings"},
 		"a large scale":     {set("lora_alpha", 1e300), "scale 5e+299, want a finite number"},

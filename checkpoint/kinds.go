@@ -3,6 +3,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,19 +12,18 @@ import (
 	"strings"
 
 	"picogpt/internal/quote"
-	"picogpt/model"
-	"picogpt/weights"
+	"picogpt/kernels"
 )
 
 // A kind is what adapters of a peft_type change. ΔW below is [out, in], as PEFT has it.
 type kind struct {
-	prefix  string   // of the names of its tensors in a module
-	parts   string   // what follows the prefix in them
-	many    string   // what begins the names of others that all layers share
-	targets []string // target_modules for GPT-2, where a config has none
-	fields  string   // keys of its config that change the arithmetic, and are read
-	passed  string   // keys that do not
-	make    func(l *layer, all []*layer) (weight, bias *update, err error)
+	prefix  string                                              // of the names of its tensors in a module
+	parts   string                                              // what follows the prefix in them
+	many    string                                              // what begins the names of others that all layers share
+	targets []string                                            // target_modules for GPT-2, where a config has none
+	fields  string                                              // keys of its config that change the arithmetic, and are read
+	passed  string                                              // keys that do not
+	make    func(l *layer, all []*layer) (weight, bias *update) // it may call fail
 }
 
 const loraPrefix, tokensDelta = "lora_", "trainable_tokens_delta"
@@ -54,9 +54,8 @@ func kinds() map[string]*kind {
 			parts: "lambda gamma A B", fields: "r randlora_alpha",
 			passed: "randlora_dropout init_weights projection_prng_key save_projection sparse very_sparse"},
 		"VBLORA": {prefix: "vblora_", targets: attention, make: (*layer).vblora,
-			parts: "logits_A logits_B vector_bank logits_A_topk_weights logits_A_topk_indices " +
-				"logits_B_topk_weights logits_B_topk_indices", fields: "r topk num_vectors vector_length",
-			passed: "vblora_dropout init_logits_std init_vector_bank_bound save_only_topk_weights"},
+			parts: "logits_A logits_B vector_bank", fields: "r topk num_vectors vector_length",
+			passed: "vblora_dropout init_logits_std init_vector_bank_bound"},
 		"GRALORA": {prefix: "gralora_", targets: attention, make: (*layer).gralora,
 			parts:  "A B A_general.weight B_general.weight",
 			fields: "r hybrid_r alpha gralora_k", passed: "gralora_dropout init_weights"},
@@ -69,10 +68,6 @@ func kinds() map[string]*kind {
 				"proportional_parameters", passed: "init_weights"},
 		"DEFT": {prefix: "deft_", targets: attention, make: (*layer).deft, parts: "P R",
 			fields: "r alpha para decomposition_method", passed: "init_scale deft_dropout init_weights"},
-		"UNILORA": {prefix: "unilora_", targets: attention, make: (*layer).unilora,
-			parts:  "theta_d indices_A indices_B scales_A scales_B",
-			fields: "r save_indices theta_d_length", passed: "proj_seed init_theta_d_bound init_weights " +
-				"unilora_dropout"},
 		"TINYLORA": {prefix: "tinylora_", targets: attention, make: (*layer).tinylora,
 			parts: "A B P", many: "v.", fields: "r u weight_tying save_projection",
 			passed: "tinylora_dropout projection_seed init_v_bound init_weights"},
@@ -110,7 +105,7 @@ func kindNamed(name string) (*kind, error) {
 	case slices.Contains(strings.Fields(depends), name):
 		why = "not supported: what it computes depends on the input, so that no merged weights have its " +
 			"logits"
-	case name == "OSF", name == "FROD":
+	case name == "OSF", name == "FROD", name == "UNILORA":
 		why = "not supported: PEFT's merge_and_unload makes a checkpoint of it"
 	}
 	return nil, fmt.Errorf("peft_type: %s: %s", quote.Plain(name, 40), why)
@@ -147,110 +142,102 @@ func (c *adapterConfig) passOther(key, value string) error {
 func (c *adapterConfig) isTrue(key string) bool { return string(c.values[key]) == "true" }
 
 // number returns one of the kind's keys, a number, or PEFT's default.
-func (c *adapterConfig) number(key string, usual float64) (x float64, err error) {
-	if value, ok := c.values[key]; !ok {
-		return usual, nil
-	} else if json.Unmarshal(value, &x) != nil {
-		return 0, fmt.Errorf("adapter_config.json: %s: %s, want a number", key,
-			quote.Plain(string(value), 40))
+func (c *adapterConfig) number(key string, usual float64) float64 {
+	value, ok := c.values[key]
+	if ok && json.Unmarshal(value, &usual) != nil {
+		fail("adapter_config.json: %s: %s, want a number", key, quote.Plain(string(value), 40))
 	}
-	return x, nil
+	return usual
 }
 
 // whole returns one of the kind's keys, a whole number from least on, or PEFT's default.
-func (c *adapterConfig) whole(key string, usual, least int) (int, error) {
-	x, err := c.number(key, float64(usual))
-	if err == nil && (x != math.Trunc(x) || x < float64(least) || x > math.MaxInt32) {
-		err = fmt.Errorf("adapter_config.json: %s: %v, want a whole number, %d or more", key, x, least)
+func (c *adapterConfig) whole(key string, usual, least int) int {
+	x := c.number(key, float64(usual))
+	if x != math.Trunc(x) || x < float64(least) || x > math.MaxInt32 {
+		fail("adapter_config.json: %s: %v, want a whole number, %d or more", key, x, least)
 	}
-	return int(x), err
+	return int(x)
+}
+
+// A failure is what a panic of fail carries to caught.
+type failure struct{ error }
+
+func fail(format string, args ...any) { panic(failure{fmt.Errorf(format, args...)}) }
+
+// caught is deferred where what a kind makes may fail.
+func caught(err *error) {
+	switch f := recover().(type) {
+	case nil:
+	case failure:
+		*err = f.error
+	default:
+		panic(f)
+	}
 }
 
 // halves returns the parts A [rank, in] and B [out, rank] by their names.
-func (l *layer) halves(a, b string, rank int) (as, bs []float32, err error) {
-	if as, _, err = l.matrix(a, rank, l.in); err == nil {
-		bs, _, err = l.matrix(b, l.out, rank)
-	}
-	return as, bs, err
+func (l *layer) halves(a, b string, rank int) (as, bs []float32) {
+	as, _ = l.matrix(a, rank, l.in)
+	bs, _ = l.matrix(b, l.out, rank)
+	return as, bs
 }
 
 // lora is LoRA: ΔW = s·B·A, s = α/r or α/√r (use_rslora). An embedding's A is [r, ids] and its B
 // [width, r]. Hu and others, 2021, arXiv 2106.09685; PEFT's lora/layer.py.
 //
-// With lora_bias B has a bias, and the layer's is s times it more. With use_dora it is [dora].
-func (l *layer) lora(_ []*layer) (weight, bias *update, err error) {
-	a, b, other := "A.weight", "B.weight", "embedding_A"
+// With lora_bias B has a bias, and the layer's is s times it more. With use_dora it is [layer.dora].
+func (l *layer) lora(_ []*layer) (weight, bias *update) {
+	a, b, other, of := "A.weight", "B.weight", "embedding_A", "lora_A and lora_B for a layer that is no embedding"
 	if l.layout == lookup {
-		a, b, other = "embedding_A", "embedding_B", "A.weight"
+		a, b, other, of = "embedding_A", "embedding_B", "A.weight", "lora_embedding_A and lora_embedding_B for an embedding"
 	}
-	shownA, shownB := strings.TrimSuffix(a, ".weight"), strings.TrimSuffix(b, ".weight")
 	if t, ok := l.parts[other]; ok {
-		return nil, nil, fmt.Errorf("%s: want lora_%s and lora_%s for %s", quote.Plain(t.Name, 80),
-			shownA, shownB, map[bool]string{true: "an embedding", false: "a layer that is no embedding"}[l.layout == lookup])
+		fail("%s: want %s", quote.Plain(t.Name, 80), of)
 	}
 	rank := l.config.rankOf(l.module)
 	if t, ok := l.parts[a]; ok && len(t.Shape) == 2 && t.Shape[0] != rank {
-		return nil, nil, fmt.Errorf("%s: rank %d, want %d as adapter_config.json has it",
-			quote.Plain(t.Name, 80), t.Shape[0], rank)
+		fail("%s: rank %d, want %d as adapter_config.json has it", quote.Plain(t.Name, 80), t.Shape[0], rank)
 	}
-	as, bs, err := l.halves(a, b, rank)
-	if err != nil {
-		return nil, nil, err
-	}
-	scale := l.scale * l.config.scaleOf(l.module)
-	if weight, err = l.product(as, bs, rank, scale); err != nil {
-		return nil, nil, err
-	}
-	t, biased := l.parts["B.bias"]
-	if magnitude, ok := l.parts["magnitude_vector"]; ok != l.config.isTrue("use_dora") {
-		return nil, nil, fmt.Errorf("%s: use_dora is %v, but lora_magnitude_vector is there: %v",
-			quote.Plain(l.module, 80), !ok, ok)
-	} else if ok {
-		if err := l.dora(weight, magnitude); err != nil {
-			return nil, nil, err
+	as, bs := l.halves(a, b, rank)
+	weight = l.product(as, bs, rank, l.scale*l.config.scaleOf(l.module))
+	dora, biased := l.config.isTrue("use_dora"), l.config.isTrue("lora_bias")
+	for _, c := range []struct {
+		key, part string
+		want      bool
+	}{{"use_dora", "magnitude_vector", dora}, {"lora_bias", "B.bias", biased}} {
+		if _, there := l.parts[c.part]; there != c.want {
+			fail("%s: %s is %v, but lora_%s is there: %v", quote.Plain(l.module, 80), c.key, c.want, c.part, there)
 		}
 	}
-	if biased != l.config.isTrue("lora_bias") {
-		return nil, nil, fmt.Errorf("%s: lora_bias is %v, but a bias of lora_B is there: %v",
-			quote.Plain(l.module, 80), !biased, biased)
-	} else if biased && l.config.isTrue("use_dora") {
-		return nil, nil, errors.New("adapter_config.json: lora_bias: true: not with use_dora, as in PEFT")
-	} else if !biased {
-		return weight, nil, nil
+	switch {
+	case dora && biased:
+		fail("adapter_config.json: lora_bias: true: not with use_dora, as in PEFT")
+	case dora:
+		l.dora(weight)
+	case biased:
+		x, _ := l.matrix("B.bias", l.out)
+		bias = &update{needed: true, combine: func(at area, _, sum, _ []float32) {
+			for i := range sum {
+				sum[i] += float32(weight.scale * x[at.col+i])
+			}
+		}}
 	}
-	x, _, err := l.matrix("B.bias", l.out)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", quote.Plain(t.Name, 80), err)
-	}
-	return weight, &update{needed: true, combine: func(at area, _, sum, _ []float32) {
-		for i := range sum {
-			sum[i] += float32(weight.scale * x[at.col+i])
-		}
-	}}, nil
+	return weight, bias
 }
 
 // dora makes of LoRA's update that of DoRA: each output's weights are divided by their norm and
 // multiplied by its magnitude, W + ΔW = m·(W + s·B·A)/‖W + s·B·A‖. Liu and others, 2024, arXiv
 // 2402.09353, section 4.1; PEFT's lora/dora.py. Several add up as PEFT's forward has it: each adds
 // what it changes of the base's weight, of an embedding of that so far.
-func (l *layer) dora(u *update, t weights.Tensor) error {
-	magnitude, err := floats(&t)
-	if err != nil {
-		return err
-	}
-	if len(t.Shape) != 1 || t.Shape[0] != l.out {
-		return fmt.Errorf("%s: shape %v, want [%d]", quote.Plain(t.Name, 80), t.Shape, l.out)
-	}
-	gain, of := make([]float32, l.out), func(at area, i int) int { return at.col + i%at.width }
-	if l.layout == outIn {
-		of = func(at area, i int) int { return at.row + i/at.width }
-	}
+func (l *layer) dora(u *update) {
+	magnitude, _ := l.matrix("magnitude_vector", l.out)
+	gain := make([]float32, l.out)
 	u.prepare = func(u *update, c *change) error {
 		norms := make([]float64, l.out)
 		err := c.each(u, func(at area, base, product []float32) {
 			for i, w := range base {
 				x := float64(w) + float64(float32(u.scale*product[i]))
-				norms[of(at, i)] += float64(x * x)
+				norms[l.output(at, i)] += float64(x * x)
 			}
 		})
 		for i, n := range norms {
@@ -263,55 +250,35 @@ func (l *layer) dora(u *update, t weights.Tensor) error {
 			base = sum
 		}
 		for i, p := range product {
-			g := gain[of(at, i)]
+			g := gain[l.output(at, i)]
 			sum[i] += float32((g-1)*base[i]) + float32(g*p)
 		}
 	}
-	return nil
 }
 
 // adalora is AdaLoRA: ΔW = α/(r + 1e-5)·B·(E∘A), E [rank, 1], with r the rank at the beginning of the
 // training. Zhang and others, 2023, arXiv 2303.10512; PEFT's adalora/layer.py and, for ranks that
 // were pruned, resize_modules_by_rank_pattern.
-func (l *layer) adalora(_ []*layer) (weight, bias *update, err error) {
-	first, err := l.config.whole("init_r", 12, 1)
-	if err != nil {
-		return nil, nil, err
-	}
-	alpha, err := l.config.number("lora_alpha", 8)
-	if err != nil {
-		return nil, nil, err
-	}
+func (l *layer) adalora(_ []*layer) (weight, bias *update) {
+	first, alpha := l.config.whole("init_r", 12, 1), l.config.number("lora_alpha", 8)
 	rank, pruned := first, map[string][]bool{}
 	if value, ok := l.config.values["rank_pattern"]; ok && json.Unmarshal(value, &pruned) != nil {
-		return nil, nil, errors.New("adapter_config.json: rank_pattern: want names with lists of true and false")
+		fail("adapter_config.json: rank_pattern: want names with lists of true and false")
 	}
 	for name, keep := range pruned {
 		if strings.TrimSuffix(strings.TrimSuffix(name, ".default"), ".lora_E") == l.module {
-			rank = 0
-			for _, kept := range keep {
-				if kept {
-					rank++
-				}
-			}
+			rank = len(slices.DeleteFunc(keep, func(kept bool) bool { return !kept }))
 		}
 	}
 	if rank == 0 {
-		return &update{}, nil, nil
+		return &update{}, nil
 	}
 	if alpha <= 0 {
 		alpha = float64(rank)
 	}
-	a, b, err := l.halves("A", "B", rank)
-	if err != nil {
-		return nil, nil, err
-	}
-	e, _, err := l.matrix("E", rank, 1)
-	if err != nil {
-		return nil, nil, err
-	}
-	weight, err = l.product(rowsTimes(a, e), b, rank, l.scale*alpha/(float64(first)+1e-5))
-	return weight, nil, err
+	a, b := l.halves("A", "B", rank)
+	e, _ := l.matrix("E", rank, 1)
+	return l.product(rowsTimes(a, e), b, rank, l.scale*alpha/(float64(first)+1e-5)), nil
 }
 
 // rowsTimes returns a matrix whose rows are multiplied by a number each.
@@ -326,64 +293,53 @@ func rowsTimes(x, by []float32) []float32 {
 // ia3 is (IA)³: the outputs of a layer, with its bias, are multiplied by l [out, 1]; the inputs of
 // one of feedforward_modules by l [1, in]. Liu and others, 2022, arXiv 2205.05638; PEFT's
 // ia3/layer.py.
-func (l *layer) ia3(_ []*layer) (weight, bias *update, err error) {
-	feeds, value := names{list: []string{"mlp.c_proj"}}, l.config.values["feedforward_modules"]
-	if value != nil {
+func (l *layer) ia3(_ []*layer) (weight, bias *update) {
+	feeds := names{list: []string{"mlp.c_proj"}}
+	if value := l.config.values["feedforward_modules"]; value != nil {
+		var err error
 		if feeds, err = parseNames(value); err != nil {
-			return nil, nil, fmt.Errorf("adapter_config.json: feedforward_modules: %w", err)
+			fail("adapter_config.json: feedforward_modules: %w", err)
 		}
 	}
 	forward := feeds.pattern != nil && feeds.has(l.module) || slices.ContainsFunc(feeds.list,
 		func(name string) bool { return strings.HasSuffix(l.module, name) }) // as PEFT has it: no dot
-	shape := []int{l.out, 1}
+	shape, of := []int{l.out, 1}, l.output
 	if forward {
-		shape = []int{1, l.in}
+		shape, of = []int{1, l.in}, l.input
 	}
-	x, _, err := l.matrix("l", shape...)
-	if err != nil {
-		return nil, nil, err
-	}
+	x, _ := l.matrix("l", shape...)
 	by := make([]float32, len(x))
 	for i := range x {
 		by[i] = float32(1 + l.scale*(float64(x[i])-1))
 	}
-	of := func(at area, i int) float32 { return by[at.col+i%at.width] }
-	if rows := l.layout == outIn; rows != forward {
-		of = func(at area, i int) float32 { return by[at.row+i/at.width] }
+	times := func(of func(at area, i int) int) *update {
+		return &update{combine: func(at area, _, sum, _ []float32) {
+			for i := range sum {
+				sum[i] *= by[of(at, i)]
+			}
+		}}
 	}
-	weight = &update{combine: func(at area, _, sum, _ []float32) {
-		for i := range sum {
-			sum[i] *= of(at, i)
-		}
-	}}
-	if forward {
-		return weight, nil, nil
+	if weight = times(of); !forward {
+		bias = times(func(at area, i int) int { return at.col + i })
 	}
-	return weight, &update{combine: func(at area, _, sum, _ []float32) {
-		for i := range sum {
-			sum[i] *= by[at.col+i]
-		}
-	}}, nil
+	return weight, bias
 }
 
 // onlyTokens is trainable tokens: rows of an embedding that were trained, in the place of the base's,
 // and of the head if it is the same matrix. PEFT's trainable_tokens/layer.py.
-func (l *layer) onlyTokens(all []*layer) (weight, bias *update, err error) {
-	weight, err = l.tokens(l.parts["delta"])
-	if err == nil {
-		weight.tied = strings.HasSuffix(l.module, "wte") && len(all) == 1
-	}
-	return weight, nil, err
+func (l *layer) onlyTokens(all []*layer) (weight, bias *update) {
+	weight = l.tokens("delta")
+	weight.tied = strings.HasSuffix(l.module, "wte") && len(all) == 1
+	return weight, nil
 }
 
 // tokens returns the update that puts rows [n, width] in the place of those of the config's ids.
-func (l *layer) tokens(t weights.Tensor) (*update, error) {
-	value := l.config.values["token_indices"]
+func (l *layer) tokens(part string) *update {
+	value, ids := l.config.values["token_indices"], []int(nil)
 	if l.config.name == "LORA" {
 		value = l.config.values["trainable_token_indices"]
 		byName := map[string]json.RawMessage{}
 		if json.Unmarshal(value, &byName) == nil {
-			value = nil
 			for name, ids := range byName {
 				if (names{list: []string{name}}).has(l.module) {
 					value = ids
@@ -391,93 +347,158 @@ func (l *layer) tokens(t weights.Tensor) (*update, error) {
 			}
 		}
 	}
-	var ids []int
 	if json.Unmarshal(value, &ids) != nil || ids == nil {
-		return nil, fmt.Errorf("%s: adapter_config.json has no list of its ids", quote.Plain(t.Name, 80))
+		fail("%s: adapter_config.json has no list of its ids", quote.Plain(l.parts[part].Name, 80))
 	}
 	rows, width := l.in, l.out
 	if l.layout == outIn {
 		rows, width = l.out, l.in
 	}
-	if !slices.Equal(t.Shape, []int{len(ids), width}) {
-		return nil, fmt.Errorf("%s: shape %v, want %v", quote.Plain(t.Name, 80), t.Shape,
-			[]int{len(ids), width})
-	}
+	x, _ := l.matrix(part, len(ids), width)
 	at := map[int]int{} // the last one counts
 	for i, id := range ids {
 		if id < 0 || id >= rows {
-			return nil, fmt.Errorf("adapter_config.json: id %d of %s, want 0 to %d", id,
-				quote.Plain(l.module, 80), rows-1)
+			fail("adapter_config.json: id %d of %s, want 0 to %d", id, quote.Plain(l.module, 80), rows-1)
 		}
 		at[id] = i
 	}
-	x, err := floats(&t)
 	return &update{combine: func(a area, _, sum, _ []float32) {
 		for row := range a.rows {
 			if i, ok := at[a.row+row]; ok {
 				copy(sum[row*a.width:(row+1)*a.width], x[i*width+a.col:])
 			}
 		}
-	}}, err
+	}}
 }
 
 // hira is HiRA: ΔW = W∘(B·A). Huang and others, 2025, "HiRA: Parameter-Efficient Hadamard High-Rank
 // Adaptation"; PEFT's hira/layer.py.
-func (l *layer) hira(_ []*layer) (weight, bias *update, err error) {
-	usual, err := l.config.whole("r", 32, 1)
-	if err != nil {
-		return nil, nil, err
-	}
-	rank, a, b := int(of(l.config.ranks, l.module, float64(usual))), "A", "B"
+func (l *layer) hira(_ []*layer) (weight, bias *update) {
+	rank, a, b := int(of(l.config.ranks, l.module, float64(l.config.whole("r", 32, 1)))), "A", "B"
 	if l.layout == lookup {
 		a, b = "embedding_A", "embedding_B"
 	}
-	as, bs, err := l.halves(a, b, rank)
-	if err != nil {
-		return nil, nil, err
-	}
-	if weight, err = l.product(as, bs, rank, l.scale); err != nil {
-		return nil, nil, err
-	}
+	as, bs := l.halves(a, b, rank)
+	weight = l.product(as, bs, rank, l.scale)
 	weight.combine = func(_ area, base, sum, product []float32) {
 		for i, p := range product {
 			sum[i] += float32(base[i] * p)
 		}
 	}
-	return weight, nil, nil
+	return weight, nil
 }
 
-// begin takes the virtual tokens of an adapter, which the model evaluates.
-func (m *merging) begin(o *openAdapter, whole map[string]weights.Tensor) error {
-	t, ok := whole["prompt_embeddings"]
-	delete(whole, "prompt_embeddings")
-	n, err := o.config.whole("num_virtual_tokens", 0, 1)
-	if err != nil {
-		return err
+// vblora is VB-LoRA: LoRA whose A and B are made of vectors of one bank, each the softmax of the topk
+// largest logits times their vectors. Li and others, 2024, arXiv 2405.15179; PEFT's vblora/layer.py.
+func (l *layer) vblora(_ []*layer) (weight, bias *update) {
+	rank, topk := l.config.whole("r", 4, 1), l.config.whole("topk", 2, 1)
+	vectors, length := l.config.whole("num_vectors", 256, 1), l.config.whole("vector_length", 256, 1)
+	if l.in%length != 0 || l.out%length != 0 || topk > vectors {
+		fail("adapter_config.json: vector_length %d and topk %d, want a divisor of %d and %d, and at "+
+			"most %d vectors", length, topk, l.in, l.out, vectors)
 	}
-	wte, there := m.base.Tensor(m.prefix + "wte.weight")
-	switch {
-	case !ok:
-		return errors.New("no prompt_embeddings")
-	case o.scale != 1:
-		return fmt.Errorf("scale %v of virtual tokens, want none", o.scale)
-	case !there || len(wte.Shape) != 2:
-		return fmt.Errorf("the checkpoint %s has no %swte.weight", m.base.Name(), m.prefix)
+	bank, _ := l.matrix("vector_bank", vectors, length)
+	order := make([]int, vectors)
+	made := func(part string, first, second int) []float32 { // [first, second, length]
+		logits, _ := l.matrix(part, first, second, vectors)
+		x := make([]float32, first*second*length)
+		for to := x; len(logits) > 0; logits, to = logits[vectors:], to[length:] {
+			for i := range order {
+				order[i] = i
+			}
+			slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(logits[b], logits[a]) })
+			sum, most := 0.0, logits[order[0]]
+			for _, id := range order[:topk] {
+				sum += kernels.Exp64(float64(logits[id] - most))
+			}
+			for _, id := range order[:topk] {
+				share := float32(kernels.Exp64(float64(logits[id]-most)) / sum)
+				for j, v := range bank[id*length : (id+1)*length] {
+					to[j] += float32(share * v)
+				}
+			}
+		}
+		return x
 	}
-	width := wte.Shape[1]
-	t.Name = model.VirtualEmbeddings
-	if o.config.name == "PREFIX_TUNING" || o.config.name == "CARTRIDGE" {
-		t.Name, width = model.VirtualKeysValues, 2*m.layers*width
+	b, tiles := make([]float32, l.out*rank), made("logits_B", l.out/length, rank)
+	for i, x := range tiles { // [out/length, rank, length]
+		tile, k, j := i/length/rank, i/length%rank, i%length
+		b[(tile*length+j)*rank+k] = x
 	}
-	for key, want := range map[string]int{"token_dim": wte.Shape[1], "num_layers": m.layers,
-		"num_attention_heads": m.heads, "num_transformer_submodules": 1} {
-		if x, err := o.config.whole(key, want, 1); err != nil || x != want {
-			return errors.Join(err, fmt.Errorf("adapter_config.json: %s: %d, want %d", key, x, want))
+	return l.product(made("logits_A", rank, l.in/length), b, rank, l.scale), nil
+}
+
+// gralora is GraLoRA: ΔW in k·k blocks, each a product of its own: of the inputs of block n and the
+// outputs of block m A[n, :, m·r/k:]·B[m, n·r/k:, :], times α/(r + hybrid_r), and with hybrid_r a LoRA
+// of that rank beside them. Jung and others, 2025, arXiv 2505.20355; PEFT's gralora/layer.py.
+func (l *layer) gralora(_ []*layer) (weight, bias *update) {
+	r, hybrid, k := l.config.whole("r", 32, 1), l.config.whole("hybrid_r", 0, 0), l.config.whole("gralora_k", 2, 1)
+	if l.in%k != 0 || l.out%k != 0 || r%k != 0 {
+		fail("adapter_config.json: gralora_k: %d, want a divisor of %d, %d and r %d", k, l.in, l.out, r)
+	}
+	in, out, part, rank := l.in/k, l.out/k, r/k, k*r+hybrid
+	as, _ := l.matrix("A", k, in, r)
+	bs, _ := l.matrix("B", k, r, out)
+	a, b := make([]float32, rank*l.in), make([]float32, l.out*rank)
+	for row := range k * r {
+		n, m, j := row/r, row%r/part, row%part // inputs of block n, outputs of block m
+		for i := range in {
+			a[row*l.in+n*in+i] = as[(n*in+i)*r+m*part+j]
+		}
+		for i := range out {
+			b[(m*out+i)*rank+row] = bs[(m*r+n*part+j)*out+i]
 		}
 	}
-	if !slices.Equal(t.Shape, []int{n, width}) {
-		return fmt.Errorf("prompt_embeddings: shape %v, want %v", t.Shape, []int{n, width})
+	if hybrid > 0 {
+		ga, gb := l.halves("A_general.weight", "B_general.weight", hybrid)
+		copy(a[k*r*l.in:], ga)
+		for i, x := range gb {
+			b[i/hybrid*rank+k*r+i%hybrid] = x
+		}
 	}
-	m.virtual = &t
-	return nil
+	return l.product(a, b, rank, l.scale*l.config.number("alpha", 64)/float64(r+hybrid)), nil
+}
+
+// deft is DEFT: ΔW = P·(s·R − max(P, 0)ᵀ·W), s = α/r or 1; without R for para (PaRa). PEFT's
+// deft/layer.py.
+func (l *layer) deft(_ []*layer) (weight, bias *update) {
+	rank := min(l.config.whole("r", 8, 1), l.out)
+	scale := l.config.number("alpha", float64(rank)) / float64(rank)
+	if method := string(l.config.values["decomposition_method"]); method != "" && method != `"relu"` {
+		fail("adapter_config.json: decomposition_method: %s: not supported, want relu: PEFT's "+
+			"merge_and_unload makes a checkpoint of it", quote.Plain(method, 40))
+	}
+	p, _ := l.matrix("P", l.out, rank)
+	r := make([]float32, rank*l.in)
+	if !l.config.isTrue("para") {
+		r, _ = l.matrix("R", rank, l.in)
+	}
+	weight = l.product(r, p, rank, l.scale)
+	weight.prepare = func(u *update, c *change) error {
+		inner := make([]float64, rank*l.in)
+		for i, x := range r {
+			inner[i] = scale * float64(x)
+		}
+		err := c.each(&update{}, func(at area, base, _ []float32) {
+			for n, w := range base {
+				i, o := l.input(at, n), l.output(at, n)
+				for k := range rank {
+					inner[k*l.in+i] -= float64(float64(max(p[o*rank+k], 0)) * float64(w))
+				}
+			}
+		})
+		made := l.product(rounded(inner), p, rank, l.scale)
+		u.left, u.right = made.left, made.right
+		return err
+	}
+	return weight, nil
+}
+
+// rounded returns numbers in float32.
+func rounded(x []float64) []float32 {
+	y := make([]float32, len(x))
+	for i, v := range x {
+		y[i] = float32(v)
+	}
+	return y
 }

@@ -284,11 +284,7 @@ func (m *merging) settleVocabulary(f *found) {
 func (m *merging) place(l *layer) error {
 	name, _ := m.name(l.module + ".weight")
 	c := m.of(name)
-	var shown string
-	for _, part := range slices.Sorted(maps.Keys(l.parts)) {
-		shown = quote.Plain(l.parts[part].Name, 80)
-		break
-	}
+	shown := l.shown()
 	switch {
 	case c == nil:
 		return fmt.Errorf("%s: the checkpoint %s has no %s", shown, m.base.Name(), quote.Plain(name, 80))
@@ -311,26 +307,21 @@ func (m *merging) place(l *layer) error {
 }
 
 // update adds what a layer changes of its weight and its bias. all are the adapter's layers.
-func (m *merging) update(l *layer, all []*layer) error {
-	if delta, ok := l.parts[tokensDelta]; ok {
-		u, err := l.tokens(delta)
-		if err != nil {
-			return err
-		}
+func (m *merging) update(l *layer, all []*layer) (err error) {
+	defer caught(&err)
+	if _, ok := l.parts[tokensDelta]; ok {
+		u := l.tokens(tokensDelta)
 		own := slices.ContainsFunc(all, func(o *layer) bool {
 			return o != l && o.module == "lm_head" && o.parts[tokensDelta].Name != ""
 		})
 		u.tied = l.module == "transformer.wte" && !own
 		m.append(l.module+".weight", u)
-		if delete(l.parts, tokensDelta); len(l.parts) == 0 {
+		if len(l.parts) == 1 {
 			return nil
 		}
 	}
-	weight, bias, err := l.config.kind.make(l, all)
-	if err != nil {
-		return err
-	}
-	weight.tied = l.layout == lookup && l.config.isTrue("ensure_weight_tying")
+	weight, bias := l.config.kind.make(l, all)
+	weight.tied = weight.tied || l.layout == lookup && l.config.isTrue("ensure_weight_tying")
 	m.append(l.module+".weight", weight)
 	if bias == nil {
 		return nil

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 
+	"picogpt/internal/quote"
 	"picogpt/kernels"
 	"picogpt/weights"
 )
@@ -36,17 +37,32 @@ type update struct {
 type area struct{ row, col, rows, width int }
 
 // product returns the update that adds scale·B·A: A is [rank, in], B [out, rank].
-func (l *layer) product(a, b []float32, rank int, scale float64) (*update, error) {
+func (l *layer) product(a, b []float32, rank int, scale float64) *update {
 	u := &update{rank: rank, scale: float32(scale)}
 	if u.scale-u.scale != 0 {
-		return nil, fmt.Errorf("%s: scale %v, want a finite number", l.module, scale)
+		fail("%s: scale %v, want a finite number", quote.Plain(l.module, 80), scale)
 	}
 	if l.layout == outIn { // B·A
 		u.left, u.right = append([]float32(nil), b...), append([]float32(nil), a...)
 	} else { // (B·A)ᵀ = Aᵀ·Bᵀ
 		u.left, u.right, u.turned = transposed(a, rank, l.in), transposed(b, l.out, rank), true
 	}
-	return u, nil
+	return u
+}
+
+// input and output return which input and output of the layer element i of an area belongs to.
+func (l *layer) input(at area, i int) int {
+	if l.layout == outIn {
+		return at.col + i%at.width
+	}
+	return at.row + i/at.width
+}
+
+func (l *layer) output(at area, i int) int {
+	if l.layout == outIn {
+		return at.row + i/at.width
+	}
+	return at.col + i%at.width
 }
 
 // transposed returns a matrix [rows, cols] as [cols, rows].
