@@ -74,6 +74,8 @@ type Checkpoint struct {
 	// known, and modules of an adapter that its config does not name.
 	Unread []string
 
+	Adapters []AdapterReport // that were merged, in their order
+
 	format     string
 	own        func() (*tokenizer.Tokenizer, error)
 	vocabulary *vocabulary // nil if the tokenizer is in files of its own
@@ -82,7 +84,8 @@ type Checkpoint struct {
 	adapted    bool
 	rearranged bool
 	tied       bool
-	labels     json.RawMessage // id2label of an adapter, or nil
+	labels     json.RawMessage           // id2label of an adapter, or nil
+	bases      map[string]weights.Tensor // as the adapters found them
 }
 
 // Options settle what some formats leave open. The zero value takes what is most likely.
@@ -160,7 +163,8 @@ func OpenFS(fsys fs.FS, name string, o Options) (*Checkpoint, error) {
 	}
 	c := &Checkpoint{Config: f.config, Tensors: f.tensors, Notes: f.notes, Unread: f.unread,
 		format: f.format, vocabulary: f.vocabulary, files: fsys, words: fsys, adapted: len(o.Adapters) > 0,
-		rearranged: f.rearranged, tied: f.tied && len(o.Adapters) == 0, labels: f.labels}
+		rearranged: f.rearranged, tied: f.tied && len(o.Adapters) == 0, labels: f.labels,
+		Adapters: f.adapters, bases: f.bases}
 	if f.words != nil {
 		c.words = f.words
 	}

@@ -100,7 +100,7 @@ func combined(how string, density float64, updates []*update, left bool) []float
 			if how == "ties" && (total >= 0 && x[i] <= 0 || total < 0 && x[i] >= 0) {
 				continue
 			}
-			sum[i] += by[k] * x[i]
+			sum[i] += float32(by[k] * x[i])
 			kept++
 		}
 		if how == "ties" {

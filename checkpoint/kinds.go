@@ -310,7 +310,7 @@ func (l *layer) ia3(_ []*layer) (weight, bias *update) {
 	x, _ := l.matrix("l", shape...)
 	by := make([]float32, len(x))
 	for i := range x {
-		by[i] = float32(1 + l.scale*(float64(x[i])-1))
+		by[i] = float32(1 + float64(l.scale*(float64(x[i])-1)))
 	}
 	times := func(of func(at area, i int) int) *update {
 		return &update{combine: func(at area, _, sum, _ []float32) {

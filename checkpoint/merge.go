@@ -25,6 +25,8 @@ type merging struct {
 	kind    string       // of the adapters
 	virtual *weights.Tensor
 
+	reports []AdapterReport
+
 	layers, heads int
 }
 
@@ -95,7 +97,12 @@ func (f *found) merge(options Options) (err error) {
 		closers = closers[:len(closers)-1] // the caller closes the base
 		return err
 	}
-	f.tensors = merged
+	f.tensors, f.adapters, f.bases = merged, m.reports, map[string]weights.Tensor{}
+	for name := range m.changes {
+		if t, ok := m.base.Tensor(name); ok {
+			f.bases[name] = t
+		}
+	}
 	return nil
 }
 
@@ -178,6 +185,7 @@ func (m *merging) add(o *openAdapter) error {
 			return err
 		}
 	}
+	m.reports = append(m.reports, o.report(layers, whole))
 	return nil
 }
 
