@@ -93,7 +93,7 @@ func parseAdapterConfig(text []byte) (adapterConfig, error) {
 	if err != nil {
 		return c, err
 	}
-	isLoRA := c.kind.prefix == loraPrefix && c.name == "LORA"
+	isLoRA := c.name == "LORA"
 	err = strictjson.Members(text, func(key string, value json.RawMessage) (err error) {
 		if string(value) == "null" {
 			return nil
@@ -112,9 +112,9 @@ func parseAdapterConfig(text []byte) (adapterConfig, error) {
 			err = json.Unmarshal(value, &c.alpha)
 		case key == "use_rslora" && isLoRA:
 			err = json.Unmarshal(value, &c.root)
-		case key == "rank_pattern" && c.name != "ADALORA":
+		case key == "rank_pattern" && isLoRA:
 			c.ranks, err = parsePatterns(value)
-		case key == "alpha_pattern":
+		case key == "alpha_pattern" && isLoRA:
 			c.alphas, err = parsePatterns(value)
 		default:
 			var taken bool

@@ -60,7 +60,8 @@ func kinds() map[string]*kind {
 			parts:  "A B A_general.weight B_general.weight",
 			fields: "r hybrid_r alpha gralora_k", passed: "gralora_dropout init_weights"},
 		"HIRA": {prefix: "hira_", targets: attention, make: (*layer).hira,
-			parts: "A B embedding_A embedding_B", fields: "r", passed: "hira_dropout init_weights"},
+			parts: "A B embedding_A embedding_B", fields: "r",
+			passed: "hira_dropout init_weights rank_pattern"},
 		"FOURIERFT": {prefix: "fourierft_", targets: down, make: (*layer).fourier, parts: "spectrum",
 			fields: "n_frequency scaling random_loc_seed n_frequency_pattern", passed: "init_weights"},
 		"WAVEFT": {prefix: "waveft_", targets: down, make: (*layer).wave, parts: "spectrum",
@@ -372,9 +373,9 @@ func (l *layer) tokens(part string) *update {
 }
 
 // hira is HiRA: ΔW = W∘(B·A). Huang and others, 2025, "HiRA: Parameter-Efficient Hadamard High-Rank
-// Adaptation"; PEFT's hira/layer.py.
+// Adaptation"; PEFT's hira/layer.py, whose dispatch_default takes r, whatever rank_pattern says.
 func (l *layer) hira(_ []*layer) (weight, bias *update) {
-	rank, a, b := int(of(l.config.ranks, l.module, float64(l.config.whole("r", 32, 1)))), "A", "B"
+	rank, a, b := l.config.whole("r", 32, 1), "A", "B"
 	if l.layout == lookup {
 		a, b = "embedding_A", "embedding_B"
 	}
