@@ -22,8 +22,9 @@ import (
 type peftKinds struct {
 	IDs   []int
 	Cases map[string]struct {
-		Base   string
-		Logits [][]float64
+		Base    string
+		Combine string
+		Logits  [][]float64
 	}
 }
 
@@ -74,8 +75,13 @@ func unpackKinds(t *testing.T) (dir string, k peftKinds) {
 func TestEveryKindOfAdapterAgreesWithPEFT(t *testing.T) {
 	dir, all := unpackKinds(t)
 	for name, want := range all.Cases {
-		c, m := opened(t, filepath.Join(dir, want.Base), checkpoint.Options{
-			Adapters: []checkpoint.Adapter{{Path: filepath.Join(dir, name)}}})
+		o := checkpoint.Options{Adapters: []checkpoint.Adapter{{Path: filepath.Join(dir, name)}}}
+		if o.Combine = want.Combine; o.Combine != "" {
+			one, two := 0.7, -0.4
+			o.Adapters = []checkpoint.Adapter{{filepath.Join(dir, "one"), &one},
+				{filepath.Join(dir, "two"), &two}}
+		}
+		c, m := opened(t, filepath.Join(dir, want.Base), o)
 		largest, worst := 0.0, 0.0
 		for _, row := range want.Logits {
 			largest = max(largest, slices.Max(row), -slices.Min(row))
@@ -122,6 +128,54 @@ func sameAfterForks(t *testing.T, name string, m *model.Model, ids []int, want [
 	for _, s := range []*model.Session{s, f, g} {
 		if !slices.Equal(s.Logits(), want[4]) {
 			t.Errorf("%s: other bits after forks", name)
+		}
+	}
+}
+
+// TestWhatVirtualTokensRefuse, each in one line that names them.
+func TestWhatVirtualTokensRefuse(t *testing.T) {
+	dir, all := unpackKinds(t)
+	with := func(adapters ...string) checkpoint.Options {
+		o := checkpoint.Options{}
+		for _, name := range adapters {
+			o.Adapters = append(o.Adapters, checkpoint.Adapter{Path: filepath.Join(dir, name)})
+		}
+		return o
+	}
+	for _, pair := range [][]string{{"prompt", "prompt"}, {"prefix", "one"}, {"one", "prompt"}, {"dora", "ia3"}} {
+		_, err := checkpoint.Open(filepath.Join(dir, "tied"), with(pair...))
+		wantText(t, err, "want adapters of one peft_type, and at most one of virtual tokens")
+	}
+	half := 0.5
+	_, err := checkpoint.Open(filepath.Join(dir, "tied"), checkpoint.Options{
+		Adapters: []checkpoint.Adapter{{Path: filepath.Join(dir, "prompt"), Scale: &half}}})
+	wantText(t, err, "scale 0.5 of virtual tokens, want none")
+	for _, name := range []string{"prompt", "prefix"} {
+		c, m := opened(t, filepath.Join(dir, "tied"), with(name))
+		_, err = c.Convert("safetensors")
+		wantText(t, err, "4 virtual tokens of an adapter: no format holds them")
+		wantText(t, m.Save(t.Context(), filepath.Join(t.TempDir(), "x")), "virtual tokens")
+		s := m.NewSession()
+		wantText(t, s.Save(t.Context(), io.Discard), "virtual tokens")
+		edit := model.Edit{At: model.Point{Kind: model.ResidPre}, Op: model.Scale, Head: model.AllHeads,
+			Values: []float32{1}}
+		wantText(t, m.Eval(t.Context(), model.Input{Session: s, Tokens: all.IDs,
+			Trace: model.Editing([]model.Edit{edit})}), "virtual tokens")
+		_, err = model.New(t.Context(), c.Config, c.Tensors, model.Options{Edits: []model.Edit{edit}})
+		wantText(t, err, "virtual tokens")
+		long := slices.Repeat([]int{1}, 13)
+		wantText(t, m.Eval(t.Context(), model.Input{Session: s, Tokens: long}), "want at most 12")
+		if err := m.Eval(t.Context(), model.Input{Session: s, Tokens: long[:12]}); err != nil {
+			t.Error(err)
+		}
+		m, err := model.New(t.Context(), c.Config, c.Tensors, model.Options{CacheFormat: "f16"})
+		if err == nil {
+			defer m.Close()
+		}
+		if name == "prefix" {
+			wantText(t, err, "cache format f16, want f32")
+		} else if err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -300,6 +300,9 @@ func (m *Model) Save(ctx context.Context, path string) error {
 		return err
 	}
 	defer m.end()
+	if m.virtual > 0 {
+		return errVirtualSaved
+	}
 	return weights.WriteFile(ctx, path, m.metadata(), m.tensors())
 }
 

@@ -30,6 +30,8 @@ CASES = [
                                 target_modules=[])),
     ("parameters-others", "LORA", dict(r=2, target_parameters=["wte.weight", "c_attn.weight"],
                                        target_modules=["lm_head"])),
+    ("one", "LORA", dict(r=3, target_modules=["c_attn", "wte"], lora_alpha=4)),
+    ("two", "LORA", dict(r=3, target_modules=["c_attn", "c_fc", "wte"])),
     ("adalora", "ADALORA", dict(init_r=3, total_step=9, target_modules=ALL + ["lm_head"])),
     ("adalora-pruned", "ADALORA", dict(init_r=4, total_step=9, lora_alpha=3)),
     ("ia3", "IA3", {}),
@@ -66,6 +68,9 @@ CASES = [
     ("cpt", "CPT", dict(cpt_token_ids=[1, 2, 9], cpt_mask=[1, 1, 1], cpt_tokens_type_mask=[1, 2, 3])),
 ]
 
+# Ways of add_weighted_adapter, with their density.
+COMBINED = {"cat": None, "linear": None, "magnitude_prune": .5, "ties": .5}
+
 
 def rounded(p, by):
     """Numbers that compress: bfloat16 in float32."""
@@ -100,10 +105,26 @@ def trained(folder, base, name, kind, fields):
 
 def logits(folder, base):
     model = transformers.GPT2LMHeadModel.from_pretrained(base, dtype=torch.float64)
-    model = peft.PeftModel.from_pretrained(model, folder, autocast_adapter_dtype=False).eval().double()
+    return computed(peft.PeftModel.from_pretrained(
+        model, folder, autocast_adapter_dtype=False).eval().double())
+
+
+def computed(model):
     with torch.no_grad():
         out = model(input_ids=torch.tensor([IDS]), use_cache=False).logits[0]
     return [[float(f"{x:.9g}") for x in row] for row in out[-len(IDS):].tolist()]
+
+
+def combined(work, how, density):
+    """The logits of one and two, added up."""
+    model = transformers.GPT2LMHeadModel.from_pretrained(work / "tied", dtype=torch.float64)
+    model = peft.PeftModel.from_pretrained(model, work / "one", "one", autocast_adapter_dtype=False)
+    model.load_adapter(work / "two", "two", autocast_adapter_dtype=False)
+    model.double().add_weighted_adapter(["one", "two"], [.7, -.4], "all", how, density=density)
+    model.set_adapter("all")
+    found = {"base": "tied", "combine": f"{how}:{density}" if density else how,
+             "logits": computed(model.eval().double())}
+    (work / f"combined-{how}.json").write_text(json.dumps(found))
 
 
 def case(work, name, kind, fields, tied=True):
@@ -124,15 +145,18 @@ def main():
         for c in CASES:
             if c[0] in sys.argv[2].split():
                 case(work, *c)
+        for how in sys.argv[2].split():
+            if how in COMBINED:
+                combined(work, how, COMBINED[how])
         os._exit(0) # torch may wait for ever for its threads
     work = pathlib.Path(tempfile.mkdtemp())
     base(work / "tied", True), base(work / "untied", False)
     apart = [c[0] for c in CASES if "tied" in c[0]] # PEFT's own lists change
     groups = [[c[0] for c in CASES if c[1] == kind and c[0] not in apart] for kind in {c[1]: 0 for c in CASES}]
-    for names in groups + [[name] for name in apart]:
+    for names in groups + [[name] for name in apart] + [[*COMBINED]]:
         subprocess.run([sys.executable, __file__, work, " ".join(names)], check=True)
     manifest = {"ids": IDS, "cases": {}}
-    for name, *_ in CASES:
+    for name in [c[0] for c in CASES] + [f"combined-{how}" for how in COMBINED]:
         manifest["cases"][name] = json.loads((work / f"{name}.json").read_text())
         (work / f"{name}.json").unlink()
     (work / "manifest.json").write_text(json.dumps(manifest))
