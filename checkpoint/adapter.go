@@ -1,4 +1,4 @@
-// LoRA adapters as PEFT saves them: their tensors, and the weights of the base that each belongs to.
+// Adapters as PEFT saves them: their tensors, and the weights of the base that each belongs to.
 
 package checkpoint
 
@@ -17,18 +17,21 @@ import (
 	"picogpt/weights"
 )
 
-// An Adapter is a LoRA adapter that is merged into the weights of a checkpoint. It is a folder as
-// PEFT saves it: adapter_config.json with adapter_model.safetensors or adapter_model.bin. To each
-// weight that it was trained for it adds scale·α/r·B·A (α/√r with use_rslora), by rank_pattern and
-// alpha_pattern; biases and modules_to_save, which were trained whole, take the place of the base's.
-// PEFT's fan_in_fan_out says nothing that GPT-2's layers do not.
+// An Adapter is an adapter that is merged into the weights of a checkpoint. It is a folder as PEFT
+// saves it: adapter_config.json with adapter_model.safetensors or adapter_model.bin. Its kind,
+// peft_type, says what it makes of each weight that it was trained for: of LoRA it adds scale·α/r·B·A
+// (α/√r with use_rslora), by rank_pattern and alpha_pattern; docs/checkpoints.md has them all. Biases
+// and modules_to_save, which were trained whole, take the place of the base's. PEFT's fan_in_fan_out
+// says nothing that GPT-2's layers do not.
 //
-// An adapter of the embedding wte is none of the head: then the model is untied.
+// An adapter of the embedding wte is none of the head: then the model is untied, unless the adapter
+// was trained with ensure_weight_tying or of single tokens. A prompt becomes virtual tokens, which
+// every session of a model.Model begins with.
 type Adapter struct {
 	Path string // the folder, or a file in it
 
-	// Scale multiplies the products, and not the tensors that are replaced. nil means 1: the adapter
-	// as it was trained.
+	// Scale multiplies what the kind adds, in DoRA its products, and not the tensors that are
+	// replaced. nil means 1: the adapter as it was trained.
 	Scale *float64
 }
 
@@ -205,7 +208,7 @@ func (o *openAdapter) sort() (layers []*layer, whole map[string]weights.Tensor, 
 		layers = append(layers, byModule[module])
 	}
 	if len(byModule)+len(whole) == 0 {
-		return nil, nil, errors.New("no tensors, want lora_A and lora_B")
+		return nil, nil, errors.New("no tensors, want lora_A and lora_B, or those of another kind")
 	}
 	return layers, whole, nil
 }

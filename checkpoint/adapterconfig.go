@@ -24,7 +24,7 @@ import (
 	"picogpt/internal/strictjson"
 )
 
-// An adapterConfig is what an adapter_config.json says of a LoRA adapter.
+// An adapterConfig is what an adapter_config.json says of an adapter.
 type adapterConfig struct {
 	base  string // the model that it was trained on, NAME or NAME@REVISION, "" if none is said
 	rank  float64
@@ -48,7 +48,7 @@ type pattern struct {
 	value float64
 }
 
-// AdapterBase returns the name of the model that the LoRA adapter at path was trained on, with
+// AdapterBase returns the name of the model that the adapter at path was trained on, with
 // @REVISION if its adapter_config.json has one besides main, "" if it names none. path is the
 // adapter's folder, or a file in it. The error is fs.ErrNotExist if there is no adapter.
 func AdapterBase(path string) (string, error) {

@@ -176,6 +176,13 @@ func caught(err *error) {
 	}
 }
 
+// bound refuses a number that would make much of a small file.
+func (l *layer) bound(key string, n, most int) {
+	if n > most {
+		fail("adapter_config.json: %s: %d, want at most %d for %s", key, n, most, quote.Plain(l.module, 80))
+	}
+}
+
 // halves returns the parts A [rank, in] and B [out, rank] by their names.
 func (l *layer) halves(a, b string, rank int) (as, bs []float32) {
 	as, _ = l.matrix(a, rank, l.in)
@@ -394,6 +401,7 @@ func (l *layer) hira(_ []*layer) (weight, bias *update) {
 func (l *layer) vblora(_ []*layer) (weight, bias *update) {
 	rank, topk := l.config.whole("r", 4, 1), l.config.whole("topk", 2, 1)
 	vectors, length := l.config.whole("num_vectors", 256, 1), l.config.whole("vector_length", 256, 1)
+	l.bound("r", rank, 4096+l.in+l.out)
 	if l.in%length != 0 || l.out%length != 0 || topk > vectors {
 		fail("adapter_config.json: vector_length %d and topk %d, want a divisor of %d and %d, and at "+
 			"most %d vectors", length, topk, l.in, l.out, vectors)
@@ -437,6 +445,7 @@ func (l *layer) gralora(_ []*layer) (weight, bias *update) {
 	if l.in%k != 0 || l.out%k != 0 || r%k != 0 {
 		fail("adapter_config.json: gralora_k: %d, want a divisor of %d, %d and r %d", k, l.in, l.out, r)
 	}
+	l.bound("gralora_k", k, 32)
 	in, out, part, rank := l.in/k, l.out/k, r/k, k*r+hybrid
 	as, _ := l.matrix("A", k, in, r)
 	bs, _ := l.matrix("B", k, r, out)

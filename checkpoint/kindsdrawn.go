@@ -32,6 +32,7 @@ func (l *layer) vera(all []*layer) (weight, bias *update) {
 		as, _ = l.matrix("A", rows, in)
 		bs, _ = l.matrix("B", out, rank)
 	} else { // Kaiming's uniform numbers
+		l.bound("r", rank, 4096+in+out)
 		rng := newTorchRand(uint32(l.config.whole("projection_prng_key", 0, 0)))
 		draw := func(n, fan int) []float32 {
 			bound := float32(math.Sqrt(3) * (math.Sqrt2 / math.Sqrt(float64(fan))))
