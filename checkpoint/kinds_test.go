@@ -15,7 +15,10 @@ import (
 	"testing"
 
 	"picogpt/checkpoint"
+	"picogpt/dev/cases"
+	"picogpt/dev/fixture"
 	"picogpt/model"
+	"picogpt/weights"
 )
 
 // peftKinds is the manifest of testdata/kinds.tar.gz, which make_kinds.py has made.
@@ -178,4 +181,134 @@ func TestWhatVirtualTokensRefuse(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// TestKindsAtRealWidths: matrices of GPT-2's shapes, which are made in many parts, against each kind's
+// formula in float64.
+func TestKindsAtRealWidths(t *testing.T) {
+	cases.NotShort(t)
+	const n, rank = 768, 2
+	shape := fixture.Options{Embd: n, Head: 12, Layer: 1, Vocab: 900}
+	dir := write(t, shape, nil)
+	before, err := checkpoint.Open(dir, checkpoint.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer before.Close()
+	const up, down = "transformer.h.0.mlp.c_fc", "transformer.h.0.mlp.c_proj"
+	// Of a module's weight w [in, out] the product BA of the halves [in, out], and other tensors.
+	type formula = func(w, ba []float64, in, out int, get func(name string) []float64) []float64
+	for kind, c := range map[string]struct {
+		config map[string]any
+		add    func(l *lora, module string, in, out int)
+		want   formula
+	}{
+		"DoRA": {map[string]any{"peft_type": "LORA", "r": rank, "lora_alpha": 4, "use_dora": true},
+			func(l *lora, module string, in, out int) {
+				l.pair(module, rank, in, out)
+				l.add(peft+module+".lora_magnitude_vector", out)
+			}, func(w, ba []float64, in, out int, get func(string) []float64) []float64 {
+				x, m, norms := make([]float64, len(w)), get(".lora_magnitude_vector"), make([]float64, out)
+				for i := range w {
+					x[i] = w[i] + 2*ba[i]
+					norms[i%out] += x[i] * x[i]
+				}
+				for i := range x {
+					x[i] *= m[i%out] / math.Sqrt(norms[i%out])
+				}
+				return x
+			}},
+		"IA3": {map[string]any{"peft_type": "IA3", "feedforward_modules": []string{"c_proj"}},
+			func(l *lora, module string, in, out int) {
+				if module == down {
+					l.add(peft+module+".ia3_l", 1, in)
+				} else {
+					l.add(peft+module+".ia3_l", out, 1)
+				}
+			}, func(w, _ []float64, in, out int, get func(string) []float64) []float64 {
+				x := slices.Clone(w)
+				for i := range x {
+					if in > out {
+						x[i] *= get(".ia3_l")[i/out]
+					} else {
+						x[i] *= get(".ia3_l")[i%out]
+					}
+				}
+				return x
+			}},
+		"HiRA": {map[string]any{"peft_type": "HIRA", "r": rank},
+			func(l *lora, module string, in, out int) {
+				l.pair(module, rank, in, out)
+				for i, name := range l.names {
+					was := l.data[name]
+					was.Name = strings.Replace(strings.Replace(name, "lora_", "hira_", 1), ".weight", "", 1)
+					l.names[i], l.data[was.Name] = was.Name, was
+				}
+			}, func(w, ba []float64, _, _ int, _ func(string) []float64) []float64 {
+				x := slices.Clone(w)
+				for i := range x {
+					x[i] += w[i] * ba[i]
+				}
+				return x
+			}},
+		"DEFT": {map[string]any{"peft_type": "DEFT", "r": rank, "para": true},
+			func(l *lora, module string, _, out int) { l.add(peft+module+".deft_P", out, rank) },
+			func(w, _ []float64, in, out int, get func(string) []float64) []float64 {
+				x, p := slices.Clone(w), get(".deft_P")
+				for i := range in {
+					for k := range rank {
+						sum := 0.0
+						for o := range out {
+							sum += max(p[o*rank+k], 0) * w[i*out+o]
+						}
+						for o := range out {
+							x[i*out+o] -= p[o*rank+k] * sum
+						}
+					}
+				}
+				return x
+			}},
+	} {
+		for module, sizes := range map[string][2]int{up: {n, 4 * n}, down: {4 * n, n}} {
+			l, in, out := newLora(rank, 4, weights.F32), sizes[0], sizes[1]
+			l.config = c.config
+			l.config["target_modules"] = ".*"
+			c.add(l, module, in, out)
+			ba := make([]float64, in*out)
+			if l.values[peft+module+".lora_A.weight"] != nil {
+				ba = l.delta(module, rank, in, out, true)
+			}
+			after, err := checkpoint.Open(dir, checkpoint.Options{
+				Adapters: []checkpoint.Adapter{{Path: l.write(t)}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			name := strings.TrimPrefix(module, "transformer.") + ".weight"
+			w, got := float64s(t, before.Tensors, name), float64s(t, after.Tensors, name)
+			want := c.want(w, ba, in, out, func(name string) []float64 { return l.values[peft+module+name] })
+			largest, worst := 0.0, 0.0
+			for i := range want {
+				largest, worst = max(largest, math.Abs(want[i])), max(worst, math.Abs(want[i]-got[i]))
+			}
+			if !(worst <= 1e-6*largest) {
+				t.Errorf("%s of %s: %.1e of the largest apart, want 1e-6", kind, module, worst/largest)
+			}
+			after.Close()
+		}
+	}
+}
+
+// float64s returns the elements of a tensor.
+func float64s(t *testing.T, of *weights.Tensors, name string) []float64 {
+	t.Helper()
+	tensor, _ := of.Tensor(name)
+	x, err := tensor.Float32s()
+	if err != nil || len(x) == 0 {
+		t.Fatalf("%s: %d elements, %v", name, len(x), err)
+	}
+	y := make([]float64, len(x))
+	for i, v := range x {
+		y[i] = float64(v)
+	}
+	return y
 }
