@@ -248,7 +248,9 @@ func (m *merging) replace(theirs string, t weights.Tensor, o *openAdapter) error
 	c := m.of(name)
 	if c == nil {
 		saved := func(module string) bool { return strings.HasPrefix(theirs, module+".") }
-		if decoder && name != headName || !decoder && !slices.ContainsFunc(o.config.targets.saves, saved) {
+		head := o.config.virtual() && HeadTensor(theirs) // PEFT saves it, whatever modules_to_save says
+		if decoder && name != headName || !decoder && !head &&
+			!slices.ContainsFunc(o.config.targets.saves, saved) {
 			return fmt.Errorf("%s: the checkpoint %s has no such tensor", shown, m.base.Name())
 		}
 		c = &change{tensor: t}
