@@ -24,8 +24,8 @@ import (
 // and modules_to_save, which were trained whole, take the place of the base's. PEFT's fan_in_fan_out
 // says nothing that GPT-2's layers do not.
 //
-// An adapter of the embedding wte is none of the head: then the model is untied, unless the adapter
-// was trained with ensure_weight_tying or of single tokens. A prompt becomes virtual tokens, which
+// An adapter of the embedding wte is none of the head: then the model is untied, unless it is one of
+// single tokens. A prompt becomes virtual tokens, which
 // every session of a model.Model begins with.
 type Adapter struct {
 	Path string // the folder, or a file in it

@@ -232,7 +232,7 @@ func (c *adapterConfig) pass(key, value string) error {
 	}
 	why := "not supported"
 	switch key {
-	case "task_type", "auto_mapping", "peft_version", "inference_mode", "lora_dropout",
+	case "ensure_weight_tying", "task_type", "auto_mapping", "peft_version", "inference_mode", "lora_dropout",
 		"fan_in_fan_out", "bias", "qalora_group_size", "megatron_core", "megatron_config",
 		"loftq_config", "eva_config", "corda_config", "lora_ga_config", "runtime_config",
 		"enable_lora", "merge_weights", "unsloth_fixed":

@@ -34,7 +34,7 @@ func kinds() map[string]*kind {
 	return map[string]*kind{
 		"LORA": {prefix: loraPrefix, targets: attention, make: (*layer).lora,
 			parts:  "A.weight B.weight B.bias embedding_A embedding_B magnitude_vector",
-			fields: "use_dora lora_bias trainable_token_indices ensure_weight_tying"},
+			fields: "use_dora lora_bias trainable_token_indices"},
 		"ADALORA": {prefix: loraPrefix, targets: attention, make: (*layer).adalora,
 			parts: "A B E", fields: "init_r lora_alpha rank_pattern",
 			passed: "r target_r tinit tfinal deltaT beta1 beta2 orth_reg_weight total_step lora_dropout " +

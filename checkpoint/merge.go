@@ -35,7 +35,6 @@ type merging struct {
 type change struct {
 	tensor  weights.Tensor // the base's, or the one in its place
 	by      string         // the file of the adapter that it is from, "" for the base
-	tied    bool           // the one in its place is that of the embedding and of the head
 	updates []*update      // of it, in their order
 
 	mu    sync.Mutex
@@ -269,7 +268,6 @@ func (m *merging) replace(theirs string, t weights.Tensor, o *openAdapter) error
 	}
 	t.Name = name
 	c.tensor, c.by = t, o.path
-	c.tied = c.tied || name == m.prefix+"wte.weight" && o.config.isTrue("ensure_weight_tying")
 	m.changes[name] = c
 	return nil
 }
@@ -332,7 +330,6 @@ func (m *merging) update(l *layer, all []*layer) (err error) {
 		}
 	}
 	weight, bias := l.config.kind.make(l, all)
-	weight.tied = weight.tied || l.layout == lookup && l.config.isTrue("ensure_weight_tying")
 	m.append(l.module+".weight", weight)
 	if bias == nil {
 		return nil
@@ -395,13 +392,10 @@ func (m *merging) settleHead(f *found) error {
 	}
 	if m.tied {
 		both := slices.DeleteFunc(slices.Clone(e.updates), func(u *update) bool { return !u.tied })
-		if m.changes[head] == nil && len(both) == len(e.updates) && (e.by == "" || e.tied) {
+		if m.changes[head] == nil && len(both) == len(e.updates) && e.by == "" {
 			return nil // the head is still the embedding
 		}
-		if h.updates = append(h.updates, both...); e.tied && h.by == "" {
-			h.tensor = e.tensor
-			h.tensor.Name = head
-		}
+		h.updates = append(h.updates, both...)
 	}
 	if m.grown != nil && e.tensor.Shape[0] != h.tensor.Shape[0] {
 		return fmt.Errorf("%s: %d rows of %s, but %d of %s: want both of the new vocabulary",
