@@ -166,9 +166,8 @@ func (g *globals) flags(f *cli.Flags, which globalFlags) {
 			`adapter of PEFT, such as LoRA, also DIR:SCALE; may be repeated; without -m its base is
 			the model`,
 			nil},
-		{adapterFlag, &g.Combine, "--combine HOW [cat]",
-			`how LoRA adapters add up: cat (the sum of the products), linear, or magnitude_prune or
-			ties of a part of the numbers, as in ties:0.2`, nil},
+		{adapterFlag, &g.Combine, "--combine HOW",
+			"add LoRA up by cat, linear, magnitude_prune or ties", nil},
 		{geluFlag, &g.GELU, "--gelu FORM",
 			`GELU: erf, or tanh for nanoGPT's of before May 2023, where no file says it; default:
 			erf`,
@@ -180,7 +179,7 @@ func (g *globals) flags(f *cli.Flags, which globalFlags) {
 			"number format of the weights: auto (as in the file), f32, f16, bf16, q8 or q4",
 			model.Formats()},
 		{cacheDtype, &g.CacheDtype, "--cache-dtype TYPE [f32]",
-			"keys and values are f32, f16 (half of the memory) or q8 (a quarter)", model.CacheFormats()},
+			"keys and values are f32, f16 or q8", model.CacheFormats()},
 		{cacheBytes, &g.CacheBytes, "--cache-bytes SIZE",
 			"at most that much memory for keys and values, such as 512MiB; default: no limit", nil},
 		{device, &g.Device, "--device NAME",
