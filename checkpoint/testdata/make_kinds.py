@@ -23,7 +23,6 @@ CASES = [
     ("tokens-by-name", "LORA", dict(r=2, trainable_token_indices={"wte": [0, 7], "lm_head": [3, 7]})),
     ("tokens-of-head", "LORA", dict(r=2, trainable_token_indices={"lm_head": [3, 7]})),
     ("tied", "LORA", dict(r=2, ensure_weight_tying=True, target_modules=["wte", "c_attn"])),
-    ("tied-whole", "LORA", dict(r=2, ensure_weight_tying=True, modules_to_save=["wte"])),
     ("tied-head", "LORA", dict(r=2, ensure_weight_tying=True, target_modules=["lm_head", "c_attn"])),
     ("not-tied", "LORA", dict(r=2, target_modules=["wte", "c_attn"])),
     ("parameters", "LORA", dict(r=2, target_parameters=["c_fc.weight", "attn.c_proj.weight"],
