@@ -226,6 +226,9 @@ func Read(
 			"compare the checkpoint that they were made of, in that number format",
 			c.Tensors.Name())
 	}
+	if n := c.VirtualTokens(); n > 0 {
+		return nil, "", fmt.Errorf("%d virtual tokens of an adapter, which the reference does not have", n)
+	}
 	_, _, mismatch := model.Check(c.Config, c.Tensors)
 	if mismatch != nil { // the reference's opinion is wanted too, and no weights
 		o.Before = func(int64) error { return errFits }

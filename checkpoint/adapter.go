@@ -1,4 +1,4 @@
-// LoRA adapters as PEFT saves them: their tensors, and the weights of the base that each belongs to.
+// Adapters as PEFT saves them: their tensors, and the weights of the base that each belongs to.
 
 package checkpoint
 
@@ -18,18 +18,21 @@ import (
 	"picogpt/weights"
 )
 
-// An Adapter is a LoRA adapter that is merged into the weights of a checkpoint. It is a folder as
-// PEFT saves it: adapter_config.json with adapter_model.safetensors or adapter_model.bin. To each
-// weight that it was trained for it adds scale·α/r·B·A (α/√r with use_rslora), by rank_pattern and
-// alpha_pattern; biases and modules_to_save, which were trained whole, take the place of the base's.
-// PEFT's fan_in_fan_out says nothing that GPT-2's layers do not.
+// An Adapter is an adapter that is merged into the weights of a checkpoint. It is a folder as PEFT
+// saves it: adapter_config.json with adapter_model.safetensors or adapter_model.bin. Its kind,
+// peft_type, says what it makes of each weight that it was trained for: of LoRA it adds scale·α/r·B·A
+// (α/√r with use_rslora), by rank_pattern and alpha_pattern; docs/checkpoints.md has them all. Biases
+// and modules_to_save, which were trained whole, take the place of the base's. PEFT's fan_in_fan_out
+// says nothing that GPT-2's layers do not.
 //
-// An adapter of the embedding wte is none of the head: then the model is untied.
+// An adapter of the embedding wte is none of the head: then the model is untied, unless it is one of
+// single tokens. A prompt becomes virtual tokens, which
+// every session of a model.Model begins with.
 type Adapter struct {
 	Path string // the folder, or a file in it
 
-	// Scale multiplies the products, and not the tensors that are replaced. nil means 1: the adapter
-	// as it was trained.
+	// Scale multiplies what the kind adds, in DoRA its products, and not the tensors that are
+	// replaced. nil means 1: the adapter as it was trained.
 	Scale *float64
 }
 
@@ -40,8 +43,9 @@ type openAdapter struct {
 	config  adapterConfig
 	tensors *weights.Tensors
 	scale   float64
-	modules int      // with products
-	left    []string // those of them that the config does not name, in order
+	modules int                       // with products
+	left    []string                  // those of them that the config does not name, in order
+	shared  map[string]weights.Tensor // of all layers, by their parts
 }
 
 // open opens the adapter's files. Errors name them.
@@ -152,25 +156,39 @@ func openAdapterBin(fsys fs.FS, name string) (_ *weights.Tensors, err error) {
 	return weights.New(source)
 }
 
-// A product is a low-rank product of one module: A [r, in] and B [out, r].
-type product struct {
-	module    string // as PEFT names it: transformer.h.0.attn.c_attn
-	embedding bool   // lora_embedding_A and _B
-	a, b      *weights.Tensor
+// A layer is what an adapter has for one module: its tensors, by what their names have after the
+// module's, as in A.weight of lora_A.weight.
+type layer struct {
+	*openAdapter
+	module string // as PEFT names it: transformer.h.0.attn.c_attn
+	parts  map[string]weights.Tensor
+
+	// The module's weight in the checkpoint.
+	in, out int // of a lookup: ids and width
+	layout  layout
 }
 
-// parts sorts the tensors of an adapter: the products, and whole tensors that take the place of the
+// sort sorts the tensors of an adapter: those of layers, and whole tensors that take the place of the
 // base's, by the names that these have in the base's own files. Of modules that the config does not
 // name it takes nothing.
-func (o *openAdapter) parts() (products []*product, whole map[string]weights.Tensor, err error) {
-	byModule := map[string]*product{}
+func (o *openAdapter) sort() (layers []*layer, whole map[string]weights.Tensor, err error) {
+	byModule := map[string]*layer{}
 	whole = map[string]weights.Tensor{}
 	for _, t := range o.tensors.All() {
-		name := strings.TrimPrefix(t.Name, "base_model.model.")
-		module, part, lora := strings.Cut(name, ".lora_")
-		if !lora {
-			layer, _, wrapped := strings.Cut(name, ".base_layer.")
-			if name = wholeName(name); name == "" || wrapped && !o.config.targets.has(layer) {
+		name, ours := strings.CutPrefix(t.Name, "base_model.")
+		if ours {
+			name = strings.TrimPrefix(name, "model.")
+		}
+		module, part, of := strings.Cut("."+name, "."+o.config.kind.prefix)
+		if tokens, ok := strings.CutSuffix(name, ".token_adapter."+tokensDelta); ok {
+			module, part, of = tokens, tokensDelta, true
+		}
+		module = strings.TrimPrefix(module, ".")
+		if !of || o.config.kind.prefix == "" {
+			module, _, wrapped := strings.Cut(name, ".base_layer.")
+			tuned, _, norm := strings.Cut(name, ".ln_tuning_layers.")
+			if name = wholeName(name); name == "" || wrapped && !o.config.targets.has(module) ||
+				norm && !o.config.targets.has(tuned) {
 				continue
 			}
 			if other, twice := whole[name]; twice {
@@ -184,64 +202,93 @@ func (o *openAdapter) parts() (products []*product, whole map[string]weights.Ten
 			whole[name] = t
 			continue
 		}
-		p := byModule[module]
-		if p == nil {
-			p = &product{module: module}
-			byModule[module] = p
+		l := byModule[module]
+		if l == nil {
+			l = &layer{openAdapter: o, module: module, parts: map[string]weights.Tensor{}}
+			byModule[module] = l
 		}
-		if err := p.add(part, t); err != nil {
+		if err := l.add(part, t); err != nil {
 			return nil, nil, err
 		}
 	}
+	if shared := byModule[""]; shared != nil {
+		o.shared = shared.parts
+		delete(byModule, "")
+	}
 	o.modules = len(byModule)
 	for _, module := range slices.Sorted(maps.Keys(byModule)) {
-		p := byModule[module]
-		switch {
-		case p.a == nil:
-			return nil, nil, fmt.Errorf("%s: its lora_A is missing", quote.Plain(p.b.Name, 80))
-		case p.b == nil:
-			return nil, nil, fmt.Errorf("%s: its lora_B is missing", quote.Plain(p.a.Name, 80))
-		}
-		if !o.config.targets.has(module) {
+		_, tokens := byModule[module].parts[tokensDelta]
+		if !tokens && !o.config.targets.has(module) {
 			o.left = append(o.left, module)
 			continue
 		}
-		products = append(products, p)
+		layers = append(layers, byModule[module])
 	}
 	if len(byModule)+len(whole) == 0 {
-		return nil, nil, errors.New("no tensors, want lora_A and lora_B")
+		return nil, nil, errors.New("no tensors, want lora_A and lora_B, or those of another kind")
 	}
-	return products, whole, nil
+	return layers, whole, nil
 }
 
-// add adds a half. part is its name after lora_: A.weight, embedding_A, or with the adapter's own
-// name as in A.default.weight.
-func (p *product) add(part string, t weights.Tensor) error {
-	fields := strings.Split(part, ".")
-	half, embedding := strings.CutPrefix(fields[0], "embedding_")
-	rest := fields[1:]
-	if !embedding && len(rest) > 0 && rest[len(rest)-1] == "weight" {
-		rest = rest[:len(rest)-1]
-	} else if !embedding {
-		half = ""
+// add adds a tensor to a layer. part is the rest of its name, in which LoRA's may have the adapter's
+// own, as in A.default.weight.
+func (l *layer) add(part string, t weights.Tensor) error {
+	shown := quote.Plain(t.Name, 80)
+	if fields := strings.Split(part, "."); l.config.kind.prefix == loraPrefix && len(fields) > 1 {
+		if last := fields[len(fields)-1]; last == "weight" || last == "bias" {
+			part = fields[0] + "." + last
+		} else if len(fields) == 2 {
+			part = fields[0]
+		}
+		if len(fields) > 3 {
+			part = shown
+		}
 	}
-	to := map[string]**weights.Tensor{"A": &p.a, "B": &p.b}[half]
-	switch {
-	case fields[0] == "magnitude_vector":
-		return fmt.Errorf("%s: of DoRA, which is not supported", quote.Plain(t.Name, 80))
-	case to == nil || len(rest) > 1:
-		return fmt.Errorf("%s: unknown, want lora_A.weight, lora_B.weight, lora_embedding_A or "+
-			"lora_embedding_B", quote.Plain(t.Name, 80))
-	case *to != nil:
-		return fmt.Errorf("%s: there twice, as %s", quote.Plain(t.Name, 80),
-			quote.Plain((*to).Name, 80))
-	case len(t.Shape) != 2:
-		return fmt.Errorf("%s: shape %v, want two dimensions", quote.Plain(t.Name, 80), t.Shape)
-	case p.a != p.b && p.embedding != embedding:
-		return fmt.Errorf("%s: want both halves of an embedding or none", quote.Plain(t.Name, 80))
+	if other, twice := l.parts[part]; twice {
+		return fmt.Errorf("%s: there twice, as %s", shown, quote.Plain(other.Name, 80))
 	}
-	*to, p.embedding = &t, embedding
+	many := l.config.kind.many != "" && strings.HasPrefix(part, l.config.kind.many)
+	if !many && !slices.Contains(strings.Fields(l.config.kind.parts), part) && part != tokensDelta {
+		names := strings.Fields(l.config.kind.parts)
+		for i := range names {
+			names[i] = l.config.kind.prefix + names[i]
+		}
+		return fmt.Errorf("%s: unknown, want %s", shown, strings.Join(names, ", "))
+	}
+	l.parts[part] = t
 	return nil
+}
+
+// matrix returns the elements of a part, of the layer or of all layers, which must be there with its
+// shape; 0 stands for any size.
+func (l *layer) matrix(part string, shape ...int) ([]float32, weights.Tensor) {
+	t, ok := l.parts[part]
+	if !ok {
+		t, ok = l.shared[part]
+	}
+	if !ok {
+		fail("%s: its %s is missing", l.shown(), l.config.kind.prefix+strings.TrimSuffix(part, ".weight"))
+	}
+	same := len(t.Shape) == len(shape)
+	for i := 0; same && i < len(shape); i++ {
+		same = shape[i] == 0 || shape[i] == t.Shape[i]
+	}
+	if !same {
+		fail("%s: shape %v, want %v", quote.Plain(t.Name, 80), t.Shape, shape)
+	}
+	x, err := floats(&t)
+	if err != nil {
+		fail("%w", err)
+	}
+	return x, t
+}
+
+// shown is what errors call the layer: its first tensor.
+func (l *layer) shown() string {
+	for _, part := range slices.Sorted(maps.Keys(l.parts)) {
+		return quote.Plain(l.parts[part].Name, 80)
+	}
+	return quote.Plain(l.module, 80)
 }
 
 // wholeName returns the name that a tensor has without PEFT's wrappings, or "" for the base's own
@@ -250,7 +297,9 @@ func wholeName(name string) string {
 	if strings.Contains(name, ".original_module.") {
 		return ""
 	}
-	for _, wrapping := range []string{"base_layer.", "modules_to_save.default.", "modules_to_save."} {
+	for _, wrapping := range []string{
+		"base_layer.", "modules_to_save.default.", "modules_to_save.", "ln_tuning_layers.",
+	} {
 		name = strings.ReplaceAll(name, "."+wrapping, ".")
 	}
 	if strings.HasSuffix(name, ".attn.bias") || strings.HasSuffix(name, ".attn.masked_bias") {

@@ -24,7 +24,7 @@ import (
 	"picogpt/internal/strictjson"
 )
 
-// An adapterConfig is what an adapter_config.json says of a LoRA adapter.
+// An adapterConfig is what an adapter_config.json says of an adapter.
 type adapterConfig struct {
 	base  string // the model that it was trained on, NAME or NAME@REVISION, "" if none is said
 	rank  float64
@@ -36,6 +36,10 @@ type adapterConfig struct {
 
 	labels  json.RawMessage // id2label, which names the outputs of a head; nil: none
 	unknown []string        // keys that PEFT does not write, with a value
+
+	name   string // peft_type
+	kind   *kind
+	values map[string]json.RawMessage // the kind's own keys
 }
 
 // A pattern gives the modules whose name ends with a match of a regular expression a value.
@@ -44,7 +48,7 @@ type pattern struct {
 	value float64
 }
 
-// AdapterBase returns the name of the model that the LoRA adapter at path was trained on, with
+// AdapterBase returns the name of the model that the adapter at path was trained on, with
 // @REVISION if its adapter_config.json has one besides main, "" if it names none. path is the
 // adapter's folder, or a file in it. The error is fs.ErrNotExist if there is no adapter.
 func AdapterBase(path string) (string, error) {
@@ -69,39 +73,60 @@ func readAdapterConfig(fsys fs.FS) (c adapterConfig, err error) {
 	return c, err
 }
 
-// parseAdapterConfig reads an adapter_config.json. A key that asks for other arithmetic than LoRA's
-// is an error that names it.
+// parseAdapterConfig reads an adapter_config.json. A key that asks for other arithmetic than the
+// kind's is an error that names it.
 func parseAdapterConfig(text []byte) (adapterConfig, error) {
-	c := adapterConfig{rank: 8, alpha: 8} // PEFT's defaults
-	kind, revision := "", ""
-	var refused error // the kind says more
+	c := adapterConfig{rank: 8, alpha: 8, values: map[string]json.RawMessage{}} // PEFT's defaults
+	revision := ""
+	var refused error // what the kind says is more
 	err := strictjson.Members(text, func(key string, value json.RawMessage) (err error) {
+		if key == "peft_type" && string(value) != "null" {
+			if err = json.Unmarshal(value, &c.name); err != nil {
+				err = errors.New("peft_type: want a string")
+			}
+		}
+		return err
+	})
+	if err == nil {
+		c.kind, err = kindNamed(c.name)
+	}
+	if err != nil {
+		return c, err
+	}
+	isLoRA := c.name == "LORA"
+	err = strictjson.Members(text, func(key string, value json.RawMessage) (err error) {
 		if string(value) == "null" {
 			return nil
 		}
-		switch key {
-		case "peft_type":
-			err = json.Unmarshal(value, &kind)
-		case "base_model_name_or_path":
+		switch {
+		case key == "peft_type":
+		case key == "base_model_name_or_path":
 			err = json.Unmarshal(value, &c.base)
-		case "revision":
+		case key == "revision":
 			err = json.Unmarshal(value, &revision)
-		case "r":
-			err = json.Unmarshal(value, &c.rank)
-		case "lora_alpha":
-			err = json.Unmarshal(value, &c.alpha)
-		case "use_rslora":
-			err = json.Unmarshal(value, &c.root)
-		case "rank_pattern":
-			c.ranks, err = parsePatterns(value)
-		case "alpha_pattern":
-			c.alphas, err = parsePatterns(value)
-		case "id2label":
+		case key == "id2label":
 			c.labels = bytes.Clone(value)
+		case key == "r" && isLoRA:
+			err = json.Unmarshal(value, &c.rank)
+		case key == "lora_alpha" && isLoRA:
+			err = json.Unmarshal(value, &c.alpha)
+		case key == "use_rslora" && isLoRA:
+			err = json.Unmarshal(value, &c.root)
+		case key == "rank_pattern" && isLoRA:
+			c.ranks, err = parsePatterns(value)
+		case key == "alpha_pattern" && isLoRA:
+			c.alphas, err = parsePatterns(value)
 		default:
 			var taken bool
-			if taken, err = c.targets.take(key, value); !taken && err == nil {
+			if taken, err = c.targets.take(key, value); taken || err != nil {
+				break
+			}
+			if slices.Contains(strings.Fields(c.kind.fields), key) {
+				c.values[key] = bytes.Clone(value)
+			} else if isLoRA {
 				refused = cmp.Or(refused, c.pass(key, string(value)))
+			} else {
+				refused = cmp.Or(refused, c.passOther(key, string(value)))
 			}
 		}
 		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
@@ -112,19 +137,13 @@ func parseAdapterConfig(text []byte) (adapterConfig, error) {
 		}
 		return err
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return c, err
-	case kind == "":
-		return c, errors.New("peft_type: missing, want LORA")
-	case kind != "LORA":
-		return c, fmt.Errorf("peft_type: %s, want LORA: adapters of other kinds are not supported",
-			quote.Plain(kind, 40))
 	}
 	if c.base != "" && revision != "" && revision != "main" {
 		c.base += "@" + revision
 	}
-	return c, cmp.Or(refused, c.check(), c.targets.check())
+	return c, cmp.Or(refused, c.check(), c.targets.check(c.kind.targets))
 }
 
 // jsonKind is what JSON calls a value of a Go type.
@@ -213,19 +232,15 @@ func (c *adapterConfig) pass(key, value string) error {
 	}
 	why := "not supported"
 	switch key {
-	case "task_type", "auto_mapping", "peft_version", "inference_mode", "lora_dropout",
+	case "ensure_weight_tying", "task_type", "auto_mapping", "peft_version", "inference_mode", "lora_dropout",
 		"fan_in_fan_out", "bias", "qalora_group_size", "megatron_core", "megatron_config",
 		"loftq_config", "eva_config", "corda_config", "lora_ga_config", "runtime_config",
 		"enable_lora", "merge_weights", "unsloth_fixed":
 		return nil
-	case "use_dora":
-		why = "DoRA, which also divides by the norms of columns, is not supported"
-	case "trainable_token_indices":
-		why = "embeddings of single tokens are not supported: merge the adapter with PEFT"
-	case "lora_bias", "layer_replication", "target_parameters", "alora_invocation_tokens",
-		"alora_invocation_string":
-	case "ensure_weight_tying":
-		why = "embeddings that are trained and tied are not supported: merge the adapter with PEFT"
+	case "layer_replication":
+		why = "not supported: PEFT's merge_and_unload makes a checkpoint of it"
+	case "alora_invocation_tokens", "alora_invocation_string":
+		why = "aLoRA begins within a text: no merged weights have its logits"
 	case "init_lora_weights":
 		return checkInit(value)
 	default:
@@ -266,6 +281,7 @@ type targets struct {
 	isLayered  bool             // layers says which
 	layer      []*regexp.Regexp // whose first group is a module's layer; the first that matches counts
 	saves      []string         // modules_to_save: whole tensors beside the stack
+	parameters names            // target_parameters: weights whose products are [rows, columns]
 	classifies bool             // task_type: SEQ_CLS, whose head is trained whole
 }
 
@@ -311,6 +327,8 @@ func (t *targets) take(key string, value json.RawMessage) (taken bool, err error
 		err = t.takeLayerPatterns(value)
 	case "modules_to_save":
 		err = json.Unmarshal(value, &t.saves)
+	case "target_parameters":
+		err = json.Unmarshal(value, &t.parameters.list)
 	case "task_type":
 		t.classifies = string(value) == `"SEQ_CLS"`
 		return false, nil
@@ -430,7 +448,7 @@ func (t *targets) takeLayerPatterns(value json.RawMessage) error {
 }
 
 // check checks what the keys say together, and sets what PEFT does where they say nothing.
-func (t *targets) check() error {
+func (t *targets) check(usual []string) error {
 	isText := t.allLinear || t.of.pattern != nil
 	switch {
 	case isText && t.isLayered:
@@ -444,7 +462,7 @@ func (t *targets) check() error {
 		t.layer = []*regexp.Regexp{regexp.MustCompile(`^.*?\.[^.]*\.(?P<layer>\d+)\.`)}
 	}
 	if !isText && t.of.list == nil {
-		t.of.list = []string{"c_attn"} // PEFT's own choice for GPT-2
+		t.of.list = usual // PEFT's own choice for GPT-2
 	}
 	return nil
 }
@@ -452,6 +470,8 @@ func (t *targets) check() error {
 // has reports whether a module has a product.
 func (t *targets) has(module string) bool {
 	switch {
+	case t.parameters.has(module + ".weight"):
+		return true
 	case t.except.has(module) || t.isSaved(module):
 		return false
 	case t.allLinear:

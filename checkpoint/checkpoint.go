@@ -78,6 +78,8 @@ type Checkpoint struct {
 	// Change says of a checkpoint that With returned how it differs from the one before.
 	Change model.Change
 
+	Adapters []AdapterReport // that were merged, in their order
+
 	format     string
 	own        func() (*tokenizer.Tokenizer, error)
 	vocabulary *vocabulary // nil if the tokenizer is in files of its own
@@ -86,7 +88,8 @@ type Checkpoint struct {
 	adapted    bool
 	rearranged bool
 	tied       bool
-	labels     json.RawMessage // id2label of an adapter, or nil
+	labels     json.RawMessage           // id2label of an adapter, or nil
+	bases      map[string]weights.Tensor // as the adapters found them
 }
 
 // Options settle what some formats leave open. The zero value takes what is most likely.
@@ -99,6 +102,11 @@ type Options struct {
 	// Adapters are merged into the weights, in this order, when these are read. The tensors that they
 	// change are F32 afterwards; those that they replace whole have the adapter's number format.
 	Adapters []Adapter
+
+	// Combine says how LoRA adapters add up: one of Combinations, which "" is the first of, and
+	// which part of the numbers "magnitude_prune" and "ties" keep, after a colon, as in "ties:0.2";
+	// without it all.
+	Combine string
 
 	// Heads is the number of attention heads, n_head, for files without a config that says it: the
 	// tensors do not. 0 means that the files say it. If they say another number it is an error.
@@ -153,13 +161,14 @@ func OpenFS(fsys fs.FS, name string, o Options) (*Checkpoint, error) {
 	}
 	f.tellUnknown(fsys)
 	if len(o.Adapters) > 0 {
-		if err := f.merge(o.Adapters); err != nil {
+		if err := f.merge(o); err != nil {
 			return nil, errors.Join(err, f.tensors.Close())
 		}
 	}
 	c := &Checkpoint{Config: f.config, Tensors: f.tensors, Notes: f.notes, Unread: f.unread,
 		format: f.format, vocabulary: f.vocabulary, files: fsys, words: fsys, adapted: len(o.Adapters) > 0,
-		rearranged: f.rearranged, tied: f.tied && len(o.Adapters) == 0, labels: f.labels}
+		rearranged: f.rearranged, tied: f.tied && len(o.Adapters) == 0, labels: f.labels,
+		Adapters: f.adapters, bases: f.bases}
 	if f.words != nil {
 		c.words = f.words
 	}
@@ -189,6 +198,17 @@ func (c *Checkpoint) Format() string { return c.format }
 
 // Adapted reports whether adapters are merged into the weights, so that these differ from the files'.
 func (c *Checkpoint) Adapted() bool { return c.adapted }
+
+// VirtualTokens returns how many virtual tokens an adapter puts before every text: see
+// model.Model.VirtualTokens.
+func (c *Checkpoint) VirtualTokens() int {
+	for _, name := range []string{model.VirtualEmbeddings, model.VirtualKeysValues} {
+		if t, ok := c.Tensors.Tensor(name); ok {
+			return t.Shape[0]
+		}
+	}
+	return 0
+}
 
 // Rearranged reports whether the tensors have other names or shapes than in their safetensors file.
 func (c *Checkpoint) Rearranged() bool { return c.rearranged }

@@ -55,6 +55,9 @@ type SmallFile struct {
 //	m, err := model.New(ctx, c.Config, c.Tensors, model.Options{Format: "f16"})
 //	err = v.Write(ctx, "models/gpt2.gguf", m)
 func (c *Checkpoint) Convert(to string) (*Conversion, error) {
+	if n := c.VirtualTokens(); n > 0 {
+		return nil, fmt.Errorf("%d virtual tokens of an adapter: no format holds them", n)
+	}
 	switch to {
 	case "safetensors":
 		return c.toSafetensors()

@@ -60,7 +60,9 @@ type found struct {
 	// rearranged is set if the tensors have other names or shapes than in a safetensors file.
 	rearranged bool
 
-	labels json.RawMessage // id2label of an adapter, or nil
+	labels   json.RawMessage // id2label of an adapter, or nil
+	adapters []AdapterReport
+	bases    map[string]weights.Tensor // what they change, as they found it
 
 	changes map[string]*change // of adapters, by the tensors' names
 	lent    bool               // tensors are another checkpoint's, which closes them

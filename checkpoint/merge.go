@@ -3,17 +3,15 @@
 package checkpoint
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"picogpt/internal/folder"
 	"picogpt/internal/quote"
-	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/weights"
 )
@@ -25,19 +23,29 @@ type merging struct {
 	tied    bool   // a base without a head has wte for it
 	changes map[string]*change
 	grown   *openAdapter // whose vocabulary has another size than the base's, nil if none has
+	kind    string       // of the adapters
+	virtual *weights.Tensor
+
+	reports []AdapterReport
+
+	layers, heads int
 }
 
 // A change is what becomes of one tensor.
 type change struct {
 	tensor  weights.Tensor // the base's, or the one in its place
 	by      string         // the file of the adapter that it is from, "" for the base
-	updates []update       // that are added to it
+	updates []*update      // of it, in their order
+
+	mu    sync.Mutex
+	ready bool // the updates are prepared
 }
 
 // merge merges the adapters into the checkpoint, in their order. The tensors that they do not change
 // are the base's own. After an error the caller still has to close f.tensors.
-func (f *found) merge(adapters []Adapter) (err error) {
-	m := merging{base: f.tensors, tied: f.config.TieWordEmbeddings, changes: map[string]*change{}}
+func (f *found) merge(options Options) (err error) {
+	m := merging{base: f.tensors, tied: f.config.TieWordEmbeddings, changes: map[string]*change{},
+		layers: f.config.Layer, heads: f.config.Head}
 	if _, ok := m.base.Tensor("transformer.wte.weight"); ok {
 		m.prefix = "transformer."
 	}
@@ -54,7 +62,8 @@ func (f *found) merge(adapters []Adapter) (err error) {
 			err = errors.Join(err, closeAll())
 		}
 	}()
-	for _, a := range adapters {
+	root := false
+	for i, a := range options.Adapters {
 		o, err := a.open()
 		if err != nil {
 			return err
@@ -69,6 +78,10 @@ func (f *found) merge(adapters []Adapter) (err error) {
 		if o.config.labels != nil {
 			f.labels = o.config.labels
 		}
+		root = root || i == 0 && o.config.root
+	}
+	if err := m.combine(options.Combine, root); err != nil {
+		return err
 	}
 	if err := m.settleHead(f); err != nil {
 		return err
@@ -86,6 +99,12 @@ func (f *found) merge(adapters []Adapter) (err error) {
 		closers = append(closers, m.base.Close)
 	}
 	f.tensors, f.changes = merged, m.changes
+	f.adapters, f.bases = m.reports, map[string]weights.Tensor{}
+	for name := range m.changes {
+		if t, ok := m.base.Tensor(name); ok {
+			f.bases[name] = t
+		}
+	}
 	return nil
 }
 
@@ -95,11 +114,12 @@ func (f *found) merge(adapters []Adapter) (err error) {
 // classifier's head, is an error.
 func (c *Checkpoint) With(adapters ...Adapter) (_ *Checkpoint, err error) {
 	f := &found{config: c.Config, tensors: c.Tensors, lent: true}
-	if err := f.merge(adapters); err != nil {
+	if err := f.merge(Options{Adapters: adapters}); err != nil {
 		return nil, err
 	}
 	v := *c
 	v.Config, v.Tensors, v.Notes, v.Unread = f.config, f.tensors, f.notes, f.unread
+	v.Adapters = slices.Concat(c.Adapters, f.adapters)
 	v.adapted, v.tied, v.labels = true, false, nil
 	v.Change = model.Change{Tensors: v.Tensors, Digest: v.Digest}
 	for _, name := range slices.Sorted(maps.Keys(f.changes)) {
@@ -111,7 +131,12 @@ func (c *Checkpoint) With(adapters ...Adapter) (_ *Checkpoint, err error) {
 			v.Change.Names = append(v.Change.Names, name)
 		}
 	}
-	if f.config.VocabSize != c.Config.VocabSize {
+	_, embeddings := f.tensors.Tensor(model.VirtualEmbeddings)
+	_, keysValues := f.tensors.Tensor(model.VirtualKeysValues)
+	switch {
+	case embeddings || keysValues:
+		err = errors.New("virtual tokens")
+	case f.config.VocabSize != c.Config.VocabSize:
 		err = fmt.Errorf("its vocabulary has %d ids, want the model's %d", f.config.VocabSize,
 			c.Config.VocabSize)
 	}
@@ -128,7 +153,11 @@ func (o *openAdapter) note() string {
 	if o.config.base != "" {
 		of = ", made for " + o.config.base
 	}
-	return fmt.Sprintf("adapter %s: LoRA times %v%s", o.path, o.scale, of)
+	if o.config.virtual() {
+		return fmt.Sprintf("adapter %s: %s, virtual tokens before every text%s", o.path,
+			o.config.name, of)
+	}
+	return fmt.Sprintf("adapter %s: %s times %v%s", o.path, o.config.shown(), o.scale, of)
 }
 
 // unread says which parts of an adapter have no effect.
@@ -157,16 +186,29 @@ func (m *merging) tensors() (all []weights.Tensor) {
 			all = append(all, m.changes[name].merged())
 		}
 	}
+	if m.virtual != nil {
+		all = append(all, *m.virtual)
+	}
 	return all
 }
 
 // add adds one adapter.
 func (m *merging) add(o *openAdapter) error {
-	products, whole, err := o.parts()
+	if m.kind != "" && (m.kind != o.config.name || o.config.virtual()) {
+		return fmt.Errorf("%s after one of %s: want adapters of one peft_type, and at most one of "+
+			"virtual tokens", o.config.name, m.kind)
+	}
+	m.kind = o.config.name
+	layers, whole, err := o.sort()
 	if err != nil {
 		return err
 	}
-	if len(products) == 0 && len(o.left) > 0 && !m.hasTarget(o) {
+	if o.config.virtual() {
+		if err := m.begin(o, whole); err != nil {
+			return err
+		}
+	}
+	if len(layers) == 0 && len(o.left) > 0 && !m.hasTarget(o) {
 		return fmt.Errorf("%s: target_modules names no layer of %s", folder.AdapterConfig, m.base.Name())
 	}
 	for _, name := range slices.Sorted(maps.Keys(whole)) {
@@ -174,11 +216,17 @@ func (m *merging) add(o *openAdapter) error {
 			return err
 		}
 	}
-	for _, p := range products {
-		if err := m.addProduct(p, o); err != nil {
+	for _, l := range layers {
+		if err := m.place(l); err != nil {
 			return err
 		}
 	}
+	for _, l := range layers {
+		if err := m.update(l, layers); err != nil {
+			return err
+		}
+	}
+	m.reports = append(m.reports, o.report(layers, whole))
 	return nil
 }
 
@@ -240,7 +288,9 @@ func (m *merging) replace(theirs string, t weights.Tensor, o *openAdapter) error
 	c := m.of(name)
 	if c == nil {
 		saved := func(module string) bool { return strings.HasPrefix(theirs, module+".") }
-		if decoder && name != headName || !decoder && !slices.ContainsFunc(o.config.targets.saves, saved) {
+		head := o.config.virtual() && HeadTensor(theirs) // PEFT saves it, whatever modules_to_save says
+		if decoder && name != headName || !decoder && !head &&
+			!slices.ContainsFunc(o.config.targets.saves, saved) {
 			return fmt.Errorf("%s: the checkpoint %s has no such tensor", shown, m.base.Name())
 		}
 		c = &change{tensor: t}
@@ -280,32 +330,69 @@ func (m *merging) settleVocabulary(f *found) {
 	}
 }
 
-// addProduct adds a low-rank product to its weight.
-func (m *merging) addProduct(p *product, o *openAdapter) error {
-	name, _ := m.name(p.module + ".weight")
+// place finds the weight of a layer.
+func (m *merging) place(l *layer) error {
+	name, _ := m.name(l.module + ".weight")
 	c := m.of(name)
-	if c == nil {
-		return fmt.Errorf("%s: the checkpoint %s has no %s", quote.Plain(p.a.Name, 80),
-			m.base.Name(), quote.Plain(name, 80))
-	}
-	switch w := c.tensor; {
-	case len(w.Shape) != 2:
-		return fmt.Errorf("%s: %s has shape %v, want two dimensions", quote.Plain(p.a.Name, 80), name,
-			w.Shape)
-	case w.DType == weights.U8:
+	shown := l.shown()
+	switch {
+	case c == nil:
+		return fmt.Errorf("%s: the checkpoint %s has no %s", shown, m.base.Name(), quote.Plain(name, 80))
+	case len(c.tensor.Shape) != 2:
+		return fmt.Errorf("%s: %s has shape %v, want two dimensions", shown, name, c.tensor.Shape)
+	case c.tensor.DType == weights.U8:
 		return fmt.Errorf("%s: %s is quantized: merge the adapter into the checkpoint that %s was "+
-			"made of", quote.Plain(p.a.Name, 80), name, m.base.Name())
-	case !isFloat(w.DType):
-		return fmt.Errorf("%s: %s has type %s, want F32, F16, BF16 or F64", quote.Plain(p.a.Name, 80),
-			name, w.DType)
+			"made of", shown, name, m.base.Name())
+	case !isFloat(c.tensor.DType):
+		return fmt.Errorf("%s: %s has type %s, want F32, F16, BF16 or F64", shown, name, c.tensor.DType)
 	}
-	u, err := p.update(c.tensor.Shape, m.layout(name), o)
-	if err != nil {
-		return err
+	if l.layout = m.layout(name); l.config.targets.parameters.has(l.module + ".weight") {
+		l.layout = outIn
 	}
+	l.in, l.out = c.tensor.Shape[0], c.tensor.Shape[1]
+	if l.layout == outIn {
+		l.in, l.out = l.out, l.in
+	}
+	return nil
+}
+
+// update adds what a layer changes of its weight and its bias. all are the adapter's layers.
+func (m *merging) update(l *layer, all []*layer) (err error) {
+	defer caught(&err)
+	if _, ok := l.parts[tokensDelta]; ok {
+		u := l.tokens(tokensDelta)
+		own := slices.ContainsFunc(all, func(o *layer) bool {
+			return o != l && o.module == "lm_head" && o.parts[tokensDelta].Name != ""
+		})
+		u.tied = l.module == "transformer.wte" && !own
+		m.append(l.module+".weight", u)
+		if len(l.parts) == 1 {
+			return nil
+		}
+	}
+	weight, bias := l.config.kind.make(l, all)
+	m.append(l.module+".weight", weight)
+	if bias == nil {
+		return nil
+	}
+	name, _ := m.name(l.module + ".bias")
+	if c := m.of(name); c == nil && bias.needed {
+		return fmt.Errorf("%s: the checkpoint %s has no %s", quote.Plain(l.module, 80), m.base.Name(),
+			quote.Plain(name, 80))
+	} else if c != nil && slices.Equal(c.tensor.Shape, []int{l.out}) && isFloat(c.tensor.DType) {
+		m.append(l.module+".bias", bias)
+	} else if c != nil {
+		return fmt.Errorf("%s: %s %v, want floats [%d]", name, c.tensor.DType, c.tensor.Shape, l.out)
+	}
+	return nil
+}
+
+// append adds an update to a weight that the base has.
+func (m *merging) append(theirs string, u *update) {
+	name, _ := m.name(theirs)
+	c := m.of(name)
 	c.updates = append(c.updates, u)
 	m.changes[name] = c
-	return nil
 }
 
 func isFloat(t weights.DType) bool {
@@ -344,6 +431,13 @@ func (m *merging) settleHead(f *found) error {
 	if e == nil || h == nil {
 		return nil // model.New tells what is missing, if it is wanted
 	}
+	if m.tied {
+		both := slices.DeleteFunc(slices.Clone(e.updates), func(u *update) bool { return !u.tied })
+		if m.changes[head] == nil && len(both) == len(e.updates) && e.by == "" {
+			return nil // the head is still the embedding
+		}
+		h.updates = append(h.updates, both...)
+	}
 	if m.grown != nil && e.tensor.Shape[0] != h.tensor.Shape[0] {
 		return fmt.Errorf("%s: %d rows of %s, but %d of %s: want both of the new vocabulary",
 			m.grown.path, e.tensor.Shape[0], embedding, h.tensor.Shape[0], head)
@@ -358,167 +452,35 @@ func (m *merging) settleHead(f *found) error {
 	return nil
 }
 
-// The arithmetic of merging: a low-rank product that is added to a weight, some rows at a time.
-
-// An update adds scale · left·right to a weight: left is [rows, rank], right [rank, columns].
-type update struct {
-	left, right []float32
-	rank        int
-	scale       float32
-}
-
-// update returns what a product adds to a weight of that shape and layout.
-func (p *product) update(shape []int, l layout, o *openAdapter) (u update, err error) {
-	in, out := shape[1], shape[0]
-	switch l {
-	case inOut:
-		in, out = out, in
-	case lookup:
-		in, out = out, in // lora_embedding_A is [r, ids], lora_embedding_B [width, r]
-	}
+// begin takes the virtual tokens of an adapter, which the model evaluates.
+func (m *merging) begin(o *openAdapter, whole map[string]weights.Tensor) (err error) {
+	defer caught(&err)
+	t, ok := whole["prompt_embeddings"]
+	delete(whole, "prompt_embeddings")
+	n := o.config.whole("num_virtual_tokens", 0, 1)
+	wte, there := m.base.Tensor(m.prefix + "wte.weight")
 	switch {
-	case p.embedding && l != lookup:
-		return u, fmt.Errorf("%s: want lora_A and lora_B for a layer that is no embedding",
-			quote.Plain(p.a.Name, 80))
-	case !p.embedding && l == lookup:
-		return u, fmt.Errorf("%s: want lora_embedding_A and lora_embedding_B for an embedding",
-			quote.Plain(p.a.Name, 80))
+	case !ok:
+		return errors.New("no prompt_embeddings")
+	case o.scale != 1:
+		return fmt.Errorf("scale %v of virtual tokens, want none", o.scale)
+	case !there || len(wte.Shape) != 2:
+		return fmt.Errorf("the checkpoint %s has no %swte.weight", m.base.Name(), m.prefix)
 	}
-	u.rank = o.config.rankOf(p.module)
-	if r := p.a.Shape[0]; r != u.rank {
-		return u, fmt.Errorf("%s: rank %d, want %d as adapter_config.json has it",
-			quote.Plain(p.a.Name, 80), r, u.rank)
+	width := wte.Shape[1]
+	t.Name = model.VirtualEmbeddings
+	if o.config.name == "PREFIX_TUNING" || o.config.name == "CARTRIDGE" {
+		t.Name, width = model.VirtualKeysValues, 2*m.layers*width
 	}
-	for _, half := range []struct {
-		t    *weights.Tensor
-		want [2]int
-	}{{p.a, [2]int{u.rank, in}}, {p.b, [2]int{out, u.rank}}} {
-		if [2]int(half.t.Shape) != half.want {
-			return u, fmt.Errorf("%s: shape %v, want %v", quote.Plain(half.t.Name, 80), half.t.Shape,
-				half.want)
+	for key, want := range map[string]int{"token_dim": wte.Shape[1], "num_layers": m.layers,
+		"num_attention_heads": m.heads, "num_transformer_submodules": 1} {
+		if x := o.config.whole(key, want, 1); x != want {
+			return fmt.Errorf("adapter_config.json: %s: %d, want %d", key, x, want)
 		}
 	}
-	scale := o.scale * o.config.scaleOf(p.module)
-	if u.scale = float32(scale); u.scale-u.scale != 0 {
-		return u, fmt.Errorf("%s: scale %v, want a finite number", quote.Plain(p.a.Name, 80), scale)
+	if !slices.Equal(t.Shape, []int{n, width}) {
+		return fmt.Errorf("prompt_embeddings: shape %v, want %v", t.Shape, []int{n, width})
 	}
-	a, err := floats(p.a)
-	if err != nil {
-		return u, err
-	}
-	b, err := floats(p.b)
-	if err != nil {
-		return u, err
-	}
-	if l == outIn { // B·A
-		u.left, u.right = append([]float32(nil), b...), append([]float32(nil), a...)
-	} else { // (B·A)ᵀ = Aᵀ·Bᵀ
-		u.left, u.right = transposed(a, u.rank, in), transposed(b, out, u.rank)
-	}
-	return u, nil
-}
-
-// transposed returns a matrix [rows, cols] as [cols, rows].
-func transposed(x []float32, rows, cols int) []float32 {
-	dst := make([]float32, len(x))
-	kernels.Transpose(dst, rows, x, cols, rows, cols)
-	return dst
-}
-
-// merged returns the tensor as it is afterwards: in float32 if products are added to it.
-func (c *change) merged() weights.Tensor {
-	t := c.tensor
-	if len(c.updates) == 0 {
-		return t
-	}
-	return weights.Tensor{Name: t.Name, DType: weights.F32, Shape: t.Shape, Fill: c.fill, Done: t.Done}
-}
-
-// fill makes elements of the merged tensor, as weights.Tensor.Fill has it.
-func (c *change) fill(dst []byte, from int64) error {
-	cols := c.tensor.Shape[1]
-	b := mergeBlock{change: c}
-	for first, n := int(from/4), len(dst)/4; n > 0; {
-		row, col := first/cols, first%cols
-		rows, width := 1, min(cols-col, n)
-		if width == cols {
-			rows = min(n/cols, c.blockRows())
-		}
-		count := rows * width
-		if err := b.fill(dst[:4*count], row, col, rows, width); err != nil {
-			return fmt.Errorf("%s: %w", c.tensor.Name, err)
-		}
-		dst, first, n = dst[4*count:], first+count, n-count
-	}
+	m.virtual = &t
 	return nil
-}
-
-// blockRows returns how many rows are merged together: what the processor's cache holds or, of
-// weights that have to be made, as many as are made together.
-func (c *change) blockRows() int {
-	const floats, made = 1 << 15, 256
-	if c.tensor.Data == nil {
-		return made
-	}
-	return max(1, floats/c.tensor.Shape[1])
-}
-
-// A mergeBlock is the memory for some rows.
-type mergeBlock struct {
-	*change
-	base     []byte
-	sum, add []float32
-}
-
-// fill sets dst to a part of the merged tensor, rows by width elements from row and col on. The
-// order of the sums is a promise, as those of package kernels are. Of each element, in float32:
-//
-//	product = fma(left[row,k], right[k,col], product) for k = 0, 1, …, rank-1, from +0
-//	element = element + scale·product, twice rounded, for each adapter in order, from the base's
-func (b *mergeBlock) fill(dst []byte, row, col, rows, width int) error {
-	base, cols, n := b.tensor, b.tensor.Shape[1], rows*width
-	size := base.DType.Size()
-	at := int64(row*cols+col) * int64(size)
-	part := weights.Tensor{Name: base.Name, DType: base.DType, Shape: []int{n}}
-	if base.Data != nil {
-		part.Data = base.Data[at : at+int64(n*size)]
-	} else {
-		b.base = grown(b.base, n*size)
-		if err := base.Fill(b.base, at); err != nil {
-			return err
-		}
-		part.Data = b.base
-	}
-	weight, err := part.Float32s()
-	if err != nil {
-		return err
-	}
-	b.sum, b.add = grown(b.sum, n), grown(b.add, n)
-	from := weight
-	for _, u := range b.updates {
-		clear(b.add)
-		right := kernels.Panels{Data: u.right[col:], K: u.rank, Cols: width, LD: cols}
-		kernels.Leaves{}.Multiply(b.add, width, u.left[row*u.rank:], u.rank, rows, &right, 0, u.rank)
-		sum := b.sum[:len(b.add)]
-		from = from[:len(sum)]
-		for i, x := range b.add {
-			sum[i] = from[i] + float32(u.scale*x)
-		}
-		from = sum
-	}
-	if !(kernels.Leaves{}).Finite(b.sum) && (kernels.Leaves{}).Finite(weight) {
-		return errors.New("what is merged is more than float32 holds")
-	}
-	for i, x := range b.sum {
-		binary.LittleEndian.PutUint32(dst[4*i:], math.Float32bits(x))
-	}
-	return nil
-}
-
-// grown returns a slice of n elements, in the memory of s if that is enough.
-func grown[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	return s[:n]
 }

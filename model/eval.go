@@ -264,7 +264,7 @@ func (e *evaluation) plan(next part) part {
 		span := engine.Span{
 			Params: in.Session.model.params,
 			Cache:  in.Session.cache.cache, Tokens: in.Tokens[next.from:end],
-			Position: in.Session.Len() + next.from, Visit: n, Best: in.Best,
+			Position: in.Session.model.virtual + in.Session.Len() + next.from, Visit: n, Best: in.Best,
 			Enough: in.Enough,
 		}
 		if in.Visit != nil {
@@ -303,7 +303,9 @@ func (e *evaluation) explain(err error) error {
 		return err
 	}
 	s := &e.pass.Spans[bad.Span]
-	n, found := e.parts[bad.Span].input, &NonFiniteError{Position: s.Position + bad.Token, ID: bad.ID}
+	n := e.parts[bad.Span].input
+	virtual := e.batch[n].Session.model.virtual
+	found := &NonFiniteError{Position: s.Position - virtual + bad.Token, ID: bad.ID}
 	if s.Hidden {
 		found.States = e.batch[n].States
 	}

@@ -40,6 +40,9 @@ type loader struct {
 	err     error
 	dry     bool // check only: no element is read
 
+	virtualName    string // of the tensor of virtual tokens, "" for none
+	virtualNumbers []float32
+
 	progress func(done, total int64) // Options.Progress
 	read     int64                   // bytes of the tensors used so far
 }
@@ -53,6 +56,7 @@ func (l *loader) load(format string) (*stack.Params, error) {
 	l.wantFormat(format)
 	l.findPrefix()
 	p := l.stack()
+	l.virtualName, l.virtualNumbers = l.virtual()
 	l.leftovers()
 	return p, l.err
 }
@@ -309,6 +313,9 @@ func (m *Model) Save(ctx context.Context, path string) error {
 		return err
 	}
 	defer m.end()
+	if m.virtual > 0 {
+		return errVirtualSaved
+	}
 	return weights.WriteFile(ctx, path, m.metadata(), m.tensors())
 }
 
@@ -326,6 +333,9 @@ func (m *Model) Export(ctx context.Context, f func(tensors []weights.Tensor) err
 		return err
 	}
 	defer m.end()
+	if m.virtual > 0 {
+		return errVirtualSaved
+	}
 	return f(m.tensors())
 }
 

@@ -111,6 +111,10 @@ type Model struct {
 	base    *Model                 // of a variant: it stays open; nil: the model is none
 	wanted  string                 // Options.Format
 	held    map[string]any         // the weights by the names of their tensors, for variants
+
+	virtual   int          // tokens that every session begins with
+	beginning engine.Cache // of them; nil for none
+
 	*resources
 }
 
@@ -153,6 +157,7 @@ func New(ctx context.Context, c Config, tensors *weights.Tensors, o Options) (*M
 	l := loader{ctx: ctx, config: c, tensors: tensors, team: team, progress: o.Progress}
 	l.wantCacheFormat(o.CacheFormat)
 	m.params, err = l.load(o.Format)
+	virtual, numbers := l.virtualName, l.virtualNumbers
 	if m.noHead = l.noHead; err == nil && !o.Headless {
 		err = l.noHead
 	}
@@ -169,6 +174,9 @@ func New(ctx context.Context, c Config, tensors *weights.Tensors, o Options) (*M
 	m.device = o.Device != nil
 	m.eval.init()
 	m.turn <- struct{}{}
+	if err := m.begins(ctx, virtual, numbers); err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
 	runtime.AddCleanup(m, func(r *resources) { r.close() }, m.resources)
 	return m, nil
 }
@@ -350,6 +358,7 @@ func (m *Model) CacheBytes() int64 { return m.cache.Used() }
 // in Evals of any size, if it shares none. Where Options.CacheBytes is smaller, an Eval before may
 // return ErrCacheFull, whatever other sessions have.
 func (m *Model) SessionBytes(n int) int64 {
+	n += m.virtual
 	room := cpu.MostRoom(m.params.CacheFormat, n)
 	if m.device { // whole pages
 		room = (n + kernels.Block - 1) / kernels.Block * kernels.Block

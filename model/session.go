@@ -30,7 +30,7 @@ type Session struct {
 }
 
 // NewSession returns a session without tokens.
-func (m *Model) NewSession() *Session { return m.newSession(m.backend.NewCache()) }
+func (m *Model) NewSession() *Session { return m.newSession(m.newCache()) }
 
 func (m *Model) newSession(cache engine.Cache) *Session {
 	s := &Session{model: m, cache: &holder{cache: cache}}
@@ -82,7 +82,7 @@ func (s *Session) Truncate(n int) {
 	if s.edited > n {
 		s.edited = 0
 	}
-	s.cache.truncate(n)
+	s.cache.truncate(s.model.virtual + n)
 	runtime.KeepAlive(s)
 }
 
@@ -91,7 +91,7 @@ func (s *Session) Truncate(n int) {
 func (s *Session) Release() {
 	s.mustBeIdle("Release")
 	s.tokens, s.logits, s.edited = nil, nil, 0
-	s.cache.release(s.model.backend.NewCache())
+	s.cache.release(s.model.newCache())
 	runtime.KeepAlive(s)
 }
 
@@ -100,7 +100,7 @@ func (s *Session) Release() {
 // copied too. It panics unless 0 ≤ n ≤ Len.
 func (s *Session) Fork(n int) *Session {
 	s.mustHold("Fork", n)
-	f := s.model.newSession(s.cache.fork(n))
+	f := s.model.newSession(s.cache.fork(s.model.virtual + n))
 	f.tokens = slices.Clone(s.tokens[:n])
 	if s.edited <= n {
 		f.edited = s.edited
@@ -124,7 +124,7 @@ func (s *Session) Take(from *Session) {
 	if s == from {
 		return
 	}
-	s.cache.release(from.cache.swap(s.model.backend.NewCache()))
+	s.cache.release(from.cache.swap(s.model.newCache()))
 	s.tokens, s.logits, s.edited = from.tokens, from.logits, from.edited
 	from.tokens, from.logits, from.edited = nil, nil, 0
 	runtime.KeepAlive(from)

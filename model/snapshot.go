@@ -277,6 +277,9 @@ func (s *Session) Save(ctx context.Context, w io.Writer) error { return s.SaveWi
 
 // SaveWith is Save with a note of the program's own, at most 64 MiB, which [ReadSnapshot] returns.
 func (s *Session) SaveWith(ctx context.Context, w io.Writer, note []byte) error {
+	if s.model.virtual > 0 {
+		return errVirtualSaved
+	}
 	if s.Edited() {
 		return errors.New("snapshot: the session was computed with edits, want one without")
 	}
@@ -362,6 +365,9 @@ func (s *Session) readPage(ctx context.Context, page, n int) (kernels.KV, error)
 // before what could not, or none. With every other error there is no session: ErrNoSnapshot,
 // wrapped, ErrNoDigest, ErrCacheFull, ErrClosed, ErrInVisit, the context's, and the device's.
 func (m *Model) Restore(ctx context.Context, r io.ReaderAt, size int64) (*Session, error) {
+	if m.virtual > 0 {
+		return nil, errVirtualSaved
+	}
 	if len(m.edits) > 0 {
 		return nil, errors.New("snapshot: the model has edits, want one without")
 	}

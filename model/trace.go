@@ -135,8 +135,11 @@ func (m *Model) Width(p Point, position int) int { return p.Width(m.params, posi
 // point that it has not, or that takes none, with values that are not finite or of another width,
 // of heads, tokens or keys out of range. A device other than the processor makes none.
 func (m *Model) CheckEdits(edits []Edit) error {
-	if m.device && len(edits) > 0 {
+	switch {
+	case len(edits) > 0 && m.device:
 		return errTraceDevice
+	case len(edits) > 0 && m.beginning != nil:
+		return errVirtualEdits
 	}
 	for i := range edits {
 		if err := edits[i].Check(m.params); err != nil {
@@ -174,6 +177,8 @@ func (m *Model) checkTrace(in *Input) error {
 		return nil
 	case m.device:
 		return errTraceDevice
+	case m.beginning != nil:
+		return errVirtualEdits
 	case in.States != nil:
 		return errors.New("Trace and States: want one of them")
 	case t.From < 0:

@@ -36,6 +36,8 @@ func (m *Model) Variant(ctx context.Context, c Change) (*Model, error) {
 		return nil, ErrNoContext
 	case m.base != nil:
 		return nil, errors.New("variant: of a variant, want one of the model that New returned")
+	case m.virtual > 0:
+		return nil, errors.New("variant: of a model with virtual tokens, which its weights compute")
 	case m.device:
 		return nil, fmt.Errorf("variant: %s: %w", m.Kernel(), ErrNoVariants)
 	}

@@ -203,6 +203,9 @@ func (a *app) benchStart(ctx context.Context, c model.Config, r *bench.Result) e
 	for _, adapter := range a.Adapters {
 		args = append(args, "--adapter="+adapter)
 	}
+	if a.Combine != "" {
+		args = append(args, "--combine="+a.Combine)
+	}
 	if a.GELU != "" {
 		args = append(args, "--gelu="+a.GELU)
 	}

@@ -99,7 +99,7 @@ func (a *app) open() (*checkpoint.Checkpoint, error) {
 	}
 	var c *checkpoint.Checkpoint
 	var err error
-	o := checkpoint.Options{GELU: a.GELU, Heads: a.Heads, Adapters: a.adapters}
+	o := checkpoint.Options{GELU: a.GELU, Heads: a.Heads, Adapters: a.adapters, Combine: a.Combine}
 	if a.Model == nil {
 		c, err = checkpoint.OpenFS(demo.FS(), "", o)
 	} else {

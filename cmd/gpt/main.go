@@ -111,6 +111,7 @@ type globals struct {
 	ModelBytes quote.Bytes
 	Loras      []string
 	LoraBytes  quote.Bytes
+	Combine    string
 	GELU       string
 	Heads      int
 	Threads    int
@@ -178,8 +179,8 @@ func (g *globals) flags(f *cli.Flags, which globalFlags) {
 			llm.c), or the NAME or NAME@REV of a model that was pulled; default: $GPT_MODEL, or the
 			embedded demo`, nil},
 		{adapterFlag, &g.Adapters, "--adapter DIR|NAME",
-			`LoRA adapter of PEFT, also DIR:SCALE; may be repeated; without -m its base is the
-			model`,
+			`adapter of PEFT, such as LoRA, also DIR:SCALE; may be repeated; without -m its base is
+			the model`,
 			nil},
 		{several, &g.Models, "-m, --model DIR|FILE|NAME|NAME=DIR",
 			`checkpoint: a file or a directory (safetensors, PyTorch, nanoGPT, GGUF, TensorFlow,
@@ -195,6 +196,8 @@ func (g *globals) flags(f *cli.Flags, which globalFlags) {
 		{several, &g.LoraBytes, "--adapter-bytes SIZE",
 			`at most that much memory for the weights that these adapters change, of which each has
 			copies; default: no limit`, nil},
+		{adapterFlag, &g.Combine, "--combine HOW",
+			"add LoRA up by cat, linear, magnitude_prune or ties", nil},
 		{geluFlag, &g.GELU, "--gelu FORM",
 			`GELU: erf, or tanh for nanoGPT's of before May 2023, where no file says it; default:
 			erf`,
@@ -206,7 +209,7 @@ func (g *globals) flags(f *cli.Flags, which globalFlags) {
 			"number format of the weights: auto (as in the file), f32, f16, bf16, q8 or q4",
 			model.Formats()},
 		{cacheDtype, &g.CacheDtype, "--cache-dtype TYPE [f32]",
-			"keys and values are f32, f16 (half of the memory) or q8 (a quarter)", model.CacheFormats()},
+			"keys and values are f32, f16 or q8", model.CacheFormats()},
 		{cacheBytes, &g.CacheBytes, "--cache-bytes SIZE",
 			"at most that much memory for keys and values, such as 512MiB; default: no limit", nil},
 		{device, &g.Device, "--device NAME",
@@ -261,6 +264,9 @@ func (g *globals) validate() error {
 	}
 	if err != nil {
 		return err
+	}
+	if err := checkpoint.CheckCombination(g.Combine); err != nil {
+		return usagef("--%v", err)
 	}
 	return checkpoints.CheckAdapters(g.Adapters)
 }

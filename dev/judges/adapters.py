@@ -3,7 +3,7 @@
 adapters.json has the fields of LoRA's config with values, those that have none to train with here
 (they want data, quantized weights or another library), and what other kinds want to be told.
 """
-import dataclasses, json, pathlib
+import copy, dataclasses, json, pathlib
 import numpy, peft, torch, transformers
 from peft.mapping import PEFT_TYPE_TO_CONFIG_MAPPING as CONFIGS
 from peft.tuners.lora import LoraLayer
@@ -158,15 +158,93 @@ with judge.claim("adapters of classifiers: the logits of their heads",
             return (out.logits if task else out.mc_logits).flatten()
         claim.near((head, labels, settings, ids), numpy.ravel(ours["logits"]), theirs)
 
-with judge.claim("each other kind of PeftType is refused by its name", by="peft",
-                 least=len(peft.PeftType) - 1) as claim:
-    for kind in [k for k in peft.PeftType if k != peft.PeftType.LORA]:
-        prompts = issubclass(CONFIGS[kind], peft.PromptLearningConfig)
-        base, settings = small(), {"task_type": "CAUSAL_LM"} | DATA["kinds"].get(kind.value, {})
-        settings |= DATA["prompts"] if prompts else {}
-        adapter, _ = trained(claim, base, settings, config=CONFIGS[kind])
-        if not adapter: # a config without weights
-            CONFIGS[kind](**settings).save_pretrained(adapter := judge.folder())
-        judged(claim, kind.value, base, [(adapter, 1)], [f"peft_type: {kind.value}"])
+def random_(model, names=""):
+    """Numbers in all that was trained, and in the names'."""
+    for n, p in model.named_parameters():
+        if p.is_floating_point() and "original" not in n and (
+                p.requires_grad or any(name in n for name in names.split())):
+            one = any(part in n for part in ("ln_", "ia3_l", "magnitude"))
+            p.normal_(1. if one and not n.endswith("bias") else 0., .3)
+
+
+def made(kind, base, settings):
+    """The folder of an adapter of a kind, and where PEFT attaches it: Conv1D, lm_head or nowhere."""
+    prompts = issubclass(CONFIGS[kind], peft.PromptLearningConfig)
+    for where, more in ("Conv1D", {}), ("lm_head", {"target_modules": ["lm_head"]}), (None, None):
+        if where is None or prompts and more:
+            CONFIGS[kind](**settings).save_pretrained(out := judge.folder()) # without weights
+            return out, None
+        torch.manual_seed(judge.random.getrandbits(32))
+        try:
+            model = peft.get_peft_model(opened(base, "GPT2LMHeadModel"),
+                                        CONFIGS[kind](**copy.deepcopy(settings | more)))
+        except Exception:
+            continue
+        random_(model, "prompt_encoder lora_E")
+        model.save_pretrained(out := judge.folder())
+        return out, where
+
+
+with judge.claim("each kind of PeftType: its logits, at every position, or a refusal by its name",
+                 by="peft, torch", least=len(peft.PeftType) + 15) as claim:
+    attached = {}
+    for kind in peft.PeftType:
+        cases = DATA["kinds"].get(kind.value, [{}])
+        for case in cases if isinstance(cases, list) else [cases]:
+            base, ids = small(tie_word_embeddings=judge.random.random() < .7), judge.ids(12)
+            prompts = issubclass(CONFIGS[kind], peft.PromptLearningConfig)
+            settings = {"task_type": "CAUSAL_LM"} | (DATA["prompts"] if prompts else {}) | case
+            adapter, where = made(kind, base, settings)
+            attached.setdefault(where, []).append(kind.value)
+            ours = judge.logits(base, ids, "--adapter", adapter)
+            if isinstance(ours, str):
+                claim.refused((kind.value, case), ours, *(
+                    [f"peft_type: {kind.value}"] if kind.value in DATA["refused"] else []))
+                continue
+            model = peft.PeftModel.from_pretrained(opened(base, "GPT2LMHeadModel"), adapter).eval()
+            claim.near((kind.value, case, ids), ours,
+                       lambda d: logits(model.to(d), ids)[-len(ids):])
+    told = {k: sorted({*v}) for k, v in attached.items()}
+    claim.same("the kinds that PEFT attaches to Conv1D", sorted({*attached["Conv1D"]}), DATA["attached"])
+    print("adapters: PEFT attaches to Conv1D " + ", ".join(told["Conv1D"]))
+
+with judge.claim("one field of a config of each kind is changed: PEFT's logits, or a refusal",
+                 by="peft, torch", least=40) as claim:
+    for kind, changes in DATA["changed"].items():
+        for change in changes:
+            base, ids = small(), judge.ids(12)
+            case = DATA["kinds"].get(kind, [{}])
+            settings = {"task_type": "CAUSAL_LM"} | (case[0] if isinstance(case, list) else case)
+            if kind.startswith("P"):
+                settings |= DATA["prompts"] if kind != "PVERA" else {}
+            adapter, where = made(peft.PeftType[kind], base, settings)
+            path = adapter / "adapter_config.json"
+            path.write_text(json.dumps(json.loads(path.read_text()) | change))
+            ours = judge.logits(base, ids, "--adapter", adapter)
+            try:
+                model = peft.PeftModel.from_pretrained(opened(base, "GPT2LMHeadModel"), adapter).eval()
+                logits(model, ids)
+            except Exception:
+                model = None
+            if isinstance(ours, str) or model is None:
+                claim.refused((kind, change), ours if isinstance(ours, str) else "", ":")
+                continue
+            claim.near((kind, change, ids), ours, lambda d: logits(model.to(d), ids)[-len(ids):])
+
+with judge.claim("add_weighted_adapter's ways that draw nothing: cat, linear, magnitude_prune, ties",
+                 by="peft, torch", least=15) as claim:
+    for how in ["cat", "linear", "magnitude_prune", "ties"] * 4:
+        base, ids = small(), judge.ids(12)
+        # With use_rslora PEFT multiplies a cat once more, by the root of the new rank.
+        fields = {"r": 4, "use_rslora": how != "cat" and judge.random.random() < .3}
+        folders = [trained(claim, base, CAUSAL | fields)[0] for _ in range(2)]
+        scales = judge.random.choices([.7, .3, -.5, 1.], k=2)
+        density = judge.random.choice([.2, .5, 1.]) if how in ("magnitude_prune", "ties") else None
+        model = loaded(base, [(folder, 1) for folder in folders])
+        model.add_weighted_adapter(["0", "1"], scales, "all", how, density=density)
+        model.set_adapter("all")
+        flags = [x for f, s in zip(folders, scales) for x in ("--adapter", f"{f}:{s}")]
+        ours = judge.logits(base, ids, *flags, "--combine", how if density is None else f"{how}:{density}")
+        claim.near((how, density, scales, fields), ours, lambda d: logits(model.to(d), ids))
 
 judge.end()

@@ -47,6 +47,9 @@ type Inspection struct {
 	Bytes      int64  `json:"bytes"` // of the files
 	Memory     memory `json:"memory"`
 	Problem    string `json:"problem,omitempty"` // why the model cannot run
+
+	Adapters []checkpoint.AdapterReport `json:"adapters,omitempty"`
+	Changes  []checkpoint.Change        `json:"changes,omitempty"` // of tensors, the most first
 }
 
 type inspectedTensor struct {
@@ -137,6 +140,10 @@ func inspectWith(
 ) (i *Inspection, problem error) {
 	i = newInspection(name, c.Config, c.Tensors)
 	i.Source, i.Notes = c.Format(), append(i.Notes, c.Notes...)
+	i.Adapters = c.Adapters
+	if i.Changes, problem = c.Changes(); problem != nil {
+		return i, problem
+	}
 	if t, err := c.Tokenizer(); err == nil {
 		i.Vocab = fmt.Sprintf("%s, %d ids", t.Kind(), t.Size())
 		if missing := Missing(t, 0); missing != "" {
@@ -229,6 +236,26 @@ func (t *inspectedTensor) parameters(c model.Config) int64 {
 	return int64(weights.Tensor{Shape: t.Shape}.Len())
 }
 
+// adapterText lays out what the adapters are, and the tensors that they change most.
+func (i *Inspection) adapterText(b *bytes.Buffer) {
+	for _, a := range i.Adapters {
+		of := ""
+		for k, rank := range a.Ranks {
+			of += []string{" of rank ", ", "}[min(k, 1)] + strconv.Itoa(rank)
+		}
+		fmt.Fprintf(b, "\nadapter %s\n  %s%s times %v, %s, %s, for %s\n", a.Path, a.Kind, of, a.Scale,
+			quote.Count(int(a.Parameters), "parameter"), quote.Count(int(a.Bytes), "byte"),
+			strings.Join(a.Targets, ", "))
+	}
+	const most = 5
+	for k, c := range i.Changes[:min(most, len(i.Changes))] {
+		if k == 0 {
+			fmt.Fprintf(b, "\n%s changed, most of all\n", quote.Count(len(i.Changes), "tensor"))
+		}
+		fmt.Fprintf(b, "  %s by %.3g of its norm\n", c.Name, c.By)
+	}
+}
+
 // isHead reports whether a tensor is weights for the logits. A head that is wte once more is not
 // read.
 func isHead(name string) bool { return strings.HasPrefix(name, "lm_head.") }
@@ -258,6 +285,7 @@ func (i *Inspection) Text() []byte {
 			fmt.Fprintf(&b, "  %q: %q\n", key, i.Metadata[key])
 		}
 	}
+	i.adapterText(&b)
 	fmt.Fprint(&b, "\nconfig\n")
 	for _, line := range configLines(i.Config) {
 		if from := i.IDsFrom[line[0]]; from != "" {

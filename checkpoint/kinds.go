@@ -1,0 +1,514 @@
+// Kinds of adapters, as PEFT 0.21 has them: what each makes of a weight.
+
+package checkpoint
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"picogpt/internal/quote"
+	"picogpt/kernels"
+)
+
+// A kind is what adapters of a peft_type change. ΔW below is [out, in], as PEFT has it.
+type kind struct {
+	prefix  string                                              // of the names of its tensors in a module
+	parts   string                                              // what follows the prefix in them
+	many    string                                              // what begins the names of others that all layers share
+	targets []string                                            // target_modules for GPT-2, where a config has none
+	fields  string                                              // keys of its config that change the arithmetic, and are read
+	passed  string                                              // keys that do not
+	make    func(l *layer, all []*layer) (weight, bias *update) // it may call fail
+}
+
+const loraPrefix, tokensDelta = "lora_", "trainable_tokens_delta"
+
+// kinds returns the table: by peft_type.
+func kinds() map[string]*kind {
+	attention, down := []string{"c_attn"}, []string{"mlp.c_proj"}
+	return map[string]*kind{
+		"LORA": {prefix: loraPrefix, targets: attention, make: (*layer).lora,
+			parts:  "A.weight B.weight B.bias embedding_A embedding_B magnitude_vector",
+			fields: "use_dora lora_bias trainable_token_indices"},
+		"ADALORA": {prefix: loraPrefix, targets: attention, make: (*layer).adalora,
+			parts: "A B E", fields: "init_r lora_alpha rank_pattern",
+			passed: "r target_r tinit tfinal deltaT beta1 beta2 orth_reg_weight total_step lora_dropout " +
+				"init_lora_weights qalora_group_size megatron_core"},
+		"IA3": {prefix: "ia3_", targets: []string{"c_attn", "mlp.c_proj"}, make: (*layer).ia3,
+			parts: "l", fields: "feedforward_modules", passed: "init_ia3_weights"},
+		"LN_TUNING": {targets: []string{"ln_1", "ln_2", "ln_f"}},
+		"TRAINABLE_TOKENS": {prefix: "trainable_tokens_", targets: []string{"wte"}, parts: "delta",
+			fields: "token_indices", passed: "init_weights", make: (*layer).onlyTokens},
+		"VERA": {prefix: "vera_", targets: attention, make: (*layer).vera,
+			parts: "lambda_b lambda_d A B", fields: "r save_projection projection_prng_key",
+			passed: "vera_dropout d_initial init_weights"},
+		"PVERA": {prefix: "pvera_", targets: attention, make: (*layer).vera,
+			parts: "lambda_b lambda_d A B", fields: "r save_projection projection_prng_key",
+			passed: "pvera_dropout d_initial init_weights generator_seed"},
+		"RANDLORA": {prefix: "randlora_", targets: attention, make: (*layer).randlora,
+			parts: "lambda gamma A B", fields: "r randlora_alpha",
+			passed: "randlora_dropout init_weights projection_prng_key save_projection sparse very_sparse"},
+		"VBLORA": {prefix: "vblora_", targets: attention, make: (*layer).vblora,
+			parts: "logits_A logits_B vector_bank", fields: "r topk num_vectors vector_length",
+			passed: "vblora_dropout init_logits_std init_vector_bank_bound"},
+		"GRALORA": {prefix: "gralora_", targets: attention, make: (*layer).gralora,
+			parts:  "A B A_general.weight B_general.weight",
+			fields: "r hybrid_r alpha gralora_k", passed: "gralora_dropout init_weights"},
+		"HIRA": {prefix: "hira_", targets: attention, make: (*layer).hira,
+			parts: "A B embedding_A embedding_B", fields: "r",
+			passed: "hira_dropout init_weights rank_pattern"},
+		"FOURIERFT": {prefix: "fourierft_", targets: down, make: (*layer).fourier, parts: "spectrum",
+			fields: "n_frequency scaling random_loc_seed n_frequency_pattern", passed: "init_weights"},
+		"WAVEFT": {prefix: "waveft_", targets: down, make: (*layer).wave, parts: "spectrum",
+			fields: "n_frequency scaling random_loc_seed n_frequency_pattern wavelet_family use_idwt " +
+				"proportional_parameters", passed: "init_weights"},
+		"DEFT": {prefix: "deft_", targets: attention, make: (*layer).deft, parts: "P R",
+			fields: "r alpha para decomposition_method", passed: "init_scale deft_dropout init_weights"},
+		"TINYLORA": {prefix: "tinylora_", targets: attention, make: (*layer).tinylora,
+			parts: "A B P", many: "v.", fields: "r u weight_tying save_projection",
+			passed: "tinylora_dropout projection_seed init_v_bound init_weights"},
+		"PROMPT_TUNING": {fields: promptFields, passed: "prompt_tuning_init prompt_tuning_init_text " +
+			"tokenizer_name_or_path tokenizer_kwargs"},
+		"P_TUNING": {fields: promptFields, passed: "encoder_reparameterization_type " +
+			"encoder_hidden_size encoder_num_layers encoder_dropout"},
+		"PREFIX_TUNING": {fields: promptFields, passed: "encoder_hidden_size prefix_projection init_weights"},
+		"CARTRIDGE":     {fields: promptFields, passed: "num_frozen_tokens"},
+		"CPT": {fields: promptFields, passed: "cpt_token_ids cpt_mask cpt_tokens_type_mask " +
+			"opt_weighted_loss_type opt_loss_decay_factor opt_projection_epsilon " +
+			"opt_projection_format_epsilon tokenizer_name_or_path"},
+	}
+}
+
+const promptFields = "num_virtual_tokens token_dim num_layers num_attention_heads " +
+	"num_transformer_submodules"
+
+// kindNamed returns the kind of a peft_type, or why there is none.
+func kindNamed(name string) (*kind, error) {
+	if name == "" {
+		return nil, errors.New("peft_type: missing, want LORA or another of PEFT's")
+	}
+	if k := kinds()[name]; k != nil {
+		return k, nil
+	}
+	why := "not known"
+	const linear = "ADAMSS BEFT BOFT C3A DELORA GLORA HRA LILY LOHA LOKR MISS OFT PEANUT PSOFT ROAD SHIRA " +
+		"SUPERTUNING"
+	const depends = "XLORA POLY ADAPTION_PROMPT MULTITASK_PROMPT_TUNING SHADOW"
+	switch {
+	case slices.Contains(strings.Fields(linear), name):
+		why = "not supported: PEFT attaches it to nn.Linear alone, in GPT-2 lm_head and score; its " +
+			"merge_and_unload makes a checkpoint of it"
+	case slices.Contains(strings.Fields(depends), name):
+		why = "not supported: what it computes depends on the input, so that no merged weights have its " +
+			"logits"
+	case name == "OSF", name == "FROD", name == "UNILORA":
+		why = "not supported: PEFT's merge_and_unload makes a checkpoint of it"
+	}
+	return nil, fmt.Errorf("peft_type: %s: %s", quote.Plain(name, 40), why)
+}
+
+// shown is what notes call the kind.
+func (c *adapterConfig) shown() string {
+	switch {
+	case c.name != "LORA":
+		return c.name
+	case c.isTrue("use_dora"):
+		return "DoRA"
+	}
+	return "LoRA"
+}
+
+// virtual reports whether the adapter is virtual tokens.
+func (c *adapterConfig) virtual() bool { return c.kind.fields == promptFields }
+
+// passOther returns an error for a key that is none of the kind's, or that asks for what is not
+// computed.
+func (c *adapterConfig) passOther(key, value string) error {
+	const common = "task_type auto_mapping peft_version inference_mode fan_in_fan_out bias runtime_config"
+	if slices.Contains(strings.Fields(common), key) ||
+		slices.Contains(strings.Fields(c.kind.passed), key) ||
+		slices.Contains([]string{"false", "{}", "[]", `""`, "0", "0.0"}, value) {
+		return nil
+	}
+	return fmt.Errorf("%s: %s: not supported with %s", quote.Plain(key, 40), quote.Plain(value, 40),
+		c.name)
+}
+
+// isTrue reports whether one of the kind's keys is true.
+func (c *adapterConfig) isTrue(key string) bool { return string(c.values[key]) == "true" }
+
+// number returns one of the kind's keys, a number, or PEFT's default.
+func (c *adapterConfig) number(key string, usual float64) float64 {
+	value, ok := c.values[key]
+	if ok && json.Unmarshal(value, &usual) != nil {
+		fail("adapter_config.json: %s: %s, want a number", key, quote.Plain(string(value), 40))
+	}
+	return usual
+}
+
+// whole returns one of the kind's keys, a whole number from least on, or PEFT's default.
+func (c *adapterConfig) whole(key string, usual, least int) int {
+	x := c.number(key, float64(usual))
+	if x != math.Trunc(x) || x < float64(least) || x > math.MaxInt32 {
+		fail("adapter_config.json: %s: %v, want a whole number, %d or more", key, x, least)
+	}
+	return int(x)
+}
+
+// A failure is what a panic of fail carries to caught.
+type failure struct{ error }
+
+func fail(format string, args ...any) { panic(failure{fmt.Errorf(format, args...)}) }
+
+// caught is deferred where what a kind makes may fail.
+func caught(err *error) {
+	switch f := recover().(type) {
+	case nil:
+	case failure:
+		*err = f.error
+	default:
+		panic(f)
+	}
+}
+
+// bound refuses a number that would make much of a small file.
+func (l *layer) bound(key string, n, most int) {
+	if n > most {
+		fail("adapter_config.json: %s: %d, want at most %d for %s", key, n, most, quote.Plain(l.module, 80))
+	}
+}
+
+// halves returns the parts A [rank, in] and B [out, rank] by their names.
+func (l *layer) halves(a, b string, rank int) (as, bs []float32) {
+	as, _ = l.matrix(a, rank, l.in)
+	bs, _ = l.matrix(b, l.out, rank)
+	return as, bs
+}
+
+// lora is LoRA: ΔW = s·B·A, s = α/r or α/√r (use_rslora). An embedding's A is [r, ids] and its B
+// [width, r]. Hu and others, 2021, arXiv 2106.09685; PEFT's lora/layer.py.
+//
+// With lora_bias B has a bias, and the layer's is s times it more. With use_dora it is [layer.dora].
+func (l *layer) lora(_ []*layer) (weight, bias *update) {
+	a, b, other, of := "A.weight", "B.weight", "embedding_A", "lora_A and lora_B for a layer that is no embedding"
+	if l.layout == lookup {
+		a, b, other, of = "embedding_A", "embedding_B", "A.weight", "lora_embedding_A and lora_embedding_B for an embedding"
+	}
+	if t, ok := l.parts[other]; ok {
+		fail("%s: want %s", quote.Plain(t.Name, 80), of)
+	}
+	rank := l.config.rankOf(l.module)
+	if t, ok := l.parts[a]; ok && len(t.Shape) == 2 && t.Shape[0] != rank {
+		fail("%s: rank %d, want %d as adapter_config.json has it", quote.Plain(t.Name, 80), t.Shape[0], rank)
+	}
+	as, bs := l.halves(a, b, rank)
+	weight = l.product(as, bs, rank, l.scale*l.config.scaleOf(l.module))
+	dora, biased := l.config.isTrue("use_dora"), l.config.isTrue("lora_bias")
+	for _, c := range []struct {
+		key, part string
+		want      bool
+	}{{"use_dora", "magnitude_vector", dora}, {"lora_bias", "B.bias", biased}} {
+		if _, there := l.parts[c.part]; there != c.want {
+			fail("%s: %s is %v, but lora_%s is there: %v", quote.Plain(l.module, 80), c.key, c.want, c.part, there)
+		}
+	}
+	switch {
+	case dora && biased:
+		fail("adapter_config.json: lora_bias: true: not with use_dora, as in PEFT")
+	case dora:
+		l.dora(weight)
+	case biased:
+		x, _ := l.matrix("B.bias", l.out)
+		bias = &update{needed: true, combine: func(at area, _, sum, _ []float32) {
+			for i := range sum {
+				sum[i] += float32(weight.scale * x[at.col+i])
+			}
+		}}
+	}
+	return weight, bias
+}
+
+// dora makes of LoRA's update that of DoRA: each output's weights are divided by their norm and
+// multiplied by its magnitude, W + ΔW = m·(W + s·B·A)/‖W + s·B·A‖. Liu and others, 2024, arXiv
+// 2402.09353, section 4.1; PEFT's lora/dora.py. Several add up as PEFT's forward has it: each adds
+// what it changes of the base's weight, of an embedding of that so far.
+func (l *layer) dora(u *update) {
+	magnitude, _ := l.matrix("magnitude_vector", l.out)
+	gain := make([]float32, l.out)
+	u.prepare = func(u *update, c *change) error {
+		norms := make([]float64, l.out)
+		err := c.each(u, func(at area, base, product []float32) {
+			for i, w := range base {
+				x := float64(w) + float64(float32(u.scale*product[i]))
+				norms[l.output(at, i)] += float64(x * x)
+			}
+		})
+		for i, n := range norms {
+			gain[i] = float32(float64(magnitude[i]) / math.Sqrt(n))
+		}
+		return err
+	}
+	u.combine = func(at area, base, sum, product []float32) {
+		if l.layout == lookup {
+			base = sum
+		}
+		for i, p := range product {
+			g := gain[l.output(at, i)]
+			sum[i] += float32((g-1)*base[i]) + float32(g*p)
+		}
+	}
+}
+
+// adalora is AdaLoRA: ΔW = α/(r + 1e-5)·B·(E∘A), E [rank, 1], with r the rank at the beginning of the
+// training. Zhang and others, 2023, arXiv 2303.10512; PEFT's adalora/layer.py and, for ranks that
+// were pruned, resize_modules_by_rank_pattern.
+func (l *layer) adalora(_ []*layer) (weight, bias *update) {
+	first, alpha := l.config.whole("init_r", 12, 1), l.config.number("lora_alpha", 8)
+	rank, pruned := first, map[string][]bool{}
+	if value, ok := l.config.values["rank_pattern"]; ok && json.Unmarshal(value, &pruned) != nil {
+		fail("adapter_config.json: rank_pattern: want names with lists of true and false")
+	}
+	for name, keep := range pruned {
+		if strings.TrimSuffix(strings.TrimSuffix(name, ".default"), ".lora_E") == l.module {
+			rank = len(slices.DeleteFunc(keep, func(kept bool) bool { return !kept }))
+		}
+	}
+	if rank == 0 {
+		return &update{}, nil
+	}
+	if alpha <= 0 {
+		alpha = float64(rank)
+	}
+	a, b := l.halves("A", "B", rank)
+	e, _ := l.matrix("E", rank, 1)
+	return l.product(rowsTimes(a, e), b, rank, l.scale*alpha/(float64(first)+1e-5)), nil
+}
+
+// rowsTimes returns a matrix whose rows are multiplied by a number each.
+func rowsTimes(x, by []float32) []float32 {
+	y, width := make([]float32, len(x)), len(x)/len(by)
+	for i, v := range x {
+		y[i] = v * by[i/width]
+	}
+	return y
+}
+
+// ia3 is (IA)³: the outputs of a layer, with its bias, are multiplied by l [out, 1]; the inputs of
+// one of feedforward_modules by l [1, in]. Liu and others, 2022, arXiv 2205.05638; PEFT's
+// ia3/layer.py.
+func (l *layer) ia3(_ []*layer) (weight, bias *update) {
+	feeds := names{list: []string{"mlp.c_proj"}}
+	if value := l.config.values["feedforward_modules"]; value != nil {
+		var err error
+		if feeds, err = parseNames(value); err != nil {
+			fail("adapter_config.json: feedforward_modules: %w", err)
+		}
+	}
+	forward := feeds.pattern != nil && feeds.has(l.module) || slices.ContainsFunc(feeds.list,
+		func(name string) bool { return strings.HasSuffix(l.module, name) }) // as PEFT has it: no dot
+	shape, of := []int{l.out, 1}, l.output
+	if forward {
+		shape, of = []int{1, l.in}, l.input
+	}
+	x, _ := l.matrix("l", shape...)
+	by := make([]float32, len(x))
+	for i := range x {
+		by[i] = float32(1 + float64(l.scale*(float64(x[i])-1)))
+	}
+	times := func(of func(at area, i int) int) *update {
+		return &update{combine: func(at area, _, sum, _ []float32) {
+			for i := range sum {
+				sum[i] *= by[of(at, i)]
+			}
+		}}
+	}
+	if weight = times(of); !forward {
+		bias = times(func(at area, i int) int { return at.col + i })
+	}
+	return weight, bias
+}
+
+// onlyTokens is trainable tokens: rows of an embedding that were trained, in the place of the base's,
+// and of the head if it is the same matrix. PEFT's trainable_tokens/layer.py.
+func (l *layer) onlyTokens(all []*layer) (weight, bias *update) {
+	weight = l.tokens("delta")
+	weight.tied = strings.HasSuffix(l.module, "wte") && len(all) == 1
+	return weight, nil
+}
+
+// tokens returns the update that puts rows [n, width] in the place of those of the config's ids.
+func (l *layer) tokens(part string) *update {
+	value, ids := l.config.values["token_indices"], []int(nil)
+	if l.config.name == "LORA" {
+		value = l.config.values["trainable_token_indices"]
+		byName := map[string]json.RawMessage{}
+		if json.Unmarshal(value, &byName) == nil {
+			for name, ids := range byName {
+				if (names{list: []string{name}}).has(l.module) {
+					value = ids
+				}
+			}
+		}
+	}
+	if json.Unmarshal(value, &ids) != nil || ids == nil {
+		fail("%s: adapter_config.json has no list of its ids", quote.Plain(l.parts[part].Name, 80))
+	}
+	rows, width := l.in, l.out
+	if l.layout == outIn {
+		rows, width = l.out, l.in
+	}
+	x, _ := l.matrix(part, len(ids), width)
+	at := map[int]int{} // the last one counts
+	for i, id := range ids {
+		if id < 0 || id >= rows {
+			fail("adapter_config.json: id %d of %s, want 0 to %d", id, quote.Plain(l.module, 80), rows-1)
+		}
+		at[id] = i
+	}
+	return &update{combine: func(a area, _, sum, _ []float32) {
+		for row := range a.rows {
+			if i, ok := at[a.row+row]; ok {
+				copy(sum[row*a.width:(row+1)*a.width], x[i*width+a.col:])
+			}
+		}
+	}}
+}
+
+// hira is HiRA: ΔW = W∘(B·A). Huang and others, 2025, "HiRA: Parameter-Efficient Hadamard High-Rank
+// Adaptation"; PEFT's hira/layer.py, whose dispatch_default takes r, whatever rank_pattern says.
+func (l *layer) hira(_ []*layer) (weight, bias *update) {
+	rank, a, b := l.config.whole("r", 32, 1), "A", "B"
+	if l.layout == lookup {
+		a, b = "embedding_A", "embedding_B"
+	}
+	as, bs := l.halves(a, b, rank)
+	weight = l.product(as, bs, rank, l.scale)
+	weight.combine = func(_ area, base, sum, product []float32) {
+		for i, p := range product {
+			sum[i] += float32(base[i] * p)
+		}
+	}
+	return weight, nil
+}
+
+// vblora is VB-LoRA: LoRA whose A and B are made of vectors of one bank, each the softmax of the topk
+// largest logits times their vectors. Li and others, 2024, arXiv 2405.15179; PEFT's vblora/layer.py.
+func (l *layer) vblora(_ []*layer) (weight, bias *update) {
+	rank, topk := l.config.whole("r", 4, 1), l.config.whole("topk", 2, 1)
+	vectors, length := l.config.whole("num_vectors", 256, 1), l.config.whole("vector_length", 256, 1)
+	l.bound("r", rank, 4096+l.in+l.out)
+	if l.in%length != 0 || l.out%length != 0 || topk > vectors {
+		fail("adapter_config.json: vector_length %d and topk %d, want a divisor of %d and %d, and at "+
+			"most %d vectors", length, topk, l.in, l.out, vectors)
+	}
+	bank, _ := l.matrix("vector_bank", vectors, length)
+	order := make([]int, vectors)
+	made := func(part string, first, second int) []float32 { // [first, second, length]
+		logits, _ := l.matrix(part, first, second, vectors)
+		x := make([]float32, first*second*length)
+		for to := x; len(logits) > 0; logits, to = logits[vectors:], to[length:] {
+			for i := range order {
+				order[i] = i
+			}
+			slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(logits[b], logits[a]) })
+			sum, most := 0.0, logits[order[0]]
+			for _, id := range order[:topk] {
+				sum += kernels.Exp64(float64(logits[id] - most))
+			}
+			for _, id := range order[:topk] {
+				share := float32(kernels.Exp64(float64(logits[id]-most)) / sum)
+				for j, v := range bank[id*length : (id+1)*length] {
+					to[j] += float32(share * v)
+				}
+			}
+		}
+		return x
+	}
+	b, tiles := make([]float32, l.out*rank), made("logits_B", l.out/length, rank)
+	for i, x := range tiles { // [out/length, rank, length]
+		tile, k, j := i/length/rank, i/length%rank, i%length
+		b[(tile*length+j)*rank+k] = x
+	}
+	return l.product(made("logits_A", rank, l.in/length), b, rank, l.scale), nil
+}
+
+// gralora is GraLoRA: ΔW in k·k blocks, each a product of its own: of the inputs of block n and the
+// outputs of block m A[n, :, m·r/k:]·B[m, n·r/k:, :], times α/(r + hybrid_r), and with hybrid_r a LoRA
+// of that rank beside them. Jung and others, 2025, arXiv 2505.20355; PEFT's gralora/layer.py.
+func (l *layer) gralora(_ []*layer) (weight, bias *update) {
+	r, hybrid, k := l.config.whole("r", 32, 1), l.config.whole("hybrid_r", 0, 0), l.config.whole("gralora_k", 2, 1)
+	if l.in%k != 0 || l.out%k != 0 || r%k != 0 {
+		fail("adapter_config.json: gralora_k: %d, want a divisor of %d, %d and r %d", k, l.in, l.out, r)
+	}
+	l.bound("gralora_k", k, 32)
+	in, out, part, rank := l.in/k, l.out/k, r/k, k*r+hybrid
+	as, _ := l.matrix("A", k, in, r)
+	bs, _ := l.matrix("B", k, r, out)
+	a, b := make([]float32, rank*l.in), make([]float32, l.out*rank)
+	for row := range k * r {
+		n, m, j := row/r, row%r/part, row%part // inputs of block n, outputs of block m
+		for i := range in {
+			a[row*l.in+n*in+i] = as[(n*in+i)*r+m*part+j]
+		}
+		for i := range out {
+			b[(m*out+i)*rank+row] = bs[(m*r+n*part+j)*out+i]
+		}
+	}
+	if hybrid > 0 {
+		ga, gb := l.halves("A_general.weight", "B_general.weight", hybrid)
+		copy(a[k*r*l.in:], ga)
+		for i, x := range gb {
+			b[i/hybrid*rank+k*r+i%hybrid] = x
+		}
+	}
+	return l.product(a, b, rank, l.scale*l.config.number("alpha", 64)/float64(r+hybrid)), nil
+}
+
+// deft is DEFT: ΔW = P·(s·R − max(P, 0)ᵀ·W), s = α/r or 1; without R for para (PaRa). PEFT's
+// deft/layer.py.
+func (l *layer) deft(_ []*layer) (weight, bias *update) {
+	rank := min(l.config.whole("r", 8, 1), l.out)
+	scale := l.config.number("alpha", float64(rank)) / float64(rank)
+	if method := string(l.config.values["decomposition_method"]); method != "" && method != `"relu"` {
+		fail("adapter_config.json: decomposition_method: %s: not supported, want relu: PEFT's "+
+			"merge_and_unload makes a checkpoint of it", quote.Plain(method, 40))
+	}
+	p, _ := l.matrix("P", l.out, rank)
+	r := make([]float32, rank*l.in)
+	if !l.config.isTrue("para") {
+		r, _ = l.matrix("R", rank, l.in)
+	}
+	weight = l.product(r, p, rank, l.scale)
+	weight.prepare = func(u *update, c *change) error {
+		inner := make([]float64, rank*l.in)
+		for i, x := range r {
+			inner[i] = scale * float64(x)
+		}
+		err := c.each(&update{}, func(at area, base, _ []float32) {
+			for n, w := range base {
+				i, o := l.input(at, n), l.output(at, n)
+				for k := range rank {
+					inner[k*l.in+i] -= float64(float64(max(p[o*rank+k], 0)) * float64(w))
+				}
+			}
+		})
+		made := l.product(rounded(inner), p, rank, l.scale)
+		u.left, u.right = made.left, made.right
+		return err
+	}
+	return weight, nil
+}
+
+// rounded returns numbers in float32.
+func rounded(x []float64) []float32 {
+	y := make([]float32, len(x))
+	for i, v := range x {
+		y[i] = float32(v)
+	}
+	return y
+}

@@ -1,0 +1,340 @@
+// Kinds of adapters whose layers share matrices, or whose numbers stand at places that a seed draws.
+
+package checkpoint
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"picogpt/internal/quote"
+)
+
+// vera is VeRA: ΔW = (b∘B)·(d∘A), where all layers take what they need of one A [r, in] and one B
+// [out, r], saved or drawn. Kopiczko and others, 2023, arXiv 2310.11454; PEFT's vera/layer.py.
+// PVeRA's A and d have a second half, for what a training draws, which no merged weight has.
+func (l *layer) vera(all []*layer) (weight, bias *update) {
+	rank, in, out := l.config.whole("r", 256, 1), 0, 0
+	rows := rank
+	if l.config.name == "PVERA" {
+		rows *= 2
+	}
+	for _, o := range all {
+		in, out = max(in, o.in), max(out, o.out)
+	}
+	d, _ := l.matrix("lambda_d", rows)
+	b, _ := l.matrix("lambda_b", l.out)
+	var as, bs []float32
+	if string(l.config.values["save_projection"]) != "false" {
+		as, _ = l.matrix("A", rows, in)
+		bs, _ = l.matrix("B", out, rank)
+	} else { // Kaiming's uniform numbers
+		l.bound("r", rank, 4096+in+out)
+		rng := newTorchRand(uint32(l.config.whole("projection_prng_key", 0, 0)))
+		draw := func(n, fan int) []float32 {
+			bound := float32(math.Sqrt(3) * (math.Sqrt2 / math.Sqrt(float64(fan))))
+			x := make([]float32, n)
+			for i := range x {
+				x[i] = rng.uniform(-bound, bound)
+			}
+			return x
+		}
+		as, bs = draw(rows*in, in), draw(out*rank, rank)
+	}
+	a := make([]float32, rank*l.in)
+	for i := range a {
+		a[i] = as[i/l.in*in+i%l.in]
+	}
+	return l.product(rowsTimes(a, d[:rank]), rowsTimes(bs[:l.out*rank], b), rank, l.scale), nil
+}
+
+// randlora is RandLoRA: ΔW = α/r·Σₙ Bₙ·(λₙ∘A∘γₙ) over n bases, with the saved A [r, 1, least] and
+// B [most, n, r], where least and most are the smaller and the larger of in and out, turned where out
+// is the smaller one. Albert and others, 2025, arXiv 2502.00987; PEFT's randlora/layer.py, which pairs
+// the columns of B, base by base, with the rows of A, number by number.
+func (l *layer) randlora(_ []*layer) (weight, bias *update) {
+	r, least, most := l.config.whole("r", 32, 1), min(l.in, l.out), max(l.in, l.out)
+	bases := (least + r - 1) / r
+	lambda, _ := l.matrix("lambda", r, bases)
+	gamma, _ := l.matrix("gamma", bases, least)
+	small, ts := l.matrix("A", r, 1, 0)
+	large, tl := l.matrix("B", 0, 0, r)
+	if ts.Shape[2] < least || tl.Shape[0] < most || tl.Shape[1] < bases {
+		fail("%s: shapes %v and %v of randlora_A and _B, want [%d 1 %d] and [%d %d %d] or more",
+			quote.Plain(l.module, 80), ts.Shape, tl.Shape, r, least, most, bases, r)
+	}
+	rank := r * bases
+	rows, columns := make([]float32, rank*least), make([]float32, most*rank) // [rank, least], [most, rank]
+	for k := range rank {
+		j, n := k/bases, k%bases
+		for i := range least {
+			rows[k*least+i] = lambda[k] * small[j*ts.Shape[2]+i] * gamma[n*least+i]
+		}
+		for i := range most {
+			columns[i*rank+k] = large[(i*tl.Shape[1]+k/r)*r+k%r]
+		}
+	}
+	if least != l.in {
+		rows, columns = transposed(columns, most, rank), transposed(rows, rank, least)
+	}
+	return l.product(rows, columns, rank, l.scale*l.config.number("randlora_alpha", 640)/float64(r)), nil
+}
+
+// tinylora is TinyLoRA: ΔW = B·(Σ v[i]·P[i])·A with the saved A [r, in], B [out, r] and P [u, r, r],
+// and one v [u] for a group of layers, in the model's order. An embedding's ΔW is [ids, width].
+// PEFT's tinylora/layer.py and model.py.
+func (l *layer) tinylora(all []*layer) (weight, bias *update) {
+	n, sharing := l.config.whole("u", 64, 1), l.config.number("weight_tying", 0)
+	order := slices.SortedFunc(slices.Values(all), func(a, b *layer) int {
+		return cmp.Compare(a.order(), b.order())
+	})
+	groups := max(1, int(math.RoundToEven(float64(len(all))*(1-sharing))))
+	group := min(slices.Index(order, l)/max(1, len(all)/groups), groups-1)
+	v, _ := l.matrix(fmt.Sprint("v.", group), n)
+	o := *l
+	if l.layout == lookup {
+		o.in, o.out, o.layout = l.out, l.in, outIn
+	}
+	rank := min(l.config.whole("r", 2, 1), o.in, o.out)
+	p, _ := o.matrix("P", n, rank, rank)
+	a, b := o.halves("A", "B", rank)
+	mixed := make([]float32, len(a)) // Σ v[i]·P[i] times A
+	for j := range rank {
+		for k := range rank {
+			sum := float32(0)
+			for i, x := range v {
+				sum += float32(x * p[(i*rank+j)*rank+k])
+			}
+			for i := range o.in {
+				mixed[j*o.in+i] += float32(sum * a[k*o.in+i])
+			}
+		}
+	}
+	return o.product(mixed, b, rank, l.scale), nil
+}
+
+// order returns where a module stands in the model.
+func (l *layer) order() int {
+	module := strings.TrimPrefix(l.module, "transformer.")
+	number, rest, _ := strings.Cut(strings.TrimPrefix(module, "h."), ".")
+	if block, err := strconv.Atoi(number); err == nil {
+		return 10*(block+1) + slices.Index([]string{"attn.c_attn", "attn.c_proj", "mlp.c_fc"}, rest)&3
+	}
+	if at := slices.Index([]string{"wte", "wpe"}, module); at >= 0 {
+		return at
+	}
+	return math.MaxInt // a head
+}
+
+// places returns the numbers of a spectrum [n_frequency], and where they stand in ΔW [out, in]: the
+// first n_frequency of a permutation that the seed gives.
+func (l *layer) places(usual int, scaling float64) (x []float32, at []int, scale float64) {
+	n, patterns := l.config.whole("n_frequency", usual, 1), []pattern(nil)
+	if value, ok := l.config.values["n_frequency_pattern"]; ok {
+		var err error
+		if patterns, err = parsePatterns(value); err != nil {
+			fail("adapter_config.json: n_frequency_pattern: %w", err)
+		}
+	}
+	n = int(of(patterns, l.module, float64(n)))
+	if t := l.parts["spectrum"]; l.config.isTrue("proportional_parameters") && len(t.Shape) == 1 {
+		n = t.Shape[0] // PEFT counts it by the sizes of the layers
+	}
+	if x, _ = l.matrix("spectrum", n); n > l.in*l.out {
+		fail("%s: n_frequency %d, want at most %d", quote.Plain(l.module, 80), n, l.in*l.out)
+	}
+	rng := newTorchRand(uint32(l.config.whole("random_loc_seed", 777, 0)))
+	return x, rng.permutation(l.in*l.out, n), l.scale * l.config.number("scaling", scaling)
+}
+
+// fourier is FourierFT: ΔW = scaling·Re ifft2(F), F [out, in] zero but for a spectrum at drawn places.
+// Gao and others, 2024, arXiv 2405.03003; PEFT's fourierft/layer.py. A row u of F gives
+// cos(2πu·o/out)·Σ F cos(2πv·i/in) − sin(2πu·o/out)·Σ F sin(2πv·i/in): a product of rank 2.
+func (l *layer) fourier(_ []*layer) (weight, bias *update) {
+	x, at, scale := l.places(1000, 150)
+	weight = l.product(nil, nil, 0, scale/(float64(l.in)*float64(l.out)))
+	weight.combine = func(_ area, _, sum, product []float32) {
+		for i, p := range product {
+			sum[i] += p
+		}
+	}
+	weight.prepare = func(u *update, _ *change) error {
+		numbers := map[int]int{} // of the rows of F that are not zero
+		for _, place := range at {
+			if _, ok := numbers[place/l.in]; !ok {
+				numbers[place/l.in] = len(numbers)
+			}
+		}
+		rank := 2 * len(numbers)
+		a, b := make([]float64, rank*l.in), make([]float64, l.out*rank)
+		for f, place := range at {
+			row := a[2*numbers[place/l.in]*l.in:]
+			for i := range l.in {
+				sin, cos := turn(place%l.in*i, l.in)
+				row[i] += float64(float64(x[f]) * cos)
+				row[l.in+i] -= float64(float64(x[f]) * sin)
+			}
+		}
+		for u, k := range numbers {
+			for o := range l.out {
+				b[o*rank+2*k+1], b[o*rank+2*k] = turn(u*o, l.out)
+			}
+		}
+		made := l.product(rounded(a), rounded(b), rank, 1)
+		u.left, u.right, u.rank = made.left, made.right, rank
+		return nil
+	}
+	weight.release = func(u *update) { u.left, u.right, u.rank = nil, nil, 0 }
+	return weight, nil
+}
+
+// turn returns the sine and cosine of 2π·k/n, by Taylor's series within an eighth of a turn, in an
+// order of operations that every processor has.
+func turn(k, n int) (sin, cos float64) {
+	eighth := 8 * (k % n) / n
+	x := float64(8*(k%n)-eighth*n) / float64(8*n) // of a turn, from 0 to 1/8
+	if eighth%2 == 1 {
+		x = 0.125 - x
+	}
+	x = float64(2 * math.Pi * x)
+	square, s, c := float64(x*x), 1.0, 1.0
+	for i := 20.0; i > 0; i -= 2 {
+		s = 1 - float64(square*s)/(i*(i+1))
+		c = 1 - float64(square*c)/(i*(i-1))
+	}
+	s = float64(x * s)
+	switch eighth {
+	case 0:
+		return s, c
+	case 1:
+		return c, s
+	case 2:
+		return c, -s
+	case 3:
+		return s, -c
+	case 4:
+		return -s, -c
+	case 5:
+		return -c, -s
+	case 6:
+		return -c, s
+	}
+	return -s, c
+}
+
+// wave is WaveFT: ΔW = scaling·S, S [out, in] zero but for a spectrum at drawn places, or with
+// use_idwt one step of the inverse wavelet transform of it, by db1: of the quarters of S each number
+// becomes four, halved, with the signs of the quarter. Bilican and others, 2025, arXiv 2505.12532;
+// PEFT's waveft/layer.py and waverec2d.py.
+func (l *layer) wave(_ []*layer) (weight, bias *update) {
+	x, at, scale := l.places(2592, 25)
+	if family := string(l.config.values["wavelet_family"]); family != "" && family != `"db1"` {
+		fail("adapter_config.json: wavelet_family: %s: not supported, want db1", quote.Plain(family, 40))
+	}
+	type number struct {
+		row, col int // of the weight
+		x        float32
+	}
+	var all []number
+	put := func(o, i int, x float64) {
+		if o >= l.out || i >= l.in {
+			return // of a padded row or column
+		}
+		if l.layout != outIn {
+			o, i = i, o
+		}
+		all = append(all, number{o, i, float32(scale * x)})
+	}
+	plain, rows, cols := string(l.config.values["use_idwt"]) == "false", (l.out+1)/2, (l.in+1)/2
+	for f, place := range at {
+		o, i, v := place/l.in, place%l.in, float64(x[f])
+		for k := range 4 {
+			half := v / 2
+			if i >= cols && k/2 == 1 { // the right quarters have (1, −1)/√2 down the columns
+				half = -half
+			}
+			if o >= rows && k%2 == 1 { // and the lower ones along the rows
+				half = -half
+			}
+			if !plain {
+				put(2*(o%rows)+k/2, 2*(i%cols)+k%2, half)
+			}
+		}
+		if plain {
+			put(o, i, v)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b number) int { return a.row - b.row })
+	return &update{combine: func(a area, _, sum, _ []float32) {
+		from, _ := slices.BinarySearchFunc(all, a.row, func(n number, row int) int { return n.row - row })
+		for _, n := range all[from:] {
+			if n.row >= a.row+a.rows {
+				break
+			}
+			if col := n.col - a.col; col >= 0 && col < a.width {
+				sum[(n.row-a.row)*a.width+col] += n.x
+			}
+		}
+	}}, nil
+}
+
+// A torchRand is torch.Generator("cpu"): Matsumoto and Nishimura's mt19937, 1998.
+type torchRand struct {
+	state [624]uint32
+	next  int
+}
+
+func newTorchRand(seed uint32) *torchRand {
+	r := &torchRand{next: 624}
+	r.state[0] = seed
+	for i := uint32(1); i < 624; i++ {
+		before := r.state[i-1]
+		r.state[i] = 1812433253*(before^before>>30) + i
+	}
+	return r
+}
+
+func (r *torchRand) bits() uint32 {
+	if r.next == 624 {
+		s := &r.state
+		for i := range s {
+			y := s[i]&(1<<31) | s[(i+1)%624]&(1<<31-1)
+			s[i] = s[(i+397)%624] ^ y>>1 ^ y&1*0x9908b0df
+		}
+		r.next = 0
+	}
+	y := r.state[r.next]
+	r.next++
+	y ^= y >> 11
+	y ^= y << 7 & 0x9d2c5680
+	y ^= y << 15 & 0xefc60000
+	return y ^ y>>18
+}
+
+// uniform returns a number of [from, to) as Tensor.uniform_ does.
+func (r *torchRand) uniform(from, to float32) float32 {
+	x := float32(r.bits()&(1<<24-1)) * (1.0 / (1 << 24))
+	return float32(x*(to-from)) + from
+}
+
+// permutation returns the first count of torch.randperm(n): each is swapped with one of those after
+// it.
+func (r *torchRand) permutation(n, count int) []int {
+	moved, first := map[int]int{}, make([]int, count)
+	at := func(i int) int {
+		if x, ok := moved[i]; ok {
+			return x
+		}
+		return i
+	}
+	for i := range first {
+		j := i + int(r.bits()%uint32(n-i))
+		x := at(i)
+		first[i] = at(j)
+		moved[j] = x
+	}
+	return first
+}
