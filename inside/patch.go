@@ -270,6 +270,8 @@ type AblateOptions struct {
 	// Resample, if not nil, is another text of the same length: what the part computes for it
 	// stands at the same positions.
 	Resample []int
+
+	View View // in which the zeros are; "" is Raw
 }
 
 // Ablate takes away each head ("head 3.1": its z, at all positions), each attention ("attn 3":
@@ -283,7 +285,13 @@ func Ablate(ctx context.Context, m *model.Model, tokens []int, metric Metric, o 
 	if err != nil {
 		return nil, err
 	}
-	switch {
+	switch t, wrong := o.View.prepare(ctx, m, partPoints); {
+	case wrong != nil:
+		return nil, wrong
+	case t != nil && o.Mean == nil && o.Resample == nil:
+		for i := range t.qkv {
+			rec.rows[model.Point{Kind: model.Z, Layer: i}].data = t.values(i)
+		}
 	case o.Mean != nil:
 		err = rec.means(ctx, m, o.Mean)
 	case o.Resample != nil:

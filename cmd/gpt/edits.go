@@ -18,6 +18,7 @@ import (
 	"picogpt/internal/cli"
 	"picogpt/internal/quote"
 	"picogpt/model"
+	"picogpt/model/stack"
 )
 
 // editFlags are flags that become edits of the model.
@@ -25,6 +26,7 @@ type editFlags struct {
 	Ablate []string
 	Hide   []string
 	Steer  []string
+	As     string
 
 	recorded []model.Edit // of a receipt
 }
@@ -42,6 +44,15 @@ func (e *editFlags) flags(f *cli.Flags) {
 	f.Add(&e.Steer, "--steer FILE[:SCALE][@LAYERS]",
 		`add a control vector (GGUF, as llama.cpp has it) times SCALE after the layers that it has,
 		or after those of LAYERS, such as 2-5; may be repeated`)
+	e.addView(f)
+}
+
+// addView adds --as.
+func (e *editFlags) addView(f *cli.Flags) {
+	f.Add(&e.As, "--as VIEW [raw]",
+		`raw: heads, and the zeros of --ablate, as the checkpoint's model has them, and Hugging
+		Face's; transformerlens: as the model that TransformerLens makes of it by default, where the
+		bias of values is no part of a head`).OneOf("raw", "transformerlens")
 }
 
 // list returns the flags as they were given.
@@ -53,6 +64,9 @@ func (e *editFlags) list() (all []string) {
 		for _, value := range flag.values {
 			all = append(all, flag.name+" "+value)
 		}
+	}
+	if len(e.Ablate) > 0 && e.As == string(inside.TransformerLens) {
+		all = append(all, "--as "+e.As)
 	}
 	return all
 }
@@ -83,7 +97,7 @@ func (e *editFlags) check(device, said string) error {
 		return noEdits(flag, said, device)
 	}
 	for _, value := range e.Ablate {
-		if _, err := parseAblate(value); err != nil {
+		if _, err := parseAblate(value, mostLayers); err != nil {
 			return err
 		}
 	}
@@ -139,7 +153,7 @@ func (a *app) modelEdits() ([]model.Edit, error) {
 	c := ck.Config
 	var all []model.Edit
 	for _, value := range e.Ablate {
-		edit, _ := parseAblate(value) // check has seen it
+		edit, _ := parseAblate(value, c.Layer) // check has seen it
 		if err := inModel(c, edit); err != "" {
 			return nil, usagef("--ablate %s: %s", quoteShort(value), err)
 		}
@@ -204,15 +218,18 @@ var headName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^([0-9]{1,5})\.([0-9]{1,5})$`)
 })
 
-// parseAblate reads a value of --ablate.
-func parseAblate(value string) (model.Edit, error) {
+// mostLayers stands for the layers of a model that is not yet known.
+const mostLayers = 1 << 16
+
+// parseAblate reads a value of --ablate, for a model of so many layers.
+func parseAblate(value string, layers int) (model.Edit, error) {
 	e := model.Edit{Head: model.AllHeads, Op: model.Set, Values: []float32{0}}
 	if m := headName().FindStringSubmatch(value); m != nil {
 		e.At = model.Point{Kind: model.Z, Layer: number(m[1])}
 		e.Head = number(m[2])
 		return e, nil
 	}
-	p, err := model.ParsePoint(value)
+	p, err := model.ParsePoint(stack.FromEnd(value, layers))
 	if err != nil {
 		return e, usagef("--ablate %s: want LAYER.HEAD, such as 3.1, or a point: %w",
 			quoteShort(value), err)

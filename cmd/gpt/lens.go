@@ -39,6 +39,7 @@ func newLens(a *app) *cli.Command {
 		Args:  []cli.Arg{wordsArg(&c.Text.Text)},
 		Flags: func(f *cli.Flags) {
 			c.Text.flags(f)
+			c.Text.addBOS(f)
 			f.Add(&c.Target, "--target TOKEN", `show the rank and the probability of TOKEN, such as
 				" Paris"; an id if the prompt is given with --tokens`)
 			f.Add(&c.At, "--at N",
@@ -148,6 +149,7 @@ func newAttribute(a *app) *cli.Command {
 		Args:  []cli.Arg{wordsArg(&c.Text.Text)},
 		Flags: func(f *cli.Flags) {
 			c.Text.flags(f)
+			c.Text.addBOS(f)
 			f.Add(&c.Target, "--target TOKEN", `the token whose logit is explained, such as "
 				Paris"; an id if the prompt is given with --tokens; default: the likeliest`)
 			f.Add(&c.Against, "--against TOKEN",
@@ -214,7 +216,8 @@ func (c *attributeCommand) compute(
 		}
 		q.Target = kernels.Argmax(s.Logits())
 	}
-	return inside.Attribute(ctx, m, ids, q)
+	return inside.Attribute(ctx, m, ids, q,
+		inside.AttributeOptions{View: inside.View(a.Edits.As)})
 }
 
 // parts returns what adds to a logit as a page has it.
@@ -247,6 +250,7 @@ func newAttention(a *app) *cli.Command {
 		Args:  []cli.Arg{wordsArg(&c.Prompt.Text)},
 		Flags: func(f *cli.Flags) {
 			c.Prompt.flags(f)
+			c.Prompt.addBOS(f)
 			f.Add(&c.Repeat, "--repeat N",
 				"in place of a text, take N random tokens twice, which only induction can continue")
 			f.Add(&c.Seed, "--seed S [0]", "the seed of --repeat")
@@ -316,7 +320,7 @@ func (c *attentionCommand) show(
 ) error {
 	layer, head := 0, 0
 	if c.Head != nil {
-		e, _ := parseAblate(*c.Head) // check has seen that it is a head
+		e, _ := parseAblate(*c.Head, mostLayers) // check has seen that it is a head
 		if wrong := inModel(m.Config(), e); wrong != "" {
 			return usagef("--head %s: %s", *c.Head, wrong)
 		}

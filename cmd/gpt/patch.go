@@ -24,7 +24,7 @@ import (
 type patchCommand struct {
 	Clean, Corrupted *string
 	Tokens           []string
-	Special          bool
+	Special, BOS     bool
 	Target           *string
 	Against          *string
 	At               string
@@ -46,6 +46,8 @@ func newPatch(a *app) *cli.Command {
 			f.Add(&c.Tokens, "--tokens IDS",
 				"token ids in place of a text, twice: 1,2,3 or [1,2,3]")
 			addSpecial(f, &c.Special)
+			f.Add(&c.BOS, "--bos", `put the token that stands before a text first, as
+				TransformerLens does by default`)
 			f.Add(&c.Target, "--target TOKEN",
 				"the token whose logit is explained (ids with --tokens)")
 			f.Add(&c.Against, "--against TOKEN",
@@ -58,6 +60,8 @@ func newPatch(a *app) *cli.Command {
 					"mlp_post", "q", "k", "v")
 			f.Add(&c.Noising, "--noising", "take values of the corrupted text into the clean one")
 			c.Output.flags(f)
+			f.Add(&a.Edits.As, "--as VIEW [raw]", `raw or transformerlens: the numbers of patching
+				are the same in both`).OneOf("raw", "transformerlens")
 			a.flags(f, evaluates|cjkSpaces)
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
@@ -127,10 +131,11 @@ func (c *patchCommand) prompts() (both [2]prompt, err error) {
 	}
 	for i, text := range []*string{c.Clean, c.Corrupted} {
 		if c.Tokens == nil {
-			both[i] = prompt{text: *text, asText: true}
+			both[i] = prompt{text: *text, asText: true, bos: c.BOS}
 		} else if both[i].ids, err = textio.ParseIDs(c.Tokens[i]); err != nil {
 			return both, usagef("--tokens: %w", err)
 		}
+		both[i].bos = c.BOS
 	}
 	return both, nil
 }

@@ -18,15 +18,17 @@ import (
 	"picogpt/internal/outfile"
 	"picogpt/internal/quote"
 	"picogpt/model"
+	"picogpt/model/stack"
 )
 
 type traceCommand struct {
 	Prompt promptSource
 	Points *string
-	As     string
 	To     arrayOutput
 	NPY    *string
 	Limit  quote.Bytes
+
+	view inside.View
 }
 
 func newTrace(a *app) *cli.Command {
@@ -37,15 +39,12 @@ func newTrace(a *app) *cli.Command {
 		Args:  []cli.Arg{wordsArg(&c.Prompt.Text)},
 		Flags: func(f *cli.Flags) {
 			c.Prompt.flags(f)
+			c.Prompt.addBOS(f)
 			f.Add(&c.Points, "--points NAMES",
 				"what is written: names of points with commas between them; * stands for anything")
 			c.To.flags(f, "write all arrays to FILE, which ends in .safetensors")
 			f.Add(&c.NPY, "--npy DIR", "write each array to a file POINT.npy in DIR")
 			f.Add(&c.Limit, "--limit SIZE [1GiB]", "refuse to write more than that")
-			f.Add(&c.As, "--as VIEW [raw]",
-				`raw: as the checkpoint's model computes, and Hugging Face's; transformerlens: as
-				the model that TransformerLens makes of it by
-				default`).OneOf("raw", "transformerlens")
 			a.flags(f, evaluates|edited|cjkSpaces)
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
@@ -53,6 +52,7 @@ func newTrace(a *app) *cli.Command {
 }
 
 func (c *traceCommand) Run(a *app) error {
+	c.view = inside.View(a.Edits.As)
 	if err := c.check(a); err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (c *traceCommand) Run(a *app) error {
 	if c.NPY != nil {
 		return c.writeFolder(a, m, &p, arrays)
 	}
-	return c.To.write(a, m, &p, map[string]string{"view": c.As}, func(f *arrayWriter) error {
+	return c.To.write(a, m, &p, map[string]string{"view": a.Edits.As}, func(f *arrayWriter) error {
 		return c.read(m, &p, arrays, f.writeAt)
 	}, shapes(arrays)...)
 }
@@ -125,7 +125,7 @@ func (c *traceCommand) check(a *app) error {
 // points returns the points that --points names.
 func (c *traceCommand) points(layers int) (all []model.Point, err error) {
 	for name := range strings.SplitSeq(*c.Points, ",") {
-		name = strings.TrimSpace(name)
+		name = stack.FromEnd(strings.TrimSpace(name), layers)
 		p, err := model.ParsePoint(name)
 		if err != nil {
 			matches := matchPoints(name, layers)
@@ -194,7 +194,7 @@ func (c *traceCommand) read(
 	m *model.Model, p *prompt, arrays []inside.Array, put func(i, at int, x []float32) error,
 ) error {
 	ctx := context.Background() // Ctrl-C ends the process
-	return inside.ReadArrays(ctx, m, p.ids, inside.View(c.As), arrays, put)
+	return inside.ReadArrays(ctx, m, p.ids, c.view, arrays, put)
 }
 
 // writeFolder writes a file for each array. All are open while the text is read.

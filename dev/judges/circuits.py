@@ -1,10 +1,10 @@
 """TransformerLens judges what gpt shows and changes inside a model."""
-import functools, math
-import safetensors.numpy, torch
+import functools, math, re
+import numpy, safetensors.numpy, torch
 from transformer_lens import head_detector, patching
 from transformer_lens.model_bridge import TransformerBridge
 from transformer_lens.tools.analysis import direct_logit_attribution
-from judge import Judge
+from judge import Judge, apart
 
 judge = Judge("transformer-lens")
 
@@ -13,6 +13,7 @@ judge = Judge("transformer-lens")
 def bridge(folder, dtype, **processing):
     """The model as TransformerLens has it: raw, or processed."""
     b = TransformerBridge.boot_transformers(str(folder), device="cpu", dtype=dtype)
+    b.set_use_attn_result(True)
     if processing:
         b.enable_compatibility_mode(disable_warnings=True, **processing)
     return b.eval()
@@ -34,7 +35,7 @@ with judge.claim("each point by name, raw and as TransformerLens processes model
             judge.run("trace", "-m", folder, "--tokens", ids, "--points", "*", "--as", view,
                       "-o", out)
             ours, cache = safetensors.numpy.load_file(out), cached(folder, ids, **processing)
-            claim.same(f"{view}: points", len(ours), 4 + 17 * model.config.n_layer)
+            claim.same(f"{view}: points", len(ours), 4 + 18 * model.config.n_layer)
             for name, values in ours.items():
                 # the bridge's raw hook_normalized stands before gain and bias
                 hook = name if processing else name.replace("hook_normalized", "hook_out")
@@ -42,6 +43,18 @@ with judge.claim("each point by name, raw and as TransformerLens processes model
                     x = cache(d)[hook][0]
                     return x.masked_fill(x < -1e30, -math.inf) # scores of later tokens
                 claim.near((view, name, ids), values, theirs)
+            # the names that the bridge has beside these
+            own = [f"blocks.0.{place}.hook_out" for place in ("attn.q", "attn.k", "attn.v",
+                   "attn", "ln1", "ln2", "mlp.in", "mlp.out", "mlp")] + ["embed.hook_out",
+                   "pos_embed.hook_out", "ln_final.hook_out", "blocks.0.hook_out",
+                   *(f"blocks.0.{place}hook_in" for place in ("", "ln2.", "attn.o.", "mlp.out."))]
+            judge.run("trace", "-m", folder, "--tokens", ids, "-o", out, "--force", "--points",
+                      ",".join(own).replace("s.0.", f"s.-{model.config.n_layer}."))
+            found = safetensors.numpy.load_file(out)
+            for name in own:
+                theirs = cached(folder, ids)(torch.float32)[name][0]
+                claim.same((name, ids), any(x.shape == theirs.shape and apart(x, theirs) < 1e-4
+                                            for x in found.values()), True)
 
 with judge.claim("what heads look at: patterns, and the scores of head_detector's",
                  by="transformer-lens", least=20) as claim:
@@ -67,9 +80,10 @@ with judge.claim("what heads look at: patterns, and the scores of head_detector'
 
 with judge.claim("what each part adds to a logit", by="transformer-lens", least=20) as claim:
     for folder, model, ids in judge.models(4):
+        view = judge.random.choice(["raw", "transformerlens"])
         for against in None, judge.random.choice(ids):
             some, target = judge.ids(of=ids), judge.random.choice([i for i in ids if i != against])
-            flags = [] if against is None else ["--against", against]
+            flags = ["--as", view, *([] if against is None else ["--against", against])]
             [ours] = judge.json("attribute", "-m", folder, "--tokens", some, "--json", "--target",
                                 target, *flags)
             ours = ours["parts"]
@@ -80,9 +94,9 @@ with judge.claim("what each part adds to a logit", by="transformer-lens", least=
                 parts[f"{l}_mlp_out"] = ours[f"mlp {l}"]
                 heads |= added
             for unit, values in ("head", heads), ("component", parts):
-                def theirs(d): # with the bias of values in each head, as gpt has it
+                def theirs(d): # raw: with the bias of values in each head
                     found = direct_logit_attribution(
-                        bridge(folder, d, fold_value_biases=False), torch.tensor([some]), target,
+                        bridge(folder, d, fold_value_biases=view != "raw"), torch.tensor([some]), target,
                         unit=unit, **{} if against is None else {"incorrect_tokens": against})
                     found = dict(zip(found.labels, found.attribution.flatten()))
                     return torch.stack([found[name] for name in values])
@@ -114,8 +128,9 @@ with judge.claim("heads and parts that are switched off, and tokens that are hid
                  by="transformer-lens", least=60) as claim:
     r, every = judge.random, slice(None)
     for folder, model, ids in judge.models(3):
-        for _ in range(16):
+        for i in range(20):
             some, flags, hooks = judge.ids(16, 4, ids), [], []
+            processing = {"fold_ln": True} if i % 2 else {}
             for _ in range(r.choice([1, 1, 2])):
                 l, h = r.randrange(model.config.n_layer), r.randrange(model.config.n_head)
                 to = r.randrange(1, len(some))
@@ -134,8 +149,17 @@ with judge.claim("heads and parts that are switched off, and tokens that are hid
                     return x
                 hooks.append((f"blocks.{l}.{hook}", edit))
                 flags += flag
+            flags += ["--as", "transformerlens"] * bool(processing)
+            plain = model(torch.tensor([some])).logits[0]
+            if apart(plain - plain.mean(-1, keepdim=True), bridge(folder, torch.float32, **(
+                    processing or {"fold_ln": True}))(torch.tensor([some]))[0]) > 1e-3:
+                claim.skip("the bridge's processed model is another one")
+                continue
             [ours] = judge.json("logits", "-m", folder, "--tokens", some, *flags)
-            claim.near((flags, some), ours["logits"], lambda d: bridge(folder, d).run_with_hooks(
-                torch.tensor([some]), fwd_hooks=hooks)[0, -1])
+            ours = numpy.array(ours["logits"])
+            if processing: # its logits are centred
+                ours -= ours.mean()
+            claim.near((flags, some), ours, lambda d: bridge(folder, d, **processing)
+                       .run_with_hooks(torch.tensor([some]), fwd_hooks=hooks)[0, -1])
 
 judge.end()

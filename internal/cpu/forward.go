@@ -102,6 +102,7 @@ func (b *backend) block(w *kernels.Worker, layer int) bool {
 		b.at(w, stack.Scores, layer)
 		b.at(w, stack.Pattern, layer)
 		b.at(w, stack.Z, layer)
+		b.readResults(w, layer)
 	}
 	kernels.Linear(w, b.sum, b.norm, n, &h.AttnProj.Weight, h.AttnProj.Bias)
 	b.at(w, stack.AttnOut, layer)
