@@ -83,8 +83,29 @@ func ReadArrays(
 	return err
 }
 
+// ReadGradients is ReadArrays of the gradient of a Metric by the raw values, and returns the Metric.
+func ReadGradients(ctx context.Context, m *model.Model, tokens []int, metric Metric,
+	arrays []Array, put func(i, at int, x []float32) error) (float64, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r := &arrayReader{tokens: len(tokens), arrays: arrays, of: map[model.Point][]int{}, put: put,
+		cancel: cancel, gradients: true}
+	o := GradientOptions{Read: r.read}
+	for i, a := range arrays {
+		r.of[a.Point] = []int{i}
+		o.Points = append(o.Points, a.Point)
+	}
+	value, err := Gradient(ctx, m, tokens, metric, o)
+	if r.err != nil {
+		err = r.err
+	}
+	return value, err
+}
+
 // An arrayReader is the state of a call of ReadArrays.
 type arrayReader struct {
+	gradients bool // are read, not values
+
 	tokens int
 	arrays []Array
 	of     map[model.Point][]int // the arrays that are made of a point
@@ -117,7 +138,7 @@ func (r *arrayReader) row(i, token int, x []float32) error {
 		return r.put(i, token*len(x), x)
 	}
 	row, seen := make([]float32, r.tokens), token+1 // x: [n_head, seen]
-	if kind == model.Scores {
+	if kind == model.Scores && !r.gradients {
 		for j := seen; j < r.tokens; j++ {
 			row[j] = float32(math.Inf(-1))
 		}

@@ -5,6 +5,7 @@ package inside
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -105,21 +106,15 @@ type direction struct {
 }
 
 func newDirection(ctx context.Context, m *model.Model, metric Metric) (*direction, error) {
-	p := m.Params()
-	d := &direction{params: p, u: make([]float64, p.Embd)}
-	row := make([]float32, p.Embd)
-	p.LMHead.Row(row, metric.Target)
-	for i, v := range row {
-		d.u[i] = float64(v)
+	if metric.LogProb {
+		return nil, errors.New("attribution of logprob: want a difference of logits, which is a sum")
 	}
-	if metric.Against != nil {
-		p.LMHead.Row(row, *metric.Against)
-		for i, v := range row {
-			d.u[i] -= float64(v)
-		}
-	} else if err := d.subtractMean(ctx, m); err != nil {
+	p := m.Params()
+	u, err := unembed(ctx, m, metric.slopes(make([]float32, p.Vocab)))
+	if err != nil {
 		return nil, err
 	}
+	d := &direction{params: p, u: u}
 	for i := range d.u {
 		d.bias += float64(float64(p.LnF.Bias[i]) * d.u[i])
 		d.u[i] *= float64(p.LnF.Gain[i])
@@ -128,33 +123,35 @@ func newDirection(ctx context.Context, m *model.Model, metric Metric) (*directio
 	return d, nil
 }
 
-// subtractMean subtracts the mean of W_U's rows. They are added in chunks, always as many, so that
-// the sum has one order.
-func (d *direction) subtractMean(ctx context.Context, m *model.Model) error {
+// unembed returns Σ slopes[id]·W_U[id], [n_embd]. The rows are added in chunks, always as many, so
+// that the sum has one order.
+func unembed(ctx context.Context, m *model.Model, slopes []float64) ([]float64, error) {
 	const chunks = 64
-	n, vocab := d.params.Embd, d.params.Vocab
-	sums := make([]float64, chunks*n)
+	p := m.Params()
+	if p.LMHead == nil {
+		return nil, model.ErrNoLogits
+	}
+	n, sums := p.Embd, make([]float64, chunks*p.Embd)
 	err := m.Work(ctx, func(w *kernels.Worker) {
 		row := make([]float32, n)
 		for c := w.Next(); c < chunks; c = w.Next() {
 			sum := sums[c*n : (c+1)*n]
-			for id := c * vocab / chunks; id < (c+1)*vocab/chunks; id++ {
-				d.params.LMHead.Row(row, id)
+			for id := c * p.Vocab / chunks; id < (c+1)*p.Vocab/chunks; id++ {
+				if slopes[id] == 0 {
+					continue
+				}
+				p.LMHead.Row(row, id)
 				for i, v := range row {
-					sum[i] += float64(v)
+					sum[i] += float64(slopes[id] * float64(v))
 				}
 			}
 		}
 		w.Sync()
 	})
-	for i := range d.u {
-		mean := 0.0
-		for c := range chunks {
-			mean += sums[c*n+i]
-		}
-		d.u[i] -= mean / float64(vocab)
+	for i := n; i < len(sums); i++ {
+		sums[i%n] += sums[i]
 	}
-	return err
+	return sums[:n], err
 }
 
 // of returns what a part of the residual stream [n_embd] adds to the Metric, times σ: the mean of

@@ -138,6 +138,7 @@ type attributeCommand struct {
 	Target, Against *string
 	At              int
 	Top             int
+	Pairs           pairsFlags
 	Out             insideOutput
 }
 
@@ -156,6 +157,7 @@ func newAttribute(a *app) *cli.Command {
 				"explain its logit less that of this token; default: less the mean of all logits")
 			f.Add(&c.At, "--at N [-1]",
 				"explain what follows the token at position N, from 0; -1 is the last")
+			c.Pairs.flags(f)
 			f.Add(&c.Top, "--top K [20]", "show the K largest parts, and the rest as one; 0 is all")
 			c.Out.flags(f)
 			a.flags(f, evaluates|edited|cjkSpaces)
@@ -169,6 +171,13 @@ func (c *attributeCommand) Run(a *app) error {
 		c.Out.checkInside(a, "gpt attribute", &c.Text))
 	if err != nil {
 		return err
+	}
+	if c.Pairs.File != nil {
+		if c.Out.Page.HTML != nil || c.Target != nil || c.Text.Tokens != nil || c.At != -1 ||
+			len(c.Text.Text.Words) > 0 || c.Text.Text.File != nil {
+			return usagef("--pairs: want no text, --tokens, --target, --at or --html with it")
+		}
+		return c.attributeAll(a)
 	}
 	f, err := a.focus(&c.Text, &c.At, c.Target)
 	if err != nil {
