@@ -237,7 +237,7 @@ func (v View) prepare(
 }
 
 // Edits returns the raw edits that do what some edits say in the view: what is set at values or at
-// Z has their bias there, and what is scaled is scaled without it. All other edits are the same.
+// Z gets their bias after that, and what is scaled has it away. All other edits are the same.
 func (v View) Edits(ctx context.Context, m *model.Model, edits []model.Edit) ([]model.Edit, error) {
 	var points []model.Point
 	for _, e := range edits {
@@ -249,8 +249,8 @@ func (v View) Edits(ctx context.Context, m *model.Model, edits []model.Edit) ([]
 	}
 	var raw []model.Edit
 	for _, e := range edits {
-		at, scales := e.At.Kind, e.Op == model.Scale
-		if at != model.Value && at != model.Z || e.Op != model.Set && !scales {
+		at := e.At.Kind
+		if at != model.Value && at != model.Z || e.Op != model.Set && e.Op != model.Scale {
 			raw = append(raw, e)
 			continue
 		}
@@ -258,25 +258,19 @@ func (v View) Edits(ctx context.Context, m *model.Model, edits []model.Edit) ([]
 			if e.At.Layer != i && e.At.Layer != model.AllLayers {
 				continue
 			}
-			bias := t.values(i)
+			one, bias := e, t.values(i)
 			if dim := m.Params().HeadDim(); e.Head != model.AllHeads {
 				bias = bias[e.Head*dim : (e.Head+1)*dim]
 			}
-			one := e
 			one.At.Layer = i
-			one.Values = make([]float32, max(len(bias), len(e.Values)))
-			for j := range one.Values {
-				b, x := bias[j%len(bias)], e.Values[min(j, len(e.Values)-1)]
-				if one.Values[j] = b + x; scales {
-					one.Values[j] = b - b*x
-				}
+			add := one
+			add.Op, add.Values = model.Add, bias
+			if e.Op == model.Scale {
+				less := add
+				less.Values = minus(make([]float32, len(bias)), bias)
+				raw = append(raw, less)
 			}
-			if scales {
-				scale := e
-				scale.At.Layer, one.Op = i, model.Add
-				raw = append(raw, scale)
-			}
-			raw = append(raw, one)
+			raw = append(raw, one, add)
 		}
 	}
 	return raw, nil

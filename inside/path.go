@@ -38,8 +38,8 @@ func (p *Path) check() error {
 	return nil
 }
 
-// run calls Gradient for each step with embeddings between base and other, [tokens, n_embd], of
-// which nil is 0. read gets 1/steps as the weight of each.
+// run calls Gradient for each step with embeddings between base and other, [tokens, n_embd]. read
+// gets 1/steps as the weight of each.
 func (p *Path) run(ctx context.Context, m *model.Model, tokens []int, metric Metric,
 	base, other []float32, o GradientOptions, read func(weight float64, r model.Reading),
 	progress func(done, steps int)) error {
@@ -53,14 +53,9 @@ func (p *Path) run(ctx context.Context, m *model.Model, tokens []int, metric Met
 			at++
 		}
 		if at /= float64(steps); at > 0 {
-			x := make([]float32, max(len(base), len(other)))
+			x := make([]float32, len(base))
 			for i := range x {
-				if base != nil {
-					x[i] = float32(float64(base[i]) * (1 - at))
-				}
-				if other != nil {
-					x[i] += float32(float64(other[i]) * at)
-				}
+				x[i] = float32(float64(base[i])*(1-at)) + float32(float64(other[i])*at)
 			}
 			one.Edits = append(own[:len(own):len(own)], setEmbeddings(len(tokens), x))
 		}
@@ -78,7 +73,7 @@ func (p *Path) run(ctx context.Context, m *model.Model, tokens []int, metric Met
 	return nil
 }
 
-// setEmbeddings is the edit that makes x the rows of wte, [tokens, n_embd] or [1].
+// setEmbeddings is the edit that makes x the rows of wte, [tokens, n_embd].
 func setEmbeddings(tokens int, x []float32) model.Edit {
 	return model.Edit{At: model.Point{Kind: model.Embed}, Head: model.AllHeads, Op: model.Set,
 		To: tokens, Values: x}
@@ -146,27 +141,20 @@ func Saliency(ctx context.Context, m *model.Model, tokens []int, metric Metric, 
 	if err != nil || o.Path.Steps == 0 {
 		return t, err
 	}
-	var base []float32
+	base := make([]float32, len(own))
 	if o.Baseline != nil {
 		if err := checkText(m, o.Baseline); err != nil {
 			return nil, fmt.Errorf("baseline: %w", err)
 		}
 		base = embeddings(m, o.Baseline)
 	}
-	start := base
-	if start == nil {
-		start = []float32{0}
-	}
-	err = Sweep(ctx, m, tokens, [][]model.Edit{{setEmbeddings(len(tokens), start)}},
+	err = Sweep(ctx, m, tokens, [][]model.Edit{{setEmbeddings(len(tokens), base)}},
 		func(_ int, logits []float32) { t.Base = new(metric.Of(logits)) })
 	if err != nil {
 		return nil, err
 	}
 	t.Integrated = make([]float64, len(tokens))
-	way := own
-	if base != nil {
-		way = minus(own, base)
-	}
+	way := minus(own, base)
 	err = o.Path.run(ctx, m, tokens, metric, base, own, GradientOptions{Points: points},
 		func(weight float64, r model.Reading) {
 			t.Integrated[r.Index] += float64(weight * dot(r.Data, way[r.Index*n:(r.Index+1)*n]))
@@ -216,31 +204,24 @@ func (t *PatchTable) byGradients(ctx context.Context, m *model.Model, to []int, 
 	if o.At.PerHead() {
 		columns = c.Head
 	}
-	cells := make([][][]float64, c.Layer) // [tokens][columns of the token]
-	for l := range cells {
-		cells[l] = make([][]float64, len(to))
-		for i := range cells[l] {
-			cells[l][i] = make([]float64, columns)
-		}
-	}
+	each := len(to) * columns
+	cells := make([]float64, c.Layer*each) // [n_layer, tokens, columns]
 	err = o.Path.run(ctx, m, to, t.Metric, embeddings(m, to), embeddings(m, other),
 		GradientOptions{Points: from.points}, func(weight float64, r model.Reading) {
 			way := minus(from.rows[r.At].row(r.Index), rec.rows[r.At].row(r.Index))
-			at, each := cells[r.At.Layer][r.Index], len(way)/c.Head
+			at, dim := cells[r.At.Layer*each+r.Index*columns:][:columns], len(way)/c.Head
 			if !o.At.PerHead() {
 				at[r.Index] += float64(weight * dot(way, r.Data))
 				return
 			}
 			for h := range at {
-				at[h] += float64(weight * dot(way[h*each:(h+1)*each], r.Data[h*each:(h+1)*each]))
+				at[h] += float64(weight * dot(way[h*dim:(h+1)*dim], r.Data[h*dim:(h+1)*dim]))
 			}
 		}, o.Progress)
-	for l := range cells {
+	for l := range c.Layer {
 		row, share := make([]float64, columns), make([]float64, columns)
-		for _, token := range cells[l] {
-			for i, x := range token {
-				row[i] += x
-			}
+		for i, x := range cells[l*each : (l+1)*each] {
+			row[i%columns] += x
 		}
 		for i := range row {
 			row[i] += base

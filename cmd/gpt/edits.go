@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"picogpt/cmd/gpt/internal/receipt"
 	"picogpt/inside"
 	"picogpt/inside/steer"
 	"picogpt/internal/cli"
@@ -26,6 +27,7 @@ type editFlags struct {
 	Ablate []string
 	Hide   []string
 	Steer  []string
+	Edit   []string
 	As     string
 
 	recorded []model.Edit // of a receipt
@@ -41,6 +43,9 @@ func (e *editFlags) flags(f *cli.Flags) {
 		of a point, such as mlp_out.2 or attn_out.2; may be repeated`)
 	f.Add(&e.Hide, "--hide TO:FROM[@LAYER.HEAD]", `hide the token at position FROM, from 0, from the
 		attention of that at TO: in all heads, or in those of @LAYER, or in one; may be repeated`)
+	f.Add(&e.Edit, "--edit LIST", `edits as a request of gpt serve has them, in JSON:
+		[{"at":"z.3","op":"scale","values":[0]}]; gpt serve --help says what they have; may be
+		repeated`)
 	f.Add(&e.Steer, "--steer FILE[:SCALE][@LAYERS]",
 		`add a control vector (GGUF, as llama.cpp has it) times SCALE after the layers that it has,
 		or after those of LAYERS, such as 2-5; may be repeated`)
@@ -60,12 +65,13 @@ func (e *editFlags) list() (all []string) {
 	for _, flag := range []struct {
 		name   string
 		values []string
-	}{{"--ablate", e.Ablate}, {"--hide", e.Hide}, {"--steer", e.Steer}} {
+	}{{"--ablate", e.Ablate}, {"--hide", e.Hide}, {"--edit", e.Edit},
+		{"--steer", e.Steer}} {
 		for _, value := range flag.values {
 			all = append(all, flag.name+" "+value)
 		}
 	}
-	if len(e.Ablate) > 0 && e.As == string(inside.TransformerLens) {
+	if len(e.Ablate)+len(e.Edit) > 0 && e.As == string(inside.TransformerLens) {
 		all = append(all, "--as "+e.As)
 	}
 	return all
@@ -96,15 +102,8 @@ func (e *editFlags) check(device, said string) error {
 	if flag := e.given(); flag != "" && device != "cpu" {
 		return noEdits(flag, said, device)
 	}
-	for _, value := range e.Ablate {
-		if _, err := parseAblate(value, mostLayers); err != nil {
-			return err
-		}
-	}
-	for _, value := range e.Hide {
-		if _, err := parseHide(value); err != nil {
-			return err
-		}
+	if _, err := e.parsed(nil); err != nil {
+		return err
 	}
 	for _, value := range e.Steer {
 		if _, err := parseSteer(value); err != nil {
@@ -151,20 +150,9 @@ func (a *app) modelEdits() ([]model.Edit, error) {
 		return nil, err
 	}
 	c := ck.Config
-	var all []model.Edit
-	for _, value := range e.Ablate {
-		edit, _ := parseAblate(value, c.Layer) // check has seen it
-		if err := inModel(c, edit); err != "" {
-			return nil, usagef("--ablate %s: %s", quoteShort(value), err)
-		}
-		all = append(all, edit)
-	}
-	for _, value := range e.Hide {
-		edit, _ := parseHide(value)
-		if err := inModel(c, edit); err != "" {
-			return nil, usagef("--hide %s: %s", quoteShort(value), err)
-		}
-		all = append(all, edit)
+	all, err := e.parsed(&c)
+	if err != nil {
+		return nil, err
 	}
 	var vectors []steer.Scaled
 	for _, value := range e.Steer {
@@ -183,6 +171,43 @@ func (a *app) modelEdits() ([]model.Edit, error) {
 		return nil, usagef("--steer: %w", err)
 	}
 	return append(all, added...), nil
+}
+
+// parsed returns the edits of all flags but --steer, of a model, or nil for one not yet known.
+func (e *editFlags) parsed(c *model.Config) (all []model.Edit, err error) {
+	layers := mostLayers
+	if c != nil {
+		layers = c.Layer
+	}
+	for i, values := range [][]string{e.Ablate, e.Hide, e.Edit} {
+		flag := []string{"--ablate", "--hide", "--edit"}[i]
+		for _, value := range values {
+			edits := make([]model.Edit, 1)
+			switch i {
+			case 0:
+				edits[0], err = parseAblate(value, layers)
+			case 1:
+				edits[0], err = parseHide(value)
+			default:
+				if edits, err = receipt.ParseEdits(value); err != nil {
+					err = usagef("--edit %s: %w", quoteShort(value), err)
+				}
+			}
+			if err != nil {
+				return nil, err
+			}
+			for _, edit := range edits {
+				if c == nil {
+					continue
+				}
+				if wrong := inModel(*c, edit); wrong != "" {
+					return nil, usagef("%s %s: %s", flag, quoteShort(value), wrong)
+				}
+			}
+			all = append(all, edits...)
+		}
+	}
+	return all, nil
 }
 
 // noEdits is the error of a flag that changes the model, on a GPU.

@@ -310,9 +310,6 @@ func (q *metricFlags) metric(names *tokenNames) (m inside.Metric, err error) {
 	if q.Target == nil {
 		return m, usagef("want --target TOKEN, the token whose logit is explained")
 	}
-	if q.LogProb && q.Against != nil {
-		return m, usagef("--logprob and --against: want one of them")
-	}
 	m.LogProb = q.LogProb
 	if m.Target, err = names.find("--target", *q.Target); err == nil && q.Against != nil {
 		m.Against = new(int)
