@@ -86,13 +86,15 @@ func PatchAll(ctx context.Context, m *model.Model, pairs []Pair, o PatchOptions)
 	return s, nil
 }
 
-// eachPair calls f for each pair, up to the first error.
+// eachPair calls f for each pair, up to the first error, which names the pair if there are several.
 func eachPair(pairs []Pair, progress func(done, pairs int), f func(i int, p Pair) error) error {
 	if len(pairs) == 0 {
 		return errors.New("no pairs, want at least one")
 	}
 	for i, p := range pairs {
-		if err := f(i, p); err != nil {
+		if err := f(i, p); err != nil && len(pairs) == 1 {
+			return err
+		} else if err != nil {
 			return fmt.Errorf("pair %d: %w", i, err)
 		}
 		if progress != nil {

@@ -95,8 +95,6 @@ func (c *patchCommand) Run(a *app) error {
 	set, err := inside.PatchAll(ctx, m, pairs, o)
 	end()
 	switch {
-	case err != nil && len(pairs) == 1:
-		return cmp.Or(errors.Unwrap(err), err)
 	case err != nil:
 		return err
 	case c.Pairs.File == nil:
@@ -106,9 +104,13 @@ func (c *patchCommand) Run(a *app) error {
 	}
 	mean := *set.Pairs[0] // its first text names the positions
 	mean.Share = set.Share
+	of := c.At + " of the means"
+	if g := mean.ByGradient; g != nil {
+		of = show.Approximate(of, &inside.Approximation{Path: g.Path})
+	}
 	return a.printText(fmt.Sprintf("%d pairs, the answer's logit: %.3f ± %.3f clean, %.3f ± %.3f "+
-		"corrupted\n%s of the means: 1 is clean, 0 is corrupted; tokens are those of the first pair\n\n%s",
-		len(pairs), set.Clean.Mean, set.Clean.Spread, set.Corrupted.Mean, set.Corrupted.Spread, c.At,
+		"corrupted\n%s: 1 is clean, 0 is corrupted; tokens are those of the first pair\n\n%s",
+		len(pairs), set.Clean.Mean, set.Clean.Spread, set.Corrupted.Mean, set.Corrupted.Spread, of,
 		show.Patch(names.name, &mean).Text(terminal.Columns(a.stdout.File))))
 }
 
