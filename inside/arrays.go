@@ -14,8 +14,8 @@ import (
 
 // An Array is what a point has for all tokens of a text, row-major, as TransformerLens's cache has
 // it but for the batch: [n_head, tokens, tokens] of a Pattern and of Scores, where those of a token
-// are a row, [tokens, n_head, head_dim] of a Query, Key, Value and Z, [tokens, 1] of the scales,
-// and else [tokens, width]. Keys after a token have the weight 0 and the score −Inf.
+// are a row, [tokens, n_head, head_dim] of a Query, Key, Value and Z, [tokens, n_head, n_embd] of a
+// Result, [tokens, 1] of the scales, and else [tokens, width]. Keys after a token have the weight 0 and the score −Inf.
 type Array struct {
 	Point model.Point
 	Shape []int
@@ -39,7 +39,7 @@ func Arrays(m *model.Model, tokens int, points ...model.Point) ([]Array, error) 
 		heads := m.Config().Head
 		shape := []int{tokens, m.Width(p, 0)}
 		switch p.Kind {
-		case model.Query, model.Key, model.Value, model.Z:
+		case model.Query, model.Key, model.Value, model.Z, model.Result:
 			shape = []int{tokens, heads, shape[1] / heads}
 		case model.Scores, model.Pattern:
 			shape = []int{heads, tokens, tokens}
@@ -83,8 +83,29 @@ func ReadArrays(
 	return err
 }
 
+// ReadGradients is ReadArrays of the gradient of a Metric by the raw values, and returns the Metric.
+func ReadGradients(ctx context.Context, m *model.Model, tokens []int, metric Metric,
+	arrays []Array, put func(i, at int, x []float32) error) (float64, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r := &arrayReader{tokens: len(tokens), arrays: arrays, of: map[model.Point][]int{}, put: put,
+		cancel: cancel, gradients: true}
+	o := GradientOptions{Read: r.read}
+	for i, a := range arrays {
+		r.of[a.Point] = []int{i}
+		o.Points = append(o.Points, a.Point)
+	}
+	value, err := Gradient(ctx, m, tokens, metric, o)
+	if r.err != nil {
+		err = r.err
+	}
+	return value, err
+}
+
 // An arrayReader is the state of a call of ReadArrays.
 type arrayReader struct {
+	gradients bool // are read, not values
+
 	tokens int
 	arrays []Array
 	of     map[model.Point][]int // the arrays that are made of a point
@@ -117,7 +138,7 @@ func (r *arrayReader) row(i, token int, x []float32) error {
 		return r.put(i, token*len(x), x)
 	}
 	row, seen := make([]float32, r.tokens), token+1 // x: [n_head, seen]
-	if kind == model.Scores {
+	if kind == model.Scores && !r.gradients {
 		for j := seen; j < r.tokens; j++ {
 			row[j] = float32(math.Inf(-1))
 		}
@@ -138,8 +159,9 @@ type View string
 // HookedTransformer.from_pretrained does by default: with fold_ln, center_writing_weights,
 // center_unembed and fold_value_biases. No weight changes for it: what is written to the residual
 // stream, and the stream, is without its mean over n_embd; a LayerNorm's output is without its gain
-// and bias; values, and their weighted sums Z, are without b_V + ln_1.b·W_V. All else is equal.
-// (The logits of such a model are without their mean.) Edits are made before, to the raw values.
+// and bias; values, and their weighted sums Z, are without b_V + ln_1.b·W_V, and so are the results
+// of heads, which are without their mean, too. All else is equal. (The logits of such a model are
+// without their mean.) Edits are made before, to the raw values: see Edits.
 const (
 	Raw             View = "raw" // as the checkpoint's model computes them, and Hugging Face's
 	TransformerLens View = "transformerlens"
@@ -164,7 +186,15 @@ func (v View) source(m *model.Model, p model.Point) model.Point {
 // processed turns raw values into those of TransformerLens.
 type processed struct {
 	epsilon float64
-	qkv     [][]float32 // of the layers that need it: b + ln_1.b·W of c_attn [3*n_embd]
+
+	// Of the layers that need it: b + ln_1.b·W of c_attn [3*n_embd], and what each head makes of
+	// its part of the values' [n_head, n_embd].
+	qkv, results [][]float32
+}
+
+// values returns the bias of the values of a layer, which the view takes from them [n_embd].
+func (t *processed) values(layer int) []float32 {
+	return t.qkv[layer][len(t.qkv[layer])/3*2:]
 }
 
 // prepare returns what turns values of points into those of the view, nil for Raw.
@@ -175,19 +205,75 @@ func (v View) prepare(
 		return nil, nil
 	}
 	p := m.Params()
-	t := &processed{epsilon: float64(p.Epsilon), qkv: make([][]float32, len(p.H))}
-	for _, at := range points {
-		if at.Kind == model.Value || at.Kind == model.Z {
-			t.qkv[at.Layer] = make([]float32, 3*p.Embd)
+	n, dim := p.Embd, p.HeadDim()
+	t := &processed{float64(p.Epsilon), make([][]float32, len(p.H)), make([][]float32, len(p.H))}
+	all, err := m.Points(points...)
+	if err != nil {
+		return nil, err
+	}
+	for _, at := range all {
+		if at.Kind == model.Value || at.Kind == model.Z || at.Kind == model.Result {
+			t.qkv[at.Layer] = make([]float32, 3*n)
+			t.results[at.Layer] = make([]float32, p.Heads*n)
 		}
 	}
+	apart := make([]float32, p.Heads*n) // a head alone in each row
 	return t, m.Work(ctx, func(w *kernels.Worker) {
 		for i, qkv := range t.qkv {
-			if h := &p.H[i]; qkv != nil {
-				kernels.Linear(w, qkv, h.Ln1.Bias, 1, &h.CAttn.Weight, h.CAttn.Bias)
+			if qkv == nil {
+				continue
 			}
+			h := &p.H[i]
+			kernels.Linear(w, qkv, h.Ln1.Bias, 1, &h.CAttn.Weight, h.CAttn.Bias)
+			if w.ID() == 0 {
+				for j := range p.Heads {
+					copy(apart[j*(n+dim):], qkv[2*n+j*dim:2*n+(j+1)*dim])
+				}
+			}
+			w.Sync()
+			kernels.Linear(w, t.results[i], apart, p.Heads, &h.AttnProj.Weight, nil)
 		}
 	})
+}
+
+// Edits returns the raw edits that do what some edits say in the view: what is set at values or at
+// Z gets their bias after that, and what is scaled has it away. All other edits are the same.
+func (v View) Edits(ctx context.Context, m *model.Model, edits []model.Edit) ([]model.Edit, error) {
+	var points []model.Point
+	for _, e := range edits {
+		points = append(points, e.At)
+	}
+	t, err := v.prepare(ctx, m, points)
+	if t == nil {
+		return edits, err
+	}
+	var raw []model.Edit
+	for _, e := range edits {
+		at := e.At.Kind
+		if at != model.Value && at != model.Z || e.Op != model.Set && e.Op != model.Scale {
+			raw = append(raw, e)
+			continue
+		}
+		for i := range t.qkv {
+			if e.At.Layer != i && e.At.Layer != model.AllLayers {
+				continue
+			}
+			one, bias := e, t.values(i)
+			if dim := m.Params().HeadDim(); e.Head != model.AllHeads {
+				bias = bias[e.Head*dim : (e.Head+1)*dim]
+			}
+			one.At.Layer = i
+			add := one
+			add.Op, add.Values = model.Add, bias
+			if e.Op == model.Scale {
+				less := add
+				less.Values = minus(make([]float32, len(bias)), bias)
+				raw = append(raw, less)
+			}
+			raw = append(raw, one, add)
+		}
+	}
+	return raw, nil
 }
 
 // value returns what the view has at a point for one token, from what its source has.
@@ -199,13 +285,24 @@ func (t *processed) value(p model.Point, x []float32) []float32 {
 	case model.LN1Normalized, model.LN2Normalized, model.FinalNormalized:
 		return centred(x, &t.epsilon)
 	case model.Value, model.Z:
-		y := make([]float32, len(x))
-		for i, bias := range t.qkv[p.Layer][2*len(x):] {
-			y[i] = x[i] - bias
+		return minus(x, t.values(p.Layer))
+	case model.Result:
+		y, n := minus(x, t.results[p.Layer]), len(t.values(p.Layer))
+		for h := 0; h < len(y); h += n {
+			copy(y[h:], centred(y[h:h+n], nil))
 		}
 		return y
 	}
 	return x
+}
+
+// minus returns x − y.
+func minus(x, y []float32) []float32 {
+	z := make([]float32, len(x))
+	for i := range x {
+		z[i] = x[i] - y[i]
+	}
+	return z
 }
 
 // centred returns x − mean(x); with epsilon that over √(variance + epsilon).

@@ -278,6 +278,7 @@ type lensModel struct {
 	embed, pos, wU matrix
 	bU             []float64
 	layers         []lensLayer
+	off            [2]int // 1 + the layer and the head whose z is 0
 }
 
 type lensLayer struct {
@@ -427,6 +428,20 @@ func (m *lensModel) attention(
 	}
 	put(name+"attn.hook_attn_scores", scores)
 	put(name+"attn.hook_pattern", pattern)
+	if m.off[0] == layer+1 {
+		for to := range tokens {
+			clear(z.row(to)[m.off[1]*dim : (m.off[1]+1)*dim])
+		}
+	}
+	results := matrix{n, nil}
+	for to := range tokens {
+		for h := range m.heads {
+			alone := matrix{n, make([]float64, n)}
+			copy(alone.v[h*dim:(h+1)*dim], z.row(to)[h*dim:])
+			results.v = append(results.v, alone.times(l.o, nil).v...)
+		}
+	}
+	put(name+"attn.hook_result", results)
 	return put(name+"hook_attn_out", put(name+"attn.hook_z", z).times(l.o, l.bO))
 }
 
@@ -479,11 +494,93 @@ func TestTheViewIsThatOfProcessedWeights(t *testing.T) {
 			nearAll(t, fmt.Sprintf("seed %d: %s", seed, name), got[name], want[name], 1e-5)
 		}
 		raw, _ := arrays(t, m, ids, inside.Raw)
+		logitsWithout(t, m, tensors, ids)
+		attributionOf(t, m, want, fold(tensors, m.Config().Head, m.Config().Layer), ids)
 		for name, x := range raw { // the view is another one
 			same := slices.Equal(got[name], x)
 			if point, _ := model.ParsePoint(name); same != sameInBoth(point.Kind) {
 				t.Errorf("seed %d: %s: raw and processed values are equal: %v", seed, name, same)
 			}
+		}
+	}
+}
+
+// logitsWithout compares logits where heads have no z in the view.
+func logitsWithout(t *testing.T, m *model.Model, tensors map[string]matrix, ids []int) {
+	t.Helper()
+	for layer := range m.Config().Layer {
+		for head := range m.Config().Head {
+			folded := fold(tensors, m.Config().Head, m.Config().Layer)
+			folded.off = [2]int{layer + 1, head}
+			want := folded.run(ids)["logits"]
+			want = want[len(want)-m.Config().VocabSize:]
+			for _, e := range []model.Edit{{Op: model.Set}, {Op: model.Scale}} {
+				e.At, e.Head = model.Point{Kind: model.Z, Layer: layer}, head
+				e.Values = []float32{0}
+				edits, err := inside.TransformerLens.Edits(t.Context(), m, []model.Edit{e})
+				if err != nil {
+					t.Fatal(err)
+				}
+				s := m.NewSession()
+				in := model.Input{Session: s, Tokens: ids, Trace: model.Editing(edits)}
+				if err := m.Eval(t.Context(), in); err != nil {
+					t.Fatal(err)
+				}
+				got, mean := slices.Clone(s.Logits()), 0.0
+				for _, x := range got {
+					mean += float64(x) / float64(len(got))
+				}
+				for i := range got {
+					got[i] -= float32(mean)
+				}
+				nearAll(t, fmt.Sprintf("%s head %d.%d", e.Op, layer, head), got, want, 1e-5)
+			}
+		}
+	}
+}
+
+// attributionOf compares what heads add to a logit in the view.
+func attributionOf(t *testing.T, m *model.Model, points map[string][]float64, folded *lensModel,
+	ids []int,
+) {
+	t.Helper()
+	o := inside.AttributeOptions{View: inside.TransformerLens}
+	a, err := inside.Attribute(t.Context(), m, ids, inside.Metric{Target: 5}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, n := m.Config(), m.Config().Embd
+	scale := points["ln_final.hook_scale"][len(ids)-1]
+	of := func(x []float64) (sum float64) {
+		for i, v := range x {
+			sum += v * folded.wU.row(i)[5] / scale
+		}
+		return sum
+	}
+	for l := range c.Layer {
+		results := points[fmt.Sprintf("blocks.%d.attn.hook_result", l)]
+		results = results[len(results)-c.Head*n:]
+		for h := range c.Head {
+			name := fmt.Sprintf("head %d.%d", l, h)
+			got, _ := a.Parts.Value(name)
+			near(t, name, got, of(results[h*n:(h+1)*n]), 1e-5)
+		}
+		name := fmt.Sprintf("attn_bias %d", l)
+		got, _ := a.Parts.Value(name)
+		near(t, name, got, of(folded.layers[l].bO), 1e-5)
+	}
+	near(t, "sum", a.Sum, a.Difference, 1e-4)
+	zeros, err := inside.Ablate(t.Context(), m, ids, inside.Metric{Target: 5},
+		inside.AblateOptions{View: inside.TransformerLens})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for l := range c.Layer {
+		for h := range c.Head {
+			folded.off = [2]int{l + 1, h}
+			logits := folded.run(ids)["logits"]
+			got, _ := zeros.Parts.Value(fmt.Sprintf("head %d.%d", l, h))
+			near(t, "without a head", got, logits[len(logits)-c.VocabSize+5], 1e-4)
 		}
 	}
 }

@@ -5,6 +5,7 @@ package inside
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -23,14 +24,17 @@ type Attribution struct {
 	Parts      Parts   `json:"parts"`      // in the order in which they are computed
 }
 
+// AttributeOptions say what Attribute takes for a part.
+type AttributeOptions struct{ View View } // "" is Raw
+
 // Attribute computes the direct logit attribution of what follows a text. With u = W_U[target] −
 // W_U[against], or minus the mean of W_U, a part c of the last residual stream gives
 // ((c − mean(c))/σ ⊙ g)·u, where σ is the scale of ln_f there, and g its gain. The parts are the
 // embeddings, each head without bias (z_h·W_O[h]), the bias of each attention, each MLP, and ln_f's
-// bias. Their sum is the difference; with weights in q8 or q4 it is so only within the rounding of
+// bias. In TransformerLens's view a head has no share of the bias of values, which is a part of
+// attention's bias there. Their sum is the difference; with weights in q8 or q4 it is so only within the rounding of
 // activations. Source: Elhage et al., "A Mathematical Framework for Transformer Circuits", 2021.
-func Attribute(
-	ctx context.Context, m *model.Model, tokens []int, metric Metric,
+func Attribute(ctx context.Context, m *model.Model, tokens []int, metric Metric, o AttributeOptions,
 ) (*Attribution, error) {
 	if err := checkText(m, tokens); err != nil {
 		return nil, err
@@ -50,14 +54,14 @@ func Attribute(
 	if err := rec.run(ctx, s, tokens, len(tokens)-1); err != nil {
 		return nil, err
 	}
-	return attribute(ctx, m, rec, s.Logits(), metric)
+	return attribute(ctx, m, rec, s.Logits(), metric, o.View)
 }
 
 // attribute divides the Metric of logits [vocab_size] into the parts of a record's only token.
 func attribute(
-	ctx context.Context, m *model.Model, rec *record, logits []float32, metric Metric,
+	ctx context.Context, m *model.Model, rec *record, logits []float32, metric Metric, v View,
 ) (*Attribution, error) {
-	heads, err := headOutputs(ctx, m, rec)
+	t, err := v.prepare(ctx, m, rec.points)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +70,7 @@ func attribute(
 	if err != nil {
 		return nil, err
 	}
-	a.Parts = d.parts(rec, heads)
+	a.Parts = d.parts(rec, t)
 	for _, part := range a.Parts {
 		a.Sum += part.Value
 	}
@@ -78,7 +82,7 @@ func attribute(
 
 // attributionPoints hold what the parts are computed from.
 var attributionPoints = []model.Point{{Kind: model.Embed}, {Kind: model.PosEmbed},
-	{Kind: model.Z, Layer: model.AllLayers}, {Kind: model.MLPOut, Layer: model.AllLayers},
+	{Kind: model.Result, Layer: model.AllLayers}, {Kind: model.MLPOut, Layer: model.AllLayers},
 	{Kind: model.FinalScale}}
 
 // additive refuses edits after which the residual stream is not the sum of its parts.
@@ -93,28 +97,6 @@ func additive(edits []model.Edit) error {
 	return nil
 }
 
-// headOutputs returns z_h·W_O[h] of a record's only token: for each layer [n_head, n_embd].
-func headOutputs(ctx context.Context, m *model.Model, rec *record) ([][]float32, error) {
-	p := m.Params()
-	n, dim := p.Embd, p.HeadDim()
-	z, out := make([]float32, p.Heads*n), make([][]float32, len(p.H))
-	err := m.Work(ctx, func(w *kernels.Worker) {
-		for i := range p.H {
-			if w.ID() == 0 {
-				clear(z)
-				all := rec.rows[model.Point{Kind: model.Z, Layer: i}].row(0)
-				for h := range p.Heads { // row h has the values of head h, and zeros
-					copy(z[h*n+h*dim:h*n+(h+1)*dim], all[h*dim:])
-				}
-				out[i] = make([]float32, p.Heads*n)
-			}
-			w.Sync()
-			kernels.Linear(w, out[i], z, p.Heads, &p.H[i].AttnProj.Weight, nil)
-		}
-	})
-	return out, err
-}
-
 // A direction is what the unembedding reads for a Metric.
 type direction struct {
 	params *stack.Params
@@ -124,21 +106,15 @@ type direction struct {
 }
 
 func newDirection(ctx context.Context, m *model.Model, metric Metric) (*direction, error) {
-	p := m.Params()
-	d := &direction{params: p, u: make([]float64, p.Embd)}
-	row := make([]float32, p.Embd)
-	p.LMHead.Row(row, metric.Target)
-	for i, v := range row {
-		d.u[i] = float64(v)
+	if metric.LogProb {
+		return nil, errors.New("attribution of logprob: want a difference of logits, which is a sum")
 	}
-	if metric.Against != nil {
-		p.LMHead.Row(row, *metric.Against)
-		for i, v := range row {
-			d.u[i] -= float64(v)
-		}
-	} else if err := d.subtractMean(ctx, m); err != nil {
+	p := m.Params()
+	u, err := unembed(ctx, m, metric.slopes(make([]float32, p.Vocab)))
+	if err != nil {
 		return nil, err
 	}
+	d := &direction{params: p, u: u}
 	for i := range d.u {
 		d.bias += float64(float64(p.LnF.Bias[i]) * d.u[i])
 		d.u[i] *= float64(p.LnF.Gain[i])
@@ -147,33 +123,35 @@ func newDirection(ctx context.Context, m *model.Model, metric Metric) (*directio
 	return d, nil
 }
 
-// subtractMean subtracts the mean of W_U's rows. They are added in chunks, always as many, so that
-// the sum has one order.
-func (d *direction) subtractMean(ctx context.Context, m *model.Model) error {
+// unembed returns Σ slopes[id]·W_U[id], [n_embd]. The rows are added in chunks, always as many, so
+// that the sum has one order.
+func unembed(ctx context.Context, m *model.Model, slopes []float64) ([]float64, error) {
 	const chunks = 64
-	n, vocab := d.params.Embd, d.params.Vocab
-	sums := make([]float64, chunks*n)
+	p := m.Params()
+	if p.LMHead == nil {
+		return nil, model.ErrNoLogits
+	}
+	n, sums := p.Embd, make([]float64, chunks*p.Embd)
 	err := m.Work(ctx, func(w *kernels.Worker) {
 		row := make([]float32, n)
 		for c := w.Next(); c < chunks; c = w.Next() {
 			sum := sums[c*n : (c+1)*n]
-			for id := c * vocab / chunks; id < (c+1)*vocab/chunks; id++ {
-				d.params.LMHead.Row(row, id)
+			for id := c * p.Vocab / chunks; id < (c+1)*p.Vocab/chunks; id++ {
+				if slopes[id] == 0 {
+					continue
+				}
+				p.LMHead.Row(row, id)
 				for i, v := range row {
-					sum[i] += float64(v)
+					sum[i] += float64(slopes[id] * float64(v))
 				}
 			}
 		}
 		w.Sync()
 	})
-	for i := range d.u {
-		mean := 0.0
-		for c := range chunks {
-			mean += sums[c*n+i]
-		}
-		d.u[i] -= mean / float64(vocab)
+	for i := n; i < len(sums); i++ {
+		sums[i%n] += sums[i]
 	}
-	return err
+	return sums[:n], err
 }
 
 // of returns what a part of the residual stream [n_embd] adds to the Metric, times σ: the mean of
@@ -186,8 +164,9 @@ func (d *direction) of(part []float32) float64 {
 	return sum
 }
 
-// parts returns the parts of a record's only token, in the order in which they are computed.
-func (d *direction) parts(rec *record, heads [][]float32) (all Parts) {
+// parts returns the parts of a record's only token, in the order in which they are computed; t is
+// what turns them into another view's, or nil.
+func (d *direction) parts(rec *record, t *processed) (all Parts) {
 	row := func(k model.Kind, layer int) []float32 {
 		return rec.rows[model.Point{Kind: k, Layer: layer}].row(0)
 	}
@@ -196,10 +175,17 @@ func (d *direction) parts(rec *record, heads [][]float32) (all Parts) {
 	add("embed", row(model.Embed, 0))
 	add("pos", row(model.PosEmbed, 0))
 	for i := range d.params.H {
-		for h := range d.params.Heads {
-			add(fmt.Sprintf("head %d.%d", i, h), heads[i][h*n:(h+1)*n])
+		results, bias := row(model.Result, i), d.params.H[i].AttnProj.Bias
+		if t != nil {
+			results, bias = minus(results, t.results[i]), slices.Clone(bias)
+			for j, x := range t.results[i] {
+				bias[j%n] += x
+			}
 		}
-		add(fmt.Sprintf("attn_bias %d", i), d.params.H[i].AttnProj.Bias)
+		for h := range d.params.Heads {
+			add(fmt.Sprintf("head %d.%d", i, h), results[h*n:(h+1)*n])
+		}
+		add(fmt.Sprintf("attn_bias %d", i), bias)
 		add(fmt.Sprintf("mlp %d", i), row(model.MLPOut, i))
 	}
 	return append(all, Part{"ln_f.b", d.bias})
@@ -255,7 +241,7 @@ func At(ctx context.Context, s *model.Session, token int, o AtOptions) (*Positio
 		return nil, err
 	}
 	if additive(m.Edits()) == nil && additive(o.Edits) == nil {
-		p.Attribution, err = attribute(ctx, m, rec, s.Logits(), *metric)
+		p.Attribution, err = attribute(ctx, m, rec, s.Logits(), *metric, Raw)
 	}
 	return p, err
 }

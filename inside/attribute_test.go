@@ -22,7 +22,7 @@ func attribute(
 	t testing.TB, m *model.Model, ids []int, metric inside.Metric,
 ) *inside.Attribution {
 	t.Helper()
-	a, err := inside.Attribute(context.Background(), m, ids, metric)
+	a, err := inside.Attribute(context.Background(), m, ids, metric, inside.AttributeOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestAttributeRefuses(t *testing.T) {
 		{edited, []int{1}, inside.Metric{}, "attribution of a model with an edit of " +
 			"blocks.1.hook_resid_mid: the parts do not add up"},
 	} {
-		_, err := inside.Attribute(context.Background(), c.m, c.ids, c.q)
+		_, err := inside.Attribute(context.Background(), c.m, c.ids, c.q, inside.AttributeOptions{})
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%v: %v, want %s", c.q, err, c.want)
 		}

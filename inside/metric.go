@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"strings"
 
+	"picogpt/kernels"
 	"picogpt/model"
 )
 
@@ -19,15 +20,19 @@ import (
 var ErrNonFinite = errors.New("not finite")
 
 // A Metric is the number that the tools explain: the logit of Target minus that of Against, or
-// minus the mean of all logits if Against is nil.
+// minus the mean of all logits if Against is nil; or with LogProb the logarithm of its probability.
 type Metric struct {
 	Target  int  `json:"target"`
 	Against *int `json:"against,omitempty"`
+	LogProb bool `json:"logprob,omitempty"`
 }
 
 // Of returns the number for a row of logits.
 func (q Metric) Of(logits []float32) float64 {
 	target := float64(logits[q.Target])
+	if q.LogProb {
+		return target - kernels.Leaves{}.LogSumExp(logits)
+	}
 	if q.Against != nil {
 		return target - float64(logits[*q.Against])
 	}
@@ -38,7 +43,30 @@ func (q Metric) Of(logits []float32) float64 {
 	return target - sum/float64(len(logits))
 }
 
+// slopes returns the derivatives of the number by the logits.
+func (q Metric) slopes(logits []float32) []float64 {
+	d := make([]float64, len(logits))
+	switch {
+	case q.LogProb:
+		lse := kernels.Leaves{}.LogSumExp(logits)
+		for i, x := range logits {
+			d[i] = -kernels.Exp64(float64(x) - lse)
+		}
+	case q.Against != nil:
+		d[*q.Against] = -1
+	default:
+		for i := range d {
+			d[i] = -1 / float64(len(d))
+		}
+	}
+	d[q.Target]++
+	return d
+}
+
 func (q Metric) check(m *model.Model) error {
+	if q.LogProb && q.Against != nil {
+		return errors.New("logprob and against: want one of them")
+	}
 	if err := checkID("target", q.Target, m); err != nil || q.Against == nil {
 		return err
 	}

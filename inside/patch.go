@@ -93,6 +93,13 @@ type PatchOptions struct {
 
 	Noising bool // corrupted's values are put into clean, instead of clean's into corrupted
 
+	// Path, if not nil, says that gradients stand for the runs: attribution patching, or with Steps
+	// its mean along the path from the embeddings of the text that is patched to the other's.
+	// Values at points of heads are summed over the positions. With Check the runs are made too,
+	// and compared. Source: Nanda, "Attribution Patching", 2023.
+	Path  *Path
+	Check bool
+
 	Progress func(done, runs int) // nil, or called after each run
 }
 
@@ -113,6 +120,8 @@ type PatchTable struct {
 	// (value − Corrupted)/(Clean − Corrupted): 1 where the Metric is the clean text's, 0 where it
 	// is the corrupted one's. So it is what has been restored, or with Noising what has been left.
 	Share [][]float64
+
+	ByGradient *Approximation // nil: each value is a run
 }
 
 // Patch evaluates one of two texts of the same length again and again, each time with the values of
@@ -125,6 +134,9 @@ func Patch(ctx context.Context, m *model.Model, clean, corrupted []int, metric M
 	o PatchOptions) (*PatchTable, error) {
 	if o.At == 0 {
 		o.At = model.ResidPre
+	}
+	if o.Path != nil {
+		o.Path = new(*o.Path)
 	}
 	if err := checkPatch(m, clean, corrupted, metric, o); err != nil {
 		return nil, err
@@ -156,7 +168,19 @@ func Patch(ctx context.Context, m *model.Model, clean, corrupted []int, metric M
 	runs := patches(m, rec, whole.Matches(from))
 	source.Release() // the runs may need the memory
 	whole.Release()
-	return t, t.sweep(ctx, m, to, runs, o.Progress)
+	if o.Path == nil {
+		return t, t.sweep(ctx, m, to, runs, o.Progress)
+	}
+	t.ByGradient = &Approximation{Path: *o.Path}
+	err = t.byGradients(ctx, m, to, rec, o)
+	if err == nil && o.Check {
+		exact := *t
+		exact.Values, exact.Share = nil, nil
+		if err = exact.sweep(ctx, m, to, runs, o.Progress); err == nil {
+			t.ByGradient.compare(exact.Values, t.Values)
+		}
+	}
+	return t, err
 }
 
 func checkPatch(m *model.Model, clean, corrupted []int, metric Metric, o PatchOptions) error {
@@ -176,6 +200,11 @@ func checkPatch(m *model.Model, clean, corrupted []int, metric Metric, o PatchOp
 	if !o.At.TakesEdits() || o.At.Once() {
 		return fmt.Errorf("patch at %s: want points of a block that take edits",
 			model.Point{Kind: o.At, Layer: model.AllLayers})
+	}
+	if o.Path != nil {
+		if err := o.Path.check(); err != nil {
+			return err
+		}
 	}
 	return metric.check(m)
 }
@@ -230,12 +259,15 @@ type patchJSON struct {
 	Corrupted float64     `json:"corrupted"`
 	Noising   bool        `json:"noising,omitempty"`
 	Share     [][]float64 `json:"share"`
+
+	ByGradient *Approximation `json:"by_gradient,omitempty"`
 }
 
 // MarshalJSON writes {"target":1,"ids":[[…],[…]],"clean":4,"corrupted":-3,"share":[[…]],
 // "hook_resid_pre":[[…]]}.
 func (t *PatchTable) MarshalJSON() ([]byte, error) {
-	b, err := json.Marshal(patchJSON{t.Metric, t.IDs, t.Clean, t.Corrupted, t.Noising, t.Share})
+	b, err := json.Marshal(patchJSON{t.Metric, t.IDs, t.Clean, t.Corrupted, t.Noising, t.Share,
+		t.ByGradient})
 	if err != nil {
 		return nil, err
 	}
@@ -270,22 +302,44 @@ type AblateOptions struct {
 	// Resample, if not nil, is another text of the same length: what the part computes for it
 	// stands at the same positions.
 	Resample []int
+
+	View View // in which the zeros are; "" is Raw
+
+	// Together, if not nil, are names of parts that are all taken away at once: "together".
+	Together []string
+
+	means *record // of Mean, once they are computed
 }
 
 // Ablate takes away each head ("head 3.1": its z, at all positions), each attention ("attn 3":
 // hook_attn_out, with its bias) and each MLP ("mlp 3": hook_mlp_out), one at a time.
 func Ablate(ctx context.Context, m *model.Model, tokens []int, metric Metric, o AblateOptions,
 ) (*Effects, error) {
-	if err := checkAblate(m, tokens, metric, o); err != nil {
+	return o.ablate(ctx, m, tokens, metric)
+}
+
+// ablate is Ablate, and keeps the means for the next text.
+func (o *AblateOptions) ablate(ctx context.Context, m *model.Model, tokens []int, metric Metric,
+) (*Effects, error) {
+	if err := checkAblate(m, tokens, metric, *o); err != nil {
 		return nil, err
 	}
 	rec, err := newRecord(m, 1, partPoints...) // one row, of zeros, for all tokens
 	if err != nil {
 		return nil, err
 	}
-	switch {
+	switch t, wrong := o.View.prepare(ctx, m, partPoints); {
+	case wrong != nil:
+		return nil, wrong
+	case t != nil && o.Mean == nil && o.Resample == nil:
+		for i := range t.qkv {
+			rec.rows[model.Point{Kind: model.Z, Layer: i}].data = t.values(i)
+		}
+	case o.means != nil:
+		rec = o.means
 	case o.Mean != nil:
 		err = rec.means(ctx, m, o.Mean)
+		o.means = rec
 	case o.Resample != nil:
 		if rec, err = newRecord(m, len(tokens), partPoints...); err == nil {
 			s := m.NewSession()
@@ -313,6 +367,9 @@ func Ablate(ctx context.Context, m *model.Model, tokens []int, metric Metric, o 
 		case model.MLPOut:
 			add(fmt.Sprintf("mlp %d", p.Layer), model.AllHeads, all.data)
 		}
+	}
+	if names, runs, err = o.together(names, runs); err != nil {
+		return nil, err
 	}
 	return effects(ctx, m, tokens, metric, names, runs)
 }

@@ -181,6 +181,45 @@ func (a Activation) apply(x float32) float32 {
 	}
 }
 
+// Slope returns the derivative of an activation at x, in float64: that of the function, not of its
+// steps in float32. Where there is none, at 0, it is 0, as PyTorch has it.
+func (a Activation) Slope(x32 float32) float64 {
+	x := float64(x32)
+	sigmoid := func(t float64) float64 { return 1 / (1 + Exp64(-t)) }
+	// of x·σ(t), where slope is that of t
+	gate := func(t, slope float64) float64 {
+		s := sigmoid(t)
+		return s + float64(float64(x*s)*float64((1-s)*slope))
+	}
+	switch a {
+	case GELUTanh:
+		square := float64(geluA * float64(x*x))
+		return gate(float64(2*geluC*x)*(1+square), 2*geluC*(1+float64(3*square)))
+	case GELUErf:
+		density := 0.3989422804014327 * Exp64(float64(-0.5*x)*x)
+		return float64(0.5*(1+float64(erf(float32(x32*sqrtHal))))) + float64(x*density)
+	case QuickGELU:
+		return gate(quickC*x, quickC)
+	case SiLU:
+		return gate(x, 1)
+	case Mish:
+		e := Exp64(min(x, 40))
+		n := float64(e * (e + 2))
+		t := n / (n + 2)
+		return t + float64(float64(x*sigmoid(x))*(1-float64(t*t)))
+	case Tanh:
+		t := 2*sigmoid(2*x) - 1
+		return 1 - float64(t*t)
+	case ReLU, ReLU2:
+		if x <= 0 {
+			return 0
+		} else if a == ReLU2 {
+			return 2 * x
+		}
+	}
+	return 1
+}
+
 // mish returns x·n/(n+2), n = eˣ·(eˣ+2), which is x·tanh(ln(1+eˣ)) without a logarithm. It is off by
 // less than 2·2⁻²⁴·|x|.
 func mish(x float32) float32 {

@@ -42,6 +42,7 @@ import (
 	"fmt"
 	"io/fs"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -82,6 +83,9 @@ type Options struct {
 	// Edits change what the forward pass computes, in every Eval of every session, before those of
 	// the Input. See Edit.
 	Edits []Edit
+
+	// EditsOf, if not nil, returns edits that depend on the model, which are made after Edits.
+	EditsOf func(*Model) ([]Edit, error)
 
 	Device engine.Device // computes the model; nil for the processor
 
@@ -174,6 +178,15 @@ func New(ctx context.Context, c Config, tensors *weights.Tensors, o Options) (*M
 	m.device = o.Device != nil
 	m.eval.init()
 	m.turn <- struct{}{}
+	if o.EditsOf != nil {
+		more, err := o.EditsOf(m)
+		if err == nil {
+			err = m.takeEdits(slices.Concat(o.Edits, more), o.Device)
+		}
+		if err != nil {
+			return nil, errors.Join(err, m.Close())
+		}
+	}
 	if err := m.begins(ctx, virtual, numbers); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}

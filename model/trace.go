@@ -33,6 +33,7 @@ const (
 	Scores          = stack.Scores          // attn.hook_attn_scores: [n_head, position+1]
 	Pattern         = stack.Pattern         // attn.hook_pattern: weights [n_head, position+1]
 	Z               = stack.Z               // attn.hook_z: weighted values [n_head, head_dim]
+	Result          = stack.Result          // attn.hook_result: z W_O of each head [n_head, n_embd]
 	AttnOut         = stack.AttnOut         // hook_attn_out: after c_proj, with its bias [n_embd]
 	ResidMid        = stack.ResidMid        // hook_resid_mid: x + attn_out [n_embd]
 	LN2Scale        = stack.LN2Scale        // ln2.hook_scale: √(variance + epsilon) [1]
@@ -101,8 +102,9 @@ type Reading struct {
 }
 
 // ParsePoint returns the point of a name: TransformerLens's, such as "blocks.3.hook_resid_pre" or
-// "blocks.*.attn.hook_z" for every block, or interp-engine's short one, such as "resid_pre.3". An
-// unknown name is an error with the nearest one.
+// "blocks.*.attn.hook_z" for every block, one that its version 4 has beside it, such as
+// "blocks.3.attn.q.hook_out", or interp-engine's short one, such as "resid_pre.3". An unknown name
+// is an error with the nearest one.
 func ParsePoint(name string) (Point, error) { return stack.ParsePoint(name) }
 
 // PointNames returns the names of all points, with "blocks.*." before those of each block.

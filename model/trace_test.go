@@ -118,6 +118,21 @@ func TestPointsAreThoseOfFloat64(t *testing.T) {
 		t.Errorf("%d points checked of %d", checked, len(answers.Points))
 	}
 	definitions(t, m, r.rows)
+	for l := range m.Config().Layer { // the results of all heads, and the bias, are attn_out
+		bias := m.Params().H[l].AttnProj.Bias
+		for i, out := range r.rows[fmt.Sprintf("blocks.%d.hook_attn_out", l)] {
+			results := r.rows[fmt.Sprintf("blocks.%d.attn.hook_result", l)][i]
+			for j, want := range out {
+				sum := float64(bias[j])
+				for at := j; at < len(results); at += len(out) {
+					sum += float64(results[at])
+				}
+				if math.Abs(sum-float64(want)) > 1e-4 {
+					t.Fatalf("layer %d: token %d: results add up to %v, want %v", l, i, sum, want)
+				}
+			}
+		}
+	}
 }
 
 // definitions checks the points that the answers lack by others: LayerNorms and scores.
@@ -389,7 +404,8 @@ func TestBadTracesAreRefused(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"blocks.3.hook_resid_pre": "", "resid_pre.3": "", "blocks.*.attn.hook_z": "",
+		"blocks.3.hook_resid_pre": "", "resid_pre.3": "", "blocks.0.hook_out": "", "result.*": "",
+		"blocks.3.attn.q.hook_out": "", "embed.hook_out": "", "ln_final.hook_out": "", "blocks.*.attn.hook_z": "",
 		"hook_embed": "", "embed": "",
 		"blocks.3.hook_resid_prr": "did you mean blocks.3.hook_resid_pre?",
 		"resid_prr.11":            "did you mean blocks.11.hook_resid_pre?",

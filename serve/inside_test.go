@@ -120,7 +120,7 @@ func TestInsideIsWhatInspectSays(t *testing.T) {
 			}
 		}
 		checkAttention(t, edited, ids[:x.at+1], a)
-		want, err := inside.Attribute(t.Context(), edited, ids[:x.at+1], metric)
+		want, err := inside.Attribute(t.Context(), edited, ids[:x.at+1], metric, inside.AttributeOptions{})
 		if len(x.edits) > 2 || err != nil { // steered: the parts do not add up
 			if a.Attribution != nil || err == nil {
 				t.Errorf("%s: an attribution %+v, error %v", x.fields, a.Attribution, err)

@@ -17,6 +17,7 @@ import (
 	"picogpt/cmd/gpt/internal/checkpoints"
 	"picogpt/cmd/gpt/internal/show"
 	"picogpt/cmd/gpt/internal/terminal"
+	"picogpt/inside"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/outfile"
@@ -163,6 +164,11 @@ func (a *app) openModel() (*model.Model, error) {
 	start := time.Now()
 	o := a.modelOptions()
 	o.Progress, o.Edits = bar.SetBytes, edits
+	if a.Edits.As == string(inside.TransformerLens) {
+		o.Edits, o.EditsOf = nil, func(m *model.Model) ([]model.Edit, error) {
+			return inside.TransformerLens.Edits(context.Background(), m, edits)
+		}
+	}
 	m, err := a.loadModel(o)
 	if err != nil {
 		return nil, err

@@ -13,11 +13,13 @@ import (
 	"strings"
 	"sync"
 
+	"picogpt/cmd/gpt/internal/receipt"
 	"picogpt/inside"
 	"picogpt/inside/steer"
 	"picogpt/internal/cli"
 	"picogpt/internal/quote"
 	"picogpt/model"
+	"picogpt/model/stack"
 )
 
 // editFlags are flags that become edits of the model.
@@ -25,6 +27,8 @@ type editFlags struct {
 	Ablate []string
 	Hide   []string
 	Steer  []string
+	Edit   []string
+	As     string
 
 	recorded []model.Edit // of a receipt
 }
@@ -39,9 +43,21 @@ func (e *editFlags) flags(f *cli.Flags) {
 		of a point, such as mlp_out.2 or attn_out.2; may be repeated`)
 	f.Add(&e.Hide, "--hide TO:FROM[@LAYER.HEAD]", `hide the token at position FROM, from 0, from the
 		attention of that at TO: in all heads, or in those of @LAYER, or in one; may be repeated`)
+	f.Add(&e.Edit, "--edit LIST", `edits as a request of gpt serve has them, in JSON:
+		[{"at":"z.3","op":"scale","values":[0]}]; gpt serve --help says what they have; may be
+		repeated`)
 	f.Add(&e.Steer, "--steer FILE[:SCALE][@LAYERS]",
 		`add a control vector (GGUF, as llama.cpp has it) times SCALE after the layers that it has,
 		or after those of LAYERS, such as 2-5; may be repeated`)
+	e.addView(f)
+}
+
+// addView adds --as.
+func (e *editFlags) addView(f *cli.Flags) {
+	f.Add(&e.As, "--as VIEW [raw]",
+		`raw: heads, and the zeros of --ablate, as the checkpoint's model has them, and Hugging
+		Face's; transformerlens: as the model that TransformerLens makes of it by default, where the
+		bias of values is no part of a head`).OneOf("raw", "transformerlens")
 }
 
 // list returns the flags as they were given.
@@ -49,10 +65,14 @@ func (e *editFlags) list() (all []string) {
 	for _, flag := range []struct {
 		name   string
 		values []string
-	}{{"--ablate", e.Ablate}, {"--hide", e.Hide}, {"--steer", e.Steer}} {
+	}{{"--ablate", e.Ablate}, {"--hide", e.Hide}, {"--edit", e.Edit},
+		{"--steer", e.Steer}} {
 		for _, value := range flag.values {
 			all = append(all, flag.name+" "+value)
 		}
+	}
+	if len(e.Ablate)+len(e.Edit) > 0 && e.As == string(inside.TransformerLens) {
+		all = append(all, "--as "+e.As)
 	}
 	return all
 }
@@ -82,15 +102,8 @@ func (e *editFlags) check(device, said string) error {
 	if flag := e.given(); flag != "" && device != "cpu" {
 		return noEdits(flag, said, device)
 	}
-	for _, value := range e.Ablate {
-		if _, err := parseAblate(value); err != nil {
-			return err
-		}
-	}
-	for _, value := range e.Hide {
-		if _, err := parseHide(value); err != nil {
-			return err
-		}
+	if _, err := e.parsed(nil); err != nil {
+		return err
 	}
 	for _, value := range e.Steer {
 		if _, err := parseSteer(value); err != nil {
@@ -137,20 +150,9 @@ func (a *app) modelEdits() ([]model.Edit, error) {
 		return nil, err
 	}
 	c := ck.Config
-	var all []model.Edit
-	for _, value := range e.Ablate {
-		edit, _ := parseAblate(value) // check has seen it
-		if err := inModel(c, edit); err != "" {
-			return nil, usagef("--ablate %s: %s", quoteShort(value), err)
-		}
-		all = append(all, edit)
-	}
-	for _, value := range e.Hide {
-		edit, _ := parseHide(value)
-		if err := inModel(c, edit); err != "" {
-			return nil, usagef("--hide %s: %s", quoteShort(value), err)
-		}
-		all = append(all, edit)
+	all, err := e.parsed(&c)
+	if err != nil {
+		return nil, err
 	}
 	var vectors []steer.Scaled
 	for _, value := range e.Steer {
@@ -169,6 +171,43 @@ func (a *app) modelEdits() ([]model.Edit, error) {
 		return nil, usagef("--steer: %w", err)
 	}
 	return append(all, added...), nil
+}
+
+// parsed returns the edits of all flags but --steer, of a model, or nil for one not yet known.
+func (e *editFlags) parsed(c *model.Config) (all []model.Edit, err error) {
+	layers := mostLayers
+	if c != nil {
+		layers = c.Layer
+	}
+	for i, values := range [][]string{e.Ablate, e.Hide, e.Edit} {
+		flag := []string{"--ablate", "--hide", "--edit"}[i]
+		for _, value := range values {
+			edits := make([]model.Edit, 1)
+			switch i {
+			case 0:
+				edits[0], err = parseAblate(value, layers)
+			case 1:
+				edits[0], err = parseHide(value)
+			default:
+				if edits, err = receipt.ParseEdits(value); err != nil {
+					err = usagef("--edit %s: %w", quoteShort(value), err)
+				}
+			}
+			if err != nil {
+				return nil, err
+			}
+			for _, edit := range edits {
+				if c == nil {
+					continue
+				}
+				if wrong := inModel(*c, edit); wrong != "" {
+					return nil, usagef("%s %s: %s", flag, quoteShort(value), wrong)
+				}
+			}
+			all = append(all, edits...)
+		}
+	}
+	return all, nil
 }
 
 // noEdits is the error of a flag that changes the model, on a GPU.
@@ -204,15 +243,18 @@ var headName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^([0-9]{1,5})\.([0-9]{1,5})$`)
 })
 
-// parseAblate reads a value of --ablate.
-func parseAblate(value string) (model.Edit, error) {
+// mostLayers stands for the layers of a model that is not yet known.
+const mostLayers = 1 << 16
+
+// parseAblate reads a value of --ablate, for a model of so many layers.
+func parseAblate(value string, layers int) (model.Edit, error) {
 	e := model.Edit{Head: model.AllHeads, Op: model.Set, Values: []float32{0}}
 	if m := headName().FindStringSubmatch(value); m != nil {
 		e.At = model.Point{Kind: model.Z, Layer: number(m[1])}
 		e.Head = number(m[2])
 		return e, nil
 	}
-	p, err := model.ParsePoint(value)
+	p, err := model.ParsePoint(stack.FromEnd(value, layers))
 	if err != nil {
 		return e, usagef("--ablate %s: want LAYER.HEAD, such as 3.1, or a point: %w",
 			quoteShort(value), err)

@@ -39,6 +39,7 @@ func newLens(a *app) *cli.Command {
 		Args:  []cli.Arg{wordsArg(&c.Text.Text)},
 		Flags: func(f *cli.Flags) {
 			c.Text.flags(f)
+			c.Text.addBOS(f)
 			f.Add(&c.Target, "--target TOKEN", `show the rank and the probability of TOKEN, such as
 				" Paris"; an id if the prompt is given with --tokens`)
 			f.Add(&c.At, "--at N",
@@ -137,6 +138,7 @@ type attributeCommand struct {
 	Target, Against *string
 	At              int
 	Top             int
+	Pairs           pairsFlags
 	Out             insideOutput
 }
 
@@ -148,12 +150,14 @@ func newAttribute(a *app) *cli.Command {
 		Args:  []cli.Arg{wordsArg(&c.Text.Text)},
 		Flags: func(f *cli.Flags) {
 			c.Text.flags(f)
+			c.Text.addBOS(f)
 			f.Add(&c.Target, "--target TOKEN", `the token whose logit is explained, such as "
 				Paris"; an id if the prompt is given with --tokens; default: the likeliest`)
 			f.Add(&c.Against, "--against TOKEN",
 				"explain its logit less that of this token; default: less the mean of all logits")
 			f.Add(&c.At, "--at N [-1]",
 				"explain what follows the token at position N, from 0; -1 is the last")
+			c.Pairs.flags(f)
 			f.Add(&c.Top, "--top K [20]", "show the K largest parts, and the rest as one; 0 is all")
 			c.Out.flags(f)
 			a.flags(f, evaluates|edited|cjkSpaces)
@@ -167,6 +171,13 @@ func (c *attributeCommand) Run(a *app) error {
 		c.Out.checkInside(a, "gpt attribute", &c.Text))
 	if err != nil {
 		return err
+	}
+	if c.Pairs.File != nil {
+		if c.Out.Page.HTML != nil || c.Target != nil || c.Text.Tokens != nil || c.At != -1 ||
+			len(c.Text.Text.Words) > 0 || c.Text.Text.File != nil {
+			return usagef("--pairs: want no text, --tokens, --target, --at or --html with it")
+		}
+		return c.attributeAll(a)
 	}
 	f, err := a.focus(&c.Text, &c.At, c.Target)
 	if err != nil {
@@ -214,7 +225,8 @@ func (c *attributeCommand) compute(
 		}
 		q.Target = kernels.Argmax(s.Logits())
 	}
-	return inside.Attribute(ctx, m, ids, q)
+	return inside.Attribute(ctx, m, ids, q,
+		inside.AttributeOptions{View: inside.View(a.Edits.As)})
 }
 
 // parts returns what adds to a logit as a page has it.
@@ -247,6 +259,7 @@ func newAttention(a *app) *cli.Command {
 		Args:  []cli.Arg{wordsArg(&c.Prompt.Text)},
 		Flags: func(f *cli.Flags) {
 			c.Prompt.flags(f)
+			c.Prompt.addBOS(f)
 			f.Add(&c.Repeat, "--repeat N",
 				"in place of a text, take N random tokens twice, which only induction can continue")
 			f.Add(&c.Seed, "--seed S [0]", "the seed of --repeat")
@@ -316,7 +329,7 @@ func (c *attentionCommand) show(
 ) error {
 	layer, head := 0, 0
 	if c.Head != nil {
-		e, _ := parseAblate(*c.Head) // check has seen that it is a head
+		e, _ := parseAblate(*c.Head, mostLayers) // check has seen that it is a head
 		if wrong := inModel(m.Config(), e); wrong != "" {
 			return usagef("--head %s: %s", *c.Head, wrong)
 		}

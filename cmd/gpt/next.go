@@ -48,6 +48,7 @@ func newNext(a *app) *cli.Command {
 // flags adds the flags that gpt next has of its own.
 func (c *nextCommand) flags(f *cli.Flags) {
 	c.Prompt.flags(f)
+	c.Prompt.addBOS(f)
 	f.Add(&c.Top, "--top N [10]", "show the N likeliest tokens; 0 is all")
 	f.Add(&c.Generated, "--new N [0]", "count the last N tokens of the prompt as generated ones")
 	f.Add(&c.JSON, "--json", "print one JSON object")
@@ -165,6 +166,7 @@ func newLogits(a *app) *cli.Command {
 		Args:  []cli.Arg{wordsArg(&c.Prompt.Text)},
 		Flags: func(f *cli.Flags) {
 			c.Prompt.flags(f)
+			c.Prompt.addBOS(f)
 			f.Add(&c.Positions, "--positions WHICH [last]",
 				"last: the logits after the last token; all: an array with those after each token").
 				OneOf("last", "all")

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -44,6 +45,7 @@ type promptSource struct {
 	Text    textio.Source
 	Tokens  *string
 	Special bool
+	BOS     bool
 }
 
 func (s *promptSource) flags(f *cli.Flags) {
@@ -56,11 +58,18 @@ func (s *promptSource) addTokens(f *cli.Flags) {
 	f.Add(&s.Tokens, "--tokens IDS", "token ids in place of a text: 1,2,3 or [1,2,3]")
 }
 
+// addBOS adds --bos.
+func (s *promptSource) addBOS(f *cli.Flags) {
+	f.Add(&s.BOS, "--bos", `put the token that stands before a text first, GPT-2's <|endoftext|>, as
+		TransformerLens does by default; it is at position 0`)
+}
+
 // A prompt is what the model starts from.
 type prompt struct {
 	text   string
 	ids    []int
 	asText bool // ids are to be made from text
+	bos    bool // the token before a text is to come first
 
 	// Of gpt generate only.
 	source  io.Reader // of the text, if asText
@@ -79,10 +88,10 @@ func (s *promptSource) read(a *app) (prompt, error) {
 		if err != nil {
 			return prompt{}, usagef("--tokens: %w", err)
 		}
-		return prompt{ids: ids}, nil
+		return prompt{ids: ids, bos: s.BOS}, nil
 	}
 	text, _, err := s.Text.Read(&a.files)
-	return prompt{text: text, asText: text != ""}, err
+	return prompt{text: text, asText: text != "", bos: s.BOS}, err
 }
 
 // declare remembers the files that the prompt comes from, so that no output replaces them.
@@ -109,14 +118,37 @@ const textHint = "give a text as an argument, with --file, or through a pipe"
 func (p *prompt) tokenizer(a *app, special, continued bool) (*tokenizer.Tokenizer, error) {
 	t, err := a.openTokenizer()
 	switch {
-	case !p.asText && errors.Is(err, checkpoint.ErrNoTokenizer):
-		return nil, nil
 	case err == nil && p.asText && continued:
 		p.ids, err = encode(t.ForPrompts(), p.text, special)
 	case err == nil && p.asText:
 		p.ids, err = encode(t, p.text, special)
 	}
+	if err == nil || errors.Is(err, checkpoint.ErrNoTokenizer) {
+		if wrong := p.begin(a); wrong != nil {
+			return nil, wrong
+		}
+	}
+	if !p.asText && errors.Is(err, checkpoint.ErrNoTokenizer) {
+		return nil, nil
+	}
 	return t, err
+}
+
+// begin puts the token before a text first, if that is wanted.
+func (p *prompt) begin(a *app) error {
+	if !p.bos {
+		return nil
+	}
+	ck, err := a.open()
+	if err != nil {
+		return err
+	}
+	id, ok := ck.Config.StartToken()
+	if !ok {
+		return usagef("--bos: the checkpoint names no token that stands before a text")
+	}
+	p.ids, p.bos = slices.Insert(slices.Clone(p.ids), 0, id), false
+	return nil
 }
 
 // shownBy is tokenizer for a text as a whole. Where it is nil, missing stands in for it.

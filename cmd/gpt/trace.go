@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"path"
@@ -18,15 +19,19 @@ import (
 	"picogpt/internal/outfile"
 	"picogpt/internal/quote"
 	"picogpt/model"
+	"picogpt/model/stack"
 )
 
 type traceCommand struct {
 	Prompt promptSource
 	Points *string
-	As     string
 	To     arrayOutput
 	NPY    *string
 	Limit  quote.Bytes
+	Of     metricFlags
+
+	view   inside.View
+	metric *inside.Metric // nil: values are written
 }
 
 func newTrace(a *app) *cli.Command {
@@ -37,15 +42,16 @@ func newTrace(a *app) *cli.Command {
 		Args:  []cli.Arg{wordsArg(&c.Prompt.Text)},
 		Flags: func(f *cli.Flags) {
 			c.Prompt.flags(f)
+			c.Prompt.addBOS(f)
 			f.Add(&c.Points, "--points NAMES",
 				"what is written: names of points with commas between them; * stands for anything")
 			c.To.flags(f, "write all arrays to FILE, which ends in .safetensors")
 			f.Add(&c.NPY, "--npy DIR", "write each array to a file POINT.npy in DIR")
 			f.Add(&c.Limit, "--limit SIZE [1GiB]", "refuse to write more than that")
-			f.Add(&c.As, "--as VIEW [raw]",
-				`raw: as the checkpoint's model computes, and Hugging Face's; transformerlens: as
-				the model that TransformerLens makes of it by
-				default`).OneOf("raw", "transformerlens")
+			f.Add(&c.Of.Target, "--gradient-of TOKEN", `write the gradient of the logit of TOKEN after the
+				text by the values, not the values`)
+			f.Add(&c.Of.Against, "--against TOKEN", "with --gradient-of: its logit less that of this token")
+			f.Add(&c.Of.LogProb, "--logprob", "with --gradient-of: the logarithm of its probability")
 			a.flags(f, evaluates|edited|cjkSpaces)
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
@@ -53,6 +59,7 @@ func newTrace(a *app) *cli.Command {
 }
 
 func (c *traceCommand) Run(a *app) error {
+	c.view = inside.View(a.Edits.As)
 	if err := c.check(a); err != nil {
 		return err
 	}
@@ -68,8 +75,16 @@ func (c *traceCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if _, err := a.nameTokens(c.Prompt.Special, &p); err != nil {
+	names, err := a.nameTokens(c.Prompt.Special, &p)
+	if err != nil {
 		return err
+	}
+	if c.Of.Target != nil {
+		q, err := c.Of.metric(names)
+		if err != nil {
+			return err
+		}
+		c.metric = &q
 	}
 	if err := a.Edits.within(len(p.ids)); err != nil {
 		return err
@@ -77,7 +92,7 @@ func (c *traceCommand) Run(a *app) error {
 	if err := show.CheckTokens(ck.Config, p.ids); err != nil {
 		return err
 	}
-	a.headless = true
+	a.headless = c.metric == nil
 	m, err := a.openModel()
 	if err != nil {
 		return err
@@ -93,7 +108,13 @@ func (c *traceCommand) Run(a *app) error {
 	if c.NPY != nil {
 		return c.writeFolder(a, m, &p, arrays)
 	}
-	return c.To.write(a, m, &p, map[string]string{"view": c.As}, func(f *arrayWriter) error {
+	about := map[string]string{"view": a.Edits.As}
+	if c.metric != nil {
+		b, _ := json.Marshal(c.metric) // a metric always has JSON
+		about["gradient"] = string(b)
+		a.noteRounding(m)
+	}
+	return c.To.write(a, m, &p, about, func(f *arrayWriter) error {
 		return c.read(m, &p, arrays, f.writeAt)
 	}, shapes(arrays)...)
 }
@@ -101,6 +122,10 @@ func (c *traceCommand) Run(a *app) error {
 // check refuses what can be refused before anything is read.
 func (c *traceCommand) check(a *app) error {
 	switch {
+	case c.Of.Target == nil && (c.Of.Against != nil || c.Of.LogProb):
+		return usagef("--against and --logprob: want --gradient-of TOKEN with them")
+	case c.Of.Target != nil && c.view == inside.TransformerLens:
+		return usagef("--gradient-of and --as transformerlens: gradients are those by raw values")
 	case c.Points == nil:
 		return fault.Hint(usagef("want --points NAMES"), "gpt trace --help lists them; --points "+
 			"'resid_post.*' is the stream after each layer")
@@ -125,7 +150,7 @@ func (c *traceCommand) check(a *app) error {
 // points returns the points that --points names.
 func (c *traceCommand) points(layers int) (all []model.Point, err error) {
 	for name := range strings.SplitSeq(*c.Points, ",") {
-		name = strings.TrimSpace(name)
+		name = stack.FromEnd(strings.TrimSpace(name), layers)
 		p, err := model.ParsePoint(name)
 		if err != nil {
 			matches := matchPoints(name, layers)
@@ -194,7 +219,11 @@ func (c *traceCommand) read(
 	m *model.Model, p *prompt, arrays []inside.Array, put func(i, at int, x []float32) error,
 ) error {
 	ctx := context.Background() // Ctrl-C ends the process
-	return inside.ReadArrays(ctx, m, p.ids, inside.View(c.As), arrays, put)
+	if c.metric != nil {
+		_, err := inside.ReadGradients(ctx, m, p.ids, *c.metric, arrays, put)
+		return err
+	}
+	return inside.ReadArrays(ctx, m, p.ids, c.view, arrays, put)
 }
 
 // writeFolder writes a file for each array. All are open while the text is read.

@@ -1,10 +1,10 @@
 """TransformerLens judges what gpt shows and changes inside a model."""
-import functools, math
-import safetensors.numpy, torch
+import functools, math, re
+import numpy, safetensors.numpy, torch
 from transformer_lens import head_detector, patching
 from transformer_lens.model_bridge import TransformerBridge
 from transformer_lens.tools.analysis import direct_logit_attribution
-from judge import Judge
+from judge import Judge, apart
 
 judge = Judge("transformer-lens")
 
@@ -13,6 +13,7 @@ judge = Judge("transformer-lens")
 def bridge(folder, dtype, **processing):
     """The model as TransformerLens has it: raw, or processed."""
     b = TransformerBridge.boot_transformers(str(folder), device="cpu", dtype=dtype)
+    b.set_use_attn_result(True)
     if processing:
         b.enable_compatibility_mode(disable_warnings=True, **processing)
     return b.eval()
@@ -34,7 +35,7 @@ with judge.claim("each point by name, raw and as TransformerLens processes model
             judge.run("trace", "-m", folder, "--tokens", ids, "--points", "*", "--as", view,
                       "-o", out)
             ours, cache = safetensors.numpy.load_file(out), cached(folder, ids, **processing)
-            claim.same(f"{view}: points", len(ours), 4 + 17 * model.config.n_layer)
+            claim.same(f"{view}: points", len(ours), 4 + 18 * model.config.n_layer)
             for name, values in ours.items():
                 # the bridge's raw hook_normalized stands before gain and bias
                 hook = name if processing else name.replace("hook_normalized", "hook_out")
@@ -42,6 +43,18 @@ with judge.claim("each point by name, raw and as TransformerLens processes model
                     x = cache(d)[hook][0]
                     return x.masked_fill(x < -1e30, -math.inf) # scores of later tokens
                 claim.near((view, name, ids), values, theirs)
+            # the names that the bridge has beside these
+            own = [f"blocks.0.{place}.hook_out" for place in ("attn.q", "attn.k", "attn.v",
+                   "attn", "ln1", "ln2", "mlp.in", "mlp.out", "mlp")] + ["embed.hook_out",
+                   "pos_embed.hook_out", "ln_final.hook_out", "blocks.0.hook_out",
+                   *(f"blocks.0.{place}hook_in" for place in ("", "ln2.", "attn.o.", "mlp.out."))]
+            judge.run("trace", "-m", folder, "--tokens", ids, "-o", out, "--force", "--points",
+                      ",".join(own).replace("s.0.", f"s.-{model.config.n_layer}."))
+            found = safetensors.numpy.load_file(out)
+            for name in own:
+                theirs = cached(folder, ids)(torch.float32)[name][0]
+                claim.same((name, ids), any(x.shape == theirs.shape and apart(x, theirs) < 1e-4
+                                            for x in found.values()), True)
 
 with judge.claim("what heads look at: patterns, and the scores of head_detector's",
                  by="transformer-lens", least=20) as claim:
@@ -67,9 +80,10 @@ with judge.claim("what heads look at: patterns, and the scores of head_detector'
 
 with judge.claim("what each part adds to a logit", by="transformer-lens", least=20) as claim:
     for folder, model, ids in judge.models(4):
+        view = judge.random.choice(["raw", "transformerlens"])
         for against in None, judge.random.choice(ids):
             some, target = judge.ids(of=ids), judge.random.choice([i for i in ids if i != against])
-            flags = [] if against is None else ["--against", against]
+            flags = ["--as", view, *([] if against is None else ["--against", against])]
             [ours] = judge.json("attribute", "-m", folder, "--tokens", some, "--json", "--target",
                                 target, *flags)
             ours = ours["parts"]
@@ -80,9 +94,9 @@ with judge.claim("what each part adds to a logit", by="transformer-lens", least=
                 parts[f"{l}_mlp_out"] = ours[f"mlp {l}"]
                 heads |= added
             for unit, values in ("head", heads), ("component", parts):
-                def theirs(d): # with the bias of values in each head, as gpt has it
+                def theirs(d): # raw: with the bias of values in each head
                     found = direct_logit_attribution(
-                        bridge(folder, d, fold_value_biases=False), torch.tensor([some]), target,
+                        bridge(folder, d, fold_value_biases=view != "raw"), torch.tensor([some]), target,
                         unit=unit, **{} if against is None else {"incorrect_tokens": against})
                     found = dict(zip(found.labels, found.attribution.flatten()))
                     return torch.stack([found[name] for name in values])
@@ -114,8 +128,9 @@ with judge.claim("heads and parts that are switched off, and tokens that are hid
                  by="transformer-lens", least=60) as claim:
     r, every = judge.random, slice(None)
     for folder, model, ids in judge.models(3):
-        for _ in range(16):
+        for i in range(20):
             some, flags, hooks = judge.ids(16, 4, ids), [], []
+            processing = {"fold_ln": True} if i % 2 else {}
             for _ in range(r.choice([1, 1, 2])):
                 l, h = r.randrange(model.config.n_layer), r.randrange(model.config.n_head)
                 to = r.randrange(1, len(some))
@@ -134,8 +149,131 @@ with judge.claim("heads and parts that are switched off, and tokens that are hid
                     return x
                 hooks.append((f"blocks.{l}.{hook}", edit))
                 flags += flag
+            flags += ["--as", "transformerlens"] * bool(processing)
+            plain = model(torch.tensor([some])).logits[0]
+            if apart(plain - plain.mean(-1, keepdim=True), bridge(folder, torch.float32, **(
+                    processing or {"fold_ln": True}))(torch.tensor([some]))[0]) > 1e-3:
+                claim.skip("the bridge's processed model is another one")
+                continue
             [ours] = judge.json("logits", "-m", folder, "--tokens", some, *flags)
-            claim.near((flags, some), ours["logits"], lambda d: bridge(folder, d).run_with_hooks(
-                torch.tensor([some]), fwd_hooks=hooks)[0, -1])
+            ours = numpy.array(ours["logits"])
+            if processing: # its logits are centred
+                ours -= ours.mean()
+            claim.near((flags, some), ours, lambda d: bridge(folder, d, **processing)
+                       .run_with_hooks(torch.tensor([some]), fwd_hooks=hooks)[0, -1])
+
+
+def backward(model, ids, metric, names):
+    """A metric of the logits after a text, and what the points have, with their gradients."""
+    kept = {}
+
+    def keep(x, hook, name):
+        if not x.requires_grad:
+            x.requires_grad_()
+        x.retain_grad()
+        kept[name] = x
+        return x # where a hook reshapes, what it gets is apart
+
+    with torch.enable_grad():
+        logits = model.run_with_hooks(torch.tensor([ids]), fwd_hooks=[
+            (n, functools.partial(keep, name=n)) for n in names])
+        value = metric(logits[0, -1])
+        value.backward()
+    return value.item(), kept
+
+
+def drawn(ids):
+    """Flags of a metric, and the metric."""
+    r = judge.random
+    target, against = r.sample(list(ids), 2)
+    return r.choice([
+        (["--target", target], lambda x: x[target] - x.mean()),
+        (["--target", target, "--against", against], lambda x: x[target] - x[against]),
+        (["--target", target, "--logprob"], lambda x: x.log_softmax(-1)[target])])
+
+
+with judge.claim("gradients by each point, and integrated ones", by="transformer-lens",
+                 least=100) as claim:
+    for folder, model, ids in judge.models(4):
+        some, (flags, metric) = judge.ids(12, 4, ids), drawn(ids)
+        out = judge.folder() / "gradients.safetensors"
+        names = [f"blocks.{l}.{p}" for l in range(model.config.n_layer) for p in (
+            "hook_resid_pre", "attn.hook_q", "attn.hook_k", "attn.hook_v", "attn.hook_pattern",
+            "attn.hook_z", "hook_attn_out", "hook_resid_mid", "mlp.hook_pre", "mlp.hook_post",
+            "hook_mlp_out", "hook_resid_post")] + ["hook_embed", "hook_pos_embed"]
+        judge.run("trace", "-m", folder, "--tokens", some, "--points", ",".join(names), "-o", out,
+                  "--gradient-of", *flags[1:])
+        for name, ours in safetensors.numpy.load_file(out).items():
+            def theirs(d):
+                by = backward(bridge(folder, d), some, metric, [name])[1][name].grad[0]
+                return by.tril() if "pattern" in name else by
+            claim.near((name, flags, some), ours, theirs)
+        steps = judge.random.randint(1, 4)
+        [ours] = judge.json("saliency", "-m", folder, "--tokens", some, "--json", "--steps", steps,
+                            *flags)
+
+        def integrated(d):
+            model, wte, total = bridge(folder, d), None, 0
+            wte = model.run_with_cache(torch.tensor([some]))[1]["hook_embed"][0]
+            for k in range(steps):
+                kept = []
+
+                def scale(x, hook):
+                    kept.append((x.detach() * (k + .5) / steps).requires_grad_())
+                    return kept[0]
+                with torch.enable_grad():
+                    metric(model.run_with_hooks(torch.tensor([some]), fwd_hooks=[
+                        ("hook_embed", scale)])[0, -1]).backward()
+                total = total + (kept[0].grad[0] * wte).sum(-1) / steps
+            return total
+        claim.near(("integrated", flags, some), ours["integrated"], integrated)
+
+with judge.claim("attribution patching, and edges of heads and MLPs", by="transformer-lens",
+                 least=8) as claim:
+    for folder, model, ids in judge.models(4):
+        (flags, metric), layers, heads = drawn(ids), model.config.n_layer, model.config.n_head
+        clean, noising = judge.ids(9, 4, ids), judge.random.random() < .5
+        other = judge.random.sample(clean, len(clean) - 1) + [
+            judge.random.choice([i for i in ids if i != clean[-1]])]
+        texts = ["-m", folder, "--tokens", clean, "--tokens", other, "--json", *flags,
+                 *["--noising"] * noising]
+        [ours] = judge.json("edges", *texts)
+        ours = [row + [0.] * (1 + layers * (heads + 1) - len(row)) for row in ours["scores"]]
+
+        def edges(d):
+            b = TransformerBridge.boot_transformers(str(folder), device="cpu", dtype=d).eval()
+            b.set_use_attn_result(True)
+            b.set_use_split_qkv_input(True)
+            base, source = (clean, other) if noising else (other, clean)
+            one, two = (b.run_with_cache(torch.tensor([x]))[1] for x in (source, base))
+            senders = [one["blocks.0.hook_resid_pre"][0] - two["blocks.0.hook_resid_pre"][0]]
+            for l in range(layers):
+                result = (one[f"blocks.{l}.attn.hook_result"] - two[f"blocks.{l}.attn.hook_result"])[0]
+                senders += [*result.unbind(1), (one[f"blocks.{l}.hook_mlp_out"]
+                                                - two[f"blocks.{l}.hook_mlp_out"])[0]]
+            inputs = [f"blocks.{l}.hook_{x}" for l in range(layers)
+                      for x in ("q_input", "k_input", "v_input", "resid_mid")]
+            last = f"blocks.{layers - 1}.hook_resid_post"
+            posts = [f"blocks.{l}.hook_resid_post" for l in range(layers)]
+            by, rows = backward(b, base, metric, [*inputs, *posts])[1], []
+            for i, name in enumerate([*inputs, last]):
+                g = by[name].grad[0]
+                if "mid" in name: # by the MLP's way alone
+                    g = g - by[name.replace("mid", "post")].grad[0]
+                g = g.unbind(1) if g.ndim == 3 else [g]
+                before = 1 + i // 4 * (heads + 1) + heads * (i % 4 == 3) if name != last else None
+                rows += [torch.stack([(s * x).sum() * (before is None or j < before)
+                                      for j, s in enumerate(senders)]) for x in g]
+            return torch.stack(rows)
+        claim.near(("edges", flags, clean, other, noising), ours, edges)
+
+        [ours] = judge.json("patch", *texts, "--gradient", "--at", "z")
+
+        def patches(d):
+            b, base, source = bridge(folder, d), *((clean, other) if noising else (other, clean))
+            names = [f"blocks.{l}.attn.hook_z" for l in range(layers)]
+            way, (value, by) = b.run_with_cache(torch.tensor([source]))[1], backward(b, base, metric, names)
+            return torch.stack([((way[n] - by[n]) * by[n].grad)[0].sum((0, 2)) + value for n in names])
+        claim.near(("z", flags, clean, other, noising), ours["attn.hook_z"], patches)
 
 judge.end()

@@ -105,6 +105,7 @@ func (b *backend) block(w *kernels.Worker, layer int) bool {
 		b.at(w, stack.Scores, layer)
 		b.at(w, stack.Pattern, layer)
 		b.at(w, stack.Z, layer)
+		b.readResults(w, layer)
 	}
 	b.linear(w, b.sum, b.norm, rows, func(g *group) *stack.Linear { // -> [rows, n_embd]
 		return &g.params.H[layer].AttnProj

@@ -19,6 +19,8 @@ type trace struct {
 	weights, scores []float32
 	keep            []bool
 	rows            [][]float32 // one for each worker: the values of one token
+	// of one token: z of each head beside zeros [n_head, n_embd], and z W_O [n_head, n_embd]
+	apart, results []float32
 }
 
 // prepareTrace finds what the spans of the pass read and edit. Then b.trace is nil if they do
@@ -231,6 +233,38 @@ func (b *backend) embedTraced(w *kernels.Worker) {
 		}
 	}
 	w.Sync()
+}
+
+// readResults hands out z W_O of each head: a head alone, with zeros for the others, goes through
+// c_proj without its bias, token by token.
+func (b *backend) readResults(w *kernels.Worker, layer int) {
+	p := stack.Point{Kind: stack.Result, Layer: layer}
+	if b.trace == nil || !b.trace.points.Has(p) {
+		return
+	}
+	t, heads, n := b.trace, b.params.Heads, b.params.Embd
+	dim := n / heads
+	for r := range b.rows {
+		span, token := b.At(r)
+		s := &b.pass.Spans[span]
+		if s.Trace == nil || !s.Trace.Reads.Has(p) || token < s.Trace.From {
+			continue
+		}
+		if w.ID() == 0 {
+			grow(&t.apart, heads*n)
+			grow(&t.results, heads*n)
+			clear(t.apart)
+			for h := range heads {
+				copy(t.apart[h*(n+dim):], b.norm[r*n+h*dim:r*n+(h+1)*dim])
+			}
+		}
+		w.Sync()
+		kernels.Linear(w, t.results, t.apart, heads, &b.params.H[layer].AttnProj.Weight, nil)
+		if w.ID() == 0 {
+			s.Trace.Read(p, token, t.results)
+		}
+		w.Sync()
+	}
 }
 
 // addLayerNorm: x += sum; norm = ln_2(x)

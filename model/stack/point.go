@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,6 +31,7 @@ const (
 	Scores                      // q·k, scaled; −Inf for hidden keys [n_head, position+1]
 	Pattern                     // attention weights [n_head, position+1]
 	Z                           // weighted sum of v [n_head, head_dim]
+	Result                      // what each head adds to AttnOut, without bias [n_head, n_embd]
 	AttnOut                     // after c_proj of the attention [n_embd]
 	ResidMid                    // residual stream between attention and MLP [n_embd]
 	LN2Scale                    // √(variance + epsilon) of ln_2 [1]
@@ -47,32 +49,34 @@ const (
 type place struct {
 	name  string // TransformerLens's, in a block without "blocks.N."
 	short string // interp-engine's
+	also  string // names that TransformerBridge of TransformerLens 4 has beside name
 	once  bool   // for the model, not for each block
 	edits bool   // takes Set, Add and Scale
 }
 
 var places = [kinds]place{
-	Embed:           {"hook_embed", "embed", true, true},
-	PosEmbed:        {"hook_pos_embed", "pos_embed", true, true},
-	ResidPre:        {"hook_resid_pre", "resid_pre", false, true},
-	LN1Scale:        {"ln1.hook_scale", "ln1_scale", false, false},
-	LN1Normalized:   {"ln1.hook_normalized", "ln1_normalized", false, false},
-	Query:           {"attn.hook_q", "q", false, true},
-	Key:             {"attn.hook_k", "k", false, true},
-	Value:           {"attn.hook_v", "v", false, true},
-	Scores:          {"attn.hook_attn_scores", "attn_scores", false, false},
-	Pattern:         {"attn.hook_pattern", "pattern", false, false},
-	Z:               {"attn.hook_z", "z", false, true},
-	AttnOut:         {"hook_attn_out", "attn_out", false, true},
-	ResidMid:        {"hook_resid_mid", "resid_mid", false, true},
-	LN2Scale:        {"ln2.hook_scale", "ln2_scale", false, false},
-	LN2Normalized:   {"ln2.hook_normalized", "ln2_normalized", false, false},
-	MLPPre:          {"mlp.hook_pre", "mlp_pre", false, true},
-	MLPPost:         {"mlp.hook_post", "mlp_post", false, true},
-	MLPOut:          {"hook_mlp_out", "mlp_out", false, true},
-	ResidPost:       {"hook_resid_post", "resid_post", false, true},
-	FinalScale:      {"ln_final.hook_scale", "final_scale", true, false},
-	FinalNormalized: {"ln_final.hook_normalized", "final_normalized", true, false},
+	Embed:           {"hook_embed", "embed", "embed.hook_out", true, true},
+	PosEmbed:        {"hook_pos_embed", "pos_embed", "pos_embed.hook_out", true, true},
+	ResidPre:        {"hook_resid_pre", "resid_pre", "hook_in ln1.hook_in", false, true},
+	LN1Scale:        {"ln1.hook_scale", "ln1_scale", "", false, false},
+	LN1Normalized:   {"ln1.hook_normalized", "ln1_normalized", "ln1.hook_out", false, false},
+	Query:           {"attn.hook_q", "q", "attn.q.hook_out", false, true},
+	Key:             {"attn.hook_k", "k", "attn.k.hook_out", false, true},
+	Value:           {"attn.hook_v", "v", "attn.v.hook_out", false, true},
+	Scores:          {"attn.hook_attn_scores", "attn_scores", "", false, false},
+	Pattern:         {"attn.hook_pattern", "pattern", "", false, false},
+	Z:               {"attn.hook_z", "z", "attn.o.hook_in", false, true},
+	Result:          {"attn.hook_result", "result", "", false, false},
+	AttnOut:         {"hook_attn_out", "attn_out", "attn.hook_out attn.o.hook_out", false, true},
+	ResidMid:        {"hook_resid_mid", "resid_mid", "ln2.hook_in", false, true},
+	LN2Scale:        {"ln2.hook_scale", "ln2_scale", "", false, false},
+	LN2Normalized:   {"ln2.hook_normalized", "ln2_normalized", "ln2.hook_out", false, false},
+	MLPPre:          {"mlp.hook_pre", "mlp_pre", "mlp.in.hook_out", false, true},
+	MLPPost:         {"mlp.hook_post", "mlp_post", "mlp.out.hook_in", false, true},
+	MLPOut:          {"hook_mlp_out", "mlp_out", "mlp.hook_out mlp.out.hook_out", false, true},
+	ResidPost:       {"hook_resid_post", "resid_post", "hook_out", false, true},
+	FinalScale:      {"ln_final.hook_scale", "final_scale", "", true, false},
+	FinalNormalized: {"ln_final.hook_normalized", "final_normalized", "ln_final.hook_out", true, false},
 }
 
 // Once reports whether the model has one such point; else each block has one.
@@ -143,6 +147,8 @@ func (p Point) Width(c *Params, position int) int {
 		return 1
 	case Scores, Pattern:
 		return c.Heads * (position + 1)
+	case Result:
+		return c.Heads * c.Embd
 	case MLPPre, MLPPost:
 		return c.Inner
 	}
@@ -150,12 +156,13 @@ func (p Point) Width(c *Params, position int) int {
 }
 
 // ParsePoint returns the point of a name: TransformerLens's, such as "blocks.3.hook_resid_pre" or
-// "blocks.*.attn.hook_z" (AllLayers), or interp-engine's, such as "resid_pre.3" or "z.*".
+// "blocks.*.attn.hook_z" (AllLayers), one that its version 4 has beside it, such as
+// "blocks.3.attn.q.hook_out", or interp-engine's, such as "resid_pre.3" or "z.*".
 func ParsePoint(name string) (Point, error) {
 	for k := range kinds {
 		at := &places[k]
 		if at.once {
-			if name == at.name || name == at.short {
+			if name == at.name || name == at.short || at.has(name) {
 				return Point{Kind: k}, nil
 			}
 			continue
@@ -163,7 +170,7 @@ func ParsePoint(name string) (Point, error) {
 		layer, rest, ok := "", "", false
 		if after, found := strings.CutPrefix(name, "blocks."); found {
 			layer, rest, ok = strings.Cut(after, ".")
-			ok = ok && rest == at.name
+			ok = ok && (rest == at.name || at.has(rest))
 		} else {
 			layer, ok = strings.CutPrefix(name, at.short+".")
 		}
@@ -180,6 +187,21 @@ func ParsePoint(name string) (Point, error) {
 			quote.Plain(name, 80), quote.Plain(layer, 20))
 	}
 	return Point{}, fmt.Errorf("point %s: there is none%s", quote.Plain(name, 80), meant(name))
+}
+
+// has reports whether TransformerLens 4 has the name, too.
+func (at *place) has(name string) bool { return slices.Contains(strings.Fields(at.also), name) }
+
+// FromEnd returns the name with the number of a layer in place of one that counts from the end: of
+// 12 layers "resid_post.-1" is "resid_post.11".
+func FromEnd(name string, layers int) string {
+	fields := strings.Split(name, ".")
+	for i, f := range fields {
+		if n, err := strconv.Atoi(f); err == nil && n < 0 && n >= -layers {
+			fields[i] = strconv.Itoa(layers + n)
+		}
+	}
+	return strings.Join(fields, ".")
 }
 
 // PointNames returns the names of all points, with "blocks.*." for those of each block.

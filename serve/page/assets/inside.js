@@ -122,7 +122,7 @@ export class Inside {
     this.#pieces = [...piecer.add(tokens), ...piecer.end()];
     const before = visible(tokens[found.at].bytes);
     byId("inside-about").textContent =
-      `What the model computed after ${before} (token ${found.at + 1}), from which it chose ` +
+      `What the model computed after ${before} (token ${found.at}), from which it chose ` +
       "what follows.";
     const layers = found.attention.length;
     const heads = found.attention[0].length;

@@ -120,7 +120,7 @@ export class View {
     if (this.asTokens) this.#tokens.choose(piece, index);
     else this.editor.ring(piece);
     const beside = this.asTokens ? this.#tokens.nodeOf(piece, index) : this.editor.rangeOf(piece);
-    this.#panel.open(piece, index, beside, `token ${at + 1} of ${all.length}`, focus);
+    this.#panel.open(piece, index, beside, `token ${at} of 0 to ${all.length - 1}`, focus);
   }
 
   // openAtCaret does so for the token that the caret is in or after, and reports whether one is

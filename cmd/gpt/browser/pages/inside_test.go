@@ -42,11 +42,11 @@ func TestInsideWithTheKeyboardOnly(t *testing.T) {
 
 	// Keys need no focus: tokens, layers, heads, views.
 	open(1440, 1000, "light")
-	want(place, fmt.Sprintf("token %d of %d, id %d", n, n, p.Tokens[n-1].ID))
+	want(place, fmt.Sprintf("token %d of 0 to %d, id %d", n-1, n-1, p.Tokens[n-1].ID))
 	want(name, "Layer 1, head 0")
 	b.Press("ArrowDown", "]", "]", "]", "[", "ArrowLeft")
 	want(name, "Layer 2, head 2")
-	want(place, fmt.Sprintf("token %d of %d, id %d", n-1, n, p.Tokens[n-2].ID))
+	want(place, fmt.Sprintf("token %d of 0 to %d, id %d", n-2, n-1, p.Tokens[n-2].ID))
 	b.Press("ArrowDown", "ArrowDown", "ArrowDown")
 	want(name, "Layer 3, head 2")
 	want("document.querySelectorAll('#heads [aria-selected=true]').length + document.querySelector('#heads [aria-selected=true]').id", "1h14")
@@ -60,14 +60,14 @@ func TestInsideWithTheKeyboardOnly(t *testing.T) {
 	b.Press("ArrowDown", "ArrowDown", "ArrowDown", "ArrowLeft")
 	want(name, "Layer 3, head 2")
 	want("(r => r.top >= 0 && r.bottom <= innerHeight)("+byID+"('h14').getBoundingClientRect())", "true")
-	want(place, fmt.Sprintf("token %d of %d, id %d", n-1, n, p.Tokens[n-2].ID))
+	want(place, fmt.Sprintf("token %d of 0 to %d, id %d", n-2, n-1, p.Tokens[n-2].ID))
 	b.Window(1440, 1000, "light")
 	b.JS("document.activeElement.blur()")
 
 	// The underline of the text, the panel and the triangle are the chosen head's weights.
 	weights := read[3][n-2][2*(n-1) : 3*(n-1)]
 	most := slices.Index(weights, slices.Max(weights))
-	want(byID+"('d-sources').rows[0].cells[0].textContent", fmt.Sprint(most+1))
+	want(byID+"('d-sources').rows[0].cells[0].textContent", fmt.Sprint(most))
 	want(fmt.Sprintf("Math.abs(parseFloat("+byID+"('d-sources').rows[0].cells[3].textContent) - %v) < 0.5",
 		100*weights[most]), "true")
 	want(fmt.Sprintf("[...document.querySelectorAll('#text span')].findIndex(s => Math.abs(s.style.getPropertyValue('--weight') - %v) < 0.003)",
@@ -84,10 +84,10 @@ func TestInsideWithTheKeyboardOnly(t *testing.T) {
 		b.Shoot(v.view + ".png")
 	}
 	b.Press("Home")
-	want(place, fmt.Sprintf("token 1 of %d, id %d", n, p.Tokens[0].ID))
+	want(place, fmt.Sprintf("token 0 of 0 to %d, id %d", n-1, p.Tokens[0].ID))
 	b.Press("l")
 	b.Click("document.querySelector('#lens tr[data-at=\"4\"]').cells[2]")
-	want(place, fmt.Sprintf("token 5 of %d, id %d", n, p.Tokens[4].ID))
+	want(place, fmt.Sprintf("token 4 of 0 to %d, id %d", n-1, p.Tokens[4].ID))
 	want(name, "Layer 1, head 2")
 	want("document.querySelector('#lens tr.chosen td.chosen').textContent", webparts.Quoted(p.Lens.Layers[1][4].Top[0].Token))
 

@@ -60,7 +60,7 @@ func TestSurpriseWithTheKeyboardOnly(t *testing.T) {
 		t.Errorf("focus is not to be seen: %s", got)
 	}
 	if got := b.JS("document.getElementById('d-place').textContent"); !strings.HasPrefix(got,
-		"token 1 of ") {
+		"token 0 of 0 to ") {
 		t.Errorf("focus chooses %q", got)
 	}
 
@@ -76,8 +76,8 @@ func TestSurpriseWithTheKeyboardOnly(t *testing.T) {
 		if found := strings.Split(got, "|")[2]; strings.ReplaceAll(found, ",", "") != rank {
 			t.Errorf("after %s: %s, want token %d with rank %d", keys, got, i, token.Rank)
 		}
-		if place := b.JS("document.getElementById('d-place').textContent"); !strings.HasPrefix(place, fmt.Sprintf("token %d of ", i+1)) {
-			t.Errorf("after %s: %s, want token %d", keys, place, i+1)
+		if place := b.JS("document.getElementById('d-place').textContent"); !strings.HasPrefix(place, fmt.Sprintf("token %d of ", i)) {
+			t.Errorf("after %s: %s, want token %d", keys, place, i)
 		}
 		if selected := b.JS("document.querySelectorAll('#text [aria-selected=true]').length + document.querySelector('[aria-selected=true]').id"); selected !=
 			"1"+b.JS("document.getElementById('text').getAttribute('aria-activedescendant')") {

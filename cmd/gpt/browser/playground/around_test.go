@@ -131,7 +131,7 @@ func TestAroundTheTextInABrowser(t *testing.T) {
 		b.Wait(coloured + " !== ''")
 		b.want(coloured, all)
 		b.token(1)
-		b.want(id("token-text")+".textContent + "+id("token-facts")+".textContent", "␣étoken 2 of 4 · "+
+		b.want(id("token-text")+".textContent + "+id("token-facts")+".textContent", "␣étoken 1 of 0 to 3 · "+
 			"id 101 · 30\u00a0% · 1.7 bits · first choice")
 		b.want("document.querySelectorAll('#choices li').length", "4")
 		b.Press("Escape")

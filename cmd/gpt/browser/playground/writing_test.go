@@ -46,7 +46,7 @@ func TestWritingInABrowser(t *testing.T) {
 		b.token(3)
 		b.want(id("token-text")+".textContent", "␣little")
 		b.want(id("token-facts")+".textContent",
-			"token 4 of 6 · id 103 · 0.5\u00a0% · 7.6 bits · choice 4")
+			"token 3 of 0 to 5 · id 103 · 0.5\u00a0% · 7.6 bits · choice 4")
 		b.want("[...document.querySelectorAll('#choices li')].map(l => l.textContent).join('|')",
 			"␣dog 4\u00a0%|<b>x</b> 2\u00a0%|e2 80 1\u00a0%|␣little 0.5\u00a0%")
 		b.want(focused, "text")

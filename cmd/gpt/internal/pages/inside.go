@@ -306,7 +306,7 @@ func (p *Picture) parts(d *pageData) {
 		against = "that of " + webparts.Quoted(q.Against)
 	}
 	d.PartsAbout = fmt.Sprintf("After token %d, %s, the logit of %s minus %s is %.3f: the sum of what "+
-		"each part adds, the largest first.", q.At+1, p.name(q.At), webparts.Quoted(q.Target), against,
+		"each part adds, the largest first.", q.At, p.name(q.At), webparts.Quoted(q.Target), against,
 		q.Difference)
 	most := 1e-9
 	for _, part := range q.Parts {

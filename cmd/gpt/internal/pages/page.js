@@ -79,7 +79,7 @@ function showHead(l, h) {
 
 function show(t) {
   byId("d-token").textContent = tokens[t].text;
-  byId("d-place").textContent = `token ${t + 1} of ${tokens.length}, id ${tokens[t].id}`;
+  byId("d-place").textContent = `token ${t} of 0 to ${tokens.length - 1}, id ${tokens[t].id}`;
   if (data.attention) showSources(t);
   if (data.lens) showLens(t);
   document.querySelectorAll(".grid .chosen").forEach(node => node.classList.remove("chosen"));
@@ -97,7 +97,7 @@ function showSources(t) {
   byId("d-sources").hidden = false;
   byId("d-head").textContent = `Layer ${layer}, head ${head} takes from`;
   bars(byId("d-sources").tBodies[0], top.map(([s, w]) => ({
-    name: String(s + 1), token: tokens[s].text, share: w, value: number(100 * w, 2) + "\u00a0%",
+    name: String(s), token: tokens[s].text, share: w, value: number(100 * w, 2) + "\u00a0%",
   })));
   byId("row").style.top = 100 * t / tokens.length + "%";
   byId("row").style.height = 100 / tokens.length + "%";
@@ -178,7 +178,7 @@ if (data.attention) {
   box.addEventListener("click", e => list.choose(under(e)[0]));
   box.addEventListener("mousemove", e => {
     const [t, s] = under(e), w = row(layer, head, t).find(([at]) => at === s)?.[1] ?? 0;
-    byId("pointed").textContent = s > t ? "" : `${tokens[t].text} (${t + 1}) from ${tokens[s].text} (${s + 1}): ${number(w, 2)}`;
+    byId("pointed").textContent = s > t ? "" : `${tokens[t].text} (${t}) from ${tokens[s].text} (${s}): ${number(w, 2)}`;
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paintAll);
   for (const event of ["beforeprint", "afterprint"]) addEventListener(event, () => {

@@ -250,7 +250,7 @@ func (d *surpriseData) chart(s *eval.Scored) {
 	}
 	d.Bars = path.String()
 	if at >= 0 {
-		d.ChartText = fmt.Sprintf("The most surprising token is number %d of %d, %s, with %.1f bits.", at+1, len(s.Tokens), webparts.Quoted(s.Text[s.Tokens[at].Start:s.Tokens[at].End]), highest)
+		d.ChartText = fmt.Sprintf("The most surprising token is number %d of 0 to %d, %s, with %.1f bits.", at, len(s.Tokens)-1, webparts.Quoted(s.Text[s.Tokens[at].Start:s.Tokens[at].End]), highest)
 	}
 }
 

@@ -8,7 +8,7 @@ function show(i) {
   const t = tokens[i];
   const field = name => document.getElementById("d-" + name);
   field("token").textContent = t.text;
-  field("place").textContent = `token ${i + 1} of ${tokens.length}, id ${t.id}`;
+  field("place").textContent = `token ${i} of 0 to ${tokens.length - 1}, id ${t.id}`;
   const known = t.rank >= 0;
   field("probability").textContent = known ? percent(t.p) : "–";
   field("surprisal").textContent = known ? number(t.bits, 3) + "\u00a0bits" : "–";

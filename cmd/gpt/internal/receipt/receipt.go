@@ -236,6 +236,12 @@ func editsField(to *[]model.Edit) strictjson.Field {
 	return f
 }
 
+// ParseEdits reads a list of edits as receipts have them, and requests of the server.
+func ParseEdits(list string) (all []model.Edit, err error) {
+	err = strictjson.ParseFields(`{"edits":`+list+`}`, []strictjson.Field{editsField(&all)})
+	return all, err
+}
+
 func readEdit(r *strictjson.Reader, e *model.Edit) error {
 	var op string
 	e.Head = model.AllHeads

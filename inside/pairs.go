@@ -1,0 +1,198 @@
+package inside
+
+// Many pairs of texts: patches, attributions and ablations of each, with their means and spreads.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"picogpt/model"
+)
+
+// A Pair is a clean text and a corrupted one, and what is asked of both.
+type Pair struct {
+	Clean, Corrupted []int
+	Metric           Metric
+}
+
+// An Average is the mean of some numbers and their spread: the standard deviation, with n−1, which
+// is 0 for one.
+type Average struct {
+	Mean   float64 `json:"mean"`
+	Spread float64 `json:"spread"`
+}
+
+func average(x []float64) (a Average) {
+	for _, v := range x {
+		a.Mean += v
+	}
+	a.Mean /= float64(len(x))
+	for _, v := range x {
+		d := v - a.Mean
+		a.Spread += float64(d * d)
+	}
+	a.Spread = math.Sqrt(a.Spread / float64(max(1, len(x)-1)))
+	return a
+}
+
+// PatchSet is Patch of many pairs.
+type PatchSet struct {
+	Clean     Average       `json:"clean"` // of the Metrics
+	Corrupted Average       `json:"corrupted"`
+	Values    [][]Average   `json:"values"` // as those of each table
+	Share     [][]float64   `json:"share"`  // of the means: (value − corrupted)/(clean − corrupted)
+	Pairs     []*PatchTable `json:"pairs"`
+}
+
+// PatchAll is Patch of each pair, with the means over all. The texts must have as many tokens where
+// positions are patched.
+func PatchAll(ctx context.Context, m *model.Model, pairs []Pair, o PatchOptions) (*PatchSet, error) {
+	s, progress := &PatchSet{}, o.Progress
+	err := eachPair(pairs, nil, func(i int, p Pair) error {
+		if !o.At.PerHead() && len(p.Clean) != len(pairs[0].Clean) {
+			return fmt.Errorf("%d tokens, want %d as pair 0 has, because positions are averaged",
+				len(p.Clean), len(pairs[0].Clean))
+		}
+		if progress != nil {
+			o.Progress = func(run, runs int) { progress(i*runs+run, len(pairs)*runs) }
+		}
+		t, err := Patch(ctx, m, p.Clean, p.Corrupted, p.Metric, o)
+		s.Pairs = append(s.Pairs, t)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	over := func(of func(*PatchTable) float64) Average {
+		var all []float64
+		for _, t := range s.Pairs {
+			all = append(all, of(t))
+		}
+		return average(all)
+	}
+	s.Clean = over(func(t *PatchTable) float64 { return t.Clean })
+	s.Corrupted = over(func(t *PatchTable) float64 { return t.Corrupted })
+	for l, row := range s.Pairs[0].Values {
+		values, share := make([]Average, len(row)), make([]float64, len(row))
+		for j := range row {
+			values[j] = over(func(t *PatchTable) float64 { return t.Values[l][j] })
+			share[j] = (values[j].Mean - s.Corrupted.Mean) / (s.Clean.Mean - s.Corrupted.Mean)
+		}
+		s.Values, s.Share = append(s.Values, values), append(s.Share, share)
+	}
+	return s, nil
+}
+
+// eachPair calls f for each pair, up to the first error, which names the pair if there are several.
+func eachPair(pairs []Pair, progress func(done, pairs int), f func(i int, p Pair) error) error {
+	if len(pairs) == 0 {
+		return errors.New("no pairs, want at least one")
+	}
+	for i, p := range pairs {
+		if err := f(i, p); err != nil && len(pairs) == 1 {
+			return err
+		} else if err != nil {
+			return fmt.Errorf("pair %d: %w", i, err)
+		}
+		if progress != nil {
+			progress(i+1, len(pairs))
+		}
+	}
+	return nil
+}
+
+// A PartSet is parts of many texts.
+type PartSet struct {
+	Difference Average     `json:"difference"` // the Metrics of the whole model
+	Parts      []MeanPart  `json:"parts"`
+	Texts      []*PartText `json:"texts"`
+}
+
+// A MeanPart is a part and its values over all texts.
+type MeanPart struct {
+	Name string `json:"name"`
+	Average
+}
+
+// A PartText is the parts of one text.
+type PartText struct {
+	Metric
+	IDs        []int   `json:"ids"`
+	Difference float64 `json:"difference"`
+	Parts      Parts   `json:"parts"`
+}
+
+// newPartSet takes the parts of each pair, and their means.
+func newPartSet(pairs []Pair, progress func(done, pairs int),
+	of func(Pair) (difference float64, parts Parts, err error)) (*PartSet, error) {
+	s := &PartSet{}
+	err := eachPair(pairs, progress, func(_ int, p Pair) error {
+		difference, parts, err := of(p)
+		s.Texts = append(s.Texts, &PartText{p.Metric, p.Clean, difference, parts})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var all []float64
+	for _, t := range s.Texts {
+		all = append(all, t.Difference)
+	}
+	s.Difference = average(all)
+	for i, part := range s.Texts[0].Parts {
+		for k, t := range s.Texts {
+			all[k] = t.Parts[i].Value
+		}
+		s.Parts = append(s.Parts, MeanPart{part.Name, average(all)})
+	}
+	return s, nil
+}
+
+// AttributeAll is Attribute of the clean text of each pair.
+func AttributeAll(ctx context.Context, m *model.Model, pairs []Pair, o AttributeOptions,
+	progress func(done, pairs int)) (*PartSet, error) {
+	return newPartSet(pairs, progress, func(p Pair) (float64, Parts, error) {
+		a, err := Attribute(ctx, m, p.Clean, p.Metric, o)
+		if err != nil {
+			return 0, nil, err
+		}
+		return a.Difference, a.Parts, nil
+	})
+}
+
+// AblateAll is Ablate of the clean text of each pair. With resample, what each corrupted text has
+// stands in the place of the parts.
+func AblateAll(ctx context.Context, m *model.Model, pairs []Pair, resample bool, o AblateOptions,
+	progress func(done, pairs int)) (*PartSet, error) {
+	return newPartSet(pairs, progress, func(p Pair) (float64, Parts, error) {
+		if resample {
+			o.Resample = p.Corrupted
+		}
+		e, err := o.ablate(ctx, m, p.Clean, p.Metric)
+		if err != nil {
+			return 0, nil, err
+		}
+		return e.Difference, e.Parts, nil
+	})
+}
+
+// together returns one run that takes away all of the parts that Together names.
+func (o *AblateOptions) together(names []string, runs [][]model.Edit) ([]string, [][]model.Edit,
+	error) {
+	if o.Together == nil {
+		return names, runs, nil
+	}
+	all := []model.Edit{}
+	for _, name := range o.Together {
+		i := slices.Index(names[1:], name)
+		if i < 0 {
+			return nil, nil, fmt.Errorf("part %q: want one such as \"head 3.1\", \"attn 3\" or "+
+				"\"mlp 3\"", name)
+		}
+		all = append(all, runs[i+1]...)
+	}
+	return []string{names[0], "together"}, [][]model.Edit{nil, all}, nil
+}
