@@ -272,7 +272,7 @@ PAGE ?= dist/page
 page: ## the playground without a server, for any static host: dist/page
 	mkdir -p $(dir $(PAGE))
 	GOOS=js GOARCH=wasm $(RELEASE_GO) go build $(PAGE_FLAGS) -o $(PAGE).wasm ./cmd/page
-	$(RELEASE_GO) go run ./cmd/page $(PAGE).wasm "$$(go env GOROOT)/lib/wasm/wasm_exec.js" $(PAGE)
+	$(RELEASE_GO) go run ./dev/page $(PAGE).wasm "$$(go env GOROOT)/lib/wasm/wasm_exec.js" $(PAGE)
 	rm $(PAGE).wasm
 
 # As with the PTX, the file says of which source it was made: in a section of its own, source.

@@ -247,8 +247,7 @@ func (l *layer) add(part string, t weights.Tensor) error {
 	if other, twice := l.parts[part]; twice {
 		return fmt.Errorf("%s: there twice, as %s", shown, quote.Plain(other.Name, 80))
 	}
-	many := l.config.kind.many != "" && strings.HasPrefix(part, l.config.kind.many)
-	if !many && !slices.Contains(strings.Fields(l.config.kind.parts), part) && part != tokensDelta {
+	if !slices.Contains(strings.Fields(l.config.kind.parts), part) && part != tokensDelta {
 		names := strings.Fields(l.config.kind.parts)
 		for i := range names {
 			names[i] = l.config.kind.prefix + names[i]

@@ -143,7 +143,7 @@ func parseAdapterConfig(text []byte) (adapterConfig, error) {
 	if c.base != "" && revision != "" && revision != "main" {
 		c.base += "@" + revision
 	}
-	return c, cmp.Or(refused, c.check(), c.targets.check(c.kind.targets))
+	return c, cmp.Or(refused, c.check(), c.targets.check(strings.Fields(c.kind.targets)))
 }
 
 // jsonKind is what JSON calls a value of a Go type.

@@ -17,66 +17,54 @@ import (
 
 // A kind is what adapters of a peft_type change. ΔW below is [out, in], as PEFT has it.
 type kind struct {
-	prefix  string                                              // of the names of its tensors in a module
-	parts   string                                              // what follows the prefix in them
-	many    string                                              // what begins the names of others that all layers share
-	targets []string                                            // target_modules for GPT-2, where a config has none
-	fields  string                                              // keys of its config that change the arithmetic, and are read
-	passed  string                                              // keys that do not
-	make    func(l *layer, all []*layer) (weight, bias *update) // it may call fail
+	// what the names of its tensors in a module begin with; "": the kind's name, in small letters
+	prefix  string
+	parts   string // what follows the prefix in them
+	targets string // target_modules for GPT-2, where a config has none; "": c_attn
+	fields  string // keys of its config that change the arithmetic, and are read
+	// keys that do not, beside those of how training begins and of dropout
+	passed string
+	make   func(l *layer, all []*layer) (weight, bias *update) // it may call fail
 }
 
 const loraPrefix, tokensDelta = "lora_", "trainable_tokens_delta"
 
 // kinds returns the table: by peft_type.
 func kinds() map[string]*kind {
-	attention, down := []string{"c_attn"}, []string{"mlp.c_proj"}
+	projections := "r save_projection projection_prng_key"
+	frequencies := "n_frequency scaling random_loc_seed n_frequency_pattern"
 	return map[string]*kind{
-		"LORA": {prefix: loraPrefix, targets: attention, make: (*layer).lora,
-			parts:  "A.weight B.weight B.bias embedding_A embedding_B magnitude_vector",
-			fields: "use_dora lora_bias trainable_token_indices"},
-		"ADALORA": {prefix: loraPrefix, targets: attention, make: (*layer).adalora,
-			parts: "A B E", fields: "init_r lora_alpha rank_pattern",
-			passed: "r target_r tinit tfinal deltaT beta1 beta2 orth_reg_weight total_step lora_dropout " +
-				"init_lora_weights qalora_group_size megatron_core"},
-		"IA3": {prefix: "ia3_", targets: []string{"c_attn", "mlp.c_proj"}, make: (*layer).ia3,
-			parts: "l", fields: "feedforward_modules", passed: "init_ia3_weights"},
-		"LN_TUNING": {targets: []string{"ln_1", "ln_2", "ln_f"}},
-		"TRAINABLE_TOKENS": {prefix: "trainable_tokens_", targets: []string{"wte"}, parts: "delta",
-			fields: "token_indices", passed: "init_weights", make: (*layer).onlyTokens},
-		"VERA": {prefix: "vera_", targets: attention, make: (*layer).vera,
-			parts: "lambda_b lambda_d A B", fields: "r save_projection projection_prng_key",
-			passed: "vera_dropout d_initial init_weights"},
-		"PVERA": {prefix: "pvera_", targets: attention, make: (*layer).vera,
-			parts: "lambda_b lambda_d A B", fields: "r save_projection projection_prng_key",
-			passed: "pvera_dropout d_initial init_weights generator_seed"},
-		"RANDLORA": {prefix: "randlora_", targets: attention, make: (*layer).randlora,
-			parts: "lambda gamma A B", fields: "r randlora_alpha",
-			passed: "randlora_dropout init_weights projection_prng_key save_projection sparse very_sparse"},
-		"VBLORA": {prefix: "vblora_", targets: attention, make: (*layer).vblora,
-			parts: "logits_A logits_B vector_bank", fields: "r topk num_vectors vector_length",
-			passed: "vblora_dropout init_logits_std init_vector_bank_bound"},
-		"GRALORA": {prefix: "gralora_", targets: attention, make: (*layer).gralora,
-			parts:  "A B A_general.weight B_general.weight",
-			fields: "r hybrid_r alpha gralora_k", passed: "gralora_dropout init_weights"},
-		"HIRA": {prefix: "hira_", targets: attention, make: (*layer).hira,
-			parts: "A B embedding_A embedding_B", fields: "r",
-			passed: "hira_dropout init_weights rank_pattern"},
-		"FOURIERFT": {prefix: "fourierft_", targets: down, make: (*layer).fourier, parts: "spectrum",
-			fields: "n_frequency scaling random_loc_seed n_frequency_pattern", passed: "init_weights"},
-		"WAVEFT": {prefix: "waveft_", targets: down, make: (*layer).wave, parts: "spectrum",
-			fields: "n_frequency scaling random_loc_seed n_frequency_pattern wavelet_family use_idwt " +
-				"proportional_parameters", passed: "init_weights"},
-		"DEFT": {prefix: "deft_", targets: attention, make: (*layer).deft, parts: "P R",
-			fields: "r alpha para decomposition_method", passed: "init_scale deft_dropout init_weights"},
-		"TINYLORA": {prefix: "tinylora_", targets: attention, make: (*layer).tinylora,
-			parts: "A B P", many: "v.", fields: "r u weight_tying save_projection",
-			passed: "tinylora_dropout projection_seed init_v_bound init_weights"},
+		"LORA": {make: (*layer).lora, fields: "use_dora lora_bias trainable_token_indices",
+			parts: "A.weight B.weight B.bias embedding_A embedding_B magnitude_vector"},
+		"ADALORA": {prefix: loraPrefix, make: (*layer).adalora, parts: "A B E",
+			fields: "init_r lora_alpha rank_pattern",
+			passed: "r target_r tinit tfinal deltaT beta1 beta2 orth_reg_weight total_step " +
+				"qalora_group_size megatron_core"},
+		"IA3": {targets: "c_attn mlp.c_proj", make: (*layer).ia3, parts: "l",
+			fields: "feedforward_modules"},
+		"LN_TUNING":        {targets: "ln_1 ln_2 ln_f"},
+		"TRAINABLE_TOKENS": {targets: "wte", make: (*layer).onlyTokens, parts: "delta", fields: "token_indices"},
+		"VERA": {make: (*layer).vera, parts: "lambda_b lambda_d A B", fields: projections,
+			passed: "d_initial"},
+		"PVERA": {make: (*layer).vera, parts: "lambda_b lambda_d A B", fields: projections,
+			passed: "d_initial generator_seed"},
+		"RANDLORA": {make: (*layer).randlora, parts: "lambda gamma A B", fields: "r randlora_alpha",
+			passed: "projection_prng_key save_projection sparse very_sparse"},
+		"VBLORA": {make: (*layer).vblora, parts: "logits_A logits_B vector_bank",
+			fields: "r topk num_vectors vector_length"},
+		"GRALORA": {make: (*layer).gralora, parts: "A B A_general.weight B_general.weight",
+			fields: "r hybrid_r alpha gralora_k"},
+		"HIRA": {make: (*layer).hira, parts: "A B embedding_A embedding_B", fields: "r",
+			passed: "rank_pattern"},
+		"FOURIERFT": {targets: "mlp.c_proj", make: (*layer).fourier, parts: "spectrum", fields: frequencies},
+		"WAVEFT": {targets: "mlp.c_proj", make: (*layer).wave, parts: "spectrum",
+			fields: frequencies + " wavelet_family use_idwt proportional_parameters"},
+		"DEFT": {make: (*layer).deft, parts: "P R", fields: "r alpha para decomposition_method"},
 		"PROMPT_TUNING": {fields: promptFields, passed: "prompt_tuning_init prompt_tuning_init_text " +
 			"tokenizer_name_or_path tokenizer_kwargs"},
 		"P_TUNING": {fields: promptFields, passed: "encoder_reparameterization_type " +
-			"encoder_hidden_size encoder_num_layers encoder_dropout"},
-		"PREFIX_TUNING": {fields: promptFields, passed: "encoder_hidden_size prefix_projection init_weights"},
+			"encoder_hidden_size encoder_num_layers"},
+		"PREFIX_TUNING": {fields: promptFields, passed: "encoder_hidden_size prefix_projection"},
 		"CARTRIDGE":     {fields: promptFields, passed: "num_frozen_tokens"},
 		"CPT": {fields: promptFields, passed: "cpt_token_ids cpt_mask cpt_tokens_type_mask " +
 			"opt_weighted_loss_type opt_loss_decay_factor opt_projection_epsilon " +
@@ -93,6 +81,10 @@ func kindNamed(name string) (*kind, error) {
 		return nil, errors.New("peft_type: missing, want LORA or another of PEFT's")
 	}
 	if k := kinds()[name]; k != nil {
+		if k.make != nil {
+			k.prefix = cmp.Or(k.prefix, strings.ToLower(name)+"_")
+			k.targets = cmp.Or(k.targets, "c_attn")
+		}
 		return k, nil
 	}
 	why := "not known"
@@ -106,7 +98,7 @@ func kindNamed(name string) (*kind, error) {
 	case slices.Contains(strings.Fields(depends), name):
 		why = "not supported: what it computes depends on the input, so that no merged weights have its " +
 			"logits"
-	case name == "OSF", name == "FROD", name == "UNILORA":
+	case name == "OSF", name == "FROD", name == "UNILORA", name == "TINYLORA":
 		why = "not supported: PEFT's merge_and_unload makes a checkpoint of it"
 	}
 	return nil, fmt.Errorf("peft_type: %s: %s", quote.Plain(name, 40), why)
@@ -132,6 +124,7 @@ func (c *adapterConfig) passOther(key, value string) error {
 	const common = "task_type auto_mapping peft_version inference_mode fan_in_fan_out bias runtime_config"
 	if slices.Contains(strings.Fields(common), key) ||
 		slices.Contains(strings.Fields(c.kind.passed), key) ||
+		strings.HasPrefix(key, "init_") || strings.HasSuffix(key, "_dropout") ||
 		slices.Contains([]string{"false", "{}", "[]", `""`, "0", "0.0"}, value) {
 		return nil
 	}

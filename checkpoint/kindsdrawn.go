@@ -3,12 +3,8 @@
 package checkpoint
 
 import (
-	"cmp"
-	"fmt"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"picogpt/internal/quote"
 )
@@ -81,52 +77,6 @@ func (l *layer) randlora(_ []*layer) (weight, bias *update) {
 		rows, columns = transposed(columns, most, rank), transposed(rows, rank, least)
 	}
 	return l.product(rows, columns, rank, l.scale*l.config.number("randlora_alpha", 640)/float64(r)), nil
-}
-
-// tinylora is TinyLoRA: ΔW = B·(Σ v[i]·P[i])·A with the saved A [r, in], B [out, r] and P [u, r, r],
-// and one v [u] for a group of layers, in the model's order. An embedding's ΔW is [ids, width].
-// PEFT's tinylora/layer.py and model.py.
-func (l *layer) tinylora(all []*layer) (weight, bias *update) {
-	n, sharing := l.config.whole("u", 64, 1), l.config.number("weight_tying", 0)
-	order := slices.SortedFunc(slices.Values(all), func(a, b *layer) int {
-		return cmp.Compare(a.order(), b.order())
-	})
-	groups := max(1, int(math.RoundToEven(float64(len(all))*(1-sharing))))
-	group := min(slices.Index(order, l)/max(1, len(all)/groups), groups-1)
-	v, _ := l.matrix(fmt.Sprint("v.", group), n)
-	o := *l
-	if l.layout == lookup {
-		o.in, o.out, o.layout = l.out, l.in, outIn
-	}
-	rank := min(l.config.whole("r", 2, 1), o.in, o.out)
-	p, _ := o.matrix("P", n, rank, rank)
-	a, b := o.halves("A", "B", rank)
-	mixed := make([]float32, len(a)) // Σ v[i]·P[i] times A
-	for j := range rank {
-		for k := range rank {
-			sum := float32(0)
-			for i, x := range v {
-				sum += float32(x * p[(i*rank+j)*rank+k])
-			}
-			for i := range o.in {
-				mixed[j*o.in+i] += float32(sum * a[k*o.in+i])
-			}
-		}
-	}
-	return o.product(mixed, b, rank, l.scale), nil
-}
-
-// order returns where a module stands in the model.
-func (l *layer) order() int {
-	module := strings.TrimPrefix(l.module, "transformer.")
-	number, rest, _ := strings.Cut(strings.TrimPrefix(module, "h."), ".")
-	if block, err := strconv.Atoi(number); err == nil {
-		return 10*(block+1) + slices.Index([]string{"attn.c_attn", "attn.c_proj", "mlp.c_fc"}, rest)&3
-	}
-	if at := slices.Index([]string{"wte", "wpe"}, module); at >= 0 {
-		return at
-	}
-	return math.MaxInt // a head
 }
 
 // places returns the numbers of a spectrum [n_frequency], and where they stand in ΔW [out, in]: the

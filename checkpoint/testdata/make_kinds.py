@@ -56,8 +56,6 @@ CASES = [
     ("waveft-shared", "WAVEFT", dict(n_frequency=20, proportional_parameters=True, target_modules=ALL)),
     ("deft", "DEFT", dict(r=3, target_modules=ALL, alpha=2)),
     ("deft-para", "DEFT", dict(r=2, para=True)),
-    ("tinylora", "TINYLORA", dict(r=2, u=3, target_modules=ALL + ["wte"])),
-    ("tinylora-shared", "TINYLORA", dict(r=2, u=3, weight_tying=.6, target_modules=ALL)),
     ("prompt", "PROMPT_TUNING", PROMPT),
     ("p-tuning", "P_TUNING", PROMPT | dict(encoder_hidden_size=5)),
     ("p-tuning-lstm", "P_TUNING", PROMPT | dict(encoder_hidden_size=5, encoder_reparameterization_type="LSTM")),

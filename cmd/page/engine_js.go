@@ -1,3 +1,5 @@
+// Command page is the engine of the playground without a server, as WebAssembly: make page. It
+// answers the page's requests with serve's own handler.
 package main
 
 // The engine, in a worker of the page. Calls from the worker's script, and to it:

@@ -1,15 +1,11 @@
-//go:build !js
-
-// Command page makes the playground of gpt serve as a folder of static files, with the engine as
-// WebAssembly: make page. For a browser the same folder builds that engine, which answers the page's
-// requests with serve's own handler.
+// Command page makes the playground of gpt serve as a folder of static files, with the engine of
+// cmd/page as WebAssembly: make page.
 package main
 
 import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
-	"embed"
 	"errors"
 	"fmt"
 	"maps"
@@ -21,9 +17,6 @@ import (
 	"picogpt/internal/webparts"
 	"picogpt/serve/page"
 )
-
-//go:embed assets
-var assets embed.FS
 
 func main() {
 	if len(os.Args) != 4 {
@@ -57,8 +50,7 @@ func build(engine, exec, dir string) error {
 		files["page/"+name] = []byte(text)
 	}
 	for _, name := range []string{"engine.js", "worker.js", "service.js"} {
-		b, err := assets.ReadFile("assets/" + name)
-		files["page/"+name], errs = b, append(errs, err)
+		read("page/"+name, "cmd/page/assets/"+name)
 	}
 	read("page/wasm_exec.js", exec)
 	read("page/leaves.wasm", "kernels/wasm/leaves.wasm")
