@@ -264,6 +264,10 @@ func (s *Server) dispatchByModel(v *visit) error {
 	if err != nil || i < 0 { // what is wrong, the handler tells
 		return v.route.answer(v)
 	}
+	// one time for the wait and the answer
+	ctx, cancel := s.bounded(v)
+	defer cancel()
+	v.request = v.request.WithContext(ctx)
 	// a place in this server's queue, until the model is there: so those that wait are bounded
 	var to opened
 	var back func()

@@ -18,6 +18,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 	"weak"
 
 	"picogpt/checkpoint"
@@ -520,6 +521,24 @@ func TestOtherModels(t *testing.T) {
 	}
 	if status, text := ask("/v1/completions", `{"model":"y","prompt":"a"}`); status != 503 || len(events) > 3 {
 		t.Errorf("after Drain: %d %s, loaded %v", status, text, events)
+	}
+	runtime.KeepAlive(f)
+}
+
+// TestTimeoutOfAnotherModel: the time that a model takes to load is part of the answer's.
+func TestTimeoutOfAnotherModel(t *testing.T) {
+	f := small(t, fixture.Options{Embd: 32, Head: 2, Positions: 32}, "")
+	late := serve.Other{Name: "late", Bytes: 1,
+		Open: func(ctx context.Context) (*serve.Server, func(), error) {
+			<-ctx.Done() // the time is over
+			s, err := serve.New(f.model, f.tok, serve.Options{Name: "late"})
+			return s, func() {}, err
+		}}
+	c := startTokenizer(t, f.model, f.tok, serve.Options{Name: "m", Timeout: time.Second,
+		Models: []serve.Other{late}})
+	r, text := c.post("/v1/completions", `{"model":"late","prompt":"abc","max_tokens":2}`)
+	if r.StatusCode != 504 || !strings.Contains(text, `"timeout"`) {
+		t.Errorf("%d %s, want 504", r.StatusCode, text)
 	}
 	runtime.KeepAlive(f)
 }
