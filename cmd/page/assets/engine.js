@@ -63,7 +63,9 @@
     ended: ({ fault }) => {
       for (const answer of waiting.values()) answer.end(fault);
       wait();
-      fail(`The engine has ended: ${fault}. Reload the page to begin again.`);
+      const plainly = () => fail(`The engine has ended: ${fault}. Reload the page to begin again.`);
+      plainly();
+      setTimeout(plainly, 100); // the page takes requests that have broken for a server's
     },
   };
   worker.onmessage = ({ data }) => {

@@ -366,6 +366,25 @@ func TestStaticPageOpensAModel(t *testing.T) {
 	}
 }
 
+func TestStaticPageSaysThatItsEngineHasEnded(t *testing.T) {
+	h := hostOf(t)
+	worker, err := os.ReadFile(filepath.Join(h.dir, "page", "worker.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.more = map[string][]byte{"page/worker.js": append(worker, `
+		const take = onmessage;
+		onmessage = (e) => e.data.path === "/v1/completions" ?
+			postMessage({what: "ended", fault: "it has no more memory"}) : take(e);`...)}
+	b := h.on(t)
+	b.start("")
+	b.Press("Control+Enter")
+	const ended = problem + " === 'The engine has ended: it has no more memory. Reload the page to begin again.'"
+	b.patiently(ended)
+	b.JS("new Promise(done => setTimeout(done, 250))")
+	b.want(ended, "true")
+}
+
 func TestStaticPageSaysWhatItLacks(t *testing.T) {
 	h := hostOf(t)
 	b := h.on(t)
