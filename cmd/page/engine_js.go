@@ -44,11 +44,12 @@ func main() {
 	select {}
 }
 
-// An engine has the model that answers.
+// An engine has the model that answers. While another is opened, requests wait, and files too.
 type engine struct {
-	model  *model.Model
-	server *serve.Server
-	stops  sync.Map // by the number of a request: its context.CancelFunc
+	opening sync.RWMutex
+	model   *model.Model
+	server  *serve.Server
+	stops   sync.Map // by the number of a request: its context.CancelFunc
 }
 
 // use makes the checkpoint in files the one that answers, in place of the one before, which is closed
@@ -108,6 +109,8 @@ func openAlone(files fs.FS, name string) (*checkpoint.Checkpoint, error) {
 func (e *engine) open(_ js.Value, args []js.Value) any {
 	given := args[0]
 	go func() {
+		e.opening.Lock()
+		defer e.opening.Unlock()
 		said, err := e.take(given)
 		fault := ""
 		if err != nil {
@@ -183,11 +186,10 @@ func (e *engine) request(_ js.Value, args []js.Value) any {
 			w.WriteHeader(http.StatusOK)
 			page.Call("end", id, fault)
 		}()
-		if e.server == nil {
-			http.Error(w, `{"error":{"message":"a model is being opened"}}`, http.StatusServiceUnavailable)
-			return
-		}
-		e.server.ServeHTTP(w, r)
+		e.opening.RLock()
+		server := e.server
+		e.opening.RUnlock() // a request ends where its server is closed
+		server.ServeHTTP(w, r)
 	}()
 	return nil
 }

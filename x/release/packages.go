@@ -18,7 +18,7 @@ import (
 const (
 	summary     = "GPT-2 class text generation: a command and a server of OpenAI's API"
 	description = summary + "\nOne static binary with a small model inside. It opens safetensors, " +
-		"PyTorch, GGUF and other\ncheckpoints, and writes the same text for a seed on every machine."
+		"PyTorch,\nGGUF and other checkpoints, and writes the same text for a seed on every\nmachine."
 )
 
 func (r *release) packages(all []*target) error {

@@ -63,7 +63,9 @@
     ended: ({ fault }) => {
       for (const answer of waiting.values()) answer.end(fault);
       wait();
-      fail(`The engine has ended: ${fault}. Reload the page to begin again.`);
+      const plainly = () => fail(`The engine has ended: ${fault}. Reload the page to begin again.`);
+      plainly();
+      setTimeout(plainly, 100); // the page takes requests that have broken for a server's
     },
   };
   worker.onmessage = ({ data }) => {
@@ -113,12 +115,14 @@
     });
   }
 
-  // A model of the reader's own.
-  function open(files) {
+  // A model of the reader's own. The engine must be there; then it lets requests wait.
+  function open(list) {
+    const files = [...list]; // the browser empties its own
     if (files.length === 0) return;
-    wait();
-    say(`Opening ${files[0].name}…`);
-    worker.postMessage({ files: [...files] });
+    ready.then(() => {
+      say(`Opening ${files[0].name}…`);
+      worker.postMessage({ files });
+    });
   }
   document.addEventListener("dragover", (e) => e.preventDefault());
   document.addEventListener("drop", (e) => {
@@ -132,7 +136,10 @@
     type: "button", id: "open-model", textContent: "Open model",
     title: "A .safetensors, .gguf or .bin file of this machine; it stays here. Or drop it on the page.",
   });
-  button.addEventListener("click", () => chooser.click());
+  button.addEventListener("click", () => {
+    chooser.value = ""; // the same file again is a choice too
+    chooser.click();
+  });
   byId("share").before(button);
 
   // keep lets a service worker store the files, so that the next visit needs no network.

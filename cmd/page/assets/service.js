@@ -5,7 +5,9 @@ const CACHE = `picogpt ${self.registration.scope} VERSION`;
 const FILES = ["FILES"];
 
 self.addEventListener("install", (e) => {
-  e.waitUntil(caches.open(CACHE).then((cache) => cache.addAll(FILES)));
+  // What the browser keeps of an older version would be stored with this one: the host is asked.
+  const fresh = FILES.map((name) => new Request(name, { cache: "no-cache" }));
+  e.waitUntil(caches.open(CACHE).then((cache) => cache.addAll(fresh)));
 });
 
 self.addEventListener("activate", (e) => {

@@ -50,6 +50,7 @@ type host struct {
 	dir   string
 	mu    sync.Mutex
 	asked []string // what it did not have
+	style int      // how often it was asked for style.css
 	down  bool
 	held  chan struct{}
 	more  map[string][]byte // files beside the page's
@@ -78,7 +79,11 @@ func (h *host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.more[name] == nil {
 		h.asked = append(h.asked, r.Method+" "+r.URL.Path)
 	}
+	if name == "page/style.css" {
+		h.style++
+	}
 	h.mu.Unlock()
+	w.Header().Set("Cache-Control", "max-age=600") // as hosts of files say
 	switch {
 	case h.more[name] != nil:
 		w.Write(h.more[name])
@@ -134,6 +139,26 @@ func (b tab) ask(path string, body any) string {
 	}
 	return b.JS(fmt.Sprintf(`fetch(location.origin + location.pathname.replace(/[^/]*$/, '') + %s,
 		{method: 'POST', body: %s}).then(r => r.text())`, quoted(path), quoted(string(text))))
+}
+
+// drop drops files of the host on the page.
+func (b tab) drop(names ...string) {
+	b.t.Helper()
+	list, _ := json.Marshal(names) // strings have a JSON
+	b.JS(`(async () => {
+		const all = new DataTransfer();
+		for (const name of ` + string(list) + `) {
+			const bytes = await new Promise((done) => {
+				const ask = new XMLHttpRequest();
+				ask.open("GET", name);
+				ask.responseType = "arraybuffer";
+				ask.onload = () => done(ask.response);
+				ask.send();
+			});
+			all.items.add(new File([bytes], name));
+		}
+		document.body.dispatchEvent(new DragEvent("drop", {dataTransfer: all, bubbles: true, cancelable: true}));
+	})()`)
 }
 
 // plain returns the JSON of an answer without what differs from answer to answer.
@@ -209,13 +234,16 @@ func TestStaticPageInAClass(t *testing.T) {
 	h := hostOf(t)
 	b := h.on(t)
 
-	// While it loads, it says how far it is.
+	// While it loads, it says how far it is, and files wait for it.
 	h.held = make(chan struct{})
+	h.more = map[string][]byte{"config.json": demo.Config()}
 	b.Open(h.URL+"/class/", "true")
 	b.patiently("/^Loading the engine: [1-9][.][0-9] of [6-9][.][0-9] MB$/.test(" + status + ")")
+	b.drop("config.json")
+	b.want(problem, "")
 	close(h.held)
 	h.held = nil
-	b.patiently(started)
+	b.patiently(started + " && " + problem + ".startsWith('config.json: a JSON file')")
 
 	// A text comes token by token, and stops where it is stopped.
 	b.set("max_tokens", "200")
@@ -244,6 +272,9 @@ func TestStaticPageInAClass(t *testing.T) {
 		".then(() => window.isStored = true), window.isStored)")
 	b.Leave()
 	h.mu.Lock()
+	if h.style != 2 { // the second time by the service worker, which may have a newer version
+		t.Errorf("the host was asked for style.css %d times, want 2", h.style)
+	}
 	h.down = true
 	h.mu.Unlock()
 	b.start("#again")
@@ -301,29 +332,11 @@ func TestStaticPageOpensAModel(t *testing.T) {
 	}
 	b := h.on(t)
 	b.start("")
-	drop := func(names ...string) {
-		t.Helper()
-		list, _ := json.Marshal(names) // strings have a JSON
-		b.JS(`(async () => {
-			const all = new DataTransfer();
-			for (const name of ` + string(list) + `) {
-				const bytes = await new Promise((done) => {
-					const ask = new XMLHttpRequest();
-					ask.open("GET", name);
-					ask.responseType = "arraybuffer";
-					ask.onload = () => done(ask.response);
-					ask.send();
-				});
-				all.items.add(new File([bytes], name));
-			}
-			document.body.dispatchEvent(new DragEvent("drop", {dataTransfer: all, bubbles: true, cancelable: true}));
-		})()`)
-	}
 	text := func() string { return b.ask("v1/completions", request) }
 	before := text()
-	drop("config.json")
+	b.drop("config.json")
 	b.patiently(problem + ".startsWith('config.json: ')")
-	drop("model.safetensors") // of which nobody says the heads
+	b.drop("model.safetensors") // of which nobody says the heads
 	b.patiently(problem + ".startsWith('config.json: file does not exist: want it too, dropped together')")
 	if got := plain(t, text()); got != plain(t, before) {
 		t.Errorf("after files that cannot be opened the demo writes %s, want %s", got, before)
@@ -334,7 +347,10 @@ func TestStaticPageOpensAModel(t *testing.T) {
 		document.body.dispatchEvent(new DragEvent("drop", {dataTransfer: all, bubbles: true, cancelable: true}));
 	})()`)
 	b.patiently(problem + " === 'huge.gguf: 3.36 GB, want at most 3.22 GB: a browser has no more memory for a page'")
-	drop("config.json", "model.safetensors")
+	b.drop("config.json", "model.safetensors")
+	b.drop("config.json") // the first is still being opened
+	b.patiently(problem + ".startsWith('config.json: ') && /model/.test(document.getElementById('model').textContent)")
+	b.drop("config.json", "model.safetensors")
 	b.patiently("/on this machine only: a token takes about [0-9.]+ s[.]$/.test(" + status + ")")
 	b.patiently("/model/.test(document.getElementById('model').textContent)")
 	if got, want := plain(t, text()), strings.Replace(plain(t, before), `"demo"`, `"model"`, 1); got != want {
@@ -342,12 +358,31 @@ func TestStaticPageOpensAModel(t *testing.T) {
 	}
 	for name, files := range map[string][]string{"a.gguf": {"a.gguf"},
 		"b.safetensors": {"b.safetensors", "config.json"}} {
-		drop(files...)
+		b.drop(files...)
 		b.patiently("/^" + name[:1] + " is open/.test(" + status + ")")
 		if got := plain(t, text()); got != written[name] {
 			t.Errorf("%s writes %s, want %s", name, got, written[name])
 		}
 	}
+}
+
+func TestStaticPageSaysThatItsEngineHasEnded(t *testing.T) {
+	h := hostOf(t)
+	worker, err := os.ReadFile(filepath.Join(h.dir, "page", "worker.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.more = map[string][]byte{"page/worker.js": append(worker, `
+		const take = onmessage;
+		onmessage = (e) => e.data.path === "/v1/completions" ?
+			postMessage({what: "ended", fault: "it has no more memory"}) : take(e);`...)}
+	b := h.on(t)
+	b.start("")
+	b.Press("Control+Enter")
+	const ended = problem + " === 'The engine has ended: it has no more memory. Reload the page to begin again.'"
+	b.patiently(ended)
+	b.JS("new Promise(done => setTimeout(done, 250))")
+	b.want(ended, "true")
 }
 
 func TestStaticPageSaysWhatItLacks(t *testing.T) {
