@@ -262,10 +262,12 @@ func (e *evaluation) plan(next part) part {
 		n := min(len(in.Tokens)-next.from, engine.PassRows-rows)
 		end := next.from + n
 		span := engine.Span{
-			Params: in.Session.model.params,
-			Cache:  in.Session.cache.cache, Tokens: in.Tokens[next.from:end],
+			Cache: in.Session.cache.cache, Tokens: in.Tokens[next.from:end],
 			Position: in.Session.model.virtual + in.Session.Len() + next.from, Visit: n, Best: in.Best,
 			Enough: in.Enough,
+		}
+		if m := in.Session.model; m.base != nil {
+			span.Params = m.params
 		}
 		if in.Visit != nil {
 			span.Visit = min(n, max(0, in.VisitFrom-next.from))

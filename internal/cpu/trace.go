@@ -259,7 +259,7 @@ func (b *backend) readResults(w *kernels.Worker, layer int) {
 			}
 		}
 		w.Sync()
-		kernels.Linear(w, t.results, t.apart, heads, &b.params.H[layer].AttnProj.Weight, nil)
+		kernels.Linear(w, t.results, t.apart, heads, &b.paramsOf(span).H[layer].AttnProj.Weight, nil)
 		if w.ID() == 0 {
 			s.Trace.Read(p, token, t.results)
 		}

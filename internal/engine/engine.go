@@ -114,8 +114,8 @@ type Row struct {
 
 // A Span is the tokens of one session in a pass.
 type Span struct {
-	// the model's, or those of a variant of it, which differ in some weights; nil: the model's. The
-	// spans of one variant follow each other. A device gets the model's only.
+	// of a variant of the model, which differ in some weights; nil: the model's. The spans of one
+	// variant follow each other. A device gets none.
 	Params   *stack.Params
 	Cache    Cache
 	Tokens   []int // at positions Position, Position+1, …
