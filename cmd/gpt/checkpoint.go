@@ -176,6 +176,9 @@ func (a *app) openModel() (*model.Model, error) {
 	for _, note := range m.Notes() {
 		a.NoteDuring(bar, "%s", note)
 	}
+	if f := m.Format(); len(a.adapters) > 0 && (f == "q8" || f == "q4") {
+		a.NoteDuring(bar, "adapters are merged in float32, and then the weights are rounded to %s", f)
+	}
 	a.noteUnused(bar)
 	a.noteNotTaken(bar)
 	c := m.Config()
