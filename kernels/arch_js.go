@@ -7,6 +7,9 @@ package kernels
 
 import (
 	"slices"
+	"sync"
+	"syscall/js"
+	"time"
 	"unsafe"
 )
 
@@ -119,4 +122,36 @@ func exp64sLent(y, x []float64, max, by float64) {
 		leafExps(at(y), at(x), int32(whole), max, by)
 	}
 	exp64s(y[whole:], x[whole:], max, by)
+}
+
+// In a browser the events of a worker, such as a request that is stopped, come only when no goroutine
+// can run.
+
+// holdBreath is how long events may wait.
+const holdBreath = 20 * time.Millisecond
+
+var breath struct {
+	last time.Time
+	once sync.Once
+	out  js.Value      // a port; what is sent to it comes back as an event
+	back chan struct{} // by way of this
+}
+
+// breathe lets events in, if it is time. It waits for an event of its own, which comes after those that
+// are there: a timer would wait for four milliseconds more.
+func breathe() {
+	if now := time.Now(); now.Sub(breath.last) < holdBreath {
+		return
+	}
+	breath.once.Do(func() {
+		channel := js.Global().Get("MessageChannel").New()
+		breath.out, breath.back = channel.Get("port2"), make(chan struct{}, 1)
+		channel.Get("port1").Set("onmessage", js.FuncOf(func(js.Value, []js.Value) any {
+			breath.back <- struct{}{}
+			return nil
+		}))
+	})
+	breath.out.Call("postMessage", 0)
+	<-breath.back
+	breath.last = time.Now()
 }

@@ -7,3 +7,6 @@ package kernels
 func goroutine() uintptr
 
 func (t *Team) goroutine() uintptr { return goroutine() }
+
+// breathe does nothing: only in a browser do events wait for it.
+func breathe() {}
