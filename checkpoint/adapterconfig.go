@@ -31,8 +31,9 @@ type adapterConfig struct {
 	alpha float64
 	root  bool // use_rslora: the scale is α/√r
 
-	ranks, alphas []pattern // that differ, the first that matches counts
-	targets       targets
+	patterns map[string][]pattern // by their keys; the first that matches counts
+	feeds    names                // feedforward_modules
+	targets  targets
 
 	labels  json.RawMessage // id2label, which names the outputs of a head; nil: none
 	unknown []string        // keys that PEFT does not write, with a value
@@ -76,7 +77,8 @@ func readAdapterConfig(fsys fs.FS) (c adapterConfig, err error) {
 // parseAdapterConfig reads an adapter_config.json. A key that asks for other arithmetic than the
 // kind's is an error that names it.
 func parseAdapterConfig(text []byte) (adapterConfig, error) {
-	c := adapterConfig{rank: 8, alpha: 8, values: map[string]json.RawMessage{}} // PEFT's defaults
+	c := adapterConfig{rank: 8, alpha: 8, feeds: names{list: []string{"mlp.c_proj"}}, // PEFT's defaults
+		values: map[string]json.RawMessage{}, patterns: map[string][]pattern{}}
 	revision := ""
 	var refused error // what the kind says is more
 	err := strictjson.Members(text, func(key string, value json.RawMessage) (err error) {
@@ -112,21 +114,19 @@ func parseAdapterConfig(text []byte) (adapterConfig, error) {
 			err = json.Unmarshal(value, &c.alpha)
 		case key == "use_rslora" && isLoRA:
 			err = json.Unmarshal(value, &c.root)
-		case key == "rank_pattern" && isLoRA:
-			c.ranks, err = parsePatterns(value)
-		case key == "alpha_pattern" && isLoRA:
-			c.alphas, err = parsePatterns(value)
+		case listed(c.kind.fields, key):
+			switch {
+			case strings.HasSuffix(key, "_pattern") && c.name != "ADALORA":
+				c.patterns[key], err = parsePatterns(value)
+			case key == "feedforward_modules":
+				c.feeds, err = parseNames(value)
+			default:
+				c.values[key] = bytes.Clone(value)
+			}
 		default:
 			var taken bool
-			if taken, err = c.targets.take(key, value); taken || err != nil {
-				break
-			}
-			if slices.Contains(strings.Fields(c.kind.fields), key) {
-				c.values[key] = bytes.Clone(value)
-			} else if isLoRA {
+			if taken, err = c.targets.take(key, value); !taken && err == nil {
 				refused = cmp.Or(refused, c.pass(key, string(value)))
-			} else {
-				refused = cmp.Or(refused, c.passOther(key, string(value)))
 			}
 		}
 		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
@@ -164,7 +164,7 @@ func (c *adapterConfig) check() error {
 	if !isRank(c.rank) {
 		return fmt.Errorf("r: %v, want a whole number, 1 or more", c.rank)
 	}
-	for _, p := range c.ranks {
+	for _, p := range c.patterns["rank_pattern"] {
 		if !isRank(p.value) {
 			return fmt.Errorf("rank_pattern: %v, want whole numbers, 1 or more", p.value)
 		}
@@ -212,44 +212,50 @@ func of(patterns []pattern, module string, usual float64) float64 {
 }
 
 // rankOf returns the rank of a module's product.
-func (c *adapterConfig) rankOf(module string) int { return int(of(c.ranks, module, c.rank)) }
+func (c *adapterConfig) rankOf(module string) int {
+	return int(of(c.patterns["rank_pattern"], module, c.rank))
+}
 
 // scaleOf returns what a module's product is multiplied by: α/r, or α/√r with rank stabilization.
 func (c *adapterConfig) scaleOf(module string) float64 {
-	r, alpha := of(c.ranks, module, c.rank), of(c.alphas, module, c.alpha)
+	r, alpha := float64(c.rankOf(module)), of(c.patterns["alpha_pattern"], module, c.alpha)
 	if c.root {
 		return alpha / math.Sqrt(r)
 	}
 	return alpha / r
 }
 
-// pass returns an error for a key that changes the arithmetic. PEFT writes all keys, most of them
-// null, false or empty. Others say how the adapter was trained, and those that are not known are
-// kept for a note.
+// listed reports whether a list of words has one.
+func listed(list, word string) bool { return slices.Contains(strings.Fields(list), word) }
+
+// pass returns an error for a key that is none of the kind's, or that asks for what is not computed.
+// PEFT writes all keys, most of them null, false or empty. Others say how the adapter was trained,
+// and those of LoRA that are not known are kept for a note.
 func (c *adapterConfig) pass(key, value string) error {
-	if slices.Contains([]string{"false", "{}", "[]", `""`}, value) {
+	const common = "task_type auto_mapping peft_version inference_mode fan_in_fan_out bias " +
+		"runtime_config"
+	if slices.Contains([]string{"false", "{}", "[]", `""`}, value) ||
+		listed(common, key) || listed(c.kind.passed, key) {
 		return nil
 	}
 	why := "not supported"
-	switch key {
-	case "ensure_weight_tying", "task_type", "auto_mapping", "peft_version", "inference_mode", "lora_dropout",
-		"fan_in_fan_out", "bias", "qalora_group_size", "megatron_core", "megatron_config",
-		"loftq_config", "eva_config", "corda_config", "lora_ga_config", "runtime_config",
-		"enable_lora", "merge_weights", "unsloth_fixed":
-		return nil
-	case "layer_replication":
-		why = "not supported: PEFT's merge_and_unload makes a checkpoint of it"
-	case "alora_invocation_tokens", "alora_invocation_string":
-		why = "aLoRA begins within a text: no merged weights have its logits"
-	case "init_lora_weights":
-		return checkInit(value)
-	default:
-		// what later versions of PEFT may add to LoRA
-		if !strings.HasPrefix(key, "use_") && !strings.HasSuffix(key, "_config") {
-			c.unknown = append(c.unknown, key)
+	switch {
+	case c.name != "LORA":
+		if strings.HasPrefix(key, "init_") || strings.HasSuffix(key, "_dropout") ||
+			value == "0" || value == "0.0" {
 			return nil
 		}
-	}
+		why = "not supported with " + c.name
+	case key == "layer_replication":
+		why = "not supported: PEFT's merge_and_unload makes a checkpoint of it"
+	case strings.HasPrefix(key, "alora_invocation_"):
+		why = "aLoRA begins within a text: no merged weights have its logits"
+	case key == "init_lora_weights":
+		return checkInit(value)
+	case !strings.HasPrefix(key, "use_") && !strings.HasSuffix(key, "_config"):
+		c.unknown = append(c.unknown, key)
+		return nil
+	} // else what later versions of PEFT may add to LoRA
 	return fmt.Errorf("%s: %s: %s", quote.Plain(key, 40), quote.Plain(value, 40), why)
 }
 
@@ -276,9 +282,8 @@ func checkInit(value string) error {
 // targets say which modules of a model have products.
 type targets struct {
 	of, except names
-	allLinear  bool // every layer but the head
-	layers     []int
-	isLayered  bool             // layers says which
+	allLinear  bool             // every layer but the head
+	layers     []int            // none: all
 	layer      []*regexp.Regexp // whose first group is a module's layer; the first that matches counts
 	saves      []string         // modules_to_save: whole tensors beside the stack
 	parameters names            // target_parameters: weights whose products are [rows, columns]
@@ -322,7 +327,9 @@ func (t *targets) take(key string, value json.RawMessage) (taken bool, err error
 	case "exclude_modules":
 		t.except, err = parseNames(value)
 	case "layers_to_transform":
-		err = t.takeLayers(value)
+		if parseList(value, &t.layers) != nil {
+			err = errors.New("want a whole number or a list of them")
+		}
 	case "layers_pattern":
 		err = t.takeLayerPatterns(value)
 	case "modules_to_save":
@@ -410,25 +417,10 @@ func pythons(before, text, after string) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// takeLayers reads a number or a list of them.
-func (t *targets) takeLayers(value json.RawMessage) error {
-	if value[0] != '[' {
-		value = slices.Concat([]byte("["), value, []byte("]"))
-	}
-	if err := json.Unmarshal(value, &t.layers); err != nil {
-		return errors.New("want a whole number or a list of them")
-	}
-	t.isLayered = len(t.layers) > 0
-	return nil
-}
-
 // takeLayerPatterns reads what stands before a layer's number: a regular expression or a list.
 func (t *targets) takeLayerPatterns(value json.RawMessage) error {
-	if value[0] == '"' {
-		value = slices.Concat([]byte("["), value, []byte("]"))
-	}
 	var all []string
-	if err := json.Unmarshal(value, &all); err != nil {
+	if err := parseList(value, &all); err != nil {
 		return err
 	}
 	if len(all) > 100 {
@@ -447,18 +439,26 @@ func (t *targets) takeLayerPatterns(value json.RawMessage) error {
 	return nil
 }
 
+// parseList reads a list, or one of its elements.
+func parseList(value json.RawMessage, list any) error {
+	if value[0] != '[' {
+		value = slices.Concat([]byte("["), value, []byte("]"))
+	}
+	return json.Unmarshal(value, list)
+}
+
 // check checks what the keys say together, and sets what PEFT does where they say nothing.
 func (t *targets) check(usual []string) error {
 	isText := t.allLinear || t.of.pattern != nil
 	switch {
-	case isText && t.isLayered:
+	case isText && len(t.layers) > 0:
 		return errors.New("layers_to_transform: not with target_modules that is one string")
 	case isText && len(t.layer) > 0:
 		return errors.New("layers_pattern: not with target_modules that is one string")
-	case len(t.layer) > 0 && !t.isLayered:
+	case len(t.layer) > 0 && len(t.layers) == 0:
 		return errors.New("layers_pattern: not without layers_to_transform")
 	}
-	if t.isLayered && len(t.layer) == 0 {
+	if len(t.layers) > 0 && len(t.layer) == 0 {
 		t.layer = []*regexp.Regexp{regexp.MustCompile(`^.*?\.[^.]*\.(?P<layer>\d+)\.`)}
 	}
 	if !isText && t.of.list == nil {
@@ -478,7 +478,7 @@ func (t *targets) has(module string) bool {
 		return !slices.Contains([]string{"transformer.wte", "transformer.wpe", "wte", "wpe", "lm_head"},
 			module) && !(t.classifies && module == "score")
 	}
-	return t.of.has(module) && (!t.isLayered || slices.Contains(t.of.list, module) ||
+	return t.of.has(module) && (len(t.layers) == 0 || slices.Contains(t.of.list, module) ||
 		t.isInLayers(module)) // a whole name says its layer itself
 }
 

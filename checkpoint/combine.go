@@ -21,8 +21,8 @@ import (
 //     others, 2023, arXiv 2306.01708
 var Combinations = []string{"cat", "linear", "magnitude_prune", "ties"}
 
-// combine makes one product of those of several adapters. root is use_rslora of the first one.
-func (m *merging) combine(how string, root bool) error {
+// combine makes one product of those of several adapters.
+func (m *merging) combine(how string) error {
 	how, density, err := parseCombination(how)
 	if err != nil || how == Combinations[0] {
 		return err
@@ -43,7 +43,7 @@ func (m *merging) combine(how string, root bool) error {
 			return fmt.Errorf("%s: combine: %s of different ranks", name, how)
 		}
 		one := &update{rank: first.rank, scale: 1, tied: first.tied, turned: first.turned}
-		if root { // PEFT's new adapter has the first one's use_rslora, and its α is the rank
+		if m.root { // PEFT's new adapter has the first one's use_rslora, and its α is the rank
 			one.scale = float32(math.Sqrt(float64(first.rank)))
 		}
 		one.left = combined(how, density, c.updates, true)

@@ -34,8 +34,12 @@ func kinds() map[string]*kind {
 	projections := "r save_projection projection_prng_key"
 	frequencies := "n_frequency scaling random_loc_seed n_frequency_pattern"
 	return map[string]*kind{
-		"LORA": {make: (*layer).lora, fields: "use_dora lora_bias trainable_token_indices",
-			parts: "A.weight B.weight B.bias embedding_A embedding_B magnitude_vector"},
+		"LORA": {make: (*layer).lora,
+			parts:  "A.weight B.weight B.bias embedding_A embedding_B magnitude_vector",
+			fields: "use_dora lora_bias trainable_token_indices rank_pattern alpha_pattern",
+			passed: "lora_dropout ensure_weight_tying qalora_group_size megatron_core " +
+				"megatron_config loftq_config eva_config corda_config lora_ga_config enable_lora " +
+				"merge_weights unsloth_fixed"},
 		"ADALORA": {prefix: loraPrefix, make: (*layer).adalora, parts: "A B E",
 			fields: "init_r lora_alpha rank_pattern",
 			passed: "r target_r tinit tfinal deltaT beta1 beta2 orth_reg_weight total_step " +
@@ -118,20 +122,6 @@ func (c *adapterConfig) shown() string {
 // virtual reports whether the adapter is virtual tokens.
 func (c *adapterConfig) virtual() bool { return c.kind.fields == promptFields }
 
-// passOther returns an error for a key that is none of the kind's, or that asks for what is not
-// computed.
-func (c *adapterConfig) passOther(key, value string) error {
-	const common = "task_type auto_mapping peft_version inference_mode fan_in_fan_out bias runtime_config"
-	if slices.Contains(strings.Fields(common), key) ||
-		slices.Contains(strings.Fields(c.kind.passed), key) ||
-		strings.HasPrefix(key, "init_") || strings.HasSuffix(key, "_dropout") ||
-		slices.Contains([]string{"false", "{}", "[]", `""`, "0", "0.0"}, value) {
-		return nil
-	}
-	return fmt.Errorf("%s: %s: not supported with %s", quote.Plain(key, 40), quote.Plain(value, 40),
-		c.name)
-}
-
 // isTrue reports whether one of the kind's keys is true.
 func (c *adapterConfig) isTrue(key string) bool { return string(c.values[key]) == "true" }
 
@@ -176,8 +166,12 @@ func (l *layer) bound(key string, n, most int) {
 	}
 }
 
-// halves returns the parts A [rank, in] and B [out, rank] by their names.
+// halves returns the parts A [rank, in] and B [out, rank] by their names, which are others of an
+// embedding.
 func (l *layer) halves(a, b string, rank int) (as, bs []float32) {
+	if l.layout == lookup && listed(l.config.kind.parts, "embedding_A") {
+		a, b = "embedding_A", "embedding_B"
+	}
 	as, _ = l.matrix(a, rank, l.in)
 	bs, _ = l.matrix(b, l.out, rank)
 	return as, bs
@@ -188,26 +182,25 @@ func (l *layer) halves(a, b string, rank int) (as, bs []float32) {
 //
 // With lora_bias B has a bias, and the layer's is s times it more. With use_dora it is [layer.dora].
 func (l *layer) lora(_ []*layer) (weight, bias *update) {
-	a, b, other, of := "A.weight", "B.weight", "embedding_A", "lora_A and lora_B for a layer that is no embedding"
+	a, other, want := "A.weight", "embedding_A", "lora_A and lora_B for a layer that is no embedding"
 	if l.layout == lookup {
-		a, b, other, of = "embedding_A", "embedding_B", "A.weight", "lora_embedding_A and lora_embedding_B for an embedding"
+		a, other, want = other, a, "lora_embedding_A and lora_embedding_B for an embedding"
 	}
 	if t, ok := l.parts[other]; ok {
-		fail("%s: want %s", quote.Plain(t.Name, 80), of)
+		fail("%s: want %s", quote.Plain(t.Name, 80), want)
 	}
 	rank := l.config.rankOf(l.module)
 	if t, ok := l.parts[a]; ok && len(t.Shape) == 2 && t.Shape[0] != rank {
-		fail("%s: rank %d, want %d as adapter_config.json has it", quote.Plain(t.Name, 80), t.Shape[0], rank)
+		fail("%s: rank %d, want %d as adapter_config.json has it", quote.Plain(t.Name, 80),
+			t.Shape[0], rank)
 	}
-	as, bs := l.halves(a, b, rank)
+	as, bs := l.halves("A.weight", "B.weight", rank)
 	weight = l.product(as, bs, rank, l.scale*l.config.scaleOf(l.module))
 	dora, biased := l.config.isTrue("use_dora"), l.config.isTrue("lora_bias")
-	for _, c := range []struct {
-		key, part string
-		want      bool
-	}{{"use_dora", "magnitude_vector", dora}, {"lora_bias", "B.bias", biased}} {
-		if _, there := l.parts[c.part]; there != c.want {
-			fail("%s: %s is %v, but lora_%s is there: %v", quote.Plain(l.module, 80), c.key, c.want, c.part, there)
+	for _, of := range [][2]string{{"use_dora", "magnitude_vector"}, {"lora_bias", "B.bias"}} {
+		if _, there := l.parts[of[1]]; there != l.config.isTrue(of[0]) {
+			fail("%s: %s is %v, but lora_%s is there: %v", quote.Plain(l.module, 80), of[0], !there,
+				of[1], there)
 		}
 	}
 	switch {
@@ -237,7 +230,7 @@ func (l *layer) dora(u *update) {
 		norms := make([]float64, l.out)
 		err := c.each(u, func(at area, base, product []float32) {
 			for i, w := range base {
-				x := float64(w) + float64(float32(u.scale*product[i]))
+				x := float64(w) + float64(product[i])
 				norms[l.output(at, i)] += float64(x * x)
 			}
 		})
@@ -295,13 +288,7 @@ func rowsTimes(x, by []float32) []float32 {
 // one of feedforward_modules by l [1, in]. Liu and others, 2022, arXiv 2205.05638; PEFT's
 // ia3/layer.py.
 func (l *layer) ia3(_ []*layer) (weight, bias *update) {
-	feeds := names{list: []string{"mlp.c_proj"}}
-	if value := l.config.values["feedforward_modules"]; value != nil {
-		var err error
-		if feeds, err = parseNames(value); err != nil {
-			fail("adapter_config.json: feedforward_modules: %w", err)
-		}
-	}
+	feeds := l.config.feeds
 	forward := feeds.pattern != nil && feeds.has(l.module) || slices.ContainsFunc(feeds.list,
 		func(name string) bool { return strings.HasSuffix(l.module, name) }) // as PEFT has it: no dot
 	shape, of := []int{l.out, 1}, l.output
@@ -375,12 +362,9 @@ func (l *layer) tokens(part string) *update {
 // hira is HiRA: ΔW = W∘(B·A). Huang and others, 2025, "HiRA: Parameter-Efficient Hadamard High-Rank
 // Adaptation"; PEFT's hira/layer.py, whose dispatch_default takes r, whatever rank_pattern says.
 func (l *layer) hira(_ []*layer) (weight, bias *update) {
-	rank, a, b := l.config.whole("r", 32, 1), "A", "B"
-	if l.layout == lookup {
-		a, b = "embedding_A", "embedding_B"
-	}
-	as, bs := l.halves(a, b, rank)
-	weight = l.product(as, bs, rank, l.scale)
+	rank := l.config.whole("r", 32, 1)
+	a, b := l.halves("A", "B", rank)
+	weight = l.product(a, b, rank, l.scale)
 	weight.combine = func(_ area, base, sum, product []float32) {
 		for i, p := range product {
 			sum[i] += float32(base[i] * p)
@@ -476,8 +460,7 @@ func (l *layer) deft(_ []*layer) (weight, bias *update) {
 	if !l.config.isTrue("para") {
 		r, _ = l.matrix("R", rank, l.in)
 	}
-	weight = l.product(r, p, rank, l.scale)
-	weight.prepare = func(u *update, c *change) error {
+	return &update{prepare: func(u *update, c *change) error {
 		inner := make([]float64, rank*l.in)
 		for i, x := range r {
 			inner[i] = scale * float64(x)
@@ -490,11 +473,9 @@ func (l *layer) deft(_ []*layer) (weight, bias *update) {
 				}
 			}
 		})
-		made := l.product(rounded(inner), p, rank, l.scale)
-		u.left, u.right = made.left, made.right
+		*u = *l.product(rounded(inner), p, rank, l.scale)
 		return err
-	}
-	return weight, nil
+	}}, nil
 }
 
 // rounded returns numbers in float32.

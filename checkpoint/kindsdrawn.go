@@ -82,14 +82,8 @@ func (l *layer) randlora(_ []*layer) (weight, bias *update) {
 // places returns the numbers of a spectrum [n_frequency], and where they stand in ΔW [out, in]: the
 // first n_frequency of a permutation that the seed gives.
 func (l *layer) places(usual int, scaling float64) (x []float32, at []int, scale float64) {
-	n, patterns := l.config.whole("n_frequency", usual, 1), []pattern(nil)
-	if value, ok := l.config.values["n_frequency_pattern"]; ok {
-		var err error
-		if patterns, err = parsePatterns(value); err != nil {
-			fail("adapter_config.json: n_frequency_pattern: %w", err)
-		}
-	}
-	n = int(of(patterns, l.module, float64(n)))
+	n := l.config.whole("n_frequency", usual, 1)
+	n = int(of(l.config.patterns["n_frequency_pattern"], l.module, float64(n)))
 	if t := l.parts["spectrum"]; l.config.isTrue("proportional_parameters") && len(t.Shape) == 1 {
 		n = t.Shape[0] // PEFT counts it by the sizes of the layers
 	}
@@ -106,11 +100,6 @@ func (l *layer) places(usual int, scaling float64) (x []float32, at []int, scale
 func (l *layer) fourier(_ []*layer) (weight, bias *update) {
 	x, at, scale := l.places(1000, 150)
 	weight = l.product(nil, nil, 0, scale/(float64(l.in)*float64(l.out)))
-	weight.combine = func(_ area, _, sum, product []float32) {
-		for i, p := range product {
-			sum[i] += p
-		}
-	}
 	weight.prepare = func(u *update, _ *change) error {
 		numbers := map[int]int{} // of the rows of F that are not zero
 		for _, place := range at {
@@ -137,7 +126,7 @@ func (l *layer) fourier(_ []*layer) (weight, bias *update) {
 		u.left, u.right, u.rank = made.left, made.right, rank
 		return nil
 	}
-	weight.release = func(u *update) { u.left, u.right, u.rank = nil, nil, 0 }
+	weight.dropped = true
 	return weight, nil
 }
 
@@ -156,23 +145,16 @@ func turn(k, n int) (sin, cos float64) {
 		c = 1 - float64(square*c)/(i*(i-1))
 	}
 	s = float64(x * s)
-	switch eighth {
-	case 0:
-		return s, c
-	case 1:
-		return c, s
-	case 2:
-		return c, -s
-	case 3:
-		return s, -c
-	case 4:
-		return -s, -c
-	case 5:
-		return -c, -s
-	case 6:
-		return -c, s
+	if eighth%4 == 1 || eighth%4 == 2 {
+		s, c = c, s
 	}
-	return -s, c
+	if eighth >= 4 {
+		s = -s
+	}
+	if eighth >= 2 && eighth < 6 {
+		c = -c
+	}
+	return s, c
 }
 
 // wave is WaveFT: ΔW = scaling·S, S [out, in] zero but for a spectrum at drawn places, or with
@@ -201,6 +183,10 @@ func (l *layer) wave(_ []*layer) (weight, bias *update) {
 	plain, rows, cols := string(l.config.values["use_idwt"]) == "false", (l.out+1)/2, (l.in+1)/2
 	for f, place := range at {
 		o, i, v := place/l.in, place%l.in, float64(x[f])
+		if plain {
+			put(o, i, v)
+			continue
+		}
 		for k := range 4 {
 			half := v / 2
 			if i >= cols && k/2 == 1 { // the right quarters have (1, −1)/√2 down the columns
@@ -209,12 +195,7 @@ func (l *layer) wave(_ []*layer) (weight, bias *update) {
 			if o >= rows && k%2 == 1 { // and the lower ones along the rows
 				half = -half
 			}
-			if !plain {
-				put(2*(o%rows)+k/2, 2*(i%cols)+k%2, half)
-			}
-		}
-		if plain {
-			put(o, i, v)
+			put(2*(o%rows)+k/2, 2*(i%cols)+k%2, half)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b number) int { return a.row - b.row })

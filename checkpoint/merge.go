@@ -24,6 +24,7 @@ type merging struct {
 	changes map[string]*change
 	grown   *openAdapter // whose vocabulary has another size than the base's, nil if none has
 	kind    string       // of the adapters
+	root    bool         // use_rslora of the first one
 	virtual *weights.Tensor
 
 	reports []AdapterReport
@@ -62,8 +63,7 @@ func (f *found) merge(options Options) (err error) {
 			err = errors.Join(err, closeAll())
 		}
 	}()
-	root := false
-	for i, a := range options.Adapters {
+	for _, a := range options.Adapters {
 		o, err := a.open()
 		if err != nil {
 			return err
@@ -78,9 +78,8 @@ func (f *found) merge(options Options) (err error) {
 		if o.config.labels != nil {
 			f.labels = o.config.labels
 		}
-		root = root || i == 0 && o.config.root
 	}
-	if err := m.combine(options.Combine, root); err != nil {
+	if err := m.combine(options.Combine); err != nil {
 		return err
 	}
 	if err := m.settleHead(f); err != nil {
@@ -198,7 +197,9 @@ func (m *merging) add(o *openAdapter) error {
 		return fmt.Errorf("%s after one of %s: want adapters of one peft_type, and at most one of "+
 			"virtual tokens", o.config.name, m.kind)
 	}
-	m.kind = o.config.name
+	if m.kind == "" {
+		m.kind, m.root = o.config.name, o.config.root
+	}
 	layers, whole, err := o.sort()
 	if err != nil {
 		return err

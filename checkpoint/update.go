@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"picogpt/internal/quote"
 	"picogpt/kernels"
@@ -22,8 +23,7 @@ type update struct {
 
 	// prepare, if not nil, is called once before rows are made, and sets what needs the whole weight.
 	prepare func(u *update, c *change) error
-	// release, if not nil, drops what prepare has set, when the whole weight is made.
-	release func(u *update)
+	dropped bool // left and right, which prepare sets, when the whole weight is made
 	// combine, if not nil, changes sum, a part of the weight as it is by now. base is that part of
 	// the base's, and product that of scale · left·right, or empty.
 	combine func(at area, base, sum, product []float32)
@@ -43,7 +43,7 @@ func (l *layer) product(a, b []float32, rank int, scale float64) *update {
 		fail("%s: scale %v, want a finite number", quote.Plain(l.module, 80), scale)
 	}
 	if l.layout == outIn { // B·A
-		u.left, u.right = append([]float32(nil), b...), append([]float32(nil), a...)
+		u.left, u.right = slices.Clone(b), slices.Clone(a)
 	} else { // (B·A)ᵀ = Aᵀ·Bᵀ
 		u.left, u.right, u.turned = transposed(a, rank, l.in), transposed(b, l.out, rank), true
 	}
@@ -109,9 +109,8 @@ func (c *change) done() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, u := range c.updates {
-		if u.release != nil {
-			u.release(u)
-			c.ready = false
+		if u.dropped {
+			u.left, u.right, u.rank, c.ready = nil, nil, 0, false
 		}
 	}
 	if c.tensor.Done != nil {
@@ -193,7 +192,7 @@ func (b *mergeBlock) read(p area) ([]float32, error) {
 	return part.Float32s()
 }
 
-// product returns a part of left·right, empty if there is none.
+// product returns a part of scale · left·right, empty if there is none.
 func (b *mergeBlock) product(u *update, p area) []float32 {
 	if u.rank == 0 {
 		return nil
@@ -202,7 +201,11 @@ func (b *mergeBlock) product(u *update, p area) []float32 {
 	b.add = grown(b.add, p.rows*p.width)
 	clear(b.add)
 	right := kernels.Panels{Data: u.right[p.col:], K: u.rank, Cols: p.width, LD: cols}
-	kernels.Leaves{}.Multiply(b.add, p.width, u.left[p.row*u.rank:], u.rank, p.rows, &right, 0, u.rank)
+	left := u.left[p.row*u.rank:]
+	kernels.Leaves{}.Multiply(b.add, p.width, left, u.rank, p.rows, &right, 0, u.rank)
+	for i, x := range b.add {
+		b.add[i] = float32(u.scale * x)
+	}
 	return b.add
 }
 
@@ -221,15 +224,12 @@ func (b *mergeBlock) fill(dst []byte, p area) error {
 	for _, u := range b.updates {
 		add := b.product(u, p)
 		if u.combine != nil {
-			for i, x := range add {
-				add[i] = float32(u.scale * x)
-			}
 			u.combine(p, weight, b.sum, add)
 			continue
 		}
 		sum := b.sum[:len(add)]
 		for i, x := range add {
-			sum[i] += float32(u.scale * x)
+			sum[i] += x
 		}
 	}
 	if !(kernels.Leaves{}).Finite(b.sum) && (kernels.Leaves{}).Finite(weight) {
