@@ -26,8 +26,7 @@ import (
 // says nothing that GPT-2's layers do not.
 //
 // An adapter of the embedding wte is none of the head: then the model is untied, unless it is one of
-// single tokens. A prompt becomes virtual tokens, which
-// every session of a model.Model begins with.
+// single tokens. A prompt becomes virtual tokens, which every session of a model.Model begins with.
 type Adapter struct {
 	Path string // the folder, or a file in it
 
@@ -256,6 +255,56 @@ func (l *layer) add(part string, t weights.Tensor) error {
 	}
 	l.parts[part] = t
 	return nil
+}
+
+// place finds the weight of a layer.
+func (m *merging) place(l *layer) error {
+	name, _ := m.name(l.module + ".weight")
+	c := m.of(name)
+	shown := l.shown()
+	switch {
+	case c == nil:
+		return fmt.Errorf("%s: the checkpoint %s has no %s", shown, m.base.Name(), quote.Plain(name, 80))
+	case len(c.tensor.Shape) != 2:
+		return fmt.Errorf("%s: %s has shape %v, want two dimensions", shown, name, c.tensor.Shape)
+	case c.tensor.DType == weights.U8:
+		return fmt.Errorf("%s: %s is quantized: merge the adapter into the checkpoint that %s was "+
+			"made of", shown, name, m.base.Name())
+	case !isFloat(c.tensor.DType):
+		return fmt.Errorf("%s: %s has type %s, want F32, F16, BF16 or F64", shown, name, c.tensor.DType)
+	}
+	if l.layout = m.layout(name); l.config.targets.parameters.has(l.module + ".weight") {
+		l.layout = outIn
+	}
+	l.in, l.out = c.tensor.Shape[0], c.tensor.Shape[1]
+	if l.layout == outIn {
+		l.in, l.out = l.out, l.in
+	}
+	return nil
+}
+
+// A layout is how a weight that has a product lies in the checkpoint.
+type layout int
+
+const (
+	outIn  layout = iota // a linear layer, as PyTorch stores it: the heads
+	inOut                // GPT-2's Conv1D
+	lookup               // an embedding: a row for each id or position
+)
+
+// layout returns that of a weight of the base.
+func (m *merging) layout(name string) layout {
+	switch {
+	case name == m.prefix+"wte.weight", name == m.prefix+"wpe.weight":
+		return lookup
+	case strings.HasPrefix(name, m.prefix+"h."):
+		return inOut
+	}
+	return outIn
+}
+
+func isFloat(t weights.DType) bool {
+	return t == weights.F32 || t == weights.F16 || t == weights.BF16 || t == weights.F64
 }
 
 // matrix returns the elements of a part, of the layer or of all layers, which must be there with its

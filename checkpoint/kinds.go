@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"picogpt/internal/quote"
-	"picogpt/kernels"
 )
 
 // A kind is what adapters of a peft_type change. ΔW below is [out, in], as PEFT has it.
@@ -106,41 +105,6 @@ func kindNamed(name string) (*kind, error) {
 		why = "not supported: PEFT's merge_and_unload makes a checkpoint of it"
 	}
 	return nil, fmt.Errorf("peft_type: %s: %s", quote.Plain(name, 40), why)
-}
-
-// shown is what notes call the kind.
-func (c *adapterConfig) shown() string {
-	switch {
-	case c.name != "LORA":
-		return c.name
-	case c.isTrue("use_dora"):
-		return "DoRA"
-	}
-	return "LoRA"
-}
-
-// virtual reports whether the adapter is virtual tokens.
-func (c *adapterConfig) virtual() bool { return c.kind.fields == promptFields }
-
-// isTrue reports whether one of the kind's keys is true.
-func (c *adapterConfig) isTrue(key string) bool { return string(c.values[key]) == "true" }
-
-// number returns one of the kind's keys, a number, or PEFT's default.
-func (c *adapterConfig) number(key string, usual float64) float64 {
-	value, ok := c.values[key]
-	if ok && json.Unmarshal(value, &usual) != nil {
-		fail("adapter_config.json: %s: %s, want a number", key, quote.Plain(string(value), 40))
-	}
-	return usual
-}
-
-// whole returns one of the kind's keys, a whole number from least on, or PEFT's default.
-func (c *adapterConfig) whole(key string, usual, least int) int {
-	x := c.number(key, float64(usual))
-	if x != math.Trunc(x) || x < float64(least) || x > math.MaxInt32 {
-		fail("adapter_config.json: %s: %v, want a whole number, %d or more", key, x, least)
-	}
-	return int(x)
 }
 
 // A failure is what a panic of fail carries to caught.
@@ -371,47 +335,6 @@ func (l *layer) hira(_ []*layer) (weight, bias *update) {
 		}
 	}
 	return weight, nil
-}
-
-// vblora is VB-LoRA: LoRA whose A and B are made of vectors of one bank, each the softmax of the topk
-// largest logits times their vectors. Li and others, 2024, arXiv 2405.15179; PEFT's vblora/layer.py.
-func (l *layer) vblora(_ []*layer) (weight, bias *update) {
-	rank, topk := l.config.whole("r", 4, 1), l.config.whole("topk", 2, 1)
-	vectors, length := l.config.whole("num_vectors", 256, 1), l.config.whole("vector_length", 256, 1)
-	l.bound("r", rank, 4096+l.in+l.out)
-	if l.in%length != 0 || l.out%length != 0 || topk > vectors {
-		fail("adapter_config.json: vector_length %d and topk %d, want a divisor of %d and %d, and at "+
-			"most %d vectors", length, topk, l.in, l.out, vectors)
-	}
-	bank, _ := l.matrix("vector_bank", vectors, length)
-	order := make([]int, vectors)
-	made := func(part string, first, second int) []float32 { // [first, second, length]
-		logits, _ := l.matrix(part, first, second, vectors)
-		x := make([]float32, first*second*length)
-		for to := x; len(logits) > 0; logits, to = logits[vectors:], to[length:] {
-			for i := range order {
-				order[i] = i
-			}
-			slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(logits[b], logits[a]) })
-			sum, most := 0.0, logits[order[0]]
-			for _, id := range order[:topk] {
-				sum += kernels.Exp64(float64(logits[id] - most))
-			}
-			for _, id := range order[:topk] {
-				share := float32(kernels.Exp64(float64(logits[id]-most)) / sum)
-				for j, v := range bank[id*length : (id+1)*length] {
-					to[j] += float32(share * v)
-				}
-			}
-		}
-		return x
-	}
-	b, tiles := make([]float32, l.out*rank), made("logits_B", l.out/length, rank)
-	for i, x := range tiles { // [out/length, rank, length]
-		tile, k, j := i/length/rank, i/length%rank, i%length
-		b[(tile*length+j)*rank+k] = x
-	}
-	return l.product(made("logits_A", rank, l.in/length), b, rank, l.scale), nil
 }
 
 // gralora is GraLoRA: ΔW in k·k blocks, each a product of its own: of the inputs of block n and the

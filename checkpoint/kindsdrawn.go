@@ -3,10 +3,12 @@
 package checkpoint
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
 	"picogpt/internal/quote"
+	"picogpt/kernels"
 )
 
 // vera is VeRA: ΔW = (b∘B)·(d∘A), where all layers take what they need of one A [r, in] and one B
@@ -77,6 +79,47 @@ func (l *layer) randlora(_ []*layer) (weight, bias *update) {
 		rows, columns = transposed(columns, most, rank), transposed(rows, rank, least)
 	}
 	return l.product(rows, columns, rank, l.scale*l.config.number("randlora_alpha", 640)/float64(r)), nil
+}
+
+// vblora is VB-LoRA: LoRA whose A and B are made of vectors of one bank, each the softmax of the topk
+// largest logits times their vectors. Li and others, 2024, arXiv 2405.15179; PEFT's vblora/layer.py.
+func (l *layer) vblora(_ []*layer) (weight, bias *update) {
+	rank, topk := l.config.whole("r", 4, 1), l.config.whole("topk", 2, 1)
+	vectors, length := l.config.whole("num_vectors", 256, 1), l.config.whole("vector_length", 256, 1)
+	l.bound("r", rank, 4096+l.in+l.out)
+	if l.in%length != 0 || l.out%length != 0 || topk > vectors {
+		fail("adapter_config.json: vector_length %d and topk %d, want a divisor of %d and %d, and at "+
+			"most %d vectors", length, topk, l.in, l.out, vectors)
+	}
+	bank, _ := l.matrix("vector_bank", vectors, length)
+	order := make([]int, vectors)
+	made := func(part string, first, second int) []float32 { // [first, second, length]
+		logits, _ := l.matrix(part, first, second, vectors)
+		x := make([]float32, first*second*length)
+		for to := x; len(logits) > 0; logits, to = logits[vectors:], to[length:] {
+			for i := range order {
+				order[i] = i
+			}
+			slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(logits[b], logits[a]) })
+			sum, most := 0.0, logits[order[0]]
+			for _, id := range order[:topk] {
+				sum += kernels.Exp64(float64(logits[id] - most))
+			}
+			for _, id := range order[:topk] {
+				share := float32(kernels.Exp64(float64(logits[id]-most)) / sum)
+				for j, v := range bank[id*length : (id+1)*length] {
+					to[j] += float32(share * v)
+				}
+			}
+		}
+		return x
+	}
+	b, tiles := make([]float32, l.out*rank), made("logits_B", l.out/length, rank)
+	for i, x := range tiles { // [out/length, rank, length]
+		tile, k, j := i/length/rank, i/length%rank, i%length
+		b[(tile*length+j)*rank+k] = x
+	}
+	return l.product(made("logits_A", rank, l.in/length), b, rank, l.scale), nil
 }
 
 // places returns the numbers of a spectrum [n_frequency], and where they stand in ΔW [out, in]: the
@@ -254,18 +297,11 @@ func (r *torchRand) uniform(from, to float32) float32 {
 // permutation returns the first count of torch.randperm(n): each is swapped with one of those after
 // it.
 func (r *torchRand) permutation(n, count int) []int {
-	moved, first := map[int]int{}, make([]int, count)
-	at := func(i int) int {
-		if x, ok := moved[i]; ok {
-			return x
-		}
-		return i
-	}
+	moved, first := map[int]int{}, make([]int, count) // moved is how far what is at a place has come
 	for i := range first {
 		j := i + int(r.bits()%uint32(n-i))
-		x := at(i)
-		first[i] = at(j)
-		moved[j] = x
+		first[i] = j + moved[j]
+		moved[j] = i + moved[i] - j
 	}
 	return first
 }
