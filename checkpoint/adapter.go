@@ -331,6 +331,24 @@ func (l *layer) matrix(part string, shape ...int) ([]float32, weights.Tensor) {
 	return x, t
 }
 
+// halves returns the parts A [rank, in] and B [out, rank] by their names, which are others of an
+// embedding.
+func (l *layer) halves(a, b string, rank int) (as, bs []float32) {
+	if l.layout == lookup && listed(l.config.kind.parts, "embedding_A") {
+		a, b = "embedding_A", "embedding_B"
+	}
+	as, _ = l.matrix(a, rank, l.in)
+	bs, _ = l.matrix(b, l.out, rank)
+	return as, bs
+}
+
+// bound refuses a number that would make much of a small file.
+func (l *layer) bound(key string, n, most int) {
+	if n > most {
+		failConfig("%s: %d, want at most %d for %s", key, n, most, quote.Plain(l.module, 80))
+	}
+}
+
 // shown is what errors call the layer: its first tensor.
 func (l *layer) shown() string {
 	for _, part := range slices.Sorted(maps.Keys(l.parts)) {

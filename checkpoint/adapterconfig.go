@@ -75,7 +75,8 @@ func readAdapterConfig(fsys fs.FS) (c adapterConfig, err error) {
 // parseAdapterConfig reads an adapter_config.json. A key that asks for other arithmetic than the
 // kind's is an error that names it.
 func parseAdapterConfig(text []byte) (adapterConfig, error) {
-	c := adapterConfig{rank: 8, alpha: 8, feeds: names{list: []string{"mlp.c_proj"}}, // PEFT's defaults
+	// PEFT's defaults
+	c := adapterConfig{rank: 8, alpha: 8, feeds: names{list: []string{"mlp.c_proj"}},
 		values: map[string]json.RawMessage{}, patterns: map[string][]pattern{}}
 	revision := ""
 	var refused error // what the kind says is more
@@ -233,11 +234,19 @@ func (c *adapterConfig) virtual() bool { return c.kind.fields == promptFields }
 // isTrue reports whether one of the kind's keys is true.
 func (c *adapterConfig) isTrue(key string) bool { return string(c.values[key]) == "true" }
 
+// only refuses values of one of the kind's keys but one.
+func (c *adapterConfig) only(key, want string) {
+	if value := string(c.values[key]); value != "" && value != `"`+want+`"` {
+		failConfig("%s: %s: not supported, want %s: PEFT's merge_and_unload makes a checkpoint of it",
+			key, quote.Plain(value, 40), want)
+	}
+}
+
 // number returns one of the kind's keys, a number, or PEFT's default.
 func (c *adapterConfig) number(key string, usual float64) float64 {
 	value, ok := c.values[key]
 	if ok && json.Unmarshal(value, &usual) != nil {
-		fail("adapter_config.json: %s: %s, want a number", key, quote.Plain(string(value), 40))
+		failConfig("%s: %s, want a number", key, quote.Plain(string(value), 40))
 	}
 	return usual
 }
@@ -246,7 +255,7 @@ func (c *adapterConfig) number(key string, usual float64) float64 {
 func (c *adapterConfig) whole(key string, usual, least int) int {
 	x := c.number(key, float64(usual))
 	if x != math.Trunc(x) || x < float64(least) || x > math.MaxInt32 {
-		fail("adapter_config.json: %s: %v, want a whole number, %d or more", key, x, least)
+		failConfig("%s: %v, want a whole number, %d or more", key, x, least)
 	}
 	return int(x)
 }
@@ -296,8 +305,8 @@ func checkInit(value string) error {
 		return nil
 	case slices.ContainsFunc(changed, func(s string) bool { return strings.HasPrefix(name, s) }):
 		// they begin with a part of the base's weights, and take it away there
-		why = "the training also changed the base's weights, which are not in the adapter: convert " +
-			"it with PEFT's path_initial_model_for_weight_conversion"
+		why = "the training also changed the base's weights, which are not in the adapter: " +
+			"convert it with PEFT's path_initial_model_for_weight_conversion"
 	}
 	return fmt.Errorf("init_lora_weights: %s: %s", quote.Plain(value, 40), why)
 }

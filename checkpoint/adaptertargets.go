@@ -21,7 +21,7 @@ type targets struct {
 	of, except names
 	allLinear  bool             // every layer but the head
 	layers     []int            // none: all
-	layer      []*regexp.Regexp // whose first group is a module's layer; the first that matches counts
+	layer      []*regexp.Regexp // whose group is a module's layer; the first match counts
 	saves      []string         // modules_to_save: whole tensors beside the stack
 	parameters names            // target_parameters: weights whose products are [rows, columns]
 	classifies bool             // task_type: SEQ_CLS, whose head is trained whole
@@ -212,8 +212,8 @@ func (t *targets) has(module string) bool {
 	case t.except.has(module) || t.isSaved(module):
 		return false
 	case t.allLinear:
-		return !slices.Contains([]string{"transformer.wte", "transformer.wpe", "wte", "wpe", "lm_head"},
-			module) && !(t.classifies && module == "score")
+		return !listed("transformer.wte transformer.wpe wte wpe lm_head", module) &&
+			!(t.classifies && module == "score")
 	}
 	return t.of.has(module) && (len(t.layers) == 0 || slices.Contains(t.of.list, module) ||
 		t.isInLayers(module)) // a whole name says its layer itself

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"picogpt/internal/folder"
 	"picogpt/internal/quote"
 )
 
@@ -45,8 +46,9 @@ func kinds() map[string]*kind {
 				"qalora_group_size megatron_core"},
 		"IA3": {targets: "c_attn mlp.c_proj", make: (*layer).ia3, parts: "l",
 			fields: "feedforward_modules"},
-		"LN_TUNING":        {targets: "ln_1 ln_2 ln_f"},
-		"TRAINABLE_TOKENS": {targets: "wte", make: (*layer).onlyTokens, parts: "delta", fields: "token_indices"},
+		"LN_TUNING": {targets: "ln_1 ln_2 ln_f"},
+		"TRAINABLE_TOKENS": {targets: "wte", make: (*layer).onlyTokens, parts: "delta",
+			fields: "token_indices"},
 		"VERA": {make: (*layer).vera, parts: "lambda_b lambda_d A B", fields: projections,
 			passed: "d_initial"},
 		"PVERA": {make: (*layer).vera, parts: "lambda_b lambda_d A B", fields: projections,
@@ -59,12 +61,13 @@ func kinds() map[string]*kind {
 			fields: "r hybrid_r alpha gralora_k"},
 		"HIRA": {make: (*layer).hira, parts: "A B embedding_A embedding_B", fields: "r",
 			passed: "rank_pattern"},
-		"FOURIERFT": {targets: "mlp.c_proj", make: (*layer).fourier, parts: "spectrum", fields: frequencies},
+		"FOURIERFT": {targets: "mlp.c_proj", make: (*layer).fourier, parts: "spectrum",
+			fields: frequencies},
 		"WAVEFT": {targets: "mlp.c_proj", make: (*layer).wave, parts: "spectrum",
 			fields: frequencies + " wavelet_family use_idwt proportional_parameters"},
 		"DEFT": {make: (*layer).deft, parts: "P R", fields: "r alpha para decomposition_method"},
-		"PROMPT_TUNING": {fields: promptFields, passed: "prompt_tuning_init prompt_tuning_init_text " +
-			"tokenizer_name_or_path tokenizer_kwargs"},
+		"PROMPT_TUNING": {fields: promptFields, passed: "prompt_tuning_init " +
+			"prompt_tuning_init_text tokenizer_name_or_path tokenizer_kwargs"},
 		"P_TUNING": {fields: promptFields, passed: "encoder_reparameterization_type " +
 			"encoder_hidden_size encoder_num_layers"},
 		"PREFIX_TUNING": {fields: promptFields, passed: "encoder_hidden_size prefix_projection"},
@@ -91,17 +94,17 @@ func kindNamed(name string) (*kind, error) {
 		return k, nil
 	}
 	why := "not known"
-	const linear = "ADAMSS BEFT BOFT C3A DELORA GLORA HRA LILY LOHA LOKR MISS OFT PEANUT PSOFT ROAD SHIRA " +
-		"SUPERTUNING"
+	const linear = "ADAMSS BEFT BOFT C3A DELORA GLORA HRA LILY LOHA LOKR MISS OFT PEANUT PSOFT " +
+		"ROAD SHIRA SUPERTUNING"
 	const depends = "XLORA POLY ADAPTION_PROMPT MULTITASK_PROMPT_TUNING SHADOW"
 	switch {
-	case slices.Contains(strings.Fields(linear), name):
-		why = "not supported: PEFT attaches it to nn.Linear alone, in GPT-2 lm_head and score; its " +
-			"merge_and_unload makes a checkpoint of it"
-	case slices.Contains(strings.Fields(depends), name):
-		why = "not supported: what it computes depends on the input, so that no merged weights have its " +
-			"logits"
-	case name == "OSF", name == "FROD", name == "UNILORA", name == "TINYLORA":
+	case listed(linear, name):
+		why = "not supported: PEFT attaches it to nn.Linear alone, in GPT-2 lm_head and score; " +
+			"its merge_and_unload makes a checkpoint of it"
+	case listed(depends, name):
+		why = "not supported: what it computes depends on the input, so that no merged weights " +
+			"have its logits"
+	case listed("OSF FROD UNILORA TINYLORA", name):
 		why = "not supported: PEFT's merge_and_unload makes a checkpoint of it"
 	}
 	return nil, fmt.Errorf("peft_type: %s: %s", quote.Plain(name, 40), why)
@@ -112,6 +115,8 @@ type failure struct{ error }
 
 func fail(format string, args ...any) { panic(failure{fmt.Errorf(format, args...)}) }
 
+func failConfig(format string, args ...any) { fail(folder.AdapterConfig+": "+format, args...) }
+
 // caught is deferred where what a kind makes may fail.
 func caught(err *error) {
 	switch f := recover().(type) {
@@ -121,24 +126,6 @@ func caught(err *error) {
 	default:
 		panic(f)
 	}
-}
-
-// bound refuses a number that would make much of a small file.
-func (l *layer) bound(key string, n, most int) {
-	if n > most {
-		fail("adapter_config.json: %s: %d, want at most %d for %s", key, n, most, quote.Plain(l.module, 80))
-	}
-}
-
-// halves returns the parts A [rank, in] and B [out, rank] by their names, which are others of an
-// embedding.
-func (l *layer) halves(a, b string, rank int) (as, bs []float32) {
-	if l.layout == lookup && listed(l.config.kind.parts, "embedding_A") {
-		a, b = "embedding_A", "embedding_B"
-	}
-	as, _ = l.matrix(a, rank, l.in)
-	bs, _ = l.matrix(b, l.out, rank)
-	return as, bs
 }
 
 // lora is LoRA: ΔW = s·B·A, s = α/r or α/√r (use_rslora). An embedding's A is [r, ids] and its B
@@ -160,16 +147,18 @@ func (l *layer) lora(_ []*layer) (weight, bias *update) {
 	}
 	as, bs := l.halves("A.weight", "B.weight", rank)
 	weight = l.product(as, bs, rank, l.scale*l.config.scaleOf(l.module))
-	dora, biased := l.config.isTrue("use_dora"), l.config.isTrue("lora_bias")
-	for _, of := range [][2]string{{"use_dora", "magnitude_vector"}, {"lora_bias", "B.bias"}} {
-		if _, there := l.parts[of[1]]; there != l.config.isTrue(of[0]) {
-			fail("%s: %s is %v, but lora_%s is there: %v", quote.Plain(l.module, 80), of[0], !there,
-				of[1], there)
+	has := func(key, part string) bool {
+		_, there := l.parts[part]
+		if there != l.config.isTrue(key) {
+			fail("%s: %s is %v, but lora_%s is there: %v", quote.Plain(l.module, 80), key, !there,
+				part, there)
 		}
+		return there
 	}
+	dora, biased := has("use_dora", "magnitude_vector"), has("lora_bias", "B.bias")
 	switch {
 	case dora && biased:
-		fail("adapter_config.json: lora_bias: true: not with use_dora, as in PEFT")
+		failConfig("lora_bias: true: not with use_dora, as in PEFT")
 	case dora:
 		l.dora(weight)
 	case biased:
@@ -221,7 +210,7 @@ func (l *layer) adalora(_ []*layer) (weight, bias *update) {
 	first, alpha := l.config.whole("init_r", 12, 1), l.config.number("lora_alpha", 8)
 	rank, pruned := first, map[string][]bool{}
 	if value, ok := l.config.values["rank_pattern"]; ok && json.Unmarshal(value, &pruned) != nil {
-		fail("adapter_config.json: rank_pattern: want names with lists of true and false")
+		failConfig("rank_pattern: want names with lists of true and false")
 	}
 	for name, keep := range pruned {
 		if strings.TrimSuffix(strings.TrimSuffix(name, ".default"), ".lora_E") == l.module {
@@ -239,22 +228,14 @@ func (l *layer) adalora(_ []*layer) (weight, bias *update) {
 	return l.product(rowsTimes(a, e), b, rank, l.scale*alpha/(float64(first)+1e-5)), nil
 }
 
-// rowsTimes returns a matrix whose rows are multiplied by a number each.
-func rowsTimes(x, by []float32) []float32 {
-	y, width := make([]float32, len(x)), len(x)/len(by)
-	for i, v := range x {
-		y[i] = v * by[i/width]
-	}
-	return y
-}
-
 // ia3 is (IA)³: the outputs of a layer, with its bias, are multiplied by l [out, 1]; the inputs of
 // one of feedforward_modules by l [1, in]. Liu and others, 2022, arXiv 2205.05638; PEFT's
 // ia3/layer.py.
 func (l *layer) ia3(_ []*layer) (weight, bias *update) {
 	feeds := l.config.feeds
+	// a name without a dot before it, as PEFT has it
 	forward := feeds.pattern != nil && feeds.has(l.module) || slices.ContainsFunc(feeds.list,
-		func(name string) bool { return strings.HasSuffix(l.module, name) }) // as PEFT has it: no dot
+		func(name string) bool { return strings.HasSuffix(l.module, name) })
 	shape, of := []int{l.out, 1}, l.output
 	if forward {
 		shape, of = []int{1, l.in}, l.input
@@ -310,7 +291,7 @@ func (l *layer) tokens(part string) *update {
 	at := map[int]int{} // the last one counts
 	for i, id := range ids {
 		if id < 0 || id >= rows {
-			fail("adapter_config.json: id %d of %s, want 0 to %d", id, quote.Plain(l.module, 80), rows-1)
+			failConfig("id %d of %s, want 0 to %d", id, quote.Plain(l.module, 80), rows-1)
 		}
 		at[id] = i
 	}
@@ -341,9 +322,10 @@ func (l *layer) hira(_ []*layer) (weight, bias *update) {
 // outputs of block m A[n, :, m·r/k:]·B[m, n·r/k:, :], times α/(r + hybrid_r), and with hybrid_r a LoRA
 // of that rank beside them. Jung and others, 2025, arXiv 2505.20355; PEFT's gralora/layer.py.
 func (l *layer) gralora(_ []*layer) (weight, bias *update) {
-	r, hybrid, k := l.config.whole("r", 32, 1), l.config.whole("hybrid_r", 0, 0), l.config.whole("gralora_k", 2, 1)
+	r, hybrid := l.config.whole("r", 32, 1), l.config.whole("hybrid_r", 0, 0)
+	k := l.config.whole("gralora_k", 2, 1)
 	if l.in%k != 0 || l.out%k != 0 || r%k != 0 {
-		fail("adapter_config.json: gralora_k: %d, want a divisor of %d, %d and r %d", k, l.in, l.out, r)
+		failConfig("gralora_k: %d, want a divisor of %d, %d and r %d", k, l.in, l.out, r)
 	}
 	l.bound("gralora_k", k, 32)
 	in, out, part, rank := l.in/k, l.out/k, r/k, k*r+hybrid
@@ -374,10 +356,7 @@ func (l *layer) gralora(_ []*layer) (weight, bias *update) {
 func (l *layer) deft(_ []*layer) (weight, bias *update) {
 	rank := min(l.config.whole("r", 8, 1), l.out)
 	scale := l.config.number("alpha", float64(rank)) / float64(rank)
-	if method := string(l.config.values["decomposition_method"]); method != "" && method != `"relu"` {
-		fail("adapter_config.json: decomposition_method: %s: not supported, want relu: PEFT's "+
-			"merge_and_unload makes a checkpoint of it", quote.Plain(method, 40))
-	}
+	l.config.only("decomposition_method", "relu")
 	p, _ := l.matrix("P", l.out, rank)
 	r := make([]float32, rank*l.in)
 	if !l.config.isTrue("para") {

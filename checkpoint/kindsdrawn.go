@@ -49,6 +49,15 @@ func (l *layer) vera(all []*layer) (weight, bias *update) {
 	return l.product(rowsTimes(a, d[:rank]), rowsTimes(bs[:l.out*rank], b), rank, l.scale), nil
 }
 
+// rowsTimes returns a matrix whose rows are multiplied by a number each.
+func rowsTimes(x, by []float32) []float32 {
+	y, width := make([]float32, len(x)), len(x)/len(by)
+	for i, v := range x {
+		y[i] = v * by[i/width]
+	}
+	return y
+}
+
 // randlora is RandLoRA: ΔW = α/r·Σₙ Bₙ·(λₙ∘A∘γₙ) over n bases, with the saved A [r, 1, least] and
 // B [most, n, r], where least and most are the smaller and the larger of in and out, turned where out
 // is the smaller one. Albert and others, 2025, arXiv 2502.00987; PEFT's randlora/layer.py, which pairs
@@ -65,7 +74,8 @@ func (l *layer) randlora(_ []*layer) (weight, bias *update) {
 			quote.Plain(l.module, 80), ts.Shape, tl.Shape, r, least, most, bases, r)
 	}
 	rank := r * bases
-	rows, columns := make([]float32, rank*least), make([]float32, most*rank) // [rank, least], [most, rank]
+	// [rank, least] and [most, rank]
+	rows, columns := make([]float32, rank*least), make([]float32, most*rank)
 	for k := range rank {
 		j, n := k/bases, k%bases
 		for i := range least {
@@ -78,7 +88,8 @@ func (l *layer) randlora(_ []*layer) (weight, bias *update) {
 	if least != l.in {
 		rows, columns = transposed(columns, most, rank), transposed(rows, rank, least)
 	}
-	return l.product(rows, columns, rank, l.scale*l.config.number("randlora_alpha", 640)/float64(r)), nil
+	scale := l.scale * l.config.number("randlora_alpha", 640) / float64(r)
+	return l.product(rows, columns, rank, scale), nil
 }
 
 // vblora is VB-LoRA: LoRA whose A and B are made of vectors of one bank, each the softmax of the topk
@@ -88,7 +99,7 @@ func (l *layer) vblora(_ []*layer) (weight, bias *update) {
 	vectors, length := l.config.whole("num_vectors", 256, 1), l.config.whole("vector_length", 256, 1)
 	l.bound("r", rank, 4096+l.in+l.out)
 	if l.in%length != 0 || l.out%length != 0 || topk > vectors {
-		fail("adapter_config.json: vector_length %d and topk %d, want a divisor of %d and %d, and at "+
+		failConfig("vector_length %d and topk %d, want a divisor of %d and %d, and at "+
 			"most %d vectors", length, topk, l.in, l.out, vectors)
 	}
 	bank, _ := l.matrix("vector_bank", vectors, length)
@@ -206,9 +217,7 @@ func turn(k, n int) (sin, cos float64) {
 // PEFT's waveft/layer.py and waverec2d.py.
 func (l *layer) wave(_ []*layer) (weight, bias *update) {
 	x, at, scale := l.places(2592, 25)
-	if family := string(l.config.values["wavelet_family"]); family != "" && family != `"db1"` {
-		fail("adapter_config.json: wavelet_family: %s: not supported, want db1", quote.Plain(family, 40))
-	}
+	l.config.only("wavelet_family", "db1")
 	type number struct {
 		row, col int // of the weight
 		x        float32
@@ -297,7 +306,8 @@ func (r *torchRand) uniform(from, to float32) float32 {
 // permutation returns the first count of torch.randperm(n): each is swapped with one of those after
 // it.
 func (r *torchRand) permutation(n, count int) []int {
-	moved, first := map[int]int{}, make([]int, count) // moved is how far what is at a place has come
+	// moved is how far what is at a place has come
+	moved, first := map[int]int{}, make([]int, count)
 	for i := range first {
 		j := i + int(r.bits()%uint32(n-i))
 		first[i] = j + moved[j]

@@ -82,8 +82,11 @@ func (f *found) merge(options Options) (err error) {
 	if err := m.settleHead(f); err != nil {
 		return err
 	}
-	if m.grown != nil {
-		m.settleVocabulary(f)
+	if o := m.grown; o != nil { // the model has its vocabulary and, if there is one, its tokenizer
+		f.config.VocabSize = m.of(m.prefix + "wte.weight").tensor.Shape[0]
+		if hasTokenizerFile(o.files) {
+			f.vocabulary, f.words = nil, o.files
+		}
 	}
 	source.Tensors = m.tensors()
 	source.Close = closeAll
@@ -128,10 +131,8 @@ func (c *Checkpoint) With(adapters ...Adapter) (_ *Checkpoint, err error) {
 			v.Change.Names = append(v.Change.Names, name)
 		}
 	}
-	_, embeddings := f.tensors.Tensor(model.VirtualEmbeddings)
-	_, keysValues := f.tensors.Tensor(model.VirtualKeysValues)
 	switch {
-	case embeddings || keysValues:
+	case v.VirtualTokens() > 0:
 		err = errors.New("virtual tokens")
 	case f.config.VocabSize != c.Config.VocabSize:
 		err = fmt.Errorf("its vocabulary has %d ids, want the model's %d", f.config.VocabSize,
@@ -233,9 +234,6 @@ func (m *merging) name(theirs string) (ours string, decoder bool) {
 	return theirs, false
 }
 
-// The names of the head's weights, which most files leave out, because it is wte.
-const headName, olderHeadName = "lm_head.weight", "lm_head.decoder.weight"
-
 // of returns the change of a weight, which is new if nothing has changed it. It returns nil if the
 // base has no such weight.
 func (m *merging) of(name string) *change {
@@ -261,7 +259,8 @@ func (m *merging) replace(theirs string, t weights.Tensor, o *openAdapter) error
 	c := m.of(name)
 	if c == nil {
 		saved := func(module string) bool { return strings.HasPrefix(theirs, module+".") }
-		head := o.config.virtual() && HeadTensor(theirs) // PEFT saves it, whatever modules_to_save says
+		// PEFT saves it, whatever modules_to_save says
+		head := o.config.virtual() && HeadTensor(theirs)
 		if decoder && name != headName || !decoder && !head &&
 			!slices.ContainsFunc(o.config.targets.saves, saved) {
 			return fmt.Errorf("%s: the checkpoint %s has no such tensor", shown, m.base.Name())
@@ -292,15 +291,6 @@ func (m *merging) grows(name string, t, base weights.Tensor) bool {
 	head, _ := m.name(headName)
 	return (name == head || name == m.prefix+"wte.weight") && len(t.Shape) == 2 &&
 		len(base.Shape) == 2 && t.Shape[0] != base.Shape[0] && t.Shape[1] == base.Shape[1]
-}
-
-// settleVocabulary gives the model the vocabulary of the adapter: its size and, if they are in the
-// adapter's folder, the tokenizer's files.
-func (m *merging) settleVocabulary(f *found) {
-	f.config.VocabSize = m.of(m.prefix + "wte.weight").tensor.Shape[0]
-	if hasTokenizerFile(m.grown.files) {
-		f.vocabulary, f.words = nil, m.grown.files
-	}
 }
 
 // update adds what a layer changes of its weight and its bias. all are the adapter's layers.
@@ -398,7 +388,7 @@ func (m *merging) begin(o *openAdapter, whole map[string]weights.Tensor) (err er
 	for key, want := range map[string]int{"token_dim": wte.Shape[1], "num_layers": m.config.Layer,
 		"num_attention_heads": m.config.Head, "num_transformer_submodules": 1} {
 		if x := o.config.whole(key, want, 1); x != want {
-			return fmt.Errorf("adapter_config.json: %s: %d, want %d", key, x, want)
+			failConfig("%s: %d, want %d", key, x, want)
 		}
 	}
 	if !slices.Equal(t.Shape, []int{n, width}) {

@@ -62,15 +62,14 @@ func withoutBlock(name string) string {
 
 // note says for users what was merged.
 func (o *openAdapter) note() string {
-	of := ""
-	if o.config.base != "" {
-		of = ", made for " + o.config.base
-	}
+	how := fmt.Sprintf(" times %v", o.scale)
 	if o.config.virtual() {
-		return fmt.Sprintf("adapter %s: %s, virtual tokens before every text%s", o.path,
-			o.config.name, of)
+		how = ", virtual tokens before every text"
 	}
-	return fmt.Sprintf("adapter %s: %s times %v%s", o.path, o.config.shown(), o.scale, of)
+	if o.config.base != "" {
+		how += ", made for " + o.config.base
+	}
+	return fmt.Sprintf("adapter %s: %s%s", o.path, o.config.shown(), how)
 }
 
 // unread says which parts of an adapter have no effect.
