@@ -192,10 +192,12 @@ func (o *openAdapter) sort() (layers []*layer, whole map[string]weights.Tensor, 
 			}
 			if other, twice := whole[name]; twice {
 				// With bias="all" PEFT saves a bias of modules_to_save once more by its inner name.
-				if same, err := other.Equal(t); err != nil {
+				same, err := other.Equal(t)
+				if err == nil && !same {
+					err = fmt.Errorf("%s: there twice, want it once", quote.Plain(name, 80))
+				}
+				if err != nil {
 					return nil, nil, err
-				} else if !same {
-					return nil, nil, fmt.Errorf("%s: there twice, want it once", quote.Plain(name, 80))
 				}
 			}
 			whole[name] = t
@@ -233,25 +235,20 @@ func (o *openAdapter) sort() (layers []*layer, whole map[string]weights.Tensor, 
 // own, as in A.default.weight.
 func (l *layer) add(part string, t weights.Tensor) error {
 	shown := quote.Plain(t.Name, 80)
-	if fields := strings.Split(part, "."); l.config.kind.prefix == loraPrefix && len(fields) > 1 {
+	k := l.config.kind
+	if fields := strings.Split(part, "."); k.prefix == loraPrefix && len(fields) <= 3 {
 		if last := fields[len(fields)-1]; last == "weight" || last == "bias" {
 			part = fields[0] + "." + last
 		} else if len(fields) == 2 {
 			part = fields[0]
 		}
-		if len(fields) > 3 {
-			part = shown
-		}
 	}
 	if other, twice := l.parts[part]; twice {
 		return fmt.Errorf("%s: there twice, as %s", shown, quote.Plain(other.Name, 80))
 	}
-	if !slices.Contains(strings.Fields(l.config.kind.parts), part) && part != tokensDelta {
-		names := strings.Fields(l.config.kind.parts)
-		for i := range names {
-			names[i] = l.config.kind.prefix + names[i]
-		}
-		return fmt.Errorf("%s: unknown, want %s", shown, strings.Join(names, ", "))
+	if !listed(k.parts, part) && part != tokensDelta {
+		return fmt.Errorf("%s: unknown, want %s", shown,
+			k.prefix+strings.ReplaceAll(k.parts, " ", ", "+k.prefix))
 	}
 	l.parts[part] = t
 	return nil

@@ -129,7 +129,9 @@ func parseAdapterConfig(text []byte) (adapterConfig, error) {
 			}
 		}
 		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
-			err = fmt.Errorf("want a %s, found a %s", jsonKind(wrong.Type.Kind()), wrong.Value)
+			kind := map[reflect.Kind]string{reflect.Bool: "bool", reflect.Float64: "number",
+				reflect.Slice: "list of strings", reflect.String: "string"}[wrong.Type.Kind()]
+			err = fmt.Errorf("want a %s, found a %s", kind, wrong.Value)
 		}
 		if err != nil {
 			err = fmt.Errorf("%s: %w", key, err)
@@ -143,12 +145,6 @@ func parseAdapterConfig(text []byte) (adapterConfig, error) {
 		c.base += "@" + revision
 	}
 	return c, cmp.Or(refused, c.check(), c.targets.check(strings.Fields(c.kind.targets)))
-}
-
-// jsonKind is what JSON calls a value of a Go type.
-func jsonKind(k reflect.Kind) string {
-	return map[reflect.Kind]string{reflect.Bool: "bool", reflect.Float64: "number",
-		reflect.Slice: "list of strings", reflect.String: "string"}[k]
 }
 
 // check checks values that the types allow.
@@ -297,11 +293,10 @@ func (c *adapterConfig) pass(key, value string) error {
 // checkInit refuses ways to begin a training that change the base's weights.
 func checkInit(value string) error {
 	name := strings.ToLower(strings.Trim(value, `"`))
-	kept := []string{"true", "gaussian", "eva", "orthogonal", "mica"}
 	changed := []string{"pissa", "olora", "corda", "loftq", "lora_ga"}
 	why := "not a way to begin that is known"
 	switch {
-	case slices.Contains(kept, name):
+	case listed("true gaussian eva orthogonal mica", name):
 		return nil
 	case slices.ContainsFunc(changed, func(s string) bool { return strings.HasPrefix(name, s) }):
 		// they begin with a part of the base's weights, and take it away there

@@ -219,10 +219,10 @@ func (l *layer) wave(_ []*layer) (weight, bias *update) {
 	x, at, scale := l.places(2592, 25)
 	l.config.only("wavelet_family", "db1")
 	type number struct {
-		row, col int // of the weight
-		x        float32
+		col int
+		x   float32
 	}
-	var all []number
+	byRow := map[int][]number{} // of the weight
 	put := func(o, i int, x float64) {
 		if o >= l.out || i >= l.in {
 			return // of a padded row or column
@@ -230,7 +230,7 @@ func (l *layer) wave(_ []*layer) (weight, bias *update) {
 		if l.layout != outIn {
 			o, i = i, o
 		}
-		all = append(all, number{o, i, float32(scale * x)})
+		byRow[o] = append(byRow[o], number{i, float32(scale * x)})
 	}
 	plain, rows, cols := string(l.config.values["use_idwt"]) == "false", (l.out+1)/2, (l.in+1)/2
 	for f, place := range at {
@@ -250,15 +250,12 @@ func (l *layer) wave(_ []*layer) (weight, bias *update) {
 			put(2*(o%rows)+k/2, 2*(i%cols)+k%2, half)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b number) int { return a.row - b.row })
 	return &update{combine: func(a area, _, sum, _ []float32) {
-		from, _ := slices.BinarySearchFunc(all, a.row, func(n number, row int) int { return n.row - row })
-		for _, n := range all[from:] {
-			if n.row >= a.row+a.rows {
-				break
-			}
-			if col := n.col - a.col; col >= 0 && col < a.width {
-				sum[(n.row-a.row)*a.width+col] += n.x
+		for row := range a.rows {
+			for _, n := range byRow[a.row+row] {
+				if col := n.col - a.col; col >= 0 && col < a.width {
+					sum[row*a.width+col] += n.x
+				}
 			}
 		}
 	}}, nil

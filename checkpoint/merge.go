@@ -124,7 +124,7 @@ func (c *Checkpoint) With(adapters ...Adapter) (_ *Checkpoint, err error) {
 	v.Change = model.Change{Tensors: v.Tensors, Digest: v.Digest}
 	for _, name := range slices.Sorted(maps.Keys(f.changes)) {
 		part, _, _ := strings.Cut(strings.TrimPrefix(name, "transformer."), ".")
-		if !slices.Contains([]string{"h", "wte", "wpe", "ln_f", "lm_head"}, part) {
+		if !listed("h wte wpe ln_f lm_head", part) {
 			err = fmt.Errorf("%s is no part of the decoder", quote.Plain(name, 80))
 		}
 		if change := f.changes[name]; len(change.updates) > 0 || change.by != "" {
@@ -166,12 +166,11 @@ func (m *merging) tensors() (all []weights.Tensor) {
 
 // add adds one adapter.
 func (m *merging) add(o *openAdapter) error {
-	if m.kind != "" && (m.kind != o.config.name || o.config.virtual()) {
-		return fmt.Errorf("%s after one of %s: want adapters of one peft_type, and at most one of "+
-			"virtual tokens", o.config.name, m.kind)
-	}
 	if m.kind == "" {
 		m.kind, m.root = o.config.name, o.config.root
+	} else if m.kind != o.config.name || o.config.virtual() {
+		return fmt.Errorf("%s after one of %s: want adapters of one peft_type, and at most one of "+
+			"virtual tokens", o.config.name, m.kind)
 	}
 	layers, whole, err := o.sort()
 	if err != nil {
@@ -183,7 +182,8 @@ func (m *merging) add(o *openAdapter) error {
 		}
 	}
 	if len(layers) == 0 && len(o.left) > 0 && !m.hasTarget(o) {
-		return fmt.Errorf("%s: target_modules names no layer of %s", folder.AdapterConfig, m.base.Name())
+		return fmt.Errorf("%s: target_modules names no layer of %s", folder.AdapterConfig,
+			m.base.Name())
 	}
 	for _, name := range slices.Sorted(maps.Keys(whole)) {
 		if err := m.replace(name, whole[name], o); err != nil {

@@ -61,6 +61,7 @@ func (m *Model) begins(ctx context.Context, name string, numbers []float32) erro
 		return errVirtualEdits
 	}
 	s, c := m.NewSession(), &m.config
+	defer s.Release()
 	var n int
 	var err error
 	if name == VirtualKeysValues {
@@ -73,11 +74,9 @@ func (m *Model) begins(ctx context.Context, name string, numbers []float32) erro
 				Values: numbers}})}))
 	}
 	if err != nil {
-		s.Release()
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	m.beginning, m.virtual = s.cache.fork(n), n
-	s.Release()
 	c.Positions -= n
 	return nil
 }
