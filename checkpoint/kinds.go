@@ -331,6 +331,10 @@ func (l *layer) gralora(_ []*layer) (weight, bias *update) {
 	in, out, part, rank := l.in/k, l.out/k, r/k, k*r+hybrid
 	as, _ := l.matrix("A", k, in, r)
 	bs, _ := l.matrix("B", k, r, out)
+	var ga, gb []float32
+	if hybrid > 0 {
+		ga, gb = l.halves("A_general.weight", "B_general.weight", hybrid)
+	}
 	a, b := make([]float32, rank*l.in), make([]float32, l.out*rank)
 	for row := range k * r {
 		n, m, j := row/r, row%r/part, row%part // inputs of block n, outputs of block m
@@ -341,12 +345,9 @@ func (l *layer) gralora(_ []*layer) (weight, bias *update) {
 			b[(m*out+i)*rank+row] = bs[(m*r+n*part+j)*out+i]
 		}
 	}
-	if hybrid > 0 {
-		ga, gb := l.halves("A_general.weight", "B_general.weight", hybrid)
-		copy(a[k*r*l.in:], ga)
-		for i, x := range gb {
-			b[i/hybrid*rank+k*r+i%hybrid] = x
-		}
+	copy(a[k*r*l.in:], ga)
+	for i, x := range gb {
+		b[i/hybrid*rank+k*r+i%hybrid] = x
 	}
 	return l.product(a, b, rank, l.scale*l.config.number("alpha", 64)/float64(r+hybrid)), nil
 }
@@ -375,7 +376,9 @@ func (l *layer) deft(_ []*layer) (weight, bias *update) {
 				}
 			}
 		})
-		*u = *l.product(rounded(inner), p, rank, l.scale)
+		if err == nil {
+			*u = *l.product(rounded(inner), p, rank, l.scale)
+		}
 		return err
 	}}, nil
 }
