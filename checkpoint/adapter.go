@@ -26,8 +26,7 @@ import (
 // says nothing that GPT-2's layers do not.
 //
 // An adapter of the embedding wte is none of the head: then the model is untied, unless it is one of
-// single tokens. A prompt becomes virtual tokens, which
-// every session of a model.Model begins with.
+// single tokens. A prompt becomes virtual tokens, which every session of a model.Model begins with.
 type Adapter struct {
 	Path string // the folder, or a file in it
 
@@ -193,10 +192,12 @@ func (o *openAdapter) sort() (layers []*layer, whole map[string]weights.Tensor, 
 			}
 			if other, twice := whole[name]; twice {
 				// With bias="all" PEFT saves a bias of modules_to_save once more by its inner name.
-				if same, err := other.Equal(t); err != nil {
+				same, err := other.Equal(t)
+				if err == nil && !same {
+					err = fmt.Errorf("%s: there twice, want it once", quote.Plain(name, 80))
+				}
+				if err != nil {
 					return nil, nil, err
-				} else if !same {
-					return nil, nil, fmt.Errorf("%s: there twice, want it once", quote.Plain(name, 80))
 				}
 			}
 			whole[name] = t
@@ -234,28 +235,73 @@ func (o *openAdapter) sort() (layers []*layer, whole map[string]weights.Tensor, 
 // own, as in A.default.weight.
 func (l *layer) add(part string, t weights.Tensor) error {
 	shown := quote.Plain(t.Name, 80)
-	if fields := strings.Split(part, "."); l.config.kind.prefix == loraPrefix && len(fields) > 1 {
+	k := l.config.kind
+	if fields := strings.Split(part, "."); k.prefix == loraPrefix && len(fields) <= 3 {
 		if last := fields[len(fields)-1]; last == "weight" || last == "bias" {
 			part = fields[0] + "." + last
 		} else if len(fields) == 2 {
 			part = fields[0]
 		}
-		if len(fields) > 3 {
-			part = shown
-		}
 	}
 	if other, twice := l.parts[part]; twice {
 		return fmt.Errorf("%s: there twice, as %s", shown, quote.Plain(other.Name, 80))
 	}
-	if !slices.Contains(strings.Fields(l.config.kind.parts), part) && part != tokensDelta {
-		names := strings.Fields(l.config.kind.parts)
-		for i := range names {
-			names[i] = l.config.kind.prefix + names[i]
-		}
-		return fmt.Errorf("%s: unknown, want %s", shown, strings.Join(names, ", "))
+	if !listed(k.parts, part) && part != tokensDelta {
+		return fmt.Errorf("%s: unknown, want %s", shown,
+			k.prefix+strings.ReplaceAll(k.parts, " ", ", "+k.prefix))
 	}
 	l.parts[part] = t
 	return nil
+}
+
+// place finds the weight of a layer.
+func (m *merging) place(l *layer) error {
+	name, _ := m.name(l.module + ".weight")
+	c := m.of(name)
+	shown := l.shown()
+	switch {
+	case c == nil:
+		return fmt.Errorf("%s: the checkpoint %s has no %s", shown, m.base.Name(), quote.Plain(name, 80))
+	case len(c.tensor.Shape) != 2:
+		return fmt.Errorf("%s: %s has shape %v, want two dimensions", shown, name, c.tensor.Shape)
+	case c.tensor.DType == weights.U8:
+		return fmt.Errorf("%s: %s is quantized: merge the adapter into the checkpoint that %s was "+
+			"made of", shown, name, m.base.Name())
+	case !isFloat(c.tensor.DType):
+		return fmt.Errorf("%s: %s has type %s, want F32, F16, BF16 or F64", shown, name, c.tensor.DType)
+	}
+	if l.layout = m.layout(name); l.config.targets.parameters.has(l.module + ".weight") {
+		l.layout = outIn
+	}
+	l.in, l.out = c.tensor.Shape[0], c.tensor.Shape[1]
+	if l.layout == outIn {
+		l.in, l.out = l.out, l.in
+	}
+	return nil
+}
+
+// A layout is how a weight that has a product lies in the checkpoint.
+type layout int
+
+const (
+	outIn  layout = iota // a linear layer, as PyTorch stores it: the heads
+	inOut                // GPT-2's Conv1D
+	lookup               // an embedding: a row for each id or position
+)
+
+// layout returns that of a weight of the base.
+func (m *merging) layout(name string) layout {
+	switch {
+	case name == m.prefix+"wte.weight", name == m.prefix+"wpe.weight":
+		return lookup
+	case strings.HasPrefix(name, m.prefix+"h."):
+		return inOut
+	}
+	return outIn
+}
+
+func isFloat(t weights.DType) bool {
+	return t == weights.F32 || t == weights.F16 || t == weights.BF16 || t == weights.F64
 }
 
 // matrix returns the elements of a part, of the layer or of all layers, which must be there with its
@@ -280,6 +326,24 @@ func (l *layer) matrix(part string, shape ...int) ([]float32, weights.Tensor) {
 		fail("%w", err)
 	}
 	return x, t
+}
+
+// halves returns the parts A [rank, in] and B [out, rank] by their names, which are others of an
+// embedding.
+func (l *layer) halves(a, b string, rank int) (as, bs []float32) {
+	if l.layout == lookup && listed(l.config.kind.parts, "embedding_A") {
+		a, b = "embedding_A", "embedding_B"
+	}
+	as, _ = l.matrix(a, rank, l.in)
+	bs, _ = l.matrix(b, l.out, rank)
+	return as, bs
+}
+
+// bound refuses a number that would make much of a small file.
+func (l *layer) bound(key string, n, most int) {
+	if n > most {
+		failConfig("%s: %d, want at most %d for %s", key, n, most, quote.Plain(l.module, 80))
+	}
 }
 
 // shown is what errors call the layer: its first tensor.

@@ -13,9 +13,7 @@ import (
 	"math"
 	"reflect"
 	"regexp"
-	"regexp/syntax"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 
@@ -31,8 +29,9 @@ type adapterConfig struct {
 	alpha float64
 	root  bool // use_rslora: the scale is α/√r
 
-	ranks, alphas []pattern // that differ, the first that matches counts
-	targets       targets
+	patterns map[string][]pattern // by their keys; the first that matches counts
+	feeds    names                // feedforward_modules
+	targets  targets
 
 	labels  json.RawMessage // id2label, which names the outputs of a head; nil: none
 	unknown []string        // keys that PEFT does not write, with a value
@@ -76,7 +75,9 @@ func readAdapterConfig(fsys fs.FS) (c adapterConfig, err error) {
 // parseAdapterConfig reads an adapter_config.json. A key that asks for other arithmetic than the
 // kind's is an error that names it.
 func parseAdapterConfig(text []byte) (adapterConfig, error) {
-	c := adapterConfig{rank: 8, alpha: 8, values: map[string]json.RawMessage{}} // PEFT's defaults
+	// PEFT's defaults
+	c := adapterConfig{rank: 8, alpha: 8, feeds: names{list: []string{"mlp.c_proj"}},
+		values: map[string]json.RawMessage{}, patterns: map[string][]pattern{}}
 	revision := ""
 	var refused error // what the kind says is more
 	err := strictjson.Members(text, func(key string, value json.RawMessage) (err error) {
@@ -112,25 +113,25 @@ func parseAdapterConfig(text []byte) (adapterConfig, error) {
 			err = json.Unmarshal(value, &c.alpha)
 		case key == "use_rslora" && isLoRA:
 			err = json.Unmarshal(value, &c.root)
-		case key == "rank_pattern" && isLoRA:
-			c.ranks, err = parsePatterns(value)
-		case key == "alpha_pattern" && isLoRA:
-			c.alphas, err = parsePatterns(value)
+		case listed(c.kind.fields, key):
+			switch {
+			case strings.HasSuffix(key, "_pattern") && c.name != "ADALORA":
+				c.patterns[key], err = parsePatterns(value)
+			case key == "feedforward_modules":
+				c.feeds, err = parseNames(value)
+			default:
+				c.values[key] = bytes.Clone(value)
+			}
 		default:
 			var taken bool
-			if taken, err = c.targets.take(key, value); taken || err != nil {
-				break
-			}
-			if slices.Contains(strings.Fields(c.kind.fields), key) {
-				c.values[key] = bytes.Clone(value)
-			} else if isLoRA {
+			if taken, err = c.targets.take(key, value); !taken && err == nil {
 				refused = cmp.Or(refused, c.pass(key, string(value)))
-			} else {
-				refused = cmp.Or(refused, c.passOther(key, string(value)))
 			}
 		}
 		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
-			err = fmt.Errorf("want a %s, found a %s", jsonKind(wrong.Type.Kind()), wrong.Value)
+			kind := map[reflect.Kind]string{reflect.Bool: "bool", reflect.Float64: "number",
+				reflect.Slice: "list of strings", reflect.String: "string"}[wrong.Type.Kind()]
+			err = fmt.Errorf("want a %s, found a %s", kind, wrong.Value)
 		}
 		if err != nil {
 			err = fmt.Errorf("%s: %w", key, err)
@@ -146,25 +147,12 @@ func parseAdapterConfig(text []byte) (adapterConfig, error) {
 	return c, cmp.Or(refused, c.check(), c.targets.check(strings.Fields(c.kind.targets)))
 }
 
-// jsonKind is what JSON calls a value of a Go type.
-func jsonKind(k reflect.Kind) string {
-	switch k {
-	case reflect.Bool:
-		return "bool"
-	case reflect.Float64:
-		return "number"
-	case reflect.Slice:
-		return "list of strings"
-	}
-	return "string"
-}
-
 // check checks values that the types allow.
 func (c *adapterConfig) check() error {
 	if !isRank(c.rank) {
 		return fmt.Errorf("r: %v, want a whole number, 1 or more", c.rank)
 	}
-	for _, p := range c.ranks {
+	for _, p := range c.patterns["rank_pattern"] {
 		if !isRank(p.value) {
 			return fmt.Errorf("rank_pattern: %v, want whole numbers, 1 or more", p.value)
 		}
@@ -212,290 +200,108 @@ func of(patterns []pattern, module string, usual float64) float64 {
 }
 
 // rankOf returns the rank of a module's product.
-func (c *adapterConfig) rankOf(module string) int { return int(of(c.ranks, module, c.rank)) }
+func (c *adapterConfig) rankOf(module string) int {
+	return int(of(c.patterns["rank_pattern"], module, c.rank))
+}
 
 // scaleOf returns what a module's product is multiplied by: α/r, or α/√r with rank stabilization.
 func (c *adapterConfig) scaleOf(module string) float64 {
-	r, alpha := of(c.ranks, module, c.rank), of(c.alphas, module, c.alpha)
+	r, alpha := float64(c.rankOf(module)), of(c.patterns["alpha_pattern"], module, c.alpha)
 	if c.root {
 		return alpha / math.Sqrt(r)
 	}
 	return alpha / r
 }
 
-// pass returns an error for a key that changes the arithmetic. PEFT writes all keys, most of them
-// null, false or empty. Others say how the adapter was trained, and those that are not known are
-// kept for a note.
+// shown is what notes call the kind.
+func (c *adapterConfig) shown() string {
+	switch {
+	case c.name != "LORA":
+		return c.name
+	case c.isTrue("use_dora"):
+		return "DoRA"
+	}
+	return "LoRA"
+}
+
+// virtual reports whether the adapter is virtual tokens.
+func (c *adapterConfig) virtual() bool { return c.kind.fields == promptFields }
+
+// isTrue reports whether one of the kind's keys is true.
+func (c *adapterConfig) isTrue(key string) bool { return string(c.values[key]) == "true" }
+
+// only refuses values of one of the kind's keys but one.
+func (c *adapterConfig) only(key, want string) {
+	if value := string(c.values[key]); value != "" && value != `"`+want+`"` {
+		failConfig("%s: %s: not supported, want %s: PEFT's merge_and_unload makes a checkpoint of it",
+			key, quote.Plain(value, 40), want)
+	}
+}
+
+// number returns one of the kind's keys, a number, or PEFT's default.
+func (c *adapterConfig) number(key string, usual float64) float64 {
+	value, ok := c.values[key]
+	if ok && json.Unmarshal(value, &usual) != nil {
+		failConfig("%s: %s, want a number", key, quote.Plain(string(value), 40))
+	}
+	return usual
+}
+
+// whole returns one of the kind's keys, a whole number from least on, or PEFT's default.
+func (c *adapterConfig) whole(key string, usual, least int) int {
+	x := c.number(key, float64(usual))
+	if x != math.Trunc(x) || x < float64(least) || x > math.MaxInt32 {
+		failConfig("%s: %v, want a whole number, %d or more", key, x, least)
+	}
+	return int(x)
+}
+
+// listed reports whether a list of words has one.
+func listed(list, word string) bool { return slices.Contains(strings.Fields(list), word) }
+
+// pass returns an error for a key that is none of the kind's, or that asks for what is not computed.
+// PEFT writes all keys, most of them null, false or empty. Others say how the adapter was trained,
+// and those of LoRA that are not known are kept for a note.
 func (c *adapterConfig) pass(key, value string) error {
-	if slices.Contains([]string{"false", "{}", "[]", `""`}, value) {
+	const common = "task_type auto_mapping peft_version inference_mode fan_in_fan_out bias " +
+		"runtime_config"
+	if slices.Contains([]string{"false", "{}", "[]", `""`}, value) ||
+		listed(common, key) || listed(c.kind.passed, key) {
 		return nil
 	}
 	why := "not supported"
-	switch key {
-	case "ensure_weight_tying", "task_type", "auto_mapping", "peft_version", "inference_mode", "lora_dropout",
-		"fan_in_fan_out", "bias", "qalora_group_size", "megatron_core", "megatron_config",
-		"loftq_config", "eva_config", "corda_config", "lora_ga_config", "runtime_config",
-		"enable_lora", "merge_weights", "unsloth_fixed":
-		return nil
-	case "layer_replication":
-		why = "not supported: PEFT's merge_and_unload makes a checkpoint of it"
-	case "alora_invocation_tokens", "alora_invocation_string":
-		why = "aLoRA begins within a text: no merged weights have its logits"
-	case "init_lora_weights":
-		return checkInit(value)
-	default:
-		// what later versions of PEFT may add to LoRA
-		if !strings.HasPrefix(key, "use_") && !strings.HasSuffix(key, "_config") {
-			c.unknown = append(c.unknown, key)
+	switch {
+	case c.name != "LORA":
+		if strings.HasPrefix(key, "init_") || strings.HasSuffix(key, "_dropout") ||
+			value == "0" || value == "0.0" {
 			return nil
 		}
-	}
+		why = "not supported with " + c.name
+	case key == "layer_replication":
+		why = "not supported: PEFT's merge_and_unload makes a checkpoint of it"
+	case strings.HasPrefix(key, "alora_invocation_"):
+		why = "aLoRA begins within a text: no merged weights have its logits"
+	case key == "init_lora_weights":
+		return checkInit(value)
+	case !strings.HasPrefix(key, "use_") && !strings.HasSuffix(key, "_config"):
+		c.unknown = append(c.unknown, key)
+		return nil
+	} // else what later versions of PEFT may add to LoRA
 	return fmt.Errorf("%s: %s: %s", quote.Plain(key, 40), quote.Plain(value, 40), why)
 }
 
 // checkInit refuses ways to begin a training that change the base's weights.
 func checkInit(value string) error {
 	name := strings.ToLower(strings.Trim(value, `"`))
-	kept := []string{"true", "gaussian", "eva", "orthogonal", "mica"}
 	changed := []string{"pissa", "olora", "corda", "loftq", "lora_ga"}
 	why := "not a way to begin that is known"
 	switch {
-	case slices.Contains(kept, name):
+	case listed("true gaussian eva orthogonal mica", name):
 		return nil
 	case slices.ContainsFunc(changed, func(s string) bool { return strings.HasPrefix(name, s) }):
 		// they begin with a part of the base's weights, and take it away there
-		why = "the training also changed the base's weights, which are not in the adapter: convert " +
-			"it with PEFT's path_initial_model_for_weight_conversion"
+		why = "the training also changed the base's weights, which are not in the adapter: " +
+			"convert it with PEFT's path_initial_model_for_weight_conversion"
 	}
 	return fmt.Errorf("init_lora_weights: %s: %s", quote.Plain(value, 40), why)
-}
-
-// Which modules an adapter_config.json names: target_modules, exclude_modules, layers_to_transform,
-// layers_pattern and modules_to_save, as PEFT's check_target_module_exists reads them.
-
-// targets say which modules of a model have products.
-type targets struct {
-	of, except names
-	allLinear  bool // every layer but the head
-	layers     []int
-	isLayered  bool             // layers says which
-	layer      []*regexp.Regexp // whose first group is a module's layer; the first that matches counts
-	saves      []string         // modules_to_save: whole tensors beside the stack
-	parameters names            // target_parameters: weights whose products are [rows, columns]
-	classifies bool             // task_type: SEQ_CLS, whose head is trained whole
-}
-
-// names are a list of modules, or a regular expression for whole names.
-type names struct {
-	list    []string
-	pattern *regexp.Regexp // nil for a list
-	ahead   []ahead        // what its beginning asks for
-}
-
-// An ahead is Python's (?=…) or (?!…) at the beginning of a regular expression, which Go's do not
-// have.
-type ahead struct {
-	pattern *regexp.Regexp
-	want    bool
-}
-
-// has reports whether a module is named.
-func (n names) has(module string) bool {
-	if n.pattern != nil {
-		return n.pattern.MatchString(module) && !slices.ContainsFunc(n.ahead, func(a ahead) bool {
-			return a.pattern.MatchString(module) != a.want
-		})
-	}
-	return slices.ContainsFunc(n.list, func(name string) bool {
-		return module == name || strings.HasSuffix(module, "."+name)
-	})
-}
-
-// take reads one key, and reports whether it is one of these.
-func (t *targets) take(key string, value json.RawMessage) (taken bool, err error) {
-	const allLinear = `"all-linear"`
-	switch key {
-	case "target_modules":
-		if t.allLinear = strings.EqualFold(string(value), allLinear); !t.allLinear {
-			t.of, err = parseNames(value)
-		}
-	case "exclude_modules":
-		t.except, err = parseNames(value)
-	case "layers_to_transform":
-		err = t.takeLayers(value)
-	case "layers_pattern":
-		err = t.takeLayerPatterns(value)
-	case "modules_to_save":
-		err = json.Unmarshal(value, &t.saves)
-	case "target_parameters":
-		err = json.Unmarshal(value, &t.parameters.list)
-	case "task_type":
-		t.classifies = string(value) == `"SEQ_CLS"`
-		return false, nil
-	default:
-		return false, nil
-	}
-	return true, err
-}
-
-// parseNames reads a list of strings, or a string, which is a regular expression.
-func parseNames(value json.RawMessage) (n names, err error) {
-	if value[0] != '"' {
-		return n, json.Unmarshal(value, &n.list)
-	}
-	var text string
-	if err := json.Unmarshal(value, &text); err != nil {
-		return n, err
-	}
-	rest := strings.TrimPrefix(text, "^")
-	for strings.HasPrefix(rest, "(?!") || strings.HasPrefix(rest, "(?=") {
-		end := outside(rest[3:], ')')
-		if end < 0 || outside(rest[3+end+1:], '|') >= 0 || len(n.ahead) == 8 {
-			break // pythons returns an error
-		}
-		a := ahead{want: rest[2] == '='}
-		if a.pattern, err = pythons("^(?:", rest[3:3+end], ")"); err != nil {
-			return n, err
-		}
-		n.ahead, rest = append(n.ahead, a), rest[3+end+1:]
-	}
-	n.pattern, err = pythons("^(?:", rest, ")$")
-	return n, err
-}
-
-// outside returns the index of the first c in a regular expression that is in no group or class, or
-// -1.
-func outside(text string, c byte) int {
-	depth, inClass := 0, false
-	for i := 0; i < len(text); i++ {
-		switch {
-		case text[i] == '\\':
-			i++
-		case inClass:
-			inClass = text[i] != ']'
-		case text[i] == c && depth == 0:
-			return i
-		case text[i] == '[':
-			inClass = true
-		case text[i] == '(':
-			depth++
-		case text[i] == ')':
-			depth--
-		}
-	}
-	return -1
-}
-
-// pythons compiles a regular expression of a config between others. Python's that Go does not have
-// are errors, and so is what could take much memory.
-func pythons(before, text, after string) (*regexp.Regexp, error) {
-	const longest, repeated, program = 1000, 100, 500 // bytes, and instructions of repetitions
-	fail := fmt.Errorf("%s: not a regular expression that is supported: want no (?=, \\1 or "+
-		"many repetitions", quote.Plain(text, 40))
-	if len(text) > longest || strings.Contains(text, "{") && len(text) > repeated {
-		return nil, fail
-	}
-	tree, err := syntax.Parse(text, syntax.Perl)
-	if err != nil {
-		return nil, fail
-	}
-	code, err := syntax.Compile(tree.Simplify())
-	if err != nil || strings.Contains(text, "{") && len(code.Inst) > program {
-		return nil, fail
-	}
-	re, err := regexp.Compile(before + text + after)
-	if err != nil {
-		return nil, fail
-	}
-	return re, nil
-}
-
-// takeLayers reads a number or a list of them.
-func (t *targets) takeLayers(value json.RawMessage) error {
-	if value[0] != '[' {
-		value = slices.Concat([]byte("["), value, []byte("]"))
-	}
-	if err := json.Unmarshal(value, &t.layers); err != nil {
-		return errors.New("want a whole number or a list of them")
-	}
-	t.isLayered = len(t.layers) > 0
-	return nil
-}
-
-// takeLayerPatterns reads what stands before a layer's number: a regular expression or a list.
-func (t *targets) takeLayerPatterns(value json.RawMessage) error {
-	if value[0] == '"' {
-		value = slices.Concat([]byte("["), value, []byte("]"))
-	}
-	var all []string
-	if err := json.Unmarshal(value, &all); err != nil {
-		return err
-	}
-	if len(all) > 100 {
-		return fmt.Errorf("%d patterns, want at most 100", len(all))
-	}
-	for _, text := range all {
-		if text == "" {
-			continue
-		}
-		re, err := pythons(`^(?:|.*?\.)(?:`, text, `)\.(?P<layer>\d+)\.`)
-		if err != nil {
-			return err
-		}
-		t.layer = append(t.layer, re)
-	}
-	return nil
-}
-
-// check checks what the keys say together, and sets what PEFT does where they say nothing.
-func (t *targets) check(usual []string) error {
-	isText := t.allLinear || t.of.pattern != nil
-	switch {
-	case isText && t.isLayered:
-		return errors.New("layers_to_transform: not with target_modules that is one string")
-	case isText && len(t.layer) > 0:
-		return errors.New("layers_pattern: not with target_modules that is one string")
-	case len(t.layer) > 0 && !t.isLayered:
-		return errors.New("layers_pattern: not without layers_to_transform")
-	}
-	if t.isLayered && len(t.layer) == 0 {
-		t.layer = []*regexp.Regexp{regexp.MustCompile(`^.*?\.[^.]*\.(?P<layer>\d+)\.`)}
-	}
-	if !isText && t.of.list == nil {
-		t.of.list = usual // PEFT's own choice for GPT-2
-	}
-	return nil
-}
-
-// has reports whether a module has a product.
-func (t *targets) has(module string) bool {
-	switch {
-	case t.parameters.has(module + ".weight"):
-		return true
-	case t.except.has(module) || t.isSaved(module):
-		return false
-	case t.allLinear:
-		return !slices.Contains([]string{"transformer.wte", "transformer.wpe", "wte", "wpe", "lm_head"},
-			module) && !(t.classifies && module == "score")
-	}
-	return t.of.has(module) && (!t.isLayered || slices.Contains(t.of.list, module) ||
-		t.isInLayers(module)) // a whole name says its layer itself
-}
-
-// isInLayers reports whether a module is in one of the layers.
-func (t *targets) isInLayers(module string) bool {
-	for _, re := range t.layer {
-		if m := re.FindStringSubmatch(module); m != nil {
-			n, err := strconv.Atoi(m[re.SubexpIndex("layer")])
-			return err == nil && slices.Contains(t.layers, n)
-		}
-	}
-	return false
-}
-
-// isSaved reports whether a module, or one that it is in, was trained whole.
-func (t *targets) isSaved(module string) bool {
-	return slices.ContainsFunc(t.saves, func(name string) bool {
-		return strings.Contains("."+module+".", "."+name+".")
-	})
 }

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"picogpt/internal/folder"
 	"picogpt/internal/quote"
-	"picogpt/kernels"
 )
 
 // A kind is what adapters of a peft_type change. ΔW below is [out, in], as PEFT has it.
@@ -34,16 +34,21 @@ func kinds() map[string]*kind {
 	projections := "r save_projection projection_prng_key"
 	frequencies := "n_frequency scaling random_loc_seed n_frequency_pattern"
 	return map[string]*kind{
-		"LORA": {make: (*layer).lora, fields: "use_dora lora_bias trainable_token_indices",
-			parts: "A.weight B.weight B.bias embedding_A embedding_B magnitude_vector"},
+		"LORA": {make: (*layer).lora,
+			parts:  "A.weight B.weight B.bias embedding_A embedding_B magnitude_vector",
+			fields: "use_dora lora_bias trainable_token_indices rank_pattern alpha_pattern",
+			passed: "lora_dropout ensure_weight_tying qalora_group_size megatron_core " +
+				"megatron_config loftq_config eva_config corda_config lora_ga_config enable_lora " +
+				"merge_weights unsloth_fixed"},
 		"ADALORA": {prefix: loraPrefix, make: (*layer).adalora, parts: "A B E",
 			fields: "init_r lora_alpha rank_pattern",
 			passed: "r target_r tinit tfinal deltaT beta1 beta2 orth_reg_weight total_step " +
 				"qalora_group_size megatron_core"},
 		"IA3": {targets: "c_attn mlp.c_proj", make: (*layer).ia3, parts: "l",
 			fields: "feedforward_modules"},
-		"LN_TUNING":        {targets: "ln_1 ln_2 ln_f"},
-		"TRAINABLE_TOKENS": {targets: "wte", make: (*layer).onlyTokens, parts: "delta", fields: "token_indices"},
+		"LN_TUNING": {targets: "ln_1 ln_2 ln_f"},
+		"TRAINABLE_TOKENS": {targets: "wte", make: (*layer).onlyTokens, parts: "delta",
+			fields: "token_indices"},
 		"VERA": {make: (*layer).vera, parts: "lambda_b lambda_d A B", fields: projections,
 			passed: "d_initial"},
 		"PVERA": {make: (*layer).vera, parts: "lambda_b lambda_d A B", fields: projections,
@@ -56,12 +61,13 @@ func kinds() map[string]*kind {
 			fields: "r hybrid_r alpha gralora_k"},
 		"HIRA": {make: (*layer).hira, parts: "A B embedding_A embedding_B", fields: "r",
 			passed: "rank_pattern"},
-		"FOURIERFT": {targets: "mlp.c_proj", make: (*layer).fourier, parts: "spectrum", fields: frequencies},
+		"FOURIERFT": {targets: "mlp.c_proj", make: (*layer).fourier, parts: "spectrum",
+			fields: frequencies},
 		"WAVEFT": {targets: "mlp.c_proj", make: (*layer).wave, parts: "spectrum",
 			fields: frequencies + " wavelet_family use_idwt proportional_parameters"},
 		"DEFT": {make: (*layer).deft, parts: "P R", fields: "r alpha para decomposition_method"},
-		"PROMPT_TUNING": {fields: promptFields, passed: "prompt_tuning_init prompt_tuning_init_text " +
-			"tokenizer_name_or_path tokenizer_kwargs"},
+		"PROMPT_TUNING": {fields: promptFields, passed: "prompt_tuning_init " +
+			"prompt_tuning_init_text tokenizer_name_or_path tokenizer_kwargs"},
 		"P_TUNING": {fields: promptFields, passed: "encoder_reparameterization_type " +
 			"encoder_hidden_size encoder_num_layers"},
 		"PREFIX_TUNING": {fields: promptFields, passed: "encoder_hidden_size prefix_projection"},
@@ -88,75 +94,28 @@ func kindNamed(name string) (*kind, error) {
 		return k, nil
 	}
 	why := "not known"
-	const linear = "ADAMSS BEFT BOFT C3A DELORA GLORA HRA LILY LOHA LOKR MISS OFT PEANUT PSOFT ROAD SHIRA " +
-		"SUPERTUNING"
+	const linear = "ADAMSS BEFT BOFT C3A DELORA GLORA HRA LILY LOHA LOKR MISS OFT PEANUT PSOFT " +
+		"ROAD SHIRA SUPERTUNING"
 	const depends = "XLORA POLY ADAPTION_PROMPT MULTITASK_PROMPT_TUNING SHADOW"
 	switch {
-	case slices.Contains(strings.Fields(linear), name):
-		why = "not supported: PEFT attaches it to nn.Linear alone, in GPT-2 lm_head and score; its " +
-			"merge_and_unload makes a checkpoint of it"
-	case slices.Contains(strings.Fields(depends), name):
-		why = "not supported: what it computes depends on the input, so that no merged weights have its " +
-			"logits"
-	case name == "OSF", name == "FROD", name == "UNILORA", name == "TINYLORA":
+	case listed(linear, name):
+		why = "not supported: PEFT attaches it to nn.Linear alone, in GPT-2 lm_head and score; " +
+			"its merge_and_unload makes a checkpoint of it"
+	case listed(depends, name):
+		why = "not supported: what it computes depends on the input, so that no merged weights " +
+			"have its logits"
+	case listed("OSF FROD UNILORA TINYLORA", name):
 		why = "not supported: PEFT's merge_and_unload makes a checkpoint of it"
 	}
 	return nil, fmt.Errorf("peft_type: %s: %s", quote.Plain(name, 40), why)
-}
-
-// shown is what notes call the kind.
-func (c *adapterConfig) shown() string {
-	switch {
-	case c.name != "LORA":
-		return c.name
-	case c.isTrue("use_dora"):
-		return "DoRA"
-	}
-	return "LoRA"
-}
-
-// virtual reports whether the adapter is virtual tokens.
-func (c *adapterConfig) virtual() bool { return c.kind.fields == promptFields }
-
-// passOther returns an error for a key that is none of the kind's, or that asks for what is not
-// computed.
-func (c *adapterConfig) passOther(key, value string) error {
-	const common = "task_type auto_mapping peft_version inference_mode fan_in_fan_out bias runtime_config"
-	if slices.Contains(strings.Fields(common), key) ||
-		slices.Contains(strings.Fields(c.kind.passed), key) ||
-		strings.HasPrefix(key, "init_") || strings.HasSuffix(key, "_dropout") ||
-		slices.Contains([]string{"false", "{}", "[]", `""`, "0", "0.0"}, value) {
-		return nil
-	}
-	return fmt.Errorf("%s: %s: not supported with %s", quote.Plain(key, 40), quote.Plain(value, 40),
-		c.name)
-}
-
-// isTrue reports whether one of the kind's keys is true.
-func (c *adapterConfig) isTrue(key string) bool { return string(c.values[key]) == "true" }
-
-// number returns one of the kind's keys, a number, or PEFT's default.
-func (c *adapterConfig) number(key string, usual float64) float64 {
-	value, ok := c.values[key]
-	if ok && json.Unmarshal(value, &usual) != nil {
-		fail("adapter_config.json: %s: %s, want a number", key, quote.Plain(string(value), 40))
-	}
-	return usual
-}
-
-// whole returns one of the kind's keys, a whole number from least on, or PEFT's default.
-func (c *adapterConfig) whole(key string, usual, least int) int {
-	x := c.number(key, float64(usual))
-	if x != math.Trunc(x) || x < float64(least) || x > math.MaxInt32 {
-		fail("adapter_config.json: %s: %v, want a whole number, %d or more", key, x, least)
-	}
-	return int(x)
 }
 
 // A failure is what a panic of fail carries to caught.
 type failure struct{ error }
 
 func fail(format string, args ...any) { panic(failure{fmt.Errorf(format, args...)}) }
+
+func failConfig(format string, args ...any) { fail(folder.AdapterConfig+": "+format, args...) }
 
 // caught is deferred where what a kind makes may fail.
 func caught(err *error) {
@@ -169,50 +128,37 @@ func caught(err *error) {
 	}
 }
 
-// bound refuses a number that would make much of a small file.
-func (l *layer) bound(key string, n, most int) {
-	if n > most {
-		fail("adapter_config.json: %s: %d, want at most %d for %s", key, n, most, quote.Plain(l.module, 80))
-	}
-}
-
-// halves returns the parts A [rank, in] and B [out, rank] by their names.
-func (l *layer) halves(a, b string, rank int) (as, bs []float32) {
-	as, _ = l.matrix(a, rank, l.in)
-	bs, _ = l.matrix(b, l.out, rank)
-	return as, bs
-}
-
 // lora is LoRA: ΔW = s·B·A, s = α/r or α/√r (use_rslora). An embedding's A is [r, ids] and its B
 // [width, r]. Hu and others, 2021, arXiv 2106.09685; PEFT's lora/layer.py.
 //
 // With lora_bias B has a bias, and the layer's is s times it more. With use_dora it is [layer.dora].
 func (l *layer) lora(_ []*layer) (weight, bias *update) {
-	a, b, other, of := "A.weight", "B.weight", "embedding_A", "lora_A and lora_B for a layer that is no embedding"
+	a, other, want := "A.weight", "embedding_A", "lora_A and lora_B for a layer that is no embedding"
 	if l.layout == lookup {
-		a, b, other, of = "embedding_A", "embedding_B", "A.weight", "lora_embedding_A and lora_embedding_B for an embedding"
+		a, other, want = other, a, "lora_embedding_A and lora_embedding_B for an embedding"
 	}
 	if t, ok := l.parts[other]; ok {
-		fail("%s: want %s", quote.Plain(t.Name, 80), of)
+		fail("%s: want %s", quote.Plain(t.Name, 80), want)
 	}
 	rank := l.config.rankOf(l.module)
 	if t, ok := l.parts[a]; ok && len(t.Shape) == 2 && t.Shape[0] != rank {
-		fail("%s: rank %d, want %d as adapter_config.json has it", quote.Plain(t.Name, 80), t.Shape[0], rank)
+		fail("%s: rank %d, want %d as adapter_config.json has it", quote.Plain(t.Name, 80),
+			t.Shape[0], rank)
 	}
-	as, bs := l.halves(a, b, rank)
+	as, bs := l.halves("A.weight", "B.weight", rank)
 	weight = l.product(as, bs, rank, l.scale*l.config.scaleOf(l.module))
-	dora, biased := l.config.isTrue("use_dora"), l.config.isTrue("lora_bias")
-	for _, c := range []struct {
-		key, part string
-		want      bool
-	}{{"use_dora", "magnitude_vector", dora}, {"lora_bias", "B.bias", biased}} {
-		if _, there := l.parts[c.part]; there != c.want {
-			fail("%s: %s is %v, but lora_%s is there: %v", quote.Plain(l.module, 80), c.key, c.want, c.part, there)
+	has := func(key, part string) bool {
+		_, there := l.parts[part]
+		if there != l.config.isTrue(key) {
+			fail("%s: %s is %v, but lora_%s is there: %v", quote.Plain(l.module, 80), key, !there,
+				part, there)
 		}
+		return there
 	}
+	dora, biased := has("use_dora", "magnitude_vector"), has("lora_bias", "B.bias")
 	switch {
 	case dora && biased:
-		fail("adapter_config.json: lora_bias: true: not with use_dora, as in PEFT")
+		failConfig("lora_bias: true: not with use_dora, as in PEFT")
 	case dora:
 		l.dora(weight)
 	case biased:
@@ -237,7 +183,7 @@ func (l *layer) dora(u *update) {
 		norms := make([]float64, l.out)
 		err := c.each(u, func(at area, base, product []float32) {
 			for i, w := range base {
-				x := float64(w) + float64(float32(u.scale*product[i]))
+				x := float64(w) + float64(product[i])
 				norms[l.output(at, i)] += float64(x * x)
 			}
 		})
@@ -264,7 +210,7 @@ func (l *layer) adalora(_ []*layer) (weight, bias *update) {
 	first, alpha := l.config.whole("init_r", 12, 1), l.config.number("lora_alpha", 8)
 	rank, pruned := first, map[string][]bool{}
 	if value, ok := l.config.values["rank_pattern"]; ok && json.Unmarshal(value, &pruned) != nil {
-		fail("adapter_config.json: rank_pattern: want names with lists of true and false")
+		failConfig("rank_pattern: want names with lists of true and false")
 	}
 	for name, keep := range pruned {
 		if strings.TrimSuffix(strings.TrimSuffix(name, ".default"), ".lora_E") == l.module {
@@ -282,28 +228,14 @@ func (l *layer) adalora(_ []*layer) (weight, bias *update) {
 	return l.product(rowsTimes(a, e), b, rank, l.scale*alpha/(float64(first)+1e-5)), nil
 }
 
-// rowsTimes returns a matrix whose rows are multiplied by a number each.
-func rowsTimes(x, by []float32) []float32 {
-	y, width := make([]float32, len(x)), len(x)/len(by)
-	for i, v := range x {
-		y[i] = v * by[i/width]
-	}
-	return y
-}
-
 // ia3 is (IA)³: the outputs of a layer, with its bias, are multiplied by l [out, 1]; the inputs of
 // one of feedforward_modules by l [1, in]. Liu and others, 2022, arXiv 2205.05638; PEFT's
 // ia3/layer.py.
 func (l *layer) ia3(_ []*layer) (weight, bias *update) {
-	feeds := names{list: []string{"mlp.c_proj"}}
-	if value := l.config.values["feedforward_modules"]; value != nil {
-		var err error
-		if feeds, err = parseNames(value); err != nil {
-			fail("adapter_config.json: feedforward_modules: %w", err)
-		}
-	}
+	feeds := l.config.feeds
+	// a name without a dot before it, as PEFT has it
 	forward := feeds.pattern != nil && feeds.has(l.module) || slices.ContainsFunc(feeds.list,
-		func(name string) bool { return strings.HasSuffix(l.module, name) }) // as PEFT has it: no dot
+		func(name string) bool { return strings.HasSuffix(l.module, name) })
 	shape, of := []int{l.out, 1}, l.output
 	if forward {
 		shape, of = []int{1, l.in}, l.input
@@ -359,7 +291,7 @@ func (l *layer) tokens(part string) *update {
 	at := map[int]int{} // the last one counts
 	for i, id := range ids {
 		if id < 0 || id >= rows {
-			fail("adapter_config.json: id %d of %s, want 0 to %d", id, quote.Plain(l.module, 80), rows-1)
+			failConfig("id %d of %s, want 0 to %d", id, quote.Plain(l.module, 80), rows-1)
 		}
 		at[id] = i
 	}
@@ -375,12 +307,9 @@ func (l *layer) tokens(part string) *update {
 // hira is HiRA: ΔW = W∘(B·A). Huang and others, 2025, "HiRA: Parameter-Efficient Hadamard High-Rank
 // Adaptation"; PEFT's hira/layer.py, whose dispatch_default takes r, whatever rank_pattern says.
 func (l *layer) hira(_ []*layer) (weight, bias *update) {
-	rank, a, b := l.config.whole("r", 32, 1), "A", "B"
-	if l.layout == lookup {
-		a, b = "embedding_A", "embedding_B"
-	}
-	as, bs := l.halves(a, b, rank)
-	weight = l.product(as, bs, rank, l.scale)
+	rank := l.config.whole("r", 32, 1)
+	a, b := l.halves("A", "B", rank)
+	weight = l.product(a, b, rank, l.scale)
 	weight.combine = func(_ area, base, sum, product []float32) {
 		for i, p := range product {
 			sum[i] += float32(base[i] * p)
@@ -389,59 +318,23 @@ func (l *layer) hira(_ []*layer) (weight, bias *update) {
 	return weight, nil
 }
 
-// vblora is VB-LoRA: LoRA whose A and B are made of vectors of one bank, each the softmax of the topk
-// largest logits times their vectors. Li and others, 2024, arXiv 2405.15179; PEFT's vblora/layer.py.
-func (l *layer) vblora(_ []*layer) (weight, bias *update) {
-	rank, topk := l.config.whole("r", 4, 1), l.config.whole("topk", 2, 1)
-	vectors, length := l.config.whole("num_vectors", 256, 1), l.config.whole("vector_length", 256, 1)
-	l.bound("r", rank, 4096+l.in+l.out)
-	if l.in%length != 0 || l.out%length != 0 || topk > vectors {
-		fail("adapter_config.json: vector_length %d and topk %d, want a divisor of %d and %d, and at "+
-			"most %d vectors", length, topk, l.in, l.out, vectors)
-	}
-	bank, _ := l.matrix("vector_bank", vectors, length)
-	order := make([]int, vectors)
-	made := func(part string, first, second int) []float32 { // [first, second, length]
-		logits, _ := l.matrix(part, first, second, vectors)
-		x := make([]float32, first*second*length)
-		for to := x; len(logits) > 0; logits, to = logits[vectors:], to[length:] {
-			for i := range order {
-				order[i] = i
-			}
-			slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(logits[b], logits[a]) })
-			sum, most := 0.0, logits[order[0]]
-			for _, id := range order[:topk] {
-				sum += kernels.Exp64(float64(logits[id] - most))
-			}
-			for _, id := range order[:topk] {
-				share := float32(kernels.Exp64(float64(logits[id]-most)) / sum)
-				for j, v := range bank[id*length : (id+1)*length] {
-					to[j] += float32(share * v)
-				}
-			}
-		}
-		return x
-	}
-	b, tiles := make([]float32, l.out*rank), made("logits_B", l.out/length, rank)
-	for i, x := range tiles { // [out/length, rank, length]
-		tile, k, j := i/length/rank, i/length%rank, i%length
-		b[(tile*length+j)*rank+k] = x
-	}
-	return l.product(made("logits_A", rank, l.in/length), b, rank, l.scale), nil
-}
-
 // gralora is GraLoRA: ΔW in k·k blocks, each a product of its own: of the inputs of block n and the
 // outputs of block m A[n, :, m·r/k:]·B[m, n·r/k:, :], times α/(r + hybrid_r), and with hybrid_r a LoRA
 // of that rank beside them. Jung and others, 2025, arXiv 2505.20355; PEFT's gralora/layer.py.
 func (l *layer) gralora(_ []*layer) (weight, bias *update) {
-	r, hybrid, k := l.config.whole("r", 32, 1), l.config.whole("hybrid_r", 0, 0), l.config.whole("gralora_k", 2, 1)
+	r, hybrid := l.config.whole("r", 32, 1), l.config.whole("hybrid_r", 0, 0)
+	k := l.config.whole("gralora_k", 2, 1)
 	if l.in%k != 0 || l.out%k != 0 || r%k != 0 {
-		fail("adapter_config.json: gralora_k: %d, want a divisor of %d, %d and r %d", k, l.in, l.out, r)
+		failConfig("gralora_k: %d, want a divisor of %d, %d and r %d", k, l.in, l.out, r)
 	}
 	l.bound("gralora_k", k, 32)
 	in, out, part, rank := l.in/k, l.out/k, r/k, k*r+hybrid
 	as, _ := l.matrix("A", k, in, r)
 	bs, _ := l.matrix("B", k, r, out)
+	var ga, gb []float32
+	if hybrid > 0 {
+		ga, gb = l.halves("A_general.weight", "B_general.weight", hybrid)
+	}
 	a, b := make([]float32, rank*l.in), make([]float32, l.out*rank)
 	for row := range k * r {
 		n, m, j := row/r, row%r/part, row%part // inputs of block n, outputs of block m
@@ -452,12 +345,9 @@ func (l *layer) gralora(_ []*layer) (weight, bias *update) {
 			b[(m*out+i)*rank+row] = bs[(m*r+n*part+j)*out+i]
 		}
 	}
-	if hybrid > 0 {
-		ga, gb := l.halves("A_general.weight", "B_general.weight", hybrid)
-		copy(a[k*r*l.in:], ga)
-		for i, x := range gb {
-			b[i/hybrid*rank+k*r+i%hybrid] = x
-		}
+	copy(a[k*r*l.in:], ga)
+	for i, x := range gb {
+		b[i/hybrid*rank+k*r+i%hybrid] = x
 	}
 	return l.product(a, b, rank, l.scale*l.config.number("alpha", 64)/float64(r+hybrid)), nil
 }
@@ -467,17 +357,13 @@ func (l *layer) gralora(_ []*layer) (weight, bias *update) {
 func (l *layer) deft(_ []*layer) (weight, bias *update) {
 	rank := min(l.config.whole("r", 8, 1), l.out)
 	scale := l.config.number("alpha", float64(rank)) / float64(rank)
-	if method := string(l.config.values["decomposition_method"]); method != "" && method != `"relu"` {
-		fail("adapter_config.json: decomposition_method: %s: not supported, want relu: PEFT's "+
-			"merge_and_unload makes a checkpoint of it", quote.Plain(method, 40))
-	}
+	l.config.only("decomposition_method", "relu")
 	p, _ := l.matrix("P", l.out, rank)
 	r := make([]float32, rank*l.in)
 	if !l.config.isTrue("para") {
 		r, _ = l.matrix("R", rank, l.in)
 	}
-	weight = l.product(r, p, rank, l.scale)
-	weight.prepare = func(u *update, c *change) error {
+	return &update{prepare: func(u *update, c *change) error {
 		inner := make([]float64, rank*l.in)
 		for i, x := range r {
 			inner[i] = scale * float64(x)
@@ -490,11 +376,11 @@ func (l *layer) deft(_ []*layer) (weight, bias *update) {
 				}
 			}
 		})
-		made := l.product(rounded(inner), p, rank, l.scale)
-		u.left, u.right = made.left, made.right
+		if err == nil {
+			*u = *l.product(rounded(inner), p, rank, l.scale)
+		}
 		return err
-	}
-	return weight, nil
+	}}, nil
 }
 
 // rounded returns numbers in float32.

@@ -211,6 +211,24 @@ func TestWhatVirtualTokensRefuse(t *testing.T) {
 	}
 }
 
+// TestARankThatTheFileDoesNotHave is refused before there is memory for it.
+func TestARankThatTheFileDoesNotHave(t *testing.T) {
+	const module = peft + "transformer.h.0.mlp.c_fc"
+	dir, l := write(t, fixture.Options{}, nil), newLora(2, 4, weights.F32)
+	l.config = map[string]any{"peft_type": "GRALORA", "target_modules": ".*", "r": 2, "gralora_k": 1,
+		"hybrid_r": math.MaxInt32}
+	l.add(module+".gralora_A", 1, 15, 2)
+	l.add(module+".gralora_B", 1, 2, 60)
+	with := func() checkpoint.Options {
+		return checkpoint.Options{Adapters: []checkpoint.Adapter{{Path: l.write(t)}}}
+	}
+	_, err := checkpoint.Open(dir, with())
+	wantText(t, err, "its gralora_A_general is missing")
+	l.add(module+".gralora_A_general.weight", 2, 15)
+	_, err = checkpoint.Open(dir, with())
+	wantText(t, err, "shape [2 15], want [2147483647 15]")
+}
+
 // TestKindsAtRealWidths: matrices of GPT-2's shapes, which are made in many parts, against each kind's
 // formula in float64.
 func TestKindsAtRealWidths(t *testing.T) {

@@ -3,10 +3,12 @@
 package checkpoint
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
 	"picogpt/internal/quote"
+	"picogpt/kernels"
 )
 
 // vera is VeRA: ΔW = (b∘B)·(d∘A), where all layers take what they need of one A [r, in] and one B
@@ -47,6 +49,15 @@ func (l *layer) vera(all []*layer) (weight, bias *update) {
 	return l.product(rowsTimes(a, d[:rank]), rowsTimes(bs[:l.out*rank], b), rank, l.scale), nil
 }
 
+// rowsTimes returns a matrix whose rows are multiplied by a number each.
+func rowsTimes(x, by []float32) []float32 {
+	y, width := make([]float32, len(x)), len(x)/len(by)
+	for i, v := range x {
+		y[i] = v * by[i/width]
+	}
+	return y
+}
+
 // randlora is RandLoRA: ΔW = α/r·Σₙ Bₙ·(λₙ∘A∘γₙ) over n bases, with the saved A [r, 1, least] and
 // B [most, n, r], where least and most are the smaller and the larger of in and out, turned where out
 // is the smaller one. Albert and others, 2025, arXiv 2502.00987; PEFT's randlora/layer.py, which pairs
@@ -63,7 +74,8 @@ func (l *layer) randlora(_ []*layer) (weight, bias *update) {
 			quote.Plain(l.module, 80), ts.Shape, tl.Shape, r, least, most, bases, r)
 	}
 	rank := r * bases
-	rows, columns := make([]float32, rank*least), make([]float32, most*rank) // [rank, least], [most, rank]
+	// [rank, least] and [most, rank]
+	rows, columns := make([]float32, rank*least), make([]float32, most*rank)
 	for k := range rank {
 		j, n := k/bases, k%bases
 		for i := range least {
@@ -76,20 +88,56 @@ func (l *layer) randlora(_ []*layer) (weight, bias *update) {
 	if least != l.in {
 		rows, columns = transposed(columns, most, rank), transposed(rows, rank, least)
 	}
-	return l.product(rows, columns, rank, l.scale*l.config.number("randlora_alpha", 640)/float64(r)), nil
+	scale := l.scale * l.config.number("randlora_alpha", 640) / float64(r)
+	return l.product(rows, columns, rank, scale), nil
+}
+
+// vblora is VB-LoRA: LoRA whose A and B are made of vectors of one bank, each the softmax of the topk
+// largest logits times their vectors. Li and others, 2024, arXiv 2405.15179; PEFT's vblora/layer.py.
+func (l *layer) vblora(_ []*layer) (weight, bias *update) {
+	rank, topk := l.config.whole("r", 4, 1), l.config.whole("topk", 2, 1)
+	vectors, length := l.config.whole("num_vectors", 256, 1), l.config.whole("vector_length", 256, 1)
+	l.bound("r", rank, 4096+l.in+l.out)
+	if l.in%length != 0 || l.out%length != 0 || topk > vectors {
+		failConfig("vector_length %d and topk %d, want a divisor of %d and %d, and at "+
+			"most %d vectors", length, topk, l.in, l.out, vectors)
+	}
+	bank, _ := l.matrix("vector_bank", vectors, length)
+	order := make([]int, vectors)
+	made := func(part string, first, second int) []float32 { // [first, second, length]
+		logits, _ := l.matrix(part, first, second, vectors)
+		x := make([]float32, first*second*length)
+		for to := x; len(logits) > 0; logits, to = logits[vectors:], to[length:] {
+			for i := range order {
+				order[i] = i
+			}
+			slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(logits[b], logits[a]) })
+			sum, most := 0.0, logits[order[0]]
+			for _, id := range order[:topk] {
+				sum += kernels.Exp64(float64(logits[id] - most))
+			}
+			for _, id := range order[:topk] {
+				share := float32(kernels.Exp64(float64(logits[id]-most)) / sum)
+				for j, v := range bank[id*length : (id+1)*length] {
+					to[j] += float32(share * v)
+				}
+			}
+		}
+		return x
+	}
+	b, tiles := make([]float32, l.out*rank), made("logits_B", l.out/length, rank)
+	for i, x := range tiles { // [out/length, rank, length]
+		tile, k, j := i/length/rank, i/length%rank, i%length
+		b[(tile*length+j)*rank+k] = x
+	}
+	return l.product(made("logits_A", rank, l.in/length), b, rank, l.scale), nil
 }
 
 // places returns the numbers of a spectrum [n_frequency], and where they stand in ΔW [out, in]: the
 // first n_frequency of a permutation that the seed gives.
 func (l *layer) places(usual int, scaling float64) (x []float32, at []int, scale float64) {
-	n, patterns := l.config.whole("n_frequency", usual, 1), []pattern(nil)
-	if value, ok := l.config.values["n_frequency_pattern"]; ok {
-		var err error
-		if patterns, err = parsePatterns(value); err != nil {
-			fail("adapter_config.json: n_frequency_pattern: %w", err)
-		}
-	}
-	n = int(of(patterns, l.module, float64(n)))
+	n := l.config.whole("n_frequency", usual, 1)
+	n = int(of(l.config.patterns["n_frequency_pattern"], l.module, float64(n)))
 	if t := l.parts["spectrum"]; l.config.isTrue("proportional_parameters") && len(t.Shape) == 1 {
 		n = t.Shape[0] // PEFT counts it by the sizes of the layers
 	}
@@ -106,11 +154,6 @@ func (l *layer) places(usual int, scaling float64) (x []float32, at []int, scale
 func (l *layer) fourier(_ []*layer) (weight, bias *update) {
 	x, at, scale := l.places(1000, 150)
 	weight = l.product(nil, nil, 0, scale/(float64(l.in)*float64(l.out)))
-	weight.combine = func(_ area, _, sum, product []float32) {
-		for i, p := range product {
-			sum[i] += p
-		}
-	}
 	weight.prepare = func(u *update, _ *change) error {
 		numbers := map[int]int{} // of the rows of F that are not zero
 		for _, place := range at {
@@ -137,7 +180,7 @@ func (l *layer) fourier(_ []*layer) (weight, bias *update) {
 		u.left, u.right, u.rank = made.left, made.right, rank
 		return nil
 	}
-	weight.release = func(u *update) { u.left, u.right, u.rank = nil, nil, 0 }
+	weight.dropped = true
 	return weight, nil
 }
 
@@ -156,23 +199,16 @@ func turn(k, n int) (sin, cos float64) {
 		c = 1 - float64(square*c)/(i*(i-1))
 	}
 	s = float64(x * s)
-	switch eighth {
-	case 0:
-		return s, c
-	case 1:
-		return c, s
-	case 2:
-		return c, -s
-	case 3:
-		return s, -c
-	case 4:
-		return -s, -c
-	case 5:
-		return -c, -s
-	case 6:
-		return -c, s
+	if eighth%4 == 1 || eighth%4 == 2 {
+		s, c = c, s
 	}
-	return -s, c
+	if eighth >= 4 {
+		s = -s
+	}
+	if eighth >= 2 && eighth < 6 {
+		c = -c
+	}
+	return s, c
 }
 
 // wave is WaveFT: ΔW = scaling·S, S [out, in] zero but for a spectrum at drawn places, or with
@@ -181,14 +217,12 @@ func turn(k, n int) (sin, cos float64) {
 // PEFT's waveft/layer.py and waverec2d.py.
 func (l *layer) wave(_ []*layer) (weight, bias *update) {
 	x, at, scale := l.places(2592, 25)
-	if family := string(l.config.values["wavelet_family"]); family != "" && family != `"db1"` {
-		fail("adapter_config.json: wavelet_family: %s: not supported, want db1", quote.Plain(family, 40))
-	}
+	l.config.only("wavelet_family", "db1")
 	type number struct {
-		row, col int // of the weight
-		x        float32
+		col int
+		x   float32
 	}
-	var all []number
+	byRow := map[int][]number{} // of the weight
 	put := func(o, i int, x float64) {
 		if o >= l.out || i >= l.in {
 			return // of a padded row or column
@@ -196,11 +230,15 @@ func (l *layer) wave(_ []*layer) (weight, bias *update) {
 		if l.layout != outIn {
 			o, i = i, o
 		}
-		all = append(all, number{o, i, float32(scale * x)})
+		byRow[o] = append(byRow[o], number{i, float32(scale * x)})
 	}
 	plain, rows, cols := string(l.config.values["use_idwt"]) == "false", (l.out+1)/2, (l.in+1)/2
 	for f, place := range at {
 		o, i, v := place/l.in, place%l.in, float64(x[f])
+		if plain {
+			put(o, i, v)
+			continue
+		}
 		for k := range 4 {
 			half := v / 2
 			if i >= cols && k/2 == 1 { // the right quarters have (1, −1)/√2 down the columns
@@ -209,23 +247,15 @@ func (l *layer) wave(_ []*layer) (weight, bias *update) {
 			if o >= rows && k%2 == 1 { // and the lower ones along the rows
 				half = -half
 			}
-			if !plain {
-				put(2*(o%rows)+k/2, 2*(i%cols)+k%2, half)
-			}
-		}
-		if plain {
-			put(o, i, v)
+			put(2*(o%rows)+k/2, 2*(i%cols)+k%2, half)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b number) int { return a.row - b.row })
 	return &update{combine: func(a area, _, sum, _ []float32) {
-		from, _ := slices.BinarySearchFunc(all, a.row, func(n number, row int) int { return n.row - row })
-		for _, n := range all[from:] {
-			if n.row >= a.row+a.rows {
-				break
-			}
-			if col := n.col - a.col; col >= 0 && col < a.width {
-				sum[(n.row-a.row)*a.width+col] += n.x
+		for row := range a.rows {
+			for _, n := range byRow[a.row+row] {
+				if col := n.col - a.col; col >= 0 && col < a.width {
+					sum[row*a.width+col] += n.x
+				}
 			}
 		}
 	}}, nil
@@ -273,18 +303,12 @@ func (r *torchRand) uniform(from, to float32) float32 {
 // permutation returns the first count of torch.randperm(n): each is swapped with one of those after
 // it.
 func (r *torchRand) permutation(n, count int) []int {
+	// moved is how far what is at a place has come
 	moved, first := map[int]int{}, make([]int, count)
-	at := func(i int) int {
-		if x, ok := moved[i]; ok {
-			return x
-		}
-		return i
-	}
 	for i := range first {
 		j := i + int(r.bits()%uint32(n-i))
-		x := at(i)
-		first[i] = at(j)
-		moved[j] = x
+		first[i] = j + moved[j]
+		moved[j] = i + moved[i] - j
 	}
 	return first
 }

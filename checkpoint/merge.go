@@ -19,16 +19,15 @@ import (
 // A merging is a checkpoint while adapters are added to it.
 type merging struct {
 	base    *weights.Tensors
-	prefix  string // of the names of the stack: "transformer." or ""
-	tied    bool   // a base without a head has wte for it
+	config  model.Config // of the base; tied: one without a head has wte for it
+	prefix  string       // of the names of the stack: "transformer." or ""
 	changes map[string]*change
 	grown   *openAdapter // whose vocabulary has another size than the base's, nil if none has
 	kind    string       // of the adapters
+	root    bool         // use_rslora of the first one
 	virtual *weights.Tensor
 
 	reports []AdapterReport
-
-	layers, heads int
 }
 
 // A change is what becomes of one tensor.
@@ -44,8 +43,7 @@ type change struct {
 // merge merges the adapters into the checkpoint, in their order. The tensors that they do not change
 // are the base's own. After an error the caller still has to close f.tensors.
 func (f *found) merge(options Options) (err error) {
-	m := merging{base: f.tensors, tied: f.config.TieWordEmbeddings, changes: map[string]*change{},
-		layers: f.config.Layer, heads: f.config.Head}
+	m := merging{base: f.tensors, config: f.config, changes: map[string]*change{}}
 	if _, ok := m.base.Tensor("transformer.wte.weight"); ok {
 		m.prefix = "transformer."
 	}
@@ -62,8 +60,7 @@ func (f *found) merge(options Options) (err error) {
 			err = errors.Join(err, closeAll())
 		}
 	}()
-	root := false
-	for i, a := range options.Adapters {
+	for _, a := range options.Adapters {
 		o, err := a.open()
 		if err != nil {
 			return err
@@ -78,16 +75,18 @@ func (f *found) merge(options Options) (err error) {
 		if o.config.labels != nil {
 			f.labels = o.config.labels
 		}
-		root = root || i == 0 && o.config.root
 	}
-	if err := m.combine(options.Combine, root); err != nil {
+	if err := m.combine(options.Combine); err != nil {
 		return err
 	}
 	if err := m.settleHead(f); err != nil {
 		return err
 	}
-	if m.grown != nil {
-		m.settleVocabulary(f)
+	if o := m.grown; o != nil { // the model has its vocabulary and, if there is one, its tokenizer
+		f.config.VocabSize = m.of(m.prefix + "wte.weight").tensor.Shape[0]
+		if hasTokenizerFile(o.files) {
+			f.vocabulary, f.words = nil, o.files
+		}
 	}
 	source.Tensors = m.tensors()
 	source.Close = closeAll
@@ -120,21 +119,20 @@ func (c *Checkpoint) With(adapters ...Adapter) (_ *Checkpoint, err error) {
 	v := *c
 	v.Config, v.Tensors, v.Notes, v.Unread = f.config, f.tensors, f.notes, f.unread
 	v.Adapters = slices.Concat(c.Adapters, f.adapters)
-	v.adapted, v.tied, v.labels = true, false, nil
+	v.adapted, v.tied, v.labels, v.bases = true, false, nil, f.bases
+	maps.Copy(v.bases, c.bases)
 	v.Change = model.Change{Tensors: v.Tensors, Digest: v.Digest}
 	for _, name := range slices.Sorted(maps.Keys(f.changes)) {
 		part, _, _ := strings.Cut(strings.TrimPrefix(name, "transformer."), ".")
-		if !slices.Contains([]string{"h", "wte", "wpe", "ln_f", "lm_head"}, part) {
+		if !listed("h wte wpe ln_f lm_head", part) {
 			err = fmt.Errorf("%s is no part of the decoder", quote.Plain(name, 80))
 		}
 		if change := f.changes[name]; len(change.updates) > 0 || change.by != "" {
 			v.Change.Names = append(v.Change.Names, name)
 		}
 	}
-	_, embeddings := f.tensors.Tensor(model.VirtualEmbeddings)
-	_, keysValues := f.tensors.Tensor(model.VirtualKeysValues)
 	switch {
-	case embeddings || keysValues:
+	case v.VirtualTokens() > 0:
 		err = errors.New("virtual tokens")
 	case f.config.VocabSize != c.Config.VocabSize:
 		err = fmt.Errorf("its vocabulary has %d ids, want the model's %d", f.config.VocabSize,
@@ -145,32 +143,6 @@ func (c *Checkpoint) With(adapters ...Adapter) (_ *Checkpoint, err error) {
 			adapters[0].Path, err), v.Close())
 	}
 	return &v, nil
-}
-
-// note says for users what was merged.
-func (o *openAdapter) note() string {
-	of := ""
-	if o.config.base != "" {
-		of = ", made for " + o.config.base
-	}
-	if o.config.virtual() {
-		return fmt.Sprintf("adapter %s: %s, virtual tokens before every text%s", o.path,
-			o.config.name, of)
-	}
-	return fmt.Sprintf("adapter %s: %s times %v%s", o.path, o.config.shown(), o.scale, of)
-}
-
-// unread says which parts of an adapter have no effect.
-func (o *openAdapter) unread() (all []string) {
-	if n := len(o.left); n > 0 {
-		all = append(all, fmt.Sprintf("%s: %d of %d modules are left out, because %s does not "+
-			"name them: %s", o.path, n, o.modules, folder.AdapterConfig, quote.Some(o.left)))
-	}
-	if len(o.config.unknown) > 0 {
-		all = append(all, fmt.Sprintf("%s: not known, and without effect: %s",
-			folder.Path(o.files, folder.AdapterConfig), quote.Some(o.config.unknown)))
-	}
-	return all
 }
 
 // tensors returns the tensors of the merged checkpoint: the base's, in their order, and new ones.
@@ -194,11 +166,12 @@ func (m *merging) tensors() (all []weights.Tensor) {
 
 // add adds one adapter.
 func (m *merging) add(o *openAdapter) error {
-	if m.kind != "" && (m.kind != o.config.name || o.config.virtual()) {
+	if m.kind == "" {
+		m.kind, m.root = o.config.name, o.config.root
+	} else if m.kind != o.config.name || o.config.virtual() {
 		return fmt.Errorf("%s after one of %s: want adapters of one peft_type, and at most one of "+
 			"virtual tokens", o.config.name, m.kind)
 	}
-	m.kind = o.config.name
 	layers, whole, err := o.sort()
 	if err != nil {
 		return err
@@ -209,7 +182,8 @@ func (m *merging) add(o *openAdapter) error {
 		}
 	}
 	if len(layers) == 0 && len(o.left) > 0 && !m.hasTarget(o) {
-		return fmt.Errorf("%s: target_modules names no layer of %s", folder.AdapterConfig, m.base.Name())
+		return fmt.Errorf("%s: target_modules names no layer of %s", folder.AdapterConfig,
+			m.base.Name())
 	}
 	for _, name := range slices.Sorted(maps.Keys(whole)) {
 		if err := m.replace(name, whole[name], o); err != nil {
@@ -260,9 +234,6 @@ func (m *merging) name(theirs string) (ours string, decoder bool) {
 	return theirs, false
 }
 
-// The names of the head's weights, which most files leave out, because it is wte.
-const headName, olderHeadName = "lm_head.weight", "lm_head.decoder.weight"
-
 // of returns the change of a weight, which is new if nothing has changed it. It returns nil if the
 // base has no such weight.
 func (m *merging) of(name string) *change {
@@ -270,7 +241,7 @@ func (m *merging) of(name string) *change {
 		return c
 	}
 	t, ok := m.base.Tensor(name)
-	if !ok && name == headName && m.tied {
+	if !ok && name == headName && m.config.TieWordEmbeddings {
 		t, ok = m.base.Tensor(m.prefix + "wte.weight")
 		t.Name = headName
 	}
@@ -288,7 +259,8 @@ func (m *merging) replace(theirs string, t weights.Tensor, o *openAdapter) error
 	c := m.of(name)
 	if c == nil {
 		saved := func(module string) bool { return strings.HasPrefix(theirs, module+".") }
-		head := o.config.virtual() && HeadTensor(theirs) // PEFT saves it, whatever modules_to_save says
+		// PEFT saves it, whatever modules_to_save says
+		head := o.config.virtual() && HeadTensor(theirs)
 		if decoder && name != headName || !decoder && !head &&
 			!slices.ContainsFunc(o.config.targets.saves, saved) {
 			return fmt.Errorf("%s: the checkpoint %s has no such tensor", shown, m.base.Name())
@@ -319,41 +291,6 @@ func (m *merging) grows(name string, t, base weights.Tensor) bool {
 	head, _ := m.name(headName)
 	return (name == head || name == m.prefix+"wte.weight") && len(t.Shape) == 2 &&
 		len(base.Shape) == 2 && t.Shape[0] != base.Shape[0] && t.Shape[1] == base.Shape[1]
-}
-
-// settleVocabulary gives the model the vocabulary of the adapter: its size and, if they are in the
-// adapter's folder, the tokenizer's files.
-func (m *merging) settleVocabulary(f *found) {
-	f.config.VocabSize = m.of(m.prefix + "wte.weight").tensor.Shape[0]
-	if hasTokenizerFile(m.grown.files) {
-		f.vocabulary, f.words = nil, m.grown.files
-	}
-}
-
-// place finds the weight of a layer.
-func (m *merging) place(l *layer) error {
-	name, _ := m.name(l.module + ".weight")
-	c := m.of(name)
-	shown := l.shown()
-	switch {
-	case c == nil:
-		return fmt.Errorf("%s: the checkpoint %s has no %s", shown, m.base.Name(), quote.Plain(name, 80))
-	case len(c.tensor.Shape) != 2:
-		return fmt.Errorf("%s: %s has shape %v, want two dimensions", shown, name, c.tensor.Shape)
-	case c.tensor.DType == weights.U8:
-		return fmt.Errorf("%s: %s is quantized: merge the adapter into the checkpoint that %s was "+
-			"made of", shown, name, m.base.Name())
-	case !isFloat(c.tensor.DType):
-		return fmt.Errorf("%s: %s has type %s, want F32, F16, BF16 or F64", shown, name, c.tensor.DType)
-	}
-	if l.layout = m.layout(name); l.config.targets.parameters.has(l.module + ".weight") {
-		l.layout = outIn
-	}
-	l.in, l.out = c.tensor.Shape[0], c.tensor.Shape[1]
-	if l.layout == outIn {
-		l.in, l.out = l.out, l.in
-	}
-	return nil
 }
 
 // update adds what a layer changes of its weight and its bias. all are the adapter's layers.
@@ -395,30 +332,6 @@ func (m *merging) append(theirs string, u *update) {
 	m.changes[name] = c
 }
 
-func isFloat(t weights.DType) bool {
-	return t == weights.F32 || t == weights.F16 || t == weights.BF16 || t == weights.F64
-}
-
-// A layout is how a weight that has a product lies in the checkpoint.
-type layout int
-
-const (
-	outIn  layout = iota // a linear layer, as PyTorch stores it: the heads
-	inOut                // GPT-2's Conv1D
-	lookup               // an embedding: a row for each id or position
-)
-
-// layout returns that of a weight of the base.
-func (m *merging) layout(name string) layout {
-	switch {
-	case name == m.prefix+"wte.weight", name == m.prefix+"wpe.weight":
-		return lookup
-	case strings.HasPrefix(name, m.prefix+"h."):
-		return inOut
-	}
-	return outIn
-}
-
 // settleHead gives the model a head of its own if the adapters change the embedding or the head, but
 // not both to the same: what is trained of one says nothing of the other.
 func (m *merging) settleHead(f *found) error {
@@ -431,7 +344,7 @@ func (m *merging) settleHead(f *found) error {
 	if e == nil || h == nil {
 		return nil // model.New tells what is missing, if it is wanted
 	}
-	if m.tied {
+	if m.config.TieWordEmbeddings {
 		both := slices.DeleteFunc(slices.Clone(e.updates), func(u *update) bool { return !u.tied })
 		if m.changes[head] == nil && len(both) == len(e.updates) && e.by == "" {
 			return nil // the head is still the embedding
@@ -470,12 +383,12 @@ func (m *merging) begin(o *openAdapter, whole map[string]weights.Tensor) (err er
 	width := wte.Shape[1]
 	t.Name = model.VirtualEmbeddings
 	if o.config.name == "PREFIX_TUNING" || o.config.name == "CARTRIDGE" {
-		t.Name, width = model.VirtualKeysValues, 2*m.layers*width
+		t.Name, width = model.VirtualKeysValues, 2*m.config.Layer*width
 	}
-	for key, want := range map[string]int{"token_dim": wte.Shape[1], "num_layers": m.layers,
-		"num_attention_heads": m.heads, "num_transformer_submodules": 1} {
+	for key, want := range map[string]int{"token_dim": wte.Shape[1], "num_layers": m.config.Layer,
+		"num_attention_heads": m.config.Head, "num_transformer_submodules": 1} {
 		if x := o.config.whole(key, want, 1); x != want {
-			return fmt.Errorf("adapter_config.json: %s: %d, want %d", key, x, want)
+			failConfig("%s: %d, want %d", key, x, want)
 		}
 	}
 	if !slices.Equal(t.Shape, []int{n, width}) {

@@ -321,3 +321,42 @@ func TestDigestsTellAdaptersAndScalesApart(t *testing.T) {
 		t.Errorf("zero times it is %q, want the base's float32 weights", is)
 	}
 }
+
+// TestChangesAreOfTheBase: by the norms of the elements before and after, of Options.Adapters and of
+// With, after one adapter and after two.
+func TestChangesAreOfTheBase(t *testing.T) {
+	dir, adapters := write(t, fixture.Options{}, nil), []checkpoint.Adapter(nil)
+	before, _ := opened(t, dir, checkpoint.Options{})
+	for _, modules := range [][]string{{"h.0.mlp.c_fc"}, {"h.0.mlp.c_fc", "h.2.mlp.c_fc"}} {
+		l := newLora(2, 4, weights.F32)
+		for _, m := range modules {
+			l.pair("transformer."+m, 2, 15, 60)
+		}
+		adapters = append(adapters, checkpoint.Adapter{Path: l.write(t)})
+		c, _ := opened(t, dir, checkpoint.Options{Adapters: adapters})
+		got, err := c.Changes()
+		if err != nil || len(got) != len(modules) || got[0].By < got[len(got)-1].By || len(c.Adapters) != len(adapters) {
+			t.Fatalf("%+v, %v, want those of %q, the most first", got, err, modules)
+		}
+		for _, change := range got {
+			square, of := 0.0, 0.0
+			after := float64s(t, c.Tensors, change.Name)
+			for i, x := range float64s(t, before.Tensors, change.Name) {
+				square, of = square+(after[i]-x)*(after[i]-x), of+x*x
+			}
+			if want := math.Sqrt(square / of); !(math.Abs(change.By-want) <= 1e-6*want) {
+				t.Errorf("%s by %v, want %v", change.Name, change.By, want)
+			}
+		}
+		v, _ := opened(t, dir, checkpoint.Options{})
+		for _, a := range adapters {
+			if v, err = v.With(a); err != nil {
+				t.Fatal(err)
+			}
+			defer v.Close()
+		}
+		if with, err := v.Changes(); !slices.Equal(with, got) {
+			t.Errorf("with %+v, %v, want %+v", with, err, got)
+		}
+	}
+}

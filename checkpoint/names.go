@@ -71,6 +71,9 @@ func dialects() []dialect {
 	}
 }
 
+// The names of the head's weights, which most files leave out, because it is wte.
+const headName, olderHeadName = "lm_head.weight", "lm_head.decoder.weight"
+
 // wrappers are parts of names that modules around other modules add, wherever they stand: of
 // torch.compile, FSDP and activation checkpointing.
 var wrappers = strings.NewReplacer("_orig_mod.", "", "_fsdp_wrapped_module.", "",

@@ -4,11 +4,14 @@ package checkpoint
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strings"
 
+	"picogpt/internal/folder"
+	"picogpt/internal/quote"
 	"picogpt/weights"
 )
 
@@ -55,6 +58,31 @@ func withoutBlock(name string) string {
 		_, name, _ = strings.Cut(rest, ".")
 	}
 	return name
+}
+
+// note says for users what was merged.
+func (o *openAdapter) note() string {
+	how := fmt.Sprintf(" times %v", o.scale)
+	if o.config.virtual() {
+		how = ", virtual tokens before every text"
+	}
+	if o.config.base != "" {
+		how += ", made for " + o.config.base
+	}
+	return fmt.Sprintf("adapter %s: %s%s", o.path, o.config.shown(), how)
+}
+
+// unread says which parts of an adapter have no effect.
+func (o *openAdapter) unread() (all []string) {
+	if n := len(o.left); n > 0 {
+		all = append(all, fmt.Sprintf("%s: %d of %d modules are left out, because %s does not "+
+			"name them: %s", o.path, n, o.modules, folder.AdapterConfig, quote.Some(o.left)))
+	}
+	if len(o.config.unknown) > 0 {
+		all = append(all, fmt.Sprintf("%s: not known, and without effect: %s",
+			folder.Path(o.files, folder.AdapterConfig), quote.Some(o.config.unknown)))
+	}
+	return all
 }
 
 // A Change is what adapters change of a tensor.

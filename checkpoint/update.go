@@ -3,10 +3,14 @@
 package checkpoint
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strconv"
+	"strings"
 
 	"picogpt/internal/quote"
 	"picogpt/kernels"
@@ -22,8 +26,7 @@ type update struct {
 
 	// prepare, if not nil, is called once before rows are made, and sets what needs the whole weight.
 	prepare func(u *update, c *change) error
-	// release, if not nil, drops what prepare has set, when the whole weight is made.
-	release func(u *update)
+	dropped bool // left and right, which prepare sets, when the whole weight is made
 	// combine, if not nil, changes sum, a part of the weight as it is by now. base is that part of
 	// the base's, and product that of scale · left·right, or empty.
 	combine func(at area, base, sum, product []float32)
@@ -43,7 +46,7 @@ func (l *layer) product(a, b []float32, rank int, scale float64) *update {
 		fail("%s: scale %v, want a finite number", quote.Plain(l.module, 80), scale)
 	}
 	if l.layout == outIn { // B·A
-		u.left, u.right = append([]float32(nil), b...), append([]float32(nil), a...)
+		u.left, u.right = slices.Clone(b), slices.Clone(a)
 	} else { // (B·A)ᵀ = Aᵀ·Bᵀ
 		u.left, u.right, u.turned = transposed(a, rank, l.in), transposed(b, l.out, rank), true
 	}
@@ -109,9 +112,8 @@ func (c *change) done() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, u := range c.updates {
-		if u.release != nil {
-			u.release(u)
-			c.ready = false
+		if u.dropped {
+			u.left, u.right, u.rank, c.ready = nil, nil, 0, false
 		}
 	}
 	if c.tensor.Done != nil {
@@ -184,7 +186,7 @@ func (b *mergeBlock) read(p area) ([]float32, error) {
 	if base.Data != nil {
 		part.Data = base.Data[at : at+int64(n*size)]
 	} else {
-		b.base = grown(b.base, n*size)
+		b.base = slices.Grow(b.base[:0], n*size)[:n*size]
 		if err := base.Fill(b.base, at); err != nil {
 			return nil, err
 		}
@@ -193,16 +195,21 @@ func (b *mergeBlock) read(p area) ([]float32, error) {
 	return part.Float32s()
 }
 
-// product returns a part of left·right, empty if there is none.
+// product returns a part of scale · left·right, empty if there is none.
 func (b *mergeBlock) product(u *update, p area) []float32 {
 	if u.rank == 0 {
 		return nil
 	}
 	_, cols := b.size()
-	b.add = grown(b.add, p.rows*p.width)
+	n := p.rows * p.width
+	b.add = slices.Grow(b.add[:0], n)[:n]
 	clear(b.add)
 	right := kernels.Panels{Data: u.right[p.col:], K: u.rank, Cols: p.width, LD: cols}
-	kernels.Leaves{}.Multiply(b.add, p.width, u.left[p.row*u.rank:], u.rank, p.rows, &right, 0, u.rank)
+	left := u.left[p.row*u.rank:]
+	kernels.Leaves{}.Multiply(b.add, p.width, left, u.rank, p.rows, &right, 0, u.rank)
+	for i, x := range b.add {
+		b.add[i] = float32(u.scale * x)
+	}
 	return b.add
 }
 
@@ -216,20 +223,16 @@ func (b *mergeBlock) fill(dst []byte, p area) error {
 	if err != nil {
 		return err
 	}
-	b.sum = grown(b.sum, len(weight))
-	copy(b.sum, weight)
+	b.sum = append(b.sum[:0], weight...)
 	for _, u := range b.updates {
 		add := b.product(u, p)
 		if u.combine != nil {
-			for i, x := range add {
-				add[i] = float32(u.scale * x)
-			}
 			u.combine(p, weight, b.sum, add)
 			continue
 		}
 		sum := b.sum[:len(add)]
 		for i, x := range add {
-			sum[i] += float32(u.scale * x)
+			sum[i] += x
 		}
 	}
 	if !(kernels.Leaves{}).Finite(b.sum) && (kernels.Leaves{}).Finite(weight) {
@@ -241,10 +244,120 @@ func (b *mergeBlock) fill(dst []byte, p area) error {
 	return nil
 }
 
-// grown returns a slice of n elements, in the memory of s if that is enough.
-func grown[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
+// Ways to add up several LoRA adapters: those of PEFT's add_weighted_adapter that draw nothing.
+
+// Combinations are what Options.Combine may be: the first, "cat", is the sum of the products.
+//
+//   - "linear": A = Σ ±√|w·s|·A, B = Σ √|w·s|·B, with each adapter's weight w and scale s
+//   - "magnitude_prune": the same of the part of the numbers of each matrix that are largest
+//   - "ties": of these, of each number only those of the majority's sign, and their mean. Yadav and
+//     others, 2023, arXiv 2306.01708
+var Combinations = []string{"cat", "linear", "magnitude_prune", "ties"}
+
+// combine makes one product of those of several adapters.
+func (m *merging) combine(how string) error {
+	how, density, err := parseCombination(how)
+	if err != nil || how == Combinations[0] {
+		return err
 	}
-	return s[:n]
+	if m.kind != "LORA" {
+		return fmt.Errorf("combine: %s of %s adapters, want LORA", how, m.kind)
+	}
+	for name, c := range m.changes {
+		if c.by != "" || slices.ContainsFunc(c.updates, func(u *update) bool { return u.combine != nil }) {
+			return fmt.Errorf("%s: combine: %s adds up products of LoRA alone, want nothing else in the "+
+				"adapters", name, how)
+		}
+		if len(c.updates) == 0 {
+			continue
+		}
+		first := c.updates[0]
+		if slices.ContainsFunc(c.updates, func(u *update) bool { return u.rank != first.rank }) {
+			return fmt.Errorf("%s: combine: %s of different ranks", name, how)
+		}
+		one := &update{rank: first.rank, scale: 1, tied: first.tied, turned: first.turned}
+		if m.root { // PEFT's new adapter has the first one's use_rslora, and its α is the rank
+			one.scale = float32(math.Sqrt(float64(first.rank)))
+		}
+		one.left = combined(how, density, c.updates, true)
+		one.right = combined(how, density, c.updates, false)
+		c.updates = []*update{one}
+	}
+	return nil
+}
+
+// CheckCombination refuses what is no Options.Combine.
+func CheckCombination(how string) error {
+	_, _, err := parseCombination(how)
+	return err
+}
+
+func parseCombination(text string) (how string, density float64, err error) {
+	how, part, given := strings.Cut(cmp.Or(text, Combinations[0]), ":")
+	if density = 1; given {
+		density, err = strconv.ParseFloat(part, 64)
+	}
+	prunes := how == "ties" || how == "magnitude_prune"
+	if err != nil || !slices.Contains(Combinations, how) || !(density >= 0 && density <= 1) ||
+		given && !prunes {
+		return "", 0, fmt.Errorf("combine: %s, want one of %s, the last two also with the part of the "+
+			"numbers that is kept, as in ties:0.2", quote.Plain(text, 40), strings.Join(Combinations, ", "))
+	}
+	return how, density, nil
+}
+
+// combined returns the left or the right matrix of a combination. The signs of the weights go to A.
+func combined(how string, density float64, updates []*update, left bool) []float32 {
+	var tasks [][]float32
+	var by []float32
+	for _, u := range updates {
+		x, w := u.right, float32(math.Sqrt(math.Abs(float64(u.scale))))
+		if left {
+			x = u.left
+		}
+		if u.scale < 0 && left == u.turned {
+			w = -w
+		}
+		if how != "linear" {
+			x = pruned(x, density)
+		}
+		tasks, by = append(tasks, x), append(by, w)
+	}
+	sum := make([]float32, len(tasks[0]))
+	for i := range sum {
+		total, kept := float32(0), 0
+		for _, x := range tasks {
+			total += x[i]
+		}
+		for k, x := range tasks {
+			if how == "ties" && (total >= 0 && x[i] <= 0 || total < 0 && x[i] >= 0) {
+				continue
+			}
+			sum[i] += float32(by[k] * x[i])
+			kept++
+		}
+		if how == "ties" {
+			sum[i] /= float32(max(kept, 1))
+		}
+	}
+	return sum
+}
+
+// pruned returns the part of the numbers that are largest, and zeros for the others.
+func pruned(x []float32, density float64) []float32 {
+	if density >= 1 {
+		return x
+	}
+	order := make([]int, len(x))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Compare(math.Abs(float64(x[b])), math.Abs(float64(x[a])))
+	})
+	y := make([]float32, len(x))
+	for _, i := range order[:int(density*float64(len(x)))] {
+		y[i] = x[i]
+	}
+	return y
 }

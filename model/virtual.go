@@ -61,6 +61,7 @@ func (m *Model) begins(ctx context.Context, name string, numbers []float32) erro
 		return errVirtualEdits
 	}
 	s, c := m.NewSession(), &m.config
+	defer s.Release()
 	var n int
 	var err error
 	if name == VirtualKeysValues {
@@ -73,11 +74,9 @@ func (m *Model) begins(ctx context.Context, name string, numbers []float32) erro
 				Values: numbers}})}))
 	}
 	if err != nil {
-		s.Release()
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	m.beginning, m.virtual = s.cache.fork(n), n
-	s.Release()
 	c.Positions -= n
 	return nil
 }
@@ -91,7 +90,8 @@ func (s *Session) setKeysValues(ctx context.Context, numbers []float32, n int) e
 	layers, dim := len(p.H), p.HeadDim()
 	for page := 0; page*kernels.Block < n; page++ {
 		rows := min(kernels.Block, n-page*kernels.Block)
-		to := kernels.MakeKV(kernels.F32, 2*p.Embd*layers*rows) // [2, n_layer, n_head, rows, head_dim]
+		// [2, n_layer, n_head, rows, head_dim]
+		to := kernels.MakeKV(kernels.F32, 2*p.Embd*layers*rows)
 		for i := range 2 * layers * p.Heads * rows {
 			row, head := i%rows, i/rows%p.Heads
 			layer, value := i/rows/p.Heads%layers, i/rows/p.Heads/layers

@@ -141,9 +141,6 @@ func inspectWith(
 	i = newInspection(name, c.Config, c.Tensors)
 	i.Source, i.Notes = c.Format(), append(i.Notes, c.Notes...)
 	i.Adapters = c.Adapters
-	if i.Changes, problem = c.Changes(); problem != nil {
-		return i, problem
-	}
 	if t, err := c.Tokenizer(); err == nil {
 		i.Vocab = fmt.Sprintf("%s, %d ids", t.Kind(), t.Size())
 		if missing := Missing(t, 0); missing != "" {
@@ -151,6 +148,9 @@ func inspectWith(
 		}
 	}
 	format, ignored, problem := try()
+	if problem == nil {
+		i.Changes, problem = c.Changes()
+	}
 	if problem == nil {
 		i.Format = format
 		i.ignore(ignored)

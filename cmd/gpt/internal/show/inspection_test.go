@@ -3,6 +3,7 @@ package show_test
 // A checkpoint at a hub is inspected as the same one here is, and none of its weights come.
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"picogpt/dev/cases"
 	"picogpt/dev/fakehub"
 	"picogpt/dev/fixture"
+	"picogpt/weights/demo"
 )
 
 // report returns an inspection as JSON, or the error in place of one. Files are named without dir.
@@ -161,5 +163,36 @@ func TestRemoteHostileFiles(t *testing.T) {
 		if bytes > 1<<20 {
 			t.Errorf("%s: %d bytes fetched", x.Dir, bytes)
 		}
+	}
+}
+
+// TestWhyAnAdapterCannotRun: numbers that float32 does not hold are a model's problem, beside what
+// else there is to show.
+func TestWhyAnAdapterCannotRun(t *testing.T) {
+	const plain = "../../../../checkpoint/testdata/adapters/plain/"
+	dir := t.TempDir()
+	for _, name := range []string{"adapter_config.json", "adapter_model.safetensors"} {
+		b, err := os.ReadFile(plain + name)
+		if err == nil {
+			b = bytes.Replace(b, []byte(`"lora_alpha": 8`), []byte(`"lora_alpha": 9e38`), 1)
+			if b[0] != '{' {
+				copy(b[len(b)-4:], "\xff\xff\x7f\x7f") // the largest float32
+			}
+			err = os.WriteFile(filepath.Join(dir, name), b, 0o666)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := checkpoint.OpenFS(demo.FS(), "", checkpoint.Options{
+		Adapters: []checkpoint.Adapter{{Path: dir}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	i, problem := show.Inspect("", c, "f32")
+	const want = "what is merged is more than float32 holds"
+	if problem == nil || !strings.Contains(i.Problem, want) || i.Memory.Total == 0 {
+		t.Errorf("%v, problem %q, %d bytes; want %q", problem, i.Problem, i.Memory.Total, want)
 	}
 }
