@@ -3,6 +3,7 @@ package inside
 // Gradients of a metric: one backward pass, layer by layer, whose activations are computed again.
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -33,10 +34,7 @@ type GradientOptions struct {
 // layer. The sums have one order: the bits are the same on every machine.
 func Gradient(ctx context.Context, m *model.Model, tokens []int, metric Metric, o GradientOptions,
 ) (float64, error) {
-	if err := checkText(m, tokens); err != nil {
-		return 0, err
-	}
-	if err := metric.check(m); err != nil {
+	if err := cmp.Or(checkText(m, tokens), metric.check(m)); err != nil {
 		return 0, err
 	}
 	points, err := m.Points(o.Points...)
@@ -129,10 +127,8 @@ func (g *gradient) run(ctx context.Context, slopes []float64) error {
 	if err != nil {
 		return err
 	}
-	for _, x := range g.d {
-		if v := float64(x); math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("gradient: a number is %w", ErrNonFinite)
-		}
+	if !(kernels.Leaves{}).Finite(g.d) {
+		return fmt.Errorf("gradient: a number is %w", ErrNonFinite)
 	}
 	return g.m.Work(ctx, func(w *kernels.Worker) {
 		g.at(w, model.PosEmbed, 0, g.d, 0, e)
@@ -289,17 +285,8 @@ func (g *gradient) norm(w *kernels.Worker, dst, x, by []float32, norm *stack.Nor
 // normBack is norm of one row: with y = (x − mean)/σ and b = gain·by it is (b − mean(b) −
 // y·mean(b·y))/σ.
 func normBack(dst, x, by, gain []float32, epsilon float32) {
-	n, mean, variance := float64(len(x)), 0.0, 0.0
-	for _, v := range x {
-		mean += float64(v)
-	}
-	mean /= n
-	for _, v := range x {
-		d := float64(v) - mean
-		variance += float64(d * d)
-	}
-	scale := math.Sqrt(variance/n + float64(epsilon))
-	all, along := 0.0, 0.0
+	mean, scale := moments(x, new(float64(epsilon)))
+	n, all, along := float64(len(x)), 0.0, 0.0
 	for j, v := range by {
 		b := float64(float64(gain[j]) * float64(v))
 		all += b

@@ -112,11 +112,8 @@ func (g *gradient) softmax(row []float32, layer, head, i int) {
 		clear(row)
 		return
 	}
-	sum := 0.0
-	for j, s := range seen {
-		seen[j] = kernels.Exp64(s - most)
-		sum += seen[j]
-	}
+	kernels.Leaves{}.Exp64s(seen, seen, most, 1)
+	sum := kernels.Leaves{}.Sum64(seen, 0)
 	for j, s := range seen {
 		row[j] = float32(s / sum)
 	}
