@@ -127,7 +127,7 @@ func (g *gradient) run(ctx context.Context, slopes []float64) error {
 	if err != nil {
 		return err
 	}
-	if !(kernels.Leaves{}).Finite(g.d) {
+	if !g.m.Leaves().Finite(g.d) {
 		return fmt.Errorf("gradient: a number is %w", ErrNonFinite)
 	}
 	return g.m.Work(ctx, func(w *kernels.Worker) {

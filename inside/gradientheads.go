@@ -95,25 +95,26 @@ func (g *gradient) attention(w *kernels.Worker, layer int) {
 // that an edit hides, 0.
 func (g *gradient) softmax(row []float32, layer, head, i int) {
 	clear(row[i+1:])
-	seen, scale := make([]float64, 0, i+1), float64(g.p.H[layer].Scale)
-	most := math.Inf(-1)
+	seen, scale := make([]float64, i+1), float64(g.p.H[layer].Scale)
+	for j := range seen {
+		seen[j] = float64(scale * float64(row[j]))
+	}
 	at := model.Point{Kind: model.Pattern, Layer: layer}
-	for j := range i + 1 {
-		s := float64(scale * float64(row[j]))
-		for k := range g.edits {
-			if e := &g.edits[k]; e.Op == model.Hide && e.Concerns(at) && e.Covers(i) &&
-				(e.Head == head || e.Head == model.AllHeads) && j >= e.KeysFrom && j < e.KeysTo {
-				s = math.Inf(-1)
+	for k := range g.edits {
+		if e := &g.edits[k]; e.Op == model.Hide && e.Concerns(at) && e.Covers(i) &&
+			(e.Head == head || e.Head == model.AllHeads) {
+			for j := e.KeysFrom; j < min(e.KeysTo, i+1); j++ {
+				seen[j] = math.Inf(-1)
 			}
 		}
-		seen, most = append(seen, s), max(most, s)
 	}
+	most := slices.Max(seen)
 	if math.IsInf(most, -1) {
 		clear(row)
 		return
 	}
-	kernels.Leaves{}.Exp64s(seen, seen, most, 1)
-	sum := kernels.Leaves{}.Sum64(seen, 0)
+	g.m.Leaves().Exp64s(seen, seen, most, 1)
+	sum := g.m.Leaves().Sum64(seen, 0)
 	for j, s := range seen {
 		row[j] = float32(s / sum)
 	}

@@ -107,21 +107,21 @@ type PatchOptions struct {
 // JSON the key of Values is the name of the points, such as "hook_resid_pre".
 type PatchTable struct {
 	Metric
-	IDs       [2][]int // of the clean text and of the corrupted one
-	At        model.Kind
-	Noising   bool
-	Clean     float64 // the Metric of the clean text
-	Corrupted float64 // that of the corrupted one
+	IDs       [2][]int   `json:"ids"` // of the clean text and of the corrupted one
+	At        model.Kind `json:"-"`
+	Clean     float64    `json:"clean"`     // the Metric of the clean text
+	Corrupted float64    `json:"corrupted"` // that of the corrupted one
+	Noising   bool       `json:"noising,omitempty"`
 
 	// [n_layer][tokens], one position patched; or [n_layer][n_head], one head patched at all
 	// positions, where heads have values of their own.
-	Values [][]float64
+	Values [][]float64 `json:"-"`
 
 	// (value − Corrupted)/(Clean − Corrupted): 1 where the Metric is the clean text's, 0 where it
 	// is the corrupted one's. So it is what has been restored, or with Noising what has been left.
-	Share [][]float64
+	Share [][]float64 `json:"share"`
 
-	ByGradient *Approximation // nil: each value is a run
+	ByGradient *Approximation `json:"by_gradient,omitempty"` // nil: each value is a run
 }
 
 // Patch evaluates one of two texts of the same length again and again, each time with the values of
@@ -262,23 +262,11 @@ func (t *PatchTable) sweep(ctx context.Context, m *model.Model, tokens []int, ru
 	return rows, err
 }
 
-// patchJSON is a PatchTable without its Values.
-type patchJSON struct {
-	Metric
-	IDs       [2][]int    `json:"ids"`
-	Clean     float64     `json:"clean"`
-	Corrupted float64     `json:"corrupted"`
-	Noising   bool        `json:"noising,omitempty"`
-	Share     [][]float64 `json:"share"`
-
-	ByGradient *Approximation `json:"by_gradient,omitempty"`
-}
-
 // MarshalJSON writes {"target":1,"ids":[[…],[…]],"clean":4,"corrupted":-3,"share":[[…]],
 // "hook_resid_pre":[[…]]}.
 func (t *PatchTable) MarshalJSON() ([]byte, error) {
-	b, err := json.Marshal(patchJSON{t.Metric, t.IDs, t.Clean, t.Corrupted, t.Noising, t.Share,
-		t.ByGradient})
+	type fields PatchTable // without this method
+	b, err := json.Marshal((*fields)(t))
 	if err != nil {
 		return nil, err
 	}
