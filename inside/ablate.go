@@ -222,8 +222,5 @@ func effects(ctx context.Context, m *model.Model, tokens []int, metric Metric, n
 			e.Parts = append(e.Parts, Part{names[run], value})
 		}
 	})
-	if err != nil {
-		return nil, err
-	}
-	return e, nil
+	return e, err
 }

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"picogpt/kernels"
@@ -250,25 +249,8 @@ func dense(in, out int, x []float32) kernels.Matrix {
 
 // plain sets dst [out, in] to the numbers of a matrix.
 func plain(w *kernels.Worker, dst []float32, m *kernels.Matrix) {
-	stride := max(m.Stride, m.Out)
 	for i := w.Next(); i < m.Out; i = w.Next() {
-		row := dst[i*m.In : (i+1)*m.In]
-		switch {
-		case m.Layout == kernels.OutIn || m.Format == kernels.Q8 || m.Format == kernels.Q4:
-			m.Row(row, i)
-		case m.Format == kernels.F32:
-			for k := range row {
-				row[k] = m.F32[k*stride+i]
-			}
-		case m.Format == kernels.F16:
-			for k := range row {
-				row[k] = kernels.FromHalf(m.F16[k*stride+i])
-			}
-		default:
-			for k := range row {
-				row[k] = math.Float32frombits(uint32(m.F16[k*stride+i]) << 16)
-			}
-		}
+		m.Row(dst[i*m.In:(i+1)*m.In], i)
 	}
 	w.Sync()
 }
