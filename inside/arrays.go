@@ -71,7 +71,8 @@ func ReadArrays(
 	})
 }
 
-// ReadGradients is ReadArrays of the gradient of a Metric by the raw values, and returns the Metric.
+// ReadGradients is ReadArrays of the gradient of a Metric by the raw values, and returns the
+// Metric.
 func ReadGradients(ctx context.Context, m *model.Model, tokens []int, metric Metric,
 	arrays []Array, put func(i, at int, x []float32) error) (value float64, err error) {
 	r := &arrayReader{tokens: len(tokens), arrays: arrays, put: put}

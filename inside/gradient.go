@@ -47,7 +47,8 @@ func Gradient(ctx context.Context, m *model.Model, tokens []int, metric Metric, 
 	}
 	g := &gradient{m: m, p: m.Params(), o: o, n: len(tokens), wants: points,
 		edits: slices.Concat(m.Edits(), o.Edits)}
-	for _, e := range g.edits { // what edits do to a gradient: in any order, because all multiply it
+	// What edits do to a gradient: in any order, because all multiply it.
+	for _, e := range g.edits {
 		if e.Op == model.Set {
 			e.Values = []float32{0}
 		}

@@ -14,9 +14,8 @@ import (
 // products are those of Linear.
 func (g *gradient) attention(w *kernels.Worker, layer int) {
 	t, e, d := g.n, g.p.Embd, g.p.HeadDim()
-	patterns := model.Point{Kind: model.Pattern, Layer: layer}
-	scores := model.Point{Kind: model.Scores, Layer: layer}
-	keep := [2]bool{slices.Contains(g.wants, patterns), slices.Contains(g.wants, scores)}
+	points := [2]model.Point{{Kind: model.Pattern, Layer: layer}, {Kind: model.Scores, Layer: layer}}
+	keep := [2]bool{slices.Contains(g.wants, points[0]), slices.Contains(g.wants, points[1])}
 	if w.ID() == 0 {
 		for i, to := range []*[]float32{&g.patterns, &g.scores} {
 			if keep[i] && *to == nil {
@@ -84,7 +83,7 @@ func (g *gradient) attention(w *kernels.Worker, layer int) {
 				for h := range g.p.Heads {
 					row = append(row, from[(i*g.p.Heads+h)*t:][:i+1]...)
 				}
-				g.o.Read(model.Reading{At: [2]model.Point{patterns, scores}[at], Index: i, Data: row})
+				g.o.Read(model.Reading{At: points[at], Index: i, Data: row})
 			}
 		}
 	}

@@ -233,8 +233,8 @@ func patches(m *model.Model, rec *record, common int) (runs [][]model.Edit) {
 		n := len(all.data) / all.width
 		if p.Kind.PerHead() {
 			for h := range heads {
-				runs = append(runs, []model.Edit{{At: p, Head: h, Op: model.Set, From: common, To: n,
-					Values: all.head(h, heads, common)}})
+				runs = append(runs, []model.Edit{{At: p, Head: h, Op: model.Set, From: common,
+					To: n, Values: all.head(h, heads, common)}})
 			}
 			continue
 		}

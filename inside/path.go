@@ -178,13 +178,13 @@ func dot(a, b []float32) (sum float64) {
 // An Approximation says how far gradients are from the runs that they stand for.
 type Approximation struct {
 	Path
-	Largest     *float64 `json:"largest_error,omitempty"` // |difference| of a Metric; nil: not compared
+	Largest     *float64 `json:"largest_error,omitempty"` // of a Metric; nil: not compared
 	Mean        *float64 `json:"mean_error,omitempty"`
 	Correlation *float64 `json:"correlation,omitempty"` // of both tables
 }
 
-// byGradients returns what gradients say of each patch, a row for each layer: the Metric of the text
-// that is patched, and (value from − value to)·gradient.
+// byGradients returns what gradients say of each patch, a row for each layer: the Metric of the
+// text that is patched, and (value from − value to)·gradient.
 func (t *PatchTable) byGradients(ctx context.Context, m *model.Model, from, to []int,
 	source, own *record, o PatchOptions) (rows [][]float64, err error) {
 	c, base, columns := m.Config(), t.Corrupted, len(to)

@@ -32,8 +32,8 @@ func (s *pairSource) args() []cli.Arg {
 func (s *pairSource) flags(f *cli.Flags) {
 	f.Add(&s.Tokens, "--tokens IDS", "token ids in place of a text, twice: 1,2,3 or [1,2,3]")
 	addSpecial(f, &s.Special)
-	f.Add(&s.BOS, "--bos", `put the token that stands before a text first, as TransformerLens does by
-		default`)
+	f.Add(&s.BOS, "--bos", `put the token that stands before a text first, as TransformerLens does
+		by default`)
 	s.Metric.flags(f)
 }
 

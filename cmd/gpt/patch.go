@@ -48,8 +48,8 @@ func newPatch(a *app) *cli.Command {
 				OneOf("resid_pre", "attn_out", "mlp_out", "z", "resid_mid", "resid_post", "mlp_pre",
 					"mlp_post", "q", "k", "v")
 			addNoising(f, &c.Noising)
-			f.Add(&c.Gradient, "--gradient", `take gradients in place of runs, two passes for the whole
-				table: attribution patching`)
+			f.Add(&c.Gradient, "--gradient", `take gradients in place of runs, two passes for the
+				whole table: attribution patching`)
 			addPath(f, &c.Path)
 			f.Add(&c.Check, "--check", "with --gradient: make the runs too, and say how far off it is")
 			c.Output.flags(f)
@@ -165,10 +165,10 @@ func addNoising(f *cli.Flags, p *bool) {
 
 // addPath adds the flags of integrated gradients.
 func addPath(f *cli.Flags, p *inside.Path) {
-	f.Add(&p.Steps, "--steps N [0]", `integrate gradients in N steps along the embeddings between both
-		ends; 0 takes the gradient at one end alone`)
-	f.Add(&p.Rule, "--rule RULE [midpoint]", "where in a step a gradient is taken: midpoint, left, right").
-		OneOf("midpoint", "left", "right")
+	f.Add(&p.Steps, "--steps N [0]", `integrate gradients in N steps along the embeddings between
+		both ends; 0 takes the gradient at one end alone`)
+	f.Add(&p.Rule, "--rule RULE [midpoint]",
+		"where in a step a gradient is taken: midpoint, left, right").OneOf("midpoint", "left", "right")
 }
 
 type ablateCommand struct {
@@ -184,16 +184,16 @@ func newAblate(a *app) *cli.Command {
 	c := &ablateCommand{}
 	return &cli.Command{
 		Name: "ablate", Group: "look",
-		Short: "show what becomes of a prediction without some parts",
+		Short: "show how a prediction changes without parts of the model",
 		Args:  c.Pair.args(),
 		Flags: func(f *cli.Flags) {
 			c.Pair.flags(f)
 			c.Pairs.flags(f)
-			f.Add(&c.By, "--by WHAT [zero]", `what stands in the place of a part: zero; mean, over all
-				tokens of the corrupted texts; or resample, what the corrupted text has at the same
-				position`).OneOf("zero", "mean", "resample")
-			f.Add(&c.Together, "--parts LIST", `take these parts away, all at once, with commas between
-				them: 9.9,10.0 are heads, attn_out.3 and mlp_out.3 a layer's`)
+			f.Add(&c.By, "--by WHAT [zero]", `what stands in the place of a part: zero; mean, over
+				all tokens of the corrupted texts; or resample, what the corrupted text has at the
+				same position`).OneOf("zero", "mean", "resample")
+			f.Add(&c.Together, "--parts LIST", `take these parts away, all at once, with commas
+				between them: 9.9,10.0 are heads, attn_out.3 and mlp_out.3 a layer's`)
 			f.Add(&c.Top, "--top K [20]", "show the K parts that change most; 0 is all")
 			f.Add(&c.JSON, "--json", "print one JSON object")
 			a.flags(f, evaluates|edited|cjkSpaces)
@@ -319,8 +319,8 @@ func newSaliency(a *app) *cli.Command {
 			f.Add(&c.At, "--at N [-1]",
 				"explain what follows the token at position N, from 0; -1 is the last")
 			addPath(f, &c.Path)
-			f.Add(&c.Baseline, "--baseline TEXT", `with --steps: begin at the embeddings of TEXT, of as
-				many tokens (ids with --tokens); default: zeros`)
+			f.Add(&c.Baseline, "--baseline TEXT", `with --steps: begin at the embeddings of TEXT, of
+				as many tokens (ids with --tokens); default: zeros`)
 			f.Add(&c.JSON, "--json", "print one JSON object")
 			a.flags(f, evaluates|edited|cjkSpaces)
 		},

@@ -337,8 +337,9 @@ func (f *focus) page(a *app, m *model.Model, add func(*pages.Picture)) func(io.W
 		defer session.Release()
 		points := []model.Point{{Kind: model.Pattern, Layer: model.AllLayers}}
 		read := func(r model.Reading) { p.Attention.Take(r.At.Layer, r.Index, r.Data) }
-		err := m.Eval(context.Background(), model.Input{Session: session, Tokens: f.ids,
-			NoLogits: true, Trace: &model.Trace{Points: points, Read: read}}) // Ctrl-C ends the process
+		ctx := context.Background() // Ctrl-C ends the process
+		err := m.Eval(ctx, model.Input{Session: session, Tokens: f.ids, NoLogits: true,
+			Trace: &model.Trace{Points: points, Read: read}})
 		if err != nil {
 			return model.Cause(err)
 		}

@@ -20,8 +20,8 @@ func Approximate(into string, g *inside.Approximation) string {
 		into += fmt.Sprintf(" (%d steps, %s)", g.Steps, g.Rule)
 	}
 	if g.Largest != nil {
-		into += fmt.Sprintf("; beside the runs the metrics are off by %.3g at most, %.3g in the mean",
-			*g.Largest, *g.Mean)
+		into += fmt.Sprintf("; beside the runs the metrics are off by %.3g at most, %.3g in the "+
+			"mean", *g.Largest, *g.Mean)
 		if g.Correlation != nil {
 			into += fmt.Sprintf(", correlation %.3f", *g.Correlation)
 		}
