@@ -4,6 +4,7 @@ package inside
 // of one position from one pass.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,17 +33,12 @@ type AttributeOptions struct{ View View } // "" is Raw
 // ((c − mean(c))/σ ⊙ g)·u, where σ is the scale of ln_f there, and g its gain. The parts are the
 // embeddings, each head without bias (z_h·W_O[h]), the bias of each attention, each MLP, and ln_f's
 // bias. In TransformerLens's view a head has no share of the bias of values, which is a part of
-// attention's bias there. Their sum is the difference; with weights in q8 or q4 it is so only within the rounding of
-// activations. Source: Elhage et al., "A Mathematical Framework for Transformer Circuits", 2021.
+// attention's bias there. Their sum is the difference; with weights in q8 or q4 it is so only within
+// the rounding of activations. Source: Elhage et al., "A Mathematical Framework for Transformer
+// Circuits", 2021.
 func Attribute(ctx context.Context, m *model.Model, tokens []int, metric Metric, o AttributeOptions,
 ) (*Attribution, error) {
-	if err := checkText(m, tokens); err != nil {
-		return nil, err
-	}
-	if err := metric.check(m); err != nil {
-		return nil, err
-	}
-	if err := additive(m.Edits()); err != nil {
+	if err := cmp.Or(checkText(m, tokens), metric.check(m), additive(m.Edits())); err != nil {
 		return nil, err
 	}
 	rec, err := newRecord(m, 1, attributionPoints...)

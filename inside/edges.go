@@ -51,7 +51,8 @@ func Edges(ctx context.Context, m *model.Model, clean, corrupted []int, metric M
 	if err != nil {
 		return nil, err
 	}
-	t := &EdgeTable{Metric: metric, IDs: [2][]int{clean, corrupted}, Noising: o.Noising, Path: o.Path}
+	t := &EdgeTable{Metric: metric, IDs: [2][]int{clean, corrupted}, Noising: o.Noising,
+		Path: o.Path}
 	to, from := corrupted, clean
 	if o.Noising {
 		to, from = from, to
@@ -79,7 +80,7 @@ func Edges(ctx context.Context, m *model.Model, clean, corrupted []int, metric M
 type edges struct {
 	layers, heads, n, tokens int
 	senders                  int
-	delta                    []float32   // what the senders' outputs differ by, [tokens, senders, n_embd]
+	delta                    []float32   // of the senders' outputs, [tokens, senders, n_embd]
 	scores                   [][]float64 // [receivers][senders before]
 	weight                   float64     // of a pass
 

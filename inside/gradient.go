@@ -3,9 +3,9 @@ package inside
 // Gradients of a metric: one backward pass, layer by layer, whose activations are computed again.
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"picogpt/kernels"
@@ -33,10 +33,7 @@ type GradientOptions struct {
 // layer. The sums have one order: the bits are the same on every machine.
 func Gradient(ctx context.Context, m *model.Model, tokens []int, metric Metric, o GradientOptions,
 ) (float64, error) {
-	if err := checkText(m, tokens); err != nil {
-		return 0, err
-	}
-	if err := metric.check(m); err != nil {
+	if err := cmp.Or(checkText(m, tokens), metric.check(m)); err != nil {
 		return 0, err
 	}
 	points, err := m.Points(o.Points...)
@@ -50,7 +47,8 @@ func Gradient(ctx context.Context, m *model.Model, tokens []int, metric Metric, 
 	}
 	g := &gradient{m: m, p: m.Params(), o: o, n: len(tokens), wants: points,
 		edits: slices.Concat(m.Edits(), o.Edits)}
-	for _, e := range g.edits { // what edits do to a gradient: in any order, because all multiply it
+	// What edits do to a gradient: in any order, because all multiply it.
+	for _, e := range g.edits {
 		if e.Op == model.Set {
 			e.Values = []float32{0}
 		}
@@ -129,10 +127,8 @@ func (g *gradient) run(ctx context.Context, slopes []float64) error {
 	if err != nil {
 		return err
 	}
-	for _, x := range g.d {
-		if v := float64(x); math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("gradient: a number is %w", ErrNonFinite)
-		}
+	if !g.m.Leaves().Finite(g.d) {
+		return fmt.Errorf("gradient: a number is %w", ErrNonFinite)
 	}
 	return g.m.Work(ctx, func(w *kernels.Worker) {
 		g.at(w, model.PosEmbed, 0, g.d, 0, e)
@@ -254,25 +250,8 @@ func dense(in, out int, x []float32) kernels.Matrix {
 
 // plain sets dst [out, in] to the numbers of a matrix.
 func plain(w *kernels.Worker, dst []float32, m *kernels.Matrix) {
-	stride := max(m.Stride, m.Out)
 	for i := w.Next(); i < m.Out; i = w.Next() {
-		row := dst[i*m.In : (i+1)*m.In]
-		switch {
-		case m.Layout == kernels.OutIn || m.Format == kernels.Q8 || m.Format == kernels.Q4:
-			m.Row(row, i)
-		case m.Format == kernels.F32:
-			for k := range row {
-				row[k] = m.F32[k*stride+i]
-			}
-		case m.Format == kernels.F16:
-			for k := range row {
-				row[k] = kernels.FromHalf(m.F16[k*stride+i])
-			}
-		default:
-			for k := range row {
-				row[k] = math.Float32frombits(uint32(m.F16[k*stride+i]) << 16)
-			}
-		}
+		m.Row(dst[i*m.In:(i+1)*m.In], i)
 	}
 	w.Sync()
 }
@@ -289,17 +268,8 @@ func (g *gradient) norm(w *kernels.Worker, dst, x, by []float32, norm *stack.Nor
 // normBack is norm of one row: with y = (x − mean)/σ and b = gain·by it is (b − mean(b) −
 // y·mean(b·y))/σ.
 func normBack(dst, x, by, gain []float32, epsilon float32) {
-	n, mean, variance := float64(len(x)), 0.0, 0.0
-	for _, v := range x {
-		mean += float64(v)
-	}
-	mean /= n
-	for _, v := range x {
-		d := float64(v) - mean
-		variance += float64(d * d)
-	}
-	scale := math.Sqrt(variance/n + float64(epsilon))
-	all, along := 0.0, 0.0
+	mean, scale := moments(x, new(float64(epsilon)))
+	n, all, along := float64(len(x)), 0.0, 0.0
 	for j, v := range by {
 		b := float64(float64(gain[j]) * float64(v))
 		all += b

@@ -14,9 +14,8 @@ import (
 // products are those of Linear.
 func (g *gradient) attention(w *kernels.Worker, layer int) {
 	t, e, d := g.n, g.p.Embd, g.p.HeadDim()
-	patterns := model.Point{Kind: model.Pattern, Layer: layer}
-	scores := model.Point{Kind: model.Scores, Layer: layer}
-	keep := [2]bool{slices.Contains(g.wants, patterns), slices.Contains(g.wants, scores)}
+	points := [2]model.Point{{Kind: model.Pattern, Layer: layer}, {Kind: model.Scores, Layer: layer}}
+	keep := [2]bool{slices.Contains(g.wants, points[0]), slices.Contains(g.wants, points[1])}
 	if w.ID() == 0 {
 		for i, to := range []*[]float32{&g.patterns, &g.scores} {
 			if keep[i] && *to == nil {
@@ -84,7 +83,7 @@ func (g *gradient) attention(w *kernels.Worker, layer int) {
 				for h := range g.p.Heads {
 					row = append(row, from[(i*g.p.Heads+h)*t:][:i+1]...)
 				}
-				g.o.Read(model.Reading{At: [2]model.Point{patterns, scores}[at], Index: i, Data: row})
+				g.o.Read(model.Reading{At: points[at], Index: i, Data: row})
 			}
 		}
 	}
@@ -95,28 +94,26 @@ func (g *gradient) attention(w *kernels.Worker, layer int) {
 // that an edit hides, 0.
 func (g *gradient) softmax(row []float32, layer, head, i int) {
 	clear(row[i+1:])
-	seen, scale := make([]float64, 0, i+1), float64(g.p.H[layer].Scale)
-	most := math.Inf(-1)
+	seen, scale := make([]float64, i+1), float64(g.p.H[layer].Scale)
+	for j := range seen {
+		seen[j] = float64(scale * float64(row[j]))
+	}
 	at := model.Point{Kind: model.Pattern, Layer: layer}
-	for j := range i + 1 {
-		s := float64(scale * float64(row[j]))
-		for k := range g.edits {
-			if e := &g.edits[k]; e.Op == model.Hide && e.Concerns(at) && e.Covers(i) &&
-				(e.Head == head || e.Head == model.AllHeads) && j >= e.KeysFrom && j < e.KeysTo {
-				s = math.Inf(-1)
+	for k := range g.edits {
+		if e := &g.edits[k]; e.Op == model.Hide && e.Concerns(at) && e.Covers(i) &&
+			(e.Head == head || e.Head == model.AllHeads) {
+			for j := e.KeysFrom; j < min(e.KeysTo, i+1); j++ {
+				seen[j] = math.Inf(-1)
 			}
 		}
-		seen, most = append(seen, s), max(most, s)
 	}
+	most := slices.Max(seen)
 	if math.IsInf(most, -1) {
 		clear(row)
 		return
 	}
-	sum := 0.0
-	for j, s := range seen {
-		seen[j] = kernels.Exp64(s - most)
-		sum += seen[j]
-	}
+	g.m.Leaves().Exp64s(seen, seen, most, 1)
+	sum := g.m.Leaves().Sum64(seen, 0)
 	for j, s := range seen {
 		row[j] = float32(s / sum)
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"picogpt/model"
 )
@@ -127,12 +126,12 @@ type PartText struct {
 
 // newPartSet takes the parts of each pair, and their means.
 func newPartSet(pairs []Pair, progress func(done, pairs int),
-	of func(Pair) (difference float64, parts Parts, err error)) (*PartSet, error) {
+	of func(Pair, *PartText) error) (*PartSet, error) {
 	s := &PartSet{}
 	err := eachPair(pairs, progress, func(_ int, p Pair) error {
-		difference, parts, err := of(p)
-		s.Texts = append(s.Texts, &PartText{p.Metric, p.Clean, difference, parts})
-		return err
+		t := &PartText{Metric: p.Metric, IDs: p.Clean}
+		s.Texts = append(s.Texts, t)
+		return of(p, t)
 	})
 	if err != nil {
 		return nil, err
@@ -154,12 +153,12 @@ func newPartSet(pairs []Pair, progress func(done, pairs int),
 // AttributeAll is Attribute of the clean text of each pair.
 func AttributeAll(ctx context.Context, m *model.Model, pairs []Pair, o AttributeOptions,
 	progress func(done, pairs int)) (*PartSet, error) {
-	return newPartSet(pairs, progress, func(p Pair) (float64, Parts, error) {
+	return newPartSet(pairs, progress, func(p Pair, t *PartText) error {
 		a, err := Attribute(ctx, m, p.Clean, p.Metric, o)
-		if err != nil {
-			return 0, nil, err
+		if err == nil {
+			t.Difference, t.Parts = a.Difference, a.Parts
 		}
-		return a.Difference, a.Parts, nil
+		return err
 	})
 }
 
@@ -167,32 +166,18 @@ func AttributeAll(ctx context.Context, m *model.Model, pairs []Pair, o Attribute
 // stands in the place of the parts.
 func AblateAll(ctx context.Context, m *model.Model, pairs []Pair, resample bool, o AblateOptions,
 	progress func(done, pairs int)) (*PartSet, error) {
-	return newPartSet(pairs, progress, func(p Pair) (float64, Parts, error) {
+	one, err := o.everywhere(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	return newPartSet(pairs, progress, func(p Pair, t *PartText) error {
 		if resample {
 			o.Resample = p.Corrupted
 		}
-		e, err := o.ablate(ctx, m, p.Clean, p.Metric)
-		if err != nil {
-			return 0, nil, err
+		e, err := o.ablate(ctx, m, p.Clean, p.Metric, one)
+		if err == nil {
+			t.Difference, t.Parts = e.Difference, e.Parts
 		}
-		return e.Difference, e.Parts, nil
+		return err
 	})
-}
-
-// together returns one run that takes away all of the parts that Together names.
-func (o *AblateOptions) together(names []string, runs [][]model.Edit) ([]string, [][]model.Edit,
-	error) {
-	if o.Together == nil {
-		return names, runs, nil
-	}
-	all := []model.Edit{}
-	for _, name := range o.Together {
-		i := slices.Index(names[1:], name)
-		if i < 0 {
-			return nil, nil, fmt.Errorf("part %q: want one such as \"head 3.1\", \"attn 3\" or "+
-				"\"mlp 3\"", name)
-		}
-		all = append(all, runs[i+1]...)
-	}
-	return []string{names[0], "together"}, [][]model.Edit{nil, all}, nil
 }

@@ -178,37 +178,27 @@ func dot(a, b []float32) (sum float64) {
 // An Approximation says how far gradients are from the runs that they stand for.
 type Approximation struct {
 	Path
-	Largest     *float64 `json:"largest_error,omitempty"` // |difference| of a Metric; nil: not compared
+	Largest     *float64 `json:"largest_error,omitempty"` // of a Metric; nil: not compared
 	Mean        *float64 `json:"mean_error,omitempty"`
 	Correlation *float64 `json:"correlation,omitempty"` // of both tables
 }
 
-// byGradients fills the table with what gradients say of each patch: the Metric of the text that is
-// patched, and (value from − value to)·gradient.
-func (t *PatchTable) byGradients(ctx context.Context, m *model.Model, to []int, from *record,
-	o PatchOptions) error {
-	c := m.Config()
-	rec, err := newRecord(m, len(to), from.points...)
-	if err != nil {
-		return err
-	}
-	s := m.NewSession()
-	defer s.Release()
-	if err := rec.run(ctx, s, to, 0); err != nil {
-		return err
-	}
-	base, other, columns := t.Corrupted, t.IDs[0], len(to)
+// byGradients returns what gradients say of each patch, a row for each layer: the Metric of the
+// text that is patched, and (value from − value to)·gradient.
+func (t *PatchTable) byGradients(ctx context.Context, m *model.Model, from, to []int,
+	source, own *record, o PatchOptions) (rows [][]float64, err error) {
+	c, base, columns := m.Config(), t.Corrupted, len(to)
 	if o.Noising {
-		base, other = t.Clean, t.IDs[1]
+		base = t.Clean
 	}
 	if o.At.PerHead() {
 		columns = c.Head
 	}
 	each := len(to) * columns
 	cells := make([]float64, c.Layer*each) // [n_layer, tokens, columns]
-	err = o.Path.run(ctx, m, to, t.Metric, embeddings(m, to), embeddings(m, other),
-		GradientOptions{Points: from.points}, func(weight float64, r model.Reading) {
-			way := minus(from.rows[r.At].row(r.Index), rec.rows[r.At].row(r.Index))
+	err = o.Path.run(ctx, m, to, t.Metric, embeddings(m, to), embeddings(m, from),
+		GradientOptions{Points: own.points}, func(weight float64, r model.Reading) {
+			way := minus(source.rows[r.At].row(r.Index), own.rows[r.At].row(r.Index))
 			at, dim := cells[r.At.Layer*each+r.Index*columns:][:columns], len(way)/c.Head
 			if !o.At.PerHead() {
 				at[r.Index] += float64(weight * dot(way, r.Data))
@@ -219,17 +209,16 @@ func (t *PatchTable) byGradients(ctx context.Context, m *model.Model, to []int, 
 			}
 		}, o.Progress)
 	for l := range c.Layer {
-		row, share := make([]float64, columns), make([]float64, columns)
+		row := make([]float64, columns)
 		for i, x := range cells[l*each : (l+1)*each] {
 			row[i%columns] += x
 		}
 		for i := range row {
 			row[i] += base
-			share[i] = (row[i] - t.Corrupted) / (t.Clean - t.Corrupted)
 		}
-		t.Values, t.Share = append(t.Values, row), append(t.Share, share)
+		rows = append(rows, row)
 	}
-	return err
+	return rows, err
 }
 
 // compare says how far the table of gradients is from the exact one.

@@ -258,10 +258,17 @@ func TestLinearPanicsOnShortSlices(t *testing.T) {
 
 func TestRowOfAMatrix(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 14))
-	for _, format := range []Format{F32, F16, BF16} {
-		m := randomMatrix(rng, format, OutIn, 21, 5)
-		row := make([]float32, 21)
-		m.Row(row, 3)
+	for i, format := range []Format{F32, F16, BF16, F32, F16, BF16} {
+		m := randomMatrix(rng, format, []Layout{OutIn, InOut}[i/3], 21, 5)
+		row, view := make([]float32, 21), m
+		column := 3
+		if i >= 3 { // the rows of a view are those of the whole
+			part, ok := m.Columns(2, 3)
+			if view, column = &part, 1; !ok {
+				t.Fatal("no view")
+			}
+		}
+		view.Row(row, column)
 		for k := range row {
 			if row[k] != m.at(k, 3) {
 				t.Fatalf("%v: Row(3)[%d] = %v, want %v", format, k, row[k], m.at(k, 3))

@@ -134,15 +134,23 @@ func touch[T float32 | uint16 | byte](weights []T, i int) (found int) {
 }
 
 // Row sets dst to the weights of output i; dst[k] is that of input k. If m is wte, this is a
-// token's embedding. The layout must be OutIn, or the format Q8 or Q4.
+// token's embedding. In the layout InOut the numbers are apart.
 func (m *Matrix) Row(dst []float32, i int) {
-	switch m.Format {
-	case F32:
-		copy(dst, m.F32[i*m.In:(i+1)*m.In])
-	case F16, BF16:
-		convert16(dst[:m.In], m.F16[i*m.In:(i+1)*m.In], m.Format == BF16)
-	default:
+	switch {
+	case m.Format == Q8 || m.Format == Q4:
 		m.quantRow(dst, i)
+	case m.Layout == InOut:
+		for k := range dst[:m.In] {
+			if at := k*m.stride() + i; m.Format == F32 {
+				dst[k] = m.F32[at]
+			} else {
+				dst[k] = widen(m.F16[at], m.bf16())
+			}
+		}
+	case m.Format == F32:
+		copy(dst, m.F32[i*m.In:(i+1)*m.In])
+	default:
+		convert16(dst[:m.In], m.F16[i*m.In:(i+1)*m.In], m.bf16())
 	}
 }
 

@@ -33,6 +33,9 @@ type editFlags struct {
 	recorded []model.Edit // of a receipt
 }
 
+// editNames are their names.
+var editNames = [...]string{"--ablate", "--hide", "--edit", "--steer"}
+
 // editGroup is their heading.
 const editGroup = "Changes inside of the model:"
 
@@ -62,13 +65,9 @@ func (e *editFlags) addView(f *cli.Flags) {
 
 // list returns the flags as they were given.
 func (e *editFlags) list() (all []string) {
-	for _, flag := range []struct {
-		name   string
-		values []string
-	}{{"--ablate", e.Ablate}, {"--hide", e.Hide}, {"--edit", e.Edit},
-		{"--steer", e.Steer}} {
-		for _, value := range flag.values {
-			all = append(all, flag.name+" "+value)
+	for i, values := range [][]string{e.Ablate, e.Hide, e.Edit, e.Steer} {
+		for _, value := range values {
+			all = append(all, editNames[i]+" "+value)
 		}
 	}
 	if len(e.Ablate)+len(e.Edit) > 0 && e.As == string(inside.TransformerLens) {
@@ -180,7 +179,6 @@ func (e *editFlags) parsed(c *model.Config) (all []model.Edit, err error) {
 		layers = c.Layer
 	}
 	for i, values := range [][]string{e.Ablate, e.Hide, e.Edit} {
-		flag := []string{"--ablate", "--hide", "--edit"}[i]
 		for _, value := range values {
 			edits := make([]model.Edit, 1)
 			switch i {
@@ -201,7 +199,7 @@ func (e *editFlags) parsed(c *model.Config) (all []model.Edit, err error) {
 					continue
 				}
 				if wrong := inModel(*c, edit); wrong != "" {
-					return nil, usagef("%s %s: %s", flag, quoteShort(value), wrong)
+					return nil, usagef("%s %s: %s", editNames[i], quoteShort(value), wrong)
 				}
 			}
 			all = append(all, edits...)

@@ -187,12 +187,8 @@ func (c *attributeCommand) Run(a *app) error {
 	if f.target != nil {
 		q.Target = *f.target
 	}
-	if c.Against != nil {
-		id, err := f.names.find("--against", *c.Against)
-		if err != nil {
-			return err
-		}
-		q.Against = &id
+	if q.Against, err = f.names.findGiven("--against", c.Against); err != nil {
+		return err
 	}
 	m, err := a.openModel()
 	if err != nil {
@@ -239,6 +235,25 @@ func (n *tokenNames) parts(made *inside.Attribution, at int) *pages.Parts {
 		p.Parts = append(p.Parts, pages.Part(part))
 	}
 	return p
+}
+
+// attributeAll is gpt attribute --pairs.
+func (c *attributeCommand) attributeAll(a *app) error {
+	names, pairs, err := c.Pairs.orPair(a, &pairSource{Special: c.Text.Special, BOS: c.Text.BOS},
+		func() error { return c.Out.checkInside(a, "gpt attribute") })
+	if err != nil {
+		return err
+	}
+	set, err := look(a, "pairs", false, func(ctx context.Context, m *model.Model,
+		progress func(done, pairs int)) (*inside.PartSet, error) {
+		return inside.AttributeAll(ctx, m, pairs,
+			inside.AttributeOptions{View: inside.View(a.Edits.As)}, progress)
+	})
+	if err != nil {
+		return err
+	}
+	metric := names.said(set.Texts[0].Metric, quoteShort)
+	return a.print(c.Out.JSON, set, show.Parts(metric, set, c.Top, 0))
 }
 
 // gpt attention: where each head of attention looks.

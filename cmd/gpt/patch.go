@@ -1,10 +1,10 @@
 package main
 
-// gpt patch: which values make the difference between two texts.
+// gpt patch, gpt ablate, gpt edges and gpt saliency: values, parts, edges and tokens on which a
+// prediction depends.
 
 import (
-	"cmp"
-	"errors"
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -13,7 +13,6 @@ import (
 	"picogpt/cmd/gpt/internal/pages"
 	"picogpt/cmd/gpt/internal/show"
 	"picogpt/cmd/gpt/internal/terminal"
-	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/inside"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
@@ -49,8 +48,8 @@ func newPatch(a *app) *cli.Command {
 				OneOf("resid_pre", "attn_out", "mlp_out", "z", "resid_mid", "resid_post", "mlp_pre",
 					"mlp_post", "q", "k", "v")
 			addNoising(f, &c.Noising)
-			f.Add(&c.Gradient, "--gradient", `take gradients in place of runs, two passes for the whole
-				table: attribution patching`)
+			f.Add(&c.Gradient, "--gradient", `take gradients in place of runs, two passes for the
+				whole table: attribution patching`)
 			addPath(f, &c.Path)
 			f.Add(&c.Check, "--check", "with --gradient: make the runs too, and say how far off it is")
 			c.Output.flags(f)
@@ -79,21 +78,16 @@ func (c *patchCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	m, err := a.openModel()
-	if err != nil {
-		return err
-	}
-	ctx, release := a.Graceful()
-	defer release()
-	bar := terminal.NewBar("runs")
-	end := a.ShowBar(bar)
-	o := inside.PatchOptions{At: at.Kind, Noising: c.Noising, Check: c.Check,
-		Progress: func(done, total int) { bar.Set(done, total, "") }}
+	o := inside.PatchOptions{At: at.Kind, Noising: c.Noising, Check: c.Check}
 	if c.Gradient {
 		o.Path = &c.Path
 	}
-	set, err := inside.PatchAll(ctx, m, pairs, o)
-	end()
+	var m *model.Model
+	set, err := look(a, "runs", c.Gradient, func(ctx context.Context, of *model.Model,
+		progress func(done, runs int)) (*inside.PatchSet, error) {
+		m, o.Progress = of, progress
+		return inside.PatchAll(ctx, m, pairs, o)
+	})
 	switch {
 	case err != nil:
 		return err
@@ -112,240 +106,6 @@ func (c *patchCommand) Run(a *app) error {
 		"corrupted\n%s: 1 is clean, 0 is corrupted; tokens are those of the first pair\n\n%s",
 		len(pairs), set.Clean.Mean, set.Clean.Spread, set.Corrupted.Mean, set.Corrupted.Spread, of,
 		show.Patch(names.name, &mean).Text(terminal.Columns(a.stdout.File))))
-}
-
-// A pairSource is two texts of as many tokens, and what is asked of them.
-type pairSource struct {
-	Clean, Corrupted *string
-	Tokens           []string
-	Special, BOS     bool
-	Metric           metricFlags
-}
-
-// A pair is what a pairSource names.
-type pair struct {
-	names            *tokenNames
-	clean, corrupted []int
-	metric           inside.Metric
-}
-
-func (s *pairSource) args() []cli.Arg {
-	return []cli.Arg{
-		cli.OptionalWord(&s.Clean, "clean", "the text after which the target is likely"),
-		cli.OptionalWord(&s.Corrupted, "corrupted",
-			"one of as many tokens, after which it is not"),
-	}
-}
-
-func (s *pairSource) flags(f *cli.Flags) {
-	f.Add(&s.Tokens, "--tokens IDS", "token ids in place of a text, twice: 1,2,3 or [1,2,3]")
-	addSpecial(f, &s.Special)
-	f.Add(&s.BOS, "--bos", `put the token that stands before a text first, as TransformerLens does by
-		default`)
-	s.Metric.flags(f)
-}
-
-func addNoising(f *cli.Flags, p *bool) {
-	f.Add(p, "--noising", "take values of the corrupted text into the clean one")
-}
-
-// addPath adds the flags of integrated gradients.
-func addPath(f *cli.Flags, p *inside.Path) {
-	f.Add(&p.Steps, "--steps N [0]", `integrate gradients in N steps along the embeddings between both
-		ends; 0 takes the gradient at one end alone`)
-	f.Add(&p.Rule, "--rule RULE [midpoint]", "where in a step a gradient is taken: midpoint, left, right").
-		OneOf("midpoint", "left", "right")
-}
-
-// read returns the pair. check is made before anything is opened.
-func (s *pairSource) read(a *app, check func() error) (*pair, error) {
-	prompts, err := s.prompts()
-	if err == nil {
-		err = check()
-	}
-	if err != nil {
-		return nil, err
-	}
-	a.files.LeaveStdin()
-	clean, corrupted := &prompts[0], &prompts[1]
-	p := &pair{}
-	if p.names, err = a.nameTokens(s.Special, clean, corrupted); err != nil {
-		return nil, err
-	}
-	if p.metric, err = s.Metric.metric(p.names); err != nil {
-		return nil, err
-	}
-	if len(clean.ids) != len(corrupted.ids) {
-		return nil, unequal(p.names, clean.ids, corrupted.ids)
-	}
-	p.clean, p.corrupted = clean.ids, corrupted.ids
-	return p, nil
-}
-
-// prompts returns the clean text and the corrupted one.
-func (s *pairSource) prompts() (both [2]prompt, err error) {
-	switch {
-	case s.Clean != nil && s.Tokens != nil:
-		return both, errTokensAndText()
-	case s.Tokens != nil && len(s.Tokens) != 2:
-		return both, usagef("--tokens: want two lists of ids, found %d", len(s.Tokens))
-	case s.Tokens == nil && s.Corrupted == nil:
-		return both, fault.Hint(usagef("want two texts"),
-			`each text is one argument: gpt patch "I have a dog" "I have a cat" --target TOKEN`)
-	}
-	for i, text := range []*string{s.Clean, s.Corrupted} {
-		if s.Tokens == nil {
-			both[i] = prompt{text: *text, asText: true, bos: s.BOS}
-		} else if both[i].ids, err = textio.ParseIDs(s.Tokens[i]); err != nil {
-			return both, usagef("--tokens: %w", err)
-		}
-		both[i].bos = s.BOS
-	}
-	return both, nil
-}
-
-// pairsFlags are a file of pairs.
-type pairsFlags struct {
-	File  *string
-	Count int
-	Seed  uint64
-}
-
-func (s *pairsFlags) flags(f *cli.Flags) {
-	f.Add(&s.File, "--pairs FILE", `take many pairs, and show their means: JSON objects with clean,
-		corrupted, answer and wrong, or one with templates and words`)
-	f.Add(&s.Count, "--count N [64]", "with templates: make N pairs")
-	f.Add(&s.Seed, "--seed S [0]", "with templates: the seed of the words that are drawn")
-}
-
-// read returns the pairs of the file.
-func (s *pairsFlags) read(a *app, source *pairSource) (
-	names *tokenNames, pairs []inside.Pair, err error,
-) {
-	text, err := a.files.Limited(*s.File, "--pairs", textio.MostPairs)
-	if err != nil {
-		return nil, nil, err
-	}
-	rows, err := textio.ParsePairs(text, s.Count, s.Seed)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", *s.File, err)
-	}
-	for i := range rows {
-		var p inside.Pair
-		if names, err = source.pair(a, &rows[i], &p); err != nil {
-			return nil, nil, fmt.Errorf("%s: pair %d: %w", *s.File, i, err)
-		}
-		pairs = append(pairs, p)
-	}
-	return names, pairs, nil
-}
-
-// pair makes ids of a row.
-func (s *pairSource) pair(a *app, r *textio.Pair, p *inside.Pair) (*tokenNames, error) {
-	var both [2]prompt
-	for i, t := range []*textio.TextOrIDs{&r.Clean, &r.Corrupted} {
-		both[i] = prompt{text: t.Text, ids: t.IDs, asText: t.IDs == nil, bos: s.BOS}
-		if t.Text == "" && t.IDs == nil {
-			return nil, errors.New("want clean and corrupted, texts or ids")
-		}
-	}
-	names, err := a.nameTokens(s.Special, &both[0], &both[1])
-	if err != nil {
-		return nil, err
-	}
-	one := func(field string, t *textio.TextOrIDs) (int, error) {
-		if len(t.IDs) == 1 {
-			return t.IDs[0], nil
-		}
-		if t.IDs != nil || names.byID {
-			return 0, fmt.Errorf("%s: want one id", field)
-		}
-		return names.find(field, t.Text)
-	}
-	p.Clean, p.Corrupted, p.Metric.LogProb = both[0].ids, both[1].ids, s.Metric.LogProb
-	if len(p.Clean) != len(p.Corrupted) {
-		return nil, unequal(names, p.Clean, p.Corrupted)
-	}
-	if p.Metric.Target, err = one("answer", &r.Answer); err == nil &&
-		(r.Wrong.Text != "" || r.Wrong.IDs != nil) && !s.Metric.LogProb {
-		p.Metric.Against = new(int)
-		*p.Metric.Against, err = one("wrong", &r.Wrong)
-	}
-	return names, err
-}
-
-// orPair returns the pairs of --pairs, or the only one of the arguments.
-func (s *pairsFlags) orPair(a *app, source *pairSource, check func() error,
-) (*tokenNames, []inside.Pair, error) {
-	if s.File == nil {
-		p, err := source.read(a, check)
-		if err != nil {
-			return nil, nil, err
-		}
-		return p.names, []inside.Pair{{Clean: p.clean, Corrupted: p.corrupted, Metric: p.metric}}, nil
-	}
-	if q := source.Metric; source.Clean != nil || source.Tokens != nil || q.Target != nil ||
-		q.Against != nil {
-		return nil, nil, usagef("--pairs and texts or tokens of one: want one of them")
-	}
-	if err := check(); err != nil {
-		return nil, nil, err
-	}
-	return s.read(a, source)
-}
-
-// metricFlags are the tokens of a metric.
-type metricFlags struct {
-	Target, Against *string
-	LogProb         bool
-}
-
-func (q *metricFlags) flags(f *cli.Flags) {
-	f.Add(&q.Target, "--target TOKEN", "the token whose logit is explained (ids with --tokens)")
-	f.Add(&q.Against, "--against TOKEN",
-		"the token whose logit is subtracted; default: the mean of all logits")
-	f.Add(&q.LogProb, "--logprob", "explain the logarithm of its probability, not its logit")
-}
-
-// metric returns the metric; the target must be there.
-func (q *metricFlags) metric(names *tokenNames) (m inside.Metric, err error) {
-	if q.Target == nil {
-		return m, usagef("want --target TOKEN, the token whose logit is explained")
-	}
-	m.LogProb = q.LogProb
-	if m.Target, err = names.find("--target", *q.Target); err == nil && q.Against != nil {
-		m.Against = new(int)
-		*m.Against, err = names.find("--against", *q.Against)
-	}
-	return m, err
-}
-
-// said says what a metric is, with names quoted.
-func (n *tokenNames) said(q inside.Metric, quoted func(string) string) string {
-	switch {
-	case q.LogProb:
-		return "log-probability of " + quoted(n.name(q.Target))
-	case q.Against == nil:
-		return "logit of " + quoted(n.name(q.Target)) + " − mean of all"
-	}
-	return "logit of " + quoted(n.name(q.Target)) + " − of " + quoted(n.name(*q.Against))
-}
-
-// unequal says where texts of different lengths differ.
-func unequal(names *tokenNames, clean, corrupted []int) error {
-	first, last := 0, 0 // tokens that are the same in both
-	for n := min(len(clean), len(corrupted)); first < n && clean[first] == corrupted[first]; {
-		first++
-	}
-	for n := min(len(clean), len(corrupted)) - first; last < n &&
-		clean[len(clean)-1-last] == corrupted[len(corrupted)-1-last]; {
-		last++
-	}
-	say := func(ids []int) string {
-		return cmp.Or(names.some(ids[first:len(ids)-last], 8), "nothing")
-	}
-	return usagef("the clean text has %d tokens and the corrupted one %d, want as many: from "+
-		"token %d on, %s and %s", len(clean), len(corrupted), first, say(clean), say(corrupted))
 }
 
 func (c *patchCommand) print(
@@ -397,4 +157,216 @@ func differences(names *tokenNames, t *inside.PatchTable) string {
 		list = append(list[:most], "…")
 	}
 	return strings.Join(list, ", ")
+}
+
+func addNoising(f *cli.Flags, p *bool) {
+	f.Add(p, "--noising", "take values of the corrupted text into the clean one")
+}
+
+// addPath adds the flags of integrated gradients.
+func addPath(f *cli.Flags, p *inside.Path) {
+	f.Add(&p.Steps, "--steps N [0]", `integrate gradients in N steps along the embeddings between
+		both ends; 0 takes the gradient at one end alone`)
+	f.Add(&p.Rule, "--rule RULE [midpoint]",
+		"where in a step a gradient is taken: midpoint, left, right").OneOf("midpoint", "left", "right")
+}
+
+type ablateCommand struct {
+	Pair     pairSource
+	Pairs    pairsFlags
+	By       string
+	Together *string
+	Top      int
+	JSON     bool
+}
+
+func newAblate(a *app) *cli.Command {
+	c := &ablateCommand{}
+	return &cli.Command{
+		Name: "ablate", Group: "look",
+		Short: "show how a prediction changes without parts of the model",
+		Args:  c.Pair.args(),
+		Flags: func(f *cli.Flags) {
+			c.Pair.flags(f)
+			c.Pairs.flags(f)
+			f.Add(&c.By, "--by WHAT [zero]", `what stands in the place of a part: zero; mean, over
+				all tokens of the corrupted texts; or resample, what the corrupted text has at the
+				same position`).OneOf("zero", "mean", "resample")
+			f.Add(&c.Together, "--parts LIST", `take these parts away, all at once, with commas
+				between them: 9.9,10.0 are heads, attn_out.3 and mlp_out.3 a layer's`)
+			f.Add(&c.Top, "--top K [20]", "show the K parts that change most; 0 is all")
+			f.Add(&c.JSON, "--json", "print one JSON object")
+			a.flags(f, evaluates|edited|cjkSpaces)
+		},
+		Run: func(*cli.Flags) error { return c.Run(a) },
+	}
+}
+
+func (c *ablateCommand) Run(a *app) error {
+	o := inside.AblateOptions{View: inside.View(a.Edits.As)}
+	if c.Together != nil {
+		for part := range strings.SplitSeq(*c.Together, ",") {
+			e, err := parseAblate(strings.TrimSpace(part), mostLayers)
+			if err != nil {
+				return err
+			}
+			name := map[model.Kind]string{model.Z: "head", model.AttnOut: "attn",
+				model.MLPOut: "mlp"}[e.At.Kind]
+			if name == "" {
+				return usagef("--parts %s: want heads, attn_out.N or mlp_out.N", quoteShort(part))
+			}
+			if name += fmt.Sprintf(" %d", e.At.Layer); e.At.Kind == model.Z {
+				name += fmt.Sprintf(".%d", e.Head)
+			}
+			o.Together = append(o.Together, name)
+		}
+	}
+	names, pairs, err := c.Pairs.orPair(a, &c.Pair, func() error {
+		return fault.First(fault.NotNegative("--top", c.Top), a.onProcessor("gpt ablate"))
+	})
+	if err != nil {
+		return err
+	}
+	if c.By == "mean" {
+		for _, p := range pairs {
+			o.Mean = append(o.Mean, p.Corrupted)
+		}
+	}
+	set, err := look(a, "pairs", false, func(ctx context.Context, m *model.Model,
+		progress func(done, pairs int)) (*inside.PartSet, error) {
+		return inside.AblateAll(ctx, m, pairs, c.By == "resample", o, progress)
+	})
+	if err != nil {
+		return err
+	}
+	metric := names.said(set.Texts[0].Metric, quoteShort)
+	return a.print(c.JSON, set, show.Parts(metric, set, c.Top, set.Difference.Mean))
+}
+
+type edgesCommand struct {
+	Pair    pairSource
+	Path    inside.Path
+	Noising bool
+	Top     int
+	JSON    bool
+}
+
+func newEdges(a *app) *cli.Command {
+	c := &edgesCommand{}
+	return &cli.Command{
+		Name: "edges", Group: "look",
+		Short: "find which heads and MLPs read from which, by gradients",
+		Args:  c.Pair.args(),
+		Flags: func(f *cli.Flags) {
+			c.Pair.flags(f)
+			addNoising(f, &c.Noising)
+			addPath(f, &c.Path)
+			f.Add(&c.Top, "--top K [20]", "show the K strongest edges; 0 is all")
+			f.Add(&c.JSON, "--json", "print one JSON object")
+			a.flags(f, evaluates|edited|cjkSpaces)
+		},
+		Run: func(*cli.Flags) error { return c.Run(a) },
+	}
+}
+
+func (c *edgesCommand) Run(a *app) error {
+	names, p, err := c.Pair.read(a, func() error {
+		return fault.First(fault.NotNegative("--top", c.Top), fault.NotNegative("--steps",
+			c.Path.Steps), a.onProcessor("gpt edges"))
+	})
+	if err != nil {
+		return err
+	}
+	if err := a.Edits.within(len(p.Clean)); err != nil {
+		return err
+	}
+	t, err := look(a, "steps", true, func(ctx context.Context, m *model.Model,
+		progress func(done, steps int)) (*inside.EdgeTable, error) {
+		return inside.Edges(ctx, m, p.Clean, p.Corrupted, p.Metric,
+			inside.EdgesOptions{Path: c.Path, Noising: c.Noising, Progress: progress})
+	})
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\n", show.Wrapped(fmt.Sprintf("%s: %.3f clean, %.3f corrupted",
+		names.said(t.Metric, quoteShort), t.Clean, t.Corrupted), a.columns()))
+	for _, e := range t.Strongest(c.Top) {
+		fmt.Fprintf(&b, "%+8.4f  %-9s -> %s\n", e.Score, e.From, e.To)
+	}
+	return a.print(c.JSON, t, b.String())
+}
+
+type saliencyCommand struct {
+	Text     promptSource
+	Metric   metricFlags
+	At       int
+	Path     inside.Path
+	Baseline *string
+	JSON     bool
+}
+
+func newSaliency(a *app) *cli.Command {
+	c := &saliencyCommand{}
+	return &cli.Command{
+		Name: "saliency", Group: "look",
+		Short: "show how much a prediction depends on each token",
+		Args:  []cli.Arg{wordsArg(&c.Text.Text)},
+		Flags: func(f *cli.Flags) {
+			c.Text.flags(f)
+			c.Text.addBOS(f)
+			c.Metric.flags(f)
+			f.Add(&c.At, "--at N [-1]",
+				"explain what follows the token at position N, from 0; -1 is the last")
+			addPath(f, &c.Path)
+			f.Add(&c.Baseline, "--baseline TEXT", `with --steps: begin at the embeddings of TEXT, of
+				as many tokens (ids with --tokens); default: zeros`)
+			f.Add(&c.JSON, "--json", "print one JSON object")
+			a.flags(f, evaluates|edited|cjkSpaces)
+		},
+		Run: func(*cli.Flags) error { return c.Run(a) },
+	}
+}
+
+func (c *saliencyCommand) Run(a *app) error {
+	if c.Baseline != nil && c.Path.Steps == 0 {
+		return usagef("--baseline: want --steps N with it")
+	}
+	if err := fault.First(fault.NotNegative("--steps", c.Path.Steps),
+		a.onProcessor("gpt saliency")); err != nil {
+		return err
+	}
+	f, err := a.focus(&c.Text, &c.At, nil)
+	if err != nil {
+		return err
+	}
+	q, err := c.Metric.metric(f.names)
+	if err != nil {
+		return err
+	}
+	o := inside.SaliencyOptions{Path: c.Path}
+	if c.Baseline != nil {
+		base := promptSource{Tokens: c.Baseline, Special: c.Text.Special, BOS: c.Text.BOS}
+		if c.Text.Tokens == nil {
+			base.Tokens, base.Text.Words = nil, []string{*c.Baseline}
+		}
+		other, err := a.focus(&base, nil, nil)
+		if err != nil {
+			return err
+		}
+		if len(other.ids) != len(f.ids) {
+			return usagef("--baseline: %d tokens, want %d as the text has", len(other.ids),
+				len(f.ids))
+		}
+		o.Baseline = other.ids[:f.at+1]
+	}
+	t, err := look(a, "steps", true, func(ctx context.Context, m *model.Model,
+		progress func(done, steps int)) (*inside.SaliencyTable, error) {
+		o.Progress = progress
+		return inside.Saliency(ctx, m, f.ids[:f.at+1], q, o)
+	})
+	if err != nil {
+		return err
+	}
+	return a.print(c.JSON, t, show.Saliency(f.names.said(t.Metric, quoteShort), f.names.name, t))
 }

@@ -1,6 +1,6 @@
 package main
 
-// One text: where it and its ids come from, tokens that flags name, and how a result is shown.
+// One text: where it and its ids come from, tokens that flags name, and its page.
 
 import (
 	"bufio"
@@ -19,7 +19,6 @@ import (
 	"picogpt/internal/fault"
 	"picogpt/internal/lines"
 	"picogpt/internal/quote"
-	"picogpt/internal/strictjson"
 	"picogpt/model"
 	"picogpt/tokenizer"
 )
@@ -228,60 +227,6 @@ func encode(t *tokenizer.Tokenizer, text string, special bool) ([]int, error) {
 // quoteShort quotes what a user wrote.
 func quoteShort(s string) string { return quote.Short(s, 40) }
 
-// What commands about the inside of a model share: tokens that flags name, and how a result is
-// printed.
-
-// An insideOutput is how a command prints what it found: a table, JSON or a page.
-type insideOutput struct {
-	JSON bool
-	Page pageFile
-}
-
-func (o *insideOutput) flags(f *cli.Flags) {
-	f.Add(&o.JSON, "--json", "print one JSON object")
-	o.Page.flags(f)
-}
-
-// checkOne refuses two forms.
-func (o *insideOutput) checkOne() error {
-	if o.JSON && o.Page.HTML != nil {
-		return usagef("--json and --html: want one of them")
-	}
-	return nil
-}
-
-// check refuses two forms, and, before anything is read, a page that cannot be written. texts are
-// what the command reads.
-func (o *insideOutput) check(a *app, texts ...*promptSource) error {
-	return fault.First(o.checkOne(), o.Page.check(a, texts...))
-}
-
-// checkInside is check of a command that looks inside of the model, such as "gpt lens".
-func (o *insideOutput) checkInside(a *app, command string, texts ...*promptSource) error {
-	return fault.First(o.checkOne(), a.onProcessor(command), o.Page.check(a, texts...))
-}
-
-// show prints what a command found: v as JSON, the page that page draws, or what text prints.
-func (o *insideOutput) show(a *app, v any, page func(io.Writer) error, text func() error) error {
-	switch {
-	case o.JSON:
-		return strictjson.Print(a.stdout, v)
-	case o.Page.HTML != nil:
-		return o.Page.write(a, page)
-	}
-	return text()
-}
-
-// onProcessor refuses a command that looks inside of the model, on a GPU.
-func (a *app) onProcessor(command string) error {
-	device, said, err := a.deviceName()
-	if err == nil && device != "cpu" {
-		err = usagef("%s and %s %s: a GPU shows nothing of its inside, want the processor "+
-			"(--device cpu), whose numbers are the same", command, said, device)
-	}
-	return err
-}
-
 // tokenNames name tokens by their texts, or "#12" where there is none.
 type tokenNames struct {
 	tokenizer *tokenizer.Tokenizer // nil: the checkpoint has none
@@ -353,6 +298,15 @@ func (n *tokenNames) find(flag, value string) (int, error) {
 	return 0, fault.Hint(err, `most tokens of words begin with their space: `+flag+` " dog"`)
 }
 
+// findGiven is find of a flag that may be missing.
+func (n *tokenNames) findGiven(flag string, value *string) (*int, error) {
+	if value == nil {
+		return nil, nil
+	}
+	id, err := n.find(flag, *value)
+	return &id, err
+}
+
 // picture returns the page of a text, without what the command found. The last token has the focus.
 func (n *tokenNames) picture(a *app, m *model.Model, ids []int) *pages.Picture {
 	c := m.Config()
@@ -383,8 +337,9 @@ func (f *focus) page(a *app, m *model.Model, add func(*pages.Picture)) func(io.W
 		defer session.Release()
 		points := []model.Point{{Kind: model.Pattern, Layer: model.AllLayers}}
 		read := func(r model.Reading) { p.Attention.Take(r.At.Layer, r.Index, r.Data) }
-		err := m.Eval(context.Background(), model.Input{Session: session, Tokens: f.ids,
-			NoLogits: true, Trace: &model.Trace{Points: points, Read: read}}) // Ctrl-C ends the process
+		ctx := context.Background() // Ctrl-C ends the process
+		err := m.Eval(ctx, model.Input{Session: session, Tokens: f.ids, NoLogits: true,
+			Trace: &model.Trace{Points: points, Read: read}})
 		if err != nil {
 			return model.Cause(err)
 		}
@@ -418,14 +373,8 @@ func (a *app) focus(text *promptSource, at *int, target *string) (f focus, err e
 			return f, err
 		}
 	}
-	if target != nil {
-		id, err := f.names.find("--target", *target)
-		if err != nil {
-			return f, err
-		}
-		f.target = &id
-	}
-	return f, nil
+	f.target, err = f.names.findGiven("--target", target)
+	return f, err
 }
 
 // position returns the position of a token of n that a flag names, from 0; -1 is the last.

@@ -48,8 +48,8 @@ func newTrace(a *app) *cli.Command {
 			c.To.flags(f, "write all arrays to FILE, which ends in .safetensors")
 			f.Add(&c.NPY, "--npy DIR", "write each array to a file POINT.npy in DIR")
 			f.Add(&c.Limit, "--limit SIZE [1GiB]", "refuse to write more than that")
-			f.Add(&c.Of.Target, "--gradient-of TOKEN", `write the gradient of the logit of TOKEN after the
-				text by the values, not the values`)
+			f.Add(&c.Of.Target, "--gradient-of TOKEN", `write the gradient of the logit of TOKEN after
+				the text by the values, not the values`)
 			f.Add(&c.Of.Against, "--against TOKEN", "with --gradient-of: its logit less that of this token")
 			f.Add(&c.Of.LogProb, "--logprob", "with --gradient-of: the logarithm of its probability")
 			a.flags(f, evaluates|edited|cjkSpaces)

@@ -230,7 +230,8 @@ func meant(name string) string {
 			if len(plain) > 60 {
 				break
 			}
-			if d := levenshtein.ComputeDistance(plain, known); d <= (len(known)+2)/3 && d < min(least, len(plain)) {
+			d := levenshtein.ComputeDistance(plain, known)
+			if d <= (len(known)+2)/3 && d < min(least, len(plain)) {
 				near, least = strings.Replace(p.String(), "*", layer, 1), d
 			}
 		}

@@ -1,10 +1,13 @@
 package show
 
-// Patching: a table of shares.
+// What a prediction depends on: shares of patching, parts, tokens.
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"picogpt/inside"
 	"picogpt/internal/quote"
@@ -17,8 +20,8 @@ func Approximate(into string, g *inside.Approximation) string {
 		into += fmt.Sprintf(" (%d steps, %s)", g.Steps, g.Rule)
 	}
 	if g.Largest != nil {
-		into += fmt.Sprintf("; beside the runs the metrics are off by %.3g at most, %.3g in the mean",
-			*g.Largest, *g.Mean)
+		into += fmt.Sprintf("; beside the runs the metrics are off by %.3g at most, %.3g in the "+
+			"mean", *g.Largest, *g.Mean)
 		if g.Correlation != nil {
 			into += fmt.Sprintf(", correlation %.3f", *g.Correlation)
 		}
@@ -50,4 +53,51 @@ func Patch(name func(id int) string, t *inside.PatchTable) *Grid {
 		g.Columns = append(g.Columns, title)
 	}
 	return g
+}
+
+// Parts is a line for each part, those that are farthest from a number first; metric is that of one
+// text.
+func Parts(metric string, s *inside.PartSet, top int, from float64) string {
+	parts := slices.Clone(s.Parts)
+	slices.SortStableFunc(parts, func(a, b inside.MeanPart) int {
+		return cmp.Compare(math.Abs(b.Mean-from), math.Abs(a.Mean-from))
+	})
+	var b strings.Builder
+	if len(s.Texts) == 1 {
+		fmt.Fprintf(&b, "%s: %.3f\n\n", metric, s.Difference.Mean)
+	} else {
+		fmt.Fprintf(&b, "%d pairs, the answer's logit: %.3f, spread %.3f\n\n", len(s.Texts),
+			s.Difference.Mean, s.Difference.Spread)
+	}
+	fmt.Fprintf(&b, "%-12s %9s %9s %9s\n", "part", "mean", "change", "spread")
+	if top > 0 {
+		parts = parts[:min(top, len(parts))]
+	}
+	for _, p := range parts {
+		fmt.Fprintf(&b, "%-12s %+9.3f %+9.3f %9.3f\n", p.Name, p.Mean, p.Mean-s.Difference.Mean,
+			p.Spread)
+	}
+	return b.String()
+}
+
+// Saliency is a line for each token, below what is explained.
+func Saliency(metric string, name func(id int) string, t *inside.SaliencyTable) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %.3f\n\n at  gradient  · embedding", metric, t.Difference)
+	if t.Integrated != nil {
+		b.WriteString("  integrated")
+	}
+	b.WriteString("  token\n")
+	for i, id := range t.Tokens {
+		fmt.Fprintf(&b, "%3d  %8.3f  %+11.3f", i, t.Norm[i], t.Dot[i])
+		if t.Integrated != nil {
+			fmt.Fprintf(&b, "  %+10.3f", t.Integrated[i])
+		}
+		fmt.Fprintf(&b, "  %s\n", quote.Short(name(id), 40))
+	}
+	if t.Integrated != nil {
+		fmt.Fprintf(&b, "\n%d steps, %s; the baseline has %.3f, and the sum of all misses the "+
+			"difference by %.2g\n", t.Steps, t.Rule, *t.Base, *t.Gap)
+	}
+	return b.String()
 }

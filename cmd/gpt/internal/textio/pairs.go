@@ -99,8 +99,8 @@ func (s *pairSpec) make(n int, seed uint64) (all []Pair, err error) {
 		row, r := s.Templates[i%len(s.Templates)], strings.NewReplacer(fill...)
 		for _, t := range []*TextOrIDs{&row.Clean, &row.Corrupted, &row.Answer, &row.Wrong} {
 			if t.Text = r.Replace(t.Text); strings.ContainsAny(t.Text, "{}") {
-				return nil, fmt.Errorf("template %d: a slot without words in %s", i%len(s.Templates),
-					quote.Short(t.Text, 40))
+				return nil, fmt.Errorf("template %d: a slot without words in %s",
+					i%len(s.Templates), quote.Short(t.Text, 40))
 			}
 		}
 		all = append(all, row)
