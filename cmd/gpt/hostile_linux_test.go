@@ -27,7 +27,7 @@ func logitsOf(dir string) (stdout, stderr string, status int, memory int64) {
 	cmd.Stdout, cmd.Stderr = &out, &err
 	cmd.Run()
 	usage, _ := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	return out.String(), err.String(), cmd.ProcessState.ExitCode(), usage.Maxrss << 10
+	return out.String(), err.String(), cmd.ProcessState.ExitCode(), int64(usage.Maxrss) << 10
 }
 
 func TestHostileFilesEndInOneLine(t *testing.T) {

@@ -3,6 +3,7 @@ package torch
 import (
 	"archive/zip"
 	"bytes"
+	"math"
 	"testing"
 
 	"picogpt/internal/folder"
@@ -16,7 +17,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 		Data: []byte("abcdefghijklmnopqrstuvwx")}
 	halves := weights.Tensor{Name: "b", DType: weights.BF16, Shape: []int{3}, Data: []byte("abcdef")}
 	written := Members{{"model", Members{{"one", matrix}, {"two", halves}, {"three", matrix}}},
-		{"n", 7}, {"large", 1 << 40}, {"yes", true}, {"no", false}, {"text", "é"}, {"empty", Members{}}}
+		{"n", 7}, {"large", math.MaxInt}, {"yes", true}, {"no", false}, {"text", "é"}, {"empty", Members{}}}
 	var b bytes.Buffer
 	if err := Write(&b, written); err != nil {
 		t.Fatal(err)
@@ -27,7 +28,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	}
 	defer f.Close()
 	root := f.Root.(*Dict)
-	for key, want := range map[string]any{"n": int64(7), "large": int64(1 << 40), "yes": true,
+	for key, want := range map[string]any{"n": int64(7), "large": int64(math.MaxInt), "yes": true,
 		"no": false, "text": "é"} {
 		if got, _ := root.Get(key); got != want {
 			t.Errorf("%s: %v, want %v", key, got, want)

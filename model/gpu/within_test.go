@@ -6,6 +6,7 @@ package gpu
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -318,7 +319,7 @@ func (c *call) weights(name string, in, out int) {
 }
 
 // anyWord is the limit of a word for which a buffer has to have room.
-const anyWord = 1 << 31
+const anyWord = math.MaxInt32
 
 // word returns a word of the plan, which is less than a limit.
 func (c *call) word(at, limit int) int {

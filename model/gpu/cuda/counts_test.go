@@ -116,7 +116,7 @@ func chainCounts(t *testing.T, kernel string, items, wide, high, rows, out, each
 		numbers = append(numbers, each)
 	}
 	for _, n := range numbers {
-		l.Args = append(l.Args, gpu.Arg{Bits: uint64(n), Size: 4})
+		l.Args = append(l.Args, gpu.Arg{Bits: uint64(uint32(n)), Size: 4})
 	}
 	if err := d.Launch(&l); err != nil {
 		t.Fatal(err)
@@ -170,7 +170,7 @@ func integerCounts(
 	const blocks = 768 / 32
 	d := ptx.NewDriver(program, 1)
 	l := gpu.Launch{Kernel: kernel, Groups: groups, Items: 256}
-	const none = 1<<32 - 1 // no activation
+	const none = -1 // as a word: no activation
 	buffers := []int{4 * rows * out, 64 * rows * blocks, 4 * rows, out / 16 * blocks * tile, 4 * out}
 	numbers := []int{rows, blocks, out, none}
 	if rows == 1 {
@@ -191,7 +191,7 @@ func integerCounts(
 		l.Args = append(l.Args, gpu.Arg{Bits: uint64(b), Size: 8})
 	}
 	for _, n := range numbers {
-		l.Args = append(l.Args, gpu.Arg{Bits: uint64(n), Size: 4})
+		l.Args = append(l.Args, gpu.Arg{Bits: uint64(uint32(n)), Size: 4})
 	}
 	if err := d.Launch(&l); err != nil {
 		t.Fatal(err)

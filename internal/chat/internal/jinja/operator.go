@@ -98,7 +98,7 @@ func (x *run) times(bytes, n int) bool {
 	if n <= 0 || bytes == 0 {
 		return x.err == nil
 	}
-	return x.make(bytes * min(n, 1<<40/bytes))
+	return x.make(bytes * min(n, math.MaxInt/bytes))
 }
 
 // An operator computes with integers, whose result is none too large, or with floats.
