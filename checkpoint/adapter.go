@@ -246,7 +246,9 @@ func (l *layer) add(part string, t weights.Tensor) error {
 	if other, twice := l.parts[part]; twice {
 		return fmt.Errorf("%s: there twice, as %s", shown, quote.Plain(other.Name, 80))
 	}
-	if !listed(k.parts, part) && part != tokensDelta {
+	// "v." of a kind's parts is v.0, v.1, …
+	many, _, numbered := strings.Cut(part, ".")
+	if !listed(k.parts, part) && part != tokensDelta && !(numbered && listed(k.parts, many+".")) {
 		return fmt.Errorf("%s: unknown, want %s", shown,
 			k.prefix+strings.ReplaceAll(k.parts, " ", ", "+k.prefix))
 	}

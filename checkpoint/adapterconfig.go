@@ -157,6 +157,9 @@ func (c *adapterConfig) check() error {
 			return fmt.Errorf("rank_pattern: %v, want whole numbers, 1 or more", p.value)
 		}
 	}
+	if err := checkInit(cmp.Or(string(c.values["init_lora_weights"]), "true")); err != nil {
+		return err
+	}
 	if len(c.base) > 1000 || strings.ContainsFunc(c.base, func(r rune) bool {
 		return !unicode.IsPrint(r)
 	}) {
@@ -230,12 +233,14 @@ func (c *adapterConfig) virtual() bool { return c.kind.fields == promptFields }
 // isTrue reports whether one of the kind's keys is true.
 func (c *adapterConfig) isTrue(key string) bool { return string(c.values[key]) == "true" }
 
-// only refuses values of one of the kind's keys but one.
-func (c *adapterConfig) only(key, want string) {
-	if value := string(c.values[key]); value != "" && value != `"`+want+`"` {
+// only returns one of the kind's keys, a name, or PEFT's default, the first. It refuses others.
+func (c *adapterConfig) only(key string, names ...string) string {
+	value := cmp.Or(strings.Trim(string(c.values[key]), `"`), names[0])
+	if !slices.Contains(names, value) {
 		failConfig("%s: %s: not supported, want %s: PEFT's merge_and_unload makes a checkpoint of it",
-			key, quote.Plain(value, 40), want)
+			key, quote.Plain(value, 40), strings.Join(names, " or "))
 	}
+	return value
 }
 
 // number returns one of the kind's keys, a number, or PEFT's default.
@@ -281,8 +286,6 @@ func (c *adapterConfig) pass(key, value string) error {
 		why = "not supported: PEFT's merge_and_unload makes a checkpoint of it"
 	case strings.HasPrefix(key, "alora_invocation_"):
 		why = "aLoRA begins within a text: no merged weights have its logits"
-	case key == "init_lora_weights":
-		return checkInit(value)
 	case !strings.HasPrefix(key, "use_") && !strings.HasSuffix(key, "_config"):
 		c.unknown = append(c.unknown, key)
 		return nil
@@ -296,7 +299,7 @@ func checkInit(value string) error {
 	changed := []string{"pissa", "olora", "corda", "loftq", "lora_ga"}
 	why := "not a way to begin that is known"
 	switch {
-	case listed("true gaussian eva orthogonal mica", name):
+	case listed("true false gaussian eva orthogonal mica", name):
 		return nil
 	case slices.ContainsFunc(changed, func(s string) bool { return strings.HasPrefix(name, s) }):
 		// they begin with a part of the base's weights, and take it away there

@@ -18,7 +18,7 @@
 //     [SmallFile] beside them.
 //
 // On the way into a Checkpoint find.go chooses the file of a folder, and formats.go the format by
-// the file's bytes. Each format has a file (gguf.go, llmc.go, pytorch.go, tensorflow.go), which
+// the file's bytes. Each format has a file (gguf.go, programs.go, pytorch.go), which
 // returns a found. Of a training's file, settings.go finds the config, names.go the names of the
 // tensors, and arrange.go makes the model's tensors of them.
 package checkpoint
@@ -103,9 +103,8 @@ type Options struct {
 	// change are F32 afterwards; those that they replace whole have the adapter's number format.
 	Adapters []Adapter
 
-	// Combine says how LoRA adapters add up: one of Combinations, which "" is the first of, and
-	// which part of the numbers "magnitude_prune" and "ties" keep, after a colon, as in "ties:0.2";
-	// without it all.
+	// Combine says how LoRA adapters add up: one of Combinations, which "" is the first of, and what
+	// may stand after it, as in "ties:0.2".
 	Combine string
 
 	// Heads is the number of attention heads, n_head, for files without a config that says it: the

@@ -35,8 +35,9 @@ func kinds() map[string]*kind {
 	frequencies := "n_frequency scaling random_loc_seed n_frequency_pattern"
 	return map[string]*kind{
 		"LORA": {make: (*layer).lora,
-			parts:  "A.weight B.weight B.bias embedding_A embedding_B magnitude_vector",
-			fields: "use_dora lora_bias trainable_token_indices rank_pattern alpha_pattern",
+			parts: "A.weight B.weight B.bias embedding_A embedding_B magnitude_vector",
+			fields: "use_dora lora_bias trainable_token_indices rank_pattern alpha_pattern " +
+				"init_lora_weights",
 			passed: "lora_dropout ensure_weight_tying qalora_group_size megatron_core " +
 				"megatron_config loftq_config eva_config corda_config lora_ga_config enable_lora " +
 				"merge_weights unsloth_fixed"},
@@ -66,6 +67,8 @@ func kinds() map[string]*kind {
 		"WAVEFT": {targets: "mlp.c_proj", make: (*layer).wave, parts: "spectrum",
 			fields: frequencies + " wavelet_family use_idwt proportional_parameters"},
 		"DEFT": {make: (*layer).deft, parts: "P R", fields: "r alpha para decomposition_method"},
+		"TINYLORA": {make: (*layer).tinylora, parts: "A B P v.", fields: "r u weight_tying",
+			passed: "save_projection projection_seed"},
 		"PROMPT_TUNING": {fields: promptFields, passed: "prompt_tuning_init " +
 			"prompt_tuning_init_text tokenizer_name_or_path tokenizer_kwargs"},
 		"P_TUNING": {fields: promptFields, passed: "encoder_reparameterization_type " +
@@ -104,7 +107,7 @@ func kindNamed(name string) (*kind, error) {
 	case listed(depends, name):
 		why = "not supported: what it computes depends on the input, so that no merged weights " +
 			"have its logits"
-	case listed("OSF FROD UNILORA TINYLORA", name):
+	case listed("OSF FROD UNILORA", name):
 		why = "not supported: PEFT's merge_and_unload makes a checkpoint of it"
 	}
 	return nil, fmt.Errorf("peft_type: %s: %s", quote.Plain(name, 40), why)
@@ -146,7 +149,9 @@ func (l *layer) lora(_ []*layer) (weight, bias *update) {
 			t.Shape[0], rank)
 	}
 	as, bs := l.halves("A.weight", "B.weight", rank)
-	weight = l.product(as, bs, rank, l.scale*l.config.scaleOf(l.module))
+	own := l.config.scaleOf(l.module)
+	weight = l.product(as, bs, rank, l.scale*own)
+	weight.by, weight.own = float32(l.scale), float32(own)
 	has := func(key, part string) bool {
 		_, there := l.parts[part]
 		if there != l.config.isTrue(key) {
@@ -352,13 +357,22 @@ func (l *layer) gralora(_ []*layer) (weight, bias *update) {
 	return l.product(a, b, rank, l.scale*l.config.number("alpha", 64)/float64(r+hybrid)), nil
 }
 
-// deft is DEFT: ΔW = P·(s·R − max(P, 0)ᵀ·W), s = α/r or 1; without R for para (PaRa). PEFT's
-// deft/layer.py.
+// deft is DEFT: ΔW = P·(s·R − max(P, 0)ᵀ·W), s = α/r or 1; without R for para (PaRa). With qr it is
+// Q·(s·R − Qᵀ·W), with P = Q·T. PEFT's deft/layer.py.
 func (l *layer) deft(_ []*layer) (weight, bias *update) {
 	rank := min(l.config.whole("r", 8, 1), l.out)
 	scale := l.config.number("alpha", float64(rank)) / float64(rank)
-	l.config.only("decomposition_method", "relu")
 	p, _ := l.matrix("P", l.out, rank)
+	taken := slices.Clone(p)
+	if l.config.only("decomposition_method", "relu", "qr") == "qr" {
+		q, _ := orthonormal(widened(transposed(p, l.out, rank)), rank, l.out)
+		p = transposed(rounded(q), rank, l.out)
+		taken = p
+	} else {
+		for i, x := range p {
+			taken[i] = max(x, 0)
+		}
+	}
 	r := make([]float32, rank*l.in)
 	if !l.config.isTrue("para") {
 		r, _ = l.matrix("R", rank, l.in)
@@ -372,7 +386,7 @@ func (l *layer) deft(_ []*layer) (weight, bias *update) {
 			for n, w := range base {
 				i, o := l.input(at, n), l.output(at, n)
 				for k := range rank {
-					inner[k*l.in+i] -= float64(float64(max(p[o*rank+k], 0)) * float64(w))
+					inner[k*l.in+i] -= float64(float64(taken[o*rank+k]) * float64(w))
 				}
 			}
 		})

@@ -4,8 +4,11 @@ package checkpoint
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"picogpt/internal/quote"
 	"picogpt/kernels"
@@ -131,6 +134,44 @@ func (l *layer) vblora(_ []*layer) (weight, bias *update) {
 		b[(tile*length+j)*rank+k] = x
 	}
 	return l.product(made("logits_A", rank, l.in/length), b, rank, l.scale), nil
+}
+
+// tinylora is TinyLoRA: ΔW = B·(Σ v[i]·P[i])·A with the saved A [r, in], B [out, r] and P [u, r, r],
+// and one v [u] for a group of layers, in the model's order. An embedding's ΔW is [ids, width].
+// PEFT's tinylora/layer.py and model.py.
+func (l *layer) tinylora(all []*layer) (weight, bias *update) {
+	n, sharing := l.config.whole("u", 64, 1), l.config.number("weight_tying", 0)
+	order := slices.SortedFunc(slices.Values(all), func(a, b *layer) int {
+		return cmp.Compare(moduleOrder(a.module), moduleOrder(b.module))
+	})
+	groups := max(1, int(math.RoundToEven(float64(len(all))*(1-sharing))))
+	group := min(slices.Index(order, l)/max(1, len(all)/groups), groups-1)
+	v, _ := l.matrix(fmt.Sprint("v.", group), n)
+	o := *l
+	if l.layout == lookup {
+		o.in, o.out, o.layout = l.out, l.in, outIn
+	}
+	rank := min(l.config.whole("r", 2, 1), o.in, o.out)
+	p, _ := o.matrix("P", n, rank, rank)
+	a, b := o.halves("A", "B", rank)
+	mixed := make([]float64, rank*rank) // Σ v[i]·P[i]
+	for i, x := range v {
+		add(mixed, float64(x), widened(p[i*rank*rank:(i+1)*rank*rank]))
+	}
+	return o.product(rounded(times(mixed, widened(a), rank, rank)), b, rank, l.scale), nil
+}
+
+// moduleOrder returns where a module or its weight stands in the model.
+func moduleOrder(name string) int {
+	name = strings.TrimSuffix(strings.TrimPrefix(name, "transformer."), ".weight")
+	number, rest, _ := strings.Cut(strings.TrimPrefix(name, "h."), ".")
+	if block, err := strconv.Atoi(number); err == nil {
+		return 10*(block+1) + slices.Index([]string{"attn.c_attn", "attn.c_proj", "mlp.c_fc"}, rest)&3
+	}
+	if at := slices.Index([]string{"wte", "wpe"}, name); at >= 0 {
+		return at
+	}
+	return math.MaxInt // a head
 }
 
 // places returns the numbers of a spectrum [n_frequency], and where they stand in ΔW [out, in]: the
@@ -292,6 +333,13 @@ func (r *torchRand) bits() uint32 {
 	y ^= y << 7 & 0x9d2c5680
 	y ^= y << 15 & 0xefc60000
 	return y ^ y>>18
+}
+
+// skip passes by n numbers.
+func (r *torchRand) skip(n int) {
+	for range n {
+		r.bits()
+	}
 }
 
 // uniform returns a number of [from, to) as Tensor.uniform_ does.

@@ -22,9 +22,8 @@ type merging struct {
 	config  model.Config // of the base; tied: one without a head has wte for it
 	prefix  string       // of the names of the stack: "transformer." or ""
 	changes map[string]*change
-	grown   *openAdapter // whose vocabulary has another size than the base's, nil if none has
-	kind    string       // of the adapters
-	root    bool         // use_rslora of the first one
+	grown   *openAdapter     // whose vocabulary has another size than the base's, nil if none has
+	configs []*adapterConfig // of the adapters, all of one kind
 	virtual *weights.Tensor
 
 	reports []AdapterReport
@@ -166,11 +165,10 @@ func (m *merging) tensors() (all []weights.Tensor) {
 
 // add adds one adapter.
 func (m *merging) add(o *openAdapter) error {
-	if m.kind == "" {
-		m.kind, m.root = o.config.name, o.config.root
-	} else if m.kind != o.config.name || o.config.virtual() {
+	m.configs = append(m.configs, &o.config)
+	if kind := m.configs[0].name; len(m.configs) > 1 && (kind != o.config.name || o.config.virtual()) {
 		return fmt.Errorf("%s after one of %s: want adapters of one peft_type, and at most one of "+
-			"virtual tokens", o.config.name, m.kind)
+			"virtual tokens", o.config.name, kind)
 	}
 	layers, whole, err := o.sort()
 	if err != nil {

@@ -56,6 +56,9 @@ CASES = [
     ("waveft-shared", "WAVEFT", dict(n_frequency=20, proportional_parameters=True, target_modules=ALL)),
     ("deft", "DEFT", dict(r=3, target_modules=ALL, alpha=2)),
     ("deft-para", "DEFT", dict(r=2, para=True)),
+    ("deft-qr", "DEFT", dict(r=3, target_modules=ALL, alpha=2, decomposition_method="qr")),
+    ("tinylora", "TINYLORA", dict(r=3, u=4, target_modules=ALL + ["wte"])),
+    ("tinylora-shared", "TINYLORA", dict(r=2, u=3, weight_tying=.6, target_modules=ALL + ["lm_head"])),
     ("prompt", "PROMPT_TUNING", PROMPT),
     ("p-tuning", "P_TUNING", PROMPT | dict(encoder_hidden_size=5)),
     ("p-tuning-lstm", "P_TUNING", PROMPT | dict(encoder_hidden_size=5, encoder_reparameterization_type="LSTM")),
@@ -65,8 +68,10 @@ CASES = [
     ("cpt", "CPT", dict(cpt_token_ids=[1, 2, 9], cpt_mask=[1, 1, 1], cpt_tokens_type_mask=[1, 2, 3])),
 ]
 
-# Ways of add_weighted_adapter, with their density.
-COMBINED = {"cat": None, "linear": None, "magnitude_prune": .5, "ties": .5}
+# Ways of add_weighted_adapter, as --combine has them.
+COMBINED = ["cat", "linear", "svd", "svd,rank=2", "magnitude_prune:0.5", "magnitude_prune_svd:0.4", "ties:0.5",
+            "ties_svd:0.6,rank=4,sign=frequency", "dare_linear:0.7", "dare_linear_svd:0.7,seed=5",
+            "dare_ties:0.8,seed=9", "dare_ties_svd:0.9,rank=5"]
 
 
 def rounded(p, by):
@@ -112,16 +117,22 @@ def computed(model):
     return [[float(f"{x:.9g}") for x in row] for row in out[-len(IDS):].tolist()]
 
 
-def combined(work, how, density):
-    """The logits of one and two, added up."""
-    model = transformers.GPT2LMHeadModel.from_pretrained(work / "tied", dtype=torch.float64)
+def combined(work, text):
+    """The logits of one and two, added up. What is drawn depends on the type: it is drawn in float32."""
+    how, *options = text.replace(":", ",density=").split(",")
+    options = {"seed": "0", "density": None} | dict(option.split("=") for option in options)
+    dtype = torch.float32 if "dare" in how else torch.float64
+    model = transformers.GPT2LMHeadModel.from_pretrained(work / "tied", dtype=dtype)
     model = peft.PeftModel.from_pretrained(model, work / "one", "one", autocast_adapter_dtype=False)
     model.load_adapter(work / "two", "two", autocast_adapter_dtype=False)
-    model.double().add_weighted_adapter(["one", "two"], [.7, -.4], "all", how, density=density)
+    torch.manual_seed(int(options["seed"]))
+    model.to(dtype).add_weighted_adapter(
+        ["one", "two"], [.7, -.4], "all", how, svd_rank=int(options.get("rank", 0)) or None,
+        density=options["density"] and float(options["density"]),
+        majority_sign_method=options.get("sign", "total"))
     model.set_adapter("all")
-    found = {"base": "tied", "combine": f"{how}:{density}" if density else how,
-             "logits": computed(model.eval().double())}
-    (work / f"combined-{how}.json").write_text(json.dumps(found))
+    found = {"base": "tied", "combine": text, "logits": computed(model.eval().double())}
+    (work / f"combined-{text}.json").write_text(json.dumps(found))
 
 
 def case(work, name, kind, fields, tied=True):
@@ -144,13 +155,13 @@ def main():
                 case(work, *c)
         for how in sys.argv[2].split():
             if how in COMBINED:
-                combined(work, how, COMBINED[how])
+                combined(work, how)
         os._exit(0) # torch may wait for ever for its threads
     work = pathlib.Path(tempfile.mkdtemp())
     base(work / "tied", True), base(work / "untied", False)
     apart = [c[0] for c in CASES if "tied" in c[0]] # PEFT's own lists change
     groups = [[c[0] for c in CASES if c[1] == kind and c[0] not in apart] for kind in {c[1]: 0 for c in CASES}]
-    for names in groups + [[name] for name in apart] + [[*COMBINED]]:
+    for names in groups + [COMBINED] + [[name] for name in apart]: # one is saved beside the base
         subprocess.run([sys.executable, __file__, work, " ".join(names)], check=True)
     manifest = {"ids": IDS, "cases": {}}
     for name in [c[0] for c in CASES] + [f"combined-{how}" for how in COMBINED]:

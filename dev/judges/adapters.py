@@ -3,7 +3,7 @@
 adapters.json has the fields of LoRA's config with values, those that have none to train with here
 (they want data, quantized weights or another library), and what other kinds want to be told.
 """
-import copy, dataclasses, json, pathlib
+import copy, dataclasses, json, pathlib, typing
 import numpy, peft, torch, transformers
 from peft.mapping import PEFT_TYPE_TO_CONFIG_MAPPING as CONFIGS
 from peft.tuners.lora import LoraLayer
@@ -231,20 +231,48 @@ with judge.claim("one field of a config of each kind is changed: PEFT's logits, 
                 continue
             claim.near((kind, change, ids), ours, lambda d: logits(model.to(d), ids)[-len(ids):])
 
-with judge.claim("add_weighted_adapter's ways that draw nothing: cat, linear, magnitude_prune, ties",
-                 by="peft, torch", least=15) as claim:
-    for how in ["cat", "linear", "magnitude_prune", "ties"] * 4:
-        base, ids = small(), judge.ids(12)
+def weighted(base, folders, scales, fields, seed, d):
+    """The base with adapters as add_weighted_adapter adds them up. What is drawn depends on d, and so
+    float32 is what these are added in."""
+    model = loaded(base, [(folder, 1) for folder in folders])
+    names = [str(i) for i in range(len(folders))]
+    model = model if "dare" in fields["combination_type"] else model.to(d)
+    torch.manual_seed(seed)
+    model.add_weighted_adapter(names, scales, "all", **fields)
+    model.set_adapter("all")
+    return model.to(d)
+
+
+with judge.claim("add_weighted_adapter: each of its ways, with densities, ranks, signs and seeds",
+                 by="peft, torch", least=120) as claim:
+    hints = typing.get_type_hints(peft.LoraModel.add_weighted_adapter)
+    for how in typing.get_args(hints["combination_type"]) * 12:
+        base, ids, number = small(), judge.ids(12), judge.random.choice([1, 2, 2, 2, 3])
         # With use_rslora PEFT multiplies a cat once more, by the root of the new rank.
-        fields = {"r": 4, "use_rslora": how != "cat" and judge.random.random() < .3}
-        folders = [trained(claim, base, CAUSAL | fields)[0] for _ in range(2)]
-        scales = judge.random.choices([.7, .3, -.5, 1.], k=2)
-        density = judge.random.choice([.2, .5, 1.]) if how in ("magnitude_prune", "ties") else None
-        model = loaded(base, [(folder, 1) for folder in folders])
-        model.add_weighted_adapter(["0", "1"], scales, "all", how, density=density)
-        model.set_adapter("all")
+        more = {"use_rslora": how != "cat" and judge.random.random() < .3}
+        folders = [trained(claim, base, CAUSAL | more | {
+            "r": judge.random.choice([2, 4, 7]) if "svd" in how else 4,
+            "lora_alpha": judge.random.choice([3, 8]),
+            "target_modules": judge.random.choice([["c_attn", "c_proj", "c_fc"], ["c_attn"],
+                                                   ["c_attn", "wte"], ["c_fc", "lm_head", "wpe"]])},
+            save_embedding_layers=False)[0]
+                   for _ in range(number)]
+        scales = judge.random.choices([.7, .3, -.5, 1., -2.], k=number)
+        seed, fields, text = judge.random.getrandbits(40), {"combination_type": how}, how
+        if "_" in how or how == "ties":
+            fields["density"] = judge.random.choice([.2, .5, .9, 1.])
+            text += f":{fields['density']}"
+        if "svd" in how and judge.random.random() < .5:
+            fields["svd_rank"] = judge.random.choice([1, 3, 9, 16])
+            text += f",rank={fields['svd_rank']}"
+        if "ties" in how:
+            fields["majority_sign_method"] = judge.random.choice(["total", "frequency"])
+            text += f",sign={fields['majority_sign_method']}"
+        if "dare" in how:
+            text += f",seed={seed}"
         flags = [x for f, s in zip(folders, scales) for x in ("--adapter", f"{f}:{s}")]
-        ours = judge.logits(base, ids, *flags, "--combine", how if density is None else f"{how}:{density}")
-        claim.near((how, density, scales, fields), ours, lambda d: logits(model.to(d), ids))
+        ours = judge.logits(base, ids, *flags, "--combine", text)
+        claim.near((text, scales, more), ours,
+                   lambda d: logits(weighted(base, folders, scales, fields, seed, d), ids))
 
 judge.end()
