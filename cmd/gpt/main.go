@@ -197,9 +197,7 @@ func (g *globals) flags(f *cli.Flags, which globalFlags) {
 			`at most that much memory for the weights that these adapters change, of which each has
 			copies; default: no limit`, nil},
 		{adapterFlag, &g.Combine, "--combine HOW",
-			`add LoRA up as PEFT's add_weighted_adapter does: cat, linear, svd, ties, dare_linear,
-			dare_ties or magnitude_prune, of which the last four also end with _svd, as in
-			dare_ties_svd:0.2,rank=8,seed=1,sign=frequency; default: cat`, nil},
+			"add LoRA up by cat, svd, ties or another of PEFT's", nil},
 		{geluFlag, &g.GELU, "--gelu FORM",
 			`GELU: erf, or tanh for nanoGPT's of before May 2023, where no file says it; default:
 			erf`,
