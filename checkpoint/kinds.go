@@ -86,7 +86,7 @@ func kindNamed(name string) (*kind, error) {
 	if name == "" {
 		return nil, errors.New("peft_type: missing, want LORA or another of PEFT's")
 	}
-	if k := kinds()[name]; k != nil {
+	if k := cmp.Or(kinds()[name], linearKinds()[name]); k != nil {
 		if k.make != nil {
 			k.prefix = cmp.Or(k.prefix, strings.ToLower(name)+"_")
 			k.targets = cmp.Or(k.targets, "c_attn")
@@ -94,13 +94,11 @@ func kindNamed(name string) (*kind, error) {
 		return k, nil
 	}
 	why := "not known"
-	const linear = "ADAMSS BEFT BOFT C3A DELORA GLORA HRA LILY LOHA LOKR MISS OFT PEANUT PSOFT " +
-		"ROAD SHIRA SUPERTUNING"
+	const linear = "ADAMSS BEFT GLORA LILY PEANUT PSOFT SUPERTUNING"
 	const depends = "XLORA POLY ADAPTION_PROMPT MULTITASK_PROMPT_TUNING SHADOW"
 	switch {
 	case listed(linear, name):
-		why = "not supported: PEFT attaches it to nn.Linear alone, in GPT-2 lm_head and score; " +
-			"its merge_and_unload makes a checkpoint of it"
+		why = onlyLinear + "; its merge_and_unload makes a checkpoint of it"
 	case listed(depends, name):
 		why = "not supported: what it computes depends on the input, so that no merged weights " +
 			"have its logits"

@@ -193,12 +193,7 @@ func turn(k, n int) (sin, cos float64) {
 		x = 0.125 - x
 	}
 	x = float64(2 * math.Pi * x)
-	square, s, c := float64(x*x), 1.0, 1.0
-	for i := 20.0; i > 0; i -= 2 {
-		s = 1 - float64(square*s)/(i*(i+1))
-		c = 1 - float64(square*c)/(i*(i-1))
-	}
-	s = float64(x * s)
+	s, c := series(x, 20)
 	if eighth%4 == 1 || eighth%4 == 2 {
 		s, c = c, s
 	}
@@ -211,6 +206,17 @@ func turn(k, n int) (sin, cos float64) {
 	return s, c
 }
 
+// series returns the sine and cosine of x by Taylor's series, to a power of x.
+func series(x, power float64) (sin, cos float64) {
+	square := float64(x * x)
+	sin, cos = 1, 1
+	for i := power; i > 0; i -= 2 {
+		sin = 1 - float64(square*sin)/(i*(i+1))
+		cos = 1 - float64(square*cos)/(i*(i-1))
+	}
+	return float64(x * sin), cos
+}
+
 // wave is WaveFT: ΔW = scaling·S, S [out, in] zero but for a spectrum at drawn places, or with
 // use_idwt one step of the inverse wavelet transform of it, by db1: of the quarters of S each number
 // becomes four, halved, with the signs of the quarter. Bilican and others, 2025, arXiv 2505.12532;
@@ -218,10 +224,6 @@ func turn(k, n int) (sin, cos float64) {
 func (l *layer) wave(_ []*layer) (weight, bias *update) {
 	x, at, scale := l.places(2592, 25)
 	l.config.only("wavelet_family", "db1")
-	type number struct {
-		col int
-		x   float32
-	}
 	byRow := map[int][]number{} // of the weight
 	put := func(o, i int, x float64) {
 		if o >= l.out || i >= l.in {
@@ -250,6 +252,17 @@ func (l *layer) wave(_ []*layer) (weight, bias *update) {
 			put(2*(o%rows)+k/2, 2*(i%cols)+k%2, half)
 		}
 	}
+	return sparse(byRow), nil
+}
+
+// A number is one that stands in a column.
+type number struct {
+	col int
+	x   float32
+}
+
+// sparse is the update that adds numbers, by the rows of the weight.
+func sparse(byRow map[int][]number) *update {
 	return &update{combine: func(a area, _, sum, _ []float32) {
 		for row := range a.rows {
 			for _, n := range byRow[a.row+row] {
@@ -258,7 +271,7 @@ func (l *layer) wave(_ []*layer) (weight, bias *update) {
 				}
 			}
 		}
-	}}, nil
+	}}
 }
 
 // A torchRand is torch.Generator("cpu"): Matsumoto and Nishimura's mt19937, 1998.

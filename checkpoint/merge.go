@@ -185,6 +185,11 @@ func (m *merging) add(o *openAdapter) error {
 		return fmt.Errorf("%s: target_modules names no layer of %s", folder.AdapterConfig,
 			m.base.Name())
 	}
+	if linearKinds()[o.config.name] != nil {
+		if err := m.attaches(o); err != nil {
+			return err
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(whole)) {
 		if err := m.replace(name, whole[name], o); err != nil {
 			return err

@@ -30,6 +30,7 @@ type update struct {
 	// combine, if not nil, changes sum, a part of the weight as it is by now. base is that part of
 	// the base's, and product that of scale · left·right, or empty.
 	combine func(at area, base, sum, product []float32)
+	unit    int // combine wants whole rows, of which so many belong together; 0: any part of a row
 
 	turned bool // left is of A, and right of B
 	tied   bool // of an embedding: the head that is tied to it has it too
@@ -128,11 +129,13 @@ func (c *change) fill(dst []byte, from int64) error {
 	}
 	_, cols := c.size()
 	b := mergeBlock{change: c}
+	unit := max(c.unit(), 1)
+	most := max(c.blockRows()/unit, 1) * unit
 	for first, n := int(from/4), len(dst)/4; n > 0; {
 		row, col := first/cols, first%cols
 		rows, width := 1, min(cols-col, n)
 		if width == cols {
-			rows = min(n/cols, c.blockRows())
+			rows = min(n/cols, most-row%unit)
 		}
 		count := rows * width
 		if err := b.fill(dst[:4*count], area{row, col, rows, width}); err != nil {
@@ -141,6 +144,17 @@ func (c *change) fill(dst []byte, from int64) error {
 		dst, first, n = dst[4*count:], first+count, n-count
 	}
 	return nil
+}
+
+// unit returns how many rows have to be made together, 0 if that may be a part of one.
+func (c *change) unit() (rows int) {
+	for _, u := range c.updates {
+		if step := max(rows, 1); u.unit > 0 { // the least common multiple
+			for rows = step; rows%u.unit != 0; rows += step {
+			}
+		}
+	}
+	return rows
 }
 
 // blockRows returns how many rows are merged together: what the processor's cache holds or, of
@@ -197,20 +211,26 @@ func (b *mergeBlock) read(p area) ([]float32, error) {
 
 // product returns a part of scale · left·right, empty if there is none.
 func (b *mergeBlock) product(u *update, p area) []float32 {
-	if u.rank == 0 {
-		return nil
-	}
 	_, cols := b.size()
+	b.add = u.product(b.add, p, cols)
+	return b.add
+}
+
+// product sets x to a part of scale · left·right, which has so many columns.
+func (u *update) product(x []float32, p area, cols int) []float32 {
+	if u.rank == 0 {
+		return x[:0]
+	}
 	n := p.rows * p.width
-	b.add = slices.Grow(b.add[:0], n)[:n]
-	clear(b.add)
+	x = slices.Grow(x[:0], n)[:n]
+	clear(x)
 	right := kernels.Panels{Data: u.right[p.col:], K: u.rank, Cols: p.width, LD: cols}
 	left := u.left[p.row*u.rank:]
-	kernels.Leaves{}.Multiply(b.add, p.width, left, u.rank, p.rows, &right, 0, u.rank)
-	for i, x := range b.add {
-		b.add[i] = float32(u.scale * x)
+	kernels.Leaves{}.Multiply(x, p.width, left, u.rank, p.rows, &right, 0, u.rank)
+	for i, v := range x {
+		x[i] = float32(u.scale * v)
 	}
-	return b.add
+	return x
 }
 
 // fill sets dst to a part of the merged tensor. The order of the sums is a promise, as those of
@@ -219,15 +239,21 @@ func (b *mergeBlock) product(u *update, p area) []float32 {
 //	product = fma(left[row,k], right[k,col], product) for k = 0, 1, …, rank-1, from +0
 //	element = element + scale·product, twice rounded, for each adapter in order, from the base's
 func (b *mergeBlock) fill(dst []byte, p area) error {
-	weight, err := b.read(p)
+	made := p
+	if unit := b.unit(); unit > 0 {
+		_, cols := b.size()
+		made.row, made.col, made.width = p.row-p.row%unit, 0, cols
+		made.rows = (p.row + p.rows - made.row + unit - 1) / unit * unit
+	}
+	weight, err := b.read(made)
 	if err != nil {
 		return err
 	}
 	b.sum = append(b.sum[:0], weight...)
 	for _, u := range b.updates {
-		add := b.product(u, p)
+		add := b.product(u, made)
 		if u.combine != nil {
-			u.combine(p, weight, b.sum, add)
+			u.combine(made, weight, b.sum, add)
 			continue
 		}
 		sum := b.sum[:len(add)]
@@ -238,7 +264,8 @@ func (b *mergeBlock) fill(dst []byte, p area) error {
 	if !(kernels.Leaves{}).Finite(b.sum) && (kernels.Leaves{}).Finite(weight) {
 		return errors.New("what is merged is more than float32 holds")
 	}
-	for i, x := range b.sum {
+	skipped := (p.row-made.row)*made.width + p.col - made.col
+	for i, x := range b.sum[skipped:][:p.rows*p.width] {
 		binary.LittleEndian.PutUint32(dst[4*i:], math.Float32bits(x))
 	}
 	return nil
