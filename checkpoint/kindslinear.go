@@ -286,7 +286,7 @@ func (l *layer) oft(_ []*layer) (weight, bias *update) {
 	}
 	x, _ := l.matrix(part, blocks, size*(size-1)/2)
 	most, at := l.config.number("eps", 6e-5)/math.Sqrt(float64(blocks)), 0
-	return l.turned(blocks, size, terms, func(_ int, q []float64) {
+	weight = l.turned(blocks, size, terms, func(_ int, q []float64) {
 		for i := range size {
 			for j := i + 1; j < size; j++ {
 				q[i*size+j], q[j*size+i] = sign*float64(x[at]), -sign*float64(x[at])
@@ -296,7 +296,9 @@ func (l *layer) oft(_ []*layer) (weight, bias *update) {
 		if norm := math.Sqrt(dot(q, q)); l.config.isTrue("coft") && norm > most {
 			plus(q, most/norm-1, q)
 		}
-	}), nil
+	})
+	weight.first = l.layout == outIn
+	return weight, nil
 }
 
 // boft is BOFT without butterflies, as PEFT makes it where its CUDA extension is not built: s∘(W·Rᵀ),

@@ -274,6 +274,10 @@ func (m *merging) replace(theirs string, t weights.Tensor, o *openAdapter) error
 	}
 	switch {
 	case c.by != "":
+		// PEFT saves a copy of the head with its adapter
+		if same, err := t.Equal(c.tensor); strings.Contains(t.Name, ".base_layer.") && (same || err != nil) {
+			return err
+		}
 		return fmt.Errorf("%s: %s replaces that tensor too, want one that does", shown, c.by)
 	case m.grows(name, t, c.tensor):
 		m.grown = o
@@ -333,7 +337,9 @@ func (m *merging) update(l *layer, all []*layer) (err error) {
 func (m *merging) append(theirs string, u *update) {
 	name, _ := m.name(theirs)
 	c := m.of(name)
-	c.updates = append(c.updates, u)
+	if c.updates = append(c.updates, u); u.first {
+		c.updates = slices.Insert(c.updates[:len(c.updates)-1], 0, u)
+	}
 	m.changes[name] = c
 }
 

@@ -33,6 +33,7 @@ type update struct {
 	unit    int // combine wants whole rows, of which so many belong together; 0: any part of a row
 
 	turned bool // left is of A, and right of B
+	first  bool // of several adapters, the last one's is made first
 	tied   bool // of an embedding: the head that is tied to it has it too
 	needed bool // of a bias: the base must have one
 }
