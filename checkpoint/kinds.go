@@ -161,9 +161,9 @@ func (l *layer) lora(_ []*layer) (weight, bias *update) {
 		l.dora(weight)
 	case biased:
 		x, _ := l.matrix("B.bias", l.out)
-		bias = &update{needed: true, combine: func(at area, _, sum, _ []float32) {
+		bias = &update{needed: true, combine: func(_ area, _, sum, _ []float32) {
 			for i := range sum {
-				sum[i] += float32(weight.scale * x[at.col+i])
+				sum[i] += float32(weight.scale * x[i])
 			}
 		}}
 	}
@@ -251,7 +251,7 @@ func (l *layer) ia3(_ []*layer) (weight, bias *update) {
 		}}
 	}
 	if weight = times(of); !forward {
-		bias = times(func(at area, i int) int { return at.col + i })
+		bias = times(func(_ area, i int) int { return i })
 	}
 	return weight, bias
 }
@@ -296,7 +296,7 @@ func (l *layer) tokens(part string) *update {
 	return &update{combine: func(a area, _, sum, _ []float32) {
 		for row := range a.rows {
 			if i, ok := at[a.row+row]; ok {
-				copy(sum[row*a.width:(row+1)*a.width], x[i*width+a.col:])
+				copy(sum[row*a.width:(row+1)*a.width], x[i*width:])
 			}
 		}
 	}}

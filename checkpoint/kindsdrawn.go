@@ -266,9 +266,7 @@ func sparse(byRow map[int][]number) *update {
 	return &update{combine: func(a area, _, sum, _ []float32) {
 		for row := range a.rows {
 			for _, n := range byRow[a.row+row] {
-				if col := n.col - a.col; col >= 0 && col < a.width {
-					sum[row*a.width+col] += n.x
-				}
+				sum[row*a.width+n.col] += n.x
 			}
 		}
 	}}

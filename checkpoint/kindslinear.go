@@ -61,7 +61,7 @@ func (m *merging) attaches(o *openAdapter) error {
 func added(scale float64, element func(out, in int) float32) *update {
 	return &update{combine: func(at area, _, sum, _ []float32) {
 		for i := range sum {
-			sum[i] += float32(float32(scale) * element(at.row+i/at.width, at.col+i%at.width))
+			sum[i] += float32(float32(scale) * element(at.row+i/at.width, i%at.width))
 		}
 	}}
 }
@@ -145,7 +145,7 @@ func (l *layer) loha(_ []*layer) (weight, bias *update) {
 	}
 	weight, other := half("w1", scale), half("w2", 1)
 	weight.combine = func(at area, _, sum, product []float32) {
-		for i, x := range other.product(nil, at, l.in) {
+		for i, x := range other.product(nil, at) {
 			sum[i] += float32(product[i] * x)
 		}
 	}
@@ -177,7 +177,7 @@ func (l *layer) miss(_ []*layer) (weight, bias *update) {
 		l.divides("r", r, l.in, l.out)
 		b, _ := l.matrix("block", l.out/r, r, r)
 		b = rowsTimes(b, []float32{float32(l.scale)})
-		return &update{unit: 1, combine: func(at area, _, sum, _ []float32) {
+		return &update{combine: func(at area, _, sum, _ []float32) {
 			was := slices.Clone(sum)
 			for i := 0; i < len(sum); i += r {
 				o := at.row + i/at.width
@@ -401,9 +401,9 @@ func rotation(q []float64, n, terms int) []float64 {
 // share more or fewer of these. Liao and Monz, 2024, arXiv 2409.00119; PEFT's road/layer.py.
 func (l *layer) road(_ []*layer) (weight, bias *update) {
 	group := l.config.whole("group_size", 64, 2)
-	l.divides("group_size", group, l.out)
-	l.divides("group_size: 2, of", 2, group)
-	l.bound("group_size", group, 4096) // so many rows are made together
+	if l.bound("group_size", group, 4096); group%2 != 0 || l.out%group != 0 { // rows made together
+		failConfig("group_size: %d, want an even divisor of %d", group, l.out)
+	}
 	half, variant := group/2, cmp.Or(string(l.config.values["variant"]), `"road_1"`)
 	per := map[string]int{`"road_1"`: half, `"road_2"`: group, `"road_4"`: 2 * group}[variant]
 	if per == 0 {
@@ -430,14 +430,14 @@ func (l *layer) road(_ []*layer) (weight, bias *update) {
 		}
 	}
 	return &update{unit: group, combine: func(at area, _, sum, _ []float32) { turn(sum, at.row, at.width) }},
-		&update{unit: 1, combine: func(_ area, _, sum, _ []float32) { turn(sum, 0, 1) }}
+		&update{combine: func(_ area, _, sum, _ []float32) { turn(sum, 0, 1) }}
 }
 
 // blockwise is the update that multiplies each part of a row, of so many elements, by a matrix of its
 // own, or all by one. less are the matrices less the identity, [_, size, size].
 func (l *layer) blockwise(less []float64, size int) *update {
 	by := rowsTimes(rounded(less), []float32{float32(l.scale)})
-	return &update{unit: 1, combine: func(at area, _, sum, _ []float32) {
+	return &update{combine: func(at area, _, sum, _ []float32) {
 		was := slices.Clone(sum)
 		for i := 0; i < at.width; i += size {
 			m := by[i*size%len(by):][:size*size]

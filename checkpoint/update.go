@@ -27,10 +27,10 @@ type update struct {
 	// prepare, if not nil, is called once before rows are made, and sets what needs the whole weight.
 	prepare func(u *update, c *change) error
 	dropped bool // left and right, which prepare sets, when the whole weight is made
-	// combine, if not nil, changes sum, a part of the weight as it is by now. base is that part of
-	// the base's, and product that of scale · left·right, or empty.
+	// combine, if not nil, changes sum, rows of the weight as it is by now. base are these rows of
+	// the base's, and product those of scale · left·right, or empty.
 	combine func(at area, base, sum, product []float32)
-	unit    int // combine wants whole rows, of which so many belong together; 0: any part of a row
+	unit    int // of which so many rows belong together, 0 for 1
 
 	turned bool // left is of A, and right of B
 	first  bool // of several adapters, the last one's is made first
@@ -38,8 +38,8 @@ type update struct {
 	needed bool // of a bias: the base must have one
 }
 
-// An area is a part of a matrix: rows by width elements from row and col on.
-type area struct{ row, col, rows, width int }
+// An area is some rows of a matrix, so wide, from row on.
+type area struct{ row, rows, width int }
 
 // product returns the update that adds scale·B·A: A is [rank, in], B [out, rank].
 func (l *layer) product(a, b []float32, rank int, scale float64) *update {
@@ -58,7 +58,7 @@ func (l *layer) product(a, b []float32, rank int, scale float64) *update {
 // input and output return which input and output of the layer element i of an area belongs to.
 func (l *layer) input(at area, i int) int {
 	if l.layout == outIn {
-		return at.col + i%at.width
+		return i % at.width
 	}
 	return at.row + i/at.width
 }
@@ -67,7 +67,7 @@ func (l *layer) output(at area, i int) int {
 	if l.layout == outIn {
 		return at.row + i/at.width
 	}
-	return at.col + i%at.width
+	return i % at.width
 }
 
 // transposed returns a matrix [rows, cols] as [cols, rows].
@@ -129,33 +129,27 @@ func (c *change) fill(dst []byte, from int64) error {
 		return fmt.Errorf("%s: %w", c.tensor.Name, err)
 	}
 	_, cols := c.size()
-	b := mergeBlock{change: c}
-	unit := max(c.unit(), 1)
-	most := max(c.blockRows()/unit, 1) * unit
-	for first, n := int(from/4), len(dst)/4; n > 0; {
-		row, col := first/cols, first%cols
-		rows, width := 1, min(cols-col, n)
-		if width == cols {
-			rows = min(n/cols, most-row%unit)
+	unit := 1
+	for _, u := range c.updates { // the least common multiple
+		for step := unit; unit%max(u.unit, 1) != 0; unit += step {
 		}
-		count := rows * width
-		if err := b.fill(dst[:4*count], area{row, col, rows, width}); err != nil {
+	}
+	most := max(c.blockRows()/unit, 1) * unit
+	b := mergeBlock{change: c}
+	for first, end := int(from/4), int(from/4)+len(dst)/4; first < end; {
+		row := first / cols / unit * unit
+		rows := min(((end-1)/cols-row)/unit*unit+unit, most)
+		if err := b.make(area{row, rows, cols}); err != nil {
 			return fmt.Errorf("%s: %w", c.tensor.Name, err)
 		}
-		dst, first, n = dst[4*count:], first+count, n-count
+		part := b.sum[first-row*cols:]
+		part = part[:min(len(part), end-first)]
+		for i, x := range part {
+			binary.LittleEndian.PutUint32(dst[4*i:], math.Float32bits(x))
+		}
+		dst, first = dst[4*len(part):], first+len(part)
 	}
 	return nil
-}
-
-// unit returns how many rows have to be made together, 0 if that may be a part of one.
-func (c *change) unit() (rows int) {
-	for _, u := range c.updates {
-		if step := max(rows, 1); u.unit > 0 { // the least common multiple
-			for rows = step; rows%u.unit != 0; rows += step {
-			}
-		}
-	}
-	return rows
 }
 
 // blockRows returns how many rows are merged together: what the processor's cache holds or, of
@@ -174,12 +168,13 @@ func (c *change) each(u *update, f func(at area, base, product []float32)) error
 	rows, cols := c.size()
 	b := mergeBlock{change: c}
 	for row := 0; row < rows; row += c.blockRows() {
-		at := area{row, 0, min(c.blockRows(), rows-row), cols}
+		at := area{row, min(c.blockRows(), rows-row), cols}
 		base, err := b.read(at)
 		if err != nil {
 			return err
 		}
-		f(at, base, b.product(u, at))
+		b.add = u.product(b.add, at)
+		f(at, base, b.add)
 	}
 	return nil
 }
@@ -191,12 +186,11 @@ type mergeBlock struct {
 	sum, add []float32
 }
 
-// read returns a part of the base's weight.
+// read returns rows of the base's weight.
 func (b *mergeBlock) read(p area) ([]float32, error) {
-	_, cols := b.size()
 	base, n := b.tensor, p.rows*p.width
 	size := base.DType.Size()
-	at := int64(p.row*cols+p.col) * int64(size)
+	at := int64(p.row*p.width) * int64(size)
 	part := weights.Tensor{Name: base.Name, DType: base.DType, Shape: []int{n}}
 	if base.Data != nil {
 		part.Data = base.Data[at : at+int64(n*size)]
@@ -210,64 +204,45 @@ func (b *mergeBlock) read(p area) ([]float32, error) {
 	return part.Float32s()
 }
 
-// product returns a part of scale · left·right, empty if there is none.
-func (b *mergeBlock) product(u *update, p area) []float32 {
-	_, cols := b.size()
-	b.add = u.product(b.add, p, cols)
-	return b.add
-}
-
-// product sets x to a part of scale · left·right, which has so many columns.
-func (u *update) product(x []float32, p area, cols int) []float32 {
+// product returns rows of scale · left·right in x, none if there is none.
+func (u *update) product(x []float32, p area) []float32 {
 	if u.rank == 0 {
 		return x[:0]
 	}
 	n := p.rows * p.width
 	x = slices.Grow(x[:0], n)[:n]
 	clear(x)
-	right := kernels.Panels{Data: u.right[p.col:], K: u.rank, Cols: p.width, LD: cols}
-	left := u.left[p.row*u.rank:]
-	kernels.Leaves{}.Multiply(x, p.width, left, u.rank, p.rows, &right, 0, u.rank)
+	multiply(x, p.width, u.left[p.row*u.rank:], u.rank, p.rows, u.right, u.rank)
 	for i, v := range x {
 		x[i] = float32(u.scale * v)
 	}
 	return x
 }
 
-// fill sets dst to a part of the merged tensor. The order of the sums is a promise, as those of
+// make makes rows of the merged tensor in sum. The order of the sums is a promise, as those of
 // package kernels are. Of each element, in float32:
 //
 //	product = fma(left[row,k], right[k,col], product) for k = 0, 1, …, rank-1, from +0
 //	element = element + scale·product, twice rounded, for each adapter in order, from the base's
-func (b *mergeBlock) fill(dst []byte, p area) error {
-	made := p
-	if unit := b.unit(); unit > 0 {
-		_, cols := b.size()
-		made.row, made.col, made.width = p.row-p.row%unit, 0, cols
-		made.rows = (p.row + p.rows - made.row + unit - 1) / unit * unit
-	}
-	weight, err := b.read(made)
+func (b *mergeBlock) make(p area) error {
+	weight, err := b.read(p)
 	if err != nil {
 		return err
 	}
 	b.sum = append(b.sum[:0], weight...)
 	for _, u := range b.updates {
-		add := b.product(u, made)
+		b.add = u.product(b.add, p)
 		if u.combine != nil {
-			u.combine(made, weight, b.sum, add)
+			u.combine(p, weight, b.sum, b.add)
 			continue
 		}
-		sum := b.sum[:len(add)]
-		for i, x := range add {
+		sum := b.sum[:len(b.add)]
+		for i, x := range b.add {
 			sum[i] += x
 		}
 	}
 	if !(kernels.Leaves{}).Finite(b.sum) && (kernels.Leaves{}).Finite(weight) {
 		return errors.New("what is merged is more than float32 holds")
-	}
-	skipped := (p.row-made.row)*made.width + p.col - made.col
-	for i, x := range b.sum[skipped:][:p.rows*p.width] {
-		binary.LittleEndian.PutUint32(dst[4*i:], math.Float32bits(x))
 	}
 	return nil
 }
