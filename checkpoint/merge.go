@@ -181,14 +181,14 @@ func (m *merging) add(o *openAdapter) error {
 			return err
 		}
 	}
-	if len(layers) == 0 && len(o.left) > 0 && !m.hasTarget(o) {
-		return fmt.Errorf("%s: target_modules names no layer of %s", folder.AdapterConfig,
-			m.base.Name())
-	}
 	if linearKinds()[o.config.name] != nil {
 		if err := m.attaches(o); err != nil {
 			return err
 		}
+	}
+	if len(layers) == 0 && len(o.left) > 0 && !m.hasTarget(o) {
+		return fmt.Errorf("%s: target_modules names no layer of %s", folder.AdapterConfig,
+			m.base.Name())
 	}
 	for _, name := range slices.Sorted(maps.Keys(whole)) {
 		if err := m.replace(name, whole[name], o); err != nil {
