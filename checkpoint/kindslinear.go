@@ -5,14 +5,10 @@ package checkpoint
 import (
 	"cmp"
 	"encoding/binary"
-	"fmt"
 	"math"
 	"slices"
-	"strings"
 
-	"picogpt/internal/folder"
 	"picogpt/internal/quote"
-	"picogpt/kernels"
 	"picogpt/weights"
 )
 
@@ -25,10 +21,11 @@ func linearKinds() map[string]*kind {
 			passed: "use_effective_conv2d rank_dropout_scale"},
 		"LOHA": {prefix: "hada_", make: (*layer).loha, parts: "w1_a w1_b w2_a w2_b", fields: ranks,
 			passed: "use_effective_conv2d"},
-		"C3A":   {make: (*layer).c3a, parts: "kernel", fields: "block_size block_size_pattern"},
-		"MISS":  {make: (*layer).miss, parts: "block", fields: "r mini_r init_weights"},
-		"SHIRA": {make: (*layer).shira, parts: "weight indices", fields: "r", passed: "mask_type random_seed"},
-		"HRA":   {make: (*layer).hra, parts: "u", fields: "r apply_GS"},
+		"C3A":  {make: (*layer).c3a, parts: "kernel", fields: "block_size block_size_pattern"},
+		"MISS": {make: (*layer).miss, parts: "block", fields: "r mini_r init_weights"},
+		"SHIRA": {make: (*layer).shira, parts: "weight indices", fields: "r",
+			passed: "mask_type random_seed"},
+		"HRA": {make: (*layer).hra, parts: "u", fields: "r apply_GS"},
 		"DELORA": {make: (*layer).delora, parts: "A B lambda w_norm", fields: "r rank_pattern",
 			passed: "delora_lambda lambda_pattern"},
 		"OFT": {make: (*layer).oft, parts: "R.weight embedding_R.weight", fields: "r oft_block_size " +
@@ -37,33 +34,6 @@ func linearKinds() map[string]*kind {
 			passed: "boft_n_butterfly_factor"},
 		"ROAD": {make: (*layer).road, parts: "theta alpha", fields: "variant group_size"},
 	}
-}
-
-const onlyLinear = "not supported: PEFT attaches it to nn.Linear alone, in GPT-2 lm_head and score"
-
-// attaches refuses a config of one of these kinds that names another module of the base. OFT has
-// embeddings too.
-func (m *merging) attaches(o *openAdapter) error {
-	for _, t := range m.base.All() {
-		module, ok := strings.CutSuffix(strings.TrimPrefix(t.Name, m.prefix), ".weight")
-		named := o.config.targets.has(module) || o.config.targets.has("transformer."+module)
-		is := m.layout(t.Name)
-		linear := len(t.Shape) == 2 && (is == outIn || is == lookup && o.config.name == "OFT")
-		if ok && named && !linear {
-			return fmt.Errorf("%s: target_modules: %s of %s: %s", folder.AdapterConfig,
-				quote.Plain(module, 80), o.config.name, onlyLinear)
-		}
-	}
-	return nil
-}
-
-// added is the update that adds scale times an element for each output and input.
-func added(scale float64, element func(out, in int) float32) *update {
-	return &update{combine: func(at area, _, sum, _ []float32) {
-		for i := range sum {
-			sum[i] += float32(float32(scale) * element(at.row+i/at.width, i%at.width))
-		}
-	}}
 }
 
 // sized returns a whole number of the config, or what a pattern has for the module.
@@ -91,8 +61,8 @@ func (l *layer) ranked() (rank int, scale float64) {
 	return rank, l.scale * alpha / float64(rank)
 }
 
-// lokr is LoKr: ΔW = α/r·W1⊗W2, each a matrix, or a product of rank r where that is smaller. Yeh and
-// others, 2023, arXiv 2309.14859; PEFT's lokr/layer.py.
+// lokr is LoKr: ΔW = α/r·W1⊗W2, each a matrix, or a product of rank r where that is smaller. Yeh
+// and others, 2023, arXiv 2309.14859; PEFT's lokr/layer.py.
 func (l *layer) lokr(_ []*layer) (weight, bias *update) {
 	r, scale := l.ranked()
 	factor := l.config.whole("decompose_factor", -1, -1)
@@ -116,8 +86,8 @@ func (l *layer) lokr(_ []*layer) (weight, bias *update) {
 	}), nil
 }
 
-// factors returns two factors of n by PEFT's rule: factor and the other, if it is one, or those
-// nearest to the root, the smaller one at most about factor unless that is -1.
+// factors returns two factors of n by PEFT's rule: factor and the other, if it is one, else those
+// nearest to the root with one of them at most factor, which -1 does not bound.
 func factors(n, factor int) (small, large int) {
 	if factor > 0 && n%factor == 0 {
 		return factor, n / factor
@@ -134,8 +104,8 @@ func factors(n, factor int) (small, large int) {
 	return min(small, large), max(small, large)
 }
 
-// loha is LoHa: ΔW = α/r·(A1·B1)∘(A2·B2). Hyeon-Woo and others, 2021, arXiv 2108.06098, section 2.2;
-// PEFT's loha/layer.py.
+// loha is LoHa: ΔW = α/r·(A1·B1)∘(A2·B2). Hyeon-Woo and others, 2021, arXiv 2108.06098; PEFT's
+// loha/layer.py.
 func (l *layer) loha(_ []*layer) (weight, bias *update) {
 	r, scale := l.ranked()
 	half := func(name string, scale float64) *update {
@@ -165,8 +135,8 @@ func (l *layer) c3a(_ []*layer) (weight, bias *update) {
 }
 
 // miss is MiSS: ΔW[o, i] = B[i mod r, o], B [r, out], or [r, mini_r] that repeats; of "bat" ΔW =
-// (W+I)·B in blocks [r, r], with a B for each r outputs. Kang and Yin, 2024, arXiv 2409.15371; PEFT's
-// miss/layer.py.
+// (W+I)·B in blocks [r, r], with a B for each r outputs. Kang and Yin, 2024, arXiv 2409.15371;
+// PEFT's miss/layer.py.
 func (l *layer) miss(_ []*layer) (weight, bias *update) {
 	r, width := l.config.whole("r", 64, 1), l.out
 	switch string(l.config.values["init_weights"]) {
@@ -190,8 +160,8 @@ func (l *layer) miss(_ []*layer) (weight, bias *update) {
 	return added(l.scale, func(o, i int) float32 { return x[i%r*width+o%width] }), nil
 }
 
-// shira is SHiRA: ΔW is zero but for r·(in+out) numbers, whose places [2, _] are saved. Bhardwaj and
-// others, 2024, arXiv 2406.13175; PEFT's shira/layer.py, which on Windows saves places in float32.
+// shira is SHiRA: ΔW is zero but for r·(in+out) numbers, with their places [2, _]. Bhardwaj and
+// others, 2024, arXiv 2406.13175; PEFT's shira/layer.py, which on Windows saves these in float32.
 func (l *layer) shira(_ []*layer) (weight, bias *update) {
 	r := l.config.whole("r", 32, 1)
 	l.bound("r", r, l.in*l.out/(l.in+l.out))
@@ -199,18 +169,19 @@ func (l *layer) shira(_ []*layer) (weight, bias *update) {
 	x, _ := l.matrix("weight", n)
 	t := l.parts["indices"]
 	data, err := t.Bytes()
-	if err != nil || !slices.Equal(t.Shape, []int{2, n}) || t.DType != weights.I32 && t.DType != weights.F32 {
+	if err != nil || !slices.Equal(t.Shape, []int{2, n}) || !listed("I32 F32", string(t.DType)) {
 		fail("%s: its shira_indices: %s %v, want I32 [2 %d]", l.shown(), t.DType, t.Shape, n)
 	}
 	place := func(i, most int) int {
-		at := int(int32(binary.LittleEndian.Uint32(data[4*i:])))
+		bits := binary.LittleEndian.Uint32(data[4*i:])
+		at := float64(int32(bits))
 		if t.DType == weights.F32 {
-			at = int(math.Float32frombits(uint32(at)))
+			at = float64(math.Float32frombits(bits))
 		}
-		if at < 0 || at >= most {
-			fail("%s: %d, want 0 to %d", quote.Plain(t.Name, 80), at, most-1)
+		if !(at >= 0 && at < float64(most)) {
+			fail("%s: %v, want 0 to %d", quote.Plain(t.Name, 80), at, most-1)
 		}
-		return at
+		return int(at)
 	}
 	numbers := map[int][]number{}
 	for i, v := range x {
@@ -220,8 +191,8 @@ func (l *layer) shira(_ []*layer) (weight, bias *update) {
 	return sparse(numbers), nil
 }
 
-// hra is HRA: W·H, H a product of r reflections I − 2·u·uᵀ/‖u‖², with apply_GS of vectors that are
-// made orthogonal by Gram and Schmidt. Yuan and others, 2024, arXiv 2405.17484; PEFT's hra/layer.py.
+// hra is HRA: W·H, H a product of r reflections I − 2·u·uᵀ/‖u‖², with apply_GS of vectors made
+// orthogonal first. Yuan and others, 2024, arXiv 2405.17484; PEFT's hra/layer.py.
 func (l *layer) hra(_ []*layer) (weight, bias *update) {
 	r, in := l.config.whole("r", 8, 1), l.in
 	x, _ := l.matrix("u", in, r)
@@ -234,10 +205,7 @@ func (l *layer) hra(_ []*layer) (weight, bias *update) {
 		for j := 0; j < k && l.config.isTrue("apply_GS"); j++ {
 			plus(u[k], -dot(u[j], u[k]), u[j])
 		}
-		length := math.Sqrt(dot(u[k], u[k]))
-		for i := range in {
-			u[k][i] /= length
-		}
+		plus(u[k], 1/math.Sqrt(dot(u[k], u[k]))-1, u[k])
 		for i := range in {
 			row := less[i*in : (i+1)*in]
 			plus(row, -2*(dot(row, u[k])+u[k][i]), u[k])
@@ -247,8 +215,8 @@ func (l *layer) hra(_ []*layer) (weight, bias *update) {
 }
 
 // delora is DeLoRA: ΔW = λ/r·B·A, of rows of A and columns of B with the norm 1, times the norms of
-// the columns of the base's weight, which are saved. Bini and others, 2025, arXiv 2503.18225; PEFT's
-// delora/layer.py.
+// the columns of the base's weight, which are saved. Bini and others, 2025, arXiv 2503.18225;
+// PEFT's delora/layer.py.
 func (l *layer) delora(_ []*layer) (weight, bias *update) {
 	r := l.sized("r", 8, "rank_pattern")
 	a, _ := l.matrix("A", r, l.in)
@@ -267,9 +235,10 @@ func (l *layer) delora(_ []*layer) (weight, bias *update) {
 	return l.product(a, b, r, l.scale*float64(lambda[0])/float64(r)), nil
 }
 
-// oft is OFT: W·Rᵀ, of an embedding W·R. R has blocks on its diagonal, or one that repeats, each made
-// of a skew-symmetric Q whose upper triangle is saved; with coft this is cut to the norm eps/√blocks.
-// Qiu and others, 2023, arXiv 2306.07280, and 2025, arXiv 2506.19847; PEFT's oft/layer.py.
+// oft is OFT: W·Rᵀ, of an embedding W·R. R has blocks on its diagonal, or one that repeats, each
+// made of a skew-symmetric Q whose upper triangle is saved; with coft this is cut to the norm
+// eps/√blocks. Qiu and others, 2023, arXiv 2306.07280, and 2025, arXiv 2506.19847; PEFT's
+// oft/layer.py.
 func (l *layer) oft(_ []*layer) (weight, bias *update) {
 	part, width, sign := "R.weight", l.in, -1.0 // Rᵀ is R of −Q
 	if l.layout == lookup {
@@ -301,8 +270,9 @@ func (l *layer) oft(_ []*layer) (weight, bias *update) {
 	return weight, nil
 }
 
-// boft is BOFT without butterflies, as PEFT makes it where its CUDA extension is not built: s∘(W·Rᵀ),
-// R as in OFT, of Q = (D−Dᵀ)/2. Liu and others, 2023, arXiv 2311.06243; PEFT's boft/layer.py.
+// boft is BOFT without butterflies, as PEFT makes it where its CUDA extension is not built:
+// s∘(W·Rᵀ), R as in OFT, of Q = (D−Dᵀ)/2. Liu and others, 2023, arXiv 2311.06243; PEFT's
+// boft/layer.py.
 func (l *layer) boft(_ []*layer) (weight, bias *update) {
 	size := l.blockSize("boft_block_size", 4, "boft_block_num", l.in, false)
 	x, _ := l.matrix("R", 1, l.in/size, size, size)
@@ -333,8 +303,8 @@ func (l *layer) turned(blocks, size, terms int, skew func(n int, q []float64)) *
 	return l.blockwise(less, size)
 }
 
-// blockSize returns the size of blocks of n numbers, of which the config has the size or the number:
-// a divisor of n, for which the nearest one may be taken, the smaller of two.
+// blockSize returns the size of blocks of n numbers, of which the config has the size or the
+// number: a divisor of n, for which the nearest one may be taken, the smaller of two.
 func (l *layer) blockSize(size string, usual int, number string, n int, nearest bool) int {
 	s, blocks := l.config.whole(size, usual, 0), l.config.whole(number, 0, 0)
 	if (s == 0) == (blocks == 0) {
@@ -348,17 +318,15 @@ func (l *layer) blockSize(size string, usual int, number string, n int, nearest 
 			wish = up
 		}
 	}
-	if s == 0 {
-		l.divides(number, wish, n)
+	if l.divides(size+" or "+number, wish, n); s == 0 {
 		return n / wish
 	}
-	l.divides(size, wish, n)
 	return wish
 }
 
-// rotation returns R − I for a skew-symmetric Q [n, n]: with terms 0 of Cayley's (I−Q)·(I+Q)⁻¹, else
-// of the powers of Q below terms in the series of (I+Q)·(I−Q)⁻¹, of which PEFT has each twice but the
-// last one.
+// rotation returns R − I for a skew-symmetric Q [n, n]: with terms 0 of Cayley's (I−Q)·(I+Q)⁻¹,
+// else of the powers of Q below terms in the series of (I+Q)·(I−Q)⁻¹, each twice but the last one,
+// as in PEFT.
 func rotation(q []float64, n, terms int) []float64 {
 	y, row := make([]float64, n*n), func(x []float64, i int) []float64 { return x[i*n : (i+1)*n] }
 	if terms == 0 { // R − I solves (I+Q)·Y = −2·Q, without pivots: xᵀ·(I+Q)·x = xᵀ·x
@@ -381,12 +349,10 @@ func rotation(q []float64, n, terms int) []float64 {
 		}
 		return y
 	}
-	by := 1.0
-	for k := 1; k < terms; k++ {
+	for by, k := 1.0, 1; k < terms; by, k = 2, k+1 {
 		for i := range n {
 			y[i*n+i] += by
 		}
-		by = 2
 		sum := y
 		y = make([]float64, n*n)
 		for i, v := range q {
@@ -429,39 +395,7 @@ func (l *layer) road(_ []*layer) (weight, bias *update) {
 			}
 		}
 	}
-	return &update{unit: group, combine: func(at area, _, sum, _ []float32) { turn(sum, at.row, at.width) }},
-		&update{combine: func(_ area, _, sum, _ []float32) { turn(sum, 0, 1) }}
-}
-
-// blockwise is the update that multiplies each part of a row, of so many elements, by a matrix of its
-// own, or all by one. less are the matrices less the identity, [_, size, size].
-func (l *layer) blockwise(less []float64, size int) *update {
-	by := rowsTimes(rounded(less), []float32{float32(l.scale)})
-	return &update{combine: func(at area, _, sum, _ []float32) {
-		was := slices.Clone(sum)
-		for i := 0; i < at.width; i += size {
-			m := by[i*size%len(by):][:size*size]
-			multiply(sum[i:], at.width, was[i:], at.width, at.rows, m, size)
-		}
-	}}
-}
-
-// multiply adds x·m to y, with rows ldx and ldy apart; m is [k, _].
-func multiply(y []float32, ldy int, x []float32, ldx, rows int, m []float32, k int) {
-	right := kernels.Panels{Data: m, K: k, Cols: len(m) / k, LD: len(m) / k}
-	kernels.Leaves{}.Multiply(y, ldy, x, ldx, rows, &right, 0, k)
-}
-
-func dot[F float32 | float64](x, y []F) (sum float64) {
-	for i, v := range x {
-		sum += float64(float64(v) * float64(y[i]))
-	}
-	return sum
-}
-
-// plus adds by·x to y.
-func plus(y []float64, by float64, x []float64) {
-	for i, v := range x {
-		y[i] += float64(by * v)
-	}
+	weight = &update{unit: group}
+	weight.combine = func(at area, _, sum, _ []float32) { turn(sum, at.row, at.width) }
+	return weight, &update{combine: func(_ area, _, sum, _ []float32) { turn(sum, 0, 1) }}
 }

@@ -20,8 +20,8 @@ func evenHead(t *testing.T) (dir string) {
 	return write(t, fixture.Options{Embd: 16, Head: 2, Vocab: 24, Untied: true}, nil)
 }
 
-// TestPartsOfEveryKind: any part of a merged tensor has the bits of the whole, where rows or elements
-// of a row are mixed too.
+// TestPartsOfEveryKind: any part of a merged tensor has the bits of the whole, where rows or
+// elements of a row are mixed too.
 func TestPartsOfEveryKind(t *testing.T) {
 	dir, all := unpackKinds(t)
 	rng, tensors := rand.New(rand.NewPCG(3, 4)), 0
@@ -59,8 +59,8 @@ func TestPartsOfEveryKind(t *testing.T) {
 	}
 }
 
-// TestRoAdAfterRoAd: groups of 4 and of 6 outputs, one with half of its strength, of a layer that has
-// a bias, by the rotations' formula in float64.
+// TestRoAdAfterRoAd: groups of 4 and of 6 outputs, one with half of its strength, of a layer that
+// has a bias, by the rotations' formula in float64.
 func TestRoAdAfterRoAd(t *testing.T) {
 	const labels, width = 12, 16
 	base := newLora(1, 1, weights.F32)
@@ -147,12 +147,12 @@ func TestKindsOfLinearThatAreRefused(t *testing.T) {
 		{"SHIRA", "its shira_indices:  [], want I32 [2 40]", map[string]any{"r": 1},
 			tensors{"lm_head.shira_weight": {40}}},
 		{"HRA", "shape [16 8], want [16 3]", map[string]any{"r": 3}, tensors{"lm_head.hra_u": {16, 8}}},
-		{"OFT", "oft_block_size: 4 and r: 4, want one of them", map[string]any{"r": 4, "oft_block_size": 4},
-			tensors{"lm_head.oft_R.weight": {4, 6}}},
+		{"OFT", "oft_block_size: 4 and r: 4, want one of them",
+			map[string]any{"r": 4, "oft_block_size": 4}, tensors{"lm_head.oft_R.weight": {4, 6}}},
 		{"OFT", "num_cayley_neumann_terms: 33, want at most 32", map[string]any{"oft_block_size": 4,
 			"num_cayley_neumann_terms": 33}, tensors{"lm_head.oft_R.weight": {4, 6}}},
-		{"BOFT", "boft_block_size: 5, want a divisor of 16", map[string]any{"boft_block_size": 5},
-			tensors{"lm_head.boft_R": {1, 4, 4, 4}}},
+		{"BOFT", "boft_block_size or boft_block_num: 5, want a divisor of 16",
+			map[string]any{"boft_block_size": 5}, tensors{"lm_head.boft_R": {1, 4, 4, 4}}},
 		{"BOFT", "shape [2 4 4 4], want [1 4 4 4]", map[string]any{"boft_n_butterfly_factor": 2},
 			tensors{"lm_head.boft_R": {2, 4, 4, 4}, "lm_head.boft_s": {24, 1}}},
 		{"ROAD", "group_size: 10, want an even divisor of 24", map[string]any{"group_size": 10},
@@ -171,7 +171,8 @@ func TestKindsOfLinearThatAreRefused(t *testing.T) {
 		for name, shape := range c.tensors {
 			l.add(peft+name, shape...)
 		}
-		_, err := checkpoint.Open(dir, checkpoint.Options{Adapters: []checkpoint.Adapter{{Path: l.write(t)}}})
+		_, err := checkpoint.Open(dir, checkpoint.Options{
+			Adapters: []checkpoint.Adapter{{Path: l.write(t)}}})
 		wantText(t, err, c.want)
 	}
 }
@@ -224,7 +225,8 @@ func TestPlacesOfSHiRA(t *testing.T) {
 	}
 }
 
-// TestTwoAdaptersOfTheHead: PEFT saves a copy of the base's head with each, which is one and the same.
+// TestTwoAdaptersOfTheHead: PEFT saves a copy of the base's head with each, which is one and the
+// same.
 func TestTwoAdaptersOfTheHead(t *testing.T) {
 	dir := evenHead(t)
 	before, m := opened(t, dir, checkpoint.Options{})
@@ -244,6 +246,7 @@ func TestTwoAdaptersOfTheHead(t *testing.T) {
 	if ids := []int{1, 2}; slices.Equal(logits(t, m, ids)[1], logits(t, both, ids)[1]) {
 		t.Error("two adapters change nothing")
 	}
-	_, err := checkpoint.Open(dir, checkpoint.Options{Adapters: []checkpoint.Adapter{one(true), one(false)}})
+	with := []checkpoint.Adapter{one(true), one(false)}
+	_, err := checkpoint.Open(dir, checkpoint.Options{Adapters: with})
 	wantText(t, err, "replaces that tensor too")
 }

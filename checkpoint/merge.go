@@ -209,19 +209,6 @@ func (m *merging) add(o *openAdapter) error {
 	return nil
 }
 
-// hasTarget reports whether the config of an adapter names a module of the base, as its own layers
-// are named.
-func (m *merging) hasTarget(o *openAdapter) bool {
-	prefix := ""
-	if strings.HasPrefix(o.left[0], "transformer.") {
-		prefix = "transformer."
-	}
-	return slices.ContainsFunc(m.base.All(), func(t weights.Tensor) bool {
-		module := strings.TrimSuffix(strings.TrimPrefix(t.Name, m.prefix), ".weight")
-		return len(t.Shape) == 2 && o.config.targets.has(prefix+module)
-	})
-}
-
 // name returns the name that the base has for a weight of the adapter's model, and whether it is
 // one of the decoder's.
 func (m *merging) name(theirs string) (ours string, decoder bool) {
@@ -274,8 +261,8 @@ func (m *merging) replace(theirs string, t weights.Tensor, o *openAdapter) error
 	}
 	switch {
 	case c.by != "":
-		// PEFT saves a copy of the head with its adapter
-		if same, err := t.Equal(c.tensor); strings.Contains(t.Name, ".base_layer.") && (same || err != nil) {
+		copied := strings.Contains(t.Name, ".base_layer.") // as PEFT saves one of the head
+		if same, err := t.Equal(c.tensor); copied && (same || err != nil) {
 			return err
 		}
 		return fmt.Errorf("%s: %s replaces that tensor too, want one that does", shown, c.by)

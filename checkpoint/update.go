@@ -55,6 +55,48 @@ func (l *layer) product(a, b []float32, rank int, scale float64) *update {
 	return u
 }
 
+// added is the update that adds scale times an element for each output and input.
+func added(scale float64, element func(out, in int) float32) *update {
+	return &update{combine: func(at area, _, sum, _ []float32) {
+		for i := range sum {
+			sum[i] += float32(float32(scale) * element(at.row+i/at.width, i%at.width))
+		}
+	}}
+}
+
+// blockwise is the update that multiplies each part of a row, of so many elements, by a matrix of
+// its own, or all by one. less are the matrices less the identity, [_, size, size].
+func (l *layer) blockwise(less []float64, size int) *update {
+	by := rowsTimes(rounded(less), []float32{float32(l.scale)})
+	return &update{combine: func(at area, _, sum, _ []float32) {
+		was := slices.Clone(sum)
+		for i := 0; i < at.width; i += size {
+			m := by[i*size%len(by):][:size*size]
+			multiply(sum[i:], at.width, was[i:], at.width, at.rows, m, size)
+		}
+	}}
+}
+
+// multiply adds x·m to y, with rows ldx and ldy apart; m is [k, _].
+func multiply(y []float32, ldy int, x []float32, ldx, rows int, m []float32, k int) {
+	right := kernels.Panels{Data: m, K: k, Cols: len(m) / k, LD: len(m) / k}
+	kernels.Leaves{}.Multiply(y, ldy, x, ldx, rows, &right, 0, k)
+}
+
+func dot[F float32 | float64](x, y []F) (sum float64) {
+	for i, v := range x {
+		sum += float64(float64(v) * float64(y[i]))
+	}
+	return sum
+}
+
+// plus adds by·x to y.
+func plus(y []float64, by float64, x []float64) {
+	for i, v := range x {
+		y[i] += float64(by * v)
+	}
+}
+
 // input and output return which input and output of the layer element i of an area belongs to.
 func (l *layer) input(at area, i int) int {
 	if l.layout == outIn {

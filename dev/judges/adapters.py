@@ -206,7 +206,7 @@ with judge.claim("each kind of PeftType: its logits, at every position, or a ref
                        lambda d: logits(model.to(d), ids)[-len(ids):])
     told = {k: sorted({*v}) for k, v in attached.items()}
     claim.same("the kinds that PEFT attaches to Conv1D", told["Conv1D"], DATA["attached"])
-    claim.same("and to nn.Linear alone", told["lm_head"], DATA["attached to Linear"])
+    claim.same("and not to that but to nn.Linear", told["lm_head"], DATA["attached to Linear"])
     print("adapters: PEFT attaches to Conv1D " + ", ".join(told["Conv1D"]))
 
 with judge.claim("kinds of nn.Linear: two after each other, and of the heads of classifiers",
