@@ -124,7 +124,7 @@ func (l *layer) loha(_ []*layer) (weight, bias *update) {
 
 // c3a is C3A: ΔW is of blocks [b, b] with a kernel [b] each, which every column has, turned by one
 // more place: ΔW[m·b+s, n·b+j] = kernel[m, n, (j−s) mod b]/in. Chen and others, 2024, arXiv
-// 2407.19342; PEFT's c3a/utils.py, which makes it by Fourier transforms.
+// 2407.19342; PEFT's c3a/utils.py.
 func (l *layer) c3a(_ []*layer) (weight, bias *update) {
 	b := l.sized("block_size", 256, "block_size_pattern")
 	l.divides("block_size", b, l.in, l.out)
@@ -214,9 +214,8 @@ func (l *layer) hra(_ []*layer) (weight, bias *update) {
 	return l.blockwise(less, in), nil
 }
 
-// delora is DeLoRA: ΔW = λ/r·B·A, of rows of A and columns of B with the norm 1, times the norms of
-// the columns of the base's weight, which are saved. Bini and others, 2025, arXiv 2503.18225;
-// PEFT's delora/layer.py.
+// delora is DeLoRA: ΔW = λ/r·B·A, of rows of A and columns of B with the norm 1, times the saved
+// norms of W's columns. Bini and others, 2025, arXiv 2503.18225; PEFT's delora/layer.py.
 func (l *layer) delora(_ []*layer) (weight, bias *update) {
 	r := l.sized("r", 8, "rank_pattern")
 	a, _ := l.matrix("A", r, l.in)
