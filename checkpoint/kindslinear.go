@@ -203,12 +203,12 @@ func (l *layer) hra(_ []*layer) (weight, bias *update) {
 			u[k][i] = float64(x[i*r+k])
 		}
 		for j := 0; j < k && l.config.isTrue("apply_GS"); j++ {
-			plus(u[k], -dot(u[j], u[k]), u[j])
+			add(u[k], -dot(u[j], u[k]), u[j])
 		}
-		plus(u[k], 1/math.Sqrt(dot(u[k], u[k]))-1, u[k])
+		add(u[k], 1/math.Sqrt(dot(u[k], u[k]))-1, u[k])
 		for i := range in {
 			row := less[i*in : (i+1)*in]
-			plus(row, -2*(dot(row, u[k])+u[k][i]), u[k])
+			add(row, -2*(dot(row, u[k])+u[k][i]), u[k])
 		}
 	}
 	return l.blockwise(less, in), nil
@@ -262,7 +262,7 @@ func (l *layer) oft(_ []*layer) (weight, bias *update) {
 			}
 		}
 		if norm := math.Sqrt(dot(q, q)); l.config.isTrue("coft") && norm > most {
-			plus(q, most/norm-1, q)
+			add(q, most/norm-1, q)
 		}
 	})
 	weight.first = l.layout == outIn
@@ -329,7 +329,7 @@ func (l *layer) blockSize(size string, usual int, number string, n int, nearest 
 func rotation(q []float64, n, terms int) []float64 {
 	y, row := make([]float64, n*n), func(x []float64, i int) []float64 { return x[i*n : (i+1)*n] }
 	if terms == 0 { // R − I solves (I+Q)·Y = −2·Q, without pivots: xᵀ·(I+Q)·x = xᵀ·x
-		plus(y, -2, q)
+		add(y, -2, q)
 		a := slices.Clone(q)
 		for i := range n {
 			a[i*n+i]++
@@ -338,8 +338,8 @@ func rotation(q []float64, n, terms int) []float64 {
 			for i := range n {
 				if i != k {
 					by := -a[i*n+k] / a[k*n+k]
-					plus(row(a, i), by, row(a, k))
-					plus(row(y, i), by, row(y, k))
+					add(row(a, i), by, row(a, k))
+					add(row(y, i), by, row(y, k))
 				}
 			}
 		}
@@ -355,7 +355,7 @@ func rotation(q []float64, n, terms int) []float64 {
 		sum := y
 		y = make([]float64, n*n)
 		for i, v := range q {
-			plus(row(y, i/n), v, row(sum, i%n))
+			add(row(y, i/n), v, row(sum, i%n))
 		}
 	}
 	return y

@@ -90,8 +90,8 @@ func dot[F float32 | float64](x, y []F) (sum float64) {
 	return sum
 }
 
-// plus adds by·x to y.
-func plus(y []float64, by float64, x []float64) {
+// add adds by·x to y.
+func add(y []float64, by float64, x []float64) {
 	for i, v := range x {
 		y[i] += float64(by * v)
 	}
