@@ -1,5 +1,6 @@
 // Which modules an adapter_config.json names: target_modules, exclude_modules, layers_to_transform,
-// layers_pattern and modules_to_save, as PEFT's check_target_module_exists reads them.
+// layers_pattern and modules_to_save, as PEFT's check_target_module_exists reads them; and whether
+// the base has them.
 
 package checkpoint
 
@@ -13,7 +14,9 @@ import (
 	"strconv"
 	"strings"
 
+	"picogpt/internal/folder"
 	"picogpt/internal/quote"
+	"picogpt/weights"
 )
 
 // targets say which modules of a model have products.
@@ -235,4 +238,35 @@ func (t *targets) isSaved(module string) bool {
 	return slices.ContainsFunc(t.saves, func(name string) bool {
 		return strings.Contains("."+module+".", "."+name+".")
 	})
+}
+
+// hasTarget reports whether the config of an adapter names a module of the base, as its own layers
+// are named.
+func (m *merging) hasTarget(o *openAdapter) bool {
+	prefix := ""
+	if strings.HasPrefix(o.left[0], "transformer.") {
+		prefix = "transformer."
+	}
+	return slices.ContainsFunc(m.base.All(), func(t weights.Tensor) bool {
+		module := strings.TrimSuffix(strings.TrimPrefix(t.Name, m.prefix), ".weight")
+		return len(t.Shape) == 2 && o.config.targets.has(prefix+module)
+	})
+}
+
+const onlyLinear = "not supported: PEFT attaches it to nn.Linear alone, in GPT-2 lm_head and score"
+
+// attaches refuses a config of one of these kinds that names another module of the base. OFT has
+// embeddings too.
+func (m *merging) attaches(o *openAdapter) error {
+	for _, t := range m.base.All() {
+		module, ok := strings.CutSuffix(strings.TrimPrefix(t.Name, m.prefix), ".weight")
+		named := o.config.targets.has(module) || o.config.targets.has("transformer."+module)
+		is := m.layout(t.Name)
+		linear := len(t.Shape) == 2 && (is == outIn || is == lookup && o.config.name == "OFT")
+		if ok && named && !linear {
+			return fmt.Errorf("%s: target_modules: %s of %s: %s", folder.AdapterConfig,
+				quote.Plain(module, 80), o.config.name, onlyLinear)
+		}
+	}
+	return nil
 }

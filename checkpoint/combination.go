@@ -230,9 +230,9 @@ func (c *combination) product(all *change, of []*update) (basis []float64, x []f
 		return basis, rounded(times(t, right, k, k))
 	}
 	for _, u := range of {
-		own, b := *u, mergeBlock{change: all}
+		own := *u
 		own.scale = u.own
-		products = append(products, b.product(&own, area{0, 0, rows, cols}))
+		products = append(products, own.product(nil, area{0, rows, cols}))
 	}
 	return nil, c.added(products, by)
 }

@@ -69,6 +69,9 @@ func kinds() map[string]*kind {
 		"DEFT": {make: (*layer).deft, parts: "P R", fields: "r alpha para decomposition_method"},
 		"TINYLORA": {make: (*layer).tinylora, parts: "A B P v.", fields: "r u weight_tying",
 			passed: "save_projection projection_seed"},
+		"UNILORA": {make: (*layer).unilora, fields: "r save_indices theta_d_length",
+			parts:  "theta_d indices_A indices_B scales_A scales_B",
+			passed: "proj_seed init_theta_d_bound"},
 		"PROMPT_TUNING": {fields: promptFields, passed: "prompt_tuning_init " +
 			"prompt_tuning_init_text tokenizer_name_or_path tokenizer_kwargs"},
 		"P_TUNING": {fields: promptFields, passed: "encoder_reparameterization_type " +
@@ -89,7 +92,7 @@ func kindNamed(name string) (*kind, error) {
 	if name == "" {
 		return nil, errors.New("peft_type: missing, want LORA or another of PEFT's")
 	}
-	if k := kinds()[name]; k != nil {
+	if k := cmp.Or(kinds()[name], linearKinds()[name]); k != nil {
 		if k.make != nil {
 			k.prefix = cmp.Or(k.prefix, strings.ToLower(name)+"_")
 			k.targets = cmp.Or(k.targets, "c_attn")
@@ -97,17 +100,15 @@ func kindNamed(name string) (*kind, error) {
 		return k, nil
 	}
 	why := "not known"
-	const linear = "ADAMSS BEFT BOFT C3A DELORA GLORA HRA LILY LOHA LOKR MISS OFT PEANUT PSOFT " +
-		"ROAD SHIRA SUPERTUNING"
+	const linear = "ADAMSS BEFT GLORA LILY PEANUT PSOFT SUPERTUNING"
 	const depends = "XLORA POLY ADAPTION_PROMPT MULTITASK_PROMPT_TUNING SHADOW"
 	switch {
 	case listed(linear, name):
-		why = "not supported: PEFT attaches it to nn.Linear alone, in GPT-2 lm_head and score; " +
-			"its merge_and_unload makes a checkpoint of it"
+		why = onlyLinear + "; its merge_and_unload makes a checkpoint of it"
 	case listed(depends, name):
 		why = "not supported: what it computes depends on the input, so that no merged weights " +
 			"have its logits"
-	case listed("OSF FROD UNILORA", name):
+	case listed("OSF FROD", name):
 		why = "not supported: PEFT's merge_and_unload makes a checkpoint of it"
 	}
 	return nil, fmt.Errorf("peft_type: %s: %s", quote.Plain(name, 40), why)
@@ -168,9 +169,9 @@ func (l *layer) lora(_ []*layer) (weight, bias *update) {
 		l.dora(weight)
 	case biased:
 		x, _ := l.matrix("B.bias", l.out)
-		bias = &update{needed: true, combine: func(at area, _, sum, _ []float32) {
+		bias = &update{needed: true, combine: func(_ area, _, sum, _ []float32) {
 			for i := range sum {
-				sum[i] += float32(weight.scale * x[at.col+i])
+				sum[i] += float32(weight.scale * x[i])
 			}
 		}}
 	}
@@ -258,7 +259,7 @@ func (l *layer) ia3(_ []*layer) (weight, bias *update) {
 		}}
 	}
 	if weight = times(of); !forward {
-		bias = times(func(at area, i int) int { return at.col + i })
+		bias = times(func(_ area, i int) int { return i })
 	}
 	return weight, bias
 }
@@ -303,7 +304,7 @@ func (l *layer) tokens(part string) *update {
 	return &update{combine: func(a area, _, sum, _ []float32) {
 		for row := range a.rows {
 			if i, ok := at[a.row+row]; ok {
-				copy(sum[row*a.width:(row+1)*a.width], x[i*width+a.col:])
+				copy(sum[row*a.width:(row+1)*a.width], x[i*width:])
 			}
 		}
 	}}
@@ -395,13 +396,4 @@ func (l *layer) deft(_ []*layer) (weight, bias *update) {
 		}
 		return err
 	}}, nil
-}
-
-// rounded returns numbers in float32.
-func rounded(x []float64) []float32 {
-	y := make([]float32, len(x))
-	for i, v := range x {
-		y[i] = float32(v)
-	}
-	return y
 }

@@ -4,6 +4,7 @@ package checkpoint
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"picogpt/internal/quote"
 	"picogpt/kernels"
+	"picogpt/weights"
 )
 
 // vera is VeRA: ΔW = (b∘B)·(d∘A), where all layers take what they need of one A [r, in] and one B
@@ -161,6 +163,53 @@ func (l *layer) tinylora(all []*layer) (weight, bias *update) {
 	return o.product(rounded(times(mixed, widened(a), rank, rank)), b, rank, l.scale), nil
 }
 
+// unilora is Uni-LoRA: LoRA whose A and B are numbers of one vector θ of all layers, at saved places,
+// times saved scales. Li and others, 2025, arXiv 2506.00799; PEFT's unilora/layer.py.
+func (l *layer) unilora(_ []*layer) (weight, bias *update) {
+	if !l.config.isTrue("save_indices") {
+		failConfig("save_indices: false: not supported, because NumPy draws the places: want an adapter " +
+			"that was saved with save_indices")
+	}
+	rank, n := l.config.whole("r", 4, 1), l.config.whole("theta_d_length", 256, 1)
+	theta, _ := l.matrix("theta_d", n)
+	half := func(name string, shape ...int) []float32 {
+		scales, _ := l.matrix("scales_"+name, shape...)
+		x := make([]float32, len(scales))
+		for i, at := range l.indices("indices_"+name, n, shape...) {
+			x[i] = theta[at] * scales[i]
+		}
+		return x
+	}
+	return l.product(half("A", rank, l.in), half("B", l.out, rank), rank, l.scale), nil
+}
+
+// indices returns the elements of a part of the layer, which must be there with its shape: whole
+// numbers from 0 below n. PEFT saves them in int64 or int32, and on Windows some in float32.
+func (l *layer) indices(part string, n int, shape ...int) []int {
+	t := l.parts[part]
+	data, err := t.Bytes()
+	if err != nil || !slices.Equal(t.Shape, shape) || !listed("I64 I32 F32", string(t.DType)) {
+		fail("%s: its %s: %s %v, want I32 %v", l.shown(), l.config.kind.prefix+part, t.DType, t.Shape, shape)
+	}
+	at := make([]int, t.Len())
+	for i := range at {
+		x, b := 0., data[i*t.DType.Size():]
+		switch t.DType {
+		case weights.I64:
+			x = float64(int64(binary.LittleEndian.Uint64(b)))
+		case weights.I32:
+			x = float64(int32(binary.LittleEndian.Uint32(b)))
+		case weights.F32:
+			x = float64(math.Float32frombits(binary.LittleEndian.Uint32(b)))
+		}
+		if !(x >= 0 && x < float64(n)) {
+			fail("%s: %v, want 0 to %d", quote.Plain(t.Name, 80), x, n-1)
+		}
+		at[i] = int(x)
+	}
+	return at
+}
+
 // moduleOrder returns where a module or its weight stands in the model.
 func moduleOrder(name string) int {
 	name = strings.TrimSuffix(strings.TrimPrefix(name, "transformer."), ".weight")
@@ -234,12 +283,7 @@ func turn(k, n int) (sin, cos float64) {
 		x = 0.125 - x
 	}
 	x = float64(2 * math.Pi * x)
-	square, s, c := float64(x*x), 1.0, 1.0
-	for i := 20.0; i > 0; i -= 2 {
-		s = 1 - float64(square*s)/(i*(i+1))
-		c = 1 - float64(square*c)/(i*(i-1))
-	}
-	s = float64(x * s)
+	s, c := series(x, 20)
 	if eighth%4 == 1 || eighth%4 == 2 {
 		s, c = c, s
 	}
@@ -252,6 +296,17 @@ func turn(k, n int) (sin, cos float64) {
 	return s, c
 }
 
+// series returns the sine and cosine of x by Taylor's series, to a power of x.
+func series(x, power float64) (sin, cos float64) {
+	square := float64(x * x)
+	sin, cos = 1, 1
+	for i := power; i > 0; i -= 2 {
+		sin = 1 - float64(square*sin)/(i*(i+1))
+		cos = 1 - float64(square*cos)/(i*(i-1))
+	}
+	return float64(x * sin), cos
+}
+
 // wave is WaveFT: ΔW = scaling·S, S [out, in] zero but for a spectrum at drawn places, or with
 // use_idwt one step of the inverse wavelet transform of it, by db1: of the quarters of S each number
 // becomes four, halved, with the signs of the quarter. Bilican and others, 2025, arXiv 2505.12532;
@@ -259,10 +314,6 @@ func turn(k, n int) (sin, cos float64) {
 func (l *layer) wave(_ []*layer) (weight, bias *update) {
 	x, at, scale := l.places(2592, 25)
 	l.config.only("wavelet_family", "db1")
-	type number struct {
-		col int
-		x   float32
-	}
 	byRow := map[int][]number{} // of the weight
 	put := func(o, i int, x float64) {
 		if o >= l.out || i >= l.in {
@@ -291,72 +342,22 @@ func (l *layer) wave(_ []*layer) (weight, bias *update) {
 			put(2*(o%rows)+k/2, 2*(i%cols)+k%2, half)
 		}
 	}
+	return sparse(byRow), nil
+}
+
+// A number is one that stands in a column.
+type number struct {
+	col int
+	x   float32
+}
+
+// sparse is the update that adds numbers, by the rows of the weight.
+func sparse(byRow map[int][]number) *update {
 	return &update{combine: func(a area, _, sum, _ []float32) {
 		for row := range a.rows {
 			for _, n := range byRow[a.row+row] {
-				if col := n.col - a.col; col >= 0 && col < a.width {
-					sum[row*a.width+col] += n.x
-				}
+				sum[row*a.width+n.col] += n.x
 			}
 		}
-	}}, nil
-}
-
-// A torchRand is torch.Generator("cpu"): Matsumoto and Nishimura's mt19937, 1998.
-type torchRand struct {
-	state [624]uint32
-	next  int
-}
-
-func newTorchRand(seed uint32) *torchRand {
-	r := &torchRand{next: 624}
-	r.state[0] = seed
-	for i := uint32(1); i < 624; i++ {
-		before := r.state[i-1]
-		r.state[i] = 1812433253*(before^before>>30) + i
-	}
-	return r
-}
-
-func (r *torchRand) bits() uint32 {
-	if r.next == 624 {
-		s := &r.state
-		for i := range s {
-			y := s[i]&(1<<31) | s[(i+1)%624]&(1<<31-1)
-			s[i] = s[(i+397)%624] ^ y>>1 ^ y&1*0x9908b0df
-		}
-		r.next = 0
-	}
-	y := r.state[r.next]
-	r.next++
-	y ^= y >> 11
-	y ^= y << 7 & 0x9d2c5680
-	y ^= y << 15 & 0xefc60000
-	return y ^ y>>18
-}
-
-// skip passes by n numbers.
-func (r *torchRand) skip(n int) {
-	for range n {
-		r.bits()
-	}
-}
-
-// uniform returns a number of [from, to) as Tensor.uniform_ does.
-func (r *torchRand) uniform(from, to float32) float32 {
-	x := float32(r.bits()&(1<<24-1)) * (1.0 / (1 << 24))
-	return float32(x*(to-from)) + from
-}
-
-// permutation returns the first count of torch.randperm(n): each is swapped with one of those after
-// it.
-func (r *torchRand) permutation(n, count int) []int {
-	// moved is how far what is at a place has come
-	moved, first := map[int]int{}, make([]int, count)
-	for i := range first {
-		j := i + int(r.bits()%uint32(n-i))
-		first[i] = j + moved[j]
-		moved[j] = i + moved[i] - j
-	}
-	return first
+	}}
 }

@@ -179,6 +179,11 @@ func (m *merging) add(o *openAdapter) error {
 			return err
 		}
 	}
+	if linearKinds()[o.config.name] != nil {
+		if err := m.attaches(o); err != nil {
+			return err
+		}
+	}
 	if len(layers) == 0 && len(o.left) > 0 && !m.hasTarget(o) {
 		return fmt.Errorf("%s: target_modules names no layer of %s", folder.AdapterConfig,
 			m.base.Name())
@@ -200,19 +205,6 @@ func (m *merging) add(o *openAdapter) error {
 	}
 	m.reports = append(m.reports, o.report(layers, whole))
 	return nil
-}
-
-// hasTarget reports whether the config of an adapter names a module of the base, as its own layers
-// are named.
-func (m *merging) hasTarget(o *openAdapter) bool {
-	prefix := ""
-	if strings.HasPrefix(o.left[0], "transformer.") {
-		prefix = "transformer."
-	}
-	return slices.ContainsFunc(m.base.All(), func(t weights.Tensor) bool {
-		module := strings.TrimSuffix(strings.TrimPrefix(t.Name, m.prefix), ".weight")
-		return len(t.Shape) == 2 && o.config.targets.has(prefix+module)
-	})
 }
 
 // name returns the name that the base has for a weight of the adapter's model, and whether it is
@@ -267,6 +259,10 @@ func (m *merging) replace(theirs string, t weights.Tensor, o *openAdapter) error
 	}
 	switch {
 	case c.by != "":
+		copied := strings.Contains(t.Name, ".base_layer.") // as PEFT saves one of the head
+		if same, err := t.Equal(c.tensor); copied && (same || err != nil) {
+			return err
+		}
 		return fmt.Errorf("%s: %s replaces that tensor too, want one that does", shown, c.by)
 	case m.grows(name, t, c.tensor):
 		m.grown = o
@@ -326,7 +322,9 @@ func (m *merging) update(l *layer, all []*layer) (err error) {
 func (m *merging) append(theirs string, u *update) {
 	name, _ := m.name(theirs)
 	c := m.of(name)
-	c.updates = append(c.updates, u)
+	if c.updates = append(c.updates, u); u.first {
+		c.updates = slices.Insert(c.updates[:len(c.updates)-1], 0, u)
+	}
 	m.changes[name] = c
 }
 

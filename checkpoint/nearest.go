@@ -61,7 +61,7 @@ func eigenvectors(a []float64, n, count int) []float64 {
 			add(row, -w[i], v[i:])
 		}
 	}
-	var turns []rotation
+	var turns []planeTurn
 	small := 0x1p-50 * largest
 	for high := n - 1; high > 0; {
 		low := high
@@ -94,21 +94,21 @@ func eigenvectors(a []float64, n, count int) []float64 {
 	return vectors
 }
 
-// A rotation is one in the plane of the coordinates at and at+1.
-type rotation struct {
+// A planeTurn is a rotation in the plane of the coordinates at and at+1.
+type planeTurn struct {
 	at       int
 	cos, sin float64
 }
 
 // step makes the numbers beside the diagonal of a symmetric tridiagonal matrix smaller, from low to
 // high: a QR step with Wilkinson's shift. It appends its rotations to those before.
-func step(diagonal, beside []float64, low, high int, turns []rotation) []rotation {
+func step(diagonal, beside []float64, low, high int, turns []planeTurn) []planeTurn {
 	half, last := (diagonal[high-1]-diagonal[high])/2, beside[high-1]
 	root := math.Copysign(math.Sqrt(float64(half*half)+float64(last*last)), half)
 	x, z := diagonal[low]-diagonal[high]+last*last/(half+root), beside[low]
 	for k := low; k < high; k++ {
 		r := math.Sqrt(float64(x*x) + float64(z*z))
-		t := rotation{at: k, cos: 1}
+		t := planeTurn{at: k, cos: 1}
 		if r > 0 {
 			t.cos, t.sin = x/r, z/r
 		}
@@ -202,6 +202,15 @@ func widened(x []float32) []float64 {
 	y := make([]float64, len(x))
 	for i, v := range x {
 		y[i] = float64(v)
+	}
+	return y
+}
+
+// rounded returns numbers in float32.
+func rounded(x []float64) []float32 {
+	y := make([]float32, len(x))
+	for i, v := range x {
+		y[i] = float32(v)
 	}
 	return y
 }

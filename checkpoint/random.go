@@ -1,4 +1,5 @@
-// Checkpoints of GPT-2's shapes with random weights, so that speed can be measured without a download.
+// Checkpoints of GPT-2's shapes with random weights, so that speed can be measured without a download;
+// and the random numbers of torch, which places of some adapters come from.
 
 package checkpoint
 
@@ -121,4 +122,63 @@ func uniform(s, i uint64) float32 {
 	z ^= z >> 31
 	const width = 0.02 * 1.7320508
 	return float32(float32(int32(z>>40)-1<<23) * (width / (1 << 23)))
+}
+
+// A torchRand is torch.Generator("cpu"): Matsumoto and Nishimura's mt19937, 1998.
+type torchRand struct {
+	state [624]uint32
+	next  int
+}
+
+func newTorchRand(seed uint32) *torchRand {
+	r := &torchRand{next: 624}
+	r.state[0] = seed
+	for i := uint32(1); i < 624; i++ {
+		before := r.state[i-1]
+		r.state[i] = 1812433253*(before^before>>30) + i
+	}
+	return r
+}
+
+func (r *torchRand) bits() uint32 {
+	if r.next == 624 {
+		s := &r.state
+		for i := range s {
+			y := s[i]&(1<<31) | s[(i+1)%624]&(1<<31-1)
+			s[i] = s[(i+397)%624] ^ y>>1 ^ y&1*0x9908b0df
+		}
+		r.next = 0
+	}
+	y := r.state[r.next]
+	r.next++
+	y ^= y >> 11
+	y ^= y << 7 & 0x9d2c5680
+	y ^= y << 15 & 0xefc60000
+	return y ^ y>>18
+}
+
+// skip passes by n numbers.
+func (r *torchRand) skip(n int) {
+	for range n {
+		r.bits()
+	}
+}
+
+// uniform returns a number of [from, to) as Tensor.uniform_ does.
+func (r *torchRand) uniform(from, to float32) float32 {
+	x := float32(r.bits()&(1<<24-1)) * (1.0 / (1 << 24))
+	return float32(x*(to-from)) + from
+}
+
+// permutation returns the first count of torch.randperm(n): each is swapped with one of those after
+// it.
+func (r *torchRand) permutation(n, count int) []int {
+	// moved is how far what is at a place has come
+	moved, first := map[int]int{}, make([]int, count)
+	for i := range first {
+		j := i + int(r.bits()%uint32(n-i))
+		first[i] = j + moved[j]
+		moved[j] = i + moved[i] - j
+	}
+	return first
 }

@@ -25,17 +25,19 @@ type update struct {
 	// prepare, if not nil, is called once before rows are made, and sets what needs the whole weight.
 	prepare func(u *update, c *change) error
 	dropped bool // left and right, which prepare sets, when the whole weight is made
-	// combine, if not nil, changes sum, a part of the weight as it is by now. base is that part of
-	// the base's, and product that of scale · left·right, or empty.
+	// combine, if not nil, changes sum, rows of the weight as it is by now. base are these rows of
+	// the base's, and product those of scale · left·right, or empty.
 	combine func(at area, base, sum, product []float32)
+	unit    int // of which so many rows belong together, 0 for 1
 
 	turned bool // left is of A, and right of B
+	first  bool // of several adapters, the last one's is made first
 	tied   bool // of an embedding: the head that is tied to it has it too
 	needed bool // of a bias: the base must have one
 }
 
-// An area is a part of a matrix: rows by width elements from row and col on.
-type area struct{ row, col, rows, width int }
+// An area is some rows of a matrix, so wide, from row on.
+type area struct{ row, rows, width int }
 
 // product returns the update that adds scale·B·A: A is [rank, in], B [out, rank].
 func (l *layer) product(a, b []float32, rank int, scale float64) *update {
@@ -51,10 +53,38 @@ func (l *layer) product(a, b []float32, rank int, scale float64) *update {
 	return u
 }
 
+// added is the update that adds scale times an element for each output and input.
+func added(scale float64, element func(out, in int) float32) *update {
+	return &update{combine: func(at area, _, sum, _ []float32) {
+		for i := range sum {
+			sum[i] += float32(float32(scale) * element(at.row+i/at.width, i%at.width))
+		}
+	}}
+}
+
+// blockwise is the update that multiplies each part of a row, of so many elements, by a matrix of
+// its own, or all by one. less are the matrices less the identity, [_, size, size].
+func (l *layer) blockwise(less []float64, size int) *update {
+	by := rowsTimes(rounded(less), []float32{float32(l.scale)})
+	return &update{combine: func(at area, _, sum, _ []float32) {
+		was := slices.Clone(sum)
+		for i := 0; i < at.width; i += size {
+			m := by[i*size%len(by):][:size*size]
+			multiply(sum[i:], at.width, was[i:], at.width, at.rows, m, size)
+		}
+	}}
+}
+
+// multiply adds x·m to y, with rows ldx and ldy apart; m is [k, _].
+func multiply(y []float32, ldy int, x []float32, ldx, rows int, m []float32, k int) {
+	right := kernels.Panels{Data: m, K: k, Cols: len(m) / k, LD: len(m) / k}
+	kernels.Leaves{}.Multiply(y, ldy, x, ldx, rows, &right, 0, k)
+}
+
 // input and output return which input and output of the layer element i of an area belongs to.
 func (l *layer) input(at area, i int) int {
 	if l.layout == outIn {
-		return at.col + i%at.width
+		return i % at.width
 	}
 	return at.row + i/at.width
 }
@@ -63,7 +93,7 @@ func (l *layer) output(at area, i int) int {
 	if l.layout == outIn {
 		return at.row + i/at.width
 	}
-	return at.col + i%at.width
+	return i % at.width
 }
 
 // transposed returns a matrix [rows, cols] as [cols, rows].
@@ -125,18 +155,25 @@ func (c *change) fill(dst []byte, from int64) error {
 		return fmt.Errorf("%s: %w", c.tensor.Name, err)
 	}
 	_, cols := c.size()
-	b := mergeBlock{change: c}
-	for first, n := int(from/4), len(dst)/4; n > 0; {
-		row, col := first/cols, first%cols
-		rows, width := 1, min(cols-col, n)
-		if width == cols {
-			rows = min(n/cols, c.blockRows())
+	unit := 1
+	for _, u := range c.updates { // the least common multiple
+		for step := unit; unit%max(u.unit, 1) != 0; unit += step {
 		}
-		count := rows * width
-		if err := b.fill(dst[:4*count], area{row, col, rows, width}); err != nil {
+	}
+	most := max(c.blockRows()/unit, 1) * unit
+	b := mergeBlock{change: c}
+	for first, end := int(from/4), int(from/4)+len(dst)/4; first < end; {
+		row := first / cols / unit * unit
+		rows := min(((end-1)/cols-row)/unit*unit+unit, most)
+		if err := b.make(area{row, rows, cols}); err != nil {
 			return fmt.Errorf("%s: %w", c.tensor.Name, err)
 		}
-		dst, first, n = dst[4*count:], first+count, n-count
+		part := b.sum[first-row*cols:]
+		part = part[:min(len(part), end-first)]
+		for i, x := range part {
+			binary.LittleEndian.PutUint32(dst[4*i:], math.Float32bits(x))
+		}
+		dst, first = dst[4*len(part):], first+len(part)
 	}
 	return nil
 }
@@ -157,12 +194,13 @@ func (c *change) each(u *update, f func(at area, base, product []float32)) error
 	rows, cols := c.size()
 	b := mergeBlock{change: c}
 	for row := 0; row < rows; row += c.blockRows() {
-		at := area{row, 0, min(c.blockRows(), rows-row), cols}
+		at := area{row, min(c.blockRows(), rows-row), cols}
 		base, err := b.read(at)
 		if err != nil {
 			return err
 		}
-		f(at, base, b.product(u, at))
+		b.add = u.product(b.add, at)
+		f(at, base, b.add)
 	}
 	return nil
 }
@@ -174,12 +212,11 @@ type mergeBlock struct {
 	sum, add []float32
 }
 
-// read returns a part of the base's weight.
+// read returns rows of the base's weight.
 func (b *mergeBlock) read(p area) ([]float32, error) {
-	_, cols := b.size()
 	base, n := b.tensor, p.rows*p.width
 	size := base.DType.Size()
-	at := int64(p.row*cols+p.col) * int64(size)
+	at := int64(p.row*p.width) * int64(size)
 	part := weights.Tensor{Name: base.Name, DType: base.DType, Shape: []int{n}}
 	if base.Data != nil {
 		part.Data = base.Data[at : at+int64(n*size)]
@@ -193,51 +230,45 @@ func (b *mergeBlock) read(p area) ([]float32, error) {
 	return part.Float32s()
 }
 
-// product returns a part of scale · left·right, empty if there is none.
-func (b *mergeBlock) product(u *update, p area) []float32 {
+// product returns rows of scale · left·right in x, none if there is none.
+func (u *update) product(x []float32, p area) []float32 {
 	if u.rank == 0 {
-		return nil
+		return x[:0]
 	}
-	_, cols := b.size()
 	n := p.rows * p.width
-	b.add = slices.Grow(b.add[:0], n)[:n]
-	clear(b.add)
-	right := kernels.Panels{Data: u.right[p.col:], K: u.rank, Cols: p.width, LD: cols}
-	left := u.left[p.row*u.rank:]
-	kernels.Leaves{}.Multiply(b.add, p.width, left, u.rank, p.rows, &right, 0, u.rank)
-	for i, x := range b.add {
-		b.add[i] = float32(u.scale * x)
+	x = slices.Grow(x[:0], n)[:n]
+	clear(x)
+	multiply(x, p.width, u.left[p.row*u.rank:], u.rank, p.rows, u.right, u.rank)
+	for i, v := range x {
+		x[i] = float32(u.scale * v)
 	}
-	return b.add
+	return x
 }
 
-// fill sets dst to a part of the merged tensor. The order of the sums is a promise, as those of
+// make makes rows of the merged tensor in sum. The order of the sums is a promise, as those of
 // package kernels are. Of each element, in float32:
 //
 //	product = fma(left[row,k], right[k,col], product) for k = 0, 1, …, rank-1, from +0
 //	element = element + scale·product, twice rounded, for each adapter in order, from the base's
-func (b *mergeBlock) fill(dst []byte, p area) error {
+func (b *mergeBlock) make(p area) error {
 	weight, err := b.read(p)
 	if err != nil {
 		return err
 	}
 	b.sum = append(b.sum[:0], weight...)
 	for _, u := range b.updates {
-		add := b.product(u, p)
+		b.add = u.product(b.add, p)
 		if u.combine != nil {
-			u.combine(p, weight, b.sum, add)
+			u.combine(p, weight, b.sum, b.add)
 			continue
 		}
-		sum := b.sum[:len(add)]
-		for i, x := range add {
+		sum := b.sum[:len(b.add)]
+		for i, x := range b.add {
 			sum[i] += x
 		}
 	}
 	if !(kernels.Leaves{}).Finite(b.sum) && (kernels.Leaves{}).Finite(weight) {
 		return errors.New("what is merged is more than float32 holds")
-	}
-	for i, x := range b.sum {
-		binary.LittleEndian.PutUint32(dst[4*i:], math.Float32bits(x))
 	}
 	return nil
 }

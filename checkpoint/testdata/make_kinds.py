@@ -13,7 +13,8 @@ IDS = [3, 10, 0, 7, 7, 5, 22, 1, 9]
 ALL = ["c_attn", "c_proj", "c_fc"]
 SIZES = dict(vocab_size=23, n_positions=16, n_embd=8, n_layer=2, n_head=2)
 PROMPT = dict(num_virtual_tokens=4)
-# A case: its name, PEFT's kind, the fields of the config, and the base's tie_word_embeddings.
+# A case: its name, PEFT's kind, the fields of the config, and the base's tie_word_embeddings, or its
+# name: "even" has 24 ids.
 CASES = [
     ("dora", "LORA", dict(r=3, use_dora=True, target_modules=ALL, use_rslora=True)),
     ("dora-others", "LORA", dict(r=2, use_dora=True, target_modules=["wte", "wpe", "lm_head"])),
@@ -59,6 +60,28 @@ CASES = [
     ("deft-qr", "DEFT", dict(r=3, target_modules=ALL, alpha=2, decomposition_method="qr")),
     ("tinylora", "TINYLORA", dict(r=3, u=4, target_modules=ALL + ["wte"])),
     ("tinylora-shared", "TINYLORA", dict(r=2, u=3, weight_tying=.6, target_modules=ALL + ["lm_head"])),
+    ("unilora", "UNILORA", dict(r=3, theta_d_length=40, save_indices=True, target_modules=ALL)),
+    ("lokr", "LOKR", dict(r=2, alpha=3), "even"),
+    ("lokr-products", "LOKR", dict(r=1, decompose_both=True, decompose_factor=5), "even"),
+    ("loha", "LOHA", dict(r=3, alpha=5), "even"),
+    ("c3a", "C3A", dict(block_size=4), "even"),
+    ("c3a-pattern", "C3A", dict(block_size=2, block_size_pattern={"lm_head": 8}), "even"),
+    ("miss", "MISS", dict(r=3), "even"),
+    ("miss-bat", "MISS", dict(r=4, init_weights="bat"), "even"),
+    ("miss-mini", "MISS", dict(r=4, init_weights="mini", mini_r=6), "even"),
+    ("shira", "SHIRA", dict(r=2), "even"),
+    ("hra", "HRA", dict(r=3), "even"),
+    ("hra-orthogonal", "HRA", dict(r=4, apply_GS=True), "even"),
+    ("delora", "DELORA", dict(r=3), "even"),
+    ("oft", "OFT", dict(oft_block_size=4), "even"),
+    ("oft-nearest", "OFT", dict(oft_block_size=5, num_cayley_neumann_terms=7), "even"),
+    ("oft-shared", "OFT", dict(r=4, oft_block_size=0, block_share=True, use_cayley_neumann=False), "even"),
+    ("oft-cut", "OFT", dict(coft=True, eps=.7), "even"),
+    ("oft-embeddings", "OFT", dict(oft_block_size=4, target_modules=["wte", "wpe", "lm_head"]), "even"),
+    ("boft", "BOFT", dict(boft_block_size=4), "even"),
+    ("road", "ROAD", dict(group_size=4), "even"),
+    ("road-2", "ROAD", dict(group_size=8, variant="road_2"), "even"),
+    ("road-4", "ROAD", dict(group_size=24, variant="road_4"), "even"),
     ("prompt", "PROMPT_TUNING", PROMPT),
     ("p-tuning", "P_TUNING", PROMPT | dict(encoder_hidden_size=5)),
     ("p-tuning-lstm", "P_TUNING", PROMPT | dict(encoder_hidden_size=5, encoder_reparameterization_type="LSTM")),
@@ -79,9 +102,9 @@ def rounded(p, by):
     return (by * torch.randn(p.shape)).bfloat16().float()
 
 
-def base(folder, tied):
+def base(folder, tied, **sizes):
     torch.manual_seed(29 + tied)
-    config = transformers.GPT2Config(**SIZES, tie_word_embeddings=tied, bos_token_id=1, eos_token_id=2)
+    config = transformers.GPT2Config(**SIZES | sizes, tie_word_embeddings=tied, bos_token_id=1, eos_token_id=2)
     model = transformers.GPT2LMHeadModel(config)
     with torch.no_grad():
         for name, p in model.named_parameters():
@@ -97,7 +120,7 @@ def trained(folder, base, name, kind, fields):
         for n, p in model.named_parameters():
             drawn = any(part in n for part in (".lora_", "prompt", "_l.", "indices"))
             if (p.requires_grad or drawn) and p.is_floating_point() and "original" not in n:
-                one = any(part in n for part in ("ln_", "ia3_l", "magnitude"))
+                one = any(part in n for part in ("ln_", "ia3_l", "magnitude", "alpha", "boft_s"))
                 p.copy_((1. if one else 0.) + rounded(p, .5))
     if name == "adalora-pruned":
         model.peft_config["default"].rank_pattern = {
@@ -136,7 +159,9 @@ def combined(work, text):
 
 
 def case(work, name, kind, fields, tied=True):
-    of = "tied" if tied else "untied"
+    of = tied if isinstance(tied, str) else "tied" if tied else "untied"
+    if of == "even": # of the kinds of nn.Linear
+        fields = {"target_modules": ["lm_head"]} | fields
     trained(work / name, work / of, name, kind, fields)
     (work / name / "README.md").unlink()
     config = json.loads((work / name / "adapter_config.json").read_text())
@@ -158,7 +183,7 @@ def main():
                 combined(work, how)
         os._exit(0) # torch may wait for ever for its threads
     work = pathlib.Path(tempfile.mkdtemp())
-    base(work / "tied", True), base(work / "untied", False)
+    base(work / "tied", True), base(work / "untied", False), base(work / "even", True, vocab_size=24)
     apart = [c[0] for c in CASES if "tied" in c[0]] # PEFT's own lists change
     groups = [[c[0] for c in CASES if c[1] == kind and c[0] not in apart] for kind in {c[1]: 0 for c in CASES}]
     for names in groups + [COMBINED] + [[name] for name in apart]: # one is saved beside the base

@@ -167,7 +167,7 @@ def random_(model, names=""):
             p.normal_(1. if one and not n.endswith("bias") else 0., .3)
 
 
-def made(kind, base, settings):
+def made(kind, base, settings, head="GPT2LMHeadModel"):
     """The folder of an adapter of a kind, and where PEFT attaches it: Conv1D, lm_head or nowhere."""
     prompts = issubclass(CONFIGS[kind], peft.PromptLearningConfig)
     for where, more in ("Conv1D", {}), ("lm_head", {"target_modules": ["lm_head"]}), (None, None):
@@ -176,7 +176,7 @@ def made(kind, base, settings):
             return out, None
         torch.manual_seed(judge.random.getrandbits(32))
         try:
-            model = peft.get_peft_model(opened(base, "GPT2LMHeadModel"),
+            model = peft.get_peft_model(opened(base, head),
                                         CONFIGS[kind](**copy.deepcopy(settings | more)))
         except Exception:
             continue
@@ -205,8 +205,30 @@ with judge.claim("each kind of PeftType: its logits, at every position, or a ref
             claim.near((kind.value, case, ids), ours,
                        lambda d: logits(model.to(d), ids)[-len(ids):])
     told = {k: sorted({*v}) for k, v in attached.items()}
-    claim.same("the kinds that PEFT attaches to Conv1D", sorted({*attached["Conv1D"]}), DATA["attached"])
+    claim.same("the kinds that PEFT attaches to Conv1D", told["Conv1D"], DATA["attached"])
+    claim.same("and not to that but to nn.Linear", told["lm_head"], DATA["attached to Linear"])
     print("adapters: PEFT attaches to Conv1D " + ", ".join(told["Conv1D"]))
+
+with judge.claim("kinds of nn.Linear: two after each other, and of the heads of classifiers",
+                 by="peft, torch", least=30) as claim:
+    for kind, case in DATA["linear"] + [["OFT", {"oft_block_size": 4, "target_modules": target}]
+                                        for target in (["wte", "wpe"], ["wte", "lm_head"])]:
+        base, ids = small(tie_word_embeddings=judge.random.random() < .7), judge.ids(12)
+        settings = {"task_type": "CAUSAL_LM", "target_modules": ["lm_head"]} | case
+        pair = [(made(peft.PeftType[kind], base, settings)[0], 1) for _ in range(2)]
+        if kind != "C3A": # of which PEFT gives the second one what the first one made
+            judged(claim, (kind, case), base, pair)
+        for head, target in ("GPT2ForSequenceClassification", "score"), (
+                "GPT2ForTokenClassification", "classifier"):
+            base = small(head, num_labels=4)
+            if "target_modules" not in case:
+                settings = case | {"target_modules": [target]}
+                adapter, _ = made(peft.PeftType[kind], base, settings, head)
+                [ours] = judge.json("classify", "-m", base, "--adapter", adapter, "--input", "jsonl",
+                                    input=[{"tokens": ids}])
+                model = loaded(base, [(adapter, 1)], head)
+                claim.near((kind, target, ids), numpy.ravel(ours["logits"]),
+                           lambda d: model.to(d)(input_ids=torch.tensor([ids])).logits.flatten())
 
 with judge.claim("one field of a config of each kind is changed: PEFT's logits, or a refusal",
                  by="peft, torch", least=40) as claim:
