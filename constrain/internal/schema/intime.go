@@ -125,21 +125,14 @@ func (w *jsonWalk) findGraded(node int, p *part, apart int) *lexMask {
 		return byNeed[need]
 	}
 	visit := func(nodes []trie.Node, from int) {
-		path := make([]stringState, v.Longest+1)
-		path[nodes[from].Depth] = p.string
-		for k, end := from+1, from+int(nodes[from].Size); k < end; {
-			if w.work++; w.work > w.most {
-				return
-			}
+		trie.Walk(v, nodes, from, p.string, func(k int, st stringState) (stringState, bool) {
 			n := &nodes[k]
-			st, verdict := s.step(path[n.Depth-1], n.Byte)
-			if verdict != goesOn {
-				k += int(n.Size)
-				continue
+			st, verdict := s.step(st, n.Byte)
+			if w.work++; verdict != goesOn || w.work > w.most {
+				return st, false
 			}
-			path[n.Depth] = st
-			if k++; n.ID < 0 {
-				continue
+			if n.ID < 0 {
+				return st, true
 			}
 			need := tooMany
 			if text, _, ok := e.ending(s, st, 1, anyText); ok {
@@ -149,7 +142,8 @@ func (w *jsonWalk) findGraded(node int, p *part, apart int) *lexMask {
 				need = min(need, max(0, s.min-int(st.n))+1+aCharacter)
 			}
 			v.Open(of(need), n.ID)
-		}
+			return st, true
+		})
 	}
 	if s.table == nil && int(p.string.n) >= s.min && node == 0 && apart == 0 { // a quote ends it
 		v.WalkPlain(s.ahead(p.string, len(v.Plain)-1), of(1), func(nodes []trie.Node) { visit(nodes, 0) })

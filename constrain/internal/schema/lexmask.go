@@ -268,30 +268,34 @@ func (w *jsonWalk) findInTrie(m *lexMask, nodes []trie.Node, from int, p *part) 
 }
 
 func (w *jsonWalk) findNumber(m *lexMask, node int, p *part) {
-	v := w.j.vocab.Trie
-	path := make([]numberState, v.Longest+1)
-	path[v.Nodes[node].Depth] = p.digits
-	s := p.number
+	v, s := w.j.vocab.Trie, p.number
 	if s.accepts(p.digits) {
 		m.exits = append(m.exits, exit{node: int32(node)})
 	}
-	for k, end := node+1, node+int(v.Nodes[node].Size); k < end; {
-		if w.work++; w.work > w.most {
-			return
-		}
+	trie.Walk(v, v.Nodes, node, p.digits, func(k int, st numberState) (numberState, bool) {
 		n := &v.Nodes[k]
-		st, ok := s.step(path[n.Depth-1], n.Byte)
-		if !ok {
-			k += int(n.Size)
-			continue
+		st, ok := s.step(st, n.Byte)
+		if w.work++; !ok || w.work > w.most {
+			return st, false
 		}
-		path[n.Depth] = st
 		v.Open(m.open, n.ID)
 		if n.Size > 1 && s.accepts(st) && numberContinues(v, k) {
 			m.exits = append(m.exits, exit{node: int32(k)})
 		}
-		k++
-	}
+		return st, true
+	})
+}
+
+// pastNumber calls past with the nodes below node i that end a number which is the whole text.
+func (w *jsonWalk) pastNumber(i int, p *part) {
+	v := w.j.vocab.Trie
+	trie.Walk(v, v.Nodes, i, p.digits, func(k int, st numberState) (numberState, bool) {
+		st, ok := p.number.step(st, v.Nodes[k].Byte)
+		if w.work++; ok && v.Nodes[k].Size > 1 && p.number.accepts(st) {
+			w.past(k)
+		}
+		return st, ok
+	})
 }
 
 // numberContinues reports whether some id continues node i with what may follow a number.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"picogpt/constrain/internal/automaton"
+	"picogpt/constrain/internal/trie"
 )
 
 // key begins a name.
@@ -156,32 +157,27 @@ func (w *jsonWalk) fewNames(i int, p *part) {
 	v := w.j.vocab.Trie
 	taken := p.frame.takenNames()
 	from, least := v.Nodes[i].Depth, p.frame.taken()
-	path := make([]stringState, v.Longest+1)
-	path[from] = p.string
 	var crowded []int
-	for k, end := i+1, i+int(v.Nodes[i].Size); k < end; {
-		if w.work++; w.over() {
-			return
-		}
+	trie.Walk(v, v.Nodes, i, p.string, func(k int, st stringState) (stringState, bool) {
 		n := &v.Nodes[k]
-		st, verdict := p.str.step(path[n.Depth-1], n.Byte)
-		if raw := p.raw + string(v.Bytes[v.Below(k)][from:n.Depth]); verdict == goesOn && begins(taken, raw) {
-			if st.Form == automaton.Border && p.str.table.Count[st.at] > least {
-				verdict = goesOn
-			} else if w.work += least; p.frame.crowded(&part{frame: p.frame, str: p.str, string: st, raw: raw}) {
-				crowded, verdict = append(crowded, k), closes
-			}
-		} else {
-			verdict = closes
+		st, verdict := p.str.step(st, n.Byte)
+		raw := p.raw + string(v.Bytes[v.Below(k)][from:n.Depth])
+		switch w.work++; {
+		case w.over() || verdict != goesOn || !begins(taken, raw):
+			return st, false
+		case st.Form == automaton.Border && p.str.table.Count[st.at] > least:
+			return st, true
 		}
-		if verdict == closes {
-			k += int(n.Size)
-			continue
+		w.work += least
+		if p.frame.crowded(&part{frame: p.frame, str: p.str, string: st, raw: raw}) {
+			crowded = append(crowded, k)
+			return st, false
 		}
-		path[n.Depth] = st
-		k++
+		return st, true
+	})
+	if !w.over() {
+		w.lexeme(i, p, true, crowded...)
 	}
-	w.lexeme(i, p, true, crowded...)
 }
 
 // begins reports whether a text of JSON may be a beginning of one of some sorted names.

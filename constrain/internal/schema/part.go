@@ -46,6 +46,13 @@ const (
 	partEnd                        // the end of an empty container
 )
 
+// complete reports whether the text may end at one of some parts.
+func complete(parts []part) bool {
+	return slices.ContainsFunc(parts, func(p part) bool {
+		return p.frame == nil && (p.kind == partDone || p.ends())
+	})
+}
+
 // list returns the texts of a partList or partNumberList, sorted.
 func (p *part) list() []string {
 	if p.kind == partList {

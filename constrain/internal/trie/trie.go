@@ -207,6 +207,23 @@ func (v *Trie) Child(i int, b byte) int {
 	return -1
 }
 
+// Walk calls step with the nodes below one, and what step has returned for the bytes before: at for
+// those of the first node. It passes over the nodes below one that does not go on.
+func Walk[S any](v *Trie, nodes []Node, from int, at S, step func(i int, before S) (after S, on bool)) {
+	path := make([]S, v.Longest+1) // of each byte of the node
+	path[nodes[from].Depth] = at
+	for i, end := from+1, from+int(nodes[from].Size); i < end; {
+		n := &nodes[i]
+		after, on := step(i, path[n.Depth-1])
+		if !on {
+			i += int(n.Size)
+			continue
+		}
+		path[n.Depth] = after
+		i++
+	}
+}
+
 // Find returns the id whose name or bytes are text.
 func (v *Trie) Find(text string) (int, bool) {
 	if id, ok := v.names[text]; ok && id >= 0 && id < v.Size {
