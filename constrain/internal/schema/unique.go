@@ -24,19 +24,18 @@ type node struct {
 
 // unique refuses an array of unique items that may not find as many as its min says, whatever came
 // before.
-func (c *compiler) unique(s *arraySpec) error {
+func (c *compiler) unique(s *arraySpec) {
 	for i := 0; i < min(s.min, len(s.prefix)+1); i++ {
 		n := i + 1 // the values so far, and another one
 		if i == len(s.prefix) {
 			n = s.min
 		}
 		if v := s.item(i); n > 1 && v.possible && !v.endless(0) && !v.atLeast(n) {
-			return fmt.Errorf("%s: uniqueItems of %d items or more is supported for items of which so "+
+			c.fail(fmt.Errorf("%s: uniqueItems of %d items or more is supported for items of which so "+
 				"many are known to differ, as strings of any length do, and objects with one",
-				s.from.at(), n)
+				s.from.at(), n))
 		}
 	}
-	return c.meter.Failed()
 }
 
 // endless reports whether there are infinitely many of a value, and still after any beginning of
