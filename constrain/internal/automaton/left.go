@@ -43,7 +43,7 @@ func (n *Network) WithoutLeftRecursion(what string) (*Network, error) {
 	if err := n.prune(); err != nil {
 		return nil, err
 	}
-	empty, err := n.ending(func(*node) bool { return false })
+	empty, err := n.empty()
 	if err != nil {
 		return nil, err
 	}
