@@ -199,7 +199,8 @@ func (t *Table) Finish(
 	}
 	t.Plainly = t.Alpha.Those(plain)
 	t.Plain, t.Whole = t.endless(t.Plainly), t.endless(nil)
-	t.Far = t.farthest()
+	t.near = t.steps(t.ends, nil)
+	t.Far = int(slices.Max(t.near))
 	return true, nil
 }
 
@@ -209,20 +210,18 @@ func (t *Table) trim(m *Meter, possible func(kind int) bool) (bool, error) {
 	if err := m.Charge(12 * len(t.next)); err != nil {
 		return false, err
 	}
-	alive := make([]bool, t.states())
-	for s := range t.Kind {
-		if t.Kind[s] >= 0 && !possible(int(t.Kind[s])) {
+	for s, kind := range t.Kind {
+		if kind >= 0 && !possible(int(kind)) {
 			t.Kind[s] = -1
 		}
-		alive[s] = t.Kind[s] >= 0
 	}
-	t.leading(alive, nil)
+	far := t.steps(t.ends, nil)
 	for i, n := range t.next {
-		if n >= 0 && !alive[n] {
+		if n >= 0 && far[n] < 0 {
 			t.next[i] = -1
 		}
 	}
-	if !alive[0] {
+	if far[0] < 0 {
 		return false, nil
 	}
 	err := t.minimize(m)
