@@ -145,12 +145,3 @@ func (e *Ends) Text(s *State) (text []int32) {
 	}
 	return text
 }
-
-// EachToken is that of the machine, with what Need says after the token.
-func (e *Ends) EachToken(s *State, f func(id int32, not bool, need int)) {
-	for _, p := range s.positions {
-		if n := &e.m.net.nodes[p.node]; n.kind == idNode {
-			f(n.id, n.not, int(e.tokensOf(n.to)+e.up(p.stack)))
-		}
-	}
-}

@@ -99,13 +99,7 @@ func (s *State) Reads() bool { return s.tokens }
 
 // AfterForm returns the state after a text of a form that begins at a state.
 func (m *Machine) AfterForm(s *State, form int) *State {
-	m.list = m.list[:0]
-	for _, p := range s.positions {
-		if n := &m.net.nodes[p.node]; n.kind == formNode && int(n.id) == form {
-			m.list = append(m.list, position{n.to, p.stack})
-		}
-	}
-	return m.closure(m.list)
+	return m.past(s, func(n *node) bool { return n.kind == formNode && int(n.id) == form })
 }
 
 // Join returns the state of the texts that follow one of two states.

@@ -266,14 +266,9 @@ func (w *walk) nodes(nodes []trie.Node, from int, s spot, visit func(i int, next
 
 // tokens sets the ids that are read whole after a state.
 func (w *walk) tokens(s *automaton.State) {
-	f := w.f
-	if f.ends == nil {
-		f.m.EachToken(s, func(id int32, not bool) { f.openToken(w.open, id, not) })
-		return
-	}
-	f.ends.EachToken(s, func(id int32, not bool, need int) {
+	w.f.m.EachToken(s, w.f.ends, func(id int32, not bool, need int) {
 		if w.has(need) {
-			f.openToken(w.open, id, not)
+			w.f.openToken(w.open, id, not)
 		}
 	})
 }
