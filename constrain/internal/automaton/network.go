@@ -179,9 +179,7 @@ func (n *Network) nearest(m *Meter, cost func(*node) int32) (least, way []int32,
 	var todo []int32
 	for i := range n.nodes {
 		node := &n.nodes[i]
-		if err := m.Charge(6 + 4*len(node.more)); err != nil {
-			return nil, nil, err
-		}
+		m.Charge(6 + 4*len(node.more))
 		next := node.more
 		switch {
 		case node.kind == endNode:
@@ -197,9 +195,7 @@ func (n *Network) nearest(m *Meter, cost func(*node) int32) (least, way []int32,
 	}
 	for ; len(todo) > 0; todo = todo[1:] {
 		i := todo[0]
-		if err := m.Charge(6 + 4*len(n.nodes[i].more)); err != nil {
-			return nil, nil, err
-		}
+		m.Charge(6 + 4*len(n.nodes[i].more))
 		for _, p := range before[i] {
 			node, sum := &n.nodes[p], least[i]
 			switch node.kind {
@@ -214,7 +210,7 @@ func (n *Network) nearest(m *Meter, cost func(*node) int32) (least, way []int32,
 			}
 		}
 	}
-	return least, way, nil
+	return least, way, m.Failed()
 }
 
 // calls marks the calls of rules that may read nothing, and those after which the calling rule ends

@@ -161,19 +161,13 @@ const (
 var wordSet = Set{{Lo: '0', Hi: '9'}, {Lo: 'A', Hi: 'Z'}, {Lo: '_', Hi: '_'},
 	{Lo: 'a', Hi: 'z'}}
 
-// of returns the characters of a side.
-func (s side) of() Set {
-	switch s {
-	case line:
-		return SetOf('\n')
-	case word:
-		return wordSet
-	case other:
-		return NormalSet(append(SetOf('\n'), wordSet...)).Not()
-	case edge:
-		return nil
-	}
-	return AnyRune()
+// sides has the characters of each side, and one of them as EmptyOpContext wants it.
+var sides = [...]struct {
+	of  Set
+	one rune
+}{
+	open: {AnyRune(), ' '}, edge: {nil, -1}, line: {SetOf('\n'), '\n'}, word: {wordSet, 'a'},
+	other: {NormalSet(append(SetOf('\n'), wordSet...)).Not(), ' '},
 }
 
 // compile adds a rule for the regex, in Python's dialect or ECMA-262's, to the network, and returns
@@ -267,7 +261,7 @@ func (r *regexCompiler) passed(after side) int32 {
 	case edge:
 		return r.end
 	}
-	return r.n.Read(after.of(), r.pass)
+	return r.n.Read(sides[after].of, r.pass)
 }
 
 // lookaheads returns the nodes of the lookaheads that an instruction stands for; nil for others.
@@ -298,25 +292,12 @@ func (r *regexCompiler) assert(p regexKey, inst *syntax.Inst) (more []int32) {
 		if p.after != open && p.after != after {
 			continue
 		}
-		holds := syntax.EmptyOpContext(p.before.example(), after.example())
+		holds := syntax.EmptyOpContext(sides[p.before].one, sides[after].one)
 		if syntax.EmptyOp(inst.Arg)&^holds == 0 {
 			more = append(more, r.node(regexKey{p.prog, inst.Out, p.before, after}))
 		}
 	}
 	return more
-}
-
-// example returns a character of a side, as an argument for EmptyOpContext.
-func (s side) example() rune {
-	switch s {
-	case edge:
-		return -1
-	case line:
-		return '\n'
-	case word:
-		return 'a'
-	}
-	return ' '
 }
 
 // characters returns the nodes that read the characters of an instruction.
@@ -332,7 +313,7 @@ func (r *regexCompiler) characters(p regexKey, inst *syntax.Inst) (more []int32)
 		if p.after != open && p.after != s {
 			continue
 		}
-		if part := set.And(s.of()); len(part) > 0 {
+		if part := set.And(sides[s].of); len(part) > 0 {
 			more = append(more, r.n.Read(part, r.node(regexKey{prog: p.prog, pc: inst.Out, before: s})))
 		}
 	}
