@@ -25,7 +25,8 @@ const Never = 1 << 28
 func NewEnds(
 	m *Machine, others [2]int32, forms [][]byte, count func(text []int32) int,
 ) *Ends {
-	e := &Ends{m: m, count: count, others: others, forms: forms, tokens: make([]int32, len(m.net.nodes))}
+	e := &Ends{m: m, count: count, others: others, forms: forms}
+	e.tokens = make([]int32, len(m.net.nodes))
 	_, e.way, _ = m.net.nearest(nil, func(node *node) int32 {
 		switch {
 		case !node.alive:

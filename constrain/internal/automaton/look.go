@@ -208,17 +208,10 @@ func (l *looker) after(set int32, class uint16) int32 {
 // set returns the number of the set of places that some nodes of a lookahead lead to.
 func (l *looker) set(todo []int32) int32 {
 	s := lookSet{next: map[uint16]int32{}}
-	seen := map[int32]bool{}
-	for len(todo) > 0 {
-		i := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if seen[i] || l.n.meter.Charge(16) != nil {
-			continue
-		}
-		seen[i] = true
-		switch node := &l.n.nodes[i]; node.kind {
+	reach(todo, func(i int32) []int32 {
+		node := &l.n.nodes[i]
+		switch l.n.meter.Charge(16); node.kind {
 		case splitNode:
-			todo = append(todo, node.more...)
 		case passNode:
 			s.all = true
 		case endNode:
@@ -226,7 +219,8 @@ func (l *looker) set(todo []int32) int32 {
 		default:
 			s.nodes = append(s.nodes, i)
 		}
-	}
+		return node.more
+	})
 	if s.all {
 		s = lookSet{all: true, next: s.next}
 	}

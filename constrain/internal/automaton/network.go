@@ -165,7 +165,9 @@ func (n *Network) prune() error {
 	})
 	for i, cost := range least {
 		n.nodes[i].alive = cost < Never
-		n.nodes[i].more = slices.DeleteFunc(n.nodes[i].more, func(to int32) bool { return least[to] >= Never })
+		n.nodes[i].more = slices.DeleteFunc(n.nodes[i].more, func(to int32) bool {
+			return least[to] >= Never
+		})
 	}
 	return err
 }

@@ -27,16 +27,14 @@ func parseRegex(
 	what, re string, edit func(*syntax.Regexp) *syntax.Regexp, m *Meter,
 ) (prog *syntax.Prog, err error) {
 	work := parsing(re)
-	if err := m.Charge(work); err != nil {
-		return nil, err
-	}
+	m.Charge(work)
 	if failed := m.Aside(work, func() { prog, err = program(what, re, edit) }); failed != nil {
 		return nil, failed
 	}
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = m.Charge(16 * len(prog.Inst))
 	}
-	return prog, m.Charge(16 * len(prog.Inst))
+	return prog, err
 }
 
 func program(
@@ -274,16 +272,14 @@ func (r *regexCompiler) lookaheads(p regexKey, inst *syntax.Inst) (more []int32)
 			return nil
 		}
 		for c := part.Lo; c <= part.Hi; c++ {
-			more = append(more, r.lookahead(p, inst, int(c-firstLook)))
+			i := int(c - firstLook)
+			from := r.node(regexKey{i + 1, uint32(r.progs[i+1].Start), p.before, p.after})
+			to := r.node(regexKey{p.prog, inst.Out, p.before, p.after})
+			look := node{kind: lookNode, not: r.looks[i].not, ret: from, to: to}
+			more = append(more, r.n.add(look))
 		}
 	}
 	return more
-}
-
-func (r *regexCompiler) lookahead(p regexKey, inst *syntax.Inst, i int) int32 {
-	from := r.node(regexKey{i + 1, uint32(r.progs[i+1].Start), p.before, p.after})
-	to := r.node(regexKey{p.prog, inst.Out, p.before, p.after})
-	return r.n.add(node{kind: lookNode, not: r.looks[i].not, ret: from, to: to})
 }
 
 // assert returns the nodes after an assertion: one for each kind of character that may follow.
@@ -397,10 +393,6 @@ func anywhere(tree *syntax.Regexp) *syntax.Regexp {
 
 // asserts reports whether a regex contains an assertion.
 func asserts(tree *syntax.Regexp) bool {
-	switch tree.Op {
-	case syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText,
-		syntax.OpWordBoundary, syntax.OpNoWordBoundary:
-		return true
-	}
-	return slices.ContainsFunc(tree.Sub, asserts)
+	is := tree.Op >= syntax.OpBeginLine && tree.Op <= syntax.OpNoWordBoundary
+	return is || slices.ContainsFunc(tree.Sub, asserts)
 }

@@ -166,8 +166,8 @@ func explore[E any](t *Table, first []E, kind func([]E) int32, key func([]E) []b
 func (t *Table) bounded(what string) func(states int) error {
 	return func(states int) error {
 		if len(t.next) > maxTable || states > maxTableStates {
-			return fmt.Errorf("%s the automaton has more than %d states or %d steps", what, maxTableStates,
-				maxTable)
+			return fmt.Errorf("%s the automaton has more than %d states or %d steps", what,
+				maxTableStates, maxTable)
 		}
 		return nil
 	}
@@ -386,7 +386,8 @@ func (t *Table) or(u *Table, most int) *Table {
 		if max(states[0], states[1]) < 0 {
 			return nil
 		}
-		return binary.LittleEndian.AppendUint64(nil, uint64(states[0])<<32|uint64(uint32(states[1])))
+		key := binary.LittleEndian.AppendUint32(nil, uint32(states[0]))
+		return binary.LittleEndian.AppendUint32(key, uint32(states[1]))
 	}, func(states []int32, class int) ([]int32, error) {
 		for i, s := range states {
 			if next[i] = s; s >= 0 {

@@ -168,14 +168,9 @@ func (t *Table) Measure(what string, most int, m *Meter) error {
 func (t *Table) after() (after [][]int32, edges int) {
 	after = make([][]int32, t.states())
 	for s := range after {
-		states := slices.Clone(t.Row(int32(s)))
-		slices.Sort(states)
-		states = slices.Compact(states)
-		if len(states) > 0 && states[0] < 0 {
-			states = states[1:]
-		}
-		after[s] = states
-		edges += len(states)
+		states := slices.Compact(slices.Sorted(slices.Values(t.Row(int32(s)))))
+		after[s] = slices.DeleteFunc(states, func(to int32) bool { return to < 0 })
+		edges += len(after[s])
 	}
 	return after, edges
 }

@@ -209,7 +209,9 @@ func (v *Trie) Child(i int, b byte) int {
 
 // Walk calls step with the nodes below one, and what step has returned for the bytes before: at for
 // those of the first node. It passes over the nodes below one that does not go on.
-func Walk[S any](v *Trie, nodes []Node, from int, at S, step func(i int, before S) (after S, on bool)) {
+func Walk[S any](
+	v *Trie, nodes []Node, from int, at S, step func(i int, before S) (after S, on bool),
+) {
 	path := make([]S, v.Longest+1) // of each byte of the node
 	path[nodes[from].Depth] = at
 	for i, end := from+1, from+int(nodes[from].Size); i < end; {
