@@ -86,6 +86,20 @@ type Mask struct {
 	Open         []uint64
 }
 
+// A Window is a number of ids that may follow, and those for which what is open is the same: at least
+// Least and fewer than Under.
+type Window struct{ Left, Least, Under int }
+
+// Has reports whether an id is open after which a text needs so many others.
+func (w *Window) Has(need int) bool {
+	if need > w.Left {
+		w.Under = min(w.Under, need)
+		return false
+	}
+	w.Least = max(w.Least, need)
+	return true
+}
+
 // Mask returns the mask that is stored for so many ids, or nil.
 func (s *State) Mask(left int) []uint64 {
 	for _, m := range s.masks {

@@ -163,9 +163,9 @@ func (f *Form) maskOf(s spot, open []uint64, left, steps int) {
 			return
 		}
 		if f.ends == nil {
-			w.most = anyNumber
+			w.Least = anyNumber
 		}
-		f.m.Keep(s.at, automaton.Mask{Least: w.most, Under: w.over, Open: mask})
+		f.m.Keep(s.at, automaton.Mask{Least: w.Least, Under: w.Under, Open: mask})
 	}
 	for i, w := range mask {
 		open[i] |= w
@@ -177,17 +177,17 @@ const anyNumber = math.MaxInt
 
 // A walk sets the ids that may follow a state.
 type walk struct {
-	f           *Form
-	open        []uint64
-	left, steps int
-	most        int // what a text needs at most after an id that is open, if there are ends
-	over        int // and at least after one that is not
-	seen        map[entry][]uint64
-	begun       map[*automaton.State]*begun
+	automaton.Window // if there are ends
+	f                *Form
+	open             []uint64
+	steps            int
+	seen             map[entry][]uint64
+	begun            map[*automaton.State]*begun
 }
 
 func (f *Form) walk(open []uint64, left, steps int) *walk {
-	return &walk{f: f, open: open, left: left, steps: steps, over: anyNumber}
+	window := automaton.Window{Left: left, Under: anyNumber}
+	return &walk{f: f, open: open, steps: steps, Window: window}
 }
 
 // ahead looks ahead from a state. It does so only if the machine distinguishes few characters.
@@ -267,7 +267,7 @@ func (w *walk) nodes(nodes []trie.Node, from int, s spot, visit func(i int, next
 // tokens sets the ids that are read whole after a state.
 func (w *walk) tokens(s *automaton.State) {
 	w.f.m.EachToken(s, w.f.ends, func(id int32, not bool, need int) {
-		if w.has(need) {
+		if w.Has(need) {
 			w.f.openToken(w.open, id, not)
 		}
 	})

@@ -4,6 +4,7 @@ package grammar
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -231,12 +232,8 @@ func (p *gbnf) sequence(nested bool) gbnfPiece {
 
 // network adds all rules, root first.
 func (p *gbnf) network() error {
-	names := []string{"root"}
-	for _, name := range p.order {
-		if name != "root" {
-			names = append(names, name)
-		}
-	}
+	others := slices.DeleteFunc(p.order, func(name string) bool { return name == "root" })
+	names := append([]string{"root"}, others...)
 	for _, name := range names {
 		p.starts[name] = p.n.Split()
 		p.n.Rule(name, p.starts[name])

@@ -13,18 +13,7 @@ import (
 // fits reports whether a text can end in time after a part.
 func (w *jsonWalk) fits(p part) bool {
 	w.work += 4
-	return !w.over() && w.has(w.ends.needs(&p))
-}
-
-// has reports whether an id is open after which a text needs so many others, or everything in a
-// part.
-func (w *jsonWalk) has(need int) bool {
-	if need > w.left {
-		w.under = min(w.under, need)
-		return false
-	}
-	w.least = max(w.least, need)
-	return true
+	return !w.over() && w.Has(w.ends.needs(&p))
 }
 
 // roomy reports whether a text can end in time whatever comes in the string or number of a part, or
@@ -33,7 +22,7 @@ func (w *jsonWalk) roomy(p *part) bool {
 	e, worst := w.ends, 0
 	switch {
 	case p.frame.keeps() && (p.kind == partString || p.kind == partNumber || p.kind == partOther):
-		return w.has(e.trial(func() {
+		return w.Has(e.trial(func() {
 			e.upAtMost(p.frame, tooMany)
 		}).need)
 	case p.kind == partString:
@@ -42,18 +31,18 @@ func (w *jsonWalk) roomy(p *part) bool {
 		worst = p.number.worst()
 	case p.kind == partOther && p.str.table != nil:
 		f, s := p.frame, p.frame.object
-		return !p.str.table.Few(f.taken()) && w.has(e.trial(func() {
+		return !p.str.table.Few(f.taken()) && w.Has(e.trial(func() {
 			e.add(s.dear.times(max(1, s.min-int(f.count))+s.somes), f.depth()-1)
 			e.close(f)
 			e.rest(f.up)
 		}).need+aCharacter)
 	case p.kind == partOther: // what is begun needs no more than now, and what tells it from others
 		const others = 8
-		return w.has(e.needs(p) + others + aCharacter)
+		return w.Has(e.needs(p) + others + aCharacter)
 	default:
 		return true
 	}
-	return w.has(worst + e.trial(func() { e.rest(p.frame) }).need)
+	return w.Has(worst + e.trial(func() { e.rest(p.frame) }).need)
 }
 
 // aCharacter is how many bytes complete one at most.
@@ -85,7 +74,7 @@ func (w *jsonWalk) stringInTime(i int, p *part) {
 		return
 	}
 	for k := range m.grades {
-		if g := &m.grades[k]; w.has(rest + g.need) {
+		if g := &m.grades[k]; w.Has(rest + g.need) {
 			g.add(w.open)
 		}
 	}

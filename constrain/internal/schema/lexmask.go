@@ -90,7 +90,7 @@ type lexKey struct {
 // with the vocabulary.
 func (w *jsonWalk) lexMask(node int, p *part) *lexMask {
 	j := w.j
-	key, keep := j.numberKey(node, p), &j.masks
+	key, keep := numberKey(node, p), &j.masks
 	free := p.kind == partNumber && p.number.any
 	if p.kind != partNumber {
 		key, free = j.stringKey(node, p)
@@ -125,7 +125,7 @@ func (w *jsonWalk) lexMask(node int, p *part) *lexMask {
 	return keep.get(key, w, find(&q, key.odd))
 }
 
-func (j *Form) numberKey(node int, p *part) lexKey {
+func numberKey(node int, p *part) lexKey {
 	key := lexKey{node: int32(node), number: p.number, digits: p.digits}
 	if p.number != nil && p.number.any {
 		key.number, key.any = nil, 1

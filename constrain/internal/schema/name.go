@@ -115,16 +115,10 @@ func (f *frame) crowded(p *part) bool {
 	}
 	prefix := unescapeJSON(p.raw)
 	taken := map[string]bool{}
-	take := func(name string) {
-		if len(name) >= len(prefix) && name[:len(prefix)] == prefix && p.str.has(name) {
+	for name := range f.takenNames {
+		if strings.HasPrefix(name, prefix) && p.str.has(name) {
 			taken[name] = true
 		}
-	}
-	for u := f.used; u != nil; u = u.up {
-		take(u.name)
-	}
-	for i := range f.object.names {
-		take(f.object.names[i].name)
 	}
 	return len(taken) >= t.Count[p.string.at]
 }
@@ -155,7 +149,7 @@ func (f *frame) crowdedBytes(p *part) bool {
 // leaves out ids that lead only to used or known names: those are looked for where these begin so.
 func (w *jsonWalk) fewNames(i int, p *part) {
 	v := w.j.vocab.Trie
-	taken := p.frame.takenNames()
+	taken := slices.Sorted(p.frame.takenNames)
 	from, least := v.Nodes[i].Depth, p.frame.taken()
 	var crowded []int
 	trie.Walk(v, v.Nodes, i, p.string, func(k int, st stringState) (stringState, bool) {
@@ -189,16 +183,18 @@ func begins(names []string, raw string) bool {
 	return ok || i < len(names) && strings.HasPrefix(names[i], raw)
 }
 
-// takenNames returns the names that are used or known, sorted.
-func (f *frame) takenNames() (names []string) {
+// takenNames yields the names that are used or known.
+func (f *frame) takenNames(yield func(string) bool) {
 	for u := f.used; u != nil; u = u.up {
-		names = append(names, u.name)
+		if !yield(u.name) {
+			return
+		}
 	}
 	for i := range f.object.names {
-		names = append(names, f.object.names[i].name)
+		if !yield(f.object.names[i].name) {
+			return
+		}
 	}
-	slices.Sort(names)
-	return names
 }
 
 // allUsed returns the names that are used in one of the frames that a frame stands for.
