@@ -64,7 +64,8 @@ func (c *compiler) cross(s *schema, a, b []alternative) (both []alternative) {
 				both = append(both, z)
 			}
 			if len(both) > maxAlternatives {
-				c.fail(fmt.Errorf("%s: more than %d combinations of alternatives", s.at(), maxAlternatives))
+				c.fail(fmt.Errorf("%s: more than %d combinations of alternatives", s.at(),
+					maxAlternatives))
 			}
 		}
 	}
@@ -323,19 +324,15 @@ func (c *compiler) enumerated(values []*jsonValue) (alts []alternative) {
 	for _, v := range values {
 		work := 4
 		switch v.kind {
-		case '"':
-			add(stringType, v.text, v)
 		case '0':
 			text := canonicalNumber(v.text)
 			work += 50 + len(text)
 			add(numberType, text, v)
-		case 't', 'f':
-			add(booleanType, v.text, v)
-		case 'n':
-			add(nullType, v.text, v)
-		default:
+		case '{', '[':
 			work += 16 * len(v.items)
 			alts = append(alts, alternative{c.constant(v).id})
+		default:
+			add(kindTypes[v.kind], v.text, v)
 		}
 		if !c.charge(work) {
 			return nil

@@ -175,7 +175,8 @@ func (c *compiler) noteClosed(values []*value, narrow map[*value][]*objectSpec) 
 			case v.objects[i] != s:
 				if at := s.from.at(); !open[at] {
 					open[at] = true
-					c.note(at+": no object has only the names that the schema has", "so others are open")
+					c.note(at+": no object has only the names that the schema has",
+						"so others are open")
 				}
 			case first == nil || s.from.id < first.id:
 				first = s.from

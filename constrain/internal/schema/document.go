@@ -154,11 +154,6 @@ func (c *compiler) enter(v *jsonValue) *way {
 	if c.document.dynamic[base] == nil {
 		return c.way
 	}
-	for w := c.way; w != nil; w = w.up {
-		if w.base == base {
-			return c.way
-		}
-	}
 	decides := false
 	for name := range c.document.dynamic[base] {
 		decides = c.outermost(name) == nil || decides

@@ -4,6 +4,7 @@ package schema
 // wants: types, numbers, lists of names.
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
 	"slices"
@@ -85,19 +86,27 @@ func (v *jsonValue) member(key string) *jsonValue {
 	if v == nil || v.kind != '{' {
 		return nil
 	}
-	if len(v.keys) <= fewKeys {
-		if i := slices.Index(v.keys, key); i >= 0 {
-			return v.items[i]
+	return find(key, len(v.keys), &v.index, func(i int) (string, *jsonValue) {
+		return v.keys[i], v.items[i]
+	})
+}
+
+// find returns the value of a key, of n of them. It makes an index if they are many.
+func find[V any](key string, n int, index *map[string]V, at func(i int) (string, V)) (of V) {
+	const few = 8
+	for i := 0; i < n && n <= few; i++ {
+		if is, v := at(i); is == key {
+			return v
 		}
-		return nil
 	}
-	if v.index == nil {
-		v.index = make(map[string]*jsonValue, len(v.keys))
-		for i, key := range v.keys {
-			v.index[key] = v.items[i]
+	if n > few && *index == nil {
+		*index = make(map[string]V, n)
+		for i := range n {
+			is, v := at(i)
+			(*index)[is] = v
 		}
 	}
-	return v.index[key]
+	return (*index)[key]
 }
 
 var pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
@@ -122,15 +131,8 @@ func (v *jsonValue) yes() bool { return v != nil && v.kind == 't' }
 
 // is returns the kind of a value, for errors.
 func (v *jsonValue) is() string {
-	switch v.kind {
-	case '{':
-		return "an object"
-	case '[':
-		return "an array"
-	case '"':
-		return "a string"
-	}
-	return quote.Plain(v.text, 40)
+	kinds := map[byte]string{'{': "an object", '[': "an array", '"': "a string"}
+	return cmp.Or(kinds[v.kind], quote.Plain(v.text, 40))
 }
 
 func (v *jsonValue) want(what string) error {
@@ -144,6 +146,10 @@ func (v *jsonValue) string() string {
 	}
 	return v.text
 }
+
+// kindTypes are the types of values, by their kinds.
+var kindTypes = map[byte]types{'n': nullType, 't': booleanType, 'f': booleanType, '0': numberType,
+	'"': stringType, '[': arrayType, '{': objectType}
 
 // orEach returns the items of an array, or a value that is none.
 func (v *jsonValue) orEach() []*jsonValue {
@@ -165,8 +171,8 @@ func (c *compiler) types(v *jsonValue) (t types) {
 	for _, item := range v.orEach() {
 		bit := typeNames[item.text]
 		if item.kind != '"' || bit == 0 {
-			c.fail(fmt.Errorf("%s: want null, boolean, number, integer, string, array or object; found %s",
-				v.at(), quote.Short(item.text, 40)))
+			c.fail(fmt.Errorf("%s: want null, boolean, number, integer, string, array or object; "+
+				"found %s", v.at(), quote.Short(item.text, 40)))
 		}
 		t |= bit
 	}

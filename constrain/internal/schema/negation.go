@@ -142,23 +142,19 @@ func (b *negation) list() {
 	yes, no := true, true
 	var objects, arrays []*schema
 	for _, v := range b.of.enum {
+		left &^= kindTypes[v.kind]
 		switch v.kind {
 		case '"':
-			left &^= stringType
 			texts = append(texts, regexp.QuoteMeta(v.text))
 		case '0':
-			left &^= numberType
 			numbers = append(numbers, b.c.decimal(v))
-		case 'n':
-			left &^= nullType
-		case 't', 'f':
-			left &^= booleanType
-			yes, no = yes && v.kind != 't', no && v.kind != 'f'
+		case 't':
+			yes = false
+		case 'f':
+			no = false
 		case '{':
-			left &^= objectType
 			objects = append(objects, b.not(b.c.constant(v)))
 		case '[':
-			left &^= arrayType
 			arrays = append(arrays, b.not(b.c.constant(v)))
 		}
 	}
@@ -219,8 +215,9 @@ func (b *negation) arrays() {
 		}
 	})
 	for _, k := range s.counts {
-		b.add(k.min > 0, arrayType, func(n *schema) { n.counts = []count{{k.of, k.from, 0, k.min - 1}} })
-		b.add(k.max >= 0, arrayType, func(n *schema) { n.counts = []count{{k.of, k.from, k.max + 1, -1}} })
+		fewer, more := count{k.of, k.from, 0, k.min - 1}, count{k.of, k.from, k.max + 1, -1}
+		b.add(k.min > 0, arrayType, func(n *schema) { n.counts = []count{fewer} })
+		b.add(k.max >= 0, arrayType, func(n *schema) { n.counts = []count{more} })
 	}
 }
 

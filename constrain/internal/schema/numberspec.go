@@ -207,18 +207,10 @@ func newNumber(
 		return s
 	}
 	if hi.sign() >= 0 {
-		from := zero
-		if lo.sign() > 0 {
-			from = lo
-		}
-		s.pos = &bounds{abs(from), abs(hi)}
+		s.pos = &bounds{abs(laterDecimal(zero, lo, 1)), abs(hi)}
 	}
 	if lo.sign() < 0 {
-		from := zero
-		if hi.sign() < 0 {
-			from = hi
-		}
-		s.neg = &bounds{abs(from), abs(lo)}
+		s.neg = &bounds{abs(laterDecimal(zero, hi, -1)), abs(lo)}
 	}
 	if s.neg != nil && !s.mayFollow(numberState{phase: numberSign, neg: true}) {
 		s.neg = nil // no number follows a sign
@@ -412,10 +404,8 @@ func (c *compiler) holdsNumber(a alternative, d *decimal) bool {
 		if slices.ContainsFunc(s.besides, is) ||
 			s.minimum != nil && d.cmp(s.minimum) < 0 || s.maximum != nil && d.cmp(s.maximum) > 0 ||
 			s.exclusiveMin != nil && d.cmp(s.exclusiveMin) <= 0 ||
-			s.exclusiveMax != nil && d.cmp(s.exclusiveMax) >= 0 {
-			return false
-		}
-		if s.multiple != nil && !is(s.multiple) {
+			s.exclusiveMax != nil && d.cmp(s.exclusiveMax) >= 0 ||
+			s.multiple != nil && !is(s.multiple) {
 			return false
 		}
 	}

@@ -88,7 +88,12 @@ func (c *compiler) object(v *value, a alternative) {
 		}
 	}
 	c.objectValues(s, a)
-	s.sort()
+	for i := range s.names {
+		s.sorted = append(s.sorted, int32(i))
+	}
+	slices.SortFunc(s.sorted, func(i, j int32) int {
+		return strings.Compare(s.names[i].escaped, s.names[j].escaped)
+	})
 	c.charge(16 * len(s.names))
 	v.objects = append(v.objects, c.close(s, a))
 }
@@ -102,15 +107,6 @@ func (s *objectSpec) name(name string) int {
 		s.names = append(s.names, objectName{name: name, escaped: escapeJSON(name)})
 	}
 	return i
-}
-
-func (s *objectSpec) sort() {
-	for i := range s.names {
-		s.sorted = append(s.sorted, int32(i))
-	}
-	slices.SortFunc(s.sorted, func(i, j int32) int {
-		return strings.Compare(s.names[i].escaped, s.names[j].escaped)
-	})
 }
 
 // objectValues finds the values of all names.
@@ -270,7 +266,8 @@ func (c *compiler) namePatterns(a alternative) ([]string, *schema) {
 	if w.max >= 0 || w.min > 0 {
 		const most = 1000 // the greatest repetition of a regex
 		if w.max > most || w.min > most {
-			c.fail(fmt.Errorf("%s: propertyNames: want lengths of %d characters at most", w.from.at(), most))
+			c.fail(fmt.Errorf("%s: propertyNames: want lengths of %d characters at most",
+				w.from.at(), most))
 		}
 		upper := ""
 		if w.max >= 0 {

@@ -162,7 +162,7 @@ var lookedAt = sync.OnceValue(func() *regexp.Regexp {
 // meaning as pattern: ^[a-z]{3,500}$ becomes ^[a-z]*$ and lengths from 3 to 500.
 func (s *stringWish) counted(pattern string) string {
 	if sized := lookedAt().FindStringSubmatch(pattern); sized != nil {
-		s.bound(sized[1], sized[2], sized[2] == "")
+		s.bound(sized[1], sized[2])
 		s.patterns = append(s.patterns, "^.*$")
 		pattern = "^" + pattern[len(sized[0]):]
 	}
@@ -179,15 +179,15 @@ func (s *stringWish) counted(pattern string) string {
 	if parts[3] == "" {
 		most = parts[2]
 	}
-	s.bound(parts[2], most, most == "")
+	s.bound(parts[2], most)
 	return plain
 }
 
-// bound adds bounds of the length to those of s.
-func (s *stringWish) bound(least, most string, open bool) {
+// bound adds bounds of the length to those of s; most may be empty.
+func (s *stringWish) bound(least, most string) {
 	n, _ := strconv.Atoi(least)
 	s.min = max(s.min, n)
-	if n, _ = strconv.Atoi(most); !open {
+	if n, err := strconv.Atoi(most); err == nil {
 		s.max = tighter(s.max, n)
 	}
 }

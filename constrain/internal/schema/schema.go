@@ -250,7 +250,11 @@ func (c *compiler) keyword(s *schema, in *jsonValue, key string, v *jsonValue) {
 		}
 	case "properties":
 		s.properties = c.propertiesOf(v)
-		s.required = append(s.required, requiredOf(c.scopeOf(in).draft, v)...)
+		for i, name := range v.keys {
+			if c.scopeOf(in).draft == draft3 && v.items[i].member("required").yes() {
+				s.required = append(s.required, name)
+			}
+		}
 	case "patternProperties":
 		s.patterns = c.propertiesOf(v)
 	case "additionalProperties":
@@ -269,8 +273,14 @@ func (c *compiler) keyword(s *schema, in *jsonValue, key string, v *jsonValue) {
 		if c.document.leftovers || in.member("then") != nil || in.member("else") != nil {
 			s.when = c.schemaOf(v)
 		}
-	case "then", "else":
-		c.branch(s, in, key, v)
+	case "then": // which restricts nothing without if, nor does else
+		if in.member("if") != nil {
+			s.then = c.schemaOf(v)
+		}
+	case "else":
+		if in.member("if") != nil {
+			s.otherwise = c.schemaOf(v)
+		}
 	case "dependentRequired", "dependentSchemas", "dependencies":
 		c.dependencies(s, in, key, v)
 	case "unevaluatedProperties":
@@ -302,25 +312,10 @@ func (c *compiler) propertiesOf(v *jsonValue) (list []property) {
 
 // property returns the schema of a property, or nil if properties does not contain the name.
 func (s *schema) property(name string) *schema {
-	if len(s.properties) <= fewKeys {
-		for _, p := range s.properties {
-			if p.name == name {
-				return p.value
-			}
-		}
-		return nil
-	}
-	if s.index == nil {
-		s.index = make(map[string]*schema, len(s.properties))
-		for _, p := range s.properties {
-			s.index[p.name] = p.value
-		}
-	}
-	return s.index[name]
+	return find(name, len(s.properties), &s.index, func(i int) (string, *schema) {
+		return s.properties[i].name, s.properties[i].value
+	})
 }
-
-// fewKeys are found without an index.
-const fewKeys = 8
 
 // Keywords that are more than one value: those with older spellings, and those beside others.
 
@@ -346,17 +341,6 @@ func (c *compiler) items(s *schema, in *jsonValue, key string, v *jsonValue) {
 		s.prefix = c.schemasOf(v)
 	case !tuple && key == "items" || tuple && key == "additionalItems":
 		s.items = c.schemaOf(v)
-	}
-}
-
-// branch reads then or else, which restrict nothing without if.
-func (c *compiler) branch(s *schema, in *jsonValue, key string, v *jsonValue) {
-	switch {
-	case in.member("if") == nil:
-	case key == "then":
-		s.then = c.schemaOf(v)
-	default:
-		s.otherwise = c.schemaOf(v)
 	}
 }
 
@@ -406,19 +390,6 @@ func (c *compiler) typeOf(s *schema, in, v *jsonValue) {
 		}
 		s.anyOf = append(s.anyOf, one)
 	}
-}
-
-// requiredOf returns the names of properties that say in draft 3 that they are required.
-func requiredOf(draft drafts, properties *jsonValue) (names []string) {
-	if draft != draft3 {
-		return nil
-	}
-	for i, name := range properties.keys {
-		if properties.items[i].member("required").yes() {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // dynamic reads a reference to the outermost schema that led here and has its anchor.

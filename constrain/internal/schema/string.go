@@ -47,6 +47,14 @@ const (
 	closes
 )
 
+// goesOnIf is the verdict on a byte after which a string goes on, if it does.
+func goesOnIf(is bool) verdict {
+	if is {
+		return goesOn
+	}
+	return impossible
+}
+
 // step returns the state after a byte.
 func (s *stringSpec) step(st stringState, b byte) (stringState, verdict) {
 	switch st.Form {
@@ -94,18 +102,12 @@ func (s *stringSpec) stepBorder(st stringState, b byte) (stringState, verdict) {
 		}
 		return st, impossible
 	case b == '\\':
-		p := automaton.Partial{Form: automaton.Escape}
-		st.Partial = p
-		if s.escapes == fewEscapes {
-			if s.reaches(st, 0, 0x1f) || s.reaches(st, '"', '"') || s.reaches(st, '\\', '\\') {
-				return st, goesOn
-			}
-			return st, impossible
+		st.Partial = automaton.Partial{Form: automaton.Escape}
+		if s.escapes != fewEscapes {
+			return st, goesOnIf(s.reaches(st, 0, unicode.MaxRune))
 		}
-		if s.reaches(st, 0, unicode.MaxRune) {
-			return st, goesOn
-		}
-		return st, impossible
+		return st, goesOnIf(s.reaches(st, 0, 0x1f) || s.reaches(st, '"', '"') ||
+			s.reaches(st, '\\', '\\'))
 	case b < 0x20:
 		return st, impossible
 	}
@@ -123,10 +125,7 @@ func (s *stringSpec) arrive(st stringState, p automaton.Partial) (stringState, v
 		return s.complete(st, lo)
 	}
 	st.Partial = p
-	if lo <= hi && s.reaches(st, lo, hi) {
-		return st, goesOn
-	}
-	return st, impossible
+	return st, goesOnIf(s.reaches(st, lo, hi))
 }
 
 func (s *stringSpec) stepEscape(st stringState, b byte) (stringState, verdict) {
@@ -162,15 +161,10 @@ func (s *stringSpec) arriveHex(st stringState, p automaton.Partial) (stringState
 	}
 	lo, hi := p.Runes()
 	if p.Form == automaton.LowHex {
-		switch {
-		case lo > hi:
-			return st, impossible
-		case p.Left == 0:
+		if p.Left == 0 && lo <= hi {
 			return s.complete(st, lo)
-		case s.reaches(st, lo, hi):
-			return st, goesOn
 		}
-		return st, impossible
+		return st, goesOnIf(s.reaches(st, lo, hi))
 	}
 	if s.escapes == fewEscapes {
 		hi = min(hi, 0x1f)
@@ -185,11 +179,8 @@ func (s *stringSpec) arriveHex(st stringState, p automaton.Partial) (stringState
 		st.Partial = automaton.Partial{Form: automaton.HighEscape, Left: 2, High: uint16(lo)}
 		return st, goesOn
 	}
-	if p.Left > 0 && (pair || s.reaches(st, lo, min(hi, 0xd7ff)) ||
-		s.reaches(st, max(lo, 0xe000), hi)) {
-		return st, goesOn
-	}
-	return st, impossible
+	return st, goesOnIf(p.Left > 0 && (pair || s.reaches(st, lo, min(hi, 0xd7ff)) ||
+		s.reaches(st, max(lo, 0xe000), hi)))
 }
 
 // complete adds a complete character.
@@ -199,10 +190,7 @@ func (s *stringSpec) complete(st stringState, r rune) (stringState, verdict) {
 	if t := s.table; t != nil {
 		st.at = t.Step(st.at, t.Alpha.Of(r))
 	}
-	if !s.live(st) {
-		return st, impossible
-	}
-	return st, goesOn
+	return st, goesOnIf(s.live(st))
 }
 
 // live reports whether a string can still end.
@@ -365,7 +353,8 @@ func (c *compiler) strs(v *value, wishes []*stringWish) {
 		} else if !made[is] {
 			made[is] = true
 			for _, t := range c.tables(w.from, ways, w.min, w.max) {
-				v.strings = append(v.strings, &stringSpec{min: w.min, max: w.max, table: t, escapes: fewEscapes})
+				v.strings = append(v.strings, &stringSpec{table: t, min: w.min, max: w.max,
+					escapes: fewEscapes})
 			}
 		}
 	}

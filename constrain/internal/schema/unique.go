@@ -61,10 +61,8 @@ func (s *objectSpec) anyName() bool { return s.others != nil && s.others.table =
 
 // atLeast reports whether a value has so many scalars.
 func (v *value) atLeast(n int) bool {
-	for _, is := range []bool{v.null, v.yes, v.no} {
-		if is {
-			n--
-		}
+	for range v.words {
+		n--
 	}
 	for _, s := range v.strings {
 		switch {
@@ -285,12 +283,7 @@ func freshParts(parts []part, from int, work *int) []part {
 
 // among reports whether one of some nodes has a text.
 func among(nodes []*node, text string) bool {
-	for _, u := range nodes {
-		if u.text == text {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(nodes, func(u *node) bool { return u.text == text })
 }
 
 // begun reports whether the text of one of some nodes begins with a text.
@@ -374,11 +367,8 @@ func (v *value) differs(rivals []*node, depth int) bool {
 	if len(rivals) == 0 {
 		return v.possible
 	}
-	for _, word := range []struct {
-		is   bool
-		text string
-	}{{v.null, "null"}, {v.yes, "true"}, {v.no, "false"}} {
-		if word.is && !among(rivals, word.text) {
+	for word := range v.words {
+		if !among(rivals, word) {
 			return true
 		}
 	}

@@ -102,21 +102,35 @@ func (v *value) eachPart(f func(*value)) {
 		s.tally.each(f)
 	}
 	for _, s := range v.objects {
-		for i := range s.names {
-			f(s.names[i].value)
-			for _, claim := range s.names[i].claims {
-				f(claim.value)
+		s.each(func(_ int, v *value) { f(v) })
+	}
+}
+
+// each calls f with what the value of each name can be; other names are -1.
+func (s *objectSpec) each(f func(name int, v *value)) {
+	for i := range s.names {
+		f(i, s.names[i].value)
+		for _, claim := range s.names[i].claims {
+			f(i, claim.value)
+		}
+	}
+	for _, o := range s.claimed {
+		for _, other := range o.values {
+			if other != nil {
+				f(-1, other)
 			}
 		}
-		for _, o := range s.claimed {
-			for _, other := range o.values {
-				if other != nil {
-					f(other)
-				}
-			}
-		}
-		for _, other := range s.values {
-			f(other)
+	}
+	for _, other := range s.values {
+		f(-1, other)
+	}
+}
+
+// words yields what a value can be of null, true and false.
+func (v *value) words(yield func(word string) bool) {
+	for i, is := range [...]bool{v.null, v.yes, v.no} {
+		if is && !yield([...]string{"null", "true", "false"}[i]) {
+			return
 		}
 	}
 }
