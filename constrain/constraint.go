@@ -172,8 +172,9 @@ func (t *Text) Rewind(n int) error {
 
 // Fork implements Matcher.
 func (t *Text) Fork() Matcher {
+	w := t.within
 	return &Text{of: t.of, ends: t.ends, states: slices.Clone(t.states), ended: t.ended,
-		within: t.within.fork()}
+		within: limit{most: w.most, ends: slices.Clone(w.ends), asked: w.asked, can: w.can}}
 }
 
 // Forced returns the bytes that must follow, at most so many and a character: every text of the

@@ -138,7 +138,7 @@ func (b *builder) node(p Part, to int32, without []string) int32 {
 	if p == nil {
 		b.fail(fmt.Errorf("a part is nil"))
 	}
-	if b.charge("text", 64); b.err != nil {
+	if b.fail(b.m.Named("text", b.m.Charge(64))); b.err != nil {
 		return to
 	}
 	node := p.node(b, to, without)
@@ -155,9 +155,6 @@ func (b *builder) named(name string, p Part, to int32, without []string) int32 {
 	}
 	return to
 }
-
-// charge counts steps of work for a thing that has a name in errors.
-func (b *builder) charge(what string, steps int) { b.fail(b.m.Named(what, b.m.Charge(steps))) }
 
 // read says that the form has a text more, which is read as characters.
 func (b *builder) read(text string) error {
@@ -385,7 +382,7 @@ func (p Tags) node(b *builder, to int32, without []string) int32 {
 		inside, found := tag.inside(b, after), false
 		for n := 0; n <= len(tag.Begin) && b.err == nil; n++ {
 			i, is := at[tag.Begin[:n]]
-			if b.charge("tags", 1+n/8); !is {
+			if b.fail(b.m.Named("tags", b.m.Charge(1+n/8))); !is {
 				continue
 			}
 			if found {

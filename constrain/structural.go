@@ -237,12 +237,9 @@ func (m *tagFields) format() Part {
 		return Sequence(m.parts("elements"))
 	case "or":
 		return OneOf(m.parts("elements"))
-	case "optional":
-		return Repeat{Part: m.part("content"), Max: 1}
-	case "star":
-		return Repeat{Part: m.part("content"), Max: -1}
-	case "plus":
-		return Repeat{Part: m.part("content"), Min: 1, Max: -1}
+	case "optional", "star", "plus":
+		times := map[string][2]int{"optional": {0, 1}, "star": {0, -1}, "plus": {1, -1}}[m.kind]
+		return Repeat{Part: m.part("content"), Min: times[0], Max: times[1]}
 	case "repeat":
 		return Repeat{Part: m.part("content"), Min: m.number("min"), Max: m.number("max")}
 	case "tag":

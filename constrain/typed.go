@@ -300,7 +300,8 @@ func (c *typeSchemas) ofKind(t reflect.Type, path string) *members {
 	case reflect.Struct:
 		return c.ofStruct(t, path)
 	}
-	c.fail(path, "type %s has no JSON that can be decoded: want another type, or the tag "+`json:"-"`, t)
+	c.fail(path, "type %s has no JSON that can be decoded: want another type, or the tag "+
+		`json:"-"`, t)
 	return &members{}
 }
 

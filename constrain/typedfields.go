@@ -35,12 +35,7 @@ type typedField struct {
 // there are several, none.
 func (c *typeSchemas) fieldsOf(t reflect.Type, path string) (fields []typedField) {
 	all := c.embedded(t, path, nil, false, nil)
-	rank := func(f typedField) int {
-		if f.tagged {
-			return 2*len(f.index) - 1
-		}
-		return 2 * len(f.index)
-	}
+	rank := func(f typedField) int { return 2*len(f.index) + map[bool]int{true: -1}[f.tagged] }
 	for i, f := range all {
 		wins := true
 		for j, g := range all {
@@ -81,7 +76,8 @@ func (c *typeSchemas) embedded(
 		field := typedField{StructField: f, name: cmp.Or(name, f.Name), path: path + "." + f.Name,
 			index: append(index[:len(index):len(index)], i), tagged: name != "", through: through}
 		if pointer && !f.IsExported() {
-			c.fail(field.path, "an embedded pointer to %s, which is not exported: want the struct itself", of)
+			c.fail(field.path, "an embedded pointer to %s, which is not exported: want the struct "+
+				"itself", of)
 		}
 		if inner && name == "" {
 			all = append(all, c.embedded(of, field.path, field.index, through || pointer, around)...)
@@ -147,7 +143,7 @@ func (c *typeSchemas) ofField(f *typedField, tags *typedTags) (s *members) {
 	switch {
 	case tags.types != nil:
 		s = c.either(tags, t, f.path)
-	case f.quoted && t.Kind() != reflect.Pointer && scalar(t):
+	case f.quoted && (t.Kind() >= reflect.Bool && t.Kind() <= reflect.Float64 || t.Kind() == reflect.String):
 		s = c.quoted(t, f.path)
 	default:
 		s = c.of(t, f.path)
@@ -159,11 +155,6 @@ func (c *typeSchemas) ofField(f *typedField, tags *typedTags) (s *members) {
 		s = nullable(s)
 	}
 	return s
-}
-
-// scalar reports whether the option string of the tag json has an effect on a type.
-func scalar(t reflect.Type) bool {
-	return t.Kind() >= reflect.Bool && t.Kind() <= reflect.Float64 || t.Kind() == reflect.String
 }
 
 // typedTags are the tags of a field.
@@ -241,7 +232,8 @@ func (c *typeSchemas) either(t *typedTags, of reflect.Type, path string) *member
 	var list []*members
 	for _, name := range t.types {
 		if !schema.IsType(name) {
-			c.failTag(path, key, "want types of JSON with ; between them, found %s", quote.Short(name, 40))
+			c.failTag(path, key, "want types of JSON with ; between them, found %s",
+				quote.Short(name, 40))
 		}
 		list = append(list, schemaOfKind(name))
 	}
@@ -255,14 +247,14 @@ var tagKinds = map[string]struct {
 }{
 	"minLength": {[]string{"string"}, 'n'}, "maxLength": {[]string{"string"}, 'n'},
 	"pattern": {[]string{"string"}, 's'}, "format": {[]string{"string", "integer", "number"}, 's'},
-	"minimum": {[]string{"integer", "number"}, '0'}, "maximum": {[]string{"integer", "number"}, '0'},
-	"exclusiveMinimum": {[]string{"integer", "number"}, '0'},
-	"exclusiveMaximum": {[]string{"integer", "number"}, '0'},
-	"multipleOf":       {[]string{"integer", "number"}, '0'},
-	"minItems":         {[]string{"array"}, 'n'}, "maxItems": {[]string{"array"}, 'n'},
+	"minimum": {numbers, '0'}, "maximum": {numbers, '0'}, "exclusiveMinimum": {numbers, '0'},
+	"exclusiveMaximum": {numbers, '0'}, "multipleOf": {numbers, '0'},
+	"minItems": {[]string{"array"}, 'n'}, "maxItems": {[]string{"array"}, 'n'},
 	"uniqueItems": {[]string{"array"}, 'b'}, "minProperties": {[]string{"object"}, 'n'},
 	"maxProperties": {[]string{"object"}, 'n'},
 }
+
+var numbers = []string{"integer", "number"}
 
 // applyTag adds one keyword to a schema, or to that of the items.
 func (c *typeSchemas) applyTag(s *members, tag typedTag, path string, of reflect.Type) {
