@@ -165,7 +165,8 @@ func (t *Text) Rewind(n int) error {
 	}
 	if n > 0 {
 		t.states, t.ended = t.states[:len(t.states)-n], false
-		t.within.back(len(t.states) - 1)
+		w := &t.within // which keeps no end that begins after this
+		w.ends = slices.DeleteFunc(w.ends, func(e end) bool { return e.after >= len(t.states) })
 	}
 	return nil
 }

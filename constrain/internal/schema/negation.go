@@ -55,9 +55,6 @@ func (b *negation) add(is bool, t types, set func(n *schema)) {
 	b.union = append(b.union, n)
 }
 
-// not returns the negation of a part.
-func (b *negation) not(s *schema) *schema { return b.c.negate(s) }
-
 // cannot says that a keyword cannot be negated.
 func (b *negation) cannot(keyword string) {
 	b.c.fail(fmt.Errorf("%s: keyword %s is not supported under not, if, and in branches of oneOf of "+
@@ -75,10 +72,10 @@ func (c *compiler) allOf(from *jsonValue, parts ...*schema) *schema {
 func (b *negation) parts() {
 	s := b.of
 	for _, part := range slices.Concat(s.allOf, s.also) {
-		b.union = append(b.union, b.not(part))
+		b.union = append(b.union, b.c.negate(part))
 	}
 	if s.ref != nil {
-		b.union = append(b.union, b.not(s.ref))
+		b.union = append(b.union, b.c.negate(s.ref))
 	}
 	for i, list := range [][]*schema{s.anyOf, s.oneOf} {
 		if list == nil {
@@ -86,7 +83,7 @@ func (b *negation) parts() {
 		}
 		var none []*schema
 		for j, part := range list {
-			none = append(none, b.not(part))
+			none = append(none, b.c.negate(part))
 			for _, before := range list[:j] {
 				if i == 1 && !b.c.failed() { // of oneOf, two
 					b.union = append(b.union, b.c.allOf(s.from, before, part))
@@ -100,10 +97,10 @@ func (b *negation) parts() {
 	}
 	if s.when != nil {
 		if s.then != nil {
-			b.union = append(b.union, b.c.allOf(s.from, s.when, b.not(s.then)))
+			b.union = append(b.union, b.c.allOf(s.from, s.when, b.c.negate(s.then)))
 		}
 		if s.otherwise != nil {
-			b.union = append(b.union, b.c.allOf(s.from, b.not(s.when), b.not(s.otherwise)))
+			b.union = append(b.union, b.c.allOf(s.from, b.c.negate(s.when), b.c.negate(s.otherwise)))
 		}
 	}
 }
@@ -153,9 +150,9 @@ func (b *negation) list() {
 		case 'f':
 			no = false
 		case '{':
-			objects = append(objects, b.not(b.c.constant(v)))
+			objects = append(objects, b.c.negate(b.c.constant(v)))
 		case '[':
-			arrays = append(arrays, b.not(b.c.constant(v)))
+			arrays = append(arrays, b.c.negate(b.c.constant(v)))
 		}
 	}
 	b.add(left != 0, left, func(*schema) {})
@@ -201,7 +198,7 @@ func (b *negation) arrays() {
 	for i, item := range s.prefix {
 		b.add(!item.trivial() && b.c.charge(4*i), arrayType, func(n *schema) {
 			n.minItems = i + 1
-			n.prefix = append(slices.Repeat([]*schema{whatever}, i), b.not(item))
+			n.prefix = append(slices.Repeat([]*schema{whatever}, i), b.c.negate(item))
 		})
 	}
 	if s.unique {
@@ -211,7 +208,7 @@ func (b *negation) arrays() {
 		if s.items.never {
 			n.minItems = len(s.prefix) + 1
 		} else {
-			n.counts = []count{{b.not(s.items), len(s.prefix), 1, -1}}
+			n.counts = []count{{b.c.negate(s.items), len(s.prefix), 1, -1}}
 		}
 	})
 	for _, k := range s.counts {
@@ -231,7 +228,7 @@ func (b *negation) objects() {
 	for _, p := range s.properties {
 		b.add(p.value.restricts(), objectType, func(n *schema) {
 			n.required = []string{p.name}
-			n.properties = []property{{p.name, b.not(p.value)}}
+			n.properties = []property{{p.name, b.c.negate(p.value)}}
 		})
 	}
 	some := func(restricts *schema, other bool, names func(in *schema) (of *schema)) {
@@ -244,7 +241,7 @@ func (b *negation) objects() {
 	for _, p := range s.patterns {
 		some(p.value, false, func(in *schema) *schema {
 			in.patterns = []property{p}
-			return b.not(p.value)
+			return b.c.negate(p.value)
 		})
 	}
 	some(s.names, true, func(in *schema) *schema {
@@ -253,7 +250,7 @@ func (b *negation) objects() {
 	})
 	some(s.additional, true, func(in *schema) *schema {
 		in.properties, in.patterns = s.properties, s.patterns
-		return b.not(s.additional)
+		return b.c.negate(s.additional)
 	})
 	for _, m := range s.somes { // no property is: those in it, or the others
 		b.add(true, objectType, func(n *schema) { m.none(n, b) })

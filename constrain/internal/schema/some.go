@@ -24,9 +24,9 @@ func (m *some) none(n *schema, b *negation) {
 	case m.in.names != nil:
 		n.names = m.in.names
 	case !m.other:
-		n.patterns = []property{{m.in.patterns[0].name, b.not(m.of)}}
+		n.patterns = []property{{m.in.patterns[0].name, b.c.negate(m.of)}}
 	default:
-		n.additional = b.not(m.of)
+		n.additional = b.c.negate(m.of)
 		for _, p := range m.in.properties {
 			n.properties = append(n.properties, property{p.name, free})
 		}
