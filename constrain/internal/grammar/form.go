@@ -251,17 +251,23 @@ func (w *walk) full(i int) bool {
 // nodes calls visit with the nodes below one whose bytes the rules read after a state, and the
 // states after them: not with those below a node of which visit returns false.
 func (w *walk) nodes(nodes []trie.Node, from int, s spot, visit func(i int, next spot) bool) {
-	visited := 0
-	trie.Walk(w.f.vocab, nodes, from, s, func(i int, s spot) (spot, bool) {
-		if visited++; visited > w.steps && w.f.m.Err == nil {
-			w.f.m.Err = automaton.ErrSteps
+	f, visited := w.f, 0
+	path := make([]spot, f.vocab.Longest+1) // the state after each byte of the node
+	path[nodes[from].Depth] = s
+	for i, end := from+1, from+int(nodes[from].Size); i < end && f.m.Err == nil; {
+		if visited++; visited > w.steps {
+			f.m.Err = automaton.ErrSteps
+			return
 		}
-		if w.f.m.Err != nil {
-			return s, false
+		n := &nodes[i]
+		next, ok := f.stepByte(path[n.Depth-1], n.Byte)
+		if !ok || !visit(i, next) {
+			i += int(n.Size)
+			continue
 		}
-		next, ok := w.f.stepByte(s, nodes[i].Byte)
-		return next, ok && visit(i, next)
-	})
+		path[n.Depth] = next
+		i++
+	}
 }
 
 // tokens sets the ids that are read whole after a state.

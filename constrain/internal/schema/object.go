@@ -151,10 +151,9 @@ func (c *compiler) objectValues(s *objectSpec, a alternative) {
 	}
 	t := c.names[string(key)]
 	if t == nil && len(machines) > 0 && !c.failed() {
-		var err error
-		t, err = automaton.NewTable(from.at(), machines, false, c.meter)
+		made, err := automaton.NewTable(from.at(), machines, false, c.meter)
 		c.fail(err)
-		c.names[string(key)] = t
+		t, c.names[string(key)] = made, made
 	}
 	somes := c.somesOf(s, a, t, number)
 	for i := range s.names {
