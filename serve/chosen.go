@@ -59,7 +59,7 @@ func (s *Server) tell(what, name string, bytes int64, start time.Time, err *erro
 // A choosing is what a request says of who answers: nil and 0 for nothing.
 type choosing struct {
 	model *string
-	lora  int // 1 + the index of the adapter
+	lora  int // 1 + the index of the adapter, −1 for none of them
 }
 
 // addFields adds the fields of a choice to a table.
@@ -74,7 +74,7 @@ func (c *choosing) addFields(s *Server, table map[string]field, ignored *[]strin
 // names what is not here.
 func (s *Server) chosen(c choosing) (adapter int, err error) {
 	if c.model == nil || slices.Contains(s.options.ids(), *c.model) {
-		return c.lora, nil
+		return max(c.lora, 0), nil
 	}
 	base, name, ok := strings.Cut(*c.model, ":")
 	if !ok || !slices.Contains(s.options.ids(), base) { // vLLM's clients have the name alone
@@ -87,6 +87,8 @@ func (s *Server) chosen(c choosing) (adapter int, err error) {
 			strings.Join(s.modelNames(), " or "))
 		e.status, e.code = http.StatusNotFound, "model_not_found"
 		return 0, e
+	case c.lora < 0:
+		return 0, fieldf("lora", "want the adapter of model, %s, found none with a scale", name)
 	case c.lora != 0 && c.lora != adapter:
 		return 0, fieldf("lora", "want the adapter of model, %s, found %s", name,
 			s.options.Adapters[c.lora-1].Name)
@@ -172,7 +174,7 @@ func (s *Server) loraAdapters(v *visit) error {
 
 // readLora reads llama.cpp's list of objects with id, an index, and scale. There is one copy of
 // each adapter, with the scale that the server was started with: so at most one has a scale, which
-// is that.
+// is that. A list without one says that none is meant.
 func (s *Server) readLora(to *int, ignored *[]string) field {
 	most := len(s.options.Adapters)
 	one := func(i *int, scale *float64) field {
@@ -181,6 +183,7 @@ func (s *Server) readLora(to *int, ignored *[]string) field {
 	}
 	list := listed(most, func() field { return one(new(int), new(float64)) })
 	return as(list, func(r *strictjson.Reader) error {
+		*to = -1
 		return r.Array(func(n int) error {
 			i, scale := -1, math.NaN()
 			if n == most {
@@ -195,7 +198,7 @@ func (s *Server) readLora(to *int, ignored *[]string) field {
 			case scale == scale && scale != s.options.Adapters[i].Scale:
 				err = r.Errorf("scale of %s: want 0, or %v as the server has it, found %v",
 					s.options.Adapters[i].Name, s.options.Adapters[i].Scale, scale)
-			case *to != 0:
+			case *to > 0:
 				err = r.Errorf("want one adapter, found %s and %s", s.options.Adapters[*to-1].Name,
 					s.options.Adapters[i].Name)
 			default:

@@ -274,21 +274,27 @@ func (g *globals) validate() error {
 // takeNames divides models and adapters by whether they have names.
 func (g *globals) takeNames() error {
 	for i, value := range g.Models {
-		name, path, ok := checkpoints.CutName(value)
+		name, path, err := checkpoints.CutName(value)
 		switch {
+		case err != nil:
+			return usagef("--model %s: %w", quoteShort(value), err)
 		case i == 0:
 			g.Model, g.ownName = &path, name
-		case !ok:
+		case name == "":
 			return usagef("--model %s: want NAME=DIR for each but the first", quoteShort(value))
 		default:
 			g.others = append(g.others, named{name, path})
 		}
 	}
 	for _, value := range g.Loras {
-		if name, path, ok := checkpoints.CutName(value); ok {
-			g.variants = append(g.variants, named{name, path})
-		} else {
+		name, path, err := checkpoints.CutName(value)
+		switch {
+		case err != nil:
+			return usagef("--adapter %s: %w", quoteShort(value), err)
+		case name == "":
 			g.Adapters = append(g.Adapters, path)
+		default:
+			g.variants = append(g.variants, named{name, path})
 		}
 	}
 	return checkpoints.CheckAdapters(g.variantPaths())
