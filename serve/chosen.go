@@ -7,7 +7,6 @@ import (
 	"context"
 	"math"
 	"net/http"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -40,10 +39,7 @@ func (s *Server) shelve() *turns.Shelf[*model.Model] {
 				defer s.tell("adapter", a.Name, a.Bytes, time.Now(), &err)
 				return a.Open(ctx)
 			},
-			Drop: func(m *model.Model) {
-				s.batcher.Drop(m)
-				runtime.GC() // now, before others are made in their place
-			}})
+			Drop: func(m *model.Model) { s.batcher.Drop(m) }})
 	}
 	return turns.NewShelf(most, items)
 }
@@ -76,9 +72,11 @@ func (s *Server) chosen(c choosing) (adapter int, err error) {
 	if c.model == nil || slices.Contains(s.options.ids(), *c.model) {
 		return max(c.lora, 0), nil
 	}
-	base, name, ok := strings.Cut(*c.model, ":")
-	if !ok || !slices.Contains(s.options.ids(), base) { // vLLM's clients have the name alone
-		name = *c.model
+	name := *c.model // which vLLM's clients have alone
+	for _, id := range s.options.ids() {
+		if after, ok := strings.CutPrefix(*c.model, id+":"); ok {
+			name = after
+		}
 	}
 	adapter = s.adapters.Find(name) + 1
 	switch {
@@ -133,27 +131,6 @@ func (s *Server) fingerprint(adapter int) string {
 		return s.options.Fingerprint
 	}
 	return s.options.Adapters[adapter-1].Fingerprint
-}
-
-// A lease is the model of a job, from its first text on: a text that waits for it waits as others
-// do.
-type lease struct {
-	once sync.Once
-	of   *model.Model
-	back func()
-	err  error
-}
-
-func (l *lease) model(ctx context.Context, j *job) (*model.Model, error) {
-	l.once.Do(func() { l.of, l.back, l.err = j.server.variant(ctx, j.visit.client.id, j.adapter) })
-	return l.of, l.err
-}
-
-// release gives the model back, once no text of the job is written.
-func (l *lease) release() {
-	if l.of = nil; l.back != nil {
-		l.back()
-	}
 }
 
 // loraJSON is the JSON of an adapter, with llama.cpp's fields: none is applied unless a request
@@ -217,6 +194,10 @@ type Other struct {
 	Bytes   int64 // of its weights
 	Context int   // max_model_len
 
+	// Check returns an error where Open would, if that is known before it: those that are there are
+	// closed for a model only after it. Nil is none.
+	Check func(context.Context) error
+
 	// Open makes its server, when a request names it and it is not there, and close ends the model
 	// after the server is closed. The server's own keys, Adapters and Models are not used.
 	Open func(context.Context) (_ *Server, close func(), err error)
@@ -232,7 +213,7 @@ type opened struct {
 func (s *Server) shelveModels() *turns.Shelf[opened] {
 	var items []turns.Item[opened]
 	for _, o := range s.options.Models {
-		items = append(items, turns.Item[opened]{Name: o.Name, Bytes: o.Bytes,
+		items = append(items, turns.Item[opened]{Name: o.Name, Bytes: o.Bytes, Check: o.Check,
 			Make: func(ctx context.Context) (_ opened, err error) {
 				defer s.tell("model", o.Name, o.Bytes, time.Now(), &err)
 				to, end, err := o.Open(ctx)
@@ -241,7 +222,6 @@ func (s *Server) shelveModels() *turns.Shelf[opened] {
 			Drop: func(o opened) {
 				o.Server.Close()
 				o.close()
-				runtime.GC()
 			}})
 	}
 	return turns.NewShelf(cmp.Or(s.options.ModelBytes, math.MaxInt64), items)
@@ -254,11 +234,14 @@ func (s *Server) dispatchByModel(v *visit) error {
 		return err
 	}
 	v.text = &body
-	name, r := "", strictjson.NewReader(body)
+	name, streams, r := "", false, strictjson.NewReader(body)
 	err = r.Table(func(key string) (err error) {
-		if key == "model" && r.Kind() == '"' {
+		switch kind := r.Kind(); {
+		case key == "model" && kind == '"':
 			name, err = r.String()
-		} else {
+		case key == "stream" && kind == 't':
+			streams, err = r.Bool()
+		default:
 			_, err = r.Raw()
 		}
 		return err
@@ -271,6 +254,16 @@ func (s *Server) dispatchByModel(v *visit) error {
 	ctx, cancel := s.bounded(v)
 	defer cancel()
 	v.request = v.request.WithContext(ctx)
+	stop, fail := func() {}, func(err error) error { return err }
+	if streams && v.route.events != nil { // it is kept alive, and then its errors are events
+		j := &job{completion: new(completion), server: s, visit: v}
+		if v.route.pattern == "/v1/responses" {
+			j.response = new(response)
+		}
+		e := newEvents(j)
+		stop, fail = sync.OnceFunc(e.keepAlive()), e.fail
+		defer stop() // also after a panic
+	}
 	// a place in this server's queue, until the model is there: so those that wait are bounded
 	var to opened
 	var back func()
@@ -278,10 +271,11 @@ func (s *Server) dispatchByModel(v *visit) error {
 		to, back, err = s.others.Take(ctx, v.client.id, i)
 		return err
 	})
+	stop()
 	if err != nil {
-		return err
+		return fail(err)
 	}
 	defer back()
 	v.server, v.route = to.Server, to.find(v.request.URL.Path)
-	return v.route.answer(v)
+	return fail(v.route.answer(v))
 }

@@ -404,6 +404,10 @@ func TestHowAnAdapterIsChosen(t *testing.T) {
 		!strings.Contains(document, `"lora":{`) {
 		t.Error("the document of the API has no adapters")
 	}
+	colon := startTokenizer(t, f.model, f.tok, serve.Options{Name: "m:8", Adapters: f.adapters})
+	if _, text := colon.post("/v1/completions", `{"model":"m:8:a"`+rest); !strings.Contains(text, `"model":"m:8:a"`) {
+		t.Errorf("a model whose name has a colon: %s", text)
+	}
 	if r, _ := start(t, serve.Options{}).do("GET", "/lora-adapters", ""); r.StatusCode != http.StatusNotFound {
 		t.Errorf("/lora-adapters of a server without: status %d", r.StatusCode)
 	}
@@ -466,8 +470,14 @@ func TestOtherModels(t *testing.T) {
 	failing := serve.Other{Name: "bad", Bytes: 1, Open: func(context.Context) (*serve.Server, func(), error) {
 		return nil, nil, errors.New("its files are gone")
 	}}
+	gone := serve.Other{Name: "gone", Bytes: 10,
+		Check: func(context.Context) error { return errors.New("its folder is not there") },
+		Open: func(context.Context) (*serve.Server, func(), error) {
+			t.Error("what failed a check is opened")
+			return nil, nil, errors.New("gone")
+		}}
 	c := startTokenizer(t, f.model, f.tok, serve.Options{Name: "m", Keys: []string{"k"}, ModelBytes: 15,
-		Models: []serve.Other{other("x", 1), other("y", 2), failing}})
+		Models: []serve.Other{other("x", 1), other("y", 2), failing, gone}})
 	ask := func(path, body string) (int, string) {
 		r, text := c.post(path, body, "Authorization", "Bearer k")
 		return r.StatusCode, text
@@ -499,10 +509,11 @@ func TestOtherModels(t *testing.T) {
 			200, `"model":"x"`},
 		{"/v1/chat/completions", `{"messages":[{"role":"user","content":"ab"}]}`, 404, "no_chat_template"},
 		{"/tokenize", `{"model":"x","prompt":"abc"}`, 200, `"max_model_len":41`},
-		{"/v1/completions", `{"model":"z","prompt":"a"}`, 404, "want m or x or y or bad"},
+		{"/v1/completions", `{"model":"z","prompt":"a"}`, 404, "want m or x or y or bad or gone"},
 		{"/v1/completions", `{"model":"x","prompt":"a","max_tokens":-1}`, 400, "max_tokens"},
 		{"/v1/completions", `{"model":"x","prompt":"a"`, 400, "the body"},
 		{"/v1/completions", `{"model":"bad","prompt":"a"}`, 500, "the server made a mistake"},
+		{"/v1/completions", `{"model":"gone","prompt":"a"}`, 500, "the server made a mistake"}, // x stays
 		{"/v1/embeddings", `{"model":"x","input":"abc"}`, 200, `"model":"x"`},
 	} {
 		if status, text := ask(x.path, x.body); status != x.status || !strings.Contains(text, x.want) {
@@ -527,6 +538,10 @@ func TestOtherModels(t *testing.T) {
 	}
 	if status, text := ask("/v1/completions", `{"model":"y","prompt":"a"}`); status != 503 || len(events) > 3 {
 		t.Errorf("after Drain: %d %s, loaded %v", status, text, events)
+	}
+	c.server.Close()
+	if n := loaded.Load(); n != 0 {
+		t.Errorf("after Close: %d models are there", n)
 	}
 	runtime.KeepAlive(f)
 }

@@ -30,6 +30,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -274,10 +275,8 @@ func (g *globals) validate() error {
 // takeNames divides models and adapters by whether they have names.
 func (g *globals) takeNames() error {
 	for i, value := range g.Models {
-		name, path, err := checkpoints.CutName(value)
+		name, path := checkpoints.CutName(value)
 		switch {
-		case err != nil:
-			return usagef("--model %s: %w", quoteShort(value), err)
 		case i == 0:
 			g.Model, g.ownName = &path, name
 		case name == "":
@@ -287,14 +286,16 @@ func (g *globals) takeNames() error {
 		}
 	}
 	for _, value := range g.Loras {
-		name, path, err := checkpoints.CutName(value)
-		switch {
-		case err != nil:
-			return usagef("--adapter %s: %w", quoteShort(value), err)
-		case name == "":
-			g.Adapters = append(g.Adapters, path)
-		default:
+		if name, path := checkpoints.CutName(value); name != "" {
 			g.variants = append(g.variants, named{name, path})
+		} else {
+			g.Adapters = append(g.Adapters, path)
+		}
+	}
+	for _, n := range slices.Concat(g.others, g.variants) {
+		if strings.Contains(n.name, ":") {
+			return usagef("%s=%s: want a name without a colon, as requests have MODEL:ADAPTER",
+				quote.Plain(n.name, 80), quote.Plain(n.path, 80))
 		}
 	}
 	return checkpoints.CheckAdapters(g.variantPaths())

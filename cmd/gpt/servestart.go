@@ -138,14 +138,20 @@ func (c *serveCommand) otherModels(a *app, o *serve.Options) (all []serve.Other,
 	alone, own := *c, *o
 	alone.Steer, own.Aliases, own.Keys, own.NamedKeys = nil, nil, nil, nil // of the first model
 	for _, named := range a.others {
-		other, err := c.tryOther(a, named)
+		other, err := c.tryOther(a.other(named), named.name)
 		if err != nil {
 			return nil, fmt.Errorf("--model %s: %w", named.name, err)
+		}
+		other.Check = func(context.Context) error {
+			b := a.other(named)
+			b.Tell = func(string) {} // what there is to say was said
+			_, err := c.tryOther(b, named.name)
+			return err
 		}
 		again := false
 		other.Open = func(context.Context) (*serve.Server, func(), error) {
 			b := a.other(named)
-			if again { // what there is to say was said
+			if again {
 				b.Tell = func(string) {}
 			}
 			again = true
@@ -167,9 +173,8 @@ func (c *serveCommand) otherModels(a *app, o *serve.Options) (all []serve.Other,
 	return all, nil
 }
 
-// tryOther opens a model's files and closes them.
-func (c *serveCommand) tryOther(a *app, of named) (o serve.Other, err error) {
-	b := a.other(of)
+// tryOther opens the files of an app's model and closes them.
+func (c *serveCommand) tryOther(b *app, name string) (o serve.Other, err error) {
 	defer b.close()
 	if _, err := b.takeSaved(option.Of(new(decode.Options)), nil); err != nil {
 		return o, err
@@ -188,8 +193,8 @@ func (c *serveCommand) tryOther(a *app, of named) (o serve.Other, err error) {
 			names = append(names, t.Name)
 		}
 	}
-	return serve.Other{Name: of.name, Context: ck.Config.Positions,
-		Bytes: model.BytesIn(a.Dtype, ck.Tensors, names)}, nil
+	return serve.Other{Name: name, Context: ck.Config.Positions,
+		Bytes: model.BytesIn(b.Dtype, ck.Tensors, names)}, nil
 }
 
 // other returns an app for a model beside the first.

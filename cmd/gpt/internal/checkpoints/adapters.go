@@ -48,16 +48,13 @@ func (f *Finder) Adapters(values []string) (all []checkpoint.Adapter, err error)
 }
 
 // CutName returns the name and the rest of a value NAME=PATH. A path that is there has no name.
-func CutName(value string) (name, path string, err error) {
+func CutName(value string) (name, path string) {
 	name, path, _ = strings.Cut(value, "=")
 	_, lost := os.Lstat(value)
-	switch {
-	case lost == nil, name == "", path == "", strings.ContainsAny(name, `/\`):
-		return "", value, nil
-	case strings.Contains(name, ":"): // requests have MODEL:ADAPTER
-		err = errors.New("want a name without a colon before the =")
+	if lost == nil || name == "" || path == "" || strings.ContainsAny(name, `/\`) {
+		return "", value
 	}
-	return name, path, err
+	return name, path
 }
 
 // AdapterName returns the name in a value of --adapter, without the scale.
