@@ -114,15 +114,13 @@ func (s *Server) modelNames() []string {
 	return all
 }
 
-// variant returns the model with an adapter, as chosen returns it. The caller calls back when it no
+// variant returns the model that a visit chooses. The caller calls back when it no
 // longer uses it.
-func (s *Server) variant(
-	ctx context.Context, client string, adapter int,
-) (m *model.Model, back func(), err error) {
-	if adapter == 0 {
+func (s *Server) variant(ctx context.Context, v *visit) (m *model.Model, back func(), err error) {
+	if v.adapter == 0 {
 		return s.model, func() {}, nil
 	}
-	return s.adapters.Take(ctx, client, adapter-1)
+	return s.adapters.Take(ctx, v.client.id, v.adapter-1)
 }
 
 // fingerprint returns that of answers with an adapter, as chosen returns it.

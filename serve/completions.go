@@ -229,7 +229,7 @@ func (j *job) best() []*choice {
 // write generates the texts of all prompts concurrently. It is an error if all are dead ends.
 func (j *job) write(ctx context.Context) (err error) {
 	back := func() {}
-	j.model, back, err = j.server.variant(ctx, j.visit.client.id, j.adapter)
+	j.model, back, err = j.server.variant(ctx, j.visit)
 	if err == nil {
 		defer func() { j.model = nil; back() }()
 		err = j.server.each(ctx, len(j.prompt), j.follow)

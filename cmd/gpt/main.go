@@ -294,8 +294,7 @@ func (g *globals) takeNames() error {
 	}
 	for _, n := range slices.Concat(g.others, g.variants) {
 		if strings.Contains(n.name, ":") {
-			return usagef("%s=%s: want a name without a colon, as requests have MODEL:ADAPTER",
-				quote.Plain(n.name, 80), quote.Plain(n.path, 80))
+			return usagef("%s: want a name without a colon", quoteShort(n.name+"="+n.path))
 		}
 	}
 	return checkpoints.CheckAdapters(g.variantPaths())

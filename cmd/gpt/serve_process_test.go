@@ -434,7 +434,8 @@ func TestServeHasSeveralAdaptersAndModels(t *testing.T) {
 	if err := s.Wait(); err != nil {
 		t.Error(err)
 	}
-	for _, want := range []string{"adapter half: copies of 786 kB, made at first use",
+	for _, want := range []string{"gpt: model second: this model has no chat template",
+		"adapter half: copies of 786 kB, made at first use",
 		"model second: weights of 14.5 MB, loaded at first use", `"adapter is loaded" adapter=whole`,
 		`"model is loaded" model=second`} {
 		if told := s.stderr(); !strings.Contains(told, want) {

@@ -138,23 +138,19 @@ func (c *serveCommand) otherModels(a *app, o *serve.Options) (all []serve.Other,
 	alone, own := *c, *o
 	alone.Steer, own.Aliases, own.Keys, own.NamedKeys = nil, nil, nil, nil // of the first model
 	for _, named := range a.others {
-		other, err := c.tryOther(a.other(named), named.name)
+		tell := func(note string) { a.Notef("model %s: %s", named.name, note) }
+		quiet := func(string) {} // what there is to say is said once
+		other, err := c.tryOther(a.other(named, tell), named.name)
 		if err != nil {
 			return nil, fmt.Errorf("--model %s: %w", named.name, err)
 		}
 		other.Check = func(context.Context) error {
-			b := a.other(named)
-			b.Tell = func(string) {} // what there is to say was said
-			_, err := c.tryOther(b, named.name)
+			_, err := c.tryOther(a.other(named, quiet), named.name)
 			return err
 		}
-		again := false
 		other.Open = func(context.Context) (*serve.Server, func(), error) {
-			b := a.other(named)
-			if again {
-				b.Tell = func(string) {}
-			}
-			again = true
+			b := a.other(named, tell)
+			tell = quiet
 			m, err := b.loadModel(b.modelOptions())
 			if err != nil {
 				b.close()
@@ -197,11 +193,11 @@ func (c *serveCommand) tryOther(b *app, name string) (o serve.Other, err error) 
 		Bytes: model.BytesIn(b.Dtype, ck.Tensors, names)}, nil
 }
 
-// other returns an app for a model beside the first.
-func (a *app) other(of named) *app {
+// other returns an app for a model beside the first, which tells its notes.
+func (a *app) other(of named, tell func(note string)) *app {
 	b := newApp()
 	b.globals, b.chosen = a.globals, a.chosen
-	b.Stderr, b.Tell, b.Verbose = a.Stderr, a.Tell, a.Verbose
+	b.Stderr, b.Tell, b.Verbose = a.Stderr, tell, a.Verbose
 	b.Model, b.isDemo, b.ownName = &of.path, false, ""
 	b.Adapters, b.others, b.variants = nil, nil, nil
 	b.useDemo()

@@ -5,6 +5,7 @@ package turns
 import (
 	"context"
 	"runtime"
+	"slices"
 	"sync"
 )
 
@@ -204,10 +205,7 @@ func (s *Shelf[T]) Bytes() int64 {
 
 // Find returns the index of a name, -1 if there is none.
 func (s *Shelf[T]) Find(name string) int {
-	for i := range s.items {
-		if s.items[i].Name == name {
-			return i
-		}
-	}
-	return -1
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.IndexFunc(s.items, func(it Item[T]) bool { return it.Name == name })
 }
