@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"picogpt/internal/quote"
@@ -237,7 +236,7 @@ func (s *Server) dispatchByModel(v *visit) error {
 		switch kind := r.Kind(); {
 		case key == "model" && kind == '"':
 			name, err = r.String()
-		case key == "stream" && kind == 't':
+		case key == "stream" && kind == 't' && v.route.events != nil:
 			streams, err = r.Bool()
 		default:
 			_, err = r.Raw()
@@ -252,28 +251,28 @@ func (s *Server) dispatchByModel(v *visit) error {
 	ctx, cancel := s.bounded(v)
 	defer cancel()
 	v.request = v.request.WithContext(ctx)
-	stop, fail := func() {}, func(err error) error { return err }
-	if streams && v.route.events != nil { // it is kept alive, and then its errors are events
-		j := &job{completion: new(completion), server: s, visit: v}
-		if v.route.pattern == "/v1/responses" {
-			j.response = new(response)
-		}
-		e := newEvents(j)
-		stop, fail = sync.OnceFunc(e.keepAlive()), e.fail
-		defer stop() // also after a panic
+	j := &job{completion: new(completion), server: s, visit: v}
+	if v.route.pattern == "/v1/responses" {
+		j.response = new(response)
 	}
+	e := newEvents(j) // of a stream that waits, and then its errors are events
 	// a place in this server's queue, until the model is there: so those that wait are bounded
 	var to opened
 	var back func()
 	err = s.placed(v, 1, func(ctx context.Context, _ *place) (err error) {
+		if streams {
+			defer e.keepAlive()()
+		}
 		to, back, err = s.others.Take(ctx, v.client.id, i)
 		return err
 	})
-	stop()
-	if err != nil {
-		return fail(err)
+	if err == nil {
+		defer back()
+		v.server, v.route = to.Server, to.find(v.request.URL.Path)
+		err = v.route.answer(v)
 	}
-	defer back()
-	v.server, v.route = to.Server, to.find(v.request.URL.Path)
-	return fail(v.route.answer(v))
+	if streams {
+		err = e.fail(err)
+	}
+	return err
 }

@@ -235,6 +235,8 @@ func (j *job) write(ctx context.Context) (err error) {
 		err = j.server.each(ctx, len(j.prompt), j.follow)
 	}
 	if err != nil {
+		j.mu.Lock() // a comment may be being written, with the headers
+		defer j.mu.Unlock()
 		return j.server.explain(j.visit, j.changes.blame(err))
 	}
 	return j.allFailed()
