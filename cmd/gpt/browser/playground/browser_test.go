@@ -51,6 +51,12 @@ func opened(t *testing.T, change func(*fake)) tab {
 	return b
 }
 
+// blank returns a tab that a test opens pages in by itself.
+func blank(t *testing.T, change func(*fake)) tab {
+	t.Helper()
+	return newTab(t, change, false)
+}
+
 // newTab returns a tab whose page is not yet as tests want it, with a fake that is as good as new.
 // again says that another test may use the page afterwards.
 func newTab(t *testing.T, change func(*fake), again bool) tab {
