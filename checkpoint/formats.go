@@ -13,6 +13,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"picogpt/internal/folder"
@@ -209,12 +210,9 @@ func look(fsys fs.FS, name string) (probe, error) {
 
 // begins reports whether the file begins with one of the magics.
 func (p probe) begins(magics ...string) bool {
-	for _, m := range magics {
-		if bytes.HasPrefix(p.head, []byte(m)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(magics, func(m string) bool {
+		return bytes.HasPrefix(p.head, []byte(m))
+	})
 }
 
 // isSafetensors reports whether the file is a length followed by as many bytes of JSON, or the JSON

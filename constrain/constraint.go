@@ -165,15 +165,17 @@ func (t *Text) Rewind(n int) error {
 	}
 	if n > 0 {
 		t.states, t.ended = t.states[:len(t.states)-n], false
-		t.within.back(len(t.states) - 1)
+		w := &t.within // which keeps no end that begins after this
+		w.ends = slices.DeleteFunc(w.ends, func(e end) bool { return e.after >= len(t.states) })
 	}
 	return nil
 }
 
 // Fork implements Matcher.
 func (t *Text) Fork() Matcher {
+	w := t.within
 	return &Text{of: t.of, ends: t.ends, states: slices.Clone(t.states), ended: t.ended,
-		within: t.within.fork()}
+		within: limit{most: w.most, ends: slices.Clone(w.ends), asked: w.asked, can: w.can}}
 }
 
 // Forced returns the bytes that must follow, at most so many and a character: every text of the

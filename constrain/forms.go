@@ -213,21 +213,13 @@ func (c Compiler) JSONSchema(
 // Regex is the function Regex under a context.
 func (c Compiler) Regex(ctx context.Context, re string) (*Constraint, error) {
 	b := c.builder(ctx, len(re))
-	what, n, err := b.regex(re)
-	if err != nil {
-		return nil, err
-	}
-	return b.constraint(what, n)
+	return b.constraint(b.regex(re))
 }
 
 // Grammar is the function Grammar under a context.
 func (c Compiler) Grammar(ctx context.Context, text string) (*Constraint, error) {
 	b := c.builder(ctx, len(text))
-	n, err := b.rules(text)
-	if err != nil {
-		return nil, err
-	}
-	return b.constraint("grammar", n)
+	return b.constraint("grammar", b.rules(text))
 }
 
 // Choice is the function Choice under a context.
@@ -238,8 +230,6 @@ func (c Compiler) Choice(ctx context.Context, choices ...string) (*Constraint, e
 	}
 	b := c.builder(ctx, bytes)
 	n, err := grammar.Choice(choices, b.m)
-	if err != nil {
-		return nil, err
-	}
+	b.fail(err)
 	return b.constraint("choices", n)
 }

@@ -20,7 +20,7 @@ import (
 type Part interface {
 	// node adds nodes that read the part and then continue at to, and returns the first. Free text
 	// in it has none of the strings without.
-	node(b *builder, to int32, without []string) (int32, error)
+	node(b *builder, to int32, without []string) int32
 }
 
 // A Literal is exactly this text.
@@ -85,11 +85,7 @@ func (c Compiler) Compose(ctx context.Context, p Part) (*Constraint, error) {
 	b := c.builder(ctx, 0)
 	root := b.n.Split()
 	b.n.Rule("text", root)
-	first, err := b.node(p, b.n.End(), nil)
-	if err != nil {
-		return nil, err
-	}
-	b.n.Lead(root, first)
+	b.n.Lead(root, b.node(p, b.n.End(), nil))
 	return b.constraint("text", b.n)
 }
 
@@ -104,6 +100,7 @@ type builder struct {
 	inner []grammar.Inner
 	notes []string
 	depth int
+	err   error // the first; nodes that are added after it count for nothing
 
 	schemas map[string]int // the numbers of those in inner, by their texts and options
 }
@@ -113,8 +110,18 @@ func (c Compiler) builder(ctx context.Context, bytes int) *builder {
 	return &builder{c: c, m: m, n: automaton.NewNetwork(automaton.MaxNodes, m), schemas: map[string]int{}}
 }
 
+// fail keeps an error, if it is the first.
+func (b *builder) fail(err error) {
+	if b.err == nil {
+		b.err = err
+	}
+}
+
 // constraint returns the constraint of a network whose forms are those of the builder.
 func (b *builder) constraint(what string, n *automaton.Network) (*Constraint, error) {
+	if b.err != nil {
+		return nil, b.err
+	}
 	f, err := grammar.New(what, b.c.Vocabulary.ids, n, b.inner, b.m)
 	if err != nil {
 		return nil, b.m.Named(what, err)
@@ -122,56 +129,74 @@ func (b *builder) constraint(what string, n *automaton.Network) (*Constraint, er
 	return &Constraint{b.c.Vocabulary, f, b.notes}, nil
 }
 
-func (b *builder) node(p Part, to int32, without []string) (int32, error) {
-	if b.depth++; b.depth > mostDeep {
-		return 0, fmt.Errorf("more than %d parts in parts", mostDeep)
-	}
+func (b *builder) node(p Part, to int32, without []string) int32 {
+	b.depth++
 	defer func() { b.depth-- }()
+	if b.depth > mostDeep {
+		b.fail(fmt.Errorf("more than %d parts in parts", mostDeep))
+	}
 	if p == nil {
-		return 0, fmt.Errorf("a part is nil")
+		b.fail(fmt.Errorf("a part is nil"))
 	}
-	if err := b.m.Charge(64); err != nil {
-		return 0, b.m.Named("text", err)
+	if b.fail(b.m.Named("text", b.m.Charge(64))); b.err != nil {
+		return to
 	}
-	node, err := p.node(b, to, without)
-	if err == nil {
-		err = b.n.Check("text")
-	}
-	return node, err
+	node := p.node(b, to, without)
+	b.fail(b.n.Check("text"))
+	return node
 }
 
-func (p Literal) node(b *builder, to int32, _ []string) (int32, error) {
-	b.m.More(len(p))
-	if !utf8.ValidString(string(p)) {
-		return 0, fmt.Errorf("%s is not valid UTF-8", quote.Short(string(p), 60))
+// named is node for a part that has a name in errors.
+func (b *builder) named(name string, p Part, to int32, without []string) int32 {
+	before := b.err
+	to = b.node(p, to, without)
+	if before == nil && b.err != nil {
+		b.err = fmt.Errorf("%s: %w", name, b.err)
+	}
+	return to
+}
+
+// read says that the form has a text more, which is read as characters.
+func (b *builder) read(text string) error {
+	b.m.More(len(text))
+	if !utf8.ValidString(text) {
+		return fmt.Errorf("%s is not valid UTF-8", quote.Short(text, 60))
+	}
+	return nil
+}
+
+func (p Literal) node(b *builder, to int32, _ []string) int32 {
+	if err := b.read(string(p)); err != nil {
+		b.fail(err)
+		return to
 	}
 	for i := len(p); i > 0 && !b.n.Full(); {
 		r, size := utf8.DecodeLastRuneInString(string(p[:i]))
 		i -= size
 		to = b.n.Read(automaton.SetOf(r), to)
 	}
-	return to, nil
+	return to
 }
 
 // words adds words that begin at a split, each of which continues at its node.
 func (b *builder) words(root int32, words []string, to []int32) error {
 	for _, w := range words {
-		b.m.More(len(w))
-		if !utf8.ValidString(w) {
-			return fmt.Errorf("%s is not valid UTF-8", quote.Short(w, 60))
+		if err := b.read(w); err != nil {
+			return err
 		}
 	}
 	b.n.Words(root, words, to)
 	return b.n.Check("text")
 }
 
-func (p Free) node(b *builder, to int32, without []string) (int32, error) {
+func (p Free) node(b *builder, to int32, without []string) int32 {
 	root := b.n.Split()
-	return root, b.free(root, nil, nil, append(slices.Clone(p.Without), without...), to)
+	b.free(root, nil, nil, append(slices.Clone(p.Without), without...), to)
+	return root
 }
 
 // free adds free text until one of some words, each with its goal, and without some strings.
-func (b *builder) free(root int32, words []string, goals []int32, without []string, to int32) error {
+func (b *builder) free(root int32, words []string, goals []int32, without []string, to int32) {
 	slices.Sort(without)
 	for _, w := range slices.Compact(without) {
 		words, goals = append(words, w), append(goals, -1)
@@ -183,45 +208,52 @@ func (b *builder) free(root int32, words []string, goals []int32, without []stri
 		b.note("a schema follows free text: where its JSON may have begun in more than 64 ways, 64 of them " +
 			"are followed")
 	}
-	return b.n.Until(root, words, goals, to)
+	b.fail(b.n.Until(root, words, goals, to))
 }
 
-func (p Pattern) node(b *builder, to int32, _ []string) (int32, error) {
+func (p Pattern) node(b *builder, to int32, _ []string) int32 {
 	b.m.More(len(p))
-	what, n, err := b.regex(string(p))
-	if err != nil {
-		return 0, err
-	}
-	return b.n.Add(what, n, to)
+	what, n := b.regex(string(p))
+	return b.add(what, n, to)
 }
 
 // regex returns the network of a regex, and what it is in errors.
-func (b *builder) regex(re string) (what string, n *automaton.Network, err error) {
+func (b *builder) regex(re string) (what string, n *automaton.Network) {
 	what = "regex " + quote.Short(re, 60)
-	n, err = automaton.Regex(what, re, b.m)
-	return what, n, b.m.Named(what, err)
+	n, err := automaton.Regex(what, re, b.m)
+	b.fail(b.m.Named(what, err))
+	return what, n
 }
 
-func (p Rules) node(b *builder, to int32, _ []string) (int32, error) {
-	b.m.More(len(p))
-	n, err := b.rules(string(p))
-	if err != nil {
-		return 0, err
+// add adds another network.
+func (b *builder) add(what string, n *automaton.Network, to int32) int32 {
+	if b.err != nil {
+		return to
 	}
-	return b.n.Add("grammar", n, to)
+	node, err := b.n.Add(what, n, to)
+	b.fail(err)
+	return node
+}
+
+func (p Rules) node(b *builder, to int32, _ []string) int32 {
+	b.m.More(len(p))
+	return b.add("grammar", b.rules(string(p)), to)
 }
 
 // rules returns the network of a grammar.
-func (b *builder) rules(text string) (*automaton.Network, error) {
-	return grammar.GBNF(b.c.Vocabulary.ids, text, b.m, func(text string) (int, error) {
+func (b *builder) rules(text string) *automaton.Network {
+	n, err := grammar.GBNF(b.c.Vocabulary.ids, text, b.m, func(text string) (int, error) {
 		return b.schema([]byte(text), b.c.Schemas)
 	})
+	b.fail(err)
+	return n
 }
 
-func (p Schema) node(b *builder, to int32, _ []string) (int32, error) {
+func (p Schema) node(b *builder, to int32, _ []string) int32 {
 	b.m.More(len(p.Text))
 	form, err := b.schema(p.Text, p.Options)
-	return b.n.Form(form, to), err
+	b.fail(err)
+	return b.n.Form(form, to)
 }
 
 // schema compiles a schema and returns its number.
@@ -252,35 +284,30 @@ func (b *builder) note(notes ...string) {
 	}
 }
 
-func (p Sequence) node(b *builder, to int32, without []string) (_ int32, err error) {
+func (p Sequence) node(b *builder, to int32, without []string) int32 {
 	for i, part := range slices.Backward(p) {
-		if to, err = b.node(part, to, without); err != nil {
-			return 0, fmt.Errorf("%d: %w", i+1, err)
-		}
+		to = b.named(strconv.Itoa(i+1), part, to, without)
 	}
-	return to, nil
+	return to
 }
 
-func (p OneOf) node(b *builder, to int32, without []string) (int32, error) {
+func (p OneOf) node(b *builder, to int32, without []string) int32 {
 	if len(p) == 0 {
-		return 0, fmt.Errorf("one of no parts: want at least one")
+		b.fail(fmt.Errorf("one of no parts: want at least one"))
 	}
 	split := b.n.Split()
 	for i, part := range p {
-		node, err := b.node(part, to, without)
-		if err != nil {
-			return 0, fmt.Errorf("%d: %w", i+1, err)
-		}
-		b.n.Lead(split, node)
+		b.n.Lead(split, b.named(strconv.Itoa(i+1), part, to, without))
 	}
-	return split, nil
+	return split
 }
 
-func (p Repeat) node(b *builder, to int32, without []string) (int32, error) {
+func (p Repeat) node(b *builder, to int32, without []string) int32 {
 	const most = grammar.MostRepeats
 	if p.Min < 0 || p.Max < -1 || p.Max >= 0 && p.Max < p.Min || max(p.Min, p.Max) > most {
-		return 0, fmt.Errorf("from %d to %d times: want from 0 to %d, the smaller number first, or -1 "+
-			"for any number", p.Min, p.Max, most)
+		b.fail(fmt.Errorf("from %d to %d times: want from 0 to %d, the smaller number first, or -1 "+
+			"for any number", p.Min, p.Max, most))
+		return to
 	}
 	// The part, and what comes before others, are rules: they are compiled once.
 	one, more := b.n.Split(), b.n.Split()
@@ -288,15 +315,10 @@ func (p Repeat) node(b *builder, to int32, without []string) (int32, error) {
 		b.n.Rule(strconv.Itoa(int(r)), r)
 	}
 	end := b.n.End()
-	first, err := b.node(p.Part, end, without)
-	if err != nil {
-		return 0, err
-	}
-	b.n.Lead(one, first)
-	if first = b.n.Call(one, end); p.Between != nil {
-		if first, err = b.node(p.Between, first, without); err != nil {
-			return 0, err
-		}
+	b.n.Lead(one, b.node(p.Part, end, without))
+	first := b.n.Call(one, end)
+	if p.Between != nil {
+		first = b.node(p.Between, first, without)
 	}
 	b.n.Lead(more, first)
 	after, times := to, p.Max // after so many
@@ -314,44 +336,37 @@ func (p Repeat) node(b *builder, to int32, without []string) (int32, error) {
 		}
 		after = b.n.Split(after, to)
 	}
-	return after, nil
+	return after
 }
 
-func (p Tag) node(b *builder, to int32, without []string) (int32, error) {
-	inside, err := p.inside(b, to)
-	if err != nil {
-		return 0, err
-	}
-	return b.node(Literal(p.Begin), inside, nil)
+func (p Tag) node(b *builder, to int32, without []string) int32 {
+	return b.node(Literal(p.Begin), p.inside(b, to), nil)
 }
 
 // inside is node without the beginning.
-func (p Tag) inside(b *builder, to int32) (int32, error) {
+func (p Tag) inside(b *builder, to int32) int32 {
+	name := "tag " + quote.Short(p.Begin, 40)
 	if len(p.Ends) > 0 {
 		ends := b.n.Split()
 		if err := b.words(ends, p.Ends, slices.Repeat([]int32{to}, len(p.Ends))); err != nil {
-			return 0, fmt.Errorf("tag %s: %w", quote.Short(p.Begin, 40), err)
+			b.fail(fmt.Errorf("%s: %w", name, err))
 		}
 		to = ends
 	}
 	without := slices.DeleteFunc(slices.Clone(p.Ends), func(e string) bool { return e == "" })
-	node, err := b.node(p.Part, to, without)
-	if err != nil {
-		return 0, fmt.Errorf("tag %s: %w", quote.Short(p.Begin, 40), err)
-	}
-	return node, nil
+	return b.named(name, p.Part, to, without)
 }
 
-func (p Tags) node(b *builder, to int32, without []string) (int32, error) {
+func (p Tags) node(b *builder, to int32, without []string) int32 {
 	if len(p.Triggers) == 0 || len(p.Tags) == 0 {
-		return 0, fmt.Errorf("tags: want at least one trigger and one tag, found %d and %d",
-			len(p.Triggers), len(p.Tags))
+		b.fail(fmt.Errorf("tags: want at least one trigger and one tag, found %d and %d",
+			len(p.Triggers), len(p.Tags)))
 	}
 	root, first, goals := b.n.Split(), b.n.Split(), make([]int32, len(p.Triggers))
 	at := map[string]int{}
 	for i, t := range p.Triggers {
 		if _, is := at[t]; is {
-			return 0, fmt.Errorf("trigger %s comes twice", quote.Short(t, 40))
+			b.fail(fmt.Errorf("trigger %s comes twice", quote.Short(t, 40)))
 		}
 		at[t], goals[i] = i, b.n.Split()
 	}
@@ -364,41 +379,35 @@ func (p Tags) node(b *builder, to int32, without []string) (int32, error) {
 	rests := make([][]string, len(p.Triggers)) // of those of each trigger, after it
 	tos := make([][]int32, len(p.Triggers))
 	for _, tag := range p.Tags {
-		inside, err := tag.inside(b, after)
-		if err != nil {
-			return 0, err
-		}
-		found := false
-		for n := range len(tag.Begin) + 1 {
+		inside, found := tag.inside(b, after), false
+		for n := 0; n <= len(tag.Begin) && b.err == nil; n++ {
 			i, is := at[tag.Begin[:n]]
-			if err := b.m.Charge(1 + n/8); err != nil {
-				return 0, b.m.Named("tags", err)
-			}
-			if !is {
+			if b.fail(b.m.Named("tags", b.m.Charge(1+n/8))); !is {
 				continue
 			}
 			if found {
-				return 0, fmt.Errorf("tag %s begins with two triggers, of which %s is the longer",
-					quote.Short(tag.Begin, 40), quote.Short(tag.Begin[:n], 40))
+				b.fail(fmt.Errorf("tag %s begins with two triggers, of which %s is the longer",
+					quote.Short(tag.Begin, 40), quote.Short(tag.Begin[:n], 40)))
 			}
 			rests[i], tos[i], found = append(rests[i], tag.Begin[n:]), append(tos[i], inside), true
 		}
 		if !found {
-			return 0, fmt.Errorf("tag %s begins with no trigger", quote.Short(tag.Begin, 40))
+			b.fail(fmt.Errorf("tag %s begins with no trigger", quote.Short(tag.Begin, 40)))
 		}
 		begins, insides = append(begins, tag.Begin), append(insides, inside)
 	}
 	for i, rest := range rests {
 		if len(rest) == 0 {
-			return 0, fmt.Errorf("trigger %s: no tag begins with it", quote.Short(p.Triggers[i], 40))
+			b.fail(fmt.Errorf("trigger %s: no tag begins with it", quote.Short(p.Triggers[i], 40)))
 		}
 		if err := b.words(goals[i], rest, tos[i]); err != nil {
-			return 0, fmt.Errorf("trigger %s: %w", quote.Short(p.Triggers[i], 40), err)
+			b.fail(fmt.Errorf("trigger %s: %w", quote.Short(p.Triggers[i], 40), err))
 		}
 	}
-	err := b.free(root, slices.Clone(p.Triggers), goals, append(slices.Clone(p.Without), without...), to)
-	if err == nil && p.AtLeastOne {
-		return first, b.words(first, begins, insides)
+	b.free(root, slices.Clone(p.Triggers), goals, append(slices.Clone(p.Without), without...), to)
+	if p.AtLeastOne {
+		b.fail(b.words(first, begins, insides))
+		return first
 	}
-	return root, err
+	return root
 }

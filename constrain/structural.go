@@ -100,73 +100,62 @@ func (d *tagReader) object(r *strictjson.Reader, kind string, read func(m *tagFi
 	}
 }
 
-// take calls read with the value of a key. It need not be there, or be null, unless it is wanted.
-func (m *tagFields) take(key string, wanted bool, read func(*strictjson.Reader) error) {
-	value := m.values[key]
+// take returns what read makes of the value of a key. It need not be there, or be null, unless it is
+// wanted.
+func take[T any](
+	m *tagFields, key string, wanted bool, read func(*strictjson.Reader) (T, error),
+) (of T) {
+	value, err := m.values[key], error(nil)
 	delete(m.values, key)
 	switch {
 	case m.d.err != nil:
 	case value != nil && (wanted || value.Kind() != 'n'):
-		m.d.fail(read(value))
+		of, err = read(value)
+		m.d.fail(err)
 	case wanted:
 		m.d.fail(m.of.Errorf("want %s in this %s, found none", key, quote.Plain(m.kind, 40)))
 	}
+	return of
 }
 
-func (m *tagFields) text(key string) (text string) {
-	m.take(key, true, func(r *strictjson.Reader) (err error) {
-		text, err = r.String()
-		text = strings.Clone(text)
-		return err
-	})
-	return text
+func (m *tagFields) text(key string) string {
+	return strings.Clone(take(m, key, true, (*strictjson.Reader).String))
 }
 
-func (m *tagFields) yes(key string) (yes bool) {
-	m.take(key, false, func(r *strictjson.Reader) (err error) {
-		yes, err = r.Bool()
-		return err
-	})
-	return yes
-}
+func (m *tagFields) yes(key string) bool { return take(m, key, false, (*strictjson.Reader).Bool) }
 
 // texts reads strings, or one.
-func (m *tagFields) texts(key string, wanted bool) (texts []string) {
-	m.take(key, wanted, func(r *strictjson.Reader) error {
+func (m *tagFields) texts(key string, wanted bool) []string {
+	return take(m, key, wanted, func(r *strictjson.Reader) (texts []string, err error) {
 		add := func(int) error {
 			text, err := r.String()
 			texts = append(texts, strings.Clone(text))
 			return err
 		}
 		if r.Kind() == '"' {
-			return add(0)
+			err = add(0)
+		} else {
+			err = r.Array(add)
 		}
-		return r.Array(add)
+		return texts, err
 	})
-	return texts
 }
 
-func (m *tagFields) schema(key string) (s Schema) {
-	m.take(key, true, func(r *strictjson.Reader) error {
-		s = Schema{[]byte(r.Text()), m.d.schemas}
-		return nil
+func (m *tagFields) schema(key string) Schema {
+	return take(m, key, true, func(r *strictjson.Reader) (Schema, error) {
+		return Schema{[]byte(r.Text()), m.d.schemas}, nil
 	})
-	return s
 }
 
 // part reads the part of a key.
-func (m *tagFields) part(key string) (p Part) {
-	m.take(key, true, func(r *strictjson.Reader) error {
-		p = m.d.format(r)
-		return nil
-	})
-	return p
+func (m *tagFields) part(key string) Part {
+	return take(m, key, true, func(r *strictjson.Reader) (Part, error) { return m.d.format(r), nil })
 }
 
 // list reads a list of objects.
 func (m *tagFields) list(key string, read func(r *strictjson.Reader)) {
-	m.take(key, true, func(r *strictjson.Reader) error {
-		return r.Array(func(int) error {
+	take(m, key, true, func(r *strictjson.Reader) (none struct{}, err error) {
+		return none, r.Array(func(int) error {
 			value, err := r.Raw()
 			if err == nil {
 				read(value)
@@ -248,12 +237,9 @@ func (m *tagFields) format() Part {
 		return Sequence(m.parts("elements"))
 	case "or":
 		return OneOf(m.parts("elements"))
-	case "optional":
-		return Repeat{Part: m.part("content"), Max: 1}
-	case "star":
-		return Repeat{Part: m.part("content"), Max: -1}
-	case "plus":
-		return Repeat{Part: m.part("content"), Min: 1, Max: -1}
+	case "optional", "star", "plus":
+		times := map[string][2]int{"optional": {0, 1}, "star": {0, -1}, "plus": {1, -1}}[m.kind]
+		return Repeat{Part: m.part("content"), Min: times[0], Max: times[1]}
 	case "repeat":
 		return Repeat{Part: m.part("content"), Min: m.number("min"), Max: m.number("max")}
 	case "tag":
@@ -278,15 +264,14 @@ func (m *tagFields) format() Part {
 	return nil
 }
 
-func (m *tagFields) number(key string) (n int) {
-	m.take(key, true, func(r *strictjson.Reader) error {
+func (m *tagFields) number(key string) int {
+	return take(m, key, true, func(r *strictjson.Reader) (n int, err error) {
 		digits, err := r.Number()
 		if err == nil {
 			if n, err = strconv.Atoi(digits); err != nil {
 				err = r.Errorf("want a whole number, found %s", quote.Short(digits, 24))
 			}
 		}
-		return err
+		return n, err
 	})
-	return n
 }

@@ -75,9 +75,9 @@ func schemaOfType(t reflect.Type) ([]byte, error) {
 		seen[t], t = true, t.Elem()
 	}
 	c := &typeSchemas{open: map[reflect.Type]bool{}, names: map[reflect.Type]string{}}
-	root, err := c.of(t, nameOf(t))
-	if err != nil {
-		return nil, err
+	root := c.of(t, nameOf(t))
+	if c.err != nil {
+		return nil, c.err
 	}
 	if c.defs != nil {
 		root.set("$defs", c.defs)
@@ -151,6 +151,14 @@ type typeSchemas struct {
 	open  map[reflect.Type]bool   // types that are being described
 	names map[reflect.Type]string // in defs, of those that lead back to themselves
 	defs  *members
+	err   error // the first
+}
+
+// fail keeps an error about what path leads to, if it is the first.
+func (c *typeSchemas) fail(path, format string, args ...any) {
+	if c.err == nil {
+		c.err = fmt.Errorf("%s: "+format, append([]any{path}, args...)...)
+	}
 }
 
 // mostFloat32 is the greatest float32 as encoding/json writes it, which is a little more than it
@@ -161,9 +169,9 @@ const mostFloat32 = "3.4028235e+38"
 const timePattern = `^[0-9-]{10}T[0-9:]{6}[0-5][0-9](\.[0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})$`
 
 // of returns the schema of a type, which path leads to.
-func (c *typeSchemas) of(t reflect.Type, path string) (*members, error) {
-	if s, err := c.own(t, path); s != nil || err != nil {
-		return s, err
+func (c *typeSchemas) of(t reflect.Type, path string) *members {
+	if s := c.own(t, path); s != nil {
+		return s
 	}
 	if t.Name() == "" {
 		return c.ofKind(t, path)
@@ -173,19 +181,19 @@ func (c *typeSchemas) of(t reflect.Type, path string) (*members, error) {
 		if c.names[t] == "" {
 			c.names[t] = c.name(t)
 		}
-		return ref(), nil
+		return ref()
 	}
 	if c.names[t] != "" {
-		return ref(), nil
+		return ref()
 	}
 	c.open[t] = true
-	s, err := c.ofKind(t, path)
+	s := c.ofKind(t, path)
 	delete(c.open, t)
-	if err != nil || c.names[t] == "" {
-		return s, err
+	if c.names[t] == "" {
+		return s
 	}
 	c.defs.set(c.names[t], s)
-	return ref(), nil
+	return ref()
 }
 
 // name returns a new name in defs.
@@ -205,37 +213,37 @@ func (c *typeSchemas) name(t reflect.Type) string {
 }
 
 // own returns the schema of a type that has JSON of its own, or nil.
-func (c *typeSchemas) own(t reflect.Type, path string) (*members, error) {
+func (c *typeSchemas) own(t reflect.Type, path string) *members {
 	switch t {
 	case reflect.TypeFor[time.Time]():
-		return schemaWith("type", "string", "format", "date-time", "pattern", timePattern), nil
+		return schemaWith("type", "string", "format", "date-time", "pattern", timePattern)
 	case reflect.TypeFor[json.Number]():
-		return schemaOfKind("number"), nil
+		return schemaOfKind("number")
 	case reflect.TypeFor[json.RawMessage]():
-		return &members{}, nil
+		return &members{}
 	}
 	if t.Kind() == reflect.Interface || t.Kind() == reflect.Pointer {
-		return nil, nil
+		return nil
 	}
-	if m, ok := reflect.PointerTo(t).MethodByName("JSONSchema"); ok {
-		if m.Type.NumIn() == 1 && m.Type.NumOut() == 1 {
-			return ownSchema(reflect.New(t).MethodByName("JSONSchema").Call(nil)[0].Interface(), path)
-		}
+	m, ok := reflect.PointerTo(t).MethodByName("JSONSchema")
+	if ok && m.Type.NumIn() == 1 && m.Type.NumOut() == 1 {
+		return c.ownSchema(reflect.New(t).MethodByName("JSONSchema").Call(nil)[0].Interface(), path)
 	}
 	for _, of := range []reflect.Type{
 		reflect.TypeFor[json.Marshaler](), reflect.TypeFor[json.Unmarshaler](),
 		reflect.TypeFor[encoding.TextMarshaler](), reflect.TypeFor[encoding.TextUnmarshaler](),
 	} {
 		if reflect.PointerTo(t).Implements(of) {
-			return nil, fmt.Errorf("%s: type %s has a method %s: want a method JSONSchema that returns its "+
-				"schema, or another type", path, t, of.Method(0).Name)
+			c.fail(path, "type %s has a method %s: want a method JSONSchema that returns its schema, or "+
+				"another type", t, of.Method(0).Name)
+			return &members{}
 		}
 	}
-	return nil, nil
+	return nil
 }
 
 // ownSchema reads what a method JSONSchema returned.
-func ownSchema(schema any, path string) (*members, error) {
+func (c *typeSchemas) ownSchema(schema any, path string) *members {
 	text, ok := schema.([]byte)
 	if raw, is := schema.(json.RawMessage); is {
 		text, ok = raw, true
@@ -252,70 +260,63 @@ func ownSchema(schema any, path string) (*members, error) {
 		})
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: JSONSchema: want a schema, an object of JSON: %w", path, err)
+		c.fail(path, "JSONSchema: want a schema, an object of JSON: %w", err)
 	}
-	return s, nil
+	return s
 }
 
 // ofKind returns the schema of a type without methods for JSON.
-func (c *typeSchemas) ofKind(t reflect.Type, path string) (*members, error) {
+func (c *typeSchemas) ofKind(t reflect.Type, path string) *members {
 	switch kind := t.Kind(); kind {
 	case reflect.Bool:
-		return schemaOfKind("boolean"), nil
+		return schemaOfKind("boolean")
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint,
 		reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
 		least, most := integerBounds(t)
 		return schemaWith("type", "integer", "minimum", json.Number(least.String()),
-			"maximum", json.Number(most.String())), nil
+			"maximum", json.Number(most.String()))
 	case reflect.Float32:
 		return schemaWith("type", "number", "minimum", json.Number("-"+mostFloat32),
-			"maximum", json.Number(mostFloat32)), nil
+			"maximum", json.Number(mostFloat32))
 	case reflect.Float64:
-		return schemaOfKind("number"), nil
+		return schemaOfKind("number")
 	case reflect.String:
-		return schemaOfKind("string"), nil
+		return schemaOfKind("string")
 	case reflect.Pointer:
-		s, err := c.of(t.Elem(), path)
-		if err != nil {
-			return nil, err
-		}
-		return nullable(s), nil
+		return nullable(c.of(t.Elem(), path))
 	case reflect.Slice, reflect.Array:
 		return c.ofItems(t, path)
 	case reflect.Map:
 		if t.Key().Kind() != reflect.String ||
 			t.Key().Implements(reflect.TypeFor[encoding.TextMarshaler]()) ||
 			reflect.PointerTo(t.Key()).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
-			return nil, fmt.Errorf("%s: type %s: want a map with keys of type string", path, t)
+			c.fail(path, "type %s: want a map with keys of type string", t)
 		}
-		value, err := c.of(t.Elem(), path+"[]")
-		return schemaWith("type", "object", "additionalProperties", value), err
+		return schemaWith("type", "object", "additionalProperties", c.of(t.Elem(), path+"[]"))
 	case reflect.Interface:
-		if t.NumMethod() > 0 {
-			break
+		if t.NumMethod() == 0 {
+			return &members{}
 		}
-		return &members{}, nil
 	case reflect.Struct:
 		return c.ofStruct(t, path)
 	}
-	return nil, fmt.Errorf("%s: type %s has no JSON that can be decoded: want another type, or the tag "+
-		`json:"-"`, path, t)
+	c.fail(path, "type %s has no JSON that can be decoded: want another type, or the tag "+
+		`json:"-"`, t)
+	return &members{}
 }
 
 // ofItems returns the schema of a slice or an array.
-func (c *typeSchemas) ofItems(t reflect.Type, path string) (*members, error) {
-	if item := t.Elem(); t.Kind() == reflect.Slice && item.Kind() == reflect.Uint8 {
-		if own, err := c.own(item, path); own == nil && err == nil {
-			return schemaWith("type", "string", "format", "byte", "contentEncoding", "base64"), nil
-		}
+func (c *typeSchemas) ofItems(t reflect.Type, path string) *members {
+	item := t.Elem()
+	if t.Kind() == reflect.Slice && item.Kind() == reflect.Uint8 && c.own(item, path) == nil {
+		return schemaWith("type", "string", "format", "byte", "contentEncoding", "base64")
 	}
-	items, err := c.of(t.Elem(), path+"[]")
-	s := schemaWith("type", "array", "items", items)
+	s := schemaWith("type", "array", "items", c.of(item, path+"[]"))
 	if t.Kind() == reflect.Array {
 		s.set("minItems", t.Len())
 		s.set("maxItems", t.Len())
 	}
-	return s, err
+	return s
 }
 
 // nullable returns a schema of the values of another one and null.
@@ -339,20 +340,20 @@ func integerBounds(t reflect.Type) (least, most *big.Int) {
 }
 
 // quoted returns the schema of a field with the option string of the tag json.
-func quoted(t reflect.Type, path string) (*members, error) {
+func (c *typeSchemas) quoted(t reflect.Type, path string) *members {
 	switch {
 	case t.Kind() == reflect.Bool:
-		return schemaWith("type", "string", "enum", []string{"true", "false"}), nil
+		return schemaWith("type", "string", "enum", []string{"true", "false"})
 	case t.Kind() >= reflect.Int && t.Kind() <= reflect.Uintptr:
 		least, most := integerBounds(t)
 		pattern := upTo(most.String())
 		if least.Sign() < 0 {
 			pattern += `|-(` + upTo(least.String()[1:]) + `)`
 		}
-		return schemaWith("type", "string", "pattern", `^(`+pattern+`)$`), nil
+		return schemaWith("type", "string", "pattern", `^(`+pattern+`)$`)
 	}
-	return nil, fmt.Errorf("%s: type %s with the option string of the tag json: want it without the "+
-		"option", path, t)
+	c.fail(path, "type %s with the option string of the tag json: want it without the option", t)
+	return &members{}
 }
 
 // upTo returns the regex of the whole numbers from 0 to a number.

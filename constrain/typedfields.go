@@ -33,18 +33,9 @@ type typedField struct {
 // fieldsOf returns the fields of a struct in their order, also those of embedded structs. Of fields
 // with one name, the one that is embedded least deeply counts; among those the one with a tag; if
 // there are several, none.
-func fieldsOf(t reflect.Type, path string) ([]typedField, error) {
-	all, err := embedded(t, path, nil, false, nil)
-	if err != nil {
-		return nil, err
-	}
-	rank := func(f typedField) int {
-		if f.tagged {
-			return 2*len(f.index) - 1
-		}
-		return 2 * len(f.index)
-	}
-	var fields []typedField
+func (c *typeSchemas) fieldsOf(t reflect.Type, path string) (fields []typedField) {
+	all := c.embedded(t, path, nil, false, nil)
+	rank := func(f typedField) int { return 2*len(f.index) + map[bool]int{true: -1}[f.tagged] }
 	for i, f := range all {
 		wins := true
 		for j, g := range all {
@@ -55,16 +46,16 @@ func fieldsOf(t reflect.Type, path string) ([]typedField, error) {
 		}
 	}
 	slices.SortStableFunc(fields, func(a, b typedField) int { return slices.Compare(a.index, b.index) })
-	return fields, nil
+	return fields
 }
 
 // embedded returns the fields of a struct and of those that it embeds, with all that have equal
 // names. around are the structs that embed it.
-func embedded(
+func (c *typeSchemas) embedded(
 	t reflect.Type, path string, index []int, through bool, around []reflect.Type,
-) (all []typedField, err error) {
+) (all []typedField) {
 	if slices.Contains(around, t) {
-		return nil, nil // encoding/json reads each struct once
+		return nil // encoding/json reads each struct once
 	}
 	around = append(around[:len(around):len(around)], t)
 	for i := range t.NumField() {
@@ -85,15 +76,11 @@ func embedded(
 		field := typedField{StructField: f, name: cmp.Or(name, f.Name), path: path + "." + f.Name,
 			index: append(index[:len(index):len(index)], i), tagged: name != "", through: through}
 		if pointer && !f.IsExported() {
-			return nil, fmt.Errorf("%s: an embedded pointer to %s, which is not exported: want the struct "+
-				"itself", field.path, of)
+			c.fail(field.path, "an embedded pointer to %s, which is not exported: want the struct "+
+				"itself", of)
 		}
 		if inner && name == "" {
-			more, err := embedded(of, field.path, field.index, through || pointer, around)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, more...)
+			all = append(all, c.embedded(of, field.path, field.index, through || pointer, around)...)
 			continue
 		}
 		for _, option := range strings.Split(options, ",") {
@@ -102,7 +89,7 @@ func embedded(
 		}
 		all = append(all, field)
 	}
-	return all, nil
+	return all
 }
 
 // validName reports whether encoding/json takes a name of a tag.
@@ -114,24 +101,12 @@ func validName(name string) bool {
 }
 
 // ofStruct returns the schema of a struct.
-func (c *typeSchemas) ofStruct(t reflect.Type, path string) (*members, error) {
-	fields, err := fieldsOf(t, path)
-	if err != nil {
-		return nil, err
-	}
+func (c *typeSchemas) ofStruct(t reflect.Type, path string) *members {
 	s, properties := schemaOfKind("object"), &members{}
 	required, groups := []string{}, map[string]*members{"oneOf": {}, "anyOf": {}}
-	for i := range fields {
-		f := &fields[i]
-		tags, err := readTags(f)
-		if err != nil {
-			return nil, err
-		}
-		property, err := c.ofField(f, tags)
-		if err != nil {
-			return nil, err
-		}
-		properties.set(f.name, property)
+	for _, f := range c.fieldsOf(t, path) {
+		tags := c.readTags(&f)
+		properties.set(f.name, c.ofField(&f, tags))
 		if tags.required || !f.absent && !f.through {
 			required = append(required, f.name)
 		}
@@ -156,36 +131,30 @@ func (c *typeSchemas) ofStruct(t reflect.Type, path string) (*members, error) {
 			s.set(keyword, ways)
 		}
 	}
-	return s, nil
+	return s
 }
 
 // ofField returns the schema of a field, with its tags.
-func (c *typeSchemas) ofField(f *typedField, tags *typedTags) (*members, error) {
+func (c *typeSchemas) ofField(f *typedField, tags *typedTags) (s *members) {
 	t, null := f.Type, tags.nullable
 	if t.Kind() == reflect.Pointer && t.Name() == "" {
 		t, null = t.Elem(), null || !f.absent || tags.required
 	}
-	s, err := (*members)(nil), error(nil)
 	switch {
 	case tags.types != nil:
-		s, err = tags.either(t, f.path)
-	case f.quoted && t.Kind() != reflect.Pointer && scalar(t):
-		s, err = quoted(t, f.path)
+		s = c.either(tags, t, f.path)
+	case f.quoted && (t.Kind() >= reflect.Bool && t.Kind() <= reflect.Float64 || t.Kind() == reflect.String):
+		s = c.quoted(t, f.path)
 	default:
-		s, err = c.of(t, f.path)
+		s = c.of(t, f.path)
 	}
-	for i := 0; err == nil && i < len(tags.rest); i++ { // beside a $ref, which stays as it is
-		err = applyTag(s, tags.rest[i], f.path, t)
+	for _, tag := range tags.rest { // beside a $ref, which stays as it is
+		c.applyTag(s, tag, f.path, t)
 	}
-	if err == nil && null {
+	if null {
 		s = nullable(s)
 	}
-	return s, err
-}
-
-// scalar reports whether the option string of the tag json has an effect on a type.
-func scalar(t reflect.Type) bool {
-	return t.Kind() >= reflect.Bool && t.Kind() <= reflect.Float64 || t.Kind() == reflect.String
+	return s
 }
 
 // typedTags are the tags of a field.
@@ -204,16 +173,12 @@ type typedTag struct {
 }
 
 // readTags reads the tags of a field.
-func readTags(f *typedField) (*typedTags, error) {
+func (c *typeSchemas) readTags(f *typedField) *typedTags {
 	t := &typedTags{groups: map[string][]string{}}
 	if about := f.Tag.Get("jsonschema_description"); about != "" {
 		t.rest = []typedTag{{"description", about, true}}
 	}
-	text := f.Tag.Get("jsonschema")
-	if text == "" {
-		return t, nil
-	}
-	for _, part := range splitTag(text) {
+	for _, part := range splitTag(f.Tag.Get("jsonschema")) {
 		tag := typedTag{}
 		tag.key, tag.value, tag.has = strings.Cut(part, "=")
 		switch tag.key {
@@ -229,12 +194,12 @@ func readTags(f *typedField) (*typedTags, error) {
 			t.keyword, t.types = tag.key[:3]+"Of", strings.Split(tag.value, ";")
 		case "readOnly", "writeOnly", "deprecated", "anchor":
 		case "oneof_ref", "anyof_ref", "type":
-			return nil, tagError(f.path, tag.key, "want the Go type to say it")
+			c.failTag(f.path, tag.key, "want the Go type to say it")
 		default:
 			t.rest = append(t.rest, tag)
 		}
 	}
-	return t, nil
+	return t
 }
 
 // splitTag splits a tag at its commas. After a backslash a comma is a part of a value.
@@ -254,25 +219,25 @@ func splitTag(tag string) (parts []string) {
 	return append(parts, strings.TrimSpace(part))
 }
 
-func tagError(path, key, want string) error {
-	return fmt.Errorf("%s: jsonschema %s: %s", path, key, want)
+func (c *typeSchemas) failTag(path, key, format string, args ...any) {
+	c.fail(path, "jsonschema %s: "+format, append([]any{key}, args...)...)
 }
 
 // either returns the schema of oneof_type and anyof_type, on a field of any value.
-func (t *typedTags) either(of reflect.Type, path string) (*members, error) {
+func (c *typeSchemas) either(t *typedTags, of reflect.Type, path string) *members {
+	key := strings.ToLower(t.keyword) + "_type"
 	if of != reflect.TypeFor[any]() && of != reflect.TypeFor[json.RawMessage]() {
-		return nil, tagError(path, strings.ToLower(t.keyword)+"_type", fmt.Sprintf("want a field of type "+
-			"any or json.RawMessage, found %s", of))
+		c.failTag(path, key, "want a field of type any or json.RawMessage, found %s", of)
 	}
 	var list []*members
 	for _, name := range t.types {
 		if !schema.IsType(name) {
-			return nil, tagError(path, strings.ToLower(t.keyword)+"_type", "want types of JSON with ; "+
-				"between them, found "+quote.Short(name, 40))
+			c.failTag(path, key, "want types of JSON with ; between them, found %s",
+				quote.Short(name, 40))
 		}
 		list = append(list, schemaOfKind(name))
 	}
-	return schemaWith(t.keyword, list), nil
+	return schemaWith(t.keyword, list)
 }
 
 // tagKinds are the types of JSON that a keyword restricts, and what its value is.
@@ -282,69 +247,66 @@ var tagKinds = map[string]struct {
 }{
 	"minLength": {[]string{"string"}, 'n'}, "maxLength": {[]string{"string"}, 'n'},
 	"pattern": {[]string{"string"}, 's'}, "format": {[]string{"string", "integer", "number"}, 's'},
-	"minimum": {[]string{"integer", "number"}, '0'}, "maximum": {[]string{"integer", "number"}, '0'},
-	"exclusiveMinimum": {[]string{"integer", "number"}, '0'},
-	"exclusiveMaximum": {[]string{"integer", "number"}, '0'},
-	"multipleOf":       {[]string{"integer", "number"}, '0'},
-	"minItems":         {[]string{"array"}, 'n'}, "maxItems": {[]string{"array"}, 'n'},
+	"minimum": {numbers, '0'}, "maximum": {numbers, '0'}, "exclusiveMinimum": {numbers, '0'},
+	"exclusiveMaximum": {numbers, '0'}, "multipleOf": {numbers, '0'},
+	"minItems": {[]string{"array"}, 'n'}, "maxItems": {[]string{"array"}, 'n'},
 	"uniqueItems": {[]string{"array"}, 'b'}, "minProperties": {[]string{"object"}, 'n'},
 	"maxProperties": {[]string{"object"}, 'n'},
 }
 
+var numbers = []string{"integer", "number"}
+
 // applyTag adds one keyword to a schema, or to that of the items.
-func applyTag(s *members, tag typedTag, path string, of reflect.Type) error {
+func (c *typeSchemas) applyTag(s *members, tag typedTag, path string, of reflect.Type) {
 	if tag.key == "title" || tag.key == "description" {
 		s.set(tag.key, tag.value)
-		return nil
+		return
 	}
 	kind, _ := s.values["type"].(string)
 	known, ok := tagKinds[tag.key]
 	value := tag.key == "enum" || tag.key == "default" || tag.key == "example"
 	if items, is := s.values["items"].(*members); is && (!ok && tag.key == "enum" || ok &&
 		!slices.Contains(known.types, kind)) {
-		return applyTag(items, tag, path+"[]", of.Elem())
+		c.applyTag(items, tag, path+"[]", of.Elem())
+		return
 	}
+	found := quote.Short(tag.value, 40)
 	switch {
 	case value:
-		return applyValue(s, tag, kind, path, of)
+		c.applyValue(s, tag, kind, path, of)
 	case !ok:
-		return tagError(path, tag.key, "the keyword is not known")
+		c.failTag(path, tag.key, "the keyword is not known")
 	case !slices.Contains(known.types, kind):
-		return tagError(path, tag.key, fmt.Sprintf("want a field of type %s of JSON, found Go's %s",
-			strings.Join(known.types, " or "), of))
-	}
-	switch known.value {
-	case 's':
+		c.failTag(path, tag.key, "want a field of type %s of JSON, found Go's %s",
+			strings.Join(known.types, " or "), of)
+	case known.value == 's':
 		if _, had := s.values[tag.key]; had {
-			return tagError(path, tag.key, "the type says it already")
+			c.failTag(path, tag.key, "the type says it already")
 		}
 		s.set(tag.key, tag.value)
-		return nil
-	case 'b':
+	case known.value == 'b':
 		if tag.has && tag.value != "true" && tag.value != "false" {
-			return tagError(path, tag.key, "want true or false, found "+quote.Short(tag.value, 40))
+			c.failTag(path, tag.key, "want true or false, found %s", found)
 		}
 		s.set(tag.key, tag.value != "false")
-		return nil
-	case 'n':
+	case known.value == 'n':
 		n, err := strconv.ParseUint(tag.value, 10, 31)
 		if err != nil {
-			return tagError(path, tag.key, "want a whole number from 0, found "+quote.Short(tag.value, 40))
+			c.failTag(path, tag.key, "want a whole number from 0, found %s", found)
 		}
 		if had, is := s.values[tag.key].(int); is && had != int(n) {
-			return tagError(path, tag.key, fmt.Sprintf("want the array's length %d, found %d", had, n))
+			c.failTag(path, tag.key, "want the array's length %d, found %d", had, n)
 		}
 		s.set(tag.key, n)
+		c.between(s, tag, path)
 	default:
-		if err := applyNumber(s, tag, path); err != nil {
-			return err
-		}
+		c.applyNumber(s, tag, path)
+		c.between(s, tag, path)
 	}
-	return between(s, tag, path)
 }
 
-// between returns an error where the bounds of a schema leave nothing.
-func between(s *members, tag typedTag, path string) error {
+// between fails where the bounds of a schema leave nothing.
+func (c *typeSchemas) between(s *members, tag typedTag, path string) {
 	for _, of := range [][2]string{
 		{"minLength", "maxLength"}, {"minItems", "maxItems"}, {"minProperties", "maxProperties"},
 		{"minimum", "maximum"}, {"exclusiveMinimum", "maximum"}, {"minimum", "exclusiveMaximum"},
@@ -357,27 +319,26 @@ func between(s *members, tag typedTag, path string) error {
 		}
 		n := least.Cmp(most)
 		if n > 0 || n == 0 && (of[0] == "exclusiveMinimum" || of[1] == "exclusiveMaximum") {
-			return tagError(path, tag.key, fmt.Sprintf("want something between %s %v and %s %v, found nothing",
-				of[0], s.values[of[0]], of[1], s.values[of[1]]))
+			c.failTag(path, tag.key, "want something between %s %v and %s %v, found nothing",
+				of[0], s.values[of[0]], of[1], s.values[of[1]])
 		}
 	}
-	return nil
 }
 
 // applyNumber adds a keyword whose value is a number. Bounds of the type that are narrower stay.
-func applyNumber(s *members, tag typedTag, path string) error {
+func (c *typeSchemas) applyNumber(s *members, tag typedTag, path string) {
 	got, ok := jsonNumber(tag.value)
 	if !ok {
-		return tagError(path, tag.key, "want a number, found "+quote.Short(tag.value, 40))
+		c.failTag(path, tag.key, "want a number, found %s", quote.Short(tag.value, 40))
+		return
 	}
 	if had, is := s.values[tag.key]; is {
 		of, _ := jsonNumber(fmt.Sprint(had))
 		if n := got.Cmp(of); tag.key == "minimum" && n < 0 || tag.key == "maximum" && n > 0 {
-			return nil
+			return
 		}
 	}
 	s.set(tag.key, json.Number(tag.value))
-	return nil
 }
 
 // jsonNumber reads a number as JSON has it.
@@ -390,7 +351,7 @@ func jsonNumber(text string) (*big.Rat, bool) {
 }
 
 // applyValue adds a value to enum, default or examples.
-func applyValue(s *members, tag typedTag, kind, path string, of reflect.Type) error {
+func (c *typeSchemas) applyValue(s *members, tag typedTag, kind, path string, of reflect.Type) {
 	var value any = tag.value
 	ok := true
 	switch kind {
@@ -407,11 +368,11 @@ func applyValue(s *members, tag typedTag, kind, path string, of reflect.Type) er
 	}
 	switch {
 	case !ok && kind == "":
-		return tagError(path, tag.key, fmt.Sprintf("want a field of type string, integer, number or boolean "+
-			"of JSON, found Go's %s", of))
+		c.failTag(path, tag.key, "want a field of type string, integer, number or boolean of JSON, found "+
+			"Go's %s", of)
 	case !ok, tag.key == "enum" && (kind == "array" || kind == "object"):
-		return tagError(path, tag.key, fmt.Sprintf("want a value of the type %s of JSON, found %s",
-			kind, quote.Short(tag.value, 40)))
+		c.failTag(path, tag.key, "want a value of the type %s of JSON, found %s",
+			kind, quote.Short(tag.value, 40))
 	case tag.key == "default":
 		s.set("default", value)
 	case tag.key == "example":
@@ -421,7 +382,6 @@ func applyValue(s *members, tag typedTag, kind, path string, of reflect.Type) er
 		list, _ := s.values["enum"].([]any)
 		s.set("enum", append(list, value))
 	}
-	return nil
 }
 
 // within reports whether a number is of a schema's type and between its bounds.

@@ -94,15 +94,6 @@ func (w *limit) rest(at int) []int {
 	return nil
 }
 
-// back takes back what a text of so many ids does not know yet.
-func (w *limit) back(at int) {
-	w.ends = slices.DeleteFunc(w.ends, func(e end) bool { return e.after > at })
-}
-
-func (w *limit) fork() limit {
-	return limit{most: w.most, ends: slices.Clone(w.ends), asked: w.asked, can: w.can}
-}
-
 // follow forgets an end that the text does not follow.
 func (t *Text) follow(id int) {
 	w := &t.within

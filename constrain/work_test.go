@@ -48,20 +48,18 @@ func compileWith(h hostile, text string, m *automaton.Meter) (*Constraint, error
 	v := gpt2()
 	b, what := &builder{c: Compiler{Vocabulary: v}, m: m}, "grammar"
 	var n *automaton.Network
-	var err error
 	switch h.kind {
 	case 's':
 		f, notes, err := schema.Compile(v.strings, []byte(text), schema.Options{Closed: true}, m)
 		return &Constraint{v, f, notes}, err
 	case 'g':
-		n, err = b.rules(text)
+		n = b.rules(text)
 	case 'r':
-		what, n, err = b.regex(text)
+		what, n = b.regex(text)
 	default:
+		var err error
 		n, err = grammar.Choice(strings.Split(text, "\n"), m)
-	}
-	if err != nil {
-		return nil, err
+		b.fail(err)
 	}
 	return b.constraint(what, n)
 }

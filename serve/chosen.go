@@ -7,10 +7,8 @@ import (
 	"context"
 	"math"
 	"net/http"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"picogpt/internal/quote"
@@ -40,10 +38,7 @@ func (s *Server) shelve() *turns.Shelf[*model.Model] {
 				defer s.tell("adapter", a.Name, a.Bytes, time.Now(), &err)
 				return a.Open(ctx)
 			},
-			Drop: func(m *model.Model) {
-				s.batcher.Drop(m)
-				runtime.GC() // now, before others are made in their place
-			}})
+			Drop: func(m *model.Model) { s.batcher.Drop(m) }})
 	}
 	return turns.NewShelf(most, items)
 }
@@ -59,7 +54,7 @@ func (s *Server) tell(what, name string, bytes int64, start time.Time, err *erro
 // A choosing is what a request says of who answers: nil and 0 for nothing.
 type choosing struct {
 	model *string
-	lora  int // 1 + the index of the adapter
+	lora  int // 1 + the index of the adapter, −1 for none of them
 }
 
 // addFields adds the fields of a choice to a table.
@@ -74,11 +69,13 @@ func (c *choosing) addFields(s *Server, table map[string]field, ignored *[]strin
 // names what is not here.
 func (s *Server) chosen(c choosing) (adapter int, err error) {
 	if c.model == nil || slices.Contains(s.options.ids(), *c.model) {
-		return c.lora, nil
+		return max(c.lora, 0), nil
 	}
-	base, name, ok := strings.Cut(*c.model, ":")
-	if !ok || !slices.Contains(s.options.ids(), base) { // vLLM's clients have the name alone
-		name = *c.model
+	name := *c.model // which vLLM's clients have alone
+	for _, id := range s.options.ids() {
+		if after, ok := strings.CutPrefix(*c.model, id+":"); ok {
+			name = after
+		}
 	}
 	adapter = s.adapters.Find(name) + 1
 	switch {
@@ -87,6 +84,8 @@ func (s *Server) chosen(c choosing) (adapter int, err error) {
 			strings.Join(s.modelNames(), " or "))
 		e.status, e.code = http.StatusNotFound, "model_not_found"
 		return 0, e
+	case c.lora < 0:
+		return 0, fieldf("lora", "want the adapter of model, %s, found none with a scale", name)
 	case c.lora != 0 && c.lora != adapter:
 		return 0, fieldf("lora", "want the adapter of model, %s, found %s", name,
 			s.options.Adapters[c.lora-1].Name)
@@ -114,15 +113,13 @@ func (s *Server) modelNames() []string {
 	return all
 }
 
-// variant returns the model with an adapter, as chosen returns it. The caller calls back when it no
+// variant returns the model that a visit chooses. The caller calls back when it no
 // longer uses it.
-func (s *Server) variant(
-	ctx context.Context, client string, adapter int,
-) (m *model.Model, back func(), err error) {
-	if adapter == 0 {
+func (s *Server) variant(ctx context.Context, v *visit) (m *model.Model, back func(), err error) {
+	if v.adapter == 0 {
 		return s.model, func() {}, nil
 	}
-	return s.adapters.Take(ctx, client, adapter-1)
+	return s.adapters.Take(ctx, v.client.id, v.adapter-1)
 }
 
 // fingerprint returns that of answers with an adapter, as chosen returns it.
@@ -131,27 +128,6 @@ func (s *Server) fingerprint(adapter int) string {
 		return s.options.Fingerprint
 	}
 	return s.options.Adapters[adapter-1].Fingerprint
-}
-
-// A lease is the model of a job, from its first text on: a text that waits for it waits as others
-// do.
-type lease struct {
-	once sync.Once
-	of   *model.Model
-	back func()
-	err  error
-}
-
-func (l *lease) model(ctx context.Context, j *job) (*model.Model, error) {
-	l.once.Do(func() { l.of, l.back, l.err = j.server.variant(ctx, j.visit.client.id, j.adapter) })
-	return l.of, l.err
-}
-
-// release gives the model back, once no text of the job is written.
-func (l *lease) release() {
-	if l.of = nil; l.back != nil {
-		l.back()
-	}
 }
 
 // loraJSON is the JSON of an adapter, with llama.cpp's fields: none is applied unless a request
@@ -172,7 +148,7 @@ func (s *Server) loraAdapters(v *visit) error {
 
 // readLora reads llama.cpp's list of objects with id, an index, and scale. There is one copy of
 // each adapter, with the scale that the server was started with: so at most one has a scale, which
-// is that.
+// is that. A list without one says that none is meant.
 func (s *Server) readLora(to *int, ignored *[]string) field {
 	most := len(s.options.Adapters)
 	one := func(i *int, scale *float64) field {
@@ -181,6 +157,7 @@ func (s *Server) readLora(to *int, ignored *[]string) field {
 	}
 	list := listed(most, func() field { return one(new(int), new(float64)) })
 	return as(list, func(r *strictjson.Reader) error {
+		*to = -1
 		return r.Array(func(n int) error {
 			i, scale := -1, math.NaN()
 			if n == most {
@@ -195,7 +172,7 @@ func (s *Server) readLora(to *int, ignored *[]string) field {
 			case scale == scale && scale != s.options.Adapters[i].Scale:
 				err = r.Errorf("scale of %s: want 0, or %v as the server has it, found %v",
 					s.options.Adapters[i].Name, s.options.Adapters[i].Scale, scale)
-			case *to != 0:
+			case *to > 0:
 				err = r.Errorf("want one adapter, found %s and %s", s.options.Adapters[*to-1].Name,
 					s.options.Adapters[i].Name)
 			default:
@@ -214,6 +191,10 @@ type Other struct {
 	Bytes   int64 // of its weights
 	Context int   // max_model_len
 
+	// Check returns an error where Open would, if that is known before it: those that are there are
+	// closed for a model only after it. Nil is none.
+	Check func(context.Context) error
+
 	// Open makes its server, when a request names it and it is not there, and close ends the model
 	// after the server is closed. The server's own keys, Adapters and Models are not used.
 	Open func(context.Context) (_ *Server, close func(), err error)
@@ -229,7 +210,7 @@ type opened struct {
 func (s *Server) shelveModels() *turns.Shelf[opened] {
 	var items []turns.Item[opened]
 	for _, o := range s.options.Models {
-		items = append(items, turns.Item[opened]{Name: o.Name, Bytes: o.Bytes,
+		items = append(items, turns.Item[opened]{Name: o.Name, Bytes: o.Bytes, Check: o.Check,
 			Make: func(ctx context.Context) (_ opened, err error) {
 				defer s.tell("model", o.Name, o.Bytes, time.Now(), &err)
 				to, end, err := o.Open(ctx)
@@ -238,7 +219,6 @@ func (s *Server) shelveModels() *turns.Shelf[opened] {
 			Drop: func(o opened) {
 				o.Server.Close()
 				o.close()
-				runtime.GC()
 			}})
 	}
 	return turns.NewShelf(cmp.Or(s.options.ModelBytes, math.MaxInt64), items)
@@ -251,11 +231,14 @@ func (s *Server) dispatchByModel(v *visit) error {
 		return err
 	}
 	v.text = &body
-	name, r := "", strictjson.NewReader(body)
+	name, streams, r := "", false, strictjson.NewReader(body)
 	err = r.Table(func(key string) (err error) {
-		if key == "model" && r.Kind() == '"' {
+		switch kind := r.Kind(); {
+		case key == "model" && kind == '"':
 			name, err = r.String()
-		} else {
+		case key == "stream" && kind == 't' && v.route.events != nil:
+			streams, err = r.Bool()
+		default:
 			_, err = r.Raw()
 		}
 		return err
@@ -268,17 +251,28 @@ func (s *Server) dispatchByModel(v *visit) error {
 	ctx, cancel := s.bounded(v)
 	defer cancel()
 	v.request = v.request.WithContext(ctx)
+	j := &job{completion: new(completion), server: s, visit: v}
+	if v.route.pattern == "/v1/responses" {
+		j.response = new(response)
+	}
+	e := newEvents(j) // of a stream that waits, and then its errors are events
 	// a place in this server's queue, until the model is there: so those that wait are bounded
 	var to opened
 	var back func()
 	err = s.placed(v, 1, func(ctx context.Context, _ *place) (err error) {
+		if streams {
+			defer e.keepAlive()()
+		}
 		to, back, err = s.others.Take(ctx, v.client.id, i)
 		return err
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		defer back()
+		v.server, v.route = to.Server, to.find(v.request.URL.Path)
+		err = v.route.answer(v)
 	}
-	defer back()
-	v.server, v.route = to.Server, to.find(v.request.URL.Path)
-	return v.route.answer(v)
+	if streams {
+		err = e.fail(err)
+	}
+	return err
 }

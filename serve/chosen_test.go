@@ -344,6 +344,8 @@ func TestHowAnAdapterIsChosen(t *testing.T) {
 		`{"lora":null`:                   "m",
 		`{"lora":[]`:                     "m",
 		`{"lora":[{"id":1}]`:             "m:b",
+		`{"model":"m:b","lora":null`:     "m:b",
+		`{"model":"m","lora":[{"id":1}]`: "m:b",
 		`{"lora":[{"id":2,"scale":0.5}]`: "m:c",
 		`{"lora":[{"id":0,"scale":0},{"id":1,"scale":1},{"id":2,"scale":0}]`: "m:b",
 		`{"model":"m:a","lora":[{"id":0}]`:                                   "m:a",
@@ -363,6 +365,10 @@ func TestHowAnAdapterIsChosen(t *testing.T) {
 		{`{"model":"x:a"`, 404, "model", "is not here"},
 		{`{"model":"m:"`, 404, "model", "is not here"},
 		{`{"model":"m:a","lora":[{"id":1}]`, 400, "lora", "want the adapter of model, a, found b"},
+		{`{"model":"m:a","lora":[{"id":0,"scale":0}]`, 400, "lora",
+			"want the adapter of model, a, found none with a scale"},
+		{`{"model":"b","lora":[]`, 400, "lora", "want the adapter of model, b, found none"},
+		{`{"lora":[{"id":1,"scale":0}],"model":"gpt-3.5:c"`, 400, "lora", "of model, c, found none"},
 		{`{"lora":"a"`, 400, "lora", "want an array"},
 		{`{"lora":3`, 400, "lora", "want an array"},
 		{`{"lora":[{"id":3}]`, 400, "lora", "want a whole number from 0 to 2"},
@@ -397,6 +403,10 @@ func TestHowAnAdapterIsChosen(t *testing.T) {
 	if !strings.Contains(document, `"enum":["m","gpt-3.5","m:a","m:b","m:c"]`) ||
 		!strings.Contains(document, `"lora":{`) {
 		t.Error("the document of the API has no adapters")
+	}
+	colon := startTokenizer(t, f.model, f.tok, serve.Options{Name: "m:8", Adapters: f.adapters})
+	if _, text := colon.post("/v1/completions", `{"model":"m:8:a"`+rest); !strings.Contains(text, `"model":"m:8:a"`) {
+		t.Errorf("a model whose name has a colon: %s", text)
 	}
 	if r, _ := start(t, serve.Options{}).do("GET", "/lora-adapters", ""); r.StatusCode != http.StatusNotFound {
 		t.Errorf("/lora-adapters of a server without: status %d", r.StatusCode)
@@ -460,8 +470,14 @@ func TestOtherModels(t *testing.T) {
 	failing := serve.Other{Name: "bad", Bytes: 1, Open: func(context.Context) (*serve.Server, func(), error) {
 		return nil, nil, errors.New("its files are gone")
 	}}
+	gone := serve.Other{Name: "gone", Bytes: 10,
+		Check: func(context.Context) error { return errors.New("its folder is not there") },
+		Open: func(context.Context) (*serve.Server, func(), error) {
+			t.Error("what failed a check is opened")
+			return nil, nil, errors.New("gone")
+		}}
 	c := startTokenizer(t, f.model, f.tok, serve.Options{Name: "m", Keys: []string{"k"}, ModelBytes: 15,
-		Models: []serve.Other{other("x", 1), other("y", 2), failing}})
+		Models: []serve.Other{other("x", 1), other("y", 2), failing, gone}})
 	ask := func(path, body string) (int, string) {
 		r, text := c.post(path, body, "Authorization", "Bearer k")
 		return r.StatusCode, text
@@ -493,10 +509,11 @@ func TestOtherModels(t *testing.T) {
 			200, `"model":"x"`},
 		{"/v1/chat/completions", `{"messages":[{"role":"user","content":"ab"}]}`, 404, "no_chat_template"},
 		{"/tokenize", `{"model":"x","prompt":"abc"}`, 200, `"max_model_len":41`},
-		{"/v1/completions", `{"model":"z","prompt":"a"}`, 404, "want m or x or y or bad"},
+		{"/v1/completions", `{"model":"z","prompt":"a"}`, 404, "want m or x or y or bad or gone"},
 		{"/v1/completions", `{"model":"x","prompt":"a","max_tokens":-1}`, 400, "max_tokens"},
 		{"/v1/completions", `{"model":"x","prompt":"a"`, 400, "the body"},
 		{"/v1/completions", `{"model":"bad","prompt":"a"}`, 500, "the server made a mistake"},
+		{"/v1/completions", `{"model":"gone","prompt":"a"}`, 500, "the server made a mistake"}, // x stays
 		{"/v1/embeddings", `{"model":"x","input":"abc"}`, 200, `"model":"x"`},
 	} {
 		if status, text := ask(x.path, x.body); status != x.status || !strings.Contains(text, x.want) {
@@ -521,6 +538,10 @@ func TestOtherModels(t *testing.T) {
 	}
 	if status, text := ask("/v1/completions", `{"model":"y","prompt":"a"}`); status != 503 || len(events) > 3 {
 		t.Errorf("after Drain: %d %s, loaded %v", status, text, events)
+	}
+	c.server.Close()
+	if n := loaded.Load(); n != 0 {
+		t.Errorf("after Close: %d models are there", n)
 	}
 	runtime.KeepAlive(f)
 }

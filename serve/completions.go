@@ -26,7 +26,7 @@ type job struct {
 	server *Server
 	visit  *visit
 	used   usage
-	with   lease
+	model  *model.Model // while the texts are written
 
 	// took is called for each token after its choice has it, one call at a time.
 	took func(*choice, *decode.Token) error
@@ -52,7 +52,6 @@ func (s *Server) generate(v *visit, parse func(body string) (*completion, error)
 		took: func(*choice, *decode.Token) error { return nil }}
 	v.adapter = q.adapter
 	defer j.leave()
-	defer j.with.release()
 	ctx, cancel := s.bounded(v)
 	defer cancel()
 	err = j.begin(ctx)
@@ -228,8 +227,16 @@ func (j *job) best() []*choice {
 }
 
 // write generates the texts of all prompts concurrently. It is an error if all are dead ends.
-func (j *job) write(ctx context.Context) error {
-	if err := j.server.each(ctx, len(j.prompt), j.follow); err != nil {
+func (j *job) write(ctx context.Context) (err error) {
+	back := func() {}
+	j.model, back, err = j.server.variant(ctx, j.visit)
+	if err == nil {
+		defer func() { j.model = nil; back() }()
+		err = j.server.each(ctx, len(j.prompt), j.follow)
+	}
+	if err != nil {
+		j.mu.Lock() // a comment may be being written, with the headers
+		defer j.mu.Unlock()
 		return j.server.explain(j.visit, j.changes.blame(err))
 	}
 	return j.allFailed()
@@ -289,12 +296,8 @@ func (j *job) follow(ctx context.Context, i int) error {
 		j.used.Details.Cached += p.progress.Own
 		j.mu.Unlock()
 	}()
-	m, err := j.with.model(ctx, j)
-	if err != nil {
-		return err
-	}
 	for t, err := range j.server.batcher.Run(ctx, batch.Request{
-		Model: m, Prompt: j.prompt[i].ids, Options: o, Samples: len(choices),
+		Model: j.model, Prompt: j.prompt[i].ids, Options: o, Samples: len(choices),
 		Client: j.visit.client.id, Salt: saltOf(j.visit.tenant, j.salt), EditsKey: j.editsKey, Progress: &p.progress,
 		Begun: &j.place.begun,
 	}) {
@@ -383,17 +386,13 @@ func (s *Server) readPrompt(
 // no more than the batch has slots, and other texts have theirs in between.
 func (j *job) search(ctx context.Context, p *prompt, choices []*choice) error {
 	s := j.server
-	m, err := j.with.model(ctx, j)
-	if err != nil {
-		return err
-	}
 	turn, err := s.searches.Enter(ctx, j.visit.client.id, len(p.ids))
 	if err != nil {
 		return err
 	}
 	defer s.searches.Leave(turn)
 	j.place.begun.Add(int32(len(choices)))
-	session := m.NewSession()
+	session := j.model.NewSession()
 	defer session.Release()
 	last, err := s.readPrompt(ctx, session, p.ids, j.Options.Edits)
 	if err != nil {

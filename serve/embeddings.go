@@ -88,7 +88,7 @@ func (s *Server) evaluate(
 				v.note.phases.add(&progress[i])
 			}
 		}()
-		m, back, err := s.variant(ctx, v.client.id, v.adapter)
+		m, back, err := s.variant(ctx, v)
 		if err != nil {
 			return err
 		}

@@ -110,7 +110,7 @@ func (s *Server) lookInside(
 		return nil, err
 	}
 	v.note.prompts, v.note.promptTokens = 1, len(ids)
-	m, back, err := s.variant(ctx, v.client.id, v.adapter)
+	m, back, err := s.variant(ctx, v)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package serve
 // The options of a Server, and the fingerprint of what it answers with.
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -152,7 +153,7 @@ func (o Options) withDefaults(positions int) Options {
 func (o *Options) ids() []string { return append([]string{o.Name}, o.Aliases...) }
 
 // checkNames returns an error for adapters and models that requests could not choose.
-func (o *Options) checkNames() error {
+func (o *Options) checkNames() (err error) {
 	seen := o.ids()
 	check := func(what, name string, bytes, most int64) error {
 		seen = append(seen, name)
@@ -169,16 +170,12 @@ func (o *Options) checkNames() error {
 		return nil
 	}
 	for _, a := range o.Adapters {
-		if err := check("adapter", a.Name, a.Bytes, o.AdapterBytes); err != nil {
-			return err
-		}
+		err = cmp.Or(err, check("adapter", a.Name, a.Bytes, o.AdapterBytes))
 	}
 	for _, m := range o.Models {
-		if err := check("model", m.Name, m.Bytes, o.ModelBytes); err != nil {
-			return err
-		}
+		err = cmp.Or(err, check("model", m.Name, m.Bytes, o.ModelBytes))
 	}
-	return nil
+	return err
 }
 
 // orDefault sets *v to value if it is zero.
@@ -207,27 +204,16 @@ func (o *Options) check(m *model.Model, tok *tokenizer.Tokenizer) error {
 		return fmt.Errorf("max body %d: want at most %d", o.MaxBody,
 			int64(math.MaxInt64/bodiesAtOnce))
 	}
-	if err := eval.Pooling(o.Pooling).Check(); err != nil {
-		return err
-	}
 	if share := o.CacheShare; share != ShareKey && share != ShareClient && share != ShareAll {
 		return fmt.Errorf("cache share %q: want %s, %s or %s", share, ShareKey, ShareClient,
 			ShareAll)
-	}
-	if err := checkKeys(o.Keys, o.NamedKeys); err != nil {
-		return err
-	}
-	if err := checkSteering(m, o.Steer); err != nil {
-		return err
-	}
-	if err := o.checkNames(); err != nil {
-		return err
 	}
 	if rows := m.Config().VocabSize; tok.Size() > rows {
 		return fmt.Errorf("the tokenizer has %d ids, want at most the %d of the model", tok.Size(),
 			rows)
 	}
-	return nil
+	return cmp.Or(eval.Pooling(o.Pooling).Check(), checkKeys(o.Keys, o.NamedKeys),
+		checkSteering(m, o.Steer), o.checkNames())
 }
 
 // FingerprintOf returns an Options.Fingerprint that tells models and number formats apart: with the

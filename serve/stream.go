@@ -14,24 +14,28 @@ import (
 
 // events writes the body of a streamed answer.
 type events struct {
-	job     *job
-	buf     []byte
-	started bool // the headers are sent
-	waits   bool // no event is
+	job   *job
+	buf   []byte
+	waits bool // no event is sent
 }
 
-// answerInParts sends each token as it arrives. An error before the headers are sent has a status.
-func (j *job) answerInParts(ctx context.Context) error {
+func newEvents(j *job) *events {
 	e := &events{job: j, waits: true}
-	stop := sync.OnceFunc(e.keepAlive())
-	defer stop() // also after a panic
-	j.took = e.took
 	if r := j.response; r != nil {
 		r.event = func(x eventJSON) {
 			e.buf = append(append(append(e.buf, "event: "...), x.Type...), '\n')
 			e.data(encode(x))
 		}
 	}
+	return e
+}
+
+// answerInParts sends each token as it arrives. An error before the headers are sent has a status.
+func (j *job) answerInParts(ctx context.Context) error {
+	e := newEvents(j)
+	stop := sync.OnceFunc(e.keepAlive())
+	defer stop() // also after a panic
+	j.took = e.took
 	err := j.write(ctx)
 	stop()
 	j.mu.Lock() // a comment may be being written
@@ -39,17 +43,25 @@ func (j *job) answerInParts(ctx context.Context) error {
 	if err == nil {
 		return e.end()
 	}
-	if !e.started || errors.Is(err, errGone) {
+	return e.fail(err)
+}
+
+// fail ends a stream with an error. If the headers are not sent, or nobody waits, it returns that.
+func (e *events) fail(err error) error {
+	if err == nil || !e.started() || errors.Is(err, errGone) {
 		return err
 	}
-	j.visit.failed = err
-	if r := j.response; r != nil {
+	e.job.visit.failed = err
+	if r := e.job.response; r != nil {
 		r.fail(asAPI(err).json())
 	} else {
 		e.data(asAPI(err).body())
 	}
 	return e.close()
 }
+
+// started reports whether the headers are sent.
+func (e *events) started() bool { return e.job.visit.status != 0 }
 
 // took sends the text of a token.
 func (e *events) took(c *choice, t *decode.Token) error {
@@ -84,7 +96,7 @@ func (e *events) took(c *choice, t *decode.Token) error {
 		c.first, c.text, c.calls = false, nil, c.calls[n:]
 	}
 	e.event([]*choice{c}, used)
-	if c.sent(); c.failed != nil && !e.started { // if all end so, the answer is an error
+	if c.sent(); c.failed != nil && !e.started() { // if all end so, the answer is an error
 		return nil
 	}
 	return e.send()
@@ -123,8 +135,7 @@ func (e *events) close() error {
 // send writes the buffer to the client.
 func (e *events) send() error {
 	v := e.job.visit
-	if !e.started {
-		e.started = true
+	if !e.started() {
 		h := v.Header()
 		h.Set("Content-Type", "text/event-stream; charset=utf-8")
 		h.Set("Cache-Control", "no-store")
@@ -146,13 +157,12 @@ func (e *events) send() error {
 // first, with the headers, once the text has waited a few seconds. It sends comments because events
 // without data would end OpenAI's client for Python. stop ends it.
 func (e *events) keepAlive() (stop func()) {
-	done := make(chan struct{})
+	done, seen := make(chan struct{}), e.job.visit.bytes
 	var sender sync.WaitGroup
 	sender.Go(func() {
 		patience := e.job.server.patience
 		timer := time.NewTimer(patience.wait)
 		defer timer.Stop()
-		seen := int64(0)
 		for {
 			select {
 			case <-done:

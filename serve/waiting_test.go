@@ -3,6 +3,8 @@ package serve_test
 // Texts that wait: what their clients see meanwhile, and for how long they may.
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -17,6 +19,7 @@ import (
 	"picogpt/internal/chat"
 	"picogpt/model"
 	"picogpt/serve"
+	"picogpt/tokenizer"
 )
 
 // TestAWaitingStreamSaysSo in the bubble's time: its headers and a comment after three seconds, and
@@ -74,6 +77,60 @@ func TestAWaitingStreamThatFailsSaysSo(t *testing.T) {
 			t.Errorf("%q", got)
 		}
 	})
+}
+
+// TestAStreamThatWaitsForItsModelSaysSo in the bubble's time, and its errors are events then; before,
+// and for an answer that is no stream, they have their status.
+func TestAStreamThatWaitsForItsModelSaysSo(t *testing.T) {
+	m := testmodel.Demo(t, model.Options{Threads: 1})
+	other := func(name string, after time.Duration, wrong error) serve.Other {
+		return serve.Other{Name: name, Bytes: 1,
+			Open: func(context.Context) (*serve.Server, func(), error) {
+				if time.Sleep(after); wrong != nil {
+					return nil, nil, wrong
+				}
+				s, err := serve.New(m, tokenizer.GPT2(), serve.Options{Name: name, Template: chat.Plain})
+				return s, func() {}, err
+			}}
+	}
+	o := serve.Options{Template: chat.Plain, Models: []serve.Other{other("soon", time.Second, nil),
+		other("late", 10*time.Second, nil), other("bad", 10*time.Second, errors.New("no"))}}
+	for _, x := range []struct {
+		path, body string
+		status     int
+		begin, end string
+		has        string
+	}{
+		{"/v1/completions", `{"model":"late","prompt":"Tom","max_tokens":2,"stream":true}`, 200,
+			": waiting\n\ndata: {\"id\"", "data: [DONE]\n\n", `"model":"late"`},
+		{"/v1/completions", `{"model":"late","prompt":"Tom","max_tokens":-2,"stream":true}`, 200,
+			": waiting\n\ndata: {\"error\":", "data: [DONE]\n\n", `"param":"max_tokens"`},
+		{"/v1/completions", `{"model":"bad","prompt":"Tom","stream":true}`, 200,
+			": waiting\n\ndata: {\"error\":", "data: [DONE]\n\n", `"internal_error"`},
+		{"/v1/responses", `{"model":"late","input":"Tom","max_output_tokens":2,"stream":true}`, 200,
+			": waiting\n\nevent: response.created\ndata: ", "\n\n", `"response.incomplete"`},
+		{"/v1/responses", `{"model":"bad","input":"Tom","stream":true}`, 200,
+			": waiting\n\nevent: error\ndata: {\"type\":\"error\"", "}\n\n", `"internal_error"`},
+		{"/v1/completions", `{"model":"soon","prompt":"Tom","max_tokens":-2,"stream":true}`, 400,
+			"{\"error\":", "}\n", `"param":"max_tokens"`},
+		{"/v1/completions", `{"model":"late","prompt":"Tom","max_tokens":-2}`, 400, "{\"error\":", "}\n",
+			`"param":"max_tokens"`},
+		{"/tokenize", `{"model":"bad","prompt":"Tom","stream":true}`, 500, "{\"error\":", "}\n",
+			`"internal_error"`},
+	} {
+		inPipes(t, o, func(t *testing.T, p *pipes) {
+			e := p.dial()
+			fmt.Fprint(e, strings.Replace(raw(x.body), "/v1/completions", x.path, 1))
+			time.Sleep(11 * time.Second)
+			synctest.Wait()
+			status, got := e.status()
+			if status != x.status || !strings.HasPrefix(got, x.begin) || !strings.HasSuffix(got, x.end) ||
+				!strings.Contains(got, x.has) {
+				t.Errorf("%s %s: %d %q, want %d %q … %s … %q", x.path, x.body, status, got, x.status, x.begin,
+					x.has, x.end)
+			}
+		})
+	}
 }
 
 // TestWhatWouldWaitTooLongIsRefused by the tokens that wait, at a rate that the test sets.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -212,12 +213,7 @@ func (c *tokenizerConfig) flag(name string, otherwise bool) bool {
 
 // special returns the special tokens that the files name, and the given others.
 func (c *tokenizerConfig) special(others ...string) []string {
-	var names []string
-	for _, name := range c.names {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return append(names, others...)
+	return append(slices.Sorted(maps.Values(c.names)), others...)
 }
 
 // readConfig reads both files, if they exist.

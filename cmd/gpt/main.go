@@ -30,6 +30,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -274,21 +275,26 @@ func (g *globals) validate() error {
 // takeNames divides models and adapters by whether they have names.
 func (g *globals) takeNames() error {
 	for i, value := range g.Models {
-		name, path, ok := checkpoints.CutName(value)
+		name, path := checkpoints.CutName(value)
 		switch {
 		case i == 0:
 			g.Model, g.ownName = &path, name
-		case !ok:
+		case name == "":
 			return usagef("--model %s: want NAME=DIR for each but the first", quoteShort(value))
 		default:
 			g.others = append(g.others, named{name, path})
 		}
 	}
 	for _, value := range g.Loras {
-		if name, path, ok := checkpoints.CutName(value); ok {
+		if name, path := checkpoints.CutName(value); name != "" {
 			g.variants = append(g.variants, named{name, path})
 		} else {
 			g.Adapters = append(g.Adapters, path)
+		}
+	}
+	for _, n := range slices.Concat(g.others, g.variants) {
+		if strings.Contains(n.name, ":") {
+			return usagef("%s: want a name without a colon", quoteShort(n.name+"="+n.path))
 		}
 	}
 	return checkpoints.CheckAdapters(g.variantPaths())

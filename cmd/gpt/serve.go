@@ -504,8 +504,7 @@ func (c *serveCommand) setTemplate(a *app, t *tokenizer.Tokenizer, o *serve.Opti
 		if template, err = a.chatTemplate(&plain, t); err != nil {
 			return err
 		}
-		o.TemplateNote = "this model has no chat template and was not trained for conversations: " +
-			"it continues a text of lines that say who speaks"
+		o.TemplateNote = chat.Untrained
 	}
 	o.Template, o.TemplateTokens = template.Source, template.Tokens
 	o.TemplateJinja = template.Whole()

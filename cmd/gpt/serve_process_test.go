@@ -6,6 +6,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -29,6 +30,7 @@ import (
 	"time"
 
 	"picogpt/dev/cases"
+	"picogpt/dev/fixture"
 	"picogpt/dev/watchdog"
 )
 
@@ -432,11 +434,44 @@ func TestServeHasSeveralAdaptersAndModels(t *testing.T) {
 	if err := s.Wait(); err != nil {
 		t.Error(err)
 	}
-	for _, want := range []string{"adapter half: copies of 786 kB, made at first use",
+	for _, want := range []string{"gpt: model second: this model has no chat template",
+		"adapter half: copies of 786 kB, made at first use",
 		"model second: weights of 14.5 MB, loaded at first use", `"adapter is loaded" adapter=whole`,
 		`"model is loaded" model=second`} {
 		if told := s.stderr(); !strings.Contains(told, want) {
 			t.Errorf("stderr has no %q:\n%s", want, told)
 		}
+	}
+}
+
+// TestAModelThatIsGoneCostsNoOther: of two that do not fit together, the folder of one is removed.
+func TestAModelThatIsGoneCostsNoOther(t *testing.T) {
+	kept, gone := t.TempDir(), t.TempDir()
+	for _, dir := range []string{kept, gone} {
+		err := fixture.Write(dir, fixture.Options{Vocab: 257})
+		if err := cmp.Or(err, fixture.ByteTokenizer(dir)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := serveDemo(t, nil, "-m", "first=demo", "-m", "kept="+kept, "-m", "gone="+gone, "--model-bytes", "90kB")
+	if err := os.RemoveAll(gone); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct {
+		name   string
+		status int
+	}{{"kept", 200}, {"gone", 500}, {"kept", 200}} {
+		if status, text := s.post(`{"model":"` + x.name + `","prompt":"a","max_tokens":1}`); status != x.status {
+			t.Errorf("%s: %d %s, want %d", x.name, status, text, x.status)
+		}
+	}
+	s.Process.Signal(syscall.SIGTERM)
+	told := s.stderr()
+	s.Wait()
+	if n := strings.Count(told, `"model is loaded" model=kept`); n != 1 {
+		t.Errorf("%d loads of the model that was kept, want 1:\n%s", n, told)
+	}
+	if want := "error=\"" + gone + ": no such file"; !strings.Contains(told, want) {
+		t.Errorf("stderr has no %q:\n%s", want, told)
 	}
 }

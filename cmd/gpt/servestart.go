@@ -138,17 +138,19 @@ func (c *serveCommand) otherModels(a *app, o *serve.Options) (all []serve.Other,
 	alone, own := *c, *o
 	alone.Steer, own.Aliases, own.Keys, own.NamedKeys = nil, nil, nil, nil // of the first model
 	for _, named := range a.others {
-		other, err := c.tryOther(a, named)
+		tell := func(note string) { a.Notef("model %s: %s", named.name, note) }
+		quiet := func(string) {} // what there is to say is said once
+		other, err := c.tryOther(a.other(named, tell), named.name)
 		if err != nil {
 			return nil, fmt.Errorf("--model %s: %w", named.name, err)
 		}
-		again := false
+		other.Check = func(context.Context) error {
+			_, err := c.tryOther(a.other(named, quiet), named.name)
+			return err
+		}
 		other.Open = func(context.Context) (*serve.Server, func(), error) {
-			b := a.other(named)
-			if again { // what there is to say was said
-				b.Tell = func(string) {}
-			}
-			again = true
+			b := a.other(named, tell)
+			tell = quiet
 			m, err := b.loadModel(b.modelOptions())
 			if err != nil {
 				b.close()
@@ -167,9 +169,8 @@ func (c *serveCommand) otherModels(a *app, o *serve.Options) (all []serve.Other,
 	return all, nil
 }
 
-// tryOther opens a model's files and closes them.
-func (c *serveCommand) tryOther(a *app, of named) (o serve.Other, err error) {
-	b := a.other(of)
+// tryOther opens the files of an app's model and closes them.
+func (c *serveCommand) tryOther(b *app, name string) (o serve.Other, err error) {
 	defer b.close()
 	if _, err := b.takeSaved(option.Of(new(decode.Options)), nil); err != nil {
 		return o, err
@@ -188,15 +189,15 @@ func (c *serveCommand) tryOther(a *app, of named) (o serve.Other, err error) {
 			names = append(names, t.Name)
 		}
 	}
-	return serve.Other{Name: of.name, Context: ck.Config.Positions,
-		Bytes: model.BytesIn(a.Dtype, ck.Tensors, names)}, nil
+	return serve.Other{Name: name, Context: ck.Config.Positions,
+		Bytes: model.BytesIn(b.Dtype, ck.Tensors, names)}, nil
 }
 
-// other returns an app for a model beside the first.
-func (a *app) other(of named) *app {
+// other returns an app for a model beside the first, which tells its notes.
+func (a *app) other(of named, tell func(note string)) *app {
 	b := newApp()
 	b.globals, b.chosen = a.globals, a.chosen
-	b.Stderr, b.Tell, b.Verbose = a.Stderr, a.Tell, a.Verbose
+	b.Stderr, b.Tell, b.Verbose = a.Stderr, tell, a.Verbose
 	b.Model, b.isDemo, b.ownName = &of.path, false, ""
 	b.Adapters, b.others, b.variants = nil, nil, nil
 	b.useDemo()

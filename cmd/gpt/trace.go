@@ -3,6 +3,7 @@ package main
 // gpt trace: what the model computes inside, as arrays.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -86,10 +87,8 @@ func (c *traceCommand) Run(a *app) error {
 		}
 		c.metric = &q
 	}
-	if err := a.Edits.within(len(p.ids)); err != nil {
-		return err
-	}
-	if err := show.CheckTokens(ck.Config, p.ids); err != nil {
+	err = cmp.Or(a.Edits.within(len(p.ids)), show.CheckTokens(ck.Config, p.ids))
+	if err != nil {
 		return err
 	}
 	a.headless = c.metric == nil

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"picogpt/checkpoint"
+	"picogpt/internal/chat"
 	"picogpt/internal/folder"
 	"picogpt/internal/quote"
 	"picogpt/model"
@@ -78,7 +79,15 @@ func (e *engine) use(files fs.FS, name, id string) (token time.Duration, err err
 	if err != nil {
 		return 0, err
 	}
-	if e.server, err = serve.New(e.model, tok, serve.Options{Name: id}); err != nil {
+	o := serve.Options{Name: id}
+	switch own, err := c.Template("default"); { // one that cannot be read refuses conversations
+	case err == nil && own != nil:
+		o.Template, o.TemplateJinja = own.Source, true
+		o.TemplateTokens, _ = c.TemplateTokens()
+	case err == nil:
+		o.Template, o.TemplateNote = chat.Named[0].Source, chat.Untrained
+	}
+	if e.server, err = serve.New(e.model, tok, o); err != nil {
 		return 0, err
 	}
 	s, start := e.model.NewSession(), time.Now()

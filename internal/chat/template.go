@@ -47,6 +47,10 @@ type Known struct {
 	Stop         []string // texts that end an answer
 }
 
+// Untrained is told of a model without a template, which answers as plain.
+const Untrained = "this model has no chat template and was not trained for conversations: " +
+	"it continues a text of lines that say who speaks"
+
 // Named are the templates that need no file. plain is for models that only continue texts.
 var Named = []Known{
 	{"plain", `{% for m in messages %}{{ {'user': 'User: ', 'assistant': 'Assistant: '}[m.role] }}` +

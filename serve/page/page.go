@@ -6,7 +6,6 @@ package page
 import (
 	"bytes"
 	"crypto/sha256"
-	"embed"
 	"fmt"
 	"net/http"
 	"path"
@@ -15,9 +14,6 @@ import (
 
 	"picogpt/internal/webparts"
 )
-
-//go:embed assets
-var assets embed.FS
 
 // Policy is the page's Content-Security-Policy: its own scripts, styles and icon, none of them inline,
 // and no other host.

@@ -105,9 +105,7 @@ func NewAlphabet(what string, sets []Set, m *Meter) (*Alphabet, error) {
 	}
 	var events []event
 	for i, s := range sets {
-		if err := m.Charge(4 + 24*len(s)); err != nil { // the cost of sorting
-			return nil, err
-		}
+		m.Charge(4 + 24*len(s)) // the cost of sorting
 		for _, r := range s {
 			events = append(events, event{r.Lo, int32(i)}, event{r.Hi + 1, int32(i)})
 		}
@@ -277,23 +275,17 @@ func (p Partial) Runes() (lo, hi rune) {
 	case UTF8of4:
 		lo, hi = max(lo, 0x10000), min(hi, 0x10ffff)
 	}
-	return skipSurrogates(lo, hi)
-}
-
-func span(v uint32, bits uint8) (lo, hi rune) {
-	return rune(v << bits), rune(v<<bits | (1<<bits - 1))
-}
-
-// skipSurrogates removes the surrogates at an end of a range of runes. No range that begins with a
-// byte of UTF-8 has them in its middle.
-func skipSurrogates(lo, hi rune) (rune, rune) {
-	if lo >= 0xd800 && lo <= 0xdfff {
+	if lo >= 0xd800 && lo <= 0xdfff { // no range that begins with a byte of UTF-8 has them in its middle
 		lo = 0xe000
 	}
 	if hi >= 0xd800 && hi <= 0xdfff {
 		hi = 0xd7ff
 	}
 	return lo, hi
+}
+
+func span(v uint32, bits uint8) (lo, hi rune) {
+	return rune(v << bits), rune(v<<bits | (1<<bits - 1))
 }
 
 // HexDigit returns the value of a hexadecimal digit.

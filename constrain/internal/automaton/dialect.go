@@ -115,7 +115,7 @@ func isNumber(s string) bool {
 func (d *dialectReader) escape(rest string, class bool) (string, int, error) {
 	switch c := rest[1]; {
 	case c >= '1' && c <= '9' && !class:
-		return "", 0, d.part("a back-reference is not supported: want what it repeats, written out")
+		return "", 0, d.part(backReference)
 	case !d.python:
 		text, n := ecmaEscape(rest, class)
 		return text, n, nil
@@ -147,13 +147,6 @@ func (d *dialectReader) group(b *strings.Builder, rest string, depth int) (bool,
 		b.WriteRune(rune(firstLook + len(d.looks)))
 		d.looks = append(d.looks, look{rest[2] == '!', text})
 		return true, nil
-	case strings.HasPrefix(rest, "(?<="), strings.HasPrefix(rest, "(?<!"):
-		return false, d.part("a lookbehind is not supported: want what comes before as a part of " +
-			"the regex")
-	case strings.HasPrefix(rest, "(?P="):
-		return false, d.part("a back-reference is not supported: want what it repeats, written out")
-	case strings.HasPrefix(rest, "(?>"):
-		return false, d.part("an atomic group is not supported: want (?:")
 	case strings.HasPrefix(rest, "(?#") && d.python:
 		end := strings.IndexByte(rest, ')')
 		if end < 0 {
@@ -162,8 +155,23 @@ func (d *dialectReader) group(b *strings.Builder, rest string, depth int) (bool,
 		d.at += end
 		return true, nil
 	}
+	for _, g := range unsupported {
+		if strings.HasPrefix(rest, g.begin) {
+			return false, d.part("%s", g.why)
+		}
+	}
 	return false, nil
 }
+
+const backReference = "a back-reference is not supported: want what it repeats, written out"
+
+// unsupported are the groups that cannot be followed.
+var unsupported = []struct{ begin, why string }{
+	{"(?<=", lookbehind}, {"(?<!", lookbehind}, {"(?P=", backReference},
+	{"(?>", "an atomic group is not supported: want (?:"},
+}
+
+const lookbehind = "a lookbehind is not supported: want what comes before as a part of the regex"
 
 // ecmaSpace are the characters of ECMA-262's \s.
 const ecmaSpace = `\t-\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}`

@@ -10,8 +10,7 @@ import "unicode/utf8"
 // the id. Who may use the machine may use its Ends.
 type Ends struct {
 	m      *Machine
-	bytes  []int32  // [node] of the shortest text with which the rule ends; Never: there is none
-	way    []int32  // [node] of a split, where that text goes on
+	way    []int32  // [node] of a split, where the shortest text goes on with which the rule ends
 	tokens []int32  // [node] 1 + the tokens of that text, or 0 if not known yet
 	others [2]int32 // ids that have bytes
 	forms  [][]byte // the shortest texts of the forms
@@ -26,46 +25,19 @@ const Never = 1 << 28
 func NewEnds(
 	m *Machine, others [2]int32, forms [][]byte, count func(text []int32) int,
 ) *Ends {
-	n := m.net
-	e := &Ends{m: m, count: count, others: others, forms: forms, bytes: make([]int32, len(n.nodes)),
-		way: make([]int32, len(n.nodes)), tokens: make([]int32, len(n.nodes))}
-	before := make([][]int32, len(n.nodes)) // the predecessors of each node
-	var todo []int32
-	for i := range n.nodes {
-		e.bytes[i] = Never
-		switch node := &n.nodes[i]; {
+	e := &Ends{m: m, count: count, others: others, forms: forms}
+	e.tokens = make([]int32, len(m.net.nodes))
+	_, e.way, _ = m.net.nearest(nil, func(node *node) int32 {
+		switch {
 		case !node.alive:
-		case node.kind == endNode:
-			e.bytes[i], todo = 0, append(todo, int32(i))
-		case node.kind == splitNode:
-			for _, to := range node.more {
-				before[to] = append(before[to], int32(i))
-			}
-		default:
-			before[node.to] = append(before[node.to], int32(i))
-			if node.kind == callNode {
-				before[node.ret] = append(before[node.ret], int32(i))
-			}
+			return Never
+		case node.kind == readNode:
+			return int32(utf8.RuneLen(plainest(m.net.sets[node.set])))
+		case node.kind == formNode:
+			return int32(len(forms[node.id]))
 		}
-	}
-	for ; len(todo) > 0; todo = todo[1:] {
-		for _, p := range before[todo[0]] {
-			node, cost := &n.nodes[p], e.bytes[todo[0]]
-			switch {
-			case node.kind == readNode:
-				cost += int32(utf8.RuneLen(plainest(n.sets[node.set])))
-			case node.kind == idNode:
-				cost++
-			case node.kind == formNode:
-				cost += int32(len(forms[node.id]))
-			case node.kind == callNode:
-				cost = e.bytes[node.to] + e.bytes[node.ret]
-			}
-			if cost < e.bytes[p] {
-				e.bytes[p], e.way[p], todo = cost, todo[0], append(todo, p)
-			}
-		}
-	}
+		return 1 // a whole token
+	})
 	return e
 }
 
@@ -173,13 +145,4 @@ func (e *Ends) Text(s *State) (text []int32) {
 		}
 	}
 	return text
-}
-
-// EachToken is that of the machine, with what Need says after the token.
-func (e *Ends) EachToken(s *State, f func(id int32, not bool, need int)) {
-	for _, p := range s.positions {
-		if n := &e.m.net.nodes[p.node]; n.kind == idNode {
-			f(n.id, n.not, int(e.tokensOf(n.to)+e.up(p.stack)))
-		}
-	}
 }

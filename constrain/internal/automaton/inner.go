@@ -52,26 +52,37 @@ func (n *Network) Add(what string, o *Network, to int32) (int32, error) {
 	return n.Call(start+base, to), n.meter.Failed()
 }
 
-// BeginsForm reports whether a text of a form may begin at a node.
-func (n *Network) BeginsForm(node int32) bool {
+// reach calls visit with some nodes, and with those at which it says that a text goes on; each once.
+func reach(nodes []int32, visit func(i int32) (next []int32)) {
+	var todo []int32
 	seen := map[int32]bool{}
-	for todo := []int32{node}; len(todo) > 0; {
-		at := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if seen[at] || n.meter.Charge(8) != nil {
-			continue
-		}
-		seen[at] = true
-		switch node := &n.nodes[at]; node.kind {
-		case formNode:
-			return true
-		case callNode:
-			todo = append(todo, node.to)
-		case splitNode:
-			todo = append(todo, node.more...)
+	add := func(nodes []int32) {
+		for _, i := range nodes {
+			if !seen[i] {
+				seen[i], todo = true, append(todo, i)
+			}
 		}
 	}
-	return false
+	for add(nodes); len(todo) > 0; {
+		i := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		add(visit(i))
+	}
+}
+
+// BeginsForm reports whether a text of a form may begin at a node.
+func (n *Network) BeginsForm(node int32) (begins bool) {
+	reach([]int32{node}, func(i int32) []int32 {
+		node := &n.nodes[i]
+		if begins || n.meter.Charge(8) != nil {
+			return nil
+		}
+		if begins = node.kind == formNode; node.kind == callNode {
+			return []int32{node.to}
+		}
+		return node.more
+	})
+	return begins
 }
 
 // EachForm calls f with the forms of which a text begins at a state.
@@ -99,13 +110,7 @@ func (s *State) Reads() bool { return s.tokens }
 
 // AfterForm returns the state after a text of a form that begins at a state.
 func (m *Machine) AfterForm(s *State, form int) *State {
-	m.list = m.list[:0]
-	for _, p := range s.positions {
-		if n := &m.net.nodes[p.node]; n.kind == formNode && int(n.id) == form {
-			m.list = append(m.list, position{n.to, p.stack})
-		}
-	}
-	return m.closure(m.list)
+	return m.past(s, func(n *node) bool { return n.kind == formNode && int(n.id) == form })
 }
 
 // Join returns the state of the texts that follow one of two states.
@@ -143,33 +148,27 @@ func (m *Machine) Crowded(most int) (bool, error) {
 		return false, nil
 	}
 	for node := range from {
-		forms, seen := map[int32]bool{}, map[int32]bool{}
-		for todo := []int32{node}; len(todo) > 0; {
-			at := todo[len(todo)-1]
-			todo = todo[:len(todo)-1]
-			n := &m.net.nodes[at]
-			if seen[at] || !n.alive {
-				continue
+		forms := map[int32]bool{}
+		reach([]int32{node}, func(i int32) []int32 {
+			n := &m.net.nodes[i]
+			if !n.alive || len(forms) > most || m.net.meter.Charge(8+len(n.more)) != nil {
+				return nil
 			}
-			seen[at] = true
-			if err := m.net.meter.Charge(8 + len(n.more)); err != nil {
-				return false, err
+			switch {
+			case n.kind == formNode:
+				forms[n.id] = true
+			case n.kind == callNode && n.empty:
+				return []int32{n.to, n.ret}
+			case n.kind == callNode:
+				return []int32{n.to}
 			}
-			switch n.kind {
-			case formNode:
-				if forms[n.id] = true; len(forms) > most {
-					return true, nil
-				}
-			case callNode:
-				if todo = append(todo, n.to); n.empty {
-					todo = append(todo, n.ret)
-				}
-			case splitNode:
-				todo = append(todo, n.more...)
-			}
+			return n.more
+		})
+		if len(forms) > most {
+			return true, nil
 		}
 	}
-	return false, nil
+	return false, m.net.meter.Failed()
 }
 
 // Words makes a split the beginning of some words, each of which continues at its node. Words that

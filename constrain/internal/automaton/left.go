@@ -43,7 +43,7 @@ func (n *Network) WithoutLeftRecursion(what string) (*Network, error) {
 	if err := n.prune(); err != nil {
 		return nil, err
 	}
-	empty, err := n.ending(func(*node) bool { return false })
+	empty, err := n.empty()
 	if err != nil {
 		return nil, err
 	}
@@ -55,9 +55,10 @@ func (n *Network) WithoutLeftRecursion(what string) (*Network, error) {
 		l.ruleAt[r.start] = i
 	}
 	for i, r := range n.rules {
-		if l.begins[i], err = l.calls(r.start); err != nil {
-			return nil, err
-		}
+		l.begins[i] = l.calls(r.start)
+	}
+	if err := n.meter.Failed(); err != nil {
+		return nil, err
 	}
 	for i := range n.rules {
 		l.connect(i)
@@ -77,29 +78,21 @@ func (n *Network) WithoutLeftRecursion(what string) (*Network, error) {
 
 // calls returns the rules that may be called from a node before anything is read, and the nodes
 // after the calls.
-func (l *lefter) calls(start int32) (calls []leftKey, err error) {
-	seen := map[int32]bool{start: true}
-	for todo := []int32{start}; len(todo) > 0; {
-		node := &l.from.nodes[todo[len(todo)-1]]
-		todo = todo[:len(todo)-1]
-		more := node.more
-		if err := l.from.meter.Charge(12 + 8*len(more)); err != nil {
-			return nil, err
+func (l *lefter) calls(start int32) (calls []leftKey) {
+	reach([]int32{start}, func(i int32) []int32 {
+		node := &l.from.nodes[i]
+		if l.from.meter.Charge(12+8*len(node.more)) != nil {
+			return nil
 		}
 		if node.kind == callNode && node.alive {
 			calls = append(calls, leftKey{node: node.ret, rule: l.ruleAt[node.to]})
 			if l.empty[node.to] {
-				more = []int32{node.ret}
+				return []int32{node.ret}
 			}
 		}
-		for _, to := range more {
-			if !seen[to] {
-				seen[to] = true
-				todo = append(todo, to)
-			}
-		}
-	}
-	return calls, nil
+		return node.more
+	})
+	return calls
 }
 
 // connect finds the groups of a rule and of those that it may begin with, by Tarjan's algorithm.

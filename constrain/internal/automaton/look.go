@@ -49,9 +49,7 @@ func (n *Network) withoutLooks(what string) (*Network, error) {
 		for _, class := range alpha.Those(set) {
 			classes[class] = true
 		}
-		if err := n.meter.Charge(8 + alpha.Size()); err != nil {
-			return nil, err
-		}
+		n.meter.Charge(8 + alpha.Size())
 		l.reads = append(l.reads, classes)
 	}
 	t, err := l.table()
@@ -66,64 +64,40 @@ func (n *Network) withoutLooks(what string) (*Network, error) {
 
 func (l *looker) table() (*Table, error) {
 	t := &Table{Alpha: l.alpha, classes: len(l.alpha.Members)}
-	var states [][]lookPlace
-	numbers := map[string]int32{}
-	number := func(places []lookPlace) int32 {
-		if len(places) == 0 {
-			return -1
+	first, err := l.closure([]lookPlace{{node: l.n.rules[0].start}})
+	if err == nil && len(first) == 0 {
+		err = fmt.Errorf("%s: no text can match it", l.what)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t, explore(t, first, func(places []lookPlace) int32 {
+		if slices.ContainsFunc(places, l.accepts) {
+			return 0
 		}
-		var key []byte
+		return -1
+	}, func(places []lookPlace) (key []byte) {
 		for _, p := range places {
 			key = binary.AppendUvarint(binary.AppendUvarint(key, uint64(p.node)), uint64(len(p.marks)))
 			key = append(key, p.marks...)
 		}
-		i, ok := numbers[string(key)]
-		if !ok {
-			i = int32(len(states))
-			numbers[string(key)] = i
-			states = append(states, places)
-			kind := int32(-1)
-			if slices.ContainsFunc(places, l.accepts) {
-				kind = 0
+		return key
+	}, func(places []lookPlace, class int) ([]lookPlace, error) {
+		var to []lookPlace
+		for _, p := range places {
+			node := &l.n.nodes[p.node]
+			if node.kind != readNode || !l.reads[node.set][uint16(class)] {
+				continue
 			}
-			t.Kind = append(t.Kind, kind)
+			if marks, ok := l.step(p.marks, uint16(class)); ok {
+				to = append(to, lookPlace{node.to, marks})
+			}
 		}
-		return i
-	}
-	first, err := l.closure([]lookPlace{{node: l.n.rules[0].start}})
-	if err != nil {
-		return nil, err
-	}
-	if number(first) < 0 {
-		return nil, fmt.Errorf("%s: no text can match it", l.what)
-	}
-	for i := 0; i < len(states); i++ {
-		for class := range uint16(t.classes) {
-			var to []lookPlace
-			for _, p := range states[i] {
-				node := &l.n.nodes[p.node]
-				if node.kind != readNode || !l.reads[node.set][class] {
-					continue
-				}
-				if marks, ok := l.step(p.marks, class); ok {
-					to = append(to, lookPlace{node.to, marks})
-				}
-			}
-			if err := l.n.meter.Charge(12 + 8*len(states[i])); err != nil {
-				return nil, err
-			}
-			places, err := l.closure(to)
-			if err != nil {
-				return nil, err
-			}
-			t.next = append(t.next, number(places))
+		if err := l.n.meter.Charge(12 + 8*len(places)); err != nil {
+			return nil, err
 		}
-		if len(t.next) > maxTable || len(states) > maxTableStates {
-			return nil, fmt.Errorf("%s: with lookaheads, the automaton has more than %d states or "+
-				"%d steps", l.what, maxTableStates, maxTable)
-		}
-	}
-	return t, nil
+		return l.closure(to)
+	}, t.bounded(l.what+": with lookaheads,"))
 }
 
 // closure follows all edges that read nothing.
@@ -234,17 +208,10 @@ func (l *looker) after(set int32, class uint16) int32 {
 // set returns the number of the set of places that some nodes of a lookahead lead to.
 func (l *looker) set(todo []int32) int32 {
 	s := lookSet{next: map[uint16]int32{}}
-	seen := map[int32]bool{}
-	for len(todo) > 0 {
-		i := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if seen[i] || l.n.meter.Charge(16) != nil {
-			continue
-		}
-		seen[i] = true
-		switch node := &l.n.nodes[i]; node.kind {
+	reach(todo, func(i int32) []int32 {
+		node := &l.n.nodes[i]
+		switch l.n.meter.Charge(16); node.kind {
 		case splitNode:
-			todo = append(todo, node.more...)
 		case passNode:
 			s.all = true
 		case endNode:
@@ -252,7 +219,8 @@ func (l *looker) set(todo []int32) int32 {
 		default:
 			s.nodes = append(s.nodes, i)
 		}
-	}
+		return node.more
+	})
 	if s.all {
 		s = lookSet{all: true, next: s.next}
 	}

@@ -86,6 +86,20 @@ type Mask struct {
 	Open         []uint64
 }
 
+// A Window is a number of ids that may follow, and those for which what is open is the same: at least
+// Least and fewer than Under.
+type Window struct{ Left, Least, Under int }
+
+// Has reports whether an id is open after which a text needs so many others.
+func (w *Window) Has(need int) bool {
+	if need > w.Left {
+		w.Under = min(w.Under, need)
+		return false
+	}
+	w.Least = max(w.Least, need)
+	return true
+}
+
 // Mask returns the mask that is stored for so many ids, or nil.
 func (s *State) Mask(left int) []uint64 {
 	for _, m := range s.masks {
@@ -143,9 +157,7 @@ func newMachine(what string, n *Network, meter *Meter) (*Machine, error) {
 		m.reads[i] = make([]uint64, words)
 		for _, r := range s {
 			pieces := alpha.Classes(r.Lo, r.Hi)
-			if err := meter.Charge(8 + len(pieces)); err != nil {
-				return nil, err
-			}
+			meter.Charge(8 + len(pieces))
 			for _, class := range pieces {
 				m.reads[i][class/64] |= 1 << (class % 64)
 			}
@@ -417,15 +429,17 @@ func (m *Machine) Keep(s *State, mask Mask) {
 	m.masks++
 }
 
-// EachToken calls f with the tokens that the positions of a state read whole; not stands for all
-// others.
-func (m *Machine) EachToken(s *State, f func(id int32, not bool)) {
+// EachToken calls f with the tokens that the positions of a state read whole, and what a text needs
+// after each, 0 without ends; not stands for all others.
+func (m *Machine) EachToken(s *State, e *Ends, f func(id int32, not bool, need int)) {
 	if !s.tokens {
 		return
 	}
 	for _, p := range s.positions {
-		if n := &m.net.nodes[p.node]; n.kind == idNode {
-			f(n.id, n.not)
+		if n := &m.net.nodes[p.node]; n.kind == idNode && e == nil {
+			f(n.id, n.not, 0)
+		} else if n.kind == idNode {
+			f(n.id, n.not, int(e.tokensOf(n.to)+e.up(p.stack)))
 		}
 	}
 }
@@ -436,9 +450,14 @@ func (m *Machine) AfterToken(s *State, reads func(id int32, not bool) bool) *Sta
 	if !s.tokens {
 		return Dead
 	}
+	return m.past(s, func(n *node) bool { return n.kind == idNode && reads(n.id, n.not) })
+}
+
+// past returns the state after what those nodes of a state read for which is holds.
+func (m *Machine) past(s *State, is func(*node) bool) *State {
 	m.list = m.list[:0]
 	for _, p := range s.positions {
-		if n := &m.net.nodes[p.node]; n.kind == idNode && reads(n.id, n.not) {
+		if n := &m.net.nodes[p.node]; is(n) {
 			m.list = append(m.list, position{n.to, p.stack})
 		}
 	}

@@ -157,55 +157,62 @@ func (n *Network) Full() bool { return len(n.nodes) > n.limit || n.meter.Failed(
 
 // prune finds the nodes from which a rule can end, and removes the others from all choices.
 func (n *Network) prune() error {
-	alive, err := n.ending(func(node *node) bool {
-		return node.kind != readNode || len(n.sets[node.set]) > 0
+	least, _, err := n.nearest(n.meter, func(node *node) int32 {
+		if node.kind == readNode && len(n.sets[node.set]) == 0 {
+			return Never
+		}
+		return 0
 	})
-	for i, is := range alive {
-		n.nodes[i].alive = is
-		n.nodes[i].more = slices.DeleteFunc(n.nodes[i].more, func(to int32) bool { return !alive[to] })
+	for i, cost := range least {
+		n.nodes[i].alive = cost < Never
+		n.nodes[i].more = slices.DeleteFunc(n.nodes[i].more, func(to int32) bool {
+			return least[to] >= Never
+		})
 	}
 	return err
 }
 
-// ending returns the nodes from which a rule can end, if it can pass those nodes that read
-// something for which pass holds. A node is visited again only when this was found of one of its
-// successors.
-func (n *Network) ending(pass func(*node) bool) (is []bool, err error) {
-	is = make([]bool, len(n.nodes))
+// nearest returns what it costs at least to come from each node to the end of its rule, given what
+// each node costs that reads something; Never if that cannot be. A split goes on at its way. A node is
+// visited again only when less was found for one of its successors.
+func (n *Network) nearest(m *Meter, cost func(*node) int32) (least, way []int32, err error) {
+	least, way = slices.Repeat([]int32{Never}, len(n.nodes)), make([]int32, len(n.nodes))
 	before := make([][]int32, len(n.nodes)) // the predecessors of each node
 	var todo []int32
 	for i := range n.nodes {
 		node := &n.nodes[i]
-		if err := n.meter.Charge(6 + 4*len(node.more)); err != nil {
-			return nil, err
-		}
+		m.Charge(6 + 4*len(node.more))
 		next := node.more
 		switch {
 		case node.kind == endNode:
-			is[i], todo = true, append(todo, int32(i))
+			least[i], todo = 0, append(todo, int32(i))
 		case node.kind == callNode:
 			next = []int32{node.to, node.ret}
-		case node.kind != splitNode && pass(node):
+		case node.kind != splitNode && cost(node) < Never:
 			next = []int32{node.to}
 		}
 		for _, to := range next {
 			before[to] = append(before[to], int32(i))
 		}
 	}
-	for len(todo) > 0 {
-		i := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if err := n.meter.Charge(6 + 4*len(n.nodes[i].more)); err != nil {
-			return nil, err
-		}
+	for ; len(todo) > 0; todo = todo[1:] {
+		i := todo[0]
+		m.Charge(6 + 4*len(n.nodes[i].more))
 		for _, p := range before[i] {
-			node := &n.nodes[p]
-			if !is[p] && (node.kind != callNode || is[node.to] && is[node.ret]) {
-				is[p], todo = true, append(todo, p)
+			node, sum := &n.nodes[p], least[i]
+			switch node.kind {
+			case splitNode:
+			case callNode:
+				sum = least[node.to] + least[node.ret]
+			default:
+				sum += cost(node)
+			}
+			if sum < least[p] {
+				least[p], way[p], todo = sum, i, append(todo, p)
 			}
 		}
 	}
-	return is, nil
+	return least, way, m.Failed()
 }
 
 // calls marks the calls of rules that may read nothing, and those after which the calling rule ends
@@ -213,19 +220,29 @@ func (n *Network) ending(pass func(*node) bool) (is []bool, err error) {
 func (n *Network) calls() error {
 	var empty []bool
 	for i := range n.nodes {
-		if n.nodes[i].kind != callNode {
+		call := &n.nodes[i]
+		if call.kind != callNode {
 			continue
 		}
 		if empty == nil {
 			var err error
-			if empty, err = n.ending(func(*node) bool { return false }); err != nil {
+			if empty, err = n.empty(); err != nil {
 				return err
 			}
 		}
-		call := &n.nodes[i]
 		call.empty, call.tail = empty[call.to], n.nodes[n.after(call.ret)].kind == endNode
 	}
 	return nil
+}
+
+// empty returns the nodes from which a rule can end without reading anything.
+func (n *Network) empty() ([]bool, error) {
+	least, _, err := n.nearest(n.meter, func(*node) int32 { return Never })
+	is := make([]bool, len(least))
+	for i, cost := range least {
+		is[i] = cost < Never
+	}
+	return is, err
 }
 
 // after returns the node that follows where there is no choice.

@@ -27,16 +27,14 @@ func parseRegex(
 	what, re string, edit func(*syntax.Regexp) *syntax.Regexp, m *Meter,
 ) (prog *syntax.Prog, err error) {
 	work := parsing(re)
-	if err := m.Charge(work); err != nil {
-		return nil, err
-	}
+	m.Charge(work)
 	if failed := m.Aside(work, func() { prog, err = program(what, re, edit) }); failed != nil {
 		return nil, failed
 	}
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = m.Charge(16 * len(prog.Inst))
 	}
-	return prog, m.Charge(16 * len(prog.Inst))
+	return prog, err
 }
 
 func program(
@@ -161,19 +159,13 @@ const (
 var wordSet = Set{{Lo: '0', Hi: '9'}, {Lo: 'A', Hi: 'Z'}, {Lo: '_', Hi: '_'},
 	{Lo: 'a', Hi: 'z'}}
 
-// of returns the characters of a side.
-func (s side) of() Set {
-	switch s {
-	case line:
-		return SetOf('\n')
-	case word:
-		return wordSet
-	case other:
-		return NormalSet(append(SetOf('\n'), wordSet...)).Not()
-	case edge:
-		return nil
-	}
-	return AnyRune()
+// sides has the characters of each side, and one of them as EmptyOpContext wants it.
+var sides = [...]struct {
+	of  Set
+	one rune
+}{
+	open: {AnyRune(), ' '}, edge: {nil, -1}, line: {SetOf('\n'), '\n'}, word: {wordSet, 'a'},
+	other: {NormalSet(append(SetOf('\n'), wordSet...)).Not(), ' '},
 }
 
 // compile adds a rule for the regex, in Python's dialect or ECMA-262's, to the network, and returns
@@ -267,7 +259,7 @@ func (r *regexCompiler) passed(after side) int32 {
 	case edge:
 		return r.end
 	}
-	return r.n.Read(after.of(), r.pass)
+	return r.n.Read(sides[after].of, r.pass)
 }
 
 // lookaheads returns the nodes of the lookaheads that an instruction stands for; nil for others.
@@ -280,16 +272,14 @@ func (r *regexCompiler) lookaheads(p regexKey, inst *syntax.Inst) (more []int32)
 			return nil
 		}
 		for c := part.Lo; c <= part.Hi; c++ {
-			more = append(more, r.lookahead(p, inst, int(c-firstLook)))
+			i := int(c - firstLook)
+			from := r.node(regexKey{i + 1, uint32(r.progs[i+1].Start), p.before, p.after})
+			to := r.node(regexKey{p.prog, inst.Out, p.before, p.after})
+			look := node{kind: lookNode, not: r.looks[i].not, ret: from, to: to}
+			more = append(more, r.n.add(look))
 		}
 	}
 	return more
-}
-
-func (r *regexCompiler) lookahead(p regexKey, inst *syntax.Inst, i int) int32 {
-	from := r.node(regexKey{i + 1, uint32(r.progs[i+1].Start), p.before, p.after})
-	to := r.node(regexKey{p.prog, inst.Out, p.before, p.after})
-	return r.n.add(node{kind: lookNode, not: r.looks[i].not, ret: from, to: to})
 }
 
 // assert returns the nodes after an assertion: one for each kind of character that may follow.
@@ -298,25 +288,12 @@ func (r *regexCompiler) assert(p regexKey, inst *syntax.Inst) (more []int32) {
 		if p.after != open && p.after != after {
 			continue
 		}
-		holds := syntax.EmptyOpContext(p.before.example(), after.example())
+		holds := syntax.EmptyOpContext(sides[p.before].one, sides[after].one)
 		if syntax.EmptyOp(inst.Arg)&^holds == 0 {
 			more = append(more, r.node(regexKey{p.prog, inst.Out, p.before, after}))
 		}
 	}
 	return more
-}
-
-// example returns a character of a side, as an argument for EmptyOpContext.
-func (s side) example() rune {
-	switch s {
-	case edge:
-		return -1
-	case line:
-		return '\n'
-	case word:
-		return 'a'
-	}
-	return ' '
 }
 
 // characters returns the nodes that read the characters of an instruction.
@@ -332,7 +309,7 @@ func (r *regexCompiler) characters(p regexKey, inst *syntax.Inst) (more []int32)
 		if p.after != open && p.after != s {
 			continue
 		}
-		if part := set.And(s.of()); len(part) > 0 {
+		if part := set.And(sides[s].of); len(part) > 0 {
 			more = append(more, r.n.Read(part, r.node(regexKey{prog: p.prog, pc: inst.Out, before: s})))
 		}
 	}
@@ -416,10 +393,6 @@ func anywhere(tree *syntax.Regexp) *syntax.Regexp {
 
 // asserts reports whether a regex contains an assertion.
 func asserts(tree *syntax.Regexp) bool {
-	switch tree.Op {
-	case syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText,
-		syntax.OpWordBoundary, syntax.OpNoWordBoundary:
-		return true
-	}
-	return slices.ContainsFunc(tree.Sub, asserts)
+	is := tree.Op >= syntax.OpBeginLine && tree.Op <= syntax.OpNoWordBoundary
+	return is || slices.ContainsFunc(tree.Sub, asserts)
 }

@@ -4,6 +4,7 @@ package automaton
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -68,105 +69,108 @@ func newTable(
 	what string, alpha *Alphabet, machines []*Machine, all bool, meter *Meter,
 ) (*Table, error) {
 	t := &Table{Alpha: alpha, classes: len(alpha.Members)}
-	b := &tableBuilder{t: t, meter: meter, machines: machines, all: all, states: map[string]int32{},
-		kinds: map[string]int32{}}
-	for _, m := range machines {
+	class := make([][]uint16, len(machines)) // of each machine, for each class of the table
+	first, next := make([]*State, len(machines)), make([]*State, len(machines))
+	for i, m := range machines {
 		m.Begin()
-		b.starts = append(b.starts, m.Current(m.First))
-	}
-	return t, b.build(what)
-}
-
-type tableBuilder struct {
-	t        *Table
-	meter    *Meter
-	machines []*Machine
-	all      bool
-	starts   []*State
-	tuples   [][]*State
-	states   map[string]int32
-	kinds    map[string]int32
-	key      []byte
-}
-
-func (b *tableBuilder) build(what string) error {
-	t := b.t
-	class := make([][]uint16, len(b.machines)) // of each machine, for each class of the table
-	for i, m := range b.machines {
-		if err := b.meter.Charge(4 * t.classes); err != nil {
-			return err
+		first[i] = m.Current(m.First)
+		if err := meter.Charge(4 * t.classes); err != nil {
+			return nil, err
 		}
 		for _, r := range t.Alpha.Members {
 			class[i] = append(class[i], m.Alpha.Of(r))
 		}
 	}
-	b.state(b.starts)
-	tuple := make([]*State, len(b.machines))
-	for i := 0; i < len(b.tuples); i++ {
-		for c := range t.classes {
-			if err := b.meter.Charge(12 + 8*len(b.machines)); err != nil {
+	kinds := map[string]int32{}
+	kind := func(states []*State) int32 {
+		accepts, any := make([]bool, len(states)), true
+		var key []byte
+		for i, s := range states {
+			accepts[i] = s.Accepts != machines[i].Not
+			any = any && accepts[i]
+			if accepts[i] {
+				key = binary.AppendUvarint(key, uint64(i))
+			}
+		}
+		if all && !any {
+			return -1
+		}
+		k, ok := kinds[string(key)]
+		if !ok {
+			k = int32(len(t.Kinds))
+			kinds[string(key)] = k
+			t.Kinds = append(t.Kinds, accepts)
+		}
+		return k
+	}
+	key := []byte{}
+	return t, explore(t, first, kind, func(states []*State) []byte {
+		key = key[:0]
+		for i, s := range states {
+			if all && s == Dead && !machines[i].Not {
+				return nil
+			}
+			key = binary.LittleEndian.AppendUint32(key, s.number)
+		}
+		return key
+	}, func(states []*State, c int) ([]*State, error) {
+		if err := meter.Charge(12 + 8*len(machines)); err != nil {
+			return nil, err
+		}
+		for i, m := range machines {
+			if next[i] = m.Step(states[i], class[i][c]); m.Err != nil {
+				return nil, m.Err
+			}
+		}
+		return next, nil
+	}, t.bounded(what+":"))
+}
+
+// explore makes the states of a table: sets of places, each with a kind and a key, which is nil if no
+// string follows. step returns the places after a character of a class, which it may change later;
+// bounded returns an error if there are too many states.
+func explore[E any](t *Table, first []E, kind func([]E) int32, key func([]E) []byte,
+	step func(places []E, class int) ([]E, error), bounded func(states int) error,
+) error {
+	number, states := map[string]int32{}, [][]E{}
+	find := func(places []E) int32 {
+		k := key(places)
+		if k == nil {
+			return -1
+		}
+		i, ok := number[string(k)]
+		if !ok {
+			i = int32(len(states))
+			number[string(k)] = i
+			states, t.Kind = append(states, slices.Clone(places)), append(t.Kind, kind(places))
+		}
+		return i
+	}
+	find(first)
+	for i := 0; i < len(states); i++ {
+		for class := range t.classes {
+			places, err := step(states[i], class)
+			if err != nil {
 				return err
 			}
-			for j, m := range b.machines {
-				tuple[j] = m.Step(b.tuples[i][j], class[j][c])
-				if m.Err != nil {
-					return m.Err
-				}
-			}
-			t.next = append(t.next, b.state(tuple))
+			t.next = append(t.next, find(places))
 		}
-		if len(t.next) > maxTable || len(b.tuples) > maxTableStates {
-			return fmt.Errorf("%s: the automaton has more than %d states or %d steps", what,
-				maxTableStates, maxTable)
+		if err := bounded(len(states)); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// state returns the index of a tuple of states.
-func (b *tableBuilder) state(tuple []*State) int32 {
-	for i, s := range tuple {
-		if b.all && s == Dead && !b.machines[i].Not {
-			return -1
+// bounded returns the bound of explore for a table that strings are matched with.
+func (t *Table) bounded(what string) func(states int) error {
+	return func(states int) error {
+		if len(t.next) > maxTable || states > maxTableStates {
+			return fmt.Errorf("%s the automaton has more than %d states or %d steps", what,
+				maxTableStates, maxTable)
 		}
+		return nil
 	}
-	key := b.key[:0]
-	for _, s := range tuple {
-		key = binary.LittleEndian.AppendUint32(key, s.number)
-	}
-	b.key = key
-	i, ok := b.states[string(key)]
-	if !ok {
-		i = int32(len(b.tuples))
-		b.states[string(key)] = i
-		tuple = slices.Clone(tuple)
-		b.tuples = append(b.tuples, tuple)
-		b.t.Kind = append(b.t.Kind, b.kind(tuple))
-	}
-	return i
-}
-
-// kind returns a number for the set of machines that accept.
-func (b *tableBuilder) kind(tuple []*State) int32 {
-	accepts, any := make([]bool, len(tuple)), true
-	var key []byte
-	for i, s := range tuple {
-		accepts[i] = s.Accepts != b.machines[i].Not
-		any = any && accepts[i]
-		if accepts[i] {
-			key = binary.AppendUvarint(key, uint64(i))
-		}
-	}
-	if b.all && !any {
-		return -1
-	}
-	k, ok := b.kinds[string(key)]
-	if !ok {
-		k = int32(len(b.t.Kinds))
-		b.kinds[string(key)] = k
-		b.t.Kinds = append(b.t.Kinds, accepts)
-	}
-	return k
 }
 
 // Step returns the state after a character of a class; -1 if no string follows.
@@ -195,7 +199,8 @@ func (t *Table) Finish(
 	}
 	t.Plainly = t.Alpha.Those(plain)
 	t.Plain, t.Whole = t.endless(t.Plainly), t.endless(nil)
-	t.Far = t.farthest()
+	t.near = t.steps(t.ends, nil)
+	t.Far = int(slices.Max(t.near))
 	return true, nil
 }
 
@@ -205,20 +210,18 @@ func (t *Table) trim(m *Meter, possible func(kind int) bool) (bool, error) {
 	if err := m.Charge(12 * len(t.next)); err != nil {
 		return false, err
 	}
-	alive := make([]bool, t.states())
-	for s := range t.Kind {
-		if t.Kind[s] >= 0 && !possible(int(t.Kind[s])) {
+	for s, kind := range t.Kind {
+		if kind >= 0 && !possible(int(kind)) {
 			t.Kind[s] = -1
 		}
-		alive[s] = t.Kind[s] >= 0
 	}
-	t.leading(alive, nil)
+	far := t.steps(t.ends, nil)
 	for i, n := range t.next {
-		if n >= 0 && !alive[n] {
+		if n >= 0 && far[n] < 0 {
 			t.next[i] = -1
 		}
 	}
-	if !alive[0] {
+	if far[0] < 0 {
 		return false, nil
 	}
 	err := t.minimize(m)
@@ -370,39 +373,41 @@ func Either(what string, machines []*Machine, ways [][]int, meter *Meter) ([]*Ta
 // than some cells.
 func (t *Table) or(u *Table, most int) *Table {
 	both := &Table{Alpha: t.Alpha, classes: t.classes, Kinds: t.Kinds}
-	number, pairs := map[[2]int32]int32{{-1, -1}: -1}, [][2]int32{}
-	find := func(pair [2]int32) int32 {
-		i, ok := number[pair]
-		if !ok {
-			i = int32(len(pairs))
-			number[pair], pairs = i, append(pairs, pair)
+	tables, next := [2]*Table{t, u}, make([]int32, 2) // the states of both, -1 if no string follows
+	err := explore(both, make([]int32, 2), func(states []int32) int32 {
+		kind := int32(-1)
+		for i, s := range states {
+			if s >= 0 {
+				kind = max(kind, tables[i].Kind[s])
+			}
 		}
-		return i
-	}
-	find([2]int32{})
-	for i := 0; i < len(pairs); i++ {
-		if len(pairs)*t.classes > most {
+		return kind
+	}, func(states []int32) []byte {
+		if max(states[0], states[1]) < 0 {
 			return nil
 		}
-		kind, rows := int32(-1), [2][]int32{}
-		for k, of := range [2]*Table{t, u} {
-			if s := pairs[i][k]; s >= 0 {
-				kind, rows[k] = max(kind, of.Kind[s]), of.Row(s)
+		key := binary.LittleEndian.AppendUint32(nil, uint32(states[0]))
+		return binary.LittleEndian.AppendUint32(key, uint32(states[1]))
+	}, func(states []int32, class int) ([]int32, error) {
+		for i, s := range states {
+			if next[i] = s; s >= 0 {
+				next[i] = tables[i].Step(s, uint16(class))
 			}
 		}
-		both.Kind = append(both.Kind, kind)
-		for c := range t.classes {
-			pair := [2]int32{-1, -1}
-			for k, row := range rows {
-				if row != nil {
-					pair[k] = row[c]
-				}
-			}
-			both.next = append(both.next, find(pair))
+		return next, nil
+	}, func(states int) error {
+		if states*t.classes > most {
+			return errUnion
 		}
+		return nil
+	})
+	if err != nil {
+		return nil
 	}
 	return both
 }
+
+var errUnion = errors.New("the union of two tables is too large")
 
 // Union returns the machine of the strings of several tables, for another table.
 func Union(what string, tables []*Table, m *Meter) (*Machine, error) {

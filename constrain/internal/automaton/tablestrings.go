@@ -35,8 +35,12 @@ func (t *Table) countStrings() {
 			t.Count[s] = 1
 		}
 		for c, n := range t.Row(s) {
-			if n >= 0 {
-				t.add(s, n, width[c])
+			switch {
+			case n < 0:
+			case t.Count[n] >= Unbounded || t.Count[n] > (Unbounded-t.Count[s])/width[c]:
+				t.Count[s] = Unbounded
+			default:
+				t.Count[s] += t.Count[n] * width[c]
 			}
 		}
 		for _, p := range before[s] {
@@ -44,14 +48,6 @@ func (t *Table) countStrings() {
 				todo = append(todo, p)
 			}
 		}
-	}
-}
-
-func (t *Table) add(to, from int32, width int) {
-	if n := t.Count[from]; n >= Unbounded || n > (Unbounded-t.Count[to])/width {
-		t.Count[to] = Unbounded
-	} else {
-		t.Count[to] += n * width
 	}
 }
 
@@ -68,25 +64,28 @@ func (t *Table) before(asked []bool) [][]int32 {
 	return before
 }
 
-// leading marks the states from which characters of some classes (nil: all) lead to a marked one.
-func (t *Table) leading(marked, asked []bool) {
-	before := t.before(asked)
+// steps returns how many characters of some classes (nil: all) lead at least from each state to one
+// that is marked; -1 if none do.
+func (t *Table) steps(marked func(s int32) bool, asked []bool) []int32 {
+	before, far := t.before(asked), slices.Repeat([]int32{-1}, t.states())
 	var todo []int32
-	for s, is := range marked {
-		if is {
-			todo = append(todo, int32(s))
+	for s := range far {
+		if marked(int32(s)) {
+			far[s], todo = 0, append(todo, int32(s))
 		}
 	}
-	for len(todo) > 0 {
-		s := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		for _, p := range before[s] {
-			if !marked[p] {
-				marked[p], todo = true, append(todo, p)
+	for ; len(todo) > 0; todo = todo[1:] {
+		for _, p := range before[todo[0]] {
+			if far[p] < 0 {
+				far[p], todo = far[todo[0]]+1, append(todo, p)
 			}
 		}
 	}
+	return far
 }
+
+// ends reports whether a string may end in a state.
+func (t *Table) ends(s int32) bool { return t.Kind[s] >= 0 }
 
 // endless returns the states from which no sequence of characters of some classes (nil: all) leads
 // to a state where no string continues.
@@ -98,40 +97,17 @@ func (t *Table) endless(classes []uint16) []bool {
 			asked[c] = true
 		}
 	}
-	states := make([]bool, t.states()) // the others, at first
-	for s := range states {
-		for c, n := range t.Row(int32(s)) {
-			states[s] = states[s] || n < 0 && (asked == nil || asked[c])
+	ends := func(s int32) (is bool) { // a character after which no string continues
+		for c, n := range t.Row(s) {
+			is = is || n < 0 && (asked == nil || asked[c])
 		}
+		return is
 	}
-	t.leading(states, asked)
-	for s := range states {
-		states[s] = !states[s]
+	states := make([]bool, t.states())
+	for s, n := range t.steps(ends, asked) {
+		states[s] = n < 0
 	}
 	return states
-}
-
-// farthest returns the number of characters within which a string can end from any state.
-func (t *Table) farthest() (most int) {
-	before := t.before(nil)
-	far := make([]int32, t.states())
-	t.near = far
-	var todo []int32
-	for s := range far {
-		if far[s] = -1; t.Kind[s] >= 0 {
-			far[s], todo = 0, append(todo, int32(s))
-		}
-	}
-	for i := 0; i < len(todo); i++ {
-		s := todo[i]
-		most = max(most, int(far[s]))
-		for _, p := range before[s] {
-			if far[p] < 0 {
-				far[p], todo = far[s]+1, append(todo, p)
-			}
-		}
-	}
-	return most
 }
 
 // Measure computes the lengths of strings from each state, up to most characters (-1: all lengths).
@@ -192,14 +168,9 @@ func (t *Table) Measure(what string, most int, m *Meter) error {
 func (t *Table) after() (after [][]int32, edges int) {
 	after = make([][]int32, t.states())
 	for s := range after {
-		states := slices.Clone(t.Row(int32(s)))
-		slices.Sort(states)
-		states = slices.Compact(states)
-		if len(states) > 0 && states[0] < 0 {
-			states = states[1:]
-		}
-		after[s] = states
-		edges += len(states)
+		states := slices.Compact(slices.Sorted(slices.Values(t.Row(int32(s)))))
+		after[s] = slices.DeleteFunc(states, func(to int32) bool { return to < 0 })
+		edges += len(after[s])
 	}
 	return after, edges
 }

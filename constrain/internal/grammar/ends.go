@@ -14,17 +14,7 @@ func (w *walk) fits(s spot) bool {
 	if w.f.ends == nil {
 		return true
 	}
-	return w.has(w.f.need(s, w.left))
-}
-
-// has reports whether an id is open after which a text needs so many others.
-func (w *walk) has(need int) bool {
-	if need > w.left {
-		w.over = min(w.over, need)
-		return false
-	}
-	w.most = max(w.most, need)
-	return true
+	return w.Has(w.f.need(s, w.Left))
 }
 
 // need returns what a text needs after a state, or any number up to enough if that suffices.
@@ -80,14 +70,14 @@ func (f *Form) Need(state any) int {
 func (f *Form) nearest(state any) (best place, least int) {
 	defer f.measure()
 	f.m.Begin()
+	var forms [][]byte
+	if f.ends == nil && !f.endless {
+		forms = f.leastTexts()
+	}
 	if f.endless {
 		return best, automaton.Never
 	}
 	if f.ends == nil {
-		forms := f.leastTexts()
-		if f.endless {
-			return best, automaton.Never
-		}
 		var others [2]int32
 		for i := 1; i < len(f.vocab.Nodes) && others[1] == 0; i++ {
 			if id := f.vocab.Nodes[i].ID; id >= 0 {

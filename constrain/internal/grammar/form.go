@@ -163,9 +163,9 @@ func (f *Form) maskOf(s spot, open []uint64, left, steps int) {
 			return
 		}
 		if f.ends == nil {
-			w.most = anyNumber
+			w.Least = anyNumber
 		}
-		f.m.Keep(s.at, automaton.Mask{Least: w.most, Under: w.over, Open: mask})
+		f.m.Keep(s.at, automaton.Mask{Least: w.Least, Under: w.Under, Open: mask})
 	}
 	for i, w := range mask {
 		open[i] |= w
@@ -177,17 +177,17 @@ const anyNumber = math.MaxInt
 
 // A walk sets the ids that may follow a state.
 type walk struct {
-	f           *Form
-	open        []uint64
-	left, steps int
-	most        int // what a text needs at most after an id that is open, if there are ends
-	over        int // and at least after one that is not
-	seen        map[entry][]uint64
-	begun       map[*automaton.State]*begun
+	automaton.Window // if there are ends
+	f                *Form
+	open             []uint64
+	steps            int
+	seen             map[entry][]uint64
+	begun            map[*automaton.State]*begun
 }
 
 func (f *Form) walk(open []uint64, left, steps int) *walk {
-	return &walk{f: f, open: open, left: left, steps: steps, over: anyNumber}
+	window := automaton.Window{Left: left, Under: anyNumber}
+	return &walk{f: f, open: open, steps: steps, Window: window}
 }
 
 // ahead looks ahead from a state. It does so only if the machine distinguishes few characters.
@@ -251,10 +251,9 @@ func (w *walk) full(i int) bool {
 // nodes calls visit with the nodes below one whose bytes the rules read after a state, and the
 // states after them: not with those below a node of which visit returns false.
 func (w *walk) nodes(nodes []trie.Node, from int, s spot, visit func(i int, next spot) bool) {
-	f := w.f
+	f, visited := w.f, 0
 	path := make([]spot, f.vocab.Longest+1) // the state after each byte of the node
 	path[nodes[from].Depth] = s
-	visited := 0
 	for i, end := from+1, from+int(nodes[from].Size); i < end && f.m.Err == nil; {
 		if visited++; visited > w.steps {
 			f.m.Err = automaton.ErrSteps
@@ -273,14 +272,9 @@ func (w *walk) nodes(nodes []trie.Node, from int, s spot, visit func(i int, next
 
 // tokens sets the ids that are read whole after a state.
 func (w *walk) tokens(s *automaton.State) {
-	f := w.f
-	if f.ends == nil {
-		f.m.EachToken(s, func(id int32, not bool) { f.openToken(w.open, id, not) })
-		return
-	}
-	f.ends.EachToken(s, func(id int32, not bool, need int) {
-		if w.has(need) {
-			f.openToken(w.open, id, not)
+	w.f.m.EachToken(s, w.f.ends, func(id int32, not bool, need int) {
+		if w.Has(need) {
+			w.f.openToken(w.open, id, not)
 		}
 	})
 }

@@ -4,6 +4,7 @@ package grammar
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -29,8 +30,8 @@ func GBNF(
 	}
 	p := &gbnf{text: text, vocab: v, meter: m, schema: schema, rules: map[string][]gbnfPiece{},
 		uses: map[string]int{}, starts: map[string]int32{}, n: automaton.NewNetwork(automaton.MaxNodes, m)}
-	if err := p.parse(); err != nil {
-		return nil, fmt.Errorf("grammar: line %d: %w", p.line(), err)
+	if p.parse(); p.err != nil {
+		return nil, p.err
 	}
 	if err := p.network(); err != nil {
 		return nil, fmt.Errorf("grammar: %w", err)
@@ -39,10 +40,11 @@ func GBNF(
 	return n, m.Named("grammar", err)
 }
 
-// A gbnf is the parser of a grammar.
+// A gbnf is the parser of a grammar. After the first error it reads nothing more.
 type gbnf struct {
 	text   string
 	at     int
+	err    error
 	depth  int
 	meter  *automaton.Meter
 	vocab  *trie.Trie
@@ -60,16 +62,33 @@ type gbnf struct {
 // beginning, once all rules are read.
 type gbnfPiece func(to int32) int32
 
-func (p *gbnf) line() int {
-	return 1 + strings.Count(p.text[:min(p.at, len(p.text))], "\n")
+// fail keeps an error with its line, if it is the first.
+func (p *gbnf) fail(err error) {
+	if p.err == nil && err != nil {
+		p.err = fmt.Errorf("grammar: line %d: %w", 1+strings.Count(p.text[:p.at], "\n"), err)
+	}
+}
+
+// want is fail with what was wanted, and what is found.
+func (p *gbnf) want(format string, args ...any) {
+	p.fail(fmt.Errorf(format+", found %s", append(args, p.found())...))
 }
 
 // next returns the byte at the cursor, or 0 at the end.
 func (p *gbnf) next() byte {
-	if p.at < len(p.text) {
+	if p.at < len(p.text) && p.err == nil {
 		return p.text[p.at]
 	}
 	return 0
+}
+
+// take reads a text, if it comes next.
+func (p *gbnf) take(text string) bool {
+	is := p.err == nil && strings.HasPrefix(p.text[p.at:], text)
+	if is {
+		p.at += len(text)
+	}
+	return is
 }
 
 // found returns the text at the cursor, for errors.
@@ -82,13 +101,15 @@ func (p *gbnf) found() string {
 
 // space skips spaces and comments, and line ends if lines is set.
 func (p *gbnf) space(lines bool) {
-	for p.at < len(p.text) {
-		switch c := p.text[p.at]; {
+	for {
+		switch c := p.next(); {
 		case c == ' ' || c == '\t' || lines && (c == '\n' || c == '\r'):
 			p.at++
 		case c == '#':
-			for p.at < len(p.text) && p.text[p.at] != '\n' && p.text[p.at] != '\r' {
-				p.at++
+			if end := strings.IndexAny(p.text[p.at:], "\r\n"); end >= 0 {
+				p.at += end
+			} else {
+				p.at = len(p.text)
 			}
 		default:
 			return
@@ -102,41 +123,35 @@ func isName(c byte) bool {
 }
 
 // parse reads all rules.
-func (p *gbnf) parse() error {
+func (p *gbnf) parse() {
 	if !utf8.ValidString(p.text) {
-		return fmt.Errorf("the text is not valid UTF-8")
+		p.fail(fmt.Errorf("the text is not valid UTF-8"))
 	}
-	for p.space(true); p.at < len(p.text); p.space(true) {
+	for p.space(true); p.at < len(p.text) && p.err == nil; p.space(true) {
 		name := p.name()
 		if name == "" {
-			return fmt.Errorf("want the name of a rule, found %s", p.found())
+			p.want("want the name of a rule")
 		}
-		p.space(false)
-		if p.at+3 > len(p.text) || p.text[p.at:p.at+3] != "::=" {
-			return fmt.Errorf("rule %s: want ::=, found %s", quote.Plain(name, 40), p.found())
+		if p.space(false); !p.take("::=") {
+			p.want("rule %s: want ::=", quote.Plain(name, 40))
 		}
-		p.at += 3
 		p.space(true)
-		choice, err := p.choice(false)
-		if err != nil {
-			return err
-		}
+		choice := p.choice(false)
 		if c := p.next(); p.at < len(p.text) && c != '\n' && c != '\r' {
-			return fmt.Errorf("rule %s: want the end of the line, found %s", quote.Plain(name, 40),
-				p.found())
+			p.want("rule %s: want the end of the line", quote.Plain(name, 40))
 		}
 		if _, known := p.rules[name]; !known {
 			p.order = append(p.order, name)
 		}
 		p.rules[name] = choice
 	}
-	return p.defined()
+	p.defined()
 }
 
-// defined returns an error if a rule is missing.
-func (p *gbnf) defined() error {
+// defined fails if a rule is missing.
+func (p *gbnf) defined() {
 	if _, ok := p.rules["root"]; !ok {
-		return fmt.Errorf("want a rule named root, where a text begins; found none")
+		p.fail(fmt.Errorf("want a rule named root, where a text begins; found none"))
 	}
 	missing, first := "", len(p.text)
 	for name, at := range p.uses {
@@ -146,9 +161,8 @@ func (p *gbnf) defined() error {
 	}
 	if missing != "" {
 		p.at = first
-		return fmt.Errorf("rule %s is not defined", quote.Plain(missing, 40))
+		p.fail(fmt.Errorf("rule %s is not defined", quote.Plain(missing, 40)))
 	}
-	return nil
 }
 
 func (p *gbnf) name() string {
@@ -161,37 +175,30 @@ func (p *gbnf) name() string {
 
 // choice reads alternatives, which may extend over several lines: nested ones anywhere, others where
 // a | ends a line or begins one.
-func (p *gbnf) choice(nested bool) (choice []gbnfPiece, err error) {
+func (p *gbnf) choice(nested bool) (choice []gbnfPiece) {
 	for {
-		s, err := p.sequence(nested)
-		if err != nil {
-			return nil, err
-		}
-		choice = append(choice, s)
+		choice = append(choice, p.sequence(nested))
 		end := p.at
-		p.space(true)
-		if p.next() != '|' {
+		if p.space(true); !p.take("|") {
 			p.at = end
-			return choice, nil
+			return choice
 		}
-		p.at++
 		p.space(true)
 	}
 }
 
-func (p *gbnf) sequence(nested bool) (gbnfPiece, error) {
+func (p *gbnf) sequence(nested bool) gbnfPiece {
 	var list []gbnfPiece
 	for {
 		var one gbnfPiece
-		var err error
 		start := p.at
 		switch c := p.next(); {
 		case c == '"':
-			one, err = p.literal()
+			one = p.literal()
 		case c == '[':
-			one, err = p.class()
+			one = p.class()
 		case c == '<' || c == '!':
-			one, err = p.token()
+			one = p.token()
 		case isName(c):
 			name := p.name()
 			if _, used := p.uses[name]; !used {
@@ -199,31 +206,25 @@ func (p *gbnf) sequence(nested bool) (gbnfPiece, error) {
 			}
 			one = func(to int32) int32 { return p.n.Call(p.starts[name], to) }
 		case c == '(':
-			one, err = p.group()
+			one = p.group()
 		case c == '%':
-			one, err = p.inner()
+			one = p.inner()
 		case c == '.':
 			p.at++
 			one = p.set(automaton.AnyRune())
 		case c == '*' || c == '+' || c == '?' || c == '{':
-			if len(list) == 0 {
-				return nil, fmt.Errorf("want something before %c", c)
-			}
 			last := len(list) - 1
-			if list[last], err = p.repetition(list[last], nested); err != nil {
-				return nil, err
+			if last < 0 {
+				p.fail(fmt.Errorf("want something before %c", c))
+				return nil
 			}
+			list[last] = p.repetition(list[last], nested)
 			p.space(nested)
 			continue
 		default:
-			return p.inOrder(list), nil
+			return p.inOrder(list)
 		}
-		if err != nil {
-			return nil, err
-		}
-		if err := p.meter.Charge(32 + 4*(p.at-start)); err != nil {
-			return nil, err
-		}
+		p.fail(p.meter.Charge(32 + 4*(p.at-start)))
 		list = append(list, one)
 		p.space(nested)
 	}
@@ -231,12 +232,8 @@ func (p *gbnf) sequence(nested bool) (gbnfPiece, error) {
 
 // network adds all rules, root first.
 func (p *gbnf) network() error {
-	names := []string{"root"}
-	for _, name := range p.order {
-		if name != "root" {
-			names = append(names, name)
-		}
-	}
+	others := slices.DeleteFunc(p.order, func(name string) bool { return name == "root" })
+	names := append([]string{"root"}, others...)
 	for _, name := range names {
 		p.starts[name] = p.n.Split()
 		p.n.Rule(name, p.starts[name])

@@ -5,6 +5,7 @@ package grammar
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -13,156 +14,125 @@ import (
 	"picogpt/internal/strictjson"
 )
 
-func (p *gbnf) literal() (gbnfPiece, error) {
+func (p *gbnf) literal() gbnfPiece {
 	var text []rune
-	for p.at++; p.next() != '"'; {
-		r, err := p.char()
-		if err != nil {
-			return nil, err
-		}
-		text = append(text, r)
+	for p.take(`"`); p.next() != '"' && p.err == nil; {
+		text = append(text, p.char())
 	}
-	p.at++
+	p.take(`"`)
 	return func(to int32) int32 {
 		for i := len(text) - 1; i >= 0 && !p.n.Full(); i-- {
 			to = p.n.Read(automaton.SetOf(text[i]), to)
 		}
 		return to
-	}, nil
+	}
 }
 
-func (p *gbnf) class() (gbnfPiece, error) {
-	p.at++
-	not := p.next() == '^'
-	if not {
-		p.at++
-	}
+func (p *gbnf) class() gbnfPiece {
+	p.take("[")
+	not := p.take("^")
 	var ranges []automaton.Range
-	for p.next() != ']' {
-		lo, err := p.char()
-		if err != nil {
-			return nil, err
-		}
+	for p.next() != ']' && p.err == nil {
+		lo := p.char()
 		hi := lo
-		if p.next() == '-' && p.at+1 < len(p.text) && p.text[p.at+1] != ']' {
+		if p.next() == '-' && !strings.HasPrefix(p.text[p.at:], "-]") && p.at+1 < len(p.text) {
 			p.at++
-			if hi, err = p.char(); err != nil {
-				return nil, err
-			}
+			hi = p.char()
 		}
 		ranges = append(ranges, automaton.Range{Lo: lo, Hi: hi})
 	}
-	p.at++
+	p.take("]")
 	set := automaton.NormalSet(ranges)
 	if not {
 		set = set.Not()
 	}
-	return p.set(set), nil
+	return p.set(set)
 }
 
+// escapes are the characters that one letter after a backslash stands for.
+var escapes = map[byte]rune{'t': '\t', 'r': '\r', 'n': '\n', '\\': '\\', '"': '"', '[': '[', ']': ']'}
+
 // char reads a character of a literal or a class.
-func (p *gbnf) char() (rune, error) {
+func (p *gbnf) char() rune {
 	if p.at >= len(p.text) {
-		return 0, fmt.Errorf("want a character, found the end")
+		p.want("want a character")
+		return 0
 	}
-	if p.text[p.at] != '\\' {
-		r, size := utf8.DecodeRuneInString(p.text[p.at:])
+	r, size := utf8.DecodeRuneInString(p.text[p.at:])
+	if r != '\\' {
 		p.at += size
-		return r, nil
+		return r
 	}
-	from := p.at
 	p.at++
 	c := p.next()
-	p.at++
-	switch c {
-	case 't':
-		return '\t', nil
-	case 'r':
-		return '\r', nil
-	case 'n':
-		return '\n', nil
-	case '\\', '"', '[', ']':
-		return rune(c), nil
+	if r, ok := escapes[c]; ok {
+		p.at++
+		return r
 	}
 	digits := map[byte]int{'x': 2, 'u': 4, 'U': 8}[c]
-	if digits > 0 && p.at+digits <= len(p.text) {
-		v, err := strconv.ParseUint(p.text[p.at:p.at+digits], 16, 32)
+	if digits > 0 && p.at+digits < len(p.text) {
+		v, err := strconv.ParseUint(p.text[p.at+1:p.at+1+digits], 16, 32)
 		if err == nil && v <= unicode.MaxRune {
-			p.at += digits
-			return rune(v), nil
+			p.at += 1 + digits
+			return rune(v)
 		}
 	}
-	p.at = min(from, len(p.text))
-	return 0, fmt.Errorf("want an escape (\\n \\r \\t \\\\ \\\" \\[ \\] \\xXX \\uXXXX \\UXXXXXXXX), "+
-		"found %s", p.found())
+	p.at--
+	p.want(`want an escape (\n \r \t \\ \" \[ \] \xXX \uXXXX \UXXXXXXXX)`)
+	return 0
 }
 
 // token reads <[id]> or <text>, with an optional ! before it.
-func (p *gbnf) token() (gbnfPiece, error) {
-	not := p.next() == '!'
-	if not {
-		p.at++
-	}
-	from := p.at
+func (p *gbnf) token() gbnfPiece {
+	not := p.take("!")
 	if p.next() != '<' {
-		return nil, fmt.Errorf("want < after !, found %s", p.found())
+		p.want("want < after !")
 	}
-	for p.next() != '>' {
-		if p.at >= len(p.text) || p.next() == '\n' {
-			p.at = from
-			return nil, fmt.Errorf("want > after %s", p.found())
-		}
-		p.at++
+	end := strings.IndexAny(p.text[p.at:], ">\n")
+	if end < 0 || p.text[p.at+end] != '>' {
+		p.fail(fmt.Errorf("want > after %s", p.found()))
+		return nil
 	}
-	p.at++
-	name := p.text[from:p.at]
-	if len(name) > 4 && name[1] == '[' && name[len(name)-2] == ']' {
-		id, err := strconv.ParseUint(name[2:len(name)-2], 10, 31)
-		if err != nil || int(id) >= p.vocab.Size {
-			return nil, fmt.Errorf("token %s: want ids below %d", quote.Short(name, 40), p.vocab.Size)
-		}
-		return func(to int32) int32 { return p.n.Token(int(id), not, to) }, nil
-	}
+	name := p.text[p.at : p.at+end+1]
+	p.take(name)
 	id, ok := p.vocab.Find(name)
-	if !ok {
-		return nil, fmt.Errorf("%s is not one token of the vocabulary", quote.Short(name, 40))
+	if len(name) > 4 && name[1] == '[' && name[len(name)-2] == ']' {
+		n, err := strconv.ParseUint(name[2:len(name)-2], 10, 31)
+		if id, ok = int(n), true; err != nil || id >= p.vocab.Size {
+			p.fail(fmt.Errorf("token %s: want ids below %d", quote.Short(name, 40), p.vocab.Size))
+		}
 	}
-	return func(to int32) int32 { return p.n.Token(id, not, to) }, nil
+	if !ok {
+		p.fail(fmt.Errorf("%s is not one token of the vocabulary", quote.Short(name, 40)))
+	}
+	return func(to int32) int32 { return p.n.Token(id, not, to) }
 }
 
-func (p *gbnf) group() (gbnfPiece, error) {
+func (p *gbnf) group() gbnfPiece {
 	if p.depth++; p.depth > maxNesting {
-		return nil, fmt.Errorf("more than %d groups in groups", maxNesting)
+		p.fail(fmt.Errorf("more than %d groups in groups", maxNesting))
 	}
-	p.at++
+	p.take("(")
 	p.space(true)
-	choice, err := p.choice(true)
-	if err != nil {
-		return nil, err
+	choice := p.choice(true)
+	if !p.take(")") {
+		p.want("want )")
 	}
-	if p.next() != ')' {
-		return nil, fmt.Errorf("want ), found %s", p.found())
-	}
-	p.at++
 	p.depth--
-	return func(to int32) int32 { return p.n.Split(ways(choice, to)...) }, nil
+	return func(to int32) int32 { return p.n.Split(ways(choice, to)...) }
 }
 
 // repetition reads * + ? {m} {m,} or {m,n}, and returns a piece so many times.
-func (p *gbnf) repetition(one gbnfPiece, nested bool) (gbnfPiece, error) {
+func (p *gbnf) repetition(one gbnfPiece, nested bool) gbnfPiece {
 	least, most := 0, -1
-	c := p.next()
-	p.at++
-	switch c {
-	case '+':
+	switch {
+	case p.take("*"):
+	case p.take("+"):
 		least = 1
-	case '?':
+	case p.take("?"):
 		most = 1
-	case '{':
-		var err error
-		if least, most, err = p.counts(nested); err != nil {
-			return nil, err
-		}
+	case p.take("{"):
+		least, most = p.counts(nested)
 	}
 	return func(to int32) int32 {
 		if most < 0 {
@@ -178,97 +148,95 @@ func (p *gbnf) repetition(one gbnfPiece, nested bool) (gbnfPiece, error) {
 			to = one(to)
 		}
 		return to
-	}, nil
+	}
 }
 
-func (p *gbnf) counts(nested bool) (least, most int, err error) {
+func (p *gbnf) counts(nested bool) (least, most int) {
 	p.space(nested)
-	if least, err = p.number(); err != nil {
-		return 0, 0, err
-	}
+	least = p.number()
 	p.space(nested)
 	most = least
-	if p.next() == ',' {
-		p.at++
+	if p.take(",") {
 		p.space(nested)
 		most = -1
 		if c := p.next(); c >= '0' && c <= '9' {
-			if most, err = p.number(); err != nil {
-				return 0, 0, err
-			}
+			most = p.number()
 		}
 		p.space(nested)
 	}
-	if p.next() != '}' {
-		return 0, 0, fmt.Errorf("want }, found %s", p.found())
+	if !p.take("}") {
+		p.want("want }")
 	}
-	p.at++
 	if most >= 0 && most < least {
-		return 0, 0, fmt.Errorf("repetition {%d,%d}: want the smaller number first", least, most)
+		p.fail(fmt.Errorf("repetition {%d,%d}: want the smaller number first", least, most))
 	}
-	return least, most, nil
+	return least, most
 }
 
-func (p *gbnf) number() (int, error) {
-	from := p.at
-	for c := p.next(); c >= '0' && c <= '9'; c = p.next() {
-		p.at++
-	}
-	n, err := strconv.Atoi(p.text[from:p.at])
+func (p *gbnf) number() int {
+	digits := p.text[p.at:]
+	digits = digits[:len(digits)-len(strings.TrimLeft(digits, "0123456789"))]
+	n, err := strconv.Atoi(digits)
 	if err != nil || n > MostRepeats {
-		p.at = from
-		return 0, fmt.Errorf("want a number of repetitions from 0 to %d, found %s", MostRepeats,
-			p.found())
+		p.want("want a number of repetitions from 0 to %d", MostRepeats)
 	}
-	return n, nil
+	p.take(digits)
+	return n
 }
 
 // inner reads %json with a schema, or %regex with a regex between slashes.
-func (p *gbnf) inner() (gbnfPiece, error) {
-	p.at++
+func (p *gbnf) inner() gbnfPiece {
+	p.take("%")
 	from := p.at
 	name := p.name()
 	p.space(false)
 	switch {
 	case name == "json":
-		rest := strictjson.NewReader(p.text[p.at:])
-		if err := p.meter.Charge(rest.Left() / 128); err != nil { // which are copied
-			return nil, err
-		}
-		value, err := rest.Raw()
-		if err != nil {
-			return nil, fmt.Errorf("want a JSON Schema after %%json: %w", err)
-		}
-		form, err := p.schema(value.Text())
-		if err != nil {
-			return nil, err
-		}
-		p.at = len(p.text) - rest.Left()
-		return func(to int32) int32 { return p.n.Form(form, to) }, nil
-	case name == "regex" && p.next() == '/':
-		from = p.at + 1
-		for p.at = from; p.next() != '/'; p.at++ {
-			if p.next() == '\\' {
-				p.at++
-			}
-			if c := p.next(); c == '\n' || c == 0 {
-				return nil, fmt.Errorf("want a / at the end of the regex, found the end of the line")
-			}
-		}
-		n, err := automaton.Regex("regex", p.text[from:p.at], p.meter)
-		if err != nil {
-			return nil, err
-		}
-		p.at++
-		start := p.n.Split()
-		p.inners = append(p.inners, start)
-		first, err := p.n.Add("regex", n, p.n.End())
-		if err != nil {
-			return nil, err
-		}
-		p.n.Lead(start, first)
-		return func(to int32) int32 { return p.n.Call(start, to) }, nil
+		return p.json()
+	case name == "regex" && p.take("/"):
+		return p.regex()
 	}
 	p.at = from
-	return nil, fmt.Errorf("want json and a schema, or regex and /, after %%; found %s", p.found())
+	p.fail(fmt.Errorf("want json and a schema, or regex and /, after %%; found %s", p.found()))
+	return nil
+}
+
+func (p *gbnf) json() gbnfPiece {
+	rest := strictjson.NewReader(p.text[p.at:])
+	p.fail(p.meter.Charge(rest.Left() / 128)) // which are copied
+	value, err := rest.Raw()
+	if err != nil {
+		p.fail(fmt.Errorf("want a JSON Schema after %%json: %w", err))
+		return nil
+	}
+	form, err := p.schema(value.Text())
+	p.fail(err)
+	p.at = len(p.text) - rest.Left()
+	return func(to int32) int32 { return p.n.Form(form, to) }
+}
+
+func (p *gbnf) regex() gbnfPiece {
+	from := p.at
+	for ; p.next() != '/'; p.at++ {
+		if p.next() == '\\' {
+			p.at++
+		}
+		if c := p.next(); c == '\n' || c == 0 {
+			p.at = min(p.at, len(p.text))
+			p.fail(fmt.Errorf("want a / at the end of the regex, found the end of the line"))
+			return nil
+		}
+	}
+	n, err := automaton.Regex("regex", p.text[from:p.at], p.meter)
+	if err != nil {
+		p.fail(err)
+		return nil
+	}
+	p.take("/")
+	start := p.n.Split()
+	p.inners = append(p.inners, start)
+	first, err := p.n.Add("regex", n, p.n.End())
+	p.fail(err)
+	p.n.Lead(start, first)
+	return func(to int32) int32 { return p.n.Call(start, to) }
 }

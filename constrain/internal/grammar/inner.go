@@ -37,30 +37,28 @@ var errWays = fmt.Errorf("an id can be read in more than %d ways", maxWays)
 // fewer drops places in which a form was begun if they are too many: all but the first and the one
 // that needs the fewest ids. A text can be completed from each place that is kept.
 func (f *Form) fewer(places []place) []place {
-	begun, least, nearest := 0, automaton.Never, -1
-	for _, s := range places {
+	var begun []int
+	for i, s := range places {
 		if s.begun {
-			begun++
+			begun = append(begun, i)
 		}
 	}
-	if begun <= maxPlaces {
+	if len(begun) <= maxPlaces {
 		return places
 	}
-	for i, s := range places {
-		if f.ends == nil || !s.begun {
-			continue
+	least, nearest := automaton.Never, -1
+	for _, i := range begun {
+		if f.ends == nil {
+			break
 		}
+		s := places[i]
 		if need := f.ends.Need(s.at) + f.inner[s.form-1].Need(s.in); need < least {
 			least, nearest = need, i
 		}
 	}
-	begun = 0
 	var kept []place
 	for i, s := range places {
-		if s.begun {
-			begun++
-		}
-		if !s.begun || begun <= maxPlaces || i == nearest {
+		if !s.begun || i < begun[maxPlaces] || i == nearest {
 			kept = append(kept, s)
 		}
 	}
@@ -236,7 +234,7 @@ func (w *walk) into(node int, at *automaton.State) {
 			if b.at == nil || !w.f.m.Spend(1) {
 				continue
 			}
-			if n.ID >= 0 && w.has(min(w.after(s)+b.need, automaton.Never)) {
+			if n.ID >= 0 && w.Has(min(w.after(s)+b.need, automaton.Never)) {
 				v.Open(w.open, n.ID)
 			}
 			if n.Size == 1 || w.full(i) || !w.f.m.Spend(3) {
@@ -263,17 +261,17 @@ func (w *walk) inside(node int, s place) {
 	if w.f.m.Err != nil {
 		return
 	}
-	left, need := w.left, w.after(s)
+	left, need := w.Left, w.after(s)
 	if left < anyNumber {
 		left -= need
 	}
 	most, over, err := w.f.inner[s.form-1].Below(node, s.in, w.open, left, w.steps,
 		func(node int) { w.past(node, s) })
 	if most >= 0 {
-		w.most = max(w.most, most+need)
+		w.Least = max(w.Least, most+need)
 	}
 	if over < anyNumber {
-		w.over = min(w.over, over+need)
+		w.Under = min(w.Under, over+need)
 	}
 	if w.f.m.Err == nil {
 		w.f.m.Err = err

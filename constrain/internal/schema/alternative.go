@@ -17,7 +17,7 @@ type alternative []int
 
 // join returns the alternatives in which one of each list holds. Lists with only one entry come
 // first, so that they are visited once and not with each combination.
-func (c *compiler) join(s *schema, lists [][]alternative) ([]alternative, error) {
+func (c *compiler) join(s *schema, lists [][]alternative) []alternative {
 	common := alternative{}
 	var choices [][]alternative
 	for _, list := range lists {
@@ -27,45 +27,36 @@ func (c *compiler) join(s *schema, lists [][]alternative) ([]alternative, error)
 			choices = append(choices, list)
 		}
 	}
-	if err := c.meter.Charge(8 + 8*len(common) + 2*len(lists)); err != nil {
-		return nil, err
-	}
+	c.charge(8 + 8*len(common) + 2*len(lists))
 	slices.Sort(common)
 	common = slices.Compact(common)
 	if allowed, _ := c.typesOf(common); allowed == 0 {
-		return nil, nil
+		return nil
 	}
 	alts := []alternative{common}
 	for _, list := range choices {
-		var err error
-		if alts, err = c.cross(s, alts, list); err != nil {
-			return nil, err
-		}
+		alts = c.cross(s, alts, list)
 	}
-	return alts, nil
+	return alts
 }
 
 // cross returns the alternatives in which one of a and one of b hold.
-func (c *compiler) cross(s *schema, a, b []alternative) (both []alternative, err error) {
+func (c *compiler) cross(s *schema, a, b []alternative) (both []alternative) {
 	left := make([]types, len(b))
 	for j, y := range b {
 		left[j], _ = c.typesOf(y)
-		if err := c.meter.Charge(8 + len(y)); err != nil {
-			return nil, err
-		}
+		c.charge(8 + len(y))
 	}
 	seen := map[string]bool{}
 	for _, x := range a {
 		allowed, _ := c.typesOf(x)
-		if err := c.meter.Charge(len(x) + len(b)); err != nil {
-			return nil, err
-		}
+		c.charge(len(x) + len(b))
 		for j, y := range b {
 			if allowed&left[j] == 0 {
 				continue
 			}
-			if err := c.meter.Charge(16 + 2*len(x) + 2*len(y)); err != nil {
-				return nil, err
+			if !c.charge(16 + 2*len(x) + 2*len(y)) {
+				return nil
 			}
 			z := x.and(y)
 			if key := z.key(); !seen[key] {
@@ -73,12 +64,12 @@ func (c *compiler) cross(s *schema, a, b []alternative) (both []alternative, err
 				both = append(both, z)
 			}
 			if len(both) > maxAlternatives {
-				return nil, fmt.Errorf("%s: more than %d combinations of alternatives", s.at(),
-					maxAlternatives)
+				c.fail(fmt.Errorf("%s: more than %d combinations of alternatives", s.at(),
+					maxAlternatives))
 			}
 		}
 	}
-	return both, nil
+	return both
 }
 
 // and returns the ids of both, ascending.
@@ -119,7 +110,7 @@ func (c *compiler) typesOf(a alternative) (allowed types, whole bool) {
 func (c *compiler) allows(a alternative, word string) bool {
 	for _, id := range a {
 		s := c.all[id]
-		c.meter.Charge(len(s.texts))
+		c.charge(len(s.texts))
 		if s.hasTexts && !slices.Contains(s.texts, word) {
 			return false
 		}
@@ -128,55 +119,38 @@ func (c *compiler) allows(a alternative, word string) bool {
 }
 
 // expand returns the alternatives of a schema.
-func (c *compiler) expand(s *schema) (alts []alternative, err error) {
-	if alts, ok := c.expanded[s]; ok {
-		return alts, nil
+func (c *compiler) expand(s *schema) []alternative {
+	if alts, ok := c.expanded[s]; ok || s.never {
+		return alts
 	}
 	if c.expanding[s] {
-		return nil, fmt.Errorf("%s: $ref leads back here without a part of the value between",
-			s.at())
+		c.fail(fmt.Errorf("%s: $ref leads back here without a part of the value between", s.at()))
 	}
-	if err := c.deeper(s.from); err != nil {
-		return nil, err
+	defer c.deeper(s.from)()
+	if c.failed() {
+		return nil
 	}
 	c.expanding[s] = true
-	defer func() {
-		c.depth--
-		delete(c.expanding, s)
-	}()
-	if s.never {
-		c.expanded[s] = nil
-		return nil, nil
-	}
-	lists, err := c.lists(s)
-	if err != nil {
-		return nil, err
-	}
-	if alts, err = c.join(s, lists); err != nil {
-		return nil, err
-	}
+	alts := c.join(s, c.lists(s))
+	delete(c.expanding, s)
 	if s.rest != nil || s.restItems != nil {
 		c.leave(s, alts)
 	}
 	c.expanded[s] = alts
-	return alts, c.exclude(s)
+	c.exclude(s)
+	return alts
 }
 
 // lists returns lists of alternatives; one of each list must hold.
-func (c *compiler) lists(s *schema) (lists [][]alternative, err error) {
+func (c *compiler) lists(s *schema) (lists [][]alternative) {
 	if s.muted != nil {
-		alts, err := c.expand(s.muted)
-		return [][]alternative{c.silent(alts)}, err
+		return [][]alternative{c.silent(c.expand(s.muted))}
 	}
 	if s.plain() {
 		lists = append(lists, []alternative{{s.id}})
 	}
 	if s.hasEnum {
-		alts, err := c.enumerated(s.enum)
-		if err != nil {
-			return nil, err
-		}
-		lists = append(lists, alts)
+		lists = append(lists, c.enumerated(s.enum))
 	}
 	all := slices.Clone(s.allOf)
 	if s.ref != nil {
@@ -184,97 +158,69 @@ func (c *compiler) lists(s *schema) (lists [][]alternative, err error) {
 	}
 	all = append(all, s.also...)
 	if s.not != nil {
-		none, err := c.negate(c.open(s.not))
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, c.mute(none))
+		all = append(all, c.mute(c.negate(c.open(s.not))))
 	}
 	for _, part := range all {
-		alts, err := c.expand(part)
-		if err != nil {
-			return nil, err
-		}
-		lists = append(lists, alts)
+		lists = append(lists, c.expand(part))
 	}
-	one, err := c.alone(s)
-	if err != nil {
-		return nil, err
-	}
-	cases, err := c.cases(s)
-	if err != nil {
-		return nil, err
-	}
-	for _, choice := range [][]*schema{s.anyOf, one, cases} {
+	for _, choice := range [][]*schema{s.anyOf, c.alone(s), c.cases(s)} {
 		if choice == nil {
 			continue
 		}
 		var union []alternative
 		for _, part := range choice {
-			alts, err := c.expand(part)
-			if err != nil {
-				return nil, err
-			}
-			if err := c.meter.Charge(4 + len(alts)); err != nil {
-				return nil, err
-			}
-			if union, err = c.union(s, union, alts); err != nil {
-				return nil, err
-			}
+			alts := c.expand(part)
+			c.charge(4 + len(alts))
+			union = c.union(s, union, alts)
 		}
 		lists = append(lists, union)
 	}
-	return lists, nil
+	return lists
 }
 
 // alone returns the branches of a oneOf, each without those that could hold with it.
-func (c *compiler) alone(s *schema) ([]*schema, error) {
+func (c *compiler) alone(s *schema) []*schema {
 	one := slices.Clone(s.oneOf)
 	for i := range one {
 		parts := []*schema{one[i]}
 		for _, j := range c.overlaps[s.from][i] {
-			n, err := c.negate(c.open(s.oneOf[j]))
-			if err != nil {
-				return nil, fmt.Errorf("%s: oneOf of which branches %d and %d can both hold: %w", s.at(),
-					min(i, j), max(i, j), err)
+			before := c.failed()
+			parts = append(parts, c.mute(c.negate(c.open(s.oneOf[j]))))
+			if c.failed() && !before {
+				c.err = fmt.Errorf("%s: oneOf of which branches %d and %d can both hold: %w", s.at(),
+					min(i, j), max(i, j), c.err)
 			}
-			parts = append(parts, c.mute(n))
 		}
 		if len(parts) > 1 {
 			one[i] = c.allOf(s.from, parts...)
 		}
 	}
-	return one, nil
+	return one
 }
 
 // cases returns the two alternatives of if: it holds with then, or does not hold with else.
-func (c *compiler) cases(s *schema) ([]*schema, error) {
+func (c *compiler) cases(s *schema) []*schema {
 	if s.when == nil {
-		return nil, nil
+		return nil
 	}
 	when := c.open(s.when)
-	yes, no := []*schema{when}, []*schema{}
+	if s.then == nil && s.otherwise == nil { // it only says what is evaluated
+		return []*schema{when, c.newSchema(s.from)}
+	}
+	yes, no := []*schema{when}, []*schema{c.mute(c.negate(when))}
 	if s.then != nil {
 		yes = append(yes, s.then)
 	}
-	if s.then == nil && s.otherwise == nil { // it only says what is evaluated
-		return []*schema{when, c.newSchema(s.from)}, nil
-	}
-	n, err := c.negate(when)
-	if err != nil {
-		return nil, err
-	}
-	n = c.mute(n)
-	if no = append(no, n); s.otherwise != nil {
+	if s.otherwise != nil {
 		no = append(no, s.otherwise)
 	}
-	return []*schema{c.allOf(s.from, yes...), c.allOf(s.from, no...)}, nil
+	return []*schema{c.allOf(s.from, yes...), c.allOf(s.from, no...)}
 }
 
 // exclude records that no two branches of a oneOf may hold together.
-func (c *compiler) exclude(s *schema) error {
+func (c *compiler) exclude(s *schema) {
 	if len(s.oneOf) < 2 {
-		return nil
+		return
 	}
 	rest := *s                           // all other keywords
 	rest.oneOf = nil                     // the conditions too
@@ -283,15 +229,15 @@ func (c *compiler) exclude(s *schema) error {
 	apart, pairs := c.tagged(s.oneOf), 0
 	for i := range s.oneOf {
 		for j := range i {
-			if err := c.meter.Charge(2); err != nil {
-				return err
+			if c.failed() {
+				return
 			}
-			if apart(i, j) {
+			if c.charge(2); apart(i, j) {
 				continue
 			}
 			if pairs++; pairs > maxPairs {
-				return fmt.Errorf("%s: oneOf of %d branches, want a required property with another const "+
-					"in each, or %d at most", s.at(), len(s.oneOf), maxBranches)
+				c.fail(fmt.Errorf("%s: oneOf of %d branches, want a required property with another const "+
+					"in each, or %d at most", s.at(), len(s.oneOf), maxBranches))
 			}
 			if slices.Contains(c.overlaps[s.from][i], j) {
 				continue
@@ -300,7 +246,6 @@ func (c *compiler) exclude(s *schema) error {
 			c.oneOf = append(c.oneOf, exclusive{s, j, i, both})
 		}
 	}
-	return nil
 }
 
 // tagged returns a function that reports whether a property tells two branches apart: of all
@@ -333,7 +278,7 @@ func (c *compiler) tagged(branches []*schema) (apart func(i, j int) bool) {
 // tags finds the required properties of a schema of objects that are one of a few strings.
 func (c *compiler) tags(s *schema, tags map[string][]string, depth int) {
 	const most, deepest = 8, 8 // strings of one tag, and schemas that lead to it
-	if depth > deepest || c.meter.Charge(8+2*len(s.properties)) != nil {
+	if depth > deepest || !c.charge(8+2*len(s.properties)) {
 		return
 	}
 	if s.ref != nil {
@@ -364,7 +309,7 @@ func (c *compiler) tags(s *schema, tags map[string][]string, depth int) {
 
 // enumerated returns the alternatives of an enum: one for its strings, one for its numbers, and one
 // for each other value.
-func (c *compiler) enumerated(values []*jsonValue) (alts []alternative, err error) {
+func (c *compiler) enumerated(values []*jsonValue) (alts []alternative) {
 	groups := map[types]*schema{}
 	add := func(t types, text string, v *jsonValue) {
 		s := groups[t]
@@ -379,25 +324,21 @@ func (c *compiler) enumerated(values []*jsonValue) (alts []alternative, err erro
 	for _, v := range values {
 		work := 4
 		switch v.kind {
-		case '"':
-			add(stringType, v.text, v)
 		case '0':
 			text := canonicalNumber(v.text)
 			work += 50 + len(text)
 			add(numberType, text, v)
-		case 't', 'f':
-			add(booleanType, v.text, v)
-		case 'n':
-			add(nullType, v.text, v)
-		default:
+		case '{', '[':
 			work += 16 * len(v.items)
 			alts = append(alts, alternative{c.constant(v).id})
+		default:
+			add(kindTypes[v.kind], v.text, v)
 		}
-		if err := c.meter.Charge(work); err != nil {
-			return nil, err
+		if !c.charge(work) {
+			return nil
 		}
 	}
-	return alts, nil
+	return alts
 }
 
 // constant returns a plain schema for a single value.

@@ -112,8 +112,8 @@ func (e *ender) unlike(v *value, f *frame) *frame {
 	if !container && !among(rivals, keptLeast(l.text)) {
 		return scalar(l.text)
 	}
-	for i, word := range []string{"null", "true", "false"} {
-		if []bool{v.null, v.yes, v.no}[i] && !among(rivals, word) {
+	for word := range v.words {
+		if !among(rivals, word) {
 			return scalar(word)
 		}
 	}

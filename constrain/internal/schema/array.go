@@ -22,7 +22,7 @@ func (s *arraySpec) item(i int) *value {
 }
 
 // array adds the arrays of an alternative to a value.
-func (c *compiler) array(v *value, a alternative) error {
+func (c *compiler) array(v *value, a alternative) {
 	s := &arraySpec{max: -1}
 	var counts []count
 	prefix := 0
@@ -39,15 +39,12 @@ func (c *compiler) array(v *value, a alternative) error {
 		}
 	}
 	if s.max >= 0 && s.min > s.max {
-		return nil
+		return
 	}
-	var err error
-	if s.tally, err = c.tallyOf(s, counts, a); err != nil {
-		return err
-	}
+	s.tally = c.tallyOf(s, counts, a)
 	for i := range prefix + 1 {
-		if err := c.meter.Charge(4 + 4*len(a)); err != nil {
-			return err
+		if !c.charge(4 + 4*len(a)) {
+			return
 		}
 		var conj []*schema
 		for _, id := range a {
@@ -66,10 +63,7 @@ func (c *compiler) array(v *value, a alternative) error {
 		} else {
 			s.items = item
 		}
-		if err := c.choices(s.tally, i, conj); err != nil {
-			return err
-		}
+		c.choices(s.tally, i, conj)
 	}
 	v.arrays = append(v.arrays, s)
-	return nil
 }

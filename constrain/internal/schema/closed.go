@@ -35,7 +35,7 @@ func (c *compiler) open(s *schema) *schema {
 	o.index = nil
 	o.id, o.open, o.closes, o.opens = id, true, false, false
 	c.opened[s] = o
-	if c.meter.Charge(32+8*len(s.properties)) != nil {
+	if !c.charge(32 + 8*len(s.properties)) {
 		return o
 	}
 	open := func(part *schema) *schema {
@@ -108,28 +108,26 @@ func (c *compiler) close(s *objectSpec, a alternative) *objectSpec {
 			closed.names[i].value, closed.names[i].claims = c.valueOf(c.nothing()), nil
 		}
 	}
-	c.meter.Charge(8 * len(s.names))
+	c.charge(8 * len(s.names))
 	return &closed
 }
 
 // widen opens the objects of the values that no closed object has, though an open one has: first
 // those that themselves need other names, then those that an endless chain of closed ones leads
 // from. It leaves the possible values marked.
-func (c *compiler) widen(list []*value) error {
+func (c *compiler) widen(list []*value) {
 	closed := slices.DeleteFunc(slices.Clone(list), func(v *value) bool {
 		return !slices.ContainsFunc(v.objects, func(s *objectSpec) bool { return s.wide != nil })
 	})
 	if len(closed) == 0 {
-		return nil
+		return
 	}
 	narrow := map[*value][]*objectSpec{}
 	for _, v := range closed {
 		narrow[v] = v.objects
 		v.objects = widest(v.objects)
 	}
-	if err := c.findPossible(list); err != nil {
-		return err
-	}
+	c.findPossible(list)
 	exists := func(s *objectSpec) bool { return s.exists(c.meter) }
 	var could []*value // an open object has them
 	for _, v := range closed {
@@ -141,21 +139,18 @@ func (c *compiler) widen(list []*value) error {
 			v.objects = narrow[v]
 		}
 	}
-	if err := c.findAgain(list); err != nil {
-		return err
-	}
+	c.findPossible(list)
 	for _, v := range could {
 		if !slices.ContainsFunc(v.objects, exists) {
 			v.objects = widest(v.objects)
 		}
 	}
-	err := c.noteClosed(closed, narrow)
+	c.noteClosed(closed, narrow)
 	for _, v := range closed {
 		for _, s := range v.objects {
 			s.wide = nil
 		}
 	}
-	return err
 }
 
 // widest returns the open ones of some specs.
@@ -170,7 +165,7 @@ func widest(specs []*objectSpec) (open []*objectSpec) {
 }
 
 // noteClosed notes that objects are closed, and which had to stay open.
-func (c *compiler) noteClosed(values []*value, narrow map[*value][]*objectSpec) error {
+func (c *compiler) noteClosed(values []*value, narrow map[*value][]*objectSpec) {
 	var first *schema
 	open := map[string]bool{}
 	for _, v := range values {
@@ -178,14 +173,10 @@ func (c *compiler) noteClosed(values []*value, narrow map[*value][]*objectSpec) 
 			switch {
 			case s.wide == nil:
 			case v.objects[i] != s:
-				at := s.from.at()
-				if open[at] {
-					continue
-				}
-				open[at] = true
-				err := c.note(at+": no object has only the names that the schema has", "so others are open")
-				if err != nil {
-					return err
+				if at := s.from.at(); !open[at] {
+					open[at] = true
+					c.note(at+": no object has only the names that the schema has",
+						"so others are open")
 				}
 			case first == nil || s.from.id < first.id:
 				first = s.from
@@ -196,13 +187,4 @@ func (c *compiler) noteClosed(values []*value, narrow map[*value][]*objectSpec) 
 		c.notes = append(c.notes, fmt.Sprintf("%s: objects have only the names that the schema has; "+
 			"additionalProperties true allows others", first.at()))
 	}
-	return c.meter.Failed()
-}
-
-// findAgain marks the possible values anew.
-func (c *compiler) findAgain(list []*value) error {
-	for _, v := range list {
-		v.possible = false
-	}
-	return c.findPossible(list)
 }

@@ -104,6 +104,23 @@ type compiler struct {
 	depth     int
 	vocab     *Vocabulary
 	meter     *automaton.Meter
+	err       error // the first; what is compiled after it counts for nothing
+}
+
+// fail keeps an error, if it is the first.
+func (c *compiler) fail(err error) {
+	if c.err == nil {
+		c.err = err
+	}
+}
+
+// failed reports whether there was an error, or the meter has ended the work.
+func (c *compiler) failed() bool { return !c.charge(0) }
+
+// charge counts steps of work, and reports whether there may be more of it.
+func (c *compiler) charge(steps int) bool {
+	c.fail(c.meter.Charge(steps))
+	return c.err == nil
 }
 
 // An exclusive is two branches of a oneOf with what holds for both: no value may be in it.
@@ -145,9 +162,9 @@ func Compile(
 			names:  map[string]*automaton.Table{},
 			values: map[string]*value{}, ready: map[string]*automaton.Table{},
 			anyString: &stringSpec{max: -1}, anyNumber: map[bool]*numberSpec{}}
-		first, err := c.compile()
-		if err != nil {
-			return nil, nil, fmt.Errorf("schema: %w", err)
+		first := c.compile()
+		if c.failed() {
+			return nil, nil, fmt.Errorf("schema: %w", c.err)
 		}
 		if !c.overlapping() {
 			return newJSON(v, first, c.order, o, exact), c.notes, nil
@@ -174,37 +191,24 @@ func (c *compiler) overlapping() (found bool) {
 }
 
 // compile compiles all values that are reachable from the root.
-func (c *compiler) compile() (*value, error) {
-	s, err := c.schemaOf(c.document.root)
-	if err != nil {
-		return nil, err
-	}
-	first := c.valueOf(s)
-	for len(c.todo) > 0 {
+func (c *compiler) compile() *value {
+	first := c.valueOf(c.schemaOf(c.document.root))
+	for len(c.todo) > 0 && !c.failed() {
 		v := c.todo[len(c.todo)-1]
 		c.todo = c.todo[:len(c.todo)-1]
-		if err := c.build(v); err != nil {
-			return nil, err
-		}
-		if err := c.meter.Failed(); err != nil {
-			return nil, err
-		}
-		if len(c.values) > maxValues {
-			return nil, fmt.Errorf("more than %d kinds of values", maxValues)
+		if c.build(v); len(c.values) > maxValues {
+			c.fail(fmt.Errorf("more than %d kinds of values", maxValues))
 		}
 	}
-	if err := c.satisfy(); err != nil {
-		return nil, err
+	if c.satisfy(); !first.possible {
+		c.fail(errors.New("no value is valid under it"))
 	}
-	if !first.possible {
-		return nil, errors.New("no value is valid under it")
-	}
-	return first, nil
+	return first
 }
 
 // valueOf returns the value for which all of some schemas hold; build completes it later.
 func (c *compiler) valueOf(conj ...*schema) *value {
-	c.meter.Charge(24 + 8*len(conj))
+	c.charge(24 + 8*len(conj))
 	conj = slices.DeleteFunc(slices.Clone(conj), func(s *schema) bool { return s.trivial() })
 	slices.SortFunc(conj, func(a, b *schema) int { return a.id - b.id })
 	conj = slices.Compact(conj)
@@ -224,37 +228,27 @@ func (c *compiler) valueOf(conj ...*schema) *value {
 }
 
 // build completes a value.
-func (c *compiler) build(v *value) (err error) {
+func (c *compiler) build(v *value) {
 	var of *schema // for errors
 	var lists [][]alternative
 	for _, s := range v.conj {
-		alts, err := c.expand(s)
-		if err != nil {
-			return err
-		}
-		of, lists = s, append(lists, alts)
-	}
-	alts, err := c.join(of, lists)
-	if err != nil {
-		return err
+		of, lists = s, append(lists, c.expand(s))
 	}
 	var strings []*stringWish
-	for _, a := range alts {
-		if err := c.add(v, a); err != nil {
-			return err
+	for _, a := range c.join(of, lists) {
+		if !c.charge(16 + 8*len(a)) {
+			return
 		}
+		c.add(v, a)
 		if allowed, _ := c.typesOf(a); allowed&stringType != 0 {
 			strings = append(strings, c.wanted(a))
 		}
 	}
-	return c.strs(v, strings)
+	c.strs(v, strings)
 }
 
 // add adds what an alternative allows to a value.
-func (c *compiler) add(v *value, a alternative) error {
-	if err := c.meter.Charge(16 + 8*len(a)); err != nil {
-		return err
-	}
+func (c *compiler) add(v *value, a alternative) {
 	allowed, whole := c.typesOf(a)
 	v.null = v.null || allowed&nullType != 0
 	if allowed&booleanType != 0 {
@@ -262,19 +256,14 @@ func (c *compiler) add(v *value, a alternative) error {
 		v.no = v.no || c.allows(a, "false")
 	}
 	if allowed&numberType != 0 {
-		if err := c.number(v, a, whole); err != nil {
-			return err
-		}
+		c.number(v, a, whole)
 	}
 	if allowed&arrayType != 0 {
-		if err := c.array(v, a); err != nil {
-			return err
-		}
+		c.array(v, a)
 	}
 	if allowed&objectType != 0 {
-		return c.object(v, a)
+		c.object(v, a)
 	}
-	return nil
 }
 
 // leftOut notes which texts are left out though they are valid.
@@ -285,12 +274,10 @@ func (c *compiler) leftOut(what string) {
 }
 
 // note keeps what is said of a schema; with Strict it is an error.
-func (c *compiler) note(what, effect string) error {
+func (c *compiler) note(what, effect string) {
 	if c.options.Strict {
-		return errors.New(what)
-	}
-	if len(c.notes) < maxNotes {
+		c.fail(errors.New(what))
+	} else if len(c.notes) < maxNotes {
 		c.notes = append(c.notes, what+", "+effect)
 	}
-	return nil
 }

@@ -22,17 +22,14 @@ const (
 )
 
 // containsOf reads contains with minContains and maxContains.
-func (c *compiler) containsOf(s *schema, in, v *jsonValue) (err error) {
-	k := count{min: 1, max: -1}
-	if k.of, err = c.schemaOf(v); err != nil {
-		return err
-	}
+func (c *compiler) containsOf(s *schema, in, v *jsonValue) {
+	k := count{of: c.schemaOf(v), min: 1, max: -1}
 	draft := c.scopeOf(in).draft
-	if least := in.member("minContains"); least != nil && draft&from2019 != 0 && err == nil {
-		k.min, err = least.count()
+	if least := in.member("minContains"); least != nil && draft&from2019 != 0 {
+		k.min = c.count(least)
 	}
-	if most := in.member("maxContains"); most != nil && draft&from2019 != 0 && err == nil {
-		k.max, err = most.count()
+	if most := in.member("maxContains"); most != nil && draft&from2019 != 0 {
+		k.max = c.count(most)
 	}
 	if k.min > 0 || k.max >= 0 {
 		s.counts = append(s.counts, k)
@@ -40,7 +37,6 @@ func (c *compiler) containsOf(s *schema, in, v *jsonValue) (err error) {
 	if draft&from2020 != 0 && c.document.leftovers {
 		s.contains = k.of
 	}
-	return err
 }
 
 // A tally follows how many items count. Its states are numbers for each count, up to the bound that
@@ -72,36 +68,34 @@ func (t *tally) states() int {
 }
 
 // tallyOf returns what counts the items of an array, nil if nothing does.
-func (c *compiler) tallyOf(s *arraySpec, counts []count, a alternative) (*tally, error) {
+func (c *compiler) tallyOf(s *arraySpec, counts []count, a alternative) *tally {
 	if counts == nil {
-		return nil, nil
+		return nil
 	}
 	t := &tally{counts: counts, from: s.min}
 	size := s.min + 1
 	for _, k := range counts {
 		var not *schema
 		if k.max >= 0 {
-			var err error
-			if not, err = c.negate(c.open(k.of)); err != nil {
-				return nil, err
-			}
-			not = c.mute(not)
+			not = c.mute(c.negate(c.open(k.of)))
 		}
 		t.not = append(t.not, not)
 		t.from = max(t.from, k.from)
 		size = min(size, maxTally) * min(k.size(), maxTally+1)
 	}
 	if len(counts) > maxCounts || size > maxTally {
-		return nil, fmt.Errorf("%s: contains, or items under not: want %d of them at most, and counts "+
-			"whose product is %d at most", c.all[a[0]].at(), maxCounts, maxTally)
+		c.fail(fmt.Errorf("%s: contains, or items under not: want %d of them at most, and counts "+
+			"whose product is %d at most", c.all[a[0]].at(), maxCounts, maxTally))
+		return nil
 	}
-	return t, c.meter.Charge(size << (2 + len(counts)))
+	c.charge(size << (2 + len(counts)))
+	return t
 }
 
 // choices adds what the i-th item can be, given what it must be.
-func (c *compiler) choices(t *tally, i int, conj []*schema) error {
+func (c *compiler) choices(t *tally, i int, conj []*schema) {
 	if t == nil {
-		return nil
+		return
 	}
 	var list []claim
 	for bits := range 1 << len(t.counts) {
@@ -120,7 +114,6 @@ func (c *compiler) choices(t *tally, i int, conj []*schema) error {
 	}
 	t.choices = append(t.choices, list)
 	t.from = max(t.from, i)
-	return c.meter.Failed()
 }
 
 // each calls f with the values of all choices.

@@ -154,11 +154,6 @@ func (c *compiler) enter(v *jsonValue) *way {
 	if c.document.dynamic[base] == nil {
 		return c.way
 	}
-	for w := c.way; w != nil; w = w.up {
-		if w.base == base {
-			return c.way
-		}
-	}
 	decides := false
 	for name := range c.document.dynamic[base] {
 		decides = c.outermost(name) == nil || decides
@@ -175,7 +170,7 @@ func (c *compiler) enter(v *jsonValue) *way {
 
 // outermost returns the outermost schema on the way that has a dynamic anchor; nil if none has.
 func (c *compiler) outermost(anchor string) (v *jsonValue) {
-	for w := c.way; w != nil && c.meter.Charge(1) == nil; w = w.up {
+	for w := c.way; w != nil && c.charge(1); w = w.up {
 		if outer := c.document.dynamic[w.base][anchor]; outer != nil {
 			v = outer
 		}
@@ -319,24 +314,24 @@ func (c *compiler) scopeOf(v *jsonValue) scope {
 
 // ignores reports whether a draft ignores a keyword of a schema. It notes those that restrict, and
 // would in another draft, or elsewhere than beside $ref.
-func (c *compiler) ignores(of scope, in *jsonValue, key string) (bool, error) {
+func (c *compiler) ignores(of scope, in *jsonValue, key string) bool {
 	k, draft := keywords[key], of.draft
 	what := ""
 	switch {
 	case of.alone && key != "$ref":
 		what = "stands beside $ref"
 	case k.in == openAPI && (c.options.OpenAPI || in.member(key).kind == 'f'):
-		return true, nil // typeOf and discriminate read them
+		return true // typeOf and discriminate read them
 	case k.in&draft == 0:
 		what = "is not known"
 	default:
-		return false, nil
+		return false
 	}
-	if !k.restrict || draft == draft3 && key == "required" { // which the object around it reads
-		return true, nil
+	if k.restrict && (draft != draft3 || key != "required") { // which the object around it reads
+		c.note(fmt.Sprintf("%s: keyword %s %s in draft %s", in.at(), key, what, draftNames[draft]),
+			"and restricts nothing")
 	}
-	return true, c.note(fmt.Sprintf("%s: keyword %s %s in draft %s", in.at(), key, what, draftNames[draft]),
-		"and restricts nothing")
+	return true
 }
 
 // within returns the URI of an $id under a base, without its fragment.
@@ -353,16 +348,14 @@ func within(base *url.URL, id string) *url.URL {
 var pointerUnescape = strings.NewReplacer("~1", "/", "~0", "~")
 
 // target returns the value that a $ref names: a URI of the document or of a schema in it that has an
-// $id, with # and a JSON pointer, # and an anchor, or neither.
-func (c *compiler) target(v *jsonValue) (*jsonValue, error) {
-	if v.kind != '"' {
-		return nil, v.want("a string")
-	}
+// $id, with # and a JSON pointer, # and an anchor, or neither; nil if there is none.
+func (c *compiler) target(v *jsonValue) *jsonValue {
+	c.want(v, '"', "a string")
 	target, err := c.find(v)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %s: %w", v.at(), quote.Short(v.text, 80), err)
+		c.fail(fmt.Errorf("%s: %s: %w", v.at(), quote.Short(v.text, 80), err))
 	}
-	return target, nil
+	return target
 }
 
 // find returns the value for a reference within the document.

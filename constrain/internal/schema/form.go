@@ -213,19 +213,14 @@ func (j *Form) stepValue(to []part, p *part, b byte) []part {
 				to = append(to, part{kind: partEnd, frame: f, space: j.other})
 			}
 		}
-	case b == 'n' && v.null:
-		to = wordPart(to, p.frame, "null")
-	case b == 't' && v.yes:
-		to = wordPart(to, p.frame, "true")
-	case b == 'f' && v.no:
-		to = wordPart(to, p.frame, "false")
+	default:
+		for word := range v.words {
+			if word[0] == b {
+				to = append(to, part{kind: partWord, frame: p.frame, rest: word[1:], raw: word})
+			}
+		}
 	}
 	return to
-}
-
-// wordPart begins null, true or false.
-func wordPart(to []part, f *frame, text string) []part {
-	return append(to, part{kind: partWord, frame: f, rest: text[1:], raw: text})
 }
 
 // stringPart returns the part of a string after its quote.

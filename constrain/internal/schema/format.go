@@ -107,10 +107,8 @@ var spelled = map[string]bool{"starts_with": true, "ends_with": true, "includes"
 
 // formatOf reads the format of a schema. A format that nobody defines is an annotation, as draft
 // 2020-12 says, and is noted.
-func (c *compiler) formatOf(s *schema, in, v *jsonValue) error {
-	if v.kind != '"' {
-		return v.want("a string")
-	}
+func (c *compiler) formatOf(s *schema, in, v *jsonValue) {
+	c.want(v, '"', "a string")
 	name := v.text
 	if bounds, ok := numberFormats[name]; ok {
 		also := c.newSchema(in)
@@ -120,17 +118,12 @@ func (c *compiler) formatOf(s *schema, in, v *jsonValue) error {
 			also.multiple = big.NewRat(1, 1)
 		}
 		s.also = append(s.also, also)
-		return nil
-	}
-	if formats()[name].patterns != nil {
+	} else if formats()[name].patterns != nil {
 		s.format = name
-		return nil
+	} else if !hints[name] && (!spelled[name] || in.member("pattern") == nil) {
+		c.note(fmt.Sprintf("%s: format %s is not known", in.at(), quote.Short(name, 40)),
+			"and restricts nothing")
 	}
-	if hints[name] || spelled[name] && in.member("pattern") != nil {
-		return nil
-	}
-	return c.note(fmt.Sprintf("%s: format %s is not known", in.at(), quote.Short(name, 40)),
-		"and restricts nothing")
 }
 
 const (

@@ -249,12 +249,10 @@ func (f *frame) mayContinue() bool {
 	if _, ok := f.afterOther(); ok {
 		return true
 	}
-	for i := range f.object.claimed {
-		if _, ok := f.afterClaimed(&f.object.claimed[i]); ok {
-			return true
-		}
-	}
-	return slices.ContainsFunc(f.object.sorted, func(i int32) bool {
+	return slices.ContainsFunc(f.object.claimed, func(o claimed) bool {
+		_, ok := f.afterClaimed(&o)
+		return ok
+	}) || slices.ContainsFunc(f.object.sorted, func(i int32) bool {
 		_, ok := f.after(int(i))
 		return ok
 	})

@@ -13,18 +13,7 @@ import (
 // fits reports whether a text can end in time after a part.
 func (w *jsonWalk) fits(p part) bool {
 	w.work += 4
-	return !w.over() && w.has(w.ends.needs(&p))
-}
-
-// has reports whether an id is open after which a text needs so many others, or everything in a
-// part.
-func (w *jsonWalk) has(need int) bool {
-	if need > w.left {
-		w.under = min(w.under, need)
-		return false
-	}
-	w.least = max(w.least, need)
-	return true
+	return !w.over() && w.Has(w.ends.needs(&p))
 }
 
 // roomy reports whether a text can end in time whatever comes in the string or number of a part, or
@@ -33,7 +22,7 @@ func (w *jsonWalk) roomy(p *part) bool {
 	e, worst := w.ends, 0
 	switch {
 	case p.frame.keeps() && (p.kind == partString || p.kind == partNumber || p.kind == partOther):
-		return w.has(e.trial(func() {
+		return w.Has(e.trial(func() {
 			e.upAtMost(p.frame, tooMany)
 		}).need)
 	case p.kind == partString:
@@ -42,18 +31,18 @@ func (w *jsonWalk) roomy(p *part) bool {
 		worst = p.number.worst()
 	case p.kind == partOther && p.str.table != nil:
 		f, s := p.frame, p.frame.object
-		return !p.str.table.Few(f.taken()) && w.has(e.trial(func() {
+		return !p.str.table.Few(f.taken()) && w.Has(e.trial(func() {
 			e.add(s.dear.times(max(1, s.min-int(f.count))+s.somes), f.depth()-1)
 			e.close(f)
 			e.rest(f.up)
 		}).need+aCharacter)
 	case p.kind == partOther: // what is begun needs no more than now, and what tells it from others
 		const others = 8
-		return w.has(e.needs(p) + others + aCharacter)
+		return w.Has(e.needs(p) + others + aCharacter)
 	default:
 		return true
 	}
-	return w.has(worst + e.trial(func() { e.rest(p.frame) }).need)
+	return w.Has(worst + e.trial(func() { e.rest(p.frame) }).need)
 }
 
 // aCharacter is how many bytes complete one at most.
@@ -85,7 +74,7 @@ func (w *jsonWalk) stringInTime(i int, p *part) {
 		return
 	}
 	for k := range m.grades {
-		if g := &m.grades[k]; w.has(rest + g.need) {
+		if g := &m.grades[k]; w.Has(rest + g.need) {
 			g.add(w.open)
 		}
 	}
@@ -125,21 +114,14 @@ func (w *jsonWalk) findGraded(node int, p *part, apart int) *lexMask {
 		return byNeed[need]
 	}
 	visit := func(nodes []trie.Node, from int) {
-		path := make([]stringState, v.Longest+1)
-		path[nodes[from].Depth] = p.string
-		for k, end := from+1, from+int(nodes[from].Size); k < end; {
-			if w.work++; w.work > w.most {
-				return
-			}
+		trie.Walk(v, nodes, from, p.string, func(k int, st stringState) (stringState, bool) {
 			n := &nodes[k]
-			st, verdict := s.step(path[n.Depth-1], n.Byte)
-			if verdict != goesOn {
-				k += int(n.Size)
-				continue
+			st, verdict := s.step(st, n.Byte)
+			if w.work++; verdict != goesOn || w.work > w.most {
+				return st, false
 			}
-			path[n.Depth] = st
-			if k++; n.ID < 0 {
-				continue
+			if n.ID < 0 {
+				return st, true
 			}
 			need := tooMany
 			if text, _, ok := e.ending(s, st, 1, anyText); ok {
@@ -149,7 +131,8 @@ func (w *jsonWalk) findGraded(node int, p *part, apart int) *lexMask {
 				need = min(need, max(0, s.min-int(st.n))+1+aCharacter)
 			}
 			v.Open(of(need), n.ID)
-		}
+			return st, true
+		})
 	}
 	if s.table == nil && int(p.string.n) >= s.min && node == 0 && apart == 0 { // a quote ends it
 		v.WalkPlain(s.ahead(p.string, len(v.Plain)-1), of(1), func(nodes []trie.Node) { visit(nodes, 0) })

@@ -4,6 +4,7 @@ package schema
 // wants: types, numbers, lists of names.
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
 	"slices"
@@ -85,19 +86,27 @@ func (v *jsonValue) member(key string) *jsonValue {
 	if v == nil || v.kind != '{' {
 		return nil
 	}
-	if len(v.keys) <= fewKeys {
-		if i := slices.Index(v.keys, key); i >= 0 {
-			return v.items[i]
+	return find(key, len(v.keys), &v.index, func(i int) (string, *jsonValue) {
+		return v.keys[i], v.items[i]
+	})
+}
+
+// find returns the value of a key, of n of them. It makes an index if they are many.
+func find[V any](key string, n int, index *map[string]V, at func(i int) (string, V)) (of V) {
+	const few = 8
+	for i := 0; i < n && n <= few; i++ {
+		if is, v := at(i); is == key {
+			return v
 		}
-		return nil
 	}
-	if v.index == nil {
-		v.index = make(map[string]*jsonValue, len(v.keys))
-		for i, key := range v.keys {
-			v.index[key] = v.items[i]
+	if n > few && *index == nil {
+		*index = make(map[string]V, n)
+		for i := range n {
+			is, v := at(i)
+			(*index)[is] = v
 		}
 	}
-	return v.index[key]
+	return (*index)[key]
 }
 
 var pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
@@ -117,17 +126,13 @@ func (v *jsonValue) at() string {
 	return quote.Plain(at, 120)
 }
 
+// yes reports whether a value is true.
+func (v *jsonValue) yes() bool { return v != nil && v.kind == 't' }
+
 // is returns the kind of a value, for errors.
 func (v *jsonValue) is() string {
-	switch v.kind {
-	case '{':
-		return "an object"
-	case '[':
-		return "an array"
-	case '"':
-		return "a string"
-	}
-	return quote.Plain(v.text, 40)
+	kinds := map[byte]string{'{': "an object", '[': "an array", '"': "a string"}
+	return cmp.Or(kinds[v.kind], quote.Plain(v.text, 40))
 }
 
 func (v *jsonValue) want(what string) error {
@@ -142,53 +147,72 @@ func (v *jsonValue) string() string {
 	return v.text
 }
 
-func readTypes(v *jsonValue) (t types, err error) {
-	items := []*jsonValue{v}
+// kindTypes are the types of values, by their kinds.
+var kindTypes = map[byte]types{'n': nullType, 't': booleanType, 'f': booleanType, '0': numberType,
+	'"': stringType, '[': arrayType, '{': objectType}
+
+// orEach returns the items of an array, or a value that is none.
+func (v *jsonValue) orEach() []*jsonValue {
 	if v.kind == '[' {
-		items = v.items
+		return v.items
 	}
-	for _, item := range items {
+	return []*jsonValue{v}
+}
+
+// Where a value is not as a keyword wants it, the compiler fails.
+
+func (c *compiler) want(v *jsonValue, kind byte, what string) {
+	if v.kind != kind {
+		c.fail(v.want(what))
+	}
+}
+
+func (c *compiler) types(v *jsonValue) (t types) {
+	for _, item := range v.orEach() {
 		bit := typeNames[item.text]
 		if item.kind != '"' || bit == 0 {
-			return 0, fmt.Errorf("%s: want null, boolean, number, integer, string, array or "+
-				"object; found %s", v.at(), quote.Short(item.text, 40))
+			c.fail(fmt.Errorf("%s: want null, boolean, number, integer, string, array or object; "+
+				"found %s", v.at(), quote.Short(item.text, 40)))
 		}
 		t |= bit
 	}
 	if t == 0 {
-		return 0, v.want("a type or several")
+		c.fail(v.want("a type or several"))
 	}
-	return t, nil
+	return t
 }
 
 // count reads a whole number from 0, such as 3 or 3.0. Numbers above 2^30 are all treated alike.
-func (v *jsonValue) count() (int, error) {
+func (c *compiler) count(v *jsonValue) int {
 	d, err := v.decimal()
 	if err != nil || d.neg && !d.zero() || !d.whole() {
-		return 0, v.want("a whole number from 0")
+		c.fail(v.want("a whole number from 0"))
+		return 0
 	}
 	const most = 1 << 30
 	if d.point > 10 {
-		return most, nil
+		return most
 	}
-	return int(min(d.units(d.point).Int64(), most)), nil
+	return int(min(d.units(d.point).Int64(), most))
 }
 
-func (v *jsonValue) strings() (list []string, err error) {
-	if v.kind != '[' {
-		return nil, v.want("an array of strings")
-	}
+func (c *compiler) strings(v *jsonValue) (list []string) {
+	c.want(v, '[', "an array of strings")
 	seen := map[string]bool{}
 	for _, item := range v.items {
-		if item.kind != '"' {
-			return nil, item.want("a string")
-		}
+		c.want(item, '"', "a string")
 		if !seen[item.text] {
 			seen[item.text] = true
 			list = append(list, item.text)
 		}
 	}
-	return list, nil
+	return list
+}
+
+func (c *compiler) decimal(v *jsonValue) *decimal {
+	d, err := v.decimal()
+	c.fail(err)
+	return d
 }
 
 func (v *jsonValue) decimal() (*decimal, error) {
@@ -203,13 +227,14 @@ func (v *jsonValue) decimal() (*decimal, error) {
 }
 
 // divisor reads a number above 0 for multipleOf.
-func (v *jsonValue) divisor() (*big.Rat, error) {
-	d, err := v.decimal()
-	if err != nil {
-		return nil, err
+func (c *compiler) divisor(v *jsonValue) *big.Rat {
+	d := c.decimal(v)
+	switch {
+	case d == nil:
+	case d.neg || d.zero() || d.point > 400 || d.point < -400 || len(d.digits) > 400:
+		c.fail(v.want("a number above 0"))
+	default:
+		return d.rat()
 	}
-	if d.neg || d.zero() || d.point > 400 || d.point < -400 || len(d.digits) > 400 {
-		return nil, v.want("a number above 0")
-	}
-	return d.rat(), nil
+	return nil
 }

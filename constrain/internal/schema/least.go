@@ -168,32 +168,23 @@ func (e *ender) dear(all []*value) (names int) {
 					})
 				}
 			}
-			part := func(cost int, v *value) {
-				if v != nil && v.possible {
+			other := 0
+			if s.others != nil {
+				other = e.worst(s.others) + 8 + len(e.j.comma+e.j.colon)
+			}
+			s.each(func(name int, v *value) {
+				cost := other
+				if name >= 0 {
+					cost = s.costs[name]
+					names = max(names, cost)
+				}
+				if v.possible && (name >= 0 || s.others != nil) {
 					s.dear = s.dear.most(e.trial(func() {
 						e.label(&frame{object: s, deep: 1, count: 1}, false, "", cost)
 						e.value(v, &frame{deep: 1})
 					}))
 				}
-			}
-			for i, n := range s.names {
-				names = max(names, s.costs[i])
-				part(s.costs[i], n.value)
-				for _, m := range n.claims {
-					part(s.costs[i], m.value)
-				}
-			}
-			if s.others != nil {
-				cost := e.worst(s.others) + 8 + len(e.j.comma+e.j.colon)
-				for _, v := range s.values {
-					part(cost, v)
-				}
-				for _, o := range s.claimed {
-					for _, v := range o.values {
-						part(cost, v)
-					}
-				}
-			}
+			})
 		}
 		for _, s := range v.arrays {
 			if s.tally == nil {
@@ -246,9 +237,9 @@ func (e *ender) leaves(v *value) (known bool) {
 			v.least.better(size{need: e.count(text)}, least{text: text})
 		}
 	}
-	consider("null", v.null)
-	consider("true", v.yes)
-	consider("false", v.no)
+	for word := range v.words {
+		consider(word, true)
+	}
 	for _, s := range v.numbers {
 		text, ok := shortest(s.texts)
 		if s.texts == nil {
@@ -278,12 +269,10 @@ func anyText(string) bool { return true }
 
 // shortest returns one of the shortest texts.
 func shortest(texts []string) (text string, ok bool) {
-	for i, t := range texts {
-		if i == 0 || len(t) < len(text) {
-			text = t
-		}
+	if len(texts) == 0 {
+		return "", false
 	}
-	return text, len(texts) > 0
+	return slices.MinFunc(texts, func(a, b string) int { return len(a) - len(b) }), true
 }
 
 // peak returns what a value may need after one of its beginnings, where its parts need most; names

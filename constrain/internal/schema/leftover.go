@@ -68,16 +68,15 @@ func (c *compiler) tells(a alternative) bool {
 
 // union adds alternatives to those before. If more than one hold they evaluate more, so where that
 // counts some of them together are alternatives too.
-func (c *compiler) union(s *schema, before, more []alternative) ([]alternative, error) {
+func (c *compiler) union(s *schema, before, more []alternative) []alternative {
 	both := append(before, more...)
 	if !c.document.leftovers {
-		return both, nil
+		return both
 	}
 	telling := func(list []alternative) []alternative {
 		return slices.DeleteFunc(slices.Clone(list), func(a alternative) bool { return !c.tells(a) })
 	}
-	together, err := c.cross(s, telling(before), telling(more))
-	return append(both, together...), err
+	return append(both, c.cross(s, telling(before), telling(more))...)
 }
 
 // mute returns a schema with the same meaning that evaluates nothing, as under not.

@@ -90,10 +90,15 @@ type lexKey struct {
 // with the vocabulary.
 func (w *jsonWalk) lexMask(node int, p *part) *lexMask {
 	j := w.j
-	key, keep := j.numberKey(node, p), &j.masks
+	key, keep := lexKey{node: int32(node), number: p.number, digits: p.digits}, &j.masks
 	free := p.kind == partNumber && p.number.any
-	if p.kind != partNumber {
+	switch {
+	case p.kind != partNumber:
 		key, free = j.stringKey(node, p)
+	case free && p.number.whole:
+		key.number, key.any = nil, 2
+	case free:
+		key.number, key.any = nil, 1
 	}
 	if free {
 		keep = &j.vocab.free
@@ -123,17 +128,6 @@ func (w *jsonWalk) lexMask(node int, p *part) *lexMask {
 	}
 	spec.max = p.str.max
 	return keep.get(key, w, find(&q, key.odd))
-}
-
-func (j *Form) numberKey(node int, p *part) lexKey {
-	key := lexKey{node: int32(node), number: p.number, digits: p.digits}
-	if p.number != nil && p.number.any {
-		key.number, key.any = nil, 1
-		if p.number.whole {
-			key.any = 2
-		}
-	}
-	return key
 }
 
 // stringKey returns the key of a string, and whether any characters may follow.
@@ -268,17 +262,13 @@ func (w *jsonWalk) findInTrie(m *lexMask, nodes []trie.Node, from int, p *part) 
 }
 
 func (w *jsonWalk) findNumber(m *lexMask, node int, p *part) {
-	v := w.j.vocab.Trie
-	path := make([]numberState, v.Longest+1)
-	path[v.Nodes[node].Depth] = p.digits
-	s := p.number
+	v, s := w.j.vocab.Trie, p.number
 	if s.accepts(p.digits) {
 		m.exits = append(m.exits, exit{node: int32(node)})
 	}
-	for k, end := node+1, node+int(v.Nodes[node].Size); k < end; {
-		if w.work++; w.work > w.most {
-			return
-		}
+	path := make([]numberState, v.Longest+1) // not by Walk, which copies states: these are long
+	path[v.Nodes[node].Depth] = p.digits
+	for k, end := node+1, node+int(v.Nodes[node].Size); k < end && w.work <= w.most; w.work++ {
 		n := &v.Nodes[k]
 		st, ok := s.step(path[n.Depth-1], n.Byte)
 		if !ok {
@@ -292,6 +282,18 @@ func (w *jsonWalk) findNumber(m *lexMask, node int, p *part) {
 		}
 		k++
 	}
+}
+
+// pastNumber calls past with the nodes below node i that end a number which is the whole text.
+func (w *jsonWalk) pastNumber(i int, p *part) {
+	v := w.j.vocab.Trie
+	trie.Walk(v, v.Nodes, i, p.digits, func(k int, st numberState) (numberState, bool) {
+		st, ok := p.number.step(st, v.Nodes[k].Byte)
+		if w.work++; ok && v.Nodes[k].Size > 1 && p.number.accepts(st) {
+			w.past(k)
+		}
+		return st, ok
+	})
 }
 
 // numberContinues reports whether some id continues node i with what may follow a number.

@@ -25,8 +25,8 @@ func (j *Form) Mask(state any, open []uint64, left, steps int) error {
 func (j *Form) Below(
 	node int, state any, open []uint64, left, steps int, past func(node int),
 ) (least, under int, err error) {
-	w := &jsonWalk{j: j, open: open, most: min(steps, maxVisits), left: left, past: past,
-		least: -1, under: math.MaxInt}
+	w := &jsonWalk{j: j, open: open, most: min(steps, maxVisits), past: past,
+		Window: automaton.Window{Left: left, Least: -1, Under: math.MaxInt}}
 	if left != math.MaxInt {
 		w.ends = j.ender()
 		w.ends.most, w.ends.bound = mostInMask, mostInTime
@@ -45,9 +45,9 @@ func (j *Form) Below(
 		return 0, 0, fmt.Errorf("schema: a mask needs more than %d steps", maxVisits)
 	}
 	if w.ends != nil && w.over() { // with other bounds it may reach others
-		w.least, w.under = left, left+1
+		w.Least, w.Under = left, left+1
 	}
-	return w.least, w.under, w.err
+	return w.Least, w.Under, w.err
 }
 
 // over reports whether the search for a mask has to end: it takes more work than allowed, or a step
@@ -64,6 +64,7 @@ func (w *jsonWalk) over() bool {
 
 // A jsonWalk collects the ids that may follow the parts of a text.
 type jsonWalk struct {
+	automaton.Window
 	j     *Form
 	open  []uint64
 	arena []part // the parts after each byte of the path to the node
@@ -71,9 +72,6 @@ type jsonWalk struct {
 	most  int
 	err   error
 	ends  *ender // nil: all open ids are added
-	left  int
-	least int // what a text needs at most after an id that was added; -1: none was
-	under int // and at least after one that was not
 	past  func(node int)
 }
 
@@ -118,37 +116,21 @@ func (w *jsonWalk) below(i int, p *part) {
 	if p.kind == partNumber && p.frame == nil && w.past != nil {
 		w.pastNumber(i, p)
 	}
-	switch roomy := w.ends == nil || w.roomy(p); {
-	case roomy:
-	case p.kind == partOther && p.str.table == nil:
+	roomy := w.ends == nil || w.roomy(p)
+	switch {
+	case !roomy && p.kind == partOther && p.str.table == nil:
 		w.lexeme(i, p, false) // it is ended at once: to find what else fits takes long
-		return
-	case p.kind == partString && p.string.Form == automaton.Border &&
+	case !roomy && p.kind == partString && p.string.Form == automaton.Border &&
 		(!p.frame.keeps() || i == 0 && p.goesOn() && p.str.table == nil):
 		w.stringInTime(i, p)
-		return
-	default:
-		w.walk(i, nil, *p)
-		return
-	}
-	switch p.kind {
-	case partValue:
-		if p.rest != "" {
-			w.walk(i, nil, *p)
-			return
-		}
+	case roomy && p.kind == partValue && p.rest == "":
 		w.value(i, p)
-	case partString, partOther, partNumber:
-		switch {
-		case p.frame.keeps() && !p.goesOn(): // masks that are stored know of no other items
-			w.walk(i, nil, *p)
-		case p.kind == partOther && p.str.table != nil && p.str.table.Few(p.frame.taken()):
-			w.fewNames(i, p)
-		default:
-			w.lexeme(i, p, true)
-		}
-	default:
+	case !roomy || !p.stored() || p.frame.keeps() && !p.goesOn(): // stored masks know of no other items
 		w.walk(i, nil, *p)
+	case p.kind == partOther && p.str.table != nil && p.str.table.Few(p.frame.taken()):
+		w.fewNames(i, p)
+	default:
+		w.lexeme(i, p, true)
 	}
 }
 
@@ -368,7 +350,9 @@ func (w *jsonWalk) walk(i int, known reading, parts ...part) {
 		if w.past != nil && n.Size > 1 && complete(after) {
 			w.past(k)
 		}
-		if n.Size > manyNodes && hasStored(after) {
+		if n.Size > manyNodes && slices.ContainsFunc(after, func(p part) bool {
+			return p.stored() || p.kind == partValue
+		}) {
 			w.all(k, slices.Clone(after))
 			k += int(n.Size)
 			continue
@@ -407,10 +391,7 @@ func (p *part) toll() int {
 // manyNodes is the size of a subtree from which a mask is worth storing.
 const manyNodes = 16
 
-// hasStored reports whether the masks of one of the parts are stored.
-func hasStored(parts []part) bool {
-	return slices.ContainsFunc(parts, func(p part) bool {
-		return p.kind == partString || p.kind == partOther || p.kind == partNumber ||
-			p.kind == partValue
-	})
+// stored reports whether the masks of a part are stored.
+func (p *part) stored() bool {
+	return p.kind == partString || p.kind == partOther || p.kind == partNumber
 }

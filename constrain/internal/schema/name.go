@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"picogpt/constrain/internal/automaton"
+	"picogpt/constrain/internal/trie"
 )
 
 // key begins a name.
@@ -114,16 +115,10 @@ func (f *frame) crowded(p *part) bool {
 	}
 	prefix := unescapeJSON(p.raw)
 	taken := map[string]bool{}
-	take := func(name string) {
-		if len(name) >= len(prefix) && name[:len(prefix)] == prefix && p.str.has(name) {
+	for name := range f.takenNames {
+		if strings.HasPrefix(name, prefix) && p.str.has(name) {
 			taken[name] = true
 		}
-	}
-	for u := f.used; u != nil; u = u.up {
-		take(u.name)
-	}
-	for i := range f.object.names {
-		take(f.object.names[i].name)
 	}
 	return len(taken) >= t.Count[p.string.at]
 }
@@ -154,34 +149,29 @@ func (f *frame) crowdedBytes(p *part) bool {
 // leaves out ids that lead only to used or known names: those are looked for where these begin so.
 func (w *jsonWalk) fewNames(i int, p *part) {
 	v := w.j.vocab.Trie
-	taken := p.frame.takenNames()
+	taken := slices.Sorted(p.frame.takenNames)
 	from, least := v.Nodes[i].Depth, p.frame.taken()
-	path := make([]stringState, v.Longest+1)
-	path[from] = p.string
 	var crowded []int
-	for k, end := i+1, i+int(v.Nodes[i].Size); k < end; {
-		if w.work++; w.over() {
-			return
-		}
+	trie.Walk(v, v.Nodes, i, p.string, func(k int, st stringState) (stringState, bool) {
 		n := &v.Nodes[k]
-		st, verdict := p.str.step(path[n.Depth-1], n.Byte)
-		if raw := p.raw + string(v.Bytes[v.Below(k)][from:n.Depth]); verdict == goesOn && begins(taken, raw) {
-			if st.Form == automaton.Border && p.str.table.Count[st.at] > least {
-				verdict = goesOn
-			} else if w.work += least; p.frame.crowded(&part{frame: p.frame, str: p.str, string: st, raw: raw}) {
-				crowded, verdict = append(crowded, k), closes
-			}
-		} else {
-			verdict = closes
+		st, verdict := p.str.step(st, n.Byte)
+		raw := p.raw + string(v.Bytes[v.Below(k)][from:n.Depth])
+		switch w.work++; {
+		case w.over() || verdict != goesOn || !begins(taken, raw):
+			return st, false
+		case st.Form == automaton.Border && p.str.table.Count[st.at] > least:
+			return st, true
 		}
-		if verdict == closes {
-			k += int(n.Size)
-			continue
+		w.work += least
+		if p.frame.crowded(&part{frame: p.frame, str: p.str, string: st, raw: raw}) {
+			crowded = append(crowded, k)
+			return st, false
 		}
-		path[n.Depth] = st
-		k++
+		return st, true
+	})
+	if !w.over() {
+		w.lexeme(i, p, true, crowded...)
 	}
-	w.lexeme(i, p, true, crowded...)
 }
 
 // begins reports whether a text of JSON may be a beginning of one of some sorted names.
@@ -193,16 +183,18 @@ func begins(names []string, raw string) bool {
 	return ok || i < len(names) && strings.HasPrefix(names[i], raw)
 }
 
-// takenNames returns the names that are used or known, sorted.
-func (f *frame) takenNames() (names []string) {
+// takenNames yields the names that are used or known.
+func (f *frame) takenNames(yield func(string) bool) {
 	for u := f.used; u != nil; u = u.up {
-		names = append(names, u.name)
+		if !yield(u.name) {
+			return
+		}
 	}
 	for i := range f.object.names {
-		names = append(names, f.object.names[i].name)
+		if !yield(f.object.names[i].name) {
+			return
+		}
 	}
-	slices.Sort(names)
-	return names
 }
 
 // allUsed returns the names that are used in one of the frames that a frame stands for.

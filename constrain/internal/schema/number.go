@@ -4,6 +4,7 @@ package schema
 // a number of the spec, or can become one.
 
 import (
+	"cmp"
 	"math"
 	"math/big"
 	"math/bits"
@@ -156,13 +157,7 @@ func against(b byte, digits string, i int) int8 {
 	if i < len(digits) {
 		d = digits[i]
 	}
-	switch {
-	case b < d:
-		return -1
-	case b > d:
-		return 1
-	}
-	return 0
+	return int8(cmp.Compare(b, d))
 }
 
 // ended returns the state of a number without more digits.

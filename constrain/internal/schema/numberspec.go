@@ -207,18 +207,10 @@ func newNumber(
 		return s
 	}
 	if hi.sign() >= 0 {
-		from := zero
-		if lo.sign() > 0 {
-			from = lo
-		}
-		s.pos = &bounds{abs(from), abs(hi)}
+		s.pos = &bounds{abs(laterDecimal(zero, lo, 1)), abs(hi)}
 	}
 	if lo.sign() < 0 {
-		from := zero
-		if hi.sign() < 0 {
-			from = hi
-		}
-		s.neg = &bounds{abs(from), abs(lo)}
+		s.neg = &bounds{abs(laterDecimal(zero, hi, -1)), abs(lo)}
 	}
 	if s.neg != nil && !s.mayFollow(numberState{phase: numberSign, neg: true}) {
 		s.neg = nil // no number follows a sign
@@ -227,7 +219,7 @@ func newNumber(
 }
 
 // number adds the numbers of an alternative to a value.
-func (c *compiler) number(v *value, a alternative, whole bool) error {
+func (c *compiler) number(v *value, a alternative, whole bool) {
 	var lo, hi *decimal
 	var texts []string
 	for _, id := range a {
@@ -238,11 +230,12 @@ func (c *compiler) number(v *value, a alternative, whole bool) error {
 		}
 	}
 	if texts != nil {
-		return c.listedNumbers(v, a, texts, whole)
+		c.listedNumbers(v, a, texts, whole)
+		return
 	}
-	multiple, besides, scale, whole, err := c.divisors(a, whole)
-	if err != nil || slices.Contains(besides, 1) && whole {
-		return err
+	multiple, besides, scale, whole := c.divisors(a, whole)
+	if !c.charge(400) || slices.Contains(besides, 1) && whole {
+		return
 	}
 	for _, id := range a {
 		s := c.all[id]
@@ -261,9 +254,6 @@ func (c *compiler) number(v *value, a alternative, whole bool) error {
 		lo = laterDecimal(lo, &decimal{true, most.digits, most.point}, 1)
 		hi = laterDecimal(hi, most, -1)
 	}
-	if err := c.meter.Charge(400); err != nil {
-		return err
-	}
 	spec := c.anyNumber[whole]
 	free := lo == nil && hi == nil && multiple == 1 && scale == 0 && besides == nil
 	if spec == nil || !free {
@@ -275,7 +265,6 @@ func (c *compiler) number(v *value, a alternative, whole bool) error {
 	if spec.possible() && !slices.Contains(v.numbers, spec) {
 		v.numbers = append(v.numbers, spec)
 	}
-	return nil
 }
 
 // Numbers that must not be multiples have so many digits in all, and in a fraction so many after
@@ -289,7 +278,12 @@ const (
 // of what they are none, in units of 10^-scale; and whether they must be whole.
 func (c *compiler) divisors(
 	a alternative, whole bool,
-) (multiple uint64, besides []uint64, scale int, is bool, err error) {
+) (multiple uint64, besides []uint64, scale int, is bool) {
+	tooLarge := func() (uint64, []uint64, int, bool) {
+		c.fail(fmt.Errorf("%s: multipleOf: want numbers whose least common multiple has 17 digits at most",
+			c.all[a[0]].at()))
+		return 0, nil, 0, false
+	}
 	of := big.NewRat(1, 1)
 	var divisors, not []*big.Rat
 	for _, id := range a {
@@ -297,16 +291,14 @@ func (c *compiler) divisors(
 		if not = append(not, s.besides...); s.multiple == nil {
 			continue
 		}
-		if err := c.meter.Charge(1000); err != nil {
-			return 0, nil, 0, false, err
-		}
+		c.charge(1000)
 		if divisors = append(divisors, s.multiple); len(divisors) == 1 {
 			of = s.multiple
 		} else {
 			of = commonMultiple(of, s.multiple)
 		}
 		if len(of.Num().Bits())+len(of.Denom().Bits()) > 64 {
-			return 0, nil, 0, false, tooLargeDivisor(c.all[a[0]])
+			return tooLarge()
 		}
 	}
 	most := maxScale
@@ -325,7 +317,7 @@ func (c *compiler) divisors(
 	rest := func(d *big.Rat) bool { return !units(d).IsInt() }
 	for slices.ContainsFunc(not, rest) || divisors != nil && rest(of) {
 		if scale++; scale > most {
-			return 0, nil, 0, false, tooLargeDivisor(c.all[a[0]])
+			return tooLarge()
 		}
 	}
 	if divisors != nil {
@@ -337,9 +329,10 @@ func (c *compiler) divisors(
 		all, besides = commonMultiple(all, d), append(besides, d.Num().Uint64())
 	}
 	if !of.Num().IsUint64() || all.Num().Cmp(power(maxScale)) > 0 { // for arithmetic of remainders
-		return 0, nil, 0, false, tooLargeDivisor(c.all[a[0]])
+		return tooLarge()
 	}
-	return of.Num().Uint64(), besides, scale, whole, c.meter.Charge(1000 * len(not))
+	c.charge(1000 * len(not))
+	return of.Num().Uint64(), besides, scale, whole
 }
 
 // exclusiveBound returns the bound that an exclusive bound leaves: the next whole number, or the
@@ -362,11 +355,6 @@ func commonMultiple(m, d *big.Rat) *big.Rat {
 	return new(big.Rat).SetFrac(num, denom)
 }
 
-func tooLargeDivisor(s *schema) error {
-	return fmt.Errorf("%s: multipleOf: want numbers whose least common multiple has 17 digits at most",
-		s.at())
-}
-
 // intersectTexts returns the texts that are in both lists; a nil list contains everything.
 func intersectTexts(a, b []string) []string {
 	both, in, seen := []string{}, map[string]bool{}, map[string]bool{}
@@ -383,18 +371,15 @@ func intersectTexts(a, b []string) []string {
 }
 
 // listedNumbers adds the numbers of a list for which the whole alternative holds.
-func (c *compiler) listedNumbers(v *value, a alternative, texts []string, whole bool) error {
+func (c *compiler) listedNumbers(v *value, a alternative, texts []string, whole bool) {
 	var kept []string
 	for _, text := range texts {
-		if err := c.meter.Charge(64 + len(text)*(1+len(a))); err != nil {
-			return err
-		}
 		d, err := parseDecimal(text)
-		if err != nil {
-			return err
+		if c.charge(64 + len(text)*(1+len(a))); err == nil && (d.point > 4096 || d.point < -4096) {
+			err = fmt.Errorf("%s: number %.40s is too large or too small", c.all[a[0]].at(), text)
 		}
-		if d.point > 4096 || d.point < -4096 {
-			return fmt.Errorf("%s: number %.40s is too large or too small", c.all[a[0]].at(), text)
+		if c.fail(err); c.failed() {
+			return
 		}
 		if (!whole || d.whole()) && c.holdsNumber(a, d) {
 			kept = append(kept, text)
@@ -403,7 +388,6 @@ func (c *compiler) listedNumbers(v *value, a alternative, texts []string, whole 
 	if len(kept) > 0 {
 		v.numbers = append(v.numbers, &numberSpec{texts: sortedTexts(kept)})
 	}
-	return nil
 }
 
 // holdsNumber reports whether the keywords for numbers hold for d.
@@ -412,7 +396,7 @@ func (c *compiler) holdsNumber(a alternative, d *decimal) bool {
 		s := c.all[id]
 		if s.multiple != nil || s.besides != nil { // a division of long numbers
 			figures := len(d.digits) + max(d.point, -d.point)
-			if c.meter.Charge(1000+figures*figures/2048) != nil {
+			if !c.charge(1000 + figures*figures/2048) {
 				return false
 			}
 		}
@@ -420,10 +404,8 @@ func (c *compiler) holdsNumber(a alternative, d *decimal) bool {
 		if slices.ContainsFunc(s.besides, is) ||
 			s.minimum != nil && d.cmp(s.minimum) < 0 || s.maximum != nil && d.cmp(s.maximum) > 0 ||
 			s.exclusiveMin != nil && d.cmp(s.exclusiveMin) <= 0 ||
-			s.exclusiveMax != nil && d.cmp(s.exclusiveMax) >= 0 {
-			return false
-		}
-		if s.multiple != nil && !is(s.multiple) {
+			s.exclusiveMax != nil && d.cmp(s.exclusiveMax) >= 0 ||
+			s.multiple != nil && !is(s.multiple) {
 			return false
 		}
 	}

@@ -49,22 +49,20 @@ type objectName struct {
 }
 
 // object adds the objects of an alternative to a value.
-func (c *compiler) object(v *value, a alternative) error {
+func (c *compiler) object(v *value, a alternative) {
 	s := &objectSpec{max: -1, index: map[string]int{}}
 	var sources []*schema // the schemas that name properties
 	for _, id := range a {
 		p := c.all[id]
-		if err := c.meter.Charge(8*len(p.properties) + 8*len(p.required)); err != nil {
-			return err
-		}
+		c.charge(8*len(p.properties) + 8*len(p.required))
 		s.min = max(s.min, p.minProperties)
 		s.max = tighter(s.max, p.maxProperties)
 		if len(p.properties) > 0 && !p.beside {
 			sources = append(sources, p)
 		}
 	}
-	if s.max >= 0 && s.min > s.max {
-		return nil
+	if s.max >= 0 && s.min > s.max || c.failed() {
+		return
 	}
 	for _, p := range sources {
 		for _, property := range p.properties {
@@ -89,13 +87,15 @@ func (c *compiler) object(v *value, a alternative) error {
 			}
 		}
 	}
-	if err := c.objectValues(s, a); err != nil {
-		return err
+	c.objectValues(s, a)
+	for i := range s.names {
+		s.sorted = append(s.sorted, int32(i))
 	}
-	s.sort()
-	c.meter.Charge(16 * len(s.names))
+	slices.SortFunc(s.sorted, func(i, j int32) int {
+		return strings.Compare(s.names[i].escaped, s.names[j].escaped)
+	})
+	c.charge(16 * len(s.names))
 	v.objects = append(v.objects, c.close(s, a))
-	return nil
 }
 
 // name returns the index of a name. It adds a new name.
@@ -109,17 +109,8 @@ func (s *objectSpec) name(name string) int {
 	return i
 }
 
-func (s *objectSpec) sort() {
-	for i := range s.names {
-		s.sorted = append(s.sorted, int32(i))
-	}
-	slices.SortFunc(s.sorted, func(i, j int32) int {
-		return strings.Compare(s.names[i].escaped, s.names[j].escaped)
-	})
-}
-
 // objectValues finds the values of all names.
-func (c *compiler) objectValues(s *objectSpec, a alternative) error {
+func (c *compiler) objectValues(s *objectSpec, a alternative) {
 	var patterns []string
 	var from *schema
 	var named []*schema // whose names are those of patterns, or of a schema
@@ -140,10 +131,7 @@ func (c *compiler) objectValues(s *objectSpec, a alternative) error {
 	var key []byte // of the machines
 	for _, p := range patterns {
 		m, err := automaton.Pattern(from.at()+": patternProperties "+quote.Short(p, 60), p, c.meter)
-		if err != nil {
-			return err
-		}
-		if m != nil { // nil matches no name
+		if c.fail(err); m != nil { // nil matches no name
 			number[p] = len(machines)
 			machines, key = append(machines, m), strconv.AppendQuote(key, p)
 		}
@@ -152,42 +140,33 @@ func (c *compiler) objectValues(s *objectSpec, a alternative) error {
 		if _, ok := number[p.namesKey()]; p.names == nil || ok {
 			continue
 		}
-		m, all, none, err := c.nameSet(p.names)
-		switch {
-		case err != nil:
-			return err
-		case none:
-			number[p.namesKey()] = -1
-		case !all:
+		switch m, all := c.nameSet(p.names); {
+		case m != nil:
 			number[p.namesKey()] = len(machines)
 			machines, from = append(machines, m), p
 			key = append(key, p.namesKey()...)
+		case !all:
+			number[p.namesKey()] = -1
 		}
 	}
 	t := c.names[string(key)]
-	if t == nil && len(machines) > 0 {
-		var err error
-		if t, err = automaton.NewTable(from.at(), machines, false, c.meter); err != nil {
-			return err
-		}
-		c.names[string(key)] = t
+	if t == nil && len(machines) > 0 && !c.failed() {
+		made, err := automaton.NewTable(from.at(), machines, false, c.meter)
+		c.fail(err)
+		t, c.names[string(key)] = made, made
 	}
-	somes, err := c.somesOf(s, a, t, number)
-	if err != nil {
-		return err
-	}
+	somes := c.somesOf(s, a, t, number)
 	for i := range s.names {
 		name := &s.names[i]
 		work := 4 + len(machines)*(8+2*len(name.name)) + 8*len(a) + all
-		if err := c.meter.Charge(work); err != nil {
-			return err
+		if !c.charge(work) {
+			return
 		}
 		matches := make([]bool, len(machines))
 		for j, m := range machines {
 			var err error
-			if matches[j], err = m.Matches(name.name); err != nil {
-				return err
-			}
+			matches[j], err = m.Matches(name.name)
+			c.fail(err)
 		}
 		conj := c.named(a, name.name, true, matches, number)
 		name.value = c.valueOf(conj...)
@@ -199,14 +178,13 @@ func (c *compiler) objectValues(s *objectSpec, a alternative) error {
 		s.others.table, s.others.escapes, kinds = t, fewEscapes, t.Kinds
 	}
 	for kind, matches := range kinds {
-		if err := c.meter.Charge(4 + 8*len(a) + all); err != nil {
-			return err
+		if !c.charge(4 + 8*len(a) + all) {
+			return
 		}
 		conj := c.named(a, "", false, matches, number)
 		s.values = append(s.values, c.valueOf(conj...))
 		s.claim(kind, len(kinds), c.claims(somes, conj, "", false, matches, number))
 	}
-	return nil
 }
 
 // namesKey is the key of propertyNames among the patterns of names.
@@ -247,60 +225,48 @@ func (c *compiler) named(a alternative, name string, known bool, matches []bool,
 	return conj
 }
 
-// nameSet returns the machine of the strings that a schema of names accepts; all and none say that
-// there is no machine because it accepts all strings, or none.
-func (c *compiler) nameSet(s *schema) (m *automaton.Machine, all, none bool, err error) {
+// nameSet returns the machine of the strings that a schema of names accepts; nil if it accepts all
+// strings, or none.
+func (c *compiler) nameSet(s *schema) (m *automaton.Machine, all bool) {
 	if known, ok := c.nameSets[s]; ok {
-		return known.machine, known.all, known.none, nil
-	}
-	alts, err := c.expand(s)
-	if err != nil {
-		return nil, false, false, err
+		return known.machine, known.all
 	}
 	var tables []*automaton.Table
-	for _, a := range alts {
+	for _, a := range c.expand(s) {
 		if allowed, _ := c.typesOf(a); allowed&stringType == 0 {
 			continue
 		}
-		patterns, from, err := c.namePatterns(a)
-		if err != nil {
-			return nil, false, false, err
-		}
-		if len(patterns) == 0 {
-			all = true
+		patterns, from := c.namePatterns(a)
+		if all = len(patterns) == 0; all || c.failed() {
 			break
 		}
-		t, err := c.table(from, patterns, 0, -1)
-		if err != nil {
-			return nil, false, false, err
-		}
-		if t != nil {
+		if t := c.table(from, patterns, 0, -1); t != nil {
 			tables = append(tables, t)
 		}
 	}
-	if none = !all && len(tables) == 0; !all && !none {
-		if m, err = automaton.Union(s.at(), tables, c.meter); err != nil {
-			return nil, false, false, err
-		}
+	if !all && len(tables) > 0 && !c.failed() {
+		var err error
+		m, err = automaton.Union(s.at(), tables, c.meter)
+		c.fail(err)
 	}
-	c.nameSets[s] = nameSet{m, all, none}
-	return m, all, none, nil
+	c.nameSets[s] = nameSet{m, all}
+	return m, all
 }
 
 type nameSet struct {
-	machine   *automaton.Machine
-	all, none bool
+	machine *automaton.Machine
+	all     bool
 }
 
 // namePatterns returns the patterns of the strings of an alternative, with those of its lengths and
-// lists.
-func (c *compiler) namePatterns(a alternative) ([]string, *schema, error) {
+// lists, and one of its schemas.
+func (c *compiler) namePatterns(a alternative) ([]string, *schema) {
 	w := c.wanted(a)
 	if w.max >= 0 || w.min > 0 {
 		const most = 1000 // the greatest repetition of a regex
 		if w.max > most || w.min > most {
-			return nil, nil, fmt.Errorf("%s: propertyNames: want lengths of %d characters at most",
-				w.from.at(), most)
+			c.fail(fmt.Errorf("%s: propertyNames: want lengths of %d characters at most",
+				w.from.at(), most))
 		}
 		upper := ""
 		if w.max >= 0 {
@@ -322,5 +288,5 @@ func (c *compiler) namePatterns(a alternative) ([]string, *schema, error) {
 		}
 		w.patterns = append(w.patterns, "^(?:"+strings.Join(quoted, "|")+")$")
 	}
-	return w.patterns, w.from, c.meter.Failed()
+	return w.patterns, w.from
 }

@@ -46,6 +46,13 @@ const (
 	partEnd                        // the end of an empty container
 )
 
+// complete reports whether the text may end at one of some parts.
+func complete(parts []part) bool {
+	return slices.ContainsFunc(parts, func(p part) bool {
+		return p.frame == nil && (p.kind == partDone || p.ends())
+	})
+}
+
 // list returns the texts of a partList or partNumberList, sorted.
 func (p *part) list() []string {
 	if p.kind == partList {
@@ -234,26 +241,19 @@ func (p *part) alone() (list []part) {
 
 // A partLook is a hash key: equal parts have equal ones.
 type partLook struct {
-	kind   partKind
-	lo, at int32
-	state  int32
-	value  *value
-	str    *stringSpec
-	number *numberSpec
-	name   string
+	part // without its frame
 	frameLook
 }
 
-func (p *part) key(joins bool) (k partLook) {
-	if p.frame != nil && !joins {
-		k.frameLook = p.frame.look()
-	}
-	k.kind, k.lo, k.at, k.state = p.kind, p.lo, p.at, p.string.at
-	k.value, k.str, k.number = p.value, p.str, p.number
+func (p *part) key(joins bool) partLook {
+	k := partLook{part: *p}
+	k.frame, k.names = nil, nil
 	switch {
-	case p.kind == partName && joins:
-		k.lo, k.name = p.hi-p.lo, p.text(p.lo)
-	case p.kind == partOther && joins:
+	case !joins && p.frame != nil:
+		k.frameLook = p.frame.look()
+	case p.kind == partName:
+		k.raw, k.lo, k.hi = p.text(p.lo), 0, p.hi-p.lo
+	case p.kind == partOther:
 		k.str = nil
 	}
 	return k

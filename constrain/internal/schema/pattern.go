@@ -16,14 +16,14 @@ import (
 )
 
 // table returns the automaton of strings that match all patterns, or nil if there are none.
-func (c *compiler) table(from *schema, patterns []string, lo, hi int) (*automaton.Table, error) {
+func (c *compiler) table(from *schema, patterns []string, lo, hi int) *automaton.Table {
 	for _, p := range patterns {
-		c.meter.Charge(64 + 8*len(p))
+		c.charge(64 + 8*len(p))
 	}
 	patterns = sortedTexts(patterns)
 	key, what := fmt.Sprintf("%q", patterns), from.at()
 	own, ready := formatKeys()[key]
-	t, err := c.once(key, ready, func(m *automaton.Meter) (*automaton.Table, error) {
+	t := c.once(key, ready, func(m *automaton.Meter) (*automaton.Table, error) {
 		machines, ways, err := patternMachines(what, [][]string{patterns}, m)
 		if err != nil || ways == nil {
 			return nil, err
@@ -34,8 +34,8 @@ func (c *compiler) table(from *schema, patterns []string, lo, hi int) (*automato
 		}
 		return c.finished(t, m)
 	})
-	if t == nil || err != nil || lo <= 0 && hi < 0 {
-		return t, err
+	if t == nil || lo <= 0 && hi < 0 {
+		return t
 	}
 	key = fmt.Sprintf("%s %d", key, hi)
 	return c.once(key, ready && hi == own, func(m *automaton.Meter) (*automaton.Table, error) {
@@ -59,24 +59,20 @@ func measured(
 }
 
 // tables returns automatons of strings that match all patterns of one of many ways: few of them.
-func (c *compiler) tables(
-	from *schema, ways [][]string, lo, hi int,
-) (list []*automaton.Table, err error) {
+func (c *compiler) tables(from *schema, ways [][]string, lo, hi int) (list []*automaton.Table) {
 	what := from.at()
 	machines, numbers, err := patternMachines(what, ways, c.meter)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		list, err = automaton.Either(what, machines, numbers, c.meter)
 	}
-	list, err = automaton.Either(what, machines, numbers, c.meter)
 	for i := range list {
-		if err != nil {
-			return nil, err
-		}
 		if list[i], err = c.finished(list[i], c.meter); err == nil && (lo > 0 || hi >= 0) {
 			list[i], err = measured(list[i], what, hi, c.meter)
 		}
+		c.fail(err)
 	}
-	return list, err
+	c.fail(err)
+	return list
 }
 
 // once returns the automaton of a key, which it makes once for the schema; if it is one of a format,
@@ -84,10 +80,10 @@ func (c *compiler) tables(
 // refused for what was compiled before.
 func (c *compiler) once(
 	key string, ready bool, find func(*automaton.Meter) (*automaton.Table, error),
-) (t *automaton.Table, err error) {
+) *automaton.Table {
 	t, ok := c.ready[key]
 	if ok {
-		return t, nil
+		return t
 	}
 	if made, ok := c.vocab.ready.Load(key); ok {
 		t = made.(*automaton.Table)
@@ -96,16 +92,18 @@ func (c *compiler) once(
 		if ready {
 			meter = meter.Apart()
 		}
+		var err error
 		if t, err = find(meter); err != nil {
-			return nil, err
+			c.fail(err)
+			return nil
 		}
 	}
 	if ready {
 		c.vocab.ready.Store(key, t)
-		err = c.meter.Charge(t.Bytes() / 16)
+		c.charge(t.Bytes() / 16)
 	}
 	c.ready[key] = t
-	return t, err
+	return t
 }
 
 // unlike is before a pattern that must not match.
@@ -164,7 +162,7 @@ var lookedAt = sync.OnceValue(func() *regexp.Regexp {
 // meaning as pattern: ^[a-z]{3,500}$ becomes ^[a-z]*$ and lengths from 3 to 500.
 func (s *stringWish) counted(pattern string) string {
 	if sized := lookedAt().FindStringSubmatch(pattern); sized != nil {
-		s.bound(sized[1], sized[2], sized[2] == "")
+		s.bound(sized[1], sized[2])
 		s.patterns = append(s.patterns, "^.*$")
 		pattern = "^" + pattern[len(sized[0]):]
 	}
@@ -181,15 +179,15 @@ func (s *stringWish) counted(pattern string) string {
 	if parts[3] == "" {
 		most = parts[2]
 	}
-	s.bound(parts[2], most, most == "")
+	s.bound(parts[2], most)
 	return plain
 }
 
-// bound adds bounds of the length to those of s.
-func (s *stringWish) bound(least, most string, open bool) {
+// bound adds bounds of the length to those of s; most may be empty.
+func (s *stringWish) bound(least, most string) {
 	n, _ := strconv.Atoi(least)
 	s.min = max(s.min, n)
-	if n, _ = strconv.Atoi(most); !open {
+	if n, err := strconv.Atoi(most); err == nil {
 		s.max = tighter(s.max, n)
 	}
 }

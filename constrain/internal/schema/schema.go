@@ -91,44 +91,38 @@ var typeNames = map[string]types{"null": nullType, "boolean": booleanType, "numb
 func IsType(name string) bool { return typeNames[name] != 0 }
 
 // schemaOf returns the schema of a JSON value. It parses each value once.
-func (c *compiler) schemaOf(v *jsonValue) (*schema, error) {
+func (c *compiler) schemaOf(v *jsonValue) *schema {
 	way := c.way
 	defer func() { c.way = way }()
 	c.way = c.enter(v)
 	if s := c.schemas[reached{v, c.way}]; s != nil {
-		return s, nil
+		return s
 	}
-	if err := c.deeper(v); err != nil {
-		return nil, err
-	}
-	defer func() { c.depth-- }()
-	if err := c.meter.Charge(16 + len(v.keys)); err != nil {
-		return nil, err
-	}
+	defer c.deeper(v)()
+	c.charge(16 + len(v.keys))
 	s := c.newSchema(v)
 	c.schemas[reached{v, c.way}] = s
-	if v.kind == 't' || v.kind == 'f' {
+	switch v.kind {
+	case 't', 'f':
 		s.never = v.kind == 'f'
-		return s, nil
-	}
-	if v.kind != '{' {
-		return nil, fmt.Errorf("%s: want a schema: an object, true or false; found %s",
-			v.at(), v.is())
+		return s
+	case '{':
+	default:
+		c.fail(fmt.Errorf("%s: want a schema: an object, true or false; found %s", v.at(), v.is()))
 	}
 	of := c.scopeOf(v)
 	for i, key := range v.keys {
-		ignored, err := c.ignores(of, v, key)
-		if err == nil && !ignored {
-			c.closing(s, key)
-			err = c.keyword(s, v, key, v.items[i])
+		if c.failed() {
+			return s
 		}
-		if err != nil {
-			return nil, err
+		if !c.ignores(of, v, key) {
+			c.closing(s, key)
+			c.keyword(s, v, key, v.items[i])
 		}
 	}
 	s.closes = s.closes || c.options.Closed && len(s.required)+len(s.dependents) > 0
 	c.discriminate(s, v)
-	return s, nil
+	return s
 }
 
 // discriminate gives each branch that is a reference what OpenAPI's discriminator says of it: the
@@ -164,12 +158,12 @@ func (c *compiler) discriminate(s *schema, v *jsonValue) {
 	}
 }
 
-// deeper counts one level of nested schemas.
-func (c *compiler) deeper(v *jsonValue) error {
+// deeper counts one level of nested schemas, until what it returns is called.
+func (c *compiler) deeper(v *jsonValue) (done func()) {
 	if c.depth++; c.depth > maxDepth {
-		return fmt.Errorf("%s: more than %d schemas lead to one another", v.at(), maxDepth)
+		c.fail(fmt.Errorf("%s: more than %d schemas lead to one another", v.at(), maxDepth))
 	}
-	return nil
+	return func() { c.depth-- }
 }
 
 // at returns the JSON pointer to a schema, for errors.
@@ -184,23 +178,21 @@ func (c *compiler) newSchema(from *jsonValue) *schema {
 // identify gives a schema its id. The bytes of a text do not bound how many negations and ways
 // there are, and each takes up to a KiB with what is in it: so the work bounds the memory.
 func (c *compiler) identify(s *schema) {
-	c.meter.Charge(256)
+	c.charge(256)
 	s.id = len(c.all)
 	c.all = append(c.all, s)
 }
 
 // keyword reads one keyword of a schema.
-func (c *compiler) keyword(s *schema, in *jsonValue, key string, v *jsonValue) (err error) {
+func (c *compiler) keyword(s *schema, in *jsonValue, key string, v *jsonValue) {
 	switch key {
 	case "type":
-		err = c.typeOf(s, in, v)
+		c.typeOf(s, in, v)
 	case "disallow":
 		s.not = c.newSchema(in)
-		err = c.typeOf(s.not, in, v)
+		c.typeOf(s.not, in, v)
 	case "enum":
-		if v.kind != '[' {
-			return v.want("an array")
-		}
+		c.want(v, '[', "an array")
 		s.enum, s.hasEnum = v.items, true
 	case "const":
 		to := s
@@ -210,189 +202,152 @@ func (c *compiler) keyword(s *schema, in *jsonValue, key string, v *jsonValue) (
 		}
 		to.enum, to.hasEnum = []*jsonValue{v}, true
 	case "$ref":
-		var target *jsonValue
-		if target, err = c.target(v); err == nil {
-			s.ref, err = c.schemaOf(target)
+		if target := c.target(v); target != nil {
+			s.ref = c.schemaOf(target)
 		}
 	case "$recursiveRef", "$dynamicRef":
-		err = c.dynamic(s, in, key, v)
+		c.dynamic(s, in, key, v)
 	case "extends":
-		if v.kind == '[' && len(v.items) > 0 {
-			s.allOf, err = c.schemasOf(v)
-		} else if v.kind != '[' {
-			s.allOf = make([]*schema, 1)
-			s.allOf[0], err = c.schemaOf(v)
+		for _, item := range v.orEach() {
+			s.allOf = append(s.allOf, c.schemaOf(item))
 		}
 	case "allOf":
-		s.allOf, err = c.schemasOf(v)
+		s.allOf = c.schemasOf(v)
 	case "anyOf":
-		s.anyOf, err = c.schemasOf(v)
+		s.anyOf = c.schemasOf(v)
 	case "oneOf":
-		s.oneOf, err = c.schemasOf(v)
+		s.oneOf = c.schemasOf(v)
 	case "minimum":
-		s.minimum, err = v.decimal()
+		s.minimum = c.decimal(v)
 	case "maximum":
-		s.maximum, err = v.decimal()
+		s.maximum = c.decimal(v)
 	case "exclusiveMinimum":
-		s.exclusiveMin, err = exclusiveOf(v, in.member("minimum"))
+		s.exclusiveMin = c.exclusiveOf(v, in.member("minimum"))
 	case "exclusiveMaximum":
-		s.exclusiveMax, err = exclusiveOf(v, in.member("maximum"))
+		s.exclusiveMax = c.exclusiveOf(v, in.member("maximum"))
 	case "multipleOf", "divisibleBy":
-		s.multiple, err = v.divisor()
+		s.multiple = c.divisor(v)
 	case "minLength":
-		s.minLength, err = v.count()
+		s.minLength = c.count(v)
 	case "maxLength":
-		s.maxLength, err = v.count()
+		s.maxLength = c.count(v)
 	case "minItems":
-		s.minItems, err = v.count()
+		s.minItems = c.count(v)
 	case "maxItems":
-		s.maxItems, err = v.count()
+		s.maxItems = c.count(v)
 	case "minProperties":
-		s.minProperties, err = v.count()
+		s.minProperties = c.count(v)
 	case "maxProperties":
-		s.maxProperties, err = v.count()
+		s.maxProperties = c.count(v)
 	case "pattern":
-		if v.kind != '"' {
-			return v.want("a string")
-		}
+		c.want(v, '"', "a string")
 		s.pattern = &v.text
 	case "format":
-		err = c.formatOf(s, in, v)
+		c.formatOf(s, in, v)
 	case "required":
 		if draft := c.scopeOf(in).draft; draft != draft3 { // there the object's properties say it
-			s.required, err = v.strings()
+			s.required = c.strings(v)
 		}
 	case "properties":
-		s.properties, err = c.propertiesOf(v)
-		s.required = append(s.required, requiredOf(c.scopeOf(in).draft, v)...)
+		s.properties = c.propertiesOf(v)
+		for i, name := range v.keys {
+			if c.scopeOf(in).draft == draft3 && v.items[i].member("required").yes() {
+				s.required = append(s.required, name)
+			}
+		}
 	case "patternProperties":
-		s.patterns, err = c.propertiesOf(v)
+		s.patterns = c.propertiesOf(v)
 	case "additionalProperties":
-		s.additional, err = c.schemaOf(v)
+		s.additional = c.schemaOf(v)
 	case "uniqueItems":
 		s.unique = v.kind == 't'
 	case "propertyNames":
-		s.names, err = c.schemaOf(v)
+		s.names = c.schemaOf(v)
 	case "prefixItems":
-		s.prefix, err = c.schemasOf(v)
+		s.prefix = c.schemasOf(v)
 	case "items", "additionalItems":
-		err = c.items(s, in, key, v)
+		c.items(s, in, key, v)
 	case "not":
-		s.not, err = c.schemaOf(v)
+		s.not = c.schemaOf(v)
 	case "if":
 		if c.document.leftovers || in.member("then") != nil || in.member("else") != nil {
-			s.when, err = c.schemaOf(v)
+			s.when = c.schemaOf(v)
 		}
-	case "then", "else":
-		err = c.branch(s, in, key, v)
+	case "then": // which restricts nothing without if, nor does else
+		if in.member("if") != nil {
+			s.then = c.schemaOf(v)
+		}
+	case "else":
+		if in.member("if") != nil {
+			s.otherwise = c.schemaOf(v)
+		}
 	case "dependentRequired", "dependentSchemas", "dependencies":
-		err = c.dependencies(s, in, key, v)
+		c.dependencies(s, in, key, v)
 	case "unevaluatedProperties":
-		s.rest, err = c.schemaOf(v)
+		s.rest = c.schemaOf(v)
 	case "unevaluatedItems":
-		s.restItems, err = c.schemaOf(v)
+		s.restItems = c.schemaOf(v)
 	case "contains":
-		err = c.containsOf(s, in, v)
+		c.containsOf(s, in, v)
 	}
-	return err
 }
 
-func (c *compiler) schemasOf(v *jsonValue) (list []*schema, err error) {
-	if v.kind != '[' || len(v.items) == 0 {
-		return nil, v.want("an array of schemas")
+func (c *compiler) schemasOf(v *jsonValue) (list []*schema) {
+	if c.want(v, '[', "an array of schemas"); len(v.items) == 0 {
+		c.fail(v.want("an array of schemas"))
 	}
 	for _, item := range v.items {
-		s, err := c.schemaOf(item)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, s)
+		list = append(list, c.schemaOf(item))
 	}
-	return list, nil
+	return list
 }
 
-func (c *compiler) propertiesOf(v *jsonValue) (list []property, err error) {
-	if v.kind != '{' {
-		return nil, v.want("an object of schemas")
-	}
+func (c *compiler) propertiesOf(v *jsonValue) (list []property) {
+	c.want(v, '{', "an object of schemas")
 	for i, name := range v.keys {
-		s, err := c.schemaOf(v.items[i])
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, property{name, s})
+		list = append(list, property{name, c.schemaOf(v.items[i])})
 	}
-	return list, nil
+	return list
 }
 
 // property returns the schema of a property, or nil if properties does not contain the name.
 func (s *schema) property(name string) *schema {
-	if len(s.properties) <= fewKeys {
-		for _, p := range s.properties {
-			if p.name == name {
-				return p.value
-			}
-		}
-		return nil
-	}
-	if s.index == nil {
-		s.index = make(map[string]*schema, len(s.properties))
-		for _, p := range s.properties {
-			s.index[p.name] = p.value
-		}
-	}
-	return s.index[name]
+	return find(name, len(s.properties), &s.index, func(i int) (string, *schema) {
+		return s.properties[i].name, s.properties[i].value
+	})
 }
-
-// fewKeys are found without an index.
-const fewKeys = 8
 
 // Keywords that are more than one value: those with older spellings, and those beside others.
 
 // exclusiveOf reads an exclusive bound: a number or, in draft 4, true beside the bound.
-func exclusiveOf(v, bound *jsonValue) (*decimal, error) {
+func (c *compiler) exclusiveOf(v, bound *jsonValue) *decimal {
 	switch {
 	case v.kind == 'f':
-		return nil, nil
+		return nil
 	case v.kind == 't' && bound != nil:
-		return bound.decimal()
+		return c.decimal(bound)
 	}
-	return v.decimal()
+	return c.decimal(v)
 }
 
 // items reads items and additionalItems: until draft 2019-09, items could be an array of schemas,
 // which is now prefixItems, and additionalItems was what is now items.
-func (c *compiler) items(s *schema, in *jsonValue, key string, v *jsonValue) (err error) {
+func (c *compiler) items(s *schema, in *jsonValue, key string, v *jsonValue) {
 	tuple := in.member("items") != nil && in.member("items").kind == '['
 	switch {
 	case tuple && in.member("prefixItems") != nil:
-		err = fmt.Errorf("%s: items: want a schema beside prefixItems, found an array", in.at())
+		c.fail(fmt.Errorf("%s: items: want a schema beside prefixItems, found an array", in.at()))
 	case tuple && key == "items" && len(v.items) > 0:
-		s.prefix, err = c.schemasOf(v)
+		s.prefix = c.schemasOf(v)
 	case !tuple && key == "items" || tuple && key == "additionalItems":
-		s.items, err = c.schemaOf(v)
+		s.items = c.schemaOf(v)
 	}
-	return err
-}
-
-// branch reads then or else, which restrict nothing without if.
-func (c *compiler) branch(s *schema, in *jsonValue, key string, v *jsonValue) (err error) {
-	switch {
-	case in.member("if") == nil:
-	case key == "then":
-		s.then, err = c.schemaOf(v)
-	default:
-		s.otherwise, err = c.schemaOf(v)
-	}
-	return err
 }
 
 // dependencies reads what a property asks for: other properties, or a schema for the object. Each
 // is two alternatives, one without the property.
-func (c *compiler) dependencies(s *schema, in *jsonValue, key string, v *jsonValue) error {
-	if v.kind != '{' {
-		return v.want("an object")
-	}
+func (c *compiler) dependencies(s *schema, in *jsonValue, key string, v *jsonValue) {
+	c.want(v, '{', "an object")
 	for i, name := range v.keys {
 		item := v.items[i]
 		without, with := c.newSchema(item), c.newSchema(item)
@@ -401,78 +356,47 @@ func (c *compiler) dependencies(s *schema, in *jsonValue, key string, v *jsonVal
 		with.types, with.required, with.beside = objectType, []string{name}, true
 		switch {
 		case key != "dependentSchemas" && item.kind == '[':
-			names, err := item.strings()
-			if err != nil {
-				return err
-			}
-			with.required = append(with.required, names...)
+			with.required = append(with.required, c.strings(item)...)
 			s.dependents = append(s.dependents, with.required...)
 		case key != "dependentSchemas" && key == "dependencies" && item.kind == '"': // draft 3
 			with.required = append(with.required, item.text)
 			s.dependents = append(s.dependents, with.required...)
 		case key == "dependentRequired":
-			return item.want("an array of strings")
+			c.fail(item.want("an array of strings"))
 		default:
-			part, err := c.schemaOf(item)
-			if err != nil {
-				return err
-			}
-			with.allOf = []*schema{part}
+			with.allOf = []*schema{c.schemaOf(item)}
 		}
 		also := c.newSchema(item)
 		also.anyOf = []*schema{without, with}
 		s.also = append(s.also, also)
 	}
-	return nil
 }
 
 // typeOf reads type. In draft 3 it may be any, and schemas may stand among the names.
-func (c *compiler) typeOf(s *schema, in, v *jsonValue) (err error) {
+func (c *compiler) typeOf(s *schema, in, v *jsonValue) {
 	if c.scopeOf(in).draft != draft3 {
-		if s.types, err = readTypes(v); c.options.OpenAPI && in.member("nullable") != nil &&
-			in.member("nullable").kind == 't' {
+		if s.types = c.types(v); c.options.OpenAPI && in.member("nullable").yes() {
 			s.types |= nullType
 		}
-		return err
+		return
 	}
-	items := []*jsonValue{v}
-	if v.kind == '[' {
-		items = v.items
-	}
-	for _, item := range items {
+	for _, item := range v.orEach() {
 		one := c.newSchema(item)
 		switch {
 		case item.kind == '{':
-			one, err = c.schemaOf(item)
+			one = c.schemaOf(item)
 		case item.string() != "any":
-			one.types, err = readTypes(item)
-		}
-		if err != nil {
-			return err
+			one.types = c.types(item)
 		}
 		s.anyOf = append(s.anyOf, one)
 	}
-	return nil
-}
-
-// requiredOf returns the names of properties that say in draft 3 that they are required.
-func requiredOf(draft drafts, properties *jsonValue) (names []string) {
-	if draft != draft3 {
-		return nil
-	}
-	for i, name := range properties.keys {
-		if r := properties.items[i].member("required"); r != nil && r.kind == 't' {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // dynamic reads a reference to the outermost schema that led here and has its anchor.
-func (c *compiler) dynamic(s *schema, in *jsonValue, key string, v *jsonValue) error {
-	target, err := c.target(v)
-	if err != nil {
-		return err
+func (c *compiler) dynamic(s *schema, in *jsonValue, key string, v *jsonValue) {
+	target := c.target(v)
+	if target == nil {
+		return
 	}
 	anchor := ""
 	if key == "$dynamicRef" {
@@ -483,9 +407,7 @@ func (c *compiler) dynamic(s *schema, in *jsonValue, key string, v *jsonValue) e
 			target = outer
 		}
 	}
-	part, err := c.schemaOf(target)
-	s.also = append(s.also, part)
-	return err
+	s.also = append(s.also, c.schemaOf(target))
 }
 
 // nothing returns a schema that accepts nothing, always the same one.
@@ -496,6 +418,9 @@ func (c *compiler) nothing() *schema {
 	}
 	return c.none
 }
+
+// restricts reports whether there is a schema, and it does not accept everything.
+func (s *schema) restricts() bool { return s != nil && !s.trivial() }
 
 // trivial reports whether a schema accepts everything.
 func (s *schema) trivial() bool {

@@ -24,9 +24,9 @@ func (m *some) none(n *schema, b *negation) {
 	case m.in.names != nil:
 		n.names = m.in.names
 	case !m.other:
-		n.patterns = []property{{m.in.patterns[0].name, b.not(m.of)}}
+		n.patterns = []property{{m.in.patterns[0].name, b.c.negate(m.of)}}
 	default:
-		n.additional = b.not(m.of)
+		n.additional = b.c.negate(m.of)
 		for _, p := range m.in.properties {
 			n.properties = append(n.properties, property{p.name, free})
 		}
@@ -54,12 +54,12 @@ func (m *some) has(name string, known bool, matches []bool, number map[string]in
 // kind, they become known names.
 func (c *compiler) somesOf(
 	s *objectSpec, a alternative, t *automaton.Table, number map[string]int,
-) (somes []some, err error) {
+) (somes []some) {
 	for _, id := range a {
 		somes = append(somes, c.all[id].somes...)
 	}
-	if s.somes = len(somes); s.somes == 0 {
-		return nil, nil
+	if s.somes = len(somes); s.somes == 0 || c.failed() {
+		return nil
 	}
 	for _, m := range somes {
 		for _, p := range m.in.properties {
@@ -68,32 +68,30 @@ func (c *compiler) somesOf(
 	}
 	from := c.all[a[0]]
 	if s.somes > maxCounts {
-		return nil, fmt.Errorf("%s: want %d of additionalProperties, patternProperties and propertyNames "+
-			"at most under not, if, and in branches of oneOf of which two can hold", from.at(), maxCounts)
+		c.fail(fmt.Errorf("%s: want %d of additionalProperties, patternProperties and propertyNames "+
+			"at most under not, if, and in branches of oneOf of which two can hold", from.at(), maxCounts))
+		return nil
 	}
 	if t == nil {
-		return somes, nil
+		return somes
 	}
 	for i := range somes {
 		u, err := t.Those(c.meter, nil, func(kind int) bool {
 			return somes[i].has("", false, t.Kinds[kind], number)
 		})
-		if err != nil {
-			return nil, err
-		}
-		if u == nil || u.Count[0] >= automaton.Unbounded {
+		if c.fail(err); u == nil || u.Count[0] >= automaton.Unbounded {
 			continue
 		}
 		names, ok := u.Strings(maxFew)
 		if !ok {
-			return nil, fmt.Errorf("%s: more than %d names, but not any number, under not, if, and in branches "+
-				"of oneOf of which two can hold", from.at(), maxFew)
+			c.fail(fmt.Errorf("%s: more than %d names, but not any number, under not, if, and in branches "+
+				"of oneOf of which two can hold", from.at(), maxFew))
 		}
 		for _, name := range names {
 			s.name(name)
 		}
 	}
-	return somes, c.meter.Failed()
+	return somes
 }
 
 // claims returns what the value of a property can be so that it counts for kinds of properties that

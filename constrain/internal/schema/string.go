@@ -47,6 +47,14 @@ const (
 	closes
 )
 
+// goesOnIf is the verdict on a byte after which a string goes on, if it does.
+func goesOnIf(is bool) verdict {
+	if is {
+		return goesOn
+	}
+	return impossible
+}
+
 // step returns the state after a byte.
 func (s *stringSpec) step(st stringState, b byte) (stringState, verdict) {
 	switch st.Form {
@@ -94,18 +102,12 @@ func (s *stringSpec) stepBorder(st stringState, b byte) (stringState, verdict) {
 		}
 		return st, impossible
 	case b == '\\':
-		p := automaton.Partial{Form: automaton.Escape}
-		st.Partial = p
-		if s.escapes == fewEscapes {
-			if s.reaches(st, 0, 0x1f) || s.reaches(st, '"', '"') || s.reaches(st, '\\', '\\') {
-				return st, goesOn
-			}
-			return st, impossible
+		st.Partial = automaton.Partial{Form: automaton.Escape}
+		if s.escapes != fewEscapes {
+			return st, goesOnIf(s.reaches(st, 0, unicode.MaxRune))
 		}
-		if s.reaches(st, 0, unicode.MaxRune) {
-			return st, goesOn
-		}
-		return st, impossible
+		return st, goesOnIf(s.reaches(st, 0, 0x1f) || s.reaches(st, '"', '"') ||
+			s.reaches(st, '\\', '\\'))
 	case b < 0x20:
 		return st, impossible
 	}
@@ -123,10 +125,7 @@ func (s *stringSpec) arrive(st stringState, p automaton.Partial) (stringState, v
 		return s.complete(st, lo)
 	}
 	st.Partial = p
-	if lo <= hi && s.reaches(st, lo, hi) {
-		return st, goesOn
-	}
-	return st, impossible
+	return st, goesOnIf(s.reaches(st, lo, hi))
 }
 
 func (s *stringSpec) stepEscape(st stringState, b byte) (stringState, verdict) {
@@ -162,15 +161,10 @@ func (s *stringSpec) arriveHex(st stringState, p automaton.Partial) (stringState
 	}
 	lo, hi := p.Runes()
 	if p.Form == automaton.LowHex {
-		switch {
-		case lo > hi:
-			return st, impossible
-		case p.Left == 0:
+		if p.Left == 0 && lo <= hi {
 			return s.complete(st, lo)
-		case s.reaches(st, lo, hi):
-			return st, goesOn
 		}
-		return st, impossible
+		return st, goesOnIf(s.reaches(st, lo, hi))
 	}
 	if s.escapes == fewEscapes {
 		hi = min(hi, 0x1f)
@@ -185,11 +179,8 @@ func (s *stringSpec) arriveHex(st stringState, p automaton.Partial) (stringState
 		st.Partial = automaton.Partial{Form: automaton.HighEscape, Left: 2, High: uint16(lo)}
 		return st, goesOn
 	}
-	if p.Left > 0 && (pair || s.reaches(st, lo, min(hi, 0xd7ff)) ||
-		s.reaches(st, max(lo, 0xe000), hi)) {
-		return st, goesOn
-	}
-	return st, impossible
+	return st, goesOnIf(p.Left > 0 && (pair || s.reaches(st, lo, min(hi, 0xd7ff)) ||
+		s.reaches(st, max(lo, 0xe000), hi)))
 }
 
 // complete adds a complete character.
@@ -199,10 +190,7 @@ func (s *stringSpec) complete(st stringState, r rune) (stringState, verdict) {
 	if t := s.table; t != nil {
 		st.at = t.Step(st.at, t.Alpha.Of(r))
 	}
-	if !s.live(st) {
-		return st, impossible
-	}
-	return st, goesOn
+	return st, goesOnIf(s.live(st))
 }
 
 // live reports whether a string can still end.
@@ -310,7 +298,7 @@ func tighter(a, b int) int {
 	return a
 }
 
-// wanted collects what an alternative says of strings. An error of the meter stays with it.
+// wanted collects what an alternative says of strings.
 func (c *compiler) wanted(a alternative) *stringWish {
 	s := &stringWish{max: -1}
 	for _, id := range a {
@@ -321,7 +309,7 @@ func (c *compiler) wanted(a alternative) *stringWish {
 		s.min = max(s.min, p.minLength)
 		s.max = tighter(s.max, p.maxLength)
 		if p.pattern != nil {
-			if c.meter.Charge(64+64*len(*p.pattern)) != nil {
+			if !c.charge(64 + 64*len(*p.pattern)) {
 				return s
 			}
 			s.patterns = append(s.patterns, s.counted(*p.pattern))
@@ -336,7 +324,7 @@ func (c *compiler) wanted(a alternative) *stringWish {
 			}
 		}
 		if p.hasTexts {
-			if c.meter.Charge(8*len(s.texts)+16*len(p.texts)) != nil {
+			if !c.charge(8*len(s.texts) + 16*len(p.texts)) {
 				return s
 			}
 			s.texts = intersectTexts(s.texts, p.texts)
@@ -347,7 +335,7 @@ func (c *compiler) wanted(a alternative) *stringWish {
 
 // strs adds the strings of some alternatives to a value. Many that match patterns, in the same lengths,
 // become a few specs, so that a text is not read for each.
-func (c *compiler) strs(v *value, wishes []*stringWish) error {
+func (c *compiler) strs(v *value, wishes []*stringWish) {
 	const few = 2
 	type lengths struct{ min, max int }
 	alike, made := map[lengths][][]string{}, map[lengths]bool{}
@@ -361,70 +349,49 @@ func (c *compiler) strs(v *value, wishes []*stringWish) error {
 		is := lengths{w.min, w.max}
 		ways := alike[is]
 		if len(w.patterns) == 0 || w.texts != nil || len(ways) <= few {
-			if err := c.str(v, w); err != nil {
-				return err
+			c.str(v, w)
+		} else if !made[is] {
+			made[is] = true
+			for _, t := range c.tables(w.from, ways, w.min, w.max) {
+				v.strings = append(v.strings, &stringSpec{table: t, min: w.min, max: w.max,
+					escapes: fewEscapes})
 			}
-			continue
-		}
-		if made[is] {
-			continue
-		}
-		made[is] = true
-		tables, err := c.tables(w.from, ways, w.min, w.max)
-		if err != nil {
-			return err
-		}
-		for _, t := range tables {
-			v.strings = append(v.strings, &stringSpec{min: w.min, max: w.max, table: t, escapes: fewEscapes})
 		}
 	}
-	return nil
 }
 
 // str adds the strings of an alternative to a value.
-func (c *compiler) str(v *value, w *stringWish) error {
-	if err := c.meter.Failed(); err != nil {
-		return err
-	}
+func (c *compiler) str(v *value, w *stringWish) {
 	s := &stringSpec{min: w.min, max: w.max}
-	if s.max >= 0 && s.min > s.max || s.min >= automaton.Unbounded {
-		return nil
+	if c.failed() || s.max >= 0 && s.min > s.max || s.min >= automaton.Unbounded {
+		return
 	}
 	switch {
 	case len(w.patterns) > 0:
-		t, err := c.table(w.from, w.patterns, s.min, s.max)
-		if t == nil || err != nil {
-			return err
+		if s.table, s.escapes = c.table(w.from, w.patterns, s.min, s.max), fewEscapes; s.table == nil {
+			return
 		}
-		s.table, s.escapes = t, fewEscapes
 	case w.texts == nil && s.min == 0 && s.max < 0:
 		s = c.anyString
 	default:
 		s.escapes = allEscapes
 	}
 	if !s.live(stringState{}) {
-		return nil
+		return
 	}
 	if w.texts != nil {
-		s = s.list(w.texts, c.meter)
-		if len(s.texts) == 0 {
-			return nil
-		}
+		s = c.list(s, w.texts)
 	}
-	if !slices.Contains(v.strings, s) {
+	if (w.texts == nil || len(s.texts) > 0) && !slices.Contains(v.strings, s) {
 		v.strings = append(v.strings, s)
 	}
-	return nil
 }
 
-// list returns the spec of the texts that s allows.
-func (s *stringSpec) list(texts []string, m *automaton.Meter) *stringSpec {
-	l := &stringSpec{texts: []string{}}
+// list returns the spec of the texts that a spec allows.
+func (c *compiler) list(s *stringSpec, texts []string) *stringSpec {
+	l := &stringSpec{}
 	for _, text := range texts {
-		if m.Charge(32+4*len(text)) != nil {
-			break
-		}
-		if s.has(text) {
+		if c.charge(32+4*len(text)) && s.has(text) {
 			l.texts = append(l.texts, text)
 			l.escaped = append(l.escaped, escapeJSON(text))
 		}

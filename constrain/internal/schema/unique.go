@@ -24,19 +24,18 @@ type node struct {
 
 // unique refuses an array of unique items that may not find as many as its min says, whatever came
 // before.
-func (c *compiler) unique(s *arraySpec) error {
+func (c *compiler) unique(s *arraySpec) {
 	for i := 0; i < min(s.min, len(s.prefix)+1); i++ {
 		n := i + 1 // the values so far, and another one
 		if i == len(s.prefix) {
 			n = s.min
 		}
 		if v := s.item(i); n > 1 && v.possible && !v.endless(0) && !v.atLeast(n) {
-			return fmt.Errorf("%s: uniqueItems of %d items or more is supported for items of which so "+
+			c.fail(fmt.Errorf("%s: uniqueItems of %d items or more is supported for items of which so "+
 				"many are known to differ, as strings of any length do, and objects with one",
-				s.from.at(), n)
+				s.from.at(), n))
 		}
 	}
-	return c.meter.Failed()
 }
 
 // endless reports whether there are infinitely many of a value, and still after any beginning of
@@ -62,10 +61,8 @@ func (s *objectSpec) anyName() bool { return s.others != nil && s.others.table =
 
 // atLeast reports whether a value has so many scalars.
 func (v *value) atLeast(n int) bool {
-	for _, is := range []bool{v.null, v.yes, v.no} {
-		if is {
-			n--
-		}
+	for range v.words {
+		n--
 	}
 	for _, s := range v.strings {
 		switch {
@@ -286,12 +283,7 @@ func freshParts(parts []part, from int, work *int) []part {
 
 // among reports whether one of some nodes has a text.
 func among(nodes []*node, text string) bool {
-	for _, u := range nodes {
-		if u.text == text {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(nodes, func(u *node) bool { return u.text == text })
 }
 
 // begun reports whether the text of one of some nodes begins with a text.
@@ -375,11 +367,8 @@ func (v *value) differs(rivals []*node, depth int) bool {
 	if len(rivals) == 0 {
 		return v.possible
 	}
-	for _, word := range []struct {
-		is   bool
-		text string
-	}{{v.null, "null"}, {v.yes, "true"}, {v.no, "false"}} {
-		if word.is && !among(rivals, word.text) {
+	for word := range v.words {
+		if !among(rivals, word) {
 			return true
 		}
 	}

@@ -23,19 +23,18 @@ type value struct {
 }
 
 // satisfy finds the possible values, by the least fixed point, and drops everything else.
-func (c *compiler) satisfy() error {
+func (c *compiler) satisfy() {
 	list := slices.Clone(c.order)
 	slices.Reverse(list) // usually parts before the values that contain them
-	if err := c.widen(list); err != nil {
-		return err
-	}
-	if err := c.findAgain(list); err != nil {
-		return err
+	if !c.failed() {
+		c.widen(list)
+		c.findPossible(list)
 	}
 	for _, v := range list {
-		if err := c.meter.Charge(4 * v.parts()); err != nil {
-			return err
+		if c.failed() {
+			return
 		}
+		c.charge(4 * v.parts())
 		v.arrays = slices.DeleteFunc(v.arrays, func(s *arraySpec) bool { return !s.exists() })
 		v.objects = slices.DeleteFunc(v.objects, func(s *objectSpec) bool { return !s.exists(c.meter) })
 		for _, s := range v.arrays {
@@ -51,22 +50,19 @@ func (c *compiler) satisfy() error {
 	for _, v := range list {
 		for _, s := range v.arrays {
 			if s.unique {
-				if err := c.unique(s); err != nil {
-					return err
-				}
+				c.unique(s)
 			}
 		}
 	}
-	return c.meter.Failed()
 }
 
-// findPossible marks the possible values. A value that is not marked is visited again when one of
-// its parts is marked.
-func (c *compiler) findPossible(list []*value) error {
+// findPossible marks the possible values, and no others. A value that is not marked is visited again
+// when one of its parts is marked.
+func (c *compiler) findPossible(list []*value) {
 	wholes := map[*value][]*value{} // the values that contain a value as a part
 	for _, v := range list {
-		if err := c.meter.Charge(4 + 4*v.parts()); err != nil {
-			return err
+		if v.possible = false; !c.charge(4 + 4*v.parts()) {
+			return
 		}
 		v.eachPart(func(part *value) { wholes[part] = append(wholes[part], v) })
 	}
@@ -78,14 +74,14 @@ func (c *compiler) findPossible(list []*value) error {
 			if v.possible {
 				continue
 			}
-			if err := c.meter.Charge(8 + 2*v.parts()); err != nil {
-				return err
+			if !c.charge(8 + 2*v.parts()) {
+				return
 			}
 			if !v.exists(c.meter) {
 				continue
 			}
 			v.possible = true
-			c.meter.Charge(4 * len(wholes[v]))
+			c.charge(4 * len(wholes[v]))
 			for _, whole := range wholes[v] {
 				if !whole.possible && !waiting[whole] {
 					waiting[whole], next = true, append(next, whole)
@@ -94,7 +90,6 @@ func (c *compiler) findPossible(list []*value) error {
 		}
 		todo = next
 	}
-	return nil
 }
 
 // eachPart calls f with the values of names and items; it may call f several times for a value.
@@ -107,21 +102,35 @@ func (v *value) eachPart(f func(*value)) {
 		s.tally.each(f)
 	}
 	for _, s := range v.objects {
-		for i := range s.names {
-			f(s.names[i].value)
-			for _, claim := range s.names[i].claims {
-				f(claim.value)
+		s.each(func(_ int, v *value) { f(v) })
+	}
+}
+
+// each calls f with what the value of each name can be; other names are -1.
+func (s *objectSpec) each(f func(name int, v *value)) {
+	for i := range s.names {
+		f(i, s.names[i].value)
+		for _, claim := range s.names[i].claims {
+			f(i, claim.value)
+		}
+	}
+	for _, o := range s.claimed {
+		for _, other := range o.values {
+			if other != nil {
+				f(-1, other)
 			}
 		}
-		for _, o := range s.claimed {
-			for _, other := range o.values {
-				if other != nil {
-					f(other)
-				}
-			}
-		}
-		for _, other := range s.values {
-			f(other)
+	}
+	for _, other := range s.values {
+		f(-1, other)
+	}
+}
+
+// words yields what a value can be of null, true and false.
+func (v *value) words(yield func(word string) bool) {
+	for i, is := range [...]bool{v.null, v.yes, v.no} {
+		if is && !yield([...]string{"null", "true", "false"}[i]) {
+			return
 		}
 	}
 }

@@ -43,7 +43,8 @@ func (v *Trie) sortPlain() {
 			v.Plain[n][i] |= w
 		}
 	}
-	v.odd, v.oddAt = v.part([]int32{}, func(id int32) bool { return isOdd[id] })
+	v.odd = v.part(func(id int32) bool { return isOdd[id] })
+	v.oddAt = v.indexes(v.odd)
 	var ranges []automaton.Range
 	for r := range runes {
 		ranges = append(ranges, automaton.Range{Lo: r, Hi: r})
@@ -76,49 +77,28 @@ func plainLength(b []byte) (n int) {
 	return n
 }
 
-// part returns the trie of some ids: the nodes above them; and the indexes of these nodes in the whole
-// trie, if at is not nil. Ids of equal bytes are all in it.
-func (v *Trie) part(at []int32, has func(id int32) bool) ([]Node, []int32) {
-	keep := make([]uint8, len(v.Nodes)) // 1: above an id, 2: that of an id
-	path := make([]int32, v.Longest+1)
-	keep[0] = 1
-	count := 1
+// part returns the trie of some ids. Ids of equal bytes are all in it.
+func (v *Trie) part(has func(id int32) bool) []Node {
+	var order []int32
 	for i := range v.Nodes {
-		n := &v.Nodes[i]
-		path[n.Depth] = int32(i)
-		if n.ID < 0 || !has(n.ID) {
-			continue
-		}
-		for d := int(n.Depth); keep[path[d]] == 0; d-- {
-			keep[path[d]] = 1
-			count++
-		}
-		keep[i] = 2
-	}
-	nodes := make([]Node, 0, count)
-	shut := func(from, to int) { // sizes count only these nodes
-		for _, k := range path[from:to] {
-			nodes[k].Size = int32(len(nodes)) - k
+		if id := v.Nodes[i].ID; id >= 0 && has(id) {
+			order = append(order, id)
 		}
 	}
-	open := 0 // nodes of path
-	for i := 0; i < len(v.Nodes); i++ {
-		n := v.Nodes[i]
-		if keep[i] == 0 {
-			i += int(n.Size) - 1
-			continue
+	return v.arrange(order)
+}
+
+// indexes returns the indexes of the nodes of a part in the whole trie.
+func (v *Trie) indexes(nodes []Node) []int32 {
+	at, k := make([]int32, len(nodes)), int32(0)
+	for i, n := range nodes {
+		for v.Nodes[k].Depth != n.Depth || v.Nodes[k].Byte != n.Byte {
+			k += v.Nodes[k].Size
 		}
-		shut(int(n.Depth), open)
-		if keep[i] == 1 {
-			n.ID = -1
-		}
-		path[n.Depth], open = int32(len(nodes)), int(n.Depth)+1
-		if nodes = append(nodes, n); at != nil {
-			at = append(at, int32(i))
-		}
+		at[i] = k
+		k++
 	}
-	shut(0, open)
-	return nodes, at
+	return at
 }
 
 // Index returns the index in the whole trie of a node of one of the tries.
@@ -214,7 +194,7 @@ func (v *Trie) longer(depth int) []Node {
 	long := &v.long[i]
 	long.once.Do(func() {
 		all, short := v.Plain[len(v.Plain)-1], v.Plain[depths[i]]
-		long.nodes, _ = v.part(nil, func(id int32) bool { return (all[id>>6]&^short[id>>6])>>(id&63)&1 != 0 })
+		long.nodes = v.part(func(id int32) bool { return (all[id>>6]&^short[id>>6])>>(id&63)&1 != 0 })
 	})
 	return long.nodes
 }

@@ -18,14 +18,8 @@ func (v *Trie) Spell(text []byte) (ids []int, ok bool) {
 	return ids, true
 }
 
-// Fewest returns how many ids Spell returns, and more than Never if there are none.
+// Fewest returns how many ids Spell returns, and Never if there are none.
 func (v *Trie) Fewest(text []byte) int {
-	if len(text) == 1 {
-		if v.Alone(text[0]) < 0 {
-			return Never
-		}
-		return 1
-	}
 	fewest, _ := v.spell(text)
 	return min(int(fewest[0]), Never)
 }

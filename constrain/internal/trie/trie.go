@@ -141,9 +141,13 @@ func (v *Trie) build() {
 		}
 		return cmp.Compare(a.id, b.id)
 	})
-	order := make([]int32, len(keys))
-	for i, k := range keys {
-		order[i] = k.id
+	var order []int32
+	for _, k := range keys {
+		if last := len(order) - 1; last >= 0 && bytes.Equal(v.Bytes[order[last]], v.Bytes[k.id]) {
+			v.twins[k.id], order[last] = order[last], k.id
+		} else {
+			order = append(order, k.id)
+		}
 	}
 	v.Nodes = v.arrange(order)
 	for b := range v.begins {
@@ -154,8 +158,7 @@ func (v *Trie) build() {
 	}
 }
 
-// arrange returns the nodes of ids that are sorted by their bytes. Of ids with equal bytes a node
-// has the last; twins has the others.
+// arrange returns the nodes of ids that are sorted by their bytes, each id with others.
 func (v *Trie) arrange(order []int32) (nodes []Node) {
 	nodes = append(nodes, Node{ID: -1})
 	path := []int32{0} // the nodes from the root to the newest one
@@ -177,10 +180,7 @@ func (v *Trie) arrange(order []int32) (nodes []Node) {
 			path = append(path, int32(len(nodes)))
 			nodes = append(nodes, Node{ID: -1, Depth: uint16(same + 1), Byte: b[same]})
 		}
-		n := &nodes[path[len(path)-1]]
-		v.twins[id] = n.ID
-		n.ID = id
-		before = b
+		nodes[path[len(path)-1]].ID, before = id, b
 	}
 	shut(path)
 	return nodes
@@ -205,6 +205,25 @@ func (v *Trie) Child(i int, b byte) int {
 		}
 	}
 	return -1
+}
+
+// Walk calls step with the nodes below one, and what step has returned for the bytes before: at for
+// those of the first node. It passes over the nodes below one that does not go on.
+func Walk[S any](
+	v *Trie, nodes []Node, from int, at S, step func(i int, before S) (after S, on bool),
+) {
+	path := make([]S, v.Longest+1) // of each byte of the node
+	path[nodes[from].Depth] = at
+	for i, end := from+1, from+int(nodes[from].Size); i < end; {
+		n := &nodes[i]
+		after, on := step(i, path[n.Depth-1])
+		if !on {
+			i += int(n.Size)
+			continue
+		}
+		path[n.Depth] = after
+		i++
+	}
 }
 
 // Find returns the id whose name or bytes are text.

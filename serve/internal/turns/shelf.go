@@ -4,13 +4,17 @@ package turns
 
 import (
 	"context"
+	"runtime"
+	"slices"
 	"sync"
 )
 
-// An Item is a thing of a Shelf: how it is made, and what ends it.
+// An Item is a thing of a Shelf: how it is made, and what ends it. Check says whether it can be made,
+// before others are dropped for it; nil: it can.
 type Item[T any] struct {
 	Name  string
 	Bytes int64
+	Check func(context.Context) error
 	Make  func(context.Context) (T, error)
 	Drop  func(T)
 
@@ -53,10 +57,15 @@ func (s *Shelf[T]) Take(
 		}
 		defer s.turns.Leave(turn)
 		defer s.wait(false)
-		for !s.lend(i, true) {
-			if err := s.make(ctx, i); err != nil {
-				return thing, nil, err
-			}
+		made := s.lend(i, true)
+		if check := s.items[i].Check; check != nil && !made {
+			err = check(ctx)
+		}
+		for ; err == nil && !made; made = s.lend(i, true) {
+			err = s.make(ctx, i)
+		}
+		if err != nil {
+			return thing, nil, err
 		}
 	}
 	return s.items[i].thing, func() { s.back(i) }, nil
@@ -82,12 +91,16 @@ func (s *Shelf[T]) lend(i int, turn bool) bool {
 
 func (s *Shelf[T]) back(i int) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.clock++
 	s.items[i].lent--
 	s.items[i].used = s.clock
 	close(s.freed)
 	s.freed = make(chan struct{})
+	closed := s.closed
+	s.mu.Unlock()
+	if closed {
+		s.drop(i)
+	}
 }
 
 // make makes a thing if there is room, or does a part of what makes room. The caller has the turn.
@@ -103,6 +116,7 @@ func (s *Shelf[T]) make(ctx context.Context, i int) (err error) {
 		s.mu.Unlock()
 		if idle >= 0 {
 			s.drop(idle)
+			runtime.GC() // now, before another is made in its place
 			return nil
 		}
 		s.wait(true)
@@ -156,14 +170,17 @@ func (s *Shelf[T]) drop(i int) {
 	s.mu.Unlock()
 }
 
-// Close waits for what is being made, and lets nothing else be made. The contexts of those who wait
-// must have ended.
+// Close waits for what is being made, lets nothing else be made, and drops what nobody has; what is
+// lent is dropped when it is given back. The contexts of those who wait must have ended.
 func (s *Shelf[T]) Close() {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
 	if turn, err := s.turns.Enter(context.Background(), "", 0); err == nil {
 		s.turns.Leave(turn)
+	}
+	for i := range s.items {
+		s.drop(i)
 	}
 }
 
@@ -188,10 +205,7 @@ func (s *Shelf[T]) Bytes() int64 {
 
 // Find returns the index of a name, -1 if there is none.
 func (s *Shelf[T]) Find(name string) int {
-	for i := range s.items {
-		if s.items[i].Name == name {
-			return i
-		}
-	}
-	return -1
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.IndexFunc(s.items, func(it Item[T]) bool { return it.Name == name })
 }

@@ -164,6 +164,32 @@ func TestAThingThatCannotBeMadeTakesNoRoom(t *testing.T) {
 	}
 }
 
+// A thing that cannot be made, as its Check knows, costs nobody what is there, and waits for nothing.
+func TestAThingIsCheckedBeforeOthersMakeRoom(t *testing.T) {
+	s, seen := shelfOf(3, 1)
+	for i, wrong := range []error{nil, errors.New("no"), nil} {
+		s.items[i].Check = func(context.Context) error { seen.add("check", s.items[i].Name); return wrong }
+	}
+	_, back, _ := s.Take(t.Context(), "x", 0)
+	for range 2 { // it is lent, then nobody has it
+		if _, _, err := s.Take(t.Context(), "y", 1); err == nil || err.Error() != "no" {
+			t.Errorf("error %v", err)
+		}
+		if back != nil {
+			back()
+			back = nil
+		}
+	}
+	for _, i := range []int{0, 2} {
+		_, back, _ := s.Take(t.Context(), "x", i)
+		back()
+	}
+	want := []string{"check a", "make a", "check b", "check b", "check c", "drop a", "make c"}
+	if got := seen.take(); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 // Many clients take things for which there is no room together: never are there more than fit, and
 // never is one dropped that somebody has.
 func TestAShelfHoldsItsBound(t *testing.T) {
@@ -204,17 +230,24 @@ func TestAShelfHoldsItsBound(t *testing.T) {
 	running.Wait()
 }
 
-// Close waits for a thing that is being made; nothing else is made after it.
+// Close waits for a thing that is being made; nothing else is made after it, and what there is ends
+// once nobody has it.
 func TestAClosedShelfMakesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, _ := shelfOf(2, 2)
+		s, seen := shelfOf(3, 3)
+		_, lent, _ := s.Take(t.Context(), "x", 2)
+		_, back, _ := s.Take(t.Context(), "x", 1)
+		back()
 		begun, end := make(chan struct{}), make(chan struct{})
 		s.items[0].Make = func(context.Context) (string, error) {
 			close(begun)
 			<-end
 			return "a", nil
 		}
-		go s.Take(context.Background(), "x", 0)
+		go func() {
+			_, back, _ := s.Take(context.Background(), "x", 0)
+			back()
+		}()
 		<-begun
 		closed := false
 		go func() {
@@ -230,6 +263,12 @@ func TestAClosedShelfMakesNothing(t *testing.T) {
 		}
 		if _, _, err := s.Take(t.Context(), "x", 1); !errors.Is(err, context.Canceled) {
 			t.Errorf("error %v", err)
+		}
+		lent()
+		got := seen.take()
+		slices.Sort(got)
+		if want := []string{"drop a", "drop b", "drop c", "make b", "make c"}; !slices.Equal(got, want) {
+			t.Errorf("%v, want %v", got, want)
 		}
 	})
 }

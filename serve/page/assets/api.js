@@ -17,6 +17,7 @@ export class ServerError extends Error {
 export class Server {
   key = ""; // of the API, sent as a bearer token
   onIgnored = () => {}; // called with the fields that the server did not know
+  onWarning = () => {}; // called with what the server says beside an answer
 
   // models returns the models, each {id, max_model_len}.
   async models() {
@@ -56,21 +57,33 @@ export class Server {
     return (await answer.json()).choices[0].text;
   }
 
+  // chat yields {text, reason} of the answer to a conversation.
+  async *chat(body, signal) {
+    for await (const { delta, finish_reason } of this.#stream("v1/chat/completions", body, signal)) {
+      yield { text: delta.content ?? "", reason: finish_reason };
+    }
+  }
+
   // complete yields {index, text, tokens, reason} as the server streams them.
   async *complete(body, signal) {
-    const response = await this.#post("v1/completions", { ...body, stream: true }, signal);
+    for await (const choice of this.#stream("v1/completions", body, signal)) {
+      yield {
+        index: choice.index,
+        text: choice.text,
+        tokens: readTokens(choice.logprobs, choice.token_ids),
+        reason: choice.finish_reason,
+      };
+    }
+  }
+
+  // stream yields the choices of each chunk of a streamed answer.
+  async *#stream(path, body, signal) {
+    const response = await this.#post(path, { ...body, stream: true }, signal);
     for await (const data of events(response.body)) {
       if (data === "[DONE]") return;
       const chunk = JSON.parse(data);
       if (chunk.error) throw new ServerError(500, sentence(chunk.error.message), chunk.error.code);
-      for (const choice of chunk.choices ?? []) {
-        yield {
-          index: choice.index,
-          text: choice.text,
-          tokens: readTokens(choice.logprobs, choice.token_ids),
-          reason: choice.finish_reason,
-        };
-      }
+      yield* chunk.choices ?? [];
     }
     throw new ServerError(0, "The connection ended before the text did.");
   }
@@ -93,6 +106,8 @@ export class Server {
     if (!response.ok) throw await failure(response);
     const ignored = response.headers.get("X-Ignored-Fields");
     if (ignored) this.onIgnored(ignored.split(",").map((name) => name.trim()));
+    const warning = /"(.*)"/.exec(response.headers.get("Warning") ?? "");
+    if (warning) this.onWarning(sentence(warning[1]));
     return response;
   }
 }

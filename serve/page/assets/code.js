@@ -1,9 +1,21 @@
 // "View code": the current request for curl, Python and Go.
 
+// kinds are the two ways to ask: the path, Python's method, and where an answer's text is.
+const completion = {
+  path: "/v1/completions", method: "completions", text: "text",
+  answer: "struct{ Text string }", field: "Text",
+};
+const chat = {
+  path: "/v1/chat/completions", method: "chat.completions", text: "message.content",
+  answer: "struct{ Message struct{ Content string } }", field: "Message.Content",
+};
+const kindOf = (body) => (body.messages ? chat : completion);
+
 // openaiFields are the fields that Python's client takes by name; others go into extra_body.
 const openaiFields = new Set([
   "model",
   "prompt",
+  "messages",
   "max_tokens",
   "n",
   "stop",
@@ -27,7 +39,7 @@ export const LANGUAGES = [
 function curl(body, origin, keyed) {
   const quoted = "'" + JSON.stringify(body, null, 2).replaceAll("'", "'\\''") + "'";
   return (
-    `curl ${origin}/v1/completions \\\n` +
+    `curl ${origin}${kindOf(body).path} \\\n` +
     (keyed ? '  -H "Authorization: Bearer $GPT_API_KEY" \\\n' : "") +
     `  -H 'Content-Type: application/json' \\\n  -d ${quoted}\n`
   );
@@ -51,6 +63,7 @@ function literal(value, indent) {
 }
 
 function python(body, origin, keyed) {
+  const { method, text } = kindOf(body);
   const known = Object.entries(body).filter(([name]) => openaiFields.has(name));
   const extra = Object.entries(body).filter(([name]) => !openaiFields.has(name));
   const rows = known.map(([name, value]) => [name, literal(value, "    ")]);
@@ -59,14 +72,15 @@ function python(body, origin, keyed) {
   return `${keyed ? "import os\n\n" : ""}from openai import OpenAI
 
 client = OpenAI(base_url=${JSON.stringify(origin + "/v1")}, api_key=${key})
-completion = client.completions.create(
+completion = client.${method}.create(
 ${rows.map(([name, value]) => `    ${name}=${value},\n`).join("")})
 for choice in completion.choices:
-    print(choice.text)
+    print(choice.${text})
 `;
 }
 
 function go(body, origin, keyed) {
+  const { path, answer, field } = kindOf(body);
   const json = JSON.stringify(body, null, "\t");
   const quoted = json.includes("`") ? JSON.stringify(json) : "`" + json + "`";
   const imports = ["encoding/json", "fmt", "log", "net/http", "strings", ...(keyed ? ["os"] : [])];
@@ -82,7 +96,7 @@ ${imports
 const body = ${quoted}
 
 func main() {
-	request, err := http.NewRequest("POST", ${JSON.stringify(origin + "/v1/completions")},
+	request, err := http.NewRequest("POST", ${JSON.stringify(origin + path)},
 		strings.NewReader(body))
 	if err != nil {
 		log.Fatal(err)
@@ -94,12 +108,12 @@ ${keyed ? '\trequest.Header.Set("Authorization", "Bearer "+os.Getenv("GPT_API_KE
 		log.Fatal(err)
 	}
 	defer response.Body.Close()
-	var completion struct{ Choices []struct{ Text string } }
+	var completion struct{ Choices []${answer} }
 	if err := json.NewDecoder(response.Body).Decode(&completion); err != nil {
 		log.Fatal(err)
 	}
 	for _, choice := range completion.Choices {
-		fmt.Println(choice.Text)
+		fmt.Println(choice.${field})
 	}
 }
 `

@@ -1,10 +1,12 @@
 // The playground: creates the parts and connects them to the page.
 
 import { HOME, Server } from "./api.js";
+import { Chat } from "./chat.js";
 import { CodeView } from "./codeview.js";
 import { Document } from "./document.js";
 import { byId, copy } from "./dom.js";
-import { restore, restorePieces, save, savedKey, saveKey, savePieces } from "./memory.js";
+import { restore, restoreChat, restorePieces } from "./memory.js";
+import { save, saveChat, savedKey, saveKey, savePieces } from "./memory.js";
 import { Panel } from "./panel.js";
 import { Session } from "./session.js";
 import { defaults, restored, VERSION } from "./settings.js";
@@ -29,6 +31,7 @@ const panel = new Panel(defaults(), {
 });
 const session = new Session({ server, doc, panel, status, changed: update });
 const view = new View(doc, session);
+const chat = new Chat(session, status, update);
 const code = new CodeView();
 
 let saving; // a timer
@@ -45,7 +48,9 @@ function update() {
     panel.adopt(session.model.generation_config ?? {}, chosen);
     if (!chosen) kept = JSON.stringify(state());
   }
+  view.history = chat.on ? chat : doc;
   view.show();
+  chat.show();
   clearTimeout(saving);
   if (!session.running) saving = setTimeout(keep, 400);
 }
@@ -54,6 +59,7 @@ function update() {
 function keep() {
   if (session.model && session.counted === null) session.count();
   keepPieces();
+  chat.keep(saveChat);
   const now = JSON.stringify(state());
   if (now === kept) return;
   kept = now;
@@ -120,18 +126,28 @@ function toggleColours() {
   byId("colours").setAttribute("aria-pressed", String(!plain));
 }
 
+// paper returns what is on the paper: the conversation, or the document.
+const paper = () => (chat.on ? chat : session);
 
 const clicks = {
   continue: () => session.continue(),
   stop: () => session.stop(),
-  undo: () => session.undo(),
-  redo: () => session.redo(),
+  undo: () => paper().undo(),
+  redo: () => paper().redo(),
+  chat: () => {
+    chat.turn(!chat.on);
+    update();
+    byId(chat.on ? "say" : "text").focus();
+  },
   score: () => session.score(),
   share,
   reset,
   colours: toggleColours,
   "view-tokens": toggleTokens,
-  code: () => code.open(session.body(), HOME, server.key !== ""),
+  code: () => {
+    const body = chat.on ? session.conversation(chat.messages) : session.body();
+    code.open(body, HOME, server.key !== "");
+  },
   "toggle-settings": () => openSettings(document.body.classList.contains("no-settings")),
   "close-settings": () => {
     openSettings(false);
@@ -185,9 +201,9 @@ document.addEventListener("keydown", (e) => {
   const command = e.ctrlKey || e.metaKey;
   const field = e.target !== text && e.target.matches("input, textarea, select");
   const key = e.key.toLowerCase();
-  if (command && key === "enter") session.continue();
-  else if (command && key === "z" && !field) e.shiftKey ? session.redo() : session.undo();
-  else if (command && key === "y" && !field) session.redo();
+  if (command && key === "enter") chat.on ? chat.send() : session.continue();
+  else if (command && key === "z" && !field) e.shiftKey ? paper().redo() : paper().undo();
+  else if (command && key === "y" && !field) paper().redo();
   else if (key === "escape") return escape();
   else return;
   view.closePanel();
@@ -206,6 +222,7 @@ function escape() {
 // A link that the user opens in this tab.
 window.addEventListener("hashchange", async () => {
   session.stop();
+  chat.turn(false);
   doc.step();
   await load();
 });
@@ -213,6 +230,7 @@ window.addEventListener("hashchange", async () => {
 // Where the page has an engine of its own, it may have another model now.
 window.addEventListener("model", () => session.connect());
 
+server.onWarning = (said) => (byId("chat-note").textContent = said);
 server.onIgnored = (names) => panel.ignored(names);
 server.key = savedKey();
 openSettings(!narrow.matches);
@@ -221,6 +239,8 @@ view.editor.show(doc.text, []);
 view.editor.readOnly = false;
 for (const button of document.querySelectorAll("button:disabled")) button.disabled = false;
 view.editor.focus(doc.text.length);
+chat.restore(...restoreChat());
+if (chat.on) byId("say").focus();
 await session.connect();
 if (session.model && doc.pieces.length === 0) {
   doc.pieces = restorePieces(session.model.id, doc.text);

@@ -6,6 +6,7 @@ import { pack, unpack } from "./link.js";
 const STORE = "picogpt playground";
 const KEY = "picogpt key";
 const PIECES = "picogpt pieces";
+const CHAT = "picogpt chat";
 
 // save stores a state {version, text, settings}. It reports whether the address has all of it.
 export async function save(state) {
@@ -56,6 +57,27 @@ export function restorePieces(model, text) {
     return found?.model === model && found.text === text ? found.pieces : [];
   } catch {
     return []; // forbidden, or not the page's own
+  }
+}
+
+// saveChat stores a conversation for the next visit, and for this tab whether it is shown. No address
+// has it.
+export function saveChat(state, on) {
+  try {
+    localStorage.setItem(CHAT, JSON.stringify(state));
+    sessionStorage.setItem(CHAT, String(on));
+  } catch {
+    // full or forbidden: the conversation is lost when the page closes
+  }
+}
+
+// restoreChat returns the arguments of saveChat; of nothing stored, what an empty conversation has.
+export function restoreChat() {
+  try {
+    const state = JSON.parse(localStorage.getItem(CHAT)) ?? {};
+    return [state, sessionStorage.getItem(CHAT) === "true"];
+  } catch {
+    return [{}, false]; // forbidden, or not the page's own
   }
 }
 

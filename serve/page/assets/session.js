@@ -72,6 +72,28 @@ export class Session {
     return this.#step((signal) => this.#generate(signal));
   }
 
+  // talk asks for the answer to messages, and calls take with each part of it.
+  talk(messages, take) {
+    if (!this.#panel.check()) return;
+    return this.#run(async (signal) => {
+      const body = { ...this.conversation(messages), seed: this.#seed() };
+      this.#status.say("Writing…");
+      let reason = null;
+      for await (const part of this.#server.chat(body, signal)) {
+        ({ reason } = part);
+        take(part);
+      }
+      const cut = "The answer is cut here: settings have how many new tokens it may have.";
+      this.#status.say(reason === "length" ? cut : "");
+    });
+  }
+
+  // conversation returns the request for an answer to messages. It has one, and no alternatives.
+  conversation(messages) {
+    const { n, logprobs, ...fields } = sent(this.#panel.values);
+    return { ...this.#named, messages, ...fields };
+  }
+
   // pick replaces a token by another, and continues from it.
   pick(piece, index, choice) {
     const before = piece.tokens.slice(0, index);
@@ -154,9 +176,20 @@ export class Session {
   // addressed adds the model and the prompt to the fields of a request. Without a prompt, a text
   // begins as the model's own texts do.
   #addressed(fields) {
-    const named = this.model ? { model: this.model.id } : {};
     const { text } = this.#doc;
-    return { ...named, ...(text === "" ? {} : { prompt: text.toWellFormed() }), ...fields };
+    return { ...this.#named, ...(text === "" ? {} : { prompt: text.toWellFormed() }), ...fields };
+  }
+
+  get #named() {
+    return this.model ? { model: this.model.id } : {};
+  }
+
+  // seed returns the seed of a request, and shows it.
+  #seed() {
+    const { seed: wanted } = this.#panel.values;
+    const seed = wanted === "" ? drawSeed() : Number(wanted);
+    this.#panel.used(seed);
+    return seed;
   }
 
   // do makes a change that needs no server.
@@ -245,7 +278,7 @@ export class Session {
   }
 
   async #generate(signal) {
-    const { max_tokens, min_tokens, n, seed: wanted } = this.#panel.values;
+    const { max_tokens, min_tokens, n } = this.#panel.values;
     const left = await this.#room(signal);
     if (left <= 0) {
       const most = this.model.max_model_len.toLocaleString("en");
@@ -256,8 +289,7 @@ export class Session {
       return;
     }
     const most = Math.min(max_tokens, left);
-    const seed = wanted === "" ? drawSeed() : Number(wanted);
-    this.#panel.used(seed);
+    const seed = this.#seed();
     const body = { ...this.body(), max_tokens: most, seed, return_token_ids: true };
     if (most < max_tokens && min_tokens > most) body.min_tokens = most;
     this.#status.say("Writing…");

@@ -12,6 +12,7 @@ import { TokenView } from "./tokenview.js";
 export class View {
   editor = new Editor(byId("text"), byId("mirror"));
   asTokens = false;
+  history; // what undo and redo go over
   #doc;
   #session;
   #tokens;
@@ -23,7 +24,7 @@ export class View {
   #wasRunning = false;
 
   constructor(doc, session) {
-    this.#doc = doc;
+    this.#doc = this.history = doc;
     this.#session = session;
     this.#tokens = new TokenView((piece, index, focus) => this.openToken(piece, index, focus));
     this.#branches = new Branches({
@@ -70,8 +71,8 @@ export class View {
     if (this.asTokens) this.#tokens.show(doc.pieces);
     this.#strip.show(doc.pieces);
     this.#branches.show(doc.branches, running);
-    enable(byId("undo"), doc.canUndo && !running);
-    enable(byId("redo"), doc.canRedo && !running);
+    enable(byId("undo"), this.history.canUndo && !running);
+    enable(byId("redo"), this.history.canRedo && !running);
     byId("legend").hidden = doc.pieces.length === 0 && doc.branches.length === 0;
     byId("taps").hidden = doc.pieces.length === 0;
     showCount(this.#session.counted, this.#session.model?.max_model_len);

@@ -20,7 +20,7 @@ func format(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 func TestAroundTheTextInABrowser(t *testing.T) {
 	t.Parallel()
 	group, anew := stories(t, inABrowser), stories(t, opened)
-	unopened := stories(t, newTab)
+	unopened := stories(t, blank)
 
 	anew("the address holds the text and the settings", nil, func(t *testing.T, b tab) {
 		text := "A fish 🐟, שלום\nand <b>\"more\"</b> & 'more'"

@@ -34,7 +34,7 @@ var fakes sync.Map
 // to load it costs more than most tests.
 func inABrowser(t *testing.T, change func(*fake)) tab {
 	t.Helper()
-	b := newTab(t, change)
+	b := newTab(t, change, true)
 	if b.used {
 		b.begin()
 	} else {
@@ -46,14 +46,20 @@ func inABrowser(t *testing.T, change func(*fake)) tab {
 // opened is inABrowser with a new page, which no other test uses after this one.
 func opened(t *testing.T, change func(*fake)) tab {
 	t.Helper()
-	b := newTab(t, change)
-	t.Cleanup(func() { b.used = false })
+	b := newTab(t, change, false)
 	b.load(b.URL)
 	return b
 }
 
+// blank returns a tab that a test opens pages in by itself.
+func blank(t *testing.T, change func(*fake)) tab {
+	t.Helper()
+	return newTab(t, change, false)
+}
+
 // newTab returns a tab whose page is not yet as tests want it, with a fake that is as good as new.
-func newTab(t *testing.T, change func(*fake)) tab {
+// again says that another test may use the page afterwards.
+func newTab(t *testing.T, change func(*fake), again bool) tab {
 	t.Helper()
 	b := chromium(t)
 	made, found := fakes.Load(b)
@@ -69,7 +75,7 @@ func newTab(t *testing.T, change func(*fake)) tab {
 	b.Forget()
 	b.Window(1280, 900, "light")
 	t.Cleanup(func() {
-		on.used = !t.Failed()
+		on.used = again && !t.Failed()
 		on.good()
 		on.JS("localStorage.clear(); sessionStorage.clear()")
 	})

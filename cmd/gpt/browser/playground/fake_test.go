@@ -73,6 +73,7 @@ func newFake() *fake {
 	}))
 	mux.HandleFunc("POST /tokenize", f.guard(f.tokenize))
 	mux.HandleFunc("POST /v1/completions", f.guard(f.complete))
+	mux.HandleFunc("POST /v1/chat/completions", f.guard(f.answer))
 	f.Server = httptest.NewServer(mux)
 	return f
 }
@@ -181,7 +182,41 @@ func (f *fake) complete(w http.ResponseWriter, r *http.Request) {
 	if given, ok := body["n"].(float64); ok {
 		n = int(given)
 	}
-	f.stream(w, r, n, most)
+	f.mu.Lock()
+	words, shift := f.words, f.shift
+	f.mu.Unlock()
+	f.stream(w, r, n, most, func(j, i int, reason *string) any {
+		var l logprobs
+		l.add(i+shift, words[i])
+		return choice{Index: j, Text: words[i], Logprobs: &l, IDs: []int{100 + i}, Reason: reason}
+	})
+}
+
+// answer answers a conversation, whose text is all that was said.
+func (f *fake) answer(w http.ResponseWriter, r *http.Request) {
+	var body map[string]any
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+		http.Error(w, err.Error(), 400)
+		return
+	}
+	f.set(func() { f.bodies = append(f.bodies, body) })
+	said := 0
+	for _, m := range body["messages"].([]any) {
+		said += len(split(m.(map[string]any)["content"].(string)))
+	}
+	most := int(body["max_tokens"].(float64))
+	if said+most > f.most() {
+		w.WriteHeader(http.StatusBadRequest)
+		io.WriteString(w, `{"error":{"message":"messages: too long","code":"context_length_exceeded"}}`)
+		return
+	}
+	f.stream(w, r, 1, most, func(_, i int, reason *string) any {
+		delta := map[string]string{"content": f.words[i]}
+		if i == 0 {
+			delta["role"] = "assistant"
+		}
+		return map[string]any{"index": 0, "delta": delta, "finish_reason": reason}
+	})
 }
 
 func (f *fake) echo(w http.ResponseWriter, prompt string) {
@@ -196,7 +231,10 @@ func (f *fake) echo(w http.ResponseWriter, prompt string) {
 		PromptIDs: ids}}})
 }
 
-func (f *fake) stream(w http.ResponseWriter, r *http.Request, n, most int) {
+// stream streams n choices of at most so many words, the i-th of the j-th made by a function. The last
+// ends because it is as long as it may be.
+func (f *fake) stream(w http.ResponseWriter, r *http.Request, n, most int,
+	choice func(j, i int, reason *string) any) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	send := func(value any) {
 		b, _ := json.Marshal(value)
@@ -205,18 +243,14 @@ func (f *fake) stream(w http.ResponseWriter, r *http.Request, n, most int) {
 	}
 	f.mu.Lock()
 	words, hold, resumed, failure, cut := f.words, f.hold, f.resumed, f.failure, f.cut
-	shift := f.shift
 	f.mu.Unlock()
 	for i := range min(most, len(words)) {
 		for j := range n {
-			var l logprobs
-			l.add(i+shift, words[i])
-			c := choice{Index: j, Text: words[i], Logprobs: &l, IDs: []int{100 + i}}
+			var reason *string
 			if i == min(most, len(words))-1 {
-				reason := "length"
-				c.Reason = &reason
+				reason = &[]string{"length"}[0]
 			}
-			send(map[string]any{"choices": []choice{c}})
+			send(map[string]any{"choices": []any{choice(j, i, reason)}})
 		}
 		if i+1 == hold {
 			select {

@@ -20,6 +20,7 @@ import (
 	"picogpt/checkpoint"
 	"picogpt/cmd/gpt/browser"
 	"picogpt/dev/testmodel"
+	"picogpt/internal/chat"
 	"picogpt/model"
 	"picogpt/serve"
 	"picogpt/tokenizer"
@@ -185,7 +186,8 @@ func TestStaticPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer gpt.Close()
-	s, err := serve.New(testmodel.Demo(t, model.Options{}), tokenizer.GPT2(), serve.Options{Name: "demo"})
+	s, err := serve.New(testmodel.Demo(t, model.Options{}), tokenizer.GPT2(),
+		serve.Options{Name: "demo", Template: chat.Named[0].Source})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,6 +225,8 @@ func TestStaticPage(t *testing.T) {
 		}
 		if seed%10 == 0 {
 			same("inside", map[string]any{"prompt": prompt + want, "top": 5})
+			same("v1/chat/completions", map[string]any{"seed": o.Seed, "max_tokens": 12,
+				"messages": []any{map[string]any{"role": "user", "content": prompt}}})
 		}
 	}
 	if h.asked != nil {

@@ -48,13 +48,13 @@ func (f *Finder) Adapters(values []string) (all []checkpoint.Adapter, err error)
 }
 
 // CutName returns the name and the rest of a value NAME=PATH. A path that is there has no name.
-func CutName(value string) (name, path string, named bool) {
-	name, path, named = strings.Cut(value, "=")
-	_, err := os.Lstat(value)
-	if !named || err == nil || name == "" || path == "" || strings.ContainsAny(name, `/\:`) {
-		return "", value, false
+func CutName(value string) (name, path string) {
+	name, path, _ = strings.Cut(value, "=")
+	_, lost := os.Lstat(value)
+	if lost == nil || name == "" || path == "" || strings.ContainsAny(name, `/\`) {
+		return "", value
 	}
-	return name, path, true
+	return name, path
 }
 
 // AdapterName returns the name in a value of --adapter, without the scale.
