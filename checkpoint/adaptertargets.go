@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"regexp/syntax"
 	"slices"
@@ -269,4 +270,17 @@ func (m *merging) attaches(o *openAdapter) error {
 		}
 	}
 	return nil
+}
+
+// moduleOrder returns where a module or its weight stands in the model.
+func moduleOrder(name string) int {
+	name = strings.TrimSuffix(strings.TrimPrefix(name, "transformer."), ".weight")
+	number, rest, _ := strings.Cut(strings.TrimPrefix(name, "h."), ".")
+	if block, err := strconv.Atoi(number); err == nil {
+		return 10*(block+1) + slices.Index([]string{"attn.c_attn", "attn.c_proj", "mlp.c_fc"}, rest)&3
+	}
+	if at := slices.Index([]string{"wte", "wpe"}, name); at >= 0 {
+		return at
+	}
+	return math.MaxInt // a head
 }

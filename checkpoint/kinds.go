@@ -69,6 +69,9 @@ func kinds() map[string]*kind {
 		"DEFT": {make: (*layer).deft, parts: "P R", fields: "r alpha para decomposition_method"},
 		"TINYLORA": {make: (*layer).tinylora, parts: "A B P v.", fields: "r u weight_tying",
 			passed: "save_projection projection_seed"},
+		"FROD": {make: (*layer).frod, parts: "V. s_indices. s_size. lambda_l lambda_s_values",
+			passed: "save_projection projection_prng_key sparse_rate regularization_alpha " +
+				"progressbar runtime_offload_base_weight"},
 		"UNILORA": {make: (*layer).unilora, fields: "r save_indices theta_d_length",
 			parts:  "theta_d indices_A indices_B scales_A scales_B",
 			passed: "proj_seed init_theta_d_bound"},
@@ -108,8 +111,6 @@ func kindNamed(name string) (*kind, error) {
 	case listed(depends, name):
 		why = "not supported: what it computes depends on the input, so that no merged weights " +
 			"have its logits"
-	case listed("OSF FROD", name):
-		why = "not supported: PEFT's merge_and_unload makes a checkpoint of it"
 	}
 	return nil, fmt.Errorf("peft_type: %s: %s", quote.Plain(name, 40), why)
 }

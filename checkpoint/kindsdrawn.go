@@ -5,10 +5,10 @@ package checkpoint
 import (
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"picogpt/internal/quote"
@@ -183,10 +183,13 @@ func (l *layer) unilora(_ []*layer) (weight, bias *update) {
 	return l.product(half("A", rank, l.in), half("B", l.out, rank), rank, l.scale), nil
 }
 
-// indices returns the elements of a part of the layer, which must be there with its shape: whole
+// indices returns the elements of a part, of the layer or of all layers, which must be there with its shape: whole
 // numbers from 0 below n. PEFT saves them in int64 or int32, and on Windows some in float32.
 func (l *layer) indices(part string, n int, shape ...int) []int {
-	t := l.parts[part]
+	t, own := l.parts[part]
+	if !own {
+		t = l.shared[part]
+	}
 	data, err := t.Bytes()
 	if err != nil || !slices.Equal(t.Shape, shape) || !listed("I64 I32 F32", string(t.DType)) {
 		fail("%s: its %s: %s %v, want I32 %v", l.shown(), l.config.kind.prefix+part, t.DType, t.Shape, shape)
@@ -210,17 +213,49 @@ func (l *layer) indices(part string, n int, shape ...int) []int {
 	return at
 }
 
-// moduleOrder returns where a module or its weight stands in the model.
-func moduleOrder(name string) int {
-	name = strings.TrimSuffix(strings.TrimPrefix(name, "transformer."), ".weight")
-	number, rest, _ := strings.Cut(strings.TrimPrefix(name, "h."), ".")
-	if block, err := strconv.Atoi(number); err == nil {
-		return 10*(block+1) + slices.Index([]string{"attn.c_attn", "attn.c_proj", "mlp.c_fc"}, rest)&3
+// frod is FRoD: U·(S + diag λ)·Vᵀ in the place of W, with V [in, in] and the places of S of all layers
+// of a name. U has the columns of W·V⁻ᵀ, each with the norm 1. PEFT's frod/layer.py.
+func (l *layer) frod(_ []*layer) (weight, bias *update) {
+	path := strings.Split(l.module, ".")
+	name := strings.Join(path[max(0, len(path)-2):], "_")
+	v, _ := l.matrix("V."+name, l.in, l.in)
+	lambda, _ := l.matrix("lambda_l", l.in)
+	s, _ := l.matrix("lambda_s_values", 0)
+	at := l.indices("s_indices."+name, l.in, 2, len(s))
+	columns := widened(transposed(v, l.in, l.in))
+	inner := make([]float64, l.in*l.in)
+	sum := func(i, j int, by float32) {
+		add(inner[i*l.in:(i+1)*l.in], float64(by), columns[j*l.in:(j+1)*l.in])
 	}
-	if at := slices.Index([]string{"wte", "wpe"}, name); at >= 0 {
-		return at
+	for i, x := range lambda {
+		sum(i, i, x)
 	}
-	return math.MaxInt // a head
+	for i, x := range s {
+		sum(at[i], at[len(s)+i], x)
+	}
+	return &update{prepare: func(u *update, c *change) error {
+		y := make([]float64, l.in*l.out) // (W·V⁻ᵀ)ᵀ solves V·Y = Wᵀ
+		err := c.each(&update{}, func(at area, base, _ []float32) {
+			for n, w := range base {
+				y[l.input(at, n)*l.out+l.output(at, n)] = float64(w)
+			}
+		})
+		if err == nil && !solve(widened(v), y, l.in) {
+			err = errors.New("frod_V has no inverse")
+		}
+		if err != nil {
+			return err
+		}
+		for i := range l.in {
+			row := y[i*l.out : (i+1)*l.out]
+			norm := math.Sqrt(dot(row, row))
+			for n := range row {
+				row[n] /= max(norm, 1e-12)
+			}
+		}
+		*u = *l.instead(rounded(inner), transposed(rounded(y), l.in, l.out), l.in)
+		return nil
+	}}, nil
 }
 
 // places returns the numbers of a spectrum [n_frequency], and where they stand in ΔW [out, in]: the

@@ -23,6 +23,8 @@ func linearKinds() map[string]*kind {
 		"MISS": {make: (*layer).miss, parts: "block", fields: "r mini_r init_weights"},
 		"SHIRA": {make: (*layer).shira, parts: "weight indices", fields: "r",
 			passed: "mask_type random_seed"},
+		"OSF": {make: (*layer).osf, parts: "svd_params.", passed: "effective_rank rank_pattern " +
+			"target_svd_config"},
 		"HRA": {make: (*layer).hra, parts: "u", fields: "r apply_GS"},
 		"DELORA": {make: (*layer).delora, parts: "A B lambda w_norm", fields: "r rank_pattern",
 			passed: "delora_lambda lambda_pattern"},
@@ -177,6 +179,30 @@ func (l *layer) shira(_ []*layer) (weight, bias *update) {
 	return sparse(numbers), nil
 }
 
+// osf is OSF: the singular values of W after the first have others in their place, S, with their
+// vectors. PEFT's osf/layer.py.
+func (l *layer) osf(_ []*layer) (weight, bias *update) {
+	s, _ := l.matrix("svd_params.S_low", 0)
+	u, _ := l.matrix("svd_params.U_low", l.out, len(s))
+	v, _ := l.matrix("svd_params.V_low", len(s), l.in)
+	first := min(l.in, l.out) - len(s)
+	if first < 1 || len(s) == 0 {
+		fail("%s: %d singular values, want 1 to %d", l.shown(), len(s), first+len(s)-1)
+	}
+	others := rowsTimes(transposed(u, l.out, len(s)), s)
+	return &update{prepare: func(to *update, c *change) error {
+		x := make([]float32, 0, l.out*l.in)
+		err := c.each(&update{}, func(_ area, base, _ []float32) { x = append(x, base...) })
+		if err == nil {
+			left, right, k := nearest(x, l.out, l.in, first)
+			b := append(transposed(left, l.out, k), others...)
+			k += len(s)
+			*to = *l.instead(append(right, v...), transposed(b, k, l.out), k)
+		}
+		return err
+	}}, nil
+}
+
 // hra is HRA: W·H, H a product of r reflections I − 2·u·uᵀ/‖u‖², with apply_GS of vectors made
 // orthogonal first. Yuan and others, 2024, arXiv 2405.17484; PEFT's hra/layer.py.
 func (l *layer) hra(_ []*layer) (weight, bias *update) {
@@ -313,25 +339,14 @@ func (l *layer) blockSize(size string, usual int, number string, n int, nearest 
 // else of the powers of Q below terms in the series of (I+Q)·(I−Q)⁻¹, each twice but the last one,
 // as in PEFT.
 func rotation(q []float64, n, terms int) []float64 {
-	y, row := make([]float64, n*n), func(x []float64, i int) []float64 { return x[i*n : (i+1)*n] }
-	if terms == 0 { // R − I solves (I+Q)·Y = −2·Q, without pivots: xᵀ·(I+Q)·x = xᵀ·x
+	y := make([]float64, n*n)
+	if terms == 0 { // R − I solves (I+Q)·Y = −2·Q, which has one solution: xᵀ·(I+Q)·x = xᵀ·x
 		add(y, -2, q)
 		a := slices.Clone(q)
 		for i := range n {
 			a[i*n+i]++
 		}
-		for k := range n {
-			for i := range n {
-				if i != k {
-					by := -a[i*n+k] / a[k*n+k]
-					add(row(a, i), by, row(a, k))
-					add(row(y, i), by, row(y, k))
-				}
-			}
-		}
-		for i := range y {
-			y[i] /= a[i/n*n+i/n]
-		}
+		solve(a, y, n)
 		return y
 	}
 	for by, k := 1.0, 1; k < terms; by, k = 2, k+1 {

@@ -197,6 +197,40 @@ func times(x, y []float64, rows, k int) []float64 {
 	return product
 }
 
+// solve makes of y [n, _] the x with a·x = y, by Gauss's and Jordan's elimination with the largest
+// pivot of each column, and overwrites a [n, n]. It reports whether there is one.
+func solve(a, y []float64, n int) bool {
+	cols := len(y) / n
+	for k := range n {
+		at := k
+		for i := k; i < n; i++ {
+			if math.Abs(a[i*n+k]) > math.Abs(a[at*n+k]) {
+				at = i
+			}
+		}
+		for i := 0; i < n && at != k; i++ {
+			a[k*n+i], a[at*n+i] = a[at*n+i], a[k*n+i]
+		}
+		for i := 0; i < cols && at != k; i++ {
+			y[k*cols+i], y[at*cols+i] = y[at*cols+i], y[k*cols+i]
+		}
+		if a[k*n+k] == 0 {
+			return false
+		}
+		for i := range n {
+			if i != k {
+				by := -a[i*n+k] / a[k*n+k]
+				add(a[i*n+k:(i+1)*n], by, a[k*n+k:(k+1)*n])
+				add(y[i*cols:(i+1)*cols], by, y[k*cols:(k+1)*cols])
+			}
+		}
+	}
+	for i := range y {
+		y[i] /= a[i/cols*n+i/cols]
+	}
+	return true
+}
+
 // widened returns numbers in float64.
 func widened(x []float32) []float64 {
 	y := make([]float64, len(x))

@@ -53,6 +53,17 @@ func (l *layer) product(a, b []float32, rank int, scale float64) *update {
 	return u
 }
 
+// instead is the update whose B·A, as product has them, takes the place of the base's weight.
+func (l *layer) instead(a, b []float32, rank int) *update {
+	u := l.product(a, b, rank, 1)
+	u.combine = func(_ area, base, sum, product []float32) {
+		for i, x := range product {
+			sum[i] += float32(float32(l.scale) * (x - base[i]))
+		}
+	}
+	return u
+}
+
 // added is the update that adds scale times an element for each output and input.
 func added(scale float64, element func(out, in int) float32) *update {
 	return &update{combine: func(at area, _, sum, _ []float32) {

@@ -61,6 +61,8 @@ CASES = [
     ("tinylora", "TINYLORA", dict(r=3, u=4, target_modules=ALL + ["wte"])),
     ("tinylora-shared", "TINYLORA", dict(r=2, u=3, weight_tying=.6, target_modules=ALL + ["lm_head"])),
     ("unilora", "UNILORA", dict(r=3, theta_d_length=40, save_indices=True, target_modules=ALL)),
+    ("frod", "FROD", dict(target_modules=ALL, sparse_rate=.2)),
+    ("osf", "OSF", dict(effective_rank=3), "even"),
     ("lokr", "LOKR", dict(r=2, alpha=3), "even"),
     ("lokr-products", "LOKR", dict(r=1, decompose_both=True, decompose_factor=5), "even"),
     ("loha", "LOHA", dict(r=3, alpha=5), "even"),
