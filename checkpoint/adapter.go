@@ -306,9 +306,19 @@ func isFloat(t weights.DType) bool {
 	return t == weights.F32 || t == weights.F16 || t == weights.BF16 || t == weights.F64
 }
 
-// matrix returns the elements of a part, of the layer or of all layers, which must be there with its
-// shape; 0 stands for any size.
+// matrix returns the elements of a part, as tensor has it.
 func (l *layer) matrix(part string, shape ...int) ([]float32, weights.Tensor) {
+	t := l.tensor(part, shape...)
+	x, err := floats(&t)
+	if err != nil {
+		fail("%w", err)
+	}
+	return x, t
+}
+
+// tensor returns a part, of the layer or of all layers, which must be there with its shape; 0 stands
+// for any size.
+func (l *layer) tensor(part string, shape ...int) weights.Tensor {
 	t, ok := l.parts[part]
 	if !ok {
 		t, ok = l.shared[part]
@@ -323,11 +333,7 @@ func (l *layer) matrix(part string, shape ...int) ([]float32, weights.Tensor) {
 	if !same {
 		fail("%s: shape %v, want %v", quote.Plain(t.Name, 80), t.Shape, shape)
 	}
-	x, err := floats(&t)
-	if err != nil {
-		fail("%w", err)
-	}
-	return x, t
+	return t
 }
 
 // halves returns the parts A [rank, in] and B [out, rank] by their names, which are others of an

@@ -72,9 +72,9 @@ func kinds() map[string]*kind {
 		"FROD": {make: (*layer).frod, parts: "V. s_indices. s_size. lambda_l lambda_s_values",
 			passed: "save_projection projection_prng_key sparse_rate regularization_alpha " +
 				"progressbar runtime_offload_base_weight"},
-		"UNILORA": {make: (*layer).unilora, fields: "r save_indices theta_d_length",
+		"UNILORA": {make: (*layer).unilora, fields: "r theta_d_length",
 			parts:  "theta_d indices_A indices_B scales_A scales_B",
-			passed: "proj_seed init_theta_d_bound"},
+			passed: "save_indices proj_seed init_theta_d_bound"},
 		"PROMPT_TUNING": {fields: promptFields, passed: "prompt_tuning_init " +
 			"prompt_tuning_init_text tokenizer_name_or_path tokenizer_kwargs"},
 		"P_TUNING": {fields: promptFields, passed: "encoder_reparameterization_type " +

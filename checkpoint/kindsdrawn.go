@@ -163,13 +163,9 @@ func (l *layer) tinylora(all []*layer) (weight, bias *update) {
 	return o.product(rounded(times(mixed, widened(a), rank, rank)), b, rank, l.scale), nil
 }
 
-// unilora is Uni-LoRA: LoRA whose A and B are numbers of one vector θ of all layers, at saved places,
-// times saved scales. Li and others, 2025, arXiv 2506.00799; PEFT's unilora/layer.py.
+// unilora is Uni-LoRA: LoRA whose A and B are numbers of one vector θ of all layers, at places that
+// are saved (save_indices: else NumPy draws them), times saved scales. Li and others, 2025, arXiv 2506.00799; PEFT's unilora/layer.py.
 func (l *layer) unilora(_ []*layer) (weight, bias *update) {
-	if !l.config.isTrue("save_indices") {
-		failConfig("save_indices: false: not supported, because NumPy draws the places: want an adapter " +
-			"that was saved with save_indices")
-	}
 	rank, n := l.config.whole("r", 4, 1), l.config.whole("theta_d_length", 256, 1)
 	theta, _ := l.matrix("theta_d", n)
 	half := func(name string, shape ...int) []float32 {
@@ -186,13 +182,10 @@ func (l *layer) unilora(_ []*layer) (weight, bias *update) {
 // indices returns the elements of a part, of the layer or of all layers, which must be there with its shape: whole
 // numbers from 0 below n. PEFT saves them in int64 or int32, and on Windows some in float32.
 func (l *layer) indices(part string, n int, shape ...int) []int {
-	t, own := l.parts[part]
-	if !own {
-		t = l.shared[part]
-	}
+	t := l.tensor(part, shape...)
 	data, err := t.Bytes()
-	if err != nil || !slices.Equal(t.Shape, shape) || !listed("I64 I32 F32", string(t.DType)) {
-		fail("%s: its %s: %s %v, want I32 %v", l.shown(), l.config.kind.prefix+part, t.DType, t.Shape, shape)
+	if err != nil || !listed("I64 I32 F32", string(t.DType)) {
+		fail("%s: %s, want I32", quote.Plain(t.Name, 80), t.DType)
 	}
 	at := make([]int, t.Len())
 	for i := range at {
@@ -222,8 +215,7 @@ func (l *layer) frod(_ []*layer) (weight, bias *update) {
 	lambda, _ := l.matrix("lambda_l", l.in)
 	s, _ := l.matrix("lambda_s_values", 0)
 	at := l.indices("s_indices."+name, l.in, 2, len(s))
-	columns := widened(transposed(v, l.in, l.in))
-	inner := make([]float64, l.in*l.in)
+	columns, inner := widened(transposed(v, l.in, l.in)), make([]float64, l.in*l.in)
 	sum := func(i, j int, by float32) {
 		add(inner[i*l.in:(i+1)*l.in], float64(by), columns[j*l.in:(j+1)*l.in])
 	}
@@ -240,11 +232,8 @@ func (l *layer) frod(_ []*layer) (weight, bias *update) {
 				y[l.input(at, n)*l.out+l.output(at, n)] = float64(w)
 			}
 		})
-		if err == nil && !solve(widened(v), y, l.in) {
-			err = errors.New("frod_V has no inverse")
-		}
-		if err != nil {
-			return err
+		if err != nil || !solve(widened(v), y, l.in) {
+			return cmp.Or(err, errors.New("frod_V has no inverse"))
 		}
 		for i := range l.in {
 			row := y[i*l.out : (i+1)*l.out]

@@ -195,9 +195,8 @@ func (l *layer) osf(_ []*layer) (weight, bias *update) {
 		err := c.each(&update{}, func(_ area, base, _ []float32) { x = append(x, base...) })
 		if err == nil {
 			left, right, k := nearest(x, l.out, l.in, first)
-			b := append(transposed(left, l.out, k), others...)
-			k += len(s)
-			*to = *l.instead(append(right, v...), transposed(b, k, l.out), k)
+			b := transposed(append(transposed(left, l.out, k), others...), k+len(s), l.out)
+			*to = *l.instead(append(right, v...), b, k+len(s))
 		}
 		return err
 	}}, nil
