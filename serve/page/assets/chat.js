@@ -9,14 +9,16 @@ export class Chat {
   #session;
   #status;
   #changed;
+  #save;
   #now = { system: "", turns: [] }; // turns are [{role, content, cut}]; replaced, never changed
   #past = []; // what undo brings back
   #future = [];
   #shown = []; // the turns that are on the page
   #kept = ""; // the state as it was last kept
 
-  // changed is called whenever something that is kept may have changed.
-  constructor(session, status, changed) {
+  // changed is called whenever something that is kept may have changed, and save with what is kept.
+  constructor(session, status, changed, save) {
+    this.#save = save;
     this.#session = session;
     this.#status = status;
     this.#changed = changed;
@@ -39,18 +41,19 @@ export class Chat {
     byId("new-chat").addEventListener("click", () => this.begin());
   }
 
-  // keep calls save with the conversation and the message that is not yet sent, if they are new.
-  keep(save) {
+  // keep saves the conversation and the message that is not yet sent, if they are new.
+  keep() {
     const state = { ...this.#now, draft: byId("say").value };
     const now = JSON.stringify({ ...state, on: this.on });
-    if (now !== this.#kept) save(state, this.on);
+    if (now !== this.#kept) this.#save(state, this.on);
     this.#kept = now;
   }
 
-  // restore shows a state that was kept. Nothing is one without turns.
-  restore({ system = "", turns = [], draft = "" }, on) {
-    this.#now = { system, turns };
-    byId("say").value = draft;
+  // restore shows what of a state is one that was kept.
+  restore({ system, turns, draft }, on) {
+    const kept = Array.isArray(turns) ? turns.filter(isTurn) : [];
+    this.#now = { system: String(system ?? ""), turns: kept };
+    byId("say").value = String(draft ?? "");
     this.turn(on);
   }
 
@@ -139,6 +142,7 @@ export class Chat {
     const written = turns.length > before.turns.length ? field.value : "";
     if (written !== "") field.value = "";
     this.#set(turns);
+    this.keep(); // an answer may take longer than the page stays
     let answer = null;
     await this.#session.talk(this.messages, ({ text, reason }) => {
       if (answer === null && text === "" && reason === null) return; // the role alone
@@ -175,5 +179,7 @@ export class Chat {
     this.#changed();
   }
 }
+
+const isTurn = (turn) => Object.hasOwn(NAMES, turn?.role) && typeof turn.content === "string";
 
 const turnElement = () => make("li", {}, make("span", { className: "quiet" }), make("p"));

@@ -31,7 +31,7 @@ const panel = new Panel(defaults(), {
 });
 const session = new Session({ server, doc, panel, status, changed: update });
 const view = new View(doc, session);
-const chat = new Chat(session, status, update);
+const chat = new Chat(session, status, update, saveChat);
 const code = new CodeView();
 
 let saving; // a timer
@@ -59,7 +59,7 @@ function update() {
 function keep() {
   if (session.model && session.counted === null) session.count();
   keepPieces();
-  chat.keep(saveChat);
+  chat.keep();
   const now = JSON.stringify(state());
   if (now === kept) return;
   kept = now;

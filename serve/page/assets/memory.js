@@ -74,8 +74,8 @@ export function saveChat(state, on) {
 // restoreChat returns the arguments of saveChat; of nothing stored, what an empty conversation has.
 export function restoreChat() {
   try {
-    const state = JSON.parse(localStorage.getItem(CHAT)) ?? {};
-    return [state, sessionStorage.getItem(CHAT) === "true"];
+    const state = JSON.parse(localStorage.getItem(CHAT));
+    return [Object(state), sessionStorage.getItem(CHAT) === "true"];
   } catch {
     return [{}, false]; // forbidden, or not the page's own
   }

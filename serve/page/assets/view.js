@@ -91,7 +91,8 @@ export class View {
     enable(byId("continue"), !running);
     enable(byId("score"), !running);
     byId("paper").setAttribute("aria-busy", String(running));
-    conceal(byId("stop"), !running, byId("continue"));
+    const next = this.history === this.#doc ? "continue" : "say";
+    conceal(byId("stop"), !running, byId(next));
   }
 
   // setView shows the text, or its tokens.
