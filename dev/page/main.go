@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -58,6 +59,11 @@ func build(engine, exec, dir string) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
+	for name, text := range files {
+		if path.Ext(name) == ".js" && name != "page/wasm_exec.js" { // whose licence is in it
+			files[name] = trimmed(text)
+		}
+	}
 	files["page/engine.wasm.gz"] = packed(files["page/engine.wasm.gz"])
 	if files["index.html"], err = static(string(files["page/index.html"])); err != nil {
 		return err
@@ -87,6 +93,24 @@ func static(html string) ([]byte, error) {
 		html = before + edit[0] + edit[1] + after
 	}
 	return []byte(html), nil
+}
+
+// trimmed returns a script without indentation, empty lines and lines of comments, but in the texts
+// between backquotes.
+func trimmed(script []byte) []byte {
+	var out []byte
+	quoted := false
+	for line := range bytes.Lines(script) {
+		bare := bytes.TrimLeft(line, " \t")
+		if !quoted {
+			if line = bare; bytes.HasPrefix(bare, []byte("//")) || len(bytes.TrimSpace(bare)) == 0 {
+				continue
+			}
+		}
+		quoted = quoted != (bytes.Count(line, []byte("`"))%2 == 1)
+		out = append(out, line...)
+	}
+	return out
 }
 
 // packed returns the gzip of bytes.
