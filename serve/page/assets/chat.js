@@ -125,7 +125,9 @@ export class Chat {
       item.lastChild.textContent = turns[i].content.trimStart(); // tokens begin with a space
       item.classList.toggle("cut", Boolean(turns[i].cut));
     }
-    if (turns.length > this.#shown.length) window.scrollTo(0, document.documentElement.scrollHeight);
+    if (this.on && turns.length > this.#shown.length) {
+      window.scrollTo(0, document.documentElement.scrollHeight);
+    }
     while (list.children.length > turns.length) list.lastChild.remove();
     this.#shown = turns;
     list.setAttribute("aria-busy", String(running));
@@ -155,7 +157,7 @@ export class Chat {
       this.#set([...turns, answer]);
     });
     if (answer !== null) return;
-    this.#now = before;
+    this.#now = { ...this.#now, turns: before.turns };
     if (field.value === "") field.value = written;
     this.#changed();
   }

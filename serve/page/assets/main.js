@@ -212,7 +212,7 @@ document.addEventListener("keydown", (e) => {
 
 function escape() {
   if (view.panelOpen) view.closePanel();
-  else if (view.insideOpen) view.closeInside();
+  else if (view.insideOpen && !chat.on) view.closeInside();
   else if (session.running) session.stop();
   else if (narrow.matches && !document.body.classList.contains("no-settings")) {
     clicks["close-settings"]();

@@ -149,6 +149,14 @@ func TestTalkingInABrowser(t *testing.T) {
 		b.Press("Control+Enter")
 		b.finished()
 		b.want(value, story)
+		b.Elapse()
+		b.Window(1280, 300, "light")
+		b.Call("Page.reload", nil, nil)
+		b.Wait(id("model") + "?.textContent === 'fake' && " + turns + " !== ''")
+		b.shown()
+		b.want("document.documentElement.scrollHeight > innerHeight", "true")
+		b.want("scrollY", "0") // the conversation is not shown
+		b.Window(1280, 900, "light")
 		b.press("chat")
 		b.want(turns, "user: Hello|assistant: "+shown)
 		b.JS("localStorage.setItem('picogpt chat', '{\"turns\": [null, {\"role\": 1}, {\"role\": \"user\", ' +" +
