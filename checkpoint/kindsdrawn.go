@@ -164,7 +164,8 @@ func (l *layer) tinylora(all []*layer) (weight, bias *update) {
 }
 
 // unilora is Uni-LoRA: LoRA whose A and B are numbers of one vector θ of all layers, at places that
-// are saved (save_indices: else NumPy draws them), times saved scales. Li and others, 2025, arXiv 2506.00799; PEFT's unilora/layer.py.
+// are saved (save_indices: else NumPy draws them), times saved scales. Li and others, 2025, arXiv
+// 2506.00799; PEFT's unilora/layer.py.
 func (l *layer) unilora(_ []*layer) (weight, bias *update) {
 	rank, n := l.config.whole("r", 4, 1), l.config.whole("theta_d_length", 256, 1)
 	theta, _ := l.matrix("theta_d", n)
@@ -179,8 +180,8 @@ func (l *layer) unilora(_ []*layer) (weight, bias *update) {
 	return l.product(half("A", rank, l.in), half("B", l.out, rank), rank, l.scale), nil
 }
 
-// indices returns the elements of a part, of the layer or of all layers, which must be there with its shape: whole
-// numbers from 0 below n. PEFT saves them in int64 or int32, and on Windows some in float32.
+// indices returns the elements of a part, as tensor has it, which are whole numbers from 0 below n.
+// PEFT saves them in int64 or int32, and on Windows some in float32.
 func (l *layer) indices(part string, n int, shape ...int) []int {
 	t := l.tensor(part, shape...)
 	data, err := t.Bytes()
@@ -215,16 +216,6 @@ func (l *layer) frod(_ []*layer) (weight, bias *update) {
 	lambda, _ := l.matrix("lambda_l", l.in)
 	s, _ := l.matrix("lambda_s_values", 0)
 	at := l.indices("s_indices."+name, l.in, 2, len(s))
-	columns, inner := widened(transposed(v, l.in, l.in)), make([]float64, l.in*l.in)
-	sum := func(i, j int, by float32) {
-		add(inner[i*l.in:(i+1)*l.in], float64(by), columns[j*l.in:(j+1)*l.in])
-	}
-	for i, x := range lambda {
-		sum(i, i, x)
-	}
-	for i, x := range s {
-		sum(at[i], at[len(s)+i], x)
-	}
 	return &update{prepare: func(u *update, c *change) error {
 		y := make([]float64, l.in*l.out) // (W·V⁻ᵀ)ᵀ solves V·Y = Wᵀ
 		err := c.each(&update{}, func(at area, base, _ []float32) {
@@ -241,6 +232,16 @@ func (l *layer) frod(_ []*layer) (weight, bias *update) {
 			for n := range row {
 				row[n] /= max(norm, 1e-12)
 			}
+		}
+		columns, inner := widened(transposed(v, l.in, l.in)), make([]float64, l.in*l.in)
+		sum := func(i, j int, by float32) {
+			add(inner[i*l.in:(i+1)*l.in], float64(by), columns[j*l.in:(j+1)*l.in])
+		}
+		for i, x := range lambda {
+			sum(i, i, x)
+		}
+		for i, x := range s {
+			sum(at[i], at[len(s)+i], x)
 		}
 		*u = *l.instead(rounded(inner), transposed(rounded(y), l.in, l.out), l.in)
 		return nil

@@ -113,8 +113,7 @@ func (s *Server) modelNames() []string {
 	return all
 }
 
-// variant returns the model that a visit chooses. The caller calls back when it no
-// longer uses it.
+// variant returns the model that a visit chooses. The caller calls back when it no longer uses it.
 func (s *Server) variant(ctx context.Context, v *visit) (m *model.Model, back func(), err error) {
 	if v.adapter == 0 {
 		return s.model, func() {}, nil
