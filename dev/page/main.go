@@ -60,7 +60,8 @@ func build(engine, exec, dir string) error {
 		return err
 	}
 	for name, text := range files {
-		if path.Ext(name) == ".js" && name != "page/wasm_exec.js" { // whose licence is in it
+		ext := path.Ext(name)
+		if (ext == ".js" || ext == ".css") && name != "page/wasm_exec.js" { // whose licence is in it
 			files[name] = trimmed(text)
 		}
 	}
@@ -95,12 +96,12 @@ func static(html string) ([]byte, error) {
 	return []byte(html), nil
 }
 
-// trimmed returns a script without indentation, empty lines and lines of comments, but in the texts
+// trimmed returns a script or styles without indentation, empty lines and lines of comments, but in the texts
 // between backquotes.
-func trimmed(script []byte) []byte {
+func trimmed(text []byte) []byte {
 	var out []byte
 	quoted := false
-	for line := range bytes.Lines(script) {
+	for line := range bytes.Lines(text) {
 		bare := bytes.TrimLeft(line, " \t")
 		if !quoted {
 			if line = bare; bytes.HasPrefix(bare, []byte("//")) || len(bytes.TrimSpace(bare)) == 0 {
