@@ -45,15 +45,18 @@ export class Chat {
   keep() {
     const state = { ...this.#now, draft: byId("say").value };
     const now = JSON.stringify({ ...state, on: this.on });
-    if (now !== this.#kept) this.#save(state, this.on);
+    if (now === this.#kept) return;
     this.#kept = now;
+    if (this.#save(state, this.on) || state.turns.length === 0) return;
+    this.#status.say("The browser stores no more: this conversation ends with the page.");
   }
 
   // restore shows what of a state is one that was kept.
   restore({ system, turns, draft }, on) {
     const kept = Array.isArray(turns) ? turns.filter(isTurn) : [];
-    this.#now = { system: String(system ?? ""), turns: kept };
-    byId("say").value = String(draft ?? "");
+    const written = (text) => (typeof text === "string" ? text : "");
+    this.#now = { system: written(system), turns: kept };
+    byId("say").value = written(draft);
     this.turn(on);
   }
 

@@ -70,7 +70,10 @@ function keepPieces() {
   if (session.model) savePieces(session.model.id, doc.text, doc.pieces);
 }
 
-window.addEventListener("pagehide", keepPieces);
+window.addEventListener("pagehide", () => {
+  keepPieces();
+  chat.keep(); // with as much of an answer as there is
+});
 
 async function load() {
   const { text, state: found, broken } = await restore();

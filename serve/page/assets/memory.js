@@ -60,22 +60,23 @@ export function restorePieces(model, text) {
   }
 }
 
-// saveChat stores a conversation for the next visit, and for this tab whether it is shown. No address
-// has it.
+// saveChat stores a conversation: for this tab, with whether it is shown, and for the next visit, which
+// has that of the tab that stored last. No address has it. It reports whether both have it.
 export function saveChat(state, on) {
   try {
+    sessionStorage.setItem(CHAT, JSON.stringify({ ...state, on }));
     localStorage.setItem(CHAT, JSON.stringify(state));
-    sessionStorage.setItem(CHAT, String(on));
+    return true;
   } catch {
-    // full or forbidden: the conversation is lost when the page closes
+    return false; // full or forbidden
   }
 }
 
 // restoreChat returns the arguments of saveChat; of nothing stored, what an empty conversation has.
 export function restoreChat() {
   try {
-    const state = JSON.parse(localStorage.getItem(CHAT));
-    return [Object(state), sessionStorage.getItem(CHAT) === "true"];
+    const tab = JSON.parse(sessionStorage.getItem(CHAT));
+    return [Object(tab ?? JSON.parse(localStorage.getItem(CHAT))), tab?.on === true];
   } catch {
     return [{}, false]; // forbidden, or not the page's own
   }

@@ -77,7 +77,7 @@ func newTab(t *testing.T, change func(*fake), again bool) tab {
 	t.Cleanup(func() {
 		on.used = again && !t.Failed()
 		on.good()
-		on.JS("localStorage.clear(); sessionStorage.clear()")
+		on.JS("dispatchEvent(new Event('pagehide')); localStorage.clear(); sessionStorage.clear()")
 	})
 	return on
 }

@@ -159,17 +159,44 @@ func TestTalkingInABrowser(t *testing.T) {
 		b.Window(1280, 900, "light")
 		b.press("chat")
 		b.want(turns, "user: Hello|assistant: "+shown)
-		b.JS("localStorage.setItem('picogpt chat', '{\"turns\": [null, {\"role\": 1}, {\"role\": \"user\", ' +" +
+		b.Elapse()
+		b.JS("sessionStorage.setItem('picogpt chat', '{\"turns\": [null, {\"role\": 1}, {\"role\": \"user\", ' +" +
 			"'\"content\": \"Hi\"}], \"system\": 7, \"draft\": null}')")
 		b.Call("Page.reload", nil, nil)
 		b.Wait(id("model") + "?.textContent === 'fake' && " + turns + " === 'user: Hi'")
-		b.want(id("system")+".value", "7")
-		b.JS("localStorage.setItem('picogpt chat', '[{}')")
+		b.want(id("system")+".value", "")
+		b.Elapse()
+		b.JS("sessionStorage.removeItem('picogpt chat')") // as another tab, or the next visit
+		b.Call("Page.reload", nil, nil)
+		b.Wait(id("model") + "?.textContent === 'fake' && " + turns + " === 'user: Hi'")
+		b.want(id("talk")+".hidden", "true")
+		b.Elapse()
+		b.JS("sessionStorage.setItem('picogpt chat', '[{}')")
 		b.Call("Page.reload", nil, nil)
 		b.Wait(id("model") + "?.textContent === 'fake' && " + turns + " === ''")
 		b.JS("location.hash = '#z='")
 		b.Wait(id("talk") + ".hidden")
 	})
+}
+
+// TestALostConversationInABrowser: what there is of an answer is kept, and what cannot be is told.
+func TestALostConversationInABrowser(t *testing.T) {
+	t.Parallel()
+	b := opened(t, func(f *fake) { f.hold = 2 })
+	b.press("chat")
+	b.Type("Hello")
+	b.Press("Enter")
+	b.Wait(turns + ".endsWith('there was')")
+	b.Call("Page.reload", nil, nil)
+	b.Wait(id("model") + "?.textContent === 'fake' && " + turns + " !== ''")
+	b.want(turns, "user: Hello|assistant: there was")
+	b.want("document.querySelectorAll('#turns .cut').length", "1")
+	b.resume()
+	b.JS("Storage.prototype.setItem = () => { throw new Error('full'); }")
+	b.press("again")
+	b.Wait(turns + ".endsWith('girl.') && " + idle)
+	b.Elapse()
+	b.want(status, "The browser stores no more: this conversation ends with the page.")
 }
 
 // TestTenTurnsInABrowser with the demo: each answer is the server's own to the messages before it.
