@@ -132,13 +132,14 @@ long: ## every case where test takes a sample; make long CASES=3 THIRD=0 is a pa
 RACE ?= $(eval RACE := $$(shell go run ./dev/changed race))$(RACE)
 RACELESS := TestVariants|TestBitsAreTheSame|TestLinearIsItsDefinition|TestConvert|AreAccurate|IsAccurate
 RACELESS := $(RACELESS)|KeepWhatIsNotFinite|KeepsWhatIsNotFinite|TestFormatsKeepTheirBits|NotFiniteAreAnError
-LENDING := ./tokenizer ./x/attention ./cmd/gpt
-ALONE = $(filter-out $(LENDING) ./x/corpus,$(RACE))
+LENDING := ./tokenizer ./cmd/gpt
+ALONE = $(filter-out $(LENDING) ./x/attention ./x/corpus,$(RACE))
 LENT := TestManyGoroutines|TestLayerIsShared|TestAFileOfKeys|TestItAnswersWhile
 
 race: ## what runs side by side, under the race detector: make race RACE=./batch
 	$(if $(ALONE),go test -race -short -skip '$(RACELESS)' $(ALONE))
 	$(if $(filter $(LENDING),$(RACE)),go test -race -run '$(LENT)' $(filter $(LENDING),$(RACE)))
+	$(if $(filter ./x/attention,$(RACE)),cd x/attention && go test -race -run '$(LENT)')
 	$(if $(filter ./x/corpus,$(RACE)),cd x/corpus && go test -race -short ./internal/...)
 
 # A number of executions and not a time: at the end of a time, Go before 1.27 may report its own
@@ -177,7 +178,8 @@ judges: ## other people's libraries judge gpt, in an environment of 7 GB: make j
 	SEED='$(SEED)' dev/judges/run $(JUDGES)
 
 bench: ## each kernel beside gonum's, for benchstat
-	go test -run '^$$' -bench . -count 6 ./kernels ./x/attention
+	go test -run '^$$' -bench . -count 6 ./kernels
+	cd x/attention && go test -run '^$$' -bench . -skip Family -count 6
 
 # PTX of sm_70 (Volta) runs on every later GPU: the driver compiles it there. Without contraction,
 # clang writes .rn, which no later compiler may fuse. The first line is the sum of the sources. The
@@ -240,7 +242,7 @@ staticcheck: ## what go vet does not find
 
 staticcheck-modules: ## … with the tag gpu, and in every other module
 	$(STATICCHECK) -tags gpu ./model/gpu/... ./cmd/gpt ./model
-	@set -e; for module in cmd/gpt/browser x/corpus x/deploy x/release x/bench/*/go.mod; do \
+	@set -e; for module in cmd/gpt/browser x/attention x/corpus x/deploy x/release x/bench/*/go.mod; do \
 		cd $(CURDIR)/$${module%go.mod} && echo "staticcheck $$module" && $(STATICCHECK) ./...; \
 	done
 

@@ -19,8 +19,6 @@ import (
 	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/internal/cli"
 	"picogpt/internal/folder"
-	"picogpt/internal/outfile"
-	"picogpt/kernels"
 	"picogpt/model"
 )
 
@@ -30,7 +28,7 @@ func newBench(a *app) *cli.Command {
 	return &cli.Command{
 		Name: "bench", Group: "measure",
 		Short:    "measure this machine and the speed of the models on it",
-		Commands: []*cli.Command{engine, newBenchTable(a), newBenchAttention(a)},
+		Commands: []*cli.Command{engine, newBenchTable(a)},
 		Default:  engine,
 	}
 }
@@ -343,74 +341,4 @@ func (c *benchTableCommand) format(
 	}
 	r.Print(t)
 	return nil
-}
-
-// gpt bench attention: the attention family, time against tokens.
-
-type benchAttentionCommand struct {
-	MaxTokens int
-	Rounds    int
-	JSON      bool
-	Plot      string
-	Force     bool
-}
-
-func newBenchAttention(a *app) *cli.Command {
-	c := &benchAttentionCommand{}
-	return &cli.Command{
-		Name:  "attention",
-		Short: "measure attention alone, softmax and linear",
-		Flags: func(f *cli.Flags) {
-			f.Add(&c.MaxTokens, "--max-tokens N [16384]",
-				"tokens of the longest sequence; lengths double from 1024 on")
-			f.Add(&c.Rounds, "--rounds N [3]",
-				"how often everything is measured; the medians are printed")
-			f.Add(&c.JSON, "--json", "print one JSON object")
-			f.Add(&c.Plot, "--plot FILE.svg", "draw the times as a picture")
-			f.Add(&c.Force, "--force", "write over the file that --plot names, if it is there")
-			a.flags(f, threads)
-		},
-		Run:     func(*cli.Flags) error { return c.Run(a) },
-		Instead: map[string]string{"device": "attention is measured on the processor"},
-	}
-}
-
-func (c *benchAttentionCommand) Run(a *app) error {
-	if c.Rounds < 1 || c.MaxTokens < 64 || c.MaxTokens > 1<<18 {
-		return usagef("--rounds %d --max-tokens %d: want at least 1 round, and 64 to %d tokens",
-			c.Rounds, c.MaxTokens, 1<<18)
-	}
-	if c.Plot != "" {
-		err := outfile.FlagError("--plot", outfile.Check(c.Plot, a.writing(c.Force, outfile.SVG)))
-		if err != nil {
-			return err
-		}
-	}
-	kernel := os.Getenv("GPT_KERNEL")
-	if kernel != "" && !slices.Contains(kernels.Variants(), kernel) {
-		return fmt.Errorf("GPT_KERNEL: %q, want one that this machine has: %s", kernel,
-			strings.Join(kernels.Variants(), ", "))
-	}
-	ctx, release := a.Graceful()
-	defer release()
-	bar := terminal.NewShareBar("measuring")
-	end := a.ShowBar(bar)
-	r, err := bench.MeasureAttention(ctx, bench.AttentionOptions{
-		MaxTokens: c.MaxTokens, Rounds: c.Rounds, Threads: a.Threads, Kernel: kernel,
-		Progress: bar.SetShare,
-	})
-	end()
-	if err != nil {
-		return err
-	}
-	if c.Plot != "" {
-		if err := outfile.FlagError("--plot", outfile.WriteFile(ctx, c.Plot,
-			a.writing(c.Force, outfile.SVG), r.SVG)); err != nil {
-			return err
-		}
-	}
-	if c.JSON {
-		return a.printResult(r)
-	}
-	return r.Print(a.stdout)
 }

@@ -39,8 +39,7 @@ func main() {
 	check(err)
 	sources, err := readSources(".")
 	check(err)
-	imports := readImports()
-	found, bad := 0, 0
+	imports, found, bad := readImports(), 0, 0
 	for _, f := range parse(list) {
 		if !match.MatchString(f.name) {
 			continue
@@ -95,6 +94,9 @@ func parse(text string) (faults []fault) {
 	return faults
 }
 
+// modules have faults, and tests that find them.
+var modules = []string{".", "x/attention", "cmd/gpt/browser"}
+
 // readSources reads what programs are made of, by path.
 func readSources(root string) (map[string]string, error) {
 	sources := map[string]string{}
@@ -106,7 +108,7 @@ func readSources(root string) (map[string]string, error) {
 		if d.IsDir() {
 			_, module := os.Stat(filepath.Join(path, "go.mod"))
 			if name == "testdata" || name == "dist" || name == "testing" || path != root &&
-				(strings.HasPrefix(name, ".") || module == nil) {
+				(strings.HasPrefix(name, ".") || module == nil && !slices.Contains(modules, path)) {
 				return filepath.SkipDir
 			}
 			return nil
@@ -146,7 +148,7 @@ type pkg struct {
 // readImports returns the packages that have tests: those with the fewest dependencies first, and
 // those of the module browser last, which shows pages in Chromium.
 func readImports() (all []pkg) {
-	for _, module := range []string{".", "cmd/gpt/browser"} {
+	for _, module := range modules {
 		out, err := exec.Command("go", "list", "-C", module, "-json", "./...").Output()
 		check(err)
 		begin := len(all)

@@ -200,7 +200,6 @@ const (
 	JSONLines   Kind = "JSON lines"
 	JSON        Kind = "JSON"
 	HTML        Kind = "HTML"
-	SVG         Kind = "SVG"
 	GGUF        Kind = "GGUF"
 	NPY         Kind = "an array of NumPy"
 	Safetensors Kind = "safetensors"
@@ -224,8 +223,6 @@ func (k Kind) Endings() []string {
 		return []string{"json", "jsonl", "ndjson", "txt"}
 	case HTML:
 		return []string{"html", "htm", "xhtml"}
-	case SVG:
-		return []string{"svg"}
 	case GGUF:
 		return []string{"gguf"}
 	case NPY:

@@ -307,7 +307,7 @@ func TestANameThatCannotBeAFileIsRefused(t *testing.T) {
 
 // Each kind has its own endings, those that stand for nothing, and none of another's.
 func TestTheEndingOfANameMustNotDenyWhatIsWritten(t *testing.T) {
-	kinds := []Kind{Text, Formed, JSONLines, JSON, HTML, SVG, GGUF, NPY, Safetensors, Packed, Session, Directory}
+	kinds := []Kind{Text, Formed, JSONLines, JSON, HTML, GGUF, NPY, Safetensors, Packed, Session, Directory}
 	for _, k := range kinds {
 		for _, name := range []string{"a", "a.out", "a.v1.5", "a.gguf/", "a.b/c", ".", "..", "-", "a."} {
 			if err := k.Check(name); err != nil {
@@ -333,7 +333,7 @@ func TestTheEndingOfANameMustNotDenyWhatIsWritten(t *testing.T) {
 	for k, want := range map[Kind]string{
 		JSONLines: "a.csv: what is written is JSON lines: want a name that ends in .jsonl, .ndjson, " +
 			".json or .txt",
-		SVG:       "a.csv: what is written is SVG: want a name that ends in .svg",
+		GGUF:      "a.csv: what is written is GGUF: want a name that ends in .gguf",
 		Directory: "a.csv: what is written is a directory: want a name without .csv",
 	} {
 		if got := k.Check("a.csv").Error(); got != want {

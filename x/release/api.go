@@ -97,26 +97,35 @@ func difference(old, now []string) (breaks, added []string) {
 	return breaks, added
 }
 
-// exportedAPI lists what other modules can use of this one, whose path is picogpt there, whatever it
-// is.
+// libraries are the modules that others import.
+var libraries = []string{".", "x/attention"}
+
+// exportedAPI lists what other modules can use of these, whose paths begin with picogpt there,
+// whatever they are.
 func exportedAPI(root string) (lines []string, err error) {
-	all, err := packages.Load(&packages.Config{
-		Mode: packages.NeedName | packages.NeedTypes | packages.NeedImports | packages.NeedModule,
-		Dir:  root, Env: append(os.Environ(), "GOWORK=off", "GOOS=linux", "GOARCH=amd64"),
-	}, "./...")
-	if err != nil {
-		return nil, err
+	var all []*packages.Package
+	for _, module := range libraries {
+		of, err := packages.Load(&packages.Config{
+			Mode: packages.NeedName | packages.NeedTypes | packages.NeedImports | packages.NeedModule,
+			Dir:  filepath.Join(root, module),
+			Env:  append(os.Environ(), "GOWORK=off", "GOOS=linux", "GOARCH=amd64"),
+		}, "./...")
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, of...)
 	}
+	path := all[0].Module.Path // of the first module, with which those of the others begin
 	for _, p := range all {
 		if len(p.Errors) > 0 {
 			return nil, p.Errors[0]
 		}
-		name := strings.TrimPrefix(p.PkgPath, p.Module.Path)
+		name := strings.TrimPrefix(p.PkgPath, path)
 		if p.Name == "main" || strings.Contains(name, "/internal") || strings.HasPrefix(name, "/dev/") {
 			continue
 		}
 		short := func(q *types.Package) string {
-			if rest, ours := strings.CutPrefix(q.Path()+"/", p.Module.Path+"/"); ours {
+			if rest, ours := strings.CutPrefix(q.Path()+"/", path+"/"); ours {
 				return strings.TrimSuffix("picogpt/"+rest, "/")
 			}
 			return q.Path()

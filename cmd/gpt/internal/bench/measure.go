@@ -63,8 +63,6 @@ type meter struct {
 	leaf       kernels.Format         // whose products weights take: F32 or Q8
 	prompt     []int
 	rounds     map[string][]float64
-
-	done, ahead float64 // operations of MeasureAttention: of the workloads so far, and of all
 }
 
 func newMeter(ctx context.Context, team *kernels.Team, o Options) *meter {

@@ -92,13 +92,6 @@ func resident() (own, mapped float64) {
 	return mb["RssAnon"] + mb["RssShmem"], mb["RssFile"]
 }
 
-// resetPeak has Linux forget the most memory that the process held.
-func resetPeak() { _ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }
-
-// peakResident returns the most memory that the process held, in 10⁶ bytes, or 0 where the system
-// does not tell.
-func peakResident() float64 { return memoryStatus()["VmHWM"] }
-
 // memoryStatus returns what Linux tells of the process's memory, in 10⁶ bytes, nil where the system
 // does not tell.
 func memoryStatus() map[string]float64 {

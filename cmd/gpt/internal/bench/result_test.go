@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"io"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -23,36 +22,17 @@ func TestBenchmarksFitTheTerminal(t *testing.T) {
 	r.Choosing.GreedyMS, r.Choosing.TopKMS, r.Choosing.TopPMS = 12.345, 12.345, 12.345
 	r.Start.IDsMS, r.Start.TextMS, r.RSSMB, r.MappedMB = 123456, 123456, 12345, 12345
 
-	a := &Attention{Width: 512, Kernel: "avx2vnni", Threads: 128, Rounds: 100, FMAGFlops: 12345}
-	point := AttentionPoint{Tokens: 1 << 18, MS: 1234567.89, GFlops: 12345, Ratio: 10.23,
-		PeakMB: 123456}
-	a.Series = []AttentionSeries{{Name: "single head of 512, causal", Exponent: 1.98,
-		Points: []AttentionPoint{point}}}
-	point.Name, point.MS = "multi-head 32×1000×256, 4 heads", 9999.994
-	a.Workloads = []AttentionPoint{point}
-
-	for name, text := range map[string]string{
-		"gpt bench":           printed(t, r.Print),
-		"gpt bench attention": printed(t, a.Print),
-	} {
-		for line := range strings.Lines(text) {
-			line = strings.TrimSuffix(line, "\n")
-			if n := utf8.RuneCountInString(line); n > 80 {
-				t.Errorf("%s: a line of %d columns: %s", name, n, line)
-			}
-		}
-		if strings.Count(text, "\n") < 4 {
-			t.Errorf("%s: %q", name, text)
-		}
-	}
-}
-
-// printed is what print writes.
-func printed(t *testing.T, print func(io.Writer) error) string {
-	t.Helper()
 	var b strings.Builder
-	if err := print(&b); err != nil {
+	if err := r.Print(&b); err != nil {
 		t.Fatal(err)
 	}
-	return b.String()
+	for line := range strings.Lines(b.String()) {
+		line = strings.TrimSuffix(line, "\n")
+		if n := utf8.RuneCountInString(line); n > 80 {
+			t.Errorf("a line of %d columns: %s", n, line)
+		}
+	}
+	if strings.Count(b.String(), "\n") < 4 {
+		t.Errorf("%q", b.String())
+	}
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"picogpt/internal/quote"
-	"picogpt/internal/webparts"
 )
 
 // Widths are in thousandths of the picture's, which depends on the window; heights are in pixels.
@@ -55,7 +54,7 @@ type hit struct{ At, Width, Text string }
 // A span is the part of a histogram that is drawn: bins first to last.
 type span struct {
 	*Histogram
-	axis         webparts.Log
+	axis         logAxis
 	first, last  int
 	total        int64
 	before, past int64 // number of documents on both sides that are not drawn
@@ -81,7 +80,7 @@ func (r *Report) span() (span, bool) {
 		s.past += s.Counts[s.last]
 	}
 	low, high := edge(s.first), edge(s.last+1)
-	s.axis = webparts.Log{Low: low, High: high, From: 0, To: chartWidth}
+	s.axis = logAxis{Low: low, High: high, From: 0, To: chartWidth}
 	if r.Filter != nil {
 		for _, c := range r.Filter.Cuts {
 			if c.Perplexity >= low/10 && c.Perplexity <= high*10 {
@@ -268,7 +267,7 @@ func (s *span) hits() []hit {
 }
 
 // kept returns the part of the axis that all cuts keep; without a filter, all of it.
-func (f *Filter) kept(axis webparts.Log) (from, to float64) {
+func (f *Filter) kept(axis logAxis) (from, to float64) {
 	low, high := f.limits()
 	place := func(v float64) float64 {
 		return axis.At(math.Min(math.Max(v, axis.Low), axis.High))
@@ -398,7 +397,7 @@ type cutLabel struct {
 }
 
 // labels returns the labels of the cuts on the axis, and the number of their rows.
-func (f *Filter) labels(axis webparts.Log) (labels []cutLabel, rows int) {
+func (f *Filter) labels(axis logAxis) (labels []cutLabel, rows int) {
 	for _, c := range f.Cuts {
 		if !(c.Perplexity >= axis.Low && c.Perplexity <= axis.High) {
 			continue

@@ -7,8 +7,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"picogpt/internal/webparts"
 )
 
 // A drawn bar is a part of an outline.
@@ -121,7 +119,7 @@ func TestTheLineIsTheShareBelow(t *testing.T) {
 // its margins.
 func TestLabelsDoNotMeet(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
-	axis := webparts.Log{Low: 1, High: 10000, From: 0, To: chartWidth}
+	axis := logAxis{Low: 1, High: 10000, From: 0, To: chartWidth}
 	for range 3000 {
 		var f Filter
 		for range 1 + r.IntN(5) {
