@@ -42,7 +42,7 @@ type objectSpec struct {
 
 type objectName struct {
 	name     string
-	escaped  string // in JSON, without quotes
+	text     string // in JSON
 	value    *value
 	required bool
 	claims   []claim
@@ -92,7 +92,7 @@ func (c *compiler) object(v *value, a alternative) {
 		s.sorted = append(s.sorted, int32(i))
 	}
 	slices.SortFunc(s.sorted, func(i, j int32) int {
-		return strings.Compare(s.names[i].escaped, s.names[j].escaped)
+		return strings.Compare(s.names[i].text, s.names[j].text)
 	})
 	c.charge(16 * len(s.names))
 	v.objects = append(v.objects, c.close(s, a))
@@ -104,7 +104,7 @@ func (s *objectSpec) name(name string) int {
 	if !ok {
 		i = len(s.names)
 		s.index[name] = i
-		s.names = append(s.names, objectName{name: name, escaped: escapeJSON(name)})
+		s.names = append(s.names, objectName{name: name, text: `"` + escapeJSON(name) + `"`})
 	}
 	return i
 }
