@@ -240,11 +240,10 @@ func (s *stringSpec) kinds(m *automaton.Meter, plain automaton.Set, are func(kin
 		}
 		return &stringSpec{max: -1, escapes: s.escapes}
 	}
-	u, _ := s.table.Those(m, plain, are)
-	if u == nil {
-		return nil
+	if u := s.table.Those(m, plain, are); u != nil {
+		return &stringSpec{max: -1, escapes: s.escapes, table: u}
 	}
-	return &stringSpec{max: -1, escapes: s.escapes, table: u}
+	return nil
 }
 
 // known returns how many of the known names a table of other names contains too.
