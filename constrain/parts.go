@@ -230,9 +230,9 @@ func (b *builder) add(what string, n *automaton.Network, to int32) int32 {
 	if b.err != nil {
 		return to
 	}
-	node, err := b.n.Add(what, n, to)
-	b.fail(err)
-	return node
+	to = b.n.Add(what, n, to)
+	b.fail(b.m.Failed())
+	return to
 }
 
 func (p Rules) node(b *builder, to int32, _ []string) int32 {

@@ -98,7 +98,7 @@ type Alphabet struct {
 const maxClasses = 1 << 12
 
 // NewAlphabet returns the coarsest alphabet for some charsets.
-func NewAlphabet(what string, sets []Set, m *Meter) (*Alphabet, error) {
+func NewAlphabet(what string, sets []Set, m *Meter) *Alphabet {
 	type event struct {
 		at  rune
 		set int32
@@ -128,25 +128,22 @@ func NewAlphabet(what string, sets []Set, m *Meter) (*Alphabet, error) {
 	if len(events) == 0 || events[0].at > 0 {
 		piece(0)
 	}
-	for i := 0; i < len(events); {
+	for i := 0; i < len(events) && m.Charge(8+len(in)/8) == nil; {
 		at := events[i].at
 		for ; i < len(events) && events[i].at == at; i++ {
 			in[events[i].set/8] ^= 1 << (events[i].set % 8)
-		}
-		if err := m.Charge(8 + len(in)/8); err != nil {
-			return nil, err
 		}
 		if at <= unicode.MaxRune {
 			piece(at)
 		}
 		if len(a.Members) > maxClasses {
-			return nil, fmt.Errorf("%s: more than %d kinds of characters", what, maxClasses)
+			m.Fail(fmt.Errorf("%s: more than %d kinds of characters", what, maxClasses))
 		}
 	}
 	for r := range a.ASCII {
 		a.ASCII[r] = a.class[a.piece(rune(r))]
 	}
-	return a, nil
+	return a
 }
 
 // piece returns the piece that contains a character.

@@ -27,7 +27,7 @@ func NewEnds(
 ) *Ends {
 	e := &Ends{m: m, count: count, others: others, forms: forms}
 	e.tokens = make([]int32, len(m.net.nodes))
-	_, e.way, _ = m.net.nearest(nil, func(node *node) int32 {
+	_, e.way = m.net.nearest(nil, func(node *node) int32 {
 		switch {
 		case !node.alive:
 			return Never

@@ -16,17 +16,18 @@ func (n *Network) Form(form int, to int32) int32 {
 
 // Add adds the nodes of another network, which is not used any more, and returns the first of a text
 // of it that continues at to. The numbers of its forms stay.
-func (n *Network) Add(what string, o *Network, to int32) (int32, error) {
-	if err := o.prune(); err != nil {
-		return 0, err
-	}
+func (n *Network) Add(what string, o *Network, to int32) int32 {
+	o.prune()
 	start := o.rules[0].start
 	if !o.nodes[start].alive {
-		return 0, fmt.Errorf("%s: no text can match it", what)
+		n.meter.Fail(fmt.Errorf("%s: no text can match it", what))
 	}
 	base := int32(len(n.nodes))
 	if int(base)+len(o.nodes) > n.limit {
-		return 0, fmt.Errorf("%s: the automaton has more than %d states", what, n.limit)
+		n.meter.Fail(fmt.Errorf("%s: the automaton has more than %d states", what, n.limit))
+	}
+	if n.meter.Failed() != nil {
+		return to
 	}
 	calls := slices.ContainsFunc(o.nodes, func(n node) bool { return n.kind == callNode })
 	for i := range o.nodes {
@@ -44,12 +45,12 @@ func (n *Network) Add(what string, o *Network, to int32) (int32, error) {
 		n.add(node)
 	}
 	if !calls {
-		return start + base, n.meter.Failed()
+		return start + base
 	}
 	for _, r := range o.rules {
 		n.Rule(r.name, r.start+base)
 	}
-	return n.Call(start+base, to), n.meter.Failed()
+	return n.Call(start+base, to)
 }
 
 // reach calls visit with some nodes, and with those at which it says that a text goes on; each once.
@@ -131,7 +132,7 @@ func (m *Machine) Join(s, t *State) *State {
 }
 
 // Crowded reports whether more than some forms may begin at one place of a text.
-func (m *Machine) Crowded(most int) (bool, error) {
+func (m *Machine) Crowded(most int) bool {
 	from, all := map[int32]bool{m.net.rules[0].start: true}, map[int32]bool{}
 	for _, n := range m.net.nodes {
 		switch {
@@ -145,7 +146,7 @@ func (m *Machine) Crowded(most int) (bool, error) {
 		from[n.to] = true
 	}
 	if len(all) <= most {
-		return false, nil
+		return false
 	}
 	for node := range from {
 		forms := map[int32]bool{}
@@ -165,10 +166,10 @@ func (m *Machine) Crowded(most int) (bool, error) {
 			return n.more
 		})
 		if len(forms) > most {
-			return true, nil
+			return true
 		}
 	}
-	return false, m.net.meter.Failed()
+	return false
 }
 
 // Words makes a split the beginning of some words, each of which continues at its node. Words that

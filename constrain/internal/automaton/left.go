@@ -39,15 +39,9 @@ type leftKey struct {
 
 // WithoutLeftRecursion returns a network for the same texts in which no rule calls itself before it
 // has read anything: the same, if there is no such rule.
-func (n *Network) WithoutLeftRecursion(what string) (*Network, error) {
-	if err := n.prune(); err != nil {
-		return nil, err
-	}
-	empty, err := n.empty()
-	if err != nil {
-		return nil, err
-	}
-	l := &lefter{from: n, to: NewNetwork(n.limit, n.meter), empty: empty, ruleAt: map[int32]int{},
+func (n *Network) WithoutLeftRecursion(what string) *Network {
+	n.prune()
+	l := &lefter{from: n, to: NewNetwork(n.limit, n.meter), empty: n.empty(), ruleAt: map[int32]int{},
 		begins: make([][]leftKey, len(n.rules)), group: make([][]int, len(n.rules)),
 		after: make([][]leftKey, len(n.rules)), order: make([]int, len(n.rules)),
 		goals: map[int32]int32{}, known: map[leftKey]int32{}}
@@ -56,9 +50,6 @@ func (n *Network) WithoutLeftRecursion(what string) (*Network, error) {
 	}
 	for i, r := range n.rules {
 		l.begins[i] = l.calls(r.start)
-	}
-	if err := n.meter.Failed(); err != nil {
-		return nil, err
 	}
 	for i := range n.rules {
 		l.connect(i)
@@ -71,7 +62,7 @@ func (n *Network) WithoutLeftRecursion(what string) (*Network, error) {
 		}
 	}
 	if !slices.ContainsFunc(l.group, func(g []int) bool { return len(g) > 0 }) {
-		return n, nil
+		return n
 	}
 	return l.copy(what)
 }
@@ -129,7 +120,7 @@ func (l *lefter) together(a, b int) bool {
 	return len(l.group[a]) > 0 && len(l.group[b]) > 0 && l.group[a][0] == l.group[b][0]
 }
 
-func (l *lefter) copy(what string) (*Network, error) {
+func (l *lefter) copy(what string) *Network {
 	l.to.sets = l.from.sets
 	l.end = l.to.End()
 	first := l.to.Split(l.start(0))
@@ -148,7 +139,8 @@ func (l *lefter) copy(what string) (*Network, error) {
 			n.ret = l.end
 		}
 	}
-	return l.to, l.to.Check(what)
+	l.to.Check(what)
+	return l.to
 }
 
 // start returns the first node of the copy of a rule, as a goal.

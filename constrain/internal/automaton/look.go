@@ -38,11 +38,8 @@ type lookPlace struct {
 }
 
 // withoutLooks returns a network for the same texts.
-func (n *Network) withoutLooks(what string) (*Network, error) {
-	alpha, err := NewAlphabet(what, n.sets, n.meter)
-	if err != nil {
-		return nil, err
-	}
+func (n *Network) withoutLooks(what string) *Network {
+	alpha := NewAlphabet(what, n.sets, n.meter)
 	l := &looker{what: what, n: n, alpha: alpha, known: map[string]int32{}}
 	for _, set := range n.sets {
 		classes := map[uint16]bool{}
@@ -52,26 +49,20 @@ func (n *Network) withoutLooks(what string) (*Network, error) {
 		n.meter.Charge(8 + alpha.Size())
 		l.reads = append(l.reads, classes)
 	}
-	t, err := l.table()
-	if err != nil {
-		return nil, err
-	}
+	t := l.table()
 	m := NewNetwork(n.limit, n.meter)
-	first := t.addTo(m)
-	m.Rule(n.rules[0].name, first)
-	return m, m.Check(what)
+	m.Rule(n.rules[0].name, t.addTo(m))
+	m.Check(what)
+	return m
 }
 
-func (l *looker) table() (*Table, error) {
+func (l *looker) table() *Table {
 	t := &Table{Alpha: l.alpha, classes: len(l.alpha.Members)}
-	first, err := l.closure([]lookPlace{{node: l.n.rules[0].start}})
-	if err == nil && len(first) == 0 {
-		err = fmt.Errorf("%s: no text can match it", l.what)
+	first := l.closure([]lookPlace{{node: l.n.rules[0].start}})
+	if len(first) == 0 {
+		l.n.meter.Fail(fmt.Errorf("%s: no text can match it", l.what))
 	}
-	if err != nil {
-		return nil, err
-	}
-	return t, explore(t, first, func(places []lookPlace) int32 {
+	explore(t, first, func(places []lookPlace) int32 {
 		if slices.ContainsFunc(places, l.accepts) {
 			return 0
 		}
@@ -82,7 +73,7 @@ func (l *looker) table() (*Table, error) {
 			key = append(key, p.marks...)
 		}
 		return key
-	}, func(places []lookPlace, class int) ([]lookPlace, error) {
+	}, func(places []lookPlace, class int) []lookPlace {
 		var to []lookPlace
 		for _, p := range places {
 			node := &l.n.nodes[p.node]
@@ -93,17 +84,16 @@ func (l *looker) table() (*Table, error) {
 				to = append(to, lookPlace{node.to, marks})
 			}
 		}
-		if err := l.n.meter.Charge(12 + 8*len(places)); err != nil {
-			return nil, err
-		}
+		l.n.meter.Charge(12 + 8*len(places))
 		return l.closure(to)
-	}, t.bounded(l.what+": with lookaheads,"))
+	}, t.bounded(l.what+": with lookaheads,", l.n.meter))
+	return t
 }
 
 // closure follows all edges that read nothing.
-func (l *looker) closure(todo []lookPlace) (places []lookPlace, err error) {
+func (l *looker) closure(todo []lookPlace) (places []lookPlace) {
 	seen := map[lookPlace]bool{}
-	for len(todo) > 0 {
+	for len(todo) > 0 && l.n.meter.Failed() == nil {
 		p := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		if seen[p] {
@@ -111,11 +101,8 @@ func (l *looker) closure(todo []lookPlace) (places []lookPlace, err error) {
 		}
 		seen[p] = true
 		node := &l.n.nodes[p.node]
-		if err := l.n.meter.Charge(24 + len(p.marks)); err != nil {
-			return nil, err
-		}
-		if len(seen) > maxItems {
-			return nil, fmt.Errorf("%s: its lookaheads lead to more than %d places", l.what, maxItems)
+		if l.n.meter.Charge(24 + len(p.marks)); len(seen) > maxItems {
+			l.n.meter.Fail(fmt.Errorf("%s: its lookaheads lead to more than %d places", l.what, maxItems))
 		}
 		switch node.kind {
 		case splitNode:
@@ -134,7 +121,7 @@ func (l *looker) closure(todo []lookPlace) (places []lookPlace, err error) {
 	slices.SortFunc(places, func(a, b lookPlace) int {
 		return cmp.Or(cmp.Compare(a.node, b.node), strings.Compare(a.marks, b.marks))
 	})
-	return places, nil
+	return places
 }
 
 // mark adds a lookahead to marks; ok is false if the place is none because of it.

@@ -122,37 +122,27 @@ var Dead = &State{}
 
 // NewMachine returns the machine of a network. what is for errors.
 func NewMachine(what string, n *Network, meter *Meter) (*Machine, error) {
-	m, err := newMachine(what, n, meter)
-	if m == nil && err == nil {
-		err = fmt.Errorf("%s: no text can match it", what)
+	m := newMachine(what, n, meter)
+	if m == nil {
+		meter.Fail(fmt.Errorf("%s: no text can match it", what))
 	}
-	return m, err
+	return m, meter.Failed()
 }
 
 // newMachine is NewMachine, but for networks without texts, of which it returns nil.
-func newMachine(what string, n *Network, meter *Meter) (*Machine, error) {
-	if err := n.prune(); err != nil {
-		return nil, err
+func newMachine(what string, n *Network, meter *Meter) *Machine {
+	n.prune()
+	if n.Check(what) != nil || !n.nodes[n.rules[0].start].alive {
+		return nil
 	}
-	if err := n.Check(what); err != nil {
-		return nil, err
-	}
-	if !n.nodes[n.rules[0].start].alive {
-		return nil, nil
-	}
-	if err := n.calls(); err != nil {
-		return nil, err
-	}
-	alpha, err := NewAlphabet(what, n.sets, meter)
-	if err != nil {
-		return nil, err
-	}
+	n.calls()
+	alpha := NewAlphabet(what, n.sets, meter)
 	m := &Machine{net: n, Alpha: alpha}
 	words := (len(alpha.Members) + 63) / 64
 	m.reads = make([][]uint64, len(n.sets))
 	for i, s := range n.sets {
-		if err := meter.Charge(4 + words); err != nil {
-			return nil, err
+		if meter.Charge(4+words) != nil {
+			return nil
 		}
 		m.reads[i] = make([]uint64, words)
 		for _, r := range s {
@@ -172,7 +162,8 @@ func newMachine(what string, n *Network, meter *Meter) (*Machine, error) {
 	m.Begin()
 	m.First = m.closure([]position{{node: n.rules[0].start}})
 	m.meter = nil
-	return m, m.Err
+	meter.Fail(m.Err)
+	return m
 }
 
 // Forget drops all states. States that texts hold stay valid: Current adds them again.
@@ -464,14 +455,15 @@ func (m *Machine) past(s *State, is func(*node) bool) *State {
 	return m.closure(m.list)
 }
 
-// Matches reports whether the rules match a string.
-func (m *Machine) Matches(text string) (bool, error) {
+// Matches reports whether the rules of a machine for tables match a string.
+func (m *Machine) Matches(text string) bool {
 	m.Begin()
 	s := m.First
 	for _, r := range text {
 		s = m.Step(s, m.Alpha.Of(r))
 	}
-	return s.Accepts, m.Err
+	m.meter.Fail(m.Err)
+	return s.Accepts
 }
 
 // Bytes returns the memory of a machine, where a mask has some words.

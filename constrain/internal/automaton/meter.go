@@ -22,8 +22,9 @@ const (
 	asideWork = 1 << 15
 )
 
-// A Meter counts the work of compiling one form. Every loop that a form can make long charges the
-// meter. After the first error all charges return that error. A nil meter counts nothing.
+// A Meter counts the work of compiling one form, and keeps the first error of it. Every loop that a
+// form can make long charges the meter. After the first error all charges return that error, and what
+// is compiled counts for nothing. A nil meter counts nothing.
 type Meter struct {
 	ctx    context.Context
 	pause  func(context.Context) error
@@ -33,6 +34,7 @@ type Meter struct {
 	Most   int // the bound of steps
 	next   int // the count at which the next pause is due
 	err    error
+	ended  bool // err is that of too much work, or of the context
 
 	// Exceeded returns the error of too many steps: of Most for a form of so many bytes.
 	Exceeded func(most, bytes int) error
@@ -79,6 +81,7 @@ func (m *Meter) Charge(n int) error {
 		return nil
 	}
 	m.next = m.Used + PauseWork
+	defer func() { m.ended = m.err != nil }()
 	switch {
 	case m.Used > m.Most:
 		m.err = m.Exceeded(m.Most, m.bytes)
@@ -100,12 +103,20 @@ func (m *Meter) Aside(n int, work func()) error {
 		return nil
 	}
 	m.err = m.beside(m.ctx, work)
+	m.ended = m.err != nil
 	return m.err
 }
 
-// Named returns the error of a meter with the name of the thing that is compiled.
+// Fail keeps an error, if it is the first.
+func (m *Meter) Fail(err error) {
+	if m.err == nil {
+		m.err = err
+	}
+}
+
+// Named returns an error with the name of the thing that is compiled, if its work has ended.
 func (m *Meter) Named(what string, err error) error {
-	if err != nil && err == m.Failed() {
+	if err != nil && err == m.Failed() && m.ended {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	return err

@@ -72,7 +72,7 @@ func NewNetwork(limit int, m *Meter) *Network {
 		meter: m}
 }
 
-// add appends a node. Beyond the limit it only counts; check returns the error.
+// add appends a node. Beyond the limit it only counts; Check fails.
 func (n *Network) add(node node) int32 {
 	n.meter.Charge(8 + len(node.more))
 	if len(n.nodes) <= n.limit {
@@ -81,15 +81,12 @@ func (n *Network) add(node node) int32 {
 	return int32(len(n.nodes) - 1)
 }
 
-// Check returns an error if the network has more nodes than its limit, or took too much work.
+// Check fails if the network has more nodes than its limit. It returns the error of the meter.
 func (n *Network) Check(what string) error {
-	if err := n.meter.Failed(); err != nil {
-		return err
-	}
 	if len(n.nodes) > n.limit {
-		return fmt.Errorf("%s: the automaton has more than %d states", what, n.limit)
+		n.meter.Fail(fmt.Errorf("%s: the automaton has more than %d states", what, n.limit))
 	}
-	return nil
+	return n.meter.Failed()
 }
 
 // Read adds a node that reads a character of a set.
@@ -156,8 +153,8 @@ func (n *Network) Rule(name string, start int32) {
 func (n *Network) Full() bool { return len(n.nodes) > n.limit || n.meter.Failed() != nil }
 
 // prune finds the nodes from which a rule can end, and removes the others from all choices.
-func (n *Network) prune() error {
-	least, _, err := n.nearest(n.meter, func(node *node) int32 {
+func (n *Network) prune() {
+	least, _ := n.nearest(n.meter, func(node *node) int32 {
 		if node.kind == readNode && len(n.sets[node.set]) == 0 {
 			return Never
 		}
@@ -169,13 +166,12 @@ func (n *Network) prune() error {
 			return least[to] >= Never
 		})
 	}
-	return err
 }
 
 // nearest returns what it costs at least to come from each node to the end of its rule, given what
 // each node costs that reads something; Never if that cannot be. A split goes on at its way. A node is
 // visited again only when less was found for one of its successors.
-func (n *Network) nearest(m *Meter, cost func(*node) int32) (least, way []int32, err error) {
+func (n *Network) nearest(m *Meter, cost func(*node) int32) (least, way []int32) {
 	least, way = slices.Repeat([]int32{Never}, len(n.nodes)), make([]int32, len(n.nodes))
 	before := make([][]int32, len(n.nodes)) // the predecessors of each node
 	var todo []int32
@@ -212,12 +208,12 @@ func (n *Network) nearest(m *Meter, cost func(*node) int32) (least, way []int32,
 			}
 		}
 	}
-	return least, way, m.Failed()
+	return least, way
 }
 
 // calls marks the calls of rules that may read nothing, and those after which the calling rule ends
 // as well: they need no entry on the stack.
-func (n *Network) calls() error {
+func (n *Network) calls() {
 	var empty []bool
 	for i := range n.nodes {
 		call := &n.nodes[i]
@@ -225,24 +221,20 @@ func (n *Network) calls() error {
 			continue
 		}
 		if empty == nil {
-			var err error
-			if empty, err = n.empty(); err != nil {
-				return err
-			}
+			empty = n.empty()
 		}
 		call.empty, call.tail = empty[call.to], n.nodes[n.after(call.ret)].kind == endNode
 	}
-	return nil
 }
 
 // empty returns the nodes from which a rule can end without reading anything.
-func (n *Network) empty() ([]bool, error) {
-	least, _, err := n.nearest(n.meter, func(*node) int32 { return Never })
+func (n *Network) empty() []bool {
+	least, _ := n.nearest(n.meter, func(*node) int32 { return Never })
 	is := make([]bool, len(least))
 	for i, cost := range least {
 		is[i] = cost < Never
 	}
-	return is, err
+	return is
 }
 
 // after returns the node that follows where there is no choice.

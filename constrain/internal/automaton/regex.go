@@ -19,22 +19,20 @@ const maxPattern = 1 << 16 // bytes of a regex
 // Regex returns the network of a regex in RE2's syntax, with some of Python's.
 func Regex(what, re string, meter *Meter) (*Network, error) {
 	r := &regexCompiler{n: NewNetwork(MaxNodes, meter)}
-	return r.compile(what, re, true)
+	return r.compile(what, re, true), meter.Failed()
 }
 
 // parseRegex parses a regex. An edit, if not nil, changes its tree.
 func parseRegex(
 	what, re string, edit func(*syntax.Regexp) *syntax.Regexp, m *Meter,
-) (prog *syntax.Prog, err error) {
-	work := parsing(re)
+) (prog *syntax.Prog) {
+	work, err := parsing(re), error(nil)
 	m.Charge(work)
-	if failed := m.Aside(work, func() { prog, err = program(what, re, edit) }); failed != nil {
-		return nil, failed
+	m.Aside(work, func() { prog, err = program(what, re, edit) })
+	if m.Fail(err); prog != nil {
+		m.Charge(16 * len(prog.Inst))
 	}
-	if err == nil {
-		err = m.Charge(16 * len(prog.Inst))
-	}
-	return prog, err
+	return prog
 }
 
 func program(
@@ -169,22 +167,23 @@ var sides = [...]struct {
 }
 
 // compile adds a rule for the regex, in Python's dialect or ECMA-262's, to the network, and returns
-// the network, or another one for the same texts without lookaheads.
-func (r *regexCompiler) compile(what, re string, python bool) (_ *Network, err error) {
+// the network, or another one for the same texts without lookaheads; nil where it cannot be read.
+func (r *regexCompiler) compile(what, re string, python bool) *Network {
 	if len(re) > maxPattern {
-		return nil, fmt.Errorf("%s: %d bytes, want %d at most", what, len(re), maxPattern)
+		r.n.meter.Fail(fmt.Errorf("%s: %d bytes, want %d at most", what, len(re), maxPattern))
+		return nil
 	}
-	if re, r.looks, err = dialect(what, re, python); err != nil {
-		return nil, err
-	}
+	re, looks, err := dialect(what, re, python)
+	r.n.meter.Fail(err)
+	r.looks = looks
 	for i := range len(r.looks) + 1 {
 		text, edit := re, r.edit
 		if i > 0 {
 			text, edit = r.looks[i-1].text, nil
 		}
-		prog, err := parseRegex(what, text, edit, r.n.meter)
-		if err != nil {
-			return nil, err
+		prog := parseRegex(what, text, edit, r.n.meter)
+		if r.n.meter.Failed() != nil {
+			return nil
 		}
 		r.progs = append(r.progs, prog)
 		for _, inst := range prog.Inst {
@@ -198,16 +197,13 @@ func (r *regexCompiler) compile(what, re string, python bool) (_ *Network, err e
 		first.before = edge
 	}
 	r.n.Rule(re, r.node(first))
-	for len(r.todo) > 0 {
+	for len(r.todo) > 0 && r.n.Check(what) == nil {
 		p := r.todo[len(r.todo)-1]
 		r.todo = r.todo[:len(r.todo)-1]
-		if err := r.n.Check(what); err != nil {
-			return nil, err
-		}
 		r.fill(p)
 	}
-	if err := r.n.Check(what); err != nil || len(r.looks) == 0 {
-		return r.n, err
+	if r.n.Check(what) != nil || len(r.looks) == 0 {
+		return r.n
 	}
 	return r.n.withoutLooks(what)
 }
@@ -357,18 +353,18 @@ func instSet(inst *syntax.Inst) Set {
 
 // Pattern returns the machine of the strings in which a pattern of ECMA-262's syntax matches
 // somewhere; nil if it matches nothing. The machine is for tables.
-func Pattern(what, p string, meter *Meter) (*Machine, error) {
+func Pattern(what, p string, meter *Meter) *Machine {
 	dotAll := SetOf('\n', '\r', 0x2028, 0x2029).Not()
 	r := &regexCompiler{n: NewNetwork(MaxNodes, meter), dotAll: dotAll, edit: anywhere}
-	n, err := r.compile(what, p, false)
-	if err != nil {
-		return nil, err
+	n := r.compile(what, p, false)
+	if meter.Failed() != nil {
+		return nil
 	}
-	m, err := newMachine(what, n, meter)
+	m := newMachine(what, n, meter)
 	if m != nil {
 		m.meter = meter
 	}
-	return m, err
+	return m
 }
 
 // anywhere returns a regex for texts in which another one matches somewhere. It removes ^ at the

@@ -4,7 +4,6 @@ package automaton
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -48,16 +47,12 @@ const Unbounded = 1 << 30
 
 // NewTable runs machines in parallel. With all set, a string must match all of them; otherwise the
 // kinds say which ones it matches.
-func NewTable(what string, machines []*Machine, all bool, meter *Meter) (*Table, error) {
-	alpha, err := alphabetOf(what, machines, meter)
-	if err != nil {
-		return nil, err
-	}
-	return newTable(what, alpha, machines, all, meter)
+func NewTable(what string, machines []*Machine, all bool, meter *Meter) *Table {
+	return newTable(what, alphabetOf(what, machines, meter), machines, all, meter)
 }
 
 // alphabetOf returns the alphabet of some machines.
-func alphabetOf(what string, machines []*Machine, meter *Meter) (*Alphabet, error) {
+func alphabetOf(what string, machines []*Machine, meter *Meter) *Alphabet {
 	var sets []Set
 	for _, m := range machines {
 		sets = append(sets, m.net.sets...)
@@ -67,16 +62,14 @@ func alphabetOf(what string, machines []*Machine, meter *Meter) (*Alphabet, erro
 
 func newTable(
 	what string, alpha *Alphabet, machines []*Machine, all bool, meter *Meter,
-) (*Table, error) {
+) *Table {
 	t := &Table{Alpha: alpha, classes: len(alpha.Members)}
 	class := make([][]uint16, len(machines)) // of each machine, for each class of the table
 	first, next := make([]*State, len(machines)), make([]*State, len(machines))
 	for i, m := range machines {
 		m.Begin()
 		first[i] = m.Current(m.First)
-		if err := meter.Charge(4 * t.classes); err != nil {
-			return nil, err
-		}
+		meter.Charge(4 * t.classes)
 		for _, r := range t.Alpha.Members {
 			class[i] = append(class[i], m.Alpha.Of(r))
 		}
@@ -104,7 +97,7 @@ func newTable(
 		return k
 	}
 	key := []byte{}
-	return t, explore(t, first, kind, func(states []*State) []byte {
+	explore(t, first, kind, func(states []*State) []byte {
 		key = key[:0]
 		for i, s := range states {
 			if all && s == Dead && !machines[i].Not {
@@ -113,25 +106,23 @@ func newTable(
 			key = binary.LittleEndian.AppendUint32(key, s.number)
 		}
 		return key
-	}, func(states []*State, c int) ([]*State, error) {
-		if err := meter.Charge(12 + 8*len(machines)); err != nil {
-			return nil, err
-		}
+	}, func(states []*State, c int) []*State {
+		meter.Charge(12 + 8*len(machines))
 		for i, m := range machines {
-			if next[i] = m.Step(states[i], class[i][c]); m.Err != nil {
-				return nil, m.Err
-			}
+			next[i] = m.Step(states[i], class[i][c])
+			meter.Fail(m.Err)
 		}
-		return next, nil
-	}, t.bounded(what+":"))
+		return next
+	}, t.bounded(what+":", meter))
+	return t
 }
 
 // explore makes the states of a table: sets of places, each with a kind and a key, which is nil if no
 // string follows. step returns the places after a character of a class, which it may change later;
-// bounded returns an error if there are too many states.
+// bounded reports whether there may be so many states. So does explore, of all.
 func explore[E any](t *Table, first []E, kind func([]E) int32, key func([]E) []byte,
-	step func(places []E, class int) ([]E, error), bounded func(states int) error,
-) error {
+	step func(places []E, class int) []E, bounded func(states int) bool,
+) bool {
 	number, states := map[string]int32{}, [][]E{}
 	find := func(places []E) int32 {
 		k := key(places)
@@ -149,27 +140,23 @@ func explore[E any](t *Table, first []E, kind func([]E) int32, key func([]E) []b
 	find(first)
 	for i := 0; i < len(states); i++ {
 		for class := range t.classes {
-			places, err := step(states[i], class)
-			if err != nil {
-				return err
-			}
-			t.next = append(t.next, find(places))
+			t.next = append(t.next, find(step(states[i], class)))
 		}
-		if err := bounded(len(states)); err != nil {
-			return err
+		if !bounded(len(states)) {
+			return false
 		}
 	}
-	return nil
+	return true
 }
 
 // bounded returns the bound of explore for a table that strings are matched with.
-func (t *Table) bounded(what string) func(states int) error {
-	return func(states int) error {
+func (t *Table) bounded(what string, m *Meter) func(states int) bool {
+	return func(states int) bool {
 		if len(t.next) > maxTable || states > maxTableStates {
-			return fmt.Errorf("%s the automaton has more than %d states or %d steps", what,
-				maxTableStates, maxTable)
+			m.Fail(fmt.Errorf("%s the automaton has more than %d states or %d steps", what,
+				maxTableStates, maxTable))
 		}
-		return nil
+		return m.Failed() == nil
 	}
 }
 
@@ -184,11 +171,9 @@ func (t *Table) states() int { return len(t.Kind) }
 // Finish drops the kinds that no string may have and the states from which none can end, and
 // computes what masks need. plain is the set of characters of plain ids. It reports whether there
 // is any string.
-func (t *Table) Finish(
-	m *Meter, plain Set, possible func(kind int) bool,
-) (bool, error) {
-	if ok, err := t.trim(m, possible); !ok {
-		return false, err
+func (t *Table) Finish(m *Meter, plain Set, possible func(kind int) bool) bool {
+	if !t.trim(m, possible) {
+		return false
 	}
 	t.countStrings()
 	t.fewest = Unbounded
@@ -201,14 +186,14 @@ func (t *Table) Finish(
 	t.Plain, t.Whole = t.endless(t.Plainly), t.endless(nil)
 	t.near = t.steps(t.ends, nil)
 	t.Far = int(slices.Max(t.near))
-	return true, nil
+	return true
 }
 
 // trim drops the kinds that no string may have and the states from which none can end, and joins
 // equivalent states. It reports whether there is any string.
-func (t *Table) trim(m *Meter, possible func(kind int) bool) (bool, error) {
-	if err := m.Charge(12 * len(t.next)); err != nil {
-		return false, err
+func (t *Table) trim(m *Meter, possible func(kind int) bool) bool {
+	if m.Charge(12*len(t.next)) != nil {
+		return false
 	}
 	for s, kind := range t.Kind {
 		if kind >= 0 && !possible(int(kind)) {
@@ -222,14 +207,14 @@ func (t *Table) trim(m *Meter, possible func(kind int) bool) (bool, error) {
 		}
 	}
 	if far[0] < 0 {
-		return false, nil
+		return false
 	}
-	err := t.minimize(m)
-	return err == nil, err
+	t.minimize(m)
+	return m.Failed() == nil
 }
 
 // minimize joins equivalent states.
-func (t *Table) minimize(m *Meter) error {
+func (t *Table) minimize(m *Meter) {
 	group, next := slices.Clone(t.Kind), make([]int32, len(t.Kind))
 	of := func(s int32) int32 {
 		if s < 0 {
@@ -274,17 +259,14 @@ func (t *Table) minimize(m *Meter) error {
 				next[s] = next[firsts[i]-1]
 			}
 		}
-		if err := m.Charge(len(t.next) + 16*len(group) + 4*tried); err != nil {
-			return err
-		}
+		m.Charge(len(t.next) + 16*len(group) + 4*tried)
 		group, next = next, group
-		if count == groups {
+		if count == groups || m.Failed() != nil {
 			break
 		}
 		groups = count
 	}
 	t.join(group)
-	return nil
 }
 
 // join makes one state of each group; that of state 0 is group 0.
@@ -314,11 +296,8 @@ func (t *Table) join(group []int32) {
 
 // Either returns tables, as few as is possible with little work, so that a string of one of them
 // matches all machines of one of some ways.
-func Either(what string, machines []*Machine, ways [][]int, meter *Meter) ([]*Table, error) {
-	alpha, err := alphabetOf(what, machines, meter)
-	if err != nil {
-		return nil, err
-	}
+func Either(what string, machines []*Machine, ways [][]int, meter *Meter) []*Table {
+	alpha := alphabetOf(what, machines, meter)
 	var todo, done []*Table
 	seen := map[string]bool{}
 	slices.SortStableFunc(ways, func(a, b []int) int { return len(a) - len(b) })
@@ -334,13 +313,10 @@ func Either(what string, machines []*Machine, ways [][]int, meter *Meter) ([]*Ta
 			continue // it asks for more than another one
 		}
 		wider = append(wider, way)
-		t, err := newTable(what, alpha, all, true, meter)
-		if err != nil {
-			return nil, err
-		}
-		ok, err := t.trim(meter, func(int) bool { return true })
-		if err != nil {
-			return nil, err
+		t := newTable(what, alpha, all, true, meter)
+		ok := t.trim(meter, func(int) bool { return true })
+		if meter.Failed() != nil {
+			return nil
 		}
 		var key []byte
 		for _, n := range append(slices.Clip(t.next), t.Kind...) {
@@ -358,15 +334,13 @@ func Either(what string, machines []*Machine, ways [][]int, meter *Meter) ([]*Ta
 			continue
 		}
 		left -= len(both.next)
-		if err := meter.Charge(8 * len(both.next)); err != nil {
-			return nil, err
+		if meter.Charge(8*len(both.next)) != nil {
+			return nil
 		}
-		if err := both.minimize(meter); err != nil {
-			return nil, err
-		}
+		both.minimize(meter)
 		todo = append(todo, both)
 	}
-	return append(done, todo...), nil
+	return append(done, todo...)
 }
 
 // or returns the table of the strings of one of two tables of an alphabet, or nil if it has more
@@ -374,7 +348,7 @@ func Either(what string, machines []*Machine, ways [][]int, meter *Meter) ([]*Ta
 func (t *Table) or(u *Table, most int) *Table {
 	both := &Table{Alpha: t.Alpha, classes: t.classes, Kinds: t.Kinds}
 	tables, next := [2]*Table{t, u}, make([]int32, 2) // the states of both, -1 if no string follows
-	err := explore(both, make([]int32, 2), func(states []int32) int32 {
+	if !explore(both, make([]int32, 2), func(states []int32) int32 {
 		kind := int32(-1)
 		for i, s := range states {
 			if s >= 0 {
@@ -388,29 +362,21 @@ func (t *Table) or(u *Table, most int) *Table {
 		}
 		key := binary.LittleEndian.AppendUint32(nil, uint32(states[0]))
 		return binary.LittleEndian.AppendUint32(key, uint32(states[1]))
-	}, func(states []int32, class int) ([]int32, error) {
+	}, func(states []int32, class int) []int32 {
 		for i, s := range states {
 			if next[i] = s; s >= 0 {
 				next[i] = tables[i].Step(s, uint16(class))
 			}
 		}
-		return next, nil
-	}, func(states int) error {
-		if states*t.classes > most {
-			return errUnion
-		}
-		return nil
-	})
-	if err != nil {
+		return next
+	}, func(states int) bool { return states*t.classes <= most }) {
 		return nil
 	}
 	return both
 }
 
-var errUnion = errors.New("the union of two tables is too large")
-
 // Union returns the machine of the strings of several tables, for another table.
-func Union(what string, tables []*Table, m *Meter) (*Machine, error) {
+func Union(what string, tables []*Table, m *Meter) *Machine {
 	n := NewNetwork(MaxNodes, m)
 	var starts []int32
 	for _, t := range tables {
@@ -421,7 +387,7 @@ func Union(what string, tables []*Table, m *Meter) (*Machine, error) {
 	if err == nil {
 		u.meter = m
 	}
-	return u, err
+	return u
 }
 
 // addTo adds the strings of a table to a network, and returns the node at which they begin.
@@ -466,7 +432,7 @@ func (t *Table) addTo(n *Network) int32 {
 
 // Those returns the table of the strings of some kinds, finished, which it makes once; nil if there
 // are none.
-func (t *Table) Those(m *Meter, plain Set, possible func(kind int) bool) (*Table, error) {
+func (t *Table) Those(m *Meter, plain Set, possible func(kind int) bool) *Table {
 	key := []byte{'0'}
 	if plain != nil {
 		key[0]++
@@ -476,22 +442,18 @@ func (t *Table) Those(m *Meter, plain Set, possible func(kind int) bool) (*Table
 	}
 	u, ok := t.those[string(key)]
 	if ok {
-		return u, nil
+		return u
 	}
 	u = &Table{Alpha: t.Alpha, classes: t.classes, next: slices.Clone(t.next),
 		Kind: slices.Clone(t.Kind), Kinds: t.Kinds}
-	ok, err := u.Finish(m, plain, possible)
-	if err != nil {
-		return nil, err
-	}
-	if !ok {
+	if !u.Finish(m, plain, possible) {
 		u = nil
 	}
 	if t.those == nil {
 		t.those = map[string]*Table{}
 	}
 	t.those[string(key)] = u
-	return u, nil
+	return u
 }
 
 // Few reports whether so many strings, or fewer, follow some beginning of a string.

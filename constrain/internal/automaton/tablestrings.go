@@ -111,7 +111,7 @@ func (t *Table) endless(classes []uint16) []bool {
 }
 
 // Measure computes the lengths of strings from each state, up to most characters (-1: all lengths).
-func (t *Table) Measure(what string, most int, m *Meter) error {
+func (t *Table) Measure(what string, most int, m *Meter) {
 	loose := *t
 	words := (t.states() + 63) / 64
 	ending := make([]uint64, words) // the states from which a string ends after n characters
@@ -125,8 +125,8 @@ func (t *Table) Measure(what string, most int, m *Meter) error {
 	rows, seen := [][]uint64{ending}, map[string]int{bitKey(ending): 0}
 	t.loop = -1
 	for n := 0; most < 0 || n < most; n++ {
-		if err := m.Charge(16 + edges/2 + 8*words); err != nil {
-			return err
+		if m.Charge(16+edges/2+8*words) != nil {
+			return
 		}
 		set := make([]uint64, words)
 		for s, states := range after {
@@ -140,12 +140,12 @@ func (t *Table) Measure(what string, most int, m *Meter) error {
 		key := bitKey(set)
 		if i, ok := seen[key]; ok {
 			if t.loop = i; n == 0 && everywhere {
-				return nil // any number of characters may follow any state
+				return // any number of characters may follow any state
 			}
 			break
 		}
 		if len(rows)*words > 1<<17 || n > 1<<14 {
-			return fmt.Errorf("%s: pattern and length together are too much", what)
+			m.Fail(fmt.Errorf("%s: pattern and length together are too much", what))
 		}
 		seen[key] = n + 1
 		rows, ending = append(rows, set), set
@@ -153,15 +153,12 @@ func (t *Table) Measure(what string, most int, m *Meter) error {
 	t.Loose, t.rows = &loose, len(rows)
 	t.Lengths = make([][]uint64, t.states())
 	for s := range t.Lengths {
-		if err := m.Charge(4 + t.rows/8); err != nil {
-			return err
-		}
+		m.Charge(4 + t.rows/8)
 		t.Lengths[s] = make([]uint64, (t.rows+63)/64)
 		for n, row := range rows {
 			t.Lengths[s][n/64] |= row[s/64] >> (s % 64) & 1 << (n % 64)
 		}
 	}
-	return nil
 }
 
 // after returns the successors of each state, without duplicates, and the number of all of them.

@@ -62,10 +62,7 @@ func New(
 	if err != nil {
 		return nil, err
 	}
-	switch crowded, err := m.Crowded(maxPlaces - 1); {
-	case err != nil:
-		return nil, err
-	case crowded:
+	if m.Crowded(maxPlaces - 1) {
 		return nil, fmt.Errorf("%s: more than %d schemas may begin at one place: give them different "+
 			"beginnings, or make them one schema with anyOf", what, maxPlaces-1)
 	}
@@ -73,7 +70,8 @@ func New(
 		first: make([]*[256]beginning, len(inner)), priced: make([]bool, len(inner)), tokens: m.Tokens()}
 	f.start = f.add(nil, place{spot: spot{at: m.First}})
 	f.measure()
-	return f, m.Err
+	meter.Fail(m.Err)
+	return f, meter.Failed()
 }
 
 // measure records the memory. The caller holds f.mu, or nobody else has the form yet.

@@ -36,8 +36,8 @@ func GBNF(
 	if err := p.network(); err != nil {
 		return nil, fmt.Errorf("grammar: %w", err)
 	}
-	n, err := p.n.WithoutLeftRecursion("grammar")
-	return n, m.Named("grammar", err)
+	n := p.n.WithoutLeftRecursion("grammar")
+	return n, m.Named("grammar", m.Failed())
 }
 
 // A gbnf is the parser of a grammar. After the first error it reads nothing more.

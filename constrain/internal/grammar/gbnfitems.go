@@ -235,8 +235,7 @@ func (p *gbnf) regex() gbnfPiece {
 	p.take("/")
 	start := p.n.Split()
 	p.inners = append(p.inners, start)
-	first, err := p.n.Add("regex", n, p.n.End())
-	p.fail(err)
-	p.n.Lead(start, first)
+	p.n.Lead(start, p.n.Add("regex", n, p.n.End()))
+	p.fail(p.meter.Failed())
 	return func(to int32) int32 { return p.n.Call(start, to) }
 }

@@ -106,8 +106,14 @@ func (c *compiler) typesOf(a alternative) (allowed types, whole bool) {
 	return allowed, whole
 }
 
-// allows reports whether the lists of an alternative contain a word.
+// words are lists of the scalars that are no numbers and no strings.
+var words = [...][]string{{"null"}, {"true"}, {"false"}}
+
+// allows reports whether the types of an alternative allow a word, and its lists contain it.
 func (c *compiler) allows(a alternative, word string) bool {
+	if allowed, _ := c.typesOf(a); allowed&kindTypes[word[0]] == 0 {
+		return false
+	}
 	for _, id := range a {
 		s := c.all[id]
 		c.charge(len(s.texts))

@@ -6,28 +6,26 @@ package schema
 // it differs from so many others; ok is false if that is not known.
 func (e *ender) spare(v *value, others, depth int, begun bool) (n size, ok bool) {
 	n.need = 5 // a word
-	for _, s := range v.numbers {
-		if s.any && s.whole && !begun {
-			n.need = max(n.need, 6)
-			continue
-		}
-		n.need = max(n.need, s.worst()+maxExact)
-	}
-	for _, s := range v.strings {
-		worst := e.worst(s)
-		if s.table == nil && s.max < 0 && s.texts == nil {
+	for _, p := range v.scalars {
+		worst := e.worst(p)
+		switch s := p.str; {
+		case p.kind == partNumber && p.number.any && p.number.whole && !begun:
+			worst = 6
+		case p.kind == partNumber:
+			worst += maxExact
+		case p.kind == partList:
+		case s.table == nil && s.max < 0:
 			if worst = s.min + 4; begun {
 				worst += aCharacter
 			}
-		} else if s.texts == nil {
-			if few := others >= mostChars; few && (s.table != nil || s.max >= 0) {
-				return n, false
-			}
-			if worst += aCharacter * 2; s.table != nil && s.endless() { // each state comes again
-				worst += (others + 1) * len(s.table.Kind)
-			} else if s.table != nil {
-				worst += len(s.table.Kind)
-			}
+		case others >= mostChars:
+			return n, false
+		case s.table == nil:
+			worst += aCharacter * 2
+		case s.endless(): // each state comes again
+			worst += aCharacter*2 + (others+1)*len(s.table.Kind)
+		default:
+			worst += aCharacter*2 + len(s.table.Kind)
 		}
 		n.need = max(n.need, worst)
 	}
@@ -61,7 +59,7 @@ func (e *ender) spare(v *value, others, depth int, begun bool) (n size, ok bool)
 		for i := range s.names {
 			if value := s.names[i].value; value.possible {
 				is = is.plus(part(value))
-				is.need += len(s.names[i].escaped) + 4 + len(e.j.comma+e.j.colon)
+				is.need += len(s.names[i].text) + 2 + len(e.j.comma+e.j.colon)
 			}
 		}
 		if s.others != nil {
@@ -71,7 +69,7 @@ func (e *ender) spare(v *value, others, depth int, begun bool) (n size, ok bool)
 					other = other.most(part(value))
 				}
 			}
-			other.need += e.worst(s.others) + aCharacter + len(e.j.comma+e.j.colon)
+			other.need += e.worst(stringPart(s.others)) + aCharacter + len(e.j.comma+e.j.colon)
 			is = is.plus(other.times(max(s.min, 1)))
 		}
 		n = n.most(is)
@@ -105,27 +103,18 @@ func (e *ender) unlike(v *value, f *frame) *frame {
 	e.work += 8 + len(rivals)
 	l := &v.least
 	container := l.array != nil || l.object != nil
-	scalar := func(text string) *frame {
-		e.raw(text, l.need < tooMany)
-		return e.j.doneText(f, keptLeast(text)).frame
+	least := func() *frame {
+		e.raw(l.text, l.need < tooMany)
+		return e.j.doneText(f, kept(l.text)).frame
 	}
-	if !container && !among(rivals, keptLeast(l.text)) {
-		return scalar(l.text)
+	if !container && !among(rivals, kept(l.text)) {
+		return least()
 	}
-	for word := range v.words {
-		if !among(rivals, word) {
-			return scalar(word)
+	for _, s := range v.scalars {
+		p, before, n := s.within(f), e.size, len(e.text)
+		if p.rest != "" {
+			e.put(p.rest, 1)
 		}
-	}
-	for _, s := range v.numbers {
-		p := numberPart(s, f)
-		if g, ok := e.scalar(&p, true); ok {
-			return g
-		}
-	}
-	for _, s := range v.strings {
-		p, before, n := stringPart(s, f), e.size, len(e.text)
-		e.put(`"`, 1)
 		if g, ok := e.scalar(&p, true); ok {
 			return g
 		}
@@ -144,18 +133,7 @@ func (e *ender) unlike(v *value, f *frame) *frame {
 	if container {
 		return e.container(f.open(l.object, l.array))
 	}
-	return scalar(l.text)
-}
-
-// keptLeast returns what is kept of a scalar.
-func keptLeast(text string) string {
-	switch {
-	case text == "" || text[0] >= 'a':
-		return text
-	case text[0] == '"':
-		return keptString(text[1 : len(text)-1])
-	}
-	return keptText(text)
+	return least()
 }
 
 // scalar adds the end of a string or a number, one that differs from its rivals or, if none is known
@@ -165,7 +143,9 @@ func (e *ender) scalar(p *part, must bool) (after *frame, ok bool) {
 	if f.keeps() {
 		rivals := f.rivals(f.name)
 		k, fresh = len(rivals)+1, func(kept string) bool {
-			e.work += 4 + len(rivals)
+			if kept[0] < 'a' { // no word
+				e.work += 4 + len(rivals)
+			}
 			return !among(rivals, kept)
 		}
 	}
@@ -181,7 +161,7 @@ func (e *ender) scalar(p *part, must bool) (after *frame, ok bool) {
 }
 
 // apart returns the end of a string or a number that is kept as a text that ok takes, and that text.
-func (e *ender) apart(p *part, k int, ok func(kept string) bool) (text, kept string, found bool) {
+func (e *ender) apart(p *part, k int, ok func(kept string) bool) (text, as string, found bool) {
 	is := func(text string) string { return keptString(p.raw + text) }
 	switch p.kind {
 	case partString:
@@ -192,19 +172,16 @@ func (e *ender) apart(p *part, k int, ok func(kept string) bool) (text, kept str
 		text, found = e.number(p.number, p.digits, k, func(text string) bool { return ok(is(text)) })
 		return text, is(text), found
 	}
-	list := p.list()[p.lo:p.hi]
+	list := (*p.texts)[p.lo:p.hi]
 	if !p.frame.keeps() {
 		list = list[:min(len(list), mostTried)]
 	}
 	for _, t := range list {
-		if (!found || len(t) < len(text)) && ok(p.kept(t)) {
-			text, kept, found = t, p.kept(t), true
+		if k := kept(t); (!found || len(t) < int(p.at)+len(text)) && ok(k) {
+			text, as, found = t[p.at:], k, true
 		}
 	}
-	if found {
-		text = text[p.at:] + map[partKind]string{partList: `"`}[p.kind]
-	}
-	return text, kept, found
+	return text, as, found
 }
 
 // apart reports whether a container that ends here differs from its rivals, and its items differ if

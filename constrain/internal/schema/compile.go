@@ -235,7 +235,13 @@ func (c *compiler) build(v *value) {
 		of, lists = s, append(lists, c.expand(s))
 	}
 	var strings []*stringWish
-	for _, a := range c.join(of, lists) {
+	alts := c.join(of, lists)
+	for i := range words {
+		if slices.ContainsFunc(alts, func(a alternative) bool { return c.allows(a, words[i][0]) }) {
+			v.add(listPart(&words[i]))
+		}
+	}
+	for _, a := range alts {
 		if !c.charge(16 + 8*len(a)) {
 			return
 		}
@@ -250,11 +256,6 @@ func (c *compiler) build(v *value) {
 // add adds what an alternative allows to a value.
 func (c *compiler) add(v *value, a alternative) {
 	allowed, whole := c.typesOf(a)
-	v.null = v.null || allowed&nullType != 0
-	if allowed&booleanType != 0 {
-		v.yes = v.yes || c.allows(a, "true")
-		v.no = v.no || c.allows(a, "false")
-	}
 	if allowed&numberType != 0 {
 		c.number(v, a, whole)
 	}

@@ -209,7 +209,7 @@ func (e *ender) part(p *part) {
 		e.part(&list[best])
 		return
 	}
-	if p.rest != "" && p.kind != partWord {
+	if p.rest != "" {
 		e.raw(p.rest, true)
 	}
 	if f.keeps() && p.kind != partName && p.kind != partOther {
@@ -222,9 +222,6 @@ func (e *ender) part(p *part) {
 		f = e.j.doneContainer(f).frame
 	case partValue:
 		f = e.follow(p.value, f)
-	case partWord:
-		e.raw(p.rest, true)
-		f = e.j.doneText(f, p.raw).frame
 	case partKey:
 		f = e.shut(f, true)
 	case partColon:
@@ -236,7 +233,7 @@ func (e *ender) part(p *part) {
 	case partOther:
 		e.other(p)
 		return
-	case partString, partNumber, partList, partNumberList:
+	case partString, partNumber, partList:
 		var ok bool
 		if f, ok = e.scalar(p, false); !ok {
 			e.need = tooMany
@@ -247,13 +244,12 @@ func (e *ender) part(p *part) {
 
 // name adds the end after a part of a known name.
 func (e *ender) name(p *part) {
-	names := p.frame.object.names
 	var best func()
 	least := tooMany + 1
-	for _, i := range (*p.names)[p.lo:min(p.hi, p.lo+mostTried)] {
-		for _, q := range e.j.named(nil, p.frame, int(i)) {
+	for _, text := range (*p.texts)[p.lo:min(p.hi, p.lo+mostTried)] {
+		for _, q := range e.j.named(nil, p.frame, p.frame.object.index[unescapeJSON(text[1:len(text)-1])]) {
 			end := func() {
-				e.raw(names[i].escaped[p.at:]+`"`, true)
+				e.raw(text[p.at:], true)
 				e.part(&q)
 			}
 			if n := e.trial(end).need; n < least {

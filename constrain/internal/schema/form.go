@@ -107,8 +107,8 @@ func (p *part) ends() bool {
 	switch p.kind {
 	case partNumber:
 		return p.number.accepts(p.digits)
-	case partNumberList:
-		return int(p.at) == len(p.list()[p.lo])
+	case partList: // of numbers; others are done
+		return int(p.at) == len(p.text(p.lo))
 	}
 	return false
 }
@@ -138,15 +138,12 @@ func (j *Form) step(to []part, p *part, b byte) []part {
 		q.space--
 		return append(to, q)
 	}
-	if p.rest != "" { // of a word, or what the layout asks for
-		q := *p
-		switch q.rest = p.rest[1:]; {
-		case p.rest[0] != b:
-			return to
-		case q.rest == "" && p.kind == partWord:
-			return append(to, j.doneText(p.frame, p.raw))
+	if p.rest != "" {
+		if q := *p; p.rest[0] == b {
+			q.rest = p.rest[1:]
+			to = append(to, q)
 		}
-		return append(to, q)
+		return to
 	}
 	switch p.kind {
 	case partValue:
@@ -157,7 +154,7 @@ func (j *Form) step(to []part, p *part, b byte) []part {
 		return j.stepOther(to, p, b)
 	case partList, partName:
 		return j.stepList(to, p, b)
-	case partNumber, partNumberList:
+	case partNumber:
 		return j.stepNumber(to, p, b)
 	case partKey:
 		if b == '"' {
@@ -185,17 +182,8 @@ func (j *Form) step(to []part, p *part, b byte) []part {
 // stepValue begins a value.
 func (j *Form) stepValue(to []part, p *part, b byte) []part {
 	v := p.value
-	switch {
-	case b == '"':
-		for _, s := range v.strings {
-			to = append(to, stringPart(s, p.frame))
-		}
-	case b == '-' || b >= '0' && b <= '9':
-		for _, s := range v.numbers {
-			q := numberPart(s, p.frame)
-			to = j.stepNumber(to, &q, b)
-		}
-	case b == '{':
+	switch b {
+	case '{':
 		for _, s := range v.objects {
 			f := p.frame.open(s, nil)
 			if f.mayContinue() {
@@ -205,7 +193,7 @@ func (j *Form) stepValue(to []part, p *part, b byte) []part {
 				to = append(to, part{kind: partEnd, frame: f, space: j.other})
 			}
 		}
-	case b == '[':
+	case '[':
 		for _, s := range v.arrays {
 			f := p.frame.open(nil, s)
 			to = j.items(to, f, j.other, j.begin(f))
@@ -214,29 +202,18 @@ func (j *Form) stepValue(to []part, p *part, b byte) []part {
 			}
 		}
 	default:
-		for word := range v.words {
-			if word[0] == b {
-				to = append(to, part{kind: partWord, frame: p.frame, rest: word[1:], raw: word})
-			}
+		for _, s := range v.scalars {
+			q := s.within(p.frame)
+			to = j.step(to, &q, b)
 		}
 	}
 	return to
 }
 
-// stringPart returns the part of a string after its quote.
-func stringPart(s *stringSpec, f *frame) part {
-	if s.texts != nil {
-		return part{kind: partList, frame: f, str: s, hi: int32(len(s.escaped))}
-	}
-	return part{kind: partString, frame: f, str: s}
-}
-
-// numberPart returns the part of a number before its first byte.
-func numberPart(s *numberSpec, f *frame) part {
-	if s.texts != nil {
-		return part{kind: partNumberList, frame: f, number: s, hi: int32(len(s.texts))}
-	}
-	return part{kind: partNumber, frame: f, number: s}
+// within returns a part in a frame.
+func (p part) within(f *frame) part {
+	p.frame = f
+	return p
 }
 
 // items appends the parts of the next item of an array.
@@ -302,57 +279,61 @@ func (j *Form) doneString(p *part, raw string) part {
 	return j.doneText(p.frame, keptString(raw))
 }
 
+// stepList continues one of some texts, and ends it with its last byte if it is no number.
 func (j *Form) stepList(to []part, p *part, b byte) []part {
+	q := *p
+	q.lo, q.hi = p.narrow(b)
+	if q.at++; q.lo == q.hi {
+		return j.endNumber(to, p, b)
+	}
+	text := q.text(q.lo)
 	switch {
-	case b != '"' || int(p.at) < len(p.text(p.lo)):
-		q := *p
-		if q.lo, q.hi = p.narrow(b); q.lo < q.hi {
-			q.at++
-			to = append(to, q)
-		}
-		return to
+	case int(q.at) < len(text) || isDigit(b):
+		return append(to, q)
 	case p.kind == partName:
-		name := p.frame.first().object.names[(*p.names)[p.lo]].name
+		name := unescapeJSON(text[1 : len(text)-1])
 		for _, f := range p.frame.each() {
 			to = j.named(to, f, f.object.index[name])
 		}
 		return to
 	}
-	return append(to, j.doneText(p.frame, p.kept(p.text(p.lo))))
+	return append(to, j.doneText(p.frame, kept(text)))
 }
 
 // stepNumber continues a number, or ends it with a byte after it.
 func (j *Form) stepNumber(to []part, p *part, b byte) []part {
+	digits, ok := p.number.step(p.digits, b)
+	if !ok {
+		return j.endNumber(to, p, b)
+	}
 	q := *p
-	if p.kind == partNumber {
-		var ok bool
-		if q.digits, ok = p.number.step(p.digits, b); ok {
-			if p.frame.keeps() {
-				q.raw += string([]byte{b})
-			}
-			return append(to, q)
-		}
-	} else {
-		q.lo, q.hi = p.narrow(b)
-		if q.at++; q.lo < q.hi {
-			return append(to, q)
-		}
+	if q.digits = digits; p.frame.keeps() {
+		q.raw += string([]byte{b})
 	}
-	if (p.lo < p.hi || p.kind == partNumber) && p.frame != nil && p.ends() {
-		text, whole := p.raw, p.number != nil && p.number.whole
-		if p.kind == partNumberList {
-			text, whole = p.kept(p.list()[p.lo]), true
-		}
-		after := j.done(p.frame)
-		if p.frame.keeps() {
-			if after = j.doneText(p.frame, keptNumber(text, whole)); !after.fresh() {
-				return to
-			}
-		}
-		return j.step(to, &after, b)
-	}
-	return to
+	return append(to, q)
 }
+
+// endNumber ends a number with a byte after it.
+func (j *Form) endNumber(to []part, p *part, b byte) []part {
+	if p.frame == nil || !p.ends() {
+		return to
+	}
+	after := j.done(p.frame)
+	if p.frame.keeps() {
+		text := ""
+		if p.kind == partList {
+			text = kept(p.text(p.lo))
+		} else {
+			text = keptNumber(p.raw, p.number.whole)
+		}
+		if after = j.doneText(p.frame, text); !after.fresh() {
+			return to
+		}
+	}
+	return j.step(to, &after, b)
+}
+
+func isDigit(b byte) bool { return b >= '0' && b <= '9' }
 
 // stepAfter ends a container or continues with its next part.
 func (j *Form) stepAfter(to []part, p *part, b byte) []part {

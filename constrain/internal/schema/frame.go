@@ -234,11 +234,11 @@ func (f *frame) afterClaimed(o *claimed) (g frame, ok bool) {
 	return g, f.object.feasible(&g)
 }
 
-// names returns the known names that may come next, sorted by their bytes.
-func (f *frame) names() (list []int32) {
+// names returns the known names that may come next, as in JSON, sorted.
+func (f *frame) names() (list []string) {
 	for _, i := range f.object.sorted {
 		if _, ok := f.after(int(i)); ok {
-			list = append(list, i)
+			list = append(list, f.object.names[i].text)
 		}
 	}
 	return list

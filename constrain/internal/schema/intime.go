@@ -25,10 +25,8 @@ func (w *jsonWalk) roomy(p *part) bool {
 		return w.Has(e.trial(func() {
 			e.upAtMost(p.frame, tooMany)
 		}).need)
-	case p.kind == partString:
-		worst = e.worst(p.str)
-	case p.kind == partNumber:
-		worst = p.number.worst()
+	case p.kind == partString || p.kind == partNumber:
+		worst = e.worst(*p)
 	case p.kind == partOther && p.str.table != nil:
 		f, s := p.frame, p.frame.object
 		return !p.str.table.Few(f.taken()) && w.Has(e.trial(func() {

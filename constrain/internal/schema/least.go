@@ -143,7 +143,7 @@ func (e *ender) fix(all []*value) (known bool) {
 func (e *ender) price(s *objectSpec) {
 	s.costs = make([]int, len(s.names))
 	for i, n := range s.names {
-		name := `"` + n.escaped + `":` + e.j.colon
+		name := n.text + ":" + e.j.colon
 		if s.costs[i] = len(name) + 1 + len(e.j.comma); !n.required {
 			continue
 		}
@@ -163,14 +163,14 @@ func (e *ender) dear(all []*value) (names int) {
 				if s.tail[i] = s.tail[i+1]; s.names[i].required {
 					s.tail[i] = e.trial(func() {
 						e.add(s.tail[i+1], 0)
-						e.label(&frame{object: s, deep: 1, count: 1}, false, s.names[i].escaped, s.costs[i])
+						e.label(&frame{object: s, deep: 1, count: 1}, false, s.names[i].text, s.costs[i])
 						e.value(s.names[i].value, &frame{deep: 1})
 					})
 				}
 			}
 			other := 0
 			if s.others != nil {
-				other = e.worst(s.others) + 8 + len(e.j.comma+e.j.colon)
+				other = e.worst(stringPart(s.others)) + 8 + len(e.j.comma+e.j.colon)
 			}
 			s.each(func(name int, v *value) {
 				cost := other
@@ -232,29 +232,21 @@ func (e *ender) grow(all []*value, at map[*value]int, names int) bool {
 // has an end.
 func (e *ender) leaves(v *value) (known bool) {
 	known = true
-	consider := func(text string, ok bool) {
-		if ok {
+	for _, p := range v.scalars {
+		text, ok := "", true
+		switch p.kind {
+		case partNumber:
+			text, ok = e.number(p.number, numberState{}, 1, anyText)
+			known = known && p.number.multiple <= 1000 // else there are too many remainders
+		case partString:
+			text, _, ok = e.ending(p.str, stringState{}, 1, anyText)
+			text = `"` + text + `"`
+		default:
+			text = slices.MinFunc(*p.texts, func(a, b string) int { return len(a) - len(b) })
+		}
+		if known = known && ok; ok {
 			v.least.better(size{need: e.count(text)}, least{text: text})
 		}
-	}
-	for word := range v.words {
-		consider(word, true)
-	}
-	for _, s := range v.numbers {
-		text, ok := shortest(s.texts)
-		if s.texts == nil {
-			text, ok = e.number(s, numberState{}, 1, anyText)
-			known = known && ok && s.multiple <= 1000 // else there are too many remainders
-		}
-		consider(text, ok)
-	}
-	for _, s := range v.strings {
-		text, ok := shortest(s.escaped)
-		if s.texts == nil {
-			text, _, ok = e.ending(s, stringState{}, 1, anyText)
-			known = known && ok
-		}
-		consider(`"`+text+`"`, ok)
 	}
 	for _, s := range v.arrays {
 		if s.unique {
@@ -267,23 +259,12 @@ func (e *ender) leaves(v *value) (known bool) {
 
 func anyText(string) bool { return true }
 
-// shortest returns one of the shortest texts.
-func shortest(texts []string) (text string, ok bool) {
-	if len(texts) == 0 {
-		return "", false
-	}
-	return slices.MinFunc(texts, func(a, b string) int { return len(a) - len(b) }), true
-}
-
 // peak returns what a value may need after one of its beginnings, where its parts need most; names
 // is what a name needs.
 func (e *ender) peak(v *value, most size, names int) size {
 	n := 5 // a word
-	for _, s := range v.numbers {
-		n = max(n, s.worst())
-	}
-	for _, s := range v.strings {
-		n = max(n, e.worst(s))
+	for _, p := range v.scalars {
+		n = max(n, e.worst(p))
 	}
 	all := size{need: n}
 	inner := most
@@ -298,7 +279,7 @@ func (e *ender) peak(v *value, most size, names int) size {
 	}
 	for _, s := range v.objects {
 		if container((*frame)(nil).open(s, nil), names); s.others != nil {
-			all.need = max(all.need, e.worst(s.others)+inner.need)
+			all.need = max(all.need, e.worst(stringPart(s.others))+inner.need)
 		}
 	}
 	all.need = min(all.need, tooMany)
@@ -360,21 +341,19 @@ func (t *tally) end(items int, state int32) *missing {
 	return &t.ends[min(items, t.rows-1)*t.states()+int(state)]
 }
 
-// worst returns how many bytes a string needs at most after any of its beginnings.
-func (e *ender) worst(s *stringSpec) int {
-	n, ok := e.j.ends.worst[s]
-	if ok {
+// worst returns how many bytes a scalar needs at most after any of its beginnings.
+func (e *ender) worst(p part) (n int) {
+	switch p.kind {
+	case partNumber:
+		return p.number.worst()
+	case partList:
+		for _, text := range *p.texts {
+			n = max(n, len(text)+8)
+		}
 		return n
 	}
-	defer func() {
-		if e.flat { // later, several texts may read it
-			e.j.ends.worst[s] = n
-		}
-	}()
-	for _, text := range s.escaped {
-		n = max(n, len(text)+1)
-	}
-	if s.texts != nil {
+	s := p.str
+	if n, ok := e.j.ends.worst[s]; ok {
 		return n
 	}
 	n, wide := s.min, 1
@@ -388,7 +367,9 @@ func (e *ender) worst(s *stringSpec) int {
 			n = min(n, s.max)
 		}
 	}
-	n = wide*n + aCharacter
+	if n = wide*n + aCharacter; e.flat { // later, several texts may read it
+		e.j.ends.worst[s] = n
+	}
 	return n
 }
 
@@ -396,9 +377,6 @@ func (e *ender) worst(s *stringSpec) int {
 // it has in common with both, or with nines.
 func (s *numberSpec) worst() int {
 	n := 0
-	for _, text := range s.texts {
-		n = max(n, len(text))
-	}
 	for _, side := range []*bounds{s.pos, s.neg} {
 		if side != nil && !s.wide {
 			n = max(n, max(1, side.lo.point)+2*len(side.lo.digits)+max(0, -side.hi.point))

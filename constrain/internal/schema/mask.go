@@ -138,12 +138,13 @@ func (w *jsonWalk) below(i int, p *part) {
 // byte.
 func (w *jsonWalk) value(i int, p *part) {
 	v := w.j.vocab.Trie
-	for _, s := range p.value.numbers {
+	for _, s := range p.value.scalars {
 		if w.over() {
 			return
 		}
-		q := numberPart(s, p.frame)
-		w.below(i, &q)
+		if q := s.within(p.frame); q.numbers() {
+			w.below(i, &q)
+		}
 	}
 	end := i + int(v.Nodes[i].Size)
 	var next []part

@@ -13,7 +13,7 @@ import (
 // key begins a name.
 func (f *frame) key(to []part) []part {
 	if names := f.names(); len(names) > 0 {
-		to = append(to, part{kind: partName, frame: f, names: &names, hi: int32(len(names))})
+		to = append(to, part{kind: partName, frame: f, texts: &names, hi: int32(len(names)), at: 1})
 	}
 	if _, ok := f.afterOther(); ok {
 		to = append(to, part{kind: partOther, frame: f, str: f.object.others})

@@ -189,7 +189,7 @@ func (e *ender) properties(f *frame, begun bool) *frame {
 		}
 		if best.frame != nil && (n.required || begun || s.min-int(f.count) > missing() ||
 			best.frame.tally != f.tally || !f.apart() && f.nameDiffers(i, 0) && !f.laterDiffers(i+1)) {
-			add(best, n.escaped, s.costs[i])
+			add(best, n.text, s.costs[i])
 		}
 	}
 	for e.need < tooMany && (int(f.count) < s.min || !f.apart() || f.tally != all || begun) {
@@ -204,7 +204,7 @@ func (e *ender) properties(f *frame, begun bool) *frame {
 		if ok {
 			name, at, found := e.another(f, p.str, "", stringState{})
 			if q, ok = e.j.endOther(p.frame, p.str, name, at); ok && found {
-				add(q, name, len(name)+4+len(e.j.comma+e.j.colon))
+				add(q, `"`+name+`"`, len(name)+4+len(e.j.comma+e.j.colon))
 				continue
 			}
 		}
@@ -225,7 +225,7 @@ func (f *frame) laterDiffers(i int) bool {
 
 // label adds what comes before a property, unless that is begun, and its name in JSON.
 func (e *ender) label(f *frame, begun bool, name string, cost int) {
-	text := `"` + name + `":` + e.j.colon
+	text := name + ":" + e.j.colon
 	switch {
 	case begun:
 	case e.j.line != "":

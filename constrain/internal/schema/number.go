@@ -14,8 +14,7 @@ import (
 	"picogpt/constrain/internal/automaton"
 )
 
-// A numberSpec says which numbers are allowed: within bounds, perhaps whole, perhaps multiples, or
-// one of a list.
+// A numberSpec says which numbers are allowed: within bounds, perhaps whole, perhaps multiples.
 //
 // Whole numbers are written in digits. Others have a point or, below 1e-6, one digit before the
 // point and an exponent, as encoding/json writes them. Without bounds any JSON number is allowed if
@@ -30,7 +29,6 @@ type numberSpec struct {
 	multiple  uint64   // 1 or more, for whole numbers and those of a scale
 	scale     int      // digits after the point at most; multiple is of 10^-scale; 0 for others
 	figures   int      // digits of multiple
-	texts     []string // nil: no list
 	mu        sync.Mutex
 	reachable map[numberState]bool // results of multiples
 }
@@ -382,9 +380,6 @@ func (s *numberSpec) longer(st, than numberState) bool {
 
 // possible reports whether there is any number.
 func (s *numberSpec) possible() bool {
-	if s.texts != nil {
-		return len(s.texts) > 0
-	}
 	st, ok := s.step(numberState{}, '-')
 	return s.mayFollow(numberState{}) || ok && s.mayFollow(st)
 }

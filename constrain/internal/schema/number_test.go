@@ -175,7 +175,7 @@ func TestMultiplesOfDecimals(t *testing.T) {
 				t.Errorf("%s}: %v", schema, err)
 			}
 			if err == nil {
-				checkNoTraps(t, f.first.numbers[0], random, schema)
+				checkNoTraps(t, f.first.scalars[0].number, random, schema)
 			}
 		}
 	}

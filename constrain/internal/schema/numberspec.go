@@ -262,8 +262,8 @@ func (c *compiler) number(v *value, a alternative, whole bool) {
 			c.anyNumber[whole] = spec
 		}
 	}
-	if spec.possible() && !slices.Contains(v.numbers, spec) {
-		v.numbers = append(v.numbers, spec)
+	if spec.possible() {
+		v.add(part{kind: partNumber, number: spec})
 	}
 }
 
@@ -385,9 +385,7 @@ func (c *compiler) listedNumbers(v *value, a alternative, texts []string, whole 
 			kept = append(kept, text)
 		}
 	}
-	if len(kept) > 0 {
-		v.numbers = append(v.numbers, &numberSpec{texts: sortedTexts(kept)})
-	}
+	v.addTexts(kept)
 }
 
 // holdsNumber reports whether the keywords for numbers hold for d.

@@ -42,7 +42,7 @@ type objectSpec struct {
 
 type objectName struct {
 	name     string
-	escaped  string // in JSON, without quotes
+	text     string // in JSON
 	value    *value
 	required bool
 	claims   []claim
@@ -92,7 +92,7 @@ func (c *compiler) object(v *value, a alternative) {
 		s.sorted = append(s.sorted, int32(i))
 	}
 	slices.SortFunc(s.sorted, func(i, j int32) int {
-		return strings.Compare(s.names[i].escaped, s.names[j].escaped)
+		return strings.Compare(s.names[i].text, s.names[j].text)
 	})
 	c.charge(16 * len(s.names))
 	v.objects = append(v.objects, c.close(s, a))
@@ -104,7 +104,7 @@ func (s *objectSpec) name(name string) int {
 	if !ok {
 		i = len(s.names)
 		s.index[name] = i
-		s.names = append(s.names, objectName{name: name, escaped: escapeJSON(name)})
+		s.names = append(s.names, objectName{name: name, text: `"` + escapeJSON(name) + `"`})
 	}
 	return i
 }
@@ -130,8 +130,8 @@ func (c *compiler) objectValues(s *objectSpec, a alternative) {
 	machines, number := []*automaton.Machine{}, map[string]int{}
 	var key []byte // of the machines
 	for _, p := range patterns {
-		m, err := automaton.Pattern(from.at()+": patternProperties "+quote.Short(p, 60), p, c.meter)
-		if c.fail(err); m != nil { // nil matches no name
+		m := automaton.Pattern(from.at()+": patternProperties "+quote.Short(p, 60), p, c.meter)
+		if m != nil { // nil matches no name
 			number[p] = len(machines)
 			machines, key = append(machines, m), strconv.AppendQuote(key, p)
 		}
@@ -151,9 +151,8 @@ func (c *compiler) objectValues(s *objectSpec, a alternative) {
 	}
 	t := c.names[string(key)]
 	if t == nil && len(machines) > 0 && !c.failed() {
-		made, err := automaton.NewTable(from.at(), machines, false, c.meter)
-		c.fail(err)
-		t, c.names[string(key)] = made, made
+		t = automaton.NewTable(from.at(), machines, false, c.meter)
+		c.names[string(key)] = t
 	}
 	somes := c.somesOf(s, a, t, number)
 	for i := range s.names {
@@ -164,9 +163,7 @@ func (c *compiler) objectValues(s *objectSpec, a alternative) {
 		}
 		matches := make([]bool, len(machines))
 		for j, m := range machines {
-			var err error
-			matches[j], err = m.Matches(name.name)
-			c.fail(err)
+			matches[j] = m.Matches(name.name)
 		}
 		conj := c.named(a, name.name, true, matches, number)
 		name.value = c.valueOf(conj...)
@@ -245,9 +242,7 @@ func (c *compiler) nameSet(s *schema) (m *automaton.Machine, all bool) {
 		}
 	}
 	if !all && len(tables) > 0 && !c.failed() {
-		var err error
-		m, err = automaton.Union(s.at(), tables, c.meter)
-		c.fail(err)
+		m = automaton.Union(s.at(), tables, c.meter)
 	}
 	c.nameSets[s] = nameSet{m, all}
 	return m, all

@@ -14,36 +14,34 @@ type part struct {
 	frame *frame // the container around the part
 	value *value // partValue; in partColon, the value after it
 
-	rest string // partWord: the bytes that are missing; others: those that the layout asks for before
+	rest string // bytes before the part: a quote, or what the layout asks for
 
-	names  *[]int32 // partName: of frame.object, sorted; those from lo to hi begin like the text
-	lo, hi int32    // or texts of partList and partNumberList
-	at     int32    // bytes of them that were read
+	texts  *[]string // partList, partName: as in JSON, sorted
+	lo, hi int32     // those from lo to hi begin like the text
+	at     int32     // bytes of them that were read
 
-	str    *stringSpec // partString, partList, partOther
+	str    *stringSpec // partString, partOther
 	string stringState
 	raw    string // partOther: the bytes after the quote
 
-	number *numberSpec // partNumber, partNumberList
+	number *numberSpec // partNumber
 	digits numberState
 }
 
 type partKind uint8
 
 const (
-	partDone       partKind = iota // the text is complete
-	partValue                      // a value
-	partWord                       // null, true or false
-	partString                     // a string, after its quote
-	partNumber                     // a number, after a byte of it
-	partList                       // one of some strings, after its quote
-	partNumberList                 // one of a list of numbers
-	partKey                        // a name, before its quote
-	partName                       // one of the known names, after its quote
-	partOther                      // another name, after its quote
-	partColon                      // :
-	partAfter                      // , or the end of the container
-	partEnd                        // the end of an empty container
+	partDone   partKind = iota // the text is complete
+	partValue                  // a value
+	partString                 // a string, after its quote
+	partNumber                 // a number
+	partList                   // one of some scalars
+	partKey                    // a name, before its quote
+	partName                   // one of the known names, after its quote
+	partOther                  // another name, after its quote
+	partColon                  // :
+	partAfter                  // , or the end of the container
+	partEnd                    // the end of an empty container
 )
 
 // complete reports whether the text may end at one of some parts.
@@ -53,28 +51,20 @@ func complete(parts []part) bool {
 	})
 }
 
-// list returns the texts of a partList or partNumberList, sorted.
-func (p *part) list() []string {
-	if p.kind == partList {
-		return p.str.escaped
-	}
-	return p.number.texts
+// numbers reports whether a part is a number, or one of some.
+func (p *part) numbers() bool {
+	return p.kind == partNumber || p.kind == partList && p.text(p.lo)[0] < 'a' && p.text(p.lo)[0] != '"'
 }
 
-// text returns the i-th text of a partList or partNumberList, or name of a partName.
-func (p *part) text(i int32) string {
-	if p.kind == partName {
-		return p.frame.first().object.names[(*p.names)[i]].escaped
-	}
-	return p.list()[i]
-}
+// text returns the i-th text of a partList or a partName.
+func (p *part) text(i int32) string { return (*p.texts)[i] }
 
 // cost returns approximately the work for the next byte of a part, in visits of nodes.
 func (p *part) cost() int {
 	switch p.kind {
 	case partValue:
 		v := p.value
-		return 1 + len(v.numbers) + len(v.strings) + 2*len(v.arrays) + 2*len(v.objects)
+		return 1 + len(v.scalars) + 2*len(v.arrays) + 2*len(v.objects)
 	case partKey:
 		return 1 + len(p.frame.object.names)
 	case partAfter, partName, partOther:
@@ -103,12 +93,12 @@ func bytesAfter(parts []part) (set byteSet) {
 		if p.space > 0 {
 			set.add(" \n\t")
 		}
-		switch known := p.hi-p.lo <= few; {
+		switch {
 		case p.rest != "":
 			set.add(p.rest[:1])
-		case (p.kind == partList || p.kind == partName) && known:
+		case (p.kind == partList || p.kind == partName) && p.hi-p.lo <= few && !p.numbers():
 			for k := p.lo; k < p.hi; k++ {
-				set.add((p.text(k) + `"`)[p.at:][:1])
+				set.add(p.text(k)[p.at:][:1])
 			}
 		case p.kind == partKey:
 			set.add(`"`)
@@ -213,7 +203,7 @@ func byText(parts []part, texts map[string]int) int {
 // joins reports whether a part does not depend on its frame, until its value or name ends.
 func (p *part) joins() bool {
 	switch p.kind {
-	case partValue, partWord, partString, partNumber, partList, partNumberList, partColon, partName:
+	case partValue, partString, partNumber, partList, partColon, partName:
 		return p.frame != nil && !p.frame.keeps()
 	case partOther:
 		return !p.frame.keeps() && (p.frame.several != nil ||
@@ -230,7 +220,7 @@ func (p *part) alone() (list []part) {
 			q.str = f.object.others
 		} else if p.frame.several != nil {
 			names := f.names()
-			for q.names, q.lo = &names, 0; q.text(q.lo) != p.text(p.lo); q.lo++ {
+			for q.texts, q.lo = &names, 0; q.text(q.lo) != p.text(p.lo); q.lo++ {
 			}
 			q.hi = q.lo + p.hi - p.lo
 		}
@@ -247,7 +237,9 @@ type partLook struct {
 
 func (p *part) key(joins bool) partLook {
 	k := partLook{part: *p}
-	k.frame, k.names = nil, nil
+	if k.frame = nil; p.kind == partName {
+		k.texts = nil
+	}
 	switch {
 	case !joins && p.frame != nil:
 		k.frameLook = p.frame.look()
@@ -268,7 +260,7 @@ func (p part) reads(q part) bool {
 				return false
 			}
 		}
-		p.names, p.lo, p.hi = q.names, q.lo, q.hi
+		p.texts, p.lo, p.hi = q.texts, q.lo, q.hi
 	case partOther:
 		if p.str.escapes != q.str.escapes {
 			return false
@@ -281,6 +273,8 @@ func (p part) reads(q part) bool {
 
 func (p part) equal(q part) bool {
 	f, g := p.frame, q.frame
-	p.frame, p.names, q.frame, q.names = nil, nil, nil, nil
+	if p.frame, q.frame = nil, nil; p.kind == partName { // the names follow from the frame
+		p.texts, q.texts = nil, nil
+	}
 	return p == q && f.equal(g)
 }

@@ -23,55 +23,47 @@ func (c *compiler) table(from *schema, patterns []string, lo, hi int) *automaton
 	patterns = sortedTexts(patterns)
 	key, what := fmt.Sprintf("%q", patterns), from.at()
 	own, ready := formatKeys()[key]
-	t := c.once(key, ready, func(m *automaton.Meter) (*automaton.Table, error) {
-		machines, ways, err := patternMachines(what, [][]string{patterns}, m)
-		if err != nil || ways == nil {
-			return nil, err
+	t := c.once(key, ready, func(m *automaton.Meter) *automaton.Table {
+		machines, ways := patternMachines(what, [][]string{patterns}, m)
+		if m.Failed() != nil || ways == nil {
+			return nil
 		}
-		t, err := automaton.NewTable(what, machines, true, m)
-		if err != nil {
-			return nil, err
-		}
-		return c.finished(t, m)
+		return c.finished(automaton.NewTable(what, machines, true, m), m)
 	})
 	if t == nil || lo <= 0 && hi < 0 {
 		return t
 	}
 	key = fmt.Sprintf("%s %d", key, hi)
-	return c.once(key, ready && hi == own, func(m *automaton.Meter) (*automaton.Table, error) {
+	return c.once(key, ready && hi == own, func(m *automaton.Meter) *automaton.Table {
 		return measured(t, what, hi, m)
 	})
 }
 
-func (c *compiler) finished(t *automaton.Table, m *automaton.Meter) (*automaton.Table, error) {
-	ok, err := t.Finish(m, c.vocab.Plainly, func(int) bool { return true })
-	if !ok {
-		t = nil
+func (c *compiler) finished(t *automaton.Table, m *automaton.Meter) *automaton.Table {
+	if !t.Finish(m, c.vocab.Plainly, func(int) bool { return true }) {
+		return nil
 	}
-	return t, err
+	return t
 }
 
-func measured(
-	t *automaton.Table, what string, hi int, m *automaton.Meter,
-) (*automaton.Table, error) {
+func measured(t *automaton.Table, what string, hi int, m *automaton.Meter) *automaton.Table {
 	sized := *t
-	return &sized, sized.Measure(what, hi, m)
+	sized.Measure(what, hi, m)
+	return &sized
 }
 
 // tables returns automatons of strings that match all patterns of one of many ways: few of them.
 func (c *compiler) tables(from *schema, ways [][]string, lo, hi int) (list []*automaton.Table) {
 	what := from.at()
-	machines, numbers, err := patternMachines(what, ways, c.meter)
-	if err == nil {
-		list, err = automaton.Either(what, machines, numbers, c.meter)
+	machines, numbers := patternMachines(what, ways, c.meter)
+	if !c.failed() {
+		list = automaton.Either(what, machines, numbers, c.meter)
 	}
 	for i := range list {
-		if list[i], err = c.finished(list[i], c.meter); err == nil && (lo > 0 || hi >= 0) {
-			list[i], err = measured(list[i], what, hi, c.meter)
+		if list[i] = c.finished(list[i], c.meter); !c.failed() && (lo > 0 || hi >= 0) {
+			list[i] = measured(list[i], what, hi, c.meter)
 		}
-		c.fail(err)
 	}
-	c.fail(err)
 	return list
 }
 
@@ -79,7 +71,7 @@ func (c *compiler) tables(from *schema, ways [][]string, lo, hi int) (list []*au
 // once for the vocabulary. That costs the same whether it is made or taken: so a schema is not
 // refused for what was compiled before.
 func (c *compiler) once(
-	key string, ready bool, find func(*automaton.Meter) (*automaton.Table, error),
+	key string, ready bool, find func(*automaton.Meter) *automaton.Table,
 ) *automaton.Table {
 	t, ok := c.ready[key]
 	if ok {
@@ -92,9 +84,8 @@ func (c *compiler) once(
 		if ready {
 			meter = meter.Apart()
 		}
-		var err error
-		if t, err = find(meter); err != nil {
-			c.fail(err)
+		t = find(meter)
+		if c.fail(meter.Failed()); c.err != nil {
 			return nil
 		}
 	}
@@ -112,7 +103,7 @@ const unlike = "\x00"
 // patternMachines compiles the patterns of some ways, which may match anywhere in a string. It returns
 // the numbers of those of each way, without ways of which one matches nothing.
 func patternMachines(what string, ways [][]string, meter *automaton.Meter) (
-	machines []*automaton.Machine, numbers [][]int, err error,
+	machines []*automaton.Machine, numbers [][]int,
 ) {
 	const never = -1
 	number := map[string]int{}
@@ -122,13 +113,10 @@ func patternMachines(what string, ways [][]string, meter *automaton.Meter) (
 			i, ok := number[p]
 			if !ok {
 				regex, not := strings.CutPrefix(p, unlike)
-				m, err := automaton.Pattern(what+": pattern "+quote.Short(regex, 60), regex, meter)
-				if m == nil && err == nil && not { // nothing matches it
+				m := automaton.Pattern(what+": pattern "+quote.Short(regex, 60), regex, meter)
+				if m == nil && not { // nothing matches it
 					not = false
-					m, err = automaton.Pattern(what, "", meter)
-				}
-				if err != nil {
-					return nil, nil, err
+					m = automaton.Pattern(what, "", meter)
 				}
 				if i = never; m != nil {
 					m.Not, i, machines = not, len(machines), append(machines, m)
@@ -141,7 +129,7 @@ func patternMachines(what string, ways [][]string, meter *automaton.Meter) (
 			numbers = append(numbers, list)
 		}
 	}
-	return machines, numbers, nil
+	return machines, numbers
 }
 
 // Counted patterns: a number of characters of one kind. The number is counted beside the automaton.

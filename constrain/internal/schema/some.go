@@ -76,10 +76,10 @@ func (c *compiler) somesOf(
 		return somes
 	}
 	for i := range somes {
-		u, err := t.Those(c.meter, nil, func(kind int) bool {
+		u := t.Those(c.meter, nil, func(kind int) bool {
 			return somes[i].has("", false, t.Kinds[kind], number)
 		})
-		if c.fail(err); u == nil || u.Count[0] >= automaton.Unbounded {
+		if u == nil || u.Count[0] >= automaton.Unbounded {
 			continue
 		}
 		names, ok := u.Strings(maxFew)

@@ -13,13 +13,11 @@ import (
 	"picogpt/constrain/internal/automaton"
 )
 
-// A stringSpec says which strings are allowed: of some length, matching patterns, or from a list.
+// A stringSpec says which strings are allowed: of some length, matching patterns.
 type stringSpec struct {
 	table    *automaton.Table // nil: any characters
 	min, max int              // characters; max -1: any number
 	escapes  escapes
-	texts    []string // nil: no list
-	escaped  []string // texts in JSON, without the quotes, sorted
 }
 
 // escapes says which escapes a string may have.
@@ -245,7 +243,7 @@ func (s *stringSpec) reaches(st stringState, lo, hi rune) bool {
 	})
 }
 
-// has reports whether the spec, without its list, allows a text.
+// has reports whether the spec allows a text.
 func (s *stringSpec) has(text string) bool {
 	st := stringState{}
 	for _, r := range text {
@@ -259,7 +257,7 @@ func (s *stringSpec) has(text string) bool {
 
 // endless reports whether after any beginning of a string there are infinitely many.
 func (s *stringSpec) endless() bool {
-	if s.max >= 0 || s.texts != nil {
+	if s.max >= 0 {
 		return false
 	}
 	return s.table == nil || !slices.ContainsFunc(s.table.Count, func(n int) bool {
@@ -353,8 +351,7 @@ func (c *compiler) strs(v *value, wishes []*stringWish) {
 		} else if !made[is] {
 			made[is] = true
 			for _, t := range c.tables(w.from, ways, w.min, w.max) {
-				v.strings = append(v.strings, &stringSpec{table: t, min: w.min, max: w.max,
-					escapes: fewEscapes})
+				v.add(stringPart(&stringSpec{table: t, min: w.min, max: w.max, escapes: fewEscapes}))
 			}
 		}
 	}
@@ -379,23 +376,18 @@ func (c *compiler) str(v *value, w *stringWish) {
 	if !s.live(stringState{}) {
 		return
 	}
-	if w.texts != nil {
-		s = c.list(s, w.texts)
+	if w.texts == nil {
+		v.add(stringPart(s))
+		return
 	}
-	if (w.texts == nil || len(s.texts) > 0) && !slices.Contains(v.strings, s) {
-		v.strings = append(v.strings, s)
-	}
-}
-
-// list returns the spec of the texts that a spec allows.
-func (c *compiler) list(s *stringSpec, texts []string) *stringSpec {
-	l := &stringSpec{}
-	for _, text := range texts {
+	var texts []string
+	for _, text := range w.texts {
 		if c.charge(32+4*len(text)) && s.has(text) {
-			l.texts = append(l.texts, text)
-			l.escaped = append(l.escaped, escapeJSON(text))
+			texts = append(texts, `"`+escapeJSON(text)+`"`)
 		}
 	}
-	l.escaped = sortedTexts(l.escaped)
-	return l
+	v.addTexts(texts)
 }
+
+// stringPart returns the part of a string before its quote.
+func stringPart(s *stringSpec) part { return part{kind: partString, str: s, rest: `"`} }

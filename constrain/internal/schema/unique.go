@@ -44,8 +44,9 @@ func (v *value) endless(depth int) bool {
 	if depth > maxAlike || !v.possible {
 		return false
 	}
-	return slices.ContainsFunc(v.strings, (*stringSpec).endless) ||
-		slices.ContainsFunc(v.numbers, func(s *numberSpec) bool { return s.any }) ||
+	return slices.ContainsFunc(v.scalars, func(p part) bool {
+		return p.kind == partString && p.str.endless() || p.kind == partNumber && p.number.any
+	}) ||
 		slices.ContainsFunc(v.arrays, func(s *arraySpec) bool {
 			return s.tally == nil && s.max < 0 && s.items.possible && (!s.unique || s.items.endless(depth+1))
 		}) || slices.ContainsFunc(v.objects, func(s *objectSpec) bool {
@@ -61,24 +62,17 @@ func (s *objectSpec) anyName() bool { return s.others != nil && s.others.table =
 
 // atLeast reports whether a value has so many scalars.
 func (v *value) atLeast(n int) bool {
-	for range v.words {
-		n--
-	}
-	for _, s := range v.strings {
-		switch {
-		case s.texts != nil:
-			n -= len(s.texts)
-		case s.table == nil && s.max != 0:
-			return true // characters are a million
-		case s.table != nil && s.table.Lengths == nil:
-			n -= s.table.Count[0]
-		}
-	}
-	for _, s := range v.numbers {
-		if size := s.size(); s.texts != nil {
-			n -= len(s.texts)
-		} else if s.whole && s.besides == nil {
+	for _, p := range v.scalars {
+		switch s := p.str; {
+		case p.kind == partList:
+			n -= len(*p.texts)
+		case p.kind == partNumber && p.number.whole && p.number.besides == nil:
+			size := p.number.size()
 			n -= max(size, -size*n)
+		case s != nil && s.table == nil && s.max != 0:
+			return true // characters are a million
+		case s != nil && s.table != nil && s.table.Lengths == nil:
+			n -= s.table.Count[0]
 		}
 	}
 	return n <= 0
@@ -190,8 +184,16 @@ func keptString(raw string) string {
 	return `"` + raw
 }
 
-// keptText is keptNumber for a number of a list.
-func keptText(text string) string { return keptNumber(text, !strings.ContainsAny(text, ".eE")) }
+// kept returns what is kept of a scalar, given in JSON.
+func kept(text string) string {
+	switch {
+	case text == "" || text[0] >= 'a':
+		return text
+	case text[0] == '"':
+		return keptString(text[1 : len(text)-1])
+	}
+	return keptNumber(text, !strings.ContainsAny(text, ".eE"))
+}
 
 // fresh reports whether what a part reads can become different from all that it must differ from.
 func (p *part) fresh() bool {
@@ -209,17 +211,16 @@ func (p *part) fresh() bool {
 	switch p.kind {
 	case partColon, partValue:
 		different = p.value.differs(f.rivals(f.name), 0)
-	case partWord:
-		different = !among(f.rivals(f.name), p.raw)
-	case partList, partNumberList, partNumber, partString:
+	case partList, partNumber, partString:
 		different = p.differs(f.rivals(f.name))
 	case partKey: // a name follows, and not the end
 		return slices.ContainsFunc(f.key(nil), func(q part) bool { return q.fresh() })
 	case partName:
 		narrow = true
-		different = slices.ContainsFunc((*p.names)[p.lo:p.hi], func(i int32) bool {
-			g, _ := f.after(int(i))
-			return f.object.somes == 0 && (f.nameDiffers(int(i), 0) || g.differs(0))
+		different = slices.ContainsFunc((*p.texts)[p.lo:p.hi], func(text string) bool {
+			i := f.object.index[unescapeJSON(text[1:len(text)-1])]
+			g, _ := f.after(i)
+			return f.object.somes == 0 && (f.nameDiffers(i, 0) || g.differs(0))
 		})
 	case partOther:
 		narrow = true
@@ -299,15 +300,7 @@ func (p *part) differs(rivals []*node) bool {
 	case partString:
 		return p.str.differs(p.string, p.raw, rivals)
 	}
-	return slices.ContainsFunc(p.list()[p.lo:p.hi], func(t string) bool { return !among(rivals, p.kept(t)) })
-}
-
-// kept is what is kept of a text of a list.
-func (p *part) kept(text string) string {
-	if p.kind == partList {
-		return `"` + text
-	}
-	return keptText(text)
+	return slices.ContainsFunc((*p.texts)[p.lo:p.hi], func(t string) bool { return !among(rivals, kept(t)) })
 }
 
 // differs reports whether a container can become different from those that it may still be equal
@@ -367,18 +360,8 @@ func (v *value) differs(rivals []*node, depth int) bool {
 	if len(rivals) == 0 {
 		return v.possible
 	}
-	for word := range v.words {
-		if !among(rivals, word) {
-			return true
-		}
-	}
-	for _, s := range v.strings {
-		if p := stringPart(s, nil); p.differs(rivals) {
-			return true
-		}
-	}
-	for _, s := range v.numbers {
-		if p := numberPart(s, nil); p.differs(rivals) {
+	for _, p := range v.scalars {
+		if p.differs(rivals) {
 			return true
 		}
 	}

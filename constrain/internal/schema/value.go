@@ -12,10 +12,7 @@ import (
 // A value is a set of JSON values, by their type.
 type value struct {
 	conj     []*schema // the schemas that it is compiled from
-	null     bool
-	yes, no  bool
-	numbers  []*numberSpec
-	strings  []*stringSpec
+	scalars  []part    // before their first byte, in no frame: words, then numbers, then strings
 	arrays   []*arraySpec
 	objects  []*objectSpec
 	possible bool // there is such a value
@@ -126,13 +123,28 @@ func (s *objectSpec) each(f func(name int, v *value)) {
 	}
 }
 
-// words yields what a value can be of null, true and false.
-func (v *value) words(yield func(word string) bool) {
-	for i, is := range [...]bool{v.null, v.yes, v.no} {
-		if is && !yield([...]string{"null", "true", "false"}[i]) {
-			return
-		}
+// add adds a kind of scalars, once.
+func (v *value) add(p part) {
+	if !slices.Contains(v.scalars, p) {
+		v.scalars = append(v.scalars, p)
 	}
+}
+
+// addTexts adds a list, if there are any texts.
+func (v *value) addTexts(texts []string) {
+	if texts = sortedTexts(texts); len(texts) > 0 {
+		v.add(listPart(&texts))
+	}
+}
+
+// listPart returns the part of some texts of JSON, which are sorted. Of a text with quotes the first
+// one is before it.
+func listPart(texts *[]string) part {
+	p := part{kind: partList, texts: texts, hi: int32(len(*texts))}
+	if (*texts)[0][0] == '"' {
+		p.rest, p.at = `"`, 1
+	}
+	return p
 }
 
 // parts returns the number of calls that eachPart makes.
@@ -143,7 +155,7 @@ func (v *value) parts() (n int) {
 
 // exists reports whether a value is possible, from what is known of its parts.
 func (v *value) exists(m *automaton.Meter) bool {
-	return v.null || v.yes || v.no || len(v.numbers) > 0 || len(v.strings) > 0 ||
+	return len(v.scalars) > 0 ||
 		slices.ContainsFunc(v.arrays, (*arraySpec).exists) ||
 		slices.ContainsFunc(v.objects, func(s *objectSpec) bool { return s.exists(m) })
 }
@@ -228,11 +240,10 @@ func (s *stringSpec) kinds(m *automaton.Meter, plain automaton.Set, are func(kin
 		}
 		return &stringSpec{max: -1, escapes: s.escapes}
 	}
-	u, _ := s.table.Those(m, plain, are)
-	if u == nil {
-		return nil
+	if u := s.table.Those(m, plain, are); u != nil {
+		return &stringSpec{max: -1, escapes: s.escapes, table: u}
 	}
-	return &stringSpec{max: -1, escapes: s.escapes, table: u}
+	return nil
 }
 
 // known returns how many of the known names a table of other names contains too.
@@ -292,22 +303,22 @@ func weigh(values []*value) (n int) {
 			tables[s.table] = true
 			n += s.table.Bytes()
 		}
-		for i := range s.texts {
-			n += 32 + len(s.texts[i]) + len(s.escaped[i])
-		}
 	}
 	for _, v := range values {
 		n += 240
-		for _, s := range v.numbers {
-			if n += 1000; s.multiple > 1 {
-				n += 80 * maxReachable
+		for _, p := range v.scalars {
+			switch n += 240; p.kind {
+			case partNumber:
+				if n += 1000; p.number.multiple > 1 {
+					n += 80 * maxReachable
+				}
+			case partString:
+				ofString(p.str)
+			default:
+				for _, text := range *p.texts {
+					n += 16 + len(text)
+				}
 			}
-			for _, text := range s.texts {
-				n += 16 + len(text)
-			}
-		}
-		for _, s := range v.strings {
-			ofString(s)
 		}
 		for _, s := range v.arrays {
 			n += 64 + 8*len(s.prefix)
