@@ -3,6 +3,7 @@ package eval
 // Scores: log-likelihoods of many texts, token by token, in batches.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,9 +129,7 @@ func Score(
 			yield(Scored{}, fmt.Errorf("top and batch: %d and %d, want 0 or more", o.Top, o.Batch))
 			return
 		}
-		if o.Batch == 0 {
-			o.Batch = scoreBatch
-		}
+		o.Batch = cmp.Or(o.Batch, scoreBatch)
 		p := packer{most: o.Batch, limit: scoreRows}
 		p.runner = runner{model: m, share: true, measure: measure{decay: newDecay(), top: o.Top}}
 		respond(ctx, p, requests, func(r Request, index int) task[Scored] {

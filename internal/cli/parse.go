@@ -275,9 +275,7 @@ func (s *scan) isName(word string) bool {
 }
 
 func (s *scan) noteUnknown(flag string) {
-	if s.unknown == "" {
-		s.unknown = flag
-	}
+	s.unknown = cmp.Or(s.unknown, flag)
 }
 
 // flagWithNext adds a flag whose value is the next argument, whatever that looks like.

@@ -3,6 +3,7 @@ package option
 // Values: reading them as a user writes them, checking and printing them.
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -86,10 +87,7 @@ func (r Range) has(value any) bool {
 	default:
 		return true
 	}
-	most := r.To
-	if most == 0 {
-		most = math.MaxFloat64
-	}
+	most := cmp.Or(r.To, math.MaxFloat64)
 	return x >= r.From && x <= most || x == 0 && r.Zero || x == -1 && r.Minus
 }
 

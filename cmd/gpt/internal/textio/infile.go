@@ -5,6 +5,7 @@ package textio
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -161,9 +162,7 @@ func Readable(f *os.File) bool {
 
 // Error names the file and the reason, and not the system call. It returns nil for nil.
 func Error(name string, err error) error {
-	if name == "" {
-		name = `""`
-	}
+	name = cmp.Or(name, `""`)
 	var path *os.PathError
 	if errors.As(err, &path) {
 		err = path.Err
