@@ -148,8 +148,7 @@ func ScoreOne(
 // only returns the one answer to one request.
 func only[A any](ctx context.Context, answers iter.Seq2[A, error]) (A, error) {
 	for a, err := range answers {
-		var bad *RequestError
-		if errors.As(err, &bad) {
+		if bad, ok := errors.AsType[*RequestError](err); ok {
 			err = bad.Err
 		}
 		return a, err

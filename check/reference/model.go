@@ -65,8 +65,7 @@ func (o Options) Open(dir string) (*Model, error) {
 	}
 	dir = filepath.Clean(dir)
 	m, err := o.openFS(os.DirFS(dir), name)
-	var lost *fs.PathError
-	if errors.As(err, &lost) {
+	if lost, ok := errors.AsType[*fs.PathError](err); ok {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, lost.Path), lost.Err)
 	}
 	if err != nil {

@@ -311,8 +311,7 @@ func (c *client) broken(ctx context.Context, host string, within time.Duration, 
 	} else if cause != nil {
 		return cause
 	}
-	var address *url.Error
-	if errors.As(err, &address) {
+	if address, ok := errors.AsType[*url.Error](err); ok {
 		err = address.Err
 	}
 	var certificate *tls.CertificateVerificationError

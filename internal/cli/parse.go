@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"picogpt/internal/fault"
+	"picogpt/internal/option"
 	"picogpt/internal/quote"
 )
 
@@ -82,7 +83,7 @@ func (l *Line) settle(s *scan) error {
 		}
 		arg := arguments[min(i, last)]
 		if arg.Values != nil && !slices.Contains(arg.Values, word) && late == nil {
-			late = fault.Usagef("%s: want %s, found %q", arg.Name, either(arg.Values), word)
+			late = fault.Usagef("%s: want %s, found %q", arg.Name, option.Either(arg.Values), word)
 		}
 		arg.Set(word)
 	}

@@ -163,8 +163,7 @@ func Readable(f *os.File) bool {
 // Error names the file and the reason, and not the system call. It returns nil for nil.
 func Error(name string, err error) error {
 	name = cmp.Or(name, `""`)
-	var path *os.PathError
-	if errors.As(err, &path) {
+	if path, ok := errors.AsType[*os.PathError](err); ok {
 		err = path.Err
 	}
 	if err != nil {
