@@ -3,6 +3,7 @@ package picogpt
 // Chat: a conversation, kept as ids.
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"iter"
@@ -34,9 +35,7 @@ type Turn struct {
 // messages, as Hugging Face's do, without bos_token and eos_token; "plain", "alpaca", "vicuna" and
 // "chatml" are such.
 func (g *GPT) NewChat(template string) (*Chat, error) {
-	if template == "" {
-		template = chat.Plain
-	}
+	template = cmp.Or(template, chat.Plain)
 	for _, known := range chat.Named {
 		if known.Name == template {
 			template = known.Source

@@ -75,8 +75,7 @@ func (c *comparison) differ(p part, ids []int, together int) (bool, error) {
 	}
 	defer m.Close()
 	_, engine, err := evaluate(c.ctx, m, ids, together, 0)
-	var infinite *model.NonFiniteError
-	if errors.As(err, &infinite) {
+	if _, ok := errors.AsType[*model.NonFiniteError](err); ok {
 		return true, nil
 	}
 	if err != nil {

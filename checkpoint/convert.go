@@ -87,11 +87,7 @@ func (v *Conversion) Write(ctx context.Context, to string, m *model.Model) error
 	}
 	defer f.Close()
 	for _, file := range v.Files {
-		err := f.Write(ctx, file.Name, func(w io.Writer) error {
-			_, err := w.Write(file.Data)
-			return err
-		})
-		if err != nil {
+		if err := f.Write(ctx, file.Name, outfile.Bytes(file.Data)); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ package decode
 // and with which texts it is shared.
 
 import (
+	"cmp"
 	"picogpt/model"
 	"picogpt/sample"
 )
@@ -17,12 +18,7 @@ type timeline struct {
 }
 
 // grows returns the session that the context grows in.
-func (t *timeline) grows() *model.Session {
-	if t.anew != nil {
-		return t.anew
-	}
-	return t.session
-}
+func (t *timeline) grows() *model.Session { return cmp.Or(t.anew, t.session) }
 
 // pending returns how many of a context's tokens are not evaluated yet: below 0 where a draft is
 // evaluated beyond it.

@@ -39,6 +39,7 @@ package eval
 // The protocols: which tokens are scored, with which context, and with which weight.
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"strings"
@@ -106,15 +107,11 @@ type settings struct {
 
 func (o Options) settle(c model.Config) (settings, error) {
 	s := settings{Options: o}
-	if s.Protocol == "" {
-		s.Protocol = HF
-	}
+	s.Protocol = cmp.Or(s.Protocol, HF)
 	if _, err := ParseProtocol(string(s.Protocol)); err != nil {
 		return s, err
 	}
-	if s.Window == 0 {
-		s.Window = c.Positions
-	}
+	s.Window = cmp.Or(s.Window, c.Positions)
 	// the smallest window in which a token is scored
 	least := map[Protocol]int{HF: 2, LMEval: 1, LlamaCpp: 3}[s.Protocol]
 	if s.Window < least || s.Window > c.Positions {

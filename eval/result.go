@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"picogpt/internal/strictjson"
 	"picogpt/model"
 )
 
@@ -165,12 +166,7 @@ func (r Result) Digits(n int) string {
 }
 
 // finite returns a pointer to a number, or nil if JSON has no number for it.
-func finite(x float64) *float64 {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
-		return nil
-	}
-	return &x
-}
+func finite(x float64) *float64 { return strictjson.Number(x) }
 
 func hash(s string) *string {
 	if s == "" {

@@ -3,6 +3,7 @@ package eval
 // Scores: log-likelihoods of many texts, token by token, in batches.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,9 +129,7 @@ func Score(
 			yield(Scored{}, fmt.Errorf("top and batch: %d and %d, want 0 or more", o.Top, o.Batch))
 			return
 		}
-		if o.Batch == 0 {
-			o.Batch = scoreBatch
-		}
+		o.Batch = cmp.Or(o.Batch, scoreBatch)
 		p := packer{most: o.Batch, limit: scoreRows}
 		p.runner = runner{model: m, share: true, measure: measure{decay: newDecay(), top: o.Top}}
 		respond(ctx, p, requests, func(r Request, index int) task[Scored] {
@@ -149,8 +148,7 @@ func ScoreOne(
 // only returns the one answer to one request.
 func only[A any](ctx context.Context, answers iter.Seq2[A, error]) (A, error) {
 	for a, err := range answers {
-		var bad *RequestError
-		if errors.As(err, &bad) {
+		if bad, ok := errors.AsType[*RequestError](err); ok {
 			err = bad.Err
 		}
 		return a, err

@@ -4,6 +4,7 @@ package model
 // keys, aliases and defaults.
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -294,9 +295,7 @@ func (k configKeys) integer(dst *int, names ...string) error {
 			return fmt.Errorf("%s: %d, but %s is %d: want them equal, or one of them", name, n,
 				first, *dst)
 		}
-		if first == "" {
-			first = name
-		}
+		first = cmp.Or(first, name)
 		*dst = n
 	}
 	return nil

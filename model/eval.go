@@ -82,8 +82,7 @@ func (e *InputError) Unwrap() error { return e.Err }
 // Cause returns an error of Eval without the number of the input, which means nothing to those who
 // have not made the batch.
 func Cause(err error) error {
-	var input *InputError
-	if errors.As(err, &input) {
+	if input, ok := errors.AsType[*InputError](err); ok {
 		return input.Err
 	}
 	return err

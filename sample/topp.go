@@ -34,11 +34,7 @@ var topPStep = step{
 
 // leastForZero replaces 0 by the smallest number above it. As in Hugging Face, a filter that a user
 // sets to 0 leaves one token, or those that equal it; in Params, 0 means off.
-func leastForZero(x *float64) {
-	if *x == 0 {
-		*x = math.SmallestNonzeroFloat64
-	}
-}
+func leastForZero(x *float64) { *x = cmp.Or(*x, math.SmallestNonzeroFloat64) }
 
 // applyTopP removes the least likely ids whose probabilities sum to at most 1-p: an id stays if the
 // probabilities of those before it, in descending order, sum to less than p. The rounded sums in

@@ -125,13 +125,9 @@ func checkSearch(o *decode.Options) error {
 // withDefaults replaces zeros by the defaults.
 func (b BeamOptions) withDefaults() BeamOptions {
 	for _, n := range []*int{&b.Beams, &b.Return, &b.Groups} {
-		if *n == 0 {
-			*n = 1
-		}
+		*n = cmp.Or(*n, 1)
 	}
-	if b.EarlyStopping == "" {
-		b.EarlyStopping = EarlyStoppingFalse
-	}
+	b.EarlyStopping = cmp.Or(b.EarlyStopping, EarlyStoppingFalse)
 	return b
 }
 

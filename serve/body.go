@@ -4,6 +4,7 @@ package serve
 // together.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -343,9 +344,7 @@ func (h *holder) newest(without map[*share]bool) (found *share) {
 		case waiting:
 			return held
 		case partly:
-			if found == nil {
-				found = held
-			}
+			found = cmp.Or(found, held)
 		}
 	}
 	return found

@@ -115,9 +115,7 @@ func (v *visit) WriteHeader(status int) {
 }
 
 func (v *visit) Write(b []byte) (int, error) {
-	if v.status == 0 {
-		v.status = http.StatusOK
-	}
+	v.status = cmp.Or(v.status, http.StatusOK)
 	v.writing.Lock()
 	if !v.dropped {
 		deadline := v.deadline

@@ -4,6 +4,7 @@
 package reference
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -64,8 +65,7 @@ func (o Options) Open(dir string) (*Model, error) {
 	}
 	dir = filepath.Clean(dir)
 	m, err := o.openFS(os.DirFS(dir), name)
-	var lost *fs.PathError
-	if errors.As(err, &lost) {
+	if lost, ok := errors.AsType[*fs.PathError](err); ok {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, lost.Path), lost.Err)
 	}
 	if err != nil {
@@ -409,12 +409,8 @@ func (s Score) Perplexity() float64 { return math.Exp(s.NLL) }
 func (m *Model) Perplexity(
 	ctx context.Context, ids []int, window, stride int, done func(tokens int, so Score),
 ) (Score, error) {
-	if window == 0 {
-		window = m.HParams.Positions
-	}
-	if stride == 0 {
-		stride = window
-	}
+	window = cmp.Or(window, m.HParams.Positions)
+	stride = cmp.Or(stride, window)
 	switch {
 	case window < 2 || window > m.HParams.Positions:
 		return Score{}, fmt.Errorf("window: %d, want 2 to n_positions, %d", window,

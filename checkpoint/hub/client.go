@@ -4,6 +4,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -199,11 +200,8 @@ func (c *client) head(ctx context.Context, revision, file string) (*meta, error)
 // meta reads the headers of an answer.
 func (c *client) meta(resp *http.Response, file string, at *url.URL) (*meta, error) {
 	h := resp.Header
-	m := &meta{file: file, commit: h.Get("X-Repo-Commit"), etag: h.Get("X-Linked-Etag"), size: -1,
-		location: at}
-	if m.etag == "" {
-		m.etag = h.Get("ETag")
-	}
+	m := &meta{file: file, commit: h.Get("X-Repo-Commit"), size: -1, location: at}
+	m.etag = cmp.Or(h.Get("X-Linked-Etag"), h.Get("ETag"))
 	m.etag = strings.Trim(strings.TrimPrefix(m.etag, "W/"), `"`)
 	if !isHTTP(at) || c.origin.Scheme == "https" && at.Scheme != "https" {
 		return nil, fmt.Errorf("the hub sends us to %s, want an address of https",
@@ -313,8 +311,7 @@ func (c *client) broken(ctx context.Context, host string, within time.Duration, 
 	} else if cause != nil {
 		return cause
 	}
-	var address *url.Error
-	if errors.As(err, &address) {
+	if address, ok := errors.AsType[*url.Error](err); ok {
 		err = address.Err
 	}
 	var certificate *tls.CertificateVerificationError

@@ -122,8 +122,7 @@ func (s *Snapshot) check(ctx context.Context, file, etag string) (size int64, er
 			return size, err
 		}
 	}
-	var wrong *hashError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*hashError](err); ok {
 		err = fmt.Errorf("damaged: %d bytes whose %s is not the hub's", size,
 			strings.TrimPrefix(wrong.kind, "git's "))
 	}

@@ -128,12 +128,8 @@ var errNoContext = errors.New("context: nil, want one, such as context.Backgroun
 
 // withDefaults replaces zero values by the defaults.
 func (o Options) withDefaults() Options {
-	if o.Endpoint == "" {
-		o.Endpoint = "https://huggingface.co"
-	}
-	if o.UserAgent == "" {
-		o.UserAgent = "picogpt"
-	}
+	o.Endpoint = cmp.Or(o.Endpoint, "https://huggingface.co")
+	o.UserAgent = cmp.Or(o.UserAgent, "picogpt")
 	for _, d := range []struct {
 		value *time.Duration
 		usual time.Duration

@@ -3,6 +3,7 @@
 package hub
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -50,12 +51,7 @@ func (n Name) check() error {
 }
 
 // revision returns the revision to request.
-func (n Name) revision() string {
-	if n.Revision == "" {
-		return "main"
-	}
-	return n.Revision
-}
+func (n Name) revision() string { return cmp.Or(n.Revision, "main") }
 
 // folder returns the name of the repository's folder in the cache.
 func (n Name) folder() string {

@@ -100,8 +100,7 @@ func (r *repo) settle(ctx context.Context, file string) error {
 			"%v: what the cache has of %s is taken", err, r.name)})
 		return nil
 	}
-	var absent *noFile
-	if errors.As(err, &absent) && isCommit(absent.commit) {
+	if absent, ok := errors.AsType[*noFile](err); ok && isCommit(absent.commit) {
 		r.commit = absent.commit
 		r.markAbsent(file)
 		return nil

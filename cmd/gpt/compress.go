@@ -70,9 +70,7 @@ func (c *compressCommand) Run(a *app) error {
 		return err
 	}
 	defer in.close()
-	if in.out == "" {
-		in.out = in.name + ".gptz"
-	}
+	in.out = cmp.Or(in.out, in.name+".gptz")
 	var read, written int64
 	rules := a.writing(c.Force, outfile.Packed)
 	err = a.packTo(in.out, rules, in.size, func(ctx context.Context, w io.Writer,
@@ -175,9 +173,7 @@ func (c *decompressCommand) Run(a *app) error {
 		return err
 	}
 	defer in.close()
-	if in.out == "" {
-		in.out = "-"
-	}
+	in.out = cmp.Or(in.out, "-")
 	limit := int64(c.Limit)
 	var head bytes.Buffer
 	h, err := textzip.ReadHeader(io.TeeReader(in, &head))

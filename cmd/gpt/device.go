@@ -4,6 +4,7 @@ package main
 // which only go build -tags gpu links; device_none.go stands in for them.
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -28,11 +29,7 @@ func (g *globals) deviceName() (name, said string, err error) {
 				"found nothing")
 		}
 	}
-	name = strings.ToLower(strings.TrimSpace(name))
-	if name == "" {
-		name = "cpu"
-	}
-	return name, said, nil
+	return cmp.Or(strings.ToLower(strings.TrimSpace(name)), "cpu"), said, nil
 }
 
 // A chosenDevice is what --device has led to: nil for the processor.

@@ -96,12 +96,8 @@ func (p *pageFile) write(a *app, draw func(io.Writer) error) error {
 	}
 	ctx, release := a.Graceful()
 	defer release()
-	err := outfile.WriteFile(ctx, *p.HTML, a.writing(p.Force, outfile.HTML),
-		func(w io.Writer) error {
-			_, err := w.Write(page.Bytes())
-			return err
-		})
-	return outfile.FlagError("--html", err)
+	return outfile.FlagError("--html", outfile.WriteFile(ctx, *p.HTML,
+		a.writing(p.Force, outfile.HTML), outfile.Bytes(page.Bytes())))
 }
 
 // --json, which every command has that prints what a program may read.

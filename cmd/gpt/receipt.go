@@ -84,10 +84,7 @@ func (f *receiptFlag) make(
 	if err != nil {
 		return err
 	}
-	return f.write(a, force, func(w io.Writer) error {
-		_, err := w.Write(line)
-		return err
-	})
+	return f.write(a, force, outfile.Bytes(line))
 }
 
 // newReceipt begins a receipt of the open checkpoint.
@@ -275,8 +272,7 @@ func (c *verifyCommand) named(err error) error {
 
 // inReceipt is an error of the options there, not of this command line.
 func inReceipt(err error) error {
-	var usage fault.Usage
-	if errors.As(err, &usage) {
+	if _, ok := errors.AsType[fault.Usage](err); ok {
 		return errors.New(err.Error())
 	}
 	return err

@@ -3,6 +3,7 @@ package main
 // --engine: the fast one, or reference, which is picoGPT in float64 (package reference).
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -501,13 +502,7 @@ func (a *app) scoreReference(
 ) (reference.Score, error) {
 	ctx, release := a.Graceful()
 	defer release()
-	stride := o.Stride
-	if stride == 0 {
-		stride = o.Window
-	}
-	if stride == 0 {
-		stride = m.HParams.Positions
-	}
+	stride := cmp.Or(o.Stride, o.Window, m.HParams.Positions)
 	w := newWork("scoring", len(ids), min(len(ids), stride))
 	w.watch(m)
 	defer a.ShowBar(w.bar)()

@@ -146,8 +146,7 @@ func (c *textSource) notText(err error) error {
 		verbs = "classifies"
 	}
 	hint := fmt.Sprintf("--input lines %s its lines as they stand", verbs)
-	var array *rows.ArrayError
-	if errors.As(err, &array) {
+	if array, ok := errors.AsType[*rows.ArrayError](err); ok {
 		file := "FILE"
 		if c.File != nil && plainWord().MatchString(*c.File) {
 			file = *c.File

@@ -96,8 +96,7 @@ func (c *steerCommand) Run(a *app) error {
 		Method: steer.Method(c.Method), Batch: c.Batch,
 		Progress: func(done, total int) { bar.Set(done, total, "") }})
 	end()
-	var bad *steer.PromptError
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*steer.PromptError](err); ok {
 		of := positive
 		if bad.Negative {
 			of = negative

@@ -168,8 +168,7 @@ func stepsOf(list *parse.ListNode) int {
 type lineTemplate = template.Template
 
 func explain(err error) error {
-	var own *Error
-	if errors.As(err, &own) {
+	if own, ok := errors.AsType[*Error](err); ok {
 		return own
 	}
 	plain := strings.NewReplacer("template: line:", "line ", " in type chat.Line", "",

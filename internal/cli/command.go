@@ -9,6 +9,7 @@ package cli
 // Commands, and their arguments.
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -139,12 +140,7 @@ func (c *Command) All(visit func(*Command)) {
 func (c *Command) Own() *Flags { return c.main().flags() }
 
 // main is the command that runs where a word names none below c.
-func (c *Command) main() *Command {
-	if c.Default != nil {
-		return c.Default
-	}
-	return c
-}
+func (c *Command) main() *Command { return cmp.Or(c.Default, c) }
 
 func (c *Command) root() *Command {
 	for c.parent != nil {

@@ -214,16 +214,7 @@ func (g given) checkListed() error {
 	if values == nil || slices.Contains(values, g.value) || g.value == "" && g.flag.Default == "" {
 		return nil
 	}
-	return fault.Usagef("%s: want %s, found %q", g.name(), either(values), g.value)
-}
-
-// either is a list of words with or before the last.
-func either(words []string) string {
-	last := len(words) - 1
-	if last < 1 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:last], ", ") + " or " + words[last]
+	return fault.Usagef("%s: want %s, found %q", g.name(), option.Either(values), g.value)
 }
 
 // OneOf names all values that a flag may have.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"picogpt/internal/fault"
+	"picogpt/internal/option"
 	"picogpt/internal/quote"
 )
 
@@ -82,7 +83,7 @@ func (l *Line) settle(s *scan) error {
 		}
 		arg := arguments[min(i, last)]
 		if arg.Values != nil && !slices.Contains(arg.Values, word) && late == nil {
-			late = fault.Usagef("%s: want %s, found %q", arg.Name, either(arg.Values), word)
+			late = fault.Usagef("%s: want %s, found %q", arg.Name, option.Either(arg.Values), word)
 		}
 		arg.Set(word)
 	}
@@ -275,9 +276,7 @@ func (s *scan) isName(word string) bool {
 }
 
 func (s *scan) noteUnknown(flag string) {
-	if s.unknown == "" {
-		s.unknown = flag
-	}
+	s.unknown = cmp.Or(s.unknown, flag)
 }
 
 // flagWithNext adds a flag whose value is the next argument, whatever that looks like.

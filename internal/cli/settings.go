@@ -17,6 +17,7 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 
 	"picogpt/internal/fault"
+	"picogpt/internal/option"
 	"picogpt/internal/quote"
 )
 
@@ -252,7 +253,7 @@ func (f *Flag) toml(values []string) (string, error) {
 			value = n
 		}
 		if f.Bool {
-			value, _ = parseBool(values[last])
+			value, _ = option.ParseBool(values[last])
 		}
 	}
 	text, err := json.Marshal(value)

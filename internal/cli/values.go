@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"picogpt/internal/option"
 )
 
 // A Value is what a flag sets, from the text that was typed. Its error says what is wanted and what
@@ -22,17 +24,14 @@ func newValue(p any) Value {
 	case encoding.TextUnmarshaler:
 		return text{p}
 	case *bool, **bool:
-		return bind(p, "true or false", parseBool)
+		return bind(p, "true or false", option.ParseBool)
 	case *int, **int:
-		return bind(p, "a whole number", func(s string) (int, error) {
-			n, err := strconv.ParseInt(s, 0, strconv.IntSize)
-			return int(n), err
-		})
+		return bind(p, "a whole number", option.ParseInt)
 	case *uint64, **uint64:
 		return bind(p, "a whole number, 0 or more",
 			func(s string) (uint64, error) { return strconv.ParseUint(s, 0, 64) })
 	case *float64, **float64:
-		return bind(p, "a number", func(s string) (float64, error) { return strconv.ParseFloat(s, 64) })
+		return bind(p, "a number", option.ParseFloat)
 	case *string, **string, *[]string:
 		return bind(p, "", func(s string) (string, error) { return s, nil })
 	case *time.Duration:
@@ -41,38 +40,24 @@ func newValue(p any) Value {
 	panic(fmt.Sprintf("cli: a flag of type %T", p))
 }
 
-func parseBool(s string) (bool, error) {
-	switch strings.ToLower(s) {
-	case "true", "1", "yes":
-		return true, nil
-	case "false", "0", "no":
-		return false, nil
-	}
-	return false, strconv.ErrSyntax
-}
-
 // A scalar is a value of one word.
 type scalar[T any] struct {
-	set   func(T)
+	p     any // a *T, **T or *[]T
 	want  string
 	parse func(string) (T, error)
 }
 
 // bind returns what sets *p, which is a T, a pointer to one, or a list that each adds to.
 func bind[T any](p any, want string, parse func(string) (T, error)) Value {
-	v := scalar[T]{want: want, parse: parse}
 	switch p := p.(type) {
 	case *T:
 		*p = *new(T)
-		v.set = func(x T) { *p = x }
 	case **T:
 		*p = nil
-		v.set = func(x T) { *p = &x }
 	case *[]T:
 		*p = nil
-		v.set = func(x T) { *p = append(*p, x) }
 	}
-	return v
+	return scalar[T]{p, want, parse}
 }
 
 func (v scalar[T]) Set(text string) error {
@@ -80,7 +65,7 @@ func (v scalar[T]) Set(text string) error {
 	if err != nil {
 		return fmt.Errorf("want %s, found %q", v.want, text)
 	}
-	v.set(x)
+	option.Put(v.p, x)
 	return nil
 }
 

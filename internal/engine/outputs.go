@@ -5,6 +5,7 @@ package engine
 
 import (
 	"cmp"
+	"slices"
 	"sync/atomic"
 
 	"picogpt/kernels"
@@ -180,12 +181,10 @@ func (o *Outputs) row(i int) Row {
 
 // Visited reports whether a row of the group is visited, so that its Hidden is needed.
 func (o *Outputs) Visited() bool {
-	for _, row := range o.Wanted {
-		if span, token := o.At(row); token >= o.pass.Spans[span].Visit {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(o.Wanted, func(row int) bool {
+		span, token := o.At(row)
+		return token >= o.pass.Spans[span].Visit
+	})
 }
 
 // report stores found unless an earlier logit was found, so that the error does not depend on the

@@ -48,8 +48,7 @@ func Hint(err error, hint string) error { return hinted{err, hint} }
 
 // HintOf returns the hint of an error, "" if it has none.
 func HintOf(err error) string {
-	var h hinted
-	if errors.As(err, &h) {
+	if h, ok := errors.AsType[hinted](err); ok {
 		return h.hint
 	}
 	return ""

@@ -10,6 +10,7 @@ package folder
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -26,10 +27,7 @@ import (
 func Split(path string) (dir Dir, name string, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		if path == "" {
-			path = `""`
-		}
-		return "", "", fmt.Errorf("%s: %w", path, Cause(err))
+		return "", "", fmt.Errorf("%s: %w", cmp.Or(path, `""`), Cause(err))
 	}
 	if info.IsDir() {
 		return Dir(path), "", nil

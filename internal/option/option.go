@@ -203,7 +203,7 @@ func wanted(options []Option, flags []string) string {
 	if o := Find(options, flags[0]); o != nil && len(flags) == 1 {
 		names[0] += " " + o.Flag.Holder
 	}
-	return listed(names)
+	return Either(names)
 }
 
 // Options that stand in no struct of the library: functions take them as arguments.

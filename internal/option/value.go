@@ -3,6 +3,7 @@ package option
 // Values: reading them as a user writes them, checking and printing them.
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -86,10 +87,7 @@ func (r Range) has(value any) bool {
 	default:
 		return true
 	}
-	most := r.To
-	if most == 0 {
-		most = math.MaxFloat64
-	}
+	most := cmp.Or(r.To, math.MaxFloat64)
 	return x >= r.From && x <= most || x == 0 && r.Zero || x == -1 && r.Minus
 }
 
@@ -125,7 +123,7 @@ func CheckFlags(options []Option, given func(flag string) bool) error {
 			*n = 0
 		}
 		if s, ok := o.Value.(*string); ok && o.Words != nil && !slices.Contains(o.Words, *s) {
-			return o.errorf(": want %s, found %q", listed(o.Words), *s)
+			return o.errorf(": want %s, found %q", Either(o.Words), *s)
 		}
 		if list, ok := o.Value.(*[]string); ok {
 			switch none := o.Flag.None && slices.Contains(*list, "none"); {
@@ -172,52 +170,64 @@ func Settle(options []Option) {
 }
 
 // Set sets the value of the option from text, or adds to a list. An error is an *Error.
-func (o *Option) Set(text string) (err error) {
-	want := ""
+func (o *Option) Set(text string) error {
 	switch p := o.Value.(type) {
-	case *float64:
-		*p, err = strconv.ParseFloat(text, 64)
-		want = "a number"
-	case **float64:
-		*p = new(float64)
-		**p, err = strconv.ParseFloat(text, 64)
-		want = "a number"
-	case *int:
-		*p, err = parseInt(text)
-		want = "a whole number"
+	case *float64, **float64:
+		return set(o, text, "a number", ParseFloat)
+	case *int, *[]int:
+		return set(o, text, "a whole number", ParseInt)
 	case *uint64:
-		*p, err = ParseSeed(text, 0)
-		want = WantSeed
-	case *bool:
-		*p, err = parseBool(text)
-		want = "true or false"
-	case **bool:
-		*p = new(bool)
-		**p, err = parseBool(text)
-		want = "true or false"
-	case *string:
-		*p = text
-	case *[]string:
-		*p = append(*p, text)
-	case *[]int:
-		var n int
-		n, err = parseInt(text)
-		*p = append(*p, n)
-		want = "a whole number"
+		return set(o, text, WantSeed, func(s string) (uint64, error) { return ParseSeed(s, 0) })
+	case *bool, **bool:
+		return set(o, text, "true or false", ParseBool)
+	case *string, *[]string:
+		Put(p, text)
 	case Value:
 		if err := p.Set(text); err != nil {
 			return &Error{o, err.Error()}
 		}
 	}
-	if err != nil {
-		return o.errorf(": want %s, found %q", want, text)
-	}
 	return nil
 }
 
-func parseInt(text string) (int, error) {
+// set sets the value of an option to what parse makes of a text.
+func set[T any](o *Option, text, want string, parse func(string) (T, error)) error {
+	x, err := parse(text)
+	if err != nil {
+		return o.errorf(": want %s, found %q", want, text)
+	}
+	Put(o.Value, x)
+	return nil
+}
+
+// Put stores x where p points to: in a T, a pointer to one, or at the end of a list.
+func Put[T any](p any, x T) {
+	switch p := p.(type) {
+	case *T:
+		*p = x
+	case **T:
+		*p = &x
+	case *[]T:
+		*p = append(*p, x)
+	}
+}
+
+// ParseInt, ParseFloat and ParseBool parse what a user types.
+func ParseInt(text string) (int, error) {
 	n, err := strconv.ParseInt(text, 0, strconv.IntSize)
 	return int(n), err
+}
+
+func ParseFloat(text string) (float64, error) { return strconv.ParseFloat(text, 64) }
+
+func ParseBool(text string) (bool, error) {
+	switch strings.ToLower(text) {
+	case "true", "1", "yes":
+		return true, nil
+	case "false", "0", "no":
+		return false, nil
+	}
+	return false, strconv.ErrSyntax
 }
 
 // WantSeed is what ParseSeed wants.
@@ -233,19 +243,8 @@ func ParseSeed(text string, base int) (uint64, error) {
 	return strconv.ParseUint(text, base, 64)
 }
 
-// parseBool parses the words for true and false.
-func parseBool(text string) (bool, error) {
-	switch strings.ToLower(text) {
-	case "true", "1", "yes":
-		return true, nil
-	case "false", "0", "no":
-		return false, nil
-	}
-	return false, strconv.ErrSyntax
-}
-
-// listed joins words, with "or" before the last.
-func listed(words []string) string {
+// Either joins words, with "or" before the last.
+func Either(words []string) string {
 	last := len(words) - 1
 	if last < 1 {
 		return strings.Join(words, "")

@@ -143,6 +143,14 @@ func (w *Output) named(err error) error {
 	return nil
 }
 
+// Bytes writes a file that holds b.
+func Bytes(b []byte) func(w io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(b)
+		return err
+	}
+}
+
 // WriteFile writes what write writes to the file at path. The bytes go to a temporary file in the
 // same folder, which is renamed when it is completely on the disk: a reader sees the old file or
 // the new one. After an error, also of a full disk or a cancelled context, the old file is

@@ -52,8 +52,7 @@ func Some(names []string) string {
 // result is one line, whatever text from files or arguments the error contains.
 func OneLine(err error) string {
 	s := err.Error()
-	var path *fs.PathError
-	if errors.As(err, &path) {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		s = strings.TrimPrefix(s, path.Op+" ")
 	}
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }),

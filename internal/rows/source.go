@@ -5,6 +5,7 @@ package rows
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
@@ -90,10 +91,7 @@ func (s *Source) Decompress() error {
 
 // named returns an error with the path instead of the operation.
 func named(path string, err error) error {
-	if path == "" {
-		path = `""`
-	}
-	return fmt.Errorf("%s: %w", path, folder.Cause(err))
+	return fmt.Errorf("%s: %w", cmp.Or(path, `""`), folder.Cause(err))
 }
 
 // Close closes the file, unless it is stdin, and the decompressor.

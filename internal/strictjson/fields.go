@@ -113,8 +113,7 @@ func ListField[T any](
 			var value T
 			err := element(r, &value)
 			*to = append(*to, value)
-			var inner *fieldError
-			if errors.As(err, &inner) {
+			if inner, ok := errors.AsType[*fieldError](err); ok {
 				err = &fieldError{strconv.Itoa(i) + ": " + inner.message}
 			}
 			return err

@@ -65,11 +65,6 @@ type meter struct {
 	rounds     map[string][]float64
 }
 
-func newMeter(ctx context.Context, team *kernels.Team, o Options) *meter {
-	return &meter{Options: o, ctx: ctx, team: team, iterations: map[kernels.Format]int{},
-		operations: make([]float64, team.Size()), rounds: map[string][]float64{}}
-}
-
 // Measure runs a model through everything but starting up, which takes a process (see StartUp). Its
 // context must have room for two positions: a token is decoded after another.
 func Measure(ctx context.Context, m *model.Model, o Options) (*Result, error) {
@@ -83,8 +78,8 @@ func Measure(ctx context.Context, m *model.Model, o Options) (*Result, error) {
 		return nil, err
 	}
 	defer team.Close()
-	b := newMeter(ctx, team, o)
-	b.m = m
+	b := &meter{Options: o, ctx: ctx, m: m, team: team, iterations: map[kernels.Format]int{},
+		operations: make([]float64, team.Size()), rounds: map[string][]float64{}}
 	if f := m.Format(); f == kernels.Q8.String() || f == kernels.Q4.String() {
 		b.leaf = kernels.Q8
 	}

@@ -83,21 +83,11 @@ func (r *Result) MeasureStart(
 // resident returns the process's resident memory in 10⁶ bytes: its own, and pages of mapped files.
 // Where the system does not tell, it is what Go took from the system, and 0.
 func resident() (own, mapped float64) {
-	mb := memoryStatus()
-	if mb == nil {
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		return float64(m.Sys-m.HeapReleased) / 1e6, 0
-	}
-	return mb["RssAnon"] + mb["RssShmem"], mb["RssFile"]
-}
-
-// memoryStatus returns what Linux tells of the process's memory, in 10⁶ bytes, nil where the system
-// does not tell.
-func memoryStatus() map[string]float64 {
-	text, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return nil
 	}
 	mb := map[string]float64{}
 	for line := range strings.Lines(string(text)) {
@@ -105,5 +95,5 @@ func memoryStatus() map[string]float64 {
 		kb, _ := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 64)
 		mb[name] = kb * 1024 / 1e6
 	}
-	return mb
+	return mb["RssAnon"] + mb["RssShmem"], mb["RssFile"]
 }

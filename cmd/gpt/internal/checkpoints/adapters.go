@@ -3,6 +3,7 @@ package checkpoints
 // Adapters that a user names: a folder, or a model of the hub that was pulled, with a scale.
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -134,8 +135,6 @@ func adapterHintAt(name, path string) string {
 	if err != nil {
 		return ""
 	}
-	if base == "" {
-		base = "BASE"
-	}
-	return fmt.Sprintf("an adapter changes its base's weights: gpt -m %s --adapter %s", base, name)
+	return fmt.Sprintf("an adapter changes its base's weights: gpt -m %s --adapter %s",
+		cmp.Or(base, "BASE"), name)
 }

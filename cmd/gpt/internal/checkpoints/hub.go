@@ -3,6 +3,7 @@ package checkpoints
 // Names of the hub: what they mean, and errors with what a user can do about them.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,11 +74,7 @@ func HintAtAddress(s string, err error) error {
 func HubError(name hub.Name, o hub.Options, err error) error {
 	hint := ""
 	var in *hub.FolderError
-	page := "https://huggingface.co"
-	if o.Endpoint != "" {
-		page = o.Endpoint
-	}
-	page += "/" + name.Repo
+	page := cmp.Or(o.Endpoint, "https://huggingface.co") + "/" + name.Repo
 	switch {
 	case errors.Is(err, context.Canceled):
 		return err
@@ -104,7 +101,7 @@ func HubError(name hub.Name, o hub.Options, err error) error {
 	case errors.Is(err, hub.ErrChoose):
 		hint = fmt.Sprintf("gpt pull %s FILE takes one of them", name)
 	case errors.Is(err, hub.ErrNoFile), errors.Is(err, hub.ErrNoWeights):
-		hint = page + "/tree/" + revisionOf(name) + " lists the files"
+		hint = page + "/tree/" + cmp.Or(name.Revision, "main") + " lists the files"
 	case errors.Is(err, hub.ErrOffline):
 		hint = "without HF_HUB_OFFLINE and TRANSFORMERS_OFFLINE, gpt pull asks the hub"
 	case errors.Is(err, hub.ErrUnreached):
@@ -113,13 +110,6 @@ func HubError(name hub.Name, o hub.Options, err error) error {
 		return err
 	}
 	return fault.Hint(err, hint)
-}
-
-func revisionOf(name hub.Name) string {
-	if name.Revision == "" {
-		return "main"
-	}
-	return name.Revision
 }
 
 // WithoutFolder is a message without the folder that all of its files are in.

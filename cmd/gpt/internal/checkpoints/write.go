@@ -64,11 +64,7 @@ func (n *New) Write(ctx context.Context, m *model.Model, console *terminal.Conso
 
 func (n *New) writeFolder(ctx context.Context, weights func(w io.Writer) error) error {
 	for _, file := range n.conversion.Files {
-		err := n.folder.Write(ctx, file.Name, func(w io.Writer) error {
-			_, err := w.Write(file.Data)
-			return err
-		})
-		if err != nil {
+		if err := n.folder.Write(ctx, file.Name, outfile.Bytes(file.Data)); err != nil {
 			return err
 		}
 	}

@@ -89,8 +89,7 @@ func (o *Output) write(b []byte) (int, error) {
 	case ClosedPipe(err):
 		return n, ErrClosedPipe
 	}
-	var path *os.PathError
-	if errors.As(err, &path) {
+	if path, ok := errors.AsType[*os.PathError](err); ok {
 		err = path.Err
 	}
 	return n, fmt.Errorf("writing to stdout: %w", err)

@@ -152,8 +152,7 @@ func evalOnce(m *model.Model, in model.Input) error {
 	in.Session = m.NewSession()
 	defer in.Session.Release()
 	err := m.Eval(context.Background(), in)
-	var input *model.InputError
-	if errors.As(err, &input) {
+	if input, ok := errors.AsType[*model.InputError](err); ok {
 		return input.Err
 	}
 	return err

@@ -211,8 +211,7 @@ func (in *Input) show(b *terminal.Bar, done int) {
 // skip reads the rows that have results, up to a mark.
 func skip(in *rows.Reader, from Mark) error {
 	err := in.Skip(from.Line, from.Input)
-	var changed *rows.ChangedError
-	if errors.As(err, &changed) {
+	if _, ok := errors.AsType[*rows.ChangedError](err); ok {
 		return fault.Hint(err, "--force in place of --resume begins anew")
 	}
 	return err

@@ -195,8 +195,7 @@ type NextToken struct {
 func LookNext(m *model.Model, ids []int, o decode.Options, top int) (*Next, error) {
 	s := m.NewSession()
 	st, err := decode.NewStream(s, ids, o)
-	var negative *decode.NegativeError
-	if errors.As(err, &negative) {
+	if _, ok := errors.AsType[*decode.NegativeError](err); ok {
 		err = fault.Hint(err, "a shorter --negative TEXT fits")
 	}
 	if err != nil {

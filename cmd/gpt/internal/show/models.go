@@ -5,6 +5,7 @@ package show
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -73,9 +74,7 @@ func Models(models []Model) []byte {
 		if m.DType != "" {
 			format += " " + m.DType
 		}
-		if format == "" {
-			format = "-"
-		}
+		format = cmp.Or(format, "-")
 		switch problem := checkpoints.WithoutFolder(m.Problem, m.Path); {
 		case !m.Runs:
 			runs = "no: " + problem

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -43,10 +42,7 @@ func (c *Chat) save(rest string) error {
 		if b, err = c.saved(); err != nil {
 			return err
 		}
-		err = outfile.WriteFile(context.Background(), path, o, func(w io.Writer) error {
-			_, err := w.Write(b)
-			return err
-		})
+		err = outfile.WriteFile(context.Background(), path, o, outfile.Bytes(b))
 	}
 	if err != nil {
 		err = outfile.FlagError("/save", err)

@@ -5,6 +5,7 @@ package textio
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -161,11 +162,8 @@ func Readable(f *os.File) bool {
 
 // Error names the file and the reason, and not the system call. It returns nil for nil.
 func Error(name string, err error) error {
-	if name == "" {
-		name = `""`
-	}
-	var path *os.PathError
-	if errors.As(err, &path) {
+	name = cmp.Or(name, `""`)
+	if path, ok := errors.AsType[*os.PathError](err); ok {
 		err = path.Err
 	}
 	if err != nil {
