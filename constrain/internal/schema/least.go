@@ -158,14 +158,17 @@ func (e *ender) price(s *objectSpec) {
 func (e *ender) dear(all []*value) (names int) {
 	for _, v := range all {
 		for _, s := range v.objects {
+			property := func(name string, cost int, v *value, before size) size {
+				return e.trial(func() {
+					e.add(before, 0)
+					e.label(&frame{object: s, deep: 1, count: 1}, false, name, cost)
+					e.value(v, &frame{deep: 1})
+				})
+			}
 			s.tail = make([]size, s.ordered+1)
 			for i := s.ordered - 1; i >= 0; i-- {
 				if s.tail[i] = s.tail[i+1]; s.names[i].required {
-					s.tail[i] = e.trial(func() {
-						e.add(s.tail[i+1], 0)
-						e.label(&frame{object: s, deep: 1, count: 1}, false, s.names[i].text, s.costs[i])
-						e.value(s.names[i].value, &frame{deep: 1})
-					})
+					s.tail[i] = property(s.names[i].text, s.costs[i], s.names[i].value, s.tail[i+1])
 				}
 			}
 			other := 0
@@ -179,10 +182,7 @@ func (e *ender) dear(all []*value) (names int) {
 					names = max(names, cost)
 				}
 				if v.possible && (name >= 0 || s.others != nil) {
-					s.dear = s.dear.most(e.trial(func() {
-						e.label(&frame{object: s, deep: 1, count: 1}, false, "", cost)
-						e.value(v, &frame{deep: 1})
-					}))
+					s.dear = s.dear.most(property("", cost, v, size{}))
 				}
 			})
 		}

@@ -152,22 +152,23 @@ func (w *jsonWalk) fewNames(i int, p *part) {
 	taken := slices.Sorted(p.frame.takenNames)
 	from, least := v.Nodes[i].Depth, p.frame.taken()
 	var crowded []int
-	trie.Walk(v, v.Nodes, i, p.string, func(k int, st stringState) (stringState, bool) {
+	trie.Walk(v, v.Nodes, i, p.string, func(k int, before, after *stringState) bool {
 		n := &v.Nodes[k]
-		st, verdict := p.str.step(st, n.Byte)
+		st, verdict := p.str.step(*before, n.Byte)
+		*after = st
 		raw := p.raw + string(v.Bytes[v.Below(k)][from:n.Depth])
 		switch w.work++; {
 		case w.over() || verdict != goesOn || !begins(taken, raw):
-			return st, false
+			return false
 		case st.Form == automaton.Border && p.str.table.Count[st.at] > least:
-			return st, true
+			return true
 		}
 		w.work += least
 		if p.frame.crowded(&part{frame: p.frame, str: p.str, string: st, raw: raw}) {
 			crowded = append(crowded, k)
-			return st, false
+			return false
 		}
-		return st, true
+		return true
 	})
 	if !w.over() {
 		w.lexeme(i, p, true, crowded...)

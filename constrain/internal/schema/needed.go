@@ -14,15 +14,14 @@ func (e *ender) rest(f *frame) {
 		e.put("", n)
 		return
 	}
-	if len(f.several) > 0 {
-		best, least := f.several[0], tooMany+1
+	if f.several != nil {
+		var ends []part
 		for _, g := range f.several {
-			if n := e.trial(func() { e.rest(g) }).need; n < least {
-				best, least = g, n
-			}
+			ends = append(ends, e.j.done(g))
 		}
+		best, least := e.nearest(ends)
 		if e.rests[f] = least; e.spell {
-			e.rest(best)
+			e.rest(f.several[best])
 		} else {
 			e.put("", least)
 		}
