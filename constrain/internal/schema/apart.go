@@ -58,7 +58,7 @@ func (e *ender) spare(v *value, others, depth int, begun bool) (n size, ok bool)
 		is, other := size{need: 2, lines: 1}, size{}
 		s.each(func(name int, value *value) {
 			switch {
-			case !value.possible || name < 0 && s.others == nil:
+			case !value.possible || name < 0 && s.other() == nil:
 			case name < 0:
 				other = other.most(part(value))
 			default:
@@ -66,8 +66,8 @@ func (e *ender) spare(v *value, others, depth int, begun bool) (n size, ok bool)
 				is.need += len(s.names[name].text) + 2 + len(e.j.comma+e.j.colon)
 			}
 		})
-		if s.others != nil {
-			other.need += e.worst(stringPart(s.others)) + aCharacter + len(e.j.comma+e.j.colon)
+		if s.other() != nil {
+			other.need += e.worst(stringPart(s.other())) + aCharacter + len(e.j.comma+e.j.colon)
 			is = is.plus(other.times(max(s.min, 1)))
 		}
 		n = n.most(is)

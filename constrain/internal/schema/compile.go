@@ -96,7 +96,6 @@ type compiler struct {
 	oneOf     []exclusive
 	ready     map[string]*automaton.Table
 	anyString *stringSpec
-	anyNumber map[bool]*numberSpec
 	document  *document
 	notes     []string
 	opened    map[*schema]*schema
@@ -153,7 +152,7 @@ func Compile(
 			negated: map[*schema]*schema{}, opened: map[*schema]*schema{}, nameSets: map[*schema]nameSet{},
 			names:  map[string]*automaton.Table{},
 			values: map[string]*value{}, ready: map[string]*automaton.Table{},
-			anyString: &stringSpec{max: -1}, anyNumber: map[bool]*numberSpec{}}
+			anyString: &stringSpec{max: -1}}
 		first := c.compile()
 		if c.failed() {
 			return nil, nil, fmt.Errorf("schema: %w", m.Failed())

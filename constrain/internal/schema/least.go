@@ -172,8 +172,8 @@ func (e *ender) dear(all []*value) (names int) {
 				}
 			}
 			other := 0
-			if s.others != nil {
-				other = e.worst(stringPart(s.others)) + 8 + len(e.j.comma+e.j.colon)
+			if s.other() != nil {
+				other = e.worst(stringPart(s.other())) + 8 + len(e.j.comma+e.j.colon)
 			}
 			s.each(func(name int, v *value) {
 				cost := other
@@ -181,7 +181,7 @@ func (e *ender) dear(all []*value) (names int) {
 					cost = s.costs[name]
 					names = max(names, cost)
 				}
-				if v.possible && (name >= 0 || s.others != nil) {
+				if v.possible && (name >= 0 || s.other() != nil) {
 					s.dear = s.dear.most(property("", cost, v, size{}))
 				}
 			})
@@ -278,8 +278,8 @@ func (e *ender) peak(v *value, most size, names int) size {
 		container((*frame)(nil).open(nil, s), 0)
 	}
 	for _, s := range v.objects {
-		if container((*frame)(nil).open(s, nil), names); s.others != nil {
-			all.need = max(all.need, e.worst(stringPart(s.others))+inner.need)
+		if container((*frame)(nil).open(s, nil), names); s.other() != nil {
+			all.need = max(all.need, e.worst(stringPart(s.other()))+inner.need)
 		}
 	}
 	all.need = min(all.need, tooMany)

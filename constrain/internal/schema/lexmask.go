@@ -74,7 +74,6 @@ type lexKey struct {
 	table  *automaton.Table // nil for strings of any characters
 	number *numberSpec
 	within [2]int // the lengths of a string, where they matter
-	any    uint8  // 1: all numbers, 2: all whole numbers
 	node   int32
 	escapes
 	automaton.Partial
@@ -92,13 +91,8 @@ func (w *jsonWalk) lexMask(node int, p *part) *lexMask {
 	j := w.j
 	key, keep := lexKey{node: int32(node), number: p.number, digits: p.digits}, &j.masks
 	free := p.kind == partNumber && p.number.any
-	switch {
-	case p.kind != partNumber:
+	if p.kind != partNumber {
 		key, free = j.stringKey(node, p)
-	case free && p.number.whole:
-		key.number, key.any = nil, 2
-	case free:
-		key.number, key.any = nil, 1
 	}
 	if free {
 		keep = &j.vocab.free

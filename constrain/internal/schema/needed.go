@@ -192,10 +192,10 @@ func (e *ender) properties(f *frame, begun bool) *frame {
 		}
 	}
 	for e.need < tooMany && (int(f.count) < s.min || !f.apart() || f.tally != all || begun) {
-		p := part{kind: partOther, frame: f, str: s.others}
-		for i := range s.claimed {
-			if _, ok := f.afterClaimed(&s.claimed[i]); ok && f.tally != all {
-				p.str = s.claimed[i].str
+		p := part{kind: partOther, frame: f, str: s.other()}
+		for _, o := range s.others {
+			if f.tally != all && f.mayOther(o) {
+				p.str = o.str
 			}
 		}
 		var q part
