@@ -9,7 +9,7 @@ import (
 	"encoding"
 	"encoding/json"
 	"fmt"
-	"math/big"
+	"math"
 	"picogpt/internal/strictjson"
 	"reflect"
 	"regexp"
@@ -273,8 +273,7 @@ func (c *typeSchemas) ofKind(t reflect.Type, path string) *members {
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint,
 		reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
 		least, most := integerBounds(t)
-		return schemaWith("type", "integer", "minimum", json.Number(least.String()),
-			"maximum", json.Number(most.String()))
+		return schemaWith("type", "integer", "minimum", least, "maximum", most)
 	case reflect.Float32:
 		return schemaWith("type", "number", "minimum", json.Number("-"+mostFloat32),
 			"maximum", json.Number(mostFloat32))
@@ -328,15 +327,13 @@ func nullable(s *members) *members {
 }
 
 // integerBounds returns the least and the greatest value of a type of integers.
-func integerBounds(t reflect.Type) (least, most *big.Int) {
-	one, bits := big.NewInt(1), uint(t.Bits())
-	switch t.Kind() {
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		most = new(big.Int).Lsh(one, bits-1)
-		return new(big.Int).Neg(most), most.Sub(most, one)
+func integerBounds(t reflect.Type) (least int64, most uint64) {
+	most = math.MaxUint64 >> (64 - t.Bits())
+	if t.Kind() <= reflect.Int64 {
+		most >>= 1
+		least = -int64(most) - 1
 	}
-	most = new(big.Int).Lsh(one, bits)
-	return new(big.Int), most.Sub(most, one)
+	return least, most
 }
 
 // quoted returns the schema of a field with the option string of the tag json.
@@ -346,9 +343,9 @@ func (c *typeSchemas) quoted(t reflect.Type, path string) *members {
 		return schemaWith("type", "string", "enum", []string{"true", "false"})
 	case t.Kind() >= reflect.Int && t.Kind() <= reflect.Uintptr:
 		least, most := integerBounds(t)
-		pattern := upTo(most.String())
-		if least.Sign() < 0 {
-			pattern += `|-(` + upTo(least.String()[1:]) + `)`
+		pattern := upTo(fmt.Sprint(most))
+		if least < 0 {
+			pattern += `|-(` + upTo(fmt.Sprint(least)[1:]) + `)`
 		}
 		return schemaWith("type", "string", "pattern", `^(`+pattern+`)$`)
 	}

@@ -227,9 +227,15 @@ const (
 	LooseHex   // \u and 4-left digits, in a string that allows any digit
 )
 
-// StartUTF8 begins a character with a byte of at least 0x80.
-func StartUTF8(b byte) (p Partial, ok bool) {
+// NextUTF8 adds a byte to a character, or begins one with a byte of at least 0x80; ok is false if no
+// character has these bytes.
+func (p Partial) NextUTF8(b byte) (q Partial, ok bool) {
 	switch {
+	case p.Form != Border:
+		p.V = p.V<<6 | uint32(b&0x3f)
+		p.Left--
+		lo, hi := p.Runes()
+		return p, b&0xc0 == 0x80 && lo <= hi
 	case b >= 0xc2 && b <= 0xdf:
 		return Partial{Form: UTF8of2, Left: 1, V: uint32(b & 0x1f)}, true
 	case b >= 0xe0 && b <= 0xef:
@@ -238,17 +244,6 @@ func StartUTF8(b byte) (p Partial, ok bool) {
 		return Partial{Form: UTF8of4, Left: 3, V: uint32(b & 0x07)}, true
 	}
 	return p, false
-}
-
-// NextUTF8 adds a byte to a character; ok is false if no character has these bytes.
-func (p Partial) NextUTF8(b byte) (q Partial, ok bool) {
-	if b&0xc0 != 0x80 {
-		return p, false
-	}
-	p.V = p.V<<6 | uint32(b&0x3f)
-	p.Left--
-	lo, hi := p.Runes()
-	return p, lo <= hi
 }
 
 // Runes returns the first and the last rune that an incomplete character can become; lo > hi if

@@ -27,38 +27,44 @@ const (
 // errors that say what to write.
 func dialect(what, re string, python bool) (string, []look, error) {
 	d := &dialectReader{what: what, re: re, python: python}
-	text, err := d.read(0)
-	if err == nil && len(d.looks) > 0 && strings.Contains(strings.ToLower(re), "10f") {
-		err = fmt.Errorf("%s: want no characters from U+10F000 on beside a lookahead", what)
+	text := d.read(0)
+	if len(d.looks) > 0 && strings.Contains(strings.ToLower(re), "10f") {
+		d.fail(fmt.Errorf("%s: want no characters from U+10F000 on beside a lookahead", what))
 	}
-	return text, d.looks, err
+	return text, d.looks, d.err
 }
 
+// A dialectReader reads nothing more after the first error.
 type dialectReader struct {
 	what, re string
 	python   bool
 	at       int
 	looks    []look
+	err      error
 }
 
-// part returns an error about the part of the regex that begins here.
-func (d *dialectReader) part(format string, args ...any) error {
-	return fmt.Errorf("%s: %s: %s", d.what, quote.Short(d.re[d.at:min(len(d.re), d.at+24)], 24),
-		fmt.Sprintf(format, args...))
+// fail keeps an error, if it is the first.
+func (d *dialectReader) fail(err error) {
+	if d.err == nil {
+		d.err = err
+	}
+}
+
+// refuse fails because of the part of the regex that begins here.
+func (d *dialectReader) refuse(format string, args ...any) {
+	d.fail(fmt.Errorf("%s: %s: %s", d.what, quote.Short(d.re[d.at:min(len(d.re), d.at+24)], 24),
+		fmt.Sprintf(format, args...)))
 }
 
 // read returns the text up to the end of a group, or of all; depth counts lookaheads around it.
-func (d *dialectReader) read(depth int) (string, error) {
+func (d *dialectReader) read(depth int) string {
 	var b strings.Builder
 	groups, class := 0, false
-	for ; d.at < len(d.re); d.at++ {
+	for ; d.at < len(d.re) && d.err == nil; d.at++ {
 		rest := d.re[d.at:]
 		switch {
 		case rest[0] == '\\' && len(rest) > 1:
-			text, n, err := d.escape(rest, class)
-			if err != nil {
-				return "", err
-			}
+			text, n := d.escape(rest, class)
 			b.WriteString(text)
 			d.at += n - 1
 			continue
@@ -75,17 +81,13 @@ func (d *dialectReader) read(depth int) (string, error) {
 				d.at += n
 			}
 		case rest[0] == '(':
-			done, err := d.group(&b, rest, depth)
-			if err != nil {
-				return "", err
-			}
-			if done {
+			if d.group(&b, rest, depth) {
 				continue
 			}
 			groups++
 		case rest[0] == ')':
 			if groups--; groups < 0 && depth > 0 {
-				return b.String(), nil
+				return b.String()
 			}
 		case strings.HasPrefix(rest, "{,"):
 			end := strings.IndexByte(rest, '}')
@@ -93,7 +95,7 @@ func (d *dialectReader) read(depth int) (string, error) {
 				break
 			}
 			if !d.python {
-				return "", d.part("want {0,%s}", rest[2:end])
+				d.refuse("want {0,%s}", rest[2:end])
 			}
 			b.WriteString("{0")
 			continue
@@ -101,9 +103,9 @@ func (d *dialectReader) read(depth int) (string, error) {
 		b.WriteByte(d.re[d.at])
 	}
 	if depth > 0 {
-		return "", fmt.Errorf("%s: missing closing ): a lookahead", d.what)
+		d.fail(fmt.Errorf("%s: missing closing ): a lookahead", d.what))
 	}
-	return b.String(), nil
+	return b.String()
 }
 
 func isNumber(s string) bool {
@@ -112,55 +114,51 @@ func isNumber(s string) bool {
 }
 
 // escape returns what an escape is in RE2's syntax, and its length.
-func (d *dialectReader) escape(rest string, class bool) (string, int, error) {
+func (d *dialectReader) escape(rest string, class bool) (string, int) {
 	switch c := rest[1]; {
 	case c >= '1' && c <= '9' && !class:
-		return "", 0, d.part(backReference)
+		d.refuse(backReference)
 	case !d.python:
-		text, n := ecmaEscape(rest, class)
-		return text, n, nil
+		return ecmaEscape(rest, class)
 	case c == 'Z' && !class:
-		return `\z`, 2, nil
+		return `\z`, 2
 	case c == 'u' && len(rest) >= 6 && isHex(rest[2:6]):
-		return `\x{` + rest[2:6] + `}`, 6, nil
+		return `\x{` + rest[2:6] + `}`, 6
 	case c == 'U' && len(rest) >= 10 && isHex(rest[2:10]):
-		return `\x{` + rest[2:10] + `}`, 10, nil
+		return `\x{` + rest[2:10] + `}`, 10
 	}
-	return rest[:2], 2, nil
+	return rest[:2], 2
 }
 
 // group reads the beginning of a group. It reports whether it read all of it.
-func (d *dialectReader) group(b *strings.Builder, rest string, depth int) (bool, error) {
+func (d *dialectReader) group(b *strings.Builder, rest string, depth int) bool {
 	switch {
 	case strings.HasPrefix(rest, "(?="), strings.HasPrefix(rest, "(?!"):
 		if depth > 0 {
-			return false, d.part("a lookahead within a lookahead is not supported")
+			d.refuse("a lookahead within a lookahead is not supported")
 		}
 		if len(d.looks) == maxLooks {
-			return false, d.part("want %d lookaheads at most", maxLooks)
+			d.refuse("want %d lookaheads at most", maxLooks)
 		}
 		d.at += 3
-		text, err := d.read(depth + 1)
-		if err != nil {
-			return false, err
-		}
+		text := d.read(depth + 1)
 		b.WriteRune(rune(firstLook + len(d.looks)))
 		d.looks = append(d.looks, look{rest[2] == '!', text})
-		return true, nil
+		return true
 	case strings.HasPrefix(rest, "(?#") && d.python:
 		end := strings.IndexByte(rest, ')')
 		if end < 0 {
-			return false, d.part("missing closing )")
+			d.refuse("missing closing )")
 		}
 		d.at += end
-		return true, nil
+		return true
 	}
 	for _, g := range unsupported {
 		if strings.HasPrefix(rest, g.begin) {
-			return false, d.part("%s", g.why)
+			d.refuse("%s", g.why)
 		}
 	}
-	return false, nil
+	return false
 }
 
 const backReference = "a back-reference is not supported: want what it repeats, written out"

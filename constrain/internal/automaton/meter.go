@@ -114,6 +114,9 @@ func (m *Meter) Fail(err error) {
 	}
 }
 
+// Say puts what it is about before the error.
+func (m *Meter) Say(what string) { m.err = fmt.Errorf("%s: %w", what, m.err) }
+
 // Named returns an error with the name of the thing that is compiled, if its work has ended.
 func (m *Meter) Named(what string, err error) error {
 	if err != nil && err == m.Failed() && m.ended {

@@ -250,22 +250,15 @@ func (w *walk) full(i int) bool {
 // states after them: not with those below a node of which visit returns false.
 func (w *walk) nodes(nodes []trie.Node, from int, s spot, visit func(i int, next spot) bool) {
 	f, visited := w.f, 0
-	path := make([]spot, f.vocab.Longest+1) // the state after each byte of the node
-	path[nodes[from].Depth] = s
-	for i, end := from+1, from+int(nodes[from].Size); i < end && f.m.Err == nil; {
-		if visited++; visited > w.steps {
+	trie.Walk(f.vocab, nodes, from, s, func(i int, before, next *spot) (ok bool) {
+		if visited++; visited > w.steps && f.m.Err == nil {
 			f.m.Err = automaton.ErrSteps
-			return
 		}
-		n := &nodes[i]
-		next, ok := f.stepByte(path[n.Depth-1], n.Byte)
-		if !ok || !visit(i, next) {
-			i += int(n.Size)
-			continue
+		if f.m.Err == nil {
+			*next, ok = f.stepByte(*before, nodes[i].Byte)
 		}
-		path[n.Depth] = next
-		i++
-	}
+		return ok && visit(i, *next)
+	})
 }
 
 // tokens sets the ids that are read whole after a state.
@@ -279,18 +272,11 @@ func (w *walk) tokens(s *automaton.State) {
 
 // stepByte returns the state after a byte; ok is false if no text of the form has it there.
 func (f *Form) stepByte(s spot, b byte) (next spot, ok bool) {
-	if s.Form != automaton.Border {
-		p, ok := s.NextUTF8(b)
-		if !ok {
-			return s, false
-		}
-		return f.arrive(s.at, p)
-	}
-	if b < 0x80 {
+	if s.Form == automaton.Border && b < 0x80 {
 		next.at = f.m.Step(s.at, f.m.Alpha.ASCII[b])
 		return next, next.at != automaton.Dead
 	}
-	p, ok := automaton.StartUTF8(b)
+	p, ok := s.NextUTF8(b)
 	if !ok {
 		return s, false
 	}

@@ -193,8 +193,8 @@ func (c *compiler) alone(s *schema) []*schema {
 			before := c.failed()
 			parts = append(parts, c.mute(c.negate(c.open(s.oneOf[j]))))
 			if c.failed() && !before {
-				c.err = fmt.Errorf("%s: oneOf of which branches %d and %d can both hold: %w", s.at(),
-					min(i, j), max(i, j), c.err)
+				c.meter.Say(fmt.Sprintf("%s: oneOf of which branches %d and %d can both hold", s.at(),
+					min(i, j), max(i, j)))
 			}
 		}
 		if len(parts) > 1 {

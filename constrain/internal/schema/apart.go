@@ -55,21 +55,19 @@ func (e *ender) spare(v *value, others, depth int, begun bool) (n size, ok bool)
 		if s.somes > 0 || s.min > mostTried || len(s.names) > 64 {
 			return n, false
 		}
-		is := size{need: 2, lines: 1}
-		for i := range s.names {
-			if value := s.names[i].value; value.possible {
+		is, other := size{need: 2, lines: 1}, size{}
+		s.each(func(name int, value *value) {
+			switch {
+			case !value.possible || name < 0 && s.other() == nil:
+			case name < 0:
+				other = other.most(part(value))
+			default:
 				is = is.plus(part(value))
-				is.need += len(s.names[i].text) + 2 + len(e.j.comma+e.j.colon)
+				is.need += len(s.names[name].text) + 2 + len(e.j.comma+e.j.colon)
 			}
-		}
-		if s.others != nil {
-			other := size{}
-			for _, value := range s.values {
-				if value.possible {
-					other = other.most(part(value))
-				}
-			}
-			other.need += e.worst(stringPart(s.others)) + aCharacter + len(e.j.comma+e.j.colon)
+		})
+		if s.other() != nil {
+			other.need += e.worst(stringPart(s.other())) + aCharacter + len(e.j.comma+e.j.colon)
 			is = is.plus(other.times(max(s.min, 1)))
 		}
 		n = n.most(is)

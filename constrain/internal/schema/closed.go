@@ -101,11 +101,12 @@ func (c *compiler) close(s *objectSpec, a alternative) *objectSpec {
 	}
 	closed := *s
 	closed.wide, closed.from = s, from
-	closed.others, closed.values, closed.claimed = nil, nil, nil
+	closed.others = nil
 	closed.names = slices.Clone(s.names)
 	for i := range closed.names {
 		if !names[s.names[i].name] {
-			closed.names[i].value, closed.names[i].claims = c.valueOf(c.nothing()), nil
+			none := c.valueOf(c.nothing())
+			closed.names[i].value, closed.names[i].claims = none, []claim{{0, none}}
 		}
 	}
 	c.charge(8 * len(s.names))

@@ -96,7 +96,6 @@ type compiler struct {
 	oneOf     []exclusive
 	ready     map[string]*automaton.Table
 	anyString *stringSpec
-	anyNumber map[bool]*numberSpec
 	document  *document
 	notes     []string
 	opened    map[*schema]*schema
@@ -104,24 +103,16 @@ type compiler struct {
 	depth     int
 	vocab     *Vocabulary
 	meter     *automaton.Meter
-	err       error // the first; what is compiled after it counts for nothing
 }
 
 // fail keeps an error, if it is the first.
-func (c *compiler) fail(err error) {
-	if c.err == nil {
-		c.err = err
-	}
-}
+func (c *compiler) fail(err error) { c.meter.Fail(err) }
 
 // failed reports whether there was an error, or the meter has ended the work.
-func (c *compiler) failed() bool { return !c.charge(0) }
+func (c *compiler) failed() bool { return c.meter.Failed() != nil }
 
 // charge counts steps of work, and reports whether there may be more of it.
-func (c *compiler) charge(steps int) bool {
-	c.fail(c.meter.Charge(steps))
-	return c.err == nil
-}
+func (c *compiler) charge(steps int) bool { return c.meter.Charge(steps) == nil }
 
 // An exclusive is two branches of a oneOf with what holds for both: no value may be in it.
 type exclusive struct {
@@ -161,10 +152,10 @@ func Compile(
 			negated: map[*schema]*schema{}, opened: map[*schema]*schema{}, nameSets: map[*schema]nameSet{},
 			names:  map[string]*automaton.Table{},
 			values: map[string]*value{}, ready: map[string]*automaton.Table{},
-			anyString: &stringSpec{max: -1}, anyNumber: map[bool]*numberSpec{}}
+			anyString: &stringSpec{max: -1}}
 		first := c.compile()
 		if c.failed() {
-			return nil, nil, fmt.Errorf("schema: %w", c.err)
+			return nil, nil, fmt.Errorf("schema: %w", m.Failed())
 		}
 		if !c.overlapping() {
 			return newJSON(v, first, c.order, o, exact), c.notes, nil

@@ -99,18 +99,12 @@ type ender struct {
 	bound  int // of it
 	most   int
 	rests  map[*frame]int
-	known  map[any]closed // by spec and state
+	known  map[any]any // shortest ends, by spec and state
 	counts map[string]int
 }
 
-// A closed is the shortest end of a string or a number, and the state of the string there.
-type closed struct {
-	text string
-	at   stringState
-}
-
 func (j *Form) ender() *ender {
-	return &ender{j: j, most: mostSteps, bound: mostFirst, rests: map[*frame]int{}, known: map[any]closed{},
+	return &ender{j: j, most: mostSteps, bound: mostFirst, rests: map[*frame]int{}, known: map[any]any{},
 		counts: map[string]int{}}
 }
 

@@ -153,7 +153,7 @@ func (s *objectSpec) feasible(f *frame) bool {
 		return true
 	}
 	possible := s.possibleFrom[f.next] + s.possibleFree - int(f.free)
-	if s.others != nil {
+	if s.other() != nil {
 		possible += s.left(f)
 	}
 	return int(f.count)+possible >= s.min
@@ -161,7 +161,7 @@ func (s *objectSpec) feasible(f *frame) bool {
 
 // left returns how many other names are still possible.
 func (s *objectSpec) left(f *frame) int {
-	t := s.others.table
+	t := s.other().table
 	if t == nil || t.Count[0] >= automaton.Unbounded {
 		return automaton.Unbounded
 	}
@@ -196,26 +196,26 @@ func (f *frame) after(i int) (g frame, ok bool) {
 			g.needed++
 		}
 	}
-	return g, n.value.possible && (s.feasible(&g) || slices.ContainsFunc(n.claims, func(m claim) bool {
-		_, ok := f.claims(g, m)
-		return ok
-	}))
+	for _, m := range n.claims {
+		if after, may := g.counted(m.bits); may && m.value.possible && s.feasible(&after) {
+			return g, true
+		}
+	}
+	return g, false
 }
 
-// claims returns the frame after a property of some kinds, given that after one of none; ok is
-// false if the object could not be completed after it.
-func (f *frame) claims(after frame, m claim) (g frame, ok bool) {
-	if g = after; m.bits&^int(g.tally) == 0 {
-		return g, false
-	}
-	g.tally |= int32(m.bits)
-	return g, m.value.possible && f.object.feasible(&g)
+// counted returns the frame after a property of some kinds, given that after one of none; ok is false
+// if all of these have one.
+func (f *frame) counted(bits int) (g frame, ok bool) {
+	g = *f
+	g.tally |= int32(bits)
+	return g, bits == 0 || g.tally != f.tally
 }
 
 // afterOther returns the frame after an unknown name, with the same ok.
-func (f *frame) afterOther() (g frame, ok bool) {
+func (f *frame) afterOther(o *otherNames) (g frame, ok bool) {
 	s := f.object
-	if g = *f; s.others == nil || s.neededFrom[f.next] > 0 || s.left(f) <= 0 {
+	if g, ok = f.counted(o.bits); !ok || o.str == nil || s.neededFrom[f.next] > 0 || s.left(f) <= 0 {
 		return g, false
 	}
 	g.count++
@@ -224,14 +224,10 @@ func (f *frame) afterOther() (g frame, ok bool) {
 	return g, s.feasible(&g)
 }
 
-// afterClaimed is afterOther for a name of some kinds.
-func (f *frame) afterClaimed(o *claimed) (g frame, ok bool) {
-	g, _ = f.afterOther()
-	if g.count == f.count || !o.open || o.bits&^int(f.tally) == 0 {
-		return g, false
-	}
-	g.tally |= int32(o.bits)
-	return g, f.object.feasible(&g)
+// mayOther reports whether some unknown name may come next.
+func (f *frame) mayOther(o otherNames) bool {
+	_, ok := f.afterOther(&o)
+	return ok
 }
 
 // names returns the known names that may come next, as in JSON, sorted.
@@ -246,13 +242,7 @@ func (f *frame) names() (list []string) {
 
 // mayContinue reports whether any name may come next.
 func (f *frame) mayContinue() bool {
-	if _, ok := f.afterOther(); ok {
-		return true
-	}
-	return slices.ContainsFunc(f.object.claimed, func(o claimed) bool {
-		_, ok := f.afterClaimed(&o)
-		return ok
-	}) || slices.ContainsFunc(f.object.sorted, func(i int32) bool {
+	return slices.ContainsFunc(f.object.others, f.mayOther) || slices.ContainsFunc(f.object.sorted, func(i int32) bool {
 		_, ok := f.after(int(i))
 		return ok
 	})

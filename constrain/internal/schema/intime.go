@@ -112,24 +112,25 @@ func (w *jsonWalk) findGraded(node int, p *part, apart int) *lexMask {
 		return byNeed[need]
 	}
 	visit := func(nodes []trie.Node, from int) {
-		trie.Walk(v, nodes, from, p.string, func(k int, st stringState) (stringState, bool) {
+		trie.Walk(v, nodes, from, p.string, func(k int, before, st *stringState) bool {
 			n := &nodes[k]
-			st, verdict := s.step(st, n.Byte)
+			next, verdict := s.step(*before, n.Byte)
+			*st = next
 			if w.work++; verdict != goesOn || w.work > w.most {
-				return st, false
+				return false
 			}
 			if n.ID < 0 {
-				return st, true
+				return true
 			}
 			need := tooMany
-			if text, _, ok := e.ending(s, st, 1, anyText); ok {
+			if text, _, ok := e.ending(s, next, 1, anyText); ok {
 				need = apart + e.count(text+`"`)
 			}
 			if s.table == nil {
 				need = min(need, max(0, s.min-int(st.n))+1+aCharacter)
 			}
 			v.Open(of(need), n.ID)
-			return st, true
+			return true
 		})
 	}
 	if s.table == nil && int(p.string.n) >= s.min && node == 0 && apart == 0 { // a quote ends it

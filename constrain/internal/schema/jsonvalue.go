@@ -34,41 +34,35 @@ type jsonValue struct {
 // parseJSON reads one value.
 func parseJSON(text string, m *automaton.Meter) (*jsonValue, error) {
 	r := strictjson.NewReader(text)
-	v, err := readJSON(r, nil, "", m)
-	if err != nil {
-		return nil, err
-	}
-	return v, r.End()
+	v := readJSON(r, nil, "", m)
+	m.Fail(r.End())
+	return v, m.Failed()
 }
 
-func readJSON(r *strictjson.Reader, up *jsonValue, name string, m *automaton.Meter) (*jsonValue, error) {
+func readJSON(r *strictjson.Reader, up *jsonValue, name string, m *automaton.Meter) *jsonValue {
 	v := &jsonValue{kind: r.Kind(), up: up, name: name}
 	if up != nil {
 		v.pointer = up.pointer + 1 + len(name)
 	}
 	if v.pointer > maxPointer {
-		return nil, fmt.Errorf("the schema nests too deeply: want JSON pointers of %d bytes at most",
-			maxPointer)
+		m.Fail(fmt.Errorf("the schema nests too deeply: want JSON pointers of %d bytes at most",
+			maxPointer))
 	}
-	if err := m.Charge(8 + len(name)/4); err != nil {
-		return nil, err
-	}
-	var err error
-	switch v.kind {
-	case '{':
+	err := m.Charge(8 + len(name)/4)
+	switch kind := v.kind; {
+	case err != nil:
+	case kind == '{':
 		err = r.Object(func(key string) error {
 			key = strings.Clone(key)
-			item, err := readJSON(r, v, key, m)
-			v.keys, v.items = append(v.keys, key), append(v.items, item)
-			return err
+			v.keys, v.items = append(v.keys, key), append(v.items, readJSON(r, v, key, m))
+			return m.Failed()
 		})
-	case '[':
+	case kind == '[':
 		err = r.Array(func(i int) error {
-			item, err := readJSON(r, v, strconv.Itoa(i), m)
-			v.items = append(v.items, item)
-			return err
+			v.items = append(v.items, readJSON(r, v, strconv.Itoa(i), m))
+			return m.Failed()
 		})
-	case '"':
+	case kind == '"':
 		v.text, err = r.String()
 		v.text = strings.Clone(v.text)
 		m.Charge(len(v.text) / 4)
@@ -78,7 +72,8 @@ func readJSON(r *strictjson.Reader, up *jsonValue, name string, m *automaton.Met
 			v.text = scalar.Text()
 		}
 	}
-	return v, err
+	m.Fail(err)
+	return v
 }
 
 // member returns the value of a key of an object, or nil.

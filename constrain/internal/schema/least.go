@@ -158,19 +158,22 @@ func (e *ender) price(s *objectSpec) {
 func (e *ender) dear(all []*value) (names int) {
 	for _, v := range all {
 		for _, s := range v.objects {
+			property := func(name string, cost int, v *value, before size) size {
+				return e.trial(func() {
+					e.add(before, 0)
+					e.label(&frame{object: s, deep: 1, count: 1}, false, name, cost)
+					e.value(v, &frame{deep: 1})
+				})
+			}
 			s.tail = make([]size, s.ordered+1)
 			for i := s.ordered - 1; i >= 0; i-- {
 				if s.tail[i] = s.tail[i+1]; s.names[i].required {
-					s.tail[i] = e.trial(func() {
-						e.add(s.tail[i+1], 0)
-						e.label(&frame{object: s, deep: 1, count: 1}, false, s.names[i].text, s.costs[i])
-						e.value(s.names[i].value, &frame{deep: 1})
-					})
+					s.tail[i] = property(s.names[i].text, s.costs[i], s.names[i].value, s.tail[i+1])
 				}
 			}
 			other := 0
-			if s.others != nil {
-				other = e.worst(stringPart(s.others)) + 8 + len(e.j.comma+e.j.colon)
+			if s.other() != nil {
+				other = e.worst(stringPart(s.other())) + 8 + len(e.j.comma+e.j.colon)
 			}
 			s.each(func(name int, v *value) {
 				cost := other
@@ -178,11 +181,8 @@ func (e *ender) dear(all []*value) (names int) {
 					cost = s.costs[name]
 					names = max(names, cost)
 				}
-				if v.possible && (name >= 0 || s.others != nil) {
-					s.dear = s.dear.most(e.trial(func() {
-						e.label(&frame{object: s, deep: 1, count: 1}, false, "", cost)
-						e.value(v, &frame{deep: 1})
-					}))
+				if v.possible && (name >= 0 || s.other() != nil) {
+					s.dear = s.dear.most(property("", cost, v, size{}))
 				}
 			})
 		}
@@ -278,8 +278,8 @@ func (e *ender) peak(v *value, most size, names int) size {
 		container((*frame)(nil).open(nil, s), 0)
 	}
 	for _, s := range v.objects {
-		if container((*frame)(nil).open(s, nil), names); s.others != nil {
-			all.need = max(all.need, e.worst(stringPart(s.others))+inner.need)
+		if container((*frame)(nil).open(s, nil), names); s.other() != nil {
+			all.need = max(all.need, e.worst(stringPart(s.other()))+inner.need)
 		}
 	}
 	all.need = min(all.need, tooMany)

@@ -74,7 +74,6 @@ type lexKey struct {
 	table  *automaton.Table // nil for strings of any characters
 	number *numberSpec
 	within [2]int // the lengths of a string, where they matter
-	any    uint8  // 1: all numbers, 2: all whole numbers
 	node   int32
 	escapes
 	automaton.Partial
@@ -92,13 +91,8 @@ func (w *jsonWalk) lexMask(node int, p *part) *lexMask {
 	j := w.j
 	key, keep := lexKey{node: int32(node), number: p.number, digits: p.digits}, &j.masks
 	free := p.kind == partNumber && p.number.any
-	switch {
-	case p.kind != partNumber:
+	if p.kind != partNumber {
 		key, free = j.stringKey(node, p)
-	case free && p.number.whole:
-		key.number, key.any = nil, 2
-	case free:
-		key.number, key.any = nil, 1
 	}
 	if free {
 		keep = &j.vocab.free
@@ -266,33 +260,28 @@ func (w *jsonWalk) findNumber(m *lexMask, node int, p *part) {
 	if s.accepts(p.digits) {
 		m.exits = append(m.exits, exit{node: int32(node)})
 	}
-	path := make([]numberState, v.Longest+1) // not by Walk, which copies states: these are long
-	path[v.Nodes[node].Depth] = p.digits
-	for k, end := node+1, node+int(v.Nodes[node].Size); k < end && w.work <= w.most; w.work++ {
-		n := &v.Nodes[k]
-		st, ok := s.step(path[n.Depth-1], n.Byte)
-		if !ok {
-			k += int(n.Size)
-			continue
+	trie.Walk(v, v.Nodes, node, p.digits, func(k int, before, st *numberState) (ok bool) {
+		w.work++
+		if *st, ok = s.step(*before, v.Nodes[k].Byte); !ok || w.work > w.most {
+			return false
 		}
-		path[n.Depth] = st
-		v.Open(m.open, n.ID)
-		if n.Size > 1 && s.accepts(st) && numberContinues(v, k) {
+		v.Open(m.open, v.Nodes[k].ID)
+		if v.Nodes[k].Size > 1 && s.accepts(*st) && numberContinues(v, k) {
 			m.exits = append(m.exits, exit{node: int32(k)})
 		}
-		k++
-	}
+		return true
+	})
 }
 
 // pastNumber calls past with the nodes below node i that end a number which is the whole text.
 func (w *jsonWalk) pastNumber(i int, p *part) {
 	v := w.j.vocab.Trie
-	trie.Walk(v, v.Nodes, i, p.digits, func(k int, st numberState) (numberState, bool) {
-		st, ok := p.number.step(st, v.Nodes[k].Byte)
-		if w.work++; ok && v.Nodes[k].Size > 1 && p.number.accepts(st) {
+	trie.Walk(v, v.Nodes, i, p.digits, func(k int, before, st *numberState) (ok bool) {
+		*st, ok = p.number.step(*before, v.Nodes[k].Byte)
+		if w.work++; ok && v.Nodes[k].Size > 1 && p.number.accepts(*st) {
 			w.past(k)
 		}
-		return st, ok
+		return ok
 	})
 }
 

@@ -15,12 +15,9 @@ func (f *frame) key(to []part) []part {
 	if names := f.names(); len(names) > 0 {
 		to = append(to, part{kind: partName, frame: f, texts: &names, hi: int32(len(names)), at: 1})
 	}
-	if _, ok := f.afterOther(); ok {
-		to = append(to, part{kind: partOther, frame: f, str: f.object.others})
-	}
-	for i := range f.object.claimed {
-		if _, ok := f.afterClaimed(&f.object.claimed[i]); ok {
-			to = append(to, part{kind: partOther, frame: f, str: f.object.claimed[i].str})
+	for _, o := range f.object.others {
+		if f.mayOther(o) {
+			to = append(to, part{kind: partOther, frame: f, str: o.str})
 		}
 	}
 	return to
@@ -35,11 +32,8 @@ func (j *Form) named(to []part, before *frame, i int) []part {
 	if i >= o.ordered {
 		f.used = &used{n.name, f.used}
 	}
-	if o.feasible(&f) {
-		to = append(to, part{kind: partColon, frame: &f, value: n.value, space: j.other})
-	}
 	for _, m := range n.claims {
-		if g, ok := before.claims(f, m); ok {
+		if g, ok := f.counted(m.bits); ok && m.value.possible && o.feasible(&g) {
 			to = append(to, part{kind: partColon, frame: &g, value: m.value, space: j.other})
 		}
 	}
@@ -73,19 +67,18 @@ func (j *Form) endOther(in *frame, s *stringSpec, raw string, at int32) (part, b
 	if _, known := o.index[name]; known || in.has(name) {
 		return part{}, false
 	}
-	f, ok := in.afterOther()
-	values := o.values
-	for i := range o.claimed {
-		if o.claimed[i].str == s { // else it is that of others of one of several frames
-			f, ok = in.afterClaimed(&o.claimed[i])
-			values = o.claimed[i].values
+	of := &o.others[0]
+	for i := range o.others {
+		if o.others[i].str == s { // else it is that of others of one of several frames
+			of = &o.others[i]
 		}
 	}
+	f, ok := in.afterOther(of)
 	if !ok {
 		return part{}, false
 	}
 	f.used, f.name = &used{name, f.used}, name
-	return part{kind: partColon, frame: &f, value: s.among(values, at), space: j.other}, true
+	return part{kind: partColon, frame: &f, value: s.among(of.values, at), space: j.other}, true
 }
 
 // among returns that of some values which is for the names that end in a state of a table.
@@ -152,22 +145,23 @@ func (w *jsonWalk) fewNames(i int, p *part) {
 	taken := slices.Sorted(p.frame.takenNames)
 	from, least := v.Nodes[i].Depth, p.frame.taken()
 	var crowded []int
-	trie.Walk(v, v.Nodes, i, p.string, func(k int, st stringState) (stringState, bool) {
+	trie.Walk(v, v.Nodes, i, p.string, func(k int, before, after *stringState) bool {
 		n := &v.Nodes[k]
-		st, verdict := p.str.step(st, n.Byte)
+		st, verdict := p.str.step(*before, n.Byte)
+		*after = st
 		raw := p.raw + string(v.Bytes[v.Below(k)][from:n.Depth])
 		switch w.work++; {
 		case w.over() || verdict != goesOn || !begins(taken, raw):
-			return st, false
+			return false
 		case st.Form == automaton.Border && p.str.table.Count[st.at] > least:
-			return st, true
+			return true
 		}
 		w.work += least
 		if p.frame.crowded(&part{frame: p.frame, str: p.str, string: st, raw: raw}) {
 			crowded = append(crowded, k)
-			return st, false
+			return false
 		}
-		return st, true
+		return true
 	})
 	if !w.over() {
 		w.lexeme(i, p, true, crowded...)

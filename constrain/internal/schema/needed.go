@@ -14,15 +14,14 @@ func (e *ender) rest(f *frame) {
 		e.put("", n)
 		return
 	}
-	if len(f.several) > 0 {
-		best, least := f.several[0], tooMany+1
+	if f.several != nil {
+		var ends []part
 		for _, g := range f.several {
-			if n := e.trial(func() { e.rest(g) }).need; n < least {
-				best, least = g, n
-			}
+			ends = append(ends, e.j.done(g))
 		}
+		best, least := e.nearest(ends)
 		if e.rests[f] = least; e.spell {
-			e.rest(best)
+			e.rest(f.several[best])
 		} else {
 			e.put("", least)
 		}
@@ -193,10 +192,10 @@ func (e *ender) properties(f *frame, begun bool) *frame {
 		}
 	}
 	for e.need < tooMany && (int(f.count) < s.min || !f.apart() || f.tally != all || begun) {
-		p := part{kind: partOther, frame: f, str: s.others}
-		for i := range s.claimed {
-			if _, ok := f.afterClaimed(&s.claimed[i]); ok && f.tally != all {
-				p.str = s.claimed[i].str
+		p := part{kind: partOther, frame: f, str: s.other()}
+		for _, o := range s.others {
+			if f.tally != all && f.mayOther(o) {
+				p.str = o.str
 			}
 		}
 		var q part

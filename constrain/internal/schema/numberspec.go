@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"picogpt/internal/quote"
 )
@@ -188,6 +189,7 @@ func newNumber(
 		s.modulus = s.modulus / new(big.Int).GCD(nil, nil, new(big.Int).SetUint64(s.modulus),
 			new(big.Int).SetUint64(m)).Uint64() * m
 	}
+	s.any = lo == nil && hi == nil && multiple == 1 && scale == 0 && besides == nil
 	s.wide = lo == nil && hi == nil && !whole && scale == 0
 	zero := &decimal{}
 	most := ofFloat(math.MaxFloat64)
@@ -217,6 +219,11 @@ func newNumber(
 	}
 	return s
 }
+
+// anyNumber has the numbers without bounds, by whether they are whole.
+var anyNumber = sync.OnceValue(func() map[bool]*numberSpec {
+	return map[bool]*numberSpec{false: newNumber(nil, nil, false, 1, 0, nil), true: newNumber(nil, nil, true, 1, 0, nil)}
+})
 
 // number adds the numbers of an alternative to a value.
 func (c *compiler) number(v *value, a alternative, whole bool) {
@@ -254,13 +261,9 @@ func (c *compiler) number(v *value, a alternative, whole bool) {
 		lo = laterDecimal(lo, &decimal{true, most.digits, most.point}, 1)
 		hi = laterDecimal(hi, most, -1)
 	}
-	spec := c.anyNumber[whole]
-	free := lo == nil && hi == nil && multiple == 1 && scale == 0 && besides == nil
-	if spec == nil || !free {
-		spec = newNumber(lo, hi, whole, multiple, scale, besides)
-		if spec.any = free; free {
-			c.anyNumber[whole] = spec
-		}
+	spec := newNumber(lo, hi, whole, multiple, scale, besides)
+	if spec.any {
+		spec = anyNumber()[whole]
 	}
 	if spec.possible() {
 		v.add(part{kind: partNumber, number: spec})

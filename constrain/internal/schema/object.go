@@ -21,12 +21,10 @@ type objectSpec struct {
 	sorted   []int32 // the names, sorted by their bytes in JSON
 	min, max int     // properties; max -1: any number
 
-	others  *stringSpec // other names; nil if there can be none
-	somes   int         // number of properties that must be of a kind, each of its own
-	claimed []claimed   // other names that are
-	// of other names, by the kind of the name in others.table; one value without a table
-	values  []*value
-	inOther int // number of names that others contains too
+	unknown *stringSpec  // other names, whatever their values
+	others  []otherNames // those whose values are possible: first all, then those that are of some kinds
+	somes   int          // number of properties that must be of a kind, each of its own
+	inOther int          // number of names that others contains too
 
 	neededFrom               []int // number of required names from each ordered name on
 	possibleFrom             []int // number of possible names from each ordered name on
@@ -45,7 +43,7 @@ type objectName struct {
 	text     string // in JSON
 	value    *value
 	required bool
-	claims   []claim
+	claims   []claim // what it can be: first its value, then so that it is of some kinds
 }
 
 // object adds the objects of an alternative to a value.
@@ -166,20 +164,19 @@ func (c *compiler) objectValues(s *objectSpec, a alternative) {
 			matches[j] = m.Matches(name.name)
 		}
 		conj := c.named(a, name.name, true, matches, number)
-		name.value = c.valueOf(conj...)
 		name.claims = c.claims(somes, conj, name.name, true, matches, number)
+		name.value = name.claims[0].value
 	}
-	s.others = &stringSpec{max: -1, escapes: allEscapes}
+	s.unknown = &stringSpec{max: -1, escapes: allEscapes}
 	kinds := [][]bool{nil}
 	if t != nil {
-		s.others.table, s.others.escapes, kinds = t, fewEscapes, t.Kinds
+		s.unknown.table, s.unknown.escapes, kinds = t, fewEscapes, t.Kinds
 	}
 	for kind, matches := range kinds {
 		if !c.charge(4 + 8*len(a) + all) {
 			return
 		}
 		conj := c.named(a, "", false, matches, number)
-		s.values = append(s.values, c.valueOf(conj...))
 		s.claim(kind, len(kinds), c.claims(somes, conj, "", false, matches, number))
 	}
 }

@@ -207,7 +207,7 @@ func (p *part) joins() bool {
 		return p.frame != nil && !p.frame.keeps()
 	case partOther:
 		return !p.frame.keeps() && (p.frame.several != nil ||
-			p.str.table == nil && p.str == p.frame.object.others)
+			p.str.table == nil && p.str == p.frame.object.other())
 	}
 	return false
 }
@@ -217,12 +217,7 @@ func (p *part) alone() (list []part) {
 	for _, f := range p.frame.each() {
 		q := *p
 		if q.frame = f; p.kind == partOther {
-			q.str = f.object.others
-		} else if p.frame.several != nil {
-			names := f.names()
-			for q.texts, q.lo = &names, 0; q.text(q.lo) != p.text(p.lo); q.lo++ {
-			}
-			q.hi = q.lo + p.hi - p.lo
+			q.str = f.object.other()
 		}
 		list = append(list, q)
 	}

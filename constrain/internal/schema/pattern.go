@@ -85,7 +85,7 @@ func (c *compiler) once(
 			meter = meter.Apart()
 		}
 		t = find(meter)
-		if c.fail(meter.Failed()); c.err != nil {
+		if c.fail(meter.Failed()); c.failed() {
 			return nil
 		}
 	}

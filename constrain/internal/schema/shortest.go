@@ -51,10 +51,6 @@ func (e *ender) ending(
 			return text, last, true
 		}
 	}
-	type place struct {
-		of *stringSpec
-		at stringState
-	}
 	if s.max < 0 {
 		st.n = min(st.n, int32(s.min)) // more make no difference
 	}
@@ -66,33 +62,15 @@ func (e *ender) ending(
 		}
 		st.n -= int32(missing)
 	}
-	key := place{s, st}
-	if s.table != nil && k == 1 {
-		if c, known := e.known[key]; known && ok(c.text) {
-			return c.text, c.at, true
-		}
+	type place struct {
+		of *stringSpec
+		at stringState
 	}
-	begun := ""
-	for st.Form != automaton.Border { // each byte that may follow leads to a character
-		const bytes = `nt"\/u0123456789abcdefABCDEF`
-		next, verdict := st, impossible
-		for i := 0; i < len(bytes)+64 && verdict == impossible; i++ {
-			b := byte(0x80 + i - len(bytes))
-			if i < len(bytes) {
-				b = bytes[i]
-			}
-			if next, verdict = s.step(st, b); verdict == goesOn {
-				begun += string([]byte{b})
-			}
-		}
-		if st = next; verdict != goesOn {
-			return "", st, false
-		}
+	var key any // nothing is kept of strings of any characters
+	if s.table != nil {
+		key = place{s, st}
 	}
-	if s.mayEnd(st) && ok(begun) {
-		return begun, st, true
-	}
-	digits := [][]string{strings.Split("0123456789abcdefghijklmnopqrstuvwxyzABCD", "")}
+	begun, st := s.begun(st)
 	far := func(st stringState) int {
 		n := max(0, s.min-int(st.n))
 		switch {
@@ -119,12 +97,26 @@ func (e *ender) ending(
 			}
 		}
 	}
-	ends := func(st stringState, text string) bool { return s.mayEnd(st) && ok(begun+text) }
-	text, last, found = search(&e.steps, &e.work, e.most, st, k, far, each, ends)
-	if text = begun + text; found && k == 1 && s.table != nil {
-		e.known[key] = closed{text, last}
+	text, last, found = shortest(e, key, st, k, func(text string) bool { return ok(begun + text) }, far, each, s.mayEnd)
+	return begun + text, last, found
+}
+
+// digits are some characters of the only class of strings without a table.
+var digits = [][]string{strings.Split("0123456789abcdefghijklmnopqrstuvwxyzABCD", "")}
+
+// begun completes a character, if one is begun: each byte that may follow leads to one.
+func (s *stringSpec) begun(st stringState) (text string, after stringState) {
+	const bytes = `nt"\/u0123456789abcdefABCDEF`
+	for i := 0; i < len(bytes)+64 && st.Form != automaton.Border; i++ {
+		b := byte(0x80 + i - len(bytes))
+		if i < len(bytes) {
+			b = bytes[i]
+		}
+		if next, verdict := s.step(st, b); verdict == goesOn {
+			text, st, i = text+string([]byte{b}), next, -1
+		}
 	}
-	return text, last, found
+	return text, st
 }
 
 // number is ending of a number.
@@ -138,21 +130,6 @@ func (e *ender) number(
 		int(st.point)+2*s.figures+8 < side.hi.point { // how many they are makes no difference
 		st.point, st.lo, st.hi = int16(max(1, side.lo.point)+1), 1, -1
 	}
-	type place struct {
-		of *numberSpec
-		at numberState
-	}
-	key := place{s, st}
-	if k == 1 {
-		if c, known := e.known[key]; known && ok(c.text) {
-			return c.text, true
-		}
-		defer func() {
-			if found {
-				e.known[key] = closed{text: text}
-			}
-		}()
-	}
 	each := func(st numberState, to func(numberState, string)) {
 		for _, b := range []byte("e-.9876543210") {
 			if next, ok := s.step(st, b); ok {
@@ -160,9 +137,32 @@ func (e *ender) number(
 			}
 		}
 	}
-	ends := func(st numberState, text string) bool { return s.accepts(st) && ok(text) }
-	text, _, found = search(&e.steps, &e.work, e.most, st, k, func(numberState) int { return 0 }, each, ends)
+	type place struct {
+		of *numberSpec
+		at numberState
+	}
+	far := func(numberState) int { return 0 }
+	text, _, found = shortest(e, place{s, st}, st, k, ok, far, each, s.accepts)
 	return text, found
+}
+
+// shortest returns the shortest text that ok takes with which a state can end, and the state there. It
+// keeps those of one way by a key, if there is one.
+func shortest[S comparable](e *ender, key any, from S, k int, ok func(string) bool, far func(S) int,
+	each func(S, func(S, string)), ends func(S) bool) (text string, last S, found bool) {
+	type end struct {
+		text string
+		at   S
+	}
+	if c, known := e.known[key].(end); known && k == 1 && ok(c.text) {
+		return c.text, c.at, true
+	}
+	text, last, found = search(&e.steps, &e.work, e.most, from, k, far, each,
+		func(at S, text string) bool { return ends(at) && ok(text) })
+	if found && k == 1 && key != nil {
+		e.known[key] = end{text, last}
+	}
+	return text, last, found
 }
 
 // search returns the shortest text with which a state can end, and the state there. far is how many

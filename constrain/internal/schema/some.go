@@ -98,7 +98,7 @@ func (c *compiler) somesOf(
 // an object must have.
 func (c *compiler) claims(somes []some, conj []*schema, name string, known bool, matches []bool,
 	number map[string]int) (list []claim) {
-	for bits := 1; bits < 1<<len(somes); bits++ {
+	for bits := range 1 << len(somes) {
 		all, ok := slices.Clone(conj), true
 		for i := range somes {
 			if bits>>i&1 != 0 {
@@ -112,33 +112,46 @@ func (c *compiler) claims(somes []some, conj []*schema, name string, known bool,
 	return list
 }
 
-// A claimed is the other names whose property can count for some kinds.
-type claimed struct {
+// An otherNames is the other names whose property can count for some kinds.
+type otherNames struct {
 	bits   int
-	values []*value    // of each kind of name, as those of others; nil if it does not count
-	str    *stringSpec // the names
-	open   bool        // there is any number of them
+	values []*value    // of each kind of name in the table; nil if it does not count
+	str    *stringSpec // the names whose values are possible; nil if there are none
+}
+
+// other returns the other names, nil if there can be none.
+func (s *objectSpec) other() *stringSpec {
+	if len(s.others) == 0 {
+		return nil
+	}
+	return s.others[0].str
 }
 
 // claim adds what other names of a kind can count for.
 func (s *objectSpec) claim(kind, kinds int, claims []claim) {
 	for _, m := range claims {
-		i := slices.IndexFunc(s.claimed, func(o claimed) bool { return o.bits == m.bits })
+		i := slices.IndexFunc(s.others, func(o otherNames) bool { return o.bits == m.bits })
 		if i < 0 {
-			i = len(s.claimed)
-			s.claimed = append(s.claimed, claimed{bits: m.bits, values: make([]*value, kinds)})
+			i = len(s.others)
+			s.others = append(s.others, otherNames{bits: m.bits, values: make([]*value, kinds)})
 		}
-		s.claimed[i].values[kind] = m.value
+		s.others[i].values[kind] = m.value
 	}
 }
 
-// names returns the names whose values are possible, or nil if they are not infinitely many.
-func (o *claimed) names(m *automaton.Meter, others *stringSpec, plain automaton.Set) *stringSpec {
-	names := others.kinds(m, plain, func(kind int) bool {
-		return o.values[kind] != nil && o.values[kind].possible
-	})
-	if names == nil || names.table != nil && names.table.Count[0] < automaton.Unbounded {
+// names returns the names whose values are possible, nil if there are none or, of those that count,
+// not infinitely many.
+func (o *otherNames) names(m *automaton.Meter, unknown *stringSpec, plain automaton.Set) *stringSpec {
+	are := func(kind int) bool { return o.values[kind] != nil && o.values[kind].possible }
+	names := &stringSpec{max: -1, escapes: unknown.escapes}
+	switch t := unknown.table; {
+	case t == nil && !are(0):
 		return nil
+	case t != nil:
+		if names.table = t.Those(m, plain, are); names.table == nil ||
+			o.bits != 0 && names.table.Count[0] < automaton.Unbounded {
+			return nil
+		}
 	}
 	return names
 }
@@ -175,8 +188,8 @@ func (s *objectSpec) cover(f *frame) int {
 		}
 	}
 	for range s.somes {
-		for _, o := range s.claimed {
-			if o.open {
+		for _, o := range s.others {
+			if o.str != nil {
 				add([]claim{{o.bits, &value{possible: true}}}, 1)
 			}
 		}

@@ -62,11 +62,7 @@ func (s *stringSpec) step(st stringState, b byte) (stringState, verdict) {
 		}
 		return s.stepBorder(st, b)
 	case automaton.UTF8of2, automaton.UTF8of3, automaton.UTF8of4:
-		p, ok := st.NextUTF8(b)
-		if !ok {
-			return st, impossible
-		}
-		return s.arrive(st, p)
+		return s.stepUTF8(st, b)
 	case automaton.Escape:
 		return s.stepEscape(st, b)
 	case automaton.HighEscape:
@@ -109,15 +105,15 @@ func (s *stringSpec) stepBorder(st stringState, b byte) (stringState, verdict) {
 	case b < 0x20:
 		return st, impossible
 	}
-	p, ok := automaton.StartUTF8(b)
+	return s.stepUTF8(st, b)
+}
+
+// stepUTF8 adds a part of a character of UTF-8.
+func (s *stringSpec) stepUTF8(st stringState, b byte) (stringState, verdict) {
+	p, ok := st.NextUTF8(b)
 	if !ok {
 		return st, impossible
 	}
-	return s.arrive(st, p)
-}
-
-// arrive adds a part of a character of UTF-8.
-func (s *stringSpec) arrive(st stringState, p automaton.Partial) (stringState, verdict) {
 	lo, hi := p.Runes()
 	if p.Left == 0 {
 		return s.complete(st, lo)

@@ -58,7 +58,7 @@ func (v *value) endless(depth int) bool {
 const maxAlike = 4 // containers in one another that are looked into
 
 // anyName reports whether any names may follow.
-func (s *objectSpec) anyName() bool { return s.others != nil && s.others.table == nil }
+func (s *objectSpec) anyName() bool { return s.other() != nil && s.other().table == nil }
 
 // atLeast reports whether a value has so many scalars.
 func (v *value) atLeast(n int) bool {
@@ -224,7 +224,7 @@ func (p *part) fresh() bool {
 		})
 	case partOther:
 		narrow = true
-		g, _ := f.afterOther()
+		g, _ := f.afterOther(&f.object.others[0])
 		different = p.str.table == nil || g.differs(0)
 	default: // nothing is read
 		n := len(f.kids) - 1
@@ -333,7 +333,7 @@ func (f *frame) differs(depth int) bool {
 	if s.somes > 0 {
 		return false
 	}
-	if _, ok := f.afterOther(); ok && s.anyName() {
+	if s.anyName() && f.mayOther(s.others[0]) {
 		return true
 	}
 	for i := range s.names {

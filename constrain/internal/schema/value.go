@@ -106,20 +106,16 @@ func (v *value) eachPart(f func(*value)) {
 // each calls f with what the value of each name can be; other names are -1.
 func (s *objectSpec) each(f func(name int, v *value)) {
 	for i := range s.names {
-		f(i, s.names[i].value)
 		for _, claim := range s.names[i].claims {
 			f(i, claim.value)
 		}
 	}
-	for _, o := range s.claimed {
+	for _, o := range s.others {
 		for _, other := range o.values {
 			if other != nil {
 				f(-1, other)
 			}
 		}
-	}
-	for _, other := range s.values {
-		f(-1, other)
 	}
 }
 
@@ -203,8 +199,8 @@ func (s *objectSpec) exists(m *automaton.Meter) bool {
 		}
 	}
 	if s.somes > 0 {
-		for i := range s.claimed {
-			s.claimed[i].open = s.claimed[i].names(m, s.others, nil) != nil
+		for i := range s.others {
+			s.others[i].str = s.others[i].names(m, s.unknown, nil)
 		}
 		needed += s.cover(&frame{object: s})
 	}
@@ -214,7 +210,10 @@ func (s *objectSpec) exists(m *automaton.Meter) bool {
 
 // countOthers returns the number of possible names besides the known ones, at most unbounded.
 func (s *objectSpec) countOthers(m *automaton.Meter) int {
-	names := s.otherNames(m, nil)
+	var names *stringSpec
+	if len(s.others) > 0 {
+		names = s.others[0].names(m, s.unknown, nil)
+	}
 	switch {
 	case names == nil:
 		return 0
@@ -222,28 +221,6 @@ func (s *objectSpec) countOthers(m *automaton.Meter) int {
 		return automaton.Unbounded
 	}
 	return names.table.Count[0] - s.known(m, names.table)
-}
-
-// otherNames returns the other names whose values are possible, nil if there are none.
-func (s *objectSpec) otherNames(m *automaton.Meter, plain automaton.Set) *stringSpec {
-	if s.others == nil || !slices.ContainsFunc(s.values, func(v *value) bool { return v.possible }) {
-		return nil
-	}
-	return s.others.kinds(m, plain, func(kind int) bool { return s.values[kind].possible })
-}
-
-// kinds returns the names of some kinds, nil if there are none, or the meter has ended the work.
-func (s *stringSpec) kinds(m *automaton.Meter, plain automaton.Set, are func(kind int) bool) *stringSpec {
-	if s.table == nil {
-		if !are(0) {
-			return nil
-		}
-		return &stringSpec{max: -1, escapes: s.escapes}
-	}
-	if u := s.table.Those(m, plain, are); u != nil {
-		return &stringSpec{max: -1, escapes: s.escapes, table: u}
-	}
-	return nil
 }
 
 // known returns how many of the known names a table of other names contains too.
@@ -263,16 +240,14 @@ func (s *objectSpec) known(m *automaton.Meter, t *automaton.Table) (n int) {
 
 // finish computes the counts after the possible values are known.
 func (s *objectSpec) finish(m *automaton.Meter, plain automaton.Set) {
-	for i := range s.claimed {
-		o := &s.claimed[i]
-		o.str = o.names(m, s.others, plain)
-		o.open = o.str != nil
-	}
 	if s.countOthers(m) == 0 {
 		s.others = nil
 	}
-	if s.others = s.otherNames(m, plain); s.others != nil && s.others.table != nil {
-		s.inOther = s.known(m, s.others.table)
+	for i := range s.others {
+		s.others[i].str = s.others[i].names(m, s.unknown, plain)
+	}
+	if o := s.other(); o != nil && o.table != nil {
+		s.inOther = s.known(m, o.table)
 	}
 	s.neededFrom = make([]int, s.ordered+1)
 	s.possibleFrom = make([]int, s.ordered+1)
@@ -299,7 +274,7 @@ func (s *objectSpec) finish(m *automaton.Meter, plain automaton.Set) {
 func weigh(values []*value) (n int) {
 	tables := map[*automaton.Table]bool{}
 	ofString := func(s *stringSpec) {
-		if n += 160; s.table != nil && !tables[s.table] {
+		if s != nil && s.table != nil && !tables[s.table] {
 			tables[s.table] = true
 			n += s.table.Bytes()
 		}
@@ -307,30 +282,23 @@ func weigh(values []*value) (n int) {
 	for _, v := range values {
 		n += 240
 		for _, p := range v.scalars {
-			switch n += 240; p.kind {
-			case partNumber:
-				if n += 1000; p.number.multiple > 1 {
-					n += 80 * maxReachable
-				}
-			case partString:
-				ofString(p.str)
-			default:
-				for _, text := range *p.texts {
-					n += 16 + len(text)
-				}
+			if n += 400; p.kind == partNumber && p.number.modulus > 1 {
+				n += 80 * maxReachable
 			}
+			for i := range p.hi {
+				n += 16 + len(p.text(i))
+			}
+			ofString(p.str)
 		}
 		for _, s := range v.arrays {
 			n += 64 + 8*len(s.prefix)
 		}
 		for _, s := range v.objects {
-			n += 240 + 8*len(s.values)
+			n += 240
 			for i := range s.names {
 				n += 120 + 2*len(s.names[i].name)
 			}
-			if s.others != nil {
-				ofString(s.others)
-			}
+			ofString(s.other())
 		}
 	}
 	return n

@@ -207,22 +207,20 @@ func (v *Trie) Child(i int, b byte) int {
 	return -1
 }
 
-// Walk calls step with the nodes below one, and what step has returned for the bytes before: at for
-// those of the first node. It passes over the nodes below one that does not go on.
+// Walk calls step with the nodes below one, and the state before its last byte: at for those after the
+// first node. step sets the state after it, and reports whether the nodes below are of interest.
 func Walk[S any](
-	v *Trie, nodes []Node, from int, at S, step func(i int, before S) (after S, on bool),
+	v *Trie, nodes []Node, from int, at S, step func(i int, before, after *S) (on bool),
 ) {
 	path := make([]S, v.Longest+1) // of each byte of the node
 	path[nodes[from].Depth] = at
 	for i, end := from+1, from+int(nodes[from].Size); i < end; {
 		n := &nodes[i]
-		after, on := step(i, path[n.Depth-1])
-		if !on {
+		if step(i, &path[n.Depth-1], &path[n.Depth]) {
+			i++
+		} else {
 			i += int(n.Size)
-			continue
 		}
-		path[n.Depth] = after
-		i++
 	}
 }
 
