@@ -103,8 +103,7 @@ func readHParams(fsys fs.FS) (model.Config, error) {
 	}
 	sizes := map[string]*int{"n_vocab": &c.VocabSize, "n_ctx": &c.Positions, "n_embd": &c.Embd,
 		"n_head": &c.Head, "n_layer": &c.Layer}
-	r := strictjson.NewReader(string(b))
-	err = r.Object(func(key string) error {
+	err = strictjson.ReadObject(b, func(r *strictjson.Reader, key string) error {
 		dst, ok := sizes[key]
 		if !ok {
 			_, err := r.Value()
@@ -118,9 +117,6 @@ func readHParams(fsys fs.FS) (model.Config, error) {
 		*dst = int(n)
 		return nil
 	})
-	if err == nil {
-		err = r.End()
-	}
 	for _, key := range []string{"n_vocab", "n_ctx", "n_embd", "n_head", "n_layer"} {
 		if sizes[key] != nil && err == nil {
 			err = fmt.Errorf("%s: missing, want an integer", key)

@@ -57,11 +57,11 @@ func (s *stack) describe(fsys fs.FS, root any) (d description, err error) {
 	}
 	d = description{from: configJSON, where: path}
 	if err == nil {
-		d.settings, err = members(b)
+		d.settings, err = strictjson.Map(b)
 	}
 	if err == nil && d.settings["model"] != nil && d.settings["trainer"] != nil {
 		d.from, d.where = minGPT, path+": model"
-		if d.settings, err = members(d.settings["model"]); err == nil {
+		if d.settings, err = strictjson.Map(d.settings["model"]); err == nil {
 			// which it writes before it knows them, as 0 or null
 			for key := range s.sizes() {
 				delete(d.settings, key)
@@ -465,14 +465,4 @@ func among(d *torch.Dict) (s settings, from source, where string) {
 		}
 	}
 	return nil, nowhere, ""
-}
-
-// members returns the members of a JSON object.
-func members(b []byte) (settings, error) {
-	all := settings{}
-	err := strictjson.Members(b, func(key string, value json.RawMessage) error {
-		all[key] = value
-		return nil
-	})
-	return all, err
 }

@@ -361,8 +361,7 @@ func (r *repo) answer(ctx context.Context, u *url.URL) ([]byte, error) {
 // leave the folder is an error.
 func parseList(text []byte) (files []string, err error) {
 	found := false
-	r := strictjson.NewReader(string(text))
-	err = r.Object(func(key string) error {
+	err = strictjson.ReadObject(text, func(r *strictjson.Reader, key string) error {
 		if key != "siblings" {
 			_, err := r.Value()
 			return err
@@ -377,9 +376,6 @@ func parseList(text []byte) (files []string, err error) {
 			return err
 		})
 	})
-	if err == nil {
-		err = r.End()
-	}
 	if err == nil && !found {
 		err = errors.New("want siblings, the list of the files, found none")
 	}
