@@ -3,6 +3,7 @@
 package hub
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -51,10 +52,7 @@ func (n Name) check() error {
 
 // revision returns the revision to request.
 func (n Name) revision() string {
-	if n.Revision == "" {
-		return "main"
-	}
-	return n.Revision
+	return cmp.Or(n.Revision, "main")
 }
 
 // folder returns the name of the repository's folder in the cache.
