@@ -234,15 +234,14 @@ func (p probe) foreign() string {
 	case len(p.head) > 262 && string(p.head[257:262]) == "ustar":
 		return "a tar file, as PyTorch 0.1 wrote, which is not read: save it anew with torch.save"
 	}
-	switch path.Ext(p.name) {
-	case ".json":
-		return "a JSON file and no index of shards: name the folder that it is in"
-	case ".msgpack":
-		return "a file of Flax, which is not read: " + fetch
-	case ".onnx":
-		return "an ONNX graph, which is not read: " + fetch
-	case ".ot":
-		return "a file of rust-bert, which is not read: " + fetch
+	byName := map[string]string{
+		".json":    "a JSON file and no index of shards: name the folder that it is in",
+		".msgpack": "a file of Flax, which is not read: " + fetch,
+		".onnx":    "an ONNX graph, which is not read: " + fetch,
+		".ot":      "a file of rust-bert, which is not read: " + fetch,
+	}
+	if what := byName[path.Ext(p.name)]; what != "" {
+		return what
 	}
 	return fmt.Sprintf("not a checkpoint of a known format (it begins with %.12q): want "+
 		"safetensors, PyTorch's, GGUF, TensorFlow's or llm.c's", p.head[:min(12, len(p.head))])

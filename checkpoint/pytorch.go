@@ -345,30 +345,15 @@ func modules(v any) []*torch.Dict {
 
 // activation returns the activation that a module computes, or "" if it is none that is known.
 func activation(o *torch.Object) model.Activation {
-	switch o.Class.Name {
-	case "GELU":
-		form, _ := attributes(o).Get("approximate")
-		if form == "tanh" {
-			return model.GELUNew
-		}
-		return model.GELU
-	case "NewGELU", "NewGELUActivation", "FastGELUActivation", "AccurateGELUActivation", "GELUTanh",
-		"PytorchGELUTanh":
+	if form, _ := attributes(o).Get("approximate"); o.Class.Name == "GELU" && form == "tanh" {
 		return model.GELUNew
-	case "GELUActivation":
-		return model.GELU
-	case "QuickGELUActivation":
-		return model.QuickGELU
-	case "ReLU":
-		return model.ReLU
-	case "ReLUSquaredActivation":
-		return model.ReLU2
-	case "SiLU", "SiLUActivation":
-		return model.SiLU
-	case "Mish", "MishActivation":
-		return model.Mish
 	}
-	return ""
+	return map[string]model.Activation{"GELU": model.GELU, "GELUActivation": model.GELU,
+		"NewGELU": model.GELUNew, "NewGELUActivation": model.GELUNew, "GELUTanh": model.GELUNew,
+		"FastGELUActivation": model.GELUNew, "AccurateGELUActivation": model.GELUNew,
+		"PytorchGELUTanh": model.GELUNew, "QuickGELUActivation": model.QuickGELU, "ReLU": model.ReLU,
+		"ReLUSquaredActivation": model.ReLU2, "SiLU": model.SiLU, "SiLUActivation": model.SiLU,
+		"Mish": model.Mish, "MishActivation": model.Mish}[o.Class.Name]
 }
 
 // entries returns a dict, or the entries of an object that is a kind of dict; nil for others.

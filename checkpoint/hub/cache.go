@@ -399,14 +399,12 @@ func (s *store) reopen(left leftover) *os.File {
 	}
 	named, err := s.root.Lstat(left.name)
 	open, failed := f.Stat()
-	if err != nil || failed != nil || !named.Mode().IsRegular() || !os.SameFile(named, open) ||
-		open.Size() != left.size {
-		f.Close()
-		return nil
+	if err == nil && failed == nil && named.Mode().IsRegular() && os.SameFile(named, open) &&
+		open.Size() == left.size {
+		if _, err := f.Seek(0, io.SeekEnd); err == nil {
+			return f
+		}
 	}
-	if _, err := f.Seek(0, io.SeekEnd); err != nil {
-		f.Close()
-		return nil
-	}
-	return f
+	f.Close()
+	return nil
 }
