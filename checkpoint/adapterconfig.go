@@ -80,14 +80,10 @@ func parseAdapterConfig(text []byte) (adapterConfig, error) {
 		values: map[string]json.RawMessage{}, patterns: map[string][]pattern{}}
 	revision := ""
 	var refused error // what the kind says is more
-	err := strictjson.Members(text, func(key string, value json.RawMessage) (err error) {
-		if key == "peft_type" && string(value) != "null" {
-			if err = json.Unmarshal(value, &c.name); err != nil {
-				err = errors.New("peft_type: want a string")
-			}
-		}
-		return err
-	})
+	all, err := strictjson.Map(text)
+	if value := all["peft_type"]; err == nil && value != nil && json.Unmarshal(value, &c.name) != nil {
+		err = errors.New("peft_type: want a string")
+	}
 	if err == nil {
 		c.kind, err = kindNamed(c.name)
 	}

@@ -233,20 +233,15 @@ func gathered(
 
 // isLinear reports whether a name is that of a linear layer's weight in a block.
 func isLinear(name string) bool {
-	for _, end := range []string{".attn.c_attn.weight", ".attn.c_proj.weight", ".mlp.c_fc.weight",
-		".mlp.c_proj.weight"} {
-		if strings.HasSuffix(name, end) {
-			return true
-		}
-	}
-	return false
+	parts := strings.Split(name, ".")
+	n := len(parts)
+	return n > 3 && parts[n-1] == "weight" &&
+		listed("attn.c_attn attn.c_proj mlp.c_fc mlp.c_proj", parts[n-3]+"."+parts[n-2])
 }
 
 // hasBias reports whether GPT-2 has a bias for the weight of that name.
 func hasBias(weight string) bool {
-	layer := strings.TrimSuffix(weight, ".weight")
-	part := layer[strings.LastIndexByte(layer, '.')+1:]
-	return isLinear(weight) || part == "ln_1" || part == "ln_2" || part == "ln_f"
+	return isLinear(weight) || kindOf(strings.TrimSuffix(weight, ".weight")) == "norm"
 }
 
 // zeroBias returns the bias of a linear layer, [in, out], or of a LayerNorm, all zeros.

@@ -18,9 +18,9 @@
 //     [SmallFile] beside them.
 //
 // On the way into a Checkpoint find.go chooses the file of a folder, and formats.go the format by
-// the file's bytes. Each format has a file (gguf.go, programs.go, pytorch.go), which
-// returns a found. Of a training's file, settings.go finds the config, names.go the names of the
-// tensors, and arrange.go makes the model's tensors of them.
+// the file's bytes. Each format has a file (gguf.go, programs.go, pytorch.go), which makes the
+// Checkpoint of an opening. Of a training's file, settings.go finds the config, names.go the names of
+// the tensors, and arrange.go makes the model's tensors of them.
 package checkpoint
 
 import (
@@ -80,16 +80,22 @@ type Checkpoint struct {
 
 	Adapters []AdapterReport // that were merged, in their order
 
-	format     string
-	own        func() (*tokenizer.Tokenizer, error)
-	vocabulary *vocabulary // nil if the tokenizer is in files of its own
-	files      fs.FS
+	format  string // as Format returns it
+	own     func() (*tokenizer.Tokenizer, error)
+	files   fs.FS
+	adapted bool
+
+	// vocabulary is the tokenizer if the format has one of its own, in the file or beside it. It is
+	// nil if tokenizer files, or GPT-2's tokenizer, are taken.
+	vocabulary *vocabulary
 	words      fs.FS // the folder of the tokenizer's files: files, or an adapter's
-	adapted    bool
-	rearranged bool
-	tied       bool
-	labels     json.RawMessage           // id2label of an adapter, or nil
-	bases      map[string]weights.Tensor // as the adapters found them
+
+	rearranged bool // the tensors have other names or shapes than in a safetensors file
+	tied       bool // the head is the embedding once more: both have the same bytes of the file
+	asksGELU   bool // the files do not say the form of GELU, so that Options.GELU decides
+
+	labels json.RawMessage           // id2label of an adapter, or nil
+	bases  map[string]weights.Tensor // what adapters change, as they found it
 }
 
 // Options settle what some formats leave open. The zero value takes what is most likely.
@@ -132,60 +138,56 @@ func Open(path string, o Options) (*Checkpoint, error) {
 
 // OpenFS opens the checkpoint whose files are in fsys, such as demo.FS(), and whose weights, or whose
 // index of shards, are the file of that name. For "" it finds the file as Open does in a directory.
-func OpenFS(fsys fs.FS, name string, o Options) (*Checkpoint, error) {
+func OpenFS(fsys fs.FS, name string, o Options) (_ *Checkpoint, err error) {
 	if o.GELU != "" && o.GELU != "tanh" && o.GELU != "erf" {
 		return nil, fmt.Errorf("gelu: %s, want tanh or erf", quote.Short(o.GELU, 20))
 	}
 	var notes []string
 	if name == "" {
-		var err error
 		if name, notes, err = find(fsys); err != nil {
 			return nil, err
 		}
 	}
-	f, err := openFile(fsys, name, o)
+	c, err := openFile(fsys, name, o)
 	if err != nil {
 		return nil, err
 	}
-	f.notes = append(notes, f.notes...)
-	if o.GELU != "" && !f.asksGELU {
-		f.tensors.Close()
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.Close())
+		}
+	}()
+	c.Notes = append(notes, c.Notes...)
+	if o.GELU != "" && !c.asksGELU {
 		return nil, fmt.Errorf("gelu: %s, but this checkpoint (%s) says its activation itself: %s",
-			o.GELU, f.format, f.config.Activation)
+			o.GELU, c.format, c.Config.Activation)
 	}
-	if o.Heads != 0 && o.Heads != f.config.Head {
-		f.tensors.Close()
-		return nil, fmt.Errorf("n_head: %d, but this checkpoint (%s) says %d itself", o.Heads, f.format,
-			f.config.Head)
+	if o.Heads != 0 && o.Heads != c.Config.Head {
+		return nil, fmt.Errorf("n_head: %d, but this checkpoint (%s) says %d itself", o.Heads, c.format,
+			c.Config.Head)
 	}
-	f.tellUnknown(fsys)
+	c.files, c.words = fsys, fsys
+	c.tellUnknown()
 	if len(o.Adapters) > 0 {
-		if err := f.merge(o); err != nil {
-			return nil, errors.Join(err, f.tensors.Close())
+		if _, err := c.merge(o, false); err != nil {
+			return nil, err
 		}
 	}
-	c := &Checkpoint{Config: f.config, Tensors: f.tensors, Notes: f.notes, Unread: f.unread,
-		format: f.format, vocabulary: f.vocabulary, files: fsys, words: fsys, adapted: len(o.Adapters) > 0,
-		rearranged: f.rearranged, tied: f.tied && len(o.Adapters) == 0, labels: f.labels,
-		Adapters: f.adapters, bases: f.bases}
-	if f.words != nil {
-		c.words = f.words
-	}
 	if err := c.readGeneration(o); err != nil {
-		return nil, errors.Join(err, f.tensors.Close())
+		return nil, err
 	}
 	c.own = sync.OnceValues(func() (*tokenizer.Tokenizer, error) {
-		if f.vocabulary != nil {
-			return f.vocabulary.load()
+		if c.vocabulary != nil {
+			return c.vocabulary.load()
 		}
 		return ownTokenizer(c.words, &c.Config)
 	})
-	if len(f.config.EOSTokenIDs) == 0 {
+	if len(c.Config.EOSTokenIDs) == 0 {
 		if id, ok := c.tokenizersEnd(); ok {
 			c.Config.EOSTokenIDs = []int{id}
 		}
 	}
-	if bos := f.config.BOSTokenID; bos == nil || *bos < 0 || *bos >= f.config.VocabSize {
+	if bos := c.Config.BOSTokenID; bos == nil || *bos < 0 || *bos >= c.Config.VocabSize {
 		c.startWithTokenizers()
 	}
 	return c, nil

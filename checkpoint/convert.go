@@ -296,10 +296,8 @@ func (c *Checkpoint) ggufTokens(v *Conversion) []gguf.Pair {
 
 // turned returns a tensor for formats that store the matrices of linear layers as [out, in].
 func turned(t weights.Tensor) weights.Tensor {
-	for _, name := range []string{"attn.c_attn", "attn.c_proj", "mlp.c_fc", "mlp.c_proj"} {
-		if strings.HasSuffix(t.Name, name+".weight") {
-			return t.Transposed()
-		}
+	if isLinear(t.Name) {
+		return t.Transposed()
 	}
 	return t
 }

@@ -107,20 +107,21 @@ func isSafetensorsName(name string) bool {
 
 // matching returns the names that match one of the patterns and none of beside.
 func matching(names, patterns []string) (all []string) {
-	matches := func(name string) func(string) bool {
-		return func(pattern string) bool {
-			ok, _ := path.Match(pattern, name) // our own patterns are well formed
-			return ok
-		}
-	}
 	for _, name := range names {
 		exact := len(patterns) == 1 && patterns[0] == name
-		if exact || slices.ContainsFunc(patterns, matches(name)) &&
-			!slices.ContainsFunc(beside[:], matches(name)) {
+		if exact || matches(name, patterns) && !matches(name, beside[:]) {
 			all = append(all, name)
 		}
 	}
 	return all
+}
+
+// matches reports whether a name matches one of the patterns.
+func matches(name string, patterns []string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		ok, _ := path.Match(pattern, name) // our own patterns are well formed
+		return ok
+	})
 }
 
 // nothing says what a folder without a checkpoint holds.
@@ -162,16 +163,15 @@ func nothing(fsys fs.FS, names []string) string {
 		}
 		return what + ", as a Trainer saves them: name " + folder.Path(fsys, dirs[0])
 	}
-	if out := nanoOut(fsys); out != "" {
-		return "no checkpoint in this directory, but in " + out + ", as nanoGPT saves it: name " +
-			folder.Path(fsys, out)
-	}
-	list, _ := fs.ReadDir(fsys, ".")
-	for _, e := range list {
-		if _, err := fs.Stat(fsys, e.Name()+"/"+distributedName); err == nil && e.IsDir() {
-			return "no checkpoint that can be read: " + quote.Plain(e.Name(), 80) + " is " +
-				distributed(folder.Path(fsys, e.Name()))
+	for _, dir := range foldersWith(fsys, folder.NanoGPT) { // out, or such as out-shakespeare-char
+		if strings.HasPrefix(dir, "out") {
+			return "no checkpoint in this directory, but in " + dir + ", as nanoGPT saves it: name " +
+				folder.Path(fsys, dir)
 		}
+	}
+	for _, dir := range foldersWith(fsys, distributedName) {
+		return "no checkpoint that can be read: " + quote.Plain(dir, 80) + " is " +
+			distributed(folder.Path(fsys, dir))
 	}
 	return "no checkpoint in this directory: " + want
 }
@@ -186,18 +186,15 @@ func distributed(dir string) string {
 		" pytorch_model.bin makes a file of it"
 }
 
-// nanoOut returns the folder of nanoGPT's tree that has a ckpt.pt, the first by name: out, or such as
-// out-shakespeare-char. "" if there is none.
-func nanoOut(fsys fs.FS) string {
+// foldersWith returns the folders that have a file of that name.
+func foldersWith(fsys fs.FS, file string) (dirs []string) {
 	list, _ := fs.ReadDir(fsys, ".")
 	for _, e := range list {
-		name := e.Name()
-		_, err := fs.Stat(fsys, name+"/"+folder.NanoGPT)
-		if err == nil && strings.HasPrefix(name, "out") {
-			return name
+		if _, err := fs.Stat(fsys, e.Name()+"/"+file); err == nil {
+			dirs = append(dirs, e.Name())
 		}
 	}
-	return ""
+	return dirs
 }
 
 // trained returns the folders checkpoint-N, in which a Trainer of Hugging Face's saves a model
@@ -250,8 +247,5 @@ func Part(name, taken string) bool {
 	parts := []string{folder.Config, "*.safetensors", "*.bin", "*.pt", "*.pth", "*.ckpt",
 		folder.Characters, folder.TensorFlow, "*.index", "*.data-*-of-*", folder.HParams,
 		folder.Encoder, folder.VocabBPE}
-	return folder.Indexed(name) != "" || slices.ContainsFunc(append(parts, Companions()...), func(pattern string) bool {
-		ok, _ := path.Match(pattern, name)
-		return ok
-	})
+	return folder.Indexed(name) != "" || matches(name, append(parts, Companions()...))
 }

@@ -1,13 +1,11 @@
 // The formats that a checkpoint may have, and what the first and last bytes of a file tell of them.
-// Each format is a file of this package with one function, which returns what every format has: a
-// config, tensors, and what else the files hold.
+// Each format is a file of this package with one function, which returns a Checkpoint.
 
 package checkpoint
 
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -26,10 +24,31 @@ import (
 // A format is one kind of file.
 type format struct {
 	is   func(p probe) bool // reports whether a file is of this kind, by its bytes
-	open func(fsys fs.FS, name string, o Options) (found, error)
+	open func(in *opening) (*Checkpoint, error)
 
-	// own reports whether found.vocabulary will be set, from the folder alone; nil means never.
+	// own reports whether Checkpoint.vocabulary will be set, from the folder alone; nil means never.
 	own func(fsys fs.FS) bool
+}
+
+// An opening is a checkpoint that is being opened. What was opened of it is closed after an error.
+type opening struct {
+	fsys fs.FS
+	name string // of the file
+	path string // for errors
+	Options
+	closers
+}
+
+// closers close what was opened.
+type closers []func() error
+
+func (c *closers) add(close func() error) { *c = append(*c, close) }
+
+func (c *closers) close() (all error) {
+	for _, f := range *c {
+		all = errors.Join(all, f())
+	}
+	return all
 }
 
 // formats returns all formats, in the order in which they are tried.
@@ -43,56 +62,24 @@ func formats() []format {
 	}
 }
 
-// found is what the reader of a format returns.
-type found struct {
-	format  string // as Checkpoint.Format returns it
-	config  model.Config
-	tensors *weights.Tensors // with Hugging Face's names and orientation
-	notes   []string         // Checkpoint.Notes
-	unread  []string         // Checkpoint.Unread
-
-	// vocabulary is the tokenizer if the format has one of its own, in the file or beside it. It is
-	// nil if tokenizer files, or GPT-2's tokenizer, are taken.
-	vocabulary *vocabulary
-
-	// words has the tokenizer's files, nil if they are in the folder of the weights.
-	words fs.FS
-
-	// rearranged is set if the tensors have other names or shapes than in a safetensors file.
-	rearranged bool
-
-	labels   json.RawMessage // id2label of an adapter, or nil
-	adapters []AdapterReport
-	bases    map[string]weights.Tensor // what they change, as they found it
-
-	changes map[string]*change // of adapters, by the tensors' names
-	lent    bool               // tensors are another checkpoint's, which closes them
-
-	tied bool // the head is the embedding once more: both have the same bytes of the file
-
-	// asksGELU is set if the files do not say the model's form of GELU, so that Options.GELU
-	// decides.
-	asksGELU bool
-}
-
 // tell adds notes of what has no effect.
-func (f *found) tell(notes ...string) {
-	f.notes, f.unread = append(f.notes, notes...), append(f.unread, notes...)
+func (c *Checkpoint) tell(notes ...string) {
+	c.Notes, c.Unread = append(c.Notes, notes...), append(c.Unread, notes...)
 }
 
 // tellUnknown tells which fields of a config.json of Hugging Face's are not known. Where the config is
 // not theirs, or cannot be read, somebody else reads it.
-func (f *found) tellUnknown(fsys fs.FS) {
+func (c *Checkpoint) tellUnknown() {
 	const name = folder.Config
-	if f.format == "gguf" || f.format == "tensorflow" || f.format == "llm.c" {
+	if listed("gguf tensorflow llm.c", c.format) {
 		return // which do not read it
 	}
-	text, err := folder.Read(fsys, name, 1<<20)
+	text, err := folder.Read(c.files, name, 1<<20)
 	if err != nil {
 		return
 	}
 	if unknown := model.UnknownKeys(text); len(unknown) > 0 {
-		f.tell(fmt.Sprintf("%s: not known, and without effect: %s", folder.Path(fsys, name),
+		c.tell(fmt.Sprintf("%s: not known, and without effect: %s", folder.Path(c.files, name),
 			quote.Some(unknown)))
 	}
 }
@@ -106,61 +93,53 @@ type vocabulary struct {
 }
 
 // openSafetensors opens a safetensors file, or an index of shards, with config.json in the same
-// folder.
-func openSafetensors(fsys fs.FS, name string, o Options) (found, error) {
-	config, err := model.ReadConfig(fsys)
-	if err != nil && (o.Heads == 0 || !errors.Is(err, fs.ErrNotExist)) {
-		return found{}, err
+// folder. Names, shapes or the config may be those of another program.
+func openSafetensors(in *opening) (*Checkpoint, error) {
+	config, err := model.ReadConfig(in.fsys)
+	if err != nil && (in.Heads == 0 || !errors.Is(err, fs.ErrNotExist)) {
+		return nil, err
 	}
-	f := found{format: "safetensors", config: config}
 	said := err == nil
-	if f.tensors, err = weights.Open(fsys, name); err != nil {
-		return found{}, err
+	file, err := weights.Open(in.fsys, in.name)
+	if err != nil {
+		return nil, err
 	}
-	all, renamed := restored(f.tensors)
-	s, err := newStack(f.tensors.Name(), all)
-	if err == nil {
-		s.renamed = s.renamed || renamed
-	}
-	if said && (errors.Is(err, errNoEmbedding) || err == nil && s.plain()) {
-		return f, nil // the model's own error names what is missing
-	}
-	if err == nil {
-		f, err = s.rearranged(fsys, f.tensors, o)
+	in.add(file.Close)
+	all, renamed := restored(file)
+	s, err := newStack(file.Name(), all)
+	if said && (errors.Is(err, errNoEmbedding) || err == nil && s.plain() && !renamed) {
+		// the model's own error names what is missing
+		return &Checkpoint{format: "safetensors", Config: config, Tensors: file}, nil
 	}
 	if err != nil {
-		err = errors.Join(err, f.tensors.Close())
+		return nil, err
 	}
-	return f, err
-}
-
-// rearranged returns the checkpoint of a safetensors file whose names, shapes or config are those
-// of another program.
-func (s *stack) rearranged(fsys fs.FS, file *weights.Tensors, o Options) (found, error) {
-	f, fill, err := s.config(fsys, nil, o)
+	c, fill, err := s.config(in.fsys, nil, in.Options)
 	if err != nil {
-		return found{tensors: file}, err
+		return nil, err
 	}
 	source := weights.Source{Name: file.Name(), Metadata: file.Metadata(), Size: file.Size(),
-		Close: file.Close}
+		Close: in.close}
 	if source.Tensors, err = s.arranged(fill); err != nil {
-		return found{tensors: file}, err
+		return nil, err
 	}
-	t, err := weights.New(source)
-	if err != nil {
-		return found{tensors: file}, err
-	}
-	f.format, f.tensors, f.rearranged = "safetensors", t, true
-	return f, nil
+	c.format, c.rearranged = "safetensors", true
+	c.Tensors, err = weights.New(source)
+	return c, err
 }
 
 // openFile opens the file of that name. Its bytes tell its format.
-func openFile(fsys fs.FS, name string, o Options) (found, error) {
+func openFile(fsys fs.FS, name string, o Options) (*Checkpoint, error) {
+	in := &opening{fsys: fsys, name: name, path: folder.Path(fsys, name), Options: o}
 	f, err := formatOf(fsys, name)
 	if err != nil {
-		return found{}, fmt.Errorf("%s: %w", folder.Path(fsys, name), err)
+		return nil, fmt.Errorf("%s: %w", in.path, err)
 	}
-	return f.open(fsys, name, o)
+	c, err := f.open(in)
+	if err != nil {
+		return nil, errors.Join(err, in.close())
+	}
+	return c, nil
 }
 
 // formatOf returns the format of a file. Errors do not name the file.
@@ -255,15 +234,14 @@ func (p probe) foreign() string {
 	case len(p.head) > 262 && string(p.head[257:262]) == "ustar":
 		return "a tar file, as PyTorch 0.1 wrote, which is not read: save it anew with torch.save"
 	}
-	switch path.Ext(p.name) {
-	case ".json":
-		return "a JSON file and no index of shards: name the folder that it is in"
-	case ".msgpack":
-		return "a file of Flax, which is not read: " + fetch
-	case ".onnx":
-		return "an ONNX graph, which is not read: " + fetch
-	case ".ot":
-		return "a file of rust-bert, which is not read: " + fetch
+	byName := map[string]string{
+		".json":    "a JSON file and no index of shards: name the folder that it is in",
+		".msgpack": "a file of Flax, which is not read: " + fetch,
+		".onnx":    "an ONNX graph, which is not read: " + fetch,
+		".ot":      "a file of rust-bert, which is not read: " + fetch,
+	}
+	if what := byName[path.Ext(p.name)]; what != "" {
+		return what
 	}
 	return fmt.Sprintf("not a checkpoint of a known format (it begins with %.12q): want "+
 		"safetensors, PyTorch's, GGUF, TensorFlow's or llm.c's", p.head[:min(12, len(p.head))])

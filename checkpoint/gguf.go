@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"slices"
 	"strconv"
@@ -25,49 +24,40 @@ func isGGUF(p probe) bool {
 	return p.begins("GGUF") || strings.HasSuffix(p.name, ".gguf") && p.size < 4
 }
 
-// openGGUF opens a GGUF file of the architecture gpt2.
-func openGGUF(fsys fs.FS, name string, _ Options) (found, error) {
-	path := folder.Path(fsys, name)
-	file, err := folder.MapParts(fsys, name, nil)
+// openGGUF opens a GGUF file of the architecture gpt2. If the file has no tokens, tokenizer files in
+// the same folder are taken.
+func openGGUF(in *opening) (*Checkpoint, error) {
+	c := &Checkpoint{format: "gguf", Notes: []string{ggufLosses}}
+	file, err := folder.MapParts(in.fsys, in.name, nil)
+	var parsed *gguf.File
+	if err == nil {
+		in.add(file.Close)
+		parsed, err = parseGGUF(file)
+	}
+	if err == nil {
+		c.Config, err = ggufConfig(parsed)
+	}
 	if err != nil {
-		return found{}, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", in.path, err)
 	}
-	f, err := readGGUF(fsys, path, file)
-	if err != nil {
-		file.Close()
-		return found{}, err
-	}
-	return f, nil
-}
-
-// readGGUF returns the checkpoint of a file, which closing its tensors closes. If the file has no
-// tokens, tokenizer files in the same folder are taken.
-func readGGUF(fsys fs.FS, path string, file folder.Mapped) (f found, err error) {
-	parsed, err := parseGGUF(file)
-	if err != nil {
-		return found{}, fmt.Errorf("%s: %w", path, err)
-	}
-	f = found{format: "gguf", notes: []string{ggufLosses}}
-	if f.config, err = ggufConfig(parsed); err != nil {
-		return found{}, fmt.Errorf("%s: %w", path, err)
-	}
-	source := weights.Source{Name: path, Metadata: ggufMetadata(parsed),
-		Size: file.Size(), Close: file.Close}
+	source := weights.Source{Name: in.path, Metadata: ggufMetadata(parsed), Size: file.Size(),
+		Close: in.close}
 	for _, t := range parsed.Tensors {
 		named, err := ggufTensor(t)
 		if err != nil {
-			return found{}, fmt.Errorf("%s: %w", path, err)
+			return nil, fmt.Errorf("%s: %w", in.path, err)
 		}
 		named.Done = func() { file.Forget(t.Data) }
 		source.Tensors = append(source.Tensors, named)
 	}
 	_, ok := parsed.Pairs[ggufTokenizer+"model"]
-	if ok && !(ggufWithoutTokens(parsed) && hasTokenizerFile(fsys)) {
-		f.vocabulary = &vocabulary{
+	if ok && !(ggufWithoutTokens(parsed) && hasTokenizerFile(in.fsys)) {
+		rows := c.Config.VocabSize
+		c.vocabulary = &vocabulary{
 			load: func() (*tokenizer.Tokenizer, error) {
-				t, err := ggufVocabulary(parsed, f.config.VocabSize)
+				t, err := ggufVocabulary(parsed, rows)
 				if err != nil {
-					return nil, fmt.Errorf("%s: %w", path, err)
+					return nil, fmt.Errorf("%s: %w", in.path, err)
 				}
 				return t, nil
 			},
@@ -76,11 +66,11 @@ func readGGUF(fsys fs.FS, path string, file folder.Mapped) (f found, err error) 
 		}
 	}
 	if yes, _, err := parsed.Bool(ggufTokenizer + "add_bos_token"); err == nil && yes {
-		f.notes = append(f.notes, "the file asks for its token of beginning before each text "+
+		c.Notes = append(c.Notes, "the file asks for its token of beginning before each text "+
 			"(tokenizer.ggml.add_bos_token): programs that follow it give other answers")
 	}
-	f.tensors, err = weights.New(source)
-	return f, err
+	c.Tensors, err = weights.New(source)
+	return c, err
 }
 
 // ggufTemplates returns the chat templates of a file: the default one, and others by their keys.

@@ -39,102 +39,97 @@ type change struct {
 	ready bool // the updates are prepared
 }
 
-// merge merges the adapters into the checkpoint, in their order. The tensors that they do not change
-// are the base's own. After an error the caller still has to close f.tensors.
-func (f *found) merge(options Options) (err error) {
-	m := merging{base: f.tensors, config: f.config, changes: map[string]*change{}}
+// merge merges the adapters into the checkpoint, in their order, and returns what they change. The
+// tensors that they do not change are the base's own, which the checkpoint closes unless they are
+// lent. After an error its tensors are still the base's.
+func (c *Checkpoint) merge(options Options, lent bool) (_ map[string]*change, err error) {
+	m := merging{base: c.Tensors, config: c.Config, changes: map[string]*change{}}
 	if _, ok := m.base.Tensor("transformer.wte.weight"); ok {
 		m.prefix = "transformer."
 	}
-	source := weights.Source{Name: m.base.Name(), Metadata: m.base.Metadata(), Size: m.base.Size()}
-	var closers []func() error
-	closeAll := func() (all error) {
-		for _, c := range closers {
-			all = errors.Join(all, c())
-		}
-		return all
-	}
+	var opened closers
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, closeAll())
+			err = errors.Join(err, opened.close())
 		}
 	}()
+	source := weights.Source{Name: m.base.Name(), Metadata: m.base.Metadata(), Size: m.base.Size(),
+		Close: opened.close}
 	for _, a := range options.Adapters {
 		o, err := a.open()
 		if err != nil {
-			return err
+			return nil, err
 		}
-		closers = append(closers, o.tensors.Close)
+		opened.add(o.tensors.Close)
 		source.Size += o.tensors.Size()
 		if err := m.add(o); err != nil {
-			return fmt.Errorf("%s: %w", o.path, err)
+			return nil, fmt.Errorf("%s: %w", o.path, err)
 		}
-		f.notes = append(f.notes, o.note())
-		f.tell(o.unread()...)
+		c.Notes = append(c.Notes, o.note())
+		c.tell(o.unread()...)
 		if o.config.labels != nil {
-			f.labels = o.config.labels
+			c.labels = o.config.labels
 		}
 	}
 	if err := m.combine(options.Combine); err != nil {
-		return err
+		return nil, err
 	}
-	if err := m.settleHead(f); err != nil {
-		return err
+	if err := m.settleHead(&c.Config); err != nil {
+		return nil, err
 	}
 	if o := m.grown; o != nil { // the model has its vocabulary and, if there is one, its tokenizer
-		f.config.VocabSize = m.of(m.prefix + "wte.weight").tensor.Shape[0]
+		c.Config.VocabSize = m.of(m.prefix + "wte.weight").tensor.Shape[0]
 		if hasTokenizerFile(o.files) {
-			f.vocabulary, f.words = nil, o.files
+			c.vocabulary, c.words = nil, o.files
 		}
 	}
 	source.Tensors = m.tensors()
-	source.Close = closeAll
 	merged, err := weights.New(source)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if !f.lent {
-		closers = append(closers, m.base.Close)
+	if !lent {
+		opened.add(m.base.Close)
 	}
-	f.tensors, f.changes = merged, m.changes
-	f.adapters, f.bases = m.reports, map[string]weights.Tensor{}
+	bases := map[string]weights.Tensor{}
 	for name := range m.changes {
 		if t, ok := m.base.Tensor(name); ok {
-			f.bases[name] = t
+			bases[name] = t
 		}
 	}
-	return nil
+	maps.Copy(bases, c.bases)
+	c.Tensors, c.Adapters = merged, slices.Concat(c.Adapters, m.reports)
+	c.adapted, c.tied, c.bases = true, false, bases
+	return m.changes, nil
 }
 
 // With returns the checkpoint as Options.Adapters would have made it, had they these adapters after
 // its own. The tensors that these do not change are c's, which must stay open; Change tells the
 // others. An adapter that changes the vocabulary, or what is no part of the decoder, as a
 // classifier's head, is an error.
-func (c *Checkpoint) With(adapters ...Adapter) (_ *Checkpoint, err error) {
-	f := &found{config: c.Config, tensors: c.Tensors, lent: true}
-	if err := f.merge(Options{Adapters: adapters}); err != nil {
+func (c *Checkpoint) With(adapters ...Adapter) (*Checkpoint, error) {
+	v := *c
+	v.Notes, v.Unread = nil, nil
+	changes, err := v.merge(Options{Adapters: adapters}, true)
+	if err != nil {
 		return nil, err
 	}
-	v := *c
-	v.Config, v.Tensors, v.Notes, v.Unread = f.config, f.tensors, f.notes, f.unread
-	v.Adapters = slices.Concat(c.Adapters, f.adapters)
-	v.adapted, v.tied, v.labels, v.bases = true, false, nil, f.bases
-	maps.Copy(v.bases, c.bases)
+	v.labels = nil
 	v.Change = model.Change{Tensors: v.Tensors, Digest: v.Digest}
-	for _, name := range slices.Sorted(maps.Keys(f.changes)) {
+	for _, name := range slices.Sorted(maps.Keys(changes)) {
 		part, _, _ := strings.Cut(strings.TrimPrefix(name, "transformer."), ".")
 		if !listed("h wte wpe ln_f lm_head", part) {
 			err = fmt.Errorf("%s is no part of the decoder", quote.Plain(name, 80))
 		}
-		if change := f.changes[name]; len(change.updates) > 0 || change.by != "" {
+		if change := changes[name]; len(change.updates) > 0 || change.by != "" {
 			v.Change.Names = append(v.Change.Names, name)
 		}
 	}
 	switch {
 	case v.VirtualTokens() > 0:
 		err = errors.New("virtual tokens")
-	case f.config.VocabSize != c.Config.VocabSize:
-		err = fmt.Errorf("its vocabulary has %d ids, want the model's %d", f.config.VocabSize,
+	case v.Config.VocabSize != c.Config.VocabSize:
+		err = fmt.Errorf("its vocabulary has %d ids, want the model's %d", v.Config.VocabSize,
 			c.Config.VocabSize)
 	}
 	if err != nil {
@@ -330,7 +325,7 @@ func (m *merging) append(theirs string, u *update) {
 
 // settleHead gives the model a head of its own if the adapters change the embedding or the head, but
 // not both to the same: what is trained of one says nothing of the other.
-func (m *merging) settleHead(f *found) error {
+func (m *merging) settleHead(config *model.Config) error {
 	embedding, _ := m.name("wte.weight")
 	head, _ := m.name(headName)
 	if m.changes[embedding] == nil && m.changes[head] == nil {
@@ -356,7 +351,7 @@ func (m *merging) settleHead(f *found) error {
 			return err
 		}
 	}
-	f.config.TieWordEmbeddings = false
+	config.TieWordEmbeddings = false
 	m.changes[head] = h
 	return nil
 }

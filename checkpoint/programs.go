@@ -41,28 +41,26 @@ func isTensorFlow(p probe) bool {
 }
 
 // openTensorFlow opens the checkpoint that a file belongs to.
-func openTensorFlow(fsys fs.FS, name string, _ Options) (found, error) {
-	prefix, err := tensorflowPrefix(fsys, name)
+func openTensorFlow(in *opening) (*Checkpoint, error) {
+	prefix, err := tensorflowPrefix(in.fsys, in.name)
 	if err != nil {
-		return found{}, fmt.Errorf("%s: %w", folder.Path(fsys, name), err)
+		return nil, fmt.Errorf("%s: %w", in.path, err)
 	}
-	f := found{format: "tensorflow"}
-	if f.config, err = readHParams(fsys); err != nil {
-		return found{}, fmt.Errorf("%s: %w", folder.Path(fsys, folder.HParams), err)
+	c := &Checkpoint{format: "tensorflow"}
+	if c.Config, err = readHParams(in.fsys); err != nil {
+		return nil, fmt.Errorf("%s: %w", folder.Path(in.fsys, folder.HParams), err)
 	}
 	index := prefix + tensorflowIndex
-	b, err := folder.Read(fsys, index, largestIndex)
+	b, err := folder.Read(in.fsys, index, largestIndex)
 	var bundle *programs.Bundle
 	if err == nil {
 		bundle, err = programs.ParseIndex(b)
 	}
 	if err != nil {
-		return found{}, fmt.Errorf("%s: %w", folder.Path(fsys, index), err)
+		return nil, fmt.Errorf("%s: %w", folder.Path(in.fsys, index), err)
 	}
-	if f.tensors, err = openBundle(fsys, prefix, bundle); err != nil {
-		return found{}, err
-	}
-	return f, nil
+	c.Tensors, err = in.openBundle(prefix, bundle)
+	return c, err
 }
 
 // tensorflowPrefix returns the beginning of the names of a checkpoint's files.
@@ -103,8 +101,7 @@ func readHParams(fsys fs.FS) (model.Config, error) {
 	}
 	sizes := map[string]*int{"n_vocab": &c.VocabSize, "n_ctx": &c.Positions, "n_embd": &c.Embd,
 		"n_head": &c.Head, "n_layer": &c.Layer}
-	r := strictjson.NewReader(string(b))
-	err = r.Object(func(key string) error {
+	err = strictjson.ReadObject(b, func(r *strictjson.Reader, key string) error {
 		dst, ok := sizes[key]
 		if !ok {
 			_, err := r.Value()
@@ -118,9 +115,6 @@ func readHParams(fsys fs.FS) (model.Config, error) {
 		*dst = int(n)
 		return nil
 	})
-	if err == nil {
-		err = r.End()
-	}
 	for _, key := range []string{"n_vocab", "n_ctx", "n_embd", "n_head", "n_layer"} {
 		if sizes[key] != nil && err == nil {
 			err = fmt.Errorf("%s: missing, want an integer", key)
@@ -134,29 +128,18 @@ func readHParams(fsys fs.FS) (model.Config, error) {
 }
 
 // openBundle maps the data files of a checkpoint.
-func openBundle(fsys fs.FS, prefix string, b *programs.Bundle) (_ *weights.Tensors, err error) {
+func (in *opening) openBundle(prefix string, b *programs.Bundle) (*weights.Tensors, error) {
 	var files []folder.Mapped
-	closeAll := func() error {
-		var all error
-		for _, f := range files {
-			all = errors.Join(all, f.Close())
-		}
-		return all
-	}
-	defer func() {
-		if err != nil {
-			closeAll()
-		}
-	}()
-	source := weights.Source{Name: folder.Path(fsys, prefix+tensorflowIndex), Close: closeAll}
+	source := weights.Source{Name: folder.Path(in.fsys, prefix+tensorflowIndex), Close: in.close}
 	for i := range b.Shards {
 		name := fmt.Sprintf("%s%s%05d-of-%05d", prefix, tensorflowData, i, b.Shards)
-		file, err := folder.Map(fsys, name, nil)
+		file, err := folder.Map(in.fsys, name, nil)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", folder.Path(fsys, name), err)
+			return nil, fmt.Errorf("%s: %w", folder.Path(in.fsys, name), err)
 		}
+		in.add(file.Close)
 		files = append(files, file)
-		source.Size += int64(len(file.Bytes))
+		source.Size += file.Size()
 	}
 	for _, e := range b.Tensors {
 		if e.DType == "" {
@@ -210,28 +193,15 @@ func isLLMC(p probe) bool {
 }
 
 // openLLMC opens a model file of llm.c.
-func openLLMC(fsys fs.FS, name string, _ Options) (found, error) {
-	path := folder.Path(fsys, name)
-	file, err := folder.Map(fsys, name, nil)
-	if err != nil {
-		return found{}, fmt.Errorf("%s: %w", path, err)
+func openLLMC(in *opening) (*Checkpoint, error) {
+	file, err := folder.Map(in.fsys, in.name, nil)
+	var m *programs.Model
+	if err == nil {
+		in.add(file.Close)
+		m, err = programs.ParseModel(file.Bytes, file.Forget)
 	}
-	f, err := readLLMC(path, file)
 	if err != nil {
-		file.Close()
-		return found{}, err
-	}
-	if ownLLMC(fsys) {
-		f.vocabulary = llmcVocabulary(fsys, llmcTokens(fsys))
-	}
-	return f, nil
-}
-
-// readLLMC returns the checkpoint of a file, which closing its tensors closes.
-func readLLMC(path string, file folder.Mapped) (found, error) {
-	m, err := programs.ParseModel(file.Bytes, file.Forget)
-	if err != nil {
-		return found{}, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", in.path, err)
 	}
 	c := model.DefaultConfig()
 	c.VocabSize, c.Positions = m.Vocab, m.Positions
@@ -239,11 +209,15 @@ func readLLMC(path string, file folder.Mapped) (found, error) {
 	c.Inner = 4 * c.Embd
 	c.BOSTokenID, c.EOSTokenIDs = nil, nil // the tokenizer sets these
 	if err := c.Validate(); err != nil {
-		return found{}, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", in.path, err)
 	}
-	tensors, err := weights.New(weights.Source{Name: path, Tensors: m.Tensors,
-		Size: int64(len(file.Bytes)), Close: file.Close})
-	return found{format: "llm.c", config: c, tensors: tensors}, err
+	tensors, err := weights.New(weights.Source{Name: in.path, Tensors: m.Tensors,
+		Size: file.Size(), Close: in.close})
+	f := &Checkpoint{format: "llm.c", Config: c, Tensors: tensors}
+	if ownLLMC(in.fsys) {
+		f.vocabulary = llmcVocabulary(in.fsys, llmcTokens(in.fsys))
+	}
+	return f, err
 }
 
 // llmcTokens returns the name of the list of tokens, "" if there is none.

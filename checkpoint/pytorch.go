@@ -31,48 +31,44 @@ func isPyTorchIndex(name string) bool { return path.Ext(folder.Indexed(name)) ==
 
 // openPyTorch opens a file that torch.save wrote, or an index of such files. It executes nothing in
 // them.
-func openPyTorch(fsys fs.FS, name string, o Options) (f found, err error) {
-	s := &state{path: folder.Path(fsys, name)}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.close())
+func openPyTorch(in *opening) (*Checkpoint, error) {
+	s := &state{opening: in}
+	if isPyTorchIndex(in.name) {
+		if err := s.openShards(); err != nil {
+			return nil, err
 		}
-	}()
-	if isPyTorchIndex(name) {
-		if err := s.openShards(fsys, name); err != nil {
-			return found{}, err
-		}
-		return s.open(fsys, nil, o)
+		return s.open(nil)
 	}
-	file, err := s.openFile(fsys, name)
+	file, err := s.openFile(in.name)
 	if err == nil {
 		err = s.find(file.Root)
 	}
 	if err != nil {
-		return found{}, fmt.Errorf("%s: %w", s.path, err)
+		return nil, fmt.Errorf("%s: %w", s.path, err)
 	}
-	return s.open(fsys, file.Root, o)
+	return s.open(file.Root)
 }
 
 // openFile opens one of the files.
-func (s *state) openFile(fsys fs.FS, name string) (*torch.File, error) {
-	file, err := torch.Open(fsys, name)
+func (s *state) openFile(name string) (*torch.File, error) {
+	file, err := torch.Open(s.fsys, name)
 	if err == nil {
-		s.files = append(s.files, file)
+		s.add(file.Close)
+		s.size += file.Size()
 	}
 	return file, err
 }
 
 // openShards adds the tensors of the files of an index.
-func (s *state) openShards(fsys fs.FS, name string) error {
-	index, err := weights.ReadIndex(fsys, name)
+func (s *state) openShards() error {
+	index, err := weights.ReadIndex(s.fsys, s.name)
 	if err != nil {
 		return err
 	}
 	holder := map[string]string{}
 	for _, shard := range index.Shards() {
 		from := len(s.names)
-		file, err := s.openFile(fsys, shard)
+		file, err := s.openFile(shard)
 		if err == nil {
 			_, err = file.Dict()
 		}
@@ -80,11 +76,11 @@ func (s *state) openShards(fsys fs.FS, name string) error {
 			err = s.take(file.Root)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", folder.Path(fsys, shard), err)
+			return fmt.Errorf("%s: %w", folder.Path(s.fsys, shard), err)
 		}
 		for _, tensor := range s.names[from:] {
 			if _, twice := holder[tensor]; twice {
-				return fmt.Errorf("%s: %s: there twice, want it once", folder.Path(fsys, shard),
+				return fmt.Errorf("%s: %s: there twice, want it once", folder.Path(s.fsys, shard),
 					quote.Plain(tensor, 80))
 			}
 			holder[tensor] = shard
@@ -93,48 +89,38 @@ func (s *state) openShards(fsys fs.FS, name string) error {
 	return index.Check(holder)
 }
 
-func (s *state) close() (all error) {
-	for _, f := range s.files {
-		all = errors.Join(all, f.Close())
-	}
-	return all
-}
-
 // open returns the checkpoint of a state dict. root is the object that it was found in, or nil.
-func (s *state) open(fsys fs.FS, root any, o Options) (found, error) {
-	source := weights.Source{Name: s.path, Close: s.close}
-	for _, f := range s.files {
-		source.Size += f.Size()
-	}
+func (s *state) open(root any) (*Checkpoint, error) {
+	source := weights.Source{Name: s.path, Close: s.close, Size: s.size}
 	all := make([]weights.Tensor, len(s.tensors))
 	used := int64(0)
 	for i, t := range s.tensors {
 		var err error
 		if all[i], err = t.Weights(s.names[i]); err != nil {
-			return found{}, fmt.Errorf("%s: %w", s.path, err)
+			return nil, fmt.Errorf("%s: %w", s.path, err)
 		}
 	}
 	stack, err := newStack(s.path, all)
 	if errors.Is(err, errNoEmbedding) { // a config may say that this is another architecture
-		if _, other := model.ReadConfig(fsys); other != nil && !errors.Is(other, fs.ErrNotExist) {
+		if _, other := model.ReadConfig(s.fsys); other != nil && !errors.Is(other, fs.ErrNotExist) {
 			err = other
 		}
 	}
 	if err != nil {
-		return found{}, err
+		return nil, err
 	}
 	stack.activation = s.activation
-	f, fill, err := stack.config(fsys, root, o)
+	c, fill, err := stack.config(s.fsys, root, s.Options)
 	if err != nil {
-		return found{}, err
+		return nil, err
 	}
-	f.notes = append(f.notes, s.notes...)
+	c.Notes = append(c.Notes, s.notes...)
 	head, inPlace, err := s.tied(stack)
 	if err != nil {
-		return found{}, fmt.Errorf("%s: %w", s.path, err)
+		return nil, fmt.Errorf("%s: %w", s.path, err)
 	}
-	f.tied = head >= 0
-	if f.config.TieWordEmbeddings && !inPlace {
+	c.tied = head >= 0
+	if c.Config.TieWordEmbeddings && !inPlace {
 		fill.tied = head
 	}
 	for i, t := range stack.tensors {
@@ -143,19 +129,19 @@ func (s *state) open(fsys fs.FS, root any, o Options) (found, error) {
 		}
 	}
 	if used > 2*source.Size { // so many tied or expanded tensors would take too much memory
-		return found{}, fmt.Errorf("%s: tensors of %d bytes in a file of %d: they share storages",
+		return nil, fmt.Errorf("%s: tensors of %d bytes in a file of %d: they share storages",
 			s.path, used, source.Size)
 	}
 	if source.Tensors, err = stack.arranged(fill); err != nil {
-		return found{}, err
+		return nil, err
 	}
-	if f.format == "nanogpt" || !hasTokenizerFile(fsys) {
-		if f.vocabulary, err = nanoMeta(fsys, root, f.config.VocabSize); err != nil {
-			return found{}, err
+	if c.format == "nanogpt" || !hasTokenizerFile(s.fsys) {
+		if c.vocabulary, err = nanoMeta(s.fsys, root, c.Config.VocabSize); err != nil {
+			return nil, err
 		}
 	}
-	f.tensors, err = weights.New(source)
-	return f, err
+	c.Tensors, err = weights.New(source)
+	return c, err
 }
 
 // tied returns the index of a head that is wte once more in the file; -1 if there is none. inPlace
@@ -177,8 +163,8 @@ func (s *state) tied(stack *stack) (index int, inPlace bool, err error) {
 
 // A state is a state dict: tensors by name, in one file or several.
 type state struct {
-	path    string // of the file or the index
-	files   []*torch.File
+	*opening
+	size    int64 // of the files
 	names   []string
 	tensors []*torch.Tensor
 	notes   []string
@@ -359,30 +345,15 @@ func modules(v any) []*torch.Dict {
 
 // activation returns the activation that a module computes, or "" if it is none that is known.
 func activation(o *torch.Object) model.Activation {
-	switch o.Class.Name {
-	case "GELU":
-		form, _ := attributes(o).Get("approximate")
-		if form == "tanh" {
-			return model.GELUNew
-		}
-		return model.GELU
-	case "NewGELU", "NewGELUActivation", "FastGELUActivation", "AccurateGELUActivation", "GELUTanh",
-		"PytorchGELUTanh":
+	if form, _ := attributes(o).Get("approximate"); o.Class.Name == "GELU" && form == "tanh" {
 		return model.GELUNew
-	case "GELUActivation":
-		return model.GELU
-	case "QuickGELUActivation":
-		return model.QuickGELU
-	case "ReLU":
-		return model.ReLU
-	case "ReLUSquaredActivation":
-		return model.ReLU2
-	case "SiLU", "SiLUActivation":
-		return model.SiLU
-	case "Mish", "MishActivation":
-		return model.Mish
 	}
-	return ""
+	return map[string]model.Activation{"GELU": model.GELU, "GELUActivation": model.GELU,
+		"NewGELU": model.GELUNew, "NewGELUActivation": model.GELUNew, "GELUTanh": model.GELUNew,
+		"FastGELUActivation": model.GELUNew, "AccurateGELUActivation": model.GELUNew,
+		"PytorchGELUTanh": model.GELUNew, "QuickGELUActivation": model.QuickGELU, "ReLU": model.ReLU,
+		"ReLUSquaredActivation": model.ReLU2, "SiLU": model.SiLU, "SiLUActivation": model.SiLU,
+		"Mish": model.Mish, "MishActivation": model.Mish}[o.Class.Name]
 }
 
 // entries returns a dict, or the entries of an object that is a kind of dict; nil for others.

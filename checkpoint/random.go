@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -24,18 +25,12 @@ func RandomShapes() []string { return []string{"gpt2", "gpt2-medium", "gpt2-larg
 // RandomShape returns the configuration of one of GPT-2's four sizes.
 func RandomShape(name string) (model.Config, error) {
 	c := model.DefaultConfig()
-	switch name {
-	case "gpt2":
-	case "gpt2-medium":
-		c.Embd, c.Layer, c.Head = 1024, 24, 16
-	case "gpt2-large":
-		c.Embd, c.Layer, c.Head = 1280, 36, 20
-	case "gpt2-xl":
-		c.Embd, c.Layer, c.Head = 1600, 48, 25
-	default:
+	size, ok := map[string][3]int{"gpt2": {768, 12, 12}, "gpt2-medium": {1024, 24, 16},
+		"gpt2-large": {1280, 36, 20}, "gpt2-xl": {1600, 48, 25}}[name]
+	if !ok {
 		return c, fmt.Errorf("--random: %q, want one of %v", name, RandomShapes())
 	}
-	c.Inner = 4 * c.Embd
+	c.Embd, c.Layer, c.Head, c.Inner = size[0], size[1], size[2], 4*size[0]
 	return c, nil
 }
 
@@ -54,15 +49,10 @@ func WriteRandom(ctx context.Context, dir string, c model.Config) error {
 		return err
 	}
 	w := bufio.NewWriterSize(f, 1<<20)
-	if err := weights.Write(w, nil, randomTensors(ctx, c)); err != nil {
-		f.Close()
-		return err
+	if err = weights.Write(w, nil, randomTensors(ctx, c)); err == nil {
+		err = w.Flush()
 	}
-	if err := w.Flush(); err != nil {
-		f.Close()
-		return err
-	}
-	return f.Close()
+	return errors.Join(err, f.Close())
 }
 
 // randomTensors lists the tensors of a checkpoint, made as they are written.

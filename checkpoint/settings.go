@@ -57,11 +57,11 @@ func (s *stack) describe(fsys fs.FS, root any) (d description, err error) {
 	}
 	d = description{from: configJSON, where: path}
 	if err == nil {
-		d.settings, err = members(b)
+		d.settings, err = strictjson.Map(b)
 	}
 	if err == nil && d.settings["model"] != nil && d.settings["trainer"] != nil {
 		d.from, d.where = minGPT, path+": model"
-		if d.settings, err = members(d.settings["model"]); err == nil {
+		if d.settings, err = strictjson.Map(d.settings["model"]); err == nil {
 			// which it writes before it knows them, as 0 or null
 			for key := range s.sizes() {
 				delete(d.settings, key)
@@ -99,52 +99,53 @@ func checkArgs(args settings) error {
 
 // config returns the config of the tensors, and how they are to be arranged. root is the saved
 // object, or nil.
-func (s *stack) config(fsys fs.FS, root any, o Options) (f found, fill filling, err error) {
-	f, fill, err = s.configOf(fsys, root, o)
-	if err == nil && s.head != "" && !f.config.TieWordEmbeddings {
+func (s *stack) config(fsys fs.FS, root any, o Options) (c *Checkpoint, fill filling, err error) {
+	c, fill, err = s.configOf(fsys, root, o)
+	if err == nil && s.head != "" && !c.Config.TieWordEmbeddings {
 		err = fmt.Errorf("%s: %w: %s is there, but tie_word_embeddings is false", s.path, errNoEmbedding,
 			quote.Plain(s.head, 80))
 	}
-	return f, fill, err
+	return c, fill, err
 }
 
 // configOf is config for a file in which the embedding is what it should be.
-func (s *stack) configOf(fsys fs.FS, root any, o Options) (f found, fill filling, err error) {
+func (s *stack) configOf(fsys fs.FS, root any, o Options) (c *Checkpoint, fill filling, err error) {
 	d, err := s.describe(fsys, root)
 	if err != nil {
-		return f, fill, fmt.Errorf("%s: %w", d.where, err)
+		return c, fill, fmt.Errorf("%s: %w", d.where, err)
 	}
-	f.format, fill.zeros, fill.tied = "pytorch", s.outIn, -1
+	c = &Checkpoint{format: "pytorch"}
+	fill.zeros, fill.tied = s.outIn, -1
 	if s.outIn && s.dialect.names == nil {
-		f.format = "mingpt"
+		c.format = "mingpt"
 		if d.from == modelArgs || d.from == dataclass || d.from == configDict {
-			f.format = "nanogpt"
+			c.format = "nanogpt"
 		}
 	}
 	if d.from == configJSON && !s.outIn { // Hugging Face's own
-		f.config, err = model.ReadConfig(fsys)
-		return f, fill, err
+		c.Config, err = model.ReadConfig(fsys)
+		return c, fill, err
 	}
 	if d.from == modelArgs {
 		fill.zeros = string(d.settings["bias"]) == "false"
 		if fill.zeros && s.biased() {
-			return f, fill, fmt.Errorf("%s: bias: False, but the model has biases", d.where)
+			return c, fill, fmt.Errorf("%s: bias: False, but the model has biases", d.where)
 		}
 		if fill.zeros {
-			f.notes = append(f.notes, "bias=False: the biases are zeros")
+			c.Notes = append(c.Notes, "bias=False: the biases are zeros")
 		}
 	}
 	if s.dialect.settle != nil {
 		if err := s.dialect.settle(d.settings); err != nil {
-			return f, fill, fmt.Errorf("%s: %w", d.where, err)
+			return c, fill, fmt.Errorf("%s: %w", d.where, err)
 		}
 	}
-	s.settleGELU(d, &f, o)
+	s.settleGELU(d, c, o)
 	heads := o.Heads
 	if o.wordsOnly {
 		heads = max(heads, 1)
 	}
-	f.config, err = d.settings.config(s.sizes(), heads)
+	c.Config, err = d.settings.config(s.sizes(), heads)
 	switch {
 	case errors.Is(err, errNoHeads) && d.from == nowhere:
 		err = fmt.Errorf("%s: %w, and %s does not say n_head: put the model's config.json beside it, "+
@@ -154,13 +155,13 @@ func (s *stack) configOf(fsys fs.FS, root any, o Options) (f found, fill filling
 	case err != nil:
 		err = fmt.Errorf("%s: %w", d.where, err)
 	}
-	fill.heads, fill.version = f.config.Head, rowOrder(root)
-	return f, fill, err
+	fill.heads, fill.version = c.Config.Head, rowOrder(root)
+	return c, fill, err
 }
 
 // settleGELU sets the form of GELU where nobody says it: the one of Options, else that of the
 // program that most likely wrote the file.
-func (s *stack) settleGELU(d description, f *found, o Options) {
+func (s *stack) settleGELU(d description, c *Checkpoint, o Options) {
 	all, _, err := d.settings.canonical()
 	if err != nil || all["activation_function"] != nil || d.from == configJSON || d.from == minGPT {
 		return // config reports the error
@@ -169,7 +170,7 @@ func (s *stack) settleGELU(d description, f *found, o Options) {
 		d.settings["activation_function"], _ = json.Marshal(s.activation)
 		return
 	}
-	f.asksGELU = true
+	c.asksGELU = true
 	form, other := "erf", "tanh"
 	if d.from == dataclass && d.settings["bias"] == nil || !s.outIn { // nanoGPT's dataclass has bias
 		form, other = other, form
@@ -178,10 +179,10 @@ func (s *stack) settleGELU(d description, f *found, o Options) {
 	case o.GELU != "":
 		form = o.GELU
 	case d.from == modelArgs:
-		f.notes = append([]string{"nanoGPT's files do not say which GELU they were trained with: " +
-			"taken as erf; those from before May 2023 want --gelu tanh"}, f.notes...)
+		c.Notes = append([]string{"nanoGPT's files do not say which GELU they were trained with: " +
+			"taken as erf; those from before May 2023 want --gelu tanh"}, c.Notes...)
 	default:
-		f.notes = append(f.notes, fmt.Sprintf("the file does not say which GELU it was trained "+
+		c.Notes = append(c.Notes, fmt.Sprintf("the file does not say which GELU it was trained "+
 			"with: taken as %s; --gelu %s is the other form", form, other))
 	}
 	name := map[string]model.Activation{"erf": model.GELU, "tanh": model.GELUNew}[form]
@@ -465,14 +466,4 @@ func among(d *torch.Dict) (s settings, from source, where string) {
 		}
 	}
 	return nil, nowhere, ""
-}
-
-// members returns the members of a JSON object.
-func members(b []byte) (settings, error) {
-	all := settings{}
-	err := strictjson.Members(b, func(key string, value json.RawMessage) error {
-		all[key] = value
-		return nil
-	})
-	return all, err
 }

@@ -107,12 +107,9 @@ func (c *Checkpoint) members(name string) (map[string]json.RawMessage, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	all := map[string]json.RawMessage{}
+	var all map[string]json.RawMessage
 	if err == nil {
-		err = strictjson.Members(data, func(key string, value json.RawMessage) error {
-			all[key] = value
-			return nil
-		})
+		all, err = strictjson.Map(data)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", folder.Path(c.words, name), err)

@@ -106,8 +106,7 @@ func parseHeader(text []byte) (*header, error) {
 		return nil, errors.New("header is not valid UTF-8")
 	}
 	hdr := &header{metadata: map[string]string{}}
-	r := strictjson.NewReader(string(text))
-	err := r.Object(func(name string) error {
+	err := strictjson.ReadObject(text, func(r *strictjson.Reader, name string) error {
 		if name == "__metadata__" {
 			return parseMetadata(hdr.metadata, r)
 		}
@@ -121,9 +120,6 @@ func parseHeader(text []byte) (*header, error) {
 		hdr.entries = append(hdr.entries, e)
 		return nil
 	})
-	if err == nil {
-		err = r.End()
-	}
 	if err != nil {
 		return nil, fmt.Errorf("header: %w", err)
 	}

@@ -77,8 +77,7 @@ func (x Index) Check(holder map[string]string) error {
 
 func parseIndex(text []byte) (where []listing, err error) {
 	found := false
-	r := strictjson.NewReader(string(text))
-	err = r.Object(func(key string) (err error) {
+	err = strictjson.ReadObject(text, func(r *strictjson.Reader, key string) (err error) {
 		if key != "weight_map" {
 			_, err = r.Value() // metadata: a total size that nothing depends on
 			return err
@@ -87,9 +86,6 @@ func parseIndex(text []byte) (where []listing, err error) {
 		where, err = parseWeightMap(r)
 		return err
 	})
-	if err == nil {
-		err = r.End()
-	}
 	if err == nil && !found {
 		err = errors.New("no weight_map in this index")
 	}

@@ -77,7 +77,7 @@ func FromBytes(name string, b []byte) (*Tensors, error) {
 	t := newTensors(name)
 	hdr, err := readHeader(bytes.NewReader(b), int64(len(b)), maxHeader)
 	if err == nil {
-		err = t.add(folder.Mapped{Bytes: b}, hdr.tensors(b), hdr.metadata)
+		err = t.add(folder.Mapped{Bytes: b}, hdr)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -96,34 +96,19 @@ func (t *Tensors) addSafetensors(fsys fs.FS, name string, budget int64) (int64, 
 	if err != nil {
 		return 0, err
 	}
-	tensors := hdr.far
-	if !file.IsFar() {
-		tensors = func() []Tensor { return hdr.tensors(file.Bytes) }
-	}
-	if err := t.add(file, tensors(), hdr.metadata); err != nil {
+	if err := t.add(file, hdr); err != nil {
 		file.Close()
 		return 0, err
 	}
 	return hdr.size, nil
 }
 
-// far returns the tensors of a file on another machine.
-func (h *header) far() []Tensor {
+// tensors returns the tensors of a file, whose elements set sets.
+func (h *header) tensors(set func(t *Tensor, e entry)) []Tensor {
 	all := make([]Tensor, len(h.entries))
 	for i, e := range h.entries {
-		all[i] = Tensor{Name: e.name, DType: e.dtype, Shape: e.shape, Fill: Far}
-	}
-	return all
-}
-
-// tensors returns the tensors of a file with these bytes. The header was checked against their
-// number.
-func (h *header) tensors(file []byte) []Tensor {
-	data := file[8+h.size:]
-	all := make([]Tensor, len(h.entries))
-	for i, e := range h.entries {
-		all[i] = Tensor{Name: e.name, DType: e.dtype, Shape: e.shape,
-			Data: data[e.begin:e.end:e.end]}
+		all[i] = Tensor{Name: e.name, DType: e.dtype, Shape: e.shape}
+		set(&all[i], e)
 	}
 	return all
 }
@@ -146,7 +131,16 @@ func FromReaders(files ...File) (*Tensors, error) {
 		hdr, err := readHeader(f, f.Size, budget)
 		if err == nil {
 			budget -= hdr.size
-			err = t.take(hdr.distant(f), hdr.metadata)
+			err = t.take(hdr.tensors(func(t *Tensor, e entry) {
+				begin := 8 + hdr.size + e.begin
+				t.Fill = func(dst []byte, from int64) error {
+					n, err := f.ReadAt(dst, begin+from)
+					if n == len(dst) {
+						return nil
+					}
+					return err
+				}
+			}), hdr.metadata)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.Name, err)
@@ -154,21 +148,4 @@ func FromReaders(files ...File) (*Tensors, error) {
 		t.size += f.Size
 	}
 	return t, nil
-}
-
-// distant returns the tensors of a file whose elements are read only when they are needed.
-func (h *header) distant(file io.ReaderAt) []Tensor {
-	all := make([]Tensor, len(h.entries))
-	for i, e := range h.entries {
-		begin := 8 + h.size + e.begin
-		all[i] = Tensor{Name: e.name, DType: e.dtype, Shape: e.shape,
-			Fill: func(dst []byte, from int64) error {
-				n, err := file.ReadAt(dst, begin+from)
-				if n == len(dst) {
-					return nil
-				}
-				return err
-			}}
-	}
-	return all
 }

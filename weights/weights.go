@@ -21,6 +21,7 @@ package weights
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 
 	"picogpt/internal/folder"
@@ -63,9 +64,7 @@ func New(s Source) (*Tensors, error) {
 		t.index[x.Name] = len(t.tensors)
 		t.tensors = append(t.tensors, x)
 	}
-	for k, v := range s.Metadata {
-		t.metadata[k] = v
-	}
+	maps.Copy(t.metadata, s.Metadata)
 	t.size = s.Size
 	if s.Close != nil {
 		t.closers = append(t.closers, s.Close)
@@ -78,9 +77,17 @@ func newTensors(name string) *Tensors {
 	return &Tensors{name: name, index: map[string]int{}, metadata: map[string]string{}}
 }
 
-// add adds the tensors of one safetensors file, and the file's metadata.
-func (t *Tensors) add(file folder.Mapped, tensors []Tensor, metadata map[string]string) error {
-	if err := t.take(tensors, metadata); err != nil {
+// add adds the tensors of one safetensors file, and the file's metadata. The header was checked
+// against the number of the file's bytes.
+func (t *Tensors) add(file folder.Mapped, h *header) error {
+	tensors := h.tensors(func(t *Tensor, e entry) {
+		if file.IsFar() {
+			t.Fill = Far
+			return
+		}
+		t.Data = file.Bytes[8+h.size:][e.begin:e.end:e.end]
+	})
+	if err := t.take(tensors, h.metadata); err != nil {
 		return err
 	}
 	t.closers = append(t.closers, file.Close)

@@ -124,10 +124,7 @@ func (s *store) open() error {
 	if err == nil {
 		s.root, err = os.OpenRoot(s.dir())
 	}
-	if err != nil {
-		return s.failed(s.dir(), err)
-	}
-	return nil
+	return s.failed(s.dir(), err)
 }
 
 // tag is the content of CACHEDIR.TAG: the signature, and a sentence for readers.
@@ -150,8 +147,11 @@ func writeTag(cache string) error {
 	return errors.Join(err, f.Close())
 }
 
-// failed returns an error that names a file of the cache and the reason.
+// failed returns an error that names a file of the cache and the reason, nil if there is none.
 func (s *store) failed(name string, err error) error {
+	if err == nil {
+		return nil
+	}
 	if !filepath.IsAbs(name) && !strings.HasPrefix(name, s.cache) {
 		name = s.path(name)
 	}
@@ -174,18 +174,12 @@ func (s *store) create(etag string) (f *os.File, name string, err error) {
 			break
 		}
 	}
-	if err != nil {
-		return nil, "", s.failed("blobs", err)
-	}
-	return f, name, nil
+	return f, name, s.failed("blobs", err)
 }
 
 // publish renames a complete file to the name of its blob.
 func (s *store) publish(incomplete, etag string) error {
-	if err := s.root.Rename(incomplete, blob(etag)); err != nil {
-		return s.failed(blob(etag), err)
-	}
-	return nil
+	return s.failed(blob(etag), s.root.Rename(incomplete, blob(etag)))
 }
 
 // link makes a blob a file of a snapshot, as a relative link. Where the system has no links, it
@@ -220,10 +214,7 @@ func (s *store) link(commit, file, etag string, isNew bool) error {
 // insert makes a blob a file of a snapshot without a link.
 func (s *store) insert(to, etag string, isNew bool) error {
 	if isNew {
-		if err := s.root.Rename(blob(etag), to); err != nil {
-			return s.failed(to, err)
-		}
-		return nil
+		return s.failed(to, s.root.Rename(blob(etag), to))
 	}
 	from, err := s.root.Open(blob(etag))
 	if err != nil {
@@ -249,9 +240,8 @@ func (s *store) write(temp, to string, from io.Reader) error {
 	}
 	if err != nil {
 		s.root.Remove(name)
-		return s.failed(to, err)
 	}
-	return nil
+	return s.failed(to, err)
 }
 
 // setRef records the commit of a revision, unless that is known. A commit needs no record.
@@ -409,14 +399,12 @@ func (s *store) reopen(left leftover) *os.File {
 	}
 	named, err := s.root.Lstat(left.name)
 	open, failed := f.Stat()
-	if err != nil || failed != nil || !named.Mode().IsRegular() || !os.SameFile(named, open) ||
-		open.Size() != left.size {
-		f.Close()
-		return nil
+	if err == nil && failed == nil && named.Mode().IsRegular() && os.SameFile(named, open) &&
+		open.Size() == left.size {
+		if _, err := f.Seek(0, io.SeekEnd); err == nil {
+			return f
+		}
 	}
-	if _, err := f.Seek(0, io.SeekEnd); err != nil {
-		f.Close()
-		return nil
-	}
-	return f
+	f.Close()
+	return nil
 }

@@ -179,9 +179,9 @@ func (c *client) head(ctx context.Context, revision, file string) (*meta, error)
 		}
 		drop(resp)
 		if resp.StatusCode >= 300 && resp.StatusCode < 400 {
-			to, err := url.Parse(resp.Header.Get("Location"))
-			if err != nil || resp.Header.Get("Location") == "" {
-				return nil, errors.New("a redirect that leads nowhere")
+			to, err := redirect(resp)
+			if err != nil {
+				return nil, err
 			}
 			if to.Host == "" && to.Scheme == "" { // the repository was renamed
 				u = u.ResolveReference(to)
@@ -197,12 +197,22 @@ func (c *client) head(ctx context.Context, revision, file string) (*meta, error)
 	return nil, fmt.Errorf("more than %d redirects", maxRedirects)
 }
 
+// redirect returns the address that an answer leads to, which may be relative.
+func redirect(resp *http.Response) (*url.URL, error) {
+	location := resp.Header.Get("Location")
+	to, err := url.Parse(location)
+	if err != nil || location == "" {
+		return nil, errors.New("a redirect that leads nowhere")
+	}
+	return to, nil
+}
+
 // meta reads the headers of an answer.
 func (c *client) meta(resp *http.Response, file string, at *url.URL) (*meta, error) {
 	h := resp.Header
-	m := &meta{file: file, commit: h.Get("X-Repo-Commit"), size: -1, location: at}
-	m.etag = cmp.Or(h.Get("X-Linked-Etag"), h.Get("ETag"))
-	m.etag = strings.Trim(strings.TrimPrefix(m.etag, "W/"), `"`)
+	etag := strings.TrimPrefix(cmp.Or(h.Get("X-Linked-Etag"), h.Get("ETag")), "W/")
+	m := &meta{file: file, commit: h.Get("X-Repo-Commit"), etag: strings.Trim(etag, `"`), size: -1,
+		location: at}
 	if !isHTTP(at) || c.origin.Scheme == "https" && at.Scheme != "https" {
 		return nil, fmt.Errorf("the hub sends us to %s, want an address of https",
 			quote.Plain(at.Scheme+"://"+at.Host, 80))

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"picogpt/internal/folder"
@@ -50,22 +51,14 @@ func (s *Snapshot) Verify(ctx context.Context, done func(Checked)) error {
 }
 
 // names returns the names of the snapshot's files and links, with slashes.
-func (s *Snapshot) names() (names []string, err error) {
-	err = filepath.WalkDir(s.Dir, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		name, err := filepath.Rel(s.Dir, path)
-		name = filepath.ToSlash(name)
-		if err == nil && checkFile(name) == nil && !strings.HasPrefix(name, downloads) {
-			names = append(names, name)
-		}
-		return err
-	})
+func (s *Snapshot) names() ([]string, error) {
+	names, err := walk(s.Dir)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", s.Dir, folder.Cause(err))
 	}
-	return names, err
+	return slices.DeleteFunc(names, func(name string) bool {
+		return checkFile(name) != nil || strings.HasPrefix(name, downloads)
+	}), err
 }
 
 // downloads is the folder where huggingface_hub says of a folder's files what they are, if it has

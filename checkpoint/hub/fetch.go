@@ -233,9 +233,9 @@ func (c *client) get(ctx context.Context, u *url.URL, headers ...string) (*http.
 			return resp, err
 		}
 		drop(resp)
-		to, err := url.Parse(resp.Header.Get("Location"))
-		if err != nil || resp.Header.Get("Location") == "" {
-			return nil, errors.New("a redirect that leads nowhere")
+		to, err := redirect(resp)
+		if err != nil {
+			return nil, err
 		}
 		from := u
 		u = u.ResolveReference(to)

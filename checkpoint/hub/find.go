@@ -3,6 +3,7 @@
 package hub
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -73,20 +74,27 @@ func (s *Snapshot) Unknown(file string) bool {
 	return !s.Has(file) && err != nil
 }
 
-// Files returns the names of the snapshot's files, with slashes. Links whose target does not exist
-// are left out.
-func (s *Snapshot) Files() (names []string) {
-	filepath.WalkDir(s.Dir, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return nil
+// walk returns the names of the files and links below a folder, with slashes, and the first error.
+func walk(dir string) (names []string, first error) {
+	filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		name := ""
+		if err == nil && !e.IsDir() {
+			name, err = filepath.Rel(dir, path)
 		}
-		name, err := filepath.Rel(s.Dir, path)
-		if err == nil && s.Has(filepath.ToSlash(name)) {
+		if name != "" && err == nil {
 			names = append(names, filepath.ToSlash(name))
 		}
+		first = cmp.Or(first, err)
 		return nil
 	})
-	return names
+	return names, first
+}
+
+// Files returns the names of the snapshot's files, with slashes. Links whose target does not exist
+// are left out.
+func (s *Snapshot) Files() []string {
+	names, _ := walk(s.Dir)
+	return slices.DeleteFunc(names, func(name string) bool { return !s.Has(name) })
 }
 
 // Size returns the number of bytes of the snapshot's files.
@@ -156,21 +164,12 @@ func listRepo(n Name, o Options) (all []*Snapshot) {
 // refs returns the revisions in the cache by their commits: main first, the others sorted by name.
 func (s *store) refs() map[string][]string {
 	byCommit := map[string][]string{}
-	root := s.path("refs")
-	filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return nil
-		}
-		revision, err := filepath.Rel(root, path)
-		revision = filepath.ToSlash(revision)
-		if err != nil || checkRevision(revision) != nil {
-			return nil
-		}
-		if commit := s.ref(revision); commit != "" {
+	revisions, _ := walk(s.path("refs"))
+	for _, revision := range revisions {
+		if commit := s.ref(revision); commit != "" && checkRevision(revision) == nil {
 			byCommit[commit] = append(byCommit[commit], revision)
 		}
-		return nil
-	})
+	}
 	for _, revisions := range byCommit {
 		slices.SortStableFunc(revisions, func(a, b string) int {
 			switch {

@@ -130,18 +130,9 @@ var errNoContext = errors.New("context: nil, want one, such as context.Backgroun
 func (o Options) withDefaults() Options {
 	o.Endpoint = cmp.Or(o.Endpoint, "https://huggingface.co")
 	o.UserAgent = cmp.Or(o.UserAgent, "picogpt")
-	for _, d := range []struct {
-		value *time.Duration
-		usual time.Duration
-	}{
-		{&o.HeadTimeout, 10 * time.Second},
-		{&o.ReadTimeout, 10 * time.Second},
-		{&o.RetryWait, 500 * time.Millisecond},
-	} {
-		if *d.value <= 0 {
-			*d.value = d.usual
-		}
-	}
+	o.HeadTimeout = cmp.Or(max(o.HeadTimeout, 0), 10*time.Second)
+	o.ReadTimeout = cmp.Or(max(o.ReadTimeout, 0), 10*time.Second)
+	o.RetryWait = cmp.Or(max(o.RetryWait, 0), 500*time.Millisecond)
 	if o.Progress == nil {
 		o.Progress = func(Progress) {}
 	}
@@ -198,15 +189,10 @@ func defaultHome() string {
 // token returns the user's token, or "" if there is none.
 func token(home string) (string, error) {
 	const longest = 4096 // bytes of a token's file
-	if t := clean(os.Getenv("HF_TOKEN")); t != "" {
-		return t, nil
-	}
-	if t := clean(os.Getenv("HUGGING_FACE_HUB_TOKEN")); t != "" {
-		return t, nil
-	}
+	t := cmp.Or(clean(os.Getenv("HF_TOKEN")), clean(os.Getenv("HUGGING_FACE_HUB_TOKEN")))
 	path := cmp.Or(expand(os.Getenv("HF_TOKEN_PATH")), below(home, "token"))
-	if path == "" {
-		return "", nil
+	if t != "" || path == "" {
+		return t, nil
 	}
 	f, _, err := folder.Open(folder.Dir(filepath.Dir(path)), filepath.Base(path))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -247,23 +247,11 @@ func (p *parts) fetch(b []byte, from int64) error {
 
 // bytes returns the bytes of a small file, and checks their hash.
 func (r *repo) bytes(ctx context.Context, m *meta, limit int64) (b []byte, err error) {
-	err = r.persist(ctx, m.file, func() int64 { return 0 }, func() error {
-		resp, err := r.get(ctx, m.location)
-		if err != nil {
-			return err
-		}
-		defer resp.Body.Close()
-		if resp.StatusCode != http.StatusOK {
-			return r.refusal(resp, m.commit, m.file)
-		}
-		b, err = io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	err = r.persist(ctx, m.file, func() int64 { return 0 }, func() (err error) {
+		b, err = r.answer(ctx, m.location, limit, m.commit, m.file)
 		return err
 	})
-	switch {
-	case err != nil:
-	case int64(len(b)) > limit:
-		err = fmt.Errorf("more than %d bytes", limit)
-	default:
+	if err == nil {
 		err = verify(ctx, bytes.NewReader(b), int64(len(b)), m.etag)
 	}
 	if err != nil {

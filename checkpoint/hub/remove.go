@@ -139,27 +139,23 @@ func (s *store) removeCommit(commit string) error {
 // links returns the names of the blobs that the files of a commit's snapshot are.
 func (s *store) links(commit string) map[string]bool {
 	all := map[string]bool{}
-	dir := s.snapshot(commit)
-	filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if err == nil && e.Type()&fs.ModeSymlink != 0 {
-			if to, err := os.Readlink(path); err == nil && checkEtag(filepath.Base(to)) == nil {
-				all[filepath.Base(to)] = true
-			}
+	names, _ := walk(s.snapshot(commit))
+	for _, name := range names {
+		to, err := os.Readlink(s.path(pointer(commit, name)))
+		if etag := filepath.Base(to); err == nil && checkEtag(etag) == nil {
+			all[etag] = true
 		}
-		return nil
-	})
+	}
 	return all
 }
 
 // size returns the number of bytes of the repository's files. A link is none of them.
 func (s *store) size() (n int64) {
-	filepath.WalkDir(s.dir(), func(_ string, e fs.DirEntry, err error) error {
-		if err == nil && e.Type().IsRegular() {
-			if info, err := e.Info(); err == nil {
-				n += info.Size()
-			}
+	names, _ := walk(s.dir())
+	for _, name := range names {
+		if info, err := os.Lstat(s.path(name)); err == nil && info.Mode().IsRegular() {
+			n += info.Size()
 		}
-		return nil
-	})
+	}
 	return n
 }

@@ -306,10 +306,7 @@ func (r *repo) read(ctx context.Context, file string, limit int64) ([]byte, erro
 	}
 	name := native(pointer(r.commit, file))
 	b, err := folder.Read(folder.Dir(r.store.dir()), name, limit)
-	if err != nil {
-		return nil, r.store.failed(name, err)
-	}
-	return b, nil
+	return b, r.store.failed(name, err)
 }
 
 func isDir(path string) bool {
@@ -327,7 +324,7 @@ func (r *repo) list(ctx context.Context) (files []string, err error) {
 	u := r.address("api/models/" + r.name.Repo + "/revision/" + url.PathEscape(r.commit))
 	const what = "the list of files"
 	err = r.persist(ctx, what, func() int64 { return 0 }, func() error {
-		b, err := r.answer(ctx, u)
+		b, err := r.answer(ctx, u, maxList, r.name.revision(), "")
 		if err == nil {
 			files, err = parseList(b)
 		}
@@ -339,19 +336,21 @@ func (r *repo) list(ctx context.Context) (files []string, err error) {
 	return files, nil
 }
 
-// answer returns the body of an answer, whose size is bounded.
-func (r *repo) answer(ctx context.Context, u *url.URL) ([]byte, error) {
+// answer returns the body of an answer, of at most limit bytes. A refusal is about a file.
+func (r *repo) answer(
+	ctx context.Context, u *url.URL, limit int64, revision, file string,
+) ([]byte, error) {
 	resp, err := r.get(ctx, u)
 	if err != nil {
 		return nil, err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return nil, r.refusal(resp, r.name.revision(), "")
+		return nil, r.refusal(resp, revision, file)
 	}
-	b, err := io.ReadAll(io.LimitReader(resp.Body, maxList+1))
-	if err == nil && len(b) > maxList {
-		err = fmt.Errorf("more than %d bytes", maxList)
+	b, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	if err == nil && int64(len(b)) > limit {
+		err = fmt.Errorf("more than %d bytes", limit)
 	}
 	return b, err
 }
@@ -360,8 +359,7 @@ func (r *repo) answer(ctx context.Context, u *url.URL) ([]byte, error) {
 // leave the folder is an error.
 func parseList(text []byte) (files []string, err error) {
 	found := false
-	r := strictjson.NewReader(string(text))
-	err = r.Object(func(key string) error {
+	err = strictjson.ReadObject(text, func(r *strictjson.Reader, key string) error {
 		if key != "siblings" {
 			_, err := r.Value()
 			return err
@@ -376,9 +374,6 @@ func parseList(text []byte) (files []string, err error) {
 			return err
 		})
 	})
-	if err == nil {
-		err = r.End()
-	}
 	if err == nil && !found {
 		err = errors.New("want siblings, the list of the files, found none")
 	}

@@ -24,13 +24,12 @@ func (m Memory) Open(name string) (fs.File, error) {
 		return fail(fs.ErrInvalid)
 	}
 	if b, ok := m[name]; ok {
-		return &MemoryFile{Reader: bytes.NewReader(b), Bytes: b,
-			info: memoryInfo{name, int64(len(b))}}, nil
+		return &MemoryFile{bytes.NewReader(b), b, opened{name, int64(len(b))}}, nil
 	}
 	if name != "." {
 		return fail(fs.ErrNotExist)
 	}
-	list := &memoryList{}
+	list := &memoryList{opened: opened{".", -1}}
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		list.rest = append(list.rest, fs.FileInfoToDirEntry(memoryInfo{name, int64(len(m[name]))}))
 	}
@@ -41,20 +40,20 @@ func (m Memory) Open(name string) (fs.File, error) {
 type MemoryFile struct {
 	*bytes.Reader
 	Bytes []byte // the bytes themselves, not a copy
-	info  memoryInfo
+	opened
 }
 
-// Stat implements fs.File.
-func (f *MemoryFile) Stat() (fs.FileInfo, error) { return f.info, nil }
+// opened is what Stat returns of an open file; Close does nothing.
+type opened memoryInfo
 
-// Close does nothing.
-func (f *MemoryFile) Close() error { return nil }
+func (o opened) Stat() (fs.FileInfo, error) { return memoryInfo(o), nil }
+func (opened) Close() error                 { return nil }
 
 // A memoryList is the open folder.
-type memoryList struct{ rest []fs.DirEntry }
-
-func (l *memoryList) Stat() (fs.FileInfo, error) { return memoryInfo{".", -1}, nil }
-func (l *memoryList) Close() error               { return nil }
+type memoryList struct {
+	opened
+	rest []fs.DirEntry
+}
 
 func (l *memoryList) Read([]byte) (int, error) {
 	return 0, &fs.PathError{Op: "read", Path: ".", Err: fs.ErrInvalid}

@@ -33,26 +33,24 @@ const (
 	kindF64
 )
 
+// kinds are the names of the kinds, and the bytes of a value, 0 where these vary.
+var kinds = [...]struct {
+	name string
+	size int
+}{{"u8", 1}, {"i8", 1}, {"u16", 2}, {"i16", 2}, {"u32", 4}, {"i32", 4}, {"f32", 4}, {"bool", 1},
+	{"string", 0}, {"array", 0}, {"u64", 8}, {"i64", 8}, {"f64", 8}}
+
 func (k kind) String() string {
-	names := [...]string{"u8", "i8", "u16", "i16", "u32", "i32", "f32", "bool", "string", "array",
-		"u64", "i64", "f64"}
-	if int(k) < len(names) {
-		return names[k]
+	if int(k) < len(kinds) {
+		return kinds[k].name
 	}
 	return fmt.Sprintf("type %d", uint32(k))
 }
 
 // size returns the bytes of a value, or 0 for kinds of variable size.
 func (k kind) size() int {
-	switch k {
-	case kindU8, kindI8, kindBool:
-		return 1
-	case kindU16, kindI16:
-		return 2
-	case kindU32, kindI32, kindF32:
-		return 4
-	case kindU64, kindI64, kindF64:
-		return 8
+	if int(k) < len(kinds) {
+		return kinds[k].size
 	}
 	return 0
 }
@@ -74,88 +72,71 @@ func (v Value) String() string {
 
 // integer returns element i, if it is an integer and at least 0.
 func (v Value) integer(i int) (uint64, bool) {
-	b := v.raw[i*v.kind.size():]
-	var n int64
+	size := v.kind.size()
+	var whole [8]byte
+	copy(whole[:], v.raw[i*size:][:size])
+	n := binary.LittleEndian.Uint64(whole[:])
 	switch v.kind {
-	case kindU8:
-		n = int64(b[0])
-	case kindI8:
-		n = int64(int8(b[0]))
-	case kindU16:
-		n = int64(binary.LittleEndian.Uint16(b))
-	case kindI16:
-		n = int64(int16(binary.LittleEndian.Uint16(b)))
-	case kindU32:
-		n = int64(binary.LittleEndian.Uint32(b))
-	case kindI32:
-		n = int64(int32(binary.LittleEndian.Uint32(b)))
-	case kindU64, kindI64:
-		n = int64(binary.LittleEndian.Uint64(b))
-		return uint64(n), n >= 0 || v.kind == kindU64
-	default:
-		return 0, false
+	case kindU8, kindU16, kindU32, kindU64:
+		return n, true
+	case kindI8, kindI16, kindI32, kindI64:
+		return n, n>>(8*size-1) == 0
 	}
-	return uint64(n), n >= 0
+	return 0, false
 }
+
+// value returns the value of a key, whose kind must be right. ok is false if there is no such key.
+func (f *File) value(key, want string, right func(v Value) bool) (v Value, ok bool, err error) {
+	if v, ok = f.Pairs[key]; ok && !right(v) {
+		return v, false, fmt.Errorf("%s: %s, want %s", key, v, want)
+	}
+	return v, ok, nil
+}
+
+// one and list are the values of a kind that are no array, and that are one.
+func one(k kind) func(Value) bool  { return func(v Value) bool { return !v.array && v.kind == k } }
+func list(k kind) func(Value) bool { return func(v Value) bool { return v.array && v.kind == k } }
 
 // Uint returns the integer of a key, at least 0. ok is false if there is no such key.
 func (f *File) Uint(key string) (n uint64, ok bool, err error) {
-	v, ok := f.Pairs[key]
-	if !ok {
-		return 0, false, nil
-	}
-	if !v.array {
-		if n, ok := v.integer(0); ok {
-			return n, true, nil
+	_, ok, err = f.value(key, "an integer of at least 0", func(v Value) (is bool) {
+		if !v.array {
+			n, is = v.integer(0)
 		}
-	}
-	return 0, false, fmt.Errorf("%s: %s, want an integer of at least 0", key, v)
+		return is
+	})
+	return n, ok, err
 }
 
 // Float returns the float of a key. ok is false if there is no such key.
 func (f *File) Float(key string) (x float32, ok bool, err error) {
-	v, ok := f.Pairs[key]
-	if !ok {
-		return 0, false, nil
+	v, ok, err := f.value(key, "an f32", one(kindF32))
+	if ok {
+		x = math.Float32frombits(binary.LittleEndian.Uint32(v.raw))
 	}
-	if v.array || v.kind != kindF32 {
-		return 0, false, fmt.Errorf("%s: %s, want an f32", key, v)
-	}
-	return math.Float32frombits(binary.LittleEndian.Uint32(v.raw)), true, nil
+	return x, ok, err
 }
 
 // Bool returns the boolean of a key. ok is false if there is no such key.
 func (f *File) Bool(key string) (yes, ok bool, err error) {
-	v, ok := f.Pairs[key]
-	if !ok {
-		return false, false, nil
-	}
-	if v.array || v.kind != kindBool {
-		return false, false, fmt.Errorf("%s: %s, want a bool", key, v)
-	}
-	return v.raw[0] != 0, true, nil
+	v, ok, err := f.value(key, "a bool", one(kindBool))
+	return ok && v.raw[0] != 0, ok, err
 }
 
 // Text returns the string of a key. ok is false if there is no such key.
 func (f *File) Text(key string) (s string, ok bool, err error) {
-	v, ok := f.Pairs[key]
-	if !ok {
-		return "", false, nil
+	v, ok, err := f.value(key, "a string", one(kindString))
+	if ok {
+		s = string(v.raw[8:])
 	}
-	if v.array || v.kind != kindString {
-		return "", false, fmt.Errorf("%s: %s, want a string", key, v)
-	}
-	return string(v.raw[8:]), true, nil
+	return s, ok, err
 }
 
 // Texts returns the array of strings of a key, or nil if there is no such key.
 func (f *File) Texts(key string) ([]string, error) {
-	v, ok := f.Pairs[key]
+	v, ok, err := f.value(key, "an array of strings", list(kindString))
 	if !ok {
-		return nil, nil
-	}
-	if !v.array || v.kind != kindString {
-		return nil, fmt.Errorf("%s: %s, want an array of strings", key, v)
+		return nil, err
 	}
 	all := make([]string, v.count)
 	copied := string(v.raw) // one copy, of which all strings are parts
@@ -169,24 +150,19 @@ func (f *File) Texts(key string) ([]string, error) {
 }
 
 // Uints returns the array of integers of a key, each at least 0, or nil if there is no such key.
-func (f *File) Uints(key string) ([]int, error) {
-	v, ok := f.Pairs[key]
-	if !ok {
-		return nil, nil
-	}
-	wrong := fmt.Errorf("%s: %s, want an array of integers of at least 0", key, v)
-	if !v.array {
-		return nil, wrong
-	}
-	all := make([]int, 0, v.count)
-	for i := range v.count {
-		n, ok := v.integer(i)
-		if !ok || n > math.MaxInt {
-			return nil, wrong
+func (f *File) Uints(key string) (all []int, err error) {
+	_, _, err = f.value(key, "an array of integers of at least 0", func(v Value) bool {
+		all = make([]int, 0, v.count)
+		for i := range v.count {
+			n, ok := v.integer(i)
+			if !ok || n > math.MaxInt {
+				return false
+			}
+			all = append(all, int(n))
 		}
-		all = append(all, int(n))
-	}
-	return all, nil
+		return v.array
+	})
+	return all, err
 }
 
 // Raw returns the bytes of all pairs whose keys begin with prefix, in the order of the keys.

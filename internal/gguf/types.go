@@ -45,41 +45,22 @@ type layout struct {
 	decode   func(dst []float32, block []byte) // sets dst to a block's weights; nil for floats
 }
 
+// layouts are the forms of the types that are read.
+var layouts = [...]layout{
+	F32: {"F32", 1, 4, nil}, F16: {"F16", 1, 2, nil}, BF16: {"BF16", 1, 2, nil},
+	Q4_0: {"Q4_0", 32, 18, q40}, Q4_1: {"Q4_1", 32, 20, q41}, Q5_0: {"Q5_0", 32, 22, q50},
+	Q5_1: {"Q5_1", 32, 24, q51}, Q8_0: {"Q8_0", 32, 34, q80}, Q2_K: {"Q2_K", 256, 84, q2k},
+	Q3_K: {"Q3_K", 256, 110, q3k}, Q4_K: {"Q4_K", 256, 144, q4k}, Q5_K: {"Q5_K", 256, 176, q5k},
+	Q6_K: {"Q6_K", 256, 210, q6k}, IQ4NL: {"IQ4_NL", 32, 18, iq4nl},
+	IQ4XS: {"IQ4_XS", 256, 136, iq4xs},
+}
+
 // layout returns the form of a type in a file. ok is false for types that are not read.
-func (t Type) layout() (layout, bool) {
-	switch t {
-	case F32:
-		return layout{"F32", 1, 4, nil}, true
-	case F16:
-		return layout{"F16", 1, 2, nil}, true
-	case BF16:
-		return layout{"BF16", 1, 2, nil}, true
-	case Q4_0:
-		return layout{"Q4_0", 32, 18, q40}, true
-	case Q4_1:
-		return layout{"Q4_1", 32, 20, q41}, true
-	case Q5_0:
-		return layout{"Q5_0", 32, 22, q50}, true
-	case Q5_1:
-		return layout{"Q5_1", 32, 24, q51}, true
-	case Q8_0:
-		return layout{"Q8_0", 32, 34, q80}, true
-	case Q2_K:
-		return layout{"Q2_K", 256, 84, q2k}, true
-	case Q3_K:
-		return layout{"Q3_K", 256, 110, q3k}, true
-	case Q4_K:
-		return layout{"Q4_K", 256, 144, q4k}, true
-	case Q5_K:
-		return layout{"Q5_K", 256, 176, q5k}, true
-	case Q6_K:
-		return layout{"Q6_K", 256, 210, q6k}, true
-	case IQ4NL:
-		return layout{"IQ4_NL", 32, 18, iq4nl}, true
-	case IQ4XS:
-		return layout{"IQ4_XS", 256, 136, iq4xs}, true
+func (t Type) layout() (l layout, ok bool) {
+	if int64(t) < int64(len(layouts)) {
+		l = layouts[t]
 	}
-	return layout{}, false
+	return l, l.bytes > 0
 }
 
 // String returns ggml's name of a type, also of types that are not read.

@@ -211,30 +211,18 @@ const (
 // Endings are those of names that a kind may have, without the dot; a directory's stands for no
 // format. JSON is text, and llama.cpp's prompt caches are called .bin.
 func (k Kind) Endings() []string {
-	switch k {
-	case Text:
-		return []string{"txt", "text", "md"}
-	case Formed:
-		return []string{"txt", "text", "md", "json", "jsonl", "ndjson", "csv", "tsv", "xml", "yaml",
-			"yml", "html", "htm", "xhtml", "svg"}
-	case JSONLines:
-		return []string{"jsonl", "ndjson", "json", "txt"}
-	case JSON:
-		return []string{"json", "jsonl", "ndjson", "txt"}
-	case HTML:
-		return []string{"html", "htm", "xhtml"}
-	case GGUF:
-		return []string{"gguf"}
-	case NPY:
-		return []string{"npy"}
-	case Safetensors:
-		return []string{"safetensors"}
-	case Packed:
-		return []string{"gptz"}
-	case Session:
-		return []string{"session", "bin"}
-	}
-	return nil
+	return strings.Fields(map[Kind]string{
+		Text:        "txt text md",
+		Formed:      "txt text md json jsonl ndjson csv tsv xml yaml yml html htm xhtml svg",
+		JSONLines:   "jsonl ndjson json txt",
+		JSON:        "json jsonl ndjson txt",
+		HTML:        "html htm xhtml",
+		GGUF:        "gguf",
+		NPY:         "npy",
+		Safetensors: "safetensors",
+		Packed:      "gptz",
+		Session:     "session bin",
+	}[k])
 }
 
 // formats are the endings that stand for a format, ours and others'.

@@ -22,18 +22,32 @@ import (
 // Members calls visit for each member of a JSON object, in order, and stops at the first error. A
 // value is never empty and has no white space around it.
 func Members(text []byte, visit func(key string, value json.RawMessage) error) error {
-	r := NewReader(string(text))
-	err := r.Object(func(key string) error {
+	return ReadObject(text, func(r *Reader, key string) error {
 		value, err := r.Value()
 		if err != nil {
 			return err
 		}
 		return visit(key, json.RawMessage(value.Text()))
 	})
-	if err != nil {
+}
+
+// ReadObject reads a text that is one object; member reads each value.
+func ReadObject(text []byte, member func(r *Reader, key string) error) error {
+	r := NewReader(string(text))
+	if err := r.Object(func(key string) error { return member(r, key) }); err != nil {
 		return err
 	}
 	return r.End()
+}
+
+// Map returns the members of a JSON object.
+func Map(text []byte) (map[string]json.RawMessage, error) {
+	all := map[string]json.RawMessage{}
+	err := Members(text, func(key string, value json.RawMessage) error {
+		all[key] = value
+		return nil
+	})
+	return all, err
 }
 
 // String returns the value of a JSON string. It refuses every other type.

@@ -43,14 +43,16 @@ func (m *machine) line() (string, error) {
 	return text, err
 }
 
-// names reads the module and the name of a global.
-func (m *machine) names(op byte) (module, name string, err error) {
-	if op == opGlobal {
-		if module, err = m.line(); err == nil {
-			name, err = m.line()
-		}
-		return module, name, err
+// lines reads the module and the name of a global.
+func (m *machine) lines() (module, name string, err error) {
+	if module, err = m.line(); err == nil {
+		name, err = m.line()
 	}
+	return module, name, err
+}
+
+// names is lines for a global whose names are on the stack.
+func (m *machine) names() (module, name string, err error) {
 	for _, to := range []*string{&name, &module} {
 		v, err := m.pop()
 		if err != nil {
@@ -65,8 +67,7 @@ func (m *machine) names(op byte) (module, name string, err error) {
 	return module, name, nil
 }
 
-func (m *machine) global(op byte) error {
-	module, name, err := m.names(op)
+func (m *machine) global(module, name string, err error) error {
 	if err != nil {
 		return err
 	}

@@ -3,56 +3,13 @@
 package torch
 
 import (
+	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
-)
-
-// The supported opcodes, with pickletools' names.
-const (
-	opProto          = 0x80
-	opFrame          = 0x95
-	opStop           = '.'
-	opMark           = '('
-	opNone           = 'N'
-	opNewTrue        = 0x88
-	opNewFalse       = 0x89
-	opBinInt         = 'J'
-	opBinInt1        = 'K'
-	opBinInt2        = 'M'
-	opLong1          = 0x8a
-	opBinFloat       = 'G'
-	opBinUnicode     = 'X'
-	opShortUnicode   = 0x8c
-	opShortBinString = 'U'
-	opBinBytes       = 'B'
-	opShortBinBytes  = 'C'
-	opByteArray8     = 0x96
-	opEmptyTuple     = ')'
-	opTuple1         = 0x85
-	opTuple2         = 0x86
-	opTuple3         = 0x87
-	opTuple          = 't'
-	opEmptyList      = ']'
-	opAppend         = 'a'
-	opAppends        = 'e'
-	opEmptySet       = 0x8f
-	opAddItems       = 0x90
-	opFrozenSet      = 0x91
-	opEmptyDict      = '}'
-	opSetItem        = 's'
-	opSetItems       = 'u'
-	opBinPut         = 'q'
-	opLongBinPut     = 'r'
-	opMemoize        = 0x94
-	opBinGet         = 'h'
-	opLongBinGet     = 'j'
-	opGlobal         = 'c'
-	opStackGlobal    = 0x93
-	opBinPersID      = 'Q'
-	opReduce         = 'R'
-	opNewObj         = 0x81
-	opNewObjEx       = 0x92
-	opBuild          = 'b'
+	"math"
+	"math/bits"
+	"slices"
 )
 
 // The approximate memory of values, in bytes.
@@ -79,18 +36,18 @@ var ErrShort = errors.New("the pickle ends before its STOP: cut short?")
 func (m *machine) run() (any, error) {
 	for {
 		m.opcode = m.at
-		op, err := m.byte()
+		op, err := m.uint(1)
 		if err != nil {
 			return nil, err
 		}
-		if op == opStop {
+		if op == '.' { // STOP
 			v, err := m.pop()
 			if err == nil && len(m.stack)+len(m.marks) > 0 {
 				err = fmt.Errorf("STOP with %d more values on the stack, want none", len(m.stack))
 			}
 			return v, err
 		}
-		if err := m.step(op); err != nil {
+		if err := m.step(byte(op)); err != nil {
 			return nil, err
 		}
 		if len(m.stack)+len(m.marks) > maxHeight {
@@ -99,51 +56,84 @@ func (m *machine) run() (any, error) {
 	}
 }
 
-// step executes one opcode.
+// step executes one opcode. The comments are pickletools' names.
 func (m *machine) step(op byte) error {
 	switch op {
-	case opProto:
+	case 0x80: // PROTO
 		return m.protocol()
-	case opFrame: // a hint for readers of streams; ignored
+	case 0x95: // FRAME: a hint for readers of streams
 		_, err := m.bytes(8)
 		return err
-	case opMark:
+	case '(': // MARK
 		m.marks = append(m.marks, len(m.stack))
 		return nil
-	case opNone:
+	case 'N': // NONE
 		return m.push(nil, 0)
-	case opNewTrue, opNewFalse:
-		return m.push(op == opNewTrue, 0)
-	case opBinInt, opBinInt1, opBinInt2, opLong1, opBinFloat:
-		return m.number(op)
-	case opBinUnicode, opShortUnicode, opShortBinString, opBinBytes, opShortBinBytes,
-		opByteArray8:
-		return m.text(op)
-	case opEmptyTuple, opTuple1, opTuple2, opTuple3, opTuple:
-		return m.tuple(op)
-	case opEmptyList, opEmptySet:
+	case 0x88, 0x89: // NEWTRUE, NEWFALSE
+		return m.push(op == 0x88, 0)
+	case 'J': // BININT, the only one with a sign
+		n, err := m.uint(4)
+		return m.number(int64(int32(n)), err)
+	case 'K': // BININT1
+		return m.natural(m.uint(1))
+	case 'M': // BININT2
+		return m.natural(m.uint(2))
+	case 'G': // BINFLOAT
+		n, err := m.uint(8)
+		return m.number(math.Float64frombits(bits.ReverseBytes64(n)), err)
+	case 0x8a: // LONG1
+		return m.long()
+	case 'U', 0x8c: // SHORT_BINSTRING, of Python 2, and SHORT_BINUNICODE
+		return m.text(m.counted(1))
+	case 'X': // BINUNICODE
+		return m.text(m.counted(4))
+	case 'C': // SHORT_BINBYTES
+		return m.octets(m.counted(1))
+	case 'B': // BINBYTES
+		return m.octets(m.counted(4))
+	case 0x96: // BYTEARRAY8
+		return m.octets(m.counted(8))
+	case ')', 0x85, 0x86, 0x87: // EMPTY_TUPLE, TUPLE1, TUPLE2, TUPLE3
+		return m.tuple(m.take(max(0, int(op)-0x84)))
+	case 't': // TUPLE
+		return m.tuple(m.popMark())
+	case ']', 0x8f: // EMPTY_LIST, EMPTY_SET
 		return m.push(&List{}, costOfContainer)
-	case opEmptyDict:
+	case '}': // EMPTY_DICT
 		return m.push(newDict(), costOfContainer)
-	case opFrozenSet:
-		return m.frozenSet()
-	case opAppend, opAppends, opAddItems:
-		return m.appendItems(op != opAppend)
-	case opSetItem, opSetItems:
-		return m.setItems(op == opSetItems)
-	case opBinPut, opLongBinPut, opMemoize:
-		return m.remember(op)
-	case opBinGet, opLongBinGet:
-		return m.recall(op)
-	case opGlobal, opStackGlobal:
-		return m.global(op)
-	case opBinPersID:
+	case 0x91: // FROZENSET
+		items, err := m.popMark()
+		m.stack = append(m.stack, &List{slices.Clone(items)})
+		return cmp.Or(err, m.spend(costOfContainer+costOfItem*len(items)))
+	case 'a': // APPEND
+		return m.appendItems(m.take(1))
+	case 'e', 0x90: // APPENDS, ADDITEMS
+		return m.appendItems(m.popMark())
+	case 's': // SETITEM
+		return m.setItems(m.take(2))
+	case 'u': // SETITEMS
+		return m.setItems(m.popMark())
+	case 'q': // BINPUT
+		return m.remember(m.uint(1))
+	case 'r': // LONG_BINPUT
+		return m.remember(m.uint(4))
+	case 0x94: // MEMOIZE
+		return m.remember(uint64(len(m.memo)), nil)
+	case 'h': // BINGET
+		return m.recall(m.uint(1))
+	case 'j': // LONG_BINGET
+		return m.recall(m.uint(4))
+	case 'c': // GLOBAL
+		return m.global(m.lines())
+	case 0x93: // STACK_GLOBAL
+		return m.global(m.names())
+	case 'Q': // BINPERSID
 		return m.persistent()
-	case opNewObjEx:
+	case 0x92: // NEWOBJ_EX
 		return m.newObjectEx()
-	case opReduce, opNewObj:
-		return m.reduce(op == opNewObj)
-	case opBuild:
+	case 'R', 0x81: // REDUCE, NEWOBJ
+		return m.reduce(op == 0x81)
+	case 'b': // BUILD
 		return m.build()
 	}
 	return unknownOpcode(op)
@@ -151,19 +141,19 @@ func (m *machine) step(op byte) error {
 
 // protocol reads PROTO's argument: 2, or 3 to 5, whose additional opcodes are mostly not supported.
 func (m *machine) protocol() error {
-	b, err := m.byte()
-	if err == nil && (b < 2 || b > 5) {
-		err = fmt.Errorf("protocol %d, want 2 to 5", b)
+	n, err := m.uint(1)
+	if err == nil && (n < 2 || n > 5) {
+		err = fmt.Errorf("protocol %d, want 2 to 5", n)
 	}
 	return err
 }
 
-func (m *machine) byte() (byte, error) {
-	b, err := m.bytes(1)
-	if err != nil {
-		return 0, err
-	}
-	return b[0], nil
+// uint reads a number of so many bytes, the lowest first.
+func (m *machine) uint(size uint64) (uint64, error) {
+	b, err := m.bytes(size)
+	var whole [8]byte
+	copy(whole[:], b)
+	return binary.LittleEndian.Uint64(whole[:]), err
 }
 
 // bytes returns the next n bytes of the file.

@@ -23,26 +23,44 @@ func mayName(c *Class) bool {
 		"torch.channels_last_3d"}, c.Name)
 }
 
-// isNamed reports whether Python's own library has a function or a class of this name that trainings
-// keep for later, such as a metric's max or the type of an argument.
-func isNamed(c *Class) bool {
-	is := func(names ...string) bool { return slices.Contains(names, c.Name) }
-	switch c.Module {
-	case "builtins", "__builtin__":
-		return is("abs", "all", "any", "callable", "divmod", "format", "hash", "id", "isinstance",
-			"issubclass", "iter", "len", "max", "min", "next", "pow", "print", "repr", "round",
-			"sorted", "sum")
-	case "operator", "_operator":
-		return is("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "neg", "matmul", "and_",
-			"or_", "xor", "not_", "lt", "le", "eq", "ne", "ge", "gt", "is_", "is_not", "contains")
-	case "time":
-		return is("time", "perf_counter", "monotonic")
-	case "inspect":
-		return is("_empty", "Parameter", "Signature", "_ParameterKind")
-	case "typing", "abc", "collections.abc", "_abcoll", "dataclasses", "enum", "numbers":
-		return isCapital(c.Name) && !strings.Contains(c.Name, ".")
+// A listing is names of modules, with spaces between them, as modules are.
+type listing struct{ modules, names string }
+
+// has reports whether a list has a class. In names * stands for any characters but dots.
+func has(list []listing, c *Class) bool {
+	return slices.ContainsFunc(list, func(l listing) bool {
+		return isOne(l.modules, c.Module) && isOne(l.names, c.Name)
+	})
+}
+
+// isOne reports whether a name is one of the words.
+func isOne(words, name string) bool {
+	for word := range strings.FieldsSeq(words) {
+		begin, end, open := strings.Cut(word, "*")
+		if word == name || open && !strings.Contains(name, ".") && strings.HasPrefix(name, begin) &&
+			strings.HasSuffix(name, end) {
+			return true
+		}
 	}
 	return false
+}
+
+const builtins = "builtins __builtin__"
+
+// named are what Python's own library has that trainings keep for later, such as a metric's max.
+var named = [...]listing{
+	{builtins, "abs all any callable divmod format hash id isinstance issubclass iter len max min " +
+		"next pow print repr round sorted sum"},
+	{"operator _operator", "add sub mul truediv floordiv mod pow neg matmul and_ or_ xor not_ lt le " +
+		"eq ne ge gt is_ is_not contains"},
+	{"time", "time perf_counter monotonic"}, {"inspect", "_empty Parameter Signature _ParameterKind"},
+}
+
+// isNamed reports whether Python's own library has a function or a class of this name that trainings
+// keep for later; one of a class may be the type of an argument.
+func isNamed(c *Class) bool {
+	return has(named[:], c) || isCapital(c.Name) && !strings.Contains(c.Name, ".") &&
+		isOne("typing abc collections.abc _abcoll dataclasses enum numbers", c.Module)
 }
 
 // mayCall reports whether a call makes data. Of programs that are not known here, calls are those
@@ -86,9 +104,7 @@ func mayMake(c *Class, args Tuple) bool {
 // iterates reports whether a call walks an object of a class that is not known, whose methods could
 // call what its state holds.
 func iterates(c *Class, args Tuple) bool {
-	switch c.Module {
-	case "builtins", "__builtin__", "collections":
-	default:
+	if !isOne(builtins+" collections", c.Module) {
 		return false
 	}
 	if c.Name == "defaultdict" && len(args) > 0 { // what makes its values is not called
@@ -100,90 +116,42 @@ func iterates(c *Class, args Tuple) bool {
 	})
 }
 
-// isJudged reports whether a function of Python's makes data with some arguments only.
-func isJudged(c *Class) bool {
-	switch c.Module {
-	case "builtins", "__builtin__":
-		return c.Name == "getattr" || c.Name == "type" || c.Name == "reduce"
-	case "functools", "_functools":
-		return c.Name == "reduce"
-	case "operator", "_operator":
-		return c.Name == "getitem"
-	case "copyreg", "copy_reg":
-		return c.Name == "_reconstructor"
-	}
-	return false
+// judged are the functions of Python's that make data with some arguments only.
+var judged = [...]listing{
+	{builtins, "getattr type reduce"}, {"functools _functools", "reduce"},
+	{"operator _operator", "getitem"}, {"copyreg copy_reg", "_reconstructor"},
+}
+
+func isJudged(c *Class) bool { return has(judged[:], c) }
+
+// makers are what makes data whatever its arguments are.
+var makers = [...]listing{
+	{builtins, "set frozenset bytes bytearray complex int long float str unicode bool list dict " +
+		"tuple object range xrange slice Ellipsis NotImplemented"},
+	{"collections", "OrderedDict defaultdict Counter deque ChainMap UserDict UserList UserString"},
+	{"datetime", "date datetime time timedelta timezone"},
+	{"pathlib pathlib._local", "*Path"}, {"_io io", "BytesIO StringIO"}, {"argparse", "Namespace"},
+	{"types", "SimpleNamespace GenericAlias NoneType"},
+	{"decimal fractions uuid random zoneinfo", "Decimal Fraction UUID SafeUUID Random"},
+	{"ipaddress http signal", "IPv4Address IPv6Address IPv4Network IPv6Network HTTPStatus Signals"},
+	{"itertools time", "count repeat struct_time"}, {"math", "*"}, {"functools", "partial"},
+	{"operator _operator", "itemgetter"}, {"logging", "Logger getLogger"},
+	{"re", "_compile RegexFlag"}, {"_regex", "compile"}, {"_codecs", "encode"},
+	{"array", "array _array_reconstructor"}, {"torch", "device"}, {"torch._C", "Generator"},
+	{"torch._utils torch.nested._internal.nested_tensor", "_rebuild_*"},
+	{"torch.serialization", "_get_layout"},
+	{"torch.return_types dateutil.tz.tz pytz frozendict", "*"}, {"numpy", "dtype"},
+	{"numpy.random._pickle", "*_ctor"},
 }
 
 // makesData reports whether a call makes data whatever its arguments are.
 func makesData(c *Class) bool {
-	is := func(names ...string) bool { return slices.Contains(names, c.Name) }
-	if isException(c) {
-		return true
-	}
-	switch c.Module {
-	case "builtins", "__builtin__":
-		return is("set", "frozenset", "bytes", "bytearray", "complex", "int", "long", "float", "str",
-			"unicode", "bool", "list", "dict", "tuple", "object", "range", "xrange", "slice",
-			"Ellipsis", "NotImplemented")
-	case "collections":
-		return is("OrderedDict", "defaultdict", "Counter", "deque", "ChainMap", "UserDict", "UserList",
-			"UserString")
-	case "datetime":
-		return is("date", "datetime", "time", "timedelta", "timezone")
-	case "pathlib", "pathlib._local":
-		return strings.HasSuffix(c.Name, "Path") && !strings.Contains(c.Name, ".")
-	case "_io", "io":
-		return is("BytesIO", "StringIO")
-	case "argparse":
-		return is("Namespace")
-	case "types":
-		return is("SimpleNamespace", "GenericAlias", "NoneType")
-	case "decimal", "fractions", "uuid", "random", "zoneinfo":
-		return is("Decimal", "Fraction", "UUID", "SafeUUID", "Random")
-	case "ipaddress", "http", "signal":
-		return is("IPv4Address", "IPv6Address", "IPv4Network", "IPv6Network", "HTTPStatus", "Signals")
-	case "itertools", "time":
-		return is("count", "repeat", "struct_time")
-	case "math":
-		return !strings.Contains(c.Name, ".")
-	case "functools":
-		return is("partial")
-	case "operator", "_operator":
-		return is("itemgetter")
-	case "logging":
-		return is("Logger", "getLogger")
-	case "re":
-		return is("_compile", "RegexFlag")
-	case "_regex":
-		return is("compile")
-	case "_codecs":
-		return is("encode")
-	case "array":
-		return is("array", "_array_reconstructor")
-	case "torch":
-		return is("device")
-	case "torch._C":
-		return is("Generator")
-	case "torch._utils", "torch.nested._internal.nested_tensor":
-		return strings.HasPrefix(c.Name, "_rebuild_")
-	case "torch.serialization":
-		return is("_get_layout")
-	case "torch.return_types", "dateutil.tz.tz", "pytz", "frozendict":
-		return !strings.Contains(c.Name, ".")
-	case "numpy":
-		return is("dtype")
-	case "numpy.random._pickle":
-		return strings.HasSuffix(c.Name, "_ctor")
-	}
-	for _, beginning := range []string{"__pyx_unpickle_", "_unpickle_", "_new_"} {
-		if strings.HasPrefix(c.Name, beginning) {
-			return strings.HasPrefix(c.Module, "numpy.") || strings.HasPrefix(c.Module, "pandas.")
-		}
-	}
-	return strings.HasPrefix(c.Module, "numpy.") &&
-		is("_reconstruct", "_frombuffer", "_mareconstruct", "scalar") ||
-		strings.HasPrefix(c.Module, "pandas.") && is("_timedelta_unpickle", "_nat_unpickle", "BlockManager")
+	const unpickles = " __pyx_unpickle_* _unpickle_* _new_*"
+	return isException(c) || has(makers[:], c) ||
+		strings.HasPrefix(c.Module, "numpy.") &&
+			isOne("_reconstruct _frombuffer _mareconstruct scalar"+unpickles, c.Name) ||
+		strings.HasPrefix(c.Module, "pandas.") &&
+			isOne("_timedelta_unpickle _nat_unpickle BlockManager"+unpickles, c.Name)
 }
 
 // isCapital reports whether a name is written as a class's, such as Mode, a.Mode or _Mode.
@@ -243,47 +211,40 @@ func takesCommands(c *Class) bool {
 	})
 }
 
-// isPythons reports whether a module is of Python's own library, of any version: its name is one of
-// these, or begins with an underscore and is no program's.
+// pythons are the modules of Python's own library, of all versions.
+const pythons = " " +
+	"BaseHTTPServer Bastion CGIHTTPServer ConfigParser Cookie DocXMLRPCServer FileDialog " +
+	"HTMLParser Queue ScrolledText SimpleDialog SimpleHTTPServer SimpleXMLRPCServer " +
+	"SocketServer StringIO Tix Tkconstants Tkdnd Tkinter abc aifc annotationlib antigravity " +
+	"anydbm argparse array ast asynchat asyncio asyncore atexit audioop base64 bdb binascii " +
+	"binhex bisect builtins bz2 cPickle cProfile cStringIO calendar cgi cgitb chunk cmath " +
+	"cmd code codecs codeop collections colorsys commands compileall compression concurrent " +
+	"configparser contextlib contextvars cookielib copy copy_reg copyreg crypt csv ctypes " +
+	"curses dataclasses datetime dbhash dbm decimal difflib dis distutils doctest dumbdbm " +
+	"dummy_thread dummy_threading email encodings ensurepip enum errno faulthandler fcntl " +
+	"filecmp fileinput fnmatch formatter fractions ftplib functools gc gdbm genericpath " +
+	"getopt getpass gettext glob graphlib grp gzip hashlib heapq hmac html htmlentitydefs " +
+	"http httplib idlelib ihooks imaplib imghdr imp importlib imputil inspect io ipaddress " +
+	"itertools json keyword lib2to3 linecache locale logging lzma macpath mailbox mailcap " +
+	"markupbase marshal math mimetypes mmap modulefinder msilib msvcrt multiprocessing netrc " +
+	"nis nntplib nt ntpath nturl2path numbers opcode operator optparse os os2 ossaudiodev " +
+	"parser pathlib pdb pickle pickletools pipes pkgutil platform plistlib popen2 poplib " +
+	"posix posixpath pprint profile pstats pty pwd py_compile pyclbr pydoc pydoc_data " +
+	"pyexpat queue quopri random re readline reprlib resource rexec rlcompleter robotparser " +
+	"runpy sched secrets select selectors shelve shlex shutil signal site smtpd smtplib " +
+	"sndhdr socket socketserver spwd sqlite3 sre_compile sre_constants sre_parse ssl stat " +
+	"statistics string stringprep struct subprocess sunau symbol symtable sys sysconfig " +
+	"syslog tabnanny tarfile telnetlib tempfile termios textwrap this thread threading time " +
+	"timeit tkColorChooser tkCommonDialog tkFileDialog tkFont tkMessageBox tkSimpleDialog " +
+	"tkinter token tokenize tomllib trace traceback tracemalloc ttk tty turtle turtledemo " +
+	"types typing unicodedata unittest urllib urllib2 urlparse uu uuid venv warnings wave " +
+	"weakref webbrowser whichdb winreg winsound wsgiref xdrlib xml xmlrpc xmlrpclib zipapp " +
+	"zipfile zipimport zlib zoneinfo "
+
+// isPythons reports whether a module is of Python's own library: its name is one of these, or begins
+// with an underscore and is no program's.
 func isPythons(module string) bool {
 	top, _, _ := strings.Cut(module, ".")
-	switch top {
-	case "BaseHTTPServer", "Bastion", "CGIHTTPServer", "ConfigParser", "Cookie", "DocXMLRPCServer",
-		"FileDialog", "HTMLParser", "Queue", "ScrolledText", "SimpleDialog", "SimpleHTTPServer",
-		"SimpleXMLRPCServer", "SocketServer", "StringIO", "Tix", "Tkconstants", "Tkdnd", "Tkinter",
-		"abc", "aifc", "annotationlib", "antigravity", "anydbm", "argparse", "array", "ast",
-		"asynchat", "asyncio", "asyncore", "atexit", "audioop", "base64", "bdb", "binascii",
-		"binhex", "bisect", "builtins", "bz2", "cPickle", "cProfile", "cStringIO", "calendar",
-		"cgi", "cgitb", "chunk", "cmath", "cmd", "code", "codecs", "codeop", "collections",
-		"colorsys", "commands", "compileall", "compression", "concurrent", "configparser",
-		"contextlib", "contextvars", "cookielib", "copy", "copy_reg", "copyreg", "crypt", "csv",
-		"ctypes", "curses", "dataclasses", "datetime", "dbhash", "dbm", "decimal", "difflib", "dis",
-		"distutils", "doctest", "dumbdbm", "dummy_thread", "dummy_threading", "email", "encodings",
-		"ensurepip", "enum", "errno", "faulthandler", "fcntl", "filecmp", "fileinput", "fnmatch",
-		"formatter", "fractions", "ftplib", "functools", "gc", "gdbm", "genericpath", "getopt",
-		"getpass", "gettext", "glob", "graphlib", "grp", "gzip", "hashlib", "heapq", "hmac", "html",
-		"htmlentitydefs", "http", "httplib", "idlelib", "ihooks", "imaplib", "imghdr", "imp",
-		"importlib", "imputil", "inspect", "io", "ipaddress", "itertools", "json", "keyword",
-		"lib2to3", "linecache", "locale", "logging", "lzma", "macpath", "mailbox", "mailcap",
-		"markupbase", "marshal", "math", "mimetypes", "mmap", "modulefinder", "msilib", "msvcrt",
-		"multiprocessing", "netrc", "nis", "nntplib", "nt", "ntpath", "nturl2path", "numbers",
-		"opcode", "operator", "optparse", "os", "os2", "ossaudiodev", "parser", "pathlib", "pdb",
-		"pickle", "pickletools", "pipes", "pkgutil", "platform", "plistlib", "popen2", "poplib",
-		"posix", "posixpath", "pprint", "profile", "pstats", "pty", "pwd", "py_compile", "pyclbr",
-		"pydoc", "pydoc_data", "pyexpat", "queue", "quopri", "random", "re", "readline", "reprlib",
-		"resource", "rexec", "rlcompleter", "robotparser", "runpy", "sched", "secrets", "select",
-		"selectors", "shelve", "shlex", "shutil", "signal", "site", "smtpd", "smtplib", "sndhdr",
-		"socket", "socketserver", "spwd", "sqlite3", "sre_compile", "sre_constants", "sre_parse",
-		"ssl", "stat", "statistics", "string", "stringprep", "struct", "subprocess", "sunau",
-		"symbol", "symtable", "sys", "sysconfig", "syslog", "tabnanny", "tarfile", "telnetlib",
-		"tempfile", "termios", "textwrap", "this", "thread", "threading", "time", "timeit",
-		"tkColorChooser", "tkCommonDialog", "tkFileDialog", "tkFont", "tkMessageBox",
-		"tkSimpleDialog", "tkinter", "token", "tokenize", "tomllib", "trace", "traceback",
-		"tracemalloc", "ttk", "tty", "turtle", "turtledemo", "types", "typing", "unicodedata",
-		"unittest", "urllib", "urllib2", "urlparse", "uu", "uuid", "venv", "warnings", "wave",
-		"weakref", "webbrowser", "whichdb", "winreg", "winsound", "wsgiref", "xdrlib", "xml",
-		"xmlrpc", "xmlrpclib", "zipapp", "zipfile", "zipimport", "zlib", "zoneinfo":
-		return true
-	}
-	return strings.HasPrefix(top, "_") && top != "__main__" && top != "__mp_main__"
+	return strings.Contains(pythons, " "+top+" ") ||
+		strings.HasPrefix(top, "_") && top != "__main__" && top != "__mp_main__"
 }

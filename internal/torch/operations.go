@@ -6,165 +6,115 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"math/big"
 	"slices"
 	"unicode/utf8"
 )
 
-// The unsupported opcodes, so that errors can name them.
-
 // unknownOpcode returns an error with pickletools' name of an opcode, and what it would do.
 func unknownOpcode(op byte) error {
-	for _, o := range [...]struct {
-		op   byte
-		name string
-		does string
-	}{
-		{'0', "POP", ""}, {'2', "DUP", ""}, {'1', "POP_MARK", ""},
-		{'I', "INT", ""}, {'L', "LONG", ""}, {0x8b, "LONG4", ""}, {'F', "FLOAT", ""},
-		{'S', "STRING", ""}, {'T', "BINSTRING", ""}, {'V', "UNICODE", ""},
-		{0x8d, "BINUNICODE8", ""}, {0x8e, "BINBYTES8", ""}, {0x97, "NEXT_BUFFER", ""},
-		{0x98, "READONLY_BUFFER", ""},
-		{'l', "LIST", ""}, {'d', "DICT", ""}, {'p', "PUT", ""}, {'g', "GET", ""},
-		{'i', "INST", "makes an object of any class"},
-		{'o', "OBJ", "makes an object of any class"},
-		{0x82, "EXT1", "calls what a program has registered"},
-		{0x83, "EXT2", "calls what a program has registered"},
-		{0x84, "EXT4", "calls what a program has registered"},
-		{'P', "PERSID", ""},
-	} {
-		switch {
-		case o.op == op && o.does != "":
-			return fmt.Errorf("opcode %s, which %s: refused", o.name, o.does)
-		case o.op == op:
-			return fmt.Errorf("opcode %s, which no weights need: refused", o.name)
-		}
+	name, ok := map[byte]string{'0': "POP", '2': "DUP", '1': "POP_MARK", 'I': "INT", 'L': "LONG",
+		0x8b: "LONG4", 'F': "FLOAT", 'S': "STRING", 'T': "BINSTRING", 'V': "UNICODE",
+		0x8d: "BINUNICODE8", 0x8e: "BINBYTES8", 0x97: "NEXT_BUFFER", 0x98: "READONLY_BUFFER",
+		'l': "LIST", 'd': "DICT", 'p': "PUT", 'g': "GET", 'i': "INST", 'o': "OBJ", 0x82: "EXT1",
+		0x83: "EXT2", 0x84: "EXT4", 'P': "PERSID"}[op]
+	does := "no weights need"
+	switch op {
+	case 'i', 'o':
+		does = "makes an object of any class"
+	case 0x82, 0x83, 0x84:
+		does = "calls what a program has registered"
 	}
-	return fmt.Errorf("opcode 0x%02x, which Python does not have either", op)
+	if !ok {
+		return fmt.Errorf("opcode 0x%02x, which Python does not have either", op)
+	}
+	return fmt.Errorf("opcode %s, which %s: refused", name, does)
 }
 
-func (m *machine) number(op byte) error {
-	size := uint64(1)
-	switch op {
-	case opBinInt2:
-		size = 2
-	case opBinInt:
-		size = 4
-	case opBinFloat:
-		size = 8
-	}
-	b, err := m.bytes(size)
+func (m *machine) natural(n uint64, err error) error { return m.number(int64(n), err) }
+
+func (m *machine) number(n any, err error) error {
 	if err != nil {
 		return err
 	}
-	switch op {
-	case opBinInt:
-		return m.push(int64(int32(binary.LittleEndian.Uint32(b))), costOfNumber)
-	case opBinInt1:
-		return m.push(int64(b[0]), costOfNumber)
-	case opBinInt2:
-		return m.push(int64(binary.LittleEndian.Uint16(b)), costOfNumber)
-	case opBinFloat:
-		return m.push(math.Float64frombits(binary.BigEndian.Uint64(b)), costOfNumber)
-	}
-	if b, err = m.bytes(uint64(b[0])); err != nil { // LONG1
-		return err
-	}
-	return m.push(long(b), costOfNumber+2*len(b))
+	return m.push(n, costOfNumber)
 }
 
-// long returns a two's complement number of any length, the least significant byte first.
-func long(b []byte) any {
+// long reads a two's complement number of any length, the least significant byte first.
+func (m *machine) long() error {
+	n, err := m.uint(1)
+	if err != nil {
+		return err
+	}
+	b, err := m.bytes(n)
+	if err != nil {
+		return err
+	}
+	cost := costOfNumber + 2*len(b)
 	if len(b) <= 8 {
 		var whole [8]byte
 		copy(whole[:], b)
 		shift := 64 - 8*len(b)
-		return int64(binary.LittleEndian.Uint64(whole[:])<<shift) >> shift
+		return m.push(int64(binary.LittleEndian.Uint64(whole[:])<<shift)>>shift, cost)
 	}
 	b = slices.Clone(b)
 	slices.Reverse(b)
-	n := new(big.Int).SetBytes(b)
+	large := new(big.Int).SetBytes(b)
 	if b[0] >= 0x80 {
-		n.Sub(n, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
+		large.Sub(large, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
 	}
-	return n
+	return m.push(large, cost)
 }
 
-// text reads bytes or a string, in UTF-8 or, from Python 2, in ASCII.
-func (m *machine) text(op byte) error {
-	size := uint64(1)
-	switch op {
-	case opBinUnicode, opBinBytes:
-		size = 4
-	case opByteArray8:
-		size = 8
-	}
-	b, err := m.bytes(size)
+// counted reads bytes after their number, which has so many bytes.
+func (m *machine) counted(size uint64) ([]byte, error) {
+	n, err := m.uint(size)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var n [8]byte
-	copy(n[:], b)
-	if b, err = m.bytes(binary.LittleEndian.Uint64(n[:])); err != nil {
-		return err
+	b, err := m.bytes(n)
+	if err != nil {
+		return nil, err
 	}
-	if err := m.spend(2*costOfNumber + len(b)); err != nil {
-		return err
-	}
-	if op == opBinBytes || op == opShortBinBytes || op == opByteArray8 {
-		return m.push(slices.Clone(b), 0)
-	}
-	if !utf8.Valid(b) {
-		return errors.New("a string that is not valid UTF-8")
-	}
-	return m.push(string(b), 0)
+	return b, m.spend(2*costOfNumber + len(b))
 }
 
-func (m *machine) tuple(op byte) (err error) {
-	var items []any
-	switch op {
-	case opTuple:
-		items, err = m.popMark()
-	case opTuple1, opTuple2, opTuple3:
-		items, err = m.take(1 + int(op-opTuple1))
+func (m *machine) octets(b []byte, err error) error {
+	m.stack = append(m.stack, slices.Clone(b))
+	return err
+}
+
+// text pushes a string, in UTF-8 or, from Python 2, in ASCII.
+func (m *machine) text(b []byte, err error) error {
+	if err == nil && !utf8.Valid(b) {
+		err = errors.New("a string that is not valid UTF-8")
 	}
+	m.stack = append(m.stack, string(b))
+	return err
+}
+
+func (m *machine) tuple(items []any, err error) error {
 	if err != nil {
 		return err
 	}
 	return m.push(Tuple(slices.Clone(items)), costOfContainer+costOfItem*len(items))
 }
 
-// frozenSet makes a set of what is above the last mark.
-func (m *machine) frozenSet() error {
-	items, err := m.popMark()
+// below returns the container below items that were popped, which stays.
+func (m *machine) below(err error) (any, error) {
 	if err != nil {
-		return err
-	}
-	return m.push(&List{slices.Clone(items)}, costOfContainer+costOfItem*len(items))
-}
-
-// arguments pops the items that APPEND(S) or SETITEM(S) adds, and returns them with the container
-// below them. They are valid until the next push.
-func (m *machine) arguments(many bool, one int) (items []any, to any, err error) {
-	if many {
-		items, err = m.popMark()
-	} else {
-		items, err = m.take(one)
-	}
-	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	top, err := m.take(1)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	m.stack = m.stack[:len(m.stack)+1]
-	return items, top[0], nil
+	return top[0], nil
 }
 
-func (m *machine) appendItems(many bool) error {
-	items, to, err := m.arguments(many, 1)
+func (m *machine) appendItems(items []any, err error) error {
+	to, err := m.below(err)
 	if err != nil {
 		return err
 	}
@@ -182,8 +132,8 @@ func (m *machine) appendItems(many bool) error {
 	return m.spend(costOfItem * len(items))
 }
 
-func (m *machine) setItems(many bool) error {
-	items, to, err := m.arguments(many, 2)
+func (m *machine) setItems(items []any, err error) error {
+	to, err := m.below(err)
 	if err != nil {
 		return err
 	}
@@ -212,43 +162,25 @@ func (m *machine) setItems(many bool) error {
 }
 
 // remember stores the value on top in the memo, which is a map because the file chooses its keys.
-func (m *machine) remember(op byte) error {
-	key := uint32(len(m.memo))
-	if op != opMemoize {
-		var err error
-		if key, err = m.index(op == opLongBinPut); err != nil {
-			return err
-		}
+func (m *machine) remember(key uint64, err error) error {
+	if err != nil {
+		return err
 	}
 	v, err := m.pop()
 	if err != nil {
 		return err
 	}
-	m.memo[key] = v
+	m.memo[uint32(key)] = v
 	return m.push(v, costOfMemo)
 }
 
-func (m *machine) recall(op byte) error {
-	key, err := m.index(op == opLongBinGet)
+func (m *machine) recall(key uint64, err error) error {
 	if err != nil {
 		return err
 	}
-	v, ok := m.memo[key]
+	v, ok := m.memo[uint32(key)]
 	if !ok {
 		return fmt.Errorf("value %d of the memo, which has none", key)
 	}
 	return m.push(v, 0)
-}
-
-// index reads the key of a value in the memo.
-func (m *machine) index(long bool) (uint32, error) {
-	if !long {
-		b, err := m.byte()
-		return uint32(b), err
-	}
-	b, err := m.bytes(4)
-	if err != nil {
-		return 0, err
-	}
-	return binary.LittleEndian.Uint32(b), nil
 }

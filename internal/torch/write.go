@@ -33,46 +33,39 @@ func Write(w io.Writer, d Members) error {
 		return err
 	}
 	p.bytes.WriteString(".")
-	return writeArchive(w, p.bytes.Bytes(), p.storages)
+	return writeArchive(w, p.bytes.String(), p.storages)
 }
 
 // writeArchive writes the zip form of a pickle and its storages.
-func writeArchive(w io.Writer, pickle []byte, storages []weights.Tensor) error {
+func writeArchive(w io.Writer, pickle string, storages []weights.Tensor) error {
 	counted := &counter{w: w}
 	archive := zip.NewWriter(counted)
 	before := int64(0) // the CRC and sizes that follow the previous entry
-	write := func(name string, size int64, content func(w io.Writer) error) error {
+	type entry struct {
+		name    string
+		content weights.Tensor
+	}
+	text := func(name, s string) entry {
+		return entry{name, weights.Tensor{DType: weights.U8, Shape: []int{len(s)}, Data: []byte(s)}}
+	}
+	entries := []entry{text("data.pkl", pickle), text("byteorder", "little")}
+	for i, t := range storages {
+		entries = append(entries, entry{"data/" + strconv.Itoa(i), t})
+	}
+	for _, e := range append(entries, text("version", "3\n")) {
 		if err := archive.Flush(); err != nil {
 			return err
 		}
-		name = "archive/" + name
+		name := "archive/" + e.name
 		file, err := archive.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store,
 			Extra: filler(counted.n + before + localHeader + int64(len(name)))})
 		if err != nil {
 			return err
 		}
-		before = descriptor(size)
-		return content(file)
-	}
-	text := func(name string, b []byte) error {
-		return write(name, int64(len(b)), func(w io.Writer) error {
-			_, err := w.Write(b)
-			return err
-		})
-	}
-	if err := text("data.pkl", pickle); err != nil {
-		return err
-	}
-	if err := text("byteorder", []byte("little")); err != nil {
-		return err
-	}
-	for i, t := range storages {
-		if err := write("data/"+strconv.Itoa(i), t.Size(), t.Write); err != nil {
+		before = descriptor(e.content.Size())
+		if err := e.content.Write(file); err != nil {
 			return err
 		}
-	}
-	if err := text("version", []byte("3\n")); err != nil {
-		return err
 	}
 	return archive.Close()
 }

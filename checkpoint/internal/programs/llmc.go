@@ -11,6 +11,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"picogpt/internal/quote"
 	"picogpt/weights"
@@ -59,7 +61,11 @@ func ParseModel(b []byte, forget func(part []byte)) (*Model, error) {
 		return nil, fmt.Errorf("padded_vocab_size: %d, want at least vocab_size, %d", padded, m.Vocab)
 	}
 	parameters := m.parameters(padded)
-	if want := m.size(parameters, dtype); int64(len(b)-header) != want {
+	want := int64(0)
+	for _, p := range parameters {
+		want += int64(p.times) * p.stride(dtype)
+	}
+	if int64(len(b)-header) != want {
 		return nil, fmt.Errorf("%d bytes after the header, want %d for %d layers of %d channels, "+
 			"%d rows of tokens and %d positions in %s", len(b)-header, want, m.Layers, m.Embd, padded,
 			m.Positions, dtype)
@@ -98,39 +104,33 @@ func checkStart(b []byte) (weights.DType, error) {
 
 // A parameter is one array of the file.
 type parameter struct {
-	name  string
-	each  bool  // one for each layer
-	rows  int   // in the file
-	shape []int // of one layer
-	turn  bool  // stored as [out, in]
+	name  string // * stands for the number of a layer
+	times int    // the number of layers, 1 for a parameter of the whole model
+	rows  int    // in the file
+	shape []int  // of one layer
+	turn  bool   // stored as [out, in]
 }
 
 // parameters returns the arrays of the file in order.
 func (m *Model) parameters(padded int) []parameter {
 	c := m.Embd
-	vector := func(name string, n int) parameter { return parameter{name, true, n, []int{n}, false} }
+	vector := func(name string, n int) parameter {
+		return parameter{"h.*." + name, m.Layers, n, []int{n}, false}
+	}
 	matrix := func(name string, out, in int) parameter {
-		return parameter{name, true, out, []int{out, in}, true}
+		return parameter{"h.*." + name, m.Layers, out, []int{out, in}, true}
 	}
 	return []parameter{
-		{"wte.weight", false, padded, []int{m.Vocab, c}, false},
-		{"wpe.weight", false, m.Positions, []int{m.Positions, c}, false},
+		{"wte.weight", 1, padded, []int{m.Vocab, c}, false},
+		{"wpe.weight", 1, m.Positions, []int{m.Positions, c}, false},
 		vector("ln_1.weight", c), vector("ln_1.bias", c),
 		matrix("attn.c_attn.weight", 3*c, c), vector("attn.c_attn.bias", 3*c),
 		matrix("attn.c_proj.weight", c, c), vector("attn.c_proj.bias", c),
 		vector("ln_2.weight", c), vector("ln_2.bias", c),
 		matrix("mlp.c_fc.weight", 4*c, c), vector("mlp.c_fc.bias", 4*c),
 		matrix("mlp.c_proj.weight", c, 4*c), vector("mlp.c_proj.bias", c),
-		{"ln_f.weight", false, c, []int{c}, false}, {"ln_f.bias", false, c, []int{c}, false},
+		{"ln_f.weight", 1, c, []int{c}, false}, {"ln_f.bias", 1, c, []int{c}, false},
 	}
-}
-
-// times returns the number of layers, or 1 for a parameter of the whole model.
-func (p parameter) times(layers int) int {
-	if p.each {
-		return layers
-	}
-	return 1
 }
 
 // stride returns the bytes of one layer of a parameter in the file: less than 2^43, by Parse's
@@ -143,25 +143,14 @@ func (p parameter) stride(dtype weights.DType) int64 {
 	return n
 }
 
-// size returns the bytes of all parameters.
-func (m *Model) size(parameters []parameter, dtype weights.DType) int64 {
-	total := int64(0)
-	for _, p := range parameters {
-		total += int64(p.times(m.Layers)) * p.stride(dtype)
-	}
-	return total
-}
-
 // cut makes the tensors from the bytes after the header.
 func (m *Model) cut(
 	b []byte, parameters []parameter, dtype weights.DType, forget func(part []byte),
 ) {
 	for _, p := range parameters {
-		for layer := range p.times(m.Layers) {
-			t := weights.Tensor{Name: p.name, DType: dtype, Shape: p.shape}
-			if p.each {
-				t.Name = fmt.Sprintf("h.%d.%s", layer, p.name)
-			}
+		for layer := range p.times {
+			name := strings.Replace(p.name, "*", strconv.Itoa(layer), 1)
+			t := weights.Tensor{Name: name, DType: dtype, Shape: p.shape}
 			t.Data = b[:t.Size():t.Size()]
 			b = b[p.stride(dtype):]
 			if data := t.Data; p.turn {

@@ -126,21 +126,8 @@ func (e *Entry) parse(message []byte) error {
 
 // dtype returns the type for TensorFlow's number.
 func dtype(n uint64) weights.DType {
-	switch n {
-	case 1:
-		return weights.F32
-	case 2:
-		return weights.F64
-	case 3:
-		return weights.I32
-	case 9:
-		return weights.I64
-	case 14:
-		return weights.BF16
-	case 19:
-		return weights.F16
-	}
-	return ""
+	return map[uint64]weights.DType{1: weights.F32, 2: weights.F64, 3: weights.I32, 9: weights.I64,
+		14: weights.BF16, 19: weights.F16}[n]
 }
 
 // shape reads a TensorShapeProto.
