@@ -42,7 +42,7 @@ func chainKVFast512(y, x []float32, w []uint16, ldw int, s soon) {
 // chainKVRest is chainKV for the last len(y) mod 8 columns.
 func chainKVRest(y, x []float32, w []uint16, ldw int) {
 	if whole := len(y) &^ 7; whole < len(y) {
-		chain16Fast(y[whole:], x, w[whole:], ldw, false)
+		chainF16(y[whole:], x, w[whole:], ldw)
 	}
 }
 
