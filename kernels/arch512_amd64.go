@@ -26,7 +26,7 @@ func avx512Variant(v variant) *variant {
 	v.f16.dot = dotOctetsBy(dotOctetF16AVX512, dotF16)
 	v.bf16.dot = dotOctetsBy(dotOctetBF16AVX512, dotBF16)
 	v.fmaPeak, v.productPeak = fmaPeakAVX512, productPeakAVX512
-	v.chainKV = chainKVFast512
+	v.chainKV = chainKVBy(chainKVAVX512)
 	return &v
 }
 

@@ -44,10 +44,10 @@ func avx2Variant() *variant {
 		sumAtLeast: sumAtLeastAVX2,
 		convert16:  convert16Fast,
 
-		round16: round16Fast,
-		chainKV: chainKVFast,
+		round16: eightsBy(round16AVX2, round16),
+		chainKV: chainKVBy(chainKVAVX2),
 		round8:  round8Fast,
-		scaleBy: scaleByFast,
+		scaleBy: eightsBy(scaleByAVX2, scaleBy),
 		fetch:   fetchLines,
 
 		packRows:   packRowsAVX2,

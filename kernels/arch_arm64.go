@@ -40,14 +40,14 @@ func archVariants() []*variant {
 		within:     within,
 		sumAtLeast: sumAtLeast,
 		convert16:  convert16Fast,
-		round16:    round16Fast,
+		round16:    eightsBy(round16NEON, round16),
 		chainKV:    chainKVFast,
 		round8:     round8,
 		scaleBy:    scaleBy,
 
 		quantizeRow: quantizeRowFast,
-		quantTile8:  quantTile8Fast,
-		quantTile4:  quantTile4Fast,
+		quantTile8:  quantTileBy(quantTile8NEON),
+		quantTile4:  quantTileBy(quantTile4NEON),
 		scaleAdd:    scaleAddNEON,
 		errors4:     errors4NEON,
 
@@ -291,13 +291,6 @@ func readMemoryNEON(b []byte) uint64
 //
 //go:noescape
 func round16NEON(dst []uint16, src []float32)
-
-func round16Fast(dst []uint16, src []float32) {
-	round16NEON(dst, src)
-	if rest := len(dst) &^ 7; rest < len(dst) {
-		round16(dst[rest:], src[rest:])
-	}
-}
 
 // chainKVFast is chainKV. It leaves prefetching to the processor.
 func chainKVFast(y, x []float32, w []uint16, ldw int, _ soon) {
