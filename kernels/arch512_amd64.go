@@ -11,19 +11,22 @@ import "unsafe"
 func avx512Variant(v variant) *variant {
 	v.name = "avx512"
 	v.tile, v.tileAhead = tileFast512, tileAVX512
-	byFloats := chainsLeaves[float32]{chainAVX2, chains2AVX512, chains3AVX512, chains6AVX512}
-	v.chains = byFloats.chains
-	v.chains16 = chains16By(
-		chainsLeaves[uint16]{nil, chains2F16AVX512, chains3F16AVX512, chains6F16AVX512},
-		chainsLeaves[uint16]{nil, chains2BF16AVX512, chains3BF16AVX512, chains6BF16AVX512})
-	v.chainRows, v.chainRows16 = chainRowsFast512, chainRows16Fast512
+	v.chains = chainsBy(chainAVX2, chains2AVX512, chains3AVX512, chains6AVX512)
+	v.f16.chains = chainsBy(chainF16, chains2F16AVX512, chains3F16AVX512, chains6F16AVX512)
+	v.bf16.chains = chainsBy(chainBF16, chains2BF16AVX512, chains3BF16AVX512, chains6BF16AVX512)
+	v.chainRows = chainRowsBy(chainRowsAVX512, chainRowsAVX2)
+	v.f16.chainRows = chainRowsBy(chainRowsF16AVX512, chainRowsF16AVX2)
+	v.bf16.chainRows = chainRowsBy(chainRowsBF16AVX512, chainRowsBF16AVX2)
 	setExpAVX512(&v)
 	setQuantAVX512(&v)
-	v.exp64s, v.logSumExp = exp64sAVX512, logSumExpFast512
-	v.packLanes16 = packLanes16Fast
-	v.dot, v.dot16 = dotFast512, dot16Fast512
-	v.fmaPeak, v.productPeak = fmaPeakFast512, productPeakFast512
-	v.chainKV = chainKVFast512
+	v.exp64s, v.logSumExp = exp64sAVX512, logSumExpBy(maxAVX2, sumExpAVX512)
+	v.f16.packLanes = packLanesBy(packLanesF16AVX2, FromHalf)
+	v.bf16.packLanes = packLanesBy(packLanesBF16AVX2, fromBFloat)
+	v.dot = dotOctetsBy(dotOctetAVX512, dotFast)
+	v.f16.dot = dotOctetsBy(dotOctetF16AVX512, dotF16)
+	v.bf16.dot = dotOctetsBy(dotOctetBF16AVX512, dotBF16)
+	v.fmaPeak, v.productPeak = fmaPeakAVX512, productPeakAVX512
+	v.chainKV = chainKVBy(chainKVAVX512)
 	return &v
 }
 
@@ -53,22 +56,14 @@ func exp64sAVX512(y, x []float64, max, by float64)
 //go:noescape
 func sumExpAVX512(x []float32, max float64) float64
 
-func logSumExpFast512(x []float32) float64 { return logSumExpWith(x, sumExpAVX512) }
-
 // fmaPeakAVX512 is fmaPeakAVX2 with chains of 16 lanes.
 func fmaPeakAVX512(iterations int) float32
-
-func fmaPeakFast512(iterations int) float64 { return countFMAs(iterations, fmaPeakAVX512) }
 
 // productPeakAVX512 is productPeakVNNI with 16 lanes.
 func productPeakAVX512(iterations int) float32
 
-func productPeakFast512(iterations int) float64 { return countFMAs(iterations, productPeakAVX512) }
-
 // productPeakAMX is productPeakVNNI with tiles: two products of bytes are one.
 func productPeakAMX(iterations int) float32
-
-func productPeakFastAMX(iterations int) float64 { return countFMAs(iterations, productPeakAMX) }
 
 // dotOctetAVX512 is dot for k a multiple of 8, eight rows of x at a time by two rows of w: n and n + 1,
 // n = 0, 2, … < 2·count, and those far and 2·far after them.
@@ -85,57 +80,29 @@ func dotOctetF16AVX512(dst []float32, ldd int, x []float32, ldx int, w []uint16,
 func dotOctetBF16AVX512(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, count,
 	far, k int)
 
-// dots is dot, octets a leaf of it.
-type dots[T float32 | uint16] func(dst []float32, ldd int, x []float32, ldx int, w []T, ldw, rows,
-	outs, k int)
-type octets[T float32 | uint16] func(dst []float32, ldd int, x []float32, ldx int, w []T, ldw, rows,
-	count, far, k int)
-
-// dot is dot by l for eights of rows, and by rest for what is left of rows and of outputs. If other
-// rows meet w too, it is taken in parts that stay in the second cache.
-func (l octets[T]) dot(
-	dst []float32, ldd int, x []float32, ldx int, w []T, ldw, rows, outs, k int, rest dots[T],
-) {
-	eights, run := rows&^7, outs
-	if k%8 > 0 || k == 0 {
-		eights = 0
-	}
-	if 0 < eights && eights < rows {
-		run = 192
-	}
-	for j := 0; j < outs; j += run {
-		y, wj, n, done := dst[j:], w[j*ldw:], min(run, outs-j), 0
-		if far := n / 6 * 2; eights > 0 && far > 0 {
-			l(y, ldd, x, ldx, wj, ldw, eights, far/2, far, k)
-			done = 3 * far
+// dotOctetsBy is dot by a leaf for eights of rows, and by rest for what is left of rows and of
+// outputs. If other rows meet w too, it is taken in parts that stay in the second cache.
+func dotOctetsBy[T float32 | uint16](octet dotPart[T], rest dotLeaf[T]) dotLeaf[T] {
+	return func(dst []float32, ldd int, x []float32, ldx int, w []T, ldw, rows, outs, k int) {
+		eights, run := rows&^7, outs
+		if k%8 > 0 || k == 0 {
+			eights = 0
 		}
-		if eights > 0 && done < n {
-			rest(y[done:], ldd, x, ldx, wj[done*ldw:], ldw, eights, n-done, k)
+		if 0 < eights && eights < rows {
+			run = 192
 		}
-		if eights < rows {
-			rest(y[eights*ldd:], ldd, x[eights*ldx:], ldx, wj, ldw, rows-eights, n, k)
+		for j := 0; j < outs; j += run {
+			y, wj, n, done := dst[j:], w[j*ldw:], min(run, outs-j), 0
+			if far := n / 6 * 2; eights > 0 && far > 0 {
+				octet(y, ldd, x, ldx, wj, ldw, eights, far/2, far, k)
+				done = 3 * far
+			}
+			if eights > 0 && done < n {
+				rest(y[done:], ldd, x, ldx, wj[done*ldw:], ldw, eights, n-done, k)
+			}
+			if eights < rows {
+				rest(y[eights*ldd:], ldd, x[eights*ldx:], ldx, wj, ldw, rows-eights, n, k)
+			}
 		}
 	}
-}
-
-func dotFast512(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, outs, k int) {
-	octets[float32](dotOctetAVX512).dot(dst, ldd, x, ldx, w, ldw, rows, outs, k, dotFast)
-}
-
-func dot16Fast512(
-	dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int, bf16 bool,
-) {
-	leaf, rest := octets[uint16](dotOctetF16AVX512), dotF16Fast
-	if bf16 {
-		leaf, rest = dotOctetBF16AVX512, dotBF16Fast
-	}
-	leaf.dot(dst, ldd, x, ldx, w, ldw, rows, outs, k, rest)
-}
-
-func dotF16Fast(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int) {
-	dot16Fast(dst, ldd, x, ldx, w, ldw, rows, outs, k, false)
-}
-
-func dotBF16Fast(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int) {
-	dot16Fast(dst, ldd, x, ldx, w, ldw, rows, outs, k, true)
 }

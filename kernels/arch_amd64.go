@@ -7,30 +7,34 @@ package kernels
 
 // avx2Variant returns the variant for processors with AVX2, FMA and F16C.
 func avx2Variant() *variant {
-	byFloats := chainsLeaves[float32]{chainAVX2, chains2AVX2, chains3AVX2, chains6AVX2}
 	return &variant{
-		name:    "avx2",
-		tile:    tileAVX2,
-		chain:   chainAVX2,
-		chain16: chain16Fast,
-		chains:  byFloats.chains,
-		chains16: chains16By(
-			chainsLeaves[uint16]{nil, chains2F16AVX2, chains3F16AVX2, chains6F16AVX2},
-			chainsLeaves[uint16]{nil, chains2BF16AVX2, chains3BF16AVX2, chains6BF16AVX2}),
-		pack:       packAVX2,
-		pack16:     pack16Fast,
-		packLanes:  packLanesFast,
-		dot:        dotFast,
-		dot16:      dot16Fast,
-		dotPairs:   dotPairsFast,
-		dotPairs16: dotPairs16Fast,
-		layerNorm:  layerNormAVX2,
-		activate:   activateFast,
+		name: "avx2",
+		tile: tileAVX2,
+		weightLeaves: weightLeaves[float32]{
+			chain: chainAVX2, chains: chainsBy(chainAVX2, chains2AVX2, chains3AVX2, chains6AVX2),
+			chainRows: chainRowsAVX2, pack: packAVX2, packLanes: packLanesBy(packLanesAVX2, asItIs),
+			dot: dotFast, dotPairs: dotPairsBy(dotPairAVX2, dotFast),
+		},
+		f16: weightLeaves[uint16]{
+			chain:     chainF16,
+			chains:    chainsBy(chainF16, chains2F16AVX2, chains3F16AVX2, chains6F16AVX2),
+			chainRows: chainRowsF16AVX2, pack: packF16AVX2,
+			dot: dotF16, dotPairs: dotPairsBy(dotPairF16AVX2, dotF16),
+		},
+		bf16: weightLeaves[uint16]{
+			chain:     chainBF16,
+			chains:    chainsBy(chainBF16, chains2BF16AVX2, chains3BF16AVX2, chains6BF16AVX2),
+			chainRows: chainRowsBF16AVX2, pack: packBF16AVX2,
+			dot: dotBF16, dotPairs: dotPairsBy(dotPairBF16AVX2, dotBF16),
+		},
+		layerNorm: layerNormAVX2,
+		activate: activateBy(geluTanhAVX2, geluErfAVX2, quickGELUAVX2, siluAVX2, reluAVX2,
+			tanhAVX2),
 		add:        addAVX2,
 		scale:      scaleAVX2,
 		expShift:   expShiftAVX2,
 		scoresMax:  scoresMaxAVX2,
-		logSumExp:  logSumExpFast,
+		logSumExp:  logSumExpBy(maxAVX2, sumExpAVX2),
 		exp64s:     exp64sAVX2,
 		sum64:      sum64Fast,
 		widen64:    widen64Fast,
@@ -40,16 +44,14 @@ func avx2Variant() *variant {
 		sumAtLeast: sumAtLeastAVX2,
 		convert16:  convert16Fast,
 
-		round16: round16Fast,
-		chainKV: chainKVFast,
+		round16: eightsBy(round16AVX2, round16),
+		chainKV: chainKVBy(chainKVAVX2),
 		round8:  round8Fast,
-		scaleBy: scaleByFast,
+		scaleBy: eightsBy(scaleByAVX2, scaleBy),
 		fetch:   fetchLines,
 
-		packRows:    packRowsAVX2,
-		chainRows:   chainRowsAVX2,
-		chainRows16: chainRows16Fast,
-		packGroups:  packGroupsAVX2,
+		packRows:   packRowsAVX2,
+		packGroups: packGroupsAVX2,
 
 		quantizeRow: quantizeRowFast,
 		quantTile8:  quantTile8AVX2,
@@ -59,8 +61,8 @@ func avx2Variant() *variant {
 		scaleAdd:    scaleAddAVX2,
 		errors4:     errors4AVX2,
 
-		fmaPeak:     fmaPeakFast,
-		productPeak: productPeakFast,
+		fmaPeak:     fmaPeakAVX2,
+		productPeak: productPeakAVX2,
 		readMemory:  readMemoryAVX2,
 	}
 }
@@ -84,21 +86,13 @@ func packRowsAVX2(dst, a []float32, lda, rows, k int)
 //go:noescape
 func packAVX2(dst, src []float32, ld, k, panels int)
 
-// packF16AVX2 and packBF16AVX2 are pack16.
+// packF16AVX2 and packBF16AVX2 are pack from F16 and BF16.
 //
 //go:noescape
 func packF16AVX2(dst []float32, src []uint16, ld, k, panels int)
 
 //go:noescape
 func packBF16AVX2(dst []float32, src []uint16, ld, k, panels int)
-
-func pack16Fast(dst []float32, src []uint16, ld, k, panels int, bf16 bool) {
-	if bf16 {
-		packBF16AVX2(dst, src, ld, k, panels)
-	} else {
-		packF16AVX2(dst, src, ld, k, panels)
-	}
-}
 
 // packLanesAVX2, packLanesF16AVX2 and packLanesBF16AVX2 are packLanes for the first 8·groups inputs,
 // and lane inputs of each lane.
@@ -112,18 +106,13 @@ func packLanesF16AVX2(dst []float32, w []uint16, ldw, lane, groups, panels int)
 //go:noescape
 func packLanesBF16AVX2(dst []float32, w []uint16, ldw, lane, groups, panels int)
 
-func packLanesFast(dst, w []float32, ldw, k, panels int) {
-	packLanesAVX2(dst, w, ldw, laneDepth(k), k/8, panels)
-	packLanesFrom(dst, w, ldw, k/8*8, k, panels)
-}
-
-func packLanes16Fast(dst []float32, w []uint16, ldw, k, panels int, bf16 bool) {
-	if bf16 {
-		packLanesBF16AVX2(dst, w, ldw, laneDepth(k), k/8, panels)
-	} else {
-		packLanesF16AVX2(dst, w, ldw, laneDepth(k), k/8, panels)
+func packLanesBy[T float32 | uint16](
+	leaf func(dst []float32, w []T, ldw, lane, groups, panels int), widen func(T) float32,
+) func(dst []float32, w []T, ldw, k, panels int) {
+	return func(dst []float32, w []T, ldw, k, panels int) {
+		leaf(dst, w, ldw, laneDepth(k), k/8, panels)
+		packLanesFrom(dst, w, ldw, k/8*8, k, panels, widen)
 	}
-	packLanes16From(dst, w, ldw, k/8*8, k, panels, bf16)
 }
 
 // dotRowAVX2 is dot for one row of x, four rows of w at a time, on outs &^ 3 of them.
@@ -138,19 +127,39 @@ func dotRowAVX2(dst, x, w []float32, ldw, outs, k int)
 func dotTileAVX2(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, count, far,
 	k int)
 
-func dotFast(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, outs, k int) {
-	done := 0
-	if rows == 1 {
-		dotRowAVX2(dst, x, w, ldw, outs, k)
-		done = outs &^ 3
-	} else {
-		dotTileAVX2(dst, ldd, x, ldx, w, ldw, rows, outs/3, outs/3, k)
-		done = outs / 3 * 3
-	}
-	for ; done < outs; done++ {
-		dotTileAVX2(dst[done:], ldd, x, ldx, w[done*ldw:], ldw, rows, 1, 0, k)
+var (
+	dotFast = dotBy(dotRowAVX2, dotTileAVX2, 0, dot)
+	dotF16  = dotBy(dotRowF16AVX2, dotTileF16AVX2, 8, goVariant.f16.dot)
+	dotBF16 = dotBy(dotRowBF16AVX2, dotTileBF16AVX2, 8, goVariant.bf16.dot)
+)
+
+// dotBy is dot by leaves for one row of x and for several, and by short for fewer than least inputs.
+func dotBy[T float32 | uint16](
+	row func(dst, x []float32, w []T, ldw, outs, k int), tile dotPart[T], least int,
+	short dotLeaf[T],
+) dotLeaf[T] {
+	return func(dst []float32, ldd int, x []float32, ldx int, w []T, ldw, rows, outs, k int) {
+		done := 0
+		switch {
+		case k < least:
+			short(dst, ldd, x, ldx, w, ldw, rows, outs, k)
+			return
+		case rows == 1:
+			row(dst, x, w, ldw, outs, k)
+			done = outs &^ 3
+		default:
+			tile(dst, ldd, x, ldx, w, ldw, rows, outs/3, outs/3, k)
+			done = outs / 3 * 3
+		}
+		for ; done < outs; done++ {
+			tile(dst[done:], ldd, x, ldx, w[done*ldw:], ldw, rows, 1, 0, k)
+		}
 	}
 }
+
+// A dotPart is dot for several rows of x and some rows of w, whose order its documentation says.
+type dotPart[T float32 | uint16] func(dst []float32, ldd int, x []float32, ldx int, w []T, ldw,
+	rows, count, far, k int)
 
 // The same over weights in F16 and BF16, k ≥ 8.
 //
@@ -168,30 +177,6 @@ func dotTileF16AVX2(dst []float32, ldd int, x []float32, ldx int, w []uint16, ld
 func dotTileBF16AVX2(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, count,
 	far, k int)
 
-func dot16Fast(
-	dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int, bf16 bool,
-) {
-	if k < 8 {
-		dot16(dst, ldd, x, ldx, w, ldw, rows, outs, k, bf16)
-		return
-	}
-	row, tile := dotRowF16AVX2, dotTileF16AVX2
-	if bf16 {
-		row, tile = dotRowBF16AVX2, dotTileBF16AVX2
-	}
-	done := 0
-	if rows == 1 {
-		row(dst, x, w, ldw, outs, k)
-		done = outs &^ 3
-	} else {
-		tile(dst, ldd, x, ldx, w, ldw, rows, outs/3, outs/3, k)
-		done = outs / 3 * 3
-	}
-	for ; done < outs; done++ {
-		tile(dst[done:], ldd, x, ldx, w[done*ldw:], ldw, rows, 1, 0, k)
-	}
-}
-
 // dotPairAVX2 is dot for k a multiple of 8, two rows of x at a time by two rows of w: n and n + 1,
 // n = 0, 2, … < 2·count, and those far and 2·far after them.
 //
@@ -207,26 +192,13 @@ func dotPairF16AVX2(dst []float32, ldd int, x []float32, ldx int, w []uint16, ld
 func dotPairBF16AVX2(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, count,
 	far, k int)
 
-func dotPairsFast(
-	dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, outs, k int,
-) {
-	far := outs / 6 * 2
-	dotPairAVX2(dst, ldd, x, ldx, w, ldw, rows, far/2, far, k)
-	if done := 3 * far; done < outs {
-		dotFast(dst[done:], ldd, x, ldx, w[done*ldw:], ldw, rows, outs-done, k)
-	}
-}
-
-func dotPairs16Fast(
-	dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int, bf16 bool,
-) {
-	pair, far := dotPairF16AVX2, outs/6*2
-	if bf16 {
-		pair = dotPairBF16AVX2
-	}
-	pair(dst, ldd, x, ldx, w, ldw, rows, far/2, far, k)
-	if done := 3 * far; done < outs {
-		dot16Fast(dst[done:], ldd, x, ldx, w[done*ldw:], ldw, rows, outs-done, k, bf16)
+func dotPairsBy[T float32 | uint16](pair dotPart[T], rest dotLeaf[T]) dotLeaf[T] {
+	return func(dst []float32, ldd int, x []float32, ldx int, w []T, ldw, rows, outs, k int) {
+		far := outs / 6 * 2
+		pair(dst, ldd, x, ldx, w, ldw, rows, far/2, far, k)
+		if done := 3 * far; done < outs {
+			rest(dst[done:], ldd, x, ldx, w[done*ldw:], ldw, rows, outs-done, k)
+		}
 	}
 }
 
@@ -275,44 +247,13 @@ func reluAVX2(x []float32)
 //go:noescape
 func tanhAVX2(x []float32)
 
-func activateFast(x []float32, a Activation) {
-	switch a {
-	case GELUTanh:
-		geluTanhAVX2(x)
-	case GELUErf:
-		geluErfAVX2(x)
-	case QuickGELU:
-		quickGELUAVX2(x)
-	case SiLU:
-		siluAVX2(x)
-	case ReLU:
-		reluAVX2(x)
-	case Tanh:
-		tanhAVX2(x)
-	default: // rare ones have no assembly
-		activate(x, a)
-	}
-}
-
-// maxAVX2 returns the greatest element, −Inf if there is none, NaN if one is NaN.
+// maxAVX2 and sumExpAVX2 are the leaves of logSumExpBy.
 //
 //go:noescape
 func maxAVX2(x []float32) float32
 
-// sumExpAVX2 returns Σ Exp64(float64(x[i]) − max): eight lanes. No difference is NaN or above 0.
-//
 //go:noescape
 func sumExpAVX2(x []float32, max float64) float64
-
-func logSumExpFast(x []float32) float64 { return logSumExpWith(x, sumExpAVX2) }
-
-func logSumExpWith(x []float32, sumExp func(x []float32, max float64) float64) float64 {
-	max := float64(maxAVX2(x))
-	if max-max != 0 { // NaN or infinite
-		return max
-	}
-	return float64(max + Log64(sumExp(x, max)))
-}
 
 // exp64sAVX2 is exp64s.
 //
@@ -401,16 +342,10 @@ func convert16Fast(dst []float32, src []uint16, bf16 bool) {
 // iteration. It returns their number, which is exact for up to countable iterations.
 func fmaPeakAVX2(iterations int) float32
 
-func fmaPeakFast(iterations int) float64 { return countFMAs(iterations, fmaPeakAVX2) }
-
 // productPeakAVX2 and productPeakVNNI are the same on pairs of int16.
 func productPeakAVX2(iterations int) float32
 
-func productPeakFast(iterations int) float64 { return countFMAs(iterations, productPeakAVX2) }
-
 func productPeakVNNI(iterations int) float32
-
-func productPeakFastVNNI(iterations int) float64 { return countFMAs(iterations, productPeakVNNI) }
 
 // readMemoryAVX2 is readMemory on whole runs of 256 bytes.
 //

@@ -9,47 +9,50 @@ package kernels
 // NEON, with fused multiply-adds.
 func archVariants() []*variant {
 	return []*variant{{
-		name:        "neon",
-		tile:        tileFast,
-		chain:       chainFast,
-		chain16:     chain16Fast,
-		chains:      chainsFast,
-		chains16:    chains16Fast,
-		chainRows:   chainRowsNEON,
-		chainRows16: chainRows16Fast,
-		packGroups:  packGroupsNEON,
-		pack:        packNEON,
-		pack16:      pack16Fast,
-		dot:         dotFast,
-		dot16:       dot16Fast,
-		layerNorm:   layerNormNEON,
-		activate:    activateFast,
-		add:         addNEON,
-		scale:       scaleNEON,
-		expShift:    expShiftNEON,
-		scoresMax:   scoresMaxNEON,
-		logSumExp:   logSumExpFast,
-		exp64s:      exp64sNEON,
-		sum64:       sum64,
-		widen64:     widen64,
-		allFinite:   allFinite,
-		maxima:      maxima,
-		within:      within,
-		sumAtLeast:  sumAtLeast,
-		convert16:   convert16Fast,
-		round16:     round16Fast,
-		chainKV:     chainKVFast,
-		round8:      round8,
-		scaleBy:     scaleBy,
+		name: "neon",
+		tile: tileFast,
+		weightLeaves: weightLeaves[float32]{
+			chain: chainF32, chains: chains(chainF32), chainRows: chainRowsNEON, pack: packNEON,
+			dot: dotBy(dotRowNEON, dotTileNEON),
+		},
+		f16: weightLeaves[uint16]{
+			chain: chainF16, chains: chains(chainF16), chainRows: chainRowsF16NEON,
+			pack: packF16NEON, dot: dotBy(dotRowF16NEON, dotTileF16NEON),
+		},
+		bf16: weightLeaves[uint16]{
+			chain: chainBF16, chains: chains(chainBF16), chainRows: chainRowsBF16NEON,
+			pack: packBF16NEON, dot: dotBy(dotRowBF16NEON, dotTileBF16NEON),
+		},
+		packGroups: packGroupsNEON,
+		layerNorm:  layerNormNEON,
+		activate: activateBy(geluTanhNEON, geluErfNEON, quickGELUNEON, siluNEON, reluNEON,
+			tanhNEON),
+		add:        addNEON,
+		scale:      scaleNEON,
+		expShift:   expShiftNEON,
+		scoresMax:  scoresMaxNEON,
+		logSumExp:  logSumExpBy(maxNEON, sumExpNEON),
+		exp64s:     exp64sNEON,
+		sum64:      sum64,
+		widen64:    widen64,
+		allFinite:  allFinite,
+		maxima:     maxima,
+		within:     within,
+		sumAtLeast: sumAtLeast,
+		convert16:  convert16Fast,
+		round16:    eightsBy(round16NEON, round16),
+		chainKV:    chainKVFast,
+		round8:     round8,
+		scaleBy:    scaleBy,
 
 		quantizeRow: quantizeRowFast,
-		quantTile8:  quantTile8Fast,
-		quantTile4:  quantTile4Fast,
+		quantTile8:  quantTileBy(quantTile8NEON),
+		quantTile4:  quantTileBy(quantTile4NEON),
 		scaleAdd:    scaleAddNEON,
 		errors4:     errors4NEON,
 
-		fmaPeak:     fmaPeakFast,
-		productPeak: productPeakFast,
+		fmaPeak:     fmaPeakNEON,
+		productPeak: productPeakNEON,
 		readMemory:  readMemoryNEON,
 	}}
 }
@@ -101,53 +104,34 @@ func chainNarrowBF16NEON(y, x []float32, w []uint16, ldw int)
 //go:noescape
 func chainWideBF16NEON(y, x []float32, w []uint16, ldw int)
 
-func chainFast(y, x, w []float32, ldw int) {
-	chainParts(y, x, w, ldw, chainWideNEON, chainNarrowNEON)
-}
+var (
+	chainF32  = chainBy(chainWideNEON, chainNarrowNEON)
+	chainF16  = chainBy(chainWideF16NEON, chainNarrowF16NEON)
+	chainBF16 = chainBy(chainWideBF16NEON, chainNarrowBF16NEON)
+)
 
-func chain16Fast(y, x []float32, w []uint16, ldw int, bf16 bool) {
-	if bf16 {
-		chainParts(y, x, w, ldw, chainWideBF16NEON, chainNarrowBF16NEON)
-	} else {
-		chainParts(y, x, w, ldw, chainWideF16NEON, chainNarrowF16NEON)
-	}
-}
-
-// chainsFast and chains16Fast process one segment after the other.
-func chainsFast(y []float32, ldy int, x, w []float32, ldw, count, n, cols int) {
-	for s := range count {
-		chainFast(y[s*ldy:][:cols], x[s*segment:][:n], w[s*segment*ldw:], ldw)
-	}
-}
-
-func chains16Fast(
-	y []float32, ldy int, x []float32, w []uint16, ldw, count, n, cols int, bf16 bool,
-) {
-	for s := range count {
-		chain16Fast(y[s*ldy:][:cols], x[s*segment:][:n], w[s*segment*ldw:], ldw, bf16)
-	}
-}
-
-// chainParts splits a chain of many columns: whole vectors and long runs of rows of w, then the
+// chainBy splits a chain of many columns: whole vectors and long runs of rows of w, then the
 // remaining rows, then the remaining columns.
-func chainParts[T float32 | uint16](
-	y, x []float32, w []T, ldw int, wide, narrow func(y, x []float32, w []T, ldw int),
-) {
-	if len(y) <= 128 {
-		narrow(y, x, w, ldw)
-		return
-	}
-	cols, rows := len(y)&^15, len(x)&^7
-	wide(y[:cols], x[:rows], w, ldw)
-	if rows < len(x) {
-		narrow(y[:cols], x[rows:], w[rows*ldw:], ldw)
-	}
-	if cols < len(y) && len(x) > 0 {
-		narrow(y[cols:], x, w[cols:], ldw)
+func chainBy[T float32 | uint16](
+	wide, narrow func(y, x []float32, w []T, ldw int),
+) func(y, x []float32, w []T, ldw int) {
+	return func(y, x []float32, w []T, ldw int) {
+		if len(y) <= 128 {
+			narrow(y, x, w, ldw)
+			return
+		}
+		cols, rows := len(y)&^15, len(x)&^7
+		wide(y[:cols], x[:rows], w, ldw)
+		if rows < len(x) {
+			narrow(y[:cols], x[rows:], w[rows*ldw:], ldw)
+		}
+		if cols < len(y) && len(x) > 0 {
+			narrow(y[cols:], x, w[cols:], ldw)
+		}
 	}
 }
 
-// chainRowsNEON is chainRows; chainRowsF16NEON and chainRowsBF16NEON are chainRows16.
+// chainRowsNEON is chainRows; chainRowsF16NEON and chainRowsBF16NEON are the same on F16 and BF16.
 //
 //go:noescape
 func chainRowsNEON(y []float32, ldy int, x, w []float32, ldw, rows, groups, cols int)
@@ -157,16 +141,6 @@ func chainRowsF16NEON(y []float32, ldy int, x []float32, w []uint16, ldw, rows, 
 
 //go:noescape
 func chainRowsBF16NEON(y []float32, ldy int, x []float32, w []uint16, ldw, rows, groups, cols int)
-
-func chainRows16Fast(
-	y []float32, ldy int, x []float32, w []uint16, ldw, rows, groups, cols int, bf16 bool,
-) {
-	if bf16 {
-		chainRowsBF16NEON(y, ldy, x, w, ldw, rows, groups, cols)
-	} else {
-		chainRowsF16NEON(y, ldy, x, w, ldw, rows, groups, cols)
-	}
-}
 
 // packGroupsNEON is packGroups.
 //
@@ -178,21 +152,13 @@ func packGroupsNEON(dst, x []float32, ldx, rows, groups int)
 //go:noescape
 func packNEON(dst, src []float32, ld, k, panels int)
 
-// packF16NEON and packBF16NEON are pack16.
+// packF16NEON and packBF16NEON are pack from F16 and BF16.
 //
 //go:noescape
 func packF16NEON(dst []float32, src []uint16, ld, k, panels int)
 
 //go:noescape
 func packBF16NEON(dst []float32, src []uint16, ld, k, panels int)
-
-func pack16Fast(dst []float32, src []uint16, ld, k, panels int, bf16 bool) {
-	if bf16 {
-		packBF16NEON(dst, src, ld, k, panels)
-	} else {
-		packF16NEON(dst, src, ld, k, panels)
-	}
-}
 
 // dotRowNEON is dot for one row of x, four rows of w at a time.
 //
@@ -204,12 +170,17 @@ func dotRowNEON(dst, x, w []float32, ldw, outs, k int)
 //go:noescape
 func dotTileNEON(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, outs, k int)
 
-func dotFast(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, outs, k int) {
-	if rows == 1 {
-		dotRowNEON(dst, x, w, ldw, outs, k)
-		return
+// dotBy is dot by leaves for one row of x and for several.
+func dotBy[T float32 | uint16](
+	row func(dst, x []float32, w []T, ldw, outs, k int), tile dotLeaf[T],
+) dotLeaf[T] {
+	return func(dst []float32, ldd int, x []float32, ldx int, w []T, ldw, rows, outs, k int) {
+		if rows == 1 {
+			row(dst, x, w, ldw, outs, k)
+			return
+		}
+		tile(dst, ldd, x, ldx, w, ldw, rows, outs, k)
 	}
-	dotTileNEON(dst, ldd, x, ldx, w, ldw, rows, outs, k)
 }
 
 // The same over weights in F16 and BF16.
@@ -227,21 +198,6 @@ func dotTileF16NEON(dst []float32, ldd int, x []float32, ldx int, w []uint16, ld
 //go:noescape
 func dotTileBF16NEON(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs,
 	k int)
-
-func dot16Fast(
-	dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int, bf16 bool,
-) {
-	switch {
-	case rows == 1 && bf16:
-		dotRowBF16NEON(dst, x, w, ldw, outs, k)
-	case rows == 1:
-		dotRowF16NEON(dst, x, w, ldw, outs, k)
-	case bf16:
-		dotTileBF16NEON(dst, ldd, x, ldx, w, ldw, rows, outs, k)
-	default:
-		dotTileF16NEON(dst, ldd, x, ldx, w, ldw, rows, outs, k)
-	}
-}
 
 // layerNormNEON is layerNorm.
 //
@@ -288,42 +244,13 @@ func reluNEON(x []float32)
 //go:noescape
 func tanhNEON(x []float32)
 
-func activateFast(x []float32, a Activation) {
-	switch a {
-	case GELUTanh:
-		geluTanhNEON(x)
-	case GELUErf:
-		geluErfNEON(x)
-	case QuickGELU:
-		quickGELUNEON(x)
-	case SiLU:
-		siluNEON(x)
-	case ReLU:
-		reluNEON(x)
-	case Tanh:
-		tanhNEON(x)
-	default: // rare ones have no assembly
-		activate(x, a)
-	}
-}
-
-// maxNEON returns the greatest element, −Inf if there is none, NaN if one is NaN.
+// maxNEON and sumExpNEON are the leaves of logSumExpBy.
 //
 //go:noescape
 func maxNEON(x []float32) float32
 
-// sumExpNEON returns Σ Exp64(float64(x[i]) − max): eight lanes. No difference is NaN or above 0.
-//
 //go:noescape
 func sumExpNEON(x []float32, max float64) float64
-
-func logSumExpFast(x []float32) float64 {
-	max := float64(maxNEON(x))
-	if max-max != 0 { // NaN or infinite
-		return max
-	}
-	return float64(max + Log64(sumExpNEON(x, max)))
-}
 
 // exp64sNEON is exp64s.
 //
@@ -350,12 +277,8 @@ func convert16Fast(dst []float32, src []uint16, bf16 bool) {
 // iteration. It returns their number, which is exact for up to countable iterations.
 func fmaPeakNEON(iterations int) float32
 
-func fmaPeakFast(iterations int) float64 { return countFMAs(iterations, fmaPeakNEON) }
-
 // productPeakNEON is the same with products of int16, four at a time.
 func productPeakNEON(iterations int) float32
-
-func productPeakFast(iterations int) float64 { return countFMAs(iterations, productPeakNEON) }
 
 // readMemoryNEON is readMemory on whole runs of 256 bytes.
 //
@@ -369,14 +292,7 @@ func readMemoryNEON(b []byte) uint64
 //go:noescape
 func round16NEON(dst []uint16, src []float32)
 
-func round16Fast(dst []uint16, src []float32) {
-	round16NEON(dst, src)
-	if rest := len(dst) &^ 7; rest < len(dst) {
-		round16(dst[rest:], src[rest:])
-	}
-}
-
 // chainKVFast is chainKV. It leaves prefetching to the processor.
 func chainKVFast(y, x []float32, w []uint16, ldw int, _ soon) {
-	chain16Fast(y, x, w, ldw, false)
+	chainF16(y, x, w, ldw)
 }

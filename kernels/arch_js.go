@@ -17,20 +17,7 @@ import (
 func archVariants() []*variant {
 	v := *goVariant
 	v.name = "simd128"
-	v.chain = chainLent
-	v.chains = func(y []float32, ldy int, x, w []float32, ldw, count, n, cols int) {
-		for s := range count {
-			chainLent(y[s*ldy:][:cols], x[s*segment:][:n], w[s*segment*ldw:], ldw)
-		}
-	}
-	v.chainRows = func(y []float32, ldy int, x, w []float32, ldw, rows, groups, cols int) {
-		for g := range groups {
-			for i := range rows {
-				chainLent(y[i*ldy:][:cols], x[(g*rows+i)*groupDepth:][:groupDepth],
-					w[g*groupDepth*ldw:], ldw)
-			}
-		}
-	}
+	v.chain, v.chains, v.chainRows = chainLent, chains(chainLent), chainRows(chainLent)
 	v.tile, v.dot, v.logSumExp, v.exp64s = tileLent, dotLent, logSumExpLent, exp64sLent
 	return []*variant{&v}
 }
@@ -111,9 +98,7 @@ func logSumExpLent(x []float32) float64 {
 	for i, v := range x[whole:] {
 		l[i] = float64(l[i] + Exp64(float64(float64(v)-max)))
 	}
-	sum := float64(float64(float64(l[0]+l[1])+float64(l[2]+l[3])) +
-		float64(float64(l[4]+l[5])+float64(l[6]+l[7])))
-	return float64(max + Log64(sum))
+	return float64(max + Log64(reduce(&l)))
 }
 
 func exp64sLent(y, x []float64, max, by float64) {

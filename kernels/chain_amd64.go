@@ -12,8 +12,8 @@ package kernels
 //go:noescape
 func chainAVX2(y, x, w []float32, ldw int)
 
-// chain16F16AVX2 and chain16BF16AVX2 are chain16, eight rows of w at a time. len(y) and len(x) are
-// multiples of 8.
+// chain16F16AVX2 and chain16BF16AVX2 are chain on F16 and BF16, eight rows of w at a time. len(y)
+// and len(x) are multiples of 8.
 //
 //go:noescape
 func chain16F16AVX2(y, x []float32, w []uint16, ldw int)
@@ -21,20 +21,22 @@ func chain16F16AVX2(y, x []float32, w []uint16, ldw int)
 //go:noescape
 func chain16BF16AVX2(y, x []float32, w []uint16, ldw int)
 
-func chain16Fast(y, x []float32, w []uint16, ldw int, bf16 bool) {
-	leaf := chain16F16AVX2
-	if bf16 {
-		leaf = chain16BF16AVX2
-	}
-	cols, k := len(y)&^7, len(x)&^7
-	if cols > 0 && k > 0 {
-		leaf(y[:cols], x[:k], w, ldw)
-	}
-	if k < len(x) && cols > 0 {
-		chain16Edge(y[:cols], x[k:], w[k*ldw:], ldw, bf16)
-	}
-	if cols < len(y) && len(x) > 0 {
-		chain16Edge(y[cols:], x, w[cols:], ldw, bf16)
+var chainF16, chainBF16 = chain16By(chain16F16AVX2, false), chain16By(chain16BF16AVX2, true)
+
+func chain16By(
+	leaf func(y, x []float32, w []uint16, ldw int), bf16 bool,
+) func(y, x []float32, w []uint16, ldw int) {
+	return func(y, x []float32, w []uint16, ldw int) {
+		cols, k := len(y)&^7, len(x)&^7
+		if cols > 0 && k > 0 {
+			leaf(y[:cols], x[:k], w, ldw)
+		}
+		if k < len(x) && cols > 0 {
+			chain16Edge(y[:cols], x[k:], w[k*ldw:], ldw, bf16)
+		}
+		if cols < len(y) && len(x) > 0 {
+			chain16Edge(y[cols:], x, w[cols:], ldw, bf16)
+		}
 	}
 }
 
@@ -51,7 +53,7 @@ func chain16Edge(y, x []float32, w []uint16, ldw int, bf16 bool) {
 	}
 }
 
-// These are chains and chains16 for six, three or two segments. cols is a multiple of panelCols.
+// These are chains for six, three or two segments. cols is a multiple of panelCols.
 //
 //go:noescape
 func chains6AVX2(y []float32, ldy int, x, w []float32, ldw, n, cols int)
@@ -80,66 +82,44 @@ func chains3BF16AVX2(y []float32, ldy int, x []float32, w []uint16, ldw, n, cols
 //go:noescape
 func chains2BF16AVX2(y []float32, ldy int, x []float32, w []uint16, ldw, n, cols int)
 
-// chainsLeaves continue the sums of 6, 3, 2 or 1 segments at a time; of 6 where the first cache is
-// asked for what is needed later.
-type chainsLeaves[T float32 | uint16] struct {
-	one             func(y, x []float32, w []T, ldw int)
-	two, three, six func(y []float32, ldy int, x []float32, w []T, ldw, n, cols int)
-}
-
-// chains is chains or chains16: it divides the segments among the leaves.
-func (l *chainsLeaves[T]) chains(
-	y []float32, ldy int, x []float32, w []T, ldw, count, n, cols int,
-) {
-	if n == 0 {
-		return
-	}
-	whole := cols &^ (panelCols - 1)
-	for each := 0; count > 0; count -= each {
-		leaf := l.two
-		switch {
-		case count == 1 || whole == 0:
-			each = 1
-			l.one(y[:cols], x[:n], w, ldw)
-		case count >= 6 && !asksSecond:
-			each, leaf = 6, l.six
-		case count == 3 || count >= 5:
-			each, leaf = 3, l.three
-		default:
-			each = 2
-		}
-		if each > 1 {
-			leaf(y, ldy, x, w, ldw, n, whole)
-			for s := range each {
-				if whole < cols {
-					l.one(y[s*ldy+whole:s*ldy+cols], x[s*segment:][:n], w[s*segment*ldw+whole:], ldw)
+// chainsBy is chains by leaves that continue the sums of 1, 2, 3 or 6 segments at a time; of 6
+// where the first cache is asked for what is needed later. It divides the segments among them.
+func chainsBy[T float32 | uint16](
+	one func(y, x []float32, w []T, ldw int),
+	two, three, six func(y []float32, ldy int, x []float32, w []T, ldw, n, cols int),
+) func(y []float32, ldy int, x []float32, w []T, ldw, count, n, cols int) {
+	return func(y []float32, ldy int, x []float32, w []T, ldw, count, n, cols int) {
+		whole := cols &^ (panelCols - 1)
+		for each := 0; count > 0 && n > 0; count -= each {
+			leaf := two
+			switch {
+			case count == 1 || whole == 0:
+				each = 1
+				one(y[:cols], x[:n], w, ldw)
+			case count >= 6 && !asksSecond:
+				each, leaf = 6, six
+			case count == 3 || count >= 5:
+				each, leaf = 3, three
+			default:
+				each = 2
+			}
+			if each > 1 {
+				leaf(y, ldy, x, w, ldw, n, whole)
+				for s := range each {
+					if whole < cols {
+						one(y[s*ldy+whole:s*ldy+cols], x[s*segment:][:n], w[s*segment*ldw+whole:],
+							ldw)
+					}
 				}
 			}
-		}
-		if count > each {
-			y, x, w = y[each*ldy:], x[each*segment:], w[each*segment*ldw:]
+			if count > each {
+				y, x, w = y[each*ldy:], x[each*segment:], w[each*segment*ldw:]
+			}
 		}
 	}
 }
 
-// chains16By returns chains16 by the leaves for F16 or BF16, and chain16Fast for one segment.
-func chains16By(f16, bf16 chainsLeaves[uint16]) func(
-	y []float32, ldy int, x []float32, w []uint16, ldw, count, n, cols int, isBF16 bool,
-) {
-	f16.one = func(y, x []float32, w []uint16, ldw int) { chain16Fast(y, x, w, ldw, false) }
-	bf16.one = func(y, x []float32, w []uint16, ldw int) { chain16Fast(y, x, w, ldw, true) }
-	return func(
-		y []float32, ldy int, x []float32, w []uint16, ldw, count, n, cols int, isBF16 bool,
-	) {
-		leaves := &f16
-		if isBF16 {
-			leaves = &bf16
-		}
-		leaves.chains(y, ldy, x, w, ldw, count, n, cols)
-	}
-}
-
-// chainRowsAVX2 is chainRows; chainRowsF16AVX2 and chainRowsBF16AVX2 are chainRows16.
+// chainRowsAVX2 is chainRows; chainRowsF16AVX2 and chainRowsBF16AVX2 are the same on F16 and BF16.
 //
 //go:noescape
 func chainRowsAVX2(y []float32, ldy int, x, w []float32, ldw, rows, groups, cols int)
@@ -149,16 +129,6 @@ func chainRowsF16AVX2(y []float32, ldy int, x []float32, w []uint16, ldw, rows, 
 
 //go:noescape
 func chainRowsBF16AVX2(y []float32, ldy int, x []float32, w []uint16, ldw, rows, groups, cols int)
-
-func chainRows16Fast(
-	y []float32, ldy int, x []float32, w []uint16, ldw, rows, groups, cols int, bf16 bool,
-) {
-	if bf16 {
-		chainRowsBF16AVX2(y, ldy, x, w, ldw, rows, groups, cols)
-	} else {
-		chainRowsF16AVX2(y, ldy, x, w, ldw, rows, groups, cols)
-	}
-}
 
 // packGroupsAVX2 is packGroups.
 //

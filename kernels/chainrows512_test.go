@@ -33,15 +33,17 @@ func chainRows512Model(y []float32, ldy int, x, w []float32, ldw, rows, groups, 
 		}
 	}
 	if g < groups {
-		chainRows(y, ldy, x[g*rows*groupDepth:], w[g*groupDepth*ldw:], ldw, rows, 1, cols)
+		chainRows(chain)(y, ldy, x[g*rows*groupDepth:], w[g*groupDepth*ldw:], ldw, rows, 1, cols)
 	}
 }
 
 // chainRows16With512Model is the same over weights that are widened as they are read.
-func chainRows16With512Model(
-	y []float32, ldy int, x []float32, w []uint16, ldw, rows, groups, cols int, bf16 bool,
+func chainRows16With512Model(bf16 bool) func(
+	y []float32, ldy int, x []float32, w []uint16, ldw, rows, groups, cols int,
 ) {
-	wide := make([]float32, len(w))
-	convert16(wide, w, bf16)
-	chainRows512Model(y, ldy, x, wide, ldw, rows, groups, cols)
+	return func(y []float32, ldy int, x []float32, w []uint16, ldw, rows, groups, cols int) {
+		wide := make([]float32, len(w))
+		convert16(wide, w, bf16)
+		chainRows512Model(y, ldy, x, wide, ldw, rows, groups, cols)
+	}
 }

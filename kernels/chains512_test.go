@@ -28,10 +28,12 @@ func chains512Model(y []float32, ldy int, x, w []float32, ldw, count, n, cols in
 }
 
 // chains16With512Model is the same over weights that are widened as they are read.
-func chains16With512Model(
-	y []float32, ldy int, x []float32, w []uint16, ldw, count, n, cols int, bf16 bool,
+func chains16With512Model(bf16 bool) func(
+	y []float32, ldy int, x []float32, w []uint16, ldw, count, n, cols int,
 ) {
-	wide := make([]float32, len(w))
-	convert16(wide, w, bf16)
-	chains512Model(y, ldy, x, wide, ldw, count, n, cols)
+	return func(y []float32, ldy int, x []float32, w []uint16, ldw, count, n, cols int) {
+		wide := make([]float32, len(w))
+		convert16(wide, w, bf16)
+		chains512Model(y, ldy, x, wide, ldw, count, n, cols)
+	}
 }

@@ -6,7 +6,9 @@ package kernels
 
 // setExpAVX512 replaces the exponential and the leaves that use it.
 func setExpAVX512(v *variant) {
-	v.activate, v.expShift, v.scoresMax = activateFast512, expShiftAVX512, scoresMaxAVX512
+	v.activate = activateBy(geluTanhAVX512, geluErfAVX512, quickGELUAVX512, siluAVX512, reluAVX512,
+		tanhAVX512)
+	v.expShift, v.scoresMax = expShiftAVX512, scoresMaxAVX512
 }
 
 // expShiftAVX512 is expShift.
@@ -38,22 +40,3 @@ func reluAVX512(x []float32)
 
 //go:noescape
 func tanhAVX512(x []float32)
-
-func activateFast512(x []float32, a Activation) {
-	switch a {
-	case GELUTanh:
-		geluTanhAVX512(x)
-	case GELUErf:
-		geluErfAVX512(x)
-	case QuickGELU:
-		quickGELUAVX512(x)
-	case SiLU:
-		siluAVX512(x)
-	case ReLU:
-		reluAVX512(x)
-	case Tanh:
-		tanhAVX512(x)
-	default: // rare ones have no assembly
-		activate(x, a)
-	}
-}

@@ -53,7 +53,7 @@ func scoresMax512Model(s, mask []float32, scale, max float32) float32 {
 	return max
 }
 
-// activate512Model is activateFast512.
+// activate512Model is activate of avx512.
 func activate512Model(x []float32, a Activation) {
 	for at := 0; at < len(x); at += 16 {
 		mask := lanesOf(len(x) - at)

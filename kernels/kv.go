@@ -88,15 +88,7 @@ func (b KV) Part(from, to int) KV {
 }
 
 // from returns the elements of b from index i on.
-func (b KV) from(i int) KV {
-	switch {
-	case b.F16 != nil:
-		return KV{F16: b.F16[i:]}
-	case b.Q8 != nil:
-		return KV{Q8: b.Q8[i:]}
-	}
-	return KV{F32: b.F32[i:]}
-}
+func (b KV) from(i int) KV { return b.Part(i, len(b.F32)+len(b.F16)+len(b.Q8)) }
 
 // copy copies all elements of another block to the beginning of b.
 func (b KV) copy(from KV) {
@@ -184,6 +176,16 @@ func round16(dst []uint16, src []float32) {
 			h |= 0x0200
 		}
 		dst[i] = h
+	}
+}
+
+// eightsBy is an operation by a leaf for the elements before the last len(dst) mod 8.
+func eightsBy[T, U float32 | uint16](leaf, rest func(dst []T, src []U)) func(dst []T, src []U) {
+	return func(dst []T, src []U) {
+		leaf(dst, src)
+		if whole := len(dst) &^ 7; whole < len(dst) {
+			rest(dst[whole:], src[whole:])
+		}
 	}
 }
 

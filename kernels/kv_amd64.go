@@ -9,13 +9,6 @@ package kernels
 //go:noescape
 func round16AVX2(dst []uint16, src []float32)
 
-func round16Fast(dst []uint16, src []float32) {
-	round16AVX2(dst, src)
-	if rest := len(dst) &^ 7; rest < len(dst) {
-		round16(dst[rest:], src[rest:])
-	}
-}
-
 // chainKVAVX2 and chainKVAVX512 are chainKV on the columns before len(y) mod 8. Up to 64 columns
 // stay in registers while all of x, which is not empty, passes.
 //
@@ -25,24 +18,17 @@ func chainKVAVX2(y, x []float32, w []uint16, ldw int, s soon)
 //go:noescape
 func chainKVAVX512(y, x []float32, w []uint16, ldw int, s soon)
 
-func chainKVFast(y, x []float32, w []uint16, ldw int, s soon) {
-	if len(x) > 0 {
-		chainKVAVX2(y, x, w, ldw, s)
-		chainKVRest(y, x, w, ldw)
-	}
-}
-
-func chainKVFast512(y, x []float32, w []uint16, ldw int, s soon) {
-	if len(x) > 0 {
-		chainKVAVX512(y, x, w, ldw, s)
-		chainKVRest(y, x, w, ldw)
-	}
-}
-
-// chainKVRest is chainKV for the last len(y) mod 8 columns.
-func chainKVRest(y, x []float32, w []uint16, ldw int) {
-	if whole := len(y) &^ 7; whole < len(y) {
-		chain16Fast(y[whole:], x, w[whole:], ldw, false)
+// chainKVBy is chainKV by a leaf, and chainF16 for the last len(y) mod 8 columns.
+func chainKVBy(
+	leaf func(y, x []float32, w []uint16, ldw int, s soon),
+) func(y, x []float32, w []uint16, ldw int, s soon) {
+	return func(y, x []float32, w []uint16, ldw int, s soon) {
+		if len(x) > 0 {
+			leaf(y, x, w, ldw, s)
+			if whole := len(y) &^ 7; whole < len(y) {
+				chainF16(y[whole:], x, w[whole:], ldw)
+			}
+		}
 	}
 }
 
@@ -73,10 +59,3 @@ func fetchLines(a, b uintptr, apart, lines int)
 //
 //go:noescape
 func scaleByAVX2(y, by []float32)
-
-func scaleByFast(y, by []float32) {
-	scaleByAVX2(y, by)
-	if rest := len(y) &^ 7; rest < len(y) {
-		scaleBy(y[rest:], by[rest:])
-	}
-}

@@ -62,39 +62,28 @@ func chain16(y, x []float32, w []uint16, ldw int, bf16 bool) {
 // chains continues the sums of count segments in parallel, over the first n inputs of each: y[s,j]
 // = fma(x[s·segment+k], w[s·segment+k, j], y[s,j]) for each k < n in order and j < cols. Rows of y
 // lie ldy apart.
-func chains(y []float32, ldy int, x, w []float32, ldw, count, n, cols int) {
-	for s := range count {
-		chain(y[s*ldy:][:cols], x[s*segment:][:n], w[s*segment*ldw:], ldw)
-	}
-}
-
-// chains16 is chains for weights in F16 or BF16.
-func chains16(y []float32, ldy int, x []float32, w []uint16, ldw, count, n, cols int, bf16 bool) {
-	for s := range count {
-		chain16(y[s*ldy:][:cols], x[s*segment:][:n], w[s*segment*ldw:], ldw, bf16)
+func chains[T float32 | uint16](chain func(y, x []float32, w []T, ldw int)) func(
+	y []float32, ldy int, x []float32, w []T, ldw, count, n, cols int,
+) {
+	return func(y []float32, ldy int, x []float32, w []T, ldw, count, n, cols int) {
+		for s := range count {
+			chain(y[s*ldy:][:cols], x[s*segment:][:n], w[s*segment*ldw:], ldw)
+		}
 	}
 }
 
 // chainRows continues the sums of several rows, groupDepth inputs at a time: y[i·ldy+j] =
 // fma(x[i,k], w[k·ldw+j], y[i·ldy+j]) for each k < groups·groupDepth in order. packGroups has
 // packed x. cols is a multiple of panelCols.
-func chainRows(y []float32, ldy int, x, w []float32, ldw, rows, groups, cols int) {
-	for g := range groups {
-		for i := range rows {
-			chain(y[i*ldy:i*ldy+cols], x[(g*rows+i)*groupDepth:][:groupDepth], w[g*groupDepth*ldw:],
-				ldw)
-		}
-	}
-}
-
-// chainRows16 is chainRows for weights in F16 or BF16.
-func chainRows16(
-	y []float32, ldy int, x []float32, w []uint16, ldw, rows, groups, cols int, bf16 bool,
+func chainRows[T float32 | uint16](chain func(y, x []float32, w []T, ldw int)) func(
+	y []float32, ldy int, x []float32, w []T, ldw, rows, groups, cols int,
 ) {
-	for g := range groups {
-		for i := range rows {
-			chain16(y[i*ldy:i*ldy+cols], x[(g*rows+i)*groupDepth:][:groupDepth],
-				w[g*groupDepth*ldw:], ldw, bf16)
+	return func(y []float32, ldy int, x []float32, w []T, ldw, rows, groups, cols int) {
+		for g := range groups {
+			for i := range rows {
+				chain(y[i*ldy:i*ldy+cols], x[(g*rows+i)*groupDepth:][:groupDepth],
+					w[g*groupDepth*ldw:], ldw)
+			}
 		}
 	}
 }
@@ -122,15 +111,6 @@ func pack(dst, src []float32, ld, k, panels int) {
 	}
 }
 
-// pack16 is pack from F16 or BF16.
-func pack16(dst []float32, src []uint16, ld, k, panels int, bf16 bool) {
-	for p := range panels {
-		for i := range k {
-			convert16(dst[(p*k+i)*panelCols:][:panelCols], src[i*ld+p*panelCols:], bf16)
-		}
-	}
-}
-
 // packRows copies k columns of up to tileRows rows of a, lda apart, into the tile's order:
 // dst[k·tileRows + i]. If there are fewer rows it repeats the last one.
 func packRows(dst, a []float32, lda, rows, k int) {
@@ -144,26 +124,19 @@ func packRows(dst, a []float32, lda, rows, k int) {
 // packLanes transposes panels of panelCols rows of w, k long and ldw apart, lane after lane (see the
 // package comment): weight n of row j of a panel goes to row n/8 of lane n%8, column j. dst is
 // [panels, 8, laneDepth(k), panelCols].
-func packLanes(dst, w []float32, ldw, k, panels int) { packLanesFrom(dst, w, ldw, 0, k, panels) }
-
-// packLanesFrom is packLanes for the weights from … k-1 of each row.
-func packLanesFrom(dst, w []float32, ldw, from, k, panels int) {
-	for j := range panels * panelCols {
-		for n := from; n < k; n++ {
-			dst[laneAt(j, n, k)] = w[j*ldw+n]
-		}
-	}
+func packLanes(dst, w []float32, ldw, k, panels int) {
+	packLanesFrom(dst, w, ldw, 0, k, panels, asItIs)
 }
 
-// packLanes16 is packLanes from F16 or BF16.
-func packLanes16(dst []float32, w []uint16, ldw, k, panels int, bf16 bool) {
-	packLanes16From(dst, w, ldw, 0, k, panels, bf16)
-}
+func asItIs(x float32) float32 { return x }
 
-func packLanes16From(dst []float32, w []uint16, ldw, from, k, panels int, bf16 bool) {
+// packLanesFrom is packLanes for the weights from … k-1 of each row, which have another format.
+func packLanesFrom[T float32 | uint16](
+	dst []float32, w []T, ldw, from, k, panels int, widen func(T) float32,
+) {
 	for j := range panels * panelCols {
 		for n := from; n < k; n++ {
-			dst[laneAt(j, n, k)] = widen(w[j*ldw+n], bf16)
+			dst[laneAt(j, n, k)] = widen(w[j*ldw+n])
 		}
 	}
 }
@@ -191,26 +164,42 @@ func dot(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, o
 	}
 }
 
-// dot16 is dot for weights in F16 or BF16.
-func dot16(
-	dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int, bf16 bool,
-) {
-	for i := range rows {
-		for j := range outs {
-			var lanes [8]float32
-			xi, wj := x[i*ldx:i*ldx+k], w[j*ldw:j*ldw+k]
-			for n, v := range xi {
-				lanes[n%8] = fma(v, widen(wj[n], bf16), lanes[n%8])
+// halfLeaves are the same for weights in F16 or BF16.
+func halfLeaves(bf16 bool) weightLeaves[uint16] {
+	chain := func(y, x []float32, w []uint16, ldw int) { chain16(y, x, w, ldw, bf16) }
+	return weightLeaves[uint16]{
+		chain: chain, chains: chains(chain), chainRows: chainRows(chain),
+		pack: func(dst []float32, src []uint16, ld, k, panels int) {
+			for p := range panels {
+				for i := range k {
+					convert16(dst[(p*k+i)*panelCols:][:panelCols], src[i*ld+p*panelCols:], bf16)
+				}
 			}
-			dst[i*ldd+j] = reduce(&lanes)
-		}
+		},
+		packLanes: func(dst []float32, w []uint16, ldw, k, panels int) {
+			packLanesFrom(dst, w, ldw, 0, k, panels,
+				func(h uint16) float32 { return widen(h, bf16) })
+		},
+		dot: func(
+			dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs, k int,
+		) {
+			for i := range rows {
+				for j := range outs {
+					var lanes [8]float32
+					xi, wj := x[i*ldx:i*ldx+k], w[j*ldw:j*ldw+k]
+					for n, v := range xi {
+						lanes[n%8] = fma(v, widen(wj[n], bf16), lanes[n%8])
+					}
+					dst[i*ldd+j] = reduce(&lanes)
+				}
+			}
+		},
 	}
 }
 
 // reduce adds the eight lanes by the tree of the package comment.
-func reduce(l *[8]float32) float32 {
-	return float32(float32(float32(l[0]+l[1])+float32(l[2]+l[3])) +
-		float32(float32(l[4]+l[5])+float32(l[6]+l[7])))
+func reduce[T float32 | float64](l *[8]T) T {
+	return T(T(T(l[0]+l[1])+T(l[2]+l[3])) + T(T(l[4]+l[5])+T(l[6]+l[7])))
 }
 
 // layerNorm sets dst to (x − mean)·(1/√(variance + eps))·gain + bias, the variance being the mean
@@ -242,6 +231,17 @@ func sqrt(x float32) float32 { return float32(math.Sqrt(float64(x))) }
 func activate(x []float32, a Activation) {
 	for i, v := range x {
 		x[i] = a.apply(v)
+	}
+}
+
+// activateBy is activate by leaves for the first activations. Rare ones have none.
+func activateBy(leaves ...func(x []float32)) func(x []float32, a Activation) {
+	return func(x []float32, a Activation) {
+		if int(a) < len(leaves) {
+			leaves[a](x)
+		} else {
+			activate(x, a)
+		}
 	}
 }
 
@@ -297,10 +297,12 @@ func convert16(dst []float32, src []uint16, bf16 bool) {
 
 func widen(h uint16, bf16 bool) float32 {
 	if bf16 {
-		return math.Float32frombits(uint32(h) << 16)
+		return fromBFloat(h)
 	}
 	return FromHalf(h)
 }
+
+func fromBFloat(h uint16) float32 { return math.Float32frombits(uint32(h) << 16) }
 
 // FromHalf converts IEEE 754 binary16, subnormals, infinities and NaN included. It is exact.
 func FromHalf(h uint16) float32 {

@@ -9,10 +9,14 @@ import "encoding/binary"
 // iterations times 48 vectors, and returns how many operations this worker did, two to each
 // product: of float32, or of integers in Q8 and Q4. It does not wait at a barrier.
 func (w *Worker) Peak(f Format, iterations int) (operations float64) {
+	run := w.team.variant.fmaPeak
 	if f >= Q8 {
-		return w.team.variant.productPeak(iterations)
+		run = w.team.variant.productPeak
 	}
-	return w.team.variant.fmaPeak(iterations)
+	for ; iterations > 0; iterations -= countable {
+		operations += 2 * float64(run(min(iterations, countable)))
+	}
+	return operations
 }
 
 // ReadMemory reads b once, shared by the workers, and returns a sum of the part that this worker
@@ -27,21 +31,19 @@ func ReadMemory(w *Worker, b []byte) (sum uint64) {
 }
 
 // fmaPeak continues four independent chains of fused multiply-adds, each of which adds 1 to a
-// chain.
-func fmaPeak(iterations int) float64 {
-	return countFMAs(iterations, func(iterations int) float32 {
-		var a, b, c, d float32
-		for range iterations {
-			a, b, c, d = fma(1, 1, a), fma(1, 1, b), fma(1, 1, c), fma(1, 1, d)
-		}
-		return float32(float32(a+b) + float32(c+d))
-	})
+// chain, and returns their number, which proves that they were done.
+func fmaPeak(iterations int) float32 {
+	var a, b, c, d float32
+	for range iterations {
+		a, b, c, d = fma(1, 1, a), fma(1, 1, b), fma(1, 1, c), fma(1, 1, d)
+	}
+	return float32(float32(a+b) + float32(c+d))
 }
 
 // productPeak continues four independent sums of products of int16, each of which adds 1 to a sum.
-func productPeak(iterations int) float64 {
+func productPeak(iterations int) float32 {
 	x := [...]int16{1, 1, 1, 1}
-	return countFMAs(iterations, func(iterations int) float32 { return products(x[:], x[0], iterations) })
+	return products(x[:], x[0], iterations)
 }
 
 // products is not inlined, so that nothing is known of what it multiplies.
@@ -56,15 +58,6 @@ func products(x []int16, w int16, iterations int) float32 {
 		d += int32(x[3]) * int32(w)
 	}
 	return float32(a + b + c + d)
-}
-
-// countFMAs returns the number of operations of some iterations: two for each multiply-add that run
-// has counted, so that the result proves that they were done.
-func countFMAs(iterations int, run func(iterations int) float32) (operations float64) {
-	for ; iterations > 0; iterations -= countable {
-		operations += 2 * float64(run(min(iterations, countable)))
-	}
-	return operations
 }
 
 // countable is the number of iterations that float32 counts exactly with any number of chains and

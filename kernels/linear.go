@@ -72,7 +72,7 @@ func (m *Matrix) chainRows(
 	if m.Format == F32 {
 		v.chainRows(y, ldy, xs[rows*k:], m.F32[k*ld+c:], ld, rows, groups, whole)
 	} else {
-		v.chainRows16(y, ldy, xs[rows*k:], m.F16[k*ld+c:], ld, rows, groups, whole, m.bf16())
+		v.halves(m.bf16()).chainRows(y, ldy, xs[rows*k:], m.F16[k*ld+c:], ld, rows, groups, whole)
 	}
 	for i := range rows {
 		yi, xi := y[i*ldy:i*ldy+cols], x[i*m.In:(i+1)*m.In]
@@ -89,7 +89,7 @@ func (m *Matrix) chain(v *variant, y, x []float32, k, c int) {
 	case m.Format == F32:
 		v.chain(y, x, m.F32[k*ld+c:], ld)
 	default:
-		v.chain16(y, x, m.F16[k*ld+c:], ld, m.bf16())
+		v.halves(m.bf16()).chain(y, x, m.F16[k*ld+c:], ld)
 	}
 }
 

@@ -48,7 +48,7 @@ func (v *variant) transposes(f Format) bool {
 	if f == F32 {
 		return v.packLanes != nil
 	}
-	return v.packLanes16 != nil
+	return v.halves(f == BF16).packLanes != nil
 }
 
 // A lanesProduct is the product of some rows with [out, in] weights.
@@ -71,20 +71,21 @@ func (p *lanesProduct) packRow(i int) {
 
 // dot computes the outputs j … end-1 from weights in place.
 func (p *lanesProduct) dot(j, end int) {
-	m := p.m
-	dot, dot16 := p.v.dot, p.v.dot16
-	if p.v.dotPairs != nil && p.rows > 1 && m.In > 0 && m.In%8 == 0 && m.Bytes() <= cachedBytes {
-		dot, dot16 = p.v.dotPairs, p.v.dotPairs16
+	if m := p.m; m.Format == F32 {
+		dotsOf(p, &p.v.weightLeaves, m.F32[j*m.In:], j, end)
+	} else {
+		dotsOf(p, p.v.halves(m.bf16()), m.F16[j*m.In:], j, end)
+	}
+}
+
+func dotsOf[T float32 | uint16](p *lanesProduct, l *weightLeaves[T], w []T, j, end int) {
+	m, dot := p.m, l.dot
+	if l.dotPairs != nil && p.rows > 1 && m.In > 0 && m.In%8 == 0 && m.Bytes() <= cachedBytes {
+		dot = l.dotPairs
 	}
 	for i := 0; i < p.rows && j < end; i += dotRows {
-		n := min(dotRows, p.rows-i)
-		if m.Format == F32 {
-			dot(p.dst[i*m.Out+j:], m.Out, p.x[i*m.In:], m.In, m.F32[j*m.In:], m.In, n, end-j,
-				m.In)
-		} else {
-			dot16(p.dst[i*m.Out+j:], m.Out, p.x[i*m.In:], m.In, m.F16[j*m.In:], m.In, n, end-j,
-				m.In, m.bf16())
-		}
+		dot(p.dst[i*m.Out+j:], m.Out, p.x[i*m.In:], m.In, w, m.In, min(dotRows, p.rows-i), end-j,
+			m.In)
 	}
 }
 
@@ -109,7 +110,7 @@ func (p *lanesProduct) tile(w *Worker, j, end int) int {
 		if m := p.m; m.Format == F32 {
 			p.v.packLanes(weights, m.F32[j*m.In:], m.In, m.In, panels)
 		} else {
-			p.v.packLanes16(weights, m.F16[j*m.In:], m.In, m.In, panels, m.bf16())
+			p.v.halves(m.bf16()).packLanes(weights, m.F16[j*m.In:], m.In, m.In, panels)
 		}
 		for i := 0; i < p.rows; i += lanesTile {
 			p.sum(sums, weights, i, min(lanesTile, p.rows-i), j, panels)

@@ -132,7 +132,7 @@ func (s *stream) run(from, to, task int) {
 		if m.Format == F32 {
 			v.chains(y, m.Out, x, m.F32[at:], ld, count, segment, s.cols)
 		} else {
-			v.chains16(y, m.Out, x, m.F16[at:], ld, count, segment, s.cols, m.bf16())
+			v.halves(m.bf16()).chains(y, m.Out, x, m.F16[at:], ld, count, segment, s.cols)
 		}
 		k += count * segment
 	}

@@ -174,7 +174,7 @@ func (t *tileTask) pack(b tileBlock) {
 	if t.m.Format == F32 {
 		t.v.pack(t.room, t.m.F32[at:], ld, b.depth, b.panels)
 	} else {
-		t.v.pack16(t.room, t.m.F16[at:], ld, b.depth, b.panels, t.m.bf16())
+		t.v.halves(t.m.bf16()).pack(t.room, t.m.F16[at:], ld, b.depth, b.panels)
 	}
 }
 

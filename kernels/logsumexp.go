@@ -22,9 +22,7 @@ func logSumExp(x []float32) float64 {
 	for i, v := range x {
 		l[i%8] = float64(l[i%8] + Exp64(float64(float64(v)-float64(max))))
 	}
-	sum := float64(float64(float64(l[0]+l[1])+float64(l[2]+l[3])) +
-		float64(float64(l[4]+l[5])+float64(l[6]+l[7])))
-	return float64(float64(max) + Log64(sum))
+	return float64(float64(max) + Log64(reduce(&l)))
 }
 
 const (
@@ -50,6 +48,21 @@ const (
 	e3  = 1.0 / 6
 	e2  = 1.0 / 2
 )
+
+// logSumExpBy is logSumExp by leaves for the greatest number, −Inf if there is none and NaN if one
+// is NaN, and for Σ Exp64(float64(x[i]) − max) in eight lanes, of which no difference is NaN or
+// above 0.
+func logSumExpBy(
+	greatest func(x []float32) float32, sumExp func(x []float32, max float64) float64,
+) func(x []float32) float64 {
+	return func(x []float32) float64 {
+		max := float64(greatest(x))
+		if max-max != 0 { // NaN or infinite
+			return max
+		}
+		return float64(max + Log64(sumExp(x, max)))
+	}
+}
 
 // Exp64 returns eˣ within two units in the last place, the same bits on every machine. Results that
 // would be subnormal are 0.

@@ -51,7 +51,7 @@ func setQuantAMX(v *variant) {
 	v.quantTile8 = amxLeaf(quantTile8AMX, quantTile8AVX512)
 	v.quantTile4 = amxLeaf(quantTile4AMX, quantTile4AVX512)
 	v.wholeDepth = true
-	v.productPeak = productPeakFastAMX
+	v.productPeak = productPeakAMX
 }
 
 // quantTile8AMX is quantTile8 on groups of 16 rows, at least one group, block and tile.

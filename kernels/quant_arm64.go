@@ -19,26 +19,22 @@ func quantTile8NEON(y []float32, ldy int, q []int16, starts []int32, ldq int, w 
 func quantTile4NEON(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows,
 	blocks, tiles int)
 
-// quantTile8Fast and quantTile4Fast set the sums to zero first, because the assembly only continues
-// sums.
-func quantTile8Fast(
-	y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks,
-	tiles int, add bool,
-) {
-	if !add {
-		clearRows(y, ldy, rows, tiles*quantCols)
+// quantTileBy sets the sums to zero first, because the leaves only continue sums.
+func quantTileBy(
+	leaf func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks,
+		tiles int),
+) quantTileLeaf {
+	return func(
+		y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks,
+		tiles int, add bool,
+	) {
+		for i := range rows {
+			if !add {
+				clear(y[i*ldy:][:tiles*quantCols])
+			}
+		}
+		leaf(y, ldy, q, starts, ldq, w, ldw, rows, blocks, tiles)
 	}
-	quantTile8NEON(y, ldy, q, starts, ldq, w, ldw, rows, blocks, tiles)
-}
-
-func quantTile4Fast(
-	y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw, rows, blocks,
-	tiles int, add bool,
-) {
-	if !add {
-		clearRows(y, ldy, rows, tiles*quantCols)
-	}
-	quantTile4NEON(y, ldy, q, starts, ldq, w, ldw, rows, blocks, tiles)
 }
 
 // scaleAddNEON is scaleAdd.
@@ -67,11 +63,4 @@ func quantizeRowFast(q []int16, starts []int32, x []float32) float32 {
 	roundRowNEON(q, starts, x[:whole], inverse)
 	roundRow(q[whole:], starts[whole/quantBlock:], x[whole:], inverse)
 	return scale
-}
-
-// clearRows sets rows of cols numbers that lie ldy apart to 0.
-func clearRows(y []float32, ldy, rows, cols int) {
-	for i := range rows {
-		clear(y[i*ldy : i*ldy+cols])
-	}
 }

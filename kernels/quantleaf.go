@@ -65,63 +65,55 @@ func roundEven(x float32) float32 {
 	return float32(float32(x+0x1.8p23) - 0x1.8p23)
 }
 
-// quantTile8 continues the sums of rows × tiles·quantCols outputs over blocks ≥ 1 blocks of Q8
-// weights or, unless add is set, begins them at +0: for each block b in order, y[i,j] =
-// fma(float32(Σ q[i,k]·w[k,j] over the block), its scale, y[i,j]). Rows of y lie ldy apart; rows of
-// q and of starts lie ldq blocks apart; the tiles of the next 16 outputs are ldw bytes further in w.
-func quantTile8(
-	y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte,
-	ldw, rows, blocks, tiles int, add bool,
-) {
-	for t := range tiles {
-		for i := range rows {
-			out := y[i*ldy+t*quantCols:][:quantCols]
-			if !add {
-				clear(out)
-			}
-			for b := range blocks {
-				tile := w[t*ldw+b*q8Tile:][:q8Tile]
-				x := q[(i*ldq+b)*quantBlock:][:quantBlock]
-				for j := range out {
-					var sum int32
-					for k, v := range x {
-						sum += int32(v) * int32(int8(tile[q8Index(j, k)]))
+// quantTile continues the sums of rows × tiles·quantCols outputs over blocks ≥ 1 blocks of weights
+// or, unless add is set, begins them at +0: for each block b in order, y[i,j] = fma(float32(Σ
+// q[i,k]·w[k,j] over the block), its scale, y[i,j]). Rows of y lie ldy apart; rows of q and of starts
+// lie ldq blocks apart; the tiles of the next 16 outputs are ldw bytes further in w. A tile has that
+// size, and sum is that of one block and column j.
+func quantTile(
+	size int, sum func(tile []byte, j int, x []int16, start int32) int32,
+) quantTileLeaf {
+	return func(
+		y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte,
+		ldw, rows, blocks, tiles int, add bool,
+	) {
+		for t := range tiles {
+			for i := range rows {
+				out := y[i*ldy+t*quantCols:][:quantCols]
+				if !add {
+					clear(out)
+				}
+				for b := range blocks {
+					tile := w[t*ldw+b*size:][:size]
+					x := q[(i*ldq+b)*quantBlock:][:quantBlock]
+					for j := range out {
+						n := sum(tile, j, x, starts[i*ldq+b])
+						out[j] = fma(float32(n), tileScale(tile, j), out[j])
 					}
-					out[j] = fma(float32(sum), tileScale(tile, j), out[j])
 				}
 			}
 		}
 	}
 }
 
-// quantTile4 is quantTile8 for Q4 weights. The sum of row i's block b begins at starts[i,b], which
+// quantTile8 is quantTile for Q8 weights.
+var quantTile8 = quantTile(q8Tile, func(tile []byte, j int, x []int16, _ int32) (sum int32) {
+	for k, v := range x {
+		sum += int32(v) * int32(int8(tile[q8Index(j, k)]))
+	}
+	return sum
+})
+
+// quantTile4 is quantTile for Q4 weights. The sum of row i's block b begins at starts[i,b], which
 // accounts for the 8 that is subtracted from each weight: starts are those of quantizeRow, so that
 // a leaf may subtract the 8 itself.
-func quantTile4(
-	y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte,
-	ldw, rows, blocks, tiles int, add bool,
-) {
-	for t := range tiles {
-		for i := range rows {
-			out := y[i*ldy+t*quantCols:][:quantCols]
-			if !add {
-				clear(out)
-			}
-			for b := range blocks {
-				tile := w[t*ldw+b*q4Tile:][:q4Tile]
-				x := q[(i*ldq+b)*quantBlock:][:quantBlock]
-				for j := range out {
-					sum := starts[i*ldq+b]
-					for k, v := range x {
-						at, shift := q4Index(j, k)
-						sum += int32(v) * int32(tile[at]>>shift&15)
-					}
-					out[j] = fma(float32(sum), tileScale(tile, j), out[j])
-				}
-			}
-		}
+var quantTile4 = quantTile(q4Tile, func(tile []byte, j int, x []int16, sum int32) int32 {
+	for k, v := range x {
+		at, shift := q4Index(j, k)
+		sum += int32(v) * int32(tile[at]>>shift&15)
 	}
-}
+	return sum
+})
 
 // scaleAdd completes the chains of rows of cols outputs: dst[i,j] = fma(y[i,j], scales[i], bias[j]),
 // with +0 if bias is nil. Rows of dst lie ldd apart, those of y ldy; dst may be y.

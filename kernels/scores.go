@@ -149,6 +149,5 @@ func sumAtLeast(weights, scores []float64, least float64) float64 {
 			l[i%8] = float64(l[i%8] + weights[i])
 		}
 	}
-	return float64(float64(l[0]+l[1])+float64(l[2]+l[3])) +
-		float64(float64(l[4]+l[5])+float64(l[6]+l[7]))
+	return reduce(&l)
 }

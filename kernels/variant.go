@@ -21,32 +21,11 @@ type variant struct {
 	// tile, which also prefetches other memory; nil if that is no faster
 	tileAhead func(c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows,
 		k, panels int, add bool, next ahead)
-	chain    func(y, x, w []float32, ldw int)
-	chain16  func(y, x []float32, w []uint16, ldw int, bf16 bool)
-	chains   func(y []float32, ldy int, x, w []float32, ldw, count, n, cols int)
-	chains16 func(y []float32, ldy int, x []float32, w []uint16, ldw, count, n, cols int,
-		bf16 bool)
-	chainRows   func(y []float32, ldy int, x, w []float32, ldw, rows, groups, cols int)
-	chainRows16 func(y []float32, ldy int, x []float32, w []uint16, ldw, rows, groups, cols int,
-		bf16 bool)
+	weightLeaves[float32]
+	f16, bf16  weightLeaves[uint16]
 	packGroups func(dst, x []float32, ldx, rows, groups int)
-	pack       func(dst, src []float32, ld, k, panels int)
-	pack16     func(dst []float32, src []uint16, ld, k, panels int, bf16 bool)
-	// nil if transposed weights are no faster
-	packLanes   func(dst, w []float32, ldw, k, panels int)
-	packLanes16 func(dst []float32, w []uint16, ldw, k, panels int, bf16 bool)
 	// nil if tile is only used for rows in place, ka = 1
 	packRows func(dst, a []float32, lda, rows, k int)
-	dot      func(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, outs,
-		k int)
-	dot16 func(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs,
-		k int, bf16 bool)
-	// dot and dot16 for several rows on weights that a cache holds, k a multiple of 8; nil if that
-	// is no faster
-	dotPairs func(dst []float32, ldd int, x []float32, ldx int, w []float32, ldw, rows, outs,
-		k int)
-	dotPairs16 func(dst []float32, ldd int, x []float32, ldx int, w []uint16, ldw, rows, outs,
-		k int, bf16 bool)
 
 	layerNorm  func(dst, x, gain, bias []float32, eps float32)
 	activate   func(x []float32, a Activation)
@@ -81,11 +60,34 @@ type variant struct {
 		cols int)
 	errors4 func(errors *[quantCols]float32, values *tileValues, inverses *[quantCols]float32)
 
-	fmaPeak, productPeak func(iterations int) float64
+	fmaPeak, productPeak func(iterations int) float32
 	readMemory           func(b []byte) uint64
 }
 
+// weightLeaves are the leaf operations on weights of one format of floats.
+type weightLeaves[T float32 | uint16] struct {
+	chain     func(y, x []float32, w []T, ldw int)
+	chains    func(y []float32, ldy int, x []float32, w []T, ldw, count, n, cols int)
+	chainRows func(y []float32, ldy int, x []float32, w []T, ldw, rows, groups, cols int)
+	pack      func(dst []float32, src []T, ld, k, panels int)
+	packLanes func(dst []float32, w []T, ldw, k, panels int) // nil if that is no faster
+	dot       dotLeaf[T]
+	// dot for several rows on weights that a cache holds, k a multiple of 8; nil if that is no
+	// faster
+	dotPairs dotLeaf[T]
+}
+
+// halves returns the leaves for weights in F16 or BF16.
+func (v *variant) halves(bf16 bool) *weightLeaves[uint16] {
+	if bf16 {
+		return &v.bf16
+	}
+	return &v.f16
+}
+
 type (
+	dotLeaf[T float32 | uint16] func(dst []float32, ldd int, x []float32, ldx int, w []T, ldw,
+		rows, outs, k int)
 	quantTileLeaf func(y []float32, ldy int, q []int16, starts []int32, ldq int, w []byte, ldw,
 		rows, blocks, tiles int, add bool)
 	quantOneLeaf func(y []float32, q []int16, starts []int32, w []byte, ldw, blocks, tiles int)
@@ -93,37 +95,29 @@ type (
 
 // goVariant is the definition of every leaf operation.
 var goVariant = &variant{
-	name:        "go",
-	tile:        tile,
-	chain:       chain,
-	chain16:     chain16,
-	pack:        pack,
-	pack16:      pack16,
-	packLanes:   packLanes,
-	packLanes16: packLanes16,
-	chains:      chains,
-	chains16:    chains16,
-	chainRows:   chainRows,
-	chainRows16: chainRows16,
-	packGroups:  packGroups,
-	packRows:    packRows,
-	dot:         dot,
-	dot16:       dot16,
-	layerNorm:   layerNorm,
-	activate:    activate,
-	add:         add,
-	scale:       scale,
-	expShift:    expShift,
-	scoresMax:   scoresMax,
-	logSumExp:   logSumExp,
-	exp64s:      exp64s,
-	sum64:       sum64,
-	widen64:     widen64,
-	allFinite:   allFinite,
-	maxima:      maxima,
-	within:      within,
-	sumAtLeast:  sumAtLeast,
-	convert16:   convert16,
+	name: "go",
+	tile: tile,
+	weightLeaves: weightLeaves[float32]{chain: chain, chains: chains(chain),
+		chainRows: chainRows(chain), pack: pack, packLanes: packLanes, dot: dot},
+	f16:        halfLeaves(false),
+	bf16:       halfLeaves(true),
+	packGroups: packGroups,
+	packRows:   packRows,
+	layerNorm:  layerNorm,
+	activate:   activate,
+	add:        add,
+	scale:      scale,
+	expShift:   expShift,
+	scoresMax:  scoresMax,
+	logSumExp:  logSumExp,
+	exp64s:     exp64s,
+	sum64:      sum64,
+	widen64:    widen64,
+	allFinite:  allFinite,
+	maxima:     maxima,
+	within:     within,
+	sumAtLeast: sumAtLeast,
+	convert16:  convert16,
 
 	round16: round16,
 	chainKV: chainKV,

@@ -38,10 +38,11 @@ func archVariants() []*variant {
 	}
 	avx2vnni := *avx2
 	avx2vnni.name = "avx2vnni"
-	avx2vnni.dotPairs, avx2vnni.dotPairs16 = nil, nil // nobody has measured them here
+	// nobody has measured them here
+	avx2vnni.dotPairs, avx2vnni.f16.dotPairs, avx2vnni.bf16.dotPairs = nil, nil, nil
 	avx2vnni.quantTile8, avx2vnni.quantTile4 = quantTile8VNNI, quantTile4VNNI
 	avx2vnni.quantOne8, avx2vnni.quantOne4 = quantOne8VNNI, quantOne4VNNI
-	avx2vnni.productPeak = productPeakFastVNNI
+	avx2vnni.productPeak = productPeakVNNI
 	if !x.HasAVX512F || !x.HasAVX512DQ {
 		return []*variant{&avx2vnni, avx2}
 	}

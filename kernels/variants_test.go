@@ -87,8 +87,8 @@ var floatLeafTests = []leafTest{
 	{name: "chain16", a: edges, b: short, loose: true,
 		call: func(v *variant, p *placer, n, k, c int) []float64 {
 			bf16, pad := c&1 == 1, c&2
-			v.chain16(p.floats(n), p.floats(k), p.halves(matrixSize(k, n+pad, n), bf16), n+pad,
-				bf16)
+			v.halves(bf16).chain(p.floats(n), p.floats(k),
+				p.halves(matrixSize(k, n+pad, n), bf16), n+pad)
 			return nil
 		}},
 	{name: "chains", a: []int{1, 2, 3, 4, 5, 7}, b: []int{1, 2, 5},
@@ -104,10 +104,10 @@ var floatLeafTests = []leafTest{
 		call: func(v *variant, p *placer, count, n, c int) []float64 {
 			bf16, pad := c&1 == 1, c&2
 			cols := panelCols*(1+count%2) + 5*(c/2)
-			v.chains16(p.floats(matrixSize(count, cols+pad, cols)), cols+pad,
+			v.halves(bf16).chains(p.floats(matrixSize(count, cols+pad, cols)), cols+pad,
 				p.floats((count-1)*segment+n),
 				p.halves(matrixSize((count-1)*segment+n, cols+2*pad, cols), bf16), cols+2*pad,
-				count, n, cols, bf16)
+				count, n, cols)
 			return nil
 		}},
 	{name: "chainRows", a: few, b: []int{0, 1, 2, 5, 7},
@@ -122,10 +122,10 @@ var floatLeafTests = []leafTest{
 	{name: "chainRows16", a: few, b: []int{0, 1, 2, 5, 7}, loose: true,
 		call: func(v *variant, p *placer, rows, groups, c int) []float64 {
 			cols, bf16, pad := (1+rows%4)*panelCols, c&1 == 1, c&2
-			v.chainRows16(p.floats(matrixSize(rows, cols+pad, cols)), cols+pad,
+			v.halves(bf16).chainRows(p.floats(matrixSize(rows, cols+pad, cols)), cols+pad,
 				p.floats(groups*rows*groupDepth),
 				p.halves(matrixSize(groups*groupDepth, cols+2*pad, cols), bf16), cols+2*pad, rows,
-				groups, cols, bf16)
+				groups, cols)
 			return nil
 		}},
 	{name: "packGroups", a: few, b: []int{0, 1, 2, 5, 7},
@@ -145,9 +145,9 @@ var floatLeafTests = []leafTest{
 		call: func(v *variant, p *placer, panels, k, c int) []float64 {
 			bf16, pad := c&1 == 1, c&2
 			ld := panels*panelCols + pad
-			v.pack16(p.floats(panels*k*panelCols),
+			v.halves(bf16).pack(p.floats(panels*k*panelCols),
 				p.halves(matrixSize(k, ld, panels*panelCols), bf16),
-				ld, k, panels, bf16)
+				ld, k, panels)
 			return nil
 		}},
 	{name: "packLanes", a: []int{0, 1, 2, 3}, b: edges,
@@ -161,12 +161,12 @@ var floatLeafTests = []leafTest{
 		}},
 	{name: "packLanes16", a: []int{0, 1, 2, 3}, b: edges, loose: true,
 		call: func(v *variant, p *placer, panels, k, c int) []float64 {
-			if v.packLanes16 == nil { // it reads the weights in place
+			bf16, pad := c&1 == 1, c&2
+			if v.halves(bf16).packLanes == nil { // it reads the weights in place
 				v = goVariant
 			}
-			bf16, pad := c&1 == 1, c&2
-			v.packLanes16(p.floats(panels*8*laneDepth(k)*panelCols),
-				p.halves(matrixSize(panels*panelCols, k+pad, k), bf16), k+pad, k, panels, bf16)
+			v.halves(bf16).packLanes(p.floats(panels*8*laneDepth(k)*panelCols),
+				p.halves(matrixSize(panels*panelCols, k+pad, k), bf16), k+pad, k, panels)
 			return nil
 		}},
 	{name: "dot row", a: short, b: edges, call: func(v *variant, p *placer, outs, k,
@@ -185,17 +185,17 @@ var floatLeafTests = []leafTest{
 	{name: "dot16 row", a: short, b: edges, loose: true,
 		call: func(v *variant, p *placer, outs, k, c int) []float64 {
 			bf16, pad := c&1 == 1, c&2
-			v.dot16(p.floats(outs), outs, p.floats(k), k,
+			v.halves(bf16).dot(p.floats(outs), outs, p.floats(k), k,
 				p.halves(matrixSize(outs, k+pad, k), bf16),
-				k+pad, 1, outs, k, bf16)
+				k+pad, 1, outs, k)
 			return nil
 		}},
 	{name: "dot16", a: few, b: edges, loose: true,
 		call: func(v *variant, p *placer, rows, k, c int) []float64 {
 			bf16, pad, outs := c&1 == 1, c&2, 1+(rows+k)%7
-			v.dot16(p.floats(matrixSize(rows, outs+pad, outs)), outs+pad,
+			v.halves(bf16).dot(p.floats(matrixSize(rows, outs+pad, outs)), outs+pad,
 				p.floats(matrixSize(rows, k+pad, k)), k+pad,
-				p.halves(matrixSize(outs, k+2*pad, k), bf16), k+2*pad, rows, outs, k, bf16)
+				p.halves(matrixSize(outs, k+2*pad, k), bf16), k+2*pad, rows, outs, k)
 			return nil
 		}},
 	{name: "dotPairs", a: few, b: edges, call: func(v *variant, p *placer, rows, k,
@@ -211,15 +211,16 @@ var floatLeafTests = []leafTest{
 	}},
 	{name: "dotPairs16", a: few, b: edges, loose: true,
 		call: func(v *variant, p *placer, rows, k, c int) []float64 {
-			bf16, pad, leaf := c&1 == 1, c&2, v.dotPairs16
+			bf16, pad := c&1 == 1, c&2
+			leaf := v.halves(bf16).dotPairs
 			if leaf == nil {
-				leaf = v.dot16
+				leaf = v.halves(bf16).dot
 			}
 			k = 8 + k/8*8
 			outs := 1 + (3*rows+k)%29
 			leaf(p.floats(matrixSize(rows, outs+pad, outs)), outs+pad,
 				p.floats(matrixSize(rows, k+pad, k)), k+pad,
-				p.halves(matrixSize(outs, k+2*pad, k), bf16), k+2*pad, rows, outs, k, bf16)
+				p.halves(matrixSize(outs, k+2*pad, k), bf16), k+2*pad, rows, outs, k)
 			return nil
 		}},
 	{name: "dot eights", a: eights, b: edges, call: func(v *variant, p *placer, rows, k,
@@ -234,9 +235,9 @@ var floatLeafTests = []leafTest{
 		call: func(v *variant, p *placer, rows, k, c int) []float64 {
 			bf16, pad, k := c&1 == 1, c&2, 8+k/8*8
 			outs := 1 + (3*rows+k)%29 + rows/16*190
-			v.dot16(p.floats(matrixSize(rows, outs+pad, outs)), outs+pad,
+			v.halves(bf16).dot(p.floats(matrixSize(rows, outs+pad, outs)), outs+pad,
 				p.floats(matrixSize(rows, k+pad, k)), k+pad,
-				p.halves(matrixSize(outs, k+2*pad, k), bf16), k+2*pad, rows, outs, k, bf16)
+				p.halves(matrixSize(outs, k+2*pad, k), bf16), k+2*pad, rows, outs, k)
 			return nil
 		}},
 	{name: "layerNorm", a: edges, b: one, call: func(v *variant, p *placer, n, _, _ int) []float64 {

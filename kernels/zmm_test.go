@@ -63,8 +63,11 @@ func model512() *variant {
 	v := *goVariant
 	v.name = "model of avx512"
 	v.tile = tile512Model
-	v.chains, v.chains16 = chains512Model, chains16With512Model
-	v.chainRows, v.chainRows16 = chainRows512Model, chainRows16With512Model
+	v.chains, v.chainRows = chains512Model, chainRows512Model
+	for _, bf16 := range []bool{false, true} {
+		v.halves(bf16).chains = chains16With512Model(bf16)
+		v.halves(bf16).chainRows = chainRows16With512Model(bf16)
+	}
 	v.activate, v.expShift = activate512Model, expShift512Model
 	v.scoresMax = scoresMax512Model
 	v.exp64s, v.logSumExp = exp64s512Model, logSumExp512Model

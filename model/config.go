@@ -82,15 +82,8 @@ func activations() []Activation {
 // Plain returns the usual name of the function that an activation names: gelu_new of all names of
 // GELU's tanh form, gelu of those of its exact form, silu of swish.
 func (a Activation) Plain() Activation {
-	switch a {
-	case GELUPytorchTanh, GELUFast, GELUPythonTanh, GELUAccurate:
-		return GELUNew
-	case GELUPython:
-		return GELU
-	case Swish:
-		return SiLU
-	}
-	return a
+	return cmp.Or(map[Activation]Activation{GELUPytorchTanh: GELUNew, GELUFast: GELUNew,
+		GELUPythonTanh: GELUNew, GELUAccurate: GELUNew, GELUPython: GELU, Swish: SiLU}[a], a)
 }
 
 // Bounds far above any GPT-2. They are low enough that a product of two of them fits 64 bits, and
@@ -195,22 +188,22 @@ func ParseConfig(b []byte) (Config, error) {
 	if len(b) > maxConfig {
 		return Config{}, fmt.Errorf("config of %d bytes, want at most %d", len(b), maxConfig)
 	}
+	var c Config
 	keys := configKeys{}
 	err := strictjson.Members(b, func(key string, value json.RawMessage) error {
 		keys[key] = value
 		return nil
 	})
-	if err != nil {
-		return Config{}, err
+	if err == nil {
+		err = keys.refuse()
 	}
-	if err := keys.refuse(); err != nil {
-		return Config{}, err
+	if err == nil {
+		c, err = keys.config()
 	}
-	c, err := keys.config()
-	if err != nil {
-		return Config{}, err
+	if err == nil {
+		err = c.Validate()
 	}
-	return c, c.Validate()
+	return c, err
 }
 
 // UnmarshalJSON is ParseConfig, so that every Config that is read from JSON is checked.

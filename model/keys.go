@@ -6,6 +6,7 @@ package model
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -85,14 +86,12 @@ func refusals() []refusal {
 
 // refuse returns an error that names the first key that asks for other arithmetic.
 func (k configKeys) refuse() error {
+	names := slices.Sorted(maps.Keys(k))
 	for _, r := range refusals() {
-		names := []string{r.name}
-		if strings.HasSuffix(r.name, "_") {
-			names = k.beginning(r.name)
-		}
 		for _, name := range names {
 			v, ok := k.get(name)
-			if !ok || slices.Contains(r.neutral, string(v)) || k.allHeads(name, string(v)) {
+			if !ok || !r.covers(name) || slices.Contains(r.neutral, string(v)) ||
+				k.allHeads(name, string(v)) {
 				continue
 			}
 			want := "absent"
@@ -105,15 +104,9 @@ func (k configKeys) refuse() error {
 	return nil
 }
 
-// beginning returns the keys that begin with prefix, in order.
-func (k configKeys) beginning(prefix string) (names []string) {
-	for name := range k {
-		if strings.HasPrefix(name, prefix) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
+// covers reports whether a key is of that name, or has that beginning.
+func (r refusal) covers(key string) bool {
+	return key == r.name || strings.HasSuffix(r.name, "_") && strings.HasPrefix(key, r.name)
 }
 
 // allHeads reports whether the key counts the heads that have keys and values of their own, and the
@@ -182,7 +175,5 @@ func isKnown(key string) bool {
 	if _, ok := choosing()[key]; ok || slices.Contains(harmless[:], key) {
 		return true // how texts are chosen
 	}
-	return slices.ContainsFunc(refusals(), func(r refusal) bool {
-		return key == r.name || strings.HasSuffix(r.name, "_") && strings.HasPrefix(key, r.name)
-	})
+	return slices.ContainsFunc(refusals(), func(r refusal) bool { return r.covers(key) })
 }

@@ -101,24 +101,9 @@ func (c *Config) attentionScale(layer int) float32 {
 }
 
 func (a Activation) kernel() kernels.Activation {
-	switch a.Plain() {
-	case GELU:
-		return kernels.GELUErf
-	case QuickGELU:
-		return kernels.QuickGELU
-	case ReLU:
-		return kernels.ReLU
-	case SiLU:
-		return kernels.SiLU
-	case Tanh:
-		return kernels.Tanh
-	case ReLU2:
-		return kernels.ReLU2
-	case Mish:
-		return kernels.Mish
-	default: // gelu_new
-		return kernels.GELUTanh
-	}
+	return map[Activation]kernels.Activation{GELUNew: kernels.GELUTanh, GELU: kernels.GELUErf,
+		QuickGELU: kernels.QuickGELU, ReLU: kernels.ReLU, SiLU: kernels.SiLU, Tanh: kernels.Tanh,
+		ReLU2: kernels.ReLU2, Mish: kernels.Mish}[a.Plain()]
 }
 
 func (l *loader) fail(format string, args ...any) {
@@ -309,14 +294,9 @@ func isMask(name string) bool {
 //
 // Save takes its turn with Eval. If the context ends, no file is left.
 func (m *Model) Save(ctx context.Context, path string) error {
-	if err := m.begin(ctx); err != nil {
-		return err
-	}
-	defer m.end()
-	if m.virtual > 0 {
-		return errVirtualSaved
-	}
-	return weights.WriteFile(ctx, path, m.metadata(), m.tensors())
+	return m.Export(ctx, func(tensors []weights.Tensor) error {
+		return weights.WriteFile(ctx, path, m.metadata(), tensors)
+	})
 }
 
 // SaveTo writes the bytes of Save's file to w.

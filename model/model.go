@@ -127,10 +127,10 @@ type Model struct {
 func ReadConfig(fsys fs.FS) (Config, error) {
 	const name = folder.Config
 	b, err := folder.Read(fsys, name, maxConfig)
-	if err != nil {
-		return Config{}, fmt.Errorf("%s: %w", folder.Path(fsys, name), err)
+	var c Config
+	if err == nil {
+		c, err = ParseConfig(b)
 	}
-	c, err := ParseConfig(b)
 	if err != nil {
 		return Config{}, fmt.Errorf("%s: %w", folder.Path(fsys, name), err)
 	}

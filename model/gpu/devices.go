@@ -56,6 +56,13 @@ func (d *Device) WithoutProbe() *Device {
 	return &own
 }
 
+// Need adds to what the device lacks.
+func (i *Info) Need(what string, has bool) {
+	if !has {
+		i.Lacks = append(i.Lacks, what)
+	}
+}
+
 // usable returns an error if the device lacks something.
 func (i *Info) usable() error {
 	if len(i.Lacks) > 0 {

@@ -9,6 +9,8 @@ package cuda
 // The devices, and the attributes that are read of each.
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"unsafe"
 
@@ -68,24 +70,19 @@ const prohibited = 2 // a compute mode
 // capability.
 func (l *library) info(id int32) (gpu.Info, int32, error) {
 	var name [256]byte
-	if err := l.call(&l.deviceGetName, uintptr(unsafe.Pointer(&name)), uintptr(len(name)),
-		uintptr(id)); err != nil {
-		return gpu.Info{}, 0, err
-	}
 	var memory uintptr
-	if err := l.call(&l.deviceTotalMem, uintptr(unsafe.Pointer(&memory)), uintptr(id)); err != nil {
-		return gpu.Info{}, 0, err
-	}
+	var driver int32
+	err := cmp.Or(
+		l.call(&l.deviceGetName, uintptr(unsafe.Pointer(&name)), uintptr(len(name)), uintptr(id)),
+		l.call(&l.deviceTotalMem, uintptr(unsafe.Pointer(&memory)), uintptr(id)),
+		l.call(&l.driverGetVersion, uintptr(unsafe.Pointer(&driver))))
 	var v [5]int32
 	for i, what := range []uintptr{computeCapabilityMajor, computeCapabilityMinor,
 		maxThreadsPerBlock, maxSharedMemoryPerBlock, computeMode} {
-		err := l.call(&l.deviceGetAttribute, uintptr(unsafe.Pointer(&v[i])), what, uintptr(id))
-		if err != nil {
-			return gpu.Info{}, 0, err
-		}
+		err = cmp.Or(err, l.call(&l.deviceGetAttribute, uintptr(unsafe.Pointer(&v[i])), what,
+			uintptr(id)))
 	}
-	var driver int32
-	if err := l.call(&l.driverGetVersion, uintptr(unsafe.Pointer(&driver))); err != nil {
+	if err != nil {
 		return gpu.Info{}, 0, err
 	}
 	info := gpu.Info{
@@ -93,19 +90,10 @@ func (l *library) info(id int32) (gpu.Info, int32, error) {
 		Version: fmt.Sprintf("CUDA %s, compute capability %d.%d", version(driver), v[0], v[1]),
 		Memory:  int64(memory), Doubles: true,
 	}
-	for _, need := range []struct {
-		what string
-		has  bool
-	}{
-		{"compute capability 7.0", v[0] >= 7},
-		{"groups of 256 work items", v[2] >= 256},
-		{"32 KiB of local memory", v[3] >= 32<<10},
-		{"being available: its compute mode is \"prohibited\"", v[4] != prohibited},
-	} {
-		if !need.has {
-			info.Lacks = append(info.Lacks, need.what)
-		}
-	}
+	info.Need("compute capability 7.0", v[0] >= 7)
+	info.Need("groups of 256 work items", v[2] >= 256)
+	info.Need("32 KiB of local memory", v[3] >= 32<<10)
+	info.Need("being available: its compute mode is \"prohibited\"", v[4] != prohibited)
 	return info, v[0], nil
 }
 
@@ -123,10 +111,6 @@ func (l *library) bus(id int32) string {
 
 // text returns the bytes before the first zero.
 func text(b []byte) string {
-	for i, c := range b {
-		if c == 0 {
-			return string(b[:i])
-		}
-	}
-	return string(b)
+	before, _, _ := bytes.Cut(b, []byte{0})
+	return string(before)
 }

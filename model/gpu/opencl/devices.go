@@ -117,25 +117,16 @@ func (l *library) describe(id id) gpu.Info {
 	config := number(deviceSingleConfig)
 	var major, minor int
 	fmt.Sscanf(text(deviceVersion), "OpenCL %d.%d", &major, &minor)
-	for _, need := range []struct {
-		what string
-		has  bool
-	}{
-		{"OpenCL 1.2", major > 1 || major == 1 && minor >= 2},
-		{"a compiler", number(deviceCompiler) != 0},
-		{"being available", number(deviceAvailable) != 0},
-		{"subnormal numbers", config&0x01 != 0},
-		{"infinities and NaN", config&0x02 != 0},
-		{"rounding to nearest", config&0x04 != 0},
-		{"correctly rounded fma", config&0x20 != 0},
-		{"correctly rounded division and square root", config&0x80 != 0},
-		{"groups of 256 work items", number(deviceMaxGroup) >= 256},
-		{"32 KiB of local memory", number(deviceLocalMemory) >= 32<<10},
-	} {
-		if !need.has {
-			info.Lacks = append(info.Lacks, need.what)
-		}
-	}
+	info.Need("OpenCL 1.2", major > 1 || major == 1 && minor >= 2)
+	info.Need("a compiler", number(deviceCompiler) != 0)
+	info.Need("being available", number(deviceAvailable) != 0)
+	info.Need("subnormal numbers", config&0x01 != 0)
+	info.Need("infinities and NaN", config&0x02 != 0)
+	info.Need("rounding to nearest", config&0x04 != 0)
+	info.Need("correctly rounded fma", config&0x20 != 0)
+	info.Need("correctly rounded division and square root", config&0x80 != 0)
+	info.Need("groups of 256 work items", number(deviceMaxGroup) >= 256)
+	info.Need("32 KiB of local memory", number(deviceLocalMemory) >= 32<<10)
 	return info
 }
 
@@ -168,8 +159,7 @@ func (l *library) text(ask, id uintptr, what uint32) string {
 // it.
 func (l *library) number(id uintptr, what uint32) uint64 {
 	var v uint64
-	err := call("", l.getDeviceInfo, id, uintptr(what), 8, uintptr(pointer(&v)), 0)
-	if err != nil {
+	if call("", l.getDeviceInfo, id, uintptr(what), 8, uintptr(pointer(&v)), 0) != nil {
 		return 0
 	}
 	return v
