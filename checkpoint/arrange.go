@@ -233,13 +233,9 @@ func gathered(
 
 // isLinear reports whether a name is that of a linear layer's weight in a block.
 func isLinear(name string) bool {
-	for _, end := range []string{".attn.c_attn.weight", ".attn.c_proj.weight", ".mlp.c_fc.weight",
-		".mlp.c_proj.weight"} {
-		if strings.HasSuffix(name, end) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{".attn.c_attn.weight", ".attn.c_proj.weight",
+		".mlp.c_fc.weight", ".mlp.c_proj.weight"},
+		func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
 // hasBias reports whether GPT-2 has a bias for the weight of that name.

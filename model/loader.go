@@ -309,14 +309,9 @@ func isMask(name string) bool {
 //
 // Save takes its turn with Eval. If the context ends, no file is left.
 func (m *Model) Save(ctx context.Context, path string) error {
-	if err := m.begin(ctx); err != nil {
-		return err
-	}
-	defer m.end()
-	if m.virtual > 0 {
-		return errVirtualSaved
-	}
-	return weights.WriteFile(ctx, path, m.metadata(), m.tensors())
+	return m.Export(ctx, func(tensors []weights.Tensor) error {
+		return weights.WriteFile(ctx, path, m.metadata(), tensors)
+	})
 }
 
 // SaveTo writes the bytes of Save's file to w.
