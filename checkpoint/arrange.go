@@ -233,10 +233,9 @@ func gathered(
 
 // isLinear reports whether a name is that of a linear layer's weight in a block.
 func isLinear(name string) bool {
-	parts := strings.Split(name, ".")
-	n := len(parts)
-	return n > 3 && parts[n-1] == "weight" &&
-		listed("attn.c_attn attn.c_proj mlp.c_fc mlp.c_proj", parts[n-3]+"."+parts[n-2])
+	return slices.ContainsFunc([]string{".attn.c_attn.weight", ".attn.c_proj.weight",
+		".mlp.c_fc.weight", ".mlp.c_proj.weight"},
+		func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
 // hasBias reports whether GPT-2 has a bias for the weight of that name.

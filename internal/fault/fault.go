@@ -3,6 +3,7 @@
 package fault
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -61,11 +62,4 @@ func Hinted(err error) bool {
 }
 
 // First returns the first error that is one.
-func First(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
+func First(errs ...error) error { return cmp.Or(errs...) }
