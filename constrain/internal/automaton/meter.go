@@ -81,7 +81,6 @@ func (m *Meter) Charge(n int) error {
 		return nil
 	}
 	m.next = m.Used + PauseWork
-	defer func() { m.ended = m.err != nil }()
 	switch {
 	case m.Used > m.Most:
 		m.err = m.Exceeded(m.Most, m.bytes)
@@ -90,6 +89,7 @@ func (m *Meter) Charge(n int) error {
 	default:
 		m.err = m.ctx.Err()
 	}
+	m.ended = m.err != nil
 	return m.err
 }
 

@@ -22,43 +22,33 @@ func Regex(what, re string, meter *Meter) (*Network, error) {
 	return r.compile(what, re, true), meter.Failed()
 }
 
-// parseRegex parses a regex. An edit, if not nil, changes its tree.
-func parseRegex(
-	what, re string, edit func(*syntax.Regexp) *syntax.Regexp, m *Meter,
-) (prog *syntax.Prog) {
-	work, err := parsing(re), error(nil)
-	m.Charge(work)
-	m.Aside(work, func() { prog, err = program(what, re, edit) })
-	if m.Fail(err); prog != nil {
-		m.Charge(16 * len(prog.Inst))
-	}
-	return prog
-}
-
-func program(
+// parse parses a regex. An edit, if not nil, changes its tree. It returns nil if it fails.
+func (r *regexCompiler) parse(
 	what, re string, edit func(*syntax.Regexp) *syntax.Regexp,
-) (*syntax.Prog, error) {
-	tree, err := syntax.Parse(re, syntax.Perl)
-	if err != nil {
+) (prog *syntax.Prog) {
+	m, work := r.n.meter, parsing(re)
+	m.Charge(work)
+	m.Aside(work, func() {
+		tree, err := syntax.Parse(re, syntax.Perl)
 		if e, ok := err.(*syntax.Error); ok {
-			return nil, fmt.Errorf("%s: %s", what, wayOut(e))
+			m.Fail(fmt.Errorf("%s: %s", what, wayOut(e)))
+			return
 		}
-		return nil, fmt.Errorf("%s: %v", what, err)
+		if edit != nil {
+			tree = edit(tree)
+		}
+		if instructions(tree) <= MaxNodes {
+			prog, _ = syntax.Compile(tree.Simplify()) // which has no errors
+		}
+		if prog == nil || len(prog.Inst) > MaxNodes {
+			m.Fail(fmt.Errorf("%s: the automaton has more than %d states", what, MaxNodes))
+		}
+	})
+	if m.Failed() != nil {
+		return nil
 	}
-	if edit != nil {
-		tree = edit(tree)
-	}
-	if instructions(tree) > MaxNodes {
-		return nil, tooLarge(what)
-	}
-	prog, err := syntax.Compile(tree.Simplify())
-	if err != nil {
-		return nil, fmt.Errorf("%s: %v", what, err)
-	}
-	if len(prog.Inst) > MaxNodes {
-		return nil, tooLarge(what)
-	}
-	return prog, nil
+	m.Charge(16 * len(prog.Inst))
+	return prog
 }
 
 // wayOut says what a regex has that cannot be followed, and what to write.
@@ -75,10 +65,6 @@ func wayOut(e *syntax.Error) string {
 		return part + ": a possessive repetition is not supported: want it without the last +"
 	}
 	return part + ": a repetition of a repetition: want a group, as in (?:a{2}){3}"
-}
-
-func tooLarge(what string) error {
-	return fmt.Errorf("%s: the automaton has more than %d states", what, MaxNodes)
 }
 
 // foldFlag finds a group that ignores case.
@@ -181,8 +167,8 @@ func (r *regexCompiler) compile(what, re string, python bool) *Network {
 		if i > 0 {
 			text, edit = r.looks[i-1].text, nil
 		}
-		prog := parseRegex(what, text, edit, r.n.meter)
-		if r.n.meter.Failed() != nil {
+		prog := r.parse(what, text, edit)
+		if prog == nil {
 			return nil
 		}
 		r.progs = append(r.progs, prog)

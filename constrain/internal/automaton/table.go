@@ -5,7 +5,6 @@ package automaton
 import (
 	"encoding/binary"
 	"fmt"
-	"math/bits"
 	"slices"
 	"strconv"
 	"unicode"
@@ -213,58 +212,41 @@ func (t *Table) trim(m *Meter, possible func(kind int) bool) bool {
 	return m.Failed() == nil
 }
 
-// minimize joins equivalent states.
+// minimize joins equivalent states: those of one kind that lead to states of equal groups.
 func (t *Table) minimize(m *Meter) {
 	group, next := slices.Clone(t.Kind), make([]int32, len(t.Kind))
-	of := func(s int32) int32 {
-		if s < 0 {
-			return -2 // no kind
-		}
-		return group[s]
-	}
-	same := func(s, u int32) bool {
-		row := t.Row(u)
-		return group[s] == group[u] && !slices.ContainsFunc(t.Row(s), func(to int32) bool {
-			differs := of(to) != of(row[0])
-			row = row[1:]
-			return differs
-		})
-	}
-	size := bits.Len(uint(2 * len(group)))
-	firsts := make([]int32, 1<<size) // 1 + the first state of each group, near its hash
-	for groups, rounds := int32(0), 0; ; rounds++ {
+	var key []byte
+	for groups, rounds := 0, 0; m.Failed() == nil; rounds++ {
 		if rounds == 40 { // a long chain; the result is only larger than necessary
 			for s := range group {
 				group[s] = int32(s)
 			}
 			break
 		}
-		clear(firsts)
-		count, tried := int32(0), 0
-		for s := range int32(len(group)) {
-			hash := uint64(group[s])
-			for _, to := range t.Row(s) {
-				hash = (hash ^ uint64(of(to))) * 0x9e3779b97f4a7c15
-				hash ^= hash >> 32
+		known := make(map[string]int32, groups+groups/4)
+		for s := range group {
+			key = binary.LittleEndian.AppendUint32(key[:0], uint32(group[s]))
+			for _, to := range t.Row(int32(s)) {
+				if to >= 0 {
+					to = group[to]
+				} else {
+					to = -2 // no kind
+				}
+				key = binary.LittleEndian.AppendUint32(key, uint32(to))
 			}
-			i := hash * 0x9e3779b97f4a7c15 >> (64 - size)
-			for ; firsts[i] > 0 && !same(s, firsts[i]-1); i = (i + 1) % uint64(len(firsts)) {
-				tried++
+			n, ok := known[string(key)]
+			if !ok {
+				n = int32(len(known))
+				known[string(key)] = n
 			}
-			if firsts[i] == 0 {
-				firsts[i] = s + 1
-				next[s] = count
-				count++
-			} else {
-				next[s] = next[firsts[i]-1]
-			}
+			next[s] = n
 		}
-		m.Charge(len(t.next) + 16*len(group) + 4*tried)
+		m.Charge(len(t.next) + 16*len(group))
 		group, next = next, group
-		if count == groups || m.Failed() != nil {
+		if len(known) == groups {
 			break
 		}
-		groups = count
+		groups = len(known)
 	}
 	t.join(group)
 }

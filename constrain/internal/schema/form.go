@@ -202,9 +202,11 @@ func (j *Form) stepValue(to []part, p *part, b byte) []part {
 			}
 		}
 	default:
-		for _, s := range v.scalars {
-			q := s.within(p.frame)
-			to = j.step(to, &q, b)
+		for i := range v.scalars {
+			if s := &v.scalars[i]; s.begins(b) {
+				q := s.within(p.frame)
+				to = j.step(to, &q, b)
+			}
 		}
 	}
 	return to

@@ -197,25 +197,22 @@ func (f *frame) after(i int) (g frame, ok bool) {
 		}
 	}
 	for _, m := range n.claims {
-		if after, may := g.counted(m.bits); may && m.value.possible && s.feasible(&after) {
-			return g, true
+		g.tally = f.tally | int32(m.bits)
+		if ok = (m.bits == 0 || g.tally != f.tally) && m.value.possible && s.feasible(&g); ok {
+			break
 		}
 	}
-	return g, false
-}
-
-// counted returns the frame after a property of some kinds, given that after one of none; ok is false
-// if all of these have one.
-func (f *frame) counted(bits int) (g frame, ok bool) {
-	g = *f
-	g.tally |= int32(bits)
-	return g, bits == 0 || g.tally != f.tally
+	g.tally = f.tally
+	return g, ok
 }
 
 // afterOther returns the frame after an unknown name, with the same ok.
 func (f *frame) afterOther(o *otherNames) (g frame, ok bool) {
 	s := f.object
-	if g, ok = f.counted(o.bits); !ok || o.str == nil || s.neededFrom[f.next] > 0 || s.left(f) <= 0 {
+	if g = *f; o.str == nil || s.neededFrom[f.next] > 0 || s.left(f) <= 0 {
+		return g, false
+	}
+	if g.tally |= int32(o.bits); o.bits != 0 && g.tally == f.tally {
 		return g, false
 	}
 	g.count++

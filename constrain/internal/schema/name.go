@@ -33,7 +33,9 @@ func (j *Form) named(to []part, before *frame, i int) []part {
 		f.used = &used{n.name, f.used}
 	}
 	for _, m := range n.claims {
-		if g, ok := f.counted(m.bits); ok && m.value.possible && o.feasible(&g) {
+		g := f
+		g.tally |= int32(m.bits)
+		if (m.bits == 0 || g.tally != f.tally) && m.value.possible && o.feasible(&g) {
 			to = append(to, part{kind: partColon, frame: &g, value: m.value, space: j.other})
 		}
 	}

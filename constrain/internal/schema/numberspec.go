@@ -261,9 +261,9 @@ func (c *compiler) number(v *value, a alternative, whole bool) {
 		lo = laterDecimal(lo, &decimal{true, most.digits, most.point}, 1)
 		hi = laterDecimal(hi, most, -1)
 	}
-	spec := newNumber(lo, hi, whole, multiple, scale, besides)
-	if spec.any {
-		spec = anyNumber()[whole]
+	spec := anyNumber()[whole]
+	if lo != nil || hi != nil || multiple != 1 || scale != 0 || besides != nil {
+		spec = newNumber(lo, hi, whole, multiple, scale, besides)
 	}
 	if spec.possible() {
 		v.add(part{kind: partNumber, number: spec})

@@ -56,6 +56,17 @@ func (p *part) numbers() bool {
 	return p.kind == partNumber || p.kind == partList && p.text(p.lo)[0] < 'a' && p.text(p.lo)[0] != '"'
 }
 
+// begins reports whether a scalar may begin with a byte.
+func (p *part) begins(b byte) bool {
+	switch {
+	case p.rest != "":
+		return p.rest[0] == b
+	case p.numbers():
+		return b == '-' || isDigit(b)
+	}
+	return p.text(0)[0] == b
+}
+
 // text returns the i-th text of a partList or a partName.
 func (p *part) text(i int32) string { return (*p.texts)[i] }
 
