@@ -262,8 +262,8 @@ func (m *merging) place(l *layer) {
 	case len(c.tensor.Shape) != 2:
 		fail("%s: %s has shape %v, want two dimensions", shown, name, c.tensor.Shape)
 	case c.tensor.DType == weights.U8:
-		fail("%s: %s is quantized: merge the adapter into the checkpoint that %s was made of", shown,
-			name, m.base.Name())
+		fail("%s: %s is quantized: merge the adapter into the checkpoint that %s was made of",
+			shown, name, m.base.Name())
 	case !isFloat(c.tensor.DType):
 		fail("%s: %s has type %s, want F32, F16, BF16 or F64", shown, name, c.tensor.DType)
 	}

@@ -81,7 +81,7 @@ func parseAdapterConfig(text []byte) (adapterConfig, error) {
 	revision := ""
 	var refused error // what the kind says is more
 	all, err := strictjson.Map(text)
-	if value := all["peft_type"]; err == nil && value != nil && json.Unmarshal(value, &c.name) != nil {
+	if v := all["peft_type"]; err == nil && v != nil && json.Unmarshal(v, &c.name) != nil {
 		err = errors.New("peft_type: want a string")
 	}
 	if err == nil {
@@ -233,8 +233,8 @@ func (c *adapterConfig) isTrue(key string) bool { return string(c.values[key]) =
 func (c *adapterConfig) only(key string, names ...string) string {
 	value := cmp.Or(strings.Trim(string(c.values[key]), `"`), names[0])
 	if !slices.Contains(names, value) {
-		failConfig("%s: %s: not supported, want %s: PEFT's merge_and_unload makes a checkpoint of it",
-			key, quote.Plain(value, 40), strings.Join(names, " or "))
+		failConfig("%s: %s: not supported, want %s: PEFT's merge_and_unload makes a checkpoint "+
+			"of it", key, quote.Plain(value, 40), strings.Join(names, " or "))
 	}
 	return value
 }

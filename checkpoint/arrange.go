@@ -76,8 +76,8 @@ func (s *stack) sizes() map[string]int {
 	for _, x := range []struct {
 		key, name string
 		dim       int
-	}{{"vocab_size", "wte.weight", 0}, {"n_embd", "wte.weight", 1}, {"n_positions", "wpe.weight", 0},
-		{"n_inner", "h.0.mlp.c_fc.weight", inner}} {
+	}{{"vocab_size", "wte.weight", 0}, {"n_embd", "wte.weight", 1},
+		{"n_positions", "wpe.weight", 0}, {"n_inner", "h.0.mlp.c_fc.weight", inner}} {
 		if t, ok := s.tensor(x.name); ok && len(t.Shape) == 2 {
 			sizes[x.key] = t.Shape[x.dim]
 		}

@@ -163,8 +163,8 @@ func OpenFS(fsys fs.FS, name string, o Options) (_ *Checkpoint, err error) {
 			o.GELU, c.format, c.Config.Activation)
 	}
 	if o.Heads != 0 && o.Heads != c.Config.Head {
-		return nil, fmt.Errorf("n_head: %d, but this checkpoint (%s) says %d itself", o.Heads, c.format,
-			c.Config.Head)
+		return nil, fmt.Errorf("n_head: %d, but this checkpoint (%s) says %d itself", o.Heads,
+			c.format, c.Config.Head)
 	}
 	c.files, c.words = fsys, fsys
 	c.tellUnknown()

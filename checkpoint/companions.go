@@ -49,7 +49,7 @@ func (c *Checkpoint) companions(v *Conversion) error {
 			}
 		}
 		if others := c.templateFiles()[1:]; len(others) > 0 {
-			v.Notes = append(v.Notes, "not copied: "+strings.Join(others, ", "))
+			v.note("not copied: %s", strings.Join(others, ", "))
 		}
 		if own, err := c.own(); own != nil || err != nil {
 			return nil // Tokenizer returns that error
@@ -68,7 +68,7 @@ func (c *Checkpoint) companions(v *Conversion) error {
 		files, err = t.Files()
 	}
 	if err != nil {
-		v.Notes = append(v.Notes, fmt.Sprintf("the tokenizer is not written: %v", err))
+		v.note("the tokenizer is not written: %v", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		v.Files = append(v.Files, SmallFile{name, files[name], c.vocabulary == nil})

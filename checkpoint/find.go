@@ -165,8 +165,8 @@ func nothing(fsys fs.FS, names []string) string {
 	}
 	for _, dir := range foldersWith(fsys, folder.NanoGPT) { // out, or such as out-shakespeare-char
 		if strings.HasPrefix(dir, "out") {
-			return "no checkpoint in this directory, but in " + dir + ", as nanoGPT saves it: name " +
-				folder.Path(fsys, dir)
+			return "no checkpoint in this directory, but in " + dir + ", as nanoGPT saves it: " +
+				"name " + folder.Path(fsys, dir)
 		}
 	}
 	for _, dir := range foldersWith(fsys, distributedName) {

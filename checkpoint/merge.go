@@ -162,9 +162,9 @@ func (m *merging) tensors() (all []weights.Tensor) {
 func (m *merging) add(o *openAdapter) (err error) {
 	defer caught(&err)
 	m.configs = append(m.configs, &o.config)
-	if kind := m.configs[0].name; len(m.configs) > 1 && (kind != o.config.name || o.config.virtual()) {
+	if k := m.configs[0].name; len(m.configs) > 1 && (k != o.config.name || o.config.virtual()) {
 		return fmt.Errorf("%s after one of %s: want adapters of one peft_type, and at most one of "+
-			"virtual tokens", o.config.name, kind)
+			"virtual tokens", o.config.name, k)
 	}
 	layers, whole := o.sort()
 	if o.config.virtual() {

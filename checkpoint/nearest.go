@@ -74,13 +74,8 @@ func eigenvectors(a []float64, n, count int) []float64 {
 		}
 		turns = step(diagonal, beside, low, high, turns)
 	}
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(diagonal[j], diagonal[i]) })
 	vectors := make([]float64, count*n)
-	for i, at := range order[:count] {
+	for i, at := range descending(diagonal)[:count] {
 		y := vectors[i*n : (i+1)*n]
 		y[at] = 1
 		for _, t := range slices.Backward(turns) {
@@ -92,6 +87,16 @@ func eigenvectors(a []float64, n, count int) []float64 {
 		}
 	}
 	return vectors
+}
+
+// descending returns the indices of numbers, that of the largest first; of equal ones in order.
+func descending[T float32 | float64](x []T) []int {
+	order := make([]int, len(x))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(x[j], x[i]) })
+	return order
 }
 
 // A planeTurn is a rotation in the plane of the coordinates at and at+1.

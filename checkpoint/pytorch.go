@@ -351,9 +351,9 @@ func activation(o *torch.Object) model.Activation {
 	return map[string]model.Activation{"GELU": model.GELU, "GELUActivation": model.GELU,
 		"NewGELU": model.GELUNew, "NewGELUActivation": model.GELUNew, "GELUTanh": model.GELUNew,
 		"FastGELUActivation": model.GELUNew, "AccurateGELUActivation": model.GELUNew,
-		"PytorchGELUTanh": model.GELUNew, "QuickGELUActivation": model.QuickGELU, "ReLU": model.ReLU,
-		"ReLUSquaredActivation": model.ReLU2, "SiLU": model.SiLU, "SiLUActivation": model.SiLU,
-		"Mish": model.Mish, "MishActivation": model.Mish}[o.Class.Name]
+		"PytorchGELUTanh": model.GELUNew, "QuickGELUActivation": model.QuickGELU,
+		"ReLU": model.ReLU, "ReLUSquaredActivation": model.ReLU2, "SiLU": model.SiLU,
+		"SiLUActivation": model.SiLU, "Mish": model.Mish, "MishActivation": model.Mish}[o.Class.Name]
 }
 
 // entries returns a dict, or the entries of an object that is a kind of dict; nil for others.
@@ -387,8 +387,8 @@ func notADict(root any) error {
 	err := fmt.Errorf("%s, want a dict of tensors: save model.state_dict()", torch.Kind(root))
 	if o, ok := root.(*torch.Object); ok && (strings.HasSuffix(o.Class.Name, "TrainingArguments") ||
 		strings.HasPrefix(o.Class.Module, "transformers.train")) {
-		err = fmt.Errorf("%s; this is training_args.bin, the options of a training: the weights are "+
-			"in another file", torch.Kind(root))
+		err = fmt.Errorf("%s; this is training_args.bin, the options of a training: the weights "+
+			"are in another file", torch.Kind(root))
 	}
 	return err
 }

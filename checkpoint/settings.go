@@ -102,8 +102,8 @@ func checkArgs(args settings) error {
 func (s *stack) config(fsys fs.FS, root any, o Options) (c *Checkpoint, fill filling, err error) {
 	c, fill, err = s.configOf(fsys, root, o)
 	if err == nil && s.head != "" && !c.Config.TieWordEmbeddings {
-		err = fmt.Errorf("%s: %w: %s is there, but tie_word_embeddings is false", s.path, errNoEmbedding,
-			quote.Plain(s.head, 80))
+		err = fmt.Errorf("%s: %w: %s is there, but tie_word_embeddings is false", s.path,
+			errNoEmbedding, quote.Plain(s.head, 80))
 	}
 	return c, fill, err
 }
@@ -148,8 +148,8 @@ func (s *stack) configOf(fsys fs.FS, root any, o Options) (c *Checkpoint, fill f
 	c.Config, err = d.settings.config(s.sizes(), heads)
 	switch {
 	case errors.Is(err, errNoHeads) && d.from == nowhere:
-		err = fmt.Errorf("%s: %w, and %s does not say n_head: put the model's config.json beside it, "+
-			"or give --n-head", folder.Path(fsys, folder.Config), fs.ErrNotExist, s.path)
+		err = fmt.Errorf("%s: %w, and %s does not say n_head: put the model's config.json beside "+
+			"it, or give --n-head", folder.Path(fsys, folder.Config), fs.ErrNotExist, s.path)
 	case errors.Is(err, errNoHeads):
 		err = fmt.Errorf("%s: %w: give --n-head", d.where, err)
 	case err != nil:
@@ -172,7 +172,7 @@ func (s *stack) settleGELU(d description, c *Checkpoint, o Options) {
 	}
 	c.asksGELU = true
 	form, other := "erf", "tanh"
-	if d.from == dataclass && d.settings["bias"] == nil || !s.outIn { // nanoGPT's dataclass has bias
+	if d.from == dataclass && d.settings["bias"] == nil || !s.outIn { // nanoGPT's has bias
 		form, other = other, form
 	}
 	switch {

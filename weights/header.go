@@ -237,11 +237,11 @@ func (h *header) checkOffsets(size int64) error {
 			return fmt.Errorf("%s: data_offsets [%d %d], want %d bytes for %s %v", e.name, e.begin,
 				e.end, want, e.dtype, e.shape)
 		case e.end > size:
-			return fmt.Errorf("%s: data ends at byte %d, but the file has %d bytes of data: truncated?",
-				e.name, e.end, size)
+			return fmt.Errorf("%s: data ends at byte %d, but the file has %d bytes of data: "+
+				"truncated?", e.name, e.end, size)
 		case e.begin != at:
-			return fmt.Errorf("%s: data begins at byte %d, want %d, the end of the tensor before it",
-				e.name, e.begin, at)
+			return fmt.Errorf("%s: data begins at byte %d, want %d, the end of the tensor before "+
+				"it", e.name, e.begin, at)
 		}
 		at = e.end
 	}

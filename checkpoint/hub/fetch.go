@@ -45,9 +45,8 @@ func (c *client) fetch(
 	} else if m.size < 0 {
 		d.limit = min(limit, maxSmall) // the hub says the size of every large file
 	}
-	if err = d.complete(ctx); isHash(err) && have > 0 { // the bytes of the earlier download are wrong
-		c.o.Progress(Progress{File: m.file, Total: -1, Note: "what an earlier download has left is " +
-			"wrong: all of it is downloaded"})
+	if err = d.complete(ctx); isHash(err) && have > 0 { // of the earlier download
+		c.note(m.file, "what an earlier download has left is wrong: all of it is downloaded")
 		if err = d.restart(); err == nil {
 			err = d.complete(ctx)
 		}

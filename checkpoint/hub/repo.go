@@ -96,8 +96,7 @@ func (r *repo) settle(ctx context.Context, file string) error {
 	m, err := r.ask1(ctx, revision, file, cached)
 	if cached && ctx.Err() == nil && yields(err) {
 		r.commit, r.alone = known, err
-		r.o.Progress(Progress{File: file, Total: -1, Note: fmt.Sprintf(
-			"%v: what the cache has of %s is taken", err, r.name)})
+		r.note(file, "%v: what the cache has of %s is taken", err, r.name)
 		return nil
 	}
 	var absent *noFile
@@ -264,8 +263,7 @@ func (r *repo) fill(
 		return err
 	}
 	if have > 0 {
-		r.o.Progress(Progress{File: m.file, Total: -1, Note: fmt.Sprintf(
-			"%d bytes of %d are there: the download continues", have, m.size)})
+		r.note(m.file, "%d bytes of %d are there: the download continues", have, m.size)
 	}
 	keep := have > 0
 	if err = r.room(m.size - have); err == nil {

@@ -41,8 +41,8 @@ type otherStorage struct {
 // otherStorages returns these classes. Those of UntypedStorage say their type with each tensor.
 func otherStorages() map[string]otherStorage {
 	return map[string]otherStorage{
-		"torch.ComplexFloatStorage": {"complex64", 8}, "torch.ComplexDoubleStorage": {"complex128", 16},
-		"torch.QInt8Storage": {"qint8", 1}, "torch.QUInt8Storage": {"quint8", 1},
+		"torch.ComplexFloatStorage": {"complex64", 8}, "torch.QInt8Storage": {"qint8", 1},
+		"torch.ComplexDoubleStorage": {"complex128", 16}, "torch.QUInt8Storage": {"quint8", 1},
 		"torch.QInt32Storage": {"qint32", 4}, "torch.QUInt4x2Storage": {"quint4x2", 1},
 		"torch.QUInt2x4Storage": {"quint2x4", 1}, "torch.storage.UntypedStorage": {"bytes", 1},
 		"torch.UntypedStorage": {"bytes", 1},
@@ -120,8 +120,8 @@ func (s *storages) persistent(id any) (any, error) {
 		return nil, fmt.Errorf("a storage whose key is %s, want a string", Kind(t[2]))
 	}
 	if len(t) == 6 && t[5] != nil {
-		return nil, fmt.Errorf("storage %s: a view of another one, as PyTorch 0.3 wrote: save it anew",
-			quote.Short(key, 40))
+		return nil, fmt.Errorf("storage %s: a view of another one, as PyTorch 0.3 wrote: save it "+
+			"anew", quote.Short(key, 40))
 	}
 	dtype := weights.DType(class)
 	count, ok := t[4].(int64)

@@ -117,8 +117,8 @@ func (a *archive) checkKind(root string) error {
 	for _, name := range names {
 		if name != root+"data.pkl" && (strings.HasSuffix(name, ".pkl") ||
 			strings.HasSuffix(name, ".pickle")) {
-			return fmt.Errorf("%s: a pickle beside data.pkl, which torch.save does not write: refused",
-				quote.Short(name, 80))
+			return fmt.Errorf("%s: a pickle beside data.pkl, which torch.save does not write: "+
+				"refused", quote.Short(name, 80))
 		}
 	}
 	if _, ok := a.entries[root+"byteorder"]; !ok {
