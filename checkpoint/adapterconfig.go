@@ -90,25 +90,20 @@ func parseAdapterConfig(text []byte) (adapterConfig, error) {
 	if err != nil {
 		return c, err
 	}
-	isLoRA := c.name == "LORA"
+	values := map[string]any{"base_model_name_or_path": &c.base, "revision": &revision}
+	if c.name == "LORA" {
+		values["r"], values["lora_alpha"], values["use_rslora"] = &c.rank, &c.alpha, &c.root
+	}
 	err = strictjson.Members(text, func(key string, value json.RawMessage) (err error) {
 		if string(value) == "null" {
 			return nil
 		}
 		switch {
 		case key == "peft_type":
-		case key == "base_model_name_or_path":
-			err = json.Unmarshal(value, &c.base)
-		case key == "revision":
-			err = json.Unmarshal(value, &revision)
+		case values[key] != nil:
+			err = json.Unmarshal(value, values[key])
 		case key == "id2label":
 			c.labels = bytes.Clone(value)
-		case key == "r" && isLoRA:
-			err = json.Unmarshal(value, &c.rank)
-		case key == "lora_alpha" && isLoRA:
-			err = json.Unmarshal(value, &c.alpha)
-		case key == "use_rslora" && isLoRA:
-			err = json.Unmarshal(value, &c.root)
 		case listed(c.kind.fields, key):
 			switch {
 			case strings.HasSuffix(key, "_pattern") && c.name != "ADALORA":

@@ -237,19 +237,15 @@ func solve(a, y []float64, n int) bool {
 }
 
 // widened returns numbers in float64.
-func widened(x []float32) []float64 {
-	y := make([]float64, len(x))
-	for i, v := range x {
-		y[i] = float64(v)
-	}
-	return y
-}
+func widened(x []float32) []float64 { return converted[float64](x) }
 
 // rounded returns numbers in float32.
-func rounded(x []float64) []float32 {
-	y := make([]float32, len(x))
+func rounded(x []float64) []float32 { return converted[float32](x) }
+
+func converted[T, F float32 | float64](x []F) []T {
+	y := make([]T, len(x))
 	for i, v := range x {
-		y[i] = float32(v)
+		y[i] = T(v)
 	}
 	return y
 }

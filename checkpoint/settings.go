@@ -4,6 +4,7 @@ package checkpoint
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -296,16 +297,21 @@ func (s settings) config(sizes map[string]int, heads int) (c model.Config, err e
 		}
 		all[key] = size
 	}
+	name, _ := strictjson.String(all["model_type"])
+	named := namedSizes()[name]
 	if _, ok := all["n_head"]; !ok {
-		if heads == 0 {
-			if heads, err = all.namedSize(); err != nil {
-				return c, err
-			}
+		heads = cmp.Or(heads, named)
+		switch {
+		case heads == 0 && all["model_type"] == nil:
+			return c, errNoHeads
+		case heads == 0:
+			return c, fmt.Errorf("n_head: missing, and model_type: %s is none of minGPT's sizes",
+				quote.Short(string(all["model_type"]), 40))
 		}
 		all["n_head"], _ = json.Marshal(heads)
 	}
-	if string(all["model_type"]) != `"gpt2"` {
-		if all.namesSize() {
+	if name != "gpt2" {
+		if named > 0 {
 			delete(all, "model_type")
 		}
 		for _, key := range []string{"bos_token_id", "eos_token_id"} {
@@ -325,25 +331,6 @@ func (s settings) config(sizes map[string]int, heads int) (c model.Config, err e
 func namedSizes() map[string]int {
 	return map[string]int{"openai-gpt": 12, "gpt2": 12, "gpt2-medium": 16, "gpt2-large": 20,
 		"gpt2-xl": 25, "gopher-44m": 16, "gpt-mini": 6, "gpt-micro": 4, "gpt-nano": 3}
-}
-
-// namesSize reports whether model_type is the name of a size.
-func (s settings) namesSize() bool {
-	name, err := strictjson.String(s["model_type"])
-	return err == nil && namedSizes()[name] > 0
-}
-
-// namedSize returns n_head of the size that model_type names.
-func (s settings) namedSize() (int, error) {
-	if s["model_type"] == nil {
-		return 0, errNoHeads
-	}
-	name, err := strictjson.String(s["model_type"])
-	if err != nil || namedSizes()[name] == 0 {
-		return 0, fmt.Errorf("n_head: missing, and model_type: %s is none of minGPT's sizes",
-			quote.Short(string(s["model_type"]), 40))
-	}
-	return namedSizes()[name], nil
 }
 
 // settingsOf returns the settings in a dict or in the attributes of an object, such as a dataclass.

@@ -4,6 +4,7 @@ package weights
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"runtime"
@@ -90,12 +91,7 @@ func together(n int, f func(i int) error) error {
 		})
 	}
 	workers.Wait()
-	for _, err := range failed {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(failed...)
 }
 
 // pieceRows divides the number of rows of each piece that Fill is asked for. It is the size of the
