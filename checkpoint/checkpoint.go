@@ -37,7 +37,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"picogpt/internal/folder"
 	"picogpt/internal/quote"
@@ -388,11 +387,11 @@ func digestOf(h hash.Hash, of *weights.Tensors) (string, error) {
 func checksums(pieces [][]byte) []uint32 {
 	table := crc32.MakeTable(crc32.Castagnoli)
 	sums := make([]uint32, len(pieces))
-	var next atomic.Int64
 	var workers sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
+	count := runtime.GOMAXPROCS(0)
+	for first := range count {
 		workers.Go(func() {
-			for i := next.Add(1) - 1; int(i) < len(pieces); i = next.Add(1) - 1 {
+			for i := first; i < len(pieces); i += count {
 				sums[i] = crc32.Checksum(pieces[i], table)
 			}
 		})

@@ -201,19 +201,19 @@ func (s *state) find(root any) error {
 	if len(keys) == 0 || holdsTensors(dict) {
 		return s.take(root)
 	}
-	chosen := 0
+	chosen := keys[0]
 	if len(keys) > 1 {
-		chosen = slices.IndexFunc(usual[:], func(key string) bool { return slices.Contains(keys, key) })
-		if chosen < 0 {
+		i := slices.IndexFunc(usual[:], func(key string) bool { return slices.Contains(keys, key) })
+		if i < 0 {
 			return fmt.Errorf("models under %s and %s: save one of them by itself",
 				quote.Plain(keys[0], 40), quote.Plain(keys[1], 40))
 		}
-		chosen = slices.Index(keys, usual[chosen])
-		others := slices.Delete(slices.Clone(keys), chosen, chosen+1)
+		chosen = usual[i]
+		others := slices.DeleteFunc(keys, func(key string) bool { return key == chosen })
 		s.notes = append(s.notes, fmt.Sprintf("the file has several models: %s is taken, not %s",
-			keys[chosen], quote.Plain(strings.Join(others, ", "), 80)))
+			chosen, quote.Plain(strings.Join(others, ", "), 80)))
 	}
-	v, _ := dict.Get(keys[chosen])
+	v, _ := dict.Get(chosen)
 	return s.take(v)
 }
 

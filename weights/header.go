@@ -5,6 +5,7 @@ package weights
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -224,10 +225,7 @@ func asShape(dims []int64) ([]int, error) {
 // overlap or hole, and that each is as long as its shape and type say.
 func (h *header) checkOffsets(size int64) error {
 	slices.SortStableFunc(h.entries, func(a, b entry) int {
-		if a.begin != b.begin {
-			return int(min(max(a.begin-b.begin, -1), 1))
-		}
-		return int(min(max(a.end-b.end, -1), 1))
+		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.end, b.end))
 	})
 	at := int64(0)
 	for _, e := range h.entries {

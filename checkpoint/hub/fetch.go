@@ -15,6 +15,8 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+
+	"picogpt/internal/outfile"
 )
 
 // A download is one file that is being downloaded into the cache.
@@ -275,7 +277,7 @@ func verify(ctx context.Context, r io.Reader, size int64, etag string) error {
 	if len(etag) == 2*sha1.Size {
 		h, kind = gitHash(size), "git's SHA-1"
 	}
-	if _, err := io.Copy(h, &cancelReader{ctx, r}); err != nil {
+	if _, err := io.Copy(outfile.Cancellable(ctx, h), r); err != nil {
 		return err
 	}
 	if got := hex.EncodeToString(h.Sum(nil)); got != etag {
@@ -289,17 +291,4 @@ func gitHash(size int64) hash.Hash {
 	h := sha1.New()
 	fmt.Fprintf(h, "blob %d\x00", size)
 	return h
-}
-
-// A cancelReader returns the context's error when its context has ended.
-type cancelReader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (c *cancelReader) Read(b []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return c.r.Read(b)
 }

@@ -25,13 +25,11 @@ type Name struct {
 func ParseName(s string) (Name, error) {
 	repo, revision, has := strings.Cut(s, "@")
 	n := Name{repo, revision}
-	if err := checkRepo(repo); err != nil {
-		return Name{}, fmt.Errorf("%s: %w", quote.Plain(s, 120), err)
+	err := checkRepo(repo)
+	if err == nil && has {
+		err = checkRevision(revision)
 	}
-	if !has {
-		return n, nil
-	}
-	if err := checkRevision(revision); err != nil {
+	if err != nil {
 		return Name{}, fmt.Errorf("%s: %w", quote.Plain(s, 120), err)
 	}
 	return n, nil
