@@ -100,7 +100,7 @@ func (a Adapter) Digest() (string, error) {
 // lastAdapter names the adapter that a training has saved last in the folder, if there is one.
 func lastAdapter(fsys fs.FS) string {
 	for _, dir := range trained(fsys) {
-		if _, err := fs.Stat(fsys, dir+"/"+folder.AdapterConfig); err == nil {
+		if has(fsys, dir+"/"+folder.AdapterConfig) {
 			return ", but in its " + dir
 		}
 	}

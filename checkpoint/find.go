@@ -190,7 +190,7 @@ func distributed(dir string) string {
 func foldersWith(fsys fs.FS, file string) (dirs []string) {
 	list, _ := fs.ReadDir(fsys, ".")
 	for _, e := range list {
-		if _, err := fs.Stat(fsys, e.Name()+"/"+file); err == nil {
+		if has(fsys, e.Name()+"/"+file) {
 			dirs = append(dirs, e.Name())
 		}
 	}

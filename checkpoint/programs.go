@@ -223,7 +223,7 @@ func openLLMC(in *opening) (*Checkpoint, error) {
 // llmcTokens returns the name of the list of tokens, "" if there is none.
 func llmcTokens(fsys fs.FS) string {
 	for _, name := range []string{folder.LLMCTokens, folder.LLMCTokensToo} {
-		if _, err := fs.Stat(fsys, name); err == nil {
+		if has(fsys, name) {
 			return name
 		}
 	}

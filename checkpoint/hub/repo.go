@@ -66,13 +66,11 @@ func (r *repo) markAbsent(file string) {
 
 // failed returns an error that names the file.
 func (r *repo) failed(file string, err error) error {
-	var absent *noFile
-	switch {
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return err
-	case errors.As(err, &absent), errors.Is(err, ErrNoRepo), errors.Is(err, ErrNoRevision),
-		errors.Is(err, ErrGated), errors.Is(err, ErrDisabled), errors.Is(err, ErrToken):
-		return err // names the repository
+	for _, known := range []error{context.Canceled, context.DeadlineExceeded, // the others name it
+		ErrNoFile, ErrNoRepo, ErrNoRevision, ErrGated, ErrDisabled, ErrToken} {
+		if errors.Is(err, known) {
+			return err
+		}
 	}
 	return fmt.Errorf("%s/%s: %w", r.name.Repo, file, err)
 }
