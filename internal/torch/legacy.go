@@ -36,7 +36,7 @@ func (f *File) readLegacy() error {
 // readPickles reads the object, of which the bytes are a beginning of the file.
 func (f *File) readPickles(file []byte) error {
 	s := storages{byKey: map[string]*storage{}, find: func(*storage) error { return nil }}
-	d := NewDecoder(file, s.options(f))
+	d := NewDecoder(file, Options{Global: f.global, Persistent: s.persistent})
 	if err := readPreamble(d); err != nil {
 		return err
 	}

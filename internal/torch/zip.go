@@ -74,7 +74,7 @@ func (f *File) readZip() error {
 		s.begin = func() (int64, error) { return a.begin(e) }
 		return nil
 	}}
-	if f.Root, err = Load(object, s.options(f)); err != nil {
+	if f.Root, err = Load(object, Options{Global: f.global, Persistent: s.persistent}); err != nil {
 		return fmt.Errorf("data.pkl: %w", err)
 	}
 	return nil
