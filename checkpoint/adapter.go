@@ -100,7 +100,7 @@ func (a Adapter) Digest() (string, error) {
 // lastAdapter names the adapter that a training has saved last in the folder, if there is one.
 func lastAdapter(fsys fs.FS) string {
 	for _, dir := range trained(fsys) {
-		if _, err := fs.Stat(fsys, dir+"/"+folder.AdapterConfig); err == nil {
+		if has(fsys, dir+"/"+folder.AdapterConfig) {
 			return ", but in its " + dir
 		}
 	}
@@ -170,7 +170,7 @@ type layer struct {
 // sort sorts the tensors of an adapter: those of layers, and whole tensors that take the place of the
 // base's, by the names that these have in the base's own files. Of modules that the config does not
 // name it takes nothing.
-func (o *openAdapter) sort() (layers []*layer, whole map[string]weights.Tensor, err error) {
+func (o *openAdapter) sort() (layers []*layer, whole map[string]weights.Tensor) {
 	byModule := map[string]*layer{}
 	whole = map[string]weights.Tensor{}
 	for _, t := range o.tensors.All() {
@@ -192,12 +192,10 @@ func (o *openAdapter) sort() (layers []*layer, whole map[string]weights.Tensor, 
 			}
 			if other, twice := whole[name]; twice {
 				// With bias="all" PEFT saves a bias of modules_to_save once more by its inner name.
-				same, err := other.Equal(t)
-				if err == nil && !same {
-					err = fmt.Errorf("%s: there twice, want it once", quote.Plain(name, 80))
-				}
-				if err != nil {
-					return nil, nil, err
+				if same, err := other.Equal(t); err != nil {
+					fail("%w", err)
+				} else if !same {
+					fail("%s: there twice, want it once", quote.Plain(name, 80))
 				}
 			}
 			whole[name] = t
@@ -208,9 +206,7 @@ func (o *openAdapter) sort() (layers []*layer, whole map[string]weights.Tensor, 
 			l = &layer{openAdapter: o, module: module, parts: map[string]weights.Tensor{}}
 			byModule[module] = l
 		}
-		if err := l.add(part, t); err != nil {
-			return nil, nil, err
-		}
+		l.add(part, t)
 	}
 	if shared := byModule[""]; shared != nil {
 		o.shared = shared.parts
@@ -226,14 +222,14 @@ func (o *openAdapter) sort() (layers []*layer, whole map[string]weights.Tensor, 
 		layers = append(layers, byModule[module])
 	}
 	if len(byModule)+len(whole) == 0 {
-		return nil, nil, errors.New("no tensors, want lora_A and lora_B, or those of another kind")
+		fail("no tensors, want lora_A and lora_B, or those of another kind")
 	}
-	return layers, whole, nil
+	return layers, whole
 }
 
 // add adds a tensor to a layer. part is the rest of its name, in which LoRA's may have the adapter's
 // own, as in A.default.weight.
-func (l *layer) add(part string, t weights.Tensor) error {
+func (l *layer) add(part string, t weights.Tensor) {
 	shown := quote.Plain(t.Name, 80)
 	k := l.config.kind
 	if fields := strings.Split(part, "."); k.prefix == loraPrefix && len(fields) <= 3 {
@@ -244,33 +240,32 @@ func (l *layer) add(part string, t weights.Tensor) error {
 		}
 	}
 	if other, twice := l.parts[part]; twice {
-		return fmt.Errorf("%s: there twice, as %s", shown, quote.Plain(other.Name, 80))
+		fail("%s: there twice, as %s", shown, quote.Plain(other.Name, 80))
 	}
 	// "v." of a kind's parts is v.0, v.1, …
 	many, _, numbered := strings.Cut(part, ".")
 	if !listed(k.parts, part) && part != tokensDelta && !(numbered && listed(k.parts, many+".")) {
-		return fmt.Errorf("%s: unknown, want %s", shown,
+		fail("%s: unknown, want %s", shown,
 			k.prefix+strings.ReplaceAll(k.parts, " ", ", "+k.prefix))
 	}
 	l.parts[part] = t
-	return nil
 }
 
 // place finds the weight of a layer.
-func (m *merging) place(l *layer) error {
+func (m *merging) place(l *layer) {
 	name, _ := m.name(l.module + ".weight")
 	c := m.of(name)
 	shown := l.shown()
 	switch {
 	case c == nil:
-		return fmt.Errorf("%s: the checkpoint %s has no %s", shown, m.base.Name(), quote.Plain(name, 80))
+		fail("%s: the checkpoint %s has no %s", shown, m.base.Name(), quote.Plain(name, 80))
 	case len(c.tensor.Shape) != 2:
-		return fmt.Errorf("%s: %s has shape %v, want two dimensions", shown, name, c.tensor.Shape)
+		fail("%s: %s has shape %v, want two dimensions", shown, name, c.tensor.Shape)
 	case c.tensor.DType == weights.U8:
-		return fmt.Errorf("%s: %s is quantized: merge the adapter into the checkpoint that %s was "+
-			"made of", shown, name, m.base.Name())
+		fail("%s: %s is quantized: merge the adapter into the checkpoint that %s was made of",
+			shown, name, m.base.Name())
 	case !isFloat(c.tensor.DType):
-		return fmt.Errorf("%s: %s has type %s, want F32, F16, BF16 or F64", shown, name, c.tensor.DType)
+		fail("%s: %s has type %s, want F32, F16, BF16 or F64", shown, name, c.tensor.DType)
 	}
 	if l.layout = m.layout(name); l.config.targets.parameters.has(l.module + ".weight") {
 		l.layout = outIn
@@ -279,7 +274,6 @@ func (m *merging) place(l *layer) error {
 	if l.layout == outIn {
 		l.in, l.out = l.out, l.in
 	}
-	return nil
 }
 
 // A layout is how a weight that has a product lies in the checkpoint.

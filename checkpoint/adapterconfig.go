@@ -81,7 +81,7 @@ func parseAdapterConfig(text []byte) (adapterConfig, error) {
 	revision := ""
 	var refused error // what the kind says is more
 	all, err := strictjson.Map(text)
-	if value := all["peft_type"]; err == nil && value != nil && json.Unmarshal(value, &c.name) != nil {
+	if v := all["peft_type"]; err == nil && v != nil && json.Unmarshal(v, &c.name) != nil {
 		err = errors.New("peft_type: want a string")
 	}
 	if err == nil {
@@ -90,25 +90,20 @@ func parseAdapterConfig(text []byte) (adapterConfig, error) {
 	if err != nil {
 		return c, err
 	}
-	isLoRA := c.name == "LORA"
+	values := map[string]any{"base_model_name_or_path": &c.base, "revision": &revision}
+	if c.name == "LORA" {
+		values["r"], values["lora_alpha"], values["use_rslora"] = &c.rank, &c.alpha, &c.root
+	}
 	err = strictjson.Members(text, func(key string, value json.RawMessage) (err error) {
 		if string(value) == "null" {
 			return nil
 		}
 		switch {
 		case key == "peft_type":
-		case key == "base_model_name_or_path":
-			err = json.Unmarshal(value, &c.base)
-		case key == "revision":
-			err = json.Unmarshal(value, &revision)
+		case values[key] != nil:
+			err = json.Unmarshal(value, values[key])
 		case key == "id2label":
 			c.labels = bytes.Clone(value)
-		case key == "r" && isLoRA:
-			err = json.Unmarshal(value, &c.rank)
-		case key == "lora_alpha" && isLoRA:
-			err = json.Unmarshal(value, &c.alpha)
-		case key == "use_rslora" && isLoRA:
-			err = json.Unmarshal(value, &c.root)
 		case listed(c.kind.fields, key):
 			switch {
 			case strings.HasSuffix(key, "_pattern") && c.name != "ADALORA":
@@ -233,8 +228,8 @@ func (c *adapterConfig) isTrue(key string) bool { return string(c.values[key]) =
 func (c *adapterConfig) only(key string, names ...string) string {
 	value := cmp.Or(strings.Trim(string(c.values[key]), `"`), names[0])
 	if !slices.Contains(names, value) {
-		failConfig("%s: %s: not supported, want %s: PEFT's merge_and_unload makes a checkpoint of it",
-			key, quote.Plain(value, 40), strings.Join(names, " or "))
+		failConfig("%s: %s: not supported, want %s: PEFT's merge_and_unload makes a checkpoint "+
+			"of it", key, quote.Plain(value, 40), strings.Join(names, " or "))
 	}
 	return value
 }

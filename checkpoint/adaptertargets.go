@@ -15,7 +15,6 @@ import (
 	"strconv"
 	"strings"
 
-	"picogpt/internal/folder"
 	"picogpt/internal/quote"
 	"picogpt/weights"
 )
@@ -258,18 +257,16 @@ const onlyLinear = "not supported: PEFT attaches it to nn.Linear alone, in GPT-2
 
 // attaches refuses a config of one of these kinds that names another module of the base. OFT has
 // embeddings too.
-func (m *merging) attaches(o *openAdapter) error {
+func (m *merging) attaches(o *openAdapter) {
 	for _, t := range m.base.All() {
 		module, ok := strings.CutSuffix(strings.TrimPrefix(t.Name, m.prefix), ".weight")
 		named := o.config.targets.has(module) || o.config.targets.has("transformer."+module)
 		is := m.layout(t.Name)
 		linear := len(t.Shape) == 2 && (is == outIn || is == lookup && o.config.name == "OFT")
 		if ok && named && !linear {
-			return fmt.Errorf("%s: target_modules: %s of %s: %s", folder.AdapterConfig,
-				quote.Plain(module, 80), o.config.name, onlyLinear)
+			failConfig("target_modules: %s of %s: %s", quote.Plain(module, 80), o.config.name, onlyLinear)
 		}
 	}
-	return nil
 }
 
 // moduleOrder returns where a module or its weight stands in the model.

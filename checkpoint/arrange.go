@@ -76,8 +76,8 @@ func (s *stack) sizes() map[string]int {
 	for _, x := range []struct {
 		key, name string
 		dim       int
-	}{{"vocab_size", "wte.weight", 0}, {"n_embd", "wte.weight", 1}, {"n_positions", "wpe.weight", 0},
-		{"n_inner", "h.0.mlp.c_fc.weight", inner}} {
+	}{{"vocab_size", "wte.weight", 0}, {"n_embd", "wte.weight", 1},
+		{"n_positions", "wpe.weight", 0}, {"n_inner", "h.0.mlp.c_fc.weight", inner}} {
 		if t, ok := s.tensor(x.name); ok && len(t.Shape) == 2 {
 			sizes[x.key] = t.Shape[x.dim]
 		}
@@ -148,15 +148,8 @@ func (s *stack) arranged(f filling) ([]weights.Tensor, error) {
 // kindOf returns the kind of a layer. Programs leave out the biases of all LayerNorms, of all c_attn
 // or of all other linear layers, and not of some of them.
 func kindOf(layer string) string {
-	switch part := layer[strings.LastIndexByte(layer, '.')+1:]; part {
-	case "ln_1", "ln_2", "ln_f":
-		return "norm"
-	case "c_attn":
-		return part
-	case "c_proj", "c_fc":
-		return "linear"
-	}
-	return ""
+	return map[string]string{"ln_1": "norm", "ln_2": "norm", "ln_f": "norm", "c_attn": "c_attn",
+		"c_proj": "linear", "c_fc": "linear"}[layer[strings.LastIndexByte(layer, '.')+1:]]
 }
 
 // joined returns the tensor of that name, whose rows are those of q, k and v.

@@ -37,7 +37,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"picogpt/internal/folder"
 	"picogpt/internal/quote"
@@ -163,8 +162,8 @@ func OpenFS(fsys fs.FS, name string, o Options) (_ *Checkpoint, err error) {
 			o.GELU, c.format, c.Config.Activation)
 	}
 	if o.Heads != 0 && o.Heads != c.Config.Head {
-		return nil, fmt.Errorf("n_head: %d, but this checkpoint (%s) says %d itself", o.Heads, c.format,
-			c.Config.Head)
+		return nil, fmt.Errorf("n_head: %d, but this checkpoint (%s) says %d itself", o.Heads,
+			c.format, c.Config.Head)
 	}
 	c.files, c.words = fsys, fsys
 	c.tellUnknown()
@@ -203,12 +202,11 @@ func (c *Checkpoint) Adapted() bool { return c.adapted }
 // VirtualTokens returns how many virtual tokens an adapter puts before every text: see
 // model.Model.VirtualTokens.
 func (c *Checkpoint) VirtualTokens() int {
-	for _, name := range []string{model.VirtualEmbeddings, model.VirtualKeysValues} {
-		if t, ok := c.Tensors.Tensor(name); ok {
-			return t.Shape[0]
-		}
+	t, ok := firstOf(c.Tensors, model.VirtualEmbeddings, model.VirtualKeysValues)
+	if !ok {
+		return 0
 	}
-	return 0
+	return t.Shape[0]
 }
 
 // Rearranged reports whether the tensors have other names or shapes than in their safetensors file.
@@ -224,17 +222,19 @@ func (c *Checkpoint) Untied() (bool, error) {
 	if !ok {
 		return false, nil
 	}
-	wte, ok := c.Tensors.Tensor("transformer.wte.weight")
-	if !ok {
-		wte, _ = c.Tensors.Tensor("wte.weight")
-	}
+	wte, _ := firstOf(c.Tensors, "transformer.wte.weight", "wte.weight")
 	same, err := t.Equal(wte)
 	return err == nil && !same, err
 }
 
 // outputHead returns the weights of the logits, if they have a tensor of their own.
-func outputHead(of *weights.Tensors) (t weights.Tensor, ok bool) {
-	for _, name := range []string{headName, olderHeadName} {
+func outputHead(of *weights.Tensors) (weights.Tensor, bool) {
+	return firstOf(of, headName, olderHeadName)
+}
+
+// firstOf returns the first tensor that is there.
+func firstOf(of *weights.Tensors, names ...string) (t weights.Tensor, ok bool) {
+	for _, name := range names {
 		if t, ok = of.Tensor(name); ok {
 			break
 		}
@@ -388,11 +388,11 @@ func digestOf(h hash.Hash, of *weights.Tensors) (string, error) {
 func checksums(pieces [][]byte) []uint32 {
 	table := crc32.MakeTable(crc32.Castagnoli)
 	sums := make([]uint32, len(pieces))
-	var next atomic.Int64
 	var workers sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
+	count := runtime.GOMAXPROCS(0)
+	for first := range count {
 		workers.Go(func() {
-			for i := next.Add(1) - 1; int(i) < len(pieces); i = next.Add(1) - 1 {
+			for i := first; i < len(pieces); i += count {
 				sums[i] = crc32.Checksum(pieces[i], table)
 			}
 		})
@@ -409,10 +409,13 @@ var tokenizerFiles = [...]string{
 }
 
 func hasTokenizerFile(fsys fs.FS) bool {
-	return slices.ContainsFunc(tokenizerFiles[:], func(name string) bool {
-		_, err := fs.Stat(fsys, name)
-		return err == nil
-	})
+	return slices.ContainsFunc(tokenizerFiles[:], func(name string) bool { return has(fsys, name) })
+}
+
+// has reports whether a folder has a file.
+func has(fsys fs.FS, name string) bool {
+	_, err := fs.Stat(fsys, name)
+	return err == nil
 }
 
 // TokenizerDigest returns 32 hexadecimal digits that depend on the bytes of the tokenizer's files,

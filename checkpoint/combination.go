@@ -76,8 +76,8 @@ func parseCombination(text string) (c combination, err error) {
 		err = cmp.Or(err, wrong)
 	}
 	if err != nil || !known {
-		err = fmt.Errorf("combine: %s, want one of %s; of ties, dare and prune also the part of the "+
-			"numbers that is kept, of svd a rank, of dare a seed, of ties a sign, as in "+
+		err = fmt.Errorf("combine: %s, want one of %s; of ties, dare and prune also the part of "+
+			"the numbers that is kept, of svd a rank, of dare a seed, of ties a sign, as in "+
 			"dare_ties_svd:0.2,rank=8,seed=1,sign=frequency", quote.Plain(text, 60),
 			strings.Join(Combinations, ", "))
 	}
@@ -100,7 +100,7 @@ func (m *merging) combine(text string) error {
 		return err
 	}
 	scale := 1.0
-	if m.configs[0].root { // PEFT's new adapter has the first one's use_rslora, and its α is the rank
+	if m.configs[0].root { // PEFT's new adapter has the first one's use_rslora; its α is the rank
 		scale = math.Sqrt(float64(c.rank))
 	}
 	var workers sync.WaitGroup
@@ -159,8 +159,8 @@ func (m *merging) combinable(c *combination, names []string) error {
 		of := m.changes[name].updates
 		if m.changes[name].by != "" ||
 			slices.ContainsFunc(of, func(u *update) bool { return u.combine != nil }) {
-			return fmt.Errorf("%s: combine: %s adds up products of LoRA alone, want nothing else in the "+
-				"adapters", name, c.how)
+			return fmt.Errorf("%s: combine: %s adds up products of LoRA alone, want nothing else "+
+				"in the adapters", name, c.how)
 		}
 		if !c.has("svd") && slices.ContainsFunc(of, func(u *update) bool { return u.rank != of[0].rank }) {
 			return fmt.Errorf("%s: combine: %s of different ranks", name, c.how)

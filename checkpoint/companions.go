@@ -5,6 +5,7 @@ package checkpoint
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -49,7 +50,7 @@ func (c *Checkpoint) companions(v *Conversion) error {
 			}
 		}
 		if others := c.templateFiles()[1:]; len(others) > 0 {
-			v.Notes = append(v.Notes, "not copied: "+strings.Join(others, ", "))
+			v.note("not copied: %s", strings.Join(others, ", "))
 		}
 		if own, err := c.own(); own != nil || err != nil {
 			return nil // Tokenizer returns that error
@@ -68,7 +69,7 @@ func (c *Checkpoint) companions(v *Conversion) error {
 		files, err = t.Files()
 	}
 	if err != nil {
-		v.Notes = append(v.Notes, fmt.Sprintf("the tokenizer is not written: %v", err))
+		v.note("the tokenizer is not written: %v", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		v.Files = append(v.Files, SmallFile{name, files[name], c.vocabulary == nil})
@@ -76,15 +77,10 @@ func (c *Checkpoint) companions(v *Conversion) error {
 	return nil
 }
 
-// huggingFaceName returns the name that Hugging Face's libraries have for a file.
+// huggingFaceName returns the name that Hugging Face's libraries have for a file of OpenAI's.
 func huggingFaceName(name string) string {
-	switch name {
-	case folder.Encoder: // OpenAI's names
-		return folder.Vocab
-	case folder.VocabBPE:
-		return folder.Merges
-	}
-	return name
+	theirs := map[string]string{folder.Encoder: folder.Vocab, folder.VocabBPE: folder.Merges}
+	return cmp.Or(theirs[name], name)
 }
 
 // read returns a file beside the weights.
@@ -190,10 +186,7 @@ func (c *Checkpoint) ownParts() (tokenizer.Parts, error) {
 const largestMeta = 8 << 20 // bytes: about 40 for each Unicode character
 
 // hasMeta reports whether a folder has a meta.pkl.
-func hasMeta(fsys fs.FS) bool {
-	_, err := fs.Stat(fsys, folder.Characters)
-	return err == nil
-}
+func hasMeta(fsys fs.FS) bool { return has(fsys, folder.Characters) }
 
 // nanoMeta returns the vocabulary of a nanoGPT checkpoint, or nil if there is none. In nanoGPT's tree
 // the checkpoint is out/ckpt.pt, and its config names the data set, whose files are in data/NAME. Only

@@ -37,6 +37,10 @@ type Conversion struct {
 	write func(w io.Writer, format string, tensors []weights.Tensor) error
 }
 
+func (v *Conversion) note(format string, args ...any) {
+	v.Notes = append(v.Notes, fmt.Sprintf(format, args...))
+}
+
 // A SmallFile is a whole file of a checkpoint.
 type SmallFile struct {
 	Name string
@@ -189,11 +193,11 @@ func (c *Checkpoint) refuse(format string, more ...limit) error {
 		{"scale_attn_weights", f.ScaleAttnWeights, f.ScaleAttnWeights, true},
 		{"scale_attn_by_inverse_layer_idx", f.ScaleAttnByInverseLayerIdx,
 			!f.ScaleAttnByInverseLayerIdx, false},
-		{"tie_word_embeddings", false, f.TieWordEmbeddings || hasHead, true}, // else there is no head
+		{"tie_word_embeddings", false, f.TieWordEmbeddings || hasHead, true}, // or no head
 	}, more...) {
 		if !l.fits {
-			return fmt.Errorf("%s: %s: %v, but a file of %s cannot say it and means %v: "+
-				"it would compute something else", c.Tensors.Name(), l.field, l.found, format, l.means)
+			return fmt.Errorf("%s: %s: %v, but a file of %s cannot say it and means %v: it "+
+				"would compute something else", c.Tensors.Name(), l.field, l.found, format, l.means)
 		}
 	}
 	return nil
@@ -213,7 +217,7 @@ func (c *Checkpoint) toGGUF() (*Conversion, error) {
 	vocabulary := c.ggufTokens(v)
 	templates, err := c.templates()
 	if err != nil {
-		v.Notes = append(v.Notes, fmt.Sprintf("its chat template is not written: %v", err))
+		v.note("its chat template is not written: %v", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(templates)) {
 		key := ggufTemplate
@@ -256,7 +260,7 @@ func ggufPairs(c *model.Config, format string) []gguf.Pair {
 func (c *Checkpoint) ggufTokens(v *Conversion) []gguf.Pair {
 	p, err := c.ownParts()
 	if err != nil {
-		v.Notes = append(v.Notes, fmt.Sprintf("the file has no tokenizer and works on ids: %v", err))
+		v.note("the file has no tokenizer and works on ids: %v", err)
 		p = tokenizer.Parts{}
 	}
 	kinds := make([]int32, c.Config.VocabSize)
@@ -280,16 +284,16 @@ func (c *Checkpoint) ggufTokens(v *Conversion) []gguf.Pair {
 	if ids := c.Config.EndTokens(); len(ids) > 0 {
 		pairs = append(pairs, gguf.Pair{Key: ggufTokenizer + "eos_token_id", Value: uint32(ids[0])})
 		if len(ids) > 1 {
-			v.Notes = append(v.Notes, fmt.Sprintf("a GGUF file has one token that ends a text: "+
-				"%d is written, %v are not", ids[0], ids[1:]))
+			v.note("a GGUF file has one token that ends a text: %d is written, %v are not", ids[0],
+				ids[1:])
 		}
 	} else if id, ok := c.tokenizersEnd(); ok {
-		v.Notes = append(v.Notes, fmt.Sprintf("no token ends a text, which a GGUF file cannot say: "+
-			"programs that read it take the tokenizer's, %d", id))
+		v.note("no token ends a text, which a GGUF file cannot say: programs that read it take "+
+			"the tokenizer's, %d", id)
 	}
 	if fields := slices.Sorted(maps.Keys(c.Config.Generation.Sampling)); len(fields) > 0 {
-		v.Notes = append(v.Notes, fmt.Sprintf("a GGUF file has no %s: what it says of %s is not "+
-			"written", folder.Generation, strings.Join(fields, ", ")))
+		v.note("a GGUF file has no %s: what it says of %s is not written", folder.Generation,
+			strings.Join(fields, ", "))
 	}
 	return append(pairs, gguf.Pair{Key: ggufTokenizer + "add_bos_token", Value: false})
 }
@@ -322,9 +326,9 @@ func (c *Checkpoint) toNanoGPT() (*Conversion, error) {
 	}
 	v := &Conversion{Weights: folder.NanoGPT}
 	if tanhGELU(f.Activation) {
-		v.Notes = append(v.Notes, fmt.Sprintf("nanoGPT's files do not say the activation (%s): "+
-			"gpt --gelu tanh computes the same; nanoGPT itself takes GELU's exact form since "+
-			"May 2023, which is close to it", f.Activation))
+		v.note("nanoGPT's files do not say the activation (%s): gpt --gelu tanh computes the "+
+			"same; nanoGPT itself takes GELU's exact form since May 2023, which is close to it",
+			f.Activation)
 	}
 	if err := c.nanoCompanions(v); err != nil {
 		return nil, err

@@ -165,8 +165,8 @@ func nothing(fsys fs.FS, names []string) string {
 	}
 	for _, dir := range foldersWith(fsys, folder.NanoGPT) { // out, or such as out-shakespeare-char
 		if strings.HasPrefix(dir, "out") {
-			return "no checkpoint in this directory, but in " + dir + ", as nanoGPT saves it: name " +
-				folder.Path(fsys, dir)
+			return "no checkpoint in this directory, but in " + dir + ", as nanoGPT saves it: " +
+				"name " + folder.Path(fsys, dir)
 		}
 	}
 	for _, dir := range foldersWith(fsys, distributedName) {
@@ -190,7 +190,7 @@ func distributed(dir string) string {
 func foldersWith(fsys fs.FS, file string) (dirs []string) {
 	list, _ := fs.ReadDir(fsys, ".")
 	for _, e := range list {
-		if _, err := fs.Stat(fsys, e.Name()+"/"+file); err == nil {
+		if has(fsys, e.Name()+"/"+file) {
 			dirs = append(dirs, e.Name())
 		}
 	}

@@ -345,7 +345,7 @@ func filler(id int) string { return fmt.Sprintf("[PAD%d]", id) }
 // ggufWithoutTokens reports whether a file says that it has no tokenizer, or has only fillers, as
 // Convert writes them.
 func ggufWithoutTokens(f *gguf.File) bool {
-	if s, _, err := f.Text(ggufTokenizer + "model"); err == nil && (s == "no_vocab" || s == "none") {
+	if s, _, err := f.Text(ggufTokenizer + "model"); err == nil && listed("no_vocab none", s) {
 		return true
 	}
 	kinds, err := f.Uints(ggufTokenizer + "token_type")
@@ -356,7 +356,7 @@ func ggufWithoutTokens(f *gguf.File) bool {
 
 // ggufVocabulary returns the tokenizer in a file. One that has only fillers counts as absent.
 func ggufVocabulary(f *gguf.File, rows int) (*tokenizer.Tokenizer, error) {
-	if s, _, err := f.Text(ggufTokenizer + "model"); err == nil && (s == "no_vocab" || s == "none") {
+	if s, _, err := f.Text(ggufTokenizer + "model"); err == nil && listed("no_vocab none", s) {
 		return nil, fmt.Errorf("%smodel: %s: %w", ggufTokenizer, s, ErrNoTokenizer)
 	}
 	for _, want := range []struct{ key, value string }{{"model", "gpt2"}, {"pre", "gpt-2"}} {

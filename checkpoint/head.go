@@ -153,7 +153,7 @@ const mostLabels = 1 << 16
 
 // read reads the weights.
 func (h *Head) read(c *Checkpoint, t weights.Tensor, bias bool) (err error) {
-	if len(t.Shape) != 2 || t.Shape[0] < 1 || t.Shape[0] > mostLabels || t.Shape[1] != c.Config.Embd {
+	if s := t.Shape; len(s) != 2 || s[0] < 1 || s[0] > mostLabels || s[1] != c.Config.Embd {
 		return fmt.Errorf("%s: shape %v, want [labels %d]", t.Name, t.Shape, c.Config.Embd)
 	}
 	h.Labels = make([]string, t.Shape[0])
@@ -251,7 +251,7 @@ func (h *Head) settleProblem() error {
 		h.Problem = Regression // to be compared with other texts' numbers
 	case h.PerToken:
 		h.Problem = SingleLabel
-	case h.Problem != "" && h.Problem != SingleLabel && h.Problem != MultiLabel && h.Problem != Regression:
+	case h.Problem != "" && !listed(SingleLabel+" "+MultiLabel+" "+Regression, h.Problem):
 		return fmt.Errorf("config.json: problem_type: %s, want %s, %s or %s",
 			quote.Short(h.Problem, 40), SingleLabel, MultiLabel, Regression)
 	case len(h.Labels) == 1 && h.Problem != Regression:

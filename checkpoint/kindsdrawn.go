@@ -108,15 +108,11 @@ func (l *layer) vblora(_ []*layer) (weight, bias *update) {
 			"most %d vectors", length, topk, l.in, l.out, vectors)
 	}
 	bank, _ := l.matrix("vector_bank", vectors, length)
-	order := make([]int, vectors)
 	made := func(part string, first, second int) []float32 { // [first, second, length]
 		logits, _ := l.matrix(part, first, second, vectors)
 		x := make([]float32, first*second*length)
 		for to := x; len(logits) > 0; logits, to = logits[vectors:], to[length:] {
-			for i := range order {
-				order[i] = i
-			}
-			slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(logits[b], logits[a]) })
+			order := descending(logits[:vectors])
 			sum, most := 0.0, logits[order[0]]
 			for _, id := range order[:topk] {
 				sum += kernels.Exp64(float64(logits[id] - most))

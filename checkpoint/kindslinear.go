@@ -28,8 +28,8 @@ func linearKinds() map[string]*kind {
 		"HRA": {make: (*layer).hra, parts: "u", fields: "r apply_GS"},
 		"DELORA": {make: (*layer).delora, parts: "A B lambda w_norm", fields: "r rank_pattern",
 			passed: "delora_lambda lambda_pattern"},
-		"OFT": {make: (*layer).oft, parts: "R.weight embedding_R.weight", fields: "r oft_block_size " +
-			"coft eps block_share use_cayley_neumann num_cayley_neumann_terms"},
+		"OFT": {make: (*layer).oft, parts: "R.weight embedding_R.weight", fields: "r " +
+			"oft_block_size coft eps block_share use_cayley_neumann num_cayley_neumann_terms"},
 		"BOFT": {make: (*layer).boft, parts: "R s", fields: "boft_block_size boft_block_num",
 			passed: "boft_n_butterfly_factor"},
 		"ROAD": {make: (*layer).road, parts: "theta alpha", fields: "variant group_size"},

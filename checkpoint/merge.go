@@ -159,44 +159,32 @@ func (m *merging) tensors() (all []weights.Tensor) {
 }
 
 // add adds one adapter.
-func (m *merging) add(o *openAdapter) error {
+func (m *merging) add(o *openAdapter) (err error) {
+	defer caught(&err)
 	m.configs = append(m.configs, &o.config)
-	if kind := m.configs[0].name; len(m.configs) > 1 && (kind != o.config.name || o.config.virtual()) {
+	if k := m.configs[0].name; len(m.configs) > 1 && (k != o.config.name || o.config.virtual()) {
 		return fmt.Errorf("%s after one of %s: want adapters of one peft_type, and at most one of "+
-			"virtual tokens", o.config.name, kind)
+			"virtual tokens", o.config.name, k)
 	}
-	layers, whole, err := o.sort()
-	if err != nil {
-		return err
-	}
+	layers, whole := o.sort()
 	if o.config.virtual() {
-		if err := m.begin(o, whole); err != nil {
-			return err
-		}
+		m.begin(o, whole)
 	}
 	if linearKinds()[o.config.name] != nil {
-		if err := m.attaches(o); err != nil {
-			return err
-		}
+		m.attaches(o)
 	}
 	if len(layers) == 0 && len(o.left) > 0 && !m.hasTarget(o) {
 		return fmt.Errorf("%s: target_modules names no layer of %s", folder.AdapterConfig,
 			m.base.Name())
 	}
 	for _, name := range slices.Sorted(maps.Keys(whole)) {
-		if err := m.replace(name, whole[name], o); err != nil {
-			return err
-		}
+		m.replace(name, whole[name], o)
 	}
 	for _, l := range layers {
-		if err := m.place(l); err != nil {
-			return err
-		}
+		m.place(l)
 	}
 	for _, l := range layers {
-		if err := m.update(l, layers); err != nil {
-			return err
-		}
+		m.update(l, layers)
 	}
 	m.reports = append(m.reports, o.report(layers, whole))
 	return nil
@@ -238,7 +226,7 @@ func (m *merging) of(name string) *change {
 
 // replace puts a whole tensor of the adapter in the place of the base's. Beside the decoder there
 // may be others: an output head, and the heads of other tasks that modules_to_save names.
-func (m *merging) replace(theirs string, t weights.Tensor, o *openAdapter) error {
+func (m *merging) replace(theirs string, t weights.Tensor, o *openAdapter) {
 	shown := quote.Plain(t.Name, 80)
 	name, decoder := m.name(theirs)
 	c := m.of(name)
@@ -248,30 +236,30 @@ func (m *merging) replace(theirs string, t weights.Tensor, o *openAdapter) error
 		head := o.config.virtual() && HeadTensor(theirs)
 		if decoder && name != headName || !decoder && !head &&
 			!slices.ContainsFunc(o.config.targets.saves, saved) {
-			return fmt.Errorf("%s: the checkpoint %s has no such tensor", shown, m.base.Name())
+			fail("%s: the checkpoint %s has no such tensor", shown, m.base.Name())
 		}
 		c = &change{tensor: t}
 	}
 	switch {
 	case c.by != "":
 		copied := strings.Contains(t.Name, ".base_layer.") // as PEFT saves one of the head
-		if same, err := t.Equal(c.tensor); copied && (same || err != nil) {
-			return err
+		if same, err := t.Equal(c.tensor); copied && err != nil {
+			fail("%w", err)
+		} else if copied && same {
+			return
 		}
-		return fmt.Errorf("%s: %s replaces that tensor too, want one that does", shown, c.by)
+		fail("%s: %s replaces that tensor too, want one that does", shown, c.by)
 	case m.grows(name, t, c.tensor):
 		m.grown = o
 	case !slices.Equal(t.Shape, c.tensor.Shape):
-		return fmt.Errorf("%s: shape %v, want %v as in %s", shown, t.Shape, c.tensor.Shape,
-			m.base.Name())
+		fail("%s: shape %v, want %v as in %s", shown, t.Shape, c.tensor.Shape, m.base.Name())
 	}
 	if _, err := floats(&t); err != nil {
-		return err
+		fail("%w", err)
 	}
 	t.Name = name
 	c.tensor, c.by = t, o.path
 	m.changes[name] = c
-	return nil
 }
 
 // grows reports whether a tensor is an embedding or a head for another vocabulary than the base's:
@@ -283,8 +271,7 @@ func (m *merging) grows(name string, t, base weights.Tensor) bool {
 }
 
 // update adds what a layer changes of its weight and its bias. all are the adapter's layers.
-func (m *merging) update(l *layer, all []*layer) (err error) {
-	defer caught(&err)
+func (m *merging) update(l *layer, all []*layer) {
 	if _, ok := l.parts[tokensDelta]; ok {
 		u := l.tokens(tokensDelta)
 		own := slices.ContainsFunc(all, func(o *layer) bool {
@@ -293,24 +280,23 @@ func (m *merging) update(l *layer, all []*layer) (err error) {
 		u.tied = l.module == "transformer.wte" && !own
 		m.append(l.module+".weight", u)
 		if len(l.parts) == 1 {
-			return nil
+			return
 		}
 	}
 	weight, bias := l.config.kind.make(l, all)
 	m.append(l.module+".weight", weight)
 	if bias == nil {
-		return nil
+		return
 	}
 	name, _ := m.name(l.module + ".bias")
 	if c := m.of(name); c == nil && bias.needed {
-		return fmt.Errorf("%s: the checkpoint %s has no %s", quote.Plain(l.module, 80), m.base.Name(),
+		fail("%s: the checkpoint %s has no %s", quote.Plain(l.module, 80), m.base.Name(),
 			quote.Plain(name, 80))
 	} else if c != nil && slices.Equal(c.tensor.Shape, []int{l.out}) && isFloat(c.tensor.DType) {
 		m.append(l.module+".bias", bias)
 	} else if c != nil {
-		return fmt.Errorf("%s: %s %v, want floats [%d]", name, c.tensor.DType, c.tensor.Shape, l.out)
+		fail("%s: %s %v, want floats [%d]", name, c.tensor.DType, c.tensor.Shape, l.out)
 	}
-	return nil
 }
 
 // append adds an update to a weight that the base has.
@@ -357,19 +343,18 @@ func (m *merging) settleHead(config *model.Config) error {
 }
 
 // begin takes the virtual tokens of an adapter, which the model evaluates.
-func (m *merging) begin(o *openAdapter, whole map[string]weights.Tensor) (err error) {
-	defer caught(&err)
+func (m *merging) begin(o *openAdapter, whole map[string]weights.Tensor) {
 	t, ok := whole["prompt_embeddings"]
 	delete(whole, "prompt_embeddings")
 	n := o.config.whole("num_virtual_tokens", 0, 1)
 	wte, there := m.base.Tensor(m.prefix + "wte.weight")
 	switch {
 	case !ok:
-		return errors.New("no prompt_embeddings")
+		fail("no prompt_embeddings")
 	case o.scale != 1:
-		return fmt.Errorf("scale %v of virtual tokens, want none", o.scale)
+		fail("scale %v of virtual tokens, want none", o.scale)
 	case !there || len(wte.Shape) != 2:
-		return fmt.Errorf("the checkpoint %s has no %swte.weight", m.base.Name(), m.prefix)
+		fail("the checkpoint %s has no %swte.weight", m.base.Name(), m.prefix)
 	}
 	width := wte.Shape[1]
 	t.Name = model.VirtualEmbeddings
@@ -383,8 +368,7 @@ func (m *merging) begin(o *openAdapter, whole map[string]weights.Tensor) (err er
 		}
 	}
 	if !slices.Equal(t.Shape, []int{n, width}) {
-		return fmt.Errorf("prompt_embeddings: shape %v, want %v", t.Shape, []int{n, width})
+		fail("prompt_embeddings: shape %v, want %v", t.Shape, []int{n, width})
 	}
 	m.virtual = &t
-	return nil
 }

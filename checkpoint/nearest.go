@@ -74,13 +74,8 @@ func eigenvectors(a []float64, n, count int) []float64 {
 		}
 		turns = step(diagonal, beside, low, high, turns)
 	}
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(diagonal[j], diagonal[i]) })
 	vectors := make([]float64, count*n)
-	for i, at := range order[:count] {
+	for i, at := range descending(diagonal)[:count] {
 		y := vectors[i*n : (i+1)*n]
 		y[at] = 1
 		for _, t := range slices.Backward(turns) {
@@ -92,6 +87,16 @@ func eigenvectors(a []float64, n, count int) []float64 {
 		}
 	}
 	return vectors
+}
+
+// descending returns the indices of numbers, that of the largest first; of equal ones in order.
+func descending[T float32 | float64](x []T) []int {
+	order := make([]int, len(x))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(x[j], x[i]) })
+	return order
 }
 
 // A planeTurn is a rotation in the plane of the coordinates at and at+1.
@@ -232,19 +237,15 @@ func solve(a, y []float64, n int) bool {
 }
 
 // widened returns numbers in float64.
-func widened(x []float32) []float64 {
-	y := make([]float64, len(x))
-	for i, v := range x {
-		y[i] = float64(v)
-	}
-	return y
-}
+func widened(x []float32) []float64 { return converted[float64](x) }
 
 // rounded returns numbers in float32.
-func rounded(x []float64) []float32 {
-	y := make([]float32, len(x))
+func rounded(x []float64) []float32 { return converted[float32](x) }
+
+func converted[T, F float32 | float64](x []F) []T {
+	y := make([]T, len(x))
 	for i, v := range x {
-		y[i] = float32(v)
+		y[i] = T(v)
 	}
 	return y
 }

@@ -83,8 +83,8 @@ func tensorflowPrefix(fsys fs.FS, name string) (string, error) {
 		prefix, err := strconv.Unquote(strings.TrimSpace(value))
 		if err != nil || prefix != path.Base(prefix) || !fs.ValidPath(prefix) || prefix == "." ||
 			strings.ContainsAny(prefix, `\:`) {
-			return "", fmt.Errorf("model_checkpoint_path: %s, want the plain name of a file beside "+
-				"it: open the .index file itself", quote.Plain(strings.TrimSpace(value), 60))
+			return "", fmt.Errorf("model_checkpoint_path: %s, want the plain name of a file "+
+				"beside it: open the .index file itself", quote.Plain(strings.TrimSpace(value), 60))
 		}
 		return prefix, nil
 	}
@@ -147,8 +147,8 @@ func (in *opening) openBundle(prefix string, b *programs.Bundle) (*weights.Tenso
 		}
 		data := files[e.Shard].Bytes
 		if e.Offset > int64(len(data)) || e.Size > int64(len(data))-e.Offset {
-			return nil, fmt.Errorf("%s: %q: %d bytes at byte %d of a data file that has %d: truncated?",
-				source.Name, e.Name, e.Size, e.Offset, len(data))
+			return nil, fmt.Errorf("%s: %q: %d bytes at byte %d of a data file that has %d: "+
+				"truncated?", source.Name, e.Name, e.Size, e.Offset, len(data))
 		}
 		t := weights.Tensor{Name: tensorflowName(e.Name), DType: e.DType, Shape: e.Shape,
 			Data: data[e.Offset:][:e.Size:e.Size]}
@@ -223,7 +223,7 @@ func openLLMC(in *opening) (*Checkpoint, error) {
 // llmcTokens returns the name of the list of tokens, "" if there is none.
 func llmcTokens(fsys fs.FS) string {
 	for _, name := range []string{folder.LLMCTokens, folder.LLMCTokensToo} {
-		if _, err := fs.Stat(fsys, name); err == nil {
+		if has(fsys, name) {
 			return name
 		}
 	}

@@ -201,19 +201,19 @@ func (s *state) find(root any) error {
 	if len(keys) == 0 || holdsTensors(dict) {
 		return s.take(root)
 	}
-	chosen := 0
+	chosen := keys[0]
 	if len(keys) > 1 {
-		chosen = slices.IndexFunc(usual[:], func(key string) bool { return slices.Contains(keys, key) })
-		if chosen < 0 {
+		i := slices.IndexFunc(usual[:], func(key string) bool { return slices.Contains(keys, key) })
+		if i < 0 {
 			return fmt.Errorf("models under %s and %s: save one of them by itself",
 				quote.Plain(keys[0], 40), quote.Plain(keys[1], 40))
 		}
-		chosen = slices.Index(keys, usual[chosen])
-		others := slices.Delete(slices.Clone(keys), chosen, chosen+1)
+		chosen = usual[i]
+		others := slices.DeleteFunc(keys, func(key string) bool { return key == chosen })
 		s.notes = append(s.notes, fmt.Sprintf("the file has several models: %s is taken, not %s",
-			keys[chosen], quote.Plain(strings.Join(others, ", "), 80)))
+			chosen, quote.Plain(strings.Join(others, ", "), 80)))
 	}
-	v, _ := dict.Get(keys[chosen])
+	v, _ := dict.Get(chosen)
 	return s.take(v)
 }
 
@@ -351,9 +351,9 @@ func activation(o *torch.Object) model.Activation {
 	return map[string]model.Activation{"GELU": model.GELU, "GELUActivation": model.GELU,
 		"NewGELU": model.GELUNew, "NewGELUActivation": model.GELUNew, "GELUTanh": model.GELUNew,
 		"FastGELUActivation": model.GELUNew, "AccurateGELUActivation": model.GELUNew,
-		"PytorchGELUTanh": model.GELUNew, "QuickGELUActivation": model.QuickGELU, "ReLU": model.ReLU,
-		"ReLUSquaredActivation": model.ReLU2, "SiLU": model.SiLU, "SiLUActivation": model.SiLU,
-		"Mish": model.Mish, "MishActivation": model.Mish}[o.Class.Name]
+		"PytorchGELUTanh": model.GELUNew, "QuickGELUActivation": model.QuickGELU,
+		"ReLU": model.ReLU, "ReLUSquaredActivation": model.ReLU2, "SiLU": model.SiLU,
+		"SiLUActivation": model.SiLU, "Mish": model.Mish, "MishActivation": model.Mish}[o.Class.Name]
 }
 
 // entries returns a dict, or the entries of an object that is a kind of dict; nil for others.
@@ -387,8 +387,8 @@ func notADict(root any) error {
 	err := fmt.Errorf("%s, want a dict of tensors: save model.state_dict()", torch.Kind(root))
 	if o, ok := root.(*torch.Object); ok && (strings.HasSuffix(o.Class.Name, "TrainingArguments") ||
 		strings.HasPrefix(o.Class.Module, "transformers.train")) {
-		err = fmt.Errorf("%s; this is training_args.bin, the options of a training: the weights are "+
-			"in another file", torch.Kind(root))
+		err = fmt.Errorf("%s; this is training_args.bin, the options of a training: the weights "+
+			"are in another file", torch.Kind(root))
 	}
 	return err
 }

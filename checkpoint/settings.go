@@ -4,6 +4,7 @@ package checkpoint
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -102,8 +103,8 @@ func checkArgs(args settings) error {
 func (s *stack) config(fsys fs.FS, root any, o Options) (c *Checkpoint, fill filling, err error) {
 	c, fill, err = s.configOf(fsys, root, o)
 	if err == nil && s.head != "" && !c.Config.TieWordEmbeddings {
-		err = fmt.Errorf("%s: %w: %s is there, but tie_word_embeddings is false", s.path, errNoEmbedding,
-			quote.Plain(s.head, 80))
+		err = fmt.Errorf("%s: %w: %s is there, but tie_word_embeddings is false", s.path,
+			errNoEmbedding, quote.Plain(s.head, 80))
 	}
 	return c, fill, err
 }
@@ -148,8 +149,8 @@ func (s *stack) configOf(fsys fs.FS, root any, o Options) (c *Checkpoint, fill f
 	c.Config, err = d.settings.config(s.sizes(), heads)
 	switch {
 	case errors.Is(err, errNoHeads) && d.from == nowhere:
-		err = fmt.Errorf("%s: %w, and %s does not say n_head: put the model's config.json beside it, "+
-			"or give --n-head", folder.Path(fsys, folder.Config), fs.ErrNotExist, s.path)
+		err = fmt.Errorf("%s: %w, and %s does not say n_head: put the model's config.json beside "+
+			"it, or give --n-head", folder.Path(fsys, folder.Config), fs.ErrNotExist, s.path)
 	case errors.Is(err, errNoHeads):
 		err = fmt.Errorf("%s: %w: give --n-head", d.where, err)
 	case err != nil:
@@ -172,7 +173,7 @@ func (s *stack) settleGELU(d description, c *Checkpoint, o Options) {
 	}
 	c.asksGELU = true
 	form, other := "erf", "tanh"
-	if d.from == dataclass && d.settings["bias"] == nil || !s.outIn { // nanoGPT's dataclass has bias
+	if d.from == dataclass && d.settings["bias"] == nil || !s.outIn { // nanoGPT's has bias
 		form, other = other, form
 	}
 	switch {
@@ -296,16 +297,21 @@ func (s settings) config(sizes map[string]int, heads int) (c model.Config, err e
 		}
 		all[key] = size
 	}
+	name, _ := strictjson.String(all["model_type"])
+	named := namedSizes()[name]
 	if _, ok := all["n_head"]; !ok {
-		if heads == 0 {
-			if heads, err = all.namedSize(); err != nil {
-				return c, err
-			}
+		heads = cmp.Or(heads, named)
+		switch {
+		case heads == 0 && all["model_type"] == nil:
+			return c, errNoHeads
+		case heads == 0:
+			return c, fmt.Errorf("n_head: missing, and model_type: %s is none of minGPT's sizes",
+				quote.Short(string(all["model_type"]), 40))
 		}
 		all["n_head"], _ = json.Marshal(heads)
 	}
-	if string(all["model_type"]) != `"gpt2"` {
-		if all.namesSize() {
+	if name != "gpt2" {
+		if named > 0 {
 			delete(all, "model_type")
 		}
 		for _, key := range []string{"bos_token_id", "eos_token_id"} {
@@ -325,25 +331,6 @@ func (s settings) config(sizes map[string]int, heads int) (c model.Config, err e
 func namedSizes() map[string]int {
 	return map[string]int{"openai-gpt": 12, "gpt2": 12, "gpt2-medium": 16, "gpt2-large": 20,
 		"gpt2-xl": 25, "gopher-44m": 16, "gpt-mini": 6, "gpt-micro": 4, "gpt-nano": 3}
-}
-
-// namesSize reports whether model_type is the name of a size.
-func (s settings) namesSize() bool {
-	name, err := strictjson.String(s["model_type"])
-	return err == nil && namedSizes()[name] > 0
-}
-
-// namedSize returns n_head of the size that model_type names.
-func (s settings) namedSize() (int, error) {
-	if s["model_type"] == nil {
-		return 0, errNoHeads
-	}
-	name, err := strictjson.String(s["model_type"])
-	if err != nil || namedSizes()[name] == 0 {
-		return 0, fmt.Errorf("n_head: missing, and model_type: %s is none of minGPT's sizes",
-			quote.Short(string(s["model_type"]), 40))
-	}
-	return namedSizes()[name], nil
 }
 
 // settingsOf returns the settings in a dict or in the attributes of an object, such as a dataclass.

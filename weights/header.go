@@ -5,6 +5,7 @@ package weights
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -224,10 +225,7 @@ func asShape(dims []int64) ([]int, error) {
 // overlap or hole, and that each is as long as its shape and type say.
 func (h *header) checkOffsets(size int64) error {
 	slices.SortStableFunc(h.entries, func(a, b entry) int {
-		if a.begin != b.begin {
-			return int(min(max(a.begin-b.begin, -1), 1))
-		}
-		return int(min(max(a.end-b.end, -1), 1))
+		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.end, b.end))
 	})
 	at := int64(0)
 	for _, e := range h.entries {
@@ -237,11 +235,11 @@ func (h *header) checkOffsets(size int64) error {
 			return fmt.Errorf("%s: data_offsets [%d %d], want %d bytes for %s %v", e.name, e.begin,
 				e.end, want, e.dtype, e.shape)
 		case e.end > size:
-			return fmt.Errorf("%s: data ends at byte %d, but the file has %d bytes of data: truncated?",
-				e.name, e.end, size)
+			return fmt.Errorf("%s: data ends at byte %d, but the file has %d bytes of data: "+
+				"truncated?", e.name, e.end, size)
 		case e.begin != at:
-			return fmt.Errorf("%s: data begins at byte %d, want %d, the end of the tensor before it",
-				e.name, e.begin, at)
+			return fmt.Errorf("%s: data begins at byte %d, want %d, the end of the tensor before "+
+				"it", e.name, e.begin, at)
 		}
 		at = e.end
 	}

@@ -140,7 +140,7 @@ func FromReaders(files ...File) (*Tensors, error) {
 					}
 					return err
 				}
-			}), hdr.metadata)
+			}), hdr.metadata, "also in another shard")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.Name, err)

@@ -21,7 +21,6 @@ package weights
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"sync"
 
 	"picogpt/internal/folder"
@@ -58,13 +57,10 @@ func New(s Source) (*Tensors, error) {
 		if err := x.check(); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.Name, err)
 		}
-		if _, ok := t.index[x.Name]; ok {
-			return nil, fmt.Errorf("%s: %s: there twice, want it once", s.Name, x.Name)
-		}
-		t.index[x.Name] = len(t.tensors)
-		t.tensors = append(t.tensors, x)
 	}
-	maps.Copy(t.metadata, s.Metadata)
+	if err := t.take(s.Tensors, s.Metadata, "there twice"); err != nil {
+		return nil, fmt.Errorf("%s: %w", s.Name, err)
+	}
 	t.size = s.Size
 	if s.Close != nil {
 		t.closers = append(t.closers, s.Close)
@@ -87,7 +83,7 @@ func (t *Tensors) add(file folder.Mapped, h *header) error {
 		}
 		t.Data = file.Bytes[8+h.size:][e.begin:e.end:e.end]
 	})
-	if err := t.take(tensors, h.metadata); err != nil {
+	if err := t.take(tensors, h.metadata, "also in another shard"); err != nil {
 		return err
 	}
 	t.closers = append(t.closers, file.Close)
@@ -95,11 +91,12 @@ func (t *Tensors) add(file folder.Mapped, h *header) error {
 	return nil
 }
 
-// take adds the tensors, whose names must be new, and the metadata with new keys.
-func (t *Tensors) take(tensors []Tensor, metadata map[string]string) error {
+// take adds the tensors, whose names must be new, and the metadata with new keys. twice says in an
+// error where else a name is.
+func (t *Tensors) take(tensors []Tensor, metadata map[string]string, twice string) error {
 	for _, x := range tensors {
 		if _, ok := t.index[x.Name]; ok {
-			return fmt.Errorf("%s: also in another shard, want it once", x.Name)
+			return fmt.Errorf("%s: %s, want it once", x.Name, twice)
 		}
 		t.index[x.Name] = len(t.tensors)
 		t.tensors = append(t.tensors, x)

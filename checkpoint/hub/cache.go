@@ -73,16 +73,9 @@ func (s *store) has(name string) bool {
 
 // ref returns the commit that the cache has for a revision, or "" if it has none.
 func (s *store) ref(revision string) string {
-	f, size, err := folder.Open(folder.Dir(s.path("refs")), native(revision))
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	b := make([]byte, min(size, longestFolder+2)) // with the end of a line
-	if _, err := io.ReadFull(f, b); err != nil {
-		return ""
-	}
-	if commit := strings.TrimSpace(string(b)); isSnapshot(commit) {
+	const most = longestFolder + 2 // with the end of a line
+	b, err := folder.Read(folder.Dir(s.path("refs")), native(revision), most)
+	if commit := strings.TrimSpace(string(b)); err == nil && isSnapshot(commit) {
 		return commit
 	}
 	return ""

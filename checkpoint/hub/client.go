@@ -378,14 +378,18 @@ func (c *client) persist(
 		if failures++; wait > longestWait {
 			return fmt.Errorf("%w, and asks to wait for %v", err, wait.Round(time.Second))
 		}
-		c.o.Progress(Progress{File: what, Total: -1, Note: fmt.Sprintf("%v; trying again in %v",
-			err, wait.Round(10*time.Millisecond))})
+		c.note(what, "%v; trying again in %v", err, wait.Round(10*time.Millisecond))
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(wait):
 		}
 	}
+}
+
+// note tells what happened to a file.
+func (c *client) note(file, format string, args ...any) {
+	c.o.Progress(Progress{File: file, Total: -1, Note: fmt.Sprintf(format, args...)})
 }
 
 // parseSize reads a number of bytes.

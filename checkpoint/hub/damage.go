@@ -165,12 +165,12 @@ func (r *repo) mend(ctx context.Context) (damaged []string, err error) {
 		case wrong == nil:
 			continue
 		case errors.Is(wrong, ErrNoHash):
-			r.o.Progress(Progress{File: name, Total: -1, Note: "not checked, because " + wrong.Error()})
+			r.note(name, "not checked, because %v", wrong)
 			continue
 		case r.alone != nil:
 			return nil, fmt.Errorf("%s: %s: %w, and %w", r.name, name, wrong, r.alone)
 		}
-		r.o.Progress(Progress{File: name, Total: -1, Note: fmt.Sprintf("%v: downloaded again", wrong)})
+		r.note(name, "%v: downloaded again", wrong)
 		if err := r.store.open(); err != nil {
 			return nil, err
 		}

@@ -15,6 +15,8 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+
+	"picogpt/internal/outfile"
 )
 
 // A download is one file that is being downloaded into the cache.
@@ -45,9 +47,8 @@ func (c *client) fetch(
 	} else if m.size < 0 {
 		d.limit = min(limit, maxSmall) // the hub says the size of every large file
 	}
-	if err = d.complete(ctx); isHash(err) && have > 0 { // the bytes of the earlier download are wrong
-		c.o.Progress(Progress{File: m.file, Total: -1, Note: "what an earlier download has left is " +
-			"wrong: all of it is downloaded"})
+	if err = d.complete(ctx); isHash(err) && have > 0 { // of the earlier download
+		c.note(m.file, "what an earlier download has left is wrong: all of it is downloaded")
 		if err = d.restart(); err == nil {
 			err = d.complete(ctx)
 		}
@@ -276,7 +277,7 @@ func verify(ctx context.Context, r io.Reader, size int64, etag string) error {
 	if len(etag) == 2*sha1.Size {
 		h, kind = gitHash(size), "git's SHA-1"
 	}
-	if _, err := io.Copy(h, &cancelReader{ctx, r}); err != nil {
+	if _, err := io.Copy(outfile.Cancellable(ctx, h), r); err != nil {
 		return err
 	}
 	if got := hex.EncodeToString(h.Sum(nil)); got != etag {
@@ -290,17 +291,4 @@ func gitHash(size int64) hash.Hash {
 	h := sha1.New()
 	fmt.Fprintf(h, "blob %d\x00", size)
 	return h
-}
-
-// A cancelReader returns the context's error when its context has ended.
-type cancelReader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (c *cancelReader) Read(b []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return c.r.Read(b)
 }

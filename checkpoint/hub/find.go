@@ -165,21 +165,12 @@ func listRepo(n Name, o Options) (all []*Snapshot) {
 func (s *store) refs() map[string][]string {
 	byCommit := map[string][]string{}
 	revisions, _ := walk(s.path("refs"))
-	for _, revision := range revisions {
-		if commit := s.ref(revision); commit != "" && checkRevision(revision) == nil {
+	slices.Sort(revisions)
+	for i, revision := range append([]string{"main"}, revisions...) {
+		commit := s.ref(revision)
+		if commit != "" && checkRevision(revision) == nil && (i == 0 || revision != "main") {
 			byCommit[commit] = append(byCommit[commit], revision)
 		}
-	}
-	for _, revisions := range byCommit {
-		slices.SortStableFunc(revisions, func(a, b string) int {
-			switch {
-			case a == "main":
-				return -1
-			case b == "main":
-				return 1
-			}
-			return strings.Compare(a, b)
-		})
 	}
 	return byCommit
 }

@@ -66,15 +66,9 @@ func (l *Remote) look(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	if r.o.Part != "" && len(names) == 0 {
-		names, err = r.withPart(ctx)
-	} else if has && len(names) == 0 {
-		names, err = r.namedWeights(ctx)
-	}
-	if err == nil && len(names) == 0 {
-		names, err = r.listedWeights(ctx)
-	}
-	if err == nil {
+	if len(names) == 0 {
+		names, err = r.weights(ctx, has)
+	} else {
 		names, err = r.whole(ctx, names)
 	}
 	if err != nil {

@@ -25,13 +25,11 @@ type Name struct {
 func ParseName(s string) (Name, error) {
 	repo, revision, has := strings.Cut(s, "@")
 	n := Name{repo, revision}
-	if err := checkRepo(repo); err != nil {
-		return Name{}, fmt.Errorf("%s: %w", quote.Plain(s, 120), err)
+	err := checkRepo(repo)
+	if err == nil && has {
+		err = checkRevision(revision)
 	}
-	if !has {
-		return n, nil
-	}
-	if err := checkRevision(revision); err != nil {
+	if err != nil {
 		return Name{}, fmt.Errorf("%s: %w", quote.Plain(s, 120), err)
 	}
 	return n, nil
@@ -63,19 +61,14 @@ const folderPrefix = "models--"
 // sameRepo returns the other names of a repository. Models that the hub has moved have an old and a
 // new one.
 func (n Name) sameRepo() []Name {
-	for _, pair := range [][2]string{
-		{"gpt2", "openai-community/gpt2"},
-		{"gpt2-medium", "openai-community/gpt2-medium"},
-		{"gpt2-large", "openai-community/gpt2-large"},
-		{"gpt2-xl", "openai-community/gpt2-xl"},
-		{"openai-gpt", "openai-community/openai-gpt"},
-		{"distilgpt2", "distilbert/distilgpt2"},
-	} {
-		switch n.Repo {
-		case pair[0]:
-			return []Name{{pair[1], n.Revision}}
-		case pair[1]:
-			return []Name{{pair[0], n.Revision}}
+	for _, long := range []string{"openai-community/gpt2", "openai-community/gpt2-medium",
+		"openai-community/gpt2-large", "openai-community/gpt2-xl", "openai-community/openai-gpt",
+		"distilbert/distilgpt2"} {
+		switch short := path.Base(long); n.Repo {
+		case short:
+			return []Name{{long, n.Revision}}
+		case long:
+			return []Name{{short, n.Revision}}
 		}
 	}
 	return nil

@@ -140,13 +140,16 @@ var weightsNames = [...]string{
 func (r *repo) choose(ctx context.Context) error {
 	const config = folder.Config
 	if r.o.Part != "" {
-		return r.choosePart(ctx)
+		found, err := r.withPart(ctx)
+		if err != nil {
+			return err
+		}
+		return r.wantAll(ctx, found, found)
 	}
 	has, err := r.find(ctx, config)
 	if err != nil {
 		return err
 	}
-	var names []string
 	if has {
 		b, err := r.read(ctx, config, maxIndex)
 		if err == nil && r.o.CheckConfig != nil {
@@ -157,21 +160,13 @@ func (r *repo) choose(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if names, err = r.namedWeights(ctx); err != nil {
-			return err
-		}
 	}
-	if len(names) == 0 && r.alone != nil {
-		return r.adapterAlone(ctx)
-	}
-	if len(names) == 0 {
-		names, err = r.listedWeights(ctx)
-	}
-	if err == nil {
-		names, err = r.whole(ctx, names)
-	}
+	names, err := r.weights(ctx, has)
 	if err != nil {
 		return err
+	}
+	if len(names) == 0 { // the hub cannot be asked
+		return r.adapterAlone(ctx)
 	}
 	templates, err := r.templates(ctx)
 	if err != nil {
@@ -190,15 +185,6 @@ func (r *repo) templates(ctx context.Context) ([]string, error) {
 	return slices.DeleteFunc(files, func(file string) bool {
 		return path.Dir(file) != folder.ChatTemplates || path.Ext(file) != ".jinja"
 	}), err
-}
-
-// choosePart plans the download of the GGUF file that Options.Part names.
-func (r *repo) choosePart(ctx context.Context) error {
-	found, err := r.withPart(ctx)
-	if err != nil {
-		return err
-	}
-	return r.wantAll(ctx, found, found)
 }
 
 // withPart returns the one GGUF file that Options.Part names.
@@ -248,15 +234,9 @@ var adapterFiles = [...]string{
 
 // adapterAlone plans an adapter that the cache has, while the hub cannot be asked.
 func (r *repo) adapterAlone(ctx context.Context) error {
-	var cached []string
-	for _, name := range adapterFiles {
-		has, err := r.find(ctx, name)
-		if err != nil {
-			return err
-		}
-		if has {
-			cached = append(cached, name)
-		}
+	cached, err := r.there(ctx, len(adapterFiles), adapterFiles[:])
+	if err != nil {
+		return err
 	}
 	if len(cached) < 2 {
 		return r.lacks("weights")
@@ -326,19 +306,37 @@ func (r *repo) wantAll(ctx context.Context, files, needed []string) error {
 	return nil
 }
 
-// namedWeights returns the best weights that stand beside a config.json: one file, or an index of
-// shards. It returns nil if there are none.
-func (r *repo) namedWeights(ctx context.Context) ([]string, error) {
-	for _, name := range weightsNames {
-		has, err := r.find(ctx, name)
-		if err != nil {
-			return nil, err
+// weights returns the files of the weights: the one that Options.Part names or, where there is a
+// config.json, the best that stands beside it, or else the only checkpoint of all files. It returns
+// nil if there are none and the hub cannot be asked.
+func (r *repo) weights(ctx context.Context, hasConfig bool) (names []string, err error) {
+	switch {
+	case r.o.Part != "":
+		names, err = r.withPart(ctx)
+	case hasConfig:
+		names, err = r.there(ctx, 1, weightsNames[:])
+	}
+	if err == nil && len(names) == 0 && r.alone == nil {
+		names, err = r.listedWeights(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r.whole(ctx, names)
+}
+
+// there returns the first of the files that the repository has, so many at most.
+func (r *repo) there(ctx context.Context, most int, files []string) (names []string, err error) {
+	for _, name := range files {
+		has := false
+		if len(names) < most && err == nil {
+			has, err = r.find(ctx, name)
 		}
 		if has {
-			return []string{name}, nil
+			names = append(names, name)
 		}
 	}
-	return nil, nil
+	return names, err
 }
 
 // whole returns files and, before each that is an index of shards, the shards.

@@ -66,13 +66,11 @@ func (r *repo) markAbsent(file string) {
 
 // failed returns an error that names the file.
 func (r *repo) failed(file string, err error) error {
-	var absent *noFile
-	switch {
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return err
-	case errors.As(err, &absent), errors.Is(err, ErrNoRepo), errors.Is(err, ErrNoRevision),
-		errors.Is(err, ErrGated), errors.Is(err, ErrDisabled), errors.Is(err, ErrToken):
-		return err // names the repository
+	for _, known := range []error{context.Canceled, context.DeadlineExceeded, // the others name it
+		ErrNoFile, ErrNoRepo, ErrNoRevision, ErrGated, ErrDisabled, ErrToken} {
+		if errors.Is(err, known) {
+			return err
+		}
 	}
 	return fmt.Errorf("%s/%s: %w", r.name.Repo, file, err)
 }
@@ -96,8 +94,7 @@ func (r *repo) settle(ctx context.Context, file string) error {
 	m, err := r.ask1(ctx, revision, file, cached)
 	if cached && ctx.Err() == nil && yields(err) {
 		r.commit, r.alone = known, err
-		r.o.Progress(Progress{File: file, Total: -1, Note: fmt.Sprintf(
-			"%v: what the cache has of %s is taken", err, r.name)})
+		r.note(file, "%v: what the cache has of %s is taken", err, r.name)
 		return nil
 	}
 	if absent, ok := errors.AsType[*noFile](err); ok && isCommit(absent.commit) {
@@ -263,8 +260,7 @@ func (r *repo) fill(
 		return err
 	}
 	if have > 0 {
-		r.o.Progress(Progress{File: m.file, Total: -1, Note: fmt.Sprintf(
-			"%d bytes of %d are there: the download continues", have, m.size)})
+		r.note(m.file, "%d bytes of %d are there: the download continues", have, m.size)
 	}
 	keep := have > 0
 	if err = r.room(m.size - have); err == nil {

@@ -141,19 +141,9 @@ func Cause(err error) error {
 
 // Kind returns the kind of a file in words, for example "a pipe".
 func Kind(m fs.FileMode) string {
-	switch {
-	case m.IsRegular():
-		return "a regular file"
-	case m.IsDir():
-		return "a directory"
-	case m&fs.ModeSymlink != 0:
-		return "a link"
-	case m&fs.ModeNamedPipe != 0:
-		return "a pipe"
-	case m&fs.ModeSocket != 0:
-		return "a socket"
-	}
-	return "a device"
+	kinds := map[fs.FileMode]string{0: "a regular file", fs.ModeDir: "a directory",
+		fs.ModeSymlink: "a link", fs.ModeNamedPipe: "a pipe", fs.ModeSocket: "a socket"}
+	return cmp.Or(kinds[m.Type()], "a device")
 }
 
 // The names of a checkpoint's files.

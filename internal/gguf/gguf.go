@@ -162,8 +162,8 @@ func (r *reader) info() (t info) {
 		d := r.u64()
 		high, low := bits.Mul64(elements, d)
 		if r.err == nil && (d == 0 || high != 0 || low > maxElements) {
-			r.err = fmt.Errorf("%s: dimension %d is %d, want at least 1 and all together at most %d",
-				t.name, i, d, uint64(maxElements))
+			r.err = fmt.Errorf("%s: dimension %d is %d, want at least 1 and all together at most "+
+				"%d", t.name, i, d, uint64(maxElements))
 		}
 		if r.err != nil {
 			return t

@@ -89,8 +89,8 @@ func (t Type) Quantized() bool {
 func (t Type) size(shape []int) (int64, error) {
 	l, ok := t.layout()
 	if !ok {
-		return 0, fmt.Errorf("type %s, want F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K to Q6_K, "+
-			"IQ4_NL or IQ4_XS", t)
+		return 0, fmt.Errorf("type %s, want F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K to "+
+			"Q6_K, IQ4_NL or IQ4_XS", t)
 	}
 	if row := shape[len(shape)-1]; row%l.elements != 0 {
 		return 0, fmt.Errorf("rows of %d, want whole blocks of %d for type %s", row, l.elements, t)

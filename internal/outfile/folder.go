@@ -60,7 +60,7 @@ func NewFolder(path string, names []string, o Options) (*Folder, error) {
 	}
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%s: %w", path, folder.Cause(err))
+		return nil, named(path, err)
 	case !info.IsDir():
 		return nil, fmt.Errorf("%s: want a directory, found %s", path, folder.Kind(info.Mode()))
 	}
@@ -75,7 +75,7 @@ func NewFolder(path string, names []string, o Options) (*Folder, error) {
 func (f *Folder) check(names []string) error {
 	list, err := os.ReadDir(f.path)
 	if err != nil {
-		return fmt.Errorf("%s: %w", f.path, folder.Cause(err))
+		return named(f.path, err)
 	}
 	for _, e := range list {
 		info, err := os.Stat(f.in(e.Name()))
@@ -91,7 +91,7 @@ func (f *Folder) check(names []string) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
-			return fmt.Errorf("%s: %w", f.in(name), folder.Cause(err))
+			return named(f.in(name), err)
 		case info.Mode()&fs.ModeSymlink == 0 && !info.Mode().IsRegular():
 			return fmt.Errorf("%s: want a regular file, found %s", f.in(name),
 				folder.Kind(info.Mode()))
@@ -113,7 +113,7 @@ func (f *Folder) Write(ctx context.Context, name string, write func(w io.Writer)
 	}
 	temp, err := f.options.writeTemp(ctx, f.work, like, write)
 	if err != nil {
-		return fmt.Errorf("%s: %w", f.in(name), folder.Cause(err))
+		return named(f.in(name), err)
 	}
 	f.files = append(f.files, written{temp: temp, name: name})
 	return nil
@@ -134,10 +134,7 @@ func (f *Folder) begin() (err error) {
 	}
 	mkdir := func(path string) error { return os.Mkdir(path, 0o777) }
 	f.work, err = f.options.Temps.create(parent, beside, mkdir)
-	if err != nil {
-		return fmt.Errorf("%s: %w", f.path, folder.Cause(err))
-	}
-	return nil
+	return named(f.path, err)
 }
 
 // makeParents creates the parent folders, and records those that did not exist.
@@ -155,7 +152,7 @@ func (f *Folder) makeParents(dir string) error {
 		if errors.Is(err, fs.ErrExist) { // another process was faster, or dir ends in ".."
 			return nil
 		} else if err != nil {
-			return fmt.Errorf("%s: %w", dir, folder.Cause(err))
+			return named(dir, err)
 		}
 		f.made = append(f.made, dir)
 		f.options.Temps.setParents(f.made)
@@ -201,7 +198,7 @@ func (f *Folder) rename() error {
 			}
 		}
 		if err := f.options.move(file.temp, to); err != nil {
-			return fmt.Errorf("%s: %w", f.in(file.name), folder.Cause(err))
+			return named(f.in(file.name), err)
 		}
 		file.renamed = true
 	}
@@ -209,10 +206,12 @@ func (f *Folder) rename() error {
 	if f.there {
 		return nil
 	}
-	if err := os.Rename(f.work, f.path); errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s: %w", f.path, ErrExists)
-	} else if err != nil {
-		return fmt.Errorf("%s: %w", f.path, folder.Cause(err))
+	err := os.Rename(f.work, f.path)
+	if errors.Is(err, fs.ErrExist) {
+		err = ErrExists
+	}
+	if err != nil {
+		return named(f.path, err)
 	}
 	syncFolder(folderOf(f.path))
 	return nil

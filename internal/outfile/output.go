@@ -136,9 +136,12 @@ func (w *Output) Close() error {
 }
 
 // named adds the path to an error of the system.
-func (w *Output) named(err error) error {
+func (w *Output) named(err error) error { return named(w.path, err) }
+
+// named is an error about a path, without the system's own words about it; nil for nil.
+func named(path string, err error) error {
 	if err != nil {
-		return fmt.Errorf("%s: %w", w.path, folder.Cause(err))
+		return fmt.Errorf("%s: %w", path, folder.Cause(err))
 	}
 	return nil
 }
@@ -171,10 +174,7 @@ func WriteFile(ctx context.Context, path string, o Options, write func(w io.Writ
 	} else {
 		err = o.replace(ctx, t, write)
 	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, folder.Cause(err))
-	}
-	return nil
+	return named(path, err)
 }
 
 // writeOpen writes to a target that is never replaced or truncated.

@@ -244,8 +244,8 @@ func badData(kind string, err error) error {
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return fmt.Errorf("%s data: cut off before their end", kind)
 	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded):
-		return fmt.Errorf("zstd data: %w, want at most %d bytes, or %d from the first frame on", err,
-			usualWindow, uint64(largestWindow))
+		return fmt.Errorf("zstd data: %w, want at most %d bytes, or %d from the first frame on",
+			err, usualWindow, uint64(largestWindow))
 	}
 	return fmt.Errorf("%s data: %s", kind, strings.TrimPrefix(err.Error(), kind+": "))
 }

@@ -11,82 +11,65 @@ import (
 )
 
 // persistent replaces an id by the caller's value for it.
-func (m *machine) persistent() error {
-	id, err := m.pop()
-	if err != nil {
-		return err
-	}
+func (m *machine) persistent() {
+	id := m.pop()
 	if m.options.Persistent == nil {
-		return errors.New("a persistent id, where only plain values are wanted")
+		m.keep(errors.New("a persistent id, where only plain values are wanted"))
+		return
 	}
 	v, err := m.options.Persistent(id)
-	if err != nil {
-		return err
-	}
-	return m.push(v, costOfContainer)
+	m.keep(err)
+	m.push(v, costOfContainer)
 }
 
 // longestName bounds the names of modules and classes, in bytes.
 const longestName = 256
 
 // line reads up to the end of a line: GLOBAL stores its names in this form.
-func (m *machine) line() (string, error) {
+func (m *machine) line() string {
 	rest := string(m.data[m.at:min(m.at+longestName, len(m.data))])
 	text, _, ended := strings.Cut(rest, "\n")
 	switch {
 	case !ended && len(rest) < longestName:
-		return "", ErrShort
+		m.keep(ErrShort)
 	case !ended:
-		return "", fmt.Errorf("a name of more than %d bytes", longestName)
+		m.fail("a name of more than %d bytes", longestName)
+	default:
+		m.bytes(uint64(len(text) + 1))
 	}
-	_, err := m.bytes(uint64(len(text) + 1))
-	return text, err
+	return text
 }
 
-// lines reads the module and the name of a global.
-func (m *machine) lines() (module, name string, err error) {
-	if module, err = m.line(); err == nil {
-		name, err = m.line()
+// name pops the module or the name of a global.
+func (m *machine) name() string {
+	v := m.pop()
+	text, ok := v.(string)
+	if !ok {
+		m.fail("%s as a name, want a string", Kind(v))
 	}
-	return module, name, err
+	return text
 }
 
-// names is lines for a global whose names are on the stack.
-func (m *machine) names() (module, name string, err error) {
-	for _, to := range []*string{&name, &module} {
-		v, err := m.pop()
-		if err != nil {
-			return "", "", err
-		}
-		text, ok := v.(string)
-		if !ok {
-			return "", "", fmt.Errorf("%s as a name, want a string", Kind(v))
-		}
-		*to = text
-	}
-	return module, name, nil
-}
-
-func (m *machine) global(module, name string, err error) error {
-	if err != nil {
-		return err
-	}
+func (m *machine) global(module, name string) {
 	if module == "collections" && name == "OrderedDict" {
-		return m.push(Func(orderedDict), costOfNumber)
+		m.push(Func(orderedDict), costOfNumber)
+		return
 	}
 	if m.options.Global != nil {
 		if v := m.options.Global(module, name); v != nil {
-			return m.push(v, costOfNumber)
+			m.push(v, costOfNumber)
+			return
 		}
 	}
 	if len(module)+len(name) > 2*longestName { // which each call looks at
-		return fmt.Errorf("a name of more than %d bytes", 2*longestName)
+		m.fail("a name of more than %d bytes", 2*longestName)
+		return
 	}
 	c := &Class{module, name}
 	if !mayName(c) {
-		return errors.New(c.Kind())
+		m.keep(errors.New(c.Kind()))
 	}
-	return m.push(c, costOfContainer+len(module)+len(name))
+	m.push(c, costOfContainer+len(module)+len(name))
 }
 
 // A Class is a class or a function that a pickle may name and nobody knows. It is never called: a
@@ -139,86 +122,69 @@ func (o *Object) Kind() string {
 
 // reduce calls what the caller allows, and makes an Object of anything else. NEWOBJ makes one of
 // any class that may be named: Python calls its __new__ alone.
-func (m *machine) reduce(isNew bool) error {
-	args, err := m.pop()
-	if err != nil {
-		return err
-	}
-	what, err := m.pop()
-	if err != nil {
-		return err
-	}
+func (m *machine) reduce(isNew bool) {
+	args := m.pop()
+	what := m.pop()
 	tuple, ok := args.(Tuple)
 	if !ok {
-		return fmt.Errorf("a call with %s, want a tuple of arguments", Kind(args))
+		m.fail("a call with %s, want a tuple of arguments", Kind(args))
+		return
 	}
 	var v any
+	var err error
 	switch f := what.(type) {
 	case Func:
-		if v, err = f(tuple); err != nil {
-			return err
-		}
+		v, err = f(tuple)
 	case *Class:
 		if isNew && mayMake(f, tuple) {
 			v = &Object{Class: f, Args: tuple}
-		} else if v, err = f.call(tuple, &m.memory); err != nil {
-			return err
+		} else {
+			v, err = f.call(tuple, &m.memory)
 		}
 	case *Object:
-		return fmt.Errorf("a call of what %s has made: refused", f.Class)
+		err = fmt.Errorf("a call of what %s has made: refused", f.Class)
 	default:
-		return fmt.Errorf("a call of %s, want a function", Kind(what))
+		err = fmt.Errorf("a call of %s, want a function", Kind(what))
 	}
-	return m.push(v, 2*costOfContainer+costOfItem*len(tuple))
+	m.keep(err)
+	m.push(v, 2*costOfContainer+costOfItem*len(tuple))
 }
 
 // newObjectEx is reduce for a class that is called with arguments by name too. Nobody needs these,
 // because the class is never called: they are left out.
-func (m *machine) newObjectEx() error {
-	named, err := m.pop()
-	if err != nil {
-		return err
-	}
+func (m *machine) newObjectEx() {
+	named := m.pop()
 	if _, ok := named.(*Dict); !ok {
-		return fmt.Errorf("a call with %s, want a dict of arguments by name", Kind(named))
+		m.fail("a call with %s, want a dict of arguments by name", Kind(named))
 	}
-	items, err := m.take(2)
-	if err != nil {
-		return err
-	}
-	class, args := items[0], items[1]
+	args := m.pop()
+	class := m.pop()
 	if _, ok := class.(*Class); !ok {
-		return fmt.Errorf("an object of %s, want a class", Kind(class))
+		m.fail("an object of %s, want a class", Kind(class))
 	}
 	m.stack = append(m.stack, class, args)
-	return m.reduce(true)
+	m.reduce(true)
 }
 
 // build gives an object its state. It drops the attributes of a dict: an OrderedDict of tensors has
 // one, _metadata, with versions of modules.
-func (m *machine) build() error {
-	state, err := m.pop()
-	if err != nil {
-		return err
-	}
-	to, err := m.pop()
-	if err != nil {
-		return err
-	}
+func (m *machine) build() {
+	state := m.pop()
+	to := m.below()
 	if o, ok := to.(*Object); ok && o.State == nil {
 		o.State = state
-		return m.push(to, 0)
+		return
 	}
 	attributes, ok := state.(*Dict)
 	if _, isDict := to.(*Dict); !isDict || !ok {
-		return fmt.Errorf("BUILD of %s with %s, want it of a dict with a dict", Kind(to), Kind(state))
+		m.fail("BUILD of %s with %s, want it of a dict with a dict", Kind(to), Kind(state))
+		return
 	}
 	for _, key := range attributes.Keys {
 		if key != "_metadata" {
-			return fmt.Errorf("attribute %s of a dict, want _metadata alone", show(key))
+			m.fail("attribute %s of a dict, want _metadata alone", show(key))
 		}
 	}
-	return m.push(to, 0)
 }
 
 func newDict() *Dict { return &Dict{values: map[any]any{}} }

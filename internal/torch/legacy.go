@@ -36,7 +36,7 @@ func (f *File) readLegacy() error {
 // readPickles reads the object, of which the bytes are a beginning of the file.
 func (f *File) readPickles(file []byte) error {
 	s := storages{byKey: map[string]*storage{}, find: func(*storage) error { return nil }}
-	d := NewDecoder(file, s.options(f))
+	d := NewDecoder(file, Options{Global: f.global, Persistent: s.persistent})
 	if err := readPreamble(d); err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func readPreamble(d *Decoder) error {
 	if err != nil {
 		return err
 	}
-	if n, ok := magic.(*big.Int); !ok || n.Cmp(legacyNumber()) != 0 {
+	if n, ok := magic.(*big.Int); !ok || n.Text(16) != "1950a86a20f9469cfc6c" {
 		return errors.New("not a file of torch.save: another magic number")
 	}
 	version, err := d.Next()

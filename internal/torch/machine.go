@@ -21,13 +21,14 @@ const (
 	costOfNumber    = 16
 )
 
-// A machine reads one pickle.
+// A machine reads one pickle. It keeps the first error, and reads zero values after it.
 type machine struct {
 	*Decoder
 	opcode int // the offset of the current one
 	stack  []any
 	marks  []int // heights of the stack
 	memo   map[uint32]any
+	err    error
 }
 
 // ErrShort is the error of Next, wrapped, where the pickle goes on after the bytes.
@@ -36,183 +37,174 @@ var ErrShort = errors.New("the pickle ends before its STOP: cut short?")
 func (m *machine) run() (any, error) {
 	for {
 		m.opcode = m.at
-		op, err := m.uint(1)
-		if err != nil {
-			return nil, err
-		}
+		op := byte(m.uint(1))
 		if op == '.' { // STOP
-			v, err := m.pop()
-			if err == nil && len(m.stack)+len(m.marks) > 0 {
-				err = fmt.Errorf("STOP with %d more values on the stack, want none", len(m.stack))
+			v := m.pop()
+			if len(m.stack)+len(m.marks) > 0 {
+				m.fail("STOP with %d more values on the stack, want none", len(m.stack))
 			}
-			return v, err
+			return v, m.err
 		}
-		if err := m.step(byte(op)); err != nil {
-			return nil, err
-		}
+		m.step(op)
 		if len(m.stack)+len(m.marks) > maxHeight {
-			return nil, fmt.Errorf("more than %d values on the stack", maxHeight)
+			m.fail("more than %d values on the stack", maxHeight)
+		}
+		if m.err != nil {
+			return nil, m.err
 		}
 	}
 }
+
+// fail keeps an error, unless there is one.
+func (m *machine) fail(format string, args ...any) { m.keep(fmt.Errorf(format, args...)) }
+
+func (m *machine) keep(err error) { m.err = cmp.Or(m.err, err) }
 
 // step executes one opcode. The comments are pickletools' names.
-func (m *machine) step(op byte) error {
+func (m *machine) step(op byte) {
 	switch op {
-	case 0x80: // PROTO
-		return m.protocol()
+	case 0x80: // PROTO: 2, or 3 to 5, whose additional opcodes are mostly not supported
+		if n := m.uint(1); n < 2 || n > 5 {
+			m.fail("protocol %d, want 2 to 5", n)
+		}
 	case 0x95: // FRAME: a hint for readers of streams
-		_, err := m.bytes(8)
-		return err
+		m.bytes(8)
 	case '(': // MARK
 		m.marks = append(m.marks, len(m.stack))
-		return nil
 	case 'N': // NONE
-		return m.push(nil, 0)
+		m.push(nil, 0)
 	case 0x88, 0x89: // NEWTRUE, NEWFALSE
-		return m.push(op == 0x88, 0)
+		m.push(op == 0x88, 0)
 	case 'J': // BININT, the only one with a sign
-		n, err := m.uint(4)
-		return m.number(int64(int32(n)), err)
+		m.push(int64(int32(m.uint(4))), costOfNumber)
 	case 'K': // BININT1
-		return m.natural(m.uint(1))
+		m.push(int64(m.uint(1)), costOfNumber)
 	case 'M': // BININT2
-		return m.natural(m.uint(2))
+		m.push(int64(m.uint(2)), costOfNumber)
 	case 'G': // BINFLOAT
-		n, err := m.uint(8)
-		return m.number(math.Float64frombits(bits.ReverseBytes64(n)), err)
+		m.push(math.Float64frombits(bits.ReverseBytes64(m.uint(8))), costOfNumber)
 	case 0x8a: // LONG1
-		return m.long()
+		m.long()
 	case 'U', 0x8c: // SHORT_BINSTRING, of Python 2, and SHORT_BINUNICODE
-		return m.text(m.counted(1))
+		m.text(m.counted(1))
 	case 'X': // BINUNICODE
-		return m.text(m.counted(4))
+		m.text(m.counted(4))
 	case 'C': // SHORT_BINBYTES
-		return m.octets(m.counted(1))
+		m.push(slices.Clone(m.counted(1)), 0)
 	case 'B': // BINBYTES
-		return m.octets(m.counted(4))
+		m.push(slices.Clone(m.counted(4)), 0)
 	case 0x96: // BYTEARRAY8
-		return m.octets(m.counted(8))
+		m.push(slices.Clone(m.counted(8)), 0)
 	case ')', 0x85, 0x86, 0x87: // EMPTY_TUPLE, TUPLE1, TUPLE2, TUPLE3
-		return m.tuple(m.take(max(0, int(op)-0x84)))
+		m.tuple(m.take(max(0, int(op)-0x84)))
 	case 't': // TUPLE
-		return m.tuple(m.popMark())
+		m.tuple(m.popMark())
 	case ']', 0x8f: // EMPTY_LIST, EMPTY_SET
-		return m.push(&List{}, costOfContainer)
+		m.push(&List{}, costOfContainer)
 	case '}': // EMPTY_DICT
-		return m.push(newDict(), costOfContainer)
+		m.push(newDict(), costOfContainer)
 	case 0x91: // FROZENSET
-		items, err := m.popMark()
-		m.stack = append(m.stack, &List{slices.Clone(items)})
-		return cmp.Or(err, m.spend(costOfContainer+costOfItem*len(items)))
+		items := m.popMark()
+		m.push(&List{slices.Clone(items)}, costOfContainer+costOfItem*len(items))
 	case 'a': // APPEND
-		return m.appendItems(m.take(1))
+		m.appendItems(m.take(1))
 	case 'e', 0x90: // APPENDS, ADDITEMS
-		return m.appendItems(m.popMark())
+		m.appendItems(m.popMark())
 	case 's': // SETITEM
-		return m.setItems(m.take(2))
+		m.setItems(m.take(2))
 	case 'u': // SETITEMS
-		return m.setItems(m.popMark())
+		m.setItems(m.popMark())
 	case 'q': // BINPUT
-		return m.remember(m.uint(1))
+		m.remember(m.uint(1))
 	case 'r': // LONG_BINPUT
-		return m.remember(m.uint(4))
+		m.remember(m.uint(4))
 	case 0x94: // MEMOIZE
-		return m.remember(uint64(len(m.memo)), nil)
+		m.remember(uint64(len(m.memo)))
 	case 'h': // BINGET
-		return m.recall(m.uint(1))
+		m.recall(m.uint(1))
 	case 'j': // LONG_BINGET
-		return m.recall(m.uint(4))
+		m.recall(m.uint(4))
 	case 'c': // GLOBAL
-		return m.global(m.lines())
+		module := m.line()
+		m.global(module, m.line())
 	case 0x93: // STACK_GLOBAL
-		return m.global(m.names())
+		name := m.name()
+		m.global(m.name(), name)
 	case 'Q': // BINPERSID
-		return m.persistent()
+		m.persistent()
 	case 0x92: // NEWOBJ_EX
-		return m.newObjectEx()
+		m.newObjectEx()
 	case 'R', 0x81: // REDUCE, NEWOBJ
-		return m.reduce(op == 0x81)
+		m.reduce(op == 0x81)
 	case 'b': // BUILD
-		return m.build()
+		m.build()
+	default:
+		m.keep(unknownOpcode(op))
 	}
-	return unknownOpcode(op)
-}
-
-// protocol reads PROTO's argument: 2, or 3 to 5, whose additional opcodes are mostly not supported.
-func (m *machine) protocol() error {
-	n, err := m.uint(1)
-	if err == nil && (n < 2 || n > 5) {
-		err = fmt.Errorf("protocol %d, want 2 to 5", n)
-	}
-	return err
 }
 
 // uint reads a number of so many bytes, the lowest first.
-func (m *machine) uint(size uint64) (uint64, error) {
-	b, err := m.bytes(size)
+func (m *machine) uint(size uint64) uint64 {
 	var whole [8]byte
-	copy(whole[:], b)
-	return binary.LittleEndian.Uint64(whole[:]), err
+	copy(whole[:], m.bytes(size))
+	return binary.LittleEndian.Uint64(whole[:])
 }
 
 // bytes returns the next n bytes of the file.
-func (m *machine) bytes(n uint64) ([]byte, error) {
-	if n > uint64(len(m.data)-m.at) {
-		return nil, ErrShort
+func (m *machine) bytes(n uint64) []byte {
+	switch {
+	case n > uint64(len(m.data)-m.at):
+		m.keep(ErrShort)
+	case m.at+int(n) > maxBytes:
+		m.fail("a pickle of more than %d bytes", maxBytes)
 	}
-	if m.at+int(n) > maxBytes {
-		return nil, fmt.Errorf("a pickle of more than %d bytes", maxBytes)
+	if m.err != nil {
+		return nil
 	}
 	b := m.data[m.at:][:n]
 	m.at += int(n)
-	return b, nil
+	return b
 }
 
 // push pushes a value that takes cost bytes of memory.
-func (m *machine) push(v any, cost int) error {
+func (m *machine) push(v any, cost int) {
 	m.stack = append(m.stack, v)
-	return m.spend(cost)
+	m.spend(cost)
 }
 
-func (m *machine) spend(cost int) error {
+func (m *machine) spend(cost int) {
 	if m.memory -= cost; m.memory < 0 {
-		return fmt.Errorf("values of more than %d bytes", maxMemory)
+		m.fail("values of more than %d bytes", maxMemory)
 	}
-	return nil
 }
 
 // take pops n values, above the last mark. They are valid until the next push.
-func (m *machine) take(n int) ([]any, error) {
+func (m *machine) take(n int) []any {
 	floor := 0
 	if len(m.marks) > 0 {
 		floor = m.marks[len(m.marks)-1]
 	}
 	at := len(m.stack) - n
 	if at < floor {
-		return nil, errors.New("nothing on the stack where a value is wanted")
+		m.keep(errors.New("nothing on the stack where a value is wanted"))
+		return make([]any, n)
 	}
 	items := m.stack[at:]
 	m.stack = m.stack[:at]
-	return items, nil
+	return items
 }
 
-func (m *machine) pop() (any, error) {
-	v, err := m.take(1)
-	if err != nil {
-		return nil, err
-	}
-	return v[0], nil
-}
+func (m *machine) pop() any { return m.take(1)[0] }
 
 // popMark pops the values above the last mark. They are valid until the next push.
-func (m *machine) popMark() ([]any, error) {
+func (m *machine) popMark() []any {
 	if len(m.marks) == 0 {
-		return nil, errors.New("no mark on the stack where one is wanted")
+		m.keep(errors.New("no mark on the stack where one is wanted"))
+		return nil
 	}
 	at := m.marks[len(m.marks)-1]
 	m.marks = m.marks[:len(m.marks)-1]
 	items := m.stack[at:]
 	m.stack = m.stack[:at]
-	return items, nil
+	return items
 }

@@ -49,11 +49,12 @@ const builtins = "builtins __builtin__"
 
 // named are what Python's own library has that trainings keep for later, such as a metric's max.
 var named = [...]listing{
-	{builtins, "abs all any callable divmod format hash id isinstance issubclass iter len max min " +
-		"next pow print repr round sorted sum"},
-	{"operator _operator", "add sub mul truediv floordiv mod pow neg matmul and_ or_ xor not_ lt le " +
-		"eq ne ge gt is_ is_not contains"},
-	{"time", "time perf_counter monotonic"}, {"inspect", "_empty Parameter Signature _ParameterKind"},
+	{builtins, "abs all any callable divmod format hash id isinstance issubclass iter len max " +
+		"min next pow print repr round sorted sum"},
+	{"operator _operator", "add sub mul truediv floordiv mod pow neg matmul and_ or_ xor not_ lt " +
+		"le eq ne ge gt is_ is_not contains"},
+	{"time", "time perf_counter monotonic"},
+	{"inspect", "_empty Parameter Signature _ParameterKind"},
 }
 
 // isNamed reports whether Python's own library has a function or a class of this name that trainings
@@ -205,10 +206,9 @@ func areWords(c *Class, all []any, depth int, left *int) bool {
 
 // takesCommands reports whether a class may do what a text says.
 func takesCommands(c *Class) bool {
-	return isLibrarys(c) || slices.ContainsFunc([]string{"Popen", "PopenSpawn", "Process", "Command",
-		"Shell", "Console", "Writer", "File", "Store", "Connection", "Template"}, func(end string) bool {
-		return strings.HasSuffix(c.Name, end)
-	})
+	last := c.Name[strings.LastIndexByte(c.Name, '.')+1:]
+	return isLibrarys(c) || isOne("*Popen *PopenSpawn *Process *Command *Shell *Console *Writer "+
+		"*File *Store *Connection *Template", last)
 }
 
 // pythons are the modules of Python's own library, of all versions.

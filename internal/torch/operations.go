@@ -31,93 +31,54 @@ func unknownOpcode(op byte) error {
 	return fmt.Errorf("opcode %s, which %s: refused", name, does)
 }
 
-func (m *machine) natural(n uint64, err error) error { return m.number(int64(n), err) }
-
-func (m *machine) number(n any, err error) error {
-	if err != nil {
-		return err
-	}
-	return m.push(n, costOfNumber)
-}
-
 // long reads a two's complement number of any length, the least significant byte first.
-func (m *machine) long() error {
-	n, err := m.uint(1)
-	if err != nil {
-		return err
-	}
-	b, err := m.bytes(n)
-	if err != nil {
-		return err
-	}
+func (m *machine) long() {
+	b := m.bytes(m.uint(1))
 	cost := costOfNumber + 2*len(b)
 	if len(b) <= 8 {
 		var whole [8]byte
 		copy(whole[:], b)
 		shift := 64 - 8*len(b)
-		return m.push(int64(binary.LittleEndian.Uint64(whole[:])<<shift)>>shift, cost)
+		m.push(int64(binary.LittleEndian.Uint64(whole[:])<<shift)>>shift, cost)
+		return
 	}
 	b = slices.Clone(b)
 	slices.Reverse(b)
-	large := new(big.Int).SetBytes(b)
+	n := new(big.Int).SetBytes(b)
 	if b[0] >= 0x80 {
-		large.Sub(large, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
+		n.Sub(n, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
 	}
-	return m.push(large, cost)
+	m.push(n, cost)
 }
 
 // counted reads bytes after their number, which has so many bytes.
-func (m *machine) counted(size uint64) ([]byte, error) {
-	n, err := m.uint(size)
-	if err != nil {
-		return nil, err
-	}
-	b, err := m.bytes(n)
-	if err != nil {
-		return nil, err
-	}
-	return b, m.spend(2*costOfNumber + len(b))
-}
-
-func (m *machine) octets(b []byte, err error) error {
-	m.stack = append(m.stack, slices.Clone(b))
-	return err
+func (m *machine) counted(size uint64) []byte {
+	b := m.bytes(m.uint(size))
+	m.spend(2*costOfNumber + len(b))
+	return b
 }
 
 // text pushes a string, in UTF-8 or, from Python 2, in ASCII.
-func (m *machine) text(b []byte, err error) error {
-	if err == nil && !utf8.Valid(b) {
-		err = errors.New("a string that is not valid UTF-8")
+func (m *machine) text(b []byte) {
+	if !utf8.Valid(b) {
+		m.keep(errors.New("a string that is not valid UTF-8"))
 	}
-	m.stack = append(m.stack, string(b))
-	return err
+	m.push(string(b), 0)
 }
 
-func (m *machine) tuple(items []any, err error) error {
-	if err != nil {
-		return err
-	}
-	return m.push(Tuple(slices.Clone(items)), costOfContainer+costOfItem*len(items))
+func (m *machine) tuple(items []any) {
+	m.push(Tuple(slices.Clone(items)), costOfContainer+costOfItem*len(items))
 }
 
 // below returns the container below items that were popped, which stays.
-func (m *machine) below(err error) (any, error) {
-	if err != nil {
-		return nil, err
-	}
-	top, err := m.take(1)
-	if err != nil {
-		return nil, err
-	}
-	m.stack = m.stack[:len(m.stack)+1]
-	return top[0], nil
+func (m *machine) below() any {
+	v := m.pop()
+	m.push(v, 0)
+	return v
 }
 
-func (m *machine) appendItems(items []any, err error) error {
-	to, err := m.below(err)
-	if err != nil {
-		return err
-	}
+func (m *machine) appendItems(items []any) {
+	to := m.below()
 	if o, ok := to.(*Object); ok {
 		if o.List == nil {
 			o.List = &List{}
@@ -126,17 +87,15 @@ func (m *machine) appendItems(items []any, err error) error {
 	}
 	list, ok := to.(*List)
 	if !ok {
-		return fmt.Errorf("items for %s, want a list", Kind(to))
+		m.fail("items for %s, want a list", Kind(to))
+		return
 	}
 	list.Items = append(list.Items, items...)
-	return m.spend(costOfItem * len(items))
+	m.spend(costOfItem * len(items))
 }
 
-func (m *machine) setItems(items []any, err error) error {
-	to, err := m.below(err)
-	if err != nil {
-		return err
-	}
+func (m *machine) setItems(items []any) {
+	to := m.below()
 	if o, ok := to.(*Object); ok {
 		if o.Dict == nil {
 			o.Dict = newDict()
@@ -145,42 +104,29 @@ func (m *machine) setItems(items []any, err error) error {
 	}
 	dict, ok := to.(*Dict)
 	if !ok {
-		return fmt.Errorf("keys and values for %s, want a dict", Kind(to))
+		m.fail("keys and values for %s, want a dict", Kind(to))
+		return
 	}
 	if len(items)%2 != 0 {
-		return errors.New("a key without a value")
+		m.keep(errors.New("a key without a value"))
 	}
-	if err := m.spend(costOfEntry * len(items) / 2); err != nil {
-		return err
+	m.spend(costOfEntry * len(items) / 2)
+	for i := 0; i < len(items) && m.err == nil; i += 2 {
+		m.keep(dict.set(items[i], items[i+1]))
 	}
-	for i := 0; i < len(items); i += 2 {
-		if err := dict.set(items[i], items[i+1]); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // remember stores the value on top in the memo, which is a map because the file chooses its keys.
-func (m *machine) remember(key uint64, err error) error {
-	if err != nil {
-		return err
-	}
-	v, err := m.pop()
-	if err != nil {
-		return err
-	}
+func (m *machine) remember(key uint64) {
+	v := m.pop()
 	m.memo[uint32(key)] = v
-	return m.push(v, costOfMemo)
+	m.push(v, costOfMemo)
 }
 
-func (m *machine) recall(key uint64, err error) error {
-	if err != nil {
-		return err
-	}
+func (m *machine) recall(key uint64) {
 	v, ok := m.memo[uint32(key)]
 	if !ok {
-		return fmt.Errorf("value %d of the memo, which has none", key)
+		m.fail("value %d of the memo, which has none", key)
 	}
-	return m.push(v, 0)
+	m.push(v, 0)
 }

@@ -17,7 +17,7 @@ type storage struct {
 	dtype weights.DType
 	count int64                 // of numbers; their bytes fit an int64
 	begin func() (int64, error) // the offset of its bytes in the file
-	other otherStorage          // what its bytes, counted as U8, are; the zero value for numbers
+	kind  string                // of what its bytes, counted as U8, are; "" for numbers
 }
 
 func (s *storage) size() int64 { return s.count * int64(s.dtype.Size()) }
@@ -29,45 +29,34 @@ type storages struct {
 	find  func(s *storage) error // checks a new one and sets its begin, if that is already known
 }
 
-// A storageClass is a class of storages, by the type of its numbers.
-type storageClass weights.DType
-
-// An otherStorage is a class of storages whose numbers are not read.
-type otherStorage struct {
-	kind  string // "complex64"
-	width int64  // bytes of an element
+// A storageClass is a class of storages: of numbers or, by their kind, of others, which are not read
+// and whose bytes count as U8.
+type storageClass struct {
+	dtype weights.DType
+	kind  string // such as "complex64"; "" for numbers
+	width int64  // bytes of an element of that kind
 }
 
-// otherStorages returns these classes. Those of UntypedStorage say their type with each tensor.
-func otherStorages() map[string]otherStorage {
-	return map[string]otherStorage{
-		"torch.ComplexFloatStorage": {"complex64", 8}, "torch.ComplexDoubleStorage": {"complex128", 16},
-		"torch.QInt8Storage": {"qint8", 1}, "torch.QUInt8Storage": {"quint8", 1},
-		"torch.QInt32Storage": {"qint32", 4}, "torch.QUInt4x2Storage": {"quint4x2", 1},
-		"torch.QUInt2x4Storage": {"quint2x4", 1}, "torch.storage.UntypedStorage": {"bytes", 1},
-		"torch.UntypedStorage": {"bytes", 1},
-	}
-}
-
-// options returns what a pickle of a file may refer to.
-func (s *storages) options(f *File) Options {
-	return Options{
-		Global:     f.global,
-		Persistent: s.persistent,
+// storageClasses returns them by their names. Those of UntypedStorage say their type with each tensor.
+func storageClasses() map[string]storageClass {
+	const u8 = weights.U8
+	return map[string]storageClass{
+		"torch.FloatStorage": {dtype: weights.F32}, "torch.HalfStorage": {dtype: weights.F16},
+		"torch.BFloat16Storage": {dtype: weights.BF16}, "torch.DoubleStorage": {dtype: weights.F64},
+		"torch.ByteStorage": {dtype: weights.U8}, "torch.BoolStorage": {dtype: weights.BOOL},
+		"torch.CharStorage": {dtype: weights.I8}, "torch.ShortStorage": {dtype: weights.I16},
+		"torch.IntStorage": {dtype: weights.I32}, "torch.LongStorage": {dtype: weights.I64},
+		"torch.ComplexFloatStorage": {u8, "complex64", 8}, "torch.QInt8Storage": {u8, "qint8", 1},
+		"torch.ComplexDoubleStorage": {u8, "complex128", 16},
+		"torch.QUInt8Storage":        {u8, "quint8", 1}, "torch.QInt32Storage": {u8, "qint32", 4},
+		"torch.QUInt4x2Storage": {u8, "quint4x2", 1}, "torch.QUInt2x4Storage": {u8, "quint2x4", 1},
+		"torch.storage.UntypedStorage": {u8, "bytes", 1}, "torch.UntypedStorage": {u8, "bytes", 1},
 	}
 }
 
 // global returns the few names that tensors need. Others are not known.
 func (f *File) global(module, name string) any {
-	types := map[string]weights.DType{
-		"FloatStorage": weights.F32, "HalfStorage": weights.F16, "BFloat16Storage": weights.BF16,
-		"DoubleStorage": weights.F64, "ByteStorage": weights.U8, "BoolStorage": weights.BOOL,
-		"CharStorage": weights.I8, "ShortStorage": weights.I16, "IntStorage": weights.I32,
-		"LongStorage": weights.I64,
-	}
 	switch {
-	case module == "torch" && types[name] != "":
-		return storageClass(types[name])
 	case module == "torch" && name == "Size":
 		return Func(size)
 	case module == "torch" && name == "Tensor", module == "torch.nn.parameter" && name == "Parameter":
@@ -82,8 +71,8 @@ func (f *File) global(module, name string) any {
 	case module == "torch._tensor" && name == "_rebuild_from_type_v2":
 		return Func(f.fromType)
 	}
-	if other, ok := otherStorages()[module+"."+name]; ok {
-		return other
+	if class, ok := storageClasses()[module+"."+name]; ok {
+		return class
 	}
 	return nil
 }
@@ -101,13 +90,9 @@ func (s *storages) persistent(id any) (any, error) {
 	if !ok || len(t) < 5 || len(t) > 6 || t[0] != "storage" {
 		return nil, errors.New("a persistent id that is no storage's")
 	}
-	other, _ := t[1].(otherStorage)
-	if other.kind != "" && s.apart {
-		return &storage{other: other}, nil // an error only where it is needed
-	}
 	class, ok := t[1].(storageClass)
-	if other.kind != "" {
-		class, ok = storageClass(weights.U8), true
+	if class.kind != "" && s.apart {
+		return &storage{kind: class.kind}, nil // an error only where it is needed
 	}
 	if unknown, is := t[1].(*Class); is && s.apart {
 		return &Object{Class: unknown, Args: t}, nil // an error only where it is needed
@@ -120,12 +105,11 @@ func (s *storages) persistent(id any) (any, error) {
 		return nil, fmt.Errorf("a storage whose key is %s, want a string", Kind(t[2]))
 	}
 	if len(t) == 6 && t[5] != nil {
-		return nil, fmt.Errorf("storage %s: a view of another one, as PyTorch 0.3 wrote: save it anew",
-			quote.Short(key, 40))
+		return nil, fmt.Errorf("storage %s: a view of another one, as PyTorch 0.3 wrote: save it "+
+			"anew", quote.Short(key, 40))
 	}
-	dtype := weights.DType(class)
+	dtype, width := class.dtype, max(class.width, 1)
 	count, ok := t[4].(int64)
-	width := max(other.width, 1)
 	if !ok || count < 0 || count > math.MaxInt64/max(int64(dtype.Size()), width) {
 		return nil, fmt.Errorf("storage %s: %s numbers", quote.Short(key, 40), number(t[4]))
 	}
@@ -137,7 +121,7 @@ func (s *storages) persistent(id any) (any, error) {
 		}
 		return known, nil
 	}
-	x := &storage{key: key, dtype: dtype, count: count, other: other}
+	x := &storage{key: key, dtype: dtype, count: count, kind: class.kind}
 	if err := s.find(x); err != nil {
 		return nil, err
 	}

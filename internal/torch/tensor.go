@@ -35,8 +35,8 @@ func (f *File) rebuild(args Tuple) (any, error) {
 	case *Object: // of numbers that are not known
 		return &Object{Class: s.Class, Args: args}, nil
 	case *storage:
-		if s.other.kind != "" {
-			return &Other{"a tensor of " + s.other.kind, wantFloats}, nil
+		if s.kind != "" {
+			return &Other{"a tensor of " + s.kind, wantFloats}, nil
 		}
 	}
 	t := &Tensor{file: f}

@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/big"
 
 	"picogpt/internal/folder"
 )
@@ -83,12 +82,6 @@ func (f *File) Close() error { return f.file.Close() }
 
 // legacyMagic is the first pickle of a file of the older form, after its protocol: a number.
 const legacyMagic = "\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."
-
-// legacyNumber returns its value.
-func legacyNumber() *big.Int {
-	n, _ := new(big.Int).SetString("1950a86a20f9469cfc6c", 16)
-	return n
-}
 
 // IsLegacy reports whether a file with this beginning is of the older form. The protocol of its
 // pickles does not matter; from 4 on they have frames.

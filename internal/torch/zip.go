@@ -74,7 +74,7 @@ func (f *File) readZip() error {
 		s.begin = func() (int64, error) { return a.begin(e) }
 		return nil
 	}}
-	if f.Root, err = Load(object, s.options(f)); err != nil {
+	if f.Root, err = Load(object, Options{Global: f.global, Persistent: s.persistent}); err != nil {
 		return fmt.Errorf("data.pkl: %w", err)
 	}
 	return nil
@@ -117,8 +117,8 @@ func (a *archive) checkKind(root string) error {
 	for _, name := range names {
 		if name != root+"data.pkl" && (strings.HasSuffix(name, ".pkl") ||
 			strings.HasSuffix(name, ".pickle")) {
-			return fmt.Errorf("%s: a pickle beside data.pkl, which torch.save does not write: refused",
-				quote.Short(name, 80))
+			return fmt.Errorf("%s: a pickle beside data.pkl, which torch.save does not write: "+
+				"refused", quote.Short(name, 80))
 		}
 	}
 	if _, ok := a.entries[root+"byteorder"]; !ok {

@@ -67,8 +67,8 @@ func ParseModel(b []byte, forget func(part []byte)) (*Model, error) {
 	}
 	if int64(len(b)-header) != want {
 		return nil, fmt.Errorf("%d bytes after the header, want %d for %d layers of %d channels, "+
-			"%d rows of tokens and %d positions in %s", len(b)-header, want, m.Layers, m.Embd, padded,
-			m.Positions, dtype)
+			"%d rows of tokens and %d positions in %s", len(b)-header, want, m.Layers, m.Embd,
+			padded, m.Positions, dtype)
 	}
 	m.cut(b[header:], parameters, dtype, forget)
 	return m, nil
@@ -86,8 +86,8 @@ func checkStart(b []byte) (weights.DType, error) {
 	case tokenMagic:
 		return "", errors.New("a list of tokens of llm.c, which has no weights: want its model file")
 	default:
-		return "", fmt.Errorf("begins with %s, want llm.c's number %d", quote.Short(string(b[:8]), 8),
-			modelMagic)
+		return "", fmt.Errorf("begins with %s, want llm.c's number %d",
+			quote.Short(string(b[:8]), 8), modelMagic)
 	}
 	switch version := int32(binary.LittleEndian.Uint32(b[4:])); version {
 	case 3:
