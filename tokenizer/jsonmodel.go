@@ -3,6 +3,7 @@
 package tokenizer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -194,13 +195,7 @@ func (f *modelFile) wordPiece(v *vocabulary, unknown uint32) (model, error) {
 				len(text), maxPiece)
 		}
 	}
-	if f.prefix == "" {
-		f.prefix = "##"
-	}
-	if f.longest == 0 {
-		f.longest = 100
-	}
-	return newWordPiece(v, f.prefix, unknown, f.longest), nil
+	return newWordPiece(v, cmp.Or(f.prefix, "##"), unknown, cmp.Or(f.longest, 100)), nil
 }
 
 func (f *modelFile) unigram(v *vocabulary) (model, error) {
