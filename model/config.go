@@ -225,11 +225,7 @@ func (k configKeys) get(name string) (json.RawMessage, bool) {
 
 func (k configKeys) config() (c Config, err error) {
 	c = DefaultConfig()
-	check := func(e error) {
-		if err == nil {
-			err = e
-		}
-	}
+	check := func(e error) { err = cmp.Or(err, e) }
 	check(k.integer(&c.VocabSize, "vocab_size"))
 	check(k.positions(&c.Positions))
 	check(k.integer(&c.Embd, "n_embd", "hidden_size"))

@@ -129,14 +129,8 @@ func checkSearch(o *decode.Options) error {
 
 // withDefaults replaces zeros by the defaults.
 func (b BeamOptions) withDefaults() BeamOptions {
-	for _, n := range []*int{&b.Beams, &b.Return, &b.Groups} {
-		if *n == 0 {
-			*n = 1
-		}
-	}
-	if b.EarlyStopping == "" {
-		b.EarlyStopping = EarlyStoppingFalse
-	}
+	b.Beams, b.Return, b.Groups = cmp.Or(b.Beams, 1), cmp.Or(b.Return, 1), cmp.Or(b.Groups, 1)
+	b.EarlyStopping = cmp.Or(b.EarlyStopping, EarlyStoppingFalse)
 	return b
 }
 

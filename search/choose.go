@@ -82,12 +82,7 @@ func Choose(
 	ctx context.Context, s *model.Session, prompt []int, tok Speller, choices []string,
 	o ChooseOptions,
 ) (Choices, error) {
-	if o.Precision == 0 {
-		o.Precision = defaultUnseen
-	}
-	if o.Budget == 0 {
-		o.Budget = defaultBudget
-	}
+	o.Precision, o.Budget = cmp.Or(o.Precision, defaultUnseen), cmp.Or(o.Budget, defaultBudget)
 	if o.EndOfText == nil {
 		o.EndOfText = s.Model().Config().EndTokens()
 	}

@@ -106,9 +106,7 @@ func newContrast(
 	if err := CheckContrastive(alpha, o); err != nil {
 		return nil, err
 	}
-	if o.TopK == 0 {
-		o.TopK = defaultCandidates
-	}
+	o.TopK = cmp.Or(o.TopK, defaultCandidates)
 	positions, length := s.Model().Config().Positions, s.Len()+len(prompt)
 	if o.Overflow != decode.OverflowTruncate && !o.Unasked && length <= positions &&
 		o.MaxTokens > positions-length {

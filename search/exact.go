@@ -3,6 +3,7 @@ package search
 // Exact: texts of a form, each as likely as it is without the form, given that it is of it.
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -164,9 +165,7 @@ type drawn struct {
 func newExact(
 	ctx context.Context, s *model.Session, prompt []int, x ExactOptions, o decode.Options,
 ) (*exact, error) {
-	if x.MaxDraws == 0 {
-		x.MaxDraws = defaultDraws
-	}
+	x.MaxDraws = cmp.Or(x.MaxDraws, defaultDraws)
 	if o.EndOfText == nil {
 		o.EndOfText = s.Model().Config().EndTokens()
 	}

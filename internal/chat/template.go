@@ -4,6 +4,7 @@ package chat
 // of it what the model is given, as ids. Those in Jinja are in conversation.go.
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strconv"
@@ -150,10 +151,7 @@ func (e *Error) Error() string { return e.message }
 // line are ordinary text: marks split them until the template's are found. A template without .Role
 // is for the lines of users: others stand as lines of their own.
 func (c *Template) Encode(t Line) ([]int, error) {
-	if t.Role == "" {
-		t.Role = User
-	}
-	if t.Role != User && !strings.Contains(c.Source, ".Role") {
+	if t.Role = cmp.Or(t.Role, User); t.Role != User && !strings.Contains(c.Source, ".Role") {
 		if t.Text += "\n"; t.Turn > 0 {
 			t.Text = "\n" + t.Text
 		}

@@ -349,8 +349,8 @@ func Compile(text string) (*Regex, error) {
 		return nil, fmt.Errorf("the pattern %s: byte %d: %w", quote.Short(text, 60), p.at, err)
 	}
 	c := compiler{Regex: &Regex{}}
-	if err := c.compile(tree, false); err != nil {
-		return nil, fmt.Errorf("the pattern %s: %w", quote.Short(text, 60), err)
+	if c.compile(tree, false); c.err != nil {
+		return nil, fmt.Errorf("the pattern %s: %w", quote.Short(text, 60), c.err)
 	}
 	c.emit(instruction{op: opMatch})
 	return c.Regex, nil
