@@ -341,12 +341,12 @@ func Compile(text string) (*Regex, error) {
 		return nil, fmt.Errorf("%d bytes, want at most %d", len(text), maxRegex)
 	}
 	p := parser{text: text}
-	tree, err := p.alternatives(0)
-	if err == nil && p.at < len(text) {
-		err = fmt.Errorf(") without (")
+	tree := p.alternatives(0)
+	if p.at < len(text) {
+		p.fail(") without (")
 	}
-	if err != nil {
-		return nil, fmt.Errorf("the pattern %s: byte %d: %w", quote.Short(text, 60), p.at, err)
+	if p.err != nil {
+		return nil, fmt.Errorf("the pattern %s: byte %d: %w", quote.Short(text, 60), p.at, p.err)
 	}
 	c := compiler{Regex: &Regex{}}
 	if c.compile(tree, false); c.err != nil {
