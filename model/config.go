@@ -293,17 +293,10 @@ func (k configKeys) integer(dst *int, names ...string) error {
 }
 
 func (k configKeys) boolean(dst *bool, name string) error {
-	v, ok := k.get(name)
-	if !ok {
-		return nil
-	}
-	switch string(v) {
-	case "true":
-		*dst = true
-	case "false":
-		*dst = false
-	default:
-		return fmt.Errorf("%s: %s, want true or false", name, show(v))
+	if v, ok := k.get(name); ok {
+		if *dst = string(v) == "true"; !*dst && string(v) != "false" {
+			return fmt.Errorf("%s: %s, want true or false", name, show(v))
+		}
 	}
 	return nil
 }
