@@ -298,16 +298,12 @@ func (q *queue) push(r *request) {
 // next returns the request whose turn it is, of the client that has the fewest slots. It returns
 // nil if the queue is empty.
 func (q *queue) next(slots map[string]int) *request {
-	var next *client
-	for _, c := range q.turns {
-		if next == nil || slots[c.name] < slots[next.name] {
-			next = c
-		}
-	}
-	if next == nil {
+	if len(q.turns) == 0 {
 		return nil
 	}
-	return next.requests[0]
+	return slices.MinFunc(q.turns, func(a, b *client) int { // the first among equals
+		return cmp.Compare(slots[a.name], slots[b.name])
+	}).requests[0]
 }
 
 // pop removes a request, the first of its client, whose next turn comes after those of all others.

@@ -19,13 +19,15 @@ func avx2Variant() *variant {
 			chain:     chainF16,
 			chains:    chainsBy(chainF16, chains2F16AVX2, chains3F16AVX2, chains6F16AVX2),
 			chainRows: chainRowsF16AVX2, pack: packF16AVX2,
-			dot: dotF16, dotPairs: dotPairsBy(dotPairF16AVX2, dotF16),
+			convert: eightsBy(convertF16AVX2, goVariant.f16.convert),
+			dot:     dotF16, dotPairs: dotPairsBy(dotPairF16AVX2, dotF16),
 		},
 		bf16: weightLeaves[uint16]{
 			chain:     chainBF16,
 			chains:    chainsBy(chainBF16, chains2BF16AVX2, chains3BF16AVX2, chains6BF16AVX2),
 			chainRows: chainRowsBF16AVX2, pack: packBF16AVX2,
-			dot: dotBF16, dotPairs: dotPairsBy(dotPairBF16AVX2, dotBF16),
+			convert: eightsBy(convertBF16AVX2, goVariant.bf16.convert),
+			dot:     dotBF16, dotPairs: dotPairsBy(dotPairBF16AVX2, dotBF16),
 		},
 		layerNorm: layerNormAVX2,
 		activate: activateBy(geluTanhAVX2, geluErfAVX2, quickGELUAVX2, siluAVX2, reluAVX2,
@@ -42,7 +44,6 @@ func avx2Variant() *variant {
 		maxima:     maximaFast,
 		within:     withinFast,
 		sumAtLeast: sumAtLeastAVX2,
-		convert16:  convert16Fast,
 
 		round16: eightsBy(round16AVX2, round16),
 		chainKV: chainKVBy(chainKVAVX2),
@@ -53,7 +54,7 @@ func avx2Variant() *variant {
 		packRows:   packRowsAVX2,
 		packGroups: packGroupsAVX2,
 
-		quantizeRow: quantizeRowFast,
+		quantizeRow: quantizeRow(peakBitsFast, roundRowAVX2),
 		quantTile8:  quantTile8AVX2,
 		quantTile4:  quantTile4AVX2,
 		quantOne8:   quantOne8AVX2,
@@ -319,7 +320,7 @@ func withinFast(places []int32, x []float64, least, below float64) int {
 //go:noescape
 func sumAtLeastAVX2(weights, scores []float64, least float64) float64
 
-// convertF16AVX2 and convertBF16AVX2 are convert16 on the elements before len(dst) mod 8.
+// convertF16AVX2 and convertBF16AVX2 are convert on the elements before len(dst) mod 8.
 //
 //go:noescape
 func convertF16AVX2(dst []float32, src []uint16)

@@ -17,11 +17,12 @@ func archVariants() []*variant {
 		},
 		f16: weightLeaves[uint16]{
 			chain: chainF16, chains: chains(chainF16), chainRows: chainRowsF16NEON,
-			pack: packF16NEON, dot: dotBy(dotRowF16NEON, dotTileF16NEON),
+			pack: packF16NEON, convert: convertF16NEON, dot: dotBy(dotRowF16NEON, dotTileF16NEON),
 		},
 		bf16: weightLeaves[uint16]{
 			chain: chainBF16, chains: chains(chainBF16), chainRows: chainRowsBF16NEON,
-			pack: packBF16NEON, dot: dotBy(dotRowBF16NEON, dotTileBF16NEON),
+			pack: packBF16NEON, convert: convertBF16NEON,
+			dot: dotBy(dotRowBF16NEON, dotTileBF16NEON),
 		},
 		packGroups: packGroupsNEON,
 		layerNorm:  layerNormNEON,
@@ -39,13 +40,12 @@ func archVariants() []*variant {
 		maxima:     maxima,
 		within:     within,
 		sumAtLeast: sumAtLeast,
-		convert16:  convert16Fast,
 		round16:    eightsBy(round16NEON, round16),
 		chainKV:    chainKVFast,
 		round8:     round8,
 		scaleBy:    scaleBy,
 
-		quantizeRow: quantizeRowFast,
+		quantizeRow: quantizeRow(peakBitsNEON, roundRowNEON),
 		quantTile8:  quantTileBy(quantTile8NEON),
 		quantTile4:  quantTileBy(quantTile4NEON),
 		scaleAdd:    scaleAddNEON,
@@ -257,21 +257,13 @@ func sumExpNEON(x []float32, max float64) float64
 //go:noescape
 func exp64sNEON(y, x []float64, max, by float64)
 
-// convertF16NEON and convertBF16NEON are convert16.
+// convertF16NEON and convertBF16NEON are convert.
 //
 //go:noescape
 func convertF16NEON(dst []float32, src []uint16)
 
 //go:noescape
 func convertBF16NEON(dst []float32, src []uint16)
-
-func convert16Fast(dst []float32, src []uint16, bf16 bool) {
-	if bf16 {
-		convertBF16NEON(dst, src)
-	} else {
-		convertF16NEON(dst, src)
-	}
-}
 
 // fmaPeakNEON runs 24 independent chains of fused multiply-adds, 4 lanes each, 2 steps an
 // iteration. It returns their number, which is exact for up to countable iterations.

@@ -42,10 +42,10 @@ func (t *attendTile) columns(b, j, cols int) Panels {
 func (t *attendTile) widened(m []uint16, ld, k, cols int) Panels {
 	wide := t.wide[:k*cols]
 	if ld == cols {
-		t.v.convert16(wide, m, false)
+		t.v.f16.convert(wide, m)
 	} else {
 		for i := range k {
-			t.v.convert16(wide[i*cols:(i+1)*cols], m[i*ld:], false)
+			t.v.f16.convert(wide[i*cols:(i+1)*cols], m[i*ld:])
 		}
 	}
 	return Panels{Data: wide, K: k, Cols: cols, LD: cols}

@@ -164,16 +164,13 @@ func (a Activation) apply(x float32) float32 {
 		return timesSigmoid(x, float32(quickC*x))
 	case SiLU:
 		return timesSigmoid(x, x)
-	case ReLU:
+	case ReLU, ReLU2:
 		if x < 0 {
 			return 0
+		} else if a == ReLU2 {
+			x = float32(x * x)
 		}
 		return x // NaN stays NaN
-	case ReLU2:
-		if x < 0 {
-			return 0
-		}
-		return float32(x * x)
 	case Mish:
 		return mish(x)
 	default:

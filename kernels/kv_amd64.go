@@ -39,9 +39,8 @@ func roundByAVX2(dst []byte, src []float32, inverse float32)
 
 func round8Fast(dst []byte, src []float32) (scale uint16) {
 	src = src[:len(dst)]
-	whole := len(src) &^ (quantBlock - 1)
-	scale, inverse := scale8(max(peakBitsAVX2(src[:whole]), peakBits(src[whole:])))
-	whole = len(src) &^ 7
+	scale, inverse := scale8(peakBitsFast(src))
+	whole := len(src) &^ 7
 	if inverse == 0 {
 		whole = 0
 	}

@@ -169,6 +169,7 @@ func halfLeaves(bf16 bool) weightLeaves[uint16] {
 	chain := func(y, x []float32, w []uint16, ldw int) { chain16(y, x, w, ldw, bf16) }
 	return weightLeaves[uint16]{
 		chain: chain, chains: chains(chain), chainRows: chainRows(chain),
+		convert: func(dst []float32, src []uint16) { convert16(dst, src, bf16) },
 		pack: func(dst []float32, src []uint16, ld, k, panels int) {
 			for p := range panels {
 				for i := range k {

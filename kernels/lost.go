@@ -131,11 +131,8 @@ func (m *Matrix) findBlocks(values *tileValues, o, b int, found *findings) {
 			found.nonzero = true
 			continue
 		}
-		for k := range values {
-			if values[k][j] != 0 {
-				found.blocks++
-				break
-			}
+		if slices.ContainsFunc(values[:], func(of [quantCols]float32) bool { return of[j] != 0 }) {
+			found.blocks++
 		}
 	}
 }

@@ -5,8 +5,6 @@ package kernels
 // The leaf operations on integers in AVX2 assembly. The documentation of each stub is the Go
 // function that it equals bit for bit.
 
-import "math"
-
 // quantTile8AVX2 is quantTile8, in blocks of 6, 4, 2 and 1 rows. For many rows it widens the
 // weights of up to 16 blocks to int16 first.
 //
@@ -66,11 +64,7 @@ func peakBitsAVX2(x []float32) uint32
 //go:noescape
 func roundRowAVX2(q []int16, starts []int32, x []float32, inverse float32)
 
-func quantizeRowFast(q []int16, starts []int32, x []float32) float32 {
+func peakBitsFast(x []float32) uint32 {
 	whole := len(x) &^ (quantBlock - 1)
-	peak := math.Float32frombits(max(peakBitsAVX2(x[:whole]), peakBits(x[whole:])))
-	scale, inverse := rowScale(peak)
-	roundRowAVX2(q, starts, x[:whole], inverse)
-	roundRow(q[whole:], starts[whole/quantBlock:], x[whole:], inverse)
-	return scale
+	return max(peakBitsAVX2(x[:whole]), peakBits(x[whole:]))
 }

@@ -5,8 +5,6 @@ package kernels
 // The leaf operations on integers in NEON assembly. The documentation of each stub is the Go
 // function that it equals bit for bit.
 
-import "math"
-
 // quantTile8NEON is quantTile8 where add is set, in blocks of four rows and of one.
 //
 //go:noescape
@@ -56,11 +54,3 @@ func peakBitsNEON(x []float32) uint32
 //
 //go:noescape
 func roundRowNEON(q []int16, starts []int32, x []float32, inverse float32)
-
-func quantizeRowFast(q []int16, starts []int32, x []float32) float32 {
-	whole := len(x) &^ (quantBlock - 1)
-	scale, inverse := rowScale(math.Float32frombits(peakBitsNEON(x)))
-	roundRowNEON(q, starts, x[:whole], inverse)
-	roundRow(q[whole:], starts[whole/quantBlock:], x[whole:], inverse)
-	return scale
-}

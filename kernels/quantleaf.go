@@ -15,10 +15,19 @@ const quantMax = 32767
 // a multiple of quantBlock, len(starts) the number of blocks. It returns the scale max|x|/quantMax:
 // an integer times the scale is the number. If a row holds a NaN or an infinity the scale is NaN;
 // if no number is at least 2⁻⁸⁰ it is 0: then all integers are zero.
-func quantizeRow(q []int16, starts []int32, x []float32) float32 {
-	scale, inverse := rowScale(math.Float32frombits(peakBits(x)))
-	roundRow(q, starts, x, inverse)
-	return scale
+//
+// It is by two leaves, of which round only rounds whole blocks.
+func quantizeRow(
+	peakBits func(x []float32) uint32,
+	round func(q []int16, starts []int32, x []float32, inverse float32),
+) func(q []int16, starts []int32, x []float32) float32 {
+	return func(q []int16, starts []int32, x []float32) float32 {
+		whole := len(x) &^ (quantBlock - 1)
+		scale, inverse := rowScale(math.Float32frombits(peakBits(x)))
+		round(q, starts, x[:whole], inverse)
+		roundRow(q[whole:], starts[whole/quantBlock:], x[whole:], inverse)
+		return scale
+	}
 }
 
 // peakBits returns the bits of max|x|: they have the order of the numbers, and NaN comes last.

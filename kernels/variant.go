@@ -41,7 +41,6 @@ type variant struct {
 	maxima     func(y, x []float64)
 	within     func(places []int32, x []float64, least, below float64) int
 	sumAtLeast func(weights, scores []float64, least float64) float64
-	convert16  func(dst []float32, src []uint16, bf16 bool)
 
 	round16 func(dst []uint16, src []float32)
 	chainKV func(y, x []float32, w []uint16, ldw int, s soon)
@@ -71,6 +70,7 @@ type weightLeaves[T float32 | uint16] struct {
 	chainRows func(y []float32, ldy int, x []float32, w []T, ldw, rows, groups, cols int)
 	pack      func(dst []float32, src []T, ld, k, panels int)
 	packLanes func(dst []float32, w []T, ldw, k, panels int) // nil if that is no faster
+	convert   func(dst []float32, src []T)                   // nil for F32
 	dot       dotLeaf[T]
 	// dot for several rows on weights that a cache holds, k a multiple of 8; nil if that is no
 	// faster
@@ -117,14 +117,13 @@ var goVariant = &variant{
 	maxima:     maxima,
 	within:     within,
 	sumAtLeast: sumAtLeast,
-	convert16:  convert16,
 
 	round16: round16,
 	chainKV: chainKV,
 	round8:  round8,
 	scaleBy: scaleBy,
 
-	quantizeRow: quantizeRow,
+	quantizeRow: quantizeRow(peakBits, roundRow),
 	quantTile8:  quantTile8,
 	quantTile4:  quantTile4,
 	scaleAdd:    scaleAdd,

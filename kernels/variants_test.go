@@ -280,7 +280,7 @@ var floatLeafTests = []leafTest{
 	}},
 	{name: "convert16", a: edges, b: one, loose: true,
 		call: func(v *variant, p *placer, n, _, c int) []float64 {
-			v.convert16(p.floats(n), p.halves(n, c&1 == 1), c&1 == 1)
+			v.halves(c&1 == 1).convert(p.floats(n), p.halves(n, c&1 == 1))
 			return nil
 		}},
 	{name: "chainKV", a: edges, b: short, loose: true,

@@ -225,11 +225,7 @@ func (k configKeys) get(name string) (json.RawMessage, bool) {
 
 func (k configKeys) config() (c Config, err error) {
 	c = DefaultConfig()
-	check := func(e error) {
-		if err == nil {
-			err = e
-		}
-	}
+	check := func(e error) { err = cmp.Or(err, e) }
 	check(k.integer(&c.VocabSize, "vocab_size"))
 	check(k.positions(&c.Positions))
 	check(k.integer(&c.Embd, "n_embd", "hidden_size"))
@@ -295,17 +291,10 @@ func (k configKeys) integer(dst *int, names ...string) error {
 }
 
 func (k configKeys) boolean(dst *bool, name string) error {
-	v, ok := k.get(name)
-	if !ok {
-		return nil
-	}
-	switch string(v) {
-	case "true":
-		*dst = true
-	case "false":
-		*dst = false
-	default:
-		return fmt.Errorf("%s: %s, want true or false", name, show(v))
+	if v, ok := k.get(name); ok {
+		if *dst = string(v) == "true"; !*dst && string(v) != "false" {
+			return fmt.Errorf("%s: %s, want true or false", name, show(v))
+		}
 	}
 	return nil
 }

@@ -74,10 +74,15 @@ const (
 // Check returns the *sample.OptionError of options that [Beams] refuses for every model, or nil.
 func (b BeamOptions) Check(o decode.Options) error {
 	b = b.withDefaults()
-	if err := b.check(&o); err != nil {
-		return &sample.OptionError{Err: err}
+	return optionError(b.check(&o))
+}
+
+// optionError makes an error, or nil, one of options.
+func optionError(err error) error {
+	if err != nil {
+		err = &sample.OptionError{Err: err}
 	}
-	return nil
+	return err
 }
 
 func (b *BeamOptions) check(o *decode.Options) error {
@@ -124,9 +129,7 @@ func checkSearch(o *decode.Options) error {
 
 // withDefaults replaces zeros by the defaults.
 func (b BeamOptions) withDefaults() BeamOptions {
-	for _, n := range []*int{&b.Beams, &b.Return, &b.Groups} {
-		*n = cmp.Or(*n, 1)
-	}
+	b.Beams, b.Return, b.Groups = cmp.Or(b.Beams, 1), cmp.Or(b.Return, 1), cmp.Or(b.Groups, 1)
 	b.EarlyStopping = cmp.Or(b.EarlyStopping, EarlyStoppingFalse)
 	return b
 }

@@ -82,8 +82,7 @@ func Choose(
 	ctx context.Context, s *model.Session, prompt []int, tok Speller, choices []string,
 	o ChooseOptions,
 ) (Choices, error) {
-	o.Precision = cmp.Or(o.Precision, defaultUnseen)
-	o.Budget = cmp.Or(o.Budget, defaultBudget)
+	o.Precision, o.Budget = cmp.Or(o.Precision, defaultUnseen), cmp.Or(o.Budget, defaultBudget)
 	if o.EndOfText == nil {
 		o.EndOfText = s.Model().Config().EndTokens()
 	}

@@ -73,10 +73,7 @@ func CheckContrastive(alpha float64, o decode.Options) error {
 	default:
 		err = checkSearch(&o)
 	}
-	if err != nil {
-		return &sample.OptionError{Err: err}
-	}
-	return nil
+	return optionError(err)
 }
 
 // A contrast is the state of a contrastive search between two tokens.

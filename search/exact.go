@@ -34,10 +34,7 @@ const (
 // CheckExact returns the *sample.OptionError of options that [Exact] refuses for every model, or
 // nil.
 func CheckExact(x ExactOptions, o decode.Options) error {
-	if err := checkExact(x, &o); err != nil {
-		return &sample.OptionError{Err: err}
-	}
-	return nil
+	return optionError(checkExact(x, &o))
 }
 
 func checkExact(x ExactOptions, o *decode.Options) error {
@@ -338,10 +335,9 @@ func (e *exact) know(
 	if err != nil {
 		return err
 	}
-	most := slices.Max(scores)
-	sum, weights := 0.0, scores
-	m.Leaves().Exp64s(weights, scores, most, 1)
-	sum = m.Leaves().Sum64(weights, 0)
+	weights := scores
+	m.Leaves().Exp64s(weights, scores, slices.Max(scores), 1)
+	sum := m.Leaves().Sum64(weights, 0)
 	for i, id := range ids {
 		if open[id>>6]>>(id&63)&1 == 1 {
 			d.ids, d.probs = append(d.ids, id), append(d.probs, weights[i]/sum)

@@ -50,10 +50,7 @@ func (o *TreeOptions) Check() (err error) {
 		err = errors.New("least probability 0 and budget 0: want one of them above 0, for nothing " +
 			"bounds the work")
 	}
-	if err != nil {
-		return &sample.OptionError{Err: err}
-	}
-	return nil
+	return optionError(err)
 }
 
 // A Likely is one of the likeliest texts.

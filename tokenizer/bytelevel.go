@@ -99,14 +99,11 @@ func (s *byteLevel) kept(piece string) string {
 
 // appendPiece appends the ids of one piece, which is not empty.
 func (s *byteLevel) appendPiece(ids []int, piece string) []int {
-	switch {
-	case len(piece) > waitFor && s.spells():
+	if len(piece) > waitFor && s.spells() {
 		return s.appendLongPiece(ids, piece)
-	case s.complete:
-		return s.appendKept(ids, piece)
 	}
-	if piece = s.kept(piece); piece == "" {
-		return ids
+	if !s.complete {
+		piece = s.kept(piece)
 	}
 	return s.appendKept(ids, piece)
 }

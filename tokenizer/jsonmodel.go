@@ -180,11 +180,9 @@ func (f *modelFile) build(t *Tokenizer, v *vocabulary) error {
 
 func (f *modelFile) charBPE(v *vocabulary, unknown uint32) model {
 	m := &charBPE{ids: v.ids, prefix: f.prefix, suffix: f.suffix,
-		unknown: unknown, dropped: f.unknown == "", fuse: f.fuse, whole: f.ignoreMerges}
+		unknown: unknown, dropped: f.unknown == "", fuse: f.fuse, whole: f.ignoreMerges,
+		byteID: v.byteTokens(f.byteFallback)}
 	m.setMerges(v.merges, len(v.tokens))
-	if f.byteFallback {
-		m.byteID = v.byteTokens()
-	}
 	return m
 }
 
@@ -200,7 +198,7 @@ func (f *modelFile) wordPiece(v *vocabulary, unknown uint32) (model, error) {
 
 func (f *modelFile) unigram(v *vocabulary) (model, error) {
 	m := &unigram{scores: v.scores, ids: v.ids, unknown: none,
-		unscored: slices.Min(v.scores) - unknownPenalty}
+		unscored: slices.Min(v.scores) - unknownPenalty, byteID: v.byteTokens(f.byteFallback)}
 	if f.hasID {
 		if m.unknown = uint32(f.unknownID); f.unknownID >= len(v.scores) {
 			return nil, fmt.Errorf("model.unk_id: %d, want less than the %d pieces", f.unknownID,
@@ -212,14 +210,14 @@ func (f *modelFile) unigram(v *vocabulary) (model, error) {
 		texts = append(texts, treeText{text, id})
 	}
 	m.pieces = newPrefixTree(texts)
-	if f.byteFallback {
-		m.byteID = v.byteTokens()
-	}
 	return m, nil
 }
 
 // byteTokens returns the ids of the tokens that stand for single bytes.
-func (v *vocabulary) byteTokens() *[256]uint32 {
+func (v *vocabulary) byteTokens(wanted bool) *[256]uint32 {
+	if !wanted {
+		return nil
+	}
 	ids := new([256]uint32)
 	for b := range ids {
 		ids[b] = v.ids.id(fmt.Sprintf("<0x%02X>", b))

@@ -37,23 +37,13 @@ func (c *component) unknown(known ...string) {
 }
 
 func (c *component) normalizer() normalizer {
+	plain := map[string]normalizer{"NFC": form{norm.NFC}, "NFD": form{norm.NFD},
+		"NFKC": form{norm.NFKC}, "NFKD": form{norm.NFKD}, "Lowercase": lowercase{},
+		"StripAccents": dropping{isAccent}, "Nmt": nmt{}, "ByteLevel": newByteAlphabet()}
+	if n, ok := plain[c.kind]; ok {
+		return n
+	}
 	switch c.kind {
-	case "NFC":
-		return form{norm.NFC}
-	case "NFD":
-		return form{norm.NFD}
-	case "NFKC":
-		return form{norm.NFKC}
-	case "NFKD":
-		return form{norm.NFKD}
-	case "Lowercase":
-		return lowercase{}
-	case "StripAccents":
-		return dropping{isAccent}
-	case "Nmt":
-		return nmt{}
-	case "ByteLevel":
-		return newByteAlphabet()
 	case "Strip":
 		return strip{c.bool("strip_left", true), c.bool("strip_right", true)}
 	case "Prepend":

@@ -116,20 +116,17 @@ func loadOthers(fsys fs.FS, c *tokenizerConfig) (*Tokenizer, error) {
 func loadPair(fsys fs.FS, c *tokenizerConfig, names, texts []string) (*Tokenizer, error) {
 	r := strictjson.NewReader(texts[0])
 	v, err := readVocab(names[0], r)
-	if err == nil {
-		err = r.End()
-	}
-	if err != nil {
+	if err = cmp.Or(err, r.End()); err != nil {
 		return nil, inFile(fsys, names[0], err)
 	}
-	if err := v.parseMerges(texts[1]); err != nil {
-		return nil, inFile(fsys, names[1], err)
+	if err = inFile(fsys, names[1], v.parseMerges(texts[1])); err == nil {
+		err = v.loadAdded(fsys, c)
 	}
-	if err := v.loadAdded(fsys, c); err != nil {
+	if err == nil {
+		err = inFile(fsys, configName, v.addNamed(c.special()))
+	}
+	if err != nil {
 		return nil, err
-	}
-	if err := v.addNamed(c.special()); err != nil {
-		return nil, inFile(fsys, configName, err)
 	}
 	return v.tokenizer(splitting{prefixSpace: c.flag("add_prefix_space", false)}), nil
 }
@@ -163,10 +160,7 @@ func (v *vocabulary) parseSpecial(text string) error {
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	return r.End()
+	return cmp.Or(err, r.End())
 }
 
 // readFile reads a file, which must be valid UTF-8 unless it is sentencepiece's, and reports
@@ -233,11 +227,7 @@ func readConfig(fsys fs.FS) (*tokenizerConfig, error) {
 
 func (c *tokenizerConfig) read(text string) error {
 	r := strictjson.NewReader(text)
-	err := r.Object(func(key string) error {
-		value, err := r.Value()
-		if err != nil || value.Text() == "null" {
-			return err
-		}
+	err := members(r, func(key string, value *strictjson.Reader) (err error) {
 		switch key {
 		case "add_prefix_space", "do_lower_case", "tokenize_chinese_chars", "strip_accents":
 			c.flags[key], err = value.Bool()
@@ -256,10 +246,7 @@ func (c *tokenizerConfig) read(text string) error {
 		}
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	return r.End()
+	return cmp.Or(err, r.End())
 }
 
 // readName reads the name of a special token: a string, or an object with its content.
@@ -357,12 +344,10 @@ func parseVocabText(text string) (*vocabulary, error) {
 // addNamed makes the named tokens of the vocabulary special.
 func (v *vocabulary) addNamed(names []string) error {
 	for _, name := range names {
-		id, ok := v.ids[name]
-		if !ok || v.addedText[name] {
-			continue
-		}
-		if err := v.addToken(specialToken(name, int(id))); err != nil {
-			return err
+		if id, ok := v.ids[name]; ok && !v.addedText[name] {
+			if err := v.addToken(specialToken(name, int(id))); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -210,7 +210,7 @@ func Characters(stoi map[string]int) (*Tokenizer, error) {
 	}
 	table := newTokens(v.tokens)
 	t := &Tokenizer{tokens: table, kind: kindCharacters,
-		splitters: []splitter{patternSplitter{pattern: everyCharacter{}}},
+		splitters: []splitter{patternSplitter{pattern: everyCharacter}},
 		model:     &wordLevel{ids: ids, unknown: none},
 		decoding:  decoding{tokens: table}, start: -1, endOfText: -1}
 	t.add(longer)

@@ -122,7 +122,8 @@ func (f *pieceFile) texts(kinds ...Kind) (list []treeText) {
 // unigram returns a Unigram model of the pieces. User-defined pieces are likelier than all others,
 // and longer ones more so; control and unused pieces do not occur in texts.
 func (f *pieceFile) unigram(v *vocabulary) *unigram {
-	m := &unigram{scores: v.scores, unknown: none, single: true}
+	m := &unigram{scores: v.scores, unknown: none, single: true,
+		byteID: v.byteTokens(f.byteFallback)}
 	least := float32(math.Inf(1))
 	for _, p := range f.pieces {
 		if p.kind == Normal {
@@ -139,9 +140,6 @@ func (f *pieceFile) unigram(v *vocabulary) *unigram {
 		}
 	}
 	m.pieces = newPrefixTree(f.texts(Normal, User))
-	if f.byteFallback {
-		m.byteID = v.byteTokens()
-	}
 	return m
 }
 
@@ -149,7 +147,8 @@ func (f *pieceFile) unigram(v *vocabulary) *unigram {
 // the piece of the greatest score is made first. User-defined pieces stay as they are; control,
 // unused and byte pieces do not occur in texts.
 func (f *pieceFile) bpe(v *vocabulary, user *prefixTree) (*charBPE, error) {
-	m := &charBPE{ids: map[string]uint32{}, unknown: none, fuse: true, user: user}
+	m := &charBPE{ids: map[string]uint32{}, unknown: none, fuse: true, user: user,
+		byteID: v.byteTokens(f.byteFallback)}
 	var order []uint32 // pieces that merges may make
 	for id, p := range f.pieces {
 		switch p.kind {
@@ -185,9 +184,6 @@ func (f *pieceFile) bpe(v *vocabulary, user *prefixTree) (*charBPE, error) {
 	m.merges = merges{newPairTable(len(pairs)), order}
 	for _, p := range pairs { // all that make one piece have one rank: the leftmost is first
 		m.pairs.set(p.left, p.right, p.rank)
-	}
-	if f.byteFallback {
-		m.byteID = v.byteTokens()
 	}
 	return m, nil
 }

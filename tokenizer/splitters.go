@@ -235,17 +235,14 @@ type pattern interface {
 type literal string
 
 func (l literal) matches(p passage, match func(from, to int)) error {
-	text := p.text
-	for at := 0; ; {
-		next := strings.Index(text[at:], string(l))
+	for at := 0; ; at += len(l) {
+		next := strings.Index(p.text[at:], string(l))
 		if next < 0 {
-			break
+			return nil
 		}
 		at += next
 		match(at, at+len(l))
-		at += len(l)
 	}
-	return nil
 }
 
 // everywhere is the empty pattern: it matches before each character and at the end of a text that
@@ -253,26 +250,24 @@ func (l literal) matches(p passage, match func(from, to int)) error {
 type everywhere struct{}
 
 func (everywhere) matches(p passage, match func(from, to int)) error {
-	text := p.text
-	for i := 0; i < len(text); {
+	for i := range p.text {
 		match(i, i)
-		_, size := utf8.DecodeRuneInString(text[i:])
-		if i += size; i == len(text) {
-			match(i, i)
-		}
+	}
+	if n := len(p.text); n > 0 {
+		match(n, n)
 	}
 	return nil
 }
 
-// single matches each character with a property by itself.
-type single property
+// A scan is a pattern that cuts a text into parts, and says of each whether it matches.
+type scan struct {
+	next func(text string) (size int, is bool)
+}
 
-func (s single) matches(p passage, match func(from, to int)) error {
-	text := p.text
-	table := propertyTable()
-	for i := 0; i < len(text); {
-		_, is, size := table.next(text[i:])
-		if is&property(s) != 0 {
+func (s *scan) matches(p passage, match func(from, to int)) error {
+	for i := 0; i < len(p.text); {
+		size, is := s.next(p.text[i:])
+		if is {
 			match(i, i+size)
 		}
 		i += size
@@ -280,31 +275,23 @@ func (s single) matches(p passage, match func(from, to int)) error {
 	return nil
 }
 
-// gpt2Pieces is GPT-2's pattern; every piece is a match.
-type gpt2Pieces struct{}
-
-func (gpt2Pieces) matches(p passage, match func(from, to int)) error {
-	text := p.text
-	for i := 0; i < len(text); {
-		n := pieceLen(text[i:])
-		match(i, i+n)
-		i += n
-	}
-	return nil
+// single matches each character with a property by itself.
+func single(what property) *scan {
+	return &scan{func(text string) (int, bool) {
+		_, is, size := propertyTable().next(text)
+		return size, is&what != 0
+	}}
 }
 
-// everyCharacter matches each character by itself: [\s\S].
-type everyCharacter struct{}
-
-func (everyCharacter) matches(p passage, match func(from, to int)) error {
-	text := p.text
-	for i := 0; i < len(text); {
-		_, size := utf8.DecodeRuneInString(text[i:])
-		match(i, i+size)
-		i += size
-	}
-	return nil
-}
+var (
+	// gpt2Pieces is GPT-2's pattern; every piece is a match.
+	gpt2Pieces = &scan{func(text string) (int, bool) { return pieceLen(text), true }}
+	// everyCharacter matches each character by itself: [\s\S].
+	everyCharacter = &scan{func(text string) (int, bool) {
+		_, size := utf8.DecodeRuneInString(text)
+		return size, true
+	}}
+)
 
 // regexPattern matches a regular expression.
 type regexPattern struct{ *regex.Regex }
@@ -317,9 +304,9 @@ func (r regexPattern) matches(p passage, match func(from, to int)) error {
 func newRegex(text string) (pattern, error) {
 	switch text {
 	case gpt2Pattern, gpt2PatternShort:
-		return gpt2Pieces{}, nil
+		return gpt2Pieces, nil
 	case `[\s\S]`:
-		return everyCharacter{}, nil
+		return everyCharacter, nil
 	case "":
 		return everywhere{}, nil
 	}

@@ -4,6 +4,7 @@
 package tokenizer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -20,10 +21,8 @@ import (
 func parseTokenizerJSON(data string) (*Tokenizer, error) {
 	f := tokenizerFile{parts: map[string]*strictjson.Reader{}}
 	r := strictjson.NewReader(data)
-	if err := r.Object(func(key string) error { return f.member(r, key) }); err != nil {
-		return nil, err
-	}
-	if err := r.End(); err != nil {
+	err := r.Object(func(key string) error { return f.member(r, key) })
+	if err = cmp.Or(err, r.End()); err != nil {
 		return nil, err
 	}
 	if !f.model.found {
@@ -166,7 +165,7 @@ func (f *tokenizerFile) byteLevel(t *Tokenizer, v *vocabulary) *Tokenizer {
 	t.splitters[len(t.splitters)-1] = last
 	rules, short := last.splitting, len(t.splitters) == 1
 	if len(t.splitters) == 2 && rules == (splitting{whole: true}) {
-		short = t.splitters[0] == patternSplitter{pattern: gpt2Pieces{}}
+		short = t.splitters[0] == patternSplitter{pattern: gpt2Pieces}
 		rules = splitting{}
 	}
 	level, endOfText := v.byteLevel(rules)
@@ -186,7 +185,7 @@ func (f *tokenizerFile) splitsCharacters(t *Tokenizer) bool {
 	}
 	s, ok := t.splitters[0].(patternSplitter)
 	none := s.behavior == removed && s.invert // text between the matches, which is all of it
-	return ok && (s == patternSplitter{pattern: everyCharacter{}} ||
+	return ok && (s == patternSplitter{pattern: everyCharacter} ||
 		s.pattern == everywhere{} && !none)
 }
 

@@ -130,17 +130,15 @@ func (v *vocabulary) addMerge(left, right string) error {
 // addToken adds an added token. One that is in the vocabulary already has the id that it has there,
 // whatever the token's own is, as in Hugging Face's library. All merges must have been added.
 func (v *vocabulary) addToken(token addedToken) error {
-	if token.text == "" {
+	switch {
+	case token.text == "":
 		return fmt.Errorf("added token %d is empty", token.id)
-	}
-	if len(token.text) > maxAddedLen {
+	case len(token.text) > maxAddedLen:
 		return fmt.Errorf("added token %d has %d bytes, want at most %d", token.id, len(token.text),
 			maxAddedLen)
-	}
-	if len(v.added) == maxAdded {
+	case len(v.added) == maxAdded:
 		return fmt.Errorf("more than %d added tokens", maxAdded)
-	}
-	if v.addedText[token.text] {
+	case v.addedText[token.text]:
 		return fmt.Errorf("added token %s comes twice", quote.Short(token.text, 60))
 	}
 	if id, ok := v.ids[token.text]; !ok {

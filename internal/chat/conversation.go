@@ -113,10 +113,7 @@ func (c *Template) render(messages []Message, a Ask) (string, error) {
 	if a.Tools != nil {
 		tools = a.Tools
 	}
-	variables := jinja.NewDict()
-	for _, name := range []string{"bos_token", "eos_token"} {
-		variables.Set(name, "")
-	}
+	variables := jinja.NewDict().Set("bos_token", "").Set("eos_token", "")
 	for name, text := range c.Tokens {
 		variables.Set(name, text)
 	}

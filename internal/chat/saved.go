@@ -125,11 +125,9 @@ func readTurn(r *strictjson.Reader, t *Turn) error {
 
 // check refuses a turn that no chat could have.
 func (t *Turn) check(vocabulary int) error {
-	for _, ids := range [][]int{t.PromptIDs, t.IDs} {
-		for _, id := range ids {
-			if id >= vocabulary {
-				return fmt.Errorf("id %d, want 0 to %d", id, vocabulary-1)
-			}
+	for _, id := range slices.Concat(t.PromptIDs, t.IDs) {
+		if id >= vocabulary {
+			return fmt.Errorf("id %d, want 0 to %d", id, vocabulary-1)
 		}
 	}
 	reasons := []string{decode.FinishStop, decode.FinishEndOfText, decode.FinishLength,

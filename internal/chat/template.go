@@ -151,8 +151,7 @@ func (e *Error) Error() string { return e.message }
 // line are ordinary text: marks split them until the template's are found. A template without .Role
 // is for the lines of users: others stand as lines of their own.
 func (c *Template) Encode(t Line) ([]int, error) {
-	t.Role = cmp.Or(t.Role, User)
-	if t.Role != User && !strings.Contains(c.Source, ".Role") {
+	if t.Role = cmp.Or(t.Role, User); t.Role != User && !strings.Contains(c.Source, ".Role") {
 		if t.Text += "\n"; t.Turn > 0 {
 			t.Text = "\n" + t.Text
 		}

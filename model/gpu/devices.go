@@ -195,9 +195,10 @@ func (i *Info) hasDriver(name string) bool {
 
 func (i *Info) matches(name string) bool {
 	name = strings.ToLower(strings.TrimSpace(name))
-	return name != "" && slices.ContainsFunc(
-		[]string{i.Driver, i.Name, i.Vendor, i.Platform, i.Version},
-		func(s string) bool { return strings.Contains(strings.ToLower(s), name) })
+	texts := []string{i.Driver, i.Name, i.Vendor, i.Platform, i.Version}
+	return name != "" && slices.ContainsFunc(texts, func(s string) bool {
+		return strings.Contains(strings.ToLower(s), name)
+	})
 }
 
 func (i *Info) line(label string) string {

@@ -165,38 +165,31 @@ func probeOperations(d Driver, info *Info) (err error) {
 		}
 	}
 	got := make([]float32, len(a))
-	probe := func(kernel string, o operation) error {
-		err := d.Launch(&Launch{Kernel: kernel, Groups: [3]int{groups(len(a), groupItems), 1, 1},
-			Items: groupItems, Args: []Arg{memory(buffers[0]), memory(buffers[1]),
-				memory(buffers[2]), memory(buffers[3]), integer(len(a)), integer(o.number)}})
-		if err == nil {
-			err = d.Read(bytesOf(got), buffers[0], 0)
-		}
-		if err != nil {
-			return err
-		}
-		for i := range got {
-			if want := o.want(a[i], b[i], c[i]); !same(got[i], want) {
-				return fmt.Errorf("the device lacks %s: for %x, %x and %x it gives %x, want %x",
-					o.lacks, bitsOf(a[i]), bitsOf(b[i]), bitsOf(c[i]), bitsOf(got[i]), bitsOf(want))
+	probe := func(kernel string, list []operation) error {
+		for _, o := range list {
+			err := d.Launch(&Launch{Kernel: kernel, Groups: [3]int{groups(len(a), groupItems), 1, 1},
+				Items: groupItems, Args: []Arg{memory(buffers[0]), memory(buffers[1]),
+					memory(buffers[2]), memory(buffers[3]), integer(len(a)), integer(o.number)}})
+			if err == nil {
+				err = d.Read(bytesOf(got), buffers[0], 0)
+			}
+			if err != nil {
+				return err
+			}
+			for i := range got {
+				if want := o.want(a[i], b[i], c[i]); !same(got[i], want) {
+					return fmt.Errorf("the device lacks %s: for %x, %x and %x it gives %x, want %x",
+						o.lacks, bitsOf(a[i]), bitsOf(b[i]), bitsOf(c[i]), bitsOf(got[i]),
+						bitsOf(want))
+				}
 			}
 		}
 		return nil
 	}
-	for _, o := range operations {
-		if err := probe("probe", o); err != nil {
-			return err
-		}
+	if err = probe("probe", operations[:]); err == nil && info.Doubles {
+		err = probe("probe_double", doubles[:])
 	}
-	for _, o := range doubles {
-		if !info.Doubles {
-			break
-		}
-		if err := probe("probe_double", o); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
 func bitsOf(x float32) uint32 { return math.Float32bits(x) }

@@ -141,7 +141,7 @@ func (d *driver) left() {
 // idle returns an error while the driver records: only kernels may be launched then.
 func (d *driver) idle(f *function) error {
 	if d.recording {
-		return fmt.Errorf("%s: launches are recorded, want nothing else meanwhile", f.name)
+		return fmt.Errorf("%s: launches are recorded, want nothing else meanwhile", f.Name)
 	}
 	return nil
 }
@@ -212,7 +212,7 @@ func (d *driver) Copy(to gpu.Buffer, toAt int64, from gpu.Buffer, fromAt, n int6
 	if n == 0 {
 		return nil
 	}
-	return d.on(&d.l.memcpyDtoD, uintptr(to)+uintptr(toAt), uintptr(from)+uintptr(fromAt),
+	return d.on(&d.l.memcpyDtoDAsync, uintptr(to)+uintptr(toAt), uintptr(from)+uintptr(fromAt),
 		uintptr(n), d.stream)
 }
 
@@ -291,7 +291,7 @@ func (d *driver) Record(launches func() error) (gpu.Recording, error) {
 	graph, err := d.capture(launches)
 	var run uintptr
 	if err == nil {
-		err = d.on(&d.l.graphInstantiate, uintptr(unsafe.Pointer(&run)), graph, 0)
+		err = d.on(&d.l.graphInstantiateWithFlags, uintptr(unsafe.Pointer(&run)), graph, 0)
 	}
 	if graph != 0 {
 		err = errors.Join(err, d.on(&d.l.graphDestroy, graph))

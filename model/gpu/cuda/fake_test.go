@@ -179,7 +179,7 @@ func (f *fake) file() string {
 func (f *fake) direct() *library {
 	f.t.Helper()
 	l := &library{}
-	_, err := l.find(func(symbol string) (uintptr, error) {
+	_, err := dl.Find(l, "cu", func(symbol string) (uintptr, error) {
 		return purego.NewCallback(
 			func(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10 uintptr) uintptr {
 				return uintptr(f.call(symbol, [11]uint64{uint64(a0), uint64(a1), uint64(a2),

@@ -11,82 +11,31 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"strings"
 	"sync"
 	"unsafe"
 
 	"picogpt/model/gpu/internal/dl"
 )
 
-// A function of the library. Its name is used in errors.
-type function struct {
-	name    string
-	address uintptr
-}
+type function = dl.Function
 
 // A library holds the functions that this package uses, by their names without cu.
 type library struct {
-	driverGetVersion, getErrorName, getErrorString, init                 function
-	deviceGetCount, deviceGet, deviceGetName, deviceTotalMem             function
-	deviceGetAttribute, devicePrimaryCtxRetain, devicePrimaryCtxRelease  function
-	ctxPushCurrent, ctxPopCurrent                                        function
-	moduleLoadDataEx, moduleUnload, moduleGetFunction                    function
-	memAlloc, memFree, memGetInfo, memcpyHtoD, memcpyDtoH, memcpyDtoD    function
-	memGetAllocationGranularity, memAddressReserve, memAddressFree       function
-	memAllocHost, memFreeHost                                            function
-	memCreate, memRelease, memMap, memUnmap, memSetAccess                function
-	streamCreate, streamDestroy, streamSynchronize, launchKernel         function
-	streamBeginCapture, streamEndCapture, graphInstantiate, graphDestroy function
-	graphLaunch, graphExecDestroy                                        function
-}
-
-// symbols returns the library's names. A number at the end belongs to the name: it is the
-// function's version.
-func (l *library) symbols() map[string]*function {
-	return map[string]*function{
-		"cuDriverGetVersion":            &l.driverGetVersion,
-		"cuGetErrorName":                &l.getErrorName,
-		"cuGetErrorString":              &l.getErrorString,
-		"cuInit":                        &l.init,
-		"cuDeviceGetCount":              &l.deviceGetCount,
-		"cuDeviceGet":                   &l.deviceGet,
-		"cuDeviceGetName":               &l.deviceGetName,
-		"cuDeviceTotalMem_v2":           &l.deviceTotalMem,
-		"cuDeviceGetAttribute":          &l.deviceGetAttribute,
-		"cuDevicePrimaryCtxRetain":      &l.devicePrimaryCtxRetain,
-		"cuDevicePrimaryCtxRelease_v2":  &l.devicePrimaryCtxRelease,
-		"cuCtxPushCurrent_v2":           &l.ctxPushCurrent,
-		"cuCtxPopCurrent_v2":            &l.ctxPopCurrent,
-		"cuModuleLoadDataEx":            &l.moduleLoadDataEx,
-		"cuModuleUnload":                &l.moduleUnload,
-		"cuModuleGetFunction":           &l.moduleGetFunction,
-		"cuMemAlloc_v2":                 &l.memAlloc,
-		"cuMemFree_v2":                  &l.memFree,
-		"cuMemGetInfo_v2":               &l.memGetInfo,
-		"cuMemGetAllocationGranularity": &l.memGetAllocationGranularity,
-		"cuMemAddressReserve":           &l.memAddressReserve,
-		"cuMemAddressFree":              &l.memAddressFree,
-		"cuMemAllocHost_v2":             &l.memAllocHost,
-		"cuMemFreeHost":                 &l.memFreeHost,
-		"cuMemCreate":                   &l.memCreate,
-		"cuMemRelease":                  &l.memRelease,
-		"cuMemMap":                      &l.memMap,
-		"cuMemUnmap":                    &l.memUnmap,
-		"cuMemSetAccess":                &l.memSetAccess,
-		"cuMemcpyHtoDAsync_v2":          &l.memcpyHtoD,
-		"cuMemcpyDtoHAsync_v2":          &l.memcpyDtoH,
-		"cuMemcpyDtoDAsync_v2":          &l.memcpyDtoD,
-		"cuStreamCreate":                &l.streamCreate,
-		"cuStreamDestroy_v2":            &l.streamDestroy,
-		"cuStreamSynchronize":           &l.streamSynchronize,
-		"cuLaunchKernel":                &l.launchKernel,
-		"cuStreamBeginCapture_v2":       &l.streamBeginCapture,
-		"cuStreamEndCapture":            &l.streamEndCapture,
-		"cuGraphInstantiateWithFlags":   &l.graphInstantiate,
-		"cuGraphDestroy":                &l.graphDestroy,
-		"cuGraphLaunch":                 &l.graphLaunch,
-		"cuGraphExecDestroy":            &l.graphExecDestroy,
-	}
+	driverGetVersion, getErrorName, getErrorString, init           function
+	deviceGetCount, deviceGet, deviceGetName, deviceGetAttribute   function
+	devicePrimaryCtxRetain                                         function
+	deviceTotalMem, devicePrimaryCtxRelease                        function `version:"_v2"`
+	ctxPushCurrent, ctxPopCurrent                                  function `version:"_v2"`
+	moduleLoadDataEx, moduleUnload, moduleGetFunction              function
+	memAlloc, memFree, memGetInfo, memAllocHost                    function `version:"_v2"`
+	memcpyHtoDAsync, memcpyDtoHAsync, memcpyDtoDAsync              function `version:"_v2"`
+	memFreeHost                                                    function
+	memGetAllocationGranularity, memAddressReserve, memAddressFree function
+	memCreate, memRelease, memMap, memUnmap, memSetAccess          function
+	streamCreate, streamSynchronize, streamEndCapture              function
+	streamDestroy, streamBeginCapture                              function `version:"_v2"`
+	launchKernel, graphInstantiateWithFlags, graphDestroy          function
+	graphLaunch, graphExecDestroy                                  function
 }
 
 // oldest is the first version of CUDA that has all of these functions, in the library's numbers:
@@ -117,15 +66,15 @@ func load(names ...string) (*library, error) {
 	}
 	var l library
 	get := &l.driverGetVersion
-	if get.address, err = handle.Function("cuDriverGetVersion"); err != nil {
+	if get.Address, err = handle.Function("cuDriverGetVersion"); err != nil {
 		return nil, errors.New("no CUDA: the library has no function cuDriverGetVersion")
 	}
 	var v int32
-	if dl.Call(get.address, uintptr(unsafe.Pointer(&v))) != 0 || v < oldest {
+	if dl.Call(get.Address, uintptr(unsafe.Pointer(&v))) != 0 || v < oldest {
 		return nil, fmt.Errorf("no CUDA: the driver is of CUDA %s, want %s or later", version(v),
 			version(oldest))
 	}
-	if missing, err := l.find(handle.Function); err != nil {
+	if missing, err := dl.Find(&l, "cu", handle.Function); err != nil {
 		return nil, fmt.Errorf("no CUDA: the driver, of CUDA %s, has no function %s", version(v),
 			missing)
 	}
@@ -135,24 +84,13 @@ func load(names ...string) (*library, error) {
 	return &l, nil
 }
 
-// find sets all functions. If one is missing, it returns its name and the error.
-func (l *library) find(address func(symbol string) (uintptr, error)) (missing string, err error) {
-	for symbol, f := range l.symbols() {
-		f.name, _, _ = strings.Cut(symbol, "_v2")
-		if f.address, err = address(symbol); err != nil {
-			return symbol, err
-		}
-	}
-	return "", nil
-}
-
 // call calls a function that returns a code, which is an error if it is not 0. Pointers must be
 // converted to uintptr in the arguments of the call, so that they stay valid.
 //
 //go:uintptrescapes
 func (l *library) call(f *function, args ...uintptr) error {
-	if code := int32(dl.Call(f.address, args...)); code != 0 {
-		return &codeError{f.name, code, l.describe(&l.getErrorName, code),
+	if code := int32(dl.Call(f.Address, args...)); code != 0 {
+		return &codeError{f.Name, code, l.describe(&l.getErrorName, code),
 			l.describe(&l.getErrorString, code)}
 	}
 	return nil
@@ -161,7 +99,7 @@ func (l *library) call(f *function, args ...uintptr) error {
 // describe returns the library's text for a code, or "".
 func (l *library) describe(f *function, code int32) string {
 	var text *byte // the library's memory
-	if dl.Call(f.address, uintptr(code), uintptr(unsafe.Pointer(&text))) != 0 || text == nil {
+	if dl.Call(f.Address, uintptr(code), uintptr(unsafe.Pointer(&text))) != 0 || text == nil {
 		return ""
 	}
 	n := 0

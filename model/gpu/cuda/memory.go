@@ -198,7 +198,7 @@ func (d *driver) Write(to gpu.Buffer, at int64, from []byte) error {
 	case len(from) == 0:
 		return nil
 	case d.recording && d.pin(from) >= 0:
-		return d.call(&d.l.memcpyHtoD, uintptr(to)+uintptr(at), uintptr(unsafe.Pointer(&from[0])),
+		return d.call(&d.l.memcpyHtoDAsync, uintptr(to)+uintptr(at), uintptr(unsafe.Pointer(&from[0])),
 			uintptr(len(from)), d.stream)
 	case len(from) > mostStaged:
 		err := d.send(to, at, from)
@@ -208,7 +208,7 @@ func (d *driver) Write(to gpu.Buffer, at int64, from []byte) error {
 		runtime.KeepAlive(from)
 		return err
 	}
-	if err := d.idle(&d.l.memcpyHtoD); err != nil {
+	if err := d.idle(&d.l.memcpyHtoDAsync); err != nil {
 		return err
 	}
 	if d.staging.bytes == nil {
@@ -231,18 +231,18 @@ func (d *driver) Write(to gpu.Buffer, at int64, from []byte) error {
 }
 
 func (d *driver) send(to gpu.Buffer, at int64, from []byte) error {
-	return d.on(&d.l.memcpyHtoD, uintptr(to)+uintptr(at), uintptr(unsafe.Pointer(&from[0])),
+	return d.on(&d.l.memcpyHtoDAsync, uintptr(to)+uintptr(at), uintptr(unsafe.Pointer(&from[0])),
 		uintptr(len(from)), d.stream)
 }
 
 // Read implements gpu.Driver.
 func (d *driver) Read(to []byte, from gpu.Buffer, at int64) error {
 	if d.recording && d.pin(to) >= 0 {
-		return d.call(&d.l.memcpyDtoH, uintptr(unsafe.Pointer(&to[0])), uintptr(from)+uintptr(at),
+		return d.call(&d.l.memcpyDtoHAsync, uintptr(unsafe.Pointer(&to[0])), uintptr(from)+uintptr(at),
 			uintptr(len(to)), d.stream)
 	}
 	if len(to) > 0 {
-		err := d.on(&d.l.memcpyDtoH, uintptr(unsafe.Pointer(&to[0])), uintptr(from)+uintptr(at),
+		err := d.on(&d.l.memcpyDtoHAsync, uintptr(unsafe.Pointer(&to[0])), uintptr(from)+uintptr(at),
 			uintptr(len(to)), d.stream)
 		if err != nil {
 			return err

@@ -42,14 +42,13 @@ type id struct{ platform, device uintptr }
 // all returns the devices of all platforms. It returns the error of the platforms that cannot be
 // listed.
 func (l *library) all() (ids []id, err error) {
-	platforms, err := l.list("clGetPlatformIDs", func(n uint32, ids *uintptr, got *uint32) error {
-		return call("clGetPlatformIDs", l.getPlatformIDs, uintptr(n), uintptr(pointer(ids)),
-			uintptr(pointer(got)))
+	platforms, err := l.list(&l.getPlatformIDs, func(n uint32, ids *uintptr, got *uint32) error {
+		return call(&l.getPlatformIDs, uintptr(n), uintptr(pointer(ids)), uintptr(pointer(got)))
 	})
 	for _, platform := range platforms {
 		const allTypes = 0xffffffff
-		found, failed := l.list("clGetDeviceIDs", func(n uint32, ids *uintptr, got *uint32) error {
-			return call("clGetDeviceIDs", l.getDeviceIDs, platform, allTypes, uintptr(n),
+		found, failed := l.list(&l.getDeviceIDs, func(n uint32, ids *uintptr, got *uint32) error {
+			return call(&l.getDeviceIDs, platform, allTypes, uintptr(n),
 				uintptr(pointer(ids)), uintptr(pointer(got)))
 		})
 		err = errors.Join(err, failed)
@@ -62,7 +61,7 @@ func (l *library) all() (ids []id, err error) {
 
 // list returns some ids: it first asks for their number. An empty list is no error.
 func (l *library) list(
-	name string, ask func(n uint32, ids *uintptr, got *uint32) error,
+	f *function, ask func(n uint32, ids *uintptr, got *uint32) error,
 ) ([]uintptr, error) {
 	var n uint32
 	err := ask(0, nil, &n)
@@ -74,7 +73,7 @@ func (l *library) list(
 		return nil, err
 	}
 	if n > 1024 {
-		return nil, fmt.Errorf("%s: %d found, want at most 1024", name, n)
+		return nil, fmt.Errorf("%s: %d found, want at most 1024", f.Name, n)
 	}
 	ids := make([]uintptr, n)
 	return ids, ask(n, &ids[0], nil)
@@ -102,11 +101,11 @@ const (
 
 // describe returns the description of a device, with what it lacks.
 func (l *library) describe(id id) gpu.Info {
-	text := func(what uint32) string { return l.text(l.getDeviceInfo, id.device, what) }
+	text := func(what uint32) string { return l.text(&l.getDeviceInfo, id.device, what) }
 	number := func(what uint32) uint64 { return l.number(id.device, what) }
 	info := gpu.Info{
 		Driver: "opencl", Name: text(deviceName), Vendor: text(deviceVendor),
-		Platform: l.text(l.getPlatformInfo, id.platform, platformName),
+		Platform: l.text(&l.getPlatformInfo, id.platform, platformName),
 		Version:  text(deviceVersion) + ", driver " + text(driverVersion),
 		Memory:   int64(number(deviceMemory)), MostOne: int64(number(deviceMaxAlloc)),
 	}
@@ -133,7 +132,7 @@ func (l *library) describe(id id) gpu.Info {
 // bus returns the place of a device on the PCI bus, or "".
 func (l *library) bus(device uintptr) string {
 	var v [4]uint32 // domain, bus, device, function
-	if call("", l.getDeviceInfo, device, devicePCIBus, unsafe.Sizeof(v), uintptr(pointer(&v)),
+	if call(&l.getDeviceInfo, device, devicePCIBus, unsafe.Sizeof(v), uintptr(pointer(&v)),
 		0) != nil {
 		return ""
 	}
@@ -141,14 +140,14 @@ func (l *library) bus(device uintptr) string {
 }
 
 // text returns a string property of a device or a platform.
-func (l *library) text(ask, id uintptr, what uint32) string {
+func (l *library) text(ask *function, id uintptr, what uint32) string {
 	var n uintptr
-	err := call("", ask, id, uintptr(what), 0, 0, uintptr(pointer(&n)))
+	err := call(ask, id, uintptr(what), 0, 0, uintptr(pointer(&n)))
 	if err != nil || n == 0 || n > 1<<20 {
 		return ""
 	}
 	b := make([]byte, n)
-	if call("", ask, id, uintptr(what), n, uintptr(pointer(&b[0])), 0) != nil {
+	if call(ask, id, uintptr(what), n, uintptr(pointer(&b[0])), 0) != nil {
 		return ""
 	}
 	before, _, _ := strings.Cut(string(b), "\x00")
@@ -159,7 +158,7 @@ func (l *library) text(ask, id uintptr, what uint32) string {
 // it.
 func (l *library) number(id uintptr, what uint32) uint64 {
 	var v uint64
-	if call("", l.getDeviceInfo, id, uintptr(what), 8, uintptr(pointer(&v)), 0) != nil {
+	if call(&l.getDeviceInfo, id, uintptr(what), 8, uintptr(pointer(&v)), 0) != nil {
 		return 0
 	}
 	return v

@@ -47,13 +47,12 @@ func (l *library) newDriver(id id, source, options string) (gpu.Driver, error) {
 
 func (d *driver) open(id uintptr, source, options string) (err error) {
 	var code int32
-	d.context, err = create("clCreateContext", d.l.createContext, &code, 0, 1,
+	d.context, err = create(&d.l.createContext, &code, 0, 1,
 		uintptr(pointer(&id)), 0, 0, uintptr(pointer(&code)))
 	if err != nil {
 		return err
 	}
-	d.queue, err = create("clCreateCommandQueue", d.l.createQueue, &code, d.context, id, 0,
-		uintptr(pointer(&code)))
+	d.queue, err = create(&d.l.createCommandQueue, &code, d.context, id, 0, uintptr(pointer(&code)))
 	if err != nil {
 		return err
 	}
@@ -62,7 +61,7 @@ func (d *driver) open(id uintptr, source, options string) (err error) {
 	var pin runtime.Pinner // OpenCL is given a pointer to a pointer
 	pin.Pin(lines)
 	defer pin.Unpin()
-	d.program, err = create("clCreateProgramWithSource", d.l.createProgram, &code, d.context, 1,
+	d.program, err = create(&d.l.createProgramWithSource, &code, d.context, 1,
 		uintptr(pointer(&lines)), 0, uintptr(pointer(&code)))
 	if err != nil {
 		return err
@@ -74,19 +73,19 @@ func (d *driver) open(id uintptr, source, options string) (err error) {
 // an error.
 func (d *driver) build(id uintptr, options string) error {
 	o := append([]byte(options), 0)
-	err := call("clBuildProgram", d.l.buildProgram, d.program, 1, uintptr(pointer(&id)),
+	err := call(&d.l.buildProgram, d.program, 1, uintptr(pointer(&id)),
 		uintptr(pointer(&o[0])), 0, 0)
 	if err == nil {
 		return nil
 	}
 	const buildLog = 0x1183
 	var n uintptr
-	ask := d.l.getBuildInfo
-	if call("", ask, d.program, id, buildLog, 0, 0, uintptr(pointer(&n))) != nil || n == 0 {
+	ask := &d.l.getProgramBuildInfo
+	if call(ask, d.program, id, buildLog, 0, 0, uintptr(pointer(&n))) != nil || n == 0 {
 		return err
 	}
 	log := make([]byte, n)
-	if call("", ask, d.program, id, buildLog, n, uintptr(pointer(&log[0])), 0) != nil {
+	if call(ask, d.program, id, buildLog, n, uintptr(pointer(&log[0])), 0) != nil {
 		return err
 	}
 	for line := range strings.Lines(strings.TrimRight(string(log), "\x00")) {
@@ -101,7 +100,7 @@ func (d *driver) build(id uintptr, options string) error {
 func (d *driver) Alloc(bytes int64) (gpu.Buffer, error) {
 	const readWrite = 1
 	var code int32
-	h, err := create("clCreateBuffer", d.l.createBuffer, &code, d.context, readWrite,
+	h, err := create(&d.l.createBuffer, &code, d.context, readWrite,
 		uintptr(bytes), 0, uintptr(pointer(&code)))
 	if err == nil {
 		d.buffers[gpu.Buffer(h)] = true
@@ -117,7 +116,7 @@ func (d *driver) Free(b gpu.Buffer) {
 			k.args = k.args[:0]
 		}
 		delete(d.buffers, b)
-		_ = call("clReleaseMemObject", d.l.releaseBuffer, uintptr(b))
+		_ = call(&d.l.releaseMemObject, uintptr(b))
 	}
 }
 
@@ -128,7 +127,7 @@ func (d *driver) Write(to gpu.Buffer, at int64, from []byte) error {
 	if len(from) == 0 {
 		return nil
 	}
-	return call("clEnqueueWriteBuffer", d.l.write, d.queue, uintptr(to), blocking, uintptr(at),
+	return call(&d.l.enqueueWriteBuffer, d.queue, uintptr(to), blocking, uintptr(at),
 		uintptr(len(from)), uintptr(pointer(&from[0])), 0, 0, 0)
 }
 
@@ -137,7 +136,7 @@ func (d *driver) Read(to []byte, from gpu.Buffer, at int64) error {
 	if len(to) == 0 {
 		return nil
 	}
-	return call("clEnqueueReadBuffer", d.l.read, d.queue, uintptr(from), blocking, uintptr(at),
+	return call(&d.l.enqueueReadBuffer, d.queue, uintptr(from), blocking, uintptr(at),
 		uintptr(len(to)), uintptr(pointer(&to[0])), 0, 0, 0)
 }
 
@@ -146,7 +145,7 @@ func (d *driver) Copy(to gpu.Buffer, toAt int64, from gpu.Buffer, fromAt, n int6
 	if n == 0 {
 		return nil
 	}
-	return call("clEnqueueCopyBuffer", d.l.copy, d.queue, uintptr(from), uintptr(to),
+	return call(&d.l.enqueueCopyBuffer, d.queue, uintptr(from), uintptr(to),
 		uintptr(fromAt), uintptr(toAt), uintptr(n), 0, 0, 0)
 }
 
@@ -163,7 +162,7 @@ func (d *driver) Launch(l *gpu.Launch) error {
 	d.local = [3]uintptr{uintptr(l.Items), 1, 1}
 	d.words = [9]uintptr{d.queue, k.handle, 3, 0,
 		uintptr(pointer(&d.global)), uintptr(pointer(&d.local)), 0, 0, 0}
-	if err := call("clEnqueueNDRangeKernel", d.l.launch, d.words[:]...); err != nil {
+	if err := call(&d.l.enqueueNDRangeKernel, d.words[:]...); err != nil {
 		return fmt.Errorf("%s, groups %v of %d: %w", l.Kernel, l.Groups, l.Items, err)
 	}
 	return nil
@@ -177,7 +176,7 @@ func (d *driver) setArgs(k *kernel, args []gpu.Arg) error {
 		}
 		d.value = a.Bits // these machines store the lowest bytes first
 		d.words = [9]uintptr{k.handle, uintptr(i), uintptr(a.Size), uintptr(pointer(&d.value))}
-		if err := call("clSetKernelArg", d.l.setArg, d.words[:4]...); err != nil {
+		if err := call(&d.l.setKernelArg, d.words[:4]...); err != nil {
 			k.args = k.args[:0]
 			return fmt.Errorf("argument %d: %w", i, err)
 		}
@@ -192,7 +191,7 @@ func (d *driver) kernel(name string) (*kernel, error) {
 		return k, nil
 	}
 	text, code := append([]byte(name), 0), int32(0)
-	handle, err := create("clCreateKernel", d.l.createKernel, &code, d.program,
+	handle, err := create(&d.l.createKernel, &code, d.program,
 		uintptr(pointer(&text[0])), uintptr(pointer(&code)))
 	if err != nil {
 		return nil, err
@@ -204,20 +203,20 @@ func (d *driver) kernel(name string) (*kernel, error) {
 // Close implements gpu.Driver.
 func (d *driver) Close() error {
 	var all []error
-	release := func(name string, function, handle uintptr) {
+	release := func(f *function, handle uintptr) {
 		if handle != 0 {
-			all = append(all, call(name, function, handle))
+			all = append(all, call(f, handle))
 		}
 	}
 	for b := range d.buffers {
-		release("clReleaseMemObject", d.l.releaseBuffer, uintptr(b))
+		release(&d.l.releaseMemObject, uintptr(b))
 	}
 	for _, k := range d.kernels {
-		release("clReleaseKernel", d.l.releaseKernel, k.handle)
+		release(&d.l.releaseKernel, k.handle)
 	}
-	release("clReleaseProgram", d.l.releaseProgram, d.program)
-	release("clReleaseCommandQueue", d.l.releaseQueue, d.queue)
-	release("clReleaseContext", d.l.releaseContext, d.context)
+	release(&d.l.releaseProgram, d.program)
+	release(&d.l.releaseCommandQueue, d.queue)
+	release(&d.l.releaseContext, d.context)
 	*d = driver{l: d.l}
 	return errors.Join(all...)
 }

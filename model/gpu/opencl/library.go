@@ -10,14 +10,16 @@ import (
 	"picogpt/model/gpu/internal/dl"
 )
 
-// A library has the address of each function that is used.
+type function = dl.Function
+
+// A library holds the functions that this package uses, by their names without cl.
 type library struct {
-	getPlatformIDs, getPlatformInfo, getDeviceIDs, getDeviceInfo uintptr
-
-	createContext, createQueue, createProgram, buildProgram, getBuildInfo uintptr
-	createKernel, setArg, launch, createBuffer, write, read, copy, flush  uintptr
-
-	releaseBuffer, releaseKernel, releaseProgram, releaseQueue, releaseContext uintptr
+	getPlatformIDs, getPlatformInfo, getDeviceIDs, getDeviceInfo             function
+	createContext, createCommandQueue, createProgramWithSource, buildProgram function
+	getProgramBuildInfo, createKernel, setKernelArg, enqueueNDRangeKernel    function
+	createBuffer, enqueueWriteBuffer, enqueueReadBuffer, enqueueCopyBuffer   function
+	releaseMemObject, releaseKernel, releaseProgram, releaseCommandQueue     function
+	releaseContext                                                           function
 }
 
 // libraryNames returns the names of OpenCL's library on this system.
@@ -39,22 +41,8 @@ func load(names ...string) (*library, error) {
 		return nil, fmt.Errorf("no OpenCL: %w", err)
 	}
 	var l library
-	for name, address := range map[string]*uintptr{
-		"clGetPlatformIDs": &l.getPlatformIDs, "clGetPlatformInfo": &l.getPlatformInfo,
-		"clGetDeviceIDs": &l.getDeviceIDs, "clGetDeviceInfo": &l.getDeviceInfo,
-		"clCreateContext": &l.createContext, "clCreateCommandQueue": &l.createQueue,
-		"clCreateProgramWithSource": &l.createProgram, "clBuildProgram": &l.buildProgram,
-		"clGetProgramBuildInfo": &l.getBuildInfo, "clCreateKernel": &l.createKernel,
-		"clSetKernelArg": &l.setArg, "clEnqueueNDRangeKernel": &l.launch,
-		"clCreateBuffer": &l.createBuffer, "clEnqueueWriteBuffer": &l.write,
-		"clEnqueueReadBuffer": &l.read, "clEnqueueCopyBuffer": &l.copy, "clFlush": &l.flush,
-		"clReleaseMemObject": &l.releaseBuffer, "clReleaseKernel": &l.releaseKernel,
-		"clReleaseProgram": &l.releaseProgram, "clReleaseCommandQueue": &l.releaseQueue,
-		"clReleaseContext": &l.releaseContext,
-	} {
-		if *address, err = handle.Function(name); err != nil {
-			return nil, fmt.Errorf("OpenCL: no function %s, want OpenCL 1.2", name)
-		}
+	if missing, err := dl.Find(&l, "cl", handle.Function); err != nil {
+		return nil, fmt.Errorf("OpenCL: no function %s, want OpenCL 1.2", missing)
 	}
 	return &l, nil
 }
@@ -67,29 +55,29 @@ type pointer = unsafe.Pointer
 // function returns, if they are converted to uintptr in the call itself.
 //
 //go:uintptrescapes
-func call(name string, function uintptr, args ...uintptr) error {
-	return check(name, int32(dl.Call(function, args...)))
+func call(f *function, args ...uintptr) error {
+	return check(f, int32(dl.Call(f.Address, args...)))
 }
 
 // create calls a function that returns a handle and writes its code to *code, its last argument.
 //
 //go:uintptrescapes
-func create(name string, function uintptr, code *int32, args ...uintptr) (uintptr, error) {
-	handle := dl.Call(function, args...)
-	if err := check(name, *code); err != nil {
+func create(f *function, code *int32, args ...uintptr) (uintptr, error) {
+	handle := dl.Call(f.Address, args...)
+	if err := check(f, *code); err != nil {
 		return 0, err
 	}
 	if handle == 0 {
-		return 0, fmt.Errorf("%s: no handle", name)
+		return 0, fmt.Errorf("%s: no handle", f.Name)
 	}
 	return handle, nil
 }
 
-func check(name string, code int32) error {
+func check(f *function, code int32) error {
 	if code == 0 {
 		return nil
 	}
-	return codeError{name, code}
+	return codeError{f.Name, code}
 }
 
 // A codeError is an error code that a function of OpenCL returned.

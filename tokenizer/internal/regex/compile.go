@@ -3,6 +3,7 @@
 package regex
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -37,7 +38,8 @@ const unbounded = -1
 
 type compiler struct {
 	*Regex
-	nodes int // that were compiled: a repetition of nothing has no instructions
+	err   error // the first
+	nodes int   // that were compiled: a repetition of nothing has no instructions
 }
 
 // emit appends an instruction and returns its index.
@@ -47,9 +49,12 @@ func (c *compiler) emit(in instruction) int {
 }
 
 // compile appends the program of a node. If back is set, it reads backward.
-func (c *compiler) compile(n *node, back bool) error {
+func (c *compiler) compile(n *node, back bool) {
 	if c.nodes++; max(len(c.program), c.nodes/4) > maxProgram {
-		return fmt.Errorf("more than %d steps", maxProgram)
+		c.err = cmp.Or(c.err, fmt.Errorf("more than %d steps", maxProgram))
+	}
+	if c.err != nil {
+		return
 	}
 	switch n.kind {
 	case nodeSet:
@@ -68,41 +73,43 @@ func (c *compiler) compile(n *node, back bool) error {
 			slices.Reverse(list)
 		}
 		for _, part := range list {
-			if err := c.compile(part, back); err != nil {
-				return err
-			}
+			c.compile(part, back)
 		}
 	case nodeAlternatives:
-		return c.alternatives(n.list, back)
+		c.alternatives(n.list, back)
 	case nodeRepeat:
-		return c.repeat(n, back)
+		c.repeat(n, back)
 	case nodeAtomic:
 		if back {
-			return errors.New("an atomic group within (?<=…): not supported")
+			c.err = errors.New("an atomic group within (?<=…): not supported")
+			return
 		}
 		if run := n.list[0].alone(); run.isRun() {
-			for range run.least {
-				if err := c.compile(run.list[0], false); err != nil {
-					return err
-				}
-			}
+			c.times(run.least, run.list[0], false, func() {})
 			c.emit(instruction{op: opRun, set: run.list[0].alone().set, x: run.most, y: c.runs})
 			c.runs++
 			if run.most != unbounded {
 				c.program[len(c.program)-1].x -= run.least
 			}
-			return nil
+			return
 		}
-		return c.inner(opAtomic, n.list[0], false)
+		c.inner(opAtomic, n.list[0], false)
 	case nodeAhead, nodeBehind:
 		op := opLook
 		if n.not {
 			op = opNoLook
 		}
 		c.behind = c.behind || n.kind == nodeBehind
-		return c.inner(op, n.list[0], n.kind == nodeBehind)
+		c.inner(op, n.list[0], n.kind == nodeBehind)
 	}
-	return nil
+}
+
+// times compiles a node n times, each after before, until there is an error.
+func (c *compiler) times(n int, node *node, back bool, before func()) {
+	for ; n > 0 && c.err == nil; n-- {
+		before()
+		c.compile(node, back)
+	}
 }
 
 // alone returns the only node of alternatives and sequences.
@@ -119,26 +126,21 @@ func (n *node) isRun() bool {
 }
 
 // inner appends an instruction with a program of its own.
-func (c *compiler) inner(op operation, n *node, back bool) error {
+func (c *compiler) inner(op operation, n *node, back bool) {
 	at := c.emit(instruction{op: op})
-	if err := c.compile(n, back); err != nil {
-		return err
-	}
+	c.compile(n, back)
 	c.emit(instruction{op: opMatch})
 	c.program[at].x = len(c.program)
-	return nil
 }
 
-func (c *compiler) alternatives(list []*node, back bool) error {
+func (c *compiler) alternatives(list []*node, back bool) {
 	var ends []int
 	for i, part := range list {
 		fork := -1
 		if i < len(list)-1 {
 			fork = c.emit(instruction{op: opFork, x: len(c.program) + 1})
 		}
-		if err := c.compile(part, back); err != nil {
-			return err
-		}
+		c.compile(part, back)
 		if fork >= 0 {
 			ends = append(ends, c.emit(instruction{op: opJump}))
 			c.program[fork].y = len(c.program)
@@ -147,36 +149,23 @@ func (c *compiler) alternatives(list []*node, back bool) error {
 	for _, i := range ends {
 		c.program[i].x = len(c.program)
 	}
-	return nil
 }
 
 // repeat appends the program of a repetition: the least number of copies, then forks.
-func (c *compiler) repeat(n *node, back bool) error {
-	for range n.least {
-		if err := c.compile(n.list[0], back); err != nil {
-			return err
-		}
-	}
+func (c *compiler) repeat(n *node, back bool) {
+	c.times(n.least, n.list[0], back, func() {})
 	var forks []int
 	fork := func() { forks = append(forks, c.emit(instruction{op: opFork, x: len(c.program) + 1})) }
 	if n.most == unbounded {
 		fork()
-		if err := c.compile(n.list[0], back); err != nil {
-			return err
-		}
+		c.compile(n.list[0], back)
 		c.emit(instruction{op: opLoop, x: forks[0], y: len(c.program) + 1})
 	}
-	for range n.most - n.least {
-		fork()
-		if err := c.compile(n.list[0], back); err != nil {
-			return err
-		}
-	}
+	c.times(n.most-n.least, n.list[0], back, fork)
 	for _, i := range forks {
 		c.program[i].y = len(c.program)
 		if n.lazy {
 			c.program[i].x, c.program[i].y = c.program[i].y, c.program[i].x
 		}
 	}
-	return nil
 }

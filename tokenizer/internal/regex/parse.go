@@ -4,17 +4,18 @@
 package regex
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
-// A parser reads a regular expression. Its options hold up to the end of a group.
+// A parser reads a regular expression. Its options hold up to the end of a group. After an error
+// there is no text.
 type parser struct {
 	text string
 	at   int
+	err  error // the first
 	flags
 }
 
@@ -40,66 +41,57 @@ func (p *parser) char() rune {
 	return r
 }
 
+func (p *parser) fail(format string, args ...any) {
+	if p.err == nil {
+		p.err, p.text = fmt.Errorf(format, args...), p.text[:p.at]
+	}
+}
+
 // skip reads what counts for nothing.
-func (p *parser) skip() error {
+func (p *parser) skip() {
 	for p.at < len(p.text) {
 		switch {
 		case p.next("(?#"):
-			_, _, found := strings.Cut(p.text[p.at:], ")")
-			if !found {
-				return errors.New("(?# without )")
+			end := strings.IndexByte(p.text[p.at:], ')')
+			if p.at += end + 1; end < 0 {
+				p.fail("(?# without )")
 			}
-			p.at += strings.IndexByte(p.text[p.at:], ')') + 1
 		case p.extended && strings.IndexByte(" \t\n\v\f\r", p.text[p.at]) >= 0:
 			p.at++
 		case p.extended && p.next("#"):
 			line, _, _ := strings.Cut(p.text[p.at:], "\n")
 			p.at += len(line)
 		default:
-			return nil
+			return
 		}
 	}
-	return nil
 }
 
 // alternatives reads alternatives up to the end of a group.
-func (p *parser) alternatives(depth int) (*node, error) {
+func (p *parser) alternatives(depth int) *node {
 	if depth > maxNesting {
-		return nil, fmt.Errorf("more than %d groups in each other", maxNesting)
+		p.fail("more than %d groups in each other", maxNesting)
 	}
 	before := p.flags
 	defer func() { p.flags = before }()
 	all := &node{kind: nodeAlternatives}
 	for {
-		one, err := p.sequence(depth)
-		if err != nil {
-			return nil, err
-		}
-		all.list = append(all.list, one)
+		all.list = append(all.list, p.sequence(depth))
 		if !p.next("|") {
-			return all, nil
+			return all
 		}
 	}
 }
 
 // sequence reads a sequence of items.
-func (p *parser) sequence(depth int) (*node, error) {
+func (p *parser) sequence(depth int) *node {
 	all := &node{kind: nodeSequence}
 	for {
-		if err := p.skip(); err != nil {
-			return nil, err
-		}
+		p.skip()
 		if p.at == len(p.text) || p.text[p.at] == '|' || p.text[p.at] == ')' {
-			return all, nil
+			return all
 		}
-		item, err := p.item(depth)
-		if err == nil {
-			item, err = p.repeated(item)
-		}
-		if err != nil {
-			return nil, err
-		}
-		all.list = append(all.list, item)
+		all.list = append(all.list, p.repeated(p.item(depth)))
 	}
 }
 
@@ -116,8 +108,8 @@ var groups = []struct {
 	{"(?>", node{kind: nodeAtomic}},
 }
 
-// item reads a group, an assertion or a character.
-func (p *parser) item(depth int) (*node, error) {
+// item reads a group, an assertion or a character; nil after an error.
+func (p *parser) item(depth int) *node {
 	for _, g := range groups {
 		if p.next(g.begin) {
 			return p.group(depth, g.node)
@@ -127,7 +119,8 @@ func (p *parser) item(depth int) (*node, error) {
 	case p.next("(?<"), p.next("(?'"):
 		end := strings.IndexAny(p.text[p.at:], ">'")
 		if end <= 0 {
-			return nil, errors.New("the name of a group does not end")
+			p.fail("the name of a group does not end")
+			return nil
 		}
 		p.at += end + 1
 		return p.group(depth, node{kind: nodeSequence})
@@ -136,22 +129,27 @@ func (p *parser) item(depth int) (*node, error) {
 	case p.next("("):
 		return p.group(depth, node{kind: nodeSequence})
 	case p.next("["):
-		set, err := p.bracket(depth, p.folded)
-		return &node{set: newCharset(set)}, err
+		return &node{set: newCharset(p.bracket(depth, p.folded))}
 	case p.next("."):
-		set := runeSet{}
-		if !p.newlines {
-			set = runeSet{{'\n', '\n'}}
-		}
-		return &node{set: newCharset(set.negated())}, nil
+		return anything(p.newlines)
 	case p.next("^"), p.next("$"):
-		return &node{kind: nodeAssert, letter: p.text[p.at-1]}, nil
+		return &node{kind: nodeAssert, letter: p.text[p.at-1]}
 	case strings.IndexByte("*+?", p.text[p.at]) >= 0:
-		return nil, fmt.Errorf("%c without something before it", p.text[p.at])
+		p.fail("%c without something before it", p.text[p.at])
+		return nil
 	case p.next(`\`):
 		return p.escape()
 	}
-	return p.literal(p.char()), nil
+	return p.literal(p.char())
+}
+
+// anything is each character, also a newline or but that.
+func anything(newlines bool) *node {
+	set := runeSet{}
+	if !newlines {
+		set = runeSet{{'\n', '\n'}}
+	}
+	return &node{set: newCharset(set.negated())}
 }
 
 // literal returns the node of a character.
@@ -164,18 +162,17 @@ func (p *parser) literal(c rune) *node {
 }
 
 // group reads a group up to its end.
-func (p *parser) group(depth int, n node) (*node, error) {
-	inner, err := p.alternatives(depth + 1)
-	if err == nil && !p.next(")") {
-		err = errors.New("( without )")
+func (p *parser) group(depth int, n node) *node {
+	n.list = []*node{p.alternatives(depth + 1)}
+	if !p.next(")") {
+		p.fail("( without )")
 	}
-	n.list = []*node{inner}
-	return &n, err
+	return &n
 }
 
 // options reads the options after (?, which hold for a group, or up to the end of the group that
 // they are in.
-func (p *parser) options(depth int) (*node, error) {
+func (p *parser) options(depth int) *node {
 	before, on := p.flags, true
 	for p.at < len(p.text) {
 		switch p.text[p.at] {
@@ -189,28 +186,28 @@ func (p *parser) options(depth int) (*node, error) {
 			on = false
 		case ':':
 			p.at++
-			n, err := p.group(depth, node{kind: nodeSequence})
+			n := p.group(depth, node{kind: nodeSequence})
 			p.flags = before
-			return n, err
+			return n
 		case ')':
 			p.at++ // what follows is one group, with its alternatives
-			n, err := p.alternatives(depth + 1)
+			n := p.alternatives(depth + 1)
 			p.flags = before
-			return n, err
+			return n
 		default:
-			return nil, fmt.Errorf("(?%c: not supported", p.text[p.at])
+			p.fail("(?%c: not supported", p.text[p.at])
+			return nil
 		}
 		p.at++
 	}
-	return nil, errors.New("( without )")
+	p.fail("( without )")
+	return nil
 }
 
 // repeated reads the repetitions of a node.
-func (p *parser) repeated(n *node) (*node, error) {
+func (p *parser) repeated(n *node) *node {
 	for {
-		if err := p.skip(); err != nil {
-			return nil, err
-		}
+		p.skip()
 		least, most, interval := 0, unbounded, false
 		switch {
 		case p.next("?"):
@@ -220,11 +217,11 @@ func (p *parser) repeated(n *node) (*node, error) {
 			least = 1
 		default:
 			if least, most, interval = p.interval(); !interval {
-				return n, nil
+				return n
 			}
 		}
 		if n.kind == nodeAssert || n.kind == nodeAhead || n.kind == nodeBehind {
-			return nil, errors.New("a repetition of what has no length")
+			p.fail("a repetition of what has no length")
 		}
 		swapped := most != unbounded && most < least
 		if swapped {
@@ -272,65 +269,59 @@ func (p *parser) interval() (least, most int, ok bool) {
 }
 
 // escape reads what follows a backslash outside of brackets.
-func (p *parser) escape() (*node, error) {
+func (p *parser) escape() *node {
 	if p.at == len(p.text) {
-		return nil, errors.New(`\ at the end`)
+		p.fail(`\ at the end`)
+		return nil
 	}
 	switch c := p.text[p.at]; c {
 	case 'b', 'B':
 		p.at++
 		word, _ := namedSet("word")
-		return &node{kind: nodeAssert, letter: c, set: newCharset(word)}, nil
+		return &node{kind: nodeAssert, letter: c, set: newCharset(word)}
 	case 'A', 'z', 'Z', 'G':
 		p.at++
-		return &node{kind: nodeAssert, letter: c}, nil
+		return &node{kind: nodeAssert, letter: c}
 	case 'R':
 		p.at++
 		pair := &node{kind: nodeSequence, list: []*node{p.literal('\r'), p.literal('\n')}}
 		one := &node{set: newCharset(runeSet{{'\n', '\r'}, {0x85, 0x85}, {0x2028, 0x2029}})}
 		both := &node{kind: nodeAlternatives, list: []*node{pair, one}}
-		return &node{kind: nodeAtomic, list: []*node{both}}, nil
+		return &node{kind: nodeAtomic, list: []*node{both}}
 	case 'N', 'O':
 		p.at++
-		set := runeSet{}
-		if c == 'N' {
-			set = runeSet{{'\n', '\n'}}
-		}
-		return &node{set: newCharset(set.negated())}, nil
+		return anything(c == 'O')
 	}
-	set, c, err := p.member(false)
-	if set == nil && err == nil {
-		return p.literal(c), nil
+	set, c := p.member(false)
+	if set == nil {
+		return p.literal(c)
 	}
-	return &node{set: newCharset(set)}, err
+	return &node{set: newCharset(set)}
 }
 
 // bracket reads a set […] after its [. Upper and lower case are the same if fold is set.
-func (p *parser) bracket(depth int, fold bool) (runeSet, error) {
+func (p *parser) bracket(depth int, fold bool) runeSet {
 	if depth > maxNesting {
-		return nil, fmt.Errorf("more than %d sets in each other", maxNesting)
+		p.fail("more than %d sets in each other", maxNesting)
 	}
 	not := p.next("^")
 	set, all := runeSet{}, runeSet{}.negated() // all is what stands before &&
 	if p.next("]") {
 		if !strings.Contains(p.text[p.at:], "]") {
-			return nil, errors.New("[] without a character")
+			p.fail("[] without a character")
 		}
 		set = runeSet{{']', ']'}} // the first ] is a character
 	}
 	for !p.next("]") {
 		if p.at == len(p.text) {
-			return nil, errors.New("[ without ]")
+			p.fail("[ without ]")
+			return nil
 		}
 		if p.next("&&") {
 			set, all = runeSet{}, all.and(set)
-			continue
+		} else {
+			set = set.with(p.part(depth))
 		}
-		part, err := p.part(depth)
-		if err != nil {
-			return nil, err
-		}
-		set = set.with(part)
 	}
 	if set = all.and(set); fold {
 		set = set.folded()
@@ -338,14 +329,14 @@ func (p *parser) bracket(depth int, fold bool) (runeSet, error) {
 	if not {
 		set = set.negated()
 	}
-	return set, nil
+	return set
 }
 
 // part reads a set within a set: a class, another set, a character, or a range of them.
-func (p *parser) part(depth int) (runeSet, error) {
+func (p *parser) part(depth int) runeSet {
 	if p.next("[:") {
-		if set, err := p.posix(); set != nil || err != nil {
-			return set, err
+		if set := p.posix(); set != nil {
+			return set
 		}
 		p.at-- // the : is a character
 		return p.bracket(depth+1, false)
@@ -353,37 +344,37 @@ func (p *parser) part(depth int) (runeSet, error) {
 	if p.next("[") {
 		return p.bracket(depth+1, false)
 	}
-	set, from, err := p.end()
-	if set != nil || err != nil {
-		return set, err
+	set, from := p.end()
+	if set != nil {
+		return set
 	}
 	to := from
 	rest := p.text[p.at:]
 	if strings.HasPrefix(rest, "-") && !strings.HasPrefix(rest, "-]") {
 		p.at++
-		if set, to, err = p.end(); err == nil && (set != nil || to < from) {
-			err = errors.New("a range of characters that ends before it begins")
+		if set, to = p.end(); set != nil || to < from {
+			p.fail("a range of characters that ends before it begins")
 		}
 	}
-	return runeSet{{from, to}}, err
+	return runeSet{{from, to}}
 }
 
 // end reads a character of a set, or a class of characters.
-func (p *parser) end() (set runeSet, c rune, err error) {
+func (p *parser) end() (set runeSet, c rune) {
 	switch {
 	case !p.next(`\`):
 		if p.at == len(p.text) {
-			return nil, 0, errors.New("[ without ]")
+			p.fail("[ without ]")
 		}
-		return nil, p.char(), nil
+		return nil, p.char()
 	case p.next("b"):
-		return nil, '\b', nil
+		return nil, '\b'
 	}
 	return p.member(true)
 }
 
 // posix reads the class of [:name:] after its [:. The set is nil if it is none.
-func (p *parser) posix() (runeSet, error) {
+func (p *parser) posix() runeSet {
 	name, _, found := strings.Cut(p.text[p.at:], ":]")
 	name, not := strings.CutPrefix(name, "^")
 	known := map[string]string{"word": "[word]", "punct": "[punct]"}
@@ -392,20 +383,21 @@ func (p *parser) posix() (runeSet, error) {
 		known[same] = same
 	}
 	if known[name] == "" || !found {
-		return nil, nil
+		return nil
 	}
 	p.at += strings.Index(p.text[p.at:], ":]") + 2
 	set, _ := namedSet(known[name])
 	if not {
 		set = set.negated()
 	}
-	return set, nil
+	return set
 }
 
 // member reads what follows a backslash: a class, or a character if the set is nil.
-func (p *parser) member(within bool) (set runeSet, c rune, err error) {
+func (p *parser) member(within bool) (set runeSet, c rune) {
 	if p.at == len(p.text) {
-		return nil, 0, errors.New(`\ at the end`)
+		p.fail(`\ at the end`)
+		return nil, 0
 	}
 	letter := p.text[p.at]
 	p.at++
@@ -419,28 +411,27 @@ func (p *parser) member(within bool) (set runeSet, c rune, err error) {
 		if letter < 'a' {
 			set = set.negated()
 		}
-		return set, 0, nil
+		return set, 0
 	case 'p', 'P':
 		if p.next("{") {
-			set, err = p.property(letter == 'P', within)
-			return set, 0, err
+			return p.property(letter == 'P', within), 0
 		}
-		return nil, rune(letter), nil
+		return nil, rune(letter)
 	case 'n', 'r', 't', 'f', 'v', 'a', 'e':
-		return nil, rune("\n\r\t\f\v\a\x1b"[strings.IndexByte("nrtfvae", letter)]), nil
+		return nil, rune("\n\r\t\f\v\a\x1b"[strings.IndexByte("nrtfvae", letter)])
 	case 'u', 'x', '0', '1', '2', '3', '4', '5', '6', '7':
 		p.at--
-		c, err = p.code(within)
-		return nil, c, err
+		return nil, p.code(within)
 	case 'X', 'y', 'Y', 'K', 'k', 'g', 'c', 'C', 'M', '8', '9':
-		return nil, 0, fmt.Errorf(`\%c: not supported`, letter)
+		p.fail(`\%c: not supported`, letter)
+		return nil, 0
 	}
 	p.at--
-	return nil, p.char(), nil
+	return nil, p.char()
 }
 
 // property reads the name of \p{…} after its {.
-func (p *parser) property(not, within bool) (runeSet, error) {
+func (p *parser) property(not, within bool) runeSet {
 	not = p.next("^") != not
 	name, _, found := strings.Cut(p.text[p.at:], "}")
 	key := strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))
@@ -449,18 +440,19 @@ func (p *parser) property(not, within bool) (runeSet, error) {
 	}
 	set, known := namedSet(key)
 	if !known || !found {
-		return nil, fmt.Errorf(`\p{%s}: not supported`, name)
+		p.fail(`\p{%s}: not supported`, name)
+		return nil
 	}
 	p.at += len(name) + 1
 	if not {
 		set = set.negated()
 	}
-	return set, nil
+	return set
 }
 
 // code reads the number of a character: x41, x{1F600}, u0041, or up to three octal digits. Bytes
 // that are no characters are not supported, nor what has been matched before: \1.
-func (p *parser) code(within bool) (rune, error) {
+func (p *parser) code(within bool) rune {
 	text := p.text[p.at:]
 	from, digits, base := 1, 2, 16
 	switch {
@@ -475,20 +467,23 @@ func (p *parser) code(within bool) (rune, error) {
 			digits++
 		}
 		if text[0] != '0' && digits < 3 && !within {
-			return 0, fmt.Errorf(`\%s: not supported`, text[:digits])
+			p.fail(`\%s: not supported`, text[:digits])
+			return 0
 		}
 	}
 	end := from + digits
 	if digits < 1 || end > len(text) {
-		return 0, fmt.Errorf(`\%c: want the digits of a character`, text[0])
+		p.fail(`\%c: want the digits of a character`, text[0])
+		return 0
 	}
 	r, err := strconv.ParseUint(text[from:end], base, 32)
 	oneByte := base == 8 || from != 2 && digits == 2
 	if err != nil || r > 0x10FFFF || oneByte && r > 127 {
-		return 0, fmt.Errorf(`\%s: want the digits of a character`, text[:end])
+		p.fail(`\%s: want the digits of a character`, text[:end])
+		return 0
 	}
 	if p.at += end; from == 2 {
 		p.at++
 	}
-	return rune(r), nil
+	return rune(r)
 }

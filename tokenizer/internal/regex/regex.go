@@ -341,16 +341,16 @@ func Compile(text string) (*Regex, error) {
 		return nil, fmt.Errorf("%d bytes, want at most %d", len(text), maxRegex)
 	}
 	p := parser{text: text}
-	tree, err := p.alternatives(0)
-	if err == nil && p.at < len(text) {
-		err = fmt.Errorf(") without (")
+	tree := p.alternatives(0)
+	if p.at < len(text) {
+		p.fail(") without (")
 	}
-	if err != nil {
-		return nil, fmt.Errorf("the pattern %s: byte %d: %w", quote.Short(text, 60), p.at, err)
+	if p.err != nil {
+		return nil, fmt.Errorf("the pattern %s: byte %d: %w", quote.Short(text, 60), p.at, p.err)
 	}
 	c := compiler{Regex: &Regex{}}
-	if err := c.compile(tree, false); err != nil {
-		return nil, fmt.Errorf("the pattern %s: %w", quote.Short(text, 60), err)
+	if c.compile(tree, false); c.err != nil {
+		return nil, fmt.Errorf("the pattern %s: %w", quote.Short(text, 60), c.err)
 	}
 	c.emit(instruction{op: opMatch})
 	return c.Regex, nil

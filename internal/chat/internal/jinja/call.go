@@ -3,7 +3,6 @@ package jinja
 // Calls: what functions of ours take, and those that every template has.
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -236,15 +235,10 @@ func timeText(t time.Time, letter byte) string {
 	layouts := map[byte]string{'a': "Mon", 'A': "Monday", 'b': "Jan", 'h': "Jan", 'B': "January",
 		'd': "02", 'e': "_2", 'H': "15", 'I': "03", 'm': "01", 'M': "04", 'p': "PM", 'S': "05",
 		'y': "06", 'Y': "2006", 'F': "2006-01-02", 'T': "15:04:05", 'R': "15:04", 'D': "01/02/06",
-		'c': "Mon Jan _2 15:04:05 2006", 'x': "01/02/06", 'X': "15:04:05", 'r': "03:04:05 PM"}
+		'c': "Mon Jan _2 15:04:05 2006", 'x': "01/02/06", 'X': "15:04:05", 'r': "03:04:05 PM",
+		'j': "002", '%': "%"}
 	if layout := layouts[letter]; layout != "" {
 		return t.Format(layout)
-	}
-	switch letter {
-	case '%':
-		return "%"
-	case 'j':
-		return fmt.Sprintf("%03d", t.YearDay())
 	}
 	return ""
 }

@@ -77,20 +77,16 @@ func makeFilters() map[string]*builtin {
 		"float": function("v default?", floatFilter),
 		"round": function("v precision? method?", round),
 		"map":   {mapFilter},
+
+		"select":     {func(x *run, a arguments) any { return x.choose(a, false, false) }},
+		"reject":     {func(x *run, a arguments) any { return x.choose(a, false, true) }},
+		"selectattr": {func(x *run, a arguments) any { return x.choose(a, true, false) }},
+		"rejectattr": {func(x *run, a arguments) any { return x.choose(a, true, true) }},
 	}
 	all["d"], all["escape"], all["count"] = all["default"], all["e"], all["length"]
 	for name, method := range map[string]string{"upper": "upper", "lower": "lower",
 		"capitalize": "capitalize", "trim": "strip"} {
 		all[name] = textMethods()[method]
-	}
-	for _, negated := range []bool{false, true} {
-		for _, ofMember := range []bool{false, true} {
-			name := map[bool]string{false: "select", true: "reject"}[negated] +
-				map[bool]string{true: "attr"}[ofMember]
-			all[name] = &builtin{func(x *run, a arguments) any {
-				return x.choose(a, ofMember, negated)
-			}}
-		}
 	}
 	return all
 }

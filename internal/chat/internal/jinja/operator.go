@@ -24,15 +24,11 @@ func (x *run) number(v any) any {
 
 // float returns a number as a float64.
 func float(v any) (float64, bool) {
-	switch v := v.(type) {
-	case int:
-		return float64(v), true
-	case float64:
-		return v, true
-	case bool:
-		return float64(toInt(v)), true
+	if n, ok := whole(v); ok {
+		return float64(n), true
 	}
-	return 0, false
+	f, ok := v.(float64)
+	return f, ok
 }
 
 // whole returns an int.

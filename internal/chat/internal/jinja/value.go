@@ -119,17 +119,12 @@ func typeName(v any) string {
 
 // truth is Python's: what is empty or zero is false.
 func truth(v any) bool {
-	switch v := v.(type) {
-	case nil:
-		return false
-	case bool:
-		return v
-	case int, float64:
-		return v != 0 && v != 0.0
-	case string:
-		return v != ""
+	if f, ok := float(v); ok {
+		return f != 0
+	} else if s, ok := v.(string); ok {
+		return s != ""
 	}
-	return length(v) != 0
+	return v != nil && length(v) != 0
 }
 
 func toInt(b bool) int {
