@@ -1,0 +1,328 @@
+package inside
+
+// Grains of patching: what is one place of a table, and the edits that patch it.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"picogpt/model"
+)
+
+// A Grain says what of a head is one place.
+type Grain string
+
+// The grains of points of heads. A Pattern is patched with the values of the text that is patched:
+// z gets (pattern of the other text − own pattern)·values, as a patch of hook_pattern gives it.
+const (
+	ByHead     Grain = "head"     // a head at all positions
+	ByPosition Grain = "position" // a head at one position; of a Pattern, where it looks from there
+	ByEdge     Grain = "edge"     // of a Pattern: the weight of one key at one position
+)
+
+// A Head is one of a layer.
+type Head struct{ Layer, Head int }
+
+// String writes "3.1": head 1 of layer 3.
+func (h Head) String() string { return fmt.Sprintf("%d.%d", h.Layer, h.Head) }
+
+// A Receiver is a reader of the residual stream: the Query, Key or Value of a head, the MLPPre of an
+// MLP, or FinalNormalized, which is the logits. Path patching runs a text with the change of one
+// sender, all heads' z and all MLPs' outputs else frozen to what they are without it. The receivers
+// of that pass are what reaches them directly. They are set in a second pass, in which nothing is
+// frozen; the logits are those of the first pass. Sources: Wang et al., "Interpretability in the
+// Wild", 2022, who let MLPs pass the change on; Goldowsky-Dill et al., "Localizing Model Behavior
+// with Path Patching", 2023.
+type Receiver struct {
+	At   model.Point
+	Head int // of a Query, Key or Value; else model.AllHeads
+}
+
+// String writes "3.1.q", "mlp.3" or "logits".
+func (r Receiver) String() string {
+	switch r.At.Kind {
+	case model.Query, model.Key, model.Value:
+		return fmt.Sprintf("%d.%d.%c", r.At.Layer, r.Head, "qkv"[r.At.Kind-model.Query])
+	case model.MLPPre:
+		return fmt.Sprintf("mlp.%d", r.At.Layer)
+	}
+	return "logits"
+}
+
+// MarshalText writes String.
+func (r Receiver) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// logits reports whether the receivers are the logits.
+func (o *PatchOptions) logits() bool {
+	return len(o.To) == 1 && o.To[0].At.Kind == model.FinalNormalized
+}
+
+// positions reports whether columns are positions.
+func (o *PatchOptions) positions() bool {
+	return !o.At.PerHead() || o.By == ByPosition || o.By == ByEdge
+}
+
+func (o *PatchOptions) checkGrain(m *model.Model) error {
+	pattern := o.At == model.Pattern
+	name := model.Point{Kind: o.At, Layer: model.AllLayers}
+	senders := []model.Kind{model.Z, model.AttnOut, model.MLPOut, model.ResidPre, model.ResidMid,
+		model.ResidPost}
+	switch {
+	case o.By == ByEdge && !pattern, o.By == ByPosition && !o.At.PerHead():
+		return fmt.Errorf("patch at %s by %s: there is none", name, o.By)
+	case !slices.Contains([]Grain{"", ByHead, ByPosition, ByEdge}, o.By):
+		return fmt.Errorf("patch by %q: want head, position or edge", o.By)
+	case o.Heads != nil && o.By != ByPosition && o.By != ByEdge:
+		return errors.New("heads: want by position or by edge with them")
+	case o.Path != nil && (o.To != nil || o.By != "" && o.By != ByHead || pattern):
+		return errors.New("gradients: want points that take edits, by head, and no receivers")
+	case o.To != nil && !slices.Contains(senders, o.At):
+		return fmt.Errorf("path from %s: want z, attn_out, mlp_out or the residual stream", name)
+	case o.ThroughMLPs && o.To == nil:
+		return errors.New("through MLPs: want receivers")
+	}
+	c := m.Config()
+	for _, h := range o.Heads {
+		if h.Layer < 0 || h.Layer >= c.Layer || h.Head < 0 || h.Head >= c.Head {
+			return fmt.Errorf("head %s: want layers 0 to %d and heads 0 to %d", h, c.Layer-1, c.Head-1)
+		}
+	}
+	if o.To != nil && len(o.To) == 0 {
+		return errors.New("no receivers, want at least one")
+	}
+	for _, r := range o.To {
+		k := r.At.Kind
+		one := k >= model.Query && k <= model.Value
+		switch {
+		case k == model.FinalNormalized && o.logits():
+		case k == model.FinalNormalized:
+			return errors.New("receiver logits: want it alone")
+		case !one && k != model.MLPPre || one == (r.Head == model.AllHeads):
+			return fmt.Errorf("receiver %s: want q, k or v of a head, an MLP or the logits",
+				r.At)
+		case r.At.Layer < 0 || r.At.Layer >= c.Layer || r.Head < model.AllHeads || r.Head >= c.Head:
+			return fmt.Errorf("receiver %s: want layers 0 to %d and heads 0 to %d", r, c.Layer-1,
+				c.Head-1)
+		}
+	}
+	for _, e := range m.Edits() {
+		if pattern && e.At.Kind == model.Z {
+			return errors.New("patch of patterns and edits at z: want one of them")
+		}
+	}
+	return nil
+}
+
+// source returns what is recorded of the text whose values are taken.
+func (o *PatchOptions) source(m *model.Model, tokens int) (*record, error) {
+	return newRecord(m, tokens, model.Point{Kind: o.At, Layer: model.AllLayers})
+}
+
+// own returns what is recorded of the text that is patched.
+func (o *PatchOptions) own(m *model.Model, tokens int) (*record, error) {
+	var points []model.Point
+	add := func(k model.Kind) {
+		points = append(points, model.Point{Kind: k, Layer: model.AllLayers})
+	}
+	switch {
+	case o.At == model.Pattern:
+		add(model.Pattern)
+		add(model.Value)
+	case o.Path != nil:
+		add(o.At)
+	case o.To != nil:
+		add(model.Z)
+		if !o.ThroughMLPs {
+			add(model.MLPOut)
+		}
+	}
+	return newRecord(m, tokens, points...)
+}
+
+// A grid is the places of a table.
+type grid struct {
+	o        PatchOptions
+	m        *model.Model
+	rec, own *record
+	tokens   []int   // of the text that is patched
+	common   int     // tokens that both texts have at the beginning, whose values are the same
+	base     float64 // the Metric of the text that is patched
+
+	rows  []string       // nil: layers
+	runs  [][]model.Edit // row by row; nil where nothing changes
+	width int            // columns
+}
+
+// place adds a place: the values of a point at positions.
+func (g *grid) place(k model.Kind, h Head, op model.Op, from, to int, values []float32) {
+	g.runs = append(g.runs, []model.Edit{{At: model.Point{Kind: k, Layer: h.Layer}, Head: h.Head,
+		Op: op, From: from, To: to, Values: values}})
+}
+
+// unchanged adds places where nothing changes.
+func (g *grid) unchanged(places int) { g.runs = append(g.runs, make([][]model.Edit, places)...) }
+
+// make makes the edits of each place.
+func (g *grid) make() {
+	n, c := len(g.tokens), g.m.Config()
+	g.width = n
+	if !g.o.At.PerHead() {
+		for _, p := range g.rec.points {
+			g.unchanged(g.common)
+			for i := g.common; i < n; i++ {
+				g.place(p.Kind, Head{p.Layer, model.AllHeads}, model.Set, i, i+1, g.rec.rows[p].row(i))
+			}
+		}
+		return
+	}
+	heads := g.o.Heads
+	for l := 0; g.o.Heads == nil && l < c.Layer; l++ {
+		for h := range c.Head {
+			heads = append(heads, Head{l, h})
+		}
+	}
+	for _, h := range heads {
+		switch {
+		case !g.o.positions():
+			g.width = c.Head
+			k, op, values := g.change(h, g.common, n)
+			g.place(k, h, op, g.common, n, values)
+		case g.o.By == ByPosition:
+			g.rows = append(g.rows, h.String())
+			g.unchanged(g.common)
+			for i := g.common; i < n; i++ {
+				k, op, values := g.change(h, i, i+1)
+				g.place(k, h, op, i, i+1, values)
+			}
+		default:
+			for i := range n {
+				g.rows = append(g.rows, fmt.Sprintf("%s %d", h, i))
+				for key := 0; key <= i && i >= g.common; key++ {
+					g.place(model.Z, h, model.Add, i, i+1, g.weighted(h, i, key, key+1))
+				}
+				g.unchanged(len(g.rows)*n - len(g.runs))
+			}
+		}
+	}
+}
+
+// change returns how the values of a head change at the positions from one to another.
+func (g *grid) change(h Head, from, to int) (k model.Kind, op model.Op, values []float32) {
+	for i := from; i < to; i++ {
+		if g.o.At == model.Pattern {
+			values = append(values, g.weighted(h, i, 0, i+1)...)
+			continue
+		}
+		dim := g.m.Params().HeadDim()
+		all := g.rec.rows[model.Point{Kind: g.o.At, Layer: h.Layer}].row(i)
+		values = append(values, all[h.Head*dim:(h.Head+1)*dim]...)
+	}
+	if g.o.At == model.Pattern {
+		return model.Z, model.Add, values
+	}
+	return g.o.At, model.Set, values
+}
+
+// weighted returns what z of a head gets at a position, if the weights of the keys from one to
+// another become those of the other text.
+func (g *grid) weighted(h Head, position, from, to int) []float32 {
+	dim, at := g.m.Params().HeadDim(), model.Point{Kind: model.Pattern, Layer: h.Layer}
+	other := g.rec.rows[at].row(position)[h.Head*(position+1):]
+	own := g.own.rows[at].row(position)[h.Head*(position+1):]
+	values := g.own.rows[model.Point{Kind: model.Value, Layer: h.Layer}]
+	sums, change := make([]float64, dim), make([]float32, dim)
+	for key := from; key < to; key++ {
+		w := float64(other[key]) - float64(own[key])
+		for i, v := range values.row(key)[h.Head*dim : (h.Head+1)*dim] {
+			sums[i] += float64(w * float64(v))
+		}
+	}
+	for i, sum := range sums {
+		change[i] = float32(sum)
+	}
+	return change
+}
+
+// values returns the Metric of each place, row by row.
+func (g *grid) values(ctx context.Context, metric Metric) (rows [][]float64, err error) {
+	cells, at, runs := make([]float64, len(g.runs)), []int(nil), [][]model.Edit(nil)
+	for i, edits := range g.runs {
+		cells[i] = g.base
+		if edits != nil {
+			at, runs = append(at, i), append(runs, edits)
+		}
+	}
+	done := 0
+	take := func(_ int, logits []float32) {
+		cells[at[done]] = metric.Of(logits)
+		if done++; g.o.Progress != nil {
+			g.o.Progress(done, len(runs))
+		}
+	}
+	if g.o.To == nil {
+		err = Sweep(ctx, g.m, g.tokens, runs, take)
+	} else {
+		var frozen []model.Edit
+		for _, p := range g.own.points {
+			frozen = append(frozen, g.set(g.own, p, model.AllHeads))
+		}
+		for some := range slices.Chunk(runs, sweepRuns) {
+			if err = g.paths(ctx, frozen, some, take); err != nil {
+				break
+			}
+		}
+	}
+	for row := range slices.Chunk(cells, g.width) {
+		rows = append(rows, row)
+	}
+	return rows, err
+}
+
+// set returns the edit that sets a point to what a record holds, from the first token on that is not
+// the same in both texts.
+func (g *grid) set(r *record, at model.Point, head int) model.Edit {
+	v := r.rows[at]
+	e := model.Edit{At: at, Head: head, Op: model.Set, From: g.common, To: len(g.tokens),
+		Values: v.data[g.common*v.width:]}
+	if head != model.AllHeads {
+		e.Values = v.head(head, g.m.Config().Head, g.common)
+	}
+	return e
+}
+
+// paths makes the two passes of path patching for some senders.
+func (g *grid) paths(ctx context.Context, frozen []model.Edit, senders [][]model.Edit,
+	take func(run int, logits []float32)) error {
+	runs, read := make([][]model.Edit, len(senders)), make([]*record, len(senders))
+	for i, edits := range senders {
+		runs[i] = slices.Concat(frozen, edits)
+	}
+	if g.o.logits() {
+		return Sweep(ctx, g.m, g.tokens, runs, take)
+	}
+	var points []model.Point
+	for _, r := range g.o.To {
+		points = append(points, r.At)
+	}
+	for i := range read {
+		var err error
+		if read[i], err = newRecord(g.m, len(g.tokens), points...); err != nil {
+			return err
+		}
+	}
+	err := sweep(ctx, g.m, g.tokens, runs, points, func(run int, r model.Reading) {
+		copy(read[run].rows[r.At].row(r.Index), r.Data)
+	}, func(int, []float32) {})
+	if err != nil {
+		return err
+	}
+	for i := range runs {
+		runs[i] = nil
+		for _, r := range g.o.To {
+			runs[i] = append(runs[i], g.set(read[i], r.At, r.Head))
+		}
+	}
+	return Sweep(ctx, g.m, g.tokens, runs, take)
+}
