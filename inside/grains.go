@@ -28,6 +28,9 @@ type Head struct{ Layer, Head int }
 // String writes "3.1": head 1 of layer 3.
 func (h Head) String() string { return fmt.Sprintf("%d.%d", h.Layer, h.Head) }
 
+// MarshalText writes String.
+func (h Head) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+
 // A Receiver is a reader of the residual stream: the Query, Key or Value of a head, the MLPPre of an
 // MLP, or FinalNormalized, which is the logits. Path patching runs a text with the change of one
 // sender, all heads' z and all MLPs' outputs else frozen to what they are without it. The receivers
