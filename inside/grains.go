@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"picogpt/model"
 )
@@ -26,10 +27,9 @@ const (
 type Head struct{ Layer, Head int }
 
 // String writes "3.1": head 1 of layer 3.
-func (h Head) String() string { return fmt.Sprintf("%d.%d", h.Layer, h.Head) }
-
-// MarshalText writes String.
-func (h Head) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+func (h Head) String() string {
+	return strings.TrimSuffix(fmt.Sprintf("%d.%d", h.Layer, h.Head), ".-1")
+}
 
 // A Receiver is a reader of the residual stream: the Query, Key or Value of a head, the MLPPre of an
 // MLP, or FinalNormalized, which is the logits. Path patching runs a text with the change of one
@@ -64,82 +64,70 @@ func (o *PatchOptions) logits() bool {
 
 // positions reports whether columns are positions.
 func (o *PatchOptions) positions() bool {
-	return !o.At.PerHead() || o.By == ByPosition || o.By == ByEdge
+	return !o.At.PerHead() || o.By != "" && o.By != ByHead
 }
 
 func (o *PatchOptions) checkGrain(m *model.Model) error {
-	pattern := o.At == model.Pattern
-	name := model.Point{Kind: o.At, Layer: model.AllLayers}
+	pattern, name := o.At == model.Pattern, model.Point{Kind: o.At, Layer: model.AllLayers}
 	senders := []model.Kind{model.Z, model.AttnOut, model.MLPOut, model.ResidPre, model.ResidMid,
 		model.ResidPost}
+	atZ := func(e model.Edit) bool { return e.At.Kind == model.Z }
 	switch {
+	case !slices.Contains([]Grain{"", ByPosition, ByEdge}, o.By):
+		return fmt.Errorf("patch by %q: want head, position or edge", o.By)
 	case o.By == ByEdge && !pattern, o.By == ByPosition && !o.At.PerHead():
 		return fmt.Errorf("patch at %s by %s: there is none", name, o.By)
-	case !slices.Contains([]Grain{"", ByHead, ByPosition, ByEdge}, o.By):
-		return fmt.Errorf("patch by %q: want head, position or edge", o.By)
-	case o.Heads != nil && o.By != ByPosition && o.By != ByEdge:
+	case o.Heads != nil && o.By == "":
 		return errors.New("heads: want by position or by edge with them")
-	case o.Path != nil && (o.To != nil || o.By != "" && o.By != ByHead || pattern):
+	case o.Path != nil && (o.To != nil || o.By != "" || pattern):
 		return errors.New("gradients: want points that take edits, by head, and no receivers")
 	case o.To != nil && !slices.Contains(senders, o.At):
 		return fmt.Errorf("path from %s: want z, attn_out, mlp_out or the residual stream", name)
 	case o.ThroughMLPs && o.To == nil:
 		return errors.New("through MLPs: want receivers")
+	case pattern && slices.ContainsFunc(m.Edits(), atZ):
+		return errors.New("patch of patterns and edits at z: want one of them")
 	}
-	c := m.Config()
+	edit := func(at model.Point, head int) error {
+		return m.CheckEdits([]model.Edit{{At: at, Head: head, Op: model.Set, Values: []float32{0}}})
+	}
 	for _, h := range o.Heads {
-		if h.Layer < 0 || h.Layer >= c.Layer || h.Head < 0 || h.Head >= c.Head {
-			return fmt.Errorf("head %s: want layers 0 to %d and heads 0 to %d", h, c.Layer-1, c.Head-1)
+		if err := edit(model.Point{Kind: model.Z, Layer: h.Layer}, h.Head); err != nil ||
+			min(h.Layer, h.Head) < 0 {
+			return fmt.Errorf("head %s: there is none: %w", h, err)
 		}
-	}
-	if o.To != nil && len(o.To) == 0 {
-		return errors.New("no receivers, want at least one")
 	}
 	for _, r := range o.To {
-		k := r.At.Kind
+		k, err := r.At.Kind, error(nil)
 		one := k >= model.Query && k <= model.Value
-		switch {
-		case k == model.FinalNormalized && o.logits():
-		case k == model.FinalNormalized:
-			return errors.New("receiver logits: want it alone")
-		case !one && k != model.MLPPre || one == (r.Head == model.AllHeads):
-			return fmt.Errorf("receiver %s: want q, k or v of a head, an MLP or the logits",
-				r.At)
-		case r.At.Layer < 0 || r.At.Layer >= c.Layer || r.Head < model.AllHeads || r.Head >= c.Head:
-			return fmt.Errorf("receiver %s: want layers 0 to %d and heads 0 to %d", r, c.Layer-1,
-				c.Head-1)
+		if !o.logits() {
+			err = edit(r.At, r.Head)
 		}
-	}
-	for _, e := range m.Edits() {
-		if pattern && e.At.Kind == model.Z {
-			return errors.New("patch of patterns and edits at z: want one of them")
+		if !o.logits() && !one && k != model.MLPPre || r.At.Layer < 0 || one == (r.Head < 0) {
+			return fmt.Errorf("receiver %s: want q, k or v of a head, or MLPs, or the logits", r.At)
+		} else if err != nil {
+			return fmt.Errorf("receiver %s: %w", r, err)
 		}
 	}
 	return nil
 }
 
-// source returns what is recorded of the text whose values are taken.
-func (o *PatchOptions) source(m *model.Model, tokens int) (*record, error) {
-	return newRecord(m, tokens, model.Point{Kind: o.At, Layer: model.AllLayers})
-}
-
 // own returns what is recorded of the text that is patched.
 func (o *PatchOptions) own(m *model.Model, tokens int) (*record, error) {
-	var points []model.Point
-	add := func(k model.Kind) {
-		points = append(points, model.Point{Kind: k, Layer: model.AllLayers})
-	}
+	kinds := []model.Kind(nil)
 	switch {
 	case o.At == model.Pattern:
-		add(model.Pattern)
-		add(model.Value)
+		kinds = []model.Kind{model.Pattern, model.Value}
 	case o.Path != nil:
-		add(o.At)
+		kinds = []model.Kind{o.At}
+	case o.To != nil && o.ThroughMLPs:
+		kinds = []model.Kind{model.Z}
 	case o.To != nil:
-		add(model.Z)
-		if !o.ThroughMLPs {
-			add(model.MLPOut)
-		}
+		kinds = []model.Kind{model.Z, model.MLPOut}
+	}
+	var points []model.Point
+	for _, k := range kinds {
+		points = append(points, model.Point{Kind: k, Layer: model.AllLayers})
 	}
 	return newRecord(m, tokens, points...)
 }
@@ -153,79 +141,65 @@ type grid struct {
 	common   int     // tokens that both texts have at the beginning, whose values are the same
 	base     float64 // the Metric of the text that is patched
 
-	rows  []string       // nil: layers
-	runs  [][]model.Edit // row by row; nil where nothing changes
-	width int            // columns
+	rows []string
+	runs [][]model.Edit // row by row; nil where nothing changes
 }
-
-// place adds a place: the values of a point at positions.
-func (g *grid) place(k model.Kind, h Head, op model.Op, from, to int, values []float32) {
-	g.runs = append(g.runs, []model.Edit{{At: model.Point{Kind: k, Layer: h.Layer}, Head: h.Head,
-		Op: op, From: from, To: to, Values: values}})
-}
-
-// unchanged adds places where nothing changes.
-func (g *grid) unchanged(places int) { g.runs = append(g.runs, make([][]model.Edit, places)...) }
 
 // make makes the edits of each place.
 func (g *grid) make() {
-	n, c := len(g.tokens), g.m.Config()
-	g.width = n
-	if !g.o.At.PerHead() {
-		for _, p := range g.rec.points {
-			g.unchanged(g.common)
-			for i := g.common; i < n; i++ {
-				g.place(p.Kind, Head{p.Layer, model.AllHeads}, model.Set, i, i+1, g.rec.rows[p].row(i))
-			}
-		}
-		return
-	}
-	heads := g.o.Heads
+	n, c, heads := len(g.tokens), g.m.Config(), g.o.Heads
 	for l := 0; g.o.Heads == nil && l < c.Layer; l++ {
-		for h := range c.Head {
+		for h := 0; h < c.Head && g.o.At.PerHead(); h++ {
 			heads = append(heads, Head{l, h})
+		}
+		if whole := (Head{l, model.AllHeads}); !g.o.At.PerHead() {
+			heads = append(heads, whole)
+		} else if !g.o.positions() {
+			g.rows = append(g.rows, whole.String())
 		}
 	}
 	for _, h := range heads {
+		row := make([][]model.Edit, n)
 		switch {
 		case !g.o.positions():
-			g.width = c.Head
-			k, op, values := g.change(h, g.common, n)
-			g.place(k, h, op, g.common, n, values)
-		case g.o.By == ByPosition:
-			g.rows = append(g.rows, h.String())
-			g.unchanged(g.common)
+			g.runs = append(g.runs, g.patch(h, g.common, n))
+		case g.o.By != ByEdge:
 			for i := g.common; i < n; i++ {
-				k, op, values := g.change(h, i, i+1)
-				g.place(k, h, op, i, i+1, values)
+				row[i] = g.patch(h, i, i+1)
 			}
+			g.rows, g.runs = append(g.rows, h.String()), append(g.runs, row...)
 		default:
 			for i := range n {
-				g.rows = append(g.rows, fmt.Sprintf("%s %d", h, i))
 				for key := 0; key <= i && i >= g.common; key++ {
-					g.place(model.Z, h, model.Add, i, i+1, g.weighted(h, i, key, key+1))
+					row[key] = g.edit(model.Z, h, model.Add, i, i+1, g.weighted(h, i, key, key+1))
 				}
-				g.unchanged(len(g.rows)*n - len(g.runs))
+				g.rows = append(g.rows, fmt.Sprintf("%s %d", h, i))
+				g.runs = append(g.runs, row...)
 			}
 		}
 	}
 }
 
-// change returns how the values of a head change at the positions from one to another.
-func (g *grid) change(h Head, from, to int) (k model.Kind, op model.Op, values []float32) {
-	for i := from; i < to; i++ {
-		if g.o.At == model.Pattern {
+func (g *grid) edit(k model.Kind, h Head, op model.Op, from, to int, values []float32) []model.Edit {
+	return []model.Edit{{At: model.Point{Kind: k, Layer: h.Layer}, Head: h.Head, Op: op, From: from,
+		To: to, Values: values}}
+}
+
+// patch returns the edit that patches a head, or all of a layer, at the positions from one to another.
+func (g *grid) patch(h Head, from, to int) []model.Edit {
+	all, values := g.rec.rows[model.Point{Kind: g.o.At, Layer: h.Layer}], []float32(nil)
+	switch {
+	case g.o.At == model.Pattern:
+		for i := from; i < to; i++ {
 			values = append(values, g.weighted(h, i, 0, i+1)...)
-			continue
 		}
-		dim := g.m.Params().HeadDim()
-		all := g.rec.rows[model.Point{Kind: g.o.At, Layer: h.Layer}].row(i)
-		values = append(values, all[h.Head*dim:(h.Head+1)*dim]...)
+		return g.edit(model.Z, h, model.Add, from, to, values)
+	case h.Head == model.AllHeads:
+		values = all.data[all.start(from):all.start(to)]
+	default:
+		values = all.head(h.Head, g.m.Config().Head, from, to)
 	}
-	if g.o.At == model.Pattern {
-		return model.Z, model.Add, values
-	}
-	return g.o.At, model.Set, values
+	return g.edit(g.o.At, h, model.Set, from, to, values)
 }
 
 // weighted returns what z of a head gets at a position, if the weights of the keys from one to
@@ -277,7 +251,7 @@ func (g *grid) values(ctx context.Context, metric Metric) (rows [][]float64, err
 			}
 		}
 	}
-	for row := range slices.Chunk(cells, g.width) {
+	for row := range slices.Chunk(cells, len(cells)/len(g.rows)) {
 		rows = append(rows, row)
 	}
 	return rows, err
@@ -286,13 +260,9 @@ func (g *grid) values(ctx context.Context, metric Metric) (rows [][]float64, err
 // set returns the edit that sets a point to what a record holds, from the first token on that is not
 // the same in both texts.
 func (g *grid) set(r *record, at model.Point, head int) model.Edit {
-	v := r.rows[at]
-	e := model.Edit{At: at, Head: head, Op: model.Set, From: g.common, To: len(g.tokens),
-		Values: v.data[g.common*v.width:]}
-	if head != model.AllHeads {
-		e.Values = v.head(head, g.m.Config().Head, g.common)
-	}
-	return e
+	other := *g
+	other.rec, other.o.At = r, at.Kind
+	return other.patch(Head{at.Layer, head}, g.common, len(g.tokens))[0]
 }
 
 // paths makes the two passes of path patching for some senders.

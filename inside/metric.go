@@ -184,10 +184,10 @@ func (v *values) start(i int) int {
 	return i * v.width
 }
 
-// head returns the values of a head from a token on: [tokens-from, width/heads].
-func (v *values) head(head, heads, from int) (all []float32) {
+// head returns the values of a head at the tokens from one to another: [to-from, width/heads].
+func (v *values) head(head, heads, from, to int) (all []float32) {
 	dim := v.width / heads
-	for i := from; i < len(v.data)/v.width; i++ {
+	for i := from; i < to; i++ {
 		all = append(all, v.row(i)[head*dim:(head+1)*dim]...)
 	}
 	return all

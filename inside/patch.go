@@ -133,9 +133,9 @@ type PatchTable struct {
 	Clean     float64    `json:"clean"`     // the Metric of the clean text
 	Corrupted float64    `json:"corrupted"` // that of the corrupted one
 	Noising   bool       `json:"noising,omitempty"`
-	By        Grain      `json:"by,omitempty"`   // of ByPosition and ByEdge
-	To        []Receiver `json:"to,omitempty"`   // of path patching
-	Rows      []string   `json:"rows,omitempty"` // with By: "3.1" is a head, "3.1 5" its token 5
+	By        Grain      `json:"by,omitempty"` // of ByPosition and ByEdge
+	To        []Receiver `json:"to,omitempty"` // of path patching
+	Rows      []string   `json:"rows"`         // "3" is a layer, "3.1" a head, "3.1 5" its token 5
 
 	// [n_layer][tokens], one position patched; or [n_layer][n_head], one head patched at all
 	// positions, where heads have values of their own; or with By [heads][tokens], a head at one
@@ -160,6 +160,9 @@ func Patch(ctx context.Context, m *model.Model, clean, corrupted []int, metric M
 	if o.At == 0 {
 		o.At = model.ResidPre
 	}
+	if o.By == ByHead {
+		o.By = ""
+	}
 	if o.Path != nil {
 		o.Path = new(*o.Path)
 	}
@@ -170,7 +173,7 @@ func Patch(ctx context.Context, m *model.Model, clean, corrupted []int, metric M
 	if o.Noising {
 		from, to = to, from
 	}
-	rec, err := o.source(m, len(from))
+	rec, err := newRecord(m, len(from), model.Point{Kind: o.At, Layer: model.AllLayers})
 	if err != nil {
 		return nil, err
 	}

@@ -222,8 +222,7 @@ func (c *traceCommand) some(m *model.Model, arrays []inside.Array, tokens int,
 		about["positions"] = string(strictjson.AppendIDs(nil, positions))
 	}
 	if heads != nil {
-		b, _ := json.Marshal(heads) // strings always have JSON
-		about["heads"] = string(b)
+		about["heads"] = strings.Trim(fmt.Sprint(heads), "[]")
 	}
 	if arrays = inside.Select(arrays, positions, heads); arrays == nil {
 		return nil, usagef("--heads %s: none of --points is of their layers", quoteShort(*c.Heads))
