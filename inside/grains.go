@@ -45,13 +45,15 @@ type Receiver struct {
 
 // String writes "3.1.q", "mlp.3" or "logits".
 func (r Receiver) String() string {
-	switch r.At.Kind {
-	case model.Query, model.Key, model.Value:
-		return fmt.Sprintf("%d.%d.%c", r.At.Layer, r.Head, "qkv"[r.At.Kind-model.Query])
-	case model.MLPPre:
+	switch k := r.At.Kind; {
+	case k == model.MLPPre:
 		return fmt.Sprintf("mlp.%d", r.At.Layer)
+	case k == model.FinalNormalized:
+		return "logits"
+	case r.Head >= 0 && k >= model.Query && k <= model.Value:
+		return fmt.Sprintf("%d.%d.%c", r.At.Layer, r.Head, "qkv"[k-model.Query])
 	}
-	return "logits"
+	return r.At.String()
 }
 
 // MarshalText writes String.
@@ -83,30 +85,23 @@ func (o *PatchOptions) checkGrain(m *model.Model) error {
 		return errors.New("gradients: want points that take edits, by head, and no receivers")
 	case o.To != nil && !slices.Contains(senders, o.At):
 		return fmt.Errorf("path from %s: want z, attn_out, mlp_out or the residual stream", name)
-	case o.ThroughMLPs && o.To == nil:
-		return errors.New("through MLPs: want receivers")
 	case pattern && slices.ContainsFunc(m.Edits(), atZ):
 		return errors.New("patch of patterns and edits at z: want one of them")
 	}
-	edit := func(at model.Point, head int) error {
-		return m.CheckEdits([]model.Edit{{At: at, Head: head, Op: model.Set, Values: []float32{0}}})
+	wrong := func(at model.Point, head int) bool {
+		return at.Layer < 0 || m.CheckEdits([]model.Edit{{At: at, Head: head, Op: model.Set,
+			Values: []float32{0}}}) != nil
 	}
 	for _, h := range o.Heads {
-		if err := edit(model.Point{Kind: model.Z, Layer: h.Layer}, h.Head); err != nil ||
-			min(h.Layer, h.Head) < 0 {
-			return fmt.Errorf("head %s: there is none: %w", h, err)
+		if h.Head < 0 || wrong(model.Point{Kind: model.Z, Layer: h.Layer}, h.Head) {
+			return fmt.Errorf("head %s: the model has none such", h)
 		}
 	}
 	for _, r := range o.To {
-		k, err := r.At.Kind, error(nil)
-		one := k >= model.Query && k <= model.Value
-		if !o.logits() {
-			err = edit(r.At, r.Head)
-		}
-		if !o.logits() && !one && k != model.MLPPre || r.At.Layer < 0 || one == (r.Head < 0) {
-			return fmt.Errorf("receiver %s: want q, k or v of a head, or MLPs, or the logits", r.At)
-		} else if err != nil {
-			return fmt.Errorf("receiver %s: %w", r, err)
+		k := r.At.Kind
+		head := k >= model.Query && k <= model.Value
+		if !o.logits() && (!head && k != model.MLPPre || head == (r.Head < 0) || wrong(r.At, r.Head)) {
+			return fmt.Errorf("receiver %s: want q, k or v of heads, MLPs, or the logits alone", r)
 		}
 	}
 	return nil

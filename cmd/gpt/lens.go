@@ -365,17 +365,8 @@ func (c *attentionCommand) show(
 		}
 		layer, head = e.At.Layer, e.Head
 	}
-	page := names.picture(a, m, ids)
-	page.Layer, page.Head = layer, head
-	if c.Out.Page.HTML != nil { // Heads refuses a text that is longer than n_positions
-		page.Attention = pages.NewAttention(page.Layers, page.Heads,
-			min(len(ids), m.Config().Positions))
-	}
 	weights := make([][]float32, len(ids)) // of the head
 	o.Pattern = func(at, position int, pattern []float32) {
-		if page.Attention != nil {
-			page.Attention.Take(at, position, pattern)
-		}
 		if n := position + 1; c.Head != nil && at == layer {
 			weights[position] = slices.Clone(pattern[head*n : (head+1)*n])
 		}
@@ -388,10 +379,14 @@ func (c *attentionCommand) show(
 	}
 	shown := &show.Attention{HeadTable: table}
 	if c.Head != nil {
-		at := layer*page.Heads + head
+		at := layer*m.Config().Head + head
 		shown.Heads, shown.Pattern = table.Heads[at:at+1], weights
 	}
-	return c.Out.show(a, shown, page.Page, func() error {
+	f := &focus{names: names, ids: ids, at: len(ids) - 1}
+	return c.Out.show(a, shown, f.page(a, m, func(p *pages.Picture) error {
+		p.Layer, p.Head = layer, head
+		return nil
+	}), func() error {
 		text := shown.Table(a.columns())
 		if c.Head != nil {
 			var tokens []string

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 
@@ -252,8 +251,8 @@ func (c *patchCommand) page(
 	first := sets[0].Pairs[0]
 	f := &focus{names: names, ids: first.IDs[0], at: len(first.IDs[0]) - 1}
 	return f.page(a, m, func(p *pages.Picture) error {
-		shown := &pages.Patch{About: fmt.Sprintf("%s. A cell is %sone place: 1 is the clean difference, 0 "+
-			"the corrupted one. ", signs(c.about(names, sets[0], webparts.Quoted)), c.into())}
+		shown := &pages.Patch{About: fmt.Sprintf("%s. A cell is %svalues at one place: 1 is the clean "+
+			"difference, 0 the corrupted one. ", signs(c.about(names, sets[0], webparts.Quoted)), c.into())}
 		p.View, p.Patch = "patch", shown
 		for _, t := range sets[0].Pairs {
 			shown.Pairs = append(shown.Pairs, [2][]pages.Token{names.picture(a, m, t.IDs[0]).Tokens,
@@ -278,30 +277,12 @@ func (c *patchCommand) page(
 			shown.About += "Text and attention are the first pair's."
 			return nil
 		}
-		shown.About += "The corrupted text has " + differences(names, first) + "."
 		return f.explain(m, first.Metric, p)
 	})
 }
 
 // signs writes numbers with the minus sign that the page has elsewhere.
 func signs(text string) string { return strings.ReplaceAll(text, " -", " −") }
-
-// differences says what the corrupted text has in place of the clean one's tokens, for a page.
-func differences(names *tokenNames, t *inside.PatchTable) string {
-	const most = 5
-	var list []string
-	for i, id := range t.IDs[1] {
-		other := webparts.Quoted(names.name(id)) + " for " +
-			webparts.Quoted(names.name(t.IDs[0][i]))
-		if id != t.IDs[0][i] && !slices.Contains(list, other) {
-			list = append(list, other)
-		}
-	}
-	if len(list) > most {
-		list = append(list[:most], "…")
-	}
-	return strings.Join(list, ", ")
-}
 
 func addNoising(f *cli.Flags, p *bool) {
 	f.Add(p, "--noising", "take values of the corrupted text into the clean one")

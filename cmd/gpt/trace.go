@@ -209,8 +209,7 @@ func (c *traceCommand) some(m *model.Model, arrays []inside.Array, tokens int,
 		for text := range strings.SplitSeq(*c.Positions, ",") {
 			n, err := strconv.Atoi(strings.TrimSpace(text))
 			if err != nil {
-				return nil, usagef("--positions %s: want numbers with commas between them",
-					quoteShort(*c.Positions))
+				return nil, usagef("--positions %s: want numbers", quoteShort(text))
 			}
 			if n, err = position("--positions", n, tokens); err != nil {
 				return nil, err

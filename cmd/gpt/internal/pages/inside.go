@@ -95,7 +95,8 @@ type pageData struct {
 	Pieces               []pagePiece
 	Views                []pageView
 	Means                []pageMeans
-	Grids                []pageGrid
+	LensAbout            string
+	Columns              []pageColumn
 	Parts                []pageBar
 	PartsAbout           string
 	PatchAbout           string
@@ -116,11 +117,6 @@ type pagePiece struct {
 type pageView struct{ ID, Key, Name string }
 
 type pageMeans struct{ Head, Self, Previous, First string }
-
-type pageGrid struct {
-	ID, Name, About string
-	Columns         []pageColumn
-}
 
 type pageColumn struct {
 	At    int // the token; −1 if it is none
@@ -261,9 +257,9 @@ func (p *Picture) attention(d *pageData) {
 func (p *Picture) lens(d *pageData) {
 	d.Views = append(d.Views, pageView{"lens", "l", "lens"})
 	d.Data.Target, d.Data.First = webparts.Quoted(p.Lens.Target), p.Lens.First
-	g := pageGrid{ID: "lens", Name: "Lens", About: fmt.Sprintf("What would come next if the layers "+
-		"from a line on did nothing: line 0 reads the embeddings, line %d is what the model "+
-		"predicts. The stronger the colour, the likelier.", p.Layers)}
+	d.LensAbout = fmt.Sprintf("What would come next if the layers from a line on did nothing: line 0 "+
+		"reads the embeddings, line %d is what the model predicts. The stronger the colour, the likelier.",
+		p.Layers)
 	for i := range p.Tokens[p.Lens.First:] {
 		column := pageColumn{At: p.Lens.First + i, Name: p.name(p.Lens.First + i)}
 		for _, layer := range p.Lens.Layers {
@@ -281,7 +277,7 @@ func (p *Picture) lens(d *pageData) {
 			}
 			column.Cells = append(column.Cells, shown)
 		}
-		g.Columns = append(g.Columns, column)
+		d.Columns = append(d.Columns, column)
 	}
 	for _, layer := range p.Lens.Layers {
 		row := make([]jsonCell, len(layer))
@@ -293,7 +289,6 @@ func (p *Picture) lens(d *pageData) {
 		}
 		d.Data.Lens = append(d.Data.Lens, row)
 	}
-	d.Grids = append(d.Grids, g)
 }
 
 func (p *Picture) parts(d *pageData) {
