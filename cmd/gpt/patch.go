@@ -45,16 +45,15 @@ func newPatch(a *app) *cli.Command {
 			c.Pair.flags(f)
 			c.Pairs.flags(f)
 			f.Add(&c.At, "--at POINTS [resid_pre]",
-				`what is taken from one text into the other, with commas between them: resid_pre (the
-				stream before a layer), attn_out, mlp_out (what attention and MLP add to it), z (a
-				head's values), pattern (where a head looks), q, k, v; also resid_mid, resid_post,
-				mlp_pre, mlp_post; or all`)
+				`what is taken from one text into the other: resid_pre (the stream before a layer),
+				attn_out, mlp_out (what attention and MLP add to it), z (a head's values), pattern (where
+				it looks), q, k, v; also resid_mid, resid_post, mlp_pre, mlp_post; several, or all`)
 			f.Add(&c.By, "--by GRAINS [head]", `what of a head: head (at all positions), position (at
 				one), edge (of pattern: one weight), with commas between them, or all`)
 			addHeads(f, &c.Heads, "by position and by edge: patch these heads alone")
-			f.Add(&c.To, "--to RECEIVERS", `path patching: what reaches these directly, from z,
-				attn_out, mlp_out or the stream, all else frozen: logits, or 9.9.q,9.9.k,mlp.3; 9.9 is
-				its q, k and v. With --at all these tables come too`)
+			f.Add(&c.To, "--to RECEIVERS", `path patching: what reaches these directly from z,
+				attn_out, mlp_out or the stream, all else frozen: logits, or 9.9.q,mlp.3; 9.9 is its q,
+				k and v. With --at all these tables come too`)
 			f.Add(&c.Through, "--through-mlps", "with --to: MLPs pass the change on")
 			addNoising(f, &c.Noising)
 			f.Add(&c.Gradient, "--gradient", `take gradients in place of runs, two passes for the
@@ -91,8 +90,7 @@ func (c *patchCommand) tables() (all []inside.PatchOptions, err error) {
 	for name := range strings.SplitSeq(points, ",") {
 		p, err := model.ParsePoint(strings.TrimSpace(name) + ".*")
 		if err != nil {
-			return nil, usagef("--at %s: want resid_pre, attn_out, mlp_out, z, pattern or another "+
-				"point of layers that takes edits, or all", quoteShort(name))
+			return nil, usagef("--at: %w", err)
 		}
 		list := []string{""}
 		if o.At = p.Kind; o.At.PerHead() {
@@ -227,12 +225,9 @@ func (c *patchCommand) print(
 		text := show.Wrapped(c.about(names, sets[0], quoteShort), a.columns()) + "\n"
 		for i, set := range sets {
 			t := mean(set)
-			title, more := c.into()+show.PatchName(t), ""
+			title, more := c.into()+show.PatchName(t, ""), ""
 			if c.Pairs.File != nil {
-				title, more = show.PatchName(t)+" of the means", "; tokens are those of the first pair"
-			}
-			if t.ByGradient != nil {
-				title = show.Approximate(title, t.ByGradient)
+				title, more = show.PatchName(t, " of the means"), "; tokens are those of the first pair"
 			}
 			if i > 0 {
 				text += "\n"
@@ -260,11 +255,8 @@ func (c *patchCommand) page(
 		}
 		for _, set := range sets {
 			t := mean(set)
-			heat := pages.PatchMap{Name: show.PatchName(t), Tokens: t.By != "" || !t.At.PerHead()}
-			if t.ByGradient != nil {
-				heat.Name = show.Approximate(heat.Name, t.ByGradient)
-			}
-			heat.Pairs = make([][][]float64, len(set.Pairs))
+			heat := pages.PatchMap{Name: show.PatchName(t, ""), Tokens: t.By != "" || !t.At.PerHead(),
+				Pairs: make([][][]float64, len(set.Pairs))}
 			for _, row := range show.PatchRows(t) {
 				heat.Rows, heat.Shares = append(heat.Rows, t.Rows[row]), append(heat.Shares, t.Share[row])
 				for k, pair := range set.Pairs {

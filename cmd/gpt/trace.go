@@ -208,11 +208,11 @@ func (c *traceCommand) some(m *model.Model, arrays []inside.Array, tokens int,
 	if c.Positions != nil {
 		for text := range strings.SplitSeq(*c.Positions, ",") {
 			n, err := strconv.Atoi(strings.TrimSpace(text))
-			if err != nil {
-				return nil, usagef("--positions %s: want numbers", quoteShort(text))
+			if err == nil {
+				n, err = position("--positions", n, tokens)
 			}
-			if n, err = position("--positions", n, tokens); err != nil {
-				return nil, err
+			if err != nil {
+				return nil, usagef("--positions %s: want %d to %d", quoteShort(text), -tokens, tokens-1)
 			}
 			positions = append(positions, n)
 		}

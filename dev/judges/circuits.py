@@ -151,10 +151,10 @@ with judge.claim("patching by head and position, of patterns, of single weights,
                         "pattern": "get_act_patch_attn_head_pattern_by_pos"}.get(
                         place, f"get_act_patch_attn_head_{place}_by_pos")
 
-            def positions(d): # [layer, position, head]
+            def positions(d): # [layer, position, head], but [layer, head, position] of patterns
                 b, run, cache, _ = both(d)
                 table = getattr(patching, function)(b, run, cache, metric)
-                return table.transpose(1, 2).flatten(0, 1)
+                return (table if place == "pattern" else table.transpose(1, 2)).flatten(0, 1)
             claim.near((place, "position", *about), ours[f"attn.hook_{place}"], positions)
 
             [ours] = judge.json("patch", *flags, "--at", "pattern")

@@ -33,12 +33,7 @@ const mostCells = 300_000
 type pageMap struct {
 	Name    string
 	Columns []pageColumn // without cells
-	Rows    []pageRow
-}
-
-type pageRow struct {
-	Name  string
-	Cells []pageCell
+	Rows    []pageColumn
 }
 
 // A jsonTexts is two texts, and the cells of each map, row by row.
@@ -75,7 +70,7 @@ func (p *Picture) patch(d *pageData) {
 			shown.Columns = append(shown.Columns, column)
 		}
 		for i, row := range m.Shares {
-			line := pageRow{Name: m.Rows[i]}
+			line := pageColumn{Name: m.Rows[i]}
 			for j, x := range row {
 				cell := pageCell{Title: fmt.Sprintf("%s, %s: %.4f", line.Name, shown.Columns[j].Name, x),
 					Share: min(1, math.Abs(x)), Negative: x < 0}

@@ -14,8 +14,8 @@ import (
 	"picogpt/model"
 )
 
-// Approximate says of a table that gradients made it, and how far off they are.
-func Approximate(into string, g *inside.Approximation) string {
+// approximate says of a table that gradients made it, and how far off they are.
+func approximate(into string, g *inside.Approximation) string {
 	into += ", as gradients foretell it"
 	if g.Steps > 0 {
 		into += fmt.Sprintf(" (%d steps, %s)", g.Steps, g.Rule)
@@ -53,8 +53,8 @@ func PatchRows(t *inside.PatchTable) (rows []int) {
 	return rows
 }
 
-// PatchName says which places a table has: "z by position to 9.9.q".
-func PatchName(t *inside.PatchTable) string {
+// PatchName says which places a table has: "z by position to 9.9.q"; more is what they are of.
+func PatchName(t *inside.PatchTable, more string) string {
 	point := model.Point{Kind: t.At, Layer: model.AllLayers}.String()
 	name := strings.TrimPrefix(point[strings.LastIndexByte(point, '.')+1:], "hook_")
 	if t.By != "" {
@@ -62,6 +62,9 @@ func PatchName(t *inside.PatchTable) string {
 	}
 	for i, r := range t.To {
 		name += []string{" to ", " and "}[min(i, 1)] + r.String()
+	}
+	if name += more; t.ByGradient != nil {
+		name = approximate(name, t.ByGradient)
 	}
 	return name
 }
