@@ -135,7 +135,8 @@ type PatchTable struct {
 	Noising   bool       `json:"noising,omitempty"`
 	By        Grain      `json:"by,omitempty"` // of ByPosition and ByEdge
 	To        []Receiver `json:"to,omitempty"` // of path patching
-	Rows      []string   `json:"rows"`         // "3" is a layer, "3.1" a head, "3.1 5" its token 5
+	Through   bool       `json:"through_mlps,omitempty"`
+	Rows      []string   `json:"rows"` // "3" is a layer, "3.1" a head, "3.1 5" its token 5
 
 	// [n_layer][tokens], one position patched; or [n_layer][n_head], one head patched at all
 	// positions, where heads have values of their own; or with By [heads][tokens], a head at one
@@ -189,7 +190,7 @@ func Patch(ctx context.Context, m *model.Model, clean, corrupted []int, metric M
 		return nil, err
 	}
 	t := &PatchTable{Metric: metric, IDs: [2][]int{clean, corrupted}, At: o.At, Noising: o.Noising,
-		By: o.By, To: o.To, Clean: metric.Of(source.Logits()), Corrupted: metric.Of(whole.Logits())}
+		By: o.By, To: o.To, Through: o.ThroughMLPs, Clean: metric.Of(source.Logits()), Corrupted: metric.Of(whole.Logits())}
 	base := t.Corrupted
 	if o.Noising {
 		t.Clean, t.Corrupted = t.Corrupted, t.Clean

@@ -264,6 +264,7 @@ if (data.attention) {
   byId("score").append(...scores.map(([name]) => new Option(name)));
   byId("score").addEventListener("change", e => mark(scores[e.target.selectedIndex]));
   mark(scores[0]);
+  byId("marks").hidden = false;
   new ResizeObserver(labels).observe(box);
 }
 

@@ -63,6 +63,9 @@ func PatchName(t *inside.PatchTable, more string) string {
 	for i, r := range t.To {
 		name += []string{" to ", " and "}[min(i, 1)] + r.String()
 	}
+	if t.Through {
+		name += " through MLPs"
+	}
 	if name += more; t.ByGradient != nil {
 		name = approximate(name, t.ByGradient)
 	}
