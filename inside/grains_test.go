@@ -230,8 +230,9 @@ func TestGrainsAreRunsByHand(t *testing.T) {
 				}
 			}
 		}
+		said := map[bool]string{true: `"through_mlps":true,`}[through]
 		if b, err := json.Marshal(ofHeads); err != nil || !strings.Contains(string(b),
-			`"noising":true,"to":["2.1.q","mlp.1"],"rows":["0","1","2"],"share":`) {
+			`"noising":true,"to":["2.1.q","mlp.1"],`+said+`"rows":["0","1","2"],"share":`) {
 			t.Errorf("%s, %v", b, err)
 		}
 	}
