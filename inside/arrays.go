@@ -55,21 +55,20 @@ func Arrays(m *model.Model, tokens int, points ...model.Point) ([]Array, error) 
 // has none of them are left out. nil is all; positions and heads are ascending.
 func Select(arrays []Array, positions []int, heads []Head) (some []Array) {
 	for _, a := range arrays {
-		perHead, axes := a.Point.Kind.PerHead() || a.Point.Kind == model.Result, [2]int{0, 1}
-		if a.Point.Kind == model.Scores || a.Point.Kind == model.Pattern {
-			axes = [2]int{1, 0}
+		k, row, head := a.Point.Kind, 0, 1 // axes
+		if k == model.Scores || k == model.Pattern {
+			row, head = 1, 0
 		}
-		a.Shape = slices.Clone(a.Shape)
-		if positions != nil {
-			a.positions, a.Shape[axes[0]] = positions, len(positions)
+		if a.Shape = slices.Clone(a.Shape); positions != nil {
+			a.positions, a.Shape[row] = positions, len(positions)
 		}
-		if perHead && heads != nil {
+		if heads != nil && (k.PerHead() || k == model.Result) {
 			for _, h := range heads {
 				if h.Layer == a.Point.Layer {
 					a.heads = append(a.heads, h.Head)
 				}
 			}
-			if a.Shape[axes[1]] = len(a.heads); a.heads == nil {
+			if a.Shape[head] = len(a.heads); a.heads == nil {
 				continue
 			}
 		}

@@ -75,10 +75,8 @@ func (o *PatchOptions) checkGrain(m *model.Model) error {
 		model.ResidPost}
 	atZ := func(e model.Edit) bool { return e.At.Kind == model.Z }
 	switch {
-	case !slices.Contains([]Grain{"", ByPosition, ByEdge}, o.By):
-		return fmt.Errorf("patch by %q: want head, position or edge", o.By)
-	case o.By == ByEdge && !pattern, o.By == ByPosition && !o.At.PerHead():
-		return fmt.Errorf("patch at %s by %s: there is none", name, o.By)
+	case o.By != "" && (o.By != ByPosition || !o.At.PerHead()) && (o.By != ByEdge || !pattern):
+		return fmt.Errorf("patch at %s by %q: want head, position, or edge of patterns", name, o.By)
 	case o.Heads != nil && o.By == "":
 		return errors.New("heads: want by position or by edge with them")
 	case o.Path != nil && (o.To != nil || o.By != "" || pattern):

@@ -248,15 +248,15 @@ func TestGrainsRefuse(t *testing.T) {
 	}
 	logits := at(model.FinalNormalized, 0, -1)
 	for want, o := range map[string]inside.PatchOptions{
-		"patch at blocks.*.attn.hook_z by edge: there is none":                {At: model.Z, By: inside.ByEdge},
-		"patch at blocks.*.hook_attn_out by position: there is none":          {At: model.AttnOut, By: inside.ByPosition},
-		`patch by "row": want head, position or edge`:                         {At: model.Z, By: "row"},
-		"heads: want by position or by edge with them":                        {At: model.Z, Heads: []inside.Head{{}}},
-		"head 3.0: the model has none such":                                   {At: model.Z, By: inside.ByPosition, Heads: []inside.Head{{Layer: 3}}},
-		"receiver mlp.1: want q, k or v of heads, MLPs, or the logits alone":  {At: model.Z, To: append(at(model.MLPPre, 1, 0), logits...)},
-		"receiver 1.3.q: want q, k or v of heads, MLPs, or the logits alone":  {At: model.Z, To: at(model.Query, 1, 3)},
-		"receiver mlp.3: want q, k or v of heads, MLPs, or the logits alone":  {At: model.Z, To: at(model.MLPPre, 3, -1)},
-		"receiver logits: want q, k or v of heads, MLPs, or the logits alone": {At: model.Z, To: append(at(model.MLPPre, 1, -1), logits...)},
+		`patch at blocks.*.attn.hook_z by "edge": want head, position, or edge of patterns`:       {At: model.Z, By: inside.ByEdge},
+		`patch at blocks.*.hook_attn_out by "position": want head, position, or edge of patterns`: {At: model.AttnOut, By: inside.ByPosition},
+		`patch at blocks.*.attn.hook_z by "row": want head, position, or edge of patterns`:        {At: model.Z, By: "row"},
+		"heads: want by position or by edge with them":                                            {At: model.Z, Heads: []inside.Head{{}}},
+		"head 3.0: the model has none such":                                                       {At: model.Z, By: inside.ByPosition, Heads: []inside.Head{{Layer: 3}}},
+		"receiver mlp.1: want q, k or v of heads, MLPs, or the logits alone":                      {At: model.Z, To: append(at(model.MLPPre, 1, 0), logits...)},
+		"receiver 1.3.q: want q, k or v of heads, MLPs, or the logits alone":                      {At: model.Z, To: at(model.Query, 1, 3)},
+		"receiver mlp.3: want q, k or v of heads, MLPs, or the logits alone":                      {At: model.Z, To: at(model.MLPPre, 3, -1)},
+		"receiver logits: want q, k or v of heads, MLPs, or the logits alone":                     {At: model.Z, To: append(at(model.MLPPre, 1, -1), logits...)},
 		"path from blocks.*.attn.hook_q: want z, attn_out, mlp_out or the residual stream": {
 			At: model.Query, To: logits},
 		"receiver blocks.1.hook_resid_pre: want q, k or v of heads, MLPs, or the logits alone": {

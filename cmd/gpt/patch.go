@@ -4,6 +4,7 @@ package main
 // prediction depends.
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -114,30 +115,30 @@ func (c *patchCommand) tables() (all []inside.PatchOptions, err error) {
 }
 
 var receiverForm = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:(logits)|mlp\.([0-9]{1,5})|([0-9]{1,5})\.([0-9]{1,5})(?:\.([qkv]))?)$`)
+	return regexp.MustCompile(`^(?:logits|mlp\.(\d{1,5})|(\d{1,5})\.(\d{1,5})(?:\.([qkv]))?)$`)
 })
 
 // parseReceivers reads a value of --to.
 func parseReceivers(list string) (all []inside.Receiver, err error) {
 	for name := range strings.SplitSeq(list, ",") {
 		m := receiverForm().FindStringSubmatch(strings.TrimSpace(name))
-		add := func(k model.Kind, layer string, head int) {
-			all = append(all, inside.Receiver{At: model.Point{Kind: k, Layer: number(layer)}, Head: head})
-		}
+		r := inside.Receiver{At: model.Point{Kind: model.FinalNormalized}, Head: model.AllHeads}
 		switch {
 		case m == nil:
 			return nil, usagef("--to %s: want logits, mlp.LAYER, LAYER.HEAD or LAYER.HEAD.q (k, v)",
 				quoteShort(name))
 		case m[1] != "":
-			add(model.FinalNormalized, "0", model.AllHeads)
+			r.At = model.Point{Kind: model.MLPPre, Layer: number(m[1])}
 		case m[2] != "":
-			add(model.MLPPre, m[2], model.AllHeads)
-		}
-		for i, part := range []string{"q", "k", "v"} {
-			if m[3] != "" && (m[5] == "" || m[5] == part) {
-				add(model.Query+model.Kind(i), m[3], number(m[4]))
+			for i, part := range "qkv" {
+				r.At, r.Head = model.Point{Kind: model.Query + model.Kind(i), Layer: number(m[2])}, number(m[3])
+				if strings.ContainsRune(cmp.Or(m[4], "qkv"), part) {
+					all = append(all, r)
+				}
 			}
+			continue
 		}
+		all = append(all, r)
 	}
 	return all, nil
 }
@@ -182,10 +183,8 @@ func (c *patchCommand) Run(a *app) error {
 // of the first pair.
 func mean(set *inside.PatchSet) *inside.PatchTable {
 	t := *set.Pairs[0]
-	if len(set.Pairs) > 1 {
-		if t.Share = set.Share; t.ByGradient != nil {
-			t.ByGradient = &inside.Approximation{Path: t.ByGradient.Path}
-		}
+	if t.Share = set.Share; len(set.Pairs) > 1 && t.ByGradient != nil {
+		t.ByGradient = &inside.Approximation{Path: t.ByGradient.Path}
 	}
 	return &t
 }
