@@ -50,7 +50,7 @@ func newPatch(a *app) *cli.Command {
 				attn_out, mlp_out (what attention and MLP add to it), z (a head's values), pattern (where
 				it looks), q, k, v; also resid_mid, resid_post, mlp_pre, mlp_post; several, or all`)
 			f.Add(&c.By, "--by GRAINS [head]", `what of a head: head (at all positions), position (at
-				one), edge (of pattern: one weight), with commas between them, or all`)
+				one), edge (of pattern: one weight), several, or all; rows without 0.005 are left out`)
 			addHeads(f, &c.Heads, "by position and by edge: patch these heads alone")
 			f.Add(&c.To, "--to RECEIVERS", `path patching: what reaches these directly from z,
 				attn_out, mlp_out or the stream, all else frozen: logits, or 9.9.q,mlp.3; 9.9 is its q,
@@ -246,7 +246,7 @@ func (c *patchCommand) page(
 	f := &focus{names: names, ids: first.IDs[0], at: len(first.IDs[0]) - 1}
 	return f.page(a, m, func(p *pages.Picture) error {
 		shown := &pages.Patch{About: fmt.Sprintf("%s. A cell is %svalues at one place: 1 is the clean "+
-			"difference, 0 the corrupted one. ", signs(c.about(names, sets[0], webparts.Quoted)), c.into())}
+			"difference, 0 the corrupted one; single heads without 0.005 of it are left out. ", signs(c.about(names, sets[0], webparts.Quoted)), c.into())}
 		p.View, p.Patch = "patch", shown
 		for _, t := range sets[0].Pairs {
 			shown.Pairs = append(shown.Pairs, [2][]pages.Token{names.picture(a, m, t.IDs[0]).Tokens,
