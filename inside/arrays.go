@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"slices"
 
 	"picogpt/model"
 )
@@ -18,6 +19,8 @@ import (
 type Array struct {
 	Point model.Point
 	Shape []int
+
+	positions, heads []int // that it has, in this order; nil: all
 }
 
 // Bytes returns how many bytes the float32s of an array take.
@@ -43,9 +46,35 @@ func Arrays(m *model.Model, tokens int, points ...model.Point) ([]Array, error) 
 		case model.Scores, model.Pattern:
 			shape = []int{heads, tokens, tokens}
 		}
-		arrays = append(arrays, Array{p, shape})
+		arrays = append(arrays, Array{Point: p, Shape: shape})
 	}
 	return arrays, err
+}
+
+// Select returns what arrays have at some positions, and of some heads: arrays of heads whose layer
+// has none of them are left out. nil is all; positions and heads are ascending.
+func Select(arrays []Array, positions []int, heads []Head) (some []Array) {
+	for _, a := range arrays {
+		k, row, head := a.Point.Kind, 0, 1 // axes
+		if k == model.Scores || k == model.Pattern {
+			row, head = 1, 0
+		}
+		if a.Shape = slices.Clone(a.Shape); positions != nil {
+			a.positions, a.Shape[row] = positions, len(positions)
+		}
+		if heads != nil && (k.PerHead() || k == model.Result) {
+			for _, h := range heads {
+				if h.Layer == a.Point.Layer {
+					a.heads = append(a.heads, h.Head)
+				}
+			}
+			if a.Shape[head] = len(a.heads); a.heads == nil {
+				continue
+			}
+		}
+		some = append(some, a)
+	}
+	return some
 }
 
 // ReadArrays evaluates a text, and hands out its arrays in parts: put gets elements of arrays[i]
@@ -59,7 +88,8 @@ func ReadArrays(
 	if err := checkText(m, tokens); err != nil {
 		return err
 	}
-	r := &arrayReader{tokens: len(tokens), arrays: arrays, put: put, hidden: float32(math.Inf(-1))}
+	r := &arrayReader{tokens: len(tokens), heads: m.Config().Head, arrays: arrays, put: put,
+		hidden: float32(math.Inf(-1))}
 	return r.run(ctx, m, view, func(ctx context.Context, points []model.Point) (err error) {
 		if r.view, err = view.prepare(ctx, m, points); err != nil {
 			return err
@@ -75,7 +105,7 @@ func ReadArrays(
 // Metric.
 func ReadGradients(ctx context.Context, m *model.Model, tokens []int, metric Metric,
 	arrays []Array, put func(i, at int, x []float32) error) (value float64, err error) {
-	r := &arrayReader{tokens: len(tokens), arrays: arrays, put: put}
+	r := &arrayReader{tokens: len(tokens), heads: m.Config().Head, arrays: arrays, put: put}
 	err = r.run(ctx, m, Raw, func(ctx context.Context, points []model.Point) (err error) {
 		value, err = Gradient(ctx, m, tokens, metric, GradientOptions{Points: points, Read: r.read})
 		return err
@@ -86,6 +116,7 @@ func ReadGradients(ctx context.Context, m *model.Model, tokens []int, metric Met
 // An arrayReader is the state of a call of ReadArrays or ReadGradients.
 type arrayReader struct {
 	tokens int
+	heads  int // of the model
 	arrays []Array
 	hidden float32               // what scores of keys after a token are
 	of     map[model.Point][]int // the arrays that are made of a point
@@ -125,11 +156,25 @@ func (r *arrayReader) read(v model.Reading) {
 
 // row hands out what an array has for one token.
 func (r *arrayReader) row(i, token int, x []float32) error {
-	kind := r.arrays[i].Point.Kind
-	if kind != model.Scores && kind != model.Pattern {
-		return r.put(i, token*len(x), x)
+	a, at, rows := &r.arrays[i], token, r.tokens
+	if a.positions != nil {
+		at, rows = slices.Index(a.positions, token), len(a.positions)
 	}
-	row, seen := make([]float32, r.tokens), token+1 // x: [n_head, seen]
+	if at < 0 {
+		return nil
+	}
+	if a.heads != nil {
+		all, width := x, len(x)/r.heads
+		x = nil
+		for _, h := range a.heads {
+			x = append(x, all[h*width:(h+1)*width]...)
+		}
+	}
+	kind := a.Point.Kind
+	if kind != model.Scores && kind != model.Pattern {
+		return r.put(i, at*len(x), x)
+	}
+	row, seen := make([]float32, r.tokens), token+1 // x: [heads, seen]
 	if kind == model.Scores {
 		for j := seen; j < r.tokens; j++ {
 			row[j] = r.hidden
@@ -137,7 +182,7 @@ func (r *arrayReader) row(i, token int, x []float32) error {
 	}
 	for h := range len(x) / seen {
 		copy(row, x[h*seen:(h+1)*seen])
-		if err := r.put(i, (h*r.tokens+token)*r.tokens, row); err != nil {
+		if err := r.put(i, (h*rows+at)*r.tokens, row); err != nil {
 			return err
 		}
 	}

@@ -203,3 +203,80 @@ func TestArraysThatCannotBeKeptEndTheWork(t *testing.T) {
 		t.Error("a layer that is not there")
 	}
 }
+
+// Some positions and heads have the numbers that the whole arrays have there, also of gradients and
+// of TransformerLens's view.
+func TestSomeOfArraysArePartsOfTheWhole(t *testing.T) {
+	a := readGradientAnswers(t)
+	m := gradientModel(t, "gelu_new", model.Options{Threads: 2})
+	n, heads := len(a.IDs), m.Config().Head
+	read := func(some []inside.Array, how string) [][]float32 {
+		all := make([][]float32, len(some))
+		for i, x := range some {
+			all[i] = slices.Repeat([]float32{float32(math.NaN())}, int(x.Bytes()/4))
+		}
+		put := func(i, at int, x []float32) error {
+			copy(all[i][at:at+len(x)], x)
+			return nil
+		}
+		err := inside.ReadArrays(t.Context(), m, a.IDs, inside.View(how), some, put)
+		if how == "gradient" {
+			_, err = inside.ReadGradients(t.Context(), m, a.IDs, inside.Metric{Target: 1}, some, put)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	positions, chosen := []int{1, 2, n - 1}, []inside.Head{{Layer: 1}, {Layer: 1, Head: 2}}
+	var points []model.Point
+	for _, k := range []model.Kind{model.ResidMid, model.Key, model.Scores, model.Pattern, model.Z,
+		model.Result} {
+		points = append(points, model.Point{Kind: k, Layer: 1}, model.Point{Kind: k})
+	}
+	for _, how := range []string{"raw", "transformerlens", "gradient"} {
+		if how == "gradient" { // there is none by results
+			points = points[:len(points)-2]
+		}
+		list, err := inside.Arrays(m, n, points...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole := read(list, how)
+		some := inside.Select(list, positions, chosen)
+		if want := 2 + (len(list)-2)/2; len(some) != want { // layer 0 has its stream alone
+			t.Errorf("%d arrays, want %d", len(some), want)
+		}
+		for i, got := range read(some, how) {
+			at := slices.IndexFunc(list, func(x inside.Array) bool { return x.Point == some[i].Point })
+			shape, all, k := list[at].Shape, whole[at], 0
+			next := func(from []float32) {
+				if k+len(from) > len(got) || !slices.Equal(got[k:k+len(from)], from) {
+					t.Fatalf("%s: %s %v: other numbers than the whole has", how, some[i].Point, some[i].Shape)
+				}
+				k += len(from)
+			}
+			switch width := shape[len(shape)-1]; {
+			case some[i].Point.Kind == model.ResidMid:
+				for _, p := range positions {
+					next(all[p*width : (p+1)*width])
+				}
+			case shape[0] == heads:
+				for _, h := range []int{0, 2} {
+					for _, p := range positions {
+						next(all[(h*n+p)*n : (h*n+p+1)*n])
+					}
+				}
+			default:
+				for _, p := range positions {
+					for _, h := range []int{0, 2} {
+						next(all[(p*heads+h)*width : (p*heads+h+1)*width])
+					}
+				}
+			}
+			if k != len(got) {
+				t.Errorf("%s: %s: %d numbers, want %d", how, some[i].Point, len(got), k)
+			}
+		}
+	}
+}

@@ -159,26 +159,35 @@ func (p *Parts) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// A record holds the values of points for some tokens. Points whose width depends on the position
-// cannot be in it.
+// A record holds the values of points for some tokens.
 type record struct {
 	points []model.Point
 	rows   map[model.Point]*values
 }
 
-// values are those of a point: [tokens, width].
+// values are those of a point: [tokens, width], or of a Pattern, whose width is that of the token at
+// position 0 and grows by as much, a triangle.
 type values struct {
-	width int
-	data  []float32
+	width    int
+	data     []float32
+	triangle bool
 }
 
 // row returns the values for one token.
-func (v *values) row(i int) []float32 { return v.data[i*v.width : (i+1)*v.width] }
+func (v *values) row(i int) []float32 { return v.data[v.start(i):v.start(i+1)] }
 
-// head returns the values of a head from a token on: [tokens-from, width/heads].
-func (v *values) head(head, heads, from int) (all []float32) {
+// start returns where the values for a token begin.
+func (v *values) start(i int) int {
+	if v.triangle {
+		return i * (i + 1) / 2 * v.width
+	}
+	return i * v.width
+}
+
+// head returns the values of a head at the tokens from one to another: [to-from, width/heads].
+func (v *values) head(head, heads, from, to int) (all []float32) {
 	dim := v.width / heads
-	for i := from; i < len(v.data)/v.width; i++ {
+	for i := from; i < to; i++ {
 		all = append(all, v.row(i)[head*dim:(head+1)*dim]...)
 	}
 	return all
@@ -192,8 +201,9 @@ func newRecord(m *model.Model, tokens int, points ...model.Point) (*record, erro
 	}
 	r := &record{all, map[model.Point]*values{}}
 	for _, p := range all {
-		width := m.Width(p, 0)
-		r.rows[p] = &values{width, make([]float32, tokens*width)}
+		v := &values{width: m.Width(p, 0), triangle: p.Kind == model.Pattern}
+		v.data = make([]float32, v.start(tokens))
+		r.rows[p] = v
 	}
 	return r, nil
 }

@@ -51,7 +51,7 @@ type PatchSet struct {
 func PatchAll(ctx context.Context, m *model.Model, pairs []Pair, o PatchOptions) (*PatchSet, error) {
 	s, progress := &PatchSet{}, o.Progress
 	err := eachPair(pairs, nil, func(i int, p Pair) error {
-		if !o.At.PerHead() && len(p.Clean) != len(pairs[0].Clean) {
+		if o.positions() && len(p.Clean) != len(pairs[0].Clean) {
 			return fmt.Errorf("%d tokens, want %d as pair 0 has, because positions are averaged",
 				len(p.Clean), len(pairs[0].Clean))
 		}

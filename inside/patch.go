@@ -25,6 +25,14 @@ const sweepRows, sweepRuns = 512, 32
 // that one run causes names its number.
 func Sweep(ctx context.Context, m *model.Model, tokens []int, runs [][]model.Edit,
 	each func(run int, logits []float32)) error {
+	return sweep(ctx, m, tokens, runs, nil, nil, each)
+}
+
+// sweep is Sweep that hands points of the runs to read: of the tokens from the first edited one on,
+// whose positions are Index.
+func sweep(ctx context.Context, m *model.Model, tokens []int, runs [][]model.Edit,
+	points []model.Point, read func(run int, r model.Reading),
+	each func(run int, logits []float32)) error {
 	if err := checkText(m, tokens); err != nil {
 		return err
 	}
@@ -58,8 +66,12 @@ func Sweep(ctx context.Context, m *model.Model, tokens []int, runs [][]model.Edi
 			if rows > sweepRows && len(batch) > 0 {
 				break
 			}
+			trace := &model.Trace{Points: points, Edits: runs[i], Read: func(r model.Reading) {
+				r.Index += from[i]
+				read(i, r)
+			}}
 			batch = append(batch, model.Input{Session: s.Fork(from[i]), Tokens: tokens[from[i]:],
-				Trace: model.Editing(runs[i])})
+				Trace: trace})
 		}
 		err := m.Eval(ctx, batch...)
 		for i := range batch {
@@ -88,8 +100,17 @@ func runError(run int, err error) error { return fmt.Errorf("run %d: %w", run, e
 // stream into corrupted.
 type PatchOptions struct {
 	// At is the kind of point: one that takes edits and that each block has, such as ResidPre,
-	// AttnOut, MLPOut or Z. The zero value means ResidPre.
+	// AttnOut, MLPOut or Z, or Pattern. The zero value means ResidPre.
 	At model.Kind
+
+	By    Grain  // of the points of heads; "" is ByHead
+	Heads []Head // those that ByPosition and ByEdge patch; nil: all
+
+	// To, if not nil, are receivers: path patching. What is patched reaches them on direct ways
+	// alone, and only what they make of it goes on. See Receiver. ThroughMLPs says that MLPs on the
+	// ways pass the change on, too.
+	To          []Receiver
+	ThroughMLPs bool
 
 	Noising bool // corrupted's values are put into clean, instead of clean's into corrupted
 
@@ -112,9 +133,14 @@ type PatchTable struct {
 	Clean     float64    `json:"clean"`     // the Metric of the clean text
 	Corrupted float64    `json:"corrupted"` // that of the corrupted one
 	Noising   bool       `json:"noising,omitempty"`
+	By        Grain      `json:"by,omitempty"` // of ByPosition and ByEdge
+	To        []Receiver `json:"to,omitempty"` // of path patching
+	Through   bool       `json:"through_mlps,omitempty"`
+	Rows      []string   `json:"rows"` // "3" is a layer, "3.1" a head, "3.1 5" its token 5
 
 	// [n_layer][tokens], one position patched; or [n_layer][n_head], one head patched at all
-	// positions, where heads have values of their own.
+	// positions, where heads have values of their own; or with By [heads][tokens], a head at one
+	// position, or [heads·tokens][tokens], one weight of a head: of a token, by keys.
 	Values [][]float64 `json:"-"`
 
 	// (value − Corrupted)/(Clean − Corrupted): 1 where the Metric is the clean text's, 0 where it
@@ -126,7 +152,7 @@ type PatchTable struct {
 
 // Patch evaluates one of two texts of the same length again and again, each time with the values of
 // the other at one place: in each layer at each position or, if the points are those of heads, in
-// each head at all positions. Denoising, without PatchOptions.Noising, finds places that are enough
+// each head at all positions, or as PatchOptions.By says. Denoising, without PatchOptions.Noising, finds places that are enough
 // to bring the clean text's Metric back; noising finds those that are needed for it. Sources: Meng
 // et al., "Locating and Editing Factual Associations in GPT", 2022; Heimersheim and Nanda, "How to
 // use and interpret activation patching", 2024.
@@ -134,6 +160,9 @@ func Patch(ctx context.Context, m *model.Model, clean, corrupted []int, metric M
 	o PatchOptions) (*PatchTable, error) {
 	if o.At == 0 {
 		o.At = model.ResidPre
+	}
+	if o.By == ByHead {
+		o.By = ""
 	}
 	if o.Path != nil {
 		o.Path = new(*o.Path)
@@ -145,27 +174,24 @@ func Patch(ctx context.Context, m *model.Model, clean, corrupted []int, metric M
 	if o.Noising {
 		from, to = to, from
 	}
-	at := model.Point{Kind: o.At, Layer: model.AllLayers}
-	rec, err := newRecord(m, len(from), at)
+	rec, err := newRecord(m, len(from), model.Point{Kind: o.At, Layer: model.AllLayers})
+	if err != nil {
+		return nil, err
+	}
+	own, err := o.own(m, len(to))
 	if err != nil {
 		return nil, err
 	}
 	source, whole := m.NewSession(), m.NewSession()
 	defer source.Release()
 	defer whole.Release()
-	own, into := (*record)(nil), model.Input{Session: whole, Tokens: to}
-	if o.Path != nil {
-		if own, err = newRecord(m, len(to), at); err != nil {
-			return nil, err
-		}
-		into.Trace = own.trace(0)
-	}
 	if err := eval(ctx, m, model.Input{Session: source, Tokens: from, Trace: rec.trace(0)},
-		into); err != nil {
+		model.Input{Session: whole, Tokens: to, Trace: own.trace(0)}); err != nil {
 		return nil, err
 	}
 	t := &PatchTable{Metric: metric, IDs: [2][]int{clean, corrupted}, At: o.At, Noising: o.Noising,
-		Clean: metric.Of(source.Logits()), Corrupted: metric.Of(whole.Logits())}
+		By: o.By, To: o.To, Through: o.ThroughMLPs, Clean: metric.Of(source.Logits()), Corrupted: metric.Of(whole.Logits())}
+	base := t.Corrupted
 	if o.Noising {
 		t.Clean, t.Corrupted = t.Corrupted, t.Clean
 	}
@@ -173,7 +199,9 @@ func Patch(ctx context.Context, m *model.Model, clean, corrupted []int, metric M
 		return nil, fmt.Errorf("the metric of both texts is %.4g, want two that differ in it",
 			t.Clean)
 	}
-	runs := patches(m, rec, whole.Matches(from))
+	g := &grid{o: o, m: m, rec: rec, own: own, tokens: to, common: whole.Matches(from), base: base}
+	g.make()
+	t.Rows = g.rows
 	source.Release() // the runs may need the memory
 	whole.Release()
 	if o.Path != nil {
@@ -181,7 +209,7 @@ func Patch(ctx context.Context, m *model.Model, clean, corrupted []int, metric M
 		t.Values, err = t.byGradients(ctx, m, from, to, rec, own, o)
 	}
 	if err == nil && (o.Path == nil || o.Check) {
-		exact, wrong := t.sweep(ctx, m, to, runs, o.Progress)
+		exact, wrong := g.values(ctx, metric)
 		if err = wrong; o.Path == nil {
 			t.Values = exact
 		} else if err == nil {
@@ -212,9 +240,12 @@ func checkPatch(m *model.Model, clean, corrupted []int, metric Metric, o PatchOp
 	if slices.Equal(clean, corrupted) {
 		return errors.New("clean and corrupted are the same tokens, want two texts that differ")
 	}
-	if !o.At.TakesEdits() || o.At.Once() {
+	if o.At != model.Pattern && !o.At.TakesEdits() || o.At.Once() {
 		return fmt.Errorf("patch at %s: want points of a block that take edits",
 			model.Point{Kind: o.At, Layer: model.AllLayers})
+	}
+	if err := o.checkGrain(m); err != nil {
+		return err
 	}
 	if o.Path != nil {
 		if err := o.Path.check(); err != nil {
@@ -222,44 +253,6 @@ func checkPatch(m *model.Model, clean, corrupted []int, metric Metric, o PatchOp
 		}
 	}
 	return metric.check(m)
-}
-
-// patches returns for each point of a record the edits that set what it holds: those of each token
-// or, if heads have values of their own, of each head. The texts have their first tokens in common,
-// so many, and therefore their values: nothing is set there.
-func patches(m *model.Model, rec *record, common int) (runs [][]model.Edit) {
-	for _, p := range rec.points {
-		all, heads := rec.rows[p], m.Config().Head
-		n := len(all.data) / all.width
-		if p.Kind.PerHead() {
-			for h := range heads {
-				runs = append(runs, []model.Edit{{At: p, Head: h, Op: model.Set, From: common,
-					To: n, Values: all.head(h, heads, common)}})
-			}
-			continue
-		}
-		runs = append(runs, make([][]model.Edit, common)...)
-		for i := common; i < n; i++ {
-			runs = append(runs, []model.Edit{{At: p, Head: model.AllHeads, Op: model.Set,
-				From: i, To: i + 1, Values: all.row(i)}})
-		}
-	}
-	return runs
-}
-
-// sweep returns the Metric of each run, a row for each layer.
-func (t *PatchTable) sweep(ctx context.Context, m *model.Model, tokens []int, runs [][]model.Edit,
-	progress func(done, runs int)) ([][]float64, error) {
-	layers := m.Config().Layer
-	rows := make([][]float64, layers)
-	err := Sweep(ctx, m, tokens, runs, func(run int, logits []float32) {
-		layer := run * layers / len(runs)
-		rows[layer] = append(rows[layer], t.Of(logits))
-		if progress != nil {
-			progress(run+1, len(runs))
-		}
-	})
-	return rows, err
 }
 
 // MarshalJSON writes {"target":1,"ids":[[…],[…]],"clean":4,"corrupted":-3,"share":[[…]],

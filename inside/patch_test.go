@@ -149,8 +149,8 @@ func TestPatchRefuses(t *testing.T) {
 		{m, []int{1}, []int{2}, 29, 0, "target: id 29, want 0 to 28"},
 		{m, []int{1}, []int{2}, 0, model.PosEmbed,
 			"patch at hook_pos_embed: want points of a block that take edits"},
-		{m, []int{1}, []int{2}, 0, model.Pattern,
-			"patch at blocks.*.attn.hook_pattern: want points of a block that take edits"},
+		{m, []int{1}, []int{2}, 0, model.Scores,
+			"patch at blocks.*.attn.hook_attn_scores: want points of a block that take edits"},
 		{deaf, []int{1}, []int{2}, 0, 0,
 			"the metric of both texts is 0.1226, want two that differ in it"},
 	} {

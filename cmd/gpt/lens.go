@@ -15,6 +15,7 @@ import (
 	"picogpt/inside"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
+	"picogpt/internal/quote"
 	"picogpt/kernels"
 	"picogpt/model"
 )
@@ -100,8 +101,9 @@ func (c *lensCommand) show(a *app, m *model.Model, f *focus, o inside.LensOption
 	if err != nil {
 		return err
 	}
-	return c.Out.show(a, lens, f.page(a, m, func(p *pages.Picture) {
+	return c.Out.show(a, lens, f.page(a, m, func(p *pages.Picture) error {
 		p.View, p.Lens = "lens", f.names.lens(lens)
+		return nil
 	}), func() error {
 		t := show.Lens{LensTable: lens, Name: f.names.name}
 		if one {
@@ -173,9 +175,9 @@ func (c *attributeCommand) Run(a *app) error {
 		return err
 	}
 	if c.Pairs.File != nil {
-		if c.Out.Page.HTML != nil || c.Target != nil || c.Text.Tokens != nil || c.At != -1 ||
-			len(c.Text.Text.Words) > 0 || c.Text.Text.File != nil {
-			return usagef("--pairs: want no text, --tokens, --target, --at or --html with it")
+		if c.Target != nil || c.Text.Tokens != nil || c.At != -1 || len(c.Text.Text.Words) > 0 ||
+			c.Text.Text.File != nil {
+			return usagef("--pairs: want no text, --tokens, --target or --at with it")
 		}
 		return c.attributeAll(a)
 	}
@@ -199,8 +201,9 @@ func (c *attributeCommand) Run(a *app) error {
 		return err
 	}
 	shown := &show.Attribution{Tokens: f.ids[:f.at+1], Attribution: made, Name: f.names.name}
-	return c.Out.show(a, shown, f.page(a, m, func(p *pages.Picture) {
+	return c.Out.show(a, shown, f.page(a, m, func(p *pages.Picture) error {
 		p.View, p.Parts = "attribution", f.names.parts(made, f.at)
+		return f.explain(m, made.Metric, p)
 	}), func() error { return a.printText(shown.Bars(c.Top, a.columns())) })
 }
 
@@ -244,8 +247,10 @@ func (c *attributeCommand) attributeAll(a *app) error {
 	if err != nil {
 		return err
 	}
-	set, err := look(a, "pairs", false, func(ctx context.Context, m *model.Model,
+	var m *model.Model
+	set, err := look(a, "pairs", false, func(ctx context.Context, of *model.Model,
 		progress func(done, pairs int)) (*inside.PartSet, error) {
+		m = of
 		return inside.AttributeAll(ctx, m, pairs,
 			inside.AttributeOptions{View: inside.View(a.Edits.As)}, progress)
 	})
@@ -253,7 +258,17 @@ func (c *attributeCommand) attributeAll(a *app) error {
 		return err
 	}
 	metric := names.said(set.Texts[0].Metric, quoteShort)
-	return a.print(c.Out.JSON, set, show.Parts(metric, set, c.Top, 0))
+	f := &focus{names: names, ids: pairs[0].Clean, at: len(pairs[0].Clean) - 1}
+	return c.Out.show(a, set, f.page(a, m, func(p *pages.Picture) error {
+		p.View, p.Parts = "attribution", &pages.Parts{About: fmt.Sprintf("Means over %s: the answer's "+
+			"logit is %.3f ± %.3f, the sum of what each part adds, the largest first. Text and "+
+			"attention are the first pair's.", quote.Count(len(pairs), "pair"), set.Difference.Mean,
+			set.Difference.Spread)}
+		for _, part := range set.Parts {
+			p.Parts.Parts = append(p.Parts.Parts, pages.Part{Name: part.Name, Value: part.Mean})
+		}
+		return nil
+	}), func() error { return a.printText(show.Parts(metric, set, c.Top, 0)) })
 }
 
 // gpt attention: where each head of attention looks.
@@ -350,17 +365,8 @@ func (c *attentionCommand) show(
 		}
 		layer, head = e.At.Layer, e.Head
 	}
-	page := names.picture(a, m, ids)
-	page.Layer, page.Head = layer, head
-	if c.Out.Page.HTML != nil { // Heads refuses a text that is longer than n_positions
-		page.Attention = pages.NewAttention(page.Layers, page.Heads,
-			min(len(ids), m.Config().Positions))
-	}
 	weights := make([][]float32, len(ids)) // of the head
 	o.Pattern = func(at, position int, pattern []float32) {
-		if page.Attention != nil {
-			page.Attention.Take(at, position, pattern)
-		}
 		if n := position + 1; c.Head != nil && at == layer {
 			weights[position] = slices.Clone(pattern[head*n : (head+1)*n])
 		}
@@ -373,10 +379,14 @@ func (c *attentionCommand) show(
 	}
 	shown := &show.Attention{HeadTable: table}
 	if c.Head != nil {
-		at := layer*page.Heads + head
+		at := layer*m.Config().Head + head
 		shown.Heads, shown.Pattern = table.Heads[at:at+1], weights
 	}
-	return c.Out.show(a, shown, page.Page, func() error {
+	f := &focus{names: names, ids: ids, at: len(ids) - 1}
+	return c.Out.show(a, shown, f.page(a, m, func(p *pages.Picture) error {
+		p.Layer, p.Head = layer, head
+		return nil
+	}), func() error {
 		text := shown.Table(a.columns())
 		if c.Head != nil {
 			var tokens []string

@@ -4,11 +4,13 @@ package main
 // prediction depends.
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
-	"slices"
+	"regexp"
 	"strings"
+	"sync"
 
 	"picogpt/cmd/gpt/internal/pages"
 	"picogpt/cmd/gpt/internal/show"
@@ -16,7 +18,6 @@ import (
 	"picogpt/inside"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
-	"picogpt/internal/strictjson"
 	"picogpt/internal/webparts"
 	"picogpt/model"
 )
@@ -24,7 +25,10 @@ import (
 type patchCommand struct {
 	Pair     pairSource
 	Pairs    pairsFlags
-	At       string
+	At, By   string
+	To       *string
+	Heads    *string
+	Through  bool
 	Noising  bool
 	Gradient bool
 	Path     inside.Path
@@ -41,12 +45,17 @@ func newPatch(a *app) *cli.Command {
 		Flags: func(f *cli.Flags) {
 			c.Pair.flags(f)
 			c.Pairs.flags(f)
-			f.Add(&c.At, "--at POINT [resid_pre]",
+			f.Add(&c.At, "--at POINTS [resid_pre]",
 				`what is taken from one text into the other: resid_pre (the stream before a layer),
-				attn_out, mlp_out (what attention and MLP add to it), z (a head's values, at all
-				positions); also resid_mid, resid_post, mlp_pre, mlp_post, q, k and v`).
-				OneOf("resid_pre", "attn_out", "mlp_out", "z", "resid_mid", "resid_post", "mlp_pre",
-					"mlp_post", "q", "k", "v")
+				attn_out, mlp_out (what attention and MLP add to it), z (a head's values), pattern (where
+				it looks), q, k, v; also resid_mid, resid_post, mlp_pre, mlp_post; several, or all`)
+			f.Add(&c.By, "--by GRAINS [head]", `what of a head: head (at all positions), position (at
+				one), edge (of pattern: one weight), several, or all; rows without 0.005 are left out`)
+			addHeads(f, &c.Heads, "by position and by edge: patch these heads alone")
+			f.Add(&c.To, "--to RECEIVERS", `path patching: what reaches these directly from z,
+				attn_out, mlp_out or the stream, all else frozen: logits, or 9.9.q,mlp.3; 9.9 is its q,
+				k and v. With --at all these tables come too`)
+			f.Add(&c.Through, "--through-mlps", "with --to: MLPs pass the change on")
 			addNoising(f, &c.Noising)
 			f.Add(&c.Gradient, "--gradient", `take gradients in place of runs, two passes for the
 				whole table: attribution patching`)
@@ -61,103 +70,210 @@ func newPatch(a *app) *cli.Command {
 	}
 }
 
+// tables returns what each table is of.
+func (c *patchCommand) tables() (all []inside.PatchOptions, err error) {
+	o := inside.PatchOptions{Noising: c.Noising, Check: c.Check, ThroughMLPs: c.Through}
+	if c.Gradient {
+		o.Path = &c.Path
+	}
+	if c.To != nil {
+		if o.To, err = parseReceivers(*c.To); err != nil {
+			return nil, err
+		}
+	}
+	points, grains := c.At, c.By
+	if points == "all" {
+		points = "resid_pre,attn_out,mlp_out,resid_mid,z,q,k,v,pattern"
+	}
+	if grains == "all" {
+		grains = "head,position,edge"
+	}
+	for name := range strings.SplitSeq(points, ",") {
+		p, err := model.ParsePoint(strings.TrimSpace(name) + ".*")
+		if err != nil {
+			return nil, usagef("--at: %w", err)
+		}
+		list := []string{""}
+		if o.At = p.Kind; o.At.PerHead() {
+			list = strings.Split(grains, ",")
+		}
+		for _, by := range list {
+			o.By = inside.Grain(strings.TrimSpace(by))
+			if c.By == "all" && o.By == inside.ByEdge && o.At != model.Pattern {
+				continue
+			}
+			if plain := o; c.At == "all" && o.To != nil {
+				plain.To, plain.ThroughMLPs = nil, false
+				if all = append(all, plain); o.At != model.Z && o.At != model.MLPOut {
+					continue
+				}
+			}
+			all = append(all, o)
+		}
+	}
+	return all, nil
+}
+
+var receiverForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:logits|mlp\.(\d{1,5})|(\d{1,5})\.(\d{1,5})(?:\.([qkv]))?)$`)
+})
+
+// parseReceivers reads a value of --to.
+func parseReceivers(list string) (all []inside.Receiver, err error) {
+	for name := range strings.SplitSeq(list, ",") {
+		m := receiverForm().FindStringSubmatch(strings.TrimSpace(name))
+		r := inside.Receiver{At: model.Point{Kind: model.FinalNormalized}, Head: model.AllHeads}
+		switch {
+		case m == nil:
+			return nil, usagef("--to %s: want logits, mlp.LAYER, LAYER.HEAD or LAYER.HEAD.q (k, v)",
+				quoteShort(name))
+		case m[1] != "":
+			r.At = model.Point{Kind: model.MLPPre, Layer: number(m[1])}
+		case m[2] != "":
+			for i, part := range "qkv" {
+				r.At, r.Head = model.Point{Kind: model.Query + model.Kind(i), Layer: number(m[2])}, number(m[3])
+				if strings.ContainsRune(cmp.Or(m[4], "qkv"), part) {
+					all = append(all, r)
+				}
+			}
+			continue
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
 func (c *patchCommand) Run(a *app) error {
 	if (c.Path.Steps > 0 || c.Check) && !c.Gradient {
 		return usagef("--steps and --check: want --gradient with them")
 	}
+	tables, err := c.tables()
+	if err != nil {
+		return err
+	}
 	names, pairs, err := c.Pairs.orPair(a, &c.Pair, func() error {
-		if c.Pairs.File != nil && c.Output.Page.HTML != nil {
-			return usagef("--pairs and --html: want one of them")
-		}
 		return c.Output.checkInside(a, "gpt patch")
 	})
 	if err != nil {
 		return err
 	}
-	at, err := model.ParsePoint(c.At + ".*")
+	var m *model.Model
+	sets, err := look(a, "runs", c.Gradient, func(ctx context.Context, of *model.Model,
+		progress func(done, runs int)) (sets []*inside.PatchSet, err error) {
+		m = of
+		heads, err := parseHeads(c.Heads, m.Config())
+		for i := 0; err == nil && i < len(tables); i++ {
+			o, set := tables[i], (*inside.PatchSet)(nil)
+			if o.By == inside.ByPosition || o.By == inside.ByEdge || len(tables) == 1 {
+				o.Heads = heads
+			}
+			o.Progress = func(run, runs int) { progress(i*runs+run, len(tables)*runs) }
+			set, err = inside.PatchAll(ctx, m, pairs, o)
+			sets = append(sets, set)
+		}
+		return sets, err
+	})
 	if err != nil {
 		return err
 	}
-	o := inside.PatchOptions{At: at.Kind, Noising: c.Noising, Check: c.Check}
-	if c.Gradient {
-		o.Path = &c.Path
+	return c.print(a, m, names, sets)
+}
+
+// mean is the table of a set: that of its only pair, or of the means, whose positions have the names
+// of the first pair.
+func mean(set *inside.PatchSet) *inside.PatchTable {
+	t := *set.Pairs[0]
+	if t.Share = set.Share; len(set.Pairs) > 1 && t.ByGradient != nil {
+		t.ByGradient = &inside.Approximation{Path: t.ByGradient.Path}
 	}
-	var m *model.Model
-	set, err := look(a, "runs", c.Gradient, func(ctx context.Context, of *model.Model,
-		progress func(done, runs int)) (*inside.PatchSet, error) {
-		m, o.Progress = of, progress
-		return inside.PatchAll(ctx, m, pairs, o)
-	})
-	switch {
-	case err != nil:
-		return err
-	case c.Pairs.File == nil:
-		return c.print(a, m, names, set.Pairs[0])
-	case c.Output.JSON:
-		return strictjson.Print(a.stdout, set)
+	return &t
+}
+
+// about says what all tables are of.
+func (c *patchCommand) about(names *tokenNames, s *inside.PatchSet, quoted func(string) string) string {
+	if c.Pairs.File == nil {
+		return fmt.Sprintf("%s: %.3f clean, %.3f corrupted", names.said(s.Pairs[0].Metric, quoted),
+			s.Clean.Mean, s.Corrupted.Mean)
 	}
-	mean := *set.Pairs[0] // its first text names the positions
-	mean.Share = set.Share
-	of := c.At + " of the means"
-	if g := mean.ByGradient; g != nil {
-		of = show.Approximate(of, &inside.Approximation{Path: g.Path})
+	return fmt.Sprintf("%d pairs, the answer's logit: %.3f ± %.3f clean, %.3f ± %.3f corrupted",
+		len(s.Pairs), s.Clean.Mean, s.Clean.Spread, s.Corrupted.Mean, s.Corrupted.Spread)
+}
+
+// into says what goes into which text.
+func (c *patchCommand) into() string {
+	if c.Noising {
+		return "the clean text with the corrupted one's "
 	}
-	return a.printText(fmt.Sprintf("%d pairs, the answer's logit: %.3f ± %.3f clean, %.3f ± %.3f "+
-		"corrupted\n%s: 1 is clean, 0 is corrupted; tokens are those of the first pair\n\n%s",
-		len(pairs), set.Clean.Mean, set.Clean.Spread, set.Corrupted.Mean, set.Corrupted.Spread, of,
-		show.Patch(names.name, &mean).Text(terminal.Columns(a.stdout.File))))
+	return "the corrupted text with the clean one's "
 }
 
 func (c *patchCommand) print(
-	a *app, m *model.Model, names *tokenNames, t *inside.PatchTable,
+	a *app, m *model.Model, names *tokenNames, sets []*inside.PatchSet,
 ) error {
-	quoted := quoteShort
-	if c.Output.Page.HTML != nil {
-		quoted = webparts.Quoted
+	var tables []any
+	for _, set := range sets {
+		if tables = append(tables, set); c.Pairs.File == nil {
+			tables[len(tables)-1] = set.Pairs[0]
+		}
 	}
-	metric := names.said(t.Metric, quoted)
-	into := "the corrupted text with the clean one's " + c.At
-	if t.Noising {
-		into = "the clean text with the corrupted one's " + c.At
+	found := tables[0]
+	if len(tables) > 1 {
+		found = map[string]any{"tables": tables}
 	}
-	if g := t.ByGradient; g != nil {
-		into = show.Approximate(into, g)
-	}
-	return c.Output.show(a, t, func(w io.Writer) error {
-		p := names.picture(a, m, t.IDs[0])
-		p.View, p.Patch = "patch", &pages.Patch{Rows: t.Share, Heads: t.At.PerHead(),
-			About: fmt.Sprintf("The %s is %s after this text, the clean one, and %s after the "+
-				"corrupted one, which has %s. A cell is %s in one place: 1 is the clean "+
-				"difference, 0 the corrupted one.", metric, minus(t.Clean), minus(t.Corrupted),
-				differences(names, t), into)}
-		return p.Page(w)
-	}, func() error {
-		values := fmt.Sprintf("%s: %.3f clean, %.3f corrupted", metric, t.Clean, t.Corrupted)
-		return a.printText(fmt.Sprintf("%s\n%s\n\n%s", show.Wrapped(values, a.columns()),
-			show.Wrapped(into+": 1 is clean, 0 is corrupted", a.columns()),
-			show.Patch(names.name, t).Text(terminal.Columns(a.stdout.File))))
+	return c.Output.show(a, found, c.page(a, m, names, sets), func() error {
+		text := show.Wrapped(c.about(names, sets[0], quoteShort), a.columns()) + "\n"
+		for i, set := range sets {
+			t := mean(set)
+			title, more := c.into()+show.PatchName(t, ""), ""
+			if c.Pairs.File != nil {
+				title, more = show.PatchName(t, " of the means"), "; tokens are those of the first pair"
+			}
+			if i > 0 {
+				text += "\n"
+			}
+			text += show.Wrapped(title+": 1 is clean, 0 is corrupted"+more, a.columns()) + "\n\n" +
+				show.Patch(names.name, t).Text(terminal.Columns(a.stdout.File))
+		}
+		return a.printText(text)
 	})
 }
 
-// minus writes a number with the minus sign that the page has elsewhere.
-func minus(x float64) string { return strings.ReplaceAll(fmt.Sprintf("%.3f", x), "-", "−") }
-
-// differences says what the corrupted text has in place of the clean one's tokens, for a page.
-func differences(names *tokenNames, t *inside.PatchTable) string {
-	const most = 5
-	var list []string
-	for i, id := range t.IDs[1] {
-		other := webparts.Quoted(names.name(id)) + " for " +
-			webparts.Quoted(names.name(t.IDs[0][i]))
-		if id != t.IDs[0][i] && !slices.Contains(list, other) {
-			list = append(list, other)
+// page draws the page of patching: of one pair with all that a page can show of its clean text.
+func (c *patchCommand) page(
+	a *app, m *model.Model, names *tokenNames, sets []*inside.PatchSet,
+) func(io.Writer) error {
+	first := sets[0].Pairs[0]
+	f := &focus{names: names, ids: first.IDs[0], at: len(first.IDs[0]) - 1}
+	return f.page(a, m, func(p *pages.Picture) error {
+		shown := &pages.Patch{About: fmt.Sprintf("%s. A cell is %svalues at one place: 1 is the clean "+
+			"difference, 0 the corrupted one; single heads without 0.005 of it are left out. ", signs(c.about(names, sets[0], webparts.Quoted)), c.into())}
+		p.View, p.Patch = "patch", shown
+		for _, t := range sets[0].Pairs {
+			shown.Pairs = append(shown.Pairs, [2][]pages.Token{names.picture(a, m, t.IDs[0]).Tokens,
+				names.picture(a, m, t.IDs[1]).Tokens})
 		}
-	}
-	if len(list) > most {
-		list = append(list[:most], "…")
-	}
-	return strings.Join(list, ", ")
+		for _, set := range sets {
+			t := mean(set)
+			heat := pages.PatchMap{Name: show.PatchName(t, ""), Tokens: t.By != "" || !t.At.PerHead(),
+				Pairs: make([][][]float64, len(set.Pairs))}
+			for _, row := range show.PatchRows(t) {
+				heat.Rows, heat.Shares = append(heat.Rows, t.Rows[row]), append(heat.Shares, t.Share[row])
+				for k, pair := range set.Pairs {
+					heat.Pairs[k] = append(heat.Pairs[k], pair.Share[row])
+				}
+			}
+			shown.Maps = append(shown.Maps, heat)
+		}
+		if c.Pairs.File != nil {
+			shown.About += "Text and attention are the first pair's."
+			return nil
+		}
+		return f.explain(m, first.Metric, p)
+	})
 }
+
+// signs writes numbers with the minus sign that the page has elsewhere.
+func signs(text string) string { return strings.ReplaceAll(text, " -", " −") }
 
 func addNoising(f *cli.Flags, p *bool) {
 	f.Add(p, "--noising", "take values of the corrupted text into the clean one")

@@ -53,7 +53,7 @@ var pageScenes = []pageScene{{
 	file: "lens.png", width: 960, height: 910, click: "p10",
 	command: []string{"lens", "Once upon a time, there was a little girl named"},
 }, {
-	file: "attention.png", width: 960, height: 840, click: "h8",
+	file: "attention.png", width: 960, height: 920, click: "h8",
 	command: []string{"attention", "Tom and Sue went to the park. They had a ball."},
 }, {
 	file: "patch.png", width: 960, height: 740, click: "p4",

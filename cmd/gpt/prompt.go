@@ -15,6 +15,7 @@ import (
 	"picogpt/cmd/gpt/internal/pages"
 	"picogpt/cmd/gpt/internal/textio"
 	"picogpt/eval"
+	"picogpt/inside"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
 	"picogpt/internal/lines"
@@ -327,11 +328,13 @@ func (n *tokenNames) picture(a *app, m *model.Model, ids []int) *pages.Picture {
 
 // page draws the page of a text with what add adds to it, and the weights of all heads: a pass
 // more, and on the page 1 MB for 100 tokens of GPT-2.
-func (f *focus) page(a *app, m *model.Model, add func(*pages.Picture)) func(io.Writer) error {
+func (f *focus) page(a *app, m *model.Model, add func(*pages.Picture) error) func(io.Writer) error {
 	return func(w io.Writer) error {
 		p := f.names.picture(a, m, f.ids)
 		p.At = f.at
-		add(p)
+		if err := add(p); err != nil {
+			return err
+		}
 		p.Attention = pages.NewAttention(p.Layers, p.Heads, len(f.ids))
 		session := m.NewSession()
 		defer session.Release()
@@ -345,6 +348,24 @@ func (f *focus) page(a *app, m *model.Model, add func(*pages.Picture)) func(io.W
 		}
 		return p.Page(w)
 	}
+}
+
+// explain adds to a page what each layer would predict and, if it has not that, what adds to a logit.
+func (f *focus) explain(m *model.Model, q inside.Metric, p *pages.Picture) error {
+	ctx := context.Background() // Ctrl-C ends the process
+	q.LogProb = false
+	lens, err := inside.Lens(ctx, m, f.ids, inside.LensOptions{Top: 5, Target: &q.Target})
+	if err != nil {
+		return err
+	}
+	if p.Lens = f.names.lens(lens); p.Parts != nil {
+		return nil
+	}
+	made, err := inside.Attribute(ctx, m, f.ids[:f.at+1], q, inside.AttributeOptions{})
+	if err == nil {
+		p.Parts = f.names.parts(made, f.at)
+	}
+	return err
 }
 
 // A focus is a text, the position of one of its tokens, and the token that may follow it.

@@ -10,6 +10,8 @@ import (
 	"io"
 	"path"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"picogpt/cmd/gpt/internal/show"
@@ -19,6 +21,7 @@ import (
 	"picogpt/internal/folder"
 	"picogpt/internal/outfile"
 	"picogpt/internal/quote"
+	"picogpt/internal/strictjson"
 	"picogpt/model"
 	"picogpt/model/stack"
 )
@@ -30,6 +33,8 @@ type traceCommand struct {
 	NPY    *string
 	Limit  quote.Bytes
 	Of     metricFlags
+
+	Positions, Heads *string
 
 	view   inside.View
 	metric *inside.Metric // nil: values are written
@@ -46,6 +51,9 @@ func newTrace(a *app) *cli.Command {
 			c.Prompt.addBOS(f)
 			f.Add(&c.Points, "--points NAMES",
 				"what is written: names of points with commas between them; * stands for anything")
+			f.Add(&c.Positions, "--positions LIST",
+				"write these positions alone, such as 0,5,-1: from 0, -1 is the last")
+			addHeads(f, &c.Heads, "write these heads alone")
 			c.To.flags(f, "write all arrays to FILE, which ends in .safetensors")
 			f.Add(&c.NPY, "--npy DIR", "write each array to a file POINT.npy in DIR")
 			f.Add(&c.Limit, "--limit SIZE [1GiB]", "refuse to write more than that")
@@ -100,6 +108,10 @@ func (c *traceCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	about := map[string]string{"view": a.Edits.As}
+	if arrays, err = c.some(m, arrays, len(p.ids), about); err != nil {
+		return err
+	}
 	if err := c.checkSize(a, arrays, len(p.ids)); err != nil {
 		return err
 	}
@@ -107,7 +119,6 @@ func (c *traceCommand) Run(a *app) error {
 	if c.NPY != nil {
 		return c.writeFolder(a, m, &p, arrays)
 	}
-	about := map[string]string{"view": a.Edits.As}
 	if c.metric != nil {
 		b, _ := json.Marshal(c.metric) // a metric always has JSON
 		about["gradient"] = string(b)
@@ -184,6 +195,64 @@ func matchPoints(pattern string, layers int) (all []model.Point) {
 		}
 	}
 	return all
+}
+
+// some leaves what --positions and --heads name of arrays, and tells about it.
+func (c *traceCommand) some(m *model.Model, arrays []inside.Array, tokens int,
+	about map[string]string) ([]inside.Array, error) {
+	heads, err := parseHeads(c.Heads, m.Config())
+	if err != nil {
+		return nil, err
+	}
+	var positions []int
+	if c.Positions != nil {
+		for text := range strings.SplitSeq(*c.Positions, ",") {
+			n, err := strconv.Atoi(strings.TrimSpace(text))
+			if err == nil {
+				n, err = position("--positions", n, tokens)
+			}
+			if err != nil {
+				return nil, usagef("--positions %s: want %d to %d", quoteShort(text), -tokens, tokens-1)
+			}
+			positions = append(positions, n)
+		}
+		slices.Sort(positions)
+		positions = slices.Compact(positions)
+		about["positions"] = string(strictjson.AppendIDs(nil, positions))
+	}
+	if heads != nil {
+		about["heads"] = strings.Trim(fmt.Sprint(heads), "[]")
+	}
+	if arrays = inside.Select(arrays, positions, heads); arrays == nil {
+		return nil, usagef("--heads %s: none of --points is of their layers", quoteShort(*c.Heads))
+	}
+	return arrays, nil
+}
+
+// addHeads adds --heads.
+func addHeads(f *cli.Flags, p **string, help string) {
+	f.Add(p, "--heads LIST", help+": LAYER.HEAD with commas between them, such as 5.1,6.9")
+}
+
+// parseHeads reads a value of --heads, nil if there is none.
+func parseHeads(list *string, c model.Config) (heads []inside.Head, err error) {
+	if list == nil {
+		return nil, nil
+	}
+	for text := range strings.SplitSeq(*list, ",") {
+		e, err := parseAblate(strings.TrimSpace(text), mostLayers)
+		if err != nil || e.Head == model.AllHeads {
+			return nil, usagef("--heads %s: want LAYER.HEAD, such as 3.1", quoteShort(text))
+		}
+		if wrong := inModel(c, e); wrong != "" {
+			return nil, usagef("--heads %s: %s", quoteShort(text), wrong)
+		}
+		heads = append(heads, inside.Head{Layer: e.At.Layer, Head: e.Head})
+	}
+	slices.SortFunc(heads, func(a, b inside.Head) int {
+		return cmp.Or(a.Layer-b.Layer, a.Head-b.Head)
+	})
+	return slices.Compact(heads), nil
 }
 
 // checkSize tells how much will be written, and refuses too much.

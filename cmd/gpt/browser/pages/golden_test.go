@@ -41,11 +41,17 @@ func golden(t *testing.T) (*pages.Picture, [][][]float32) {
 		Lens:      &pages.Lens{Target: name(answers.A)},
 		Parts: &pages.Parts{Target: name(answers.A), Against: name(answers.B), At: len(ids) - 1,
 			Difference: answers.Attribution.Difference},
-		Patch: &pages.Patch{About: "1 is all of the difference.", Rows: answers.Patch.ResidPre},
+		Patch: &pages.Patch{About: "1 is all of the difference.", Maps: []pages.PatchMap{{
+			Name: "resid_pre", Tokens: true, Rows: []string{"0", "1", "2", "3"},
+			Shares: answers.Patch.ResidPre}}},
 	}
-	for _, id := range ids {
+	var corrupted []pages.Token
+	for i, id := range ids {
 		p.Tokens = append(p.Tokens, pages.Token{ID: id, Text: name(id)})
+		other := answers.IDs[1][i]
+		corrupted = append(corrupted, pages.Token{ID: other, Text: name(other)})
 	}
+	p.Patch.Pairs = [][2][]pages.Token{{p.Tokens, corrupted}}
 	for _, row := range answers.Lens[0] {
 		cells := make([]pages.Cell, len(row))
 		for i, c := range row {

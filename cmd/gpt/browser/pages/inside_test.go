@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"picogpt/cmd/gpt/browser"
+	"picogpt/cmd/gpt/internal/pages"
 	"picogpt/internal/webparts"
 )
 
@@ -91,6 +92,22 @@ func TestInsideWithTheKeyboardOnly(t *testing.T) {
 	want(name, "Layer 1, head 2")
 	want("document.querySelector('#lens tr.chosen td.chosen').textContent", webparts.Quoted(p.Lens.Layers[1][4].Top[0].Token))
 
+	// A place of a heat map is a token and a layer; a mark is the head's score.
+	b.Press("p")
+	b.Click("document.querySelector('#patch tbody').rows[2].cells[8]")
+	want(place, fmt.Sprintf("token 7 of 0 to %d, id %d", n-1, p.Tokens[7].ID))
+	want(name, "Layer 2, head 2")
+	want("document.querySelector('#patch th.chosen span').textContent", webparts.Quoted(p.Tokens[7].Text))
+	b.Press("a")
+	previous := 0.0
+	for to := 1; to < n; to++ {
+		previous += float64(read[3][to][2*(to+1)+to-1]) / float64(n-1)
+	}
+	want(fmt.Sprintf("Math.abs(getComputedStyle("+byID+"('h14')).getPropertyValue('--score') - %v) < 0.005", previous), "true")
+	want("[...document.querySelectorAll('#best button')].map(b => Number(b.textContent.split(' ')[1])).every((x, i, all) => i === 0 || all[i - 1] >= x)", "true")
+	want("["+byID+"('across'), "+byID+"('down')].map(side => side.firstChild.textContent).join()",
+		strings.Repeat(","+webparts.Quoted(p.Tokens[0].Text), 2)[1:])
+
 	// Dark, narrow, and on paper.
 	open(1440, 1000, "dark")
 	want("getComputedStyle(document.body).backgroundColor", "rgb(21, 23, 27)")
@@ -129,6 +146,42 @@ func TestInsideWithTheKeyboardOnly(t *testing.T) {
 	}
 }
 
+// Of several pairs the means are shown, or one that is chosen, with its tokens.
+func TestInsideOfSeveralPairs(t *testing.T) {
+	p, _ := golden(t)
+	means := p.Patch.Maps[0].Shares
+	other := make([][]float64, len(means))
+	for i, row := range means {
+		other[i] = make([]float64, len(row))
+		other[i][3] = -0.25
+	}
+	p.Patch.Maps[0].Pairs = [][][]float64{means, other}
+	first := p.Patch.Pairs[0]
+	p.Patch.Pairs = append(p.Patch.Pairs, [2][]pages.Token{first[1], first[0]})
+	b := browser.Open(t)
+	b.Window(1440, 1000, "light")
+	b.Open("file://"+written(t, p.Page), byID+"('text')")
+	b.Press("p")
+	const cell = "(td => td.textContent + td.className)(document.querySelector('#patch tbody').rows[1].cells[4])"
+	b.JS("(s => { s.selectedIndex = 2; s.dispatchEvent(new Event('change')); })(" + byID + "('pair'))")
+	if got := b.JS(cell); got != "−0.25negative" {
+		t.Errorf("the second pair has %s", got)
+	}
+	differs := slices.IndexFunc(first[1], func(c pages.Token) bool { return !slices.Contains(first[0], c) })
+	b.JS("window.column = document.querySelectorAll('#patch thead th')[" + fmt.Sprint(differs) + "]")
+	want := webparts.Quoted(first[1][differs].Text) + "," + webparts.Quoted(first[0][differs].Text)
+	if got := b.JS("[...column.children].map(span => span.textContent).join()"); got != want {
+		t.Errorf("its tokens are %s, want %s", got, want)
+	}
+	b.JS("(s => { s.selectedIndex = 0; s.dispatchEvent(new Event('change')); })(" + byID + "('pair'))")
+	if got := b.JS(cell); got == "−0.25negative" {
+		t.Error("the means are those of the second pair")
+	}
+	if troubles := b.Troubles(); len(troubles) > 0 {
+		t.Errorf("the browser complains: %s", strings.Join(troubles, "\n"))
+	}
+}
+
 // contrasts are the cells of tables whose text, or number before it, has a contrast of less than 4.5
 // (WCAG 2.1, AA), of two colours that are opaque.
 const contrasts = `(() => {
@@ -136,7 +189,7 @@ const contrasts = `(() => {
 	const light = c => channels(c).map(x => x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4).
 		reduce((sum, x, i) => sum + x * [0.2126, 0.7152, 0.0722][i], 0);
 	const bad = [];
-	for (const td of document.querySelectorAll(".grid td")) for (const part of [null, "::before"]) {
+	for (const td of document.querySelectorAll(".grid td, .heat tbody td")) for (const part of [null, "::before"]) {
 		const pair = [getComputedStyle(td, part).color, getComputedStyle(td).backgroundColor].map(light);
 		if (!((Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05) >= 4.5)) bad.push(td.textContent + part);
 	}
@@ -156,7 +209,7 @@ const saved = `(async () => {
 	const svg = new DOMParser().parseFromString(await blob.text(), blob.type).documentElement;
 	const counts = {
 		"attention-3.2.svg": [19, "attention"], "lens.svg": [19 * 6, "lens"],
-		"contributions.svg": [2 * 27, "attribution"], "patch.svg": [19 * 5, "patch"],
+		"contributions.svg": [2 * 27, "attribution"], "patch.svg": [1 + 19 + 4, "patch"],
 	}[name];
 	const texts = svg.querySelectorAll("text").length;
 	return svg.tagName === "svg" && texts >= counts[0] && svg.querySelector("rect") ? counts[1] : name + texts;

@@ -71,8 +71,9 @@ type Choice struct {
 }
 
 // Parts are what the parts of a model add to the difference of two logits, or to one logit above the
-// mean of all, after the token At.
+// mean of all, after the token At; or what About says.
 type Parts struct {
+	About           string
 	Target, Against string // tokens; Against "" is the mean of all
 	At              int
 	Difference      float64
@@ -85,14 +86,6 @@ type Part struct {
 	Value float64
 }
 
-// A Patch is how much of the difference of two logits comes back when one value is put in the place
-// of another: 1 is all of it.
-type Patch struct {
-	About string      // what was patched, in a sentence
-	Rows  [][]float64 // [n_layer][tokens], or [n_layer][n_head] by heads
-	Heads bool
-}
-
 // pageData is the data of page.html.
 type pageData struct {
 	Title, Model, View   string
@@ -102,9 +95,14 @@ type pageData struct {
 	Pieces               []pagePiece
 	Views                []pageView
 	Means                []pageMeans
-	Grids                []pageGrid
+	LensAbout            string
+	Columns              []pageColumn
 	Parts                []pageBar
 	PartsAbout           string
+	PatchAbout           string
+	Maps                 []pageMap
+	Other                string   // the corrupted text
+	Corrupted, Choices   []string // its tokens; pairs
 	Data                 pageJSON
 	CSS                  template.CSS
 	JS                   template.JS
@@ -119,11 +117,6 @@ type pagePiece struct {
 type pageView struct{ ID, Key, Name string }
 
 type pageMeans struct{ Head, Self, Previous, First string }
-
-type pageGrid struct {
-	ID, Name, About string
-	Columns         []pageColumn
-}
 
 type pageColumn struct {
 	At    int // the token; −1 if it is none
@@ -157,6 +150,7 @@ type pageJSON struct {
 	First     int            `json:"first"` // the first token of the lens
 	Lens      [][]jsonCell   `json:"lens,omitempty"`
 	Parts     []jsonPair     `json:"parts,omitempty"`
+	Pairs     []jsonTexts    `json:"pairs,omitempty"` // the means first
 }
 
 type jsonToken struct {
@@ -263,9 +257,9 @@ func (p *Picture) attention(d *pageData) {
 func (p *Picture) lens(d *pageData) {
 	d.Views = append(d.Views, pageView{"lens", "l", "lens"})
 	d.Data.Target, d.Data.First = webparts.Quoted(p.Lens.Target), p.Lens.First
-	g := pageGrid{ID: "lens", Name: "Lens", About: fmt.Sprintf("What would come next if the layers "+
-		"from a line on did nothing: line 0 reads the embeddings, line %d is what the model "+
-		"predicts. The stronger the colour, the likelier.", p.Layers)}
+	d.LensAbout = fmt.Sprintf("What would come next if the layers from a line on did nothing: line 0 "+
+		"reads the embeddings, line %d is what the model predicts. The stronger the colour, the likelier.",
+		p.Layers)
 	for i := range p.Tokens[p.Lens.First:] {
 		column := pageColumn{At: p.Lens.First + i, Name: p.name(p.Lens.First + i)}
 		for _, layer := range p.Lens.Layers {
@@ -283,7 +277,7 @@ func (p *Picture) lens(d *pageData) {
 			}
 			column.Cells = append(column.Cells, shown)
 		}
-		g.Columns = append(g.Columns, column)
+		d.Columns = append(d.Columns, column)
 	}
 	for _, layer := range p.Lens.Layers {
 		row := make([]jsonCell, len(layer))
@@ -295,7 +289,6 @@ func (p *Picture) lens(d *pageData) {
 		}
 		d.Data.Lens = append(d.Data.Lens, row)
 	}
-	d.Grids = append(d.Grids, g)
 }
 
 func (p *Picture) parts(d *pageData) {
@@ -308,6 +301,7 @@ func (p *Picture) parts(d *pageData) {
 	d.PartsAbout = fmt.Sprintf("After token %d, %s, the logit of %s minus %s is %.3f: the sum of what "+
 		"each part adds, the largest first.", q.At, p.name(q.At), webparts.Quoted(q.Target), against,
 		q.Difference)
+	d.PartsAbout = cmp.Or(q.About, d.PartsAbout)
 	most := 1e-9
 	for _, part := range q.Parts {
 		most = max(most, math.Abs(part.Value))
@@ -317,25 +311,6 @@ func (p *Picture) parts(d *pageData) {
 			50 * math.Abs(part.Value) / most, part.Value < 0})
 		d.Data.Parts = append(d.Data.Parts, jsonPair{part.Name, digits(part.Value)})
 	}
-}
-
-func (p *Picture) patch(d *pageData) {
-	d.Views = append(d.Views, pageView{"patch", "p", "patching"})
-	g := pageGrid{ID: "patch", Name: "Patching", About: p.Patch.About}
-	for i := range p.Patch.Rows[0] {
-		column := pageColumn{At: -1, Name: fmt.Sprintf("head %d", i)}
-		if !p.Patch.Heads {
-			column.At, column.Name = i, p.name(i)
-		}
-		for l, row := range p.Patch.Rows {
-			column.Cells = append(column.Cells, pageCell{
-				signed(fmt.Sprintf("%.2f", math.Round(100*row[i])/100+0)), // no −0
-				fmt.Sprintf("layer %d, %s: %.4f", l, column.Name, row[i]),
-				min(1, math.Abs(row[i])), row[i] < 0})
-		}
-		g.Columns = append(g.Columns, column)
-	}
-	d.Grids = append(d.Grids, g)
 }
 
 // signed writes a number with the sign that is as wide as a plus.

@@ -74,7 +74,10 @@ func golden(t testing.TB) *pages.Picture {
 		At: len(ids) - 1, View: "attention",
 		Lens:  &pages.Lens{Target: name(answers.A)},
 		Parts: &pages.Parts{Target: name(answers.A), Against: name(answers.B), At: len(ids) - 1, Difference: answers.Attribution.Difference},
-		Patch: &pages.Patch{About: "1 is all of the difference.", Rows: answers.Patch.ResidPre},
+		Patch: &pages.Patch{About: "1 is all of the difference.", Maps: []pages.PatchMap{{
+			Name: "resid_pre", Tokens: true, Rows: []string{"0", "1", "2", "3"},
+			Shares: answers.Patch.ResidPre}},
+			Pairs: [][2][]pages.Token{{named(t, ids), named(t, answers.IDs[1])}}},
 	}
 	p.Attention, _ = attention(t, ids)
 	for _, row := range answers.Lens[0] {
@@ -183,8 +186,24 @@ func TestPageHasWhatWasComputed(t *testing.T) {
 		t.Errorf("%d bars, the first %q, want %s", len(bars), bars[0], largest.Name)
 	}
 	cells := regexp.MustCompile(`<td role="cell"`).FindAllString(html, -1)
-	if want := 5*len(ids) + 4*len(ids); len(cells) != want {
-		t.Errorf("%d cells of lens and patching, want %d", len(cells), want)
+	places := regexp.MustCompile(`<td title="[^"]*: ([-.0-9]+)"[^>]*>([^<]*)</td>`).FindAllStringSubmatch(html, -1)
+	if n := len(ids); len(cells) != 5*n || len(places) != 4*n {
+		t.Fatalf("%d cells of lens and %d of patching, want %d and %d", len(cells), len(places), 5*n, 4*n)
+	}
+	for i, place := range places {
+		want, empty := p.Patch.Maps[0].Shares[i/len(ids)][i%len(ids)], place[2] == ""
+		if place[1] != fmt.Sprintf("%.4f", want) || empty != (math.Abs(want) < 0.005) {
+			t.Errorf("place %d: %q, want %v", i, place, want)
+		}
+	}
+	differ := strings.Count(html, `<span class="other">`)
+	for i, token := range p.Patch.Pairs[0][1] {
+		if token.ID != ids[i] {
+			differ--
+		}
+	}
+	if differ != 0 {
+		t.Errorf("%d more tokens of the corrupted text than differ", differ)
 	}
 }
 

@@ -58,6 +58,47 @@ function paintAll() {
   paint(byId("triangle"), layer, head, 1024);
 }
 
+// The scores of heads: the mean weight on some tokens, over those that have one, [name, whether token
+// s is one of token t's].
+const same = (s, t) => s < t && tokens[s].id === tokens[t].id;
+const scores = [
+  ["the token before", (s, t) => s === t - 1], ["the first token", (s, t) => t > 0 && s === 0],
+  ["themselves", (s, t) => t > 0 && s === t], ["earlier equal tokens", same],
+  ["what came after those (induction)", (s, t) => s > 0 && same(s - 1, t)],
+];
+
+// mark marks each head with a score, and lists the best.
+function mark([, wanted]) {
+  const some = tokens.map((_, t) => tokens.slice(0, t + 1).flatMap((_, s) => wanted(s, t) ? [s] : [])); // of each token
+  const count = some.filter(all => all.length > 0).length || 1;
+  const all = grid.all.map((option, k) => {
+    let sum = 0;
+    some.forEach((list, t) => list.length > 0 && each(Math.floor(k / heads), k % heads, t, (s, w) => { if (wanted(s, t)) sum += (w / 255) ** 2; }));
+    option.style.setProperty("--score", sum / count);
+    return [k, sum / count];
+  });
+  byId("best").replaceChildren(...all.sort((a, b) => b[1] - a[1]).slice(0, 6).flatMap(([k, score]) => {
+    const button = document.createElement("button");
+    button.textContent = `${Math.floor(k / heads)}.${k % heads} ${score.toFixed(2)}`;
+    button.addEventListener("click", () => chooseHead(Math.floor(k / heads), k % heads));
+    return [button, " "];
+  }));
+}
+
+// labels writes the tokens at both sides of the triangle, as many as there is room for.
+function labels() {
+  const every = Math.ceil(14 * tokens.length / (byId("triangle").clientWidth || 400));
+  for (const [id, side] of [["across", "left"], ["down", "top"]]) {
+    byId(id).replaceChildren(...tokens.flatMap(({text}, t) => {
+      if (t % every) return [];
+      const span = document.createElement("span");
+      span.textContent = text;
+      span.style[side] = 100 * (t + 0.5) / tokens.length + "%";
+      return [span];
+    }));
+  }
+}
+
 function chooseHead(l, h) {
   if (grid) grid.choose(l, h);
   else showHead(Math.max(0, Math.min(layers - 1, l)), Math.max(0, Math.min(heads - 1, h)));
@@ -82,7 +123,8 @@ function show(t) {
   byId("d-place").textContent = `token ${t} of 0 to ${tokens.length - 1}, id ${tokens[t].id}`;
   if (data.attention) showSources(t);
   if (data.lens) showLens(t);
-  document.querySelectorAll(".grid .chosen").forEach(node => node.classList.remove("chosen"));
+  document.querySelectorAll(".grid .chosen, .heat .chosen").forEach(node => node.classList.remove("chosen"));
+  document.querySelectorAll(`.heat th[data-at="${t}"]`).forEach(th => th.classList.add("chosen"));
   for (const tr of document.querySelectorAll(`.grid tr[data-at="${t}"]`)) {
     tr.classList.add("chosen");
     tr.cells[layer + 1].classList.add("chosen");
@@ -163,6 +205,39 @@ document.querySelectorAll(".grid tr").forEach(tr => tr.addEventListener("click",
   if (tr.dataset.at >= 0) list.choose(Number(tr.dataset.at));
   chooseHead(layer, head);
 }));
+
+// Heat maps: a click chooses the token and the head; of several pairs one can be shown.
+const maps = [...document.querySelectorAll(".heat")];
+for (const table of maps) table.addEventListener("click", e => {
+  const at = e.target.closest("td, th"), name = at && /^(\d+)(?:\.(\d+))?/.exec(at.parentElement.cells[0].textContent);
+  if (!at || at.cellIndex === 0) return;
+  const token = Number(table.tHead.rows[0].cells[at.cellIndex].dataset.at);
+  if (token >= 0) list.choose(token);
+  if (name) chooseHead(Number(name[1]), Number(name[2] ?? (token < 0 ? at.cellIndex - 1 : head)));
+});
+byId("pair")?.addEventListener("change", e => {
+  const {names: [names, others], shares} = data.pairs[e.target.selectedIndex];
+  byId("other").textContent = others.join("").replaceAll("␣", " ");
+  maps.forEach((table, m) => {
+    const columns = [...table.tHead.rows[0].cells].slice(1);
+    columns.forEach((th, t) => {
+      if (th.dataset.at < 0) return;
+      th.replaceChildren(...(names[t] === others[t] ? [names[t]] : [names[t], others[t]]).map((name, i) => {
+        const span = document.createElement("span");
+        span.textContent = name;
+        if (i > 0) span.className = "other";
+        return span;
+      }));
+    });
+    [...table.tBodies[0].rows].forEach((tr, r) => columns.forEach((th, c) => {
+      const td = tr.cells[c + 1], x = shares[m][r * columns.length + c] ?? 0;
+      td.textContent = Math.abs(x) < 0.005 ? "" : x.toFixed(2).replace("-", "−");
+      td.className = x < 0 ? "negative" : "";
+      td.style.setProperty("--share", Math.min(1, Math.abs(x)));
+      td.title = `${tr.cells[0].textContent}, ${th.dataset.at < 0 ? th.textContent : names[c]}: ${x.toFixed(4)}`;
+    }));
+  });
+});
 document.querySelectorAll("#attribution tr").forEach(tr => tr.addEventListener("click", () => {
   const at = /^head (\d+)\.(\d+)$/.exec(tr.cells[0].textContent);
   if (at) chooseHead(Number(at[1]), Number(at[2]));
@@ -186,6 +261,11 @@ if (data.attention) {
     paintAll();
   });
   paintAll();
+  byId("score").append(...scores.map(([name]) => new Option(name)));
+  byId("score").addEventListener("change", e => mark(scores[e.target.selectedIndex]));
+  mark(scores[0]);
+  byId("marks").hidden = false;
+  new ResizeObserver(labels).observe(box);
 }
 
 // SVG: the view as a drawing for other documents.
@@ -242,6 +322,29 @@ function drawGrid(table) {
   return svg;
 }
 
+// drawMaps draws the heat maps, one below the other.
+function drawMaps() {
+  const width = 34, height = 16, edge = 96, widest = Math.max(...maps.map(table => table.tHead.rows[0].cells.length));
+  const svg = drawing(edge + widest * width, maps.reduce((sum, table) => sum + edge + 24 + table.tBodies[0].rows.length * height, 0));
+  let y = 0;
+  for (const table of maps) {
+    draw(svg, "text", {x: 2, y: y + 14, "font-weight": "bold"}, table.caption.textContent);
+    y += edge + 20;
+    [...table.tHead.rows[0].cells].slice(1).forEach((th, c) => draw(svg, "text", {transform: `translate(${edge + c * width + 20} ${y - 4}) rotate(-90)`},
+      [...th.children].map(span => span.textContent).join(" / ").slice(0, 15)));
+    for (const tr of table.tBodies[0].rows) {
+      [...tr.cells].forEach((td, c) => {
+        const x = c === 0 ? 2 : edge + (c - 1) * width, share = td.style.getPropertyValue("--share");
+        if (c > 0) draw(svg, "rect", {x, y, width: width - 1, height: height - 1, fill: td.classList.contains("negative") ? red : blue, "fill-opacity": 0.4 * share});
+        if (td.textContent) draw(svg, "text", {x: x + 2, y: y + 11}, td.textContent.slice(0, 15));
+      });
+      y += height;
+    }
+    y += 4;
+  }
+  return svg;
+}
+
 // drawBars draws the contributions.
 function drawBars() {
   const most = Math.max(...data.parts.map(([, x]) => Math.abs(x)), 1e-9);
@@ -259,6 +362,7 @@ function picture() {
   switch (document.body.dataset.view) {
     case "attention": return [`attention-${layer}.${head}`, drawTriangle()];
     case "attribution": return ["contributions", drawBars()];
+    case "patch": return ["patch", drawMaps()];
     default: return [document.body.dataset.view, drawGrid(document.querySelector(`#${document.body.dataset.view} table`))];
   }
 }

@@ -11,10 +11,11 @@ import (
 
 	"picogpt/inside"
 	"picogpt/internal/quote"
+	"picogpt/model"
 )
 
-// Approximate says of a table that gradients made it, and how far off they are.
-func Approximate(into string, g *inside.Approximation) string {
+// approximate says of a table that gradients made it, and how far off they are.
+func approximate(into string, g *inside.Approximation) string {
 	into += ", as gradients foretell it"
 	if g.Steps > 0 {
 		into += fmt.Sprintf(" (%d steps, %s)", g.Steps, g.Rule)
@@ -29,22 +30,67 @@ func Approximate(into string, g *inside.Approximation) string {
 	return into
 }
 
-// Patch is the table of patching: layers down, tokens or heads across.
+// PatchRows returns the rows of a table that are shown: all layers; of single heads those with an
+// effect of at least 0.005, or of twice that, and so on, until there are at most 160, and the first.
+func PatchRows(t *inside.PatchTable) (rows []int) {
+	unchanged, effects := 0.0, make([]float64, len(t.Share))
+	if t.Noising {
+		unchanged = 1
+	}
+	for i, row := range t.Share {
+		for _, share := range row {
+			effects[i] = max(effects[i], math.Abs(share-unchanged))
+		}
+	}
+	for least := 0.005; rows == nil || len(rows) > 160 && t.By != ""; least *= 2 {
+		rows = nil
+		for i, effect := range effects {
+			if i == 0 || t.By == "" || effect >= least {
+				rows = append(rows, i)
+			}
+		}
+	}
+	return rows
+}
+
+// PatchName says which places a table has: "z by position to 9.9.q"; more is what they are of.
+func PatchName(t *inside.PatchTable, more string) string {
+	point := model.Point{Kind: t.At, Layer: model.AllLayers}.String()
+	name := strings.TrimPrefix(point[strings.LastIndexByte(point, '.')+1:], "hook_")
+	if t.By != "" {
+		name += " by " + string(t.By)
+	}
+	for i, r := range t.To {
+		name += []string{" to ", " and "}[min(i, 1)] + r.String()
+	}
+	if t.Through {
+		name += " through MLPs"
+	}
+	if name += more; t.ByGradient != nil {
+		name = approximate(name, t.ByGradient)
+	}
+	return name
+}
+
+// Patch is the table of patching: layers or heads down, tokens or heads across.
 func Patch(name func(id int) string, t *inside.PatchTable) *Grid {
 	g := &Grid{Down: "layer", Across: "token"}
-	if t.At.PerHead() {
+	switch {
+	case t.By != "":
+		g.Down = "head"
+	case t.At.PerHead():
 		g.Across = "head"
 	}
-	for layer, row := range t.Share {
-		cells := make([]string, len(row))
-		for i, share := range row {
-			cells[i] = fmt.Sprintf("%.2f", math.Round(100*share)/100+0) // no −0
+	for _, i := range PatchRows(t) {
+		cells := make([]string, len(t.Share[i]))
+		for j, share := range t.Share[i] {
+			cells[j] = fmt.Sprintf("%.2f", math.Round(100*share)/100+0) // no −0
 		}
-		g.Rows, g.Cells = append(g.Rows, fmt.Sprint(layer)), append(g.Cells, cells)
+		g.Rows, g.Cells = append(g.Rows, t.Rows[i]), append(g.Cells, cells)
 	}
 	for i := range t.Share[0] {
 		title := fmt.Sprintf("%*d", len(fmt.Sprint(len(t.Share[0])-1)), i)
-		if !t.At.PerHead() {
+		if g.Across == "token" {
 			clean, corrupted := t.IDs[0][i], t.IDs[1][i]
 			if title += " " + quote.Short(name(clean), 40); clean != corrupted {
 				title += " or " + quote.Short(name(corrupted), 40)
