@@ -203,9 +203,18 @@ func (j *Form) stepValue(to []part, p *part, b byte) []part {
 		}
 	default:
 		for i := range v.scalars {
-			if s := &v.scalars[i]; s.begins(b) {
-				q := s.within(p.frame)
-				to = j.step(to, &q, b)
+			s := &v.scalars[i]
+			if !s.begins(b) {
+				continue
+			}
+			switch q := s.within(p.frame); {
+			case q.rest != "":
+				q.rest = ""
+				to = append(to, q)
+			case q.kind == partNumber:
+				to = j.stepNumber(to, &q, b)
+			default:
+				to = j.stepList(to, &q, b)
 			}
 		}
 	}

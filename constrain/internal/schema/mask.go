@@ -142,7 +142,8 @@ func (w *jsonWalk) value(i int, p *part) {
 		if w.over() {
 			return
 		}
-		if q := s.within(p.frame); q.numbers() {
+		if s.numbers() {
+			q := s.within(p.frame)
 			w.below(i, &q)
 		}
 	}

@@ -99,7 +99,7 @@ func (c *compiler) somesOf(
 func (c *compiler) claims(somes []some, conj []*schema, name string, known bool, matches []bool,
 	number map[string]int) (list []claim) {
 	for bits := range 1 << len(somes) {
-		all, ok := slices.Clone(conj), true
+		all, ok := slices.Clip(conj), true
 		for i := range somes {
 			if bits>>i&1 != 0 {
 				all, ok = append(all, somes[i].of), ok && somes[i].has(name, known, matches, number)
