@@ -134,7 +134,8 @@ var (
 	dotBF16 = dotBy(dotRowBF16AVX2, dotTileBF16AVX2, 8, goVariant.bf16.dot)
 )
 
-// dotBy is dot by leaves for one row of x and for several, and by short for fewer than least inputs.
+// dotBy is dot by leaves for one row of x and for several, and by short for fewer inputs than
+// least.
 func dotBy[T float32 | uint16](
 	row func(dst, x []float32, w []T, ldw, outs, k int), tile dotPart[T], least int,
 	short dotLeaf[T],

@@ -1,6 +1,6 @@
 package kernels
 
-// chainKV512Model is chainKV of avx512: 64 columns in four registers while all of x passes, then 16 in
+// chainKV512Model is avx512's chainKV: 64 columns in four registers while all of x passes, then 16 in
 // one, then 8 in half of one, and the last columns without vectors. What is fetched is no result.
 func chainKV512Model(y, x []float32, w []uint16, ldw int, _ soon) {
 	c := 0

@@ -76,9 +76,9 @@ func roundEven(x float32) float32 {
 
 // quantTile continues the sums of rows × tiles·quantCols outputs over blocks ≥ 1 blocks of weights
 // or, unless add is set, begins them at +0: for each block b in order, y[i,j] = fma(float32(Σ
-// q[i,k]·w[k,j] over the block), its scale, y[i,j]). Rows of y lie ldy apart; rows of q and of starts
-// lie ldq blocks apart; the tiles of the next 16 outputs are ldw bytes further in w. A tile has that
-// size, and sum is that of one block and column j.
+// q[i,k]·w[k,j] over the block), its scale, y[i,j]). Rows of y lie ldy apart; rows of q and of
+// starts lie ldq blocks apart; the tiles of the next 16 outputs are ldw bytes further in w. A tile
+// has that size, and sum is that of one block and column j.
 func quantTile(
 	size int, sum func(tile []byte, j int, x []int16, start int32) int32,
 ) quantTileLeaf {

@@ -271,7 +271,7 @@ func exp64s512Model(y, x []float64, max, by float64) {
 	}
 }
 
-// logSumExp512Model is logSumExp of avx512: the eight lanes are those of a register, and a mask says
+// logSumExp512Model is avx512's logSumExp: the eight lanes are those of a register, and a mask says
 // which of them the last elements are added to.
 func logSumExp512Model(x []float32) float64 {
 	max := math.Inf(-1)

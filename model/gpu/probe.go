@@ -167,9 +167,10 @@ func probeOperations(d Driver, info *Info) (err error) {
 	got := make([]float32, len(a))
 	probe := func(kernel string, list []operation) error {
 		for _, o := range list {
-			err := d.Launch(&Launch{Kernel: kernel, Groups: [3]int{groups(len(a), groupItems), 1, 1},
-				Items: groupItems, Args: []Arg{memory(buffers[0]), memory(buffers[1]),
-					memory(buffers[2]), memory(buffers[3]), integer(len(a)), integer(o.number)}})
+			grid := [3]int{groups(len(a), groupItems), 1, 1}
+			err := d.Launch(&Launch{Kernel: kernel, Groups: grid, Items: groupItems, Args: []Arg{
+				memory(buffers[0]), memory(buffers[1]), memory(buffers[2]), memory(buffers[3]),
+				integer(len(a)), integer(o.number)}})
 			if err == nil {
 				err = d.Read(bytesOf(got), buffers[0], 0)
 			}

@@ -198,8 +198,8 @@ func (d *driver) Write(to gpu.Buffer, at int64, from []byte) error {
 	case len(from) == 0:
 		return nil
 	case d.recording && d.pin(from) >= 0:
-		return d.call(&d.l.memcpyHtoDAsync, uintptr(to)+uintptr(at), uintptr(unsafe.Pointer(&from[0])),
-			uintptr(len(from)), d.stream)
+		return d.call(&d.l.memcpyHtoDAsync, uintptr(to)+uintptr(at),
+			uintptr(unsafe.Pointer(&from[0])), uintptr(len(from)), d.stream)
 	case len(from) > mostStaged:
 		err := d.send(to, at, from)
 		if err == nil {
@@ -238,12 +238,12 @@ func (d *driver) send(to gpu.Buffer, at int64, from []byte) error {
 // Read implements gpu.Driver.
 func (d *driver) Read(to []byte, from gpu.Buffer, at int64) error {
 	if d.recording && d.pin(to) >= 0 {
-		return d.call(&d.l.memcpyDtoHAsync, uintptr(unsafe.Pointer(&to[0])), uintptr(from)+uintptr(at),
-			uintptr(len(to)), d.stream)
+		return d.call(&d.l.memcpyDtoHAsync, uintptr(unsafe.Pointer(&to[0])),
+			uintptr(from)+uintptr(at), uintptr(len(to)), d.stream)
 	}
 	if len(to) > 0 {
-		err := d.on(&d.l.memcpyDtoHAsync, uintptr(unsafe.Pointer(&to[0])), uintptr(from)+uintptr(at),
-			uintptr(len(to)), d.stream)
+		err := d.on(&d.l.memcpyDtoHAsync, uintptr(unsafe.Pointer(&to[0])),
+			uintptr(from)+uintptr(at), uintptr(len(to)), d.stream)
 		if err != nil {
 			return err
 		}
