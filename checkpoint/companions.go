@@ -210,15 +210,9 @@ func nanoMeta(fsys fs.FS, root any, size int) (*vocabulary, error) {
 // dataset returns the name of the data set that a checkpoint of nanoGPT's was trained on, if it is
 // that of a folder, else "".
 func dataset(root any) string {
-	top, ok := root.(*torch.Dict)
-	if !ok {
-		return ""
-	}
+	top, _ := root.(*torch.Dict)
 	v, _ := top.Get("config")
-	config, ok := v.(*torch.Dict)
-	if !ok {
-		return ""
-	}
+	config, _ := v.(*torch.Dict)
 	v, _ = config.Get("dataset")
 	name, _ := v.(string)
 	const longest = 255 // bytes of a name, for most file systems: a longer one is an error there

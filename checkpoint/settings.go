@@ -40,11 +40,10 @@ type description struct {
 
 // describe returns what the saved object says, root or nil, or else the config.json beside it.
 func (s *stack) describe(fsys fs.FS, root any) (d description, err error) {
-	if top, ok := root.(*torch.Dict); ok {
-		if v, ok := top.Get("model_args"); ok {
-			d = description{settingsOf(v), modelArgs, s.path + ": model_args"}
-			return d, checkArgs(d.settings)
-		}
+	top, _ := root.(*torch.Dict)
+	if v, ok := top.Get("model_args"); ok {
+		d = description{settingsOf(v), modelArgs, s.path + ": model_args"}
+		return d, checkArgs(d.settings)
 	}
 	if d.settings, d.from, d.where = inFile(root); d.from != nowhere {
 		d.where = s.path + ": " + d.where
@@ -220,18 +219,13 @@ func settleMegatron(s settings) error {
 
 // rowOrder returns the version of Megatron's order of rows that a saved object says.
 func rowOrder(root any) int {
-	d, ok := root.(*torch.Dict)
-	if !ok {
-		return 0
-	}
+	d, _ := root.(*torch.Dict)
 	v, _ := d.Get("checkpoint_version")
-	switch v := v.(type) {
-	case float64:
-		return int(min(max(v, 0), 2))
-	case int64:
-		return int(min(max(v, 0), 2))
+	number, _ := v.(float64)
+	if n, ok := v.(int64); ok {
+		number = float64(n)
 	}
-	return 0
+	return int(min(max(number, 0), 2))
 }
 
 // What trainings say of the model beside its tensors: nanoGPT's model_args, a config of any program

@@ -26,7 +26,7 @@ type Folder struct {
 	there   bool     // the folder existed before
 	made    []string // parent folders that were created for it
 	work    string   // the folder in which files are written; "" before the first one
-	files   []written
+	files   []*written
 }
 
 // A written file is complete under its temporary name.
@@ -115,7 +115,7 @@ func (f *Folder) Write(ctx context.Context, name string, write func(w io.Writer)
 	if err != nil {
 		return named(f.in(name), err)
 	}
-	f.files = append(f.files, written{temp: temp, name: name})
+	f.files = append(f.files, &written{temp: temp, name: name})
 	return nil
 }
 
@@ -170,12 +170,12 @@ func (f *Folder) Commit(ctx context.Context) error {
 			f.undo()
 			return err
 		}
-		for i := range f.files {
-			f.options.Temps.forget(f.files[i].temp)
-			if f.files[i].backup != "" {
-				os.Remove(f.files[i].backup)
+		for _, file := range f.files {
+			f.options.Temps.forget(file.temp)
+			if file.backup != "" {
+				os.Remove(file.backup)
 			}
-			f.files[i].lock.Close()
+			file.lock.Close()
 		}
 		f.options.Temps.forget(f.work)
 		f.options.Temps.setParents(nil)
@@ -186,8 +186,7 @@ func (f *Folder) Commit(ctx context.Context) error {
 
 // rename renames the files, up to the first error.
 func (f *Folder) rename() error {
-	for i := range f.files {
-		file := &f.files[i]
+	for _, file := range f.files {
 		to := join(f.work, file.name)
 		if f.there && f.options.Force {
 			// A second name keeps the old file until all files are renamed. Not every system
@@ -222,8 +221,7 @@ func (f *Folder) undo() {
 	if !f.there {
 		return // Close removes all of it
 	}
-	for i := range f.files {
-		file := &f.files[i]
+	for _, file := range f.files {
 		switch to := join(f.work, file.name); {
 		case file.backup != "":
 			os.Rename(file.backup, to)
@@ -237,8 +235,8 @@ func (f *Folder) undo() {
 
 // Close removes everything that was not committed.
 func (f *Folder) Close() {
-	for i := range f.files {
-		f.options.Temps.Remove(f.files[i].temp)
+	for _, file := range f.files {
+		f.options.Temps.Remove(file.temp)
 	}
 	if f.work != "" && !f.there {
 		f.options.Temps.Remove(f.work)

@@ -91,8 +91,11 @@ type Dict struct {
 	values map[any]any
 }
 
-// Get returns the value of a key, and whether there is one.
+// Get returns the value of a key, and whether there is one. A Dict that is nil has none.
 func (d *Dict) Get(key any) (any, bool) {
+	if d == nil {
+		return nil, false
+	}
 	v, ok := d.values[key]
 	return v, ok
 }
