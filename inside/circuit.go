@@ -176,10 +176,7 @@ func (r *circuitReader) heads(layer int) ([]circuitHead, error) {
 		w.Sync()
 	})
 	for _, row := range slices.Concat(reads, writes) {
-		mean := total(row) / float64(n)
-		for i := range row {
-			row[i] -= mean
-		}
+		withoutMean(row)
 	}
 	heads := make([]circuitHead, r.p.Heads)
 	for i := range heads {
@@ -199,6 +196,15 @@ func gained(x, gain []float32) []float64 {
 		}
 	}
 	return y
+}
+
+// withoutMean subtracts the mean.
+func withoutMean(x []float64) []float64 {
+	mean := total(x) / float64(len(x))
+	for i := range x {
+		x[i] -= mean
+	}
+	return x
 }
 
 func total(x []float64) (sum float64) {
@@ -233,10 +239,7 @@ func (r *circuitReader) tokens(
 func (r *circuitReader) unembedded(rows [][]float64) ([][]float64, error) {
 	all, err := r.tokens(r.p.LMHead, r.p.LnF.Gain, rows)
 	for _, row := range all {
-		mean := total(row) / float64(len(row))
-		for i := range row {
-			row[i] -= mean
-		}
+		withoutMean(row)
 	}
 	return all, err
 }
@@ -257,16 +260,6 @@ func (r *circuitReader) decompose(c *CircuitMatrix, x, y [][]float64,
 			LeftTop: highest(reads[i], r.o.Top), RightTop: highest(writes[i], r.o.Top)})
 	}
 	return err
-}
-
-// highest returns the indices of the k greatest numbers, the greatest first.
-func highest(x []float64, k int) []int {
-	order := make([]int, len(x))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(x[j], x[i]) })
-	return slices.Clone(order[:k])
 }
 
 // pairs returns the greatest elements of xᵀ·y, where x and y are [dim][vocab_size]. They are made in
