@@ -16,9 +16,10 @@ import (
 
 // CircuitOptions say what is told of a circuit.
 type CircuitOptions struct {
-	Pairs   int // how many pairs of tokens; 0 computes none, which takes the most work
-	Vectors int // of how many singular values there are vectors
-	Top     int // how many tokens each vector reads and writes; 0 means 5
+	Pairs   int   // how many pairs of tokens; 0 computes none, which takes the most work
+	Among   []int // pairs of these tokens alone, each once, in rising order; nil: of all
+	Vectors int   // of how many singular values there are vectors
+	Top     int   // how many tokens each vector reads and writes; 0 means 5
 
 	Progress func(done, steps int) // nil, or called as the work proceeds
 }
@@ -98,6 +99,16 @@ func ReadCircuit(
 		o.Progress = func(int, int) {}
 	}
 	o.Top = min(cmp.Or(o.Top, 5), p.Vocab)
+	if o.Among == nil {
+		for id := range p.Vocab {
+			o.Among = append(o.Among, id)
+		}
+	}
+	for _, id := range o.Among {
+		if err := checkID("among", id, m); err != nil {
+			return nil, err
+		}
+	}
 	r := &circuitReader{ctx, m, p, o}
 	heads, err := r.heads(layer)
 	if err != nil {
@@ -133,7 +144,7 @@ func ReadCircuit(
 		return nil, fmt.Errorf("head %d.%d: an eigenvalue is %w", layer, head, ErrNonFinite)
 	}
 	if c.OV.Pairs, err = r.pairs(reads[:dim], writes, 0); err == nil {
-		c.QK.Pairs, err = r.pairs(reads[dim:2*dim], reads[2*dim:], p.Vocab)
+		c.QK.Pairs, err = r.pairs(reads[dim:2*dim], reads[2*dim:], len(o.Among))
 	}
 	if err == nil {
 		err = r.decompose(&c.OV, h.v, h.o, r.unembedded)
@@ -266,29 +277,28 @@ func (r *circuitReader) decompose(c *CircuitMatrix, x, y [][]float64,
 // float32, some rows at a time. done is how many rows have been made before.
 func (r *circuitReader) pairs(x, y [][]float64, done int) ([]TokenPair, error) {
 	const block = 64
-	dim, vocab, k := len(x), r.p.Vocab, r.o.Pairs
-	if k == 0 {
+	dim, ids, k := len(x), r.o.Among, r.o.Pairs
+	if k == 0 || len(ids) == 0 {
 		return []TokenPair{}, nil
 	}
-	left, right := make([]float32, block*dim), make([]float32, dim*vocab)
-	for i, row := range y {
-		for id, v := range row {
-			right[i*vocab+id] = float32(v)
-		}
+	n := len(ids)
+	left, right := make([]float32, block*dim), make([]float32, dim*n)
+	for i := range right {
+		right[i] = float32(y[i/n][ids[i%n]])
 	}
-	by, values := dense(dim, vocab, right), make([]float32, block*vocab)
+	by, values := dense(dim, n, right), make([]float32, block*n)
 	var all []TokenPair
 	least := math.Inf(-1) // of those that are so many
-	for from := 0; from < vocab; from += block {
-		rows := min(block, vocab-from)
+	for from := 0; from < n; from += block {
+		rows := min(block, n-from)
 		for i := range rows * dim {
-			left[i] = float32(x[i%dim][from+i/dim])
+			left[i] = float32(x[i%dim][ids[from+i/dim]])
 		}
 		found := make([][]TokenPair, rows)
 		err := r.m.Work(r.ctx, func(w *kernels.Worker) {
 			kernels.Linear(w, values, left, rows, &by, nil)
 			for i := w.Next(); i < rows; i = w.Next() {
-				found[i] = greatestOf(values[i*vocab:(i+1)*vocab], from+i, k, least)
+				found[i] = r.greatest(values[i*n:(i+1)*n], ids[from+i], least)
 			}
 			w.Sync()
 		})
@@ -303,19 +313,20 @@ func (r *circuitReader) pairs(x, y [][]float64, done int) ([]TokenPair, error) {
 			all = all[:k]
 			least = all[k-1].Value
 		}
-		r.o.Progress(done+from+rows, 2*vocab)
+		r.o.Progress(done+from+rows, 2*n)
 	}
 	return all, nil
 }
 
-// greatestOf returns the k greatest pairs of a row that are greater than least.
-func greatestOf(row []float32, from, k int, least float64) (all []TokenPair) {
-	for to, v := range row {
+// greatest returns the greatest pairs of a row that are greater than least.
+func (r *circuitReader) greatest(row []float32, from int, least float64) (all []TokenPair) {
+	k := r.o.Pairs
+	for i, v := range row {
 		if value := float64(v); value > least {
-			i, _ := slices.BinarySearchFunc(all, value, func(p TokenPair, v float64) int {
+			at, _ := slices.BinarySearchFunc(all, value, func(p TokenPair, v float64) int {
 				return cmp.Or(cmp.Compare(v, p.Value), -1) // after those that are equal
 			})
-			all = slices.Insert(all, i, TokenPair{from, to, value})
+			all = slices.Insert(all, at, TokenPair{from, r.o.Among[i], value})
 			if len(all) >= k {
 				all = all[:k]
 				least = all[k-1].Value

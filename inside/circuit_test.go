@@ -187,6 +187,20 @@ func TestCircuitsOfFormatsAndKernels(t *testing.T) {
 		!slices.Equal(more.QK.Pairs[:30], first.QK.Pairs) || steps != 2000 {
 		t.Errorf("%d steps; 100 pairs begin with others than 30", steps)
 	}
+	config, file = fixture.Checkpoint(fixture.Options{Vocab: 150})
+	m = testmodel.New(t, config, file, model.Options{})
+	among := []int{3, 70, 71, 100, 149}
+	few := circuit(t, m, 1, 0, inside.CircuitOptions{Pairs: 25, Among: among})
+	every := circuit(t, m, 1, 0, inside.CircuitOptions{Pairs: 150 * 150})
+	for i, p := range [][2][]inside.TokenPair{{few.OV.Pairs, every.OV.Pairs},
+		{few.QK.Pairs, every.QK.Pairs}} {
+		want := slices.DeleteFunc(p[1], func(p inside.TokenPair) bool {
+			return !slices.Contains(among, p.From) || !slices.Contains(among, p.To)
+		})
+		if !slices.Equal(p[0], want) || len(want) != 25 {
+			t.Errorf("matrix %d: the pairs of some tokens: %v, want %v", i, p[0], want)
+		}
+	}
 }
 
 // Head 1.0 of the induction model adds 3 to the logit of the token that it looks at, less the mean
@@ -248,9 +262,13 @@ func TestReadCircuitRefuses(t *testing.T) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
+	_, err := inside.ReadCircuit(context.Background(), m, 0, 0, inside.CircuitOptions{Among: []int{20}})
+	if err == nil || !strings.Contains(err.Error(), "among: id 20") {
+		t.Errorf("an id too high: %v", err)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err := inside.ReadCircuit(ctx, m, 0, 0, inside.CircuitOptions{Pairs: 1})
+	_, err = inside.ReadCircuit(ctx, m, 0, 0, inside.CircuitOptions{Pairs: 1})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
