@@ -114,7 +114,8 @@ func ReadCircuit(
 	if err != nil {
 		return nil, err
 	}
-	h, c := heads[head], &Circuit{Layer: layer, Head: head}
+	h, c := heads[head], &Circuit{Layer: layer, Head: head, Reads: []Composition{},
+		Writes: []Composition{}}
 	for _, row := range slices.Concat(h.q, h.k, h.v, h.o) {
 		if sum := total(row); math.IsNaN(sum - sum) {
 			return nil, fmt.Errorf("head %d.%d: a weight is %w", layer, head, ErrNonFinite)
@@ -259,7 +260,7 @@ func (r *circuitReader) unembedded(rows [][]float64) ([][]float64, error) {
 // are like: in the embedding, or as right tells them.
 func (r *circuitReader) decompose(c *CircuitMatrix, x, y [][]float64,
 	right func([][]float64) ([][]float64, error)) error {
-	c.Singular = singular(x, y)
+	c.Singular, c.Vectors = singular(x, y), []SingularVector{}
 	n := min(r.o.Vectors, len(x))
 	reads, err := r.tokens(&r.p.WTE, nil, x[:n])
 	if err != nil {

@@ -117,6 +117,7 @@ func eigenvalues(a [][]complex128) []complex128 {
 	for k := range n {
 		for i := k + 2; i < n; i++ {
 			turn(a, k+1, i, a[k+1][k], a[i][k])
+			a[i][k] = 0
 		}
 	}
 	for high, steps := n-1, 1; high > 0; steps++ {
@@ -153,6 +154,9 @@ func eigenvalues(a [][]complex128) []complex128 {
 		x, y := a[low][low]-shift, a[low+1][low]
 		for k := low; k < high; k++ {
 			turn(a, k, k+1, x, y)
+			if k > low {
+				a[k+1][k-1] = 0
+			}
 			if k+2 <= high {
 				x, y = a[k+1][k], a[k+2][k]
 			}

@@ -144,7 +144,7 @@ type Strong struct {
 // MLPPost, is greatest, each with its strongest token; of equal ones the first. Memory holds k texts
 // and those that are evaluated together. The bits do not depend on what is evaluated together.
 func Strongest(ctx context.Context, m *model.Model, texts iter.Seq2[[]int, error], p model.Point,
-	index, k int) (all []Strong, _ error) {
+	index, k int) ([]Strong, error) {
 	const most = 512 // tokens of texts that are evaluated together, if they are several
 	if points, err := m.Points(p); err != nil || len(points) != 1 {
 		return nil, cmp.Or(err, fmt.Errorf("%s: want one point", p))
@@ -154,7 +154,7 @@ func Strongest(ctx context.Context, m *model.Model, texts iter.Seq2[[]int, error
 			p, n-1)
 	}
 	var batch [][]int
-	count, tokens := 0, 0
+	count, tokens, all := 0, 0, []Strong{}
 	for ids, err := range texts {
 		if err == nil {
 			err = checkText(m, ids)

@@ -115,7 +115,7 @@ func newNeuron(a *app) *cli.Command {
 	c := &neuronCommand{}
 	return &cli.Command{
 		Name: "neuron", Group: "look",
-		Short: "show what a neuron reads and writes, and where it is strongest",
+		Short: "show what a neuron reads, writes, and where it is strong",
 		Args: []cli.Arg{cli.Word(&c.Neuron, "neuron",
 			"LAYER.NEURON, both from 0: 3.17 is number 17 of the MLP of layer 3"),
 			cli.Words(&c.Files, "file", "texts in which it may be strong")},
