@@ -1,5 +1,5 @@
 """TransformerLens judges what gpt shows and changes inside a model."""
-import functools, math, re
+import functools, itertools, json, math, re
 import numpy, safetensors.numpy, torch
 from transformer_lens import head_detector, patching
 from transformer_lens.model_bridge import TransformerBridge
@@ -275,5 +275,117 @@ with judge.claim("attribution patching, and edges of heads and MLPs", by="transf
             way, (value, by) = b.run_with_cache(torch.tensor([source]))[1], backward(b, base, metric, names)
             return torch.stack([((way[n] - by[n]) * by[n].grad)[0].sum((0, 2)) + value for n in names])
         claim.near(("z", flags, clean, other, noising), ours["attn.hook_z"], patches)
+
+with judge.claim("circuits of heads from their weights: singular values and vectors, eigenvalues, "
+                 "copying, pairs of tokens, composition", by="transformer-lens", least=60) as claim:
+    for folder, model, ids in judge.models(4):
+        layers, heads = model.config.n_layer, model.config.n_head
+        l, h = judge.random.randrange(layers), judge.random.randrange(heads)
+        [ours] = judge.json("circuit", "-m", folder, f"{l}.{h}", "--json", "--pairs", 20,
+                            "--vectors", 3, "--top", 1)
+        at = f"head {l}.{h}", model
+
+        @functools.cache
+        def b(d):
+            return bridge(folder, torch.float64, fold_ln=True)
+
+        def circuit(d, name):
+            return (b(d).OV if name == "ov" else b(d).QK)[l, h]
+
+        def full(d, name):
+            m = circuit(d, name)
+            return b(d).W_E @ m.AB @ (b(d).W_U if name == "ov" else b(d).W_E.T)
+        for name in "ov", "qk":
+            mine, width = ours[name], model.config.n_embd // heads
+            claim.near((name, "singular values", *at), mine["singular"],
+                       lambda d: circuit(d, name).svd()[1][:width])
+            def likeness(d, side): # of each of our vectors with the original's, up to the sign
+                u = circuit(d, name).svd()[0 if side == "left" else 2][:, :3].double()
+                v = torch.tensor([v[side] for v in mine["vectors"]], dtype=torch.float64).T
+                return u * (u * v).sum(0).sign()
+            apart_enough = numpy.diff(mine["singular"][:4]).max(initial=-9.) < -.02 * max(
+                mine["singular"])
+            for side in ("left", "right") if apart_enough else ():
+                claim.near((name, side, *at), numpy.array([v[side] for v in mine["vectors"]]).T,
+                           lambda d: likeness(d, side))
+            claim.near((name, "greatest pairs", *at), [p["value"] for p in mine["pairs"]],
+                       lambda d: full(d, name).flatten().topk(20)[0])
+            claim.near((name, "pairs", *at), [p["value"] for p in mine["pairs"]],
+                       lambda d: torch.stack([full(d, name)[p["from"], p["to"]]
+                                              for p in mine["pairs"]]))
+
+        def eigenvalues(d):
+            return torch.linalg.eigvals(circuit(d, "ov").B @ b(d).W_U @ b(d).W_E
+                                        @ circuit(d, "ov").A)
+        values = numpy.array([complex(*v) for v in ours["eigenvalues"]])
+        claim.near(("copying", *at), [ours["copying"]],
+                   lambda d: [(eigenvalues(d).sum() / eigenvalues(d).abs().sum()).real])
+        claim.near(("powers of eigenvalues", *at), [(values ** k).sum().real for k in (1, 2)],
+                   lambda d: [(eigenvalues(d) ** k).sum().real for k in (1, 2)])
+        claim.near(("eigenvalues", *at), numpy.sort(abs(values)),
+                   lambda d: eigenvalues(d).abs().sort()[0])
+        for mode in "QKV":
+            scores = b(0).all_composition_scores(mode).scores
+            for side, theirs in ("reads", scores[:l, :, l, h]), ("writes", scores[l, h, l + 1:]):
+                if ours[side]:
+                    claim.near((mode, side, *at), [x[mode.lower()] for x in ours[side]],
+                               lambda d: theirs.flatten())
+
+with judge.claim("what neurons add to a logit, and which tokens they raise", by="transformer-lens",
+                 least=16) as claim:
+    for folder, model, ids in judge.models(4):
+        some, (target, against) = judge.ids(of=ids), judge.random.sample(list(ids), 2)
+        inner = model.config.n_inner or 4 * model.config.n_embd
+        [ours] = judge.json("attribute", "-m", folder, "--tokens", some, "--json", "--target",
+                            target, "--against", against, "--neurons", 1 << 30)
+        ours, l = ours["neurons"], judge.random.randrange(model.config.n_layer)
+
+        def neurons(d):
+            b = bridge(folder, d, fold_ln=True)
+            cache = b.run_with_cache(torch.tensor([some]))[1]
+            way = (b.W_U[:, target] - b.W_U[:, against]) / cache["ln_final.hook_scale"][0, -1]
+            return cache[f"blocks.{l}.mlp.hook_post"][0, -1] * (b.W_out[l] @ way)
+        claim.near(("neurons", l, target, against, some),
+                   [ours[f"neuron {l}.{i}"] for i in range(inner)], neurons)
+        i = judge.random.randrange(inner)
+        [found] = judge.json("neuron", "-m", folder, f"{l}.{i}", "--json", "--top", 1 << 30)
+        for name, sign in ("raises", 1), ("lowers", -1):
+            def raised(d):
+                b = bridge(folder, d, fold_ln=True)
+                x = b.W_out[l, i] @ b.W_U
+                return torch.stack([x[v["id"]] for v in found[name]])
+            claim.near((name, f"{l}.{i}", model), [v["value"] for v in found[name]], raised)
+        claim.near(("reads", f"{l}.{i}", model), [v["value"] for v in found["reads"]],
+                   lambda d: torch.stack([
+                       bridge(folder, d, fold_ln=True).W_E[v["id"]]
+                       @ bridge(folder, d, fold_ln=True).W_in[l][:, i] for v in found["reads"]]))
+
+with judge.claim("heads that look as a pattern says", by="transformer-lens", least=60) as claim:
+    for folder, model, ids in judge.models(3):
+        ids = judge.ids(16, 12, ids)
+        cache, own = cached(folder, ids), torch.rand(len(ids), len(ids)).tril()
+        file = judge.folder() / "own.json"
+        file.write_text(json.dumps(own.tolist()))
+        patterns = {file: own} | {name: getattr(
+            head_detector, f"get_{name}{token}_head_detection_pattern")(torch.tensor([ids]))
+            for name, token in (("previous", "_token"), ("duplicate", "_token"), ("induction", ""))}
+        for (name, pattern), measure in itertools.product(patterns.items(), ("mul", "abs")):
+            bos, current = judge.random.random() < .5, judge.random.random() < .5
+            [ours] = judge.json("attention", "-m", folder, "--tokens", ids, "--json", "--pattern",
+                                name, "--measure", measure, *["--exclude-bos"] * bos,
+                                *["--exclude-current"] * current)
+
+            def score(d, head):
+                p = cache(d)[f"blocks.{head['layer']}.attn.hook_pattern"][0, head["head"]]
+                return head_detector.compute_head_attention_similarity_score(
+                    p, pattern.to(d), exclude_bos=bos, exclude_current_token=current,
+                    error_measure=measure)
+            # the original rounds abs to three digits
+            mine = [round(1 - h["match"], 3) if measure == "abs" else h["match"]
+                    for h in ours["heads"]]
+            for h, x in zip(ours["heads"], mine):
+                claim.near((name, measure, bos, current, h["layer"], h["head"], ids), [x + 1], lambda
+                           d: [1 + (1 - score(d, h) if measure == "abs" else score(d, h))],
+                           tolerance=1.1e-3 if measure == "abs" else None)
 
 judge.end()
