@@ -281,64 +281,50 @@ with judge.claim("circuits of heads from their weights: singular values and vect
     for folder, model, ids in judge.models(4):
         layers, heads = model.config.n_layer, model.config.n_head
         l, h = judge.random.randrange(layers), judge.random.randrange(heads)
-        [ours] = judge.json("circuit", "-m", folder, f"{l}.{h}", "--json", "--pairs", 20,
-                            "--vectors", 3, "--top", 1)
-        at = f"head {l}.{h}", model
-
-        @functools.cache
-        def b(d):
-            return bridge(folder, torch.float64, fold_ln=True)
-
-        def circuit(d, name):
-            return (b(d).OV if name == "ov" else b(d).QK)[l, h]
-
-        def full(d, name):
-            m = circuit(d, name)
-            return b(d).W_E @ m.AB @ (b(d).W_U if name == "ov" else b(d).W_E.T)
-        for name in "ov", "qk":
-            mine, width = ours[name], model.config.n_embd // heads
+        small = model.config.vocab_size < 1000
+        [ours] = judge.json("circuit", "-m", folder, f"{l}.{h}", "--json", "--vectors", 3,
+                            "--pairs", 20 if small else 0)
+        b, at = bridge(folder, torch.float64, fold_ln=True), (f"{l}.{h}", model)
+        matrices = {"ov": (b.OV[l, h], b.W_U), "qk": (b.QK[l, h], b.W_E.T)}
+        for name, (matrix, right) in matrices.items():
+            mine, (u, values, v) = ours[name], matrix.svd()
             claim.near((name, "singular values", *at), mine["singular"],
-                       lambda d: circuit(d, name).svd()[1][:width])
-            def likeness(d, side): # of each of our vectors with the original's, up to the sign
-                u = circuit(d, name).svd()[0 if side == "left" else 2][:, :3].double()
-                v = torch.tensor([v[side] for v in mine["vectors"]], dtype=torch.float64).T
-                return u * (u * v).sum(0).sign()
-            apart_enough = numpy.diff(mine["singular"][:4]).max(initial=-9.) < -.02 * max(
-                mine["singular"])
-            for side in ("left", "right") if apart_enough else ():
-                claim.near((name, side, *at), numpy.array([v[side] for v in mine["vectors"]]).T,
-                           lambda d: likeness(d, side))
-            claim.near((name, "greatest pairs", *at), [p["value"] for p in mine["pairs"]],
-                       lambda d: full(d, name).flatten().topk(20)[0])
-            claim.near((name, "pairs", *at), [p["value"] for p in mine["pairs"]],
-                       lambda d: torch.stack([full(d, name)[p["from"], p["to"]]
-                                              for p in mine["pairs"]]))
-
-        def eigenvalues(d):
-            return torch.linalg.eigvals(circuit(d, "ov").B @ b(d).W_U @ b(d).W_E
-                                        @ circuit(d, "ov").A)
-        values = numpy.array([complex(*v) for v in ours["eigenvalues"]])
+                       values[:model.config.n_embd // heads], 1e-5)
+            for side, theirs in ("left", u), ("right", v): # up to the sign, where they are apart
+                for i, vector in enumerate(mine["vectors"]):
+                    apart_by = min(abs(values[i] - x) for j, x in enumerate(values) if j != i)
+                    if apart_by > .02 * values[0]:
+                        x = theirs[:, i]
+                        sign = (u[:, i] @ torch.tensor(mine["vectors"][i]["left"]).double()).sign()
+                        claim.near((name, side, i, *at), vector[side], x * sign, 1e-5)
+            if small:
+                full = b.W_E @ matrix.AB @ right
+                found = [p["value"] for p in mine["pairs"]]
+                claim.near((name, "the greatest", *at), found, full.flatten().topk(20)[0], 1e-5)
+                claim.near((name, "pairs", *at), found, torch.stack(
+                    [full[p["from"], p["to"]] for p in mine["pairs"]]), 1e-5)
+        theirs = torch.linalg.eigvals(b.OV[l, h].B @ b.W_U @ b.W_E @ b.OV[l, h].A)
+        mine = torch.tensor([complex(*v) for v in ours["eigenvalues"]], dtype=torch.complex128)
+        claim.near(("eigenvalues", *at), mine.abs().sort()[0], theirs.abs().sort()[0], 1e-5)
+        claim.near(("their squares", *at), [(mine ** 2).sum().real], [(theirs ** 2).sum().real],
+                   1e-5)
         claim.near(("copying", *at), [ours["copying"]],
-                   lambda d: [(eigenvalues(d).sum() / eigenvalues(d).abs().sum()).real])
-        claim.near(("powers of eigenvalues", *at), [(values ** k).sum().real for k in (1, 2)],
-                   lambda d: [(eigenvalues(d) ** k).sum().real for k in (1, 2)])
-        claim.near(("eigenvalues", *at), numpy.sort(abs(values)),
-                   lambda d: eigenvalues(d).abs().sort()[0])
+                   [(theirs.sum() / theirs.abs().sum()).real], 1e-5)
         for mode in "QKV":
-            scores = b(0).all_composition_scores(mode).scores
+            scores = b.all_composition_scores(mode).scores
             for side, theirs in ("reads", scores[:l, :, l, h]), ("writes", scores[l, h, l + 1:]):
                 if ours[side]:
                     claim.near((mode, side, *at), [x[mode.lower()] for x in ours[side]],
-                               lambda d: theirs.flatten())
+                               theirs.flatten(), 1e-5)
 
-with judge.claim("what neurons add to a logit, and which tokens they raise", by="transformer-lens",
-                 least=16) as claim:
+with judge.claim("what neurons add to a logit, and the tokens that they read and raise",
+                 by="transformer-lens", least=16) as claim:
     for folder, model, ids in judge.models(4):
         some, (target, against) = judge.ids(of=ids), judge.random.sample(list(ids), 2)
         inner = model.config.n_inner or 4 * model.config.n_embd
         [ours] = judge.json("attribute", "-m", folder, "--tokens", some, "--json", "--target",
                             target, "--against", against, "--neurons", 1 << 30)
-        ours, l = ours["neurons"], judge.random.randrange(model.config.n_layer)
+        l, i = judge.random.randrange(model.config.n_layer), judge.random.randrange(inner)
 
         def neurons(d):
             b = bridge(folder, d, fold_ln=True)
@@ -346,19 +332,16 @@ with judge.claim("what neurons add to a logit, and which tokens they raise", by=
             way = (b.W_U[:, target] - b.W_U[:, against]) / cache["ln_final.hook_scale"][0, -1]
             return cache[f"blocks.{l}.mlp.hook_post"][0, -1] * (b.W_out[l] @ way)
         claim.near(("neurons", l, target, against, some),
-                   [ours[f"neuron {l}.{i}"] for i in range(inner)], neurons)
-        i = judge.random.randrange(inner)
-        [found] = judge.json("neuron", "-m", folder, f"{l}.{i}", "--json", "--top", 1 << 30)
-        for name, sign in ("raises", 1), ("lowers", -1):
-            def raised(d):
-                b = bridge(folder, d, fold_ln=True)
-                x = b.W_out[l, i] @ b.W_U
-                return torch.stack([x[v["id"]] for v in found[name]])
-            claim.near((name, f"{l}.{i}", model), [v["value"] for v in found[name]], raised)
-        claim.near(("reads", f"{l}.{i}", model), [v["value"] for v in found["reads"]],
-                   lambda d: torch.stack([
-                       bridge(folder, d, fold_ln=True).W_E[v["id"]]
-                       @ bridge(folder, d, fold_ln=True).W_in[l][:, i] for v in found["reads"]]))
+                   [ours["neurons"][f"neuron {l}.{j}"] for j in range(inner)], neurons, 1e-5)
+        [found] = judge.json("neuron", "-m", folder, f"{l}.{i}", "--json", "--top", 50)
+        b = bridge(folder, torch.float64, fold_ln=True)
+        raised, read = b.W_out[l, i] @ b.W_U, b.W_E @ b.W_in[l][:, i]
+        for name, all, largest in ("reads", read, True), ("raises", raised, True), (
+                "lowers", raised, False):
+            mine = [v["value"] for v in found[name]]
+            claim.near((name, f"{l}.{i}", model), mine, all[[v["id"] for v in found[name]]], 1e-5)
+            claim.near((name, "top", f"{l}.{i}", model), mine,
+                       all.topk(len(mine), largest=largest)[0], 1e-5)
 
 with judge.claim("heads that look as a pattern says", by="transformer-lens", least=60) as claim:
     for folder, model, ids in judge.models(3):
@@ -375,17 +358,24 @@ with judge.claim("heads that look as a pattern says", by="transformer-lens", lea
                                 name, "--measure", measure, *["--exclude-bos"] * bos,
                                 *["--exclude-current"] * current)
 
-            def score(d, head):
-                p = cache(d)[f"blocks.{head['layer']}.attn.hook_pattern"][0, head["head"]]
-                return head_detector.compute_head_attention_similarity_score(
-                    p, pattern.to(d), exclude_bos=bos, exclude_current_token=current,
-                    error_measure=measure)
-            # the original rounds abs to three digits
-            mine = [round(1 - h["match"], 3) if measure == "abs" else h["match"]
-                    for h in ours["heads"]]
-            for h, x in zip(ours["heads"], mine):
-                claim.near((name, measure, bos, current, h["layer"], h["head"], ids), [x + 1], lambda
-                           d: [1 + (1 - score(d, h) if measure == "abs" else score(d, h))],
-                           tolerance=1.1e-3 if measure == "abs" else None)
+            def scores(d, whole=False):
+                all = []
+                for head in ours["heads"]:
+                    p = cache(d)[f"blocks.{head['layer']}.attn.hook_pattern"][0, head["head"]]
+                    if measure == "abs" and not whole: # which the original rounds
+                        off = (p - pattern.to(d)).abs()
+                        off[:, :bos] = 0
+                        off = off - off.diag().diag() * current
+                        all.append(1 - off.sum() / len(ids))
+                    else:
+                        all.append(head_detector.compute_head_attention_similarity_score(
+                            p, pattern.to(d), exclude_bos=bos, exclude_current_token=current,
+                            error_measure=measure))
+                return all
+            mine = [head["match"] for head in ours["heads"]]
+            claim.near((name, measure, bos, current, ids), mine, scores)
+            if measure == "abs":
+                claim.near(("rounded", name, bos, current, ids), [x + 2 for x in mine],
+                           lambda d: [x + 2 for x in scores(d, True)], 5e-4)
 
 judge.end()
