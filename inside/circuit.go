@@ -16,12 +16,9 @@ import (
 
 // CircuitOptions say what is told of a circuit.
 type CircuitOptions struct {
-	Pairs   int   // how many pairs of tokens; 0 computes none, which takes the most work
-	Among   []int // pairs of these tokens alone, each once, in rising order; nil: of all
-	Vectors int   // of how many singular values there are vectors
-	Top     int   // how many tokens each vector reads and writes; 0 means 5
-
-	Progress func(done, steps int) // nil, or called as the work proceeds
+	Pairs   int // how many pairs of tokens; 0 computes none, which takes the most work
+	Vectors int // of how many singular values there are vectors
+	Top     int // how many tokens each vector reads and writes; 0 means 5
 }
 
 // A Circuit is the matrices of a head of attention, [n_embd, n_embd] of rank n_embd/n_head. The
@@ -40,8 +37,8 @@ type Circuit struct {
 	Eigenvalues [][2]float64 `json:"eigenvalues"`
 	Copying     float64      `json:"copying"` // their sum, in parts of the sum of their lengths
 
-	Reads  []Composition `json:"reads"`  // what earlier heads write
-	Writes []Composition `json:"writes"` // for later heads
+	// With each head of an earlier layer, whose output it reads, and of a later one, which reads its.
+	Composition []Composition `json:"composition"`
 }
 
 // A CircuitMatrix is one of the two.
@@ -95,67 +92,44 @@ func ReadCircuit(
 	if p.LMHead == nil {
 		return nil, model.ErrNoLogits
 	}
-	if o.Progress == nil {
-		o.Progress = func(int, int) {}
-	}
 	o.Top = min(cmp.Or(o.Top, 5), p.Vocab)
-	if o.Among == nil {
-		for id := range p.Vocab {
-			o.Among = append(o.Among, id)
-		}
-	}
-	for _, id := range o.Among {
-		if err := checkID("among", id, m); err != nil {
-			return nil, err
-		}
-	}
 	r := &circuitReader{ctx, m, p, o}
 	heads, err := r.heads(layer)
 	if err != nil {
 		return nil, err
 	}
-	h, c := heads[head], &Circuit{Layer: layer, Head: head, Reads: []Composition{},
-		Writes: []Composition{}}
-	for _, row := range slices.Concat(h.q, h.k, h.v, h.o) {
-		if sum := total(row); math.IsNaN(sum - sum) {
-			return nil, fmt.Errorf("head %d.%d: a weight is %w", layer, head, ErrNonFinite)
-		}
-	}
+	h, c := heads[head], &Circuit{Layer: layer, Head: head, Composition: []Composition{}}
 	if err := r.compose(c, h); err != nil {
 		return nil, err
 	}
-	reads, err := r.tokens(&p.WTE, nil, slices.Concat(h.v, h.q, h.k)) // [3·dim][vocab_size]
+	reads, err := r.tokens(false, slices.Concat(h.v, h.q, h.k)) // [3·dim][vocab_size]
 	if err != nil {
 		return nil, err
 	}
-	writes, err := r.unembedded(h.o)
+	writes, err := r.tokens(true, h.o)
 	if err != nil {
 		return nil, err
 	}
-	dim := len(h.v)
-	sum, lengths := 0.0, 0.0
-	for _, v := range eigenvalues(complexes(products(writes, reads[:dim]))) {
+	dim, sum, lengths := len(h.v), 0.0, 0.0
+	for _, v := range eigenvalues(products(writes, reads[:dim])) {
 		c.Eigenvalues = append(c.Eigenvalues, [2]float64{real(v), imag(v)})
 		sum, lengths = sum+real(v), lengths+length(v)
 	}
 	if c.Copying = sum / lengths; lengths == 0 {
 		c.Copying = 0
 	}
-	if math.IsNaN(c.Copying) {
-		return nil, fmt.Errorf("head %d.%d: an eigenvalue is %w", layer, head, ErrNonFinite)
+	if c.OV.Pairs, err = r.pairs(reads[:dim], writes); err == nil {
+		c.QK.Pairs, err = r.pairs(reads[dim:2*dim], reads[2*dim:])
 	}
-	if c.OV.Pairs, err = r.pairs(reads[:dim], writes, 0); err == nil {
-		c.QK.Pairs, err = r.pairs(reads[dim:2*dim], reads[2*dim:], len(o.Among))
+	if err = cmp.Or(err, r.decompose(&c.OV, h.v, h.o, true),
+		r.decompose(&c.QK, h.q, h.k, false)); err != nil {
+		return nil, err
 	}
-	if err == nil {
-		err = r.decompose(&c.OV, h.v, h.o, r.unembedded)
+	if sum := c.Copying + total(c.OV.Singular) + total(c.QK.Singular); math.IsNaN(sum - sum) {
+		return nil, fmt.Errorf("head %d.%d: a weight or an eigenvalue is %w", layer, head,
+			ErrNonFinite)
 	}
-	if err == nil {
-		err = r.decompose(&c.QK, h.q, h.k, func(rows [][]float64) ([][]float64, error) {
-			return r.tokens(&p.WTE, nil, rows)
-		})
-	}
-	return c, err
+	return c, nil
 }
 
 type circuitReader struct {
@@ -176,7 +150,10 @@ func (r *circuitReader) heads(layer int) ([]circuitHead, error) {
 		row := make([]float32, n)
 		for i := w.Next(); i < 3*n; i = w.Next() {
 			h.CAttn.Weight.Row(row, i)
-			reads[i] = gained(row, h.Ln1.Gain)
+			reads[i] = make([]float64, n)
+			for k, v := range row {
+				reads[i][k] = float64(float64(v) * float64(h.Ln1.Gain[k]))
+			}
 		}
 		w.Sync()
 		for i := w.Next(); i < n; i = w.Next() {
@@ -199,17 +176,6 @@ func (r *circuitReader) heads(layer int) ([]circuitHead, error) {
 	return heads, err
 }
 
-// gained returns x ⊙ gain, or x where there is none.
-func gained(x, gain []float32) []float64 {
-	y := make([]float64, len(x))
-	for i, v := range x {
-		if y[i] = float64(v); gain != nil {
-			y[i] *= float64(gain[i])
-		}
-	}
-	return y
-}
-
 // withoutMean subtracts the mean.
 func withoutMean(x []float64) []float64 {
 	mean := total(x) / float64(len(x))
@@ -226,115 +192,97 @@ func total(x []float64) (sum float64) {
 	return sum
 }
 
-// tokens returns what rows make of the rows of a table [vocab_size, n_embd]: [len(rows)][vocab_size].
-func (r *circuitReader) tokens(
-	table *kernels.Matrix, gain []float32, rows [][]float64,
-) ([][]float64, error) {
-	all := make([][]float64, len(rows))
+// tokens returns what rows [n_embd] make of each token's embedding, or of the logits what they make,
+// without their mean: [len(rows)][vocab_size].
+func (r *circuitReader) tokens(logits bool, rows [][]float64) ([][]float64, error) {
+	table, all := &r.p.WTE, make([][]float64, len(rows))
+	if logits {
+		table = r.p.LMHead
+	}
 	for i := range all {
 		all[i] = make([]float64, r.p.Vocab)
 	}
-	return all, r.m.Work(r.ctx, func(w *kernels.Worker) {
-		row := make([]float32, r.p.Embd)
+	err := r.m.Work(r.ctx, func(w *kernels.Worker) {
+		row, x := make([]float32, r.p.Embd), make([]float64, r.p.Embd)
 		for id := w.Next(); id < r.p.Vocab; id = w.Next() {
 			table.Row(row, id)
-			x := gained(row, gain)
+			for i, v := range row {
+				if x[i] = float64(v); logits {
+					x[i] *= float64(r.p.LnF.Gain[i])
+				}
+			}
 			for i := range rows {
 				all[i][id] = inner(x, rows[i])
 			}
 		}
 		w.Sync()
 	})
-}
-
-// unembedded returns the logits of rows without their means.
-func (r *circuitReader) unembedded(rows [][]float64) ([][]float64, error) {
-	all, err := r.tokens(r.p.LMHead, r.p.LnF.Gain, rows)
-	for _, row := range all {
-		withoutMean(row)
+	for i := 0; logits && i < len(all); i++ {
+		withoutMean(all[i])
 	}
 	return all, err
 }
 
-// decompose takes the singular values of xᵀ·y, which it overwrites, and what tokens their vectors
-// are like: in the embedding, or as right tells them.
-func (r *circuitReader) decompose(c *CircuitMatrix, x, y [][]float64,
-	right func([][]float64) ([][]float64, error)) error {
+// decompose takes the singular values of xᵀ·y, which it overwrites, and the tokens that their vectors
+// are most like, the right ones by logits or by embeddings.
+func (r *circuitReader) decompose(c *CircuitMatrix, x, y [][]float64, logits bool) error {
 	c.Singular, c.Vectors = singular(x, y), []SingularVector{}
 	n := min(r.o.Vectors, len(x))
-	reads, err := r.tokens(&r.p.WTE, nil, x[:n])
+	left, err := r.tokens(false, x[:n])
 	if err != nil {
 		return err
 	}
-	writes, err := right(y[:n])
-	for i := range reads {
-		c.Vectors = append(c.Vectors, SingularVector{Left: x[i], Right: y[i],
-			LeftTop: highest(reads[i], r.o.Top), RightTop: highest(writes[i], r.o.Top)})
+	right, err := r.tokens(logits, y[:n])
+	for i := range left {
+		c.Vectors = append(c.Vectors, SingularVector{x[i], y[i], highest(left[i], r.o.Top),
+			highest(right[i], r.o.Top)})
 	}
 	return err
 }
 
-// pairs returns the greatest elements of xᵀ·y, where x and y are [dim][vocab_size]. They are made in
-// float32, some rows at a time. done is how many rows have been made before.
-func (r *circuitReader) pairs(x, y [][]float64, done int) ([]TokenPair, error) {
-	const block = 64
-	dim, ids, k := len(x), r.o.Among, r.o.Pairs
-	if k == 0 || len(ids) == 0 {
-		return []TokenPair{}, nil
+// pairs returns the greatest elements of xᵀ·y, where x and y are [dim][vocab_size], the greatest and
+// the lowest ids first. They are made in float32, some rows at a time.
+func (r *circuitReader) pairs(x, y [][]float64) ([]TokenPair, error) {
+	const block, waiting = 64, 1000
+	dim, n, all := len(x), r.p.Vocab, []TokenPair{}
+	if r.o.Pairs == 0 {
+		return all, nil
 	}
-	n := len(ids)
 	left, right := make([]float32, block*dim), make([]float32, dim*n)
 	for i := range right {
-		right[i] = float32(y[i/n][ids[i%n]])
+		right[i] = float32(y[i/n][i%n])
 	}
 	by, values := dense(dim, n, right), make([]float32, block*n)
-	var all []TokenPair
-	least := math.Inf(-1) // of those that are so many
+	least := float32(math.Inf(-1)) // of those that are so many
+	keep := func() {
+		slices.SortStableFunc(all, func(p, q TokenPair) int { return cmp.Compare(q.Value, p.Value) })
+		if len(all) >= r.o.Pairs {
+			all = all[:r.o.Pairs]
+			least = float32(all[r.o.Pairs-1].Value)
+		}
+	}
 	for from := 0; from < n; from += block {
 		rows := min(block, n-from)
 		for i := range rows * dim {
-			left[i] = float32(x[i%dim][ids[from+i/dim]])
+			left[i] = float32(x[i%dim][from+i/dim])
 		}
-		found := make([][]TokenPair, rows)
 		err := r.m.Work(r.ctx, func(w *kernels.Worker) {
 			kernels.Linear(w, values, left, rows, &by, nil)
-			for i := w.Next(); i < rows; i = w.Next() {
-				found[i] = r.greatest(values[i*n:(i+1)*n], ids[from+i], least)
-			}
-			w.Sync()
 		})
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, slices.Concat(found...)...)
-		slices.SortFunc(all, func(p, q TokenPair) int {
-			return cmp.Or(cmp.Compare(q.Value, p.Value), p.From-q.From, p.To-q.To)
-		})
-		if len(all) >= k {
-			all = all[:k]
-			least = all[k-1].Value
-		}
-		r.o.Progress(done+from+rows, 2*n)
-	}
-	return all, nil
-}
-
-// greatest returns the greatest pairs of a row that are greater than least.
-func (r *circuitReader) greatest(row []float32, from int, least float64) (all []TokenPair) {
-	k := r.o.Pairs
-	for i, v := range row {
-		if value := float64(v); value > least {
-			at, _ := slices.BinarySearchFunc(all, value, func(p TokenPair, v float64) int {
-				return cmp.Or(cmp.Compare(v, p.Value), -1) // after those that are equal
-			})
-			all = slices.Insert(all, at, TokenPair{from, r.o.Among[i], value})
-			if len(all) >= k {
-				all = all[:k]
-				least = all[k-1].Value
+		for i, v := range values[:rows*n] {
+			if v > least {
+				all = append(all, TokenPair{from + i/n, i % n, float64(v)})
+				if len(all) > r.o.Pairs+waiting {
+					keep()
+				}
 			}
 		}
 	}
-	return all
+	keep()
+	return all, nil
 }
 
 // compose compares a head with those of all other layers.
@@ -347,43 +295,31 @@ func (r *circuitReader) compose(c *Circuit, h circuitHead) error {
 		if err != nil {
 			return err
 		}
-		all := make([]Composition, len(heads))
-		err = r.m.Work(r.ctx, func(w *kernels.Worker) {
-			for i := w.Next(); i < len(heads); i = w.Next() {
-				if layer < c.Layer {
-					all[i] = composition(heads[i], h)
-				} else {
-					all[i] = composition(h, heads[i])
-				}
-				all[i].Layer, all[i].Head = layer, i
+		for i, other := range heads {
+			one, another := other, h
+			if layer > c.Layer {
+				one, another = h, other
 			}
-			w.Sync()
-		})
-		if err != nil {
-			return err
-		}
-		if layer < c.Layer {
-			c.Reads = append(c.Reads, all...)
-		} else {
-			c.Writes = append(c.Writes, all...)
+			q, k, v := composition(one, another)
+			c.Composition = append(c.Composition, Composition{layer, i, q, k, v})
 		}
 	}
 	return nil
 }
 
 // composition says how much of what one head writes another reads.
-func composition(one, other circuitHead) Composition {
+func composition(one, other circuitHead) (q, k, v float64) {
 	// Σ x∘y, for squares of norms: |aᵀ·b|² is that of a·aᵀ and b·bᵀ.
 	sum := func(x, y [][]float64) float64 { return inner(slices.Concat(x...), slices.Concat(y...)) }
 	vv, oo := products(one.v, one.v), products(one.o, one.o)
-	all := [3]float64{}
-	for i, by := range [][2][][]float64{{other.q, other.k}, {other.k, other.q}, {other.v, other.o}} {
-		reads, rest := products(by[0], by[0]), products(by[1], by[1])
-		m, t := products(one.o, by[0]), products(by[0], one.o)
-		all[i] = math.Sqrt(max(0, sum(products(vv, t), products(m, rest))))
+	of := func(by, after [][]float64) float64 {
+		reads, rest := products(by, by), products(after, after)
+		m, t := products(one.o, by), products(by, one.o)
+		all := math.Sqrt(max(0, sum(products(vv, t), products(m, rest))))
 		if norms := math.Sqrt(sum(vv, oo)) * math.Sqrt(sum(reads, rest)); norms > 0 {
-			all[i] /= norms
+			all /= norms
 		}
+		return all
 	}
-	return Composition{Q: all[0], K: all[1], V: all[2]}
+	return of(other.q, other.k), of(other.k, other.q), of(other.v, other.o)
 }

@@ -21,16 +21,14 @@ type Detector struct {
 }
 
 // NamedPattern returns a pattern that TransformerLens has a name for: "previous", the token before;
-// "duplicate", each earlier token that is the same; and "induction", the tokens after those.
-func NamedPattern(name string, tokens []int) ([][]float64, error) {
-	after, all := 0, make([][]float64, len(tokens))
-	switch name {
-	case "previous", "duplicate":
-	case "induction":
-		after = 1
-	default:
-		return nil, fmt.Errorf("pattern %q: want previous, duplicate or induction", name)
+// "duplicate", each earlier token that is the same; and "induction", the tokens after those. It is
+// nil for another name.
+func NamedPattern(name string, tokens []int) [][]float64 {
+	after, known := map[string]int{"previous": 0, "duplicate": 0, "induction": 1}[name]
+	if !known {
+		return nil
 	}
+	all := make([][]float64, len(tokens))
 	for t := range all {
 		all[t] = make([]float64, len(tokens))
 		for j := range t {
@@ -39,14 +37,11 @@ func NamedPattern(name string, tokens []int) ([][]float64, error) {
 			}
 		}
 	}
-	return all, nil
+	return all
 }
 
 func (d *Detector) check(tokens int) error {
-	switch {
-	case d.Measure != "" && d.Measure != "mul" && d.Measure != "abs":
-		return fmt.Errorf("measure %q: want mul or abs", d.Measure)
-	case len(d.Pattern) != tokens:
+	if len(d.Pattern) != tokens {
 		return fmt.Errorf("pattern of %d rows, want %d, one for each token", len(d.Pattern), tokens)
 	}
 	for t, row := range d.Pattern {

@@ -23,12 +23,12 @@ func TestNamedPatterns(t *testing.T) {
 		"duplicate": {{0, 0, 0, 0, 0}, {0, 0, 0, 0, 0}, {1, 0, 0, 0, 0}, {1, 0, 1, 0, 0}, {0, 1, 0, 0, 0}},
 		"induction": {{0, 0, 0, 0, 0}, {0, 0, 0, 0, 0}, {0, 1, 0, 0, 0}, {0, 1, 0, 1, 0}, {0, 0, 1, 0, 0}},
 	} {
-		if got, err := inside.NamedPattern(name, ids); err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: %v, %v, want %v", name, got, err, want)
+		if got := inside.NamedPattern(name, ids); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
-	if _, err := inside.NamedPattern("next", ids); err == nil {
-		t.Error("no error for another name")
+	if got := inside.NamedPattern("next", ids); got != nil {
+		t.Errorf("another name: %v", got)
 	}
 }
 
@@ -89,14 +89,12 @@ func TestDetectorsAreTransformerLenss(t *testing.T) {
 	ids = repeated()
 	for measure, want := range map[string]float64{
 		"mul": float64(2*half) / float64(2*half+1), "abs": 1 - 1/float64(2*half+1)} {
-		pattern, _ := inside.NamedPattern("previous", ids)
-		d := &inside.Detector{Pattern: pattern, Measure: measure}
+		d := &inside.Detector{Pattern: inside.NamedPattern("previous", ids), Measure: measure}
 		near(t, measure, *heads(t, m, ids, inside.HeadsOptions{Detect: d}).Heads[0].Match, want, 1e-6)
 		d.ExcludeCurrent = true
 		near(t, measure, *heads(t, m, ids, inside.HeadsOptions{Detect: d}).Heads[0].Match, 1, 1e-6)
 	}
 	for want, d := range map[string]inside.Detector{
-		`measure "max"`:         {Measure: "max"},
 		"pattern of 0 rows":     {},
 		"row 1 has 1 numbers":   {Pattern: [][]float64{{0, 0}, {1}}},
 		"row 0 has 1 for token": {Pattern: [][]float64{{0, 1}, {1, 0}}},

@@ -104,7 +104,10 @@ func TestTheIOIModelsGroupsAreFound(t *testing.T) {
 		if head[0] == 2 {
 			near(t, fmt.Sprintf("copying of %v", head), found.Copying, copying, 1e-6)
 		}
-		for _, r := range found.Reads {
+		for _, r := range found.Composition {
+			if r.Layer > head[0] {
+				continue // which reads it
+			}
 			strong := [3]bool{} // q, k, v
 			switch {
 			case r.Head == 1 && r.Layer < 2: // idle

@@ -37,8 +37,8 @@ func products(x, y [][]float64) [][]float64 {
 }
 
 // singular makes of xᵀ·y, which has as many rows as both, its singular value decomposition: the
-// values in falling order, with the left vectors in the rows of x, the right ones in those of y. The
-// largest element of a left vector is positive. Of a value of 0 one of them is 0.
+// values in falling order, with the left vectors in the rows of x, the right ones in those of y. Of a
+// value of 0 one of them is 0.
 func singular(x, y [][]float64) []float64 {
 	orthogonal(x, y)
 	for i := range x {
@@ -50,15 +50,7 @@ func singular(x, y [][]float64) []float64 {
 	order, values := make([]int, len(x)), make([]float64, len(x))
 	for i := range x {
 		order[i], values[i] = i, math.Sqrt(inner(y[i], y[i]))
-		sign := 1.0
-		for _, v := range x[i] {
-			if largest := math.Abs(v); largest > math.Abs(sign)-1 {
-				sign = math.Copysign(1+largest, v)
-			}
-		}
-		sign = math.Copysign(1, sign)
-		scale(x[i], sign)
-		scale(y[i], sign/values[i])
+		scale(y[i], 1/values[i])
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(values[j], values[i]) })
 	for _, rows := range []*[][]float64{&x, &y} {
@@ -109,20 +101,28 @@ func orthogonal(x, y [][]float64) {
 	}
 }
 
-// eigenvalues returns those of a square matrix, which it overwrites, the greatest real part first:
-// turns in two coordinates make it a Hessenberg matrix, and QR steps with Wilkinson's shift a
-// triangle. Golub and Van Loan, Matrix Computations, section 7.5, on complex numbers.
-func eigenvalues(a [][]complex128) []complex128 {
-	n := len(a)
+// eigenvalues returns those of a square matrix, the greatest real part first: turns in two
+// coordinates make it a Hessenberg matrix, and QR steps with shifts a triangle. Golub and Van Loan,
+// Matrix Computations, section 7.5, on complex numbers. Shifts lie beside the last element, by less
+// and less, so that a real matrix gets complex ones.
+func eigenvalues(x [][]float64) []complex128 {
+	n := len(x)
+	a := make([][]complex128, n)
+	for i := range a {
+		a[i] = make([]complex128, n)
+		for j, v := range x[i] {
+			a[i][j] = complex(v, 0)
+		}
+	}
 	for k := range n {
 		for i := k + 2; i < n; i++ {
 			turn(a, k+1, i, a[k+1][k], a[i][k])
 			a[i][k] = 0
 		}
 	}
-	for high, steps := n-1, 1; high > 0; steps++ {
-		if steps > 30*n { // never seen
-			a[high][high] = complex(math.NaN(), 0)
+	for high, steps := n-1, 0; high > 0; steps++ {
+		if steps > 60*n { // about four for each are needed
+			a[0][0] = complex(math.NaN(), 0)
 			break
 		}
 		low := high
@@ -134,31 +134,17 @@ func eigenvalues(a [][]complex128) []complex128 {
 			}
 		}
 		if low == high {
-			high, steps = high-1, 0
+			high--
 			continue
 		}
-		shift := a[high][high]
-		if steps%10 == 0 { // another one, should the steps go in a circle
-			shift = complex(length(a[high][high-1])+length(shift), 0)
-		} else {
-			b := times(a[high-1][high], a[high][high-1])
-			half := (a[high-1][high-1] - shift) / 2
-			root := squareRoot(times(half, half) + b)
-			if float64(real(half)*real(root))+float64(imag(half)*imag(root)) < 0 {
-				root = -root
-			}
-			if down := half + root; down != 0 {
-				shift -= over(b, down)
-			}
-		}
-		x, y := a[low][low]-shift, a[low+1][low]
-		for k := low; k < high; k++ {
-			turn(a, k, k+1, x, y)
+		shift := a[high][high] + complex(0, length(a[high][high-1]))
+		for k, u, v := low, a[low][low]-shift, a[low+1][low]; k < high; k++ {
+			turn(a, k, k+1, u, v)
 			if k > low {
 				a[k+1][k-1] = 0
 			}
 			if k+2 <= high {
-				x, y = a[k+1][k], a[k+2][k]
+				u, v = a[k+1][k], a[k+2][k]
 			}
 		}
 	}
@@ -197,37 +183,8 @@ func times(v, w complex128) complex128 {
 		float64(real(v)*imag(w))+float64(imag(v)*real(w)))
 }
 
-func over(v, w complex128) complex128 {
-	n := squared(w)
-	v = times(v, complex(real(w), -imag(w)))
-	return complex(real(v)/n, imag(v)/n)
-}
-
 func squared(v complex128) float64 {
 	return float64(real(v)*real(v)) + float64(imag(v)*imag(v))
 }
 
 func length(v complex128) float64 { return math.Sqrt(squared(v)) }
-
-func squareRoot(v complex128) complex128 {
-	half := math.Sqrt((length(v) + math.Abs(real(v))) / 2)
-	if half == 0 {
-		return 0
-	}
-	if other := imag(v) / (2 * half); real(v) >= 0 {
-		return complex(half, other)
-	} else {
-		return complex(math.Abs(other), math.Copysign(half, other))
-	}
-}
-
-// complexes are numbers as complex ones.
-func complexes(x [][]float64) [][]complex128 {
-	all := make([][]complex128, len(x))
-	for i, row := range x {
-		for _, v := range row {
-			all[i] = append(all[i], complex(v, 0))
-		}
-	}
-	return all
-}

@@ -1,7 +1,6 @@
 package inside
 
-// Neurons: the units of MLPs, what each adds to a logit, the tokens that it reads and writes, and the
-// texts in which it is strongest.
+// Neurons: the units of MLPs, what each adds to a logit, and the texts in which it is strongest.
 
 import (
 	"cmp"
@@ -73,65 +72,6 @@ func highest(x []float64, n int) []int {
 	return slices.Clone(order[:n])
 }
 
-// A Neuron is what a unit of an MLP reads and writes, from its weights alone, in the view
-// TransformerLens (see Circuit).
-type Neuron struct {
-	Layer  int          `json:"layer"`
-	Neuron int          `json:"neuron"`
-	Reads  []TokenValue `json:"reads"`  // whose embeddings raise it most, before the activation
-	Raises []TokenValue `json:"raises"` // whose logits an activation of 1 raises most
-	Lowers []TokenValue `json:"lowers"` // or lowers
-}
-
-// A TokenValue is a token and its number.
-type TokenValue struct {
-	ID    int     `json:"id"`
-	Value float64 `json:"value"`
-}
-
-// ReadNeuron returns the tokens of a neuron, top of each.
-func ReadNeuron(
-	ctx context.Context, m *model.Model, layer, neuron, top int,
-) (*Neuron, error) {
-	p := m.Params()
-	if layer < 0 || layer >= len(p.H) || neuron < 0 || neuron >= p.Inner {
-		return nil, fmt.Errorf("neuron %d.%d: want layer 0 to %d, neuron 0 to %d", layer, neuron,
-			len(p.H)-1, p.Inner-1)
-	}
-	if p.LMHead == nil {
-		return nil, model.ErrNoLogits
-	}
-	r, h := &circuitReader{ctx, m, p, CircuitOptions{}}, &p.H[layer]
-	in, out, row := make([]float32, p.Embd), make([]float64, p.Embd), make([]float32, p.Inner)
-	h.CFC.Weight.Row(in, neuron)
-	for j := range out {
-		h.MLPProj.Weight.Row(row, j)
-		out[j] = float64(row[neuron])
-	}
-	reads, err := r.tokens(&p.WTE, nil, [][]float64{withoutMean(gained(in, h.Ln2.Gain))})
-	if err != nil {
-		return nil, err
-	}
-	writes, err := r.unembedded([][]float64{withoutMean(out)})
-	if err != nil {
-		return nil, err
-	}
-	if sum := total(reads[0]) + total(writes[0]); math.IsNaN(sum - sum) {
-		return nil, fmt.Errorf("neuron %d.%d: a weight is %w", layer, neuron, ErrNonFinite)
-	}
-	n := &Neuron{Layer: layer, Neuron: neuron}
-	for to, x := range map[*[]TokenValue][]float64{&n.Reads: reads[0], &n.Raises: writes[0]} {
-		for _, id := range highest(x, min(top, len(x))) {
-			*to = append(*to, TokenValue{id, x[id]})
-		}
-	}
-	scale(writes[0], -1)
-	for _, id := range highest(writes[0], min(top, p.Vocab)) {
-		n.Lowers = append(n.Lowers, TokenValue{id, -writes[0][id]})
-	}
-	return n, nil
-}
-
 // A Strong is a text and the token of it at which a number is greatest.
 type Strong struct {
 	Text   int     `json:"text"` // which of the texts, from 0
@@ -141,11 +81,9 @@ type Strong struct {
 }
 
 // Strongest evaluates texts, and returns the k in which a number of a point, such as a neuron of
-// MLPPost, is greatest, each with its strongest token; of equal ones the first. Memory holds k texts
-// and those that are evaluated together. The bits do not depend on what is evaluated together.
+// MLPPost, is greatest, each with its strongest token; of equal ones the first. Memory holds k texts.
 func Strongest(ctx context.Context, m *model.Model, texts iter.Seq2[[]int, error], p model.Point,
 	index, k int) ([]Strong, error) {
-	const most = 512 // tokens of texts that are evaluated together, if they are several
 	if points, err := m.Points(p); err != nil || len(points) != 1 {
 		return nil, cmp.Or(err, fmt.Errorf("%s: want one point", p))
 	}
@@ -153,56 +91,34 @@ func Strongest(ctx context.Context, m *model.Model, texts iter.Seq2[[]int, error
 		return nil, fmt.Errorf("number %d of %s: want one of 0 to %d, the same for all tokens", index,
 			p, n-1)
 	}
-	var batch [][]int
-	count, tokens, all := 0, 0, []Strong{}
+	count, all := 0, []Strong{}
 	for ids, err := range texts {
 		if err == nil {
 			err = checkText(m, ids)
 		}
-		if err == nil && tokens+len(ids) > most {
-			all, err = strongest(ctx, m, all, batch, count, p, index, k)
-			batch, count, tokens = nil, count+len(batch), 0
-		}
 		if err != nil {
 			return nil, err
 		}
-		batch, tokens = append(batch, ids), tokens+len(ids)
-	}
-	return strongest(ctx, m, all, batch, count, p, index, k)
-}
-
-// strongest adds a batch of texts, the first of which is number count, to the k strongest so far.
-func strongest(ctx context.Context, m *model.Model, all []Strong, batch [][]int, count int,
-	p model.Point, index, k int) ([]Strong, error) {
-	inputs := make([]model.Input, len(batch))
-	values := make([][]float32, len(batch))
-	for i, ids := range batch {
-		values[i] = make([]float32, len(ids))
-		s := m.NewSession()
-		defer s.Release()
-		inputs[i] = model.Input{Session: s, Tokens: ids, NoLogits: true,
-			Trace: &model.Trace{Points: []model.Point{p}, Read: func(r model.Reading) {
-				values[i][r.Index] = r.Data[index]
-			}}}
-	}
-	if len(batch) == 0 {
-		return all, nil
-	}
-	if err := eval(ctx, m, inputs...); err != nil {
-		return nil, err
-	}
-	for i, x := range values {
+		s, x := m.NewSession(), make([]float32, len(ids))
+		err = eval(ctx, m, model.Input{Session: s, Tokens: ids, NoLogits: true, Trace: &model.Trace{
+			Points: []model.Point{p}, Read: func(r model.Reading) { x[r.Index] = r.Data[index] }}})
+		s.Release()
+		if err != nil {
+			return nil, err
+		}
 		at := 0
 		for j, v := range x {
 			if v != v {
-				return nil, fmt.Errorf("text %d: %s at token %d is %w", count+i, p, j, ErrNonFinite)
+				return nil, fmt.Errorf("text %d: %s at token %d is %w", count, p, j, ErrNonFinite)
 			}
 			if v > x[at] {
 				at = j
 			}
 		}
-		all = append(all, Strong{count + i, at, x[at], batch[i]})
+		all = append(all, Strong{count, at, x[at], ids})
+		slices.SortStableFunc(all, func(a, b Strong) int { return cmp.Compare(b.Value, a.Value) })
+		all = all[:min(k, len(all))]
+		count++
 	}
-	slices.SortStableFunc(all, func(a, b Strong) int { return cmp.Compare(b.Value, a.Value) })
-	return all[:min(k, len(all))], nil
+	return all, nil
 }

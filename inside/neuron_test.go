@@ -129,62 +129,6 @@ func TestNeuronsAddUpToTheirMLP(t *testing.T) {
 	}
 }
 
-func TestReadNeuronIsItsWeights(t *testing.T) {
-	m, tensor := neuronModel(t, fixture.Options{Embd: 12, Head: 2, Inner: 37, Untied: true},
-		model.Options{})
-	n, err := inside.ReadNeuron(context.Background(), m, 1, 30, 29)
-	if err != nil {
-		t.Fatal(err)
-	}
-	wte, head := tensor("wte.weight"), tensor("lm_head.weight")
-	in, out := tensor("h.1.mlp.c_fc.weight"), tensor("h.1.mlp.c_proj.weight")
-	ln2, lnF := tensor("h.1.ln_2.weight"), tensor("ln_f.weight")
-	centred := func(x []float64) []float64 {
-		mean := 0.0
-		for _, v := range x {
-			mean += v / float64(len(x))
-		}
-		for i := range x {
-			x[i] -= mean
-		}
-		return x
-	}
-	var reads, writes []float64
-	for id := range 29 {
-		e, raised, lowered := centred(slices.Clone(wte[id*12:(id+1)*12])), 0.0, 0.0
-		w := centred(slices.Clone(out[30*12 : 31*12]))
-		for j := range e {
-			raised += e[j] * ln2[j] * in[j*37+30]
-			lowered += w[j] * lnF[j] * head[id*12+j]
-		}
-		reads, writes = append(reads, raised), append(writes, lowered)
-	}
-	writes = centred(writes)
-	for what, c := range map[string]struct {
-		got  []inside.TokenValue
-		want []float64
-		sign int
-	}{"reads": {n.Reads, reads, 1}, "raises": {n.Raises, writes, 1}, "lowers": {n.Lowers, writes, -1}} {
-		if len(c.got) != 29 {
-			t.Fatalf("%s %d tokens", what, len(c.got))
-		}
-		for i, v := range c.got {
-			near(t, what, v.Value, c.want[v.ID], 1e-9)
-			if i > 0 && float64(c.sign)*(v.Value-c.got[i-1].Value) > 0 {
-				t.Errorf("%s: %v after %v", what, v, c.got[i-1])
-			}
-		}
-	}
-	for want, at := range map[string][2]int{
-		"neuron 3.0: want layer 0 to 2, neuron 0 to 36": {3, 0}, "neuron 0.37": {0, 37},
-		"neuron 0.-1": {0, -1}, "neuron -1.0": {-1, 0}} {
-		_, err := inside.ReadNeuron(context.Background(), m, at[0], at[1], 1)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, want)
-		}
-	}
-}
-
 func each(texts [][]int) iter.Seq2[[]int, error] {
 	return func(yield func([]int, error) bool) {
 		for _, ids := range texts {

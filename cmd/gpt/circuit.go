@@ -1,7 +1,7 @@
 package main
 
-// gpt circuit and gpt neuron: what weights of a head and of a neuron say. Patterns of one's own for
-// gpt attention.
+// gpt circuit and gpt neuron: what a head's weights say, and where a neuron is strong. Patterns of
+// one's own for gpt attention.
 
 import (
 	"context"
@@ -15,14 +15,12 @@ import (
 	"picogpt/cmd/gpt/internal/show"
 	"picogpt/inside"
 	"picogpt/internal/cli"
-	"picogpt/internal/fault"
 	"picogpt/internal/lines"
 	"picogpt/model"
 )
 
 type circuitCommand struct {
 	Head    string
-	Among   *string
 	Options inside.CircuitOptions
 	JSON    bool
 }
@@ -37,7 +35,6 @@ func newCircuit(a *app) *cli.Command {
 		Flags: func(f *cli.Flags) {
 			f.Add(&c.Options.Pairs, "--pairs K [10]",
 				"the K greatest pairs of tokens, which take the most work; 0 is none")
-			f.Add(&c.Among, "--among FILE", "pairs of the tokens that occur in FILE alone")
 			f.Add(&c.Options.Vectors, "--vectors K [3]", "the vectors of the K greatest singular values")
 			f.Add(&c.Options.Top, "--top K [5]", "the K tokens that each vector is most like")
 			f.Add(&c.JSON, "--json", "print one JSON object")
@@ -47,55 +44,42 @@ func newCircuit(a *app) *cli.Command {
 	}
 }
 
-// numbered reads LAYER.NUMBER.
-func numbered(what, value string) (layer, at int, err error) {
+// numbered reads LAYER.NUMBER, and what can be refused before a file is opened.
+func (a *app) numbered(what, value string, counts ...int) (layer, at int, err error) {
 	m := headName().FindStringSubmatch(value)
 	if m == nil {
-		return 0, 0, usagef("%s: want a %s such as 3.1, LAYER.%[2]s", quoteShort(value), what)
+		return 0, 0, usagef("%s: want LAYER.NUMBER such as 3.1, both from 0", quoteShort(value))
 	}
-	return number(m[1]), number(m[2]), nil
+	if slices.Min(counts) < 0 {
+		return 0, 0, usagef("%d: want 0 or more", slices.Min(counts))
+	}
+	return number(m[1]), number(m[2]), a.onProcessor("gpt " + what)
 }
 
 func (c *circuitCommand) Run(a *app) error {
-	layer, head, err := numbered("head", c.Head)
-	if err = fault.First(err, fault.NotNegative("--pairs", c.Options.Pairs),
-		fault.NotNegative("--vectors", c.Options.Vectors), fault.NotNegative("--top", c.Options.Top),
-		a.onProcessor("gpt circuit")); err != nil {
-		return err
-	}
-	p := prompt{ids: []int{0}}
-	if c.Among != nil {
-		p.asText = true
-		if p.text, err = a.files.Limited(*c.Among, "--among", 16<<20); err != nil {
-			return err
-		}
-	} else {
-		a.files.LeaveStdin()
-	}
-	names, err := a.nameTokens(false, &p)
+	layer, head, err := a.numbered("circuit", c.Head, c.Options.Pairs, c.Options.Vectors, c.Options.Top)
 	if err != nil {
 		return err
 	}
-	if c.Among != nil {
-		c.Options.Among = slices.Compact(slices.Sorted(slices.Values(p.ids)))
+	a.files.LeaveStdin()
+	names, err := a.nameTokens(false, &prompt{ids: []int{0}})
+	if err != nil {
+		return err
 	}
-	found, err := look(a, "rows", false, func(ctx context.Context, m *model.Model,
-		progress func(done, rows int)) (*inside.Circuit, error) {
-		a.noteValues(m)
-		c.Options.Progress = progress
-		return inside.ReadCircuit(ctx, m, layer, head, c.Options)
-	})
+	m, err := a.openModel()
+	if err != nil {
+		return err
+	}
+	if format := m.Format(); format == "q8" || format == "q4" {
+		a.Notef("%s: the weights are the values that it stands for", format)
+	}
+	end := a.ShowProgress(func() string { return "multiplying" })
+	found, err := inside.ReadCircuit(context.Background(), m, layer, head, c.Options) // until Ctrl-C
+	end()
 	if err != nil {
 		return err
 	}
 	return a.print(c.JSON, found, show.Circuit(found, names.name))
-}
-
-// noteValues tells what the weights of a quantized model are.
-func (a *app) noteValues(m *model.Model) {
-	if format := m.Format(); format == "q8" || format == "q4" {
-		a.Notef("%s: the weights are the values that it stands for", format)
-	}
 }
 
 type neuronCommand struct {
@@ -104,26 +88,24 @@ type neuronCommand struct {
 	Form    promptForm
 	Special bool
 	Top     int
-	Texts   int
 	JSON    bool
 
-	tokenizer lines.PromptReader
-	read      int // texts
+	in   lines.PromptReader
+	read int // texts
 }
 
 func newNeuron(a *app) *cli.Command {
 	c := &neuronCommand{}
 	return &cli.Command{
 		Name: "neuron", Group: "look",
-		Short: "show what a neuron reads, writes, and where it is strong",
+		Short: "find the texts in which a neuron is strongest",
 		Args: []cli.Arg{cli.Word(&c.Neuron, "neuron",
 			"LAYER.NEURON, both from 0: 3.17 is number 17 of the MLP of layer 3"),
-			cli.Words(&c.Files, "file", "texts in which it may be strong")},
+			cli.Words(&c.Files, "file", "files of texts")},
 		Flags: func(f *cli.Flags) {
 			c.Form.flags(f, "--input, --input-format")
 			addSpecial(f, &c.Special)
-			f.Add(&c.Top, "--top K [8]", "the K tokens that it reads, raises and lowers most")
-			f.Add(&c.Texts, "--strongest K [10]", "the K texts of the files where it is strongest")
+			f.Add(&c.Top, "--top K [10]", "the K texts where it is strongest")
 			f.Add(&c.JSON, "--json", "print one JSON object")
 			a.flags(f, evaluates|edited|cjkSpaces)
 		},
@@ -132,13 +114,12 @@ func newNeuron(a *app) *cli.Command {
 }
 
 func (c *neuronCommand) Run(a *app) error {
-	layer, at, err := numbered("neuron", c.Neuron)
-	if err = fault.First(err, fault.NotNegative("--top", c.Top),
-		fault.NotNegative("--strongest", c.Texts), a.onProcessor("gpt neuron")); err != nil {
-		return err
+	layer, at, err := a.numbered("neuron", c.Neuron, c.Top)
+	if err == nil && len(c.Files) == 0 {
+		err = usagef("want files of texts")
 	}
-	for _, name := range c.Files {
-		a.files.WillRead(name, "")
+	if err != nil {
+		return err
 	}
 	names, err := a.nameTokens(false, &prompt{ids: []int{0}})
 	if err != nil {
@@ -148,61 +129,56 @@ func (c *neuronCommand) Run(a *app) error {
 	if err != nil && !errors.Is(err, checkpoint.ErrNoTokenizer) {
 		return err
 	}
-	c.tokenizer = lines.PromptReader{Tokenizer: t, Missing: err, Special: c.Special}
+	c.in = lines.PromptReader{Tokenizer: t, Missing: err, Special: c.Special}
 	found, err := look(a, "texts", false, func(ctx context.Context, m *model.Model,
-		progress func(done, texts int)) (*show.Neuron, error) {
-		a.noteValues(m)
-		n, err := inside.ReadNeuron(ctx, m, layer, at, c.Top)
-		if err != nil {
-			return nil, err
-		}
-		strongest, err := inside.Strongest(ctx, m, func(yield func([]int, error) bool) {
+		progress func(done, texts int)) ([]inside.Strong, error) {
+		return inside.Strongest(ctx, m, func(yield func([]int, error) bool) {
 			for _, name := range c.Files {
-				more := c.texts(a, name, m.Config().Positions, func(ids []int, err error) bool {
+				err := c.texts(a, name, m.Config().Positions, func(ids []int) bool {
 					c.read++
 					progress(c.read, 0)
-					return yield(ids, err)
+					return yield(ids, nil)
 				})
-				if !more {
+				if err != nil {
+					yield(nil, err)
+				}
+				if err != nil || ctx.Err() != nil {
 					return
 				}
 			}
-		}, model.Point{Kind: model.MLPPost, Layer: layer}, at, c.Texts)
-		return &show.Neuron{Neuron: n, Texts: c.read, Strongest: strongest}, err
+		}, model.Point{Kind: model.MLPPost, Layer: layer}, at, c.Top)
 	})
 	if err != nil {
 		return err
 	}
-	return a.print(c.JSON, found, found.Text(names.name))
+	return a.print(c.JSON, struct {
+		Texts     int             `json:"texts"`
+		Strongest []inside.Strong `json:"strongest"`
+	}{c.read, found}, show.Strongest(c.read, found, names.name))
 }
 
-// texts hands out the texts of a file, those longer than most in parts, up to the first error.
-func (c *neuronCommand) texts(
-	a *app, name string, most int, yield func([]int, error) bool,
-) (more bool) {
+// texts hands out the texts of a file, those longer than most in parts.
+func (c *neuronCommand) texts(a *app, name string, most int, yield func([]int) bool) error {
 	source, in, err := c.Form.open(a, "", name)
 	if err != nil {
-		return yield(nil, err)
+		return err
 	}
 	defer source.Close()
-	in.Tokenizer, in.Missing, in.Special = c.tokenizer.Tokenizer, c.tokenizer.Missing, c.Special
+	c.in.TextField, c.in.Table = in.TextField, in.Table
 	for {
 		row, err := source.Next()
 		if err == io.EOF {
-			return true
+			return nil
+		} else if err != nil {
+			return err
 		}
-		p := lines.Prompt{}
-		if err == nil {
-			if p, _, err = in.Row(source.Form, row); err != nil {
-				err = fmt.Errorf("%s: line %d: %w", name, row.First, err)
-			}
-		}
+		p, _, err := c.in.Row(source.Form, row)
 		if err != nil {
-			return yield(nil, err)
+			return fmt.Errorf("%s: line %d: %w", name, row.First, err)
 		}
 		for part := range slices.Chunk(p.IDs, most) {
-			if !yield(part, nil) {
-				return false
+			if !yield(part) {
+				return nil
 			}
 		}
 	}
@@ -233,16 +209,13 @@ func (d *detectFlags) detector(a *app, ids []int) (*inside.Detector, error) {
 		return nil, nil
 	}
 	by := &inside.Detector{Measure: d.Measure, ExcludeBOS: d.ExcludeBOS,
-		ExcludeCurrent: d.ExcludeCurrent}
-	var err error
-	if by.Pattern, err = inside.NamedPattern(*d.Pattern, ids); err == nil {
+		ExcludeCurrent: d.ExcludeCurrent, Pattern: inside.NamedPattern(*d.Pattern, ids)}
+	if by.Pattern != nil {
 		return by, nil
 	}
 	text, err := a.files.Limited(*d.Pattern, "--pattern", 64<<20)
-	if err == nil {
-		if err = json.Unmarshal([]byte(text), &by.Pattern); err != nil {
-			err = fmt.Errorf("%s: %w", *d.Pattern, err)
-		}
+	if err == nil && json.Unmarshal([]byte(text), &by.Pattern) != nil {
+		err = fmt.Errorf("%s: want a JSON array of arrays of numbers", *d.Pattern)
 	}
 	return by, err
 }

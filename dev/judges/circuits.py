@@ -312,13 +312,13 @@ with judge.claim("circuits of heads from their weights: singular values and vect
                    [(theirs.sum() / theirs.abs().sum()).real], 1e-5)
         for mode in "QKV":
             scores = b.all_composition_scores(mode).scores
-            for side, theirs in ("reads", scores[:l, :, l, h]), ("writes", scores[l, h, l + 1:]):
-                if ours[side]:
-                    claim.near((mode, side, *at), [x[mode.lower()] for x in ours[side]],
-                               theirs.flatten(), 1e-5)
+            theirs = torch.cat([scores[:l, :, l, h], scores[l, h, l + 1:]]).flatten()
+            if len(theirs):
+                claim.near(("composition", mode, *at), [
+                    x[mode.lower()] for x in ours["composition"]], theirs, 1e-5)
 
-with judge.claim("what neurons add to a logit, and the tokens that they read and raise",
-                 by="transformer-lens", least=16) as claim:
+with judge.claim("what neurons add to a logit, and the texts where one is strongest",
+                 by="transformer-lens", least=8) as claim:
     for folder, model, ids in judge.models(4):
         some, (target, against) = judge.ids(of=ids), judge.random.sample(list(ids), 2)
         inner = model.config.n_inner or 4 * model.config.n_embd
@@ -333,15 +333,14 @@ with judge.claim("what neurons add to a logit, and the tokens that they read and
             return cache[f"blocks.{l}.mlp.hook_post"][0, -1] * (b.W_out[l] @ way)
         claim.near(("neurons", l, target, against, some),
                    [ours["neurons"][f"neuron {l}.{j}"] for j in range(inner)], neurons, 1e-5)
-        [found] = judge.json("neuron", "-m", folder, f"{l}.{i}", "--json", "--top", 50)
-        b = bridge(folder, torch.float64, fold_ln=True)
-        raised, read = b.W_out[l, i] @ b.W_U, b.W_E @ b.W_in[l][:, i]
-        for name, all, largest in ("reads", read, True), ("raises", raised, True), (
-                "lowers", raised, False):
-            mine = [v["value"] for v in found[name]]
-            claim.near((name, f"{l}.{i}", model), mine, all[[v["id"] for v in found[name]]], 1e-5)
-            claim.near((name, "top", f"{l}.{i}", model), mine,
-                       all.topk(len(mine), largest=largest)[0], 1e-5)
+        file, point = judge.folder() / "texts.jsonl", f"blocks.{l}.mlp.hook_post"
+        texts = [judge.ids(of=ids) for _ in range(12)]
+        file.write_text("".join(json.dumps({"tokens": t}) + "\n" for t in texts))
+        [found] = judge.json("neuron", "-m", folder, f"{l}.{i}", "--json", file)
+        largest = [bridge(folder, torch.float64).run_with_cache(torch.tensor([t]))[1][point]
+                   [0, :, i].max() for t in texts]
+        claim.near(("strongest", f"{l}.{i}", model), [s["value"] for s in found["strongest"]],
+                   sorted(largest)[::-1][:10], 1e-5)
 
 with judge.claim("heads that look as a pattern says", by="transformer-lens", least=60) as claim:
     for folder, model, ids in judge.models(3):

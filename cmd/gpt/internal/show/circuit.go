@@ -1,6 +1,6 @@
 package show
 
-// What the weights of heads and neurons say.
+// What the weights of heads say, and where neurons are strong.
 
 import (
 	"cmp"
@@ -40,18 +40,20 @@ func Circuit(c *inside.Circuit, name func(id int) string) string {
 	}
 	for _, of := range []struct {
 		title string
-		all   []inside.Composition
-	}{{"reads of earlier heads", c.Reads}, {"later heads read of it", c.Writes}} {
-		if len(of.all) == 0 {
-			continue
-		}
+		is    func(layer int) bool
+	}{{"reads of earlier heads", func(l int) bool { return l < c.Layer }},
+		{"later heads read of it", func(l int) bool { return l > c.Layer }}} {
 		const most = 5
-		all := slices.Clone(of.all)
+		all := slices.DeleteFunc(slices.Clone(c.Composition), func(x inside.Composition) bool {
+			return !of.is(x.Layer)
+		})
 		slices.SortStableFunc(all, func(x, y inside.Composition) int {
 			return cmp.Compare(max(y.Q, y.K, y.V), max(x.Q, x.K, x.V))
 		})
-		fmt.Fprintf(&b, "\n%-22s      q      k      v\n", of.title)
-		for _, x := range all[:min(most, len(all))] {
+		for i, x := range all[:min(most, len(all))] {
+			if i == 0 {
+				fmt.Fprintf(&b, "\n%-22s      q      k      v\n", of.title)
+			}
 			fmt.Fprintf(&b, "%-22s  %.3f  %.3f  %.3f\n", fmt.Sprintf("%d.%d", x.Layer, x.Head), x.Q,
 				x.K, x.V)
 		}
@@ -59,32 +61,11 @@ func Circuit(c *inside.Circuit, name func(id int) string) string {
 	return b.String()
 }
 
-// A Neuron is what gpt neuron shows.
-type Neuron struct {
-	*inside.Neuron
-	Texts     int             `json:"texts"` // that were read
-	Strongest []inside.Strong `json:"strongest"`
-}
-
-// Text is the text of a neuron; name is that of a token.
-func (n *Neuron) Text(name func(id int) string) string {
+// Strongest is a line for each text, some tokens around its strongest one, in brackets.
+func Strongest(texts int, all []inside.Strong, name func(id int) string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "neuron %d.%d\n", n.Layer, n.Neuron.Neuron)
-	for _, of := range []struct {
-		title string
-		all   []inside.TokenValue
-	}{{"reads", n.Reads}, {"raises", n.Raises}, {"lowers", n.Lowers}} {
-		fmt.Fprintf(&b, "%-7s", of.title)
-		for _, v := range of.all {
-			fmt.Fprintf(&b, " %s %+.2f", quote.Short(name(v.ID), 24), v.Value)
-		}
-		b.WriteByte('\n')
-	}
-	if n.Texts > 0 {
-		fmt.Fprintf(&b, "\nstrongest of %s, each at its token in brackets\n",
-			quote.Count(n.Texts, "text"))
-	}
-	for _, s := range n.Strongest {
+	fmt.Fprintf(&b, "strongest of %s, each at its token in brackets\n", quote.Count(texts, "text"))
+	for _, s := range all {
 		const before, after = 10, 3
 		text := func(ids []int) (all string) {
 			for _, id := range ids {
