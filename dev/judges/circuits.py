@@ -342,10 +342,11 @@ with judge.claim("what neurons add to a logit, and the texts where one is strong
         claim.near(("strongest", f"{l}.{i}", model), [s["value"] for s in found["strongest"]],
                    sorted(largest)[::-1][:10], 1e-5)
 
-with judge.claim("heads that look as a pattern says", by="transformer-lens", least=60) as claim:
+with judge.claim("heads that look as a pattern says", by="transformer-lens", least=40) as claim:
     for folder, model, ids in judge.models(3):
         ids = judge.ids(16, 12, ids)
         cache, own = cached(folder, ids), torch.rand(len(ids), len(ids)).tril()
+        own /= own.sum(1, keepdim=True)
         file = judge.folder() / "own.json"
         file.write_text(json.dumps(own.tolist()))
         patterns = {file: own} | {name: getattr(
