@@ -59,17 +59,7 @@ func largest(x []float64, n int) []int {
 	for i, v := range x {
 		sizes[i] = math.Abs(v)
 	}
-	return highest(sizes, min(n, len(x)))
-}
-
-// highest returns the indices of the n greatest numbers, the greatest first.
-func highest(x []float64, n int) []int {
-	order := make([]int, len(x))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(x[j], x[i]) })
-	return slices.Clone(order[:n])
+	return greatest(sizes, min(n, len(x)))
 }
 
 // A Strong is a text and the token of it at which a number is greatest.
