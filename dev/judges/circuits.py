@@ -276,8 +276,8 @@ with judge.claim("attribution patching, and edges of heads and MLPs", by="transf
             return torch.stack([((way[n] - by[n]) * by[n].grad)[0].sum((0, 2)) + value for n in names])
         claim.near(("z", flags, clean, other, noising), ours["attn.hook_z"], patches)
 
-with judge.claim("circuits of heads from their weights: singular values and vectors, eigenvalues, "
-                 "copying, pairs of tokens, composition", by="transformer-lens", least=60) as claim:
+with judge.claim("weights of heads: singular values, eigenvalues, copying, tokens, composition",
+                 by="transformer-lens", least=60) as claim:
     for folder, model, ids in judge.models(4):
         layers, heads = model.config.n_layer, model.config.n_head
         l, h = judge.random.randrange(layers), judge.random.randrange(heads)
