@@ -92,7 +92,7 @@ func ReadCircuit(
 	if p.LMHead == nil {
 		return nil, model.ErrNoLogits
 	}
-	o.Top = min(cmp.Or(o.Top, 5), p.Vocab)
+	o.Top = max(1, min(cmp.Or(o.Top, 5), p.Vocab))
 	r := &circuitReader{ctx, m, p, o}
 	heads, err := r.heads(layer)
 	if err != nil {
@@ -177,12 +177,11 @@ func (r *circuitReader) heads(layer int) ([]circuitHead, error) {
 }
 
 // withoutMean subtracts the mean.
-func withoutMean(x []float64) []float64 {
+func withoutMean(x []float64) {
 	mean := total(x) / float64(len(x))
 	for i := range x {
 		x[i] -= mean
 	}
-	return x
 }
 
 func total(x []float64) (sum float64) {
@@ -227,7 +226,7 @@ func (r *circuitReader) tokens(logits bool, rows [][]float64) ([][]float64, erro
 // are most like, the right ones by logits or by embeddings.
 func (r *circuitReader) decompose(c *CircuitMatrix, x, y [][]float64, logits bool) error {
 	c.Singular, c.Vectors = singular(x, y), []SingularVector{}
-	n := min(r.o.Vectors, len(x))
+	n := max(0, min(r.o.Vectors, len(x)))
 	left, err := r.tokens(false, x[:n])
 	if err != nil {
 		return err
@@ -245,7 +244,7 @@ func (r *circuitReader) decompose(c *CircuitMatrix, x, y [][]float64, logits boo
 func (r *circuitReader) pairs(x, y [][]float64) ([]TokenPair, error) {
 	const block, waiting = 64, 1000
 	dim, n, all := len(x), r.p.Vocab, []TokenPair{}
-	if r.o.Pairs == 0 {
+	if r.o.Pairs <= 0 {
 		return all, nil
 	}
 	left, right := make([]float32, block*dim), make([]float32, dim*n)

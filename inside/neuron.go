@@ -107,7 +107,7 @@ func Strongest(ctx context.Context, m *model.Model, texts iter.Seq2[[]int, error
 		}
 		all = append(all, Strong{count, at, x[at], ids})
 		slices.SortStableFunc(all, func(a, b Strong) int { return cmp.Compare(b.Value, a.Value) })
-		all = all[:min(k, len(all))]
+		all = all[:max(0, min(k, len(all)))]
 		count++
 	}
 	return all, nil
