@@ -373,7 +373,7 @@ with judge.claim("heads that look as a pattern says", by="transformer-lens", lea
                             error_measure=measure))
                 return all
             mine = [head["match"] for head in ours["heads"]]
-            claim.near((name, measure, bos, current, ids), mine, scores)
+            claim.near((name, measure, bos, current, ids), mine, scores, 1e-5)
             if measure == "abs":
                 claim.near(("rounded", name, bos, current, ids), [x + 2 for x in mine],
                            lambda d: [x + 2 for x in scores(d, True)], 5e-4)
