@@ -23,10 +23,19 @@ type Attribution struct {
 	Difference float64 `json:"difference"` // the Metric of the model's logits
 	Sum        float64 `json:"sum"`        // of the parts: Difference, but for rounding
 	Parts      Parts   `json:"parts"`      // in the order in which they are computed
+
+	// The largest of the parts of MLPs, whatever their sign, if they were asked for: "neuron 3.17",
+	// and "mlp_bias 3". All of a layer add up to its MLP.
+	Neurons Parts `json:"neurons,omitempty"`
+
+	neurons []float64 // all: [n_layer, n_inner+1], of which the last is the bias
 }
 
 // AttributeOptions say what Attribute takes for a part.
-type AttributeOptions struct{ View View } // "" is Raw
+type AttributeOptions struct {
+	View    View // "" is Raw
+	Neurons int  // how many parts of MLPs there are in Attribution.Neurons
+}
 
 // Attribute computes the direct logit attribution of what follows a text. With u = W_U[target] −
 // W_U[against], or minus the mean of W_U, a part c of the last residual stream gives
@@ -41,7 +50,12 @@ func Attribute(ctx context.Context, m *model.Model, tokens []int, metric Metric,
 	if err := cmp.Or(checkText(m, tokens), metric.check(m), additive(m.Edits())); err != nil {
 		return nil, err
 	}
-	rec, err := newRecord(m, 1, attributionPoints...)
+	points := attributionPoints
+	if o.Neurons > 0 {
+		points = append(points[:len(points):len(points)],
+			model.Point{Kind: model.MLPPost, Layer: model.AllLayers})
+	}
+	rec, err := newRecord(m, 1, points...)
 	if err != nil {
 		return nil, err
 	}
@@ -50,14 +64,15 @@ func Attribute(ctx context.Context, m *model.Model, tokens []int, metric Metric,
 	if err := rec.run(ctx, s, tokens, len(tokens)-1); err != nil {
 		return nil, err
 	}
-	return attribute(ctx, m, rec, s.Logits(), metric, o.View)
+	return attribute(ctx, m, rec, s.Logits(), metric, o)
 }
 
 // attribute divides the Metric of logits [vocab_size] into the parts of a record's only token.
 func attribute(
-	ctx context.Context, m *model.Model, rec *record, logits []float32, metric Metric, v View,
+	ctx context.Context, m *model.Model, rec *record, logits []float32, metric Metric,
+	o AttributeOptions,
 ) (*Attribution, error) {
-	t, err := v.prepare(ctx, m, rec.points)
+	t, err := o.View.prepare(ctx, m, rec.points)
 	if err != nil {
 		return nil, err
 	}
@@ -67,6 +82,14 @@ func attribute(
 		return nil, err
 	}
 	a.Parts = d.parts(rec, t)
+	if o.Neurons > 0 {
+		if a.neurons, err = d.neurons(ctx, m, rec); err != nil {
+			return nil, err
+		}
+		for _, i := range largest(a.neurons, o.Neurons) {
+			a.Neurons = append(a.Neurons, Part{neuronName(m, i), a.neurons[i]})
+		}
+	}
 	for _, part := range a.Parts {
 		a.Sum += part.Value
 	}
@@ -237,7 +260,7 @@ func At(ctx context.Context, s *model.Session, token int, o AtOptions) (*Positio
 		return nil, err
 	}
 	if additive(m.Edits()) == nil && additive(o.Edits) == nil {
-		p.Attribution, err = attribute(ctx, m, rec, s.Logits(), *metric, Raw)
+		p.Attribution, err = attribute(ctx, m, rec, s.Logits(), *metric, AttributeOptions{})
 	}
 	return p, err
 }

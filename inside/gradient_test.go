@@ -174,40 +174,7 @@ func TestGradientsOfQuantizedModels(t *testing.T) {
 	q := inside.Metric{Target: a.Target}
 	for _, format := range []string{"q8", "q4", "f16", "bf16"} {
 		m := gradientModel(t, "gelu", model.Options{Threads: 2, Format: format})
-		file, err := os.ReadFile(gradientFiles + "model.safetensors")
-		if err != nil {
-			t.Fatal(err)
-		}
-		tensors, err := weights.FromBytes("model", file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		plain := map[string]*kernels.Matrix{}
-		for i := range m.Params().H {
-			h := &m.Params().H[i]
-			for name, l := range map[string]*kernels.Matrix{"attn.c_attn": &h.CAttn.Weight,
-				"attn.c_proj": &h.AttnProj.Weight, "mlp.c_fc": &h.CFC.Weight,
-				"mlp.c_proj": &h.MLPProj.Weight} {
-				plain[fmt.Sprintf("transformer.h.%d.%s.weight", i, name)] = l
-			}
-		}
-		plain["transformer.wte.weight"] = m.Params().LMHead
-		list := slices.Clone(tensors.All())
-		for i := range list {
-			if l := plain[list[i].Name]; l != nil {
-				list[i].Data = float32Bytes(l, l != m.Params().LMHead)
-			}
-		}
-		var b bytes.Buffer
-		if err := weights.Write(&b, nil, list); err != nil {
-			t.Fatal(err)
-		}
-		config, err := os.ReadFile(gradientFiles + "config.json")
-		if err != nil {
-			t.Fatal(err)
-		}
-		config = bytes.Replace(config, []byte(`"gelu_new"`), []byte(`"gelu"`), 1)
-		want, _ := gradients(t, testmodel.New(t, config, b.Bytes(), model.Options{Threads: 2}), a.IDs, q)
+		want, _ := gradients(t, widened(t, m), a.IDs, q)
 		got, _ := gradients(t, m, a.IDs, q)
 		for name, x := range want {
 			wide := make([]float64, len(x))
@@ -217,6 +184,45 @@ func TestGradientsOfQuantizedModels(t *testing.T) {
 			nearAll(t, format+" "+name, got[name], wide, 2e-3)
 		}
 	}
+}
+
+// widened returns a model in float32 with the numbers of a gradientModel.
+func widened(t testing.TB, m *model.Model) *model.Model {
+	t.Helper()
+	file, err := os.ReadFile(gradientFiles + "model.safetensors")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tensors, err := weights.FromBytes("model", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := map[string]*kernels.Matrix{}
+	for i := range m.Params().H {
+		h := &m.Params().H[i]
+		for name, l := range map[string]*kernels.Matrix{"attn.c_attn": &h.CAttn.Weight,
+			"attn.c_proj": &h.AttnProj.Weight, "mlp.c_fc": &h.CFC.Weight,
+			"mlp.c_proj": &h.MLPProj.Weight} {
+			plain[fmt.Sprintf("transformer.h.%d.%s.weight", i, name)] = l
+		}
+	}
+	plain["transformer.wte.weight"] = m.Params().LMHead
+	list := slices.Clone(tensors.All())
+	for i := range list {
+		if l := plain[list[i].Name]; l != nil {
+			list[i].Data = float32Bytes(l, l != m.Params().LMHead)
+		}
+	}
+	var b bytes.Buffer
+	if err := weights.Write(&b, nil, list); err != nil {
+		t.Fatal(err)
+	}
+	config, err := os.ReadFile(gradientFiles + "config.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config = bytes.Replace(config, []byte(`"gelu_new"`), []byte(`"gelu"`), 1)
+	return testmodel.New(t, config, b.Bytes(), model.Options{Threads: 2})
 }
 
 // float32Bytes returns the numbers of a matrix as safetensors has them, [in, out] of Conv1D.

@@ -20,6 +20,8 @@ type HeadsOptions struct {
 	// Pattern, if not nil, is called with the attention weights [n_head, position+1] of each layer
 	// and position, under the rules of model.Input.Visit.
 	Pattern func(layer, position int, weights []float32)
+
+	Detect *Detector // nil, or what HeadScore.Match is of, for all tokens
 }
 
 // A HeadTable holds what each head does with a text.
@@ -48,6 +50,8 @@ type HeadScore struct {
 
 	Entropy  float64 `json:"entropy"`  // −Σ w ln w, nats
 	Distance float64 `json:"distance"` // Σ w·(t−j) over the positions j, in tokens
+
+	Match *float64 `json:"match,omitempty"` // how much the head looks as HeadsOptions.Detect says
 }
 
 // Heads computes the scores of all heads for a text of two tokens or more. It holds a few numbers
@@ -69,17 +73,27 @@ func Heads(
 	if o.From < 0 || o.From >= len(tokens) {
 		return nil, fmt.Errorf("heads: from position %d, want 1 to %d", o.From, len(tokens)-1)
 	}
+	var matches []match // [tokens, n_layer, n_head]
 	c := m.Config()
+	if o.Detect != nil {
+		if err := o.Detect.check(len(tokens)); err != nil {
+			return nil, fmt.Errorf("heads: %w", err)
+		}
+		matches = make([]match, len(tokens)*c.Layer*c.Head)
+	}
 	all := make([]looks, len(tokens)*c.Layer*c.Head) // [tokens, n_layer, n_head]
 	read := func(r model.Reading) {
 		if o.Pattern != nil {
 			o.Pattern(r.At.Layer, r.Index, r.Data)
 		}
-		if r.Index >= o.From {
-			t := r.Index + 1
-			for h := range c.Head {
-				at := (r.Index*c.Layer+r.At.Layer)*c.Head + h
-				all[at] = look(tokens[:t], r.Data[h*t:(h+1)*t])
+		t := r.Index + 1
+		for h := range c.Head {
+			at, weights := (r.Index*c.Layer+r.At.Layer)*c.Head+h, r.Data[h*t:(h+1)*t]
+			if r.Index >= o.From {
+				all[at] = look(tokens[:t], weights)
+			}
+			if matches != nil {
+				matches[at] = o.Detect.row(weights)
 			}
 		}
 	}
@@ -98,6 +112,11 @@ func Heads(
 	}
 	t := &HeadTable{Tokens: tokens, From: o.From}
 	t.average(all, c.Layer, c.Head)
+	for i := range t.Heads {
+		if matches != nil {
+			t.Heads[i].Match = new(o.Detect.score(matches, i, len(t.Heads), len(tokens)))
+		}
+	}
 	return t, nil
 }
 

@@ -323,14 +323,14 @@ func entropies(p, other []float64, logits []float32, lse float64) (entropy, cros
 
 // greatest returns the ids of the n greatest logits, the greatest first; of equal ones, the least
 // id first.
-func greatest(logits []float32, n int) []int {
+func greatest[T float32 | float64](logits []T, n int) []int {
 	ids := make([]int, 0, n+1)
-	least := float32(math.Inf(-1))
+	least := T(math.Inf(-1))
 	for id, v := range logits {
 		if v <= least && len(ids) == n {
 			continue
 		}
-		at, _ := slices.BinarySearchFunc(ids, v, func(other int, v float32) int {
+		at, _ := slices.BinarySearchFunc(ids, v, func(other int, v T) int {
 			if logits[other] >= v {
 				return -1
 			}

@@ -108,6 +108,7 @@ type PartSet struct {
 	Difference Average     `json:"difference"` // the Metrics of the whole model
 	Parts      []MeanPart  `json:"parts"`
 	Texts      []*PartText `json:"texts"`
+	Neurons    []MeanPart  `json:"neurons,omitempty"` // as Attribution's, by their means
 }
 
 // A MeanPart is a part and its values over all texts.
@@ -153,13 +154,32 @@ func newPartSet(pairs []Pair, progress func(done, pairs int),
 // AttributeAll is Attribute of the clean text of each pair.
 func AttributeAll(ctx context.Context, m *model.Model, pairs []Pair, o AttributeOptions,
 	progress func(done, pairs int)) (*PartSet, error) {
-	return newPartSet(pairs, progress, func(p Pair, t *PartText) error {
+	var mean, squares []float64 // of neurons so far: Welford's
+	seen := 0.0
+	s, err := newPartSet(pairs, progress, func(p Pair, t *PartText) error {
 		a, err := Attribute(ctx, m, p.Clean, p.Metric, o)
-		if err == nil {
-			t.Difference, t.Parts = a.Difference, a.Parts
+		if err != nil {
+			return err
 		}
-		return err
+		t.Difference, t.Parts = a.Difference, a.Parts
+		if seen++; mean == nil {
+			mean, squares = make([]float64, len(a.neurons)), make([]float64, len(a.neurons))
+		}
+		for i, v := range a.neurons {
+			d := v - mean[i]
+			mean[i] += d / seen
+			squares[i] += float64(d * (v - mean[i]))
+		}
+		return nil
 	})
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range largest(mean, o.Neurons) {
+		s.Neurons = append(s.Neurons, MeanPart{neuronName(m, i),
+			Average{mean[i], math.Sqrt(squares[i] / max(1, seen-1))}})
+	}
+	return s, nil
 }
 
 // AblateAll is Ablate of the clean text of each pair. With resample, what each corrupted text has

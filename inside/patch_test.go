@@ -282,10 +282,10 @@ func TestAblationPutsInZerosMeansOrAnotherTextsValues(t *testing.T) {
 	}
 }
 
-// pointOf returns what a model computes at a point for a text [tokens, n_embd].
+// pointOf returns what a model computes at a point for a text [tokens, width].
 func pointOf(t testing.TB, m *model.Model, ids []int, p model.Point) []float32 {
 	t.Helper()
-	width := m.Config().Embd
+	width := m.Width(p, 0)
 	values := make([]float32, len(ids)*width)
 	read := func(r model.Reading) { copy(values[r.Index*width:], r.Data) }
 	in := model.Input{Session: m.NewSession(), Tokens: ids,

@@ -139,7 +139,7 @@ type attributeCommand struct {
 	Text            promptSource
 	Target, Against *string
 	At              int
-	Top             int
+	Top, Neurons    int
 	Pairs           pairsFlags
 	Out             insideOutput
 }
@@ -161,6 +161,7 @@ func newAttribute(a *app) *cli.Command {
 				"explain what follows the token at position N, from 0; -1 is the last")
 			c.Pairs.flags(f)
 			f.Add(&c.Top, "--top K [20]", "show the K largest parts, and the rest as one; 0 is all")
+			f.Add(&c.Neurons, "--neurons K [0]", "show the K largest neurons too, of all MLPs")
 			c.Out.flags(f)
 			a.flags(f, evaluates|edited|cjkSpaces)
 		},
@@ -169,7 +170,7 @@ func newAttribute(a *app) *cli.Command {
 }
 
 func (c *attributeCommand) Run(a *app) error {
-	err := fault.First(fault.NotNegative("--top", c.Top),
+	err := fault.First(fault.NotNegative("--top", c.Top), fault.NotNegative("--neurons", c.Neurons),
 		c.Out.checkInside(a, "gpt attribute", &c.Text))
 	if err != nil {
 		return err
@@ -225,7 +226,7 @@ func (c *attributeCommand) compute(
 		q.Target = kernels.Argmax(s.Logits())
 	}
 	return inside.Attribute(ctx, m, ids, q,
-		inside.AttributeOptions{View: inside.View(a.Edits.As)})
+		inside.AttributeOptions{View: inside.View(a.Edits.As), Neurons: c.Neurons})
 }
 
 // parts returns what adds to a logit as a page has it.
@@ -252,7 +253,7 @@ func (c *attributeCommand) attributeAll(a *app) error {
 		progress func(done, pairs int)) (*inside.PartSet, error) {
 		m = of
 		return inside.AttributeAll(ctx, m, pairs,
-			inside.AttributeOptions{View: inside.View(a.Edits.As)}, progress)
+			inside.AttributeOptions{View: inside.View(a.Edits.As), Neurons: c.Neurons}, progress)
 	})
 	if err != nil {
 		return err
@@ -278,6 +279,7 @@ type attentionCommand struct {
 	Head   *string
 	Repeat *int
 	Seed   uint64
+	Detect detectFlags
 	Out    insideOutput
 }
 
@@ -295,6 +297,7 @@ func newAttention(a *app) *cli.Command {
 			f.Add(&c.Seed, "--seed S [0]", "the seed of --repeat")
 			f.Add(&c.Head, "--head LAYER.HEAD", `show the weights of one head, token by token: 3.1
 				is head 1 of layer 3, both from 0`)
+			c.Detect.flags(f)
 			c.Out.flags(f)
 			a.flags(f, evaluates|edited|cjkSpaces)
 		},
@@ -331,7 +334,8 @@ func (c *attentionCommand) Run(a *app) error {
 		}
 		o.From = *c.Repeat + 1
 	}
-	if err := a.Edits.within(len(p.ids)); err != nil {
+	o.Detect, err = c.Detect.detector(a, p.ids)
+	if err = fault.First(err, a.Edits.within(len(p.ids))); err != nil {
 		return err
 	}
 	return c.show(a, m, names, p.ids, o)

@@ -168,11 +168,17 @@ func (a *Attention) Table(columns int) string {
 		}
 		return fmt.Sprintf("%.3f", *x)
 	}
+	if a.Heads[0].Match != nil {
+		rows[0] = append(rows[0], "match")
+	}
 	for _, h := range a.Heads {
 		number := func(x float64) string { return fmt.Sprintf("%.3f", x) }
 		rows = append(rows, []string{fmt.Sprintf("%d.%d", h.Layer, h.Head), number(h.Previous),
 			number(h.First), number(h.Self), known(h.Duplicate), known(h.Induction),
 			number(h.Entropy), fmt.Sprintf("%.2f", h.Distance)})
+		if h.Match != nil {
+			rows[len(rows)-1] = append(rows[len(rows)-1], number(*h.Match))
+		}
 	}
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
@@ -340,5 +346,11 @@ func (a *Attribution) Bars(top, columns int) string {
 		fmt.Fprintf(&b, numbers+"\n", quote.Count(more, "other part"), rest)
 	}
 	fmt.Fprintf(&b, numbers+"\n"+numbers+"\n", "sum", a.Sum, "difference", a.Difference)
+	if len(a.Neurons) > 0 {
+		b.WriteString("\nof the MLPs:\n")
+	}
+	for _, part := range a.Neurons {
+		fmt.Fprintf(&b, numbers+"\n", part.Name, part.Value)
+	}
 	return b.String()
 }

@@ -123,6 +123,12 @@ func Parts(metric string, s *inside.PartSet, top int, from float64) string {
 		fmt.Fprintf(&b, "%-12s %+9.3f %+9.3f %9.3f\n", p.Name, p.Mean, p.Mean-s.Difference.Mean,
 			p.Spread)
 	}
+	if len(s.Neurons) > 0 {
+		b.WriteString("\nof the MLPs       mean              spread\n")
+	}
+	for _, p := range s.Neurons {
+		fmt.Fprintf(&b, "%-12s %+9.3f %19.3f\n", p.Name, p.Mean, p.Spread)
+	}
 	return b.String()
 }
 
