@@ -347,6 +347,16 @@ func TestAmbiguousGrammarsRun(t *testing.T) {
 	}
 }
 
+// TestErrorsOfRegexesAreKeptAside: what is wrong with a form is told where another goroutine found it.
+func TestErrorsOfRegexesAreKeptAside(t *testing.T) {
+	long := strings.Repeat("(", 30000)
+	m := automaton.NewMeter(context.Background(), nil,
+		func(_ context.Context, work func()) error { work(); return nil }, len(long))
+	if _, err := compileWith(hostile{"regex", 'r', nil}, long, m); err == nil {
+		t.Error("it is taken, want an error")
+	}
+}
+
 // TestLongRegexesAreParsedAside: parsing cannot pause. Each is parsed once, and its tree is not
 // written out as text again, which takes a millisecond for each class such as [^/].
 func TestLongRegexesAreParsedAside(t *testing.T) {

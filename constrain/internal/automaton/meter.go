@@ -102,8 +102,9 @@ func (m *Meter) Aside(n int, work func()) error {
 		work()
 		return nil
 	}
-	m.err = m.beside(m.ctx, work)
-	m.ended = m.err != nil
+	if err := m.beside(m.ctx, work); err != nil {
+		m.err, m.ended = err, true // the work may have failed, too
+	}
 	return m.err
 }
 
