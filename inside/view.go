@@ -4,6 +4,7 @@ package inside
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"picogpt/kernels"
@@ -152,6 +153,62 @@ func (t *processed) value(p model.Point, x []float32) []float32 {
 		return y
 	}
 	return x
+}
+
+// An Affine says how the values of a point in a View come from the raw ones: they are
+// (x − mean(x) − Shift)·Scale, with the mean where Centred. nil is zeros, or ones.
+type Affine struct {
+	Centred      bool
+	Shift, Scale []float32
+}
+
+// View sets y to raw values in the view. Both may be the same.
+func (a Affine) View(y, raw []float32) {
+	mean := 0.0
+	if a.Centred {
+		mean, _ = moments(raw, nil)
+	}
+	for i, v := range raw {
+		y[i] = float32(float64(v) - mean)
+		if a.Shift != nil {
+			y[i] -= a.Shift[i]
+		}
+		if a.Scale != nil {
+			y[i] *= a.Scale[i]
+		}
+	}
+}
+
+// Affine returns that of a point, of one layer. An output of a LayerNorm has none in a view that
+// divides by a gain of 0; nor has a Result one.
+func (v View) Affine(ctx context.Context, m *model.Model, p model.Point) (a Affine, err error) {
+	t, err := v.prepare(ctx, m, []model.Point{p})
+	if t == nil || err != nil {
+		return a, err
+	}
+	switch p.Kind {
+	case model.Value, model.Z:
+		a.Shift = t.values(p.Layer)
+	case model.LN1Normalized, model.LN2Normalized, model.FinalNormalized:
+		norm := &m.Params().LnF
+		if p.Kind == model.LN1Normalized {
+			norm = &m.Params().H[p.Layer].Ln1
+		} else if p.Kind == model.LN2Normalized {
+			norm = &m.Params().H[p.Layer].Ln2
+		}
+		a.Shift, a.Scale = norm.Bias, make([]float32, len(norm.Gain))
+		for i, gain := range norm.Gain {
+			if a.Scale[i] = 1 / gain; gain == 0 {
+				return a, fmt.Errorf("%s: the gain of number %d is 0, which cannot be undone", p, i)
+			}
+		}
+	case model.Result:
+		return a, fmt.Errorf("%s: want another point", p)
+	default:
+		a.Centred = p.Kind < model.Query || p.Kind > model.Result && p.Kind != model.MLPPre &&
+			p.Kind != model.MLPPost
+	}
+	return a, nil
 }
 
 // minus returns x − y.
