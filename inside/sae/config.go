@@ -21,7 +21,7 @@ type Config struct {
 	Architecture string      `json:"architecture"`
 	In           model.Point `json:"hook_name"`     // what it reads
 	Out          model.Point `json:"hook_name_out"` // what its features add up to: In, unless a transcoder's
-	View         inside.View `json:"view"`          // in which both are
+	View         inside.View `json:"view"`          // in which In is
 	PrependBOS   bool        `json:"prepend_bos"`
 	Normalize    string      `json:"normalize_activations"`
 	K            int         `json:"k,omitempty"` // of topk
@@ -29,6 +29,7 @@ type Config struct {
 	Notes        []string    `json:"-"` // what a user should know
 
 	kind
+	viewOut   inside.View
 	applyBDec bool // b_dec is taken from the input
 	rescale   bool // topk is by the lengths of the decoder's rows, too
 }
@@ -142,8 +143,7 @@ const harmless = "center_writing_weights fold_ln fold_value_biases center_unembe
 // place takes what the dictionary reads, and of which view of the model. old says what an absent
 // model_from_pretrained_kwargs means.
 func (f *fields) place(c *Config, old bool) (err error) {
-	hook, from := cmp.Or(f.Hook, f.HookPoint), ""
-	if c.In, err = model.ParsePoint(hook); err != nil {
+	if c.In, err = model.ParsePoint(cmp.Or(f.Hook, f.HookPoint)); err != nil {
 		return fmt.Errorf("hook_name: %w", err)
 	}
 	if c.Out = c.In; c.transcoder {
@@ -157,23 +157,34 @@ func (f *fields) place(c *Config, old bool) (err error) {
 				quote.Short(name, 40), harmless)
 		}
 	}
-	switch k := c.In.Kind; k {
+	if c.View, err = f.view(c.In, old); err == nil {
+		c.viewOut, err = f.view(c.Out, old)
+	}
+	if c.View == inside.TransformerLens || c.viewOut == inside.TransformerLens {
+		c.Notes = append(c.Notes, "made for a model that TransformerLens has processed: what it "+
+			"reads is as with --as transformerlens")
+	}
+	return err
+}
+
+// view returns that of a point.
+func (f *fields) view(p model.Point, old bool) (inside.View, error) {
+	by := "center_writing_weights"
+	switch p.Kind {
 	case model.Value, model.Z:
-		if from = "fold_value_biases"; f.Model["fold_ln"] != f.Model[from] {
-			return errors.New("model_from_pretrained_kwargs: fold_ln without fold_value_biases, or " +
-				"the other way round: want both or none")
+		if by = "fold_ln"; f.Model[by] != f.Model["fold_value_biases"] {
+			return "", errors.New("model_from_pretrained_kwargs: fold_ln, fold_value_biases: want " +
+				"both or none")
 		}
 	case model.LN1Normalized, model.LN2Normalized, model.FinalNormalized:
-		from = "fold_ln"
+		return inside.TransformerLens, nil // whose hook_normalized is before gain and bias
 	default:
-		if from = "center_writing_weights"; !k.TakesEdits() {
-			return fmt.Errorf("hook_name: %s, want a point with a vector for each token", c.In)
+		if !p.Kind.TakesEdits() {
+			return "", fmt.Errorf("hook_name: %s, want a point with a vector for each token", p)
 		}
 	}
-	if c.View = inside.Raw; f.Model[from] == true || f.Model == nil && old {
-		c.View = inside.TransformerLens
-		c.Notes = append(c.Notes, "made for a model that TransformerLens has processed ("+from+"): "+
-			"what it reads is that of --as transformerlens")
+	if f.Model[by] == true || f.Model == nil && old {
+		return inside.TransformerLens, nil
 	}
-	return nil
+	return inside.Raw, nil
 }

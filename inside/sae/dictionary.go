@@ -94,17 +94,13 @@ func (d *Dictionary) take(f *fields) error {
 	each := []int{n}
 	all := map[string]want{"W_enc": {&d.enc, []int{d.in, n}}, "W_dec": {&d.dec, []int{n, d.out}},
 		"b_dec": {&d.bDec, []int{d.out}}}
-	_, logarithm := d.file.Tensor("log_threshold")
-	switch {
-	case d.gated:
-		all["b_gate"], all["r_mag"], all["b_mag"] = want{&d.bias, each}, want{&d.gain, each},
-			want{&d.shift, each}
-	case d.jump && logarithm:
-		all["log_threshold"] = want{&d.threshold, each}
-	case d.jump:
+	if d.jump {
 		all["threshold"] = want{&d.threshold, each}
 	}
-	if !d.gated {
+	if d.gated {
+		all["b_gate"], all["r_mag"] = want{&d.bias, each}, want{&d.gain, each}
+		all["b_mag"] = want{&d.shift, each}
+	} else {
 		all["b_enc"] = want{&d.bias, each}
 	}
 	for _, t := range d.file.All() {
@@ -134,31 +130,17 @@ func (d *Dictionary) take(f *fields) error {
 	for name := range all {
 		return fmt.Errorf("%s: missing, want one of the architecture %s", name, d.Architecture)
 	}
-	d.prepare(logarithm)
-	return nil
-}
-
-// prepare makes what the tensors imply.
-func (d *Dictionary) prepare(logarithm bool) {
-	exp := func(x []float32) []float32 {
-		y := make([]float32, len(x))
-		for i, v := range x {
-			y[i] = float32(kernels.Exp64(float64(v)))
-		}
-		return y
-	}
-	if d.gated {
-		d.gain = exp(d.gain)
-	}
-	if logarithm {
-		d.threshold = exp(d.threshold)
+	d.gain = slices.Clone(d.gain)
+	for i, v := range d.gain {
+		d.gain[i] = float32(kernels.Exp64(float64(v)))
 	}
 	if d.rescale {
-		d.lengths = make([]float32, d.Features)
+		d.lengths = make([]float32, n)
 		for i := range d.lengths {
 			d.lengths[i] = float32(math.Sqrt(dot(d.direction(i), d.direction(i))))
 		}
 	}
+	return nil
 }
 
 // direction returns the decoder's row of a feature.
@@ -200,7 +182,7 @@ func (d *Dictionary) For(ctx context.Context, m *model.Model) (r *Reader, err er
 			d.out, in, out, d.In, d.Out)
 	}
 	if r.from, err = d.View.Affine(ctx, m, d.In); err == nil {
-		r.to, err = d.View.Affine(ctx, m, d.Out)
+		r.to, err = d.viewOut.Affine(ctx, m, d.Out)
 	}
 	return r, err
 }
