@@ -33,7 +33,7 @@ func commands(a *app) *cli.Command {
 			generate, newChat(a), newServe(a), newVerify(a),
 			newNext(a), newChoose(a), newTree(a), newLogits(a), newTrace(a), newSurprise(a),
 			newLens(a), newAttention(a), newAttribute(a), newPatch(a), newSaliency(a),
-			newEdges(a), newAblate(a), newSteer(a), newExplain(a),
+			newEdges(a), newAblate(a), newSteer(a), newFeatures(a), newExplain(a),
 			newTokenize(a),
 			newPerplexity(a), newCompare(a), newScore(a), newEmbed(a), newClassify(a), newEval(a),
 			newCheck(a), newBench(a),

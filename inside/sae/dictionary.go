@@ -48,8 +48,6 @@ const maxConfig = 1 << 20
 // A Dictionary is a sparse autoencoder, or a transcoder.
 type Dictionary struct {
 	Config
-	Features int // how many: d_sae
-	in, out  int // widths
 
 	file            *weights.Tensors
 	enc, dec, bDec  []float32 // [in, features], [features, out], [out]
@@ -61,10 +59,10 @@ type Dictionary struct {
 // Open opens a folder. processed says that its model was one that TransformerLens has processed, if
 // cfg.json does not say how it was. The weights stay mapped until Close.
 func Open(fsys fs.FS, processed bool) (_ *Dictionary, err error) {
-	d, f := &Dictionary{}, fields{}
+	d := &Dictionary{}
 	text, err := folder.Read(fsys, ConfigFile, maxConfig)
 	if err == nil {
-		d.Config, f, err = parse(text, processed)
+		d.Config, err = parse(text, processed)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", folder.Path(fsys, ConfigFile), err)
@@ -72,7 +70,7 @@ func Open(fsys fs.FS, processed bool) (_ *Dictionary, err error) {
 	if d.file, err = weights.Open(fsys, WeightsFile); err != nil {
 		return nil, err
 	}
-	if err = d.take(&f); err != nil {
+	if err = d.take(); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", d.file.Name(), err), d.Close())
 	}
 	return d, nil
@@ -82,18 +80,15 @@ func Open(fsys fs.FS, processed bool) (_ *Dictionary, err error) {
 func (d *Dictionary) Close() error { return d.file.Close() }
 
 // take finds the tensors.
-func (d *Dictionary) take(f *fields) error {
-	n := f.Features
-	if d.in, d.out, d.Features = f.In, f.In, n; d.transcoder {
-		d.out = f.Out
-	}
+func (d *Dictionary) take() error {
+	n := d.Features
 	type want struct {
 		to    *[]float32
 		shape []int
 	}
 	each := []int{n}
-	all := map[string]want{"W_enc": {&d.enc, []int{d.in, n}}, "W_dec": {&d.dec, []int{n, d.out}},
-		"b_dec": {&d.bDec, []int{d.out}}}
+	all := map[string]want{"W_enc": {&d.enc, []int{d.Width, n}}, "W_dec": {&d.dec, []int{n, d.OutWidth}},
+		"b_dec": {&d.bDec, []int{d.OutWidth}}}
 	if d.jump {
 		all["threshold"] = want{&d.threshold, each}
 	}
@@ -115,7 +110,7 @@ func (d *Dictionary) take(f *fields) error {
 		if err != nil {
 			return err
 		}
-		for i, v := range x[:min(len(x), d.in+n+d.out)] { // more are seen when they are used
+		for i, v := range x[:min(len(x), d.Width+n+d.OutWidth)] { // more are seen when they are used
 			if !ok && math.Abs(float64(v)-1) > 1e-5 {
 				return fmt.Errorf("scaling_factor (finetuning_scaling_factor): number %d is %g, "+
 					"want 1: SAELens 6 takes no other", i, v)
@@ -134,7 +129,7 @@ func (d *Dictionary) take(f *fields) error {
 	for i, v := range d.gain {
 		d.gain[i] = float32(kernels.Exp64(float64(v)))
 	}
-	if d.rescale {
+	if d.Rescale {
 		d.lengths = make([]float32, n)
 		for i := range d.lengths {
 			d.lengths[i] = float32(math.Sqrt(dot(d.direction(i), d.direction(i))))
@@ -145,7 +140,7 @@ func (d *Dictionary) take(f *fields) error {
 
 // direction returns the decoder's row of a feature.
 func (d *Dictionary) direction(feature int) []float32 {
-	return d.dec[feature*d.out : (feature+1)*d.out]
+	return d.dec[feature*d.OutWidth : (feature+1)*d.OutWidth]
 }
 
 // dot returns x·y, in float64 and in order.
@@ -177,9 +172,9 @@ func (d *Dictionary) For(ctx context.Context, m *model.Model) (r *Reader, err er
 	if _, err = m.Points(d.In, d.Out); err != nil {
 		return nil, err
 	}
-	if in, out := m.Width(d.In, 0), m.Width(d.Out, 0); d.in != in || d.out != out {
-		return nil, fmt.Errorf("d_in %d and d_out %d, want %d and %d, the widths of %s and %s", d.in,
-			d.out, in, out, d.In, d.Out)
+	if in, out := m.Width(d.In, 0), m.Width(d.Out, 0); d.Width != in || d.OutWidth != out {
+		return nil, fmt.Errorf("d_in %d and d_out %d, want %d and %d, the widths of %s and %s", d.Width,
+			d.OutWidth, in, out, d.In, d.Out)
 	}
 	if r.from, err = d.View.Affine(ctx, m, d.In); err == nil {
 		r.to, err = d.viewOut.Affine(ctx, m, d.Out)

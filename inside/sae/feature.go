@@ -34,7 +34,7 @@ func (d *Dictionary) unit(feature int) ([]float32, error) {
 	}
 	u := slices.Clone(d.direction(feature))
 	for i := range u {
-		if d.rescale {
+		if d.Rescale {
 			u[i] /= d.lengths[feature]
 		}
 	}
@@ -62,8 +62,7 @@ func (r *Reader) Edits(changes ...Change) (edits []model.Edit, err error) {
 			err = fmt.Errorf("feature %d: read at %s, want ln2.hook_normalized of the same layer, "+
 				"or one to be added, %[1]d+X", c.Feature, r.In)
 		case !c.Add:
-			clamp.Values = append(append(append(clamp.Values, r.column(c.Feature)...), unit...),
-				r.scalars(c)...)
+			clamp.Values = append(clamp.Values, r.clamp(c, unit)...)
 		default:
 			for i := range unit {
 				unit[i] *= c.To
@@ -81,35 +80,27 @@ func (r *Reader) Edits(changes ...Change) (edits []model.Edit, err error) {
 	return edits, r.m.CheckEdits(edits)
 }
 
-// column returns the encoder's column of a feature, for raw values.
-func (r *Reader) column(feature int) []float32 {
-	e := make([]float32, r.in)
+// clamp returns the numbers of a Clamp: the view and b_dec become a part of the encoder and the bias.
+func (r *Reader) clamp(c Change, unit []float32) []float32 {
+	f, e := c.Feature, make([]float32, r.Width)
+	bias := float64(r.bias[f])
 	for i := range e {
-		if e[i] = r.enc[i*r.Features+feature]; r.from.Scale != nil {
+		if e[i] = r.enc[i*r.Features+f]; *r.ApplyBDec {
+			bias -= float64(float64(r.bDec[i]) * float64(e[i]))
+		}
+		if r.from.Scale != nil {
 			e[i] *= r.from.Scale[i]
 		}
 	}
-	inside.Affine{Centred: r.from.Centred}.View(e, e) // (x − mean)·e = x·(e − mean)
-	return e
-}
-
-// scalars returns the bias of a feature for raw values, and the rest of a Clamp's numbers.
-func (r *Reader) scalars(c Change) []float32 {
-	f, bias := c.Feature, float64(r.bias[c.Feature])
-	for i := range r.in {
-		if r.applyBDec {
-			bias -= float64(float64(r.bDec[i]) * float64(r.enc[i*r.Features+f]))
-		}
-	}
 	if r.from.Shift != nil {
-		bias -= dot(r.from.Shift, r.column(f))
+		bias -= dot(r.from.Shift, e)
 	}
-	all := []float32{float32(bias), 0, 1, 0, c.To}
-	if r.jump {
-		all[1] = r.threshold[f]
-	}
-	if r.gated {
-		all[2], all[3] = r.gain[f], r.shift[f]-float32(r.gain[f]*r.bias[f])
+	inside.Affine{Centred: r.from.Centred}.View(e, e) // (x − mean)·e = x·(e − mean)
+	all := append(append(e, unit...), float32(bias), 0, 1, 0, c.To)
+	if n := len(all); r.jump {
+		all[n-4] = r.threshold[f]
+	} else if r.gated {
+		all[n-3], all[n-2] = r.gain[f], r.shift[f]-float32(r.gain[f]*r.bias[f])
 	}
 	return all
 }
@@ -178,12 +169,13 @@ type Place struct {
 // before and after are how many tokens of the context are kept.
 const before, after = 8, 4
 
-// Add takes the features of a text. Of equal values the first ones stay.
-func (s *Strongest) Add(line int, t *Text) {
+// Add takes the features of a part of a text, whose tokens from skip on are those from index from on
+// of a line. Of equal values the first ones stay.
+func (s *Strongest) Add(line, from, skip int, t *Text) {
 	for i := range s.Features {
 		f := &s.Features[i]
-		for at := range t.Tokens {
-			f.Tokens++
+		f.Tokens += len(t.Tokens) - skip
+		for at := skip; at < len(t.Tokens); at++ {
 			k, active := slices.BinarySearch(t.Tokens[at].Features, f.Feature)
 			if !active {
 				continue
@@ -193,12 +185,9 @@ func (s *Strongest) Add(line int, t *Text) {
 			to, _ := slices.BinarySearchFunc(f.Places, value, func(p Place, v float32) int {
 				return cmp.Or(cmp.Compare(v, p.Value), -1)
 			})
-			if to == s.Most {
-				continue
-			}
-			from := max(0, at-before)
-			f.Places = slices.Insert(f.Places, to, Place{value, line, at,
-				slices.Clone(t.IDs[from:min(len(t.IDs), at+after+1)]), at - from})
+			first := max(skip, at-before)
+			f.Places = slices.Insert(f.Places, to, Place{value, line, from + at - skip,
+				slices.Clone(t.IDs[first:min(len(t.IDs), at+after+1)]), at - first})
 			f.Places = f.Places[:min(len(f.Places), s.Most)]
 		}
 	}

@@ -51,7 +51,7 @@ func (r *Reader) Read(ctx context.Context, tokens []int) (*Text, error) {
 		return nil, err
 	}
 	n := len(tokens)
-	x, y := make([]float32, n*r.in), make([]float32, n*r.out)
+	x, y := make([]float32, n*r.Width), make([]float32, n*r.OutWidth)
 	err = inside.ReadArrays(ctx, r.m, tokens, inside.Raw, arrays,
 		func(i, at int, row []float32) error {
 			if arrays[i].Point == r.In {
@@ -65,17 +65,17 @@ func (r *Reader) Read(ctx context.Context, tokens []int) (*Text, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Text{IDs: tokens, Tokens: make([]Token, n), made: make([]float32, n*r.out)}
-	enc := kernels.Matrix{Format: kernels.F32, In: r.in, Out: r.Features, F32: r.enc}
+	t := &Text{IDs: tokens, Tokens: make([]Token, n), made: make([]float32, n*r.OutWidth)}
+	enc := kernels.Matrix{Format: kernels.F32, In: r.Width, Out: r.Features, F32: r.enc}
 	acts := make([]float32, min(n, groupRows)*r.Features)
 	var scales, offsets [groupRows]float64
 	var bad atomic.Int64 // 1 + a feature that is not finite; 0: none
 	for first := 0; first < n && err == nil && bad.Load() == 0; first += groupRows {
 		rows := min(n-first, groupRows)
-		x := x[first*r.in:]
+		x := x[first*r.Width:]
 		err = r.m.Work(ctx, func(w *kernels.Worker) {
 			for i := w.Next(); i < rows; i = w.Next() {
-				scales[i], offsets[i] = r.normalize(x[i*r.in : (i+1)*r.in])
+				scales[i], offsets[i] = r.normalize(x[i*r.Width : (i+1)*r.Width])
 			}
 			w.Sync()
 			kernels.Linear(w, acts, x, rows, &enc, nil)
@@ -120,7 +120,7 @@ func (d *Dictionary) normalize(x []float32) (scale, offset float64) {
 		scale = 1 / in
 	}
 	for i, v := range x {
-		if x[i] = float32(float64(float64(v)-offset) * in); d.applyBDec {
+		if x[i] = float32(float64(float64(v)-offset) * in); *d.ApplyBDec {
 			x[i] -= d.bDec[i]
 		}
 	}
@@ -143,7 +143,7 @@ func (d *Dictionary) activate(t *Token, acts []float32) (bad int) {
 			pre = 0
 		case d.gated:
 			pre = float32(acts[i]*d.gain[i]) + d.shift[i]
-		case d.rescale:
+		case d.Rescale:
 			pre *= d.lengths[i]
 		}
 		acts[i] = max(0, pre)
@@ -172,13 +172,13 @@ func (d *Dictionary) activate(t *Token, acts []float32) (bad int) {
 
 // decode sets made to the sum of a token's features and b_dec, as it comes out.
 func (d *Dictionary) decode(made []float32, t *Token, scale, offset float64) {
-	sums := make([]float64, d.out)
+	sums := make([]float64, d.OutWidth)
 	for j, v := range d.bDec {
 		sums[j] = float64(v)
 	}
 	for i, f := range t.Features {
 		value := float64(t.Values[i])
-		if d.rescale {
+		if d.Rescale {
 			value = float64(t.Values[i] / d.lengths[f])
 		}
 		for j, v := range d.direction(f) {
@@ -239,7 +239,7 @@ func (r *Reader) Losses(ctx context.Context, t *Text) (*Losses, error) {
 	if r.to.Shift != nil {
 		zero.Values = r.to.Shift
 		for i := range set.Values {
-			set.Values[i] += r.to.Shift[i%r.out]
+			set.Values[i] += r.to.Shift[i%r.OutWidth]
 		}
 	}
 	var batch []model.Input

@@ -334,7 +334,7 @@ func TestStrongest(t *testing.T) {
 		return x
 	}
 	s := sae.Strongest{Most: 3, Features: []sae.Strengths{{Feature: 7}, {Feature: 4}}}
-	s.Add(1, text(0, 2, 1, 0))
+	s.Add(1, 0, 0, text(0, 2, 1, 0))
 	b, err := json.Marshal(s) // as a run that continues has it
 	var again sae.Strongest
 	if err == nil {
@@ -343,12 +343,12 @@ func TestStrongest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again.Add(5, text(3, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 3))
+	again.Add(5, 0, 1, text(8, 3, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 3))
 	f := again.Features[0]
 	var places [][2]int
 	for _, p := range f.Places {
 		places = append(places, [2]int{p.Line, p.At})
-		if p.Context[p.Token] != 100+p.At {
+		if p.Context[p.Token] != 100+p.At+p.Line/5 {
 			t.Errorf("context %v of token %d", p.Context, p.At)
 		}
 	}
