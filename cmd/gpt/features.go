@@ -3,10 +3,8 @@ package main
 // gpt features, and --sae and --feature of all commands: features of sparse dictionaries.
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -35,14 +33,13 @@ import (
 type featuresCommand struct {
 	Text         promptSource
 	Top          int
-	Of           []string
-	Logits       *int
-	Strongest    *int
+	Logits       []string
+	Strongest    []string
 	Texts        textsCommand
 	Explanations *string
 	JSON         bool
 
-	of    []int
+	of    []int // features
 	words sae.Explanations
 }
 
@@ -55,26 +52,47 @@ func newFeatures(a *app) *cli.Command {
 		Flags: func(f *cli.Flags) {
 			c.Text.flags(f)
 			c.Text.addBOS(f)
-			f.Add(&c.Top, "--top K [5]", "show the K strongest features of each token; 0 is all")
-			f.Add(&c.Explanations, "--explanations FILE", `words for features: JSON objects on lines,
-				with index and description, as Neuronpedia exports them`)
-			f.Add(cli.Commas(&c.Of), "--of LIST", "with --logits or --strongest: numbers of features")
-			f.Add(&c.Logits, "--logits N", `show the N tokens whose logits each feature of --of raises
-				most, and lowers most, directly`)
-			f.Add(&c.Strongest, "--strongest N", `show the N tokens of the texts at which each feature
-				of --of is strongest; with --out what each text has, too`)
+			f.Add(&c.Top, "--top K [5]", `show the K strongest features of each token, or with
+				--logits and --strongest K tokens`)
+			f.Add(cli.Commas(&c.Logits), "--logits LIST",
+				"show which logits the features of LIST, such as 3,14, raise and lower most, directly")
+			f.Add(cli.Commas(&c.Strongest), "--strongest LIST", `show the tokens of --texts at which
+				the features of LIST are strongest; with --out what each text has, too`)
 			f.Add(&c.Texts.From.File, "--texts FILE",
 				"with --strongest: the texts, as gpt score takes them; - is stdin")
 			targetFlags(f, &c.Texts.Target)
-			f.Add(&c.JSON, "--json", "print one JSON object")
+			f.Add(&c.Explanations, "--explanations FILE", `words for features: JSON objects with
+				index and description, as Neuronpedia exports them`)
+			f.Add(&c.JSON, "--json", "print JSON")
 			a.flags(f, evaluates|edited|cjkSpaces)
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
 	}
 }
 
+// mostPlaces bounds what the journal of --resume has of all features together.
+const mostPlaces = 1024
+
 func (c *featuresCommand) Run(a *app) (err error) {
-	if err := c.check(a); err != nil {
+	for _, value := range slices.Concat(c.Logits, c.Strongest) {
+		i, err := strconv.Atoi(value)
+		if err != nil {
+			return usagef("feature %s: want numbers with commas between them", quoteShort(value))
+		}
+		c.of = append(c.of, i)
+	}
+	texts, t := c.Texts.From.File != nil, &c.Texts.Target
+	switch {
+	case a.Edits.SAE == nil:
+		return fault.Hint(usagef("want --sae DIR"), "gpt features --help says what it takes")
+	case c.Logits != nil && c.Strongest != nil, texts != (c.Strongest != nil):
+		return usagef("want a text, --logits LIST, or --strongest LIST with --texts FILE")
+	case !texts && (t.Out != nil || t.Resume || t.Force):
+		return usagef("--out, --resume and --force: want --strongest with them")
+	case c.Top < 1 || c.Top*len(c.of) > mostPlaces:
+		return usagef("--top %d: want 1 or more, and at most %d of all features", c.Top, mostPlaces)
+	}
+	if err := a.onProcessor("gpt features"); err != nil {
 		return err
 	}
 	d, err := a.dictionary(*a.Edits.SAE)
@@ -83,65 +101,26 @@ func (c *featuresCommand) Run(a *app) (err error) {
 	}
 	defer d.Close()
 	for _, i := range c.of {
-		if i >= d.Features {
-			return usagef("--of %d: want 0 to %d", i, d.Features-1)
+		if i < 0 || i >= d.Features {
+			return usagef("feature %d: want 0 to %d", i, d.Features-1)
 		}
 	}
 	if c.Explanations != nil {
 		text, err := a.files.Limited(*c.Explanations, "--explanations", 1<<30)
 		if err == nil {
-			c.words, err = sae.ReadExplanations(strings.NewReader(text), d.Features)
+			c.words, err = sae.ReadExplanations(strings.NewReader(text))
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", *c.Explanations, err)
 		}
 	}
 	switch {
-	case c.Strongest != nil:
+	case texts:
 		return c.strongest(a, d)
 	case c.Logits != nil:
 		return c.logits(a, d)
 	}
 	return c.text(a, d)
-}
-
-// mostPlaces bounds what the journal of --resume has of all features together.
-const mostPlaces = 1024
-
-// check refuses what can be refused before a file is opened.
-func (c *featuresCommand) check(a *app) error {
-	for _, value := range c.Of {
-		i, err := strconv.Atoi(value)
-		if err != nil || i < 0 {
-			return usagef("--of %s: want numbers of features, as 3,14", quoteShort(value))
-		}
-		c.of = append(c.of, i)
-	}
-	t := &c.Texts.Target
-	switch n := cmp.Or(c.Strongest, c.Logits); {
-	case a.Edits.SAE == nil:
-		return fault.Hint(usagef("want --sae DIR"), "gpt features --help says what it takes")
-	case c.Strongest != nil && c.Logits != nil:
-		return usagef("--logits and --strongest: want one of them")
-	case (n != nil) != (c.of != nil):
-		return usagef("want --of LIST with --logits or --strongest")
-	case n != nil && (*n < 1 || *n*len(c.of) > mostPlaces):
-		return usagef("%d of each feature: want 1 or more, and %d in all at most", *n, mostPlaces)
-	case (c.Strongest != nil) != (c.Texts.From.File != nil):
-		return usagef("--strongest N and --texts FILE: want both")
-	case c.Strongest == nil && (t.Out != nil || t.Resume || t.Force):
-		return usagef("--out, --resume and --force: want --strongest with them")
-	}
-	return fault.First(fault.NotNegative("--top", c.Top), a.onProcessor("gpt features"))
-}
-
-// reader opens the model that the dictionary is for.
-func (c *featuresCommand) reader(a *app, d *sae.Dictionary) (*sae.Reader, error) {
-	m, err := a.openModel()
-	if err != nil {
-		return nil, err
-	}
-	return a.readerOf(d, m)
 }
 
 // text shows the features of a text.
@@ -154,76 +133,61 @@ func (c *featuresCommand) text(a *app, d *sae.Dictionary) error {
 	if err != nil {
 		return err
 	}
-	r, err := c.reader(a, d)
+	r, err := a.readerOf(d, nil)
 	if err != nil {
 		return err
 	}
+	found := struct {
+		Dictionary *sae.Config `json:"dictionary"`
+		*sae.Text
+		*sae.Losses
+		Explanations sae.Explanations `json:"explanations,omitempty"`
+	}{Dictionary: &d.Config, Explanations: sae.Explanations{}}
 	end := a.ShowProgress(func() string { return "reading" })
 	ctx := context.Background() // Ctrl-C ends the process
-	text, err := r.Read(ctx, f.ids)
-	var losses *sae.Losses
+	found.Text, err = r.Read(ctx, f.ids)
 	if err == nil && len(f.ids) > 1 && r.Out.Kind.TakesEdits() {
-		losses, err = r.Losses(ctx, text)
+		found.Losses, err = r.Losses(ctx, found.Text)
 	}
 	if end(); err != nil {
 		return err
 	}
 	var b strings.Builder
-	seen := map[int]string{}
-	fmt.Fprintf(&b, " at  token           error  active  strongest features\n")
-	for i, t := range text.Tokens {
-		order := make([]int, len(t.Features))
-		for k := range order {
-			order[k] = k
-		}
-		slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(t.Values[y], t.Values[x]) })
+	b.WriteString(" at  token           error  active  strongest features\n")
+	for i, t := range found.Tokens {
 		fmt.Fprintf(&b, "%3d  %-14s  %.3f  %6d ", i, quoteShort(f.names.name(f.ids[i])),
-			t.Error/max(t.Square, math.SmallestNonzeroFloat64), len(order))
-		for n, k := range order {
-			if n == c.Top && c.Top > 0 {
-				break
-			}
-			fmt.Fprintf(&b, " %d:%.2f", t.Features[k], t.Values[k])
-			if words, ok := c.words[t.Features[k]]; ok {
-				seen[t.Features[k]] = words
+			t.Error/max(t.Square, math.SmallestNonzeroFloat64), len(t.Features))
+		for _, k := range inside.Greatest(t.Values, min(c.Top, len(t.Values))) {
+			i := t.Features[k]
+			fmt.Fprintf(&b, " %d:%.2f%s", i, t.Values[k], c.said(i))
+			if words, ok := c.words[i]; ok {
+				found.Explanations[i] = words
 			}
 		}
 		b.WriteByte('\n')
 	}
 	fmt.Fprintf(&b, "\n%.1f active in the mean; explained variance %.4f, squared error %.4g\n",
-		text.Active, text.Explained, text.MSE)
-	if losses != nil {
-		fmt.Fprintf(&b, "loss %.4f; with the features alone %.4f, with zeros %.4f", losses.Clean,
-			losses.Features, losses.Ablated)
-		if losses.Recovered != nil {
-			fmt.Fprintf(&b, ": %.4f recovered", *losses.Recovered)
+		found.Active, found.Explained, found.MSE)
+	if l := found.Losses; l != nil {
+		fmt.Fprintf(&b, "loss %.4f; with the features alone %.4f, with zeros %.4f", l.Clean,
+			l.Features, l.Ablated)
+		if l.Recovered != nil {
+			fmt.Fprintf(&b, ": %.4f recovered", *l.Recovered)
 		}
 		b.WriteByte('\n')
 	}
-	c.explain(&b, seen)
-	return a.print(c.JSON, struct {
-		Dictionary *sae.Config `json:"dictionary"`
-		*sae.Text
-		*sae.Losses
-		Explanations map[int]string `json:"explanations,omitempty"`
-	}{&d.Config, text, losses, seen}, b.String())
+	return a.print(c.JSON, found, b.String())
 }
 
-// explain adds words for features.
-func (c *featuresCommand) explain(b *strings.Builder, words map[int]string) {
-	for _, i := range slices.Sorted(maps.Keys(words)) {
-		fmt.Fprintf(b, "%6d  %s\n", i, quote.Short(words[i], 100))
+// said returns the words for a feature in brackets, "" if there are none.
+func (c *featuresCommand) said(feature int) string {
+	if words, ok := c.words[feature]; ok {
+		return " (" + quote.Short(words, 60) + ")"
 	}
+	return ""
 }
 
-// An effect is what a feature does to the logits of some tokens.
-type effect struct {
-	Feature     int          `json:"feature"`
-	Explanation string       `json:"explanation,omitempty"`
-	Raised      []tokenLogit `json:"raised"`
-	Lowered     []tokenLogit `json:"lowered"`
-}
-
+// A tokenLogit is what a feature adds to the logit of a token.
 type tokenLogit struct {
 	ID    int     `json:"id"`
 	Text  string  `json:"text"`
@@ -236,38 +200,33 @@ func (c *featuresCommand) logits(a *app, d *sae.Dictionary) error {
 	if err != nil {
 		return err
 	}
-	r, err := c.reader(a, d)
+	r, err := a.readerOf(d, nil)
 	if err != nil {
 		return err
 	}
-	var all []effect
+	var all []map[string]any
 	var b strings.Builder
 	for _, i := range c.of {
 		logits, err := r.Effect(context.Background(), i)
 		if err != nil {
 			return err
 		}
-		e := effect{Feature: i, Explanation: c.words[i]}
-		fmt.Fprintf(&b, "feature %d  %s\n", i, c.words[i])
-		for _, part := range []struct {
-			name string
-			to   *[]tokenLogit
-		}{{"raises", &e.Raised}, {"lowers", &e.Lowered}} {
-			fmt.Fprintf(&b, "  %s", part.name)
-			for _, id := range inside.Greatest(logits, *c.Logits) {
-				one := tokenLogit{id, names.name(id), logits[id]}
-				if part.name == "lowers" {
-					one.Logit = -one.Logit
-				}
-				*part.to = append(*part.to, one)
-				fmt.Fprintf(&b, "  %s %+.3f", quoteShort(one.Text), one.Logit)
+		one := map[string]any{"feature": i, "explanation": c.words[i]}
+		fmt.Fprintf(&b, "feature %d%s\n", i, c.said(i))
+		for _, does := range []string{"raises", "lowers"} {
+			var list []tokenLogit
+			b.WriteString("  " + does)
+			for _, id := range inside.Greatest(logits, c.Top) {
+				list = append(list, tokenLogit{id, names.name(id), logits[id]})
+				fmt.Fprintf(&b, "  %s %.3f", quoteShort(names.name(id)), logits[id])
 			}
 			b.WriteByte('\n')
-			for id := range logits {
+			for id := range logits { // what it lowers is that much below 0
 				logits[id] = -logits[id]
 			}
+			one[does] = list
 		}
-		all = append(all, e)
+		all = append(all, one)
 	}
 	return a.print(c.JSON, all, b.String())
 }
@@ -278,8 +237,7 @@ type strengthRecord struct {
 	ID       json.RawMessage `json:"id,omitempty"`
 	Features []sae.Strengths `json:"features"`
 
-	row    *lines.Row
-	tokens int
+	row *lines.Row
 }
 
 // strongest reads texts, and shows where features are strongest.
@@ -298,42 +256,42 @@ func (c *featuresCommand) strongest(a *app, d *sae.Dictionary) error {
 	total := struct {
 		records.Counts
 		sae.Strongest
-	}{Strongest: c.none(*c.Strongest)}
-	l := &records.Lines{Total: &total, Silent: t.Target.Out == nil}
+	}{Strongest: sae.NewStrongest(c.Top, c.of...)}
 	read := func(ctx context.Context, q iter.Seq[eval.Request]) iter.Seq2[strengthRecord, error] {
 		return func(yield func(strengthRecord, error) bool) {
-			index := -1
 			for request := range q {
-				index++
-				one, err := c.read(ctx, a, r, prompts(run.tokenizer), &request, &total.Strongest)
+				row := request.Tag.(*lines.Row)
+				one := sae.NewStrongest(1, c.of...)
+				err := c.read(ctx, a, r, prompts(run.tokenizer), &request, &one, &total.Strongest)
 				if err != nil && ctx.Err() == nil {
-					err = &eval.RequestError{Index: index, Tag: request.Tag, Err: err}
+					err = &eval.RequestError{Tag: row, Err: err}
 				}
-				if !yield(one, err) {
+				if !yield(strengthRecord{row.First, row.ID, one.Features, row}, err) {
 					return
 				}
 			}
 		}
 	}
-	settings := []records.Setting{setting("--sae", *a.Edits.SAE), setting("--of", c.of),
-		setting("--strongest", *c.Strongest), setting("--bos", c.Text.BOS)}
-	err = writeRecords(a, t, run, l, settings, read,
-		func(one *strengthRecord) (*lines.Row, any, int, error) {
+	settings := []records.Setting{setting("--sae", d.Digest()), setting("--strongest", c.of),
+		setting("--top", c.Top), setting("--bos", c.Text.BOS)}
+	err = writeRecords(a, t, run, &records.Lines{Total: &total, Silent: t.Target.Out == nil},
+		settings, read, func(one *strengthRecord) (*lines.Row, any, int, error) {
 			total.Lines++
-			return one.row, one, one.tokens, nil
+			return one.row, one, one.Features[0].Tokens, nil
 		})
-	err = fault.First(err, total.Failed("read"))
-	if err != nil && !errors.Is(err, context.Canceled) && total.Lines == 0 {
+	if err = fault.First(err, total.Failed("read")); err != nil {
 		return err
 	}
-	names := &tokenNames{}
-	names.tokenizer, _ = a.openTokenizer()
+	names, err := a.nameTokens(false, &prompt{ids: []int{0}})
+	if err != nil {
+		return err
+	}
 	var b strings.Builder
 	for _, f := range total.Features {
-		fmt.Fprintf(&b, "feature %d  active at %d of %d tokens  %s\n", f.Feature, f.Active, f.Tokens,
-			c.words[f.Feature])
+		fmt.Fprintf(&b, "feature %d%s: active at %d of %d tokens\n", f.Feature, c.said(f.Feature),
+			f.Active, f.Tokens)
 		for _, p := range f.Places {
-			fmt.Fprintf(&b, "%9.3f  line %d, token %d:  ", p.Value, p.Line, p.At)
+			fmt.Fprintf(&b, "%9.3f  line %d, token %d: ", p.Value, p.Line, p.At)
 			for i, id := range p.Context {
 				text := quote.Plain(names.name(id), 40)
 				if i == p.Token {
@@ -344,49 +302,36 @@ func (c *featuresCommand) strongest(a *app, d *sae.Dictionary) error {
 			b.WriteByte('\n')
 		}
 	}
-	return fault.First(a.print(c.JSON, total.Strongest, b.String()), err)
+	return a.print(c.JSON, total.Strongest, b.String())
 }
 
-// none are the features of --of, of which no text is read.
-func (c *featuresCommand) none(most int) sae.Strongest {
-	s := sae.Strongest{Most: most}
-	for _, i := range c.of {
-		s.Features = append(s.Features, sae.Strengths{Feature: i})
-	}
-	return s
-}
-
-// read reads a text, in parts that fit into the context.
+// read adds the features of a text, in parts that fit into the context.
 func (c *featuresCommand) read(ctx context.Context, a *app, r *sae.Reader, t eval.Tokenizer,
-	q *eval.Request, total *sae.Strongest) (one strengthRecord, err error) {
-	ids := q.Tokens
-	if err = q.Err; err == nil && ids == nil {
+	q *eval.Request, to ...*sae.Strongest) error {
+	ids, err := q.Tokens, q.Err
+	if err == nil && ids == nil {
 		ids, err = t.Encode(q.Text)
 	}
 	ck, wrong := a.open()
 	if err = fault.First(err, wrong); err != nil {
-		return one, err
+		return err
 	}
-	begin, skip := []int(nil), 0
-	if c.Text.BOS || *r.PrependBOS {
-		if id, ok := ck.Config.StartToken(); ok {
-			begin, skip = []int{id}, 1
-		}
+	var begin []int
+	if id, ok := ck.Config.StartToken(); ok && (c.Text.BOS || *r.PrependBOS) {
+		begin = []int{id}
 	}
-	one.row = q.Tag.(*lines.Row)
-	own := c.none(1)
 	from := 0
-	for part := range slices.Chunk(ids, ck.Config.Positions-skip) {
+	for part := range slices.Chunk(ids, ck.Config.Positions-len(begin)) {
 		text, err := r.Read(ctx, slices.Concat(begin, part))
 		if err != nil {
-			return one, err
+			return err
 		}
-		own.Add(one.row.First, from, skip, text)
-		total.Add(one.row.First, from, skip, text)
+		for _, s := range to {
+			s.Add(q.Tag.(*lines.Row).First, from, len(begin), text)
+		}
 		from += len(part)
 	}
-	one.Line, one.ID, one.Features, one.tokens = one.row.First, one.row.ID, own.Features, len(ids)
-	return one, nil
+	return nil
 }
 
 // --sae and --feature.
@@ -408,44 +353,48 @@ var releases = map[string][2]string{
 // dictionary opens a folder, or RELEASE/HOOK of the hub's cache.
 func (a *app) dictionary(dir string) (d *sae.Dictionary, err error) {
 	name, hook, _ := strings.Cut(dir, "/")
-	_, absent := os.Stat(dir)
-	r, known := releases[name]
-	if absent != nil {
-		point, wrong := model.ParsePoint(hook)
-		if !known || wrong != nil && r[1] != "" {
+	r, processed := releases[name], false
+	if _, absent := os.Stat(dir); absent != nil {
+		if strings.Contains(r[1], "%") {
+			point, wrong := model.ParsePoint(hook)
+			hook, err = fmt.Sprintf(r[1], point.Layer), wrong
+		}
+		if r[0] == "" || err != nil {
 			return nil, fault.Hint(fmt.Errorf("--sae %s: no such folder", quoteShort(dir)),
 				"RELEASE/HOOK is one of "+strings.Join(slices.Sorted(maps.Keys(releases)), ", ")+
 					", and a point such as blocks.8.hook_resid_pre")
 		}
-		if r[1] != "" {
-			hook = fmt.Sprintf(r[1], point.Layer)
-		}
+		config, weights := hook+"/"+sae.ConfigFile, hook+"/"+sae.WeightsFile
 		found, err := hub.Find(hub.Name{Repo: r[0]}, a.finder.CacheOptions())
-		files := hook + "/" + sae.ConfigFile + " " + hook + "/" + sae.WeightsFile
-		if err != nil || slices.ContainsFunc(strings.Fields(files),
-			func(name string) bool { return !found.Has(name) }) {
+		if err != nil || !found.Has(config) || !found.Has(weights) {
 			return nil, fault.Hint(fmt.Errorf("--sae %s: %w", quoteShort(dir), hub.ErrAbsent),
-				"gpt pull "+r[0]+" "+files+" downloads it")
+				"gpt pull "+r[0]+" "+config+" "+weights+" downloads it")
 		}
-		dir = filepath.Join(found.Dir, filepath.FromSlash(hook))
+		dir, processed = filepath.Join(found.Dir, filepath.FromSlash(hook)), r[1] == ""
 	}
 	for _, name := range []string{sae.ConfigFile, sae.WeightsFile} {
 		a.files.WillRead(filepath.Join(dir, name), "--sae")
 	}
-	if d, err = sae.Open(folder.Dir(dir), absent != nil && r[1] == ""); err != nil {
+	if d, err = sae.Open(folder.Dir(dir), processed); err != nil {
 		err = fmt.Errorf("--sae: %w", err)
 	}
 	return d, err
 }
 
-// readerOf returns a reader of the dictionary, and tells what is to know of it.
+// readerOf returns a reader of the dictionary in a model, nil for the command's, and tells what is to
+// know of it.
 func (a *app) readerOf(d *sae.Dictionary, m *model.Model) (*sae.Reader, error) {
-	notes := d.Notes
-	if f := m.Format(); f == "q8" || f == "q4" {
-		notes = append(notes, "the model's weights are rounded to "+f+", those of features are not")
+	var err error
+	if m == nil {
+		if m, err = a.openModel(); err != nil {
+			return nil, err
+		}
 	}
-	for _, note := range notes {
+	for _, note := range d.Notes {
 		a.Notef("--sae: %s", note)
+	}
+	if f := m.Format(); f == "q8" || f == "q4" {
+		a.Notef("--sae: the model's weights are rounded to %s, those of features are not", f)
 	}
 	r, err := d.For(context.Background(), m)
 	if err != nil {
@@ -483,7 +432,7 @@ func (e *editFlags) changes() (all []sae.Change, err error) {
 }
 
 // featureEdits returns the edits of --feature.
-func (a *app) featureEdits(m *model.Model) ([]model.Edit, error) {
+func (a *app) featureEdits(m *model.Model) (edits []model.Edit, err error) {
 	changes, err := a.Edits.changes()
 	if err != nil || len(changes) == 0 {
 		return nil, err
@@ -494,12 +443,8 @@ func (a *app) featureEdits(m *model.Model) ([]model.Edit, error) {
 	}
 	defer d.Close()
 	r, err := a.readerOf(d, m)
-	if err != nil {
-		return nil, err
-	}
-	edits, err := r.Edits(changes...)
-	if err != nil {
-		err = fmt.Errorf("--sae: %w", err)
+	if err == nil {
+		edits, err = r.Edits(changes...)
 	}
 	return edits, err
 }

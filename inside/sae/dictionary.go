@@ -22,6 +22,9 @@ package sae
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -78,6 +81,17 @@ func Open(fsys fs.FS, processed bool) (_ *Dictionary, err error) {
 
 // Close unmaps the weights. The dictionary, and readers of it, must not be used after it.
 func (d *Dictionary) Close() error { return d.file.Close() }
+
+// Digest tells dictionaries apart. It reads all of the weights.
+func (d *Dictionary) Digest() string {
+	all := sha256.New()
+	json.NewEncoder(all).Encode(d.Config)
+	for _, t := range d.file.All() {
+		fmt.Fprintf(all, "%q %d\n", t.Name, len(t.Data))
+		all.Write(t.Data)
+	}
+	return hex.EncodeToString(all.Sum(nil))
+}
 
 // take finds the tensors.
 func (d *Dictionary) take() error {
@@ -181,3 +195,6 @@ func (d *Dictionary) For(ctx context.Context, m *model.Model) (r *Reader, err er
 	}
 	return r, err
 }
+
+// Model returns the model.
+func (r *Reader) Model() *model.Model { return r.m }

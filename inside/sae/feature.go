@@ -3,11 +3,9 @@ package sae
 // Features: what they become, what they do to logits, where they are strongest, and words for them.
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -149,6 +147,15 @@ type Strongest struct {
 	Features []Strengths `json:"features"`
 }
 
+// NewStrongest returns a Strongest of some features, of which no text is added.
+func NewStrongest(most int, features ...int) Strongest {
+	s := Strongest{Most: most}
+	for _, f := range features {
+		s.Features = append(s.Features, Strengths{Feature: f, Places: []Place{}})
+	}
+	return s
+}
+
 // Strengths are those of one feature.
 type Strengths struct {
 	Feature int     `json:"feature"`
@@ -196,38 +203,25 @@ func (s *Strongest) Add(line, from, skip int, t *Text) {
 // Explanations are words for features, by their numbers.
 type Explanations map[int]string
 
-// longestExplanation bounds a line of a file of explanations, which may have vectors in it.
-const longestExplanation = 1 << 20
-
-// ReadExplanations reads lines of JSON objects with "index", a number or a string, and
+// ReadExplanations reads JSON objects with "index", a number or a string of digits, and
 // "description", as Neuronpedia exports them. Of several for a feature the first stays.
-func ReadExplanations(in io.Reader, features int) (Explanations, error) {
-	all, lines := Explanations{}, bufio.NewScanner(in)
-	lines.Buffer(nil, longestExplanation)
-	line := 0
-	for line++; lines.Scan(); line++ {
+func ReadExplanations(in io.Reader) (Explanations, error) {
+	all, objects := Explanations{}, json.NewDecoder(in)
+	for n := 1; ; n++ {
 		var one struct {
-			Index       any     `json:"index"`
-			Description *string `json:"description"`
+			Index       json.Number
+			Description string
 		}
-		if strings.TrimSpace(lines.Text()) == "" {
-			continue
+		err := objects.Decode(&one)
+		if err == io.EOF {
+			return all, nil
 		}
-		if err := json.Unmarshal(lines.Bytes(), &one); err != nil {
-			return nil, fmt.Errorf("line %d: %w", line, err)
-		}
-		i, err := strconv.Atoi(fmt.Sprint(one.Index))
-		if err != nil || i < 0 || i >= features || one.Description == nil {
-			return nil, fmt.Errorf("line %d: want index, from 0 to %d, and description", line,
-				features-1)
+		i, wrong := strconv.Atoi(one.Index.String())
+		if err = cmp.Or(err, wrong); err != nil {
+			return nil, fmt.Errorf("explanation %d: %w", n, err)
 		}
 		if _, there := all[i]; !there {
-			all[i] = strings.TrimSpace(*one.Description)
+			all[i] = strings.TrimSpace(one.Description)
 		}
-	}
-	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return nil, fmt.Errorf("line %d: more than %d bytes", line, longestExplanation)
-	} else {
-		return all, err
 	}
 }

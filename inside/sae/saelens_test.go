@@ -333,7 +333,7 @@ func TestStrongest(t *testing.T) {
 		}
 		return x
 	}
-	s := sae.Strongest{Most: 3, Features: []sae.Strengths{{Feature: 7}, {Feature: 4}}}
+	s := sae.NewStrongest(3, 7, 4)
 	s.Add(1, 0, 0, text(0, 2, 1, 0))
 	b, err := json.Marshal(s) // as a run that continues has it
 	var again sae.Strongest
@@ -363,15 +363,15 @@ func TestExplanations(t *testing.T) {
 
 {"index":0,"description":"cats"}
 {"index":"3","description":"others"}
-`), 4)
+`))
 	if err != nil || len(all) != 2 || all[3] != "dogs" || all[0] != "cats" {
 		t.Errorf("%v, %v", all, err)
 	}
-	for text, want := range map[string]string{"{}": "line 1: want index", `{"index":4,"description":""}`: "0 to 3",
-		"\nx": "line 2", `{"index":1}`: "description", strings.Repeat(" ", 2<<20): "line 1: more than"} {
-		if _, err := sae.ReadExplanations(strings.NewReader(text), 4); err == nil ||
+	for text, want := range map[string]string{"{}": "explanation 1: ", `{"index":1} {"index":"x"}`: "explanation 2",
+		"\nx": "explanation 1: invalid character"} {
+		if _, err := sae.ReadExplanations(strings.NewReader(text)); err == nil ||
 			!strings.Contains(err.Error(), want) {
-			t.Errorf("%.20q: %v, want %q", text, err, want)
+			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
 }

@@ -142,7 +142,7 @@ func (e *Edit) checkValues(p *Params) error {
 			return fmt.Errorf("edit of %s: transcode: want hook_mlp_out", e.At)
 		}
 	default:
-		return fmt.Errorf("edit of %s: %s, want set, add, scale, hide, clamp or transcode", e.At,
+		return fmt.Errorf("edit of %s: %s, want set, add, scale or hide; clamp or transcode", e.At,
 			quote.Short(string(e.Op), 40))
 	}
 	for i, v := range e.Values {
