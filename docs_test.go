@@ -40,7 +40,7 @@ var standard = []string{"bufio", "bytes", "context", "embed", "encoding/json", "
 	"time"}
 
 // nested are packages of this module that are no folders of its root.
-var nested = []string{"check/reference", "checkpoint/hub", "decode/guess", "inside/steer", "model/gpu",
+var nested = []string{"check/reference", "checkpoint/hub", "decode/guess", "inside/sae", "inside/steer", "model/gpu",
 	"model/gpu/cuda", "model/gpu/drivers", "model/gpu/opencl", "serve/page", "weights/demo", "x/attention",
 	"x/textzip"}
 

@@ -80,14 +80,11 @@ func (r *Reader) Read(ctx context.Context, tokens []int) (*Text, error) {
 			w.Sync()
 			kernels.Linear(w, acts, x, rows, &enc, nil)
 			for i := w.Next(); i < rows; i = w.Next() {
-				t := t.Tokens[first+i:]
-				if wrong := r.activate(&t[0], acts[i*r.Features:(i+1)*r.Features]); wrong >= 0 {
+				one := &t.Tokens[first+i]
+				if wrong := r.activate(one, acts[i*r.Features:(i+1)*r.Features]); wrong >= 0 {
 					bad.Store(int64(wrong) + 1)
 				}
-			}
-			w.Sync()
-			for i := w.Next(); i < rows; i = w.Next() {
-				r.decode(t.Values(first+i), &t.Tokens[first+i], scales[i], offsets[i])
+				r.decode(t.Values(first+i), one, scales[i], offsets[i])
 			}
 			w.Sync()
 		})
@@ -96,7 +93,10 @@ func (r *Reader) Read(ctx context.Context, tokens []int) (*Text, error) {
 		return nil, fmt.Errorf("feature %d is %w: its weights, or the model's numbers, are not",
 			bad.Load()-1, inside.ErrNonFinite)
 	}
-	t.measure(y)
+	if t.measure(y); t.MSE-t.MSE != 0 && err == nil {
+		err = fmt.Errorf("the sum of features is %w: weights of the decoder are not",
+			inside.ErrNonFinite)
+	}
 	return t, err
 }
 

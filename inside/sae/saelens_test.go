@@ -280,6 +280,13 @@ func TestWrongDictionariesAreToldInALine(t *testing.T) {
 		{"standard", "", "", func(b []byte) []byte { return b[:len(b)-1] }, "bytes"},
 		{"standard", "", "", func(b []byte) []byte { return nil }, "no such file"},
 		{"standard", "", "", nan, "is not finite: its weights"},
+		{"standard", "", "", func(b []byte) []byte { // W_dec, the first tensor
+			b = slices.Clone(b)
+			for i := len(b) - 4*(8+40+8*40+8*30); i < len(b)-4*(8+40+8*40); i += 4 {
+				copy(b[i:], []byte{0, 0, 0x80, 0x7f})
+			}
+			return b
+		}, "the sum of features is not finite"},
 		{"standard", `"normalize_activations": "none"`, `"normalize_activations": "rms"`, same,
 			`normalize_activations: "rms"`},
 		{"standard", `"metadata": {`, `"metadata": {"hook_head_index": 1, `, same, "hook_head_index: 1"},
