@@ -366,7 +366,7 @@ func (c *serveCommand) checkSteer(a *app) error {
 	}
 	device, said, err := a.deviceName()
 	if err == nil && device != "cpu" && len(seen) > 0 {
-		err = noEdits("--steer, --sae", said, device)
+		err = noEdits("--"+[]string{"sae", "steer"}[min(1, len(c.Steer))], said, device)
 	}
 	return err
 }
