@@ -9,6 +9,7 @@ import (
 
 	"picogpt/kernels"
 	"picogpt/model"
+	"picogpt/model/stack"
 )
 
 // A View says in which coordinates values are.
@@ -138,13 +139,8 @@ func (v View) Edits(ctx context.Context, m *model.Model, edits []model.Edit) ([]
 // value returns what the view has at a point for one token, from what its source has.
 func (t *processed) value(p model.Point, x []float32) []float32 {
 	switch p.Kind {
-	case model.Embed, model.PosEmbed, model.ResidPre, model.ResidMid, model.ResidPost,
-		model.AttnOut, model.MLPOut:
-		return centred(x, nil)
 	case model.LN1Normalized, model.LN2Normalized, model.FinalNormalized:
 		return centred(x, &t.epsilon)
-	case model.Value, model.Z:
-		return minus(x, t.values(p.Layer))
 	case model.Result:
 		y, n := minus(x, t.results[p.Layer]), len(t.values(p.Layer))
 		for h := 0; h < len(y); h += n {
@@ -152,7 +148,13 @@ func (t *processed) value(p model.Point, x []float32) []float32 {
 		}
 		return y
 	}
-	return x
+	a := t.affine(p)
+	if !a.Centred && a.Shift == nil {
+		return x
+	}
+	y := make([]float32, len(x))
+	a.View(y, x)
+	return y
 }
 
 // An Affine says how the values of a point in a View come from the raw ones: they are
@@ -180,35 +182,38 @@ func (a Affine) View(y, raw []float32) {
 }
 
 // Affine returns that of a point, of one layer. An output of a LayerNorm has none in a view that
-// divides by a gain of 0; nor has a Result one.
+// divides by a gain of 0. A Result's is not told.
 func (v View) Affine(ctx context.Context, m *model.Model, p model.Point) (a Affine, err error) {
 	t, err := v.prepare(ctx, m, []model.Point{p})
 	if t == nil || err != nil {
 		return a, err
 	}
-	switch p.Kind {
-	case model.Value, model.Z:
-		a.Shift = t.values(p.Layer)
-	case model.LN1Normalized, model.LN2Normalized, model.FinalNormalized:
-		norm := &m.Params().LnF
-		if p.Kind == model.LN1Normalized {
-			norm = &m.Params().H[p.Layer].Ln1
-		} else if p.Kind == model.LN2Normalized {
-			norm = &m.Params().H[p.Layer].Ln2
+	a = t.affine(p)
+	norm := map[model.Kind]*stack.Norm{model.FinalNormalized: &m.Params().LnF,
+		model.LN1Normalized: &m.Params().H[p.Layer].Ln1,
+		model.LN2Normalized: &m.Params().H[p.Layer].Ln2}[p.Kind]
+	if norm == nil {
+		return a, nil
+	}
+	a = Affine{Shift: norm.Bias, Scale: make([]float32, len(norm.Gain))}
+	for i, gain := range norm.Gain {
+		if a.Scale[i] = 1 / gain; gain == 0 {
+			return a, fmt.Errorf("%s: the gain of number %d is 0, which cannot be undone", p, i)
 		}
-		a.Shift, a.Scale = norm.Bias, make([]float32, len(norm.Gain))
-		for i, gain := range norm.Gain {
-			if a.Scale[i] = 1 / gain; gain == 0 {
-				return a, fmt.Errorf("%s: the gain of number %d is 0, which cannot be undone", p, i)
-			}
-		}
-	case model.Result:
-		return a, fmt.Errorf("%s: want another point", p)
-	default:
-		a.Centred = p.Kind < model.Query || p.Kind > model.Result && p.Kind != model.MLPPre &&
-			p.Kind != model.MLPPost
 	}
 	return a, nil
+}
+
+// affine returns that of a point that is no output of a LayerNorm.
+func (t *processed) affine(p model.Point) Affine {
+	switch p.Kind {
+	case model.Embed, model.PosEmbed, model.ResidPre, model.ResidMid, model.ResidPost,
+		model.AttnOut, model.MLPOut:
+		return Affine{Centred: true}
+	case model.Value, model.Z:
+		return Affine{Shift: t.values(p.Layer)}
+	}
+	return Affine{}
 }
 
 // minus returns x − y.

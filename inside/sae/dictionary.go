@@ -30,6 +30,7 @@ import (
 	"io/fs"
 	"math"
 	"slices"
+	"strings"
 
 	"picogpt/inside"
 	"picogpt/internal/folder"
@@ -95,30 +96,24 @@ func (d *Dictionary) Digest() string {
 
 // take finds the tensors.
 func (d *Dictionary) take() error {
-	n := d.Features
-	type want struct {
-		to    *[]float32
-		shape []int
-	}
-	each := []int{n}
-	all := map[string]want{"W_enc": {&d.enc, []int{d.Width, n}}, "W_dec": {&d.dec, []int{n, d.OutWidth}},
-		"b_dec": {&d.bDec, []int{d.OutWidth}}}
-	if d.jump {
-		all["threshold"] = want{&d.threshold, each}
-	}
+	n, each := d.Features, "b_enc"
 	if d.gated {
-		all["b_gate"], all["r_mag"] = want{&d.bias, each}, want{&d.gain, each}
-		all["b_mag"] = want{&d.shift, each}
-	} else {
-		all["b_enc"] = want{&d.bias, each}
+		each = "b_gate r_mag b_mag"
+	} else if d.jump {
+		each += " threshold"
 	}
+	want := map[string][]int{"W_enc": {d.Width, n}, "W_dec": {n, d.OutWidth}, "b_dec": {d.OutWidth}}
+	for _, name := range strings.Fields(each) {
+		want[name] = []int{n}
+	}
+	has := map[string][]float32{}
 	for _, t := range d.file.All() {
-		w, ok := all[t.Name]
-		if delete(all, t.Name); !ok && t.Name != "scaling_factor" {
+		shape, ok := want[t.Name]
+		if delete(want, t.Name); !ok && t.Name != "scaling_factor" {
 			return fmt.Errorf("%s: not of the architecture %s", quote.Short(t.Name, 40),
 				d.Architecture)
-		} else if ok && !slices.Equal(t.Shape, w.shape) {
-			return fmt.Errorf("%s: shape %d, want %d", t.Name, t.Shape, w.shape)
+		} else if ok && !slices.Equal(t.Shape, shape) {
+			return fmt.Errorf("%s: shape %d, want %d", t.Name, t.Shape, shape)
 		}
 		x, err := t.Float32s()
 		if err != nil {
@@ -132,13 +127,14 @@ func (d *Dictionary) take() error {
 				return fmt.Errorf("%s: number %d is not finite", t.Name, i)
 			}
 		}
-		if ok {
-			*w.to = x
-		}
+		has[t.Name] = x
 	}
-	for name := range all {
+	for name := range want {
 		return fmt.Errorf("%s: missing, want one of the architecture %s", name, d.Architecture)
 	}
+	d.enc, d.dec, d.bDec = has["W_enc"], has["W_dec"], has["b_dec"]
+	d.bias, d.threshold = slices.Concat(has["b_enc"], has["b_gate"]), has["threshold"]
+	d.gain, d.shift = has["r_mag"], has["b_mag"]
 	d.gain = slices.Clone(d.gain)
 	for i, v := range d.gain {
 		d.gain[i] = float32(kernels.Exp64(float64(v)))
