@@ -71,6 +71,9 @@ func TestRequestsChangeFeatures(t *testing.T) {
 			t.Errorf("%s: %q, want %q", x.steer, a.Choices[0].Text, want)
 		}
 	}
+	if _, document := c.do("GET", "/openapi.json", ""); !strings.Contains(document, `"feature":{"maximum":255,"minimum":0,`) {
+		t.Error("/openapi.json says nothing of features")
+	}
 	if len(texts) != 4 {
 		t.Errorf("texts %v, want 4 different ones", texts)
 	}
@@ -78,6 +81,8 @@ func TestRequestsChangeFeatures(t *testing.T) {
 		`[{"name":"story","feature":7,"to":0}]`:                                  "want warm, cold, stories",
 		`[{"name":"stories","to":0}]`:                                            "want a feature of a dictionary",
 		`[{"name":"warm","feature":7}]`:                                          "and none of a vector",
+		`[{"name":"warm","to":7}]`:                                               "and none of a vector",
+		`[{"name":"stories","feature":7,"to":7,"scale":2}]`:                      "with scale or to",
 		`[{"name":"stories","feature":256,"to":0}]`:                              "0 to 255",
 		`[{"name":"stories","feature":7,"to":1e9}]`:                              "want a number from",
 		`[{"name":"stories","feature":7},{"name":"stories","feature":7,"to":3}]`: "comes twice",

@@ -112,9 +112,11 @@ func (s *Server) readSteer(to *[]steered, ignored *[]string) field {
 				return r.Errorf("%s", s.noSteering(v.name))
 			}
 			d := s.steering(v.name).Dictionary
-			if (d != nil) != (v.feature >= 0) || d != nil && v.feature >= d.Features {
-				return r.Errorf("%s: want a feature of a dictionary, and none of a vector",
-					short(v.name))
+			set := v.to != nil && *v.to == *v.to
+			if (d != nil) != (v.feature >= 0) || d != nil && v.feature >= d.Features ||
+				set && (d == nil || v.scale != 1) {
+				return r.Errorf("%s: want a feature of a dictionary, with scale or to, and none of "+
+					"a vector", short(v.name))
 			}
 			if slices.ContainsFunc(*to, func(o steered) bool {
 				return o.name == v.name && o.feature == v.feature

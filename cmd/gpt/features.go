@@ -187,13 +187,6 @@ func (c *featuresCommand) said(feature int) string {
 	return ""
 }
 
-// A tokenLogit is what a feature adds to the logit of a token.
-type tokenLogit struct {
-	ID    int     `json:"id"`
-	Text  string  `json:"text"`
-	Logit float32 `json:"logit"`
-}
-
 // logits shows what features do to logits.
 func (c *featuresCommand) logits(a *app, d *sae.Dictionary) error {
 	names, err := a.nameTokens(false, &prompt{ids: []int{0}})
@@ -214,10 +207,11 @@ func (c *featuresCommand) logits(a *app, d *sae.Dictionary) error {
 		one := map[string]any{"feature": i, "explanation": c.words[i]}
 		fmt.Fprintf(&b, "feature %d%s\n", i, c.said(i))
 		for _, does := range []string{"raises", "lowers"} {
-			var list []tokenLogit
+			var list []map[string]any
 			b.WriteString("  " + does)
 			for _, id := range inside.Greatest(logits, c.Top) {
-				list = append(list, tokenLogit{id, names.name(id), logits[id]})
+				list = append(list, map[string]any{"id": id, "text": names.name(id),
+					"logit": logits[id]})
 				fmt.Fprintf(&b, "  %s %.3f", quoteShort(names.name(id)), logits[id])
 			}
 			b.WriteByte('\n')

@@ -119,13 +119,12 @@ func (d *Dictionary) take() error {
 		if err != nil {
 			return err
 		}
-		for i, v := range x[:min(len(x), d.Width+n+d.OutWidth)] { // more are seen when they are used
-			if !ok && math.Abs(float64(v)-1) > 1e-5 {
-				return fmt.Errorf("scaling_factor (finetuning_scaling_factor): number %d is %g, "+
-					"want 1: SAELens 6 takes no other", i, v)
-			} else if v-v != 0 {
-				return fmt.Errorf("%s: number %d is not finite", t.Name, i)
-			}
+		if i := kernels.FirstNonFinite(x[:min(len(x), d.Width+n+d.OutWidth)]); i >= 0 {
+			return fmt.Errorf("%s: number %d is not finite", t.Name, i) // others are seen in use
+		}
+		if !ok && slices.ContainsFunc(x, func(v float32) bool { return v < 0.99999 || v > 1.00001 }) {
+			return errors.New("scaling_factor (finetuning_scaling_factor): want all 1: SAELens 6 " +
+				"takes no other")
 		}
 		has[t.Name] = x
 	}

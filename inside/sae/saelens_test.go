@@ -303,7 +303,7 @@ func TestWrongDictionariesAreToldInALine(t *testing.T) {
 			b = slices.Clone(b)
 			copy(b[len(b)-4:], []byte{0, 0, 0, 0x40})
 			return b
-		}, "scaling_factor (finetuning_scaling_factor): number 39 is 2"},
+		}, "scaling_factor (finetuning_scaling_factor): want all 1"},
 	} {
 		folder := rewritten(t, dir, c.of, func(s string) string {
 			return strings.Replace(s, c.old, c.with, 1)
