@@ -20,8 +20,8 @@ import (
 	"picogpt/serve/internal/openapi"
 )
 
-// A Steering is a control vector, or a dictionary whose features are directions, that requests may ask
-// for by its name, in the field steer.
+// A Steering is a control vector, or a dictionary whose features are directions, that requests may
+// ask for by its name, in the field steer.
 type Steering struct {
 	Name       string
 	Vector     steer.Vector // must not change
@@ -75,8 +75,8 @@ func checkSteering(m *model.Model, list []Steering) error {
 // mostFeatures bounds the features of a request: each has the numbers of its encoder and decoder.
 const mostFeatures = 64
 
-// readSteer reads a list of vectors: objects with name, and scale where it is not 1; of a dictionary
-// with a feature, and scale or to.
+// readSteer reads a list of vectors: objects with name, and scale where it is not 1; of a
+// dictionary with a feature, and scale or to.
 func (s *Server) readSteer(to *[]steered, ignored *[]string) field {
 	most, largest := 0, -1
 	for _, v := range s.options.Steer {
@@ -115,8 +115,8 @@ func (s *Server) readSteer(to *[]steered, ignored *[]string) field {
 			set := v.to != nil && *v.to == *v.to
 			if (d != nil) != (v.feature >= 0) || d != nil && v.feature >= d.Features ||
 				set && (d == nil || v.scale != 1) {
-				return r.Errorf("%s: want a feature of a dictionary, with scale or to, and none of "+
-					"a vector", short(v.name))
+				return r.Errorf("%s: want a feature of a dictionary, with scale or to, and none "+
+					"of a vector", short(v.name))
 			}
 			if slices.ContainsFunc(*to, func(o steered) bool {
 				return o.name == v.name && o.feature == v.feature

@@ -52,17 +52,15 @@ func newFeatures(a *app) *cli.Command {
 		Flags: func(f *cli.Flags) {
 			c.Text.flags(f)
 			c.Text.addBOS(f)
-			f.Add(&c.Top, "--top K [5]", `show the K strongest features of each token, or with
-				--logits and --strongest K tokens`)
+			f.Add(&c.Top, "--top K [5]", "K features of each token, or K tokens of each feature")
 			f.Add(cli.Commas(&c.Logits), "--logits LIST",
-				"show which logits the features of LIST, such as 3,14, raise and lower most, directly")
-			f.Add(cli.Commas(&c.Strongest), "--strongest LIST", `show the tokens of --texts at which
-				the features of LIST are strongest; with --out what each text has, too`)
-			f.Add(&c.Texts.From.File, "--texts FILE",
-				"with --strongest: the texts, as gpt score takes them; - is stdin")
+				"show which logits the features of LIST, such as 3,14, raise and lower most")
+			f.Add(cli.Commas(&c.Strongest), "--strongest LIST",
+				"show the tokens of --texts at which the features of LIST are strongest")
+			f.Add(&c.Texts.From.File, "--texts FILE", "texts, as gpt score takes them; - is stdin")
 			targetFlags(f, &c.Texts.Target)
-			f.Add(&c.Explanations, "--explanations FILE", `words for features: JSON objects with
-				index and description, as Neuronpedia exports them`)
+			f.Add(&c.Explanations, "--explanations FILE",
+				"words for features: JSON objects with index and description")
 			f.Add(&c.JSON, "--json", "print JSON")
 			a.flags(f, evaluates|edited|cjkSpaces)
 		},
@@ -330,8 +328,8 @@ func (c *featuresCommand) read(ctx context.Context, a *app, r *sae.Reader, t eva
 
 // --sae and --feature.
 
-// releases are some of the hub's dictionaries by SAELens's names: the repository, and the folder of a
-// layer where it has not a hook's name. Those without were made for processed models.
+// releases are some of the hub's dictionaries by SAELens's names: the repository, and the folder of
+// a layer where it has not a hook's name. Those without were made for processed models.
 var releases = map[string][2]string{
 	"gpt2-small-res-jb": {"jbloom/GPT2-Small-SAEs-Reformatted"},
 	"gpt2-small-res-jb-feature-splitting": {
@@ -375,8 +373,8 @@ func (a *app) dictionary(dir string) (d *sae.Dictionary, err error) {
 	return d, err
 }
 
-// readerOf returns a reader of the dictionary in a model, nil for the command's, and tells what is to
-// know of it.
+// readerOf returns a reader of the dictionary in a model, nil for the command's, and tells what is
+// to know of it.
 func (a *app) readerOf(d *sae.Dictionary, m *model.Model) (*sae.Reader, error) {
 	var err error
 	if m == nil {

@@ -77,8 +77,8 @@ func newServe(a *app) *cli.Command {
 			f.Add(&c.Steer, "--steer NAME=FILE[:SCALE][@LAYERS]",
 				`a control vector (gpt steer makes one) that requests may name in the field steer;
 				SCALE multiplies theirs; may be repeated`)
-			f.Add(&c.SAE, "--sae NAME=DIR|RELEASE/HOOK", `a sparse autoencoder or transcoder, as gpt
-				features has it, whose features requests may change in the field steer; may be repeated`)
+			f.Add(&c.SAE, "--sae NAME=DIR|RELEASE/HOOK", `a sparse autoencoder (gpt features says
+				which) whose features requests may change in the field steer; may be repeated`)
 			f.Add(&c.Inside, "--inside HOW [on]",
 				`on: requests may ask what the model computes for a token, and edit it: /inside, the
 				field edits, and a panel of the page; off: they are refused`).OneOf("on", "off")

@@ -128,25 +128,28 @@ func (c *Config) check() error {
 			"constant_norm_rescale, expected_average_only_in or covariance_whitening",
 			quote.Short(fmt.Sprint(c.Normalize), 40))
 	}
-	switch {
-	case c.In.Layer == model.AllLayers:
-		return errors.New("hook_name: want a point of one layer")
-	case c.Out.Layer == model.AllLayers:
-		return errors.New("hook_name_out: want a point of one layer")
-	case c.Activation != "relu":
-		return fmt.Errorf("activation_fn: %s, want relu or topk", quote.Short(c.Activation, 40))
-	case c.Width < 1 || c.Features < 1 || c.OutWidth < 1:
-		return fmt.Errorf("d_in %d, d_sae %d, d_out %d: want 1 or more", c.Width, c.Features, c.OutWidth)
-	case c.top && (c.K < 1 || c.K > c.Features):
-		return fmt.Errorf("k: %d, want 1 to %d (d_sae)", c.K, c.Features)
-	case c.Rescale && !c.top:
-		return errors.New("rescale_acts_by_decoder_norm: true, want topk with it")
-	case c.transcoder && *c.ApplyBDec:
-		return errors.New("apply_b_dec_to_input: want false of a transcoder")
-	case c.Head != nil:
-		return fmt.Errorf("hook_head_index: %d, want null, a dictionary of all heads", *c.Head)
-	case c.Reshape != "" && c.Reshape != "none" && c.Reshape != "hook_z":
-		return fmt.Errorf("reshape_activations: %s, want none or hook_z", quote.Short(c.Reshape, 40))
+	for _, field := range []struct {
+		wrong bool
+		name  string
+		has   any
+		want  string
+	}{
+		{c.In.Layer == model.AllLayers, "hook_name", "", "a point of one layer"},
+		{c.Out.Layer == model.AllLayers, "hook_name_out", "", "a point of one layer"},
+		{c.Head != nil, "hook_head_index", "a head", "null, a dictionary of all heads"},
+		{c.Activation != "relu", "activation_fn", c.Activation, "relu, or topk"},
+		{c.Width < 1 || c.OutWidth < 1, "d_in, d_out", []int{c.Width, c.OutWidth}, "1 or more"},
+		{c.Features < 1, "d_sae", c.Features, "1 or more"},
+		{c.top && (c.K < 1 || c.K > c.Features), "k", c.K, "1 to d_sae"},
+		{c.Rescale && !c.top, "rescale_acts_by_decoder_norm", true, "topk with it"},
+		{c.transcoder && *c.ApplyBDec, "apply_b_dec_to_input", true, "false of a transcoder"},
+		{c.Reshape != "" && c.Reshape != "none" && c.Reshape != "hook_z", "reshape_activations",
+			c.Reshape, "none or hook_z"},
+	} {
+		if field.wrong {
+			return fmt.Errorf("%s: %s, want %s", field.name,
+				quote.Short(fmt.Sprint(field.has), 40), field.want)
+		}
 	}
 	return nil
 }
@@ -157,8 +160,8 @@ func (c *Config) view(p model.Point, processed bool) (inside.View, error) {
 	switch p.Kind {
 	case model.Value, model.Z:
 		if by = "fold_ln"; (c.Model[by] == true) != (c.Model["fold_value_biases"] == true) {
-			return "", errors.New("model_from_pretrained_kwargs: fold_ln, fold_value_biases: want " +
-				"both or none")
+			return "", errors.New("model_from_pretrained_kwargs: fold_ln, fold_value_biases: " +
+				"want both or none")
 		}
 	case model.LN1Normalized, model.LN2Normalized, model.FinalNormalized:
 		return inside.TransformerLens, nil // whose hook_normalized is before gain and bias

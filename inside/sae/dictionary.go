@@ -122,7 +122,8 @@ func (d *Dictionary) take() error {
 		if i := kernels.FirstNonFinite(x[:min(len(x), d.Width+n+d.OutWidth)]); i >= 0 {
 			return fmt.Errorf("%s: number %d is not finite", t.Name, i) // others are seen in use
 		}
-		if !ok && slices.ContainsFunc(x, func(v float32) bool { return v < 0.99999 || v > 1.00001 }) {
+		one := func(v float32) bool { return math.Abs(float64(v)-1) <= 1e-5 }
+		if !ok && slices.ContainsFunc(x, func(v float32) bool { return !one(v) }) {
 			return errors.New("scaling_factor (finetuning_scaling_factor): want all 1: SAELens 6 " +
 				"takes no other")
 		}
@@ -182,8 +183,8 @@ func (d *Dictionary) For(ctx context.Context, m *model.Model) (r *Reader, err er
 		return nil, err
 	}
 	if in, out := m.Width(d.In, 0), m.Width(d.Out, 0); d.Width != in || d.OutWidth != out {
-		return nil, fmt.Errorf("d_in %d and d_out %d, want %d and %d, the widths of %s and %s", d.Width,
-			d.OutWidth, in, out, d.In, d.Out)
+		return nil, fmt.Errorf("d_in %d and d_out %d, want %d and %d, the widths of %s and %s",
+			d.Width, d.OutWidth, in, out, d.In, d.Out)
 	}
 	if r.from, err = d.View.Affine(ctx, m, d.In); err == nil {
 		r.to, err = d.viewOut.Affine(ctx, m, d.Out)

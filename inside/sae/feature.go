@@ -39,8 +39,8 @@ func (d *Dictionary) unit(feature int) ([]float32, error) {
 	return u, nil
 }
 
-// Edits returns the edits of the model that make some changes: x becomes x + (to − f)·W_dec[f], where
-// all features are read before one is changed.
+// Edits returns the edits of the model that make some changes: x becomes x + (to − f)·W_dec[f],
+// where all features are read before one is changed.
 func (r *Reader) Edits(changes ...Change) (edits []model.Edit, err error) {
 	clamp := model.Edit{At: r.Out, Head: model.AllHeads, Op: model.Clamp}
 	if r.In.Kind == model.LN2Normalized && r.In.Layer == r.Out.Layer {
@@ -78,7 +78,8 @@ func (r *Reader) Edits(changes ...Change) (edits []model.Edit, err error) {
 	return edits, r.m.CheckEdits(edits)
 }
 
-// clamp returns the numbers of a Clamp: the view and b_dec become a part of the encoder and the bias.
+// clamp returns the numbers of a Clamp: the view and b_dec become a part of the encoder and the
+// bias.
 func (r *Reader) clamp(c Change, unit []float32) []float32 {
 	f, e := c.Feature, make([]float32, r.Width)
 	bias := float64(r.bias[f])
@@ -103,9 +104,9 @@ func (r *Reader) clamp(c Change, unit []float32) []float32 {
 	return all
 }
 
-// Effect returns what 1 of a feature adds to the logits directly, if ln_f divided by 1: its direction
-// (of Z and MLPPost through c_proj), less its mean, times ln_f's gain and W_U, less the mean over the
-// vocabulary [vocab_size]. That is W_dec·W_U of the model that TransformerLens makes.
+// Effect returns what 1 of a feature adds to the logits directly, if ln_f divided by 1: its
+// direction (of Z and MLPPost through c_proj), less its mean, times ln_f's gain and W_U, less the
+// mean over the vocabulary [vocab_size]. That is W_dec·W_U of the model that TransformerLens makes.
 func (r *Reader) Effect(ctx context.Context, feature int) ([]float32, error) {
 	p := r.m.Params()
 	u, err := r.unit(feature)
@@ -176,8 +177,8 @@ type Place struct {
 // before and after are how many tokens of the context are kept.
 const before, after = 8, 4
 
-// Add takes the features of a part of a text, whose tokens from skip on are those from index from on
-// of a line. Of equal values the first ones stay.
+// Add takes the features of a part of a text, whose tokens from skip on are those from index from
+// on of a line. Of equal values the first ones stay.
 func (s *Strongest) Add(line, from, skip int, t *Text) {
 	for i := range s.Features {
 		f := &s.Features[i]

@@ -23,8 +23,8 @@ type Token struct {
 	Square   float64   `json:"square"`   // ‖x‖²
 }
 
-// A Text is what a dictionary makes of a text. Of a transcoder x is what it stands for. The sums are
-// in float64.
+// A Text is what a dictionary makes of a text. Of a transcoder x is what it stands for. The sums
+// are in float64.
 type Text struct {
 	IDs       []int   `json:"ids"`
 	Tokens    []Token `json:"tokens"`

@@ -289,16 +289,16 @@ func TestWrongDictionariesAreToldInALine(t *testing.T) {
 		}, "the sum of features is not finite"},
 		{"standard", `"normalize_activations": "none"`, `"normalize_activations": "rms"`, same,
 			`normalize_activations: "rms"`},
-		{"standard", `"metadata": {`, `"metadata": {"hook_head_index": 1, `, same, "hook_head_index: 1"},
+		{"standard", `"metadata": {`, `"metadata": {"hook_head_index": 1, `, same, `hook_head_index: "a head", want null`},
 		{"standard", `"metadata": {`, `"metadata": {"model_from_pretrained_kwargs": {"refactor": true}, `, same,
 			`model_from_pretrained_kwargs: "refactor"`},
 		{"standard-z", `"metadata": {`, `"metadata": {"model_from_pretrained_kwargs": {"fold_ln": true}, `, same,
 			"want both or none"},
 		{"standard", `"architecture": "standard"`, `"architecture": "gated"`, same, "not of the architecture gated"},
-		{"topk", `"k": 5`, `"k": 41`, same, "k: 41, want 1 to 40"},
+		{"topk", `"k": 5`, `"k": 41`, same, `k: "41", want 1 to d_sae`},
 		{"transcoder", `"apply_b_dec_to_input": false`, `"apply_b_dec_to_input": true`, same, "apply_b_dec_to_input"},
 		{"transcoder", `hook_name_out`, `other`, same, "hook_name_out"},
-		{"old-gated", "relu", "tanh-relu", same, `activation_fn: "tanh-relu"`},
+		{"old-gated", "relu", "tanh-relu", same, `activation_fn: "tanh-relu", want relu`},
 		{"old-gated", "", "", func(b []byte) []byte { // scaling_factor is the last tensor
 			b = slices.Clone(b)
 			copy(b[len(b)-4:], []byte{0, 0, 0, 0x40})

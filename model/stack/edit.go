@@ -41,10 +41,11 @@ type Edit struct {
 	To   int `json:"to,omitempty"`
 
 	// Of Set and Add: one number for all, or [width], or [To-From, width]. The width is that of the
-	// point, or head_dim for one head. Of Scale: one number. Of Clamp and Transcode: for each feature
-	// its encoder E and decoder D [width], and bias, threshold, gain, shift and to. Where p = x·E +
-	// bias is more than the threshold, the feature is f = gain·p + shift if that is more than 0; else
-	// it is 0. (to − f)·D is added, when all features are read. The sums are in float64, in order.
+	// point, or head_dim for one head. Of Scale: one number. Of Clamp and Transcode: for each
+	// feature its encoder E and decoder D [width], and bias, threshold, gain, shift and to. Where p
+	// = x·E + bias is more than the threshold, the feature is f = gain·p + shift if that is more
+	// than 0; else it is 0. (to − f)·D is added, when all features are read. The sums are in
+	// float64, in order.
 	Values []float32 `json:"values,omitempty"`
 
 	// Of Hide: the tokens do not see the keys at positions KeysFrom to KeysTo-1.
@@ -174,8 +175,8 @@ func (e *Edit) Covers(position int) bool {
 // features is how many numbers a feature has beside its encoder and its decoder.
 const features = 5
 
-// Apply edits x, all values of the point for the token at a position, which the edit covers. norm is
-// the block's LN2Normalized of the token, for Transcode.
+// Apply edits x, all values of the point for the token at a position, which the edit covers. norm
+// is the block's LN2Normalized of the token, for Transcode.
 func (e *Edit) Apply(p *Params, x, norm []float32, position int) {
 	width, values := e.width(p), e.Values
 	if e.At.Kind.PerHead() && e.Head != AllHeads {
