@@ -209,7 +209,8 @@ func (t *Text) measure(x []float32) {
 	t.Active, t.MSE = t.Active/count, off/count
 	variance := all / count
 	for _, m := range means {
-		variance -= float64(m/count) * float64(m/count)
+		m /= count
+		variance -= float64(m * m)
 	}
 	if t.Explained = 1 - t.MSE/variance; variance < 1e-10 { // as SAELens has it
 		t.Explained = 0

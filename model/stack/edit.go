@@ -5,9 +5,9 @@ package stack
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 
 	"picogpt/internal/quote"
+	"picogpt/kernels"
 )
 
 // An Op says what an Edit does.
@@ -146,10 +146,8 @@ func (e *Edit) checkValues(p *Params) error {
 		return fmt.Errorf("edit of %s: %s, want set, add, scale or hide; clamp or transcode", e.At,
 			quote.Short(string(e.Op), 40))
 	}
-	for i, v := range e.Values {
-		if x := float64(v); math.IsNaN(x) || math.IsInf(x, 0) {
-			return fmt.Errorf("edit of %s: value %d is not finite", e.At, i)
-		}
+	if i := kernels.FirstNonFinite(e.Values); i >= 0 {
+		return fmt.Errorf("edit of %s: value %d is not finite", e.At, i)
 	}
 	return nil
 }
