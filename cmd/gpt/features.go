@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -271,7 +272,7 @@ func (c *featuresCommand) strongest(a *app, d *sae.Dictionary) error {
 			total.Lines++
 			return one.row, one, one.Features[0].Tokens, nil
 		})
-	if err = fault.First(err, total.Failed("read")); err != nil {
+	if err != nil {
 		return err
 	}
 	names, err := a.nameTokens(false, &prompt{ids: []int{0}})
@@ -294,14 +295,16 @@ func (c *featuresCommand) strongest(a *app, d *sae.Dictionary) error {
 			b.WriteByte('\n')
 		}
 	}
-	return a.print(c.JSON, total.Strongest, b.String())
+	return fault.First(a.print(c.JSON, total.Strongest, b.String()), total.Failed("read"))
 }
 
 // read adds the features of a text, in parts that fit into the context.
 func (c *featuresCommand) read(ctx context.Context, a *app, r *sae.Reader, t eval.Tokenizer,
 	q *eval.Request, to ...*sae.Strongest) error {
 	ids, err := q.Tokens, q.Err
-	if err == nil && ids == nil {
+	if err == nil && q.Pair {
+		err = errors.New("context and continuation: want a text, or tokens")
+	} else if err == nil && ids == nil {
 		ids, err = t.Encode(q.Text)
 	}
 	ck, wrong := a.open()
@@ -313,7 +316,7 @@ func (c *featuresCommand) read(ctx context.Context, a *app, r *sae.Reader, t eva
 		begin = []int{id}
 	}
 	from := 0
-	for part := range slices.Chunk(ids, ck.Config.Positions-len(begin)) {
+	for part := range slices.Chunk(ids, max(1, ck.Config.Positions-len(begin))) {
 		text, err := r.Read(ctx, slices.Concat(begin, part))
 		if err != nil {
 			return err
