@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"picogpt/inside"
-	"picogpt/inside/sae"
 	"picogpt/inside/steer"
 	"picogpt/internal/strictjson"
 	"picogpt/model"
@@ -26,7 +25,23 @@ type Steering struct {
 	Name       string
 	Vector     steer.Vector // must not change
 	Scale      float32      // multiplies the request's; 0 means 1
-	Dictionary *sae.Reader  // in place of Vector: of the model, and open while the server is
+	Dictionary Dictionary   // in place of Vector: of the model, and open while the server is
+}
+
+// A Dictionary is what package inside/sae reads: a *sae.Reader. The server's program has the package
+// only where something opens one: the playground in a browser has not.
+type Dictionary interface {
+	Model() *model.Model
+	Size() int // how many features
+	Digest() string
+	Edits(changes ...Change) ([]model.Edit, error)
+}
+
+// A Change is what becomes of a feature: a sae.Change.
+type Change = struct {
+	Feature int
+	Add     bool
+	To      float32
 }
 
 // mostScale bounds a request's scale of a vector. What it makes infinite is refused.
@@ -81,7 +96,7 @@ func (s *Server) readSteer(to *[]steered, ignored *[]string) field {
 	most, largest := 0, -1
 	for _, v := range s.options.Steer {
 		if most++; v.Dictionary != nil {
-			most, largest = most+mostFeatures, max(largest, v.Dictionary.Features-1)
+			most, largest = most+mostFeatures, max(largest, v.Dictionary.Size()-1)
 		}
 	}
 	one := func(v *steered) field {
@@ -113,7 +128,7 @@ func (s *Server) readSteer(to *[]steered, ignored *[]string) field {
 			}
 			d := s.steering(v.name).Dictionary
 			set := v.to != nil && *v.to == *v.to
-			if (d != nil) != (v.feature >= 0) || d != nil && v.feature >= d.Features ||
+			if (d != nil) != (v.feature >= 0) || d != nil && v.feature >= d.Size() ||
 				set && (d == nil || v.scale != 1) {
 				return r.Errorf("%s: want a feature of a dictionary, with scale or to, and none "+
 					"of a vector", short(v.name))
@@ -196,15 +211,15 @@ func (c *changes) addFields(s *Server, table map[string]field, ignored *[]string
 // all returns the edits of control vectors, and those of the request after them.
 func (c *changes) all(s *Server) ([]model.Edit, error) {
 	var list []steer.Scaled
-	features := map[*sae.Reader][]sae.Change{}
+	features := map[Dictionary][]Change{}
 	for _, w := range c.steer {
 		v := s.steering(w.name)
 		if d := v.Dictionary; d != nil {
-			change := sae.Change{Feature: w.feature, Add: *w.to != *w.to, To: float32(w.scale)}
-			if !change.Add {
-				change.To = float32(*w.to)
+			one := Change{Feature: w.feature, Add: *w.to != *w.to, To: float32(w.scale)}
+			if !one.Add {
+				one.To = float32(*w.to)
 			}
-			features[d] = append(features[d], change)
+			features[d] = append(features[d], one)
 			continue
 		}
 		scale := float32(float64(v.Scale) * w.scale)

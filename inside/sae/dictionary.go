@@ -194,3 +194,6 @@ func (d *Dictionary) For(ctx context.Context, m *model.Model) (r *Reader, err er
 
 // Model returns the model.
 func (r *Reader) Model() *model.Model { return r.m }
+
+// Size returns how many features there are.
+func (r *Reader) Size() int { return r.Features }

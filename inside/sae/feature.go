@@ -19,7 +19,7 @@ import (
 
 // A Change is what becomes of a feature at every token: To, or with Add that much more of it. What
 // the features leave out of x stays as it is.
-type Change struct {
+type Change = struct {
 	Feature int
 	Add     bool
 	To      float32
