@@ -33,7 +33,8 @@ func dictionaries(t testing.TB, m *model.Model) []serve.Steering {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append(two(), serve.Steering{Name: "stories", Dictionary: r})
+	return append(two(), serve.Steering{Name: "stories", Dictionary: &serve.Dictionary{
+		Model: m, Features: r.Features, Digest: r.Digest(), Edits: r.Edits}})
 }
 
 func TestRequestsChangeFeatures(t *testing.T) {

@@ -25,16 +25,16 @@ type Steering struct {
 	Name       string
 	Vector     steer.Vector // must not change
 	Scale      float32      // multiplies the request's; 0 means 1
-	Dictionary Dictionary   // in place of Vector: of the model, and open while the server is
+	Dictionary *Dictionary  // in place of Vector: of the model, and open while the server is
 }
 
-// A Dictionary is what package inside/sae reads: a *sae.Reader. The server's program has the package
-// only where something opens one: the playground in a browser has not.
-type Dictionary interface {
-	Model() *model.Model
-	Size() int // how many features
-	Digest() string
-	Edits(changes ...Change) ([]model.Edit, error)
+// A Dictionary is what the server needs of a sae.Reader. It is no interface, and the server's program
+// has no code of package inside/sae unless something opens one: the playground in a browser has not.
+type Dictionary struct {
+	Model    *model.Model
+	Features int
+	Digest   string
+	Edits    func(changes ...Change) ([]model.Edit, error)
 }
 
 // A Change is what becomes of a feature: a sae.Change.
@@ -67,7 +67,7 @@ func checkSteering(m *model.Model, list []Steering) error {
 				mostName)
 		case slices.ContainsFunc(list[:i], func(o Steering) bool { return o.Name == s.Name }):
 			return fmt.Errorf("steering %s: two vectors of that name", short(s.Name))
-		case s.Dictionary != nil && len(s.Vector) == 0 && s.Dictionary.Model() == m:
+		case s.Dictionary != nil && len(s.Vector) == 0 && s.Dictionary.Model == m:
 			continue
 		case len(s.Vector) == 0 || s.Dictionary != nil:
 			return fmt.Errorf("steering %s: a vector without a direction", short(s.Name))
@@ -96,7 +96,7 @@ func (s *Server) readSteer(to *[]steered, ignored *[]string) field {
 	most, largest := 0, -1
 	for _, v := range s.options.Steer {
 		if most++; v.Dictionary != nil {
-			most, largest = most+mostFeatures, max(largest, v.Dictionary.Size()-1)
+			most, largest = most+mostFeatures, max(largest, v.Dictionary.Features-1)
 		}
 	}
 	one := func(v *steered) field {
@@ -128,7 +128,7 @@ func (s *Server) readSteer(to *[]steered, ignored *[]string) field {
 			}
 			d := s.steering(v.name).Dictionary
 			set := v.to != nil && *v.to == *v.to
-			if (d != nil) != (v.feature >= 0) || d != nil && v.feature >= d.Size() ||
+			if (d != nil) != (v.feature >= 0) || d != nil && v.feature >= d.Features ||
 				set && (d == nil || v.scale != 1) {
 				return r.Errorf("%s: want a feature of a dictionary, with scale or to, and none "+
 					"of a vector", short(v.name))
@@ -179,7 +179,7 @@ func writeSteering(w io.Writer, list []Steering) {
 	for _, s := range list {
 		orDefault(&s.Scale, 1)
 		if s.Dictionary != nil {
-			fmt.Fprintf(w, "%q %s\n", s.Name, s.Dictionary.Digest())
+			fmt.Fprintf(w, "%q %s\n", s.Name, s.Dictionary.Digest)
 			continue
 		}
 		fmt.Fprintf(w, "%q %x %d\n", s.Name, math.Float32bits(s.Scale), s.Vector.Layers())
@@ -211,7 +211,7 @@ func (c *changes) addFields(s *Server, table map[string]field, ignored *[]string
 // all returns the edits of control vectors, and those of the request after them.
 func (c *changes) all(s *Server) ([]model.Edit, error) {
 	var list []steer.Scaled
-	features := map[Dictionary][]Change{}
+	features := map[*Dictionary][]Change{}
 	for _, w := range c.steer {
 		v := s.steering(w.name)
 		if d := v.Dictionary; d != nil {

@@ -326,7 +326,8 @@ func (c *serveCommand) vectors(a *app, m *model.Model) (all []serve.Steering, er
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, serve.Steering{Name: name, Dictionary: r})
+		all = append(all, serve.Steering{Name: name, Dictionary: &serve.Dictionary{Model: m,
+			Features: r.Features, Digest: r.Digest(), Edits: r.Edits}})
 	}
 	for _, value := range c.Steer {
 		name, s, err := parseNamedSteer(value)

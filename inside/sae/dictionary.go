@@ -191,9 +191,3 @@ func (d *Dictionary) For(ctx context.Context, m *model.Model) (r *Reader, err er
 	}
 	return r, err
 }
-
-// Model returns the model.
-func (r *Reader) Model() *model.Model { return r.m }
-
-// Size returns how many features there are.
-func (r *Reader) Size() int { return r.Features }
