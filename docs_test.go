@@ -40,8 +40,9 @@ var standard = []string{"bufio", "bytes", "context", "embed", "encoding/json", "
 	"time"}
 
 // nested are packages of this module that are no folders of its root.
-var nested = []string{"check/reference", "checkpoint/hub", "decode/guess", "inside/steer", "model/gpu",
-	"model/gpu/cuda", "model/gpu/drivers", "model/gpu/opencl", "serve/page", "weights/demo", "x/textzip"}
+var nested = []string{"check/reference", "checkpoint/hub", "decode/guess", "inside/sae", "inside/steer",
+	"model/gpu", "model/gpu/cuda", "model/gpu/drivers", "model/gpu/opencl", "serve/page", "weights/demo",
+	"x/textzip"}
 
 // pathOf returns the path of the package with a name, "" if there is none.
 func pathOf(module, name string) string {

@@ -252,7 +252,7 @@ func At(ctx context.Context, s *model.Session, token int, o AtOptions) (*Positio
 	}
 	metric := o.Metric
 	if metric == nil {
-		metric = &Metric{Target: greatest(s.Logits(), 1)[0]}
+		metric = &Metric{Target: Greatest(s.Logits(), 1)[0]}
 	}
 	p.Target = metric.Target
 	l.o.Target, l.rec = &p.Target, rec

@@ -233,8 +233,8 @@ func (r *circuitReader) decompose(c *CircuitMatrix, x, y [][]float64, logits boo
 	}
 	right, err := r.tokens(logits, y[:n])
 	for i := range left {
-		c.Vectors = append(c.Vectors, SingularVector{x[i], y[i], greatest(left[i], r.o.Top),
-			greatest(right[i], r.o.Top)})
+		c.Vectors = append(c.Vectors, SingularVector{x[i], y[i], Greatest(left[i], r.o.Top),
+			Greatest(right[i], r.o.Top)})
 	}
 	return err
 }

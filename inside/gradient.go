@@ -55,6 +55,10 @@ func Gradient(ctx context.Context, m *model.Model, tokens []int, metric Metric, 
 		if e.Op == model.Set || e.Op == model.Scale {
 			g.back = append(g.back, e)
 		}
+		if e.Op == model.Clamp || e.Op == model.Transcode {
+			return 0, fmt.Errorf("gradient: an edit of %s clamps features: want none, or one that "+
+				"adds", e.At)
+		}
 	}
 	g.rec, err = newRecord(m, g.n, model.Point{Kind: model.ResidPre, Layer: model.AllLayers},
 		model.Point{Kind: model.ResidMid, Layer: model.AllLayers},
@@ -168,7 +172,7 @@ func (g *gradient) edit(w *kernels.Worker, k model.Kind, layer int, x []float32,
 func apply(p *stack.Params, edits []model.Edit, at model.Point, row []float32, position int) {
 	for i := range edits {
 		if e := &edits[i]; e.Op != model.Hide && e.Concerns(at) && e.Covers(position) {
-			e.Apply(p, row, position)
+			e.Apply(p, row, nil, position)
 		}
 	}
 }

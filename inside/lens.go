@@ -284,7 +284,7 @@ func (l *lens) predict(w *kernels.Worker, from, i, layer int) {
 	if layer < l.layers { // the last layer's entropy is there already
 		cell.KL = max(0, cross-l.table.Layers[l.layers][from+i-l.o.From].Entropy)
 	}
-	cell.Top = greatest(logits, l.o.Top)
+	cell.Top = Greatest(logits, l.o.Top)
 	cell.P = make([]float64, len(cell.Top))
 	for j, id := range cell.Top {
 		cell.P[j] = p[id]
@@ -321,9 +321,9 @@ func entropies(p, other []float64, logits []float32, lse float64) (entropy, cros
 	return max(0, own[0]+own[1]+(own[2]+own[3])), others[0] + others[1] + (others[2] + others[3])
 }
 
-// greatest returns the ids of the n greatest logits, the greatest first; of equal ones, the least
+// Greatest returns the ids of the n greatest logits, the greatest first; of equal ones, the least
 // id first.
-func greatest[T float32 | float64](logits []T, n int) []int {
+func Greatest[T float32 | float64](logits []T, n int) []int {
 	ids := make([]int, 0, n+1)
 	least := T(math.Inf(-1))
 	for id, v := range logits {

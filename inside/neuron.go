@@ -59,7 +59,7 @@ func largest(x []float64, n int) []int {
 	for i, v := range x {
 		sizes[i] = math.Abs(v)
 	}
-	return greatest(sizes, min(n, len(x)))
+	return Greatest(sizes, min(n, len(x)))
 }
 
 // A Strong is a text and the token of it at which a number is greatest.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 
@@ -103,10 +102,8 @@ func (t *Tuned) take(c model.Config) error {
 			return nil, err
 		}
 		x, err := w.Float32s()
-		for i, v := range x {
-			if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
-				return nil, fmt.Errorf("%s: value %d is not finite", name, i)
-			}
+		if i := kernels.FirstNonFinite(x); i >= 0 {
+			return nil, fmt.Errorf("%s: value %d is not finite", name, i)
 		}
 		return x, err
 	}

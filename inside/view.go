@@ -4,10 +4,12 @@ package inside
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"picogpt/kernels"
 	"picogpt/model"
+	"picogpt/model/stack"
 )
 
 // A View says in which coordinates values are.
@@ -137,13 +139,8 @@ func (v View) Edits(ctx context.Context, m *model.Model, edits []model.Edit) ([]
 // value returns what the view has at a point for one token, from what its source has.
 func (t *processed) value(p model.Point, x []float32) []float32 {
 	switch p.Kind {
-	case model.Embed, model.PosEmbed, model.ResidPre, model.ResidMid, model.ResidPost,
-		model.AttnOut, model.MLPOut:
-		return centred(x, nil)
 	case model.LN1Normalized, model.LN2Normalized, model.FinalNormalized:
 		return centred(x, &t.epsilon)
-	case model.Value, model.Z:
-		return minus(x, t.values(p.Layer))
 	case model.Result:
 		y, n := minus(x, t.results[p.Layer]), len(t.values(p.Layer))
 		for h := 0; h < len(y); h += n {
@@ -151,7 +148,72 @@ func (t *processed) value(p model.Point, x []float32) []float32 {
 		}
 		return y
 	}
-	return x
+	a := t.affine(p)
+	if !a.Centred && a.Shift == nil {
+		return x
+	}
+	y := make([]float32, len(x))
+	a.View(y, x)
+	return y
+}
+
+// An Affine says how the values of a point in a View come from the raw ones: they are
+// (x − mean(x) − Shift)·Scale, with the mean where Centred. nil is zeros, or ones.
+type Affine struct {
+	Centred      bool
+	Shift, Scale []float32
+}
+
+// View sets y to raw values in the view. Both may be the same.
+func (a Affine) View(y, raw []float32) {
+	mean := 0.0
+	if a.Centred {
+		mean, _ = moments(raw, nil)
+	}
+	for i, v := range raw {
+		y[i] = float32(float64(v) - mean)
+		if a.Shift != nil {
+			y[i] -= a.Shift[i]
+		}
+		if a.Scale != nil {
+			y[i] *= a.Scale[i]
+		}
+	}
+}
+
+// Affine returns that of a point, of one layer. An output of a LayerNorm has none in a view that
+// divides by a gain of 0. A Result's is not told.
+func (v View) Affine(ctx context.Context, m *model.Model, p model.Point) (a Affine, err error) {
+	t, err := v.prepare(ctx, m, []model.Point{p})
+	if t == nil || err != nil {
+		return a, err
+	}
+	a = t.affine(p)
+	norm := map[model.Kind]*stack.Norm{model.FinalNormalized: &m.Params().LnF,
+		model.LN1Normalized: &m.Params().H[p.Layer].Ln1,
+		model.LN2Normalized: &m.Params().H[p.Layer].Ln2}[p.Kind]
+	if norm == nil {
+		return a, nil
+	}
+	a = Affine{Shift: norm.Bias, Scale: make([]float32, len(norm.Gain))}
+	for i, gain := range norm.Gain {
+		if a.Scale[i] = 1 / gain; gain == 0 {
+			return a, fmt.Errorf("%s: the gain of number %d is 0, which cannot be undone", p, i)
+		}
+	}
+	return a, nil
+}
+
+// affine returns that of a point that is no output of a LayerNorm.
+func (t *processed) affine(p model.Point) Affine {
+	switch p.Kind {
+	case model.Embed, model.PosEmbed, model.ResidPre, model.ResidMid, model.ResidPost,
+		model.AttnOut, model.MLPOut:
+		return Affine{Centred: true}
+	case model.Value, model.Z:
+		return Affine{Shift: t.values(p.Layer)}
+	}
+	return Affine{}
 }
 
 // minus returns x − y.

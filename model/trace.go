@@ -65,6 +65,9 @@ const (
 	Add   = stack.Add
 	Scale = stack.Scale
 	Hide  = stack.Hide
+
+	Clamp     = stack.Clamp // features of a sparse dictionary, of which package inside/sae makes edits
+	Transcode = stack.Transcode
 )
 
 // A Trace says which values of the forward pass a caller reads, and which it changes. Nothing else

@@ -381,21 +381,24 @@ func TestBadTracesAreRefused(t *testing.T) {
 	z, hide := edit(model.Z, model.Set, 0), edit(model.Pattern, model.Hide)
 	nan := append(make([]float32, 31), float32(math.NaN()))
 	for want, trace := range map[string]model.Trace{
-		"layers 0 to 3":           {Points: []model.Point{at(model.Z, 4)}, Read: read},
-		"without Read":            {Points: []model.Point{at(model.Z, 0)}},
-		"From -1":                 {From: -1},
-		"layer from 0 to 3":       wrong(z, func(e *model.Edit) { e.At.Layer = 4 }),
-		"head 4, want 0 to 3":     wrong(z, func(e *model.Edit) { e.Head = 4 }),
-		"tokens 3 to 3":           wrong(z, func(e *model.Edit) { e.From, e.To = 3, 3 }),
-		"keys_from and keys_to":   wrong(z, func(e *model.Edit) { e.KeysTo = 2 }),
-		"keys 2 to 2":             wrong(hide, func(e *model.Edit) { e.KeysFrom, e.KeysTo = 2, 2 }),
-		"point without heads":     wrong(edit(model.ResidPre, model.Set, 0), func(e *model.Edit) { e.Head = 1 }),
-		"read, not edited":        wrong(edit(model.LN1Normalized, model.Set, 0), same),
-		"31 values, want 32":      wrong(edit(model.Z, model.Set, make([]float32, 31)...), same),
-		"value 31 is not finite":  wrong(edit(model.Z, model.Add, nan...), same),
-		`"x", want set`:           wrong(edit(model.Z, "x"), same),
-		"want attn.hook_pattern":  wrong(edit(model.Z, model.Hide), same),
-		"scale: 2 values, want 1": wrong(edit(model.Z, model.Scale, 0, 1), same),
+		"layers 0 to 3":               {Points: []model.Point{at(model.Z, 4)}, Read: read},
+		"without Read":                {Points: []model.Point{at(model.Z, 0)}},
+		"From -1":                     {From: -1},
+		"layer from 0 to 3":           wrong(z, func(e *model.Edit) { e.At.Layer = 4 }),
+		"head 4, want 0 to 3":         wrong(z, func(e *model.Edit) { e.Head = 4 }),
+		"tokens 3 to 3":               wrong(z, func(e *model.Edit) { e.From, e.To = 3, 3 }),
+		"keys_from and keys_to":       wrong(z, func(e *model.Edit) { e.KeysTo = 2 }),
+		"keys 2 to 2":                 wrong(hide, func(e *model.Edit) { e.KeysFrom, e.KeysTo = 2, 2 }),
+		"point without heads":         wrong(edit(model.ResidPre, model.Set, 0), func(e *model.Edit) { e.Head = 1 }),
+		"read, not edited":            wrong(edit(model.LN1Normalized, model.Set, 0), same),
+		"31 values, want 32":          wrong(edit(model.Z, model.Set, make([]float32, 31)...), same),
+		"value 31 is not finite":      wrong(edit(model.Z, model.Add, nan...), same),
+		`"x", want set`:               wrong(edit(model.Z, "x"), same),
+		"want attn.hook_pattern":      wrong(edit(model.Z, model.Hide), same),
+		"clamp: 260 values, want 261": wrong(edit(model.MLPOut, model.Clamp, make([]float32, 260)...), same),
+		"transcode: want hook_mlp":    wrong(edit(model.ResidPost, model.Transcode, make([]float32, 261)...), same),
+		"transcode: 0 values":         wrong(edit(model.MLPOut, model.Transcode), same),
+		"scale: 2 values, want 1":     wrong(edit(model.Z, model.Scale, 0, 1), same),
 	} {
 		s := m.NewSession()
 		err := m.Eval(context.Background(), model.Input{Session: s, Tokens: []int{1}, Trace: &trace})
@@ -448,6 +451,50 @@ func TestEditsAsJSON(t *testing.T) {
 	var got []model.Edit
 	if err := json.Unmarshal(b, &got); err != nil || !reflect.DeepEqual(got, edits) {
 		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// TestAClampMakesAFeatureWhatItShallBe: a feature of MLPOut, read there and from ln_2's output, is
+// what is wanted, on every kernel; one below its threshold is 0.
+func TestAClampMakesAFeatureWhatItShallBe(t *testing.T) {
+	m := testmodel.Demo(t, model.Options{Threads: 2})
+	ids, n := insideAnswers(t).IDs[0], m.Config().Embd
+	out, norm := model.Point{Kind: model.MLPOut, Layer: 2}, model.Point{Kind: model.LN2Normalized, Layer: 2}
+	values := make([]float32, 2*n+5) // encoder and decoder: one number, so that the feature is it
+	values[3], values[n+3] = 1, 1
+	values[2*n+1], values[2*n+2] = -1e9, 1 // threshold, gain
+	values[2*n], values[2*n+4] = 1000, 7   // bias, to
+	for _, op := range []model.Op{model.Clamp, model.Transcode} {
+		var plain, edited reading
+		evalTrace(t, m.NewSession(), ids, plain.trace([]model.Point{out, norm}, 0, len(ids)))
+		evalTrace(t, m.NewSession(), ids, edited.trace([]model.Point{out, norm}, 0, len(ids),
+			model.Edit{At: out, Head: model.AllHeads, Op: op, From: 4, Values: values}))
+		for i := range ids {
+			before, after := plain.rows[out.String()][i], slices.Clone(edited.rows[out.String()][i])
+			from := before
+			if op == model.Transcode {
+				from = plain.rows[norm.String()][i]
+			}
+			want := before[3]
+			if i >= 4 {
+				want = float32(float64(before[3]) + float64(7-float32(1000+float64(from[3]))))
+			}
+			if after[3] != want {
+				t.Errorf("%s: token %d: %v, want %v", op, i, after[3], want)
+			}
+			if after[3] = before[3]; !slices.Equal(after, before) {
+				t.Errorf("%s: token %d: other numbers changed", op, i)
+			}
+		}
+		values[2*n+1], values[2*n+4] = 1e9, 0 // never active, and wanted so
+		same := m.NewSession()
+		evalTrace(t, same, ids, model.Editing([]model.Edit{{At: out, Head: model.AllHeads, Op: op, Values: values}}))
+		clean := m.NewSession()
+		evalTrace(t, clean, ids, nil)
+		if !slices.Equal(same.Logits(), clean.Logits()) {
+			t.Errorf("%s: a feature that is 0 and becomes 0 changes logits", op)
+		}
+		values[2*n+1], values[2*n+4] = -1e9, 7
 	}
 }
 

@@ -19,20 +19,41 @@ import (
 	"picogpt/serve/internal/openapi"
 )
 
-// A Steering is a control vector that requests may ask for by its name, in the field steer.
+// A Steering is a control vector, or a dictionary whose features are directions, that requests may
+// ask for by its name, in the field steer.
 type Steering struct {
-	Name   string
-	Vector steer.Vector // must not change
-	Scale  float32      // multiplies the request's; 0 means 1
+	Name       string
+	Vector     steer.Vector // must not change
+	Scale      float32      // multiplies the request's; 0 means 1
+	Dictionary *Dictionary  // in place of Vector: of the model, and open while the server is
+}
+
+// A Dictionary is what the server needs of a sae.Reader. It is no interface, and the server's program
+// has no code of package inside/sae unless something opens one: the playground in a browser has not.
+type Dictionary struct {
+	Model    *model.Model
+	Features int
+	Digest   string
+	Edits    func(changes ...Change) ([]model.Edit, error)
+}
+
+// A Change is what becomes of a feature: a sae.Change.
+type Change = struct {
+	Feature int
+	Add     bool
+	To      float32
 }
 
 // mostScale bounds a request's scale of a vector. What it makes infinite is refused.
 const mostScale = 1e6
 
-// A steered is a vector that a request asks for, and how much of it.
+// A steered is a vector that a request asks for, and how much of it; or a feature of a dictionary,
+// of which scale is added, or which becomes to.
 type steered struct {
-	name  string
-	scale float64
+	name    string
+	scale   float64
+	feature int // -1: none
+	to      *float64
 }
 
 // checkSteering returns an error for vectors that requests could not ask for, or the model not
@@ -46,7 +67,9 @@ func checkSteering(m *model.Model, list []Steering) error {
 				mostName)
 		case slices.ContainsFunc(list[:i], func(o Steering) bool { return o.Name == s.Name }):
 			return fmt.Errorf("steering %s: two vectors of that name", short(s.Name))
-		case len(s.Vector) == 0:
+		case s.Dictionary != nil && len(s.Vector) == 0 && s.Dictionary.Model == m:
+			continue
+		case len(s.Vector) == 0 || s.Dictionary != nil:
 			return fmt.Errorf("steering %s: a vector without a direction", short(s.Name))
 		}
 		err := s.Vector.Check(m.Config())
@@ -64,21 +87,36 @@ func checkSteering(m *model.Model, list []Steering) error {
 	return nil
 }
 
-// readSteer reads a list of vectors: objects with name, and scale where it is not 1.
+// mostFeatures bounds the features of a request: each has the numbers of its encoder and decoder.
+const mostFeatures = 64
+
+// readSteer reads a list of vectors: objects with name, and scale where it is not 1; of a
+// dictionary with a feature, and scale or to.
 func (s *Server) readSteer(to *[]steered, ignored *[]string) field {
-	one := func(v *steered) field {
-		return object("steer", ignored, map[string]field{
-			"name":  must(among(text(&v.name), s.steerings()...)),
-			"scale": number(&v.scale, -mostScale, mostScale)})
+	most, largest := 0, -1
+	for _, v := range s.options.Steer {
+		if most++; v.Dictionary != nil {
+			most, largest = most+mostFeatures, max(largest, v.Dictionary.Features-1)
+		}
 	}
-	most := len(s.options.Steer)
+	one := func(v *steered) field {
+		fields := map[string]field{
+			"name":  must(among(text(&v.name), s.steerings()...)),
+			"scale": number(&v.scale, -mostScale, mostScale)}
+		if largest >= 0 {
+			v.to = new(math.NaN())
+			fields["feature"] = whole(0, largest)(&v.feature)
+			fields["to"] = number(v.to, -mostScale, mostScale)
+		}
+		return object("steer", ignored, fields)
+	}
 	list := listed(most, func() field { return one(new(steered)) })
 	return as(list, func(r *strictjson.Reader) error {
 		return r.Array(func(i int) error {
 			if i == most && i > 0 {
 				return r.Errorf("want at most %d, each vector once, found more", most)
 			}
-			v := steered{scale: 1}
+			v := steered{scale: 1, feature: -1}
 			if err := one(&v).read(r); err != nil {
 				return err
 			}
@@ -88,7 +126,16 @@ func (s *Server) readSteer(to *[]steered, ignored *[]string) field {
 			if s.steering(v.name) == nil {
 				return r.Errorf("%s", s.noSteering(v.name))
 			}
-			if slices.ContainsFunc(*to, func(o steered) bool { return o.name == v.name }) {
+			d := s.steering(v.name).Dictionary
+			set := v.to != nil && *v.to == *v.to
+			if (d != nil) != (v.feature >= 0) || d != nil && v.feature >= d.Features ||
+				set && (d == nil || v.scale != 1) {
+				return r.Errorf("%s: want a feature of a dictionary, with scale or to, and none "+
+					"of a vector", short(v.name))
+			}
+			if slices.ContainsFunc(*to, func(o steered) bool {
+				return o.name == v.name && o.feature == v.feature
+			}) {
 				return r.Errorf("%s comes twice", short(v.name))
 			}
 			*to = append(*to, v)
@@ -131,6 +178,10 @@ func writeSteering(w io.Writer, list []Steering) {
 	slices.SortFunc(list, func(a, b Steering) int { return strings.Compare(a.Name, b.Name) })
 	for _, s := range list {
 		orDefault(&s.Scale, 1)
+		if s.Dictionary != nil {
+			fmt.Fprintf(w, "%q %s\n", s.Name, s.Dictionary.Digest)
+			continue
+		}
 		fmt.Fprintf(w, "%q %x %d\n", s.Name, math.Float32bits(s.Scale), s.Vector.Layers())
 		for _, n := range s.Vector.Layers() {
 			binary.Write(w, binary.LittleEndian, s.Vector[n])
@@ -160,12 +211,28 @@ func (c *changes) addFields(s *Server, table map[string]field, ignored *[]string
 // all returns the edits of control vectors, and those of the request after them.
 func (c *changes) all(s *Server) ([]model.Edit, error) {
 	var list []steer.Scaled
+	features := map[*Dictionary][]Change{}
 	for _, w := range c.steer {
 		v := s.steering(w.name)
+		if d := v.Dictionary; d != nil {
+			one := Change{Feature: w.feature, Add: *w.to != *w.to, To: float32(w.scale)}
+			if !one.Add {
+				one.To = float32(*w.to)
+			}
+			features[d] = append(features[d], one)
+			continue
+		}
 		scale := float32(float64(v.Scale) * w.scale)
 		list = append(list, steer.Scaled{Vector: v.Vector, Scale: scale})
 	}
 	edits, err := steer.Edits(list)
+	for _, v := range s.options.Steer {
+		if changes := features[v.Dictionary]; changes != nil && err == nil {
+			var more []model.Edit
+			more, err = v.Dictionary.Edits(changes...)
+			edits = append(edits, more...)
+		}
+	}
 	if err != nil {
 		return nil, fieldf("steer", "%v", err)
 	}

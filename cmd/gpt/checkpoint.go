@@ -164,9 +164,14 @@ func (a *app) openModel() (*model.Model, error) {
 	start := time.Now()
 	o := a.modelOptions()
 	o.Progress, o.Edits = bar.SetBytes, edits
-	if a.Edits.As == string(inside.TransformerLens) {
+	if as := inside.View(a.Edits.As); as == inside.TransformerLens || len(a.Edits.Feature) > 0 {
 		o.Edits, o.EditsOf = nil, func(m *model.Model) ([]model.Edit, error) {
-			return inside.TransformerLens.Edits(context.Background(), m, edits)
+			all, err := as.Edits(context.Background(), m, edits)
+			if err != nil {
+				return nil, err
+			}
+			features, err := a.featureEdits(m)
+			return slices.Concat(all, features), err
 		}
 	}
 	m, err := a.loadModel(o)

@@ -17,6 +17,7 @@ import (
 	"picogpt/dev/cases"
 	"picogpt/dev/docs"
 	"picogpt/dev/fakehub"
+	"picogpt/dev/fixture"
 	"picogpt/dev/picture"
 	"picogpt/dev/watchdog"
 )
@@ -62,7 +63,7 @@ func shown(blocks []docs.Block) (all []docs.Command) {
 }
 
 // read does what a reader of a document does: it types the commands, one after another, in a folder
-// that was empty. It returns those that print something else than is shown, with what they print. A
+// that was empty but for sae, the sparse autoencoder of the repository. It returns those that print something else than is shown, with what they print. A
 // command that fails must show its error.
 func read(t *testing.T, commands []docs.Command) (wrong []docs.Command, outputs []string) {
 	t.Helper()
@@ -70,6 +71,9 @@ func read(t *testing.T, commands []docs.Command) (wrong []docs.Command, outputs 
 		t.Skip("no shell; other machines run this test")
 	}
 	r := &reader{t: t, dir: t.TempDir()}
+	if err := os.CopyFS(filepath.Join(r.dir, "sae"), fixture.Dictionary()); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range commands {
 		got, status := r.run(c.Text)
 		if !c.Matches(got) || status != 0 && !strings.Contains(got, "gpt: ") {

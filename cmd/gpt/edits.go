@@ -30,11 +30,14 @@ type editFlags struct {
 	Edit   []string
 	As     string
 
+	SAE     *string
+	Feature []string
+
 	recorded []model.Edit // of a receipt
 }
 
 // editNames are their names.
-var editNames = [...]string{"--ablate", "--hide", "--edit", "--steer"}
+var editNames = [...]string{"--ablate", "--hide", "--edit", "--steer", "--feature"}
 
 // editGroup is their heading.
 const editGroup = "Changes inside of the model:"
@@ -52,6 +55,11 @@ func (e *editFlags) flags(f *cli.Flags) {
 	f.Add(&e.Steer, "--steer FILE[:SCALE][@LAYERS]",
 		`add a control vector (GGUF, as llama.cpp has it) times SCALE after the layers that it has,
 		or after those of LAYERS, such as 2-5; may be repeated`)
+	f.Add(&e.Feature, "--feature N=X|N+X", `make feature N of --sae X (0 takes it away), or add X to
+		it (N-X takes X from it), at every token; may be repeated`)
+	f.Add(&e.SAE, "--sae DIR|RELEASE/HOOK", `a sparse autoencoder or transcoder: a folder with
+		cfg.json and sae_weights.safetensors, as SAELens has it, or one in the hub's cache by
+		SAELens's names, such as gpt2-small-res-jb/blocks.8.hook_resid_pre`)
 	e.addView(f)
 }
 
@@ -65,10 +73,13 @@ func (e *editFlags) addView(f *cli.Flags) {
 
 // list returns the flags as they were given.
 func (e *editFlags) list() (all []string) {
-	for i, values := range [][]string{e.Ablate, e.Hide, e.Edit, e.Steer} {
+	for i, values := range [][]string{e.Ablate, e.Hide, e.Edit, e.Steer, e.Feature} {
 		for _, value := range values {
 			all = append(all, editNames[i]+" "+value)
 		}
+	}
+	if len(e.Feature) > 0 && e.SAE != nil {
+		all = append(all, "--sae "+*e.SAE)
 	}
 	if len(e.Ablate)+len(e.Edit) > 0 && e.As == string(inside.TransformerLens) {
 		all = append(all, "--as "+e.As)
@@ -102,6 +113,9 @@ func (e *editFlags) check(device, said string) error {
 		return noEdits(flag, said, device)
 	}
 	if _, err := e.parsed(nil); err != nil {
+		return err
+	}
+	if _, err := e.changes(); err != nil {
 		return err
 	}
 	for _, value := range e.Steer {

@@ -94,6 +94,7 @@ func scriptFiles(dir string) []string {
 func foreignFiles(e *testscript.Env) error {
 	for name, dir := range map[string]string{
 		"CHECKPOINTS": "../../checkpoint/testdata", "TEXTZIP": "../../x/textzip/testdata",
+		"SAE": "../../dev/fixture/testdata/dictionary",
 	} {
 		dir, err := filepath.Abs(dir)
 		if err != nil {

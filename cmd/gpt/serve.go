@@ -38,6 +38,7 @@ type serveCommand struct {
 	ToolFormat string
 	Pooling    string
 	Steer      []string
+	SAE        []string
 	Inside     string
 	Log        string
 	Child      bool
@@ -76,6 +77,8 @@ func newServe(a *app) *cli.Command {
 			f.Add(&c.Steer, "--steer NAME=FILE[:SCALE][@LAYERS]",
 				`a control vector (gpt steer makes one) that requests may name in the field steer;
 				SCALE multiplies theirs; may be repeated`)
+			f.Add(&c.SAE, "--sae NAME=DIR|RELEASE/HOOK", `a sparse autoencoder (gpt features says
+				which) whose features requests may change in the field steer; may be repeated`)
 			f.Add(&c.Inside, "--inside HOW [on]",
 				`on: requests may ask what the model computes for a token, and edit it: /inside, the
 				field edits, and a panel of the page; off: they are refused`).OneOf("on", "off")
@@ -288,7 +291,7 @@ func (c *serveCommand) newServer(a *app, m *model.Model, o *serve.Options) (*ser
 	if err != nil {
 		return nil, err
 	}
-	if o.Steer, err = c.vectors(a, m.Config()); err != nil {
+	if o.Steer, err = c.vectors(a, m); err != nil {
 		return nil, err
 	}
 	o.Fingerprint = serve.FingerprintOf(m, weights, texts, o.Steer...)
@@ -311,14 +314,27 @@ func (c *serveCommand) newServer(a *app, m *model.Model, o *serve.Options) (*ser
 	return s, err
 }
 
-// vectors reads the control vectors.
-func (c *serveCommand) vectors(a *app, config model.Config) (all []serve.Steering, err error) {
+// vectors reads the control vectors, and opens the dictionaries.
+func (c *serveCommand) vectors(a *app, m *model.Model) (all []serve.Steering, err error) {
+	for _, value := range c.SAE {
+		name, dir, _ := strings.Cut(value, "=")
+		d, err := a.dictionary(dir)
+		if err != nil {
+			return nil, err
+		}
+		r, err := a.readerOf(d, m)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, serve.Steering{Name: name, Dictionary: &serve.Dictionary{Model: m,
+			Features: r.Features, Digest: r.Digest(), Edits: r.Edits}})
+	}
 	for _, value := range c.Steer {
 		name, s, err := parseNamedSteer(value)
 		if err != nil {
 			return nil, err
 		}
-		v, err := a.readVector(&s, config)
+		v, err := a.readVector(&s, m.Config())
 		if err != nil {
 			return nil, err
 		}
@@ -342,9 +358,16 @@ func (c *serveCommand) checkSteer(a *app) error {
 		}
 		seen[name] = true
 	}
+	for _, value := range c.SAE {
+		name, dir, _ := strings.Cut(value, "=")
+		if name == "" || dir == "" || seen[name] {
+			return usagef("--sae %s: want NAME=DIR, another name for each", quoteShort(value))
+		}
+		seen[name] = true
+	}
 	device, said, err := a.deviceName()
-	if err == nil && device != "cpu" && len(c.Steer) > 0 {
-		err = noEdits("--steer", said, device)
+	if err == nil && device != "cpu" && len(seen) > 0 {
+		err = noEdits("--"+[]string{"sae", "steer"}[min(1, len(c.Steer))], said, device)
 	}
 	return err
 }

@@ -138,7 +138,8 @@ func (c *serveCommand) adapters(
 // otherModels opens the models beside the first, to see that they can be.
 func (c *serveCommand) otherModels(a *app, o *serve.Options) (all []serve.Other, err error) {
 	alone, own := *c, *o
-	alone.Steer, own.Aliases, own.Keys, own.NamedKeys = nil, nil, nil, nil // of the first model
+	alone.Steer, alone.SAE, own.Aliases = nil, nil, nil // of the first model
+	own.Keys, own.NamedKeys = nil, nil
 	for _, named := range a.others {
 		tell := func(note string) { a.Notef("model %s: %s", named.name, note) }
 		quiet := func(string) {} // what there is to say is said once

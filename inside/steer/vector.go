@@ -18,6 +18,7 @@ import (
 
 	"picogpt/internal/gguf"
 	"picogpt/internal/quote"
+	"picogpt/kernels"
 	"picogpt/model"
 	"picogpt/weights"
 )
@@ -90,10 +91,8 @@ func Edits(list []Scaled) ([]model.Edit, error) {
 
 // checkFinite returns an error for the first number that is not finite.
 func checkFinite(direction []float32) error {
-	for i, x := range direction {
-		if f := float64(x); math.IsNaN(f) || math.IsInf(f, 0) {
-			return fmt.Errorf("number %d is not finite", i)
-		}
+	if i := kernels.FirstNonFinite(direction); i >= 0 {
+		return fmt.Errorf("number %d is not finite", i)
 	}
 	return nil
 }

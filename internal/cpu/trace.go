@@ -59,7 +59,7 @@ func (b *backend) visitPoint(w *kernels.Worker, p stack.Point) {
 		span, token := b.At(r)
 		if s := &b.pass.Spans[span]; s.Trace != nil {
 			if s.Trace.Edits != nil && p.Kind.TakesEdits() {
-				b.edit(s, p, b.values(w, p, r), token)
+				b.edit(s, p, b.values(w, p, r), token, r)
 			}
 			if s.Trace.Reads.Has(p) && token >= s.Trace.From {
 				s.Trace.Read(p, token, b.values(w, p, r))
@@ -69,11 +69,12 @@ func (b *backend) visitPoint(w *kernels.Worker, p stack.Point) {
 	w.Sync()
 }
 
-// edit applies the edits of a point to the values of one token.
-func (b *backend) edit(s *engine.Span, p stack.Point, x []float32, token int) {
+// edit applies the edits of a point to the values of one token, a row of the pass.
+func (b *backend) edit(s *engine.Span, p stack.Point, x []float32, token, row int) {
+	n := b.params.Embd
 	for i := range s.Trace.Edits {
 		if e := &s.Trace.Edits[i]; e.Concerns(p) && e.Covers(s.Position+token) {
-			e.Apply(b.params, x, s.Position+token)
+			e.Apply(b.params, x, b.norm[row*n:(row+1)*n], s.Position+token)
 		}
 	}
 }
@@ -219,8 +220,8 @@ func (b *backend) embedTraced(w *kernels.Worker) {
 		p.WTE.Row(x, s.Tokens[at])
 		copy(wpe, p.WPE[(s.Position+at)*n:])
 		if t := s.Trace; t != nil {
-			b.edit(s, token, x, at)
-			b.edit(s, position, wpe, at)
+			b.edit(s, token, x, at, r)
+			b.edit(s, position, wpe, at, r)
 			if at >= t.From && t.Reads.Has(token) {
 				t.Read(token, at, x)
 			}

@@ -5,9 +5,9 @@ package stack
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 
 	"picogpt/internal/quote"
+	"picogpt/kernels"
 )
 
 // An Op says what an Edit does.
@@ -19,6 +19,10 @@ const (
 	Add   Op = "add"   // Values are added
 	Scale Op = "scale" // the values are multiplied by Values[0]
 	Hide  Op = "hide"  // at a Pattern: the keys are hidden from the tokens
+
+	// Features of a sparse dictionary, such as a sparse autoencoder, become what they shall be.
+	Clamp     Op = "clamp"     // read from the values themselves
+	Transcode Op = "transcode" // at an MLPOut: read from the LN2Normalized of the block
 )
 
 // AllHeads is the Head of an Edit of every head.
@@ -37,7 +41,11 @@ type Edit struct {
 	To   int `json:"to,omitempty"`
 
 	// Of Set and Add: one number for all, or [width], or [To-From, width]. The width is that of the
-	// point, or head_dim for one head. Of Scale: one number.
+	// point, or head_dim for one head. Of Scale: one number. Of Clamp and Transcode: for each
+	// feature its encoder E and decoder D [width], and bias, threshold, gain, shift and to. Where p
+	// = x·E + bias is more than the threshold, the feature is f = gain·p + shift if that is more
+	// than 0; else it is 0. (to − f)·D is added, when all features are read. The sums are in
+	// float64, in order.
 	Values []float32 `json:"values,omitempty"`
 
 	// Of Hide: the tokens do not see the keys at positions KeysFrom to KeysTo-1.
@@ -126,14 +134,20 @@ func (e *Edit) checkValues(p *Params) error {
 		if n != 1 {
 			return fmt.Errorf("edit of %s: scale: %d values, want 1", e.At, n)
 		}
+	case Clamp, Transcode:
+		if each := 2*width + features; n == 0 || n%each != 0 {
+			return fmt.Errorf("edit of %s: %s: %d values, want %d for each feature", e.At, e.Op, n,
+				each)
+		}
+		if e.Op == Transcode && e.At.Kind != MLPOut {
+			return fmt.Errorf("edit of %s: transcode: want hook_mlp_out", e.At)
+		}
 	default:
-		return fmt.Errorf("edit of %s: %s, want set, add, scale or hide", e.At,
+		return fmt.Errorf("edit of %s: %s, want set, add, scale or hide; clamp or transcode", e.At,
 			quote.Short(string(e.Op), 40))
 	}
-	for i, v := range e.Values {
-		if x := float64(v); math.IsNaN(x) || math.IsInf(x, 0) {
-			return fmt.Errorf("edit of %s: value %d is not finite", e.At, i)
-		}
+	if i := kernels.FirstNonFinite(e.Values); i >= 0 {
+		return fmt.Errorf("edit of %s: value %d is not finite", e.At, i)
 	}
 	return nil
 }
@@ -156,13 +170,24 @@ func (e *Edit) Covers(position int) bool {
 	return position >= e.From && (e.To == 0 || position < e.To)
 }
 
-// Apply edits x, all values of the point for the token at a position, which the edit covers.
-func (e *Edit) Apply(p *Params, x []float32, position int) {
+// features is how many numbers a feature has beside its encoder and its decoder.
+const features = 5
+
+// Apply edits x, all values of the point for the token at a position, which the edit covers. norm
+// is the block's LN2Normalized of the token, for Transcode.
+func (e *Edit) Apply(p *Params, x, norm []float32, position int) {
 	width, values := e.width(p), e.Values
 	if e.At.Kind.PerHead() && e.Head != AllHeads {
 		x = x[e.Head*width:]
 	}
-	x = x[:width]
+	switch x = x[:width]; e.Op {
+	case Clamp:
+		e.clamp(x, x)
+		return
+	case Transcode:
+		e.clamp(x, norm)
+		return
+	}
 	if len(values) > width {
 		values = values[(position-e.From)*width:]
 	}
@@ -178,6 +203,28 @@ func (e *Edit) Apply(p *Params, x []float32, position int) {
 			x[i] += v
 		case Scale:
 			x[i] *= v
+		}
+	}
+}
+
+// clamp changes x by the features of source.
+func (e *Edit) clamp(x, source []float32) {
+	width := len(x)
+	by := make([]float32, 0, 1)
+	for all := e.Values; len(all) > 0; all = all[2*width+features:] {
+		last := all[2*width:]
+		p, f := float64(last[0]), float32(0)
+		for i, v := range source[:width] {
+			p += float64(float64(v) * float64(all[i]))
+		}
+		if !(float32(p) <= last[1]) { // a NaN stays one
+			f = max(0, float32(float64(float64(last[2])*p)+float64(last[3])))
+		}
+		by = append(by, last[4]-f)
+	}
+	for i, change := range by {
+		for j, v := range e.Values[i*(2*width+features)+width:][:width] {
+			x[j] = float32(float64(x[j]) + float64(float64(change)*float64(v)))
 		}
 	}
 }
