@@ -190,7 +190,8 @@ func Patch(ctx context.Context, m *model.Model, clean, corrupted []int, metric M
 		return nil, err
 	}
 	t := &PatchTable{Metric: metric, IDs: [2][]int{clean, corrupted}, At: o.At, Noising: o.Noising,
-		By: o.By, To: o.To, Through: o.ThroughMLPs, Clean: metric.Of(source.Logits()), Corrupted: metric.Of(whole.Logits())}
+		By: o.By, To: o.To, Through: o.ThroughMLPs, Clean: metric.Of(source.Logits()),
+		Corrupted: metric.Of(whole.Logits())}
 	base := t.Corrupted
 	if o.Noising {
 		t.Clean, t.Corrupted = t.Corrupted, t.Clean
