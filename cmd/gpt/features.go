@@ -88,7 +88,7 @@ func (c *featuresCommand) Run(a *app) (err error) {
 		return usagef("want a text, --logits LIST, or --strongest LIST with --texts FILE")
 	case !texts && (t.Out != nil || t.Resume || t.Force):
 		return usagef("--out, --resume and --force: want --strongest with them")
-	case c.Top < 1 || c.Top*len(c.of) > mostPlaces:
+	case c.Top < 1 || len(c.of) > 0 && c.Top > mostPlaces/len(c.of):
 		return usagef("--top %d: want 1 or more, and at most %d of all features", c.Top, mostPlaces)
 	}
 	if err := a.onProcessor("gpt features"); err != nil {
