@@ -139,6 +139,9 @@ func (r *Reader) Effect(ctx context.Context, feature int) ([]float32, error) {
 		kernels.Linear(w, logits, x, 1, p.LMHead, nil)
 	})
 	inside.Affine{Centred: true}.View(logits, logits)
+	if err == nil && kernels.FirstNonFinite(logits) >= 0 {
+		err = fmt.Errorf("feature %d: a logit is %w", feature, inside.ErrNonFinite)
+	}
 	return logits, err
 }
 

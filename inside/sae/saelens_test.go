@@ -8,6 +8,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"math"
 	"os"
@@ -314,6 +315,11 @@ func TestWrongDictionariesAreToldInALine(t *testing.T) {
 			defer d.Close()
 			if r, err = d.For(context.Background(), m); err == nil {
 				_, err = r.Read(context.Background(), all.IDs)
+			}
+			if strings.HasPrefix(c.want, "the sum") {
+				if _, wrong := r.Effect(context.Background(), 39); !errors.Is(wrong, inside.ErrNonFinite) {
+					t.Errorf("the effect of a direction that is not finite: %v", wrong)
+				}
 			}
 		}
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
