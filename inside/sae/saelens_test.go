@@ -332,6 +332,13 @@ func TestWrongDictionariesAreToldInALine(t *testing.T) {
 			t.Errorf("%s: edits %v, want an error", name, edits)
 		}
 	}
+	r, one := reader(t, m, dir, "jumprelu"), sae.Change{Feature: 3, To: 1}
+	if _, err := r.Edits(one, sae.Change{Feature: 3, To: 2}); err == nil || !strings.Contains(err.Error(), "two values") {
+		t.Errorf("a feature that becomes 1 and 2: %v", err)
+	}
+	if _, err := r.Edits(one, sae.Change{Feature: 2}, sae.Change{Feature: 3, Add: true, To: 1}); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestStrongest(t *testing.T) {
