@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"maps"
 	"math"
@@ -354,7 +355,7 @@ func (a *app) dictionary(dir string) (d *sae.Dictionary, err error) {
 			point, wrong := model.ParsePoint(hook)
 			hook, err = fmt.Sprintf(r[1], point.Layer), wrong
 		}
-		if r[0] == "" || err != nil {
+		if r[0] == "" || err != nil || !fs.ValidPath(hook) {
 			return nil, fault.Hint(fmt.Errorf("--sae %s: no such folder", quoteShort(dir)),
 				"RELEASE/HOOK is one of "+strings.Join(slices.Sorted(maps.Keys(releases)), ", ")+
 					", and a point such as blocks.8.hook_resid_pre")
