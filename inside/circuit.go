@@ -75,6 +75,8 @@ type Composition struct {
 	V     float64 `json:"v"`
 }
 
+const mostPairs = 1 << 20 // which are held, and sorted
+
 // circuitHead is the matrices of a head [n_embd/n_head, n_embd]: those of Q, K and V transposed.
 type circuitHead struct{ q, k, v, o [][]float64 }
 
@@ -91,6 +93,9 @@ func ReadCircuit(
 	}
 	if p.LMHead == nil {
 		return nil, model.ErrNoLogits
+	}
+	if o.Pairs > mostPairs {
+		return nil, fmt.Errorf("%d pairs of tokens, want at most %d", o.Pairs, mostPairs)
 	}
 	o.Top = max(1, min(cmp.Or(o.Top, 5), p.Vocab))
 	r := &circuitReader{ctx, m, p, o}

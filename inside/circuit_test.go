@@ -241,9 +241,13 @@ func TestReadCircuitRefuses(t *testing.T) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
+	_, err := inside.ReadCircuit(t.Context(), m, 0, 0, inside.CircuitOptions{Pairs: math.MaxInt})
+	if err == nil || !strings.HasSuffix(err.Error(), "pairs of tokens, want at most 1048576") {
+		t.Errorf("all pairs: %v", err)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err := inside.ReadCircuit(ctx, m, 0, 0, inside.CircuitOptions{Pairs: 1})
+	_, err = inside.ReadCircuit(ctx, m, 0, 0, inside.CircuitOptions{Pairs: 1})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}

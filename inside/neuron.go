@@ -83,11 +83,11 @@ func Strongest(ctx context.Context, m *model.Model, texts iter.Seq2[[]int, error
 	}
 	count, all := 0, []Strong{}
 	for ids, err := range texts {
-		if err == nil {
-			err = checkText(m, ids)
-		}
 		if err != nil {
 			return nil, err
+		}
+		if err = checkText(m, ids); err != nil {
+			return nil, fmt.Errorf("text %d: %w", count, err)
 		}
 		s, x := m.NewSession(), make([]float32, len(ids))
 		err = eval(ctx, m, model.Input{Session: s, Tokens: ids, NoLogits: true, Trace: &model.Trace{

@@ -188,12 +188,12 @@ func TestStrongestRefuses(t *testing.T) {
 		index int
 		texts iter.Seq2[[]int, error]
 	}{
-		"want 0 to 28":   {post, 0, each([][]int{{1}, {29}})},
-		"no tokens":      {post, 0, each([][]int{{1}, {}})},
-		"number 60 of":   {post, 60, each(nil)},
-		"number -1 of":   {post, -1, each(nil)},
-		"number 0 of":    {model.Point{Kind: model.Pattern}, 0, each(nil)},
-		"want one point": {model.Point{Kind: model.MLPPost, Layer: model.AllLayers}, 0, each(nil)},
+		"text 1: token 0: id 29, want 0 to 28": {post, 0, each([][]int{{1}, {29}})},
+		"no tokens":                            {post, 0, each([][]int{{1}, {}})},
+		"number 60 of":                         {post, 60, each(nil)},
+		"number -1 of":                         {post, -1, each(nil)},
+		"number 0 of":                          {model.Point{Kind: model.Pattern}, 0, each(nil)},
+		"want one point":                       {model.Point{Kind: model.MLPPost, Layer: model.AllLayers}, 0, each(nil)},
 		"no such file": {post, 0, func(yield func([]int, error) bool) {
 			yield(nil, bad)
 		}},

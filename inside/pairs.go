@@ -49,12 +49,11 @@ type PatchSet struct {
 // PatchAll is Patch of each pair, with the means over all. The texts must have as many tokens where
 // positions are patched.
 func PatchAll(ctx context.Context, m *model.Model, pairs []Pair, o PatchOptions) (*PatchSet, error) {
+	if err := CheckPatch(m, pairs, o); err != nil {
+		return nil, err
+	}
 	s, progress := &PatchSet{}, o.Progress
 	err := eachPair(pairs, nil, func(i int, p Pair) error {
-		if o.positions() && len(p.Clean) != len(pairs[0].Clean) {
-			return fmt.Errorf("%d tokens, want %d as pair 0 has, because positions are averaged",
-				len(p.Clean), len(pairs[0].Clean))
-		}
 		if progress != nil {
 			o.Progress = func(run, runs int) { progress(i*runs+run, len(pairs)*runs) }
 		}
@@ -74,6 +73,10 @@ func PatchAll(ctx context.Context, m *model.Model, pairs []Pair, o PatchOptions)
 	}
 	s.Clean = over(func(t *PatchTable) float64 { return t.Clean })
 	s.Corrupted = over(func(t *PatchTable) float64 { return t.Corrupted })
+	if s.Clean.Mean == s.Corrupted.Mean {
+		return nil, fmt.Errorf("the metric of both texts is %.4g in the mean, want pairs that "+
+			"differ in it", s.Clean.Mean)
+	}
 	for l, row := range s.Pairs[0].Values {
 		values, share := make([]Average, len(row)), make([]float64, len(row))
 		for j := range row {
@@ -83,6 +86,18 @@ func PatchAll(ctx context.Context, m *model.Model, pairs []Pair, o PatchOptions)
 		s.Values, s.Share = append(s.Values, values), append(s.Share, share)
 	}
 	return s, nil
+}
+
+// CheckPatch returns the error that PatchAll has before anything is evaluated.
+func CheckPatch(m *model.Model, pairs []Pair, o PatchOptions) error {
+	o = o.plain()
+	return eachPair(pairs, nil, func(_ int, p Pair) error {
+		if o.positions() && len(p.Clean) != len(pairs[0].Clean) {
+			return fmt.Errorf("%d tokens, want %d as pair 0 has, because positions are averaged",
+				len(p.Clean), len(pairs[0].Clean))
+		}
+		return checkPatch(m, p.Clean, p.Corrupted, p.Metric, o)
+	})
 }
 
 // eachPair calls f for each pair, up to the first error, which names the pair if there are several.

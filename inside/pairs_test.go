@@ -63,6 +63,12 @@ func TestPatchesOfManyPairs(t *testing.T) {
 			}
 		}
 	}
+	back := []inside.Pair{pairs[0], pairs[0]} // the means are the same
+	back[1].Clean, back[1].Corrupted = pairs[0].Corrupted, pairs[0].Clean
+	if _, err := inside.PatchAll(t.Context(), m, back, inside.PatchOptions{}); err == nil ||
+		!strings.Contains(err.Error(), "in the mean") {
+		t.Error(err)
+	}
 	pairs[1].Clean, pairs[1].Corrupted = pairs[1].Clean[1:], pairs[1].Corrupted[1:]
 	if _, err := inside.PatchAll(t.Context(), m, pairs, inside.PatchOptions{}); err == nil ||
 		!strings.HasPrefix(err.Error(), "pair 1: 6 tokens, want 7") {

@@ -158,15 +158,7 @@ type PatchTable struct {
 // use and interpret activation patching", 2024.
 func Patch(ctx context.Context, m *model.Model, clean, corrupted []int, metric Metric,
 	o PatchOptions) (*PatchTable, error) {
-	if o.At == 0 {
-		o.At = model.ResidPre
-	}
-	if o.By == ByHead {
-		o.By = ""
-	}
-	if o.Path != nil {
-		o.Path = new(*o.Path)
-	}
+	o = o.plain()
 	if err := checkPatch(m, clean, corrupted, metric, o); err != nil {
 		return nil, err
 	}
@@ -225,6 +217,20 @@ func Patch(ctx context.Context, m *model.Model, clean, corrupted []int, metric M
 		t.Share = append(t.Share, share)
 	}
 	return t, err
+}
+
+// plain returns the options with what zero values mean.
+func (o PatchOptions) plain() PatchOptions {
+	if o.At == 0 {
+		o.At = model.ResidPre
+	}
+	if o.By == ByHead {
+		o.By = ""
+	}
+	if o.Path != nil {
+		o.Path = new(*o.Path)
+	}
+	return o
 }
 
 func checkPatch(m *model.Model, clean, corrupted []int, metric Metric, o PatchOptions) error {

@@ -133,16 +133,16 @@ func (c *neuronCommand) Run(a *app) error {
 	found, err := look(a, "texts", false, func(ctx context.Context, m *model.Model,
 		progress func(done, texts int)) ([]inside.Strong, error) {
 		return inside.Strongest(ctx, m, func(yield func([]int, error) bool) {
-			for _, name := range c.Files {
-				err := c.texts(a, name, m.Config().Positions, func(ids []int) bool {
+			more := true
+			for i := 0; i < len(c.Files) && more; i++ {
+				err := c.texts(a, c.Files[i], m.Config().Positions, func(ids []int) bool {
 					c.read++
 					progress(c.read, 0)
-					return yield(ids, nil)
+					more = yield(ids, nil)
+					return more
 				})
 				if err != nil {
 					yield(nil, err)
-				}
-				if err != nil || ctx.Err() != nil {
 					return
 				}
 			}

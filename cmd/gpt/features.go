@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"maps"
 	"math"
@@ -88,7 +89,7 @@ func (c *featuresCommand) Run(a *app) (err error) {
 		return usagef("want a text, --logits LIST, or --strongest LIST with --texts FILE")
 	case !texts && (t.Out != nil || t.Resume || t.Force):
 		return usagef("--out, --resume and --force: want --strongest with them")
-	case c.Top < 1 || c.Top*len(c.of) > mostPlaces:
+	case c.Top < 1 || len(c.of) > 0 && c.Top > mostPlaces/len(c.of):
 		return usagef("--top %d: want 1 or more, and at most %d of all features", c.Top, mostPlaces)
 	}
 	if err := a.onProcessor("gpt features"); err != nil {
@@ -354,7 +355,7 @@ func (a *app) dictionary(dir string) (d *sae.Dictionary, err error) {
 			point, wrong := model.ParsePoint(hook)
 			hook, err = fmt.Sprintf(r[1], point.Layer), wrong
 		}
-		if r[0] == "" || err != nil {
+		if r[0] == "" || err != nil || !fs.ValidPath(hook) {
 			return nil, fault.Hint(fmt.Errorf("--sae %s: no such folder", quoteShort(dir)),
 				"RELEASE/HOOK is one of "+strings.Join(slices.Sorted(maps.Keys(releases)), ", ")+
 					", and a point such as blocks.8.hook_resid_pre")

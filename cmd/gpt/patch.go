@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -81,12 +82,21 @@ func (c *patchCommand) tables() (all []inside.PatchOptions, err error) {
 			return nil, err
 		}
 	}
+	if c.Through && c.To == nil {
+		return nil, usagef("--through-mlps: want --to with it")
+	}
 	points, grains := c.At, c.By
 	if points == "all" {
 		points = "resid_pre,attn_out,mlp_out,resid_mid,z,q,k,v,pattern"
 	}
 	if grains == "all" {
 		grains = "head,position,edge"
+	}
+	for by := range strings.SplitSeq(grains, ",") {
+		g := inside.Grain(strings.TrimSpace(by))
+		if g != inside.ByHead && g != inside.ByPosition && g != inside.ByEdge {
+			return nil, usagef("--by %s: want head, position, edge or all", quoteShort(by))
+		}
 	}
 	for name := range strings.SplitSeq(points, ",") {
 		p, err := model.ParsePoint(strings.TrimSpace(name) + ".*")
@@ -110,6 +120,11 @@ func (c *patchCommand) tables() (all []inside.PatchOptions, err error) {
 			}
 			all = append(all, o)
 		}
+	}
+	if c.Heads != nil && !slices.ContainsFunc(all, func(o inside.PatchOptions) bool {
+		return o.By == inside.ByPosition || o.By == inside.ByEdge
+	}) {
+		return nil, usagef("--heads: want --by position or --by edge with it, of points of heads")
 	}
 	return all, nil
 }
@@ -162,11 +177,14 @@ func (c *patchCommand) Run(a *app) error {
 		progress func(done, runs int)) (sets []*inside.PatchSet, err error) {
 		m = of
 		heads, err := parseHeads(c.Heads, m.Config())
-		for i := 0; err == nil && i < len(tables); i++ {
-			o, set := tables[i], (*inside.PatchSet)(nil)
-			if o.By == inside.ByPosition || o.By == inside.ByEdge || len(tables) == 1 {
+		for i := 0; err == nil && i < len(tables); i++ { // before the first is made
+			if o := &tables[i]; o.By == inside.ByPosition || o.By == inside.ByEdge {
 				o.Heads = heads
 			}
+			err = inside.CheckPatch(m, pairs, tables[i])
+		}
+		for i := 0; err == nil && i < len(tables); i++ {
+			o, set := tables[i], (*inside.PatchSet)(nil)
 			o.Progress = func(run, runs int) { progress(i*runs+run, len(tables)*runs) }
 			set, err = inside.PatchAll(ctx, m, pairs, o)
 			sets = append(sets, set)

@@ -46,7 +46,7 @@ func (r *Reader) Edits(changes ...Change) (edits []model.Edit, err error) {
 	if r.In.Kind == model.LN2Normalized && r.In.Layer == r.Out.Layer {
 		clamp.Op = model.Transcode
 	}
-	for _, c := range changes {
+	for i, c := range changes {
 		unit, err := r.unit(c.Feature)
 		switch {
 		case err != nil:
@@ -59,6 +59,10 @@ func (r *Reader) Edits(changes ...Change) (edits []model.Edit, err error) {
 		case !c.Add && r.In != r.Out && clamp.Op != model.Transcode:
 			err = fmt.Errorf("feature %d: read at %s, want ln2.hook_normalized of the same layer, "+
 				"or one to be added, %[1]d+X", c.Feature, r.In)
+		case !c.Add && slices.ContainsFunc(changes[:i], func(o Change) bool {
+			return !o.Add && o.Feature == c.Feature
+		}):
+			err = fmt.Errorf("feature %d: two values, want one", c.Feature)
 		case !c.Add:
 			clamp.Values = append(clamp.Values, r.clamp(c, unit)...)
 		default:
@@ -139,6 +143,9 @@ func (r *Reader) Effect(ctx context.Context, feature int) ([]float32, error) {
 		kernels.Linear(w, logits, x, 1, p.LMHead, nil)
 	})
 	inside.Affine{Centred: true}.View(logits, logits)
+	if err == nil && kernels.FirstNonFinite(logits) >= 0 {
+		err = fmt.Errorf("feature %d: a logit is %w", feature, inside.ErrNonFinite)
+	}
 	return logits, err
 }
 

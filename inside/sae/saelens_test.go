@@ -8,6 +8,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"math"
 	"os"
@@ -315,6 +316,11 @@ func TestWrongDictionariesAreToldInALine(t *testing.T) {
 			if r, err = d.For(context.Background(), m); err == nil {
 				_, err = r.Read(context.Background(), all.IDs)
 			}
+			if strings.HasPrefix(c.want, "the sum") {
+				if _, wrong := r.Effect(context.Background(), 39); !errors.Is(wrong, inside.ErrNonFinite) {
+					t.Errorf("the effect of a direction that is not finite: %v", wrong)
+				}
+			}
 		}
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s with %s: error %v, want %q", c.of, c.with, err, c.want)
@@ -325,6 +331,13 @@ func TestWrongDictionariesAreToldInALine(t *testing.T) {
 		if edits, err := reader(t, m, dir, name).Edits(change); err == nil {
 			t.Errorf("%s: edits %v, want an error", name, edits)
 		}
+	}
+	r, one := reader(t, m, dir, "jumprelu"), sae.Change{Feature: 3, To: 1}
+	if _, err := r.Edits(one, sae.Change{Feature: 3, To: 2}); err == nil || !strings.Contains(err.Error(), "two values") {
+		t.Errorf("a feature that becomes 1 and 2: %v", err)
+	}
+	if _, err := r.Edits(one, sae.Change{Feature: 2}, sae.Change{Feature: 3, Add: true, To: 1}); err != nil {
+		t.Error(err)
 	}
 }
 
