@@ -357,6 +357,27 @@ func TestErrorsOfRegexesAreKeptAside(t *testing.T) {
 	}
 }
 
+// TestWorkMayEndAnywhere: after any step the meter may have had enough, or the client be gone. What is
+// compiled after that counts for nothing, and must not fail otherwise.
+func TestWorkMayEndAnywhere(t *testing.T) {
+	all := map[string]byte{`(?=[\x00-\x7f]*b)(?!ab)[^a]{3,}\b`: 'r', `(`: 'r', jsonGrammar: 'g',
+		"root ::= root [^x] | s\ns ::= root \"y\" | /[^z]+/": 'g'}
+	for _, s := range judged {
+		all[s] = 's'
+	}
+	for text, kind := range all {
+		h := hostile{kind: kind}
+		full, _, _ := work(h, text, nil)
+		for k := 1; k < full.Used; k += max(1, full.Used/200) {
+			m := automaton.NewMeter(context.Background(), nil, nil, len(text))
+			m.Used, m.Most = automaton.PauseWork-k, 0
+			if _, err := compileWith(h, text, m); err == nil {
+				t.Errorf("%.60s: compiled, though its work ends after %d of %d steps", text, k, full.Used)
+			}
+		}
+	}
+}
+
 // TestLongRegexesAreParsedAside: parsing cannot pause. Each is parsed once, and its tree is not
 // written out as text again, which takes a millisecond for each class such as [^/].
 func TestLongRegexesAreParsedAside(t *testing.T) {

@@ -81,3 +81,12 @@ func small(t testing.TB) []byte {
 	put(make([]byte, -b.Len()&63), bytes.Repeat([]byte{0x3c, 0x51, 0x17}, at/3+1)[:at])
 	return b.Bytes()
 }
+
+// TestUnknownKinds: their numbers have 32 bits, also where int has no more.
+func TestUnknownKinds(t *testing.T) {
+	for _, k := range []kind{13, 1 << 31, 1<<32 - 1} {
+		if k.size() != 0 || !strings.HasPrefix(k.String(), "type ") {
+			t.Errorf("%d bytes of %v", k.size(), k)
+		}
+	}
+}

@@ -41,7 +41,7 @@ var kinds = [...]struct {
 	{"string", 0}, {"array", 0}, {"u64", 8}, {"i64", 8}, {"f64", 8}}
 
 func (k kind) String() string {
-	if int(k) < len(kinds) {
+	if int64(k) < int64(len(kinds)) {
 		return kinds[k].name
 	}
 	return fmt.Sprintf("type %d", uint32(k))
@@ -49,7 +49,7 @@ func (k kind) String() string {
 
 // size returns the bytes of a value, or 0 for kinds of variable size.
 func (k kind) size() int {
-	if int(k) < len(kinds) {
+	if int64(k) < int64(len(kinds)) {
 		return kinds[k].size
 	}
 	return 0

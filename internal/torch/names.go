@@ -149,7 +149,7 @@ var makers = [...]listing{
 func makesData(c *Class) bool {
 	const unpickles = " __pyx_unpickle_* _unpickle_* _new_*"
 	return isException(c) || has(makers[:], c) ||
-		strings.HasPrefix(c.Module, "numpy.") &&
+		strings.HasPrefix(c.Module, "numpy.") && c.Module != "numpy.random._pickle" &&
 			isOne("_reconstruct _frombuffer _mareconstruct scalar"+unpickles, c.Name) ||
 		strings.HasPrefix(c.Module, "pandas.") &&
 			isOne("_timedelta_unpickle _nat_unpickle BlockManager"+unpickles, c.Name)

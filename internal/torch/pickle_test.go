@@ -290,6 +290,16 @@ func TestArgumentsAreCounted(t *testing.T) {
 	}
 }
 
+// TestNumpysGenerators: of the module of their pickles only what makes them is data.
+func TestNumpysGenerators(t *testing.T) {
+	for name, want := range map[string]bool{"__generator_ctor": true, "scalar": false, "_new_x": false} {
+		_, err := Load([]byte("\x80\x02cnumpy.random._pickle\n"+name+"\n)R."), Options{})
+		if (err == nil) != want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // FuzzLoad: no bytes make Load panic, and errors are one plain line.
 func FuzzLoad(f *testing.F) {
 	for _, s := range []string{"\x80\x02}q\x00(U\x01aK\x01]q\x01h\x01au.",

@@ -125,10 +125,10 @@ func NewAlphabet(what string, sets []Set, m *Meter) *Alphabet {
 			a.starts, a.class = append(a.starts, at), append(a.class, c)
 		}
 	}
-	if len(events) == 0 || events[0].at > 0 {
+	if len(events) == 0 || events[0].at > 0 || m.Failed() != nil {
 		piece(0)
 	}
-	for i := 0; i < len(events) && m.Charge(8+len(in)/8) == nil; {
+	for i := 0; i < len(events) && m.Failed() == nil; m.Charge(8 + len(in)/8) {
 		at := events[i].at
 		for ; i < len(events) && events[i].at == at; i++ {
 			in[events[i].set/8] ^= 1 << (events[i].set % 8)
