@@ -92,7 +92,8 @@ func (o *AblateOptions) ablate(ctx context.Context, m *model.Model, tokens []int
 		switch all := rec.rows[p]; p.Kind {
 		case model.Z:
 			for h := range m.Config().Head {
-				add(fmt.Sprintf("head %d.%d", p.Layer, h), h, all.head(h, m.Config().Head, 0, len(all.data)/all.width))
+				add(fmt.Sprintf("head %d.%d", p.Layer, h), h,
+					all.head(h, m.Config().Head, 0, len(all.data)/all.width))
 			}
 		case model.AttnOut:
 			add(fmt.Sprintf("attn %d", p.Layer), model.AllHeads, all.data)

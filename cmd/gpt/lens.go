@@ -1,20 +1,22 @@
 package main
 
-// gpt lens, gpt attribute and gpt attention: what layers and heads of the model do.
+// gpt lens, gpt attribute and gpt neuron: what layers, and parts of them, make of a text.
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
 
+	"picogpt/checkpoint"
 	"picogpt/cmd/gpt/internal/pages"
 	"picogpt/cmd/gpt/internal/show"
-	"picogpt/cmd/gpt/internal/terminal"
 	"picogpt/inside"
 	"picogpt/internal/cli"
 	"picogpt/internal/fault"
+	"picogpt/internal/lines"
 	"picogpt/internal/quote"
 	"picogpt/kernels"
 	"picogpt/model"
@@ -272,133 +274,106 @@ func (c *attributeCommand) attributeAll(a *app) error {
 	}), func() error { return a.printText(show.Parts(metric, set, c.Top, 0)) })
 }
 
-// gpt attention: where each head of attention looks.
+// gpt neuron: where a neuron is strongest.
 
-type attentionCommand struct {
-	Prompt promptSource
-	Head   *string
-	Repeat *int
-	Seed   uint64
-	Detect detectFlags
-	Out    insideOutput
+type neuronCommand struct {
+	Neuron  string
+	Files   []string
+	Form    promptForm
+	Special bool
+	Top     int
+	JSON    bool
+
+	in   lines.PromptReader
+	read int // texts
 }
 
-func newAttention(a *app) *cli.Command {
-	c := &attentionCommand{}
+func newNeuron(a *app) *cli.Command {
+	c := &neuronCommand{}
 	return &cli.Command{
-		Name: "attention", Group: "look",
-		Short: "show where each head of attention looks",
-		Args:  []cli.Arg{wordsArg(&c.Prompt.Text)},
+		Name: "neuron", Group: "look",
+		Short: "find the texts in which a neuron is strongest",
+		Args: []cli.Arg{cli.Word(&c.Neuron, "neuron",
+			"LAYER.NEURON, both from 0: 3.17 is number 17 of the MLP of layer 3"),
+			cli.Words(&c.Files, "file", "files of texts")},
 		Flags: func(f *cli.Flags) {
-			c.Prompt.flags(f)
-			c.Prompt.addBOS(f)
-			f.Add(&c.Repeat, "--repeat N",
-				"in place of a text, take N random tokens twice, which only induction can continue")
-			f.Add(&c.Seed, "--seed S [0]", "the seed of --repeat")
-			f.Add(&c.Head, "--head LAYER.HEAD", `show the weights of one head, token by token: 3.1
-				is head 1 of layer 3, both from 0`)
-			c.Detect.flags(f)
-			c.Out.flags(f)
+			c.Form.flags(f, "--input, --input-format")
+			addSpecial(f, &c.Special)
+			f.Add(&c.Top, "--top K [10]", "the K texts where it is strongest")
+			f.Add(&c.JSON, "--json", "print one JSON object")
 			a.flags(f, evaluates|edited|cjkSpaces)
 		},
 		Run: func(*cli.Flags) error { return c.Run(a) },
 	}
 }
 
-func (c *attentionCommand) Run(a *app) error {
-	if err := c.check(a); err != nil {
+func (c *neuronCommand) Run(a *app) error {
+	layer, at, err := a.numbered("neuron", c.Neuron, c.Top)
+	if err == nil && len(c.Files) == 0 {
+		err = usagef("want files of texts")
+	}
+	if err != nil {
 		return err
 	}
-	var p prompt
-	var err error
-	if c.Repeat == nil {
-		if p, err = c.Prompt.given(a); err != nil {
+	names, err := a.nameTokens(false, &prompt{ids: []int{0}})
+	if err != nil {
+		return err
+	}
+	t, err := a.openTokenizer()
+	if err != nil && !errors.Is(err, checkpoint.ErrNoTokenizer) {
+		return err
+	}
+	c.in = lines.PromptReader{Tokenizer: t, Missing: err, Special: c.Special}
+	found, err := look(a, "texts", false, func(ctx context.Context, m *model.Model,
+		progress func(done, texts int)) ([]inside.Strong, error) {
+		return inside.Strongest(ctx, m, func(yield func([]int, error) bool) {
+			more := true
+			for i := 0; i < len(c.Files) && more; i++ {
+				err := c.texts(a, c.Files[i], m.Config().Positions, func(ids []int) bool {
+					c.read++
+					progress(c.read, 0)
+					more = yield(ids, nil)
+					return more
+				})
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+			}
+		}, model.Point{Kind: model.MLPPost, Layer: layer}, at, c.Top)
+	})
+	if err != nil {
+		return err
+	}
+	return a.print(c.JSON, struct {
+		Texts     int             `json:"texts"`
+		Strongest []inside.Strong `json:"strongest"`
+	}{c.read, found}, show.Strongest(c.read, found, names.name))
+}
+
+// texts hands out the texts of a file, those longer than most in parts.
+func (c *neuronCommand) texts(a *app, name string, most int, yield func([]int) bool) error {
+	source, in, err := c.Form.open(a, "", name)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	c.in.TextField, c.in.Table = in.TextField, in.Table
+	for {
+		row, err := source.Next()
+		if err == io.EOF {
+			return nil
+		} else if err != nil {
 			return err
 		}
-	} else {
-		a.files.LeaveStdin()
-		p.ids = []int{0} // until the model is known
-	}
-	names, err := a.nameTokens(c.Prompt.Special, &p)
-	if err != nil {
-		return err
-	}
-	m, err := a.openModel()
-	if err != nil {
-		return err
-	}
-	o := inside.HeadsOptions{}
-	if c.Repeat != nil {
-		if p.ids, err = inside.Repeated(m, *c.Repeat, c.Seed); err != nil {
-			return usagef("--%w", err)
+		p, _, err := c.in.Row(source.Form, row)
+		if err != nil {
+			return fmt.Errorf("%s: line %d: %w", name, row.First, err)
 		}
-		o.From = *c.Repeat + 1
-	}
-	o.Detect, err = c.Detect.detector(a, p.ids)
-	if err = fault.First(err, a.Edits.within(len(p.ids))); err != nil {
-		return err
-	}
-	return c.show(a, m, names, p.ids, o)
-}
-
-// check refuses what can be refused before a file is opened.
-func (c *attentionCommand) check(a *app) error {
-	if c.Repeat != nil {
-		if c.Prompt.Tokens != nil || c.Prompt.Text.File != nil || len(c.Prompt.Text.Words) > 0 {
-			return usagef("--repeat and a text: want one of them")
-		}
-		if *c.Repeat < 1 {
-			return usagef("--repeat %d: want 1 or more", *c.Repeat)
-		}
-	}
-	if c.Head != nil && headName().FindStringSubmatch(*c.Head) == nil {
-		return usagef("--head %s: want LAYER.HEAD, such as 3.1", quoteShort(*c.Head))
-	}
-	return c.Out.checkInside(a, "gpt attention", &c.Prompt)
-}
-
-// show computes the scores and prints what is asked for.
-func (c *attentionCommand) show(
-	a *app, m *model.Model, names *tokenNames, ids []int, o inside.HeadsOptions,
-) error {
-	layer, head := 0, 0
-	if c.Head != nil {
-		e, _ := parseAblate(*c.Head, mostLayers) // check has seen that it is a head
-		if wrong := inModel(m.Config(), e); wrong != "" {
-			return usagef("--head %s: %s", *c.Head, wrong)
-		}
-		layer, head = e.At.Layer, e.Head
-	}
-	weights := make([][]float32, len(ids)) // of the head
-	o.Pattern = func(at, position int, pattern []float32) {
-		if n := position + 1; c.Head != nil && at == layer {
-			weights[position] = slices.Clone(pattern[head*n : (head+1)*n])
-		}
-	}
-	end := a.ShowProgress(func() string { return fmt.Sprintf("reading %d tokens", len(ids)) })
-	table, err := inside.Heads(context.Background(), m, ids, o) // Ctrl-C ends the process
-	end()
-	if err != nil {
-		return err
-	}
-	shown := &show.Attention{HeadTable: table}
-	if c.Head != nil {
-		at := layer*m.Config().Head + head
-		shown.Heads, shown.Pattern = table.Heads[at:at+1], weights
-	}
-	f := &focus{names: names, ids: ids, at: len(ids) - 1}
-	return c.Out.show(a, shown, f.page(a, m, func(p *pages.Picture) error {
-		p.Layer, p.Head = layer, head
-		return nil
-	}), func() error {
-		text := shown.Table(a.columns())
-		if c.Head != nil {
-			var tokens []string
-			for _, id := range shown.Tokens {
-				tokens = append(tokens, quoteShort(names.name(id)))
+		for part := range slices.Chunk(p.IDs, most) {
+			if !yield(part) {
+				return nil
 			}
-			text += "\n" + shown.Picture(tokens, terminal.Columns(a.stdout.File))
 		}
-		return a.printText(text)
-	})
+	}
 }

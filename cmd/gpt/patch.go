@@ -208,7 +208,9 @@ func mean(set *inside.PatchSet) *inside.PatchTable {
 }
 
 // about says what all tables are of.
-func (c *patchCommand) about(names *tokenNames, s *inside.PatchSet, quoted func(string) string) string {
+func (c *patchCommand) about(
+	names *tokenNames, s *inside.PatchSet, quoted func(string) string,
+) string {
 	if c.Pairs.File == nil {
 		return fmt.Sprintf("%s: %.3f clean, %.3f corrupted", names.said(s.Pairs[0].Metric, quoted),
 			s.Clean.Mean, s.Corrupted.Mean)
@@ -264,7 +266,8 @@ func (c *patchCommand) page(
 	f := &focus{names: names, ids: first.IDs[0], at: len(first.IDs[0]) - 1}
 	return f.page(a, m, func(p *pages.Picture) error {
 		shown := &pages.Patch{About: fmt.Sprintf("%s. A cell is %svalues at one place: 1 is the clean "+
-			"difference, 0 the corrupted one; single heads without 0.005 of it are left out. ", signs(c.about(names, sets[0], webparts.Quoted)), c.into())}
+			"difference, 0 the corrupted one; single heads without 0.005 of it are left out. ",
+			signs(c.about(names, sets[0], webparts.Quoted)), c.into())}
 		p.View, p.Patch = "patch", shown
 		for _, t := range sets[0].Pairs {
 			shown.Pairs = append(shown.Pairs, [2][]pages.Token{names.picture(a, m, t.IDs[0]).Tokens,
