@@ -11,6 +11,8 @@ import "unsafe"
 func avx512Variant(v variant) *variant {
 	v.name = "avx512"
 	v.tile, v.tileAhead = tileFast512, tileAVX512
+	v.sizes = usualSizes
+	v.aheadRows = aheadLeast
 	v.chains = chainsBy(chainAVX2, chains2AVX512, chains3AVX512, chains6AVX512)
 	v.f16.chains = chainsBy(chainF16, chains2F16AVX512, chains3F16AVX512, chains6F16AVX512)
 	v.bf16.chains = chainsBy(chainBF16, chains2BF16AVX512, chains3BF16AVX512, chains6BF16AVX512)

@@ -5,11 +5,14 @@ package kernels
 // The leaf operations in AVX2, FMA and F16C assembly. The documentation of each stub is the Go
 // function that it equals bit for bit. variants_amd64.go chooses the variants of a processor.
 
+import "unsafe"
+
 // avx2Variant returns the variant for processors with AVX2, FMA and F16C.
 func avx2Variant() *variant {
 	return &variant{
 		name: "avx2",
-		tile: tileAVX2,
+		tile: tileFast, tileAhead: tileAheadFast,
+		sizes: sizes{batchRows: 32, tileWidth: 96, aheadRows: segment / 4},
 		weightLeaves: weightLeaves[float32]{
 			chain: chainAVX2, chains: chainsBy(chainAVX2, chains2AVX2, chains3AVX2, chains6AVX2),
 			chainRows: chainRowsAVX2, pack: packAVX2, packLanes: packLanesBy(packLanesAVX2, asItIs),
@@ -71,11 +74,31 @@ func avx2Variant() *variant {
 // pause tells the processor that the caller is spinning; it takes about a hundred nanoseconds.
 func pause()
 
-// tileAVX2 is tile, in blocks of 6 rows (4 and 2 at the end) by 16 columns.
+// tileAVX2 is tile, in blocks of 6 rows (4 and 2 at the end) by 16 columns. It asks the second-level
+// cache for count lines, one after four steps of k: from at on, step bytes apart, and for the next
+// panels even and odd bytes further on in turn.
 //
 //go:noescape
 func tileAVX2(c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows, k,
-	panels int, add bool)
+	panels int, add bool, at unsafe.Pointer, step, count, even, odd int)
+
+func tileFast(
+	c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows, k, panels int,
+	add bool,
+) {
+	tileAVX2(c, ldc, a, lda, ka, b, ldb, nextb, rows, k, panels, add, nil, 0, 0, 0, 0)
+}
+
+func tileAheadFast(
+	c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows, k, panels int,
+	add bool, next ahead,
+) {
+	step, count, even, odd := next.row, next.rows, next.pair/2, next.pair/2
+	if even < 64 { // a line for two panels, which ask for it in every second row
+		step, count, even, odd = 2*step, (count+1)/2, next.row, next.pair-next.row
+	}
+	tileAVX2(c, ldc, a, lda, ka, b, ldb, nextb, rows, k, panels, add, next.at, step, count, even, odd)
+}
 
 // packRowsAVX2 is packRows.
 //

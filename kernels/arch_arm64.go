@@ -10,7 +10,7 @@ package kernels
 func archVariants() []*variant {
 	return []*variant{{
 		name: "neon",
-		tile: tileFast,
+		tile: tileFast, sizes: usualSizes,
 		weightLeaves: weightLeaves[float32]{
 			chain: chainF32, chains: chains(chainF32), chainRows: chainRowsNEON, pack: packNEON,
 			dot: dotBy(dotRowNEON, dotTileNEON),

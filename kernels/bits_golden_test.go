@@ -36,6 +36,7 @@ var goldenBits = map[string]sum{
 	"packRows":               0x47aa7fe700417a56,
 	"packGroups":             0xb424fd6702a35274,
 	"tile, packed":           0xce02469865cd5700,
+	"tile, ahead":            0x57b2cb21f3cbc96a,
 	"chainRows":              0x7c06648baa29c6c7,
 	"chains":                 0xd4f5ea90f2fe738e,
 	"chains16":               0xcce01a35058eac1f,

@@ -95,6 +95,36 @@ TEXT ·packGroupsAVX2(SB), NOSPLIT, $0-72
 	SHLQ $2, R8
 	MOVQ rows+56(FP), DX
 	MOVQ groups+64(FP), CX
+	MOVQ DX, R9
+	SHLQ $4, R9
+	LEAQ (R9)(R9*2), R10
+
+four: // groups: a line of each row
+	SUBQ $4, CX
+	JLT  rest
+	MOVQ SI, AX
+	MOVQ DI, R11
+	MOVQ DX, BX
+
+line:
+	VMOVUPS (AX), X0
+	VMOVUPS 16(AX), X1
+	VMOVUPS 32(AX), X2
+	VMOVUPS 48(AX), X3
+	VMOVUPS X0, (R11)
+	VMOVUPS X1, (R11)(R9*1)
+	VMOVUPS X2, (R11)(R9*2)
+	VMOVUPS X3, (R11)(R10*1)
+	ADDQ R8, AX
+	ADDQ $16, R11
+	DECQ BX
+	JNE  line
+	ADDQ $64, SI
+	LEAQ (DI)(R9*4), DI
+	JMP  four
+
+rest:
+	ADDQ $4, CX
 
 group:
 	SUBQ $1, CX

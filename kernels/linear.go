@@ -13,7 +13,7 @@ func Linear(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float32) {
 		linearDot(w, dst, x, rows, m, bias)
 	case rows <= streamRows || rows*m.Out <= streamFloats && m.In >= 2*segment*w.Size():
 		linearStream(w, dst, x, rows, m, bias)
-	case rows <= batchRows:
+	case rows <= w.team.variant.batchRows:
 		linearBatch(w, dst, x, rows, m, bias)
 	default:
 		linearTile(w, dst, x, rows, m, bias)
@@ -38,9 +38,7 @@ const segment = 256
 // worker reads long runs of weights. The rows of the output and of x that it uses are few, and are
 // copied to memory that does not share lines of the cache.
 func linearBatch(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float32) {
-	v, groups := w.team.variant, m.In/groupDepth
-	xs := w.floats(scratchRows, rows*groups*groupDepth)
-	v.packGroups(xs, x, m.In, rows, groups)
+	v, xs := w.team.variant, w.packGroups(x, rows, m.In)
 	each := w.share(m.Out, 2*panelCols, max(2*panelCols, batchFloats/rows/(2*panelCols)*2*panelCols))
 	for c := w.Next() * each; c < m.Out; c = w.Next() * each {
 		cols := min(each, m.Out-c)
@@ -62,6 +60,28 @@ func linearBatch(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float3
 	}
 }
 
+// packGroups returns rows of x in chainRows's order. Each worker packs a few for itself: that takes
+// less time than a barrier.
+func (w *Worker) packGroups(x []float32, rows, in int) []float32 {
+	v, groups := w.team.variant, in/groupDepth
+	if rows*in < packTogether {
+		xs := w.floats(scratchRows, rows*in)
+		v.packGroups(xs, x, in, rows, groups)
+		return xs
+	}
+	xs := w.team.packed.get(rows * in)
+	for g := w.Next() * packTask; g < groups; g = w.Next() * packTask {
+		v.packGroups(xs[g*rows*groupDepth:], x[g*groupDepth:], in, rows, min(packTask, groups-g))
+	}
+	w.Sync()
+	return xs
+}
+
+const (
+	packTogether = 32 << 10 // floats
+	packTask     = 16       // groups: whole lines of the cache
+)
+
 // chainRows continues the sums of rows by cols outputs, from column c on, over the inputs k … end
 // of one segment; y's rows lie ldy apart. xs is x, packed; k is a multiple of groupDepth.
 func (m *Matrix) chainRows(
@@ -73,6 +93,9 @@ func (m *Matrix) chainRows(
 		v.chainRows(y, ldy, xs[rows*k:], m.F32[k*ld+c:], ld, rows, groups, whole)
 	} else {
 		v.halves(m.bf16()).chainRows(y, ldy, xs[rows*k:], m.F16[k*ld+c:], ld, rows, groups, whole)
+	}
+	if whole == cols && rest == end {
+		return
 	}
 	for i := range rows {
 		yi, xi := y[i*ldy:i*ldy+cols], x[i*m.In:(i+1)*m.In]
@@ -93,7 +116,5 @@ func (m *Matrix) chain(v *variant, y, x []float32, k, c int) {
 	}
 }
 
-const (
-	batchRows   = 96   // rows of linearBatch at most
-	batchFloats = 4608 // of its output in one task: 18 KiB, which stay in the first-level cache
-)
+// batchFloats is the output in one task of linearBatch: 18 KiB, which stay in the first-level cache.
+const batchFloats = 4608

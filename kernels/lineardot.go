@@ -92,10 +92,10 @@ func dotsOf[T float32 | uint16](p *lanesProduct, l *weightLeaves[T], w []T, j, e
 // A block of transposed weights stays in the second-level cache while all rows are multiplied with
 // it, and the sums of the lanes in the first-level cache.
 const (
-	lanesPanels = 4                   // panels of a block at most
-	lanesFloats = segment * tileWidth // its weights, if there are several panels
-	lanesTile   = 4 * tileRows        // rows whose lanes are summed together
-	lanesSums   = 4                   // sums of two lanes each
+	lanesPanels = 4             // panels of a block at most
+	lanesFloats = segment * 192 // its weights, if there are several panels
+	lanesTile   = 4 * tileRows  // rows whose lanes are summed together
+	lanesSums   = 4             // sums of two lanes each
 )
 
 // tile computes the outputs from j on in whole panels, and returns the first that it has not

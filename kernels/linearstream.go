@@ -56,8 +56,7 @@ func linearStream(w *Worker, dst, x []float32, rows int, m *Matrix, bias []float
 	s := stream{w: w, m: m, x: x, rows: rows, bias: bias,
 		sums: shared.sums.get(max(1, (m.In+segment-1)/segment) * rows * m.Out)}
 	if rows > 1 {
-		s.packed = w.floats(scratchRows, rows*m.In)
-		w.team.variant.packGroups(s.packed, x, m.In, rows, m.In/groupDepth)
+		s.packed = w.packGroups(x, rows, m.In)
 	}
 	for t := w.Next(); t < runs*ranges; t = w.Next() {
 		// a range waits for the one before it, which another worker has already begun

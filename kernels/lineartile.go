@@ -9,10 +9,8 @@ import (
 )
 
 const (
-	// A block of weights, a segment by tileWidth outputs, stays in the second-level cache while all
-	// rows are multiplied with it; a tile of rows stays in the first-level cache meanwhile.
-	tileWidth = 192
-	taskCols  = 1536 // outputs of a task at most
+	taskLeast = 192  // outputs of a task at least, if workers are few
+	taskCols  = 1536 // and at most
 	taskRows  = 768  // rows that are packed together
 )
 
@@ -81,7 +79,7 @@ func (p *tileProduct) share(w *Worker) {
 	across := (p.m.Out + width - 1) / width
 	height := ((p.rows+down-1)/down + tileRows - 1) / tileRows * tileRows
 	down = (p.rows + height - 1) / height
-	room := w.floats(scratchPack, segment*tileWidth)
+	room := w.floats(scratchPack, segment*p.v.tileWidth)
 	for n := w.Next(); n < down*across; n = w.Next() {
 		i, c := n/across*height, n%across*width
 		t := tileTask{tileProduct: p, room: room, from: i, to: min(i+height, p.rows), left: c,
@@ -94,8 +92,8 @@ func (p *tileProduct) share(w *Worker) {
 // rows.
 func (w *Worker) tileTasks(out, rows int) (width, rowTasks int) {
 	// for smaller tasks, packing would take most of the time
-	const leastWidth, leastRows = tileWidth / 4, 4 * tileRows
-	width = max(tileWidth, w.share(out, panelCols, taskCols))
+	const leastWidth, leastRows = taskLeast / 4, 4 * tileRows
+	width = max(taskLeast, w.share(out, panelCols, taskCols))
 	for ; ; width /= 2 {
 		colTasks := (out + width - 1) / width
 		rowTasks = (rows + taskRows - 1) / taskRows
@@ -108,7 +106,9 @@ func (w *Worker) tileTasks(out, rows int) (width, rowTasks int) {
 	}
 }
 
-// A tileTask is rows from … to by outputs left … right.
+// A tileTask is rows from … to by outputs left … right. A block of weights, a segment by tileWidth
+// outputs, stays in the second-level cache while all rows are multiplied with it; a tile of rows
+// stays in the first-level cache meanwhile.
 type tileTask struct {
 	*tileProduct
 	room                  []float32 // memory for one block of weights
@@ -152,14 +152,14 @@ func (t *tileTask) edge(row, col int) {
 
 // block returns the block at an input and an output.
 func (t *tileTask) block(k, col, last int) tileBlock {
-	return tileBlock{k, min(segment, t.m.In-k), col, min(tileWidth, last-col) / panelCols}
+	return tileBlock{k, min(segment, t.m.In-k), col, min(t.v.tileWidth, last-col) / panelCols}
 }
 
 // after returns the next block: of the same segment, or the first of the next one. After the last
 // block it returns one without panels.
 func (t *tileTask) after(b tileBlock, last int) tileBlock {
-	if b.col+tileWidth < last {
-		return t.block(b.k, b.col+tileWidth, last)
+	if next := b.col + t.v.tileWidth; next < last {
+		return t.block(b.k, next, last)
 	}
 	if b.k+segment < t.m.In {
 		return t.block(b.k+segment, t.left, last)
@@ -180,8 +180,9 @@ func (t *tileTask) pack(b tileBlock) {
 
 // multiply adds the segment of a block to the outputs of all rows.
 func (t *tileTask) multiply(b, next tileBlock) {
-	m := t.m
-	for i, fetched := t.from, 0; i < t.to; i, fetched = i+tileRows, fetched+aheadRows {
+	m, tiles := t.m, (t.to-t.from+tileRows-1)/tileRows
+	each := min(t.v.aheadRows, max(aheadLeast, (next.depth+tiles-1)/tiles))
+	for i, fetched := t.from, 0; i < t.to; i, fetched = i+tileRows, fetched+each {
 		rows := min(tileRows, t.to-i)
 		c, a, lda, ka := t.dst[i*m.Out+b.col:], t.x[i*m.In+b.k:], m.In, 1
 		if t.packed != nil {
@@ -194,7 +195,7 @@ func (t *tileTask) multiply(b, next tileBlock) {
 		}
 		if t.v.tileAhead != nil && fetched < next.depth {
 			t.v.tileAhead(c, m.Out, a, lda, ka, t.room, panelCols, b.depth*panelCols, rows, b.depth,
-				b.panels, b.k > 0, m.ahead(next.k+fetched, next.col))
+				b.panels, b.k > 0, m.ahead(next.k+fetched, next.col, min(each, next.depth-fetched)))
 			continue
 		}
 		t.v.tile(c, m.Out, a, lda, ka, t.room, panelCols, b.depth*panelCols, rows, b.depth,
@@ -202,22 +203,22 @@ func (t *tileTask) multiply(b, next tileBlock) {
 	}
 }
 
-// aheadRows is the number of rows of weights that tileAhead prefetches, if a tile is a segment
-// deep.
-const aheadRows = 4
+// aheadLeast is the number of rows of weights that tileAhead prefetches at least, if a tile is a
+// segment deep.
+const aheadLeast = 4
 
-// ahead is memory that is prefetched during other work: its beginning, and the bytes of a row and
-// of two panels.
+// ahead is memory that is prefetched during other work: its beginning, the bytes of a row and of two
+// panels, and the number of rows. AVX-512 does not look at the last: it takes aheadLeast.
 type ahead struct {
-	at        unsafe.Pointer
-	row, pair int
+	at              unsafe.Pointer
+	row, pair, rows int
 }
 
 // ahead returns the weights at an input and an output.
-func (m *Matrix) ahead(k, col int) ahead {
+func (m *Matrix) ahead(k, col, rows int) ahead {
 	ld := m.stride()
 	if m.Format == F32 {
-		return ahead{unsafe.Pointer(&m.F32[k*ld+col]), 4 * ld, 8 * panelCols}
+		return ahead{unsafe.Pointer(&m.F32[k*ld+col]), 4 * ld, 8 * panelCols, rows}
 	}
-	return ahead{unsafe.Pointer(&m.F16[k*ld+col]), 2 * ld, 4 * panelCols}
+	return ahead{unsafe.Pointer(&m.F16[k*ld+col]), 2 * ld, 4 * panelCols, rows}
 }

@@ -95,7 +95,7 @@ func TestLinearKeepsWhatIsNotFinite(t *testing.T) {
 				if format >= Q8 && layout == OutIn { // blocks have one layout
 					continue
 				}
-				for _, rows := range []int{1, 3, batchRows + 1} {
+				for _, rows := range []int{1, 3, usualSizes.batchRows + 1} {
 					p := plantTest{
 						fmt.Sprintf("%s, %v, layout %d, %d rows", variant, format, layout, rows),
 						[][]float32{numbers(rows * in), numbers(in * out), numbers(out)},

@@ -177,7 +177,7 @@ done:                        \
 // func tileAVX512(c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows, k, panels int, add bool, next ahead)
 // DI is the tile's first row of c, CX its rows; R14, SI and R15 the bytes from one row of b, one
 // panel and one column of a to the next. K1 says that the sums start from c, K2 that c is added.
-TEXT ·tileAVX512(SB), NOSPLIT, $64-168
+TEXT ·tileAVX512(SB), NOSPLIT, $64-176
 	MOVQ c_base+0(FP), DI
 	MOVQ a_base+32(FP), AX
 	MOVQ AX, a-8(SP)

@@ -98,8 +98,9 @@
 	ROWSN                    \
 	ADDQ R15, DX
 
-// SUM goes over k = 0, 1, …, four at a time: BX counts them, DX is the offset in a. It leaves R8–R13 at the rows of c.
-#define SUM(ROWSN, by4, by1, done) \
+// SUM goes over k = 0, 1, …, four at a time: BX counts them, DX is the offset in a. While BX is above the limit, each four ask the
+// second-level cache for the line at DI, and CX bytes further on each time. It leaves R8–R13 at the rows of c.
+#define SUM(ROWSN, ask, by4, by1, done) \
 	MOVQ lda+56(FP), AX      \
 	SHLQ $2, AX              \
 	ROWS(SI, AX)             \
@@ -107,6 +108,27 @@
 	MOVQ k+120(FP), BX       \
 	XORL DX, DX              \
 	SUBQ $4, BX              \
+	JLT  by1                 \
+	CMPQ BX, limit-40(SP)    \
+	JLE  by4                 \
+	MOVQ DI, c-48(SP)        \
+	MOVQ CX, left-56(SP)     \
+	MOVQ line-32(SP), DI      \
+	MOVQ step+152(FP), CX    \
+	PCALIGN $64 \
+ask:                         \
+	STEP(ROWSN)              \
+	STEP(ROWSN)              \
+	STEP(ROWSN)              \
+	STEP(ROWSN)              \
+	PREFETCHT1 (DI)          \
+	ADDQ CX, DI              \
+	SUBQ $4, BX              \
+	CMPQ BX, limit-40(SP)    \
+	JGT  ask                 \
+	MOVQ c-48(SP), DI        \
+	MOVQ left-56(SP), CX     \
+	TESTQ BX, BX             \
 	JLT  by1                 \
 	PCALIGN $64 \
 by4:                         \
@@ -127,9 +149,9 @@ done:                        \
 	SHLQ $2, AX              \
 	ROWS(DI, AX)
 
-// func tileAVX2(c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows, k, panels int, add bool)
+// func tileAVX2(c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows, k, panels int, add bool, at unsafe.Pointer, step, count, even, odd int)
 // DI and SI are the tile's first rows of c and a, CX the rows left; R14 and R15 the bytes from one row of b, and one column of a, to the next.
-TEXT ·tileAVX2(SB), NOSPLIT, $24-137
+TEXT ·tileAVX2(SB), NOSPLIT, $56-184
 	MOVQ c_base+0(FP), DI
 	MOVQ a_base+32(FP), SI
 	MOVQ ka+64(FP), R15
@@ -137,6 +159,17 @@ TEXT ·tileAVX2(SB), NOSPLIT, $24-137
 	MOVQ ldb+96(FP), R14
 	SHLQ $2, R14
 	MOVQ rows+112(FP), CX
+	MOVQ at+144(FP), AX
+	MOVQ AX, line-32(SP)
+	MOVQ count+160(FP), BX
+	SHLQ $2, BX
+	MOVQ k+120(FP), AX
+	SUBQ $4, AX
+	SUBQ BX, AX
+	MOVQ $-1, BX
+	CMPQ AX, BX
+	CMOVQLT BX, AX
+	MOVQ AX, limit-40(SP)
 
 tiles:
 	CMPQ CX, $0
@@ -190,7 +223,7 @@ clear6:
 	CLEAR12
 
 sum6:
-	SUM(ROWS6, six4, six1, sixDone)
+	SUM(ROWS6, sixAsk, six4, six1, sixDone)
 	CMPB add+136(FP), $0
 	JEQ  store6
 	ADD6
@@ -213,7 +246,7 @@ clear4:
 	CLEAR8
 
 sum4:
-	SUM(ROWS4, four4, four1, fourDone)
+	SUM(ROWS4, fourAsk, four4, four1, fourDone)
 	CMPB add+136(FP), $0
 	JEQ  store4
 	ADD4
@@ -234,7 +267,7 @@ clear2:
 	CLEAR8
 
 sum2:
-	SUM(ROWS2, two4, two1, twoDone)
+	SUM(ROWS2, twoAsk, two4, two1, twoDone)
 	CMPB add+136(FP), $0
 	JEQ  store2
 	ADD2
@@ -243,6 +276,11 @@ store2:
 	STORE(R8, Y0, Y1)
 	STORE(R9, Y2, Y3)
 	ADDQ $64, DI
+	MOVQ even+168(FP), AX // and the other one after the next panel
+	MOVQ odd+176(FP), BX
+	MOVQ BX, even+168(FP)
+	MOVQ AX, odd+176(FP)
+	ADDQ AX, line-32(SP)
 	MOVQ nextb+104(FP), AX
 	SHLQ $2, AX
 	ADDQ AX, panel-8(SP)

@@ -18,9 +18,11 @@ type variant struct {
 
 	tile func(c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows,
 		k, panels int, add bool)
-	// tile, which also prefetches other memory; nil if that is no faster
+	// tile, which also prefetches other memory, aheadRows rows of it in a call at most; nil if that
+	// is no faster
 	tileAhead func(c []float32, ldc int, a []float32, lda, ka int, b []float32, ldb, nextb, rows,
 		k, panels int, add bool, next ahead)
+	sizes
 	weightLeaves[float32]
 	f16, bf16  weightLeaves[uint16]
 	packGroups func(dst, x []float32, ldx, rows, groups int)
@@ -63,6 +65,16 @@ type variant struct {
 	readMemory           func(b []byte) uint64
 }
 
+// sizes are what suits a variant's registers and caches.
+type sizes struct {
+	batchRows int // rows of linearBatch at most: for more, tile is as fast
+	tileWidth int // outputs of a block of packed weights at most: see tileTask
+	aheadRows int
+}
+
+// usualSizes suit processors on which nobody has measured others.
+var usualSizes = sizes{batchRows: 96, tileWidth: 192}
+
 // weightLeaves are the leaf operations on weights of one format of floats.
 type weightLeaves[T float32 | uint16] struct {
 	chain     func(y, x []float32, w []T, ldw int)
@@ -96,7 +108,7 @@ type (
 // goVariant is the definition of every leaf operation.
 var goVariant = &variant{
 	name: "go",
-	tile: tile,
+	tile: tile, sizes: usualSizes,
 	weightLeaves: weightLeaves[float32]{chain: chain, chains: chains(chain),
 		chainRows: chainRows(chain), pack: pack, packLanes: packLanes, dot: dot},
 	f16:        halfLeaves(false),

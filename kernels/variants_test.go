@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"picogpt/dev/cases"
 )
@@ -72,6 +73,18 @@ var floatLeafTests = []leafTest{
 				panels, k > 0 && (rows+panels)%2 == 1)
 			return nil
 		}},
+	{name: "tile, ahead", a: few, b: short, call: func(v *variant, p *placer, rows, k, panels int) []float64 {
+		n := panels * panelCols
+		c, a, b := p.floats(rows*n), p.floats(rows*k), p.floats(k*n)
+		if v.tileAhead == nil {
+			v.tile(c, n, a, k, 1, b, n, panelCols, rows, k, panels, false)
+			return nil
+		}
+		// it asks, and does not look
+		v.tileAhead(c, n, a, k, 1, b, n, panelCols, rows, k, panels, false, ahead{
+			at: unsafe.Pointer(unsafe.SliceData(b)), row: 4 * n, pair: 64 << (rows % 2), rows: (rows + k) % 9})
+		return nil
+	}},
 	{name: "packRows", a: []int{1, 2, 3, 4, 5, 6}, b: edges,
 		call: func(v *variant, p *placer, rows, k, pad int) []float64 {
 			if v.packRows == nil {
