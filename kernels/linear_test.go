@@ -93,7 +93,7 @@ func TestLinearIsItsDefinition(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	turn := 0
 	for _, size := range [][2]int{{1, 1}, {3, 5}, {8, 16}, {20, 33}, {65, 130}, {300, 97},
-		{256, 40}, {257, 17}, {771, 40}} {
+		{256, 40}, {257, 17}, {771, 40}, {1301, 40}} {
 		in, out := size[0], size[1]
 		for _, format := range []Format{F32, F16, BF16} {
 			for _, layout := range []Layout{InOut, OutIn} {
